@@ -1,0 +1,128 @@
+package rule
+
+import (
+	"strings"
+	"time"
+)
+
+// Evaluation is the answer to one evaluation request: the verdicts and an account of what was looked at.
+type Evaluation struct {
+	EvaluationID   string        `json:"evaluation_id" doc:"Unique identifier for the audit trail."`
+	ProjectID      string        `json:"project_id" doc:"Project whose rules were applied."`
+	OverallVerdict Verdict       `json:"overall_verdict" enum:"ALLOW,DENY,NEEDS_CONFIRMATION" doc:"ALLOW only if every selected rule was judged ALLOW."`
+	RuleVerdicts   []RuleVerdict `json:"rule_verdicts" nullable:"false" doc:"All per-rule verdicts."`
+	Violations     []RuleVerdict `json:"violations" nullable:"false" doc:"The verdicts that are DENY."`
+	Warnings       []RuleVerdict `json:"warnings" nullable:"false" doc:"The verdicts that are NEEDS_CONFIRMATION."`
+	RulesEvaluated int           `json:"rules_evaluated" doc:"Total rules evaluated."`
+	RulesPassed    int           `json:"rules_passed" doc:"Rules that returned ALLOW."`
+	RulesViolated  int           `json:"rules_violated" doc:"Rules that returned DENY."`
+	RulesUncertain int           `json:"rules_uncertain" doc:"Rules that returned NEEDS_CONFIRMATION."`
+	FixSummary     string        `json:"fix_summary" doc:"Consolidated fix suggestions."`
+	ModelIDsUsed   []string      `json:"model_ids_used" nullable:"false" doc:"Identifiers of the language models used."`
+	TotalLatencyMS int64         `json:"total_latency_ms" doc:"End-to-end time in milliseconds."`
+	Timestamp      time.Time     `json:"timestamp" doc:"When the evaluation ran."`
+	Mode           Mode          `json:"mode" enum:"preflight,posthoc" doc:"Before or after the action."`
+	Coverage       Coverage      `json:"coverage" doc:"What was looked at, and what was not."`
+	SnapshotID     string        `json:"snapshot_id,omitempty" doc:"Snapshot whose rules were applied; absent for live rules."`
+	CorpusVersion  int64         `json:"corpus_version" doc:"Version of the corpus that was applied."`
+	Cost           Cost          `json:"cost" doc:"Model calls and tokens."`
+}
+
+// Coverage accounts for what an evaluation looked at. What was not examined is named, never dropped in silence.
+type Coverage struct {
+	RulesInScope  int          `json:"rules_in_scope" doc:"Rules that apply to the subject."`
+	RulesSelected int          `json:"rules_selected" doc:"Rules selected within max_rules."`
+	RulesJudged   int          `json:"rules_judged" doc:"Selected rules that a check, the cache or a model decided."`
+	RulesCut      int          `json:"rules_cut" doc:"Rules that apply but were beyond max_rules."`
+	FilesTotal    int          `json:"files_total" doc:"Files in the subject."`
+	FilesExamined int          `json:"files_examined" doc:"Files whose text was examined."`
+	HunksTotal    int          `json:"hunks_total" doc:"Hunks in the diff."`
+	HunksExamined int          `json:"hunks_examined" doc:"Hunks that were examined."`
+	BytesTotal    int          `json:"bytes_total" doc:"Bytes of subject text."`
+	BytesExamined int          `json:"bytes_examined" doc:"Bytes of subject text that were examined."`
+	Unexamined    []Unexamined `json:"unexamined" nullable:"false" doc:"Parts that were not examined, with the reason."`
+}
+
+// Unexamined names a part of a subject that was not examined.
+type Unexamined struct {
+	Part   string `json:"part" doc:"Path of the file, or name of the part."`
+	Reason string `json:"reason" doc:"Why it was not examined."`
+}
+
+// Cost counts what an evaluation took from models.
+type Cost struct {
+	Calls        int `json:"calls" doc:"Calls made to models."`
+	InputTokens  int `json:"input_tokens" doc:"Tokens sent."`
+	OutputTokens int `json:"output_tokens" doc:"Tokens received."`
+	CachedCalls  int `json:"cached_calls" doc:"Verdicts taken from the cache instead of a call."`
+}
+
+// Settle applies the laws of modality and enforcement to a raw verdict: a broken SHOULD, or a broken rule under warn, is
+// NEEDS_CONFIRMATION instead of DENY.
+func Settle(v Verdict, m Modality, e Enforcement) Verdict {
+	if v == Deny && (m == Should || e == Warn) {
+		return NeedsConfirmation
+	}
+	return v
+}
+
+// Overall is the verdict of a whole evaluation: DENY if any rule denies, else NEEDS_CONFIRMATION if any rule needs it,
+// else ALLOW. Verdicts of shadow rules do not count. An unknown verdict counts as NEEDS_CONFIRMATION.
+func Overall(verdicts []RuleVerdict) Verdict {
+	overall := Allow
+	for i := range verdicts {
+		v := &verdicts[i]
+		if v.Enforcement == Shadow {
+			continue
+		}
+		switch v.Verdict {
+		case Allow:
+		case Deny:
+			return Deny
+		case NeedsConfirmation:
+			overall = NeedsConfirmation
+		default:
+			overall = NeedsConfirmation
+		}
+	}
+	return overall
+}
+
+// Tally fills the fields of e that follow from its rule verdicts: the overall verdict, violations, warnings, counts and
+// the fix summary.
+func (e *Evaluation) Tally() {
+	e.OverallVerdict = Overall(e.RuleVerdicts)
+	e.Violations, e.Warnings = []RuleVerdict{}, []RuleVerdict{}
+	e.RulesEvaluated, e.RulesPassed = len(e.RuleVerdicts), 0
+	e.Coverage.RulesJudged = 0
+	var fixes strings.Builder
+	seen := map[string]bool{}
+	for i := range e.RuleVerdicts {
+		v := &e.RuleVerdicts[i]
+		if v.DecidedBy != ByNone {
+			e.Coverage.RulesJudged++
+		}
+		switch v.Verdict {
+		case Allow:
+			e.RulesPassed++
+			continue
+		case Deny:
+			e.Violations = append(e.Violations, *v)
+		case NeedsConfirmation:
+			e.Warnings = append(e.Warnings, *v)
+		}
+		if v.FixSuggestion == "" || v.Enforcement == Shadow || seen[v.FixSuggestion] {
+			continue
+		}
+		seen[v.FixSuggestion] = true
+		if fixes.Len() > 0 {
+			fixes.WriteByte('\n')
+		}
+		if v.RuleSlug != "" {
+			fixes.WriteString(v.RuleSlug + ": ")
+		}
+		fixes.WriteString(v.FixSuggestion)
+	}
+	e.RulesViolated, e.RulesUncertain = len(e.Violations), len(e.Warnings)
+	e.FixSummary = fixes.String()
+}

@@ -1,0 +1,48 @@
+package rule
+
+// RuleVerdict is the answer of one rule on a subject, with its evidence.
+type RuleVerdict struct {
+	RuleID           string      `json:"rule_id" doc:"The rule's identifier."`
+	RuleSlug         string      `json:"rule_slug,omitempty" doc:"The rule's slug, if it has one."`
+	RuleStatement    string      `json:"rule_statement" doc:"The rule text."`
+	RuleVersion      int         `json:"rule_version" doc:"Version of the rule that was judged."`
+	Severity         Severity    `json:"severity" enum:"LOW,MEDIUM,HIGH,CRITICAL" doc:"The rule's severity."`
+	Modality         Modality    `json:"modality" enum:"MUST,MUST_NOT,SHOULD,MAY,INFO" doc:"The rule's modality."`
+	Enforcement      Enforcement `json:"enforcement" enum:"enforce,warn,shadow" doc:"The rule's enforcement."`
+	Verdict          Verdict     `json:"verdict" enum:"ALLOW,DENY,NEEDS_CONFIRMATION" doc:"ALLOW, DENY or NEEDS_CONFIRMATION."`
+	DecidedBy        DecidedBy   `json:"decided_by" enum:"check,model,cache,none" doc:"What the verdict rests on."`
+	Confidence       float64     `json:"confidence" minimum:"0" maximum:"1" doc:"0.0 to 1.0; 1.0 for checks."`
+	Reasoning        string      `json:"reasoning" doc:"Why the verdict was reached."`
+	IssueDescription string      `json:"issue_description" doc:"The issue; empty for ALLOW."`
+	FixSuggestion    string      `json:"fix_suggestion" doc:"How to fix it; empty for ALLOW."`
+	Locations        []Location  `json:"locations" nullable:"false" doc:"Code locations, in new-file lines."`
+	Evidence         []Evidence  `json:"evidence" nullable:"false" doc:"What the verdict rests on, found in the subject by the server."`
+	OverriddenBy     string      `json:"overridden_by,omitempty" doc:"Rule that silences this one here; the verdict is then ALLOW."`
+}
+
+// Location is a place in the new version of a file. Lines count from 1; both ends are included.
+type Location struct {
+	FilePath     string `json:"file_path" doc:"Path of the file."`
+	StartLine    int    `json:"start_line" doc:"First line, from 1."`
+	EndLine      int    `json:"end_line" doc:"Last line, included."`
+	FunctionName string `json:"function_name" doc:"Function that the diff names for this place; may be empty."`
+	Snippet      string `json:"snippet" doc:"The text of those lines."`
+}
+
+// Evidence is one piece of proof. A quote stands in the subject, an absence names what is not there, a fact names a
+// value that decided.
+type Evidence struct {
+	Kind     string `json:"kind" enum:"quote,absence,fact" doc:"quote, absence or fact."`
+	Quote    string `json:"quote,omitempty" doc:"Text of the subject, verbatim."`
+	FilePath string `json:"file_path,omitempty" doc:"File the quote stands in."`
+	Line     int    `json:"line,omitempty" doc:"Line of the quote, from 1."`
+	Fact     string `json:"fact,omitempty" doc:"Name of the fact, such as facts.amount."`
+	Value    string `json:"value,omitempty" doc:"Its value as JSON."`
+}
+
+// Kinds of [Evidence].
+const (
+	EvidenceQuote   = "quote"
+	EvidenceAbsence = "absence"
+	EvidenceFact    = "fact"
+)
