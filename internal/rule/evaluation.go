@@ -23,9 +23,16 @@ type Evaluation struct {
 	Timestamp      time.Time     `json:"timestamp" doc:"When the evaluation ran."`
 	Mode           Mode          `json:"mode" enum:"preflight,posthoc" doc:"Before or after the action."`
 	Coverage       Coverage      `json:"coverage" doc:"What was looked at, and what was not."`
+	Overridden     []Overridden  `json:"overridden" nullable:"false" doc:"Rules that apply but are silenced by another rule that overrides them."`
 	SnapshotID     string        `json:"snapshot_id,omitempty" doc:"Snapshot whose rules were applied; absent for live rules."`
 	CorpusVersion  int64         `json:"corpus_version" doc:"Version of the corpus that was applied."`
 	Cost           Cost          `json:"cost" doc:"Model calls and tokens."`
+}
+
+// Overridden names a rule that another applicable rule silences, and that other rule.
+type Overridden struct {
+	RuleID       string `json:"rule_id" doc:"The silenced rule."`
+	OverriddenBy string `json:"overridden_by" doc:"The rule that overrides it."`
 }
 
 // Coverage accounts for what an evaluation looked at. What was not examined is named, never dropped in silence.

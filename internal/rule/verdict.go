@@ -17,7 +17,6 @@ type RuleVerdict struct {
 	FixSuggestion    string      `json:"fix_suggestion" doc:"How to fix it; empty for ALLOW."`
 	Locations        []Location  `json:"locations" nullable:"false" doc:"Code locations, in new-file lines."`
 	Evidence         []Evidence  `json:"evidence" nullable:"false" doc:"What the verdict rests on, found in the subject by the server."`
-	OverriddenBy     string      `json:"overridden_by,omitempty" doc:"Rule that silences this one here; the verdict is then ALLOW."`
 }
 
 // Location is a place in the new version of a file. Lines count from 1; both ends are included.

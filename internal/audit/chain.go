@@ -1,0 +1,143 @@
+// Package audit keeps the hash chain of what happened in a project: every evaluation and every change of rules is an
+// entry that names the hash of the entry before. It holds the chain's arithmetic, the group-commit writer and the
+// verifier.
+package audit
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/klauspost/compress/zstd"
+
+	"tenet/internal/store"
+)
+
+// Kinds of entries.
+const (
+	KindEvaluation = "evaluation"
+	KindRule       = "rule"         // a rule was created, revised, moved to another status or retired
+	KindImport     = "import"       // rules were imported in bulk
+	KindRelation   = "relationship" // a relationship was made or removed
+	KindProject    = "project"      // a project was made or changed
+	KindKey        = "key"          // an API key was made or revoked
+)
+
+// Record is something to append to a chain.
+type Record struct {
+	ProjectID string
+	ID        string // a new UUID if empty
+	Kind      string
+	At        time.Time
+	Actor     string
+	Verdict   string
+	Mode      string
+	// Body is the JSON of the record, uncompressed.
+	Body []byte
+}
+
+// NewID makes an identifier that sorts by time: a UUID of version 7 (RFC 9562).
+func NewID() string { return uuid.Must(uuid.NewV7()).String() }
+
+// maxBody bounds the size of a decompressed body, in bytes.
+const maxBody = 256 << 20
+
+var (
+	encoder = must(zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(4)))
+	decoder = must(zstd.NewReader(nil, zstd.WithDecoderMaxMemory(maxBody), zstd.WithDecoderConcurrency(2)))
+)
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// entry makes the unchained entry of a record: everything but its place.
+func entry(r Record) store.AuditEntry {
+	if r.ID == "" {
+		r.ID = NewID()
+	}
+	body := encoder.EncodeAll(r.Body, nil)
+	sum := sha256.Sum256(body)
+	return store.AuditEntry{
+		ProjectID: r.ProjectID, ID: r.ID, Kind: r.Kind, At: r.At.UTC().Truncate(time.Microsecond), Actor: r.Actor,
+		Verdict: r.Verdict, Mode: r.Mode, Body: body, BodyHash: hex.EncodeToString(sum[:]),
+	}
+}
+
+// Body returns the JSON of an entry's record. It fails if the stored bytes are damaged.
+func Body(e store.AuditEntry) ([]byte, error) {
+	b, err := decoder.DecodeAll(e.Body, nil)
+	if err != nil {
+		return nil, fmt.Errorf("audit: entry %d of project %s: body cannot be decompressed: %w", e.Seq, e.ProjectID, err)
+	}
+	return b, nil
+}
+
+// Hash is the SHA-256, in hex, over all fields of an entry but Body (for which BodyHash stands) and Hash itself, each
+// field led by its length. The body can so be removed under a retention rule without breaking the chain.
+func Hash(e store.AuditEntry) string {
+	h := sha256.New()
+	field := func(s string) {
+		var n [8]byte
+		binary.BigEndian.PutUint64(n[:], uint64(len(s)))
+		h.Write(n[:])
+		_, _ = io.WriteString(h, s) // a hash never fails to write
+	}
+	field("tenet audit 1")
+	field(e.ProjectID)
+	var n [16]byte
+	binary.BigEndian.PutUint64(n[:8], uint64(e.Seq))            //nolint:gosec // the bits are hashed, not counted with
+	binary.BigEndian.PutUint64(n[8:], uint64(e.At.UnixMicro())) //nolint:gosec // as above
+	field(string(n[:]))
+	for _, s := range []string{e.ID, e.Kind, e.Actor, e.Verdict, e.Mode, e.BodyHash, e.PrevHash} {
+		field(s)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// link gives entries their places behind head.
+func link(head store.AuditHead, entries []store.AuditEntry) {
+	for i := range entries {
+		e := &entries[i]
+		e.Seq, e.PrevHash = head.Seq+1, head.Hash
+		e.Hash = Hash(*e)
+		head = store.AuditHead{Seq: e.Seq, Hash: e.Hash}
+	}
+}
+
+// Append writes records of one project inside a transaction, so that they are durable exactly when their cause is.
+func Append(ctx context.Context, tx store.Tx, projectID string, records ...Record) error {
+	entries := make([]store.AuditEntry, len(records))
+	for i, r := range records {
+		r.ProjectID = projectID
+		entries[i] = entry(r)
+	}
+	return appendEntries(ctx, tx, projectID, entries)
+}
+
+func appendEntries(ctx context.Context, tx store.Tx, projectID string, entries []store.AuditEntry) error {
+	head, err := tx.LockAudit(ctx, projectID)
+	if err != nil {
+		return err
+	}
+	link(head, entries)
+	return tx.AppendAudit(ctx, entries)
+}
+
+// JSON encodes a record's body. Bodies are structs of this project, so a failure is a programming error.
+func JSON(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic("audit: a record must encode as JSON: " + err.Error())
+	}
+	return b
+}

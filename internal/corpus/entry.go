@@ -1,0 +1,51 @@
+// Package corpus keeps an immutable in-memory view of one project's rules, from which rules are looked up, listed and
+// selected without touching the database. A view is a row of immutable segments with tombstones, so that one edit costs
+// little however many rules there are; see docs/adr/0003.
+package corpus
+
+import (
+	"sync/atomic"
+
+	"tenet/internal/rule"
+)
+
+// Entry is a rule in a view. Nothing in it may be changed.
+type Entry struct {
+	Rule *rule.Rule
+	// Relationships go out from the rule.
+	Relationships []rule.Relationship
+
+	hash atomic.Pointer[string]
+}
+
+// ContentHash is [rule.Rule.ContentHash], computed once.
+func (e *Entry) ContentHash() string {
+	if h := e.hash.Load(); h != nil {
+		return *h
+	}
+	h := e.Rule.ContentHash()
+	e.hash.Store(&h)
+	return h
+}
+
+// bytes estimates the memory that the entry takes, with its share of the indexes.
+func (e *Entry) bytes() int64 {
+	r := e.Rule
+	n := 1200 + 3*(len(r.Statement)+len(r.Rationale)) + len(r.Slug) + len(r.Owner)
+	for _, s := range r.Tags {
+		n += 16 + len(s)
+	}
+	for _, s := range r.Scope {
+		n += 16 + len(s)
+	}
+	for _, s := range r.SourceRefs {
+		n += 80 + len(s.URI) + len(s.Section) + len(s.Quote)
+	}
+	if c := r.Check; c != nil {
+		n += 200 + len(c.CEL) + len(c.When) + len(c.Message) + len(c.Fix)
+		if c.Pattern != nil {
+			n += 200 + len(c.Pattern.Regex) + len(c.Pattern.Unless)
+		}
+	}
+	return int64(n + 250*len(e.Relationships))
+}

@@ -1,0 +1,213 @@
+package corpus
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"tenet/internal/store"
+)
+
+// Defaults of [Config].
+const (
+	DefaultPoll     = 250 * time.Millisecond
+	DefaultMaxBytes = 4 << 30
+)
+
+// Config sets up [NewLive]. Zero fields take the defaults.
+type Config struct {
+	Store  store.Reader
+	Logger *slog.Logger
+	// Poll is how often the corpus versions of all projects are read to follow the writes of other nodes.
+	Poll time.Duration
+	// MaxBytes bounds the estimated memory of all views; the views that were not used for longest are dropped.
+	MaxBytes int64
+}
+
+// Live keeps the current views of all projects in use and follows the database. Views are loaded at first use.
+type Live struct {
+	cfg      Config
+	mu       sync.Mutex
+	projects map[string]*followed
+}
+
+// followed is one project's current view. load serialises loading and applying; reads take the view without a lock.
+type followed struct {
+	load sync.Mutex
+	view atomic.Pointer[View]
+	used atomic.Int64 // unix nanoseconds of the last use
+}
+
+// NewLive makes a Live that holds no view yet. Call [Live.Run] to follow other nodes.
+func NewLive(cfg Config) *Live {
+	if cfg.Poll <= 0 {
+		cfg.Poll = DefaultPoll
+	}
+	if cfg.MaxBytes <= 0 {
+		cfg.MaxBytes = DefaultMaxBytes
+	}
+	return &Live{cfg: cfg, projects: map[string]*followed{}}
+}
+
+// View returns the current view of a project, loading it if needed; not_found for an unknown project.
+func (l *Live) View(ctx context.Context, projectID string) (*View, error) {
+	f := l.follow(projectID)
+	f.used.Store(time.Now().UnixNano())
+	if v := f.view.Load(); v != nil {
+		return v, nil
+	}
+	return l.refresh(ctx, projectID, f)
+}
+
+// Refresh brings a project's view up to the database and returns it. A writer calls it before it answers, so that its
+// own write is visible at once.
+func (l *Live) Refresh(ctx context.Context, projectID string) (*View, error) {
+	return l.refresh(ctx, projectID, l.follow(projectID))
+}
+
+func (l *Live) follow(projectID string) *followed {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	f := l.projects[projectID]
+	if f == nil {
+		f = &followed{}
+		l.projects[projectID] = f
+	}
+	return f
+}
+
+func (l *Live) refresh(ctx context.Context, projectID string, f *followed) (*View, error) {
+	f.load.Lock()
+	defer f.load.Unlock()
+	current := f.view.Load()
+	first := current == nil
+	if first {
+		if _, err := l.cfg.Store.Project(ctx, projectID); err != nil {
+			l.forget(projectID, f)
+			return nil, err
+		}
+		current = &View{}
+	}
+	var changed []store.RuleState
+	version, err := l.cfg.Store.Changes(ctx, projectID, current.version, func(s store.RuleState) error {
+		changed = append(changed, s)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if !first && version == current.version {
+		return current, nil
+	}
+	next, err := current.Apply(version, changed)
+	if err != nil {
+		return nil, err
+	}
+	f.view.Store(next)
+	if first {
+		f.used.Store(time.Now().UnixNano())
+		l.evict(f)
+	}
+	return next, nil
+}
+
+// forget drops a project that turned out not to exist, so that made-up names take no memory.
+func (l *Live) forget(projectID string, f *followed) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.projects[projectID] == f {
+		delete(l.projects, projectID)
+	}
+}
+
+// evict drops the least recently used views, but for keep, until the rest fits into the memory limit.
+func (l *Live) evict(keep *followed) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for {
+		var total int64
+		var oldest *followed
+		for _, f := range l.projects {
+			v := f.view.Load()
+			if v == nil {
+				continue
+			}
+			total += v.Bytes()
+			if f != keep && (oldest == nil || f.used.Load() < oldest.used.Load()) {
+				oldest = f
+			}
+		}
+		if total <= l.cfg.MaxBytes || oldest == nil {
+			return
+		}
+		oldest.view.Store(nil)
+	}
+}
+
+// Run follows the database until ctx ends: it applies the changes of other nodes and compacts fragmented views.
+func (l *Live) Run(ctx context.Context) {
+	tick := time.NewTicker(l.cfg.Poll)
+	defer tick.Stop()
+	failing := false
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		err := l.poll(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil && !failing {
+			l.cfg.Logger.WarnContext(ctx, "cannot follow the rules of other nodes", slog.Any("error", err))
+		}
+		failing = err != nil
+	}
+}
+
+func (l *Live) poll(ctx context.Context) error {
+	versions, err := l.cfg.Store.CorpusVersions(ctx)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	loaded := make(map[string]*followed, len(l.projects))
+	for id, f := range l.projects {
+		if f.view.Load() != nil {
+			loaded[id] = f
+		}
+	}
+	l.mu.Unlock()
+	for id, f := range loaded {
+		v := f.view.Load()
+		if v == nil {
+			continue
+		}
+		if versions[id] > v.version {
+			if v, err = l.refresh(ctx, id, f); err != nil {
+				return err
+			}
+		}
+		if v.fragmented() {
+			if err := f.compact(v); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// compact replaces the view by a compacted one, and gives up if the view has changed meanwhile: it is tried again.
+func (f *followed) compact(v *View) error {
+	next, err := v.compact()
+	if err != nil {
+		return err
+	}
+	f.load.Lock()
+	defer f.load.Unlock()
+	f.view.CompareAndSwap(v, next)
+	return nil
+}

@@ -1,0 +1,76 @@
+package corpus
+
+import (
+	"encoding/json"
+	"slices"
+
+	"tenet/internal/rule"
+	"tenet/internal/subject"
+)
+
+// matcher decides whether a subject matches an applies_to block.
+type matcher struct {
+	paths, exclude, repositories subject.Globs
+	kinds                        []string
+}
+
+// matcherKey is equal for equal blocks.
+func matcherKey(a *rule.AppliesTo) string {
+	if a.Empty() {
+		return ""
+	}
+	b, err := json.Marshal(a)
+	if err != nil {
+		panic("corpus: applies_to must encode as JSON: " + err.Error())
+	}
+	return string(b)
+}
+
+// newMatcher returns nil for a block that restricts nothing.
+func newMatcher(a *rule.AppliesTo) *matcher {
+	if a.Empty() {
+		return nil
+	}
+	m := &matcher{kinds: a.Kinds}
+	for _, g := range []struct {
+		into  *subject.Globs
+		globs []string
+	}{{&m.paths, a.Paths}, {&m.exclude, a.ExcludePaths}, {&m.repositories, a.Repositories}} {
+		compiled, err := subject.CompileGlobs(g.globs)
+		if err != nil {
+			// A rule that cannot be matched must not be lost in silence: it then concerns every subject.
+			return nil
+		}
+		*g.into = compiled
+	}
+	return m
+}
+
+// matches reports whether the subject that q describes is one that the block concerns. What q leaves open (no
+// repository, unknown paths or kinds) matches: a rule is not skipped because the caller told too little.
+func (m *matcher) matches(q *Query) bool {
+	if m == nil {
+		return true
+	}
+	if len(m.kinds) > 0 && !q.AnyKind {
+		if !slices.ContainsFunc(q.Kinds, func(k subject.Kind) bool { return slices.Contains(m.kinds, string(k)) }) {
+			return false
+		}
+	}
+	if !m.repositories.Empty() && q.Repository != "" && !m.repositories.Match(q.Repository) {
+		return false
+	}
+	return m.matchesPath(q)
+}
+
+func (m *matcher) matchesPath(q *Query) bool {
+	if q.AnyPath || (m.paths.Empty() && m.exclude.Empty()) {
+		return true
+	}
+	if len(q.Paths) == 0 {
+		return m.paths.Empty()
+	}
+	return slices.ContainsFunc(q.Paths, func(path string) bool {
+		return (m.paths.Empty() || m.paths.Match(path)) && !m.exclude.Match(path)
+	})
+}

@@ -1,0 +1,167 @@
+package corpus
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"tenet/internal/rule"
+)
+
+// maxSegment bounds the documents of one segment, so that an ordinal fits into a posting.
+const maxSegment = 1 << 24
+
+// segment is an immutable, indexed set of entries in order of rule id.
+type segment struct {
+	entries []*Entry
+	byID    map[string]int32
+	bySlug  map[string]int32 // of rules that are not retired
+	// Rules in force (now or at another time), grouped for selection.
+	everywhere []group            // rules whose scope is empty or *
+	byScope    map[string][]group // rules by scope path, without wildcards
+	wildScope  map[string][]group // rules by scope path with a wildcard segment
+	matchers   []*matcher
+	terms      map[string][]posting
+	lengths    []uint16 // terms per document
+	totalLen   int64
+	bytes      int64
+}
+
+// group is a set of rules in one scope bucket that share one matcher, so that one test decides for all of them.
+type group struct {
+	matcher int32
+	docs    []int32
+}
+
+// newSegment indexes entries, which it sorts by rule id in place.
+func newSegment(entries []*Entry) (*segment, error) {
+	if len(entries) >= maxSegment {
+		return nil, fmt.Errorf("corpus: a segment of %d rules; at most %d are possible", len(entries), maxSegment-1)
+	}
+	slices.SortFunc(entries, func(a, b *Entry) int { return strings.Compare(a.Rule.ID, b.Rule.ID) })
+	s := &segment{
+		entries: entries,
+		byID:    make(map[string]int32, len(entries)),
+		bySlug:  make(map[string]int32, len(entries)),
+		lengths: make([]uint16, len(entries)),
+	}
+	var lexical sync.WaitGroup
+	lexical.Go(s.indexTerms)
+	s.indexScopes()
+	lexical.Wait()
+	return s, nil
+}
+
+func (s *segment) indexScopes() {
+	s.byScope, s.wildScope = map[string][]group{}, map[string][]group{}
+	interned := map[string]int32{}
+	everywhere := newGrouping()
+	byScope := map[string]*grouping{}
+	for i, e := range s.entries {
+		doc, r := int32(i), e.Rule //nolint:gosec // bounded by maxSegment
+		s.byID[r.ID] = doc
+		if r.Slug != "" && r.Status != rule.Retired {
+			s.bySlug[r.Slug] = doc
+		}
+		s.bytes += e.bytes()
+		if r.Status != rule.Approved && r.Status != rule.Effective {
+			continue
+		}
+		m := s.intern(interned, r.AppliesTo)
+		if len(r.Scope) == 0 || slices.Contains(r.Scope, "*") {
+			everywhere.add(m, doc)
+			continue
+		}
+		for _, scope := range r.Scope {
+			if byScope[scope] == nil {
+				byScope[scope] = newGrouping()
+			}
+			byScope[scope].add(m, doc)
+		}
+	}
+	s.everywhere = everywhere.groups
+	for scope, g := range byScope {
+		if slices.Contains(strings.Split(scope, "/"), "*") {
+			s.wildScope[scope] = g.groups
+		} else {
+			s.byScope[scope] = g.groups
+		}
+	}
+}
+
+// intern returns the number of the matcher for a, making it at its first use.
+func (s *segment) intern(known map[string]int32, a *rule.AppliesTo) int32 {
+	key := matcherKey(a)
+	if m, ok := known[key]; ok {
+		return m
+	}
+	m := int32(len(s.matchers)) //nolint:gosec // bounded by maxSegment
+	s.matchers = append(s.matchers, newMatcher(a))
+	known[key] = m
+	return m
+}
+
+type grouping struct {
+	groups    []group
+	byMatcher map[int32]int
+}
+
+func newGrouping() *grouping { return &grouping{byMatcher: map[int32]int{}} }
+
+func (g *grouping) add(m, doc int32) {
+	at, ok := g.byMatcher[m]
+	if !ok {
+		at = len(g.groups)
+		g.byMatcher[m] = at
+		g.groups = append(g.groups, group{matcher: m})
+	}
+	g.groups[at].docs = append(g.groups[at].docs, doc)
+}
+
+// indexTerms builds the postings, on several cores for large segments: each worker indexes a run of documents, and the
+// runs are joined in order.
+func (s *segment) indexTerms() {
+	workers := max(1, min(runtime.GOMAXPROCS(0), len(s.entries)/2000))
+	parts := make([]map[string][]posting, workers)
+	var wg sync.WaitGroup
+	for w := range workers {
+		from, to := len(s.entries)*w/workers, len(s.entries)*(w+1)/workers
+		wg.Go(func() { parts[w] = s.indexRun(from, to) })
+	}
+	wg.Wait()
+	s.terms = parts[0]
+	for _, part := range parts[1:] {
+		for term, list := range part {
+			s.terms[term] = append(s.terms[term], list...)
+		}
+	}
+	for _, n := range s.lengths {
+		s.totalLen += int64(n)
+	}
+}
+
+func (s *segment) indexRun(from, to int) map[string][]posting {
+	terms := make(map[string][]posting, (to-from)/4+16)
+	for doc := from; doc < to; doc++ {
+		length := 0
+		count := func(term []byte) {
+			length++
+			list := terms[string(term)]
+			if n := len(list); n > 0 && list[n-1].doc() == doc {
+				list[n-1] = newPosting(doc, list[n-1].tf()+1)
+				return
+			}
+			terms[string(term)] = append(list, newPosting(doc, 1))
+		}
+		r := s.entries[doc].Rule
+		eachTerm(r.Statement, count)
+		for _, tag := range r.Tags {
+			eachTerm(tag, count)
+		}
+		eachTerm(r.Rationale, count)
+		s.lengths[doc] = uint16(min(length, 1<<16-1)) //nolint:gosec // bounded by min
+	}
+	return terms
+}

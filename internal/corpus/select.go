@@ -1,0 +1,284 @@
+package corpus
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"tenet/internal/rule"
+	"tenet/internal/subject"
+)
+
+// Query describes a subject for the selection of rules.
+type Query struct {
+	Now         time.Time
+	Scope       string
+	Repository  string
+	SeverityMin rule.Severity
+	Kinds       []subject.Kind
+	AnyKind     bool // the kinds are not known: rules of every kind apply
+	Paths       []string
+	AnyPath     bool // the paths are not known: rules of every path apply
+	// Terms is text of the subject to rank by; it may be cut, since it selects nothing.
+	Terms []string
+	// Context includes MAY and INFO rules, which are never judged.
+	Context bool
+}
+
+// Match is a rule that applies to a subject, with its rank score.
+type Match struct {
+	*Entry
+	Score float64
+}
+
+// candidate is a document that applies.
+type candidate struct {
+	seg, doc int32
+	score    float64
+}
+
+// Applicable returns the rules that apply, best ranked first, silenced rules left out and named. The order is the same
+// for the same view and query.
+func (v *View) Applicable(q *Query) ([]Match, []rule.Overridden) {
+	found := v.candidates(q)
+	v.rank(q, found)
+	matches := make([]Match, len(found))
+	for i, c := range found {
+		matches[i] = Match{v.segments[c.seg].entries[c.doc], c.score}
+	}
+	slices.SortFunc(matches, func(a, b Match) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), strings.Compare(a.Rule.ID, b.Rule.ID))
+	})
+	return silence(matches)
+}
+
+// candidates finds the rules that apply, by scope bucket and then by matcher, so that rules out of scope cost nothing.
+func (v *View) candidates(q *Query) []candidate {
+	var out []candidate
+	least := q.SeverityMin.Rank()
+	for i, s := range v.segments {
+		seen := map[int32]bool(nil)
+		decided := make([]int8, len(s.matchers))
+		take := func(groups []group, unique bool) {
+			for _, g := range groups {
+				if decided[g.matcher] == 0 {
+					decided[g.matcher] = -1
+					if s.matchers[g.matcher].matches(q) {
+						decided[g.matcher] = 1
+					}
+				}
+				if decided[g.matcher] < 0 {
+					continue
+				}
+				for _, doc := range g.docs {
+					r := s.entries[doc].Rule
+					if v.deleted[i].has(doc) || r.Severity.Rank() < least || (!q.Context && !r.Judged()) || !r.InForce(q.Now) {
+						continue
+					}
+					if !unique && len(r.Scope) > 1 {
+						if seen[doc] {
+							continue
+						}
+						if seen == nil {
+							seen = map[int32]bool{}
+						}
+						seen[doc] = true
+					}
+					out = append(out, candidate{seg: int32(i), doc: doc}) //nolint:gosec // few segments
+				}
+			}
+		}
+		take(s.everywhere, true)
+		s.scoped(q.Scope, func(groups []group) { take(groups, false) })
+	}
+	return out
+}
+
+// scoped calls yield for the buckets of rules whose scope paths apply to a subject scope.
+func (s *segment) scoped(scope string, yield func([]group)) {
+	if scope == "" {
+		for _, g := range s.byScope {
+			yield(g)
+		}
+		for _, g := range s.wildScope {
+			yield(g)
+		}
+		return
+	}
+	for end := 0; end < len(scope); {
+		next := strings.IndexByte(scope[end:], '/')
+		if next < 0 {
+			end = len(scope)
+		} else {
+			end += next
+		}
+		if g := s.byScope[scope[:end]]; g != nil {
+			yield(g)
+		}
+		end++
+	}
+	for path, g := range s.wildScope {
+		if rule.ScopeApplies([]string{path}, scope) {
+			yield(g)
+		}
+	}
+}
+
+// Weights of the rank score. Relevance of the words counts most, then how closely the rule is tied to the subject's
+// paths, kinds or scope, then how much and how strictly it matters.
+const (
+	weightWords    = 1.0
+	weightSpecific = 0.6
+	weightSeverity = 0.5
+	weightModality = 0.2
+)
+
+// rank gives every candidate its score.
+func (v *View) rank(q *Query, found []candidate) {
+	words := v.relevance(q, found)
+	for i := range found {
+		c := &found[i]
+		r := v.segments[c.seg].entries[c.doc].Rule
+		score := weightSeverity * float64(r.Severity.Rank()) / 4
+		if r.Modality == rule.Must || r.Modality == rule.MustNot {
+			score += weightModality
+		}
+		if !r.AppliesTo.Empty() {
+			score += weightSpecific / 2
+		}
+		if q.Scope != "" && len(r.Scope) > 0 {
+			score += weightSpecific / 2
+		}
+		if words != nil {
+			score += weightWords * words[i]
+		}
+		c.score = score
+	}
+}
+
+// maxRankTerms bounds the distinct terms of a subject that are looked up.
+const maxRankTerms = 400
+
+// relevance is the BM25 score of each candidate against the query's terms, scaled to 0..1; nil without terms.
+func (v *View) relevance(q *Query, found []candidate) []float64 {
+	if len(q.Terms) == 0 || len(found) == 0 {
+		return nil
+	}
+	terms := distinctTerms(q.Terms)
+	place := make(map[int64]int, len(found))
+	for i, c := range found {
+		place[int64(c.seg)<<32|int64(c.doc)] = i
+	}
+	docs, length := 0, int64(0)
+	for _, s := range v.segments {
+		docs, length = docs+len(s.entries), length+s.totalLen
+	}
+	average := max(float64(length)/float64(max(docs, 1)), 1)
+	scores := make([]float64, len(found))
+	highest := 0.0
+	for _, term := range terms {
+		df := 0
+		for _, s := range v.segments {
+			df += len(s.terms[term])
+		}
+		if df == 0 || (df > 1000 && 5*df > docs) {
+			continue // a word of every fifth rule tells little and costs most
+		}
+		idf := math.Log(1 + (float64(docs)-float64(df)+0.5)/(float64(df)+0.5))
+		for si, s := range v.segments {
+			for _, p := range s.terms[term] {
+				i, ok := place[int64(si)<<32|int64(p.doc())]
+				if !ok {
+					continue
+				}
+				tf := float64(p.tf())
+				norm := bm25K1 * (1 - bm25B + bm25B*float64(s.lengths[p.doc()])/average)
+				scores[i] += idf * tf * (bm25K1 + 1) / (tf + norm)
+				highest = max(highest, scores[i])
+			}
+		}
+	}
+	if highest > 0 {
+		for i := range scores {
+			scores[i] /= highest
+		}
+	}
+	return scores
+}
+
+func distinctTerms(texts []string) []string {
+	seen := map[string]bool{}
+	var out []string
+	for _, text := range texts {
+		eachTerm(text, func(term []byte) {
+			if len(out) < maxRankTerms && !seen[string(term)] {
+				t := string(term)
+				seen[t] = true
+				out = append(out, t)
+			}
+		})
+		if len(out) == maxRankTerms {
+			break
+		}
+	}
+	return out
+}
+
+// silence takes out the rules that another applicable rule overrides. Overriding is transitive; rules that override one
+// another in a circle stay, and a shadow rule silences nothing, so that no rule is lost to a mistake.
+func silence(matches []Match) ([]Match, []rule.Overridden) {
+	silencers := 0
+	for _, m := range matches {
+		silencers += len(m.Relationships)
+	}
+	overridden := []rule.Overridden{}
+	if silencers == 0 {
+		return matches, overridden
+	}
+	at := make(map[string]int, len(matches))
+	for i, m := range matches {
+		at[m.Rule.ID] = i
+	}
+	targets := make([][]int, len(matches))
+	hasSilencer := make([]bool, len(matches))
+	for i, m := range matches {
+		if m.Rule.Enforcement == rule.Shadow || !m.Rule.Judged() {
+			continue
+		}
+		for _, rel := range m.Relationships {
+			if to, ok := at[rel.ToID]; ok && rel.Kind == rule.Overrides && to != i {
+				targets[i] = append(targets[i], to)
+				hasSilencer[to] = true
+			}
+		}
+	}
+	by := make([]int, len(matches))
+	for i := range by {
+		by[i] = -1
+	}
+	var walk func(root, i int)
+	walk = func(root, i int) {
+		for _, to := range targets[i] {
+			if by[to] < 0 && to != root {
+				by[to] = i
+				walk(root, to)
+			}
+		}
+	}
+	for i := range matches {
+		if !hasSilencer[i] {
+			walk(i, i)
+		}
+	}
+	kept := matches[:0:0]
+	for i, m := range matches {
+		if by[i] < 0 {
+			kept = append(kept, m)
+			continue
+		}
+		overridden = append(overridden, rule.Overridden{RuleID: m.Rule.ID, OverriddenBy: matches[by[i]].Rule.ID})
+	}
+	return kept, overridden
+}
