@@ -1,0 +1,97 @@
+// Package auth knows who calls and what they may do: roles, API keys, and the actor in a context.
+package auth
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"slices"
+	"strings"
+
+	"tenet/internal/rule"
+	"tenet/internal/store"
+)
+
+// Role is what an actor may do. Each role may do all that the roles before it may.
+type Role string
+
+// Roles from the least to the most powerful.
+const (
+	Public    Role = ""          // no credentials needed
+	Viewer    Role = "viewer"    // reads rules and evaluations
+	Evaluator Role = "evaluator" // asks for evaluations
+	Reviewer  Role = "reviewer"  // writes and approves rules
+	Admin     Role = "admin"     // manages projects and keys
+)
+
+// Roles lists the roles that a key may have, from the least to the most powerful.
+var Roles = []Role{Viewer, Evaluator, Reviewer, Admin}
+
+// Allows reports whether an actor of role r may do what needs the role needed.
+func (r Role) Allows(needed Role) bool {
+	if needed == Public {
+		return true
+	}
+	have := slices.Index(Roles, r)
+	return have >= 0 && have >= slices.Index(Roles, needed)
+}
+
+// Actor is who calls.
+type Actor struct {
+	Name      string
+	Role      Role
+	ProjectID string // the one project it may touch, or store.AllProjects
+	KeyID     string // empty without a key
+}
+
+// May returns nil if the actor may do what needs a role in a project, else a forbidden error. A project that the actor
+// has no access to is forbidden whether it exists or not.
+func (a Actor) May(needed Role, projectID string) error {
+	if a.ProjectID != store.AllProjects && a.ProjectID != projectID {
+		return rule.Errorf(rule.CodeForbidden, "this key has no access to project %q", projectID)
+	}
+	if !a.Role.Allows(needed) {
+		return rule.Errorf(rule.CodeForbidden, "this needs the role %s; the key has the role %s", needed, a.Role)
+	}
+	return nil
+}
+
+// Local is the actor of a server that runs without keys on loopback, and of the embedded command line.
+func Local(name string) Actor { return Actor{Name: name, Role: Admin, ProjectID: store.AllProjects} }
+
+type contextKey struct{}
+
+// WithActor puts the actor into a context.
+func WithActor(ctx context.Context, a Actor) context.Context {
+	return context.WithValue(ctx, contextKey{}, a)
+}
+
+// ActorFrom returns the actor of a context; without one, an actor that may do nothing.
+func ActorFrom(ctx context.Context) Actor {
+	a, _ := ctx.Value(contextKey{}).(Actor)
+	return a
+}
+
+// keyPrefix begins every secret, so that scanners can find leaked ones.
+const keyPrefix = "tnt_"
+
+// NewSecret makes a key's secret of 256 random bits, with the prefix tnt_.
+func NewSecret() string {
+	var b [32]byte
+	_, _ = rand.Read(b[:]) // never fails, see crypto/rand
+	return keyPrefix + base64.RawURLEncoding.EncodeToString(b[:])
+}
+
+// HashSecret is the SHA-256 of a secret, in hex: what is stored. Secrets have 256 bits of entropy, so a plain hash is
+// enough to make the stored value useless to a thief.
+func HashSecret(secret string) string {
+	sum := sha256.Sum256([]byte(secret))
+	return hex.EncodeToString(sum[:])
+}
+
+// IsSecret reports whether s has the form of a secret.
+func IsSecret(s string) bool {
+	return strings.HasPrefix(s, keyPrefix) && len(s) == len(keyPrefix)+43
+}

@@ -1,0 +1,195 @@
+package auth
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"tenet/internal/audit"
+	"tenet/internal/rule"
+	"tenet/internal/store"
+)
+
+// cacheFor is how long a looked-up key is trusted without asking the database: a revoked key works on other nodes for at
+// most this long, on the node that revoked it not at all.
+const cacheFor = 2 * time.Second
+
+// maxCached bounds the cache; beyond it, the cache starts anew.
+const maxCached = 10_000
+
+// Keys makes, lists, revokes and checks API keys.
+type Keys struct {
+	store store.Store
+	now   func() time.Time
+
+	mu     sync.Mutex
+	cached map[string]cachedKey // by hash; unknown secrets are cached too
+	active cachedCount
+	// generation is raised by forget, so that what was read before a change is not cached after it.
+	generation int
+}
+
+type cachedKey struct {
+	key   store.Key
+	err   error
+	until time.Time
+}
+
+type cachedCount struct {
+	n     int
+	until time.Time
+}
+
+// NewKeys makes a Keys over a store.
+func NewKeys(s store.Store, now func() time.Time) *Keys {
+	return &Keys{store: s, now: now, cached: map[string]cachedKey{}}
+}
+
+// NewKey is what a key is made from. Zero ExpiresAt means never.
+type NewKey struct {
+	ProjectID string
+	Name      string
+	Role      Role
+	ExpiresAt *time.Time
+}
+
+// Create makes a key and returns its secret, which is shown this once and never stored.
+func (k *Keys) Create(ctx context.Context, n NewKey) (store.Key, string, error) {
+	var p rule.Problems
+	n.Name = strings.TrimSpace(n.Name)
+	if n.Name == "" || len(n.Name) > rule.MaxLabel {
+		p.Add("name", "must have 1 to %d bytes", rule.MaxLabel)
+	}
+	if _, ok := rule.Parse(string(n.Role), Roles); !ok {
+		p.Add("role", "is %q; use one of %s", n.Role, rule.Names(Roles))
+	}
+	now := k.now().UTC().Truncate(time.Microsecond)
+	if n.ExpiresAt != nil && !n.ExpiresAt.After(now) {
+		p.Add("expires_at", "is in the past")
+	}
+	if err := p.Err("the key is invalid"); err != nil {
+		return store.Key{}, "", err
+	}
+	secret := NewSecret()
+	key := store.Key{
+		ID: audit.NewID(), ProjectID: n.ProjectID, Name: n.Name, Role: string(n.Role), Hash: HashSecret(secret),
+		CreatedAt: now, CreatedBy: ActorFrom(ctx).Name, ExpiresAt: n.ExpiresAt,
+	}
+	err := k.store.Update(ctx, func(tx store.Tx) error {
+		if key.ProjectID != store.AllProjects {
+			if _, err := tx.Project(ctx, key.ProjectID); err != nil {
+				return err
+			}
+		}
+		if err := tx.InsertKey(ctx, key); err != nil {
+			return err
+		}
+		return k.note(ctx, tx, key, "created")
+	})
+	k.forget()
+	return key, secret, err
+}
+
+// Revoke ends a key at once.
+func (k *Keys) Revoke(ctx context.Context, projectID, id string) error {
+	defer k.forget()
+	return k.store.Update(ctx, func(tx store.Tx) error {
+		if err := tx.RevokeKey(ctx, projectID, id, k.now().UTC().Truncate(time.Microsecond)); err != nil {
+			return err
+		}
+		return k.note(ctx, tx, store.Key{ID: id, ProjectID: projectID}, "revoked")
+	})
+}
+
+// note records the change of a key. Keys for all projects are recorded in the default project.
+func (k *Keys) note(ctx context.Context, tx store.Tx, key store.Key, action string) error {
+	project := key.ProjectID
+	if project == store.AllProjects {
+		project = rule.DefaultProject
+	}
+	return audit.Append(ctx, tx, project, audit.Record{
+		Kind: audit.KindKey, At: k.now(), Actor: ActorFrom(ctx).Name,
+		Body: audit.JSON(map[string]any{
+			"action": action, "key_id": key.ID, "name": key.Name, "role": key.Role, "project_id": key.ProjectID,
+		}),
+	})
+}
+
+// List returns the keys of a project, newest first, revoked ones included.
+func (k *Keys) List(ctx context.Context, projectID string) ([]store.Key, error) {
+	return k.store.Keys(ctx, projectID)
+}
+
+// Required reports whether any key is in force, so that callers must present one.
+func (k *Keys) Required(ctx context.Context) (bool, error) {
+	now := k.now()
+	k.mu.Lock()
+	active, generation := k.active, k.generation
+	k.mu.Unlock()
+	if now.Before(active.until) {
+		return active.n > 0, nil
+	}
+	n, err := k.store.CountKeys(ctx, now)
+	if err != nil {
+		return false, err
+	}
+	k.mu.Lock()
+	if k.generation == generation {
+		k.active = cachedCount{n, now.Add(cacheFor)}
+	}
+	k.mu.Unlock()
+	return n > 0, nil
+}
+
+// Authenticate returns the actor of a secret, or an unauthenticated error that does not tell why.
+func (k *Keys) Authenticate(ctx context.Context, secret string) (Actor, error) {
+	refused := rule.Errorf(rule.CodeUnauthenticated, "the API key is unknown, revoked or expired")
+	if !IsSecret(secret) {
+		return Actor{}, refused
+	}
+	key, err := k.lookUp(ctx, HashSecret(secret))
+	if rule.CodeOf(err) == rule.CodeNotFound {
+		return Actor{}, refused
+	}
+	if err != nil {
+		return Actor{}, err
+	}
+	if key.RevokedAt != nil || (key.ExpiresAt != nil && !k.now().Before(*key.ExpiresAt)) {
+		return Actor{}, refused
+	}
+	return Actor{Name: "key:" + key.Name, Role: Role(key.Role), ProjectID: key.ProjectID, KeyID: key.ID}, nil
+}
+
+func (k *Keys) lookUp(ctx context.Context, hash string) (store.Key, error) {
+	now := k.now()
+	k.mu.Lock()
+	c, ok := k.cached[hash]
+	generation := k.generation
+	k.mu.Unlock()
+	if ok && now.Before(c.until) {
+		return c.key, c.err
+	}
+	key, err := k.store.KeyByHash(ctx, hash)
+	if err != nil && rule.CodeOf(err) != rule.CodeNotFound {
+		return key, err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.generation != generation {
+		return key, err
+	}
+	if len(k.cached) >= maxCached {
+		clear(k.cached)
+	}
+	k.cached[hash] = cachedKey{key, err, now.Add(cacheFor)}
+	return key, err
+}
+
+func (k *Keys) forget() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	clear(k.cached)
+	k.active = cachedCount{}
+	k.generation++
+}

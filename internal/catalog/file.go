@@ -1,0 +1,201 @@
+package catalog
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/lexer"
+	"github.com/goccy/go-yaml/token"
+
+	"tenet/internal/rule"
+)
+
+// File is a set of rules as it is imported and exported.
+type File struct {
+	Pack        string  `json:"pack,omitempty" yaml:"pack,omitempty" required:"false" doc:"Name of the pack, for people."`
+	Title       string  `json:"title,omitempty" yaml:"title,omitempty" required:"false" doc:"Title of the pack, for people."`
+	Description string  `json:"description,omitempty" yaml:"description,omitempty" required:"false" doc:"What the pack is about, for people."`
+	Defaults    *Input  `json:"defaults,omitempty" yaml:"defaults,omitempty" required:"false" doc:"Fields for all rules that do not have them; tags are joined."`
+	Rules       []Input `json:"rules" yaml:"rules" nullable:"false" doc:"The rules."`
+}
+
+// MaxImport is how many rules one file may hold.
+const MaxImport = 20_000
+
+// ParseYAML reads a file in YAML (and so also JSON). Unknown and repeated keys, anchors and aliases are refused.
+func ParseYAML(data []byte) (*File, error) {
+	if !utf8.Valid(data) {
+		return nil, rule.Errorf(rule.CodeInvalid, "the rule file is not valid UTF-8")
+	}
+	if bytes.IndexByte(data, 0) >= 0 {
+		return nil, rule.Errorf(rule.CodeInvalid, "the rule file holds a NUL character")
+	}
+	if trimmed := bytes.TrimSpace(data); len(trimmed) > 0 && trimmed[0] == '{' {
+		return parseJSON(trimmed)
+	}
+	if err := noAliases(string(data)); err != nil {
+		return nil, err
+	}
+	f := &File{}
+	dec := yaml.NewDecoder(bytes.NewReader(data), yaml.Strict())
+	if err := dec.Decode(f); err != nil && !errors.Is(err, io.EOF) {
+		return nil, rule.Errorf(rule.CodeInvalid, "the rule file is not valid: %s", strings.TrimSpace(yaml.FormatError(err, false, false)))
+	}
+	if err := dec.Decode(new(File)); !errors.Is(err, io.EOF) {
+		return nil, rule.Errorf(rule.CodeInvalid, "the rule file holds more than one YAML document")
+	}
+	return f, nil
+}
+
+func parseJSON(data []byte) (*File, error) {
+	f := &File{}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(f); err != nil {
+		return nil, rule.Errorf(rule.CodeInvalid, "the rule file is not valid JSON: %s", err.Error())
+	}
+	if dec.More() {
+		return nil, rule.Errorf(rule.CodeInvalid, "the rule file holds more than one JSON value")
+	}
+	return f, nil
+}
+
+// maxDepth bounds the nesting of a YAML file; rules need six levels.
+const maxDepth = 32
+
+// noAliases refuses what lets a small file grow large or deep when it is read.
+func noAliases(data string) error {
+	depth := 0
+	for _, t := range lexer.Tokenize(data) {
+		switch t.Type { //nolint:exhaustive // only these can do harm
+		case token.AnchorType, token.AliasType, token.MergeKeyType:
+			return rule.Errorf(rule.CodeInvalid, "line %d: anchors, aliases and merge keys are not supported in rule files", t.Position.Line)
+		case token.SequenceStartType, token.MappingStartType:
+			depth++
+		case token.SequenceEndType, token.MappingEndType:
+			depth--
+		}
+		if depth > maxDepth || t.Position.IndentNum > 4*maxDepth {
+			return rule.Errorf(rule.CodeInvalid, "line %d: the file is nested too deeply", t.Position.Line)
+		}
+	}
+	return nil
+}
+
+// withDefaults joins the file's defaults into an input.
+func (f *File) withDefaults(in Input) Input {
+	d := f.Defaults
+	if d == nil {
+		return in
+	}
+	in.Modality, in.Severity = cmp.Or(in.Modality, d.Modality), cmp.Or(in.Severity, d.Severity)
+	in.Status, in.Enforcement = cmp.Or(in.Status, d.Status), cmp.Or(in.Enforcement, d.Enforcement)
+	in.ChangeNote = cmp.Or(in.ChangeNote, d.ChangeNote)
+	in.Owner, in.Rationale = cmp.Or(in.Owner, d.Owner), cmp.Or(in.Rationale, d.Rationale)
+	in.EffectivePeriod, in.AppliesTo = cmp.Or(in.EffectivePeriod, d.EffectivePeriod), cmp.Or(in.AppliesTo, d.AppliesTo)
+	in.Check = cmp.Or(in.Check, d.Check)
+	if in.Scope == nil {
+		in.Scope = d.Scope
+	}
+	if in.SourceRefs == nil {
+		in.SourceRefs = d.SourceRefs
+	}
+	if d.Tags != nil {
+		in.Tags = append(slices.Clone(d.Tags), in.Tags...)
+	}
+	return in
+}
+
+// Export returns the rules of a project that are neither retired nor superseded as a file, in a stable order and without
+// times, so that equal rules give equal files.
+func (c *Catalog) Export(ctx context.Context, projectID string, selects func(*rule.Rule) bool) (*File, error) {
+	view, err := c.views.View(ctx, projectID)
+	if err != nil {
+		return nil, err
+	}
+	name := func(id string) string {
+		if e, ok := view.Get(id); ok && e.Rule.Slug != "" {
+			return e.Rule.Slug
+		}
+		return id
+	}
+	f := &File{Rules: []Input{}}
+	for e := range view.All() {
+		if e.Rule.Status == rule.Retired || e.Rule.Status == rule.Superseded || !selects(e.Rule) {
+			continue
+		}
+		in := toInput(e.Rule)
+		for _, rel := range e.Relationships {
+			in.Relationships = append(in.Relationships, InputRelationship{Kind: rel.Kind, To: name(rel.ToID), Reason: rel.Reason})
+		}
+		slices.SortFunc(in.Relationships, func(a, b InputRelationship) int {
+			return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.To, b.To))
+		})
+		f.Rules = append(f.Rules, in)
+	}
+	slices.SortStableFunc(f.Rules, func(a, b Input) int { return compareNames(a, b) })
+	return f, nil
+}
+
+// compareNames orders rules with a slug by it, and those without behind them by id.
+func compareNames(a, b Input) int {
+	if (a.Slug == nil) != (b.Slug == nil) {
+		if a.Slug != nil {
+			return -1
+		}
+		return 1
+	}
+	if a.Slug != nil {
+		return cmp.Compare(*a.Slug, *b.Slug)
+	}
+	return cmp.Compare(a.ID, b.ID)
+}
+
+// toInput is the rule as its author would write it. The id is left out where the slug names the rule.
+func toInput(r *rule.Rule) Input {
+	in := Input{
+		Statement: r.Statement, Modality: r.Modality, Severity: r.Severity, Status: r.Status, Enforcement: r.Enforcement,
+		AppliesTo: r.AppliesTo, Check: r.Check,
+	}
+	if r.Slug != "" {
+		in.Slug = &r.Slug
+	} else {
+		in.ID = r.ID
+	}
+	if r.Owner != "" {
+		in.Owner = &r.Owner
+	}
+	if r.Rationale != "" {
+		in.Rationale = &r.Rationale
+	}
+	if r.EffectivePeriod != (rule.EffectivePeriod{}) {
+		in.EffectivePeriod = &r.EffectivePeriod
+	}
+	in.Scope, in.Tags, in.SourceRefs = emptyNil(r.Scope), emptyNil(r.Tags), emptyNil(r.SourceRefs)
+	return in
+}
+
+func emptyNil[T any](list []T) []T {
+	if len(list) == 0 {
+		return nil
+	}
+	return list
+}
+
+// YAML writes the file.
+func (f *File) YAML() ([]byte, error) {
+	b, err := yaml.MarshalWithOptions(f, yaml.Indent(2), yaml.IndentSequence(true), yaml.UseLiteralStyleIfMultiline(true))
+	if err != nil {
+		return nil, fmt.Errorf("catalog: writing YAML: %w", err)
+	}
+	return b, nil
+}

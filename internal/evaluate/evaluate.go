@@ -1,0 +1,164 @@
+// Package evaluate is the pipeline from a subject to recorded verdicts: parse, select rules, run checks, ask the judge,
+// aggregate, record. Nothing is answered before its record is durable.
+package evaluate
+
+import (
+	"context"
+	"time"
+
+	"tenet/internal/audit"
+	"tenet/internal/auth"
+	"tenet/internal/check"
+	"tenet/internal/corpus"
+	"tenet/internal/judge"
+	"tenet/internal/rule"
+	"tenet/internal/store"
+	"tenet/internal/subject"
+)
+
+// Limits of a request.
+const (
+	DefaultMaxRules = 20
+	MaxMaxRules     = 100
+	MaxAction       = 5000  // characters of a plain-text action
+	MaxIntent       = 10000 // characters of an intent
+	MaxName         = 1024  // bytes of a scope or a repository
+)
+
+// DefaultSeverityMin is the least severity that is judged unless the request says otherwise.
+const DefaultSeverityMin = rule.Medium
+
+// Views gives the corpus view of a project.
+type Views interface {
+	View(ctx context.Context, projectID string) (*corpus.View, error)
+}
+
+// Judge decides rules that no check decides.
+type Judge interface {
+	Decide(ctx context.Context, s *subject.Subject, rules []*rule.Rule) judge.Result
+}
+
+// Recorder makes records durable; audit.Writer is one.
+type Recorder interface {
+	Append(ctx context.Context, r audit.Record) error
+}
+
+// Config sets up [New]. All fields are required.
+type Config struct {
+	Views    Views
+	Judge    Judge
+	Recorder Recorder
+	Records  store.Reader
+	Checks   *check.Cache
+	Now      func() time.Time
+}
+
+// Evaluator runs evaluations. It is safe for concurrent use.
+type Evaluator struct{ cfg Config }
+
+// New makes an evaluator.
+func New(cfg Config) *Evaluator { return &Evaluator{cfg} }
+
+// Request asks for an evaluation. Zero fields take the defaults: preflight, 20 rules, severity MEDIUM.
+type Request struct {
+	ProjectID   string
+	Input       subject.Input
+	Mode        rule.Mode
+	MaxRules    int
+	SeverityMin rule.Severity
+}
+
+// Evaluate judges a subject against the live rules of a project and records the evaluation.
+func (e *Evaluator) Evaluate(ctx context.Context, req Request) (*rule.Evaluation, error) {
+	start := e.cfg.Now()
+	if err := req.normalize(); err != nil {
+		return nil, err
+	}
+	s, err := subject.Build(req.Input)
+	if err != nil {
+		return nil, err
+	}
+	view, err := e.cfg.Views.View(ctx, req.ProjectID)
+	if err != nil {
+		return nil, err
+	}
+	r := &run{e: e, req: &req, subject: s, view: view, start: start, checked: check.Prepare(s)}
+	r.sel = r.selectRules(ctx)
+	evaluation := r.decide(ctx)
+	evaluation.TotalLatencyMS = e.cfg.Now().Sub(start).Milliseconds()
+	record := r.record(evaluation)
+	record.Actor = auth.ActorFrom(ctx).Name
+	if err := e.cfg.Recorder.Append(ctx, record); err != nil {
+		return nil, err
+	}
+	return evaluation, nil
+}
+
+// normalize fills defaults and refuses what is out of range.
+func (req *Request) normalize() error {
+	var p rule.Problems
+	if req.Mode == "" {
+		req.Mode = rule.Preflight
+	}
+	if mode, ok := rule.Parse(string(req.Mode), rule.Modes); ok {
+		req.Mode = mode
+	} else {
+		p.Add("mode", "is %q; use one of %s", string(req.Mode), rule.Names(rule.Modes))
+	}
+	if req.SeverityMin == "" {
+		req.SeverityMin = DefaultSeverityMin
+	}
+	if s, ok := rule.Parse(string(req.SeverityMin), rule.Severities); ok {
+		req.SeverityMin = s
+	} else {
+		p.Add("severity_min", "is %q; use one of %s", string(req.SeverityMin), rule.Names(rule.Severities))
+	}
+	if req.MaxRules == 0 {
+		req.MaxRules = DefaultMaxRules
+	}
+	if req.MaxRules < 1 || req.MaxRules > MaxMaxRules {
+		p.Add("max_rules", "is %d; use 1 to %d", req.MaxRules, MaxMaxRules)
+	}
+	in := &req.Input
+	in.Scope = rule.CleanScope(in.Scope)
+	if len(in.Scope) > MaxName {
+		p.Add("scope", "has %d bytes; at most %d are allowed", len(in.Scope), MaxName)
+	}
+	if len(in.Repository) > MaxName {
+		p.Add("repository", "has %d bytes; at most %d are allowed", len(in.Repository), MaxName)
+	}
+	if n := len([]rune(in.Intent)); n > MaxIntent {
+		p.Add("intent", "has %d characters; at most %d are allowed", n, MaxIntent)
+	}
+	if n := len([]rune(in.Action)); n > MaxAction {
+		p.Add("action", "has %d characters; at most %d are allowed", n, MaxAction)
+	}
+	return p.Err("the evaluation request is invalid")
+}
+
+// ApplicableQuery asks which rules would apply. Empty fields leave open what they describe.
+type ApplicableQuery struct {
+	ProjectID  string
+	FilePaths  []string
+	Repository string
+	Scope      string
+}
+
+// Applicable returns the rules that apply, best ranked first, MAY and INFO rules included. Nothing is evaluated.
+func (e *Evaluator) Applicable(ctx context.Context, q ApplicableQuery) ([]rule.Rule, error) {
+	view, err := e.cfg.Views.View(ctx, q.ProjectID)
+	if err != nil {
+		return nil, err
+	}
+	query := corpus.Query{
+		Now: e.cfg.Now(), Scope: rule.CleanScope(q.Scope), Repository: q.Repository, Context: true,
+		AnyKind: len(q.FilePaths) == 0, AnyPath: len(q.FilePaths) == 0, Paths: q.FilePaths, Terms: q.FilePaths,
+		Kinds: []subject.Kind{subject.CodeChange},
+	}
+	matches, _ := view.Applicable(&query)
+	rules := make([]rule.Rule, len(matches))
+	for i, m := range matches {
+		rules[i] = *m.Rule
+	}
+	return rules, nil
+}
