@@ -1,0 +1,191 @@
+package provider
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"tenet/internal/llm"
+	"tenet/internal/rule"
+)
+
+// transport answers every request with fn; it needs no network, so that time can be faked.
+type transport func(r *http.Request) (int, http.Header, string)
+
+func (fn transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	status, header, body := fn(r)
+	return &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
+}
+
+const fine = `{"choices":[{"message":{"content":"fine"}}]}`
+
+func limitedModel(t *testing.T, header http.Header, failures int) (Model, *int) {
+	t.Helper()
+	calls := new(int)
+	m, err := New("openai:tiny", func(string) string { return "http://models.test" }, Options{Transport: transport(func(*http.Request) (int, http.Header, string) {
+		if *calls++; *calls <= failures {
+			return http.StatusTooManyRequests, header, ""
+		}
+		return http.StatusOK, nil, fine
+	})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m, calls
+}
+
+func TestRetryAfterIsHonoured(t *testing.T) {
+	cases := map[string]http.Header{
+		"seconds":      {"Retry-After": {"20"}},
+		"milliseconds": {"Retry-After": {"1"}, "Retry-After-Ms": {"20000"}},
+	}
+	for name, header := range cases {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m, calls := limitedModel(t, header, 1)
+				start := time.Now()
+				got, err := m.Complete(t.Context(), llm.Request{Prompt: "p"})
+				if err != nil || got.Text != "fine" || *calls != 2 {
+					t.Fatalf("got %q, %v after %d calls", got.Text, err, *calls)
+				}
+				if took := time.Since(start); took != 20*time.Second {
+					t.Errorf("waited %v, want 20s", took)
+				}
+			})
+		})
+	}
+}
+
+func TestRetryAfterAsADate(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	at := func(d time.Duration) http.Header {
+		return http.Header{"Retry-After": {now.Add(d).Format(http.TimeFormat)}}
+	}
+	if d, ok := retryAfter(at(7*time.Second), now); !ok || d != 7*time.Second {
+		t.Errorf("got %v, %v", d, ok)
+	}
+	if d, ok := retryAfter(at(-time.Hour), now); !ok || d != 0 {
+		t.Errorf("a date in the past: got %v, %v", d, ok)
+	}
+	for _, bad := range []string{"", "-5", "soon", "1e9", "99999999999999999999"} {
+		if d, ok := retryAfter(http.Header{"Retry-After": {bad}}, now); ok {
+			t.Errorf("%q: got %v", bad, d)
+		}
+	}
+}
+
+func TestNoPauseThatTheDeadlineWouldNotOutlive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, calls := limitedModel(t, http.Header{"Retry-After": {"60"}}, 99)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		start := time.Now()
+		_, err := m.Complete(ctx, llm.Request{Prompt: "p"})
+		if rule.CodeOf(err) != rule.CodeUnavailable || !strings.Contains(err.Error(), "no time left") || *calls != 1 {
+			t.Errorf("got %v after %d calls", err, *calls)
+		}
+		if took := time.Since(start); took != 0 {
+			t.Errorf("waited %v for nothing", took)
+		}
+	})
+}
+
+func TestBackoffGrowsAndIsRandom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, calls := limitedModel(t, nil, 3)
+		start := time.Now()
+		if _, err := m.Complete(t.Context(), llm.Request{Prompt: "p"}); err != nil || *calls != 4 {
+			t.Fatalf("got %v after %d calls", err, *calls)
+		}
+		if took := time.Since(start); took == 0 || took > 3500*time.Millisecond+3 {
+			t.Errorf("waited %v, want at most 0.5s + 1s + 2s", took)
+		}
+	})
+	different := map[time.Duration]bool{}
+	for n := range 100 {
+		d := backoff(time.Second, n)
+		if d <= 0 || d > maxBackoff+1 {
+			t.Fatalf("backoff %d is %v", n, d)
+		}
+		different[d] = true
+	}
+	if len(different) < 50 {
+		t.Errorf("only %d different pauses in 100", len(different))
+	}
+}
+
+func TestWaitingForASlotEndsWithTheContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hold := make(chan struct{})
+		m, err := New("ollama:x", func(string) string { return "" }, Options{Concurrency: 1, Transport: transport(func(*http.Request) (int, http.Header, string) {
+			<-hold
+			return http.StatusOK, nil, fine
+		})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan error, 1)
+		go func() {
+			_, err := m.Complete(t.Context(), llm.Request{Prompt: "first"})
+			done <- err
+		}()
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := m.Complete(ctx, llm.Request{Prompt: "second"}); rule.CodeOf(err) != rule.CodeUnavailable {
+			t.Errorf("got %v", err)
+		}
+		close(hold)
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestOllamaAddress(t *testing.T) {
+	for host, want := range map[string]string{
+		"":                         "http://127.0.0.1:11434",
+		"0.0.0.0":                  "http://127.0.0.1:11434",
+		"0.0.0.0:9000":             "http://127.0.0.1:9000",
+		":9000":                    "http://127.0.0.1:9000",
+		"gpu.lan":                  "http://gpu.lan:11434",
+		"http://gpu.lan":           "http://gpu.lan:80",
+		"https://gpu.lan":          "https://gpu.lan:443",
+		"https://gpu.lan/ollama/":  "https://gpu.lan:443/ollama",
+		"[::1]:9000":               "http://[::1]:9000",
+		"[::1]":                    "http://[::1]:11434",
+		"[::]":                     "http://127.0.0.1:11434",
+		" http://10.0.0.5:11434/ ": "http://10.0.0.5:11434",
+	} {
+		if got := ollamaAddress(host); got != want {
+			t.Errorf("%q: got %q, want %q", host, got, want)
+		}
+	}
+}
+
+// FuzzAnswers feeds both decoders what a hostile server may send: they must neither panic nor return negative counts.
+func FuzzAnswers(f *testing.F) {
+	f.Add([]byte(fine))
+	f.Add([]byte(`{"choices":[{"finish_reason":"length","message":{"content":[{"text":"a"}]}}],"usage":{"prompt_tokens":-5}}`))
+	f.Add([]byte(`{"error":{"message":"m","code":400,"param":null}}`))
+	f.Add([]byte(`{"error":"text"}`))
+	f.Add([]byte(`{"detail":[{"loc":["body",1],"msg":"m"}]}`))
+	f.Add([]byte(`null`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		if resp, err := decode(body); err == nil && (strings.TrimSpace(resp.Text) == "" || resp.InputTokens < 0) {
+			t.Errorf("accepted %+v", resp)
+		}
+		d := dialect{}
+		for n := 0; ; n++ {
+			next, ok := d.adapt(decodeFailure(body).complaint)
+			if !ok || n > 20 {
+				break
+			}
+			d = next
+		}
+	})
+}
