@@ -24,39 +24,19 @@ type ImportOptions struct {
 	DryRun bool
 }
 
-// ImportResult tells what an import did, or would do.
-type ImportResult struct {
-	Created   int            `json:"created" doc:"Rules created."`
-	Updated   int            `json:"updated" doc:"Rules that got a new version."`
-	Unchanged int            `json:"unchanged" doc:"Rules that were as the file says already."`
-	Retired   int            `json:"retired" doc:"Rules retired because the file does not name them."`
-	DryRun    bool           `json:"dry_run" doc:"True if nothing was changed."`
-	Changes   []ImportChange `json:"changes" nullable:"false" doc:"What changes, in the order of the file."`
-}
-
-// ImportChange is what an import does to one rule.
-type ImportChange struct {
-	Action    string        `json:"action" enum:"create,update,retire" doc:"create, update or retire."`
-	RuleID    string        `json:"rule_id" doc:"The rule; for a dry run of a creation, an id that will differ."`
-	Version   int           `json:"version" doc:"The version that the change makes."`
-	Slug      string        `json:"slug,omitempty" doc:"Its slug."`
-	Statement string        `json:"statement" doc:"Its statement."`
-	Fields    []FieldChange `json:"fields,omitempty" doc:"Fields that change in an update."`
-}
-
 // errDryRun rolls an import back.
 var errDryRun = errors.New("dry run")
 
 // Import creates and updates rules from a file: all of them, or none. Rules are matched by id or slug; a rule with
 // neither is always new. Errors name the rule by its place in the file, its slug and the field.
-func (c *Catalog) Import(ctx context.Context, projectID string, f *File, o ImportOptions) (*ImportResult, error) {
+func (c *Catalog) Import(ctx context.Context, projectID string, f *File, o ImportOptions) (*rule.ImportResult, error) {
 	inputs, err := prepare(f, o)
 	if err != nil {
 		return nil, err
 	}
-	var result *ImportResult
+	var result *rule.ImportResult
 	err = c.change(ctx, projectID, func(tx store.Tx, project rule.Project, cv int64) error {
-		im := &importing{c: c, tx: tx, project: project, cv: cv, o: o, result: &ImportResult{DryRun: o.DryRun, Changes: []ImportChange{}}}
+		im := &importing{c: c, tx: tx, project: project, cv: cv, o: o, result: &rule.ImportResult{DryRun: o.DryRun, Changes: []rule.ImportChange{}}}
 		if err := im.run(ctx, inputs); err != nil {
 			return err
 		}
@@ -120,7 +100,7 @@ type importing struct {
 	project rule.Project
 	cv      int64
 	o       ImportOptions
-	result  *ImportResult
+	result  *rule.ImportResult
 	related bool
 }
 
@@ -129,7 +109,7 @@ type planned struct {
 	in       Input
 	existing *rule.Rule
 	next     rule.Rule
-	changed  []FieldChange
+	changed  []rule.FieldChange
 }
 
 func (im *importing) run(ctx context.Context, inputs []Input) error {
@@ -276,7 +256,7 @@ const maxImportErrors = 200
 func (im *importing) write(ctx context.Context, plan []planned) error {
 	var created, updated []rule.Rule
 	for _, pl := range plan {
-		change := ImportChange{RuleID: pl.next.ID, Version: pl.next.Version, Slug: pl.next.Slug, Statement: pl.next.Statement, Fields: pl.changed}
+		change := rule.ImportChange{RuleID: pl.next.ID, Version: pl.next.Version, Slug: pl.next.Slug, Statement: pl.next.Statement, Fields: pl.changed}
 		switch {
 		case pl.existing == nil:
 			created = append(created, pl.next)
@@ -331,7 +311,7 @@ func (im *importing) prune(ctx context.Context, plan []planned) error {
 		r.Status, r.Version = rule.Retired, r.Version+1
 		r.UpdatedAt, r.UpdatedBy, r.ChangeNote = im.c.instant(), auth.ActorFrom(ctx).Name, "not in the applied file"
 		retired = append(retired, r)
-		im.result.Changes = append(im.result.Changes, ImportChange{
+		im.result.Changes = append(im.result.Changes, rule.ImportChange{
 			Action: "retire", RuleID: r.ID, Version: r.Version, Slug: r.Slug, Statement: r.Statement,
 		})
 		return nil

@@ -116,13 +116,6 @@ func cloneCheck(c *rule.Check) *rule.Check {
 	return &out
 }
 
-// FieldChange is a field in which two versions of a rule differ.
-type FieldChange struct {
-	Field  string          `json:"field" doc:"Name of the field."`
-	Before json.RawMessage `json:"before,omitempty" doc:"Value before."`
-	After  json.RawMessage `json:"after,omitempty" doc:"Value after."`
-}
-
 // bookkeeping are the fields of a rule that its author does not write.
 var bookkeeping = map[string]bool{
 	"id": true, "project_id": true, "version": true, "created_at": true, "created_by": true, "authored_by": true,
@@ -130,8 +123,8 @@ var bookkeeping = map[string]bool{
 }
 
 // Diff lists the fields, but for the bookkeeping, in which two versions of a rule differ, in the order of the rule's fields.
-func Diff(before, after rule.Rule) []FieldChange {
-	changes := []FieldChange{}
+func Diff(before, after rule.Rule) []rule.FieldChange {
+	changes := []rule.FieldChange{}
 	a, b := reflect.ValueOf(before), reflect.ValueOf(after)
 	for i := range a.NumField() {
 		name, _, _ := bytes.Cut([]byte(a.Type().Field(i).Tag.Get("json")), []byte(","))
@@ -141,7 +134,7 @@ func Diff(before, after rule.Rule) []FieldChange {
 		x, errX := json.Marshal(a.Field(i).Interface())
 		y, errY := json.Marshal(b.Field(i).Interface())
 		if errX == nil && errY == nil && !bytes.Equal(x, y) {
-			changes = append(changes, FieldChange{Field: string(name), Before: x, After: y})
+			changes = append(changes, rule.FieldChange{Field: string(name), Before: x, After: y})
 		}
 	}
 	return changes

@@ -36,6 +36,7 @@ type Rule struct {
 	Owner           string          `json:"owner" doc:"Person or team that answers for the rule."`
 	CreatedAt       time.Time       `json:"created_at" doc:"When the first version was made."`
 	CreatedBy       string          `json:"created_by" doc:"Actor that made the first version."`
+	AuthoredBy      string          `json:"authored_by" doc:"Actor that last changed what the rule says, rather than its status."`
 	UpdatedAt       time.Time       `json:"updated_at" doc:"When this version was made."`
 	UpdatedBy       string          `json:"updated_by" doc:"Actor that made this version."`
 	ChangeNote      string          `json:"change_note,omitempty" doc:"Why this version was made."`
