@@ -1,0 +1,270 @@
+// Package app wires a Tenet node: the only place where the parts meet.
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"tenet/internal/api"
+	"tenet/internal/audit"
+	"tenet/internal/auth"
+	"tenet/internal/catalog"
+	"tenet/internal/check"
+	"tenet/internal/config"
+	"tenet/internal/corpus"
+	"tenet/internal/evaluate"
+	"tenet/internal/judge"
+	"tenet/internal/llm"
+	"tenet/internal/llm/provider"
+	"tenet/internal/rule"
+	"tenet/internal/store"
+	"tenet/internal/store/sqlstore"
+	"tenet/packs"
+)
+
+// maxPrograms is how many compiled checks are kept.
+const maxPrograms = 20_000
+
+// App is one node.
+type App struct {
+	cfg     config.Config
+	log     *slog.Logger
+	store   store.Store
+	live    *corpus.Live
+	writer  *audit.Writer
+	keys    *auth.Keys
+	catalog *catalog.Catalog
+	model   llm.Model
+	handler http.Handler
+
+	background context.CancelFunc
+	running    sync.WaitGroup
+	server     *http.Server
+	listener   net.Listener
+	ready      chan struct{} // closed once the default project is loaded
+}
+
+// Options are what a caller may put in place of the defaults.
+type Options struct {
+	// Env looks up provider keys such as OPENAI_API_KEY; nil means the process environment.
+	Env func(string) string
+	// Model judges instead of the configured one.
+	Model llm.Model
+	// Version is shown in the API description.
+	Version string
+	// Rules seed the project default on a first start instead of the starter packs.
+	Rules []*catalog.File
+}
+
+// New opens the database, brings its schema up to date, loads the starter packs on a first start, and makes everything
+// ready to serve. It does not listen yet.
+func New(ctx context.Context, cfg config.Config, log *slog.Logger, o Options) (*App, error) {
+	if o.Env == nil {
+		o.Env = os.Getenv
+	}
+	a := &App{cfg: cfg, log: log, model: o.Model, ready: make(chan struct{})}
+	if a.model == nil && cfg.JudgeModel != "" {
+		model, err := provider.New(cfg.JudgeModel, o.Env, provider.Options{Timeout: cfg.JudgeTimeout, Concurrency: cfg.JudgeParallel})
+		if err != nil {
+			return nil, err
+		}
+		a.model = model
+	}
+	var err error
+	if a.store, err = open(ctx, cfg, log); err != nil {
+		return nil, err
+	}
+	if err := a.wire(ctx, o); err != nil {
+		return nil, errors.Join(err, a.store.Close())
+	}
+	return a, nil
+}
+
+func open(ctx context.Context, cfg config.Config, log *slog.Logger) (store.Store, error) {
+	opts := sqlstore.Options{Logger: log}
+	if cfg.DatabaseURL != "" {
+		return sqlstore.OpenPostgres(ctx, cfg.DatabaseURL, opts)
+	}
+	dir := cfg.Data
+	if dir == "" {
+		var err error
+		if dir, err = DefaultData(os.Getenv); err != nil {
+			return nil, err
+		}
+	}
+	return sqlstore.OpenSQLite(ctx, dir, opts)
+}
+
+// DefaultData is the folder of the embedded database where none is given: tenet below XDG_DATA_HOME or ~/.local/share.
+func DefaultData(env func(string) string) (string, error) {
+	if dir := env("XDG_DATA_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "tenet"), nil
+	}
+	home := env("HOME")
+	if home == "" {
+		return "", rule.Errorf(rule.CodeInvalid, "there is no home folder to keep data in; give a folder with --data")
+	}
+	return filepath.Join(home, ".local", "share", "tenet"), nil
+}
+
+func (a *App) wire(ctx context.Context, o Options) error {
+	now := time.Now
+	a.live = corpus.NewLive(corpus.Config{Store: a.store, Logger: a.log, Poll: a.cfg.PollInterval, MaxBytes: a.cfg.ViewMemory})
+	a.catalog = catalog.New(a.store, a.live, now)
+	if err := a.seed(ctx, o.Rules); err != nil {
+		return err
+	}
+	a.writer = audit.NewWriter(a.store)
+	a.keys = auth.NewKeys(a.store, now)
+	registry := prometheus.NewRegistry()
+	evaluator := evaluate.New(evaluate.Config{
+		Views: a.live, Recorder: a.writer, Records: a.store, Checks: check.NewCache(maxPrograms), Now: now,
+		Judge: judge.New(judge.Config{Model: a.model, Timeout: a.cfg.JudgeTimeout, Concurrency: a.cfg.JudgeParallel, Logger: a.log}),
+	})
+	a.handler = api.New(api.Config{
+		Catalog: a.catalog, Evaluator: evaluator, Keys: a.keys, Store: a.store, Logger: a.log, Version: o.Version,
+		Registry: registry, Ready: a.Ready,
+		Limits: api.Limits{
+			MaxBody: a.cfg.MaxBody, MaxImportBody: a.cfg.MaxImportBody, RatePerSecond: a.cfg.RateLimit, Burst: a.cfg.RateBurst,
+		},
+	})
+	return nil
+}
+
+// seed makes the project default with the starter packs, or those given, unless it exists.
+func (a *App) seed(ctx context.Context, files []*catalog.File) error {
+	if _, err := a.store.Project(ctx, rule.DefaultProject); rule.CodeOf(err) != rule.CodeNotFound {
+		return err
+	}
+	if files == nil && !a.cfg.NoSeed {
+		all, err := packs.All()
+		if err != nil {
+			return err
+		}
+		for _, p := range all {
+			f, err := catalog.ParseYAML(p.Rules)
+			if err != nil {
+				return fmt.Errorf("starter pack %s: %w", p.Name, err)
+			}
+			files = append(files, f)
+		}
+	}
+	ctx = auth.WithActor(ctx, auth.Local("tenet"))
+	_, err := a.catalog.Seed(ctx, rule.DefaultProject, files)
+	return err
+}
+
+// Handler is the HTTP API, for use in process.
+func (a *App) Handler() http.Handler { return a.handler }
+
+// Ready returns nil if the node can answer, else an unavailable error that says what it waits for.
+func (a *App) Ready(ctx context.Context) error {
+	select {
+	case <-a.ready:
+	default:
+		return rule.Errorf(rule.CodeUnavailable, "the rules are still being loaded")
+	}
+	return a.store.Ping(ctx)
+}
+
+// Start listens and serves in the background, follows other nodes, and loads the default project. It refuses an address
+// that others can reach as long as there is no API key.
+func (a *App) Start(ctx context.Context) error {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", a.cfg.Listen)
+	if err != nil {
+		return err
+	}
+	if err := a.mayListen(ctx, listener.Addr()); err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	a.listener = listener
+	background, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	a.background = cancel
+	a.running.Go(func() { a.live.Run(background) })
+	a.running.Go(func() { a.load(background) })
+	a.server = &http.Server{
+		Handler: a.handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
+		WriteTimeout: 5 * time.Minute, MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
+	}
+	a.running.Go(func() {
+		if err := a.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			a.log.ErrorContext(background, "the server has ended", slog.Any("error", err))
+		}
+	})
+	return nil
+}
+
+func (a *App) mayListen(ctx context.Context, addr net.Addr) error {
+	if tcp, ok := addr.(*net.TCPAddr); ok && tcp.IP.IsLoopback() {
+		return nil
+	}
+	required, err := a.keys.Required(ctx)
+	if err != nil {
+		return err
+	}
+	if !required {
+		return rule.Errorf(rule.CodeInvalid,
+			"%s can be reached from other machines, but there is no API key; make one with `tenet keys create`, or listen on 127.0.0.1", addr)
+	}
+	return nil
+}
+
+// load brings the default project into memory and then lets /ready say so, trying again while the database is away.
+func (a *App) load(ctx context.Context) {
+	for {
+		_, err := a.live.View(ctx, rule.DefaultProject)
+		if err == nil {
+			close(a.ready)
+			return
+		}
+		a.log.WarnContext(ctx, "cannot load the rules; trying again", slog.Any("error", err))
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+// Addr is the address the node listens on.
+func (a *App) Addr() string { return a.listener.Addr().String() }
+
+// Rules counts the rules of the default project and tells whether API keys are required.
+func (a *App) Rules(ctx context.Context) (rules int, keys bool, err error) {
+	view, err := a.live.View(ctx, rule.DefaultProject)
+	if err != nil {
+		return 0, false, err
+	}
+	keys, err = a.keys.Required(ctx)
+	return view.Len(), keys, err
+}
+
+// Model names the model that judges, or is empty.
+func (a *App) Model() string {
+	if a.model == nil {
+		return ""
+	}
+	return a.model.ID()
+}
+
+// Stop ends the server, letting requests under way finish until ctx ends, and closes the database.
+func (a *App) Stop(ctx context.Context) error {
+	var errs []error
+	if a.server != nil {
+		errs = append(errs, a.server.Shutdown(ctx))
+		a.background()
+		a.running.Wait()
+	}
+	a.writer.Close()
+	return errors.Join(append(errs, a.store.Close())...)
+}

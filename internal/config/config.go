@@ -1,0 +1,174 @@
+// Package config holds the settings of a Tenet node. A flag wins over an environment variable TENET_*, that over
+// tenet.yaml, that over the default. Unknown keys and malformed values are refused.
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml"
+)
+
+// Config is a node's settings. Each field's tags give its key in tenet.yaml, its default and its meaning; the environment
+// variable is TENET_ and the key in upper case.
+type Config struct {
+	Listen        string        `key:"listen" default:"127.0.0.1:8080" doc:"Address to listen on. Without API keys it must be a loopback address."`
+	Data          string        `key:"data" default:"" doc:"Folder of the embedded SQLite database. Empty: the user's data folder."`
+	DatabaseURL   string        `key:"database_url" default:"" doc:"PostgreSQL address (postgres://...). Empty: embedded SQLite."`
+	NoSeed        bool          `key:"no_seed" default:"false" doc:"Start the first time with an empty corpus instead of the starter packs."`
+	JudgeModel    string        `key:"judge_model" default:"" doc:"Model that judges what checks leave open, as provider:model, such as openai:gpt-5-mini. Empty: no model."`
+	JudgeTimeout  time.Duration `key:"judge_timeout" default:"30s" doc:"Time limit of one call to the model."`
+	JudgeParallel int           `key:"judge_parallel" default:"8" doc:"Calls to the model that may run at once."`
+	MaxBody       int64         `key:"max_body" default:"10485760" doc:"Largest request body, in bytes."`
+	MaxImportBody int64         `key:"max_import_body" default:"67108864" doc:"Largest body of a rule import, in bytes."`
+	RateLimit     float64       `key:"rate_limit" default:"0" doc:"Requests per second that one key may make; 0 means no limit."`
+	RateBurst     int           `key:"rate_burst" default:"50" doc:"Requests that one key may make at once above the rate limit."`
+	PollInterval  time.Duration `key:"poll_interval" default:"250ms" doc:"How often the rules of other nodes are looked for."`
+	ViewMemory    int64         `key:"view_memory" default:"4294967296" doc:"Memory for the rules of all projects, in bytes, by estimate; projects not used for longest are dropped from memory beyond it."`
+	LogLevel      string        `key:"log_level" default:"info" doc:"Least level that is logged: debug, info, warn or error."`
+	LogFormat     string        `key:"log_format" default:"text" doc:"Format of the log: text or json."`
+}
+
+// Setting describes one setting for documentation and flags.
+type Setting struct {
+	Key, Env, Default, Doc string
+}
+
+// Settings lists all settings in the order of the struct.
+func Settings() []Setting {
+	t := reflect.TypeFor[Config]()
+	list := make([]Setting, t.NumField())
+	for i := range list {
+		tag := t.Field(i).Tag
+		key := tag.Get("key")
+		list[i] = Setting{Key: key, Env: "TENET_" + strings.ToUpper(key), Default: tag.Get("default"), Doc: tag.Get("doc")}
+	}
+	return list
+}
+
+// maxFile bounds the size of tenet.yaml.
+const maxFile = 1 << 20
+
+// Load reads the settings: defaults, then the file (none if path is empty), then the environment, then flags by key.
+func Load(path string, env func(string) string, flags map[string]string) (Config, error) {
+	var c Config
+	v := reflect.ValueOf(&c).Elem()
+	file, err := readFile(path)
+	if err != nil {
+		return c, err
+	}
+	for i, s := range Settings() {
+		value, source := s.Default, "default of "+s.Key
+		if f, ok := file[s.Key]; ok {
+			value, source = f, path+": "+s.Key
+			delete(file, s.Key)
+		}
+		if e := env(s.Env); e != "" {
+			value, source = e, s.Env
+		}
+		if f, ok := flags[s.Key]; ok {
+			value, source = f, "--"+strings.ReplaceAll(s.Key, "_", "-")
+		}
+		if err := assign(v.Field(i), value); err != nil {
+			return c, fmt.Errorf("%s: %q %w", source, value, err)
+		}
+	}
+	for key := range file {
+		return c, fmt.Errorf("%s: unknown setting %q", path, key)
+	}
+	return c, c.validate()
+}
+
+func readFile(path string) (map[string]string, error) {
+	if path == "" {
+		return nil, nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // opened for reading
+	data, err := io.ReadAll(io.LimitReader(f, maxFile))
+	if err != nil {
+		return nil, err
+	}
+	values := map[string]any{}
+	if err := yaml.NewDecoder(bytes.NewReader(data)).Decode(&values); err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	out := make(map[string]string, len(values))
+	for key, value := range values {
+		switch value.(type) {
+		case string, bool, int, int64, uint64, float64:
+			out[key] = fmt.Sprint(value)
+		default:
+			return nil, fmt.Errorf("%s: %s must be a plain value", path, key)
+		}
+	}
+	return out, nil
+}
+
+func assign(field reflect.Value, value string) error {
+	switch field.Interface().(type) {
+	case string:
+		field.SetString(value)
+	case bool:
+		b, err := strconv.ParseBool(value)
+		if err != nil {
+			return errors.New("is not true or false")
+		}
+		field.SetBool(b)
+	case int, int64:
+		n, err := strconv.ParseInt(value, 10, 64)
+		if err != nil || n < 0 {
+			return errors.New("is not a whole number of 0 or more")
+		}
+		field.SetInt(n)
+	case float64:
+		x, err := strconv.ParseFloat(value, 64)
+		if err != nil || x < 0 {
+			return errors.New("is not a number of 0 or more")
+		}
+		field.SetFloat(x)
+	case time.Duration:
+		d, err := time.ParseDuration(value)
+		if err != nil || d <= 0 {
+			return errors.New("is not a duration such as 30s or 250ms")
+		}
+		field.SetInt(int64(d))
+	}
+	return nil
+}
+
+func (c *Config) validate() error {
+	if _, err := c.Level(); err != nil {
+		return err
+	}
+	if c.LogFormat != "text" && c.LogFormat != "json" {
+		return fmt.Errorf("log_format: %q is not text or json", c.LogFormat)
+	}
+	if c.DatabaseURL != "" && !strings.HasPrefix(c.DatabaseURL, "postgres://") && !strings.HasPrefix(c.DatabaseURL, "postgresql://") {
+		return errors.New("database_url: must begin with postgres://")
+	}
+	if c.MaxBody < 1024 || c.MaxImportBody < 1024 {
+		return errors.New("max_body and max_import_body: must be at least 1024")
+	}
+	return nil
+}
+
+// Level is the log level.
+func (c *Config) Level() (slog.Level, error) {
+	var l slog.Level
+	if err := l.UnmarshalText([]byte(c.LogLevel)); err != nil {
+		return l, fmt.Errorf("log_level: %q is not debug, info, warn or error", c.LogLevel)
+	}
+	return l, nil
+}
