@@ -1,0 +1,78 @@
+# Run `make` to see what there is.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS := -s -w -X tenet/internal/cli.Version=$(VERSION)
+LINTER := bin/golangci-lint
+
+# Settings that may be given on the command line, such as `make run LISTEN=127.0.0.1:9000`.
+LISTEN ?= 127.0.0.1:8080#  address that `make run` serves on
+DATA ?= .tenet#            folder that `make run` keeps its database in
+PACKAGES ?= ./...#         packages for test, bench and fuzz
+TESTFLAGS ?=#              more flags for go test, such as -run=TestName
+BENCH ?= .#                benchmarks to run, a regular expression
+BENCHTIME ?= 1s#           time for each benchmark
+LOADBENCH ?=#              command that `make bench` ends with, a load test against a served binary
+FUZZTIME ?= 10s#           time for each fuzz target
+
+.PHONY: help
+help: ## Show this list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  \033[1m%-10s\033[0m %s\n", $$1, $$2}'
+
+.PHONY: run
+run: build ## Judge the sample change with the starter packs, then serve them
+	@echo "== tenet check < examples/change.diff"
+	@code=0; bin/tenet check <examples/change.diff || code=$$?; \
+	if [ $$code -gt 1 ]; then exit $$code; fi # 1 says that the change breaks rules: this one is meant to
+	@echo "== tenet serve --listen $(LISTEN) --data $(DATA)"
+	@exec bin/tenet serve --listen $(LISTEN) --data $(DATA)
+
+.PHONY: build
+build: ## Build bin/tenet, a static binary
+	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o bin/tenet ./cmd/tenet
+
+# The race detector needs cgo. Vet runs once, in verify, with the other linters.
+.PHONY: test
+test: ## Run all tests with the race detector, on SQLite and on a private PostgreSQL
+	@scripts/setup-build.sh gcc
+	CGO_ENABLED=1 scripts/with-postgres.sh go test -race -vet=off -timeout=8m $(TESTFLAGS) $(PACKAGES)
+
+.PHONY: verify
+verify: $(LINTER) ## Check modules, generated files, format and linters; changes nothing
+	@scripts/setup-build.sh git
+	@for script in .ci/run scripts/*.sh; do bash -n "$$script"; done
+	@go mod tidy -diff || { echo 'verify: go.mod or go.sum is not tidy; run: go mod tidy' >&2; exit 1; }
+	@scripts/verify-generated.sh
+	$(LINTER) run ./...
+
+.PHONY: lint
+lint: $(LINTER) ## Run the linters and mend what they can mend themselves
+	$(LINTER) run --fix ./...
+
+.PHONY: fmt
+fmt: $(LINTER) ## Format all Go files
+	$(LINTER) fmt ./...
+
+.PHONY: generate
+generate: ## Write generated files anew
+	go generate ./...
+
+.PHONY: bench
+bench: ## Run the benchmarks (BENCH=regexp, BENCHTIME=1s)
+	CGO_ENABLED=0 go test -run='^$$' -bench='$(BENCH)' -benchtime=$(BENCHTIME) -benchmem -vet=off $(TESTFLAGS) $(PACKAGES)
+	$(LOADBENCH)
+
+.PHONY: fuzz
+fuzz: ## Run every fuzz target for a while (FUZZTIME=10s)
+	@FUZZTIME=$(FUZZTIME) scripts/fuzz.sh $(PACKAGES)
+
+.PHONY: clean
+clean: ## Remove what was built and the database of `make run`
+	rm -rf bin $(DATA)
+
+# The linter is a module of its own, so that its dependencies never meet those of the service.
+$(LINTER): tools/go.mod tools/go.sum
+	cd tools && CGO_ENABLED=0 go build -o ../$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
