@@ -1,0 +1,489 @@
+package catalog_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tenet/internal/audit"
+	"tenet/internal/auth"
+	"tenet/internal/catalog"
+	"tenet/internal/corpus"
+	"tenet/internal/rule"
+	"tenet/internal/store"
+	"tenet/internal/store/pgtest"
+	"tenet/internal/store/sqlstore"
+)
+
+// each runs a test on both databases.
+func each(t *testing.T, test func(t *testing.T, c *catalog.Catalog, s store.Store)) {
+	t.Helper()
+	open := map[string]func(t *testing.T) (store.Store, error){
+		"SQLite": func(t *testing.T) (store.Store, error) {
+			return sqlstore.OpenSQLite(t.Context(), t.TempDir(), sqlstore.Options{Logger: slog.New(slog.DiscardHandler)})
+		},
+		"PostgreSQL": func(t *testing.T) (store.Store, error) {
+			return sqlstore.OpenPostgres(t.Context(), pgtest.DSN(t), sqlstore.Options{Logger: slog.New(slog.DiscardHandler)})
+		},
+	}
+	for name, open := range open {
+		t.Run(name, func(t *testing.T) {
+			s, err := open(t)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() {
+				if err := s.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+			live := corpus.NewLive(corpus.Config{Store: s, Logger: slog.New(slog.DiscardHandler)})
+			c := catalog.New(s, live, time.Now)
+			if _, err := c.CreateProject(t.Context(), "default", catalog.ProjectInput{}); err != nil {
+				t.Fatal(err)
+			}
+			test(t, c, s)
+		})
+	}
+}
+
+func as(ctx context.Context, name string) context.Context {
+	return auth.WithActor(ctx, auth.Local(name))
+}
+
+func code(t *testing.T, err error, want rule.Code, about string) {
+	t.Helper()
+	if got := rule.CodeOf(err); got != want {
+		t.Errorf("%s: error %v of code %q, want %q", about, err, got, want)
+	}
+}
+
+func slug(s string) *string { return &s }
+
+func TestEveryChangeMakesAVersion(t *testing.T) {
+	each(t, func(t *testing.T, c *catalog.Catalog, s store.Store) {
+		ctx := as(t.Context(), "ann")
+		r, err := c.Create(ctx, "default", catalog.Input{Slug: slug("A-1"), Statement: "Say please.", Severity: "high"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Version != 1 || r.Status != rule.Draft || r.Severity != rule.High || r.CreatedBy != "ann" {
+			t.Errorf("created %+v", r)
+		}
+		r, err = c.Revise(as(ctx, "bob"), "default", "A-1", 1, "clearer", func(r *rule.Rule) error { r.Statement = "Always say please."; return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Version != 2 || r.UpdatedBy != "bob" || r.AuthoredBy != "bob" || r.CreatedBy != "ann" || r.ChangeNote != "clearer" {
+			t.Errorf("revised %+v", r)
+		}
+		if r, err = c.Transition(ctx, "default", "A-1", 0, "review", "ready"); err != nil || r.Version != 3 || r.Status != rule.Review {
+			t.Errorf("moved: %+v, %v", r, err)
+		}
+		same, err := c.Revise(ctx, "default", "A-1", 0, "nothing", func(*rule.Rule) error { return nil })
+		if err != nil || same.Version != 3 {
+			t.Errorf("an edit that changes nothing: version %d, %v; want 3", same.Version, err)
+		}
+		versions, total, err := c.Versions(ctx, "default", "A-1", catalog.Page{Page: 1, Size: 10})
+		if err != nil || total != 3 || versions[0].Version != 3 || versions[2].Statement != "Say please." {
+			t.Errorf("versions: %d of %d, %v", len(versions), total, err)
+		}
+		old, err := c.Version(ctx, "default", "A-1", 1)
+		if err != nil || old.Statement != "Say please." {
+			t.Errorf("version 1: %q, %v", old.Statement, err)
+		}
+		report, err := audit.Verify(ctx, s, "default", store.AuditHead{})
+		if err != nil || !report.OK() || report.Entries != 4 {
+			t.Errorf("audit: %+v, %v; want 4 entries (project, created, revised, moved)", report, err)
+		}
+	})
+}
+
+func TestStaleChangesAreRefused(t *testing.T) {
+	each(t, func(t *testing.T, c *catalog.Catalog, _ store.Store) {
+		ctx := as(t.Context(), "ann")
+		r, err := c.Create(ctx, "default", catalog.Input{Statement: "One."})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var won atomic.Int32
+		var wg sync.WaitGroup
+		for i := range 16 {
+			wg.Go(func() {
+				_, err := c.Revise(ctx, "default", r.ID, 1, "", func(r *rule.Rule) error {
+					r.Statement = fmt.Sprintf("Statement %d.", i)
+					return nil
+				})
+				if err == nil {
+					won.Add(1)
+				} else if rule.CodeOf(err) != rule.CodePrecondition {
+					t.Errorf("a loser got %v, want precondition_failed", err)
+				}
+			})
+		}
+		wg.Wait()
+		if won.Load() != 1 {
+			t.Errorf("%d of 16 changes based on version 1 won, want 1", won.Load())
+		}
+	})
+}
+
+func TestLifeCycleIsKept(t *testing.T) {
+	each(t, func(t *testing.T, c *catalog.Catalog, _ store.Store) {
+		ctx := as(t.Context(), "ann")
+		r, err := c.Create(ctx, "default", catalog.Input{Slug: slug("A-1"), Statement: "One."})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = c.Transition(ctx, "default", r.ID, 0, rule.Effective, "")
+		code(t, err, rule.CodeConflict, "DRAFT to EFFECTIVE")
+		_, err = c.Transition(ctx, "default", r.ID, 0, "LIVE", "")
+		code(t, err, rule.CodeInvalid, "an unknown status")
+		if err := c.Retire(ctx, "default", "A-1", 0); err != nil {
+			t.Fatal(err)
+		}
+		code(t, c.Retire(ctx, "default", r.ID, 0), rule.CodeConflict, "retiring twice")
+		_, err = c.Get(ctx, "default", "A-1")
+		code(t, err, rule.CodeNotFound, "a retired rule by its slug")
+		if got, err := c.Get(ctx, "default", r.ID); err != nil || got.Status != rule.Retired {
+			t.Errorf("a retired rule by its id: %s, %v", got.Status, err)
+		}
+		if _, err := c.Create(ctx, "default", catalog.Input{Slug: slug("A-1"), Statement: "Another."}); err != nil {
+			t.Errorf("the slug of a retired rule is not free: %v", err)
+		}
+		_, err = c.Create(ctx, "default", catalog.Input{Slug: slug("A-1"), Statement: "A third."})
+		code(t, err, rule.CodeConflict, "a taken slug")
+		_, err = c.Revise(ctx, "default", r.ID, 0, "", func(r *rule.Rule) error { r.Statement = "x"; return nil })
+		code(t, err, rule.CodeConflict, "revising a retired rule")
+		_, err = c.Create(ctx, "nowhere", catalog.Input{Statement: "One."})
+		code(t, err, rule.CodeNotFound, "an unknown project")
+	})
+}
+
+func TestTwoPersonApproval(t *testing.T) {
+	each(t, func(t *testing.T, c *catalog.Catalog, _ store.Store) {
+		ann, bob := as(t.Context(), "ann"), as(t.Context(), "bob")
+		yes := true
+		if _, err := c.CreateProject(ann, "bank", catalog.ProjectInput{TwoPerson: &yes}); err != nil {
+			t.Fatal(err)
+		}
+		_, err := c.Create(ann, "bank", catalog.Input{Statement: "One.", Status: rule.Effective})
+		code(t, err, rule.CodeConflict, "creating an EFFECTIVE rule")
+		_, err = c.Import(ann, "bank", &catalog.File{Rules: []catalog.Input{{Statement: "One.", Status: rule.Approved}}}, catalog.ImportOptions{})
+		code(t, err, rule.CodeInvalid, "importing an APPROVED rule")
+		r, err := c.Create(ann, "bank", catalog.Input{Statement: "One."})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err = c.Transition(bob, "bank", r.ID, 0, rule.Review, ""); err != nil {
+			t.Fatal(err)
+		}
+		_, err = c.Transition(ann, "bank", r.ID, 0, rule.Approved, "")
+		code(t, err, rule.CodeConflict, "approval by the author")
+		if _, err = c.Transition(bob, "bank", r.ID, 0, rule.Approved, ""); err != nil {
+			t.Errorf("approval by another: %v", err)
+		}
+		_, err = c.Revise(bob, "bank", r.ID, 0, "", func(r *rule.Rule) error { r.Statement = "Two."; return nil })
+		code(t, err, rule.CodeConflict, "revising approved words")
+	})
+}
+
+func TestCreateNamesEveryWrongField(t *testing.T) {
+	each(t, func(t *testing.T, c *catalog.Catalog, _ store.Store) {
+		_, err := c.Create(as(t.Context(), "ann"), "default", catalog.Input{
+			Statement: "x", AppliesTo: &rule.AppliesTo{Paths: []string{"[a"}, Kinds: []string{"Code_Change"}},
+		})
+		if got := fields(err); got != "applies_to.paths[0] applies_to.kinds[0]" {
+			t.Errorf("wrong fields: %q (%v)", got, err)
+		}
+		_, err = c.Create(as(t.Context(), "ann"), "default", catalog.Input{Statement: "x", Check: &rule.Check{CEL: "facts.amount <="}})
+		if got := fields(err); got != "check.cel" {
+			t.Errorf("wrong fields: %q (%v)", got, err)
+		}
+		_, err = c.Create(as(t.Context(), "ann"), "default", catalog.Input{ID: "7", Statement: "x"})
+		if got := fields(err); got != "id" {
+			t.Errorf("wrong fields: %q (%v)", got, err)
+		}
+	})
+}
+
+func fields(err error) string {
+	e, ok := errors.AsType[*rule.Error](err)
+	if !ok {
+		return fmt.Sprint(err)
+	}
+	var names []string
+	for _, f := range e.Fields {
+		names = append(names, f.Field)
+	}
+	return strings.Join(names, " ")
+}
+
+const file = `
+pack: demo
+defaults: {status: EFFECTIVE, tags: [demo]}
+rules:
+  - slug: D-1
+    statement: Payments must be approved.
+    severity: HIGH
+    tags: [money]
+    effective_period: {from: 2026-01-01T00:00:00Z}
+    check: {cel: "facts.amount <= 100", message: too much}
+  - slug: D-2
+    statement: Gifts should be reported.
+    modality: SHOULD
+    status: DRAFT
+    relationships: [{kind: REFINES, to: D-1, reason: narrower}]
+`
+
+func parse(t *testing.T, text string) *catalog.File {
+	t.Helper()
+	f, err := catalog.ParseYAML([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func TestImportThenExportThenImportChangesNothing(t *testing.T) {
+	each(t, func(t *testing.T, c *catalog.Catalog, _ store.Store) {
+		ctx := as(t.Context(), "ann")
+		got, err := c.Import(ctx, "default", parse(t, file), catalog.ImportOptions{})
+		if err != nil || got.Created != 2 {
+			t.Fatalf("first import: %+v, %v", got, err)
+		}
+		r, err := c.Get(ctx, "default", "D-1")
+		if err != nil || r.Status != rule.Effective || cmp.Diff([]string{"demo", "money"}, r.Tags) != "" || r.EffectivePeriod.From == nil {
+			t.Errorf("D-1 after import: %+v, %v", r, err)
+		}
+		exported, err := c.Export(ctx, "default", func(*rule.Rule) bool { return true })
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := exported.YAML()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err = c.Import(ctx, "default", parse(t, string(text)), catalog.ImportOptions{Prune: true})
+		if err != nil || got.Unchanged != 2 || len(got.Changes) != 0 {
+			t.Errorf("importing the export: %+v, %v\n%s", got, err, text)
+		}
+		again, err := c.Export(ctx, "default", func(*rule.Rule) bool { return true })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b, _ := again.YAML(); string(b) != string(text) {
+			t.Errorf("the second export differs:\n%s\nfrom\n%s", b, text)
+		}
+	})
+}
+
+func TestImportIsAllOrNothing(t *testing.T) {
+	each(t, func(t *testing.T, c *catalog.Catalog, s store.Store) {
+		ctx := as(t.Context(), "ann")
+		if _, err := c.Import(ctx, "default", parse(t, file), catalog.ImportOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		before, err := s.CorpusVersions(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bad := parse(t, `
+rules:
+  - {slug: D-1, statement: Changed.}
+  - {slug: D-3, statement: New.}
+  - {slug: D-4, statement: Wrong., severity: AWFUL, check: {cel: "1 +"}}
+  - {slug: D-5, statement: Wrong too., check: {pattern: {regex: "("}}}
+`)
+		_, err = c.Import(ctx, "default", bad, catalog.ImportOptions{})
+		if got := fields(err); got != "rules[2].severity rules[3].check.pattern.regex" {
+			t.Errorf("wrong fields: %q (%v)", got, err)
+		}
+		if !strings.Contains(err.Error(), "D-4") {
+			t.Errorf("the error does not name the rule: %v", err)
+		}
+		for _, unrelated := range []string{
+			"rules: [{slug: D-6, statement: x, relationships: [{kind: REFINES, to: D-99}]}]",
+			"rules: [{slug: D-7, statement: x}, {slug: D-7, statement: y}]",
+		} {
+			_, err = c.Import(ctx, "default", parse(t, unrelated), catalog.ImportOptions{})
+			code(t, err, rule.CodeInvalid, unrelated)
+		}
+		after, err := s.CorpusVersions(ctx)
+		if err != nil || after["default"] != before["default"] {
+			t.Errorf("refused imports raised the corpus version from %d to %d (%v)", before["default"], after["default"], err)
+		}
+		if r, _ := c.Get(ctx, "default", "D-1"); r.Statement != "Payments must be approved." {
+			t.Errorf("a refused import changed D-1 to %q", r.Statement)
+		}
+	})
+}
+
+func TestPlanApplyAndPrune(t *testing.T) {
+	each(t, func(t *testing.T, c *catalog.Catalog, _ store.Store) {
+		ctx := as(t.Context(), "ann")
+		if _, err := c.Import(ctx, "default", parse(t, file), catalog.ImportOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		next := parse(t, "rules: [{slug: D-1, statement: Payments must be approved by two., severity: HIGH}, {slug: D-9, statement: New.}]")
+		for _, dry := range []bool{true, false} {
+			got, err := c.Import(ctx, "default", next, catalog.ImportOptions{Prune: true, DryRun: dry})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var lines []string
+			for _, ch := range got.Changes {
+				line := ch.Action + " " + ch.Slug
+				for _, f := range ch.Fields {
+					line += " " + f.Field
+				}
+				lines = append(lines, line)
+			}
+			if diff := cmp.Diff([]string{"update D-1 statement", "create D-9", "retire D-2"}, lines); diff != "" || got.DryRun != dry {
+				t.Errorf("dry run %v (-want +got):\n%s", dry, diff)
+			}
+			if _, err := c.Get(ctx, "default", "D-9"); (err == nil) == dry {
+				t.Errorf("dry run %v: D-9 exists: %v", dry, err == nil)
+			}
+		}
+	})
+}
+
+func TestCreateOnlyImportRefusesWhatExists(t *testing.T) {
+	each(t, func(t *testing.T, c *catalog.Catalog, _ store.Store) {
+		ctx := as(t.Context(), "ann")
+		for i, want := range []rule.Code{"", rule.CodeInvalid} {
+			_, err := c.Import(ctx, "default", parse(t, file), catalog.ImportOptions{CreateOnly: true})
+			code(t, err, want, fmt.Sprintf("import %d", i+1))
+		}
+	})
+}
+
+func TestTenThousandRulesInOneImport(t *testing.T) {
+	each(t, func(t *testing.T, c *catalog.Catalog, _ store.Store) {
+		ctx := as(t.Context(), "ann")
+		f := &catalog.File{}
+		for i := range 10_000 {
+			f.Rules = append(f.Rules, catalog.Input{Slug: slug(fmt.Sprintf("N-%d", i)), Statement: fmt.Sprintf("Statement %d.", i)})
+		}
+		got, err := c.Import(ctx, "default", f, catalog.ImportOptions{})
+		if err != nil || got.Created != 10_000 {
+			t.Fatalf("created %v, %v", got, err)
+		}
+		if _, total, err := c.List(ctx, "default", corpus.Filter{}, catalog.Page{Page: 1, Size: 1}); err != nil || total != 10_000 {
+			t.Errorf("%d rules are listed, %v", total, err)
+		}
+		got, err = c.Import(ctx, "default", f, catalog.ImportOptions{})
+		if err != nil || got.Unchanged != 10_000 {
+			t.Errorf("the same again: %+v, %v", got, err)
+		}
+	})
+}
+
+func TestRelationships(t *testing.T) {
+	each(t, func(t *testing.T, c *catalog.Catalog, _ store.Store) {
+		ctx := as(t.Context(), "ann")
+		for _, s := range []string{"A-1", "A-2", "A-3"} {
+			if _, err := c.Create(ctx, "default", catalog.Input{Slug: slug(s), Statement: s + "."}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		rel, err := c.Relate(ctx, "default", "A-1", catalog.InputRelationship{Kind: "overrides", To: "A-2", Reason: "newer"})
+		if err != nil || rel.Kind != rule.Overrides {
+			t.Fatalf("%+v, %v", rel, err)
+		}
+		_, err = c.Relate(ctx, "default", "A-1", catalog.InputRelationship{Kind: "OVERRIDES", To: "A-2"})
+		code(t, err, rule.CodeConflict, "the same relationship twice")
+		if _, err = c.Relate(ctx, "default", "A-2", catalog.InputRelationship{Kind: "OVERRIDES", To: "A-3"}); err != nil {
+			t.Fatal(err)
+		}
+		_, err = c.Relate(ctx, "default", "A-3", catalog.InputRelationship{Kind: "OVERRIDES", To: "A-1"})
+		code(t, err, rule.CodeConflict, "a circle")
+		_, err = c.Relate(ctx, "default", "A-1", catalog.InputRelationship{Kind: "LIKES", To: "A-1"})
+		if got := fields(err); got != "kind to" {
+			t.Errorf("wrong fields %q (%v)", got, err)
+		}
+		list, err := c.Relationships(ctx, "default", "A-2")
+		if err != nil || len(list) != 2 {
+			t.Errorf("A-2 has %d relationships, %v; want one from and one to it", len(list), err)
+		}
+		if err := c.Unrelate(ctx, "default", "A-2", rel.ID); err != nil {
+			t.Fatal(err)
+		}
+		code(t, c.Unrelate(ctx, "default", "A-2", rel.ID), rule.CodeNotFound, "removing twice")
+	})
+}
+
+func TestSeedHappensOnce(t *testing.T) {
+	each(t, func(t *testing.T, c *catalog.Catalog, s store.Store) {
+		ctx := as(t.Context(), "ann")
+		var made atomic.Int32
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() {
+				ok, err := c.Seed(ctx, "fresh", []*catalog.File{parse(t, file)})
+				if err != nil {
+					t.Error(err)
+				}
+				if ok {
+					made.Add(1)
+				}
+			})
+		}
+		wg.Wait()
+		if made.Load() != 1 {
+			t.Errorf("seeded %d times, want once", made.Load())
+		}
+		if _, err := s.Rule(ctx, "fresh", "D-2"); err != nil {
+			t.Errorf("a seeded rule: %v", err)
+		}
+	})
+}
+
+func TestParseYAMLRefusesWhatItDoesNotKnow(t *testing.T) {
+	for name, text := range map[string]string{
+		"unknown key":       "rules: [{statement: x, priority: 1}]",
+		"unknown top key":   "ruels: []",
+		"repeated key":      "rules: [{statement: x, statement: y}]",
+		"wrong type":        "rules: [{statement: [x]}]",
+		"alias":             "rules: [&a {statement: x}, *a]",
+		"two documents":     "rules: []\n---\nrules: []",
+		"NUL":               "rules: [{statement: \"a\x00b\"}]",
+		"invalid UTF-8":     "rules: [{statement: \"\xff\"}]",
+		"not YAML":          "rules: [",
+		"deep":              strings.Repeat("[", 10_000),
+		"JSON, unknown key": `{"rules": [{"statement": "x", "priority": 1}]}`,
+	} {
+		_, err := catalog.ParseYAML([]byte(text))
+		if rule.CodeOf(err) != rule.CodeInvalid {
+			t.Errorf("%s: %v, want an invalid error", name, err)
+		}
+	}
+}
+
+func FuzzParseYAML(f *testing.F) {
+	f.Add([]byte(file))
+	f.Add([]byte(`{"rules": [{"statement": "x"}]}`))
+	f.Add([]byte("rules:\n- statement: |\n    a\n  tags: [a, 'b', \"c\"]\n"))
+	f.Add([]byte("defaults: {status: !!binary x}\nrules: ~"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		parsed, err := catalog.ParseYAML(data)
+		if err != nil {
+			if rule.CodeOf(err) != rule.CodeInvalid {
+				t.Errorf("%v is not an invalid error", err)
+			}
+			return
+		}
+		if _, err := parsed.YAML(); err != nil {
+			t.Errorf("what was read cannot be written: %v", err)
+		}
+	})
+}
