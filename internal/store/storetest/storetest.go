@@ -1,0 +1,132 @@
+// Package storetest checks that a backend keeps the contracts of package store. Every backend runs the same suite.
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"tenet/internal/rule"
+	"tenet/internal/store"
+)
+
+// Open opens a store on a database. Opening twice within one test opens the same database twice.
+type Open func(t *testing.T) store.Store
+
+// Run runs the suite. New is called once per test and returns how to open that test's database.
+func Run(t *testing.T, fresh func(t *testing.T) Open) {
+	for name, test := range map[string]func(*testing.T, *fixture){
+		"projects":                           testProjects,
+		"rules are read as written":          testRoundTrip,
+		"rules are found by id and by slug":  testLookUp,
+		"updates archive and check versions": testUpdateRules,
+		"slugs":                              testSlugs,
+		"inserting conflicts name the rule":  testInsertConflicts,
+		"changes":                            testChanges,
+		"changes stop at an error":           testChangesError,
+		"relationships":                      testRelationships,
+		"audit chain":                        testAudit,
+		"finding audit entries":              testFindAudit,
+		"keys":                               testKeys,
+		"a failed update leaves nothing":     testRollback,
+		"a panic leaves nothing":             testPanic,
+		"a transaction reads its own writes": testOwnWrites,
+		"cancelled contexts":                 testCancel,
+		"two handles see each other":         testTwoHandles,
+		"racing for the corpus version":      testRaceCorpus,
+		"racing for the audit chain":         testRaceAudit,
+		"racing to update one rule":          testRaceUpdate,
+		"reading does not wait for a writer": testReadWhileWriting,
+		"many rules at once":                 testManyRules,
+	} {
+		t.Run(name, func(t *testing.T) {
+			open := fresh(t)
+			f := &fixture{t: t, ctx: t.Context(), open: open, s: open(t)}
+			f.update(func(tx store.Tx) error { return tx.CreateProject(f.ctx, project("p")) })
+			test(t, f)
+		})
+	}
+}
+
+type fixture struct {
+	t    *testing.T
+	ctx  context.Context //nolint:containedctx // the test's own
+	open Open
+	s    store.Store
+}
+
+// at is a time with microseconds, so that cutting shows.
+var at = time.Date(2026, 2, 3, 4, 5, 6, 789_123_000, time.UTC)
+
+func project(id string) rule.Project {
+	return rule.Project{ID: id, Name: "Project " + id, CreatedAt: at, UpdatedAt: at}
+}
+
+func newRule(n int, edit func(*rule.Rule)) rule.Rule {
+	r := rule.Rule{
+		ID: fmt.Sprintf("00000000-0000-7000-8000-%012d", n), ProjectID: "p", Slug: fmt.Sprintf("R-%d", n), Version: 1,
+		Statement: fmt.Sprintf("Statement %d.", n), CreatedAt: at, UpdatedAt: at,
+	}
+	if edit != nil {
+		edit(&r)
+	}
+	r.Normalize()
+	return r
+}
+
+// update runs a transaction that must succeed.
+func (f *fixture) update(fn func(store.Tx) error) {
+	f.t.Helper()
+	if err := f.s.Update(f.ctx, fn); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// fails runs a transaction that must fail with a code.
+func (f *fixture) fails(want rule.Code, fn func(store.Tx) error) {
+	f.t.Helper()
+	err := f.s.Update(f.ctx, fn)
+	if got := rule.CodeOf(err); got != want {
+		f.t.Errorf("error %v of code %q, want %q", err, got, want)
+	}
+}
+
+// insert stores rules under a raised corpus version, which it returns.
+func (f *fixture) insert(rules ...rule.Rule) int64 {
+	f.t.Helper()
+	var cv int64
+	f.update(func(tx store.Tx) error {
+		var err error
+		if cv, err = tx.RaiseCorpus(f.ctx, rules[0].ProjectID); err != nil {
+			return err
+		}
+		return tx.InsertRules(f.ctx, cv, rules)
+	})
+	return cv
+}
+
+// change updates rules under a raised corpus version.
+func (f *fixture) change(rules ...rule.Rule) error {
+	return f.s.Update(f.ctx, func(tx store.Tx) error {
+		cv, err := tx.RaiseCorpus(f.ctx, rules[0].ProjectID)
+		if err != nil {
+			return err
+		}
+		return tx.UpdateRules(f.ctx, cv, rules)
+	})
+}
+
+// next is the following version of a rule.
+func next(r rule.Rule, edit func(*rule.Rule)) rule.Rule {
+	r.Version++
+	edit(&r)
+	return r
+}
+
+func code(t *testing.T, about string, err error, want rule.Code) {
+	t.Helper()
+	if got := rule.CodeOf(err); got != want {
+		t.Errorf("%s: error %v of code %q, want %q", about, err, got, want)
+	}
+}
