@@ -1,0 +1,166 @@
+package judge
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+
+	"tenet/internal/rule"
+)
+
+// Limits on what is read of an answer. Nothing that a working model says comes near them.
+const (
+	maxAnswer   = 256 << 10 // bytes of a whole answer
+	maxProse    = 4_000     // characters of reasoning, issue, fix and absence each
+	maxQuote    = 2_000     // characters of one quote
+	maxEvidence = 20        // quotes of one entry
+	maxEntries  = 200       // entries of an answer, most of which can only be wrong
+)
+
+// answer is a model's entry for one rule, as it was asked for in schema.json. All of it is untrusted.
+type answer struct {
+	Ref       string       `json:"rule_ref"`
+	Evidence  []quote      `json:"evidence"`
+	Absence   string       `json:"absence"`
+	Reasoning string       `json:"reasoning"`
+	Issue     string       `json:"issue"`
+	Fix       string       `json:"fix"`
+	Verdict   rule.Verdict `json:"verdict"`
+}
+
+type quote struct {
+	Quote string `json:"quote"`
+	File  string `json:"file"`
+}
+
+// parseAnswer reads the answer to a call about n rules. For each rule it returns either its entry or a fault that says why
+// there is none to use. It is strict: an entry counts only if it is the only one that speaks of its rule, is complete, and
+// stands in one well-formed JSON object with nothing around it. A fault of one entry leaves the others standing.
+func parseAnswer(text string, n int) (answers []*answer, faults []string) {
+	answers, faults = make([]*answer, n), make([]string, n)
+	all := func(fault string) ([]*answer, []string) {
+		for i := range n {
+			answers[i], faults[i] = nil, fault
+		}
+		return answers, faults
+	}
+	switch {
+	case len(text) > maxAnswer:
+		return all(fmt.Sprintf("the answer has %d bytes", len(text)))
+	case !utf8.ValidString(text):
+		return all("the answer is not valid UTF-8")
+	}
+	entries, rest, form := cutEntries(text)
+	if form == malformed {
+		return all("the answer is not one JSON object with a list of verdicts")
+	}
+	for i := range n {
+		faults[i] = "the answer has no entry for it"
+	}
+	spoil := func(i int, fault string) { answers[i], faults[i] = nil, fault }
+	seen := make([]bool, n)
+	for _, entry := range entries {
+		a, fault := parseEntry(entry)
+		if a == nil {
+			spoilNamed(entry, n, func(i int) { seen[i] = true; spoil(i, fault) })
+			continue
+		}
+		i, ok := refIndex(a.Ref, n)
+		switch {
+		case !ok: // speaks of no rule that was asked about
+		case seen[i]:
+			spoil(i, "the answer has more than one entry for it")
+		case fault != "":
+			seen[i] = true
+			spoil(i, fault)
+		default:
+			seen[i] = true
+			answers[i], faults[i] = a, ""
+		}
+	}
+	if form == truncated {
+		spoilNamed(rest, n, func(i int) { spoil(i, "the answer breaks off within its entry") })
+	}
+	return answers, faults
+}
+
+// parseEntry reads one entry. A nil answer means that it is not even clear which rule it speaks of; an answer with a fault
+// is unusable.
+func parseEntry(text string) (*answer, string) {
+	var a answer
+	if err := json.Unmarshal([]byte(text), &a); err != nil {
+		return nil, "its entry is not what was asked for"
+	}
+	tooLong := func(s string, limit int) bool { return len(s) > limit && utf8.RuneCountInString(s) > limit }
+	for _, s := range []string{a.Absence, a.Reasoning, a.Issue, a.Fix} {
+		if tooLong(s, maxProse) {
+			return &a, fmt.Sprintf("its entry has a text of more than %d characters", maxProse)
+		}
+	}
+	if len(a.Evidence) > maxEvidence {
+		return &a, fmt.Sprintf("its entry has more than %d quotes", maxEvidence)
+	}
+	quoted := false
+	for _, q := range a.Evidence {
+		if tooLong(q.Quote, maxQuote) || tooLong(q.File, maxQuote) {
+			return &a, fmt.Sprintf("its entry has a quote of more than %d characters", maxQuote)
+		}
+		quoted = quoted || strings.TrimSpace(q.Quote) != ""
+	}
+	a.Absence, a.Reasoning, a.Issue, a.Fix = clean(a.Absence), clean(a.Reasoning), clean(a.Issue), clean(a.Fix)
+	switch a.Verdict {
+	case rule.Allow, rule.NeedsConfirmation:
+	case rule.Deny:
+		if !quoted && a.Absence == "" {
+			return &a, "its entry denies without evidence"
+		}
+	default:
+		return &a, fmt.Sprintf("its entry has the verdict %q", cut(clean(string(a.Verdict)), 40))
+	}
+	if a.Reasoning == "" {
+		return &a, "its entry gives no reasoning"
+	}
+	return &a, ""
+}
+
+// refIndex returns the index of a reference such as R3, exactly as it was given to the model.
+func refIndex(s string, n int) (int, bool) {
+	for i := range n {
+		if s == ref(i) {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// spoilNamed calls spoil for every rule that text names. It is for text too broken to tell whom it speaks of: better to
+// ask again than to believe another entry for the same rule. A reference may be spelt with escapes, so these name all.
+func spoilNamed(text string, n int, spoil func(i int)) {
+	escaped := strings.Contains(text, `\u00`)
+	for i := range n {
+		if escaped || names(text, ref(i)) {
+			spoil(i)
+		}
+	}
+}
+
+// names reports whether text holds word with no letter or digit beside it.
+func names(text, word string) bool {
+	for at := 0; ; {
+		k := strings.Index(text[at:], word)
+		if k < 0 {
+			return false
+		}
+		from, to := at+k, at+k+len(word)
+		if (from == 0 || !wordByte(text[from-1])) && (to == len(text) || !wordByte(text[to])) {
+			return true
+		}
+		at = to
+	}
+}
+
+func wordByte(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
+}

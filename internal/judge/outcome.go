@@ -1,0 +1,176 @@
+package judge
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tenet/internal/rule"
+	"tenet/internal/subject"
+)
+
+// outcome is what one part of a subject means for one rule.
+type outcome struct {
+	verdict               rule.Verdict
+	by                    rule.DecidedBy
+	reasoning, issue, fix string
+	locations             []rule.Location
+	evidence              []rule.Evidence
+	// absent marks a DENY that rests on something missing alone.
+	absent bool
+}
+
+// nothing is the outcome of a rule that could not be decided.
+func nothing(reason string) outcome {
+	return outcome{verdict: rule.NeedsConfirmation, by: rule.ByNone, reasoning: reason, issue: issueNone}
+}
+
+// verdictOf turns o into the verdict of r.
+func (o outcome) verdictOf(r *rule.Rule) rule.RuleVerdict {
+	v := rule.RuleVerdict{
+		RuleID: r.ID, RuleSlug: r.Slug, RuleStatement: r.Statement, RuleVersion: r.Version, Severity: r.Severity,
+		Modality: r.Modality, Enforcement: r.Enforcement, Verdict: o.verdict, DecidedBy: o.by, Reasoning: o.reasoning,
+		IssueDescription: o.issue, FixSuggestion: o.fix, Locations: o.locations, Evidence: o.evidence,
+	}
+	if o.by == rule.ByModel {
+		v.Confidence = SinglePassConfidence
+	}
+	if v.Locations == nil {
+		v.Locations = []rule.Location{}
+	}
+	if v.Evidence == nil {
+		v.Evidence = []rule.Evidence{}
+	}
+	return v
+}
+
+// maxLocations bounds the places of one verdict.
+const maxLocations = 20
+
+// weigh turns a model's entry into an outcome. It believes a DENY only if what it rests on is there, or really is not
+// there where it rests on an absence.
+func weigh(s *subject.Subject, d *docket, a *answer) outcome {
+	o := outcome{verdict: a.Verdict, by: rule.ByModel, reasoning: a.Reasoning}
+	quoted := false
+	for _, q := range a.Evidence {
+		if strings.TrimSpace(q.Quote) == "" {
+			continue
+		}
+		quoted = true
+		o.anchor(s, q)
+	}
+	if a.Verdict == rule.Allow {
+		o.locations = nil
+		return o
+	}
+	o.issue, o.fix = a.Issue, a.Fix
+	found := len(o.evidence) > 0
+	missing := a.Absence != "" && !stands(s, a.Absence)
+	if missing {
+		o.evidence = append(o.evidence, rule.Evidence{Kind: rule.EvidenceAbsence, Quote: a.Absence})
+	}
+	if a.Verdict != rule.Deny || found {
+		return o
+	}
+	switch {
+	case quoted:
+		return o.doubt("The model denied, but the text that it quoted is not in the subject, so its objection is not proven. It said: ")
+	case !missing:
+		return o.doubt("The model denied because something is missing, but it is in the subject, so its objection is refuted. It said: ")
+	case len(d.blind) > 0:
+		return o.doubt("The model denied because something is missing, but not all of the subject was examined (" + unseen(d.blind) + "), so it may be there. It said: ")
+	}
+	o.absent = true
+	return o
+}
+
+// doubt turns a verdict that cannot be believed into one that nothing has decided. The model's words stay, for whoever
+// confirms.
+func (o outcome) doubt(why string) outcome {
+	o.reasoning = why + o.reasoning
+	o.verdict, o.by = rule.NeedsConfirmation, rule.ByNone
+	o.evidence, o.locations = nil, nil
+	return o
+}
+
+// anchor looks for a quote in the subject and notes where it stands. What the model says about the file only helps to
+// choose among the places found.
+func (o *outcome) anchor(s *subject.Subject, q quote) {
+	places := s.Find(q.Quote)
+	if named := slices.DeleteFunc(slices.Clone(places), func(l rule.Location) bool { return l.FilePath != q.File }); len(named) > 0 {
+		places = named
+	}
+	for _, l := range places {
+		if len(o.locations) < maxLocations && !slices.Contains(o.locations, l) {
+			o.locations = append(o.locations, l)
+		}
+	}
+	text := strings.TrimSpace(q.Quote)
+	switch file, ok := "", false; {
+	case len(places) > 0:
+		o.evidence = append(o.evidence, rule.Evidence{Kind: rule.EvidenceQuote, Quote: text, FilePath: places[0].FilePath, Line: places[0].StartLine})
+	case s.Contains(q.Quote):
+		o.evidence = append(o.evidence, rule.Evidence{Kind: rule.EvidenceQuote, Quote: text})
+	default:
+		if file, ok = inPath(s, text); !ok {
+			file, ok = inRemoved(s, text)
+		}
+		if ok {
+			o.evidence = append(o.evidence, rule.Evidence{Kind: rule.EvidenceQuote, Quote: text, FilePath: file})
+		}
+	}
+}
+
+// stands reports whether text is anywhere in the subject as it is now.
+func stands(s *subject.Subject, text string) bool {
+	return len(s.Find(text)) > 0 || s.Contains(text)
+}
+
+// inPath looks for text as a path or as whole segments of one, for rules about file names.
+func inPath(s *subject.Subject, text string) (string, bool) {
+	want := strings.Trim(text, "/")
+	if len(want) < subject.MinQuote {
+		return "", false
+	}
+	for i := range s.Files {
+		f := &s.Files[i]
+		if strings.Contains("/"+f.Path+"/", "/"+want+"/") {
+			return f.Path, true
+		}
+	}
+	return "", false
+}
+
+// inRemoved looks for text in what the change removes, for rules about what must stay. Such text has no line in the new
+// file.
+func inRemoved(s *subject.Subject, text string) (string, bool) {
+	want := squash(strings.TrimPrefix(text, "-"))
+	if len(strings.ReplaceAll(want, " ", "")) < subject.MinQuote {
+		return "", false
+	}
+	for i := range s.Files {
+		f := &s.Files[i]
+		for k := range f.Hunks {
+			var removed strings.Builder
+			for _, l := range f.Hunks[k].Lines {
+				if l.Op == subject.OpDelete {
+					removed.WriteString(l.Text)
+					removed.WriteByte('\n')
+				}
+			}
+			if removed.Len() > 0 && strings.Contains(squash(removed.String()), want) {
+				return f.Path, true
+			}
+		}
+	}
+	return "", false
+}
+
+// unseen names pieces that were not examined, shortly.
+func unseen(list []rule.Unexamined) string {
+	s := list[0].Part + ": " + list[0].Reason
+	if len(list) > 1 {
+		s += fmt.Sprintf("; and %d more", len(list)-1)
+	}
+	return s
+}

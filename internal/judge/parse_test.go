@@ -1,0 +1,94 @@
+package judge
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"io/fs"
+	"strings"
+	"testing"
+
+	"tenet/internal/rule"
+)
+
+// FuzzParseAnswer asserts what must hold for any answer: a rule has an entry or a fault, and an entry is complete.
+func FuzzParseAnswer(f *testing.F) {
+	good := `{"rule_ref":"R1","evidence":[{"quote":"q","file":"f"}],"absence":"","reasoning":"r","issue":"i","fix":"f","verdict":"DENY"}`
+	for _, s := range []string{
+		`{"verdicts":[` + good + `]}`, `{"verdicts":[` + good + `,` + good + `]}`, `{"verdicts":[{"rule_ref":"R1","verdict":"ALLOW","reasoning":"x"}`,
+		`{"verdicts":[]}`, `{"verdicts":[{}]}`, "```json\n{}", `{"verdicts":[{"rule_ref":"R2","verdict":NaN}]}`, `[]`, ``, `{"verdicts":[{"a":"\"}"}]}`,
+		`{"verdicts":[{"rule_ref":"\u0052\u0031","verdict":"ALLOW","reasoning":"x"}]}`,
+	} {
+		f.Add(s, 3)
+	}
+	f.Fuzz(func(t *testing.T, text string, n int) {
+		n = min(max(n, 0), 20)
+		answers, faults := parseAnswer(text, n)
+		if len(answers) != n || len(faults) != n {
+			t.Fatalf("%d answers, %d faults for %d rules", len(answers), len(faults), n)
+		}
+		for i, a := range answers {
+			if (a == nil) == (faults[i] == "") {
+				t.Fatalf("rule %d has answer %v and fault %q", i, a, faults[i])
+			}
+			if a == nil {
+				continue
+			}
+			if a.Ref != ref(i) || a.Reasoning == "" || len(text) > maxAnswer {
+				t.Fatalf("rule %d has %+v", i, a)
+			}
+			switch a.Verdict {
+			case rule.Allow, rule.NeedsConfirmation:
+			case rule.Deny:
+				if len(a.Evidence) == 0 && a.Absence == "" {
+					t.Fatalf("rule %d denies without evidence", i)
+				}
+			default:
+				t.Fatalf("rule %d has the verdict %q", i, a.Verdict)
+			}
+			if !strings.HasPrefix(strings.TrimSpace(text), "{") {
+				t.Fatalf("accepted %q", text)
+			}
+		}
+	})
+}
+
+// TestPromptsOfAVersionNeverChange holds the content of every released prompt version. To change a prompt, copy the
+// folder, raise PromptVersion, and add the new hash; verdicts are kept and replayed by version.
+func TestPromptsOfAVersionNeverChange(t *testing.T) {
+	want := map[string]string{
+		"v1": "b5c85fa459a1bef295f8511b3fd930612be545ba75c2f015f5920901301f68e7",
+	}
+	folders, err := fs.ReadDir(prompts, "prompts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, folder := range folders {
+		sum := sha256.New()
+		err := fs.WalkDir(prompts, "prompts/"+folder.Name(), func(path string, e fs.DirEntry, err error) error {
+			if err != nil || e.IsDir() {
+				return err
+			}
+			b, err := fs.ReadFile(prompts, path)
+			sum.Write([]byte(path))
+			sum.Write(b)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := hex.EncodeToString(sum.Sum(nil)); got != want[folder.Name()] {
+			t.Errorf("the prompts of %s have the hash %s, want %s", folder.Name(), got, want[folder.Name()])
+		}
+	}
+	if _, ok := want[PromptVersion]; !ok {
+		t.Errorf("there is no hash for %s", PromptVersion)
+	}
+}
+
+// TestTheSystemTextIsShort keeps what every call pays for in bounds: 150 tokens per rule of a full batch, of which the
+// rule itself needs a good part.
+func TestTheSystemTextIsShort(t *testing.T) {
+	if n := len(systemText); n > 2600 {
+		t.Errorf("the system text has %d bytes", n)
+	}
+}
