@@ -1,0 +1,154 @@
+package subject
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"tenet/internal/rule"
+)
+
+// Build makes a subject from raw input. The kinds follow from what is there: code_change for a diff or files, facts for
+// facts, action for an action; text of nothing but white space counts as absent, and input with nothing in it gives a
+// subject that is [Subject.Empty].
+//
+// The error is a [*rule.Error] of code invalid that names every wrong field (diff, files[3].path, facts.a.b, ...), and for a
+// diff the line of the diff text where it breaks. A diff whose line numbers are not certain is refused: it would otherwise
+// be judged in part, or at the wrong lines.
+func Build(in Input) (*Subject, error) {
+	var p rule.Problems
+	s := &Subject{
+		Action:     label(&p, "action", in.Action, MaxAction),
+		Intent:     label(&p, "intent", in.Intent, MaxIntent),
+		Repository: label(&p, "repository", in.Repository, MaxLabel),
+		Scope:      rule.CleanScope(label(&p, "scope", in.Scope, MaxLabel)),
+	}
+	if strings.TrimSpace(in.Diff) == "" {
+		in.Diff = ""
+	}
+	if withinBounds(&p, &in) {
+		s.addDiff(&p, in.Diff)
+		s.addFiles(&p, in.Files)
+	}
+	if len(in.Facts) > 0 {
+		s.Facts = normalFacts(&p, in.Facts)
+	}
+	if err := p.Err("the subject is invalid"); err != nil {
+		return nil, err
+	}
+	if len(s.Files) > 0 {
+		s.Kinds = append(s.Kinds, CodeChange)
+	}
+	if len(s.Facts) > 0 {
+		s.Kinds = append(s.Kinds, Facts)
+	}
+	if s.Action != "" {
+		s.Kinds = append(s.Kinds, Action)
+	}
+	return s, nil
+}
+
+// withinBounds notes a diff and files that are too many or too large, before anything is made of them.
+func withinBounds(p *rule.Problems, in *Input) bool {
+	field, bytes, lines := "diff", len(in.Diff), strings.Count(in.Diff, "\n")
+	for i := range in.Files {
+		if bytes > MaxBytes || lines > MaxLines {
+			break
+		}
+		if c := in.Files[i].Content; c != nil {
+			field = fmt.Sprintf("files[%d].content", i)
+			bytes, lines = bytes+len(*c), lines+strings.Count(*c, "\n")
+		}
+	}
+	switch {
+	case len(in.Files) > MaxFiles:
+		p.Add("files", "has %d entries; at most %d are allowed", len(in.Files), MaxFiles)
+	case bytes > MaxBytes:
+		p.Add(field, "brings the subject to more than %d MiB; split it", MaxBytes>>20)
+	case lines > MaxLines:
+		p.Add(field, "brings the subject to more than %d lines; split it", MaxLines)
+	default:
+		return true
+	}
+	return false
+}
+
+func (s *Subject) addDiff(p *rule.Problems, diff string) {
+	if diff == "" {
+		return
+	}
+	files, err := parseDiff(diff)
+	if broken, ok := errors.AsType[*diffError](err); ok {
+		p.Add("diff", "line %d: %s", broken.line, broken.reason)
+		return
+	}
+	s.Files = files
+}
+
+func (s *Subject) addFiles(p *rule.Problems, files []InputFile) {
+	if len(s.Files)+len(files) > MaxFiles {
+		p.Add("files", "brings the subject to %d files; at most %d are allowed", len(s.Files)+len(files), MaxFiles)
+		return
+	}
+	first := make(map[string]int, len(files))
+	for i, in := range files {
+		path, err := cleanPath(in.Path)
+		if err != nil {
+			p.Add(fmt.Sprintf("files[%d].path", i), "%s", err.Error())
+			continue
+		}
+		if j, taken := first[path]; taken {
+			p.Add(fmt.Sprintf("files[%d].path", i), "is %q like files[%d]; give each file once", path, j)
+			continue
+		}
+		first[path] = i
+		f := File{Path: path, Change: Whole, Missing: in.Content == nil}
+		if in.Content != nil {
+			if at := strings.IndexByte(*in.Content, 0); at >= 0 {
+				p.Add(fmt.Sprintf("files[%d].content", i),
+					"holds a NUL character in line %d; name a binary file by its path alone", 1+strings.Count((*in.Content)[:at], "\n"))
+				continue
+			}
+			f.Hunks = wholeText(*in.Content)
+		}
+		s.Files = append(s.Files, f)
+	}
+}
+
+// wholeText makes the one hunk of a whole file, or none for an empty file.
+func wholeText(content string) []Hunk {
+	if content == "" {
+		return nil
+	}
+	lines := make([]Line, 0, strings.Count(content, "\n")+1)
+	for text := range strings.Lines(content) {
+		lines = append(lines, Line{Op: OpAdd, New: len(lines) + 1, Text: lineText(strings.TrimSuffix(text, "\n"))})
+	}
+	return []Hunk{{NewStart: 1, NewLines: len(lines), Lines: lines}}
+}
+
+// lineText is a line as it is kept: without the carriage returns of its line end, which would keep patterns that end in $
+// from matching, and with every byte that is not UTF-8 replaced, since real diffs hold files in other encodings.
+func lineText(s string) string {
+	for len(s) > 0 && s[len(s)-1] == '\r' {
+		s = s[:len(s)-1]
+	}
+	if utf8.ValidString(s) {
+		return s
+	}
+	return strings.ToValidUTF8(s, "\uFFFD")
+}
+
+// label checks a text field and trims it.
+func label(p *rule.Problems, field, s string, longest int) string {
+	switch {
+	case len(s) > longest:
+		p.Add(field, "has %d bytes; at most %d are allowed", len(s), longest)
+	case !utf8.ValidString(s):
+		p.Add(field, "is not valid UTF-8")
+	case strings.IndexByte(s, 0) >= 0:
+		p.Add(field, "holds a NUL character")
+	}
+	return strings.TrimSpace(s)
+}

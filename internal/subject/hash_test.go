@@ -1,0 +1,115 @@
+package subject
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+)
+
+func mustBuild(t testing.TB, in Input) *Subject {
+	t.Helper()
+	s, err := Build(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestHashEqualSubjects(t *testing.T) {
+	diff := gitHeader + "@@ -1,2 +1,2 @@ f\n a\n-b\n+c\n"
+	base := Input{Diff: diff, Facts: map[string]any{"a": 1.0, "b": "x"}, Action: "go", Files: []InputFile{{Path: "y", Content: text("1\n2\n")}}}
+	want := mustBuild(t, base).Hash()
+	if !regexp.MustCompile(`^[0-9a-f]{64}$`).MatchString(want) {
+		t.Errorf("hash is %q", want)
+	}
+	for name, change := range map[string]func(*Input){
+		"CRLF":            func(in *Input) { in.Diff = strings.ReplaceAll(diff, "\n", "\r\n") },
+		"no prefix":       func(in *Input) { in.Diff = strings.NewReplacer("a/x", "x", "b/x", "x").Replace(diff) },
+		"preamble":        func(in *Input) { in.Diff = "commit 0123456789\n\n    message\n\n" + diff },
+		"facts as ints":   func(in *Input) { in.Facts = map[string]any{"b": "x", "a": 1} },
+		"path spelled":    func(in *Input) { in.Files = []InputFile{{Path: "./y", Content: text("1\r\n2")}} },
+		"blanks trimmed":  func(in *Input) { in.Action = " go\n" },
+		"nothing changed": func(*Input) {},
+	} {
+		in := base
+		if change(&in); mustBuild(t, in).Hash() != want {
+			t.Errorf("%s: the hash differs", name)
+		}
+	}
+}
+
+func TestHashDifferentSubjects(t *testing.T) {
+	diff := gitHeader + "@@ -1,2 +1,2 @@ f\n a\n-b\n+c\n"
+	seen := map[string]string{}
+	for name, in := range map[string]Input{
+		"diff":       {Diff: diff},
+		"line":       {Diff: strings.Replace(diff, "+c", "+d", 1)},
+		"number":     {Diff: strings.Replace(diff, "-1,2 +1,2", "-1,2 +2,2", 1)},
+		"path":       {Diff: strings.ReplaceAll(diff, "x.go", "y.go")},
+		"op":         {Diff: gitHeader + "@@ -1,2 +1,2 @@ f\n-a\n b\n+c\n"},
+		"section":    {Diff: strings.Replace(diff, "@@ f", "@@ g", 1)},
+		"binary":     {Diff: "diff --git a/x.go b/x.go\nBinary files a/x.go and b/x.go differ\n"},
+		"missing":    {Diff: "diff --git a/x.go b/x.go\nindex 1111111..2222222\n"},
+		"intent":     {Diff: diff, Intent: "i"},
+		"action":     {Diff: diff, Action: "i"},
+		"repository": {Diff: diff, Repository: "i"},
+		"scope":      {Diff: diff, Scope: "i"},
+		"facts":      {Diff: diff, Facts: map[string]any{"i": "i"}},
+		"fact type":  {Diff: diff, Facts: map[string]any{"i": 1}},
+		"whole":      {Files: []InputFile{{Path: "x.go", Content: text("a\nc\n")}}},
+		"joined":     {Files: []InputFile{{Path: "x.go", Content: text("ac\n")}}},
+		"path only":  {Files: []InputFile{{Path: "x.go"}}},
+		"empty":      {Files: []InputFile{{Path: "x.go", Content: text("")}}},
+		"two":        {Files: []InputFile{{Path: "x.go"}, {Path: "y.go"}}},
+		"other way":  {Files: []InputFile{{Path: "y.go"}, {Path: "x.go"}}},
+		"nothing":    {},
+	} {
+		h := mustBuild(t, in).Hash()
+		if other, ok := seen[h]; ok {
+			t.Errorf("%s and %s have one hash", name, other)
+		}
+		seen[h] = name
+	}
+}
+
+func TestHashOfParts(t *testing.T) {
+	hunk := " a\n-b\n+c\n"
+	first := mustBuild(t, Input{Diff: gitHeader + "@@ -1,2 +1,2 @@ f\n" + hunk}).Files[0]
+	moved := mustBuild(t, Input{Diff: gitHeader + "@@ -1,0 +2 @@\n+new\n@@ -31,2 +32,2 @@ f\n" + hunk}).Files[0]
+	down := mustBuild(t, Input{Diff: gitHeader + "@@ -31,2 +32,2 @@ f\n" + hunk}).Files[0]
+	other := mustBuild(t, Input{Diff: strings.ReplaceAll(gitHeader, "x.go", "y.go") + "@@ -1,2 +1,2 @@ f\n" + hunk}).Files[0]
+	if first.Hunks[0].Hash() != moved.Hunks[1].Hash() || first.Hunks[0].Hash() != other.Hunks[0].Hash() {
+		t.Error("the hash of a hunk depends on its line numbers or its file")
+	}
+	if first.Hash() != down.Hash() {
+		t.Error("the hash of a file depends on line numbers")
+	}
+	if first.Hash() == moved.Hash() || first.Hash() == other.Hash() || moved.Hunks[0].Hash() == moved.Hunks[1].Hash() {
+		t.Error("different files or hunks have one hash")
+	}
+	// Text of any length must reach the hash: here around the size of its buffer.
+	seen := map[string]bool{}
+	for n := 4000; n < 4200; n++ {
+		seen[mustBuild(t, Input{Action: strings.Repeat("x", n)}).Hash()] = true
+		seen[mustBuild(t, Input{Action: strings.Repeat("x", n) + "y"}).Hash()] = true
+	}
+	if len(seen) != 400 {
+		t.Errorf("400 subjects have %d hashes", len(seen))
+	}
+}
+
+func TestNewLinesStops(t *testing.T) {
+	f := mustBuild(t, Input{Files: []InputFile{{Path: "x", Content: text("a\nb\nc\n")}}}).Files[0]
+	var got string
+	for h, l := range f.NewLines {
+		if h != &f.Hunks[0] {
+			t.Error("the hunk is another one")
+		}
+		if got += l.Text; l.New == 2 {
+			break
+		}
+	}
+	if got != "ab" {
+		t.Errorf("lines are %q", got)
+	}
+}
