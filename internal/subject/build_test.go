@@ -12,8 +12,6 @@ import (
 	"tenet/internal/rule"
 )
 
-func text(s string) *string { return &s }
-
 func TestBuildKinds(t *testing.T) {
 	facts := map[string]any{"amount": 12.5}
 	for _, c := range []struct {
@@ -42,10 +40,10 @@ func TestBuildFiles(t *testing.T) {
 	s, err := Build(Input{
 		Diff: gitHeader + "@@ -1 +1 @@\n-a\n+b\n",
 		Files: []InputFile{
-			{Path: "./src//app.py", Content: text("one\r\ntwo\n\nfour")},
-			{Path: `win\style.cs`, Content: text("")},
+			{Path: "./src//app.py", Content: new("one\r\ntwo\n\nfour")},
+			{Path: `win\style.cs`, Content: new("")},
 			{Path: "x.go"}, // also in the diff
-			{Path: "Makefile", Content: text("all:\n")},
+			{Path: "Makefile", Content: new("all:\n")},
 		},
 		Action: " rollout\n", Intent: "fix", Repository: "acme/pay", Scope: "/finance/eu/",
 	})
@@ -67,7 +65,7 @@ func TestBuildFiles(t *testing.T) {
 func TestBuildOtherEncodings(t *testing.T) {
 	s, err := Build(Input{
 		Diff:  gitHeader + "@@ -1 +1 @@ f\xe9\n-caf\xe9\n+caf\xe9s\n",
-		Files: []InputFile{{Path: "y", Content: text("na\xefve\n")}},
+		Files: []InputFile{{Path: "y", Content: new("na\xefve\n")}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -98,9 +96,21 @@ func problems(t *testing.T, in Input) map[string]string {
 
 func TestBuildRefusesFiles(t *testing.T) {
 	got := problems(t, Input{Files: []InputFile{
-		{Path: "ok.go"}, {Path: "/etc/passwd"}, {Path: `C:\x`}, {Path: "a/../../b"}, {Path: `a\..\b`}, {Path: ""}, {Path: "./"},
-		{Path: "a\x00b"}, {Path: "a\xff"}, {Path: "a\nb"}, {Path: strings.Repeat("x", MaxPath+1)}, {Path: "./ok.go"},
-		{Path: "bin", Content: text("a\nb\x00")}, {Path: "dir/"}, {Path: `\\host\share`},
+		{Path: "ok.go"},
+		{Path: "/etc/passwd"},
+		{Path: `C:\x`},
+		{Path: "a/../../b"},
+		{Path: `a\..\b`},
+		{Path: ""},
+		{Path: "./"},
+		{Path: "a\x00b"},
+		{Path: "a\xff"},
+		{Path: "a\nb"},
+		{Path: strings.Repeat("x", MaxPath+1)},
+		{Path: "./ok.go"},
+		{Path: "bin", Content: new("a\nb\x00")},
+		{Path: "dir/"},
+		{Path: `\\host\share`},
 	}})
 	for i, says := range map[int]string{
 		1: "absolute", 2: "absolute", 3: "..", 4: "..", 5: "empty", 6: "empty", 7: "control", 8: "UTF-8", 9: "control", 10: "bytes",
@@ -145,7 +155,7 @@ func TestBuildLimits(t *testing.T) {
 		{Input{Diff: "x\n" + lines}, "diff"},
 		{Input{Diff: bytes + bytes}, "diff"},
 		{Input{Diff: bytes, Files: []InputFile{{Path: "a", Content: &bytes}}}, "files[0].content"},
-		{Input{Files: []InputFile{{Path: "a", Content: text("a\n")}, {Path: "b", Content: &lines}}}, "files[1].content"},
+		{Input{Files: []InputFile{{Path: "a", Content: new("a\n")}, {Path: "b", Content: &lines}}}, "files[1].content"},
 		{Input{Action: strings.Repeat("a", MaxAction+1)}, "action"},
 		{Input{Intent: strings.Repeat("a", MaxIntent+1)}, "intent"},
 	} {

@@ -13,8 +13,8 @@ import (
 
 // parseDiff reads unified diffs of any number of files. The error is a *diffError.
 func parseDiff(text string) ([]File, error) {
-	if at := strings.IndexByte(text, 0); at >= 0 {
-		return nil, brokenAt(1+strings.Count(text[:at], "\n"), "holds a NUL character; make binary files show as such")
+	if before, _, ok := strings.Cut(text, "\x00"); ok {
+		return nil, brokenAt(1+strings.Count(before, "\n"), "holds a NUL character; make binary files show as such")
 	}
 	// Lines are handed out as slices of one array, which never grows: each line of text makes at most one.
 	p := diffParser{cursor: newCursor(text), lines: make([]Line, 0, strings.Count(text, "\n")+1)}

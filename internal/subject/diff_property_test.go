@@ -21,9 +21,9 @@ func edits(old, newer []string) []edit {
 	for i := range length {
 		length[i] = make([]int, len(newer)+1)
 	}
-	for i := len(old) - 1; i >= 0; i-- {
+	for i, o := range slices.Backward(old) {
 		for j := len(newer) - 1; j >= 0; j-- {
-			if old[i] == newer[j] {
+			if o == newer[j] {
 				length[i][j] = length[i+1][j+1] + 1
 			} else {
 				length[i][j] = max(length[i+1][j], length[i][j+1])

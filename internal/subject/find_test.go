@@ -17,7 +17,7 @@ func findable(t testing.TB) *Subject {
 		Diff: "diff --git a/pay.go b/pay.go\n--- a/pay.go\n+++ b/pay.go\n@@ -10,5 +10,7 @@ func Pay(order Order) error {\n" +
 			" \tif order.Total > limit {\n-\t\treturn errLimit\n+\t\tlog.Print(order.Card)\n+\n+\t\treturn   errLimit // see above\n \t}\n" +
 			" \treturn charge(order)\n \t- item\n",
-		Files:  []InputFile{{Path: "notes.md", Content: text("# Notes\n\n- first\n- second\n12| odd\nreturn charge(order)\n+ plus\n")}},
+		Files:  []InputFile{{Path: "notes.md", Content: new("# Notes\n\n- first\n- second\n12| odd\nreturn charge(order)\n+ plus\n")}},
 		Facts:  map[string]any{"amount": 12000.0, "country": "NO", "note": "paid  <twice>\nby card", "tags": []any{"a b", map[string]any{"k": "deep value"}}},
 		Action: "Delete all orders\n of last year", Intent: "Clean up old data",
 	})
@@ -87,8 +87,8 @@ func TestFindLocation(t *testing.T) {
 func TestFindBounds(t *testing.T) {
 	long := strings.Repeat("é", MaxSnippet)
 	s, err := Build(Input{Files: []InputFile{
-		{Path: "many", Content: text(strings.Repeat("same line\n", 3*maxHits))},
-		{Path: "long", Content: text("needle " + long + "\n")},
+		{Path: "many", Content: new(strings.Repeat("same line\n", 3*maxHits))},
+		{Path: "long", Content: new("needle " + long + "\n")},
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -180,7 +180,7 @@ func BenchmarkFind(b *testing.B) {
 	for i := range 25_000 { // 1 MB
 		fmt.Fprintf(&content, "\tresult[%06d] = compute(first, second)\n", i)
 	}
-	s, err := Build(Input{Files: []InputFile{{Path: "x.go", Content: text(content.String())}}})
+	s, err := Build(Input{Files: []InputFile{{Path: "x.go", Content: new(content.String())}}})
 	if err != nil {
 		b.Fatal(err)
 	}

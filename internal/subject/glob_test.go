@@ -49,12 +49,12 @@ func TestGlobs(t *testing.T) {
 			t.Errorf("%s: %v", c.glob, err)
 			continue
 		}
-		for _, name := range strings.Fields(c.yes) {
+		for name := range strings.FieldsSeq(c.yes) {
 			if !g.Match(name) {
 				t.Errorf("%s does not match %s", c.glob, name)
 			}
 		}
-		for _, name := range strings.Fields(c.no) {
+		for name := range strings.FieldsSeq(c.no) {
 			if g.Match(name) {
 				t.Errorf("%s matches %s", c.glob, name)
 			}

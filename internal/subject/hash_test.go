@@ -17,7 +17,7 @@ func mustBuild(t testing.TB, in Input) *Subject {
 
 func TestHashEqualSubjects(t *testing.T) {
 	diff := gitHeader + "@@ -1,2 +1,2 @@ f\n a\n-b\n+c\n"
-	base := Input{Diff: diff, Facts: map[string]any{"a": 1.0, "b": "x"}, Action: "go", Files: []InputFile{{Path: "y", Content: text("1\n2\n")}}}
+	base := Input{Diff: diff, Facts: map[string]any{"a": 1.0, "b": "x"}, Action: "go", Files: []InputFile{{Path: "y", Content: new("1\n2\n")}}}
 	want := mustBuild(t, base).Hash()
 	if !regexp.MustCompile(`^[0-9a-f]{64}$`).MatchString(want) {
 		t.Errorf("hash is %q", want)
@@ -27,7 +27,7 @@ func TestHashEqualSubjects(t *testing.T) {
 		"no prefix":       func(in *Input) { in.Diff = strings.NewReplacer("a/x", "x", "b/x", "x").Replace(diff) },
 		"preamble":        func(in *Input) { in.Diff = "commit 0123456789\n\n    message\n\n" + diff },
 		"facts as ints":   func(in *Input) { in.Facts = map[string]any{"b": "x", "a": 1} },
-		"path spelled":    func(in *Input) { in.Files = []InputFile{{Path: "./y", Content: text("1\r\n2")}} },
+		"path spelled":    func(in *Input) { in.Files = []InputFile{{Path: "./y", Content: new("1\r\n2")}} },
 		"blanks trimmed":  func(in *Input) { in.Action = " go\n" },
 		"nothing changed": func(*Input) {},
 	} {
@@ -56,10 +56,10 @@ func TestHashDifferentSubjects(t *testing.T) {
 		"scope":      {Diff: diff, Scope: "i"},
 		"facts":      {Diff: diff, Facts: map[string]any{"i": "i"}},
 		"fact type":  {Diff: diff, Facts: map[string]any{"i": 1}},
-		"whole":      {Files: []InputFile{{Path: "x.go", Content: text("a\nc\n")}}},
-		"joined":     {Files: []InputFile{{Path: "x.go", Content: text("ac\n")}}},
+		"whole":      {Files: []InputFile{{Path: "x.go", Content: new("a\nc\n")}}},
+		"joined":     {Files: []InputFile{{Path: "x.go", Content: new("ac\n")}}},
 		"path only":  {Files: []InputFile{{Path: "x.go"}}},
-		"empty":      {Files: []InputFile{{Path: "x.go", Content: text("")}}},
+		"empty":      {Files: []InputFile{{Path: "x.go", Content: new("")}}},
 		"two":        {Files: []InputFile{{Path: "x.go"}, {Path: "y.go"}}},
 		"other way":  {Files: []InputFile{{Path: "y.go"}, {Path: "x.go"}}},
 		"nothing":    {},
@@ -99,7 +99,7 @@ func TestHashOfParts(t *testing.T) {
 }
 
 func TestNewLinesStops(t *testing.T) {
-	f := mustBuild(t, Input{Files: []InputFile{{Path: "x", Content: text("a\nb\nc\n")}}}).Files[0]
+	f := mustBuild(t, Input{Files: []InputFile{{Path: "x", Content: new("a\nb\nc\n")}}}).Files[0]
 	var got string
 	for h, l := range f.NewLines {
 		if h != &f.Hunks[0] {

@@ -5,7 +5,7 @@ import "testing"
 func TestSize(t *testing.T) {
 	s := mustBuild(t, Input{
 		Diff:   gitHeader + "@@ -1,2 +1,2 @@\n keep\n-dropped\n+new\n@@ -9 +9 @@\n-x\n+y\n",
-		Files:  []InputFile{{Path: "named"}, {Path: "whole", Content: text("abc\n")}},
+		Files:  []InputFile{{Path: "named"}, {Path: "whole", Content: new("abc\n")}},
 		Action: "act", Facts: map[string]any{"a": 1},
 	})
 	// keep, new, y and abc with a line end each, act, {"a":1}
