@@ -73,7 +73,7 @@ func (r *reader) stream(ctx context.Context, projectID string, after int64, fn f
 	ordered := make(chan *batch, 16)
 	work := make(chan *batch, 16)
 	var running sync.WaitGroup
-	for range max(1, runtime.GOMAXPROCS(0)-1) {
+	for range runtime.GOMAXPROCS(0) {
 		running.Go(func() {
 			for b := range work {
 				b.decode()
@@ -133,20 +133,24 @@ func (b *batch) decode() {
 
 func (r *reader) read(ctx context.Context, projectID string, after int64, send func(*batch) error) error {
 	b := &batch{done: make(chan struct{})}
-	err := r.each(ctx, "changed rules", "SELECT body FROM rules WHERE project_id = ? AND corpus_version > ? ORDER BY id",
-		[]any{projectID, after}, func(rows *sql.Rows) error {
-			var body []byte
-			if err := rows.Scan(&body); err != nil {
-				return err
-			}
-			b.bodies = append(b.bodies, body)
-			if len(b.bodies) < batchSize {
-				return nil
-			}
-			full := b
-			b = &batch{done: make(chan struct{})}
-			return send(full)
-		})
+	query, args := "SELECT body FROM rules WHERE project_id = ? AND corpus_version > ? ORDER BY id", []any{projectID, after}
+	if after == 0 {
+		// Without the condition, the rows come in the order of the primary key instead of being sorted.
+		query, args = "SELECT body FROM rules WHERE project_id = ? ORDER BY id", args[:1]
+	}
+	err := r.each(ctx, "changed rules", query, args, func(rows *sql.Rows) error {
+		var body []byte
+		if err := rows.Scan(&body); err != nil {
+			return err
+		}
+		b.bodies = append(b.bodies, body)
+		if len(b.bodies) < batchSize {
+			return nil
+		}
+		full := b
+		b = &batch{done: make(chan struct{})}
+		return send(full)
+	})
 	if err != nil {
 		return err
 	}
