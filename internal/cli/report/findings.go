@@ -46,13 +46,14 @@ func sortFindings(e *rule.Evaluation) findings {
 // configured: a reader needs that reason once, not for every rule. Groups stand in the order of their first verdict.
 func byReason(list []*rule.RuleVerdict) [][]*rule.RuleVerdict {
 	type key struct {
+		verdict               rule.Verdict
 		issue, reasoning, fix string
 		shadow                bool
 	}
 	var groups [][]*rule.RuleVerdict
 	place := map[key]int{}
 	for _, v := range list {
-		k := key{v.IssueDescription, v.Reasoning, v.FixSuggestion, v.Enforcement == rule.Shadow}
+		k := key{v.Verdict, v.IssueDescription, v.Reasoning, v.FixSuggestion, v.Enforcement == rule.Shadow}
 		at, seen := place[k]
 		switch {
 		case len(v.Locations) > 0 || len(v.Evidence) > 0:

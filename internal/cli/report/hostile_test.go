@@ -88,7 +88,7 @@ var attacks = []string{
 	"", " ", "plain", "\x1b[2J\x1b[1;1HALLOW  all is well", "\x1b]0;title\x07", "\u009b31m", "a\rALLOW", "x\n::error file=a::b",
 	"%0A::set-output name=x::y", "##[error]x\n::add-mask::y", "a,line=1::b", "file:///etc/passwd", "\u202eevil\u2066", "\u200b\ufeff",
 	"\x00\x01\x7f", "\xff\xfe\x80", "]]>&<script>\ufffe\uffff", "\U000e0041\U0010ffff", "\ud7ff\ue000", "\u2028\u2029",
-	"ALLOW  SEC-001  fine\n\nDENY", strings.Repeat("a\n", 50), strings.Repeat("\t界", 100), "e\u0301\u0301\u0301", "é", "\xa9",
+	"ALLOW  SEC-001  fine\n\nDENY", "ALLOW 0  ALLOW 0", strings.Repeat("a\n", 50), strings.Repeat("\t界", 100), "e\u0301\u0301\u0301", "é", "\xa9",
 }
 
 func TestHostileTextStaysInItsPlace(t *testing.T) {

@@ -151,7 +151,7 @@ func TestUnknownVerdictIsOpen(t *testing.T) {
 	e := sample()
 	e.RuleVerdicts = e.RuleVerdicts[len(e.RuleVerdicts)-1:]
 	e.RuleVerdicts[0].Verdict = "MAYBE"
-	if got := write(t, report.Text, e, report.Options{}); !strings.Contains(got, "MAYBE  SQL-002") || !strings.Contains(got, "1 to be confirmed, 0 passed") {
+	if got := write(t, report.Text, e, report.Options{}); !strings.Contains(got, "NEEDS_CONFIRMATION  SQL-002") || !strings.Contains(got, "verdict: \"MAYBE\"") || !strings.Contains(got, "1 to be confirmed, 0 passed") {
 		t.Errorf("text takes an unknown verdict for something else:\n%s", got)
 	}
 	if got := write(t, report.JUnit, e, report.Options{}); !strings.Contains(got, `skipped="1"`) {

@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	"tenet/internal/rule"
@@ -50,6 +51,7 @@ func (t textReport) paint(color, s string) string {
 	return color + s + reset
 }
 
+// verdict writes a verdict in its colour. One that is unknown here is told as what it is taken for.
 func (t textReport) verdict(v rule.Verdict) string {
 	switch v {
 	case rule.Allow:
@@ -57,7 +59,7 @@ func (t textReport) verdict(v rule.Verdict) string {
 	case rule.Deny:
 		return t.paint(red, string(v))
 	default:
-		return t.paint(yellow, clean(string(v)))
+		return t.paint(yellow, string(rule.NeedsConfirmation))
 	}
 }
 
@@ -91,6 +93,9 @@ func (t textReport) heading(v *rule.RuleVerdict, about ...string) {
 }
 
 func (t textReport) reasons(v *rule.RuleVerdict) {
+	if !slices.Contains(rule.Verdicts, v.Verdict) {
+		t.labelled("verdict", fmt.Sprintf("%q, which this version does not know", string(v.Verdict)))
+	}
 	t.labelled("why", reason(v, t.o.Verbose))
 	t.labelled("evidence", strings.Join(proof(v), "\n"))
 	t.labelled("fix", v.FixSuggestion)
