@@ -1,0 +1,100 @@
+package importtest
+
+// layer is the height of a package. Arrows point down: a package imports lower layers only, and blocks and surfaces their
+// neighbours where their row says so.
+type layer int
+
+const (
+	nouns      layer = iota // what the system is about; imports the standard library only
+	block                   // one thing done well, ignorant of who needs it
+	capability              // a use case; imports no other capability
+	surface                 // how callers reach capabilities
+	wiring                  // puts everything together
+	command                 // what people run
+	support                 // for tests, and imported by tests only
+)
+
+// row is what one package may import of this module. Packages under internal/ are named without it, others begin
+// with a slash.
+type row struct {
+	layer   layer
+	imports []string
+	// tests is what its test files may import beside imports, all nouns, blocks and support.
+	tests []string
+}
+
+// table names every package. A new package gets a row; a new arrow is added here, where a reviewer sees it.
+var table = map[string]row{
+	"rule": {layer: nouns},
+
+	"audit":          {layer: block, imports: []string{"rule", "store"}},
+	"auth":           {layer: block, imports: []string{"audit", "rule", "store"}},
+	"check":          {layer: block, imports: []string{"rule", "subject"}},
+	"cli/report":     {layer: block, imports: []string{"rule"}},
+	"config":         {layer: block},
+	"corpus":         {layer: block, imports: []string{"rule", "store", "subject"}},
+	"judge":          {layer: block, imports: []string{"llm", "rule", "subject"}},
+	"llm":            {layer: block, imports: []string{"rule"}},
+	"llm/provider":   {layer: block, imports: []string{"llm", "rule"}},
+	"store":          {layer: block, imports: []string{"rule"}},
+	"store/sqlstore": {layer: block, imports: []string{"rule", "store"}},
+	"subject":        {layer: block, imports: []string{"rule"}},
+	"/packs":         {layer: block, imports: []string{"rule"}, tests: []string{"catalog", "evaluate"}},
+
+	"catalog":  {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "rule", "store", "subject"}},
+	"evaluate": {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "judge", "rule", "store", "subject"}},
+
+	"api": {
+		layer:   surface,
+		imports: []string{"audit", "auth", "catalog", "corpus", "evaluate", "judge", "rule", "store", "subject"},
+		tests:   []string{"app"},
+	},
+	// The client is typed with the requests and answers of the capabilities behind the API, so that they have one form.
+	"client": {
+		layer:   surface,
+		imports: []string{"audit", "catalog", "evaluate", "rule", "store", "subject"},
+		tests:   []string{"api", "app"},
+	},
+
+	"app": {
+		layer: wiring,
+		imports: []string{
+			"api", "audit", "auth", "catalog", "check", "client", "config", "corpus", "evaluate", "judge", "llm", "llm/provider",
+			"rule", "store", "store/sqlstore", "subject", "/packs",
+		},
+	},
+
+	"cli": {
+		layer:   command,
+		imports: []string{"app", "audit", "catalog", "cli/report", "client", "config", "rule", "store", "subject"},
+	},
+	"/cmd/tenet": {layer: command, imports: []string{"cli"}},
+	"/bench":     {layer: command}, // a client like any other: it knows the service by its HTTP API
+
+	"importtest":      {layer: support},
+	"judge/judgetest": {layer: support, imports: []string{"llm", "rule"}},
+	"store/pgtest":    {layer: support, imports: []string{"store", "store/sqlstore"}},
+	"store/storetest": {layer: support, imports: []string{"rule", "store"}},
+	"/cases":          {layer: support, tests: []string{"api", "app", "catalog", "cli", "client", "evaluate"}},
+	"/e2e":            {layer: support, tests: []string{"api", "app", "catalog", "cli", "client", "evaluate"}},
+}
+
+// homes says where alone, tests aside, code of others is known. To take another library is then a change of one package.
+var homes = map[string][]string{
+	"cel.dev/cel-go":                      {"check"},
+	"database/sql":                        {"store/sqlstore", "store/pgtest"},
+	"github.com/alecthomas/kong":          {"cli"},
+	"github.com/danielgtaylor/huma":       {"api"},
+	"github.com/jackc/pgx":                {"store/sqlstore", "store/pgtest"},
+	"github.com/openai/openai-go":         {"llm/provider"},
+	"github.com/owenrumney/go-sarif":      {"cli/report"},
+	"github.com/pressly/goose":            {"store/sqlstore"},
+	"github.com/prometheus/client_golang": {"api", "app"},
+	"modernc.org/sqlite":                  {"store/sqlstore"},
+}
+
+// vague are names that say nothing about what a package gives.
+var vague = map[string]bool{
+	"base": true, "common": true, "core": true, "engine": true, "helper": true, "helpers": true, "lib": true, "manager": true,
+	"misc": true, "processor": true, "shared": true, "util": true, "utils": true,
+}
