@@ -265,7 +265,11 @@ func TestListFiltersAndPages(t *testing.T) {
 		newRule(1, func(r *rule.Rule) { r.Tags = []string{"Security", "aws"}; r.Owner = "platform" }),
 		newRule(2, func(r *rule.Rule) { r.Scope = []string{"finance/payments"}; r.Severity = rule.High }),
 		newRule(3, func(r *rule.Rule) { r.Check = &rule.Check{CEL: "true"}; r.Status = rule.Draft }),
-		newRule(4, func(r *rule.Rule) { r.Modality = rule.Should; r.Enforcement = rule.Warn; r.Rationale = "Because of Tides." }),
+		newRule(4, func(r *rule.Rule) {
+			r.Modality = rule.Should
+			r.Enforcement = rule.Warn
+			r.Rationale = "Because of Tides."
+		}),
 	)
 	for _, tt := range []struct {
 		name   string

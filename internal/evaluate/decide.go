@@ -56,7 +56,7 @@ func (r *run) countFiles(c *rule.Coverage) {
 		f := &r.subject.Files[i]
 		switch {
 		case f.Missing:
-			c.Unexamined = append(c.Unexamined, rule.Unexamined{Part: f.Path, Reason: "the request names the file without its content"})
+			c.Unexamined = append(c.Unexamined, rule.Unexamined{Part: f.Path, Reason: "its content is not given"})
 		case f.Binary:
 			c.Unexamined = append(c.Unexamined, rule.Unexamined{Part: f.Path, Reason: "the file is binary"})
 		default:

@@ -4,6 +4,7 @@ package subject
 
 import (
 	"encoding/json"
+	"slices"
 )
 
 // Kind says what a subject is about. A subject may have several: a code change may come with facts.
@@ -126,12 +127,7 @@ func (s *Subject) Empty() bool {
 
 // Is reports whether the subject has the kind k.
 func (s *Subject) Is(k Kind) bool {
-	for _, have := range s.Kinds {
-		if have == k {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(s.Kinds, k)
 }
 
 // Size counts the files, the hunks and the bytes of text (lines of hunks that are not deleted, action and facts).

@@ -1,0 +1,283 @@
+package audit_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"tenet/internal/audit"
+	"tenet/internal/rule"
+	"tenet/internal/store"
+	"tenet/internal/store/pgtest"
+	"tenet/internal/store/sqlstore"
+)
+
+// opened is a store with the project p, and the means to change its rows behind its back.
+type opened struct {
+	store.Store
+	driver, source string
+}
+
+func each(t *testing.T, test func(t *testing.T, s opened)) {
+	t.Helper()
+	for name, open := range map[string]func(t *testing.T) (opened, error){
+		"SQLite": func(t *testing.T) (opened, error) {
+			dir := t.TempDir()
+			s, err := sqlstore.OpenSQLite(t.Context(), dir, sqlstore.Options{})
+			return opened{s, "sqlite", filepath.Join(dir, sqlstore.FileName)}, err
+		},
+		"PostgreSQL": func(t *testing.T) (opened, error) {
+			dsn := pgtest.DSN(t)
+			s, err := sqlstore.OpenPostgres(t.Context(), dsn, sqlstore.Options{})
+			return opened{s, "pgx", dsn}, err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, err := open(t)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = s.Close() })
+			err = s.Update(t.Context(), func(tx store.Tx) error {
+				return tx.CreateProject(t.Context(), rule.Project{ID: "p", Name: "p", CreatedAt: time.Now(), UpdatedAt: time.Now()})
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			test(t, s)
+		})
+	}
+}
+
+func record(n int) audit.Record {
+	return audit.Record{
+		ProjectID: "p", Kind: audit.KindEvaluation, At: time.Now(), Actor: "ann", Verdict: "DENY", Mode: "preflight",
+		Body: fmt.Appendf(nil, `{"n": %d}`, n),
+	}
+}
+
+// tamper changes the database as somebody with access to it could.
+func (s opened) tamper(t *testing.T, statements ...string) {
+	t.Helper()
+	db, err := sql.Open(s.driver, s.source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	for _, statement := range statements {
+		if _, err := db.ExecContext(t.Context(), statement); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	}
+}
+
+func verify(t *testing.T, s store.Store, expect store.AuditHead) *audit.Report {
+	t.Helper()
+	report, err := audit.Verify(t.Context(), s, "p", expect)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report
+}
+
+func TestWriterMakesOneChainOfManyCallers(t *testing.T) {
+	each(t, func(t *testing.T, s opened) {
+		// Two writers stand for two nodes.
+		writers := []*audit.Writer{audit.NewWriter(s), audit.NewWriter(s)}
+		var wg sync.WaitGroup
+		for i := range 64 {
+			wg.Go(func() {
+				for n := range 10 {
+					if err := writers[i%2].Append(t.Context(), record(n)); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		for _, w := range writers {
+			w.Close()
+		}
+		if report := verify(t, s, store.AuditHead{}); !report.OK() || report.Entries != 640 || report.Head.Seq != 640 {
+			t.Errorf("report %+v, want 640 entries and no problem", report)
+		}
+	})
+}
+
+func TestAppendIsDurableWhenItReturns(t *testing.T) {
+	each(t, func(t *testing.T, s opened) {
+		w := audit.NewWriter(s)
+		defer w.Close()
+		r := record(1)
+		r.ID = audit.NewID()
+		if err := w.Append(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		e, err := s.AuditEntry(t.Context(), "p", r.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if body, err := audit.Body(e); err != nil || string(body) != `{"n": 1}` {
+			t.Errorf("body %s, %v", body, err)
+		}
+	})
+}
+
+func TestAFaultyRecordHarmsNoOther(t *testing.T) {
+	each(t, func(t *testing.T, s opened) {
+		w := audit.NewWriter(s)
+		defer w.Close()
+		first := record(0)
+		first.ID = audit.NewID()
+		var wg sync.WaitGroup
+		codes := make([]rule.Code, 40)
+		for i := range codes {
+			wg.Go(func() {
+				r := record(i)
+				switch i % 4 {
+				case 1:
+					r.ProjectID = "nowhere"
+				case 2:
+					r.ID = first.ID // only one of them can have it
+				}
+				codes[i] = rule.CodeOf(w.Append(t.Context(), r))
+			})
+		}
+		wg.Wait()
+		count := map[rule.Code]int{}
+		for i, c := range codes {
+			count[c]++
+			if i%4 == 1 && c != rule.CodeNotFound {
+				t.Errorf("a record of no project: %q, want not_found", c)
+			}
+		}
+		if count[""] != 21 || count[rule.CodeConflict] != 9 {
+			t.Errorf("results %v; want 21 records written and 9 conflicts", count)
+		}
+		if report := verify(t, s, store.AuditHead{}); !report.OK() || report.Entries != 21 {
+			t.Errorf("report %+v", report)
+		}
+	})
+}
+
+func TestVerifyFindsEveryKindOfTampering(t *testing.T) {
+	each(t, func(t *testing.T, s opened) {
+		w := audit.NewWriter(s)
+		for n := range 10 {
+			if err := w.Append(t.Context(), record(n)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.Close()
+		noted := verify(t, s, store.AuditHead{}).Head
+		if report := verify(t, s, noted); !report.OK() {
+			t.Fatalf("before tampering: %+v", report)
+		}
+		backup := "CREATE TABLE kept AS SELECT * FROM audit_entries"
+		restore := []string{
+			"DELETE FROM audit_entries", "INSERT INTO audit_entries SELECT * FROM kept",
+			fmt.Sprintf("UPDATE audit_heads SET seq = %d, hash = '%s'", noted.Seq, noted.Hash),
+		}
+		s.tamper(t, backup)
+		for _, tt := range []struct {
+			name       string
+			statements []string
+			want       string
+		}{
+			{"a changed verdict", []string{"UPDATE audit_entries SET verdict = 'ALLOW' WHERE seq = 4"}, "was changed"},
+			{"a changed actor", []string{"UPDATE audit_entries SET actor = 'bob' WHERE seq = 10"}, "was changed"},
+			{"a changed time", []string{"UPDATE audit_entries SET at = at - 1 WHERE seq = 1"}, "was changed"},
+			{"a changed body", []string{"UPDATE audit_entries SET body = (SELECT body FROM kept WHERE seq = 5) WHERE seq = 4"}, "body"},
+			{
+				"a changed body with its hash",
+				[]string{"UPDATE audit_entries SET body = (SELECT body FROM kept WHERE seq = 5), body_hash = (SELECT body_hash FROM kept WHERE seq = 5) WHERE seq = 4"},
+				"was changed",
+			},
+			{"a deleted entry", []string{"DELETE FROM audit_entries WHERE seq = 4"}, "missing"},
+			{"a deleted start", []string{"DELETE FROM audit_entries WHERE seq = 1"}, "missing"},
+			{"a deleted end", []string{"DELETE FROM audit_entries WHERE seq = 10"}, "head"},
+			{
+				"exchanged entries",
+				[]string{"UPDATE audit_entries SET seq = 99 WHERE seq = 4", "UPDATE audit_entries SET seq = 4 WHERE seq = 5", "UPDATE audit_entries SET seq = 5 WHERE seq = 99"},
+				"does not follow",
+			},
+			{
+				"an end cut off together with the head",
+				[]string{"DELETE FROM audit_entries WHERE seq > 8", "UPDATE audit_heads SET seq = 8, hash = (SELECT hash FROM kept WHERE seq = 8)"},
+				"expected hash",
+			},
+			{"everything deleted", []string{"DELETE FROM audit_entries", "UPDATE audit_heads SET seq = 0, hash = ''"}, "expected hash"},
+		} {
+			s.tamper(t, tt.statements...)
+			report := verify(t, s, noted)
+			var messages []string
+			for _, p := range report.Problems {
+				messages = append(messages, p.Message)
+			}
+			if all := strings.Join(messages, "; "); report.OK() || !strings.Contains(all, tt.want) {
+				t.Errorf("%s: problems %q, want one with %q", tt.name, all, tt.want)
+			}
+			s.tamper(t, restore...)
+			if report := verify(t, s, noted); !report.OK() {
+				t.Fatalf("%s: not restored: %+v", tt.name, report)
+			}
+		}
+	})
+}
+
+func TestClosedWriterRefuses(t *testing.T) {
+	each(t, func(t *testing.T, s opened) {
+		w := audit.NewWriter(s)
+		w.Close()
+		w.Close()
+		if err := w.Append(t.Context(), record(1)); rule.CodeOf(err) != rule.CodeUnavailable {
+			t.Errorf("append to a closed writer: %v", err)
+		}
+	})
+}
+
+func TestAppendEndsWithItsContext(t *testing.T) {
+	each(t, func(t *testing.T, s opened) {
+		w := audit.NewWriter(s)
+		defer w.Close()
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := w.Append(ctx, record(1)); err != nil && !errors.Is(err, context.Canceled) {
+			t.Errorf("append under a cancelled context: %v", err)
+		}
+		if report := verify(t, s, store.AuditHead{}); !report.OK() {
+			t.Errorf("report %+v", report)
+		}
+	})
+}
+
+func BenchmarkAppend(b *testing.B) {
+	s, err := sqlstore.OpenSQLite(b.Context(), b.TempDir(), sqlstore.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	err = s.Update(b.Context(), func(tx store.Tx) error { return tx.CreateProject(b.Context(), rule.Project{ID: "p", Name: "p"}) })
+	if err != nil {
+		b.Fatal(err)
+	}
+	w := audit.NewWriter(s)
+	defer w.Close()
+	r := record(1)
+	r.Body = []byte(`{"text": "` + strings.Repeat("evidence and reasons ", 400) + `"}`)
+	b.SetParallelism(16)
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			if err := w.Append(b.Context(), r); err != nil {
+				b.Error(err)
+			}
+		}
+	})
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "records/s")
+}
