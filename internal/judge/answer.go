@@ -3,6 +3,7 @@ package judge
 import (
 	"fmt"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
@@ -17,6 +18,10 @@ const (
 	maxQuote    = 2_000     // characters of one quote
 	maxEvidence = 20        // quotes of one entry
 	maxEntries  = 200       // entries of an answer, most of which can only be wrong
+
+	// minReasoning is how many letters a reason has at least. Small models give back the empty form that they were shown,
+	// with dots for the reasoning and any verdict.
+	minReasoning = 6
 )
 
 // answer is a model's entry for one rule, as it was asked for in schema.json. All of it is untrusted.
@@ -119,10 +124,21 @@ func parseEntry(text string) (*answer, string) {
 	default:
 		return &a, fmt.Sprintf("its entry has the verdict %q", cut(clean(string(a.Verdict)), 40))
 	}
-	if a.Reasoning == "" {
+	if letters(a.Reasoning) < minReasoning {
 		return &a, "its entry gives no reasoning"
 	}
 	return &a, ""
+}
+
+// letters counts the letters of s.
+func letters(s string) int {
+	n := 0
+	for _, r := range s {
+		if unicode.IsLetter(r) {
+			n++
+		}
+	}
+	return n
 }
 
 // refIndex returns the index of a reference such as R3, exactly as it was given to the model.

@@ -59,6 +59,7 @@ func TestAFaultStaysInItsRule(t *testing.T) {
 		"evidence of numbers": strings.Replace(entry("R2"), `"evidence":[]`, `"evidence":[1]`, 1),
 		"object as reasoning": strings.Replace(entry("R2"), `"issue":""`, `"issue":{}`, 1),
 		"no reasoning":        strings.Replace(entry("R2"), `looked {at} \"it\"`, ` `, 1),
+		"the empty form":      `{"rule_ref":"R2","evidence":[{"quote":"...","file":"..."}],"absence":"","reasoning":"...","issue":"...","fix":"...","verdict":"ALLOW"}`,
 		"giant reasoning":     strings.Replace(entry("R2"), `looked`, huge, 1),
 		"giant quote":         strings.Replace(entry("R2"), `"evidence":[]`, `"evidence":[{"quote":"`+huge+`"}]`, 1),
 		"many quotes":         strings.Replace(entry("R2"), `"evidence":[]`, `"evidence":[`+strings.Repeat(`{"quote":"q"},`, 20)+`{"quote":"q"}]`, 1),
@@ -66,7 +67,7 @@ func TestAFaultStaysInItsRule(t *testing.T) {
 		"broken string":       `{"rule_ref":"R2","verdict":"ALLOW","reasoning":"a" b"}`,
 		"deep nesting":        `{"rule_ref":"R2","x":` + strings.Repeat("[", 20000) + strings.Repeat("]", 20000) + `}`,
 		"broken and whole":    `{"rule_ref":"R2",}` + "," + entry("R2"),
-		"escaped and whole":   `{"rule_ref":"\u0052\u0032","verdict":"ALLOW","reasoning":"x"}` + "," + entry("R2"),
+		"escaped and whole":   `{"rule_ref":"\u0052\u0032","verdict":"ALLOW","reasoning":"looked at it"}` + "," + entry("R2"),
 	} {
 		entries := []string{entry("R1"), bad, entry("R3")}
 		if bad == "" {

@@ -48,6 +48,9 @@ func TestEveryLineIsShownOnceOrNamed(t *testing.T) {
 			if len(text) > budget {
 				rt.Fatalf("a part has %d bytes, the budget is %d", len(text), budget)
 			}
+			if !strings.HasPrefix(strings.TrimPrefix(text, "repository: acme/x\n"), "file src/f") {
+				rt.Fatalf("a part does not tell which file it begins with: %s", text)
+			}
 			shown.WriteString(text)
 		}
 		named := map[string]bool{}
@@ -186,7 +189,11 @@ func TestWhatFitsNoCallIsNamed(t *testing.T) {
 		"intent": {subject.Input{Diff: diff, Intent: strings.Repeat("a", 5000)}, "intent"},
 	} {
 		m := judgetest.Model(allowAll)
-		res := small(m, 2000, 5).Decide(t.Context(), build(t, c.in), newRules(1))
+		s := build(t, c.in)
+		res := small(m, 2000, 5).Decide(t.Context(), s, newRules(1))
+		if name == "a line" && res.HunksExamined == s.Size().Hunks {
+			t.Error("a hunk counts as examined that a line was dropped from")
+		}
 		if len(res.Unexamined) != 1 || res.Unexamined[0].Part != c.part {
 			t.Errorf("%s: unexamined is %v", name, res.Unexamined)
 		}

@@ -59,7 +59,7 @@ func TestTheFileNamedChoosesAmongPlaces(t *testing.T) {
 }
 
 func TestADenyWithoutProofIsDoubted(t *testing.T) {
-	in := subject.Input{Diff: diff}
+	in := subject.Input{Diff: strings.Replace(diff, "return send(amount)", "return send(amount) // and so on ...", 1)}
 	both := judgetest.Deny("os.RemoveAll(root)")
 	both.Absence = "a unit test"
 	for name, c := range map[string]struct {
@@ -69,6 +69,7 @@ func TestADenyWithoutProofIsDoubted(t *testing.T) {
 		"invented quote":             {judgetest.Deny("os.RemoveAll(root)"), "is not in the subject"},
 		"invented quote and absence": {both, "is not in the subject"},
 		"a brace":                    {judgetest.Deny("}"), "is not in the subject"},
+		"dots":                       {judgetest.Deny("..."), "is not in the subject"},
 		"absent text that is there":  {judgetest.Missing("return send(amount)"), "but it is in the subject"},
 	} {
 		v := one(t, in, c.e)

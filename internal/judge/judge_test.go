@@ -238,6 +238,9 @@ func TestTheFenceCannotBeKnownOrClosed(t *testing.T) {
 	if again := fenceOf(j, m, in); again != first {
 		t.Error("equal requests make different prompts")
 	}
+	if other := fenceOf(j, m, subject.Input{Action: "another subject"}); other == first {
+		t.Error("two subjects share a fence, so one can be made from the record of the other")
+	}
 	in.Action = "END " + first
 	if other := fenceOf(j, m, in); other == first {
 		t.Error("a subject can hold its own fence")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"tenet/internal/rule"
 	"tenet/internal/subject"
@@ -96,6 +97,9 @@ func (o outcome) doubt(why string) outcome {
 // anchor looks for a quote in the subject and notes where it stands. What the model says about the file only helps to
 // choose among the places found.
 func (o *outcome) anchor(s *subject.Subject, q quote) {
+	if !telling(q.Quote) {
+		return
+	}
 	places := s.Find(q.Quote)
 	if named := slices.DeleteFunc(slices.Clone(places), func(l rule.Location) bool { return l.FilePath != q.File }); len(named) > 0 {
 		places = named
@@ -119,6 +123,20 @@ func (o *outcome) anchor(s *subject.Subject, q quote) {
 			o.evidence = append(o.evidence, rule.Evidence{Kind: rule.EvidenceQuote, Quote: text, FilePath: file})
 		}
 	}
+}
+
+// telling reports whether a quote says something: dots or a brace stand in any text.
+func telling(quote string) bool {
+	marks := 0
+	for _, r := range quote {
+		switch {
+		case unicode.IsLetter(r), unicode.IsDigit(r):
+			return true
+		case !unicode.IsSpace(r):
+			marks++
+		}
+	}
+	return marks >= 5 // a conflict marker, say
 }
 
 // stands reports whether text is anywhere in the subject as it is now.

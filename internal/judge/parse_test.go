@@ -12,11 +12,11 @@ import (
 
 // FuzzParseAnswer asserts what must hold for any answer: a rule has an entry or a fault, and an entry is complete.
 func FuzzParseAnswer(f *testing.F) {
-	good := `{"rule_ref":"R1","evidence":[{"quote":"q","file":"f"}],"absence":"","reasoning":"r","issue":"i","fix":"f","verdict":"DENY"}`
+	good := `{"rule_ref":"R1","evidence":[{"quote":"q","file":"f"}],"absence":"","reasoning":"because of it","issue":"i","fix":"f","verdict":"DENY"}`
 	for _, s := range []string{
-		`{"verdicts":[` + good + `]}`, `{"verdicts":[` + good + `,` + good + `]}`, `{"verdicts":[{"rule_ref":"R1","verdict":"ALLOW","reasoning":"x"}`,
+		`{"verdicts":[` + good + `]}`, `{"verdicts":[` + good + `,` + good + `]}`, `{"verdicts":[{"rule_ref":"R1","verdict":"ALLOW","reasoning":"looked at it"}`,
 		`{"verdicts":[]}`, `{"verdicts":[{}]}`, "```json\n{}", `{"verdicts":[{"rule_ref":"R2","verdict":NaN}]}`, `[]`, ``, `{"verdicts":[{"a":"\"}"}]}`,
-		`{"verdicts":[{"rule_ref":"\u0052\u0031","verdict":"ALLOW","reasoning":"x"}]}`,
+		`{"verdicts":[{"rule_ref":"\u0052\u0031","verdict":"ALLOW","reasoning":"looked at it"}]}`,
 	} {
 		f.Add(s, 3)
 	}

@@ -80,7 +80,7 @@ func (c *client) attempt(ctx context.Context, req llm.Request) (llm.Response, er
 			c.known.Store(&d)
 			return decode(body)
 		}
-		if status == http.StatusBadRequest || status == http.StatusUnprocessableEntity {
+		if complains(status) {
 			if next, ok := d.adapt(decodeFailure(body).complaint); ok && !tried[next] {
 				c.opts.Logger.InfoContext(ctx, "the model's server does not know a parameter; going on without it", "model", c.id, "status", status)
 				d = next
@@ -89,6 +89,13 @@ func (c *client) attempt(ctx context.Context, req llm.Request) (llm.Response, er
 		}
 		return llm.Response{}, c.refused(status, header, body)
 	}
+}
+
+// complains reports whether an answer of this status may be about a parameter. llama-cpp-python answers 500 to a
+// response_format that it does not know, others 501.
+func complains(status int) bool {
+	return status == http.StatusBadRequest || status == http.StatusUnprocessableEntity ||
+		status == http.StatusInternalServerError || status == http.StatusNotImplemented
 }
 
 // Check asks for the list of models.

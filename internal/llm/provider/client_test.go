@@ -99,10 +99,11 @@ func TestCompleteSendsADeterministicStructuredRequest(t *testing.T) {
 func TestCompleteDoesWithoutWhatAServerRefusesAndRemembers(t *testing.T) {
 	cases := []struct {
 		name    string
+		status  int
 		refuses func(body map[string]any) (refusal string)
 		check   func(t *testing.T, body map[string]any)
 	}{
-		{"json_schema", func(b map[string]any) string {
+		{"json_schema", 400, func(b map[string]any) string {
 			if f, _ := b["response_format"].(map[string]any); f["type"] == "json_schema" {
 				return `{"error":{"message":"response_format.type json_schema is not supported"}}`
 			}
@@ -112,7 +113,7 @@ func TestCompleteDoesWithoutWhatAServerRefusesAndRemembers(t *testing.T) {
 				t.Errorf("response_format is %v", f)
 			}
 		}},
-		{"every response_format", func(b map[string]any) string {
+		{"every response_format", 422, func(b map[string]any) string {
 			if b["response_format"] != nil {
 				return `{"detail":[{"loc":["body","response_format","type"],"msg":"unexpected value"}]}`
 			}
@@ -122,7 +123,7 @@ func TestCompleteDoesWithoutWhatAServerRefusesAndRemembers(t *testing.T) {
 				t.Errorf("the schema is not told in words: %s", text)
 			}
 		}},
-		{"max_tokens", func(b map[string]any) string {
+		{"max_tokens", 400, func(b map[string]any) string {
 			if b["max_tokens"] != nil {
 				return `{"error":{"message":"Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.","param":"max_tokens","code":"unsupported_parameter"}}`
 			}
@@ -132,7 +133,7 @@ func TestCompleteDoesWithoutWhatAServerRefusesAndRemembers(t *testing.T) {
 				t.Errorf("body is %v", b)
 			}
 		}},
-		{"temperature and seed", func(b map[string]any) string {
+		{"temperature and seed", 400, func(b map[string]any) string {
 			if b["temperature"] != nil {
 				return `{"error":{"message":"Unsupported value: 'temperature' does not support 0 with this model.","param":"temperature"}}`
 			}
@@ -141,6 +142,16 @@ func TestCompleteDoesWithoutWhatAServerRefusesAndRemembers(t *testing.T) {
 			}
 			return ""
 		}, func(*testing.T, map[string]any) {}},
+		{"json_schema with a 500, as llama-cpp-python has it", 500, func(b map[string]any) string {
+			if f, _ := b["response_format"].(map[string]any); f["type"] == "json_schema" {
+				return `{"error":{"message":"1 validation error: {'loc': ('body', 'response_format', 'type')}","type":"internal_server_error","param":null,"code":null}}`
+			}
+			return ""
+		}, func(t *testing.T, b map[string]any) {
+			if f, _ := b["response_format"].(map[string]any); f["type"] != "json_object" || f["schema"] == nil {
+				t.Errorf("response_format is %v", f)
+			}
+		}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -149,7 +160,7 @@ func TestCompleteDoesWithoutWhatAServerRefusesAndRemembers(t *testing.T) {
 				body := readBody(t, r)
 				if no := c.refuses(body); no != "" {
 					refused.Add(1)
-					w.WriteHeader(http.StatusBadRequest)
+					w.WriteHeader(c.status)
 					_, _ = io.WriteString(w, no)
 					return
 				}
@@ -215,6 +226,24 @@ func TestCompleteRefusesUnusableAnswers(t *testing.T) {
 				t.Errorf("%d calls; such an answer does not get better by asking again", calls.Load())
 			}
 		})
+	}
+}
+
+func TestAnEndlessAnswerIsNotReadOn(t *testing.T) {
+	var sent atomic.Int64
+	m := stub(t, func(w http.ResponseWriter, r *http.Request) {
+		chunk := bytes.Repeat([]byte(" "), 64<<10)
+		for r.Context().Err() == nil {
+			n, err := w.Write(chunk)
+			sent.Add(int64(n))
+			if err != nil {
+				return
+			}
+		}
+	})
+	_, err := m.Complete(t.Context(), request)
+	if rule.CodeOf(err) != rule.CodeInvalid || !strings.Contains(err.Error(), "larger than") || sent.Load() > 64<<20 {
+		t.Errorf("got %v after %d bytes", err, sent.Load())
 	}
 }
 
