@@ -90,6 +90,7 @@ func (r *run) byCheck(c *chosen) (rule.RuleVerdict, bool) {
 		return v, true
 	case check.NotConcerned:
 		v.Verdict = rule.Allow
+		v.Reasoning = "The rule does not concern this subject: " + c.outcome.Reason + "."
 		return v, true
 	case check.Kept:
 		if c.Rule.Check.Decides == rule.DenyOnly {

@@ -22,6 +22,9 @@ type dialect struct {
 	types struct{ Blob string }
 	// forUpdate is the clause that locks the rows a SELECT reads.
 	forUpdate string
+	// list is a sub-select of the strings of one parameter, a JSON array. A row of as many parameters as strings would be
+	// planned anew for each length, and badly.
+	list string
 	// numbered is true where placeholders are $1, $2 and so on.
 	numbered bool
 	locker   func() (lock.SessionLocker, error)
@@ -36,7 +39,7 @@ type dialect struct {
 }
 
 func newSQLite() *dialect {
-	d := &dialect{goose: goose.DialectSQLite3}
+	d := &dialect{goose: goose.DialectSQLite3, list: "(SELECT value FROM json_each(?))"}
 	d.types.Blob = "BLOB"
 	code := func(err error) int {
 		if e, ok := errors.AsType[*sqlite.Error](err); ok {
@@ -63,7 +66,10 @@ func newSQLite() *dialect {
 }
 
 func newPostgres() *dialect {
-	d := &dialect{goose: goose.DialectPostgres, forUpdate: " FOR UPDATE", numbered: true}
+	d := &dialect{
+		goose: goose.DialectPostgres, forUpdate: " FOR UPDATE", numbered: true,
+		list: "(SELECT jsonb_array_elements_text(CAST(? AS jsonb)))",
+	}
 	d.types.Blob = "BYTEA"
 	d.locker = func() (lock.SessionLocker, error) { return lock.NewPostgresSessionLocker() }
 	code := func(err error) string {

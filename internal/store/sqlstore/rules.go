@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	jsonv2 "github.com/go-json-experiment/json"
 
@@ -67,43 +68,47 @@ func (r *reader) oneRule(ctx context.Context, ref, query string, args ...any) (r
 
 // Rules implements store.Reader.
 func (r *reader) Rules(ctx context.Context, projectID string, refs []string) (map[string]rule.Rule, error) {
-	found := make(map[string]rule.Rule, len(refs))
-	for part := range slices.Chunk(refs, chunk) {
-		args := []any{projectID}
-		byName := make(map[string][]string, len(part)) // id or slug to the refs that mean it
-		for _, ref := range part {
-			name := ref
-			if rule.IsID(ref) {
-				name = strings.ToLower(ref)
-			}
-			byName[name] = append(byName[name], ref)
-			args = append(args, name)
+	byName := make(map[string][]string, len(refs)) // id or slug to the refs that mean it
+	names := make([]string, 0, len(refs))
+	for _, ref := range refs {
+		name := ref
+		if rule.IsID(ref) {
+			name = strings.ToLower(ref)
 		}
-		in := marks(1, len(part))
-		query := "SELECT body FROM rules WHERE project_id = ? AND id IN " + in +
-			" UNION ALL SELECT body FROM rules WHERE project_id = ? AND slug <> '' AND status <> 'RETIRED' AND slug IN " + in
-		args = append(args, args...)
-		err := r.each(ctx, "rules", query, args, func(rows *sql.Rows) error {
-			var body []byte
-			if err := rows.Scan(&body); err != nil {
-				return err
-			}
-			one, err := decodeRule(body)
-			for _, name := range []string{one.ID, one.Slug} {
-				if name == one.Slug && one.Status == rule.Retired {
-					continue
-				}
-				for _, ref := range byName[name] {
-					found[ref] = one
-				}
-			}
-			return err
-		})
-		if err != nil {
-			return nil, err
+		if name == "" || strings.ContainsRune(name, 0) || !utf8.ValidString(name) {
+			continue // no rule has such a name
 		}
+		byName[name] = append(byName[name], ref)
+		names = append(names, name)
 	}
-	return found, nil
+	found := make(map[string]rule.Rule, len(refs))
+	if len(names) == 0 {
+		return found, nil
+	}
+	list, err := json.Marshal(names)
+	if err != nil {
+		return nil, fmt.Errorf("sqlstore: names of rules: %w", err)
+	}
+	query := "SELECT body FROM rules WHERE project_id = ? AND id IN " + r.d.list +
+		" UNION ALL SELECT body FROM rules WHERE project_id = ? AND slug <> '' AND status <> 'RETIRED' AND slug IN " + r.d.list
+	args := []any{projectID, string(list), projectID, string(list)}
+	err = r.each(ctx, "rules", query, args, func(rows *sql.Rows) error {
+		var body []byte
+		if err := rows.Scan(&body); err != nil {
+			return err
+		}
+		one, err := decodeRule(body)
+		for _, ref := range byName[one.ID] {
+			found[ref] = one
+		}
+		if one.Status != rule.Retired {
+			for _, ref := range byName[one.Slug] {
+				found[ref] = one
+			}
+		}
+		return err
+	})
+	return found, err
 }
 
 // RuleVersion implements store.Reader.
