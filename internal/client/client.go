@@ -1,0 +1,246 @@
+// Package client speaks to a Tenet server over HTTP, or in process to a handler, with the same types and the same errors.
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"tenet/internal/rule"
+)
+
+// Limits of what is read from a server, in bytes: a server must not be able to fill the memory of its callers.
+const (
+	maxAnswer  = 64 << 20
+	maxExport  = 512 << 20
+	maxProblem = 1 << 20
+)
+
+// Client calls one server. It is safe for concurrent use.
+type Client struct {
+	base    *url.URL
+	key     string
+	project string
+	http    *http.Client
+	wait    func(context.Context, time.Duration) error
+}
+
+// New makes a client of the server at baseURL, such as http://127.0.0.1:8080. The key may be empty, and so may be
+// httpClient, which then is one that follows redirects on the same host only. Time limits are those of the contexts. An address that is not http or https is invalid.
+func New(baseURL, key string, httpClient *http.Client) (*Client, error) {
+	u, err := url.Parse(strings.TrimRight(baseURL, "/"))
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+		return nil, rule.Errorf(rule.CodeInvalid, "%q is not the address of a server; use one such as http://127.0.0.1:8080", baseURL)
+	}
+	if httpClient == nil {
+		httpClient = &http.Client{Transport: http.DefaultTransport, CheckRedirect: sameHost}
+	}
+	return &Client{base: u, key: key, http: httpClient, wait: sleep}, nil
+}
+
+// InProject returns a client whose calls concern one project; empty leaves the choice to the server, which is default.
+func (c *Client) InProject(id string) *Client {
+	other := *c
+	other.project = id
+	return &other
+}
+
+// sameHost keeps a redirect from carrying the key to another host.
+func sameHost(req *http.Request, via []*http.Request) error {
+	if len(via) >= 5 || req.URL.Host != via[0].URL.Host || req.URL.Scheme != via[0].URL.Scheme {
+		return http.ErrUseLastResponse
+	}
+	return nil
+}
+
+// call is one request to the API.
+type call struct {
+	method, path string
+	query        url.Values
+	header       http.Header
+	body         []byte // sent as it is
+	contentType  string
+	// repeatable calls may be sent again although the server may have carried them out.
+	repeatable bool
+	// anywhere calls do not concern one project.
+	anywhere bool
+	limit    int64 // of the answer, in bytes; 0 is maxAnswer
+}
+
+// answer is what came back.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// get makes the call for a read.
+func get(path string, query url.Values) call {
+	return call{method: http.MethodGet, path: path, query: query, repeatable: true}
+}
+
+// send makes the call for a write of v as JSON; a nil v sends no body.
+func send(method, path string, v any) (call, error) {
+	k := call{method: method, path: path}
+	if v == nil {
+		return k, nil
+	}
+	body, err := json.Marshal(v)
+	if err != nil {
+		return k, fmt.Errorf("client: encoding the request: %w", err)
+	}
+	k.body, k.contentType = body, "application/json"
+	return k, nil
+}
+
+// into carries out a call and decodes its JSON answer.
+func into[T any](ctx context.Context, c *Client, k call) (T, error) {
+	var v T
+	a, err := c.do(ctx, k)
+	if err != nil {
+		return v, err
+	}
+	if err := json.Unmarshal(a.body, &v); err != nil {
+		return v, fmt.Errorf("%s %s: the server's answer is not understood: %w", k.method, k.path, err)
+	}
+	return v, nil
+}
+
+// Attempts and waits of a call that the server puts off.
+const (
+	maxAttempts = 4
+	firstWait   = 250 * time.Millisecond
+	longestWait = 30 * time.Second
+)
+
+// do carries out a call, again where the server asks for patience: after 429, which refuses before any work is done, and
+// for repeatable calls after 503. Every answer that is not a success is an [*Error].
+func (c *Client) do(ctx context.Context, k call) (*answer, error) {
+	for attempt := 1; ; attempt++ {
+		a, err := c.once(ctx, k)
+		if err != nil {
+			return nil, err
+		}
+		if a.status >= 200 && a.status < 300 {
+			return a, nil
+		}
+		again := a.status == http.StatusTooManyRequests || (a.status == http.StatusServiceUnavailable && k.repeatable)
+		if !again || attempt == maxAttempts {
+			return nil, problem(a)
+		}
+		delay, ok := patience(a.header, attempt)
+		if deadline, has := ctx.Deadline(); !ok || (has && time.Until(deadline) < delay) {
+			return nil, problem(a)
+		}
+		if err := c.wait(ctx, delay); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (c *Client) once(ctx context.Context, k call) (*answer, error) {
+	u := *c.base
+	u.Path += k.path
+	if unescaped, err := url.PathUnescape(k.path); err == nil {
+		u.Path, u.RawPath = c.base.Path+unescaped, c.base.EscapedPath()+k.path
+	}
+	query := url.Values{}
+	for name, values := range k.query {
+		query[name] = values
+	}
+	if c.project != "" && !k.anywhere {
+		query.Set("project_id", c.project)
+	}
+	u.RawQuery = query.Encode()
+	req, err := http.NewRequestWithContext(ctx, k.method, u.String(), bytes.NewReader(k.body))
+	if err != nil {
+		return nil, err
+	}
+	for name, values := range k.header {
+		req.Header[name] = values
+	}
+	req.Header.Set("User-Agent", "tenet")
+	if k.contentType != "" {
+		req.Header.Set("Content-Type", k.contentType)
+	}
+	if c.key != "" {
+		req.Header.Set("Authorization", "Bearer "+c.key)
+	}
+	res, err := c.http.Do(req)
+	if err != nil {
+		return nil, unreachable(ctx, c.base, err)
+	}
+	defer func() { _ = res.Body.Close() }() // opened for reading
+	body, err := read(res, k)
+	if err != nil {
+		return nil, err
+	}
+	return &answer{res.StatusCode, res.Header, body}, nil
+}
+
+// read reads an answer up to its limit.
+func read(res *http.Response, k call) ([]byte, error) {
+	limit := k.limit
+	if limit == 0 {
+		limit = maxAnswer
+	}
+	if res.StatusCode >= 300 {
+		limit = maxProblem
+	}
+	body, err := io.ReadAll(io.LimitReader(res.Body, limit+1))
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: reading the server's answer: %w", k.method, k.path, err)
+	}
+	if int64(len(body)) > limit {
+		return nil, rule.Errorf(rule.CodeTooLarge, "%s %s: the server's answer has more than %d MiB", k.method, k.path, limit>>20)
+	}
+	return body, nil
+}
+
+// unreachable tells in plain words that there is no answer.
+func unreachable(ctx context.Context, base *url.URL, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		err = e.Err
+	}
+	return rule.Errorf(rule.CodeUnavailable, "no answer from %s: %w; is `tenet serve` running there?", base.Redacted(), err)
+}
+
+// patience is how long to wait before the next attempt: what Retry-After says, or else longer each time. It is false if
+// the server asks for more than is worth waiting.
+func patience(h http.Header, attempt int) (time.Duration, bool) {
+	if s := h.Get("Retry-After"); s != "" {
+		if seconds, err := strconv.Atoi(s); err == nil && seconds >= 0 {
+			delay := time.Duration(min(seconds, 3600)) * time.Second
+			return delay, delay <= longestWait
+		}
+		if at, err := http.ParseTime(s); err == nil {
+			delay := max(time.Until(at), 0)
+			return delay, delay <= longestWait
+		}
+	}
+	delay := firstWait << (attempt - 1)
+	return delay/2 + rand.N(delay/2), true
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
