@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"tenet/internal/audit"
+	"tenet/internal/client"
+	"tenet/internal/store"
+)
+
+// auditCommands are `tenet audit ...`.
+type auditCommands struct {
+	Verify auditVerifyCommand `cmd:"" help:"Check that no record was changed, removed, added or moved."`
+}
+
+type auditVerifyCommand struct {
+	ExpectSeq  int64  `placeholder:"N" help:"Number of an entry noted earlier, which the chain must still hold."`
+	ExpectHash string `placeholder:"HASH" help:"Hash of that entry."`
+	Format     string `short:"f" enum:"text,json" default:"text" help:"${enum}."`
+}
+
+// Help is the long help of the command.
+func (auditVerifyCommand) Help() string {
+	return `Each record holds the hash of the one before it. Note the head that is printed, somewhere else than in the
+database: with it, a later run also finds a chain that was cut short or written anew as a whole.
+
+Exit codes: 0 the chain is whole, 1 it is not, 2 it could not be read.`
+}
+
+// Run verifies the chain of the project.
+func (k *auditVerifyCommand) Run(ctx context.Context, s *session) error {
+	if (k.ExpectSeq == 0) != (k.ExpectHash == "") || k.ExpectSeq < 0 {
+		return errors.New("--expect-seq and --expect-hash belong together: the number and the hash of one entry")
+	}
+	return s.with(ctx, keepsData, func(c *client.Client) error {
+		done := s.progress("verifying")
+		r, err := c.VerifyAudit(ctx, store.AuditHead{Seq: k.ExpectSeq, Hash: k.ExpectHash})
+		done()
+		if err != nil {
+			return err
+		}
+		if k.Format == "json" {
+			err = printJSON(s.out, r)
+		} else {
+			err = s.printVerification(&r)
+		}
+		if err == nil && !r.OK() {
+			return exit(exitFound)
+		}
+		return err
+	})
+}
+
+func (s *session) printVerification(r *audit.Report) error {
+	for _, p := range r.Problems {
+		if _, err := fmt.Fprintf(s.out, "%s entry %d %s: %s\n", s.red("✗"), p.Seq, p.ID, line(p.Message)); err != nil {
+			return err
+		}
+	}
+	if !r.OK() {
+		_, err := fmt.Fprintf(s.out, "%s project %s: the audit chain is broken in %d places\n", s.red("✗"), r.ProjectID, len(r.Problems))
+		return err
+	}
+	if r.Head.Seq == 0 {
+		_, err := fmt.Fprintf(s.out, "%s project %s: the audit chain is empty\n", s.green("✓"), r.ProjectID)
+		return err
+	}
+	_, err := fmt.Fprintf(s.out, "%s project %s: all %d entries are whole\n  head: --expect-seq %d --expect-hash %s\n",
+		s.green("✓"), r.ProjectID, r.Entries, r.Head.Seq, r.Head.Hash)
+	return err
+}

@@ -1,0 +1,227 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"tenet/internal/cli/report"
+	"tenet/internal/client"
+	"tenet/internal/rule"
+)
+
+// checkCommand is `tenet check`.
+type checkCommand struct {
+	Range string `arg:"" optional:"" help:"Git range or commit, as git diff takes it; - reads a diff from stdin."`
+
+	Staged bool     `group:"What to judge" help:"What the next commit would change."`
+	File   []string `group:"What to judge" sep:"none" placeholder:"PATH" help:"A whole file; may be repeated."`
+	Facts  string   `group:"What to judge" placeholder:"FILE" help:"JSON object of facts; - reads it from stdin."`
+	Action string   `group:"What to judge" placeholder:"TEXT" help:"An action in plain words."`
+
+	Intent      string        `group:"How" placeholder:"TEXT" help:"What the change is meant to do: a claim that the judge checks."`
+	Scope       string        `group:"How" placeholder:"PATH" help:"Scope of the subject, such as finance/payments."`
+	Repository  string        `group:"How" placeholder:"NAME" help:"Repository of the subject; default is the path of the git remote origin."`
+	Mode        rule.Mode     `group:"How" placeholder:"MODE" help:"preflight (default) or posthoc."`
+	SeverityMin rule.Severity `group:"How" placeholder:"LEVEL" help:"Least severity that is judged: LOW, MEDIUM (default), HIGH or CRITICAL."`
+	MaxRules    int           `group:"How" default:"100" placeholder:"N" help:"Most rules that are judged, 1 to 100 (default 100)."`
+	Timeout     time.Duration `group:"How" default:"5m" placeholder:"TIME" help:"Longest time to wait for the verdicts (default 5m)."`
+	Rules       string        `group:"How" placeholder:"PATH" help:"Judge by the rules of this file or folder alone. Rules without a status count as EFFECTIVE."`
+
+	FailOn  string `group:"Result" enum:"deny,confirmation,never" default:"deny" help:"What exits with 1: deny (default), confirmation (DENY and NEEDS_CONFIRMATION) or never."`
+	Format  string `group:"Result" short:"f" enum:"text,json,sarif,junit,github" default:"text" help:"${enum}."`
+	Output  string `group:"Result" short:"o" placeholder:"FILE" help:"Write the report to this file."`
+	Verbose bool   `group:"Result" short:"v" help:"Show the rules that are kept, too."`
+}
+
+// Help is the long help of the command.
+func (checkCommand) Help() string {
+	return `Without a range, --staged, --file, --facts or --action, the diff is read from stdin; on a terminal it is what
+git diff HEAD shows.
+
+Without --server, the rules are those of the embedded database; where there is none yet, those of the starter packs.
+
+Exit codes: 0 nothing is violated, 1 something is, 2 it could not be judged. NEEDS_CONFIRMATION exits with 0 unless
+--fail-on=confirmation is given.
+
+Examples:
+
+    git diff | tenet check
+    tenet check --staged
+    tenet check main...HEAD --format sarif --output tenet.sarif
+    tenet check --facts payment.json --scope finance/payments`
+}
+
+// Run judges, reports and ends with the exit code of the verdict.
+func (k *checkCommand) Run(ctx context.Context, s *session) error {
+	if err := k.usage(s); err != nil {
+		return err
+	}
+	subject, err := k.subject(ctx, s)
+	if err != nil {
+		return err
+	}
+	e := nothing()
+	if !subject.empty() {
+		if e, err = k.judge(ctx, s, subject); err != nil {
+			return err
+		}
+	}
+	// Where the reader of the report has gone, the verdict still stands.
+	if err := k.report(s, e, subject.empty()); err != nil && !errors.Is(err, syscall.EPIPE) {
+		return err
+	}
+	return k.verdict(s, e)
+}
+
+// usage refuses flags that contradict one another.
+func (k *checkCommand) usage(s *session) error {
+	sources := 0
+	for _, given := range []bool{k.Range != "", k.Staged} {
+		if given {
+			sources++
+		}
+	}
+	switch {
+	case sources > 1:
+		return errors.New("give a range or --staged, not both")
+	case k.Action != "" && (sources > 0 || len(k.File) > 0 || k.Facts != ""):
+		return errors.New("--action is judged alone; describe a change or facts with --intent")
+	case k.Action != "" && (k.Intent != "" || k.Repository != "" || k.Mode != "" || k.SeverityMin != ""):
+		return errors.New("--action goes with --scope only, not with --intent, --repository, --mode and --severity-min")
+	case k.Range == "-" && k.Facts == "-":
+		return errors.New("the diff and the facts cannot both come from stdin; put one into a file")
+	case k.MaxRules == 0:
+		return errors.New("--max-rules is 0; use 1 to 100")
+	case k.Rules != "" && (s.globals.Server != "" || s.globals.Data != "" || s.globals.DatabaseURL != ""):
+		return errors.New("--rules judges by those files alone; it goes without --server, --data and --database-url")
+	}
+	return nil
+}
+
+// nothing is the evaluation of an empty diff.
+func nothing() *rule.Evaluation {
+	e := &rule.Evaluation{ModelIDsUsed: []string{}, RuleVerdicts: []rule.RuleVerdict{}, Overridden: []rule.Overridden{}, Mode: rule.Preflight}
+	e.Coverage.Unexamined = []rule.Unexamined{}
+	e.Tally()
+	return e
+}
+
+// judge asks the server, or a node in this process.
+func (k *checkCommand) judge(ctx context.Context, s *session, subject *checkSubject) (e *rule.Evaluation, err error) {
+	defer s.progress("judging")()
+	outer := ctx
+	ctx, cancel := context.WithTimeout(outer, k.Timeout)
+	defer cancel()
+	defer func() {
+		if err != nil && outer.Err() == nil && ctx.Err() != nil {
+			err = fmt.Errorf("there was no answer within %s; see --timeout", k.Timeout)
+		}
+	}()
+	c, stop, err := k.connect(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, stop()) }()
+	if k.Action != "" {
+		return c.EvaluateQuick(ctx, client.Quick{Action: k.Action, Scope: k.Scope})
+	}
+	return c.Evaluate(ctx, client.Evaluate{
+		Diff: subject.diff, Files: subject.files, Facts: subject.facts, Intent: k.Intent, Scope: k.Scope, Repository: subject.repository,
+		Mode: k.Mode, MaxRules: k.MaxRules, SeverityMin: k.SeverityMin,
+	})
+}
+
+// connect is like that of the session, but a settings file must be named: check runs in other people's folders, whose
+// tenet.yaml must not choose the rules.
+func (k *checkCommand) connect(ctx context.Context, s *session) (*client.Client, func() error, error) {
+	if k.Rules == "" {
+		return s.connect(ctx, readsData, "")
+	}
+	files, err := loadRules(k.Rules, s.in)
+	if err != nil {
+		return nil, nil, err
+	}
+	cfg, err := s.configure("", nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	c, stop, err := s.scratch(ctx, cfg, files.effective())
+	return c, stop, files.locate(err)
+}
+
+// report writes the report.
+func (k *checkCommand) report(s *session, e *rule.Evaluation, empty bool) error {
+	if empty && (k.Format == "text" || k.Format == "github") && k.Output == "" {
+		s.note("there is nothing to check: the diff is empty")
+		return nil
+	}
+	o := report.Options{Color: s.colour && k.Output == "", Version: version(), Verbose: k.Verbose, ConfirmFails: k.FailOn == "confirmation"}
+	if k.Output == "" {
+		return report.Write(s.out, report.Format(k.Format), e, o)
+	}
+	err := writeFile(k.Output, func(w io.Writer) error { return report.Write(w, report.Format(k.Format), e, o) })
+	if err != nil {
+		return err
+	}
+	s.note("%s: %d violated, %d to confirm, %d kept; the report is in %s", e.OverallVerdict, e.RulesViolated, e.RulesUncertain,
+		e.RulesPassed, k.Output)
+	return nil
+}
+
+// writeFile replaces a file as a whole, so that nobody reads half of it.
+func writeFile(path string, write func(io.Writer) error) (err error) {
+	if info, statErr := os.Stat(path); statErr == nil && !info.Mode().IsRegular() {
+		return toDevice(path, write)
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".tenet-*")
+	if err != nil {
+		return fmt.Errorf("cannot write %s: %w", path, err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(f.Name()))
+		}
+	}()
+	if err := errors.Join(write(f), f.Chmod(0o644), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+// toDevice writes to what cannot be replaced, such as /dev/stdout.
+func toDevice(path string, write func(io.Writer) error) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(f), f.Close())
+}
+
+// verdict is the exit code of an evaluation.
+func (k *checkCommand) verdict(s *session, e *rule.Evaluation) error {
+	switch {
+	case e.OverallVerdict == rule.Deny:
+		if k.FailOn == "never" {
+			s.note("rules are violated; exits with 0 because of --fail-on=never")
+			return nil
+		}
+		return exit(exitFound)
+	case e.OverallVerdict == rule.NeedsConfirmation && k.FailOn == "confirmation":
+		return exit(exitFound)
+	case e.OverallVerdict == rule.NeedsConfirmation && k.FailOn == "deny":
+		s.note("needs confirmation; exits with 0, and with 1 under --fail-on=confirmation")
+	case e.OverallVerdict == rule.Allow && e.RulesEvaluated == 0 && e.Coverage.FilesTotal > 0:
+		s.note("no rule applies to this subject, so nothing was judged")
+	}
+	return nil
+}
+
+// text replaces what is not valid UTF-8, such as lines of files in another encoding, so that the rest can be judged.
+func text(b []byte) string { return strings.ToValidUTF8(string(b), "\uFFFD") }

@@ -1,0 +1,189 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"tenet/internal/subject"
+)
+
+// checkSubject is what `tenet check` judges.
+type checkSubject struct {
+	diff, action string
+	files        []subject.InputFile
+	facts        json.RawMessage
+	repository   string
+}
+
+func (c *checkSubject) empty() bool {
+	return strings.TrimSpace(c.diff) == "" && len(c.files) == 0 && c.facts == nil && c.action == ""
+}
+
+// subject gathers what is to be judged.
+func (k *checkCommand) subject(ctx context.Context, s *session) (*checkSubject, error) {
+	c := &checkSubject{action: k.Action, repository: k.Repository}
+	var err error
+	if k.Facts != "" {
+		if c.facts, err = readFacts(k.Facts, s.in); err != nil {
+			return nil, err
+		}
+	}
+	if err := c.read(ctx, s, k.File); err != nil {
+		return nil, err
+	}
+	if c.diff, err = k.diff(ctx, s); err != nil {
+		return nil, err
+	}
+	if c.repository == "" && (c.diff != "" || len(c.files) > 0) {
+		c.repository = repository(ctx)
+	}
+	return c, nil
+}
+
+// read reads whole files. Like those of a diff, their paths count from the root of the repository.
+func (c *checkSubject) read(ctx context.Context, s *session, paths []string) error {
+	if len(paths) == 0 {
+		return nil
+	}
+	folder := folderInRepository(ctx)
+	for _, name := range paths {
+		f, err := readWhole(name)
+		if err != nil {
+			return err
+		}
+		if joined := path.Join(folder, f.Path); !path.IsAbs(f.Path) && !strings.HasPrefix(joined, "../") {
+			f.Path = joined
+		}
+		if f.Content == nil {
+			s.note("%s is binary and is not examined", name)
+		}
+		c.files = append(c.files, f)
+	}
+	return nil
+}
+
+// diff takes the diff from where the flags say, and from stdin if they say nothing.
+func (k *checkCommand) diff(ctx context.Context, s *session) (string, error) {
+	switch {
+	case k.Staged:
+		diff, err := stagedDiff(ctx)
+		return text([]byte(diff)), err
+	case k.Range != "" && k.Range != "-":
+		diff, err := rangeDiff(ctx, k.Range)
+		return text([]byte(diff)), err
+	case k.Range == "" && (k.Facts != "" || k.Action != "" || len(k.File) > 0):
+		return "", nil
+	case k.Range == "" && isTerminal(s.in):
+		diff, err := rangeDiff(ctx, "HEAD")
+		if err != nil {
+			return "", fmt.Errorf("%w\nGive a diff on stdin, a git range, --staged, --file, --facts or --action", err)
+		}
+		s.note("judging what has changed since HEAD")
+		return text([]byte(diff)), nil
+	}
+	b, err := readAll(s.in, "the diff")
+	return text(b), err
+}
+
+// readAll reads up to maxInput bytes.
+func readAll(r io.Reader, what string) ([]byte, error) {
+	b, err := io.ReadAll(io.LimitReader(r, maxInput+1))
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", what, err)
+	}
+	if len(b) > maxInput {
+		return nil, tooLarge(what)
+	}
+	return b, nil
+}
+
+// readPath reads a file, or stdin for -.
+func readPath(path string, stdin io.Reader) ([]byte, error) {
+	if path == "-" {
+		return readAll(stdin, "stdin")
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // opened for reading
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		return nil, fmt.Errorf("%s is a folder; name a file", path)
+	}
+	return readAll(f, path)
+}
+
+// readFacts reads a JSON object. It is passed on as it is, so that no number loses digits.
+func readFacts(path string, stdin io.Reader) (json.RawMessage, error) {
+	b, err := readPath(path, stdin)
+	if err != nil {
+		return nil, err
+	}
+	b = bytes.TrimSpace(b)
+	if !json.Valid(b) {
+		var v any
+		return nil, fmt.Errorf("the facts in %s are not JSON: %w", path, json.Unmarshal(b, &v))
+	}
+	if b[0] != '{' {
+		return nil, fmt.Errorf(`the facts in %s are not a JSON object such as {"amount": 1200}`, path)
+	}
+	return b, nil
+}
+
+// readWhole reads a file to judge as a whole. One that is not text is named without its content.
+func readWhole(name string) (subject.InputFile, error) {
+	f := subject.InputFile{Path: filepath.ToSlash(filepath.Clean(name))}
+	if name == "-" {
+		return f, errors.New("--file takes the path of a file; a diff is read from stdin without it")
+	}
+	b, err := readPath(name, nil)
+	if err != nil {
+		return f, err
+	}
+	if bytes.IndexByte(b, 0) < 0 && mostlyText(b) {
+		content := text(b)
+		f.Content = &content
+	}
+	if rel, ok := belowCurrent(name); ok {
+		f.Path = rel
+	}
+	return f, nil
+}
+
+// mostlyText tells text, perhaps in another encoding than UTF-8, from binary data.
+func mostlyText(b []byte) bool {
+	odd := 0
+	for rest := b; len(rest) > 0; {
+		r, size := utf8.DecodeRune(rest)
+		if r == utf8.RuneError && size == 1 {
+			odd++
+		}
+		rest = rest[size:]
+	}
+	return odd*10 <= len(b)
+}
+
+// belowCurrent gives an absolute path relative to the current folder, if it lies below it: rules match relative paths.
+func belowCurrent(path string) (string, bool) {
+	if !filepath.IsAbs(path) {
+		return "", false
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		return "", false
+	}
+	rel, err := filepath.Rel(here, path)
+	if err != nil || !filepath.IsLocal(rel) {
+		return "", false
+	}
+	return filepath.ToSlash(rel), true
+}

@@ -1,0 +1,151 @@
+// Package cli is the command line. It speaks to a server through package client: over HTTP, or in process to a node of its
+// own, so that both ways go through the same validation and authorisation.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+
+	"tenet/internal/client"
+	"tenet/internal/rule"
+)
+
+// Exit codes.
+const (
+	exitOK          = 0
+	exitFound       = 1   // violations, a broken audit chain, or a plan with changes under --exit-code
+	exitFailed      = 2   // could not do it, usage errors included
+	exitInterrupted = 130 // by a signal, as shells count
+)
+
+// grammar is the whole command line.
+type grammar struct {
+	globals
+
+	Check   checkCommand   `cmd:"" help:"Judge a diff, files, facts or an action by the rules."`
+	Serve   serveCommand   `cmd:"" help:"Serve the HTTP API."`
+	Rules   rulesCommands  `cmd:"" help:"List, export and apply rules."`
+	Audit   auditCommands  `cmd:"" help:"Verify the audit chain."`
+	Keys    keysCommands   `cmd:"" help:"Make, list and revoke API keys."`
+	Version versionCommand `cmd:"" help:"Print the version."`
+}
+
+// globals are the flags of all commands.
+type globals struct {
+	Server      string `placeholder:"URL" help:"Use the server at this address instead of working embedded ($$TENET_SERVER)."`
+	Key         string `placeholder:"KEY" help:"API key for the server ($$TENET_KEY or $$TENET_API_KEY)."`
+	Project     string `short:"p" placeholder:"ID" help:"Project to work in; default is the project default ($$TENET_PROJECT)."`
+	Data        string `placeholder:"DIR" help:"Folder of the embedded database ($$TENET_DATA). Default is the user's data folder."`
+	DatabaseURL string `name:"database-url" placeholder:"URL" help:"PostgreSQL database instead of the embedded one ($$TENET_DATABASE_URL)."`
+	Config      string `placeholder:"FILE" help:"Settings file ($$TENET_CONFIG). Default is tenet.yaml in the current folder, which check does not read unless it is named."`
+	Color       string `enum:"auto,always,never" default:"auto" help:"Colours: ${enum}. auto is on a terminal, unless $$NO_COLOR is set."`
+}
+
+// exit ends a command with a code and without a message.
+type exit int
+
+func (e exit) Error() string { return fmt.Sprintf("exit %d", int(e)) }
+
+// left is how kong's --help leaves the parser.
+type left int
+
+// Main runs a command line (without the program's name) and returns its exit code. It ends when ctx does.
+func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, environ []string) int {
+	s := &session{in: stdin, out: stdout, err: stderr, env: lookup(environ)}
+	err := s.run(ctx, args)
+	return s.conclude(ctx, err)
+}
+
+func (s *session) run(ctx context.Context, args []string) (err error) {
+	defer func() {
+		v := recover()
+		if code, ok := v.(left); ok {
+			err = exit(code)
+		} else if v != nil {
+			panic(v)
+		}
+	}()
+	var g grammar
+	s.globals = &g.globals
+	parser, err := kong.New(&g,
+		kong.Name("tenet"),
+		kong.Description("Tenet keeps rules and tells, with evidence, whether a change, a payment or an action keeps them."),
+		kong.Writers(s.out, s.err),
+		kong.Exit(func(code int) { panic(left(code)) }),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, NoExpandSubcommands: true}),
+		kong.BindTo(ctx, (*context.Context)(nil)),
+		kong.Bind(s),
+	)
+	if err != nil {
+		return err
+	}
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	command, err := parser.Parse(args)
+	if err != nil {
+		return usage(err)
+	}
+	s.colour = s.wantsColour()
+	return command.Run()
+}
+
+// usage tells how to find out how a command is used.
+func usage(err error) error {
+	at := "tenet"
+	if e, ok := errors.AsType[*kong.ParseError](err); ok && e.Context != nil && e.Context.Selected() != nil {
+		at = e.Context.Selected().FullPath()
+	}
+	return fmt.Errorf("%w\nRun `%s --help` to see how it is used", err, at)
+}
+
+// conclude prints what there is to say about an error and gives the exit code.
+func (s *session) conclude(ctx context.Context, err error) int {
+	code, isExit := errors.AsType[exit](err)
+	switch {
+	case err == nil:
+		return exitOK
+	case isExit:
+		return int(code)
+	case errors.Is(err, syscall.EPIPE):
+		return exitFailed // the reader has gone; there is nobody to tell
+	case ctx.Err() != nil:
+		fmt.Fprintln(s.err, "tenet: interrupted")
+		return exitInterrupted
+	}
+	s.tell(err)
+	return exitFailed
+}
+
+// tell prints an error: the message, and each wrong field on a line of its own.
+func (s *session) tell(err error) {
+	e, ok := errors.AsType[*rule.Error](err)
+	if !ok || len(e.Fields) == 0 {
+		fmt.Fprintf(s.err, "%s %s\n", s.red("tenet:"), err)
+		s.tellRequest(err)
+		return
+	}
+	// What wraps the error stands before it, and stays.
+	before, _, found := strings.Cut(err.Error(), e.Error())
+	if !found {
+		before = ""
+	}
+	fmt.Fprintf(s.err, "%s %s%s\n", s.red("tenet:"), before, e.Message)
+	for _, f := range e.Fields {
+		fmt.Fprintf(s.err, "  %s: %s\n", s.bold(f.Field), f.Message)
+	}
+	s.tellRequest(err)
+}
+
+// tellRequest names the request in the server's log where the server is at fault.
+func (s *session) tellRequest(err error) {
+	if e, ok := errors.AsType[*client.Error](err); ok && e.Err.Code == rule.CodeInternal && e.RequestID != "" {
+		fmt.Fprintf(s.err, "  request %s in the server's log\n", e.RequestID)
+	}
+}

@@ -1,0 +1,141 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+)
+
+// run calls Main with an empty home, so that no database of the user is touched.
+func run(t *testing.T, stdin string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	return runIn(t.Context(), t, stdin, nil, args...)
+}
+
+func runIn(ctx context.Context, t *testing.T, stdin string, environ []string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	environ = append([]string{"HOME=" + t.TempDir()}, environ...)
+	code = Main(ctx, args, strings.NewReader(stdin), &out, &errs, environ)
+	return code, out.String(), errs.String()
+}
+
+func TestUsageErrorsExitWith2AndSayWhatToDo(t *testing.T) {
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"chekc"}, "chekc"},
+		{[]string{"check", "--stagd"}, "tenet check --help"},
+		{[]string{"check", "a..b", "c..d"}, "unexpected argument c..d"},
+		{[]string{"check", "--staged", "main..HEAD"}, "not both"},
+		{[]string{"check", "--", "--output=/tmp/x"}, "is not a git range"},
+		{[]string{"check", "--format", "xml"}, "xml"},
+		{[]string{"check", "--fail-on", "sometimes"}, "sometimes"},
+		{[]string{"check", "--max-rules", "many"}, "many"},
+		{[]string{"check", "--max-rules", "0"}, "1 to 100"},
+		{[]string{"check", "--action", "x", "--staged"}, "alone"},
+		{[]string{"check", "--action", "x", "--intent", "y"}, "--scope only"},
+		{[]string{"check", "-", "--facts", "-"}, "both come from stdin"},
+		{[]string{"check", "--facts", "/no/such/file"}, "/no/such/file"},
+		{[]string{"check", "--file", "/"}, "is a folder"},
+		{[]string{"check", "--file", "-"}, "--file takes the path"},
+		{[]string{"check", "--rules", "/no/such/file", "--action", "x"}, "/no/such/file"},
+		{[]string{"check", "--rules", "x", "--server", "http://localhost"}, "goes without"},
+		{[]string{"rules", "list", "--server", "http://localhost", "--data", "x"}, "goes without --data"},
+		{[]string{"rules", "list", "--server", "localhost"}, "is not the address of a server"},
+		{[]string{"rules", "apply", "x.yaml"}, "--yes"},
+		{[]string{"rules"}, "list"},
+		{[]string{"audit", "verify", "--expect-seq", "3"}, "belong together"},
+		{[]string{"keys", "create", "--role", "king", "--name", "x"}, "king"},
+		{[]string{"keys", "create", "--role", "admin"}, "--name"},
+		{[]string{"--config", "/no/such/tenet.yaml", "rules", "list"}, "/no/such/tenet.yaml"},
+		{[]string{"--color", "sometimes", "version"}, "sometimes"},
+	} {
+		code, out, errs := run(t, "", test.args...)
+		if code != 2 || out != "" || !strings.Contains(errs, test.want) || !strings.HasPrefix(errs, "tenet: ") {
+			t.Errorf("tenet %s\nexits with %d, prints %q and %q; want 2, nothing and %q", strings.Join(test.args, " "), code, out, errs, test.want)
+		}
+	}
+}
+
+func TestFactsMustBeAnObject(t *testing.T) {
+	for _, facts := range []string{"", "nope", "[1]", "3", `{"a":1} {"b":2}`, "\xff"} {
+		if code, _, errs := run(t, facts, "check", "--facts", "-"); code != 2 || !strings.Contains(errs, "JSON") {
+			t.Errorf("facts %q exit with %d and %q", facts, code, errs)
+		}
+	}
+}
+
+func TestHelp(t *testing.T) {
+	for _, test := range []struct {
+		args []string
+		want []string
+	}{
+		{nil, []string{"check", "serve", "rules", "audit", "keys", "--server"}},
+		{[]string{"--help"}, []string{"Usage: tenet"}},
+		{[]string{"check", "--help"}, []string{"Exit codes: 0", "--fail-on", "git diff | tenet check", "$NO_COLOR"}},
+		{[]string{"serve", "--help"}, []string{"--listen", "$TENET_LISTEN", "loopback"}},
+		{[]string{"rules", "plan", "--help"}, []string{"--exit-code", "--prune"}},
+		{[]string{"audit", "verify", "--help"}, []string{"--expect-hash"}},
+	} {
+		code, out, errs := run(t, "", test.args...)
+		if code != 0 || errs != "" {
+			t.Errorf("tenet %v exits with %d and %q", test.args, code, errs)
+		}
+		for _, want := range test.want {
+			if !strings.Contains(out, want) {
+				t.Errorf("tenet %v does not tell %q:\n%s", test.args, want, out)
+			}
+		}
+	}
+}
+
+func TestVersion(t *testing.T) {
+	Version = "1.2.3"
+	t.Cleanup(func() { Version = "" })
+	if code, out, _ := run(t, "", "version"); code != 0 || !strings.HasPrefix(out, "tenet 1.2.3 (go") {
+		t.Errorf("exits with %d and %q", code, out)
+	}
+}
+
+func TestEmptyDiffIsNothingToCheck(t *testing.T) {
+	for _, stdin := range []string{"", " \n\n"} {
+		code, out, errs := run(t, stdin, "check")
+		if code != 0 || out != "" || !strings.Contains(errs, "nothing to check") {
+			t.Errorf("exits with %d, %q and %q", code, out, errs)
+		}
+	}
+	for format, want := range map[string]string{"json": `"overall_verdict": "ALLOW"`, "sarif": `"results": []`, "junit": "<testsuites"} {
+		if code, out, _ := run(t, "", "check", "--format", format); code != 0 || !strings.Contains(out, want) {
+			t.Errorf("format %s exits with %d and %q: whoever reads the report needs one", format, code, out)
+		}
+	}
+}
+
+func TestInterruptedCommandSaysSo(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if code, _, errs := runIn(ctx, t, "", nil, "check", "--action", "pay"); code != exitInterrupted || !strings.Contains(errs, "interrupted") {
+		t.Errorf("exits with %d and %q", code, errs)
+	}
+}
+
+func TestColour(t *testing.T) {
+	for _, test := range []struct {
+		flag string
+		want bool
+	}{{"always", true}, {"never", false}, {"auto", false}} {
+		s := &session{out: &bytes.Buffer{}, env: lookup(nil), globals: &globals{Color: test.flag}}
+		if got := s.wantsColour(); got != test.want {
+			t.Errorf("--color=%s without a terminal gives %t", test.flag, got)
+		}
+	}
+}
+
+func TestLineDisarmsTerminalControls(t *testing.T) {
+	if got := line("a\x1b[31mb\nc\u009bd"); strings.ContainsAny(got, "\x1b\n\u009b") {
+		t.Errorf("line gives %q", got)
+	}
+}

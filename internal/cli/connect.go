@@ -1,0 +1,146 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"os"
+
+	"tenet/internal/app"
+	"tenet/internal/catalog"
+	"tenet/internal/client"
+	"tenet/internal/config"
+)
+
+// need says what a command needs of the embedded database.
+type need int
+
+const (
+	// needsData works on the database there is, or makes it.
+	needsData need = iota
+	// keepsData works on the database there is, and fails where there is none.
+	keepsData
+	// readsData works on the database there is; where there is none, on a throw-away one with the starter packs.
+	readsData
+)
+
+// settingsFile is read where no other is named.
+const settingsFile = "tenet.yaml"
+
+// connect gives a client of the server, or else of a node in this process. The returned function ends that node and
+// must be called.
+func (s *session) connect(ctx context.Context, n need, settings string) (*client.Client, func() error, error) {
+	g := s.globals
+	server := g.Server
+	if server == "" && g.Data == "" && g.DatabaseURL == "" {
+		server = s.env("TENET_SERVER")
+	}
+	if server == "" {
+		return s.embed(ctx, n, settings)
+	}
+	if g.Data != "" || g.DatabaseURL != "" {
+		return nil, nil, errors.New("--server goes without --data and --database-url: the server has its own database")
+	}
+	c, err := client.New(server, cmp.Or(g.Key, s.env("TENET_KEY"), s.env("TENET_API_KEY")), nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	return c.InProject(s.project()), func() error { return nil }, nil
+}
+
+func (s *session) project() string { return cmp.Or(s.globals.Project, s.env("TENET_PROJECT")) }
+
+// defaultSettings is the settings file of the current folder, if there is one.
+func defaultSettings() string {
+	if info, err := os.Stat(settingsFile); err == nil && info.Mode().IsRegular() {
+		return settingsFile
+	}
+	return ""
+}
+
+// configure reads the settings, with the flags given here on top. A settings file that is named wins over the default one.
+func (s *session) configure(settings string, flags map[string]string) (config.Config, error) {
+	if flags == nil {
+		flags = map[string]string{}
+	}
+	if s.globals.Data != "" {
+		flags["data"] = s.globals.Data
+	}
+	if s.globals.DatabaseURL != "" {
+		flags["database_url"] = s.globals.DatabaseURL
+	}
+	return config.Load(cmp.Or(s.globals.Config, s.env("TENET_CONFIG"), settings), s.env, flags)
+}
+
+// embed starts a node in this process.
+func (s *session) embed(ctx context.Context, n need, settings string) (*client.Client, func() error, error) {
+	cfg, err := s.configure(settings, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	if cfg.Data == "" && cfg.DatabaseURL == "" {
+		if cfg.Data, err = app.DefaultData(s.env); err != nil && n != readsData {
+			return nil, nil, err
+		}
+		if n == readsData && !hasData(cfg.Data) {
+			return s.scratch(ctx, cfg, nil)
+		}
+	}
+	if n == keepsData && cfg.DatabaseURL == "" && !hasData(cfg.Data) {
+		return nil, nil, fmt.Errorf("there is no database in %s; name its folder with --data, or a server with --server", cfg.Data)
+	}
+	return s.start(ctx, cfg, app.Options{}, func() error { return nil })
+}
+
+// hasData reports whether a database has been made in a folder.
+func hasData(dir string) bool {
+	if dir == "" {
+		return false
+	}
+	entries, err := os.ReadDir(dir)
+	return len(entries) > 0 || (err != nil && !errors.Is(err, fs.ErrNotExist))
+}
+
+// scratch starts a node on a throw-away database that holds the given rules, or the starter packs.
+func (s *session) scratch(ctx context.Context, cfg config.Config, rules []*catalog.File) (*client.Client, func() error, error) {
+	dir, err := os.MkdirTemp("", "tenet-")
+	if err != nil {
+		return nil, nil, err
+	}
+	cfg.Data, cfg.DatabaseURL = dir, ""
+	return s.start(ctx, cfg, app.Options{Rules: rules}, func() error { return os.RemoveAll(dir) })
+}
+
+// start runs a node without a listener. clean removes what it leaves behind.
+func (s *session) start(ctx context.Context, cfg config.Config, o app.Options, clean func() error) (*client.Client, func() error, error) {
+	log := slog.New(slog.NewTextHandler(s.err, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	o.Env, o.Version = s.env, version()
+	node, err := app.New(ctx, cfg, log, o)
+	if err != nil {
+		return nil, nil, errors.Join(err, clean())
+	}
+	stop := func() error { return errors.Join(node.Stop(context.WithoutCancel(ctx)), clean()) }
+	c, err := client.New("http://localhost", "", &http.Client{Transport: client.InProcess(node.Handler())})
+	if err != nil {
+		return nil, nil, errors.Join(err, stop())
+	}
+	return c.InProject(s.project()), stop, nil
+}
+
+// with runs fn with a client and ends what connect has started.
+func (s *session) with(ctx context.Context, n need, fn func(*client.Client) error) (err error) {
+	c, stop, err := s.connect(ctx, n, defaultSettings())
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if stopErr := stop(); stopErr != nil && err == nil {
+			err = fmt.Errorf("closing the database: %w", stopErr)
+		}
+	}()
+	return fn(c)
+}

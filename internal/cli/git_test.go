@@ -1,0 +1,147 @@
+package cli
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestRepositoryName(t *testing.T) {
+	for remote, want := range map[string]string{
+		"git@github.com:acme/payments.git":                     "acme/payments",
+		"https://github.com/acme/payments.git":                 "acme/payments",
+		"https://github.com/acme/payments":                     "acme/payments",
+		"https://bot:ghp_secret@github.com/acme/payments.git/": "acme/payments",
+		"ssh://git@git.example.com:2222/team/sub/payments.git": "team/sub/payments",
+		"ssh://git@git.example.com/~me/payments.git":           "~me/payments",
+		"file:///srv/git/payments.git":                         "payments",
+		"/srv/git/payments.git":                                "payments",
+		"../payments":                                          "payments",
+		`C:\git\payments`:                                      "payments",
+		"git.example.com:payments":                             "payments",
+		"":                                                     "",
+		".":                                                    "",
+		"..":                                                   "",
+		"/":                                                    "",
+		"https://oauth2:tok%en@git.example.com/acme/payments":   "acme/payments",
+		"https://oauth2:tok:en@git.example.com/acme/pay.ments/": "acme/pay.ments",
+	} {
+		if got := repositoryName(remote); got != want {
+			t.Errorf("repositoryName(%q) = %q, want %q", remote, got, want)
+		}
+	}
+}
+
+func FuzzRepositoryNameShowsNoPassword(f *testing.F) {
+	f.Add("https", "bot", "ghp_hunter2", "github.com", "acme/payments.git")
+	f.Add("ssh", "git", "%zz", "host:22", "~a/b")
+	f.Add("https", "a", "b@c/d", "h", "p")
+	f.Fuzz(func(t *testing.T, scheme, user, password, host, path string) {
+		password = "hunter2" + password
+		if strings.ContainsAny(scheme+host, ":/@ ") || strings.Contains(host+path+user, "hunter2") {
+			return
+		}
+		remote := scheme + "://" + user + ":" + password + "@" + host + "/" + path
+		if got := repositoryName(remote); strings.Contains(got, "hunter2") {
+			t.Errorf("repositoryName(%q) = %q", remote, got)
+		}
+	})
+}
+
+func TestRangeThatIsAFlagIsRefused(t *testing.T) {
+	for _, hostile := range []string{"--output=/tmp/x", "-O/tmp/x", "--ext-diff", "-", "a\x00b", "a\n--output=x"} {
+		if _, err := rangeDiff(t.Context(), hostile); err == nil || !strings.Contains(err.Error(), "is not a git range") {
+			t.Errorf("rangeDiff(%q) gives %v", hostile, err)
+		}
+	}
+}
+
+// newRepository makes a git repository in the current folder of the test.
+func newRepository(t *testing.T) func(args ...string) {
+	t.Helper()
+	dir := t.TempDir()
+	t.Chdir(dir)
+	t.Setenv("GIT_CONFIG_GLOBAL", filepath.Join(dir, ".gitconfig-none"))
+	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+	run := func(args ...string) {
+		t.Helper()
+		out, err := exec.Command("git", args...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
+	run("init", "--quiet", "--initial-branch=main")
+	run("config", "user.email", "dev@example.com")
+	run("config", "user.name", "Dev")
+	return run
+}
+
+func put(t *testing.T, path, content string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestDiffIsTheSameWhateverGitIsConfiguredTo(t *testing.T) {
+	run := newRepository(t)
+	put(t, "é.txt", "one\n\ntwo\n")
+	run("add", ".")
+	run("commit", "--quiet", "--message=one")
+	put(t, "é.txt", "one\n\ntwo\nthree\n")
+	run("add", ".")
+	plain, err := stagedDiff(t.Context())
+	if err != nil || !strings.Contains(plain, "+three") || !strings.Contains(plain, "diff --git a/é.txt b/é.txt") {
+		t.Fatalf("staged diff is %q, %v", plain, err)
+	}
+	for _, setting := range [][2]string{
+		{"diff.noprefix", "true"}, {"diff.mnemonicPrefix", "true"}, {"color.ui", "always"}, {"color.diff", "always"},
+		{"diff.external", "false"}, {"diff.context", "0"}, {"diff.suppressBlankEmpty", "true"}, {"core.pager", "false"},
+	} {
+		run("config", setting[0], setting[1])
+		got, err := stagedDiff(t.Context())
+		if err != nil || got != plain {
+			t.Errorf("with %s=%s the diff is %q, %v; want %q", setting[0], setting[1], got, err, plain)
+		}
+		run("config", "--unset", setting[0])
+	}
+}
+
+func TestRangeIsNeverTakenForAFile(t *testing.T) {
+	run := newRepository(t)
+	put(t, "a", "1\n")
+	run("add", ".")
+	run("commit", "--quiet", "--message=one")
+	put(t, "a", "2\n")
+	if diff, err := rangeDiff(t.Context(), "a"); err == nil {
+		t.Errorf("the file a was diffed as a range: %q", diff)
+	}
+	if diff, err := rangeDiff(t.Context(), "HEAD"); err != nil || !strings.Contains(diff, "+2") {
+		t.Errorf("diff of HEAD is %q, %v", diff, err)
+	}
+}
+
+func TestFilesCountFromTheRootOfTheRepository(t *testing.T) {
+	newRepository(t)
+	if err := os.MkdirAll("src/deep", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	put(t, "src/deep/a.py", "x\n")
+	put(t, "src/b.py", "x\n")
+	t.Chdir("src/deep")
+	absolute, err := filepath.Abs("a.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s checkSubject
+	if err := s.read(t.Context(), &session{}, []string{"a.py", "../b.py", "./a.py", absolute}); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{"src/deep/a.py", "src/b.py", "src/deep/a.py", "src/deep/a.py"} {
+		if s.files[i].Path != want {
+			t.Errorf("file %d is %q, want %q", i, s.files[i].Path, want)
+		}
+	}
+}

@@ -1,0 +1,222 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"tenet/internal/catalog"
+	"tenet/internal/client"
+	"tenet/internal/rule"
+)
+
+type rulesImportCommand struct {
+	Path       string `arg:"" help:"Rule file, folder of rule files, or - for stdin."`
+	CreateOnly bool   `help:"Refuse rules that exist already instead of updating them."`
+	DryRun     bool   `help:"Tell what would happen, and change nothing."`
+}
+
+// Run imports rules.
+func (k *rulesImportCommand) Run(ctx context.Context, s *session) error {
+	files, joined, err := openRules(s, k.Path)
+	if err != nil {
+		return err
+	}
+	return s.with(ctx, needsData, func(c *client.Client) error {
+		done := s.progress("importing")
+		result, err := c.ImportRules(ctx, joined, catalog.ImportOptions{CreateOnly: k.CreateOnly, DryRun: k.DryRun})
+		done()
+		if err != nil {
+			return files.locate(err)
+		}
+		_, err = fmt.Fprintln(s.out, tally(&result))
+		return err
+	})
+}
+
+// openRules reads rule files and joins them.
+func openRules(s *session, path string) (*ruleFiles, *catalog.File, error) {
+	files, err := loadRules(path, s.in)
+	if err != nil {
+		return nil, nil, err
+	}
+	joined, err := files.join()
+	return files, joined, err
+}
+
+// tally is the result of an import in one line.
+func tally(r *rule.ImportResult) string {
+	verbs := [3]string{"created", "updated", "retired"}
+	if r.DryRun {
+		verbs = [3]string{"to create", "to update", "to retire"}
+	}
+	return fmt.Sprintf("%d %s, %d %s, %d %s, %d unchanged", r.Created, verbs[0], r.Updated, verbs[1], r.Retired, verbs[2], r.Unchanged)
+}
+
+type rulesExportCommand struct {
+	ruleFilter
+
+	Format string `short:"f" enum:"yaml,json" default:"yaml" help:"${enum}."`
+	Output string `short:"o" placeholder:"FILE" help:"Write to this file."`
+}
+
+// Run exports rules.
+func (k *rulesExportCommand) Run(ctx context.Context, s *session) error {
+	return s.with(ctx, readsData, func(c *client.Client) error {
+		body, err := c.ExportRules(ctx, k.Format, k.filter())
+		if err != nil {
+			return err
+		}
+		if k.Output != "" {
+			return writeFile(k.Output, func(w io.Writer) error {
+				_, err := w.Write(body)
+				return err
+			})
+		}
+		_, err = s.out.Write(body)
+		return err
+	})
+}
+
+type rulesPlanCommand struct {
+	Path     string `arg:"" help:"Rule file, folder of rule files, or - for stdin."`
+	Prune    bool   `help:"Retire the rules that the files do not name."`
+	ExitCode bool   `help:"Exit with 1 if there are changes."`
+	Format   string `short:"f" enum:"text,json" default:"text" help:"${enum}."`
+}
+
+// Run shows the plan.
+func (k *rulesPlanCommand) Run(ctx context.Context, s *session) error {
+	files, joined, err := openRules(s, k.Path)
+	if err != nil {
+		return err
+	}
+	return s.with(ctx, readsData, func(c *client.Client) error {
+		done := s.progress("planning")
+		result, err := c.ImportRules(ctx, joined, catalog.ImportOptions{Prune: k.Prune, DryRun: true})
+		done()
+		if err != nil {
+			return files.locate(err)
+		}
+		if k.Format == "json" {
+			err = printJSON(s.out, result)
+		} else {
+			s.warnUnnamed(files)
+			err = s.printPlan(&result)
+		}
+		if err == nil && k.ExitCode && len(result.Changes) > 0 {
+			return exit(exitFound)
+		}
+		return err
+	})
+}
+
+// warnUnnamed tells about rules that each apply would create anew.
+func (s *session) warnUnnamed(files *ruleFiles) {
+	if n := files.unnamed(); n > 0 {
+		s.note("rules without slug and id: %d; every apply creates them anew, so give them slugs", n)
+	}
+}
+
+type rulesApplyCommand struct {
+	Path  string `arg:"" help:"Rule file, folder of rule files, or - for stdin."`
+	Prune bool   `help:"Retire the rules that the files do not name."`
+	Yes   bool   `short:"y" help:"Do not ask."`
+}
+
+// Run shows the plan, asks, and applies it.
+func (k *rulesApplyCommand) Run(ctx context.Context, s *session) error {
+	asks := !k.Yes
+	if asks && (k.Path == "-" || !isTerminal(s.in)) {
+		return errors.New("apply asks before it changes rules, and there is no terminal to ask on; look at `tenet rules plan`, then give --yes")
+	}
+	files, joined, err := openRules(s, k.Path)
+	if err != nil {
+		return err
+	}
+	return s.with(ctx, needsData, func(c *client.Client) error {
+		done := s.progress("planning")
+		plan, err := c.ImportRules(ctx, joined, catalog.ImportOptions{Prune: k.Prune, DryRun: true})
+		done()
+		if err != nil {
+			return files.locate(err)
+		}
+		s.warnUnnamed(files)
+		if err := s.printPlan(&plan); err != nil {
+			return err
+		}
+		if asks && len(plan.Changes) > 0 && !s.confirmed(ctx, "Apply these changes?") {
+			return errors.New("nothing was changed")
+		}
+		// Relationships may differ even where no rule does, so the import runs in any case.
+		done = s.progress("applying")
+		result, err := c.ImportRules(ctx, joined, catalog.ImportOptions{Prune: k.Prune})
+		done()
+		if err != nil {
+			return files.locate(err)
+		}
+		_, err = fmt.Fprintln(s.out, tally(&result))
+		return err
+	})
+}
+
+// confirmed asks on the terminal. Whatever is not yes is no, and so is Ctrl-C.
+func (s *session) confirmed(ctx context.Context, question string) bool {
+	fmt.Fprintf(s.err, "%s [y/N] ", question)
+	answer := make(chan string, 1)
+	go func() {
+		line, _ := bufio.NewReader(io.LimitReader(s.in, 100)).ReadString('\n')
+		answer <- line
+	}()
+	select {
+	case <-ctx.Done():
+		fmt.Fprintln(s.err)
+		return false
+	case a := <-answer:
+		a = strings.ToLower(strings.TrimSpace(a))
+		return a == "y" || a == "yes"
+	}
+}
+
+// printPlan shows what an import changes, in the manner of a diff.
+func (s *session) printPlan(r *rule.ImportResult) error {
+	var b bytes.Buffer
+	for _, ch := range r.Changes {
+		name := s.bold(label(ch.Slug, ch.RuleID))
+		switch ch.Action {
+		case "create":
+			fmt.Fprintf(&b, "%s %s  %s\n", s.green("+"), name, line(ch.Statement))
+		case "retire":
+			fmt.Fprintf(&b, "%s %s  %s\n", s.red("-"), name, line(ch.Statement))
+		default:
+			fmt.Fprintf(&b, "%s %s  %s %s\n", s.yellow("~"), name, line(ch.Statement), s.dim(fmt.Sprintf("(version %d)", ch.Version)))
+			for _, f := range ch.Fields {
+				fmt.Fprintf(&b, "    %s: %s %s %s\n", f.Field, s.red(value(f.Before)), s.dim("→"), s.green(value(f.After)))
+			}
+		}
+	}
+	if len(r.Changes) == 0 {
+		fmt.Fprintf(&b, "No changes: all %d rules are as the files say.\n", r.Unchanged)
+	} else {
+		fmt.Fprintln(&b, tally(r))
+	}
+	_, err := s.out.Write(b.Bytes())
+	return err
+}
+
+// value shows a field's value on one line.
+func value(v json.RawMessage) string {
+	var compact bytes.Buffer
+	if len(v) == 0 || json.Compact(&compact, v) != nil {
+		return "nothing"
+	}
+	if compact.String() == `""` || compact.String() == "null" {
+		return "nothing"
+	}
+	return line(compact.String())
+}

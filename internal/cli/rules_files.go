@@ -1,0 +1,149 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tenet/internal/catalog"
+	"tenet/internal/rule"
+)
+
+// ruleFiles are the rule files of a folder in the order of their paths, or one file.
+type ruleFiles struct {
+	paths []string
+	files []*catalog.File
+}
+
+// loadRules reads a rule file, all *.yaml, *.yml and *.json files below a folder, or stdin for -.
+func loadRules(path string, stdin io.Reader) (*ruleFiles, error) {
+	paths := []string{path}
+	if path != "-" {
+		var err error
+		if paths, err = rulePaths(path); err != nil {
+			return nil, err
+		}
+	}
+	r := &ruleFiles{paths: paths}
+	for _, p := range paths {
+		data, err := readPath(p, stdin)
+		if err != nil {
+			return nil, err
+		}
+		f, err := catalog.ParseYAML(data)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", p, err)
+		}
+		r.files = append(r.files, f)
+	}
+	return r, nil
+}
+
+// rulePaths lists the rule files below a folder; of a file, itself. Hidden files and folders are left out.
+func rulePaths(root string) ([]string, error) {
+	var paths []string
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case path == root:
+			if !d.IsDir() {
+				paths = append(paths, path)
+			}
+		case strings.HasPrefix(d.Name(), "."):
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+		case !d.IsDir() && slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(path))):
+			paths = append(paths, path)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(paths) == 0 {
+		return nil, fmt.Errorf("%s holds no rule files (*.yaml, *.yml, *.json)", root)
+	}
+	slices.Sort(paths)
+	return paths, nil
+}
+
+// join makes one file of all, each with its own defaults applied.
+func (r *ruleFiles) join() (*catalog.File, error) {
+	if len(r.files) == 1 {
+		return r.files[0], nil
+	}
+	f, err := catalog.Join(r.files)
+	return f, r.locate(err)
+}
+
+// effective gives the files with EFFECTIVE as the status of rules that have none: whoever judges by files means them.
+func (r *ruleFiles) effective() []*catalog.File {
+	for _, f := range r.files {
+		d := catalog.Input{}
+		if f.Defaults != nil {
+			d = *f.Defaults
+		}
+		d.Status = cmp.Or(d.Status, rule.Effective)
+		f.Defaults = &d
+	}
+	return r.files
+}
+
+// place is a rule of the joined file in an error's field.
+var place = regexp.MustCompile(`rules\[(\d+)\]`)
+
+// locate tells, in the field errors of err, the file and the rule's number in it instead of its number in the joined file.
+func (r *ruleFiles) locate(err error) error {
+	e, ok := errors.AsType[*rule.Error](err)
+	if !ok || len(e.Fields) == 0 {
+		return err
+	}
+	moved := *e
+	moved.Fields = slices.Clone(e.Fields)
+	for i := range moved.Fields {
+		f := &moved.Fields[i]
+		f.Field, f.Message = r.place(f.Field), place.ReplaceAllStringFunc(f.Message, r.place)
+	}
+	return &moved
+}
+
+// place rewrites the first rules[N] of a field.
+func (r *ruleFiles) place(field string) string {
+	m := place.FindStringSubmatchIndex(field)
+	if m == nil {
+		return field
+	}
+	n, err := strconv.Atoi(field[m[2]:m[3]])
+	if err != nil {
+		return field
+	}
+	for i, f := range r.files {
+		if n < len(f.Rules) {
+			return fmt.Sprintf("%s%s: rules[%d]%s", field[:m[0]], r.paths[i], n, field[m[1]:])
+		}
+		n -= len(f.Rules)
+	}
+	return field
+}
+
+// unnamed counts the rules that have neither id nor slug.
+func (r *ruleFiles) unnamed() int {
+	n := 0
+	for _, f := range r.files {
+		for _, in := range f.Rules {
+			if in.ID == "" && (in.Slug == nil || *in.Slug == "") {
+				n++
+			}
+		}
+	}
+	return n
+}

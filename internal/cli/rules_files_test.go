@@ -1,0 +1,141 @@
+package cli
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"tenet/internal/rule"
+)
+
+// folder writes files into a new folder.
+func folder(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, content := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		put(t, path, content)
+	}
+	return dir
+}
+
+func TestFolderIsReadInPathOrderWithoutHiddenFiles(t *testing.T) {
+	dir := folder(t, map[string]string{
+		"b.yaml":          "rules: [{slug: B-1, statement: b}]",
+		"a/z.yml":         "defaults: {severity: LOW, tags: [x]}\nrules: [{slug: A-1, statement: a, tags: [y]}, {slug: A-2, statement: a}]",
+		"c.json":          `{"rules": [{"slug": "C-1", "statement": "c"}]}`,
+		".git/x.yaml":     "no: [",
+		".hidden.yaml":    "no: [",
+		"README.md":       "# no",
+		"a/.more/y.yaml":  "no: [",
+		"nested/d/e.YAML": "rules: [{slug: E-1, statement: e}]",
+	})
+	files, err := loadRules(dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	joined, err := files.join()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var slugs []string
+	for _, in := range joined.Rules {
+		slugs = append(slugs, *in.Slug)
+	}
+	if want := []string{"A-1", "A-2", "B-1", "C-1", "E-1"}; !slices.Equal(slugs, want) {
+		t.Errorf("rules are %v, want %v", slugs, want)
+	}
+	if a := joined.Rules[0]; a.Severity != rule.Low || !slices.Equal(a.Tags, []string{"x", "y"}) {
+		t.Errorf("defaults of the first file are not applied: %+v", a)
+	}
+	if b := joined.Rules[2]; b.Severity != "" || b.Tags != nil {
+		t.Errorf("defaults of one file reach the rules of another: %+v", b)
+	}
+}
+
+func TestRuleFileErrorsNameTheFile(t *testing.T) {
+	dir := folder(t, map[string]string{"good.yaml": "rules: []", "wrong.yaml": "rules: [{sluggish: x}]"})
+	if _, err := loadRules(dir, nil); err == nil || !strings.Contains(err.Error(), "wrong.yaml") || !strings.Contains(err.Error(), "sluggish") {
+		t.Errorf("error is %v, want the file and the key", err)
+	}
+	if _, err := loadRules(folder(t, nil), nil); err == nil || !strings.Contains(err.Error(), "no rule files") {
+		t.Errorf("empty folder gives %v", err)
+	}
+	if _, err := loadRules(filepath.Join(dir, "missing.yaml"), nil); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("missing file gives %v", err)
+	}
+}
+
+func TestErrorsOfJoinedFilesNameFileAndPlace(t *testing.T) {
+	dir := folder(t, map[string]string{
+		"1.yaml": "rules: [{slug: A, statement: a}, {slug: B, statement: b}]",
+		"2.yaml": "rules: [{slug: C, statement: c}]",
+	})
+	files, err := loadRules(dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var p rule.Problems
+	p.Add("rules[2].check.cel", `has the same slug as rules[1]`)
+	p.Add("rules[99].statement", "is beyond all files")
+	p.Add("defaults", "is no rule")
+	e, ok := errors.AsType[*rule.Error](files.locate(p.Err("invalid")))
+	if !ok {
+		t.Fatal("the error has lost its type")
+	}
+	want := []rule.FieldError{
+		{Field: filepath.Join(dir, "2.yaml") + ": rules[0].check.cel", Message: "has the same slug as " + filepath.Join(dir, "1.yaml") + ": rules[1]"},
+		{Field: "rules[99].statement", Message: "is beyond all files"},
+		{Field: "defaults", Message: "is no rule"},
+	}
+	if !slices.Equal(e.Fields, want) {
+		t.Errorf("fields are %v, want %v", e.Fields, want)
+	}
+}
+
+func TestEffectiveKeepsAStatusThatIsWritten(t *testing.T) {
+	dir := folder(t, map[string]string{
+		"1.yaml": "rules: [{slug: A, statement: a}, {slug: B, statement: b, status: DRAFT}]",
+		"2.yaml": "defaults: {status: DRAFT}\nrules: [{slug: C, statement: c}]",
+	})
+	files, err := loadRules(dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := files.effective()
+	if list[0].Defaults.Status != rule.Effective || list[0].Rules[1].Status != rule.Draft || list[1].Defaults.Status != rule.Draft {
+		t.Errorf("defaults are %+v and %+v", list[0].Defaults, list[1].Defaults)
+	}
+}
+
+func TestDefaultsForOneRuleAreRefusedInAnyFile(t *testing.T) {
+	dir := folder(t, map[string]string{
+		"1.yaml": "rules: [{slug: A, statement: a}]",
+		"2.yaml": "defaults: {slug: X}\nrules: [{slug: C, statement: c}]",
+	})
+	files, err := loadRules(dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := files.join(); rule.CodeOf(err) != rule.CodeInvalid {
+		t.Errorf("a slug in defaults gives %v", err)
+	}
+}
+
+func FuzzPlace(f *testing.F) {
+	f.Add("rules[0].x")
+	f.Add("rules[99999999999999999999]")
+	f.Add("a rules[1] b rules[0]")
+	f.Fuzz(func(t *testing.T, field string) {
+		r := &ruleFiles{paths: []string{"f"}, files: nil}
+		if got := r.place(field); got != field {
+			t.Errorf("without files, place(%q) = %q", field, got)
+		}
+	})
+}

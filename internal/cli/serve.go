@@ -1,0 +1,140 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"tenet/internal/app"
+	"tenet/internal/config"
+)
+
+// serveCommand is `tenet serve`.
+type serveCommand struct {
+	Listen     string `placeholder:"ADDR" help:"Address to listen on; default is 127.0.0.1:8080 ($$TENET_LISTEN)."`
+	NoSeed     bool   `help:"Start the first time with an empty corpus instead of the starter packs ($$TENET_NO_SEED)."`
+	JudgeModel string `placeholder:"MODEL" help:"Model for what checks leave open, as provider:model ($$TENET_JUDGE_MODEL)."`
+	LogFormat  string `placeholder:"FORMAT" help:"text (default) or json ($$TENET_LOG_FORMAT)."`
+	LogLevel   string `placeholder:"LEVEL" help:"debug, info (default), warn or error ($$TENET_LOG_LEVEL)."`
+}
+
+// Help is the long help of the command.
+func (serveCommand) Help() string {
+	return `Without API keys, whoever reaches the server may do everything; it then listens on loopback addresses only.
+"tenet keys create" makes keys.
+
+All other settings are set in tenet.yaml or as TENET_... in the environment.`
+}
+
+// stopTime is how long requests under way may take to finish when the server stops.
+const stopTime = 15 * time.Second
+
+// Run serves until ctx ends.
+func (k *serveCommand) Run(ctx context.Context, s *session) error {
+	cfg, err := s.configure(defaultSettings(), k.flags())
+	if err != nil {
+		return err
+	}
+	log, err := logger(s, cfg)
+	if err != nil {
+		return err
+	}
+	node, err := app.New(ctx, cfg, log, app.Options{Env: s.env, Version: version()})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
+		defer cancel()
+		if err := node.Stop(stopping); err != nil {
+			log.ErrorContext(stopping, "stopping", slog.Any("error", err))
+		}
+	}()
+	if err := node.Start(ctx); err != nil {
+		return fmt.Errorf("cannot serve on %s: %w", cfg.Listen, err)
+	}
+	if err := s.greet(ctx, node, cfg, log); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	log.InfoContext(ctx, "stopping")
+	return nil
+}
+
+// flags are the settings that the command line gives.
+func (k *serveCommand) flags() map[string]string {
+	flags := map[string]string{}
+	for key, value := range map[string]string{
+		"listen": k.Listen, "judge_model": k.JudgeModel, "log_format": k.LogFormat, "log_level": k.LogLevel,
+	} {
+		if value != "" {
+			flags[key] = value
+		}
+	}
+	if k.NoSeed {
+		flags["no_seed"] = "true"
+	}
+	return flags
+}
+
+func logger(s *session, cfg config.Config) (*slog.Logger, error) {
+	level, err := cfg.Level()
+	if err != nil {
+		return nil, err
+	}
+	o := &slog.HandlerOptions{Level: level}
+	if cfg.LogFormat == "json" {
+		return slog.New(slog.NewJSONHandler(s.err, o)), nil
+	}
+	return slog.New(slog.NewTextHandler(s.err, o)), nil
+}
+
+// greet says that the server is there and how to use it: for people, or as one record of a JSON log.
+func (s *session) greet(ctx context.Context, node *app.App, cfg config.Config, log *slog.Logger) error {
+	rules, keys, err := node.Rules(ctx)
+	if err != nil {
+		return err
+	}
+	url := "http://" + node.Addr()
+	if cfg.LogFormat == "json" {
+		log.InfoContext(ctx, "serving", slog.String("url", url), slog.Int("rules", rules), slog.Bool("keys", keys), slog.String("model", node.Model()))
+		return nil
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s\n\n", s.bold("Tenet "+version()+" serves on"), s.green(url))
+	row := func(name, text string) { fmt.Fprintf(&b, "  %s %s\n", s.dim(fmt.Sprintf("%-7s", name)), text) }
+	row("rules", fmt.Sprintf("%d in the project default", rules))
+	row("model", modelLine(node.Model()))
+	row("access", accessLine(keys))
+	row("docs", url+"/docs")
+	fmt.Fprintf(&b, "\n%s\n\n%s\n\n", s.dim("Try it:"), tryIt(url, keys))
+	_, err = fmt.Fprint(s.out, b.String())
+	return err
+}
+
+func modelLine(model string) string {
+	if model == "" {
+		return "none; what checks leave open is NEEDS_CONFIRMATION (set TENET_JUDGE_MODEL to judge it)"
+	}
+	return model
+}
+
+func accessLine(keys bool) string {
+	if keys {
+		return "with an API key"
+	}
+	return "without a key, from this machine only (`tenet keys create` makes keys)"
+}
+
+// tryIt is a command to paste that evaluates a small bad change.
+func tryIt(url string, keys bool) string {
+	key := ""
+	if keys {
+		key = ` -H "Authorization: Bearer $TENET_KEY"`
+	}
+	return `curl -s ` + url + `/api/v1/evaluate -H 'Content-Type: application/json'` + key + ` -d '{
+  "diff": "--- a/settings.py\n+++ b/settings.py\n@@ -1 +1,2 @@\n import os\n+AWS_KEY = \"AKIAIOSFODNN7EXAMPLE\"\n"
+}'`
+}

@@ -1,0 +1,100 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+)
+
+// session is what a command runs in: its streams, its environment and the global flags.
+type session struct {
+	in       io.Reader
+	out, err io.Writer
+	env      func(string) string
+	globals  *globals
+	colour   bool
+}
+
+// lookup reads an environment in the form of os.Environ; the last of equal names counts.
+func lookup(environ []string) func(string) string {
+	values := make(map[string]string, len(environ))
+	for _, entry := range environ {
+		if name, value, ok := strings.Cut(entry, "="); ok {
+			values[name] = value
+		}
+	}
+	return func(name string) string { return values[name] }
+}
+
+// isTerminal reports whether a stream is a terminal.
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// wantsColour follows --color, and otherwise https://no-color.org.
+func (s *session) wantsColour() bool {
+	switch s.globals.Color {
+	case "always":
+		return true
+	case "never":
+		return false
+	}
+	return isTerminal(s.out) && s.env("NO_COLOR") == "" && s.env("TERM") != "dumb"
+}
+
+func (s *session) style(code, text string) string {
+	if !s.colour {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
+
+func (s *session) bold(text string) string   { return s.style("1", text) }
+func (s *session) dim(text string) string    { return s.style("2", text) }
+func (s *session) red(text string) string    { return s.style("31", text) }
+func (s *session) green(text string) string  { return s.style("32", text) }
+func (s *session) yellow(text string) string { return s.style("33", text) }
+
+// note prints a line for people beside the output.
+func (s *session) note(format string, args ...any) {
+	fmt.Fprintf(s.err, "tenet: "+format+"\n", args...)
+}
+
+// progress shows on a terminal that work goes on, once it takes longer than a moment. The returned function ends it.
+func (s *session) progress(what string) (done func()) {
+	if !isTerminal(s.err) {
+		return func() {}
+	}
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	began := time.Now()
+	go func() {
+		defer close(stopped)
+		tick := time.NewTicker(500 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-stop:
+				fmt.Fprint(s.err, "\r\x1b[K")
+				return
+			case <-tick.C:
+				fmt.Fprintf(s.err, "\r\x1b[K%s %d s", what, int(time.Since(began).Seconds()))
+			}
+		}
+	}()
+	return func() { close(stop); <-stopped }
+}
+
+// width is how many columns lines may have; a stream that is no terminal has no limit, which is 0.
+func (s *session) width() int {
+	if f, ok := s.out.(*os.File); ok {
+		if w, _, err := term.GetSize(int(f.Fd())); err == nil {
+			return w
+		}
+	}
+	return 0
+}
