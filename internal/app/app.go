@@ -133,7 +133,7 @@ func (a *App) wire(ctx context.Context, o Options) error {
 	})
 	a.handler = api.New(api.Config{
 		Catalog: a.catalog, Evaluator: evaluator, Keys: a.keys, Store: a.store, Logger: a.log, Version: o.Version,
-		Registry: registry, Ready: a.Ready,
+		Registry: registry, Ready: a.Ready, RequireLoopbackHost: loopbackOnly(a.cfg.Listen), RequireKey: !loopbackOnly(a.cfg.Listen),
 		Limits: api.Limits{
 			MaxBody: a.cfg.MaxBody, MaxImportBody: a.cfg.MaxImportBody, RatePerSecond: a.cfg.RateLimit, Burst: a.cfg.RateBurst,
 		},
@@ -164,8 +164,13 @@ func (a *App) seed(ctx context.Context, files []*catalog.File) error {
 	return err
 }
 
-// Handler is the HTTP API, for use in process.
-func (a *App) Handler() http.Handler { return a.handler }
+// Handler is the HTTP API for callers in this process, who act as the local administrator: whoever runs the program can
+// read and write its database anyway.
+func (a *App) Handler() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		a.handler.ServeHTTP(w, r.WithContext(auth.WithActor(r.Context(), auth.Local("local"))))
+	})
+}
 
 // Ready returns nil if the node can answer, else an unavailable error that says what it waits for.
 func (a *App) Ready(ctx context.Context) error {
@@ -202,6 +207,15 @@ func (a *App) Start(ctx context.Context) error {
 		}
 	})
 	return nil
+}
+
+// loopbackOnly reports whether an address to listen on can be reached from this machine only.
+func loopbackOnly(listen string) bool {
+	host, _, err := net.SplitHostPort(listen)
+	if err != nil {
+		return false
+	}
+	return host == "localhost" || net.ParseIP(host).IsLoopback()
 }
 
 func (a *App) mayListen(ctx context.Context, addr net.Addr) error {
