@@ -1,0 +1,85 @@
+package config_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"tenet/internal/config"
+)
+
+func none(string) string { return "" }
+
+func write(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "tenet.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestFlagsWinOverEnvironmentOverFileOverDefault(t *testing.T) {
+	path := write(t, "listen: 127.0.0.1:1\ndata: /file\njudge_timeout: 5s\nno_seed: true\nrate_limit: 2.5\n")
+	env := func(name string) string {
+		return map[string]string{"TENET_LISTEN": "127.0.0.1:2", "TENET_DATA": "/env"}[name]
+	}
+	c, err := config.Load(path, env, map[string]string{"listen": "127.0.0.1:3"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Listen != "127.0.0.1:3" || c.Data != "/env" || c.JudgeTimeout != 5*time.Second || !c.NoSeed || c.RateLimit != 2.5 || c.RateBurst != 50 {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestBadSettingsAreRefusedAndNamed(t *testing.T) {
+	for _, tt := range []struct{ file, want string }{
+		{"listn: x", "listn"},
+		{"no_seed: maybe", "no_seed"},
+		{"judge_timeout: soon", "judge_timeout"},
+		{"judge_parallel: -1", "judge_parallel"},
+		{"rate_limit: fast", "rate_limit"},
+		{"log_level: loud", "log_level"},
+		{"log_format: xml", "log_format"},
+		{"database_url: mysql://x", "database_url"},
+		{"max_body: 1", "max_body"},
+		{"listen: [a]", "listen"},
+		{"listen: a\nlisten: b", "listen"},
+	} {
+		if _, err := config.Load(write(t, tt.file), none, nil); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%q: error %v, want one that names %s", tt.file, err, tt.want)
+		}
+	}
+	if _, err := config.Load(filepath.Join(t.TempDir(), "none.yaml"), none, nil); err == nil {
+		t.Error("a settings file that is not there is no error")
+	}
+	if _, err := config.Load("", func(name string) string {
+		if name == "TENET_MAX_BODY" {
+			return "lots"
+		}
+		return ""
+	}, nil); err == nil || !strings.Contains(err.Error(), "TENET_MAX_BODY") {
+		t.Errorf("a malformed variable: %v", err)
+	}
+}
+
+func TestTheGuideListsEverySetting(t *testing.T) {
+	guide, err := os.ReadFile("../../docs/operations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range config.Settings() {
+		def := ""
+		if s.Default != "" {
+			def = "`" + s.Default + "`"
+		}
+		row := fmt.Sprintf("| `%s` | `%s` | %s | %s |", s.Key, s.Env, def, s.Doc)
+		if !strings.Contains(string(guide), row) {
+			t.Errorf("docs/operations.md lacks this row:\n%s", row)
+		}
+	}
+}
