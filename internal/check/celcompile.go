@@ -1,0 +1,256 @@
+package check
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
+	"cel.dev/cel-go/interpreter"
+
+	"tenet/internal/rule"
+	"tenet/internal/subject"
+)
+
+// expression is a compiled expression of type bool.
+type expression struct {
+	program cel.Program
+	short   string // the source, cut for messages
+	loops   bool   // whether it may be long in evaluation, and must be interruptible
+	reads   reads
+	calls   map[int64]*calledOn // calls by their id, for messages
+}
+
+// compileExpression compiles source, or notes what is wrong with it and returns nil.
+func compileExpression(problems *rule.Problems, field, source string) *expression {
+	c := compiling{problems: problems, field: field, before: problems.Len(), consts: map[int64]constCall{}}
+	env := celEnvironment()
+	checked, issues := env.cel.Compile(source)
+	if issues.Err() != nil {
+		c.issues(issues)
+		return nil
+	}
+	if out := checked.OutputType(); !out.IsExactType(types.BoolType) && !out.IsExactType(types.DynType) {
+		c.problems.Add(field, "1:1: the expression is of type %s; write one that is true or false", out)
+		return nil
+	}
+	c.ast = checked.NativeRep()
+	root := ast.NavigateAST(c.ast)
+	e := &expression{short: shorten(source), calls: map[int64]*calledOn{}}
+	c.walk(e, root, 0)
+	if c.failed() {
+		return nil
+	}
+	e.reads = readsOf(root)
+	program, err := env.cel.Program(checked, c.options(env)...)
+	if err != nil {
+		c.problems.Add(field, "1:1: %s", err.Error())
+		return nil
+	}
+	e.program = program
+	return e
+}
+
+// compiling is the state of the compilation of one expression.
+type compiling struct {
+	problems *rule.Problems
+	field    string
+	before   int
+	ast      *ast.AST
+	consts   map[int64]constCall
+}
+
+// constCall is a call of matches or glob whose second argument is compiled.
+type constCall struct {
+	match func(text string) bool
+	fits  func(bytes int) bool
+}
+
+func (c *compiling) failed() bool { return c.problems.Len() > c.before }
+
+const maxIssues = 5 // problems told of one expression
+
+func (c *compiling) issues(issues *cel.Issues) {
+	for i, err := range issues.Errors() {
+		if i == maxIssues {
+			return
+		}
+		message := strings.ReplaceAll(err.Message, " (in container '')", "")
+		line, column := 1, 1
+		if at := err.Location; at != nil && at.Line() > 0 {
+			line, column = at.Line(), at.Column()+1
+		}
+		c.problems.Add(c.field, "%d:%d: %s", line, column, cut(message, maxShort))
+	}
+}
+
+func (c *compiling) add(id int64, format string, args ...any) {
+	if c.problems.Len() >= c.before+maxIssues {
+		return
+	}
+	at := c.ast.SourceInfo().GetStartLocation(id)
+	c.problems.Add(c.field, "%d:%d: %s", max(1, at.Line()), max(0, at.Column())+1, fmt.Sprintf(format, args...))
+}
+
+// walk checks what the type checker does not: loops inside one another, and that patterns and globs are given as text, so
+// that a wrong one is told now and none is compiled during evaluation.
+func (c *compiling) walk(e *expression, node ast.NavigableExpr, loops int) {
+	switch node.Kind() {
+	case ast.ComprehensionKind:
+		c.walkLoop(e, node, loops)
+		return
+	case ast.StructKind:
+		c.add(node.ID(), "an expression cannot make objects")
+	case ast.CallKind:
+		call := node.AsCall()
+		e.calls[node.ID()] = newCalledOn(call)
+		if name := call.FunctionName(); name == "matches" || name == globFunction {
+			c.compileConst(node.ID(), call)
+		}
+	case ast.IdentKind, ast.ListKind, ast.LiteralKind, ast.MapKind, ast.SelectKind, ast.UnspecifiedExprKind:
+	}
+	for _, child := range node.Children() {
+		c.walk(e, child, loops)
+	}
+}
+
+// walkLoop walks a loop. What it goes through is outside of it, and the loop over nothing that binds a variable (in optMap
+// and sortBy) is none.
+func (c *compiling) walkLoop(e *expression, node ast.NavigableExpr, loops int) {
+	loop := node.AsComprehension()
+	inside := loops + 1
+	if over := loop.IterRange(); over.Kind() == ast.ListKind && over.AsList().Size() == 0 {
+		inside = loops
+	}
+	e.loops = true
+	if inside == maxLoopDepth+1 && loops == maxLoopDepth {
+		c.add(node.ID(), "more than %d loops (all, exists, map, filter, ...) inside one another", maxLoopDepth)
+	}
+	for _, child := range node.Children() {
+		if child.ID() == loop.IterRange().ID() {
+			c.walk(e, child, loops)
+			continue
+		}
+		c.walk(e, child, inside)
+	}
+}
+
+func (c *compiling) compileConst(id int64, call ast.CallExpr) {
+	args := call.Args()
+	second := args[len(args)-1]
+	source, ok := literalText(second)
+	switch {
+	case !ok:
+		c.add(second.ID(), "the pattern of %s must be a text in quotes", call.FunctionName())
+	case call.FunctionName() == globFunction:
+		globs, err := subject.CompileGlobs([]string{source})
+		if err != nil {
+			c.add(second.ID(), "%s", err.Error())
+			return
+		}
+		c.consts[id] = constCall{globs.Match, func(int) bool { return true }}
+	default:
+		re, err := compileRegex(source)
+		if err != nil {
+			c.add(second.ID(), "%s", err.Error())
+			return
+		}
+		c.consts[id] = constCall{re.MatchString, re.fits}
+	}
+}
+
+func literalText(e ast.Expr) (string, bool) {
+	if e.Kind() != ast.LiteralKind {
+		return "", false
+	}
+	s, ok := e.AsLiteral().(types.String)
+	return string(s), ok
+}
+
+func (c *compiling) options(env *environment) []cel.ProgramOption {
+	return []cel.ProgramOption{
+		cel.EvalOptions(cel.OptOptimize),
+		cel.CostTracking(prices{}),
+		cel.CostLimit(maxCost),
+		cel.InterruptCheckFrequency(64),
+		cel.CustomDecoratorV2(func(i interpreter.InterpretableV2) (interpreter.InterpretableV2, error) {
+			if call, ok := i.(interpreter.InterpretableCall); ok {
+				if compiled, ok := c.consts[call.ID()]; ok {
+					return &textCall{call, call.Args()[0], compiled}, nil
+				}
+			}
+			return env.decorated(i), nil
+		}),
+	}
+}
+
+// textCall is a call of matches or glob.
+type textCall struct {
+	call interpreter.InterpretableCall
+	text interpreter.InterpretableV2
+	on   constCall
+}
+
+// ID returns the id of the call in the syntax tree.
+func (t *textCall) ID() int64 { return t.call.ID() }
+
+// Exec matches the text.
+func (t *textCall) Exec(frame *interpreter.ExecutionFrame) ref.Val {
+	v := t.text.Exec(frame)
+	if types.IsUnknownOrError(v) {
+		return v
+	}
+	s, ok := v.(types.String)
+	if !ok {
+		return types.NewErrWithNodeID(t.ID(), "no such overload: %s", t.call.Function())
+	}
+	if !t.on.fits(len(s)) {
+		return types.NewErrWithNodeID(t.ID(), "a text of %d bytes is too long for this pattern", len(s))
+	}
+	result := types.Bool(t.on.match(string(s)))
+	if costs := frame.CostTracker(); costs != nil {
+		costs.EvalUnary(frame, t.ID(), t.call, v, result)
+	}
+	return result
+}
+
+// Eval matches the text.
+func (t *textCall) Eval(vars interpreter.Activation) ref.Val {
+	return interpreter.EvalActivation(vars, t.Exec)
+}
+
+// eval evaluates the expression. A reason that is not empty tells why there is no result.
+func (e *expression) eval(ctx context.Context, in *Input) (holds bool, reason string) {
+	if e.loops {
+		limited, cancel := context.WithTimeout(ctx, maxLoopTime)
+		defer cancel()
+		ctx = limited
+		out, _, err := e.program.ContextEval(ctx, activation{in})
+		return e.result(in, out, err)
+	}
+	out, _, err := e.program.Eval(activation{in})
+	return e.result(in, out, err)
+}
+
+func (e *expression) result(in *Input, out ref.Val, err error) (holds bool, reason string) {
+	if err != nil {
+		return false, e.explain(in, err)
+	}
+	b, ok := out.(types.Bool)
+	if !ok {
+		return false, fmt.Sprintf("it gives a value of type %s and not true or false", typeName(out))
+	}
+	return bool(b), ""
+}
+
+// activation gives expressions their variables.
+type activation struct{ in *Input }
+
+// ResolveName returns the value of a variable.
+func (a activation) ResolveName(name string) (any, bool) { return a.in.resolveName(name) }
+
+// Parent returns nil: there are no other variables.
+func (a activation) Parent() interpreter.Activation { return nil }

@@ -1,0 +1,140 @@
+package check
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/operators"
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
+	"cel.dev/cel-go/interpreter"
+)
+
+// calledOn remembers a call for the message of an error in it: its name as written and the facts among its arguments.
+type calledOn struct {
+	name string
+	args []factPath // nil for an argument that is not a fact
+}
+
+func newCalledOn(call ast.CallExpr) *calledOn {
+	c := &calledOn{name: call.FunctionName()}
+	if op, ok := operators.FindReverse(c.name); ok && op != "" {
+		c.name = op
+	}
+	args := call.Args()
+	if call.IsMemberFunction() {
+		args = append([]ast.Expr{call.Target()}, args...)
+	}
+	for _, arg := range args {
+		path, _, ok := factChain(arg)
+		if !ok {
+			path = nil
+		}
+		c.args = append(c.args, path)
+	}
+	return c
+}
+
+// explain says in a few words why an evaluation gave no result, naming the fact that is to blame where there is one.
+func (e *expression) explain(in *Input, err error) string {
+	if cancelled, ok := errors.AsType[interpreter.EvalCancelledError](err); ok {
+		if cancelled.Cause == interpreter.CostLimitExceeded {
+			return "it takes too much work on this subject; make it simpler or use a pattern"
+		}
+		return "it was stopped before it ended"
+	}
+	if errors.Is(err, interpreter.InterruptError{}) {
+		return "it was stopped before it ended"
+	}
+	message := err.Error()
+	if key, ok := strings.CutPrefix(message, "no such key: "); ok {
+		return e.missing(in, key)
+	}
+	if failed, ok := errors.AsType[*types.Err](err); ok && strings.HasPrefix(message, "no such overload") {
+		if call := e.calls[failed.NodeID()]; call != nil {
+			return call.mismatch(in)
+		}
+	}
+	return cut(message, maxShort)
+}
+
+// missing names the fact that lacks key: the first one that the expression reads.
+func (e *expression) missing(in *Input, key string) string {
+	for _, read := range e.reads.facts {
+		_, at, found := read.path.resolve(in.facts)
+		if !found && read.path[at] == key {
+			return fmt.Sprintf("fact %q is missing", cut(read.path[:at+1].String(), maxShort))
+		}
+	}
+	return fmt.Sprintf("the key %q is missing", cut(key, maxShort))
+}
+
+// mismatch says that the call does not take what the facts are.
+func (c *calledOn) mismatch(in *Input) string {
+	var facts []string
+	numbers := false
+	for _, path := range c.args {
+		if path == nil {
+			continue
+		}
+		v, _, _ := path.resolve(in.facts)
+		numbers = numbers || typeName(types.DefaultTypeAdapter.NativeToValue(v)) == "double"
+		facts = append(facts, fmt.Sprintf("fact %q is %s", cut(path.String(), maxShort), described(v)))
+	}
+	message := fmt.Sprintf("%s does not take these types", c.name)
+	if len(facts) > 0 {
+		message += ": " + strings.Join(facts, ", ")
+	}
+	if numbers && strings.Contains("+-*/%", c.name) {
+		message += "; numbers in facts are doubles, so write 2.0 for 2, or int(facts.x)"
+	}
+	return message
+}
+
+// described is a type in the words of JSON.
+func described(v any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "a bool"
+	case float64:
+		return "a double"
+	case string:
+		return "a string"
+	case []any:
+		return "a list"
+	case map[string]any:
+		return "a map"
+	}
+	return fmt.Sprintf("a %T", v)
+}
+
+func typeName(v ref.Val) string {
+	if v == nil {
+		return "nothing"
+	}
+	return v.Type().TypeName()
+}
+
+const maxShort = 200 // bytes of an expression or an error in a message
+
+// shorten puts an expression on one line and cuts it.
+func shorten(source string) string {
+	return cut(strings.Join(strings.Fields(source), " "), maxShort)
+}
+
+// blind says that the expression would hold only because it looks at the diff and the subject has whole files instead,
+// or the other way round.
+func (e *expression) blind(in *Input) string {
+	hasDiff, hasWhole := in.holds()
+	switch {
+	case e.reads.diff && !e.reads.files && hasWhole && !hasDiff:
+		return "the check looks at diff only, and the subject has whole files; look at files too"
+	case e.reads.files && !e.reads.diff && hasDiff && !hasWhole:
+		return "the check looks at files only, and the subject has a diff; look at diff.files too"
+	}
+	return ""
+}

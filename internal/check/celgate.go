@@ -1,0 +1,187 @@
+package check
+
+import (
+	"fmt"
+	"strings"
+
+	"cel.dev/cel-go/common/operators"
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
+	"cel.dev/cel-go/common/types/traits"
+)
+
+// CEL counts the cost of a call when the call is over, so one call that takes more than linear time or that makes much
+// out of little is not stopped by the limit on costs. Such calls pass a gate, which looks at the arguments first.
+
+// Limits of one call.
+const (
+	maxNodes = 100_000    // values inside one argument that a call walks through
+	maxPairs = 2_000_000  // pairs of values that a call compares
+	maxScan  = 20_000_000 // length of a text times length of what is looked for in it
+	maxText  = 16 << 20   // bytes of a text that a call makes
+	maxParts = 100_000    // parts that a text is split into
+	maxSort  = 20_000     // elements to be sorted
+)
+
+// gate says why a call must not be carried out, or "".
+type gate func(args []ref.Val) string
+
+// gates are by name of the function. Those of == and != are in [equality].
+var gates = map[string]gate{
+	operators.In:            containable,
+	"flatten":               func(args []ref.Val) string { return walkable(args[0]) },
+	"hasValue":              equatable,
+	"distinct":              func(args []ref.Val) string { return pairs(args[0], args[0]) },
+	"sets.contains":         func(args []ref.Val) string { return pairs(args[0], args[1]) },
+	"sets.equivalent":       func(args []ref.Val) string { return pairs(args[0], args[1]) },
+	"sets.intersects":       func(args []ref.Val) string { return pairs(args[0], args[1]) },
+	"hasOnly":               func(args []ref.Val) string { return pairs(args[0], args[1]) },
+	"hasAny":                func(args []ref.Val) string { return pairs(args[0], args[1]) },
+	"hasAll":                func(args []ref.Val) string { return pairs(args[0], args[1]) },
+	"hasExactly":            func(args []ref.Val) string { return pairs(args[0], args[1]) },
+	"sort":                  sortable,
+	"@sortByAssociatedKeys": sortable,
+	"indexOf":               searchable,
+	"lastIndexOf":           searchable,
+	"replace":               replaceable,
+	"split":                 splittable,
+	"join":                  joinable,
+	"format":                formattable,
+}
+
+func walkable(v ref.Val) string {
+	if weigh(v, maxNodes) > maxNodes {
+		return fmt.Sprintf("a list or map with more than %d values inside is too large", maxNodes)
+	}
+	return ""
+}
+
+// equatable refuses to compare two lists or maps of equal size that are both too large.
+func equatable(args []ref.Val) string {
+	if len(args) != 2 || !composite(args[0]) || !composite(args[1]) || size(args[0]) != size(args[1]) {
+		return ""
+	}
+	if walkable(args[0]) == "" {
+		return ""
+	}
+	return walkable(args[1])
+}
+
+// containable refuses to look for a list or map in a list if that is too much. Looking for anything else is linear.
+func containable(args []ref.Val) string {
+	if list, ok := args[1].(traits.Lister); ok && composite(args[0]) && size(list)*weigh(args[0], maxPairs) > maxPairs {
+		return fmt.Sprintf("looking for a large value in a list of %d is too much work", size(list))
+	}
+	return ""
+}
+
+// pairs refuses to compare every element of one list with every element of the other if that is too much.
+func pairs(a, b ref.Val) string {
+	x, y := size(a), size(b)
+	if x*weigh(b, maxPairs) > maxPairs || y*weigh(a, maxPairs) > maxPairs {
+		return fmt.Sprintf("comparing the elements of lists of %d and %d is too much work", x, y)
+	}
+	return ""
+}
+
+func sortable(args []ref.Val) string {
+	if n := size(args[0]); n > maxSort {
+		return fmt.Sprintf("a list of %d is too long to be sorted; at most %d", n, maxSort)
+	}
+	return ""
+}
+
+func searchable(args []ref.Val) string {
+	if text, sub := argText(args, 0), argText(args, 1); len(sub) > 0 && len(text) > maxScan/len(sub) {
+		return fmt.Sprintf("looking for %d bytes in %d bytes is too much work; use contains", len(sub), len(text))
+	}
+	return ""
+}
+
+func replaceable(args []ref.Val) string {
+	text, old, with := argText(args, 0), argText(args, 1), argText(args, 2)
+	if n := strings.Count(text, old); len(with) > 0 && (n > maxText/len(with) || len(text)+n*len(with) > maxText) {
+		return tooLong
+	}
+	return ""
+}
+
+func splittable(args []ref.Val) string {
+	if strings.Count(argText(args, 0), argText(args, 1)) >= maxParts {
+		return fmt.Sprintf("a text with more than %d parts is too long to be split", maxParts)
+	}
+	return ""
+}
+
+func joinable(args []ref.Val) string {
+	list, ok := args[0].(traits.Lister)
+	if !ok {
+		return ""
+	}
+	separator, total := 0, 0
+	if len(args) > 1 {
+		separator = len(argText(args, 1))
+	}
+	for it := list.Iterator(); it.HasNext() == types.True; {
+		s, _ := it.Next().(types.String)
+		if total += len(s) + separator; total > maxText {
+			return tooLong
+		}
+	}
+	return ""
+}
+
+func formattable(args []ref.Val) string {
+	if len(argText(args, 0))+bytesPerWeight*weigh(args[1], maxText/bytesPerWeight) > maxText {
+		return tooLong
+	}
+	return ""
+}
+
+const tooLong = "the text would become too long"
+
+func argText(args []ref.Val, i int) string {
+	s, _ := args[i].(types.String)
+	return string(s)
+}
+
+// size is the number of elements of a list or map, else 1.
+func size(v ref.Val) int {
+	switch v := v.(type) {
+	case traits.Lister:
+		return int(v.Size().(types.Int))
+	case traits.Mapper:
+		return int(v.Size().(types.Int))
+	}
+	return 1
+}
+
+const bytesPerWeight = 16
+
+// weigh counts the values inside a value, with a text for as many as it has times 16 bytes. It stops above limit.
+func weigh(v ref.Val, limit int) int {
+	total := 1
+	switch v := v.(type) {
+	case types.String:
+		total += len(v) / bytesPerWeight
+	case types.Bytes:
+		total += len(v) / bytesPerWeight
+	case *types.Optional:
+		if v.HasValue() {
+			total += weigh(v.GetValue(), limit-total)
+		}
+	case traits.Lister:
+		for it := v.Iterator(); total <= limit && it.HasNext() == types.True; {
+			total += weigh(it.Next(), limit-total)
+		}
+	case traits.Mapper:
+		for it := v.Iterator(); total <= limit && it.HasNext() == types.True; {
+			key := it.Next()
+			total += weigh(key, limit-total)
+			if inner, found := v.Find(key); found {
+				total += weigh(inner, limit-total)
+			}
+		}
+	}
+	return total
+}

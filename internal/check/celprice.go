@@ -1,0 +1,119 @@
+package check
+
+import (
+	"cel.dev/cel-go/common/operators"
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
+)
+
+// prices tells CEL what calls cost. Its own figures count much that is fast as slow, so that ordinary rules over a diff
+// would be stopped, and count a call as one unit, whatever it does, where the types of its arguments are not known before
+// evaluation, as those of facts never are.
+type prices struct{}
+
+// Bytes that these take per unit of cost, a unit being about 40 ns.
+const (
+	bytesScanned  = 64 // looked through for a given text
+	bytesDecoded  = 8  // turned into characters and back
+	bytesMatched  = 2  // matched with a regular expression
+	bytesCompared = 256
+)
+
+// CallCost returns the price of a call in units, or nil for CEL's own.
+func (prices) CallCost(function, _ string, args []ref.Val, result ref.Val) *uint64 {
+	units := -1
+	switch function {
+	case operators.Equals, operators.NotEquals:
+		units = priceOfEquality(args)
+	case operators.In:
+		units = priceOfIn(args)
+	case operators.Add:
+		units = bytes(result) / bytesScanned
+	case operators.Less, operators.LessEquals, operators.Greater, operators.GreaterEquals:
+		units = min(bytes(args[0]), bytes(args[1])) / bytesCompared
+	case "contains", "startsWith", "endsWith":
+		units = (bytes(args[0]) + bytes(args[1])) / bytesScanned
+	case "matches":
+		units = 4 + bytes(args[0])/bytesMatched
+	case globFunction:
+		units = 2 + bytes(args[0])/bytesMatched
+	case "size":
+		units = bytes(args[0]) / bytesScanned
+	case "lists.range", "slice":
+		units = size(result)
+	case "sort", "@sortByAssociatedKeys":
+		units = 8 * size(args[0])
+	case "reverse":
+		units = size(args[0]) + bytes(args[0])/bytesDecoded
+	case "lowerAscii", "upperAscii", "substring", "charAt", "trim", "strings.quote":
+		units = bytes(args[0]) / bytesDecoded
+	case "indexOf", "lastIndexOf":
+		units = bytes(args[0])/bytesDecoded + bytes(args[0])*bytes(args[1])/bytesScanned
+	case "replace":
+		units = (bytes(args[0]) + bytes(result)) / bytesDecoded
+	case "split":
+		units = bytes(args[0])/bytesScanned + size(result)
+	case "join":
+		units = size(args[0]) + bytes(result)/bytesScanned
+	case "format":
+		units = 10 + (bytes(args[0])+bytes(result))/bytesDecoded
+	case weighFunction:
+		units = weigh(args[0], maxCost)
+	case "math.@min", "math.@max", "flatten":
+		units = weigh(args[0], maxNodes)
+	case "distinct":
+		units = size(args[0]) * weigh(args[0], maxPairs) / 4
+	case "sets.contains", "sets.intersects", "hasOnly", "hasAny", "hasAll":
+		units = max(size(args[0])*weigh(args[1], maxPairs), size(args[1])*weigh(args[0], maxPairs)) / 2
+	case "sets.equivalent", "hasExactly":
+		units = max(size(args[0])*weigh(args[1], maxPairs), size(args[1])*weigh(args[0], maxPairs))
+	case "bool", "bytes", "double", "duration", "int", "string", "timestamp", "uint":
+		units = bytes(args[0]) / bytesDecoded
+	default:
+		if len(args) == 2 && timeFields[function] {
+			units = 500 // reads the time zone database
+		}
+	}
+	if units < 0 {
+		return nil
+	}
+	cost := uint64(units) + 1
+	return &cost
+}
+
+// timeFields are the functions that take a time zone.
+var timeFields = map[string]bool{
+	"getFullYear": true, "getMonth": true, "getDayOfYear": true, "getDayOfMonth": true, "getDate": true,
+	"getDayOfWeek": true, "getHours": true, "getMinutes": true, "getSeconds": true, "getMilliseconds": true,
+}
+
+func priceOfEquality(args []ref.Val) int {
+	if composite(args[0]) && composite(args[1]) {
+		if size(args[0]) != size(args[1]) {
+			return 0
+		}
+		return 3 * min(weigh(args[0], maxNodes), weigh(args[1], maxNodes))
+	}
+	return min(bytes(args[0]), bytes(args[1])) / bytesCompared
+}
+
+func priceOfIn(args []ref.Val) int {
+	if _, isMap := args[1].(interface{ Find(ref.Val) (ref.Val, bool) }); isMap {
+		return bytes(args[0]) / bytesCompared
+	}
+	if composite(args[0]) {
+		return size(args[1]) * weigh(args[0], maxPairs)
+	}
+	return size(args[1]) * (1 + bytes(args[0])/bytesCompared)
+}
+
+// bytes is the length of a text, else 0.
+func bytes(v ref.Val) int {
+	switch v := v.(type) {
+	case types.String:
+		return len(v)
+	case types.Bytes:
+		return len(v)
+	}
+	return 0
+}

@@ -1,0 +1,140 @@
+// Package check decides rules without a model: by a CEL expression that must hold, or by an RE2 pattern whose match breaks
+// the rule. Both are deterministic, take microseconds, and have bounded time and memory whatever the rule and the subject
+// say. An error is never a pass: what cannot be decided is [Undecided] with the reason.
+package check
+
+import (
+	"context"
+
+	"tenet/internal/rule"
+)
+
+// Result is what a check says about a subject.
+type Result int
+
+// Results. The zero value is Undecided, so that an outcome nobody filled in does not pass.
+const (
+	// Undecided means that the check could not be carried out, such as for a missing fact.
+	Undecided Result = iota
+	// Kept means that the subject keeps the rule.
+	Kept
+	// Broken means that the subject breaks the rule.
+	Broken
+	// NotConcerned means that there is nothing in the subject that the check looks at.
+	NotConcerned
+)
+
+// String returns the name of a result in lower case.
+func (r Result) String() string {
+	switch r {
+	case Kept:
+		return "kept"
+	case Broken:
+		return "broken"
+	case NotConcerned:
+		return "not concerned"
+	case Undecided:
+	}
+	return "undecided"
+}
+
+// Outcome is the answer of a check on a subject.
+type Outcome struct {
+	Result Result
+	// Reason says in one sentence why the result is what it is.
+	Reason string
+	// Issue and Fix are set for Broken only; Fix may be empty.
+	Issue, Fix string
+	// Locations are the lines that break the rule, at most 50 of them.
+	Locations []rule.Location
+	// Evidence are the facts that an expression read, or the lines that a pattern found, at most 50 of them.
+	Evidence []rule.Evidence
+}
+
+// Program is a compiled check. It is safe for concurrent use.
+type Program struct {
+	when    *expression
+	cel     *expression
+	pattern *pattern
+	decides rule.Decides
+	message string
+	fix     string
+}
+
+// Compile compiles a check. The error is a [*rule.Error] of code invalid whose fields say what is wrong where: check.cel and
+// check.when with line and column, check.pattern.regex and check.pattern.unless with the offending part,
+// check.pattern.paths[i] and check.pattern.exclude_paths[i] with the glob.
+func Compile(c *rule.Check) (*Program, error) {
+	var problems rule.Problems
+	if c == nil || (c.CEL == "") == (c.Pattern == nil) {
+		problems.Add("check", "needs exactly one of cel and pattern")
+		return nil, problems.Err("the check is invalid")
+	}
+	p := &Program{decides: c.Decides, message: c.Message, fix: c.Fix}
+	if p.decides == "" {
+		p.decides = rule.Both
+	}
+	if c.When != "" {
+		p.when = compileExpression(&problems, "check.when", c.When)
+	}
+	if c.CEL != "" {
+		p.cel = compileExpression(&problems, "check.cel", c.CEL)
+	} else {
+		p.pattern = compilePattern(&problems, c.Pattern)
+	}
+	if err := problems.Err("the check is invalid"); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// Decides tells what the check may decide alone. With [rule.DenyOnly] everything but Broken is for the judge.
+func (p *Program) Decides() rule.Decides { return p.decides }
+
+// Run carries out the check on a subject. It stops early when ctx ends and is then Undecided.
+func (p *Program) Run(ctx context.Context, in *Input) Outcome {
+	if err := ctx.Err(); err != nil {
+		return undecided("the check was stopped: " + err.Error())
+	}
+	if p.when != nil {
+		holds, reason := p.when.eval(ctx, in)
+		if reason != "" {
+			return undecided("the condition when could not be evaluated: " + reason)
+		}
+		if !holds {
+			return Outcome{Result: NotConcerned, Reason: "the condition when does not hold: " + p.when.short}
+		}
+	}
+	if p.pattern != nil {
+		return p.runPattern(ctx, in)
+	}
+	return p.runCEL(ctx, in)
+}
+
+func (p *Program) runCEL(ctx context.Context, in *Input) Outcome {
+	if reason := p.cel.blind(in); reason != "" {
+		return undecided(reason)
+	}
+	holds, reason := p.cel.eval(ctx, in)
+	switch {
+	case reason != "":
+		return undecided("the check could not be evaluated: " + reason)
+	case holds:
+		return Outcome{Result: Kept, Reason: "the check holds: " + p.cel.short}
+	}
+	out := p.broken("the check does not hold: "+p.cel.short, "The check does not hold: "+p.cel.short)
+	out.Evidence = p.cel.evidence(in)
+	return out
+}
+
+// broken makes an outcome with the rule's own words for the issue, or general ones.
+func (p *Program) broken(reason, issue string) Outcome {
+	if p.message != "" {
+		issue = p.message
+	}
+	return Outcome{Result: Broken, Reason: reason, Issue: issue, Fix: p.fix}
+}
+
+func undecided(reason string) Outcome {
+	return Outcome{Result: Undecided, Reason: reason}
+}

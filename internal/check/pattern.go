@@ -1,0 +1,189 @@
+package check
+
+import (
+	"context"
+	"fmt"
+	"regexp/syntax"
+	"slices"
+	"strings"
+
+	"tenet/internal/rule"
+	"tenet/internal/subject"
+)
+
+// pattern is a compiled [rule.Pattern].
+type pattern struct {
+	regex     *regex
+	unless    *regex // nil if there is none
+	paths     subject.Globs
+	excluded  subject.Globs
+	anyLine   bool
+	multiline bool
+
+	literals literals
+	hashes   [][]uint32 // per literal
+	bytes    *byteSet   // every match contains one of these, nil if that tells nothing
+	shortest int        // characters of the shortest match
+	short    string     // the expression, cut for messages
+}
+
+func compilePattern(problems *rule.Problems, from *rule.Pattern) *pattern {
+	before := problems.Len()
+	p := &pattern{anyLine: from.Lines == rule.LinesAny, multiline: from.Multiline, short: cut(from.Regex, maxShort)}
+	if from.Regex == "" {
+		problems.Add("check.pattern.regex", "must not be empty")
+	}
+	if from.Lines != "" && !slices.Contains(rule.LinesValues, from.Lines) {
+		problems.Add("check.pattern.lines", "is %q; use one of %s", string(from.Lines), rule.Names(rule.LinesValues))
+	}
+	p.regex = patternRegex(problems, "check.pattern.regex", from.Regex)
+	if from.Unless != "" {
+		p.unless = patternRegex(problems, "check.pattern.unless", from.Unless)
+	}
+	p.paths = patternGlobs(problems, "check.pattern.paths", from.Paths)
+	p.excluded = patternGlobs(problems, "check.pattern.exclude_paths", from.ExcludePaths)
+	if problems.Len() > before {
+		return nil
+	}
+	p.shortest = shortestMatch(p.regex.syntax)
+	if p.multiline && p.shortest == 0 {
+		problems.Add("check.pattern.regex", "matches the empty text, which is everywhere in a multiline text; make it match a character")
+	}
+	p.literals, p.bytes = literalsOf(p.regex.syntax), bytesOf(p.regex.syntax)
+	for _, literal := range p.literals.any {
+		p.hashes = append(p.hashes, gramHashes(literal))
+	}
+	return p
+}
+
+func patternRegex(problems *rule.Problems, field, source string) *regex {
+	if len(source) > rule.MaxExpr {
+		problems.Add(field, "has %d bytes; at most %d are allowed", len(source), rule.MaxExpr)
+		return nil
+	}
+	re, err := compileRegex(source)
+	if err != nil {
+		problems.Add(field, "%s", err.Error())
+	}
+	return re
+}
+
+func patternGlobs(problems *rule.Problems, field string, list []string) subject.Globs {
+	for i, glob := range list {
+		if _, err := subject.CompileGlobs([]string{glob}); err != nil {
+			problems.Add(fmt.Sprintf("%s[%d]", field, i), "%s", err.Error())
+		}
+	}
+	globs, err := subject.CompileGlobs(list)
+	if err != nil {
+		return subject.Globs{}
+	}
+	return globs
+}
+
+// shortestMatch is the number of characters of the shortest match of an expression, at least.
+func shortestMatch(re *syntax.Regexp) int {
+	switch re.Op {
+	case syntax.OpLiteral:
+		return len(re.Rune)
+	case syntax.OpCharClass, syntax.OpAnyChar, syntax.OpAnyCharNotNL, syntax.OpNoMatch:
+		return 1
+	case syntax.OpCapture, syntax.OpPlus:
+		return shortestMatch(re.Sub[0])
+	case syntax.OpRepeat:
+		return min(re.Min, 1) * shortestMatch(re.Sub[0])
+	case syntax.OpConcat:
+		total := 0
+		for _, sub := range re.Sub {
+			total += shortestMatch(sub)
+		}
+		return total
+	case syntax.OpAlternate:
+		least := shortestMatch(re.Sub[0])
+		for _, sub := range re.Sub[1:] {
+			least = min(least, shortestMatch(sub))
+		}
+		return least
+	case syntax.OpEmptyMatch, syntax.OpBeginLine, syntax.OpEndLine, syntax.OpBeginText, syntax.OpEndText,
+		syntax.OpWordBoundary, syntax.OpNoWordBoundary, syntax.OpStar, syntax.OpQuest:
+	}
+	return 0
+}
+
+// wants reports whether the path passes the filters.
+func (p *pattern) wants(path string) bool {
+	return (p.paths.Empty() || p.paths.Match(path)) && !p.excluded.Match(path)
+}
+
+// counts reports whether hits in a line count.
+func (p *pattern) counts(l *textLine) bool { return p.anyLine || l.added }
+
+// absent reports whether the text holds no literal of a match, and so no match.
+func (p *pattern) absent(t *text) bool {
+	if len(p.literals.any) == 0 || p.literals.fold && t.odd {
+		return false
+	}
+	for i, literal := range p.literals.any {
+		if !t.grams.mayHold(p.hashes[i]) {
+			continue
+		}
+		if len(literal) > 2 || strings.Contains(p.searched(t), literal) {
+			return false
+		}
+	}
+	return true
+}
+
+// searched is the text that literals are looked for in.
+func (p *pattern) searched(t *text) string {
+	if p.literals.fold {
+		return t.lower()
+	}
+	return t.body
+}
+
+// runPattern looks for the pattern in every text that it wants.
+func (prog *Program) runPattern(ctx context.Context, in *Input) Outcome {
+	p := prog.pattern
+	search := search{ctx: ctx, pattern: p}
+	for _, t := range in.fileTexts() {
+		if p.wants(t.path) {
+			search.look(t)
+		}
+	}
+	if p.paths.Empty() {
+		for _, t := range in.looseTexts() {
+			search.look(t)
+		}
+	}
+	missing := 0
+	for i := range in.subject.Files {
+		if f := &in.subject.Files[i]; f.Missing && p.wants(f.Path) {
+			if missing++; search.open == "" {
+				search.open = notGiven(f.Path)
+			}
+		}
+	}
+	switch {
+	case search.hits > 0:
+		return search.broken(prog)
+	case search.open != "" && missing > 1:
+		return undecided(fmt.Sprintf("%s (and of %d more)", search.open, missing-1))
+	case search.open != "":
+		return undecided(search.open)
+	case search.lines == 0:
+		return Outcome{Result: NotConcerned, Reason: p.nothing(in)}
+	}
+	return Outcome{Result: Kept, Reason: fmt.Sprintf("no match of `%s` in %s", p.short, search.looked())}
+}
+
+// nothing says why no line was looked at.
+func (p *pattern) nothing(in *Input) string {
+	switch {
+	case len(in.subject.Files) == 0:
+		return "the subject has no text that the pattern looks at"
+	case !slices.ContainsFunc(in.subject.Files, func(f subject.File) bool { return p.wants(f.Path) }):
+		return "no file of the subject is among the paths of the pattern"
+	}
+	return "no lines are added in the files that the pattern looks at"
+}

@@ -1,0 +1,76 @@
+package check
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+)
+
+// Limits on regular expressions.
+const (
+	// maxInst bounds the instructions of a compiled expression, and so its memory and the time per byte of text.
+	maxInst = 3_000
+	// maxMatch bounds the length of a text times the instructions of the expression that is run over it in one go, which
+	// cannot be interrupted. The worst text for the worst expression takes some 10 ns for each.
+	maxMatch = 500_000_000
+)
+
+// regex is a compiled RE2 expression.
+type regex struct {
+	*regexp.Regexp
+	syntax *syntax.Regexp
+	inst   int
+}
+
+// compileRegex compiles an expression. The error names the offending part.
+func compileRegex(source string) (*regex, error) {
+	parsed, err := syntax.Parse(source, syntax.Perl)
+	if err != nil {
+		return nil, regexError(err)
+	}
+	inst := instructions(parsed)
+	if inst > maxInst {
+		return nil, fmt.Errorf("the expression is too large: about %d steps, at most %d; use fewer or smaller repetitions", inst, maxInst)
+	}
+	re, err := regexp.Compile(source)
+	if err != nil {
+		return nil, regexError(err)
+	}
+	return &regex{re, parsed, inst}, nil
+}
+
+func regexError(err error) error {
+	wrong, ok := errors.AsType[*syntax.Error](err)
+	if !ok {
+		return err
+	}
+	message := fmt.Sprintf("%s: `%s`", wrong.Code, cut(wrong.Expr, maxShort))
+	if wrong.Code == syntax.ErrInvalidPerlOp || wrong.Code == syntax.ErrInvalidEscape {
+		message += "; RE2 has no look-around and no back references"
+	}
+	return errors.New(message)
+}
+
+// instructions estimates the size of the compiled expression from above, without compiling it: repetitions are written
+// out by the compiler, so a short expression may be huge. Above maxInst it is not exact.
+func instructions(re *syntax.Regexp) int {
+	n := 1
+	for _, sub := range re.Sub {
+		if n += instructions(sub); n > maxInst {
+			return n
+		}
+	}
+	switch re.Op {
+	case syntax.OpLiteral:
+		n += len(re.Rune)
+	case syntax.OpCharClass:
+		n += len(re.Rune) / 16 // ranges of characters, such as those of \pL
+	case syntax.OpRepeat:
+		n *= max(re.Min, re.Max, 1) + 1
+	}
+	return n
+}
+
+// fits reports whether the expression may be run over a text of so many bytes in one go.
+func (r *regex) fits(bytes int) bool { return bytes <= maxMatch/r.inst }

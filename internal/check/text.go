@@ -1,0 +1,229 @@
+package check
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"tenet/internal/subject"
+)
+
+// text is what patterns look at: the new lines of a file, the action, or the strings in facts.
+type text struct {
+	path  string // of the file, empty for action and facts
+	body  string // all lines, each with a line end
+	lines []textLine
+	added int // how many lines are added
+
+	sections []string // of hunks; for facts, the paths of the values
+	isFacts  bool
+
+	grams grams
+	// odd tells that the text has characters beyond ASCII that are equal to ASCII letters when case is ignored.
+	odd       bool
+	lowerOnce sync.Once
+	lowerBody string
+}
+
+// textLine is a line of a text.
+type textLine struct {
+	start    int32 // where it begins in body
+	number   int32 // in the new file, the action or the value
+	section  int32
+	added    bool
+	adjacent bool // whether it directly follows the line before it
+}
+
+// end is where line i ends in the body, its line end left out.
+func (t *text) end(i int) int {
+	if i+1 < len(t.lines) {
+		return int(t.lines[i+1].start) - 1
+	}
+	return len(t.body) - 1
+}
+
+func (t *text) line(i int) string { return t.body[t.lines[i].start:t.end(i)] }
+
+// lineAt returns which line holds the byte at.
+func (t *text) lineAt(at int) int {
+	i, exact := slices.BinarySearchFunc(t.lines, at, func(l textLine, at int) int { return int(l.start) - at })
+	if !exact {
+		i--
+	}
+	return i
+}
+
+// lower is the body with ASCII letters in lower case.
+func (t *text) lower() string {
+	t.lowerOnce.Do(func() { t.lowerBody = lowerASCII(t.body) })
+	return t.lowerBody
+}
+
+func lowerASCII(s string) string {
+	b := []byte(s)
+	for i, c := range b {
+		b[i] = lowered[c]
+	}
+	return string(b)
+}
+
+var lowered = func() (table [256]byte) {
+	for i := range table {
+		table[i] = byte(i)
+		if 'A' <= i && i <= 'Z' {
+			table[i] += 'a' - 'A'
+		}
+	}
+	return table
+}()
+
+// textWriter builds a text.
+type textWriter struct {
+	body strings.Builder
+	text text
+}
+
+func (w *textWriter) add(s string, number, section int, added, adjacent bool) {
+	w.text.lines = append(w.text.lines, textLine{
+		start: int32(w.body.Len()), number: int32(number), section: int32(section), added: added, adjacent: adjacent,
+	})
+	if added {
+		w.text.added++
+	}
+	w.body.WriteString(s)
+	w.body.WriteByte('\n')
+}
+
+// addLines adds the lines of a text that belongs to no file.
+func (w *textWriter) addLines(s, section string) {
+	w.text.sections = append(w.text.sections, section)
+	number := 0
+	for line := range strings.Lines(s) {
+		number++
+		line = strings.TrimRight(strings.TrimSuffix(line, "\n"), "\r")
+		w.add(line, number, len(w.text.sections)-1, true, number > 1)
+	}
+}
+
+// finish appends the text to all, unless it is empty.
+func (w *textWriter) finish(all []*text) []*text {
+	t := &w.text
+	if len(t.lines) == 0 {
+		return all
+	}
+	t.body = w.body.String()
+	t.grams.fill(t.body)
+	t.odd = strings.Contains(t.body, "\u017F") || strings.Contains(t.body, "\u212A")
+	return append(all, t)
+}
+
+// fileTexts makes the texts of the files that have new lines.
+func fileTexts(s *subject.Subject) []*text {
+	var all []*text
+	for i := range s.Files {
+		f := &s.Files[i]
+		if f.Binary || f.Missing {
+			continue
+		}
+		w := textWriter{text: text{path: f.Path}}
+		bytes, lines := 0, 0
+		for _, l := range f.NewLines {
+			bytes, lines = bytes+len(l.Text)+1, lines+1
+		}
+		w.body.Grow(bytes)
+		w.text.lines = make([]textLine, 0, lines)
+		for j := range f.Hunks {
+			h := &f.Hunks[j]
+			w.text.sections = append(w.text.sections, strings.TrimSpace(h.Section))
+			first := true
+			for _, l := range h.Lines {
+				if l.Op != subject.OpDelete {
+					w.add(l.Text, l.New, j, l.Op == subject.OpAdd, !first)
+					first = false
+				}
+			}
+		}
+		all = w.finish(all)
+	}
+	return all
+}
+
+// looseTexts makes the texts that belong to no file: the action, and the strings in facts in the order of their keys.
+func looseTexts(s *subject.Subject) []*text {
+	var action textWriter
+	action.addLines(s.Action, "")
+	facts := textWriter{text: text{isFacts: true}}
+	facts.addFacts(s.Facts, nil)
+	return facts.finish(action.finish(nil))
+}
+
+func (w *textWriter) addFacts(v any, path factPath) {
+	switch v := v.(type) {
+	case string:
+		w.addLines(v, path.qualified())
+	case []any:
+		for i, e := range v {
+			w.addFacts(e, append(path, i)) // a step overwritten by the next sibling is no longer needed
+		}
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			w.addFacts(v[key], append(path, key))
+		}
+	}
+}
+
+// grams is a set of the three-byte pieces of a text in lower case. It may hold more, never less, and tells in a few
+// nanoseconds that a literal is nowhere in the text.
+type grams struct {
+	bits  []uint64
+	shift uint
+}
+
+// Sizes of the set, in bits of the number of its bits.
+const (
+	minGrams = 9
+	maxGrams = 18
+)
+
+func gramHash(a, b, c byte) uint32 {
+	return (uint32(a) | uint32(b)<<8 | uint32(c)<<16) * 0x9E3779B1
+}
+
+func (g *grams) fill(s string) {
+	width := uint(minGrams)
+	for width < maxGrams && 1<<width < 8*len(s) {
+		width++
+	}
+	g.bits, g.shift = make([]uint64, 1<<(width-6)), 32-width
+	if len(s) < 3 {
+		return
+	}
+	a, b := lowered[s[0]], lowered[s[1]]
+	for i := 2; i < len(s); i++ {
+		c := lowered[s[i]]
+		h := gramHash(a, b, c) >> g.shift
+		g.bits[h>>6] |= 1 << (h & 63)
+		a, b = b, c
+	}
+}
+
+// mayHold reports whether the text may hold a literal whose pieces have these hashes.
+func (g *grams) mayHold(hashes []uint32) bool {
+	for _, h := range hashes {
+		h >>= g.shift
+		if g.bits[h>>6]&(1<<(h&63)) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// gramHashes are the hashes of the pieces of a literal.
+func gramHashes(literal string) []uint32 {
+	var hashes []uint32
+	for i := 2; i < len(literal); i++ {
+		hashes = append(hashes, gramHash(lowered[literal[i-2]], lowered[literal[i-1]], lowered[literal[i]]))
+	}
+	return hashes
+}
