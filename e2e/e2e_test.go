@@ -1,0 +1,100 @@
+// Package e2e holds scripts that use Tenet as its users do: from the command line and over HTTP.
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"syscall"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"tenet/internal/cli"
+)
+
+// TestMain lets the test binary be the programs that scripts call: under the name tenet, it is the real command line.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"tenet":  func() { os.Exit(tenet()) },
+		"exits":  func() { os.Exit(exits(os.Args[1:])) },
+		"http":   func() { os.Exit(call(os.Args[1:])) },
+		"tamper": func() { os.Exit(tamper(os.Args[1:])) },
+	})
+}
+
+// tenet does what main of cmd/tenet does.
+func tenet() int {
+	signal.Ignore(syscall.SIGPIPE)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	return cli.Main(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ())
+}
+
+func TestScripts(t *testing.T) {
+	examples, err := filepath.Abs("../examples")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(e *testscript.Env) error {
+			addr, err := freeAddress()
+			if err != nil {
+				return err
+			}
+			home := filepath.Join(e.WorkDir, "home")
+			e.Setenv("HOME", home)
+			e.Setenv("GIT_CONFIG_GLOBAL", filepath.Join(home, ".gitconfig"))
+			e.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+			e.Setenv("ADDR", addr)
+			e.Setenv("URL", "http://"+addr)
+			e.Setenv("EXAMPLES", examples)
+			return os.Mkdir(home, 0o700)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"capture": capture, "nothing": nothing},
+	})
+}
+
+// freeAddress finds a loopback address that nobody listens on.
+func freeAddress() (string, error) {
+	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return l.Addr().String(), l.Close()
+}
+
+// capture NAME FILE REGEXP puts the first group of the expression, found in the file (or stdout, or stderr), into the
+// environment.
+func capture(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 3 {
+		ts.Fatalf("usage: capture NAME FILE REGEXP")
+	}
+	m := regexp.MustCompile(args[2]).FindStringSubmatch(ts.ReadFile(args[1]))
+	if len(m) != 2 {
+		ts.Fatalf("%s does not match %s", args[1], args[2])
+	}
+	ts.Setenv(args[0], m[1])
+}
+
+// nothing PATTERN fails if a file matches the glob.
+func nothing(ts *testscript.TestScript, _ bool, args []string) {
+	for _, pattern := range args {
+		found, err := filepath.Glob(ts.MkAbs(pattern))
+		if err != nil || len(found) > 0 {
+			ts.Fatalf("%s: there are %v (%v)", pattern, found, err)
+		}
+	}
+}
+
+func complain(format string, args ...any) int {
+	fmt.Fprintf(os.Stderr, format+"\n", args...)
+	return 99
+}
