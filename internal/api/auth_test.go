@@ -1,0 +1,391 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"tenet/internal/auth"
+	"tenet/internal/rule"
+	"tenet/internal/store"
+)
+
+// access is who may call an operation, as promised to users; the code declares it a second time on its own.
+type access struct {
+	role   auth.Role
+	target string // a request on the project pay
+	where  string // project, all (keys for all projects only) or each (any key with the role)
+}
+
+var accessTable = map[string]access{
+	"create-rule":         {auth.Reviewer, "POST /api/v1/rules?project_id=pay", "project"},
+	"list-rules":          {auth.Viewer, "GET /api/v1/rules?project_id=pay", "project"},
+	"get-rule":            {auth.Viewer, "GET /api/v1/rules/x?project_id=pay", "project"},
+	"revise-rule":         {auth.Reviewer, "PATCH /api/v1/rules/x?project_id=pay", "project"},
+	"retire-rule":         {auth.Reviewer, "DELETE /api/v1/rules/x?project_id=pay", "project"},
+	"transition-rule":     {auth.Reviewer, "POST /api/v1/rules/x/transitions?project_id=pay", "project"},
+	"list-rule-versions":  {auth.Viewer, "GET /api/v1/rules/x/versions?project_id=pay", "project"},
+	"get-rule-version":    {auth.Viewer, "GET /api/v1/rules/x/versions/1?project_id=pay", "project"},
+	"list-relationships":  {auth.Viewer, "GET /api/v1/rules/x/relationships?project_id=pay", "project"},
+	"create-relationship": {auth.Reviewer, "POST /api/v1/rules/x/relationships?project_id=pay", "project"},
+	"delete-relationship": {auth.Reviewer, "DELETE /api/v1/rules/x/relationships/y?project_id=pay", "project"},
+	"import-rules":        {auth.Reviewer, "POST /api/v1/rules/import?project_id=pay", "project"},
+	"export-rules":        {auth.Viewer, "GET /api/v1/rules/export?project_id=pay", "project"},
+	"create-project":      {auth.Admin, "POST /api/v1/projects", "all"},
+	"list-projects":       {auth.Viewer, "GET /api/v1/projects", "each"},
+	"get-project":         {auth.Viewer, "GET /api/v1/projects/pay", "project"},
+	"change-project":      {auth.Admin, "PATCH /api/v1/projects/pay", "project"},
+	"create-key":          {auth.Admin, "POST /api/v1/keys?project_id=pay", "project"},
+	"list-keys":           {auth.Admin, "GET /api/v1/keys?project_id=pay", "project"},
+	"revoke-key":          {auth.Admin, "DELETE /api/v1/keys/x?project_id=pay", "project"},
+	"evaluate":            {auth.Evaluator, "POST /api/v1/evaluate?project_id=pay", "project"},
+	"evaluate-quick":      {auth.Evaluator, "POST /api/v1/evaluate/quick?project_id=pay", "project"},
+	"applicable-rules":    {auth.Evaluator, "POST /api/v1/evaluate/applicable-rules?project_id=pay", "project"},
+	"list-evaluations":    {auth.Viewer, "GET /api/v1/evaluations?project_id=pay", "project"},
+	"get-evaluation":      {auth.Viewer, "GET /api/v1/evaluations/x?project_id=pay", "project"},
+	"verify-audit":        {auth.Admin, "GET /api/v1/audit/verify?project_id=pay", "project"},
+	"get-audit-head":      {auth.Admin, "GET /api/v1/audit/head?project_id=pay", "project"},
+	"GET /metrics":        {auth.Viewer, "GET /metrics", "all"},
+}
+
+// publicRoutes need no key. Whoever adds to them must mean it.
+var publicRoutes = []string{"GET /{$}", "GET /health", "GET /ready", "GET /openapi.json", "GET /docs", "GET /docs/{file...}"}
+
+func TestEveryRouteDeclaresItsRole(t *testing.T) {
+	n := newNode(t)
+	expected := map[string]auth.Role{}
+	for _, pattern := range publicRoutes {
+		expected[pattern] = auth.Public
+	}
+	expected["GET /metrics"] = auth.Viewer
+	operations := 0
+	for path, item := range n.api.OpenAPI().Paths {
+		for method, op := range map[string]any{"GET": item.Get, "POST": item.Post, "PATCH": item.Patch, "DELETE": item.Delete, "PUT": item.Put} {
+			b, err := json.Marshal(op)
+			if err != nil || string(b) == "null" {
+				continue
+			}
+			var described struct {
+				ID       string                `json:"operationId"`
+				Role     string                `json:"x-required-role"`
+				Security []map[string][]string `json:"security"`
+			}
+			if err := json.Unmarshal(b, &described); err != nil {
+				t.Fatal(err)
+			}
+			operations++
+			want, ok := accessTable[described.ID]
+			if !ok {
+				t.Errorf("%s %s (%s) is not in the table of who may call what", method, path, described.ID)
+				continue
+			}
+			expected[method+" "+path] = want.role
+			if described.Role != string(want.role) || len(described.Security) == 0 {
+				t.Errorf("%s is described with the role %q and security %v", described.ID, described.Role, described.Security)
+			}
+		}
+	}
+	if operations != len(accessTable)-1 {
+		t.Errorf("%d operations, but %d in the table", operations, len(accessTable)-1)
+	}
+	for _, pattern := range n.mux.patterns {
+		p, ok := n.plans[pattern]
+		if !ok {
+			t.Errorf("%s declares no role", pattern)
+			continue
+		}
+		if want, known := expected[pattern]; !known || p.role != want {
+			t.Errorf("%s declares the role %q, want %q (known: %v)", pattern, p.role, want, known)
+		}
+	}
+	if len(n.mux.patterns) != len(expected) {
+		t.Errorf("%d routes, want %d", len(n.mux.patterns), len(expected))
+	}
+}
+
+func TestAccessMatrix(t *testing.T) {
+	n := newNode(t)
+	n.makeProject("pay")
+	n.makeProject("hr")
+	type holder struct {
+		role    auth.Role
+		project string
+		secret  string
+	}
+	holders := []holder{{}}
+	for _, role := range auth.Roles {
+		for _, p := range []string{"pay", "hr", store.AllProjects} {
+			holders = append(holders, holder{role, p, n.makeKey(role, p)})
+		}
+	}
+	for id, a := range accessTable {
+		method, target, _ := strings.Cut(a.target, " ")
+		for _, h := range holders {
+			n.key = h.secret
+			var body any
+			if method == "POST" || method == "PATCH" {
+				body = "[]" // never valid, so nothing is changed
+			}
+			got := n.call(method, target, body)
+			reaches := h.project == store.AllProjects || a.where == "each" || (a.where == "project" && h.project == "pay")
+			switch {
+			case h.secret == "":
+				got.wantProblem(http.StatusUnauthorized, rule.CodeUnauthenticated)
+				if got.header.Get("WWW-Authenticate") == "" {
+					t.Errorf("%s: 401 without a challenge", id)
+				}
+			case !reaches || !h.role.Allows(a.role):
+				got.wantProblem(http.StatusForbidden, rule.CodeForbidden)
+			case got.status == http.StatusUnauthorized || got.status == http.StatusForbidden || got.status >= 500:
+				t.Errorf("%s as %s of %s: %d %s", id, h.role, h.project, got.status, got.body)
+			}
+		}
+	}
+	n.key = ""
+	for _, path := range []string{"/", "/health", "/ready", "/docs", "/docs/swagger-ui.css", "/openapi.json"} {
+		n.call("GET", path, nil).want(http.StatusOK)
+	}
+}
+
+func TestKeyWorksInItsOwnProjectByDefault(t *testing.T) {
+	n := newNode(t)
+	n.makeProject("pay")
+	n.key = n.makeKey(auth.Reviewer, "pay")
+	r := into[rule.Rule](n.call("POST", rulesPath, fields{"statement": "Where am I?"}).want(http.StatusCreated))
+	if r.ProjectID != "pay" || r.CreatedBy != "key:reviewer@pay" {
+		t.Errorf("made in %s by %s", r.ProjectID, r.CreatedBy)
+	}
+	n.call("POST", rulesPath, fields{"statement": "x", "project_id": "default"}).wantProblem(http.StatusForbidden, rule.CodeForbidden)
+	list := into[Page[rule.Project]](n.call("GET", projectsPath, nil).want(http.StatusOK))
+	if list.Total != 1 || list.Items[0].ID != "pay" {
+		t.Errorf("a key of pay sees the projects %+v", list.Items)
+	}
+}
+
+// A key must not be able to find out which projects exist.
+func TestForbiddenProjectsAllLookAlike(t *testing.T) {
+	n := newNode(t)
+	n.makeProject("pay")
+	n.key = n.makeKey(auth.Admin, rule.DefaultProject)
+	for _, target := range []string{"/api/v1/rules?project_id=", "/api/v1/projects/", "/api/v1/keys?project_id="} {
+		there := n.call("GET", target+"pay", nil).wantProblem(http.StatusForbidden, rule.CodeForbidden)
+		missing := n.call("GET", target+"pax", nil).wantProblem(http.StatusForbidden, rule.CodeForbidden)
+		if strings.ReplaceAll(there.Detail, "pay", "pax") != missing.Detail {
+			t.Errorf("%s: %q for a project that exists, %q for one that does not", target, there.Detail, missing.Detail)
+		}
+	}
+}
+
+func TestKeys(t *testing.T) { onBoth(t, testKeys) }
+
+func testKeys(t *testing.T, n *node) {
+	n.makeProject("pay")
+	// Without keys the local user is admin, and must begin with a key that can make others.
+	n.call("POST", keysPath, fields{"name": "ci", "role": "viewer"}).wantProblem(http.StatusConflict, rule.CodeConflict)
+	root := into[CreatedKey](n.call("POST", keysPath, fields{"name": "root", "role": "ADMIN", "project_id": "*"}).want(http.StatusCreated))
+	if !auth.IsSecret(root.Secret) || root.ProjectID != "*" || root.Role != auth.Admin || root.CreatedBy != "local" {
+		t.Errorf("made %+v", root)
+	}
+	n.call("GET", keysPath, nil).wantProblem(http.StatusUnauthorized, rule.CodeUnauthenticated)
+
+	n.key = root.Secret
+	owner := into[CreatedKey](n.call("POST", keysPath+"?project_id=pay", fields{"name": "pay admin", "role": "admin"}).want(http.StatusCreated))
+	n.call("POST", keysPath, fields{"name": "x", "role": "boss", "expires_at": "tomorrow"}).wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "expires_at", "role")
+	n.call("POST", keysPath, fields{"name": "x", "role": "viewer", "expires_at": "2001-01-01T00:00:00Z"}).
+		wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "expires_at")
+	n.call("POST", keysPath, fields{"name": "", "role": "viewer"}).wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "name")
+	n.call("POST", keysPath, fields{"name": "x", "role": "viewer", "project_id": "nowhere"}).wantProblem(http.StatusNotFound, rule.CodeNotFound)
+
+	// A project's admin manages the keys of that project alone.
+	n.key = owner.Secret
+	ci := into[CreatedKey](n.call("POST", keysPath, fields{"name": "ci", "role": "evaluator", "expires_at": "2999-01-01T00:00:00Z"}).want(http.StatusCreated))
+	if ci.ProjectID != "pay" || ci.CreatedBy != "key:pay admin" || ci.ExpiresAt == nil {
+		t.Errorf("made %+v", ci)
+	}
+	n.call("POST", keysPath, fields{"name": "x", "role": "admin", "project_id": "*"}).wantProblem(http.StatusForbidden, rule.CodeForbidden)
+	n.call("POST", keysPath+"?project_id=*", fields{"name": "x", "role": "viewer"}).wantProblem(http.StatusForbidden, rule.CodeForbidden)
+	n.call("POST", keysPath, fields{"name": "x", "role": "viewer", "project_id": "default"}).wantProblem(http.StatusForbidden, rule.CodeForbidden)
+	n.call("GET", keysPath+"?project_id=*", nil).wantProblem(http.StatusForbidden, rule.CodeForbidden)
+	n.call("DELETE", keysPath+"/"+root.ID+"?project_id=*", nil).wantProblem(http.StatusForbidden, rule.CodeForbidden)
+	n.call("DELETE", keysPath+"/"+root.ID, nil).wantProblem(http.StatusNotFound, rule.CodeNotFound)
+	listed := n.call("GET", keysPath, nil).want(http.StatusOK)
+	list := into[Page[Key]](listed)
+	if list.Total != 2 || list.Items[0].ID != ci.ID {
+		t.Errorf("keys of pay: %+v", list)
+	}
+	if body := string(listed.body); strings.Contains(body, ci.Secret) || strings.Contains(body, auth.HashSecret(ci.Secret)) {
+		t.Error("the list shows a secret")
+	}
+
+	n.call("DELETE", keysPath+"/"+ci.ID, nil).want(http.StatusNoContent)
+	n.key = ci.Secret
+	n.call("POST", evaluatePath, "{}").wantProblem(http.StatusUnauthorized, rule.CodeUnauthenticated)
+	n.key = root.Secret
+	all := into[Page[Key]](n.call("GET", keysPath+"?project_id=*", nil).want(http.StatusOK))
+	if all.Total != 1 || all.Items[0].ID != root.ID {
+		t.Errorf("keys for all projects: %+v", all)
+	}
+	if strings.Contains(n.log.String(), "tnt_") {
+		t.Error("a secret is in the log")
+	}
+}
+
+func TestCredentials(t *testing.T) {
+	n := newNode(t)
+	secret := n.makeKey(auth.Viewer, store.AllProjects)
+	for name, test := range map[string]struct {
+		headers []string
+		ok      bool
+	}{
+		"bearer":             {[]string{"Authorization", "Bearer " + secret}, true},
+		"scheme in any case": {[]string{"Authorization", "bEaReR   " + secret}, true},
+		"header of its own":  {[]string{"X-API-Key", secret}, true},
+		"both alike":         {[]string{"X-API-Key", secret, "Authorization", "Bearer " + secret}, true},
+		"both, different":    {[]string{"X-API-Key", auth.NewSecret(), "Authorization", "Bearer " + secret}, false},
+		"none":               {nil, false},
+		"basic":              {[]string{"Authorization", "Basic dGVuZXQ6dGVuZXQ="}, false},
+		"no token":           {[]string{"Authorization", "Bearer"}, false},
+		"unknown":            {[]string{"Authorization", "Bearer " + auth.NewSecret()}, false},
+		"malformed":          {[]string{"X-API-Key", "tnt_"}, false},
+		"a hash":             {[]string{"X-API-Key", auth.HashSecret(secret)}, false},
+	} {
+		got := n.call("GET", rulesPath, nil, test.headers...)
+		if test.ok {
+			got.want(http.StatusOK)
+			continue
+		}
+		p := got.wantProblem(http.StatusUnauthorized, rule.CodeUnauthenticated)
+		if got.header.Get("WWW-Authenticate") == "" || strings.Contains(string(got.body), "tnt_"+secret[4:]) || p.Errors != nil {
+			t.Errorf("%s: %v %s", name, got.header, got.body)
+		}
+	}
+}
+
+func TestExpiredKey(t *testing.T) {
+	n := newNode(t)
+	n.makeKey(auth.Admin, store.AllProjects)
+	soon := time.Now().Add(30 * time.Millisecond)
+	ctx := auth.WithActor(t.Context(), auth.Local("test"))
+	_, secret, err := n.keys.Create(ctx, auth.NewKey{ProjectID: "default", Name: "short", Role: auth.Viewer, ExpiresAt: &soon})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.key = secret
+	n.call("GET", rulesPath, nil).want(http.StatusOK)
+	time.Sleep(time.Until(soon) + time.Millisecond)
+	n.call("GET", rulesPath, nil).wantProblem(http.StatusUnauthorized, rule.CodeUnauthenticated)
+}
+
+// A server that others can reach must not open up when its last key goes.
+func TestRequireKey(t *testing.T) {
+	n := newNode(t, func(c *Config) { c.RequireKey = true })
+	n.call("GET", rulesPath, nil).wantProblem(http.StatusUnauthorized, rule.CodeUnauthenticated)
+	n.call("GET", "/health", nil).want(http.StatusOK)
+}
+
+// A credential that is no good is refused even where none is needed: its owner believes to be somebody.
+func TestBadCredentialWithoutKeys(t *testing.T) {
+	n := newNode(t)
+	n.call("GET", rulesPath, nil).want(http.StatusOK)
+	n.call("GET", rulesPath, nil, "X-API-Key", auth.NewSecret()).wantProblem(http.StatusUnauthorized, rule.CodeUnauthenticated)
+}
+
+type brokenStore struct{ store.Store }
+
+func (brokenStore) CountKeys(context.Context, time.Time) (int, error) {
+	return 0, errors.New("dial tcp 10.0.0.7:5432: password authentication failed for user tenet")
+}
+
+// Where the keys cannot be looked up, nobody gets in, and nobody is told why.
+func TestAuthenticationFailsClosed(t *testing.T) {
+	n := newNode(t)
+	n.server.cfg.Keys = auth.NewKeys(brokenStore{n.store}, time.Now)
+	got := n.call("GET", rulesPath, nil)
+	p := got.wantProblem(http.StatusInternalServerError, rule.CodeInternal)
+	if p.Detail != "internal error" || strings.Contains(string(got.body), "10.0.0.7") {
+		t.Errorf("the answer leaks: %s", got.body)
+	}
+	if log := n.log.String(); !strings.Contains(log, "password authentication failed") || !strings.Contains(log, p.RequestID) {
+		t.Errorf("the log does not tell cause and request id: %s", log)
+	}
+}
+
+func TestLoopbackHost(t *testing.T) {
+	n := newNode(t, func(c *Config) { c.RequireLoopbackHost = true })
+	hosts := map[string]bool{
+		"localhost": true, "LOCALHOST:8080": true, "127.0.0.1": true, "127.0.0.1:8080": true, "127.9.9.9:1": true, "[::1]:8080": true,
+		"::1": true, "localhost.": true, "[::ffff:127.0.0.1]:80": true,
+		"evil.example": false, "localhost.evil.example": false, "10.0.0.1:8080": false, "": false, "127.0.0.1.evil.example": false,
+		"[::]:80": false, "0.0.0.0": false,
+	}
+	check := func(host string, ok bool) {
+		t.Helper()
+		if loopback(host) != ok && len(n.key) == 0 {
+			t.Errorf("loopback(%q) is %v", host, !ok)
+		}
+		got := n.callHost(host, "GET", rulesPath)
+		if ok {
+			got.want(http.StatusOK)
+		} else {
+			got.wantProblem(http.StatusForbidden, rule.CodeForbidden)
+		}
+	}
+	for host, ok := range hosts {
+		check(host, ok)
+	}
+	n.key = n.makeKey(auth.Viewer, store.AllProjects)
+	check("tenet.example", true)
+}
+
+func TestCrossOrigin(t *testing.T) {
+	n := newNode(t)
+	n.call("POST", evaluatePath, "{}", "Sec-Fetch-Site", "cross-site").wantProblem(http.StatusForbidden, rule.CodeForbidden)
+	n.call("DELETE", rulesPath+"/x", nil, "Origin", "https://evil.example").wantProblem(http.StatusForbidden, rule.CodeForbidden)
+	n.call("POST", evaluatePath, "{}", "Sec-Fetch-Site", "same-origin").want(http.StatusOK)
+	n.call("GET", rulesPath, nil, "Sec-Fetch-Site", "cross-site").want(http.StatusOK)
+}
+
+func TestRateLimit(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	n := newNode(t, func(c *Config) {
+		c.Limits.RatePerSecond, c.Limits.Burst = 0.5, 3
+		c.Now = func() time.Time { return now }
+	})
+	one, other := n.makeKey(auth.Viewer, store.AllProjects), n.makeKey(auth.Viewer, store.AllProjects)
+	n.key = one
+	for range 3 {
+		n.call("GET", rulesPath, nil).want(http.StatusOK)
+	}
+	got := n.call("GET", rulesPath, nil)
+	got.wantProblem(http.StatusTooManyRequests, rule.CodeRateLimited)
+	if after := got.header.Get("Retry-After"); after != "2" {
+		t.Errorf("Retry-After %q, want 2", after)
+	}
+	n.call("GET", "/health", nil).want(http.StatusOK)
+	n.key = other
+	n.call("GET", rulesPath, nil).want(http.StatusOK)
+	n.key = one
+	now = now.Add(2 * time.Second)
+	n.call("GET", rulesPath, nil).want(http.StatusOK)
+	n.call("GET", rulesPath, nil).wantProblem(http.StatusTooManyRequests, rule.CodeRateLimited)
+}
+
+func TestRateBucketsAreBounded(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	l := newRates(1, 1, func() time.Time { return now })
+	for i := range 3 * maxBuckets {
+		if i%maxBuckets == 0 {
+			now = now.Add(time.Minute)
+		}
+		if err := l.take(strings.Repeat("x", i%7) + time.Duration(i).String()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(l.buckets) > maxBuckets {
+		t.Errorf("%d buckets are kept", len(l.buckets))
+	}
+}

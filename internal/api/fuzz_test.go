@@ -1,0 +1,124 @@
+package api
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"tenet/internal/rule"
+)
+
+// FuzzRequests sends any bytes to the operations that take the most: never a fault of the server, and every refusal is a
+// proper problem.
+func FuzzRequests(f *testing.F) {
+	for _, seed := range []string{
+		`{}`, `{"diff":"--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n"}`, `{"files":[{"path":"a.go","content":"x"}],"facts":{"a":1.5e3}}`,
+		`{"action":"Pay the bill","scope":"finance"}`, `{"statement":"x","check":{"cel":"facts.a > 1"},"tags":["a"]}`,
+		`{"statement":"x","check":{"pattern":{"regex":"(a|b)+$"}}}`, `{"rules":[{"slug":"A-1","statement":"x"}]}`,
+		"rules:\n  - slug: A-1\n    statement: x\n", `{"diff":null,"max_rules":101}`, "{\"a\xff\":\"\\u0000\"}", `{"a":{"a":[[[[[]]]]]}}`,
+		`{"effective_period":{"from":"0001-01-01T00:00:00+23:59"}}`, `{"slug":null,"check":null,"applies_to":{"paths":["**/{a,b}"]}}`,
+		`{"file_paths":["a","b/../c"],"repository":"x"}`, `{"to":"REVIEW"}`, `{"kind":"OVERRIDES","to":"X-1"}`, `{"name":"x","role":"admin","project_id":"*"}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	n := newNode(f)
+	n.call("POST", rulesPath, fields{"slug": "X-1", "statement": "There is one."}).want(http.StatusCreated)
+	targets := []string{
+		"POST " + evaluatePath, "POST " + evaluatePath + "/quick", "POST " + evaluatePath + "/applicable-rules", "POST " + rulesPath,
+		"PATCH " + rulesPath + "/X-1", "POST " + rulesPath + "/X-1/relationships", "POST " + rulesPath + "/import?dry_run=true",
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		n.t = t
+		for _, target := range targets {
+			method, path, _ := strings.Cut(target, " ")
+			checkAnswer(t, n.call(method, path, body))
+		}
+		checkAnswer(t, n.call("POST", rulesPath+"/import?dry_run=true", body, "Content-Type", "application/yaml"))
+	})
+}
+
+func checkAnswer(t *testing.T, got *reply) {
+	t.Helper()
+	if got.status >= 500 {
+		t.Fatalf("%s: %d %s", got.what, got.status, got.body)
+	}
+	if !json.Valid(got.body) || !utf8.Valid(got.body) {
+		t.Fatalf("%s: the answer is not JSON: %q", got.what, got.body)
+	}
+	if got.status >= 400 {
+		p := into[Problem](got)
+		if p.Code == "" || p.Detail == "" {
+			t.Fatalf("%s: not a proper problem: %s", got.what, got.body)
+		}
+	}
+}
+
+// FuzzQuery sends any query and path.
+func FuzzQuery(f *testing.F) {
+	for _, seed := range [][2]string{{"x", "page=1&severity=HIGH"}, {"%00", "tags=a&tags=b"}, {"a/../b", "q=%ff;"}, {"versions", "project_id=*"}, {"X-1", "a=%zz&&=&="}} {
+		f.Add(seed[0], seed[1])
+	}
+	n := newNode(f)
+	f.Fuzz(func(t *testing.T, ref, query string) {
+		n.t = t
+		for _, path := range []string{rulesPath, rulesPath + "/" + ref, rulesPath + "/" + ref + "/versions/" + ref, evaluationsPath, evaluationsPath + "/" + ref, keysPath, projectsPath + "/" + ref} {
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost"+path+"?"+query, nil)
+			if err != nil {
+				continue // no client can send it
+			}
+			got := n.send(r)
+			if got.status >= 300 && got.status < 400 {
+				continue // a path that is not clean
+			}
+			checkAnswer(t, got)
+		}
+	})
+}
+
+// FuzzScan holds the scan against encoding/json: what it lets pass is JSON, decodes, and holds no NUL.
+func FuzzScan(f *testing.F) {
+	for _, seed := range []string{`{"a":[1,"\\u0000","\\\\u0000",null]}`, `"\u0000"`, `"\\\u0000"`, `[[],{}]`, `1e400`, `{"a":1,"a":2}`, `{"":""}`, "\xef\xbb\xbf{}"} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		err := scanJSON(data, anyShape, 64)
+		if err != nil {
+			if rule.CodeOf(err) != rule.CodeInvalid {
+				t.Fatalf("%v", err)
+			}
+			return
+		}
+		var v any
+		if err := json.Unmarshal(data, &v); err != nil {
+			t.Fatalf("%q passes, but %v", data, err)
+		}
+		if _, err := decodeJSON[any](data, anyShape, 64); err != nil {
+			t.Fatalf("%q passes, but does not decode: %v", data, err)
+		}
+		if walkNUL(v) {
+			t.Fatalf("%q passes, but holds NUL", data)
+		}
+	})
+}
+
+func walkNUL(v any) bool {
+	switch v := v.(type) {
+	case string:
+		return strings.Contains(v, "\x00")
+	case []any:
+		for _, inner := range v {
+			if walkNUL(inner) {
+				return true
+			}
+		}
+	case map[string]any:
+		for name, inner := range v {
+			if strings.Contains(name, "\x00") || walkNUL(inner) {
+				return true
+			}
+		}
+	}
+	return false
+}

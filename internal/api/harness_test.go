@@ -1,0 +1,252 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tenet/internal/audit"
+	"tenet/internal/auth"
+	"tenet/internal/catalog"
+	"tenet/internal/check"
+	"tenet/internal/corpus"
+	"tenet/internal/evaluate"
+	"tenet/internal/judge"
+	"tenet/internal/rule"
+	"tenet/internal/store"
+	"tenet/internal/store/pgtest"
+	"tenet/internal/store/sqlstore"
+)
+
+var update = flag.Bool("update", false, "write golden files anew")
+
+// node is a server over a fresh database.
+type node struct {
+	*server
+	t     testing.TB
+	store store.Store
+	keys  *auth.Keys
+	log   *lockedBuffer
+	key   string // sent with every request, if not empty
+}
+
+// lockedBuffer is a log that tests read.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+func newNode(t testing.TB, configure ...func(*Config)) *node {
+	t.Helper()
+	s, err := sqlstore.OpenSQLite(t.Context(), t.TempDir(), sqlstore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newNodeOn(t, s, configure...)
+}
+
+// onBoth runs a test on a fresh node over each database.
+func onBoth(t *testing.T, test func(t *testing.T, n *node)) {
+	t.Run("sqlite", func(t *testing.T) { test(t, newNode(t)) })
+	t.Run("postgres", func(t *testing.T) {
+		s, err := sqlstore.OpenPostgres(t.Context(), pgtest.DSN(t), sqlstore.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		test(t, newNodeOn(t, s))
+	})
+}
+
+func newNodeOn(t testing.TB, s store.Store, configure ...func(*Config)) *node {
+	t.Helper()
+	n := &node{t: t, store: s, log: &lockedBuffer{}}
+	logger := slog.New(slog.NewTextHandler(n.log, nil))
+	live := corpus.NewLive(corpus.Config{Store: s, Logger: logger})
+	writer := audit.NewWriter(s)
+	t.Cleanup(func() {
+		writer.Close()
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	n.keys = auth.NewKeys(s, time.Now)
+	cfg := Config{
+		Catalog: catalog.New(s, live, time.Now), Keys: n.keys, Store: s, Logger: logger, Version: "1.2.3",
+		Evaluator: evaluate.New(evaluate.Config{
+			Views: live, Judge: judge.New(judge.Config{}), Recorder: writer, Records: s, Checks: check.NewCache(1000), Now: time.Now,
+		}),
+	}
+	for _, f := range configure {
+		f(&cfg)
+	}
+	ctx := auth.WithActor(t.Context(), auth.Local("test"))
+	if _, err := cfg.Catalog.Seed(ctx, rule.DefaultProject, nil); err != nil {
+		t.Fatal(err)
+	}
+	n.server = newServer(cfg)
+	return n
+}
+
+// makeKey makes a key and returns its secret.
+func (n *node) makeKey(role auth.Role, projectID string) string {
+	n.t.Helper()
+	ctx := auth.WithActor(context.Background(), auth.Local("test"))
+	_, secret, err := n.keys.Create(ctx, auth.NewKey{ProjectID: projectID, Name: string(role) + "@" + projectID, Role: role})
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return secret
+}
+
+func (n *node) makeProject(id string) {
+	n.t.Helper()
+	ctx := auth.WithActor(context.Background(), auth.Local("test"))
+	if _, err := n.cfg.Catalog.CreateProject(ctx, id, catalog.ProjectInput{}); err != nil {
+		n.t.Fatal(err)
+	}
+}
+
+// reply is an answer.
+type reply struct {
+	t      testing.TB
+	what   string
+	status int
+	header http.Header
+	body   []byte
+}
+
+// call sends a request. Headers come in pairs of name and value; a body that is not a string, bytes or nil is sent as JSON.
+func (n *node) call(method, target string, body any, headers ...string) *reply {
+	n.t.Helper()
+	var b io.Reader
+	switch v := body.(type) {
+	case nil:
+	case string:
+		b = strings.NewReader(v)
+	case []byte:
+		b = bytes.NewReader(v)
+	case io.Reader:
+		b = v
+	default:
+		data, err := json.Marshal(v)
+		if err != nil {
+			n.t.Fatal(err)
+		}
+		b = bytes.NewReader(data)
+	}
+	r := httptest.NewRequest(method, target, b)
+	if n.key != "" {
+		r.Header.Set("Authorization", "Bearer "+n.key)
+	}
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	n.ServeHTTP(w, r)
+	return &reply{t: n.t, what: method + " " + target, status: w.Code, header: w.Header(), body: w.Body.Bytes()}
+}
+
+// want checks the status.
+func (r *reply) want(status int) *reply {
+	r.t.Helper()
+	if r.status != status {
+		r.t.Fatalf("%s: status %d, want %d: %s", r.what, r.status, status, cut(string(r.body), 2000))
+	}
+	return r
+}
+
+// into decodes the body.
+func into[T any](r *reply) T {
+	r.t.Helper()
+	var v T
+	dec := json.NewDecoder(bytes.NewReader(r.body))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&v); err != nil {
+		r.t.Fatalf("%s: %v in %s", r.what, err, cut(string(r.body), 2000))
+	}
+	return v
+}
+
+// wantProblem checks that the answer is a problem of a status and code, and that its fields are exactly these.
+func (r *reply) wantProblem(status int, code rule.Code, fields ...string) Problem {
+	r.t.Helper()
+	r.want(status)
+	if ct := r.header.Get("Content-Type"); ct != problemType {
+		r.t.Errorf("%s: Content-Type %q, want %q", r.what, ct, problemType)
+	}
+	p := into[Problem](r)
+	if p.Status != status || p.Code != code || p.Detail == "" || p.Title == "" || p.RequestID == "" || p.RequestID != r.header.Get("X-Request-Id") {
+		r.t.Errorf("%s: bad problem, want status %d, code %s, texts and the request id: %s", r.what, status, code, r.body)
+	}
+	var got []string
+	for _, f := range p.Errors {
+		got = append(got, f.Field)
+	}
+	if fields != nil {
+		if diff := cmp.Diff(fields, got); diff != "" {
+			r.t.Errorf("%s: fields of the problem (-want +got):\n%s%s", r.what, diff, r.body)
+		}
+	}
+	return p
+}
+
+// golden compares with a file of testdata, or writes it.
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s differs; if it should, run go test ./internal/api -update (-want +got):\n%s", path, diff)
+	}
+}
+
+// callHost sends a request without a body under a Host header.
+func (n *node) callHost(host, method, target string) *reply {
+	n.t.Helper()
+	r := httptest.NewRequest(method, target, nil)
+	r.Host = host
+	if n.key != "" {
+		r.Header.Set("Authorization", "Bearer "+n.key)
+	}
+	return n.send(r)
+}
+
+func (n *node) send(r *http.Request) *reply {
+	w := httptest.NewRecorder()
+	n.ServeHTTP(w, r)
+	return &reply{t: n.t, what: r.Method + " " + r.URL.String(), status: w.Code, header: w.Header(), body: w.Body.Bytes()}
+}

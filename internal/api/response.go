@@ -1,0 +1,86 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"sync"
+)
+
+// response keeps the status back until the first byte of the body, so that an answer that is encoded as a whole carries its
+// length, and one that cannot be encoded becomes a proper error.
+type response struct {
+	http.ResponseWriter
+	status int // 0 until it is known
+	sent   bool
+}
+
+// WriteHeader notes the status; the first Write, Flush or the end of the request sends it.
+func (w *response) WriteHeader(status int) {
+	if status < http.StatusOK {
+		w.ResponseWriter.WriteHeader(status)
+		return
+	}
+	if !w.sent {
+		w.status = status
+	}
+}
+
+// Write sends a part of the body.
+func (w *response) Write(b []byte) (int, error) {
+	w.send()
+	return w.ResponseWriter.Write(b)
+}
+
+// Flush sends what there is.
+func (w *response) Flush() {
+	w.send()
+	_ = http.NewResponseController(w.ResponseWriter).Flush() // not every writer can
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (w *response) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func (w *response) send() {
+	if w.sent {
+		return
+	}
+	w.sent = true
+	if w.status == 0 {
+		w.status = http.StatusOK
+	}
+	w.ResponseWriter.WriteHeader(w.status)
+}
+
+// maxPooled is the largest buffer, in bytes, that is kept for the next request.
+const maxPooled = 1 << 20
+
+var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+func getBuffer() *bytes.Buffer { return buffers.Get().(*bytes.Buffer) }
+
+func putBuffer(b *bytes.Buffer) {
+	if b.Cap() <= maxPooled {
+		b.Reset()
+		buffers.Put(b)
+	}
+}
+
+// encode writes v as JSON, without escaping for HTML: snippets of code stay readable. A value that cannot be encoded is a
+// programming error and panics, before anything is sent; a client that has gone is not noticed.
+func encode(w io.Writer, v any) {
+	buf := getBuffer()
+	defer putBuffer(buf)
+	enc := json.NewEncoder(buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		panic(fmt.Errorf("api: an answer cannot be encoded: %w", err))
+	}
+	if rw, ok := w.(*response); ok && !rw.sent {
+		rw.Header().Set("Content-Length", strconv.Itoa(buf.Len()))
+	}
+	_, _ = w.Write(buf.Bytes())
+}

@@ -1,0 +1,384 @@
+package api
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"tenet/internal/rule"
+)
+
+// maxScanProblems is how many problems of a body are told before the scan ends.
+const maxScanProblems = 50
+
+var errEnough = errors.New("enough problems")
+
+// scanJSON goes once over a JSON body and checks it against a shape, token by token, without building anything. Text that
+// is not strict JSON (malformed, not UTF-8, a name twice, deeper than maxDepth, something behind the value) gives an error of
+// status 400; every value of the wrong form, unknown and missing field is named in one of status 422. A field that need not
+// be there may be null, which means the same.
+func scanJSON(data []byte, sh *shape, maxDepth int) error {
+	if len(bytes.TrimSpace(data)) == 0 {
+		return withStatus(http.StatusBadRequest, "", "the body is empty; send a JSON object, at least {}")
+	}
+	s := &scan{dec: jsontext.NewDecoder(bytes.NewBuffer(data)), maxDepth: maxDepth}
+	err := s.value(sh)
+	if err == nil {
+		if _, err = s.dec.ReadToken(); errors.Is(err, io.EOF) {
+			err = nil
+		} else {
+			err = withStatus(http.StatusBadRequest, "", "the body holds something behind its JSON value, at byte %d", s.dec.InputOffset())
+		}
+	}
+	if err != nil && !errors.Is(err, errEnough) {
+		return s.malformed(err)
+	}
+	return s.problems.Err("the request body is invalid")
+}
+
+type scan struct {
+	dec      *jsontext.Decoder
+	depth    int
+	maxDepth int
+	path     []byte
+	problems rule.Problems
+}
+
+// malformed words a syntax error and says where it is.
+func (s *scan) malformed(err error) error {
+	if _, ok := errors.AsType[*httpError](err); ok {
+		return err
+	}
+	where := string(s.path)
+	e, ok := errors.AsType[*jsontext.SyntacticError](err)
+	switch {
+	case ok && errors.Is(e.Err, jsontext.ErrDuplicateName):
+		s.push(e.JSONPointer.LastToken())
+		return withStatus(http.StatusBadRequest, string(s.path), "the body is not valid: an object names %q twice", cut(e.JSONPointer.LastToken(), maxValue))
+	case ok && errors.Is(e.Err, io.ErrUnexpectedEOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+		return withStatus(http.StatusBadRequest, where, "the body is not valid JSON: it ends too early")
+	case ok:
+		return withStatus(http.StatusBadRequest, where, "the body is not valid JSON: %s at byte %d", e.Err.Error(), e.ByteOffset)
+	}
+	return withStatus(http.StatusBadRequest, where, "the body is not valid JSON")
+}
+
+// value checks the next value. Its error is a syntax error, or errEnough.
+func (s *scan) value(sh *shape) error {
+	switch s.dec.PeekKind() {
+	case '{':
+		return s.object(sh)
+	case '[':
+		return s.array(sh)
+	case '"':
+		raw, err := s.dec.ReadValue()
+		if err != nil {
+			return err
+		}
+		return s.text(sh, raw)
+	case '0':
+		raw, err := s.dec.ReadValue()
+		if err != nil {
+			return err
+		}
+		return s.number(sh, string(raw))
+	case 'n':
+		if _, err := s.dec.ReadToken(); err != nil {
+			return err
+		}
+		if sh.nullable || sh.kind == anything {
+			return nil
+		}
+		return s.problem("must be %s, not null", sh.kind.noun())
+	}
+	token, err := s.dec.ReadToken() // true, false, or what is wrong
+	if err != nil {
+		return err
+	}
+	if sh.kind != boolean && sh.kind != anything {
+		return s.problem("must be %s, not %s", sh.kind.noun(), token.String())
+	}
+	return nil
+}
+
+// problem notes that the value at the current path is wrong.
+func (s *scan) problem(format string, args ...any) error {
+	name := string(s.path)
+	if name == "" {
+		name = "body"
+	}
+	s.problems.Add(name, format, args...)
+	if s.problems.Len() >= maxScanProblems {
+		return errEnough
+	}
+	return nil
+}
+
+// Bounds of a path in messages, in bytes.
+const (
+	maxPathName = 60
+	maxPath     = 180
+)
+
+// push adds a name to the path. Names come from outside: long ones are cut, and control characters replaced.
+func (s *scan) push(name string) {
+	if len(s.path) > maxPath {
+		return
+	}
+	if len(s.path) > 0 {
+		s.path = append(s.path, '.')
+	}
+	clean := strings.Map(func(r rune) rune {
+		if r < ' ' {
+			return utf8.RuneError
+		}
+		return r
+	}, cut(name, maxPathName))
+	s.path = append(s.path, clean...)
+}
+
+func (s *scan) pushIndex(i int) {
+	if len(s.path) <= maxPath {
+		s.path = append(s.path, '[')
+		s.path = strconv.AppendInt(s.path, int64(i), 10)
+		s.path = append(s.path, ']')
+	}
+}
+
+// enter reads the start of an object or array, and leave its end.
+func (s *scan) enter() error {
+	if _, err := s.dec.ReadToken(); err != nil {
+		return err
+	}
+	if s.depth++; s.depth > s.maxDepth {
+		return withStatus(http.StatusBadRequest, string(s.path), "the body is nested more than %d levels deep", s.maxDepth)
+	}
+	return nil
+}
+
+func (s *scan) leave() error {
+	s.depth--
+	_, err := s.dec.ReadToken()
+	return err
+}
+
+// expect returns sh, or notes that it wants something else and returns a shape that takes everything.
+func (s *scan) expect(sh *shape, is kind) (*shape, error) {
+	if sh.kind == is || sh.kind == anything {
+		return sh, nil
+	}
+	return anyShape, s.problem("must be %s, not %s", sh.kind.noun(), is.noun())
+}
+
+func (s *scan) object(sh *shape) error {
+	sh, err := s.expect(sh, object)
+	if err != nil {
+		return err
+	}
+	if err := s.enter(); err != nil {
+		return err
+	}
+	var present uint64
+	for s.dec.PeekKind() != '}' {
+		raw, err := s.dec.ReadValue()
+		if err != nil {
+			return err
+		}
+		mark := len(s.path)
+		bit, err := s.field(sh, raw)
+		if err != nil {
+			return err
+		}
+		present |= bit
+		s.path = s.path[:mark]
+	}
+	for _, f := range sh.required {
+		if present&f.bit != 0 {
+			continue
+		}
+		mark := len(s.path)
+		s.push(f.name)
+		if err := s.problem("is missing"); err != nil {
+			return err
+		}
+		s.path = s.path[:mark]
+	}
+	return s.leave()
+}
+
+// field checks one field of an object, whose quoted name has been read, and returns its bit.
+func (s *scan) field(sh *shape, quoted []byte) (uint64, error) {
+	name := quoted[1 : len(quoted)-1]
+	if bytes.IndexByte(name, '\\') >= 0 {
+		unquoted, err := jsontext.AppendUnquote(nil, quoted)
+		if err != nil {
+			return 0, err
+		}
+		name = unquoted
+	}
+	if f, ok := sh.fields[string(name)]; ok {
+		s.push(f.name)
+		if f.bit == 0 && s.dec.PeekKind() == 'n' {
+			_, err := s.dec.ReadToken()
+			return 0, err
+		}
+		return f.bit, s.value(f.shape)
+	}
+	s.push(string(name))
+	if bytes.IndexByte(name, 0) >= 0 {
+		if err := s.problem("has a name with a NUL character"); err != nil {
+			return 0, err
+		}
+	}
+	if sh.extra != nil {
+		return 0, s.value(sh.extra)
+	}
+	if err := s.problem("is not a field here; there are %s", sh.known); err != nil {
+		return 0, err
+	}
+	return 0, s.value(anyShape)
+}
+
+func (s *scan) array(sh *shape) error {
+	sh, err := s.expect(sh, array)
+	if err != nil {
+		return err
+	}
+	if err := s.enter(); err != nil {
+		return err
+	}
+	mark, n := len(s.path), 0
+	for ; s.dec.PeekKind() != ']'; n++ {
+		s.pushIndex(n)
+		if err := s.value(sh.items); err != nil {
+			return err
+		}
+		s.path = s.path[:mark]
+	}
+	if err := s.leave(); err != nil {
+		return err
+	}
+	if n < sh.shortest || (sh.longest >= 0 && n > sh.longest) {
+		return s.problem("has %d entries; %s", n, sh.allowed())
+	}
+	return nil
+}
+
+// allowed words the bounds on a length.
+func (sh *shape) allowed() string {
+	if sh.longest < 0 {
+		return fmt.Sprintf("at least %d are needed", sh.shortest)
+	}
+	if sh.shortest == 0 {
+		return fmt.Sprintf("at most %d are allowed", sh.longest)
+	}
+	return fmt.Sprintf("use %d to %d", sh.shortest, sh.longest)
+}
+
+func (s *scan) text(sh *shape, raw []byte) error {
+	if sh.kind != text && sh.kind != anything {
+		return s.problem("must be %s, not a string", sh.kind.noun())
+	}
+	if holdsNUL(raw) {
+		return s.problem("holds a NUL character")
+	}
+	if sh.shortest == 0 && sh.longest < 0 && sh.enum == nil && !sh.dateTime {
+		return nil
+	}
+	unquoted, err := jsontext.AppendUnquote(nil, raw)
+	if err != nil {
+		return err
+	}
+	value := string(unquoted)
+	n := utf8.RuneCountInString(value)
+	switch {
+	case n < sh.shortest || (sh.longest >= 0 && n > sh.longest):
+		return s.problem("has %d characters; %s", n, sh.allowed())
+	case sh.enum != nil && !slices.ContainsFunc(sh.enum, func(e string) bool { return strings.EqualFold(e, value) }):
+		return s.problem("is %q; use one of %s", cut(value, maxValue), strings.Join(sh.enum, ", "))
+	case sh.dateTime:
+		if _, err := parseTime(value); err != nil {
+			return s.problem("%s", err.Error())
+		}
+	}
+	return nil
+}
+
+// holdsNUL reports whether a quoted JSON string holds the character NUL, which JSON can only write as an escape.
+func holdsNUL(raw []byte) bool {
+	for rest := raw; ; {
+		at := bytes.Index(rest, []byte(`\u0000`))
+		if at < 0 {
+			return false
+		}
+		slashes := 0 // that lead up to this one; an odd number escapes it
+		for i := len(raw) - len(rest) + at - 1; i >= 0 && raw[i] == '\\'; i-- {
+			slashes++
+		}
+		if slashes%2 == 0 {
+			return true
+		}
+		rest = rest[at+1:]
+	}
+}
+
+func (s *scan) number(sh *shape, raw string) error {
+	shown := cut(raw, maxValue)
+	switch sh.kind { //nolint:exhaustive // the rest is no number
+	case integer:
+		if n, err := strconv.ParseInt(raw, 10, 64); err == nil {
+			return s.within(sh, float64(n), shown)
+		} else if errors.Is(err, strconv.ErrRange) {
+			return s.problem("is %s; %s", shown, sh.rangeText())
+		}
+		return s.problem("must be an integer without fraction and exponent, not %s", shown)
+	case number, anything:
+		x, err := strconv.ParseFloat(raw, 64)
+		if err != nil {
+			return s.problem("is %s, which does not fit into a 64-bit number", shown)
+		}
+		return s.within(sh, x, shown)
+	}
+	return s.problem("must be %s, not a number", sh.kind.noun())
+}
+
+func (s *scan) within(sh *shape, x float64, shown string) error {
+	if (sh.min != nil && x < *sh.min) || (sh.max != nil && x > *sh.max) {
+		return s.problem("is %s; %s", shown, sh.rangeText())
+	}
+	return nil
+}
+
+// rangeText words the bounds of a number.
+func (sh *shape) rangeText() string {
+	switch {
+	case sh.min != nil && sh.max != nil:
+		return fmt.Sprintf("use %g to %g", *sh.min, *sh.max)
+	case sh.min != nil:
+		return fmt.Sprintf("use %g or more", *sh.min)
+	case sh.max != nil:
+		return fmt.Sprintf("use %g or less", *sh.max)
+	}
+	return "use a smaller one"
+}
+
+// parseTime parses an RFC 3339 time. Years outside 1 to 9999 in UTC are refused: they could not be written again.
+func parseTime(s string) (time.Time, error) {
+	var t time.Time
+	if err := t.UnmarshalText([]byte(s)); err != nil {
+		return t, errors.New("must be a time of RFC 3339, such as 2026-01-31T09:30:00Z")
+	}
+	if t = t.UTC(); t.Year() < 1 || t.Year() > 9999 {
+		return t, errors.New("must be a time in the years 1 to 9999")
+	}
+	return t, nil
+}
