@@ -2,7 +2,6 @@ package packs_test
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -263,8 +262,7 @@ func built(t testing.TB, c packs.Case) *subject.Subject {
 	return s
 }
 
-// TestCodeRulesLeaveFactsAlone and the other way round: a plain payment must not be asked about code, nor a change about
-// payments.
+// TestRulesConcernOnlyTheirKind keeps a payment from being asked about code and a change from being asked about payments.
 func TestRulesConcernOnlyTheirKind(t *testing.T) {
 	_, rules := load(t)
 	for slug, s := range rules {
@@ -307,5 +305,4 @@ func BenchmarkAllChecksOverAllCases(b *testing.B) {
 		}
 		i++
 	}
-	_ = fmt.Sprint(i)
 }
