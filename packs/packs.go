@@ -83,6 +83,9 @@ func Load(name string) (Pack, error) {
 	if err := yaml.UnmarshalWithOptions(head, &h, yaml.Strict()); err != nil {
 		return Pack{}, fmt.Errorf("packs: %s/rules.yaml: %w", name, err)
 	}
+	if h.Pack != name {
+		return Pack{}, fmt.Errorf("packs: %s/rules.yaml names the pack %q", name, h.Pack)
+	}
 	return Pack{
 		Name: name, Title: h.Title, Description: strings.TrimSpace(h.Description), Rules: rules, Cases: cases,
 	}, nil
