@@ -47,7 +47,8 @@ git diff HEAD shows.
 
 Without --server, the rules are those of the embedded database; where there is none yet, those of the starter packs.
 
-Exit codes: 0 nothing is violated, 1 something is, 2 it could not be judged. NEEDS_CONFIRMATION exits with 0 unless
+Exit codes: 0 nothing is violated, 1 something is, 2 it could not be judged, or a rule could not be decided (a fact is
+missing, or only a model could judge it and there is none). A broken SHOULD asks for confirmation and exits with 0, unless
 --fail-on=confirmation is given.
 
 Examples:
@@ -215,12 +216,28 @@ func (k *checkCommand) verdict(s *session, e *rule.Evaluation) error {
 		return exit(exitFound)
 	case e.OverallVerdict == rule.NeedsConfirmation && k.FailOn == "confirmation":
 		return exit(exitFound)
-	case e.OverallVerdict == rule.NeedsConfirmation && k.FailOn == "deny":
+	case e.OverallVerdict == rule.NeedsConfirmation && k.FailOn == "never":
+		s.note("needs confirmation; exits with 0 because of --fail-on=never")
+	case undecided(e) > 0:
+		s.note("%d of the rules could not be decided; exits with 2, and with 0 under --fail-on=never", undecided(e))
+		return exit(exitUnable)
+	case e.OverallVerdict == rule.NeedsConfirmation:
 		s.note("needs confirmation; exits with 0, and with 1 under --fail-on=confirmation")
 	case e.OverallVerdict == rule.Allow && e.RulesEvaluated == 0 && e.Coverage.FilesTotal > 0:
 		s.note("no rule applies to this subject, so nothing was judged")
 	}
 	return nil
+}
+
+// undecided counts the rules that nothing could decide: for them, the subject was not evaluated.
+func undecided(e *rule.Evaluation) int {
+	n := 0
+	for i := range e.RuleVerdicts {
+		if v := &e.RuleVerdicts[i]; v.DecidedBy == rule.ByNone && v.Enforcement != rule.Shadow {
+			n++
+		}
+	}
+	return n
 }
 
 // text replaces what is not valid UTF-8, such as lines of files in another encoding, so that the rest can be judged.

@@ -82,7 +82,7 @@ func (k *checkCommand) diff(ctx context.Context, s *session) (string, error) {
 		return text([]byte(diff)), err
 	case k.Range == "" && (k.Facts != "" || k.Action != "" || len(k.File) > 0):
 		return "", nil
-	case k.Range == "" && isTerminal(s.in):
+	case k.Range == "" && isTerminal(s.stdin):
 		diff, err := rangeDiff(ctx, "HEAD")
 		if err != nil {
 			return "", fmt.Errorf("%w\nGive a diff on stdin, a git range, --staged, --file, --facts or --action", err)

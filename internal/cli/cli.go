@@ -57,7 +57,7 @@ type left int
 
 // Main runs a command line (without the program's name) and returns its exit code. It ends when ctx does.
 func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, environ []string) int {
-	s := &session{in: stdin, out: stdout, err: stderr, env: lookup(environ)}
+	s := &session{stdin: stdin, in: interruptible{ctx, stdin}, out: stdout, err: stderr, env: lookup(environ)}
 	err := s.run(ctx, args)
 	return s.conclude(ctx, err)
 }

@@ -3,8 +3,10 @@ package cli
 import (
 	"bytes"
 	"context"
+	"os"
 	"strings"
 	"testing"
+	"time"
 )
 
 // run calls Main with an empty home, so that no database of the user is touched.
@@ -131,6 +133,32 @@ func TestColour(t *testing.T) {
 		if got := s.wantsColour(); got != test.want {
 			t.Errorf("--color=%s without a terminal gives %t", test.flag, got)
 		}
+	}
+}
+
+func TestColourOnATerminal(t *testing.T) {
+	terminal, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = terminal.Close() }()
+	for _, test := range []struct {
+		environ []string
+		want    bool
+	}{{nil, true}, {[]string{"NO_COLOR=1"}, false}, {[]string{"NO_COLOR="}, true}, {[]string{"TERM=dumb"}, false}} {
+		s := &session{out: terminal, env: lookup(test.environ), globals: &globals{Color: "auto"}}
+		if got := s.wantsColour(); got != test.want {
+			t.Errorf("on a terminal with %v colour is %t", test.environ, got)
+		}
+	}
+}
+
+func TestProgressIsForTerminals(t *testing.T) {
+	var out bytes.Buffer
+	done := (&session{err: &out}).progress("working")
+	time.Sleep(600 * time.Millisecond)
+	if done(); out.Len() > 0 {
+		t.Errorf("without a terminal, progress prints %q", out.String())
 	}
 }
 

@@ -132,7 +132,7 @@ type rulesApplyCommand struct {
 // Run shows the plan, asks, and applies it.
 func (k *rulesApplyCommand) Run(ctx context.Context, s *session) error {
 	asks := !k.Yes
-	if asks && (k.Path == "-" || !isTerminal(s.in)) {
+	if asks && (k.Path == "-" || !isTerminal(s.stdin)) {
 		return errors.New("apply asks before it changes rules, and there is no terminal to ask on; look at `tenet rules plan`, then give --yes")
 	}
 	files, joined, err := openRules(s, k.Path)
@@ -150,7 +150,7 @@ func (k *rulesApplyCommand) Run(ctx context.Context, s *session) error {
 		if err := s.printPlan(&plan); err != nil {
 			return err
 		}
-		if asks && len(plan.Changes) > 0 && !s.confirmed(ctx, "Apply these changes?") {
+		if asks && len(plan.Changes) > 0 && !s.confirmed("Apply these changes?") {
 			return errors.New("nothing was changed")
 		}
 		// Relationships may differ even where no rule does, so the import runs in any case.
@@ -166,21 +166,15 @@ func (k *rulesApplyCommand) Run(ctx context.Context, s *session) error {
 }
 
 // confirmed asks on the terminal. Whatever is not yes is no, and so is Ctrl-C.
-func (s *session) confirmed(ctx context.Context, question string) bool {
+func (s *session) confirmed(question string) bool {
 	fmt.Fprintf(s.err, "%s [y/N] ", question)
-	answer := make(chan string, 1)
-	go func() {
-		line, _ := bufio.NewReader(io.LimitReader(s.in, 100)).ReadString('\n')
-		answer <- line
-	}()
-	select {
-	case <-ctx.Done():
+	answer, err := bufio.NewReader(io.LimitReader(s.in, 100)).ReadString('\n')
+	if err != nil {
 		fmt.Fprintln(s.err)
 		return false
-	case a := <-answer:
-		a = strings.ToLower(strings.TrimSpace(a))
-		return a == "y" || a == "yes"
 	}
+	answer = strings.ToLower(strings.TrimSpace(answer))
+	return answer == "y" || answer == "yes"
 }
 
 // printPlan shows what an import changes, in the manner of a diff.

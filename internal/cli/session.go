@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -12,11 +13,41 @@ import (
 
 // session is what a command runs in: its streams, its environment and the global flags.
 type session struct {
-	in       io.Reader
+	stdin    io.Reader // as it was given; read it through in
+	in       io.Reader // stdin, until the command is interrupted
 	out, err io.Writer
 	env      func(string) string
 	globals  *globals
 	colour   bool
+}
+
+// interruptible reads until its context ends, also where the reader it reads from would wait for ever.
+type interruptible struct {
+	ctx  context.Context
+	from io.Reader
+}
+
+// Read implements [io.Reader]. After an interruption what arrives later is lost.
+func (r interruptible) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	type result struct {
+		n   int
+		err error
+	}
+	own := make([]byte, len(p))
+	arrived := make(chan result, 1)
+	go func() {
+		n, err := r.from.Read(own)
+		arrived <- result{n, err}
+	}()
+	select {
+	case <-r.ctx.Done():
+		return 0, r.ctx.Err()
+	case got := <-arrived:
+		return copy(p, own[:got.n]), got.err
+	}
 }
 
 // lookup reads an environment in the form of os.Environ; the last of equal names counts.
