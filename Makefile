@@ -15,7 +15,7 @@ PACKAGES ?= ./...#         packages for test, bench and fuzz
 TESTFLAGS ?=#              more flags for go test, such as -run=TestName
 BENCH ?= .#                benchmarks to run, a regular expression
 BENCHTIME ?= 1s#           time for each benchmark
-LOADBENCH ?=#              command that `make bench` ends with, a load test against a served binary
+LOADBENCH ?= go run ./bench# load test of bin/tenet that `make bench` ends with; empty leaves it out
 FUZZTIME ?= 10s#           time for each fuzz target
 
 .PHONY: help
@@ -25,7 +25,7 @@ help: ## Show this list
 .PHONY: run
 run: build ## Judge the sample change with the starter packs, then serve them
 	@echo "== tenet check < examples/change.diff"
-	@code=0; bin/tenet check <examples/change.diff || code=$$?; \
+	@code=0; bin/tenet check --data $(DATA) <examples/change.diff || code=$$?; \
 	if [ $$code -gt 1 ]; then exit $$code; fi # 1 says that the change breaks rules: this one is meant to
 	@echo "== tenet serve --listen $(LISTEN) --data $(DATA)"
 	@exec bin/tenet serve --listen $(LISTEN) --data $(DATA)
@@ -61,8 +61,8 @@ generate: ## Write generated files anew
 	go generate ./...
 
 .PHONY: bench
-bench: ## Run the benchmarks (BENCH=regexp, BENCHTIME=1s)
-	CGO_ENABLED=0 go test -run='^$$' -bench='$(BENCH)' -benchtime=$(BENCHTIME) -benchmem -vet=off $(TESTFLAGS) $(PACKAGES)
+bench: build ## Run the benchmarks, then a load test of the binary (BENCH=regexp, BENCHTIME=1s)
+	CGO_ENABLED=0 scripts/with-postgres.sh go test -run='^$$' -bench='$(BENCH)' -benchtime=$(BENCHTIME) -benchmem -vet=off $(TESTFLAGS) $(PACKAGES)
 	$(LOADBENCH)
 
 .PHONY: fuzz

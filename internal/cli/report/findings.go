@@ -93,7 +93,7 @@ func reason(v *rule.RuleVerdict, verbose bool) string {
 		return v.Reasoning
 	case v.Reasoning == "" || v.Reasoning == v.IssueDescription:
 		return v.IssueDescription
-	case !verbose && v.Verdict == rule.Deny && v.DecidedBy == rule.ByCheck:
+	case !verbose && v.DecidedBy == rule.ByCheck:
 		return v.IssueDescription
 	}
 	return v.IssueDescription + "\n" + v.Reasoning

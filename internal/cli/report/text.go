@@ -85,11 +85,17 @@ func (t textReport) group(group []*rule.RuleVerdict) {
 }
 
 func (t textReport) heading(v *rule.RuleVerdict, about ...string) {
-	shadow := ""
-	if v.Enforcement == rule.Shadow {
-		shadow = t.paint(faint, "  in shadow, not counted")
+	note := ""
+	switch {
+	case v.Enforcement == rule.Shadow:
+		note = "in shadow, not counted"
+	case v.Enforcement == rule.Warn && v.Verdict == rule.NeedsConfirmation && v.DecidedBy != rule.ByNone:
+		note = "under enforcement warn"
 	}
-	fmt.Fprintf(t, "%s  %s%s\n", t.verdict(v.Verdict), t.paint(bold, strings.Join(about, "  ")), shadow)
+	if note != "" {
+		note = "  " + t.paint(faint, note)
+	}
+	fmt.Fprintf(t, "%s  %s%s\n", t.verdict(v.Verdict), t.paint(bold, strings.Join(about, "  ")), note)
 }
 
 func (t textReport) reasons(v *rule.RuleVerdict) {

@@ -144,3 +144,21 @@ func TestVerboseListsPassedRules(t *testing.T) {
 		}
 	}
 }
+
+// What a check found is told by its issue; how it found it is for those who ask.
+func TestReasoningOfChecksIsForTheVerbose(t *testing.T) {
+	e := one(rule.Location{FilePath: "a", StartLine: 1, EndLine: 1, Snippet: "x"})
+	v := &e.RuleVerdicts[0]
+	v.Verdict, v.Enforcement, v.IssueDescription, v.Reasoning = rule.NeedsConfirmation, rule.Warn, "x is wrong.", "/x/ matches in a:1."
+	got := write(t, report.Text, e, report.Options{})
+	if strings.Contains(got, "matches") || !strings.Contains(got, "NEEDS_CONFIRMATION  R-1  HIGH  under enforcement warn\n") {
+		t.Errorf("text of a check under warn:\n%s", got)
+	}
+	if got := write(t, report.Text, e, report.Options{Verbose: true}); !strings.Contains(got, "/x/ matches in a:1.") {
+		t.Errorf("verbose text keeps the reasoning of a check to itself:\n%s", got)
+	}
+	v.DecidedBy = rule.ByNone
+	if got := write(t, report.Text, e, report.Options{}); !strings.Contains(got, "matches in a:1.") || strings.Contains(got, "under enforcement") {
+		t.Errorf("text of a check that could not decide:\n%s", got)
+	}
+}
