@@ -220,7 +220,7 @@ func (k *checkCommand) verdict(s *session, e *rule.Evaluation) error {
 		s.note("needs confirmation; exits with 0 because of --fail-on=never")
 	case undecided(e) > 0:
 		s.note("%d of the rules could not be decided; exits with 2, and with 0 under --fail-on=never", undecided(e))
-		return exit(exitUnable)
+		return exit(exitFailed)
 	case e.OverallVerdict == rule.NeedsConfirmation:
 		s.note("needs confirmation; exits with 0, and with 1 under --fail-on=confirmation")
 	case e.OverallVerdict == rule.Allow && e.RulesEvaluated == 0 && e.Coverage.FilesTotal > 0:
