@@ -86,7 +86,6 @@ var homes = map[string][]string{
 	"github.com/alecthomas/kong":          {"cli"},
 	"github.com/danielgtaylor/huma":       {"api"},
 	"github.com/jackc/pgx":                {"store/sqlstore", "store/pgtest"},
-	"github.com/openai/openai-go":         {"llm/provider"},
 	"github.com/owenrumney/go-sarif":      {"cli/report"},
 	"github.com/pressly/goose":            {"store/sqlstore"},
 	"github.com/prometheus/client_golang": {"api", "app"},
