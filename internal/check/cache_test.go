@@ -29,11 +29,20 @@ func TestCacheTellsContentsApart(t *testing.T) {
 	c := NewCache(100)
 	seen := map[*Program]int{}
 	for i, check := range []rule.Check{
-		{CEL: "true"}, {CEL: "true", When: "true"}, {CEL: "true", Decides: rule.DenyOnly}, {CEL: "true", Message: "m"}, {CEL: "true", Fix: "m"},
-		{Pattern: &rule.Pattern{Regex: "a"}}, {Pattern: &rule.Pattern{Regex: "b"}}, {Pattern: &rule.Pattern{Regex: "a", Unless: "a"}},
-		{Pattern: &rule.Pattern{Regex: "a", Lines: rule.LinesAny}}, {Pattern: &rule.Pattern{Regex: "a", Multiline: true}},
-		{Pattern: &rule.Pattern{Regex: "a", Paths: []string{"x"}}}, {Pattern: &rule.Pattern{Regex: "a", ExcludePaths: []string{"x"}}},
-		{Pattern: &rule.Pattern{Regex: "a", Paths: []string{"x", "y"}}}, {Pattern: &rule.Pattern{Regex: "a", Paths: []string{"x"}, ExcludePaths: []string{"y"}}},
+		{CEL: "true"},
+		{CEL: "true", When: "true"},
+		{CEL: "true", Decides: rule.DenyOnly},
+		{CEL: "true", Message: "m"},
+		{CEL: "true", Fix: "m"},
+		{Pattern: &rule.Pattern{Regex: "a"}},
+		{Pattern: &rule.Pattern{Regex: "b"}},
+		{Pattern: &rule.Pattern{Regex: "a", Unless: "a"}},
+		{Pattern: &rule.Pattern{Regex: "a", Lines: rule.LinesAny}},
+		{Pattern: &rule.Pattern{Regex: "a", Multiline: true}},
+		{Pattern: &rule.Pattern{Regex: "a", Paths: []string{"x"}}},
+		{Pattern: &rule.Pattern{Regex: "a", ExcludePaths: []string{"x"}}},
+		{Pattern: &rule.Pattern{Regex: "a", Paths: []string{"x", "y"}}},
+		{Pattern: &rule.Pattern{Regex: "a", Paths: []string{"x"}, ExcludePaths: []string{"y"}}},
 	} {
 		p, err := c.Get(&check)
 		if err != nil {

@@ -242,11 +242,10 @@ func TestBombsAreStopped(t *testing.T) {
 		start := time.Now()
 		p := mustCompile(t, &rule.Check{CEL: cel})
 		out := p.Run(context.Background(), in)
-		if took := time.Since(start); took > time.Second || testing.Verbose() {
-			t.Logf("%.80s took %v: %v %s", cel, took, out.Result, out.Reason)
-			if took > time.Second {
-				t.Fail()
-			}
+		t.Logf("%.80s took %v: %v %s", cel, time.Since(start), out.Result, out.Reason)
+		// It is some 30 ms. What is not stopped runs for hours or takes all memory, so a slow machine passes too.
+		if took := time.Since(start); took > 10*time.Second {
+			t.Errorf("%.80s took %v", cel, took)
 		}
 		if out.Result == Kept {
 			t.Errorf("%.80s is kept", cel)

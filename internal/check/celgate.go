@@ -51,7 +51,7 @@ var gates = map[string]gate{
 
 func walkable(v ref.Val) string {
 	if weigh(v, maxNodes) > maxNodes {
-		return fmt.Sprintf("a list or map with more than %d values inside is too large", maxNodes)
+		return tooMany
 	}
 	return ""
 }
@@ -61,10 +61,19 @@ func equatable(args []ref.Val) string {
 	if len(args) != 2 || !composite(args[0]) || !composite(args[1]) || size(args[0]) != size(args[1]) {
 		return ""
 	}
-	if walkable(args[0]) == "" {
-		return ""
+	if lighter(args[0], args[1]) > maxNodes {
+		return tooMany
 	}
-	return walkable(args[1])
+	return ""
+}
+
+// lighter is the smaller weight of two values, in time proportional to it.
+func lighter(a, b ref.Val) int {
+	for limit := 64; ; limit *= 8 {
+		if w := min(weigh(a, limit), weigh(b, limit)); w <= limit || limit > maxNodes {
+			return w
+		}
+	}
 }
 
 // containable refuses to look for a list or map in a list if that is too much. Looking for anything else is linear.
@@ -137,6 +146,8 @@ func formattable(args []ref.Val) string {
 	}
 	return ""
 }
+
+var tooMany = fmt.Sprintf("a list or map with more than %d values inside is too large", maxNodes)
 
 const tooLong = "the text would become too long"
 

@@ -62,7 +62,7 @@ func (prices) CallCost(function, _ string, args []ref.Val, result ref.Val) *uint
 	case "math.@min", "math.@max", "flatten":
 		units = weigh(args[0], maxNodes)
 	case "distinct":
-		units = size(args[0]) * weigh(args[0], maxPairs) / 4
+		units = (size(args[0]) + 4) * weigh(args[0], maxPairs) / 4
 	case "sets.contains", "sets.intersects", "hasOnly", "hasAny", "hasAll":
 		units = max(size(args[0])*weigh(args[1], maxPairs), size(args[1])*weigh(args[0], maxPairs)) / 2
 	case "sets.equivalent", "hasExactly":
@@ -92,7 +92,7 @@ func priceOfEquality(args []ref.Val) int {
 		if size(args[0]) != size(args[1]) {
 			return 0
 		}
-		return 3 * min(weigh(args[0], maxNodes), weigh(args[1], maxNodes))
+		return 3 * lighter(args[0], args[1])
 	}
 	return min(bytes(args[0]), bytes(args[1])) / bytesCompared
 }

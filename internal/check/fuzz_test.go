@@ -36,8 +36,10 @@ func FuzzCompile(f *testing.F) {
 	f.Fuzz(func(t *testing.T, cel, when, regex, unless string) {
 		start := time.Now()
 		for _, check := range []*rule.Check{
-			{CEL: cel, When: when}, {CEL: cel},
-			{Pattern: &rule.Pattern{Regex: regex, Unless: unless}}, {Pattern: &rule.Pattern{Regex: regex, Multiline: true, Lines: rule.LinesAny}},
+			{CEL: cel, When: when},
+			{CEL: cel},
+			{Pattern: &rule.Pattern{Regex: regex, Unless: unless}},
+			{Pattern: &rule.Pattern{Regex: regex, Multiline: true, Lines: rule.LinesAny}},
 		} {
 			p, err := Compile(check)
 			var invalid *rule.Error
@@ -73,8 +75,10 @@ func FuzzPatternFastPath(f *testing.F) {
 	f.Fuzz(func(t *testing.T, regex, unless, body string, mask uint64) {
 		s := &subject.Subject{Files: []subject.File{{Path: "a", Change: subject.Modified, Hunks: hunksOf(body, mask)}}}
 		for _, p := range []rule.Pattern{
-			{Regex: regex, Unless: unless}, {Regex: regex, Unless: unless, Lines: rule.LinesAny},
-			{Regex: regex, Unless: unless, Multiline: true}, {Regex: regex, Unless: unless, Multiline: true, Lines: rule.LinesAny},
+			{Regex: regex, Unless: unless},
+			{Regex: regex, Unless: unless, Lines: rule.LinesAny},
+			{Regex: regex, Unless: unless, Multiline: true},
+			{Regex: regex, Unless: unless, Multiline: true, Lines: rule.LinesAny},
 		} {
 			program, err := Compile(&rule.Check{Pattern: &p})
 			if err != nil {

@@ -32,7 +32,7 @@ const (
 	maxExact      = 16 // texts that an expression may be equal to
 	maxAny        = 32 // texts to look for
 	maxLiteral    = 48 // bytes of one text
-	maxClassRunes = 4  // characters of a class that are written out
+	maxClassRunes = 6  // characters of a class that are written out
 )
 
 // known is what is known of the matches of an expression: exactly which texts they are, or texts of which each match

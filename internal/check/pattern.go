@@ -143,22 +143,21 @@ func (p *pattern) searched(t *text) string {
 }
 
 // runPattern looks for the pattern in every text that it wants.
-func (prog *Program) runPattern(ctx context.Context, in *Input) Outcome {
-	p := prog.pattern
-	search := search{ctx: ctx, pattern: p}
+func (p *Program) runPattern(ctx context.Context, in *Input) Outcome {
+	search := search{ctx: ctx, pattern: p.pattern}
 	for _, t := range in.fileTexts() {
-		if p.wants(t.path) {
+		if p.pattern.wants(t.path) {
 			search.look(t)
 		}
 	}
-	if p.paths.Empty() {
+	if p.pattern.paths.Empty() {
 		for _, t := range in.looseTexts() {
 			search.look(t)
 		}
 	}
 	missing := 0
 	for i := range in.subject.Files {
-		if f := &in.subject.Files[i]; f.Missing && p.wants(f.Path) {
+		if f := &in.subject.Files[i]; f.Missing && p.pattern.wants(f.Path) {
 			if missing++; search.open == "" {
 				search.open = notGiven(f.Path)
 			}
@@ -166,15 +165,15 @@ func (prog *Program) runPattern(ctx context.Context, in *Input) Outcome {
 	}
 	switch {
 	case search.hits > 0:
-		return search.broken(prog)
+		return search.broken(p)
 	case search.open != "" && missing > 1:
 		return undecided(fmt.Sprintf("%s (and of %d more)", search.open, missing-1))
 	case search.open != "":
 		return undecided(search.open)
 	case search.lines == 0:
-		return Outcome{Result: NotConcerned, Reason: p.nothing(in)}
+		return Outcome{Result: NotConcerned, Reason: p.pattern.nothing(in)}
 	}
-	return Outcome{Result: Kept, Reason: fmt.Sprintf("no match of `%s` in %s", p.short, search.looked())}
+	return Outcome{Result: Kept, Reason: fmt.Sprintf("no match of `%s` in %s", p.pattern.short, search.looked())}
 }
 
 // nothing says why no line was looked at.

@@ -69,8 +69,12 @@ func TestPatternOverDiff(t *testing.T) {
 		places  string
 	}{
 		{"added lines only", rule.Pattern{Regex: `\beval\(`}, Broken, "shop/cart.py:11-11 shop/cart.py:12-12 web/app.js:2-2"},
-		{"context too", rule.Pattern{Regex: `\beval\(`, Lines: rule.LinesAny}, Broken,
-			"shop/cart.py:11-11 shop/cart.py:12-12 shop/cart.py:13-13 web/app.js:2-2"},
+		{
+			"context too",
+			rule.Pattern{Regex: `\beval\(`, Lines: rule.LinesAny},
+			Broken,
+			"shop/cart.py:11-11 shop/cart.py:12-12 shop/cart.py:13-13 web/app.js:2-2",
+		},
 		{"unless", rule.Pattern{Regex: `\beval\(`, Unless: `# noqa$`}, Broken, "shop/cart.py:12-12 web/app.js:2-2"},
 		{"paths", rule.Pattern{Regex: `eval`, Paths: []string{"*.js"}}, Broken, "web/app.js:2-2"},
 		{"excluded", rule.Pattern{Regex: `eval`, ExcludePaths: []string{"shop/**"}}, Broken, "web/app.js:2-2"},
