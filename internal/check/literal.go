@@ -19,6 +19,9 @@ type literals struct {
 func literalsOf(re *syntax.Regexp) literals {
 	l := literals{fold: folds(re)}
 	l.any = l.find(re).required()
+	if len(l.any) > 2 && shortest(l.any) == 1 {
+		l.any = nil // single characters are looked for faster as a set of bytes
+	}
 	return l
 }
 

@@ -294,6 +294,8 @@ func TestLiterals(t *testing.T) {
 		{`abc|\d`, "", false},
 		{`(?i)straße`, "stra", true},
 		{`.`, "", false},
+		{`\w+\s+\d`, "", false},
+		{`gh[pousr]_`, "ghp_ gho_ ghu_ ghs_ ghr_", false},
 		{`^$`, "", false},
 		{`AKIA[0-9A-Z]{16}`, "AKIA", false},
 		{`BEGIN_(RSA_|EC_)?PRIVATE`, "BEGIN_PRIVATE BEGIN_RSA_PRIVATE BEGIN_EC_PRIVATE", false},
