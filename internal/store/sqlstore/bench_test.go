@@ -1,6 +1,7 @@
 package sqlstore_test
 
 import (
+	"crypto/rand"
 	"fmt"
 	"strings"
 	"testing"
@@ -9,85 +10,207 @@ import (
 	"tenet/internal/audit"
 	"tenet/internal/rule"
 	"tenet/internal/store"
+	"tenet/internal/store/pgtest"
 	"tenet/internal/store/sqlstore"
 )
 
-func sqliteWithProject(b *testing.B) store.Store {
-	s, err := sqlstore.OpenSQLite(b.Context(), b.TempDir(), sqlstore.Options{})
-	opened(b, s, err)
-	err = s.Update(b.Context(), func(tx store.Tx) error { return tx.CreateProject(b.Context(), rule.Project{ID: "p", Name: "p"}) })
-	if err != nil {
-		b.Fatal(err)
+// eachDatabase runs a benchmark on both databases, each with a project p.
+func eachDatabase(b *testing.B, bench func(*testing.B, store.Store)) {
+	open := map[string]func(*testing.B) (store.Store, error){
+		"SQLite": func(b *testing.B) (store.Store, error) {
+			return sqlstore.OpenSQLite(b.Context(), b.TempDir(), sqlstore.Options{})
+		},
+		"PostgreSQL": func(b *testing.B) (store.Store, error) {
+			return sqlstore.OpenPostgres(b.Context(), pgtest.DSN(b), sqlstore.Options{})
+		},
 	}
-	return s
+	for _, name := range []string{"SQLite", "PostgreSQL"} {
+		b.Run(name, func(b *testing.B) {
+			s, err := open[name](b)
+			opened(b, s, err)
+			err = s.Update(b.Context(), func(tx store.Tx) error { return tx.CreateProject(b.Context(), rule.Project{ID: "p", Name: "p"}) })
+			if err != nil {
+				b.Fatal(err)
+			}
+			bench(b, s)
+		})
+	}
 }
 
+// benchRules makes rules of about 1 KB.
 func benchRules(from, n int) []rule.Rule {
 	rules := make([]rule.Rule, n)
 	for i := range rules {
 		rules[i] = rule.Rule{
 			ID: audit.NewID(), ProjectID: "p", Slug: fmt.Sprintf("B-%d", from+i), Version: 1, Status: rule.Effective,
 			Statement: fmt.Sprintf("Rule %d: a payment must be approved by a second person before it is carried out.", from+i),
-			Rationale: strings.Repeat("Two people see more than one. ", 8), Check: &rule.Check{CEL: fmt.Sprintf("facts.amount <= %d", i)},
-			CreatedAt: time.Now().UTC(), UpdatedAt: time.Now().UTC(),
+			Rationale: strings.Repeat("Two people see more than one. ", 10), Check: &rule.Check{CEL: fmt.Sprintf("facts.amount <= %d", i)},
+			Scope: []string{"finance/payments"}, Tags: []string{"money", "approval"},
+			SourceRefs: []rule.SourceRef{{Kind: "policy", URI: "https://example.com/policies/payments", Section: "4.2"}},
+			CreatedAt:  time.Now().UTC(), UpdatedAt: time.Now().UTC(),
 		}
 		rules[i].Normalize()
 	}
 	return rules
 }
 
-func insert(b *testing.B, s store.Store, rules []rule.Rule) {
+// change runs fn with the corpus version raised.
+func change(b *testing.B, s store.Store, fn func(tx store.Tx, cv int64) error) {
+	b.Helper()
 	err := s.Update(b.Context(), func(tx store.Tx) error {
 		cv, err := tx.RaiseCorpus(b.Context(), "p")
 		if err != nil {
 			return err
 		}
-		return tx.InsertRules(b.Context(), cv, rules)
+		return fn(tx, cv)
 	})
 	if err != nil {
 		b.Fatal(err)
 	}
 }
 
+func fill(b *testing.B, s store.Store, n int) {
+	b.Helper()
+	for from := 0; from < n; from += 10_000 {
+		change(b, s, func(tx store.Tx, cv int64) error {
+			return tx.InsertRules(b.Context(), cv, benchRules(from, min(10_000, n-from)))
+		})
+	}
+}
+
 // BenchmarkInsertRules stores 10,000 rules of about 1 KB in one transaction.
 func BenchmarkInsertRules(b *testing.B) {
-	s := sqliteWithProject(b)
-	n := 0
-	for b.Loop() {
-		insert(b, s, benchRules(n, 10_000))
-		n += 10_000
-	}
-}
-
-// BenchmarkChanges reads a corpus of 100,000 rules whole, as a cold start does.
-func BenchmarkChanges(b *testing.B) {
-	s := sqliteWithProject(b)
-	for i := range 10 {
-		insert(b, s, benchRules(10_000*i, 10_000))
-	}
-	for b.Loop() {
+	eachDatabase(b, func(b *testing.B, s store.Store) {
 		n := 0
-		if _, err := s.Changes(b.Context(), "p", 0, func(store.RuleState) error { n++; return nil }); err != nil || n != 100_000 {
-			b.Fatal(n, err)
+		for b.Loop() {
+			change(b, s, func(tx store.Tx, cv int64) error { return tx.InsertRules(b.Context(), cv, benchRules(n, 10_000)) })
+			n += 10_000
 		}
-	}
+	})
 }
 
-// BenchmarkAppendAudit appends durable batches of 32 records of 1.5 KB, as group commit does under load.
-func BenchmarkAppendAudit(b *testing.B) {
-	s := sqliteWithProject(b)
-	body := []byte(strings.Repeat("x", 1500))
-	for b.Loop() {
-		err := s.Update(b.Context(), func(tx store.Tx) error {
-			records := make([]audit.Record, 32)
-			for i := range records {
-				records[i] = audit.Record{Kind: audit.KindEvaluation, At: time.Now(), Body: body, Verdict: "ALLOW"}
+// BenchmarkUpdateRules changes 10,000 rules of about 1 KB in one transaction.
+func BenchmarkUpdateRules(b *testing.B) {
+	eachDatabase(b, func(b *testing.B, s store.Store) {
+		rules := benchRules(0, 10_000)
+		change(b, s, func(tx store.Tx, cv int64) error { return tx.InsertRules(b.Context(), cv, rules) })
+		for b.Loop() {
+			for i := range rules {
+				rules[i].Version++
 			}
-			return audit.Append(b.Context(), tx, "p", records...)
+			change(b, s, func(tx store.Tx, cv int64) error { return tx.UpdateRules(b.Context(), cv, rules) })
+		}
+	})
+}
+
+// BenchmarkChanges reads a corpus of 100,000 rules whole, as a cold start does, and one change in it, as a follower does.
+func BenchmarkChanges(b *testing.B) {
+	eachDatabase(b, func(b *testing.B, s store.Store) {
+		fill(b, s, 100_000)
+		read := func(b *testing.B, after int64, want int) {
+			n := 0
+			if _, err := s.Changes(b.Context(), "p", after, func(store.RuleState) error { n++; return nil }); err != nil || n != want {
+				b.Fatal(n, err)
+			}
+		}
+		b.Run("whole", func(b *testing.B) {
+			for b.Loop() {
+				read(b, 0, 100_000)
+			}
 		})
-		if err != nil {
+		change(b, s, func(tx store.Tx, cv int64) error { return tx.InsertRules(b.Context(), cv, benchRules(100_000, 1)) })
+		b.Run("one", func(b *testing.B) {
+			for b.Loop() {
+				read(b, 10, 1)
+			}
+		})
+	})
+}
+
+// BenchmarkRules looks up 200 rules by their slugs, and one by its id.
+func BenchmarkRules(b *testing.B) {
+	eachDatabase(b, func(b *testing.B, s store.Store) {
+		rules := benchRules(0, 10_000)
+		change(b, s, func(tx store.Tx, cv int64) error { return tx.InsertRules(b.Context(), cv, rules) })
+		refs := make([]string, 200)
+		for i := range refs {
+			refs[i] = rules[50*i].Slug
+		}
+		b.Run("many", func(b *testing.B) {
+			for b.Loop() {
+				if found, err := s.Rules(b.Context(), "p", refs); err != nil || len(found) != len(refs) {
+					b.Fatal(len(found), err)
+				}
+			}
+		})
+		b.Run("one", func(b *testing.B) {
+			for b.Loop() {
+				if _, err := s.Rule(b.Context(), "p", rules[77].ID); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	})
+}
+
+// BenchmarkAppendAudit appends durable batches of 32 records with bodies of 1.5 KB that do not compress, as group commit
+// does under load.
+func BenchmarkAppendAudit(b *testing.B) {
+	eachDatabase(b, func(b *testing.B, s store.Store) {
+		body := make([]byte, 1500)
+		if _, err := rand.Read(body); err != nil {
 			b.Fatal(err)
 		}
-	}
-	b.ReportMetric(32*float64(b.N)/b.Elapsed().Seconds(), "records/s")
+		const batch = 32
+		for b.Loop() {
+			err := s.Update(b.Context(), func(tx store.Tx) error {
+				records := make([]audit.Record, batch)
+				for i := range records {
+					records[i] = audit.Record{Kind: audit.KindEvaluation, At: time.Now(), Body: body, Actor: "key:ci", Verdict: "ALLOW", Mode: "preflight"}
+				}
+				return audit.Append(b.Context(), tx, "p", records...)
+			})
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.ReportMetric(batch*float64(b.N)/b.Elapsed().Seconds(), "records/s")
+	})
+}
+
+// BenchmarkFindAudit counts and pages through 200,000 entries.
+func BenchmarkFindAudit(b *testing.B) {
+	eachDatabase(b, func(b *testing.B, s store.Store) {
+		for n := 0; n < 200_000; n += 10_000 {
+			err := s.Update(b.Context(), func(tx store.Tx) error {
+				records := make([]audit.Record, 10_000)
+				for i := range records {
+					records[i] = audit.Record{Kind: audit.KindEvaluation, At: time.Now(), Body: []byte(strings.Repeat("x", 600)), Actor: "key:ci", Verdict: "ALLOW", Mode: "preflight"}
+					if i%1000 == 0 {
+						records[i].Verdict = "DENY"
+					}
+					if i%10 == 0 {
+						records[i].Kind, records[i].Verdict, records[i].Mode = audit.KindRule, "", ""
+					}
+				}
+				return audit.Append(b.Context(), tx, "p", records...)
+			})
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+		for name, f := range map[string]store.AuditFilter{
+			"all": {}, "kind": {Kind: audit.KindEvaluation}, "verdict": {Verdict: "DENY"},
+			"kind and verdict": {Kind: audit.KindEvaluation, Verdict: "DENY"}, "nobody": {Actor: "nobody"},
+		} {
+			f.ProjectID, f.Limit = "p", 20
+			b.Run(name, func(b *testing.B) {
+				for b.Loop() {
+					if _, _, err := s.FindAudit(b.Context(), f); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	})
 }

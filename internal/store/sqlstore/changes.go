@@ -4,7 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"runtime"
+	"slices"
 	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"tenet/internal/rule"
 	"tenet/internal/store"
@@ -12,147 +15,164 @@ import (
 
 // Changes implements store.Reader.
 func (r *reader) Changes(ctx context.Context, projectID string, after int64, fn func(store.RuleState) error) (int64, error) {
-	if r.pool == nil {
-		return r.changes(ctx, projectID, after, fn)
-	}
-	// Two reads must see one state.
-	options := &sql.TxOptions{ReadOnly: true}
-	if r.d.numbered {
-		options.Isolation = sql.LevelRepeatableRead
-	}
-	sqlTx, err := r.pool.BeginTx(ctx, options)
-	if err != nil {
-		return 0, r.fault("begin", err)
-	}
-	defer func() { _ = sqlTx.Rollback() }() // it only reads
-	in := reader{db: sqlTx, d: r.d}
-	return in.changes(ctx, projectID, after, fn)
+	reached := int64(0)
+	err := r.holding(ctx, corpusOf(projectID), func(r *reader) error {
+		project, err := r.Project(ctx, projectID)
+		if err != nil {
+			return err
+		}
+		reached = project.CorpusVersion
+		if reached == after {
+			return nil
+		}
+		next := r.wholePages(projectID)
+		if after > 0 {
+			if next, err = r.changedPages(ctx, projectID, after); err != nil {
+				return err
+			}
+		}
+		return r.walk(ctx, next, fn)
+	})
+	return reached, err
 }
 
-func (r *reader) changes(ctx context.Context, projectID string, after int64, fn func(store.RuleState) error) (int64, error) {
-	project, err := r.Project(ctx, projectID)
-	if err != nil {
-		return 0, err
+// pageSize is how many rules are read at once. While no rows are open, fn may use the same transaction.
+const pageSize = 512
+
+// page is a run of rules in order of their ids, as stored.
+type page struct {
+	bodies [][]byte
+	rels   map[string][]rule.Relationship // by the rule they go out from
+	err    error
+}
+
+// nextPage reads the next page; one without bodies is the end.
+type nextPage func(ctx context.Context) page
+
+// wholePages reads all rules of a project.
+func (r *reader) wholePages(projectID string) nextPage {
+	last, ended := "", false
+	return func(ctx context.Context) (p page) {
+		if ended {
+			return page{}
+		}
+		first := last
+		p.err = r.bodies(ctx, &p, &last, "id > ? ORDER BY id LIMIT ?", projectID, last, pageSize)
+		ended = len(p.bodies) < pageSize
+		if p.err == nil && len(p.bodies) > 0 {
+			p.err = r.outgoing(ctx, &p, "from_id > ? AND from_id <= ?", projectID, first, last)
+		}
+		return p
 	}
-	if project.CorpusVersion == after {
-		return after, nil
-	}
-	outgoing := map[string][]rule.Relationship{}
-	err = r.each(ctx, "changed relationships",
-		`SELECT l.id, l.from_id, l.to_id, l.kind, l.reason, l.created_at, l.created_by
-		FROM relationships l JOIN rules r ON r.project_id = l.project_id AND r.id = l.from_id
-		WHERE l.project_id = ? AND r.corpus_version > ? ORDER BY l.created_at, l.id`,
+}
+
+// changedPages reads the rules that have changed after a corpus version.
+func (r *reader) changedPages(ctx context.Context, projectID string, after int64) (nextPage, error) {
+	var ids []string
+	err := r.each(ctx, "changed rules", "SELECT id FROM rules WHERE project_id = ? AND corpus_version > ?",
 		[]any{projectID, after}, func(rows *sql.Rows) error {
-			rel, err := scanRelationship(rows)
-			outgoing[rel.FromID] = append(outgoing[rel.FromID], rel)
+			var id string
+			err := rows.Scan(&id)
+			ids = append(ids, id)
 			return err
 		})
-	if err != nil {
-		return 0, err
-	}
-	err = r.stream(ctx, projectID, after, func(one rule.Rule) error {
-		return fn(store.RuleState{Rule: one, Relationships: outgoing[one.ID]})
-	})
-	return project.CorpusVersion, err
-}
-
-// batch is a run of rules on their way from the database to the caller.
-type batch struct {
-	bodies [][]byte
-	rules  []rule.Rule
-	err    error
-	done   chan struct{}
-}
-
-const batchSize = 256
-
-// stream reads the changed rules in order of their ids. One goroutine reads, others decode, the caller's gets them in
-// order: with 100,000 rules, decoding takes as long as reading.
-func (r *reader) stream(ctx context.Context, projectID string, after int64, fn func(rule.Rule) error) error {
-	ctx, cancel := context.WithCancel(ctx)
-	ordered := make(chan *batch, 16)
-	work := make(chan *batch, 16)
-	var running sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
-		running.Go(func() {
-			for b := range work {
-				b.decode()
-			}
-		})
-	}
-	var readErr error
-	running.Go(func() {
-		defer close(ordered)
-		defer close(work)
-		readErr = r.read(ctx, projectID, after, func(b *batch) error {
-			select {
-			case ordered <- b:
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-			work <- b
-			return nil
-		})
-	})
-	err := deliver(ordered, fn)
-	cancel()
-	for range ordered { //nolint:revive // what is left is given up
-	}
-	running.Wait()
-	if err != nil {
-		return err
-	}
-	return readErr
-}
-
-func deliver(ordered <-chan *batch, fn func(rule.Rule) error) error {
-	for b := range ordered {
-		<-b.done
-		if b.err != nil {
-			return b.err
+	slices.Sort(ids)
+	return func(ctx context.Context) (p page) {
+		part := ids[:min(pageSize, len(ids))]
+		ids = ids[len(part):]
+		if len(part) == 0 {
+			return page{}
 		}
-		for i := range b.rules {
-			if err := fn(b.rules[i]); err != nil {
+		last := ""
+		in, list := r.d.in("id", part)
+		if p.err = r.bodies(ctx, &p, &last, in+" ORDER BY id", projectID, list); p.err == nil {
+			in, list = r.d.in("from_id", part)
+			p.err = r.outgoing(ctx, &p, in, projectID, list)
+		}
+		return p
+	}, err
+}
+
+// bodies adds rules that meet a condition to a page and notes the id of the last.
+func (r *reader) bodies(ctx context.Context, p *page, last *string, condition string, args ...any) error {
+	var raw sql.RawBytes
+	return r.each(ctx, "changed rules", "SELECT id, body FROM rules WHERE project_id = ? AND "+condition, args, func(rows *sql.Rows) error {
+		err := rows.Scan(last, &raw)
+		p.bodies = append(p.bodies, slices.Clone(raw))
+		return err
+	})
+}
+
+func (r *reader) outgoing(ctx context.Context, p *page, condition string, args ...any) error {
+	list, err := r.relationships(ctx, condition, args)
+	p.rels = map[string][]rule.Relationship{}
+	for _, rel := range list {
+		p.rels[rel.FromID] = append(p.rels[rel.FromID], rel)
+	}
+	return err
+}
+
+// walk calls fn for the rules of all pages. Outside of a transaction that writes, which fn may be using, the next page is
+// read while the last is decoded.
+func (r *reader) walk(ctx context.Context, next nextPage, fn func(store.RuleState) error) error {
+	if r.inside == nil {
+		ahead, stop := readAhead(ctx, next)
+		defer stop()
+		next = func(context.Context) page { return <-ahead }
+	}
+	for {
+		p := next(ctx)
+		if p.err != nil || len(p.bodies) == 0 {
+			return p.err
+		}
+		rules, err := p.decode()
+		if err != nil {
+			return err
+		}
+		for i := range rules {
+			if err := fn(store.RuleState{Rule: rules[i], Relationships: p.rels[rules[i].ID]}); err != nil {
 				return err
 			}
 		}
 	}
-	return nil
 }
 
-func (b *batch) decode() {
-	defer close(b.done)
-	b.rules = make([]rule.Rule, len(b.bodies))
-	for i, body := range b.bodies {
-		if b.rules[i], b.err = decodeRule(body); b.err != nil {
-			return
+// readAhead reads pages into a channel until the last, which is empty or an error. Stop ends it early and waits for it; the
+// read that is under way is not broken off, since that would cost the connection.
+func readAhead(ctx context.Context, next nextPage) (pages <-chan page, stop func()) {
+	ahead, stopped := make(chan page, 2), make(chan struct{})
+	var reading sync.WaitGroup
+	reading.Go(func() {
+		for {
+			p := next(ctx)
+			select {
+			case ahead <- p:
+			case <-stopped:
+				return
+			}
+			if p.err != nil || len(p.bodies) == 0 {
+				return
+			}
 		}
-	}
-	b.bodies = nil
-}
-
-func (r *reader) read(ctx context.Context, projectID string, after int64, send func(*batch) error) error {
-	b := &batch{done: make(chan struct{})}
-	query, args := "SELECT body FROM rules WHERE project_id = ? AND corpus_version > ? ORDER BY id", []any{projectID, after}
-	if after == 0 {
-		// Without the condition, the rows come in the order of the primary key instead of being sorted.
-		query, args = "SELECT body FROM rules WHERE project_id = ? ORDER BY id", args[:1]
-	}
-	err := r.each(ctx, "changed rules", query, args, func(rows *sql.Rows) error {
-		var body []byte
-		if err := rows.Scan(&body); err != nil {
-			return err
-		}
-		b.bodies = append(b.bodies, body)
-		if len(b.bodies) < batchSize {
-			return nil
-		}
-		full := b
-		b = &batch{done: make(chan struct{})}
-		return send(full)
 	})
-	if err != nil {
-		return err
+	return ahead, func() {
+		close(stopped)
+		reading.Wait()
 	}
-	return send(b)
+}
+
+// decode decodes a page on all processors: it takes longer than reading.
+func (p *page) decode() ([]rule.Rule, error) {
+	rules := make([]rule.Rule, len(p.bodies))
+	share := max(64, (len(rules)+runtime.GOMAXPROCS(0)-1)/runtime.GOMAXPROCS(0))
+	var decoding errgroup.Group
+	for from := 0; from < len(rules); from += share {
+		decoding.Go(func() (err error) {
+			for i := from; i < min(from+share, len(rules)) && err == nil; i++ {
+				rules[i], err = decodeRule(p.bodies[i])
+			}
+			return err
+		})
+	}
+	return rules, decoding.Wait()
 }

@@ -1,9 +1,11 @@
 package sqlstore
 
 import (
-	"context"
 	"database/sql"
+	"database/sql/driver"
+	"encoding/json"
 	"errors"
+	"io"
 	"net"
 	"strconv"
 	"strings"
@@ -11,7 +13,6 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/pressly/goose/v3"
-	"github.com/pressly/goose/v3/lock"
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 )
@@ -19,15 +20,19 @@ import (
 // dialect is what really differs between the databases. All SQL is written once, with ? as placeholder.
 type dialect struct {
 	goose goose.Dialect
-	types struct{ Blob string }
-	// forUpdate is the clause that locks the rows a SELECT reads.
-	forUpdate string
-	// list is a sub-select of the strings of one parameter, a JSON array. A row of as many parameters as strings would be
-	// planned anew for each length, and badly.
-	list string
+	// types are the names that migrations fill in. Text compares by bytes, as Go does.
+	types struct{ Text, Blob string }
+	// demands are what a server must answer to be of use.
+	demands []demand
+	// reading and writing set up transactions. A reading one sees one state of the database.
+	reading, writing *sql.TxOptions
+	// rowLocks is true where transactions run at once and so must lock what they touch.
+	rowLocks bool
 	// numbered is true where placeholders are $1, $2 and so on.
 	numbered bool
-	locker   func() (lock.SessionLocker, error)
+	// oneOf compares a column with the strings of one parameter, which list makes.
+	oneOf string
+	list  func([]string) any
 	// retryable tells a transaction that failed only because of another one.
 	retryable func(error) bool
 	// duplicate tells a violated unique key.
@@ -35,12 +40,22 @@ type dialect struct {
 	// away tells a database that cannot be reached or cannot write now.
 	away func(error) bool
 
-	rebound sync.Map // query with ? to query with $n
+	bound sync.Map // query with ? to query with $n
+}
+
+// demand is a question to the server with the answer it must have.
+type demand struct {
+	query, demand string
+	meets         func(answer string) bool
 }
 
 func newSQLite() *dialect {
-	d := &dialect{goose: goose.DialectSQLite3, list: "(SELECT value FROM json_each(?))"}
-	d.types.Blob = "BLOB"
+	d := &dialect{goose: goose.DialectSQLite3, reading: &sql.TxOptions{ReadOnly: true}, writing: &sql.TxOptions{}}
+	d.types.Text, d.types.Blob = "TEXT", "BLOB"
+	d.oneOf, d.list = " IN (SELECT value FROM json_each(?))", func(s []string) any {
+		b, _ := json.Marshal(s) // strings always encode
+		return string(b)
+	}
 	code := func(err error) int {
 		if e, ok := errors.AsType[*sqlite.Error](err); ok {
 			return e.Code()
@@ -67,11 +82,19 @@ func newSQLite() *dialect {
 
 func newPostgres() *dialect {
 	d := &dialect{
-		goose: goose.DialectPostgres, forUpdate: " FOR UPDATE", numbered: true,
-		list: "(SELECT jsonb_array_elements_text(CAST(? AS jsonb)))",
+		goose: goose.DialectPostgres, rowLocks: true, numbered: true,
+		reading: &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
+		writing: &sql.TxOptions{Isolation: sql.LevelReadCommitted}, // see lump
+		demands: []demand{
+			{"SHOW server_version_num", "PostgreSQL 15 or later is needed", func(v string) bool {
+				n, err := strconv.Atoi(v)
+				return err == nil && n >= 150_000
+			}},
+			{"SHOW server_encoding", "a database in UTF8 is needed", func(v string) bool { return v == "UTF8" }},
+		},
 	}
-	d.types.Blob = "BYTEA"
-	d.locker = func() (lock.SessionLocker, error) { return lock.NewPostgresSessionLocker() }
+	d.types.Text, d.types.Blob = `TEXT COLLATE "C"`, "BYTEA"
+	d.oneOf, d.list = " = ANY (?)", func(s []string) any { return s }
 	code := func(err error) string {
 		if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 			return e.Code
@@ -85,56 +108,40 @@ func newPostgres() *dialect {
 	d.duplicate = func(err error) bool { return code(err) == "23505" } // unique_violation
 	d.away = func(err error) bool {
 		switch c := code(err); {
-		case strings.HasPrefix(c, "08"), strings.HasPrefix(c, "53"), strings.HasPrefix(c, "57P"), c == "25006":
-			return true // connection, resources, shutdown, read-only
+		case strings.HasPrefix(c, "08"), strings.HasPrefix(c, "53"), strings.HasPrefix(c, "57P"), c == "25006", c == "3D000":
+			return true // connection, resources, shutdown, read-only, no such database
 		}
 		if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
 			return true
 		}
 		if _, ok := errors.AsType[net.Error](err); ok {
-			return !errors.Is(err, context.DeadlineExceeded)
+			return true
 		}
-		return d.retryable(err) || pgconn.SafeToRetry(err)
+		return d.retryable(err) || pgconn.SafeToRetry(err) || errors.Is(err, driver.ErrBadConn) ||
+			errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 	}
 	return d
 }
 
-// bind writes a query's placeholders as the database wants them.
+// bind writes a query's placeholders as the database wants them. Bound queries are kept, so there must not be too many.
 func (d *dialect) bind(query string) string {
 	if !d.numbered {
 		return query
 	}
-	if q, ok := d.rebound.Load(query); ok {
+	if q, ok := d.bound.Load(query); ok {
 		return q.(string)
 	}
 	var b strings.Builder
-	n := 0
-	for {
-		before, after, found := strings.Cut(query, "?")
+	for n, rest := 1, query; ; n++ {
+		before, after, found := strings.Cut(rest, "?")
 		b.WriteString(before)
 		if !found {
 			break
 		}
-		n++
 		b.WriteByte('$')
 		b.WriteString(strconv.Itoa(n))
-		query = after
+		rest = after
 	}
+	d.bound.Store(query, b.String())
 	return b.String()
-}
-
-// prepared is bind for a query that is written in the program and so worth keeping.
-func (d *dialect) prepared(query string) string {
-	bound := d.bind(query)
-	if d.numbered {
-		d.rebound.LoadOrStore(query, bound)
-	}
-	return bound
-}
-
-// conn is a pool or a transaction.
-type conn interface {
-	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }

@@ -23,6 +23,9 @@ func scanKey(scan func(...any) error) (store.Key, error) {
 
 // Keys implements store.Reader.
 func (r *reader) Keys(ctx context.Context, projectID string) ([]store.Key, error) {
+	if err := r.hold(ctx, lump{kind: keyring}); err != nil {
+		return nil, err
+	}
 	list := []store.Key{}
 	err := r.each(ctx, "keys", "SELECT "+keyColumns+" FROM api_keys WHERE project_id = ? ORDER BY created_at DESC, id DESC",
 		[]any{projectID}, func(rows *sql.Rows) error {
@@ -33,8 +36,11 @@ func (r *reader) Keys(ctx context.Context, projectID string) ([]store.Key, error
 	return list, err
 }
 
-// KeyByHash implements store.Reader.
+// KeyByHash implements store.Reader. Its errors do not tell the hash.
 func (r *reader) KeyByHash(ctx context.Context, hash string) (store.Key, error) {
+	if err := r.hold(ctx, lump{kind: keyring}); err != nil {
+		return store.Key{}, err
+	}
 	k, err := scanKey(func(dest ...any) error {
 		return r.row(ctx, "key", "SELECT "+keyColumns+" FROM api_keys WHERE hash = ?", []any{hash}, dest...)
 	})
@@ -46,6 +52,9 @@ func (r *reader) KeyByHash(ctx context.Context, hash string) (store.Key, error) 
 
 // CountKeys implements store.Reader.
 func (r *reader) CountKeys(ctx context.Context, now time.Time) (int, error) {
+	if err := r.hold(ctx, lump{kind: keyring}); err != nil {
+		return 0, err
+	}
 	var n int
 	err := r.row(ctx, "count keys", "SELECT COUNT(*) FROM api_keys WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)",
 		[]any{micros(now)}, &n)
@@ -54,21 +63,26 @@ func (r *reader) CountKeys(ctx context.Context, now time.Time) (int, error) {
 
 // InsertKey implements store.Tx.
 func (t *tx) InsertKey(ctx context.Context, k store.Key) error {
+	if err := t.hold(ctx, lump{kind: keyring}); err != nil {
+		return err
+	}
 	n, err := t.exec(ctx, "insert key",
 		"INSERT INTO api_keys ("+keyColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
 		k.ProjectID, k.ID, k.Name, k.Role, k.Hash, micros(k.CreatedAt), k.CreatedBy, nullable(k.ExpiresAt), nullable(k.RevokedAt))
 	if err == nil && n == 0 {
-		return rule.Errorf(rule.CodeConflict, "there is such a key already")
+		return rule.Errorf(rule.CodeConflict, "there is such a key already; make a new one")
 	}
 	return err
 }
 
 // RevokeKey implements store.Tx.
 func (t *tx) RevokeKey(ctx context.Context, projectID, id string, at time.Time) error {
-	n, err := t.exec(ctx, "revoke key", "UPDATE api_keys SET revoked_at = COALESCE(revoked_at, ?) WHERE project_id = ? AND id = ?",
-		micros(at), projectID, id)
-	if err == nil && n == 0 {
-		return rule.NotFound("key", id)
+	if err := t.hold(ctx, lump{kind: keyring}); err != nil {
+		return err
 	}
-	return err
+	var revoked int64
+	err := t.row(ctx, "revoke key",
+		"UPDATE api_keys SET revoked_at = COALESCE(revoked_at, ?) WHERE project_id = ? AND id = ? RETURNING revoked_at",
+		[]any{micros(at), projectID, id}, &revoked)
+	return missing(err, "key", id)
 }

@@ -7,9 +7,11 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"strconv"
 	"strings"
 	"text/template"
+	"time"
 
 	"github.com/pressly/goose/v3"
 
@@ -24,26 +26,41 @@ var migrationFiles embed.FS
 
 // migrate brings the schema up to date. Several processes may do so at once. A schema that is newer than this program is
 // refused, since it may hold what this program would damage.
-func migrate(ctx context.Context, db *sql.DB, d *dialect) error {
-	migrations, newest, err := rendered(d)
+func (s *Store) migrate(ctx context.Context) error {
+	if s.d.rowLocks {
+		// The lock is held by a transaction of its own, on a connection to read with: migrations use the ones to write with.
+		lock, err := s.pool.BeginTx(ctx, nil)
+		if err != nil {
+			return s.fault(ctx, "migration lock", err)
+		}
+		defer func() { _ = lock.Rollback() }() // gives the lock back
+		if _, err := lock.ExecContext(ctx, s.d.bind("SELECT pg_advisory_xact_lock(?)"), int64(migrating)); err != nil {
+			return s.fault(ctx, "migration lock", err)
+		}
+		return s.migrateOnce(ctx)
+	}
+	// SQLite has no such lock. Each migration is one transaction, so whoever comes second fails, and finds it done.
+	for try := 1; ; try++ {
+		err := s.migrateOnce(ctx)
+		if err == nil || rule.CodeOf(err) == rule.CodeConflict || ctx.Err() != nil || (try >= 10 && !s.d.retryable(err)) {
+			return err
+		}
+		time.Sleep(rand.N(50 * time.Millisecond)) //nolint:gosec // nobody gains by guessing a pause
+	}
+}
+
+func (s *Store) migrateOnce(ctx context.Context) error {
+	migrations, newest, err := rendered(s.d)
 	if err != nil {
 		return err
 	}
-	options := []goose.ProviderOption{goose.WithGoMigrations(migrations...), goose.WithDisableGlobalRegistry(true)}
-	if d.locker != nil {
-		locker, err := d.locker()
-		if err != nil {
-			return fmt.Errorf("sqlstore: migration lock: %w", err)
-		}
-		options = append(options, goose.WithSessionLocker(locker))
-	}
-	provider, err := goose.NewProvider(d.goose, db, nil, options...)
+	provider, err := goose.NewProvider(s.d.goose, s.write, nil, goose.WithGoMigrations(migrations...), goose.WithDisableGlobalRegistry(true))
 	if err != nil {
 		return fmt.Errorf("sqlstore: migrations: %w", err)
 	}
 	have, err := provider.GetDBVersion(ctx)
 	if err != nil {
-		return fmt.Errorf("sqlstore: schema version: %w", err)
+		return s.fault(ctx, "schema version", err)
 	}
 	if have > newest {
 		return rule.Errorf(rule.CodeConflict,
@@ -53,8 +70,9 @@ func migrate(ctx context.Context, db *sql.DB, d *dialect) error {
 		return nil
 	}
 	if _, err := provider.Up(ctx); err != nil {
-		return fmt.Errorf("sqlstore: migrating the schema: %w", err)
+		return s.fault(ctx, "migrating the schema", err)
 	}
+	s.log.InfoContext(ctx, "database schema migrated", "from", have, "to", newest)
 	return nil
 }
 

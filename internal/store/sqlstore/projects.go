@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"errors"
 
 	"tenet/internal/rule"
 )
@@ -20,6 +19,9 @@ func scanProject(scan func(...any) error) (rule.Project, error) {
 
 // Projects implements store.Reader.
 func (r *reader) Projects(ctx context.Context) ([]rule.Project, error) {
+	if err := r.holdAll(ctx); err != nil {
+		return nil, err
+	}
 	list := []rule.Project{}
 	err := r.each(ctx, "projects", "SELECT "+projectColumns+" FROM projects ORDER BY project_id", nil, func(rows *sql.Rows) error {
 		p, err := scanProject(rows.Scan)
@@ -31,17 +33,20 @@ func (r *reader) Projects(ctx context.Context) ([]rule.Project, error) {
 
 // Project implements store.Reader.
 func (r *reader) Project(ctx context.Context, id string) (rule.Project, error) {
+	if err := r.hold(ctx, corpusOf(id)); err != nil {
+		return rule.Project{}, err
+	}
 	p, err := scanProject(func(dest ...any) error {
 		return r.row(ctx, "project", "SELECT "+projectColumns+" FROM projects WHERE project_id = ?", []any{id}, dest...)
 	})
-	if errors.Is(err, sql.ErrNoRows) {
-		return p, rule.NotFound("project", id)
-	}
-	return p, err
+	return p, missing(err, "project", id)
 }
 
 // CorpusVersions implements store.Reader.
 func (r *reader) CorpusVersions(ctx context.Context) (map[string]int64, error) {
+	if err := r.holdAll(ctx); err != nil {
+		return nil, err
+	}
 	versions := map[string]int64{}
 	err := r.each(ctx, "corpus versions", "SELECT project_id, corpus_version FROM projects", nil, func(rows *sql.Rows) error {
 		var id string
@@ -55,6 +60,9 @@ func (r *reader) CorpusVersions(ctx context.Context) (map[string]int64, error) {
 
 // CreateProject implements store.Tx.
 func (t *tx) CreateProject(ctx context.Context, p rule.Project) error {
+	if err := t.hold(ctx, lump{kind: projectList}); err != nil {
+		return err
+	}
 	n, err := t.exec(ctx, "create project",
 		"INSERT INTO projects ("+projectColumns+") VALUES (?, ?, ?, ?, 0, ?, ?) ON CONFLICT (project_id) DO NOTHING",
 		p.ID, p.Name, p.Description, p.TwoPerson, micros(p.CreatedAt), micros(p.UpdatedAt))
@@ -70,6 +78,9 @@ func (t *tx) CreateProject(ctx context.Context, p rule.Project) error {
 
 // UpdateProject implements store.Tx.
 func (t *tx) UpdateProject(ctx context.Context, p rule.Project) error {
+	if err := t.hold(ctx, corpusOf(p.ID)); err != nil {
+		return err
+	}
 	n, err := t.exec(ctx, "update project",
 		"UPDATE projects SET name = ?, description = ?, two_person = ?, updated_at = ? WHERE project_id = ?",
 		p.Name, p.Description, p.TwoPerson, micros(p.UpdatedAt), p.ID)
@@ -84,8 +95,8 @@ func (t *tx) RaiseCorpus(ctx context.Context, projectID string) (int64, error) {
 	var version int64
 	err := t.row(ctx, "raise corpus version",
 		"UPDATE projects SET corpus_version = corpus_version + 1 WHERE project_id = ? RETURNING corpus_version", []any{projectID}, &version)
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, rule.NotFound("project", projectID)
+	if err == nil {
+		t.inside.held[corpusOf(projectID)] = true
 	}
-	return version, err
+	return version, missing(err, "project", projectID)
 }

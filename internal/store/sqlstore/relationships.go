@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"errors"
 
 	"tenet/internal/rule"
 )
@@ -20,10 +19,18 @@ func scanRelationship(rows *sql.Rows) (rule.Relationship, error) {
 
 // Relationships implements store.Reader.
 func (r *reader) Relationships(ctx context.Context, projectID, ruleID string) ([]rule.Relationship, error) {
+	if err := r.hold(ctx, corpusOf(projectID)); err != nil {
+		return nil, err
+	}
+	return r.relationships(ctx, "(from_id = ? OR to_id = ?)", []any{projectID, ruleID, ruleID})
+}
+
+// relationships lists the relationships of a project, the first of args, that meet a condition, oldest first.
+func (r *reader) relationships(ctx context.Context, condition string, args []any) ([]rule.Relationship, error) {
 	list := []rule.Relationship{}
 	err := r.each(ctx, "relationships",
-		"SELECT "+relationshipColumns+" FROM relationships WHERE project_id = ? AND (from_id = ? OR to_id = ?) ORDER BY created_at, id",
-		[]any{projectID, ruleID, ruleID}, func(rows *sql.Rows) error {
+		"SELECT "+relationshipColumns+" FROM relationships WHERE project_id = ? AND "+condition+" ORDER BY created_at, id",
+		args, func(rows *sql.Rows) error {
 			rel, err := scanRelationship(rows)
 			list = append(list, rel)
 			return err
@@ -33,14 +40,14 @@ func (r *reader) Relationships(ctx context.Context, projectID, ruleID string) ([
 
 // InsertRelationship implements store.Tx.
 func (t *tx) InsertRelationship(ctx context.Context, projectID string, cv int64, rel rule.Relationship) error {
+	if err := t.hold(ctx, corpusOf(projectID)); err != nil {
+		return err
+	}
 	for _, id := range []string{rel.FromID, rel.ToID} {
 		var one int
 		err := t.row(ctx, "rule of relationship", "SELECT 1 FROM rules WHERE project_id = ? AND id = ?", []any{projectID, id}, &one)
-		if errors.Is(err, sql.ErrNoRows) {
-			return rule.NotFound("rule", id)
-		}
 		if err != nil {
-			return err
+			return missing(err, "rule", id)
 		}
 	}
 	n, err := t.exec(ctx, "insert relationship",
@@ -57,15 +64,15 @@ func (t *tx) InsertRelationship(ctx context.Context, projectID string, cv int64,
 
 // DeleteRelationship implements store.Tx.
 func (t *tx) DeleteRelationship(ctx context.Context, projectID string, cv int64, ruleID, id string) error {
+	if err := t.hold(ctx, corpusOf(projectID)); err != nil {
+		return err
+	}
 	var from string
 	err := t.row(ctx, "delete relationship",
 		"DELETE FROM relationships WHERE project_id = ? AND id = ? AND (from_id = ? OR to_id = ?) RETURNING from_id",
 		[]any{projectID, id, ruleID, ruleID}, &from)
-	if errors.Is(err, sql.ErrNoRows) {
-		return rule.NotFound("relationship", id)
-	}
 	if err != nil {
-		return err
+		return missing(err, "relationship", id)
 	}
 	return t.touch(ctx, projectID, cv, from)
 }

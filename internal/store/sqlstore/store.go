@@ -5,29 +5,15 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"net/url"
-	"os"
-	"path/filepath"
-	"runtime"
+	"sync"
 	"time"
-
-	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/jackc/pgx/v5/stdlib"
 
 	"tenet/internal/rule"
 	"tenet/internal/store"
 )
-
-// Options set up a store. The zero value is useful.
-type Options struct {
-	Logger *slog.Logger
-	// MaxConns bounds the connections for reading (SQLite) or for everything (PostgreSQL); 0 means 8 and 20.
-	MaxConns int
-}
 
 // Store is a store.Store on an SQL database.
 type Store struct {
@@ -39,227 +25,137 @@ type Store struct {
 
 var _ store.Store = (*Store)(nil)
 
-// FileName is the name of the SQLite database in its folder.
-const FileName = "tenet.db"
-
-// OpenSQLite opens the database in dir, making both if needed. Only the user may read them. Writes go through one
-// connection, so that they never wait for one another inside the database; other processes may have it open too.
-func OpenSQLite(ctx context.Context, dir string, o Options) (store.Store, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, rule.Errorf(rule.CodeUnavailable, "cannot make the data folder: %w", err)
-	}
-	path := filepath.Join(dir, FileName)
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, rule.Errorf(rule.CodeUnavailable, "cannot open the database: %w", err)
-	}
-	if err := f.Close(); err != nil {
-		return nil, err
-	}
-	write, err := openSQLite(path, "_txlock=immediate&_pragma=synchronous(FULL)&_pragma=journal_mode(WAL)")
-	if err != nil {
-		return nil, err
-	}
-	write.SetMaxOpenConns(1)
-	read, err := openSQLite(path, "_pragma=query_only(1)&_pragma=cache_size(-16000)")
-	if err != nil {
-		return nil, errors.Join(err, write.Close())
-	}
-	conns := o.MaxConns
-	if conns == 0 {
-		conns = max(8, 2*runtime.GOMAXPROCS(0))
-	}
-	read.SetMaxOpenConns(conns)
-	read.SetMaxIdleConns(conns)
-	return prepare(ctx, newSQLite(), read, write, o, func() error { return errors.Join(read.Close(), write.Close()) })
-}
-
-func openSQLite(path, settings string) (*sql.DB, error) {
-	name := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath()}
-	name.RawQuery = "_pragma=busy_timeout(15000)&_pragma=foreign_keys(1)&" + settings
-	db, err := sql.Open("sqlite", name.String())
-	if err != nil {
-		return nil, fmt.Errorf("sqlstore: %w", err)
-	}
-	return db, nil
-}
-
-// OpenPostgres opens the database at dsn (postgres://...), which must exist.
-func OpenPostgres(ctx context.Context, dsn string, o Options) (store.Store, error) {
-	cfg, err := pgxpool.ParseConfig(dsn)
-	if err != nil {
-		// The parser's error may quote the password.
-		return nil, rule.Errorf(rule.CodeInvalid, "the database URL cannot be read; write postgres://user:password@host:port/database")
-	}
-	cfg.MaxConns = 20
-	if o.MaxConns > 0 {
-		cfg.MaxConns = int32(min(o.MaxConns, 1000)) //nolint:gosec // bounded by min
-	}
-	pool, err := pgxpool.NewWithConfig(ctx, cfg)
-	if err != nil {
-		return nil, rule.Errorf(rule.CodeUnavailable, "cannot reach the database: %w", err)
-	}
-	db := stdlib.OpenDBFromPool(pool)
-	return prepare(ctx, newPostgres(), db, db, o, func() error {
-		err := db.Close()
-		pool.Close()
-		return err
-	})
-}
-
-// migrateTries is how often bringing up the schema is tried when another process does the same.
-const migrateTries = 5
-
-func prepare(ctx context.Context, d *dialect, read, write *sql.DB, o Options, release func() error) (store.Store, error) {
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	s := &Store{reader: reader{db: read, d: d, pool: read}, write: write, log: o.Logger, release: release}
-	var err error
-	for try := range migrateTries {
-		if err = migrate(ctx, write, d); err == nil || rule.CodeOf(err) == rule.CodeConflict || ctx.Err() != nil {
-			break
-		}
-		if d.away(err) && !d.retryable(err) {
-			err = rule.Errorf(rule.CodeUnavailable, "cannot reach the database: %w", err)
-			break
-		}
-		time.Sleep(time.Duration(try+1) * 50 * time.Millisecond)
-	}
-	if err != nil {
-		return nil, errors.Join(err, release())
-	}
-	return s, nil
-}
-
 // Ping implements store.Store.
 func (s *Store) Ping(ctx context.Context) error {
 	var one int
-	if err := s.db.QueryRowContext(ctx, "SELECT 1").Scan(&one); err != nil {
-		return s.fault("ping", err)
-	}
-	return nil
+	return s.row(ctx, "ping", "SELECT 1", nil, &one)
 }
 
 // Close implements store.Store.
-func (s *Store) Close() error { return s.release() }
+func (s *Store) Close() error {
+	if !s.gate.close() {
+		return nil
+	}
+	if err := s.release(); err != nil {
+		return fmt.Errorf("sqlstore: close: %w", err)
+	}
+	return nil
+}
 
-// maxTries bounds how often Update runs its callback.
-const maxTries = 12
+const (
+	// patience bounds how long Update tries again when other transactions are in the way.
+	patience = 20 * time.Second
+	// shortPause and longPause bound the pauses between the tries, which are drawn at random so that rivals part.
+	shortPause = 2 * time.Millisecond
+	longPause  = 100 * time.Millisecond
+)
 
 // Update implements store.Store.
 func (s *Store) Update(ctx context.Context, fn func(store.Tx) error) error {
+	if err := s.gate.enter(); err != nil {
+		return err
+	}
+	defer s.gate.leave()
+	begun, pause := time.Now(), shortPause
 	for try := 1; ; try++ {
-		err := s.once(ctx, fn)
-		if err == nil || try == maxTries || !s.d.retryable(err) {
+		rival, err := s.once(ctx, fn)
+		if rival == nil {
 			return err
 		}
-		pause := time.Duration(rand.Int64N(int64(5*time.Millisecond) << min(try, 6)))
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return ctx.Err()
+		if time.Since(begun) > patience {
+			return fmt.Errorf("sqlstore: given up after %d tries: %w: %w", try,
+				rule.Errorf(rule.CodeUnavailable, "the database is too busy; try again later"), rival)
 		}
+		select {
+		case <-time.After(rand.N(pause)): //nolint:gosec // nobody gains by guessing a pause
+		case <-ctx.Done():
+			return fmt.Errorf("sqlstore: update: %w", ctx.Err())
+		}
+		pause = min(2*pause, longPause)
 	}
 }
 
-func (s *Store) once(ctx context.Context, fn func(store.Tx) error) (err error) {
-	sqlTx, err := s.write.BeginTx(ctx, nil)
+// once runs fn in a transaction. rival is the failure that is to blame on another transaction and makes another try
+// worthwhile, whatever fn has made of it.
+func (s *Store) once(ctx context.Context, fn func(store.Tx) error) (rival, err error) {
+	sqlTx, err := s.write.BeginTx(ctx, s.d.writing)
 	if err != nil {
-		return s.fault("begin", err)
+		if s.d.retryable(err) && ctx.Err() == nil {
+			return err, nil
+		}
+		return nil, s.fault(ctx, "begin", err)
 	}
+	t := &tx{reader{db: sqlTx, d: s.d, inside: &inside{held: map[lump]bool{}}}}
 	done := false
 	defer func() {
-		if !done { // fn failed or panicked
+		if !done { // fn has failed, or panicked
 			_ = sqlTx.Rollback() // the first error is the one that matters
 		}
 	}()
-	if err := fn(&tx{reader{db: sqlTx, d: s.d}}); err != nil {
-		return err
+	if err := fn(t); err != nil || t.inside.rival != nil {
+		return t.inside.rival, err
 	}
 	done = true
 	if err := sqlTx.Commit(); err != nil {
-		return s.fault("commit", err)
+		if s.d.retryable(err) && ctx.Err() == nil {
+			return err, nil
+		}
+		return nil, s.fault(ctx, "commit", err)
 	}
-	return nil
+	return nil, nil
 }
 
 // tx is a store.Tx.
 type tx struct{ reader }
 
-// reader is a store.Reader on a pool or in a transaction.
-type reader struct {
-	db   conn
-	d    *dialect
-	pool *sql.DB // nil in a transaction
+// inside is what a transaction keeps in mind.
+type inside struct {
+	held map[lump]bool
+	// rival is the first failure that is to blame on another transaction.
+	rival error
 }
 
-// fault wraps a driver's error for the log and, where the database is away, gives it the code unavailable.
-func (r *reader) fault(doing string, err error) error {
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return err
-	}
-	if r.d.away(err) {
-		return rule.Errorf(rule.CodeUnavailable, "the database is not available now: %w", fmt.Errorf("%s: %w", doing, err))
-	}
-	return fmt.Errorf("sqlstore: %s: %w", doing, err)
+// gate counts what is running, so that Close can wait for it.
+type gate struct {
+	mu      sync.Mutex
+	running int
+	closed  bool
+	empty   chan struct{}
 }
 
-func (r *reader) exec(ctx context.Context, doing, query string, args ...any) (int64, error) {
-	result, err := r.db.ExecContext(ctx, r.d.prepared(query), args...)
-	if err != nil {
-		return 0, r.fault(doing, err)
+// enter begins something, or fails once the gate is closed.
+func (g *gate) enter() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return rule.Errorf(rule.CodeUnavailable, "the database is being closed; try again later")
 	}
-	n, err := result.RowsAffected()
-	if err != nil {
-		return 0, r.fault(doing, err)
-	}
-	return n, nil
-}
-
-// row reads one row into dest; sql.ErrNoRows if there is none.
-func (r *reader) row(ctx context.Context, doing, query string, args []any, dest ...any) error {
-	err := r.db.QueryRowContext(ctx, r.d.prepared(query), args...).Scan(dest...)
-	if err == nil || errors.Is(err, sql.ErrNoRows) {
-		return err
-	}
-	return r.fault(doing, err)
-}
-
-// each calls fn for every row of a query.
-func (r *reader) each(ctx context.Context, doing, query string, args []any, fn func(*sql.Rows) error) error {
-	rows, err := r.db.QueryContext(ctx, r.d.prepared(query), args...)
-	if err != nil {
-		return r.fault(doing, err)
-	}
-	defer func() { _ = rows.Close() }() // after the loop there is nothing left to fail
-	for rows.Next() {
-		if err := fn(rows); err != nil {
-			return err
-		}
-	}
-	if err := rows.Err(); err != nil {
-		return r.fault(doing, err)
-	}
+	g.running++
 	return nil
 }
 
-func micros(t time.Time) int64 { return t.UnixMicro() }
-
-func fromMicros(n int64) time.Time { return time.UnixMicro(n).UTC() }
-
-// nullable turns an optional time into a column value.
-func nullable(t *time.Time) any {
-	if t == nil {
-		return nil
+// leave ends what enter has begun.
+func (g *gate) leave() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.running--
+	if g.closed && g.running == 0 {
+		close(g.empty)
 	}
-	return t.UnixMicro()
 }
 
-func fromNullable(n sql.NullInt64) *time.Time {
-	if !n.Valid {
-		return nil
+// close lets nothing more in and waits for what is running. It returns false if the gate was closed before.
+func (g *gate) close() bool {
+	g.mu.Lock()
+	if g.closed {
+		g.mu.Unlock()
+		return false
 	}
-	t := fromMicros(n.Int64)
-	return &t
+	g.closed, g.empty = true, make(chan struct{})
+	if g.running == 0 {
+		close(g.empty)
+	}
+	g.mu.Unlock()
+	<-g.empty
+	return true
 }

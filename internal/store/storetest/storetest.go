@@ -39,6 +39,26 @@ func Run(t *testing.T, fresh func(t *testing.T) Open) {
 		"racing to update one rule":          testRaceUpdate,
 		"reading does not wait for a writer": testReadWhileWriting,
 		"many rules at once":                 testManyRules,
+
+		"serialisable: keys":                 testSerialKeys,
+		"serialisable: one project":          testSerialProject,
+		"serialisable: all projects":         testSerialProjects,
+		"serialisable: a project to be made": testSerialFirstProject,
+		"serialisable: rules":                testSerialRules,
+		"serialisable: audit":                testSerialAudit,
+		"a deadlock runs again":              testDeadlock,
+		"reads see one state":                testOneState,
+
+		"close waits for transactions":              testClose,
+		"transactions end with their callback":      testTxAfterwards,
+		"cancelling midway leaves nothing":          testCancelMidway,
+		"cancelling ends the waiting for a lock":    testCancelWaiting,
+		"reading does not queue with transactions":  testQueue,
+		"hostile names find nothing":                testHostileText,
+		"times are UTC, cut to microseconds":        testTimes,
+		"errors do not tell the database's words":   testErrorsTellNothing,
+		"following changes gives the whole":         testFollow,
+		"changes may be read while others are read": testChangesNested,
 	} {
 		t.Run(name, func(t *testing.T) {
 			open := fresh(t)

@@ -1,6 +1,6 @@
 CREATE TABLE projects (
-	project_id TEXT PRIMARY KEY,
-	name TEXT NOT NULL,
+	project_id {{.Text}} PRIMARY KEY,
+	name {{.Text}} NOT NULL,
 	description TEXT NOT NULL,
 	two_person BOOLEAN NOT NULL,
 	corpus_version BIGINT NOT NULL,
@@ -9,11 +9,11 @@ CREATE TABLE projects (
 );
 
 CREATE TABLE rules (
-	project_id TEXT NOT NULL REFERENCES projects (project_id),
-	id TEXT NOT NULL,
-	slug TEXT NOT NULL,
+	project_id {{.Text}} NOT NULL REFERENCES projects (project_id),
+	id {{.Text}} NOT NULL,
+	slug {{.Text}} NOT NULL,
 	version BIGINT NOT NULL,
-	status TEXT NOT NULL,
+	status {{.Text}} NOT NULL,
 	corpus_version BIGINT NOT NULL,
 	body TEXT NOT NULL,
 	PRIMARY KEY (project_id, id)
@@ -24,8 +24,8 @@ CREATE UNIQUE INDEX rules_by_slug ON rules (project_id, slug) WHERE slug <> '' A
 CREATE INDEX rules_by_change ON rules (project_id, corpus_version);
 
 CREATE TABLE rule_versions (
-	project_id TEXT NOT NULL,
-	rule_id TEXT NOT NULL,
+	project_id {{.Text}} NOT NULL,
+	rule_id {{.Text}} NOT NULL,
 	version BIGINT NOT NULL,
 	body TEXT NOT NULL,
 	PRIMARY KEY (project_id, rule_id, version),
@@ -33,14 +33,14 @@ CREATE TABLE rule_versions (
 );
 
 CREATE TABLE relationships (
-	project_id TEXT NOT NULL,
-	id TEXT NOT NULL,
-	from_id TEXT NOT NULL,
-	to_id TEXT NOT NULL,
-	kind TEXT NOT NULL,
-	reason TEXT NOT NULL,
+	project_id {{.Text}} NOT NULL,
+	id {{.Text}} NOT NULL,
+	from_id {{.Text}} NOT NULL,
+	to_id {{.Text}} NOT NULL,
+	kind {{.Text}} NOT NULL,
+	reason {{.Text}} NOT NULL,
 	created_at BIGINT NOT NULL,
-	created_by TEXT NOT NULL,
+	created_by {{.Text}} NOT NULL,
 	PRIMARY KEY (project_id, id),
 	UNIQUE (project_id, from_id, kind, to_id),
 	FOREIGN KEY (project_id, from_id) REFERENCES rules (project_id, id),
@@ -50,39 +50,41 @@ CREATE TABLE relationships (
 CREATE INDEX relationships_by_target ON relationships (project_id, to_id);
 
 CREATE TABLE audit_heads (
-	project_id TEXT PRIMARY KEY REFERENCES projects (project_id),
+	project_id {{.Text}} PRIMARY KEY REFERENCES projects (project_id),
 	seq BIGINT NOT NULL,
-	hash TEXT NOT NULL
+	hash {{.Text}} NOT NULL
 );
 
+-- Entries refer to no project, since that would be checked for each of them: AppendAudit moves the head, which does.
 CREATE TABLE audit_entries (
-	project_id TEXT NOT NULL REFERENCES projects (project_id),
+	project_id {{.Text}} NOT NULL,
 	seq BIGINT NOT NULL,
-	id TEXT NOT NULL,
-	kind TEXT NOT NULL,
+	id {{.Text}} NOT NULL,
+	kind {{.Text}} NOT NULL,
 	at BIGINT NOT NULL,
-	actor TEXT NOT NULL,
-	verdict TEXT NOT NULL,
-	mode TEXT NOT NULL,
+	actor {{.Text}} NOT NULL,
+	verdict {{.Text}} NOT NULL,
+	mode {{.Text}} NOT NULL,
 	body {{.Blob}} NOT NULL,
-	body_hash TEXT NOT NULL,
-	prev_hash TEXT NOT NULL,
-	hash TEXT NOT NULL,
+	body_hash {{.Text}} NOT NULL,
+	prev_hash {{.Text}} NOT NULL,
+	hash {{.Text}} NOT NULL,
 	PRIMARY KEY (project_id, seq)
 );
 
 CREATE UNIQUE INDEX audit_entries_by_id ON audit_entries (project_id, id);
 
-CREATE INDEX audit_entries_by_kind ON audit_entries (project_id, kind, seq);
+-- All that FindAudit filters by, so that it counts without reading the entries, whose bodies are large.
+CREATE INDEX audit_entries_by_kind ON audit_entries (project_id, kind, seq, verdict, mode, actor, at);
 
 CREATE TABLE api_keys (
-	project_id TEXT NOT NULL,
-	id TEXT NOT NULL,
-	name TEXT NOT NULL,
-	role TEXT NOT NULL,
-	hash TEXT NOT NULL,
+	project_id {{.Text}} NOT NULL,
+	id {{.Text}} NOT NULL,
+	name {{.Text}} NOT NULL,
+	role {{.Text}} NOT NULL,
+	hash {{.Text}} NOT NULL,
 	created_at BIGINT NOT NULL,
-	created_by TEXT NOT NULL,
+	created_by {{.Text}} NOT NULL,
 	expires_at BIGINT,
 	revoked_at BIGINT,
 	PRIMARY KEY (project_id, id)

@@ -1,0 +1,171 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"tenet/internal/rule"
+	"tenet/internal/store"
+)
+
+// Options set up a store. The zero value is useful.
+type Options struct {
+	Logger *slog.Logger
+	// Readers bounds the connections that read outside of transactions; 0 means 8, or two for each processor if that is more.
+	Readers int
+	// Writers bounds the transactions that run at once on PostgreSQL; 0 means 8. SQLite always has one writer.
+	Writers int
+}
+
+// withDefaults fills in what is not set.
+func (o Options) withDefaults() Options {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Readers <= 0 {
+		o.Readers = max(8, 2*runtime.GOMAXPROCS(0))
+	}
+	if o.Writers <= 0 {
+		o.Writers = 8
+	}
+	o.Readers, o.Writers = min(o.Readers, 1000), min(o.Writers, 1000)
+	return o
+}
+
+// FileName is the name of the SQLite database in its folder.
+const FileName = "tenet.db"
+
+// OpenSQLite opens the database in dir, making both if needed. Only the user may read them. Writes go through one
+// connection, so that they never wait for one another inside the database; other processes may have it open too.
+//
+// The error has the code unavailable if the folder or the file cannot be used, and conflict if a newer Tenet has made the
+// database.
+func OpenSQLite(ctx context.Context, dir string, o Options) (store.Store, error) {
+	o = o.withDefaults()
+	path, err := makeFile(dir)
+	if err != nil {
+		return nil, err
+	}
+	// WAL lets readers go on beside the writer. FULL makes a commit durable before it returns. A writer waits for another
+	// process's only briefly here, since this wait does not notice the end of a context: Update waits on.
+	write, err := openFile(path, "_txlock=immediate&_busy_timeout=250&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)"+
+		"&_pragma=journal_size_limit(67108864)&_pragma=cache_size(-16000)")
+	if err != nil {
+		return nil, err
+	}
+	write.SetMaxOpenConns(1)
+	read, err := openFile(path, "_busy_timeout=5000&_pragma=query_only(1)&_pragma=cache_size(-8000)")
+	if err != nil {
+		return nil, errors.Join(err, write.Close())
+	}
+	read.SetMaxOpenConns(o.Readers)
+	read.SetMaxIdleConns(o.Readers)
+	// The writer is closed last: closing the last connection moves the write-ahead log into the database, which the readers
+	// may not do.
+	return open(ctx, newSQLite(), read, write, o, func() error { return errors.Join(read.Close(), write.Close()) })
+}
+
+// makeFile makes the folder and the database file if they are missing and returns the file's absolute path.
+func makeFile(dir string) (string, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", rule.Errorf(rule.CodeUnavailable, "cannot find the data folder: %w", err)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", rule.Errorf(rule.CodeUnavailable, "cannot make the data folder: %w", err)
+	}
+	path := filepath.Join(dir, FileName)
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return "", rule.Errorf(rule.CodeUnavailable, "cannot open the database: %w", err)
+	}
+	return path, f.Close()
+}
+
+func openFile(path, settings string) (*sql.DB, error) {
+	name := url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: "_foreign_keys=1&" + settings}
+	if !strings.HasPrefix(name.Path, "/") {
+		name.Path = "/" + name.Path // C:/folder
+	}
+	db, err := sql.Open("sqlite", name.String())
+	if err != nil {
+		return nil, fmt.Errorf("sqlstore: %w", err)
+	}
+	return db, nil
+}
+
+// OpenPostgres opens the database at dsn (postgres://...), which must exist on a server of version 15 or later.
+//
+// The error has the code unavailable if the database cannot be reached, invalid if the address or the server cannot be
+// used, and conflict if a newer Tenet has made the database.
+func OpenPostgres(ctx context.Context, dsn string, o Options) (store.Store, error) {
+	o = o.withDefaults()
+	cfg, err := pgxpool.ParseConfig(dsn)
+	if err != nil {
+		// The parser's error may quote the password.
+		return nil, rule.Errorf(rule.CodeInvalid, "the database URL cannot be read; write postgres://user:password@host:port/database")
+	}
+	cfg.MaxConns = int32(o.Readers + o.Writers) //nolint:gosec // bounded by withDefaults
+	// Every query here has an index. A plan made while a table was small, and kept, would go on reading the whole table.
+	cfg.AfterConnect = func(ctx context.Context, c *pgx.Conn) error {
+		_, err := c.Exec(ctx, "SET enable_seqscan = off")
+		return err
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("sqlstore: %w: %w", unavailable(), err)
+	}
+	// Two views of one pool: however many transactions wait for one another, connections to read with are left.
+	read, write := stdlib.OpenDBFromPool(pool), stdlib.OpenDBFromPool(pool)
+	read.SetMaxOpenConns(o.Readers)
+	write.SetMaxOpenConns(o.Writers)
+	return open(ctx, newPostgres(), read, write, o, func() error {
+		err := errors.Join(read.Close(), write.Close())
+		pool.Close()
+		return err
+	})
+}
+
+// migratePatience bounds how long a node waits for another one that is bringing up the schema.
+const migratePatience = time.Minute
+
+func open(ctx context.Context, d *dialect, read, write *sql.DB, o Options, release func() error) (store.Store, error) {
+	s := &Store{reader: reader{db: read, d: d, pool: read, gate: &gate{}}, write: write, log: o.Logger, release: release}
+	starting, cancel := context.WithTimeout(ctx, migratePatience)
+	defer cancel()
+	err := s.check(starting)
+	if err == nil {
+		err = s.migrate(starting)
+	}
+	if err != nil {
+		return nil, errors.Join(err, release())
+	}
+	return s, nil
+}
+
+// check refuses a server that is too old, or whose encoding cannot hold all text.
+func (s *Store) check(ctx context.Context) error {
+	for _, q := range s.d.demands {
+		var have string
+		if err := s.row(ctx, "look at the server", q.query, nil, &have); err != nil {
+			return err
+		}
+		if !q.meets(have) {
+			return rule.Errorf(rule.CodeInvalid, "%s; the server has %s", q.demand, have)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,176 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+
+	"tenet/internal/rule"
+)
+
+const insertRules = "INSERT INTO rules (project_id, id, slug, version, status, corpus_version, body) VALUES "
+
+// InsertRules implements store.Tx.
+func (t *tx) InsertRules(ctx context.Context, cv int64, rules []rule.Rule) error {
+	projectID, err := t.holdProjectOf(ctx, rules)
+	if err != nil || len(rules) == 0 {
+		return err
+	}
+	ids := make([]string, len(rules))
+	for i := range rules {
+		ids[i] = rules[i].ID
+	}
+	stored, err := t.stored(ctx, projectID, ids)
+	if err != nil {
+		return err
+	}
+	seen := make(map[string]bool, len(rules))
+	for i := range rules {
+		id := rules[i].ID
+		if _, ok := stored[id]; ok || seen[id] {
+			return rule.Errorf(rule.CodeConflict, "there is a rule with the id %s already (%s)", id, nameOf(&rules[i]))
+		}
+		seen[id] = true
+	}
+	if err := t.slugsFree(ctx, projectID, rules); err != nil {
+		return err
+	}
+	return t.putRules(ctx, "insert rules", cv, rules, "")
+}
+
+// UpdateRules implements store.Tx. All rules give up their old slugs first and take the new ones then, so that rules may
+// exchange slugs.
+func (t *tx) UpdateRules(ctx context.Context, cv int64, rules []rule.Rule) error {
+	projectID, err := t.holdProjectOf(ctx, rules)
+	if err != nil || len(rules) == 0 {
+		return err
+	}
+	ids := make([]string, len(rules))
+	for i := range rules {
+		ids[i] = rules[i].ID
+	}
+	stored, err := t.stored(ctx, projectID, ids)
+	if err != nil {
+		return err
+	}
+	var leaving []string
+	for i := range rules {
+		r := &rules[i]
+		old, ok := stored[r.ID]
+		switch {
+		case !ok:
+			return rule.NotFound("rule", r.ID)
+		case old.version != r.Version-1:
+			return rule.Errorf(rule.CodePrecondition, "rule %s (%s) is at version %d, not %d; read it again", r.ID, nameOf(r), old.version, r.Version-1)
+		case old.slug != "" && (old.slug != r.Slug || r.Status == rule.Retired):
+			leaving = append(leaving, r.ID)
+		}
+		stored[r.ID] = storedRule{version: r.Version} // once more in the same call is based on an old version
+	}
+	if err := t.inProject(ctx, "archive rules",
+		"INSERT INTO rule_versions (project_id, rule_id, version, body) SELECT project_id, id, version, body FROM rules", projectID, ids); err != nil {
+		return err
+	}
+	if err := t.inProject(ctx, "give up slugs", "UPDATE rules SET slug = ''", projectID, leaving); err != nil {
+		return err
+	}
+	if err := t.slugsFree(ctx, projectID, rules); err != nil {
+		return err
+	}
+	return t.putRules(ctx, "update rules", cv, rules, ` ON CONFLICT (project_id, id) DO UPDATE SET slug = excluded.slug,
+		version = excluded.version, status = excluded.status, corpus_version = excluded.corpus_version, body = excluded.body`)
+}
+
+// holdProjectOf locks the corpus of the one project that rules belong to.
+func (t *tx) holdProjectOf(ctx context.Context, rules []rule.Rule) (string, error) {
+	if len(rules) == 0 {
+		return "", nil
+	}
+	projectID := rules[0].ProjectID
+	for i := range rules {
+		if rules[i].ProjectID != projectID {
+			return "", rule.Errorf(rule.CodeInvalid, "rules of the projects %q and %q cannot be stored together", projectID, rules[i].ProjectID)
+		}
+	}
+	return projectID, t.hold(ctx, corpusOf(projectID))
+}
+
+// nameOf is what people call a rule.
+func nameOf(r *rule.Rule) string {
+	if r.Slug != "" {
+		return r.Slug
+	}
+	return "without a slug"
+}
+
+type storedRule struct {
+	version int
+	slug    string
+}
+
+// stored looks up rules by their ids.
+func (t *tx) stored(ctx context.Context, projectID string, ids []string) (map[string]storedRule, error) {
+	found := make(map[string]storedRule, len(ids))
+	in, list := t.d.in("id", ids)
+	err := t.each(ctx, "stored rules", "SELECT id, version, slug FROM rules WHERE project_id = ? AND "+in, []any{projectID, list},
+		func(rows *sql.Rows) error {
+			var id string
+			var s storedRule
+			err := rows.Scan(&id, &s.version, &s.slug)
+			found[id] = s
+			return err
+		})
+	return found, err
+}
+
+// slugsFree checks that no two of the rules, and no other rule in force, claim one slug. Changes of a corpus are made one
+// after the other, so what is free now stays free.
+func (t *tx) slugsFree(ctx context.Context, projectID string, rules []rule.Rule) error {
+	claims := make(map[string]string, len(rules)) // slug to rule id
+	slugs := make([]string, 0, len(rules))
+	for i := range rules {
+		r := &rules[i]
+		if r.Slug == "" || r.Status == rule.Retired {
+			continue
+		}
+		if other, ok := claims[r.Slug]; ok && other != r.ID {
+			return rule.Errorf(rule.CodeConflict, "two of the rules have the slug %q (%s and %s)", r.Slug, other, r.ID)
+		}
+		claims[r.Slug] = r.ID
+		slugs = append(slugs, r.Slug)
+	}
+	in, list := t.d.in("slug", slugs)
+	return t.each(ctx, "slugs", "SELECT id, slug FROM rules WHERE project_id = ? AND "+live+" AND "+in, []any{projectID, list},
+		func(rows *sql.Rows) error {
+			var id, slug string
+			if err := rows.Scan(&id, &slug); err != nil {
+				return err
+			}
+			if claims[slug] != id {
+				return rule.Errorf(rule.CodeConflict, "the slug %q belongs to the rule %s; choose another", slug, id)
+			}
+			return nil
+		})
+}
+
+// inProject runs a statement for some rules of a project.
+func (t *tx) inProject(ctx context.Context, doing, statement, projectID string, ids []string) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	in, list := t.d.in("id", ids)
+	_, err := t.exec(ctx, doing, statement+" WHERE project_id = ? AND "+in, projectID, list)
+	return err
+}
+
+func (t *tx) putRules(ctx context.Context, doing string, cv int64, rules []rule.Rule, after string) error {
+	args := make([]any, 0, 7*len(rules))
+	for i := range rules {
+		r := &rules[i]
+		body, err := encodeRule(*r)
+		if err != nil {
+			return err
+		}
+		args = append(args, r.ProjectID, r.ID, r.Slug, r.Version, string(r.Status), cv, body)
+	}
+	return t.execRows(ctx, doing, insertRules, 7, after, args)
+}
