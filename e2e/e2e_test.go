@@ -56,6 +56,8 @@ func TestScripts(t *testing.T) {
 			e.Setenv("ADDR", addr)
 			e.Setenv("URL", "http://"+addr)
 			e.Setenv("EXAMPLES", examples)
+			// Under the race detector, every program would sleep for a second at its end.
+			e.Setenv("GORACE", "atexit_sleep_ms=10")
 			return os.Mkdir(home, 0o700)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"capture": capture, "nothing": nothing},

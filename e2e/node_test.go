@@ -36,7 +36,7 @@ func startNode(t *testing.T, settings ...string) *node {
 	n := &node{url: "http://" + addr, cmd: exec.Command(program)}
 	// Under this name the test binary is the real command line; see TestMain.
 	n.cmd.Args = append([]string{"tenet", "serve", "--listen", addr}, settings...)
-	n.cmd.Env = append(os.Environ(), "HOME="+t.TempDir())
+	n.cmd.Env = append(os.Environ(), "HOME="+t.TempDir(), "GORACE=atexit_sleep_ms=10")
 	n.cmd.Stdout, n.cmd.Stderr = &n.log, &n.log
 	began := time.Now()
 	if err := n.cmd.Start(); err != nil {

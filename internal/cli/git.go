@@ -8,6 +8,7 @@ import (
 	"io"
 	"os/exec"
 	"path"
+	"slices"
 	"strings"
 	"time"
 )
@@ -27,7 +28,7 @@ var diffFlags = []string{
 
 // stagedDiff is what the next commit would change.
 func stagedDiff(ctx context.Context) (string, error) {
-	return git(ctx, append(diffFlags[:len(diffFlags):len(diffFlags)], "--cached", "--")...)
+	return git(ctx, append(slices.Clip(diffFlags), "--cached", "--")...)
 }
 
 // rangeDiff is what `git diff` shows for a range or commit.
@@ -36,7 +37,7 @@ func rangeDiff(ctx context.Context, revisions string) (string, error) {
 		return "", fmt.Errorf("%q is not a git range; use one such as main..HEAD, or - for a diff on stdin", revisions)
 	}
 	// The closing -- keeps git from taking the range for a file name.
-	diff, err := git(ctx, append(diffFlags[:len(diffFlags):len(diffFlags)], revisions, "--")...)
+	diff, err := git(ctx, append(slices.Clip(diffFlags), revisions, "--")...)
 	if err != nil {
 		return "", fmt.Errorf("cannot diff %q: %w", revisions, err)
 	}
@@ -64,7 +65,7 @@ func folderInRepository(ctx context.Context) string {
 // repositoryName takes the path out of a remote's address, without host, credentials and .git. Of an address in the file
 // system it takes the last element: the rest says where somebody keeps it, not what it is.
 func repositoryName(remote string) string {
-	name := remote
+	var name string
 	host, after, scp := strings.Cut(remote, ":")
 	scheme, address, isURL := strings.Cut(remote, "://")
 	switch {

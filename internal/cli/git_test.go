@@ -97,8 +97,14 @@ func TestDiffIsTheSameWhateverGitIsConfiguredTo(t *testing.T) {
 		t.Fatalf("staged diff is %q, %v", plain, err)
 	}
 	for _, setting := range [][2]string{
-		{"diff.noprefix", "true"}, {"diff.mnemonicPrefix", "true"}, {"color.ui", "always"}, {"color.diff", "always"},
-		{"diff.external", "false"}, {"diff.context", "0"}, {"diff.suppressBlankEmpty", "true"}, {"core.pager", "false"},
+		{"diff.noprefix", "true"},
+		{"diff.mnemonicPrefix", "true"},
+		{"color.ui", "always"},
+		{"color.diff", "always"},
+		{"diff.external", "false"},
+		{"diff.context", "0"},
+		{"diff.suppressBlankEmpty", "true"},
+		{"core.pager", "false"},
 	} {
 		run("config", setting[0], setting[1])
 		got, err := stagedDiff(t.Context())

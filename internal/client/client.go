@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
@@ -154,9 +155,7 @@ func (c *Client) once(ctx context.Context, k call) (*answer, error) {
 		u.Path, u.RawPath = c.base.Path+unescaped, c.base.EscapedPath()+k.path
 	}
 	query := url.Values{}
-	for name, values := range k.query {
-		query[name] = values
-	}
+	maps.Copy(query, k.query)
 	if c.project != "" && !k.anywhere {
 		query.Set("project_id", c.project)
 	}
@@ -165,9 +164,7 @@ func (c *Client) once(ctx context.Context, k call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	for name, values := range k.header {
-		req.Header[name] = values
-	}
+	maps.Copy(req.Header, k.header)
 	req.Header.Set("User-Agent", "tenet")
 	if k.contentType != "" {
 		req.Header.Set("Content-Type", k.contentType)
