@@ -51,7 +51,7 @@ func rules(from, n int) string {
 }
 
 func post(b *testing.B, h http.Handler, path, body string) (int, string) {
-	req := httptest.NewRequestWithContext(b.Context(), http.MethodPost, path, strings.NewReader(body))
+	req := httptest.NewRequestWithContext(b.Context(), http.MethodPost, "http://localhost"+path, strings.NewReader(body))
 	req.Header.Set("Content-Type", "application/json")
 	w := httptest.NewRecorder()
 	w.Body = new(bytes.Buffer)
