@@ -110,6 +110,8 @@ func (k *checkCommand) usage(s *session) error {
 		return errors.New("--action goes with --scope only, not with --intent, --repository, --mode and --severity-min")
 	case k.Range == "-" && k.Facts == "-":
 		return errors.New("the diff and the facts cannot both come from stdin; put one into a file")
+	case k.Rules == "-":
+		return errors.New("--rules takes a file or a folder; stdin is for the diff")
 	case k.MaxRules == 0:
 		return errors.New("--max-rules is 0; use 1 to 100")
 	case k.Rules != "" && (s.globals.Server != "" || s.globals.Data != "" || s.globals.DatabaseURL != ""):
@@ -129,15 +131,6 @@ func nothing() *rule.Evaluation {
 // judge gathers the subject and asks the server, or a node in this process, which is started meanwhile. empty tells that
 // there was nothing to ask about.
 func (k *checkCommand) judge(ctx context.Context, s *session) (e *rule.Evaluation, empty bool, err error) {
-	defer s.progress("judging")()
-	outer := ctx
-	ctx, cancel := context.WithTimeout(outer, k.Timeout)
-	defer cancel()
-	defer func() {
-		if err != nil && outer.Err() == nil && ctx.Err() != nil {
-			err = fmt.Errorf("there was no answer within %s; see --timeout", k.Timeout)
-		}
-	}()
 	node := k.begin(ctx, s)
 	subject, err := k.subject(ctx, s)
 	c, stop, errConnect := node()
@@ -152,6 +145,7 @@ func (k *checkCommand) judge(ctx context.Context, s *session) (e *rule.Evaluatio
 	case errConnect != nil:
 		return nil, false, errConnect
 	}
+	defer s.progress("judging")()
 	e, err = k.ask(ctx, c, subject)
 	return e, false, err
 }
@@ -172,14 +166,22 @@ func (k *checkCommand) begin(ctx context.Context, s *session) func() (*client.Cl
 	}
 }
 
-func (k *checkCommand) ask(ctx context.Context, c *client.Client, subject *checkSubject) (*rule.Evaluation, error) {
+// ask has the subject judged within the time limit.
+func (k *checkCommand) ask(outer context.Context, c *client.Client, subject *checkSubject) (e *rule.Evaluation, err error) {
+	ctx, cancel := context.WithTimeout(outer, k.Timeout)
+	defer cancel()
 	if k.Action != "" {
-		return c.EvaluateQuick(ctx, client.Quick{Action: k.Action, Scope: k.Scope})
+		e, err = c.EvaluateQuick(ctx, client.Quick{Action: k.Action, Scope: k.Scope})
+	} else {
+		e, err = c.Evaluate(ctx, client.Evaluate{
+			Diff: subject.diff, Files: subject.files, Facts: subject.facts, Intent: k.Intent, Scope: k.Scope, Repository: subject.repository,
+			Mode: k.Mode, MaxRules: k.MaxRules, SeverityMin: k.SeverityMin,
+		})
 	}
-	return c.Evaluate(ctx, client.Evaluate{
-		Diff: subject.diff, Files: subject.files, Facts: subject.facts, Intent: k.Intent, Scope: k.Scope, Repository: subject.repository,
-		Mode: k.Mode, MaxRules: k.MaxRules, SeverityMin: k.SeverityMin,
-	})
+	if err != nil && outer.Err() == nil && ctx.Err() != nil {
+		err = fmt.Errorf("there was no answer within %s; see --timeout", k.Timeout)
+	}
+	return e, err
 }
 
 // connect is like that of the session, but a settings file must be named: check runs in other people's folders, whose

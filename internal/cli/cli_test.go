@@ -3,6 +3,9 @@ package cli
 import (
 	"bytes"
 	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
@@ -44,6 +47,7 @@ func TestUsageErrorsExitWith2AndSayWhatToDo(t *testing.T) {
 		{[]string{"check", "--file", "/"}, "is a folder"},
 		{[]string{"check", "--file", "-"}, "--file takes the path"},
 		{[]string{"check", "--rules", "/no/such/file", "--action", "x"}, "/no/such/file"},
+		{[]string{"check", "--rules", "-"}, "a file or a folder"},
 		{[]string{"check", "--rules", "x", "--server", "http://localhost"}, "goes without"},
 		{[]string{"rules", "list", "--server", "http://localhost", "--data", "x"}, "goes without --data"},
 		{[]string{"rules", "list", "--server", "localhost"}, "is not the address of a server"},
@@ -121,6 +125,25 @@ func TestInterruptedCommandSaysSo(t *testing.T) {
 	cancel()
 	if code, _, errs := runIn(ctx, t, "", nil, "check", "--action", "pay"); code != exitInterrupted || !strings.Contains(errs, "interrupted") {
 		t.Errorf("exits with %d and %q", code, errs)
+	}
+}
+
+func TestCheckGivesUpAfterItsTimeLimit(t *testing.T) {
+	release := make(chan struct{})
+	silent := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
+	defer silent.Close()
+	defer close(release)
+	code, out, errs := run(t, "", "check", "--server", silent.URL, "--action", "pay", "--timeout", "50ms")
+	if code != 2 || out != "" || !strings.Contains(errs, "no answer within 50ms") {
+		t.Errorf("exits with %d, %q and %q", code, out, errs)
+	}
+}
+
+func TestAnswerWithoutVerdictCouldNotBeJudged(t *testing.T) {
+	stranger := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "{}") }))
+	defer stranger.Close()
+	if code, out, errs := run(t, "", "check", "--server", stranger.URL, "--action", "pay"); code != 2 || out != "" || errs == "" {
+		t.Errorf("exits with %d, %q and %q", code, out, errs)
 	}
 }
 
