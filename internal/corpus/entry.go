@@ -15,8 +15,12 @@ type Entry struct {
 	// Relationships go out from the rule.
 	Relationships []rule.Relationship
 
-	hash atomic.Pointer[string]
+	hash     atomic.Pointer[string]
+	coverage *Coverage // nil if the rule concerns every file
 }
+
+// Covers tells which files the rule concerns by its applies_to; nil if all.
+func (e *Entry) Covers() *Coverage { return e.coverage }
 
 // ContentHash is [rule.Rule.ContentHash], computed once.
 func (e *Entry) ContentHash() string {
@@ -26,6 +30,14 @@ func (e *Entry) ContentHash() string {
 	h := e.Rule.ContentHash()
 	e.hash.Store(&h)
 	return h
+}
+
+// cover notes what the rule concerns, when the entry is first indexed. Entries move from segment to segment while others
+// read them, so nothing is written later.
+func (e *Entry) cover(m *matcher) {
+	if e.coverage == nil && m != nil && (!m.paths.Empty() || !m.exclude.Empty()) {
+		e.coverage = &Coverage{Key: m.key, matcher: m}
+	}
 }
 
 // bytes estimates the memory that the entry takes, with its share of the indexes.

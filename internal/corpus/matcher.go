@@ -10,6 +10,7 @@ import (
 
 // matcher decides whether a subject matches an applies_to block.
 type matcher struct {
+	key                          string
 	paths, exclude, repositories subject.Globs
 	kinds                        []string
 }
@@ -26,12 +27,28 @@ func matcherKey(a *rule.AppliesTo) string {
 	return string(b)
 }
 
+// Coverage tells which files of a subject a rule concerns.
+type Coverage struct {
+	// Key is equal for equal coverages.
+	Key     string
+	matcher *matcher
+}
+
+// File reports whether the rule concerns a file with this path, or with this path before a rename.
+func (c *Coverage) File(path, oldPath string) bool {
+	return c.matcher.covers(path) || (oldPath != "" && c.matcher.covers(oldPath))
+}
+
+func (m *matcher) covers(path string) bool {
+	return (m.paths.Empty() || m.paths.Match(path)) && !m.exclude.Match(path)
+}
+
 // newMatcher returns nil for a block that restricts nothing.
-func newMatcher(a *rule.AppliesTo) *matcher {
+func newMatcher(a *rule.AppliesTo, key string) *matcher {
 	if a.Empty() {
 		return nil
 	}
-	m := &matcher{kinds: a.Kinds}
+	m := &matcher{key: key, kinds: a.Kinds}
 	for _, g := range []struct {
 		into  *subject.Globs
 		globs []string
@@ -70,7 +87,5 @@ func (m *matcher) matchesPath(q *Query) bool {
 	if len(q.Paths) == 0 {
 		return m.paths.Empty()
 	}
-	return slices.ContainsFunc(q.Paths, func(path string) bool {
-		return (m.paths.Empty() || m.paths.Match(path)) && !m.exclude.Match(path)
-	})
+	return slices.ContainsFunc(q.Paths, m.covers)
 }

@@ -70,6 +70,7 @@ func (s *segment) indexScopes() {
 			continue
 		}
 		m := s.intern(interned, r.AppliesTo)
+		e.cover(s.matchers[m])
 		if len(r.Scope) == 0 || slices.Contains(r.Scope, "*") {
 			everywhere.add(m, doc)
 			continue
@@ -98,7 +99,7 @@ func (s *segment) intern(known map[string]int32, a *rule.AppliesTo) int32 {
 		return m
 	}
 	m := int32(len(s.matchers)) //nolint:gosec // bounded by maxSegment
-	s.matchers = append(s.matchers, newMatcher(a))
+	s.matchers = append(s.matchers, newMatcher(a, key))
 	known[key] = m
 	return m
 }

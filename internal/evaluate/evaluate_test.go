@@ -276,6 +276,35 @@ func TestAViolationIsNotCutByRank(t *testing.T) {
 	}
 }
 
+func TestWhatIsOpenIsNotCutForWhatIsKept(t *testing.T) {
+	rules := []rule.Rule{{Slug: "OPEN", Statement: "Be kind."}}
+	for i := range 10 {
+		rules = append(rules, rule.Rule{Slug: fmt.Sprintf("K-%d", i), Statement: "Amounts are positive.", Severity: rule.Critical, Check: &rule.Check{CEL: "facts.amount > 0"}})
+	}
+	e := evaluator(t, noModel(t), rules...).run(t, subject.Input{Facts: map[string]any{"amount": 5.0}}, func(r *evaluate.Request) { r.MaxRules = 3 })
+	if e.OverallVerdict != rule.NeedsConfirmation || e.RuleVerdicts[0].RuleSlug != "OPEN" {
+		t.Errorf("overall %s, first %s; the rule that nothing has decided was cut", e.OverallVerdict, e.RuleVerdicts[0].RuleSlug)
+	}
+}
+
+func TestChecksSeeOnlyTheFilesThatTheRuleConcerns(t *testing.T) {
+	bad := "eval(x)\n"
+	in := subject.Input{Files: []subject.InputFile{{Path: "src/a.py", Content: new("ok()\n")}, {Path: "tests/b.py", Content: &bad}, {Path: "c.js", Content: &bad}}}
+	for _, c := range []rule.Check{
+		{Pattern: &rule.Pattern{Regex: `eval\(`}},
+		{CEL: `files.all(f, !f.content.contains("eval("))`},
+	} {
+		r := rule.Rule{Statement: "No eval.", Check: &c, AppliesTo: &rule.AppliesTo{Paths: []string{"*.py"}, ExcludePaths: []string{"tests/**"}}}
+		if e := evaluator(t, noModel(t), r).run(t, in); e.OverallVerdict != rule.Allow {
+			t.Errorf("%+v: %s because of a file that the rule does not concern", c, e.RuleVerdicts[0].Reasoning)
+		}
+		r.AppliesTo = nil
+		if e := evaluator(t, noModel(t), r).run(t, in); e.OverallVerdict != rule.Deny {
+			t.Errorf("%+v without applies_to: %s", c, e.OverallVerdict)
+		}
+	}
+}
+
 func TestSeverityMinAndDefaults(t *testing.T) {
 	rules := []rule.Rule{{Statement: "Low.", Severity: rule.Low}, {Statement: "Medium."}, {Statement: "High.", Severity: rule.High}}
 	for min, want := range map[rule.Severity]int{"": 2, "low": 3, "HIGH": 1, "Critical": 0} {

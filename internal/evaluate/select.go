@@ -19,8 +19,10 @@ type run struct {
 	view    *corpus.View
 	start   time.Time
 	checked *check.Input
-	sel     selection
-	judged  *judged
+	// narrowed are the inputs of rules that concern only some files, by the key of their coverage.
+	narrowed map[string]*check.Input
+	sel      selection
+	judged   *judged
 }
 
 // selection is what rules an evaluation looks at.
@@ -47,7 +49,8 @@ const screened = 256
 const maxTermBytes = 16 << 10
 
 // selectRules finds the rules that apply, runs the checks of the best ranked, and keeps max_rules of them: first those
-// whose check found the rule broken, then those still to be decided or kept, last those that do not concern the subject.
+// whose check found the rule broken, then those that are open, then those that are kept, last those that do not concern the
+// subject.
 func (r *run) selectRules(ctx context.Context) selection {
 	matches, overridden := r.view.Applicable(r.query())
 	sel := selection{inScope: len(matches), overridden: overridden}
@@ -66,12 +69,17 @@ func (r *run) selectRules(ctx context.Context) selection {
 	return sel
 }
 
-// urgency orders screened rules for the cut; lower comes first.
+// urgency orders screened rules for the cut; lower comes first. What is broken must be told, what is open must be judged
+// before an ALLOW may be given, and what a check has found kept can be cut with the least loss.
 func (c *chosen) urgency() int {
 	switch {
-	case c.ran && c.outcome.Result == check.Broken:
+	case !c.ran:
+		return 1
+	case c.outcome.Result == check.Broken:
 		return 0
-	case c.ran && c.outcome.Result == check.NotConcerned:
+	case c.outcome.Result == check.NotConcerned:
+		return 3
+	case c.outcome.Result == check.Kept && c.program.Decides() == rule.Both:
 		return 2
 	}
 	return 1
@@ -80,9 +88,30 @@ func (c *chosen) urgency() int {
 func (r *run) runCheck(ctx context.Context, c *chosen) {
 	c.program, c.fault = r.e.cfg.Checks.Get(c.Rule.Check)
 	if c.fault == nil {
-		c.outcome = c.program.Run(ctx, r.checked)
+		c.outcome = c.program.Run(ctx, r.input(c.Entry))
 		c.ran = true
 	}
+}
+
+// input is what the rule's check looks at: the subject, without the files that its applies_to leaves out. Rules with the
+// same applies_to share it, since preparing it is most of the work.
+func (r *run) input(e *corpus.Entry) *check.Input {
+	covers := e.Covers()
+	if covers == nil || len(r.subject.Files) == 0 {
+		return r.checked
+	}
+	if in, ok := r.narrowed[covers.Key]; ok {
+		return in
+	}
+	in := r.checked
+	if part := r.subject.Only(func(f *subject.File) bool { return covers.File(f.Path, f.OldPath) }); part != r.subject {
+		in = check.Prepare(part)
+	}
+	if r.narrowed == nil {
+		r.narrowed = map[string]*check.Input{}
+	}
+	r.narrowed[covers.Key] = in
+	return in
 }
 
 // query describes the subject for the selection.

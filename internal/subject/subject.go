@@ -120,6 +120,22 @@ type Size struct {
 	Files, Hunks, Bytes int
 }
 
+// Only returns the subject with just the files that keep holds for; the subject itself if it holds for all.
+func (s *Subject) Only(keep func(*File) bool) *Subject {
+	files := make([]File, 0, len(s.Files))
+	for i := range s.Files {
+		if keep(&s.Files[i]) {
+			files = append(files, s.Files[i])
+		}
+	}
+	if len(files) == len(s.Files) {
+		return s
+	}
+	part := *s
+	part.Files = files
+	return &part
+}
+
 // Empty reports whether there is nothing to judge: no file, no fact, no action.
 func (s *Subject) Empty() bool {
 	return len(s.Files) == 0 && len(s.Facts) == 0 && s.Action == ""
