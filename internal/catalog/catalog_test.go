@@ -66,12 +66,13 @@ func code(t *testing.T, err error, want rule.Code, about string) {
 	}
 }
 
-func slug(s string) *string { return &s }
+//go:fix inline
+func slug(s string) *string { return new(s) }
 
 func TestEveryChangeMakesAVersion(t *testing.T) {
 	each(t, func(t *testing.T, c *catalog.Catalog, s store.Store) {
 		ctx := as(t.Context(), "ann")
-		r, err := c.Create(ctx, "default", catalog.Input{Slug: slug("A-1"), Statement: "Say please.", Severity: "high"})
+		r, err := c.Create(ctx, "default", catalog.Input{Slug: new("A-1"), Statement: "Say please.", Severity: "high"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -139,7 +140,7 @@ func TestStaleChangesAreRefused(t *testing.T) {
 func TestLifeCycleIsKept(t *testing.T) {
 	each(t, func(t *testing.T, c *catalog.Catalog, _ store.Store) {
 		ctx := as(t.Context(), "ann")
-		r, err := c.Create(ctx, "default", catalog.Input{Slug: slug("A-1"), Statement: "One."})
+		r, err := c.Create(ctx, "default", catalog.Input{Slug: new("A-1"), Statement: "One."})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -156,10 +157,10 @@ func TestLifeCycleIsKept(t *testing.T) {
 		if got, err := c.Get(ctx, "default", r.ID); err != nil || got.Status != rule.Retired {
 			t.Errorf("a retired rule by its id: %s, %v", got.Status, err)
 		}
-		if _, err := c.Create(ctx, "default", catalog.Input{Slug: slug("A-1"), Statement: "Another."}); err != nil {
+		if _, err := c.Create(ctx, "default", catalog.Input{Slug: new("A-1"), Statement: "Another."}); err != nil {
 			t.Errorf("the slug of a retired rule is not free: %v", err)
 		}
-		_, err = c.Create(ctx, "default", catalog.Input{Slug: slug("A-1"), Statement: "A third."})
+		_, err = c.Create(ctx, "default", catalog.Input{Slug: new("A-1"), Statement: "A third."})
 		code(t, err, rule.CodeConflict, "a taken slug")
 		_, err = c.Revise(ctx, "default", r.ID, 0, "", func(r *rule.Rule) error { r.Statement = "x"; return nil })
 		code(t, err, rule.CodeConflict, "revising a retired rule")
@@ -372,7 +373,7 @@ func TestTenThousandRulesInOneImport(t *testing.T) {
 		ctx := as(t.Context(), "ann")
 		f := &catalog.File{}
 		for i := range 10_000 {
-			f.Rules = append(f.Rules, catalog.Input{Slug: slug(fmt.Sprintf("N-%d", i)), Statement: fmt.Sprintf("Statement %d.", i)})
+			f.Rules = append(f.Rules, catalog.Input{Slug: new(fmt.Sprintf("N-%d", i)), Statement: fmt.Sprintf("Statement %d.", i)})
 		}
 		got, err := c.Import(ctx, "default", f, catalog.ImportOptions{})
 		if err != nil || got.Created != 10_000 {
@@ -392,7 +393,7 @@ func TestRelationships(t *testing.T) {
 	each(t, func(t *testing.T, c *catalog.Catalog, _ store.Store) {
 		ctx := as(t.Context(), "ann")
 		for _, s := range []string{"A-1", "A-2", "A-3"} {
-			if _, err := c.Create(ctx, "default", catalog.Input{Slug: slug(s), Statement: s + "."}); err != nil {
+			if _, err := c.Create(ctx, "default", catalog.Input{Slug: new(s), Statement: s + "."}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -82,7 +82,7 @@ func inUTC(p *rule.EffectivePeriod) {
 	}
 }
 
-func set[T any](to *T, from *T) {
+func set[T any](to, from *T) {
 	if from != nil {
 		*to = *from
 	}

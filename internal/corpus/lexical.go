@@ -78,7 +78,7 @@ func eachTerm(text string, yield func(term []byte)) {
 // posting is a document and how often the term stands in it (at most 255): ordinal in the upper 24 bits.
 type posting uint32
 
-func newPosting(doc, tf int) posting { return posting(uint32(doc)<<8 | uint32(min(tf, 255))) } //nolint:gosec // ordinals stay below 1<<24, see maxSegment
+func newPosting(doc, tf int) posting { return posting(uint32(doc)<<8 | uint32(min(tf, 255))) }
 
 func (p posting) doc() int { return int(p >> 8) }
 func (p posting) tf() int  { return int(p & 255) }

@@ -60,7 +60,7 @@ func (s *segment) indexScopes() {
 	everywhere := newGrouping()
 	byScope := map[string]*grouping{}
 	for i, e := range s.entries {
-		doc, r := int32(i), e.Rule //nolint:gosec // bounded by maxSegment
+		doc, r := int32(i), e.Rule
 		s.byID[r.ID] = doc
 		if r.Slug != "" && r.Status != rule.Retired {
 			s.bySlug[r.Slug] = doc
@@ -98,7 +98,7 @@ func (s *segment) intern(known map[string]int32, a *rule.AppliesTo) int32 {
 	if m, ok := known[key]; ok {
 		return m
 	}
-	m := int32(len(s.matchers)) //nolint:gosec // bounded by maxSegment
+	m := int32(len(s.matchers))
 	s.matchers = append(s.matchers, newMatcher(a, key))
 	known[key] = m
 	return m
@@ -162,7 +162,7 @@ func (s *segment) indexRun(from, to int) map[string][]posting {
 			eachTerm(tag, count)
 		}
 		eachTerm(r.Rationale, count)
-		s.lengths[doc] = uint16(min(length, 1<<16-1)) //nolint:gosec // bounded by min
+		s.lengths[doc] = uint16(min(length, 1<<16-1))
 	}
 	return terms
 }

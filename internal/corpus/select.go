@@ -86,7 +86,7 @@ func (v *View) candidates(q *Query) []candidate {
 						}
 						seen[doc] = true
 					}
-					out = append(out, candidate{seg: int32(i), doc: doc}) //nolint:gosec // few segments
+					out = append(out, candidate{seg: int32(i), doc: doc})
 				}
 			}
 		}

@@ -113,7 +113,7 @@ func (v *View) size(seg int) int { return len(v.segments[seg].entries) - v.delet
 func (v *View) entriesOf(seg int) []*Entry {
 	out := make([]*Entry, 0, len(v.segments[seg].entries))
 	for doc, e := range v.segments[seg].entries {
-		if !v.deleted[seg].has(int32(doc)) { //nolint:gosec // bounded by maxSegment
+		if !v.deleted[seg].has(int32(doc)) {
 			out = append(out, e)
 		}
 	}
@@ -150,8 +150,8 @@ func (v *View) compact() (*View, error) {
 
 // locate finds the live document of a rule id.
 func (v *View) locate(id string) (seg int, doc int32, ok bool) {
-	for i := len(v.segments) - 1; i >= 0; i-- {
-		if doc, ok := v.segments[i].byID[id]; ok && !v.deleted[i].has(doc) {
+	for i, v0 := range slices.Backward(v.segments) {
+		if doc, ok := v0.byID[id]; ok && !v.deleted[i].has(doc) {
 			return i, doc, true
 		}
 	}
@@ -163,9 +163,9 @@ func (v *View) Get(ref string) (*Entry, bool) {
 	if seg, doc, ok := v.locate(strings.ToLower(ref)); ok {
 		return v.segments[seg].entries[doc], true
 	}
-	for i := len(v.segments) - 1; i >= 0; i-- {
-		if doc, ok := v.segments[i].bySlug[ref]; ok && !v.deleted[i].has(doc) {
-			return v.segments[i].entries[doc], true
+	for i, v0 := range slices.Backward(v.segments) {
+		if doc, ok := v0.bySlug[ref]; ok && !v.deleted[i].has(doc) {
+			return v0.entries[doc], true
 		}
 	}
 	return nil, false
@@ -178,7 +178,7 @@ func (v *View) All() iter.Seq[*Entry] {
 		for {
 			first := -1
 			for i, s := range v.segments {
-				for next[i] < len(s.entries) && v.deleted[i].has(int32(next[i])) { //nolint:gosec // bounded by maxSegment
+				for next[i] < len(s.entries) && v.deleted[i].has(int32(next[i])) {
 					next[i]++
 				}
 				if next[i] == len(s.entries) {

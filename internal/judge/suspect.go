@@ -213,7 +213,9 @@ var (
 // eastern finds orders to ignore instructions in scripts without blanks between words.
 func eastern(text string) string {
 	for _, p := range [][]string{
-		{"忽略", "指令", "指示", "提示", "规则", "規則"}, {"无视", "指令", "指示", "规则"}, {"無視", "指示", "命令", "指令", "ルール"},
+		{"忽略", "指令", "指示", "提示", "规则", "規則"},
+		{"无视", "指令", "指示", "规则"},
+		{"無視", "指示", "命令", "指令", "ルール"},
 		{"무시", "지시", "명령", "규칙"},
 	} {
 		if _, behind, ok := strings.Cut(text, p[0]); ok {

@@ -67,7 +67,7 @@ func (s *Store) Update(ctx context.Context, fn func(store.Tx) error) error {
 				rule.Errorf(rule.CodeUnavailable, "the database is too busy; try again later"), rival)
 		}
 		select {
-		case <-time.After(rand.N(pause)): //nolint:gosec // nobody gains by guessing a pause
+		case <-time.After(rand.N(pause)):
 		case <-ctx.Done():
 			return fmt.Errorf("sqlstore: update: %w", ctx.Err())
 		}
