@@ -4,9 +4,11 @@
 #   scripts/with-postgres.sh go test ./...
 #
 # If TENET_TEST_POSTGRES is set already, that server is used. Otherwise PostgreSQL 15 or newer is looked for, and on
-# Debian installed if it is missing. The server listens on loopback only, keeps its data in a temporary folder, and ends
-# with the command.
+# Debian installed if it is missing. The server can be reached by its owner only, through a socket; its data lie in a
+# temporary folder; it ends with the command. The exit status is that of the command.
 set -euo pipefail
+
+{ # read to its end before anything runs, so that this file may be edited in the meantime
 
 if [[ $# -eq 0 ]]; then
 	echo "usage: $0 COMMAND [ARGUMENT...]" >&2
@@ -16,10 +18,6 @@ if [[ -n "${TENET_TEST_POSTGRES:-}" ]]; then
 	exec "$@"
 fi
 
-as_root() {
-	if [[ $EUID -eq 0 ]]; then "$@"; else sudo -n "$@"; fi
-}
-
 # usable DIR: DIR holds the programs of PostgreSQL 15 or newer.
 usable() {
 	[[ -x "$1/initdb" && -x "$1/postgres" ]] || return 1
@@ -28,87 +26,122 @@ usable() {
 	[[ "$version" -ge 15 ]]
 }
 
+# find_programs prints the folder of PostgreSQL's programs, the newest version first where several have known places.
 find_programs() {
 	local dir
-	for dir in $(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -Vr) \
-		/opt/homebrew/opt/postgresql@*/bin /usr/local/opt/postgresql@*/bin /usr/pgsql-*/bin; do
-		if usable "$dir"; then echo "$dir" && return; fi
-	done
 	if dir=$(command -v postgres) && dir=$(dirname "$(readlink -f "$dir")") && usable "$dir"; then echo "$dir" && return; fi
+	while read -r dir; do
+		if usable "$dir"; then echo "$dir" && return; fi
+	done < <(printf '%s\n' /usr/lib/postgresql/*/bin /usr/pgsql-*/bin /opt/homebrew/opt/postgresql@*/bin \
+		/usr/local/opt/postgresql@*/bin /home/linuxbrew/.linuxbrew/opt/postgresql@*/bin \
+		/Applications/Postgres.app/Contents/Versions/*/bin | sort -Vr)
 	if command -v pg_config >/dev/null && dir=$(pg_config --bindir) && usable "$dir"; then echo "$dir" && return; fi
 	return 1
 }
 
+as_root() {
+	if [[ $EUID -eq 0 ]]; then "$@"; else sudo -n "$@"; fi
+}
+
+# install_programs installs PostgreSQL where that can be done without a question.
 install_programs() {
 	command -v apt-get >/dev/null || return 1
-	echo "Installing PostgreSQL for the tests..." >&2
+	[[ $EUID -eq 0 ]] || command -v sudo >/dev/null || return 1
+	echo "with-postgres: installing PostgreSQL" >&2
 	# Debian would make and start a cluster of its own, which nothing here needs.
 	as_root mkdir -p /etc/postgresql-common/createcluster.d
 	echo "create_main_cluster = false" | as_root tee /etc/postgresql-common/createcluster.d/tenet-tests.conf >/dev/null
-	as_root apt-get update -qq >&2
-	as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql >&2
+	local install=(as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql)
+	"${install[@]}" </dev/null >/dev/null 2>&1 || {
+		as_root apt-get update -qq </dev/null >&2
+		"${install[@]}" </dev/null >&2
+	}
 }
 
 if ! programs=$(find_programs); then
 	if ! install_programs || ! programs=$(find_programs); then
-		echo "PostgreSQL 15 or newer is needed: install it, or set TENET_TEST_POSTGRES to a server on which databases may be made." >&2
+		echo "with-postgres: PostgreSQL 15 or newer is needed: install it, or set TENET_TEST_POSTGRES to the address of a server on which databases may be made" >&2
 		exit 1
 	fi
 fi
 
-# PostgreSQL refuses to run as root.
+# PostgreSQL refuses to run as root, so another user runs it then.
+user=
 as_server=()
+base=${TMPDIR:-/tmp}
 if [[ $EUID -eq 0 ]]; then
+	base=/tmp # the folder that TMPDIR names may be closed to other users
 	user=postgres
 	id "$user" >/dev/null 2>&1 || user=nobody
-	as_server=(setpriv "--reuid=$user" "--regid=$(id -g "$user")" --clear-groups env HOME=/nonexistent)
+	if command -v setpriv >/dev/null; then
+		as_server=(setpriv "--reuid=$user" "--regid=$(id -g "$user")" --clear-groups)
+	elif command -v runuser >/dev/null; then
+		as_server=(runuser -u "$user" --)
+	else
+		# shellcheck disable=SC2016 # the inner shell is to expand this
+		as_server=(su -s /bin/sh "$user" -c 'exec "$0" "$@"' --)
+	fi
 fi
 
-dir=$(mktemp -d "${TMPDIR:-/tmp}/tenet-postgres.XXXXXX")
+dir=$(mktemp -d "$base/tenet-postgres.XXXXXX")
 server=
+command=
+
 finish() {
-	trap - EXIT INT TERM
-	if [[ -n "$server" ]] && kill -0 "$server" 2>/dev/null; then
-		kill -INT "$server" 2>/dev/null || true # fast shutdown
-		wait "$server" 2>/dev/null || true
+	set +e
+	trap - EXIT
+	trap '' INT TERM HUP # a second signal must not leave anything behind
+	# The command runs in a process group of its own: what it has started ends with it.
+	if [[ -n "$command" ]]; then
+		kill -TERM -- "-$command" 2>/dev/null
+		wait "$command" 2>/dev/null
+	fi
+	if [[ -n "$server" ]]; then
+		local pid
+		pid=$(head -n 1 "$dir/data/postmaster.pid" 2>/dev/null) || pid=$server
+		kill -INT "$pid" 2>/dev/null # a fast shutdown, which does not wait for clients
+		wait "$server" 2>/dev/null
 	fi
 	rm -rf "$dir"
 }
 trap finish EXIT
+trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-if [[ ${#as_server[@]} -gt 0 ]]; then chown "$user" "$dir"; fi
-cd_dir() { (cd "$dir" && "${as_server[@]}" "$@"); }
+if [[ -n "$user" ]]; then chown "$user" "$dir"; fi
+# serve PROGRAM ...: runs a program of PostgreSQL as the user who may.
+serve() { (cd "$dir" && exec ${as_server[@]+"${as_server[@]}"} env HOME="$dir" LC_ALL=C "$@"); }
 
-cd_dir "$programs/initdb" -D "$dir/data" -U tenet -A trust -E UTF8 --locale=C --no-sync >"$dir/initdb.log" 2>&1 || {
-	cat "$dir/initdb.log" >&2
-	exit 1
-}
-
-# A free port may be taken by another before the server has it, so it is tried a few times.
-for _ in 1 2 3 4 5; do
-	port=$((20000 + RANDOM % 20000))
-	(cd "$dir" && exec "${as_server[@]}" "$programs/postgres" -D "$dir/data" -p "$port" \
-		-c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=off -c full_page_writes=off \
-		-c synchronous_commit=off -c max_connections=300 -c shared_buffers=128MB) >"$dir/server.log" 2>&1 &
-	server=$!
-	for _ in $(seq 1 100); do
-		if "$programs/pg_isready" -q -h 127.0.0.1 -p "$port" -U tenet; then break 2; fi
-		kill -0 "$server" 2>/dev/null || break
-		sleep 0.1
-	done
-	kill -INT "$server" 2>/dev/null || true
-	wait "$server" 2>/dev/null || true
-	server=
-done
-if [[ -z "$server" ]]; then
-	echo "PostgreSQL did not start:" >&2
-	cat "$dir/server.log" >&2
+if ! serve "$programs/initdb" -D "$dir/data" -U tenet -A trust -E UTF8 --locale=C --no-sync >"$dir/log" 2>&1; then
+	cat "$dir/log" >&2
 	exit 1
 fi
 
-export TENET_TEST_POSTGRES="postgres://tenet@127.0.0.1:$port/postgres?sslmode=disable"
+# The data need not survive the machine, so nothing is synced. Each test has a database of its own, and several tests run at
+# once, hence the connections.
+set -m # gives each job below a process group of its own, so that a Ctrl-C ends the command before the server
+serve "$programs/postgres" -D "$dir/data" -c listen_addresses= -c "unix_socket_directories=$dir" \
+	-c fsync=off -c full_page_writes=off -c synchronous_commit=off -c max_connections=300 -c shared_buffers=128MB \
+	</dev/null >"$dir/log" 2>&1 &
+server=$!
+ready=
+for ((i = 0; i < 300; i++)); do
+	if grep -qs '^ready' "$dir/data/postmaster.pid"; then ready=1 && break; fi
+	kill -0 "$server" 2>/dev/null || break
+	sleep 0.1
+done
+if [[ -z "$ready" ]]; then
+	echo "with-postgres: PostgreSQL did not start:" >&2
+	cat "$dir/log" >&2
+	exit 1
+fi
+
+export TENET_TEST_POSTGRES="postgres://tenet@/postgres?host=$dir"
 status=0
-"$@" || status=$?
+"$@" <&0 &
+command=$!
+wait "$command" || status=$?
+command=
 exit "$status"
+}
