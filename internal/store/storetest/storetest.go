@@ -112,18 +112,16 @@ func (f *fixture) fails(want rule.Code, fn func(store.Tx) error) {
 	}
 }
 
-// insert stores rules under a raised corpus version, which it returns.
-func (f *fixture) insert(rules ...rule.Rule) int64 {
+// insert stores rules under a raised corpus version.
+func (f *fixture) insert(rules ...rule.Rule) {
 	f.t.Helper()
-	var cv int64
 	f.update(func(tx store.Tx) error {
-		var err error
-		if cv, err = tx.RaiseCorpus(f.ctx, rules[0].ProjectID); err != nil {
+		cv, err := tx.RaiseCorpus(f.ctx, rules[0].ProjectID)
+		if err != nil {
 			return err
 		}
 		return tx.InsertRules(f.ctx, cv, rules)
 	})
-	return cv
 }
 
 // change updates rules under a raised corpus version.
