@@ -279,6 +279,15 @@ func (c *Catalog) noteRule(ctx context.Context, tx store.Tx, action string, befo
 
 // validate checks all that is needed before a rule may be stored: its own laws, its globs and its check.
 func validate(r *rule.Rule) error {
+	if err := validateFields(r); err != nil || r.Check == nil {
+		return err
+	}
+	_, err := check.Compile(r.Check)
+	return err
+}
+
+// validateFields is validate without compiling the check.
+func validateFields(r *rule.Rule) error {
 	if r.ID != "" && !rule.IsID(r.ID) {
 		var p rule.Problems
 		p.Add("id", "must be a UUID")
@@ -298,15 +307,7 @@ func validate(r *rule.Rule) error {
 			}
 		}
 	}
-	if err := p.Err("the rule is invalid"); err != nil {
-		return err
-	}
-	if r.Check != nil {
-		if _, err := check.Compile(r.Check); err != nil {
-			return err
-		}
-	}
-	return nil
+	return p.Err("the rule is invalid")
 }
 
 func globs(p *rule.Problems, field string, list []string) {

@@ -10,6 +10,7 @@ import (
 
 	"tenet/internal/audit"
 	"tenet/internal/auth"
+	"tenet/internal/check"
 	"tenet/internal/rule"
 	"tenet/internal/store"
 )
@@ -34,10 +35,11 @@ func (c *Catalog) Import(ctx context.Context, projectID string, f *File, o Impor
 	if err != nil {
 		return nil, err
 	}
+	uncompiled := compileAll(inputs)
 	var result *rule.ImportResult
 	err = c.change(ctx, projectID, func(tx store.Tx, project rule.Project, cv int64) error {
 		im := &importing{c: c, tx: tx, project: project, cv: cv, o: o, result: &rule.ImportResult{DryRun: o.DryRun, Changes: []rule.ImportChange{}}}
-		if err := im.run(ctx, inputs); err != nil {
+		if err := im.run(ctx, inputs, uncompiled); err != nil {
 			return err
 		}
 		result = im.result
@@ -61,7 +63,7 @@ func prepare(f *File, o ImportOptions) ([]Input, error) {
 		return nil, rule.Errorf(rule.CodeInvalid, "the file holds no rules")
 	}
 	var p rule.Problems
-	if d := f.Defaults; d != nil && (d.ID != "" || d.Slug != nil || d.Statement != "" || d.Relationships != nil) {
+	if !f.Defaults.isGeneral() {
 		p.Add("defaults", "must not have id, slug, statement or relationships: they belong to one rule")
 	}
 	inputs := make([]Input, len(f.Rules))
@@ -112,12 +114,12 @@ type planned struct {
 	changed  []rule.FieldChange
 }
 
-func (im *importing) run(ctx context.Context, inputs []Input) error {
+func (im *importing) run(ctx context.Context, inputs []Input, uncompiled []error) error {
 	plan, err := im.plan(ctx, inputs)
 	if err != nil {
 		return err
 	}
-	if err := validateAll(plan); err != nil {
+	if err := validateAll(plan, uncompiled); err != nil {
 		return err
 	}
 	if err := im.write(ctx, plan); err != nil {
@@ -204,32 +206,44 @@ func (im *importing) mayTake(pl *planned) error {
 	return mayBeRevised(im.project, pl.existing.Status)
 }
 
-// validateAll validates the planned rules on all cores, since compiling checks takes most of an import's time. It reports
-// the errors in the order of the file.
-func validateAll(plan []planned) error {
-	errs := make([]error, len(plan))
+// compileAll compiles the checks of a file on all cores and returns the errors by input. It takes most of an import's time,
+// so it happens before the transaction, which would keep all other writers waiting.
+func compileAll(inputs []Input) []error {
+	errs := make([]error, len(inputs))
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
-			for {
-				i := int(next.Add(1)) - 1
-				if i >= len(plan) {
-					return
-				}
-				if plan[i].existing == nil || len(plan[i].changed) > 0 {
-					errs[i] = validate(&plan[i].next)
+			for i := int(next.Add(1)) - 1; i < len(inputs); i = int(next.Add(1)) - 1 {
+				if c := inputs[i].Check; c != nil {
+					r := rule.Rule{Check: cloneCheck(c)}
+					r.Normalize()
+					_, errs[i] = check.Compile(r.Check)
 				}
 			}
 		})
 	}
 	wg.Wait()
+	return errs
+}
+
+// validateAll reports what is wrong with the planned rules, in the order of the file. A rule whose own fields are wrong is
+// told that first: its check may not even be complete.
+func validateAll(plan []planned, uncompiled []error) error {
 	var p rule.Problems
-	for i, err := range errs {
+	for i := range plan {
+		pl := &plan[i]
+		if pl.existing != nil && len(pl.changed) == 0 {
+			continue
+		}
+		err := validateFields(&pl.next)
+		if err == nil {
+			err = uncompiled[i]
+		}
 		if err == nil {
 			continue
 		}
-		addNamed(&p, i, plan[i].next.Slug, err)
+		addNamed(&p, i, pl.next.Slug, err)
 		if p.Len() > maxImportErrors {
 			p.Add("rules", "has more errors; these are the first")
 			break

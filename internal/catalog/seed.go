@@ -55,7 +55,7 @@ func (c *Catalog) seedRules(ctx context.Context, tx store.Tx, project rule.Proje
 		inputs = append(inputs, part...)
 	}
 	im := &importing{c: c, tx: tx, project: project, cv: cv, result: &rule.ImportResult{Changes: []rule.ImportChange{}}}
-	if err := im.run(ctx, inputs); err != nil {
+	if err := im.run(ctx, inputs, compileAll(inputs)); err != nil {
 		return err
 	}
 	return im.note(ctx)
