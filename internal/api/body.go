@@ -97,7 +97,7 @@ func (s *server) read(x *exchange) (*bytes.Buffer, error) {
 	}
 	n, err := buf.ReadFrom(io.LimitReader(r.Body, limit+1))
 	if err == nil && n <= limit {
-		// A deadline that strikes later would be taken for a client that has gone.
+		// A deadline that strikes while the handler works would be taken for a client that has gone, and end its context.
 		x.readDeadline(time.Time{})
 		return buf, nil
 	}

@@ -12,6 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
+	"tenet/internal/audit"
 	"tenet/internal/rule"
 )
 
@@ -231,36 +234,43 @@ func TestLargeBodies(t *testing.T) {
 	small.call("POST", evaluatePath, exact+" ").wantProblem(http.StatusRequestEntityTooLarge, rule.CodeTooLarge)
 }
 
-// exchangeRaw sends bytes over a connection and reads one answer.
-func exchangeRaw(t *testing.T, addr, request string) (*http.Response, string, *bufio.Reader, net.Conn) {
+// wire is an answer as it came over a connection.
+type wire struct {
+	status  int
+	body    string
+	closing bool // the server closes the connection
+	conn    net.Conn
+}
+
+// exchangeRaw sends bytes over a connection of its own and reads one answer.
+func exchangeRaw(t *testing.T, addr, request string) wire {
 	t.Helper()
-	conn, err := net.Dial("tcp", addr)
+	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", addr)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
+	return sendRaw(t, conn, request)
+}
+
+func sendRaw(t *testing.T, conn net.Conn, request string) wire {
+	t.Helper()
 	if _, err := io.WriteString(conn, request); err != nil {
 		t.Fatal(err)
 	}
-	return readRaw(t, conn)
-}
-
-func readRaw(t *testing.T, conn net.Conn) (*http.Response, string, *bufio.Reader, net.Conn) {
-	t.Helper()
 	if err := conn.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	r := bufio.NewReader(conn)
-	res, err := http.ReadResponse(r, nil)
+	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer func() { _ = res.Body.Close() }()
 	body, err := io.ReadAll(res.Body)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = res.Body.Close()
-	return res, string(body), r, conn
+	return wire{res.StatusCode, string(body), res.Close, conn}
 }
 
 func TestConnectionSurvivesTooLargeBody(t *testing.T) {
@@ -269,20 +279,17 @@ func TestConnectionSurvivesTooLargeBody(t *testing.T) {
 	defer srv.Close()
 	addr := srv.Listener.Addr().String()
 	chunk := fmt.Sprintf("%x\r\n%s\r\n", 5000, strings.Repeat("x", 5000))
-	res, body, _, conn := exchangeRaw(t, addr, "POST "+evaluatePath+" HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"+chunk+"0\r\n\r\n")
-	if res.StatusCode != http.StatusRequestEntityTooLarge || !strings.Contains(body, `"too_large"`) {
-		t.Fatalf("%d %s", res.StatusCode, body)
+	first := exchangeRaw(t, addr, "POST "+evaluatePath+" HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"+chunk+"0\r\n\r\n")
+	if first.status != http.StatusRequestEntityTooLarge || !strings.Contains(first.body, `"too_large"`) || first.closing {
+		t.Fatalf("%+v", first)
 	}
-	if _, err := io.WriteString(conn, "POST "+evaluatePath+" HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}"); err != nil {
-		t.Fatal(err)
-	}
-	if res, body, _, _ := readRaw(t, conn); res.StatusCode != http.StatusOK {
-		t.Errorf("the next request on the connection gives %d %s", res.StatusCode, body)
+	if next := sendRaw(t, first.conn, "POST "+evaluatePath+" HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}"); next.status != http.StatusOK {
+		t.Errorf("the next request on the connection gives %+v", next)
 	}
 	// A client that asks first is told before it sends anything.
-	res, _, _, _ = exchangeRaw(t, addr, "POST "+evaluatePath+" HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 99999999\r\n\r\n")
-	if res.StatusCode != http.StatusRequestEntityTooLarge || !res.Close {
-		t.Errorf("Expect: 100-continue gives %d, close %v", res.StatusCode, res.Close)
+	asked := exchangeRaw(t, addr, "POST "+evaluatePath+" HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 99999999\r\n\r\n")
+	if asked.status != http.StatusRequestEntityTooLarge || !asked.closing {
+		t.Errorf("Expect: 100-continue gives %+v", asked)
 	}
 }
 
@@ -290,8 +297,56 @@ func TestSlowSender(t *testing.T) {
 	n := newNode(t, func(c *Config) { c.Limits.BodyTimeout = 50 * time.Millisecond })
 	srv := httptest.NewServer(n)
 	defer srv.Close()
-	res, body, _, _ := exchangeRaw(t, srv.Listener.Addr().String(), "POST "+evaluatePath+" HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{\"dif")
-	if res.StatusCode != http.StatusRequestTimeout || !strings.Contains(body, `"invalid"`) {
-		t.Errorf("%d %s", res.StatusCode, body)
+	got := exchangeRaw(t, srv.Listener.Addr().String(), "POST "+evaluatePath+" HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{\"dif")
+	if got.status != http.StatusRequestTimeout || !strings.Contains(got.body, `"invalid"`) {
+		t.Errorf("%+v", got)
+	}
+}
+
+// The time limit on sending a request does not end one that takes long to answer.
+func TestLongAnswerOutlivesReadTimeout(t *testing.T) {
+	n := newNode(t)
+	n.evaluator = &stubEvaluator{answer: stubAnswer(), takes: 400 * time.Millisecond}
+	srv := httptest.NewUnstartedServer(n)
+	srv.Config.ReadTimeout = 100 * time.Millisecond
+	srv.Start()
+	defer srv.Close()
+	for method, target := range map[string]string{http.MethodPost: evaluatePath, http.MethodGet: evaluationsPath} {
+		body := ""
+		if method == http.MethodPost {
+			body = "Content-Length: 2\r\n\r\n{}"
+		} else {
+			body = "\r\n"
+		}
+		if got := exchangeRaw(t, srv.Listener.Addr().String(), method+" "+target+" HTTP/1.1\r\nHost: x\r\n"+body); got.status != http.StatusOK {
+			t.Errorf("%s %s: %+v", method, target, got)
+		}
+	}
+}
+
+func TestConcurrentRequests(t *testing.T) {
+	n := newNode(t)
+	seedEvaluation(n)
+	var group errgroup.Group
+	for worker := range 8 {
+		group.Go(func() error {
+			for i := range 20 {
+				slug := fmt.Sprintf("W%d-%d", worker, i)
+				n.call("POST", rulesPath, fields{"slug": slug, "statement": "Rule " + slug + "."}).want(http.StatusCreated)
+				n.call("PATCH", rulesPath+"/"+slug, fields{"owner": "me"}, "If-Match", `"1"`).want(http.StatusOK)
+				n.call("POST", evaluatePath, fields{"diff": badDiff}).want(http.StatusOK)
+				n.call("GET", "/metrics", nil).want(http.StatusOK)
+			}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if total := into[Page[rule.Rule]](n.call("GET", rulesPath, nil).want(http.StatusOK)).Total; total != 8*20+4 {
+		t.Errorf("%d rules", total)
+	}
+	if report := into[audit.Report](n.call("GET", "/api/v1/audit/verify", nil).want(http.StatusOK)); !report.OK() {
+		t.Errorf("audit %+v", report)
 	}
 }

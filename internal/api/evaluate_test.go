@@ -1,8 +1,10 @@
 package api
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -74,8 +76,12 @@ func TestEvaluate(t *testing.T) {
 		{"facts that keep the rules", fields{"facts": fields{"amount": 9000}, "mode": "posthoc"}, rule.Allow, map[string]rule.Verdict{"SEC-1": rule.Allow, "PAY-1": rule.Allow}},
 		{"a fact is missing", fields{"facts": fields{"amount": 20000}}, rule.NeedsConfirmation, map[string]rule.Verdict{"SEC-1": rule.Allow, "PAY-1": rule.NeedsConfirmation}},
 		{"facts that break a rule", fields{"facts": fields{"amount": 20000, "second_approver": ""}}, rule.Deny, map[string]rule.Verdict{"SEC-1": rule.Allow, "PAY-1": rule.Deny}},
-		{"a rule that only a model could decide", fields{"facts": fields{"x": 1}, "severity_min": "low", "scope": "hr"}, rule.NeedsConfirmation,
-			map[string]rule.Verdict{"SEC-1": rule.Allow, "PAY-1": rule.Allow, "HR-1": rule.NeedsConfirmation}},
+		{
+			"a rule that only a model could decide",
+			fields{"facts": fields{"x": 1}, "severity_min": "low", "scope": "hr"},
+			rule.NeedsConfirmation,
+			map[string]rule.Verdict{"SEC-1": rule.Allow, "PAY-1": rule.Allow, "HR-1": rule.NeedsConfirmation},
+		},
 		{"max_rules", fields{"diff": badDiff, "max_rules": 1}, rule.Deny, map[string]rule.Verdict{"SEC-1": rule.Deny}},
 		{"severity_min", fields{"diff": badDiff, "severity_min": "CRITICAL"}, rule.Allow, map[string]rule.Verdict{"PAY-1": rule.Allow}},
 		{"whole files", fields{"files": []fields{{"path": "a.py", "content": "x = 1\ny = eval(x)\n"}}}, rule.Deny, map[string]rule.Verdict{"SEC-1": rule.Deny, "PAY-1": rule.Allow}},
@@ -190,7 +196,7 @@ func TestApplicableRules(t *testing.T) {
 		if len(got) != len(strings.Fields(want)) {
 			t.Errorf("%v gives %v, want %s", body, got, want)
 		}
-		for _, slug := range strings.Fields(want) {
+		for slug := range strings.FieldsSeq(want) {
 			if !strings.Contains(strings.Join(got, " "), slug) {
 				t.Errorf("%v gives %v, want %s", body, got, want)
 			}
@@ -316,13 +322,30 @@ type stubEvaluator struct {
 	answer *rule.Evaluation
 	err    error
 	panics any
+	takes  time.Duration
 }
 
-func (s *stubEvaluator) Evaluate(context.Context, evaluate.Request) (*rule.Evaluation, error) {
+func (s *stubEvaluator) Evaluate(ctx context.Context, _ evaluate.Request) (*rule.Evaluation, error) {
 	if s.panics != nil {
 		panic(s.panics)
 	}
-	return s.answer, s.err
+	return s.answer, s.work(ctx)
+}
+
+func (s *stubEvaluator) List(ctx context.Context, _ string, _ evaluate.Filter, _, _ int) ([]evaluate.Summary, int, error) {
+	return nil, 0, s.work(ctx)
+}
+
+// work takes its time, unless the context ends.
+func (s *stubEvaluator) work(ctx context.Context) error {
+	if s.takes > 0 {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(s.takes):
+		}
+	}
+	return s.err
 }
 
 // stubAnswer is an evaluation of 20 rules, two of them broken.
@@ -366,6 +389,37 @@ func BenchmarkEvaluateOverhead(b *testing.B) {
 			b.Fatal(w.Code, w.Body.String())
 		}
 	}
+}
+
+// BenchmarkEvaluateServed measures evaluations over real connections, decided by checks and recorded durably, with all that
+// clients and server take on the same machine.
+func BenchmarkEvaluateServed(b *testing.B) {
+	n := newNode(b)
+	seedEvaluation(n)
+	srv := httptest.NewServer(n)
+	defer srv.Close()
+	client := srv.Client()
+	client.Transport.(*http.Transport).MaxIdleConnsPerHost = 64
+	body, err := json.Marshal(fields{"diff": badDiff})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.SetParallelism(16)
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			res, err := client.Post(srv.URL+evaluatePath, jsonType, bytes.NewReader(body))
+			if err != nil {
+				b.Error(err)
+				return
+			}
+			_, _ = io.Copy(io.Discard, res.Body)
+			_ = res.Body.Close()
+			if res.StatusCode != http.StatusOK {
+				b.Errorf("status %d", res.StatusCode)
+			}
+		}
+	})
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "requests/s")
 }
 
 // BenchmarkImportDecoding measures checking and decoding a file of 10,000 rules.

@@ -3,6 +3,7 @@ package api
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -108,11 +109,7 @@ func walkNUL(v any) bool {
 	case string:
 		return strings.Contains(v, "\x00")
 	case []any:
-		for _, inner := range v {
-			if walkNUL(inner) {
-				return true
-			}
-		}
+		return slices.ContainsFunc(v, walkNUL)
 	case map[string]any:
 		for name, inner := range v {
 			if strings.Contains(name, "\x00") || walkNUL(inner) {

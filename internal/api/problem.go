@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"net/http"
 	"strings"
 
@@ -127,9 +128,7 @@ func (s *server) problem(ctx context.Context, err error) *Problem {
 		if h.status != 0 {
 			p.Status = h.status
 		}
-		for name, values := range h.header {
-			p.header[name] = values
-		}
+		maps.Copy(p.header, h.header)
 	}
 	if p.Code == rule.CodeUnavailable {
 		p.header.Set("Retry-After", "1")
@@ -175,9 +174,7 @@ func cut(s string, n int) string {
 // writeProblem answers with an error outside huma's handlers.
 func (s *server) writeProblem(w http.ResponseWriter, r *http.Request, err error) {
 	p := s.problem(r.Context(), err)
-	for name, values := range p.header {
-		w.Header()[name] = values
-	}
+	maps.Copy(w.Header(), p.header)
 	w.Header().Set("Content-Type", problemType)
 	w.WriteHeader(p.Status)
 	encode(w, p)

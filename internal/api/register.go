@@ -97,10 +97,10 @@ func registerBody[I, B, O any](s *server, o operation, handler func(context.Cont
 	return op
 }
 
-// raw adds a route outside the API description.
-func (s *server) raw(method, path string, role auth.Role, at place, h http.HandlerFunc) {
+// raw adds a GET route outside the API description.
+func (s *server) raw(path string, role auth.Role, at place, h http.HandlerFunc) {
 	p := &plan{role: role, place: at}
-	pattern := method + " " + path
+	pattern := http.MethodGet + " " + path
 	s.plans[pattern] = p
 	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		ctx, err := s.admit(r, p)

@@ -16,15 +16,15 @@ import (
 
 // serviceRoutes are the routes outside /api: what the server is and how it is.
 func (s *server) serviceRoutes() {
-	s.raw(http.MethodGet, "/{$}", auth.Public, publicAccess, s.root)
-	s.raw(http.MethodGet, "/health", auth.Public, publicAccess, s.health)
-	s.raw(http.MethodGet, "/ready", auth.Public, publicAccess, s.ready)
-	s.raw(http.MethodGet, "/openapi.json", auth.Public, publicAccess, s.openAPI())
+	s.raw("/{$}", auth.Public, publicAccess, s.root)
+	s.raw("/health", auth.Public, publicAccess, s.health)
+	s.raw("/ready", auth.Public, publicAccess, s.ready)
+	s.raw("/openapi.json", auth.Public, publicAccess, s.openAPI())
 	docs := s.docs()
-	s.raw(http.MethodGet, "/docs", auth.Public, publicAccess, docs)
-	s.raw(http.MethodGet, "/docs/{file...}", auth.Public, publicAccess, docs)
+	s.raw("/docs", auth.Public, publicAccess, docs)
+	s.raw("/docs/{file...}", auth.Public, publicAccess, docs)
 	// Metrics tell of all projects, so they need a key for all; a viewer's is enough.
-	s.raw(http.MethodGet, "/metrics", auth.Viewer, allProjects, s.metrics.handler().ServeHTTP)
+	s.raw("/metrics", auth.Viewer, allProjects, s.metrics.handler().ServeHTTP)
 }
 
 func answerJSON(w http.ResponseWriter, v any) {

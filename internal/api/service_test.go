@@ -185,7 +185,7 @@ func TestPanicIsAProblem(t *testing.T) {
 	stub.panics = http.ErrAbortHandler
 	func() {
 		defer func() {
-			if recover() != http.ErrAbortHandler {
+			if err, ok := recover().(error); !ok || !errors.Is(err, http.ErrAbortHandler) {
 				t.Error("http.ErrAbortHandler does not reach the server")
 			}
 		}()

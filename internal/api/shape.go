@@ -112,12 +112,12 @@ func (c *shapeCompiler) compile(schema *huma.Schema) *shape {
 	return s
 }
 
-func (s *shape) bounds(shortest, longest *int) {
+func (sh *shape) bounds(shortest, longest *int) {
 	if shortest != nil {
-		s.shortest = *shortest
+		sh.shortest = *shortest
 	}
 	if longest != nil {
-		s.longest = *longest
+		sh.longest = *longest
 	}
 }
 
