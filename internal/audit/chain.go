@@ -95,7 +95,7 @@ func Hash(e store.AuditEntry) string {
 	field("tenet audit 1")
 	field(e.ProjectID)
 	var n [16]byte
-	binary.BigEndian.PutUint64(n[:8], uint64(e.Seq))           
+	binary.BigEndian.PutUint64(n[:8], uint64(e.Seq))
 	binary.BigEndian.PutUint64(n[8:], uint64(e.At.UnixMicro()))
 	field(string(n[:]))
 	for _, s := range []string{e.ID, e.Kind, e.Actor, e.Verdict, e.Mode, e.BodyHash, e.PrevHash} {

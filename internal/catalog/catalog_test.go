@@ -67,7 +67,6 @@ func code(t *testing.T, err error, want rule.Code, about string) {
 }
 
 //go:fix inline
-func slug(s string) *string { return new(s) }
 
 func TestEveryChangeMakesAVersion(t *testing.T) {
 	each(t, func(t *testing.T, c *catalog.Catalog, s store.Store) {
