@@ -97,9 +97,7 @@ func (s *server) read(x *exchange) (*bytes.Buffer, error) {
 	}
 	n, err := buf.ReadFrom(io.LimitReader(r.Body, limit+1))
 	if err == nil && n <= limit {
-		// A deadline that strikes while the handler works would be taken for a client that has gone, and end its context.
-		x.readDeadline(time.Time{})
-		return buf, nil
+		return buf, nil // net/http ends the deadline with the body
 	}
 	putBuffer(buf)
 	if err == nil {

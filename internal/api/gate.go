@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -61,10 +60,7 @@ func (s *server) admit(r *http.Request, p *plan) (context.Context, error) {
 		return nil, err
 	}
 	if p.body == nil {
-		if err := noBody(r); err != nil {
-			return nil, err
-		}
-		x.readDeadline(time.Time{}) // see read
+		return ctx, noBody(r)
 	}
 	return ctx, nil
 }
