@@ -185,12 +185,12 @@ func (a *App) Ready(ctx context.Context) error {
 // Start listens and serves in the background, follows other nodes, and loads the default project. It refuses an address
 // that others can reach as long as there is no API key.
 func (a *App) Start(ctx context.Context) error {
+	if err := a.mayListen(ctx); err != nil {
+		return err
+	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", a.cfg.Listen)
 	if err != nil {
 		return err
-	}
-	if err := a.mayListen(ctx, listener.Addr()); err != nil {
-		return errors.Join(err, listener.Close())
 	}
 	a.listener = listener
 	background, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -218,8 +218,9 @@ func loopbackOnly(listen string) bool {
 	return host == "localhost" || net.ParseIP(host).IsLoopback()
 }
 
-func (a *App) mayListen(ctx context.Context, addr net.Addr) error {
-	if tcp, ok := addr.(*net.TCPAddr); ok && tcp.IP.IsLoopback() {
+// mayListen refuses an address that others can reach as long as there is no API key.
+func (a *App) mayListen(ctx context.Context) error {
+	if loopbackOnly(a.cfg.Listen) {
 		return nil
 	}
 	required, err := a.keys.Required(ctx)
@@ -228,7 +229,7 @@ func (a *App) mayListen(ctx context.Context, addr net.Addr) error {
 	}
 	if !required {
 		return rule.Errorf(rule.CodeInvalid,
-			"%s can be reached from other machines, but there is no API key; make one with `tenet keys create`, or listen on 127.0.0.1", addr)
+			"%s can be reached from other machines, but there is no API key; make one with `tenet keys create`, or listen on 127.0.0.1", a.cfg.Listen)
 	}
 	return nil
 }
@@ -239,6 +240,9 @@ func (a *App) load(ctx context.Context) {
 		_, err := a.live.View(ctx, rule.DefaultProject)
 		if err == nil {
 			close(a.ready)
+			return
+		}
+		if ctx.Err() != nil {
 			return
 		}
 		a.log.WarnContext(ctx, "cannot load the rules; trying again", slog.Any("error", err))

@@ -450,23 +450,62 @@ func TestSeedHappensOnce(t *testing.T) {
 
 func TestParseYAMLRefusesWhatItDoesNotKnow(t *testing.T) {
 	for name, text := range map[string]string{
-		"unknown key":       "rules: [{statement: x, priority: 1}]",
-		"unknown top key":   "ruels: []",
-		"repeated key":      "rules: [{statement: x, statement: y}]",
-		"wrong type":        "rules: [{statement: [x]}]",
-		"alias":             "rules: [&a {statement: x}, *a]",
-		"two documents":     "rules: []\n---\nrules: []",
-		"NUL":               "rules: [{statement: \"a\x00b\"}]",
-		"invalid UTF-8":     "rules: [{statement: \"\xff\"}]",
-		"not YAML":          "rules: [",
-		"deep":              strings.Repeat("[", 10_000),
-		"JSON, unknown key": `{"rules": [{"statement": "x", "priority": 1}]}`,
+		"unknown key":         "rules: [{statement: x, priority: 1}]",
+		"unknown top key":     "ruels: []",
+		"repeated key":        "rules: [{statement: x, statement: y}]",
+		"wrong type":          "rules: [{statement: [x]}]",
+		"alias":               "rules: [&a {statement: x}, *a]",
+		"two documents":       "rules: []\n---\nrules: []",
+		"NUL":                 "rules: [{statement: \"a\x00b\"}]",
+		"invalid UTF-8":       "rules: [{statement: \"\xff\"}]",
+		"not YAML":            "rules: [",
+		"a date that is none": "rules: [{statement: x, effective_period: {until: 2026-02-30}}]",
+		"a time that is none": "rules: [{statement: x, effective_period: {from: nope}}]",
+		"deep":                strings.Repeat("[", 10_000),
+		"JSON, unknown key":   `{"rules": [{"statement": "x", "priority": 1}]}`,
 	} {
 		_, err := catalog.ParseYAML([]byte(text))
 		if rule.CodeOf(err) != rule.CodeInvalid {
 			t.Errorf("%s: %v, want an invalid error", name, err)
 		}
 	}
+}
+
+func TestTimesInYAML(t *testing.T) {
+	f := parse(t, `
+rules:
+  - {statement: x, effective_period: {from: 2026-01-31, until: "2026-03-01T12:00:00+02:00"}}
+  - {statement: y, effective_period: {until: 9999-12-31T23:59:59-23:59}}`)
+	p := f.Rules[0].EffectivePeriod
+	if !p.From.Equal(time.Date(2026, 1, 31, 0, 0, 0, 0, time.UTC)) || !p.Until.Equal(time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)) {
+		t.Errorf("period %v to %v", p.From, p.Until)
+	}
+	each(t, func(t *testing.T, c *catalog.Catalog, _ store.Store) {
+		_, err := c.Import(as(t.Context(), "ann"), "default", f, catalog.ImportOptions{})
+		if got := fields(err); got != "rules[1].effective_period.until" {
+			t.Errorf("wrong fields %q (%v)", got, err)
+		}
+	})
+}
+
+func TestIDsAreOneWhateverTheirLetterCase(t *testing.T) {
+	each(t, func(t *testing.T, c *catalog.Catalog, _ store.Store) {
+		ctx := as(t.Context(), "ann")
+		id := "01A1FCCC-048E-71A1-935D-9175D906E223"
+		r, err := c.Create(ctx, "default", catalog.Input{ID: id, Statement: "One."})
+		if err != nil || r.ID != strings.ToLower(id) {
+			t.Fatalf("%s, %v", r.ID, err)
+		}
+		if _, err := c.Get(ctx, "default", id); err != nil {
+			t.Errorf("by the id in upper case: %v", err)
+		}
+		_, err = c.Create(ctx, "default", catalog.Input{ID: strings.ToLower(id), Statement: "Two."})
+		code(t, err, rule.CodeConflict, "the same id in lower case")
+		got, err := c.Import(ctx, "default", &catalog.File{Rules: []catalog.Input{{ID: id, Statement: "Three."}}}, catalog.ImportOptions{})
+		if err != nil || got.Updated != 1 {
+			t.Errorf("importing under the id in upper case: %+v, %v", got, err)
+		}
+	})
 }
 
 func FuzzParseYAML(f *testing.F) {

@@ -10,6 +10,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
@@ -46,7 +47,7 @@ func ParseYAML(data []byte) (*File, error) {
 		return nil, err
 	}
 	f := &File{}
-	dec := yaml.NewDecoder(bytes.NewReader(data), yaml.Strict())
+	dec := yaml.NewDecoder(bytes.NewReader(data), yaml.Strict(), yaml.CustomUnmarshaler(readTime))
 	if err := dec.Decode(f); err != nil && !errors.Is(err, io.EOF) {
 		return nil, rule.Errorf(rule.CodeInvalid, "the rule file is not valid: %s", strings.TrimSpace(yaml.FormatError(err, false, false)))
 	}
@@ -54,6 +55,19 @@ func ParseYAML(data []byte) (*File, error) {
 		return nil, rule.Errorf(rule.CodeInvalid, "the rule file holds more than one YAML document")
 	}
 	return f, nil
+}
+
+// readTime reads a time or a date, in UTC unless it says otherwise. The YAML library by itself takes what it cannot read for
+// the year 1, which would put a rule out of force by a slip of the pen.
+func readTime(t *time.Time, text []byte) error {
+	s := strings.Trim(strings.TrimSpace(string(text)), `"'`)
+	for _, layout := range []string{time.RFC3339Nano, time.DateOnly} {
+		if parsed, err := time.Parse(layout, s); err == nil {
+			*t = parsed
+			return nil
+		}
+	}
+	return fmt.Errorf("%q is not a time such as 2026-01-31 or 2026-01-31T12:00:00Z", s)
 }
 
 func parseJSON(data []byte) (*File, error) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -87,7 +88,7 @@ func prepare(f *File, o ImportOptions) ([]Input, error) {
 func keys(in Input) []string {
 	var out []string
 	if in.ID != "" {
-		out = append(out, in.ID)
+		out = append(out, strings.ToLower(in.ID))
 	}
 	if in.Slug != nil && *in.Slug != "" {
 		out = append(out, *in.Slug)

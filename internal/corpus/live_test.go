@@ -157,47 +157,45 @@ func TestLiveDropsViewsBeyondItsMemoryAndLoadsThemAgain(t *testing.T) {
 }
 
 func TestLiveCompactsWithoutLosingChanges(t *testing.T) {
-	eachStore(t, func(t *testing.T, open func() store.Store) {
-		s := open()
-		createProject(t, s, "p")
-		l := live(s, 0)
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan struct{})
-		go func() { defer close(done); l.Run(ctx) }()
-		defer func() { cancel(); <-done }()
-		// Runs of 1,200 rules are too large to merge at once, so that the view becomes fragmented.
-		const runs, size = 30, 1200
-		for i := range runs {
-			rules := make([]rule.Rule, size)
-			for j := range rules {
-				rules[j] = newRule(i*size+j, nil).Rule
-				rules[j].ProjectID = "p"
-			}
-			err := s.Update(t.Context(), func(tx store.Tx) error {
-				cv, err := tx.RaiseCorpus(t.Context(), "p")
-				if err != nil {
-					return err
-				}
-				return tx.InsertRules(t.Context(), cv, rules)
-			})
+	s := closing(t)(sqlstore.OpenSQLite(t.Context(), t.TempDir(), sqlstore.Options{}))
+	createProject(t, s, "p")
+	l := live(s, 0)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); l.Run(ctx) }()
+	defer func() { cancel(); <-done }()
+	// Runs of 1,200 rules are too large to merge at once, so that the view becomes fragmented.
+	const runs, size = 30, 1200
+	for i := range runs {
+		rules := make([]rule.Rule, size)
+		for j := range rules {
+			rules[j] = newRule(i*size+j, nil).Rule
+			rules[j].ProjectID = "p"
+		}
+		err := s.Update(t.Context(), func(tx store.Tx) error {
+			cv, err := tx.RaiseCorpus(t.Context(), "p")
 			if err != nil {
-				t.Fatal(err)
+				return err
 			}
-			v, err := l.Refresh(t.Context(), "p")
-			if err != nil {
-				t.Fatal(err)
-			}
-			if v.Len() != (i+1)*size {
-				t.Fatalf("after run %d the view has %d rules, want %d", i, v.Len(), (i+1)*size)
-			}
+			return tx.InsertRules(t.Context(), cv, rules)
+		})
+		if err != nil {
+			t.Fatal(err)
 		}
-		time.Sleep(100 * time.Millisecond)
-		v, err := l.View(t.Context(), "p")
-		if err != nil || v.Len() != runs*size {
-			t.Fatalf("%d rules, %v", v.Len(), err)
+		v, err := l.Refresh(t.Context(), "p")
+		if err != nil {
+			t.Fatal(err)
 		}
-		if _, ok := v.Get(fmt.Sprintf("R-%d", runs*size-1)); !ok {
-			t.Error("the last rule is not there")
+		if v.Len() != (i+1)*size {
+			t.Fatalf("after run %d the view has %d rules, want %d", i, v.Len(), (i+1)*size)
 		}
-	})
+	}
+	time.Sleep(100 * time.Millisecond)
+	v, err := l.View(t.Context(), "p")
+	if err != nil || v.Len() != runs*size {
+		t.Fatalf("%d rules, %v", v.Len(), err)
+	}
+	if _, ok := v.Get(fmt.Sprintf("R-%d", runs*size-1)); !ok {
+		t.Error("the last rule is not there")
+	}
 }

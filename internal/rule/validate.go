@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 )
 
@@ -20,9 +21,10 @@ func IsID(ref string) bool { return uuidForm.MatchString(ref) }
 // ValidProjectID reports whether id can name a project.
 func ValidProjectID(id string) bool { return projectForm.MatchString(id) }
 
-// Normalize brings a rule to its canonical form: upper-case enumerations, trimmed text, clean scope paths, lists that
+// Normalize brings a rule to its canonical form: a lower-case id, upper-case enumerations, trimmed text, clean scope paths, lists that
 // are never nil, defaults for what is absent (MEDIUM, MUST, enforce, DRAFT).
 func (r *Rule) Normalize() {
+	r.ID = strings.ToLower(r.ID)
 	r.Slug = strings.TrimSpace(r.Slug)
 	r.Statement = strings.TrimSpace(r.Statement)
 	r.Rationale = strings.TrimSpace(r.Rationale)
@@ -95,6 +97,8 @@ func (r *Rule) Validate() error {
 	}
 	labels(&p, "tags", r.Tags)
 	r.validateSources(&p)
+	year(&p, "effective_period.from", r.EffectivePeriod.From)
+	year(&p, "effective_period.until", r.EffectivePeriod.Until)
 	if e := r.EffectivePeriod; e.From != nil && e.Until != nil && !e.From.Before(*e.Until) {
 		p.Add("effective_period.until", "must be after effective_period.from")
 	}
@@ -160,6 +164,13 @@ func text(p *Problems, field, s string, shortest, longest int) {
 		p.Add(field, "must not be empty")
 	case n > longest:
 		p.Add(field, "has %d characters; at most %d are allowed", n, longest)
+	}
+}
+
+// year notes a time outside the years that RFC 3339 can write.
+func year(p *Problems, field string, t *time.Time) {
+	if t != nil && (t.Year() < 1 || t.Year() > 9999) {
+		p.Add(field, "is in the year %d; use 1 to 9999", t.Year())
 	}
 }
 

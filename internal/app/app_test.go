@@ -1,0 +1,158 @@
+package app_test
+
+import (
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"tenet/internal/app"
+	"tenet/internal/catalog"
+	"tenet/internal/config"
+	"tenet/internal/rule"
+	"tenet/internal/store/pgtest"
+)
+
+func none(string) string { return "" }
+
+// node makes a node that ends with the test.
+func node(t *testing.T, o app.Options, settings map[string]string) *app.App {
+	t.Helper()
+	if o.Env == nil {
+		o.Env = none
+	}
+	if settings["listen"] == "" {
+		settings["listen"] = "127.0.0.1:0"
+	}
+	cfg, err := config.Load("", none, settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := app.New(t.Context(), cfg, slog.New(slog.DiscardHandler), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := a.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+	return a
+}
+
+// ask sends a request to the node in process and decodes the answer.
+func ask(t *testing.T, a *app.App, method, path, body string, into any) int {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), method, "http://localhost"+path, strings.NewReader(body))
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	w := httptest.NewRecorder()
+	a.Handler().ServeHTTP(w, r)
+	if into != nil {
+		if err := json.Unmarshal(w.Body.Bytes(), into); err != nil {
+			t.Fatalf("%s %s: %v in %s", method, path, err, w.Body)
+		}
+	}
+	return w.Code
+}
+
+func count(t *testing.T, a *app.App) int {
+	t.Helper()
+	var page struct{ Total int }
+	if code := ask(t, a, http.MethodGet, "/api/v1/rules?page_size=1", "", &page); code != http.StatusOK {
+		t.Fatalf("status %d", code)
+	}
+	return page.Total
+}
+
+func TestTheFirstStartLoadsTheStarterPacksOnce(t *testing.T) {
+	data := t.TempDir()
+	first := node(t, app.Options{}, map[string]string{"data": data})
+	packed := count(t, first)
+	if packed < 80 {
+		t.Fatalf("%d rules after the first start, want the starter packs", packed)
+	}
+	if code := ask(t, first, http.MethodPost, "/api/v1/rules", `{"statement": "One more."}`, nil); code != http.StatusCreated {
+		t.Fatalf("status %d", code)
+	}
+	if n := count(t, node(t, app.Options{}, map[string]string{"data": data})); n != packed+1 {
+		t.Errorf("%d rules after the second start, want %d", n, packed+1)
+	}
+}
+
+func TestNoSeedStartsEmptyAndStaysSo(t *testing.T) {
+	data := t.TempDir()
+	for _, settings := range []map[string]string{{"data": data, "no_seed": "true"}, {"data": data}} {
+		if n := count(t, node(t, app.Options{}, settings)); n != 0 {
+			t.Errorf("%d rules, want none", n)
+		}
+	}
+}
+
+func TestAnAddressThatOthersCanReachNeedsAKey(t *testing.T) {
+	for _, listen := range []string{"0.0.0.0:0", "[::]:0", ":0", "192.0.2.1:0", "example.com:0"} {
+		a := node(t, app.Options{}, map[string]string{"data": t.TempDir(), "no_seed": "true", "listen": listen})
+		if err := a.Start(t.Context()); rule.CodeOf(err) != rule.CodeInvalid || !strings.Contains(err.Error(), "tenet keys create") {
+			t.Errorf("listening on %s without a key: %v", listen, err)
+		}
+	}
+}
+
+func TestNodesShareADatabase(t *testing.T) {
+	dsn := pgtest.DSN(t)
+	rules := []*catalog.File{{Rules: []catalog.Input{{Slug: new("A-1"), Statement: "One."}}}}
+	one := node(t, app.Options{Rules: rules}, map[string]string{"database_url": dsn})
+	two := node(t, app.Options{Rules: rules}, map[string]string{"database_url": dsn})
+	if err := two.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := count(t, two); n != 1 {
+		t.Fatalf("%d rules on the second node, want 1", n)
+	}
+	if code := ask(t, one, http.MethodPost, "/api/v1/rules", `{"slug": "A-2", "statement": "Two."}`, nil); code != http.StatusCreated {
+		t.Fatalf("status %d", code)
+	}
+	if n := count(t, one); n != 2 {
+		t.Errorf("%d rules on the node that wrote, want 2 at once", n)
+	}
+	for limit := time.Now().Add(time.Second); count(t, two) != 2; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(limit) {
+			t.Fatal("the other node does not show the rule within a second")
+		}
+	}
+}
+
+func TestReadyOnceTheRulesAreLoaded(t *testing.T) {
+	a := node(t, app.Options{}, map[string]string{"data": t.TempDir()})
+	if err := a.Ready(t.Context()); rule.CodeOf(err) != rule.CodeUnavailable {
+		t.Errorf("before the start: %v, want unavailable", err)
+	}
+	if err := a.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for limit := time.Now().Add(10 * time.Second); a.Ready(t.Context()) != nil; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(limit) {
+			t.Fatal(a.Ready(t.Context()))
+		}
+	}
+	if a.Model() != "" {
+		t.Errorf("model %q without one being configured", a.Model())
+	}
+}
+
+func TestABadModelIsToldAtTheStart(t *testing.T) {
+	for _, model := range []string{"gpt-5", "openai:", "acme:x", "openai:gpt-5-mini"} {
+		cfg, err := config.Load("", none, map[string]string{"data": t.TempDir(), "judge_model": model})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = app.New(t.Context(), cfg, slog.New(slog.DiscardHandler), app.Options{Env: none})
+		if rule.CodeOf(err) != rule.CodeInvalid {
+			t.Errorf("model %q without a key: %v", model, err)
+		}
+	}
+}
