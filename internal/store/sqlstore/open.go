@@ -67,7 +67,7 @@ func OpenSQLite(ctx context.Context, dir string, o Options) (store.Store, error)
 		return nil, err
 	}
 	write.SetMaxOpenConns(1)
-	read, err := openFile(path, "_busy_timeout=5000&_pragma=query_only(1)&_pragma=cache_size(-8000)")
+	read, err := openFile(path, "_busy_timeout=5000&_pragma=query_only(1)&_pragma=cache_size(-4000)")
 	if err != nil {
 		return nil, errors.Join(err, write.Close())
 	}

@@ -14,14 +14,14 @@ import (
 	"tenet/internal/store"
 )
 
-// testFollow makes random changes and follows them. What a follower has after each step must be what a full read gives.
+// testFollow makes random changes and follows them. What a follower has in the end must be what a full read gives.
 func testFollow(t *testing.T, f *fixture) {
 	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same changes in every run
 	followed := map[string]store.RuleState{}
 	var rules []rule.Rule
 	var rels []rule.Relationship
 	var version int64
-	for step := range 60 {
+	for step := range 100 {
 		f.update(func(tx store.Tx) error {
 			cv, err := tx.RaiseCorpus(f.ctx, "p")
 			if err != nil {
@@ -56,6 +56,9 @@ func testFollow(t *testing.T, f *fixture) {
 				return tx.DeleteRelationship(f.ctx, "p", cv, []string{rel.FromID, rel.ToID}[random.IntN(2)], rel.ID)
 			}
 		})
+		if step%3 != 0 {
+			continue // several changes are followed at once
+		}
 		last := ""
 		reached, err := f.s.Changes(f.ctx, "p", version, func(s store.RuleState) error {
 			if s.Rule.ID <= last {
@@ -65,8 +68,8 @@ func testFollow(t *testing.T, f *fixture) {
 			followed[s.Rule.ID] = s
 			return nil
 		})
-		if err != nil || reached != version+1 {
-			t.Fatalf("changes after %d reach %d, %v", version, reached, err)
+		if err != nil || reached != int64(step)+1 {
+			t.Fatalf("changes after %d reach %d, %v; want %d", version, reached, err, step+1)
 		}
 		version = reached
 	}
@@ -100,19 +103,25 @@ func testChangesNested(t *testing.T, f *fixture) {
 	for i := range rules {
 		rules[i] = newRule(i, nil)
 	}
-	f.insert(rules...)
+	scattered := slices.Clone(rules)
+	rand.New(rand.NewPCG(3, 4)).Shuffle(len(scattered), func(i, j int) { scattered[i], scattered[j] = scattered[j], scattered[i] })
+	f.insert(scattered...)
 	nested := func(outer, inner store.Reader, after int64) {
 		t.Helper()
-		n := 0
+		n, last := 0, ""
 		_, err := outer.Changes(f.ctx, "p", after, func(s store.RuleState) error {
+			if s.Rule.ID <= last {
+				t.Errorf("rule %s came after %s", s.Rule.ID, last)
+			}
+			last = s.Rule.ID
 			if n++; n%500 != 1 {
 				return nil
 			}
 			_, err := inner.Rule(f.ctx, "p", s.Rule.ID)
 			return err
 		})
-		if err != nil || n == 0 {
-			t.Errorf("after %d rules: %v", n, err)
+		if err != nil || n != len(rules) {
+			t.Errorf("%d of %d rules: %v", n, len(rules), err)
 		}
 	}
 	nested(f.s, f.s, 0)
@@ -123,6 +132,7 @@ func testChangesNested(t *testing.T, f *fixture) {
 			return err
 		}
 		changed := slices.Clone(rules)
+		slices.Reverse(changed)
 		for i := range changed {
 			changed[i].Version++
 		}

@@ -145,6 +145,7 @@ func testInsertConflicts(t *testing.T, f *fixture) {
 	for name, rules := range map[string][]rule.Rule{
 		"a taken id":        {newRule(2, nil), newRule(1, func(r *rule.Rule) { r.Slug = "other" })},
 		"a taken slug":      {newRule(2, nil), newRule(3, func(r *rule.Rule) { r.Slug = "R-1" })},
+		"an id used twice":  {newRule(2, nil), newRule(2, func(r *rule.Rule) { r.Slug = "R-3" })},
 		"a slug used twice": {newRule(2, nil), newRule(3, func(r *rule.Rule) { r.Slug = "R-2" })},
 	} {
 		err := f.s.Update(f.ctx, func(tx store.Tx) error {
