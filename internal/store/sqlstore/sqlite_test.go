@@ -14,8 +14,11 @@ func TestSQLiteIsDurableAndReadersOnlyRead(t *testing.T) {
 		handle        conn
 		pragma, value string
 	}{
-		{both.write, "journal_mode", "wal"}, {both.write, "synchronous", "2"}, {both.write, "foreign_keys", "1"},
-		{both.write, "query_only", "0"}, {both.pool, "query_only", "1"},
+		{both.write, "journal_mode", "wal"},
+		{both.write, "synchronous", "2"},
+		{both.write, "foreign_keys", "1"},
+		{both.write, "query_only", "0"},
+		{both.pool, "query_only", "1"},
 	} {
 		var got string
 		if err := tt.handle.QueryRowContext(t.Context(), "PRAGMA "+tt.pragma).Scan(&got); err != nil || got != tt.value {
