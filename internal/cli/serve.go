@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"strings"
 	"time"
 
@@ -41,6 +42,8 @@ func (k *serveCommand) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
+	kept := tune(s)
+	defer runtime.KeepAlive(kept)
 	node, err := app.New(ctx, cfg, log, app.Options{Env: s.env, Version: version()})
 	if err != nil {
 		return err

@@ -1,0 +1,24 @@
+package cli
+
+import "runtime"
+
+// spareThreads is how many more threads than processors run Go code in a server. Every commit ends in an fsync, and when that
+// returns, its goroutine needs a free thread. With as many threads as processors all are busy under load, and each commit
+// waits for another request's time slice to end; with more, the operating system shares the processors out.
+const spareThreads = 6
+
+// reserve is memory that is counted and never touched, so that it takes no room: the garbage collector then runs after every
+// 128 MiB of garbage or more, however small the corpus is, instead of many times a second.
+const reserve = 128 << 20
+
+// tune sets the runtime up for serving, except for what the environment says, and returns what must be kept until the end.
+// Measured together: a quarter to a third more evaluations a second, at a lower p99; see docs/performance.md.
+func tune(s *session) []byte {
+	if s.env("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + spareThreads)
+	}
+	if s.env("GOGC") != "" || s.env("GOMEMLIMIT") != "" {
+		return nil
+	}
+	return make([]byte, reserve)
+}
