@@ -69,6 +69,10 @@ bench: build ## Run the benchmarks, then a load test of the binary (BENCH=regexp
 fuzz: ## Run every fuzz target for a while (FUZZTIME=10s)
 	@FUZZTIME=$(FUZZTIME) scripts/fuzz.sh $(PACKAGES)
 
+.PHONY: soak
+soak: ## Kill nodes at random moments, 200 rounds on each database, and look for what is lost
+	TENET_SOAK=200 scripts/with-postgres.sh go test -vet=off -timeout=60m -run=Killed ./e2e
+
 .PHONY: clean
 clean: ## Remove what was built and the database of `make run`
 	rm -rf bin $(DATA)
