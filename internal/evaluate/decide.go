@@ -2,6 +2,7 @@ package evaluate
 
 import (
 	"context"
+	"time"
 
 	"tenet/internal/audit"
 	"tenet/internal/check"
@@ -18,7 +19,7 @@ type judged struct {
 // decide turns the selection into an evaluation: checks first, the judge for what they leave open.
 func (r *run) decide(ctx context.Context) *rule.Evaluation {
 	e := &rule.Evaluation{
-		EvaluationID: audit.NewID(), ProjectID: r.req.ProjectID, Mode: r.req.Mode, Timestamp: r.start.UTC(),
+		EvaluationID: audit.NewID(), ProjectID: r.req.ProjectID, Mode: r.req.Mode, Timestamp: r.start.UTC().Truncate(time.Microsecond),
 		CorpusVersion: r.view.Version(), Overridden: r.sel.overridden, ModelIDsUsed: []string{},
 		RuleVerdicts: make([]rule.RuleVerdict, len(r.sel.chosen)),
 	}
