@@ -84,8 +84,8 @@ func (m *matcher) matchesPath(q *Query) bool {
 	if q.AnyPath || (m.paths.Empty() && m.exclude.Empty()) {
 		return true
 	}
-	if len(q.Paths) == 0 {
-		return m.paths.Empty()
+	if m.paths.Empty() && (q.Beside || len(q.Paths) == 0) {
+		return true // leaving files out does not keep the rule from the rest of the subject
 	}
 	return slices.ContainsFunc(q.Paths, m.covers)
 }

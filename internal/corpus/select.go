@@ -21,6 +21,7 @@ type Query struct {
 	AnyKind     bool // the kinds are not known: rules of every kind apply
 	Paths       []string
 	AnyPath     bool // the paths are not known: rules of every path apply
+	Beside      bool // the subject holds more than files: facts or an action
 	// Terms is text of the subject to rank by; it may be cut, since it selects nothing.
 	Terms []string
 	// Context includes MAY and INFO rules, which are never judged.
@@ -39,9 +40,9 @@ type candidate struct {
 	score    float64
 }
 
-// Applicable returns the rules that apply, best ranked first, silenced rules left out and named. The order is the same
-// for the same view and query.
-func (v *View) Applicable(q *Query) ([]Match, []rule.Overridden) {
+// Applicable returns the rules that apply, best ranked first; see [Silencers] for those that others override. The order is
+// the same for the same rules and query, whatever the history of the view.
+func (v *View) Applicable(q *Query) []Match {
 	found := v.candidates(q)
 	v.rank(q, found)
 	matches := make([]Match, len(found))
@@ -51,7 +52,7 @@ func (v *View) Applicable(q *Query) ([]Match, []rule.Overridden) {
 	slices.SortFunc(matches, func(a, b Match) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), strings.Compare(a.Rule.ID, b.Rule.ID))
 	})
-	return silence(matches)
+	return matches
 }
 
 // candidates finds the rules that apply, by scope bucket and then by matcher, so that rules out of scope cost nothing.
@@ -171,18 +172,12 @@ func (v *View) relevance(q *Query, found []candidate) []float64 {
 	for i, c := range found {
 		place[int64(c.seg)<<32|int64(c.doc)] = i
 	}
-	docs, length := 0, int64(0)
-	for _, s := range v.segments {
-		docs, length = docs+len(s.entries), length+s.totalLen
-	}
+	docs, length := v.live, v.terms()
 	average := max(float64(length)/float64(max(docs, 1)), 1)
 	scores := make([]float64, len(found))
 	highest := 0.0
 	for _, term := range terms {
-		df := 0
-		for _, s := range v.segments {
-			df += len(s.terms[term])
-		}
+		df := v.frequency(term)
 		if df == 0 || (df > 1000 && 5*df > docs) {
 			continue // a word of every fifth rule tells little and costs most
 		}
@@ -208,6 +203,35 @@ func (v *View) relevance(q *Query, found []candidate) []float64 {
 	return scores
 }
 
+// terms counts the terms of the live documents.
+func (v *View) terms() int64 {
+	n := int64(0)
+	for i, s := range v.segments {
+		n += s.totalLen
+		v.deleted[i].each(func(doc int) { n -= int64(s.lengths[doc]) })
+	}
+	return n
+}
+
+// frequency counts the live documents that hold a term. Dead ones must not count, or else the rank, and with it what
+// max_rules cuts, would depend on when the view was last compacted.
+func (v *View) frequency(term string) int {
+	n := 0
+	for i, s := range v.segments {
+		list := s.terms[term]
+		n += len(list)
+		if v.deleted[i] == nil {
+			continue
+		}
+		for _, p := range list {
+			if v.deleted[i].has(int32(p.doc())) {
+				n--
+			}
+		}
+	}
+	return n
+}
+
 func distinctTerms(texts []string) []string {
 	seen := map[string]bool{}
 	var out []string
@@ -226,16 +250,18 @@ func distinctTerms(texts []string) []string {
 	return out
 }
 
-// silence takes out the rules that another applicable rule overrides. Overriding is transitive; rules that override one
-// another in a circle stay, and a shadow rule silences nothing, so that no rule is lost to a mistake.
-func silence(matches []Match) ([]Match, []rule.Overridden) {
-	silencers := 0
-	for _, m := range matches {
-		silencers += len(m.Relationships)
+// Silencers tells, for each match, the index of the match that overrides it, or -1. Overriding is transitive. No rule is
+// lost to a mistake: rules that override one another in a circle stay, a shadow rule silences nothing, nor does a rule that
+// is not active, or that applies only because the query leaves something open, or that covers fewer files of the subject.
+func Silencers(q *Query, matches []Match, active func(i int) bool) []int {
+	by := make([]int, len(matches))
+	related := 0
+	for i, m := range matches {
+		by[i] = -1
+		related += len(m.Relationships)
 	}
-	overridden := []rule.Overridden{}
-	if silencers == 0 {
-		return matches, overridden
+	if related == 0 {
+		return by
 	}
 	at := make(map[string]int, len(matches))
 	for i, m := range matches {
@@ -244,19 +270,15 @@ func silence(matches []Match) ([]Match, []rule.Overridden) {
 	targets := make([][]int, len(matches))
 	hasSilencer := make([]bool, len(matches))
 	for i, m := range matches {
-		if m.Rule.Enforcement == rule.Shadow || !m.Rule.Judged() {
+		if !m.Rule.Judged() || m.Rule.Enforcement == rule.Shadow || !active(i) || !q.surely(m.Rule) {
 			continue
 		}
 		for _, rel := range m.Relationships {
-			if to, ok := at[rel.ToID]; ok && rel.Kind == rule.Overrides && to != i {
+			if to, ok := at[rel.ToID]; ok && rel.Kind == rule.Overrides && to != i && q.covers(m, matches[to]) {
 				targets[i] = append(targets[i], to)
 				hasSilencer[to] = true
 			}
 		}
-	}
-	by := make([]int, len(matches))
-	for i := range by {
-		by[i] = -1
 	}
 	var walk func(root, i int)
 	walk = func(root, i int) {
@@ -272,13 +294,25 @@ func silence(matches []Match) ([]Match, []rule.Overridden) {
 			walk(i, i)
 		}
 	}
-	kept := matches[:0:0]
-	for i, m := range matches {
-		if by[i] < 0 {
-			kept = append(kept, m)
-			continue
-		}
-		overridden = append(overridden, rule.Overridden{RuleID: m.Rule.ID, OverriddenBy: matches[by[i]].Rule.ID})
+	return by
+}
+
+// surely reports whether a rule that applies does so by what the query says, not by what it leaves open.
+func (q *Query) surely(r *rule.Rule) bool {
+	if len(r.Scope) > 0 && !slices.Contains(r.Scope, "*") && q.Scope == "" {
+		return false
 	}
-	return kept, overridden
+	a := r.AppliesTo
+	return a.Empty() || ((len(a.Repositories) == 0 || q.Repository != "") && (len(a.Kinds) == 0 || !q.AnyKind) &&
+		(len(a.Paths)+len(a.ExcludePaths) == 0 || !q.AnyPath))
+}
+
+// covers reports whether a covers every file of the subject that b covers.
+func (q *Query) covers(a, b Match) bool {
+	if a.coverage == nil {
+		return true
+	}
+	return !slices.ContainsFunc(q.Paths, func(path string) bool {
+		return !a.coverage.matcher.covers(path) && (b.coverage == nil || b.coverage.matcher.covers(path))
+	})
 }

@@ -23,6 +23,15 @@ type bitset []uint64
 
 func (b bitset) has(doc int32) bool { return b != nil && b[doc>>6]&(1<<(doc&63)) != 0 }
 
+// each calls yield for every marked document.
+func (b bitset) each(yield func(doc int)) {
+	for i, w := range b {
+		for ; w != 0; w &= w - 1 {
+			yield(i<<6 + bits.TrailingZeros64(w))
+		}
+	}
+}
+
 func (b bitset) count() int {
 	n := 0
 	for _, w := range b {

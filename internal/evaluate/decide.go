@@ -2,6 +2,8 @@ package evaluate
 
 import (
 	"context"
+	"slices"
+	"sync"
 	"time"
 
 	"tenet/internal/audit"
@@ -9,12 +11,6 @@ import (
 	"tenet/internal/judge"
 	"tenet/internal/rule"
 )
-
-// judged is what the judge was asked and answered.
-type judged struct {
-	rules  []*rule.Rule
-	result judge.Result
-}
 
 // decide turns the selection into an evaluation: checks first, the judge for what they leave open.
 func (r *run) decide(ctx context.Context) *rule.Evaluation {
@@ -25,11 +21,9 @@ func (r *run) decide(ctx context.Context) *rule.Evaluation {
 	}
 	size := r.subject.Size()
 	e.Coverage = rule.Coverage{
-		RulesInScope: r.sel.inScope, RulesSelected: len(r.sel.chosen), RulesCut: r.sel.inScope - len(r.sel.chosen),
-		FilesTotal: size.Files, HunksTotal: size.Hunks, HunksExamined: size.Hunks,
-		BytesTotal: size.Bytes, BytesExamined: size.Bytes, Unexamined: []rule.Unexamined{},
+		RulesInScope: r.sel.inScope, RulesSelected: r.sel.selected, RulesCut: r.sel.inScope - r.sel.selected,
+		FilesTotal: size.Files, HunksTotal: size.Hunks, BytesTotal: size.Bytes, Unexamined: []rule.Unexamined{},
 	}
-	r.countFiles(&e.Coverage)
 	var open []int
 	for i := range r.sel.chosen {
 		v, decided := r.byCheck(&r.sel.chosen[i])
@@ -38,9 +32,7 @@ func (r *run) decide(ctx context.Context) *rule.Evaluation {
 			open = append(open, i)
 		}
 	}
-	if len(open) > 0 {
-		r.ask(ctx, e, open)
-	}
+	r.cover(&e.Coverage, r.ask(ctx, e, open))
 	for i := range e.RuleVerdicts {
 		settle(&e.RuleVerdicts[i])
 	}
@@ -51,8 +43,23 @@ func (r *run) decide(ctx context.Context) *rule.Evaluation {
 	return e
 }
 
-// countFiles tells which files have no text to examine.
-func (r *run) countFiles(c *rule.Coverage) {
+// cover tells what was examined: by a check all there is, by the judge what its calls have shown it. short is how much of
+// what it was asked about no answered call has shown.
+func (r *run) cover(c *rule.Coverage, j heard) {
+	checked := false
+	for i := range r.sel.chosen {
+		checked = checked || r.sel.chosen[i].ran
+	}
+	if !checked && j.hunks+j.bytes == 0 {
+		if !r.subject.Empty() {
+			c.Unexamined = append(c.Unexamined, rule.Unexamined{Part: "all", Reason: "no check and no model has looked at the subject"})
+		}
+		return
+	}
+	c.HunksExamined, c.BytesExamined = j.hunks, j.bytes
+	if checked {
+		c.HunksExamined, c.BytesExamined = c.HunksTotal-j.shortHunks, c.BytesTotal-j.shortBytes
+	}
 	for i := range r.subject.Files {
 		f := &r.subject.Files[i]
 		switch {
@@ -64,6 +71,7 @@ func (r *run) countFiles(c *rule.Coverage) {
 			c.FilesExamined++
 		}
 	}
+	c.Unexamined = append(c.Unexamined, j.unexamined...)
 }
 
 const emptySubject = "There is nothing to judge: the request has no diff, files, facts or action."
@@ -115,18 +123,58 @@ func blank(r *rule.Rule) rule.RuleVerdict {
 	}
 }
 
-// ask lets the judge decide the open rules and joins its answers in. A rule that the judge leaves out stays undecided.
-func (r *run) ask(ctx context.Context, e *rule.Evaluation, open []int) {
-	rules := make([]*rule.Rule, len(open))
-	place := make(map[string]int, len(open))
-	for i, at := range open {
-		rules[i] = r.sel.chosen[at].Rule
-		place[rules[i].ID] = at
+// heard is what the judge has seen of the subject, over all that it was asked.
+type heard struct {
+	hunks, bytes           int
+	shortHunks, shortBytes int
+	unexamined             []rule.Unexamined
+}
+
+// hearing is one question to the judge: rules that concern the same part of the subject.
+type hearing struct {
+	part   *part
+	places []int // of the rules among the chosen
+	rules  []*rule.Rule
+	result judge.Result
+}
+
+// ask lets the judge decide the open rules, each on the part of the subject that it concerns, and joins its answers in. A
+// rule that the judge leaves out stays undecided.
+func (r *run) ask(ctx context.Context, e *rule.Evaluation, open []int) heard {
+	var hearings []*hearing
+	byPart := map[*part]*hearing{}
+	for _, at := range open {
+		c := &r.sel.chosen[at]
+		p := r.part(c.Entry)
+		h := byPart[p]
+		if h == nil {
+			h = &hearing{part: p}
+			byPart[p] = h
+			hearings = append(hearings, h)
+		}
+		h.places, h.rules = append(h.places, at), append(h.rules, c.Rule)
+	}
+	var wg sync.WaitGroup
+	for _, h := range hearings {
+		wg.Go(func() { h.result = r.e.cfg.Judge.Decide(ctx, h.part.subject, h.rules) })
+	}
+	wg.Wait()
+	var all heard
+	for _, h := range hearings {
+		r.join(e, h)
+		all.add(h)
+	}
+	return all
+}
+
+// join takes the answers of one hearing into the evaluation.
+func (r *run) join(e *rule.Evaluation, h *hearing) {
+	place := make(map[string]int, len(h.places))
+	for _, at := range h.places {
+		place[r.sel.chosen[at].Rule.ID] = at
 		e.RuleVerdicts[at].Reasoning = "The judge gave no answer for this rule."
 	}
-	result := r.e.cfg.Judge.Decide(ctx, r.subject, rules)
-	r.judged = &judged{rules, result}
-	for _, v := range result.Verdicts {
+	for _, v := range h.result.Verdicts {
 		at, ok := place[v.RuleID]
 		if !ok {
 			continue
@@ -137,11 +185,30 @@ func (r *run) ask(ctx context.Context, e *rule.Evaluation, open []int) {
 		answer.Locations, answer.Evidence = orEmpty(v.Locations), orEmpty(v.Evidence)
 		e.RuleVerdicts[at] = answer
 	}
-	e.Cost, e.ModelIDsUsed = result.Cost, orEmpty(result.Models)
-	e.Coverage.Unexamined = append(e.Coverage.Unexamined, result.Unexamined...)
-	if result.Cost.Calls > 0 {
-		e.Coverage.BytesExamined = min(e.Coverage.BytesExamined, result.BytesExamined)
-		e.Coverage.HunksExamined = min(e.Coverage.HunksExamined, result.HunksExamined)
+	c := h.result.Cost
+	e.Cost.Calls, e.Cost.CachedCalls = e.Cost.Calls+c.Calls, e.Cost.CachedCalls+c.CachedCalls
+	e.Cost.InputTokens, e.Cost.OutputTokens = e.Cost.InputTokens+c.InputTokens, e.Cost.OutputTokens+c.OutputTokens
+	for _, model := range h.result.Models {
+		if !slices.Contains(e.ModelIDsUsed, model) {
+			e.ModelIDsUsed = append(e.ModelIDsUsed, model)
+		}
+	}
+	r.calls = append(r.calls, h.result.Calls...)
+}
+
+// add takes in what one hearing has seen. Without a call nothing was to be seen, and the verdicts say why.
+func (all *heard) add(h *hearing) {
+	if h.result.Cost.Calls+h.result.Cost.CachedCalls == 0 {
+		return
+	}
+	size := h.part.subject.Size()
+	all.hunks, all.bytes = max(all.hunks, min(h.result.HunksExamined, size.Hunks)), max(all.bytes, min(h.result.BytesExamined, size.Bytes))
+	all.shortHunks = max(all.shortHunks, size.Hunks-h.result.HunksExamined)
+	all.shortBytes = max(all.shortBytes, size.Bytes-h.result.BytesExamined)
+	for _, u := range h.result.Unexamined {
+		if !slices.Contains(all.unexamined, u) {
+			all.unexamined = append(all.unexamined, u)
+		}
 	}
 }
 

@@ -4,6 +4,8 @@ package evaluate
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"time"
 
 	"tenet/internal/audit"
@@ -82,7 +84,7 @@ func (e *Evaluator) Evaluate(ctx context.Context, req Request) (*rule.Evaluation
 	if err != nil {
 		return nil, err
 	}
-	r := &run{e: e, req: &req, subject: s, view: view, start: start, checked: check.Prepare(s)}
+	r := &run{e: e, req: &req, subject: s, view: view, start: start, whole: part{s, check.Prepare(s)}}
 	r.sel = r.selectRules(ctx)
 	evaluation := r.decide(ctx)
 	evaluation.TotalLatencyMS = e.cfg.Now().Sub(start).Milliseconds()
@@ -120,10 +122,7 @@ func (req *Request) normalize() error {
 		p.Add("max_rules", "is %d; use 1 to %d", req.MaxRules, MaxMaxRules)
 	}
 	in := &req.Input
-	in.Scope = rule.CleanScope(in.Scope)
-	if len(in.Scope) > MaxName {
-		p.Add("scope", "has %d bytes; at most %d are allowed", len(in.Scope), MaxName)
-	}
+	in.Scope = cleanScope(&p, in.Scope)
 	if len(in.Repository) > MaxName {
 		p.Add("repository", "has %d bytes; at most %d are allowed", len(in.Repository), MaxName)
 	}
@@ -136,6 +135,21 @@ func (req *Request) normalize() error {
 	return p.Err("the evaluation request is invalid")
 }
 
+// cleanScope brings the scope of a subject to the form that rules have; * is every scope, as none is. A scope that could match
+// no rule by mistake is noted.
+func cleanScope(p *rule.Problems, scope string) string {
+	scope = rule.CleanScope(scope)
+	switch {
+	case scope == "*":
+		return ""
+	case len(scope) > MaxName:
+		p.Add("scope", "has %d bytes; at most %d are allowed", len(scope), MaxName)
+	case scope != "" && slices.ContainsFunc(strings.Split(scope, "/"), func(s string) bool { return s == "" || s == "*" }):
+		p.Add("scope", "is %q; write a path without empty or * segments, such as finance/payments", scope)
+	}
+	return scope
+}
+
 // ApplicableQuery asks which rules would apply. Empty fields leave open what they describe.
 type ApplicableQuery struct {
 	ProjectID  string
@@ -146,19 +160,27 @@ type ApplicableQuery struct {
 
 // Applicable returns the rules that apply, best ranked first, MAY and INFO rules included. Nothing is evaluated.
 func (e *Evaluator) Applicable(ctx context.Context, q ApplicableQuery) ([]rule.Rule, error) {
+	var p rule.Problems
+	q.Scope = cleanScope(&p, q.Scope)
+	if err := p.Err("the question is invalid"); err != nil {
+		return nil, err
+	}
 	view, err := e.cfg.Views.View(ctx, q.ProjectID)
 	if err != nil {
 		return nil, err
 	}
 	query := corpus.Query{
-		Now: e.cfg.Now(), Scope: rule.CleanScope(q.Scope), Repository: q.Repository, Context: true,
+		Now: e.cfg.Now(), Scope: q.Scope, Repository: q.Repository, Context: true,
 		AnyKind: len(q.FilePaths) == 0, AnyPath: len(q.FilePaths) == 0, Paths: q.FilePaths, Terms: q.FilePaths,
 		Kinds: []subject.Kind{subject.CodeChange},
 	}
-	matches, _ := view.Applicable(&query)
-	rules := make([]rule.Rule, len(matches))
+	matches := view.Applicable(&query)
+	silencers := corpus.Silencers(&query, matches, func(int) bool { return true })
+	rules := make([]rule.Rule, 0, len(matches))
 	for i, m := range matches {
-		rules[i] = *m.Rule
+		if silencers[i] < 0 {
+			rules = append(rules, *m.Rule)
+		}
 	}
 	return rules, nil
 }

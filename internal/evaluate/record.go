@@ -53,8 +53,8 @@ func (r *run) record(e *rule.Evaluation) audit.Record {
 	for i, c := range r.sel.chosen {
 		rec.Rules[i] = RecordedRule{RuleID: c.Rule.ID, Version: c.Rule.Version, ContentHash: c.ContentHash()}
 	}
-	if r.judged != nil && len(r.judged.result.Calls) > 0 {
-		rec.Prompt, rec.Calls = judge.PromptVersion, r.judged.result.Calls
+	if len(r.calls) > 0 {
+		rec.Prompt, rec.Calls = judge.PromptVersion, r.calls
 	}
 	return audit.Record{
 		ProjectID: e.ProjectID, ID: e.EvaluationID, Kind: audit.KindEvaluation, At: e.Timestamp,

@@ -2,11 +2,13 @@ package evaluate
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
 	"tenet/internal/check"
 	"tenet/internal/corpus"
+	"tenet/internal/judge"
 	"tenet/internal/rule"
 	"tenet/internal/subject"
 )
@@ -18,16 +20,18 @@ type run struct {
 	subject *subject.Subject
 	view    *corpus.View
 	start   time.Time
-	checked *check.Input
-	// narrowed are the inputs of rules that concern only some files, by the key of their coverage.
-	narrowed map[string]*check.Input
-	sel      selection
-	judged   *judged
+	whole   part
+	// parts are those of rules that concern only some files, by the key of their coverage.
+	parts map[string]*part
+	sel   selection
+	// calls are those the judge has made to models, for the record.
+	calls []judge.Call
 }
 
 // selection is what rules an evaluation looks at.
 type selection struct {
 	inScope    int
+	selected   int // within max_rules, silenced rules included
 	chosen     []chosen
 	overridden []rule.Overridden
 }
@@ -48,12 +52,12 @@ const screened = 256
 // maxTermBytes is how much of the subject's text is used to rank rules.
 const maxTermBytes = 16 << 10
 
-// selectRules finds the rules that apply, runs the checks of the best ranked, and keeps max_rules of them: first those
-// whose check found the rule broken, then those that are open, then those that are kept, last those that do not concern the
-// subject.
+// selectRules finds the rules that apply, runs the checks of the best ranked, and keeps max_rules of them by urgency. Of
+// these, a rule that another one overrides is silenced; one that was cut silences nothing.
 func (r *run) selectRules(ctx context.Context) selection {
-	matches, overridden := r.view.Applicable(r.query())
-	sel := selection{inScope: len(matches), overridden: overridden}
+	query := r.query()
+	matches := r.view.Applicable(query)
+	sel := selection{inScope: len(matches)}
 	sel.chosen = make([]chosen, min(len(matches), max(screened, r.req.MaxRules)))
 	for i := range sel.chosen {
 		c := &sel.chosen[i]
@@ -66,16 +70,42 @@ func (r *run) selectRules(ctx context.Context) selection {
 		slices.SortStableFunc(sel.chosen, func(a, b chosen) int { return a.urgency() - b.urgency() })
 	}
 	sel.chosen = sel.chosen[:min(len(matches), r.req.MaxRules)]
+	sel.selected = len(sel.chosen)
+	sel.silence(query)
 	return sel
 }
 
-// urgency orders screened rules for the cut; lower comes first. What is broken must be told, what is open must be judged
-// before an ALLOW may be given, and what a check has found kept can be cut with the least loss.
+// silence takes out the chosen rules that others override. A rule that does not concern the subject overrides nothing.
+func (sel *selection) silence(q *corpus.Query) {
+	matches := make([]corpus.Match, len(sel.chosen))
+	for i := range sel.chosen {
+		matches[i] = sel.chosen[i].Match
+	}
+	by := corpus.Silencers(q, matches, func(i int) bool {
+		c := &sel.chosen[i]
+		return !c.ran || c.outcome.Result != check.NotConcerned
+	})
+	sel.overridden = []rule.Overridden{}
+	kept := make([]chosen, 0, len(sel.chosen))
+	for i, c := range sel.chosen {
+		if by[i] < 0 {
+			kept = append(kept, c)
+			continue
+		}
+		sel.overridden = append(sel.overridden, rule.Overridden{RuleID: c.Rule.ID, OverriddenBy: matches[by[i]].Rule.ID})
+	}
+	sel.chosen = kept
+}
+
+// urgency orders screened rules for the cut; lower comes first. What denies must be told, what is open must be judged
+// before an ALLOW may be given, what a check has found kept can be cut with less loss, and shadow rules decide nothing.
 func (c *chosen) urgency() int {
 	switch {
+	case c.Rule.Enforcement == rule.Shadow:
+		return 4
 	case !c.ran:
 		return 1
-	case c.outcome.Result == check.Broken:
+	case c.outcome.Result == check.Broken && rule.Settle(rule.Deny, c.Rule.Modality, c.Rule.Enforcement) == rule.Deny:
 		return 0
 	case c.outcome.Result == check.NotConcerned:
 		return 3
@@ -93,25 +123,33 @@ func (r *run) runCheck(ctx context.Context, c *chosen) {
 	}
 }
 
-// input is what the rule's check looks at: the subject, without the files that its applies_to leaves out. Rules with the
-// same applies_to share it, since preparing it is most of the work.
-func (r *run) input(e *corpus.Entry) *check.Input {
+// input is what the rule's check looks at: the part of the subject that the rule concerns.
+func (r *run) input(e *corpus.Entry) *check.Input { return r.part(e).checked }
+
+// part is a subject without the files that a rule's applies_to leaves out. Rules with the same applies_to share it, since
+// preparing it is most of the work.
+type part struct {
+	subject *subject.Subject
+	checked *check.Input
+}
+
+func (r *run) part(e *corpus.Entry) *part {
 	covers := e.Covers()
 	if covers == nil || len(r.subject.Files) == 0 {
-		return r.checked
+		return &r.whole
 	}
-	if in, ok := r.narrowed[covers.Key]; ok {
-		return in
+	if p, ok := r.parts[covers.Key]; ok {
+		return p
 	}
-	in := r.checked
-	if part := r.subject.Only(func(f *subject.File) bool { return covers.File(f.Path, f.OldPath) }); part != r.subject {
-		in = check.Prepare(part)
+	p := &r.whole
+	if only := r.subject.Only(func(f *subject.File) bool { return covers.File(f.Path, f.OldPath) }); only != r.subject {
+		p = &part{only, check.Prepare(only)}
 	}
-	if r.narrowed == nil {
-		r.narrowed = map[string]*check.Input{}
+	if r.parts == nil {
+		r.parts = map[string]*part{}
 	}
-	r.narrowed[covers.Key] = in
-	return in
+	r.parts[covers.Key] = p
+	return p
 }
 
 // query describes the subject for the selection.
@@ -119,7 +157,7 @@ func (r *run) query() *corpus.Query {
 	s := r.subject
 	q := &corpus.Query{
 		Now: r.start, Scope: s.Scope, Repository: s.Repository, SeverityMin: r.req.SeverityMin, Kinds: s.Kinds,
-		AnyKind: s.Empty(), AnyPath: s.Empty(),
+		AnyKind: s.Empty(), AnyPath: s.Empty(), Beside: s.Action != "" || len(s.Facts) > 0,
 	}
 	room := maxTermBytes
 	take := func(text string) {
@@ -129,10 +167,9 @@ func (r *run) query() *corpus.Query {
 		}
 	}
 	take(s.Action)
-	for name := range s.Facts {
+	for _, name := range slices.Sorted(maps.Keys(s.Facts)) {
 		take(name)
 	}
-	slices.Sort(q.Terms)
 	for i := range s.Files {
 		f := &s.Files[i]
 		q.Paths = append(q.Paths, f.Path)
