@@ -200,6 +200,16 @@ func TestVerifyFindsEveryKindOfTampering(t *testing.T) {
 				"was changed",
 			},
 			{"a deleted entry", []string{"DELETE FROM audit_entries WHERE seq = 4"}, "missing"},
+			{
+				"an entry beyond the head",
+				[]string{"UPDATE audit_heads SET seq = 9, hash = (SELECT hash FROM kept WHERE seq = 9)"},
+				"head",
+			},
+			{
+				"an entry before the first",
+				[]string{"UPDATE audit_entries SET seq = -3 WHERE seq = 10", "UPDATE audit_heads SET seq = 9, hash = (SELECT hash FROM kept WHERE seq = 9)"},
+				"does not follow",
+			},
 			{"a deleted start", []string{"DELETE FROM audit_entries WHERE seq = 1"}, "missing"},
 			{"a deleted end", []string{"DELETE FROM audit_entries WHERE seq = 10"}, "head"},
 			{

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"math"
 
 	"tenet/internal/store"
 )
@@ -45,8 +46,9 @@ func Verify(ctx context.Context, r store.Reader, projectID string, expect store.
 	report := &Report{ProjectID: projectID, Head: head, Problems: []Problem{}}
 	last := store.AuditHead{}
 	expected := expect == store.AuditHead{}
-	for {
-		entries, err := r.AuditEntries(ctx, projectID, last.Seq, verifyPage)
+	reached := head == last
+	for after := int64(math.MinInt64); ; after = last.Seq {
+		entries, err := r.AuditEntries(ctx, projectID, after, verifyPage)
 		if err != nil {
 			return nil, err
 		}
@@ -54,14 +56,19 @@ func Verify(ctx context.Context, r store.Reader, projectID string, expect store.
 			report.check(last, e)
 			last = store.AuditHead{Seq: e.Seq, Hash: e.Hash}
 			expected = expected || last == expect
+			reached = reached || last == head
 			report.Entries++
 		}
 		if len(entries) < verifyPage || len(report.Problems) >= maxProblems {
 			break
 		}
 	}
-	// Entries may have been appended since the head was read, so only a chain that ends early is wrong here.
-	if last.Seq < head.Seq || (last.Seq == head.Seq && last.Hash != head.Hash) {
+	// Entries may have been appended since the head was read, but never beyond the head as it is now.
+	now, err := r.AuditHead(ctx, projectID)
+	if err != nil {
+		return nil, err
+	}
+	if !reached || last.Seq > now.Seq {
 		report.problem(last.Seq, "", "the chain ends at entry %d (%s), but its head is entry %d (%s)",
 			last.Seq, short(last.Hash), head.Seq, short(head.Hash))
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"tenet/internal/rule"
 	"tenet/internal/store"
@@ -21,6 +22,9 @@ type Writer struct {
 	done    chan struct{}
 	once    sync.Once
 }
+
+// writeTimeout bounds one transaction, so that a hanging database fails requests instead of piling them up for ever.
+const writeTimeout = 30 * time.Second
 
 type waiting struct {
 	entry store.AuditEntry
@@ -138,8 +142,9 @@ func (w *Writer) write(projectID string, group []*waiting) (err error) {
 			err = fmt.Errorf("audit: writing panicked: %v", p)
 		}
 	}()
-	// The callers' contexts do not end a transaction that others wait for too.
-	ctx := context.Background()
+	// The callers' contexts do not end a transaction that others wait for too; a database that hangs does.
+	ctx, cancel := context.WithTimeout(context.Background(), writeTimeout)
+	defer cancel()
 	return w.store.Update(ctx, func(tx store.Tx) error {
 		entries := make([]store.AuditEntry, len(group))
 		for i, p := range group {

@@ -105,7 +105,7 @@ func (c *Catalog) Create(ctx context.Context, projectID string, in Input) (rule.
 		if err := tx.InsertRules(ctx, cv, []rule.Rule{r}); err != nil {
 			return err
 		}
-		if _, err := c.relate(ctx, tx, cv, r, in.Relationships); err != nil {
+		if _, err := c.relate(ctx, tx, cv, project, r, in.Relationships); err != nil {
 			return err
 		}
 		made = r

@@ -193,6 +193,22 @@ func TestTwoPersonApproval(t *testing.T) {
 		}
 		_, err = c.Revise(bob, "bank", r.ID, 0, "", func(r *rule.Rule) error { r.Statement = "Two."; return nil })
 		code(t, err, rule.CodeConflict, "revising approved words")
+		// Nor may one person alone let the approved rule silence another.
+		if _, err := c.Create(ann, "bank", catalog.Input{Slug: new("B-1"), Statement: "Other."}); err != nil {
+			t.Fatal(err)
+		}
+		_, err = c.Relate(bob, "bank", r.ID, catalog.InputRelationship{Kind: rule.Overrides, To: "B-1"})
+		code(t, err, rule.CodeConflict, "relating an approved rule")
+		again := catalog.Input{ID: r.ID, Statement: r.Statement, Relationships: []catalog.InputRelationship{{Kind: rule.Overrides, To: "B-1"}}}
+		_, err = c.Import(bob, "bank", &catalog.File{Rules: []catalog.Input{again}}, catalog.ImportOptions{})
+		code(t, err, rule.CodeConflict, "relating an approved rule by an import")
+		rel, err := c.Relate(bob, "bank", "B-1", catalog.InputRelationship{Kind: rule.Refines, To: r.ID})
+		if err != nil {
+			t.Errorf("relating a draft: %v", err)
+		}
+		if err := c.Unrelate(bob, "bank", r.ID, rel.ID); err != nil {
+			t.Errorf("removing a draft's relationship from its other end: %v", err)
+		}
 	})
 }
 
@@ -419,6 +435,27 @@ func TestRelationships(t *testing.T) {
 			t.Fatal(err)
 		}
 		code(t, c.Unrelate(ctx, "default", "A-2", rel.ID), rule.CodeNotFound, "removing twice")
+	})
+}
+
+func TestEveryChangeOfARelationshipIsRecorded(t *testing.T) {
+	each(t, func(t *testing.T, c *catalog.Catalog, s store.Store) {
+		ctx := as(t.Context(), "ann")
+		for _, text := range []string{file, "rules: [{slug: D-2, statement: Gifts should be reported., relationships: []}]"} {
+			if _, err := c.Import(ctx, "default", parse(t, text), catalog.ImportOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		entries, total, err := s.FindAudit(ctx, store.AuditFilter{ProjectID: "default", Kind: audit.KindRelation, Limit: 10})
+		if err != nil || total != 2 {
+			t.Fatalf("%d entries, %v; want that it was made and that it was removed", total, err)
+		}
+		for i, action := range []string{"removed", "created"} {
+			body, err := audit.Body(entries[i])
+			if err != nil || !strings.Contains(string(body), action) || !strings.Contains(string(body), `"kind":"REFINES"`) || !strings.Contains(string(body), "narrower") {
+				t.Errorf("entry %s: %s, %v", action, body, err)
+			}
+		}
 	})
 }
 

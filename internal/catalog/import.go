@@ -297,7 +297,7 @@ func (im *importing) relateAll(ctx context.Context, plan []planned) error {
 		if pl.in.Relationships == nil {
 			continue
 		}
-		changed, err := im.c.relate(ctx, im.tx, im.cv, pl.next, pl.in.Relationships)
+		changed, err := im.c.relate(ctx, im.tx, im.cv, im.project, pl.next, pl.in.Relationships)
 		im.related = im.related || changed
 		if rule.CodeOf(err) == rule.CodeInvalid {
 			var p rule.Problems

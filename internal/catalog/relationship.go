@@ -23,9 +23,12 @@ func (c *Catalog) Relationships(ctx context.Context, projectID, ref string) ([]r
 // Relate makes a relationship from the rule ref to another.
 func (c *Catalog) Relate(ctx context.Context, projectID, ref string, in InputRelationship) (rule.Relationship, error) {
 	var made rule.Relationship
-	err := c.change(ctx, projectID, func(tx store.Tx, _ rule.Project, cv int64) error {
+	err := c.change(ctx, projectID, func(tx store.Tx, project rule.Project, cv int64) error {
 		from, err := tx.Rule(ctx, projectID, ref)
 		if err != nil {
+			return err
+		}
+		if err := mayBeRelated(project, from); err != nil {
 			return err
 		}
 		made, err = c.newRelationship(ctx, tx, from, in)
@@ -42,16 +45,40 @@ func (c *Catalog) Relate(ctx context.Context, projectID, ref string, in InputRel
 
 // Unrelate removes a relationship that begins or ends at the rule ref.
 func (c *Catalog) Unrelate(ctx context.Context, projectID, ref, id string) error {
-	return c.change(ctx, projectID, func(tx store.Tx, _ rule.Project, cv int64) error {
+	return c.change(ctx, projectID, func(tx store.Tx, project rule.Project, cv int64) error {
 		r, err := tx.Rule(ctx, projectID, ref)
 		if err != nil {
+			return err
+		}
+		rels, err := tx.Relationships(ctx, projectID, r.ID)
+		if err != nil {
+			return err
+		}
+		i := slices.IndexFunc(rels, func(rel rule.Relationship) bool { return rel.ID == id })
+		if i < 0 {
+			return rule.NotFound("relationship", id)
+		}
+		from, err := tx.Rule(ctx, projectID, rels[i].FromID)
+		if err != nil {
+			return err
+		}
+		if err := mayBeRelated(project, from); err != nil {
 			return err
 		}
 		if err := tx.DeleteRelationship(ctx, projectID, cv, r.ID, id); err != nil {
 			return err
 		}
-		return c.noteRelationship(ctx, tx, projectID, "removed", rule.Relationship{ID: id, FromID: r.ID})
+		return c.noteRelationship(ctx, tx, projectID, "removed", rels[i])
 	})
+}
+
+// mayBeRelated refuses to change what a rule in force overrides and the like where two people must agree to a rule.
+func mayBeRelated(project rule.Project, from rule.Rule) error {
+	if project.TwoPerson && (from.Status == rule.Approved || from.Status == rule.Effective) {
+		return rule.Errorf(rule.CodeConflict,
+			"project %q demands approval by a second person, and the rule is %s; relate a DRAFT rule and have it approved", project.ID, from.Status)
+	}
+	return nil
 }
 
 // newRelationship checks an input and gives it its place.
@@ -116,7 +143,8 @@ func noCircle(ctx context.Context, tx store.Reader, from, to rule.Rule, kind rul
 
 // relate makes the relationships that go out from r be exactly wanted, and reports whether that changed any. A nil wanted
 // leaves them as they are.
-func (c *Catalog) relate(ctx context.Context, tx store.Tx, cv int64, r rule.Rule, wanted []InputRelationship) (changed bool, err error) {
+func (c *Catalog) relate(ctx context.Context, tx store.Tx, cv int64, project rule.Project, r rule.Rule, wanted []InputRelationship,
+) (changed bool, err error) {
 	if wanted == nil {
 		return false, nil
 	}
@@ -135,12 +163,20 @@ func (c *Catalog) relate(ctx context.Context, tx store.Tx, cv int64, r rule.Rule
 		}
 		kept[have[i].ID] = true
 	}
+	if len(missing) > 0 || len(kept) < len(have) {
+		if err := mayBeRelated(project, r); err != nil {
+			return false, err
+		}
+	}
 	for _, rel := range have {
 		if kept[rel.ID] {
 			continue
 		}
 		changed = true
 		if err := tx.DeleteRelationship(ctx, r.ProjectID, cv, r.ID, rel.ID); err != nil {
+			return false, err
+		}
+		if err := c.noteRelationship(ctx, tx, r.ProjectID, "removed", rel); err != nil {
 			return false, err
 		}
 	}
@@ -156,6 +192,9 @@ func (c *Catalog) relate(ctx context.Context, tx store.Tx, cv int64, r rule.Rule
 		}
 		changed = true
 		if err := tx.InsertRelationship(ctx, r.ProjectID, cv, rel); err != nil {
+			return false, err
+		}
+		if err := c.noteRelationship(ctx, tx, r.ProjectID, "created", rel); err != nil {
 			return false, err
 		}
 	}
