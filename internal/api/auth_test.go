@@ -296,7 +296,7 @@ func TestBadCredentialWithoutKeys(t *testing.T) {
 
 type brokenStore struct{ store.Store }
 
-func (brokenStore) CountKeys(context.Context, time.Time) (int, error) {
+func (brokenStore) CountKeys(context.Context) (int, error) {
 	return 0, errors.New("dial tcp 10.0.0.7:5432: password authentication failed for user tenet")
 }
 

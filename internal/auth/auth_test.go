@@ -109,8 +109,14 @@ func TestKeysLiveAndEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	refused("a revoked key, at once", secret)
+	if required, err := k.Required(ctx); err != nil || !required {
+		t.Errorf("with an expired key only: required %v, %v; the server would stand open", required, err)
+	}
+	if err := k.Revoke(ctx, "default", short.ID); err != nil {
+		t.Fatal(err)
+	}
 	if required, err := k.Required(ctx); err != nil || required {
-		t.Errorf("without a key in force: required %v, %v", required, err)
+		t.Errorf("with revoked keys only: required %v, %v", required, err)
 	}
 	list, err := s.Keys(ctx, "default")
 	if err != nil || len(list) != 1 || list[0].ID != short.ID || strings.Contains(list[0].Hash, shortSecret[4:]) {

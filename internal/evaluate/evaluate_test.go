@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -284,6 +285,115 @@ func TestWhatIsOpenIsNotCutForWhatIsKept(t *testing.T) {
 	e := evaluator(t, noModel(t), rules...).run(t, subject.Input{Facts: map[string]any{"amount": 5.0}}, func(r *evaluate.Request) { r.MaxRules = 3 })
 	if e.OverallVerdict != rule.NeedsConfirmation || e.RuleVerdicts[0].RuleSlug != "OPEN" {
 		t.Errorf("overall %s, first %s; the rule that nothing has decided was cut", e.OverallVerdict, e.RuleVerdicts[0].RuleSlug)
+	}
+}
+
+func TestADenialIsNotCutForWhatDecidesLess(t *testing.T) {
+	var rules []rule.Rule
+	for i := range 12 {
+		r := rule.Rule{Statement: "Amounts are small.", Severity: rule.Critical, Check: &rule.Check{CEL: "facts.amount < 1"}}
+		switch i % 3 {
+		case 0:
+			r.Enforcement = rule.Shadow
+		case 1:
+			r.Enforcement = rule.Warn
+		case 2:
+			r.Modality = rule.Should
+		}
+		rules = append(rules, r)
+	}
+	rules = append(rules, rule.Rule{Slug: "LAW", Statement: "Something else.", Check: &rule.Check{CEL: "facts.amount < 2"}})
+	e := evaluator(t, noModel(t), rules...).run(t, subject.Input{Facts: map[string]any{"amount": 5.0}}, func(r *evaluate.Request) { r.MaxRules = 4 })
+	if e.OverallVerdict != rule.Deny || e.RuleVerdicts[0].RuleSlug != "LAW" {
+		t.Errorf("overall %s, first %q; the one rule that denies was cut", e.OverallVerdict, e.RuleVerdicts[0].RuleSlug)
+	}
+	for _, v := range e.RuleVerdicts {
+		if v.Enforcement == rule.Shadow {
+			t.Error("a shadow rule took the place of one that counts")
+		}
+	}
+}
+
+func TestARuleThatDoesNotConcernTheSubjectOverridesNothing(t *testing.T) {
+	strict := celRule("facts.amount <= 100")
+	loose := rule.Rule{Slug: "LOOSE", Statement: "In the lab, more.", Check: &rule.Check{CEL: "facts.amount <= 1000", When: "'lab' in facts"}}
+	view, err := corpus.New(1, []store.RuleState{
+		{Rule: inForce(1, strict)},
+		{Rule: inForce(2, loose), Relationships: []rule.Relationship{{FromID: inForce(2, loose).ID, ToID: inForce(1, strict).ID, Kind: rule.Overrides}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ev := bench{evaluate.New(evaluate.Config{
+		Views: fixed{view}, Judge: noModel(t), Recorder: &recorder{}, Checks: check.NewCache(10), Now: func() time.Time { return noon },
+	}), nil}
+	if e := ev.run(t, subject.Input{Facts: map[string]any{"amount": 500.0}}); e.OverallVerdict != rule.Deny || len(e.Overridden) != 0 {
+		t.Errorf("outside the lab: %s, overridden %v", e.OverallVerdict, e.Overridden)
+	}
+	if e := ev.run(t, subject.Input{Facts: map[string]any{"amount": 500.0, "lab": true}}); e.OverallVerdict != rule.Allow || len(e.Overridden) != 1 {
+		t.Errorf("in the lab: %s, overridden %v", e.OverallVerdict, e.Overridden)
+	}
+}
+
+// inForce is a rule as a corpus holds it.
+func inForce(n int, r rule.Rule) rule.Rule {
+	r.ID, r.ProjectID, r.Version, r.Status = fmt.Sprintf("00000000-0000-7000-8000-%012d", n), "p", 1, rule.Effective
+	r.Normalize()
+	return r
+}
+
+func TestTheJudgeSeesOnlyTheFilesThatTheRuleConcerns(t *testing.T) {
+	seen := map[string]string{}
+	var mu sync.Mutex
+	j := judgeFunc(func(s *subject.Subject, rules []*rule.Rule) judge.Result {
+		mu.Lock()
+		defer mu.Unlock()
+		for _, r := range rules {
+			for i := range s.Files {
+				seen[r.Slug] += s.Files[i].Path + " "
+			}
+		}
+		return saying(rule.Allow)(s, rules)
+	})
+	e := evaluator(t, j,
+		rule.Rule{Slug: "ALL", Statement: "Everything is kind."},
+		rule.Rule{Slug: "SRC", Statement: "Sources are kind.", AppliesTo: &rule.AppliesTo{Paths: []string{"src/**"}}},
+		rule.Rule{Slug: "TOO", Statement: "Sources are brief.", AppliesTo: &rule.AppliesTo{Paths: []string{"src/**"}}},
+	).run(t, subject.Input{Files: []subject.InputFile{{Path: "src/a.py", Content: new("a")}, {Path: "tests/b.py", Content: new("b")}}})
+	if d := cmp.Diff(map[string]string{"ALL": "src/a.py tests/b.py ", "SRC": "src/a.py ", "TOO": "src/a.py "}, seen); d != "" {
+		t.Errorf("files that the judge saw (-want +got):\n%s", d)
+	}
+	if e.OverallVerdict != rule.Allow || e.Cost.Calls != 2 || len(e.ModelIDsUsed) != 1 || e.RulesPassed != 3 {
+		t.Errorf("overall %s, calls %d, models %v, passed %d", e.OverallVerdict, e.Cost.Calls, e.ModelIDsUsed, e.RulesPassed)
+	}
+}
+
+func TestScopesOfSubjects(t *testing.T) {
+	r := celRule("false")
+	r.Scope = []string{"finance/payments"}
+	ev := evaluator(t, noModel(t), r)
+	for scope, want := range map[string]rule.Verdict{"": rule.Deny, "*": rule.Deny, "/finance/payments/": rule.Deny, "sales": rule.Allow} {
+		e := ev.run(t, subject.Input{Scope: scope, Facts: map[string]any{"a": 1.0}})
+		if e.OverallVerdict != want {
+			t.Errorf("scope %q: %s, want %s", scope, e.OverallVerdict, want)
+		}
+	}
+	for _, scope := range []string{"finance//payments", "finance/*"} {
+		_, err := ev.Evaluate(t.Context(), evaluate.Request{ProjectID: "p", Input: subject.Input{Scope: scope, Facts: map[string]any{"a": 1.0}}})
+		if rule.CodeOf(err) != rule.CodeInvalid {
+			t.Errorf("scope %q, which could match no rule: %v", scope, err)
+		}
+		if _, err := ev.Applicable(t.Context(), evaluate.ApplicableQuery{ProjectID: "p", Scope: scope}); rule.CodeOf(err) != rule.CodeInvalid {
+			t.Errorf("applicable rules of scope %q: %v", scope, err)
+		}
+	}
+}
+
+func TestCoverageTellsThatNothingWasLookedAt(t *testing.T) {
+	e := evaluator(t, noModel(t), rule.Rule{Statement: "Be kind."}).run(t, subject.Input{Diff: diff})
+	c := e.Coverage
+	if c.FilesExamined+c.HunksExamined+c.BytesExamined != 0 || c.FilesTotal != 1 || c.HunksTotal != 1 || len(c.Unexamined) != 1 {
+		t.Errorf("coverage %+v although no check and no model has looked", c)
 	}
 }
 

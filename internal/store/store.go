@@ -63,8 +63,9 @@ type Reader interface {
 	Keys(ctx context.Context, projectID string) ([]Key, error)
 	// KeyByHash returns the key with the given hash, or not_found. Revoked and expired keys are returned too.
 	KeyByHash(ctx context.Context, hash string) (Key, error)
-	// CountKeys returns how many keys are neither revoked nor expired at now.
-	CountKeys(ctx context.Context, now time.Time) (int, error)
+	// CountKeys returns how many keys are not revoked. Expired ones count: a server that wants keys must not open itself
+	// because time passes.
+	CountKeys(ctx context.Context) (int, error)
 }
 
 // Tx writes. It reads its own writes. It must not be used after the callback it was given to has returned.

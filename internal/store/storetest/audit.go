@@ -136,18 +136,17 @@ func testKeys(t *testing.T, f *fixture) {
 	}
 	_, err = f.s.KeyByHash(f.ctx, "none")
 	code(t, "no key", err, rule.CodeNotFound)
-	count := func(now time.Time, want int) {
+	count := func(want int) {
 		t.Helper()
-		if n, err := f.s.CountKeys(f.ctx, now); err != nil || n != want {
+		if n, err := f.s.CountKeys(f.ctx); err != nil || n != want {
 			t.Errorf("%d keys in force, %v; want %d", n, err, want)
 		}
 	}
-	count(at, 2)
-	count(soon, 1)
+	count(2) // one of them ends some day, and counts even then
 	f.update(func(tx store.Tx) error { return tx.RevokeKey(f.ctx, "p", "1", at.Add(time.Minute)) })
 	f.update(func(tx store.Tx) error { return tx.RevokeKey(f.ctx, "p", "1", at.Add(time.Hour)) })
 	f.fails(rule.CodeNotFound, func(tx store.Tx) error { return tx.RevokeKey(f.ctx, "p", "2", at) })
-	count(at, 1)
+	count(1)
 	list, err := f.s.Keys(f.ctx, "p")
 	if err != nil || len(list) != 1 || list[0].RevokedAt == nil || !list[0].RevokedAt.Equal(at.Add(time.Minute)) {
 		t.Errorf("keys: %+v, %v; want one, revoked at its first revocation", list, err)
