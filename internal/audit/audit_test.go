@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"tenet/internal/audit"
@@ -249,6 +250,28 @@ func TestClosedWriterRefuses(t *testing.T) {
 		if err := w.Append(t.Context(), record(1)); rule.CodeOf(err) != rule.CodeUnavailable {
 			t.Errorf("append to a closed writer: %v", err)
 		}
+	})
+}
+
+// hanging is a store whose transactions never end by themselves.
+type hanging struct{ store.Store }
+
+func (hanging) Update(ctx context.Context, _ func(store.Tx) error) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func TestAHangingDatabaseFailsRequestsInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := audit.NewWriter(hanging{})
+		began := time.Now()
+		if err := w.Append(t.Context(), record(1)); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("append to a database that hangs: %v", err)
+		}
+		if waited := time.Since(began); waited > time.Minute {
+			t.Errorf("it took %v", waited)
+		}
+		w.Close()
 	})
 }
 

@@ -9,18 +9,25 @@ import (
 
 const insertRules = "INSERT INTO rules (project_id, id, slug, version, status, corpus_version, body) VALUES "
 
-// InsertRules implements store.Tx.
-func (t *tx) InsertRules(ctx context.Context, cv int64, rules []rule.Rule) error {
-	projectID, err := t.holdProjectOf(ctx, rules)
+// holdRules holds the project of rules and returns it with their ids and what is stored under these. Without rules there is
+// nothing to hold.
+func (t *tx) holdRules(ctx context.Context, rules []rule.Rule) (projectID string, ids []string, stored map[string]storedRule, err error) {
+	projectID, err = t.holdProjectOf(ctx, rules)
 	if err != nil || len(rules) == 0 {
-		return err
+		return projectID, nil, nil, err
 	}
-	ids := make([]string, len(rules))
+	ids = make([]string, len(rules))
 	for i := range rules {
 		ids[i] = rules[i].ID
 	}
-	stored, err := t.stored(ctx, projectID, ids)
-	if err != nil {
+	stored, err = t.stored(ctx, projectID, ids)
+	return projectID, ids, stored, err
+}
+
+// InsertRules implements store.Tx.
+func (t *tx) InsertRules(ctx context.Context, cv int64, rules []rule.Rule) error {
+	projectID, _, stored, err := t.holdRules(ctx, rules)
+	if err != nil || len(rules) == 0 {
 		return err
 	}
 	seen := make(map[string]bool, len(rules))
@@ -40,16 +47,8 @@ func (t *tx) InsertRules(ctx context.Context, cv int64, rules []rule.Rule) error
 // UpdateRules implements store.Tx. All rules give up their old slugs first and take the new ones then, so that rules may
 // exchange slugs.
 func (t *tx) UpdateRules(ctx context.Context, cv int64, rules []rule.Rule) error {
-	projectID, err := t.holdProjectOf(ctx, rules)
+	projectID, ids, stored, err := t.holdRules(ctx, rules)
 	if err != nil || len(rules) == 0 {
-		return err
-	}
-	ids := make([]string, len(rules))
-	for i := range rules {
-		ids[i] = rules[i].ID
-	}
-	stored, err := t.stored(ctx, projectID, ids)
-	if err != nil {
 		return err
 	}
 	var leaving []string
