@@ -45,7 +45,10 @@ func TestInterruptedCheckEndsAtOnceAndLeavesNothing(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(time.Second) // it waits for the diff by then
+	// More than a pipe holds: when it is written, the command reads its input and waits for the rest of the diff.
+	if _, err := writer.WriteString(strings.Repeat("# no diff\n", 20_000)); err != nil {
+		t.Fatal(err)
+	}
 	began := time.Now()
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)

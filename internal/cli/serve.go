@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"runtime"
@@ -32,8 +33,16 @@ All other settings are set in tenet.yaml or as TENET_... in the environment.`
 // stopTime is how long requests under way may take to finish when the server stops.
 const stopTime = 15 * time.Second
 
-// Run serves until ctx ends.
+// Run serves until ctx ends. Being asked to stop is how a server ends, also while it is still starting.
 func (k *serveCommand) Run(ctx context.Context, s *session) error {
+	err := k.serve(ctx, s)
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+func (k *serveCommand) serve(ctx context.Context, s *session) error {
 	cfg, err := s.configure(defaultSettings(), k.flags())
 	if err != nil {
 		return err
