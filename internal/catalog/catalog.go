@@ -270,7 +270,7 @@ func (c *Catalog) noteRule(ctx context.Context, tx store.Tx, action string, befo
 	body := map[string]any{"action": action, "rule": after}
 	if before != nil {
 		body["before_version"] = before.Version
-		body["changed"] = Diff(*before, after)
+		body["changed"] = rule.Diff(*before, after)
 	}
 	return audit.Append(ctx, tx, after.ProjectID, audit.Record{
 		Kind: audit.KindRule, At: after.UpdatedAt, Actor: auth.ActorFrom(ctx).Name, Body: audit.JSON(body),

@@ -180,7 +180,7 @@ func (pl *planned) update(ctx context.Context, im *importing) {
 	next := clone(*pl.existing)
 	pl.in.apply(&next)
 	next.Normalize()
-	pl.changed = Diff(*pl.existing, next)
+	pl.changed = rule.Diff(*pl.existing, next)
 	next.Version, next.UpdatedAt, next.UpdatedBy = pl.existing.Version+1, im.c.instant(), auth.ActorFrom(ctx).Name
 	if next.ContentHash() != pl.existing.ContentHash() {
 		next.AuthoredBy = next.UpdatedBy
