@@ -66,6 +66,8 @@ type Reader interface {
 	// CountKeys returns how many keys are not revoked. Expired ones count: a server that wants keys must not open itself
 	// because time passes.
 	CountKeys(ctx context.Context) (int, error)
+
+	ReleaseReader
 }
 
 // Tx writes. It reads its own writes. It must not be used after the callback it was given to has returned.
@@ -102,6 +104,8 @@ type Tx interface {
 	InsertKey(ctx context.Context, k Key) error
 	// RevokeKey marks a key as revoked at a time; not_found without it. Revoking again changes nothing.
 	RevokeKey(ctx context.Context, projectID, id string, at time.Time) error
+
+	ReleaseTx
 }
 
 // RuleState is a rule with the relationships that go out from it.

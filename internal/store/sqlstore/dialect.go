@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"strconv"
@@ -21,7 +22,11 @@ import (
 type dialect struct {
 	goose goose.Dialect
 	// types are the names that migrations fill in. Text compares by bytes, as Go does.
-	types struct{ Text, Blob string }
+	types struct {
+		Text, Blob string
+		// Frozen makes a table whose rows never change and never go.
+		Frozen func(table string) string
+	}
 	// demands are what a server must answer to be of use.
 	demands []demand
 	// reading and writing set up transactions. A reading one sees one state of the database.
@@ -51,7 +56,7 @@ type demand struct {
 
 func newSQLite() *dialect {
 	d := &dialect{goose: goose.DialectSQLite3, reading: &sql.TxOptions{ReadOnly: true}, writing: &sql.TxOptions{}}
-	d.types.Text, d.types.Blob = "TEXT", "BLOB"
+	d.types.Text, d.types.Blob, d.types.Frozen = "TEXT", "BLOB", frozenSQLite
 	d.oneOf, d.list = " IN (SELECT value FROM json_each(?))", func(s []string) any {
 		b, _ := json.Marshal(s) // strings always encode
 		return string(b)
@@ -93,7 +98,7 @@ func newPostgres() *dialect {
 			{"SHOW server_encoding", "a database in UTF8 is needed", func(v string) bool { return v == "UTF8" }},
 		},
 	}
-	d.types.Text, d.types.Blob = `TEXT COLLATE "C"`, "BYTEA"
+	d.types.Text, d.types.Blob, d.types.Frozen = `TEXT COLLATE "C"`, "BYTEA", frozenPostgres
 	d.oneOf, d.list = " = ANY (?)", func(s []string) any { return s }
 	code := func(err error) string {
 		if e, ok := errors.AsType[*pgconn.PgError](err); ok {
@@ -144,4 +149,22 @@ func (d *dialect) bind(query string) string {
 	}
 	d.bound.Store(query, b.String())
 	return b.String()
+}
+
+// frozenSQLite refuses changes of a table by triggers.
+func frozenSQLite(table string) string {
+	var b strings.Builder
+	for _, change := range []string{"UPDATE", "DELETE"} {
+		fmt.Fprintf(&b, "CREATE TRIGGER %s_frozen_%s BEFORE %s ON %s BEGIN SELECT RAISE(ABORT, 'rows of %s never change'); END;\n",
+			table, strings.ToLower(change), change, table, table)
+	}
+	return b.String()
+}
+
+// frozenPostgres refuses changes of a table by a trigger.
+func frozenPostgres(table string) string {
+	return fmt.Sprintf(`CREATE FUNCTION %[1]s_frozen() RETURNS trigger LANGUAGE plpgsql AS
+	$$ BEGIN RAISE EXCEPTION 'rows of %[1]s never change'; END $$;
+CREATE TRIGGER %[1]s_frozen BEFORE UPDATE OR DELETE ON %[1]s FOR EACH STATEMENT EXECUTE FUNCTION %[1]s_frozen();
+`, table)
 }

@@ -1,0 +1,61 @@
+package sqlstore_test
+
+import (
+	"database/sql"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"tenet/internal/rule"
+	"tenet/internal/store"
+	"tenet/internal/store/pgtest"
+	"tenet/internal/store/sqlstore"
+)
+
+// Not even somebody with the database in hand changes a snapshot or the history of an environment by mistake.
+func TestReleasesAreFrozen(t *testing.T) {
+	dir, dsn := t.TempDir(), pgtest.DSN(t)
+	lite, err := sqlstore.OpenSQLite(t.Context(), dir, sqlstore.Options{})
+	opened(t, lite, err)
+	pg, err := sqlstore.OpenPostgres(t.Context(), dsn, sqlstore.Options{})
+	opened(t, pg, err)
+	for _, tt := range []struct {
+		s            store.Store
+		driver, name string
+	}{{lite, "sqlite", filepath.Join(dir, sqlstore.FileName)}, {pg, "pgx", dsn}} {
+		release(t, tt.s)
+		db, err := sql.Open(tt.driver, tt.name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, statement := range []string{
+			"UPDATE snapshots SET name = 'other'", "DELETE FROM snapshots", "UPDATE deployments SET actor = 'other'", "DELETE FROM deployments",
+		} {
+			if _, err := db.ExecContext(t.Context(), statement); err == nil || !strings.Contains(err.Error(), "never change") {
+				t.Errorf("%s: %s: %v", tt.driver, statement, err)
+			}
+		}
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// release stores a snapshot and deploys it.
+func release(t *testing.T, s store.Store) {
+	t.Helper()
+	now, id := time.Now().UTC(), "0199f0a0-0000-7000-8000-000000000001"
+	err := s.Update(t.Context(), func(tx store.Tx) error {
+		if err := tx.CreateProject(t.Context(), rule.Project{ID: "p", CreatedAt: now, UpdatedAt: now}); err != nil {
+			return err
+		}
+		if err := tx.InsertSnapshot(t.Context(), store.Snapshot{ProjectID: "p", ID: id, CreatedAt: now, Manifest: []byte{1}}); err != nil {
+			return err
+		}
+		return tx.AppendDeployment(t.Context(), store.Deployment{ProjectID: "p", Environment: "production", Seq: 1, Action: "deploy", SnapshotID: id, At: now})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
