@@ -27,6 +27,7 @@ const (
 	KindRelation   = "relationship" // a relationship was made or removed
 	KindProject    = "project"      // a project was made or changed
 	KindKey        = "key"          // an API key was made or revoked
+	KindRelease    = "release"      // a snapshot was taken, deployed or rolled back
 )
 
 // Record is something to append to a chain.

@@ -44,6 +44,8 @@ var table = map[string]row{
 	"catalog":  {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "rule", "store", "subject"}},
 	"evaluate": {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "judge", "rule", "store", "subject"}},
 
+	"release": {layer: capability, imports: []string{"audit", "auth", "corpus", "rule", "store"}, tests: []string{"catalog"}},
+
 	"api": {
 		layer:   surface,
 		imports: []string{"audit", "auth", "catalog", "corpus", "evaluate", "judge", "rule", "store", "subject"},

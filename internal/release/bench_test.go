@@ -1,0 +1,124 @@
+package release_test
+
+import (
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"tenet/internal/auth"
+	"tenet/internal/catalog"
+	"tenet/internal/corpus"
+	"tenet/internal/release"
+	"tenet/internal/rule"
+	"tenet/internal/store"
+	"tenet/internal/store/sqlstore"
+)
+
+// BenchmarkReleases measures what a release of 100,000 rules costs, of which 1 % have changed since the one before.
+func BenchmarkReleases(b *testing.B) {
+	const n = 100_000
+	quiet := slog.New(slog.DiscardHandler)
+	s, err := sqlstore.OpenSQLite(b.Context(), b.TempDir(), sqlstore.Options{Logger: quiet})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = s.Close() })
+	ctx := auth.WithActor(b.Context(), auth.Local("bench"))
+	live := corpus.NewLive(corpus.Config{Store: s, Logger: quiet})
+	rules := catalog.New(s, live, time.Now)
+	if _, err := rules.CreateProject(ctx, project, catalog.ProjectInput{}); err != nil {
+		b.Fatal(err)
+	}
+	fill(b, s, n)
+	r := release.New(s, live, time.Now)
+	first, err := r.Create(ctx, project, "first", "")
+	if err != nil {
+		b.Fatal(err)
+	}
+	revise(b, s, n/100)
+	second, err := r.Create(ctx, project, "second", "")
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Run("create", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := r.Create(ctx, project, "again", ""); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("diff", func(b *testing.B) {
+		for b.Loop() {
+			if d, err := r.Diff(ctx, project, first.ID, second.ID); err != nil || d.RulesModified != n/100 {
+				b.Fatal(d.RulesModified, err)
+			}
+		}
+	})
+	b.Run("first view", func(b *testing.B) {
+		for b.Loop() {
+			cold := release.New(s, live, time.Now)
+			if v, err := cold.View(ctx, project, first.ID); err != nil || v.Len() != n {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("view again", func(b *testing.B) {
+		if _, err := r.Deploy(ctx, project, first.ID, release.Production); err != nil {
+			b.Fatal(err)
+		}
+		for b.Loop() {
+			if _, _, err := r.Deployed(ctx, project, "production"); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
+func benchRule(i int) rule.Rule {
+	r := rule.Rule{
+		ID: fmt.Sprintf("0199f0a0-%04x-7%03x-8000-%012x", i>>8&0xffff, i&0xfff, i*2654435761&0xffffffffffff), ProjectID: project, Version: 1,
+		Statement: fmt.Sprintf("Payments of kind %d above %d EUR must be approved by a second person of department %d.", i%97, i, i%13),
+		Rationale: "Mistakes and fraud are found by a second pair of eyes.", Modality: rule.Must, Severity: rule.High, Status: rule.Effective,
+		Enforcement: rule.Enforce, Tags: []string{"finance"}, CreatedAt: time.Unix(0, 0).UTC(), UpdatedAt: time.Unix(0, 0).UTC(),
+	}
+	r.Normalize()
+	return r
+}
+
+func fill(b *testing.B, s store.Store, n int) {
+	b.Helper()
+	rules := make([]rule.Rule, n)
+	for i := range rules {
+		rules[i] = benchRule(i)
+	}
+	err := s.Update(b.Context(), func(tx store.Tx) error {
+		cv, err := tx.RaiseCorpus(b.Context(), project)
+		if err != nil {
+			return err
+		}
+		return tx.InsertRules(b.Context(), cv, rules)
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
+func revise(b *testing.B, s store.Store, n int) {
+	b.Helper()
+	rules := make([]rule.Rule, n)
+	for i := range rules {
+		rules[i] = benchRule(i * 100)
+		rules[i].Version, rules[i].Statement = 2, "Payments must be approved twice."
+	}
+	err := s.Update(b.Context(), func(tx store.Tx) error {
+		cv, err := tx.RaiseCorpus(b.Context(), project)
+		if err != nil {
+			return err
+		}
+		return tx.UpdateRules(b.Context(), cv, rules)
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+}

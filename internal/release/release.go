@@ -1,0 +1,266 @@
+package release
+
+import (
+	"context"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"tenet/internal/audit"
+	"tenet/internal/auth"
+	"tenet/internal/corpus"
+	"tenet/internal/rule"
+	"tenet/internal/store"
+)
+
+// Limits of a snapshot's texts, in characters.
+const (
+	MaxName        = 200
+	MaxDescription = 4000
+)
+
+// LiveViews gives the live corpus views of projects; corpus.Live is one.
+type LiveViews interface {
+	View(ctx context.Context, projectID string) (*corpus.View, error)
+	Refresh(ctx context.Context, projectID string) (*corpus.View, error)
+}
+
+// Releases takes snapshots and deploys them. It is safe for concurrent use.
+type Releases struct {
+	store store.Store
+	live  LiveViews
+	now   func() time.Time
+	views *views
+}
+
+// New makes Releases.
+func New(s store.Store, live LiveViews, now func() time.Time) *Releases {
+	return &Releases{store: s, live: live, now: now, views: newViews()}
+}
+
+func (r *Releases) instant() time.Time { return r.now().UTC().Truncate(time.Microsecond) }
+
+// Snapshot is a snapshot with where it is, or was, deployed.
+type Snapshot struct {
+	ID            string          `json:"id" doc:"Snapshot identifier."`
+	ProjectID     string          `json:"project_id" doc:"Project whose rules it holds."`
+	Name          string          `json:"name" doc:"Name given at creation."`
+	Description   string          `json:"description" doc:"Description given at creation."`
+	RuleCount     int             `json:"rule_count" doc:"Number of rules captured, of all statuses but RETIRED."`
+	ContentHash   string          `json:"content_hash" doc:"Merkle root (SHA-256, RFC 6962) over the captured rules; equal corpora have equal hashes."`
+	CorpusVersion int64           `json:"corpus_version" doc:"Version of the corpus that it was taken from."`
+	CreatedAt     time.Time       `json:"created_at" doc:"Creation time."`
+	CreatedBy     string          `json:"created_by" doc:"Who took it."`
+	Deployments   []SnapshotPlace `json:"deployments" nullable:"false" doc:"Where it is or was deployed, newest first."`
+}
+
+// SnapshotPlace is a deployment of one snapshot.
+type SnapshotPlace struct {
+	Environment Environment `json:"environment" enum:"production,staging,development" doc:"The environment."`
+	DeployedAt  time.Time   `json:"deployed_at" doc:"Since when it was active there."`
+	Active      bool        `json:"active" doc:"Whether it still is."`
+}
+
+// Create takes a snapshot of the live corpus of a project.
+func (r *Releases) Create(ctx context.Context, projectID, name, description string) (Snapshot, error) {
+	name = strings.TrimSpace(name)
+	var p rule.Problems
+	if name == "" {
+		p.Add("name", "must not be empty")
+	}
+	tooLong(&p, "name", name, MaxName)
+	tooLong(&p, "description", description, MaxDescription)
+	if err := p.Err("the snapshot is invalid"); err != nil {
+		return Snapshot{}, err
+	}
+	// What others have written before this call must be in it.
+	view, err := r.live.Refresh(ctx, projectID)
+	if err != nil {
+		return Snapshot{}, err
+	}
+	manifest, root := capture(view)
+	encoded, err := manifest.Encode()
+	if err != nil {
+		return Snapshot{}, err
+	}
+	s := store.Snapshot{
+		ProjectID: projectID, ID: audit.NewID(), Name: name, Description: description, RuleCount: len(manifest.Items), ContentHash: root,
+		CorpusVersion: view.Version(), CreatedAt: r.instant(), CreatedBy: auth.ActorFrom(ctx).Name, Manifest: encoded,
+	}
+	err = r.store.Update(ctx, func(tx store.Tx) error {
+		if err := tx.InsertSnapshot(ctx, s); err != nil {
+			return err
+		}
+		return note(ctx, tx, projectID, s.CreatedAt, map[string]any{
+			"action": "snapshot", "snapshot_id": s.ID, "name": s.Name, "rule_count": s.RuleCount, "content_hash": s.ContentHash,
+		})
+	})
+	return described(s, nil), err
+}
+
+func tooLong(p *rule.Problems, field, text string, limit int) {
+	if n := utf8.RuneCountInString(text); n > limit {
+		p.Add(field, "has %d characters; at most %d are allowed", n, limit)
+	}
+}
+
+// note appends a release action to the audit chain.
+func note(ctx context.Context, tx store.Tx, projectID string, at time.Time, body map[string]any) error {
+	return audit.Append(ctx, tx, projectID, audit.Record{
+		Kind: audit.KindRelease, At: at, Actor: auth.ActorFrom(ctx).Name, Body: audit.JSON(body),
+	})
+}
+
+// captured reports whether a rule belongs into a snapshot. Retired rules are gone for good.
+func captured(r *rule.Rule) bool { return r.Status != rule.Retired }
+
+// capture makes the manifest of a view and its Merkle root.
+func capture(view *corpus.View) (*Manifest, string) {
+	m := &Manifest{Items: make([]Item, 0, view.Len()), Relationships: []rule.Relationship{}}
+	entries := make([]*corpus.Entry, 0, view.Len())
+	at := make(map[string]int, view.Len())
+	for e := range view.All() {
+		if captured(e.Rule) {
+			at[e.Rule.ID] = len(entries)
+			entries = append(entries, e)
+			m.Items = append(m.Items, Item{RuleID: e.Rule.ID, Version: e.Rule.Version})
+		}
+	}
+	leaves := leavesOf(len(entries), func(i int) Leaf {
+		e := entries[i]
+		return RuleLeaf(e.ContentHash(), e.Rule.Slug, e.Rule.Status)
+	})
+	for i, e := range entries {
+		for _, rel := range e.Relationships {
+			if to, ok := at[rel.ToID]; ok {
+				m.Relationships = append(m.Relationships, rel)
+				leaves = append(leaves, RelationshipLeaf(rel.Kind, leaves[i], leaves[to]))
+			}
+		}
+	}
+	return m, Root(leaves)
+}
+
+// leavesOf hashes n things on all processors.
+func leavesOf(n int, leaf func(i int) Leaf) []Leaf {
+	leaves := make([]Leaf, n)
+	workers := runtime.GOMAXPROCS(0)
+	var wg sync.WaitGroup
+	for w := range workers {
+		wg.Go(func() {
+			for i := w; i < n; i += workers {
+				leaves[i] = leaf(i)
+			}
+		})
+	}
+	wg.Wait()
+	return leaves
+}
+
+func described(s store.Snapshot, history []store.Deployment) Snapshot {
+	return Snapshot{
+		ID: s.ID, ProjectID: s.ProjectID, Name: s.Name, Description: s.Description, RuleCount: s.RuleCount, ContentHash: s.ContentHash,
+		CorpusVersion: s.CorpusVersion, CreatedAt: s.CreatedAt, CreatedBy: s.CreatedBy, Deployments: places(s.ID, history),
+	}
+}
+
+// places lists where a snapshot is or was active, newest first. history is ordered by environment and number.
+func places(id string, history []store.Deployment) []SnapshotPlace {
+	out := []SnapshotPlace{}
+	for i, d := range history {
+		if d.SnapshotID == id {
+			last := i+1 == len(history) || history[i+1].Environment != d.Environment
+			out = append(out, SnapshotPlace{Environment: Environment(d.Environment), DeployedAt: d.At, Active: last})
+		}
+	}
+	sortNewest(out, func(p SnapshotPlace) time.Time { return p.DeployedAt })
+	return out
+}
+
+// Get returns a snapshot.
+func (r *Releases) Get(ctx context.Context, projectID, id string) (Snapshot, error) {
+	s, err := r.store.Snapshot(ctx, projectID, id)
+	if err != nil {
+		return Snapshot{}, err
+	}
+	history, err := r.store.Deployments(ctx, projectID, "")
+	return described(s, history), err
+}
+
+// List returns a page of snapshots, newest first, and how many there are.
+func (r *Releases) List(ctx context.Context, projectID string, offset, limit int) ([]Snapshot, int, error) {
+	list, total, err := r.store.Snapshots(ctx, projectID, offset, limit)
+	if err != nil {
+		return nil, 0, err
+	}
+	history, err := r.store.Deployments(ctx, projectID, "")
+	out := make([]Snapshot, len(list))
+	for i, s := range list {
+		out[i] = described(s, history)
+	}
+	return out, total, err
+}
+
+// Verification is what became of a stored snapshot's check.
+type Verification struct {
+	SnapshotID  string   `json:"snapshot_id" doc:"The snapshot."`
+	Valid       bool     `json:"valid" doc:"True if the stored rules give the snapshot's hash."`
+	ContentHash string   `json:"content_hash" doc:"The hash that was stored with the snapshot."`
+	Computed    string   `json:"computed_hash" doc:"The hash of the rules as they are stored now."`
+	Missing     []string `json:"missing" nullable:"false" doc:"Ids of captured rules whose version is not there."`
+}
+
+// Verify computes the Merkle root of a snapshot anew from the stored rules.
+func (r *Releases) Verify(ctx context.Context, projectID, id string) (Verification, error) {
+	s, m, err := r.manifest(ctx, projectID, id)
+	if err != nil {
+		return Verification{}, err
+	}
+	rules, err := r.store.RulesAt(ctx, projectID, m.refs())
+	if err != nil {
+		return Verification{}, err
+	}
+	v := Verification{SnapshotID: s.ID, ContentHash: s.ContentHash, Missing: []string{}}
+	at := make(map[string]int, len(m.Items))
+	var kept []rule.Rule
+	for _, item := range m.Items {
+		one, ok := rules[item.RuleID]
+		if !ok {
+			v.Missing = append(v.Missing, item.RuleID)
+			continue
+		}
+		at[item.RuleID] = len(kept)
+		kept = append(kept, one)
+	}
+	leaves := leavesOf(len(kept), func(i int) Leaf { return RuleLeaf(kept[i].ContentHash(), kept[i].Slug, kept[i].Status) })
+	for _, rel := range m.Relationships {
+		from, okFrom := at[rel.FromID]
+		to, okTo := at[rel.ToID]
+		if okFrom && okTo {
+			leaves = append(leaves, RelationshipLeaf(rel.Kind, leaves[from], leaves[to]))
+		}
+	}
+	v.Computed = Root(leaves)
+	v.Valid = len(v.Missing) == 0 && v.Computed == s.ContentHash
+	return v, nil
+}
+
+func (m *Manifest) refs() []store.VersionRef {
+	refs := make([]store.VersionRef, len(m.Items))
+	for i, item := range m.Items {
+		refs[i] = store.VersionRef{RuleID: item.RuleID, Version: item.Version}
+	}
+	return refs
+}
+
+// manifest reads a snapshot with what it holds.
+func (r *Releases) manifest(ctx context.Context, projectID, id string) (store.Snapshot, *Manifest, error) {
+	s, err := r.store.Snapshot(ctx, projectID, id)
+	if err != nil {
+		return s, nil, err
+	}
+	m, err := DecodeManifest(s.Manifest)
+	return s, m, err
+}

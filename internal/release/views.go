@@ -1,0 +1,169 @@
+package release
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"tenet/internal/corpus"
+	"tenet/internal/rule"
+	"tenet/internal/store"
+)
+
+// keptViews is how many snapshot views a node keeps. They share rules and indexes with the live view, so they are small;
+// more than an active and a former snapshot per environment of a few projects are seldom asked for.
+const keptViews = 16
+
+// views keeps what evaluations with an environment need: which snapshots are active, and their views.
+type views struct {
+	mu     sync.Mutex
+	active map[string]activeAt // by project
+	slots  []*slot             // the one used last at the end
+}
+
+// activeAt is which snapshot was active in each environment when the corpus had a version.
+type activeAt struct {
+	version int64
+	ids     map[Environment]string
+}
+
+// slot is the view of one snapshot, which is made once.
+type slot struct {
+	projectID, id string
+	making        sync.Mutex
+	view          *corpus.View
+}
+
+func newViews() *views { return &views{active: map[string]activeAt{}} }
+
+// slot finds or makes the slot of a snapshot, and drops the one that was not used for longest.
+func (v *views) slot(projectID, id string) *slot {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	at := slices.IndexFunc(v.slots, func(s *slot) bool { return s.projectID == projectID && s.id == id })
+	s := &slot{projectID: projectID, id: id}
+	if at >= 0 {
+		s = v.slots[at]
+		v.slots = slices.Delete(v.slots, at, at+1)
+	}
+	v.slots = append(v.slots, s)
+	if len(v.slots) > keptViews {
+		v.slots = slices.Delete(v.slots, 0, 1)
+	}
+	return s
+}
+
+// drop forgets a slot, such as that of a snapshot that turned out not to exist.
+func (v *views) drop(s *slot) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.slots = slices.DeleteFunc(v.slots, func(other *slot) bool { return other == s })
+}
+
+// Deployed returns the view of the snapshot that is active in an environment, and its id; conflict if nothing is deployed
+// there: live rules never stand in for it.
+func (r *Releases) Deployed(ctx context.Context, projectID, environment string) (*corpus.View, string, error) {
+	e, err := ParseEnvironment(environment)
+	if err != nil {
+		return nil, "", err
+	}
+	active, err := r.activeIn(ctx, projectID)
+	if err != nil {
+		return nil, "", err
+	}
+	id := active[e]
+	if id == "" {
+		return nil, "", rule.Errorf(rule.CodeConflict,
+			"nothing is deployed to %s; take a snapshot with POST /api/v1/snapshots and deploy it with POST /api/v1/snapshots/{id}/deploy", e)
+	}
+	view, err := r.View(ctx, projectID, id)
+	return view, id, err
+}
+
+// activeIn returns the active snapshots of a project by environment. Deployments raise the corpus version, so what was read at
+// a version holds as long as the live view has it.
+func (r *Releases) activeIn(ctx context.Context, projectID string) (map[Environment]string, error) {
+	live, err := r.live.View(ctx, projectID)
+	if err != nil {
+		return nil, err
+	}
+	r.views.mu.Lock()
+	known, ok := r.views.active[projectID]
+	r.views.mu.Unlock()
+	if ok && known.version >= live.Version() {
+		return known.ids, nil
+	}
+	list, err := r.Active(ctx, projectID)
+	if err != nil {
+		return nil, err
+	}
+	read := activeAt{version: live.Version(), ids: map[Environment]string{}}
+	for _, d := range list {
+		read.ids[d.Environment] = d.SnapshotID
+	}
+	r.views.mu.Lock()
+	defer r.views.mu.Unlock()
+	if now, ok := r.views.active[projectID]; !ok || now.version < read.version {
+		r.views.active[projectID] = read
+	}
+	return read.ids, nil
+}
+
+// View returns the view of a snapshot.
+func (r *Releases) View(ctx context.Context, projectID, id string) (*corpus.View, error) {
+	s := r.views.slot(projectID, id)
+	s.making.Lock()
+	defer s.making.Unlock()
+	if s.view != nil {
+		return s.view, nil
+	}
+	view, err := r.makeView(ctx, projectID, id)
+	if err != nil {
+		r.views.drop(s)
+		return nil, err
+	}
+	s.view = view
+	return view, nil
+}
+
+// makeView makes the view of a snapshot from the live one: rules that have not changed since are shared, the others are read.
+func (r *Releases) makeView(ctx context.Context, projectID, id string) (*corpus.View, error) {
+	snapshot, m, err := r.manifest(ctx, projectID, id)
+	if err != nil {
+		return nil, err
+	}
+	live, err := r.live.View(ctx, projectID)
+	if err != nil {
+		return nil, err
+	}
+	versions := make(map[string]int, len(m.Items))
+	for _, item := range m.Items {
+		versions[item.RuleID] = item.Version
+	}
+	outgoing := map[string][]rule.Relationship{}
+	for _, rel := range m.Relationships {
+		outgoing[rel.FromID] = append(outgoing[rel.FromID], rel)
+	}
+	same := func(e *corpus.Entry) bool {
+		return versions[e.Rule.ID] == e.Rule.Version && slices.Equal(e.Relationships, outgoing[e.Rule.ID])
+	}
+	var others []store.VersionRef
+	for _, item := range m.Items {
+		if e, ok := live.Get(item.RuleID); !ok || !same(e) {
+			others = append(others, store.VersionRef(item))
+		}
+	}
+	read, err := r.store.RulesAt(ctx, projectID, others)
+	if err != nil {
+		return nil, err
+	}
+	states := make([]store.RuleState, 0, len(others))
+	for _, ref := range others {
+		one, ok := read[ref.RuleID]
+		if !ok {
+			return nil, rule.Errorf(rule.CodeInternal, "snapshot %s cannot be used: version %d of rule %s is not stored", id, ref.Version, ref.RuleID)
+		}
+		states = append(states, store.RuleState{Rule: one, Relationships: outgoing[ref.RuleID]})
+	}
+	return live.Restrict(snapshot.CorpusVersion, same, states)
+}
