@@ -18,14 +18,16 @@ import (
 	"tenet/internal/auth"
 	"tenet/internal/catalog"
 	"tenet/internal/evaluate"
+	"tenet/internal/release"
 	"tenet/internal/rule"
 	"tenet/internal/store"
 )
 
-// Config sets up [New]. Catalog, Evaluator, Keys, Store and Logger are required.
+// Config sets up [New]. Catalog, Evaluator, Releases, Keys, Store and Logger are required.
 type Config struct {
 	Catalog   *catalog.Catalog
 	Evaluator *evaluate.Evaluator
+	Releases  *release.Releases
 	Keys      *auth.Keys
 	Store     store.Reader // audit chains are verified on it
 	Logger    *slog.Logger
@@ -130,6 +132,7 @@ func newServer(cfg Config) *server {
 	s.keyRoutes()
 	s.evaluateRoutes()
 	s.evaluationRoutes()
+	s.releaseRoutes()
 	s.auditRoutes()
 	s.serviceRoutes()
 	delete(s.api.OpenAPI().Components.Schemas.Map(), "ErrorModel") // huma's own errors are turned into problems

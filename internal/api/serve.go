@@ -153,7 +153,7 @@ func unrouted(h http.Handler, r *http.Request) error {
 	}
 	allow := answer.Header().Get("Allow")
 	return &httpError{
-		cause:  rule.Errorf(rule.CodeInvalid, "%s is not possible here; use %s", cut(r.Method, maxValue), allow),
+		cause:  rule.Errorf(rule.CodeInvalid, "%s%s is not possible here; use %s", frozen(r), cut(r.Method, maxValue), allow),
 		status: http.StatusMethodNotAllowed, header: http.Header{"Allow": {allow}},
 	}
 }

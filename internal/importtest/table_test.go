@@ -48,7 +48,7 @@ var table = map[string]row{
 
 	"api": {
 		layer:   surface,
-		imports: []string{"audit", "auth", "catalog", "corpus", "evaluate", "judge", "rule", "store", "subject"},
+		imports: []string{"audit", "auth", "catalog", "corpus", "evaluate", "judge", "release", "rule", "store", "subject"},
 		tests:   []string{"app"},
 	},
 	// The client is typed with the requests and answers of the capabilities behind the API, so that they have one form.
@@ -62,7 +62,7 @@ var table = map[string]row{
 		layer: wiring,
 		imports: []string{
 			"api", "audit", "auth", "catalog", "check", "client", "config", "corpus", "evaluate", "judge", "llm", "llm/provider",
-			"rule", "store", "store/sqlstore", "subject", "/packs",
+			"release", "rule", "store", "store/sqlstore", "subject", "/packs",
 		},
 	},
 

@@ -1,0 +1,86 @@
+package api
+
+import (
+	"net/http"
+	"testing"
+
+	"tenet/internal/auth"
+	"tenet/internal/release"
+	"tenet/internal/rule"
+)
+
+func TestReleases(t *testing.T) { onBoth(t, testReleases) }
+
+func testReleases(t *testing.T, n *node) {
+	n.call("POST", rulesPath, fields{"slug": "A-1", "statement": "Say please.", "status": "EFFECTIVE"}).want(http.StatusCreated)
+	made := n.call("POST", snapshotsPath, fields{"name": "first", "description": "the beginning"}).want(http.StatusCreated)
+	first := into[release.Snapshot](made)
+	if made.header.Get("Location") != snapshotsPath+"/"+first.ID || first.RuleCount != 1 || first.Description != "the beginning" || first.ContentHash == "" {
+		t.Errorf("made %+v at %s", first, made.header.Get("Location"))
+	}
+	n.call("POST", rulesPath, fields{"slug": "A-2", "statement": "Say thanks.", "status": "EFFECTIVE"}).want(http.StatusCreated)
+	second := into[release.Snapshot](n.call("POST", snapshotsPath, fields{"name": "second"}).want(http.StatusCreated))
+
+	list := into[Snapshots](n.call("GET", snapshotsPath+"?limit=1&offset=1", nil).want(http.StatusOK))
+	if list.Total != 2 || list.Limit != 1 || list.Offset != 1 || len(list.Items) != 1 || list.Items[0].ID != first.ID {
+		t.Errorf("list %+v", list)
+	}
+	d := into[release.Difference](n.call("GET", snapshotsPath+"/"+first.ID+"/diff/"+second.ID, nil).want(http.StatusOK))
+	if d.RulesAdded != 1 || d.Added[0].Slug != "A-2" {
+		t.Errorf("difference %+v", d)
+	}
+	if v := into[release.Verification](n.call("POST", snapshotsPath+"/"+first.ID+"/verify", nil).want(http.StatusOK)); !v.Valid {
+		t.Errorf("verification %+v", v)
+	}
+	if got := string(n.call("GET", deploymentsPath, nil).want(http.StatusOK).body); got != "[]\n" {
+		t.Errorf("before any deployment: %s", got)
+	}
+
+	deploy := func(id, environment string) *reply {
+		return n.call("POST", snapshotsPath+"/"+id+"/deploy", fields{"environment": environment})
+	}
+	if got := into[fields](deploy(first.ID, "production").want(http.StatusOK)); got["previous_snapshot_id"] != nil || got["environment"] != "production" {
+		t.Errorf("first deployment %v", got)
+	}
+	if got := into[fields](deploy(second.ID, "production").want(http.StatusOK)); got["previous_snapshot_id"] != first.ID {
+		t.Errorf("second deployment %v", got)
+	}
+	deploy(first.ID, "prod").wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "environment")
+	deploy("0199f0a0-0000-7000-8000-00000000ffff", "production").wantProblem(http.StatusNotFound, rule.CodeNotFound)
+	deploy("nonsense", "production").wantProblem(http.StatusNotFound, rule.CodeNotFound)
+
+	n.call("POST", snapshotsPath+"/"+first.ID+"/rollback", nil).wantProblem(http.StatusConflict, rule.CodeConflict)
+	back := into[release.RolledBack](n.call("POST", snapshotsPath+"/"+second.ID+"/rollback", nil).want(http.StatusOK))
+	if back.RolledBackFrom != second.ID || back.RolledBackTo != first.ID || back.Environment != release.Production {
+		t.Errorf("rolled back %+v", back)
+	}
+	n.call("POST", snapshotsPath+"/"+first.ID+"/rollback", nil).wantProblem(http.StatusConflict, rule.CodeConflict)
+	n.call("POST", snapshotsPath+"/"+first.ID+"/rollback?environment=mars", nil).wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "environment")
+	deploy(first.ID, "staging").want(http.StatusOK)
+	n.call("POST", snapshotsPath+"/"+first.ID+"/rollback", nil).wantProblem(http.StatusConflict, rule.CodeConflict)
+
+	active := into[[]release.ActiveDeployment](n.call("GET", deploymentsPath, nil).want(http.StatusOK))
+	if len(active) != 2 || active[0].Environment != release.Production || active[0].SnapshotID != first.ID {
+		t.Errorf("active %+v", active)
+	}
+	state := into[release.EnvironmentState](n.call("GET", deploymentsPath+"/production", nil).want(http.StatusOK))
+	if state.Active == nil || state.Active.SnapshotName != "first" || len(state.History) != 3 {
+		t.Errorf("production %+v", state)
+	}
+	n.call("GET", deploymentsPath+"/mars", nil).wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "environment")
+	n.call("DELETE", snapshotsPath+"/"+first.ID, nil).wantProblem(http.StatusMethodNotAllowed, rule.CodeInvalid)
+	n.call("GET", snapshotsPath+"?limit=0", nil).wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid)
+	n.call("POST", snapshotsPath, fields{"name": ""}).wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "name")
+}
+
+// What one project releases is not there for another.
+func TestReleasesAreTheProjectsOwn(t *testing.T) {
+	n := newNode(t)
+	n.call("POST", projectsPath, fields{"id": "other"}).want(http.StatusCreated)
+	s := into[release.Snapshot](n.call("POST", snapshotsPath, fields{"name": "mine"}).want(http.StatusCreated))
+	n.makeKey(auth.Admin, "*")
+	n.key = n.makeKey(auth.Reviewer, "other")
+	n.call("GET", snapshotsPath+"/"+s.ID, nil).wantProblem(http.StatusNotFound, rule.CodeNotFound)
+	n.call("POST", snapshotsPath+"/"+s.ID+"/deploy", fields{"environment": "staging"}).wantProblem(http.StatusNotFound, rule.CodeNotFound)
+	n.call("GET", snapshotsPath+"/"+s.ID+"?project_id=default", nil).wantProblem(http.StatusForbidden, rule.CodeForbidden)
+}
