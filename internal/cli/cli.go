@@ -28,12 +28,13 @@ const (
 type grammar struct {
 	globals
 
-	Check   checkCommand   `cmd:"" help:"Judge a diff, files, facts or an action by the rules."`
-	Serve   serveCommand   `cmd:"" help:"Serve the HTTP API."`
-	Rules   rulesCommands  `cmd:"" help:"List, export and apply rules."`
-	Audit   auditCommands  `cmd:"" help:"Verify the audit chain."`
-	Keys    keysCommands   `cmd:"" help:"Make, list and revoke API keys."`
-	Version versionCommand `cmd:"" help:"Print the version."`
+	Check     checkCommand      `cmd:"" help:"Judge a diff, files, facts or an action by the rules."`
+	Serve     serveCommand      `cmd:"" help:"Serve the HTTP API."`
+	Rules     rulesCommands     `cmd:"" help:"List, export and apply rules."`
+	Snapshots snapshotsCommands `cmd:"" help:"Take snapshots of the rules, deploy them, roll back."`
+	Audit     auditCommands     `cmd:"" help:"Verify the audit chain."`
+	Keys      keysCommands      `cmd:"" help:"Make, list and revoke API keys."`
+	Version   versionCommand    `cmd:"" help:"Print the version."`
 }
 
 // globals are the flags of all commands.

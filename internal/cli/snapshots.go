@@ -1,0 +1,284 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"tenet/internal/client"
+	"tenet/internal/release"
+	"tenet/internal/rule"
+)
+
+// snapshotsCommands are `tenet snapshots ...`.
+type snapshotsCommands struct {
+	Create   snapshotsCreateCommand   `cmd:"" help:"Take a snapshot of the live rules."`
+	List     snapshotsListCommand     `cmd:"" help:"List snapshots and where they are active."`
+	Diff     snapshotsDiffCommand     `cmd:"" help:"Show what one snapshot changes against another."`
+	Deploy   snapshotsDeployCommand   `cmd:"" help:"Make a snapshot active in an environment."`
+	Rollback snapshotsRollbackCommand `cmd:"" help:"Go back to the snapshot that was active before."`
+	History  snapshotsHistoryCommand  `cmd:"" help:"Show what was active in an environment, and when."`
+	Verify   snapshotsVerifyCommand   `cmd:"" help:"Compute a snapshot's hash anew and compare."`
+}
+
+// Help is the long help of the commands.
+func (snapshotsCommands) Help() string {
+	return `A snapshot is named by its id, the beginning of its id, its name, or the environment in which it is active:
+
+    tenet snapshots create "December"
+    tenet snapshots diff production December
+    tenet snapshots deploy December production
+    tenet snapshots rollback production`
+}
+
+type snapshotsCreateCommand struct {
+	Name        string `arg:"" help:"Name of the snapshot."`
+	Description string `placeholder:"TEXT" help:"What is in it."`
+	Format      string `short:"f" enum:"text,json" default:"text" help:"${enum}."`
+}
+
+// Run takes a snapshot.
+func (k *snapshotsCreateCommand) Run(ctx context.Context, s *session) error {
+	return s.with(ctx, needsData, func(c *client.Client) error {
+		done := s.progress("taking the snapshot")
+		made, err := c.CreateSnapshot(ctx, client.NewSnapshot{Name: k.Name, Description: k.Description})
+		done()
+		if err != nil {
+			return err
+		}
+		if k.Format == "json" {
+			return printJSON(s.out, made)
+		}
+		_, err = fmt.Fprintf(s.out, "%s  %d rules  %s\n", made.ID, made.RuleCount, made.ContentHash)
+		return err
+	})
+}
+
+type snapshotsListCommand struct {
+	Limit  int    `default:"20" help:"How many, at most 100."`
+	Format string `short:"f" enum:"text,json" default:"text" help:"${enum}."`
+}
+
+// Run lists snapshots.
+func (k *snapshotsListCommand) Run(ctx context.Context, s *session) error {
+	return s.with(ctx, readsData, func(c *client.Client) error {
+		list, err := c.Snapshots(ctx, k.Limit, 0)
+		if err != nil {
+			return err
+		}
+		if k.Format == "json" {
+			return printJSON(s.out, list)
+		}
+		if list.Total == 0 {
+			s.note("there are no snapshots; take one with `tenet snapshots create NAME`")
+			return nil
+		}
+		t := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(t, "SNAPSHOT\tNAME\tRULES\tTAKEN\tBY\tACTIVE IN")
+		for _, one := range list.Items {
+			fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%s\t%s\n", one.ID, line(one.Name), one.RuleCount, one.CreatedAt.Format("2006-01-02 15:04"), line(one.CreatedBy), activeIn(&one))
+		}
+		return t.Flush()
+	})
+}
+
+func activeIn(s *release.Snapshot) string {
+	var names []string
+	for _, p := range s.Deployments {
+		if p.Active {
+			names = append(names, string(p.Environment))
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// findSnapshot finds a snapshot by what people call it; see the help of the commands.
+func findSnapshot(ctx context.Context, c *client.Client, ref string) (string, error) {
+	if e, err := release.ParseEnvironment(ref); err == nil {
+		state, err := c.Environment(ctx, e)
+		if err != nil {
+			return "", err
+		}
+		if state.Active == nil {
+			return "", rule.Errorf(rule.CodeConflict, "nothing is deployed to %s", e)
+		}
+		return state.Active.SnapshotID, nil
+	}
+	if rule.IsID(ref) {
+		return ref, nil
+	}
+	var found []string
+	for offset := 0; ; offset += 100 {
+		list, err := c.Snapshots(ctx, 100, offset)
+		if err != nil {
+			return "", err
+		}
+		for _, one := range list.Items {
+			if one.Name == ref || (len(ref) >= 8 && strings.HasPrefix(one.ID, strings.ToLower(ref))) {
+				found = append(found, one.ID)
+			}
+		}
+		if len(list.Items) < 100 {
+			break
+		}
+	}
+	switch len(found) {
+	case 0:
+		return "", rule.NotFound("snapshot", ref)
+	case 1:
+		return found[0], nil
+	}
+	return "", rule.Errorf(rule.CodeInvalid, "%d snapshots are called %q; name one by its id: %s", len(found), ref, strings.Join(found, ", "))
+}
+
+type snapshotsDiffCommand struct {
+	From   string `arg:"" help:"The snapshot to compare with."`
+	To     string `arg:"" help:"The snapshot to compare."`
+	Format string `short:"f" enum:"text,json" default:"text" help:"${enum}."`
+}
+
+// Run shows a difference.
+func (k *snapshotsDiffCommand) Run(ctx context.Context, s *session) error {
+	return s.with(ctx, readsData, func(c *client.Client) error {
+		from, err := findSnapshot(ctx, c, k.From)
+		if err != nil {
+			return err
+		}
+		to, err := findSnapshot(ctx, c, k.To)
+		if err != nil {
+			return err
+		}
+		d, err := c.DiffSnapshots(ctx, from, to)
+		if err != nil {
+			return err
+		}
+		if k.Format == "json" {
+			return printJSON(s.out, d)
+		}
+		return s.printDifference(&d)
+	})
+}
+
+func (s *session) printDifference(d *release.Difference) error {
+	var b strings.Builder
+	row := func(mark string, n *release.RuleNote) {
+		fmt.Fprintf(&b, "%s %s  %s %s  %s\n", mark, label(n.Slug, n.RuleID), n.Severity, n.Status, line(n.Statement))
+	}
+	for i := range d.Added {
+		row(s.green("+"), &d.Added[i])
+	}
+	for i := range d.Removed {
+		row(s.red("-"), &d.Removed[i])
+	}
+	for i := range d.Modified {
+		m := &d.Modified[i]
+		row(s.yellow("~"), &m.RuleNote)
+		for _, f := range m.Fields {
+			fmt.Fprintf(&b, "    %s\n      %s\n      %s\n", f.Field, s.red("- "+line(string(f.Before))), s.green("+ "+line(string(f.After))))
+		}
+	}
+	if d.Truncated {
+		fmt.Fprintf(&b, "… and more: the first %d of each kind are shown\n", release.MaxDiff)
+	}
+	fmt.Fprintf(&b, "%d added, %d removed, %d modified, %d relationships changed\n", d.RulesAdded, d.RulesRemoved, d.RulesModified, d.Relationships)
+	_, err := fmt.Fprint(s.out, b.String())
+	return err
+}
+
+type snapshotsDeployCommand struct {
+	Snapshot    string `arg:"" help:"The snapshot."`
+	Environment string `arg:"" enum:"production,staging,development" help:"${enum}."`
+}
+
+// Run deploys a snapshot.
+func (k *snapshotsDeployCommand) Run(ctx context.Context, s *session) error {
+	return s.with(ctx, needsData, func(c *client.Client) error {
+		id, err := findSnapshot(ctx, c, k.Snapshot)
+		if err != nil {
+			return err
+		}
+		d, err := c.Deploy(ctx, id, release.Environment(k.Environment))
+		if err != nil {
+			return err
+		}
+		before := "nothing"
+		if d.PreviousSnapshotID != nil {
+			before = *d.PreviousSnapshotID
+		}
+		_, err = fmt.Fprintf(s.out, "%s is active in %s (before: %s)\n", d.SnapshotID, d.Environment, before)
+		return err
+	})
+}
+
+type snapshotsRollbackCommand struct {
+	Environment string `arg:"" enum:"production,staging,development" help:"${enum}."`
+}
+
+// Run rolls an environment back.
+func (k *snapshotsRollbackCommand) Run(ctx context.Context, s *session) error {
+	return s.with(ctx, needsData, func(c *client.Client) error {
+		id, err := findSnapshot(ctx, c, k.Environment)
+		if err != nil {
+			return err
+		}
+		back, err := c.Rollback(ctx, id, release.Environment(k.Environment))
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(s.out, "%s is active in %s again (was: %s)\n", back.RolledBackTo, back.Environment, back.RolledBackFrom)
+		return err
+	})
+}
+
+type snapshotsHistoryCommand struct {
+	Environment string `arg:"" enum:"production,staging,development" help:"${enum}."`
+	Format      string `short:"f" enum:"text,json" default:"text" help:"${enum}."`
+}
+
+// Run shows the history of an environment.
+func (k *snapshotsHistoryCommand) Run(ctx context.Context, s *session) error {
+	return s.with(ctx, readsData, func(c *client.Client) error {
+		state, err := c.Environment(ctx, release.Environment(k.Environment))
+		if err != nil {
+			return err
+		}
+		if k.Format == "json" {
+			return printJSON(s.out, state)
+		}
+		if state.Active == nil {
+			s.note("nothing was ever deployed to %s", k.Environment)
+			return nil
+		}
+		t := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(t, "SINCE\tACTION\tSNAPSHOT\tBY")
+		for _, h := range state.History {
+			fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", h.DeployedAt.Format("2006-01-02 15:04:05"), h.Action, h.SnapshotID, line(h.DeployedBy))
+		}
+		return t.Flush()
+	})
+}
+
+type snapshotsVerifyCommand struct {
+	Snapshot string `arg:"" help:"The snapshot."`
+}
+
+// Run verifies a snapshot.
+func (k *snapshotsVerifyCommand) Run(ctx context.Context, s *session) error {
+	return s.with(ctx, readsData, func(c *client.Client) error {
+		id, err := findSnapshot(ctx, c, k.Snapshot)
+		if err != nil {
+			return err
+		}
+		v, err := c.VerifySnapshot(ctx, id)
+		if err != nil {
+			return err
+		}
+		if v.Valid {
+			_, err = fmt.Fprintf(s.out, "%s holds the rules that it was taken of: %s\n", v.SnapshotID, v.ContentHash)
+			return err
+		}
+		s.note("snapshot %s is damaged: its hash is %s, the stored rules give %s, %d rules are missing", v.SnapshotID, v.ContentHash, v.Computed, len(v.Missing))
+		return exit(exitFound)
+	})
+}

@@ -1,0 +1,90 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"tenet/internal/release"
+)
+
+const snapshotsPath = "/api/v1/snapshots"
+
+func snapshotPath(id string, more ...string) string {
+	path := snapshotsPath + "/" + url.PathEscape(id)
+	for _, part := range more {
+		path += "/" + url.PathEscape(part)
+	}
+	return path
+}
+
+// NewSnapshot describes the snapshot to take.
+type NewSnapshot struct {
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+}
+
+// CreateSnapshot takes a snapshot of the live corpus.
+func (c *Client) CreateSnapshot(ctx context.Context, n NewSnapshot) (release.Snapshot, error) {
+	k, err := send(http.MethodPost, snapshotsPath, n)
+	if err != nil {
+		return release.Snapshot{}, err
+	}
+	return into[release.Snapshot](ctx, c, k)
+}
+
+// Snapshots is a page of snapshots, newest first.
+type Snapshots struct {
+	Items  []release.Snapshot `json:"items"`
+	Total  int                `json:"total"`
+	Limit  int                `json:"limit"`
+	Offset int                `json:"offset"`
+}
+
+// Snapshots lists snapshots, newest first. limit is 1 to 100.
+func (c *Client) Snapshots(ctx context.Context, limit, offset int) (Snapshots, error) {
+	q := url.Values{"limit": {strconv.Itoa(limit)}, "offset": {strconv.Itoa(offset)}}
+	return into[Snapshots](ctx, c, get(snapshotsPath, q))
+}
+
+// Snapshot returns one snapshot.
+func (c *Client) Snapshot(ctx context.Context, id string) (release.Snapshot, error) {
+	return into[release.Snapshot](ctx, c, get(snapshotPath(id), nil))
+}
+
+// DiffSnapshots tells what the second snapshot changes against the first.
+func (c *Client) DiffSnapshots(ctx context.Context, from, to string) (release.Difference, error) {
+	return into[release.Difference](ctx, c, get(snapshotPath(from, "diff", to), nil))
+}
+
+// VerifySnapshot computes a snapshot's hash anew from the stored rules.
+func (c *Client) VerifySnapshot(ctx context.Context, id string) (release.Verification, error) {
+	return into[release.Verification](ctx, c, call{method: http.MethodPost, path: snapshotPath(id, "verify"), repeatable: true})
+}
+
+// Deploy makes a snapshot active in an environment.
+func (c *Client) Deploy(ctx context.Context, id string, environment release.Environment) (release.Deployment, error) {
+	k, err := send(http.MethodPost, snapshotPath(id, "deploy"), map[string]any{"environment": environment})
+	if err != nil {
+		return release.Deployment{}, err
+	}
+	return into[release.Deployment](ctx, c, k)
+}
+
+// Rollback takes the deployment of a snapshot back. The environment may be empty if the snapshot is active in one only.
+func (c *Client) Rollback(ctx context.Context, id string, environment release.Environment) (release.RolledBack, error) {
+	q := url.Values{}
+	setText(q, "environment", environment)
+	return into[release.RolledBack](ctx, c, call{method: http.MethodPost, path: snapshotPath(id, "rollback"), query: q})
+}
+
+// Deployments lists the environments that have an active snapshot.
+func (c *Client) Deployments(ctx context.Context) ([]release.ActiveDeployment, error) {
+	return into[[]release.ActiveDeployment](ctx, c, get(snapshotsPath+"/deployments", nil))
+}
+
+// Environment returns the active snapshot and the history of an environment.
+func (c *Client) Environment(ctx context.Context, environment release.Environment) (release.EnvironmentState, error) {
+	return into[release.EnvironmentState](ctx, c, get(snapshotsPath+"/deployments/"+url.PathEscape(string(environment)), nil))
+}
