@@ -31,7 +31,7 @@ func BenchmarkReleases(b *testing.B) {
 		b.Fatal(err)
 	}
 	fill(b, s, n)
-	r := release.New(s, live, time.Now)
+	r := release.New(s, release.NewViews(s, live), nil, time.Now)
 	first, err := r.Create(ctx, project, "first", "")
 	if err != nil {
 		b.Fatal(err)
@@ -57,7 +57,7 @@ func BenchmarkReleases(b *testing.B) {
 	})
 	b.Run("first view", func(b *testing.B) {
 		for b.Loop() {
-			cold := release.New(s, live, time.Now)
+			cold := release.NewViews(s, live)
 			if v, err := cold.View(ctx, project, first.ID); err != nil || v.Len() != n {
 				b.Fatal(err)
 			}
@@ -67,8 +67,9 @@ func BenchmarkReleases(b *testing.B) {
 		if _, err := r.Deploy(ctx, project, first.ID, release.Production); err != nil {
 			b.Fatal(err)
 		}
+		views := release.NewViews(s, live)
 		for b.Loop() {
-			if _, _, err := r.Deployed(ctx, project, "production"); err != nil {
+			if _, _, err := views.Deployed(ctx, project, "production"); err != nil {
 				b.Fatal(err)
 			}
 		}

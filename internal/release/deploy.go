@@ -128,7 +128,7 @@ func (r *Releases) step(ctx context.Context, projectID string, environment Envir
 	}
 	done(made)
 	// The step is made even if the caller has gone, so its showing must not depend on the caller either.
-	_, err = r.live.Refresh(context.WithoutCancel(ctx), projectID)
+	_, err = r.views.live.Refresh(context.WithoutCancel(ctx), projectID)
 	return err
 }
 
@@ -149,7 +149,11 @@ type ActiveDeployment struct {
 
 // Active lists the environments that have an active snapshot, in the order of [Environments].
 func (r *Releases) Active(ctx context.Context, projectID string) ([]ActiveDeployment, error) {
-	history, err := r.store.Deployments(ctx, projectID, "")
+	return activeDeployments(ctx, r.store, projectID)
+}
+
+func activeDeployments(ctx context.Context, from store.Reader, projectID string) ([]ActiveDeployment, error) {
+	history, err := from.Deployments(ctx, projectID, "")
 	if err != nil {
 		return nil, err
 	}

@@ -29,15 +29,15 @@ type LiveViews interface {
 
 // Releases takes snapshots and deploys them. It is safe for concurrent use.
 type Releases struct {
-	store store.Store
-	live  LiveViews
-	now   func() time.Time
-	views *views
+	store    store.Store
+	views    *Views
+	replayer Replayer
+	now      func() time.Time
 }
 
-// New makes Releases.
-func New(s store.Store, live LiveViews, now func() time.Time) *Releases {
-	return &Releases{store: s, live: live, now: now, views: newViews()}
+// New makes Releases. Without a replayer nothing can be simulated.
+func New(s store.Store, views *Views, replayer Replayer, now func() time.Time) *Releases {
+	return &Releases{store: s, views: views, replayer: replayer, now: now}
 }
 
 func (r *Releases) instant() time.Time { return r.now().UTC().Truncate(time.Microsecond) }
@@ -76,7 +76,7 @@ func (r *Releases) Create(ctx context.Context, projectID, name, description stri
 		return Snapshot{}, err
 	}
 	// What others have written before this call must be in it.
-	view, err := r.live.Refresh(ctx, projectID)
+	view, err := r.views.live.Refresh(ctx, projectID)
 	if err != nil {
 		return Snapshot{}, err
 	}
@@ -257,7 +257,11 @@ func (m *Manifest) refs() []store.VersionRef {
 
 // manifest reads a snapshot with what it holds.
 func (r *Releases) manifest(ctx context.Context, projectID, id string) (store.Snapshot, *Manifest, error) {
-	s, err := r.store.Snapshot(ctx, projectID, id)
+	return manifestOf(ctx, r.store, projectID, id)
+}
+
+func manifestOf(ctx context.Context, from store.Reader, projectID, id string) (store.Snapshot, *Manifest, error) {
+	s, err := from.Snapshot(ctx, projectID, id)
 	if err != nil {
 		return s, nil, err
 	}

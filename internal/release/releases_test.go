@@ -30,6 +30,7 @@ type world struct {
 	live     *corpus.Live
 	rules    *catalog.Catalog
 	releases *release.Releases
+	views    *release.Views
 }
 
 // each runs a test on both databases.
@@ -57,8 +58,9 @@ func each(t *testing.T, test func(w *world)) {
 			live := corpus.NewLive(corpus.Config{Store: s, Logger: quiet})
 			w := &world{
 				T: t, ctx: auth.WithActor(t.Context(), auth.Local("ann")), store: s, live: live,
-				rules: catalog.New(s, live, time.Now), releases: release.New(s, live, time.Now),
+				rules: catalog.New(s, live, time.Now), views: release.NewViews(s, live),
 			}
+			w.releases = release.New(s, w.views, nil, time.Now)
 			if _, err := w.rules.CreateProject(w.ctx, project, catalog.ProjectInput{}); err != nil {
 				t.Fatal(err)
 			}
@@ -121,7 +123,7 @@ func TestSnapshotsHoldTheRulesAsTheyWere(t *testing.T) {
 		if second.ContentHash == first.ContentHash {
 			w.Error("other rules have the same hash")
 		}
-		view, err := w.releases.View(w.ctx, project, first.ID)
+		view, err := w.views.View(w.ctx, project, first.ID)
 		if err != nil {
 			w.Fatal(err)
 		}
@@ -165,7 +167,7 @@ func TestRelationshipsAreCaptured(t *testing.T) {
 			w.Error("a relationship leaves the hash as it is")
 		}
 		for i, s := range []release.Snapshot{before, after} {
-			view, err := w.releases.View(w.ctx, project, s.ID)
+			view, err := w.views.View(w.ctx, project, s.ID)
 			if err != nil {
 				w.Fatal(err)
 			}
@@ -191,9 +193,9 @@ func TestDeployAndRollBack(t *testing.T) {
 		w.say("A-1", "Three.")
 		c := w.snapshot("C")
 
-		_, _, err := w.releases.Deployed(w.ctx, project, "production")
+		_, _, err := w.views.Deployed(w.ctx, project, "production")
 		w.code(err, rule.CodeConflict, "evaluating where nothing is deployed")
-		_, _, err = w.releases.Deployed(w.ctx, project, "prod")
+		_, _, err = w.views.Deployed(w.ctx, project, "prod")
 		w.code(err, rule.CodeInvalid, "an unknown environment")
 		_, err = w.releases.Rollback(w.ctx, project, a.ID, "")
 		w.code(err, rule.CodeConflict, "rolling back what is not active")
@@ -209,7 +211,7 @@ func TestDeployAndRollBack(t *testing.T) {
 		}
 		active := func(s release.Snapshot, statement string) {
 			w.Helper()
-			view, id, err := w.releases.Deployed(w.ctx, project, "production")
+			view, id, err := w.views.Deployed(w.ctx, project, "production")
 			if err != nil {
 				w.Fatal(err)
 			}
@@ -366,7 +368,7 @@ func TestReadersSeeOneSnapshot(t *testing.T) {
 						return
 					default:
 					}
-					view, id, err := w.releases.Deployed(w.ctx, project, "production")
+					view, id, err := w.views.Deployed(w.ctx, project, "production")
 					if err != nil {
 						w.Error(err)
 						return
@@ -384,7 +386,7 @@ func TestReadersSeeOneSnapshot(t *testing.T) {
 			if _, err := w.releases.Deploy(w.ctx, project, ids[i%2], release.Production); err != nil {
 				w.Error(err)
 			}
-			if _, id, err := w.releases.Deployed(w.ctx, project, "production"); err != nil || id != ids[i%2] {
+			if _, id, err := w.views.Deployed(w.ctx, project, "production"); err != nil || id != ids[i%2] {
 				w.Errorf("after its own deployment a node sees %s, %v", id, err)
 			}
 		}
@@ -403,7 +405,7 @@ func TestSnapshotsOfOthers(t *testing.T) {
 		w.code(err, rule.CodeNotFound, "reading another project's snapshot")
 		_, err = w.releases.Deploy(w.ctx, "other", s.ID, release.Production)
 		w.code(err, rule.CodeNotFound, "deploying another project's snapshot")
-		_, err = w.releases.View(w.ctx, "other", s.ID)
+		_, err = w.views.View(w.ctx, "other", s.ID)
 		w.code(err, rule.CodeNotFound, "the view of another project's snapshot")
 		_, err = w.releases.Diff(w.ctx, "other", s.ID, s.ID)
 		w.code(err, rule.CodeNotFound, "comparing another project's snapshot")

@@ -14,8 +14,12 @@ import (
 // more than an active and a former snapshot per environment of a few projects are seldom asked for.
 const keptViews = 16
 
-// views keeps what evaluations with an environment need: which snapshots are active, and their views.
-type views struct {
+// Views gives what evaluations with an environment need: which snapshots are active, and their views. It is safe for
+// concurrent use.
+type Views struct {
+	store store.Reader
+	live  LiveViews
+
 	mu     sync.Mutex
 	active map[string]activeAt // by project
 	slots  []*slot             // the one used last at the end
@@ -34,10 +38,13 @@ type slot struct {
 	view          *corpus.View
 }
 
-func newViews() *views { return &views{active: map[string]activeAt{}} }
+// NewViews makes Views.
+func NewViews(s store.Reader, live LiveViews) *Views {
+	return &Views{store: s, live: live, active: map[string]activeAt{}}
+}
 
 // slot finds or makes the slot of a snapshot, and drops the one that was not used for longest.
-func (v *views) slot(projectID, id string) *slot {
+func (v *Views) slot(projectID, id string) *slot {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	at := slices.IndexFunc(v.slots, func(s *slot) bool { return s.projectID == projectID && s.id == id })
@@ -54,7 +61,7 @@ func (v *views) slot(projectID, id string) *slot {
 }
 
 // drop forgets a slot, such as that of a snapshot that turned out not to exist.
-func (v *views) drop(s *slot) {
+func (v *Views) drop(s *slot) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.slots = slices.DeleteFunc(v.slots, func(other *slot) bool { return other == s })
@@ -62,12 +69,12 @@ func (v *views) drop(s *slot) {
 
 // Deployed returns the view of the snapshot that is active in an environment, and its id; conflict if nothing is deployed
 // there: live rules never stand in for it.
-func (r *Releases) Deployed(ctx context.Context, projectID, environment string) (*corpus.View, string, error) {
+func (v *Views) Deployed(ctx context.Context, projectID, environment string) (*corpus.View, string, error) {
 	e, err := ParseEnvironment(environment)
 	if err != nil {
 		return nil, "", err
 	}
-	active, err := r.activeIn(ctx, projectID)
+	active, err := v.activeIn(ctx, projectID)
 	if err != nil {
 		return nil, "", err
 	}
@@ -76,24 +83,24 @@ func (r *Releases) Deployed(ctx context.Context, projectID, environment string) 
 		return nil, "", rule.Errorf(rule.CodeConflict,
 			"nothing is deployed to %s; take a snapshot with POST /api/v1/snapshots and deploy it with POST /api/v1/snapshots/{id}/deploy", e)
 	}
-	view, err := r.View(ctx, projectID, id)
+	view, err := v.View(ctx, projectID, id)
 	return view, id, err
 }
 
 // activeIn returns the active snapshots of a project by environment. Deployments raise the corpus version, so what was read at
 // a version holds as long as the live view has it.
-func (r *Releases) activeIn(ctx context.Context, projectID string) (map[Environment]string, error) {
-	live, err := r.live.View(ctx, projectID)
+func (v *Views) activeIn(ctx context.Context, projectID string) (map[Environment]string, error) {
+	live, err := v.live.View(ctx, projectID)
 	if err != nil {
 		return nil, err
 	}
-	r.views.mu.Lock()
-	known, ok := r.views.active[projectID]
-	r.views.mu.Unlock()
+	v.mu.Lock()
+	known, ok := v.active[projectID]
+	v.mu.Unlock()
 	if ok && known.version >= live.Version() {
 		return known.ids, nil
 	}
-	list, err := r.Active(ctx, projectID)
+	list, err := activeDeployments(ctx, v.store, projectID)
 	if err != nil {
 		return nil, err
 	}
@@ -101,25 +108,25 @@ func (r *Releases) activeIn(ctx context.Context, projectID string) (map[Environm
 	for _, d := range list {
 		read.ids[d.Environment] = d.SnapshotID
 	}
-	r.views.mu.Lock()
-	defer r.views.mu.Unlock()
-	if now, ok := r.views.active[projectID]; !ok || now.version < read.version {
-		r.views.active[projectID] = read
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if now, ok := v.active[projectID]; !ok || now.version < read.version {
+		v.active[projectID] = read
 	}
 	return read.ids, nil
 }
 
 // View returns the view of a snapshot.
-func (r *Releases) View(ctx context.Context, projectID, id string) (*corpus.View, error) {
-	s := r.views.slot(projectID, id)
+func (v *Views) View(ctx context.Context, projectID, id string) (*corpus.View, error) {
+	s := v.slot(projectID, id)
 	s.making.Lock()
 	defer s.making.Unlock()
 	if s.view != nil {
 		return s.view, nil
 	}
-	view, err := r.makeView(ctx, projectID, id)
+	view, err := v.makeView(ctx, projectID, id)
 	if err != nil {
-		r.views.drop(s)
+		v.drop(s)
 		return nil, err
 	}
 	s.view = view
@@ -127,12 +134,12 @@ func (r *Releases) View(ctx context.Context, projectID, id string) (*corpus.View
 }
 
 // makeView makes the view of a snapshot from the live one: rules that have not changed since are shared, the others are read.
-func (r *Releases) makeView(ctx context.Context, projectID, id string) (*corpus.View, error) {
-	snapshot, m, err := r.manifest(ctx, projectID, id)
+func (v *Views) makeView(ctx context.Context, projectID, id string) (*corpus.View, error) {
+	snapshot, m, err := manifestOf(ctx, v.store, projectID, id)
 	if err != nil {
 		return nil, err
 	}
-	live, err := r.live.View(ctx, projectID)
+	live, err := v.live.View(ctx, projectID)
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +160,7 @@ func (r *Releases) makeView(ctx context.Context, projectID, id string) (*corpus.
 			others = append(others, store.VersionRef(item))
 		}
 	}
-	read, err := r.store.RulesAt(ctx, projectID, others)
+	read, err := v.store.RulesAt(ctx, projectID, others)
 	if err != nil {
 		return nil, err
 	}

@@ -64,6 +64,14 @@ type Cost struct {
 	CachedCalls  int `json:"cached_calls" doc:"Verdicts taken from the cache instead of a call."`
 }
 
+// Add adds another cost.
+func (c *Cost) Add(other Cost) {
+	c.Calls += other.Calls
+	c.InputTokens += other.InputTokens
+	c.OutputTokens += other.OutputTokens
+	c.CachedCalls += other.CachedCalls
+}
+
 // Settle applies the laws of modality and enforcement to a raw verdict: a broken SHOULD, or a broken rule under warn, is
 // NEEDS_CONFIRMATION instead of DENY.
 func Settle(v Verdict, m Modality, e Enforcement) Verdict {
