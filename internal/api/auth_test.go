@@ -54,6 +54,7 @@ var accessTable = map[string]access{
 	"verify-snapshot":     {auth.Viewer, "POST /api/v1/snapshots/x/verify?project_id=pay", "project"},
 	"deploy-snapshot":     {auth.Reviewer, "POST /api/v1/snapshots/x/deploy?project_id=pay", "project"},
 	"rollback-snapshot":   {auth.Reviewer, "POST /api/v1/snapshots/x/rollback?project_id=pay", "project"},
+	"simulate-snapshot":   {auth.Reviewer, "POST /api/v1/snapshots/x/simulate?project_id=pay", "project"},
 	"list-deployments":    {auth.Viewer, "GET /api/v1/snapshots/deployments?project_id=pay", "project"},
 	"get-environment":     {auth.Viewer, "GET /api/v1/snapshots/deployments/staging?project_id=pay", "project"},
 	"verify-audit":        {auth.Admin, "GET /api/v1/audit/verify?project_id=pay", "project"},

@@ -16,6 +16,7 @@ type snapshotsCommands struct {
 	Create   snapshotsCreateCommand   `cmd:"" help:"Take a snapshot of the live rules."`
 	List     snapshotsListCommand     `cmd:"" help:"List snapshots and where they are active."`
 	Diff     snapshotsDiffCommand     `cmd:"" help:"Show what one snapshot changes against another."`
+	Simulate snapshotsSimulateCommand `cmd:"" help:"Replay recorded evaluations under a snapshot."`
 	Deploy   snapshotsDeployCommand   `cmd:"" help:"Make a snapshot active in an environment."`
 	Rollback snapshotsRollbackCommand `cmd:"" help:"Go back to the snapshot that was active before."`
 	History  snapshotsHistoryCommand  `cmd:"" help:"Show what was active in an environment, and when."`
@@ -28,6 +29,7 @@ func (snapshotsCommands) Help() string {
 
     tenet snapshots create "December"
     tenet snapshots diff production December
+    tenet snapshots simulate December --against production
     tenet snapshots deploy December production
     tenet snapshots rollback production`
 }
@@ -184,6 +186,79 @@ func (s *session) printDifference(d *release.Difference) error {
 	fmt.Fprintf(&b, "%d added, %d removed, %d modified, %d relationships changed\n", d.RulesAdded, d.RulesRemoved, d.RulesModified, d.Relationships)
 	_, err := fmt.Fprint(s.out, b.String())
 	return err
+}
+
+type snapshotsSimulateCommand struct {
+	Snapshot string `arg:"" help:"The snapshot to switch to."`
+	Against  string `default:"production" placeholder:"SNAPSHOT" help:"The snapshot to switch from; default is the one that is active in production."`
+	Sample   int    `default:"50" help:"How many recorded evaluations to replay, at most 1000."`
+	Seed     uint32 `help:"Draws another sample."`
+	DryRun   bool   `help:"Ask no model; tell what asking would cost."`
+	FailOn   string `enum:"never,low,medium,high,critical" default:"never" placeholder:"RISK" help:"Exit with 1 from this risk on: ${enum}."`
+	Format   string `short:"f" enum:"text,json" default:"text" help:"${enum}."`
+}
+
+// Run simulates a switch.
+func (k *snapshotsSimulateCommand) Run(ctx context.Context, s *session) error {
+	return s.with(ctx, readsData, func(c *client.Client) error {
+		from, err := findSnapshot(ctx, c, k.Against)
+		if err != nil {
+			return err
+		}
+		to, err := findSnapshot(ctx, c, k.Snapshot)
+		if err != nil {
+			return err
+		}
+		done := s.progress("replaying")
+		simulation, err := c.SimulateSnapshot(ctx, to, client.Simulate{CompareTo: from, SampleSize: k.Sample, Seed: k.Seed, DryRun: k.DryRun})
+		done()
+		if err != nil {
+			return err
+		}
+		if k.Format == "json" {
+			err = printJSON(s.out, simulation)
+		} else {
+			err = s.printSimulation(&simulation)
+		}
+		if err == nil && k.FailOn != "never" && !release.Risk(k.FailOn).Above(simulation.RiskLevel) {
+			return exit(exitFound)
+		}
+		return err
+	})
+}
+
+func (s *session) printSimulation(m *release.Simulation) error {
+	var b strings.Builder
+	for _, e := range m.Examples {
+		fmt.Fprintf(&b, "%s  %s %s  %s -> %s\n    %s\n", e.EvaluationID, label(e.RuleSlug, e.RuleID), e.Severity, none(e.Before), none(e.After), s.dim(line(e.Why)))
+	}
+	v := m.VerdictChanges
+	fmt.Fprintf(&b, "rules: %d added, %d removed, %d modified\n", m.RulesAdded, m.RulesRemoved, m.RulesModified)
+	fmt.Fprintf(&b, "replayed %d: %d changed (%d ALLOW to DENY, %d DENY to ALLOW, %d other)\n", v.TotalSampled, v.Changed, v.AllowToDeny, v.DenyToAllow, v.Other)
+	if m.Confidence != nil {
+		fmt.Fprintf(&b, "changed share: %.1f %% (95 %% interval %.1f to %.1f %%)\n", 100*m.Confidence.Value, 100*m.Confidence.Low, 100*m.Confidence.High)
+	}
+	if n := len(m.NotReplayed); n > 0 {
+		fmt.Fprintf(&b, "not replayed: %d, such as %s: %s\n", n, m.NotReplayed[0].EvaluationID, line(m.NotReplayed[0].Reason))
+	}
+	if m.DryRun {
+		fmt.Fprintf(&b, "a model would be asked for %d verdicts\n", m.CostEstimate.Verdicts)
+	} else if m.Cost.Calls > 0 {
+		fmt.Fprintf(&b, "model: %d calls, %d tokens in, %d out\n", m.Cost.Calls, m.Cost.InputTokens, m.Cost.OutputTokens)
+	}
+	fmt.Fprintf(&b, "risk: %s\n", s.bold(string(m.RiskLevel)))
+	for _, reason := range m.RiskReasons {
+		fmt.Fprintf(&b, "  %s\n", reason)
+	}
+	_, err := fmt.Fprint(s.out, b.String())
+	return err
+}
+
+func none(v rule.Verdict) string {
+	if v == "" {
+		return "not judged"
+	}
+	return string(v)
 }
 
 type snapshotsDeployCommand struct {

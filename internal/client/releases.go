@@ -63,6 +63,23 @@ func (c *Client) VerifySnapshot(ctx context.Context, id string) (release.Verific
 	return into[release.Verification](ctx, c, call{method: http.MethodPost, path: snapshotPath(id, "verify"), repeatable: true})
 }
 
+// Simulate asks what a switch to a snapshot would change.
+type Simulate struct {
+	CompareTo  string `json:"compare_to"`
+	SampleSize int    `json:"sample_size,omitempty"` // 0 leaves the choice to the server
+	Seed       uint32 `json:"seed,omitempty"`
+	DryRun     bool   `json:"dry_run,omitempty"`
+}
+
+// SimulateSnapshot replays recorded evaluations under a snapshot.
+func (c *Client) SimulateSnapshot(ctx context.Context, id string, q Simulate) (release.Simulation, error) {
+	k, err := send(http.MethodPost, snapshotPath(id, "simulate"), q)
+	if err != nil {
+		return release.Simulation{}, err
+	}
+	return into[release.Simulation](ctx, c, k)
+}
+
 // Deploy makes a snapshot active in an environment.
 func (c *Client) Deploy(ctx context.Context, id string, environment release.Environment) (release.Deployment, error) {
 	k, err := send(http.MethodPost, snapshotPath(id, "deploy"), map[string]any{"environment": environment})
