@@ -133,6 +133,7 @@ func newServer(cfg Config) *server {
 	s.evaluateRoutes()
 	s.evaluationRoutes()
 	s.releaseRoutes()
+	s.gateRoutes()
 	s.auditRoutes()
 	s.serviceRoutes()
 	delete(s.api.OpenAPI().Components.Schemas.Map(), "ErrorModel") // huma's own errors are turned into problems

@@ -99,7 +99,7 @@ func newNodeOn(t testing.TB, s store.Store, configure ...func(*Config)) *node {
 	})
 	n.keys = auth.NewKeys(s, func() time.Time { return time.Now().Add(time.Duration(n.ahead.Load())) })
 	cfg := Config{
-		Catalog: catalog.New(s, live, time.Now), Releases: release.New(s, release.NewViews(s, live), nil, time.Now), Keys: n.keys, Store: s, Logger: logger, Version: "1.2.3",
+		Catalog: catalog.New(s, live, time.Now), Releases: release.New(release.Config{Store: s, Views: release.NewViews(s, live), Now: time.Now}), Keys: n.keys, Store: s, Logger: logger, Version: "1.2.3",
 		Evaluator: evaluate.New(evaluate.Config{
 			Views: live, Judge: judge.New(judge.Config{}), Recorder: writer, Records: s, Checks: check.NewCache(1000), Now: time.Now,
 		}),

@@ -115,7 +115,7 @@ func (s *server) raw(path string, role auth.Role, at place, h http.HandlerFunc) 
 // documented finds the operation in the API description.
 func (s *server) documented(method, path string) *huma.Operation {
 	item := s.api.OpenAPI().Paths[path]
-	all := []*huma.Operation{item.Get, item.Post, item.Patch, item.Delete}
+	all := []*huma.Operation{item.Get, item.Post, item.Put, item.Patch, item.Delete}
 	return all[slices.IndexFunc(all, func(op *huma.Operation) bool { return op != nil && op.Method == method })]
 }
 

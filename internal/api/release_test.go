@@ -84,3 +84,31 @@ func TestReleasesAreTheProjectsOwn(t *testing.T) {
 	n.call("POST", snapshotsPath+"/"+s.ID+"/deploy", fields{"environment": "staging"}).wantProblem(http.StatusNotFound, rule.CodeNotFound)
 	n.call("GET", snapshotsPath+"/"+s.ID+"?project_id=default", nil).wantProblem(http.StatusForbidden, rule.CodeForbidden)
 }
+
+func TestReleaseGates(t *testing.T) { onBoth(t, testReleaseGates) }
+
+func testReleaseGates(t *testing.T, n *node) {
+	const production = "/api/v1/environments/production/gates"
+	s := into[release.Snapshot](n.call("POST", snapshotsPath, fields{"name": "first"}).want(http.StatusCreated))
+	if got := into[fields](n.call("GET", production, nil).want(http.StatusOK)); len(got) != 0 {
+		t.Errorf("gates before any are set: %v", got)
+	}
+	n.call("PUT", production, fields{"approvals": 1, "freezes": []fields{{"from": "2026-01-01T00:00:00Z", "until": "2999-01-01T00:00:00Z", "reason": "closed"}}}).want(http.StatusOK)
+	n.call("PUT", production, fields{"approvals": 11}).wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "approvals")
+	n.call("PUT", production, fields{"max_risk": "some"}).wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "max_risk")
+	n.call("PUT", "/api/v1/environments/mars/gates", fields{}).wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "environment")
+	n.call("POST", snapshotsPath+"/"+s.ID+"/deploy", fields{"environment": "production"}).
+		wantProblem(http.StatusConflict, rule.CodeConflict, "gates.freeze", "gates.approvals")
+	results := into[[]release.GateResult](n.call("GET", production+"/"+s.ID, nil).want(http.StatusOK))
+	if len(results) != 2 || results[0].Passed || results[1].Passed {
+		t.Errorf("results %+v", results)
+	}
+	n.call("POST", snapshotsPath+"/"+s.ID+"/approvals", fields{}).wantProblem(http.StatusConflict, rule.CodeConflict)
+	n.key = n.makeKey(auth.Admin, "*")
+	n.call("POST", snapshotsPath+"/"+s.ID+"/approvals", fields{"note": "fine"}).want(http.StatusCreated)
+	if got := into[release.Snapshot](n.call("GET", snapshotsPath+"/"+s.ID, nil).want(http.StatusOK)); len(got.Approvals) != 1 || got.Approvals[0].Note != "fine" {
+		t.Errorf("approvals %+v", got.Approvals)
+	}
+	n.call("PUT", production, fields{"approvals": 1}).want(http.StatusOK)
+	n.call("POST", snapshotsPath+"/"+s.ID+"/deploy", fields{"environment": "production"}).want(http.StatusOK)
+}

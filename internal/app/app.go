@@ -133,7 +133,7 @@ func (a *App) wire(ctx context.Context, o Options) error {
 		Judge: judge.New(judge.Config{Model: a.model, Timeout: a.cfg.JudgeTimeout, Concurrency: a.cfg.JudgeParallel, Logger: a.log}),
 	})
 	a.handler = api.New(api.Config{
-		Catalog: a.catalog, Evaluator: evaluator, Releases: release.New(a.store, release.NewViews(a.store, a.live), nil, now), Keys: a.keys, Store: a.store, Logger: a.log, Version: o.Version,
+		Catalog: a.catalog, Evaluator: evaluator, Releases: release.New(release.Config{Store: a.store, Views: release.NewViews(a.store, a.live), Now: now}), Keys: a.keys, Store: a.store, Logger: a.log, Version: o.Version,
 		Registry: registry, Ready: a.Ready, RequireLoopbackHost: loopbackOnly(a.cfg.Listen), RequireKey: !loopbackOnly(a.cfg.Listen),
 		Limits: api.Limits{
 			MaxBody: a.cfg.MaxBody, MaxImportBody: a.cfg.MaxImportBody, RatePerSecond: a.cfg.RateLimit, Burst: a.cfg.RateBurst,

@@ -31,7 +31,7 @@ func BenchmarkReleases(b *testing.B) {
 		b.Fatal(err)
 	}
 	fill(b, s, n)
-	r := release.New(s, release.NewViews(s, live), nil, time.Now)
+	r := release.New(release.Config{Store: s, Views: release.NewViews(s, live), Now: time.Now})
 	first, err := r.Create(ctx, project, "first", "")
 	if err != nil {
 		b.Fatal(err)

@@ -20,8 +20,12 @@ type Deployment struct {
 	PreviousSnapshotID *string     `json:"previous_snapshot_id" doc:"The snapshot that was active before; null if there was none."`
 }
 
-// Deploy makes a snapshot active in an environment. Many at once are put into one order.
+// Deploy makes a snapshot active in an environment. Many at once are put into one order. It is a conflict, which names every gate's
+// result, if the snapshot does not pass the environment's [Gates].
 func (r *Releases) Deploy(ctx context.Context, projectID, id string, environment Environment) (Deployment, error) {
+	if err := r.pass(ctx, projectID, id, environment); err != nil {
+		return Deployment{}, err
+	}
 	d := Deployment{Environment: environment}
 	err := r.step(ctx, projectID, environment, func(tx store.Tx, history []store.Deployment) (store.Deployment, error) {
 		d.PreviousSnapshotID = nil

@@ -32,12 +32,23 @@ type Releases struct {
 	store    store.Store
 	views    *Views
 	replayer Replayer
+	tests    Tests
 	now      func() time.Time
 }
 
-// New makes Releases. Without a replayer nothing can be simulated.
-func New(s store.Store, views *Views, replayer Replayer, now func() time.Time) *Releases {
-	return &Releases{store: s, views: views, replayer: replayer, now: now}
+// Config sets up [New]. Store, Views, Replayer and Now are required.
+type Config struct {
+	Store    store.Store
+	Views    *Views
+	Replayer Replayer
+	// Tests counts test cases for the gate that demands that they pass. Nil means that it cannot be set.
+	Tests Tests
+	Now   func() time.Time
+}
+
+// New makes Releases.
+func New(c Config) *Releases {
+	return &Releases{store: c.Store, views: c.Views, replayer: c.Replayer, tests: c.Tests, now: c.Now}
 }
 
 func (r *Releases) instant() time.Time { return r.now().UTC().Truncate(time.Microsecond) }
@@ -54,6 +65,7 @@ type Snapshot struct {
 	CreatedAt     time.Time       `json:"created_at" doc:"Creation time."`
 	CreatedBy     string          `json:"created_by" doc:"Who took it."`
 	Deployments   []SnapshotPlace `json:"deployments" nullable:"false" doc:"Where it is or was deployed, newest first."`
+	Approvals     []Approval      `json:"approvals,omitempty" doc:"Who has approved it, oldest first; not in lists."`
 }
 
 // SnapshotPlace is a deployment of one snapshot.
@@ -186,7 +198,12 @@ func (r *Releases) Get(ctx context.Context, projectID, id string) (Snapshot, err
 		return Snapshot{}, err
 	}
 	history, err := r.store.Deployments(ctx, projectID, "")
-	return described(s, history), err
+	if err != nil {
+		return Snapshot{}, err
+	}
+	out := described(s, history)
+	out.Approvals, err = r.approvals(ctx, projectID, s.ID)
+	return out, err
 }
 
 // List returns a page of snapshots, newest first, and how many there are.

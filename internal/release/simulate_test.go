@@ -67,7 +67,7 @@ func (r replayer) Recent(_ context.Context, _ string, verdict rule.Verdict, limi
 }
 
 func (w *world) over(records replayer) *release.Releases {
-	return release.New(w.store, w.views, records, time.Now)
+	return release.New(release.Config{Store: w.store, Views: w.views, Replayer: records, Now: time.Now})
 }
 
 func TestSimulation(t *testing.T) {

@@ -32,6 +32,15 @@ type Deployment struct {
 	By          string
 }
 
+// Approval is a person's word for a snapshot.
+type Approval struct {
+	ProjectID  string
+	SnapshotID string
+	Actor      string
+	At         time.Time
+	Note       string
+}
+
 // VersionRef names one version of a rule.
 type VersionRef struct {
 	RuleID  string
@@ -46,6 +55,10 @@ type ReleaseReader interface {
 	Snapshots(ctx context.Context, projectID string, offset, limit int) ([]Snapshot, int, error)
 	// Deployments returns the history of an environment, or of all if it is empty, by environment and in order of Seq.
 	Deployments(ctx context.Context, projectID, environment string) ([]Deployment, error)
+	// Gates returns what was put for an environment, or nothing.
+	Gates(ctx context.Context, projectID, environment string) ([]byte, error)
+	// Approvals lists the approvals of a snapshot, oldest first.
+	Approvals(ctx context.Context, projectID, snapshotID string) ([]Approval, error)
 	// RulesAt returns exact versions of rules, current or past, by rule id. What does not exist is left out. Each rule may be named
 	// once.
 	RulesAt(ctx context.Context, projectID string, refs []VersionRef) (map[string]rule.Rule, error)
@@ -58,4 +71,9 @@ type ReleaseTx interface {
 	// AppendDeployment stores the next step of an environment's history, whose Seq must follow the last; conflict if it does
 	// not, not_found without the snapshot. The caller holds RaiseCorpus, so that nodes learn of it.
 	AppendDeployment(ctx context.Context, d Deployment) error
+	// PutGates replaces what an environment demands of a deployment; not_found without the project.
+	PutGates(ctx context.Context, projectID, environment string, body []byte) error
+	// PutApproval stores an approval, or returns the one that this actor has given before and fresh false; not_found without the
+	// snapshot.
+	PutApproval(ctx context.Context, a Approval) (stored Approval, fresh bool, err error)
 }

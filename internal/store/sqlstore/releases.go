@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"slices"
 
 	"tenet/internal/rule"
@@ -64,6 +65,37 @@ func (r *reader) Deployments(ctx context.Context, projectID, environment string)
 			err := rows.Scan(&d.Environment, &d.Seq, &d.Action, &d.SnapshotID, &at, &d.By)
 			d.At = fromMicros(at)
 			list = append(list, d)
+			return err
+		})
+	return list, err
+}
+
+// Gates implements store.Reader.
+func (r *reader) Gates(ctx context.Context, projectID, environment string) ([]byte, error) {
+	if err := r.hold(ctx, corpusOf(projectID)); err != nil {
+		return nil, err
+	}
+	var body []byte
+	err := r.row(ctx, "gates", "SELECT body FROM release_gates WHERE project_id = ? AND environment = ?", []any{projectID, environment}, &body)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	return body, err
+}
+
+// Approvals implements store.Reader.
+func (r *reader) Approvals(ctx context.Context, projectID, snapshotID string) ([]store.Approval, error) {
+	if err := r.hold(ctx, corpusOf(projectID)); err != nil {
+		return nil, err
+	}
+	list := []store.Approval{}
+	err := r.each(ctx, "approvals", "SELECT actor, at, note FROM snapshot_approvals WHERE project_id = ? AND snapshot_id = ? ORDER BY at, actor",
+		[]any{projectID, snapshotID}, func(rows *sql.Rows) error {
+			a := store.Approval{ProjectID: projectID, SnapshotID: snapshotID}
+			var at int64
+			err := rows.Scan(&a.Actor, &at, &a.Note)
+			a.At = fromMicros(at)
+			list = append(list, a)
 			return err
 		})
 	return list, err
@@ -156,4 +188,35 @@ func (t *tx) AppendDeployment(ctx context.Context, d store.Deployment) error {
 		"INSERT INTO deployments (project_id, environment, seq, action, snapshot_id, at, actor) VALUES (?, ?, ?, ?, ?, ?, ?)",
 		d.ProjectID, d.Environment, d.Seq, d.Action, d.SnapshotID, micros(d.At), d.By)
 	return err
+}
+
+// PutGates implements store.Tx.
+func (t *tx) PutGates(ctx context.Context, projectID, environment string, body []byte) error {
+	if _, err := t.Project(ctx, projectID); err != nil {
+		return err
+	}
+	_, err := t.exec(ctx, "put gates",
+		"INSERT INTO release_gates (project_id, environment, body) VALUES (?, ?, ?) ON CONFLICT (project_id, environment) DO UPDATE SET body = excluded.body",
+		projectID, environment, string(body))
+	return err
+}
+
+// PutApproval implements store.Tx.
+func (t *tx) PutApproval(ctx context.Context, a store.Approval) (store.Approval, bool, error) {
+	if _, err := t.Snapshot(ctx, a.ProjectID, a.SnapshotID); err != nil {
+		return a, false, err
+	}
+	n, err := t.exec(ctx, "put approval",
+		"INSERT INTO snapshot_approvals (project_id, snapshot_id, actor, at, note) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+		a.ProjectID, a.SnapshotID, a.Actor, micros(a.At), a.Note)
+	if err != nil || n > 0 {
+		return a, n > 0, err
+	}
+	list, err := t.Approvals(ctx, a.ProjectID, a.SnapshotID)
+	for _, before := range list {
+		if before.Actor == a.Actor {
+			return before, false, err
+		}
+	}
+	return a, false, err
 }

@@ -178,3 +178,39 @@ func testRulesAt(t *testing.T, f *fixture) {
 		t.Errorf("another project: %v, %v", got, err)
 	}
 }
+
+func testGates(t *testing.T, f *fixture) {
+	made := f.insertSnapshots(1)
+	if body, err := f.s.Gates(f.ctx, "p", "production"); err != nil || len(body) != 0 {
+		t.Errorf("before: %s, %v", body, err)
+	}
+	for _, body := range []string{`{"approvals":1}`, `{"approvals":2}`} {
+		f.update(func(tx store.Tx) error { return tx.PutGates(f.ctx, "p", "production", []byte(body)) })
+		if got, err := f.s.Gates(f.ctx, "p", "production"); err != nil || string(got) != body {
+			t.Errorf("got %s, %v", got, err)
+		}
+	}
+	if body, err := f.s.Gates(f.ctx, "p", "staging"); err != nil || len(body) != 0 {
+		t.Errorf("another environment: %s, %v", body, err)
+	}
+	f.fails(rule.CodeNotFound, func(tx store.Tx) error { return tx.PutGates(f.ctx, "q", "production", []byte("{}")) })
+
+	first := store.Approval{ProjectID: "p", SnapshotID: made[0].ID, Actor: "bob", At: at, Note: "fine"}
+	for i, a := range []store.Approval{first, {ProjectID: "p", SnapshotID: made[0].ID, Actor: "bob", At: at.Add(time.Hour), Note: "again"}} {
+		f.update(func(tx store.Tx) error {
+			stored, fresh, err := tx.PutApproval(f.ctx, a)
+			if stored != first || fresh != (i == 0) {
+				t.Errorf("approval %d: %+v, fresh %t", i, stored, fresh)
+			}
+			return err
+		})
+	}
+	list, err := f.s.Approvals(f.ctx, "p", made[0].ID)
+	if diff := cmp.Diff([]store.Approval{first}, list); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	f.fails(rule.CodeNotFound, func(tx store.Tx) error {
+		_, _, err := tx.PutApproval(f.ctx, store.Approval{ProjectID: "p", SnapshotID: newRule(99, nil).ID, Actor: "bob", At: at})
+		return err
+	})
+}

@@ -31,6 +31,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Open) {
 		"keys":                               testKeys,
 		"snapshots":                          testSnapshots,
 		"deployments":                        testDeployments,
+		"gates and approvals":                testGates,
 		"exact versions of rules":            testRulesAt,
 		"racing to deploy":                   testRaceDeploy,
 		"a failed update leaves nothing":     testRollback,

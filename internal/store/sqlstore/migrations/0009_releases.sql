@@ -27,6 +27,25 @@ CREATE TABLE deployments (
 	FOREIGN KEY (project_id, snapshot_id) REFERENCES snapshots (project_id, id)
 );
 
+CREATE TABLE release_gates (
+	project_id {{.Text}} NOT NULL REFERENCES projects (project_id),
+	environment {{.Text}} NOT NULL,
+	body TEXT NOT NULL,
+	PRIMARY KEY (project_id, environment)
+);
+
+CREATE TABLE snapshot_approvals (
+	project_id {{.Text}} NOT NULL,
+	snapshot_id {{.Text}} NOT NULL,
+	actor {{.Text}} NOT NULL,
+	at BIGINT NOT NULL,
+	note TEXT NOT NULL,
+	PRIMARY KEY (project_id, snapshot_id, actor),
+	FOREIGN KEY (project_id, snapshot_id) REFERENCES snapshots (project_id, id)
+);
+
 {{call .Frozen "snapshots"}}
 
 {{call .Frozen "deployments"}}
+
+{{call .Frozen "snapshot_approvals"}}

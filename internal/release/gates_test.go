@@ -1,0 +1,118 @@
+package release_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"tenet/internal/auth"
+	"tenet/internal/release"
+	"tenet/internal/rule"
+)
+
+// standing is a count of test cases.
+type standing struct{ total, passing int }
+
+func (s *standing) Standing(context.Context, string, []string) (total, passing int, err error) {
+	return s.total, s.passing, nil
+}
+
+func TestGates(t *testing.T) {
+	each(t, func(w *world) {
+		tests := &standing{total: 4, passing: 3}
+		now := time.Now().UTC().Truncate(time.Microsecond)
+		records := replayer{&recorded{id: "one", text: "a password", verdict: rule.Allow}}
+		r := release.New(release.Config{Store: w.store, Views: w.views, Replayer: records, Tests: tests, Now: func() time.Time { return now }})
+		w.create("A-1", "unheard of")
+		first := w.snapshot("first")
+		w.create("A-2", "password")
+		second := w.snapshot("second")
+		bob := auth.WithActor(w.ctx, auth.Local("bob"))
+
+		refused := func(about string, gates ...string) {
+			w.Helper()
+			_, err := r.Deploy(w.ctx, project, second.ID, release.Production)
+			w.code(err, rule.CodeConflict, about)
+			problem, ok := errors.AsType[*rule.Error](err)
+			if !ok {
+				w.Fatal(err)
+			}
+			var got []string
+			for _, f := range problem.Fields {
+				if strings.HasPrefix(f.Message, "refused: ") {
+					got = append(got, strings.TrimPrefix(f.Field, "gates."))
+				}
+			}
+			if strings.Join(got, " ") != strings.Join(gates, " ") {
+				w.Errorf("%s: refused by %v, want %v: %v", about, got, gates, err)
+			}
+			if history, err := w.store.Deployments(w.ctx, project, "production"); err != nil || len(history) != 1 {
+				w.Errorf("%s: a refused deployment leaves %d steps, %v", about, len(history), err)
+			}
+		}
+		if _, err := r.Deploy(w.ctx, project, first.ID, release.Production); err != nil {
+			w.Fatal(err)
+		}
+		gates := release.Gates{
+			TestsPass: true, MaxRisk: release.RiskMedium, Approvals: 1,
+			Freezes: []release.Freeze{{From: now.Add(-time.Hour), Until: now.Add(time.Hour), Reason: "year-end"}},
+		}
+		if err := r.SetGates(w.ctx, project, release.Production, gates); err != nil {
+			w.Fatal(err)
+		}
+		refused("with all against it", "freeze", "approvals", "tests", "risk")
+		now = now.Add(time.Hour) // the end of a freeze is not part of it
+		refused("after the freeze", "approvals", "tests", "risk")
+		_, err := r.Approve(w.ctx, project, second.ID, "my own")
+		w.code(err, rule.CodeConflict, "approving one's own snapshot")
+		for range 2 {
+			if a, err := r.Approve(bob, project, second.ID, "fine"); err != nil || a.Actor != "bob" {
+				w.Errorf("approval %+v, %v", a, err)
+			}
+		}
+		refused("after the approval", "tests", "risk")
+		tests.passing = 4
+		refused("after the tests", "risk")
+		results, err := r.CheckGates(w.ctx, project, second.ID, release.Production)
+		if err != nil || len(results) != 4 || results[0].Passed != true || results[3].Passed {
+			w.Errorf("gates %+v, %v", results, err)
+		}
+		gates.MaxRisk = release.RiskHigh
+		if err := r.SetGates(w.ctx, project, release.Production, gates); err != nil {
+			w.Fatal(err)
+		}
+		if _, err := r.Deploy(w.ctx, project, second.ID, release.Production); err != nil {
+			w.Errorf("through open gates: %v", err)
+		}
+		// The way back is open whatever the gates say.
+		now = now.Add(-time.Minute)
+		if _, err := r.Rollback(w.ctx, project, second.ID, release.Production); err != nil {
+			w.Errorf("rollback during a freeze: %v", err)
+		}
+		if _, err := r.Deploy(w.ctx, project, second.ID, release.Staging); err != nil {
+			w.Errorf("an environment without gates: %v", err)
+		}
+	})
+}
+
+func TestGatesThatCannotBe(t *testing.T) {
+	each(t, func(w *world) {
+		now := time.Now()
+		for name, g := range map[string]release.Gates{
+			"an unknown risk":         {MaxRisk: "some"},
+			"too many approvals":      {Approvals: 11},
+			"negative approvals":      {Approvals: -1},
+			"a freeze without time":   {Freezes: []release.Freeze{{From: now, Until: now}}},
+			"too many freezes":        {Freezes: make([]release.Freeze, 51)},
+			"a freeze that runs back": {Freezes: []release.Freeze{{From: now, Until: now.Add(-time.Hour)}}},
+		} {
+			w.code(w.releases.SetGates(w.ctx, project, release.Production, g), rule.CodeInvalid, name)
+		}
+		w.code(w.releases.SetGates(w.ctx, project, release.Production, release.Gates{TestsPass: true}), rule.CodeUnavailable, "tests where none are run")
+		w.code(w.releases.SetGates(w.ctx, "nowhere", release.Production, release.Gates{}), rule.CodeNotFound, "an unknown project")
+		_, err := w.releases.Approve(w.ctx, project, "0199f0a0-0000-7000-8000-00000000ffff", "")
+		w.code(err, rule.CodeNotFound, "approving an unknown snapshot")
+	})
+}
