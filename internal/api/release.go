@@ -156,6 +156,11 @@ func (s *server) verifySnapshot(ctx context.Context, in *struct {
 	return &verificationOutput{v}, nil
 }
 
+// RequestKey names a request, so that sending it again does nothing twice.
+type RequestKey struct {
+	Key string `header:"Idempotency-Key" maxLength:"255" doc:"Your own name of the request. Sending it again gives the same answer and changes nothing."`
+}
+
 // DeploySnapshot is the body that deploys a snapshot.
 type DeploySnapshot struct {
 	Environment string `json:"environment" doc:"production, staging or development." example:"staging"`
@@ -166,13 +171,14 @@ type deploymentOutput struct{ Body release.Deployment }
 func (s *server) deploySnapshot(ctx context.Context, in *struct {
 	ProjectQuery
 	SnapshotRef
+	RequestKey
 }, body *DeploySnapshot,
 ) (*deploymentOutput, error) {
 	environment, err := release.ParseEnvironment(body.Environment)
 	if err != nil {
 		return nil, err
 	}
-	d, err := s.cfg.Releases.Deploy(ctx, project(ctx), in.SnapshotID, environment)
+	d, err := s.cfg.Releases.Deploy(ctx, project(ctx), in.SnapshotID, environment, in.Key)
 	if err != nil {
 		return nil, err
 	}
@@ -210,6 +216,7 @@ type rolledBackOutput struct{ Body release.RolledBack }
 func (s *server) rollbackSnapshot(ctx context.Context, in *struct {
 	ProjectQuery
 	SnapshotRef
+	RequestKey
 	Environment string `query:"environment" doc:"Where to roll back; needed if the snapshot is active in several environments."`
 },
 ) (*rolledBackOutput, error) {
@@ -220,7 +227,7 @@ func (s *server) rollbackSnapshot(ctx context.Context, in *struct {
 			return nil, err
 		}
 	}
-	back, err := s.cfg.Releases.Rollback(ctx, project(ctx), in.SnapshotID, environment)
+	back, err := s.cfg.Releases.Rollback(ctx, project(ctx), in.SnapshotID, environment, in.Key)
 	if err != nil {
 		return nil, err
 	}

@@ -64,7 +64,7 @@ func BenchmarkReleases(b *testing.B) {
 		}
 	})
 	b.Run("view again", func(b *testing.B) {
-		if _, err := r.Deploy(ctx, project, first.ID, release.Production); err != nil {
+		if _, err := r.Deploy(ctx, project, first.ID, release.Production, ""); err != nil {
 			b.Fatal(err)
 		}
 		views := release.NewViews(s, live)

@@ -3,6 +3,7 @@ package release
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -21,19 +22,22 @@ type Deployment struct {
 }
 
 // Deploy makes a snapshot active in an environment. Many at once are put into one order. It is a conflict, which names every gate's
-// result, if the snapshot does not pass the environment's [Gates].
-func (r *Releases) Deploy(ctx context.Context, projectID, id string, environment Environment) (Deployment, error) {
-	if err := r.pass(ctx, projectID, id, environment); err != nil {
-		return Deployment{}, err
-	}
-	d := Deployment{Environment: environment}
-	err := r.step(ctx, projectID, environment, func(tx store.Tx, history []store.Deployment) (store.Deployment, error) {
-		d.PreviousSnapshotID = nil
-		if n := len(history); n > 0 {
-			d.PreviousSnapshotID = &history[n-1].SnapshotID
+// result, if the snapshot does not pass the environment's [Gates]. A key, if not empty, names the request: asked again, it is answered
+// as the first time and changes nothing.
+func (r *Releases) Deploy(ctx context.Context, projectID, id string, environment Environment, key string) (Deployment, error) {
+	id = strings.ToLower(id)
+	want := store.Deployment{Environment: string(environment), Key: key, Request: strings.Join([]string{string(Deploy), id, string(environment)}, " ")}
+	// What was done already passes no gate again.
+	if _, err := r.store.DeploymentByKey(ctx, projectID, key); rule.CodeOf(err) == rule.CodeNotFound {
+		if err := r.pass(ctx, projectID, id, environment); err != nil {
+			return Deployment{}, err
 		}
-		return store.Deployment{Action: string(Deploy), SnapshotID: strings.ToLower(id)}, nil
-	}, func(step store.Deployment) { d.SnapshotID, d.DeployedAt = step.SnapshotID, step.At })
+	}
+	made, before, err := r.step(ctx, projectID, want, func([]store.Deployment) (Action, string, error) { return Deploy, id, nil })
+	d := Deployment{SnapshotID: made.SnapshotID, Environment: environment, DeployedAt: made.At}
+	if before != "" {
+		d.PreviousSnapshotID = &before
+	}
 	return d, err
 }
 
@@ -46,11 +50,15 @@ type RolledBack struct {
 }
 
 // Rollback takes back the deployment of a snapshot that is active in an environment, or, if environment is empty, in just one. It is a
-// conflict if the snapshot is not active there, or if there is nothing to go back to.
-func (r *Releases) Rollback(ctx context.Context, projectID, id string, environment Environment) (RolledBack, error) {
+// conflict if the snapshot is not active there, or if there is nothing to go back to. key is as in [Releases.Deploy].
+func (r *Releases) Rollback(ctx context.Context, projectID, id string, environment Environment, key string) (RolledBack, error) {
 	id = strings.ToLower(id)
 	if _, err := r.store.Snapshot(ctx, projectID, id); err != nil {
 		return RolledBack{}, err
+	}
+	want := store.Deployment{Key: key, Request: strings.Join([]string{string(Rollback), id, string(environment)}, " ")}
+	if known, err := r.store.DeploymentByKey(ctx, projectID, key); err == nil {
+		environment = Environment(known.Environment)
 	}
 	if environment == "" {
 		var err error
@@ -58,19 +66,19 @@ func (r *Releases) Rollback(ctx context.Context, projectID, id string, environme
 			return RolledBack{}, err
 		}
 	}
-	back := RolledBack{Environment: environment, RolledBackFrom: id}
-	err := r.step(ctx, projectID, environment, func(_ store.Tx, history []store.Deployment) (store.Deployment, error) {
+	want.Environment = string(environment)
+	made, before, err := r.step(ctx, projectID, want, func(history []store.Deployment) (Action, string, error) {
 		steps := stepsOf(history)
-		if active := Active(steps); active != id {
-			return store.Deployment{}, rule.Errorf(rule.CodeConflict, "snapshot %s is not active in %s", id, environment)
+		if Active(steps) != id {
+			return "", "", rule.Errorf(rule.CodeConflict, "snapshot %s is not active in %s", id, environment)
 		}
 		previous := Previous(steps)
 		if previous == "" {
-			return store.Deployment{}, rule.Errorf(rule.CodeConflict, "%s has no earlier snapshot to go back to", environment)
+			return "", "", rule.Errorf(rule.CodeConflict, "%s has no earlier snapshot to go back to", environment)
 		}
-		return store.Deployment{Action: string(Rollback), SnapshotID: previous}, nil
-	}, func(step store.Deployment) { back.RolledBackTo, back.DeployedAt = step.SnapshotID, step.At })
-	return back, err
+		return Rollback, previous, nil
+	})
+	return RolledBack{Environment: environment, RolledBackFrom: before, RolledBackTo: made.SnapshotID, DeployedAt: made.At}, err
 }
 
 // whereActive finds the one environment in which a snapshot is active.
@@ -95,27 +103,39 @@ func (r *Releases) whereActive(ctx context.Context, projectID, id string) (Envir
 	return "", rule.Errorf(rule.CodeConflict, "snapshot %s is active in %s; say which one to roll back with ?environment=", id, strings.Join(found, " and "))
 }
 
-// step appends the step that next makes of an environment's history, and shows it to readers on this node. done gets the step as it was
-// stored; next may run several times.
-func (r *Releases) step(ctx context.Context, projectID string, environment Environment,
-	next func(store.Tx, []store.Deployment) (store.Deployment, error), done func(store.Deployment),
-) error {
-	var made store.Deployment
-	err := r.store.Update(ctx, func(tx store.Tx) error {
+// step appends the step to which next decides of an environment's history, and shows it to readers on this node. It returns the step as it is
+// stored, and the snapshot that was active before it. If the key of the request is known, it returns what that request made. next may run
+// several times.
+func (r *Releases) step(ctx context.Context, projectID string, want store.Deployment,
+	next func(history []store.Deployment) (Action, string, error),
+) (made store.Deployment, before string, err error) {
+	err = r.store.Update(ctx, func(tx store.Tx) error {
 		// Raising the corpus version puts all steps of a project into one order, and makes nodes look for the new one.
 		if _, err := tx.RaiseCorpus(ctx, projectID); err != nil {
 			return err
 		}
-		history, err := tx.Deployments(ctx, projectID, string(environment))
+		history, err := tx.Deployments(ctx, projectID, want.Environment)
 		if err != nil {
 			return err
 		}
-		d, err := next(tx, history)
+		if want.Key != "" {
+			known, err := tx.DeploymentByKey(ctx, projectID, want.Key)
+			if err == nil {
+				made, before = known, Active(stepsOf(history[:min(len(history), int(known.Seq-1))]))
+				return errKnown
+			}
+			if rule.CodeOf(err) != rule.CodeNotFound {
+				return err
+			}
+		}
+		before = Active(stepsOf(history))
+		d := want
+		action, id, err := next(history)
 		if err != nil {
 			return err
 		}
-		d.ProjectID, d.Environment, d.Seq, d.By = projectID, string(environment), int64(len(history)+1), auth.ActorFrom(ctx).Name
-		d.At = r.instant()
+		d.Action, d.SnapshotID = string(action), id
+		d.ProjectID, d.Seq, d.By, d.At = projectID, int64(len(history)+1), auth.ActorFrom(ctx).Name, r.instant()
 		if n := len(history); n > 0 && d.At.Before(history[n-1].At) {
 			d.At = history[n-1].At // another node's clock runs ahead
 		}
@@ -127,13 +147,26 @@ func (r *Releases) step(ctx context.Context, projectID string, environment Envir
 			"action": d.Action, "environment": d.Environment, "seq": d.Seq, "snapshot_id": d.SnapshotID,
 		})
 	})
-	if err != nil {
-		return err
+	if errors.Is(err, errKnown) {
+		return made, before, same(made, want)
 	}
-	done(made)
+	if err != nil {
+		return made, before, err
+	}
 	// The step is made even if the caller has gone, so its showing must not depend on the caller either.
 	_, err = r.views.live.Refresh(context.WithoutCancel(ctx), projectID)
-	return err
+	return made, before, err
+}
+
+// errKnown ends a request that was carried out before.
+var errKnown = errors.New("release: the request is known")
+
+// same refuses a key that stands for another request.
+func same(known, want store.Deployment) error {
+	if known.Request != want.Request {
+		return rule.Errorf(rule.CodeConflict, "the key %q was used for another request; use a new one", want.Key)
+	}
+	return nil
 }
 
 func stepsOf(history []store.Deployment) []Step {

@@ -33,7 +33,7 @@ func TestGates(t *testing.T) {
 
 		refused := func(about string, gates ...string) {
 			w.Helper()
-			_, err := r.Deploy(w.ctx, project, second.ID, release.Production)
+			_, err := r.Deploy(w.ctx, project, second.ID, release.Production, "")
 			w.code(err, rule.CodeConflict, about)
 			problem, ok := errors.AsType[*rule.Error](err)
 			if !ok {
@@ -52,7 +52,7 @@ func TestGates(t *testing.T) {
 				w.Errorf("%s: a refused deployment leaves %d steps, %v", about, len(history), err)
 			}
 		}
-		if _, err := r.Deploy(w.ctx, project, first.ID, release.Production); err != nil {
+		if _, err := r.Deploy(w.ctx, project, first.ID, release.Production, ""); err != nil {
 			w.Fatal(err)
 		}
 		gates := release.Gates{
@@ -83,15 +83,15 @@ func TestGates(t *testing.T) {
 		if err := r.SetGates(w.ctx, project, release.Production, gates); err != nil {
 			w.Fatal(err)
 		}
-		if _, err := r.Deploy(w.ctx, project, second.ID, release.Production); err != nil {
+		if _, err := r.Deploy(w.ctx, project, second.ID, release.Production, ""); err != nil {
 			w.Errorf("through open gates: %v", err)
 		}
 		// The way back is open whatever the gates say.
 		now = now.Add(-time.Minute)
-		if _, err := r.Rollback(w.ctx, project, second.ID, release.Production); err != nil {
+		if _, err := r.Rollback(w.ctx, project, second.ID, release.Production, ""); err != nil {
 			w.Errorf("rollback during a freeze: %v", err)
 		}
-		if _, err := r.Deploy(w.ctx, project, second.ID, release.Staging); err != nil {
+		if _, err := r.Deploy(w.ctx, project, second.ID, release.Staging, ""); err != nil {
 			w.Errorf("an environment without gates: %v", err)
 		}
 	})

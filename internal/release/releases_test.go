@@ -197,14 +197,14 @@ func TestDeployAndRollBack(t *testing.T) {
 		w.code(err, rule.CodeConflict, "evaluating where nothing is deployed")
 		_, _, err = w.views.Deployed(w.ctx, project, "prod")
 		w.code(err, rule.CodeInvalid, "an unknown environment")
-		_, err = w.releases.Rollback(w.ctx, project, a.ID, "")
+		_, err = w.releases.Rollback(w.ctx, project, a.ID, "", "")
 		w.code(err, rule.CodeConflict, "rolling back what is not active")
-		_, err = w.releases.Deploy(w.ctx, project, "0199f0a0-0000-7000-8000-00000000ffff", release.Production)
+		_, err = w.releases.Deploy(w.ctx, project, "0199f0a0-0000-7000-8000-00000000ffff", release.Production, "")
 		w.code(err, rule.CodeNotFound, "deploying an unknown snapshot")
 
 		deploy := func(s release.Snapshot, previous string) {
 			w.Helper()
-			d, err := w.releases.Deploy(w.ctx, project, s.ID, release.Production)
+			d, err := w.releases.Deploy(w.ctx, project, s.ID, release.Production, "")
 			if err != nil || d.SnapshotID != s.ID || value(d.PreviousSnapshotID) != previous {
 				w.Errorf("deploying %s: %+v, %v", s.Name, d, err)
 			}
@@ -221,18 +221,18 @@ func TestDeployAndRollBack(t *testing.T) {
 		}
 		deploy(a, "")
 		active(a, "One.")
-		_, err = w.releases.Rollback(w.ctx, project, a.ID, "")
+		_, err = w.releases.Rollback(w.ctx, project, a.ID, "", "")
 		w.code(err, rule.CodeConflict, "rolling back the first deployment")
 		deploy(b, a.ID)
 		active(b, "Two.")
-		back, err := w.releases.Rollback(w.ctx, project, b.ID, "")
+		back, err := w.releases.Rollback(w.ctx, project, b.ID, "", "")
 		if err != nil || back.RolledBackFrom != b.ID || back.RolledBackTo != a.ID || back.Environment != release.Production {
 			w.Errorf("rollback %+v, %v", back, err)
 		}
 		active(a, "One.")
 		deploy(c, a.ID)
 		active(c, "Three.")
-		if back, err := w.releases.Rollback(w.ctx, project, c.ID, release.Production); err != nil || back.RolledBackTo != a.ID {
+		if back, err := w.releases.Rollback(w.ctx, project, c.ID, release.Production, ""); err != nil || back.RolledBackTo != a.ID {
 			w.Errorf("rollback after A, B, back, C: %+v, %v", back, err)
 		}
 		active(a, "One.")
@@ -245,10 +245,10 @@ func TestDeployAndRollBack(t *testing.T) {
 		if empty, err := w.releases.Environment(w.ctx, project, release.Staging); err != nil || empty.Active != nil || len(empty.History) != 0 {
 			w.Errorf("staging: %+v, %v", empty, err)
 		}
-		if _, err := w.releases.Deploy(w.ctx, project, a.ID, release.Staging); err != nil {
+		if _, err := w.releases.Deploy(w.ctx, project, a.ID, release.Staging, ""); err != nil {
 			w.Fatal(err)
 		}
-		_, err = w.releases.Rollback(w.ctx, project, a.ID, "")
+		_, err = w.releases.Rollback(w.ctx, project, a.ID, "", "")
 		w.code(err, rule.CodeConflict, "rolling back a snapshot that is active in two environments")
 		list, err := w.releases.Active(w.ctx, project)
 		if err != nil || len(list) != 2 || list[0].Environment != release.Production || list[1].Environment != release.Staging {
@@ -281,7 +281,7 @@ func TestRacesLeaveALinearHistory(t *testing.T) {
 			snapshots = append(snapshots, w.snapshot(fmt.Sprint(i)))
 		}
 		for _, e := range release.Environments {
-			if _, err := w.releases.Deploy(w.ctx, project, snapshots[0].ID, e); err != nil {
+			if _, err := w.releases.Deploy(w.ctx, project, snapshots[0].ID, e, ""); err != nil {
 				w.Fatal(err)
 			}
 		}
@@ -296,7 +296,7 @@ func TestRacesLeaveALinearHistory(t *testing.T) {
 			wg.Go(func() {
 				e := release.Environments[i%3]
 				if i%4 == 3 {
-					back, err := w.releases.Rollback(w.ctx, project, snapshots[i%len(snapshots)].ID, e)
+					back, err := w.releases.Rollback(w.ctx, project, snapshots[i%len(snapshots)].ID, e, "")
 					if err != nil {
 						w.code(err, rule.CodeConflict, "a rollback that lost")
 						return
@@ -306,7 +306,7 @@ func TestRacesLeaveALinearHistory(t *testing.T) {
 					answers[e] = append(answers[e], answer{back.DeployedAt, back.RolledBackTo, back.RolledBackFrom})
 					return
 				}
-				d, err := w.releases.Deploy(w.ctx, project, snapshots[(i/3)%len(snapshots)].ID, e)
+				d, err := w.releases.Deploy(w.ctx, project, snapshots[(i/3)%len(snapshots)].ID, e, "")
 				if err != nil {
 					w.Error(err)
 					return
@@ -355,7 +355,7 @@ func TestReadersSeeOneSnapshot(t *testing.T) {
 		w.say("A-2", "second")
 		second := w.snapshot("second")
 		ids := []string{first.ID, second.ID}
-		if _, err := w.releases.Deploy(w.ctx, project, first.ID, release.Production); err != nil {
+		if _, err := w.releases.Deploy(w.ctx, project, first.ID, release.Production, ""); err != nil {
 			w.Fatal(err)
 		}
 		stop := make(chan struct{})
@@ -383,7 +383,7 @@ func TestReadersSeeOneSnapshot(t *testing.T) {
 			})
 		}
 		for i := range 20 {
-			if _, err := w.releases.Deploy(w.ctx, project, ids[i%2], release.Production); err != nil {
+			if _, err := w.releases.Deploy(w.ctx, project, ids[i%2], release.Production, ""); err != nil {
 				w.Error(err)
 			}
 			if _, id, err := w.views.Deployed(w.ctx, project, "production"); err != nil || id != ids[i%2] {
@@ -403,7 +403,7 @@ func TestSnapshotsOfOthers(t *testing.T) {
 		s := w.snapshot("mine")
 		_, err := w.releases.Get(w.ctx, "other", s.ID)
 		w.code(err, rule.CodeNotFound, "reading another project's snapshot")
-		_, err = w.releases.Deploy(w.ctx, "other", s.ID, release.Production)
+		_, err = w.releases.Deploy(w.ctx, "other", s.ID, release.Production, "")
 		w.code(err, rule.CodeNotFound, "deploying another project's snapshot")
 		_, err = w.views.View(w.ctx, "other", s.ID)
 		w.code(err, rule.CodeNotFound, "the view of another project's snapshot")
@@ -416,6 +416,43 @@ func TestSnapshotsOfOthers(t *testing.T) {
 		list, total, err := w.releases.List(w.ctx, project, 0, 10)
 		if err != nil || total != 1 || len(list) != 1 || list[0].ID != s.ID {
 			w.Errorf("%+v of %d, %v", list, total, err)
+		}
+	})
+}
+
+func TestRequestsWithAKeyAreDoneOnce(t *testing.T) {
+	each(t, func(w *world) {
+		a, b := w.snapshot("a"), w.snapshot("b")
+		if _, err := w.releases.Deploy(w.ctx, project, a.ID, release.Production, "first"); err != nil {
+			w.Fatal(err)
+		}
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() {
+				d, err := w.releases.Deploy(w.ctx, project, b.ID, release.Production, "second")
+				if err != nil || d.SnapshotID != b.ID || value(d.PreviousSnapshotID) != a.ID || d.DeployedAt.IsZero() {
+					w.Errorf("%+v, %v", d, err)
+				}
+			})
+		}
+		wg.Wait()
+		for range 2 {
+			back, err := w.releases.Rollback(w.ctx, project, b.ID, "", "third")
+			if err != nil || back.RolledBackFrom != b.ID || back.RolledBackTo != a.ID || back.Environment != release.Production {
+				w.Errorf("%+v, %v", back, err)
+			}
+		}
+		if d, err := w.releases.Deploy(w.ctx, project, a.ID, release.Production, "first"); err != nil || d.PreviousSnapshotID != nil {
+			w.Errorf("the first request again: %+v, %v", d, err)
+		}
+		_, err := w.releases.Deploy(w.ctx, project, b.ID, release.Production, "first")
+		w.code(err, rule.CodeConflict, "a key for another snapshot")
+		_, err = w.releases.Deploy(w.ctx, project, a.ID, release.Staging, "first")
+		w.code(err, rule.CodeConflict, "a key for another environment")
+		_, err = w.releases.Rollback(w.ctx, project, b.ID, release.Production, "second")
+		w.code(err, rule.CodeConflict, "the key of a deployment for a rollback")
+		if history, err := w.store.Deployments(w.ctx, project, "production"); err != nil || len(history) != 3 {
+			w.Errorf("%d steps, %v; want 3", len(history), err)
 		}
 	})
 }

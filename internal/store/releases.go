@@ -30,6 +30,9 @@ type Deployment struct {
 	SnapshotID  string
 	At          time.Time
 	By          string
+	// Key is the caller's name for the request that made the step, unique within the project, or empty; Request says what was asked.
+	Key     string
+	Request string
 }
 
 // Approval is a person's word for a snapshot.
@@ -55,6 +58,8 @@ type ReleaseReader interface {
 	Snapshots(ctx context.Context, projectID string, offset, limit int) ([]Snapshot, int, error)
 	// Deployments returns the history of an environment, or of all if it is empty, by environment and in order of Seq.
 	Deployments(ctx context.Context, projectID, environment string) ([]Deployment, error)
+	// DeploymentByKey returns the step that a request with a key made, or not_found.
+	DeploymentByKey(ctx context.Context, projectID, key string) (Deployment, error)
 	// Gates returns what was put for an environment, or nothing.
 	Gates(ctx context.Context, projectID, environment string) ([]byte, error)
 	// Approvals lists the approvals of a snapshot, oldest first.
@@ -69,7 +74,7 @@ type ReleaseTx interface {
 	// InsertSnapshot stores a snapshot; conflict if the id is taken, not_found without the project.
 	InsertSnapshot(ctx context.Context, s Snapshot) error
 	// AppendDeployment stores the next step of an environment's history, whose Seq must follow the last; conflict if it does
-	// not, not_found without the snapshot. The caller holds RaiseCorpus, so that nodes learn of it.
+	// not or if the key is taken, not_found without the snapshot. The caller holds RaiseCorpus, so that nodes learn of it.
 	AppendDeployment(ctx context.Context, d Deployment) error
 	// PutGates replaces what an environment demands of a deployment; not_found without the project.
 	PutGates(ctx context.Context, projectID, environment string, body []byte) error

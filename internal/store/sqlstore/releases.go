@@ -58,16 +58,35 @@ func (r *reader) Deployments(ctx context.Context, projectID, environment string)
 	}
 	list := []store.Deployment{}
 	err := r.each(ctx, "deployments",
-		"SELECT environment, seq, action, snapshot_id, at, actor FROM deployments WHERE "+where+" ORDER BY environment, seq", args,
+		"SELECT "+deploymentColumns+" FROM deployments WHERE "+where+" ORDER BY environment, seq", args,
 		func(rows *sql.Rows) error {
-			d := store.Deployment{ProjectID: projectID}
-			var at int64
-			err := rows.Scan(&d.Environment, &d.Seq, &d.Action, &d.SnapshotID, &at, &d.By)
-			d.At = fromMicros(at)
+			d, err := scanDeployment(rows.Scan)
 			list = append(list, d)
 			return err
 		})
 	return list, err
+}
+
+const deploymentColumns = "project_id, environment, seq, action, snapshot_id, at, actor, request_key, request"
+
+func scanDeployment(scan func(...any) error) (store.Deployment, error) {
+	var d store.Deployment
+	var at int64
+	err := scan(&d.ProjectID, &d.Environment, &d.Seq, &d.Action, &d.SnapshotID, &at, &d.By, &d.Key, &d.Request)
+	d.At = fromMicros(at)
+	return d, err
+}
+
+// DeploymentByKey implements store.Reader.
+func (r *reader) DeploymentByKey(ctx context.Context, projectID, key string) (store.Deployment, error) {
+	if err := r.hold(ctx, corpusOf(projectID)); err != nil {
+		return store.Deployment{}, err
+	}
+	d, err := scanDeployment(func(dest ...any) error {
+		return r.row(ctx, "deployment by key",
+			"SELECT "+deploymentColumns+" FROM deployments WHERE project_id = ? AND request_key = ? AND request_key <> ''", []any{projectID, key}, dest...)
+	})
+	return d, missing(err, "deployment", key)
 }
 
 // Gates implements store.Reader.
@@ -184,9 +203,12 @@ func (t *tx) AppendDeployment(ctx context.Context, d store.Deployment) error {
 	if d.Seq != last+1 {
 		return rule.Errorf(rule.CodeConflict, "the history of %s has moved on; try again", d.Environment)
 	}
-	_, err = t.exec(ctx, "append deployment",
-		"INSERT INTO deployments (project_id, environment, seq, action, snapshot_id, at, actor) VALUES (?, ?, ?, ?, ?, ?, ?)",
-		d.ProjectID, d.Environment, d.Seq, d.Action, d.SnapshotID, micros(d.At), d.By)
+	n, err := t.exec(ctx, "append deployment",
+		"INSERT INTO deployments ("+deploymentColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+		d.ProjectID, d.Environment, d.Seq, d.Action, d.SnapshotID, micros(d.At), d.By, d.Key, d.Request)
+	if err == nil && n == 0 {
+		return rule.Errorf(rule.CodeConflict, "another deployment was made under the key %q", d.Key)
+	}
 	return err
 }
 

@@ -96,6 +96,22 @@ func testDeployments(t *testing.T, f *fixture) {
 	code(t, "a number that is taken", f.deploy(step("production", 3, "deploy", made[0].ID)), rule.CodeConflict)
 	code(t, "a gap", f.deploy(step("production", 5, "deploy", made[0].ID)), rule.CodeConflict)
 	code(t, "an unknown snapshot", f.deploy(step("production", 4, "deploy", newRule(99, nil).ID)), rule.CodeNotFound)
+	named := step("development", 1, "deploy", made[0].ID)
+	named.Key, named.Request = "key-1", "deploy it"
+	if err := f.deploy(named); err != nil {
+		t.Fatal(err)
+	}
+	steps = append(steps, named)
+	if got, err := f.s.DeploymentByKey(f.ctx, "p", "key-1"); err != nil || got != named {
+		t.Errorf("by key: %+v, %v", got, err)
+	}
+	for _, key := range []string{"", "key-2"} {
+		_, err := f.s.DeploymentByKey(f.ctx, "p", key)
+		code(t, "an unknown key", err, rule.CodeNotFound)
+	}
+	again := step("staging", 2, "deploy", made[0].ID)
+	again.Key = "key-1"
+	code(t, "a key that is taken", f.deploy(again), rule.CodeConflict)
 	if after, err := f.s.Deployments(f.ctx, "p", ""); err != nil || len(after) != len(steps) {
 		t.Errorf("refused steps leave %v, %v", after, err)
 	}

@@ -23,9 +23,13 @@ CREATE TABLE deployments (
 	snapshot_id {{.Text}} NOT NULL,
 	at BIGINT NOT NULL,
 	actor {{.Text}} NOT NULL,
+	request_key {{.Text}} NOT NULL,
+	request {{.Text}} NOT NULL,
 	PRIMARY KEY (project_id, environment, seq),
 	FOREIGN KEY (project_id, snapshot_id) REFERENCES snapshots (project_id, id)
 );
+
+CREATE UNIQUE INDEX deployments_by_key ON deployments (project_id, request_key) WHERE request_key <> '';
 
 CREATE TABLE release_gates (
 	project_id {{.Text}} NOT NULL REFERENCES projects (project_id),
