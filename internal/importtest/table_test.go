@@ -27,26 +27,30 @@ type row struct {
 var table = map[string]row{
 	"rule": {layer: nouns},
 
-	"audit":            {layer: block, imports: []string{"rule", "store"}},
-	"auth":             {layer: block, imports: []string{"audit", "rule", "store"}},
-	"check":            {layer: block, imports: []string{"rule", "subject"}},
-	"cli/report":       {layer: block, imports: []string{"rule"}},
-	"config":           {layer: block},
-	"corpus":           {layer: block, imports: []string{"rule", "store", "subject"}},
-	"document/extract": {layer: block, imports: []string{"rule"}},
-	"judge":            {layer: block, imports: []string{"llm", "rule", "subject"}},
-	"llm":              {layer: block, imports: []string{"rule"}},
-	"llm/provider":     {layer: block, imports: []string{"llm", "rule"}},
-	"store":            {layer: block, imports: []string{"rule"}},
-	"store/sqlstore":   {layer: block, imports: []string{"rule", "store"}},
-	"subject":          {layer: block, imports: []string{"rule"}},
-	"/packs":           {layer: block, imports: []string{"rule"}, tests: []string{"catalog", "evaluate"}},
+	"audit":          {layer: block, imports: []string{"rule", "store"}},
+	"auth":           {layer: block, imports: []string{"audit", "rule", "store"}},
+	"check":          {layer: block, imports: []string{"rule", "subject"}},
+	"cli/report":     {layer: block, imports: []string{"rule"}},
+	"config":         {layer: block},
+	"corpus":         {layer: block, imports: []string{"rule", "store", "subject"}},
+	"job":            {layer: block, imports: []string{"rule", "store"}},
+	"judge":          {layer: block, imports: []string{"llm", "rule", "subject"}},
+	"llm":            {layer: block, imports: []string{"rule"}},
+	"llm/provider":   {layer: block, imports: []string{"llm", "rule"}},
+	"store":          {layer: block, imports: []string{"rule"}},
+	"store/sqlstore": {layer: block, imports: []string{"rule", "store"}},
+	"subject":        {layer: block, imports: []string{"rule"}},
+	"/packs":         {layer: block, imports: []string{"rule"}, tests: []string{"catalog", "evaluate"}},
 
-	"catalog": {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "rule", "store", "subject"}},
+	"document/extract": {layer: block, imports: []string{"rule"}},
+
 	"document": {
 		layer:   capability,
 		imports: []string{"audit", "auth", "corpus", "document/extract", "job", "rule", "store"},
+		tests:   []string{"catalog"},
 	},
+
+	"catalog":  {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "rule", "store", "subject"}},
 	"evaluate": {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "judge", "rule", "store", "subject"}},
 
 	"api": {
@@ -77,27 +81,29 @@ var table = map[string]row{
 	"/bench":     {layer: command}, // a client like any other: it knows the service by its HTTP API
 
 	"document/documenttest": {layer: support},
-	"importtest":            {layer: support},
-	"judge/judgetest":       {layer: support, imports: []string{"llm", "rule"}},
-	"store/pgtest":          {layer: support, imports: []string{"store", "store/sqlstore"}},
-	"store/storetest":       {layer: support, imports: []string{"rule", "store"}},
-	"/cases":                {layer: support, tests: []string{"api", "app", "catalog", "cli", "client", "evaluate"}},
-	"/e2e":                  {layer: support, tests: []string{"api", "app", "catalog", "cli", "client", "evaluate"}},
+
+	"importtest":      {layer: support},
+	"judge/judgetest": {layer: support, imports: []string{"llm", "rule"}},
+	"store/pgtest":    {layer: support, imports: []string{"store", "store/sqlstore"}},
+	"store/storetest": {layer: support, imports: []string{"rule", "store"}},
+	"/cases":          {layer: support, tests: []string{"api", "app", "catalog", "cli", "client", "evaluate"}},
+	"/e2e":            {layer: support, tests: []string{"api", "app", "catalog", "cli", "client", "evaluate"}},
 }
 
 // homes says where alone, tests aside, code of others is known. To take another library is then a change of one package.
 var homes = map[string][]string{
+	"github.com/ledongthuc/pdf": {"document/extract"},
+	"github.com/yuin/goldmark":  {"document/extract"},
+	"golang.org/x/net/html":     {"document/extract"},
+
 	"cel.dev/cel-go":                      {"check"},
 	"database/sql":                        {"store/sqlstore", "store/pgtest"},
 	"github.com/alecthomas/kong":          {"cli"},
 	"github.com/danielgtaylor/huma":       {"api"},
 	"github.com/jackc/pgx":                {"store/sqlstore", "store/pgtest"},
-	"github.com/ledongthuc/pdf":           {"document/extract"},
 	"github.com/owenrumney/go-sarif":      {"cli/report"},
 	"github.com/pressly/goose":            {"store/sqlstore"},
 	"github.com/prometheus/client_golang": {"api", "app"},
-	"github.com/yuin/goldmark":            {"document/extract"},
-	"golang.org/x/net/html":               {"document/extract"},
 	"modernc.org/sqlite":                  {"store/sqlstore"},
 }
 
