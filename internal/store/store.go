@@ -32,6 +32,7 @@ type Store interface {
 type Reader interface {
 	JobReader
 
+	EmbeddingReader
 	// Projects lists all projects by id.
 	Projects(ctx context.Context) ([]rule.Project, error)
 	// Project returns one project, or not_found.
@@ -78,6 +79,7 @@ type Tx interface {
 	Reader
 	JobTx
 
+	EmbeddingWriter
 	// CreateProject stores a project with corpus version 0; conflict if the id is taken.
 	CreateProject(ctx context.Context, p rule.Project) error
 	// UpdateProject changes name, description, settings and UpdatedAt; not_found without the project.
