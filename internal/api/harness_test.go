@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -39,6 +40,7 @@ type node struct {
 	t     testing.TB
 	store store.Store
 	keys  *auth.Keys
+	ahead atomic.Int64 // nanoseconds that the clock of the keys runs ahead
 	log   *lockedBuffer
 	key   string // sent with every request, if not empty
 }
@@ -94,7 +96,7 @@ func newNodeOn(t testing.TB, s store.Store, configure ...func(*Config)) *node {
 			t.Error(err)
 		}
 	})
-	n.keys = auth.NewKeys(s, time.Now)
+	n.keys = auth.NewKeys(s, func() time.Time { return time.Now().Add(time.Duration(n.ahead.Load())) })
 	cfg := Config{
 		Catalog: catalog.New(s, live, time.Now), Keys: n.keys, Store: s, Logger: logger, Version: "1.2.3",
 		Evaluator: evaluate.New(evaluate.Config{

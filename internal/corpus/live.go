@@ -24,6 +24,8 @@ type Config struct {
 	Poll time.Duration
 	// MaxBytes bounds the estimated memory of all views; the views that were not used for longest are dropped.
 	MaxBytes int64
+	// EmbeddingModel is the model whose vectors are loaded, as it is configured; empty for none.
+	EmbeddingModel string
 }
 
 // Live keeps the current views of all projects in use and follows the database. Views are loaded at first use.
@@ -105,12 +107,44 @@ func (l *Live) refresh(ctx context.Context, projectID string, f *followed) (*Vie
 	if err != nil {
 		return nil, err
 	}
+	if next, err = l.embed(ctx, projectID, current.version, changed, next); err != nil {
+		return nil, err
+	}
 	f.view.Store(next)
 	if first {
 		f.used.Store(time.Now().UnixNano())
 		l.evict(f)
 	}
 	return next, nil
+}
+
+// embed gives a view the vectors that were stored after a corpus version, and those that changed rules had before: an edit may
+// go back to an old text.
+func (l *Live) embed(ctx context.Context, projectID string, after int64, changed []store.RuleState, v *View) (*View, error) {
+	model := l.cfg.EmbeddingModel
+	if model == "" {
+		return v, nil
+	}
+	var found []store.Embedding
+	err := l.cfg.Store.EmbeddingChanges(ctx, projectID, model, after, func(e store.Embedding) error {
+		found = append(found, e)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if after > 0 {
+		var hashes []string
+		for i := range changed {
+			hashes = append(hashes, TextHash(&changed[i].Rule))
+		}
+		known, err := l.cfg.Store.EmbeddingsOf(ctx, projectID, model, hashes)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, known...)
+	}
+	return v.WithVectors(model, found), nil
 }
 
 // forget drops a project that turned out not to exist, so that made-up names take no memory.

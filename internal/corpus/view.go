@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"tenet/internal/rule"
 	"tenet/internal/store"
 )
 
@@ -16,6 +15,8 @@ type View struct {
 	segments []*segment
 	deleted  []bitset // per segment; nil where nothing is deleted
 	live     int
+	model    string
+	vectors  map[string][]float32
 }
 
 // bitset marks documents of a segment.
@@ -67,7 +68,7 @@ const mergeInline = 2000
 // Apply returns the view with changed rules replaced and new ones added. It costs time in proportion to the change, not
 // to the view.
 func (v *View) Apply(version int64, changed []store.RuleState) (*View, error) {
-	next := &View{version: version, segments: slices.Clone(v.segments), deleted: slices.Clone(v.deleted), live: v.live}
+	next := &View{version: version, segments: slices.Clone(v.segments), deleted: slices.Clone(v.deleted), live: v.live, model: v.model, vectors: v.vectors}
 	if len(changed) == 0 {
 		return next, nil
 	}
@@ -154,7 +155,7 @@ func (v *View) compact() (*View, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &View{version: v.version, segments: []*segment{s}, deleted: []bitset{nil}, live: v.live}, nil
+	return &View{version: v.version, segments: []*segment{s}, deleted: []bitset{nil}, live: v.live, model: v.model, vectors: v.vectors}, nil
 }
 
 // locate finds the live document of a rule id.
@@ -207,40 +208,6 @@ func (v *View) All() iter.Seq[*Entry] {
 			}
 		}
 	}
-}
-
-// Filter selects rules of a list. Empty fields select everything.
-type Filter struct {
-	Modality    rule.Modality
-	Severity    rule.Severity
-	Scope       string
-	Tags        []string // all of them
-	Status      rule.Status
-	Enforcement rule.Enforcement
-	Owner       string
-	Text        string // stands in the statement, the rationale or the slug, in any letter case
-	Checked     *bool  // whether the rule has a check
-}
-
-// Matches reports whether a rule is selected.
-func (f *Filter) Matches(r *rule.Rule) bool {
-	if (f.Modality != "" && r.Modality != f.Modality) || (f.Severity != "" && r.Severity != f.Severity) ||
-		(f.Status != "" && r.Status != f.Status) || (f.Enforcement != "" && r.Enforcement != f.Enforcement) ||
-		(f.Owner != "" && r.Owner != f.Owner) || (f.Checked != nil && *f.Checked != (r.Check != nil)) ||
-		!rule.ScopeFinds(r.Scope, f.Scope) {
-		return false
-	}
-	for _, tag := range f.Tags {
-		if !slices.ContainsFunc(r.Tags, func(have string) bool { return strings.EqualFold(have, tag) }) {
-			return false
-		}
-	}
-	if f.Text != "" {
-		q := strings.ToLower(f.Text)
-		return strings.Contains(strings.ToLower(r.Statement), q) || strings.Contains(strings.ToLower(r.Rationale), q) ||
-			strings.Contains(strings.ToLower(r.Slug), q)
-	}
-	return true
 }
 
 // List returns a page of the rules that f selects, in order of their ids, and how many it selects.
