@@ -60,6 +60,8 @@ type Options struct {
 	Env func(string) string
 	// Model judges instead of the configured one.
 	Model llm.Model
+	// Embedder makes vectors instead of the configured model.
+	Embedder llm.Embedder
 	// Version is shown in the API description.
 	Version string
 	// Rules seed the project default on a first start instead of the starter packs.

@@ -20,12 +20,12 @@ const (
 // Citation finds the rules that refer to a source: by its address or name, section, kind, document id or words of its quote,
 // in any letter case and spacing. Addresses are the same with and without scheme, www and a slash at the end. Rules that name
 // the source exactly come first, then those that name something below it, then the others.
-func (s *Searcher) Citation(ctx context.Context, projectID, source string, p Page) (Result, error) {
+func (s *Searcher) Citation(ctx context.Context, among Among, source string, p Page) (Result, error) {
 	wanted := normalSource(source)
 	if wanted == "" {
 		return Result{}, invalid("source", "is empty; name a source such as https://example.com/policy or GDPR Art. 32")
 	}
-	return s.scored(ctx, projectID, p, func(r *rule.Rule) float64 {
+	return s.scored(ctx, among, p, func(r *rule.Rule) float64 {
 		best := 0.0
 		for i := range r.SourceRefs {
 			best = max(best, cites(&r.SourceRefs[i], wanted))
@@ -64,8 +64,8 @@ func normalSource(s string) string {
 }
 
 // scored is a page of the current rules that score more than 0, best first.
-func (s *Searcher) scored(ctx context.Context, projectID string, p Page, score func(*rule.Rule) float64) (Result, error) {
-	view, err := s.cfg.Views.View(ctx, projectID)
+func (s *Searcher) scored(ctx context.Context, among Among, p Page, score func(*rule.Rule) float64) (Result, error) {
+	view, err := s.cfg.Views.View(ctx, among.ProjectID)
 	if err != nil {
 		return Result{}, err
 	}
@@ -75,7 +75,7 @@ func (s *Searcher) scored(ctx context.Context, projectID string, p Page, score f
 	}
 	var found []match
 	for e := range view.All() {
-		if current(e.Rule) {
+		if among.current(e.Rule) {
 			if x := score(e.Rule); x > 0 {
 				found = append(found, match{e, x})
 			}

@@ -20,8 +20,8 @@ type Conflict struct {
 
 // Conflicts finds the current rules that have a CONFLICTS_WITH relationship with a rule, in either direction, the earliest
 // noted first. It also returns the id of the rule, which ref names by id or slug; not_found without it.
-func (s *Searcher) Conflicts(ctx context.Context, projectID, ref string) (ruleID string, list []Conflict, err error) {
-	view, err := s.cfg.Views.View(ctx, projectID)
+func (s *Searcher) Conflicts(ctx context.Context, among Among, ref string) (ruleID string, list []Conflict, err error) {
+	view, err := s.cfg.Views.View(ctx, among.ProjectID)
 	if err != nil {
 		return "", nil, err
 	}
@@ -31,7 +31,7 @@ func (s *Searcher) Conflicts(ctx context.Context, projectID, ref string) (ruleID
 	}
 	found := map[string]Conflict{}
 	note := func(other *rule.Rule, rel rule.Relationship) {
-		if !current(other) || other.ID == of.Rule.ID {
+		if !among.current(other) || other.ID == of.Rule.ID {
 			return
 		}
 		c := Conflict{Rule: *other, Relationship: rel.Kind, Reason: rel.Reason, DetectedAt: rel.CreatedAt}

@@ -54,22 +54,25 @@ type found struct {
 // searches with the description itself, and the model judges which of the best rules matter, and why. Rules that it judges
 // irrelevant are left out, and rules it says nothing of come last. Without a model, or if its answer cannot be used, this is a
 // hybrid search for the description, told as degraded. The description is data to the model and never an instruction.
-func (s *Searcher) Context(ctx context.Context, projectID, facts, scope string, p Page) (Result, error) {
+func (s *Searcher) Context(ctx context.Context, among Among, facts, scope string, p Page) (Result, error) {
 	switch n := utf8.RuneCountInString(facts); {
 	case strings.TrimSpace(facts) == "":
 		return Result{}, invalid("facts", "is empty; describe the situation in words")
 	case n > MaxFacts:
 		return Result{}, invalid("facts", "has %d characters; at most %d are allowed", n, MaxFacts)
 	}
-	view, err := s.cfg.Views.View(ctx, projectID)
+	view, err := s.cfg.Views.View(ctx, among.ProjectID)
 	if err != nil {
 		return Result{}, err
 	}
-	filter := Filter{Scope: scope}
+	scope = rule.CleanScope(scope)
+	filter := Filter{}.in(Among{ProjectID: among.ProjectID, Keep: func(r *rule.Rule) bool {
+		return (rule.ScopeFinds(r.Scope, scope) || rule.ScopeApplies(r.Scope, scope)) && (among.Keep == nil || among.Keep(r))
+	}})
 	if s.cfg.Model == nil {
 		return s.unassisted(ctx, view, facts, filter, p, "there is no model to judge what matters; name one in TENET_JUDGE_MODEL")
 	}
-	key := situation{projectID, rule.CleanScope(scope), view.Version(), sha256.Sum256([]byte(facts))}
+	key := situation{among.ProjectID, scope, view.Version(), sha256.Sum256([]byte(facts))}
 	a, ok := s.situations.get(key)
 	if !ok {
 		if a, err = s.assess(ctx, view, facts, filter); err != nil {
@@ -100,7 +103,7 @@ func modelFault(err error) string {
 }
 
 // unassisted is the search without a model.
-func (s *Searcher) unassisted(ctx context.Context, view *corpus.View, facts string, f Filter, p Page, why string) (Result, error) {
+func (s *Searcher) unassisted(ctx context.Context, view *corpus.View, facts string, f corpus.Filter, p Page, why string) (Result, error) {
 	vector, missing, err := s.vectorOf(ctx, view, facts, nil)
 	if err != nil {
 		return Result{}, err
@@ -112,17 +115,17 @@ func (s *Searcher) unassisted(ctx context.Context, view *corpus.View, facts stri
 }
 
 // find searches for a text by words, and by meaning too if it has a vector.
-func find(view *corpus.View, text string, vector []float32, f Filter, offset, limit int) ([]corpus.Hit, int, Mode) {
+func find(view *corpus.View, text string, vector []float32, f corpus.Filter, offset, limit int) ([]corpus.Hit, int, Mode) {
 	if vector == nil {
-		hits, total := view.Keyword(text, f.corpus(), offset, limit)
+		hits, total := view.Keyword(text, f, offset, limit)
 		return hits, total, Keyword
 	}
-	hits, total := view.Hybrid(text, vector, f.corpus(), offset, limit)
+	hits, total := view.Hybrid(text, vector, f, offset, limit)
 	return hits, total, Hybrid
 }
 
 // assess asks the model about a situation, twice. Its errors are the model's.
-func (s *Searcher) assess(ctx context.Context, view *corpus.View, facts string, f Filter) (*assessment, error) {
+func (s *Searcher) assess(ctx context.Context, view *corpus.View, facts string, f corpus.Filter) (*assessment, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.ModelTimeout)
 	defer cancel()
 	text, err := s.ask(ctx, queriesPrompt(facts))
@@ -166,7 +169,7 @@ func (s *Searcher) ask(ctx context.Context, req llm.Request) (string, error) {
 }
 
 // gather finds the best rules for several texts and joins them by their ranks.
-func (s *Searcher) gather(ctx context.Context, view *corpus.View, texts []string, f Filter, a *assessment) ([]corpus.Hit, string, error) {
+func (s *Searcher) gather(ctx context.Context, view *corpus.View, texts []string, f corpus.Filter, a *assessment) ([]corpus.Hit, string, error) {
 	scores := map[*corpus.Entry]float64{}
 	why := ""
 	for _, text := range texts {

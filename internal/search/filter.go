@@ -14,45 +14,48 @@ type Filter struct {
 	Severity rule.Severity
 	Scope    string   // a finds the rules of a, a/b and a/b/c
 	Tags     []string // all of them, in any letter case
-	// Status is the only one, or empty for every status but SUPERSEDED and RETIRED: who searches wants the rules there are,
+	// Status is the only one, or empty for every status but SUPERSEDED and RETIRED: who searches wants the rules there are
 	// and those that are being made, rather than those there were.
 	Status rule.Status
 }
 
-// corpus is the filter as views know it.
-func (f Filter) corpus() corpus.Filter {
+// currentStatuses are those that searches look at unless they are asked for another.
+var currentStatuses = []rule.Status{rule.Draft, rule.Review, rule.Approved, rule.Effective}
+
+// in is the filter as views know it.
+func (f Filter) in(among Among) corpus.Filter {
 	out := corpus.Filter{
-		Modality: f.Modality, Severity: f.Severity, Scope: rule.CleanScope(f.Scope), Tags: f.Tags, Status: f.Status,
+		Modality: f.Modality, Severity: f.Severity, Scope: rule.CleanScope(f.Scope), Tags: f.Tags, Status: f.Status, Where: among.Keep,
 	}
 	if f.Status == "" {
-		out.Keep = current
+		out.Statuses = currentStatuses
 	}
 	return out
 }
 
-// current reports whether a rule is one that a search finds unless it is asked for another status.
-func current(r *rule.Rule) bool { return r.Status != rule.Superseded && r.Status != rule.Retired }
-
 // Category finds all rules that a filter selects, in the order they were made. All score 1.
-func (s *Searcher) Category(ctx context.Context, projectID string, f Filter, p Page) (Result, error) {
-	view, err := s.cfg.Views.View(ctx, projectID)
+func (s *Searcher) Category(ctx context.Context, among Among, f Filter, p Page) (Result, error) {
+	view, err := s.cfg.Views.View(ctx, among.ProjectID)
 	if err != nil {
 		return Result{}, err
 	}
-	return list(view, f.corpus(), p), nil
+	return listed(view, f.in(among), p), nil
 }
 
 // Temporal finds the rules that are in force at a time: their status is EFFECTIVE or APPROVED, and their effective period
 // contains it. Dates and statuses are those that the rules have now, not those that old versions had. A text, if not empty,
 // finds among them as [Searcher.Fulltext] does; without one, rules come in the order they were made, and all score 1.
-func (s *Searcher) Temporal(ctx context.Context, projectID string, asOf time.Time, text string, p Page) (Result, error) {
-	view, err := s.cfg.Views.View(ctx, projectID)
+func (s *Searcher) Temporal(ctx context.Context, among Among, asOf time.Time, text string, p Page) (Result, error) {
+	view, err := s.cfg.Views.View(ctx, among.ProjectID)
 	if err != nil {
 		return Result{}, err
 	}
-	f := corpus.Filter{Keep: func(r *rule.Rule) bool { return r.InForce(asOf) }}
+	f := corpus.Filter{
+		Statuses: []rule.Status{rule.Effective, rule.Approved},
+		Where:    func(r *rule.Rule) bool { return r.InForce(asOf) && (among.Keep == nil || among.Keep(r)) },
+	}
 	if text == "" {
-		return list(view, f, p), nil
+		return listed(view, f, p), nil
 	}
 	if err := checkText(text, "leave q out"); err != nil {
 		return Result{}, err
@@ -61,8 +64,8 @@ func (s *Searcher) Temporal(ctx context.Context, projectID string, asOf time.Tim
 	return answer(view, text, hits, total, Keyword), nil
 }
 
-// list is a page of the rules that a filter selects.
-func list(view *corpus.View, f corpus.Filter, p Page) Result {
+// listed is a page of the rules that a filter selects.
+func listed(view *corpus.View, f corpus.Filter, p Page) Result {
 	entries, total := view.List(f, p.offset(), p.Size)
 	r := Result{Items: make([]Item, len(entries)), Total: total}
 	for i, e := range entries {

@@ -48,12 +48,12 @@ const (
 // Profile finds the rules whose scope patterns contain every value of the profile: as a segment, as neighbouring segments,
 // as role:manager or role=manager, or under a * segment. Letter case does not matter, nor whether words are joined by blanks,
 // - or _. A rule without scope names nobody and is not found. Rules that name all values in one path come first.
-func (s *Searcher) Profile(ctx context.Context, projectID string, profile Profile, p Page) (Result, error) {
+func (s *Searcher) Profile(ctx context.Context, among Among, profile Profile, p Page) (Result, error) {
 	attributes, err := profile.attributes()
 	if err != nil {
 		return Result{}, err
 	}
-	return s.scored(ctx, projectID, p, func(r *rule.Rule) float64 { return concerns(r.Scope, attributes) })
+	return s.scored(ctx, among, p, func(r *rule.Rule) float64 { return concerns(r.Scope, attributes) })
 }
 
 // concerns is how well a scope list contains all attributes; 0 if one is missing. Without attributes every rule will do.

@@ -5,6 +5,7 @@ package search
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"time"
 
 	"tenet/internal/corpus"
@@ -55,6 +56,18 @@ func New(cfg Config) *Searcher {
 		s.vectors = newQueryVectors(cfg.Embedder, cfg.Now)
 	}
 	return s
+}
+
+// Among says which rules are searched.
+type Among struct {
+	ProjectID string
+	// Keep leaves out the rules for which it is false; nil keeps all.
+	Keep func(*rule.Rule) bool
+}
+
+// current reports whether a rule is one that searches look at unless they are asked for another status.
+func (a Among) current(r *rule.Rule) bool {
+	return slices.Contains(currentStatuses, r.Status) && (a.Keep == nil || a.Keep(r))
 }
 
 // Page is a part of the results. Number counts from 1; Size is at least 1.

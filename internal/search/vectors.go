@@ -98,7 +98,7 @@ func (q *queryVectors) call(ctx context.Context, text string) ([]float32, error)
 	}
 	ctx, cancel := context.WithTimeout(ctx, embedTimeout)
 	defer cancel()
-	vectors, err := embed(ctx, q.embedder, []string{text})
+	vectors, err := vectorsFrom(ctx, q.embedder, []string{text})
 	q.note(err)
 	if err != nil {
 		return nil, rule.Errorf(rule.CodeUnavailable, "the embedding service has failed: %w", err)
@@ -133,8 +133,8 @@ func (q *queryVectors) note(err error) {
 	}
 }
 
-// embed calls an embedder and checks what comes back.
-func embed(ctx context.Context, e Embedder, texts []string) ([][]float32, error) {
+// vectorsFrom calls an embedder and checks what comes back.
+func vectorsFrom(ctx context.Context, e Embedder, texts []string) ([][]float32, error) {
 	vectors, err := e.Embed(ctx, texts)
 	if err != nil {
 		return nil, err

@@ -29,21 +29,21 @@ type Query struct {
 
 // Fulltext finds the rules in whose statements and rationales the words of the query stand, best first. No text is
 // malformed: what is no word finds nothing.
-func (s *Searcher) Fulltext(ctx context.Context, projectID string, q Query) (Result, error) {
+func (s *Searcher) Fulltext(ctx context.Context, among Among, q Query) (Result, error) {
 	if err := checkText(q.Text, "list rules by filters alone with POST /api/v1/search/category"); err != nil {
 		return Result{}, err
 	}
-	view, err := s.cfg.Views.View(ctx, projectID)
+	view, err := s.cfg.Views.View(ctx, among.ProjectID)
 	if err != nil {
 		return Result{}, err
 	}
-	hits, total := view.Keyword(q.Text, q.Filter.corpus(), q.Page.offset(), q.Page.Size)
+	hits, total := view.Keyword(q.Text, q.Filter.in(among), q.Page.offset(), q.Page.Size)
 	return answer(view, q.Text, hits, total, Keyword), nil
 }
 
 // Vector finds the rules whose meaning is nearest to the query's, best first, by the cosine of their vectors. Without an
 // embedding service, and while it fails, the error is unavailable, unless the query brings its vector.
-func (s *Searcher) Vector(ctx context.Context, projectID string, q Query) (Result, error) {
+func (s *Searcher) Vector(ctx context.Context, among Among, q Query) (Result, error) {
 	vector, err := unit(q.Vector)
 	if err != nil {
 		return Result{}, err
@@ -53,7 +53,7 @@ func (s *Searcher) Vector(ctx context.Context, projectID string, q Query) (Resul
 			return Result{}, err
 		}
 	}
-	view, err := s.cfg.Views.View(ctx, projectID)
+	view, err := s.cfg.Views.View(ctx, among.ProjectID)
 	if err != nil {
 		return Result{}, err
 	}
@@ -66,7 +66,7 @@ func (s *Searcher) Vector(ctx context.Context, projectID string, q Query) (Resul
 			return Result{}, err
 		}
 	}
-	hits, total := view.Nearest(vector, q.Filter.corpus(), q.Page.offset(), q.Page.Size)
+	hits, total := view.Nearest(vector, q.Filter.in(among), q.Page.offset(), q.Page.Size)
 	r := answer(view, q.Text, hits, total, Vector)
 	r.Degraded = degraded(unembedded(view))
 	return r, nil
@@ -74,7 +74,7 @@ func (s *Searcher) Vector(ctx context.Context, projectID string, q Query) (Resul
 
 // Hybrid finds rules by words and by meaning together. Where there is no vector to compare with, because there is no
 // embedding service, it fails or takes too long, it finds them by words alone and says so.
-func (s *Searcher) Hybrid(ctx context.Context, projectID string, q Query) (Result, error) {
+func (s *Searcher) Hybrid(ctx context.Context, among Among, q Query) (Result, error) {
 	given, err := unit(q.Vector)
 	if err != nil {
 		return Result{}, err
@@ -82,7 +82,7 @@ func (s *Searcher) Hybrid(ctx context.Context, projectID string, q Query) (Resul
 	if err := checkText(q.Text, "hybrid search compares words too"); err != nil {
 		return Result{}, err
 	}
-	view, err := s.cfg.Views.View(ctx, projectID)
+	view, err := s.cfg.Views.View(ctx, among.ProjectID)
 	if err != nil {
 		return Result{}, err
 	}
@@ -90,7 +90,7 @@ func (s *Searcher) Hybrid(ctx context.Context, projectID string, q Query) (Resul
 	if err != nil {
 		return Result{}, err
 	}
-	filter := q.Filter.corpus()
+	filter := q.Filter.in(among)
 	if vector == nil {
 		hits, total := view.Keyword(q.Text, filter, q.Page.offset(), q.Page.Size)
 		r := answer(view, q.Text, hits, total, Keyword)
@@ -159,6 +159,21 @@ func answer(view *corpus.View, text string, hits []corpus.Hit, total int, mode M
 		}
 	}
 	return r
+}
+
+// highlights are the places of a text's words, in characters: callers do not count in bytes.
+func highlights(view *corpus.View, text string, e *corpus.Entry) []Highlight {
+	spans := view.Highlight(text, e)
+	out := make([]Highlight, 0, len(spans))
+	for _, sp := range spans {
+		of := e.Rule.Statement
+		if sp.Field == "rationale" {
+			of = e.Rule.Rationale
+		}
+		start := utf8.RuneCountInString(of[:sp.Start])
+		out = append(out, Highlight{Field: sp.Field, Start: start, End: start + utf8.RuneCountInString(of[sp.Start:sp.End])})
+	}
+	return out
 }
 
 // checkText refuses a text without anything in it; what it says is what to do instead.
