@@ -24,9 +24,12 @@ type Config struct {
 	Data          string        `key:"data" default:"" doc:"Folder of the embedded SQLite database. Empty: the user's data folder."`
 	DatabaseURL   string        `key:"database_url" default:"" doc:"PostgreSQL address (postgres://...). Empty: embedded SQLite."`
 	NoSeed        bool          `key:"no_seed" default:"false" doc:"Start the first time with an empty corpus instead of the starter packs."`
-	JudgeModel    string        `key:"judge_model" default:"" doc:"Model that judges what checks leave open, as provider:model, such as openai:gpt-5-mini. Empty: no model."`
+	JudgeModel    string        `key:"judge_model" default:"" doc:"Model that judges what checks leave open, as provider:model, such as openai:gpt-5-mini. Several with commas between: each is asked where those before it are unavailable. Empty: no model."`
 	JudgeTimeout  time.Duration `key:"judge_timeout" default:"30s" doc:"Time limit of one call to the model."`
 	JudgeParallel int           `key:"judge_parallel" default:"8" doc:"Calls to the model that may run at once."`
+
+	EmbeddingModel string `key:"embedding_model" default:"" doc:"Model that makes vectors for search, as provider:model, such as openai:text-embedding-3-small. Empty: search by words alone."`
+
 	MaxBody       int64         `key:"max_body" default:"10485760" doc:"Largest request body, in bytes."`
 	MaxImportBody int64         `key:"max_import_body" default:"67108864" doc:"Largest body of a rule import, in bytes."`
 	RateLimit     float64       `key:"rate_limit" default:"0" doc:"Requests per second that one key may make; 0 means no limit."`
