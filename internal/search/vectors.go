@@ -30,13 +30,10 @@ const (
 	// same query finds its vector the next time, and such searches do not wait at all for slowFor.
 	embedPatience = 1500 * time.Millisecond
 	slowFor       = 15 * time.Second
-	// After breakAfter failed calls in a row, none is made for breakFor.
-	breakAfter = 3
-	breakFor   = 15 * time.Second
 )
 
-// queryVectors embeds the texts of queries: each once, however many ask for it at the same time, with a memory of the last
-// ones, and with a breaker, so that a service that is away costs nobody time.
+// queryVectors embeds the texts of queries: each once, however many ask for it at the same time, and with a memory of the last
+// ones. A service that is slow costs those no time who can do without.
 type queryVectors struct {
 	embedder Embedder
 	now      func() time.Time
@@ -44,10 +41,8 @@ type queryVectors struct {
 	flights  singleflight.Group
 	slots    chan struct{}
 
-	mu       sync.Mutex
-	failures int       // in a row
-	broken   time.Time // until then no call is made
-	slow     time.Time // until then nobody waits who need not
+	mu   sync.Mutex
+	slow time.Time // until then nobody waits who need not
 }
 
 func newQueryVectors(e Embedder, now func() time.Time) *queryVectors {
@@ -60,10 +55,6 @@ func (q *queryVectors) get(ctx context.Context, text string, patient bool) ([]fl
 	if v, ok := q.known.get(text); ok {
 		return v, nil
 	}
-	broken, slow := q.state()
-	if broken {
-		return nil, rule.Errorf(rule.CodeUnavailable, "the embedding service fails; it is tried again in a few seconds")
-	}
 	result := q.flights.DoChan(text, func() (any, error) {
 		// Others wait for this call too, so it does not end with the first of them.
 		return q.call(context.WithoutCancel(ctx), text)
@@ -71,7 +62,7 @@ func (q *queryVectors) get(ctx context.Context, text string, patient bool) ([]fl
 	patience := embedPatience
 	if patient {
 		patience = embedTimeout + time.Second
-	} else if slow {
+	} else if q.isSlow() {
 		return nil, rule.Errorf(rule.CodeUnavailable, "the embedding service is slow; search again in a few seconds")
 	}
 	timer := time.NewTimer(patience)
@@ -99,7 +90,6 @@ func (q *queryVectors) call(ctx context.Context, text string) ([]float32, error)
 	ctx, cancel := context.WithTimeout(ctx, embedTimeout)
 	defer cancel()
 	vectors, err := vectorsFrom(ctx, q.embedder, []string{text})
-	q.note(err)
 	if err != nil {
 		return nil, rule.Errorf(rule.CodeUnavailable, "the embedding service has failed: %w", err)
 	}
@@ -107,30 +97,16 @@ func (q *queryVectors) call(ctx context.Context, text string) ([]float32, error)
 	return vectors[0], nil
 }
 
-func (q *queryVectors) state() (broken, slow bool) {
+func (q *queryVectors) isSlow() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	now := q.now()
-	return now.Before(q.broken), now.Before(q.slow)
+	return q.now().Before(q.slow)
 }
 
 func (q *queryVectors) noteSlow() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.slow = q.now().Add(slowFor)
-}
-
-// note counts failures. Once the breaker has opened, one more failure opens it again.
-func (q *queryVectors) note(err error) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if err == nil {
-		q.failures = 0
-		return
-	}
-	if q.failures++; q.failures >= breakAfter {
-		q.broken = q.now().Add(breakFor)
-	}
 }
 
 // vectorsFrom calls an embedder and checks what comes back.

@@ -41,8 +41,9 @@ func (s *Searcher) Fulltext(ctx context.Context, among Among, q Query) (Result, 
 	return answer(view, q.Text, hits, total, Keyword), nil
 }
 
-// Vector finds the rules whose meaning is nearest to the query's, best first, by the cosine of their vectors. Without an
-// embedding service, and while it fails, the error is unavailable, unless the query brings its vector.
+// Vector finds the rules whose meaning is nearest to the query's, best first, by the cosine of their vectors. The error is
+// unavailable without an embedding service, since the rules have no vectors then, and while it fails, unless the query brings
+// its vector.
 func (s *Searcher) Vector(ctx context.Context, among Among, q Query) (Result, error) {
 	vector, err := unit(q.Vector)
 	if err != nil {
@@ -57,11 +58,11 @@ func (s *Searcher) Vector(ctx context.Context, among Among, q Query) (Result, er
 	if err != nil {
 		return Result{}, err
 	}
+	if s.vectors == nil {
+		return Result{}, rule.Errorf(rule.CodeUnavailable, "vector search needs an embedding service; name its model in "+
+			"TENET_EMBEDDING_MODEL, such as ollama:nomic-embed-text, or use fulltext search")
+	}
 	if vector == nil {
-		if s.vectors == nil {
-			return Result{}, rule.Errorf(rule.CodeUnavailable, "vector search needs an embedding service; name its model in "+
-				"TENET_EMBEDDING_MODEL, such as ollama:nomic-embed-text, or use fulltext search")
-		}
 		if vector, err = s.vectors.get(ctx, q.Text, true); err != nil {
 			return Result{}, err
 		}
@@ -106,17 +107,14 @@ func (s *Searcher) Hybrid(ctx context.Context, among Among, q Query) (Result, er
 // vectorOf is the vector to compare a text with in a search that can do without; nil where there is none, and then missing
 // says why. It may say of a vector, too, that some rules have none. The only errors are those of ctx.
 func (s *Searcher) vectorOf(ctx context.Context, view *corpus.View, text string, given []float32) (vector []float32, missing string, err error) {
+	if s.vectors == nil {
+		return nil, "there is no embedding service", nil
+	}
 	if _, have, of := view.Vectors(); have == 0 && of > 0 {
-		if s.vectors == nil && given == nil {
-			return nil, "there is no embedding service", nil
-		}
 		return nil, "no rule has a vector yet", nil
 	}
-	switch {
-	case given != nil:
+	if given != nil {
 		return given, unembedded(view), nil
-	case s.vectors == nil:
-		return nil, "there is no embedding service", nil
 	}
 	vector, err = s.vectors.get(ctx, text, false)
 	if err != nil {
