@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tenet/internal/corpus"
+	"tenet/internal/llm"
 	"tenet/internal/rule"
 	"tenet/internal/store"
 )
@@ -36,12 +37,12 @@ type LiveViews interface {
 type Embeddings struct {
 	store    store.Store
 	views    LiveViews
-	embedder Embedder
+	embedder llm.Embedder
 	log      *slog.Logger
 }
 
 // NewEmbeddings makes the keeper of the vectors that an embedder gives. The views must load those of the same model.
-func NewEmbeddings(s store.Store, views LiveViews, e Embedder, log *slog.Logger) *Embeddings {
+func NewEmbeddings(s store.Store, views LiveViews, e llm.Embedder, log *slog.Logger) *Embeddings {
 	return &Embeddings{store: s, views: views, embedder: e, log: log}
 }
 

@@ -22,7 +22,7 @@ type Views interface {
 type Config struct {
 	Views Views
 	// Embedder makes the vectors of queries; nil means that there is no embedding service.
-	Embedder Embedder
+	Embedder llm.Embedder
 	// Model assists the search by situation; nil means that there is none.
 	Model llm.Model
 	// ModelTimeout bounds both calls to the model together; 0 is 30 s.

@@ -13,14 +13,6 @@ import (
 	"tenet/internal/rule"
 )
 
-// Embedder turns text into vectors of [llm.Dimensions] numbers; an llm.Embedder is one. It is safe for concurrent use.
-type Embedder interface {
-	// ID names the model. Vectors of different models cannot be compared.
-	ID() string
-	// Embed returns one vector per text, in their order.
-	Embed(ctx context.Context, texts []string) ([][]float32, error)
-}
-
 // Bounds on the embedding of queries.
 const (
 	maxCachedVectors = 2000             // 768 float32 each: 6 MB
@@ -35,7 +27,7 @@ const (
 // queryVectors embeds the texts of queries: each once, however many ask for it at the same time, and with a memory of the last
 // ones. A service that is slow costs those no time who can do without.
 type queryVectors struct {
-	embedder Embedder
+	embedder llm.Embedder
 	now      func() time.Time
 	known    *cache[string, []float32]
 	flights  singleflight.Group
@@ -45,7 +37,7 @@ type queryVectors struct {
 	slow time.Time // until then nobody waits who need not
 }
 
-func newQueryVectors(e Embedder, now func() time.Time) *queryVectors {
+func newQueryVectors(e llm.Embedder, now func() time.Time) *queryVectors {
 	return &queryVectors{embedder: e, now: now, known: newCache[string, []float32](maxCachedVectors), slots: make(chan struct{}, maxEmbedding)}
 }
 
@@ -110,7 +102,7 @@ func (q *queryVectors) noteSlow() {
 }
 
 // vectorsFrom calls an embedder and checks what comes back.
-func vectorsFrom(ctx context.Context, e Embedder, texts []string) ([][]float32, error) {
+func vectorsFrom(ctx context.Context, e llm.Embedder, texts []string) ([][]float32, error) {
 	vectors, err := e.Embed(ctx, texts)
 	if err != nil {
 		return nil, err
