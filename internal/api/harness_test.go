@@ -26,6 +26,7 @@ import (
 	"tenet/internal/corpus"
 	"tenet/internal/evaluate"
 	"tenet/internal/judge"
+	"tenet/internal/llm"
 	"tenet/internal/rule"
 	"tenet/internal/search"
 	"tenet/internal/store"
@@ -41,6 +42,7 @@ type node struct {
 	t     testing.TB
 	store store.Store
 	keys  *auth.Keys
+	live  *corpus.Live
 	ahead atomic.Int64 // nanoseconds that the clock of the keys runs ahead
 	log   *lockedBuffer
 	key   string // sent with every request, if not empty
@@ -89,7 +91,8 @@ func newNodeOn(t testing.TB, s store.Store, configure ...func(*Config)) *node {
 	t.Helper()
 	n := &node{t: t, store: s, log: &lockedBuffer{}}
 	logger := slog.New(slog.NewTextHandler(n.log, nil))
-	live := corpus.NewLive(corpus.Config{Store: s, Logger: logger})
+	live := corpus.NewLive(corpus.Config{Store: s, Logger: logger, EmbeddingModel: new(llm.FakeEmbedder).ID()})
+	n.live = live
 	writer := audit.NewWriter(s)
 	t.Cleanup(func() {
 		writer.Close()
