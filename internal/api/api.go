@@ -19,13 +19,15 @@ import (
 	"tenet/internal/catalog"
 	"tenet/internal/evaluate"
 	"tenet/internal/rule"
+	"tenet/internal/search"
 	"tenet/internal/store"
 )
 
-// Config sets up [New]. Catalog, Evaluator, Keys, Store and Logger are required.
+// Config sets up [New]. Catalog, Evaluator, Search, Keys, Store and Logger are required.
 type Config struct {
 	Catalog   *catalog.Catalog
 	Evaluator *evaluate.Evaluator
+	Search    *search.Searcher
 	Keys      *auth.Keys
 	Store     store.Reader // audit chains are verified on it
 	Logger    *slog.Logger
@@ -125,6 +127,7 @@ func newServer(cfg Config) *server {
 	s.api.UseMiddleware(s.gate)
 	s.ruleRoutes()
 	s.importRoutes()
+	s.searchRoutes()
 	s.relationshipRoutes()
 	s.projectRoutes()
 	s.keyRoutes()

@@ -12,6 +12,7 @@ import (
 	"tenet/internal/evaluate"
 	"tenet/internal/judge"
 	"tenet/internal/rule"
+	"tenet/internal/search"
 	"tenet/internal/subject"
 )
 
@@ -33,6 +34,10 @@ var names = map[reflect.Type]string{
 	reflect.TypeFor[audit.Problem]():             "AuditProblem",
 	reflect.TypeFor[judge.Call]():                "ModelCall",
 	reflect.TypeFor[subject.Input]():             "RecordedSubject",
+	reflect.TypeFor[RuleSearch]():                "RuleSearchPage",
+	reflect.TypeFor[search.Item]():               "RuleSearchItem",
+	reflect.TypeFor[search.Conflict]():           "RuleConflict",
+	reflect.TypeFor[search.Status]():             "SearchStatus",
 	reflect.TypeFor[Page[rule.Rule]]():           "RulePage",
 	reflect.TypeFor[Page[rule.Relationship]]():   "RelationshipPage",
 	reflect.TypeFor[Page[rule.Project]]():        "ProjectPage",
@@ -76,6 +81,7 @@ func description(s *server) huma.Config {
 			Tags: []*huma.Tag{
 				{Name: evaluateTag, Description: "Ask whether something keeps the rules, and read what was answered."},
 				{Name: ruleTag, Description: "The corpus: rules, their versions, relationships, import and export."},
+				{Name: searchTag, Description: "Find rules: by words, by meaning, by what they are, and by whom or what they concern."},
 				{Name: projectTag, Description: "Tenants. There is always a project default."},
 				{Name: keyTag, Description: "API keys. Without any, the server answers the local user alone."},
 				{Name: auditTag, Description: "The hash chain of everything that happened in a project."},

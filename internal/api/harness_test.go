@@ -26,7 +26,9 @@ import (
 	"tenet/internal/corpus"
 	"tenet/internal/evaluate"
 	"tenet/internal/judge"
+	"tenet/internal/llm"
 	"tenet/internal/rule"
+	"tenet/internal/search"
 	"tenet/internal/store"
 	"tenet/internal/store/pgtest"
 	"tenet/internal/store/sqlstore"
@@ -40,6 +42,7 @@ type node struct {
 	t     testing.TB
 	store store.Store
 	keys  *auth.Keys
+	live  *corpus.Live
 	ahead atomic.Int64 // nanoseconds that the clock of the keys runs ahead
 	log   *lockedBuffer
 	key   string // sent with every request, if not empty
@@ -88,7 +91,8 @@ func newNodeOn(t testing.TB, s store.Store, configure ...func(*Config)) *node {
 	t.Helper()
 	n := &node{t: t, store: s, log: &lockedBuffer{}}
 	logger := slog.New(slog.NewTextHandler(n.log, nil))
-	live := corpus.NewLive(corpus.Config{Store: s, Logger: logger})
+	live := corpus.NewLive(corpus.Config{Store: s, Logger: logger, EmbeddingModel: new(llm.FakeEmbedder).ID()})
+	n.live = live
 	writer := audit.NewWriter(s)
 	t.Cleanup(func() {
 		writer.Close()
@@ -99,6 +103,7 @@ func newNodeOn(t testing.TB, s store.Store, configure ...func(*Config)) *node {
 	n.keys = auth.NewKeys(s, func() time.Time { return time.Now().Add(time.Duration(n.ahead.Load())) })
 	cfg := Config{
 		Catalog: catalog.New(s, live, time.Now), Keys: n.keys, Store: s, Logger: logger, Version: "1.2.3",
+		Search: search.New(search.Config{Views: live, Logger: logger}),
 		Evaluator: evaluate.New(evaluate.Config{
 			Views: live, Judge: judge.New(judge.Config{}), Recorder: writer, Records: s, Checks: check.NewCache(1000), Now: time.Now,
 		}),

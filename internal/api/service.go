@@ -37,7 +37,7 @@ func (s *server) root(w http.ResponseWriter, _ *http.Request) {
 		"name": "Tenet", "version": s.cfg.Version,
 		"links": map[string]string{
 			"docs": "/docs", "openapi": "/openapi.json", "health": "/health", "ready": "/ready", "metrics": "/metrics",
-			"rules": rulesPath, "evaluate": evaluatePath, "evaluations": evaluationsPath,
+			"rules": rulesPath, "search": searchPath + "/hybrid", "evaluate": evaluatePath, "evaluations": evaluationsPath,
 		},
 	})
 }

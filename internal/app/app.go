@@ -27,6 +27,7 @@ import (
 	"tenet/internal/llm"
 	"tenet/internal/llm/provider"
 	"tenet/internal/rule"
+	"tenet/internal/search"
 	"tenet/internal/store"
 	"tenet/internal/store/sqlstore"
 	"tenet/packs"
@@ -45,7 +46,9 @@ type App struct {
 	keys    *auth.Keys
 	catalog *catalog.Catalog
 	model   llm.Model
-	handler http.Handler
+	// embedder makes vectors for search; nil without an embedding model.
+	embedder llm.Embedder
+	handler  http.Handler
 
 	background context.CancelFunc
 	running    sync.WaitGroup
@@ -60,6 +63,8 @@ type Options struct {
 	Env func(string) string
 	// Model judges instead of the configured one.
 	Model llm.Model
+	// Embedder makes vectors instead of the configured model.
+	Embedder llm.Embedder
 	// Version is shown in the API description.
 	Version string
 	// Rules seed the project default on a first start instead of the starter packs.
@@ -72,13 +77,20 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, o Options) (*
 	if o.Env == nil {
 		o.Env = os.Getenv
 	}
-	a := &App{cfg: cfg, log: log, model: o.Model, ready: make(chan struct{})}
+	a := &App{cfg: cfg, log: log, model: o.Model, embedder: o.Embedder, ready: make(chan struct{})}
 	if a.model == nil && cfg.JudgeModel != "" {
 		model, err := provider.New(cfg.JudgeModel, o.Env, provider.Options{Timeout: cfg.JudgeTimeout, Concurrency: cfg.JudgeParallel})
 		if err != nil {
 			return nil, err
 		}
 		a.model = model
+	}
+	if a.embedder == nil && cfg.EmbeddingModel != "" {
+		embedder, err := provider.NewEmbedder(cfg.EmbeddingModel, o.Env, provider.Options{Logger: log})
+		if err != nil {
+			return nil, err
+		}
+		a.embedder = embedder
 	}
 	var err error
 	if a.store, err = open(ctx, cfg, log); err != nil {
@@ -119,7 +131,11 @@ func DefaultData(env func(string) string) (string, error) {
 
 func (a *App) wire(ctx context.Context, o Options) error {
 	now := time.Now
-	a.live = corpus.NewLive(corpus.Config{Store: a.store, Logger: a.log, Poll: a.cfg.PollInterval, MaxBytes: a.cfg.ViewMemory})
+	live := corpus.Config{Store: a.store, Logger: a.log, Poll: a.cfg.PollInterval, MaxBytes: a.cfg.ViewMemory}
+	if a.embedder != nil {
+		live.EmbeddingModel = a.embedder.ID()
+	}
+	a.live = corpus.NewLive(live)
 	a.catalog = catalog.New(a.store, a.live, now)
 	if err := a.seed(ctx, o.Rules); err != nil {
 		return err
@@ -132,13 +148,20 @@ func (a *App) wire(ctx context.Context, o Options) error {
 		Judge: judge.New(judge.Config{Model: a.model, Timeout: a.cfg.JudgeTimeout, Concurrency: a.cfg.JudgeParallel, Logger: a.log}),
 	})
 	a.handler = api.New(api.Config{
-		Catalog: a.catalog, Evaluator: evaluator, Keys: a.keys, Store: a.store, Logger: a.log, Version: o.Version,
+		Catalog: a.catalog, Evaluator: evaluator, Search: a.searcher(), Keys: a.keys, Store: a.store, Logger: a.log, Version: o.Version,
 		Registry: registry, Ready: a.Ready, RequireLoopbackHost: loopbackOnly(a.cfg.Listen), RequireKey: !loopbackOnly(a.cfg.Listen),
 		Limits: api.Limits{
 			MaxBody: a.cfg.MaxBody, MaxImportBody: a.cfg.MaxImportBody, RatePerSecond: a.cfg.RateLimit, Burst: a.cfg.RateBurst,
 		},
 	})
 	return nil
+}
+
+// searcher makes the searches over the live rules.
+func (a *App) searcher() *search.Searcher {
+	return search.New(search.Config{
+		Views: a.live, Embedder: a.embedder, Model: a.model, ModelTimeout: a.cfg.JudgeTimeout, Logger: a.log,
+	})
 }
 
 // seed makes the project default with the starter packs, or those given, unless it exists.

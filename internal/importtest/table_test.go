@@ -51,17 +51,18 @@ var table = map[string]row{
 	},
 
 	"catalog":  {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "rule", "store", "subject"}},
+	"search":   {layer: capability, imports: []string{"corpus", "llm", "rule", "store"}},
 	"evaluate": {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "judge", "rule", "store", "subject"}},
 
 	"api": {
 		layer:   surface,
-		imports: []string{"audit", "auth", "catalog", "corpus", "evaluate", "judge", "rule", "store", "subject"},
+		imports: []string{"audit", "auth", "catalog", "corpus", "evaluate", "judge", "rule", "search", "store", "subject"},
 		tests:   []string{"app"},
 	},
 	// The client is typed with the requests and answers of the capabilities behind the API, so that they have one form.
 	"client": {
 		layer:   surface,
-		imports: []string{"audit", "catalog", "evaluate", "rule", "store", "subject"},
+		imports: []string{"audit", "catalog", "evaluate", "rule", "search", "store", "subject"},
 		tests:   []string{"api", "app"},
 	},
 
@@ -69,13 +70,13 @@ var table = map[string]row{
 		layer: wiring,
 		imports: []string{
 			"api", "audit", "auth", "catalog", "check", "client", "config", "corpus", "evaluate", "judge", "llm", "llm/provider",
-			"rule", "store", "store/sqlstore", "subject", "/packs",
+			"rule", "search", "store", "store/sqlstore", "subject", "/packs",
 		},
 	},
 
 	"cli": {
 		layer:   command,
-		imports: []string{"app", "audit", "catalog", "cli/report", "client", "config", "rule", "store", "subject"},
+		imports: []string{"app", "audit", "catalog", "cli/report", "client", "config", "rule", "search", "store", "subject"},
 	},
 	"/cmd/tenet": {layer: command, imports: []string{"cli"}},
 	"/bench":     {layer: command}, // a client like any other: it knows the service by its HTTP API
