@@ -30,6 +30,7 @@ type Store interface {
 
 // Reader reads. Outside [Store.Update] each method sees one committed state of the database.
 type Reader interface {
+	DocumentReader
 	EmbeddingReader
 	JobReader
 
@@ -77,6 +78,7 @@ type Reader interface {
 // Tx writes. It reads its own writes. It must not be used after the callback it was given to has returned.
 type Tx interface {
 	Reader
+	DocumentTx
 	EmbeddingWriter
 	JobTx
 

@@ -22,7 +22,11 @@ type dialect struct {
 	goose goose.Dialect
 	// types are the names that migrations fill in. Text compares by bytes, as Go does. Serial is a key that counts up and is
 	// not given twice.
-	types struct{ Text, Blob, Serial string }
+	types struct {
+		Text, Blob, Serial string
+		// Vector says that full text is a column of type TSVECTOR, rather than a table of FTS5.
+		Vector bool
+	}
 	// demands are what a server must answer to be of use.
 	demands []demand
 	// reading and writing set up transactions. A reading one sees one state of the database.
@@ -36,6 +40,10 @@ type dialect struct {
 	// oneOf compares a column with the strings of one parameter, which list makes.
 	oneOf string
 	list  func([]string) any
+	// each makes rows, in a column value, of the strings of one parameter, which list makes.
+	each string
+	// fullText is the full-text index of documents.
+	fullText fullText
 	// retryable tells a transaction that failed only because of another one.
 	retryable func(error) bool
 	// duplicate tells a violated unique key.
@@ -59,6 +67,7 @@ func newSQLite() *dialect {
 		b, _ := json.Marshal(s) // strings always encode
 		return string(b)
 	}
+	d.each, d.fullText = "json_each(?)", fts5{}
 	code := func(err error) int {
 		if e, ok := errors.AsType[*sqlite.Error](err); ok {
 			return e.Code()
@@ -98,6 +107,8 @@ func newPostgres() *dialect {
 	}
 	d.types.Text, d.types.Blob, d.types.Serial = `TEXT COLLATE "C"`, "BYTEA", "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY"
 	d.oneOf, d.list = " = ANY (?)", func(s []string) any { return s }
+	d.types.Vector = true
+	d.each, d.fullText = "unnest(CAST(? AS TEXT[])) AS words (value)", tsvector{}
 	code := func(err error) string {
 		if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 			return e.Code
