@@ -27,6 +27,7 @@ const (
 	KindRelation   = "relationship" // a relationship was made or removed
 	KindProject    = "project"      // a project was made or changed
 	KindKey        = "key"          // an API key was made or revoked
+	KindDocument   = "document"     // a document was uploaded or deleted
 )
 
 // Record is something to append to a chain.

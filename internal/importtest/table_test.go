@@ -47,7 +47,6 @@ var table = map[string]row{
 	"document": {
 		layer:   capability,
 		imports: []string{"audit", "auth", "corpus", "document/extract", "job", "rule", "store"},
-		tests:   []string{"catalog"},
 	},
 
 	"catalog":  {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "rule", "store", "subject"}},
