@@ -17,6 +17,7 @@ import (
 
 	"tenet/internal/auth"
 	"tenet/internal/catalog"
+	"tenet/internal/document"
 	"tenet/internal/evaluate"
 	"tenet/internal/rule"
 	"tenet/internal/search"
@@ -52,10 +53,11 @@ type Config struct {
 type Limits struct {
 	MaxBody       int64         // bytes of a request body; default 10 MiB
 	MaxImportBody int64         // bytes of the body of a rule import; default 64 MiB
+	MaxDocument   int64         // bytes of an uploaded document; default 50 MiB
 	MaxJSONDepth  int           // objects and lists inside one another; default 64
 	RatePerSecond float64       // requests per second and key; 0 means no limit
 	Burst         int           // requests at once above the rate; default twice the rate
-	BodyTimeout   time.Duration // time for a client to send a body; default 30 s, four times that for an import
+	BodyTimeout   time.Duration // time for a client to send a body; default 30 s, four times that for an import or upload
 }
 
 func (l *Limits) setDefaults() {
@@ -64,6 +66,9 @@ func (l *Limits) setDefaults() {
 	}
 	if l.MaxImportBody <= 0 {
 		l.MaxImportBody = 64 << 20
+	}
+	if l.MaxDocument <= 0 {
+		l.MaxDocument = 50 << 20
 	}
 	if l.MaxJSONDepth <= 0 {
 		l.MaxJSONDepth = 64
@@ -128,6 +133,8 @@ func newServer(cfg Config) *server {
 	s.ruleRoutes()
 	s.importRoutes()
 	s.searchRoutes()
+	s.documentRoutes()
+	s.documentSearchRoutes()
 	s.relationshipRoutes()
 	s.projectRoutes()
 	s.keyRoutes()

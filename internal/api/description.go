@@ -9,6 +9,7 @@ import (
 
 	"tenet/internal/audit"
 	"tenet/internal/catalog"
+	"tenet/internal/document"
 	"tenet/internal/evaluate"
 	"tenet/internal/judge"
 	"tenet/internal/rule"
@@ -38,6 +39,11 @@ var names = map[reflect.Type]string{
 	reflect.TypeFor[search.Item]():               "RuleSearchItem",
 	reflect.TypeFor[search.Conflict]():           "RuleConflict",
 	reflect.TypeFor[search.Status]():             "SearchStatus",
+	reflect.TypeFor[DocumentSearch]():            "DocumentSearchPage",
+	reflect.TypeFor[document.Item]():             "DocumentSearchItem",
+	reflect.TypeFor[document.Highlight]():        "DocumentHighlight",
+	reflect.TypeFor[document.Degraded]():         "DocumentDegraded",
+	reflect.TypeFor[Page[document.Document]]():   "DocumentPage",
 	reflect.TypeFor[Page[rule.Rule]]():           "RulePage",
 	reflect.TypeFor[Page[rule.Relationship]]():   "RelationshipPage",
 	reflect.TypeFor[Page[rule.Project]]():        "ProjectPage",
@@ -81,6 +87,7 @@ func description(s *server) huma.Config {
 			Tags: []*huma.Tag{
 				{Name: evaluateTag, Description: "Ask whether something keeps the rules, and read what was answered."},
 				{Name: ruleTag, Description: "The corpus: rules, their versions, relationships, import and export."},
+				{Name: documentTag, Description: "Policies, standards and other files that rules come from, and the searches over them."},
 				{Name: searchTag, Description: "Find rules: by words, by meaning, by what they are, and by whom or what they concern."},
 				{Name: projectTag, Description: "Tenants. There is always a project default."},
 				{Name: keyTag, Description: "API keys. Without any, the server answers the local user alone."},
