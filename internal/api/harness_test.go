@@ -24,6 +24,7 @@ import (
 	"tenet/internal/check"
 	"tenet/internal/corpus"
 	"tenet/internal/evaluate"
+	"tenet/internal/job"
 	"tenet/internal/judge"
 	"tenet/internal/rule"
 	"tenet/internal/store"
@@ -96,7 +97,7 @@ func newNodeOn(t testing.TB, s store.Store, configure ...func(*Config)) *node {
 	})
 	n.keys = auth.NewKeys(s, time.Now)
 	cfg := Config{
-		Catalog: catalog.New(s, live, time.Now), Keys: n.keys, Store: s, Logger: logger, Version: "1.2.3",
+		Catalog: catalog.New(s, live, time.Now), Keys: n.keys, Jobs: job.NewJobs(s, time.Now), Store: s, Logger: logger, Version: "1.2.3",
 		Evaluator: evaluate.New(evaluate.Config{
 			Views: live, Judge: judge.New(judge.Config{}), Recorder: writer, Records: s, Checks: check.NewCache(1000), Now: time.Now,
 		}),
