@@ -20,15 +20,17 @@ import (
 	"tenet/internal/evaluate"
 	"tenet/internal/job"
 	"tenet/internal/rule"
+	"tenet/internal/sandbox"
 	"tenet/internal/store"
 )
 
-// Config sets up [New]. Catalog, Evaluator, Keys, Jobs, Store and Logger are required.
+// Config sets up [New]. Catalog, Evaluator, Keys, Jobs, Sandbox, Store and Logger are required.
 type Config struct {
 	Catalog   *catalog.Catalog
 	Evaluator *evaluate.Evaluator
 	Keys      *auth.Keys
 	Jobs      *job.Jobs
+	Sandbox   *sandbox.Sandbox
 	Store     store.Reader // audit chains are verified on it
 	Logger    *slog.Logger
 	// Version of the program, shown in the API description and by /health.
@@ -134,6 +136,7 @@ func newServer(cfg Config) *server {
 	s.evaluationRoutes()
 	s.auditRoutes()
 	s.jobRoutes()
+	s.playgroundRoutes()
 	s.serviceRoutes()
 	delete(s.api.OpenAPI().Components.Schemas.Map(), "ErrorModel") // huma's own errors are turned into problems
 	delete(s.api.OpenAPI().Components.Schemas.Map(), "ErrorDetail")

@@ -53,6 +53,7 @@ var accessTable = map[string]access{
 	"get-job":             {auth.Viewer, "GET /api/v1/jobs/1?project_id=pay", "project"},
 	"retry-job":           {auth.Reviewer, "POST /api/v1/jobs/1/retry?project_id=pay", "project"},
 	"cancel-job":          {auth.Reviewer, "POST /api/v1/jobs/1/cancel?project_id=pay", "project"},
+	"playground-evaluate": {auth.Evaluator, "POST /api/v1/playground/evaluate?project_id=pay", "project"},
 	"GET /metrics":        {auth.Viewer, "GET /metrics", "all"},
 }
 

@@ -28,6 +28,7 @@ import (
 	"tenet/internal/llm"
 	"tenet/internal/llm/provider"
 	"tenet/internal/rule"
+	"tenet/internal/sandbox"
 	"tenet/internal/store"
 	"tenet/internal/store/sqlstore"
 	"tenet/packs"
@@ -35,6 +36,9 @@ import (
 
 // maxPrograms is how many compiled checks are kept.
 const maxPrograms = 20_000
+
+// maxTried is how many compiled checks of the sandbox are kept.
+const maxTried = 2_000
 
 // App is one node.
 type App struct {
@@ -138,8 +142,16 @@ func (a *App) wire(ctx context.Context, o Options) error {
 		Views: a.live, Recorder: a.writer, Records: a.store, Checks: check.NewCache(maxPrograms), Now: now,
 		Judge: judge.New(judge.Config{Model: a.model, Timeout: a.cfg.JudgeTimeout, Concurrency: a.cfg.JudgeParallel, Logger: a.log}),
 	})
+	// The sandbox keeps nothing, and so has a judge and checks of its own, which nothing else is answered from.
+	tried := sandbox.New(sandbox.Config{
+		Rules: a.catalog,
+		Evaluator: evaluate.New(evaluate.Config{
+			Checks: check.NewCache(maxTried), Now: now,
+			Judge: judge.New(judge.Config{Model: a.model, Timeout: a.cfg.JudgeTimeout, Concurrency: a.cfg.JudgeParallel, Logger: a.log}),
+		}),
+	})
 	a.handler = api.New(api.Config{
-		Catalog: a.catalog, Evaluator: evaluator, Keys: a.keys, Jobs: jobs, Store: a.store, Logger: a.log, Version: o.Version,
+		Catalog: a.catalog, Evaluator: evaluator, Keys: a.keys, Jobs: jobs, Sandbox: tried, Store: a.store, Logger: a.log, Version: o.Version,
 		Registry: registry, Ready: a.Ready, RequireLoopbackHost: loopbackOnly(a.cfg.Listen), RequireKey: !loopbackOnly(a.cfg.Listen),
 		Limits: api.Limits{
 			MaxBody: a.cfg.MaxBody, MaxImportBody: a.cfg.MaxImportBody, RatePerSecond: a.cfg.RateLimit, Burst: a.cfg.RateBurst,

@@ -43,11 +43,12 @@ var table = map[string]row{
 	"/packs":         {layer: block, imports: []string{"rule"}, tests: []string{"catalog", "evaluate"}},
 
 	"catalog":  {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "rule", "store", "subject"}},
+	"sandbox":  {layer: capability, imports: []string{"check", "rule", "subject"}},
 	"evaluate": {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "judge", "rule", "store", "subject"}},
 
 	"api": {
 		layer:   surface,
-		imports: []string{"audit", "auth", "catalog", "corpus", "evaluate", "job", "judge", "rule", "store", "subject"},
+		imports: []string{"audit", "auth", "catalog", "corpus", "evaluate", "job", "judge", "rule", "sandbox", "store", "subject"},
 		tests:   []string{"app"},
 	},
 	// The client is typed with the requests and answers of the capabilities behind the API, so that they have one form.
@@ -61,7 +62,7 @@ var table = map[string]row{
 		layer: wiring,
 		imports: []string{
 			"api", "audit", "auth", "catalog", "check", "client", "config", "corpus", "evaluate", "job", "judge", "llm",
-			"llm/provider", "rule", "store", "store/sqlstore", "subject", "/packs",
+			"llm/provider", "rule", "sandbox", "store", "store/sqlstore", "subject", "/packs",
 		},
 	},
 
