@@ -19,17 +19,22 @@ import (
 	"tenet/internal/catalog"
 	"tenet/internal/document"
 	"tenet/internal/evaluate"
+	"tenet/internal/job"
 	"tenet/internal/rule"
+	"tenet/internal/sandbox"
 	"tenet/internal/search"
 	"tenet/internal/store"
 )
 
-// Config sets up [New]. Catalog, Evaluator, Search, Keys, Store and Logger are required.
+// Config sets up [New]. Catalog, Documents, Evaluator, Search, Keys, Jobs, Sandbox, Store and Logger are required.
 type Config struct {
 	Catalog   *catalog.Catalog
+	Documents *document.Documents
 	Evaluator *evaluate.Evaluator
 	Search    *search.Searcher
 	Keys      *auth.Keys
+	Jobs      *job.Jobs
+	Sandbox   *sandbox.Sandbox
 	Store     store.Reader // audit chains are verified on it
 	Logger    *slog.Logger
 	// Version of the program, shown in the API description and by /health.
@@ -141,6 +146,8 @@ func newServer(cfg Config) *server {
 	s.evaluateRoutes()
 	s.evaluationRoutes()
 	s.auditRoutes()
+	s.jobRoutes()
+	s.playgroundRoutes()
 	s.serviceRoutes()
 	delete(s.api.OpenAPI().Components.Schemas.Map(), "ErrorModel") // huma's own errors are turned into problems
 	delete(s.api.OpenAPI().Components.Schemas.Map(), "ErrorDetail")

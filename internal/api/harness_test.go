@@ -24,10 +24,13 @@ import (
 	"tenet/internal/catalog"
 	"tenet/internal/check"
 	"tenet/internal/corpus"
+	"tenet/internal/document"
 	"tenet/internal/evaluate"
+	"tenet/internal/job"
 	"tenet/internal/judge"
 	"tenet/internal/llm"
 	"tenet/internal/rule"
+	"tenet/internal/sandbox"
 	"tenet/internal/search"
 	"tenet/internal/store"
 	"tenet/internal/store/pgtest"
@@ -101,13 +104,18 @@ func newNodeOn(t testing.TB, s store.Store, configure ...func(*Config)) *node {
 		}
 	})
 	n.keys = auth.NewKeys(s, func() time.Time { return time.Now().Add(time.Duration(n.ahead.Load())) })
+	rules := catalog.New(s, live, time.Now)
 	cfg := Config{
-		Catalog: catalog.New(s, live, time.Now), Keys: n.keys, Store: s, Logger: logger, Version: "1.2.3",
-		Search: search.New(search.Config{Views: live, Logger: logger}),
+		Catalog: rules, Keys: n.keys, Jobs: job.NewJobs(s, time.Now), Store: s, Logger: logger, Version: "1.2.3",
+		Search:    search.New(search.Config{Views: live, Logger: logger}),
+		Documents: document.New(document.Config{Store: s, Views: live, Logger: logger}),
 		Evaluator: evaluate.New(evaluate.Config{
 			Views: live, Judge: judge.New(judge.Config{}), Recorder: writer, Records: s, Checks: check.NewCache(1000), Now: time.Now,
 		}),
 	}
+	cfg.Sandbox = sandbox.New(sandbox.Config{
+		Rules: rules, Evaluator: evaluate.New(evaluate.Config{Judge: judge.New(judge.Config{}), Checks: check.NewCache(1000), Now: time.Now}),
+	})
 	for _, f := range configure {
 		f(&cfg)
 	}

@@ -22,11 +22,14 @@ import (
 	"tenet/internal/check"
 	"tenet/internal/config"
 	"tenet/internal/corpus"
+	"tenet/internal/document"
 	"tenet/internal/evaluate"
+	"tenet/internal/job"
 	"tenet/internal/judge"
 	"tenet/internal/llm"
 	"tenet/internal/llm/provider"
 	"tenet/internal/rule"
+	"tenet/internal/sandbox"
 	"tenet/internal/search"
 	"tenet/internal/store"
 	"tenet/internal/store/sqlstore"
@@ -35,6 +38,9 @@ import (
 
 // maxPrograms is how many compiled checks are kept.
 const maxPrograms = 20_000
+
+// maxTried is how many compiled checks of the sandbox are kept.
+const maxTried = 2_000
 
 // App is one node.
 type App struct {
@@ -47,8 +53,11 @@ type App struct {
 	catalog *catalog.Catalog
 	model   llm.Model
 	// embedder makes vectors for search; nil without an embedding model.
-	embedder llm.Embedder
-	handler  http.Handler
+	embedder  llm.Embedder
+	documents *document.Documents
+	handler   http.Handler
+	runner    *job.Runner
+	working   bool // the runner has been started
 
 	background context.CancelFunc
 	running    sync.WaitGroup
@@ -67,6 +76,8 @@ type Options struct {
 	Embedder llm.Embedder
 	// Version is shown in the API description.
 	Version string
+	// Work carries out background jobs although the node does not serve.
+	Work bool
 	// Rules seed the project default on a first start instead of the starter packs.
 	Rules []*catalog.File
 }
@@ -143,17 +154,36 @@ func (a *App) wire(ctx context.Context, o Options) error {
 	a.writer = audit.NewWriter(a.store)
 	a.keys = auth.NewKeys(a.store, now)
 	registry := prometheus.NewRegistry()
+	jobs := job.NewJobs(a.store, now)
+	work := work{handlers: map[string]job.Handler{}}
+	a.documents = a.library(work)
 	evaluator := evaluate.New(evaluate.Config{
 		Views: a.live, Recorder: a.writer, Records: a.store, Checks: check.NewCache(maxPrograms), Now: now,
 		Judge: judge.New(judge.Config{Model: a.model, Timeout: a.cfg.JudgeTimeout, Concurrency: a.cfg.JudgeParallel, Logger: a.log}),
 	})
+	// The sandbox keeps nothing, and so has a judge and checks of its own, which nothing else is answered from.
+	tried := sandbox.New(sandbox.Config{
+		Rules: a.catalog,
+		Evaluator: evaluate.New(evaluate.Config{
+			Checks: check.NewCache(maxTried), Now: now,
+			Judge: judge.New(judge.Config{Model: a.model, Timeout: a.cfg.JudgeTimeout, Concurrency: a.cfg.JudgeParallel, Logger: a.log}),
+		}),
+	})
 	a.handler = api.New(api.Config{
-		Catalog: a.catalog, Evaluator: evaluator, Search: a.searcher(), Keys: a.keys, Store: a.store, Logger: a.log, Version: o.Version,
+		Catalog: a.catalog, Documents: a.documents, Evaluator: evaluator, Search: a.searcher(), Keys: a.keys, Jobs: jobs, Sandbox: tried,
+		Store: a.store, Logger: a.log, Version: o.Version,
 		Registry: registry, Ready: a.Ready, RequireLoopbackHost: loopbackOnly(a.cfg.Listen), RequireKey: !loopbackOnly(a.cfg.Listen),
 		Limits: api.Limits{
-			MaxBody: a.cfg.MaxBody, MaxImportBody: a.cfg.MaxImportBody, RatePerSecond: a.cfg.RateLimit, Burst: a.cfg.RateBurst,
+			MaxBody: a.cfg.MaxBody, MaxImportBody: a.cfg.MaxImportBody, MaxDocument: a.cfg.MaxDocument, RatePerSecond: a.cfg.RateLimit, Burst: a.cfg.RateBurst,
 		},
 	})
+	a.runner = newRunner(job.Config{
+		Store: a.store, Logger: a.log, Now: now, Handlers: work.handlers, Periodic: work.periodic,
+		Workers: a.cfg.JobWorkers, Poll: a.cfg.PollInterval, Lease: a.cfg.JobLease, Keep: a.cfg.JobKeep,
+	}, jobs, registry)
+	if o.Work {
+		a.startJobs()
+	}
 	return nil
 }
 
@@ -162,6 +192,19 @@ func (a *App) searcher() *search.Searcher {
 	return search.New(search.Config{
 		Views: a.live, Embedder: a.embedder, Model: a.model, ModelTimeout: a.cfg.JudgeTimeout, Logger: a.log,
 	})
+}
+
+// library makes the documents, and has their vectors made in the background where there is an embedding model.
+func (a *App) library(w work) *document.Documents {
+	cfg := document.Config{Store: a.store, Views: a.live, Queue: job.NewQueue(time.Now), Logger: a.log}
+	if a.embedder != nil {
+		cfg.Embedder = a.embedder
+	}
+	documents := document.New(cfg)
+	if a.embedder != nil {
+		w.handlers[document.EmbedKind] = documents.EmbedJob
+	}
+	return documents
 }
 
 // seed makes the project default with the starter packs, or those given, unless it exists.
@@ -220,6 +263,15 @@ func (a *App) Start(ctx context.Context) error {
 	a.background = cancel
 	a.running.Go(func() { a.live.Run(background) })
 	a.running.Go(func() { a.load(background) })
+	a.running.Go(func() {
+		if err := a.documents.EnqueueMissing(background); err != nil && background.Err() == nil {
+			a.log.WarnContext(background, "cannot ask for the vectors of documents; those without are found by words alone until the next start",
+				slog.Any("error", err))
+		}
+	})
+	if !a.working {
+		a.startJobs()
+	}
 	a.server = &http.Server{
 		Handler: a.handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
 		WriteTimeout: 5 * time.Minute, MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
@@ -298,13 +350,16 @@ func (a *App) Model() string {
 	return a.model.ID()
 }
 
-// Stop ends the server, letting requests under way finish until ctx ends, and closes the database.
+// Stop ends the server and the background jobs, letting what is under way finish until ctx ends, and closes the database.
 func (a *App) Stop(ctx context.Context) error {
 	var errs []error
 	if a.server != nil {
 		errs = append(errs, a.server.Shutdown(ctx))
 		a.background()
 		a.running.Wait()
+	}
+	if a.working {
+		errs = append(errs, a.runner.Stop(ctx))
 	}
 	a.writer.Close()
 	return errors.Join(append(errs, a.store.Close())...)

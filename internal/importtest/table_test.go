@@ -51,31 +51,39 @@ var table = map[string]row{
 
 	"catalog":  {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "rule", "store", "subject"}},
 	"search":   {layer: capability, imports: []string{"corpus", "llm", "rule", "store"}},
+	"sandbox":  {layer: capability, imports: []string{"check", "rule", "subject"}},
 	"evaluate": {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "judge", "rule", "store", "subject"}},
 
 	"api": {
-		layer:   surface,
-		imports: []string{"audit", "auth", "catalog", "corpus", "evaluate", "judge", "rule", "search", "store", "subject"},
-		tests:   []string{"app"},
+		layer: surface,
+		imports: []string{
+			"audit", "auth", "catalog", "corpus", "document", "document/extract", "evaluate", "job", "judge", "rule",
+			"sandbox", "search", "store", "subject",
+		},
+		tests: []string{"app"},
 	},
 	// The client is typed with the requests and answers of the capabilities behind the API, so that they have one form.
 	"client": {
-		layer:   surface,
-		imports: []string{"audit", "catalog", "evaluate", "rule", "search", "store", "subject"},
-		tests:   []string{"api", "app"},
+		layer: surface,
+		imports: []string{
+			"audit", "catalog", "document", "evaluate", "job", "rule", "sandbox", "search", "store", "subject",
+		},
+		tests: []string{"api", "app"},
 	},
 
 	"app": {
 		layer: wiring,
 		imports: []string{
-			"api", "audit", "auth", "catalog", "check", "client", "config", "corpus", "evaluate", "judge", "llm", "llm/provider",
-			"rule", "search", "store", "store/sqlstore", "subject", "/packs",
+			"api", "audit", "auth", "catalog", "check", "client", "config", "corpus", "document", "evaluate", "job", "judge",
+			"llm", "llm/provider", "rule", "sandbox", "search", "store", "store/sqlstore", "subject", "/packs",
 		},
 	},
 
 	"cli": {
-		layer:   command,
-		imports: []string{"app", "audit", "catalog", "cli/report", "client", "config", "rule", "search", "store", "subject"},
+		layer: command,
+		imports: []string{
+			"app", "audit", "catalog", "cli/report", "client", "config", "job", "rule", "search", "store", "subject",
+		},
 	},
 	"/cmd/tenet": {layer: command, imports: []string{"cli"}},
 	"/bench":     {layer: command}, // a client like any other: it knows the service by its HTTP API
