@@ -101,21 +101,21 @@ func (s *server) listDocuments(ctx context.Context, in *struct {
 // document is the page as package document knows it.
 func (q PageQuery) document() document.Page { return document.Page{Number: q.Page, Size: q.PageSize} }
 
-// documentPath are the parameters of operations on one document.
-type documentPath struct {
+// DocumentPath are the parameters of operations on one document.
+type DocumentPath struct {
 	ProjectQuery
 	ID string `path:"id" doc:"Id of the document."`
 }
 
 // check refuses what cannot be a document's id.
-func (p *documentPath) check() error {
+func (p *DocumentPath) check() error {
 	if !rule.IsID(p.ID) {
 		return rule.NotFound("document", cut(p.ID, maxValue))
 	}
 	return nil
 }
 
-func (s *server) getDocument(ctx context.Context, in *documentPath) (*documentOutput, error) {
+func (s *server) getDocument(ctx context.Context, in *DocumentPath) (*documentOutput, error) {
 	if err := in.check(); err != nil {
 		return nil, err
 	}
@@ -137,7 +137,7 @@ type contentOutput struct {
 const filePolicy = "sandbox; default-src 'none'"
 
 func (s *server) documentContent(ctx context.Context, in *struct {
-	documentPath
+	DocumentPath
 	Format string `query:"format" enum:"file,text" default:"file" doc:"The file as it was uploaded, or its text."`
 },
 ) (*contentOutput, error) {
@@ -162,7 +162,7 @@ func (s *server) documentContent(ctx context.Context, in *struct {
 	return &contentOutput{ContentType: d.MIMEType, Disposition: disposition, Policy: filePolicy, Body: content}, nil
 }
 
-func (s *server) deleteDocument(ctx context.Context, in *documentPath) (*struct{}, error) {
+func (s *server) deleteDocument(ctx context.Context, in *DocumentPath) (*struct{}, error) {
 	if err := in.check(); err != nil {
 		return nil, err
 	}
