@@ -45,6 +45,7 @@ type App struct {
 	keys    *auth.Keys
 	catalog *catalog.Catalog
 	model   llm.Model
+	watch   *watch
 	handler http.Handler
 
 	background context.CancelFunc
@@ -74,12 +75,13 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, o Options) (*
 	}
 	a := &App{cfg: cfg, log: log, model: o.Model, ready: make(chan struct{})}
 	if a.model == nil && cfg.JudgeModel != "" {
-		model, err := provider.New(cfg.JudgeModel, o.Env, provider.Options{Timeout: cfg.JudgeTimeout, Concurrency: cfg.JudgeParallel})
+		model, err := provider.New(cfg.JudgeModel, o.Env, provider.Options{Timeout: cfg.JudgeTimeout, Concurrency: cfg.JudgeParallel, Logger: log})
 		if err != nil {
 			return nil, err
 		}
 		a.model = model
 	}
+	a.watch = newWatch(a.model, log)
 	var err error
 	if a.store, err = open(ctx, cfg, log); err != nil {
 		return nil, err
@@ -133,7 +135,7 @@ func (a *App) wire(ctx context.Context, o Options) error {
 	})
 	a.handler = api.New(api.Config{
 		Catalog: a.catalog, Evaluator: evaluator, Keys: a.keys, Store: a.store, Logger: a.log, Version: o.Version,
-		Registry: registry, Ready: a.Ready, RequireLoopbackHost: loopbackOnly(a.cfg.Listen), RequireKey: !loopbackOnly(a.cfg.Listen),
+		Registry: registry, Ready: a.Ready, JudgeState: a.watch.now, RequireLoopbackHost: loopbackOnly(a.cfg.Listen), RequireKey: !loopbackOnly(a.cfg.Listen),
 		Limits: api.Limits{
 			MaxBody: a.cfg.MaxBody, MaxImportBody: a.cfg.MaxImportBody, RatePerSecond: a.cfg.RateLimit, Burst: a.cfg.RateBurst,
 		},
@@ -197,6 +199,7 @@ func (a *App) Start(ctx context.Context) error {
 	a.background = cancel
 	a.running.Go(func() { a.live.Run(background) })
 	a.running.Go(func() { a.load(background) })
+	a.running.Go(func() { a.watch.run(background) })
 	a.server = &http.Server{
 		Handler: a.handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
 		WriteTimeout: 5 * time.Minute, MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
