@@ -27,7 +27,6 @@ import (
 	"tenet/internal/llm"
 	"tenet/internal/llm/provider"
 	"tenet/internal/rule"
-	"tenet/internal/search"
 	"tenet/internal/store"
 	"tenet/internal/store/sqlstore"
 	"tenet/packs"
@@ -46,9 +45,10 @@ type App struct {
 	keys    *auth.Keys
 	catalog *catalog.Catalog
 	model   llm.Model
-	// embedder makes vectors for search; nil without an embedding model.
-	embedder llm.Embedder
-	handler  http.Handler
+	watch   *watch
+	handler http.Handler
+
+	embedder llm.Embedder // makes vectors for search; nil without an embedding model
 
 	background context.CancelFunc
 	running    sync.WaitGroup
@@ -79,18 +79,15 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, o Options) (*
 	}
 	a := &App{cfg: cfg, log: log, model: o.Model, embedder: o.Embedder, ready: make(chan struct{})}
 	if a.model == nil && cfg.JudgeModel != "" {
-		model, err := provider.New(cfg.JudgeModel, o.Env, provider.Options{Timeout: cfg.JudgeTimeout, Concurrency: cfg.JudgeParallel})
+		model, err := provider.New(cfg.JudgeModel, o.Env, provider.Options{Timeout: cfg.JudgeTimeout, Concurrency: cfg.JudgeParallel, Logger: log})
 		if err != nil {
 			return nil, err
 		}
 		a.model = model
 	}
-	if a.embedder == nil && cfg.EmbeddingModel != "" {
-		embedder, err := provider.NewEmbedder(cfg.EmbeddingModel, o.Env, provider.Options{Logger: log})
-		if err != nil {
-			return nil, err
-		}
-		a.embedder = embedder
+	a.watch = newWatch(a.model, log)
+	if err := a.openEmbedder(o.Env); err != nil {
+		return nil, err
 	}
 	var err error
 	if a.store, err = open(ctx, cfg, log); err != nil {
@@ -131,11 +128,9 @@ func DefaultData(env func(string) string) (string, error) {
 
 func (a *App) wire(ctx context.Context, o Options) error {
 	now := time.Now
-	live := corpus.Config{Store: a.store, Logger: a.log, Poll: a.cfg.PollInterval, MaxBytes: a.cfg.ViewMemory}
-	if a.embedder != nil {
-		live.EmbeddingModel = a.embedder.ID()
-	}
-	a.live = corpus.NewLive(live)
+	a.live = corpus.NewLive(corpus.Config{
+		Store: a.store, Logger: a.log, Poll: a.cfg.PollInterval, MaxBytes: a.cfg.ViewMemory, EmbeddingModel: a.embeddingModel(),
+	})
 	a.catalog = catalog.New(a.store, a.live, now)
 	if err := a.seed(ctx, o.Rules); err != nil {
 		return err
@@ -148,20 +143,14 @@ func (a *App) wire(ctx context.Context, o Options) error {
 		Judge: judge.New(judge.Config{Model: a.model, Timeout: a.cfg.JudgeTimeout, Concurrency: a.cfg.JudgeParallel, Logger: a.log}),
 	})
 	a.handler = api.New(api.Config{
-		Catalog: a.catalog, Evaluator: evaluator, Search: a.searcher(), Keys: a.keys, Store: a.store, Logger: a.log, Version: o.Version,
-		Registry: registry, Ready: a.Ready, RequireLoopbackHost: loopbackOnly(a.cfg.Listen), RequireKey: !loopbackOnly(a.cfg.Listen),
+		Catalog: a.catalog, Evaluator: evaluator, Keys: a.keys, Store: a.store, Logger: a.log, Version: o.Version,
+		Search:   a.searcher(),
+		Registry: registry, Ready: a.Ready, JudgeState: a.watch.now, RequireLoopbackHost: loopbackOnly(a.cfg.Listen), RequireKey: !loopbackOnly(a.cfg.Listen),
 		Limits: api.Limits{
 			MaxBody: a.cfg.MaxBody, MaxImportBody: a.cfg.MaxImportBody, RatePerSecond: a.cfg.RateLimit, Burst: a.cfg.RateBurst,
 		},
 	})
 	return nil
-}
-
-// searcher makes the searches over the live rules.
-func (a *App) searcher() *search.Searcher {
-	return search.New(search.Config{
-		Views: a.live, Embedder: a.embedder, Model: a.model, ModelTimeout: a.cfg.JudgeTimeout, Logger: a.log,
-	})
 }
 
 // seed makes the project default with the starter packs, or those given, unless it exists.
@@ -220,6 +209,7 @@ func (a *App) Start(ctx context.Context) error {
 	a.background = cancel
 	a.running.Go(func() { a.live.Run(background) })
 	a.running.Go(func() { a.load(background) })
+	a.running.Go(func() { a.watch.run(background) })
 	a.server = &http.Server{
 		Handler: a.handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
 		WriteTimeout: 5 * time.Minute, MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
