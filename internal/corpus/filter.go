@@ -47,3 +47,12 @@ func (f *Filter) matchesText(r *rule.Rule) bool {
 	return strings.Contains(strings.ToLower(r.Statement), q) || strings.Contains(strings.ToLower(r.Rationale), q) ||
 		strings.Contains(strings.ToLower(r.Slug), q)
 }
+
+// restrict unmarks the documents of a segment that f does not select.
+func (f *Filter) restrict(s *segment, docs bitset) {
+	docs.each(func(doc int32) {
+		if !f.Matches(s.entries[doc].Rule) {
+			docs[doc>>6] &^= 1 << (doc & 63)
+		}
+	})
+}

@@ -16,27 +16,6 @@ type Hit struct {
 	Score float64
 }
 
-// Span is a piece of a rule's text, in bytes.
-type Span struct {
-	Field      string // statement or rationale
-	Start, End int
-}
-
-// Keyword ranks the rules that match text and filter and returns a page of them, and how many there are.
-func (v *View) Keyword(text string, f Filter, offset, limit int) (hits []Hit, total int) {
-	var words []string
-	eachTerm(text, func(t []byte) { words = append(words, string(t)) })
-	return v.scan(f, offset, limit, func(e *Entry) (float64, bool) {
-		n := 0
-		eachTerm(e.Rule.Statement+"\n"+e.Rule.Rationale, func(t []byte) {
-			if slices.Contains(words, string(t)) {
-				n++
-			}
-		})
-		return float64(n), n > 0
-	})
-}
-
 // Nearest ranks the rules that have a vector and match filter by the cosine with vector and returns a page of them, and how
 // many there are.
 func (v *View) Nearest(vector []float32, f Filter, offset, limit int) (hits []Hit, total int) {
@@ -64,16 +43,6 @@ func (v *View) Hybrid(text string, vector []float32, f Filter, offset, limit int
 		}
 	}
 	return v.scan(f, offset, limit, func(e *Entry) (float64, bool) { s, ok := score[e]; return s, ok })
-}
-
-// Highlight returns where words of text stand in a rule's statement and rationale, in their order.
-func (v *View) Highlight(text string, e *Entry) (spans []Span) {
-	eachTerm(text, func(t []byte) {
-		if i := strings.Index(strings.ToLower(e.Rule.Statement), string(t)); i >= 0 {
-			spans = append(spans, Span{"statement", i, i + len(t)})
-		}
-	})
-	return spans
 }
 
 // Vectors tells how many of the view's rules have a vector, and of which model; without vectors, model is empty.

@@ -2,7 +2,6 @@ package corpus
 
 import (
 	"iter"
-	"math/bits"
 	"slices"
 	"strings"
 
@@ -13,32 +12,10 @@ import (
 type View struct {
 	version  int64
 	segments []*segment
-	deleted  []bitset // per segment; nil where nothing is deleted
+	deleted  []*deletion // per segment; nil where nothing is deleted
 	live     int
 	model    string
 	vectors  map[string][]float32
-}
-
-// bitset marks documents of a segment.
-type bitset []uint64
-
-func (b bitset) has(doc int32) bool { return b != nil && b[doc>>6]&(1<<(doc&63)) != 0 }
-
-// each calls yield for every marked document.
-func (b bitset) each(yield func(doc int)) {
-	for i, w := range b {
-		for ; w != 0; w &= w - 1 {
-			yield(i<<6 + bits.TrailingZeros64(w))
-		}
-	}
-}
-
-func (b bitset) count() int {
-	n := 0
-	for _, w := range b {
-		n += bits.OnesCount64(w)
-	}
-	return n
 }
 
 // New makes a view of the given rules at a corpus version.
@@ -83,12 +60,7 @@ func (v *View) Apply(version int64, changed []store.RuleState) (*View, error) {
 		}
 	}
 	for seg, docs := range marks {
-		b := make(bitset, (len(v.segments[seg].entries)+63)/64)
-		copy(b, v.deleted[seg])
-		for _, doc := range docs {
-			b[doc>>6] |= 1 << (doc & 63)
-		}
-		next.deleted[seg] = b
+		next.deleted[seg] = v.deleted[seg].with(v.segments[seg], docs)
 	}
 	s, err := newSegment(entries)
 	if err != nil {
@@ -155,7 +127,7 @@ func (v *View) compact() (*View, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &View{version: v.version, segments: []*segment{s}, deleted: []bitset{nil}, live: v.live, model: v.model, vectors: v.vectors}, nil
+	return &View{version: v.version, segments: []*segment{s}, deleted: []*deletion{nil}, live: v.live, model: v.model, vectors: v.vectors}, nil
 }
 
 // locate finds the live document of a rule id.
