@@ -25,6 +25,7 @@ import (
 	"tenet/internal/check"
 	"tenet/internal/corpus"
 	"tenet/internal/evaluate"
+	"tenet/internal/job"
 	"tenet/internal/judge"
 	"tenet/internal/llm"
 	"tenet/internal/rule"
@@ -102,7 +103,7 @@ func newNodeOn(t testing.TB, s store.Store, configure ...func(*Config)) *node {
 	})
 	n.keys = auth.NewKeys(s, func() time.Time { return time.Now().Add(time.Duration(n.ahead.Load())) })
 	cfg := Config{
-		Catalog: catalog.New(s, live, time.Now), Keys: n.keys, Store: s, Logger: logger, Version: "1.2.3",
+		Catalog: catalog.New(s, live, time.Now), Keys: n.keys, Jobs: job.NewJobs(s, time.Now), Store: s, Logger: logger, Version: "1.2.3",
 		Search: search.New(search.Config{Views: live, Logger: logger}),
 		Evaluator: evaluate.New(evaluate.Config{
 			Views: live, Judge: judge.New(judge.Config{}), Recorder: writer, Records: s, Checks: check.NewCache(1000), Now: time.Now,

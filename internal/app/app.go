@@ -23,6 +23,7 @@ import (
 	"tenet/internal/config"
 	"tenet/internal/corpus"
 	"tenet/internal/evaluate"
+	"tenet/internal/job"
 	"tenet/internal/judge"
 	"tenet/internal/llm"
 	"tenet/internal/llm/provider"
@@ -47,8 +48,11 @@ type App struct {
 	model   llm.Model
 	watch   *watch
 	handler http.Handler
+	runner  *job.Runner
+	working bool // the runner has been started
 
-	embedder llm.Embedder // makes vectors for search; nil without an embedding model
+	embedder   llm.Embedder // makes vectors for search; nil without an embedding model
+	embeddings *embeddings  // keeps those of rules; nil without an embedding model
 
 	background context.CancelFunc
 	running    sync.WaitGroup
@@ -67,6 +71,8 @@ type Options struct {
 	Embedder llm.Embedder
 	// Version is shown in the API description.
 	Version string
+	// Work carries out background jobs although the node does not serve.
+	Work bool
 	// Rules seed the project default on a first start instead of the starter packs.
 	Rules []*catalog.File
 }
@@ -138,18 +144,28 @@ func (a *App) wire(ctx context.Context, o Options) error {
 	a.writer = audit.NewWriter(a.store)
 	a.keys = auth.NewKeys(a.store, now)
 	registry := prometheus.NewRegistry()
+	jobs := job.NewJobs(a.store, now)
+	work := work{handlers: map[string]job.Handler{}}
+	a.embeddingWork(&work, now)
 	evaluator := evaluate.New(evaluate.Config{
 		Views: a.live, Recorder: a.writer, Records: a.store, Checks: check.NewCache(maxPrograms), Now: now,
 		Judge: judge.New(judge.Config{Model: a.model, Timeout: a.cfg.JudgeTimeout, Concurrency: a.cfg.JudgeParallel, Logger: a.log}),
 	})
 	a.handler = api.New(api.Config{
-		Catalog: a.catalog, Evaluator: evaluator, Keys: a.keys, Store: a.store, Logger: a.log, Version: o.Version,
-		Search:   a.searcher(),
+		Catalog: a.catalog, Evaluator: evaluator, Search: a.searcher(), Keys: a.keys, Jobs: jobs, Store: a.store, Logger: a.log,
+		Version:  o.Version,
 		Registry: registry, Ready: a.Ready, JudgeState: a.watch.now, RequireLoopbackHost: loopbackOnly(a.cfg.Listen), RequireKey: !loopbackOnly(a.cfg.Listen),
 		Limits: api.Limits{
 			MaxBody: a.cfg.MaxBody, MaxImportBody: a.cfg.MaxImportBody, RatePerSecond: a.cfg.RateLimit, Burst: a.cfg.RateBurst,
 		},
 	})
+	a.runner = newRunner(job.Config{
+		Store: a.store, Logger: a.log, Now: now, Handlers: work.handlers, Periodic: work.periodic,
+		Workers: a.cfg.JobWorkers, Poll: a.cfg.PollInterval, Lease: a.cfg.JobLease, Keep: a.cfg.JobKeep,
+	}, jobs, registry)
+	if o.Work {
+		a.startJobs()
+	}
 	return nil
 }
 
@@ -210,6 +226,12 @@ func (a *App) Start(ctx context.Context) error {
 	a.running.Go(func() { a.live.Run(background) })
 	a.running.Go(func() { a.load(background) })
 	a.running.Go(func() { a.watch.run(background) })
+	if !a.working {
+		a.startJobs()
+	}
+	if a.embeddings != nil {
+		a.running.Go(func() { a.followEmbeddings(background) })
+	}
 	a.server = &http.Server{
 		Handler: a.handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
 		WriteTimeout: 5 * time.Minute, MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
@@ -288,13 +310,16 @@ func (a *App) Model() string {
 	return a.model.ID()
 }
 
-// Stop ends the server, letting requests under way finish until ctx ends, and closes the database.
+// Stop ends the server and the background jobs, letting what is under way finish until ctx ends, and closes the database.
 func (a *App) Stop(ctx context.Context) error {
 	var errs []error
 	if a.server != nil {
 		errs = append(errs, a.server.Shutdown(ctx))
 		a.background()
 		a.running.Wait()
+	}
+	if a.working {
+		errs = append(errs, a.runner.Stop(ctx))
 	}
 	a.writer.Close()
 	return errors.Join(append(errs, a.store.Close())...)
