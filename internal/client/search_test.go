@@ -28,21 +28,27 @@ func TestSearchesAskForWhatTheyAreTold(t *testing.T) {
 		run          func() (Found, error)
 		target, body string
 	}{
-		{func() (Found, error) {
-			return c.Search(ctx, search.Keyword, SearchQuery{Text: "x", SearchFilter: filter, SearchPage: page})
+		{
+			func() (Found, error) {
+				return c.Search(ctx, search.Keyword, SearchQuery{Text: "x", SearchFilter: filter, SearchPage: page})
+			},
+			"POST /api/v1/search/fulltext", `{"query":"x","severity":"HIGH","tags":["a"],"page":2,"page_size":5}`,
 		},
-			"POST /api/v1/search/fulltext", `{"query":"x","severity":"HIGH","tags":["a"],"page":2,"page_size":5}`},
 		{func() (Found, error) { return c.Search(ctx, search.Hybrid, SearchQuery{Text: "x"}) }, "POST /api/v1/search/hybrid", `{"query":"x"}`},
 		{func() (Found, error) { return c.Search(ctx, search.Vector, SearchQuery{Vector: []float64{1}}) }, "POST /api/v1/search/vector", `{"vector":[1]}`},
 		{func() (Found, error) { return c.SearchCategory(ctx, SearchFilter{}, page) }, "POST /api/v1/search/category", `{"page":2,"page_size":5}`},
 		{func() (Found, error) { return c.SearchContext(ctx, "f", "s", SearchPage{}) }, "POST /api/v1/search/context", `{"facts":"f","scope":"s"}`},
-		{func() (Found, error) { return c.SearchTemporal(ctx, "2026-01-01T00:00:00+01:00", "x", page) },
-			"POST /api/v1/search/temporal?as_of=2026-01-01T00%3A00%3A00%2B01%3A00&page=2&page_size=5&q=x", ""},
-		{func() (Found, error) { return c.SearchCitation(ctx, "a b", SearchPage{}) }, "POST /api/v1/search/citation?source=a+b", ""},
-		{func() (Found, error) {
-			return c.SearchSubject(ctx, search.Profile{Role: "r", EmploymentType: "e"}, SearchPage{})
+		{
+			func() (Found, error) { return c.SearchTemporal(ctx, "2026-01-01T00:00:00+01:00", "x", page) },
+			"POST /api/v1/search/temporal?as_of=2026-01-01T00%3A00%3A00%2B01%3A00&page=2&page_size=5&q=x", "",
 		},
-			"POST /api/v1/search/subject?employment_type=e&role=r", ""},
+		{func() (Found, error) { return c.SearchCitation(ctx, "a b", SearchPage{}) }, "POST /api/v1/search/citation?source=a+b", ""},
+		{
+			func() (Found, error) {
+				return c.SearchSubject(ctx, search.Profile{Role: "r", EmploymentType: "e"}, SearchPage{})
+			},
+			"POST /api/v1/search/subject?employment_type=e&role=r", "",
+		},
 	} {
 		found(test.run())
 		if target != test.target || body != test.body {

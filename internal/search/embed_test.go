@@ -242,12 +242,12 @@ func TestRefusedTexts(t *testing.T) {
 			}
 		}
 		all := &llm.FakeEmbedder{Respond: refuses("")}
-		keeper, live := l.keeper(all)
+		keeper, _ := l.keeper(all)
 		if err := keeper.EmbedRules(l.t.Context(), "p", ignore); rule.CodeOf(err) != rule.CodeInvalid || len(all.Calls()) > 2*(refusedInRow+1) {
 			l.t.Errorf("after %d calls: %v", len(all.Calls()), err)
 		}
 		some := &llm.FakeEmbedder{Respond: refuses("poison")}
-		keeper, live = l.keeper(some)
+		keeper, live := l.keeper(some)
 		if err := keeper.EmbedRules(l.t.Context(), "p", ignore); err != nil {
 			l.t.Fatal(err)
 		}

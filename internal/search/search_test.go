@@ -156,7 +156,7 @@ func TestConcerns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := concerns(test.scope, attributes); got != test.want {
+		if got := concerns(test.scope, attributes, map[string][]float64{}); got != test.want {
 			t.Errorf("%v concerns %+v by %v, want %v", test.scope, test.profile, got, test.want)
 		}
 	}
