@@ -73,7 +73,7 @@ func (v *View) between(query *nearQuery, docs []bitset, distances []uint16, from
 	inParts(len(list), 128, func(from, to int) {
 		for i := from; i < to; i++ {
 			codes, scale := v.vectors.at(v.placed[list[i].seg].rows[list[i].doc])
-			list[i].score = float32(float64(product(query.codes[:], codes)) * float64(query.scale) * float64(scale))
+			list[i].score = float32(float64(product(&query.codes, codes)) * float64(query.scale) * float64(scale))
 		}
 	})
 	slices.SortFunc(list, v.compare)

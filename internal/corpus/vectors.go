@@ -59,10 +59,10 @@ func (s *vectors) block(row int32) *vectorBlock {
 }
 
 // at gives the codes and the scale of a row.
-func (s *vectors) at(row int32) (codes []int16, scale float32) {
+func (s *vectors) at(row int32) (codes *[dimensions]int16, scale float32) {
 	b := s.block(row)
 	place := int(row) - b.first
-	return b.codes[place*dimensions : (place+1)*dimensions], b.scales[place]
+	return (*[dimensions]int16)(b.codes[place*dimensions:]), b.scales[place]
 }
 
 // bytes estimates the memory that the vectors take.
@@ -118,7 +118,7 @@ func (s *vectors) only(rows []int32) *vectors {
 		codes, scale := s.at(row)
 		b.byKey[in.keys[int(row)-in.first]] = int32(len(b.keys))
 		b.keys = append(b.keys, in.keys[int(row)-in.first])
-		b.codes, b.scales = append(b.codes, codes...), append(b.scales, scale)
+		b.codes, b.scales = append(b.codes, codes[:]...), append(b.scales, scale)
 	}
 	out := &vectors{model: s.model, blocks: []*vectorBlock{b}, rows: len(rows)}
 	out.centre()
@@ -221,11 +221,13 @@ func differ(a, b *[signWords]uint64) uint16 {
 }
 
 // product is the exact sum of the products of two rows of codes.
-func product(a, b []int16) int64 {
-	var s0, s1 int64
-	for i := 0; i < dimensions; i += 2 {
+func product(a, b *[dimensions]int16) int64 {
+	var s0, s1, s2, s3 int64
+	for i := 0; i < dimensions-3; i += 4 { // four at a time go on side by side
 		s0 += int64(int32(a[i]) * int32(b[i]))
 		s1 += int64(int32(a[i+1]) * int32(b[i+1]))
+		s2 += int64(int32(a[i+2]) * int32(b[i+2]))
+		s3 += int64(int32(a[i+3]) * int32(b[i+3]))
 	}
-	return s0 + s1
+	return s0 + s1 + s2 + s3
 }
