@@ -70,8 +70,9 @@ var table = map[string]row{
 		layer:   command,
 		imports: []string{"app", "audit", "catalog", "cli/report", "client", "config", "job", "rule", "search", "store", "subject"},
 	},
-	"/cmd/tenet": {layer: command, imports: []string{"cli"}},
-	"/bench":     {layer: command}, // a client like any other: it knows the service by its HTTP API
+	"/cmd/tenet":    {layer: command, imports: []string{"cli"}},
+	"/bench":        {layer: command}, // a client like any other: it knows the service by its HTTP API
+	"/bench/search": {layer: command, imports: []string{"corpus", "rule", "store"}},
 
 	"importtest":      {layer: support},
 	"judge/judgetest": {layer: support, imports: []string{"llm", "rule"}},
@@ -87,10 +88,12 @@ var homes = map[string][]string{
 	"database/sql":                        {"store/sqlstore", "store/pgtest"},
 	"github.com/alecthomas/kong":          {"cli"},
 	"github.com/danielgtaylor/huma":       {"api"},
+	"github.com/kljensen/snowball":        {"corpus"},
 	"github.com/jackc/pgx":                {"store/sqlstore", "store/pgtest"},
 	"github.com/owenrumney/go-sarif":      {"cli/report"},
 	"github.com/pressly/goose":            {"store/sqlstore"},
 	"github.com/prometheus/client_golang": {"api", "app"},
+	"golang.org/x/text":                   {"corpus"},
 	"modernc.org/sqlite":                  {"store/sqlstore"},
 }
 
