@@ -83,19 +83,14 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, o Options) (*
 	if o.Env == nil {
 		o.Env = os.Getenv
 	}
-	a := &App{cfg: cfg, log: log, model: o.Model, embedder: o.Embedder, ready: make(chan struct{})}
-	if a.model == nil && cfg.JudgeModel != "" {
-		model, err := provider.New(cfg.JudgeModel, o.Env, provider.Options{Timeout: cfg.JudgeTimeout, Concurrency: cfg.JudgeParallel, Logger: log})
-		if err != nil {
-			return nil, err
-		}
-		a.model = model
+	model, err := judgeModel(cfg, log, o)
+	if err != nil {
+		return nil, err
 	}
-	a.watch = newWatch(a.model, log)
+	a := &App{cfg: cfg, log: log, model: model, embedder: o.Embedder, watch: newWatch(model, log), ready: make(chan struct{})}
 	if err := a.openEmbedder(o.Env); err != nil {
 		return nil, err
 	}
-	var err error
 	if a.store, err = open(ctx, cfg, log); err != nil {
 		return nil, err
 	}
@@ -103,6 +98,19 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, o Options) (*
 		return nil, errors.Join(err, a.store.Close())
 	}
 	return a, nil
+}
+
+// judgeModel makes the configured model, unless the caller has put one in its place. Neither gives nil.
+func judgeModel(cfg config.Config, log *slog.Logger, o Options) (llm.Model, error) {
+	if o.Model != nil || cfg.JudgeModel == "" {
+		return o.Model, nil
+	}
+	return provider.New(cfg.JudgeModel, o.Env, provider.Options{Timeout: cfg.JudgeTimeout, Concurrency: cfg.JudgeParallel, Logger: log})
+}
+
+// judgeConfig sets the judge up as the settings say.
+func judgeConfig(cfg config.Config, model llm.Model, log *slog.Logger) judge.Config {
+	return judge.Config{Model: model, Timeout: cfg.JudgeTimeout, Concurrency: cfg.JudgeParallel, Logger: log}
 }
 
 func open(ctx context.Context, cfg config.Config, log *slog.Logger) (store.Store, error) {
@@ -149,7 +157,7 @@ func (a *App) wire(ctx context.Context, o Options) error {
 	a.embeddingWork(&work, now)
 	evaluator := evaluate.New(evaluate.Config{
 		Views: a.live, Recorder: a.writer, Records: a.store, Checks: check.NewCache(maxPrograms), Now: now,
-		Judge: judge.New(judge.Config{Model: a.model, Timeout: a.cfg.JudgeTimeout, Concurrency: a.cfg.JudgeParallel, Logger: a.log}),
+		Judge: judge.New(judgeConfig(a.cfg, a.model, a.log)),
 	})
 	a.handler = api.New(api.Config{
 		Catalog: a.catalog, Evaluator: evaluator, Search: a.searcher(), Keys: a.keys, Jobs: jobs, Store: a.store, Logger: a.log,

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,13 +17,34 @@ import (
 	"tenet/internal/rule"
 )
 
-// checked is a model whose check gives err.
+// checked is a model whose check gives what it was told to, and a log.
 type checked struct {
 	llm.Fake
-	err error
+	mu   sync.Mutex
+	err  error
+	logs bytes.Buffer
 }
 
-func (c *checked) Check(context.Context) error { return c.err }
+func (c *checked) Check(context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
+}
+
+func (c *checked) Write(p []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.logs.Write(p)
+}
+
+// next sets the result of the next check, and returns what has been logged since the last call.
+func (c *checked) next(err error) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	defer c.logs.Reset()
+	c.err = err
+	return c.logs.String()
+}
 
 func TestTheWatchTellsHowTheModelIs(t *testing.T) {
 	away := rule.Errorf(rule.CodeUnavailable, "the server is away")
@@ -42,9 +64,9 @@ func TestTheWatchTellsHowTheModelIs(t *testing.T) {
 		{nil, watchFailing, api.JudgeOK, "", "level=INFO"},
 	}
 	synctest.Test(t, func(t *testing.T) {
-		var logs bytes.Buffer
-		m := &checked{err: steps[0].err}
-		w := newWatch(m, slog.New(slog.NewTextHandler(&logs, nil)))
+		m := &checked{}
+		m.next(steps[0].err)
+		w := newWatch(m, slog.New(slog.NewTextHandler(m, nil)))
 		if got := w.now(); got.Status != api.JudgeChecking || got.Model != "fake:model" {
 			t.Errorf("before the first check: %+v", got)
 		}
@@ -52,18 +74,15 @@ func TestTheWatchTellsHowTheModelIs(t *testing.T) {
 		done := make(chan struct{})
 		go func() { w.run(ctx); close(done) }()
 		for i, s := range steps {
-			if i > 0 { // the first is set before the watch runs
-				m.err = s.err
-			}
+			m.next(s.err)
 			time.Sleep(s.after)
 			synctest.Wait()
 			if got := w.now(); got.Status != s.status || !strings.Contains(got.Detail, s.detail) || s.detail == "" && got.Detail != "" {
 				t.Errorf("step %d: %+v", i, got)
 			}
-			if got := logs.String(); strings.Count(got, "\n") != min(1, len(s.logged)) || !strings.Contains(got, s.logged) {
+			if got := m.next(s.err); strings.Count(got, "\n") != min(1, len(s.logged)) || !strings.Contains(got, s.logged) {
 				t.Errorf("step %d: the log got %q", i, got)
 			}
-			logs.Reset()
 		}
 		cancel()
 		<-done

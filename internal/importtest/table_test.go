@@ -42,6 +42,7 @@ var table = map[string]row{
 	"subject":        {layer: block, imports: []string{"rule"}},
 	"/packs":         {layer: block, imports: []string{"rule"}, tests: []string{"catalog", "evaluate"}},
 
+	"quality":  {layer: capability, imports: []string{"rule", "subject"}},
 	"catalog":  {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "rule", "store", "subject"}},
 	"search":   {layer: capability, imports: []string{"corpus", "llm", "rule", "store"}},
 	"evaluate": {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "judge", "rule", "store", "subject"}},
@@ -68,7 +69,7 @@ var table = map[string]row{
 
 	"cli": {
 		layer:   command,
-		imports: []string{"app", "audit", "catalog", "cli/report", "client", "config", "job", "rule", "search", "store", "subject"},
+		imports: []string{"app", "audit", "catalog", "cli/report", "client", "config", "job", "quality", "rule", "search", "store", "subject"},
 	},
 	"/cmd/tenet":    {layer: command, imports: []string{"cli"}},
 	"/bench":        {layer: command}, // a client like any other: it knows the service by its HTTP API
