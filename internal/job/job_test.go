@@ -231,7 +231,7 @@ func TestFailuresAreTriedAgainLaterAndLater(t *testing.T) {
 // Many runners race for jobs; each is done once, and those of one key never side by side.
 func TestSixteenNodesRace(t *testing.T) {
 	onBoth(t, func(t *testing.T, b *bed) {
-		const nodes, jobs = 16, 40
+		const nodes, jobs = 16, 20
 		var mu sync.Mutex
 		times, inside, most := map[int64]int{}, 0, 0
 		handlers := map[string]job.Handler{
@@ -255,15 +255,24 @@ func TestSixteenNodesRace(t *testing.T) {
 			},
 		}
 		for range nodes {
-			b.run(job.Config{Handlers: handlers, Workers: 2, Poll: 20 * time.Millisecond})
+			b.run(job.Config{Handlers: handlers, Workers: 1, Poll: 50 * time.Millisecond})
 		}
-		var ids []int64
-		for i := range jobs {
-			if i%10 == 0 {
-				ids = append(ids, b.add("keyed", job.Options{UniqueKey: "u"}))
-			} else {
-				ids = append(ids, b.add("free", job.Options{}))
+		ids := []int64{b.add("keyed", job.Options{UniqueKey: "u"})}
+		for range 2 {
+			ids = append(ids, b.add("keyed", job.Options{UniqueKey: "u"}))
+		}
+		err := b.s.Update(t.Context(), func(tx store.Tx) error {
+			for range jobs {
+				id, err := b.queue.Enqueue(t.Context(), tx, "free", "p", nil, job.Options{})
+				if err != nil {
+					return err
+				}
+				ids = append(ids, id)
 			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
 		}
 		for _, id := range ids {
 			b.untilState(id, job.Succeeded)

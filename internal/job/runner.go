@@ -55,6 +55,9 @@ func (c *Config) setDefaults() {
 // beat is how often the progress of running jobs is written and their leases are renewed, unless Lease needs it more often.
 const beat = time.Second
 
+// longestIdle bounds the pauses after which a node tries again for jobs that are due but that it could not have.
+const longestIdle = 2 * time.Second
+
 // Runner carries out jobs on one node. All that it writes for them, whatever their number, goes through one transaction at
 // a time.
 type Runner struct {
@@ -63,11 +66,15 @@ type Runner struct {
 	kinds []string
 	beat  time.Duration
 
-	// The fields below belong to the goroutine that runs keepBooks.
+	// The fields below belong to the goroutine that runs keepBooks, until it is over.
 	running map[int64]*attempt
 	ended   []*attempt // not yet written
 	rounds  map[string]time.Time
 	failing bool // the last transaction has failed
+	// Jobs can be due that this node cannot have: of a kind it does not know, or while one of their key runs elsewhere. It
+	// tries for them less and less often, not before idleUntil.
+	idlePause time.Duration
+	idleUntil time.Time
 
 	results  chan *attempt
 	stop     context.CancelFunc // begins to stop
@@ -106,17 +113,19 @@ func (r *Runner) Start() {
 
 // Stop takes no more jobs and lets those that run go on for the time Drain, and then interrupts them; they are done by
 // another node, or by this one after its next start, and the interrupted attempt does not count. It returns an error if ctx
-// ends first: what still runs then is taken up again when its lease has ended. It is called once, after Start.
+// ends before they do: what still runs then is taken up again when its lease has ended. It is called once, after Start.
 func (r *Runner) Stop(ctx context.Context) error {
 	r.stop()
 	select {
 	case <-r.over:
-		return nil
 	case <-ctx.Done():
 		close(r.given)
 		<-r.over
-		return fmt.Errorf("waiting for background jobs to end: %w", ctx.Err())
 	}
+	if left := len(r.running) + len(r.ended); left > 0 {
+		return fmt.Errorf("%d background jobs had not ended: %w", left, ctx.Err())
+	}
+	return nil
 }
 
 // keepBooks is the life of a runner.
@@ -198,6 +207,12 @@ func (r *Runner) turn(woken, closing bool) bool {
 	}
 	r.failing = false
 	r.ended = nil
+	if len(t.claimed) > 0 {
+		r.idlePause, r.idleUntil = 0, time.Time{}
+	} else if t.claim {
+		r.idlePause = min(max(2*r.idlePause, r.cfg.Poll), longestIdle)
+		r.idleUntil = time.Now().Add(r.idlePause)
+	}
 	for _, p := range t.rounds {
 		r.rounds[p.Kind] = now.Truncate(p.Every).Add(p.Every)
 	}
@@ -254,8 +269,15 @@ func (r *Runner) anythingDue(ctx context.Context, woken bool, now time.Time) (bo
 	if woken {
 		return true, nil
 	}
+	if time.Now().Before(r.idleUntil) {
+		return false, nil
+	}
 	next, any, err := r.cfg.Store.NextJob(ctx)
-	return any && !next.After(now), err
+	if err != nil || !any || next.After(now) {
+		r.idlePause = 0
+		return false, err
+	}
+	return true, nil
 }
 
 // Causes of an interruption.
