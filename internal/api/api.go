@@ -50,6 +50,8 @@ type Config struct {
 	RequireKey bool
 	// Ready tells whether the node can answer, for /ready; nil means always.
 	Ready func(ctx context.Context) error
+	// JudgeState tells how the judge's model is, for /ready; nil leaves it out.
+	JudgeState func() JudgeState
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }

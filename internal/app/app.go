@@ -30,7 +30,6 @@ import (
 	"tenet/internal/llm/provider"
 	"tenet/internal/rule"
 	"tenet/internal/sandbox"
-	"tenet/internal/search"
 	"tenet/internal/store"
 	"tenet/internal/store/sqlstore"
 	"tenet/packs"
@@ -44,20 +43,22 @@ const maxTried = 2_000
 
 // App is one node.
 type App struct {
-	cfg     config.Config
-	log     *slog.Logger
-	store   store.Store
-	live    *corpus.Live
-	writer  *audit.Writer
-	keys    *auth.Keys
-	catalog *catalog.Catalog
-	model   llm.Model
-	// embedder makes vectors for search; nil without an embedding model.
-	embedder  llm.Embedder
+	cfg       config.Config
+	log       *slog.Logger
+	store     store.Store
+	live      *corpus.Live
+	writer    *audit.Writer
+	keys      *auth.Keys
+	catalog   *catalog.Catalog
+	model     llm.Model
+	watch     *watch
 	documents *document.Documents
 	handler   http.Handler
 	runner    *job.Runner
 	working   bool // the runner has been started
+
+	embedder   llm.Embedder // makes vectors for search; nil without an embedding model
+	embeddings *embeddings  // keeps those of rules; nil without an embedding model
 
 	background context.CancelFunc
 	running    sync.WaitGroup
@@ -88,22 +89,14 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, o Options) (*
 	if o.Env == nil {
 		o.Env = os.Getenv
 	}
-	a := &App{cfg: cfg, log: log, model: o.Model, embedder: o.Embedder, ready: make(chan struct{})}
-	if a.model == nil && cfg.JudgeModel != "" {
-		model, err := provider.New(cfg.JudgeModel, o.Env, provider.Options{Timeout: cfg.JudgeTimeout, Concurrency: cfg.JudgeParallel})
-		if err != nil {
-			return nil, err
-		}
-		a.model = model
+	model, err := judgeModel(cfg, log, o)
+	if err != nil {
+		return nil, err
 	}
-	if a.embedder == nil && cfg.EmbeddingModel != "" {
-		embedder, err := provider.NewEmbedder(cfg.EmbeddingModel, o.Env, provider.Options{Logger: log})
-		if err != nil {
-			return nil, err
-		}
-		a.embedder = embedder
+	a := &App{cfg: cfg, log: log, model: model, embedder: o.Embedder, watch: newWatch(model, log), ready: make(chan struct{})}
+	if err := a.openEmbedder(o.Env); err != nil {
+		return nil, err
 	}
-	var err error
 	if a.store, err = open(ctx, cfg, log); err != nil {
 		return nil, err
 	}
@@ -111,6 +104,19 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, o Options) (*
 		return nil, errors.Join(err, a.store.Close())
 	}
 	return a, nil
+}
+
+// judgeModel makes the configured model, unless the caller has put one in its place. Neither gives nil.
+func judgeModel(cfg config.Config, log *slog.Logger, o Options) (llm.Model, error) {
+	if o.Model != nil || cfg.JudgeModel == "" {
+		return o.Model, nil
+	}
+	return provider.New(cfg.JudgeModel, o.Env, provider.Options{Timeout: cfg.JudgeTimeout, Concurrency: cfg.JudgeParallel, Logger: log})
+}
+
+// judgeConfig sets the judge up as the settings say.
+func judgeConfig(cfg config.Config, model llm.Model, log *slog.Logger) judge.Config {
+	return judge.Config{Model: model, Timeout: cfg.JudgeTimeout, Concurrency: cfg.JudgeParallel, Logger: log}
 }
 
 func open(ctx context.Context, cfg config.Config, log *slog.Logger) (store.Store, error) {
@@ -142,11 +148,9 @@ func DefaultData(env func(string) string) (string, error) {
 
 func (a *App) wire(ctx context.Context, o Options) error {
 	now := time.Now
-	live := corpus.Config{Store: a.store, Logger: a.log, Poll: a.cfg.PollInterval, MaxBytes: a.cfg.ViewMemory}
-	if a.embedder != nil {
-		live.EmbeddingModel = a.embedder.ID()
-	}
-	a.live = corpus.NewLive(live)
+	a.live = corpus.NewLive(corpus.Config{
+		Store: a.store, Logger: a.log, Poll: a.cfg.PollInterval, MaxBytes: a.cfg.ViewMemory, EmbeddingModel: a.embeddingModel(),
+	})
 	a.catalog = catalog.New(a.store, a.live, now)
 	if err := a.seed(ctx, o.Rules); err != nil {
 		return err
@@ -156,10 +160,11 @@ func (a *App) wire(ctx context.Context, o Options) error {
 	registry := prometheus.NewRegistry()
 	jobs := job.NewJobs(a.store, now)
 	work := work{handlers: map[string]job.Handler{}}
+	a.embeddingWork(&work, now)
 	a.documents = a.library(work)
 	evaluator := evaluate.New(evaluate.Config{
 		Views: a.live, Recorder: a.writer, Records: a.store, Checks: check.NewCache(maxPrograms), Now: now,
-		Judge: judge.New(judge.Config{Model: a.model, Timeout: a.cfg.JudgeTimeout, Concurrency: a.cfg.JudgeParallel, Logger: a.log}),
+		Judge: judge.New(judgeConfig(a.cfg, a.model, a.log)),
 	})
 	// The sandbox keeps nothing, and so has a judge and checks of its own, which nothing else is answered from.
 	tried := sandbox.New(sandbox.Config{
@@ -172,7 +177,7 @@ func (a *App) wire(ctx context.Context, o Options) error {
 	a.handler = api.New(api.Config{
 		Catalog: a.catalog, Documents: a.documents, Evaluator: evaluator, Search: a.searcher(), Keys: a.keys, Jobs: jobs, Sandbox: tried,
 		Store: a.store, Logger: a.log, Version: o.Version,
-		Registry: registry, Ready: a.Ready, RequireLoopbackHost: loopbackOnly(a.cfg.Listen), RequireKey: !loopbackOnly(a.cfg.Listen),
+		Registry: registry, Ready: a.Ready, JudgeState: a.watch.now, RequireLoopbackHost: loopbackOnly(a.cfg.Listen), RequireKey: !loopbackOnly(a.cfg.Listen),
 		Limits: api.Limits{
 			MaxBody: a.cfg.MaxBody, MaxImportBody: a.cfg.MaxImportBody, MaxDocument: a.cfg.MaxDocument, RatePerSecond: a.cfg.RateLimit, Burst: a.cfg.RateBurst,
 		},
@@ -185,26 +190,6 @@ func (a *App) wire(ctx context.Context, o Options) error {
 		a.startJobs()
 	}
 	return nil
-}
-
-// searcher makes the searches over the live rules.
-func (a *App) searcher() *search.Searcher {
-	return search.New(search.Config{
-		Views: a.live, Embedder: a.embedder, Model: a.model, ModelTimeout: a.cfg.JudgeTimeout, Logger: a.log,
-	})
-}
-
-// library makes the documents, and has their vectors made in the background where there is an embedding model.
-func (a *App) library(w work) *document.Documents {
-	cfg := document.Config{Store: a.store, Views: a.live, Queue: job.NewQueue(time.Now), Logger: a.log}
-	if a.embedder != nil {
-		cfg.Embedder = a.embedder
-	}
-	documents := document.New(cfg)
-	if a.embedder != nil {
-		w.handlers[document.EmbedKind] = documents.EmbedJob
-	}
-	return documents
 }
 
 // seed makes the project default with the starter packs, or those given, unless it exists.
@@ -263,14 +248,13 @@ func (a *App) Start(ctx context.Context) error {
 	a.background = cancel
 	a.running.Go(func() { a.live.Run(background) })
 	a.running.Go(func() { a.load(background) })
-	a.running.Go(func() {
-		if err := a.documents.EnqueueMissing(background); err != nil && background.Err() == nil {
-			a.log.WarnContext(background, "cannot ask for the vectors of documents; those without are found by words alone until the next start",
-				slog.Any("error", err))
-		}
-	})
+	a.running.Go(func() { a.missingDocuments(background) })
+	a.running.Go(func() { a.watch.run(background) })
 	if !a.working {
 		a.startJobs()
+	}
+	if a.embeddings != nil {
+		a.running.Go(func() { a.followEmbeddings(background) })
 	}
 	a.server = &http.Server{
 		Handler: a.handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute,

@@ -53,6 +53,13 @@ func TestUsageErrorsExitWith2AndSayWhatToDo(t *testing.T) {
 		{[]string{"rules", "list", "--server", "localhost"}, "is not the address of a server"},
 		{[]string{"rules", "apply", "x.yaml"}, "--yes"},
 		{[]string{"rules"}, "list"},
+		{[]string{"search"}, "nothing to look for"},
+		{[]string{"search", "--cites", "x", "--as-of", "2026-01-01"}, "one at a time"},
+		{[]string{"search", "--role", "x", "--situation", "y"}, "one at a time"},
+		{[]string{"search", "--cites", "x", "word"}, "words go with"},
+		{[]string{"search", "--as-of", "2026-01-01", "--severity", "HIGH"}, "--severity"},
+		{[]string{"search", "--mode", "vector", "--tag", "x"}, "--mode goes with words"},
+		{[]string{"search", "--mode", "magic", "x"}, "keyword, vector, hybrid"},
 		{[]string{"audit", "verify", "--expect-seq", "3"}, "belong together"},
 		{[]string{"keys", "create", "--role", "king", "--name", "x"}, "king"},
 		{[]string{"keys", "create", "--role", "admin"}, "--name"},
@@ -79,7 +86,8 @@ func TestHelp(t *testing.T) {
 		args []string
 		want []string
 	}{
-		{nil, []string{"check", "serve", "rules", "audit", "keys", "--server"}},
+		{[]string{"search", "--help"}, []string{"--as-of", "--cites", "tenet search --conflicts SEC-003"}},
+		{nil, []string{"check", "serve", "rules", "search", "audit", "keys", "--server"}},
 		{[]string{"--help"}, []string{"Usage: tenet"}},
 		{[]string{"check", "--help"}, []string{"Exit codes: 0", "--fail-on", "git diff | tenet check", "$NO_COLOR"}},
 		{[]string{"serve", "--help"}, []string{"--listen", "$TENET_LISTEN", "loopback"}},

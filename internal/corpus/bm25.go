@@ -4,9 +4,9 @@ import "math"
 
 // BM25 parameters (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009), found on one half of the questions
 // of bench/search and checked on the other.
-var (
-	bm25K1 float32 = 0.9
-	bm25B  float32 = 0.75
+const (
+	bm25K1 = 0.9
+	bm25B  = 0.75
 )
 
 // bm25 weighs words by how rare they are in a view and how long its rules are.

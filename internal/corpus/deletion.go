@@ -30,6 +30,25 @@ func (b bitset) count() int {
 	return n
 }
 
+// keep unmarks the documents for which has is false.
+func (b bitset) keep(has func(doc int32) bool) {
+	for i, all := range b {
+		for w := all; w != 0; w &= w - 1 {
+			bit := bits.TrailingZeros64(w)
+			if !has(int32(i<<6 + bit)) {
+				b[i] &^= 1 << bit
+			}
+		}
+	}
+}
+
+// intersect unmarks what other does not mark.
+func (b bitset) intersect(other bitset) {
+	for i, w := range other {
+		b[i] &= w
+	}
+}
+
 // without unmarks what other marks.
 func (b bitset) without(other bitset) {
 	for i, w := range other {

@@ -16,6 +16,7 @@ type Entry struct {
 	Relationships []rule.Relationship
 
 	hash     atomic.Pointer[string]
+	key      atomic.Pointer[textKey]
 	coverage *Coverage // nil if the rule concerns every file
 }
 

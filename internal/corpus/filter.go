@@ -48,11 +48,108 @@ func (f *Filter) matchesText(r *rule.Rule) bool {
 		strings.Contains(strings.ToLower(r.Slug), q)
 }
 
-// restrict unmarks the documents of a segment that f does not select.
+// restrict unmarks the documents of a segment that f does not select. What most rules are told apart by is decided from the
+// columns of the segment, without touching the rules.
 func (f *Filter) restrict(s *segment, docs bitset) {
-	docs.each(func(doc int32) {
-		if !f.Matches(s.entries[doc].Rule) {
-			docs[doc>>6] &^= 1 << (doc & 63)
+	if f.Scope != "" {
+		docs.intersect(s.inScopes(f.Scope))
+	}
+	for _, tag := range f.Tags {
+		docs.intersect(marked(len(s.entries), s.byTag[strings.ToLower(tag)]))
+	}
+	if mask, want := f.traits(); mask != 0 {
+		docs.keep(func(doc int32) bool { return s.traits[doc]&mask == want })
+	}
+	if len(f.Statuses) > 0 {
+		var wanted [8]bool
+		for _, status := range f.Statuses {
+			wanted[place(status, rule.Statuses)] = true
 		}
-	})
+		docs.keep(func(doc int32) bool { return wanted[s.traits[doc].status()] })
+	}
+	if f.Owner != "" || f.Text != "" || f.Where != nil {
+		docs.keep(func(doc int32) bool {
+			r := s.entries[doc].Rule
+			return (f.Owner == "" || r.Owner == f.Owner) && f.matchesText(r) && (f.Where == nil || f.Where(r))
+		})
+	}
+}
+
+// traits are a rule's modality, severity, status and enforcement, in three bits each, and whether it has a check.
+type traits uint16
+
+func traitsOf(r *rule.Rule) traits {
+	t := traits(place(r.Modality, rule.Modalities) | place(r.Severity, rule.Severities)<<3 | place(r.Status, rule.Statuses)<<6 |
+		place(r.Enforcement, rule.Enforcements)<<9)
+	if r.Check != nil {
+		t |= 1 << 12
+	}
+	return t
+}
+
+func (t traits) status() int { return int(t >> 6 & 7) }
+
+// place is where a value stands among all, or 7 for one that is not among them.
+func place[T comparable](value T, all []T) int {
+	if i := slices.Index(all, value); i >= 0 {
+		return i
+	}
+	return 7
+}
+
+// traits is what f wants of the traits under a mask.
+func (f *Filter) traits() (mask, want traits) {
+	r := rule.Rule{Modality: f.Modality, Severity: f.Severity, Status: f.Status, Enforcement: f.Enforcement}
+	for i, set := range []bool{f.Modality != "", f.Severity != "", f.Status != "", f.Enforcement != ""} {
+		if set {
+			mask |= 7 << (3 * i)
+		}
+	}
+	want = traitsOf(&r) & mask
+	if f.Checked != nil {
+		mask |= 1 << 12
+		if *f.Checked {
+			want |= 1 << 12
+		}
+	}
+	return mask, want
+}
+
+// inScopes marks the documents that have a scope path that a filter finds.
+func (s *segment) inScopes(filter string) bitset {
+	docs := newBitset(len(s.entries))
+	for scope, list := range s.byPath {
+		if rule.ScopeFinds([]string{scope}, filter) {
+			for _, doc := range list {
+				docs.set(doc)
+			}
+		}
+	}
+	return docs
+}
+
+func marked(docs int, list []int32) bitset {
+	b := newBitset(docs)
+	for _, doc := range list {
+		b.set(doc)
+	}
+	return b
+}
+
+// indexTraits fills the columns that filters are decided from.
+func (s *segment) indexTraits() {
+	s.traits = make([]traits, len(s.entries))
+	s.byTag, s.byPath = map[string][]int32{}, map[string][]int32{}
+	for i, e := range s.entries {
+		s.traits[i] = traitsOf(e.Rule)
+		for _, tag := range e.Rule.Tags {
+			tag = strings.ToLower(tag)
+			if list := s.byTag[tag]; len(list) == 0 || list[len(list)-1] != int32(i) {
+				s.byTag[tag] = append(list, int32(i))
+			}
+		}
+		for _, scope := range e.Rule.Scope {
+			s.byPath[scope] = append(s.byPath[scope], int32(i))
+		}
+	}
 }

@@ -8,9 +8,12 @@ import (
 	"sync"
 )
 
-// maxReranked is how many of the best hits are ranked again by how close their words stand. It does not depend on the page, so
-// that pages fit together.
-const maxReranked = 200
+// Hit is a rule that a search has found.
+type Hit struct {
+	*Entry
+	// Score orders the hits of one search, the highest first: BM25 for keywords, the cosine for vectors, 0 to 1 for hybrid.
+	Score float64
+}
 
 // Keyword ranks the rules that match text and filter, best first, and returns limit of them after offset, and how many there
 // are. A rule matches if it has one of the words, and every phrase that stands in quotation marks; the last word, if nothing
@@ -18,10 +21,17 @@ const maxReranked = 200
 // are ordered by rule id.
 func (v *View) Keyword(text string, f Filter, offset, limit int) (hits []Hit, total int) {
 	offset, limit = max(offset, 0), max(limit, 0)
-	q := parseWords(text)
-	best, total := v.matching(&q, &f, max(offset+limit, maxReranked))
-	v.rerank(&q, best[:min(len(best), maxReranked)])
+	best, total, _ := v.lexical(text, &f, offset+limit, false)
 	return v.page(best, offset, limit), total
+}
+
+// lexical finds the documents that match a query and a filter, and returns at least most of the best in order, how many there
+// are, and with marked also which, by segment.
+func (v *View) lexical(text string, f *Filter, most int, marked bool) (best []found, total int, docs []bitset) {
+	q := parseWords(text)
+	best, total, docs = v.matching(&q, f, max(most, maxReranked), marked)
+	v.rerank(&q, best)
+	return best, total, docs
 }
 
 // found is a document that a search has found.
@@ -51,30 +61,28 @@ func (v *View) compare(a, b found) int {
 	return strings.Compare(v.segments[a.seg].entries[a.doc].Rule.ID, v.segments[b.seg].entries[b.doc].Rule.ID)
 }
 
-// matching finds the documents that match a query and a filter, and returns the best in order and how many there are.
-func (v *View) matching(q *words, f *Filter, most int) (best []found, total int) {
+// matching is [View.lexical] without regard to how close the words stand.
+func (v *View) matching(q *words, f *Filter, most int, marked bool) (best []found, total int, docs []bitset) {
 	model := v.bm25()
 	prefix := v.prefixLists(q)
-	type weighed struct {
-		text   string
-		weight float32
-	}
-	var terms []weighed
-	for _, t := range q.terms {
+	known := 0
+	for i := range q.terms {
+		t := &q.terms[i]
 		if df := v.frequency(t.text); df > 0 {
-			terms = append(terms, weighed{t.text, t.weight * model.rarity(df)})
+			t.rarity = t.weight * model.rarity(df)
+			known++
 		}
 	}
-	if len(terms) == 0 && prefix.df == 0 {
-		return nil, 0
+	if known == 0 && prefix.df == 0 {
+		return nil, 0, make([]bitset, len(v.segments))
 	}
 	top := newTop(v, most)
 	acc := accumulatorsPool.Get().(*accumulators)
 	defer accumulatorsPool.Put(acc)
 	for i, s := range v.segments {
 		acc.reset(len(s.entries))
-		for _, t := range terms {
-			acc.add(s.text, s.text.list(s.text.ids[t.text]), t.weight, model)
+		for _, t := range q.terms {
+			acc.add(s.text, s.text.list(s.text.ids[t.text]), t.rarity, model)
 		}
 		if prefix.df > 0 {
 			acc.add(s.text, prefix.lists[i], weightPrefix*model.rarity(prefix.df), model)
@@ -86,12 +94,15 @@ func (v *View) matching(q *words, f *Filter, most int) (best []found, total int)
 			s.text.keepPhrase(acc.touched, phrase)
 		}
 		f.restrict(s, acc.touched)
+		if marked {
+			docs = append(docs, slices.Clone(acc.touched))
+		}
 		acc.touched.each(func(doc int32) {
 			total++
 			top.offer(found{acc.scores[doc], int32(i), doc})
 		})
 	}
-	return top.sorted(), total
+	return top.sorted(), total, docs
 }
 
 // accumulators sum the scores of the documents of a segment.

@@ -3,6 +3,7 @@ package corpus
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -118,33 +119,43 @@ func (l *Live) refresh(ctx context.Context, projectID string, f *followed) (*Vie
 	return next, nil
 }
 
+// embedBatch is how many vectors are read at once, at 3 KB each.
+const embedBatch = 8192
+
 // embed gives a view the vectors that were stored after a corpus version, and those that changed rules had before: an edit may
-// go back to an old text.
+// go back to an old text. A view that is loaded reads them in the order of its rules, which searching is fastest in.
 func (l *Live) embed(ctx context.Context, projectID string, after int64, changed []store.RuleState, v *View) (*View, error) {
 	model := l.cfg.EmbeddingModel
 	if model == "" {
 		return v, nil
 	}
-	var found []store.Embedding
-	err := l.cfg.Store.EmbeddingChanges(ctx, projectID, model, after, func(e store.Embedding) error {
-		found = append(found, e)
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
+	var batch []store.Embedding
 	if after > 0 {
-		var hashes []string
-		for i := range changed {
-			hashes = append(hashes, TextHash(&changed[i].Rule))
-		}
-		known, err := l.cfg.Store.EmbeddingsOf(ctx, projectID, model, hashes)
+		err := l.cfg.Store.EmbeddingChanges(ctx, projectID, model, after, func(e store.Embedding) error {
+			if batch = append(batch, e); len(batch) == embedBatch {
+				v, batch = v.WithVectors(model, batch), batch[:0]
+			}
+			return nil
+		})
 		if err != nil {
 			return nil, err
 		}
-		found = append(found, known...)
 	}
-	return v.WithVectors(model, found), nil
+	v = v.WithVectors(model, batch)
+	var hashes []string
+	for i := range changed {
+		if e, ok := v.Get(changed[i].Rule.ID); ok && !v.embedded(e) {
+			hashes = append(hashes, e.textKey().String())
+		}
+	}
+	for part := range slices.Chunk(hashes, embedBatch) {
+		known, err := l.cfg.Store.EmbeddingsOf(ctx, projectID, model, part)
+		if err != nil {
+			return nil, err
+		}
+		v = v.WithVectors(model, known)
+	}
+	return v, nil
 }
 
 // forget drops a project that turned out not to exist, so that made-up names take no memory.

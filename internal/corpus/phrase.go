@@ -45,6 +45,3 @@ func equal(a, b []uint32) bool {
 	}
 	return true
 }
-
-// rerank raises documents in which words of the query stand close together as in the query, and puts them in order.
-func (v *View) rerank(q *words, best []found) {}

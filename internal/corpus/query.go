@@ -31,6 +31,7 @@ type queryTerm struct {
 	text   string
 	weight float32
 	stop   bool
+	rarity float32 // times weight, in the view that is searched
 }
 
 // parseWords takes a query apart. What stands between quotation marks is a phrase; a mark without its match is none.

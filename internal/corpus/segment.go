@@ -22,8 +22,12 @@ type segment struct {
 	byScope    map[string][]group // rules by scope path, without wildcards
 	wildScope  map[string][]group // rules by scope path with a wildcard segment
 	matchers   []*matcher
-	text       *textIndex
-	bytes      int64
+	// What filters are decided from: traits by document, and documents by tag in lower case and by scope path.
+	traits []traits
+	byTag  map[string][]int32
+	byPath map[string][]int32
+	text   *textIndex
+	bytes  int64
 }
 
 // group is a set of rules in one scope bucket that share one matcher, so that one test decides for all of them.
@@ -46,6 +50,7 @@ func newSegment(entries []*Entry) (*segment, error) {
 	var lexical sync.WaitGroup
 	lexical.Go(func() { s.text = newTextIndex(entries) })
 	s.indexScopes()
+	s.indexTraits()
 	lexical.Wait()
 	s.bytes += s.text.bytes()
 	return s, nil

@@ -14,8 +14,8 @@ type View struct {
 	segments []*segment
 	deleted  []*deletion // per segment; nil where nothing is deleted
 	live     int
-	model    string
-	vectors  map[string][]float32
+	vectors  *vectors  // nil without
+	placed   []*placed // per segment, if there are vectors
 }
 
 // New makes a view of the given rules at a corpus version.
@@ -36,6 +36,9 @@ func (v *View) Bytes() int64 {
 	for _, s := range v.segments {
 		n += s.bytes
 	}
+	if v.vectors != nil {
+		n += v.vectors.bytes()
+	}
 	return n
 }
 
@@ -45,7 +48,7 @@ const mergeInline = 2000
 // Apply returns the view with changed rules replaced and new ones added. It costs time in proportion to the change, not
 // to the view.
 func (v *View) Apply(version int64, changed []store.RuleState) (*View, error) {
-	next := &View{version: version, segments: slices.Clone(v.segments), deleted: slices.Clone(v.deleted), live: v.live, model: v.model, vectors: v.vectors}
+	next := &View{version: version, segments: slices.Clone(v.segments), deleted: slices.Clone(v.deleted), live: v.live, vectors: v.vectors, placed: slices.Clone(v.placed)}
 	if len(changed) == 0 {
 		return next, nil
 	}
@@ -66,7 +69,7 @@ func (v *View) Apply(version int64, changed []store.RuleState) (*View, error) {
 	if err != nil {
 		return nil, err
 	}
-	next.segments, next.deleted = append(next.segments, s), append(next.deleted, nil)
+	next.push(s)
 	next.live += len(entries)
 	return next.merge(mergeInline)
 }
@@ -83,10 +86,21 @@ func (v *View) merge(limit int) (*View, error) {
 		if err != nil {
 			return nil, err
 		}
-		v.segments = append(v.segments[:n-2:n-2], joined)
-		v.deleted = append(v.deleted[:n-2:n-2], nil)
+		v.segments, v.deleted = v.segments[:n-2], v.deleted[:n-2]
+		if v.vectors != nil {
+			v.placed = v.placed[:n-2]
+		}
+		v.push(joined)
 	}
 	return v, nil
+}
+
+// push adds a segment to a view in the making.
+func (v *View) push(s *segment) {
+	v.segments, v.deleted = append(v.segments, s), append(v.deleted, nil)
+	if v.vectors != nil {
+		v.placed = append(v.placed, v.vectors.place(s.entries))
+	}
 }
 
 // size counts the live rules of a segment.
@@ -107,7 +121,7 @@ const maxSegments = 24
 
 // fragmented reports whether compacting the view would make it faster to read.
 func (v *View) fragmented() bool {
-	if len(v.segments) > maxSegments {
+	if len(v.segments) > maxSegments || v.wasteful() {
 		return true
 	}
 	dead := 0
@@ -127,7 +141,9 @@ func (v *View) compact() (*View, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &View{version: v.version, segments: []*segment{s}, deleted: []*deletion{nil}, live: v.live, model: v.model, vectors: v.vectors}, nil
+	next := &View{version: v.version, live: v.live, vectors: v.usedVectors(s)}
+	next.push(s)
+	return next, nil
 }
 
 // locate finds the live document of a rule id.

@@ -49,6 +49,7 @@ var table = map[string]row{
 		imports: []string{"audit", "auth", "corpus", "document/extract", "job", "rule", "store"},
 	},
 
+	"quality":  {layer: capability, imports: []string{"rule", "subject"}},
 	"catalog":  {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "rule", "store", "subject"}},
 	"search":   {layer: capability, imports: []string{"corpus", "llm", "rule", "store"}},
 	"sandbox":  {layer: capability, imports: []string{"check", "rule", "subject"}},
@@ -82,11 +83,13 @@ var table = map[string]row{
 	"cli": {
 		layer: command,
 		imports: []string{
-			"app", "audit", "catalog", "cli/report", "client", "config", "job", "rule", "search", "store", "subject",
+			"app", "audit", "catalog", "cli/report", "client", "config", "document", "job", "quality", "rule", "search",
+			"store", "subject",
 		},
 	},
-	"/cmd/tenet": {layer: command, imports: []string{"cli"}},
-	"/bench":     {layer: command}, // a client like any other: it knows the service by its HTTP API
+	"/cmd/tenet":    {layer: command, imports: []string{"cli"}},
+	"/bench":        {layer: command}, // a client like any other: it knows the service by its HTTP API
+	"/bench/search": {layer: command, imports: []string{"corpus", "rule", "store"}},
 
 	"document/documenttest": {layer: support},
 
@@ -108,10 +111,12 @@ var homes = map[string][]string{
 	"database/sql":                        {"store/sqlstore", "store/pgtest"},
 	"github.com/alecthomas/kong":          {"cli"},
 	"github.com/danielgtaylor/huma":       {"api"},
+	"github.com/kljensen/snowball":        {"corpus"},
 	"github.com/jackc/pgx":                {"store/sqlstore", "store/pgtest"},
 	"github.com/owenrumney/go-sarif":      {"cli/report"},
 	"github.com/pressly/goose":            {"store/sqlstore"},
 	"github.com/prometheus/client_golang": {"api", "app"},
+	"golang.org/x/text":                   {"corpus", "document/extract"},
 	"modernc.org/sqlite":                  {"store/sqlstore"},
 }
 

@@ -37,7 +37,14 @@ func (s *Searcher) Citation(ctx context.Context, among Among, source string, p P
 // cites is how closely a reference answers to a normalised source; 0 if not at all.
 func cites(ref *rule.SourceRef, wanted string) float64 {
 	best := 0.0
-	for _, part := range [...]string{ref.URI, ref.URI + " " + ref.Section, ref.Section, ref.Kind, ref.DocumentID, ref.Quote} {
+	parts := [...]string{ref.URI, ref.Section, ref.Kind, ref.DocumentID, ref.Quote, ""}
+	if ref.URI != "" && ref.Section != "" {
+		parts[5] = ref.URI + " " + ref.Section
+	}
+	for _, part := range parts {
+		if part == "" {
+			continue
+		}
 		switch have := normalSource(part); {
 		case !strings.Contains(have, wanted):
 		case have == wanted:

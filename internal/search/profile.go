@@ -53,21 +53,29 @@ func (s *Searcher) Profile(ctx context.Context, among Among, profile Profile, p 
 	if err != nil {
 		return Result{}, err
 	}
-	return s.scored(ctx, among, p, func(r *rule.Rule) float64 { return concerns(r.Scope, attributes) })
+	known := map[string][]float64{}
+	return s.scored(ctx, among, p, func(r *rule.Rule) float64 { return concerns(r.Scope, attributes, known) })
 }
 
-// concerns is how well a scope list contains all attributes; 0 if one is missing. Without attributes every rule will do.
-func concerns(scope []string, attributes []attribute) float64 {
+// concerns is how well a scope list contains all attributes; 0 if one is missing. Without attributes every rule will do. Known
+// keeps how well each scope path contains each attribute: many rules share their paths.
+func concerns(scope []string, attributes []attribute, known map[string][]float64) float64 {
 	if len(attributes) == 0 {
 		return 1
 	}
 	best := make([]float64, len(attributes)) // by any path
 	whole := 0.0                             // by one path
 	for _, path := range scope {
-		have := segments(path)
+		contained, ok := known[path]
+		if !ok {
+			have := segments(path)
+			for _, a := range attributes {
+				contained = append(contained, a.in(have))
+			}
+			known[path] = contained
+		}
 		sum, all := 0.0, true
-		for i, a := range attributes {
-			x := a.in(have)
+		for i, x := range contained {
 			best[i] = max(best[i], x)
 			sum, all = sum+x, all && x > 0
 		}

@@ -61,7 +61,7 @@ func open(who identity, env func(string) string, opts Options) (*link, error) {
 		return nil, rule.Errorf(rule.CodeInvalid, "%s holds characters that no key has; set it again", p.keyName)
 	}
 	if key != "" && base.Scheme == "http" && !isLoopback(base.Hostname()) {
-		opts.Logger.Warn("the model's key crosses the network unencrypted; use https in "+who.baseName, "host", base.Host)
+		opts.Logger.Warn("the model's key crosses the network unencrypted; use https", "setting", who.baseName, "host", base.Host)
 	}
 	return newLink(who, base, key, p.authorise, opts), nil
 }
