@@ -28,15 +28,16 @@ const (
 type grammar struct {
 	globals
 
-	Check   checkCommand   `cmd:"" help:"Judge a diff, files, facts or an action by the rules."`
-	Serve   serveCommand   `cmd:"" help:"Serve the HTTP API."`
-	Rules   rulesCommands  `cmd:"" help:"List, export and apply rules."`
-	Search  searchCommand  `cmd:"" help:"Find rules by words, meaning, time, source, conflict, person or situation."`
-	Eval    evalCommand    `cmd:"" help:"Measure a model by labelled cases."`
-	Audit   auditCommands  `cmd:"" help:"Verify the audit chain."`
-	Keys    keysCommands   `cmd:"" help:"Make, list and revoke API keys."`
-	Jobs    jobsCommands   `cmd:"" help:"List, retry and cancel background jobs."`
-	Version versionCommand `cmd:"" help:"Print the version."`
+	Check     checkCommand      `cmd:"" help:"Judge a diff, files, facts or an action by the rules."`
+	Serve     serveCommand      `cmd:"" help:"Serve the HTTP API."`
+	Rules     rulesCommands     `cmd:"" help:"List, export and apply rules."`
+	Search    searchCommand     `cmd:"" help:"Find rules by words, meaning, time, source, conflict, person or situation."`
+	Eval      evalCommand       `cmd:"" help:"Measure a model by labelled cases."`
+	Audit     auditCommands     `cmd:"" help:"Verify the audit chain."`
+	Keys      keysCommands      `cmd:"" help:"Make, list and revoke API keys."`
+	Documents documentsCommands `cmd:"" help:"Upload, read and search the documents that rules come from."`
+	Jobs      jobsCommands      `cmd:"" help:"List, retry and cancel background jobs."`
+	Version   versionCommand    `cmd:"" help:"Print the version."`
 }
 
 // globals are the flags of all commands.
