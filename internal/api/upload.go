@@ -84,7 +84,7 @@ func parseForm(parts *multipart.Reader, known []string) (*form, error) {
 	seen := map[string]bool{}
 	for n := 0; ; n++ {
 		part, err := parts.NextPart()
-		if err == io.EOF { //nolint:errorlint // a form that is cut short gives an error that wraps it
+		if err == io.EOF { // a form that is cut short gives an error that wraps it
 			break
 		}
 		if err != nil {

@@ -14,8 +14,13 @@ import (
 func TestDivide(t *testing.T) {
 	long := strings.Repeat("Keys rotate every year. ", 100)
 	chunks := divide([]extract.Block{
-		{Text: "Before."}, {Heading: 1, Text: "Security", Page: 1}, {Heading: 2, Text: "Keys", Page: 1}, {Text: strings.TrimSpace(long), Page: 1},
-		{Heading: 2, Text: "Doors", Page: 2}, {Text: "Lock them.", Page: 2, Line: 7}, {Heading: 1, Text: "Money", Page: 3},
+		{Text: "Before."},
+		{Heading: 1, Text: "Security", Page: 1},
+		{Heading: 2, Text: "Keys", Page: 1},
+		{Text: strings.TrimSpace(long), Page: 1},
+		{Heading: 2, Text: "Doors", Page: 2},
+		{Text: "Lock them.", Page: 2, Line: 7},
+		{Heading: 1, Text: "Money", Page: 3},
 	})
 	var sections []string
 	text := ""
@@ -91,9 +96,7 @@ func FuzzSnippet(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text, query string) {
 		text = strings.ToValidUTF8(text, "")
 		var terms []string
-		for _, w := range strings.Fields(query) {
-			terms = append(terms, w)
-		}
+		terms = append(terms, strings.Fields(query)...)
 		got, marks := snippet(text, terms)
 		last := 0
 		for _, m := range marks {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -324,7 +323,7 @@ func (d *Documents) items(ctx context.Context, projectID string, matches []store
 		it := Item{
 			DocumentID: s.ID, Filename: s.Filename, MIMEType: s.MIMEType, SizeBytes: s.SizeBytes, UploadedBy: s.UploadedBy,
 			UploadedAt: s.UploadedAt, Title: s.Title, DocumentType: s.DocumentType, Section: chunk.Section, PageNumber: chunk.Page,
-			Score: math.Round(m.Score*1e6) / 1e6,
+			Score: m.Score,
 		}
 		it.Snippet, it.Highlights = snippet(chunk.Text, words.Terms)
 		items = append(items, it)

@@ -137,10 +137,20 @@ func TestSniff(t *testing.T) {
 		name, data string
 		want       Format
 	}{
-		{"a.pdf", pdf, PDF}, {"A.PDF", "\n" + pdf, PDF}, {"noname", pdf, PDF}, {"a.docx", docx, DOCX}, {"", docx, DOCX},
+		{"a.pdf", pdf, PDF},
+		{"A.PDF", "\n" + pdf, PDF},
+		{"noname", pdf, PDF},
+		{"a.docx", docx, DOCX},
+		{"", docx, DOCX},
 		{"a.docx", string(documenttest.Zip(map[string]string{"word/document2.xml": "<d/>"})), DOCX},
-		{"a.html", "<p>part</p>", HTML}, {"a", "<!-- c --> <!DOCTYPE HTML>", HTML}, {"a.xhtml", "<?xml version='1.0'?><html>", HTML},
-		{"AGENTS.md", "# a", Markdown}, {"a.markdown", "a", Markdown}, {"a.txt", "a", Text}, {"LICENSE", "a", Text}, {"a.log", "a", Text},
+		{"a.html", "<p>part</p>", HTML},
+		{"a", "<!-- c --> <!DOCTYPE HTML>", HTML},
+		{"a.xhtml", "<?xml version='1.0'?><html>", HTML},
+		{"AGENTS.md", "# a", Markdown},
+		{"a.markdown", "a", Markdown},
+		{"a.txt", "a", Text},
+		{"LICENSE", "a", Text},
+		{"a.log", "a", Text},
 	} {
 		if got, err := Sniff(tt.name, []byte(tt.data)); got != tt.want || err != nil {
 			t.Errorf("%s: %q, %v; want %q", tt.name, got, err, tt.want)

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 
 	"tenet/internal/store"
@@ -78,7 +79,7 @@ func (r *reader) matches(ctx context.Context, q store.DocumentQuery, with string
 	list, total := []store.DocumentMatch{}, 0
 	err := r.holding(ctx, documentsOf(q.ProjectID), func(r *reader) error {
 		page := func(limit, offset int) error {
-			return r.each(ctx, "find documents", with+ranked, append(args[:len(args):len(args)], limit, offset), func(rows *sql.Rows) error {
+			return r.each(ctx, "find documents", with+ranked, append(slices.Clip(args), limit, offset), func(rows *sql.Rows) error {
 				var m store.DocumentMatch
 				if err := rows.Scan(&m.DocumentID, &m.N, &m.Score, &total); err != nil {
 					return err
@@ -165,7 +166,7 @@ func (fts5) hits(_ *dialect, q store.DocumentQuery) (with string, args []any) {
 	for _, word := range q.Any {
 		either = append(either, quoted([]string{word}))
 	}
-	match := strings.Join(append(all[:len(all):len(all)], "("+strings.Join(append(either, all...), " OR ")+")"), " AND ")
+	match := strings.Join(append(slices.Clip(all), "("+strings.Join(append(either, all...), " OR ")+")"), " AND ")
 	// The project weighs nothing. A column filter is no part of a word, and words hold nothing but letters and digits.
 	return `WITH hits AS MATERIALIZED (
 		SELECT c.document_id, c.n, -bm25(document_terms, 0.0, 1.0, 1.0) AS score
