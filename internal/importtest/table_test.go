@@ -35,8 +35,10 @@ var table = map[string]row{
 	"corpus":         {layer: block, imports: []string{"rule", "store", "subject"}},
 	"job":            {layer: block, imports: []string{"rule", "store"}},
 	"judge":          {layer: block, imports: []string{"llm", "rule", "subject"}},
+	"judge":          {layer: block, imports: []string{"llm", "redact", "rule", "store", "subject"}},
 	"llm":            {layer: block, imports: []string{"rule"}},
 	"llm/provider":   {layer: block, imports: []string{"llm", "rule"}},
+	"redact":         {layer: block, imports: []string{"subject"}},
 	"store":          {layer: block, imports: []string{"rule"}},
 	"store/sqlstore": {layer: block, imports: []string{"rule", "store"}},
 	"subject":        {layer: block, imports: []string{"rule"}},
@@ -95,6 +97,7 @@ var homes = map[string][]string{
 	"github.com/pressly/goose":            {"store/sqlstore"},
 	"github.com/prometheus/client_golang": {"api", "app"},
 	"golang.org/x/text":                   {"corpus"},
+	"github.com/zricethezav/gitleaks":     {"redact"},
 	"modernc.org/sqlite":                  {"store/sqlstore"},
 }
 
