@@ -34,7 +34,6 @@ var table = map[string]row{
 	"config":         {layer: block},
 	"corpus":         {layer: block, imports: []string{"rule", "store", "subject"}},
 	"job":            {layer: block, imports: []string{"rule", "store"}},
-	"judge":          {layer: block, imports: []string{"llm", "rule", "subject"}},
 	"judge":          {layer: block, imports: []string{"llm", "redact", "rule", "store", "subject"}},
 	"llm":            {layer: block, imports: []string{"rule"}},
 	"llm/provider":   {layer: block, imports: []string{"llm", "rule"}},
@@ -46,7 +45,7 @@ var table = map[string]row{
 
 	"quality":  {layer: capability, imports: []string{"rule", "subject"}},
 	"catalog":  {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "rule", "store", "subject"}},
-	"search":   {layer: capability, imports: []string{"corpus", "llm", "rule", "store"}},
+	"search":   {layer: capability, imports: []string{"corpus", "llm", "redact", "rule", "store"}},
 	"evaluate": {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "judge", "rule", "store", "subject"}},
 
 	"api": {
