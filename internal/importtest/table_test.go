@@ -34,9 +34,10 @@ var table = map[string]row{
 	"config":         {layer: block},
 	"corpus":         {layer: block, imports: []string{"rule", "store", "subject"}},
 	"job":            {layer: block, imports: []string{"rule", "store"}},
-	"judge":          {layer: block, imports: []string{"llm", "rule", "subject"}},
+	"judge":          {layer: block, imports: []string{"llm", "redact", "rule", "store", "subject"}},
 	"llm":            {layer: block, imports: []string{"rule"}},
 	"llm/provider":   {layer: block, imports: []string{"llm", "rule"}},
+	"redact":         {layer: block, imports: []string{"subject"}},
 	"store":          {layer: block, imports: []string{"rule"}},
 	"store/sqlstore": {layer: block, imports: []string{"rule", "store"}},
 	"subject":        {layer: block, imports: []string{"rule"}},
@@ -53,6 +54,7 @@ var table = map[string]row{
 	"catalog":  {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "rule", "store", "subject"}},
 	"search":   {layer: capability, imports: []string{"corpus", "llm", "rule", "store"}},
 	"sandbox":  {layer: capability, imports: []string{"check", "rule", "subject"}},
+	"search":   {layer: capability, imports: []string{"corpus", "llm", "redact", "rule", "store"}},
 	"evaluate": {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "judge", "rule", "store", "subject"}},
 
 	"api": {
@@ -117,6 +119,8 @@ var homes = map[string][]string{
 	"github.com/pressly/goose":            {"store/sqlstore"},
 	"github.com/prometheus/client_golang": {"api", "app"},
 	"golang.org/x/text":                   {"corpus", "document/extract"},
+	"golang.org/x/text":                   {"corpus"},
+	"github.com/zricethezav/gitleaks":     {"redact"},
 	"modernc.org/sqlite":                  {"store/sqlstore"},
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tenet/internal/llm"
+	"tenet/internal/redact"
 	"tenet/internal/rule"
 )
 
@@ -18,7 +19,7 @@ func TestQueryIsEmbeddedOnceForAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		e := &llm.FakeEmbedder{Respond: func(context.Context, []string) error { <-release; return nil }}
-		q := newQueryVectors(e, time.Now)
+		q := newQueryVectors(e, redact.New(), time.Now)
 		impatient, leave := context.WithCancel(t.Context())
 		var done sync.WaitGroup
 		done.Go(func() {
@@ -101,7 +102,7 @@ func TestServiceThatNeverAnswersIsGivenUp(t *testing.T) {
 func TestTooManyCallsAreRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
-		q := newQueryVectors(&llm.FakeEmbedder{Respond: func(context.Context, []string) error { <-release; return nil }}, time.Now)
+		q := newQueryVectors(&llm.FakeEmbedder{Respond: func(context.Context, []string) error { <-release; return nil }}, redact.New(), time.Now)
 		var done sync.WaitGroup
 		for i := range maxEmbedding {
 			done.Go(func() {
