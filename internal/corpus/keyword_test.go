@@ -32,7 +32,11 @@ func library(t testing.TB) *corpus.View {
 		says(2, "Read settings with os.environ only.", ""),
 		says(3, "The environment must be described in snake_case names.", "Names such as user_name are searched for."),
 		says(4, "個人情報を記録してはならない。", ""),
-		newRule(5, func(r *rule.Rule) { r.Slug = "SEC-003"; r.Statement = "Keys rotate."; r.Tags = []string{"Cryptography"} }),
+		newRule(5, func(r *rule.Rule) {
+			r.Slug = "SEC-003"
+			r.Statement = "Keys rotate."
+			r.Tags = []string{"Cryptography"}
+		}),
 		says(6, "Retention of personal data must end.", "Data retention is limited by law; the data of persons is deleted."),
 		says(7, "Personal opinions need no retention.", "What is data to one is noise to another."),
 		says(8, "Le café est fermé.", ""),
