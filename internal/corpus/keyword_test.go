@@ -35,7 +35,7 @@ func library(t testing.TB) *corpus.View {
 		newRule(5, func(r *rule.Rule) {
 			r.Slug = "SEC-003"
 			r.Statement = "Keys rotate."
-			r.Tags = []string{"Cryptography"}
+			r.Tags = []string{"Cryptography", "storage of keys"}
 		}),
 		says(6, "Retention of personal data must end.", "Data retention is limited by law; the data of persons is deleted."),
 		says(7, "Personal opinions need no retention.", "What is data to one is noise to another."),
@@ -66,6 +66,10 @@ func TestKeywordFinds(t *testing.T) {
 		{"a phrase in another form of its words", `"personal retention"`, ""},
 		{"small words count in a phrase", `"must not be paid"`, "R-9"},
 		{"a phrase within one text only", `"end data"`, ""},
+		{"a phrase through an identifier", `"settings with os environ only"`, "R-2"},
+		{"a phrase with an identifier", `"environ only"`, "R-2"},
+		{"a phrase within one tag only", `"cryptography storage"`, ""},
+		{"a tag of two words", `"storage of keys"`, "SEC-003"},
 		{"a phrase and a word", `"personal data" zebra`, "R-6"},
 		{"two phrases", `"personal data" "noise to another"`, ""},
 		{"a mark without its match", `"personal opin`, "R-7 R-6"},
