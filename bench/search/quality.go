@@ -64,7 +64,10 @@ type search struct {
 func (c *collection) searches(vectors [][]float32) []search {
 	const top = 10
 	return []search{
-		{"keyword", func(i int) []string { hits, _ := c.view.Keyword(c.queries[i].text, corpus.Filter{}, 0, top); return ids(hits) }},
+		{"keyword", func(i int) []string {
+			hits, _ := c.view.Keyword(c.queries[i].text, corpus.Filter{}, 0, top)
+			return ids(hits)
+		}},
 		{"vector", func(i int) []string { hits, _ := c.view.Nearest(vectors[i], corpus.Filter{}, 0, top); return ids(hits) }},
 		{"hybrid", func(i int) []string {
 			hits, _ := c.view.Hybrid(c.queries[i].text, vectors[i], corpus.Filter{}, 0, top)
