@@ -23,8 +23,6 @@ type Embedder interface {
 
 // vectorWire is how one provider writes texts and reads vectors.
 type vectorWire interface {
-	// batch is how many texts one call may hold.
-	batch() int
 	// request renders texts: the path to post to and the body. sized asks for vectors of our length, which some servers
 	// do not know how to do.
 	request(model string, texts []string, sized bool) (path string, body any)
@@ -32,6 +30,10 @@ type vectorWire interface {
 	decode(body []byte, n int) ([][]float32, error)
 	list() string
 }
+
+// batchSize is how many texts one call holds: far below the vendors' limits of texts, so that a batch is below their limits of
+// tokens too, and its answer, which some print with every number on a line of its own, below ours of bytes.
+const batchSize = 32
 
 // embedder makes vectors through a link.
 type embedder struct {
@@ -76,7 +78,7 @@ func (e *embedder) Embed(ctx context.Context, texts []string) ([][]float32, erro
 		}
 		short[i] = head(text, llm.MaxEmbedBytes)
 	}
-	for batch := range slices.Chunk(short, e.wire.batch()) {
+	for batch := range slices.Chunk(short, batchSize) {
 		got, err := call(ctx, e.link, func(ctx context.Context) ([][]float32, error) { return e.attempt(ctx, batch) })
 		if err != nil {
 			return nil, err
@@ -149,8 +151,6 @@ func (e *embedder) examine(vectors [][]float32, n int) error {
 // openAIVectors is the embeddings protocol of OpenAI and compatible servers.
 type openAIVectors struct{}
 
-// batch is far below the vendor's limit of texts, so that a batch is below its limit of tokens too.
-func (openAIVectors) batch() int   { return 32 }
 func (openAIVectors) list() string { return "/models" }
 
 func (openAIVectors) request(model string, texts []string, sized bool) (string, any) {
@@ -189,7 +189,6 @@ func (openAIVectors) decode(body []byte, n int) ([][]float32, error) {
 // geminiVectors is the batchEmbedContents protocol of Gemini.
 type geminiVectors struct{}
 
-func (geminiVectors) batch() int   { return 100 }
 func (geminiVectors) list() string { return gemini{}.list() }
 
 func (geminiVectors) request(model string, texts []string, sized bool) (string, any) {
@@ -230,7 +229,6 @@ func (geminiVectors) decode(body []byte, _ int) ([][]float32, error) {
 // ollamaVectors is Ollama's own embedding protocol.
 type ollamaVectors struct{}
 
-func (ollamaVectors) batch() int   { return 32 }
 func (ollamaVectors) list() string { return "/api/tags" }
 
 func (ollamaVectors) request(model string, texts []string, sized bool) (string, any) {
