@@ -130,6 +130,7 @@ func TestEvalSaysWhatItCannotDo(t *testing.T) {
 		"bad line":     {[]string{"--cases", casesFile(t, "b.jsonl", "nope")}, "b, line 1"},
 		"twice":        {[]string{"--cases", cases, cases}, "two cases have the id"},
 		"repeat":       {[]string{"--cases", cases, "--repeat", "0"}, "at least 1"},
+		"a server":     {[]string{"--cases", cases, "--server", "http://localhost"}, "goes without --server"},
 		"bad model":    {[]string{"--cases", cases, "--model", "gpt"}, "write provider:model"},
 		"bad key":      {[]string{"--cases", cases, "--model", "openai:tiny"}, "check OPENAI_API_KEY"},
 		"no report":    {[]string{"--cases", cases, "--compare", cases}, "no report"},
