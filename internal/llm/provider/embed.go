@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
-	"unicode/utf8"
 
 	"tenet/internal/llm"
 	"tenet/internal/rule"
@@ -73,10 +72,9 @@ func (e *embedder) Embed(ctx context.Context, texts []string) ([][]float32, erro
 	vectors := make([][]float32, 0, len(texts))
 	short := make([]string, len(texts))
 	for i, text := range texts {
-		if strings.TrimSpace(text) == "" {
+		if short[i] = cut(strings.TrimSpace(text), llm.MaxEmbedBytes); short[i] == "" {
 			return nil, rule.Errorf(rule.CodeInvalid, "text %d is blank; there is nothing to make a vector of", i)
 		}
-		short[i] = head(text, llm.MaxEmbedBytes)
 	}
 	for batch := range slices.Chunk(short, batchSize) {
 		got, err := call(ctx, e.link, func(ctx context.Context) ([][]float32, error) { return e.attempt(ctx, batch) })
@@ -86,17 +84,6 @@ func (e *embedder) Embed(ctx context.Context, texts []string) ([][]float32, erro
 		vectors = append(vectors, got...)
 	}
 	return vectors, nil
-}
-
-// head is the beginning of text, at most n bytes long, without a split character.
-func head(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return text[:n]
 }
 
 // attempt asks for one batch, and again without the length if that is what the server refuses.
