@@ -33,9 +33,10 @@ var table = map[string]row{
 	"cli/report":     {layer: block, imports: []string{"rule"}},
 	"config":         {layer: block},
 	"corpus":         {layer: block, imports: []string{"rule", "store", "subject"}},
-	"judge":          {layer: block, imports: []string{"llm", "rule", "subject"}},
+	"judge":          {layer: block, imports: []string{"llm", "redact", "rule", "store", "subject"}},
 	"llm":            {layer: block, imports: []string{"rule"}},
 	"llm/provider":   {layer: block, imports: []string{"llm", "rule"}},
+	"redact":         {layer: block, imports: []string{"subject"}},
 	"store":          {layer: block, imports: []string{"rule"}},
 	"store/sqlstore": {layer: block, imports: []string{"rule", "store"}},
 	"subject":        {layer: block, imports: []string{"rule"}},
@@ -89,6 +90,7 @@ var homes = map[string][]string{
 	"github.com/owenrumney/go-sarif":      {"cli/report"},
 	"github.com/pressly/goose":            {"store/sqlstore"},
 	"github.com/prometheus/client_golang": {"api", "app"},
+	"github.com/zricethezav/gitleaks":     {"redact"},
 	"modernc.org/sqlite":                  {"store/sqlstore"},
 }
 
