@@ -33,6 +33,7 @@ var table = map[string]row{
 	"cli/report":     {layer: block, imports: []string{"rule"}},
 	"config":         {layer: block},
 	"corpus":         {layer: block, imports: []string{"rule", "store", "subject"}},
+	"job":            {layer: block, imports: []string{"rule", "store"}},
 	"judge":          {layer: block, imports: []string{"llm", "redact", "rule", "store", "subject"}},
 	"llm":            {layer: block, imports: []string{"rule"}},
 	"llm/provider":   {layer: block, imports: []string{"llm", "rule"}},

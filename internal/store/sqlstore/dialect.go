@@ -20,8 +20,9 @@ import (
 // dialect is what really differs between the databases. All SQL is written once, with ? as placeholder.
 type dialect struct {
 	goose goose.Dialect
-	// types are the names that migrations fill in. Text compares by bytes, as Go does.
-	types struct{ Text, Blob string }
+	// types are the names that migrations fill in. Text compares by bytes, as Go does. Serial is a key that counts up and is
+	// not given twice.
+	types struct{ Text, Blob, Serial string }
 	// demands are what a server must answer to be of use.
 	demands []demand
 	// reading and writing set up transactions. A reading one sees one state of the database.
@@ -30,6 +31,8 @@ type dialect struct {
 	rowLocks bool
 	// numbered is true where placeholders are $1, $2 and so on.
 	numbered bool
+	// skipLocked ends a query that locks its rows but passes over those that others have locked.
+	skipLocked string
 	// oneOf compares a column with the strings of one parameter, which list makes.
 	oneOf string
 	list  func([]string) any
@@ -51,7 +54,7 @@ type demand struct {
 
 func newSQLite() *dialect {
 	d := &dialect{goose: goose.DialectSQLite3, reading: &sql.TxOptions{ReadOnly: true}, writing: &sql.TxOptions{}}
-	d.types.Text, d.types.Blob = "TEXT", "BLOB"
+	d.types.Text, d.types.Blob, d.types.Serial = "TEXT", "BLOB", "INTEGER PRIMARY KEY AUTOINCREMENT"
 	d.oneOf, d.list = " IN (SELECT value FROM json_each(?))", func(s []string) any {
 		b, _ := json.Marshal(s) // strings always encode
 		return string(b)
@@ -82,7 +85,7 @@ func newSQLite() *dialect {
 
 func newPostgres() *dialect {
 	d := &dialect{
-		goose: goose.DialectPostgres, rowLocks: true, numbered: true,
+		goose: goose.DialectPostgres, rowLocks: true, numbered: true, skipLocked: " FOR UPDATE SKIP LOCKED",
 		reading: &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
 		writing: &sql.TxOptions{Isolation: sql.LevelReadCommitted}, // see lump
 		demands: []demand{
@@ -93,7 +96,7 @@ func newPostgres() *dialect {
 			{"SHOW server_encoding", "a database in UTF8 is needed", func(v string) bool { return v == "UTF8" }},
 		},
 	}
-	d.types.Text, d.types.Blob = `TEXT COLLATE "C"`, "BYTEA"
+	d.types.Text, d.types.Blob, d.types.Serial = `TEXT COLLATE "C"`, "BYTEA", "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY"
 	d.oneOf, d.list = " = ANY (?)", func(s []string) any { return s }
 	code := func(err error) string {
 		if e, ok := errors.AsType[*pgconn.PgError](err); ok {
