@@ -65,7 +65,7 @@ func entry(r Record) store.AuditEntry {
 	if r.ID == "" {
 		r.ID = NewID()
 	}
-	body := encoder.EncodeAll(r.Body, nil)
+	body := Compress(r.Body)
 	sum := sha256.Sum256(body)
 	return store.AuditEntry{
 		ProjectID: r.ProjectID, ID: r.ID, Kind: r.Kind, At: r.At.UTC().Truncate(time.Microsecond), Actor: r.Actor,
@@ -73,9 +73,15 @@ func entry(r Record) store.AuditEntry {
 	}
 }
 
+// Compress packs bytes as bodies are packed.
+func Compress(b []byte) []byte { return encoder.EncodeAll(b, nil) }
+
+// Decompress is the inverse of [Compress]. It fails if the bytes are damaged.
+func Decompress(b []byte) ([]byte, error) { return decoder.DecodeAll(b, nil) }
+
 // Body returns the JSON of an entry's record. It fails if the stored bytes are damaged.
 func Body(e store.AuditEntry) ([]byte, error) {
-	b, err := decoder.DecodeAll(e.Body, nil)
+	b, err := Decompress(e.Body)
 	if err != nil {
 		return nil, fmt.Errorf("audit: entry %d of project %s: body cannot be decompressed: %w", e.Seq, e.ProjectID, err)
 	}

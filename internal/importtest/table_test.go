@@ -44,7 +44,7 @@ var table = map[string]row{
 	"/packs":         {layer: block, imports: []string{"rule"}, tests: []string{"catalog", "evaluate"}},
 
 	"catalog":  {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "rule", "store", "subject"}},
-	"evaluate": {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "judge", "rule", "store", "subject"}},
+	"evaluate": {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "job", "judge", "redact", "rule", "store", "subject"}},
 
 	"api": {
 		layer:   surface,

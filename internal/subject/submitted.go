@@ -137,11 +137,14 @@ func (s *Submitted) DocumentID() string {
 	return ""
 }
 
-// WithText gives the subject of an uploaded document its title, unless it has one, and its text.
-func (s *Submitted) WithText(title, text string) {
+// WithText gives the subject of an uploaded document its title, unless it has one, and its text. One that has a text
+// already is invalid: two texts cannot both be judged.
+func (s *Submitted) WithText(title, text string) error {
 	d, ok := s.Of.(*DocumentSubject)
-	if !ok {
-		return
+	if !ok || d.Content != "" {
+		var p rule.Problems
+		p.Add("subject.document_id", "and content are two texts; give one")
+		return p.Err("the subject is invalid")
 	}
 	full := *d
 	full.Content = text
@@ -149,6 +152,7 @@ func (s *Submitted) WithText(title, text string) {
 		full.Title = title
 	}
 	s.Of = &loadedDocument{full}
+	return nil
 }
 
 func (s *CodeChangeSubject) input(*rule.Problems) Input {
@@ -166,10 +170,7 @@ func (s *BusinessEventSubject) input(p *rule.Problems) Input {
 }
 
 func (s *DocumentSubject) input(p *rule.Problems) Input {
-	switch {
-	case s.DocumentID != "" && s.Content != "":
-		p.Add("subject.document_id", "and content are two texts; give one")
-	case s.Content == "":
+	if s.Content == "" {
 		p.Add("subject.content", "is missing; give the text, or the document_id of an uploaded document")
 	}
 	return s.text(p)

@@ -1,10 +1,12 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"tenet/internal/rule"
@@ -49,6 +51,7 @@ func (t *tx) ClaimJobs(ctx context.Context, now time.Time, kinds []string, owner
 		if err != nil {
 			return nil, err
 		}
+		slices.SortFunc(some, func(a, b store.Job) int { return cmp.Or(a.RunAt.Compare(b.RunAt), cmp.Compare(a.ID, b.ID)) })
 		claimed = append(claimed, some...)
 	}
 	return claimed, nil
