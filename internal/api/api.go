@@ -73,10 +73,15 @@ func (l *Limits) setDefaults() {
 
 // evaluator is what the routes ask of package evaluate.
 type evaluator interface {
-	Evaluate(ctx context.Context, req evaluate.Request) (*rule.Evaluation, error)
+	Submit(ctx context.Context, n evaluate.Named, req evaluate.Request) (*evaluate.Answer, error)
+	Later(ctx context.Context, n evaluate.Named, req evaluate.Request) (*evaluate.Submission, error)
+	Submission(ctx context.Context, projectID, id string) (*evaluate.Submission, error)
 	Applicable(ctx context.Context, q evaluate.ApplicableQuery) ([]rule.Rule, error)
 	Get(ctx context.Context, projectID, id string) (*evaluate.Record, error)
 	List(ctx context.Context, projectID string, f evaluate.Filter, offset, limit int) ([]evaluate.Summary, int, error)
+	GiveFeedback(ctx context.Context, projectID, evaluationID, ruleRef string, correct bool, note string) (*evaluate.Feedback, error)
+	Feedback(ctx context.Context, projectID, evaluationID string) ([]evaluate.Feedback, error)
+	Quality(ctx context.Context, projectID, ruleRef string) (*evaluate.Quality, error)
 }
 
 // server is the handler that [New] makes.
@@ -129,7 +134,9 @@ func newServer(cfg Config) *server {
 	s.projectRoutes()
 	s.keyRoutes()
 	s.evaluateRoutes()
+	s.submissionRoutes()
 	s.evaluationRoutes()
+	s.feedbackRoutes()
 	s.auditRoutes()
 	s.serviceRoutes()
 	delete(s.api.OpenAPI().Components.Schemas.Map(), "ErrorModel") // huma's own errors are turned into problems

@@ -122,38 +122,27 @@ func (e *Evaluator) unnamed(ctx context.Context, req Request) (*Answer, error) {
 	return &Answer{Evaluation: ev, SubmissionID: ev.EvaluationID, SubjectKind: r.kind()}, nil
 }
 
-// known returns the submission that has a name already; nil if there is none. The name of another body is a conflict.
+// known returns the submission that has a name already; nil if there is none. The name of another request is a conflict.
 func (e *Evaluator) known(ctx context.Context, n Named, projectID string) (*store.Submission, error) {
-	var byID, byKey *store.Submission
+	var s store.Submission
+	err := error(rule.NotFound("submission", ""))
 	if n.SubmissionID != "" {
-		s, err := e.cfg.Records.Submission(ctx, projectID, n.SubmissionID)
-		if err != nil && rule.CodeOf(err) != rule.CodeNotFound {
-			return nil, err
-		}
-		if err == nil {
-			byID = &s
-		}
+		s, err = e.cfg.Records.Submission(ctx, projectID, n.SubmissionID)
 	}
-	if n.Key != "" {
-		s, err := e.cfg.Records.SubmissionByKey(ctx, projectID, n.Key)
-		if err != nil && rule.CodeOf(err) != rule.CodeNotFound {
-			return nil, err
-		}
-		if err == nil {
-			byKey = &s
-		}
+	if n.Key != "" && rule.CodeOf(err) == rule.CodeNotFound {
+		s, err = e.cfg.Records.SubmissionByKey(ctx, projectID, n.Key)
 	}
 	switch {
-	case byID == nil && byKey == nil:
+	case rule.CodeOf(err) == rule.CodeNotFound:
 		return nil, nil
-	case byID != nil && byID.BodyHash != n.BodyHash, byID != nil && byKey == nil && n.Key != "":
-		return nil, rule.Errorf(rule.CodeConflict, "the submission_id %q stands for another request; use a new one", n.SubmissionID)
-	case byKey != nil && byKey.BodyHash != n.BodyHash, byID == nil && n.SubmissionID != "", byID != nil && byKey != nil && byID.ID != byKey.ID:
+	case err != nil:
+		return nil, err
+	case n.SubmissionID != "" && (s.ID != n.SubmissionID || s.BodyHash != n.BodyHash):
+		return nil, rule.Errorf(rule.CodeConflict, "the submission_id %q stands for another request, or its idempotency key does; use new ones", n.SubmissionID)
+	case n.Key != "" && (s.Key != n.Key || s.BodyHash != n.BodyHash):
 		return nil, rule.Errorf(rule.CodeConflict, "the idempotency key %q stands for another request; use a new one", n.Key)
-	case byID != nil:
-		return byID, nil
 	}
-	return byKey, nil
+	return &s, nil
 }
 
 func (e *Evaluator) newSubmission(ctx context.Context, n Named, r *run) store.Submission {
@@ -181,7 +170,7 @@ func (e *Evaluator) carryOut(ctx context.Context, sub store.Submission, r *run) 
 func (e *Evaluator) giveUp(ctx context.Context, sub *store.Submission) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaseTime)
 	defer cancel()
-	return e.cfg.Records.Update(ctx, func(tx store.Tx) error { return tx.DeleteSubmission(ctx, sub.ProjectID, sub.ID, e.owner) })
+	return e.cfg.Records.Update(ctx, func(tx store.Tx) error { return tx.DeleteSubmission(ctx, sub.ProjectID, sub.ID, sub.Owner) })
 }
 
 // leased evaluates under the id that the submission fixes, and renews the lease meanwhile. If the lease was lost to somebody
@@ -212,10 +201,11 @@ func (e *Evaluator) renew(ctx context.Context, sub store.Submission) {
 	}
 }
 
+// lease makes sub.Owner the one that carries out a submission, and reports whether it is.
 func (e *Evaluator) lease(ctx context.Context, sub *store.Submission) (got bool, err error) {
 	err = e.cfg.Records.Update(ctx, func(tx store.Tx) (err error) {
 		now := e.cfg.Now()
-		got, err = tx.LeaseSubmission(ctx, sub.ProjectID, sub.ID, e.owner, now, now.Add(leaseTime))
+		got, err = tx.LeaseSubmission(ctx, sub.ProjectID, sub.ID, sub.Owner, now, now.Add(leaseTime))
 		return err
 	})
 	return got, err
@@ -263,6 +253,7 @@ func (e *Evaluator) await(ctx context.Context, sub *store.Submission, req Reques
 
 // takeOver carries out a submission whose owner has died.
 func (e *Evaluator) takeOver(ctx context.Context, sub *store.Submission, req Request) (*Answer, bool, error) {
+	sub.Owner = e.owner
 	got, err := e.lease(ctx, sub)
 	if err != nil || !got {
 		return nil, err == nil, err
@@ -348,12 +339,10 @@ func (e *Evaluator) CarryOut(ctx context.Context, j job.Job, progress func(done,
 	case sub.FinishedAt != nil:
 		return nil
 	}
-	got, err := e.lease(ctx, &sub)
-	if err != nil {
+	// The job's own lease keeps others away; this one tells that the work goes on, and passes from attempt to attempt.
+	sub.Owner = fmt.Sprintf("job:%d", j.ID)
+	if _, err := e.lease(ctx, &sub); err != nil {
 		return err
-	}
-	if !got {
-		return rule.Errorf(rule.CodeUnavailable, "another process carries out the submission")
 	}
 	err = e.background(ctx, sub)
 	failure := ""

@@ -91,6 +91,9 @@ var forms = map[Kind]func() form{
 	DecisionRequest: func() form { return &DecisionRequestSubject{} },
 }
 
+// FormOf is the type that describes subjects of one of [SubmittedKinds].
+func FormOf(k Kind) reflect.Type { return reflect.TypeOf(forms[k]()).Elem() }
+
 // UnmarshalJSON reads the subject of the kind that the JSON names, in any letter case. An unknown kind is an invalid error
 // that names the six.
 func (s *Submitted) UnmarshalJSON(b []byte) error {
