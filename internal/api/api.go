@@ -18,15 +18,17 @@ import (
 	"tenet/internal/auth"
 	"tenet/internal/catalog"
 	"tenet/internal/evaluate"
+	"tenet/internal/job"
 	"tenet/internal/rule"
 	"tenet/internal/store"
 )
 
-// Config sets up [New]. Catalog, Evaluator, Keys, Store and Logger are required.
+// Config sets up [New]. Catalog, Evaluator, Keys, Jobs, Store and Logger are required.
 type Config struct {
 	Catalog   *catalog.Catalog
 	Evaluator *evaluate.Evaluator
 	Keys      *auth.Keys
+	Jobs      *job.Jobs
 	Store     store.Reader // audit chains are verified on it
 	Logger    *slog.Logger
 	// Version of the program, shown in the API description and by /health.
@@ -138,6 +140,7 @@ func newServer(cfg Config) *server {
 	s.evaluationRoutes()
 	s.feedbackRoutes()
 	s.auditRoutes()
+	s.jobRoutes()
 	s.serviceRoutes()
 	delete(s.api.OpenAPI().Components.Schemas.Map(), "ErrorModel") // huma's own errors are turned into problems
 	delete(s.api.OpenAPI().Components.Schemas.Map(), "ErrorDetail")

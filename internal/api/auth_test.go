@@ -55,6 +55,10 @@ var accessTable = map[string]access{
 	"rule-quality":        {auth.Viewer, "GET /api/v1/rules/x/quality?project_id=pay", "project"},
 	"verify-audit":        {auth.Admin, "GET /api/v1/audit/verify?project_id=pay", "project"},
 	"get-audit-head":      {auth.Admin, "GET /api/v1/audit/head?project_id=pay", "project"},
+	"list-jobs":           {auth.Viewer, "GET /api/v1/jobs?project_id=pay", "project"},
+	"get-job":             {auth.Viewer, "GET /api/v1/jobs/1?project_id=pay", "project"},
+	"retry-job":           {auth.Reviewer, "POST /api/v1/jobs/1/retry?project_id=pay", "project"},
+	"cancel-job":          {auth.Reviewer, "POST /api/v1/jobs/1/cancel?project_id=pay", "project"},
 	"GET /metrics":        {auth.Viewer, "GET /metrics", "all"},
 }
 

@@ -102,7 +102,7 @@ func newNodeOn(t testing.TB, s store.Store, configure ...func(*Config)) *node {
 	})
 	n.keys = auth.NewKeys(s, time.Now)
 	cfg := Config{
-		Catalog: catalog.New(s, live, time.Now), Keys: n.keys, Store: s, Logger: logger, Version: "1.2.3",
+		Catalog: catalog.New(s, live, time.Now), Keys: n.keys, Jobs: job.NewJobs(s, time.Now), Store: s, Logger: logger, Version: "1.2.3",
 		Evaluator: evaluate.New(evaluate.Config{
 			Views: live, Judge: judge.New(judge.Config{}), Queue: job.NewQueue(time.Now), Recorder: writer, Records: s, Checks: check.NewCache(1000), Now: time.Now,
 		}),

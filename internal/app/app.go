@@ -23,6 +23,7 @@ import (
 	"tenet/internal/config"
 	"tenet/internal/corpus"
 	"tenet/internal/evaluate"
+	"tenet/internal/job"
 	"tenet/internal/judge"
 	"tenet/internal/llm"
 	"tenet/internal/llm/provider"
@@ -46,6 +47,8 @@ type App struct {
 	catalog *catalog.Catalog
 	model   llm.Model
 	handler http.Handler
+	runner  *job.Runner
+	working bool // the runner has been started
 
 	background context.CancelFunc
 	running    sync.WaitGroup
@@ -62,6 +65,8 @@ type Options struct {
 	Model llm.Model
 	// Version is shown in the API description.
 	Version string
+	// Work carries out background jobs although the node does not serve.
+	Work bool
 	// Rules seed the project default on a first start instead of the starter packs.
 	Rules []*catalog.File
 }
@@ -127,17 +132,26 @@ func (a *App) wire(ctx context.Context, o Options) error {
 	a.writer = audit.NewWriter(a.store)
 	a.keys = auth.NewKeys(a.store, now)
 	registry := prometheus.NewRegistry()
+	jobs := job.NewJobs(a.store, now)
+	work := work{handlers: map[string]job.Handler{}}
 	evaluator := evaluate.New(evaluate.Config{
 		Views: a.live, Recorder: a.writer, Records: a.store, Checks: check.NewCache(maxPrograms), Now: now,
 		Judge: judge.New(judge.Config{Model: a.model, Timeout: a.cfg.JudgeTimeout, Concurrency: a.cfg.JudgeParallel, Logger: a.log}),
 	})
 	a.handler = api.New(api.Config{
-		Catalog: a.catalog, Evaluator: evaluator, Keys: a.keys, Store: a.store, Logger: a.log, Version: o.Version,
+		Catalog: a.catalog, Evaluator: evaluator, Keys: a.keys, Jobs: jobs, Store: a.store, Logger: a.log, Version: o.Version,
 		Registry: registry, Ready: a.Ready, RequireLoopbackHost: loopbackOnly(a.cfg.Listen), RequireKey: !loopbackOnly(a.cfg.Listen),
 		Limits: api.Limits{
 			MaxBody: a.cfg.MaxBody, MaxImportBody: a.cfg.MaxImportBody, RatePerSecond: a.cfg.RateLimit, Burst: a.cfg.RateBurst,
 		},
 	})
+	a.runner = newRunner(job.Config{
+		Store: a.store, Logger: a.log, Now: now, Handlers: work.handlers, Periodic: work.periodic,
+		Workers: a.cfg.JobWorkers, Poll: a.cfg.PollInterval, Lease: a.cfg.JobLease, Keep: a.cfg.JobKeep,
+	}, jobs, registry)
+	if o.Work {
+		a.startJobs()
+	}
 	return nil
 }
 
@@ -197,6 +211,9 @@ func (a *App) Start(ctx context.Context) error {
 	a.background = cancel
 	a.running.Go(func() { a.live.Run(background) })
 	a.running.Go(func() { a.load(background) })
+	if !a.working {
+		a.startJobs()
+	}
 	a.server = &http.Server{
 		Handler: a.handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
 		WriteTimeout: 5 * time.Minute, MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
@@ -275,13 +292,16 @@ func (a *App) Model() string {
 	return a.model.ID()
 }
 
-// Stop ends the server, letting requests under way finish until ctx ends, and closes the database.
+// Stop ends the server and the background jobs, letting what is under way finish until ctx ends, and closes the database.
 func (a *App) Stop(ctx context.Context) error {
 	var errs []error
 	if a.server != nil {
 		errs = append(errs, a.server.Shutdown(ctx))
 		a.background()
 		a.running.Wait()
+	}
+	if a.working {
+		errs = append(errs, a.runner.Stop(ctx))
 	}
 	a.writer.Close()
 	return errors.Join(append(errs, a.store.Close())...)

@@ -33,6 +33,7 @@ type grammar struct {
 	Rules   rulesCommands  `cmd:"" help:"List, export and apply rules."`
 	Audit   auditCommands  `cmd:"" help:"Verify the audit chain."`
 	Keys    keysCommands   `cmd:"" help:"Make, list and revoke API keys."`
+	Jobs    jobsCommands   `cmd:"" help:"List, retry and cancel background jobs."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 }
 

@@ -33,6 +33,9 @@ type Config struct {
 	RateBurst     int           `key:"rate_burst" default:"50" doc:"Requests that one key may make at once above the rate limit."`
 	PollInterval  time.Duration `key:"poll_interval" default:"250ms" doc:"How often the rules of other nodes are looked for."`
 	ViewMemory    int64         `key:"view_memory" default:"4294967296" doc:"Memory for the rules of all projects, in bytes, by estimate; projects not used for longest are dropped from memory beyond it."`
+	JobWorkers    int           `key:"job_workers" default:"16" doc:"Background jobs that a node runs at once."`
+	JobLease      time.Duration `key:"job_lease" default:"15s" doc:"How long after the death of a node its background jobs are taken up again; clocks of nodes must differ by less."`
+	JobKeep       time.Duration `key:"job_keep" default:"168h" doc:"How long background jobs that have ended are kept."`
 	LogLevel      string        `key:"log_level" default:"info" doc:"Least level that is logged: debug, info, warn or error."`
 	LogFormat     string        `key:"log_format" default:"text" doc:"Format of the log: text or json."`
 }
@@ -160,6 +163,12 @@ func (c *Config) validate() error {
 	}
 	if c.MaxBody < 1024 || c.MaxImportBody < 1024 {
 		return errors.New("max_body and max_import_body: must be at least 1024")
+	}
+	if c.JobWorkers < 1 || c.JobWorkers > 1000 {
+		return errors.New("job_workers: must be between 1 and 1000")
+	}
+	if c.JobLease < time.Second {
+		return errors.New("job_lease: must be at least 1s")
 	}
 	return nil
 }

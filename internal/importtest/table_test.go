@@ -48,27 +48,27 @@ var table = map[string]row{
 
 	"api": {
 		layer:   surface,
-		imports: []string{"audit", "auth", "catalog", "corpus", "evaluate", "judge", "rule", "store", "subject"},
+		imports: []string{"audit", "auth", "catalog", "corpus", "evaluate", "job", "judge", "rule", "store", "subject"},
 		tests:   []string{"app"},
 	},
 	// The client is typed with the requests and answers of the capabilities behind the API, so that they have one form.
 	"client": {
 		layer:   surface,
-		imports: []string{"audit", "catalog", "evaluate", "rule", "store", "subject"},
+		imports: []string{"audit", "catalog", "evaluate", "job", "rule", "store", "subject"},
 		tests:   []string{"api", "app"},
 	},
 
 	"app": {
 		layer: wiring,
 		imports: []string{
-			"api", "audit", "auth", "catalog", "check", "client", "config", "corpus", "evaluate", "judge", "llm", "llm/provider",
-			"rule", "store", "store/sqlstore", "subject", "/packs",
+			"api", "audit", "auth", "catalog", "check", "client", "config", "corpus", "evaluate", "job", "judge", "llm",
+			"llm/provider", "rule", "store", "store/sqlstore", "subject", "/packs",
 		},
 	},
 
 	"cli": {
 		layer:   command,
-		imports: []string{"app", "audit", "catalog", "cli/report", "client", "config", "rule", "store", "subject"},
+		imports: []string{"app", "audit", "catalog", "cli/report", "client", "config", "job", "rule", "store", "subject"},
 	},
 	"/cmd/tenet": {layer: command, imports: []string{"cli"}},
 	"/bench":     {layer: command}, // a client like any other: it knows the service by its HTTP API

@@ -34,7 +34,7 @@ type Job struct {
 	ID        int64           `json:"id" doc:"Identifier; it stays the same over all attempts."`
 	ProjectID string          `json:"project_id" doc:"Project it works for; * for work on all of them."`
 	Kind      string          `json:"kind" doc:"What is done, such as rules.embed."`
-	Args      json.RawMessage `json:"args" doc:"What it is done with."`
+	Args      json.RawMessage `json:"args,omitempty" doc:"What it is done with; shown to administrators."`
 	UniqueKey string          `json:"unique_key,omitempty" doc:"Jobs of a kind with the same key do not run at once, and one of them at most waits."`
 	State     string          `json:"state" enum:"queued,running,succeeded,failed,cancelled" doc:"How far it has come."`
 	Priority  int             `json:"priority" doc:"1 is first, 3 is last."`

@@ -53,5 +53,5 @@ func (b *Jobs) change(ctx context.Context, fn func(store.Tx) (store.Job, error))
 	return jobOf(j), err
 }
 
-// Count counts all jobs by kind and state.
+// Count counts the jobs that are queued or running by kind and state.
 func (b *Jobs) Count(ctx context.Context) ([]store.JobCount, error) { return b.store.CountJobs(ctx) }

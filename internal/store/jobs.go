@@ -43,7 +43,7 @@ type JobReader interface {
 	Job(ctx context.Context, projectID string, id int64) (Job, error)
 	// FindJobs returns a page of jobs that match f, newest first, and how many match.
 	FindJobs(ctx context.Context, f JobFilter) ([]Job, int, error)
-	// CountJobs counts all jobs by kind and state.
+	// CountJobs counts the jobs that are queued or running by kind and state.
 	CountJobs(ctx context.Context) ([]JobCount, error)
 	// NextJob returns when there is next something to claim: the earliest start of a queued job or end of a lease; false
 	// without any. It is a cheap read, meant to be polled.

@@ -77,7 +77,8 @@ func (r *reader) FindJobs(ctx context.Context, f store.JobFilter) ([]store.Job, 
 // CountJobs implements store.JobReader.
 func (r *reader) CountJobs(ctx context.Context) ([]store.JobCount, error) {
 	list := []store.JobCount{}
-	err := r.each(ctx, "count jobs", "SELECT kind, state, COUNT(*) FROM jobs GROUP BY kind, state ORDER BY kind, state", nil, func(rows *sql.Rows) error {
+	err := r.each(ctx, "count jobs", `SELECT kind, state, COUNT(*) FROM jobs WHERE state = 'queued' GROUP BY kind, state UNION ALL
+		SELECT kind, state, COUNT(*) FROM jobs WHERE state = 'running' GROUP BY kind, state ORDER BY kind, state`, nil, func(rows *sql.Rows) error {
 		var c store.JobCount
 		err := rows.Scan(&c.Kind, &c.State, &c.Count)
 		list = append(list, c)

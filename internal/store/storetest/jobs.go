@@ -265,8 +265,12 @@ func testFindJobs(t *testing.T, f *fixture) {
 			t.Errorf("%+v: total %d, want %d; %v (-want +got):\n%s", tt.filter, total, tt.total, err, diff)
 		}
 	}
+	f.update(func(tx store.Tx) error {
+		_, err := tx.CancelJob(f.ctx, "p", a, at)
+		return err
+	})
 	counts, err := f.s.CountJobs(f.ctx)
-	want := []store.JobCount{{Kind: "k", State: "queued", Count: 2}, {Kind: "k", State: "running", Count: 1}, {Kind: "l", State: "queued", Count: 1}}
+	want := []store.JobCount{{Kind: "k", State: "queued", Count: 1}, {Kind: "k", State: "running", Count: 1}, {Kind: "l", State: "queued", Count: 1}}
 	if diff := cmp.Diff(want, counts); err != nil || diff != "" {
 		t.Errorf("counts: %v (-want +got):\n%s", err, diff)
 	}
