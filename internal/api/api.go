@@ -126,6 +126,7 @@ func newServer(cfg Config) *server {
 	s.ruleRoutes()
 	s.importRoutes()
 	s.relationshipRoutes()
+	s.federationRoutes()
 	s.projectRoutes()
 	s.keyRoutes()
 	s.evaluateRoutes()

@@ -68,6 +68,9 @@ type Request struct {
 	Mode        rule.Mode
 	MaxRules    int
 	SeverityMin rule.Severity
+	// NodeID is the federation node whose effective rules are applied; empty means the node that the subject's repository is
+	// bound to, and all live rules where there is none.
+	NodeID string
 }
 
 // Evaluate judges a subject against the live rules of a project and records the evaluation.
@@ -84,9 +87,14 @@ func (e *Evaluator) Evaluate(ctx context.Context, req Request) (*rule.Evaluation
 	if err != nil {
 		return nil, err
 	}
-	r := &run{e: e, req: &req, subject: s, view: view, start: start, whole: part{s, check.Prepare(s)}}
+	within, err := withinNode(view, req.NodeID, s.Repository, start)
+	if err != nil {
+		return nil, err
+	}
+	r := &run{e: e, req: &req, subject: s, view: view, within: within, start: start, whole: part{s, check.Prepare(s)}}
 	r.sel = r.selectRules(ctx)
 	evaluation := r.decide(ctx)
+	r.place(evaluation)
 	evaluation.TotalLatencyMS = e.cfg.Now().Sub(start).Milliseconds()
 	record := r.record(evaluation)
 	record.Actor = auth.ActorFrom(ctx).Name
@@ -156,6 +164,7 @@ type ApplicableQuery struct {
 	FilePaths  []string
 	Repository string
 	Scope      string
+	NodeID     string // as in [Request]
 }
 
 // Applicable returns the rules that apply, best ranked first, MAY and INFO rules included. Nothing is evaluated.
@@ -169,12 +178,17 @@ func (e *Evaluator) Applicable(ctx context.Context, q ApplicableQuery) ([]rule.R
 	if err != nil {
 		return nil, err
 	}
+	now := e.cfg.Now()
+	within, err := withinNode(view, q.NodeID, q.Repository, now)
+	if err != nil {
+		return nil, err
+	}
 	query := corpus.Query{
-		Now: e.cfg.Now(), Scope: q.Scope, Repository: q.Repository, Context: true,
+		Now: now, Scope: q.Scope, Repository: q.Repository, Context: true, Within: within,
 		AnyKind: len(q.FilePaths) == 0, AnyPath: len(q.FilePaths) == 0, Paths: q.FilePaths, Terms: q.FilePaths,
 		Kinds: []subject.Kind{subject.CodeChange},
 	}
-	matches := view.Applicable(&query)
+	matches, _ := within.Split(view.Applicable(&query))
 	silencers := corpus.Silencers(&query, matches, func(int) bool { return true })
 	rules := make([]rule.Rule, 0, len(matches))
 	for i, m := range matches {

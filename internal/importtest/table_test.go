@@ -32,7 +32,8 @@ var table = map[string]row{
 	"check":          {layer: block, imports: []string{"rule", "subject"}},
 	"cli/report":     {layer: block, imports: []string{"rule"}},
 	"config":         {layer: block},
-	"corpus":         {layer: block, imports: []string{"rule", "store", "subject"}},
+	"corpus":         {layer: block, imports: []string{"federation", "rule", "store", "subject"}},
+	"federation":     {layer: block, imports: []string{"rule", "store", "subject"}},
 	"judge":          {layer: block, imports: []string{"llm", "rule", "subject"}},
 	"llm":            {layer: block, imports: []string{"rule"}},
 	"llm/provider":   {layer: block, imports: []string{"llm", "rule"}},
@@ -41,7 +42,7 @@ var table = map[string]row{
 	"subject":        {layer: block, imports: []string{"rule"}},
 	"/packs":         {layer: block, imports: []string{"rule"}, tests: []string{"catalog", "evaluate"}},
 
-	"catalog":  {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "rule", "store", "subject"}},
+	"catalog":  {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "federation", "rule", "store", "subject"}},
 	"evaluate": {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "judge", "rule", "store", "subject"}},
 
 	"api": {
