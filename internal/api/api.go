@@ -133,6 +133,7 @@ func newServer(cfg Config) *server {
 	s.ruleRoutes()
 	s.importRoutes()
 	s.relationshipRoutes()
+	s.federationRoutes()
 	s.projectRoutes()
 	s.keyRoutes()
 	s.evaluateRoutes()

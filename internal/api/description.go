@@ -76,6 +76,7 @@ func description(s *server) huma.Config {
 			Tags: []*huma.Tag{
 				{Name: evaluateTag, Description: "Ask whether something keeps the rules, and read what was answered."},
 				{Name: ruleTag, Description: "The corpus: rules, their versions, relationships, import and export."},
+				{Name: federationTag, Description: "What rules hold where in an organization: inherited from above, added and overridden below."},
 				{Name: projectTag, Description: "Tenants. There is always a project default."},
 				{Name: keyTag, Description: "API keys. Without any, the server answers the local user alone."},
 				{Name: auditTag, Description: "The hash chain of everything that happened in a project."},

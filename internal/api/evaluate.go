@@ -44,6 +44,7 @@ type EvaluateRequest struct {
 	Mode        rule.Mode           `json:"mode,omitempty" nullable:"true" enum:"preflight,posthoc" default:"preflight" doc:"Before or after the action."`
 	MaxRules    int                 `json:"max_rules,omitempty" nullable:"true" minimum:"1" maximum:"100" default:"20" doc:"Most rules to evaluate; coverage counts what is cut."`
 	SeverityMin rule.Severity       `json:"severity_min,omitempty" nullable:"true" enum:"LOW,MEDIUM,HIGH,CRITICAL" default:"MEDIUM" doc:"Minimum severity to include, in any letter case."`
+	NodeID      string              `json:"node_id,omitempty" nullable:"true" doc:"Federation node whose effective rules apply; absent means the node that the repository is bound to, and all rules where there is none."`
 }
 
 // evaluateInput are the parameters of an evaluation.
@@ -54,7 +55,7 @@ type evaluateInput struct {
 
 func (s *server) evaluate(ctx context.Context, in *evaluateInput, body *EvaluateRequest) (*evaluationOutput, error) {
 	return s.evaluateRequest(ctx, in.Key, body, evaluate.Request{
-		ProjectID: project(ctx), Mode: body.Mode, MaxRules: body.MaxRules, SeverityMin: body.SeverityMin,
+		ProjectID: project(ctx), Mode: body.Mode, MaxRules: body.MaxRules, SeverityMin: body.SeverityMin, NodeID: body.NodeID,
 		Input: subject.Input{
 			Diff: body.Diff, Files: body.Files, Facts: body.Facts, Intent: body.Intent, Scope: body.Scope, Repository: body.Repository,
 		},
@@ -65,11 +66,12 @@ func (s *server) evaluate(ctx context.Context, in *evaluateInput, body *Evaluate
 type QuickRequest struct {
 	Action string `json:"action" minLength:"1" maxLength:"5000" doc:"The action, in plain words." example:"Send the customer list to an external partner"`
 	Scope  string `json:"scope,omitempty" nullable:"true" doc:"Scope of the action; absent means every scope."`
+	NodeID string `json:"node_id,omitempty" nullable:"true" doc:"Federation node whose effective rules apply; absent means all rules."`
 }
 
 func (s *server) evaluateQuick(ctx context.Context, in *evaluateInput, body *QuickRequest) (*evaluationOutput, error) {
 	return s.evaluateRequest(ctx, in.Key, body, evaluate.Request{
-		ProjectID: project(ctx), Input: subject.Input{Action: body.Action, Scope: body.Scope},
+		ProjectID: project(ctx), Input: subject.Input{Action: body.Action, Scope: body.Scope}, NodeID: body.NodeID,
 	})
 }
 
@@ -90,6 +92,7 @@ type ApplicableRequest struct {
 	FilePaths  []string `json:"file_paths,omitempty" nullable:"true" maxItems:"5000" doc:"Paths of the files of a change; absent means any."`
 	Repository string   `json:"repository,omitempty" nullable:"true" maxLength:"1024" doc:"Repository identifier; absent means any."`
 	Scope      string   `json:"scope,omitempty" nullable:"true" maxLength:"1024" doc:"Scope; absent means every scope."`
+	NodeID     string   `json:"node_id,omitempty" nullable:"true" doc:"Federation node whose effective rules apply; absent means the node that the repository is bound to, and all rules where there is none."`
 }
 
 type applicableOutput struct {
@@ -98,7 +101,7 @@ type applicableOutput struct {
 
 func (s *server) applicableRules(ctx context.Context, _ *struct{ ProjectQuery }, body *ApplicableRequest) (*applicableOutput, error) {
 	rules, err := s.evaluator.Applicable(ctx, evaluate.ApplicableQuery{
-		ProjectID: project(ctx), FilePaths: body.FilePaths, Repository: body.Repository, Scope: body.Scope,
+		ProjectID: project(ctx), FilePaths: body.FilePaths, Repository: body.Repository, Scope: body.Scope, NodeID: body.NodeID,
 	})
 	if err != nil {
 		return nil, err

@@ -123,7 +123,12 @@ var bookkeeping = map[string]bool{
 }
 
 // Diff lists the fields, but for the bookkeeping, in which two versions of a rule differ, in the order of the rule's fields.
-func Diff(before, after rule.Rule) []rule.FieldChange {
+func Diff(before, after rule.Rule) []rule.FieldChange { return diff(before, after) }
+
+// NodeDiff is [Diff] for federation nodes.
+func NodeDiff(before, after rule.Node) []rule.FieldChange { return diff(before, after) }
+
+func diff[T any](before, after T) []rule.FieldChange {
 	changes := []rule.FieldChange{}
 	a, b := reflect.ValueOf(before), reflect.ValueOf(after)
 	for i := range a.NumField() {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"tenet/internal/federation"
 	"tenet/internal/rule"
 	"tenet/internal/store"
 )
@@ -16,6 +17,8 @@ type View struct {
 	segments []*segment
 	deleted  []bitset // per segment; nil where nothing is deleted
 	live     int
+	tree     *federation.Tree
+	held     held
 }
 
 // bitset marks documents of a segment.
@@ -58,7 +61,7 @@ func (v *View) Bytes() int64 {
 	for _, s := range v.segments {
 		n += s.bytes
 	}
-	return n
+	return n + v.tree.Bytes()
 }
 
 // mergeInline is how many rules a merge may cost the writer that causes it; larger merges are left to [View.compact].
@@ -67,7 +70,7 @@ const mergeInline = 2000
 // Apply returns the view with changed rules replaced and new ones added. It costs time in proportion to the change, not
 // to the view.
 func (v *View) Apply(version int64, changed []store.RuleState) (*View, error) {
-	next := &View{version: version, segments: slices.Clone(v.segments), deleted: slices.Clone(v.deleted), live: v.live}
+	next := &View{version: version, segments: slices.Clone(v.segments), deleted: slices.Clone(v.deleted), live: v.live, tree: v.tree}
 	if len(changed) == 0 {
 		return next, nil
 	}
@@ -154,7 +157,7 @@ func (v *View) compact() (*View, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &View{version: v.version, segments: []*segment{s}, deleted: []bitset{nil}, live: v.live}, nil
+	return &View{version: v.version, segments: []*segment{s}, deleted: []bitset{nil}, live: v.live, tree: v.tree}, nil
 }
 
 // locate finds the live document of a rule id.

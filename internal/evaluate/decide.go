@@ -20,6 +20,9 @@ func (r *run) decide(ctx context.Context) *rule.Evaluation {
 		CorpusVersion: r.view.Version(), Overridden: r.sel.overridden, ModelIDsUsed: []string{},
 		RuleVerdicts: make([]rule.RuleVerdict, len(r.sel.chosen)),
 	}
+	if r.within != nil {
+		e.NodeID = r.within.NodeID
+	}
 	size := r.subject.Size()
 	e.Coverage = rule.Coverage{
 		RulesInScope: r.sel.inScope, RulesSelected: r.sel.selected, RulesCut: r.sel.inScope - r.sel.selected,
@@ -79,6 +82,7 @@ func (r *run) final(ctx context.Context, e *rule.Evaluation, i int) {
 	v := &e.RuleVerdicts[i]
 	r.e.calibrate(ctx, r.req.ProjectID, r.sel.chosen[i].ContentHash(), v)
 	settle(v)
+	v.SourceNodeID = r.source(v.RuleID)
 	if r.req.Decided != nil {
 		r.req.Decided(*v)
 	}
@@ -168,7 +172,7 @@ func (r *run) ask(ctx context.Context, e *rule.Evaluation, open []int) heard {
 	var joining sync.Mutex
 	for _, h := range hearings {
 		wg.Go(func() {
-			h.result = r.e.cfg.Judge.Decide(ctx, h.part.subject, h.rules)
+			h.result = r.judge.Decide(ctx, h.part.subject, h.rules)
 			joining.Lock()
 			defer joining.Unlock()
 			r.join(e, h)

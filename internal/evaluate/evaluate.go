@@ -97,8 +97,10 @@ type Request struct {
 	ProjectID string
 	Input     subject.Input
 	// Submitted, if not nil, is what Input is made of; of Input only the scope counts then.
-	Submitted   *subject.Submitted
-	NodeID      string // of the federation; empty for none
+	Submitted *subject.Submitted
+	// NodeID is the federation node whose effective rules are applied; empty means the node that the subject's repository is
+	// bound to, and all live rules where there is none.
+	NodeID      string
 	Environment string // one of [Environments], whose released rules are applied; empty for the live rules
 	Mode        rule.Mode
 	MaxRules    int
@@ -137,14 +139,17 @@ func (e *Evaluator) prepare(ctx context.Context, req Request) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch {
-	case req.NodeID != "":
-		return nil, rule.NotFound("federation node", req.NodeID)
-	case req.Environment != "":
+	if req.Environment != "" {
 		// Judging by the live rules instead would pass what a release forbids.
 		return nil, rule.Errorf(rule.CodeConflict, "nothing is deployed to %s", req.Environment)
 	}
-	return &run{e: e, req: &req, subject: s, view: view, start: start, whole: part{s, check.Prepare(s)}}, nil
+	within, err := withinNode(view, req.NodeID, s.Repository, start)
+	if err != nil {
+		return nil, err
+	}
+	return &run{
+		e: e, req: &req, subject: s, view: view, within: within, judge: e.cfg.Judge, start: start, whole: part{s, check.Prepare(s)},
+	}, nil
 }
 
 // conduct carries out what was prepared and makes the record durable.
@@ -267,6 +272,7 @@ type ApplicableQuery struct {
 	FilePaths  []string
 	Repository string
 	Scope      string
+	NodeID     string // as in [Request]
 }
 
 // Applicable returns the rules that apply, best ranked first, MAY and INFO rules included. Nothing is evaluated.
@@ -280,12 +286,17 @@ func (e *Evaluator) Applicable(ctx context.Context, q ApplicableQuery) ([]rule.R
 	if err != nil {
 		return nil, err
 	}
+	now := e.cfg.Now()
+	within, err := withinNode(view, q.NodeID, q.Repository, now)
+	if err != nil {
+		return nil, err
+	}
 	query := corpus.Query{
-		Now: e.cfg.Now(), Scope: q.Scope, Repository: q.Repository, Context: true,
+		Now: now, Scope: q.Scope, Repository: q.Repository, Context: true, Within: within,
 		AnyKind: len(q.FilePaths) == 0, AnyPath: len(q.FilePaths) == 0, Paths: q.FilePaths, Terms: q.FilePaths,
 		Kinds: []subject.Kind{subject.CodeChange},
 	}
-	matches := view.Applicable(&query)
+	matches, _ := within.Split(view.Applicable(&query))
 	silencers := corpus.Silencers(&query, matches, func(int) bool { return true })
 	rules := make([]rule.Rule, 0, len(matches))
 	for i, m := range matches {

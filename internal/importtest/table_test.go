@@ -35,6 +35,9 @@ var table = map[string]row{
 	"corpus":         {layer: block, imports: []string{"rule", "store", "subject"}},
 	"job":            {layer: block, imports: []string{"rule", "store"}},
 	"judge":          {layer: block, imports: []string{"llm", "redact", "rule", "store", "subject"}},
+	"corpus":         {layer: block, imports: []string{"federation", "rule", "store", "subject"}},
+	"federation":     {layer: block, imports: []string{"rule", "store", "subject"}},
+	"judge":          {layer: block, imports: []string{"llm", "rule", "subject"}},
 	"llm":            {layer: block, imports: []string{"rule"}},
 	"llm/provider":   {layer: block, imports: []string{"llm", "rule"}},
 	"redact":         {layer: block, imports: []string{"subject"}},
@@ -45,6 +48,8 @@ var table = map[string]row{
 
 	"catalog":  {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "rule", "store", "subject"}},
 	"evaluate": {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "job", "judge", "redact", "rule", "store", "subject"}},
+	"catalog":  {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "federation", "rule", "store", "subject"}},
+	"evaluate": {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "judge", "rule", "store", "subject"}},
 
 	"api": {
 		layer:   surface,

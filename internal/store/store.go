@@ -33,6 +33,7 @@ type Reader interface {
 	JobReader
 	SubmissionReader
 	FeedbackReader
+	FederationReader
 
 	// Projects lists all projects by id.
 	Projects(ctx context.Context) ([]rule.Project, error)
@@ -82,7 +83,7 @@ type Tx interface {
 	SubmissionTx
 	FeedbackTx
 	RetentionTx
-
+	FederationTx
 	// CreateProject stores a project with corpus version 0; conflict if the id is taken.
 	CreateProject(ctx context.Context, p rule.Project) error
 	// UpdateProject changes name, description, settings and UpdatedAt; not_found without the project.

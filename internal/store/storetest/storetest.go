@@ -71,6 +71,11 @@ func Run(t *testing.T, fresh func(t *testing.T) Open) {
 		"errors do not tell the database's words":   testErrorsTellNothing,
 		"following changes gives the whole":         testFollow,
 		"changes may be read while others are read": testChangesNested,
+
+		"federation":                            testFederation,
+		"federation of one project":             testFederationProjects,
+		"following the federation stops":        testFollowStops,
+		"racing to attach one rule to one node": testRaceAttach,
 	} {
 		t.Run(name, func(t *testing.T) {
 			open := fresh(t)
