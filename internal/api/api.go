@@ -81,6 +81,7 @@ type evaluator interface {
 	Applicable(ctx context.Context, q evaluate.ApplicableQuery) ([]rule.Rule, error)
 	Get(ctx context.Context, projectID, id string) (*evaluate.Record, error)
 	List(ctx context.Context, projectID string, f evaluate.Filter, offset, limit int) ([]evaluate.Summary, int, error)
+	Replay(ctx context.Context, projectID, id string, live bool) (*evaluate.Replay, error)
 	GiveFeedback(ctx context.Context, projectID, evaluationID, ruleRef string, correct bool, note string) (*evaluate.Feedback, error)
 	Feedback(ctx context.Context, projectID, evaluationID string) ([]evaluate.Feedback, error)
 	Quality(ctx context.Context, projectID, ruleRef string) (*evaluate.Quality, error)

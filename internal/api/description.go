@@ -11,6 +11,7 @@ import (
 	"tenet/internal/catalog"
 	"tenet/internal/evaluate"
 	"tenet/internal/judge"
+	"tenet/internal/redact"
 	"tenet/internal/rule"
 	"tenet/internal/subject"
 )
@@ -33,6 +34,15 @@ var names = map[reflect.Type]string{
 	reflect.TypeFor[audit.Problem]():             "AuditProblem",
 	reflect.TypeFor[judge.Call]():                "ModelCall",
 	reflect.TypeFor[subject.Input]():             "RecordedSubject",
+	reflect.TypeFor[evaluate.Submission]():       "SubmissionState",
+	reflect.TypeFor[evaluate.Failure]():          "SubmissionFailure",
+	reflect.TypeFor[rule.FieldError]():           "SubmissionFieldError",
+	reflect.TypeFor[redact.Found]():              "Redaction",
+	reflect.TypeFor[judge.Reused]():              "ReusedVerdict",
+	reflect.TypeFor[evaluate.Quality]():          "RuleQuality",
+	reflect.TypeFor[evaluate.Tally]():            "RuleTally",
+	reflect.TypeFor[evaluate.Rate]():             "RuleRate",
+	reflect.TypeFor[evaluate.Confidence]():       "RuleConfidence",
 	reflect.TypeFor[Page[rule.Rule]]():           "RulePage",
 	reflect.TypeFor[Page[rule.Relationship]]():   "RelationshipPage",
 	reflect.TypeFor[Page[rule.Project]]():        "ProjectPage",

@@ -27,6 +27,7 @@ import (
 	"tenet/internal/judge"
 	"tenet/internal/llm"
 	"tenet/internal/llm/provider"
+	"tenet/internal/redact"
 	"tenet/internal/rule"
 	"tenet/internal/store"
 	"tenet/internal/store/sqlstore"
@@ -137,7 +138,13 @@ func (a *App) wire(ctx context.Context, o Options) error {
 	evaluator := evaluate.New(evaluate.Config{
 		Views: a.live, Recorder: a.writer, Records: a.store, Checks: check.NewCache(maxPrograms), Now: now,
 		Judge: judge.New(judge.Config{Model: a.model, Timeout: a.cfg.JudgeTimeout, Concurrency: a.cfg.JudgeParallel, Logger: a.log}),
+		Queue: job.NewQueue(now), Redact: redact.New(), Subjects: evaluate.Keep(a.cfg.RecordSubjects),
 	})
+	work.handlers[evaluate.JobKind] = evaluator.CarryOut
+	work.handlers[evaluate.PruneKind] = evaluator.Prune(evaluate.Retention{
+		Records: time.Duration(a.cfg.RecordRetention) * 24 * time.Hour, Submissions: a.cfg.SubmissionRetention,
+	})
+	work.periodic = append(work.periodic, job.Periodic{Kind: evaluate.PruneKind, Every: evaluate.PruneEvery, Priority: job.Last})
 	a.handler = api.New(api.Config{
 		Catalog: a.catalog, Evaluator: evaluator, Keys: a.keys, Jobs: jobs, Store: a.store, Logger: a.log, Version: o.Version,
 		Registry: registry, Ready: a.Ready, RequireLoopbackHost: loopbackOnly(a.cfg.Listen), RequireKey: !loopbackOnly(a.cfg.Listen),

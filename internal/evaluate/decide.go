@@ -221,6 +221,7 @@ func (r *run) account(e *rule.Evaluation, h *hearing) {
 		}
 	}
 	r.calls = append(r.calls, h.result.Calls...)
+	r.reused = append(r.reused, h.result.Reused...)
 }
 
 // add takes in what one hearing has seen. Without a call nothing was to be seen, and the verdicts say why.

@@ -30,6 +30,7 @@ type Record struct {
 	Rules       []RecordedRule   `json:"rules" nullable:"false" doc:"The rules that were judged, as they were."`
 	Prompt      string           `json:"prompt_version,omitempty" doc:"Version of the judge's prompt, if a judge was asked."`
 	Calls       []judge.Call     `json:"calls,omitempty" doc:"Calls made to models, with their raw answers."`
+	Reused      []judge.Reused   `json:"reused,omitempty" doc:"Kept verdicts that were taken instead of calls."`
 	Audit       *AuditPlace      `json:"audit,omitempty" doc:"Place in the audit chain."`
 }
 
@@ -69,6 +70,7 @@ func (r *run) record(e *rule.Evaluation) audit.Record {
 	if len(r.calls) > 0 {
 		rec.Prompt, rec.Calls = judge.PromptVersion, r.calls
 	}
+	rec.Reused = r.reused
 	return audit.Record{
 		ProjectID: e.ProjectID, ID: e.EvaluationID, Kind: audit.KindEvaluation, At: e.Timestamp,
 		Verdict: string(e.OverallVerdict), Mode: string(e.Mode), Body: audit.JSON(rec),
@@ -85,6 +87,18 @@ func (e *Evaluator) Get(ctx context.Context, projectID, id string) (*Record, err
 		return nil, rule.NotFound("evaluation", id)
 	}
 	return decode(entry)
+}
+
+// Withhold takes out what models were asked and answered word by word, which may tell more than the verdicts do.
+func (rec *Record) Withhold() {
+	for i := range rec.Calls {
+		c := &rec.Calls[i]
+		rec.Calls[i] = judge.Call{
+			Model: c.Model, PromptVersion: c.PromptVersion, PromptHash: c.PromptHash, Rules: c.Rules, Part: c.Part, Repair: c.Repair, Error: c.Error,
+			DurationMS: c.DurationMS, InputTokens: c.InputTokens, OutputTokens: c.OutputTokens, CachedTokens: c.CachedTokens,
+		}
+	}
+	rec.Reused = nil
 }
 
 // errPruned marks the errors about records that were removed.

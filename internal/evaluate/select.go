@@ -28,6 +28,8 @@ type run struct {
 	sel   selection
 	// calls are those the judge has made to models, for the record.
 	calls []judge.Call
+	// reused are the kept verdicts that it has taken instead.
+	reused []judge.Reused
 }
 
 // selection is what rules an evaluation looks at.

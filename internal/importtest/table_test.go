@@ -53,7 +53,7 @@ var table = map[string]row{
 
 	"api": {
 		layer:   surface,
-		imports: []string{"audit", "auth", "catalog", "corpus", "evaluate", "job", "judge", "rule", "store", "subject"},
+		imports: []string{"audit", "auth", "catalog", "corpus", "evaluate", "job", "judge", "redact", "rule", "store", "subject"},
 		tests:   []string{"app"},
 	},
 	// The client is typed with the requests and answers of the capabilities behind the API, so that they have one form.
