@@ -32,6 +32,7 @@ var names = map[reflect.Type]string{
 	reflect.TypeFor[audit.Report]():              "AuditReport",
 	reflect.TypeFor[audit.Problem]():             "AuditProblem",
 	reflect.TypeFor[judge.Call]():                "ModelCall",
+	reflect.TypeFor[judge.Reused]():              "ReusedVerdict",
 	reflect.TypeFor[subject.Input]():             "RecordedSubject",
 	reflect.TypeFor[Page[rule.Rule]]():           "RulePage",
 	reflect.TypeFor[Page[rule.Relationship]]():   "RelationshipPage",

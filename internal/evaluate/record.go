@@ -23,6 +23,7 @@ type Record struct {
 	Rules       []RecordedRule   `json:"rules" nullable:"false" doc:"The rules that were judged, as they were."`
 	Prompt      string           `json:"prompt_version,omitempty" doc:"Version of the judge's prompt, if a judge was asked."`
 	Calls       []judge.Call     `json:"calls,omitempty" doc:"Calls made to models, with their raw answers."`
+	Reused      []judge.Reused   `json:"reused,omitempty" doc:"Kept verdicts that were taken instead of calls."`
 	Audit       *AuditPlace      `json:"audit,omitempty" doc:"Place in the audit chain."`
 }
 
@@ -53,8 +54,8 @@ func (r *run) record(e *rule.Evaluation) audit.Record {
 	for i, c := range r.sel.chosen {
 		rec.Rules[i] = RecordedRule{RuleID: c.Rule.ID, Version: c.Rule.Version, ContentHash: c.ContentHash()}
 	}
-	if len(r.calls) > 0 {
-		rec.Prompt, rec.Calls = judge.PromptVersion, r.calls
+	if len(r.calls)+len(r.reused) > 0 {
+		rec.Prompt, rec.Calls, rec.Reused = judge.PromptVersion, r.calls, r.reused
 	}
 	return audit.Record{
 		ProjectID: e.ProjectID, ID: e.EvaluationID, Kind: audit.KindEvaluation, At: e.Timestamp,

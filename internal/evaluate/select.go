@@ -24,8 +24,9 @@ type run struct {
 	// parts are those of rules that concern only some files, by the key of their coverage.
 	parts map[string]*part
 	sel   selection
-	// calls are those the judge has made to models, for the record.
-	calls []judge.Call
+	// calls are those the judge has made to models, reused the kept verdicts that it took instead, for the record.
+	calls  []judge.Call
+	reused []judge.Reused
 }
 
 // selection is what rules an evaluation looks at.

@@ -27,6 +27,8 @@ type Store interface {
 
 // Reader reads. Outside [Store.Update] each method sees one committed state of the database.
 type Reader interface {
+	VerdictReader
+
 	// Projects lists all projects by id.
 	Projects(ctx context.Context) ([]rule.Project, error)
 	// Project returns one project, or not_found.
@@ -71,6 +73,8 @@ type Reader interface {
 // Tx writes. It reads its own writes. It must not be used after the callback it was given to has returned.
 type Tx interface {
 	Reader
+	VerdictTx
+
 	// CreateProject stores a project with corpus version 0; conflict if the id is taken.
 	CreateProject(ctx context.Context, p rule.Project) error
 	// UpdateProject changes name, description, settings and UpdatedAt; not_found without the project.

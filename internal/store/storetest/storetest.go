@@ -29,6 +29,8 @@ func Run(t *testing.T, fresh func(t *testing.T) Open) {
 		"audit chain":                        testAudit,
 		"finding audit entries":              testFindAudit,
 		"keys":                               testKeys,
+		"verdicts":                           testVerdicts,
+		"pruning verdicts":                   testPruneVerdicts,
 		"a failed update leaves nothing":     testRollback,
 		"a panic leaves nothing":             testPanic,
 		"a transaction reads its own writes": testOwnWrites,
