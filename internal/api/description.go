@@ -33,6 +33,7 @@ var names = map[reflect.Type]string{
 	reflect.TypeFor[audit.Report]():              "AuditReport",
 	reflect.TypeFor[audit.Problem]():             "AuditProblem",
 	reflect.TypeFor[judge.Call]():                "ModelCall",
+	reflect.TypeFor[judge.Reused]():              "ReusedVerdict",
 	reflect.TypeFor[subject.Input]():             "RecordedSubject",
 	reflect.TypeFor[evaluate.Submission]():       "SubmissionState",
 	reflect.TypeFor[evaluate.Failure]():          "SubmissionFailure",

@@ -59,6 +59,7 @@ func (r *run) cover(c *rule.Coverage, j heard) {
 		}
 		return
 	}
+	c.Redacted = j.redacted
 	c.HunksExamined, c.BytesExamined = j.hunks, j.bytes
 	if checked {
 		c.HunksExamined, c.BytesExamined = c.HunksTotal-j.shortHunks, c.BytesTotal-j.shortBytes
@@ -142,6 +143,7 @@ type heard struct {
 	hunks, bytes           int
 	shortHunks, shortBytes int
 	unexamined             []rule.Unexamined
+	redacted               int
 }
 
 // hearing is one question to the judge: rules that concern the same part of the subject.
@@ -220,8 +222,7 @@ func (r *run) account(e *rule.Evaluation, h *hearing) {
 			e.ModelIDsUsed = append(e.ModelIDsUsed, model)
 		}
 	}
-	r.calls = append(r.calls, h.result.Calls...)
-	r.reused = append(r.reused, h.result.Reused...)
+	r.calls, r.reused = append(r.calls, h.result.Calls...), append(r.reused, h.result.Reused...)
 }
 
 // add takes in what one hearing has seen. Without a call nothing was to be seen, and the verdicts say why.
@@ -229,6 +230,7 @@ func (all *heard) add(h *hearing) {
 	if h.result.Cost.Calls+h.result.Cost.CachedCalls == 0 {
 		return
 	}
+	all.redacted = max(all.redacted, h.result.Redacted)
 	size := h.part.subject.Size()
 	all.hunks, all.bytes = max(all.hunks, min(h.result.HunksExamined, size.Hunks)), max(all.bytes, min(h.result.BytesExamined, size.Bytes))
 	all.shortHunks = max(all.shortHunks, size.Hunks-h.result.HunksExamined)

@@ -67,10 +67,9 @@ func (r *run) record(e *rule.Evaluation) audit.Record {
 	for i, c := range r.sel.chosen {
 		rec.Rules[i] = RecordedRule{RuleID: c.Rule.ID, Version: c.Rule.Version, ContentHash: c.ContentHash()}
 	}
-	if len(r.calls) > 0 {
-		rec.Prompt, rec.Calls = judge.PromptVersion, r.calls
+	if len(r.calls)+len(r.reused) > 0 {
+		rec.Prompt, rec.Calls, rec.Reused = judge.PromptVersion, r.calls, r.reused
 	}
-	rec.Reused = r.reused
 	return audit.Record{
 		ProjectID: e.ProjectID, ID: e.EvaluationID, Kind: audit.KindEvaluation, At: e.Timestamp,
 		Verdict: string(e.OverallVerdict), Mode: string(e.Mode), Body: audit.JSON(rec),

@@ -26,9 +26,8 @@ type run struct {
 	// parts are those of rules that concern only some files, by the key of their coverage.
 	parts map[string]*part
 	sel   selection
-	// calls are those the judge has made to models, for the record.
-	calls []judge.Call
-	// reused are the kept verdicts that it has taken instead.
+	// calls are those the judge has made to models, reused the kept verdicts that it took instead, for the record.
+	calls  []judge.Call
 	reused []judge.Reused
 }
 

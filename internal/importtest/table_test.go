@@ -32,12 +32,10 @@ var table = map[string]row{
 	"check":          {layer: block, imports: []string{"rule", "subject"}},
 	"cli/report":     {layer: block, imports: []string{"rule"}},
 	"config":         {layer: block},
-	"corpus":         {layer: block, imports: []string{"rule", "store", "subject"}},
 	"job":            {layer: block, imports: []string{"rule", "store"}},
 	"judge":          {layer: block, imports: []string{"llm", "redact", "rule", "store", "subject"}},
 	"corpus":         {layer: block, imports: []string{"federation", "rule", "store", "subject"}},
 	"federation":     {layer: block, imports: []string{"rule", "store", "subject"}},
-	"judge":          {layer: block, imports: []string{"llm", "rule", "subject"}},
 	"llm":            {layer: block, imports: []string{"rule"}},
 	"llm/provider":   {layer: block, imports: []string{"llm", "rule"}},
 	"redact":         {layer: block, imports: []string{"subject"}},
@@ -46,10 +44,8 @@ var table = map[string]row{
 	"subject":        {layer: block, imports: []string{"rule"}},
 	"/packs":         {layer: block, imports: []string{"rule"}, tests: []string{"catalog", "evaluate"}},
 
-	"catalog":  {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "rule", "store", "subject"}},
 	"evaluate": {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "job", "judge", "redact", "rule", "store", "subject"}},
 	"catalog":  {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "federation", "rule", "store", "subject"}},
-	"evaluate": {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "judge", "rule", "store", "subject"}},
 
 	"api": {
 		layer:   surface,
@@ -67,7 +63,7 @@ var table = map[string]row{
 		layer: wiring,
 		imports: []string{
 			"api", "audit", "auth", "catalog", "check", "client", "config", "corpus", "evaluate", "job", "judge", "llm",
-			"llm/provider", "rule", "store", "store/sqlstore", "subject", "/packs",
+			"llm/provider", "redact", "rule", "store", "store/sqlstore", "subject", "/packs",
 		},
 	},
 

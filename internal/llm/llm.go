@@ -21,7 +21,9 @@ type Model interface {
 type Request struct {
 	// System is the stable instruction text.
 	System string
-	// Prompt is the user turn: rules first, subject last.
+	// Prefix begins the user turn with what stays the same from call to call, the rules; providers that can, cache it.
+	Prefix string
+	// Prompt is the rest of the user turn: the subject.
 	Prompt string
 	// Schema is the JSON Schema that the answer must satisfy; SchemaName labels it.
 	Schema     json.RawMessage

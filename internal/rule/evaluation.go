@@ -48,6 +48,7 @@ type Coverage struct {
 	HunksExamined int          `json:"hunks_examined" doc:"Hunks that were examined."`
 	BytesTotal    int          `json:"bytes_total" doc:"Bytes of subject text."`
 	BytesExamined int          `json:"bytes_examined" doc:"Bytes of subject text that were examined."`
+	Redacted      int          `json:"redacted" doc:"Secrets that were replaced before a model was shown the subject."`
 	Unexamined    []Unexamined `json:"unexamined" nullable:"false" doc:"Parts that were not examined, with the reason."`
 }
 

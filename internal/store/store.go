@@ -34,6 +34,7 @@ type Reader interface {
 	SubmissionReader
 	FeedbackReader
 	FederationReader
+	VerdictReader
 
 	// Projects lists all projects by id.
 	Projects(ctx context.Context) ([]rule.Project, error)
@@ -84,6 +85,8 @@ type Tx interface {
 	FeedbackTx
 	RetentionTx
 	FederationTx
+	VerdictTx
+
 	// CreateProject stores a project with corpus version 0; conflict if the id is taken.
 	CreateProject(ctx context.Context, p rule.Project) error
 	// UpdateProject changes name, description, settings and UpdatedAt; not_found without the project.

@@ -82,7 +82,7 @@ func encode(model string, req llm.Request, d dialect) ([]byte, error) {
 	if system != "" {
 		out.Messages = append(out.Messages, message{"system", system})
 	}
-	out.Messages = append(out.Messages, message{"user", req.Prompt})
+	out.Messages = append(out.Messages, message{"user", req.Prefix + req.Prompt})
 	if !d.noTemperature {
 		out.Temperature = new(float64)
 	}

@@ -41,6 +41,8 @@ func Run(t *testing.T, fresh func(t *testing.T) Open) {
 		"leases end":                         testExpiredJobs,
 		"racing for jobs":                    testRaceJobs,
 		"watching for jobs":                  testWatchJobs,
+		"verdicts":                           testVerdicts,
+		"pruning verdicts":                   testPruneVerdicts,
 		"a failed update leaves nothing":     testRollback,
 		"a panic leaves nothing":             testPanic,
 		"a transaction reads its own writes": testOwnWrites,
