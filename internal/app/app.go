@@ -138,6 +138,7 @@ func (a *App) wire(ctx context.Context, o Options) error {
 	evaluator := evaluate.New(evaluate.Config{
 		Views: a.live, Recorder: a.writer, Records: a.store, Checks: check.NewCache(maxPrograms), Now: now,
 		Judge: judge.New(judge.Config{Model: a.model, Timeout: a.cfg.JudgeTimeout, Concurrency: a.cfg.JudgeParallel, Logger: a.log}),
+		Fresh: judge.New(judge.Config{Model: a.model, Timeout: a.cfg.JudgeTimeout, Concurrency: a.cfg.JudgeParallel, Logger: a.log}),
 		Queue: job.NewQueue(now), Redact: redact.New(), Subjects: evaluate.Keep(a.cfg.RecordSubjects),
 	})
 	work.handlers[evaluate.JobKind] = evaluator.CarryOut

@@ -51,6 +51,8 @@ type Config struct {
 	Views    Views
 	Judge    Judge
 	Recorder Recorder
+	// Fresh asks the model again where a live replay wants that, and takes no kept verdicts; nil means Judge.
+	Fresh Judge
 	// Records reads what was recorded, and keeps submissions and feedback. Nil is enough for Evaluate and Applicable alone.
 	Records store.Store
 	Checks  *check.Cache
@@ -85,6 +87,9 @@ type Evaluator struct {
 func New(cfg Config) *Evaluator {
 	if cfg.Subjects == "" {
 		cfg.Subjects = KeepRedacted
+	}
+	if cfg.Fresh == nil {
+		cfg.Fresh = cfg.Judge
 	}
 	return &Evaluator{cfg: cfg, owner: audit.NewID()}
 }

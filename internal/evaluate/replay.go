@@ -78,16 +78,16 @@ func (e *Evaluator) Replay(ctx context.Context, projectID, id string, live bool)
 		out.all(rec, "the recorded subject is damaged")
 		return out, nil
 	}
-	chosen, lost, err := e.recordedRules(ctx, rec)
+	view, chosen, lost, err := e.recordedRules(ctx, rec)
 	if err != nil {
 		return nil, err
 	}
-	by := e.cfg.Judge
+	by := e.cfg.Fresh
 	if !live {
 		by = recordedJudge{rec}
 	}
 	r := &run{
-		e: e, req: &Request{ProjectID: projectID, Input: rec.Subject, Mode: rec.Evaluation.Mode}, subject: s, judge: by,
+		e: e, req: &Request{ProjectID: projectID, Input: rec.Subject, Mode: rec.Evaluation.Mode}, subject: s, view: view, judge: by,
 		start: rec.Evaluation.Timestamp, whole: part{s, check.Prepare(s)}, sel: selection{chosen: chosen},
 	}
 	for i := range r.sel.chosen {
@@ -107,9 +107,9 @@ func (e *Evaluator) Replay(ctx context.Context, projectID, id string, live bool)
 	return out, nil
 }
 
-// recordedRules are the rules of a record as they were, and why others are not what they were, by id.
-func (e *Evaluator) recordedRules(ctx context.Context, rec *Record) ([]chosen, map[string]string, error) {
-	lost := map[string]string{}
+// recordedRules are the rules of a record as they were, in a view of their own, and why others are not what they were, by id.
+func (e *Evaluator) recordedRules(ctx context.Context, rec *Record) (view *corpus.View, list []chosen, lost map[string]string, err error) {
+	lost = map[string]string{}
 	var states []store.RuleState
 	for _, want := range rec.Rules {
 		r, err := e.cfg.Records.RuleVersion(ctx, rec.Evaluation.ProjectID, want.RuleID, want.Version)
@@ -117,26 +117,25 @@ func (e *Evaluator) recordedRules(ctx context.Context, rec *Record) ([]chosen, m
 		case rule.CodeOf(err) == rule.CodeNotFound:
 			lost[want.RuleID] = fmt.Sprintf("version %d of the rule is not there any more", want.Version)
 		case err != nil:
-			return nil, nil, err
+			return nil, nil, nil, err
 		case r.ContentHash() != want.ContentHash:
 			lost[want.RuleID] = fmt.Sprintf("version %d of the rule is not what was judged", want.Version)
 		default:
 			states = append(states, store.RuleState{Rule: r})
 		}
 	}
-	view, err := corpus.New(rec.Evaluation.CorpusVersion, states)
+	view, err = corpus.New(rec.Evaluation.CorpusVersion, states)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	list := make([]chosen, 0, len(states))
 	for _, s := range states {
 		entry, ok := view.Get(s.Rule.ID)
 		if !ok {
-			return nil, nil, fmt.Errorf("evaluate: rule %s of record %s is not in its view", s.Rule.ID, rec.Evaluation.EvaluationID)
+			return nil, nil, nil, fmt.Errorf("evaluate: rule %s of record %s is not in its view", s.Rule.ID, rec.Evaluation.EvaluationID)
 		}
 		list = append(list, chosen{Match: corpus.Match{Entry: entry}})
 	}
-	return list, lost, nil
+	return view, list, lost, nil
 }
 
 // recordedJudge answers as the model did.
