@@ -28,13 +28,16 @@ const (
 type grammar struct {
 	globals
 
-	Check   checkCommand   `cmd:"" help:"Judge a diff, files, facts or an action by the rules."`
-	Serve   serveCommand   `cmd:"" help:"Serve the HTTP API."`
-	Rules   rulesCommands  `cmd:"" help:"List, export and apply rules."`
-	Audit   auditCommands  `cmd:"" help:"Verify the audit chain."`
-	Keys    keysCommands   `cmd:"" help:"Make, list and revoke API keys."`
-	Jobs    jobsCommands   `cmd:"" help:"List, retry and cancel background jobs."`
-	Version versionCommand `cmd:"" help:"Print the version."`
+	Check    checkCommand    `cmd:"" help:"Judge a diff, files, facts or an action by the rules."`
+	Submit   submitCommand   `cmd:"" help:"Judge a subject of any kind, given as JSON."`
+	Replay   replayCommand   `cmd:"" help:"Decide a recorded evaluation again and compare."`
+	Feedback feedbackCommand `cmd:"" help:"Say whether a verdict was right."`
+	Serve    serveCommand    `cmd:"" help:"Serve the HTTP API."`
+	Rules    rulesCommands   `cmd:"" help:"List, export and apply rules."`
+	Audit    auditCommands   `cmd:"" help:"Verify the audit chain."`
+	Keys     keysCommands    `cmd:"" help:"Make, list and revoke API keys."`
+	Jobs     jobsCommands    `cmd:"" help:"List, retry and cancel background jobs."`
+	Version  versionCommand  `cmd:"" help:"Print the version."`
 }
 
 // globals are the flags of all commands.

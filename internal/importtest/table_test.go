@@ -69,7 +69,7 @@ var table = map[string]row{
 
 	"cli": {
 		layer:   command,
-		imports: []string{"app", "audit", "catalog", "cli/report", "client", "config", "job", "rule", "store", "subject"},
+		imports: []string{"app", "audit", "catalog", "cli/report", "client", "config", "evaluate", "job", "rule", "store", "subject"},
 	},
 	"/cmd/tenet": {layer: command, imports: []string{"cli"}},
 	"/bench":     {layer: command}, // a client like any other: it knows the service by its HTTP API
