@@ -135,7 +135,11 @@ func join(list []outcome) outcome {
 		out.fix = also(out.fix, o.fix)
 		out.together = out.together || o.together
 		out.passes, out.agreed = min(out.passes, o.passes), min(out.agreed, o.agreed)
-		out.quotes = append(slices.Clip(out.quotes), o.quotes...)
+		for _, q := range o.quotes {
+			if !slices.Contains(out.quotes, q) {
+				out.quotes = append(slices.Clip(out.quotes), q)
+			}
+		}
 		if out.absence == "" {
 			out.absence = o.absence
 		}

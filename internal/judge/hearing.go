@@ -2,6 +2,7 @@ package judge
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"tenet/internal/llm"
@@ -97,20 +98,23 @@ func (h *hearing) round(ctx context.Context, groups []*group, purpose string) {
 }
 
 // needsWhole reports whether the model, shown some units of the subject, came to a verdict that only the whole can give:
-// that it cannot tell, that something is missing, or that one place makes good for another.
+// that it cannot tell, that something is missing, or that one place makes good for another. What is denied needs no more.
 func (h *hearing) needsWhole(i int) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	needs := false
 	for _, s := range h.rounds {
-		if s.group.whole {
+		n := slices.Index(s.members, i)
+		if n < 0 || s.group.whole {
 			continue
 		}
-		for n, member := range s.members {
-			o := &s.outcomes[n]
-			if member == i && o.decided() && (o.verdict == rule.NeedsConfirmation || o.absent || o.together && o.verdict == rule.Allow) {
-				return true
-			}
+		switch o := &s.outcomes[n]; {
+		case !o.decided():
+		case o.verdict == rule.Deny && !o.absent:
+			return false
+		default:
+			needs = needs || o.verdict == rule.NeedsConfirmation || o.absent || o.together
 		}
 	}
-	return false
+	return needs && len(h.matters[i].denied) == 0
 }

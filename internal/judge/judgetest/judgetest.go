@@ -139,10 +139,18 @@ func Adapt(req llm.Request, answer string) string {
 		refs["R"+strconv.Itoa(len(refs)+1)] = r.Ref
 	}
 	answer = reference.ReplaceAllStringFunc(answer, func(ref string) string {
-		if adapted, ok := refs[ref]; ok {
-			return adapted
+		escaped := strings.HasPrefix(ref, escapedR)
+		if escaped {
+			ref = "R" + strings.TrimPrefix(ref, escapedR)
 		}
-		return ref + "00" // of no rule in any request
+		adapted, ok := refs[ref]
+		switch {
+		case !ok:
+			return ref + "00" // of no rule in any request
+		case escaped:
+			return escapedR + strings.TrimPrefix(adapted, "R")
+		}
+		return adapted
 	})
 	const start = `{"verdicts":[`
 	rest, ok := strings.CutPrefix(answer, start)
@@ -155,7 +163,10 @@ func Adapt(req llm.Request, answer string) string {
 	return start + control + "," + rest
 }
 
-var reference = regexp.MustCompile(`\bR\d+`)
+// escapedR is the R of a reference with its digit, written with escapes.
+const escapedR = `\u0052\u003`
+
+var reference = regexp.MustCompile(`\bR\d+|\\u0052\\u003\d`)
 
 // Script makes a model that gives answers written for calls about the rules R1, R2 and so on, in order and adapted to each
 // request; the last one is given again and again.
