@@ -18,6 +18,7 @@ import (
 	"tenet/internal/auth"
 	"tenet/internal/catalog"
 	"tenet/internal/evaluate"
+	"tenet/internal/judge"
 	"tenet/internal/rule"
 	"tenet/internal/store"
 )
@@ -26,9 +27,11 @@ import (
 type Config struct {
 	Catalog   *catalog.Catalog
 	Evaluator *evaluate.Evaluator
-	Keys      *auth.Keys
-	Store     store.Reader // audit chains are verified on it
-	Logger    *slog.Logger
+	// Verdicts are the kept verdicts of the judge; nil means none are kept.
+	Verdicts *judge.Cache
+	Keys     *auth.Keys
+	Store    store.Reader // audit chains are verified on it
+	Logger   *slog.Logger
 	// Version of the program, shown in the API description and by /health.
 	Version string
 	// Registry receives the metrics and is served at /metrics; nil makes one.
@@ -113,6 +116,9 @@ func newServer(cfg Config) *server {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
+	if cfg.Verdicts == nil {
+		cfg.Verdicts = judge.NewCache(judge.CacheConfig{})
+	}
 	if cfg.Registry == nil {
 		cfg.Registry = prometheus.NewRegistry()
 	}
@@ -131,6 +137,7 @@ func newServer(cfg Config) *server {
 	s.evaluateRoutes()
 	s.evaluationRoutes()
 	s.auditRoutes()
+	s.cacheRoutes()
 	s.serviceRoutes()
 	delete(s.api.OpenAPI().Components.Schemas.Map(), "ErrorModel") // huma's own errors are turned into problems
 	delete(s.api.OpenAPI().Components.Schemas.Map(), "ErrorDetail")

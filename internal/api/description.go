@@ -79,6 +79,7 @@ func description(s *server) huma.Config {
 				{Name: ruleTag, Description: "The corpus: rules, their versions, relationships, import and export."},
 				{Name: projectTag, Description: "Tenants. There is always a project default."},
 				{Name: keyTag, Description: "API keys. Without any, the server answers the local user alone."},
+				{Name: cacheTag, Description: "Verdicts of the judge that are kept, so that what did not change is not judged again."},
 				{Name: auditTag, Description: "The hash chain of everything that happened in a project."},
 			},
 		},

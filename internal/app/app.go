@@ -45,6 +45,8 @@ type App struct {
 	keys    *auth.Keys
 	catalog *catalog.Catalog
 	model   llm.Model
+	confirm llm.Model
+	kept    *judge.Cache
 	handler http.Handler
 
 	background context.CancelFunc
@@ -60,6 +62,8 @@ type Options struct {
 	Env func(string) string
 	// Model judges instead of the configured one.
 	Model llm.Model
+	// Confirm confirms denials of CRITICAL rules instead of the configured model.
+	Confirm llm.Model
 	// Version is shown in the API description.
 	Version string
 	// Rules seed the project default on a first start instead of the starter packs.
@@ -72,15 +76,14 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, o Options) (*
 	if o.Env == nil {
 		o.Env = os.Getenv
 	}
-	a := &App{cfg: cfg, log: log, model: o.Model, ready: make(chan struct{})}
-	if a.model == nil && cfg.JudgeModel != "" {
-		model, err := provider.New(cfg.JudgeModel, o.Env, provider.Options{Timeout: cfg.JudgeTimeout, Concurrency: cfg.JudgeParallel})
-		if err != nil {
-			return nil, err
-		}
-		a.model = model
-	}
+	a := &App{cfg: cfg, log: log, model: o.Model, confirm: o.Confirm, ready: make(chan struct{})}
 	var err error
+	if a.model, err = model(a.model, cfg.JudgeModel, cfg, o); err != nil {
+		return nil, err
+	}
+	if a.confirm, err = model(a.confirm, cfg.ConfirmModel, cfg, o); err != nil {
+		return nil, err
+	}
 	if a.store, err = open(ctx, cfg, log); err != nil {
 		return nil, err
 	}
@@ -88,6 +91,14 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, o Options) (*
 		return nil, errors.Join(err, a.store.Close())
 	}
 	return a, nil
+}
+
+// model is the given model, or else the one with a name, or nil without a name.
+func model(given llm.Model, name string, cfg config.Config, o Options) (llm.Model, error) {
+	if given != nil || name == "" {
+		return given, nil
+	}
+	return provider.New(name, o.Env, provider.Options{Timeout: cfg.JudgeTimeout, Concurrency: cfg.JudgeParallel})
 }
 
 func open(ctx context.Context, cfg config.Config, log *slog.Logger) (store.Store, error) {
@@ -126,13 +137,19 @@ func (a *App) wire(ctx context.Context, o Options) error {
 	}
 	a.writer = audit.NewWriter(a.store)
 	a.keys = auth.NewKeys(a.store, now)
+	a.kept = judge.NewCache(judge.CacheConfig{
+		Store: a.store, MaxMemory: a.cfg.CacheMemory, MaxStored: a.cfg.CacheMaxMB << 20, Now: now, Logger: a.log,
+	})
 	registry := prometheus.NewRegistry()
 	evaluator := evaluate.New(evaluate.Config{
 		Views: a.live, Recorder: a.writer, Records: a.store, Checks: check.NewCache(maxPrograms), Now: now,
-		Judge: judge.New(judge.Config{Model: a.model, Timeout: a.cfg.JudgeTimeout, Concurrency: a.cfg.JudgeParallel, Logger: a.log}),
+		Judge: judge.New(judge.Config{
+			Model: a.model, Confirm: a.confirm, Cache: a.kept, Timeout: a.cfg.JudgeTimeout, Concurrency: a.cfg.JudgeParallel,
+			MaxTokens: a.cfg.JudgeTokens, Logger: a.log,
+		}),
 	})
 	a.handler = api.New(api.Config{
-		Catalog: a.catalog, Evaluator: evaluator, Keys: a.keys, Store: a.store, Logger: a.log, Version: o.Version,
+		Catalog: a.catalog, Evaluator: evaluator, Verdicts: a.kept, Keys: a.keys, Store: a.store, Logger: a.log, Version: o.Version,
 		Registry: registry, Ready: a.Ready, RequireLoopbackHost: loopbackOnly(a.cfg.Listen), RequireKey: !loopbackOnly(a.cfg.Listen),
 		Limits: api.Limits{
 			MaxBody: a.cfg.MaxBody, MaxImportBody: a.cfg.MaxImportBody, RatePerSecond: a.cfg.RateLimit, Burst: a.cfg.RateBurst,
@@ -284,5 +301,6 @@ func (a *App) Stop(ctx context.Context) error {
 		a.running.Wait()
 	}
 	a.writer.Close()
+	a.kept.Close()
 	return errors.Join(append(errs, a.store.Close())...)
 }
