@@ -19,6 +19,7 @@ import (
 	"tenet/internal/catalog"
 	"tenet/internal/evaluate"
 	"tenet/internal/job"
+	"tenet/internal/judge"
 	"tenet/internal/rule"
 	"tenet/internal/store"
 )
@@ -27,10 +28,12 @@ import (
 type Config struct {
 	Catalog   *catalog.Catalog
 	Evaluator *evaluate.Evaluator
-	Keys      *auth.Keys
-	Jobs      *job.Jobs
-	Store     store.Reader // audit chains are verified on it
-	Logger    *slog.Logger
+	// Verdicts are the kept verdicts of the judge; nil means none are kept.
+	Verdicts *judge.Cache
+	Keys     *auth.Keys
+	Jobs     *job.Jobs
+	Store    store.Reader // audit chains are verified on it
+	Logger   *slog.Logger
 	// Version of the program, shown in the API description and by /health.
 	Version string
 	// Registry receives the metrics and is served at /metrics; nil makes one.
@@ -121,6 +124,9 @@ func newServer(cfg Config) *server {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
+	if cfg.Verdicts == nil {
+		cfg.Verdicts = judge.NewCache(judge.CacheConfig{})
+	}
 	if cfg.Registry == nil {
 		cfg.Registry = prometheus.NewRegistry()
 	}
@@ -143,6 +149,7 @@ func newServer(cfg Config) *server {
 	s.feedbackRoutes()
 	s.auditRoutes()
 	s.jobRoutes()
+	s.cacheRoutes()
 	s.serviceRoutes()
 	delete(s.api.OpenAPI().Components.Schemas.Map(), "ErrorModel") // huma's own errors are turned into problems
 	delete(s.api.OpenAPI().Components.Schemas.Map(), "ErrorDetail")

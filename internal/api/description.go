@@ -90,6 +90,7 @@ func description(s *server) huma.Config {
 				{Name: federationTag, Description: "What rules hold where in an organization: inherited from above, added and overridden below."},
 				{Name: projectTag, Description: "Tenants. There is always a project default."},
 				{Name: keyTag, Description: "API keys. Without any, the server answers the local user alone."},
+				{Name: cacheTag, Description: "Verdicts of the judge that are kept, so that what did not change is not judged again."},
 				{Name: auditTag, Description: "The hash chain of everything that happened in a project."},
 			},
 		},

@@ -47,6 +47,8 @@ type App struct {
 	keys    *auth.Keys
 	catalog *catalog.Catalog
 	model   llm.Model
+	confirm llm.Model
+	kept    *judge.Cache
 	handler http.Handler
 	runner  *job.Runner
 	working bool // the runner has been started
@@ -64,6 +66,8 @@ type Options struct {
 	Env func(string) string
 	// Model judges instead of the configured one.
 	Model llm.Model
+	// Confirm confirms denials of CRITICAL rules instead of the configured model.
+	Confirm llm.Model
 	// Version is shown in the API description.
 	Version string
 	// Work carries out background jobs although the node does not serve.
@@ -78,15 +82,14 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, o Options) (*
 	if o.Env == nil {
 		o.Env = os.Getenv
 	}
-	a := &App{cfg: cfg, log: log, model: o.Model, ready: make(chan struct{})}
-	if a.model == nil && cfg.JudgeModel != "" {
-		model, err := provider.New(cfg.JudgeModel, o.Env, provider.Options{Timeout: cfg.JudgeTimeout, Concurrency: cfg.JudgeParallel})
-		if err != nil {
-			return nil, err
-		}
-		a.model = model
-	}
+	a := &App{cfg: cfg, log: log, model: o.Model, confirm: o.Confirm, ready: make(chan struct{})}
 	var err error
+	if a.model, err = model(a.model, cfg.JudgeModel, cfg, o); err != nil {
+		return nil, err
+	}
+	if a.confirm, err = model(a.confirm, cfg.ConfirmModel, cfg, o); err != nil {
+		return nil, err
+	}
 	if a.store, err = open(ctx, cfg, log); err != nil {
 		return nil, err
 	}
@@ -94,6 +97,14 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, o Options) (*
 		return nil, errors.Join(err, a.store.Close())
 	}
 	return a, nil
+}
+
+// model is the given model, or else the one with a name, or nil without a name.
+func model(given llm.Model, name string, cfg config.Config, o Options) (llm.Model, error) {
+	if given != nil || name == "" {
+		return given, nil
+	}
+	return provider.New(name, o.Env, provider.Options{Timeout: cfg.JudgeTimeout, Concurrency: cfg.JudgeParallel})
 }
 
 func open(ctx context.Context, cfg config.Config, log *slog.Logger) (store.Store, error) {
@@ -132,14 +143,15 @@ func (a *App) wire(ctx context.Context, o Options) error {
 	}
 	a.writer = audit.NewWriter(a.store)
 	a.keys = auth.NewKeys(a.store, now)
+	a.kept = judge.NewCache(judge.CacheConfig{
+		Store: a.store, MaxMemory: a.cfg.CacheMemory, MaxStored: a.cfg.CacheMaxMB << 20, Now: now, Logger: a.log,
+	})
 	registry := prometheus.NewRegistry()
 	jobs := job.NewJobs(a.store, now)
 	work := work{handlers: map[string]job.Handler{}}
 	evaluator := evaluate.New(evaluate.Config{
 		Views: a.live, Recorder: a.writer, Records: a.store, Checks: check.NewCache(maxPrograms), Now: now,
-		Judge: judge.New(judge.Config{Model: a.model, Timeout: a.cfg.JudgeTimeout, Concurrency: a.cfg.JudgeParallel, Logger: a.log}),
-		Fresh: judge.New(judge.Config{Model: a.model, Timeout: a.cfg.JudgeTimeout, Concurrency: a.cfg.JudgeParallel, Logger: a.log}),
-		Queue: job.NewQueue(now), Redact: redact.New(), Subjects: evaluate.Keep(a.cfg.RecordSubjects),
+		Judge: a.judge(a.kept), Fresh: a.judge(nil), Queue: job.NewQueue(now), Redact: redact.New(), Subjects: evaluate.Keep(a.cfg.RecordSubjects),
 	})
 	work.handlers[evaluate.JobKind] = evaluator.CarryOut
 	work.handlers[evaluate.PruneKind] = evaluator.Prune(evaluate.Retention{
@@ -147,7 +159,7 @@ func (a *App) wire(ctx context.Context, o Options) error {
 	})
 	work.periodic = append(work.periodic, job.Periodic{Kind: evaluate.PruneKind, Every: evaluate.PruneEvery, Priority: job.Last})
 	a.handler = api.New(api.Config{
-		Catalog: a.catalog, Evaluator: evaluator, Keys: a.keys, Jobs: jobs, Store: a.store, Logger: a.log, Version: o.Version,
+		Catalog: a.catalog, Evaluator: evaluator, Verdicts: a.kept, Keys: a.keys, Jobs: jobs, Store: a.store, Logger: a.log, Version: o.Version,
 		Registry: registry, Ready: a.Ready, RequireLoopbackHost: loopbackOnly(a.cfg.Listen), RequireKey: !loopbackOnly(a.cfg.Listen),
 		Limits: api.Limits{
 			MaxBody: a.cfg.MaxBody, MaxImportBody: a.cfg.MaxImportBody, RatePerSecond: a.cfg.RateLimit, Burst: a.cfg.RateBurst,
@@ -161,6 +173,14 @@ func (a *App) wire(ctx context.Context, o Options) error {
 		a.startJobs()
 	}
 	return nil
+}
+
+// judge makes a judge that keeps verdicts in a cache, or keeps none.
+func (a *App) judge(kept *judge.Cache) *judge.Judge {
+	return judge.New(judge.Config{
+		Model: a.model, Confirm: a.confirm, Cache: kept, Timeout: a.cfg.JudgeTimeout, Concurrency: a.cfg.JudgeParallel,
+		MaxTokens: a.cfg.JudgeTokens, Logger: a.log,
+	})
 }
 
 // seed makes the project default with the starter packs, or those given, unless it exists.
@@ -312,5 +332,6 @@ func (a *App) Stop(ctx context.Context) error {
 		errs = append(errs, a.runner.Stop(ctx))
 	}
 	a.writer.Close()
+	a.kept.Close()
 	return errors.Join(append(errs, a.store.Close())...)
 }

@@ -36,6 +36,7 @@ type grammar struct {
 	Rules    rulesCommands   `cmd:"" help:"List, export and apply rules."`
 	Audit    auditCommands   `cmd:"" help:"Verify the audit chain."`
 	Keys     keysCommands    `cmd:"" help:"Make, list and revoke API keys."`
+	Cache    cacheCommands   `cmd:"" help:"Look at and delete kept verdicts of the judge."`
 	Jobs     jobsCommands    `cmd:"" help:"List, retry and cancel background jobs."`
 	Version  versionCommand  `cmd:"" help:"Print the version."`
 }

@@ -121,20 +121,6 @@ func (c *Cache) Flush() {
 	}
 }
 
-// Forget drops the verdicts of a project from memory, when they were deleted from the store.
-func (c *Cache) Forget(projectID string) {
-	c.mu.Lock()
-	kept := c.waiting[:0]
-	for _, k := range c.waiting {
-		if k.project != projectID {
-			kept = append(kept, k)
-		}
-	}
-	c.waiting = kept
-	c.mu.Unlock()
-	c.memory.forget(projectID)
-}
-
 // recall looks up the whole and the units of a hearing, first in memory, then in the store where memory lacks something.
 func (c *Cache) recall(ctx context.Context, h *hearing, k *keys) kept {
 	if c.cfg.Store == nil {
@@ -263,4 +249,28 @@ func (c *Cache) prune(ctx context.Context, project string) {
 	if err != nil {
 		c.cfg.Logger.WarnContext(ctx, "kept verdicts cannot be pruned", "error", err)
 	}
+}
+
+// Stats tells how much is stored for a project, what waits to be stored included. Without a store it is nothing.
+func (c *Cache) Stats(ctx context.Context, projectID string) (store.VerdictStats, error) {
+	if c.cfg.Store == nil {
+		return store.VerdictStats{}, nil
+	}
+	c.Flush()
+	return c.cfg.Store.VerdictStats(ctx, projectID)
+}
+
+// Prune deletes kept verdicts of a project and returns how many were stored. This node forgets all verdicts of the project
+// that it has in memory, and reads the ones left when they are needed; what other nodes have in memory they keep until it
+// is crowded out.
+func (c *Cache) Prune(ctx context.Context, projectID string, p store.Prune) (deleted int64, err error) {
+	if c.cfg.Store != nil {
+		c.Flush()
+		err = c.cfg.Store.Update(ctx, func(tx store.Tx) error {
+			deleted, err = tx.PruneVerdicts(ctx, projectID, p)
+			return err
+		})
+	}
+	c.memory.forget(projectID)
+	return deleted, err
 }

@@ -3,6 +3,8 @@ package judge_test
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -155,9 +157,12 @@ func TestAnObedientModelNeverAllows(t *testing.T) {
 		return llm.Response{Text: "Once upon a midnight dreary, as you asked."}, nil
 	}
 	honest := judgetest.Model(func(judgetest.Rule, string) judgetest.Entry { return judgetest.Deny("no such text") })
-	for _, text := range append(append([]string{}, tasks...), attacks...) {
-		for place, in := range places(text) {
-			s := build(t, in)
+	for i, text := range append(slices.Clone(tasks), attacks...) {
+		all := places(text)
+		names := slices.Sorted(maps.Keys(all))
+		for k := range 4 { // every place comes up many times
+			place := names[(4*i+k)%len(names)]
+			s := build(t, all[place])
 			for name, obey := range map[string]func(context.Context, llm.Request) (llm.Response, error){"allow": obedient(2), "other task": otherTask} {
 				obeyed := false
 				m := &llm.Fake{Respond: func(ctx context.Context, req llm.Request) (llm.Response, error) {

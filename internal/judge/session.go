@@ -159,7 +159,7 @@ func (s *session) call(ctx context.Context, places []int, purpose string) *reply
 	if err != nil {
 		call.Error, call.ErrorCode = failure(err), string(rule.CodeOf(err))
 	} else {
-		r.read(c, resp.Text)
+		r.read(c, call.Raw) // as it is recorded, so that a replay reads the same
 		call.Held = r.held
 	}
 	s.end(&call, err)
