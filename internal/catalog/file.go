@@ -120,6 +120,12 @@ func (f *File) withDefaults(in Input) Input {
 	if in.Scope == nil {
 		in.Scope = d.Scope
 	}
+	if in.Exceptions == nil {
+		in.Exceptions = d.Exceptions
+	}
+	if in.Examples == nil {
+		in.Examples = d.Examples
+	}
 	if in.SourceRefs == nil {
 		in.SourceRefs = d.SourceRefs
 	}
@@ -178,7 +184,7 @@ func compareNames(a, b Input) int {
 func toInput(r *rule.Rule) Input {
 	in := Input{
 		Statement: r.Statement, Modality: r.Modality, Severity: r.Severity, Status: r.Status, Enforcement: r.Enforcement,
-		AppliesTo: r.AppliesTo, Check: r.Check,
+		AppliesTo: r.AppliesTo, Check: r.Check, Exceptions: emptyNil(r.Exceptions), Examples: emptyNil(r.Examples),
 	}
 	if r.Slug != "" {
 		in.Slug = &r.Slug

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tenet/internal/judge/judgetest"
+	"tenet/internal/llm"
 	"tenet/internal/rule"
 )
 
@@ -23,6 +24,12 @@ const evalCases = `{"id":"bad","statement":"No rand.","path":"a.c","code":"x = r
 // judgeServer is an OpenAI-compatible server whose model denies rand, unless it is gullible: then it allows everything.
 func judgeServer(t *testing.T, gullible bool) string {
 	t.Helper()
+	model := judgetest.Model(func(_ judgetest.Rule, subject string) judgetest.Entry {
+		if strings.Contains(subject, "rand()") && !gullible {
+			return judgetest.Deny("rand()")
+		}
+		return judgetest.Allow()
+	})
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet {
 			return // the check before a run
@@ -35,17 +42,13 @@ func judgeServer(t *testing.T, gullible bool) string {
 			return
 		}
 		prompt := body.Messages[len(body.Messages)-1].Content
-		var entries []judgetest.Entry
-		for _, asked := range judgetest.Rules(prompt) {
-			e := judgetest.Allow()
-			if strings.Contains(judgetest.Subject(prompt), "rand()") && !gullible {
-				e = judgetest.Deny("rand()")
-			}
-			e.Ref = asked.Ref
-			entries = append(entries, e)
+		answer, err := model.Complete(r.Context(), llm.Request{Prefix: prompt, Prompt: prompt})
+		if err != nil {
+			t.Error(err)
+			return
 		}
 		_ = json.NewEncoder(w).Encode(map[string]any{
-			"choices": []any{map[string]any{"finish_reason": "stop", "message": map[string]string{"content": judgetest.Text(entries...)}}},
+			"choices": []any{map[string]any{"finish_reason": "stop", "message": map[string]string{"content": answer.Text}}},
 			"usage":   map[string]int{"prompt_tokens": 1000, "completion_tokens": 100},
 		})
 	}))

@@ -59,11 +59,18 @@ func (c *Client) judge(ctx context.Context, path string, request any) (*rule.Eva
 	if err != nil {
 		return nil, err
 	}
-	if _, known := rule.Parse(string(e.OverallVerdict), rule.Verdicts); !known {
-		// Taking an answer without a verdict for a pass would fail open.
-		return nil, rule.Errorf(rule.CodeInternal, "the server's answer has no verdict; is it a Tenet server?")
+	if err := known(e.OverallVerdict); err != nil {
+		return nil, err
 	}
 	return &e, nil
+}
+
+// known refuses an answer without a verdict: taking it for a pass would fail open.
+func known(v rule.Verdict) error {
+	if _, ok := rule.Parse(string(v), rule.Verdicts); !ok {
+		return rule.Errorf(rule.CodeInternal, "the server's answer has no verdict; is it a Tenet server?")
+	}
+	return nil
 }
 
 // ApplicableRules lists the rules that would apply, best ranked first. Nothing is evaluated.

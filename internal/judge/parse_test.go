@@ -57,6 +57,7 @@ func FuzzParseAnswer(f *testing.F) {
 func TestPromptsOfAVersionNeverChange(t *testing.T) {
 	want := map[string]string{
 		"v1": "b5c85fa459a1bef295f8511b3fd930612be545ba75c2f015f5920901301f68e7",
+		"v2": "089f61f86c7017d6bbb028072143259c7cbc76c180f81efe5d0e79dda8096df7",
 	}
 	folders, err := fs.ReadDir(prompts, "prompts")
 	if err != nil {

@@ -84,9 +84,9 @@ var secretNames = map[string]bool{
 }
 
 // normal makes keys that differ in case and joints equal.
-func normal(key string) string {
-	return strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(key))
-}
+func normal(key string) string { return strings.ToLower(joints.Replace(key)) }
+
+var joints = strings.NewReplacer("_", "", "-", "", " ", "")
 
 // plain reports whether a value may be a secret rather than a reference to one, or a word about it.
 func plain(s string) bool {
