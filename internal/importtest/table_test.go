@@ -34,6 +34,7 @@ var table = map[string]row{
 	"config":         {layer: block},
 	"corpus":         {layer: block, imports: []string{"rule", "store", "subject"}},
 	"judge":          {layer: block, imports: []string{"llm", "rule", "subject"}},
+	"lint":           {layer: block, imports: []string{"rule"}},
 	"llm":            {layer: block, imports: []string{"rule"}},
 	"llm/provider":   {layer: block, imports: []string{"llm", "rule"}},
 	"store":          {layer: block, imports: []string{"rule"}},
