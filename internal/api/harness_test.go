@@ -46,7 +46,7 @@ type node struct {
 	t     testing.TB
 	store store.Store
 	keys  *auth.Keys
-	ahead atomic.Int64 // nanoseconds that the clock of the keys runs ahead
+	ahead *atomic.Int64 // nanoseconds that the clock of the keys runs ahead
 	log   *lockedBuffer
 	// What evaluators are made of; see judging.
 	live   *corpus.Live
@@ -95,7 +95,7 @@ func onBoth(t *testing.T, test func(t *testing.T, n *node)) {
 
 func newNodeOn(t testing.TB, s store.Store, configure ...func(*Config)) *node {
 	t.Helper()
-	n := &node{t: t, store: s, log: &lockedBuffer{}}
+	n := &node{t: t, store: s, log: &lockedBuffer{}, ahead: &atomic.Int64{}}
 	logger := slog.New(slog.NewTextHandler(n.log, nil))
 	live := corpus.NewLive(corpus.Config{Store: s, Logger: logger, EmbeddingModel: new(llm.FakeEmbedder).ID()})
 	n.live = live
