@@ -31,6 +31,7 @@ type grammar struct {
 	Check   checkCommand   `cmd:"" help:"Judge a diff, files, facts or an action by the rules."`
 	Serve   serveCommand   `cmd:"" help:"Serve the HTTP API."`
 	Rules   rulesCommands  `cmd:"" help:"List, export and apply rules."`
+	Nodes   nodesCommands  `cmd:"" help:"Say which rules hold where in an organization."`
 	Audit   auditCommands  `cmd:"" help:"Verify the audit chain."`
 	Keys    keysCommands   `cmd:"" help:"Make, list and revoke API keys."`
 	Version versionCommand `cmd:"" help:"Print the version."`
