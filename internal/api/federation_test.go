@@ -123,7 +123,9 @@ func testFederationLife(t *testing.T, n *node) {
 	}
 	diff := into[catalog.FederationDiff](n.call("GET", federationPath+"/"+pay+"/diff", nil).want(http.StatusOK))
 	if diff.NodeID != pay || *diff.ParentID != org || diff.InheritedCount != 0 || len(diff.Added) != 0 || len(diff.Overridden) != 1 ||
-		diff.Overridden[0] != (catalog.OverriddenRule{a, b, "A", "B", "Rule A.", "Rule B."}) {
+		diff.Overridden[0] != (catalog.OverriddenRule{
+			ParentRuleID: a, ChildRuleID: b, ParentSlug: "A", ChildSlug: "B", ParentStatement: "Rule A.", ChildStatement: "Rule B.",
+		}) {
 		t.Errorf("diff %+v", diff)
 	}
 	diff = into[catalog.FederationDiff](n.call("GET", federationPath+"/"+api+"/diff", nil).want(http.StatusOK))
