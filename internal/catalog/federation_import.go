@@ -28,8 +28,8 @@ type nodesImport struct {
 	plans  []*nodePlan // parents before their children
 	byID   map[string]*nodePlan
 	made   map[string]*nodePlan // new ones without an id of their own, by parent and name
-	gone   []*federation.Node // deepest first
-	room   int                // attachments that the file may still hold
+	gone   []*federation.Node   // deepest first
+	room   int                  // attachments that the file may still hold
 	errs   rule.Problems
 }
 
@@ -47,7 +47,9 @@ type nodePlan struct {
 func (p *nodePlan) id() string { return p.next.ID }
 
 // changed reports whether the import does anything to the node.
-func (p *nodePlan) changed() bool { return p.existing == nil || len(p.fields)+len(p.attach)+len(p.detach) > 0 }
+func (p *nodePlan) changed() bool {
+	return p.existing == nil || len(p.fields)+len(p.attach)+len(p.detach) > 0
+}
 
 func (p *nodePlan) moved() bool { return p.existing != nil && p.existing.Parent() != p.next.Parent() }
 
