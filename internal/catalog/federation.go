@@ -132,12 +132,16 @@ type EffectiveRule struct {
 	Inherited      bool      `json:"inherited" doc:"True when the rule comes from an ancestor."`
 }
 
-// EffectiveRules returns what holds at a node now.
-func (c *Catalog) EffectiveRules(ctx context.Context, projectID, nodeID string) (*EffectiveRules, error) {
+// EffectiveRules returns what holds at a node now, as the JSON of [EffectiveRules]. It must not be changed.
+func (c *Catalog) EffectiveRules(ctx context.Context, projectID, nodeID string) ([]byte, error) {
 	view, within, err := c.within(ctx, projectID, nodeID)
 	if err != nil {
 		return nil, err
 	}
+	return within.Encoded(func() ([]byte, error) { return effectiveRules(view, within).JSON() })
+}
+
+func effectiveRules(view *corpus.View, within *corpus.Within) *EffectiveRules {
 	out := &EffectiveRules{NodeID: within.NodeID, Rules: make([]EffectiveRule, len(within.Entries)), Total: len(within.Entries)}
 	for i := range within.Entries {
 		e := &within.Entries[i]
@@ -146,7 +150,7 @@ func (c *Catalog) EffectiveRules(ctx context.Context, projectID, nodeID string) 
 			out.Rules[i].OverriddenID, out.Rules[i].OverriddenSlug = &e.Overrides, slugOf(view, e.Overrides)
 		}
 	}
-	return out, nil
+	return out
 }
 
 // FederationDiff is what a node changes in what holds at its parent.
