@@ -18,7 +18,7 @@ type place struct {
 	Rules     []string            `json:"rules,omitempty"`
 	Overrides []map[string]string `json:"overrides,omitempty"`
 	Repos     []string            `json:"repositories,omitempty"`
-	Children  []place              `json:"children,omitempty"`
+	Children  []place             `json:"children,omitempty"`
 }
 
 func federate(b *testing.B, h http.Handler, roots ...place) {
