@@ -2,6 +2,7 @@ package api
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -352,9 +353,7 @@ func testEvaluationAtANode(t *testing.T, n *node) {
 	ask := func(amount int, more fields) (outcome, *rule.Evaluation) {
 		t.Helper()
 		body := fields{"facts": fields{"n": amount}}
-		for name, v := range more {
-			body[name] = v
-		}
+		maps.Copy(body, more)
 		e := into[rule.Evaluation](n.call("POST", evaluatePath, body).want(http.StatusOK))
 		var list []string
 		for _, v := range e.RuleVerdicts {

@@ -47,6 +47,9 @@ func (ni *nodesImport) effect(p *nodePlan) rule.NodeChange {
 	for _, a := range p.detach {
 		ch.Detached = append(ch.Detached, ni.label(a.RuleID))
 	}
+	if len(p.attach)+len(p.detach) == 0 && !p.moved() {
+		return ch // what it inherits is told at the nodes that it inherits from
+	}
 	now := ni.im.c.now()
 	before, _ := federation.Effective(ni.before, p.id(), now)
 	after, _ := federation.Effective(ni, p.id(), now)

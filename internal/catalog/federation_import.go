@@ -27,7 +27,7 @@ type nodesImport struct {
 	after  *federation.Tree
 	plans  []*nodePlan // parents before their children
 	byID   map[string]*nodePlan
-	made   map[string]*nodePlan // new ones without an id of their own, by parent and name
+	made   map[string]*nodePlan // new ones by parent and name
 	gone   []*federation.Node   // deepest first
 	room   int                  // attachments that the file may still hold
 	errs   rule.Problems
@@ -182,6 +182,10 @@ func (ni *nodesImport) match(ctx context.Context, in *FileNode, parent *nodePlan
 		id = audit.NewID()
 	}
 	if p, ok := ni.byID[id]; ok {
+		if p.next.Parent() != above {
+			ni.errs.Add(field, "%s: the node stands in two places of the file", path)
+			return nil
+		}
 		return p
 	}
 	now, who := ni.im.c.instant(), auth.ActorFrom(ctx).Name
@@ -192,7 +196,7 @@ func (ni *nodesImport) match(ctx context.Context, in *FileNode, parent *nodePlan
 		p.next = rule.Node{ID: id, ProjectID: ni.im.project.ID, CreatedAt: now, CreatedBy: who, UpdatedAt: now, UpdatedBy: who}
 	}
 	ni.plans, ni.byID[id] = append(ni.plans, p), p
-	if in.ID == "" && existing == nil {
+	if existing == nil {
 		ni.made[name] = p
 	}
 	return p
@@ -214,9 +218,10 @@ func (ni *nodesImport) fill(p *nodePlan, in *FileNode, parent *nodePlan) {
 	switch {
 	case in.Level != "":
 		p.next.Level = in.Level
-	case p.existing == nil && parent == nil:
+	case p.next.Level != "":
+	case parent == nil:
 		p.next.Level = rule.LevelOrganization
-	case p.existing == nil:
+	default:
 		if i := slices.Index(rule.Levels, parent.next.Level); i >= 0 && i+1 < len(rule.Levels) {
 			p.next.Level = rule.Levels[i+1]
 		}

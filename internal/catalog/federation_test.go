@@ -87,6 +87,10 @@ func TestImportOfAFederation(t *testing.T) {
 			t.Errorf("the same again changes rules: %+v", again.Changes)
 		}
 
+		// A node named twice is one node, which keeps what was said of it first.
+		expect("named twice", run("federation: [{name: org, children: [{name: lab, level: project, rules: [B]}]}, {name: org, children: [{name: lab, rules: [D]}]}]",
+			catalog.ImportOptions{DryRun: true}), "create org/lab +B +D")
+
 		// What is exported is stable and changes nothing when it is applied.
 		one, err := c.Export(ctx, "default", nil)
 		if err != nil {
@@ -191,6 +195,7 @@ func TestImportRefusesABrokenFederation(t *testing.T) {
 			"[{name: org, children: [{name: web, overrides: [{rule: B, instead_of: A, allow_weakening: true}]}]}]":  "overrides[0].reason",
 			"[{name: org, rules: [A], children: [{name: web, rules: [C], overrides: [{rule: C, instead_of: A}]}]}]": "attached in two ways",
 			"[{name: org, level: team}]": "parent_id",
+			"[{name: x, children: [{id: 00000000-0000-7000-8000-0000000000aa, name: y}]}, {name: z, children: [{id: 00000000-0000-7000-8000-0000000000aa, name: y}]}]": "in two places",
 		} {
 			_, err := c.Import(ctx, "default", parse(t, "rules: [{slug: NEW, statement: New.}]\nfederation: "+text), catalog.ImportOptions{})
 			if got := rule.CodeOf(err); (got != rule.CodeInvalid && got != rule.CodeConflict) || !strings.Contains(err.Error(), want) {

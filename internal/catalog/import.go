@@ -199,7 +199,7 @@ func (im *importing) plan(ctx context.Context, inputs []Input) ([]planned, error
 		case plan[i].existing.Status == rule.Retired:
 			p.Add(fmt.Sprintf("rules[%d]", i), "%s is retired; give the rule a new id or a slug only", label(plan[i].existing))
 		default:
-			plan[i].update(ctx, im)
+			plan[i].update(im)
 		}
 		if err := im.mayTake(&plan[i]); err != nil {
 			p.AddAll(fmt.Sprintf("rules[%d].status", i), err)
@@ -209,7 +209,7 @@ func (im *importing) plan(ctx context.Context, inputs []Input) ([]planned, error
 }
 
 // update plans the next version of an existing rule.
-func (pl *planned) update(ctx context.Context, im *importing) {
+func (pl *planned) update(im *importing) {
 	next := clone(*pl.existing)
 	pl.in.apply(&next)
 	next.Normalize()

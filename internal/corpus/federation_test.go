@@ -198,7 +198,7 @@ func TestWithinManyNodes(t *testing.T) {
 		f.attached = append(f.attached, fedRule("org", r))
 	}
 	f.nodes = append(f.nodes, fedNode("org", "", ""))
-	for i := range 250 {
+	for i := range 110 {
 		f.nodes = append(f.nodes, fedNode(fmt.Sprint("team", i), "org", ""))
 	}
 	view, err := (&corpus.View{}).Follow(t.Context(), f, "p")
@@ -206,7 +206,7 @@ func TestWithinManyNodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		for i := range 250 {
+		for i := range 110 {
 			within, err := view.Within(fmt.Sprint("team", i), noon)
 			if err != nil || len(within.Entries) != 1000 || within.NodeID != fmt.Sprint("team", i) {
 				t.Fatalf("team %d: %v", i, err)
