@@ -3,6 +3,9 @@ package api
 import (
 	"context"
 	"net/http"
+	"reflect"
+
+	"github.com/danielgtaylor/huma/v2"
 
 	"tenet/internal/auth"
 	"tenet/internal/catalog"
@@ -16,6 +19,7 @@ const (
 )
 
 func (s *server) federationRoutes() {
+	schema := s.api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[catalog.EffectiveRules](), true, "")
 	registerBody(s, operation{
 		id: "create-node", method: http.MethodPost, path: federationPath, tag: federationTag, role: auth.Reviewer,
 		status: http.StatusCreated, summary: "Create a federation node",
@@ -52,6 +56,7 @@ func (s *server) federationRoutes() {
 		id: "effective-rules", method: http.MethodGet, path: nodePath + "/effective-rules", tag: federationTag, role: auth.Viewer,
 		summary:     "List the rules that hold at a node",
 		description: "Those attached to it and to its ancestors, with overrides applied; rules that are not in force are left out.",
+		responses:   map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{jsonType: {Schema: schema}}}},
 	}, s.effectiveRules)
 	register(s, operation{
 		id: "diff-node", method: http.MethodGet, path: nodePath + "/diff", tag: federationTag, role: auth.Viewer,
@@ -196,18 +201,22 @@ func (s *server) detachRule(ctx context.Context, in *struct {
 	return nil, s.cfg.Catalog.Detach(ctx, project(ctx), in.NodeID, in.RuleID)
 }
 
-type effectiveRulesOutput struct{ Body *catalog.EffectiveRules }
+// effectiveRulesOutput is [catalog.EffectiveRules], encoded.
+type effectiveRulesOutput struct {
+	ContentType string `header:"Content-Type"`
+	Body        []byte
+}
 
 func (s *server) effectiveRules(ctx context.Context, in *struct {
 	ProjectQuery
 	NodeRef
 },
 ) (*effectiveRulesOutput, error) {
-	rules, err := s.cfg.Catalog.EffectiveRules(ctx, project(ctx), in.NodeID)
+	body, err := s.cfg.Catalog.EffectiveRules(ctx, project(ctx), in.NodeID)
 	if err != nil {
 		return nil, err
 	}
-	return &effectiveRulesOutput{rules}, nil
+	return &effectiveRulesOutput{jsonType, body}, nil
 }
 
 type nodeDiffOutput struct{ Body *catalog.FederationDiff }

@@ -2,6 +2,7 @@ package api
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -123,7 +124,9 @@ func testFederationLife(t *testing.T, n *node) {
 	}
 	diff := into[catalog.FederationDiff](n.call("GET", federationPath+"/"+pay+"/diff", nil).want(http.StatusOK))
 	if diff.NodeID != pay || *diff.ParentID != org || diff.InheritedCount != 0 || len(diff.Added) != 0 || len(diff.Overridden) != 1 ||
-		diff.Overridden[0] != (catalog.OverriddenRule{a, b, "A", "B", "Rule A.", "Rule B."}) {
+		diff.Overridden[0] != (catalog.OverriddenRule{
+			ParentRuleID: a, ChildRuleID: b, ParentSlug: "A", ChildSlug: "B", ParentStatement: "Rule A.", ChildStatement: "Rule B.",
+		}) {
 		t.Errorf("diff %+v", diff)
 	}
 	diff = into[catalog.FederationDiff](n.call("GET", federationPath+"/"+api+"/diff", nil).want(http.StatusOK))
@@ -350,9 +353,7 @@ func testEvaluationAtANode(t *testing.T, n *node) {
 	ask := func(amount int, more fields) (outcome, *rule.Evaluation) {
 		t.Helper()
 		body := fields{"facts": fields{"n": amount}}
-		for name, v := range more {
-			body[name] = v
-		}
+		maps.Copy(body, more)
 		e := into[rule.Evaluation](n.call("POST", evaluatePath, body).want(http.StatusOK))
 		var list []string
 		for _, v := range e.RuleVerdicts {

@@ -4,9 +4,11 @@ import (
 	"context"
 	"strings"
 
+	"tenet/internal/audit"
 	"tenet/internal/auth"
 	"tenet/internal/federation"
 	"tenet/internal/rule"
+	"tenet/internal/store"
 )
 
 // AttachInput says which rule to attach to a node, and how.
@@ -25,16 +27,19 @@ func (c *Catalog) Attach(ctx context.Context, projectID, nodeID string, in Attac
 	if err := in.validate(); err != nil {
 		return rule.Attachment{}, err
 	}
-	var made rule.Attachment
-	err := c.federate(ctx, projectID, func(f *federating) error {
-		n, err := f.node(nodeID)
-		if err != nil {
-			return err
-		}
-		made, err = f.attach(ctx, n.ID, in)
-		return err
-	})
-	return made, err
+	if _, err := c.views.View(ctx, projectID); err != nil {
+		return rule.Attachment{}, err
+	}
+	w := &attaching{who: auth.ActorFrom(ctx).Name, nodeID: nodeID, in: in, done: make(chan struct{})}
+	if c.attachments.put(projectID, w) {
+		go c.attachWaiting(projectID)
+	}
+	select {
+	case <-w.done:
+		return w.made, w.err
+	case <-ctx.Done():
+		return rule.Attachment{}, ctx.Err() // it may be attached nevertheless
+	}
 }
 
 func (in *AttachInput) validate() error {
@@ -52,38 +57,46 @@ func (in *AttachInput) validate() error {
 	return p.Err("the attachment is invalid")
 }
 
-func (f *federating) attach(ctx context.Context, nodeID string, in AttachInput) (rule.Attachment, error) {
-	e, ok := f.view.Get(in.Rule)
+// attach checks an attachment, and lets those that are made with it see it. It writes nothing.
+func (f *federating) attach(w *attaching) (rule.Attachment, audit.Record, error) {
+	var none rule.Attachment
+	n, err := f.node(w.nodeID)
+	if err != nil {
+		return none, audit.Record{}, err
+	}
+	e, ok := f.view.Get(w.in.Rule)
 	if !ok {
-		return rule.Attachment{}, rule.NotFound("rule", in.Rule)
+		return none, audit.Record{}, rule.NotFound("rule", w.in.Rule)
 	}
 	if e.Rule.Status == rule.Retired {
-		return rule.Attachment{}, rule.Errorf(rule.CodeConflict, "the rule %s is retired and holds nowhere", label(e.Rule))
+		return none, audit.Record{}, rule.Errorf(rule.CodeConflict, "the rule %s is retired and holds nowhere", label(e.Rule))
 	}
 	a := rule.Attachment{
-		NodeID: nodeID, RuleID: e.Rule.ID, AllowWeakening: in.AllowWeakening, Reason: in.Reason, CreatedAt: f.c.instant(),
-		CreatedBy: auth.ActorFrom(ctx).Name,
+		NodeID: n.ID, RuleID: e.Rule.ID, AllowWeakening: w.in.AllowWeakening, Reason: w.in.Reason, CreatedAt: f.c.instant(), CreatedBy: w.who,
 	}
-	if in.Overrides != "" {
-		over := in.Overrides // a rule that is not there, or not ours, is attached to no ancestor
-		if target, ok := f.view.Get(in.Overrides); ok {
+	if w.in.Overrides != "" {
+		over := w.in.Overrides // a rule that is not there, or not ours, is attached to no ancestor
+		if target, ok := f.view.Get(over); ok {
 			over = target.Rule.ID
 		}
 		a.OverrideID = &over
 	}
-	if err := federation.MayAttach(f.view, &a, e.Rule); err != nil {
-		return rule.Attachment{}, err
+	if err := federation.MayAttach(f, &a, e.Rule); err != nil {
+		return none, audit.Record{}, err
 	}
-	if err := f.tx.InsertAttachments(ctx, f.project.ID, f.cv, []rule.Attachment{a}); err != nil {
-		return rule.Attachment{}, err
-	}
-	return a, f.note(ctx, "rule attached", map[string]any{"attachment": a, "rule": label(e.Rule), "rule_version": e.Rule.Version})
+	f.tree = f.tree.Apply(nil, []store.AttachmentState{{Attachment: a}})
+	return a, audit.Record{
+		Kind: audit.KindFederation, At: a.CreatedAt, Actor: w.who,
+		Body: audit.JSON(map[string]any{
+			"action": "rule attached", "attachment": a, "rule": label(e.Rule), "rule_version": e.Rule.Version,
+		}),
+	}, nil
 }
 
 // Detach takes a rule off a federation node; not_found if it is not attached there.
 func (c *Catalog) Detach(ctx context.Context, projectID, nodeID, ref string) error {
 	return c.federate(ctx, projectID, func(f *federating) error {
-		n, ok := f.view.Federation().Node(nodeID)
+		n, ok := f.tree.Node(nodeID)
 		if !ok {
 			return rule.NotFound("node", nodeID)
 		}

@@ -550,6 +550,8 @@ func FuzzParseYAML(f *testing.F) {
 	f.Add([]byte(`{"rules": [{"statement": "x"}]}`))
 	f.Add([]byte("rules:\n- statement: |\n    a\n  tags: [a, 'b', \"c\"]\n"))
 	f.Add([]byte("defaults: {status: !!binary x}\nrules: ~"))
+	f.Add([]byte(acme))
+	f.Add([]byte("federation:\n  - {name: a, children: [{name: b, children: [{name: c}]}]}\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		parsed, err := catalog.ParseYAML(data)
 		if err != nil {

@@ -65,9 +65,10 @@ type NodeDetail struct {
 // NodeRule is a rule attached to a node.
 type NodeRule struct {
 	rule.Attachment
-	Rule  RuleBrief `json:"rule" doc:"The rule."`
-	Holds bool      `json:"holds" doc:"Whether the rule is in force, and so holds at the node."`
-	Acts  bool      `json:"acts" doc:"Whether it now stands in for the rule that it is to override. It does not while it is not in force, or loosens a CRITICAL rule without being allowed to, or the other rule is no longer attached above."`
+	Rule           RuleBrief `json:"rule" doc:"The rule."`
+	OverriddenSlug string    `json:"overridden_slug,omitempty" doc:"Slug of the rule that this one is to override."`
+	Holds          bool      `json:"holds" doc:"Whether the rule is in force, and so holds at the node."`
+	Acts           bool      `json:"acts" doc:"Whether it now stands in for the rule that it is to override. It does not while it is not in force, or loosens a CRITICAL rule without being allowed to, or the other rule is no longer attached above."`
 }
 
 // NodeDetail returns a federation node by id.
@@ -92,9 +93,18 @@ func (c *Catalog) NodeDetail(ctx context.Context, projectID, id string) (*NodeDe
 		if holds {
 			scope = e.Scope()
 		}
-		d.Rules = append(d.Rules, NodeRule{Attachment: *a, Rule: brief(r, scope), Holds: holds, Acts: holds && e.Overrides != ""})
+		d.Rules = append(d.Rules, NodeRule{
+			Attachment: *a, Rule: brief(r, scope), OverriddenSlug: slugOf(view, a.Override()), Holds: holds, Acts: holds && e.Overrides != "",
+		})
 	}
 	return d, nil
+}
+
+func slugOf(view *corpus.View, ruleID string) string {
+	if r, ok := view.Rule(ruleID); ok {
+		return r.Slug
+	}
+	return ""
 }
 
 func (c *Catalog) within(ctx context.Context, projectID, nodeID string) (*corpus.View, *corpus.Within, error) {
@@ -115,27 +125,32 @@ type EffectiveRules struct {
 
 // EffectiveRule is a rule that holds at a node.
 type EffectiveRule struct {
-	Rule         RuleBrief `json:"rule" doc:"The rule."`
-	SourceNodeID string    `json:"source_node_id" format:"uuid" doc:"Node that supplies the rule: of several, the nearest."`
-	OverriddenID *string   `json:"overridden_rule_id" format:"uuid" nullable:"true" doc:"Parent rule that this rule overrides."`
-	Inherited    bool      `json:"inherited" doc:"True when the rule comes from an ancestor."`
+	Rule           RuleBrief `json:"rule" doc:"The rule."`
+	SourceNodeID   string    `json:"source_node_id" format:"uuid" doc:"Node that supplies the rule: of several, the nearest."`
+	OverriddenID   *string   `json:"overridden_rule_id" format:"uuid" nullable:"true" doc:"Parent rule that this rule overrides."`
+	OverriddenSlug string    `json:"overridden_slug,omitempty" doc:"Slug of that rule."`
+	Inherited      bool      `json:"inherited" doc:"True when the rule comes from an ancestor."`
 }
 
-// EffectiveRules returns what holds at a node now.
-func (c *Catalog) EffectiveRules(ctx context.Context, projectID, nodeID string) (*EffectiveRules, error) {
-	_, within, err := c.within(ctx, projectID, nodeID)
+// EffectiveRules returns what holds at a node now, as the JSON of [EffectiveRules]. It must not be changed.
+func (c *Catalog) EffectiveRules(ctx context.Context, projectID, nodeID string) ([]byte, error) {
+	view, within, err := c.within(ctx, projectID, nodeID)
 	if err != nil {
 		return nil, err
 	}
+	return within.Encoded(func() ([]byte, error) { return effectiveRules(view, within).JSON() })
+}
+
+func effectiveRules(view *corpus.View, within *corpus.Within) *EffectiveRules {
 	out := &EffectiveRules{NodeID: within.NodeID, Rules: make([]EffectiveRule, len(within.Entries)), Total: len(within.Entries)}
 	for i := range within.Entries {
 		e := &within.Entries[i]
 		out.Rules[i] = EffectiveRule{Rule: brief(e.Rule, e.Scope()), SourceNodeID: e.NodeID, Inherited: e.Inherited}
 		if e.Overrides != "" {
-			out.Rules[i].OverriddenID = &e.Overrides
+			out.Rules[i].OverriddenID, out.Rules[i].OverriddenSlug = &e.Overrides, slugOf(view, e.Overrides)
 		}
 	}
-	return out, nil
+	return out
 }
 
 // FederationDiff is what a node changes in what holds at its parent.

@@ -8,6 +8,7 @@ import (
 	"tenet/internal/audit"
 	"tenet/internal/auth"
 	"tenet/internal/corpus"
+	"tenet/internal/federation"
 	"tenet/internal/rule"
 	"tenet/internal/store"
 )
@@ -44,7 +45,14 @@ type federating struct {
 	cv      int64
 	// view is the corpus as it is before the change. All other changes wait for this one, so what it shows is certain.
 	view *corpus.View
+	tree *federation.Tree
 }
+
+// Federation is the tree, with what the change has done so far.
+func (f *federating) Federation() *federation.Tree { return f.tree }
+
+// Rule finds a rule by its id.
+func (f *federating) Rule(id string) (*rule.Rule, bool) { return f.view.Rule(id) }
 
 // federate runs a change of the federation, of which fn sees the exact state before.
 func (c *Catalog) federate(ctx context.Context, projectID string, fn func(*federating) error) error {
@@ -54,9 +62,12 @@ func (c *Catalog) federate(ctx context.Context, projectID string, fn func(*feder
 	}
 	err = c.change(ctx, projectID, func(tx store.Tx, project rule.Project, cv int64) error {
 		f := &federating{c: c, tx: tx, project: project, cv: cv, view: known}
-		if err := f.catchUp(ctx); err != nil {
-			return err
+		if known.Version() != cv-1 { // something was changed between
+			if f.view, err = known.Follow(ctx, tx, projectID); err != nil {
+				return err
+			}
 		}
+		f.tree = f.view.Federation()
 		return fn(f)
 	})
 	if errors.Is(err, errUnchanged) {
@@ -65,17 +76,8 @@ func (c *Catalog) federate(ctx context.Context, projectID string, fn func(*feder
 	return err
 }
 
-// catchUp brings the view to what the transaction sees.
-func (f *federating) catchUp(ctx context.Context) (err error) {
-	if f.view.Version() == f.cv-1 {
-		return nil // nothing has been changed between
-	}
-	f.view, err = f.view.Follow(ctx, f.tx, f.project.ID)
-	return err
-}
-
 func (f *federating) node(id string) (rule.Node, error) {
-	n, ok := f.view.Federation().Node(id)
+	n, ok := f.tree.Node(id)
 	if !ok {
 		return rule.Node{}, rule.NotFound("node", id)
 	}
@@ -88,11 +90,10 @@ func (f *federating) mayStand(n *rule.Node) error {
 	if err := validateNode(n); err != nil {
 		return err
 	}
-	tree := f.view.Federation()
-	if err := tree.MayStand(n); err != nil {
+	if err := f.tree.MayStand(n); err != nil {
 		return err
 	}
-	return tree.Taken(n)
+	return f.tree.Taken(n)
 }
 
 func validateNode(n *rule.Node) error {
@@ -170,11 +171,11 @@ func (f *federating) update(ctx context.Context, before rule.Node, in NodeInput)
 // DeleteNode removes a federation node; conflict if there are nodes below it or rules attached to it.
 func (c *Catalog) DeleteNode(ctx context.Context, projectID, id string) error {
 	return c.federate(ctx, projectID, func(f *federating) error {
-		n, ok := f.view.Federation().Node(id)
+		n, ok := f.tree.Node(id)
 		if !ok {
 			return rule.NotFound("node", id)
 		}
-		if below := len(f.view.Federation().Children(n.ID)); below > 0 {
+		if below := len(f.tree.Children(n.ID)); below > 0 {
 			return rule.Errorf(rule.CodeConflict, "%d nodes stand below %s; move or delete them first", below, n.Name)
 		}
 		if len(n.Attached) > 0 {

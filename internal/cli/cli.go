@@ -34,6 +34,7 @@ type grammar struct {
 	Feedback  feedbackCommand   `cmd:"" help:"Say whether a verdict was right."`
 	Serve     serveCommand      `cmd:"" help:"Serve the HTTP API."`
 	Rules     rulesCommands     `cmd:"" help:"List, export and apply rules."`
+	Nodes     nodesCommands     `cmd:"" help:"Say which rules hold where in an organization."`
 	Search    searchCommand     `cmd:"" help:"Find rules by words, meaning, time, source, conflict, person or situation."`
 	Documents documentsCommands `cmd:"" help:"Upload, read and search the documents that rules come from."`
 	Eval      evalCommand       `cmd:"" help:"Measure a model by labelled cases."`

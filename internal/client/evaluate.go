@@ -23,12 +23,14 @@ type Evaluate struct {
 	Mode        rule.Mode           `json:"mode,omitempty"`
 	MaxRules    int                 `json:"max_rules,omitempty"`
 	SeverityMin rule.Severity       `json:"severity_min,omitempty"`
+	NodeID      string              `json:"node_id,omitempty"` // federation node
 }
 
 // Quick asks about an action in plain words.
 type Quick struct {
 	Action string `json:"action"`
 	Scope  string `json:"scope,omitempty"`
+	NodeID string `json:"node_id,omitempty"` // federation node
 }
 
 // Applicable asks which rules would apply; empty fields leave open what they describe.
@@ -36,6 +38,7 @@ type Applicable struct {
 	FilePaths  []string `json:"file_paths,omitempty"`
 	Repository string   `json:"repository,omitempty"`
 	Scope      string   `json:"scope,omitempty"`
+	NodeID     string   `json:"node_id,omitempty"` // federation node
 }
 
 // Evaluate judges a diff, files or facts and records the evaluation. It is sent again where the server was unavailable:

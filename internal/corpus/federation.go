@@ -58,6 +58,16 @@ type Within struct {
 	by   map[string]string
 	// scoped is true if some rule holds in a default scope only.
 	scoped bool
+
+	form     sync.Once
+	encoded  []byte
+	encoding error
+}
+
+// Encoded returns what encode makes of the effective rules. It is made once: what holds does not change.
+func (w *Within) Encoded(encode func() ([]byte, error)) ([]byte, error) {
+	w.form.Do(func() { w.encoded, w.encoding = encode() })
+	return w.encoded, w.encoding
 }
 
 // Entry is the rule of an id as it holds at the node; false if it does not hold there.
@@ -117,8 +127,8 @@ func (w *Within) scopeOf(r *rule.Rule) []string {
 	return r.Scope
 }
 
-// maxHeld bounds the entries of all effective sets that a view keeps, about 100 bytes each.
-const maxHeld = 500_000
+// maxHeld bounds the entries of all effective sets that a view keeps. One takes about 100 bytes, and 400 once it is encoded.
+const maxHeld = 100_000
 
 // held keeps the effective sets of one view, which never change but by the passing of time.
 type held struct {

@@ -19,9 +19,19 @@ func MayAttach(src Source, a *rule.Attachment, r *rule.Rule) error {
 	if n.Attachment(a.RuleID) != nil {
 		return rule.Errorf(rule.CodeConflict, "the rule is attached to %s already; remove it there first to attach it in another way", n.Name)
 	}
+	return MayOverride(src, a, r)
+}
+
+// MayOverride is the part of [MayAttach] about overrides, for an attachment that may be in the tree already.
+func MayOverride(src Source, a *rule.Attachment, r *rule.Rule) error {
 	if a.OverrideID == nil {
 		return nil
 	}
+	chain := src.Federation().Chain(a.NodeID)
+	if chain == nil {
+		return rule.NotFound("node", a.NodeID)
+	}
+	n := chain[len(chain)-1]
 	var p rule.Problems
 	above := chain[:len(chain)-1]
 	if *a.OverrideID == a.RuleID {

@@ -77,6 +77,11 @@ func Effective(src Source, nodeID string, now time.Time) (*Set, bool) {
 	}
 	r := &resolution{src: src, now: now, set: &Set{NodeID: chain[len(chain)-1].ID}}
 	r.findTargets(chain[1:])
+	total := 0
+	for _, n := range chain {
+		total += len(n.Attached)
+	}
+	r.plain = make([]holding, 0, total)
 	for depth, n := range chain {
 		r.descend(depth, n)
 	}

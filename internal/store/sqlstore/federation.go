@@ -102,13 +102,15 @@ func (t *tx) InsertNodes(ctx context.Context, projectID string, cv int64, nodes 
 			return err
 		}
 		count, err := t.exec(ctx, "insert node",
-			"INSERT INTO nodes (project_id, id, parent_id, removed, corpus_version, body) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+			"INSERT INTO nodes (project_id, id, parent_id, removed, corpus_version, body) VALUES (?, ?, ?, ?, ?, ?)"+
+				" ON CONFLICT (project_id, id) DO UPDATE SET parent_id = excluded.parent_id, removed = excluded.removed,"+
+				" corpus_version = excluded.corpus_version, body = excluded.body WHERE nodes.removed",
 			projectID, n.ID, optional(n.ParentID), false, cv, body)
 		if err != nil {
 			return err
 		}
 		if count == 0 {
-			return rule.Errorf(rule.CodeConflict, "there is, or was, a node with the id %s already", n.ID)
+			return rule.Errorf(rule.CodeConflict, "there is a node with the id %s already", n.ID)
 		}
 	}
 	return nil
