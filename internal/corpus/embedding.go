@@ -160,7 +160,9 @@ func (v *View) WithVectors(model string, embeddings []store.Embedding) *View {
 }
 
 // wasteful reports whether most vectors are of texts that no rule has any more.
-func (v *View) wasteful() bool { return v.vectors != nil && v.vectors.rows > 1000 && v.vectors.rows > 2*v.live }
+func (v *View) wasteful() bool {
+	return v.vectors != nil && v.vectors.rows > 1000 && v.vectors.rows > 2*v.live
+}
 
 // usedVectors are the vectors that a segment of all rules needs.
 func (v *View) usedVectors(s *segment) *vectors {
