@@ -17,7 +17,7 @@ BENCH ?= .#                benchmarks to run, a regular expression
 BENCHTIME ?= 1s#           time for each benchmark
 LOADBENCH ?= go run ./bench# load test of bin/tenet that `make bench` ends with; empty leaves it out
 COLLECTIONS ?= ../shared/data/retrieval# texts, questions and answers for bench-search; empty leaves quality out
-VECTORS ?=#                vectors of a model for them; empty: made from the words
+VECTORS ?=#                vectors of a model for them, see docs/search-ranking.md; empty leaves out what needs them
 SIZES ?= 1000,10000,100000# numbers of rules for bench-search; empty leaves speed out
 FUZZTIME ?= 10s#           time for each fuzz target
 

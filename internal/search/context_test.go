@@ -196,10 +196,14 @@ func TestAssessmentsAreRememberedForAWhile(t *testing.T) {
 		calls  int // in all, afterwards
 		total  int
 	}{
-		{Among{ProjectID: "p"}, facts, 0, false, 2, 3}, {Among{ProjectID: "p"}, facts, time.Minute, false, 2, 3},
-		{Among{ProjectID: "q"}, facts, 0, false, 4, 3}, {Among{ProjectID: "p"}, facts + "!", 0, false, 6, 3},
-		{Among{ProjectID: "p", Keep: keep}, facts, 0, false, 8, 1}, {Among{ProjectID: "p", Keep: keep}, facts, 0, false, 10, 1},
-		{Among{ProjectID: "p"}, facts, 0, false, 10, 3}, {Among{ProjectID: "p"}, facts, assessedFor, false, 12, 3},
+		{Among{ProjectID: "p"}, facts, 0, false, 2, 3},
+		{Among{ProjectID: "p"}, facts, time.Minute, false, 2, 3},
+		{Among{ProjectID: "q"}, facts, 0, false, 4, 3},
+		{Among{ProjectID: "p"}, facts + "!", 0, false, 6, 3},
+		{Among{ProjectID: "p", Keep: keep}, facts, 0, false, 8, 1},
+		{Among{ProjectID: "p", Keep: keep}, facts, 0, false, 10, 1},
+		{Among{ProjectID: "p"}, facts, 0, false, 10, 3},
+		{Among{ProjectID: "p"}, facts, assessedFor, false, 12, 3},
 		{Among{ProjectID: "p"}, facts, 0, true, 14, 3},
 	} {
 		now = now.Add(step.later)

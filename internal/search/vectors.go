@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/singleflight"
@@ -34,6 +35,8 @@ type queryVectors struct {
 	known    *cache[string, []float32]
 	flights  singleflight.Group
 	slots    chan struct{}
+
+	failing atomic.Bool // the last search that could do without a vector had to
 
 	mu   sync.Mutex
 	slow time.Time // until then nobody waits who need not

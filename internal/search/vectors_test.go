@@ -1,8 +1,10 @@
 package search
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -118,6 +120,24 @@ func TestTooManyCallsAreRefused(t *testing.T) {
 		close(release)
 		done.Wait()
 	})
+}
+
+// A service that fails is told in the log when that begins, not with every query.
+func TestFailingServiceIsLoggedOnce(t *testing.T) {
+	var log bytes.Buffer
+	var away error
+	e := &llm.FakeEmbedder{Respond: func(context.Context, []string) error { return away }}
+	s := New(Config{Views: shelve(t, words("Payments are logged.")).embedded(t, e), Embedder: e, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	for i, want := range []int{1, 1, 1, 2} {
+		away = rule.Errorf(rule.CodeUnavailable, "away")
+		if i == 2 {
+			away = nil
+		}
+		r, err := s.Hybrid(t.Context(), Among{}, Query{Text: strings.Repeat("payments ", i+1), Page: first})
+		if err != nil || (r.Degraded == nil) != (away == nil) || strings.Count(log.String(), "\n") != want {
+			t.Errorf("query %d: %+v, %v; logged %s", i, r, err, log.String())
+		}
+	}
 }
 
 // broken gives vectors that are none.
