@@ -49,6 +49,9 @@ var accessTable = map[string]access{
 	"get-evaluation":      {auth.Viewer, "GET /api/v1/evaluations/x?project_id=pay", "project"},
 	"verify-audit":        {auth.Admin, "GET /api/v1/audit/verify?project_id=pay", "project"},
 	"get-audit-head":      {auth.Admin, "GET /api/v1/audit/head?project_id=pay", "project"},
+	"get-cache":           {auth.Viewer, "GET /api/v1/cache?project_id=pay", "project"},
+	"prune-cache":         {auth.Admin, "POST /api/v1/cache/prune?project_id=pay", "project"},
+	"clear-cache":         {auth.Admin, "DELETE /api/v1/cache?project_id=pay", "project"},
 	"GET /metrics":        {auth.Viewer, "GET /metrics", "all"},
 }
 

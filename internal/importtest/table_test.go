@@ -33,7 +33,7 @@ var table = map[string]row{
 	"cli/report":     {layer: block, imports: []string{"rule"}},
 	"config":         {layer: block},
 	"corpus":         {layer: block, imports: []string{"rule", "store", "subject"}},
-	"judge":          {layer: block, imports: []string{"llm", "redact", "rule", "store", "subject"}},
+	"judge":          {layer: block, imports: []string{"llm", "redact", "rule", "store", "subject"}, tests: []string{"catalog"}},
 	"llm":            {layer: block, imports: []string{"rule"}},
 	"llm/provider":   {layer: block, imports: []string{"llm", "rule"}},
 	"redact":         {layer: block, imports: []string{"subject"}},
