@@ -137,6 +137,7 @@ func newServer(cfg Config) *server {
 	s.auditRoutes()
 	s.jobRoutes()
 	s.playgroundRoutes()
+	s.testCaseRoutes()
 	s.serviceRoutes()
 	delete(s.api.OpenAPI().Components.Schemas.Map(), "ErrorModel") // huma's own errors are turned into problems
 	delete(s.api.OpenAPI().Components.Schemas.Map(), "ErrorDetail")

@@ -54,6 +54,12 @@ var accessTable = map[string]access{
 	"retry-job":           {auth.Reviewer, "POST /api/v1/jobs/1/retry?project_id=pay", "project"},
 	"cancel-job":          {auth.Reviewer, "POST /api/v1/jobs/1/cancel?project_id=pay", "project"},
 	"playground-evaluate": {auth.Evaluator, "POST /api/v1/playground/evaluate?project_id=pay", "project"},
+	"list-test-cases":     {auth.Viewer, "GET /api/v1/rules/x/test-cases?project_id=pay", "project"},
+	"create-test-case":    {auth.Reviewer, "POST /api/v1/rules/x/test-cases?project_id=pay", "project"},
+	"delete-test-case":    {auth.Reviewer, "DELETE /api/v1/rules/x/test-cases/y?project_id=pay", "project"},
+	"confirm-test-case":   {auth.Reviewer, "POST /api/v1/rules/x/test-cases/y/confirm?project_id=pay", "project"},
+	"run-test-cases":      {auth.Evaluator, "POST /api/v1/rules/x/test-cases/run?project_id=pay", "project"},
+	"keep-evaluation":     {auth.Reviewer, "POST /api/v1/evaluations/x/test-cases?project_id=pay", "project"},
 	"GET /metrics":        {auth.Viewer, "GET /metrics", "all"},
 }
 

@@ -97,15 +97,14 @@ func newNodeOn(t testing.TB, s store.Store, configure ...func(*Config)) *node {
 		}
 	})
 	n.keys = auth.NewKeys(s, time.Now)
-	rules := catalog.New(s, live, time.Now)
 	cfg := Config{
-		Catalog: rules, Keys: n.keys, Jobs: job.NewJobs(s, time.Now), Store: s, Logger: logger, Version: "1.2.3",
+		Catalog: catalog.New(s, live, time.Now), Keys: n.keys, Jobs: job.NewJobs(s, time.Now), Store: s, Logger: logger, Version: "1.2.3",
 		Evaluator: evaluate.New(evaluate.Config{
 			Views: live, Judge: judge.New(judge.Config{}), Recorder: writer, Records: s, Checks: check.NewCache(1000), Now: time.Now,
 		}),
 	}
 	cfg.Sandbox = sandbox.New(sandbox.Config{
-		Rules: rules, Evaluator: evaluate.New(evaluate.Config{Judge: judge.New(judge.Config{}), Checks: check.NewCache(1000), Now: time.Now}),
+		Store: s, Recorded: cfg.Evaluator, Now: time.Now, Evaluator: evaluate.New(evaluate.Config{Judge: judge.New(judge.Config{}), Checks: check.NewCache(1000), Now: time.Now}),
 	})
 	for _, f := range configure {
 		f(&cfg)

@@ -27,6 +27,7 @@ const (
 	KindRelation   = "relationship" // a relationship was made or removed
 	KindProject    = "project"      // a project was made or changed
 	KindKey        = "key"          // an API key was made or revoked
+	KindTestCase   = "test_case"    // test cases of a rule were made, confirmed or deleted
 )
 
 // Record is something to append to a chain.

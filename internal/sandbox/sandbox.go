@@ -6,9 +6,11 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
+	"time"
 
 	"tenet/internal/check"
 	"tenet/internal/rule"
+	"tenet/internal/store"
 	"tenet/internal/subject"
 )
 
@@ -18,12 +20,6 @@ const MaxSample = 512 << 10
 // Evaluator tells what a rule says of a subject without keeping anything, verdicts included.
 type Evaluator interface {
 	Try(ctx context.Context, r rule.Rule, in subject.Input) (rule.Trial, error)
-}
-
-// Rules gives stored rules.
-type Rules interface {
-	// Get returns a rule by id or slug, or not_found.
-	Get(ctx context.Context, projectID, ref string) (rule.Rule, error)
 }
 
 // Sample is what a rule is tried on. Code goes before facts.
@@ -38,8 +34,10 @@ type Sample struct {
 
 // Config sets up [New]. All fields are required.
 type Config struct {
+	Store     store.Store
 	Evaluator Evaluator
-	Rules     Rules
+	Recorded  Recorded
+	Now       func() time.Time
 }
 
 // Sandbox tries rules.

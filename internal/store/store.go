@@ -31,6 +31,7 @@ type Store interface {
 // Reader reads. Outside [Store.Update] each method sees one committed state of the database.
 type Reader interface {
 	JobReader
+	TestCaseReader
 
 	// Projects lists all projects by id.
 	Projects(ctx context.Context) ([]rule.Project, error)
@@ -77,6 +78,7 @@ type Reader interface {
 type Tx interface {
 	Reader
 	JobTx
+	TestCaseTx
 
 	// CreateProject stores a project with corpus version 0; conflict if the id is taken.
 	CreateProject(ctx context.Context, p rule.Project) error

@@ -1,0 +1,147 @@
+package api
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"tenet/internal/rule"
+	"tenet/internal/sandbox"
+)
+
+func (n *node) evalRule(slug string, fields map[string]any) {
+	n.t.Helper()
+	body := map[string]any{"slug": slug, "statement": "No eval.", "status": "EFFECTIVE", "check": map[string]any{"pattern": map[string]any{"regex": `\beval\(`}}}
+	for key, value := range fields {
+		body[key] = value
+	}
+	n.call("POST", "/api/v1/rules", body).want(http.StatusCreated)
+}
+
+func TestTestCasesOfARule(t *testing.T) {
+	onBoth(t, func(t *testing.T, n *node) {
+		n.t = t
+		n.evalRule("E-1", map[string]any{"modality": "SHOULD"})
+		const path = "/api/v1/rules/E-1/test-cases"
+		tests := func() *rule.Tests {
+			t.Helper()
+			one := into[rule.Rule](n.call("GET", "/api/v1/rules/E-1", nil).want(http.StatusOK))
+			list := into[Page[rule.Rule]](n.call("GET", "/api/v1/rules", nil).want(http.StatusOK))
+			if *one.Tests != *list.Items[0].Tests && one.Tests.LastRunAt == nil {
+				t.Errorf("one rule has %+v, the list %+v", one.Tests, list.Items[0].Tests)
+			}
+			return one.Tests
+		}
+		if got := tests(); got.Total != 0 || got.LastRunAt != nil {
+			t.Errorf("without cases: %+v", got)
+		}
+		if got := into[[]sandbox.Case](n.call("GET", path, nil).want(http.StatusOK)); got == nil || len(got) != 0 {
+			t.Errorf("no cases: %v", got)
+		}
+		var ids []string
+		for _, body := range []map[string]any{
+			{"name": "bad", "sample_input": "x = eval(y)", "expected_verdict": "deny"},
+			{"name": "good", "sample_input": "x = 1", "input_type": "code", "expected_verdict": "ALLOW"},
+			{"name": "scenario", "sample_input": "She calls eval(x).", "input_type": "facts", "expected_verdict": "DENY"},
+			{"name": "facts", "sample_input": `{"note": "no such call"}`, "input_type": "facts", "expected_verdict": "DENY"},
+		} {
+			made := into[sandbox.Case](n.call("POST", path, body).want(http.StatusCreated))
+			if made.ID == "" || made.Origin != "manual" || !made.Confirmed || made.Passing != nil || made.LastResult != "" {
+				t.Errorf("made %+v", made)
+			}
+			ids = append(ids, made.ID)
+		}
+		report := into[sandbox.Report](n.call("POST", path+"/run", nil).want(http.StatusOK))
+		if report.Total != 4 || report.Passing != 3 || report.Failing != 1 || len(report.Results) != 4 {
+			t.Fatalf("report %+v", report)
+		}
+		// A broken SHOULD asks in evaluations, but the case says that the sample breaks the rule, and it does.
+		if r := report.Results[0]; r.ID != ids[0] || r.LastResult != rule.Deny || !*r.Passing || r.LastDecidedBy != "check" || r.LastRuleVersion != 1 || r.Stale {
+			t.Errorf("first result %+v", r)
+		}
+		if r := report.Results[3]; *r.Passing || r.LastResult != rule.Allow || r.LastReasoning == "" {
+			t.Errorf("failing result %+v", r)
+		}
+		if got := tests(); got.Total != 4 || got.Passing != 3 || got.LastRunAt == nil {
+			t.Errorf("after a run: %+v", got)
+		}
+		n.call("PATCH", "/api/v1/rules/E-1", map[string]any{"statement": "No eval at all."}).want(http.StatusOK)
+		if got := into[[]sandbox.Case](n.call("GET", path, nil)); !got[0].Stale || !*got[0].Passing {
+			t.Errorf("after a revision: %+v", got[0])
+		}
+		if got := tests(); got.Total != 4 || got.Passing != 0 {
+			t.Errorf("after a revision: %+v", got)
+		}
+		n.call("DELETE", path+"/"+ids[3], nil).want(http.StatusNoContent)
+		n.call("DELETE", path+"/"+ids[3], nil).wantProblem(http.StatusNotFound, rule.CodeNotFound)
+		if got := into[sandbox.Report](n.call("POST", path+"/run", nil).want(http.StatusOK)); got.Total != 3 || got.Failing != 0 {
+			t.Errorf("the second run: %+v", got)
+		}
+	})
+}
+
+func TestBadTestCasesAreRefused(t *testing.T) {
+	n := newNode(t)
+	n.evalRule("E-1", nil)
+	const path = "/api/v1/rules/E-1/test-cases"
+	good := map[string]any{"name": "n", "sample_input": "x", "expected_verdict": "ALLOW"}
+	for field, values := range map[string][]any{
+		"name":             {"", "  ", strings.Repeat("x", 201), nil},
+		"sample_input":     {"", " \n", strings.Repeat("x", 1<<20), "a\x00b", "@@ -1 +1,9 @@\n+a\n"},
+		"input_type":       {"picture"},
+		"expected_verdict": {"NEEDS_CONFIRMATION", "MAYBE", "", nil},
+	} {
+		for _, value := range values {
+			body := map[string]any{}
+			for key, v := range good {
+				body[key] = v
+			}
+			body[field] = value
+			n.call("POST", path, body).wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, field)
+		}
+	}
+	broken := map[string]any{"name": "n", "sample_input": `{"a": `, "input_type": "facts", "expected_verdict": "ALLOW"}
+	n.call("POST", path, broken).wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "sample_input")
+	for _, r := range []*reply{
+		n.call("GET", "/api/v1/rules/none/test-cases", nil), n.call("POST", "/api/v1/rules/none/test-cases", good),
+		n.call("POST", "/api/v1/rules/none/test-cases/run", nil), n.call("DELETE", path+"/none", nil), n.call("POST", path+"/none/confirm", nil),
+	} {
+		r.wantProblem(http.StatusNotFound, rule.CodeNotFound)
+	}
+	if got := into[[]sandbox.Case](n.call("GET", path, nil)); len(got) != 0 {
+		t.Errorf("kept %+v", got)
+	}
+}
+
+func TestEvaluationsAreKeptAsTestCases(t *testing.T) {
+	n := newNode(t)
+	n.evalRule("E-1", nil)
+	n.evalRule("E-2", map[string]any{"statement": "No exec.", "check": map[string]any{"pattern": map[string]any{"regex": "exec"}}})
+	evaluation := func(body map[string]any) string {
+		return "/api/v1/evaluations/" + into[rule.Evaluation](n.call("POST", "/api/v1/evaluate", body).want(http.StatusOK)).EvaluationID + "/test-cases"
+	}
+	code := evaluation(map[string]any{"files": []map[string]any{{"path": "a b.py", "content": "x = 1\ny = eval(z)"}, {"path": "c.py", "content": "ok\n"}}})
+	n.call("POST", code, map[string]any{}).wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "rule_id")
+	n.call("POST", code, map[string]any{"rule_id": "E-9"}).wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "rule_id")
+	for slug, want := range map[string]rule.Verdict{"E-1": rule.Deny, "E-2": rule.Allow} {
+		made := into[sandbox.Case](n.call("POST", code, map[string]any{"rule_id": slug}).want(http.StatusCreated))
+		if made.ExpectedVerdict != want || made.InputType != "code" || made.Name == "" {
+			t.Errorf("%s: %+v", slug, made)
+		}
+		report := into[sandbox.Report](n.call("POST", "/api/v1/rules/"+slug+"/test-cases/run", nil).want(http.StatusOK))
+		if report.Passing != 1 || report.Total != 1 {
+			t.Errorf("%s: %+v", slug, report)
+		}
+	}
+	facts := evaluation(map[string]any{"facts": map[string]any{"note": "calls eval(x)"}})
+	made := into[sandbox.Case](n.call("POST", facts, map[string]any{"rule_id": "E-1", "name": "by facts"}).want(http.StatusCreated))
+	if made.InputType != "facts" || !strings.Contains(made.SampleInput, "calls eval(x)") || made.Name != "by facts" {
+		t.Errorf("of facts: %+v", made)
+	}
+	both := evaluation(map[string]any{"facts": map[string]any{"a": 1}, "files": []map[string]any{{"path": "a.py", "content": "x"}}})
+	n.call("POST", both, map[string]any{"rule_id": "E-1"}).wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "evaluation")
+	bare := evaluation(map[string]any{"files": []map[string]any{{"path": "a.py"}}})
+	n.call("POST", bare, map[string]any{"rule_id": "E-1", "expected_verdict": "DENY"}).
+		wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "evaluation.files[0]")
+	n.call("POST", "/api/v1/evaluations/00000000-0000-7000-8000-000000000000/test-cases", map[string]any{}).wantProblem(http.StatusNotFound, rule.CodeNotFound)
+}
