@@ -59,6 +59,7 @@ var accessTable = map[string]access{
 	"delete-test-case":    {auth.Reviewer, "DELETE /api/v1/rules/x/test-cases/y?project_id=pay", "project"},
 	"confirm-test-case":   {auth.Reviewer, "POST /api/v1/rules/x/test-cases/y/confirm?project_id=pay", "project"},
 	"run-test-cases":      {auth.Evaluator, "POST /api/v1/rules/x/test-cases/run?project_id=pay", "project"},
+	"generate-test-cases": {auth.Reviewer, "POST /api/v1/rules/x/test-cases/generate?project_id=pay", "project"},
 	"keep-evaluation":     {auth.Reviewer, "POST /api/v1/evaluations/x/test-cases?project_id=pay", "project"},
 	"GET /metrics":        {auth.Viewer, "GET /metrics", "all"},
 }

@@ -38,6 +38,12 @@ func (s *server) testCaseRoutes() {
 			"breaks the rule (DENY) or keeps it (ALLOW) as expected, whatever modality and enforcement make of a broken rule.",
 	}, s.runCases)
 	registerBody(s, operation{
+		id: "generate-test-cases", method: http.MethodPost, path: casesPath + "/generate", tag: sandboxTag, role: auth.Reviewer,
+		status: http.StatusCreated, summary: "Let the model write test cases for a rule",
+		description: "Half of them break the rule. They are kept as generated until a person confirms them; what is no case, or is there " +
+			"already, is left out. 503 without a model.",
+	}, s.generateCases)
+	registerBody(s, operation{
 		id: "keep-evaluation", method: http.MethodPost, path: evaluationsPath + "/{id}/test-cases", tag: sandboxTag, role: auth.Reviewer,
 		status: http.StatusCreated, summary: "Keep a recorded evaluation as a test case",
 		description: "What was judged becomes the sample of a test case of one of the rules that judged it.",
@@ -108,6 +114,23 @@ func (s *server) runCases(ctx context.Context, in *RuleInProject) (*reportOutput
 		return nil, err
 	}
 	return &reportOutput{report}, nil
+}
+
+// GenerateCases is the body that asks for test cases.
+type GenerateCases struct {
+	Count *int `json:"count,omitempty" nullable:"true" minimum:"1" maximum:"50" default:"6" doc:"How many."`
+}
+
+func (s *server) generateCases(ctx context.Context, in *RuleInProject, body *GenerateCases) (*casesOutput, error) {
+	count := sandbox.DefaultGenerated
+	if body.Count != nil {
+		count = *body.Count
+	}
+	cases, err := s.cfg.Sandbox.Generate(ctx, project(ctx), in.ID, count)
+	if err != nil {
+		return nil, err
+	}
+	return &casesOutput{cases}, nil
 }
 
 // KeepEvaluation is the body that makes a test case of a recorded evaluation.

@@ -102,6 +102,12 @@ func TestBadTestCasesAreRefused(t *testing.T) {
 	}
 	broken := map[string]any{"name": "n", "sample_input": `{"a": `, "input_type": "facts", "expected_verdict": "ALLOW"}
 	n.call("POST", path, broken).wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "sample_input")
+	for _, count := range []any{0, 51, "six"} {
+		n.call("POST", path+"/generate", map[string]any{"count": count}).wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "count")
+	}
+	if p := n.call("POST", path+"/generate", map[string]any{}).wantProblem(http.StatusServiceUnavailable, rule.CodeUnavailable); !strings.Contains(p.Detail, "TENET_JUDGE_MODEL") {
+		t.Errorf("without a model: %+v", p)
+	}
 	for _, r := range []*reply{
 		n.call("GET", "/api/v1/rules/none/test-cases", nil), n.call("POST", "/api/v1/rules/none/test-cases", good),
 		n.call("POST", "/api/v1/rules/none/test-cases/run", nil), n.call("DELETE", path+"/none", nil), n.call("POST", path+"/none/confirm", nil),

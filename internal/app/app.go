@@ -144,7 +144,7 @@ func (a *App) wire(ctx context.Context, o Options) error {
 	})
 	// The sandbox keeps nothing, and so has a judge and checks of its own, which nothing else is answered from.
 	tried := sandbox.New(sandbox.Config{
-		Store: a.store, Recorded: evaluator, Now: now,
+		Store: a.store, Recorded: evaluator, Model: a.model, Now: now,
 		Evaluator: evaluate.New(evaluate.Config{
 			Checks: check.NewCache(maxTried), Now: now,
 			Judge: judge.New(judge.Config{Model: a.model, Timeout: a.cfg.JudgeTimeout, Concurrency: a.cfg.JudgeParallel, Logger: a.log}),

@@ -46,7 +46,7 @@ func bed(t testing.TB, model llm.Model, parallel int, edit func(*rule.Rule)) (*s
 		t.Fatal(err)
 	}
 	return sandbox.New(sandbox.Config{
-		Store: s, Now: time.Now, Evaluator: evaluate.New(evaluate.Config{
+		Store: s, Model: model, Now: time.Now, Evaluator: evaluate.New(evaluate.Config{
 			Checks: check.NewCache(100), Now: time.Now, Judge: judge.New(judge.Config{Model: model, Concurrency: parallel}),
 		}),
 	}), ctx

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tenet/internal/check"
+	"tenet/internal/llm"
 	"tenet/internal/rule"
 	"tenet/internal/store"
 	"tenet/internal/subject"
@@ -32,12 +33,14 @@ type Sample struct {
 	Facts map[string]any
 }
 
-// Config sets up [New]. All fields are required.
+// Config sets up [New]. All fields but Model are required.
 type Config struct {
 	Store     store.Store
 	Evaluator Evaluator
 	Recorded  Recorded
-	Now       func() time.Time
+	// Model writes test cases; nil means that there is none.
+	Model llm.Model
+	Now   func() time.Time
 }
 
 // Sandbox tries rules.
