@@ -29,6 +29,7 @@ type grammar struct {
 	globals
 
 	Check   checkCommand   `cmd:"" help:"Judge a diff, files, facts or an action by the rules."`
+	Test    testCommand    `cmd:"" help:"Run the test cases of rules."`
 	Serve   serveCommand   `cmd:"" help:"Serve the HTTP API."`
 	Rules   rulesCommands  `cmd:"" help:"List, export and apply rules."`
 	Audit   auditCommands  `cmd:"" help:"Verify the audit chain."`

@@ -54,7 +54,7 @@ var table = map[string]row{
 	// The client is typed with the requests and answers of the capabilities behind the API, so that they have one form.
 	"client": {
 		layer:   surface,
-		imports: []string{"audit", "catalog", "evaluate", "job", "rule", "store", "subject"},
+		imports: []string{"audit", "catalog", "evaluate", "job", "rule", "sandbox", "store", "subject"},
 		tests:   []string{"api", "app"},
 	},
 
@@ -68,7 +68,7 @@ var table = map[string]row{
 
 	"cli": {
 		layer:   command,
-		imports: []string{"app", "audit", "catalog", "cli/report", "client", "config", "job", "rule", "store", "subject"},
+		imports: []string{"app", "audit", "catalog", "cli/report", "client", "config", "job", "rule", "sandbox", "store", "subject", "/packs"},
 	},
 	"/cmd/tenet": {layer: command, imports: []string{"cli"}},
 	"/bench":     {layer: command}, // a client like any other: it knows the service by its HTTP API
