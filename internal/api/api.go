@@ -138,6 +138,7 @@ func newServer(cfg Config) *server {
 	s.jobRoutes()
 	s.playgroundRoutes()
 	s.testCaseRoutes()
+	s.testRunRoutes()
 	s.serviceRoutes()
 	delete(s.api.OpenAPI().Components.Schemas.Map(), "ErrorModel") // huma's own errors are turned into problems
 	delete(s.api.OpenAPI().Components.Schemas.Map(), "ErrorDetail")

@@ -60,6 +60,8 @@ var accessTable = map[string]access{
 	"confirm-test-case":   {auth.Reviewer, "POST /api/v1/rules/x/test-cases/y/confirm?project_id=pay", "project"},
 	"run-test-cases":      {auth.Evaluator, "POST /api/v1/rules/x/test-cases/run?project_id=pay", "project"},
 	"generate-test-cases": {auth.Reviewer, "POST /api/v1/rules/x/test-cases/generate?project_id=pay", "project"},
+	"start-test-run":      {auth.Evaluator, "POST /api/v1/test-runs?project_id=pay", "project"},
+	"get-test-run":        {auth.Viewer, "GET /api/v1/test-runs/x?project_id=pay", "project"},
 	"keep-evaluation":     {auth.Reviewer, "POST /api/v1/evaluations/x/test-cases?project_id=pay", "project"},
 	"GET /metrics":        {auth.Viewer, "GET /metrics", "all"},
 }

@@ -1,10 +1,15 @@
 package api
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"tenet/internal/job"
 	"tenet/internal/rule"
 	"tenet/internal/sandbox"
 )
@@ -150,4 +155,56 @@ func TestEvaluationsAreKeptAsTestCases(t *testing.T) {
 	n.call("POST", bare, map[string]any{"rule_id": "E-1", "expected_verdict": "DENY"}).
 		wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "evaluation.files[0]")
 	n.call("POST", "/api/v1/evaluations/00000000-0000-7000-8000-000000000000/test-cases", map[string]any{}).wantProblem(http.StatusNotFound, rule.CodeNotFound)
+}
+
+func TestRunsOverManyRules(t *testing.T) {
+	onBoth(t, func(t *testing.T, n *node) {
+		n.t = t
+		for slug, tags := range map[string][]string{"T-1": {"a", "b"}, "T-2": {"a"}, "T-3": {"c"}} {
+			n.evalRule(slug, map[string]any{"tags": tags})
+			for _, verdict := range []string{"ALLOW", "DENY"} {
+				n.call("POST", "/api/v1/rules/"+slug+"/test-cases", map[string]any{"name": verdict, "sample_input": "eval(x)", "expected_verdict": verdict}).
+					want(http.StatusCreated)
+			}
+		}
+		n.evalRule("T-4", map[string]any{"tags": []string{"a"}}) // has no cases
+		start := func(body map[string]any) string {
+			t.Helper()
+			r := n.call("POST", "/api/v1/test-runs", body).want(http.StatusAccepted)
+			run := into[sandbox.TestRun](r)
+			if run.State != job.Queued || run.JobID == 0 || r.header.Get("Location") != "/api/v1/test-runs/"+run.ID {
+				t.Errorf("started %+v at %s", run, r.header.Get("Location"))
+			}
+			return r.header.Get("Location")
+		}
+		tagged, named, none := start(map[string]any{"tags": []string{"a"}}), start(map[string]any{"rule_ids": []string{"T-3"}}), start(map[string]any{"status": "draft"})
+		runner := job.New(job.Config{Store: n.store, Poll: 10 * time.Millisecond, Handlers: map[string]job.Handler{sandbox.RunKind: n.cfg.Sandbox.HandleRun}})
+		runner.Start()
+		defer func() {
+			if err := runner.Stop(context.Background()); err != nil {
+				t.Error(err)
+			}
+		}()
+		for location, want := range map[string]sandbox.RunResult{
+			tagged: {Rules: 2, Total: 4, Passing: 2, Failing: 2}, named: {Rules: 1, Total: 2, Passing: 1, Failing: 1}, none: {},
+		} {
+			var run sandbox.TestRun
+			for deadline := time.Now().Add(30 * time.Second); run.State != job.Succeeded && time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+				run = into[sandbox.TestRun](n.call("GET", location, nil).want(http.StatusOK))
+			}
+			if run.Result == nil || run.FinishedAt == nil {
+				t.Fatalf("not finished: %+v", run)
+			}
+			got := *run.Result
+			if len(got.Failures) != want.Failing {
+				t.Errorf("failures %+v", got.Failures)
+			}
+			got.Failures = nil
+			if diff := cmp.Diff(want, got); diff != "" || run.Progress.Done != want.Rules {
+				t.Errorf("%+v (-want +got):\n%s", run.Filter, diff)
+			}
+		}
+		n.call("POST", "/api/v1/test-runs", map[string]any{"severity": "huge"}).wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "severity")
+		n.call("GET", "/api/v1/test-runs/00000000-0000-7000-8000-000000000000", nil).wantProblem(http.StatusNotFound, rule.CodeNotFound)
+	})
 }

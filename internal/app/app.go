@@ -144,12 +144,13 @@ func (a *App) wire(ctx context.Context, o Options) error {
 	})
 	// The sandbox keeps nothing, and so has a judge and checks of its own, which nothing else is answered from.
 	tried := sandbox.New(sandbox.Config{
-		Store: a.store, Recorded: evaluator, Model: a.model, Now: now,
+		Store: a.store, Recorded: evaluator, Views: a.live, Queue: job.NewQueue(now), Model: a.model, Now: now,
 		Evaluator: evaluate.New(evaluate.Config{
 			Checks: check.NewCache(maxTried), Now: now,
 			Judge: judge.New(judge.Config{Model: a.model, Timeout: a.cfg.JudgeTimeout, Concurrency: a.cfg.JudgeParallel, Logger: a.log}),
 		}),
 	})
+	work.handlers[sandbox.RunKind] = tried.HandleRun
 	a.handler = api.New(api.Config{
 		Catalog: a.catalog, Evaluator: evaluator, Keys: a.keys, Jobs: jobs, Sandbox: tried, Store: a.store, Logger: a.log, Version: o.Version,
 		Registry: registry, Ready: a.Ready, RequireLoopbackHost: loopbackOnly(a.cfg.Listen), RequireKey: !loopbackOnly(a.cfg.Listen),

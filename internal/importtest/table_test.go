@@ -43,7 +43,7 @@ var table = map[string]row{
 	"/packs":         {layer: block, imports: []string{"rule"}, tests: []string{"catalog", "evaluate"}},
 
 	"catalog":  {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "rule", "store", "subject"}},
-	"sandbox":  {layer: capability, imports: []string{"audit", "auth", "check", "llm", "rule", "store", "subject"}, tests: []string{"evaluate"}},
+	"sandbox":  {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "job", "llm", "rule", "store", "subject"}, tests: []string{"evaluate"}},
 	"evaluate": {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "judge", "rule", "store", "subject"}},
 
 	"api": {

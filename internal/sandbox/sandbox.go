@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tenet/internal/check"
+	"tenet/internal/job"
 	"tenet/internal/llm"
 	"tenet/internal/rule"
 	"tenet/internal/store"
@@ -38,6 +39,8 @@ type Config struct {
 	Store     store.Store
 	Evaluator Evaluator
 	Recorded  Recorded
+	Views     Views
+	Queue     job.Queue // of the jobs that HandleRun does
 	// Model writes test cases; nil means that there is none.
 	Model llm.Model
 	Now   func() time.Time

@@ -29,6 +29,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Open) {
 		"audit chain":                        testAudit,
 		"finding audit entries":              testFindAudit,
 		"keys":                               testKeys,
+		"test runs":                          testTestRuns,
 		"test cases":                         testTestCases,
 		"jobs from queue to end":             testJobLife,
 		"jobs in order":                      testJobOrder,

@@ -21,4 +21,16 @@ CREATE TABLE test_cases (
 	FOREIGN KEY (project_id, rule_id) REFERENCES rules (project_id, id)
 );
 
+CREATE TABLE test_runs (
+	project_id {{.Text}} NOT NULL REFERENCES projects (project_id),
+	id {{.Text}} NOT NULL,
+	job_id BIGINT NOT NULL,
+	filter TEXT NOT NULL,
+	created_at BIGINT NOT NULL,
+	created_by {{.Text}} NOT NULL,
+	result TEXT NOT NULL,
+	finished_at BIGINT,
+	PRIMARY KEY (project_id, id)
+);
+
 ALTER TABLE projects ADD COLUMN tests_required BOOLEAN NOT NULL DEFAULT FALSE;
