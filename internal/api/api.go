@@ -166,6 +166,8 @@ func newServer(cfg Config) *server {
 	s.jobRoutes()
 	s.playgroundRoutes()
 	s.cacheRoutes()
+	s.testCaseRoutes()
+	s.testRunRoutes()
 	s.serviceRoutes()
 	delete(s.api.OpenAPI().Components.Schemas.Map(), "ErrorModel") // huma's own errors are turned into problems
 	delete(s.api.OpenAPI().Components.Schemas.Map(), "ErrorDetail")

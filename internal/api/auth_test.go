@@ -93,6 +93,15 @@ var accessTable = map[string]access{
 	"get-cache":           {auth.Viewer, "GET /api/v1/cache?project_id=pay", "project"},
 	"prune-cache":         {auth.Admin, "POST /api/v1/cache/prune?project_id=pay", "project"},
 	"clear-cache":         {auth.Admin, "DELETE /api/v1/cache?project_id=pay", "project"},
+	"list-test-cases":     {auth.Viewer, "GET /api/v1/rules/x/test-cases?project_id=pay", "project"},
+	"create-test-case":    {auth.Reviewer, "POST /api/v1/rules/x/test-cases?project_id=pay", "project"},
+	"delete-test-case":    {auth.Reviewer, "DELETE /api/v1/rules/x/test-cases/y?project_id=pay", "project"},
+	"confirm-test-case":   {auth.Reviewer, "POST /api/v1/rules/x/test-cases/y/confirm?project_id=pay", "project"},
+	"run-test-cases":      {auth.Evaluator, "POST /api/v1/rules/x/test-cases/run?project_id=pay", "project"},
+	"generate-test-cases": {auth.Reviewer, "POST /api/v1/rules/x/test-cases/generate?project_id=pay", "project"},
+	"start-test-run":      {auth.Evaluator, "POST /api/v1/test-runs?project_id=pay", "project"},
+	"get-test-run":        {auth.Viewer, "GET /api/v1/test-runs/x?project_id=pay", "project"},
+	"keep-evaluation":     {auth.Reviewer, "POST /api/v1/evaluations/x/test-cases?project_id=pay", "project"},
 	"GET /metrics":        {auth.Viewer, "GET /metrics", "all"},
 }
 

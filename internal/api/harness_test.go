@@ -117,7 +117,7 @@ func newNodeOn(t testing.TB, s store.Store, configure ...func(*Config)) *node {
 		}),
 	}
 	cfg.Sandbox = sandbox.New(sandbox.Config{
-		Rules: rules, Evaluator: evaluate.New(evaluate.Config{Judge: judge.New(judge.Config{}), Checks: check.NewCache(1000), Now: time.Now}),
+		Store: s, Recorded: cfg.Evaluator, Views: live, Queue: job.NewQueue(time.Now), Now: time.Now, Evaluator: evaluate.New(evaluate.Config{Judge: judge.New(judge.Config{}), Checks: check.NewCache(1000), Now: time.Now}),
 	})
 	for _, f := range configure {
 		f(&cfg)

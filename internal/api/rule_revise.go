@@ -107,5 +107,5 @@ func (s *server) reviseRule(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	return answerRule(r), nil
+	return answerRule(s.counted(ctx, r)), nil
 }

@@ -176,9 +176,10 @@ func (a *App) wire(ctx context.Context, o Options) error {
 	})
 	// The sandbox keeps nothing, and so has a judge and checks of its own, which nothing else is answered from.
 	tried := sandbox.New(sandbox.Config{
-		Rules:     a.catalog,
+		Store: a.store, Recorded: evaluator, Views: a.live, Queue: job.NewQueue(now), Model: a.model, Now: now,
 		Evaluator: evaluate.New(evaluate.Config{Checks: check.NewCache(maxTried), Now: now, Judge: a.judge(nil)}),
 	})
+	work.handlers[sandbox.RunKind] = tried.HandleRun
 	work.handlers[evaluate.JobKind] = evaluator.CarryOut
 	work.handlers[evaluate.PruneKind] = evaluator.Prune(evaluate.Retention{
 		Records: time.Duration(a.cfg.RecordRetention) * 24 * time.Hour, Submissions: a.cfg.SubmissionRetention,

@@ -29,6 +29,7 @@ const (
 	KindProject    = "project"      // a project was made or changed
 	KindKey        = "key"          // an API key was made or revoked
 	KindDocument   = "document"     // a document was uploaded or deleted
+	KindTestCase   = "test_case"    // test cases of a rule were made, confirmed or deleted
 )
 
 // Record is something to append to a chain.

@@ -37,6 +37,7 @@ type grammar struct {
 	Nodes     nodesCommands     `cmd:"" help:"Say which rules hold where in an organization."`
 	Search    searchCommand     `cmd:"" help:"Find rules by words, meaning, time, source, conflict, person or situation."`
 	Documents documentsCommands `cmd:"" help:"Upload, read and search the documents that rules come from."`
+	Test      testCommand       `cmd:"" help:"Run the test cases of rules."`
 	Eval      evalCommand       `cmd:"" help:"Measure a model by labelled cases."`
 	Audit     auditCommands     `cmd:"" help:"Verify the audit chain."`
 	Keys      keysCommands      `cmd:"" help:"Make, list and revoke API keys."`

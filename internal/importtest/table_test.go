@@ -50,7 +50,7 @@ var table = map[string]row{
 	"document": {layer: capability, imports: []string{"audit", "auth", "corpus", "document/extract", "job", "rule", "store"}},
 	"evaluate": {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "job", "judge", "redact", "rule", "store", "subject"}},
 	"quality":  {layer: capability, imports: []string{"rule", "subject"}},
-	"sandbox":  {layer: capability, imports: []string{"check", "rule", "subject"}},
+	"sandbox":  {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "job", "llm", "rule", "store", "subject"}, tests: []string{"evaluate"}},
 	"search":   {layer: capability, imports: []string{"corpus", "llm", "redact", "rule", "store"}},
 
 	"api": {
@@ -79,8 +79,8 @@ var table = map[string]row{
 	"cli": {
 		layer: command,
 		imports: []string{
-			"app", "audit", "catalog", "cli/report", "client", "config", "document", "evaluate", "job", "quality", "rule", "search",
-			"store", "subject",
+			"app", "audit", "catalog", "cli/report", "client", "config", "document", "evaluate", "job", "quality", "rule",
+			"sandbox", "search", "store", "subject", "/packs",
 		},
 	},
 	"/cmd/tenet":    {layer: command, imports: []string{"cli"}},

@@ -44,6 +44,7 @@ type Rule struct {
 	AuthoredBy      string          `json:"authored_by" doc:"Actor that last changed what the rule says, rather than its status."`
 	UpdatedAt       time.Time       `json:"updated_at" doc:"When this version was made."`
 	UpdatedBy       string          `json:"updated_by" doc:"Actor that made this version."`
+	Tests           *Tests          `json:"tests,omitempty" doc:"Its test cases, where they are counted; never stored with the rule."`
 	ChangeNote      string          `json:"change_note,omitempty" doc:"Why this version was made."`
 }
 

@@ -37,6 +37,7 @@ type Reader interface {
 	FeedbackReader
 	FederationReader
 	VerdictReader
+	TestCaseReader
 
 	// Projects lists all projects by id.
 	Projects(ctx context.Context) ([]rule.Project, error)
@@ -90,6 +91,7 @@ type Tx interface {
 	RetentionTx
 	FederationTx
 	VerdictTx
+	TestCaseTx
 
 	// CreateProject stores a project with corpus version 0; conflict if the id is taken.
 	CreateProject(ctx context.Context, p rule.Project) error

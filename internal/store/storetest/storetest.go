@@ -37,6 +37,8 @@ func Run(t *testing.T, fresh func(t *testing.T) Open) {
 		"leases of submissions":              testLeases,
 		"retention":                          testRetention,
 		"feedback":                           testFeedback,
+		"test runs":                          testTestRuns,
+		"test cases":                         testTestCases,
 		"jobs from queue to end":             testJobLife,
 		"jobs in order":                      testJobOrder,
 		"unique jobs":                        testJobUnique,
