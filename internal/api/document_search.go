@@ -17,21 +17,21 @@ func (s *server) documentSearchRoutes() {
 			id: id, method: http.MethodPost, path: searchPath + path, tag: documentTag, role: auth.Viewer, summary: summary, description: description,
 		}
 	}
-	registerBody(s, op("search-documents-fulltext", "/documents/fulltext", "Search documents by words",
+	exampleOf(registerBody(s, op("search-documents-fulltext", "/documents/fulltext", "Search documents by words",
 		"Keyword scoring on file names, titles and text. Any text is a query: quotes make a phrase, and nothing is a syntax error."),
-		s.searchDocuments(s.cfg.Documents.Fulltext))
-	registerBody(s, op("search-documents-vector", "/documents/vector", "Search documents by meaning",
+		s.searchDocuments(s.cfg.Documents.Fulltext)), documentExamples["fulltext"])
+	exampleOf(registerBody(s, op("search-documents-vector", "/documents/vector", "Search documents by meaning",
 		"Cosine of the vectors of the query and of pieces of the documents. 503 without an embedding service."),
-		s.searchDocuments(s.cfg.Documents.Vector))
-	registerBody(s, op("search-documents-hybrid", "/documents/hybrid", "Search documents by words and meaning",
+		s.searchDocuments(s.cfg.Documents.Vector)), documentExamples["vector"])
+	exampleOf(registerBody(s, op("search-documents-hybrid", "/documents/hybrid", "Search documents by words and meaning",
 		"Without an embedding service, or while it fails, documents are found by words alone, and degraded says so."),
-		s.searchDocuments(s.cfg.Documents.Hybrid))
-	registerBody(s, op("search-documents", "/documents", "Search documents without the full-text index",
+		s.searchDocuments(s.cfg.Documents.Hybrid)), documentExamples["hybrid"])
+	exampleOf(registerBody(s, op("search-documents", "/documents", "Search documents without the full-text index",
 		"Words are also found inside others. Every item tells how many rules come from the document. Without a query, all documents, newest first."),
-		s.searchDocumentsRelational)
-	registerBody(s, op("search-by-source-document", "/by-source-document", "Find the rules that come from a document",
+		s.searchDocumentsRelational), documentExamples["relational"])
+	exampleOf(registerBody(s, op("search-by-source-document", "/by-source-document", "Find the rules that come from a document",
 		"Rules whose source_refs name the document, superseded and retired ones aside, in the order they were made."),
-		s.searchBySource)
+		s.searchBySource), documentExamples["source"])
 }
 
 // DocumentRequest is the body of a search for documents.

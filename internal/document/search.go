@@ -109,7 +109,7 @@ func (d *Documents) ready(ctx context.Context, q Query) error {
 	if err := q.check(); err != nil {
 		return err
 	}
-	_, err := d.cfg.Views.View(ctx, q.ProjectID)
+	_, err := d.store.Project(ctx, q.ProjectID)
 	return err
 }
 
@@ -123,7 +123,11 @@ func (d *Documents) Vector(ctx context.Context, q Query) (Result, error) {
 	if d.cfg.Embedder == nil {
 		return Result{}, errNoEmbedder()
 	}
-	matches, err := d.byMeaning(ctx, q)
+	vector, err := d.meaning(ctx, q.Text)
+	if err != nil {
+		return Result{}, err
+	}
+	matches, err := d.vectors.nearest(ctx, q.ProjectID, d.cfg.Embedder.ID(), vector)
 	if err != nil {
 		return Result{}, err
 	}
@@ -135,16 +139,16 @@ func (d *Documents) Vector(ctx context.Context, q Query) (Result, error) {
 	return Result{Items: items, Total: len(matches), Mode: Vector, Degraded: lacking}, err
 }
 
-// byMeaning ranks all documents that have vectors.
-func (d *Documents) byMeaning(ctx context.Context, q Query) ([]store.DocumentMatch, error) {
-	made, err := d.cfg.Embedder.Embed(ctx, []string{strings.TrimSpace(q.Text)})
+// meaning is the vector of a query.
+func (d *Documents) meaning(ctx context.Context, text string) ([]float32, error) {
+	made, err := d.cfg.Embedder.Embed(ctx, []string{strings.TrimSpace(text)})
 	if err != nil {
 		return nil, err
 	}
 	if len(made) != 1 || len(made[0]) != store.Dimensions {
 		return nil, rule.Errorf(rule.CodeUnavailable, "the embedding service gave no vector of %d numbers", store.Dimensions)
 	}
-	return d.vectors.nearest(ctx, q.ProjectID, d.cfg.Embedder.ID(), made[0])
+	return made[0], nil
 }
 
 // lacking says how many documents a search by meaning does not see whole; nil if none.
@@ -177,7 +181,7 @@ func (d *Documents) Hybrid(ctx context.Context, q Query) (Result, error) {
 		return d.byWordsAlone(ctx, q, "there is no embedding service")
 	}
 	patient, cancel := context.WithTimeout(ctx, embedPatience)
-	near, err := d.byMeaning(patient, q)
+	vector, err := d.meaning(patient, q.Text)
 	cancel()
 	if err != nil {
 		if ctx.Err() != nil {
@@ -185,6 +189,10 @@ func (d *Documents) Hybrid(ctx context.Context, q Query) (Result, error) {
 		}
 		d.cfg.Logger.WarnContext(ctx, "searching documents without a vector", slog.Any("error", err))
 		return d.byWordsAlone(ctx, q, "the embedding service does not answer")
+	}
+	near, err := d.vectors.nearest(ctx, q.ProjectID, d.cfg.Embedder.ID(), vector)
+	if err != nil {
+		return Result{}, err
 	}
 	words := corpus.ParseQuery(q.Text)
 	byWords, _, err := d.store.FindDocuments(ctx, q.find(words, Page{1, fusedWords}))

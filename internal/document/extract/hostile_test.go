@@ -29,7 +29,7 @@ func TestHostileFiles(t *testing.T) {
 	for i := range pages {
 		pages[i] = "BT /F1 9 Tf 9 9 Td (x) Tj ET"
 	}
-	small := Limits{Pages: 50, Characters: 100_000, Inflated: 4 << 20, Memory: 256 << 20, Time: 30 * time.Second}
+	small := Limits{Pages: 50, Characters: 100_000, Inflated: 2 << 20, Memory: 160 << 20, Time: 2 * time.Minute}
 	p := documenttest.Paragraph
 	for name, tt := range map[string]struct {
 		format Format
@@ -44,21 +44,21 @@ func TestHostileFiles(t *testing.T) {
 		"pdf: pages in a circle": {PDF, documenttest.PDFObjects("", "<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Kids[2 0 R 2 0 R]/Count 9>>"), rule.CodeTooLarge, "tree of pages"},
 		"pdf: no pages":          {PDF, documenttest.PDFObjects("", "<</Type/Catalog>>"), rule.CodeInvalid, "no pages"},
 		"pdf: no text":           {PDF, documenttest.PDFOf("", "0 0 10 10 re f"), rule.CodeInvalid, "no text"},
-		"pdf: bomb of text":      {PDF, documenttest.PDFOf("", "BT /F1 9 Tf "+bomb(8<<20, "(aaaaaaaaaaaaaaaa) Tj ")), rule.CodeTooLarge, "characters"},
-		"pdf: bomb of operands":  {PDF, documenttest.PDFOf("", bomb(64<<20, "1 ")), rule.CodeTooLarge, "memory"},
-		"pdf: deep arrays":       {PDF, documenttest.PDFOf("", bomb(8<<20, "[")), "", ""},
+		"pdf: bomb of text":      {PDF, documenttest.PDFOf("", "BT /F1 9 Tf "+bomb(1<<20, "(aaaaaaaaaaaaaaaa) Tj ")), rule.CodeTooLarge, "characters"},
+		"pdf: bomb of operands":  {PDF, documenttest.PDFOf("", bomb(8<<20, "1 ")), rule.CodeTooLarge, "memory"},
+		"pdf: deep arrays":       {PDF, documenttest.PDFOf("", bomb(1<<20, "[")), "", ""},
 		"pdf: a form in itself": {PDF, documenttest.PDFObjects("", "<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Kids[3 0 R]/Count 1>>",
 			"<</Type/Page/Resources<</XObject<</X 4 0 R>>>>/Contents 4 0 R>>", "<</Type/XObject/Subtype/Form/Length 12>>\nstream\n/X Do /X Do  \nendstream"), rule.CodeInvalid, "no text"},
 		"docx: no zip":        {DOCX, []byte("PK\x03\x04"), rule.CodeInvalid, "no whole zip"},
 		"docx: broken XML":    {DOCX, documenttest.DOCX("<w:p"), rule.CodeInvalid, "not valid XML"},
-		"docx: zip bomb":      {DOCX, documenttest.DOCX(bomb(8<<20, "<w:x/>")), rule.CodeTooLarge, "zip bomb"},
-		"docx: bomb of text":  {DOCX, documenttest.DOCX(p("", bomb(2<<20, "text "))), rule.CodeTooLarge, "characters"},
+		"docx: zip bomb":      {DOCX, documenttest.DOCX(bomb(3<<20, "<w:x/>")), rule.CodeTooLarge, "zip bomb"},
+		"docx: bomb of text":  {DOCX, documenttest.DOCX(p("", bomb(1<<20, "text "))), rule.CodeTooLarge, "characters"},
 		"docx: deep":          {DOCX, documenttest.DOCX(bomb(1<<20, "<w:p>")), rule.CodeInvalid, "nests"},
 		"docx: entities":      {DOCX, documenttest.DOCX(p("", "&lol9;")), rule.CodeInvalid, "not valid XML"},
 		"docx: styles circle": {DOCX, circle(), rule.CodeInvalid, "no text"},
 		"docx: many pages":    {DOCX, documenttest.DOCX(bomb(2400, "<w:lastRenderedPageBreak/>")), rule.CodeTooLarge, "pages"},
 		"docx: encrypted":     {DOCX, encryptedZip(t), rule.CodeInvalid, "encrypted"},
-		"html: deep":          {HTML, []byte(bomb(8<<20, "<div>")), rule.CodeInvalid, "no text"},
+		"html: deep":          {HTML, []byte(bomb(1<<20, "<div>")), rule.CodeInvalid, "no text"},
 		"html: long tag":      {HTML, []byte("<p " + bomb(9<<20, "a=b ")), rule.CodeTooLarge, "tag"},
 		"html: only scripts":  {HTML, []byte("<html><script>" + bomb(1<<20, "x()") + "</script>"), rule.CodeInvalid, "no text"},
 		"html: much text":     {HTML, []byte(bomb(1<<20, "<b>text</b> ")), rule.CodeTooLarge, "characters"},
