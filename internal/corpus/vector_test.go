@@ -3,7 +3,6 @@ package corpus_test
 import (
 	"cmp"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -13,14 +12,22 @@ import (
 	"tenet/internal/store"
 )
 
-// direction is a vector that is always the same for n. Neighbouring numbers are alike in one of ten groups.
+// direction is a vector that is always the same for n. Neighbouring numbers are alike in groups of ten.
 func direction(n int) []float32 {
-	random, group := rand.New(rand.NewPCG(1, uint64(n))), rand.New(rand.NewPCG(2, uint64(n/10)))
+	own, group := uint64(n), uint64(n/10)<<32
 	v := make([]float32, store.Dimensions)
 	for i := range v {
-		v[i] = float32(0.5*random.NormFloat64() + group.NormFloat64() + 1)
+		v[i] = scattered(own+uint64(i)<<20) + 2*scattered(group+uint64(i)) + 1
 	}
 	return v
+}
+
+// scattered is a number from -1 to 1 that looks like chance, after the mixing of SplitMix64.
+func scattered(n uint64) float32 {
+	n = (n + 1) * 0x9e3779b97f4a7c15
+	n = (n ^ n>>30) * 0xbf58476d1ce4e5b9
+	n = (n ^ n>>27) * 0x94d049bb133111eb
+	return float32(int64(n^n>>31)) / (1 << 63)
 }
 
 func embeddingsOf(states []store.RuleState) []store.Embedding {
@@ -55,10 +62,14 @@ func cosine(a, b []float32) float64 {
 }
 
 func TestNearestAreThoseByCosine(t *testing.T) {
-	const n = 3000 // several times what is compared exactly
+	const n = 2000 // several times what is compared exactly
 	v := embedded(t, numbered(n))
+	vectors := make([][]float32, n)
+	for i := range vectors {
+		vectors[i] = direction(i)
+	}
 	found, scored := 0, 0
-	for q := range 20 {
+	for q := range 10 {
 		question := direction(10*q + 5)
 		for i := range question {
 			question[i] += float32(math.Sin(float64(i * q)))
@@ -66,7 +77,7 @@ func TestNearestAreThoseByCosine(t *testing.T) {
 		rows := make([]int, n)
 		cosines := make([]float64, n)
 		for i := range rows {
-			rows[i], cosines[i] = i, cosine(question, direction(i))
+			rows[i], cosines[i] = i, cosine(question, vectors[i])
 		}
 		slices.SortFunc(rows, func(a, b int) int { return cmp.Compare(cosines[b], cosines[a]) })
 		hits, total := v.Nearest(question, corpus.Filter{}, 0, 10)
@@ -84,8 +95,8 @@ func TestNearestAreThoseByCosine(t *testing.T) {
 			}
 		}
 	}
-	if found < 198 || scored != found {
-		t.Errorf("%d of the 200 nearest were found, %d of them with their cosine; want 198 at least, and all", found, scored)
+	if found < 99 || scored != found {
+		t.Errorf("%d of the 100 nearest were found, %d of them with their cosine; want 99 at least, and all", found, scored)
 	}
 }
 
