@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"context"
 	"encoding/json"
 	"log/slog"
 	"net/http"
@@ -36,7 +37,7 @@ func node(t *testing.T, o app.Options, settings map[string]string) *app.App {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := a.Stop(t.Context()); err != nil {
+		if err := a.Stop(context.Background()); err != nil {
 			t.Error(err)
 		}
 	})
