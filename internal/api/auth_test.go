@@ -68,6 +68,9 @@ var accessTable = map[string]access{
 	"get-job":             {auth.Viewer, "GET /api/v1/jobs/1?project_id=pay", "project"},
 	"retry-job":           {auth.Reviewer, "POST /api/v1/jobs/1/retry?project_id=pay", "project"},
 	"cancel-job":          {auth.Reviewer, "POST /api/v1/jobs/1/cancel?project_id=pay", "project"},
+	"get-cache":           {auth.Viewer, "GET /api/v1/cache?project_id=pay", "project"},
+	"prune-cache":         {auth.Admin, "POST /api/v1/cache/prune?project_id=pay", "project"},
+	"clear-cache":         {auth.Admin, "DELETE /api/v1/cache?project_id=pay", "project"},
 	"GET /metrics":        {auth.Viewer, "GET /metrics", "all"},
 }
 

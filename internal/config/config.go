@@ -27,7 +27,7 @@ type Config struct {
 	JudgeModel          string        `key:"judge_model" default:"" doc:"Model that judges what checks leave open, as provider:model, such as openai:gpt-5-mini. Empty: no model."`
 	ConfirmModel        string        `key:"confirm_model" default:"" doc:"Model that confirms denials of CRITICAL rules, as provider:model. Empty: the judge looks a second time."`
 	JudgeTimeout        time.Duration `key:"judge_timeout" default:"30s" doc:"Time limit of one call to the model."`
-	JudgeParallel       int           `key:"judge_parallel" default:"8" doc:"Calls to the model that may run at once."`
+	JudgeParallel       int           `key:"judge_parallel" default:"32" doc:"Calls to the model that may run at once."`
 	JudgeTokens         int           `key:"judge_max_tokens" default:"0" doc:"Tokens of input that one evaluation may send to the model, by an estimate of four bytes a token; 0 means no limit. What would go beyond is not asked, and named in coverage."`
 	CacheMemory         int64         `key:"cache_memory" default:"67108864" doc:"Memory for kept verdicts, in bytes, by estimate."`
 	CacheMaxMB          int64         `key:"cache_max_mb" default:"256" doc:"Kept verdicts of one project in the database, in MiB of text; the oldest go first."`

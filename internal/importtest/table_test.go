@@ -33,7 +33,7 @@ var table = map[string]row{
 	"cli/report":     {layer: block, imports: []string{"rule"}},
 	"config":         {layer: block},
 	"job":            {layer: block, imports: []string{"rule", "store"}},
-	"judge":          {layer: block, imports: []string{"llm", "redact", "rule", "store", "subject"}},
+	"judge":          {layer: block, imports: []string{"llm", "redact", "rule", "store", "subject"}, tests: []string{"catalog"}},
 	"corpus":         {layer: block, imports: []string{"federation", "rule", "store", "subject"}},
 	"federation":     {layer: block, imports: []string{"rule", "store", "subject"}},
 	"llm":            {layer: block, imports: []string{"rule"}},

@@ -75,7 +75,7 @@ func (h *hearing) mark() string {
 
 // statement is the text of the control's rule, which is a MUST_NOT.
 func (c control) statement() string {
-	return "The withdrawn reference " + c.phrase + " is used in new text."
+	return "Use the withdrawn reference " + c.phrase + "."
 }
 
 // block is the file that is planted in the subject.

@@ -36,7 +36,7 @@ type Config struct {
 	Timeout time.Duration
 	// TotalTimeout bounds all calls of one Decide together, waiting and repairs included; 0 means 90 s.
 	TotalTimeout time.Duration
-	// Concurrency is how many calls may run at once, over all subjects; 0 means 8.
+	// Concurrency is how many calls may run at once, over all subjects; 0 means 32.
 	Concurrency int
 	// BatchSize is how many rules one call decides at most; 0 means 10. CRITICAL rules go alone.
 	BatchSize int
@@ -57,7 +57,7 @@ type Config struct {
 func (c Config) withDefaults() Config {
 	orDefault(&c.Timeout, 30*time.Second)
 	orDefault(&c.TotalTimeout, 90*time.Second)
-	orDefault(&c.Concurrency, 8)
+	orDefault(&c.Concurrency, 32)
 	orDefault(&c.BatchSize, 10)
 	orDefault(&c.MaxSubjectBytes, 200_000)
 	orDefault(&c.MaxParts, 8)

@@ -37,11 +37,18 @@ func mustRead(name string) string {
 	return string(b)
 }
 
-// promptRule is a rule as the model sees it. It is shown as JSON so that a statement cannot pass for another rule.
-type promptRule struct {
-	Ref        string         `json:"rule_ref"`
-	Modality   rule.Modality  `json:"modality"`
-	Statement  string         `json:"rule"`
+// ruleLine is a rule as the model sees it: JSON, so that a statement cannot pass for another rule, with the modality as the
+// name of the statement.
+func ruleLine(ref string, m rule.Modality, statement string, rest any) string {
+	line := `{"rule_ref":"` + ref + `","` + string(m) + `":` + plainJSON(statement)
+	if more := strings.TrimPrefix(plainJSON(rest), "{"); more != "}" {
+		return line + "," + more
+	}
+	return line + "}"
+}
+
+// ruleRest is what else a rule tells the model.
+type ruleRest struct {
 	Rationale  string         `json:"why,omitempty"`
 	Exceptions []string       `json:"except,omitempty"`
 	Examples   []rule.Example `json:"examples,omitempty"`
@@ -90,11 +97,11 @@ func (h *hearing) rulesText(members []int, c control) string {
 	lines := make([]string, 0, len(members)+1)
 	for n := range len(members) + 1 {
 		if n == c.index {
-			lines = append(lines, plainJSON(promptRule{Ref: ref(n), Modality: rule.MustNot, Statement: c.statement()}))
+			lines = append(lines, ruleLine(ref(n), rule.MustNot, c.statement(), ruleRest{}))
 			continue
 		}
 		r := h.rules[members[c.member(n)]]
-		lines = append(lines, plainJSON(promptRule{ref(n), r.Modality, r.Statement, r.Rationale, r.Exceptions, r.Examples}))
+		lines = append(lines, ruleLine(ref(n), r.Modality, r.Statement, ruleRest{r.Rationale, r.Exceptions, r.Examples}))
 	}
 	var b strings.Builder
 	render(&b, rulesTemplate, lines)
@@ -133,7 +140,7 @@ func (h *hearing) derive(use string, numbers ...int) []byte {
 // fence is the marker around the text of a part. A marker that the text holds by chance is not used.
 func (h *hearing) fence(q question, text string) string {
 	for n := 0; ; n++ {
-		marker := "SUBJECT-" + hex.EncodeToString(h.derive("fence "+q.purpose, q.part, n)[:12])
+		marker := "SUBJECT-" + hex.EncodeToString(h.derive("fence "+q.purpose, q.part, n)[:8])
 		if n == 255 || !strings.Contains(text, marker) {
 			return marker
 		}

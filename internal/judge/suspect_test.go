@@ -151,7 +151,7 @@ func FuzzDecide(f *testing.F) {
 			t.Fatalf("got %+v", res)
 		}
 		for _, req := range m.Requests() {
-			if n := strings.Count(req.Prompt, judgetest.Fence(req)); n != 3 {
+			if n := strings.Count(req.Prompt, judgetest.Fence(req)); n != 2 {
 				t.Fatalf("the fence stands %d times in the prompt", n)
 			}
 		}

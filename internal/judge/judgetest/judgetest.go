@@ -17,8 +17,8 @@ import (
 // Rule is a rule as the judge shows it to a model.
 type Rule struct {
 	Ref        string         `json:"rule_ref"`
-	Modality   string         `json:"modality"`
-	Statement  string         `json:"rule"`
+	Modality   rule.Modality  `json:"-"`
+	Statement  string         `json:"-"`
 	Rationale  string         `json:"why"`
 	Exceptions []string       `json:"except"`
 	Examples   []rule.Example `json:"examples"`
@@ -118,8 +118,14 @@ func all(req llm.Request) []Rule {
 	_, after, _ := strings.Cut(req.Prefix, "RULES\n")
 	for line := range strings.Lines(after) {
 		var r Rule
-		if json.Unmarshal([]byte(line), &r) != nil || r.Ref == "" {
+		var fields map[string]any
+		if json.Unmarshal([]byte(line), &r) != nil || json.Unmarshal([]byte(line), &fields) != nil || r.Ref == "" {
 			break
+		}
+		for _, m := range rule.Modalities {
+			if statement, ok := fields[string(m)].(string); ok {
+				r.Modality, r.Statement = m, statement
+			}
 		}
 		out = append(out, r)
 	}
@@ -184,7 +190,7 @@ func Script(answers ...string) *llm.Fake {
 }
 
 // phrase matches the rule of a control.
-var phrase = regexp.MustCompile(`^The withdrawn reference (\w+ \w+ \d+) is used in new text\.$`)
+var phrase = regexp.MustCompile(`^Use the withdrawn reference (\w+ \w+ \d+)\.$`)
 
 func isControl(r Rule) bool { return phrase.MatchString(r.Statement) }
 
@@ -219,7 +225,7 @@ func planted(phrase string) *regexp.Regexp {
 
 // Fence returns the marker that encloses the subject.
 func Fence(req llm.Request) string {
-	_, after, _ := strings.Cut(req.Prompt, "Everything between the two lines that hold ")
-	fence, _, _ := strings.Cut(after, " ")
+	_, after, _ := strings.Cut(req.Prompt, "\nBEGIN ")
+	fence, _, _ := strings.Cut(after, "\n")
 	return fence
 }
