@@ -25,6 +25,9 @@ func FuzzRequests(f *testing.F) {
 		`{"rule_id":"X-1","override_parent_rule_id":"X-1","allow_weakening":true,"reason":"x"}`,
 		`{"federation":[{"name":"x","rules":["X-1"],"children":[{"name":"y","overrides":[{"rule":"X-1","instead_of":"X-1"}]}]}]}`,
 		"federation: [{name: x, level: team, id: 00000000-0000-0000-0000-000000000000, children: [{name: x}, {name: x}]}]\n",
+		`{"subject":{"kind":"transaction","amount":5,"facts":{"amount":6}},"submission_id":"s-1"}`, `{"subject":{"kind":"document","title":"a/../b","content":"x"}}`,
+		`{"subject":{"kind":["document"],"content":"x"}}`, `{"subject":{"k\u0069nd":"communication","recipients":[],"content":"\u0000"}}`,
+		`{"subject":{"kind":"decision_request","options":[[{"a":null}]],"context":[1e400]}}`, `{"rule_id":"X-1","correct":true}`,
 	} {
 		f.Add([]byte(seed))
 	}
@@ -34,6 +37,7 @@ func FuzzRequests(f *testing.F) {
 	targets := []string{
 		"POST " + federationPath, "PATCH " + team, "POST " + team + "/rules",
 		"POST " + evaluatePath, "POST " + evaluatePath + "/quick", "POST " + evaluatePath + "/applicable-rules", "POST " + rulesPath,
+		"POST " + submissionsPath, "POST " + evaluationsPath + "/00000000-0000-7000-8000-000000000001/feedback",
 		"PATCH " + rulesPath + "/X-1", "POST " + rulesPath + "/X-1/relationships", "POST " + rulesPath + "/import?dry_run=true",
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {

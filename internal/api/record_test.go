@@ -134,6 +134,9 @@ func TestReplayFindsAForgedAnswer(t *testing.T) {
 	}); r.Agrees || r.Problem == "" {
 		t.Errorf("another subject: %+v", r)
 	}
+	if r := forge(func(f *evaluate.Record) { f.Calls[0].PromptHash = "0" }); r.Agrees || !strings.Contains(r.Problem, "asked") {
+		t.Errorf("another prompt: %+v", r)
+	}
 	if r := forge(func(f *evaluate.Record) { f.Rules[0].ContentHash = "0" }); r.Unreplayable != 1 {
 		t.Errorf("another rule: %+v", r)
 	}

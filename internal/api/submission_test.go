@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -104,9 +105,7 @@ func TestSubmitRefuses(t *testing.T) {
 	n := newNode(t)
 	tx := func(more fields) fields {
 		s := fields{"kind": "transaction", "transaction_type": "payment", "amount": 1}
-		for k, v := range more {
-			s[k] = v
-		}
+		maps.Copy(s, more)
 		return s
 	}
 	six := "code_change, business_event, document, transaction, communication, decision_request"

@@ -99,12 +99,22 @@ func (e *Evaluator) Replay(ctx context.Context, projectID, id string, live bool)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	out.Cost = again.Cost
-	if !live {
-		out.Cost = rule.Cost{}
+	if live {
+		out.Cost = again.Cost
+	} else if len(rec.Redactions) == 0 && !samePrompts(rec.Calls, r.calls) {
+		out.Problem, out.Agrees = "What the record leads to asking the model is not what it was asked.", false
 	}
 	out.compare(rec, again, lost)
 	return out, nil
+}
+
+// samePrompts reports whether every prompt that was made again is one that was sent.
+func samePrompts(sent, made []judge.Call) bool {
+	hashes := make(map[string]bool, len(sent))
+	for i := range sent {
+		hashes[sent[i].PromptHash] = true
+	}
+	return !slices.ContainsFunc(made, func(c judge.Call) bool { return !hashes[c.PromptHash] })
 }
 
 // recordedRules are the rules of a record as they were, in a view of their own, and why others are not what they were, by id.

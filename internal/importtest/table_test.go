@@ -36,7 +36,7 @@ var table = map[string]row{
 	"document/extract": {layer: block, imports: []string{"rule"}},
 	"federation":       {layer: block, imports: []string{"rule", "store", "subject"}},
 	"job":              {layer: block, imports: []string{"rule", "store"}},
-	"judge":            {layer: block, imports: []string{"llm", "redact", "rule", "store", "subject"}},
+	"judge":            {layer: block, imports: []string{"llm", "redact", "rule", "store", "subject"}, tests: []string{"catalog"}},
 	"lint":             {layer: block, imports: []string{"rule"}},
 	"llm":              {layer: block, imports: []string{"rule"}},
 	"llm/provider":     {layer: block, imports: []string{"llm", "rule"}},

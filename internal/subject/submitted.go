@@ -2,6 +2,7 @@ package subject
 
 import (
 	"encoding/json"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -257,9 +258,7 @@ func (f *named) put(name string, value any) {
 		return
 	}
 	facts := make(map[string]any, len(f.facts)+8)
-	for k, v := range f.facts {
-		facts[k] = v
-	}
+	maps.Copy(facts, f.facts)
 	facts[name] = value
 	f.facts = facts
 }
