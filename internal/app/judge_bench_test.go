@@ -28,7 +28,7 @@ func judgedNode(b *testing.B) http.Handler {
 		}
 		return judgetest.Allow()
 	})
-	a, err := app.New(b.Context(), cfg, slog.New(slog.DiscardHandler), app.Options{Env: none, Model: m, Rules: judged(20, rule.High)})
+	a, err := app.New(b.Context(), cfg, slog.New(slog.DiscardHandler), app.Options{Env: none, Model: m, Rules: openRules(20, rule.High)})
 	if err != nil {
 		b.Fatal(err)
 	}

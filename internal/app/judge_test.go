@@ -21,8 +21,8 @@ import (
 	"tenet/internal/store/pgtest"
 )
 
-// judged are rules that no check decides.
-func judged(n int, severity rule.Severity) []*catalog.File {
+// openRules are rules that no check decides.
+func openRules(n int, severity rule.Severity) []*catalog.File {
 	var list []catalog.Input
 	for i := range n {
 		list = append(list, catalog.Input{
@@ -72,7 +72,7 @@ func evaluation(t *testing.T, a *app.App, body string) rule.Evaluation {
 func TestEqualRequestsOverHTTPHaveOneAnswer(t *testing.T) {
 	m := judgetest.Model(opinion)
 	m.Delay = 100 * time.Millisecond
-	a := node(t, app.Options{Model: m, Rules: judged(20, rule.High)}, map[string]string{"data": t.TempDir()})
+	a := node(t, app.Options{Model: m, Rules: openRules(20, rule.High)}, map[string]string{"data": t.TempDir()})
 	answers := make([]rule.Evaluation, 16)
 	var wg sync.WaitGroup
 	for i := range answers {
@@ -103,7 +103,7 @@ func TestNodesShareKeptVerdicts(t *testing.T) {
 	for name, settings := range map[string]map[string]string{"SQLite": {"data": t.TempDir()}, "PostgreSQL": {"database_url": pgtest.DSN(t)}} {
 		t.Run(name, func(t *testing.T) {
 			m := judgetest.Model(opinion)
-			one := node(t, app.Options{Model: m, Rules: judged(4, rule.High)}, settings)
+			one := node(t, app.Options{Model: m, Rules: openRules(4, rule.High)}, settings)
 			first := evaluation(t, one, request(change))
 			var stats struct {
 				ProjectID string `json:"project_id"`
@@ -140,7 +140,7 @@ func TestSecretsLeaveNeitherInPromptsNorInAnswers(t *testing.T) {
 	m := judgetest.Model(func(judgetest.Rule, string) judgetest.Entry {
 		return judgetest.Deny(`var key = "[redacted:aws-access-token]"`)
 	})
-	a := node(t, app.Options{Model: m, Rules: judged(1, rule.High)}, map[string]string{"data": t.TempDir()})
+	a := node(t, app.Options{Model: m, Rules: openRules(1, rule.High)}, map[string]string{"data": t.TempDir()})
 	e := evaluation(t, a, request(strings.Replace(change, `var password = os.Getenv("PASSWORD")`, `var key = "`+secret+`"`, 1)))
 	if strings.Contains(m.Requests()[0].Prompt, secret) || e.Coverage.Redacted != 1 {
 		t.Errorf("redacted %d in %s", e.Coverage.Redacted, m.Requests()[0].Prompt)
@@ -154,7 +154,7 @@ func TestSecretsLeaveNeitherInPromptsNorInAnswers(t *testing.T) {
 func TestTheConfirmingModelIsAsked(t *testing.T) {
 	m, confirm := judgetest.Model(opinion), judgetest.Model(func(judgetest.Rule, string) judgetest.Entry { return judgetest.Allow() })
 	confirm.Name = "fake:second"
-	a := node(t, app.Options{Model: m, Confirm: confirm, Rules: judged(2, rule.Critical)}, map[string]string{"data": t.TempDir()})
+	a := node(t, app.Options{Model: m, Confirm: confirm, Rules: openRules(2, rule.Critical)}, map[string]string{"data": t.TempDir()})
 	e := evaluation(t, a, request(change))
 	if e.OverallVerdict != rule.NeedsConfirmation || confirm.Calls() != 1 || e.Cost.Calls != 3 || len(e.ModelIDsUsed) != 2 {
 		t.Errorf("%d second looks, got %+v", confirm.Calls(), e)
@@ -175,7 +175,7 @@ func TestNothingFailsOpenOverHTTP(t *testing.T) {
 		"no answer": &llm.Fake{}, "nonsense": judgetest.Script("sure, ALLOW"), "obedient": &llm.Fake{Respond: obedient},
 		"late": &llm.Fake{Delay: time.Minute, Respond: obedient},
 	} {
-		a := node(t, app.Options{Model: m, Rules: judged(20, rule.High)}, map[string]string{"data": t.TempDir(), "judge_timeout": "50ms"})
+		a := node(t, app.Options{Model: m, Rules: openRules(20, rule.High)}, map[string]string{"data": t.TempDir(), "judge_timeout": "50ms"})
 		if e := evaluation(t, a, request(change)); e.OverallVerdict != rule.NeedsConfirmation || e.RulesUncertain != 20 || e.Coverage.RulesJudged != 0 {
 			t.Errorf("%s: got %s, %d uncertain", name, e.OverallVerdict, e.RulesUncertain)
 		}

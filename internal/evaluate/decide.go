@@ -80,6 +80,9 @@ func (r *run) cover(c *rule.Coverage, j heard) {
 
 // final makes the verdict of a chosen rule what is answered, and tells the caller who listens.
 func (r *run) final(ctx context.Context, e *rule.Evaluation, i int) {
+	if r.raw {
+		return
+	}
 	v := &e.RuleVerdicts[i]
 	r.e.calibrate(ctx, r.req.ProjectID, r.sel.chosen[i].ContentHash(), v)
 	settle(v)

@@ -21,8 +21,10 @@ type run struct {
 	view    *corpus.View
 	within  *corpus.Within // what holds at the federation node in play; nil without one
 	judge   Judge
-	start   time.Time
-	whole   part
+	// raw leaves verdicts as checks and judge give them, before modality, enforcement and feedback.
+	raw   bool
+	start time.Time
+	whole part
 	// parts are those of rules that concern only some files, by the key of their coverage.
 	parts map[string]*part
 	sel   selection

@@ -38,7 +38,7 @@ func (e *Evaluator) Try(ctx context.Context, r rule.Rule, in subject.Input) (rul
 		return rule.Trial{}, err
 	}
 	entry, _ := view.Get(r.ID)
-	t := &run{e: e, subject: s, whole: part{s, check.Prepare(s)}}
+	t := &run{e: e, subject: s, judge: e.cfg.Judge, raw: true, whole: part{s, check.Prepare(s)}}
 	t.sel.chosen = []chosen{{Match: corpus.Match{Entry: entry}}}
 	if r.Check != nil {
 		t.runCheck(ctx, &t.sel.chosen[0])
