@@ -45,8 +45,11 @@ func (s *script) count(host string) int {
 	return s.calls[host]
 }
 
-// hosts gives every provider a host of its own name.
+// hosts is an environment that gives every provider a host of its own name, and a key.
 func hosts(name string) string {
+	if strings.HasSuffix(name, "_KEY") {
+		return "key"
+	}
 	vendor, _, _ := strings.Cut(strings.ToLower(name), "_")
 	return "http://" + vendor
 }
@@ -55,12 +58,7 @@ func scripted(t *testing.T, spec string, opts Options, answer func(host string, 
 	t.Helper()
 	s := &script{answer: answer}
 	opts.Transport = s
-	m, err := New(spec, func(name string) string {
-		if strings.HasSuffix(name, "_KEY") {
-			return "key"
-		}
-		return hosts(name)
-	}, opts)
+	m, err := New(spec, hosts, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -286,6 +284,24 @@ func TestAChainFailsWhenAllFail(t *testing.T) {
 			t.Errorf("%v exchanges", s.calls)
 		}
 	})
+}
+
+// TestAChainCountsWhatARefusalCost: the vendor charges for it.
+func TestAChainCountsWhatARefusalCost(t *testing.T) {
+	s := transport(func(r *http.Request) (int, http.Header, string) {
+		if r.URL.Hostname() == "openai" {
+			return 200, nil, `{"choices":[{"message":{"refusal":"no"}}],"usage":{"prompt_tokens":100,"completion_tokens":5}}`
+		}
+		return 200, nil, `{"message":{"content":"fine"},"done":true,"prompt_eval_count":90,"eval_count":7}`
+	})
+	m, err := New("openai:a,ollama:b", hosts, Options{Transport: s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := llm.Response{Model: "ollama:b", Text: "fine", InputTokens: 190, OutputTokens: 12}
+	if got, err := m.Complete(t.Context(), llm.Request{Prompt: "p"}); err != nil || got != want {
+		t.Errorf("got %+v, %v, want %+v", got, err, want)
+	}
 }
 
 // TestAChainPassesOnAnswersThatAreUnusable: asking for less, or in another way, is for the caller to decide.

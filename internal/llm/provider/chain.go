@@ -31,14 +31,20 @@ func (c *chain) ID() string { return c.id }
 
 // Complete asks the next model where one is unavailable. An answer that came and is unusable is an error at once: the
 // caller knows better what to do about it. A model that is not the last has no more than its share of the time left, so
-// that one that hangs leaves time for the others.
+// that one that hangs leaves time for the others. Tokens that a refusal has cost are counted in.
 func (c *chain) Complete(ctx context.Context, req llm.Request) (llm.Response, error) {
 	var reasons []string
+	var resp llm.Response
 	for i, m := range c.models {
-		resp, err := c.ask(ctx, m, len(c.models)-i, req)
+		spent := resp
+		var err error
+		resp, err = c.ask(ctx, m, len(c.models)-i, req)
 		if resp.Model == "" {
 			resp.Model = m.ID()
 		}
+		resp.InputTokens += spent.InputTokens
+		resp.OutputTokens += spent.OutputTokens
+		resp.CachedTokens += spent.CachedTokens
 		if err == nil || rule.CodeOf(err) != rule.CodeUnavailable {
 			return resp, err
 		}
@@ -50,7 +56,7 @@ func (c *chain) Complete(ctx context.Context, req llm.Request) (llm.Response, er
 			c.log.WarnContext(ctx, "a model is unavailable; asking the next", "model", m.ID(), "next", c.models[i+1].ID(), "error", err)
 		}
 	}
-	return llm.Response{}, rule.Errorf(rule.CodeUnavailable, "no model answered: %s", strings.Join(reasons, "; "))
+	return resp, rule.Errorf(rule.CodeUnavailable, "no model answered: %s", strings.Join(reasons, "; "))
 }
 
 func (c *chain) ask(ctx context.Context, m Model, left int, req llm.Request) (llm.Response, error) {
