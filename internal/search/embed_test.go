@@ -228,6 +228,19 @@ func TestAnotherModelEmbedsAnew(t *testing.T) {
 	})
 }
 
+// Views of another model never show the vectors: that ends in an error, and not in a bill.
+func TestViewsOfAnotherModelAreFound(t *testing.T) {
+	onBoth(t, func(l *library) {
+		l.add("One.")
+		_, live := l.keeper(&llm.FakeEmbedder{Name: "fake:other"})
+		f := &llm.FakeEmbedder{}
+		err := NewEmbeddings(l.store, live, f, slog.New(slog.DiscardHandler)).EmbedRules(l.t.Context(), "p", ignore)
+		if err == nil || len(f.Calls()) != 1 {
+			l.t.Errorf("%d calls, %v", len(f.Calls()), err)
+		}
+	})
+}
+
 // A text that the model refuses keeps no other from its vector; a model that refuses everything is told at once.
 func TestRefusedTexts(t *testing.T) {
 	onBoth(t, func(l *library) {
