@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -63,13 +64,16 @@ func (e *Embeddings) Missing(ctx context.Context, projectID string) (bool, error
 // be done again. Done and total count texts. A text that the model refuses is left out. When nothing is missing any more, the
 // vectors of other models are removed, and those of texts that are long gone.
 func (e *Embeddings) EmbedRules(ctx context.Context, projectID string, progress func(done, total int)) error {
-	w := &embedding{Embeddings: e, projectID: projectID, progress: progress, refused: map[string]bool{}}
+	w := &embedding{Embeddings: e, projectID: projectID, progress: progress, refused: map[string]bool{}, stored: map[string]bool{}}
 	for {
 		view, err := e.views.Refresh(ctx, projectID)
 		if err != nil {
 			return err
 		}
-		texts := w.missing(view)
+		texts, err := w.missing(view)
+		if err != nil {
+			return err
+		}
 		if len(texts) == 0 {
 			return e.tidy(ctx, projectID, view, len(w.refused) == 0)
 		}
@@ -100,23 +104,28 @@ type embedding struct {
 	mu          sync.Mutex
 	done, total int
 	refused     map[string]bool // hashes of texts
+	stored      map[string]bool
 }
 
 // ruleText is a text that needs a vector.
 type ruleText struct{ hash, text string }
 
-// missing lists the texts without a vector, each once.
-func (w *embedding) missing(view *corpus.View) []ruleText {
+// missing lists the texts without a vector, each once. A text that has been stored and is missing still would be paid for
+// again and again.
+func (w *embedding) missing(view *corpus.View) ([]ruleText, error) {
 	var list []ruleText
 	seen := map[string]bool{}
 	for entry := range view.WithoutVector() {
 		t := ruleText{corpus.TextHash(entry.Rule), corpus.EmbeddingText(entry.Rule)}
+		if w.stored[t.hash] {
+			return nil, fmt.Errorf("search: the view does not show the vectors of %s that are stored", w.embedder.ID())
+		}
 		if !seen[t.hash] && !w.refused[t.hash] {
 			seen[t.hash] = true
 			list = append(list, t)
 		}
 	}
-	return list
+	return list, nil
 }
 
 // embed embeds and stores one batch.
@@ -147,10 +156,16 @@ func (w *embedding) embed(ctx context.Context, batch []ruleText) error {
 		}
 		return tx.PutEmbeddings(ctx, w.projectID, cv, rows)
 	})
-	if err == nil {
-		w.count(len(batch))
+	if err != nil {
+		return err
 	}
-	return err
+	w.mu.Lock()
+	for _, t := range batch {
+		w.stored[t.hash] = true
+	}
+	w.mu.Unlock()
+	w.count(len(batch))
+	return nil
 }
 
 // embedEach embeds the texts of a batch by themselves: one of them has spoilt the call. If it was all of them, it is the

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -51,15 +52,15 @@ func TestQueryIsEmbeddedOnceForAll(t *testing.T) {
 // the service has answered.
 func TestSlowServiceDoesNotMakeHybridSlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		slow := false
+		var slow atomic.Bool
 		e := &llm.FakeEmbedder{Respond: func(context.Context, []string) error {
-			if slow {
+			if slow.Load() {
 				time.Sleep(5 * time.Second)
 			}
 			return nil
 		}}
 		s := New(Config{Views: shelve(t, words("Payments are logged.")).embedded(t, e), Embedder: e})
-		slow = true
+		slow.Store(true)
 		hybrid := func(text string) (Result, time.Duration) {
 			began := time.Now()
 			r, err := s.Hybrid(t.Context(), Among{}, Query{Text: text, Page: first})
@@ -82,7 +83,7 @@ func TestSlowServiceDoesNotMakeHybridSlow(t *testing.T) {
 		if r, took = hybrid("payments"); r.Mode != Hybrid || r.Degraded != nil || took != 0 {
 			t.Errorf("once the vector is known: %s, %+v", took, r)
 		}
-		slow = false
+		slow.Store(false)
 		time.Sleep(slowFor)
 		if r, took = hybrid("something else"); r.Mode != Hybrid || took != 0 {
 			t.Errorf("once the service is quick again: %s, %+v", took, r)
