@@ -1,4 +1,4 @@
-// Package corpus keeps an immutable in-memory view of one project's rules, from which rules are looked up, listed and
+// Package corpus keeps an immutable in-memory view of one project's rules, from which rules are looked up, listed, searched and
 // selected without touching the database. A view is a row of immutable segments with tombstones, so that one edit costs
 // little however many rules there are; see docs/adr/0003.
 package corpus

@@ -19,7 +19,7 @@ type Filter struct {
 	Owner       string
 	Text        string // stands in the statement, the rationale or the slug, in any letter case
 	Checked     *bool  // whether the rule has a check
-	// Where is one more condition. It is called only for rules that all else selects, possibly from several goroutines.
+	// Where is one more condition. It is called only for rules that all else selects.
 	Where func(*rule.Rule) bool
 }
 

@@ -17,7 +17,7 @@ const (
 // best of both kinds, and after them, with a score of 0, the other rules that match the words as [View.Keyword] ranks them. With a
 // vector that is near to none, or in a view without vectors, the words alone decide.
 func (v *View) Hybrid(text string, vector []float32, f Filter, offset, limit int) (hits []Hit, total int) {
-	offset, limit = max(offset, 0), max(limit, 0)
+	offset, limit = pageOf(offset, limit)
 	words, total, matches := v.lexical(text, &f, max(offset+limit, fuseDepth), true)
 	near, _ := v.nearest(vector, &f, fuseDepth)
 	near = near[:min(len(near), fuseDepth)]

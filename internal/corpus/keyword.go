@@ -20,9 +20,15 @@ type Hit struct {
 // follows it, may be the beginning of one. Any text is a query: what has no meaning as syntax is searched for. Equal scores
 // are ordered by rule id.
 func (v *View) Keyword(text string, f Filter, offset, limit int) (hits []Hit, total int) {
-	offset, limit = max(offset, 0), max(limit, 0)
+	offset, limit = pageOf(offset, limit)
 	best, total, _ := v.lexical(text, &f, offset+limit, false)
 	return v.page(best, offset, limit), total
+}
+
+// pageOf keeps the bounds of a page within what can be added up.
+func pageOf(offset, limit int) (int, int) {
+	const far = 1 << 30
+	return min(max(offset, 0), far), min(max(limit, 0), far)
 }
 
 // lexical finds the documents that match a query and a filter, and returns at least most of the best in order, how many there

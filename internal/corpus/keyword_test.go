@@ -2,6 +2,7 @@ package corpus_test
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -125,6 +126,9 @@ func TestKeywordTakesAnyText(t *testing.T) {
 	}
 	if hits, total := v.Keyword("password", corpus.Filter{}, -5, -1); len(hits) != 0 || total != 1 {
 		t.Errorf("a page of less than nothing has %d hits of %d, want 0 of 1", len(hits), total)
+	}
+	if hits, total := v.Hybrid("password", nil, corpus.Filter{}, math.MaxInt, math.MaxInt); len(hits) != 0 || total != 1 {
+		t.Errorf("the farthest page has %d hits of %d, want 0 of 1", len(hits), total)
 	}
 	if hits, total := v.Keyword("password", corpus.Filter{}, 10, 10); len(hits) != 0 || total != 1 {
 		t.Errorf("the page behind the last has %d hits of %d, want 0 of 1", len(hits), total)

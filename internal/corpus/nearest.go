@@ -16,7 +16,7 @@ const shortlist = 500
 //
 // The order is that of the exact cosines among the first several hundred, and again among each several hundred that follow.
 func (v *View) Nearest(vector []float32, f Filter, offset, limit int) (hits []Hit, total int) {
-	offset, limit = max(offset, 0), max(limit, 0)
+	offset, limit = pageOf(offset, limit)
 	best, total := v.nearest(vector, &f, offset+limit)
 	return v.page(best, offset, limit), total
 }

@@ -1,12 +1,19 @@
 package corpus
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
 
-// maxQueryTerms bounds the distinct terms that a query is searched by, and so what a query may cost.
-const maxQueryTerms = 64
+// What a query may cost is bounded by how much of it is looked at: its bytes, distinct terms, words, and different phrases. The
+// rest of it is left out.
+const (
+	maxQueryBytes   = 8192
+	maxQueryTerms   = 64
+	maxQueryWords   = 256
+	maxQueryPhrases = 16
+)
 
 // Weights of the terms of a query. An identifier counts as a whole, and its parts help a little; the beginning of the last word
 // counts less than a word that is there.
@@ -37,7 +44,7 @@ type queryTerm struct {
 // parseWords takes a query apart. What stands between quotation marks is a phrase; a mark without its match is none.
 func parseWords(text string) words {
 	p := wordParser{at: map[string]int{}}
-	rest := text
+	rest := text[:min(len(text), maxQueryBytes)]
 	for rest != "" && len(p.q.terms) < maxQueryTerms {
 		before, after, opened := cutQuote(rest)
 		phrase, behind, closed := cutQuote(after)
@@ -97,11 +104,12 @@ func (p *wordParser) add(text string, phrase bool) {
 			p.q.terms = append(p.q.terms, queryTerm{text: t.term, stop: stopWords[t.term]})
 		}
 		p.q.terms[place].weight += t.weight
-		if !t.whole {
+		if !t.whole && len(p.q.order) < maxQueryWords {
 			p.q.order = append(p.q.order, place)
 		}
 	}
-	if phrase && len(follow) > 0 {
+	known := slices.ContainsFunc(p.q.phrases, func(other []string) bool { return slices.Equal(other, follow) })
+	if phrase && len(follow) > 0 && !known && len(p.q.phrases) < maxQueryPhrases {
 		p.q.phrases = append(p.q.phrases, follow)
 	}
 	p.q.prefix = ""
@@ -119,7 +127,7 @@ func pieces(text string) []piece {
 	eachToken(text, func(t token) bool {
 		list = append(list, piece{string(t.text), termOf(t), t.start, t.end, t.whole, 1})
 		if !t.whole {
-			return len(list) < 4*maxQueryTerms
+			return len(list) < maxQueryWords
 		}
 		weight := float32(weightPart)
 		if r, _ := utf8.DecodeRune(t.text); spaceless(r) {

@@ -89,8 +89,8 @@ func FuzzTokens(f *testing.F) {
 			return true
 		})
 		q := parseWords(text)
-		if len(q.terms) > maxQueryTerms {
-			t.Fatalf("%d terms", len(q.terms))
+		if len(q.terms) > maxQueryTerms || len(q.order) > maxQueryWords || len(q.phrases) > maxQueryPhrases {
+			t.Fatalf("%d terms, %d words, %d phrases", len(q.terms), len(q.order), len(q.phrases))
 		}
 		for _, i := range q.order {
 			if i < 0 || i >= len(q.terms) {
