@@ -12,7 +12,7 @@ import (
 
 func main() {
 	data := flag.String("data", "../shared/data/retrieval", "folder with the collections obliqa and cranfield; empty leaves quality out")
-	vectors := flag.String("vectors", "", "folder with vectors of a model: <collection>/docs.f32 and queries.f32, float32 in little endian; empty: made from the words")
+	vectors := flag.String("vectors", "", "folder with vectors of a model: <collection>/docs.f32 and queries.f32, float32 in little endian; empty leaves out what needs them")
 	sizes := flag.String("sizes", "1000,10000,100000", "numbers of rules to measure speed at; empty leaves speed out")
 	flag.Parse()
 	if err := run(*data, *vectors, *sizes); err != nil {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"tenet/internal/corpus"
 	"tenet/internal/store"
@@ -14,45 +15,50 @@ import (
 const model = "bench"
 
 // quality prints how well each kind of search finds the known answers: over all questions, and apart for those at even and at
-// odd places, of which the even ones were used for tuning.
+// odd places. Without a folder of vectors it is search by words alone.
 func quality(data, vectors string) error {
-	kind := "made from the words (a stand-in for a model)"
-	if vectors != "" {
-		kind = "of a model"
-	}
-	fmt.Printf("## Quality, vectors %s\n\n", kind)
-	fmt.Println("| collection | search | R@10 | MAP@10 | nDCG@10 | even half | odd half |")
+	fmt.Println("## Quality")
+	fmt.Println()
+	fmt.Println("| collection | search | R@10 | MAP@10 | nDCG@10 | even questions | odd questions |")
 	fmt.Println("|---|---|---|---|---|---|---|")
+	var recalls []string
 	for _, name := range []string{"obliqa", "cranfield"} {
 		c, err := read(data, name)
 		if err != nil {
 			return err
 		}
-		questions, err := c.embed(vectors)
-		if err != nil {
-			return err
+		searches := c.byWords()
+		if vectors != "" {
+			docs, questions, err := c.embed(vectors)
+			if err != nil {
+				return err
+			}
+			searches = append(searches, c.byVectors(questions)...)
+			recalls = append(recalls, fmt.Sprintf("%s %.3f", name, c.recall(docs, questions)))
 		}
-		for _, s := range c.searches(questions) {
+		for _, s := range searches {
 			all, even, odd := c.measure(s.run, 0, 1), c.measure(s.run, 0, 2), c.measure(s.run, 1, 2)
 			fmt.Printf("| %s | %s | %.3f | %.3f | %.3f | %s | %s |\n", name, s.name, all.recall, all.precision, all.gain, even, odd)
 		}
+	}
+	if len(recalls) > 0 {
+		fmt.Printf("\nVector search, recall@10 of the truly nearest: %s\n", strings.Join(recalls, ", "))
 	}
 	fmt.Println()
 	return nil
 }
 
-// embed gives the collection's rules their vectors and returns those of the questions.
-func (c *collection) embed(folder string) ([][]float32, error) {
-	docs, questions, err := c.vectors(folder)
-	if err != nil {
-		return nil, err
+// embed gives the collection's rules their vectors and returns these and those of the questions.
+func (c *collection) embed(folder string) (docs, questions [][]float32, err error) {
+	if docs, questions, err = c.vectors(folder); err != nil {
+		return nil, nil, err
 	}
 	embeddings := make([]store.Embedding, len(c.rules))
 	for i := range c.rules {
 		embeddings[i] = store.Embedding{Model: model, TextHash: corpus.TextHash(&c.rules[i].Rule), Vector: docs[i]}
 	}
 	c.view = c.view.WithVectors(model, embeddings)
-	return questions, nil
+	return docs, questions, nil
 }
 
 // search is a way to find things: run returns the ids of what it finds for the question at a place, best first.
@@ -61,18 +67,50 @@ type search struct {
 	run  func(i int) []string
 }
 
-func (c *collection) searches(vectors [][]float32) []search {
-	const top = 10
+// top is how many hits are judged.
+const top = 10
+
+func (c *collection) byWords() []search {
+	return []search{{"keyword", func(i int) []string {
+		hits, _ := c.view.Keyword(c.queries[i].text, corpus.Filter{}, 0, top)
+		return ids(hits)
+	}}}
+}
+
+func (c *collection) byVectors(vectors [][]float32) []search {
 	return []search{
-		{"keyword", func(i int) []string { hits, _ := c.view.Keyword(c.queries[i].text, corpus.Filter{}, 0, top); return ids(hits) }},
-		{"vector", func(i int) []string { hits, _ := c.view.Nearest(vectors[i], corpus.Filter{}, 0, top); return ids(hits) }},
+		{"vector", func(i int) []string {
+			hits, _ := c.view.Nearest(vectors[i], corpus.Filter{}, 0, top)
+			return ids(hits)
+		}},
 		{"hybrid", func(i int) []string {
 			hits, _ := c.view.Hybrid(c.queries[i].text, vectors[i], corpus.Filter{}, 0, top)
 			return ids(hits)
 		}},
-		{"by reciprocal rank, k 60", func(i int) []string { return c.reciprocal(i, vectors[i], 60)[:top] }},
-		{"by reciprocal rank, k 10", func(i int) []string { return c.reciprocal(i, vectors[i], 10)[:top] }},
+		{"by reciprocal rank, k 60", func(i int) []string { return c.reciprocal(i, vectors[i], 60) }},
+		{"by reciprocal rank, k 10", func(i int) []string { return c.reciprocal(i, vectors[i], 10) }},
 	}
+}
+
+// recall is the share of the truly nearest texts that vector search finds, over the first questions. Texts that are equally near
+// count as the same.
+func (c *collection) recall(docs, questions [][]float32) float64 {
+	found, wanted := 0, 0
+	for i, q := range questions[:min(100, len(questions))] {
+		cosines := make([]float64, len(docs))
+		for d := range docs {
+			cosines[d] = cosine(q, docs[d])
+		}
+		slices.SortFunc(cosines, func(a, b float64) int { return cmp.Compare(b, a) })
+		hits, _ := c.view.Nearest(questions[i], corpus.Filter{}, 0, top)
+		for _, h := range hits {
+			if h.Score > cosines[top-1]-1e-5 {
+				found++
+			}
+		}
+		wanted += top
+	}
+	return float64(found) / float64(wanted)
 }
 
 func ids(hits []corpus.Hit) []string {
@@ -93,9 +131,10 @@ func (c *collection) reciprocal(i int, vector []float32, k float64) []string {
 			scores[h.Rule.ID] += 1 / (k + float64(rank+1))
 		}
 	}
-	return slices.SortedFunc(maps.Keys(scores), func(a, b string) int {
+	best := slices.SortedFunc(maps.Keys(scores), func(a, b string) int {
 		return cmp.Or(cmp.Compare(scores[b], scores[a]), cmp.Compare(a, b))
 	})
+	return best[:min(top, len(best))]
 }
 
 // figures are means over questions.
@@ -126,7 +165,7 @@ func (c *collection) measure(run func(int) []string, first, step int) figures {
 			}
 		}
 		ideal := 0.0
-		for rank := range min(10, len(answers)) {
+		for rank := range min(top, len(answers)) {
 			ideal += 1 / math.Log2(float64(rank+2))
 		}
 		sum.recall += hits / float64(len(answers))

@@ -20,6 +20,7 @@ import (
 	"tenet/internal/document"
 	"tenet/internal/evaluate"
 	"tenet/internal/job"
+	"tenet/internal/judge"
 	"tenet/internal/rule"
 	"tenet/internal/sandbox"
 	"tenet/internal/search"
@@ -32,11 +33,13 @@ type Config struct {
 	Documents *document.Documents
 	Evaluator *evaluate.Evaluator
 	Search    *search.Searcher
-	Keys      *auth.Keys
-	Jobs      *job.Jobs
-	Sandbox   *sandbox.Sandbox
-	Store     store.Reader // audit chains are verified on it
-	Logger    *slog.Logger
+	// Verdicts are the kept verdicts of the judge; nil means none are kept.
+	Verdicts *judge.Cache
+	Keys     *auth.Keys
+	Jobs     *job.Jobs
+	Sandbox  *sandbox.Sandbox
+	Store    store.Reader // audit chains are verified on it
+	Logger   *slog.Logger
 	// Version of the program, shown in the API description and by /health.
 	Version string
 	// Registry receives the metrics and is served at /metrics; nil makes one.
@@ -87,10 +90,16 @@ func (l *Limits) setDefaults() {
 
 // evaluator is what the routes ask of package evaluate.
 type evaluator interface {
-	Evaluate(ctx context.Context, req evaluate.Request) (*rule.Evaluation, error)
+	Submit(ctx context.Context, n evaluate.Named, req evaluate.Request) (*evaluate.Answer, error)
+	Later(ctx context.Context, n evaluate.Named, req evaluate.Request) (*evaluate.Submission, error)
+	Submission(ctx context.Context, projectID, id string) (*evaluate.Submission, error)
 	Applicable(ctx context.Context, q evaluate.ApplicableQuery) ([]rule.Rule, error)
 	Get(ctx context.Context, projectID, id string) (*evaluate.Record, error)
 	List(ctx context.Context, projectID string, f evaluate.Filter, offset, limit int) ([]evaluate.Summary, int, error)
+	Replay(ctx context.Context, projectID, id string, live bool) (*evaluate.Replay, error)
+	GiveFeedback(ctx context.Context, projectID, evaluationID, ruleRef string, correct bool, note string) (*evaluate.Feedback, error)
+	Feedback(ctx context.Context, projectID, evaluationID string) ([]evaluate.Feedback, error)
+	Quality(ctx context.Context, projectID, ruleRef string) (*evaluate.Quality, error)
 }
 
 // server is the handler that [New] makes.
@@ -127,6 +136,9 @@ func newServer(cfg Config) *server {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
+	if cfg.Verdicts == nil {
+		cfg.Verdicts = judge.NewCache(judge.CacheConfig{})
+	}
 	if cfg.Registry == nil {
 		cfg.Registry = prometheus.NewRegistry()
 	}
@@ -143,13 +155,19 @@ func newServer(cfg Config) *server {
 	s.documentRoutes()
 	s.documentSearchRoutes()
 	s.relationshipRoutes()
+	s.federationRoutes()
 	s.projectRoutes()
 	s.keyRoutes()
 	s.evaluateRoutes()
+	s.submissionRoutes()
 	s.evaluationRoutes()
+	s.feedbackRoutes()
 	s.auditRoutes()
 	s.jobRoutes()
 	s.playgroundRoutes()
+	s.cacheRoutes()
+	s.testCaseRoutes()
+	s.testRunRoutes()
 	s.serviceRoutes()
 	delete(s.api.OpenAPI().Components.Schemas.Map(), "ErrorModel") // huma's own errors are turned into problems
 	delete(s.api.OpenAPI().Components.Schemas.Map(), "ErrorDetail")

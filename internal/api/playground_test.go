@@ -25,7 +25,7 @@ const playground = "/api/v1/playground/evaluate"
 // withModel lets a scripted model judge in the sandbox.
 func withModel(decide func(judgetest.Rule, string) judgetest.Entry) func(*Config) {
 	return func(cfg *Config) {
-		cfg.Sandbox = sandbox.New(sandbox.Config{Rules: cfg.Catalog, Evaluator: evaluate.New(evaluate.Config{
+		cfg.Sandbox = sandbox.New(sandbox.Config{Store: cfg.Store.(store.Store), Recorded: cfg.Evaluator, Now: time.Now, Evaluator: evaluate.New(evaluate.Config{
 			Judge: judge.New(judge.Config{Model: judgetest.Model(decide)}), Checks: check.NewCache(10), Now: time.Now,
 		})})
 	}

@@ -180,7 +180,7 @@ func testSearchByMeaning(t *testing.T, n *node) {
 	if got = n.find("vector", fields{"vector": long}); got.Items[0].Rule.Slug != "ALL-1" || got.Items[0].Score < 0.99 || got.Items[0].Score > 1.01 {
 		t.Errorf("by a vector alone: %+v", got)
 	}
-	for _, bad := range [][]float64{{1, 2, 3}, make([]float64, llm.Dimensions), make([]float64, llm.Dimensions+1)} {
+	for _, bad := range [][]float64{{}, {1, 2, 3}, make([]float64, llm.Dimensions), make([]float64, llm.Dimensions+1)} {
 		for _, name := range []string{"vector", "hybrid"} {
 			n.call("POST", searchPath+"/"+name, fields{"query": "x", "vector": bad}).
 				wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "vector")
@@ -279,7 +279,7 @@ func testSearchByTime(t *testing.T, n *node) {
 		"": "as_of", "as_of=yesterday": "as_of", "as_of=2026-02-30": "as_of", "as_of=2026-13-01": "as_of", "as_of=1700000000": "as_of",
 		"as_of=2026-01-01T25:00:00Z": "as_of", "as_of=": "as_of", "as_of=0000-01-01": "as_of", "as_of=2026-01-01&page=0": "page",
 		"as_of=2026-01-01&page_size=101": "page_size", "as_of=2026-01-01&page_size=0": "page_size", "as_of=2026-01-01&page=x": "page",
-		"as_of=2026-01-01&q=+++": "query", "as_of=2026-01-01&as_of=2026-01-02": "as_of", "as_of=2026-01-01&limit=5": "limit",
+		"as_of=2026-01-01&q=+++": "q", "as_of=2026-01-01&as_of=2026-01-02": "as_of", "as_of=2026-01-01&limit=5": "limit",
 	} {
 		n.call("POST", searchPath+"/temporal?"+query, nil).wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, field)
 	}

@@ -28,6 +28,7 @@ import (
 	"tenet/internal/judge"
 	"tenet/internal/llm"
 	"tenet/internal/llm/provider"
+	"tenet/internal/redact"
 	"tenet/internal/rule"
 	"tenet/internal/sandbox"
 	"tenet/internal/store"
@@ -51,6 +52,8 @@ type App struct {
 	keys      *auth.Keys
 	catalog   *catalog.Catalog
 	model     llm.Model
+	confirm   llm.Model
+	kept      *judge.Cache
 	watch     *watch
 	documents *document.Documents
 	handler   http.Handler
@@ -73,6 +76,8 @@ type Options struct {
 	Env func(string) string
 	// Model judges instead of the configured one.
 	Model llm.Model
+	// Confirm confirms denials of CRITICAL rules instead of the configured model.
+	Confirm llm.Model
 	// Embedder makes vectors instead of the configured model.
 	Embedder llm.Embedder
 	// Version is shown in the API description.
@@ -89,11 +94,15 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, o Options) (*
 	if o.Env == nil {
 		o.Env = os.Getenv
 	}
-	model, err := judgeModel(cfg, log, o)
-	if err != nil {
+	a := &App{cfg: cfg, log: log, embedder: o.Embedder, ready: make(chan struct{})}
+	var err error
+	if a.model, err = model(o.Model, cfg.JudgeModel, cfg, log, o); err != nil {
 		return nil, err
 	}
-	a := &App{cfg: cfg, log: log, model: model, embedder: o.Embedder, watch: newWatch(model, log), ready: make(chan struct{})}
+	if a.confirm, err = model(o.Confirm, cfg.ConfirmModel, cfg, log, o); err != nil {
+		return nil, err
+	}
+	a.watch = newWatch(a.model, log)
 	if err := a.openEmbedder(o.Env); err != nil {
 		return nil, err
 	}
@@ -106,17 +115,12 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, o Options) (*
 	return a, nil
 }
 
-// judgeModel makes the configured model, unless the caller has put one in its place. Neither gives nil.
-func judgeModel(cfg config.Config, log *slog.Logger, o Options) (llm.Model, error) {
-	if o.Model != nil || cfg.JudgeModel == "" {
-		return o.Model, nil
+// model is the given model, or else the one with a name, or nil without a name.
+func model(given llm.Model, name string, cfg config.Config, log *slog.Logger, o Options) (llm.Model, error) {
+	if given != nil || name == "" {
+		return given, nil
 	}
-	return provider.New(cfg.JudgeModel, o.Env, provider.Options{Timeout: cfg.JudgeTimeout, Concurrency: cfg.JudgeParallel, Logger: log})
-}
-
-// judgeConfig sets the judge up as the settings say.
-func judgeConfig(cfg config.Config, model llm.Model, log *slog.Logger) judge.Config {
-	return judge.Config{Model: model, Timeout: cfg.JudgeTimeout, Concurrency: cfg.JudgeParallel, Logger: log}
+	return provider.New(name, o.Env, provider.Options{Timeout: cfg.JudgeTimeout, Concurrency: cfg.JudgeParallel, Logger: log})
 }
 
 func open(ctx context.Context, cfg config.Config, log *slog.Logger) (store.Store, error) {
@@ -157,6 +161,9 @@ func (a *App) wire(ctx context.Context, o Options) error {
 	}
 	a.writer = audit.NewWriter(a.store)
 	a.keys = auth.NewKeys(a.store, now)
+	a.kept = judge.NewCache(judge.CacheConfig{
+		Store: a.store, MaxMemory: a.cfg.CacheMemory, MaxStored: a.cfg.CacheMaxMB << 20, Now: now, Logger: a.log,
+	})
 	registry := prometheus.NewRegistry()
 	jobs := job.NewJobs(a.store, now)
 	work := work{handlers: map[string]job.Handler{}}
@@ -164,19 +171,23 @@ func (a *App) wire(ctx context.Context, o Options) error {
 	a.documents = a.library(work)
 	evaluator := evaluate.New(evaluate.Config{
 		Views: a.live, Recorder: a.writer, Records: a.store, Checks: check.NewCache(maxPrograms), Now: now,
-		Judge: judge.New(judgeConfig(a.cfg, a.model, a.log)),
+		Judge: a.judge(a.kept), Fresh: a.judge(nil), Queue: job.NewQueue(now), Redact: redact.New(), Subjects: evaluate.Keep(a.cfg.RecordSubjects),
+		Documents: a.documents,
 	})
 	// The sandbox keeps nothing, and so has a judge and checks of its own, which nothing else is answered from.
 	tried := sandbox.New(sandbox.Config{
-		Rules: a.catalog,
-		Evaluator: evaluate.New(evaluate.Config{
-			Checks: check.NewCache(maxTried), Now: now,
-			Judge: judge.New(judge.Config{Model: a.model, Timeout: a.cfg.JudgeTimeout, Concurrency: a.cfg.JudgeParallel, Logger: a.log}),
-		}),
+		Store: a.store, Recorded: evaluator, Views: a.live, Queue: job.NewQueue(now), Model: a.model, Now: now,
+		Evaluator: evaluate.New(evaluate.Config{Checks: check.NewCache(maxTried), Now: now, Judge: a.judge(nil)}),
 	})
+	work.handlers[sandbox.RunKind] = tried.HandleRun
+	work.handlers[evaluate.JobKind] = evaluator.CarryOut
+	work.handlers[evaluate.PruneKind] = evaluator.Prune(evaluate.Retention{
+		Records: time.Duration(a.cfg.RecordRetention) * 24 * time.Hour, Submissions: a.cfg.SubmissionRetention,
+	})
+	work.periodic = append(work.periodic, job.Periodic{Kind: evaluate.PruneKind, Every: evaluate.PruneEvery, Priority: job.Last})
 	a.handler = api.New(api.Config{
-		Catalog: a.catalog, Documents: a.documents, Evaluator: evaluator, Search: a.searcher(), Keys: a.keys, Jobs: jobs, Sandbox: tried,
-		Store: a.store, Logger: a.log, Version: o.Version,
+		Catalog: a.catalog, Documents: a.documents, Evaluator: evaluator, Search: a.searcher(), Verdicts: a.kept, Keys: a.keys, Jobs: jobs,
+		Sandbox: tried, Store: a.store, Logger: a.log, Version: o.Version,
 		Registry: registry, Ready: a.Ready, JudgeState: a.watch.now, RequireLoopbackHost: loopbackOnly(a.cfg.Listen), RequireKey: !loopbackOnly(a.cfg.Listen),
 		Limits: api.Limits{
 			MaxBody: a.cfg.MaxBody, MaxImportBody: a.cfg.MaxImportBody, MaxDocument: a.cfg.MaxDocument, RatePerSecond: a.cfg.RateLimit, Burst: a.cfg.RateBurst,
@@ -190,6 +201,20 @@ func (a *App) wire(ctx context.Context, o Options) error {
 		a.startJobs()
 	}
 	return nil
+}
+
+// judge makes a judge that keeps verdicts in a cache, or keeps none.
+func (a *App) judge(kept *judge.Cache) *judge.Judge {
+	c := judgeConfig(a.cfg, a.model, a.confirm, a.log)
+	c.Cache = kept
+	return judge.New(c)
+}
+
+// judgeConfig sets up a judge as the settings say.
+func judgeConfig(cfg config.Config, judging, confirming llm.Model, log *slog.Logger) judge.Config {
+	return judge.Config{
+		Model: judging, Confirm: confirming, Timeout: cfg.JudgeTimeout, Concurrency: cfg.JudgeParallel, MaxTokens: cfg.JudgeTokens, Logger: log,
+	}
 }
 
 // seed makes the project default with the starter packs, or those given, unless it exists.
@@ -346,5 +371,6 @@ func (a *App) Stop(ctx context.Context) error {
 		errs = append(errs, a.runner.Stop(ctx))
 	}
 	a.writer.Close()
+	a.kept.Close()
 	return errors.Join(append(errs, a.store.Close())...)
 }

@@ -27,11 +27,15 @@ func NewDecider(cfg config.Config, log *slog.Logger, o Options) (*Decider, error
 	if o.Env == nil {
 		o.Env = os.Getenv
 	}
-	model, err := judgeModel(cfg, log, o)
+	judging, err := model(o.Model, cfg.JudgeModel, cfg, log, o)
 	if err != nil {
 		return nil, err
 	}
-	return &Decider{model: model, judge: judge.New(judgeConfig(cfg, model, log))}, nil
+	confirming, err := model(o.Confirm, cfg.ConfirmModel, cfg, log, o)
+	if err != nil {
+		return nil, err
+	}
+	return &Decider{model: judging, judge: judge.New(judgeConfig(cfg, judging, confirming, log))}, nil
 }
 
 // Check asks whether the model's server is there and takes the key. Of several models, one that works is enough.

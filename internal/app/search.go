@@ -43,9 +43,14 @@ func (a *App) searcher() *search.Searcher {
 // embeddings sees to it that rules get their vectors.
 type embeddings struct {
 	*search.Embeddings
-	queue job.Queue
-	// looked is the corpus version of each project at which all was well or a job was enqueued.
-	looked map[string]int64
+	queue  job.Queue
+	looked map[string]look // by project
+}
+
+// look is the corpus version of a project at which all rules had vectors, or a job was enqueued.
+type look struct {
+	version int64
+	asked   time.Time // when a job was enqueued
 }
 
 // embeddingWork adds the embedding of rules to the work in the background.
@@ -54,15 +59,19 @@ func (a *App) embeddingWork(w *work, now func() time.Time) {
 		return
 	}
 	a.embeddings = &embeddings{
-		Embeddings: search.NewEmbeddings(a.store, a.live, a.embedder, a.log), queue: job.NewQueue(now), looked: map[string]int64{},
+		Embeddings: search.NewEmbeddings(a.store, a.live, a.embedder, a.log), queue: job.NewQueue(now), looked: map[string]look{},
 	}
 	w.handlers[search.EmbedKind] = func(ctx context.Context, j job.Job, progress func(done, total int)) error {
 		return a.embeddings.EmbedRules(ctx, j.ProjectID, progress)
 	}
 }
 
-// lookAgain is how often projects are looked at that have not changed: a job may have been given up.
-const lookAgain = 10 * time.Minute
+const (
+	// lookAgain is how often projects are looked at that have not changed: a job may have been given up.
+	lookAgain = 10 * time.Minute
+	// jobRest is how long a project is not looked at after a job was enqueued for it, whose work changes it again and again.
+	jobRest = time.Second
+)
 
 // followEmbeddings enqueues a job for every project of which rules have no vector: at the start, whenever its corpus has
 // changed, whichever node has changed it, and now and then, until ctx ends.
@@ -96,14 +105,16 @@ func (a *App) enqueueEmbeddings(ctx context.Context) error {
 	}
 	e := a.embeddings
 	for project, version := range versions {
-		if at, ok := e.looked[project]; ok && at == version {
+		if last, ok := e.looked[project]; ok && (last.version == version || time.Since(last.asked) < jobRest) {
 			continue
 		}
 		missing, err := e.Missing(ctx, project)
 		if rule.CodeOf(err) == rule.CodeNotFound {
 			continue // it has been removed meanwhile
 		}
+		now := look{version: version}
 		if err == nil && missing {
+			now.asked = time.Now()
 			err = a.store.Update(ctx, func(tx store.Tx) error {
 				_, err := e.queue.Enqueue(ctx, tx, search.EmbedKind, project, nil, job.Options{UniqueKey: "rules", Priority: job.Last})
 				return err
@@ -112,7 +123,7 @@ func (a *App) enqueueEmbeddings(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		e.looked[project] = version
+		e.looked[project] = now
 	}
 	return nil
 }

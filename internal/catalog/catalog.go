@@ -27,9 +27,10 @@ type Views interface {
 
 // Catalog keeps rules.
 type Catalog struct {
-	store store.Store
-	views Views
-	now   func() time.Time
+	store       store.Store
+	views       Views
+	now         func() time.Time
+	attachments attachQueue
 }
 
 // New makes a catalog.

@@ -4,7 +4,7 @@ import (
 	"tenet/internal/rule"
 )
 
-// Join makes one file of several, in their order, each rule with the defaults of its own file. An error names the place in
+// Join makes one file of several, in their order, each rule with the defaults of its own file; nodes of one name are one node. An error names the place in
 // the joined file.
 func Join(files []*File) (*File, error) {
 	joined := &File{Rules: []Input{}}
@@ -15,6 +15,12 @@ func Join(files []*File) (*File, error) {
 		}
 		for _, in := range f.Rules {
 			joined.Rules = append(joined.Rules, f.withDefaults(in))
+		}
+		if f.Federation != nil {
+			joined.Federation = append(joined.Federation, f.Federation...)
+			if joined.Federation == nil {
+				joined.Federation = []FileNode{}
+			}
 		}
 	}
 	return joined, p.Err("the rule file is invalid")

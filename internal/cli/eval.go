@@ -58,6 +58,9 @@ func (k *evalCommand) Run(ctx context.Context, s *session) error {
 	if k.Repeat < 1 || k.Parallel < 1 || k.Limit < 0 || k.InputPrice < 0 || k.OutputPrice < 0 {
 		return errors.New("--repeat and --parallel must be at least 1, --limit and prices at least 0")
 	}
+	if s.globals.Server != "" || s.globals.Key != "" || s.globals.Project != "" || s.globals.Data != "" || s.globals.DatabaseURL != "" {
+		return errors.New("eval asks the model itself; it goes without --server, --key, --project, --data and --database-url")
+	}
 	old, err := k.before()
 	if err != nil {
 		return err
@@ -71,6 +74,7 @@ func (k *evalCommand) Run(ctx context.Context, s *session) error {
 		return err
 	}
 	bar, done := s.bar("judging")
+	bar(0, len(cases)*k.Repeat)
 	report, err := quality.Run(ctx, judge, cases, quality.Options{Repeat: k.Repeat, Parallel: k.Parallel, Progress: bar})
 	done()
 	if err != nil {

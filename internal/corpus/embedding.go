@@ -108,7 +108,9 @@ func (v *View) embedded(e *Entry) bool {
 // WithVectors returns the view with embeddings of a model added; vectors of another model are dropped. What no rule without a
 // vector needs is left out, and so are vectors that do not have [store.Dimensions] numbers.
 func (v *View) WithVectors(model string, embeddings []store.Embedding) *View {
-	next := *v
+	next := &View{
+		version: v.version, segments: v.segments, deleted: v.deleted, live: v.live, vectors: v.vectors, placed: v.placed, tree: v.tree,
+	}
 	if v.vectors == nil || v.vectors.model != model {
 		next.vectors, next.placed = &vectors{model: model}, make([]*placed, len(v.segments))
 		for i, s := range v.segments {
@@ -122,7 +124,7 @@ func (v *View) WithVectors(model string, embeddings []store.Embedding) *View {
 		}
 	}
 	if len(given) == 0 {
-		return &next
+		return next
 	}
 	var keys []textKey
 	var list [][]float32
@@ -156,11 +158,13 @@ func (v *View) WithVectors(model string, embeddings []store.Embedding) *View {
 	if len(keys) > 0 {
 		next.placed, next.vectors = changed, next.vectors.with(keys, list)
 	}
-	return &next
+	return next
 }
 
 // wasteful reports whether most vectors are of texts that no rule has any more.
-func (v *View) wasteful() bool { return v.vectors != nil && v.vectors.rows > 1000 && v.vectors.rows > 2*v.live }
+func (v *View) wasteful() bool {
+	return v.vectors != nil && v.vectors.rows > 1000 && v.vectors.rows > 2*v.live
+}
 
 // usedVectors are the vectors that a segment of all rules needs.
 func (v *View) usedVectors(s *segment) *vectors {

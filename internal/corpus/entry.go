@@ -41,10 +41,10 @@ func (e *Entry) cover(m *matcher) {
 	}
 }
 
-// bytes estimates the memory that the entry takes, with its share of the indexes.
+// bytes estimates the memory that the entry takes.
 func (e *Entry) bytes() int64 {
 	r := e.Rule
-	n := 1200 + 3*(len(r.Statement)+len(r.Rationale)) + len(r.Slug) + len(r.Owner)
+	n := 1100 + len(r.Statement) + len(r.Rationale) + len(r.Slug) + len(r.Owner)
 	for _, s := range r.Tags {
 		n += 16 + len(s)
 	}

@@ -93,20 +93,12 @@ func (l *Live) refresh(ctx context.Context, projectID string, f *followed) (*Vie
 		}
 		current = &View{}
 	}
-	var changed []store.RuleState
-	version, err := l.cfg.Store.Changes(ctx, projectID, current.version, func(s store.RuleState) error {
-		changed = append(changed, s)
-		return nil
-	})
+	next, changed, err := current.follow(ctx, l.cfg.Store, projectID)
 	if err != nil {
 		return nil, err
 	}
-	if !first && version == current.version {
+	if !first && next == current {
 		return current, nil
-	}
-	next, err := current.Apply(version, changed)
-	if err != nil {
-		return nil, err
 	}
 	if next, err = l.embed(ctx, projectID, current.version, changed, next); err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package corpus
 
 import (
+	"math/bits"
 	"slices"
 	"sync"
 )
@@ -34,7 +35,7 @@ func (v *View) nearest(vector []float32, f *Filter, most int) (best []found, tot
 	distances := slices.Grow((*scratch)[:0], v.vectors.rows)[:v.vectors.rows]
 	*scratch = distances
 	v.vectors.distances(&query.signs, distances)
-	var at [dimensions + 1]int // documents at each distance
+	var at [dimensions + 1]int32 // documents at each distance
 	docs := make([]bitset, len(v.segments))
 	for i, s := range v.segments {
 		docs[i] = slices.Clone(v.placed[i].have)
@@ -42,34 +43,53 @@ func (v *View) nearest(vector []float32, f *Filter, most int) (best []found, tot
 			docs[i].without(d.docs)
 		}
 		f.restrict(s, docs[i])
-		rows := v.placed[i].rows
-		docs[i].each(func(doc int32) {
-			at[distances[rows[doc]]]++
-			total++
-		})
+		total += docs[i].count()
+		v.placed[i].histogram(docs[i], distances, &at)
 	}
 	for from := 0; len(best) < min(most, total); {
-		to, n := from, 0
+		to, n := from, int32(0)
 		for ; to < len(at) && n < shortlist; to++ {
 			n += at[to]
 		}
-		best = append(best, v.between(&query, docs, distances, from, to, n)...)
+		list := make([]found, 0, n)
+		for i, p := range v.placed {
+			list = p.between(list, int32(i), docs[i], distances, from, to)
+		}
+		v.rankExactly(&query, list)
+		best = append(best, list...)
 		from = to
 	}
 	return best, total
 }
 
-// between gives the documents whose distances are from a number to below another, ranked by the cosine.
-func (v *View) between(query *nearQuery, docs []bitset, distances []uint16, from, to, n int) []found {
-	list := make([]found, 0, n)
-	for i := range v.segments {
-		rows := v.placed[i].rows
-		docs[i].each(func(doc int32) {
-			if d := int(distances[rows[doc]]); d >= from && d < to {
-				list = append(list, found{0, int32(i), doc})
-			}
-		})
+// histogram counts documents by their distances. It and between are most of what a search costs beside the distances, so they walk
+// the bits themselves.
+func (p *placed) histogram(docs bitset, distances []uint16, at *[dimensions + 1]int32) {
+	for i, w := range docs {
+		rows := p.rows[i<<6 : min(i<<6+64, len(p.rows))]
+		for ; w != 0; w &= w - 1 {
+			at[distances[rows[bits.TrailingZeros64(w)]]]++
+		}
 	}
+}
+
+// between adds the documents to a list whose distances are from a number to below another.
+func (p *placed) between(list []found, seg int32, docs bitset, distances []uint16, from, to int) []found {
+	least, span := uint16(from), uint16(to-from)
+	for i, w := range docs {
+		rows := p.rows[i<<6 : min(i<<6+64, len(p.rows))]
+		for ; w != 0; w &= w - 1 {
+			bit := bits.TrailingZeros64(w)
+			if distances[rows[bit]]-least < span { // below least, it wraps round to a large number
+				list = append(list, found{0, seg, int32(i<<6 + bit)})
+			}
+		}
+	}
+	return list
+}
+
+// rankExactly gives documents their cosines and puts them in order.
+func (v *View) rankExactly(query *nearQuery, list []found) {
 	inParts(len(list), 128, func(from, to int) {
 		for i := from; i < to; i++ {
 			codes, scale := v.vectors.at(v.placed[list[i].seg].rows[list[i].doc])
@@ -77,7 +97,6 @@ func (v *View) between(query *nearQuery, docs []bitset, distances []uint16, from
 		}
 	})
 	slices.SortFunc(list, v.compare)
-	return list
 }
 
 var distancesPool = sync.Pool{New: func() any { return new([]uint16) }}

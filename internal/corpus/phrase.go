@@ -1,47 +1,43 @@
 package corpus
 
-// keepPhrase unmarks the documents in which terms do not follow one another, within the statement or the rationale.
+import (
+	"bytes"
+	"encoding/binary"
+)
+
+// keepPhrase unmarks the documents in which terms do not follow one another within one field, or one tag.
 func (x *textIndex) keepPhrase(docs bitset, terms []string) {
-	ids := make([]uint32, len(terms))
+	var pattern []byte
 	var rarest []posting
 	for i, term := range terms {
-		ids[i] = x.ids[term]
-		if list := x.list(ids[i]); i == 0 || len(list) < len(rarest) {
+		id := x.ids[term]
+		if list := x.list(id); i == 0 || len(list) < len(rarest) {
 			rarest = list
 		}
+		pattern = binary.AppendUvarint(pattern, uint64(id)<<1)
 	}
 	kept := newBitset(len(x.lengths))
 	for _, p := range rarest {
-		if docs.has(p.doc()) && x.hasPhrase(p.doc(), ids) {
-			kept.set(p.doc())
+		if doc := p.doc(); docs.has(doc) && x.hasPattern(doc, pattern) {
+			kept.set(doc)
 		}
 	}
 	copy(docs, kept)
 }
 
-func (x *textIndex) hasPhrase(doc int32, ids []uint32) bool {
-	var before []uint32
-	at, has := fieldStatement, false
-	x.eachTerm(doc, func(term uint32, field int, whole bool) {
-		if has || whole || field > fieldRationale {
-			return
-		}
-		if field != at {
-			before, at = before[:0], field
-		}
-		before = append(before, term)
-		if n := len(before) - len(ids); n >= 0 && term == ids[len(ids)-1] {
-			has = equal(before[n:], ids)
-		}
-	})
-	return has
-}
-
-func equal(a, b []uint32) bool {
-	for i := range a {
-		if a[i] != b[i] {
+// hasPattern reports whether the words of a document have a row of uvarints in them. The last byte of each uvarint, and no
+// other, is below 0x80, which tells where one begins.
+func (x *textIndex) hasPattern(doc int32, pattern []byte) bool {
+	text := x.texts[x.begins[doc]:x.begins[doc+1]]
+	for from := 0; ; {
+		at := bytes.Index(text[from:], pattern)
+		if at < 0 {
 			return false
 		}
+		at += from
+		if at == 0 || text[at-1] < 0x80 {
+			return true
+		}
+		from = at + 1
 	}
-	return true
 }

@@ -25,6 +25,8 @@ type Query struct {
 	Terms []string
 	// Context includes MAY and INFO rules, which are never judged.
 	Context bool
+	// Within narrows the selection to a federation node: what holds there and what is overridden there; nil does not.
+	Within *Within
 }
 
 // Match is a rule that applies to a subject, with its rank score.
@@ -74,7 +76,8 @@ func (v *View) candidates(q *Query) []candidate {
 				}
 				for _, doc := range g.docs {
 					r := s.entries[doc].Rule
-					if v.deleted[i].has(doc) || r.Severity.Rank() < least || (!q.Context && !r.Judged()) || !r.InForce(q.Now) {
+					if v.deleted[i].has(doc) || r.Severity.Rank() < least || (!q.Context && !r.Judged()) || !r.InForce(q.Now) ||
+						!q.Within.takes(i, doc, r, q.Scope) {
 						continue
 					}
 					if !unique && len(r.Scope) > 1 {
@@ -207,7 +210,7 @@ func Silencers(q *Query, matches []Match, active func(i int) bool) []int {
 
 // surely reports whether a rule that applies does so by what the query says, not by what it leaves open.
 func (q *Query) surely(r *rule.Rule) bool {
-	if len(r.Scope) > 0 && !slices.Contains(r.Scope, "*") && q.Scope == "" {
+	if scope := q.Within.scopeOf(r); len(scope) > 0 && !slices.Contains(scope, "*") && q.Scope == "" {
 		return false
 	}
 	a := r.AppliesTo

@@ -27,8 +27,9 @@ type textIndex struct {
 	// words are all words as they are written, in order, with their terms: they are what is searched for beginnings.
 	words     []string
 	wordTerms []uint32
-	// texts holds each document's terms in the order of the text, as uvarints: the number of the term, shifted to make room for
-	// one bit that is set for a whole (see token); 0 ends a field. Document d has texts[begins[d]:begins[d+1]].
+	// texts holds the terms of each document, field by field, as uvarints of the number of the term, shifted to make room for one
+	// bit: first the words in the order of the text, then the wholes (see token), which have the bit set, then endOfField.
+	// Document d has texts[begins[d]:begins[d+1]].
 	texts   []byte
 	begins  []uint64
 	lengths []uint16 // weighted words per document, stop words aside
@@ -42,6 +43,12 @@ const (
 	fieldTags
 	fieldSlug
 	fields
+)
+
+// What stands in textIndex.texts beside terms: 0 ends a field, and 1 keeps apart what does not follow one another.
+const (
+	endOfField = 0
+	gap        = 1
 )
 
 // fieldWeights is how much one word counts in each field.
@@ -73,8 +80,10 @@ func (x *textIndex) eachTerm(doc int32, yield func(term uint32, field int, whole
 			code, n = binary.Uvarint(text[i:])
 		}
 		i += n
-		if code == 0 {
-			field++
+		if code <= gap {
+			if code == endOfField {
+				field++
+			}
 			continue
 		}
 		yield(uint32(code>>1), field, code&1 != 0)
@@ -215,6 +224,7 @@ func newTermReader() *termReader {
 }
 
 func (p *termReader) read(entries []*Entry) {
+	var wholes []byte
 	for _, e := range entries {
 		length := 0
 		eachField(e.Rule, func(field int, text string) {
@@ -222,14 +232,22 @@ func (p *termReader) read(entries []*Entry) {
 				term := p.term(t)
 				code := uint64(term+1) << 1
 				if t.whole {
-					code |= 1
-				} else if !p.stop[term] {
+					wholes = binary.AppendUvarint(wholes, code|1)
+					return true
+				}
+				if !p.stop[term] {
 					length += fieldWeights[field]
 				}
 				p.texts = binary.AppendUvarint(p.texts, code)
 				return true
 			})
-		}, func() { p.texts = append(p.texts, 0) })
+			if field == fieldTags {
+				p.texts = append(p.texts, gap)
+			}
+		}, func() {
+			p.texts = append(append(p.texts, wholes...), endOfField)
+			wholes = wholes[:0]
+		})
 		p.ends = append(p.ends, len(p.texts))
 		p.lengths = append(p.lengths, uint16(min(length, 1<<16-1)))
 		p.total += int64(min(length, 1<<16-1))
@@ -272,7 +290,7 @@ func (p *termReader) renumber(numbers []uint32) {
 	for i := 0; i < len(p.texts); {
 		code, n := binary.Uvarint(p.texts[i:])
 		i += n
-		if code != 0 {
+		if code > gap {
 			code = uint64(numbers[code>>1-1])<<1 | code&1
 		}
 		out = binary.AppendUvarint(out, code)

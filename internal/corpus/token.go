@@ -121,7 +121,9 @@ func (s *scanner) join(c byte) {
 func (s *scanner) rune(r rune, at, size int) {
 	switch {
 	case spaceless(r):
+		before := s.before
 		s.endRun(at)
+		s.before = before
 		s.spaceless(r, at, size)
 	case r >= 0x300 && r <= 0x36f && s.n > 0: // an accent that stands after its letter
 	case unicode.IsLetter(r) || unicode.IsDigit(r) || (unicode.IsMark(r) && s.n > 0):

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"tenet/internal/federation"
 	"tenet/internal/store"
 )
 
@@ -16,6 +17,8 @@ type View struct {
 	live     int
 	vectors  *vectors  // nil without
 	placed   []*placed // per segment, if there are vectors
+	tree     *federation.Tree
+	held     held
 }
 
 // New makes a view of the given rules at a corpus version.
@@ -39,7 +42,7 @@ func (v *View) Bytes() int64 {
 	if v.vectors != nil {
 		n += v.vectors.bytes()
 	}
-	return n
+	return n + v.tree.Bytes()
 }
 
 // mergeInline is how many rules a merge may cost the writer that causes it; larger merges are left to [View.compact].
@@ -48,7 +51,10 @@ const mergeInline = 2000
 // Apply returns the view with changed rules replaced and new ones added. It costs time in proportion to the change, not
 // to the view.
 func (v *View) Apply(version int64, changed []store.RuleState) (*View, error) {
-	next := &View{version: version, segments: slices.Clone(v.segments), deleted: slices.Clone(v.deleted), live: v.live, vectors: v.vectors, placed: slices.Clone(v.placed)}
+	next := &View{
+		version: version, segments: slices.Clone(v.segments), deleted: slices.Clone(v.deleted), live: v.live, vectors: v.vectors,
+		placed: slices.Clone(v.placed), tree: v.tree,
+	}
 	if len(changed) == 0 {
 		return next, nil
 	}
@@ -141,7 +147,7 @@ func (v *View) compact() (*View, error) {
 	if err != nil {
 		return nil, err
 	}
-	next := &View{version: v.version, live: v.live, vectors: v.usedVectors(s)}
+	next := &View{version: v.version, live: v.live, vectors: v.usedVectors(s), tree: v.tree}
 	next.push(s)
 	return next, nil
 }

@@ -10,6 +10,15 @@ import (
 	"tenet/internal/subject"
 )
 
+// Subject returns what was judged in a recorded evaluation, and its verdicts; not_found without it.
+func (e *Evaluator) Subject(ctx context.Context, projectID, id string) (subject.Input, []rule.RuleVerdict, error) {
+	record, err := e.Get(ctx, projectID, id)
+	if err != nil {
+		return subject.Input{}, nil, err
+	}
+	return record.Subject, record.Evaluation.RuleVerdicts, nil
+}
+
 // tryID stands for the id of a rule that is not stored.
 const tryID = "00000000-0000-7000-8000-000000000000"
 

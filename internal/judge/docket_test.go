@@ -44,7 +44,7 @@ func TestEveryLineIsShownOnceOrNamed(t *testing.T) {
 		res := small(m, budget, rapid.IntRange(1, 12).Draw(rt, "parts")).Decide(t.Context(), s, newRules(1))
 		var shown strings.Builder
 		for _, req := range m.Requests() {
-			text := judgetest.Subject(req.Prompt)
+			text := judgetest.Subject(req)
 			if len(text) > budget {
 				rt.Fatalf("a part has %d bytes, the budget is %d", len(text), budget)
 			}
@@ -206,7 +206,7 @@ func TestFactsAreInEveryPart(t *testing.T) {
 	s := build(t, subject.Input{Files: wholeFiles(6, 40), Facts: map[string]any{"risk": "high"}, Intent: "small change"})
 	res := small(m, 2000, 20).Decide(t.Context(), s, newRules(1))
 	for i, req := range m.Requests() {
-		if text := judgetest.Subject(req.Prompt); !strings.Contains(text, `"risk": "high"`) || !strings.Contains(text, "| small change") {
+		if text := judgetest.Subject(req); !strings.Contains(text, `"risk": "high"`) || !strings.Contains(text, "| small change") {
 			t.Errorf("part %d lacks facts or claim", i+1)
 		}
 	}

@@ -54,7 +54,8 @@ func (f *FakeEmbedder) Embed(ctx context.Context, texts []string) ([][]float32, 
 	}
 	vectors := make([][]float32, len(texts))
 	for i, text := range texts {
-		if strings.TrimSpace(text) == "" {
+		text = strings.TrimSpace(text)
+		if text == "" {
 			return nil, rule.Errorf(rule.CodeInvalid, "text %d is blank; there is nothing to make a vector of", i)
 		}
 		vectors[i] = wordVector(text[:min(len(text), MaxEmbedBytes)])

@@ -3,6 +3,7 @@ package quality
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -18,12 +19,22 @@ func (r *Report) WriteMarkdown(w io.Writer, c *Comparison, long bool) error {
 		model = "no model"
 	}
 	fmt.Fprintf(&b, "# %s\n\n%d cases, judged %s each, prompts %s.\n\n", plain(model), r.Cases, times(r.Repeat), plain(r.Prompt))
-	rows := [][]string{{"cases", "accuracy", "of decided", "abstained", "undecided", "false ALLOW", "false DENY", "flipped", "calls", "tokens in", "out", "p50 s", "p95 s"}}
-	for _, s := range r.Sets {
-		rows = append(rows, figuresRow(s.Name, &s.Figures))
+	sets := r.Sets
+	if len(sets) != 1 {
+		sets = append(slices.Clone(sets), Set{"all", r.Figures})
 	}
-	if len(r.Sets) != 1 {
-		rows = append(rows, figuresRow("all", &r.Figures))
+	rows := [][]string{{"set", "judged", "right", "of decided", "abstained", "undecided", "false ALLOW", "false DENY", "flipped"}}
+	cost := [][]string{{"set", "calls", "tokens sent", "received", "p50 s", "p95 s"}}
+	for i := range sets {
+		f := &sets[i].Figures
+		rows = append(rows, []string{
+			plain(sets[i].Name), fmt.Sprint(f.Judgements), percent(f.Accuracy), percent(f.AccuracyDecided), percent(share(f.Abstained, f.Judgements)),
+			percent(share(f.Undecided, f.Judgements)), fmt.Sprint(f.FalseAllows), fmt.Sprint(f.FalseDenies), fmt.Sprint(f.Flipped),
+		})
+		cost = append(cost, []string{
+			plain(sets[i].Name), fmt.Sprint(f.Cost.Calls), fmt.Sprint(f.Cost.InputTokens), fmt.Sprint(f.Cost.OutputTokens),
+			fmt.Sprintf("%.2f", f.P50MS/1000), fmt.Sprintf("%.2f", f.P95MS/1000),
+		})
 	}
 	table(&b, rows)
 	rows = [][]string{{"verdict", "expected", "given", "right", "precision", "recall", "F1"}}
@@ -33,6 +44,7 @@ func (r *Report) WriteMarkdown(w io.Writer, c *Comparison, long bool) error {
 		})
 	}
 	table(&b, rows)
+	table(&b, cost)
 	if r.USD != nil {
 		fmt.Fprintf(&b, "The tokens cost %.4f USD, %.6f a judgement.\n\n", *r.USD, *r.USD/float64(max(1, r.Judgements)))
 	}
@@ -44,15 +56,6 @@ func (r *Report) WriteMarkdown(w io.Writer, c *Comparison, long bool) error {
 	}
 	_, err := io.WriteString(w, strings.TrimSuffix(b.String(), "\n"))
 	return err
-}
-
-func figuresRow(name string, f *Figures) []string {
-	n := func(i int) string { return fmt.Sprint(i) }
-	of := func(i int) string { return percent(share(i, f.Judgements)) }
-	return []string{
-		plain(name), percent(f.Accuracy), percent(f.AccuracyDecided), of(f.Abstained), of(f.Undecided), n(f.FalseAllows), n(f.FalseDenies), n(f.Flipped),
-		n(f.Cost.Calls), n(f.Cost.InputTokens), n(f.Cost.OutputTokens), fmt.Sprintf("%.1f", f.P50MS/1000), fmt.Sprintf("%.1f", f.P95MS/1000),
-	}
 }
 
 func times(n int) string {

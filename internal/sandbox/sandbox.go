@@ -6,9 +6,13 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
+	"time"
 
 	"tenet/internal/check"
+	"tenet/internal/job"
+	"tenet/internal/llm"
 	"tenet/internal/rule"
+	"tenet/internal/store"
 	"tenet/internal/subject"
 )
 
@@ -18,12 +22,6 @@ const MaxSample = 512 << 10
 // Evaluator tells what a rule says of a subject without keeping anything, verdicts included.
 type Evaluator interface {
 	Try(ctx context.Context, r rule.Rule, in subject.Input) (rule.Trial, error)
-}
-
-// Rules gives stored rules.
-type Rules interface {
-	// Get returns a rule by id or slug, or not_found.
-	Get(ctx context.Context, projectID, ref string) (rule.Rule, error)
 }
 
 // Sample is what a rule is tried on. Code goes before facts.
@@ -36,10 +34,16 @@ type Sample struct {
 	Facts map[string]any
 }
 
-// Config sets up [New]. All fields are required.
+// Config sets up [New]. All fields but Model are required.
 type Config struct {
+	Store     store.Store
 	Evaluator Evaluator
-	Rules     Rules
+	Recorded  Recorded
+	Views     Views
+	Queue     job.Queue // of the jobs that HandleRun does
+	// Model writes test cases; nil means that there is none.
+	Model llm.Model
+	Now   func() time.Time
 }
 
 // Sandbox tries rules.

@@ -25,17 +25,27 @@ func (s *Searcher) Citation(ctx context.Context, among Among, source string, p P
 	if wanted == "" {
 		return Result{}, invalid("source", "is empty; name a source such as https://example.com/policy or GDPR Art. 32")
 	}
+	known := map[string]string{} // many rules share their sources
+	normal := func(part string) string {
+		have, ok := known[part]
+		if !ok {
+			have = normalSource(part)
+			known[part] = have
+		}
+		return have
+	}
 	return s.scored(ctx, among, p, func(r *rule.Rule) float64 {
 		best := 0.0
 		for i := range r.SourceRefs {
-			best = max(best, cites(&r.SourceRefs[i], wanted))
+			best = max(best, cites(&r.SourceRefs[i], wanted, normal))
 		}
 		return best
 	})
 }
 
-// cites is how closely a reference answers to a normalised source; 0 if not at all.
-func cites(ref *rule.SourceRef, wanted string) float64 {
+// cites is how closely a reference, whose parts are brought to their normal form, answers to a normalised source; 0 if not at
+// all.
+func cites(ref *rule.SourceRef, wanted string, normal func(string) string) float64 {
 	best := 0.0
 	parts := [...]string{ref.URI, ref.Section, ref.Kind, ref.DocumentID, ref.Quote, ""}
 	if ref.URI != "" && ref.Section != "" {
@@ -45,7 +55,7 @@ func cites(ref *rule.SourceRef, wanted string) float64 {
 		if part == "" {
 			continue
 		}
-		switch have := normalSource(part); {
+		switch have := normal(part); {
 		case !strings.Contains(have, wanted):
 		case have == wanted:
 			return citedExactly

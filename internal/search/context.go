@@ -9,7 +9,10 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
+
+	"golang.org/x/sync/errgroup"
 
 	"tenet/internal/corpus"
 	"tenet/internal/llm"
@@ -24,13 +27,14 @@ const (
 	maxCandidates = 20 // rules that the model is shown
 	perQuery      = 20 // rules that each query may bring in
 	maxSituations = 256
+	assessedFor   = 10 * time.Minute // how long an assessment is the answer
 	// fusion flattens the ranks of the queries' results, so that a rule found by two queries comes before one found high by
 	// one (Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion", 2009).
 	fusion = 60
 )
 
-// situation names an assessment: the same situation has the same one until the rules change, so that its pages belong together
-// and the model is asked once.
+// situation names an assessment: the same situation has the same one for a while, until the rules change, so that its pages
+// belong together and the model is asked once.
 type situation struct {
 	project, scope string
 	version        int64
@@ -39,6 +43,7 @@ type situation struct {
 
 // assessment is all that was found for a situation.
 type assessment struct {
+	until    time.Time
 	found    []found
 	mode     Mode
 	degraded *Degraded
@@ -72,23 +77,33 @@ func (s *Searcher) Context(ctx context.Context, among Among, facts, scope string
 	if s.cfg.Model == nil {
 		return s.unassisted(ctx, view, facts, filter, p, "there is no model to judge what matters; name one in TENET_JUDGE_MODEL")
 	}
-	key := situation{among.ProjectID, scope, view.Version(), sha256.Sum256([]byte(facts))}
-	a, ok := s.situations.get(key)
-	if !ok {
-		if a, err = s.assess(ctx, view, facts, filter); err != nil {
-			if ctx.Err() != nil {
-				return Result{}, ctx.Err()
-			}
-			s.cfg.Logger.WarnContext(ctx, "searching by situation without the model", slog.Any("error", err))
-			return s.unassisted(ctx, view, facts, filter, p, modelFault(err))
+	a, err := s.assessed(ctx, view, among, situation{among.ProjectID, scope, view.Version(), sha256.Sum256([]byte(facts))}, facts, filter)
+	if err != nil {
+		if ctx.Err() != nil {
+			return Result{}, ctx.Err()
 		}
-		s.situations.put(key, a)
+		s.cfg.Logger.WarnContext(ctx, "searching by situation without the model", slog.Any("error", err))
+		return s.unassisted(ctx, view, facts, filter, p, modelFault(err))
 	}
 	r := Result{Items: []Item{}, Total: len(a.found), Mode: a.mode, Degraded: a.degraded}
 	for _, f := range slice(a.found, p) {
 		r.Items = append(r.Items, Item{Rule: *f.Rule, Score: f.score, Reason: f.reason})
 	}
 	return r, nil
+}
+
+// assessed is what was found for a situation a short while ago, or is found now. What Keep keeps has no name, so it is never
+// remembered.
+func (s *Searcher) assessed(ctx context.Context, view *corpus.View, among Among, key situation, facts string, f corpus.Filter) (*assessment, error) {
+	a, ok := s.situations.get(key)
+	if ok && among.Keep == nil && s.cfg.Now().Before(a.until) {
+		return a, nil
+	}
+	a, err := s.assess(ctx, view, facts, f)
+	if err == nil && among.Keep == nil {
+		s.situations.put(key, a)
+	}
+	return a, err
 }
 
 // modelFault says for callers why the model did not help.
@@ -128,7 +143,8 @@ func find(view *corpus.View, text string, vector []float32, f corpus.Filter, off
 func (s *Searcher) assess(ctx context.Context, view *corpus.View, facts string, f corpus.Filter) (*assessment, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.ModelTimeout)
 	defer cancel()
-	text, err := s.ask(ctx, queriesPrompt(facts))
+	shown, _ := s.redactor.Text(facts) // without secrets
+	text, err := s.ask(ctx, queriesPrompt(shown))
 	if err != nil {
 		return nil, fmt.Errorf("proposing queries: %w", err)
 	}
@@ -136,7 +152,7 @@ func (s *Searcher) assess(ctx context.Context, view *corpus.View, facts string, 
 	if err != nil {
 		return nil, err
 	}
-	a := &assessment{mode: Keyword}
+	a := &assessment{mode: Keyword, until: s.cfg.Now().Add(assessedFor)}
 	candidates, missing, err := s.gather(ctx, view, append([]string{facts}, queries...), f, a)
 	if err != nil {
 		return nil, err
@@ -145,11 +161,12 @@ func (s *Searcher) assess(ctx context.Context, view *corpus.View, facts string, 
 	if len(candidates) == 0 {
 		return a, nil
 	}
-	rules := make([]*rule.Rule, len(candidates))
+	rules := make([]promptRule, len(candidates))
 	for i, c := range candidates {
-		rules[i] = c.Rule
+		statement, _ := s.redactor.Text(c.Rule.Statement)
+		rules[i] = promptRule{ref(i), c.Rule.Modality, cut(statement, maxPromptStatement), c.Rule.Scope}
 	}
-	if text, err = s.ask(ctx, relevancePrompt(rules, facts)); err != nil {
+	if text, err = s.ask(ctx, relevancePrompt(rules, shown)); err != nil {
 		return nil, fmt.Errorf("judging relevance: %w", err)
 	}
 	opinions, err := parseRelevance(text, len(rules))
@@ -170,15 +187,20 @@ func (s *Searcher) ask(ctx context.Context, req llm.Request) (string, error) {
 
 // gather finds the best rules for several texts and joins them by their ranks.
 func (s *Searcher) gather(ctx context.Context, view *corpus.View, texts []string, f corpus.Filter, a *assessment) ([]corpus.Hit, string, error) {
+	vectors, missing := make([][]float32, len(texts)), make([]string, len(texts))
+	var calls errgroup.Group
+	for i, text := range texts {
+		calls.Go(func() (err error) {
+			vectors[i], missing[i], err = s.vectorOf(ctx, view, text, nil)
+			return err
+		})
+	}
+	if err := calls.Wait(); err != nil {
+		return nil, "", err
+	}
 	scores := map[*corpus.Entry]float64{}
-	why := ""
-	for _, text := range texts {
-		vector, missing, err := s.vectorOf(ctx, view, text, nil)
-		if err != nil {
-			return nil, "", err
-		}
-		why = cmp.Or(why, missing)
-		hits, _, mode := find(view, text, vector, f, 0, perQuery)
+	for i, text := range texts {
+		hits, _, mode := find(view, text, vectors[i], f, 0, perQuery)
 		if mode == Hybrid {
 			a.mode = Hybrid
 		}
@@ -193,7 +215,7 @@ func (s *Searcher) gather(ctx context.Context, view *corpus.View, texts []string
 	slices.SortFunc(joined, func(a, b corpus.Hit) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), strings.Compare(a.Rule.ID, b.Rule.ID))
 	})
-	return joined[:min(len(joined), maxCandidates)], why, nil
+	return joined[:min(len(joined), maxCandidates)], cmp.Or(missing...), nil
 }
 
 // Scores of rules by what the model says of them.

@@ -150,6 +150,77 @@ func TestFactsAndRulesStayData(t *testing.T) {
 	}
 }
 
+// Neither a model nor an embedding service is shown a secret.
+func TestSecretsDoNotLeave(t *testing.T) {
+	secret := "AKIA" + "IOSFODNN7" + "ABCDEFG"
+	m, e := &llm.Fake{}, &llm.FakeEmbedder{}
+	m.Push(`{"queries":["customer keys"]}`, `{"rules":[{"rule_ref":"R1","reason":"x","relevance":"direct"}]}`)
+	rules := shelve(t, words("Customer keys such as aws_access_key_id = "+secret+" are rotated.")).embedded(t, e)
+	before := len(e.Calls())
+	r, err := New(Config{Views: rules, Model: m, Embedder: e}).Context(t.Context(), Among{}, "Our customer's aws_access_key_id = "+secret+" is old.", "", first)
+	if err != nil || r.Total != 1 || r.Mode != Hybrid {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	for _, req := range m.Requests() {
+		if strings.Contains(req.Prompt, secret) || !strings.Contains(req.Prompt, "[redacted:") {
+			t.Errorf("the model is shown\n%s", req.Prompt)
+		}
+	}
+	for _, texts := range e.Calls()[before:] {
+		if strings.Contains(strings.Join(texts, "\n"), secret) {
+			t.Errorf("the embedding service is shown %q", texts)
+		}
+	}
+	if len(e.Calls()) == before {
+		t.Error("the embedding service was not asked")
+	}
+}
+
+// What was found for a situation stays the answer for a while, but never among other rules or after a change.
+func TestAssessmentsAreRememberedForAWhile(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0)
+	m := &llm.Fake{Respond: func(_ context.Context, req llm.Request) (llm.Response, error) {
+		if req.SchemaName == "queries" {
+			return llm.Response{Text: `{"queries":["laptops"]}`}, nil
+		}
+		return llm.Response{Text: `{"rules":[{"rule_ref":"R1","reason":"x","relevance":"direct"}]}`}, nil
+	}}
+	rules := corner(t)
+	s := New(Config{Views: rules, Model: m, Now: func() time.Time { return now }})
+	keep := func(r *rule.Rule) bool { return strings.Contains(r.Statement, "Laptops") }
+	for i, step := range []struct {
+		among  Among
+		facts  string
+		later  time.Duration
+		change bool
+		calls  int // in all, afterwards
+		total  int
+	}{
+		{Among{ProjectID: "p"}, facts, 0, false, 2, 3},
+		{Among{ProjectID: "p"}, facts, time.Minute, false, 2, 3},
+		{Among{ProjectID: "q"}, facts, 0, false, 4, 3},
+		{Among{ProjectID: "p"}, facts + "!", 0, false, 6, 3},
+		{Among{ProjectID: "p", Keep: keep}, facts, 0, false, 8, 1},
+		{Among{ProjectID: "p", Keep: keep}, facts, 0, false, 10, 1},
+		{Among{ProjectID: "p"}, facts, 0, false, 10, 3},
+		{Among{ProjectID: "p"}, facts, assessedFor, false, 12, 3},
+		{Among{ProjectID: "p"}, facts, 0, true, 14, 3},
+	} {
+		now = now.Add(step.later)
+		if step.change {
+			next, err := rules.view.Apply(2, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rules.view = next
+		}
+		r, err := s.Context(t.Context(), step.among, step.facts, "", first)
+		if err != nil || r.Total != step.total || m.Calls() != step.calls {
+			t.Errorf("step %d: %d rules after %d calls, want %d after %d; %v", i, r.Total, m.Calls(), step.total, step.calls, err)
+		}
+	}
+}
+
 // However many rules match, the model is shown a bounded number, and proposes a bounded number of queries.
 func TestWhatTheModelSeesIsBounded(t *testing.T) {
 	var rules []rule.Rule

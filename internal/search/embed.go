@@ -10,6 +10,7 @@ import (
 
 	"tenet/internal/corpus"
 	"tenet/internal/llm"
+	"tenet/internal/redact"
 	"tenet/internal/rule"
 	"tenet/internal/store"
 )
@@ -38,12 +39,13 @@ type Embeddings struct {
 	store    store.Store
 	views    LiveViews
 	embedder llm.Embedder
+	redactor *redact.Redactor
 	log      *slog.Logger
 }
 
 // NewEmbeddings makes the keeper of the vectors that an embedder gives. The views must load those of the same model.
 func NewEmbeddings(s store.Store, views LiveViews, e llm.Embedder, log *slog.Logger) *Embeddings {
-	return &Embeddings{store: s, views: views, embedder: e, log: log}
+	return &Embeddings{store: s, views: views, embedder: e, redactor: redact.New(), log: log}
 }
 
 // Missing reports whether rules of a project have no vector of the embedder's model.
@@ -123,7 +125,7 @@ func (w *embedding) embed(ctx context.Context, batch []ruleText) error {
 	for i, t := range batch {
 		texts[i] = t.text
 	}
-	vectors, err := vectorsFrom(ctx, w.embedder, texts)
+	vectors, err := vectorsFrom(ctx, w.embedder, w.redactor, texts)
 	switch {
 	case err == nil:
 	case rule.CodeOf(err) != rule.CodeInvalid:

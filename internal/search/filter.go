@@ -57,7 +57,7 @@ func (s *Searcher) Temporal(ctx context.Context, among Among, asOf time.Time, te
 	if text == "" {
 		return listed(view, f, p), nil
 	}
-	if err := checkText(text, "leave q out"); err != nil {
+	if err := checkText("q", text, "leave it out"); err != nil {
 		return Result{}, err
 	}
 	hits, total := view.Keyword(text, f, p.offset(), p.Size)

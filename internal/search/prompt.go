@@ -44,7 +44,7 @@ func queriesPrompt(facts string) llm.Request {
 }
 
 // relevancePrompt asks how relevant rules are to a situation. The rule at 0 is R1.
-func relevancePrompt(rules []*rule.Rule, facts string) llm.Request {
+func relevancePrompt(rules []promptRule, facts string) llm.Request {
 	return llm.Request{
 		System: relevanceSystem, Prompt: render(rules, facts), Schema: relevanceSchema, SchemaName: "relevance",
 		MaxOutputTokens: 1000 + 150*len(rules),
@@ -52,15 +52,15 @@ func relevancePrompt(rules []*rule.Rule, facts string) llm.Request {
 }
 
 // render fills the user's turn: rules first, the description last.
-func render(rules []*rule.Rule, facts string) string {
+func render(rules []promptRule, facts string) string {
 	view := struct {
 		Rules              []string
 		Fence, Facts, Refs string
 	}{Fence: fence(facts), Facts: facts}
 	refs := make([]string, len(rules))
 	for i, r := range rules {
-		refs[i] = ref(i)
-		view.Rules = append(view.Rules, promptRule(refs[i], r))
+		refs[i] = r.Ref
+		view.Rules = append(view.Rules, r.json())
 	}
 	view.Refs = strings.Join(refs, ", ")
 	var b strings.Builder
@@ -73,18 +73,19 @@ func render(rules []*rule.Rule, facts string) string {
 // maxPromptStatement bounds the bytes of a statement that the model is shown: the first sentences tell what a rule is about.
 const maxPromptStatement = 1000
 
-// promptRule is a rule as the model sees it: JSON, so that a statement cannot pass for another rule.
-func promptRule(ref string, r *rule.Rule) string {
+// promptRule is a rule as the model sees it. It is shown as JSON, so that a statement cannot pass for another rule.
+type promptRule struct {
+	Ref       string        `json:"rule_ref"`
+	Modality  rule.Modality `json:"modality"`
+	Statement string        `json:"statement"`
+	Scope     []string      `json:"scope,omitempty"`
+}
+
+func (r promptRule) json() string {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	err := enc.Encode(struct {
-		Ref       string        `json:"rule_ref"`
-		Modality  rule.Modality `json:"modality"`
-		Statement string        `json:"statement"`
-		Scope     []string      `json:"scope,omitempty"`
-	}{ref, r.Modality, cut(r.Statement, maxPromptStatement), r.Scope})
-	if err != nil {
+	if err := enc.Encode(r); err != nil {
 		panic("search: a rule must encode as JSON: " + err.Error())
 	}
 	return strings.TrimSuffix(b.String(), "\n")

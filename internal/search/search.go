@@ -10,6 +10,7 @@ import (
 
 	"tenet/internal/corpus"
 	"tenet/internal/llm"
+	"tenet/internal/redact"
 	"tenet/internal/rule"
 )
 
@@ -36,6 +37,7 @@ type Config struct {
 // Searcher answers searches. It is safe for concurrent use.
 type Searcher struct {
 	cfg        Config
+	redactor   *redact.Redactor
 	vectors    *queryVectors // nil without an embedding service
 	situations *cache[situation, *assessment]
 }
@@ -51,9 +53,9 @@ func New(cfg Config) *Searcher {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	s := &Searcher{cfg: cfg, situations: newCache[situation, *assessment](maxSituations)}
+	s := &Searcher{cfg: cfg, redactor: redact.New(), situations: newCache[situation, *assessment](maxSituations)}
 	if cfg.Embedder != nil {
-		s.vectors = newQueryVectors(cfg.Embedder, cfg.Now)
+		s.vectors = newQueryVectors(cfg.Embedder, s.redactor, cfg.Now)
 	}
 	return s
 }

@@ -128,7 +128,7 @@ func TestCites(t *testing.T) {
 		{rule.SourceRef{URI: "ÄRZTEKAMMER"}, "ärztekammer", citedExactly},
 		{rule.SourceRef{}, "x", 0},
 	} {
-		if got := cites(&test.ref, normalSource(test.source)); got != test.want {
+		if got := cites(&test.ref, normalSource(test.source), normalSource); got != test.want {
 			t.Errorf("%+v answers to %q by %v, want %v", test.ref, test.source, got, test.want)
 		}
 	}

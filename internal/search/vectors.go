@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/singleflight"
 
 	"tenet/internal/llm"
+	"tenet/internal/redact"
 	"tenet/internal/rule"
 )
 
@@ -28,17 +30,20 @@ const (
 // ones. A service that is slow costs those no time who can do without.
 type queryVectors struct {
 	embedder llm.Embedder
+	redactor *redact.Redactor
 	now      func() time.Time
 	known    *cache[string, []float32]
 	flights  singleflight.Group
 	slots    chan struct{}
 
+	failing atomic.Bool // the last search that could do without a vector had to
+
 	mu   sync.Mutex
 	slow time.Time // until then nobody waits who need not
 }
 
-func newQueryVectors(e llm.Embedder, now func() time.Time) *queryVectors {
-	return &queryVectors{embedder: e, now: now, known: newCache[string, []float32](maxCachedVectors), slots: make(chan struct{}, maxEmbedding)}
+func newQueryVectors(e llm.Embedder, r *redact.Redactor, now func() time.Time) *queryVectors {
+	return &queryVectors{embedder: e, redactor: r, now: now, known: newCache[string, []float32](maxCachedVectors), slots: make(chan struct{}, maxEmbedding)}
 }
 
 // get returns the vector of a text. Who is patient waits as long as a call may take. Errors are unavailable, or the
@@ -81,7 +86,7 @@ func (q *queryVectors) call(ctx context.Context, text string) ([]float32, error)
 	}
 	ctx, cancel := context.WithTimeout(ctx, embedTimeout)
 	defer cancel()
-	vectors, err := vectorsFrom(ctx, q.embedder, []string{text})
+	vectors, err := vectorsFrom(ctx, q.embedder, q.redactor, []string{text})
 	if err != nil {
 		return nil, rule.Errorf(rule.CodeUnavailable, "the embedding service has failed: %w", err)
 	}
@@ -101,9 +106,13 @@ func (q *queryVectors) noteSlow() {
 	q.slow = q.now().Add(slowFor)
 }
 
-// vectorsFrom calls an embedder and checks what comes back.
-func vectorsFrom(ctx context.Context, e llm.Embedder, texts []string) ([][]float32, error) {
-	vectors, err := e.Embed(ctx, texts)
+// vectorsFrom calls an embedder, which is not shown secrets, and checks what comes back.
+func vectorsFrom(ctx context.Context, e llm.Embedder, r *redact.Redactor, texts []string) ([][]float32, error) {
+	clean := make([]string, len(texts))
+	for i, text := range texts {
+		clean[i], _ = r.Text(text)
+	}
+	vectors, err := e.Embed(ctx, clean)
 	if err != nil {
 		return nil, err
 	}

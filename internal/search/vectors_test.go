@@ -1,8 +1,10 @@
 package search
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -10,6 +12,7 @@ import (
 	"time"
 
 	"tenet/internal/llm"
+	"tenet/internal/redact"
 	"tenet/internal/rule"
 )
 
@@ -18,7 +21,7 @@ func TestQueryIsEmbeddedOnceForAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		e := &llm.FakeEmbedder{Respond: func(context.Context, []string) error { <-release; return nil }}
-		q := newQueryVectors(e, time.Now)
+		q := newQueryVectors(e, redact.New(), time.Now)
 		impatient, leave := context.WithCancel(t.Context())
 		var done sync.WaitGroup
 		done.Go(func() {
@@ -101,7 +104,7 @@ func TestServiceThatNeverAnswersIsGivenUp(t *testing.T) {
 func TestTooManyCallsAreRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
-		q := newQueryVectors(&llm.FakeEmbedder{Respond: func(context.Context, []string) error { <-release; return nil }}, time.Now)
+		q := newQueryVectors(&llm.FakeEmbedder{Respond: func(context.Context, []string) error { <-release; return nil }}, redact.New(), time.Now)
 		var done sync.WaitGroup
 		for i := range maxEmbedding {
 			done.Go(func() {
@@ -117,6 +120,24 @@ func TestTooManyCallsAreRefused(t *testing.T) {
 		close(release)
 		done.Wait()
 	})
+}
+
+// A service that fails is told in the log when that begins, not with every query.
+func TestFailingServiceIsLoggedOnce(t *testing.T) {
+	var log bytes.Buffer
+	var away error
+	e := &llm.FakeEmbedder{Respond: func(context.Context, []string) error { return away }}
+	s := New(Config{Views: shelve(t, words("Payments are logged.")).embedded(t, e), Embedder: e, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	for i, want := range []int{1, 1, 1, 2} {
+		away = rule.Errorf(rule.CodeUnavailable, "away")
+		if i == 2 {
+			away = nil
+		}
+		r, err := s.Hybrid(t.Context(), Among{}, Query{Text: strings.Repeat("payments ", i+1), Page: first})
+		if err != nil || (r.Degraded == nil) != (away == nil) || strings.Count(log.String(), "\n") != want {
+			t.Errorf("query %d: %+v, %v; logged %s", i, r, err, log.String())
+		}
+	}
 }
 
 // broken gives vectors that are none.

@@ -30,7 +30,7 @@ type Query struct {
 // Fulltext finds the rules in whose statements and rationales the words of the query stand, best first. No text is
 // malformed: what is no word finds nothing.
 func (s *Searcher) Fulltext(ctx context.Context, among Among, q Query) (Result, error) {
-	if err := checkText(q.Text, "list rules by filters alone with POST /api/v1/search/category"); err != nil {
+	if err := checkText("query", q.Text, "list rules by filters alone with POST /api/v1/search/category"); err != nil {
 		return Result{}, err
 	}
 	view, err := s.cfg.Views.View(ctx, among.ProjectID)
@@ -50,7 +50,7 @@ func (s *Searcher) Vector(ctx context.Context, among Among, q Query) (Result, er
 		return Result{}, err
 	}
 	if vector == nil {
-		if err := checkText(q.Text, "or give a vector"); err != nil {
+		if err := checkText("query", q.Text, "or give a vector"); err != nil {
 			return Result{}, err
 		}
 	}
@@ -80,7 +80,7 @@ func (s *Searcher) Hybrid(ctx context.Context, among Among, q Query) (Result, er
 	if err != nil {
 		return Result{}, err
 	}
-	if err := checkText(q.Text, "hybrid search compares words too"); err != nil {
+	if err := checkText("query", q.Text, "hybrid search compares words too"); err != nil {
 		return Result{}, err
 	}
 	view, err := s.cfg.Views.View(ctx, among.ProjectID)
@@ -121,9 +121,12 @@ func (s *Searcher) vectorOf(ctx context.Context, view *corpus.View, text string,
 		if ctx.Err() != nil {
 			return nil, "", ctx.Err()
 		}
-		s.cfg.Logger.WarnContext(ctx, "searching without a vector", slog.Any("error", err))
+		if s.vectors.failing.CompareAndSwap(false, true) { // told once, not with every letter that somebody types
+			s.cfg.Logger.WarnContext(ctx, "queries cannot be embedded; searching by words alone", slog.Any("error", err))
+		}
 		return nil, publicReason(err), nil
 	}
+	s.vectors.failing.Store(false)
 	return vector, unembedded(view), nil
 }
 
@@ -175,19 +178,19 @@ func highlights(view *corpus.View, text string, e *corpus.Entry) []Highlight {
 }
 
 // checkText refuses a text without anything in it; what it says is what to do instead.
-func checkText(text, instead string) error {
+func checkText(field, text, instead string) error {
 	switch n := utf8.RuneCountInString(text); {
 	case strings.TrimSpace(text) == "":
-		return invalid("query", "is empty; %s", instead)
+		return invalid(field, "is empty; %s", instead)
 	case n > MaxText:
-		return invalid("query", "has %d characters; at most %d are allowed", n, MaxText)
+		return invalid(field, "has %d characters; at most %d are allowed", n, MaxText)
 	}
 	return nil
 }
 
 // unit checks a vector that a caller gives and scales it to length 1; nil if there is none.
 func unit(given []float64) ([]float32, error) {
-	if len(given) == 0 {
+	if given == nil {
 		return nil, nil
 	}
 	if len(given) != llm.Dimensions {

@@ -33,6 +33,11 @@ type Reader interface {
 	DocumentReader
 	EmbeddingReader
 	JobReader
+	SubmissionReader
+	FeedbackReader
+	FederationReader
+	VerdictReader
+	TestCaseReader
 
 	// Projects lists all projects by id.
 	Projects(ctx context.Context) ([]rule.Project, error)
@@ -81,6 +86,12 @@ type Tx interface {
 	DocumentTx
 	EmbeddingWriter
 	JobTx
+	SubmissionTx
+	FeedbackTx
+	RetentionTx
+	FederationTx
+	VerdictTx
+	TestCaseTx
 
 	// CreateProject stores a project with corpus version 0; conflict if the id is taken.
 	CreateProject(ctx context.Context, p rule.Project) error

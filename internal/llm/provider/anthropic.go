@@ -72,7 +72,7 @@ func (anthropic) list() string { return "/v1/models" }
 
 func (anthropic) request(model string, req llm.Request, d dialect) (string, any) {
 	out := anthropicRequest{Model: model, MaxTokens: req.MaxOutputTokens}
-	if out.MaxTokens <= 0 {
+	if out.MaxTokens <= 0 || d.noRoom && out.MaxTokens > anthropicOutput {
 		out.MaxTokens = anthropicOutput
 	}
 	system := req.System
@@ -112,6 +112,8 @@ func (anthropic) adapt(d dialect, complaint string) (dialect, bool) {
 		d.format = formatObjectSchema
 	case d.format == formatObjectSchema && (has("tool_choice") || has("tools") || has("input_schema")):
 		d.format = formatText
+	case has("max_tokens") && !d.noRoom:
+		d.noRoom = true
 	case has("temperature") && !d.noTemperature:
 		d.noTemperature = true
 	default:

@@ -11,6 +11,8 @@ const (
 	// firstRest is how long it is left alone then; the time doubles with every probe that fails, up to longestRest.
 	firstRest   = 5 * time.Second
 	longestRest = time.Minute
+	// realTime is how long a server must have had, where its caller's deadline passed, for that to be its failure.
+	realTime = 5 * time.Second
 )
 
 // result is how an attempt went, as far as the server is concerned.

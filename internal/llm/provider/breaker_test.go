@@ -201,6 +201,30 @@ func TestDeadlinesAreKeptByEveryProviderAndByAChain(t *testing.T) {
 	}
 }
 
+func TestModelsThatHangInAChainAreLeftAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, s := scripted(t, "anthropic:a,gemini:b,openai:c", Options{Timeout: 30 * time.Second}, func(host string, _ int) int {
+			if host == "openai" {
+				return 200
+			}
+			return 0
+		})
+		var took time.Duration
+		for range 2 * patience {
+			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			start := time.Now()
+			if _, err := m.Complete(ctx, llm.Request{Prompt: "p"}); err != nil {
+				t.Error(err)
+			}
+			took = time.Since(start)
+			cancel()
+		}
+		if took > time.Second || s.count("anthropic") >= 2*patience {
+			t.Errorf("the last call took %v, after %v exchanges; models that hang cost every call their share of the time", took, s.calls)
+		}
+	})
+}
+
 func TestAHangOf30SecondsEndsWithTheAttemptsTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, s := scripted(t, "anthropic:x", Options{Timeout: 2 * time.Second, Retries: 1}, func(string, int) int { return 0 })

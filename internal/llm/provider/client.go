@@ -28,7 +28,7 @@ type dialect struct {
 	noTemperature bool // models that reason take only their default
 	noSeed        bool
 	noSystem      bool // Gemma has no system text of its own
-	noRoom        bool // the limit of output tokens is not raised for thoughts
+	noRoom        bool // the limit of output tokens is not raised for thoughts, nor is anything said about them
 }
 
 // format is a way to ask for structured output, from the strictest to none. Not every provider has all.

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
-	"unicode/utf8"
 
 	"tenet/internal/llm"
 	"tenet/internal/rule"
@@ -23,8 +22,6 @@ type Embedder interface {
 
 // vectorWire is how one provider writes texts and reads vectors.
 type vectorWire interface {
-	// batch is how many texts one call may hold.
-	batch() int
 	// request renders texts: the path to post to and the body. sized asks for vectors of our length, which some servers
 	// do not know how to do.
 	request(model string, texts []string, sized bool) (path string, body any)
@@ -32,6 +29,10 @@ type vectorWire interface {
 	decode(body []byte, n int) ([][]float32, error)
 	list() string
 }
+
+// batchSize is how many texts one call holds: far below the vendors' limits of texts, so that a batch is below their limits of
+// tokens too, and its answer, which some print with every number on a line of its own, below ours of bytes.
+const batchSize = 32
 
 // embedder makes vectors through a link.
 type embedder struct {
@@ -71,12 +72,11 @@ func (e *embedder) Embed(ctx context.Context, texts []string) ([][]float32, erro
 	vectors := make([][]float32, 0, len(texts))
 	short := make([]string, len(texts))
 	for i, text := range texts {
-		if strings.TrimSpace(text) == "" {
+		if short[i] = cut(strings.TrimSpace(text), llm.MaxEmbedBytes); short[i] == "" {
 			return nil, rule.Errorf(rule.CodeInvalid, "text %d is blank; there is nothing to make a vector of", i)
 		}
-		short[i] = head(text, llm.MaxEmbedBytes)
 	}
-	for batch := range slices.Chunk(short, e.wire.batch()) {
+	for batch := range slices.Chunk(short, batchSize) {
 		got, err := call(ctx, e.link, func(ctx context.Context) ([][]float32, error) { return e.attempt(ctx, batch) })
 		if err != nil {
 			return nil, err
@@ -84,17 +84,6 @@ func (e *embedder) Embed(ctx context.Context, texts []string) ([][]float32, erro
 		vectors = append(vectors, got...)
 	}
 	return vectors, nil
-}
-
-// head is the beginning of text, at most n bytes long, without a split character.
-func head(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return text[:n]
 }
 
 // attempt asks for one batch, and again without the length if that is what the server refuses.
@@ -149,8 +138,6 @@ func (e *embedder) examine(vectors [][]float32, n int) error {
 // openAIVectors is the embeddings protocol of OpenAI and compatible servers.
 type openAIVectors struct{}
 
-// batch is far below the vendor's limit of texts, so that a batch is below its limit of tokens too.
-func (openAIVectors) batch() int   { return 32 }
 func (openAIVectors) list() string { return "/models" }
 
 func (openAIVectors) request(model string, texts []string, sized bool) (string, any) {
@@ -189,7 +176,6 @@ func (openAIVectors) decode(body []byte, n int) ([][]float32, error) {
 // geminiVectors is the batchEmbedContents protocol of Gemini.
 type geminiVectors struct{}
 
-func (geminiVectors) batch() int   { return 100 }
 func (geminiVectors) list() string { return gemini{}.list() }
 
 func (geminiVectors) request(model string, texts []string, sized bool) (string, any) {
@@ -230,7 +216,6 @@ func (geminiVectors) decode(body []byte, _ int) ([][]float32, error) {
 // ollamaVectors is Ollama's own embedding protocol.
 type ollamaVectors struct{}
 
-func (ollamaVectors) batch() int   { return 32 }
 func (ollamaVectors) list() string { return "/api/tags" }
 
 func (ollamaVectors) request(model string, texts []string, sized bool) (string, any) {

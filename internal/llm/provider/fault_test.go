@@ -179,3 +179,29 @@ func TestOllamaIsGivenRoomForThePrompt(t *testing.T) {
 		t.Errorf("lengths of context are %v; a length that shrinks makes the server load the model again", got)
 	}
 }
+
+func TestAnthropicIsAskedForLessWhereAModelGivesLess(t *testing.T) {
+	var got []float64
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		limit := readBody(t, r)["max_tokens"].(float64)
+		if got = append(got, limit); limit > 4096 {
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = io.WriteString(w, `{"type":"error","error":{"type":"invalid_request_error","message":"max_tokens: 9000 > 4096, which is the maximum allowed number of output tokens"}}`)
+			return
+		}
+		_, _ = io.WriteString(w, answerAny)
+	}))
+	defer srv.Close()
+	m, err := provider.New("anthropic:tiny", env("ANTHROPIC_BASE_URL", srv.URL), provider.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, limit := range []int{9000, 9000, 100, 0} {
+		if _, err := m.Complete(t.Context(), llm.Request{Prompt: "p", MaxOutputTokens: limit}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if fmt.Sprint(got) != "[9000 4096 4096 100 4096]" {
+		t.Errorf("asked for %v", got)
+	}
+}

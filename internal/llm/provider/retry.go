@@ -91,7 +91,7 @@ func guarded[T any](ctx context.Context, l *link, p pass, attempt func(context.C
 	resp, err = attempt(limited)
 	if _, passing := errors.AsType[*transientError](err); !passing {
 		result = answered
-	} else if ctx.Err() == nil || errors.Is(ctx.Err(), context.DeadlineExceeded) && time.Since(start) >= l.opts.Timeout/3 {
+	} else if ctx.Err() == nil || errors.Is(ctx.Err(), context.DeadlineExceeded) && time.Since(start) >= min(l.opts.Timeout/3, realTime) {
 		// A caller who left, or who gave no real time, says nothing about the server.
 		result = failed
 	}

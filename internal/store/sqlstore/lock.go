@@ -27,11 +27,12 @@ type lump struct {
 type lumpKind int
 
 const (
-	projectList  lumpKind = iota // which projects there are
-	keyring                      // all API keys
-	corpusLump                   // a project's row, rules and relationships
-	chainLump                    // a project's audit entries and their head
-	documentLump                 // a project's documents
+	projectList    lumpKind = iota // which projects there are
+	keyring                        // all API keys
+	corpusLump                     // a project's row, rules and relationships
+	chainLump                      // a project's audit entries and their head
+	documentLump                   // a project's documents
+	submissionLump                 // a project's submissions and feedback
 )
 
 func corpusOf(projectID string) lump { return lump{corpusLump, projectID} }
@@ -39,6 +40,8 @@ func corpusOf(projectID string) lump { return lump{corpusLump, projectID} }
 func documentsOf(projectID string) lump { return lump{documentLump, projectID} }
 
 func chainOf(projectID string) lump { return lump{chainLump, projectID} }
+
+func submissionsOf(projectID string) lump { return lump{submissionLump, projectID} }
 
 // hold locks a lump until the transaction ends. Outside of transactions it does nothing.
 func (r *reader) hold(ctx context.Context, l lump) error {
@@ -57,6 +60,9 @@ func (r *reader) hold(ctx context.Context, l lump) error {
 		_, err = r.exec(ctx, "lock", "SELECT pg_advisory_xact_lock(?, hashtext(?))", int32(documentLocks), l.projectID)
 	case chainLump:
 		err = r.holdRow(ctx, "SELECT 1 FROM audit_heads WHERE project_id = ? FOR UPDATE", l.projectID)
+	case submissionLump:
+		// No row stands for it, and the project's own would hold up changes of its rules.
+		_, err = r.exec(ctx, "lock", "SELECT pg_advisory_xact_lock(hashtextextended(?, ?))", l.projectID, int64(advisory+l.kind))
 	}
 	if err == nil {
 		r.inside.held[l] = true

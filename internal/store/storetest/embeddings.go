@@ -59,24 +59,25 @@ func testEmbeddings(t *testing.T, f *fixture) {
 		}
 	}
 	for after, want := range map[int64][]store.Embedding{0: {a, b}, first: {b}, second: nil} {
-		if diff := cmp.Diff(want, f.embeddingChanges("m", after)); diff != "" {
+		if diff := cmp.Diff(want, f.embeddingChanges(after)); diff != "" {
 			t.Errorf("changes after %d (-want +got):\n%s", after, diff)
 		}
 	}
 	again := a
 	again.Vector = vectorOf(9)
 	third := f.embed(again)
-	if got := f.embeddingChanges("m", second); len(got) != 0 || third <= second {
+	if got := f.embeddingChanges(second); len(got) != 0 || third <= second {
 		t.Errorf("storing what exists changed %d embeddings, want none", len(got))
 	}
-	if diff := cmp.Diff([]store.Embedding{a, b}, f.embeddingChanges("m", 0)); diff != "" {
+	if diff := cmp.Diff([]store.Embedding{a, b}, f.embeddingChanges(0)); diff != "" {
 		t.Errorf("after storing another vector for the same text (-want +got):\n%s", diff)
 	}
 }
 
-func (f *fixture) embeddingChanges(model string, after int64) (got []store.Embedding) {
+// embeddingChanges are the embeddings of project p and model m that were stored after a corpus version.
+func (f *fixture) embeddingChanges(after int64) (got []store.Embedding) {
 	f.t.Helper()
-	err := f.s.EmbeddingChanges(f.ctx, "p", model, after, func(e store.Embedding) error { got = append(got, e); return nil })
+	err := f.s.EmbeddingChanges(f.ctx, "p", "m", after, func(e store.Embedding) error { got = append(got, e); return nil })
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -115,7 +116,7 @@ func testManyEmbeddings(t *testing.T, f *fixture) {
 	version := f.embed(embedding("m", n))
 	f.embed(many...)
 	for after, want := range map[int64]int{0: n + 1, version: n} {
-		got := f.embeddingChanges("m", after)
+		got := f.embeddingChanges(after)
 		if len(got) != want || !slices.IsSortedFunc(got, func(a, b store.Embedding) int { return strings.Compare(a.TextHash, b.TextHash) }) {
 			t.Errorf("after %d there are %d embeddings, want %d in order", after, len(got), want)
 		}

@@ -33,6 +33,12 @@ func Run(t *testing.T, fresh func(t *testing.T) Open) {
 		"embeddings that are refused":        testEmbeddingsRefused,
 		"many embeddings":                    testManyEmbeddings,
 		"embeddings are deleted":             testDeleteEmbeddings,
+		"submissions":                        testSubmissions,
+		"leases of submissions":              testLeases,
+		"retention":                          testRetention,
+		"feedback":                           testFeedback,
+		"test runs":                          testTestRuns,
+		"test cases":                         testTestCases,
 		"jobs from queue to end":             testJobLife,
 		"jobs in order":                      testJobOrder,
 		"unique jobs":                        testJobUnique,
@@ -47,6 +53,8 @@ func Run(t *testing.T, fresh func(t *testing.T) Open) {
 		"scanning documents":                 testScanDocuments,
 		"vectors of documents":               testDocumentVectors,
 		"a failed upload leaves nothing":     testDocumentRollback,
+		"verdicts":                           testVerdicts,
+		"pruning verdicts":                   testPruneVerdicts,
 		"a failed update leaves nothing":     testRollback,
 		"a panic leaves nothing":             testPanic,
 		"a transaction reads its own writes": testOwnWrites,
@@ -77,6 +85,11 @@ func Run(t *testing.T, fresh func(t *testing.T) Open) {
 		"errors do not tell the database's words":   testErrorsTellNothing,
 		"following changes gives the whole":         testFollow,
 		"changes may be read while others are read": testChangesNested,
+
+		"federation":                            testFederation,
+		"federation of one project":             testFederationProjects,
+		"following the federation stops":        testFollowStops,
+		"racing to attach one rule to one node": testRaceAttach,
 	} {
 		t.Run(name, func(t *testing.T) {
 			open := fresh(t)
