@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"tenet/internal/rule"
 	"tenet/internal/store"
 )
 
@@ -128,32 +129,41 @@ func plainTerms(words []string) []string {
 	return out
 }
 
-const chunkInto = "INSERT INTO document_chunks (project_id, document_id, n, section, page, line, text, "
+const chunkInto = "INSERT INTO document_chunks (project_id, document_id, n, section, page, line, text"
 
-// fts5 is the full text of SQLite (https://sqlite.org/fts5.html): words are weighed by BM25.
+// fts5 is the full text of SQLite (https://sqlite.org/fts5.html): words are weighed by BM25. A row's id is made of the number of
+// the document and that of the chunk, so that a search does not read the chunks themselves.
 type fts5 struct{}
 
+// chunkBits are the bits of a row's id that hold the number of the chunk; queries name them too.
+const chunkBits = 20
+
 func (fts5) insert(ctx context.Context, t *tx, projectID, documentID string, chunks []store.DocumentChunk) error {
-	var last int64
-	if err := t.row(ctx, "last chunk", "SELECT COALESCE(MAX(entry), 0) FROM document_chunks", nil, &last); err != nil {
+	var number int64
+	err := t.row(ctx, "number document",
+		"UPDATE documents SET number = (SELECT COALESCE(MAX(number), 0) + 1 FROM documents) WHERE project_id = ? AND id = ? RETURNING number",
+		[]any{projectID, documentID}, &number)
+	if err != nil {
 		return err
 	}
 	var rows, terms []any
-	for i, c := range chunks {
-		entry := last + 1 + int64(i)
-		rows = append(rows, projectID, documentID, c.N, c.Section, c.Page, c.Line, c.Text, entry)
-		terms = append(terms, entry, projectTerm(projectID), strings.Join(plainTerms(c.Words), " "), strings.Join(plainTerms(c.Wholes), " "))
+	for _, c := range chunks {
+		if c.N >= 1<<chunkBits {
+			return rule.Errorf(rule.CodeTooLarge, "a document has at most %d chunks", 1<<chunkBits-1)
+		}
+		rows = append(rows, projectID, documentID, c.N, c.Section, c.Page, c.Line, c.Text)
+		terms = append(terms, number<<chunkBits|int64(c.N), projectTerm(projectID), strings.Join(plainTerms(c.Words), " "), strings.Join(plainTerms(c.Wholes), " "))
 	}
-	if err := t.execRows(ctx, "insert chunks", chunkInto+"entry) VALUES ", 8, "", rows); err != nil {
+	if err := t.execRows(ctx, "insert chunks", chunkInto+") VALUES ", 7, "", rows); err != nil {
 		return err
 	}
 	return t.execRows(ctx, "index chunks", "INSERT INTO document_terms (rowid, project, words, wholes) VALUES ", 4, "", terms)
 }
 
 func (fts5) remove(ctx context.Context, t *tx, projectID, documentID string) error {
-	_, err := t.exec(ctx, "remove from the index",
-		"DELETE FROM document_terms WHERE rowid IN (SELECT entry FROM document_chunks WHERE project_id = ? AND document_id = ?)",
-		projectID, documentID)
+	_, err := t.exec(ctx, "remove from the index", `DELETE FROM document_terms WHERE rowid IN (
+		SELECT d.number << 20 | c.n FROM documents d JOIN document_chunks c ON c.project_id = d.project_id AND c.document_id = d.id
+		WHERE d.project_id = ? AND d.id = ?)`, projectID, documentID)
 	return err
 }
 
@@ -169,9 +179,9 @@ func (fts5) hits(_ *dialect, q store.DocumentQuery) (with string, args []any) {
 	match := strings.Join(append(slices.Clip(all), "("+strings.Join(append(either, all...), " OR ")+")"), " AND ")
 	// The project weighs nothing. A column filter is no part of a word, and words hold nothing but letters and digits.
 	return `WITH hits AS MATERIALIZED (
-		SELECT c.document_id, c.n, -bm25(document_terms, 0.0, 1.0, 1.0) AS score
-		FROM document_terms JOIN document_chunks c ON c.entry = document_terms.rowid
-		WHERE document_terms MATCH ? AND c.project_id = ?
+		SELECT d.id AS document_id, document_terms.rowid & 1048575 AS n, -bm25(document_terms, 0.0, 1.0, 1.0) AS score
+		FROM document_terms JOIN documents d ON d.number = document_terms.rowid >> 20
+		WHERE document_terms MATCH ? AND d.project_id = ?
 	)`, []any{`project : "` + projectTerm(q.ProjectID) + `" AND ` + match, q.ProjectID}
 }
 
@@ -195,7 +205,7 @@ func (tsvector) insert(ctx context.Context, t *tx, projectID, documentID string,
 		}
 		rows = append(rows, projectID, documentID, c.N, c.Section, c.Page, c.Line, c.Text, b.String())
 	}
-	return t.execRows(ctx, "insert chunks", chunkInto+"terms) VALUES ", 8, "", rows)
+	return t.execRows(ctx, "insert chunks", chunkInto+", terms) VALUES ", 8, "", rows)
 }
 
 func (tsvector) remove(context.Context, *tx, string, string) error { return nil } // it is a column

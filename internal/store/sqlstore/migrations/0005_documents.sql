@@ -13,6 +13,7 @@ CREATE TABLE documents (
 	characters BIGINT NOT NULL,
 	chunks BIGINT NOT NULL,
 	embedding_model {{.Text}} NOT NULL,
+	{{if not .Vector}}number INTEGER UNIQUE, -- of the document in document_terms{{end}}
 	PRIMARY KEY (project_id, id),
 	UNIQUE (project_id, sha256)
 );
@@ -37,15 +38,16 @@ CREATE TABLE document_chunks (
 	page BIGINT NOT NULL,
 	line BIGINT NOT NULL,
 	text TEXT NOT NULL,
-	{{if .Vector}}terms TSVECTOR NOT NULL{{else}}entry INTEGER PRIMARY KEY{{end}},
-	UNIQUE (project_id, document_id, n),
+	{{if .Vector}}terms TSVECTOR NOT NULL,{{end}}
+	PRIMARY KEY (project_id, document_id, n),
 	FOREIGN KEY (project_id, document_id) REFERENCES documents (project_id, id)
 );
 
 {{if .Vector}}
 CREATE INDEX document_terms ON document_chunks USING GIN (terms);
 {{else}}
--- The full text of document_chunks, whose entry is the rowid. The words come as they are to be compared, see package document.
+-- The full text of document_chunks; the rowid is made of the document's number and n. The words come as they are to be compared,
+-- see package document.
 CREATE VIRTUAL TABLE document_terms USING fts5 (project, words, wholes, content = '', contentless_delete = 1, tokenize = 'ascii');
 {{end}}
 
