@@ -44,10 +44,9 @@ type stream struct {
 
 	mu   sync.Mutex
 	open bool
-	over bool
 	err  error
-	stop chan struct{}
-	done chan struct{}
+	// end stops the heartbeat and the work. It may be called again.
+	end func()
 }
 
 // openStream begins a stream. The returned context ends when the client takes no more.
@@ -55,19 +54,27 @@ func openStream(ctx context.Context) (*stream, context.Context) {
 	x := exchangeFrom(ctx)
 	ctx, cancel := context.WithCancel(ctx)
 	w, _ := x.w.(*response)
-	st := &stream{w: w, cancel: cancel, told: map[string]bool{}, stop: make(chan struct{}), done: make(chan struct{})}
-	go st.beat()
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	st := &stream{w: w, cancel: cancel, told: map[string]bool{}}
+	st.end = sync.OnceFunc(func() {
+		close(stop)
+		<-stopped
+		cancel()
+	})
+	go func() {
+		defer close(stopped)
+		st.beat(stop)
+	}()
 	return st, ctx
 }
 
 // beat sends comments, so that nobody between takes a long wait for a dead connection.
-func (st *stream) beat() {
-	defer close(st.done)
+func (st *stream) beat(stop <-chan struct{}) {
 	tick := time.NewTicker(heartbeat)
 	defer tick.Stop()
 	for {
 		select {
-		case <-st.stop:
+		case <-stop:
 			return
 		case <-tick.C:
 			st.write([]byte(": still judging\n\n"))
@@ -89,9 +96,7 @@ func (st *stream) verdict(v rule.RuleVerdict) {
 // finish ends the stream with the answer, whose record is durable, or with an error. It returns the error if nothing was
 // sent before it, so that it is answered as usual.
 func (st *stream) finish(ctx context.Context, s *server, answer any, verdicts []rule.RuleVerdict, err error) error {
-	close(st.stop)
-	<-st.done
-	defer st.cancel()
+	st.end()
 	switch {
 	case err == nil:
 		for _, v := range verdicts {
@@ -103,9 +108,7 @@ func (st *stream) finish(ctx context.Context, s *server, answer any, verdicts []
 	default:
 		st.send("error", s.problem(ctx, err))
 	}
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	st.over, st.w.closed = true, true
+	st.w.closed = true
 	return nil
 }
 
@@ -125,7 +128,7 @@ func (st *stream) send(event string, v any) {
 func (st *stream) write(b []byte) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	if st.over || st.err != nil {
+	if st.err != nil {
 		return
 	}
 	if !st.open {

@@ -191,6 +191,7 @@ func (s *server) answer(ctx context.Context, named evaluate.Named, req evaluate.
 	outer := ctx
 	if exchangeFrom(ctx).wantsEvents() {
 		events, ctx = openStream(ctx)
+		defer events.end()
 		req.Decided = events.verdict
 	}
 	a, err := s.evaluator.Submit(ctx, named, req)

@@ -47,16 +47,16 @@ func Prune(ctx context.Context, s store.Store, projectID string, before, now tim
 	}
 	total := 0
 	for from < through {
-		err := s.Update(ctx, func(tx store.Tx) error {
-			done, n, err := tx.DropBodies(ctx, projectID, KindEvaluation, from, through, pruneBatch)
-			if err == nil {
-				from, total = done, total+n
-			}
+		var done int64
+		var n int
+		err := s.Update(ctx, func(tx store.Tx) (err error) {
+			done, n, err = tx.DropBodies(ctx, projectID, KindEvaluation, from, through, pruneBatch)
 			return err
 		})
 		if err != nil {
 			return total, err
 		}
+		from, total = done, total+n
 	}
 	return total, nil
 }
