@@ -19,7 +19,6 @@ const (
 )
 
 func (s *server) federationRoutes() {
-	schema := s.api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[catalog.EffectiveRules](), true, "")
 	registerBody(s, operation{
 		id: "create-node", method: http.MethodPost, path: federationPath, tag: federationTag, role: auth.Reviewer,
 		status: http.StatusCreated, summary: "Create a federation node",
@@ -27,7 +26,7 @@ func (s *server) federationRoutes() {
 	}, s.createNode)
 	register(s, operation{
 		id: "list-nodes", method: http.MethodGet, path: federationPath, tag: federationTag, role: auth.Viewer,
-		summary: "List all nodes as trees",
+		summary: "List all nodes as trees", responses: encoded[catalog.NodeTree](s),
 	}, s.listNodes)
 	register(s, operation{
 		id: "get-node", method: http.MethodGet, path: nodePath, tag: federationTag, role: auth.Viewer,
@@ -56,7 +55,7 @@ func (s *server) federationRoutes() {
 		id: "effective-rules", method: http.MethodGet, path: nodePath + "/effective-rules", tag: federationTag, role: auth.Viewer,
 		summary:     "List the rules that hold at a node",
 		description: "Those attached to it and to its ancestors, with overrides applied; rules that are not in force are left out.",
-		responses:   map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{jsonType: {Schema: schema}}}},
+		responses:   encoded[catalog.EffectiveRules](s),
 	}, s.effectiveRules)
 	register(s, operation{
 		id: "diff-node", method: http.MethodGet, path: nodePath + "/diff", tag: federationTag, role: auth.Viewer,
@@ -97,19 +96,24 @@ func (s *server) createNode(ctx context.Context, _ *struct{ ProjectQuery }, body
 	return &createdNode{Location: federationPath + "/" + n.ID, Body: n}, nil
 }
 
-// NodeTree is the answer that lists all nodes.
-type NodeTree struct {
-	Nodes []catalog.TreeNode `json:"nodes" nullable:"false" doc:"Roots, by name, each with what is below it."`
+// encodedOutput is an answer that is encoded already.
+type encodedOutput struct {
+	ContentType string `header:"Content-Type"`
+	Body        []byte
 }
 
-type treeOutput struct{ Body NodeTree }
+// encoded documents such an answer by the type that it is the JSON of.
+func encoded[T any](s *server) map[string]*huma.Response {
+	schema := s.api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[T](), true, "")
+	return map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{jsonType: {Schema: schema}}}}
+}
 
-func (s *server) listNodes(ctx context.Context, _ *struct{ ProjectQuery }) (*treeOutput, error) {
-	nodes, err := s.cfg.Catalog.Tree(ctx, project(ctx))
+func (s *server) listNodes(ctx context.Context, _ *struct{ ProjectQuery }) (*encodedOutput, error) {
+	body, err := s.cfg.Catalog.EncodedTree(ctx, project(ctx))
 	if err != nil {
 		return nil, err
 	}
-	return &treeOutput{NodeTree{nodes}}, nil
+	return &encodedOutput{jsonType, body}, nil
 }
 
 type nodeDetailOutput struct{ Body *catalog.NodeDetail }
@@ -201,22 +205,16 @@ func (s *server) detachRule(ctx context.Context, in *struct {
 	return nil, s.cfg.Catalog.Detach(ctx, project(ctx), in.NodeID, in.RuleID)
 }
 
-// effectiveRulesOutput is [catalog.EffectiveRules], encoded.
-type effectiveRulesOutput struct {
-	ContentType string `header:"Content-Type"`
-	Body        []byte
-}
-
 func (s *server) effectiveRules(ctx context.Context, in *struct {
 	ProjectQuery
 	NodeRef
 },
-) (*effectiveRulesOutput, error) {
+) (*encodedOutput, error) {
 	body, err := s.cfg.Catalog.EffectiveRules(ctx, project(ctx), in.NodeID)
 	if err != nil {
 		return nil, err
 	}
-	return &effectiveRulesOutput{jsonType, body}, nil
+	return &encodedOutput{jsonType, body}, nil
 }
 
 type nodeDiffOutput struct{ Body *catalog.FederationDiff }

@@ -75,7 +75,7 @@ func (n *node) effective(id string) string {
 func TestFederationLife(t *testing.T) { onBoth(t, testFederationLife) }
 
 func testFederationLife(t *testing.T, n *node) {
-	if got := into[NodeTree](n.call("GET", federationPath, nil).want(http.StatusOK)); len(got.Nodes) != 0 {
+	if got := into[catalog.NodeTree](n.call("GET", federationPath, nil).want(http.StatusOK)); len(got.Nodes) != 0 {
 		t.Errorf("a new project has nodes %+v", got)
 	}
 	made := into[rule.Node](n.call("POST", federationPath, fields{
@@ -133,7 +133,7 @@ func testFederationLife(t *testing.T, n *node) {
 	if diff.InheritedCount != 1 || len(diff.Added) != 1 || diff.Added[0].Slug != "C" || len(diff.Overridden) != 0 {
 		t.Errorf("diff %+v", diff)
 	}
-	tree := into[NodeTree](n.call("GET", federationPath, nil).want(http.StatusOK))
+	tree := into[catalog.NodeTree](n.call("GET", federationPath, nil).want(http.StatusOK))
 	if len(tree.Nodes) != 2 || tree.Nodes[0].ID != org || len(tree.Nodes[0].Children) != 2 || tree.Nodes[0].Children[0].Children[0].ID != api ||
 		tree.Nodes[1].Children == nil {
 		t.Errorf("tree %+v", tree)
@@ -143,6 +143,10 @@ func testFederationLife(t *testing.T, n *node) {
 	moved := into[rule.Node](n.call("PATCH", federationPath+"/"+pay, fields{"parent_id": other, "name": "Payments"}).want(http.StatusOK))
 	if *moved.ParentID != other || moved.Name != "Payments" || moved.Level != rule.LevelTeam {
 		t.Errorf("moved %+v", moved)
+	}
+	if tree = into[catalog.NodeTree](n.call("GET", federationPath, nil).want(http.StatusOK)); len(tree.Nodes[1].Children) != 1 ||
+		tree.Nodes[1].Children[0].Name != "Payments" || len(tree.Nodes[1].Children[0].Children) != 1 {
+		t.Errorf("the tree after the move: %+v", tree)
 	}
 	for id, want := range map[string]string{pay: "B", api: "+B C"} {
 		if got := n.effective(id); got != want {
@@ -503,12 +507,12 @@ func TestFederationIsOfOneProject(t *testing.T) {
 	n.makeProject("pay")
 	n.key = n.makeKey(auth.Reviewer, "pay")
 	id := n.makeNode("org", "organization", "")
-	if got := into[NodeTree](n.call("GET", federationPath, nil).want(http.StatusOK)); len(got.Nodes) != 1 || got.Nodes[0].ProjectID != "pay" {
+	if got := into[catalog.NodeTree](n.call("GET", federationPath, nil).want(http.StatusOK)); len(got.Nodes) != 1 || got.Nodes[0].ProjectID != "pay" {
 		t.Errorf("nodes of pay %+v", got)
 	}
 	n.key = n.makeKey(auth.Admin, rule.DefaultProject)
 	n.call("GET", federationPath+"/"+id, nil).wantProblem(http.StatusNotFound, rule.CodeNotFound)
-	if got := into[NodeTree](n.call("GET", federationPath, nil).want(http.StatusOK)); len(got.Nodes) != 0 {
+	if got := into[catalog.NodeTree](n.call("GET", federationPath, nil).want(http.StatusOK)); len(got.Nodes) != 0 {
 		t.Errorf("nodes of default %+v", got)
 	}
 }

@@ -1,7 +1,9 @@
 package catalog
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 
 	"tenet/internal/corpus"
 	"tenet/internal/federation"
@@ -44,6 +46,26 @@ func (c *Catalog) Tree(ctx context.Context, projectID string) ([]TreeNode, error
 		return nil, err
 	}
 	return branches(view.Federation(), ""), nil
+}
+
+// NodeTree is the tree of a project's nodes.
+type NodeTree struct {
+	Nodes []TreeNode `json:"nodes" nullable:"false" doc:"Roots, by name, each with what is below it."`
+}
+
+// EncodedTree is [Catalog.Tree] as the JSON of a [NodeTree]. It must not be changed.
+func (c *Catalog) EncodedTree(ctx context.Context, projectID string) ([]byte, error) {
+	view, err := c.views.View(ctx, projectID)
+	if err != nil {
+		return nil, err
+	}
+	return view.Federation().Encoded(func() ([]byte, error) {
+		var b bytes.Buffer
+		enc := json.NewEncoder(&b)
+		enc.SetEscapeHTML(false)
+		err := enc.Encode(NodeTree{branches(view.Federation(), "")})
+		return b.Bytes(), err
+	})
 }
 
 func branches(t *federation.Tree, id string) []TreeNode {

@@ -146,7 +146,14 @@ federation:
 		if got := told(gone); len(got) != 4 || got[0] != "delete second/pay/api" || got[3] != "delete second -B" {
 			t.Errorf("pruned %v", got)
 		}
-		expect("an empty federation", run("rules: [{slug: A, statement: A.}]\nfederation: []", catalog.ImportOptions{Prune: true}), "delete org -A")
+		expect("an empty federation", run("federation: []", catalog.ImportOptions{Prune: true}), "delete org -A")
+		if a, err := c.Get(ctx, "default", "A"); err != nil || a.Status != rule.Effective {
+			t.Errorf("a file without rules has retired them: %v, %v", a.Status, err)
+		}
+		for _, o := range []catalog.ImportOptions{{}, {Prune: true}} {
+			_, err := c.Import(ctx, "default", parse(t, "pack: x"), o)
+			code(t, err, rule.CodeInvalid, "a file that says nothing")
+		}
 
 		// Each import is one record, which holds what was attached.
 		entries, total, err := s.FindAudit(ctx, store.AuditFilter{ProjectID: "default", Kind: audit.KindImport, Limit: 100})
@@ -291,4 +298,26 @@ func TestAttachingTogether(t *testing.T) {
 			t.Errorf("attaching in a project that is not there: %v", err)
 		}
 	})
+}
+
+// Files that say nothing of rules or nodes stay such when they are joined.
+func TestJoinTellsNothingFromNone(t *testing.T) {
+	for _, c := range []struct {
+		files        []string
+		rules, nodes bool
+	}{
+		{[]string{"pack: a", "pack: b"}, false, false},
+		{[]string{"rules: []", "pack: b"}, true, false},
+		{[]string{"pack: a", "federation: []"}, false, true},
+		{[]string{"rules: [{statement: x}]", "federation: [{name: y}]"}, true, true},
+	} {
+		var files []*catalog.File
+		for _, text := range c.files {
+			files = append(files, parse(t, text))
+		}
+		joined, err := catalog.Join(files)
+		if err != nil || (joined.Rules != nil) != c.rules || (joined.Federation != nil) != c.nodes {
+			t.Errorf("%v: %+v, %v", c.files, joined, err)
+		}
+	}
 }

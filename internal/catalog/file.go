@@ -27,7 +27,8 @@ type File struct {
 	Description string  `json:"description,omitempty" yaml:"description,omitempty" required:"false" doc:"What the pack is about, for people."`
 	Defaults    *Input  `json:"defaults,omitempty" yaml:"defaults,omitempty" required:"false" doc:"Fields for all rules that do not have them; tags are joined."`
 	Rules       []Input `json:"rules" yaml:"rules" required:"false" nullable:"false" doc:"The rules."`
-	// Federation is nil in a file that says nothing about nodes, which is not the same as a file with none.
+	// Federation is nil in a file that says nothing about nodes, as Rules is in one that says nothing about rules: that is not
+	// the same as none.
 	Federation []FileNode `json:"federation,omitzero" yaml:"federation,omitempty" required:"false" doc:"Federation nodes, roots first, each with its rules and the nodes below it."`
 }
 
@@ -55,9 +56,6 @@ func ParseYAML(data []byte) (*File, error) {
 	}
 	if err := dec.Decode(new(File)); !errors.Is(err, io.EOF) {
 		return nil, rule.Errorf(rule.CodeInvalid, "the rule file holds more than one YAML document")
-	}
-	if f.Rules == nil {
-		f.Rules = []Input{}
 	}
 	return f, nil
 }

@@ -53,6 +53,7 @@ func (c *Catalog) Import(ctx context.Context, projectID string, f *File, o Impor
 				return err
 			}
 		}
+		im.prunes = o.Prune && f.Rules != nil
 		if err := im.run(ctx, inputs, uncompiled, f.Federation); err != nil {
 			return err
 		}
@@ -80,10 +81,11 @@ func prepare(f *File, o ImportOptions) ([]Input, error) {
 	if len(f.Rules) > MaxImport {
 		return nil, rule.Errorf(rule.CodeTooLarge, "the file holds %d rules; at most %d are allowed in one import", len(f.Rules), MaxImport)
 	}
-	if len(f.Rules) == 0 && f.Federation == nil && !o.Prune {
-		return nil, rule.Errorf(rule.CodeInvalid, "the file holds no rules")
-	}
 	var p rule.Problems
+	if f.Federation == nil && (f.Rules == nil || (len(f.Rules) == 0 && !o.Prune)) {
+		p.Add("rules", "are missing; the file holds no rules")
+		return nil, p.Err("the rule file is invalid")
+	}
 	if !f.Defaults.isGeneral() {
 		p.Add("defaults", "must not have id, slug, statement or relationships: they belong to one rule")
 	}
@@ -124,6 +126,7 @@ type importing struct {
 	cv      int64
 	o       ImportOptions
 	who     string
+	prunes  bool         // rules that the file does not name are retired
 	known   *corpus.View // the corpus before the import; of use only with a federation
 	result  *rule.ImportResult
 	related bool
@@ -162,7 +165,7 @@ func (im *importing) rules(ctx context.Context, inputs []Input, uncompiled []err
 	if err := im.relateAll(ctx, plan); err != nil {
 		return err
 	}
-	if im.o.Prune {
+	if im.prunes {
 		return im.prune(ctx, plan)
 	}
 	return nil

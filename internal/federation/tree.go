@@ -48,7 +48,7 @@ func (t *Tree) Len() int {
 func (t *Tree) Bytes() int64 {
 	n := int64(0)
 	for _, node := range t.Nodes() {
-		n += 600 + int64(len(node.Description)) + 200*int64(len(node.Attached))
+		n += 1000 + 2*int64(len(node.Description)) + 200*int64(len(node.Attached))
 	}
 	return n
 }
@@ -181,6 +181,20 @@ type shape struct {
 	once     sync.Once
 	children map[string][]*rule.Node // by parent id
 	bound    bindings
+
+	form     sync.Once
+	encoded  []byte
+	encoding error
+}
+
+// Encoded returns what encode makes of the nodes, without their attachments. It is made once for as long as no node changes.
+func (t *Tree) Encoded(encode func() ([]byte, error)) ([]byte, error) {
+	if t.Len() == 0 {
+		return encode()
+	}
+	s := t.shape
+	s.form.Do(func() { s.encoded, s.encoding = encode() })
+	return s.encoded, s.encoding
 }
 
 func (s *shape) of(t *Tree) *shape {
