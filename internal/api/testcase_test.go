@@ -208,3 +208,40 @@ func TestRunsOverManyRules(t *testing.T) {
 		n.call("GET", "/api/v1/test-runs/00000000-0000-7000-8000-000000000000", nil).wantProblem(http.StatusNotFound, rule.CodeNotFound)
 	})
 }
+
+func TestAProjectCanDemandThatTestsPass(t *testing.T) {
+	onBoth(t, func(t *testing.T, n *node) {
+		n.t = t
+		n.call("PATCH", "/api/v1/projects/default", map[string]any{"tests_required": nil}).wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "tests_required")
+		if p := into[rule.Project](n.call("PATCH", "/api/v1/projects/default", map[string]any{"tests_required": true}).want(http.StatusOK)); !p.TestsRequired {
+			t.Errorf("project %+v", p)
+		}
+		check := map[string]any{"pattern": map[string]any{"regex": "eval"}}
+		n.call("POST", "/api/v1/rules", map[string]any{"slug": "D-1", "statement": "No eval.", "check": check, "status": "EFFECTIVE"}).
+			wantProblem(http.StatusConflict, rule.CodeConflict)
+		n.call("POST", "/api/v1/rules", map[string]any{"slug": "D-1", "statement": "No eval.", "check": check, "status": "APPROVED"}).want(http.StatusCreated)
+		n.call("POST", "/api/v1/rules/import", map[string]any{"rules": []any{map[string]any{"slug": "D-1", "statement": "No eval.", "status": "EFFECTIVE"}}}).
+			wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid)
+		move := func() *reply {
+			return n.call("POST", "/api/v1/rules/D-1/transitions", map[string]any{"to": "EFFECTIVE"})
+		}
+		refused := func(why string) {
+			t.Helper()
+			if p := move().wantProblem(http.StatusConflict, rule.CodeConflict); !strings.Contains(p.Detail, why) {
+				t.Errorf("refused with %q, want %q", p.Detail, why)
+			}
+		}
+		refused("has none")
+		const path = "/api/v1/rules/D-1/test-cases"
+		n.call("POST", path, map[string]any{"name": "bad", "sample_input": "eval(x)", "expected_verdict": "DENY"}).want(http.StatusCreated)
+		wrong := into[sandbox.Case](n.call("POST", path, map[string]any{"name": "wrong", "sample_input": "eval(x)", "expected_verdict": "ALLOW"}).want(http.StatusCreated))
+		refused("of 2, 0 have passed")
+		n.call("POST", path+"/run", nil).want(http.StatusOK)
+		refused("of 2, 1 have passed")
+		n.call("DELETE", path+"/"+wrong.ID, nil).want(http.StatusNoContent)
+		n.call("PATCH", "/api/v1/rules/D-1", map[string]any{"statement": "No eval, ever."}).want(http.StatusOK)
+		refused("of 1, 0 have passed") // the result is stale
+		n.call("POST", path+"/run", nil).want(http.StatusOK)
+		move().want(http.StatusOK)
+	})
+}
