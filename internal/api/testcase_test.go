@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -40,6 +41,15 @@ func TestTestCasesOfARule(t *testing.T) {
 		if got := tests(); got.Total != 0 || got.LastRunAt != nil {
 			t.Errorf("without cases: %+v", got)
 		}
+		lint := func() (codes []string) {
+			for _, f := range into[rule.Rule](n.call("GET", "/api/v1/rules/E-1", nil)).Findings {
+				codes = append(codes, f.Code)
+			}
+			return codes
+		}
+		if got := lint(); !slices.Equal(got, []string{rule.LintNoScope, rule.LintNoTest}) {
+			t.Errorf("lint without cases: %v", got)
+		}
 		if got := into[[]sandbox.Case](n.call("GET", path, nil).want(http.StatusOK)); got == nil || len(got) != 0 {
 			t.Errorf("no cases: %v", got)
 		}
@@ -55,6 +65,9 @@ func TestTestCasesOfARule(t *testing.T) {
 				t.Errorf("made %+v", made)
 			}
 			ids = append(ids, made.ID)
+		}
+		if got := lint(); !slices.Equal(got, []string{rule.LintNoScope}) {
+			t.Errorf("lint with cases: %v", got)
 		}
 		report := into[sandbox.Report](n.call("POST", path+"/run", nil).want(http.StatusOK))
 		if report.Total != 4 || report.Passing != 3 || report.Failing != 1 || len(report.Results) != 4 {
