@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -10,17 +11,20 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tenet/internal/check"
+	"tenet/internal/evaluate"
 	"tenet/internal/job"
+	"tenet/internal/judge"
+	"tenet/internal/llm"
 	"tenet/internal/rule"
 	"tenet/internal/sandbox"
+	"tenet/internal/store"
 )
 
 func (n *node) evalRule(slug string, fields map[string]any) {
 	n.t.Helper()
 	body := map[string]any{"slug": slug, "statement": "No eval.", "status": "EFFECTIVE", "check": map[string]any{"pattern": map[string]any{"regex": `\beval\(`}}}
-	for key, value := range fields {
-		body[key] = value
-	}
+	maps.Copy(body, fields)
 	n.call("POST", "/api/v1/rules", body).want(http.StatusCreated)
 }
 
@@ -110,10 +114,7 @@ func TestBadTestCasesAreRefused(t *testing.T) {
 		"expected_verdict": {"NEEDS_CONFIRMATION", "MAYBE", "", nil},
 	} {
 		for _, value := range values {
-			body := map[string]any{}
-			for key, v := range good {
-				body[key] = v
-			}
+			body := maps.Clone(good)
 			body[field] = value
 			n.call("POST", path, body).wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, field)
 		}
@@ -257,4 +258,33 @@ func TestAProjectCanDemandThatTestsPass(t *testing.T) {
 		n.call("POST", path+"/run", nil).want(http.StatusOK)
 		move().want(http.StatusOK)
 	})
+}
+
+func TestProposingACheckNeedsAModel(t *testing.T) {
+	n := newNode(t)
+	n.evalRule("E-1", nil)
+	n.call("POST", "/api/v1/rules/E-1/check/propose", nil).wantProblem(http.StatusServiceUnavailable, rule.CodeUnavailable)
+}
+
+func TestACheckIsProposedAndHeldAgainstTheRecord(t *testing.T) {
+	model := &llm.Fake{}
+	n := newNode(t, func(cfg *Config) {
+		cfg.Sandbox = sandbox.New(sandbox.Config{
+			Store: cfg.Store.(store.Store), Recorded: cfg.Evaluator, Model: model, Now: time.Now,
+			Evaluator: evaluate.New(evaluate.Config{Judge: judge.New(judge.Config{}), Checks: check.NewCache(10), Now: time.Now}),
+		})
+	})
+	n.evalRule("E-1", nil)
+	for _, code := range []string{"eval(x)", "x"} {
+		n.call("POST", "/api/v1/evaluate", map[string]any{"files": []any{map[string]any{"path": "a.py", "content": code}}}).want(http.StatusOK)
+	}
+	for sample, verdict := range map[string]string{"eval(y)": "DENY", "y": "ALLOW"} {
+		n.call("POST", "/api/v1/rules/E-1/test-cases", map[string]any{"name": verdict, "sample_input": sample, "expected_verdict": verdict}).want(http.StatusCreated)
+	}
+	model.Push(`{"proposals":[{"regex":"^eval"},{"regex":"z"}]}`)
+	got := into[sandbox.Proposals](n.call("POST", "/api/v1/rules/E-1/check/propose", nil).want(http.StatusOK))
+	if len(got.Proposals) != 1 || got.Rejected != 1 || got.Proposals[0].Recorded.Evaluations != 2 || got.Proposals[0].Recorded.Agree != 2 {
+		t.Errorf("proposals %+v", got)
+	}
+	n.call("PATCH", "/api/v1/rules/E-1", map[string]any{"check": got.Proposals[0].Check}).want(http.StatusOK)
 }
