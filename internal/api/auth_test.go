@@ -101,6 +101,7 @@ var accessTable = map[string]access{
 	"generate-test-cases": {auth.Reviewer, "POST /api/v1/rules/x/test-cases/generate?project_id=pay", "project"},
 	"start-test-run":      {auth.Evaluator, "POST /api/v1/test-runs?project_id=pay", "project"},
 	"get-test-run":        {auth.Viewer, "GET /api/v1/test-runs/x?project_id=pay", "project"},
+	"propose-check":       {auth.Reviewer, "POST /api/v1/rules/x/check/propose?project_id=pay", "project"},
 	"keep-evaluation":     {auth.Reviewer, "POST /api/v1/evaluations/x/test-cases?project_id=pay", "project"},
 	"GET /metrics":        {auth.Viewer, "GET /metrics", "all"},
 }

@@ -190,7 +190,7 @@ func dump(t *testing.T, driver, name string) string {
 		list = "SELECT table_name FROM information_schema.tables WHERE table_schema = 'public' ORDER BY table_name"
 	}
 	var out strings.Builder
-	for _, table := range strings.Fields(rowsOf(t, db, list)) {
+	for table := range strings.FieldsSeq(rowsOf(t, db, list)) {
 		rows := strings.Split(rowsOf(t, db, "SELECT * FROM "+table), "\n")
 		slices.Sort(rows)
 		out.WriteString(table + strings.Join(rows, "\n"))

@@ -43,6 +43,12 @@ func (s *server) testCaseRoutes() {
 		description: "Half of them break the rule. They are kept as generated until a person confirms them; what is no case, or is there " +
 			"already, is left out. 503 without a model.",
 	}, s.generateCases)
+	register(s, operation{
+		id: "propose-check", method: http.MethodPost, path: rulePath + "/check/propose", tag: sandboxTag, role: auth.Reviewer,
+		summary: "Let the model propose a check for a rule",
+		description: "Each proposal is tried on all test cases of the rule, and only those that agree with every one are told, with how they " +
+			"would have done on recorded evaluations. Nothing is changed: a person adopts one by revising the rule. 503 without a model.",
+	}, s.proposeCheck)
 	registerBody(s, operation{
 		id: "keep-evaluation", method: http.MethodPost, path: evaluationsPath + "/{id}/test-cases", tag: sandboxTag, role: auth.Reviewer,
 		status: http.StatusCreated, summary: "Keep a recorded evaluation as a test case",
@@ -131,6 +137,16 @@ func (s *server) generateCases(ctx context.Context, in *RuleInProject, body *Gen
 		return nil, err
 	}
 	return &casesOutput{cases}, nil
+}
+
+type proposalsOutput struct{ Body sandbox.Proposals }
+
+func (s *server) proposeCheck(ctx context.Context, in *RuleInProject) (*proposalsOutput, error) {
+	found, err := s.cfg.Sandbox.Propose(ctx, project(ctx), in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &proposalsOutput{found}, nil
 }
 
 // KeepEvaluation is the body that makes a test case of a recorded evaluation.

@@ -2,24 +2,29 @@ package api
 
 import (
 	"context"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"tenet/internal/check"
+	"tenet/internal/evaluate"
 	"tenet/internal/job"
+	"tenet/internal/judge"
+	"tenet/internal/llm"
 	"tenet/internal/rule"
 	"tenet/internal/sandbox"
+	"tenet/internal/store"
 )
 
 func (n *node) evalRule(slug string, fields map[string]any) {
 	n.t.Helper()
 	body := map[string]any{"slug": slug, "statement": "No eval.", "status": "EFFECTIVE", "check": map[string]any{"pattern": map[string]any{"regex": `\beval\(`}}}
-	for key, value := range fields {
-		body[key] = value
-	}
+	maps.Copy(body, fields)
 	n.call("POST", "/api/v1/rules", body).want(http.StatusCreated)
 }
 
@@ -40,6 +45,15 @@ func TestTestCasesOfARule(t *testing.T) {
 		if got := tests(); got.Total != 0 || got.LastRunAt != nil {
 			t.Errorf("without cases: %+v", got)
 		}
+		lint := func() (codes []string) {
+			for _, f := range into[rule.Rule](n.call("GET", "/api/v1/rules/E-1", nil)).Findings {
+				codes = append(codes, f.Code)
+			}
+			return codes
+		}
+		if got := lint(); !slices.Equal(got, []string{rule.LintNoScope, rule.LintNoTest}) {
+			t.Errorf("lint without cases: %v", got)
+		}
 		if got := into[[]sandbox.Case](n.call("GET", path, nil).want(http.StatusOK)); got == nil || len(got) != 0 {
 			t.Errorf("no cases: %v", got)
 		}
@@ -55,6 +69,9 @@ func TestTestCasesOfARule(t *testing.T) {
 				t.Errorf("made %+v", made)
 			}
 			ids = append(ids, made.ID)
+		}
+		if got := lint(); !slices.Equal(got, []string{rule.LintNoScope}) {
+			t.Errorf("lint with cases: %v", got)
 		}
 		report := into[sandbox.Report](n.call("POST", path+"/run", nil).want(http.StatusOK))
 		if report.Total != 4 || report.Passing != 3 || report.Failing != 1 || len(report.Results) != 4 {
@@ -97,10 +114,7 @@ func TestBadTestCasesAreRefused(t *testing.T) {
 		"expected_verdict": {"NEEDS_CONFIRMATION", "MAYBE", "", nil},
 	} {
 		for _, value := range values {
-			body := map[string]any{}
-			for key, v := range good {
-				body[key] = v
-			}
+			body := maps.Clone(good)
 			body[field] = value
 			n.call("POST", path, body).wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, field)
 		}
@@ -207,4 +221,70 @@ func TestRunsOverManyRules(t *testing.T) {
 		n.call("POST", "/api/v1/test-runs", map[string]any{"severity": "huge"}).wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "severity")
 		n.call("GET", "/api/v1/test-runs/00000000-0000-7000-8000-000000000000", nil).wantProblem(http.StatusNotFound, rule.CodeNotFound)
 	})
+}
+
+func TestAProjectCanDemandThatTestsPass(t *testing.T) {
+	onBoth(t, func(t *testing.T, n *node) {
+		n.t = t
+		n.call("PATCH", "/api/v1/projects/default", map[string]any{"tests_required": nil}).wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "tests_required")
+		if p := into[rule.Project](n.call("PATCH", "/api/v1/projects/default", map[string]any{"tests_required": true}).want(http.StatusOK)); !p.TestsRequired {
+			t.Errorf("project %+v", p)
+		}
+		check := map[string]any{"pattern": map[string]any{"regex": "eval"}}
+		n.call("POST", "/api/v1/rules", map[string]any{"slug": "D-1", "statement": "No eval.", "check": check, "status": "EFFECTIVE"}).
+			wantProblem(http.StatusConflict, rule.CodeConflict)
+		n.call("POST", "/api/v1/rules", map[string]any{"slug": "D-1", "statement": "No eval.", "check": check, "status": "APPROVED"}).want(http.StatusCreated)
+		n.call("POST", "/api/v1/rules/import", map[string]any{"rules": []any{map[string]any{"slug": "D-1", "statement": "No eval.", "status": "EFFECTIVE"}}}).
+			wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid)
+		move := func() *reply {
+			return n.call("POST", "/api/v1/rules/D-1/transitions", map[string]any{"to": "EFFECTIVE"})
+		}
+		refused := func(why string) {
+			t.Helper()
+			if p := move().wantProblem(http.StatusConflict, rule.CodeConflict); !strings.Contains(p.Detail, why) {
+				t.Errorf("refused with %q, want %q", p.Detail, why)
+			}
+		}
+		refused("has none")
+		const path = "/api/v1/rules/D-1/test-cases"
+		n.call("POST", path, map[string]any{"name": "bad", "sample_input": "eval(x)", "expected_verdict": "DENY"}).want(http.StatusCreated)
+		wrong := into[sandbox.Case](n.call("POST", path, map[string]any{"name": "wrong", "sample_input": "eval(x)", "expected_verdict": "ALLOW"}).want(http.StatusCreated))
+		refused("of 2, 0 have passed")
+		n.call("POST", path+"/run", nil).want(http.StatusOK)
+		refused("of 2, 1 have passed")
+		n.call("DELETE", path+"/"+wrong.ID, nil).want(http.StatusNoContent)
+		n.call("PATCH", "/api/v1/rules/D-1", map[string]any{"statement": "No eval, ever."}).want(http.StatusOK)
+		refused("of 1, 0 have passed") // the result is stale
+		n.call("POST", path+"/run", nil).want(http.StatusOK)
+		move().want(http.StatusOK)
+	})
+}
+
+func TestProposingACheckNeedsAModel(t *testing.T) {
+	n := newNode(t)
+	n.evalRule("E-1", nil)
+	n.call("POST", "/api/v1/rules/E-1/check/propose", nil).wantProblem(http.StatusServiceUnavailable, rule.CodeUnavailable)
+}
+
+func TestACheckIsProposedAndHeldAgainstTheRecord(t *testing.T) {
+	model := &llm.Fake{}
+	n := newNode(t, func(cfg *Config) {
+		cfg.Sandbox = sandbox.New(sandbox.Config{
+			Store: cfg.Store.(store.Store), Recorded: cfg.Evaluator, Model: model, Now: time.Now,
+			Evaluator: evaluate.New(evaluate.Config{Judge: judge.New(judge.Config{}), Checks: check.NewCache(10), Now: time.Now}),
+		})
+	})
+	n.evalRule("E-1", nil)
+	for _, code := range []string{"eval(x)", "x"} {
+		n.call("POST", "/api/v1/evaluate", map[string]any{"files": []any{map[string]any{"path": "a.py", "content": code}}}).want(http.StatusOK)
+	}
+	for sample, verdict := range map[string]string{"eval(y)": "DENY", "y": "ALLOW"} {
+		n.call("POST", "/api/v1/rules/E-1/test-cases", map[string]any{"name": verdict, "sample_input": sample, "expected_verdict": verdict}).want(http.StatusCreated)
+	}
+	model.Push(`{"proposals":[{"regex":"^eval"},{"regex":"z"}]}`)
+	got := into[sandbox.Proposals](n.call("POST", "/api/v1/rules/E-1/check/propose", nil).want(http.StatusOK))
+	if len(got.Proposals) != 1 || got.Rejected != 1 || got.Proposals[0].Recorded.Evaluations != 2 || got.Proposals[0].Recorded.Agree != 2 {
+		t.Errorf("proposals %+v", got)
+	}
+	n.call("PATCH", "/api/v1/rules/E-1", map[string]any{"check": got.Proposals[0].Check}).want(http.StatusOK)
 }

@@ -236,6 +236,9 @@ func (im *importing) mayTake(pl *planned) error {
 		if im.project.TwoPerson {
 			return rule.Errorf(rule.CodeConflict, "the project demands approval by a second person; change the status by a transition")
 		}
+		if im.project.TestsRequired && pl.next.Status == rule.Effective {
+			return rule.Errorf(rule.CodeConflict, "the project demands that test cases pass; change the status by a transition")
+		}
 		if pl.next.Status == rule.Retired {
 			return rule.Errorf(rule.CodeConflict, "a rule is retired by DELETE or by applying a file without it")
 		}

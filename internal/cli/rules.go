@@ -19,6 +19,7 @@ type rulesCommands struct {
 	Import rulesImportCommand `cmd:"" help:"Create and update rules from files: all, or none."`
 	Export rulesExportCommand `cmd:"" help:"Write the rules as a file, in a stable order."`
 	Plan   rulesPlanCommand   `cmd:"" help:"Show what apply would change."`
+	Lint   rulesLintCommand   `cmd:"" help:"Tell what makes rules hard to judge."`
 	Apply  rulesApplyCommand  `cmd:"" help:"Make the rules be as the files say, after showing what changes."`
 }
 

@@ -3,6 +3,7 @@ package evaluate
 import (
 	"context"
 
+	"tenet/internal/audit"
 	"tenet/internal/check"
 	"tenet/internal/corpus"
 	"tenet/internal/rule"
@@ -17,6 +18,27 @@ func (e *Evaluator) Subject(ctx context.Context, projectID, id string) (subject.
 		return subject.Input{}, nil, err
 	}
 	return record.Subject, record.Evaluation.RuleVerdicts, nil
+}
+
+// Past returns those of the latest limit evaluations of a project that have a verdict of a rule, newest first.
+func (e *Evaluator) Past(ctx context.Context, projectID, ruleID string, limit int) ([]subject.Past, error) {
+	entries, _, err := e.cfg.Records.FindAudit(ctx, store.AuditFilter{ProjectID: projectID, Kind: audit.KindEvaluation, Limit: limit})
+	if err != nil {
+		return nil, err
+	}
+	var past []subject.Past
+	for _, entry := range entries {
+		record, err := decode(entry)
+		if err != nil {
+			return nil, err
+		}
+		for i := range record.Evaluation.RuleVerdicts {
+			if v := &record.Evaluation.RuleVerdicts[i]; v.RuleID == ruleID {
+				past = append(past, subject.Past{EvaluationID: entry.ID, Subject: record.Subject, Verdict: v.Verdict})
+			}
+		}
+	}
+	return past, nil
 }
 
 // tryID stands for the id of a rule that is not stored.

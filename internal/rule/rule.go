@@ -45,6 +45,7 @@ type Rule struct {
 	UpdatedAt       time.Time       `json:"updated_at" doc:"When this version was made."`
 	UpdatedBy       string          `json:"updated_by" doc:"Actor that made this version."`
 	Tests           *Tests          `json:"tests,omitempty" doc:"Its test cases, where they are counted; never stored with the rule."`
+	Findings        []Finding       `json:"lint,omitempty" doc:"What makes it hard to judge, where that is looked at; never stored with the rule."`
 	ChangeNote      string          `json:"change_note,omitempty" doc:"Why this version was made."`
 }
 

@@ -21,6 +21,17 @@ import (
 // bed is a sandbox on a fresh database with one rule.
 func bed(t testing.TB, model llm.Model, parallel int, edit func(*rule.Rule)) (*sandbox.Sandbox, context.Context) {
 	t.Helper()
+	return bedOf(t, model, parallel, edit, history{})
+}
+
+// bedWith is a bed with a history.
+func bedWith(t testing.TB, model llm.Model, h history) (*sandbox.Sandbox, context.Context) {
+	t.Helper()
+	return bedOf(t, model, 1, nil, h)
+}
+
+func bedOf(t testing.TB, model llm.Model, parallel int, edit func(*rule.Rule), h history) (*sandbox.Sandbox, context.Context) {
+	t.Helper()
 	s, err := sqlstore.OpenSQLite(context.Background(), t.TempDir(), sqlstore.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +57,7 @@ func bed(t testing.TB, model llm.Model, parallel int, edit func(*rule.Rule)) (*s
 		t.Fatal(err)
 	}
 	return sandbox.New(sandbox.Config{
-		Store: s, Model: model, Now: time.Now, Evaluator: evaluate.New(evaluate.Config{
+		Store: s, Model: model, Recorded: h, Now: time.Now, Evaluator: evaluate.New(evaluate.Config{
 			Checks: check.NewCache(100), Now: time.Now, Judge: judge.New(judge.Config{Model: model, Concurrency: parallel}),
 		}),
 	}), ctx

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 
@@ -15,6 +16,8 @@ import (
 type Recorded interface {
 	// Subject returns both, or not_found.
 	Subject(ctx context.Context, projectID, evaluationID string) (subject.Input, []rule.RuleVerdict, error)
+	// Past returns those of the latest limit evaluations of a project that have a verdict of a rule, newest first.
+	Past(ctx context.Context, projectID, ruleID string, limit int) ([]subject.Past, error)
 }
 
 // FromEvaluation says which part of a recorded evaluation becomes a test case.
@@ -89,9 +92,7 @@ func textOf(p *rule.Problems, in subject.Input) (text, inputType string) {
 		return in.Action, Facts
 	default:
 		all := map[string]any{}
-		for key, value := range in.Facts {
-			all[key] = value
-		}
+		maps.Copy(all, in.Facts)
 		if in.Action != "" {
 			all[narrative] = in.Action
 		}

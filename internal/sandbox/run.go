@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
@@ -109,7 +110,7 @@ func storable(text string) string {
 	return strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", ""), "")
 }
 
-// Count gives rules of a project their Tests.
+// Count gives rules of a project their Tests, and the Findings of what makes them hard to judge.
 func (b *Sandbox) Count(ctx context.Context, projectID string, rules []rule.Rule) error {
 	ids, place := make([]string, len(rules)), make(map[string]*rule.Rule, len(rules))
 	for i := range rules {
@@ -130,5 +131,10 @@ func (b *Sandbox) Count(ctx context.Context, projectID string, rules []rule.Rule
 			r.Tests.LastRunAt = c.LastRunAt
 		}
 	}
-	return nil
+	twofold, err := b.cfg.Store.ContradictoryTests(ctx, projectID, ids)
+	for i := range rules {
+		r := &rules[i]
+		r.Findings = append(r.Lint(), r.LintTests(slices.Contains(twofold, r.ID))...)
+	}
+	return err
 }

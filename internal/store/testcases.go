@@ -51,6 +51,8 @@ type TestCaseReader interface {
 	TestCases(ctx context.Context, projectID, ruleID string) ([]TestCase, error)
 	// CountTests counts the test cases of rules.
 	CountTests(ctx context.Context, projectID string, ruleIDs []string) ([]TestCount, error)
+	// ContradictoryTests returns which of the rules have two test cases with the same sample and different expected verdicts.
+	ContradictoryTests(ctx context.Context, projectID string, ruleIDs []string) ([]string, error)
 	// TestRun returns a run, or not_found. Runs stand for themselves, as jobs do.
 	TestRun(ctx context.Context, projectID, id string) (TestRun, error)
 }

@@ -58,6 +58,24 @@ func (r *reader) CountTests(ctx context.Context, projectID string, ruleIDs []str
 	return list, err
 }
 
+// ContradictoryTests implements store.TestCaseReader.
+func (r *reader) ContradictoryTests(ctx context.Context, projectID string, ruleIDs []string) ([]string, error) {
+	if err := r.hold(ctx, corpusOf(projectID)); err != nil {
+		return nil, err
+	}
+	named, ids := r.d.in("rule_id", ruleIDs)
+	list := []string{}
+	err := r.each(ctx, "contradictory test cases", `SELECT DISTINCT rule_id FROM (SELECT rule_id FROM test_cases WHERE project_id = ? AND `+named+`
+			GROUP BY rule_id, input_type, sample_input HAVING COUNT(DISTINCT expected) > 1) AS twofold ORDER BY rule_id`,
+		[]any{projectID, ids}, func(rows *sql.Rows) error {
+			var id string
+			err := rows.Scan(&id)
+			list = append(list, id)
+			return err
+		})
+	return list, err
+}
+
 // InsertTestCases implements store.TestCaseTx.
 func (t *tx) InsertTestCases(ctx context.Context, cases []store.TestCase) error {
 	var args []any

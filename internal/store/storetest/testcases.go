@@ -42,6 +42,18 @@ func testTestCases(t *testing.T, f *fixture) {
 	if diff := cmp.Diff(want, counts); err != nil || diff != "" {
 		t.Errorf("counts: %v (-want +got):\n%s", err, diff)
 	}
+	three.Expected, three.ID, three.RuleID = "ALLOW", newRule(13, nil).ID, r.ID
+	f.update(func(tx store.Tx) error {
+		if got, err := tx.ContradictoryTests(f.ctx, "p", []string{other.ID}); err != nil || len(got) != 0 {
+			t.Errorf("contradictory: %v, %v", got, err)
+		}
+		three.SampleInput = "other(x)" // all samples of the rule were the same so far
+		return tx.InsertTestCases(f.ctx, []store.TestCase{three})
+	})
+	if got, err := f.s.ContradictoryTests(f.ctx, "p", []string{r.ID, other.ID}); err != nil || len(got) != 1 || got[0] != r.ID {
+		t.Errorf("contradictory: %v, %v; want the first rule", got, err)
+	}
+	f.update(func(tx store.Tx) error { _, err := tx.DeleteTestCase(f.ctx, "p", r.ID, three.ID); return err })
 	f.update(func(tx store.Tx) error {
 		got, err := tx.ConfirmTestCase(f.ctx, "p", r.ID, two.ID)
 		two.Confirmed = true
@@ -54,7 +66,7 @@ func testTestCases(t *testing.T, f *fixture) {
 		return err
 	})
 	list(two)
-	for _, id := range []string{one.ID, three.ID} { // deleted before, and another rule's
+	for _, id := range []string{one.ID, newRule(12, nil).ID} { // deleted before, and another rule's
 		f.fails(rule.CodeNotFound, func(tx store.Tx) error { _, err := tx.DeleteTestCase(f.ctx, "p", r.ID, id); return err })
 		f.fails(rule.CodeNotFound, func(tx store.Tx) error { _, err := tx.ConfirmTestCase(f.ctx, "p", r.ID, id); return err })
 	}
