@@ -217,7 +217,7 @@ func TestFactsAreInEveryPart(t *testing.T) {
 
 // TestADiffOf300KBIsJudgedWhole has one line of the second part break a rule.
 func TestADiffOf300KBIsJudgedWhole(t *testing.T) {
-	files := wholeFiles(60, 170)
+	files := wholeFiles(60, 190)
 	last := *files[59].Content + "forbidden()\n"
 	files[59].Content = &last
 	s := build(t, subject.Input{Files: files})
@@ -229,7 +229,7 @@ func TestADiffOf300KBIsJudgedWhole(t *testing.T) {
 	if res.Parts != 2 || m.Calls() != 2 || res.BytesExamined != s.Size().Bytes || len(res.Unexamined) != 0 {
 		t.Errorf("%d parts, %d calls, %d bytes, %v", res.Parts, m.Calls(), res.BytesExamined, res.Unexamined)
 	}
-	if v := res.Verdicts[0]; v.Verdict != rule.Deny || v.Locations[0].FilePath != "src/f59.py" || v.Locations[0].StartLine != 171 || res.Verdicts[1].Verdict != rule.Allow {
+	if v := res.Verdicts[0]; v.Verdict != rule.Deny || v.Locations[0].FilePath != "src/f59.py" || v.Locations[0].StartLine != 191 || res.Verdicts[1].Verdict != rule.Allow {
 		t.Errorf("got %+v", res.Verdicts)
 	}
 }
