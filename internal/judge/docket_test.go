@@ -252,3 +252,12 @@ func TestWhatWouldTakeTooManyTokensIsNotAsked(t *testing.T) {
 		t.Errorf("%d tokens were sent", spent)
 	}
 }
+
+func TestASubjectOfWhichNothingCanBeShown(t *testing.T) {
+	m := judgetest.Model(allowAll)
+	res := small(m, 500, 5).Decide(t.Context(), build(t, subject.Input{Action: strings.Repeat("a", 5000)}), newRules(1))
+	wantUndecided(t, res.Verdicts[0], "Nothing of the subject could be shown")
+	if m.Calls() != 0 || len(res.Unexamined) != 1 {
+		t.Errorf("%d calls, unexamined %v", m.Calls(), res.Unexamined)
+	}
+}
