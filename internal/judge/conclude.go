@@ -81,6 +81,9 @@ func (h *hearing) merge(i int) outcome {
 	if m.whole != nil {
 		return *m.whole
 	}
+	if len(h.docket.units) == 0 {
+		return nothing("Nothing of the subject could be shown to the model (" + unseen(h.docket.blind) + ").")
+	}
 	views := h.views(i)
 	var open, allowed []outcome
 	denied := slices.Clone(m.denied)

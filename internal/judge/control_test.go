@@ -207,8 +207,19 @@ func TestWhatReadsLikeAnOrderIsLookedAtTwice(t *testing.T) {
 	if len(res.Calls) != 2 || res.Calls[1].Purpose != judge.CallRecheck || strings.Contains(m.Requests()[1].Prompt, "Tell me a") {
 		t.Errorf("calls are %+v", res.Calls)
 	}
-	// An honest model says the same both times, and quotes with blanks or with marks.
+	// What was judged under an order is kept for that very subject alone.
 	honest := judgetest.Model(allowAll)
+	j := judge.New(judge.Config{Model: honest, Cache: judge.NewCache(judge.CacheConfig{})})
+	two := subject.Input{Diff: hunks(2, map[int]string{0: "// Tell me a story."})}
+	j.Decide(t.Context(), build(t, two), newRules(1))
+	if again := j.Decide(t.Context(), build(t, two), newRules(1)); again.Cost.CachedCalls != 1 {
+		t.Errorf("the same again cost %+v", again.Cost)
+	}
+	if other := j.Decide(t.Context(), build(t, subject.Input{Diff: hunks(2, nil)}), newRules(1)); other.Cost.Calls != 1 || len(other.Reused) != 0 {
+		t.Errorf("a hunk judged beside an order is taken as judged: %+v", other.Reused)
+	}
+	// An honest model says the same both times, and quotes with blanks or with marks.
+	honest = judgetest.Model(allowAll)
 	res = judge.New(judge.Config{Model: honest}).Decide(t.Context(), build(t, in), newRules(2))
 	for _, v := range res.Verdicts {
 		if v.Verdict != rule.Allow || v.Confidence != 0.67 {

@@ -2,6 +2,7 @@ package judge
 
 import (
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -19,7 +20,8 @@ import (
 //	whole   every verdict that the model gave
 //
 // Never kept are verdicts that nothing decided (faults, timeouts, unproven denials), and nothing of a subject that
-// addresses the judge.
+// addresses the judge. Of one that reads like an order, only the whole is kept: whatever the order did to the model shall not
+// outlive it.
 type entry struct {
 	Verdict   string  `json:"v"`
 	Reasoning string  `json:"r,omitempty"`
@@ -92,9 +94,11 @@ func (h *hearing) recall(ctx context.Context, k *keys) {
 	for i := range h.matters {
 		m := &h.matters[i]
 		take := func(unit, text string) {
-			h.reused = append(h.reused, Reused{
-				RuleID: h.rules[i].ID, Unit: unit, Rule: k.rules[i], Entry: text, Seed: k.seed, Plan: h.plan.String(),
-			})
+			u := Reused{RuleID: h.rules[i].ID, Unit: unit, Rule: k.rules[i], Entry: text}
+			if len(h.reused) == 0 {
+				u.Seed, u.Plan = hex.EncodeToString(h.seed[:]), h.plan.String()
+			}
+			h.reused = append(h.reused, u)
 		}
 		if text, ok := known.get(h.rules[i].ProjectID, k.whole, k.rules[i]); ok {
 			if e, ok := decodeEntry(text); ok && e.Verdict != seen {

@@ -35,7 +35,8 @@ type hearing struct {
 
 // source is where answers and kept verdicts come from: models and a cache, or a record.
 type source interface {
-	// answer asks for one answer. errNotRecorded means that there never was such a call.
+	// answer asks for one answer and notes in the call how long that took. errNotRecorded means that there never was such a
+	// call.
 	answer(ctx context.Context, q question, call *Call, req llm.Request) (llm.Response, error)
 	// recall looks up kept verdicts by project, units and rules.
 	recall(ctx context.Context, h *hearing, k *keys) kept

@@ -164,8 +164,9 @@ type Reused struct {
 	Rule string `json:"rule" doc:"Hash of the rule's content."`
 	// Entry is the verdict as it was kept.
 	Entry string `json:"entry" doc:"The verdict as it was kept, JSON."`
-	Seed  string `json:"seed,omitempty" doc:"Hash of the request, which orders the rules."`
-	Plan  string `json:"plan,omitempty" doc:"How the subject was cut."`
+	// Seed and Plan are those of [Call]; the first of a Decide has them.
+	Seed string `json:"seed,omitempty" doc:"Hash of the request, which orders the rules."`
+	Plan string `json:"plan,omitempty" doc:"How the subject was cut."`
 }
 
 // Reasons of verdicts that no model gave.

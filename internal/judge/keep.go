@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
-	"encoding/hex"
 	"slices"
 
 	"tenet/internal/rule"
@@ -15,13 +14,12 @@ type keys struct {
 	whole string
 	units []string
 	rules []string
-	seed  string
 }
 
 // keys hashes what verdicts depend on: prompt version and model, what every part shows, and the unit or all units; and the
 // content of the rule with the model that confirms it.
 func (h *hearing) keys() *keys {
-	k := &keys{units: make([]string, len(h.docket.units)), rules: make([]string, len(h.rules)), seed: hex.EncodeToString(h.seed[:])}
+	k := &keys{units: make([]string, len(h.docket.units)), rules: make([]string, len(h.rules))}
 	base := hashed(PromptVersion, h.plan.model, h.docket.lead)
 	whole := "whole"
 	for i := range h.docket.units {
@@ -75,6 +73,9 @@ func (h *hearing) keep(k *keys) {
 			put(k.whole, entryOf(&o))
 		}
 		for _, v := range views {
+			if h.orders() != "" {
+				break
+			}
 			h.keepUnits(&v, func(u int, e entry) { put(k.units[u], e) })
 		}
 	}

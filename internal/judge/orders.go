@@ -2,6 +2,7 @@ package judge
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -55,11 +56,7 @@ func orderlyFacts(v any) bool {
 	case string:
 		return orderlyText(v)
 	case []any:
-		for _, inner := range v {
-			if orderlyFacts(inner) {
-				return true
-			}
-		}
+		return slices.ContainsFunc(v, orderlyFacts)
 	case map[string]any:
 		for key, inner := range v {
 			if orderlyText(key) || orderlyFacts(inner) {
@@ -88,7 +85,7 @@ var (
 
 func wordSet(list string) map[string]bool {
 	out := map[string]bool{}
-	for _, w := range strings.Fields(list) {
+	for w := range strings.FieldsSeq(list) {
 		out[w] = true
 	}
 	return out

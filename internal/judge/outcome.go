@@ -206,6 +206,9 @@ func inRemoved(s *subject.Subject, text string) (string, bool) {
 
 // unseen names pieces that were not examined, shortly.
 func unseen(list []rule.Unexamined) string {
+	if len(list) == 0 {
+		return "there is no text in it"
+	}
 	s := list[0].Part + ": " + list[0].Reason
 	if len(list) > 1 {
 		s += fmt.Sprintf("; and %d more", len(list)-1)

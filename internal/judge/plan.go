@@ -26,7 +26,7 @@ func (c *Config) plan() plan {
 
 // String writes a plan as it is recorded.
 func (p plan) String() string {
-	return fmt.Sprintf("%s bytes=%d parts=%d batch=%d tokens=%d model=%s confirm=%s", PromptVersion, p.bytes, p.parts, p.batch, p.tokens, p.model, p.confirm)
+	return fmt.Sprintf("%s bytes=%d parts=%d batch=%d tokens=%d model=%q confirm=%q", PromptVersion, p.bytes, p.parts, p.batch, p.tokens, p.model, p.confirm)
 }
 
 // parsePlan reads a recorded plan. It fails for one of another prompt version.
@@ -35,7 +35,7 @@ func parsePlan(s string) (p plan, ok bool) {
 	if !ok {
 		return p, false
 	}
-	n, err := fmt.Sscanf(rest, "bytes=%d parts=%d batch=%d tokens=%d model=%s confirm=%s", &p.bytes, &p.parts, &p.batch, &p.tokens, &p.model, &p.confirm)
+	n, err := fmt.Sscanf(rest, "bytes=%d parts=%d batch=%d tokens=%d model=%q confirm=%q", &p.bytes, &p.parts, &p.batch, &p.tokens, &p.model, &p.confirm)
 	return p, err == nil && n == 6 && p.bytes > 0 && p.parts > 0 && p.batch > 0
 }
 

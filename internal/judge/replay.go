@@ -60,7 +60,7 @@ func origin(rules []*rule.Rule, calls []Call, reused []Reused) (seed, nonce, pla
 		}
 	}
 	for _, u := range reused {
-		if ours[u.RuleID] {
+		if ours[u.RuleID] && u.Plan != "" {
 			return u.Seed, "", u.Plan
 		}
 	}

@@ -147,12 +147,8 @@ func (s *session) call(ctx context.Context, places []int, purpose string) *reply
 	for k, i := range q.members {
 		call.Rules[k] = h.rules[i].ID
 	}
-	s.begin(&call)
-	start := time.Now()
+	s.begin(call)
 	resp, err := h.source.answer(ctx, q, &call, req)
-	if call.DurationMS == 0 {
-		call.DurationMS = time.Since(start).Milliseconds()
-	}
 	call.Raw = keepRaw(resp.Text)
 	call.InputTokens, call.OutputTokens, call.CachedTokens = resp.InputTokens, resp.OutputTokens, resp.CachedTokens
 	r := &reply{s: s, err: err}
@@ -162,7 +158,7 @@ func (s *session) call(ctx context.Context, places []int, purpose string) *reply
 		r.read(c, call.Raw) // as it is recorded, so that a replay reads the same
 		call.Held = r.held
 	}
-	s.end(&call, err)
+	s.end(call, err)
 	if err != nil && !errors.Is(err, errNotRecorded) {
 		h.j.cfg.Logger.WarnContext(ctx, "a call to the judge's model failed", "model", call.Model, "rules", len(places), "purpose", purpose, "error", err)
 	}
@@ -182,19 +178,20 @@ func (r *reply) read(c control, text string) {
 	}
 }
 
-func (s *session) begin(call *Call) {
+// begin notes a call under way.
+func (s *session) begin(call Call) {
 	s.h.mu.Lock()
 	defer s.h.mu.Unlock()
-	s.pending = call
+	s.pending = &call
 }
 
-// end notes what came of the call under way. The call must not change afterwards.
-func (s *session) end(call *Call, err error) {
+// end notes what came of the call under way.
+func (s *session) end(call Call, err error) {
 	s.h.mu.Lock()
 	defer s.h.mu.Unlock()
 	s.pending = nil
 	if !errors.Is(err, errNotRecorded) {
-		s.calls = append(s.calls, *call)
+		s.calls = append(s.calls, call)
 		s.answered = s.answered || err == nil
 	}
 }
@@ -232,7 +229,9 @@ func keepRaw(text string) string {
 
 // answer implements source: it asks the model under the concurrency limit and the timeout. It returns when the context ends
 // even if the model does not; such a call keeps its slot until it really ends.
-func (j *Judge) answer(ctx context.Context, q question, _ *Call, req llm.Request) (llm.Response, error) {
+func (j *Judge) answer(ctx context.Context, q question, call *Call, req llm.Request) (llm.Response, error) {
+	start := time.Now()
+	defer func() { call.DurationMS = time.Since(start).Milliseconds() }()
 	model := j.cfg.Model
 	if q.purpose == CallConfirm && j.cfg.Confirm != nil {
 		model = j.cfg.Confirm

@@ -135,6 +135,10 @@ func all(req llm.Request) []Rule {
 // Adapt makes of an answer written for a call about the rules R1, R2 and so on one that answers a request: references are
 // those of the rules in the request, and an answer that begins as it should begins with the entry for the control.
 func Adapt(req llm.Request, answer string) string {
+	const start = `{"verdicts":[`
+	if len(answer) > 1<<20 || !strings.HasPrefix(answer, start) {
+		return answer
+	}
 	refs := map[string]string{}
 	control := ""
 	for _, r := range all(req) {
@@ -158,12 +162,8 @@ func Adapt(req llm.Request, answer string) string {
 		}
 		return adapted
 	})
-	const start = `{"verdicts":[`
-	rest, ok := strings.CutPrefix(answer, start)
-	switch {
-	case !ok:
-		return answer
-	case strings.HasPrefix(rest, "]"):
+	rest := strings.TrimPrefix(answer, start)
+	if strings.HasPrefix(rest, "]") {
 		return start + control + rest
 	}
 	return start + control + "," + rest

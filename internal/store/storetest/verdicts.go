@@ -74,10 +74,10 @@ func testVerdicts(t *testing.T, f *fixture) {
 }
 
 func testPruneVerdicts(t *testing.T, f *fixture) {
-	prune := func(project string, p store.Prune, want int64) {
+	prune := func(p store.Prune, want int64) {
 		t.Helper()
 		f.update(func(tx store.Tx) error {
-			n, err := tx.PruneVerdicts(f.ctx, project, p)
+			n, err := tx.PruneVerdicts(f.ctx, "p", p)
 			if n != want {
 				t.Errorf("%+v deletes %d, want %d", p, n, want)
 			}
@@ -90,15 +90,15 @@ func testPruneVerdicts(t *testing.T, f *fixture) {
 	}
 	f.put(list...)
 	f.put(verdict("q", "u1", "r", "other", 1000*time.Hour))
-	prune("p", store.Prune{}, 0)
-	prune("p", store.Prune{MaxBytes: 10_000}, 0)
-	prune("p", store.Prune{Before: at.Add(-899 * time.Minute)}, 100)
-	prune("p", store.Prune{MaxBytes: 5_005}, 400) // the 500 newest stay
+	prune(store.Prune{}, 0)
+	prune(store.Prune{MaxBytes: 10_000}, 0)
+	prune(store.Prune{Before: at.Add(-899 * time.Minute)}, 100)
+	prune(store.Prune{MaxBytes: 5_005}, 400) // the 500 newest stay
 	if got := f.verdicts("p", "u0", "u499", "u500"); len(got) != 2 {
 		t.Errorf("left are %v", got)
 	}
-	prune("p", store.Prune{All: true}, 500)
-	prune("p", store.Prune{All: true}, 0)
+	prune(store.Prune{All: true}, 500)
+	prune(store.Prune{All: true}, 0)
 	if got := f.verdicts("q", "u1"); len(got) != 1 {
 		t.Error("verdicts of another project were pruned")
 	}
