@@ -57,8 +57,16 @@ func (s *server) searchRoutes() {
 	}, s.searchStatus)
 }
 
-// among is the project that a request searches.
-func among(ctx context.Context) search.Among { return search.Among{ProjectID: project(ctx)} }
+// SearchQuery are the parameters of every search.
+type SearchQuery struct {
+	ProjectQuery
+	NodeID string `query:"node_id" doc:"Only rules that hold at this federation node, inherited ones included."`
+}
+
+// among is what a request searches.
+func (q *SearchQuery) among(ctx context.Context) search.Among {
+	return search.Among{ProjectID: project(ctx), NodeID: q.NodeID}
+}
 
 // PageBody asks for a page in a body.
 type PageBody struct {
@@ -167,41 +175,41 @@ func found(q PageQuery, query string, r search.Result, err error) (*searchOutput
 type textSearch func(context.Context, search.Among, search.Query) (search.Result, error)
 
 // searchText runs one of the searches for a text.
-func searchText(ctx context.Context, run textSearch, query string, vector []float64, f SearchFilter, page PageBody) (*searchOutput, error) {
+func searchText(ctx context.Context, among search.Among, run textSearch, query string, vector []float64, f SearchFilter, page PageBody) (*searchOutput, error) {
 	filter, err := f.filter()
 	if err != nil {
 		return nil, err
 	}
 	q := page.query()
-	r, err := run(ctx, among(ctx), search.Query{Text: query, Vector: vector, Filter: filter, Page: q.search()})
+	r, err := run(ctx, among, search.Query{Text: query, Vector: vector, Filter: filter, Page: q.search()})
 	return found(q, query, r, err)
 }
 
-func (s *server) searchFulltext(ctx context.Context, _ *struct{ ProjectQuery }, body *FulltextRequest) (*searchOutput, error) {
-	return searchText(ctx, s.cfg.Search.Fulltext, body.Query, nil, body.SearchFilter, body.PageBody)
+func (s *server) searchFulltext(ctx context.Context, in *struct{ SearchQuery }, body *FulltextRequest) (*searchOutput, error) {
+	return searchText(ctx, in.among(ctx), s.cfg.Search.Fulltext, body.Query, nil, body.SearchFilter, body.PageBody)
 }
 
-func (s *server) searchVector(ctx context.Context, _ *struct{ ProjectQuery }, body *VectorRequest) (*searchOutput, error) {
-	return searchText(ctx, s.cfg.Search.Vector, body.Query, body.Vector, body.SearchFilter, body.PageBody)
+func (s *server) searchVector(ctx context.Context, in *struct{ SearchQuery }, body *VectorRequest) (*searchOutput, error) {
+	return searchText(ctx, in.among(ctx), s.cfg.Search.Vector, body.Query, body.Vector, body.SearchFilter, body.PageBody)
 }
 
-func (s *server) searchHybrid(ctx context.Context, _ *struct{ ProjectQuery }, body *HybridRequest) (*searchOutput, error) {
-	return searchText(ctx, s.cfg.Search.Hybrid, body.Query, body.Vector, body.SearchFilter, body.PageBody)
+func (s *server) searchHybrid(ctx context.Context, in *struct{ SearchQuery }, body *HybridRequest) (*searchOutput, error) {
+	return searchText(ctx, in.among(ctx), s.cfg.Search.Hybrid, body.Query, body.Vector, body.SearchFilter, body.PageBody)
 }
 
-func (s *server) searchCategory(ctx context.Context, _ *struct{ ProjectQuery }, body *CategoryRequest) (*searchOutput, error) {
+func (s *server) searchCategory(ctx context.Context, in *struct{ SearchQuery }, body *CategoryRequest) (*searchOutput, error) {
 	filter, err := body.filter()
 	if err != nil {
 		return nil, err
 	}
 	q := body.query()
-	r, err := s.cfg.Search.Category(ctx, among(ctx), filter, q.search())
+	r, err := s.cfg.Search.Category(ctx, in.among(ctx), filter, q.search())
 	return found(q, "", r, err)
 }
 
-func (s *server) searchContext(ctx context.Context, _ *struct{ ProjectQuery }, body *ContextRequest) (*searchOutput, error) {
+func (s *server) searchContext(ctx context.Context, in *struct{ SearchQuery }, body *ContextRequest) (*searchOutput, error) {
 	q := body.query()
-	r, err := s.cfg.Search.Context(ctx, among(ctx), body.Facts, body.Scope, q.search())
+	r, err := s.cfg.Search.Context(ctx, in.among(ctx), body.Facts, body.Scope, q.search())
 	return found(q, body.Facts, r, err)
 }
 

@@ -12,7 +12,7 @@ import (
 // The searches whose parameters stand in the query.
 
 func (s *server) searchTemporal(ctx context.Context, in *struct {
-	ProjectQuery
+	SearchQuery
 	AsOf string `query:"as_of" required:"true" doc:"The time, in ISO 8601; a date is its first instant, and a time without zone is in UTC." example:"2026-01-31"`
 	Q    string `query:"q" maxLength:"10000" doc:"Words to look for among the rules in force." example:"retention"`
 	PageQuery
@@ -22,7 +22,7 @@ func (s *server) searchTemporal(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, invalidField("as_of", "%s", err.Error())
 	}
-	r, err := s.cfg.Search.Temporal(ctx, among(ctx), asOf, in.Q, in.search())
+	r, err := s.cfg.Search.Temporal(ctx, in.among(ctx), asOf, in.Q, in.search())
 	return found(in.PageQuery, in.Q, r, err)
 }
 
@@ -52,17 +52,17 @@ func parseInstant(s string) (time.Time, error) {
 }
 
 func (s *server) searchCitation(ctx context.Context, in *struct {
-	ProjectQuery
+	SearchQuery
 	Source string `query:"source" required:"true" maxLength:"4000" doc:"Address, name or section of the source." example:"GDPR Art. 32"`
 	PageQuery
 },
 ) (*searchOutput, error) {
-	r, err := s.cfg.Search.Citation(ctx, among(ctx), in.Source, in.search())
+	r, err := s.cfg.Search.Citation(ctx, in.among(ctx), in.Source, in.search())
 	return found(in.PageQuery, in.Source, r, err)
 }
 
 func (s *server) searchSubject(ctx context.Context, in *struct {
-	ProjectQuery
+	SearchQuery
 	Role           string `query:"role" maxLength:"256" doc:"What the person is." example:"manager"`
 	Location       string `query:"location" maxLength:"256" doc:"Where the person works." example:"emea/germany"`
 	EmploymentType string `query:"employment_type" maxLength:"256" doc:"How the person is employed." example:"contractor"`
@@ -71,7 +71,7 @@ func (s *server) searchSubject(ctx context.Context, in *struct {
 },
 ) (*searchOutput, error) {
 	profile := search.Profile{Role: in.Role, Location: in.Location, EmploymentType: in.EmploymentType, Department: in.Department}
-	r, err := s.cfg.Search.Profile(ctx, among(ctx), profile, in.search())
+	r, err := s.cfg.Search.Profile(ctx, in.among(ctx), profile, in.search())
 	return found(in.PageQuery, profileText(profile), r, err)
 }
 
@@ -98,11 +98,11 @@ type RuleConflicts struct {
 type conflictOutput struct{ Body RuleConflicts }
 
 func (s *server) searchConflict(ctx context.Context, in *struct {
-	ProjectQuery
+	SearchQuery
 	RuleID string `query:"rule_id" required:"true" doc:"Id or slug of the rule." example:"SEC-003"`
 },
 ) (*conflictOutput, error) {
-	id, conflicts, err := s.cfg.Search.Conflicts(ctx, among(ctx), in.RuleID)
+	id, conflicts, err := s.cfg.Search.Conflicts(ctx, in.among(ctx), in.RuleID)
 	if err != nil {
 		return nil, err
 	}

@@ -53,6 +53,7 @@ type App struct {
 	catalog   *catalog.Catalog
 	model     llm.Model
 	confirm   llm.Model
+	slots     *provider.Slots // bound the calls to each provider, whatever they are for
 	kept      *judge.Cache
 	watch     *watch
 	documents *document.Documents
@@ -94,12 +95,12 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, o Options) (*
 	if o.Env == nil {
 		o.Env = os.Getenv
 	}
-	a := &App{cfg: cfg, log: log, embedder: o.Embedder, ready: make(chan struct{})}
+	a := &App{cfg: cfg, log: log, embedder: o.Embedder, slots: provider.NewSlots(cfg.JudgeParallel), ready: make(chan struct{})}
 	var err error
-	if a.model, err = model(o.Model, cfg.JudgeModel, cfg, log, o); err != nil {
+	if a.model, err = model(o.Model, cfg.JudgeModel, a.slots, cfg, log, o); err != nil {
 		return nil, err
 	}
-	if a.confirm, err = model(o.Confirm, cfg.ConfirmModel, cfg, log, o); err != nil {
+	if a.confirm, err = model(o.Confirm, cfg.ConfirmModel, a.slots, cfg, log, o); err != nil {
 		return nil, err
 	}
 	a.watch = newWatch(a.model, log)
@@ -116,11 +117,11 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, o Options) (*
 }
 
 // model is the given model, or else the one with a name, or nil without a name.
-func model(given llm.Model, name string, cfg config.Config, log *slog.Logger, o Options) (llm.Model, error) {
+func model(given llm.Model, name string, slots *provider.Slots, cfg config.Config, log *slog.Logger, o Options) (llm.Model, error) {
 	if given != nil || name == "" {
 		return given, nil
 	}
-	return provider.New(name, o.Env, provider.Options{Timeout: cfg.JudgeTimeout, Concurrency: cfg.JudgeParallel, Logger: log})
+	return provider.New(name, o.Env, provider.Options{Timeout: cfg.JudgeTimeout, Slots: slots, Logger: log})
 }
 
 func open(ctx context.Context, cfg config.Config, log *slog.Logger) (store.Store, error) {

@@ -27,11 +27,12 @@ func NewDecider(cfg config.Config, log *slog.Logger, o Options) (*Decider, error
 	if o.Env == nil {
 		o.Env = os.Getenv
 	}
-	judging, err := model(o.Model, cfg.JudgeModel, cfg, log, o)
+	slots := provider.NewSlots(cfg.JudgeParallel)
+	judging, err := model(o.Model, cfg.JudgeModel, slots, cfg, log, o)
 	if err != nil {
 		return nil, err
 	}
-	confirming, err := model(o.Confirm, cfg.ConfirmModel, cfg, log, o)
+	confirming, err := model(o.Confirm, cfg.ConfirmModel, slots, cfg, log, o)
 	if err != nil {
 		return nil, err
 	}

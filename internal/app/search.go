@@ -17,7 +17,7 @@ func (a *App) openEmbedder(env func(string) string) error {
 	if a.embedder != nil || a.cfg.EmbeddingModel == "" {
 		return nil
 	}
-	embedder, err := provider.NewEmbedder(a.cfg.EmbeddingModel, env, provider.Options{Logger: a.log})
+	embedder, err := provider.NewEmbedder(a.cfg.EmbeddingModel, env, provider.Options{Logger: a.log, Slots: a.slots})
 	if err != nil {
 		return err
 	}

@@ -27,6 +27,7 @@ type searchCommand struct {
 
 	ruleFilter
 
+	Node     string `placeholder:"NODE" help:"Only rules that hold at this federation node, which its id or name names."`
 	Page     int    `default:"1" placeholder:"N" help:"Page, from 1."`
 	PageSize int    `default:"10" placeholder:"N" help:"Rules per page, up to 100."`
 	Format   string `short:"f" enum:"text,json" default:"text" help:"${enum}."`
@@ -58,7 +59,15 @@ func (k *searchCommand) Run(ctx context.Context, s *session) error {
 			found, err := c.SearchConflict(ctx, k.Conflicts)
 			return show(s, k.JSON || k.Format == "json", found, err, s.printConflicts)
 		}
-		found, err := find(ctx, c)
+		page := client.SearchPage{Page: k.Page, PageSize: k.PageSize}
+		if k.Node != "" {
+			node, err := findNode(ctx, c, k.Node)
+			if err != nil {
+				return err
+			}
+			page.NodeID = node.ID
+		}
+		found, err := find(ctx, c, page)
 		return show(s, k.JSON || k.Format == "json", found, err, s.printFound)
 	})
 }
@@ -74,7 +83,7 @@ func show[T any](s *session, asJSON bool, found T, err error, print func(T) erro
 	return print(found)
 }
 
-type finder func(ctx context.Context, c *client.Client) (client.Found, error)
+type finder func(ctx context.Context, c *client.Client, page client.SearchPage) (client.Found, error)
 
 // finder chooses the search that the flags ask for, or tells why they do not go together.
 func (k *searchCommand) finder() (finder, error) {
@@ -90,33 +99,32 @@ func (k *searchCommand) finder() (finder, error) {
 	filter := client.SearchFilter{
 		Modality: rule.Modality(k.Modality), Severity: rule.Severity(k.Severity), Scope: k.Scope, Tags: k.Tag, Status: rule.Status(k.Status),
 	}
-	page := client.SearchPage{Page: k.Page, PageSize: k.PageSize}
 	if err := k.fits(words, ways, filter); err != nil {
 		return nil, err
 	}
 	switch {
 	case k.AsOf != "":
-		return func(ctx context.Context, c *client.Client) (client.Found, error) {
+		return func(ctx context.Context, c *client.Client, page client.SearchPage) (client.Found, error) {
 			return c.SearchTemporal(ctx, k.AsOf, words, page)
 		}, nil
 	case k.Cites != "":
-		return func(ctx context.Context, c *client.Client) (client.Found, error) {
+		return func(ctx context.Context, c *client.Client, page client.SearchPage) (client.Found, error) {
 			return c.SearchCitation(ctx, k.Cites, page)
 		}, nil
 	case k.Situation != "":
-		return func(ctx context.Context, c *client.Client) (client.Found, error) {
+		return func(ctx context.Context, c *client.Client, page client.SearchPage) (client.Found, error) {
 			return c.SearchContext(ctx, k.Situation, k.Scope, page)
 		}, nil
 	case person:
-		return func(ctx context.Context, c *client.Client) (client.Found, error) {
+		return func(ctx context.Context, c *client.Client, page client.SearchPage) (client.Found, error) {
 			return c.SearchSubject(ctx, profile, page)
 		}, nil
 	case words == "":
-		return func(ctx context.Context, c *client.Client) (client.Found, error) {
+		return func(ctx context.Context, c *client.Client, page client.SearchPage) (client.Found, error) {
 			return c.SearchCategory(ctx, filter, page)
 		}, nil
 	}
-	return func(ctx context.Context, c *client.Client) (client.Found, error) {
+	return func(ctx context.Context, c *client.Client, page client.SearchPage) (client.Found, error) {
 		mode, err := k.mode(ctx, c)
 		if err != nil {
 			return client.Found{}, err
@@ -127,8 +135,10 @@ func (k *searchCommand) finder() (finder, error) {
 
 // fits tells which flags do not go together.
 func (k *searchCommand) fits(words string, ways int, f client.SearchFilter) error {
-	filtered := f.Modality != "" || f.Severity != "" || len(f.Tags) > 0 || f.Status != "" || (f.Scope != "" && k.Situation == "")
+	filtered := k.Node != "" && ways == 0 || f.Modality != "" || f.Severity != "" || len(f.Tags) > 0 || f.Status != "" || (f.Scope != "" && k.Situation == "")
 	switch {
+	case k.Node != "" && k.Conflicts != "":
+		return errors.New("--node does not go with --conflicts")
 	case ways > 1:
 		return errors.New("--as-of, --cites, --conflicts, --situation and the flags of a person are different searches; use one at a time")
 	case ways == 1 && words != "" && k.AsOf == "":

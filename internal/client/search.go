@@ -25,11 +25,21 @@ type SearchFilter struct {
 type SearchPage struct {
 	Page     int `json:"page,omitempty"`      // from 1
 	PageSize int `json:"page_size,omitempty"` // up to 100
+	// NodeID narrows the search to what holds at a federation node.
+	NodeID string `json:"-"`
 }
 
+// query is the query of a search that has no body.
 func (p SearchPage) query() url.Values {
-	q := url.Values{}
+	q := p.where()
 	page(q, p.Page, p.PageSize)
+	return q
+}
+
+// where is the query of a search that has a body.
+func (p SearchPage) where() url.Values {
+	q := url.Values{}
+	setText(q, "node_id", p.NodeID)
 	return q
 }
 
@@ -76,12 +86,12 @@ func (c *Client) Search(ctx context.Context, mode search.Mode, q SearchQuery) (F
 	if mode == search.Keyword {
 		name = "fulltext"
 	}
-	return ask[Found](ctx, c, name, nil, q)
+	return ask[Found](ctx, c, name, q.where(), q)
 }
 
 // SearchCategory finds all rules that a filter selects, in the order they were made.
 func (c *Client) SearchCategory(ctx context.Context, f SearchFilter, p SearchPage) (Found, error) {
-	return ask[Found](ctx, c, "category", nil, struct {
+	return ask[Found](ctx, c, "category", p.where(), struct {
 		SearchFilter
 		SearchPage
 	}{f, p})
@@ -89,7 +99,7 @@ func (c *Client) SearchCategory(ctx context.Context, f SearchFilter, p SearchPag
 
 // SearchContext finds the rules that matter in a situation.
 func (c *Client) SearchContext(ctx context.Context, facts, scope string, p SearchPage) (Found, error) {
-	return ask[Found](ctx, c, "context", nil, struct {
+	return ask[Found](ctx, c, "context", p.where(), struct {
 		Facts string `json:"facts"`
 		Scope string `json:"scope,omitempty"`
 		SearchPage

@@ -149,6 +149,9 @@ func (s *session) call(ctx context.Context, places []int, purpose string) *reply
 	}
 	s.begin(call)
 	resp, err := h.source.answer(ctx, q, &call, req)
+	if resp.Model != "" { // of a chain, the one that answered
+		call.Model = resp.Model
+	}
 	call.Raw = keepRaw(resp.Text)
 	call.InputTokens, call.OutputTokens, call.CachedTokens = resp.InputTokens, resp.OutputTokens, resp.CachedTokens
 	r := &reply{s: s, err: err}

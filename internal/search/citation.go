@@ -82,7 +82,7 @@ func normalSource(s string) string {
 
 // scored is a page of the current rules that score more than 0, best first.
 func (s *Searcher) scored(ctx context.Context, among Among, p Page, score func(*rule.Rule) float64) (Result, error) {
-	view, err := s.cfg.Views.View(ctx, among.ProjectID)
+	view, among, err := s.view(ctx, among)
 	if err != nil {
 		return Result{}, err
 	}

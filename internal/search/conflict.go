@@ -21,7 +21,7 @@ type Conflict struct {
 // Conflicts finds the current rules that have a CONFLICTS_WITH relationship with a rule, in either direction, the earliest
 // noted first. It also returns the id of the rule, which ref names by id or slug; not_found without it.
 func (s *Searcher) Conflicts(ctx context.Context, among Among, ref string) (ruleID string, list []Conflict, err error) {
-	view, err := s.cfg.Views.View(ctx, among.ProjectID)
+	view, among, err := s.view(ctx, among)
 	if err != nil {
 		return "", nil, err
 	}

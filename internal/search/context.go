@@ -66,7 +66,7 @@ func (s *Searcher) Context(ctx context.Context, among Among, facts, scope string
 	case n > MaxFacts:
 		return Result{}, invalid("facts", "has %d characters; at most %d are allowed", n, MaxFacts)
 	}
-	view, err := s.cfg.Views.View(ctx, among.ProjectID)
+	view, among, err := s.view(ctx, among)
 	if err != nil {
 		return Result{}, err
 	}

@@ -35,7 +35,7 @@ func (f Filter) in(among Among) corpus.Filter {
 
 // Category finds all rules that a filter selects, in the order they were made. All score 1.
 func (s *Searcher) Category(ctx context.Context, among Among, f Filter, p Page) (Result, error) {
-	view, err := s.cfg.Views.View(ctx, among.ProjectID)
+	view, among, err := s.view(ctx, among)
 	if err != nil {
 		return Result{}, err
 	}
@@ -46,7 +46,7 @@ func (s *Searcher) Category(ctx context.Context, among Among, f Filter, p Page) 
 // contains it. Dates and statuses are those that the rules have now, not those that old versions had. A text, if not empty,
 // finds among them as [Searcher.Fulltext] does; without one, rules come in the order they were made, and all score 1.
 func (s *Searcher) Temporal(ctx context.Context, among Among, asOf time.Time, text string, p Page) (Result, error) {
-	view, err := s.cfg.Views.View(ctx, among.ProjectID)
+	view, among, err := s.view(ctx, among)
 	if err != nil {
 		return Result{}, err
 	}

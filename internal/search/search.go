@@ -63,8 +63,28 @@ func New(cfg Config) *Searcher {
 // Among says which rules are searched.
 type Among struct {
 	ProjectID string
+	// NodeID narrows the search to the rules that hold at a federation node; empty for none. An unknown one is not_found.
+	NodeID string
 	// Keep leaves out the rules for which it is false; nil keeps all.
 	Keep func(*rule.Rule) bool
+}
+
+// view is the view to search, and what to search in it with the node made part of Keep.
+func (s *Searcher) view(ctx context.Context, among Among) (*corpus.View, Among, error) {
+	view, err := s.cfg.Views.View(ctx, among.ProjectID)
+	if err != nil || among.NodeID == "" {
+		return view, among, err
+	}
+	within, err := view.Within(among.NodeID, s.cfg.Now())
+	if err != nil {
+		return nil, among, err
+	}
+	keep := among.Keep
+	among.Keep = func(r *rule.Rule) bool {
+		_, holds := within.Entry(r.ID)
+		return holds && (keep == nil || keep(r))
+	}
+	return view, among, nil
 }
 
 // current reports whether a rule is one that searches look at unless they are asked for another status.

@@ -33,7 +33,7 @@ func (s *Searcher) Fulltext(ctx context.Context, among Among, q Query) (Result, 
 	if err := checkText("query", q.Text, "list rules by filters alone with POST /api/v1/search/category"); err != nil {
 		return Result{}, err
 	}
-	view, err := s.cfg.Views.View(ctx, among.ProjectID)
+	view, among, err := s.view(ctx, among)
 	if err != nil {
 		return Result{}, err
 	}
@@ -54,7 +54,7 @@ func (s *Searcher) Vector(ctx context.Context, among Among, q Query) (Result, er
 			return Result{}, err
 		}
 	}
-	view, err := s.cfg.Views.View(ctx, among.ProjectID)
+	view, among, err := s.view(ctx, among)
 	if err != nil {
 		return Result{}, err
 	}
@@ -83,7 +83,7 @@ func (s *Searcher) Hybrid(ctx context.Context, among Among, q Query) (Result, er
 	if err := checkText("query", q.Text, "hybrid search compares words too"); err != nil {
 		return Result{}, err
 	}
-	view, err := s.cfg.Views.View(ctx, among.ProjectID)
+	view, among, err := s.view(ctx, among)
 	if err != nil {
 		return Result{}, err
 	}
