@@ -5,6 +5,7 @@ package sandbox
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -55,6 +56,7 @@ func New(cfg Config) *Sandbox { return &Sandbox{cfg} }
 // Play tries a rule on a sample. The rule need not be stored or complete: what it lacks takes its default. The error is
 // invalid, and names the fields of the rule, sample_code or sample_facts.
 func (b *Sandbox) Play(ctx context.Context, r rule.Rule, s Sample) (rule.Trial, error) {
+	r = own(r)
 	r.Normalize()
 	if err := validate(&r); err != nil {
 		return rule.Trial{}, err
@@ -65,6 +67,21 @@ func (b *Sandbox) Play(ctx context.Context, r rule.Rule, s Sample) (rule.Trial, 
 	}
 	trial, err := b.cfg.Evaluator.Try(ctx, r, in)
 	return trial, fieldsOf(err, "sample_code", "sample_facts")
+}
+
+// own is a copy of a rule that shares nothing with it that Normalize writes to: rules of the corpus view are read by others.
+func own(r rule.Rule) rule.Rule {
+	r.SourceRefs = slices.Clone(r.SourceRefs)
+	if r.Check == nil {
+		return r
+	}
+	c := *r.Check
+	if c.Pattern != nil {
+		p := *c.Pattern
+		c.Pattern = &p
+	}
+	r.Check = &c
+	return r
 }
 
 // validate checks all that an evaluation relies on.
