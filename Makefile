@@ -16,11 +16,14 @@ TESTFLAGS ?=#              more flags for go test, such as -run=TestName
 BENCH ?= .#                benchmarks to run, a regular expression
 BENCHTIME ?= 1s#           time for each benchmark
 LOADBENCH ?= go run ./bench# load test of bin/tenet that `make bench` ends with; empty leaves it out
+COLLECTIONS ?= ../shared/data/retrieval# texts, questions and answers for bench-search; empty leaves quality out
+VECTORS ?=#                vectors of a model for them, see docs/search-ranking.md; empty leaves out what needs them
+SIZES ?= 1000,10000,100000# numbers of rules for bench-search; empty leaves speed out
 FUZZTIME ?= 10s#           time for each fuzz target
 
 .PHONY: help
 help: ## Show this list
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-10s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
 
 .PHONY: run
 run: build ## Judge the sample change with the starter packs, then serve them
@@ -64,6 +67,10 @@ generate: ## Write generated files anew
 bench: build ## Run the benchmarks, then a load test of the binary (BENCH=regexp, BENCHTIME=1s)
 	CGO_ENABLED=0 scripts/with-postgres.sh go test -run='^$$' -bench='$(BENCH)' -benchtime=$(BENCHTIME) -benchmem -vet=off $(TESTFLAGS) $(PACKAGES)
 	$(LOADBENCH)
+
+.PHONY: bench-search
+bench-search: ## Measure how well and how fast rules are found (COLLECTIONS=dir, SIZES=1000,100000, VECTORS=dir)
+	CGO_ENABLED=0 go run ./bench/search -data='$(COLLECTIONS)' -vectors='$(VECTORS)' -sizes='$(SIZES)'
 
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for a while (FUZZTIME=10s)

@@ -23,6 +23,7 @@ func TestMain(m *testing.M) {
 		"tenet":  func() { os.Exit(tenet()) },
 		"exits":  func() { os.Exit(exits(os.Args[1:])) },
 		"http":   func() { os.Exit(call(os.Args[1:])) },
+		"model":  func() { os.Exit(model(os.Args[1:])) },
 		"tamper": func() { os.Exit(tamper(os.Args[1:])) },
 	})
 }
@@ -56,6 +57,10 @@ func TestScripts(t *testing.T) {
 			e.Setenv("ADDR", addr)
 			e.Setenv("URL", "http://"+addr)
 			e.Setenv("EXAMPLES", examples)
+			if addr, err = freeAddress(); err != nil {
+				return err
+			}
+			e.Setenv("MODEL_ADDR", addr)
 			// Under the race detector, every program would sleep for a second at its end.
 			e.Setenv("GORACE", "atexit_sleep_ms=10")
 			return os.Mkdir(home, 0o700)

@@ -35,11 +35,20 @@ type CaseFile struct {
 
 // TestCases reads the pack's test cases. Unknown keys are an error that tells the line.
 func (p Pack) TestCases() ([]Case, error) {
+	cases, err := ParseCases(p.Cases)
+	if err != nil {
+		return nil, fmt.Errorf("packs: %s/cases.yaml: %w", p.Name, err)
+	}
+	return cases, nil
+}
+
+// ParseCases reads a file of test cases. Unknown keys are an error that tells the line.
+func ParseCases(data []byte) ([]Case, error) {
 	var file struct {
 		Cases []Case `yaml:"cases"`
 	}
-	if err := yaml.UnmarshalWithOptions(p.Cases, &file, yaml.Strict()); err != nil {
-		return nil, fmt.Errorf("packs: %s/cases.yaml: %w", p.Name, err)
+	if err := yaml.UnmarshalWithOptions(data, &file, yaml.Strict()); err != nil {
+		return nil, err
 	}
 	for i := range file.Cases {
 		if facts, ok := jsonValue(file.Cases[i].Facts).(map[string]any); ok {

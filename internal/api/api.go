@@ -17,20 +17,31 @@ import (
 
 	"tenet/internal/auth"
 	"tenet/internal/catalog"
+	"tenet/internal/document"
 	"tenet/internal/evaluate"
+	"tenet/internal/job"
+	"tenet/internal/judge"
 	"tenet/internal/release"
 	"tenet/internal/rule"
+	"tenet/internal/sandbox"
+	"tenet/internal/search"
 	"tenet/internal/store"
 )
 
-// Config sets up [New]. Catalog, Evaluator, Releases, Keys, Store and Logger are required.
+// Config sets up [New]. Catalog, Documents, Evaluator, Search, Keys, Jobs, Sandbox, Store and Logger are required.
 type Config struct {
 	Catalog   *catalog.Catalog
+	Documents *document.Documents
 	Evaluator *evaluate.Evaluator
+	Search    *search.Searcher
 	Releases  *release.Releases
-	Keys      *auth.Keys
-	Store     store.Reader // audit chains are verified on it
-	Logger    *slog.Logger
+	// Verdicts are the kept verdicts of the judge; nil means none are kept.
+	Verdicts *judge.Cache
+	Keys     *auth.Keys
+	Jobs     *job.Jobs
+	Sandbox  *sandbox.Sandbox
+	Store    store.Reader // audit chains are verified on it
+	Logger   *slog.Logger
 	// Version of the program, shown in the API description and by /health.
 	Version string
 	// Registry receives the metrics and is served at /metrics; nil makes one.
@@ -44,6 +55,8 @@ type Config struct {
 	RequireKey bool
 	// Ready tells whether the node can answer, for /ready; nil means always.
 	Ready func(ctx context.Context) error
+	// JudgeState tells how the judge's model is, for /ready; nil leaves it out.
+	JudgeState func() JudgeState
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
@@ -52,10 +65,11 @@ type Config struct {
 type Limits struct {
 	MaxBody       int64         // bytes of a request body; default 10 MiB
 	MaxImportBody int64         // bytes of the body of a rule import; default 64 MiB
+	MaxDocument   int64         // bytes of an uploaded document; default 50 MiB
 	MaxJSONDepth  int           // objects and lists inside one another; default 64
 	RatePerSecond float64       // requests per second and key; 0 means no limit
 	Burst         int           // requests at once above the rate; default twice the rate
-	BodyTimeout   time.Duration // time for a client to send a body; default 30 s, four times that for an import
+	BodyTimeout   time.Duration // time for a client to send a body; default 30 s, four times that for an import or upload
 }
 
 func (l *Limits) setDefaults() {
@@ -64,6 +78,9 @@ func (l *Limits) setDefaults() {
 	}
 	if l.MaxImportBody <= 0 {
 		l.MaxImportBody = 64 << 20
+	}
+	if l.MaxDocument <= 0 {
+		l.MaxDocument = 50 << 20
 	}
 	if l.MaxJSONDepth <= 0 {
 		l.MaxJSONDepth = 64
@@ -75,10 +92,16 @@ func (l *Limits) setDefaults() {
 
 // evaluator is what the routes ask of package evaluate.
 type evaluator interface {
-	Evaluate(ctx context.Context, req evaluate.Request) (*rule.Evaluation, error)
+	Submit(ctx context.Context, n evaluate.Named, req evaluate.Request) (*evaluate.Answer, error)
+	Later(ctx context.Context, n evaluate.Named, req evaluate.Request) (*evaluate.Submission, error)
+	Submission(ctx context.Context, projectID, id string) (*evaluate.Submission, error)
 	Applicable(ctx context.Context, q evaluate.ApplicableQuery) ([]rule.Rule, error)
 	Get(ctx context.Context, projectID, id string) (*evaluate.Record, error)
 	List(ctx context.Context, projectID string, f evaluate.Filter, offset, limit int) ([]evaluate.Summary, int, error)
+	Replay(ctx context.Context, projectID, id string, live bool) (*evaluate.Replay, error)
+	GiveFeedback(ctx context.Context, projectID, evaluationID, ruleRef string, correct bool, note string) (*evaluate.Feedback, error)
+	Feedback(ctx context.Context, projectID, evaluationID string) ([]evaluate.Feedback, error)
+	Quality(ctx context.Context, projectID, ruleRef string) (*evaluate.Quality, error)
 }
 
 // server is the handler that [New] makes.
@@ -115,6 +138,9 @@ func newServer(cfg Config) *server {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
+	if cfg.Verdicts == nil {
+		cfg.Verdicts = judge.NewCache(judge.CacheConfig{})
+	}
 	if cfg.Registry == nil {
 		cfg.Registry = prometheus.NewRegistry()
 	}
@@ -127,14 +153,25 @@ func newServer(cfg Config) *server {
 	s.api.UseMiddleware(s.gate)
 	s.ruleRoutes()
 	s.importRoutes()
+	s.searchRoutes()
+	s.documentRoutes()
+	s.documentSearchRoutes()
 	s.relationshipRoutes()
+	s.federationRoutes()
 	s.projectRoutes()
 	s.keyRoutes()
 	s.evaluateRoutes()
+	s.submissionRoutes()
 	s.evaluationRoutes()
 	s.releaseRoutes()
 	s.gateRoutes()
+	s.feedbackRoutes()
 	s.auditRoutes()
+	s.jobRoutes()
+	s.playgroundRoutes()
+	s.cacheRoutes()
+	s.testCaseRoutes()
+	s.testRunRoutes()
 	s.serviceRoutes()
 	delete(s.api.OpenAPI().Components.Schemas.Map(), "ErrorModel") // huma's own errors are turned into problems
 	delete(s.api.OpenAPI().Components.Schemas.Map(), "ErrorDetail")

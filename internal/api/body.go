@@ -86,11 +86,7 @@ func (s *server) read(x *exchange) (*bytes.Buffer, error) {
 	if r.ContentLength > limit {
 		return nil, x.tooLarge(limit, !strings.EqualFold(r.Header.Get("Expect"), "100-continue"))
 	}
-	timeout := s.cfg.Limits.BodyTimeout
-	if limit > s.cfg.Limits.MaxBody {
-		timeout *= 4
-	}
-	x.readDeadline(time.Now().Add(timeout))
+	timeout := s.awaitBody(x)
 	buf := getBuffer()
 	if n := r.ContentLength; n > 0 {
 		buf.Grow(int(min(n+1, maxPooled))) // a length is only a claim
@@ -103,10 +99,25 @@ func (s *server) read(x *exchange) (*bytes.Buffer, error) {
 	if err == nil {
 		return nil, x.tooLarge(limit, true)
 	}
-	if e, ok := errors.AsType[net.Error](err); ok && e.Timeout() {
-		return nil, withStatus(http.StatusRequestTimeout, "", "the body did not arrive within %s", timeout)
+	return nil, brokenBody(err, timeout)
+}
+
+// awaitBody limits the time for the client to send the body.
+func (s *server) awaitBody(x *exchange) time.Duration {
+	timeout := s.cfg.Limits.BodyTimeout
+	if x.plan.limit > s.cfg.Limits.MaxBody {
+		timeout *= 4
 	}
-	return nil, withStatus(http.StatusBadRequest, "", "the body ends too early")
+	x.readDeadline(time.Now().Add(timeout))
+	return timeout
+}
+
+// brokenBody is the error for a body that could not be read to its end.
+func brokenBody(err error, timeout time.Duration) error {
+	if e, ok := errors.AsType[net.Error](err); ok && e.Timeout() {
+		return withStatus(http.StatusRequestTimeout, "", "the body did not arrive within %s", timeout)
+	}
+	return withStatus(http.StatusBadRequest, "", "the body ends too early")
 }
 
 func (x *exchange) readDeadline(t time.Time) {

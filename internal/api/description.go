@@ -9,9 +9,12 @@ import (
 
 	"tenet/internal/audit"
 	"tenet/internal/catalog"
+	"tenet/internal/document"
 	"tenet/internal/evaluate"
 	"tenet/internal/judge"
+	"tenet/internal/redact"
 	"tenet/internal/rule"
+	"tenet/internal/search"
 	"tenet/internal/subject"
 )
 
@@ -32,7 +35,26 @@ var names = map[reflect.Type]string{
 	reflect.TypeFor[audit.Report]():              "AuditReport",
 	reflect.TypeFor[audit.Problem]():             "AuditProblem",
 	reflect.TypeFor[judge.Call]():                "ModelCall",
+	reflect.TypeFor[judge.Reused]():              "ReusedVerdict",
 	reflect.TypeFor[subject.Input]():             "RecordedSubject",
+	reflect.TypeFor[RuleSearch]():                "RuleSearchPage",
+	reflect.TypeFor[search.Item]():               "RuleSearchItem",
+	reflect.TypeFor[search.Conflict]():           "RuleConflict",
+	reflect.TypeFor[search.Status]():             "SearchStatus",
+	reflect.TypeFor[DocumentSearch]():            "DocumentSearchPage",
+	reflect.TypeFor[document.Item]():             "DocumentSearchItem",
+	reflect.TypeFor[document.Highlight]():        "DocumentHighlight",
+	reflect.TypeFor[document.Degraded]():         "DocumentDegraded",
+	reflect.TypeFor[Page[document.Document]]():   "DocumentPage",
+	reflect.TypeFor[evaluate.Submission]():       "SubmissionState",
+	reflect.TypeFor[evaluate.Failure]():          "SubmissionFailure",
+	reflect.TypeFor[rule.FieldError]():           "SubmissionFieldError",
+	reflect.TypeFor[redact.Found]():              "Redaction",
+	reflect.TypeFor[judge.Reused]():              "ReusedVerdict",
+	reflect.TypeFor[evaluate.Quality]():          "RuleQuality",
+	reflect.TypeFor[evaluate.Tally]():            "RuleTally",
+	reflect.TypeFor[evaluate.Rate]():             "RuleRate",
+	reflect.TypeFor[evaluate.Confidence]():       "RuleConfidence",
 	reflect.TypeFor[Page[rule.Rule]]():           "RulePage",
 	reflect.TypeFor[Page[rule.Relationship]]():   "RelationshipPage",
 	reflect.TypeFor[Page[rule.Project]]():        "ProjectPage",
@@ -76,8 +98,12 @@ func description(s *server) huma.Config {
 			Tags: []*huma.Tag{
 				{Name: evaluateTag, Description: "Ask whether something keeps the rules, and read what was answered."},
 				{Name: ruleTag, Description: "The corpus: rules, their versions, relationships, import and export."},
+				{Name: documentTag, Description: "Policies, standards and other files that rules come from, and the searches over them."},
+				{Name: searchTag, Description: "Find rules: by words, by meaning, by what they are, and by whom or what they concern."},
+				{Name: federationTag, Description: "What rules hold where in an organization: inherited from above, added and overridden below."},
 				{Name: projectTag, Description: "Tenants. There is always a project default."},
 				{Name: keyTag, Description: "API keys. Without any, the server answers the local user alone."},
+				{Name: cacheTag, Description: "Verdicts of the judge that are kept, so that what did not change is not judged again."},
 				{Name: auditTag, Description: "The hash chain of everything that happened in a project."},
 			},
 		},

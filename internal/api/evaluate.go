@@ -16,15 +16,15 @@ const (
 )
 
 func (s *server) evaluateRoutes() {
-	registerBody(s, operation{
+	streams(registerBody(s, operation{
 		id: "evaluate", method: http.MethodPost, path: evaluatePath, tag: evaluateTag, role: auth.Evaluator,
 		summary:     "Evaluate a change, files or facts against the rules",
-		description: "All fields are optional. The evaluation is recorded before it is answered.",
-	}, s.evaluate)
-	registerBody(s, operation{
+		description: "All fields are optional. The evaluation is recorded before it is answered. With `Accept: text/event-stream` each verdict is sent once it is final, then `done`.",
+	}, s.evaluate))
+	streams(registerBody(s, operation{
 		id: "evaluate-quick", method: http.MethodPost, path: evaluatePath + "/quick", tag: evaluateTag, role: auth.Evaluator,
 		summary: "Evaluate an action in plain words",
-	}, s.evaluateQuick)
+	}, s.evaluateQuick))
 	registerBody(s, operation{
 		id: "applicable-rules", method: http.MethodPost, path: evaluatePath + "/applicable-rules", tag: evaluateTag, role: auth.Evaluator,
 		summary: "List the rules that would apply", description: "Best ranked first, MAY and INFO rules included. Nothing is evaluated.",
@@ -44,11 +44,20 @@ type EvaluateRequest struct {
 	Mode        rule.Mode           `json:"mode,omitempty" nullable:"true" enum:"preflight,posthoc" default:"preflight" doc:"Before or after the action."`
 	MaxRules    int                 `json:"max_rules,omitempty" nullable:"true" minimum:"1" maximum:"100" default:"20" doc:"Most rules to evaluate; coverage counts what is cut."`
 	SeverityMin rule.Severity       `json:"severity_min,omitempty" nullable:"true" enum:"LOW,MEDIUM,HIGH,CRITICAL" default:"MEDIUM" doc:"Minimum severity to include, in any letter case."`
+	NodeID      string              `json:"node_id,omitempty" nullable:"true" doc:"Federation node whose effective rules apply; absent means the node that the repository is bound to, and all rules where there is none."`
+	Environment string              `json:"environment,omitempty" nullable:"true" enum:"production,staging,development" doc:"Judge by the snapshot that is active there instead of the live rules; 409 if nothing is deployed there."`
 }
 
-func (s *server) evaluate(ctx context.Context, _ *struct{ ProjectQuery }, body *EvaluateRequest) (*evaluationOutput, error) {
-	return s.evaluateRequest(ctx, evaluate.Request{
-		ProjectID: project(ctx), Mode: body.Mode, MaxRules: body.MaxRules, SeverityMin: body.SeverityMin,
+// evaluateInput are the parameters of an evaluation.
+type evaluateInput struct {
+	ProjectQuery
+	NameHeader
+}
+
+func (s *server) evaluate(ctx context.Context, in *evaluateInput, body *EvaluateRequest) (*evaluationOutput, error) {
+	return s.evaluateRequest(ctx, in.Key, body, evaluate.Request{
+		ProjectID: project(ctx), Mode: body.Mode, MaxRules: body.MaxRules, SeverityMin: body.SeverityMin, NodeID: body.NodeID,
+		Environment: body.Environment,
 		Input: subject.Input{
 			Diff: body.Diff, Files: body.Files, Facts: body.Facts, Intent: body.Intent, Scope: body.Scope, Repository: body.Repository,
 		},
@@ -57,39 +66,51 @@ func (s *server) evaluate(ctx context.Context, _ *struct{ ProjectQuery }, body *
 
 // QuickRequest is the body of a quick evaluation.
 type QuickRequest struct {
-	Action string `json:"action" minLength:"1" maxLength:"5000" doc:"The action, in plain words." example:"Send the customer list to an external partner"`
-	Scope  string `json:"scope,omitempty" nullable:"true" doc:"Scope of the action; absent means every scope."`
+	Action      string `json:"action" minLength:"1" maxLength:"5000" doc:"The action, in plain words." example:"Send the customer list to an external partner"`
+	Scope       string `json:"scope,omitempty" nullable:"true" doc:"Scope of the action; absent means every scope."`
+	NodeID      string `json:"node_id,omitempty" nullable:"true" doc:"Federation node whose effective rules apply; absent means all rules."`
+	Environment string `json:"environment,omitempty" nullable:"true" enum:"production,staging,development" doc:"Judge by the snapshot that is active there instead of the live rules; 409 if nothing is deployed there."`
 }
 
-func (s *server) evaluateQuick(ctx context.Context, _ *struct{ ProjectQuery }, body *QuickRequest) (*evaluationOutput, error) {
-	return s.evaluateRequest(ctx, evaluate.Request{
-		ProjectID: project(ctx), Input: subject.Input{Action: body.Action, Scope: body.Scope},
+func (s *server) evaluateQuick(ctx context.Context, in *evaluateInput, body *QuickRequest) (*evaluationOutput, error) {
+	return s.evaluateRequest(ctx, in.Key, body, evaluate.Request{
+		ProjectID: project(ctx), Input: subject.Input{Action: body.Action, Scope: body.Scope}, NodeID: body.NodeID, Environment: body.Environment,
 	})
 }
 
-func (s *server) evaluateRequest(ctx context.Context, req evaluate.Request) (*evaluationOutput, error) {
-	e, err := s.evaluator.Evaluate(ctx, req)
+func (s *server) evaluateRequest(ctx context.Context, key string, body any, req evaluate.Request) (*evaluationOutput, error) {
+	named, err := s.named(ctx, "", key, body)
 	if err != nil {
 		return nil, err
 	}
-	s.metrics.evaluations.WithLabelValues(string(e.OverallVerdict)).Inc()
-	return &evaluationOutput{e}, nil
+	a, err := s.answer(ctx, named, req, func(a *evaluate.Answer) any { return a.Evaluation })
+	if err != nil || a == nil {
+		return &evaluationOutput{}, err
+	}
+	return &evaluationOutput{a.Evaluation}, nil
 }
 
 // ApplicableRequest is the body that asks for the rules that would apply.
 type ApplicableRequest struct {
-	FilePaths  []string `json:"file_paths,omitempty" nullable:"true" maxItems:"5000" doc:"Paths of the files of a change; absent means any."`
-	Repository string   `json:"repository,omitempty" nullable:"true" maxLength:"1024" doc:"Repository identifier; absent means any."`
-	Scope      string   `json:"scope,omitempty" nullable:"true" maxLength:"1024" doc:"Scope; absent means every scope."`
+	FilePaths   []string `json:"file_paths,omitempty" nullable:"true" maxItems:"5000" doc:"Paths of the files of a change; absent means any."`
+	Repository  string   `json:"repository,omitempty" nullable:"true" maxLength:"1024" doc:"Repository identifier; absent means any."`
+	Scope       string   `json:"scope,omitempty" nullable:"true" maxLength:"1024" doc:"Scope; absent means every scope."`
+	NodeID      string   `json:"node_id,omitempty" nullable:"true" doc:"Federation node whose effective rules apply; absent means the node that the repository is bound to, and all rules where there is none."`
+	Environment string   `json:"environment,omitempty" nullable:"true" enum:"production,staging,development" doc:"The rules of the snapshot that is active there instead of the live rules; 409 if nothing is deployed there."`
 }
 
 type applicableOutput struct {
+	UsedSnapshot
 	Body []rule.Rule `nullable:"false"`
 }
 
 func (s *server) applicableRules(ctx context.Context, _ *struct{ ProjectQuery }, body *ApplicableRequest) (*applicableOutput, error) {
+	view, used, err := s.released(ctx, body.Environment)
+	if err != nil {
+		return nil, err
+	}
 	rules, err := s.evaluator.Applicable(ctx, evaluate.ApplicableQuery{
-		ProjectID: project(ctx), FilePaths: body.FilePaths, Repository: body.Repository, Scope: body.Scope,
+		ProjectID: project(ctx), View: view, FilePaths: body.FilePaths, Repository: body.Repository, Scope: body.Scope, NodeID: body.NodeID,
 	})
 	if err != nil {
 		return nil, err
@@ -97,5 +118,5 @@ func (s *server) applicableRules(ctx context.Context, _ *struct{ ProjectQuery },
 	if rules == nil {
 		rules = []rule.Rule{}
 	}
-	return &applicableOutput{rules}, nil
+	return &applicableOutput{used, rules}, nil
 }

@@ -325,11 +325,14 @@ type stubEvaluator struct {
 	takes  time.Duration
 }
 
-func (s *stubEvaluator) Evaluate(ctx context.Context, _ evaluate.Request) (*rule.Evaluation, error) {
+func (s *stubEvaluator) Submit(ctx context.Context, _ evaluate.Named, _ evaluate.Request) (*evaluate.Answer, error) {
 	if s.panics != nil {
 		panic(s.panics)
 	}
-	return s.answer, s.work(ctx)
+	if err := s.work(ctx); err != nil {
+		return nil, err
+	}
+	return &evaluate.Answer{Evaluation: s.answer}, nil
 }
 
 func (s *stubEvaluator) List(ctx context.Context, _ string, _ evaluate.Filter, _, _ int) ([]evaluate.Summary, int, error) {

@@ -18,8 +18,34 @@ func (s *server) evaluationRoutes() {
 	}, s.listEvaluations)
 	register(s, operation{
 		id: "get-evaluation", method: http.MethodGet, path: evaluationsPath + "/{id}", tag: evaluateTag, role: auth.Viewer,
-		summary: "Get the record of an evaluation", description: "All that is needed to replay it, with its place in the audit chain.",
+		summary: "Get the record of an evaluation",
+		description: "All that is needed to replay it, with its place in the audit chain. What was asked of models and answered word by " +
+			"word is shown to reviewers and administrators; others see that there were calls, and what they cost.",
 	}, s.getEvaluation)
+	registerBody(s, operation{
+		id: "replay-evaluation", method: http.MethodPost, path: evaluationsPath + "/{id}/replay", tag: evaluateTag, role: auth.Reviewer,
+		summary: "Decide an evaluation again from its record",
+		description: "Checks run again on the recorded subject and rules, and the judge decides by the recorded answers of the model; with live " +
+			"the model is asked again. Nothing is recorded.",
+	}, s.replayEvaluation)
+}
+
+// ReplayRequest is the body of a replay.
+type ReplayRequest struct {
+	Live bool `json:"live,omitempty" doc:"Ask the model again instead of using its recorded answers."`
+}
+
+type replayOutput struct{ Body *evaluate.Replay }
+
+func (s *server) replayEvaluation(ctx context.Context, in *struct{ EvaluationRef }, body *ReplayRequest) (*replayOutput, error) {
+	if err := in.known(); err != nil {
+		return nil, err
+	}
+	r, err := s.evaluator.Replay(ctx, project(ctx), in.ID, body.Live)
+	if err != nil {
+		return nil, err
+	}
+	return &replayOutput{r}, nil
 }
 
 func (s *server) listEvaluations(ctx context.Context, in *struct {
@@ -52,17 +78,16 @@ func (s *server) listEvaluations(ctx context.Context, in *struct {
 
 type recordOutput struct{ Body *evaluate.Record }
 
-func (s *server) getEvaluation(ctx context.Context, in *struct {
-	ProjectQuery
-	ID string `path:"id" doc:"Id of the evaluation."`
-},
-) (*recordOutput, error) {
-	if !rule.IsID(in.ID) {
-		return nil, rule.NotFound("evaluation", in.ID)
+func (s *server) getEvaluation(ctx context.Context, in *struct{ EvaluationRef }) (*recordOutput, error) {
+	if err := in.known(); err != nil {
+		return nil, err
 	}
 	record, err := s.evaluator.Get(ctx, project(ctx), in.ID)
 	if err != nil {
 		return nil, err
+	}
+	if !actor(ctx).Role.Allows(auth.Reviewer) {
+		record.Withhold()
 	}
 	return &recordOutput{record}, nil
 }

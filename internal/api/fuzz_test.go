@@ -21,13 +21,23 @@ func FuzzRequests(f *testing.F) {
 		"rules:\n  - slug: A-1\n    statement: x\n", `{"diff":null,"max_rules":101}`, "{\"a\xff\":\"\\u0000\"}", `{"a":{"a":[[[[[]]]]]}}`,
 		`{"effective_period":{"from":"0001-01-01T00:00:00+23:59"}}`, `{"slug":null,"check":null,"applies_to":{"paths":["**/{a,b}"]}}`,
 		`{"file_paths":["a","b/../c"],"repository":"x"}`, `{"to":"REVIEW"}`, `{"kind":"OVERRIDES","to":"X-1"}`, `{"name":"x","role":"admin","project_id":"*"}`,
+		`{"name":"x","level":"organization","repositories":["a/**"]}`, `{"parent_id":null,"default_scope":"a/b"}`,
+		`{"rule_id":"X-1","override_parent_rule_id":"X-1","allow_weakening":true,"reason":"x"}`,
+		`{"federation":[{"name":"x","rules":["X-1"],"children":[{"name":"y","overrides":[{"rule":"X-1","instead_of":"X-1"}]}]}]}`,
+		"federation: [{name: x, level: team, id: 00000000-0000-0000-0000-000000000000, children: [{name: x}, {name: x}]}]\n",
+		`{"subject":{"kind":"transaction","amount":5,"facts":{"amount":6}},"submission_id":"s-1"}`, `{"subject":{"kind":"document","title":"a/../b","content":"x"}}`,
+		`{"subject":{"kind":["document"],"content":"x"}}`, `{"subject":{"k\u0069nd":"communication","recipients":[],"content":"\u0000"}}`,
+		`{"subject":{"kind":"decision_request","options":[[{"a":null}]],"context":[1e400]}}`, `{"rule_id":"X-1","correct":true}`,
 	} {
 		f.Add([]byte(seed))
 	}
 	n := newNode(f)
 	n.call("POST", rulesPath, fields{"slug": "X-1", "statement": "There is one."}).want(http.StatusCreated)
+	team := federationPath + "/" + n.makeNode("team", "team", n.makeNode("org", "organization", ""))
 	targets := []string{
+		"POST " + federationPath, "PATCH " + team, "POST " + team + "/rules",
 		"POST " + evaluatePath, "POST " + evaluatePath + "/quick", "POST " + evaluatePath + "/applicable-rules", "POST " + rulesPath,
+		"POST " + submissionsPath, "POST " + evaluationsPath + "/00000000-0000-7000-8000-000000000001/feedback",
 		"PATCH " + rulesPath + "/X-1", "POST " + rulesPath + "/X-1/relationships", "POST " + rulesPath + "/import?dry_run=true",
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {

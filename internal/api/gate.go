@@ -59,7 +59,7 @@ func (s *server) admit(r *http.Request, p *plan) (context.Context, error) {
 	if err := p.checkQuery(query); err != nil {
 		return nil, err
 	}
-	if p.body == nil {
+	if p.body == nil && !p.form {
 		return ctx, noBody(r)
 	}
 	return ctx, nil

@@ -24,10 +24,16 @@ import (
 	"tenet/internal/catalog"
 	"tenet/internal/check"
 	"tenet/internal/corpus"
+	"tenet/internal/document"
 	"tenet/internal/evaluate"
+	"tenet/internal/job"
 	"tenet/internal/judge"
+	"tenet/internal/llm"
+	"tenet/internal/redact"
 	"tenet/internal/release"
 	"tenet/internal/rule"
+	"tenet/internal/sandbox"
+	"tenet/internal/search"
 	"tenet/internal/store"
 	"tenet/internal/store/pgtest"
 	"tenet/internal/store/sqlstore"
@@ -41,9 +47,12 @@ type node struct {
 	t     testing.TB
 	store store.Store
 	keys  *auth.Keys
-	ahead atomic.Int64 // nanoseconds that the clock of the keys runs ahead
+	ahead *atomic.Int64 // nanoseconds that the clock of the keys runs ahead
 	log   *lockedBuffer
-	key   string // sent with every request, if not empty
+	// What evaluators are made of; see judging.
+	live   *corpus.Live
+	writer *audit.Writer
+	key    string // sent with every request, if not empty
 }
 
 // lockedBuffer is a log that tests read.
@@ -87,9 +96,10 @@ func onBoth(t *testing.T, test func(t *testing.T, n *node)) {
 
 func newNodeOn(t testing.TB, s store.Store, configure ...func(*Config)) *node {
 	t.Helper()
-	n := &node{t: t, store: s, log: &lockedBuffer{}}
+	n := &node{t: t, store: s, log: &lockedBuffer{}, ahead: &atomic.Int64{}}
 	logger := slog.New(slog.NewTextHandler(n.log, nil))
-	live := corpus.NewLive(corpus.Config{Store: s, Logger: logger})
+	live := corpus.NewLive(corpus.Config{Store: s, Logger: logger, EmbeddingModel: new(llm.FakeEmbedder).ID()})
+	n.live = live
 	writer := audit.NewWriter(s)
 	t.Cleanup(func() {
 		writer.Close()
@@ -98,21 +108,56 @@ func newNodeOn(t testing.TB, s store.Store, configure ...func(*Config)) *node {
 		}
 	})
 	n.keys = auth.NewKeys(s, func() time.Time { return time.Now().Add(time.Duration(n.ahead.Load())) })
+	rules, snapshots := catalog.New(s, live, time.Now), release.NewViews(s, live)
 	cfg := Config{
-		Catalog: catalog.New(s, live, time.Now), Releases: release.New(release.Config{Store: s, Views: release.NewViews(s, live), Now: time.Now}), Keys: n.keys, Store: s, Logger: logger, Version: "1.2.3",
+		Catalog: rules, Keys: n.keys, Jobs: job.NewJobs(s, time.Now), Store: s, Logger: logger, Version: "1.2.3",
+		Search:    search.New(search.Config{Views: live, Logger: logger}),
+		Documents: document.New(document.Config{Store: s, Views: live, Logger: logger}),
 		Evaluator: evaluate.New(evaluate.Config{
-			Views: live, Judge: judge.New(judge.Config{}), Recorder: writer, Records: s, Checks: check.NewCache(1000), Now: time.Now,
+			Views: live, Released: snapshots, Judge: judge.New(judge.Config{}), Queue: job.NewQueue(time.Now), Recorder: writer, Records: s, Checks: check.NewCache(1000), Now: time.Now,
 		}),
 	}
+	cfg.Releases = release.New(release.Config{Store: s, Views: snapshots, Replayer: replayer{cfg.Evaluator}, Now: time.Now})
+	cfg.Sandbox = sandbox.New(sandbox.Config{
+		Store: s, Recorded: cfg.Evaluator, Views: live, Queue: job.NewQueue(time.Now), Now: time.Now, Evaluator: evaluate.New(evaluate.Config{Judge: judge.New(judge.Config{}), Checks: check.NewCache(1000), Now: time.Now}),
+	})
 	for _, f := range configure {
 		f(&cfg)
 	}
+	n.live, n.writer = live, writer
 	ctx := auth.WithActor(t.Context(), auth.Local("test"))
 	if _, err := cfg.Catalog.Seed(ctx, rule.DefaultProject, nil); err != nil {
 		t.Fatal(err)
 	}
 	n.server = newServer(cfg)
 	return n
+}
+
+// judging has a node's rules judged by a model, with all that an evaluator can have.
+func (n *node) judging(model llm.Model, configure ...func(*evaluate.Config)) *evaluate.Evaluator {
+	cfg := evaluate.Config{
+		Views: n.live, Recorder: n.writer, Records: n.store, Checks: check.NewCache(1000), Now: time.Now,
+		Judge: judge.New(judge.Config{Model: model}), Queue: job.NewQueue(time.Now), Redact: redact.New(),
+	}
+	for _, f := range configure {
+		f(&cfg)
+	}
+	e := evaluate.New(cfg)
+	n.evaluator = e
+	return e
+}
+
+// working carries out background work until the test ends, or the returned function is called.
+func (n *node) working(e *evaluate.Evaluator) (stop func()) {
+	runner := job.New(job.Config{Store: n.store, Handlers: map[string]job.Handler{evaluate.JobKind: e.CarryOut}, Poll: 10 * time.Millisecond})
+	runner.Start()
+	stop = sync.OnceFunc(func() {
+		if err := runner.Stop(context.Background()); err != nil {
+			n.t.Error(err)
+		}
+	})
+	n.t.Cleanup(stop)
+	return stop
 }
 
 // makeKey makes a key and returns its secret.
@@ -252,4 +297,25 @@ func (n *node) send(r *http.Request) *reply {
 	w := httptest.NewRecorder()
 	n.ServeHTTP(w, r)
 	return &reply{t: n.t, what: r.Method + " " + r.URL.String(), status: w.Code, header: w.Header(), body: w.Body.Bytes()}
+}
+
+// newNodeAt is another node on the same database.
+func newNodeAt(n *node) *node {
+	n.t.Helper()
+	other, cfg := *n, n.cfg
+	cfg.Registry = nil // each node has its own
+	other.server = newServer(cfg)
+	return &other
+}
+
+// replayer gives simulations what an evaluator has recorded.
+type replayer struct{ *evaluate.Evaluator }
+
+func (r replayer) Recent(ctx context.Context, projectID string, verdict rule.Verdict, limit int) ([]release.Recorded, error) {
+	list, err := r.Evaluator.Recent(ctx, projectID, verdict, limit)
+	var out []release.Recorded
+	for _, p := range list {
+		out = append(out, p)
+	}
+	return out, err
 }

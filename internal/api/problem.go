@@ -92,6 +92,25 @@ func invalidField(field, format string, args ...any) error {
 	return p.Err("the request is invalid")
 }
 
+// renamed gives fields of an error the names that they have in a request.
+func renamed(err error, names map[string]string) error {
+	e, ok := errors.AsType[*rule.Error](err)
+	if !ok || e.Code != rule.CodeInvalid {
+		return err
+	}
+	var p rule.Problems
+	for _, f := range e.Fields {
+		if name, has := names[f.Field]; has {
+			f.Field = name
+		}
+		p.Add(f.Field, "%s", f.Message)
+	}
+	if p.Len() == 0 {
+		return err
+	}
+	return p.Err("%s", e.Message)
+}
+
 // Bounds of what a problem repeats from a request: a request must not make the answer large.
 const (
 	maxDetail  = 1000

@@ -39,10 +39,11 @@ type projectOutput struct{ Body rule.Project }
 
 // CreateProject is the body that makes a project.
 type CreateProject struct {
-	ID          string `json:"id" doc:"1 to 63 lower-case letters, digits, - and _, beginning with a letter or digit." example:"payments"`
-	Name        string `json:"name,omitempty" doc:"Display name; the id if absent."`
-	Description string `json:"description,omitempty" doc:"What the project is for."`
-	TwoPerson   bool   `json:"two_person_approval,omitempty" doc:"Refuse an approval by the author of the rule's last content change."`
+	ID            string `json:"id" doc:"1 to 63 lower-case letters, digits, - and _, beginning with a letter or digit." example:"payments"`
+	Name          string `json:"name,omitempty" doc:"Display name; the id if absent."`
+	Description   string `json:"description,omitempty" doc:"What the project is for."`
+	TwoPerson     bool   `json:"two_person_approval,omitempty" doc:"Refuse an approval by the author of the rule's last content change."`
+	TestsRequired bool   `json:"tests_required,omitempty" doc:"Refuse to make a rule EFFECTIVE unless it has test cases and all of them pass."`
 }
 
 type createdProject struct {
@@ -51,7 +52,7 @@ type createdProject struct {
 }
 
 func (s *server) createProject(ctx context.Context, _ *struct{}, body *CreateProject) (*createdProject, error) {
-	in := catalog.ProjectInput{Description: &body.Description, TwoPerson: &body.TwoPerson}
+	in := catalog.ProjectInput{Description: &body.Description, TwoPerson: &body.TwoPerson, TestsRequired: &body.TestsRequired}
 	if body.Name != "" {
 		in.Name = &body.Name
 	}
@@ -87,9 +88,10 @@ func (s *server) getProject(ctx context.Context, in *struct{ ProjectRef }) (*pro
 
 // ChangeProject is the body that changes a project.
 type ChangeProject struct {
-	Name        Optional[string] `json:"name,omitzero" nullable:"false" doc:"Display name."`
-	Description Optional[string] `json:"description,omitzero" doc:"What the project is for; null clears it."`
-	TwoPerson   Optional[bool]   `json:"two_person_approval,omitzero" nullable:"false" doc:"Refuse an approval by the author of the rule's last content change."`
+	Name          Optional[string] `json:"name,omitzero" nullable:"false" doc:"Display name."`
+	Description   Optional[string] `json:"description,omitzero" doc:"What the project is for; null clears it."`
+	TwoPerson     Optional[bool]   `json:"two_person_approval,omitzero" nullable:"false" doc:"Refuse an approval by the author of the rule's last content change."`
+	TestsRequired Optional[bool]   `json:"tests_required,omitzero" nullable:"false" doc:"Refuse to make a rule EFFECTIVE unless it has test cases and all of them pass."`
 }
 
 func (s *server) changeProject(ctx context.Context, in *struct{ ProjectRef }, body *ChangeProject) (*projectOutput, error) {
@@ -100,11 +102,14 @@ func (s *server) changeProject(ctx context.Context, in *struct{ ProjectRef }, bo
 	if body.TwoPerson.Null {
 		problems.Add("two_person_approval", "must not be null; leave it out to keep it as it is")
 	}
+	if body.TestsRequired.Null {
+		problems.Add("tests_required", "must not be null; leave it out to keep it as it is")
+	}
 	if err := problems.Err("the request body is invalid"); err != nil {
 		return nil, err
 	}
 	p, err := s.cfg.Catalog.UpdateProject(ctx, in.ID, catalog.ProjectInput{
-		Name: given(&body.Name), Description: given(&body.Description), TwoPerson: given(&body.TwoPerson),
+		Name: given(&body.Name), Description: given(&body.Description), TwoPerson: given(&body.TwoPerson), TestsRequired: given(&body.TestsRequired),
 	})
 	if err != nil {
 		return nil, err

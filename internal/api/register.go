@@ -32,6 +32,7 @@ type plan struct {
 	body  *shape          // of the JSON body; nil for operations that take none
 	limit int64           // bytes of the body
 	yaml  bool            // the body may be YAML
+	form  bool            // the body is a form with a file
 }
 
 // planKey is where the plan stands in an operation's metadata.

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"tenet/internal/auth"
+	"tenet/internal/corpus"
 	"tenet/internal/release"
 )
 
@@ -260,6 +261,25 @@ func (s *server) getEnvironment(ctx context.Context, in *struct {
 		return nil, err
 	}
 	return &environmentOutput{state}, nil
+}
+
+// EnvironmentQuery is the parameter of what can be asked of the rules that are active in an environment.
+type EnvironmentQuery struct {
+	Environment string `query:"environment" doc:"production, staging or development: the rules of the snapshot that is active there, instead of the live ones. 409 if nothing is deployed there."`
+}
+
+// UsedSnapshot names the snapshot whose rules an answer rests on.
+type UsedSnapshot struct {
+	Snapshot string `header:"Tenet-Snapshot-Id" doc:"The snapshot whose rules were used; absent for the live rules."`
+}
+
+// released is the view of the snapshot that is active in an environment, and its id; nothing for the live rules.
+func (s *server) released(ctx context.Context, environment string) (*corpus.View, UsedSnapshot, error) {
+	if environment == "" {
+		return nil, UsedSnapshot{}, nil
+	}
+	view, id, err := s.cfg.Releases.Deployed(ctx, project(ctx), environment)
+	return view, UsedSnapshot{id}, err
 }
 
 // frozen explains why what a request would remove stays; empty for everything else.

@@ -2,9 +2,11 @@ package api
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 
 	"tenet/internal/auth"
+	"tenet/internal/evaluate"
 	"tenet/internal/release"
 	"tenet/internal/rule"
 )
@@ -111,4 +113,95 @@ func testReleaseGates(t *testing.T, n *node) {
 	}
 	n.call("PUT", production, fields{"approvals": 1}).want(http.StatusOK)
 	n.call("POST", snapshotsPath+"/"+s.ID+"/deploy", fields{"environment": "production"}).want(http.StatusOK)
+}
+
+// A deployed snapshot decides where an environment is named, whatever becomes of the live rules; and what a switch would change is told
+// before it is made.
+func TestEnvironmentsDecide(t *testing.T) { onBoth(t, testEnvironmentsDecide) }
+
+func testEnvironmentsDecide(t *testing.T, n *node) {
+	limit := func(amount string) fields {
+		return fields{"slug": "PAY-1", "statement": "Payments must not be above " + amount + ".", "status": "EFFECTIVE", "check": fields{"cel": "facts.amount <= " + amount}}
+	}
+	n.call("POST", rulesPath, limit("100")).want(http.StatusCreated)
+	evaluate := func(amount int, environment string) *reply {
+		body := fields{"facts": fields{"amount": amount}}
+		if environment != "" {
+			body["environment"] = environment
+		}
+		return n.call("POST", evaluatePath, body)
+	}
+	evaluate(50, "production").wantProblem(http.StatusConflict, rule.CodeConflict)
+	evaluate(50, "mars").wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "environment")
+	snapshot := func(name string) string {
+		return into[release.Snapshot](n.call("POST", snapshotsPath, fields{"name": name}).want(http.StatusCreated)).ID
+	}
+	first := snapshot("first")
+	n.call("POST", snapshotsPath+"/"+first+"/deploy", fields{"environment": "production"}, "Idempotency-Key", "d-1").want(http.StatusOK)
+	n.call("POST", snapshotsPath+"/"+first+"/deploy", fields{"environment": "production"}, "Idempotency-Key", "d-1").want(http.StatusOK)
+	n.call("POST", snapshotsPath+"/"+first+"/deploy", fields{"environment": "staging"}, "Idempotency-Key", "d-1").wantProblem(http.StatusConflict, rule.CodeConflict)
+	if state := into[release.EnvironmentState](n.call("GET", deploymentsPath+"/production", nil).want(http.StatusOK)); len(state.History) != 1 {
+		t.Errorf("a request that was sent twice makes %d steps", len(state.History))
+	}
+
+	n.call("PATCH", rulesPath+"/PAY-1", fields{"statement": "Payments must not be above 10.", "check": fields{"cel": "facts.amount <= 10"}}).want(http.StatusOK)
+	live := into[rule.Evaluation](evaluate(50, "").want(http.StatusOK))
+	deployed := into[rule.Evaluation](evaluate(50, "production").want(http.StatusOK))
+	if live.OverallVerdict != rule.Deny || live.SnapshotID != "" || deployed.OverallVerdict != rule.Allow || deployed.SnapshotID != first {
+		t.Errorf("live %s by %q, deployed %s by %q", live.OverallVerdict, live.SnapshotID, deployed.OverallVerdict, deployed.SnapshotID)
+	}
+	submitted := n.call("POST", submissionsPath, fields{"subject": fields{"kind": "transaction", "amount": 50}, "environment": "production"}).want(http.StatusOK)
+	if got := into[fields](submitted); got["snapshot_id"] != first || got["overall_verdict"] != "ALLOW" {
+		t.Errorf("submission: %v by %v", got["overall_verdict"], got["snapshot_id"])
+	}
+	for _, asked := range []*reply{
+		n.call("POST", evaluatePath+"/applicable-rules", fields{"environment": "production"}),
+		n.call("POST", "/api/v1/search/fulltext?environment=production", fields{"query": "payments above 100"}),
+	} {
+		if asked.want(http.StatusOK).header.Get("Tenet-Snapshot-Id") != first || !strings.Contains(string(asked.body), "above 100.") {
+			t.Errorf("%s: by %q: %s", asked.what, asked.header.Get("Tenet-Snapshot-Id"), asked.body)
+		}
+	}
+	n.call("POST", "/api/v1/search/category?environment=staging", fields{}).wantProblem(http.StatusConflict, rule.CodeConflict)
+
+	second := snapshot("second")
+	simulation := into[release.Simulation](n.call("POST", snapshotsPath+"/"+second+"/simulate", fields{"compare_to": first}).want(http.StatusOK))
+	if v := simulation.VerdictChanges; v.TotalSampled != 3 || v.AllowToDeny != 3 || simulation.RulesModified != 1 || simulation.RiskLevel != release.RiskHigh {
+		t.Errorf("simulation %+v", simulation)
+	}
+	if before := into[Page[evaluate.Summary]](n.call("GET", evaluationsPath, nil).want(http.StatusOK)); before.Total != 3 {
+		t.Errorf("a simulation leaves %d evaluations, want 3", before.Total)
+	}
+	for _, size := range []int{0, 1001} {
+		n.call("POST", snapshotsPath+"/"+second+"/simulate", fields{"compare_to": first, "sample_size": size}).
+			wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "sample_size")
+	}
+	n.call("POST", snapshotsPath+"/"+second+"/simulate", fields{"compare_to": second}).wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "compare_to")
+}
+
+func TestSnapshotsHoldTheFederation(t *testing.T) { onBoth(t, testSnapshotsHoldTheFederation) }
+
+func testSnapshotsHoldTheFederation(t *testing.T, n *node) {
+	r := into[rule.Rule](n.call("POST", rulesPath, fields{"slug": "A-1", "statement": "Say please.", "status": "EFFECTIVE"}).want(http.StatusCreated))
+	org := n.makeNode("org", "organization", "")
+	n.call("POST", federationPath+"/"+org+"/rules", fields{"rule_id": r.ID}).want(http.StatusCreated)
+	first := into[release.Snapshot](n.call("POST", snapshotsPath, fields{"name": "first"}).want(http.StatusCreated))
+	n.call("POST", snapshotsPath+"/"+first.ID+"/deploy", fields{"environment": "staging"}).want(http.StatusOK)
+	n.call("DELETE", federationPath+"/"+org+"/rules/"+r.ID, nil).want(http.StatusNoContent)
+	second := into[release.Snapshot](n.call("POST", snapshotsPath, fields{"name": "second"}).want(http.StatusCreated))
+	if first.ContentHash == second.ContentHash {
+		t.Error("an attachment leaves the hash as it is")
+	}
+	for query, want := range map[string]float64{"": 0, "?environment=staging": 1} {
+		got := n.call("GET", federationPath+"/"+org+"/effective-rules"+query, nil).want(http.StatusOK)
+		if total := into[fields](got)["total"]; total != want || (want == 1) != (got.header.Get("Tenet-Snapshot-Id") == first.ID) {
+			t.Errorf("%q: %v rules hold, by %q", query, total, got.header.Get("Tenet-Snapshot-Id"))
+		}
+	}
+	if d := into[release.Difference](n.call("GET", snapshotsPath+"/"+first.ID+"/diff/"+second.ID, nil).want(http.StatusOK)); !d.Federation || d.RulesModified != 0 {
+		t.Errorf("difference %+v", d)
+	}
+	if v := into[release.Verification](n.call("POST", snapshotsPath+"/"+first.ID+"/verify", nil).want(http.StatusOK)); !v.Valid {
+		t.Errorf("verification %+v", v)
+	}
 }

@@ -16,6 +16,7 @@ type response struct {
 	http.ResponseWriter
 	status int // 0 until it is known
 	sent   bool
+	closed bool // the answer is complete; what comes behind it is dropped
 }
 
 // WriteHeader notes the status; the first Write, Flush or the end of the request sends it.
@@ -24,13 +25,16 @@ func (w *response) WriteHeader(status int) {
 		w.ResponseWriter.WriteHeader(status)
 		return
 	}
-	if !w.sent {
+	if !w.sent && !w.closed {
 		w.status = status
 	}
 }
 
 // Write sends a part of the body.
 func (w *response) Write(b []byte) (int, error) {
+	if w.closed {
+		return len(b), nil
+	}
 	w.send()
 	return w.ResponseWriter.Write(b)
 }

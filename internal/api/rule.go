@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
@@ -27,6 +28,17 @@ type RuleRef struct {
 type ruleOutput struct {
 	ETag string `header:"ETag" doc:"Version of the rule, for If-Match and If-None-Match."`
 	Body rule.Rule
+}
+
+// counted is a rule that has just been changed with its tests. The change is made, so it is answered even if they cannot be
+// counted.
+func (s *server) counted(ctx context.Context, r rule.Rule) rule.Rule {
+	list := []rule.Rule{r}
+	if err := s.cfg.Sandbox.Count(ctx, r.ProjectID, list); err != nil {
+		s.log.WarnContext(ctx, "cannot count the tests of a rule", slog.Any("error", err))
+		list[0].Tests = nil
+	}
+	return list[0]
 }
 
 func answerRule(r rule.Rule) *ruleOutput { return &ruleOutput{ETag: etagOf(r.Version), Body: r} }
@@ -127,7 +139,7 @@ func (s *server) createRule(ctx context.Context, in *struct{ ProjectQuery }, bod
 	if in.ProjectID != "" || body.ProjectID != "" {
 		location += "?project_id=" + url.QueryEscape(projectID)
 	}
-	return &createdRule{Location: location, ETag: etagOf(r.Version), Body: r}, nil
+	return &createdRule{Location: location, ETag: etagOf(r.Version), Body: s.counted(ctx, r)}, nil
 }
 
 func (s *server) listRules(ctx context.Context, in *struct {
@@ -142,6 +154,9 @@ func (s *server) listRules(ctx context.Context, in *struct {
 	}
 	rules, total, err := s.cfg.Catalog.List(ctx, project(ctx), f, catalog.Page{Page: in.Page, Size: in.PageSize})
 	if err != nil {
+		return nil, err
+	}
+	if err := s.cfg.Sandbox.Count(ctx, project(ctx), rules); err != nil {
 		return nil, err
 	}
 	return pageOf(in.PageQuery, rules, total), nil
@@ -167,8 +182,12 @@ func (s *server) getRule(ctx context.Context, in *struct {
 	out := &foundRule{Status: http.StatusOK, ETag: etagOf(r.Version), Body: r}
 	if noneMatch(in.IfNoneMatch, out.ETag) {
 		out.Status = http.StatusNotModified
+		return out, nil
 	}
-	return out, nil
+	counted := []rule.Rule{r}
+	err = s.cfg.Sandbox.Count(ctx, project(ctx), counted)
+	out.Body = counted[0]
+	return out, err
 }
 
 // IfMatch guards a change.
@@ -209,7 +228,7 @@ func (s *server) transitionRule(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	return answerRule(r), nil
+	return answerRule(s.counted(ctx, r)), nil
 }
 
 func (s *server) listVersions(ctx context.Context, in *struct {

@@ -26,8 +26,8 @@ func (s *server) importRoutes() {
 	op := register(s, operation{
 		id: "import-rules", method: http.MethodPost, path: rulesPath + "/import", tag: ruleTag, role: auth.Reviewer,
 		summary: "Import rules",
-		description: "All rules of the file or none, as JSON or YAML by Content-Type. Rules are matched by id or slug; " +
-			"errors name the rule by its place, its slug and the field.",
+		description: "All rules and federation nodes of the file or none, as JSON or YAML by Content-Type. Rules are matched by id or slug; " +
+			"errors name the rule by its place, its slug and the field. Nodes are matched by id, or by name below their parent.",
 	}, s.importRules)
 	content := map[string]*huma.MediaType{jsonType: {Schema: schema}, yamlTypes[0]: {Schema: schema}}
 	op.RequestBody = &huma.RequestBody{Required: true, Content: content}
@@ -36,9 +36,10 @@ func (s *server) importRoutes() {
 
 	register(s, operation{
 		id: "export-rules", method: http.MethodGet, path: rulesPath + "/export", tag: ruleTag, role: auth.Viewer,
-		summary:     "Export rules",
-		description: "As a file in a stable order and without times; retired and superseded rules are left out. What is exported can be imported.",
-		responses:   map[string]*huma.Response{"200": {Description: "The file", Content: content}},
+		summary: "Export rules",
+		description: "As a file in a stable order and without times; retired and superseded rules are left out, and " +
+			"with a filter the federation too. What is exported can be imported.",
+		responses: map[string]*huma.Response{"200": {Description: "The file", Content: content}},
 	}, s.exportRules)
 }
 
@@ -47,7 +48,7 @@ type importOutput struct{ Body *rule.ImportResult }
 func (s *server) importRules(ctx context.Context, in *struct {
 	ProjectQuery
 	Mode   string `query:"mode" enum:"upsert,create" default:"upsert" doc:"upsert updates rules that exist; create refuses them."`
-	Prune  bool   `query:"prune" doc:"Retire the rules of the project that the file does not name."`
+	Prune  bool   `query:"prune" doc:"Retire the rules of the project that the file does not name; if it has a federation, also delete the nodes and remove the attachments that it does not name."`
 	DryRun bool   `query:"dry_run" doc:"Tell what would happen, and change nothing."`
 },
 ) (*importOutput, error) {
@@ -98,7 +99,11 @@ func (s *server) exportRules(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	f, err := s.cfg.Catalog.Export(ctx, project(ctx), filter.Matches)
+	selects := filter.Matches
+	if reflect.ValueOf(filter).IsZero() {
+		selects = nil
+	}
+	f, err := s.cfg.Catalog.Export(ctx, project(ctx), selects)
 	if err != nil {
 		return nil, err
 	}

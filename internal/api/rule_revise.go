@@ -18,6 +18,8 @@ type ReviseRule struct {
 	Scope           Optional[[]string]             `json:"scope,omitzero" doc:"Scope paths the rule holds in; empty or null means everywhere."`
 	Tags            Optional[[]string]             `json:"tags,omitzero" doc:"Free labels."`
 	Rationale       Optional[string]               `json:"rationale,omitzero" doc:"Why the rule exists."`
+	Exceptions      Optional[[]string]             `json:"exceptions,omitzero" doc:"Cases that the rule leaves out; replaced as a whole."`
+	Examples        Optional[[]rule.Example]       `json:"examples,omitzero" doc:"Cases with their right verdict; replaced as a whole."`
 	SourceRefs      Optional[[]rule.SourceRef]     `json:"source_refs,omitzero" doc:"Where the rule comes from."`
 	EffectivePeriod Optional[rule.EffectivePeriod] `json:"effective_period,omitzero" doc:"When the rule holds; replaced as a whole."`
 	AppliesTo       Optional[rule.AppliesTo]       `json:"applies_to,omitzero" doc:"Which subjects the rule concerns; replaced as a whole."`
@@ -55,6 +57,8 @@ func (b *ReviseRule) edit(r *rule.Rule) error {
 	b.Scope.apply(&r.Scope)
 	b.Tags.apply(&r.Tags)
 	b.Rationale.apply(&r.Rationale)
+	b.Exceptions.apply(&r.Exceptions)
+	b.Examples.apply(&r.Examples)
 	b.SourceRefs.apply(&r.SourceRefs)
 	if b.EffectivePeriod.Set {
 		r.EffectivePeriod = rule.EffectivePeriod{From: stored(b.EffectivePeriod.Value.From), Until: stored(b.EffectivePeriod.Value.Until)}
@@ -103,5 +107,5 @@ func (s *server) reviseRule(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	return answerRule(r), nil
+	return answerRule(s.counted(ctx, r)), nil
 }

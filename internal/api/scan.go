@@ -181,6 +181,9 @@ func (s *scan) object(sh *shape) error {
 	if err != nil {
 		return err
 	}
+	if sh.choice != nil {
+		return s.choose(sh.choice)
+	}
 	if err := s.enter(); err != nil {
 		return err
 	}
@@ -210,6 +213,57 @@ func (s *scan) object(sh *shape) error {
 		s.path = s.path[:mark]
 	}
 	return s.leave()
+}
+
+// choose reads an object as a whole, looks for the field that says which shape it has, and checks it against that.
+func (s *scan) choose(c *choice) error {
+	raw, err := s.dec.ReadValue()
+	if err != nil {
+		return err
+	}
+	sh, err := s.chosen(c, raw)
+	if sh == nil || err != nil {
+		return err
+	}
+	whole := s.dec
+	s.dec = jsontext.NewDecoder(bytes.NewBuffer(raw))
+	defer func() { s.dec = whole }()
+	return s.value(sh)
+}
+
+// chosen finds the shape of an object, whose text is known to be JSON. It returns nil after it has noted why there is none.
+func (s *scan) chosen(c *choice, raw []byte) (*shape, error) {
+	dec := jsontext.NewDecoder(bytes.NewBuffer(raw))
+	if _, err := dec.ReadToken(); err != nil {
+		return nil, err
+	}
+	defer func(mark int) { s.path = s.path[:mark] }(len(s.path))
+	for dec.PeekKind() != '}' {
+		name, err := dec.ReadToken()
+		if err != nil {
+			return nil, err
+		}
+		if name.String() != c.field {
+			if err := dec.SkipValue(); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		value, err := dec.ReadToken()
+		if err != nil {
+			return nil, err
+		}
+		s.push(c.field)
+		if value.Kind() != '"' {
+			return nil, s.problem("must be a string; use one of %s", strings.Join(c.values, ", "))
+		}
+		if sh := c.shape(value.String()); sh != nil {
+			return sh, nil
+		}
+		return nil, s.problem("is %q; use one of %s", cut(value.String(), maxValue), strings.Join(c.values, ", "))
+	}
+	s.push(c.field)
+	return nil, s.problem("is missing; use one of %s", strings.Join(c.values, ", "))
 }
 
 // field checks one field of an object, whose quoted name has been read, and returns its bit.

@@ -37,7 +37,7 @@ func (s *server) root(w http.ResponseWriter, _ *http.Request) {
 		"name": "Tenet", "version": s.cfg.Version,
 		"links": map[string]string{
 			"docs": "/docs", "openapi": "/openapi.json", "health": "/health", "ready": "/ready", "metrics": "/metrics",
-			"rules": rulesPath, "evaluate": evaluatePath, "evaluations": evaluationsPath,
+			"rules": rulesPath, "search": searchPath + "/hybrid", "evaluate": evaluatePath, "evaluations": evaluationsPath,
 		},
 	})
 }
@@ -56,8 +56,38 @@ func (s *server) ready(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	answerJSON(w, map[string]string{"status": "ready"})
+	body := struct {
+		Status string      `json:"status"`
+		Judge  *JudgeState `json:"judge,omitempty"`
+	}{Status: "ready"}
+	if s.cfg.JudgeState != nil {
+		state := s.cfg.JudgeState()
+		body.Judge = &state
+	}
+	answerJSON(w, body)
 }
+
+// JudgeState is how the judge's model is. A node whose model does not work is ready all the same: it answers, and says of
+// every rule that nobody could judge it.
+type JudgeState struct {
+	// Model is the configured model, or empty.
+	Model  string      `json:"model"`
+	Status JudgeStatus `json:"status"`
+	// Detail says what is wrong and what to set. It holds no key.
+	Detail string `json:"detail,omitempty"`
+}
+
+// JudgeStatus is the state of a model in a word.
+type JudgeStatus string
+
+// States of the judge's model.
+const (
+	JudgeNone        JudgeStatus = "none"     // no model is configured
+	JudgeChecking    JudgeStatus = "checking" // the first check is under way
+	JudgeOK          JudgeStatus = "ok"       // a model can be asked
+	JudgeUnreachable JudgeStatus = "unreachable"
+	JudgeBadKey      JudgeStatus = "bad_key" // the server refuses the key
+)
 
 // openAPI serves the description, which is complete once all routes are registered.
 func (s *server) openAPI() http.HandlerFunc {

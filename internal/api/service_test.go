@@ -97,7 +97,9 @@ func TestHealthAndReady(t *testing.T) {
 	if got := into[map[string]string](n.call("GET", "/health", nil).want(http.StatusOK)); got["status"] != "ok" || got["version"] != "1.2.3" {
 		t.Errorf("health %v", got)
 	}
-	n.call("GET", "/ready", nil).want(http.StatusOK)
+	if got := n.call("GET", "/ready", nil).want(http.StatusOK); strings.Contains(string(got.body), "judge") {
+		t.Errorf("ready says %s of a judge that nobody told it of", got.body)
+	}
 	err = rule.Errorf(rule.CodeUnavailable, "the rules are still being loaded")
 	if p := n.call("GET", "/ready", nil).wantProblem(http.StatusServiceUnavailable, rule.CodeUnavailable); p.Detail != "the rules are still being loaded" {
 		t.Errorf("detail %q", p.Detail)

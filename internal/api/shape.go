@@ -24,6 +24,22 @@ type shape struct {
 	// Bounds on the characters of a string or the items of an array; longest is -1 without one.
 	shortest, longest int
 	dateTime          bool
+	choice            *choice // of an object that has one of several shapes
+}
+
+// choice tells by the value of one field, in any letter case, which shape an object has.
+type choice struct {
+	field  string
+	values []string // in the order of the schema
+	shapes []*shape // by place in values
+}
+
+func (c *choice) shape(value string) *shape {
+	at := slices.IndexFunc(c.values, func(v string) bool { return strings.EqualFold(v, value) })
+	if at < 0 {
+		return nil
+	}
+	return c.shapes[at]
 }
 
 type kind byte
@@ -79,7 +95,10 @@ func (c *shapeCompiler) compile(schema *huma.Schema) *shape {
 		c.done[schema] = &s
 		return &s
 	}
-	if schema.Type == "" {
+	if schema.Discriminator != nil {
+		return c.choice(schema)
+	}
+	if schema.Type == "" && len(schema.OneOf) == 0 {
 		return anyShape
 	}
 	if schema.Pattern != "" || schema.MultipleOf != nil || schema.UniqueItems || len(schema.OneOf)+len(schema.AllOf)+len(schema.AnyOf) > 0 ||
@@ -108,6 +127,23 @@ func (c *shapeCompiler) compile(schema *huma.Schema) *shape {
 		s.kind = boolean
 	default:
 		panic("api: the schema type " + schema.Type + " is not checked")
+	}
+	return s
+}
+
+// choice compiles a schema whose discriminator says which of its alternatives holds. Each alternative has the field with
+// one value of its own.
+func (c *shapeCompiler) choice(schema *huma.Schema) *shape {
+	ch := &choice{field: schema.Discriminator.PropertyName}
+	s := &shape{kind: object, longest: -1, choice: ch}
+	c.done[schema] = s
+	for _, alternative := range schema.OneOf {
+		one := c.compile(alternative)
+		f := one.fields[ch.field]
+		if f == nil || f.bit == 0 || len(f.enum) != 1 {
+			panic("api: an alternative does not say what it is in " + ch.field)
+		}
+		ch.values, ch.shapes = append(ch.values, f.enum[0]), append(ch.shapes, one)
 	}
 	return s
 }

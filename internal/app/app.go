@@ -22,12 +22,16 @@ import (
 	"tenet/internal/check"
 	"tenet/internal/config"
 	"tenet/internal/corpus"
+	"tenet/internal/document"
 	"tenet/internal/evaluate"
+	"tenet/internal/job"
 	"tenet/internal/judge"
 	"tenet/internal/llm"
 	"tenet/internal/llm/provider"
+	"tenet/internal/redact"
 	"tenet/internal/release"
 	"tenet/internal/rule"
+	"tenet/internal/sandbox"
 	"tenet/internal/store"
 	"tenet/internal/store/sqlstore"
 	"tenet/packs"
@@ -36,17 +40,30 @@ import (
 // maxPrograms is how many compiled checks are kept.
 const maxPrograms = 20_000
 
+// maxTried is how many compiled checks of the sandbox are kept.
+const maxTried = 2_000
+
 // App is one node.
 type App struct {
-	cfg     config.Config
-	log     *slog.Logger
-	store   store.Store
-	live    *corpus.Live
-	writer  *audit.Writer
-	keys    *auth.Keys
-	catalog *catalog.Catalog
-	model   llm.Model
-	handler http.Handler
+	cfg       config.Config
+	log       *slog.Logger
+	store     store.Store
+	live      *corpus.Live
+	writer    *audit.Writer
+	keys      *auth.Keys
+	catalog   *catalog.Catalog
+	model     llm.Model
+	confirm   llm.Model
+	slots     *provider.Slots // bound the calls to each provider, whatever they are for
+	kept      *judge.Cache
+	watch     *watch
+	documents *document.Documents
+	handler   http.Handler
+	runner    *job.Runner
+	working   bool // the runner has been started
+
+	embedder   llm.Embedder // makes vectors for search; nil without an embedding model
+	embeddings *embeddings  // keeps those of rules; nil without an embedding model
 
 	background context.CancelFunc
 	running    sync.WaitGroup
@@ -61,8 +78,14 @@ type Options struct {
 	Env func(string) string
 	// Model judges instead of the configured one.
 	Model llm.Model
+	// Confirm confirms denials of CRITICAL rules instead of the configured model.
+	Confirm llm.Model
+	// Embedder makes vectors instead of the configured model.
+	Embedder llm.Embedder
 	// Version is shown in the API description.
 	Version string
+	// Work carries out background jobs although the node does not serve.
+	Work bool
 	// Rules seed the project default on a first start instead of the starter packs.
 	Rules []*catalog.File
 }
@@ -73,15 +96,18 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, o Options) (*
 	if o.Env == nil {
 		o.Env = os.Getenv
 	}
-	a := &App{cfg: cfg, log: log, model: o.Model, ready: make(chan struct{})}
-	if a.model == nil && cfg.JudgeModel != "" {
-		model, err := provider.New(cfg.JudgeModel, o.Env, provider.Options{Timeout: cfg.JudgeTimeout, Concurrency: cfg.JudgeParallel})
-		if err != nil {
-			return nil, err
-		}
-		a.model = model
-	}
+	a := &App{cfg: cfg, log: log, embedder: o.Embedder, slots: provider.NewSlots(cfg.JudgeParallel), ready: make(chan struct{})}
 	var err error
+	if a.model, err = model(o.Model, cfg.JudgeModel, a.slots, cfg, log, o); err != nil {
+		return nil, err
+	}
+	if a.confirm, err = model(o.Confirm, cfg.ConfirmModel, a.slots, cfg, log, o); err != nil {
+		return nil, err
+	}
+	a.watch = newWatch(a.model, log)
+	if err := a.openEmbedder(o.Env); err != nil {
+		return nil, err
+	}
 	if a.store, err = open(ctx, cfg, log); err != nil {
 		return nil, err
 	}
@@ -89,6 +115,14 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, o Options) (*
 		return nil, errors.Join(err, a.store.Close())
 	}
 	return a, nil
+}
+
+// model is the given model, or else the one with a name, or nil without a name.
+func model(given llm.Model, name string, slots *provider.Slots, cfg config.Config, log *slog.Logger, o Options) (llm.Model, error) {
+	if given != nil || name == "" {
+		return given, nil
+	}
+	return provider.New(name, o.Env, provider.Options{Timeout: cfg.JudgeTimeout, Slots: slots, Logger: log})
 }
 
 func open(ctx context.Context, cfg config.Config, log *slog.Logger) (store.Store, error) {
@@ -120,26 +154,71 @@ func DefaultData(env func(string) string) (string, error) {
 
 func (a *App) wire(ctx context.Context, o Options) error {
 	now := time.Now
-	a.live = corpus.NewLive(corpus.Config{Store: a.store, Logger: a.log, Poll: a.cfg.PollInterval, MaxBytes: a.cfg.ViewMemory})
+	a.live = corpus.NewLive(corpus.Config{
+		Store: a.store, Logger: a.log, Poll: a.cfg.PollInterval, MaxBytes: a.cfg.ViewMemory, EmbeddingModel: a.embeddingModel(),
+	})
 	a.catalog = catalog.New(a.store, a.live, now)
 	if err := a.seed(ctx, o.Rules); err != nil {
 		return err
 	}
 	a.writer = audit.NewWriter(a.store)
 	a.keys = auth.NewKeys(a.store, now)
-	registry := prometheus.NewRegistry()
-	evaluator := evaluate.New(evaluate.Config{
-		Views: a.live, Recorder: a.writer, Records: a.store, Checks: check.NewCache(maxPrograms), Now: now,
-		Judge: judge.New(judge.Config{Model: a.model, Timeout: a.cfg.JudgeTimeout, Concurrency: a.cfg.JudgeParallel, Logger: a.log}),
+	a.kept = judge.NewCache(judge.CacheConfig{
+		Store: a.store, MaxMemory: a.cfg.CacheMemory, MaxStored: a.cfg.CacheMaxMB << 20, Now: now, Logger: a.log,
 	})
+	registry := prometheus.NewRegistry()
+	jobs := job.NewJobs(a.store, now)
+	work := work{handlers: map[string]job.Handler{}}
+	a.embeddingWork(&work, now)
+	a.documents = a.library(work)
+	snapshots := release.NewViews(a.store, a.live)
+	evaluator := evaluate.New(evaluate.Config{
+		Views: a.live, Released: snapshots, Recorder: a.writer, Records: a.store, Checks: check.NewCache(maxPrograms), Now: now,
+		Judge: a.judge(a.kept), Fresh: a.judge(nil), Queue: job.NewQueue(now), Redact: redact.New(), Subjects: evaluate.Keep(a.cfg.RecordSubjects),
+		Documents: a.documents,
+	})
+	// The sandbox keeps nothing, and so has a judge and checks of its own, which nothing else is answered from.
+	tried := sandbox.New(sandbox.Config{
+		Store: a.store, Recorded: evaluator, Views: a.live, Queue: job.NewQueue(now), Model: a.model, Now: now,
+		Evaluator: evaluate.New(evaluate.Config{Checks: check.NewCache(maxTried), Now: now, Judge: a.judge(nil)}),
+	})
+	releases := release.New(release.Config{Store: a.store, Views: snapshots, Replayer: replayer{evaluator}, Now: now})
+	work.handlers[sandbox.RunKind] = tried.HandleRun
+	work.handlers[evaluate.JobKind] = evaluator.CarryOut
+	work.handlers[evaluate.PruneKind] = evaluator.Prune(evaluate.Retention{
+		Records: time.Duration(a.cfg.RecordRetention) * 24 * time.Hour, Submissions: a.cfg.SubmissionRetention,
+	})
+	work.periodic = append(work.periodic, job.Periodic{Kind: evaluate.PruneKind, Every: evaluate.PruneEvery, Priority: job.Last})
 	a.handler = api.New(api.Config{
-		Catalog: a.catalog, Evaluator: evaluator, Releases: release.New(release.Config{Store: a.store, Views: release.NewViews(a.store, a.live), Now: now}), Keys: a.keys, Store: a.store, Logger: a.log, Version: o.Version,
-		Registry: registry, Ready: a.Ready, RequireLoopbackHost: loopbackOnly(a.cfg.Listen), RequireKey: !loopbackOnly(a.cfg.Listen),
+		Catalog: a.catalog, Documents: a.documents, Evaluator: evaluator, Search: a.searcher(), Releases: releases, Verdicts: a.kept, Keys: a.keys,
+		Jobs: jobs, Sandbox: tried, Store: a.store, Logger: a.log, Version: o.Version,
+		Registry: registry, Ready: a.Ready, JudgeState: a.watch.now, RequireLoopbackHost: loopbackOnly(a.cfg.Listen), RequireKey: !loopbackOnly(a.cfg.Listen),
 		Limits: api.Limits{
-			MaxBody: a.cfg.MaxBody, MaxImportBody: a.cfg.MaxImportBody, RatePerSecond: a.cfg.RateLimit, Burst: a.cfg.RateBurst,
+			MaxBody: a.cfg.MaxBody, MaxImportBody: a.cfg.MaxImportBody, MaxDocument: a.cfg.MaxDocument, RatePerSecond: a.cfg.RateLimit, Burst: a.cfg.RateBurst,
 		},
 	})
+	a.runner = newRunner(job.Config{
+		Store: a.store, Logger: a.log, Now: now, Handlers: work.handlers, Periodic: work.periodic,
+		Workers: a.cfg.JobWorkers, Poll: a.cfg.PollInterval, Lease: a.cfg.JobLease, Keep: a.cfg.JobKeep,
+	}, jobs, registry)
+	if o.Work {
+		a.startJobs()
+	}
 	return nil
+}
+
+// judge makes a judge that keeps verdicts in a cache, or keeps none.
+func (a *App) judge(kept *judge.Cache) *judge.Judge {
+	c := judgeConfig(a.cfg, a.model, a.confirm, a.log)
+	c.Cache = kept
+	return judge.New(c)
+}
+
+// judgeConfig sets up a judge as the settings say.
+func judgeConfig(cfg config.Config, judging, confirming llm.Model, log *slog.Logger) judge.Config {
+	return judge.Config{
+		Model: judging, Confirm: confirming, Timeout: cfg.JudgeTimeout, Concurrency: cfg.JudgeParallel, MaxTokens: cfg.JudgeTokens, Logger: log,
+	}
 }
 
 // seed makes the project default with the starter packs, or those given, unless it exists.
@@ -198,6 +277,14 @@ func (a *App) Start(ctx context.Context) error {
 	a.background = cancel
 	a.running.Go(func() { a.live.Run(background) })
 	a.running.Go(func() { a.load(background) })
+	a.running.Go(func() { a.missingDocuments(background) })
+	a.running.Go(func() { a.watch.run(background) })
+	if !a.working {
+		a.startJobs()
+	}
+	if a.embeddings != nil {
+		a.running.Go(func() { a.followEmbeddings(background) })
+	}
 	a.server = &http.Server{
 		Handler: a.handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
 		WriteTimeout: 5 * time.Minute, MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
@@ -276,7 +363,7 @@ func (a *App) Model() string {
 	return a.model.ID()
 }
 
-// Stop ends the server, letting requests under way finish until ctx ends, and closes the database.
+// Stop ends the server and the background jobs, letting what is under way finish until ctx ends, and closes the database.
 func (a *App) Stop(ctx context.Context) error {
 	var errs []error
 	if a.server != nil {
@@ -284,6 +371,10 @@ func (a *App) Stop(ctx context.Context) error {
 		a.background()
 		a.running.Wait()
 	}
+	if a.working {
+		errs = append(errs, a.runner.Stop(ctx))
+	}
 	a.writer.Close()
+	a.kept.Close()
 	return errors.Join(append(errs, a.store.Close())...)
 }

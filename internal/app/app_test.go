@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"context"
 	"encoding/json"
 	"log/slog"
 	"net/http"
@@ -36,7 +37,7 @@ func node(t *testing.T, o app.Options, settings map[string]string) *app.App {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := a.Stop(t.Context()); err != nil {
+		if err := a.Stop(context.WithoutCancel(t.Context())); err != nil {
 			t.Error(err)
 		}
 	})
@@ -154,5 +155,48 @@ func TestABadModelIsToldAtTheStart(t *testing.T) {
 		if rule.CodeOf(err) != rule.CodeInvalid {
 			t.Errorf("model %q without a key: %v", model, err)
 		}
+	}
+}
+
+// TestABadKeyIsToldInReady: the server serves without its model, and says what is wrong with it, but never the key.
+func TestABadKeyIsToldInReady(t *testing.T) {
+	key := strings.Join([]string{"sk", "test", "0123456789"}, "-")
+	vendor := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusUnauthorized)
+		_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]string{"message": "bad " + r.Header.Get("Authorization")}})
+	}))
+	defer vendor.Close()
+	env := func(name string) string {
+		return map[string]string{"OPENAI_BASE_URL": vendor.URL, "OPENAI_API_KEY": key}[name]
+	}
+	a := node(t, app.Options{Env: env}, map[string]string{"data": t.TempDir(), "no_seed": "true", "judge_model": "openai:tiny"})
+	if err := a.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var body struct {
+		Status string
+		Judge  struct{ Model, Status, Detail string }
+	}
+	for limit := time.Now().Add(20 * time.Second); body.Judge.Status != "bad_key"; time.Sleep(5 * time.Millisecond) {
+		if a.Ready(t.Context()) == nil {
+			ask(t, a, http.MethodGet, "/ready", "", &body)
+		}
+		if time.Now().After(limit) {
+			t.Fatalf("got %+v", body)
+		}
+	}
+	if code := ask(t, a, http.MethodGet, "/ready", "", &body); code != http.StatusOK || body.Status != "ready" || body.Judge.Model != "openai:tiny" ||
+		!strings.Contains(body.Judge.Detail, "check OPENAI_API_KEY") || strings.Contains(body.Judge.Detail, key) {
+		t.Errorf("%d with %+v", code, body)
+	}
+}
+
+func TestAMissingKeyEndsTheStart(t *testing.T) {
+	cfg, err := config.Load("", none, map[string]string{"data": t.TempDir(), "judge_model": "anthropic:claude-x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := app.New(t.Context(), cfg, slog.New(slog.DiscardHandler), app.Options{Env: none}); rule.CodeOf(err) != rule.CodeInvalid || !strings.Contains(err.Error(), "set ANTHROPIC_API_KEY") {
+		t.Errorf("got %v", err)
 	}
 }

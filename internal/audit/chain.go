@@ -25,9 +25,12 @@ const (
 	KindRule       = "rule"         // a rule was created, revised, moved to another status or retired
 	KindImport     = "import"       // rules were imported in bulk
 	KindRelation   = "relationship" // a relationship was made or removed
+	KindFederation = "federation"   // a federation node was changed, or what is attached to one
 	KindProject    = "project"      // a project was made or changed
 	KindKey        = "key"          // an API key was made or revoked
 	KindRelease    = "release"      // a snapshot was taken, deployed or rolled back
+	KindDocument   = "document"     // a document was uploaded or deleted
+	KindTestCase   = "test_case"    // test cases of a rule were made, confirmed or deleted
 )
 
 // Record is something to append to a chain.
@@ -66,7 +69,7 @@ func entry(r Record) store.AuditEntry {
 	if r.ID == "" {
 		r.ID = NewID()
 	}
-	body := encoder.EncodeAll(r.Body, nil)
+	body := Compress(r.Body)
 	sum := sha256.Sum256(body)
 	return store.AuditEntry{
 		ProjectID: r.ProjectID, ID: r.ID, Kind: r.Kind, At: r.At.UTC().Truncate(time.Microsecond), Actor: r.Actor,
@@ -74,9 +77,15 @@ func entry(r Record) store.AuditEntry {
 	}
 }
 
+// Compress packs bytes as bodies are packed.
+func Compress(b []byte) []byte { return encoder.EncodeAll(b, nil) }
+
+// Decompress is the inverse of [Compress]. It fails if the bytes are damaged.
+func Decompress(b []byte) ([]byte, error) { return decoder.DecodeAll(b, nil) }
+
 // Body returns the JSON of an entry's record. It fails if the stored bytes are damaged.
 func Body(e store.AuditEntry) ([]byte, error) {
-	b, err := decoder.DecodeAll(e.Body, nil)
+	b, err := Decompress(e.Body)
 	if err != nil {
 		return nil, fmt.Errorf("audit: entry %d of project %s: body cannot be decompressed: %w", e.Seq, e.ProjectID, err)
 	}

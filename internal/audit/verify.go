@@ -13,10 +13,12 @@ import (
 
 // Report tells what a verification found.
 type Report struct {
-	ProjectID string          `json:"project_id"`
-	Entries   int64           `json:"entries"`
-	Head      store.AuditHead `json:"head"`
-	Problems  []Problem       `json:"problems"`
+	ProjectID string `json:"project_id"`
+	Entries   int64  `json:"entries"`
+	// Pruned counts the entries whose bodies were removed under the retention setting, as the chain itself says.
+	Pruned   int64           `json:"pruned"`
+	Head     store.AuditHead `json:"head"`
+	Problems []Problem       `json:"problems"`
 }
 
 // Problem is a place where the chain is broken.
@@ -44,6 +46,10 @@ func Verify(ctx context.Context, r store.Reader, projectID string, expect store.
 		return nil, err
 	}
 	report := &Report{ProjectID: projectID, Head: head, Problems: []Problem{}}
+	_, through, err := retained(ctx, r, projectID)
+	if err != nil {
+		through = 0 // the walk tells what is wrong with the entry
+	}
 	last := store.AuditHead{}
 	expected := expect == store.AuditHead{}
 	reached := head == last
@@ -53,7 +59,7 @@ func Verify(ctx context.Context, r store.Reader, projectID string, expect store.
 			return nil, err
 		}
 		for _, e := range entries {
-			report.check(last, e)
+			report.check(last, e, through)
 			last = store.AuditHead{Seq: e.Seq, Hash: e.Hash}
 			expected = expected || last == expect
 			reached = reached || last == head
@@ -78,7 +84,8 @@ func Verify(ctx context.Context, r store.Reader, projectID string, expect store.
 	return report, nil
 }
 
-func (r *Report) check(last store.AuditHead, e store.AuditEntry) {
+// check looks at one entry. Bodies of evaluations up to through may have been removed.
+func (r *Report) check(last store.AuditHead, e store.AuditEntry, through int64) {
 	if e.Seq != last.Seq+1 {
 		r.problem(e.Seq, e.ID, "entries %d to %d are missing", last.Seq+1, e.Seq-1)
 	}
@@ -87,6 +94,10 @@ func (r *Report) check(last store.AuditHead, e store.AuditEntry) {
 	}
 	if Hash(e) != e.Hash {
 		r.problem(e.Seq, e.ID, "was changed: its hash does not fit its fields")
+	}
+	if len(e.Body) == 0 && e.Kind == KindEvaluation && e.Seq <= through {
+		r.Pruned++
+		return
 	}
 	sum := sha256.Sum256(e.Body)
 	if hex.EncodeToString(sum[:]) != e.BodyHash {

@@ -27,9 +27,10 @@ type Views interface {
 
 // Catalog keeps rules.
 type Catalog struct {
-	store store.Store
-	views Views
-	now   func() time.Time
+	store       store.Store
+	views       Views
+	now         func() time.Time
+	attachments attachQueue
 }
 
 // New makes a catalog.
@@ -134,6 +135,10 @@ func mayBeBorn(project rule.Project, s rule.Status) error {
 		return rule.Errorf(rule.CodeConflict,
 			"project %q demands approval by a second person: create the rule as DRAFT and let somebody else approve it", project.ID)
 	}
+	if project.TestsRequired && s == rule.Effective {
+		return rule.Errorf(rule.CodeConflict,
+			"project %q demands that test cases pass: create the rule as DRAFT, give it test cases, run them, and then make it EFFECTIVE", project.ID)
+	}
 	if s == rule.Superseded || s == rule.Retired {
 		return rule.Errorf(rule.CodeInvalid, "a new rule cannot have the status %s", s)
 	}
@@ -143,7 +148,7 @@ func mayBeBorn(project rule.Project, s rule.Status) error {
 // Revise changes what a rule says, by edit, and makes a new version. ifVersion, if not 0, must be the current version.
 // An edit that changes nothing makes no version.
 func (c *Catalog) Revise(ctx context.Context, projectID, ref string, ifVersion int, note string, edit func(*rule.Rule) error) (rule.Rule, error) {
-	return c.revise(ctx, projectID, ref, ifVersion, "revised", func(project rule.Project, r *rule.Rule) error {
+	return c.revise(ctx, projectID, ref, ifVersion, "revised", func(_ store.Tx, project rule.Project, r *rule.Rule) error {
 		before := r.ContentHash()
 		wasSlug, wasOwner := r.Slug, r.Owner
 		if err := edit(r); err != nil {
@@ -189,7 +194,7 @@ func (c *Catalog) Transition(ctx context.Context, projectID, ref string, ifVersi
 		p.Add("to", "is %q; use one of %s", string(to), rule.Names(rule.Statuses))
 		return rule.Rule{}, p.Err("the transition is invalid")
 	}
-	return c.revise(ctx, projectID, ref, ifVersion, "moved to "+string(known), func(project rule.Project, r *rule.Rule) error {
+	return c.revise(ctx, projectID, ref, ifVersion, "moved to "+string(known), func(tx store.Tx, project rule.Project, r *rule.Rule) error {
 		if !rule.CanTransition(r.Status, known) {
 			next := rule.NextStatuses(r.Status)
 			if len(next) == 0 {
@@ -201,9 +206,37 @@ func (c *Catalog) Transition(ctx context.Context, projectID, ref string, ifVersi
 		if project.TwoPerson && known == rule.Approved && r.AuthoredBy == who {
 			return rule.Errorf(rule.CodeConflict, "project %q demands approval by a second person; %s wrote this rule", project.ID, who)
 		}
+		if project.TestsRequired && known == rule.Effective {
+			if err := testsPass(ctx, tx, r); err != nil {
+				return err
+			}
+		}
 		r.Status, r.ChangeNote = known, note
 		return nil
 	})
+}
+
+// testsPass refuses a rule without test cases, or of which not all have passed on what it says now.
+func testsPass(ctx context.Context, tx store.Tx, r *rule.Rule) error {
+	counts, err := tx.CountTests(ctx, r.ProjectID, []string{r.ID})
+	if err != nil {
+		return err
+	}
+	total, passing, hash := 0, 0, r.ContentHash()
+	for _, n := range counts {
+		total += n.Total
+		if n.LastHash == hash {
+			passing += n.Passing
+		}
+	}
+	switch {
+	case total == 0:
+		return rule.Errorf(rule.CodeConflict, "project %q demands that test cases pass, and the rule has none; add some and run them", r.ProjectID)
+	case passing < total:
+		return rule.Errorf(rule.CodeConflict,
+			"project %q demands that test cases pass; of %d, %d have passed on what the rule says now: run them, and mend the rule or the cases", r.ProjectID, total, passing)
+	}
+	return nil
 }
 
 // Retire takes a rule out of force for good. It stays readable by its id, and its slug becomes free.
@@ -216,7 +249,7 @@ func (c *Catalog) Retire(ctx context.Context, projectID, ref string, ifVersion i
 var errUnchanged = errors.New("unchanged")
 
 func (c *Catalog) revise(ctx context.Context, projectID, ref string, ifVersion int, action string,
-	edit func(rule.Project, *rule.Rule) error,
+	edit func(store.Tx, rule.Project, *rule.Rule) error,
 ) (rule.Rule, error) {
 	var result rule.Rule
 	err := c.change(ctx, projectID, func(tx store.Tx, project rule.Project, cv int64) error {
@@ -229,7 +262,7 @@ func (c *Catalog) revise(ctx context.Context, projectID, ref string, ifVersion i
 			return rule.Errorf(rule.CodePrecondition, "the rule is at version %d, not %d; read it again", r.Version, ifVersion)
 		}
 		next := clone(r)
-		if err := edit(project, &next); err != nil {
+		if err := edit(tx, project, &next); err != nil {
 			return err
 		}
 		next.Version, next.UpdatedAt, next.UpdatedBy = r.Version+1, c.instant(), auth.ActorFrom(ctx).Name

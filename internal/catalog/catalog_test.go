@@ -257,6 +257,13 @@ rules:
     statement: Gifts should be reported.
     modality: SHOULD
     status: DRAFT
+    exceptions: [Gifts below 10 euros.]
+    examples:
+      - input: |-
+          gift: watch
+          value: 900
+        verdict: allow
+        note: It was reported.
     relationships: [{kind: REFINES, to: D-1, reason: narrower}]
 `
 
@@ -279,6 +286,11 @@ func TestImportThenExportThenImportChangesNothing(t *testing.T) {
 		r, err := c.Get(ctx, "default", "D-1")
 		if err != nil || r.Status != rule.Effective || cmp.Diff([]string{"demo", "money"}, r.Tags) != "" || r.EffectivePeriod.From == nil {
 			t.Errorf("D-1 after import: %+v, %v", r, err)
+		}
+		r, err = c.Get(ctx, "default", "D-2")
+		want := []rule.Example{{Input: "gift: watch\nvalue: 900", Verdict: rule.Allow, Note: "It was reported."}}
+		if err != nil || cmp.Diff(want, r.Examples) != "" || cmp.Diff([]string{"Gifts below 10 euros."}, r.Exceptions) != "" {
+			t.Errorf("D-2 after import: %+v, %v", r, err)
 		}
 		exported, err := c.Export(ctx, "default", func(*rule.Rule) bool { return true })
 		if err != nil {
@@ -550,6 +562,8 @@ func FuzzParseYAML(f *testing.F) {
 	f.Add([]byte(`{"rules": [{"statement": "x"}]}`))
 	f.Add([]byte("rules:\n- statement: |\n    a\n  tags: [a, 'b', \"c\"]\n"))
 	f.Add([]byte("defaults: {status: !!binary x}\nrules: ~"))
+	f.Add([]byte(acme))
+	f.Add([]byte("federation:\n  - {name: a, children: [{name: b, children: [{name: c}]}]}\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		parsed, err := catalog.ParseYAML(data)
 		if err != nil {

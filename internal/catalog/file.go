@@ -26,7 +26,10 @@ type File struct {
 	Title       string  `json:"title,omitempty" yaml:"title,omitempty" required:"false" doc:"Title of the pack, for people."`
 	Description string  `json:"description,omitempty" yaml:"description,omitempty" required:"false" doc:"What the pack is about, for people."`
 	Defaults    *Input  `json:"defaults,omitempty" yaml:"defaults,omitempty" required:"false" doc:"Fields for all rules that do not have them; tags are joined."`
-	Rules       []Input `json:"rules" yaml:"rules" nullable:"false" doc:"The rules."`
+	Rules       []Input `json:"rules" yaml:"rules" required:"false" nullable:"false" doc:"The rules."`
+	// Federation is nil in a file that says nothing about nodes, as Rules is in one that says nothing about rules: that is not
+	// the same as none.
+	Federation []FileNode `json:"federation,omitzero" yaml:"federation,omitempty" required:"false" doc:"Federation nodes, roots first, each with its rules and the nodes below it."`
 }
 
 // MaxImport is how many rules one file may hold.
@@ -120,6 +123,12 @@ func (f *File) withDefaults(in Input) Input {
 	if in.Scope == nil {
 		in.Scope = d.Scope
 	}
+	if in.Exceptions == nil {
+		in.Exceptions = d.Exceptions
+	}
+	if in.Examples == nil {
+		in.Examples = d.Examples
+	}
 	if in.SourceRefs == nil {
 		in.SourceRefs = d.SourceRefs
 	}
@@ -131,6 +140,7 @@ func (f *File) withDefaults(in Input) Input {
 
 // Export returns the rules of a project that are neither retired nor superseded as a file, in a stable order and without
 // times, so that equal rules give equal files.
+// A nil selects selects all rules and the federation; with one, the federation, whose rules may not be selected, is left out.
 func (c *Catalog) Export(ctx context.Context, projectID string, selects func(*rule.Rule) bool) (*File, error) {
 	view, err := c.views.View(ctx, projectID)
 	if err != nil {
@@ -143,8 +153,11 @@ func (c *Catalog) Export(ctx context.Context, projectID string, selects func(*ru
 		return id
 	}
 	f := &File{Rules: []Input{}}
+	if selects == nil {
+		f.Federation = exportNodes(view)
+	}
 	for e := range view.All() {
-		if e.Rule.Status == rule.Retired || e.Rule.Status == rule.Superseded || !selects(e.Rule) {
+		if over(e.Rule) || (selects != nil && !selects(e.Rule)) {
 			continue
 		}
 		in := toInput(e.Rule)
@@ -178,7 +191,7 @@ func compareNames(a, b Input) int {
 func toInput(r *rule.Rule) Input {
 	in := Input{
 		Statement: r.Statement, Modality: r.Modality, Severity: r.Severity, Status: r.Status, Enforcement: r.Enforcement,
-		AppliesTo: r.AppliesTo, Check: r.Check,
+		AppliesTo: r.AppliesTo, Check: r.Check, Exceptions: emptyNil(r.Exceptions), Examples: emptyNil(r.Examples),
 	}
 	if r.Slug != "" {
 		in.Slug = &r.Slug

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -12,6 +13,7 @@ import (
 	"tenet/internal/audit"
 	"tenet/internal/auth"
 	"tenet/internal/check"
+	"tenet/internal/corpus"
 	"tenet/internal/rule"
 	"tenet/internal/store"
 )
@@ -37,14 +39,26 @@ func (c *Catalog) Import(ctx context.Context, projectID string, f *File, o Impor
 		return nil, err
 	}
 	uncompiled := compileAll(inputs)
+	known := new(corpus.View)
+	if f.Federation != nil {
+		if known, err = c.views.View(ctx, projectID); err != nil {
+			return nil, err
+		}
+	}
 	var result *rule.ImportResult
 	err = c.change(ctx, projectID, func(tx store.Tx, project rule.Project, cv int64) error {
-		im := &importing{c: c, tx: tx, project: project, cv: cv, o: o, result: &rule.ImportResult{DryRun: o.DryRun, Changes: []rule.ImportChange{}}}
-		if err := im.run(ctx, inputs, uncompiled); err != nil {
+		im := c.newImport(ctx, tx, project, cv, o)
+		if f.Federation != nil {
+			if im.known, err = known.Follow(ctx, tx, project.ID); err != nil {
+				return err
+			}
+		}
+		im.prunes = o.Prune && f.Rules != nil
+		if err := im.run(ctx, inputs, uncompiled, f.Federation); err != nil {
 			return err
 		}
 		result = im.result
-		if o.DryRun || len(result.Changes) == 0 && !im.related {
+		if o.DryRun || len(result.Changes)+len(result.Federation) == 0 && !im.related {
 			return errDryRun
 		}
 		return im.note(ctx)
@@ -55,15 +69,23 @@ func (c *Catalog) Import(ctx context.Context, projectID string, f *File, o Impor
 	return result, err
 }
 
+func (c *Catalog) newImport(ctx context.Context, tx store.Tx, project rule.Project, cv int64, o ImportOptions) *importing {
+	return &importing{
+		c: c, tx: tx, project: project, cv: cv, o: o, who: auth.ActorFrom(ctx).Name, known: new(corpus.View),
+		result: &rule.ImportResult{DryRun: o.DryRun, Changes: []rule.ImportChange{}, Federation: []rule.NodeChange{}},
+	}
+}
+
 // prepare joins defaults and finds what is wrong with the file itself.
 func prepare(f *File, o ImportOptions) ([]Input, error) {
 	if len(f.Rules) > MaxImport {
 		return nil, rule.Errorf(rule.CodeTooLarge, "the file holds %d rules; at most %d are allowed in one import", len(f.Rules), MaxImport)
 	}
-	if len(f.Rules) == 0 && !o.Prune {
-		return nil, rule.Errorf(rule.CodeInvalid, "the file holds no rules")
-	}
 	var p rule.Problems
+	if f.Federation == nil && (f.Rules == nil || (len(f.Rules) == 0 && !o.Prune)) {
+		p.Add("rules", "are missing; the file holds no rules")
+		return nil, p.Err("the rule file is invalid")
+	}
 	if !f.Defaults.isGeneral() {
 		p.Add("defaults", "must not have id, slug, statement or relationships: they belong to one rule")
 	}
@@ -103,8 +125,14 @@ type importing struct {
 	project rule.Project
 	cv      int64
 	o       ImportOptions
+	who     string
+	prunes  bool         // rules that the file does not name are retired
+	known   *corpus.View // the corpus before the import; of use only with a federation
 	result  *rule.ImportResult
 	related bool
+	changed []rule.Rule // rules as they are written
+	// attached and detached are what the import changes at federation nodes, for the record.
+	attached, detached []rule.Attachment
 }
 
 // planned is what one input leads to.
@@ -115,7 +143,15 @@ type planned struct {
 	changed  []rule.FieldChange
 }
 
-func (im *importing) run(ctx context.Context, inputs []Input, uncompiled []error) error {
+// run imports rules and then the federation, if the file has one: it may name rules that the file brings.
+func (im *importing) run(ctx context.Context, inputs []Input, uncompiled []error, nodes []FileNode) error {
+	if err := im.rules(ctx, inputs, uncompiled); err != nil || nodes == nil {
+		return err
+	}
+	return im.federate(ctx, im.known, nodes)
+}
+
+func (im *importing) rules(ctx context.Context, inputs []Input, uncompiled []error) error {
 	plan, err := im.plan(ctx, inputs)
 	if err != nil {
 		return err
@@ -129,7 +165,7 @@ func (im *importing) run(ctx context.Context, inputs []Input, uncompiled []error
 	if err := im.relateAll(ctx, plan); err != nil {
 		return err
 	}
-	if im.o.Prune {
+	if im.prunes {
 		return im.prune(ctx, plan)
 	}
 	return nil
@@ -166,7 +202,7 @@ func (im *importing) plan(ctx context.Context, inputs []Input) ([]planned, error
 		case plan[i].existing.Status == rule.Retired:
 			p.Add(fmt.Sprintf("rules[%d]", i), "%s is retired; give the rule a new id or a slug only", label(plan[i].existing))
 		default:
-			plan[i].update(ctx, im)
+			plan[i].update(im)
 		}
 		if err := im.mayTake(&plan[i]); err != nil {
 			p.AddAll(fmt.Sprintf("rules[%d].status", i), err)
@@ -176,12 +212,12 @@ func (im *importing) plan(ctx context.Context, inputs []Input) ([]planned, error
 }
 
 // update plans the next version of an existing rule.
-func (pl *planned) update(ctx context.Context, im *importing) {
+func (pl *planned) update(im *importing) {
 	next := clone(*pl.existing)
 	pl.in.apply(&next)
 	next.Normalize()
 	pl.changed = rule.Diff(*pl.existing, next)
-	next.Version, next.UpdatedAt, next.UpdatedBy = pl.existing.Version+1, im.c.instant(), auth.ActorFrom(ctx).Name
+	next.Version, next.UpdatedAt, next.UpdatedBy = pl.existing.Version+1, im.c.instant(), im.who
 	if next.ContentHash() != pl.existing.ContentHash() {
 		next.AuthoredBy = next.UpdatedBy
 	}
@@ -199,6 +235,9 @@ func (im *importing) mayTake(pl *planned) error {
 	if pl.next.Status != pl.existing.Status {
 		if im.project.TwoPerson {
 			return rule.Errorf(rule.CodeConflict, "the project demands approval by a second person; change the status by a transition")
+		}
+		if im.project.TestsRequired && pl.next.Status == rule.Effective {
+			return rule.Errorf(rule.CodeConflict, "the project demands that test cases pass; change the status by a transition")
 		}
 		if pl.next.Status == rule.Retired {
 			return rule.Errorf(rule.CodeConflict, "a rule is retired by DELETE or by applying a file without it")
@@ -286,6 +325,7 @@ func (im *importing) write(ctx context.Context, plan []planned) error {
 		im.result.Changes = append(im.result.Changes, change)
 	}
 	im.result.Created, im.result.Updated = len(created), len(updated)
+	im.changed = slices.Concat(created, updated)
 	if err := im.tx.UpdateRules(ctx, im.cv, updated); err != nil {
 		return err
 	}
@@ -335,6 +375,7 @@ func (im *importing) prune(ctx context.Context, plan []planned) error {
 		return err
 	}
 	im.result.Retired = len(retired)
+	im.changed = append(im.changed, retired...)
 	return im.tx.UpdateRules(ctx, im.cv, retired)
 }
 
@@ -352,6 +393,7 @@ func (im *importing) note(ctx context.Context) error {
 		Kind: audit.KindImport, At: im.c.instant(), Actor: auth.ActorFrom(ctx).Name,
 		Body: audit.JSON(map[string]any{
 			"created": im.result.Created, "updated": im.result.Updated, "retired": im.result.Retired, "rules": rules,
+			"nodes": im.result.Federation, "attached": im.attached, "detached": im.detached,
 		}),
 	})
 }

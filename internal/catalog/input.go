@@ -21,6 +21,8 @@ type Input struct {
 	Scope           []string              `json:"scope,omitempty" yaml:"scope,omitempty" required:"false" doc:"Scope paths the rule holds in; empty means everywhere."`
 	Tags            []string              `json:"tags,omitempty" yaml:"tags,omitempty" required:"false" doc:"Free labels."`
 	Rationale       *string               `json:"rationale,omitempty" yaml:"rationale,omitempty" required:"false" doc:"Why the rule exists."`
+	Exceptions      []string              `json:"exceptions,omitempty" yaml:"exceptions,omitempty" required:"false" doc:"Cases that the rule leaves out, each in a sentence; at most 10."`
+	Examples        []rule.Example        `json:"examples,omitempty" yaml:"examples,omitempty" required:"false" doc:"Cases with their right verdict, which the judge learns from; at most 10."`
 	SourceRefs      []rule.SourceRef      `json:"source_refs,omitempty" yaml:"source_refs,omitempty" required:"false" doc:"Where the rule comes from."`
 	EffectivePeriod *rule.EffectivePeriod `json:"effective_period,omitempty" yaml:"effective_period,omitempty" required:"false" doc:"When the rule holds."`
 	AppliesTo       *rule.AppliesTo       `json:"applies_to,omitempty" yaml:"applies_to,omitempty" required:"false" doc:"Which subjects the rule concerns."`
@@ -54,6 +56,12 @@ func (in *Input) apply(r *rule.Rule) {
 	}
 	if in.Tags != nil {
 		r.Tags = slices.Clone(in.Tags)
+	}
+	if in.Exceptions != nil {
+		r.Exceptions = slices.Clone(in.Exceptions)
+	}
+	if in.Examples != nil {
+		r.Examples = slices.Clone(in.Examples)
 	}
 	if in.SourceRefs != nil {
 		r.SourceRefs = slices.Clone(in.SourceRefs)

@@ -1,21 +1,26 @@
 package catalog
 
 import (
+	"slices"
+
 	"tenet/internal/rule"
 )
 
-// Join makes one file of several, in their order, each rule with the defaults of its own file. An error names the place in
+// Join makes one file of several, in their order, each rule with the defaults of its own file; nodes of one name are one node. An error names the place in
 // the joined file.
 func Join(files []*File) (*File, error) {
-	joined := &File{Rules: []Input{}}
+	joined := &File{}
 	var p rule.Problems
 	for _, f := range files {
 		if !f.Defaults.isGeneral() {
 			p.Add("defaults", "must not have id, slug, statement or relationships: they belong to one rule")
 		}
-		for _, in := range f.Rules {
-			joined.Rules = append(joined.Rules, f.withDefaults(in))
+		rules := slices.Clone(f.Rules)
+		for i := range rules {
+			rules[i] = f.withDefaults(rules[i])
 		}
+		joined.Rules = appendKnown(joined.Rules, rules)
+		joined.Federation = appendKnown(joined.Federation, f.Federation)
 	}
 	return joined, p.Err("the rule file is invalid")
 }
@@ -23,4 +28,12 @@ func Join(files []*File) (*File, error) {
 // isGeneral reports whether defaults hold only what several rules can share.
 func (in *Input) isGeneral() bool {
 	return in == nil || (in.ID == "" && in.Slug == nil && in.Statement == "" && in.Relationships == nil)
+}
+
+// appendKnown appends lists of which nil says nothing and an empty one says none.
+func appendKnown[T any](list, more []T) []T {
+	if more == nil {
+		return list
+	}
+	return append(append(make([]T, 0, len(list)+len(more)), list...), more...)
 }

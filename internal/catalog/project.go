@@ -12,9 +12,10 @@ import (
 
 // ProjectInput is a project as its admin writes it. On an update, absent fields stay as they are.
 type ProjectInput struct {
-	Name        *string
-	Description *string
-	TwoPerson   *bool
+	Name          *string
+	Description   *string
+	TwoPerson     *bool
+	TestsRequired *bool
 }
 
 // Projects lists all projects by id.
@@ -66,6 +67,7 @@ func (in *ProjectInput) apply(p *rule.Project) {
 	set(&p.Name, in.Name)
 	set(&p.Description, in.Description)
 	set(&p.TwoPerson, in.TwoPerson)
+	set(&p.TestsRequired, in.TestsRequired)
 	p.Name, p.Description = strings.TrimSpace(p.Name), strings.TrimSpace(p.Description)
 }
 

@@ -47,15 +47,16 @@ func (c *Catalog) seedRules(ctx context.Context, tx store.Tx, project rule.Proje
 		return err
 	}
 	var inputs []Input
+	var nodes []FileNode
 	for _, f := range files {
 		part, err := prepare(f, ImportOptions{})
 		if err != nil {
 			return err
 		}
-		inputs = append(inputs, part...)
+		inputs, nodes = append(inputs, part...), append(nodes, f.Federation...)
 	}
-	im := &importing{c: c, tx: tx, project: project, cv: cv, result: &rule.ImportResult{Changes: []rule.ImportChange{}}}
-	if err := im.run(ctx, inputs, compileAll(inputs)); err != nil {
+	im := c.newImport(ctx, tx, project, cv, ImportOptions{})
+	if err := im.run(ctx, inputs, compileAll(inputs), nodes); err != nil {
 		return err
 	}
 	return im.note(ctx)

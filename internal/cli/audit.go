@@ -67,7 +67,11 @@ func (s *session) printVerification(r *audit.Report) error {
 		_, err := fmt.Fprintf(s.out, "%s project %s: the audit chain is empty\n", s.green("✓"), r.ProjectID)
 		return err
 	}
-	_, err := fmt.Fprintf(s.out, "%s project %s: all %d entries are whole\n  head: --expect-seq %d --expect-hash %s\n",
-		s.green("✓"), r.ProjectID, r.Entries, r.Head.Seq, r.Head.Hash)
+	pruned := ""
+	if r.Pruned > 0 {
+		pruned = fmt.Sprintf(" (the bodies of %d were removed under the retention setting)", r.Pruned)
+	}
+	_, err := fmt.Fprintf(s.out, "%s project %s: all %d entries are whole%s\n  head: --expect-seq %d --expect-hash %s\n",
+		s.green("✓"), r.ProjectID, r.Entries, pruned, r.Head.Seq, r.Head.Hash)
 	return err
 }

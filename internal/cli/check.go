@@ -29,6 +29,8 @@ type checkCommand struct {
 	Intent      string        `group:"How" placeholder:"TEXT" help:"What the change is meant to do: a claim that the judge checks."`
 	Scope       string        `group:"How" placeholder:"PATH" help:"Scope of the subject, such as finance/payments."`
 	Repository  string        `group:"How" placeholder:"NAME" help:"Repository of the subject; default is the path of the git remote origin."`
+	Node        string        `group:"How" placeholder:"NODE" help:"Judge by the rules that hold at this federation node: its id, or its name or path of names. Default is the node that the repository is bound to, or all rules."`
+	Environment string        `group:"How" placeholder:"NAME" help:"Judge by the snapshot that is active in production, staging or development instead of the live rules."`
 	Mode        rule.Mode     `group:"How" placeholder:"MODE" help:"preflight (default) or posthoc."`
 	SeverityMin rule.Severity `group:"How" placeholder:"LEVEL" help:"Least severity that is judged: LOW, MEDIUM (default), HIGH or CRITICAL."`
 	MaxRules    int           `group:"How" default:"100" placeholder:"N" help:"Most rules that are judged, 1 to 100 (default 100)."`
@@ -107,7 +109,7 @@ func (k *checkCommand) usage(s *session) error {
 	case k.Action != "" && (sources > 0 || len(k.File) > 0 || k.Facts != ""):
 		return errors.New("--action is judged alone; describe a change or facts with --intent")
 	case k.Action != "" && (k.Intent != "" || k.Repository != "" || k.Mode != "" || k.SeverityMin != ""):
-		return errors.New("--action goes with --scope only, not with --intent, --repository, --mode and --severity-min")
+		return errors.New("--action goes with --scope and --node only, not with --intent, --repository, --mode and --severity-min")
 	case k.Range == "-" && k.Facts == "-":
 		return errors.New("the diff and the facts cannot both come from stdin; put one into a file")
 	case k.Rules == "-":
@@ -170,12 +172,18 @@ func (k *checkCommand) begin(ctx context.Context, s *session) func() (*client.Cl
 func (k *checkCommand) ask(outer context.Context, c *client.Client, subject *checkSubject) (e *rule.Evaluation, err error) {
 	ctx, cancel := context.WithTimeout(outer, k.Timeout)
 	defer cancel()
-	if k.Action != "" {
-		e, err = c.EvaluateQuick(ctx, client.Quick{Action: k.Action, Scope: k.Scope})
-	} else {
+	var node found
+	if k.Node != "" {
+		node, err = findNode(ctx, c, k.Node)
+	}
+	switch {
+	case err != nil:
+	case k.Action != "":
+		e, err = c.EvaluateQuick(ctx, client.Quick{Action: k.Action, Scope: k.Scope, NodeID: node.ID, Environment: k.Environment})
+	default:
 		e, err = c.Evaluate(ctx, client.Evaluate{
 			Diff: subject.diff, Files: subject.files, Facts: subject.facts, Intent: k.Intent, Scope: k.Scope, Repository: subject.repository,
-			Mode: k.Mode, MaxRules: k.MaxRules, SeverityMin: k.SeverityMin,
+			Mode: k.Mode, MaxRules: k.MaxRules, SeverityMin: k.SeverityMin, NodeID: node.ID, Environment: k.Environment,
 		})
 	}
 	if err != nil && outer.Err() == nil && ctx.Err() != nil {

@@ -19,6 +19,7 @@ type rulesCommands struct {
 	Import rulesImportCommand `cmd:"" help:"Create and update rules from files: all, or none."`
 	Export rulesExportCommand `cmd:"" help:"Write the rules as a file, in a stable order."`
 	Plan   rulesPlanCommand   `cmd:"" help:"Show what apply would change."`
+	Lint   rulesLintCommand   `cmd:"" help:"Tell what makes rules hard to judge."`
 	Apply  rulesApplyCommand  `cmd:"" help:"Make the rules be as the files say, after showing what changes."`
 }
 
@@ -168,6 +169,12 @@ func (s *session) printRule(r *rule.Rule) error {
 	row("tags", strings.Join(r.Tags, ", "))
 	row("owner", r.Owner)
 	row("rationale", r.Rationale)
+	for _, e := range r.Exceptions {
+		row("exception", e)
+	}
+	for _, e := range r.Examples {
+		row("example", strings.Join(strings.Fields(string(e.Verdict)+" "+e.Input+" "+e.Note), " "))
+	}
 	for _, ref := range r.SourceRefs {
 		row("source", strings.Join(strings.Fields(strings.Join([]string{ref.Kind, ref.URI, ref.DocumentID, ref.Section, ref.Quote}, " ")), " "))
 	}

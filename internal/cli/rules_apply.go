@@ -55,8 +55,19 @@ func tally(r *rule.ImportResult) string {
 	if r.DryRun {
 		verbs = [3]string{"to create", "to update", "to retire"}
 	}
-	return fmt.Sprintf("%d %s, %d %s, %d %s, %d unchanged", r.Created, verbs[0], r.Updated, verbs[1], r.Retired, verbs[2], r.Unchanged)
+	text := fmt.Sprintf("%d %s, %d %s, %d %s, %d unchanged", r.Created, verbs[0], r.Updated, verbs[1], r.Retired, verbs[2], r.Unchanged)
+	if n := len(r.Federation); n > 0 {
+		verb := "changed"
+		if r.DryRun {
+			verb = "to change"
+		}
+		text += fmt.Sprintf("; nodes: %d %s", n, verb)
+	}
+	return text
 }
+
+// changes counts what an import changes.
+func changes(r *rule.ImportResult) int { return len(r.Changes) + len(r.Federation) }
 
 type rulesExportCommand struct {
 	ruleFilter
@@ -109,7 +120,7 @@ func (k *rulesPlanCommand) Run(ctx context.Context, s *session) error {
 			s.warnUnnamed(files)
 			err = s.printPlan(&result)
 		}
-		if err == nil && k.ExitCode && len(result.Changes) > 0 {
+		if err == nil && k.ExitCode && changes(&result) > 0 {
 			return exit(exitFound)
 		}
 		return err
@@ -150,7 +161,7 @@ func (k *rulesApplyCommand) Run(ctx context.Context, s *session) error {
 		if err := s.printPlan(&plan); err != nil {
 			return err
 		}
-		if asks && len(plan.Changes) > 0 && !s.confirmed("Apply these changes?") {
+		if asks && changes(&plan) > 0 && !s.confirmed("Apply these changes?") {
 			return errors.New("nothing was changed")
 		}
 		// Relationships may differ even where no rule does, so the import runs in any case.
@@ -194,7 +205,10 @@ func (s *session) printPlan(r *rule.ImportResult) error {
 			}
 		}
 	}
-	if len(r.Changes) == 0 {
+	for i := range r.Federation {
+		s.printNodeChange(&b, &r.Federation[i])
+	}
+	if changes(r) == 0 {
 		fmt.Fprintf(&b, "No changes: all %d rules are as the files say.\n", r.Unchanged)
 	} else {
 		fmt.Fprintln(&b, tally(r))

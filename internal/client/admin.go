@@ -93,10 +93,11 @@ func (c *Client) Project(ctx context.Context, id string) (rule.Project, error) {
 
 // NewProject describes the project to make.
 type NewProject struct {
-	ID          string `json:"id"`
-	Name        string `json:"name,omitempty"`
-	Description string `json:"description,omitempty"`
-	TwoPerson   bool   `json:"two_person_approval,omitempty"`
+	ID            string `json:"id"`
+	Name          string `json:"name,omitempty"`
+	Description   string `json:"description,omitempty"`
+	TwoPerson     bool   `json:"two_person_approval,omitempty"`
+	TestsRequired bool   `json:"tests_required,omitempty"`
 }
 
 // CreateProject makes a project.

@@ -23,19 +23,25 @@ type Evaluate struct {
 	Mode        rule.Mode           `json:"mode,omitempty"`
 	MaxRules    int                 `json:"max_rules,omitempty"`
 	SeverityMin rule.Severity       `json:"severity_min,omitempty"`
+	NodeID      string              `json:"node_id,omitempty"`     // federation node
+	Environment string              `json:"environment,omitempty"` // whose active snapshot judges; empty for the live rules
 }
 
 // Quick asks about an action in plain words.
 type Quick struct {
-	Action string `json:"action"`
-	Scope  string `json:"scope,omitempty"`
+	Action      string `json:"action"`
+	Scope       string `json:"scope,omitempty"`
+	NodeID      string `json:"node_id,omitempty"`     // federation node
+	Environment string `json:"environment,omitempty"` // whose active snapshot judges; empty for the live rules
 }
 
 // Applicable asks which rules would apply; empty fields leave open what they describe.
 type Applicable struct {
-	FilePaths  []string `json:"file_paths,omitempty"`
-	Repository string   `json:"repository,omitempty"`
-	Scope      string   `json:"scope,omitempty"`
+	FilePaths   []string `json:"file_paths,omitempty"`
+	Repository  string   `json:"repository,omitempty"`
+	Scope       string   `json:"scope,omitempty"`
+	NodeID      string   `json:"node_id,omitempty"`     // federation node
+	Environment string   `json:"environment,omitempty"` // whose active snapshot judges; empty for the live rules
 }
 
 // Evaluate judges a diff, files or facts and records the evaluation. It is sent again where the server was unavailable:
@@ -59,11 +65,18 @@ func (c *Client) judge(ctx context.Context, path string, request any) (*rule.Eva
 	if err != nil {
 		return nil, err
 	}
-	if _, known := rule.Parse(string(e.OverallVerdict), rule.Verdicts); !known {
-		// Taking an answer without a verdict for a pass would fail open.
-		return nil, rule.Errorf(rule.CodeInternal, "the server's answer has no verdict; is it a Tenet server?")
+	if err := known(e.OverallVerdict); err != nil {
+		return nil, err
 	}
 	return &e, nil
+}
+
+// known refuses an answer without a verdict: taking it for a pass would fail open.
+func known(v rule.Verdict) error {
+	if _, ok := rule.Parse(string(v), rule.Verdicts); !ok {
+		return rule.Errorf(rule.CodeInternal, "the server's answer has no verdict; is it a Tenet server?")
+	}
+	return nil
 }
 
 // ApplicableRules lists the rules that would apply, best ranked first. Nothing is evaluated.

@@ -20,21 +20,38 @@ import (
 // Config is a node's settings. Each field's tags give its key in tenet.yaml, its default and its meaning; the environment
 // variable is TENET_ and the key in upper case.
 type Config struct {
-	Listen        string        `key:"listen" default:"127.0.0.1:8080" doc:"Address to listen on. Without API keys it must be a loopback address."`
-	Data          string        `key:"data" default:"" doc:"Folder of the embedded SQLite database. Empty: the user's data folder."`
-	DatabaseURL   string        `key:"database_url" default:"" doc:"PostgreSQL address (postgres://...). Empty: embedded SQLite."`
-	NoSeed        bool          `key:"no_seed" default:"false" doc:"Start the first time with an empty corpus instead of the starter packs."`
-	JudgeModel    string        `key:"judge_model" default:"" doc:"Model that judges what checks leave open, as provider:model, such as openai:gpt-5-mini. Empty: no model."`
-	JudgeTimeout  time.Duration `key:"judge_timeout" default:"30s" doc:"Time limit of one call to the model."`
-	JudgeParallel int           `key:"judge_parallel" default:"8" doc:"Calls to the model that may run at once."`
-	MaxBody       int64         `key:"max_body" default:"10485760" doc:"Largest request body, in bytes."`
-	MaxImportBody int64         `key:"max_import_body" default:"67108864" doc:"Largest body of a rule import, in bytes."`
-	RateLimit     float64       `key:"rate_limit" default:"0" doc:"Requests per second that one key may make; 0 means no limit."`
-	RateBurst     int           `key:"rate_burst" default:"50" doc:"Requests that one key may make at once above the rate limit."`
-	PollInterval  time.Duration `key:"poll_interval" default:"250ms" doc:"How often the rules of other nodes are looked for."`
-	ViewMemory    int64         `key:"view_memory" default:"4294967296" doc:"Memory for the rules of all projects, in bytes, by estimate; projects not used for longest are dropped from memory beyond it."`
-	LogLevel      string        `key:"log_level" default:"info" doc:"Least level that is logged: debug, info, warn or error."`
-	LogFormat     string        `key:"log_format" default:"text" doc:"Format of the log: text or json."`
+	Listen      string `key:"listen" default:"127.0.0.1:8080" doc:"Address to listen on. Without API keys it must be a loopback address."`
+	Data        string `key:"data" default:"" doc:"Folder of the embedded SQLite database. Empty: the user's data folder."`
+	DatabaseURL string `key:"database_url" default:"" doc:"PostgreSQL address (postgres://...). Empty: embedded SQLite."`
+	NoSeed      bool   `key:"no_seed" default:"false" doc:"Start the first time with an empty corpus instead of the starter packs."`
+
+	JudgeModel     string        `key:"judge_model" default:"" doc:"Model that judges what checks leave open, as provider:model, such as openai:gpt-5-mini. Several with commas between: each is asked where those before it are unavailable. Empty: no model."`
+	ConfirmModel   string        `key:"confirm_model" default:"" doc:"Model that confirms denials of CRITICAL rules, as provider:model. Empty: the judge looks a second time."`
+	JudgeTimeout   time.Duration `key:"judge_timeout" default:"30s" doc:"Time limit of one call to the model."`
+	JudgeParallel  int           `key:"judge_parallel" default:"32" doc:"Calls to the model that may run at once."`
+	JudgeTokens    int           `key:"judge_max_tokens" default:"0" doc:"Tokens of input that one evaluation may send to the model, by an estimate of four bytes a token; 0 means no limit. What would go beyond is not asked, and named in coverage."`
+	CacheMemory    int64         `key:"cache_memory" default:"67108864" doc:"Memory for kept verdicts, in bytes, by estimate."`
+	CacheMaxMB     int64         `key:"cache_max_mb" default:"256" doc:"Kept verdicts of one project in the database, in MiB of text; the oldest go first."`
+	EmbeddingModel string        `key:"embedding_model" default:"" doc:"Model that makes vectors for search, as provider:model, such as openai:text-embedding-3-small. Empty: search by words alone."`
+
+	RecordSubjects      string        `key:"record_subjects" default:"redacted" doc:"What the record of an evaluation keeps of the subject: redacted (without its secrets), full, or none. Without it, a record cannot be replayed."`
+	RecordRetention     int           `key:"record_retention" default:"0" doc:"Days after which the records of evaluations are removed from the audit chain, which stays whole; 0 keeps them for ever."`
+	SubmissionRetention time.Duration `key:"submission_retention" default:"168h" doc:"How long submission ids and idempotency keys stand for their first request."`
+
+	MaxBody       int64   `key:"max_body" default:"10485760" doc:"Largest request body, in bytes."`
+	MaxImportBody int64   `key:"max_import_body" default:"67108864" doc:"Largest body of a rule import, in bytes."`
+	MaxDocument   int64   `key:"max_document" default:"52428800" doc:"Largest uploaded document, in bytes."`
+	RateLimit     float64 `key:"rate_limit" default:"0" doc:"Requests per second that one key may make; 0 means no limit."`
+	RateBurst     int     `key:"rate_burst" default:"50" doc:"Requests that one key may make at once above the rate limit."`
+
+	PollInterval time.Duration `key:"poll_interval" default:"250ms" doc:"How often the rules of other nodes are looked for."`
+	ViewMemory   int64         `key:"view_memory" default:"4294967296" doc:"Memory for the rules of all projects, in bytes, by estimate; projects not used for longest are dropped from memory beyond it."`
+	JobWorkers   int           `key:"job_workers" default:"16" doc:"Background jobs that a node runs at once."`
+	JobLease     time.Duration `key:"job_lease" default:"15s" doc:"How long after the death of a node its background jobs are taken up again; clocks of nodes must differ by less."`
+	JobKeep      time.Duration `key:"job_keep" default:"168h" doc:"How long background jobs that have ended are kept."`
+
+	LogLevel  string `key:"log_level" default:"info" doc:"Least level that is logged: debug, info, warn or error."`
+	LogFormat string `key:"log_format" default:"text" doc:"Format of the log: text or json."`
 }
 
 // Setting describes one setting for documentation and flags.
@@ -158,8 +175,20 @@ func (c *Config) validate() error {
 	if c.DatabaseURL != "" && !strings.HasPrefix(c.DatabaseURL, "postgres://") && !strings.HasPrefix(c.DatabaseURL, "postgresql://") {
 		return errors.New("database_url: must begin with postgres://")
 	}
-	if c.MaxBody < 1024 || c.MaxImportBody < 1024 {
-		return errors.New("max_body and max_import_body: must be at least 1024")
+	if c.MaxBody < 1024 || c.MaxImportBody < 1024 || c.MaxDocument < 1024 {
+		return errors.New("max_body, max_import_body and max_document: must be at least 1024")
+	}
+	if c.JobWorkers < 1 || c.JobWorkers > 1000 {
+		return errors.New("job_workers: must be between 1 and 1000")
+	}
+	if c.JobLease < time.Second {
+		return errors.New("job_lease: must be at least 1s")
+	}
+	if c.RecordSubjects != "redacted" && c.RecordSubjects != "full" && c.RecordSubjects != "none" {
+		return fmt.Errorf("record_subjects: %q is not redacted, full or none", c.RecordSubjects)
+	}
+	if c.RecordRetention > 36500 {
+		return errors.New("record_retention: must be at most 36500 days")
 	}
 	return nil
 }

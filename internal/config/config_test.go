@@ -47,6 +47,8 @@ func TestBadSettingsAreRefusedAndNamed(t *testing.T) {
 		{"log_format: xml", "log_format"},
 		{"database_url: mysql://x", "database_url"},
 		{"max_body: 1", "max_body"},
+		{"job_lease: 100ms", "job_lease"},
+		{"job_workers: 0", "job_workers"},
 		{"listen: [a]", "listen"},
 		{"listen: a\nlisten: b", "listen"},
 	} {

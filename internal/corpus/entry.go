@@ -1,4 +1,4 @@
-// Package corpus keeps an immutable in-memory view of one project's rules, from which rules are looked up, listed and
+// Package corpus keeps an immutable in-memory view of one project's rules, from which rules are looked up, listed, searched and
 // selected without touching the database. A view is a row of immutable segments with tombstones, so that one edit costs
 // little however many rules there are; see docs/adr/0003.
 package corpus
@@ -16,6 +16,7 @@ type Entry struct {
 	Relationships []rule.Relationship
 
 	hash     atomic.Pointer[string]
+	key      atomic.Pointer[textKey]
 	coverage *Coverage // nil if the rule concerns every file
 }
 
@@ -40,10 +41,10 @@ func (e *Entry) cover(m *matcher) {
 	}
 }
 
-// bytes estimates the memory that the entry takes, with its share of the indexes.
+// bytes estimates the memory that the entry takes.
 func (e *Entry) bytes() int64 {
 	r := e.Rule
-	n := 1200 + 3*(len(r.Statement)+len(r.Rationale)) + len(r.Slug) + len(r.Owner)
+	n := 1100 + len(r.Statement) + len(r.Rationale) + len(r.Slug) + len(r.Owner)
 	for _, s := range r.Tags {
 		n += 16 + len(s)
 	}

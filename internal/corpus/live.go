@@ -3,6 +3,7 @@ package corpus
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -24,6 +25,8 @@ type Config struct {
 	Poll time.Duration
 	// MaxBytes bounds the estimated memory of all views; the views that were not used for longest are dropped.
 	MaxBytes int64
+	// EmbeddingModel is the model whose vectors are loaded, as it is configured; empty for none.
+	EmbeddingModel string
 }
 
 // Live keeps the current views of all projects in use and follows the database. Views are loaded at first use.
@@ -90,19 +93,14 @@ func (l *Live) refresh(ctx context.Context, projectID string, f *followed) (*Vie
 		}
 		current = &View{}
 	}
-	var changed []store.RuleState
-	version, err := l.cfg.Store.Changes(ctx, projectID, current.version, func(s store.RuleState) error {
-		changed = append(changed, s)
-		return nil
-	})
+	next, changed, err := current.follow(ctx, l.cfg.Store, projectID)
 	if err != nil {
 		return nil, err
 	}
-	if !first && version == current.version {
+	if !first && next == current {
 		return current, nil
 	}
-	next, err := current.Apply(version, changed)
-	if err != nil {
+	if next, err = l.embed(ctx, projectID, current.version, changed, next); err != nil {
 		return nil, err
 	}
 	f.view.Store(next)
@@ -111,6 +109,45 @@ func (l *Live) refresh(ctx context.Context, projectID string, f *followed) (*Vie
 		l.evict(f)
 	}
 	return next, nil
+}
+
+// embedBatch is how many vectors are read at once, at 3 KB each.
+const embedBatch = 8192
+
+// embed gives a view the vectors that were stored after a corpus version, and those that changed rules had before: an edit may
+// go back to an old text. A view that is loaded reads them in the order of its rules, which searching is fastest in.
+func (l *Live) embed(ctx context.Context, projectID string, after int64, changed []store.RuleState, v *View) (*View, error) {
+	model := l.cfg.EmbeddingModel
+	if model == "" {
+		return v, nil
+	}
+	var batch []store.Embedding
+	if after > 0 {
+		err := l.cfg.Store.EmbeddingChanges(ctx, projectID, model, after, func(e store.Embedding) error {
+			if batch = append(batch, e); len(batch) == embedBatch {
+				v, batch = v.WithVectors(model, batch), batch[:0]
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	v = v.WithVectors(model, batch)
+	var hashes []string
+	for i := range changed {
+		if e, ok := v.Get(changed[i].Rule.ID); ok && !v.embedded(e) {
+			hashes = append(hashes, e.textKey().String())
+		}
+	}
+	for part := range slices.Chunk(hashes, embedBatch) {
+		known, err := l.cfg.Store.EmbeddingsOf(ctx, projectID, model, part)
+		if err != nil {
+			return nil, err
+		}
+		v = v.WithVectors(model, known)
+	}
+	return v, nil
 }
 
 // forget drops a project that turned out not to exist, so that made-up names take no memory.

@@ -164,8 +164,8 @@ func TestLiveCompactsWithoutLosingChanges(t *testing.T) {
 	done := make(chan struct{})
 	go func() { defer close(done); l.Run(ctx) }()
 	defer func() { cancel(); <-done }()
-	// Runs of 1,200 rules are too large to merge at once, so that the view becomes fragmented.
-	const runs, size = 30, 1200
+	// Runs of 1,001 rules are too large to merge at once, so that the view becomes fragmented.
+	const runs, size = 26, 1001
 	for i := range runs {
 		rules := make([]rule.Rule, size)
 		for j := range rules {

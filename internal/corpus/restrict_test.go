@@ -24,7 +24,7 @@ func TestRestrict(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := statements(live)
-	old, err := live.Restrict(7, func(e *corpus.Entry) bool { return e.Rule.ID != ruleAt(3, "").ID && e.Rule.ID != ruleAt(n, "").ID },
+	old, err := live.Restrict(7, nil, func(e *corpus.Entry) bool { return e.Rule.ID != ruleAt(3, "").ID && e.Rule.ID != ruleAt(n, "").ID },
 		[]store.RuleState{{Rule: ruleAt(3, "old words")}})
 	if err != nil {
 		t.Fatal(err)
@@ -45,7 +45,7 @@ func TestRestrict(t *testing.T) {
 	if !slices.Equal(statements(live), before) {
 		t.Error("the view it was made from has changed")
 	}
-	if none, err := live.Restrict(8, func(*corpus.Entry) bool { return false }, nil); err != nil || none.Len() != 0 {
+	if none, err := live.Restrict(8, nil, func(*corpus.Entry) bool { return false }, nil); err != nil || none.Len() != 0 {
 		t.Errorf("keeping nothing leaves %d rules, %v", none.Len(), err)
 	}
 }

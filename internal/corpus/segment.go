@@ -2,7 +2,6 @@ package corpus
 
 import (
 	"fmt"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -23,10 +22,12 @@ type segment struct {
 	byScope    map[string][]group // rules by scope path, without wildcards
 	wildScope  map[string][]group // rules by scope path with a wildcard segment
 	matchers   []*matcher
-	terms      map[string][]posting
-	lengths    []uint16 // terms per document
-	totalLen   int64
-	bytes      int64
+	// What filters are decided from: traits by document, and documents by tag in lower case and by scope path.
+	traits []traits
+	byTag  map[string][]int32
+	byPath map[string][]int32
+	text   *textIndex
+	bytes  int64
 }
 
 // group is a set of rules in one scope bucket that share one matcher, so that one test decides for all of them.
@@ -45,12 +46,13 @@ func newSegment(entries []*Entry) (*segment, error) {
 		entries: entries,
 		byID:    make(map[string]int32, len(entries)),
 		bySlug:  make(map[string]int32, len(entries)),
-		lengths: make([]uint16, len(entries)),
 	}
 	var lexical sync.WaitGroup
-	lexical.Go(s.indexTerms)
+	lexical.Go(func() { s.text = newTextIndex(entries) })
 	s.indexScopes()
+	s.indexTraits()
 	lexical.Wait()
+	s.bytes += s.text.bytes()
 	return s, nil
 }
 
@@ -119,50 +121,4 @@ func (g *grouping) add(m, doc int32) {
 		g.groups = append(g.groups, group{matcher: m})
 	}
 	g.groups[at].docs = append(g.groups[at].docs, doc)
-}
-
-// indexTerms builds the postings, on several cores for large segments: each worker indexes a run of documents, and the
-// runs are joined in order.
-func (s *segment) indexTerms() {
-	workers := max(1, min(runtime.GOMAXPROCS(0), len(s.entries)/2000))
-	parts := make([]map[string][]posting, workers)
-	var wg sync.WaitGroup
-	for w := range workers {
-		from, to := len(s.entries)*w/workers, len(s.entries)*(w+1)/workers
-		wg.Go(func() { parts[w] = s.indexRun(from, to) })
-	}
-	wg.Wait()
-	s.terms = parts[0]
-	for _, part := range parts[1:] {
-		for term, list := range part {
-			s.terms[term] = append(s.terms[term], list...)
-		}
-	}
-	for _, n := range s.lengths {
-		s.totalLen += int64(n)
-	}
-}
-
-func (s *segment) indexRun(from, to int) map[string][]posting {
-	terms := make(map[string][]posting, (to-from)/4+16)
-	for doc := from; doc < to; doc++ {
-		length := 0
-		count := func(term []byte) {
-			length++
-			list := terms[string(term)]
-			if n := len(list); n > 0 && list[n-1].doc() == doc {
-				list[n-1] = newPosting(doc, list[n-1].tf()+1)
-				return
-			}
-			terms[string(term)] = append(list, newPosting(doc, 1))
-		}
-		r := s.entries[doc].Rule
-		eachTerm(r.Statement, count)
-		for _, tag := range r.Tags {
-			eachTerm(tag, count)
-		}
-		eachTerm(r.Rationale, count)
-		s.lengths[doc] = uint16(min(length, 1<<16-1))
-	}
-	return terms
 }

@@ -2,7 +2,6 @@ package corpus
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -26,6 +25,8 @@ type Query struct {
 	Terms []string
 	// Context includes MAY and INFO rules, which are never judged.
 	Context bool
+	// Within narrows the selection to a federation node: what holds there and what is overridden there; nil does not.
+	Within *Within
 }
 
 // Match is a rule that applies to a subject, with its rank score.
@@ -75,7 +76,8 @@ func (v *View) candidates(q *Query) []candidate {
 				}
 				for _, doc := range g.docs {
 					r := s.entries[doc].Rule
-					if v.deleted[i].has(doc) || r.Severity.Rank() < least || (!q.Context && !r.Judged()) || !r.InForce(q.Now) {
+					if v.deleted[i].has(doc) || r.Severity.Rank() < least || (!q.Context && !r.Judged()) || !r.InForce(q.Now) ||
+						!q.Within.takes(i, doc, r, q.Scope) {
 						continue
 					}
 					if !unique && len(r.Scope) > 1 {
@@ -159,97 +161,6 @@ func (v *View) rank(q *Query, found []candidate) {
 	}
 }
 
-// maxRankTerms bounds the distinct terms of a subject that are looked up.
-const maxRankTerms = 400
-
-// relevance is the BM25 score of each candidate against the query's terms, scaled to 0..1; nil without terms.
-func (v *View) relevance(q *Query, found []candidate) []float64 {
-	if len(q.Terms) == 0 || len(found) == 0 {
-		return nil
-	}
-	terms := distinctTerms(q.Terms)
-	place := make(map[int64]int, len(found))
-	for i, c := range found {
-		place[int64(c.seg)<<32|int64(c.doc)] = i
-	}
-	docs, length := v.live, v.terms()
-	average := max(float64(length)/float64(max(docs, 1)), 1)
-	scores := make([]float64, len(found))
-	highest := 0.0
-	for _, term := range terms {
-		df := v.frequency(term)
-		if df == 0 || (df > 1000 && 5*df > docs) {
-			continue // a word of every fifth rule tells little and costs most
-		}
-		idf := math.Log(1 + (float64(docs)-float64(df)+0.5)/(float64(df)+0.5))
-		for si, s := range v.segments {
-			for _, p := range s.terms[term] {
-				i, ok := place[int64(si)<<32|int64(p.doc())]
-				if !ok {
-					continue
-				}
-				tf := float64(p.tf())
-				norm := bm25K1 * (1 - bm25B + bm25B*float64(s.lengths[p.doc()])/average)
-				scores[i] += idf * tf * (bm25K1 + 1) / (tf + norm)
-				highest = max(highest, scores[i])
-			}
-		}
-	}
-	if highest > 0 {
-		for i := range scores {
-			scores[i] /= highest
-		}
-	}
-	return scores
-}
-
-// terms counts the terms of the live documents.
-func (v *View) terms() int64 {
-	n := int64(0)
-	for i, s := range v.segments {
-		n += s.totalLen
-		v.deleted[i].each(func(doc int) { n -= int64(s.lengths[doc]) })
-	}
-	return n
-}
-
-// frequency counts the live documents that hold a term. Dead ones must not count, or else the rank, and with it what
-// max_rules cuts, would depend on when the view was last compacted.
-func (v *View) frequency(term string) int {
-	n := 0
-	for i, s := range v.segments {
-		list := s.terms[term]
-		n += len(list)
-		if v.deleted[i] == nil {
-			continue
-		}
-		for _, p := range list {
-			if v.deleted[i].has(int32(p.doc())) {
-				n--
-			}
-		}
-	}
-	return n
-}
-
-func distinctTerms(texts []string) []string {
-	seen := map[string]bool{}
-	var out []string
-	for _, text := range texts {
-		eachTerm(text, func(term []byte) {
-			if len(out) < maxRankTerms && !seen[string(term)] {
-				t := string(term)
-				seen[t] = true
-				out = append(out, t)
-			}
-		})
-		if len(out) == maxRankTerms {
-			break
-		}
-	}
-	return out
-}
-
 // Silencers tells, for each match, the index of the match that overrides it, or -1. Overriding is transitive. No rule is
 // lost to a mistake: rules that override one another in a circle stay, a shadow rule silences nothing, nor does a rule that
 // is not active, or that applies only because the query leaves something open, or that covers fewer files of the subject.
@@ -299,7 +210,7 @@ func Silencers(q *Query, matches []Match, active func(i int) bool) []int {
 
 // surely reports whether a rule that applies does so by what the query says, not by what it leaves open.
 func (q *Query) surely(r *rule.Rule) bool {
-	if len(r.Scope) > 0 && !slices.Contains(r.Scope, "*") && q.Scope == "" {
+	if scope := q.Within.scopeOf(r); len(scope) > 0 && !slices.Contains(scope, "*") && q.Scope == "" {
 		return false
 	}
 	a := r.AppliesTo

@@ -2,11 +2,10 @@ package corpus
 
 import (
 	"iter"
-	"math/bits"
 	"slices"
 	"strings"
 
-	"tenet/internal/rule"
+	"tenet/internal/federation"
 	"tenet/internal/store"
 )
 
@@ -14,30 +13,12 @@ import (
 type View struct {
 	version  int64
 	segments []*segment
-	deleted  []bitset // per segment; nil where nothing is deleted
+	deleted  []*deletion // per segment; nil where nothing is deleted
 	live     int
-}
-
-// bitset marks documents of a segment.
-type bitset []uint64
-
-func (b bitset) has(doc int32) bool { return b != nil && b[doc>>6]&(1<<(doc&63)) != 0 }
-
-// each calls yield for every marked document.
-func (b bitset) each(yield func(doc int)) {
-	for i, w := range b {
-		for ; w != 0; w &= w - 1 {
-			yield(i<<6 + bits.TrailingZeros64(w))
-		}
-	}
-}
-
-func (b bitset) count() int {
-	n := 0
-	for _, w := range b {
-		n += bits.OnesCount64(w)
-	}
-	return n
+	vectors  *vectors  // nil without
+	placed   []*placed // per segment, if there are vectors
+	tree     *federation.Tree
+	held     held
 }
 
 // New makes a view of the given rules at a corpus version.
@@ -58,7 +39,10 @@ func (v *View) Bytes() int64 {
 	for _, s := range v.segments {
 		n += s.bytes
 	}
-	return n
+	if v.vectors != nil {
+		n += v.vectors.bytes()
+	}
+	return n + v.tree.Bytes()
 }
 
 // mergeInline is how many rules a merge may cost the writer that causes it; larger merges are left to [View.compact].
@@ -67,7 +51,10 @@ const mergeInline = 2000
 // Apply returns the view with changed rules replaced and new ones added. It costs time in proportion to the change, not
 // to the view.
 func (v *View) Apply(version int64, changed []store.RuleState) (*View, error) {
-	next := &View{version: version, segments: slices.Clone(v.segments), deleted: slices.Clone(v.deleted), live: v.live}
+	next := &View{
+		version: version, segments: slices.Clone(v.segments), deleted: slices.Clone(v.deleted), live: v.live, vectors: v.vectors,
+		placed: slices.Clone(v.placed), tree: v.tree,
+	}
 	if len(changed) == 0 {
 		return next, nil
 	}
@@ -82,18 +69,13 @@ func (v *View) Apply(version int64, changed []store.RuleState) (*View, error) {
 		}
 	}
 	for seg, docs := range marks {
-		b := make(bitset, (len(v.segments[seg].entries)+63)/64)
-		copy(b, v.deleted[seg])
-		for _, doc := range docs {
-			b[doc>>6] |= 1 << (doc & 63)
-		}
-		next.deleted[seg] = b
+		next.deleted[seg] = v.deleted[seg].with(v.segments[seg], docs)
 	}
 	s, err := newSegment(entries)
 	if err != nil {
 		return nil, err
 	}
-	next.segments, next.deleted = append(next.segments, s), append(next.deleted, nil)
+	next.push(s)
 	next.live += len(entries)
 	return next.merge(mergeInline)
 }
@@ -110,10 +92,21 @@ func (v *View) merge(limit int) (*View, error) {
 		if err != nil {
 			return nil, err
 		}
-		v.segments = append(v.segments[:n-2:n-2], joined)
-		v.deleted = append(v.deleted[:n-2:n-2], nil)
+		v.segments, v.deleted = v.segments[:n-2], v.deleted[:n-2]
+		if v.vectors != nil {
+			v.placed = v.placed[:n-2]
+		}
+		v.push(joined)
 	}
 	return v, nil
+}
+
+// push adds a segment to a view in the making.
+func (v *View) push(s *segment) {
+	v.segments, v.deleted = append(v.segments, s), append(v.deleted, nil)
+	if v.vectors != nil {
+		v.placed = append(v.placed, v.vectors.place(s.entries))
+	}
 }
 
 // size counts the live rules of a segment.
@@ -134,7 +127,7 @@ const maxSegments = 24
 
 // fragmented reports whether compacting the view would make it faster to read.
 func (v *View) fragmented() bool {
-	if len(v.segments) > maxSegments {
+	if len(v.segments) > maxSegments || v.wasteful() {
 		return true
 	}
 	dead := 0
@@ -154,7 +147,9 @@ func (v *View) compact() (*View, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &View{version: v.version, segments: []*segment{s}, deleted: []bitset{nil}, live: v.live}, nil
+	next := &View{version: v.version, live: v.live, vectors: v.usedVectors(s), tree: v.tree}
+	next.push(s)
+	return next, nil
 }
 
 // locate finds the live document of a rule id.
@@ -207,40 +202,6 @@ func (v *View) All() iter.Seq[*Entry] {
 			}
 		}
 	}
-}
-
-// Filter selects rules of a list. Empty fields select everything.
-type Filter struct {
-	Modality    rule.Modality
-	Severity    rule.Severity
-	Scope       string
-	Tags        []string // all of them
-	Status      rule.Status
-	Enforcement rule.Enforcement
-	Owner       string
-	Text        string // stands in the statement, the rationale or the slug, in any letter case
-	Checked     *bool  // whether the rule has a check
-}
-
-// Matches reports whether a rule is selected.
-func (f *Filter) Matches(r *rule.Rule) bool {
-	if (f.Modality != "" && r.Modality != f.Modality) || (f.Severity != "" && r.Severity != f.Severity) ||
-		(f.Status != "" && r.Status != f.Status) || (f.Enforcement != "" && r.Enforcement != f.Enforcement) ||
-		(f.Owner != "" && r.Owner != f.Owner) || (f.Checked != nil && *f.Checked != (r.Check != nil)) ||
-		!rule.ScopeFinds(r.Scope, f.Scope) {
-		return false
-	}
-	for _, tag := range f.Tags {
-		if !slices.ContainsFunc(r.Tags, func(have string) bool { return strings.EqualFold(have, tag) }) {
-			return false
-		}
-	}
-	if f.Text != "" {
-		q := strings.ToLower(f.Text)
-		return strings.Contains(strings.ToLower(r.Statement), q) || strings.Contains(strings.ToLower(r.Rationale), q) ||
-			strings.Contains(strings.ToLower(r.Slug), q)
-	}
-	return true
 }
 
 // List returns a page of the rules that f selects, in order of their ids, and how many it selects.

@@ -1,6 +1,7 @@
 package evaluate
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -15,9 +16,12 @@ import (
 // decide turns the selection into an evaluation: checks first, the judge for what they leave open.
 func (r *run) decide(ctx context.Context) *rule.Evaluation {
 	e := &rule.Evaluation{
-		EvaluationID: audit.NewID(), ProjectID: r.req.ProjectID, Mode: r.req.Mode, Timestamp: r.start.UTC().Truncate(time.Microsecond),
-		CorpusVersion: r.view.Version(), Overridden: r.sel.overridden, ModelIDsUsed: []string{},
+		EvaluationID: cmp.Or(r.req.id, audit.NewID()), ProjectID: r.req.ProjectID, Mode: r.req.Mode, Timestamp: r.start.UTC().Truncate(time.Microsecond),
+		CorpusVersion: r.view.Version(), SnapshotID: r.snapshot, Overridden: r.sel.overridden, ModelIDsUsed: []string{},
 		RuleVerdicts: make([]rule.RuleVerdict, len(r.sel.chosen)),
+	}
+	if r.within != nil {
+		e.NodeID = r.within.NodeID
 	}
 	size := r.subject.Size()
 	e.Coverage = rule.Coverage{
@@ -26,16 +30,18 @@ func (r *run) decide(ctx context.Context) *rule.Evaluation {
 	}
 	var open []int
 	for i := range r.sel.chosen {
-		v, decided := r.byCheck(&r.sel.chosen[i])
-		e.RuleVerdicts[i] = v
+		v, decided := r.byRecord(&r.sel.chosen[i])
 		if !decided {
+			v, decided = r.byCheck(&r.sel.chosen[i])
+		}
+		e.RuleVerdicts[i] = v
+		if decided {
+			r.final(ctx, e, i)
+		} else {
 			open = append(open, i)
 		}
 	}
 	r.cover(&e.Coverage, r.ask(ctx, e, open))
-	for i := range e.RuleVerdicts {
-		settle(&e.RuleVerdicts[i])
-	}
 	e.Tally()
 	if r.subject.Empty() {
 		e.OverallVerdict = rule.NeedsConfirmation
@@ -56,6 +62,7 @@ func (r *run) cover(c *rule.Coverage, j heard) {
 		}
 		return
 	}
+	c.Redacted = j.redacted
 	c.HunksExamined, c.BytesExamined = j.hunks, j.bytes
 	if checked {
 		c.HunksExamined, c.BytesExamined = c.HunksTotal-j.shortHunks, c.BytesTotal-j.shortBytes
@@ -74,7 +81,29 @@ func (r *run) cover(c *rule.Coverage, j heard) {
 	c.Unexamined = append(c.Unexamined, j.unexamined...)
 }
 
+// final makes the verdict of a chosen rule what is answered, and tells the caller who listens.
+func (r *run) final(ctx context.Context, e *rule.Evaluation, i int) {
+	if r.raw {
+		return
+	}
+	v := &e.RuleVerdicts[i]
+	r.e.calibrate(ctx, r.req.ProjectID, r.sel.chosen[i].ContentHash(), v)
+	settle(v)
+	v.SourceNodeID = r.source(v.RuleID)
+	if r.req.Decided != nil {
+		r.req.Decided(*v)
+	}
+}
+
 const emptySubject = "There is nothing to judge: the request has no diff, files, facts or action."
+
+// byRecord gives the verdict that is known already, if one is.
+func (r *run) byRecord(c *chosen) (rule.RuleVerdict, bool) {
+	if r.known == nil {
+		return rule.RuleVerdict{}, false
+	}
+	return r.known(c)
+}
 
 // byCheck gives the verdict of a rule's check and whether it is final. If not, the judge decides, and the verdict says
 // why nothing could in case the judge cannot either.
@@ -128,6 +157,7 @@ type heard struct {
 	hunks, bytes           int
 	shortHunks, shortBytes int
 	unexamined             []rule.Unexamined
+	redacted               int
 }
 
 // hearing is one question to the judge: rules that concern the same part of the subject.
@@ -155,19 +185,28 @@ func (r *run) ask(ctx context.Context, e *rule.Evaluation, open []int) heard {
 		h.places, h.rules = append(h.places, at), append(h.rules, c.Rule)
 	}
 	var wg sync.WaitGroup
+	var joining sync.Mutex
 	for _, h := range hearings {
-		wg.Go(func() { h.result = r.e.cfg.Judge.Decide(ctx, h.part.subject, h.rules) })
+		wg.Go(func() {
+			h.result = r.judge.Decide(ctx, h.part.subject, h.rules)
+			joining.Lock()
+			defer joining.Unlock()
+			r.join(e, h)
+			for _, at := range h.places {
+				r.final(ctx, e, at)
+			}
+		})
 	}
 	wg.Wait()
 	var all heard
 	for _, h := range hearings {
-		r.join(e, h)
+		r.account(e, h)
 		all.add(h)
 	}
 	return all
 }
 
-// join takes the answers of one hearing into the evaluation.
+// join takes the verdicts of one hearing into the evaluation.
 func (r *run) join(e *rule.Evaluation, h *hearing) {
 	place := make(map[string]int, len(h.places))
 	for _, at := range h.places {
@@ -185,6 +224,10 @@ func (r *run) join(e *rule.Evaluation, h *hearing) {
 		answer.Locations, answer.Evidence = orEmpty(v.Locations), orEmpty(v.Evidence)
 		e.RuleVerdicts[at] = answer
 	}
+}
+
+// account takes in what a hearing has cost.
+func (r *run) account(e *rule.Evaluation, h *hearing) {
 	c := h.result.Cost
 	e.Cost.Calls, e.Cost.CachedCalls = e.Cost.Calls+c.Calls, e.Cost.CachedCalls+c.CachedCalls
 	e.Cost.InputTokens, e.Cost.OutputTokens = e.Cost.InputTokens+c.InputTokens, e.Cost.OutputTokens+c.OutputTokens
@@ -193,7 +236,7 @@ func (r *run) join(e *rule.Evaluation, h *hearing) {
 			e.ModelIDsUsed = append(e.ModelIDsUsed, model)
 		}
 	}
-	r.calls = append(r.calls, h.result.Calls...)
+	r.calls, r.reused = append(r.calls, h.result.Calls...), append(r.reused, h.result.Reused...)
 }
 
 // add takes in what one hearing has seen. Without a call nothing was to be seen, and the verdicts say why.
@@ -201,6 +244,7 @@ func (all *heard) add(h *hearing) {
 	if h.result.Cost.Calls+h.result.Cost.CachedCalls == 0 {
 		return
 	}
+	all.redacted = max(all.redacted, h.result.Redacted)
 	size := h.part.subject.Size()
 	all.hunks, all.bytes = max(all.hunks, min(h.result.HunksExamined, size.Hunks)), max(all.bytes, min(h.result.BytesExamined, size.Bytes))
 	all.shortHunks = max(all.shortHunks, size.Hunks-h.result.HunksExamined)

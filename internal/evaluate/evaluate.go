@@ -12,6 +12,7 @@ import (
 	"tenet/internal/auth"
 	"tenet/internal/check"
 	"tenet/internal/corpus"
+	"tenet/internal/job"
 	"tenet/internal/judge"
 	"tenet/internal/rule"
 	"tenet/internal/store"
@@ -45,55 +46,185 @@ type Recorder interface {
 	Append(ctx context.Context, r audit.Record) error
 }
 
-// Config sets up [New]. All fields are required.
+// Config sets up [New]. Views, Judge, Recorder, Checks and Now are required.
 type Config struct {
 	Views    Views
 	Judge    Judge
 	Recorder Recorder
-	Records  store.Reader
-	Checks   *check.Cache
-	Now      func() time.Time
+	// Fresh asks the model again where a live replay wants that, and takes no kept verdicts; nil means Judge.
+	Fresh Judge
+	// Records reads what was recorded, and keeps submissions and feedback. Nil is enough for Evaluate and Applicable alone.
+	Records store.Store
+	Checks  *check.Cache
+	Now     func() time.Time
+	// Released gives the rules that are active in an environment. Nil means that nothing is deployed anywhere.
+	Released Released
+	// Documents holds the uploaded documents that a submission may name. Nil means that there are none.
+	Documents Documents
+	// Queue takes submissions that are carried out in the background. Nil means that all are answered at once.
+	Queue job.Queue
+	// Redact takes secrets out of what is kept. Nil keeps texts as they are.
+	Redact Redactor
+	// Cases counts the outcomes of test cases. Nil means that there are none.
+	Cases Cases
+	// Subjects says what is kept of what was judged; empty means [KeepRedacted].
+	Subjects Keep
+}
+
+// Released gives the rules that are active in an environment.
+type Released interface {
+	// Deployed returns the view of the snapshot that is active in an environment, and its id; conflict if nothing is deployed there.
+	Deployed(ctx context.Context, projectID, environment string) (*corpus.View, string, error)
+}
+
+// Documents holds uploaded documents.
+type Documents interface {
+	// Text returns the title and the text of a document, or not_found.
+	Text(ctx context.Context, projectID, id string) (title, text string, err error)
 }
 
 // Evaluator runs evaluations. It is safe for concurrent use.
-type Evaluator struct{ cfg Config }
+type Evaluator struct {
+	cfg Config
+	// owner names this process in the leases of submissions.
+	owner    string
+	measured measured
+}
 
 // New makes an evaluator.
-func New(cfg Config) *Evaluator { return &Evaluator{cfg} }
+func New(cfg Config) *Evaluator {
+	if cfg.Subjects == "" {
+		cfg.Subjects = KeepRedacted
+	}
+	if cfg.Fresh == nil {
+		cfg.Fresh = cfg.Judge
+	}
+	return &Evaluator{cfg: cfg, owner: audit.NewID()}
+}
+
+// Environments are the places that rules can be released to.
+var Environments = []string{"production", "staging", "development"}
 
 // Request asks for an evaluation. Zero fields take the defaults: preflight, 20 rules, severity MEDIUM.
 type Request struct {
-	ProjectID   string
-	Input       subject.Input
+	ProjectID string
+	Input     subject.Input
+	// Submitted, if not nil, is what Input is made of; of Input only the scope counts then.
+	Submitted *subject.Submitted
+	// NodeID is the federation node whose effective rules are applied; empty means the node that the subject's repository is
+	// bound to, and all live rules where there is none.
+	NodeID      string
+	Environment string // one of [Environments], whose released rules are applied; empty for the live rules
 	Mode        rule.Mode
 	MaxRules    int
 	SeverityMin rule.Severity
+	// Decided, if not nil, is told each verdict once it is final, from several goroutines but never from two at once. What
+	// it was told is not yet recorded: only the return of Evaluate says that.
+	Decided func(rule.RuleVerdict)
+
+	id string // of the evaluation; a new one if empty
 }
 
-// Evaluate judges a subject against the live rules of a project and records the evaluation.
+// Evaluate judges a subject against the rules of a project and records the evaluation. If ctx ends before the verdicts are
+// there, nothing is recorded.
 func (e *Evaluator) Evaluate(ctx context.Context, req Request) (*rule.Evaluation, error) {
+	r, err := e.prepare(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	return r.conduct(ctx)
+}
+
+// prepare does all that can refuse a request: what it lets through is carried out.
+func (e *Evaluator) prepare(ctx context.Context, req Request) (*run, error) {
 	start := e.cfg.Now()
+	if err := e.resolve(ctx, &req); err != nil {
+		return nil, err
+	}
 	if err := req.normalize(); err != nil {
 		return nil, err
 	}
 	s, err := subject.Build(req.Input)
 	if err != nil {
-		return nil, err
+		return nil, req.within(err)
 	}
-	view, err := e.cfg.Views.View(ctx, req.ProjectID)
+	view, snapshot, err := e.rules(ctx, req.ProjectID, req.Environment)
 	if err != nil {
 		return nil, err
 	}
-	r := &run{e: e, req: &req, subject: s, view: view, start: start, whole: part{s, check.Prepare(s)}}
+	within, err := withinNode(view, req.NodeID, s.Repository, start)
+	if err != nil {
+		return nil, err
+	}
+	return &run{
+		e: e, req: &req, subject: s, view: view, snapshot: snapshot, within: within, judge: e.cfg.Judge, start: start, whole: part{s, check.Prepare(s)},
+	}, nil
+}
+
+// rules are the rules to judge by: those of the snapshot that is active in an environment, or the live ones. Where nothing is deployed,
+// live rules never stand in: they would pass what a release forbids.
+func (e *Evaluator) rules(ctx context.Context, projectID, environment string) (view *corpus.View, snapshot string, err error) {
+	if environment == "" {
+		view, err = e.cfg.Views.View(ctx, projectID)
+		return view, "", err
+	}
+	if e.cfg.Released == nil {
+		return nil, "", rule.Errorf(rule.CodeConflict, "nothing is deployed to %s", environment)
+	}
+	return e.cfg.Released.Deployed(ctx, projectID, environment)
+}
+
+// conduct carries out what was prepared and makes the record durable.
+func (r *run) conduct(ctx context.Context) (*rule.Evaluation, error) {
 	r.sel = r.selectRules(ctx)
 	evaluation := r.decide(ctx)
-	evaluation.TotalLatencyMS = e.cfg.Now().Sub(start).Milliseconds()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	evaluation.TotalLatencyMS = r.e.cfg.Now().Sub(r.start).Milliseconds()
 	record := r.record(evaluation)
 	record.Actor = auth.ActorFrom(ctx).Name
-	if err := e.cfg.Recorder.Append(ctx, record); err != nil {
+	if err := r.e.cfg.Recorder.Append(ctx, record); err != nil {
 		return nil, err
 	}
 	return evaluation, nil
+}
+
+// resolve turns a submitted subject into input, with the text of the document that it names.
+func (e *Evaluator) resolve(ctx context.Context, req *Request) error {
+	if req.Submitted == nil {
+		return nil
+	}
+	s := *req.Submitted
+	if id := s.DocumentID(); id != "" {
+		if e.cfg.Documents == nil {
+			return rule.NotFound("document", id)
+		}
+		title, text, err := e.cfg.Documents.Text(ctx, req.ProjectID, id)
+		if err != nil {
+			return err
+		}
+		if err := s.WithText(title, text); err != nil {
+			return err
+		}
+	}
+	in, err := s.Input()
+	if err != nil {
+		return err
+	}
+	in.Scope = req.Input.Scope
+	req.Input = in
+	return nil
+}
+
+// within puts the field errors of a submitted subject under its name.
+func (req *Request) within(err error) error {
+	if req.Submitted == nil {
+		return err
+	}
+	var p rule.Problems
+	p.AddAll("subject", err)
+	return p.Err("the subject is invalid")
 }
 
 // normalize fills defaults and refuses what is out of range.
@@ -114,6 +245,13 @@ func (req *Request) normalize() error {
 		req.SeverityMin = s
 	} else {
 		p.Add("severity_min", "is %q; use one of %s", string(req.SeverityMin), rule.Names(rule.Severities))
+	}
+	if req.Environment != "" {
+		if env, ok := rule.Parse(req.Environment, Environments); ok {
+			req.Environment = env
+		} else {
+			p.Add("environment", "is %q; use one of %s", req.Environment, strings.Join(Environments, ", "))
+		}
 	}
 	if req.MaxRules == 0 {
 		req.MaxRules = DefaultMaxRules
@@ -153,9 +291,11 @@ func cleanScope(p *rule.Problems, scope string) string {
 // ApplicableQuery asks which rules would apply. Empty fields leave open what they describe.
 type ApplicableQuery struct {
 	ProjectID  string
+	View       *corpus.View // whose rules may apply instead of the live ones, such as a snapshot's; nil for those
 	FilePaths  []string
 	Repository string
 	Scope      string
+	NodeID     string // as in [Request]
 }
 
 // Applicable returns the rules that apply, best ranked first, MAY and INFO rules included. Nothing is evaluated.
@@ -165,16 +305,24 @@ func (e *Evaluator) Applicable(ctx context.Context, q ApplicableQuery) ([]rule.R
 	if err := p.Err("the question is invalid"); err != nil {
 		return nil, err
 	}
-	view, err := e.cfg.Views.View(ctx, q.ProjectID)
+	view := q.View
+	if view == nil {
+		var err error
+		if view, err = e.cfg.Views.View(ctx, q.ProjectID); err != nil {
+			return nil, err
+		}
+	}
+	now := e.cfg.Now()
+	within, err := withinNode(view, q.NodeID, q.Repository, now)
 	if err != nil {
 		return nil, err
 	}
 	query := corpus.Query{
-		Now: e.cfg.Now(), Scope: q.Scope, Repository: q.Repository, Context: true,
+		Now: now, Scope: q.Scope, Repository: q.Repository, Context: true, Within: within,
 		AnyKind: len(q.FilePaths) == 0, AnyPath: len(q.FilePaths) == 0, Paths: q.FilePaths, Terms: q.FilePaths,
 		Kinds: []subject.Kind{subject.CodeChange},
 	}
-	matches := view.Applicable(&query)
+	matches, _ := within.Split(view.Applicable(&query))
 	silencers := corpus.Silencers(&query, matches, func(int) bool { return true })
 	rules := make([]rule.Rule, 0, len(matches))
 	for i, m := range matches {

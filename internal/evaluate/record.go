@@ -3,11 +3,13 @@ package evaluate
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
 	"tenet/internal/audit"
 	"tenet/internal/judge"
+	"tenet/internal/redact"
 	"tenet/internal/rule"
 	"tenet/internal/store"
 	"tenet/internal/subject"
@@ -16,13 +18,19 @@ import (
 // Record is all that is kept of an evaluation: enough to replay it.
 type Record struct {
 	Evaluation  *rule.Evaluation `json:"evaluation" doc:"The answer that was given."`
-	Subject     subject.Input    `json:"subject" doc:"What was judged."`
-	SubjectHash string           `json:"subject_hash" doc:"SHA-256 of the normalised subject."`
+	Subject     subject.Input    `json:"subject" doc:"What was judged, as far as it is kept."`
+	SubjectHash string           `json:"subject_hash" doc:"SHA-256 of the normalised subject as it was judged, secrets included."`
+	Kinds       []subject.Kind   `json:"subject_kinds,omitempty" nullable:"false" doc:"Kinds of the subject, the leading one first."`
+	Kept        Keep             `json:"subject_kept,omitempty" enum:"redacted,full,none" doc:"What is kept of the subject."`
+	Redactions  []redact.Found   `json:"redactions,omitempty" nullable:"false" doc:"Where secrets stood that were taken out of what is kept."`
+	NodeID      string           `json:"node_id,omitempty" doc:"Federation node, as requested."`
+	Environment string           `json:"environment,omitempty" doc:"Environment, as requested."`
 	MaxRules    int              `json:"max_rules" doc:"As requested."`
 	SeverityMin rule.Severity    `json:"severity_min" doc:"As requested."`
 	Rules       []RecordedRule   `json:"rules" nullable:"false" doc:"The rules that were judged, as they were."`
 	Prompt      string           `json:"prompt_version,omitempty" doc:"Version of the judge's prompt, if a judge was asked."`
 	Calls       []judge.Call     `json:"calls,omitempty" doc:"Calls made to models, with their raw answers."`
+	Reused      []judge.Reused   `json:"reused,omitempty" doc:"Kept verdicts that were taken instead of calls."`
 	Audit       *AuditPlace      `json:"audit,omitempty" doc:"Place in the audit chain."`
 }
 
@@ -46,15 +54,21 @@ type AuditPlace struct {
 func (r *run) record(e *rule.Evaluation) audit.Record {
 	bare := *e
 	bare.Violations, bare.Warnings = nil, nil
+	input, redactions, secrets := r.kept()
+	if secrets != nil {
+		bare.RuleVerdicts = without(secrets, bare.RuleVerdicts)
+		bare.FixSummary = secrets.Replace(bare.FixSummary)
+	}
 	rec := Record{
-		Evaluation: &bare, Subject: r.req.Input, SubjectHash: r.subject.Hash(), MaxRules: r.req.MaxRules,
+		Evaluation: &bare, Subject: input, SubjectHash: r.subject.Hash(), Kinds: r.subject.Kinds, Kept: r.e.cfg.Subjects,
+		Redactions: redactions, NodeID: r.req.NodeID, Environment: r.req.Environment, MaxRules: r.req.MaxRules,
 		SeverityMin: r.req.SeverityMin, Rules: make([]RecordedRule, len(r.sel.chosen)),
 	}
 	for i, c := range r.sel.chosen {
 		rec.Rules[i] = RecordedRule{RuleID: c.Rule.ID, Version: c.Rule.Version, ContentHash: c.ContentHash()}
 	}
-	if len(r.calls) > 0 {
-		rec.Prompt, rec.Calls = judge.PromptVersion, r.calls
+	if len(r.calls)+len(r.reused) > 0 {
+		rec.Prompt, rec.Calls, rec.Reused = judge.PromptVersion, r.calls, r.reused
 	}
 	return audit.Record{
 		ProjectID: e.ProjectID, ID: e.EvaluationID, Kind: audit.KindEvaluation, At: e.Timestamp,
@@ -74,7 +88,43 @@ func (e *Evaluator) Get(ctx context.Context, projectID, id string) (*Record, err
 	return decode(entry)
 }
 
+// Withhold takes out what models were asked and answered word by word, which may tell more than the verdicts do.
+func (rec *Record) Withhold() {
+	for i := range rec.Calls {
+		c := &rec.Calls[i]
+		rec.Calls[i] = judge.Call{
+			Model: c.Model, PromptVersion: c.PromptVersion, PromptHash: c.PromptHash, Rules: c.Rules, Part: c.Part, Repair: c.Repair, Error: c.Error,
+			DurationMS: c.DurationMS, InputTokens: c.InputTokens, OutputTokens: c.OutputTokens, CachedTokens: c.CachedTokens,
+		}
+	}
+	rec.Reused = nil
+}
+
+// errPruned marks the errors about records that were removed.
+var errPruned = errors.New("the record was removed under the retention setting")
+
+func isPruned(err error) bool { return errors.Is(err, errPruned) }
+
+// kind is the leading kind of the subject; empty for an empty one.
+func (rec *Record) kind() string {
+	if len(rec.Kinds) == 0 {
+		return ""
+	}
+	return string(rec.Kinds[0])
+}
+
+// kind is the leading kind of the subject; empty for an empty one.
+func (r *run) kind() string {
+	if len(r.subject.Kinds) == 0 {
+		return ""
+	}
+	return string(r.subject.Kinds[0])
+}
+
 func decode(entry store.AuditEntry) (*Record, error) {
+	if len(entry.Body) == 0 {
+		return nil, rule.Errorf(rule.CodeNotFound, "evaluation %q was recorded, but %w", entry.ID, errPruned)
+	}
 	body, err := audit.Body(entry)
 	if err != nil {
 		return nil, err
@@ -105,6 +155,7 @@ type Summary struct {
 	RulesViolated  int          `json:"rules_violated" doc:"Rules that returned DENY."`
 	RulesUncertain int          `json:"rules_uncertain" doc:"Rules that returned NEEDS_CONFIRMATION."`
 	Timestamp      time.Time    `json:"timestamp" doc:"When the evaluation ran."`
+	Pruned         bool         `json:"pruned,omitempty" doc:"True if the record was removed under the retention setting; only what stands in the chain is left."`
 }
 
 // Filter selects evaluations; empty fields select everything.
@@ -127,6 +178,13 @@ func (e *Evaluator) List(ctx context.Context, projectID string, f Filter, offset
 	list := make([]Summary, len(entries))
 	for i, entry := range entries {
 		rec, err := decode(entry)
+		if isPruned(err) {
+			list[i] = Summary{
+				EvaluationID: entry.ID, OverallVerdict: rule.Verdict(entry.Verdict), Mode: rule.Mode(entry.Mode), Actor: entry.Actor,
+				Timestamp: entry.At, Pruned: true,
+			}
+			continue
+		}
 		if err != nil {
 			return nil, 0, err
 		}

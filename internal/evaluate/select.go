@@ -19,13 +19,22 @@ type run struct {
 	req     *Request
 	subject *subject.Subject
 	view    *corpus.View
-	start   time.Time
-	whole   part
+	// snapshot is the id of the snapshot that the view is of; empty for live rules.
+	snapshot string
+	// known gives verdicts that need not be found out again; nil knows none.
+	known  func(*chosen) (rule.RuleVerdict, bool)
+	within *corpus.Within // what holds at the federation node in play; nil without one
+	judge  Judge
+	// raw leaves verdicts as checks and judge give them, before modality, enforcement and feedback.
+	raw   bool
+	start time.Time
+	whole part
 	// parts are those of rules that concern only some files, by the key of their coverage.
 	parts map[string]*part
 	sel   selection
-	// calls are those the judge has made to models, for the record.
-	calls []judge.Call
+	// calls are those the judge has made to models, reused the kept verdicts that it took instead, for the record.
+	calls  []judge.Call
+	reused []judge.Reused
 }
 
 // selection is what rules an evaluation looks at.
@@ -56,8 +65,8 @@ const maxTermBytes = 16 << 10
 // these, a rule that another one overrides is silenced; one that was cut silences nothing.
 func (r *run) selectRules(ctx context.Context) selection {
 	query := r.query()
-	matches := r.view.Applicable(query)
-	sel := selection{inScope: len(matches)}
+	matches, overridden := r.within.Split(r.view.Applicable(query))
+	sel := selection{inScope: len(matches), overridden: orEmpty(overridden)}
 	sel.chosen = make([]chosen, min(len(matches), max(screened, r.req.MaxRules)))
 	for i := range sel.chosen {
 		c := &sel.chosen[i]
@@ -85,7 +94,6 @@ func (sel *selection) silence(q *corpus.Query) {
 		c := &sel.chosen[i]
 		return !c.ran || c.outcome.Result != check.NotConcerned
 	})
-	sel.overridden = []rule.Overridden{}
 	kept := make([]chosen, 0, len(sel.chosen))
 	for i, c := range sel.chosen {
 		if by[i] < 0 {
@@ -156,7 +164,7 @@ func (r *run) part(e *corpus.Entry) *part {
 func (r *run) query() *corpus.Query {
 	s := r.subject
 	q := &corpus.Query{
-		Now: r.start, Scope: s.Scope, Repository: s.Repository, SeverityMin: r.req.SeverityMin, Kinds: s.Kinds,
+		Now: r.start, Within: r.within, Scope: s.Scope, Repository: s.Repository, SeverityMin: r.req.SeverityMin, Kinds: s.Kinds,
 		AnyKind: s.Empty(), AnyPath: s.Empty(), Beside: s.Action != "" || len(s.Facts) > 0,
 	}
 	room := maxTermBytes
@@ -169,6 +177,9 @@ func (r *run) query() *corpus.Query {
 	take(s.Action)
 	for _, name := range slices.Sorted(maps.Keys(s.Facts)) {
 		take(name)
+		if text, ok := s.Facts[name].(string); ok && len(s.Files) == 0 {
+			take(text)
+		}
 	}
 	for i := range s.Files {
 		f := &s.Files[i]

@@ -27,51 +27,68 @@ type row struct {
 var table = map[string]row{
 	"rule": {layer: nouns},
 
-	"audit":          {layer: block, imports: []string{"rule", "store"}},
-	"auth":           {layer: block, imports: []string{"audit", "rule", "store"}},
-	"check":          {layer: block, imports: []string{"rule", "subject"}},
-	"cli/report":     {layer: block, imports: []string{"rule"}},
-	"config":         {layer: block},
-	"corpus":         {layer: block, imports: []string{"rule", "store", "subject"}},
-	"judge":          {layer: block, imports: []string{"llm", "rule", "subject"}},
-	"llm":            {layer: block, imports: []string{"rule"}},
-	"llm/provider":   {layer: block, imports: []string{"llm", "rule"}},
-	"store":          {layer: block, imports: []string{"rule"}},
-	"store/sqlstore": {layer: block, imports: []string{"rule", "store"}},
-	"subject":        {layer: block, imports: []string{"rule"}},
-	"/packs":         {layer: block, imports: []string{"rule"}, tests: []string{"catalog", "evaluate"}},
+	"audit":            {layer: block, imports: []string{"rule", "store"}},
+	"auth":             {layer: block, imports: []string{"audit", "rule", "store"}},
+	"check":            {layer: block, imports: []string{"rule", "subject"}},
+	"cli/report":       {layer: block, imports: []string{"rule"}},
+	"config":           {layer: block},
+	"corpus":           {layer: block, imports: []string{"federation", "rule", "store", "subject"}},
+	"document/extract": {layer: block, imports: []string{"rule"}},
+	"federation":       {layer: block, imports: []string{"rule", "store", "subject"}},
+	"job":              {layer: block, imports: []string{"rule", "store"}},
+	"judge":            {layer: block, imports: []string{"llm", "redact", "rule", "store", "subject"}, tests: []string{"catalog"}},
+	"lint":             {layer: block, imports: []string{"rule"}},
+	"llm":              {layer: block, imports: []string{"rule"}},
+	"llm/provider":     {layer: block, imports: []string{"llm", "rule"}},
+	"redact":           {layer: block, imports: []string{"subject"}},
+	"store":            {layer: block, imports: []string{"rule"}},
+	"store/sqlstore":   {layer: block, imports: []string{"rule", "store"}},
+	"subject":          {layer: block, imports: []string{"rule"}},
+	"/packs":           {layer: block, imports: []string{"rule"}, tests: []string{"catalog", "evaluate"}},
 
-	"catalog":  {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "rule", "store", "subject"}},
-	"evaluate": {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "judge", "rule", "store", "subject"}},
-
-	"release": {layer: capability, imports: []string{"audit", "auth", "corpus", "rule", "store"}, tests: []string{"catalog"}},
+	"catalog":  {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "federation", "rule", "store", "subject"}},
+	"document": {layer: capability, imports: []string{"audit", "auth", "corpus", "document/extract", "job", "rule", "store"}},
+	"evaluate": {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "job", "judge", "redact", "rule", "store", "subject"}},
+	"quality":  {layer: capability, imports: []string{"rule", "subject"}},
+	"release":  {layer: capability, imports: []string{"audit", "auth", "corpus", "federation", "rule", "store"}, tests: []string{"catalog"}},
+	"sandbox":  {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "job", "llm", "rule", "store", "subject"}, tests: []string{"evaluate"}},
+	"search":   {layer: capability, imports: []string{"corpus", "llm", "redact", "rule", "store"}},
 
 	"api": {
-		layer:   surface,
-		imports: []string{"audit", "auth", "catalog", "corpus", "evaluate", "judge", "release", "rule", "store", "subject"},
-		tests:   []string{"app"},
+		layer: surface,
+		imports: []string{
+			"audit", "auth", "catalog", "corpus", "document", "document/extract", "evaluate", "job", "judge", "redact", "release",
+			"rule", "sandbox", "search", "store", "subject",
+		},
+		tests: []string{"app"},
 	},
 	// The client is typed with the requests and answers of the capabilities behind the API, so that they have one form.
 	"client": {
 		layer:   surface,
-		imports: []string{"audit", "catalog", "evaluate", "release", "rule", "store", "subject"},
+		imports: []string{"audit", "catalog", "document", "evaluate", "job", "release", "rule", "sandbox", "search", "store", "subject"},
 		tests:   []string{"api", "app"},
 	},
 
 	"app": {
 		layer: wiring,
 		imports: []string{
-			"api", "audit", "auth", "catalog", "check", "client", "config", "corpus", "evaluate", "judge", "llm", "llm/provider",
-			"release", "rule", "store", "store/sqlstore", "subject", "/packs",
+			"api", "audit", "auth", "catalog", "check", "client", "config", "corpus", "document", "evaluate", "job", "judge", "llm",
+			"llm/provider", "redact", "release", "rule", "sandbox", "search", "store", "store/sqlstore", "subject", "/packs",
 		},
 	},
 
 	"cli": {
-		layer:   command,
-		imports: []string{"app", "audit", "catalog", "cli/report", "client", "config", "release", "rule", "store", "subject"},
+		layer: command,
+		imports: []string{
+			"app", "audit", "catalog", "cli/report", "client", "config", "document", "evaluate", "job", "quality", "release", "rule",
+			"sandbox", "search", "store", "subject", "/packs",
+		},
 	},
-	"/cmd/tenet": {layer: command, imports: []string{"cli"}},
-	"/bench":     {layer: command}, // a client like any other: it knows the service by its HTTP API
+	"/cmd/tenet":    {layer: command, imports: []string{"cli"}},
+	"/bench":        {layer: command}, // a client like any other: it knows the service by its HTTP API
+	"/bench/search": {layer: command, imports: []string{"corpus", "rule", "store"}},
+
+	"document/documenttest": {layer: support},
 
 	"importtest":      {layer: support},
 	"judge/judgetest": {layer: support, imports: []string{"llm", "rule"}},
@@ -88,9 +105,15 @@ var homes = map[string][]string{
 	"github.com/alecthomas/kong":          {"cli"},
 	"github.com/danielgtaylor/huma":       {"api"},
 	"github.com/jackc/pgx":                {"store/sqlstore", "store/pgtest"},
+	"github.com/kljensen/snowball":        {"corpus"},
+	"github.com/ledongthuc/pdf":           {"document/extract"},
 	"github.com/owenrumney/go-sarif":      {"cli/report"},
 	"github.com/pressly/goose":            {"store/sqlstore"},
 	"github.com/prometheus/client_golang": {"api", "app"},
+	"github.com/yuin/goldmark":            {"document/extract"},
+	"github.com/zricethezav/gitleaks":     {"redact"},
+	"golang.org/x/net/html":               {"document/extract"},
+	"golang.org/x/text":                   {"corpus", "document/extract"},
 	"modernc.org/sqlite":                  {"store/sqlstore"},
 }
 

@@ -26,13 +26,15 @@ const (
 
 // answer is a model's entry for one rule, as it was asked for in schema.json. All of it is untrusted.
 type answer struct {
-	Ref       string       `json:"rule_ref"`
-	Evidence  []quote      `json:"evidence"`
-	Absence   string       `json:"absence"`
-	Reasoning string       `json:"reasoning"`
-	Issue     string       `json:"issue"`
-	Fix       string       `json:"fix"`
-	Verdict   rule.Verdict `json:"verdict"`
+	Ref       string  `json:"rule_ref"`
+	Evidence  []quote `json:"evidence"`
+	Absence   string  `json:"absence"`
+	Reasoning string  `json:"reasoning"`
+	Issue     string  `json:"issue"`
+	Fix       string  `json:"fix"`
+	// Together is nil where the model does not say; then the verdict is taken to rest on the whole.
+	Together *bool        `json:"together"`
+	Verdict  rule.Verdict `json:"verdict"`
 }
 
 type quote struct {

@@ -21,12 +21,11 @@ func entry(ref string) string {
 // answers judges three rules with a model that gives raw answers and returns the verdicts in the order R1, R2, R3.
 func answers(t *testing.T, raw ...string) ([]rule.RuleVerdict, *llm.Fake, judge.Result) {
 	t.Helper()
-	m := &llm.Fake{}
-	m.Push(raw...)
+	m := judgetest.Script(raw...)
 	rules := newRules(3)
 	res := decide(t, m, build(t, subject.Input{Diff: diff}), rules)
 	byRef := make([]rule.RuleVerdict, 3)
-	for n, r := range judgetest.Rules(m.Requests()[0].Prompt) {
+	for n, r := range judgetest.Rules(m.Requests()[0]) {
 		for i := range rules {
 			if rules[i].Statement == r.Statement {
 				byRef[n] = res.Verdicts[i]
@@ -82,7 +81,7 @@ func TestAFaultStaysInItsRule(t *testing.T) {
 		if m.Calls() != 2 {
 			t.Errorf("%s: %d calls, want a repair", name, m.Calls())
 		}
-		if asked := judgetest.Rules(m.Requests()[1].Prompt); len(asked) != 1 || asked[0].Statement != v[1].RuleStatement {
+		if asked := judgetest.Rules(m.Requests()[1]); len(asked) != 1 || asked[0].Statement != v[1].RuleStatement {
 			t.Errorf("%s: the repair asks for %v", name, asked)
 		}
 		v, _, _ = answers(t, raw, "no")
@@ -115,7 +114,7 @@ func TestAnAnswerThatIsNotOneObjectDecidesNothing(t *testing.T) {
 		for _, v := range v {
 			wantUndecided(t, v, "The model's answer is unusable for this rule")
 		}
-		if m.Calls() != 2 || len(judgetest.Rules(m.Requests()[1].Prompt)) != 3 {
+		if m.Calls() != 2 || len(judgetest.Rules(m.Requests()[1])) != 3 {
 			t.Errorf("%s: %d calls", name, m.Calls())
 		}
 		if len(res.Calls[0].Raw) > 300_000 {
@@ -127,6 +126,9 @@ func TestAnAnswerThatIsNotOneObjectDecidesNothing(t *testing.T) {
 func TestATruncatedAnswerKeepsItsWholeEntries(t *testing.T) {
 	whole := list(entry("R1"), entry("R2"), entry("R3"))
 	for n := range len(whole) {
+		if strings.HasSuffix(whole[:n], `"R`) || strings.HasSuffix(whole[:n], `"R3`) && !strings.Contains(whole[:n], `"R3"`) {
+			continue // half a reference, which cannot be adapted to the request
+		}
 		v, _, _ := answers(t, whole[:n], "no")
 		for i, v := range v {
 			end := strings.Index(whole, entry(fmt.Sprint("R", i+1))) + len(entry("R1"))
@@ -156,8 +158,8 @@ func TestARepairThatSucceedsCounts(t *testing.T) {
 	if len(res.Calls) != 2 || res.Calls[0].Repair || !res.Calls[1].Repair || res.Cost.Calls != 2 {
 		t.Errorf("calls are %+v", res.Calls)
 	}
-	if p := m.Requests()[1].Prompt; !strings.Contains(p, "had no usable entry") || strings.Contains(m.Requests()[0].Prompt, "had no usable entry") {
-		t.Errorf("the repair does not say what it is: %s", p)
+	if asked := judgetest.Rules(m.Requests()[1]); len(asked) != 1 || asked[0].Statement != v[1].RuleStatement {
+		t.Errorf("the repair asks for %+v", asked)
 	}
 }
 
@@ -232,10 +234,9 @@ func TestMalformedAnswersNeverAllow(t *testing.T) {
 			raw = ruin[r.IntN(len(ruin))](r, raw)
 		}
 		rules := newRules(count)
-		m := &llm.Fake{}
-		m.Push(raw, "still nothing")
+		m := judgetest.Script(raw, "still nothing")
 		res := decide(t, m, s, rules)
-		for k, shown := range judgetest.Rules(m.Requests()[0].Prompt) {
+		for k, shown := range judgetest.Rules(m.Requests()[0]) {
 			var v rule.RuleVerdict
 			for i := range rules {
 				if rules[i].Statement == shown.Statement {

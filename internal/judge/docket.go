@@ -1,6 +1,8 @@
 package judge
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"path"
@@ -11,67 +13,85 @@ import (
 	"tenet/internal/subject"
 )
 
-// docket is a subject cut into parts that fit into one call each.
+// docket is a subject cut into units: what verdicts are kept for, and what parts are packed from.
 type docket struct {
-	parts  []part
-	blocks []block
-	hunks  int
+	// lead is shown on top of every part: where the subject belongs, and facts, action and claim if they are short and there
+	// are files that they explain.
+	lead      string
+	leadBytes int // size of it as in subject.Size
+	units     []unit
+	room      int // bytes of units in one part
+	hunks     int
 	// maimed holds the numbers of hunks that lines were dropped from.
 	maimed map[int]bool
-	// dropped names what is in no part, for the caller's account.
+	// dropped names what is in no unit, for the caller's account.
 	dropped []rule.Unexamined
 	// blind names everything that the model cannot see and that could break a rule: what was dropped, files without content,
 	// and binary files that are not plain media. It forbids ALLOW.
 	blind []rule.Unexamined
 }
 
-// part is what one call sees.
-type part struct {
-	text   string
-	blocks []int  // indices into docket.blocks
-	label  string // the files in it, for messages
-}
-
-// block is a piece of a subject that is not cut further.
-type block struct {
+// unit is a piece of a subject that is not cut further: a hunk, a piece of a long hunk, a file without hunks, or the facts,
+// the action or the claim.
+type unit struct {
 	file  int // index of the file, -1 for facts, action and claim
 	head  string
 	text  string
-	hunk  int // number of the hunk it belongs to, -1 for none; a long hunk has several blocks
+	hunk  int // number of the hunk it belongs to, -1 for none; a long hunk has several units
 	bytes int // size as in subject.Size
-	label string
+	// from and to are the first and the last line of the new file in it, 0 if it has none.
+	from, to int
+	label    string
+	// content is what the unit says without line numbers, which move with every other change.
+	content [32]byte
 }
 
-// split cuts s into at most maxParts parts of about budget bytes each, along files and hunks. Long hunks are cut between
-// lines; what still does not fit is dropped and named, never cut.
-func split(s *subject.Subject, budget, maxParts int) docket {
-	d := docket{maimed: map[int]bool{}}
-	place := placeText(s)
-	core := coreBlocks(s)
-	room := budget - len(place)
+// cutUp cuts s into units for parts of about limit bytes each, along files and hunks. Long hunks are cut between lines; what
+// still does not fit, or lies beyond the last part, is dropped and named, never cut.
+func cutUp(s *subject.Subject, limit, maxParts int) docket {
+	d := docket{maimed: map[int]bool{}, lead: placeText(s)}
+	core := coreUnits(s)
+	d.room = limit - len(d.lead)
 	size := 0
-	for _, b := range core {
-		size += len(b.text)
+	for _, u := range core {
+		size += len(u.text)
 	}
 	// Facts, action and claim explain the rest, so every part shows them if that leaves room for the rest.
-	shared := size <= room/2
-	for _, b := range core {
-		if len(b.text) > room {
-			d.drop(b.label, fmt.Sprintf("it is longer than the %d bytes that one model call may see", budget))
-			continue
+	shared := len(s.Files) > 0 && size <= d.room/2
+	for _, u := range core {
+		switch {
+		case shared:
+			d.lead += u.text
+			d.leadBytes += u.bytes
+			d.room -= len(u.text)
+		case len(u.text) > d.room:
+			d.drop(u.label, fmt.Sprintf("it is longer than the %d bytes that one model call may see", limit))
+		default:
+			d.units = append(d.units, u)
 		}
-		d.blocks = append(d.blocks, b)
-	}
-	common := len(d.blocks)
-	if shared {
-		room -= size
 	}
 	for i := range s.Files {
-		d.addFile(s, i, room)
+		d.addFile(s, i, d.room)
 	}
-	d.pack(place, room, common, shared, maxParts)
+	parts := d.pack(d.all())
+	if len(parts) > maxParts {
+		first := parts[maxParts].units[0]
+		d.dropFrom(first, maxParts)
+	}
+	for i := range d.units {
+		d.units[i].content = d.units[i].hash()
+	}
 	d.nameUnseen(s)
 	return d
+}
+
+// all lists the numbers of all units.
+func (d *docket) all() []int {
+	out := make([]int, len(d.units))
+	for i := range out {
+		out[i] = i
+	}
+	return out
 }
 
 // placeText is shown on top of every part.
@@ -86,20 +106,20 @@ func placeText(s *subject.Subject) string {
 	return b.String()
 }
 
-func coreBlocks(s *subject.Subject) []block {
-	var out []block
+func coreUnits(s *subject.Subject) []unit {
+	var out []unit
 	if s.Intent != "" {
-		out = append(out, block{file: -1, hunk: -1, label: "intent", text: "claim of the author, not verified:\n" + barred(s.Intent)})
+		out = append(out, unit{file: -1, hunk: -1, label: "intent", text: "claim of the author, not verified:\n" + barred(s.Intent)})
 	}
 	if s.Action != "" {
-		out = append(out, block{file: -1, hunk: -1, label: "action", text: "action:\n" + barred(s.Action), bytes: len(s.Action)})
+		out = append(out, unit{file: -1, hunk: -1, label: "action", text: "action:\n" + barred(s.Action), bytes: len(s.Action)})
 	}
 	if len(s.Facts) > 0 {
 		n := 0
 		if b, err := json.Marshal(s.Facts); err == nil {
 			n = len(b)
 		}
-		out = append(out, block{file: -1, hunk: -1, label: "facts", text: "facts:\n" + indentedJSON(s.Facts) + "\n", bytes: n})
+		out = append(out, unit{file: -1, hunk: -1, label: "facts", text: "facts:\n" + indentedJSON(s.Facts) + "\n", bytes: n})
 	}
 	return out
 }
@@ -117,23 +137,23 @@ func (d *docket) addFile(s *subject.Subject, i, room int) {
 	f := &s.Files[i]
 	head := fileHead(f)
 	if len(f.Hunks) == 0 {
-		d.blocks = append(d.blocks, block{file: i, head: head, hunk: -1, label: f.Path})
+		d.units = append(d.units, unit{file: i, head: head, hunk: -1, label: f.Path})
 	}
 	for k := range f.Hunks {
-		d.addHunk(f, &f.Hunks[k], block{file: i, head: head, hunk: d.hunks, label: f.Path}, room-len(head))
+		d.addHunk(f, &f.Hunks[k], unit{file: i, head: head, hunk: d.hunks, label: f.Path}, room-len(head))
 		d.hunks++
 	}
 }
 
-// addHunk appends the blocks of a hunk to d, each like its pattern and at most room bytes long.
-func (d *docket) addHunk(f *subject.File, h *subject.Hunk, like block, room int) {
+// addHunk appends the units of a hunk to d, each like its pattern and at most room bytes long.
+func (d *docket) addHunk(f *subject.File, h *subject.Hunk, like unit, room int) {
 	head := "@@ " + visible(h.Section) + "\n"
 	text := []byte(head)
 	cur := like
 	flush := func() {
 		if len(text) > len(head) {
 			cur.text = string(text)
-			d.blocks = append(d.blocks, cur)
+			d.units = append(d.units, cur)
 		}
 		cur, text = like, append(text[:0], head...)
 	}
@@ -154,9 +174,26 @@ func (d *docket) addHunk(f *subject.File, h *subject.Hunk, like block, room int)
 		}
 		if l.Op != subject.OpDelete {
 			cur.bytes += len(l.Text) + 1
+			if cur.to = l.New; cur.from == 0 {
+				cur.from = l.New
+			}
 		}
 	}
 	flush()
+}
+
+// hash is the hash of what the unit says. Line numbers are left out: each line of a file begins with its number, a bar and
+// a sign, and no other text does.
+func (u *unit) hash() [32]byte {
+	b := make([]byte, 0, len(u.head)+len(u.text)+16)
+	b = append(binary.AppendUvarint(b, uint64(len(u.head))), u.head...)
+	if u.file < 0 {
+		return sha256.Sum256(append(b, u.text...))
+	}
+	for line := range strings.Lines(u.text) {
+		b = append(b, strings.TrimLeft(line, "0123456789")...)
+	}
+	return sha256.Sum256(b)
 }
 
 // appendLine renders a line as number, bar, sign, text. Removed lines have no number: they are not in the new file.
@@ -186,61 +223,6 @@ func fileHead(f *subject.File) string {
 	return b.String()
 }
 
-// pack fills parts with blocks in order. The first common blocks are shown in every part if shared.
-func (d *docket) pack(place string, room, common int, shared bool, maxParts int) {
-	prefix, first := place, 0
-	var prefixBlocks []int
-	if shared {
-		first = common
-		for i := range common {
-			prefix += d.blocks[i].text
-			prefixBlocks = append(prefixBlocks, i)
-		}
-	}
-	var text strings.Builder
-	text.WriteString(prefix)
-	cur := part{blocks: append([]int{}, prefixBlocks...)}
-	file, used := -1, 0
-	for i := first; i < len(d.blocks); i++ {
-		b := &d.blocks[i]
-		n := len(b.text)
-		if b.file != file {
-			n += len(b.head)
-		}
-		if used > 0 && used+n > room {
-			if len(d.parts)+1 == maxParts {
-				d.dropFrom(i, maxParts)
-				break
-			}
-			cur.text = text.String()
-			d.parts = append(d.parts, cur)
-			text.Reset()
-			text.WriteString(prefix)
-			cur = part{blocks: append([]int{}, prefixBlocks...)}
-			file, used, n = -1, 0, len(b.text)+len(b.head)
-		}
-		if b.file != file {
-			text.WriteString(b.head)
-			file = b.file
-		}
-		text.WriteString(b.text)
-		used += n
-		cur.blocks = append(cur.blocks, i)
-		cur.label = span(cur.label, b.label)
-	}
-	cur.text = text.String()
-	d.parts = append(d.parts, cur)
-}
-
-// span extends a label such as "a.go" or "a.go to b.go" up to last.
-func span(label, last string) string {
-	first, _, _ := strings.Cut(label, " to ")
-	if first == "" || first == last {
-		return last
-	}
-	return first + " to " + last
-}
-
 // maxNamed bounds how many unexamined pieces are named one by one.
 const maxNamed = 100
 
@@ -254,12 +236,16 @@ func (d *docket) drop(name, reason string) {
 	}
 }
 
-// dropFrom drops the blocks from index i on.
+// dropFrom drops the units from index i on.
 func (d *docket) dropFrom(i, maxParts int) {
 	reason := fmt.Sprintf("the subject has more than the %d parts that one evaluation judges", maxParts)
-	for _, b := range d.blocks[i:] {
-		d.drop(b.label, reason)
+	for _, u := range d.units[i:] {
+		d.drop(u.label, reason)
+		if u.hunk >= 0 {
+			d.maimed[u.hunk] = true
+		}
 	}
+	d.units = d.units[:i]
 }
 
 // media are endings of files whose content is an image, a sound, a film or a font: nothing that rules about text speak of.

@@ -44,7 +44,7 @@ func TestEveryLineIsShownOnceOrNamed(t *testing.T) {
 		res := small(m, budget, rapid.IntRange(1, 12).Draw(rt, "parts")).Decide(t.Context(), s, newRules(1))
 		var shown strings.Builder
 		for _, req := range m.Requests() {
-			text := judgetest.Subject(req.Prompt)
+			text := judgetest.Subject(req)
 			if len(text) > budget {
 				rt.Fatalf("a part has %d bytes, the budget is %d", len(text), budget)
 			}
@@ -206,11 +206,58 @@ func TestFactsAreInEveryPart(t *testing.T) {
 	s := build(t, subject.Input{Files: wholeFiles(6, 40), Facts: map[string]any{"risk": "high"}, Intent: "small change"})
 	res := small(m, 2000, 20).Decide(t.Context(), s, newRules(1))
 	for i, req := range m.Requests() {
-		if text := judgetest.Subject(req.Prompt); !strings.Contains(text, `"risk": "high"`) || !strings.Contains(text, "| small change") {
+		if text := judgetest.Subject(req); !strings.Contains(text, `"risk": "high"`) || !strings.Contains(text, "| small change") {
 			t.Errorf("part %d lacks facts or claim", i+1)
 		}
 	}
 	if m.Calls() < 3 || res.BytesExamined != s.Size().Bytes {
 		t.Errorf("%d calls, %d of %d bytes", m.Calls(), res.BytesExamined, s.Size().Bytes)
+	}
+}
+
+// TestADiffOf300KBIsJudgedWhole has one line of the second part break a rule.
+func TestADiffOf300KBIsJudgedWhole(t *testing.T) {
+	files := wholeFiles(60, 190)
+	last := *files[59].Content + "forbidden()\n"
+	files[59].Content = &last
+	s := build(t, subject.Input{Files: files})
+	if size := s.Size(); size.Bytes < 300_000 {
+		t.Fatalf("the subject has %d bytes", size.Bytes)
+	}
+	m := judgetest.Model(strict)
+	res := decide(t, m, s, newRules(2))
+	if res.Parts != 2 || m.Calls() != 2 || res.BytesExamined != s.Size().Bytes || len(res.Unexamined) != 0 {
+		t.Errorf("%d parts, %d calls, %d bytes, %v", res.Parts, m.Calls(), res.BytesExamined, res.Unexamined)
+	}
+	if v := res.Verdicts[0]; v.Verdict != rule.Deny || v.Locations[0].FilePath != "src/f59.py" || v.Locations[0].StartLine != 191 || res.Verdicts[1].Verdict != rule.Allow {
+		t.Errorf("got %+v", res.Verdicts)
+	}
+}
+
+func TestWhatWouldTakeTooManyTokensIsNotAsked(t *testing.T) {
+	m := judgetest.Model(allowAll)
+	s := build(t, subject.Input{Files: wholeFiles(6, 40)})
+	res := judge.New(judge.Config{Model: m, MaxSubjectBytes: 2000, MaxParts: 20, MaxTokens: 3000}).Decide(t.Context(), s, newRules(2))
+	if m.Calls() == 0 || m.Calls() == res.Parts || len(res.Unexamined) != res.Parts-m.Calls() {
+		t.Errorf("%d calls about %d parts, unexamined %v", m.Calls(), res.Parts, res.Unexamined)
+	}
+	for _, v := range res.Verdicts {
+		wantUndecided(t, v, "more than the 3000 tokens")
+	}
+	spent := 0
+	for _, req := range m.Requests() {
+		spent += (len(req.System) + len(req.Prefix) + len(req.Prompt)) / 4
+	}
+	if spent > 3000 {
+		t.Errorf("%d tokens were sent", spent)
+	}
+}
+
+func TestASubjectOfWhichNothingCanBeShown(t *testing.T) {
+	m := judgetest.Model(allowAll)
+	res := small(m, 500, 5).Decide(t.Context(), build(t, subject.Input{Action: strings.Repeat("a", 5000)}), newRules(1))
+	wantUndecided(t, res.Verdicts[0], "Nothing of the subject could be shown")
+	if m.Calls() != 0 || len(res.Unexamined) != 1 {
+		t.Errorf("%d calls, unexamined %v", m.Calls(), res.Unexamined)
 	}
 }

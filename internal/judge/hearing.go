@@ -2,184 +2,120 @@ package judge
 
 import (
 	"context"
-	"fmt"
+	"slices"
 	"sync"
-	"time"
 
 	"tenet/internal/llm"
 	"tenet/internal/rule"
 	"tenet/internal/subject"
 )
 
-// hearing is one Decide: a subject in parts, rules in batches, and an outcome for every rule on every part.
+// hearing is one Decide: a subject in units, and what is known about each rule on them.
 type hearing struct {
-	j       *Judge
-	subject *subject.Subject
-	rules   []*rule.Rule
-	docket  docket
-	batches [][]int // indices into rules
-	hash    [32]byte
-	// outcomes is indexed by part and rule. Each session writes the places of its own part and batch only.
-	outcomes [][]outcome
-	sessions []*session
+	j        *Judge
+	source   source
+	subject  *subject.Subject
+	rules    []*rule.Rule
+	contents []string // content hashes of the rules
+	plan     plan
+	redacted int
+	docket   docket
+	seed     [32]byte
+	nonce    [32]byte
+	// suspicion says what in the subject addresses the judge, orders what in it reads like an order to anybody.
+	suspicion, orders func() string
+
+	mu       sync.Mutex // guards what follows, and what sessions say about their calls
+	matters  []matter   // by rule
+	reused   []Reused
+	spent    int // tokens, by estimate
+	rounds   []*session
+	finished bool
 }
 
-// session asks about one batch of rules on one part.
-type session struct {
-	h        *hearing
-	part     int
-	calls    []Call
-	answered bool
+// source is where answers and kept verdicts come from: models and a cache, or a record.
+type source interface {
+	// answer asks for one answer and notes in the call how long that took. errNotRecorded means that there never was such a
+	// call.
+	answer(ctx context.Context, q question, call *Call, req llm.Request) (llm.Response, error)
+	// recall looks up kept verdicts by project, units and rules.
+	recall(ctx context.Context, h *hearing, k *keys) kept
+	// keep takes verdicts to be kept.
+	keep(h *hearing, list []keepsake)
 }
 
-// open prepares a hearing: it does all that needs no model.
-func (j *Judge) open(s *subject.Subject, rules []*rule.Rule) *hearing {
-	h := &hearing{j: j, subject: s, rules: rules, docket: split(s, j.cfg.MaxSubjectBytes, j.cfg.MaxParts)}
-	order, hash := shuffle(j.cfg.Model.ID(), &h.docket, rules)
-	h.hash = hash
-	h.batches = batch(rules, order, j.cfg.BatchSize)
-	h.outcomes = make([][]outcome, len(h.docket.parts))
-	for p := range h.outcomes {
-		h.outcomes[p] = make([]outcome, len(rules))
-		for i := range rules {
-			h.outcomes[p][i] = nothing("The rule was not reached.")
+// matter is what is known about one rule.
+type matter struct {
+	// whole is a kept verdict of this very subject.
+	whole *outcome
+	// denied are kept denials by unit, clear counts the units that kept verdicts allow.
+	denied []outcome
+	clear  int
+	// need are the units that the model has to see.
+	need []int
+}
+
+// hear finds out all that can be found out before the context ends.
+func (h *hearing) hear(ctx context.Context) {
+	k := h.keys()
+	h.recall(ctx, k)
+	need := make([][]int, len(h.rules))
+	for i := range h.matters {
+		need[i] = h.matters[i].need
+	}
+	h.round(ctx, h.groups(need), CallJudge)
+	// What hunks by themselves do not tell is asked again about the whole.
+	again := false
+	for i := range need {
+		if need[i] = nil; h.needsWhole(i) {
+			need[i], again = h.docket.all(), true
 		}
 	}
-	return h
+	if again && ctx.Err() == nil {
+		h.round(ctx, h.groups(need), CallWhole)
+	}
+	h.mu.Lock()
+	h.finished = true
+	h.mu.Unlock()
+	h.keep(k)
 }
 
-// hear runs all sessions side by side; the judge's concurrency limit holds them back.
-func (h *hearing) hear(ctx context.Context) {
+// round runs the sessions about groups side by side; the judge's concurrency limit holds them back.
+func (h *hearing) round(ctx context.Context, groups []*group, purpose string) {
+	var list []*session
+	for _, g := range groups {
+		list = append(list, h.sessions(g, purpose)...)
+	}
+	h.mu.Lock()
+	h.rounds = append(h.rounds, list...)
+	h.mu.Unlock()
 	var wg sync.WaitGroup
-	for p := range h.docket.parts {
-		for _, members := range h.batches {
-			s := &session{h: h, part: p}
-			h.sessions = append(h.sessions, s)
-			wg.Go(func() { s.run(ctx, members) })
+	for _, s := range list {
+		if s.admitted {
+			wg.Go(func() { s.run(ctx) })
 		}
 	}
 	wg.Wait()
 }
 
-// run asks for the verdicts of members, and once more for those that the answer leaves open. A fault of our own must not
-// end the program or leave a rule without a verdict.
-func (s *session) run(ctx context.Context, members []int) {
-	defer func() {
-		if p := recover(); p != nil {
-			s.h.j.cfg.Logger.ErrorContext(ctx, "judging broke off", "panic", p)
-			for _, i := range members {
-				s.h.outcomes[s.part][i] = nothing("The judge broke off with an internal fault.")
-			}
-		}
-	}()
-	open, err := s.ask(ctx, members, false)
-	if len(open) == 0 || ctx.Err() != nil {
-		return
-	}
-	switch rule.CodeOf(err) {
-	case "":
-		_, _ = s.ask(ctx, open, true)
-	case rule.CodeInvalid:
-		// The answer came and was unusable, most likely too long for its limit: half of it may fit.
-		half := (len(open) + 1) / 2
-		_, _ = s.ask(ctx, open[:half], true)
-		if half < len(open) {
-			_, _ = s.ask(ctx, open[half:], true)
-		}
-	default:
-		// The model could not be asked. Its client has retried what may pass.
-	}
-}
-
-// ask makes one call and notes the outcomes. It returns the rules that are still open for want of a usable entry, and the
-// error of the call.
-func (s *session) ask(ctx context.Context, members []int, repair bool) (open []int, err error) {
-	h, j := s.h, s.h.j
-	req := h.prompt(s.part, members, repair)
-	call := Call{
-		Model: j.cfg.Model.ID(), PromptVersion: PromptVersion, PromptHash: promptHash(req), Rules: make([]string, len(members)),
-		Part: s.part + 1, Repair: repair,
-	}
-	for n, i := range members {
-		call.Rules[n] = h.rules[i].ID
-	}
-	start := time.Now()
-	resp, err := j.call(ctx, req)
-	call.DurationMS = time.Since(start).Milliseconds()
-	call.Raw = keepRaw(resp.Text)
-	call.InputTokens, call.OutputTokens, call.CachedTokens = resp.InputTokens, resp.OutputTokens, resp.CachedTokens
-	if err != nil {
-		call.Error = failure(err)
-		j.cfg.Logger.WarnContext(ctx, "a call to the judge's model failed", "model", call.Model, "rules", len(members), "repair", repair, "error", err)
-		for _, i := range members {
-			h.outcomes[s.part][i] = nothing("The model gave no answer: " + call.Error + ".")
-		}
-		s.calls = append(s.calls, call)
-		return members, err
-	}
-	s.answered = true
-	answers, faults := parseAnswer(resp.Text, len(members))
-	for n, i := range members {
-		if answers[n] == nil {
-			h.outcomes[s.part][i] = nothing("The model's answer is unusable for this rule: " + faults[n] + ".")
-			open = append(open, i)
+// needsWhole reports whether the model, shown some units of the subject, came to a verdict that only the whole can give:
+// that it cannot tell, that something is missing, or that one place makes good for another. What is denied needs no more.
+func (h *hearing) needsWhole(i int) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	needs := false
+	for _, s := range h.rounds {
+		n := slices.Index(s.members, i)
+		if n < 0 || s.group.whole {
 			continue
 		}
-		h.outcomes[s.part][i] = weigh(h.subject, &h.docket, answers[n])
+		switch o := &s.outcomes[n]; {
+		case !o.decided():
+		case o.verdict == rule.Deny && !o.absent:
+			return false
+		default:
+			needs = needs || o.verdict == rule.NeedsConfirmation || o.absent || o.together
+		}
 	}
-	if len(open) > 0 {
-		j.cfg.Logger.WarnContext(ctx, "an answer of the judge's model is unusable", "model", call.Model, "rules", len(members), "unusable", len(open), "repair", repair)
-	}
-	s.calls = append(s.calls, call)
-	return open, nil
-}
-
-// call asks the model under the concurrency limit and the timeout. It returns when the context ends even if the model does
-// not; such a call keeps its slot until it really ends.
-func (j *Judge) call(ctx context.Context, req llm.Request) (llm.Response, error) {
-	select {
-	case j.slots <- struct{}{}:
-	case <-ctx.Done():
-		return llm.Response{}, rule.Errorf(rule.CodeUnavailable, "the time for the evaluation was up before the model was free: %w", ctx.Err())
-	}
-	ctx, cancel := context.WithTimeout(ctx, j.cfg.Timeout)
-	defer cancel()
-	type reply struct {
-		resp llm.Response
-		err  error
-	}
-	done := make(chan reply, 1)
-	go func() {
-		var r reply
-		defer func() {
-			if p := recover(); p != nil {
-				r = reply{err: rule.Errorf(rule.CodeUnavailable, "the model's client broke: %v", p)}
-			}
-			done <- r
-			<-j.slots
-		}()
-		r.resp, r.err = j.cfg.Model.Complete(ctx, req)
-	}()
-	select {
-	case r := <-done:
-		return r.resp, r.err
-	case <-ctx.Done():
-		return llm.Response{}, rule.Errorf(rule.CodeUnavailable, "the model did not answer in time: %w", ctx.Err())
-	}
-}
-
-// failure is what callers may see of err.
-func failure(err error) string {
-	if rule.CodeOf(err) == rule.CodeInternal {
-		return "its client failed"
-	}
-	return err.Error()
-}
-
-// keepRaw bounds what is kept of an answer. What is not read need not be kept for replay.
-func keepRaw(text string) string {
-	if len(text) <= maxAnswer {
-		return text
-	}
-	return fmt.Sprintf("%s... (%d bytes in all)", cut(text, maxAnswer/16), len(text))
+	return needs && len(h.matters[i].denied) == 0
 }

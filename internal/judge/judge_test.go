@@ -104,7 +104,7 @@ func TestVerdictsComeInTheOrderOfTheRules(t *testing.T) {
 		if i%10 == 7 {
 			want = rule.Deny
 		}
-		if v.RuleID != rules[i].ID || v.RuleStatement != rules[i].Statement || v.Verdict != want || v.DecidedBy != rule.ByModel || v.Confidence != judge.SinglePassConfidence {
+		if v.RuleID != rules[i].ID || v.RuleStatement != rules[i].Statement || v.Verdict != want || v.DecidedBy != rule.ByModel || v.Confidence != 0.5 {
 			t.Errorf("verdict %d is %+v, want %s", i, v, want)
 		}
 	}
@@ -121,7 +121,7 @@ func TestRulesGoInBatchesAndCriticalOnesAlone(t *testing.T) {
 	var sizes []int
 	asked := map[string]int{}
 	for _, req := range m.Requests() {
-		shown := judgetest.Rules(req.Prompt)
+		shown := judgetest.Rules(req)
 		sizes = append(sizes, len(shown))
 		for _, r := range shown {
 			asked[r.Statement]++
@@ -170,7 +170,7 @@ func TestTheOrderOfRulesFollowsFromContentAlone(t *testing.T) {
 		m := judgetest.Model(allowAll)
 		decide(t, m, build(t, in), rules)
 		var out []string
-		for _, r := range judgetest.Rules(m.Requests()[0].Prompt) {
+		for _, r := range judgetest.Rules(m.Requests()[0]) {
 			out = append(out, r.Statement)
 		}
 		return out
@@ -201,12 +201,11 @@ func TestThePromptHasStableTextFirstAndTheSubjectLast(t *testing.T) {
 	if strings.Contains(req.System, "SUBJECT-") || len(req.Schema) == 0 || !json.Valid(req.Schema) || req.MaxOutputTokens <= 0 {
 		t.Errorf("request is %+v", req)
 	}
-	p := req.Prompt
-	shown := judgetest.Subject(p)
-	if strings.Index(p, rules[1].Statement) > strings.Index(p, judgetest.Fence(p)) {
-		t.Error("the rules do not come before the subject")
+	shown := judgetest.Subject(req)
+	if !strings.Contains(req.Prefix, rules[1].Statement) || strings.Contains(req.Prefix, judgetest.Fence(req)) || strings.Contains(req.Prompt, rules[1].Statement) {
+		t.Error("the rules are not the first part, or not that alone")
 	}
-	if got := judgetest.Rules(p); len(got) != 2 || got[0].Modality != "MUST" || got[0].Rationale == "" {
+	if got := judgetest.Rules(req); len(got) != 2 || got[0].Modality != "MUST" || got[0].Rationale == "" {
 		t.Errorf("rules are %+v; a statement must not pass for another rule", got)
 	}
 	for _, want := range []string{
@@ -218,7 +217,7 @@ func TestThePromptHasStableTextFirstAndTheSubjectLast(t *testing.T) {
 			t.Errorf("the subject lacks %q:\n%s", want, shown)
 		}
 	}
-	if rest := p[strings.LastIndex(p, judgetest.Fence(p)):]; len(rest) > 200 {
+	if rest := req.Prompt[strings.LastIndex(req.Prompt, judgetest.Fence(req)):]; len(rest) > 200 {
 		t.Errorf("much follows the subject: %q", rest)
 	}
 }
@@ -227,7 +226,7 @@ func TestTheFenceCannotBeKnownOrClosed(t *testing.T) {
 	in := subject.Input{Diff: diff}
 	fenceOf := func(j *judge.Judge, m *llm.Fake, in subject.Input) string {
 		j.Decide(t.Context(), build(t, in), newRules(1))
-		return judgetest.Fence(m.Requests()[m.Calls()-1].Prompt)
+		return judgetest.Fence(m.Requests()[m.Calls()-1])
 	}
 	m := judgetest.Model(allowAll)
 	j := judge.New(judge.Config{Model: m})
@@ -254,7 +253,7 @@ func TestHiddenCharactersAreShown(t *testing.T) {
 	content := "a\u200bb\u202ec\x1b[31md\u2028e\n"
 	m := judgetest.Model(allowAll)
 	decide(t, m, build(t, subject.Input{Files: []subject.InputFile{{Path: "x.txt", Content: &content}}}), newRules(1))
-	if shown := judgetest.Subject(m.Requests()[0].Prompt); !strings.Contains(shown, `1| +a\u{200b}b\u{202e}c\u{1b}[31md\u{2028}e`+"\n") {
+	if shown := judgetest.Subject(m.Requests()[0]); !strings.Contains(shown, `1| +a\u{200b}b\u{202e}c\u{1b}[31md\u{2028}e`+"\n") {
 		t.Errorf("the subject is shown as %q", shown)
 	}
 }

@@ -2,6 +2,7 @@ package judge
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"unicode"
@@ -19,7 +20,17 @@ type outcome struct {
 	evidence              []rule.Evidence
 	// absent marks a DENY that rests on something missing alone.
 	absent bool
+	// together marks a verdict that rests on several places at once.
+	together bool
+	// quotes and absence are what a DENY rests on in the model's words, for keeping.
+	quotes  []quote
+	absence string
+	// passes is how often a model has looked, agreed how often it came to this verdict.
+	passes, agreed int
 }
+
+// decided reports whether a model came to the verdict, now or when it was kept.
+func (o *outcome) decided() bool { return o.by == rule.ByModel || o.by == rule.ByCache }
 
 // nothing is the outcome of a rule that could not be decided.
 func nothing(reason string) outcome {
@@ -33,8 +44,8 @@ func (o outcome) verdictOf(r *rule.Rule) rule.RuleVerdict {
 		Modality: r.Modality, Enforcement: r.Enforcement, Verdict: o.verdict, DecidedBy: o.by, Reasoning: o.reasoning,
 		IssueDescription: o.issue, FixSuggestion: o.fix, Locations: o.locations, Evidence: o.evidence,
 	}
-	if o.by == rule.ByModel {
-		v.Confidence = SinglePassConfidence
+	if o.decided() {
+		v.Confidence = confidence(o.passes, o.agreed)
 	}
 	if v.Locations == nil {
 		v.Locations = []rule.Location{}
@@ -45,13 +56,22 @@ func (o outcome) verdictOf(r *rule.Rule) rule.RuleVerdict {
 	return v
 }
 
+// confidence is the agreement of a rule's passes, with one that disagrees added, since a few passes prove little: 0.5 for
+// one pass, 0.67 for two that agree, 0.33 for two that do not. What a model says about its own confidence is not asked for.
+func confidence(passes, agreed int) float64 {
+	return math.Round(100*float64(agreed)/float64(passes+1)) / 100
+}
+
 // maxLocations bounds the places of one verdict.
 const maxLocations = 20
 
 // weigh turns a model's entry into an outcome. It believes a DENY only if what it rests on is there, or really is not
 // there where it rests on an absence.
 func weigh(s *subject.Subject, d *docket, a *answer) outcome {
-	o := outcome{verdict: a.Verdict, by: rule.ByModel, reasoning: a.Reasoning}
+	o := outcome{
+		verdict: a.Verdict, by: rule.ByModel, reasoning: a.Reasoning, together: a.Together == nil || *a.Together, passes: 1, agreed: 1,
+		quotes: a.Evidence, absence: a.Absence,
+	}
 	quoted := false
 	for _, q := range a.Evidence {
 		if strings.TrimSpace(q.Quote) == "" {
@@ -186,6 +206,9 @@ func inRemoved(s *subject.Subject, text string) (string, bool) {
 
 // unseen names pieces that were not examined, shortly.
 func unseen(list []rule.Unexamined) string {
+	if len(list) == 0 {
+		return "there is no text in it"
+	}
 	s := list[0].Part + ": " + list[0].Reason
 	if len(list) > 1 {
 		s += fmt.Sprintf("; and %d more", len(list)-1)

@@ -21,17 +21,22 @@ type Model interface {
 type Request struct {
 	// System is the stable instruction text.
 	System string
-	// Prompt is the user turn: rules first, subject last.
+	// Prefix is the stable beginning of the user turn: what many requests have in common, such as the rules. Providers that
+	// are told what to cache mark its end. It may be empty.
+	Prefix string
+	// Prompt is the user turn, or what follows Prefix in it: rules first, subject last.
 	Prompt string
 	// Schema is the JSON Schema that the answer must satisfy; SchemaName labels it.
 	Schema     json.RawMessage
 	SchemaName string
-	// MaxOutputTokens bounds the answer.
+	// MaxOutputTokens bounds the answer. Thoughts that a model has before it may come on top.
 	MaxOutputTokens int
 }
 
 // Response is a model's answer. Text is untrusted.
 type Response struct {
+	// Model is the id of the model that answered where several could; empty means the one that was asked.
+	Model        string
 	Text         string
 	InputTokens  int
 	OutputTokens int

@@ -2,6 +2,7 @@ package release
 
 import (
 	"context"
+	"reflect"
 
 	"tenet/internal/rule"
 	"tenet/internal/store"
@@ -18,6 +19,7 @@ type Difference struct {
 	RulesRemoved  int            `json:"rules_removed" doc:"Rules that only the first holds."`
 	RulesModified int            `json:"rules_modified" doc:"Rules that both hold, in versions that differ."`
 	Relationships int            `json:"relationships_changed" doc:"Relationships that only one of them holds."`
+	Federation    bool           `json:"federation_changed" doc:"True if nodes, or what is attached to them, differ."`
 	Added         []RuleNote     `json:"added" nullable:"false" doc:"The added rules, the first 1000."`
 	Removed       []RuleNote     `json:"removed" nullable:"false" doc:"The removed rules, the first 1000."`
 	Modified      []RuleModified `json:"modified" nullable:"false" doc:"The modified rules with what differs, the first 1000."`
@@ -54,6 +56,7 @@ func (r *Releases) Diff(ctx context.Context, projectID, from, to string) (Differ
 	d := Difference{From: from, To: to, Added: []RuleNote{}, Removed: []RuleNote{}, Modified: []RuleModified{}}
 	c := compare(a, b)
 	d.RulesAdded, d.RulesRemoved, d.Relationships = len(c.added), len(c.removed), c.relationships
+	d.Federation = !reflect.DeepEqual(a.Federation, b.Federation)
 	d.Truncated = max(len(c.added), len(c.removed)) > MaxDiff
 	if d.Added, err = r.notes(ctx, projectID, c.added); err != nil {
 		return d, err

@@ -25,8 +25,14 @@ type Item struct {
 type Manifest struct {
 	Items         []Item // in order of rule id
 	Relationships []rule.Relationship
-	// Federation is the project's tree of nodes with their rules, as the corpus stores it; empty without nodes.
-	Federation json.RawMessage
+	// Federation is the project's tree of nodes with their rules.
+	Federation Federation
+}
+
+// Federation is a project's tree of nodes with what is attached to them, in the order of their ids.
+type Federation struct {
+	Nodes       []rule.Node       `json:"nodes,omitempty"`
+	Attachments []rule.Attachment `json:"attachments,omitempty"`
 }
 
 // manifestVersion begins every encoded manifest.
@@ -63,7 +69,11 @@ func (m *Manifest) Encode() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("release: relationships: %w", err)
 	}
-	for _, section := range [][]byte{relationships, m.Federation} {
+	tree, err := json.Marshal(&m.Federation)
+	if err != nil {
+		return nil, fmt.Errorf("release: federation: %w", err)
+	}
+	for _, section := range [][]byte{relationships, tree} {
 		out = binary.AppendUvarint(out, uint64(len(section)))
 		out = append(out, section...)
 	}
@@ -102,8 +112,8 @@ func DecodeManifest(b []byte) (*Manifest, error) {
 	if err := json.Unmarshal(relationships, &m.Relationships); err != nil {
 		return nil, fmt.Errorf("%w: %w", errManifest, err)
 	}
-	if len(federation) > 0 {
-		m.Federation = slices.Clone(federation)
+	if err := json.Unmarshal(federation, &m.Federation); err != nil {
+		return nil, fmt.Errorf("%w: %w", errManifest, err)
 	}
 	return m, nil
 }

@@ -20,7 +20,7 @@ const (
 
 	ruleLeaf         = "rule"
 	relationshipLeaf = "relationship"
-	federationLeaf   = "federation"
+	nodeLeaf         = "node"
 )
 
 // RuleLeaf is the hash of a rule in a snapshot: of what it says ([rule.Rule.ContentHash]), its slug and its status. Its id and
@@ -34,8 +34,11 @@ func RelationshipLeaf(kind rule.RelationKind, from, to Leaf) Leaf {
 	return leafOf(relationshipLeaf, string(kind), string(from[:]), string(to[:]))
 }
 
-// FederationLeaf is the hash of a project's tree of nodes in a form without ids.
-func FederationLeaf(canonical []byte) Leaf { return leafOf(federationLeaf, string(canonical)) }
+// NodeLeaf is the hash of a federation node: what it is, in a form without ids, and what is attached to it, in any order.
+func NodeLeaf(node string, attached []string) Leaf {
+	attached = slices.Sorted(slices.Values(attached))
+	return leafOf(append([]string{nodeLeaf, node}, attached...)...)
+}
 
 // leafOf hashes parts, each after its length, so that no two lists of parts look alike.
 func leafOf(parts ...string) Leaf {

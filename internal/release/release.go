@@ -3,6 +3,7 @@ package release
 import (
 	"context"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -144,15 +145,33 @@ func capture(view *corpus.View) (*Manifest, string) {
 		e := entries[i]
 		return RuleLeaf(e.ContentHash(), e.Rule.Slug, e.Rule.Status)
 	})
-	for i, e := range entries {
+	for _, e := range entries {
 		for _, rel := range e.Relationships {
-			if to, ok := at[rel.ToID]; ok {
+			if _, ok := at[rel.ToID]; ok {
 				m.Relationships = append(m.Relationships, rel)
-				leaves = append(leaves, RelationshipLeaf(rel.Kind, leaves[i], leaves[to]))
 			}
 		}
 	}
-	return m, Root(leaves)
+	for _, n := range view.Federation().Nodes() {
+		m.Federation.Nodes = append(m.Federation.Nodes, *n.Node)
+		for _, a := range n.Attached {
+			m.Federation.Attachments = append(m.Federation.Attachments, *a)
+		}
+	}
+	return m, m.root(leaves, at)
+}
+
+// root is the Merkle root over the leaves of the rules, which stand where at says by rule id, and over what ties them.
+func (m *Manifest) root(leaves []Leaf, at map[string]int) string {
+	all := slices.Clone(leaves)
+	for _, rel := range m.Relationships {
+		from, okFrom := at[rel.FromID]
+		to, okTo := at[rel.ToID]
+		if okFrom && okTo {
+			all = append(all, RelationshipLeaf(rel.Kind, leaves[from], leaves[to]))
+		}
+	}
+	return Root(append(all, m.Federation.leaves(leaves, at)...))
 }
 
 // leavesOf hashes n things on all processors.
@@ -252,14 +271,7 @@ func (r *Releases) Verify(ctx context.Context, projectID, id string) (Verificati
 		kept = append(kept, one)
 	}
 	leaves := leavesOf(len(kept), func(i int) Leaf { return RuleLeaf(kept[i].ContentHash(), kept[i].Slug, kept[i].Status) })
-	for _, rel := range m.Relationships {
-		from, okFrom := at[rel.FromID]
-		to, okTo := at[rel.ToID]
-		if okFrom && okTo {
-			leaves = append(leaves, RelationshipLeaf(rel.Kind, leaves[from], leaves[to]))
-		}
-	}
-	v.Computed = Root(leaves)
+	v.Computed = m.root(leaves, at)
 	v.Valid = len(v.Missing) == 0 && v.Computed == s.ContentHash
 	return v, nil
 }

@@ -2,7 +2,6 @@ package release_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -21,7 +20,7 @@ func TestManifestIsReadAsWritten(t *testing.T) {
 	for _, m := range []release.Manifest{
 		{Items: []release.Item{}},
 		{Items: []release.Item{{id(1), 1}, {id(2), 300}}, Relationships: []rule.Relationship{{ID: id(9), FromID: id(1), ToID: id(2), Kind: rule.Overrides}}},
-		{Items: []release.Item{{id(1), 1}, {id(1), 1}}, Federation: json.RawMessage(`{"nodes":[]}`)},
+		{Items: []release.Item{{id(1), 1}, {id(1), 1}}, Federation: release.Federation{Nodes: []rule.Node{{ID: id(3), Name: "org"}}, Attachments: []rule.Attachment{{NodeID: id(3), RuleID: id(1)}}}},
 	} {
 		b, err := m.Encode()
 		if err != nil {
@@ -65,7 +64,7 @@ func TestManifestIsSmall(t *testing.T) {
 }
 
 func FuzzDecodeManifest(f *testing.F) {
-	good, err := (&release.Manifest{Items: []release.Item{{id(1), 1}, {id(2), 2}}, Federation: json.RawMessage("{}")}).Encode()
+	good, err := (&release.Manifest{Items: []release.Item{{id(1), 1}, {id(2), 2}}, Federation: release.Federation{Nodes: []rule.Node{{Name: "org"}}}}).Encode()
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -123,7 +122,7 @@ func TestLeavesDiffer(t *testing.T) {
 	a := release.RuleLeaf("h", "s", rule.Effective)
 	all := []release.Leaf{
 		a, release.RuleLeaf("hs", "", rule.Effective), release.RuleLeaf("h", "", rule.Effective), release.RuleLeaf("h", "s", rule.Draft),
-		release.RelationshipLeaf(rule.Overrides, a, a), release.RelationshipLeaf(rule.Refines, a, a), release.FederationLeaf([]byte("h")), release.FederationLeaf(nil),
+		release.RelationshipLeaf(rule.Overrides, a, a), release.RelationshipLeaf(rule.Refines, a, a), release.NodeLeaf("h", nil), release.NodeLeaf("", nil), release.NodeLeaf("h", []string{""}),
 	}
 	for i := range all {
 		for k := range i {

@@ -52,6 +52,9 @@ func assess(d *Difference, changes []VerdictChange, counts VerdictChanges) (Risk
 	if d.RulesAdded+d.RulesRemoved+d.RulesModified+d.Relationships > 0 {
 		a.raise(RiskLow, "%d rules added, %d removed, %d modified", d.RulesAdded, d.RulesRemoved, d.RulesModified)
 	}
+	if d.Federation {
+		a.raise(RiskLow, "the federation differs")
+	}
 	a.fallen(changes)
 	if n := counts.TotalSampled; n > 0 && counts.Changed > 0 {
 		share := float64(counts.Changed) / float64(n)

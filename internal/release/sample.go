@@ -9,7 +9,7 @@ import (
 )
 
 // pool is how many of the newest evaluations of each verdict a sample of n is drawn from.
-func pool(n int) int { return max(500, 5*n) }
+func pool(n int) int { return max(500, 2*n) }
 
 // draw chooses n of the recorded evaluations, stratified by verdict and rule: each verdict gets a third, as far as it has so many, and
 // within a verdict the rules take turns, those that changed first, so that a rule that is seldom judged is seen too. Equal seeds

@@ -26,18 +26,9 @@ type Recorded interface {
 	// Rules are the ids of the rules that were judged.
 	Rules() []string
 	// Under decides the recorded subject by the rules of a view, and records nothing. A rule that says what it said then keeps its
-	// recorded verdict. With asks false no model is asked: rules that would need one stay open and are counted. It fails with code
-	// conflict if the record does not hold the subject as it was.
-	Under(ctx context.Context, view *corpus.View, asks bool) (Outcome, error)
-}
-
-// Outcome is how a recorded subject is decided by other rules.
-type Outcome struct {
-	Overall  rule.Verdict
-	Verdicts []rule.RuleVerdict
-	// Open counts rules that a model would have to judge and was not asked.
-	Open int
-	Cost rule.Cost
+	// recorded verdict. With asks false no model is asked: verdicts that would need one are left undecided and counted as open. It
+	// fails with code conflict if the record does not hold the subject as it was.
+	Under(ctx context.Context, view *corpus.View, asks bool) (e *rule.Evaluation, open int, err error)
 }
 
 // Replayer finds recorded evaluations.
@@ -52,7 +43,7 @@ type SimulateRequest struct {
 	CompareTo  string // whose rules are active now
 	SampleSize int    // 1 to [MaxSample]; 0 is [DefaultSample]
 	Seed       uint64 // equal seeds choose the same evaluations of the same records
-	DryRun     bool   // no model is asked; only what it would cost is told
+	DryRun     bool   // no model is asked; evaluations that need one are not replayed, and what asking would cost is told
 }
 
 // Simulation tells what a switch of snapshots would change.
@@ -70,7 +61,7 @@ type Simulation struct {
 	NotReplayed    []NotReplayed   `json:"not_replayed" nullable:"false" doc:"Evaluations of the sample that could not be replayed."`
 	CostEstimate   CostEstimate    `json:"cost_estimate" doc:"What the models would be asked, known before they are."`
 	Cost           rule.Cost       `json:"cost" doc:"What the models were asked."`
-	DryRun         bool            `json:"dry_run" doc:"True if no model was asked; verdicts that need one count as unchanged."`
+	DryRun         bool            `json:"dry_run" doc:"True if no model was asked; evaluations that need one are among those not replayed."`
 	Seed           uint64          `json:"seed" doc:"What the sample was drawn with."`
 }
 
@@ -181,8 +172,8 @@ func (r *Releases) sample(ctx context.Context, projectID string, q *SimulateRequ
 // replay is one recorded evaluation under both snapshots.
 type replay struct {
 	id            string
-	before, after Outcome
-	estimate      int
+	before, after *rule.Evaluation
+	open          int // verdicts that a model must give
 	problem       error
 }
 
@@ -222,22 +213,21 @@ func replayOne(ctx context.Context, r Recorded, before, after *corpus.View, asks
 	out := replay{id: r.ID()}
 	for _, side := range []struct {
 		view *corpus.View
-		into *Outcome
+		into **rule.Evaluation
 	}{{before, &out.before}, {after, &out.after}} {
-		dry, err := r.Under(ctx, side.view, false)
+		e, open, err := r.Under(ctx, side.view, false)
+		if err == nil && open > 0 && asks {
+			e, _, err = r.Under(ctx, side.view, true)
+		}
 		if err != nil {
 			out.problem = err
 			return out
 		}
-		out.estimate += dry.Open
-		*side.into = dry
-		if !asks || dry.Open == 0 {
-			continue
-		}
-		if *side.into, err = r.Under(ctx, side.view, true); err != nil {
-			out.problem = err
-			return out
-		}
+		out.open += open
+		*side.into = e
+	}
+	if out.open > 0 && !asks {
+		out.problem = rule.Errorf(rule.CodeConflict, "a model must give %d of its verdicts", out.open)
 	}
 	return out
 }
@@ -247,15 +237,15 @@ func (s *Simulation) sum(replays []replay) {
 	counts := &s.VerdictChanges
 	for i := range replays {
 		p := &replays[i]
+		s.CostEstimate.Verdicts += p.open
 		if p.problem != nil {
 			s.NotReplayed = append(s.NotReplayed, NotReplayed{p.id, reason(p.problem)})
 			continue
 		}
-		s.CostEstimate.Verdicts += p.estimate
 		s.Cost.Add(p.before.Cost)
 		s.Cost.Add(p.after.Cost)
 		counts.TotalSampled++
-		counts.count(p.before.Overall, p.after.Overall)
+		counts.count(p.before.OverallVerdict, p.after.OverallVerdict)
 		s.Examples = append(s.Examples, p.changes()...)
 	}
 	slices.SortStableFunc(s.Examples, func(a, b VerdictChange) int { return cmp.Compare(weight(&b), weight(&a)) })
@@ -289,13 +279,13 @@ func reason(err error) string {
 
 // changes lists the rules whose verdicts differ, in the order of the verdicts after, then of those before.
 func (p *replay) changes() []VerdictChange {
-	old := make(map[string]*rule.RuleVerdict, len(p.before.Verdicts))
-	for i := range p.before.Verdicts {
-		old[p.before.Verdicts[i].RuleID] = &p.before.Verdicts[i]
+	old := make(map[string]*rule.RuleVerdict, len(p.before.RuleVerdicts))
+	for i := range p.before.RuleVerdicts {
+		old[p.before.RuleVerdicts[i].RuleID] = &p.before.RuleVerdicts[i]
 	}
 	var out []VerdictChange
-	for i := range p.after.Verdicts {
-		v := &p.after.Verdicts[i]
+	for i := range p.after.RuleVerdicts {
+		v := &p.after.RuleVerdicts[i]
 		c := VerdictChange{EvaluationID: p.id, RuleID: v.RuleID, RuleSlug: v.RuleSlug, Severity: v.Severity, After: v.Verdict, Why: v.Reasoning}
 		if was, ok := old[v.RuleID]; ok {
 			c.Before = was.Verdict
@@ -305,8 +295,8 @@ func (p *replay) changes() []VerdictChange {
 			out = append(out, c)
 		}
 	}
-	for i := range p.before.Verdicts {
-		v := &p.before.Verdicts[i]
+	for i := range p.before.RuleVerdicts {
+		v := &p.before.RuleVerdicts[i]
 		if _, gone := old[v.RuleID]; gone {
 			out = append(out, VerdictChange{
 				EvaluationID: p.id, RuleID: v.RuleID, RuleSlug: v.RuleSlug, Severity: v.Severity, Before: v.Verdict, Why: "The rule is not judged under the new snapshot.",

@@ -29,17 +29,17 @@ func (r *recorded) ID() string            { return r.id }
 func (r *recorded) Verdict() rule.Verdict { return r.verdict }
 func (r *recorded) Rules() []string       { return r.rules }
 
-func (r *recorded) Under(_ context.Context, view *corpus.View, asks bool) (release.Outcome, error) {
+func (r *recorded) Under(_ context.Context, view *corpus.View, asks bool) (*rule.Evaluation, int, error) {
 	if r.fault != nil {
-		return release.Outcome{}, r.fault
+		return nil, 0, r.fault
 	}
-	var out release.Outcome
+	out, open := &rule.Evaluation{}, 0
 	for e := range view.All() {
 		v := rule.RuleVerdict{RuleID: e.Rule.ID, RuleSlug: e.Rule.Slug, Severity: e.Rule.Severity, Verdict: rule.Allow, Reasoning: "said: " + e.Rule.Statement}
 		switch {
 		case strings.HasPrefix(e.Rule.Statement, "model") && !asks:
 			v.Verdict = rule.NeedsConfirmation
-			out.Open++
+			open++
 		case strings.Contains(r.text, e.Rule.Statement):
 			v.Verdict = rule.Deny
 		}
@@ -47,10 +47,10 @@ func (r *recorded) Under(_ context.Context, view *corpus.View, asks bool) (relea
 			r.asked.Add(1)
 			out.Cost.Calls++
 		}
-		out.Verdicts = append(out.Verdicts, v)
+		out.RuleVerdicts = append(out.RuleVerdicts, v)
 	}
-	out.Overall = rule.Overall(out.Verdicts)
-	return out, nil
+	out.OverallVerdict = rule.Overall(out.RuleVerdicts)
+	return out, open, nil
 }
 
 // replayer has recorded evaluations, newest first.
@@ -125,7 +125,7 @@ func TestSimulation(t *testing.T) {
 
 		asked.Store(0)
 		dry, err := releases.Simulate(w.ctx, project, release.SimulateRequest{SnapshotID: after.ID, CompareTo: before.ID, DryRun: true}, nil)
-		if err != nil || asked.Load() != 0 || dry.CostEstimate.Verdicts != 3 || dry.Cost != (rule.Cost{}) || !dry.DryRun {
+		if err != nil || asked.Load() != 0 || dry.CostEstimate.Verdicts != 3 || dry.Cost != (rule.Cost{}) || !dry.DryRun || dry.VerdictChanges.TotalSampled != 0 || len(dry.NotReplayed) != 5 {
 			w.Errorf("a dry run asks %d times and estimates %+v, %v", asked.Load(), dry, err)
 		}
 	})

@@ -87,6 +87,11 @@ func (v *Views) Deployed(ctx context.Context, projectID, environment string) (*c
 	return view, id, err
 }
 
+// Deployed is [Views.Deployed].
+func (r *Releases) Deployed(ctx context.Context, projectID, environment string) (*corpus.View, string, error) {
+	return r.views.Deployed(ctx, projectID, environment)
+}
+
 // activeIn returns the active snapshots of a project by environment. Deployments raise the corpus version, so what was read at
 // a version holds as long as the live view has it.
 func (v *Views) activeIn(ctx context.Context, projectID string) (map[Environment]string, error) {
@@ -172,5 +177,5 @@ func (v *Views) makeView(ctx context.Context, projectID, id string) (*corpus.Vie
 		}
 		states = append(states, store.RuleState{Rule: one, Relationships: outgoing[ref.RuleID]})
 	}
-	return live.Restrict(snapshot.CorpusVersion, same, states)
+	return live.Restrict(snapshot.CorpusVersion, m.Federation.tree(), same, states)
 }

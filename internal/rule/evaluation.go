@@ -24,6 +24,7 @@ type Evaluation struct {
 	Mode           Mode          `json:"mode" enum:"preflight,posthoc" doc:"Before or after the action."`
 	Coverage       Coverage      `json:"coverage" doc:"What was looked at, and what was not."`
 	Overridden     []Overridden  `json:"overridden" nullable:"false" doc:"Rules that apply but are silenced by another rule that overrides them."`
+	NodeID         string        `json:"node_id,omitempty" doc:"Federation node whose effective rules were applied; absent if none was in play."`
 	SnapshotID     string        `json:"snapshot_id,omitempty" doc:"Snapshot whose rules were applied; absent for live rules."`
 	CorpusVersion  int64         `json:"corpus_version" doc:"Version of the corpus that was applied."`
 	Cost           Cost          `json:"cost" doc:"Model calls and tokens."`
@@ -47,6 +48,7 @@ type Coverage struct {
 	HunksExamined int          `json:"hunks_examined" doc:"Hunks that were examined."`
 	BytesTotal    int          `json:"bytes_total" doc:"Bytes of subject text."`
 	BytesExamined int          `json:"bytes_examined" doc:"Bytes of subject text that were examined."`
+	Redacted      int          `json:"redacted" doc:"Secrets that were replaced before a model was shown the subject."`
 	Unexamined    []Unexamined `json:"unexamined" nullable:"false" doc:"Parts that were not examined, with the reason."`
 }
 

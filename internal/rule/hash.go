@@ -11,7 +11,7 @@ import (
 func (r *Rule) ContentHash() string {
 	content := Rule{
 		Statement: r.Statement, Modality: r.Modality, Severity: r.Severity, Scope: r.Scope, Tags: r.Tags,
-		Rationale: r.Rationale, SourceRefs: r.SourceRefs, EffectivePeriod: r.EffectivePeriod,
+		Rationale: r.Rationale, Exceptions: r.Exceptions, Examples: r.Examples, SourceRefs: r.SourceRefs, EffectivePeriod: r.EffectivePeriod,
 		AppliesTo: r.AppliesTo, Check: r.Check, Enforcement: r.Enforcement,
 	}
 	b, err := json.Marshal(&content)

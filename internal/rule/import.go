@@ -10,6 +10,8 @@ type ImportResult struct {
 	Retired   int            `json:"retired" doc:"Rules retired because the file does not name them."`
 	DryRun    bool           `json:"dry_run" doc:"True if nothing was changed."`
 	Changes   []ImportChange `json:"changes" nullable:"false" doc:"What changes, in the order of the file."`
+	// Federation is what changes of the federation nodes.
+	Federation []NodeChange `json:"federation" nullable:"false" doc:"What changes of the federation, parents before their children."`
 }
 
 // ImportChange is what an import does to one rule.
@@ -27,4 +29,24 @@ type FieldChange struct {
 	Field  string          `json:"field" doc:"Name of the field."`
 	Before json.RawMessage `json:"before,omitempty" doc:"Value before."`
 	After  json.RawMessage `json:"after,omitempty" doc:"Value after."`
+}
+
+// NodeChange is what an import does to one federation node.
+type NodeChange struct {
+	Action     string           `json:"action" enum:"create,update,move,delete" doc:"create, update, move or delete."`
+	NodeID     string           `json:"node_id" doc:"The node; for a dry run of a creation, an id that will differ."`
+	Path       string           `json:"path" doc:"Names of the nodes on the way to it and its own, joined by /."`
+	Level      Level            `json:"level" doc:"Its level."`
+	Fields     []FieldChange    `json:"fields,omitempty" doc:"Fields that change in an update or move."`
+	Attached   []string         `json:"attached,omitempty" doc:"Rules that are attached to it."`
+	Detached   []string         `json:"detached,omitempty" doc:"Rules that are removed from it."`
+	Gains      []string         `json:"gains,omitempty" doc:"Rules that come to hold at the node; what it inherits from nodes that change as well is told there."`
+	Loses      []string         `json:"loses,omitempty" doc:"Rules that no longer hold at the node."`
+	Overridden []NodeOverridden `json:"overridden,omitempty" doc:"Rules that no longer hold because others stand in for them."`
+}
+
+// NodeOverridden names a rule and the one that comes to stand in for it at a node.
+type NodeOverridden struct {
+	Rule string `json:"rule" doc:"The overridden rule."`
+	By   string `json:"by" doc:"The rule in its place."`
 }

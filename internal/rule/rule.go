@@ -13,6 +13,9 @@ const (
 	MaxListItems = 64   // entries in scope, tags, source_refs and each list of applies_to
 	MaxLabel     = 256  // characters of one tag, scope path, glob, owner or slug
 	MaxExpr      = 8000 // characters of a check expression or pattern
+	MaxPoints    = 10   // exceptions, and examples
+	MaxException = 500  // characters of one exception, and of the note of an example
+	MaxExample   = 2000 // characters of the input of an example
 )
 
 // Rule is one natural-language rule at one version. The zero value is not a valid rule; see [Rule.Validate].
@@ -27,6 +30,8 @@ type Rule struct {
 	Scope           []string        `json:"scope" nullable:"false" doc:"Scope paths the rule holds in; empty or * means everywhere."`
 	Tags            []string        `json:"tags" nullable:"false" doc:"Free labels."`
 	Rationale       string          `json:"rationale" doc:"Why the rule exists."`
+	Exceptions      []string        `json:"exceptions,omitempty" doc:"Cases that the rule leaves out, each in a sentence; the judge is shown them."`
+	Examples        []Example       `json:"examples,omitempty" doc:"Cases with their right verdict; the judge is shown them."`
 	SourceRefs      []SourceRef     `json:"source_refs" nullable:"false" doc:"Where the rule comes from."`
 	EffectivePeriod EffectivePeriod `json:"effective_period" doc:"When the rule holds."`
 	Status          Status          `json:"status" enum:"DRAFT,REVIEW,APPROVED,EFFECTIVE,SUPERSEDED,RETIRED" doc:"Place in the life cycle."`
@@ -39,7 +44,16 @@ type Rule struct {
 	AuthoredBy      string          `json:"authored_by" doc:"Actor that last changed what the rule says, rather than its status."`
 	UpdatedAt       time.Time       `json:"updated_at" doc:"When this version was made."`
 	UpdatedBy       string          `json:"updated_by" doc:"Actor that made this version."`
+	Tests           *Tests          `json:"tests,omitempty" doc:"Its test cases, where they are counted; never stored with the rule."`
+	Findings        []Finding       `json:"lint,omitempty" doc:"What makes it hard to judge, where that is looked at; never stored with the rule."`
 	ChangeNote      string          `json:"change_note,omitempty" doc:"Why this version was made."`
+}
+
+// Example is a case with its right verdict: what a model learns the meaning of a rule from.
+type Example struct {
+	Input   string  `json:"input" yaml:"input" doc:"A piece of code, a fact or an action."`
+	Verdict Verdict `json:"verdict" yaml:"verdict" enum:"ALLOW,DENY" doc:"What the rule says about it."`
+	Note    string  `json:"note,omitempty" yaml:"note,omitempty" doc:"Why."`
 }
 
 // SourceRef says where a rule comes from: an external standard, or a section of an uploaded document.

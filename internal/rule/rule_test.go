@@ -175,9 +175,16 @@ func TestValidateNamesTheField(t *testing.T) {
 		"source_refs[0].kind":    func(r *rule.Rule) { r.SourceRefs = []rule.SourceRef{{Kind: "rumour", URI: "x"}} },
 		"source_refs[0].uri":     func(r *rule.Rule) { r.SourceRefs = []rule.SourceRef{{Kind: "law"}} },
 		"effective_period.until": func(r *rule.Rule) { r.EffectivePeriod = rule.EffectivePeriod{From: &now, Until: &now} },
-		"check":                  func(r *rule.Rule) { r.Check = &rule.Check{Decides: rule.Both} },
-		"check.decides":          func(r *rule.Rule) { r.Check = &rule.Check{CEL: "true", Decides: "allow"} },
-		"check.cel":              func(r *rule.Rule) { r.Check = &rule.Check{CEL: strings.Repeat("x", 8001), Decides: rule.Both} },
+		"exceptions":             func(r *rule.Rule) { r.Exceptions = many[:rule.MaxPoints+1] },
+		"exceptions[0]":          func(r *rule.Rule) { r.Exceptions = []string{""} },
+		"examples[0].input":      func(r *rule.Rule) { r.Examples = []rule.Example{{Verdict: rule.Deny}} },
+		"examples[0].verdict":    func(r *rule.Rule) { r.Examples = []rule.Example{{Input: "x", Verdict: rule.NeedsConfirmation}} },
+		"examples[0].note": func(r *rule.Rule) {
+			r.Examples = []rule.Example{{Input: "x", Verdict: rule.Allow, Note: strings.Repeat("x", 501)}}
+		},
+		"check":         func(r *rule.Rule) { r.Check = &rule.Check{Decides: rule.Both} },
+		"check.decides": func(r *rule.Rule) { r.Check = &rule.Check{CEL: "true", Decides: "allow"} },
+		"check.cel":     func(r *rule.Rule) { r.Check = &rule.Check{CEL: strings.Repeat("x", 8001), Decides: rule.Both} },
 		"check.pattern.regex": func(r *rule.Rule) {
 			r.Check = &rule.Check{Pattern: &rule.Pattern{Lines: rule.LinesAny}, Decides: rule.Both}
 		},
@@ -211,6 +218,8 @@ func TestContentHashIsOfWhatTheRuleSays(t *testing.T) {
 		"statement":   func(r *rule.Rule) { r.Statement += "!" },
 		"severity":    func(r *rule.Rule) { r.Severity = rule.Critical },
 		"rationale":   func(r *rule.Rule) { r.Rationale = "why" },
+		"exceptions":  func(r *rule.Rule) { r.Exceptions = []string{"On Sundays."} },
+		"examples":    func(r *rule.Rule) { r.Examples = []rule.Example{{Input: "x", Verdict: rule.Deny}} },
 		"check":       func(r *rule.Rule) { r.Check = &rule.Check{CEL: "true"} },
 		"enforcement": func(r *rule.Rule) { r.Enforcement = rule.Warn },
 		"scope":       func(r *rule.Rule) { r.Scope = []string{"a"} },

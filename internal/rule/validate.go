@@ -35,6 +35,15 @@ func (r *Rule) Normalize() {
 	r.Enforcement = normalEnum(r.Enforcement, Enforcements, Enforce)
 	r.Scope = normalList(r.Scope, CleanScope)
 	r.Tags = normalList(r.Tags, strings.TrimSpace)
+	if len(r.Exceptions) > 0 {
+		r.Exceptions = normalList(r.Exceptions, strings.TrimSpace)
+	}
+	r.Examples = slices.Clone(r.Examples)
+	for i := range r.Examples {
+		e := &r.Examples[i]
+		e.Input, e.Note = strings.Trim(e.Input, "\n"), strings.TrimSpace(e.Note)
+		e.Verdict = normalEnum(e.Verdict, exampleVerdicts, "")
+	}
 	if r.SourceRefs == nil {
 		r.SourceRefs = []SourceRef{}
 	}
@@ -96,6 +105,7 @@ func (r *Rule) Validate() error {
 		}
 	}
 	labels(&p, "tags", r.Tags)
+	r.validatePoints(&p)
 	r.validateSources(&p)
 	year(&p, "effective_period.from", r.EffectivePeriod.From)
 	year(&p, "effective_period.until", r.EffectivePeriod.Until)
@@ -112,6 +122,27 @@ func (r *Rule) Validate() error {
 		r.Check.validate(&p)
 	}
 	return p.Err("the rule is invalid")
+}
+
+// exampleVerdicts are the verdicts that an example may have: one that leaves open what is right teaches nothing.
+var exampleVerdicts = []Verdict{Allow, Deny}
+
+func (r *Rule) validatePoints(p *Problems) {
+	if len(r.Exceptions) > MaxPoints {
+		p.Add("exceptions", "has %d entries; at most %d are allowed", len(r.Exceptions), MaxPoints)
+	}
+	for i, s := range r.Exceptions {
+		text(p, fmt.Sprintf("exceptions[%d]", i), s, 1, MaxException)
+	}
+	if len(r.Examples) > MaxPoints {
+		p.Add("examples", "has %d entries; at most %d are allowed", len(r.Examples), MaxPoints)
+	}
+	for i, e := range r.Examples {
+		at := fmt.Sprintf("examples[%d].", i)
+		text(p, at+"input", e.Input, 1, MaxExample)
+		text(p, at+"note", e.Note, 0, MaxException)
+		enum(p, at+"verdict", e.Verdict, exampleVerdicts)
+	}
 }
 
 func (r *Rule) validateSources(p *Problems) {

@@ -17,6 +17,7 @@ type RuleVerdict struct {
 	FixSuggestion    string      `json:"fix_suggestion" doc:"How to fix it; empty for ALLOW."`
 	Locations        []Location  `json:"locations" nullable:"false" doc:"Code locations, in new-file lines."`
 	Evidence         []Evidence  `json:"evidence" nullable:"false" doc:"What the verdict rests on, found in the subject by the server."`
+	SourceNodeID     string      `json:"source_node_id,omitempty" doc:"Federation node that supplies the rule; absent if no node is in play."`
 }
 
 // Location is a place in the new version of a file. Lines count from 1; both ends are included.

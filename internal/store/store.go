@@ -19,6 +19,9 @@ type Store interface {
 	// serialisation failure or deadlock, fn runs again from the start, so it must have no effects outside tx. An error of
 	// fn rolls back and is returned unchanged.
 	Update(ctx context.Context, fn func(tx Tx) error) error
+	// WatchJobs returns a channel that gets a value after transactions of this process that have made jobs to claim, until
+	// stop is called. Values that nobody takes are not counted.
+	WatchJobs() (added <-chan struct{}, stop func())
 	// Ping reports whether the database answers.
 	Ping(ctx context.Context) error
 	// Close waits for running transactions and releases the database.
@@ -27,6 +30,15 @@ type Store interface {
 
 // Reader reads. Outside [Store.Update] each method sees one committed state of the database.
 type Reader interface {
+	DocumentReader
+	EmbeddingReader
+	JobReader
+	SubmissionReader
+	FeedbackReader
+	FederationReader
+	VerdictReader
+	TestCaseReader
+
 	// Projects lists all projects by id.
 	Projects(ctx context.Context) ([]rule.Project, error)
 	// Project returns one project, or not_found.
@@ -73,6 +85,16 @@ type Reader interface {
 // Tx writes. It reads its own writes. It must not be used after the callback it was given to has returned.
 type Tx interface {
 	Reader
+	DocumentTx
+	EmbeddingWriter
+	JobTx
+	SubmissionTx
+	FeedbackTx
+	RetentionTx
+	FederationTx
+	VerdictTx
+	TestCaseTx
+
 	// CreateProject stores a project with corpus version 0; conflict if the id is taken.
 	CreateProject(ctx context.Context, p rule.Project) error
 	// UpdateProject changes name, description, settings and UpdatedAt; not_found without the project.

@@ -3,14 +3,15 @@ package subject
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"tenet/internal/rule"
 )
 
-// Build makes a subject from raw input. The kinds follow from what is there: code_change for a diff or files, facts for
-// facts, action for an action; text of nothing but white space counts as absent, and input with nothing in it gives a
+// Build makes a subject from raw input. The leading kind is the input's, if it has one; the others follow from what is
+// there: code_change for a diff or files, facts for facts, action for an action; text of nothing but white space counts as absent, and input with nothing in it gives a
 // subject that is [Subject.Empty].
 //
 // The error is a [*rule.Error] of code invalid that names every wrong field (diff, files[3].path, facts.a.b, ...), and for a
@@ -23,6 +24,9 @@ func Build(in Input) (*Subject, error) {
 		Intent:     label(&p, "intent", in.Intent, MaxIntent),
 		Repository: label(&p, "repository", in.Repository, MaxLabel),
 		Scope:      rule.CleanScope(label(&p, "scope", in.Scope, MaxLabel)),
+	}
+	if in.Kind != "" && !slices.Contains(SubmittedKinds, in.Kind) {
+		p.Add("kind", "is %q; use one of %s", string(in.Kind), rule.Names(SubmittedKinds))
 	}
 	if strings.TrimSpace(in.Diff) == "" {
 		in.Diff = ""
@@ -37,16 +41,24 @@ func Build(in Input) (*Subject, error) {
 	if err := p.Err("the subject is invalid"); err != nil {
 		return nil, err
 	}
-	if len(s.Files) > 0 {
-		s.Kinds = append(s.Kinds, CodeChange)
-	}
-	if len(s.Facts) > 0 {
-		s.Kinds = append(s.Kinds, Facts)
-	}
-	if s.Action != "" {
-		s.Kinds = append(s.Kinds, Action)
-	}
+	s.Kinds = kinds(in.Kind, s)
 	return s, nil
+}
+
+// kinds are the leading kind, if it is told, and those that follow from what is there. The text of a document stands in a
+// file, but it is no code.
+func kinds(leading Kind, s *Subject) []Kind {
+	var list []Kind
+	add := func(k Kind, is bool) {
+		if is && !slices.Contains(list, k) {
+			list = append(list, k)
+		}
+	}
+	add(leading, leading != "")
+	add(CodeChange, len(s.Files) > 0 && leading != Document)
+	add(Facts, len(s.Facts) > 0)
+	add(Action, s.Action != "")
+	return list
 }
 
 // withinBounds notes a diff and files that are too many or too large, before anything is made of them.

@@ -100,6 +100,8 @@ type Line struct {
 
 // Input is the raw material of a subject, as an evaluation request carries it. Zero fields are absent.
 type Input struct {
+	// Kind is the leading kind of a submission, one of [SubmittedKinds]; empty lets the kinds follow from what is there.
+	Kind       Kind           `json:"kind,omitempty"`
 	Diff       string         `json:"diff,omitempty"`
 	Files      []InputFile    `json:"files,omitempty"`
 	Facts      map[string]any `json:"facts,omitempty"`

@@ -5,7 +5,10 @@ package judgetest
 import (
 	"context"
 	"encoding/json"
+	"regexp"
+	"strconv"
 	"strings"
+	"sync"
 
 	"tenet/internal/llm"
 	"tenet/internal/rule"
@@ -13,10 +16,12 @@ import (
 
 // Rule is a rule as the judge shows it to a model.
 type Rule struct {
-	Ref       string `json:"rule_ref"`
-	Modality  string `json:"modality"`
-	Statement string `json:"statement"`
-	Rationale string `json:"rationale"`
+	Ref        string         `json:"rule_ref"`
+	Modality   rule.Modality  `json:"-"`
+	Statement  string         `json:"-"`
+	Rationale  string         `json:"why"`
+	Exceptions []string       `json:"except"`
+	Examples   []rule.Example `json:"examples"`
 }
 
 // Quote is text that a model claims to have seen in a file.
@@ -33,47 +38,53 @@ type Entry struct {
 	Reasoning string       `json:"reasoning"`
 	Issue     string       `json:"issue"`
 	Fix       string       `json:"fix"`
+	Together  bool         `json:"together"`
 	Verdict   rule.Verdict `json:"verdict"`
 }
 
 // Allow is an entry that allows.
 func Allow() Entry { return Entry{Verdict: rule.Allow, Reasoning: "Nothing breaks the rule."} }
 
-// Deny is an entry that denies because of a quote.
-func Deny(quote string) Entry {
-	return Entry{
-		Verdict: rule.Deny, Evidence: []Quote{{Quote: quote}}, Reasoning: "The quoted text breaks the rule.",
-		Issue: "It breaks the rule.", Fix: "Remove it.",
+// Deny is an entry that denies because of quotes.
+func Deny(quotes ...string) Entry {
+	e := Entry{Verdict: rule.Deny, Reasoning: "The quoted text breaks the rule.", Issue: "It breaks the rule.", Fix: "Remove it."}
+	for _, q := range quotes {
+		e.Evidence = append(e.Evidence, Quote{Quote: q})
 	}
+	return e
 }
 
 // Missing is an entry that denies because of something that is not there.
 func Missing(text string) Entry {
 	return Entry{
-		Verdict: rule.Deny, Absence: text, Reasoning: "The required text is missing.", Issue: "It is missing.", Fix: "Add it.",
+		Verdict: rule.Deny, Absence: text, Reasoning: "The required text is missing.", Issue: "It is missing.", Fix: "Add it.", Together: true,
 	}
 }
 
 // Unsure is an entry that leaves the decision to a person.
 func Unsure() Entry {
-	return Entry{Verdict: rule.NeedsConfirmation, Reasoning: "It depends on something that is not shown."}
+	return Entry{Verdict: rule.NeedsConfirmation, Reasoning: "It depends on something that is not shown.", Together: true}
 }
 
-// Model makes a model that answers every prompt of the judge by asking decide about each rule. An entry without a
-// reference gets that of its rule.
+// Model makes a model that answers every prompt of the judge by asking decide about each rule, with the subject as it is
+// shown. An entry without a reference gets that of its rule. The control, which is no rule of anybody's, it answers rightly
+// by itself.
 func Model(decide func(r Rule, subject string) Entry) *llm.Fake {
 	return &llm.Fake{Respond: func(_ context.Context, req llm.Request) (llm.Response, error) {
-		subject := Subject(req.Prompt)
+		subject := Subject(req)
 		var entries []Entry
-		for _, r := range Rules(req.Prompt) {
-			e := decide(r, subject)
+		for _, r := range all(req) {
+			e := controlEntry(r)
+			if !isControl(r) {
+				e = decide(r, subject)
+			}
 			if e.Ref == "" {
 				e.Ref = r.Ref
 			}
 			entries = append(entries, e)
 		}
 		text := Text(entries...)
-		return llm.Response{Text: text, InputTokens: (len(req.System) + len(req.Prompt)) / 4, OutputTokens: len(text) / 4}, nil
+		return llm.Response{Text: text, InputTokens: (len(req.System) + len(req.Prefix) + len(req.Prompt)) / 4, OutputTokens: len(text) / 4}, nil
 	}}
 }
 
@@ -91,31 +102,130 @@ func Text(entries ...Entry) string {
 	return string(b)
 }
 
-// Rules reads the rules that a prompt asks about, in the order of their references.
-func Rules(prompt string) []Rule {
+// Rules reads the rules that a request asks about, in the order of their references and without the control.
+func Rules(req llm.Request) []Rule {
 	var out []Rule
-	_, after, _ := strings.Cut(prompt, "RULES\n")
+	for _, r := range all(req) {
+		if !isControl(r) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+func all(req llm.Request) []Rule {
+	var out []Rule
+	_, after, _ := strings.Cut(req.Prefix, "RULES\n")
 	for line := range strings.Lines(after) {
 		var r Rule
-		if json.Unmarshal([]byte(line), &r) != nil || r.Ref == "" {
+		var fields map[string]any
+		if json.Unmarshal([]byte(line), &r) != nil || json.Unmarshal([]byte(line), &fields) != nil || r.Ref == "" {
 			break
+		}
+		for _, m := range rule.Modalities {
+			if statement, ok := fields[string(m)].(string); ok {
+				r.Modality, r.Statement = m, statement
+			}
 		}
 		out = append(out, r)
 	}
 	return out
 }
 
-// Subject returns what a prompt shows of the subject: the text between the fences.
-func Subject(prompt string) string {
-	fence := Fence(prompt)
-	_, after, _ := strings.Cut(prompt, "\nBEGIN "+fence+"\n")
+// Adapt makes of an answer written for a call about the rules R1, R2 and so on one that answers a request: references are
+// those of the rules in the request, and an answer that begins as it should begins with the entry for the control.
+func Adapt(req llm.Request, answer string) string {
+	const start = `{"verdicts":[`
+	if len(answer) > 1<<20 || !strings.HasPrefix(answer, start) {
+		return answer
+	}
+	refs := map[string]string{}
+	control := ""
+	for _, r := range all(req) {
+		if isControl(r) {
+			control = strings.TrimSuffix(strings.TrimPrefix(Text(controlEntry(r)), `{"verdicts":[`), "]}")
+			continue
+		}
+		refs["R"+strconv.Itoa(len(refs)+1)] = r.Ref
+	}
+	answer = reference.ReplaceAllStringFunc(answer, func(ref string) string {
+		escaped := strings.HasPrefix(ref, escapedR)
+		if escaped {
+			ref = "R" + strings.TrimPrefix(ref, escapedR)
+		}
+		adapted, ok := refs[ref]
+		switch {
+		case !ok:
+			return ref + "00" // of no rule in any request
+		case escaped:
+			return escapedR + strings.TrimPrefix(adapted, "R")
+		}
+		return adapted
+	})
+	rest := strings.TrimPrefix(answer, start)
+	if strings.HasPrefix(rest, "]") {
+		return start + control + rest
+	}
+	return start + control + "," + rest
+}
+
+// escapedR is the R of a reference with its digit, written with escapes.
+const escapedR = `\u0052\u003`
+
+var reference = regexp.MustCompile(`\bR\d+|\\u0052\\u003\d`)
+
+// Script makes a model that gives answers written for calls about the rules R1, R2 and so on, in order and adapted to each
+// request; the last one is given again and again.
+func Script(answers ...string) *llm.Fake {
+	var mu sync.Mutex
+	return &llm.Fake{Respond: func(_ context.Context, req llm.Request) (llm.Response, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		text := answers[0]
+		if len(answers) > 1 {
+			answers = answers[1:]
+		}
+		return llm.Response{Text: Adapt(req, text)}, nil
+	}}
+}
+
+// phrase matches the rule of a control.
+var phrase = regexp.MustCompile(`^Use the withdrawn reference (\w+ \w+ \d+)\.$`)
+
+func isControl(r Rule) bool { return phrase.MatchString(r.Statement) }
+
+func controlEntry(r Rule) Entry {
+	if m := phrase.FindStringSubmatch(r.Statement); m != nil {
+		e := Deny(m[1])
+		e.Ref = r.Ref
+		return e
+	}
+	return Entry{}
+}
+
+// Subject returns what a request shows of the subject: the text between the fences, without what is planted in it.
+func Subject(req llm.Request) string {
+	fence := Fence(req)
+	_, after, _ := strings.Cut(req.Prompt, "\nBEGIN "+fence+"\n")
 	text, _, _ := strings.Cut(after, "END "+fence+"\n")
+	for _, r := range all(req) {
+		if m := phrase.FindStringSubmatch(r.Statement); m != nil {
+			return planted(m[1]).ReplaceAllString(text, "")
+		}
+	}
 	return text
 }
 
+// planted matches the file that holds a phrase, in plain or marked text.
+func planted(phrase string) *regexp.Regexp {
+	blank := `(?: |[^\w\s])`
+	words := strings.ReplaceAll(regexp.QuoteMeta(phrase), " ", blank)
+	return regexp.MustCompile(`file` + blank + `notes/\w+\.txt` + blank + `\(modified\)\n@@` + blank + `\n\d+\|` + blank + `\+See` + blank + words + blank + `for` + blank + `details\.\n`)
+}
+
 // Fence returns the marker that encloses the subject.
-func Fence(prompt string) string {
-	_, after, _ := strings.Cut(prompt, "Everything between the two lines that hold ")
-	fence, _, _ := strings.Cut(after, " ")
+func Fence(req llm.Request) string {
+	_, after, _ := strings.Cut(req.Prompt, "\nBEGIN ")
+	fence, _, _ := strings.Cut(after, "\n")
 	return fence
 }

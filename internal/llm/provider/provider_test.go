@@ -29,11 +29,15 @@ func TestNewRefusesWhatCannotWorkAndSaysWhatToSet(t *testing.T) {
 		{"no provider", "gpt-5", env(), "write provider:model"},
 		{"no model", "openai:", env(), "write provider:model"},
 		{"empty", "", env(), "write provider:model"},
-		{"unknown provider", "acme:x", env(), "use openai:MODEL or ollama:MODEL"},
-		{"anthropic", "anthropic:claude", env("ANTHROPIC_API_KEY", "k"), "does not serve anthropic"},
-		{"gemini", "gemini:pro", env("GEMINI_API_KEY", "k"), "does not serve gemini"},
-		{"several", "openai:a,openai:b", env("OPENAI_API_KEY", "k"), "takes one"},
+		{"unknown provider", "acme:x", env(), "use openai:MODEL, anthropic:MODEL, gemini:MODEL or ollama:MODEL"},
+		{"bad second of several", "ollama:a,openai:b", env(), "set OPENAI_API_KEY"},
+		{"empty second of several", "ollama:a,", env(), "write provider:model"},
+		{"one model twice", "ollama:a, ollama:a", env(), "twice"},
 		{"no key", "openai:gpt-5", env(), "set OPENAI_API_KEY"},
+		{"no anthropic key", "anthropic:claude", env("OPENAI_API_KEY", "k"), "set ANTHROPIC_API_KEY"},
+		{"no gemini key", "gemini:pro", env(), "set GEMINI_API_KEY"},
+		{"anthropic key with a space", "anthropic:claude", env("ANTHROPIC_API_KEY", "sk-one sk-two"), "ANTHROPIC_API_KEY holds"},
+		{"gemini address with a password", "gemini:pro", env("GOOGLE_GEMINI_BASE_URL", "https://me:hunter2@example.com"), "GOOGLE_GEMINI_BASE_URL must not hold"},
 		{"key with a line break", "openai:gpt-5", env("OPENAI_API_KEY", "sk-one\nsk-two"), "OPENAI_API_KEY holds"},
 		{"address without scheme", "openai:x", env("OPENAI_BASE_URL", "models.example.com/v1"), "OPENAI_BASE_URL is no address"},
 		{"address of a file", "openai:x", env("OPENAI_BASE_URL", "file:///etc/passwd"), "OPENAI_BASE_URL is no address"},
@@ -69,5 +73,15 @@ func TestNewTakesModelNamesWithColons(t *testing.T) {
 func TestACompatibleServerNeedsNoKey(t *testing.T) {
 	if _, err := provider.New("openai:local", env("OPENAI_BASE_URL", "http://127.0.0.1:8000/v1/"), provider.Options{}); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestNewEmbedderRefusesWhatCannotWork(t *testing.T) {
+	for spec, want := range map[string]string{
+		"ollama:a,ollama:b": "name one", "anthropic:claude": "no embedding models", "openai:x": "set OPENAI_API_KEY", "nomic": "write provider:model",
+	} {
+		if _, err := provider.NewEmbedder(spec, env(), provider.Options{}); rule.CodeOf(err) != rule.CodeInvalid || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want an invalid error with %q", spec, err, want)
+		}
 	}
 }

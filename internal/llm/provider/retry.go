@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"time"
 
-	"tenet/internal/llm"
 	"tenet/internal/rule"
 )
 
@@ -17,8 +16,10 @@ const maxBackoff = 8 * time.Second
 
 // transientError is a failure that may pass. It never leaves the package.
 type transientError struct {
-	err    error
-	header http.Header // of the answer, if there was one
+	err error
+	// pause is what the server asked to wait for, if asked.
+	pause time.Duration
+	asked bool
 }
 
 func (e *transientError) Error() string { return e.err.Error() }
@@ -32,36 +33,69 @@ func unwrapTransient(err error) error {
 	return err
 }
 
-// retry calls attempt until it succeeds, fails for good, or the retries or the context are used up. It does not begin a
-// pause that the context would not outlive: the caller learns of the failure at once.
-func retry(ctx context.Context, opts Options, attempt func(context.Context) (llm.Response, error)) (llm.Response, error) {
+// call makes an exchange under the provider's limit of calls at once, and again as long as it fails in a way that may pass.
+func call[T any](ctx context.Context, l *link, attempt func(context.Context) (T, error)) (T, error) {
+	var none T
+	select {
+	case l.slots <- struct{}{}:
+		defer func() { <-l.slots }()
+	case <-ctx.Done():
+		return none, l.interrupted(ctx.Err())
+	}
+	return retry(ctx, l, attempt)
+}
+
+// retry calls attempt until it succeeds, fails for good, or the retries, the breaker's patience or the context are used up.
+// It does not begin a pause that the context would not outlive: the caller learns of the failure at once.
+func retry[T any](ctx context.Context, l *link, attempt func(context.Context) (T, error)) (T, error) {
+	var none T
+	var last error
 	for n := 0; ; n++ {
-		resp, err := limited(ctx, opts.Timeout, attempt)
+		p, rest, ok := l.breaker.enter(time.Now())
+		if !ok {
+			if last == nil {
+				last = rule.Errorf(rule.CodeUnavailable, "%s has failed again and again", l.id())
+			}
+			return none, rule.Errorf(rule.CodeUnavailable, "%w; it is left alone for %v", last, rest)
+		}
+		resp, err := guarded(ctx, l, p, attempt)
 		var passing *transientError
 		if !errors.As(err, &passing) {
 			return resp, err
 		}
-		if n >= opts.Retries || ctx.Err() != nil {
-			return resp, passing.err
+		last = passing.err
+		if n >= l.opts.Retries || ctx.Err() != nil {
+			return none, last
 		}
-		pause := backoff(opts.Backoff, n)
-		if asked, ok := retryAfter(passing.header, time.Now()); ok {
-			pause = asked
+		pause := backoff(l.opts.Backoff, n)
+		if passing.asked {
+			pause = passing.pause
 		}
 		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= pause {
-			return resp, rule.Errorf(rule.CodeUnavailable, "%w; there was no time left to try again", passing.err)
+			return none, rule.Errorf(rule.CodeUnavailable, "%w; there was no time left to try again", last)
 		}
-		opts.Logger.WarnContext(ctx, "a call to the model failed and is tried again", "error", passing.err, "attempt", n+1, "pause", pause)
+		l.opts.Logger.WarnContext(ctx, "a call to the model failed and is tried again", "error", last, "attempt", n+1, "pause", pause)
 		if err := sleep(ctx, pause); err != nil {
-			return resp, passing.err
+			return none, last
 		}
 	}
 }
 
-func limited(ctx context.Context, d time.Duration, attempt func(context.Context) (llm.Response, error)) (llm.Response, error) {
-	ctx, cancel := context.WithTimeout(ctx, d)
+// guarded makes one attempt within the time for one, and tells the breaker how it went.
+func guarded[T any](ctx context.Context, l *link, p pass, attempt func(context.Context) (T, error)) (resp T, err error) {
+	result := unknown // also if attempt panics
+	defer func() { l.breaker.leave(time.Now(), p, result) }()
+	start := time.Now()
+	limited, cancel := context.WithTimeout(ctx, l.opts.Timeout)
 	defer cancel()
-	return attempt(ctx)
+	resp, err = attempt(limited)
+	if _, passing := errors.AsType[*transientError](err); !passing {
+		result = answered
+	} else if ctx.Err() == nil || errors.Is(ctx.Err(), context.DeadlineExceeded) && time.Since(start) >= min(l.opts.Timeout/3, realTime) {
+		// A caller who left, or who gave no real time, says nothing about the server.
+		result = failed
+	}
+	return resp, err
 }
 
 // backoff is a random pause (full jitter) of at most base doubled n times, so that clients that failed together do not

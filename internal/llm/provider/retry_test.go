@@ -121,7 +121,7 @@ func TestBackoffGrowsAndIsRandom(t *testing.T) {
 func TestWaitingForASlotEndsWithTheContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hold := make(chan struct{})
-		m, err := New("ollama:x", func(string) string { return "" }, Options{Concurrency: 1, Transport: transport(func(*http.Request) (int, http.Header, string) {
+		m, err := New("openai:x", func(string) string { return "http://models.test" }, Options{Concurrency: 1, Transport: transport(func(*http.Request) (int, http.Header, string) {
 			<-hold
 			return http.StatusOK, nil, fine
 		})})
@@ -167,25 +167,45 @@ func TestOllamaAddress(t *testing.T) {
 	}
 }
 
-// FuzzAnswers feeds both decoders what a hostile server may send: they must neither panic nor return negative counts.
+// FuzzAnswers feeds all decoders what a hostile server may send: they must neither panic nor pass on an empty answer,
+// negative counts or vectors that are not as asked for.
 func FuzzAnswers(f *testing.F) {
 	f.Add([]byte(fine))
 	f.Add([]byte(`{"choices":[{"finish_reason":"length","message":{"content":[{"text":"a"}]}}],"usage":{"prompt_tokens":-5}}`))
 	f.Add([]byte(`{"error":{"message":"m","code":400,"param":null}}`))
+	f.Add([]byte(`{"error":{"message":"m","status":"X","details":[{"reason":"API_KEY_INVALID"},{"retryDelay":"-3s"}]}}`))
 	f.Add([]byte(`{"error":"text"}`))
 	f.Add([]byte(`{"detail":[{"loc":["body",1],"msg":"m"}]}`))
+	f.Add([]byte(`{"content":[{"type":"tool_use","input":null},{"type":"text","text":"a"}],"stop_reason":"tool_use","usage":{"input_tokens":-1}}`))
+	f.Add([]byte(`{"candidates":[{"content":{"parts":[{"text":"a","thought":true}]},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":-1}}`))
+	f.Add([]byte(`{"message":{"content":"a"},"done":true,"eval_count":-9}`))
+	f.Add([]byte(`{"data":[{"index":1,"embedding":[1]},{"index":0,"embedding":[1e30]}]}`))
+	f.Add([]byte(`{"embeddings":[[0],{"values":[]}]}`))
 	f.Add([]byte(`null`))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		if resp, err := decode(body); err == nil && (strings.TrimSpace(resp.Text) == "" || resp.InputTokens < 0) {
-			t.Errorf("accepted %+v", resp)
-		}
-		d := dialect{}
-		for n := 0; ; n++ {
-			next, ok := d.adapt(decodeFailure(body).complaint)
-			if !ok || n > 20 {
-				break
+		for _, w := range []wire{openAI{}, anthropic{}, gemini{}, &ollama{}} {
+			resp, err := w.decode(body)
+			if err == nil && strings.TrimSpace(resp.Text) == "" || resp.InputTokens < 0 || resp.OutputTokens < 0 || resp.CachedTokens < 0 {
+				t.Errorf("%T accepted %+v", w, resp)
 			}
-			d = next
+			fail, d := decodeFailure(body), dialect{}
+			for n := 0; ; n++ {
+				next, ok := w.adapt(d, fail.complaint)
+				if !ok || n > 20 {
+					break
+				}
+				d = next
+			}
+			if fail.retryDelay < 0 {
+				t.Errorf("a pause of %v", fail.retryDelay)
+			}
+		}
+		e := &embedder{link: &link{}}
+		for _, w := range []vectorWire{openAIVectors{}, geminiVectors{}, ollamaVectors{}} {
+			vectors, err := w.decode(body, 2)
+			if err == nil && e.examine(vectors, 2) == nil && len(vectors) != 2 {
+				t.Errorf("%T accepted %d vectors", w, len(vectors))
+			}
 		}
 	})
 }

@@ -15,6 +15,11 @@ import (
 
 // Changes implements store.Reader.
 func (r *reader) Changes(ctx context.Context, projectID string, after int64, fn func(store.RuleState) error) (int64, error) {
+	return r.changes(ctx, projectID, after, fn, func(*reader) error { return nil })
+}
+
+// changes walks changed rules and then calls more with a reader to which the database stands still.
+func (r *reader) changes(ctx context.Context, projectID string, after int64, fn func(store.RuleState) error, more func(*reader) error) (int64, error) {
 	reached := int64(0)
 	err := r.holding(ctx, corpusOf(projectID), func(r *reader) error {
 		project, err := r.Project(ctx, projectID)
@@ -31,7 +36,10 @@ func (r *reader) Changes(ctx context.Context, projectID string, after int64, fn 
 				return err
 			}
 		}
-		return r.walk(ctx, next, fn)
+		if err := r.walk(ctx, next, fn); err != nil {
+			return err
+		}
+		return more(r)
 	})
 	return reached, err
 }

@@ -21,9 +21,12 @@ import (
 // dialect is what really differs between the databases. All SQL is written once, with ? as placeholder.
 type dialect struct {
 	goose goose.Dialect
-	// types are the names that migrations fill in. Text compares by bytes, as Go does.
+	// types are the names that migrations fill in. Text compares by bytes, as Go does. Serial is a key that counts up and is
+	// not given twice.
 	types struct {
-		Text, Blob string
+		Text, Blob, Serial string
+		// Vector says that full text is a column of type TSVECTOR, rather than a table of FTS5.
+		Vector bool
 		// Frozen makes a table whose rows never change and never go.
 		Frozen func(table string) string
 	}
@@ -35,9 +38,15 @@ type dialect struct {
 	rowLocks bool
 	// numbered is true where placeholders are $1, $2 and so on.
 	numbered bool
+	// skipLocked ends a query that locks its rows but passes over those that others have locked.
+	skipLocked string
 	// oneOf compares a column with the strings of one parameter, which list makes.
 	oneOf string
 	list  func([]string) any
+	// each makes rows, in a column value, of the strings of one parameter, which list makes.
+	each string
+	// fullText is the full-text index of documents.
+	fullText fullText
 	// retryable tells a transaction that failed only because of another one.
 	retryable func(error) bool
 	// duplicate tells a violated unique key.
@@ -56,11 +65,13 @@ type demand struct {
 
 func newSQLite() *dialect {
 	d := &dialect{goose: goose.DialectSQLite3, reading: &sql.TxOptions{ReadOnly: true}, writing: &sql.TxOptions{}}
-	d.types.Text, d.types.Blob, d.types.Frozen = "TEXT", "BLOB", frozenSQLite
+	d.types.Text, d.types.Blob, d.types.Serial = "TEXT", "BLOB", "INTEGER PRIMARY KEY AUTOINCREMENT"
+	d.types.Frozen = frozenSQLite
 	d.oneOf, d.list = " IN (SELECT value FROM json_each(?))", func(s []string) any {
 		b, _ := json.Marshal(s) // strings always encode
 		return string(b)
 	}
+	d.each, d.fullText = "json_each(?)", fts5{}
 	code := func(err error) int {
 		if e, ok := errors.AsType[*sqlite.Error](err); ok {
 			return e.Code()
@@ -87,7 +98,7 @@ func newSQLite() *dialect {
 
 func newPostgres() *dialect {
 	d := &dialect{
-		goose: goose.DialectPostgres, rowLocks: true, numbered: true,
+		goose: goose.DialectPostgres, rowLocks: true, numbered: true, skipLocked: " FOR UPDATE SKIP LOCKED",
 		reading: &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
 		writing: &sql.TxOptions{Isolation: sql.LevelReadCommitted}, // see lump
 		demands: []demand{
@@ -98,8 +109,11 @@ func newPostgres() *dialect {
 			{"SHOW server_encoding", "a database in UTF8 is needed", func(v string) bool { return v == "UTF8" }},
 		},
 	}
-	d.types.Text, d.types.Blob, d.types.Frozen = `TEXT COLLATE "C"`, "BYTEA", frozenPostgres
+	d.types.Text, d.types.Blob, d.types.Serial = `TEXT COLLATE "C"`, "BYTEA", "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY"
+	d.types.Frozen = frozenPostgres
 	d.oneOf, d.list = " = ANY (?)", func(s []string) any { return s }
+	d.types.Vector = true
+	d.each, d.fullText = "unnest(CAST(? AS TEXT[])) AS words (value)", tsvector{}
 	code := func(err error) string {
 		if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 			return e.Code

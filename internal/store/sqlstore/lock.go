@@ -27,15 +27,21 @@ type lump struct {
 type lumpKind int
 
 const (
-	projectList lumpKind = iota // which projects there are
-	keyring                     // all API keys
-	corpusLump                  // a project's row, rules and relationships
-	chainLump                   // a project's audit entries and their head
+	projectList    lumpKind = iota // which projects there are
+	keyring                        // all API keys
+	corpusLump                     // a project's row, rules and relationships
+	chainLump                      // a project's audit entries and their head
+	documentLump                   // a project's documents
+	submissionLump                 // a project's submissions and feedback
 )
 
 func corpusOf(projectID string) lump { return lump{corpusLump, projectID} }
 
+func documentsOf(projectID string) lump { return lump{documentLump, projectID} }
+
 func chainOf(projectID string) lump { return lump{chainLump, projectID} }
+
+func submissionsOf(projectID string) lump { return lump{submissionLump, projectID} }
 
 // hold locks a lump until the transaction ends. Outside of transactions it does nothing.
 func (r *reader) hold(ctx context.Context, l lump) error {
@@ -49,8 +55,14 @@ func (r *reader) hold(ctx context.Context, l lump) error {
 	case corpusLump:
 		// NO KEY lets others refer to the project in the meantime.
 		err = r.holdRow(ctx, "SELECT 1 FROM projects WHERE project_id = ? FOR NO KEY UPDATE", l.projectID)
+	case documentLump:
+		// Two projects whose names have one hash wait for each other, which does no harm.
+		_, err = r.exec(ctx, "lock", "SELECT pg_advisory_xact_lock(?, hashtext(?))", int32(documentLocks), l.projectID)
 	case chainLump:
 		err = r.holdRow(ctx, "SELECT 1 FROM audit_heads WHERE project_id = ? FOR UPDATE", l.projectID)
+	case submissionLump:
+		// No row stands for it, and the project's own would hold up changes of its rules.
+		_, err = r.exec(ctx, "lock", "SELECT pg_advisory_xact_lock(hashtextextended(?, ?))", l.projectID, int64(advisory+l.kind))
 	}
 	if err == nil {
 		r.inside.held[l] = true
@@ -63,6 +75,9 @@ func (r *reader) mustHold(l lump) bool { return r.inside != nil && r.d.rowLocks 
 
 // advisory begins the numbers of Tenet's advisory locks: "tenet" in ASCII, then one byte.
 const advisory = 0x74656e657400
+
+// documentLocks begins the pairs of numbers of the locks on a project's documents.
+const documentLocks = 0x74656e64
 
 // migrating is the advisory lock of the node that brings up the schema.
 const migrating = advisory + 0xff

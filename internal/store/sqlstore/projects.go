@@ -7,12 +7,12 @@ import (
 	"tenet/internal/rule"
 )
 
-const projectColumns = "project_id, name, description, two_person, corpus_version, created_at, updated_at"
+const projectColumns = "project_id, name, description, two_person, tests_required, corpus_version, created_at, updated_at"
 
 func scanProject(scan func(...any) error) (rule.Project, error) {
 	var p rule.Project
 	var created, updated int64
-	err := scan(&p.ID, &p.Name, &p.Description, &p.TwoPerson, &p.CorpusVersion, &created, &updated)
+	err := scan(&p.ID, &p.Name, &p.Description, &p.TwoPerson, &p.TestsRequired, &p.CorpusVersion, &created, &updated)
 	p.CreatedAt, p.UpdatedAt = fromMicros(created), fromMicros(updated)
 	return p, err
 }
@@ -64,8 +64,8 @@ func (t *tx) CreateProject(ctx context.Context, p rule.Project) error {
 		return err
 	}
 	n, err := t.exec(ctx, "create project",
-		"INSERT INTO projects ("+projectColumns+") VALUES (?, ?, ?, ?, 0, ?, ?) ON CONFLICT (project_id) DO NOTHING",
-		p.ID, p.Name, p.Description, p.TwoPerson, micros(p.CreatedAt), micros(p.UpdatedAt))
+		"INSERT INTO projects ("+projectColumns+") VALUES (?, ?, ?, ?, ?, 0, ?, ?) ON CONFLICT (project_id) DO NOTHING",
+		p.ID, p.Name, p.Description, p.TwoPerson, p.TestsRequired, micros(p.CreatedAt), micros(p.UpdatedAt))
 	if err != nil {
 		return err
 	}
@@ -82,8 +82,8 @@ func (t *tx) UpdateProject(ctx context.Context, p rule.Project) error {
 		return err
 	}
 	n, err := t.exec(ctx, "update project",
-		"UPDATE projects SET name = ?, description = ?, two_person = ?, updated_at = ? WHERE project_id = ?",
-		p.Name, p.Description, p.TwoPerson, micros(p.UpdatedAt), p.ID)
+		"UPDATE projects SET name = ?, description = ?, two_person = ?, tests_required = ?, updated_at = ? WHERE project_id = ?",
+		p.Name, p.Description, p.TwoPerson, p.TestsRequired, micros(p.UpdatedAt), p.ID)
 	if err == nil && n == 0 {
 		return rule.NotFound("project", p.ID)
 	}

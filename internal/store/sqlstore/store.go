@@ -21,6 +21,7 @@ type Store struct {
 	write   *sql.DB
 	log     *slog.Logger
 	release func() error
+	added   watchers // of jobs
 }
 
 var _ store.Store = (*Store)(nil)
@@ -102,6 +103,9 @@ func (s *Store) once(ctx context.Context, fn func(store.Tx) error) (rival, err e
 		}
 		return nil, s.fault(ctx, "commit", err)
 	}
+	if t.inside.jobs {
+		s.added.tell()
+	}
 	return nil, nil
 }
 
@@ -113,6 +117,8 @@ type inside struct {
 	held map[lump]bool
 	// rival is the first failure that is to blame on another transaction.
 	rival error
+	// jobs is true once there are jobs to claim.
+	jobs bool
 }
 
 // gate counts what is running, so that Close can wait for it.

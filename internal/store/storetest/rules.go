@@ -18,7 +18,7 @@ func testProjects(t *testing.T, f *fixture) {
 	f.fails(rule.CodeConflict, func(tx store.Tx) error { return tx.CreateProject(f.ctx, project("p")) })
 	f.update(func(tx store.Tx) error { return tx.CreateProject(f.ctx, project("a")) })
 	changed := project("p")
-	changed.Name, changed.TwoPerson, changed.UpdatedAt = "Naïve 日本", true, at.Add(time.Hour)
+	changed.Name, changed.TwoPerson, changed.TestsRequired, changed.UpdatedAt = "Naïve 日本", true, true, at.Add(time.Hour)
 	f.update(func(tx store.Tx) error { return tx.UpdateProject(f.ctx, changed) })
 	f.fails(rule.CodeNotFound, func(tx store.Tx) error { return tx.UpdateProject(f.ctx, project("none")) })
 	got, err := f.s.Project(f.ctx, "p")

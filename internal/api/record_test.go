@@ -1,0 +1,363 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"tenet/internal/audit"
+	"tenet/internal/auth"
+	"tenet/internal/evaluate"
+	"tenet/internal/job"
+	"tenet/internal/judge/judgetest"
+	"tenet/internal/llm"
+	"tenet/internal/rule"
+	"tenet/internal/store"
+)
+
+// fakeSecret looks like a key of a cloud provider. It is put together here, so that nobody takes it for a real one.
+func fakeSecret() string { return "AKIA" + "Q3EGRTYUIOPASDF7" }
+
+// judgedRules make one rule that a check decides and two that the judge does.
+func (n *node) judgedRules() {
+	n.t.Helper()
+	for _, r := range []fields{
+		{"slug": "SEC-1", "statement": "Do not call eval.", "modality": "MUST_NOT", "status": "EFFECTIVE", "check": fields{"pattern": fields{"regex": `\beval\(`}}},
+		{"slug": "J-1", "statement": "Names are honest.", "status": "EFFECTIVE", "severity": "HIGH"},
+		{"slug": "J-2", "statement": "Nothing is quick and dirty.", "status": "EFFECTIVE", "severity": "HIGH"},
+	} {
+		n.call("POST", rulesPath, r).want(http.StatusCreated)
+	}
+}
+
+// critic allows everything but what is quick and dirty.
+func critic() *llm.Fake {
+	return judgetest.Model(func(r judgetest.Rule, subject string) judgetest.Entry {
+		if strings.Contains(r.Statement, "quick and dirty") && strings.Contains(subject, "quick and dirty") {
+			return judgetest.Deny("# quick and dirty")
+		}
+		return judgetest.Allow()
+	})
+}
+
+func (n *node) evaluates(body fields) rule.Evaluation {
+	n.t.Helper()
+	return into[rule.Evaluation](n.call("POST", evaluatePath, body).want(http.StatusOK))
+}
+
+func (n *node) replays(id string, body fields) evaluate.Replay {
+	n.t.Helper()
+	r := n.call("POST", evaluationsPath+"/"+id+"/replay", body)
+	if r.status == 500 {
+		n.t.Log(n.log.String())
+	}
+	return into[evaluate.Replay](r.want(http.StatusOK))
+}
+
+func outcomes(r evaluate.Replay) map[string]evaluate.Outcome {
+	out := map[string]evaluate.Outcome{}
+	for _, x := range r.Rules {
+		out[x.RuleSlug] = x.Outcome
+	}
+	return out
+}
+
+func TestReplayAgreesWithoutAModel(t *testing.T) { onBoth(t, testReplayAgrees) }
+
+func testReplayAgrees(t *testing.T, n *node) {
+	n.judgedRules()
+	model := critic()
+	n.judging(model)
+	e := n.evaluates(fields{"diff": badDiff})
+	if got := verdicts(e); got["SEC-1"] != rule.Deny || got["J-1"] != rule.Allow || got["J-2"] != rule.Deny {
+		t.Fatalf("verdicts %v", got)
+	}
+	// The rules change; the record speaks of what they were.
+	for _, slug := range []string{"SEC-1", "J-1", "J-2"} {
+		n.call("PATCH", rulesPath+"/"+slug, fields{"statement": "Something else."}).want(http.StatusOK)
+	}
+	calls := model.Calls()
+	n.judging(nil) // a server without a model
+	r := n.replays(e.EvaluationID, fields{})
+	if !r.Agrees || r.Differing+r.Unreplayable != 0 || len(r.Rules) != 3 || r.Live {
+		t.Errorf("replay %+v, want all three to come out the same", r)
+	}
+	if model.Calls() != calls {
+		t.Error("the replay asked the model")
+	}
+}
+
+func TestReplayFindsAForgedAnswer(t *testing.T) {
+	n := newNode(t)
+	n.judgedRules()
+	n.judging(critic())
+	e := n.evaluates(fields{"diff": badDiff})
+	rec, err := n.evaluator.Get(t.Context(), rule.DefaultProject, e.EvaluationID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A record that claims other verdicts than its subject and its answers give, in a chain of its own.
+	forge := func(edit func(*evaluate.Record)) evaluate.Replay {
+		t.Helper()
+		forged, err := n.evaluator.Get(t.Context(), rule.DefaultProject, e.EvaluationID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		forged.Evaluation.EvaluationID, forged.Audit = audit.NewID(), nil
+		edit(forged)
+		err = n.writer.Append(t.Context(), audit.Record{
+			ProjectID: rule.DefaultProject, ID: forged.Evaluation.EvaluationID, Kind: audit.KindEvaluation, At: time.Now(), Body: audit.JSON(forged),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n.replays(forged.Evaluation.EvaluationID, fields{})
+	}
+	if r := forge(func(*evaluate.Record) {}); !r.Agrees {
+		t.Fatalf("an honest copy differs: %+v", r)
+	}
+	for i, v := range rec.Evaluation.RuleVerdicts {
+		r := forge(func(f *evaluate.Record) {
+			f.Evaluation.RuleVerdicts[i].Verdict = map[rule.Verdict]rule.Verdict{rule.Allow: rule.Deny, rule.Deny: rule.Allow}[v.Verdict]
+		})
+		if r.Agrees || r.Differing != 1 || outcomes(r)[v.RuleSlug] != evaluate.Differs {
+			t.Errorf("another verdict of %s: %+v", v.RuleSlug, r)
+		}
+	}
+	if r := forge(func(f *evaluate.Record) {
+		f.Subject.Diff = strings.Replace(f.Subject.Diff, "log(text)", "log(more)", 1)
+	}); r.Agrees || r.Problem == "" {
+		t.Errorf("another subject: %+v", r)
+	}
+	if r := forge(func(f *evaluate.Record) { f.Calls[0].PromptHash = "0" }); r.Agrees || !strings.Contains(r.Problem, "asked") {
+		t.Errorf("another prompt: %+v", r)
+	}
+	if r := forge(func(f *evaluate.Record) { f.Rules[0].ContentHash = "0" }); r.Unreplayable != 1 {
+		t.Errorf("another rule: %+v", r)
+	}
+	if r := forge(func(f *evaluate.Record) {
+		for i := range f.Calls {
+			f.Calls[i].Raw = strings.ReplaceAll(f.Calls[i].Raw, "DENY", "ALLOW")
+		}
+	}); r.Agrees {
+		t.Errorf("other answers of the model: %+v", r)
+	}
+}
+
+func TestReplayLiveShowsWhatTheModelSaysNow(t *testing.T) {
+	n := newNode(t)
+	n.judgedRules()
+	n.judging(critic())
+	e := n.evaluates(fields{"diff": badDiff})
+	n.judging(judgetest.Model(func(judgetest.Rule, string) judgetest.Entry { return judgetest.Allow() }))
+	r := n.replays(e.EvaluationID, fields{"live": true})
+	if got := outcomes(r); r.Agrees || got["J-2"] != evaluate.Differs || got["J-1"] != evaluate.Same || got["SEC-1"] != evaluate.Same || r.Cost.Calls == 0 {
+		t.Errorf("replay %+v", r)
+	}
+	if list := into[Page[evaluate.Summary]](n.call("GET", evaluationsPath, nil)); list.Total != 1 {
+		t.Errorf("%d records: a replay was recorded", list.Total)
+	}
+}
+
+func TestSecretsAreNotKept(t *testing.T) {
+	n := newNode(t)
+	n.call("POST", rulesPath, fields{
+		"slug": "SEC-3", "statement": "No keys in code.", "modality": "MUST_NOT", "status": "EFFECTIVE", "check": fields{"pattern": fields{"regex": "AKIA[A-Z0-9]{16}"}},
+	}).want(http.StatusCreated)
+	n.call("POST", rulesPath, fields{
+		"slug": "SEC-1", "statement": "Do not call eval.", "modality": "MUST_NOT", "status": "EFFECTIVE", "check": fields{"pattern": fields{"regex": `\beval\(`}},
+	}).want(http.StatusCreated)
+	n.judging(nil)
+	diff := strings.Replace(badDiff, "# quick and dirty", `key = "`+fakeSecret()+`"`, 1)
+	e := n.evaluates(fields{"diff": diff})
+	if len(e.Violations) != 2 {
+		t.Fatalf("violations %+v", e.Violations)
+	}
+	entries, err := n.store.AuditEntries(t.Context(), rule.DefaultProject, 0, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		body, err := audit.Body(entry)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes.Contains(body, []byte(fakeSecret())) {
+			t.Errorf("entry %d of kind %s tells the secret", entry.Seq, entry.Kind)
+		}
+	}
+	rec := into[evaluate.Record](n.call("GET", evaluationsPath+"/"+e.EvaluationID, nil).want(http.StatusOK))
+	if len(rec.Redactions) != 1 || rec.Redactions[0].Where != "diff" || rec.Kept != evaluate.KeepRedacted {
+		t.Errorf("redactions %+v, kept %s", rec.Redactions, rec.Kept)
+	}
+	r := n.replays(e.EvaluationID, fields{})
+	if got := outcomes(r); !r.Agrees || got["SEC-1"] != evaluate.Same || got["SEC-3"] != evaluate.Unreplayable || r.Rules[0].Reason+r.Rules[1].Reason != "redacted" {
+		t.Errorf("replay %+v, want that the verdict on the secret says that it is redacted", r)
+	}
+
+	n.judging(nil, func(c *evaluate.Config) { c.Subjects = evaluate.KeepFull })
+	e = n.evaluates(fields{"diff": diff})
+	if r := n.replays(e.EvaluationID, fields{}); !r.Agrees || r.Unreplayable != 0 {
+		t.Errorf("replay of a record that keeps all: %+v", r)
+	}
+	n.judging(nil, func(c *evaluate.Config) { c.Subjects = evaluate.KeepNone })
+	e = n.evaluates(fields{"diff": diff, "repository": "acme/app"})
+	rec = into[evaluate.Record](n.call("GET", evaluationsPath+"/"+e.EvaluationID, nil).want(http.StatusOK))
+	if rec.Subject.Diff != "" || rec.Subject.Repository != "acme/app" {
+		t.Errorf("the subject is kept: %+v", rec.Subject)
+	}
+	if r := n.replays(e.EvaluationID, fields{}); !r.Agrees || r.Unreplayable != 2 {
+		t.Errorf("replay of a record without its subject: %+v", r)
+	}
+}
+
+func TestOnlyReviewersReadWhatModelsSaid(t *testing.T) {
+	n := newNode(t)
+	n.judgedRules()
+	n.judging(critic())
+	e := n.evaluates(fields{"diff": badDiff})
+	for role, may := range map[auth.Role]bool{auth.Viewer: false, auth.Evaluator: false, auth.Reviewer: true, auth.Admin: true} {
+		n.key = n.makeKey(role, rule.DefaultProject)
+		rec := into[evaluate.Record](n.call("GET", evaluationsPath+"/"+e.EvaluationID, nil).want(http.StatusOK))
+		if len(rec.Calls) == 0 || (rec.Calls[0].Raw != "") != may || rec.Calls[0].Model == "" || len(rec.Evaluation.RuleVerdicts) != 3 {
+			t.Errorf("%s: calls %+v", role, rec.Calls)
+		}
+	}
+}
+
+func TestRetention(t *testing.T) { onBoth(t, testRetention) }
+
+func testRetention(t *testing.T, n *node) {
+	seedEvaluation(n)
+	var clock atomic.Int64
+	clock.Store(time.Now().UnixNano())
+	now := func() time.Time { return time.Unix(0, clock.Load()) }
+	e := n.judging(nil, func(c *evaluate.Config) { c.Now = now })
+	old := n.evaluates(fields{"facts": fields{"amount": 20000, "second_approver": ""}})
+	named := n.call("POST", evaluatePath, fields{"facts": fields{"amount": 2}}, "Idempotency-Key", "k").want(http.StatusOK)
+	clock.Add(int64(48 * time.Hour))
+	young := n.evaluates(fields{"facts": fields{"amount": 3}})
+	prune := func(keep evaluate.Retention) {
+		t.Helper()
+		if err := e.Prune(keep)(context.Background(), job.Job{}, func(int, int) {}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	verify := func(pruned int64) {
+		t.Helper()
+		r := into[audit.Report](n.call("GET", "/api/v1/audit/verify", nil).want(http.StatusOK))
+		if len(r.Problems) != 0 || r.Pruned != pruned {
+			t.Errorf("report %+v, want %d bodies pruned and no damage", r, pruned)
+		}
+	}
+	prune(evaluate.Retention{})
+	verify(0)
+	prune(evaluate.Retention{Records: 24 * time.Hour, Submissions: 24 * time.Hour})
+	verify(2)
+	prune(evaluate.Retention{Records: 24 * time.Hour, Submissions: 24 * time.Hour})
+	verify(2)
+	if got := n.call("GET", evaluationsPath+"/"+old.EvaluationID, nil).wantProblem(http.StatusNotFound, rule.CodeNotFound); !strings.Contains(got.Detail, "retention") {
+		t.Errorf("the answer does not say why: %s", got.Detail)
+	}
+	n.call("GET", evaluationsPath+"/"+young.EvaluationID, nil).want(http.StatusOK)
+	list := into[Page[evaluate.Summary]](n.call("GET", evaluationsPath, nil).want(http.StatusOK))
+	if list.Total != 3 || !list.Items[2].Pruned || list.Items[2].OverallVerdict != rule.Deny || list.Items[0].Pruned {
+		t.Errorf("list %+v", list)
+	}
+	again := n.call("POST", evaluatePath, fields{"facts": fields{"amount": 2}}, "Idempotency-Key", "k").want(http.StatusOK)
+	if string(again.body) == string(named.body) {
+		t.Error("the key stands for its first request after its time")
+	}
+	// A body that is gone without a word in the chain is damage.
+	err := n.store.Update(t.Context(), func(tx store.Tx) error {
+		_, _, err := tx.DropBodies(t.Context(), rule.DefaultProject, audit.KindEvaluation, 0, 1<<40, 100)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := into[audit.Report](n.call("GET", "/api/v1/audit/verify", nil).want(http.StatusOK)); len(r.Problems) != 2 {
+		t.Errorf("report %+v, want the two bodies that were taken out silently", r)
+	}
+}
+
+func TestFeedback(t *testing.T) { onBoth(t, testFeedbackAPI) }
+
+func testFeedbackAPI(t *testing.T, n *node) {
+	n.judgedRules()
+	n.judging(critic())
+	admin := n.makeKey(auth.Admin, rule.DefaultProject)
+	n.key = admin
+	e := n.evaluates(fields{"diff": badDiff})
+	path := evaluationsPath + "/" + e.EvaluationID + "/feedback"
+	n.call("POST", path, fields{"rule_id": "J-9", "correct": true}).wantProblem(422, rule.CodeInvalid, "rule_id")
+	n.call("POST", path, fields{"rule_id": "J-1"}).wantProblem(422, rule.CodeInvalid, "correct")
+	n.call("POST", evaluationsPath+"/"+audit.NewID()+"/feedback", fields{"rule_id": "J-1", "correct": true}).wantProblem(404, rule.CodeNotFound)
+	n.call("POST", path, fields{"rule_id": "J-2", "correct": false, "note": "It is a comment."}).want(http.StatusOK)
+	n.call("POST", path, fields{"rule_id": ruleID(e, "SEC-1"), "correct": true}).want(http.StatusOK)
+	n.call("POST", path, fields{"rule_id": "J-2", "correct": true, "note": "On second thought."}).want(http.StatusOK) // takes the place of the first
+	list := into[FeedbackList](n.call("GET", path, nil).want(http.StatusOK))
+	if list.Total != 2 {
+		t.Errorf("feedback %+v, want one for each rule", list)
+	}
+	n.key = n.makeKey(auth.Reviewer, rule.DefaultProject)
+	n.call("POST", path, fields{"rule_id": "J-2", "correct": false}).want(http.StatusOK)
+	q := into[evaluate.Quality](n.call("GET", rulesPath+"/J-2/quality", nil).want(http.StatusOK))
+	if q.Feedback.TruePositives != 1 || q.Feedback.FalsePositives != 1 || q.Feedback.Precision == nil || q.Feedback.Precision.Value != 0.5 ||
+		q.Feedback.Precision.Low <= 0 || q.Feedback.Precision.High >= 1 || q.Confidence != nil || q.Judged != 2 {
+		t.Errorf("quality %+v", q)
+	}
+	n.call("PATCH", rulesPath+"/J-2", fields{"statement": "Nothing is quick and dirty here."}).want(http.StatusOK)
+	q = into[evaluate.Quality](n.call("GET", rulesPath+"/J-2/quality", nil).want(http.StatusOK))
+	if q.Judged != 0 || q.Feedback.Precision != nil {
+		t.Errorf("quality of the changed rule %+v: what was said about the old one counts", q)
+	}
+}
+
+func TestConfidenceFollowsFromFeedback(t *testing.T) {
+	n := newNode(t)
+	n.judgedRules()
+	n.judging(critic())
+	confidence := func(slug string) float64 {
+		t.Helper()
+		for _, v := range n.evaluates(fields{"diff": badDiff}).RuleVerdicts {
+			if v.RuleSlug == slug {
+				return v.Confidence
+			}
+		}
+		t.Fatal("no verdict")
+		return 0
+	}
+	before := confidence("J-2")
+	for i := range 20 {
+		if got := confidence("J-2"); got != before {
+			t.Errorf("after %d pieces of feedback the confidence is %g, want %g as before", i, got, before)
+		}
+		e := n.evaluates(fields{"diff": badDiff})
+		n.call("POST", evaluationsPath+"/"+e.EvaluationID+"/feedback", fields{"rule_id": "J-2", "correct": i%10 != 0}).want(http.StatusOK)
+	}
+	if got, want := confidence("J-2"), 19.0/22; got != want {
+		t.Errorf("confidence %g, want %g: 18 right of 20", got, want)
+	}
+	if got := confidence("SEC-1"); got != 1 {
+		t.Errorf("confidence of a check %g", got)
+	}
+	q := into[evaluate.Quality](n.call("GET", rulesPath+"/J-2/quality", nil).want(http.StatusOK))
+	if q.Confidence == nil || fmt.Sprint(q.Confidence.Deny, q.Confidence.Allow) != fmt.Sprint(19.0/22, 0.5) {
+		t.Errorf("quality %+v", q)
+	}
+}
+
+func ruleID(e rule.Evaluation, slug string) string {
+	for _, v := range e.RuleVerdicts {
+		if v.RuleSlug == slug {
+			return v.RuleID
+		}
+	}
+	return ""
+}

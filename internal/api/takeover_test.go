@@ -1,0 +1,110 @@
+package api
+
+import (
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"tenet/internal/audit"
+	"tenet/internal/evaluate"
+	"tenet/internal/job"
+	"tenet/internal/judge/judgetest"
+	"tenet/internal/rule"
+	"tenet/internal/store"
+	"tenet/internal/subject"
+)
+
+// left is a submission whose node has died before it was evaluated.
+func (n *node) left(id string) store.Submission {
+	n.t.Helper()
+	s := store.Submission{
+		ProjectID: rule.DefaultProject, ID: id, BodyHash: "h", Kind: "transaction", EvaluationID: audit.NewID(), Actor: "ann", Owner: "dead",
+		LeaseUntil: time.Now().Add(-time.Second), CreatedAt: time.Now(),
+	}
+	if err := n.store.Update(n.t.Context(), func(tx store.Tx) error { return tx.InsertSubmission(n.t.Context(), s) }); err != nil {
+		n.t.Fatal(err)
+	}
+	return s
+}
+
+var payment = evaluate.Request{ProjectID: rule.DefaultProject, Input: subject.Input{Facts: map[string]any{"amount": 5.0}}}
+
+func TestWorkOfTheDeadIsTakenOver(t *testing.T) { onBoth(t, testTakeOver) }
+
+func testTakeOver(t *testing.T, n *node) {
+	n.call("POST", rulesPath, fields{"slug": "J-1", "statement": "Be kind.", "status": "EFFECTIVE"}).want(http.StatusCreated)
+	var sub store.Submission
+	var faster atomic.Bool
+	e := n.judging(judgetest.Model(func(judgetest.Rule, string) judgetest.Entry {
+		if faster.Load() {
+			// While this one judges, somebody who believes it dead is faster.
+			rec := evaluate.Record{Evaluation: &rule.Evaluation{EvaluationID: sub.EvaluationID, OverallVerdict: rule.Deny}}
+			err := n.writer.Append(t.Context(), audit.Record{
+				ProjectID: rule.DefaultProject, ID: sub.EvaluationID, Kind: audit.KindEvaluation, At: time.Now(), Body: audit.JSON(rec),
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		return judgetest.Allow()
+	}))
+	sub = n.left("s-1")
+	if state := into[evaluate.Submission](n.call("GET", submissionsPath+"/s-1", nil).want(http.StatusOK)); state.Status != evaluate.Failed {
+		t.Errorf("nobody works on it, and its status is %s", state.Status)
+	}
+	a, err := e.Submit(t.Context(), evaluate.Named{SubmissionID: "s-1", BodyHash: "h"}, payment)
+	if err != nil || a.Evaluation.EvaluationID != sub.EvaluationID || a.Evaluation.OverallVerdict != rule.Allow {
+		t.Errorf("taken over: %+v, %v", a, err)
+	}
+	sub = n.left("s-2")
+	faster.Store(true)
+	other := payment
+	other.Input.Facts = map[string]any{"amount": 6.0}
+	a, err = e.Submit(t.Context(), evaluate.Named{SubmissionID: "s-2", BodyHash: "h"}, other)
+	if err != nil || a.Evaluation.EvaluationID != sub.EvaluationID || a.Evaluation.OverallVerdict != rule.Deny {
+		t.Errorf("somebody was faster: %+v, %v; want their answer", a, err)
+	}
+}
+
+func TestBackgroundWorkThatFails(t *testing.T) {
+	n := newNode(t)
+	e := n.judging(nil)
+	accept := func(id string) {
+		t.Helper()
+		n.call("POST", submissionsPath, fields{"subject": fields{"kind": "transaction", "amount": 5}, "submission_id": id}, "Prefer", "respond-async").want(http.StatusAccepted)
+	}
+	status := func(id string) evaluate.Submission {
+		t.Helper()
+		return into[evaluate.Submission](n.call("GET", submissionsPath+"/"+id, nil).want(http.StatusOK))
+	}
+	attempt := func(id string, n int) error {
+		return e.CarryOut(t.Context(), job.Job{
+			ID: 1, ProjectID: rule.DefaultProject, Args: []byte(`{"submission_id":"` + id + `"}`), Attempt: n, MaxAttempts: 2,
+		}, func(int, int) {})
+	}
+	accept("s-1")
+	accept("s-2")
+	if err := attempt("s-2", 1); err != nil || status("s-2").Status != evaluate.Completed {
+		t.Errorf("%v, %s", err, status("s-2").Status)
+	}
+	if err := attempt("s-2", 2); err != nil { // done twice
+		t.Error(err)
+	}
+	n.writer.Close() // nothing can be recorded any more
+	if err := attempt("s-1", 1); rule.CodeOf(err) != rule.CodeUnavailable || status("s-1").Status != evaluate.Running {
+		t.Errorf("%v, %s; want that it is tried again", err, status("s-1").Status)
+	}
+	if err := attempt("s-1", 2); err != nil {
+		t.Error(err)
+	}
+	if got := status("s-1"); got.Status != evaluate.Failed || got.Error == nil || got.Error.Code != rule.CodeUnavailable {
+		t.Errorf("given up: %+v", got)
+	}
+	if err := attempt("none", 1); err != nil {
+		t.Errorf("a submission that is gone: %v", err)
+	}
+	if list := into[Page[evaluate.Summary]](n.call("GET", evaluationsPath, nil)); list.Total != 1 {
+		t.Errorf("%d records, want 1", list.Total)
+	}
+}

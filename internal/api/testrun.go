@@ -1,0 +1,58 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"tenet/internal/auth"
+	"tenet/internal/rule"
+	"tenet/internal/sandbox"
+)
+
+const testRunsPath = "/api/v1/test-runs"
+
+func (s *server) testRunRoutes() {
+	registerBody(s, operation{
+		id: "start-test-run", method: http.MethodPost, path: testRunsPath, tag: sandboxTag, role: auth.Evaluator, status: http.StatusAccepted,
+		summary:     "Run the test cases of many rules",
+		description: "In the background; all fields are optional. Without any, all rules that are not retired or superseded.",
+	}, s.startTestRun)
+	register(s, operation{
+		id: "get-test-run", method: http.MethodGet, path: testRunsPath + "/{run_id}", tag: sandboxTag, role: auth.Viewer,
+		summary: "Get a test run", description: "With its progress, and its result once it has finished.",
+	}, s.getTestRun)
+}
+
+type startedTestRun struct {
+	Location string `header:"Location"`
+	Body     sandbox.TestRun
+}
+
+type testRunOutput struct{ Body sandbox.TestRun }
+
+func (s *server) startTestRun(ctx context.Context, in *struct{ ProjectQuery }, body *sandbox.RunFilter) (*startedTestRun, error) {
+	run, err := s.cfg.Sandbox.StartRun(ctx, project(ctx), *body)
+	if err != nil {
+		return nil, err
+	}
+	location := testRunsPath + "/" + run.ID
+	if in.ProjectID != "" {
+		location += "?project_id=" + project(ctx)
+	}
+	return &startedTestRun{Location: location, Body: run}, nil
+}
+
+func (s *server) getTestRun(ctx context.Context, in *struct {
+	ProjectQuery
+	RunID string `path:"run_id" doc:"Id of the run."`
+},
+) (*testRunOutput, error) {
+	if !rule.IsID(in.RunID) {
+		return nil, rule.NotFound("test run", in.RunID)
+	}
+	run, err := s.cfg.Sandbox.GetRun(ctx, project(ctx), in.RunID)
+	if err != nil {
+		return nil, err
+	}
+	return &testRunOutput{run}, nil
+}

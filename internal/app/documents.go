@@ -1,0 +1,30 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"tenet/internal/document"
+	"tenet/internal/job"
+)
+
+// library makes the documents, and has their vectors made in the background where there is an embedding model.
+func (a *App) library(w work) *document.Documents {
+	cfg := document.Config{Store: a.store, Views: a.live, Queue: job.NewQueue(time.Now), Logger: a.log}
+	if a.embedder == nil {
+		return document.New(cfg)
+	}
+	cfg.Embedder = a.embedder
+	documents := document.New(cfg)
+	w.handlers[document.EmbedKind] = documents.EmbedJob
+	return documents
+}
+
+// missingDocuments asks for the vectors of documents that lack those of the embedding model.
+func (a *App) missingDocuments(ctx context.Context) {
+	if err := a.documents.EnqueueMissing(ctx); err != nil && ctx.Err() == nil {
+		a.log.WarnContext(ctx, "cannot ask for the vectors of documents; those without are found by words alone until the next start",
+			slog.Any("error", err))
+	}
+}

@@ -1,0 +1,90 @@
+package app_test
+
+import (
+	"context"
+	"net/http"
+	"testing"
+	"time"
+
+	"tenet/internal/app"
+	"tenet/internal/catalog"
+	"tenet/internal/llm"
+	"tenet/internal/rule"
+	"tenet/internal/search"
+	"tenet/internal/store/pgtest"
+)
+
+// awaitVectors waits until all rules of a project have a vector.
+func awaitVectors(t *testing.T, a *app.App, project string, rules int) {
+	t.Helper()
+	var status search.Status
+	for limit := time.Now().Add(30 * time.Second); status.Rules != rules || status.RulesWithVector != rules; time.Sleep(10 * time.Millisecond) {
+		if code := ask(t, a, http.MethodGet, "/api/v1/search/status?project_id="+project, "", &status); code != http.StatusOK {
+			t.Fatalf("status %d", code)
+		}
+		if time.Now().After(limit) {
+			t.Fatalf("after half a minute: %+v", status)
+		}
+	}
+}
+
+// Rules get their vectors by themselves: those that are there at the start, those that come, in every project, on every node.
+func TestRulesAreEmbeddedInTheBackground(t *testing.T) {
+	for name, settings := range map[string]func(t *testing.T) map[string]string{
+		"sqlite":   func(t *testing.T) map[string]string { return map[string]string{"data": t.TempDir()} },
+		"postgres": func(t *testing.T) map[string]string { return map[string]string{"database_url": pgtest.DSN(t)} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := &llm.FakeEmbedder{}
+			rules := []*catalog.File{{Rules: []catalog.Input{{Slug: new("A-1"), Statement: "Payments are logged."}}}}
+			a := node(t, app.Options{Rules: rules, Embedder: e}, settings(t))
+			if err := a.Start(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			awaitVectors(t, a, "default", 1)
+			for _, r := range [][2]string{
+				{"/api/v1/rules", `{"slug": "A-2", "statement": "Laptops are locked."}`},
+				{"/api/v1/projects", `{"id": "pay"}`},
+				{"/api/v1/rules?project_id=pay", `{"slug": "P-1", "statement": "Invoices are paid."}`},
+			} {
+				if code := ask(t, a, http.MethodPost, r[0], r[1], nil); code != http.StatusCreated {
+					t.Fatalf("%s: status %d", r[0], code)
+				}
+			}
+			awaitVectors(t, a, "default", 2)
+			awaitVectors(t, a, "pay", 1)
+			var found struct {
+				Items []search.Item
+				Mode  search.Mode
+			}
+			if code := ask(t, a, http.MethodPost, "/api/v1/search/vector", `{"query": "locked laptops"}`, &found); code != http.StatusOK ||
+				found.Mode != search.Vector || found.Items[0].Rule.Slug != "A-2" {
+				t.Errorf("status %d, %+v", code, found)
+			}
+		})
+	}
+}
+
+// A service that fails for a while is tried again.
+func TestEmbeddingIsTriedAgain(t *testing.T) {
+	fail := true
+	calls := make(chan struct{}, 100)
+	e := &llm.FakeEmbedder{}
+	e.Respond = func(context.Context, []string) error {
+		calls <- struct{}{}
+		if fail {
+			fail = false // calls of one job for one text come one after the other
+			return rule.Errorf(rule.CodeUnavailable, "away")
+		}
+		return nil
+	}
+	rules := []*catalog.File{{Rules: []catalog.Input{{Slug: new("A-1"), Statement: "Payments are logged."}}}}
+	a := node(t, app.Options{Rules: rules, Embedder: e}, map[string]string{"data": t.TempDir()})
+	if err := a.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	awaitVectors(t, a, "default", 1)
+	if len(calls) != 2 {
+		t.Errorf("%d calls", len(calls))
+	}
+}

@@ -1,0 +1,77 @@
+package audit_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"tenet/internal/audit"
+	"tenet/internal/store"
+)
+
+func TestPruneLeavesAChainThatVerifies(t *testing.T) {
+	each(t, func(t *testing.T, s opened) {
+		now := time.Now()
+		add := func(kind string, age time.Duration) {
+			t.Helper()
+			r := record(1)
+			r.Kind, r.At = kind, now.Add(-age)
+			err := s.Update(t.Context(), func(tx store.Tx) error { return audit.Append(t.Context(), tx, "p", r) })
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, age := range []time.Duration{10, 9, 8} {
+			add(audit.KindEvaluation, age*time.Hour)
+			add(audit.KindRule, age*time.Hour)
+		}
+		add(audit.KindEvaluation, time.Hour)
+		verify := func(pruned int64, problems int) {
+			t.Helper()
+			r, err := audit.Verify(t.Context(), s, "p", store.AuditHead{})
+			if err != nil || r.Pruned != pruned || len(r.Problems) != problems {
+				t.Errorf("%+v, %v; want %d bodies removed and %d problems", r, err, pruned, problems)
+			}
+		}
+		prune := func(age time.Duration, want int) {
+			t.Helper()
+			if n, err := audit.Prune(t.Context(), s, "p", now.Add(-age), now); err != nil || n != want {
+				t.Errorf("%d bodies removed, %v; want %d", n, err, want)
+			}
+		}
+		prune(20*time.Hour, 0)
+		verify(0, 0)
+		// A run that breaks off after it has told what it will do is made up for by the next one.
+		if _, err := audit.Prune(t.Context(), breaking{s}, "p", now.Add(-9*time.Hour+time.Minute), now); !errors.Is(err, errBroken) {
+			t.Fatal(err)
+		}
+		verify(0, 0)
+		prune(9*time.Hour-time.Minute, 2)
+		verify(2, 0)
+		prune(2*time.Hour, 1)
+		prune(2*time.Hour, 0)
+		verify(3, 0)
+		entries, err := s.AuditEntries(t.Context(), "p", 0, 100)
+		if err != nil || len(entries) != 9 { // seven, and one for each time that there was something to remove
+			t.Errorf("%d entries, %v", len(entries), err)
+		}
+		s.tamper(t, "UPDATE audit_entries SET verdict = 'ALLOW' WHERE seq = 1", "UPDATE audit_entries SET body_hash = 'x' WHERE seq = 3")
+		verify(3, 2)
+	})
+}
+
+var errBroken = errors.New("broken off")
+
+// breaking is a store that breaks off where bodies are removed.
+type breaking struct{ store.Store }
+
+func (b breaking) Update(ctx context.Context, fn func(store.Tx) error) error {
+	return b.Store.Update(ctx, func(tx store.Tx) error { return fn(breakingTx{tx}) })
+}
+
+type breakingTx struct{ store.Tx }
+
+func (breakingTx) DropBodies(context.Context, string, string, int64, int64, int) (int64, int, error) {
+	return 0, 0, errBroken
+}

@@ -1,0 +1,270 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"tenet/internal/client"
+	"tenet/internal/document"
+	"tenet/internal/rule"
+	"tenet/internal/search"
+)
+
+// documentsCommands are `tenet documents ...`.
+type documentsCommands struct {
+	Upload documentsUploadCommand `cmd:"" help:"Upload files: pdf, docx, html, md or txt."`
+	List   documentsListCommand   `cmd:"" help:"List documents, newest first."`
+	Get    documentsGetCommand    `cmd:"" help:"Show a document, its text, or its file."`
+	Delete documentsDeleteCommand `cmd:"" help:"Delete a document. Rules that come from it stay."`
+	Search documentsSearchCommand `cmd:"" help:"Find documents by words and meaning."`
+}
+
+// maxUpload bounds what is read of a file before the server says what it takes, in bytes.
+const maxUpload = 1 << 30
+
+type documentsUploadCommand struct {
+	Files []string `arg:"" help:"Files."`
+	Title string   `placeholder:"TEXT" help:"Title, for a single file; default is the file's own."`
+	Type  string   `placeholder:"NAME" help:"What you call their kind, such as policy."`
+}
+
+// Help shows how documents are uploaded.
+func (documentsUploadCommand) Help() string {
+	return `The kind of a file is told by its content; a name that contradicts it is refused.
+
+  tenet documents upload travel.pdf --type policy
+  tenet documents upload docs/*.md`
+}
+
+// Run uploads files, one after the other, until one fails.
+func (k *documentsUploadCommand) Run(ctx context.Context, s *session) error {
+	if k.Title != "" && len(k.Files) > 1 {
+		return fmt.Errorf("--title is for a single file, and there are %d", len(k.Files))
+	}
+	return s.with(ctx, needsData, func(c *client.Client) error {
+		for _, path := range k.Files {
+			content, err := readUpload(path)
+			if err != nil {
+				return err
+			}
+			done := s.progress("reading " + filepath.Base(path))
+			d, err := c.UploadDocument(ctx, document.Upload{
+				Filename: filepath.Base(path), Content: content, Title: k.Title, DocumentType: k.Type,
+			})
+			done()
+			if err != nil {
+				return fmt.Errorf("%s: %w", path, err)
+			}
+			if _, err := fmt.Fprintf(s.out, "%s  %s\n", d.ID, line(d.Title)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func readUpload(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // opened for reading
+	content, err := io.ReadAll(io.LimitReader(f, maxUpload+1))
+	if err == nil && len(content) > maxUpload {
+		err = fmt.Errorf("%s has more than %d MiB", path, maxUpload>>20)
+	}
+	return content, err
+}
+
+type documentsListCommand struct {
+	Page     int    `default:"1" placeholder:"N" help:"Page, from 1."`
+	PageSize int    `default:"50" placeholder:"N" help:"Documents per page, up to 100."`
+	Format   string `short:"f" enum:"text,json" default:"text" help:"${enum}."`
+}
+
+// Run lists documents.
+func (k *documentsListCommand) Run(ctx context.Context, s *session) error {
+	return s.with(ctx, readsData, func(c *client.Client) error {
+		list, err := c.Documents(ctx, k.Page, k.PageSize)
+		return show(s, k.Format == "json", list, err, s.printDocuments)
+	})
+}
+
+// printDocuments prints a table whose last column, the title, is cut to the width of the terminal.
+func (s *session) printDocuments(list client.List[document.Document]) error {
+	if len(list.Items) == 0 {
+		s.note("there are no documents here; %d in all", list.Total)
+		return nil
+	}
+	var b strings.Builder
+	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "DOCUMENT\tFILE\tTYPE\tPAGES\tRULES\tTITLE")
+	for _, d := range list.Items {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%s\n", d.ID, line(d.Filename), line(d.DocumentType), d.Pages, d.RulesExtracted, line(d.Title))
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	width := s.width()
+	for row := range strings.Lines(b.String()) {
+		if _, err := fmt.Fprintln(s.out, cut(strings.TrimRight(row, " \n"), width)); err != nil {
+			return err
+		}
+	}
+	if shown := (list.Page-1)*list.PageSize + len(list.Items); shown < list.Total {
+		s.note("%d of %d documents; --page %d shows more", shown, list.Total, list.Page+1)
+	}
+	return nil
+}
+
+type documentsGetCommand struct {
+	ID     string `arg:"" help:"Id of the document."`
+	Text   bool   `xor:"what" help:"Print its text."`
+	File   string `xor:"what" placeholder:"PATH" help:"Write the uploaded file to PATH; - is the output."`
+	Format string `short:"f" enum:"text,json" default:"text" help:"${enum}."`
+}
+
+// Run shows a document.
+func (k *documentsGetCommand) Run(ctx context.Context, s *session) error {
+	return s.with(ctx, readsData, func(c *client.Client) error {
+		switch {
+		case k.Text:
+			text, err := c.DocumentText(ctx, k.ID)
+			if err != nil {
+				return err
+			}
+			for l := range strings.Lines(text) {
+				if _, err := fmt.Fprintln(s.out, line(strings.TrimRight(l, "\n"))); err != nil {
+					return err
+				}
+			}
+			return nil
+		case k.File != "":
+			return k.write(ctx, s, c)
+		}
+		d, err := c.Document(ctx, k.ID)
+		return show(s, k.Format == "json", d, err, s.printDocument)
+	})
+}
+
+// write writes the uploaded file.
+func (k *documentsGetCommand) write(ctx context.Context, s *session, c *client.Client) error {
+	content, err := c.DocumentFile(ctx, k.ID)
+	if err != nil {
+		return err
+	}
+	if k.File == "-" {
+		_, err = s.out.Write(content)
+		return err
+	}
+	return os.WriteFile(k.File, content, 0o600)
+}
+
+// printDocument shows a document for people; what is empty is left out.
+func (s *session) printDocument(d document.Document) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n", s.bold(line(d.Title)))
+	row := func(name, value string) {
+		if value != "" && value != "0" {
+			fmt.Fprintf(&b, "  %s %s\n", s.dim(fmt.Sprintf("%-9s", name)), line(value))
+		}
+	}
+	row("id", d.ID)
+	row("file", fmt.Sprintf("%s, %s, %d bytes", d.Filename, d.MIMEType, d.SizeBytes))
+	row("type", d.DocumentType)
+	row("uploaded", fmt.Sprintf("by %s at %s", d.UploadedBy, d.UploadedAt.Format("2006-01-02 15:04:05Z07:00")))
+	row("pages", fmt.Sprint(d.Pages))
+	row("text", fmt.Sprintf("%d characters in %d pieces", d.Characters, d.Chunks))
+	row("vectors", d.EmbeddingModel)
+	row("rules", fmt.Sprint(d.RulesExtracted))
+	row("sha256", d.SHA256)
+	_, err := io.WriteString(s.out, b.String())
+	return err
+}
+
+type documentsDeleteCommand struct {
+	ID string `arg:"" help:"Id of the document."`
+}
+
+// Run deletes a document.
+func (k *documentsDeleteCommand) Run(ctx context.Context, s *session) error {
+	return s.with(ctx, keepsData, func(c *client.Client) error { return c.DeleteDocument(ctx, k.ID) })
+}
+
+type documentsSearchCommand struct {
+	Words    []string `arg:"" help:"Words to look for; quotes make a phrase."`
+	Mode     string   `placeholder:"MODE" help:"keyword, vector or hybrid. Default is hybrid where there is an embedding model, else keyword."`
+	Page     int      `default:"1" placeholder:"N" help:"Page, from 1."`
+	PageSize int      `default:"10" placeholder:"N" help:"Documents per page, up to 100."`
+	Format   string   `short:"f" enum:"text,json" default:"text" help:"${enum}."`
+}
+
+// Help shows how documents are found.
+func (documentsSearchCommand) Help() string {
+	return `  tenet documents search retention of customer data
+  tenet documents search '"four eyes"' --mode keyword`
+}
+
+// documentModes are the modes of a search for documents.
+var documentModes = []document.Mode{document.Keyword, document.Vector, document.Hybrid}
+
+// Run searches documents.
+func (k *documentsSearchCommand) Run(ctx context.Context, s *session) error {
+	mode, ok := rule.Parse(k.Mode, documentModes)
+	if k.Mode != "" && !ok {
+		return fmt.Errorf("--mode is %q; use one of %s", k.Mode, rule.Names(documentModes))
+	}
+	return s.with(ctx, readsData, func(c *client.Client) error {
+		if k.Mode == "" {
+			status, err := c.SearchStatus(ctx)
+			if err != nil {
+				return err
+			}
+			mode = document.Hybrid
+			if status.EmbeddingModel == "" {
+				mode = document.Keyword
+			}
+		}
+		found, err := c.SearchDocuments(ctx, mode, strings.Join(k.Words, " "), client.SearchPage{Page: k.Page, PageSize: k.PageSize})
+		return show(s, k.Format == "json", found, err, s.printFoundDocuments)
+	})
+}
+
+// printFoundDocuments shows what a search for documents has found.
+func (s *session) printFoundDocuments(f client.FoundDocuments) error {
+	if f.Degraded != nil {
+		s.note("%s", line(f.Degraded.Reason))
+	}
+	if len(f.Items) == 0 {
+		s.note("no document is found here; %d in all", f.Total)
+		return nil
+	}
+	var b strings.Builder
+	for _, it := range f.Items {
+		about := []string{it.Filename}
+		if it.PageNumber > 0 {
+			about = append(about, fmt.Sprintf("page %d", it.PageNumber))
+		}
+		if it.Section != "" {
+			about = append(about, it.Section)
+		}
+		fmt.Fprintf(&b, "%s  %s\n  %s\n  ", s.bold(line(it.Title)), s.dim(line(strings.Join(about, ", "))), s.dim(it.DocumentID))
+		places := make([]search.Highlight, len(it.Highlights))
+		for i, h := range it.Highlights {
+			places[i] = search.Highlight{Start: h.Start, End: h.End}
+		}
+		s.marked(&b, it.Snippet, "", places)
+	}
+	if _, err := io.WriteString(s.out, b.String()); err != nil {
+		return err
+	}
+	if shown := (f.Page-1)*f.PageSize + len(f.Items); shown < f.Total {
+		s.note("%d of %d documents; --page %d shows more", shown, f.Total, f.Page+1)
+	}
+	return nil
+}

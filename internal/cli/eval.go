@@ -1,0 +1,207 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"tenet/internal/app"
+	"tenet/internal/quality"
+)
+
+// evalCommand is `tenet eval`.
+type evalCommand struct {
+	Cases []string `required:"" sep:"none" placeholder:"FILE" help:"Labelled cases as JSON Lines; may be repeated, and further files may follow."`
+	More  []string `arg:"" optional:"" name:"file" help:"Further files of cases."`
+
+	Model    string `placeholder:"MODEL" help:"Model to measure, as provider:model, or none; default is the configured one ($$TENET_JUDGE_MODEL)."`
+	Repeat   int    `default:"1" placeholder:"N" help:"Judge each case N times, to see whether verdicts flip (default 1)."`
+	Parallel int    `default:"4" placeholder:"N" help:"Cases that are judged at once (default 4)."`
+	Limit    int    `placeholder:"N" help:"Judge a sample of N cases, always the same ones; default is all."`
+
+	JSON     string `name:"json" placeholder:"FILE" help:"Write the report as JSON, for --compare."`
+	Markdown string `placeholder:"FILE" help:"Write the report as Markdown, with the cases that went wrong."`
+	Compare  string `placeholder:"FILE" help:"JSON report of an earlier run; a significant drop exits with 1."`
+
+	InputPrice  float64 `placeholder:"USD" help:"Price of a million tokens sent, to tell the cost."`
+	OutputPrice float64 `placeholder:"USD" help:"Price of a million tokens received."`
+}
+
+// Help is the long help of the command.
+func (evalCommand) Help() string {
+	return `Measures a model: judges labelled cases by the judge itself, without a server and a database, and counts how often
+the verdict is the one expected. A case is a line of JSON with id, statement (of the rule), expected (ALLOW, DENY or
+NEEDS_CONFIRMATION), and diff, path and code, facts or action; rationale, modality and severity may be added.
+
+Abstentions are verdicts NEEDS_CONFIRMATION; undecided are those of them that the model did not give, because its answer
+was missing, unusable or not proven. False ALLOWs are what matters most.
+
+--compare looks at the cases that both runs have and counts those that were right and no longer are, against those that
+have become right (McNemar's test in its exact, one-sided form, at 5 %); and the same for false ALLOWs.
+
+Exit codes: 0 done, 1 significantly worse than the report of --compare, 2 could not do it.
+
+Examples:
+
+    tenet eval --cases cases/*.jsonl --model openai:gpt-5-mini --limit 100 --json new.json
+    tenet eval --cases cases/*.jsonl --compare old.json --markdown report.md`
+}
+
+// Run judges, measures, reports and compares.
+func (k *evalCommand) Run(ctx context.Context, s *session) error {
+	if k.Repeat < 1 || k.Parallel < 1 || k.Limit < 0 || k.InputPrice < 0 || k.OutputPrice < 0 {
+		return errors.New("--repeat and --parallel must be at least 1, --limit and prices at least 0")
+	}
+	if s.globals.Server != "" || s.globals.Key != "" || s.globals.Project != "" || s.globals.Data != "" || s.globals.DatabaseURL != "" {
+		return errors.New("eval asks the model itself; it goes without --server, --key, --project, --data and --database-url")
+	}
+	old, err := k.before()
+	if err != nil {
+		return err
+	}
+	cases, err := k.read()
+	if err != nil {
+		return err
+	}
+	judge, err := k.judge(ctx, s)
+	if err != nil {
+		return err
+	}
+	bar, done := s.bar("judging")
+	bar(0, len(cases)*k.Repeat)
+	report, err := quality.Run(ctx, judge, cases, quality.Options{Repeat: k.Repeat, Parallel: k.Parallel, Progress: bar})
+	done()
+	if err != nil {
+		return err
+	}
+	return k.report(s, report, old)
+}
+
+// judge makes the judge of the settings. One that cannot be asked is told before anything is judged.
+func (k *evalCommand) judge(ctx context.Context, s *session) (*app.Decider, error) {
+	flags := map[string]string{}
+	if k.Model != "" && k.Model != "none" {
+		flags["judge_model"] = k.Model
+	}
+	cfg, err := s.configure(defaultSettings(), flags)
+	if err != nil {
+		return nil, err
+	}
+	if k.Model == "none" {
+		cfg.JudgeModel = ""
+	}
+	cfg.JudgeParallel = max(cfg.JudgeParallel, k.Parallel)
+	// What the judge has to say about single answers is in the report.
+	judge, err := app.NewDecider(cfg, slog.New(slog.DiscardHandler), app.Options{Env: s.env})
+	if err != nil {
+		return nil, err
+	}
+	if cfg.JudgeModel == "" {
+		s.note("there is no model, so every verdict will be NEEDS_CONFIRMATION; name one with --model")
+	}
+	return judge, judge.Check(ctx)
+}
+
+// read reads and samples the cases.
+func (k *evalCommand) read() ([]quality.Case, error) {
+	var all []quality.Case
+	for _, path := range append(append([]string{}, k.Cases...), k.More...) {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		name := filepath.Base(path)
+		cases, err := quality.Read(strings.TrimSuffix(name, filepath.Ext(name)), f)
+		if err := errors.Join(err, f.Close()); err != nil {
+			return nil, err
+		}
+		all = append(all, cases...)
+	}
+	if len(all) == 0 {
+		return nil, errors.New("the files hold no cases")
+	}
+	return quality.Sample(all, k.Limit)
+}
+
+// before loads the report to compare with, if there is one.
+func (k *evalCommand) before() (*quality.Report, error) {
+	if k.Compare == "" {
+		return nil, nil
+	}
+	f, err := os.Open(k.Compare)
+	if err != nil {
+		return nil, err
+	}
+	report, err := quality.LoadReport(f)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return nil, fmt.Errorf("%s: %w", k.Compare, err)
+	}
+	return report, nil
+}
+
+func (k *evalCommand) report(s *session, r, old *quality.Report) (err error) {
+	if k.InputPrice > 0 || k.OutputPrice > 0 {
+		r.Price(k.InputPrice, k.OutputPrice)
+	}
+	if k.JSON != "" {
+		if err := writeFile(k.JSON, r.WriteJSON); err != nil {
+			return err
+		}
+	}
+	var c *quality.Comparison
+	if old != nil {
+		if c, err = quality.Compare(old, r); err != nil {
+			return err
+		}
+	}
+	if k.Markdown != "" {
+		if err := writeFile(k.Markdown, func(w io.Writer) error { return r.WriteMarkdown(w, c, true) }); err != nil {
+			return err
+		}
+	}
+	if err := r.WriteMarkdown(s.out, c, false); err != nil {
+		return err
+	}
+	if c != nil && c.Dropped() {
+		return exit(exitFound)
+	}
+	return nil
+}
+
+// bar shows on a terminal how much of long work is done, and how long the rest may take. Calls to show must not overlap;
+// done ends it.
+func (s *session) bar(what string) (show func(n, all int), done func()) {
+	if !isTerminal(s.err) {
+		return func(int, int) {}, func() {}
+	}
+	began, shown := time.Now(), time.Time{}
+	show = func(n, all int) {
+		now := time.Now()
+		if n < all && now.Sub(shown) < 100*time.Millisecond {
+			return
+		}
+		shown = now
+		fmt.Fprintf(s.err, "\r\x1b[K%s %s", what, barLine(n, all, now.Sub(began)))
+	}
+	return show, func() { fmt.Fprint(s.err, "\r\x1b[K") }
+}
+
+// barWidth is the length of a full bar.
+const barWidth = 30
+
+// barLine draws n of all, and from the time taken so far what is left.
+func barLine(n, all int, took time.Duration) string {
+	full := barWidth * n / max(all, 1)
+	line := fmt.Sprintf("[%s%s] %d/%d", strings.Repeat("#", full), strings.Repeat(".", barWidth-full), n, all)
+	if n == 0 || n == all {
+		return line
+	}
+	left := took / time.Duration(n) * time.Duration(all-n)
+	return line + ", " + left.Round(time.Second).String() + " left"
+}

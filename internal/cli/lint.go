@@ -1,0 +1,131 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"tenet/internal/client"
+	"tenet/internal/rule"
+)
+
+type rulesLintCommand struct {
+	ruleFilter
+
+	Path   string `arg:"" optional:"" help:"File or folder of rules and cases in YAML; without it, the stored rules are looked at."`
+	Format string `short:"f" enum:"text,json" default:"text" help:"${enum}."`
+}
+
+// Help is the long help of the command.
+func (rulesLintCommand) Help() string {
+	return `Tells what makes rules hard to judge: vague words, two duties in one, no scope, no test case, and test cases that
+contradict one another. Retired rules are left out.
+
+    tenet rules lint
+    tenet rules lint rules/ --format json
+
+Exit codes: 0 nothing was found, 1 something was, 2 the rules could not be read.`
+}
+
+// linted is a rule with what was found.
+type linted struct {
+	Rule     string         `json:"rule"`
+	Findings []rule.Finding `json:"findings"`
+}
+
+// Run looks at rules.
+func (k *rulesLintCommand) Run(ctx context.Context, s *session) error {
+	if k.Path != "" {
+		if _, err := os.Stat(k.Path); err != nil {
+			return err
+		}
+		return k.lintFiles(ctx, s)
+	}
+	return s.with(ctx, keepsData, func(c *client.Client) error {
+		rules, err := c.AllRules(ctx, k.filter())
+		if err != nil {
+			return err
+		}
+		return k.show(s, rules, func(r *rule.Rule) []rule.Finding { return r.Findings })
+	})
+}
+
+// lintFiles looks at the rules of files, by way of a throw-away database, in which they are read as everywhere.
+func (k *rulesLintCommand) lintFiles(ctx context.Context, s *session) (err error) {
+	files, cases, err := loadTests(k.Path)
+	if err != nil {
+		return err
+	}
+	cfg, err := s.configure("", nil)
+	if err != nil {
+		return err
+	}
+	c, stop, err := s.scratch(ctx, cfg, files.effective())
+	if err != nil {
+		return files.locate(err)
+	}
+	defer func() {
+		if stopErr := stop(); err == nil {
+			err = stopErr
+		}
+	}()
+	rules, err := c.AllRules(ctx, k.filter())
+	if err != nil {
+		return err
+	}
+	total, samples, contradictory := map[string]int{}, map[string]rule.Verdict{}, map[string]bool{}
+	for i := range cases {
+		n := &cases[i]
+		total[n.Rule]++
+		sample := fmt.Sprint(n.Rule, n.Files, n.Diff, n.Facts, n.Action)
+		if was, known := samples[sample]; known && was != n.Expect {
+			contradictory[n.Rule] = true
+		}
+		samples[sample] = n.Expect
+	}
+	return k.show(s, rules, func(r *rule.Rule) []rule.Finding {
+		r.Tests = &rule.Tests{Total: total[r.Slug]}
+		return append(r.Lint(), r.LintTests(contradictory[r.Slug])...)
+	})
+}
+
+func (k *rulesLintCommand) show(s *session, rules []rule.Rule, findings func(*rule.Rule) []rule.Finding) error {
+	found, looked := []linted{}, 0
+	for i := range rules {
+		r := &rules[i]
+		if r.Status == rule.Retired || r.Status == rule.Superseded {
+			continue
+		}
+		looked++
+		if f := findings(r); len(f) > 0 {
+			found = append(found, linted{label(r.Slug, r.ID), f})
+		}
+	}
+	var err error
+	if k.Format == "json" {
+		err = printJSON(s.out, found)
+	} else {
+		err = s.printFindings(found, looked)
+	}
+	if err == nil && len(found) > 0 {
+		return exit(exitFound)
+	}
+	return err
+}
+
+func (s *session) printFindings(found []linted, looked int) error {
+	var b strings.Builder
+	for _, l := range found {
+		for _, f := range l.Findings {
+			text := ""
+			if f.Text != "" {
+				text = fmt.Sprintf(" %q", line(f.Text))
+			}
+			fmt.Fprintf(&b, "%s %s%s: %s\n", s.bold(line(l.Rule)), s.yellow(f.Code), text, line(f.Message))
+		}
+	}
+	fmt.Fprintf(&b, "%d rules looked at, %d could be clearer\n", looked, len(found))
+	_, err := s.out.Write([]byte(b.String()))
+	return err
+}

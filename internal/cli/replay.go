@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"tenet/internal/client"
+	"tenet/internal/evaluate"
+)
+
+// replayCommand is `tenet replay`.
+type replayCommand struct {
+	ID     string `arg:"" help:"Id of the evaluation."`
+	Live   bool   `help:"Ask the model again instead of using its recorded answers."`
+	Format string `short:"f" enum:"text,json" default:"text" help:"${enum}."`
+}
+
+// Help is the long help of the command.
+func (replayCommand) Help() string {
+	return `Checks run again on the recorded subject and the recorded versions of the rules, and the judge decides by the
+recorded answers of the model; no model is asked. With --live it is asked again, which shows what it would say now.
+
+A verdict that rests on a secret, which the record does not hold, is unreplayable: that is no difference.
+
+Exit codes: 0 all that can be replayed comes out the same, 1 something differs, 2 nothing can be replayed.
+
+Example:
+
+    tenet replay 01932b7e-5c1f-7a30-9d0e-3f6f4a3f2b11`
+}
+
+// Run replays an evaluation and tells what differs.
+func (k *replayCommand) Run(ctx context.Context, s *session) error {
+	return s.with(ctx, keepsData, func(c *client.Client) error {
+		done := s.progress("replaying")
+		r, err := c.Replay(ctx, k.ID, k.Live)
+		done()
+		if err != nil {
+			return err
+		}
+		if k.Format == "json" {
+			err = printJSON(s.out, r)
+		} else {
+			err = s.printReplay(&r)
+		}
+		switch {
+		case err != nil:
+			return err
+		case !r.Agrees:
+			return exit(exitFound)
+		case r.Unreplayable > 0 && r.Unreplayable == len(r.Rules):
+			return exit(exitFailed)
+		}
+		return nil
+	})
+}
+
+func (s *session) printReplay(r *evaluate.Replay) error {
+	for _, v := range r.Rules {
+		name, mark := v.RuleSlug, s.green("=")
+		if name == "" {
+			name = v.RuleID
+		}
+		switch v.Outcome {
+		case evaluate.Same:
+		case evaluate.Differs:
+			mark = s.red("≠")
+		case evaluate.Unreplayable:
+			mark = s.yellow("?")
+		}
+		text := fmt.Sprintf("%s %s %s", mark, name, v.Recorded)
+		if v.Outcome != evaluate.Same {
+			text += fmt.Sprintf(" (%s: %s)", v.Outcome, line(v.Reason))
+		}
+		if _, err := fmt.Fprintln(s.out, text); err != nil {
+			return err
+		}
+	}
+	if r.Problem != "" {
+		if _, err := fmt.Fprintln(s.out, s.red("✗"), r.Problem); err != nil {
+			return err
+		}
+	}
+	word := s.green("agrees")
+	if !r.Agrees {
+		word = s.red("differs")
+	}
+	_, err := fmt.Fprintf(s.out, "evaluation %s %s: %d verdicts, %d differ, %d cannot be replayed\n", r.EvaluationID, word, len(r.Rules), r.Differing, r.Unreplayable)
+	return err
+}
+
+// feedbackCommand is `tenet feedback`.
+type feedbackCommand struct {
+	Evaluation string `arg:"" help:"Id of the evaluation."`
+	Rule       string `arg:"" help:"Id or slug of the rule."`
+	Correct    bool   `xor:"word" required:"" help:"The verdict was right."`
+	Wrong      bool   `xor:"word" required:"" help:"The verdict was wrong."`
+	Note       string `placeholder:"TEXT" help:"Why."`
+}
+
+// Help is the long help of the command.
+func (feedbackCommand) Help() string {
+	return `What you say takes the place of what you have said about the same verdict before. Precision and recall of the rule
+follow from it (GET /api/v1/rules/{id}/quality), and from 20 pieces of feedback on, the confidence of its judged verdicts.
+
+Example:
+
+    tenet feedback 01932b7e-5c1f-7a30-9d0e-3f6f4a3f2b11 SEC-003 --wrong --note "The key is an example."`
+}
+
+// Run gives the feedback.
+func (k *feedbackCommand) Run(ctx context.Context, s *session) error {
+	if k.Correct == k.Wrong {
+		return errors.New("say --correct or --wrong")
+	}
+	return s.with(ctx, keepsData, func(c *client.Client) error {
+		f, err := c.GiveFeedback(ctx, k.Evaluation, client.Feedback{RuleID: k.Rule, Correct: k.Correct, Note: k.Note})
+		if err != nil {
+			return err
+		}
+		word := "wrong"
+		if f.Correct {
+			word = "correct"
+		}
+		_, err = fmt.Fprintf(s.out, "noted: %s of rule %s was %s\n", f.Verdict, k.Rule, word)
+		return err
+	})
+}

@@ -1,0 +1,169 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"tenet/internal/client"
+	"tenet/internal/rule"
+	"tenet/internal/search"
+)
+
+type searchCommand struct {
+	Words []string `arg:"" optional:"" help:"Words to look for; quotes make a phrase."`
+	Mode  string   `placeholder:"MODE" help:"keyword, vector or hybrid. Default is hybrid where there is an embedding model, else keyword."`
+
+	AsOf      string `group:"Other ways to find a rule:" placeholder:"DATE" help:"Only rules in force at this date or time, such as 2026-01-31; words are optional."`
+	Cites     string `group:"Other ways to find a rule:" placeholder:"SOURCE" help:"Rules that refer to a source, by its address, name or section."`
+	Conflicts string `group:"Other ways to find a rule:" placeholder:"RULE" help:"Rules that conflict with the one of this id or slug."`
+	Situation string `group:"Other ways to find a rule:" placeholder:"TEXT" help:"Rules that matter in a situation, as a model judges it."`
+
+	Role           string `group:"By the person it is for:" placeholder:"NAME" help:"Rules for this role."`
+	Location       string `group:"By the person it is for:" placeholder:"PATH" help:"Rules for this location."`
+	EmploymentType string `group:"By the person it is for:" placeholder:"TYPE" help:"Rules for this employment type."`
+	Department     string `group:"By the person it is for:" placeholder:"NAME" help:"Rules for this department."`
+
+	ruleFilter
+
+	Node     string `placeholder:"NODE" help:"Only rules that hold at this federation node, which its id or name names."`
+	Page     int    `default:"1" placeholder:"N" help:"Page, from 1."`
+	PageSize int    `default:"10" placeholder:"N" help:"Rules per page, up to 100."`
+	Format   string `short:"f" enum:"text,json" default:"text" help:"${enum}."`
+	JSON     bool   `name:"json" help:"The same as --format json."`
+}
+
+// Help shows how a rule is found.
+func (searchCommand) Help() string {
+	return `Finds rules that are neither retired nor superseded, unless --status names one of these.
+
+  tenet search encrypt customer data           by words, and by meaning where there is an embedding model
+  tenet search '"customer data"' --severity HIGH
+  tenet search --tag privacy --scope eu        all rules that filters select
+  tenet search --as-of 2026-01-31 retention    in force at that date
+  tenet search --cites 'GDPR Art. 32'
+  tenet search --conflicts SEC-003
+  tenet search --role contractor --location emea/germany
+  tenet search --situation "A contractor copies customer records to a laptop"`
+}
+
+// Run searches.
+func (k *searchCommand) Run(ctx context.Context, s *session) error {
+	find, err := k.finder()
+	if err != nil {
+		return err
+	}
+	return s.with(ctx, readsData, func(c *client.Client) error {
+		if k.Conflicts != "" {
+			found, err := c.SearchConflict(ctx, k.Conflicts)
+			return show(s, k.JSON || k.Format == "json", found, err, s.printConflicts)
+		}
+		page := client.SearchPage{Page: k.Page, PageSize: k.PageSize}
+		if k.Node != "" {
+			node, err := findNode(ctx, c, k.Node)
+			if err != nil {
+				return err
+			}
+			page.NodeID = node.ID
+		}
+		found, err := find(ctx, c, page)
+		return show(s, k.JSON || k.Format == "json", found, err, s.printFound)
+	})
+}
+
+// show prints what was found as JSON or for people, unless there is an error.
+func show[T any](s *session, asJSON bool, found T, err error, print func(T) error) error {
+	switch {
+	case err != nil:
+		return err
+	case asJSON:
+		return printJSON(s.out, found)
+	}
+	return print(found)
+}
+
+type finder func(ctx context.Context, c *client.Client, page client.SearchPage) (client.Found, error)
+
+// finder chooses the search that the flags ask for, or tells why they do not go together.
+func (k *searchCommand) finder() (finder, error) {
+	words := strings.Join(k.Words, " ")
+	profile := search.Profile{Role: k.Role, Location: k.Location, EmploymentType: k.EmploymentType, Department: k.Department}
+	person := profile != search.Profile{}
+	ways := 0
+	for _, way := range []bool{k.AsOf != "", k.Cites != "", k.Conflicts != "", k.Situation != "", person} {
+		if way {
+			ways++
+		}
+	}
+	filter := client.SearchFilter{
+		Modality: rule.Modality(k.Modality), Severity: rule.Severity(k.Severity), Scope: k.Scope, Tags: k.Tag, Status: rule.Status(k.Status),
+	}
+	if err := k.fits(words, ways, filter); err != nil {
+		return nil, err
+	}
+	switch {
+	case k.AsOf != "":
+		return func(ctx context.Context, c *client.Client, page client.SearchPage) (client.Found, error) {
+			return c.SearchTemporal(ctx, k.AsOf, words, page)
+		}, nil
+	case k.Cites != "":
+		return func(ctx context.Context, c *client.Client, page client.SearchPage) (client.Found, error) {
+			return c.SearchCitation(ctx, k.Cites, page)
+		}, nil
+	case k.Situation != "":
+		return func(ctx context.Context, c *client.Client, page client.SearchPage) (client.Found, error) {
+			return c.SearchContext(ctx, k.Situation, k.Scope, page)
+		}, nil
+	case person:
+		return func(ctx context.Context, c *client.Client, page client.SearchPage) (client.Found, error) {
+			return c.SearchSubject(ctx, profile, page)
+		}, nil
+	case words == "":
+		return func(ctx context.Context, c *client.Client, page client.SearchPage) (client.Found, error) {
+			return c.SearchCategory(ctx, filter, page)
+		}, nil
+	}
+	return func(ctx context.Context, c *client.Client, page client.SearchPage) (client.Found, error) {
+		mode, err := k.mode(ctx, c)
+		if err != nil {
+			return client.Found{}, err
+		}
+		return c.Search(ctx, mode, client.SearchQuery{Text: words, SearchFilter: filter, SearchPage: page})
+	}, nil
+}
+
+// fits tells which flags do not go together.
+func (k *searchCommand) fits(words string, ways int, f client.SearchFilter) error {
+	filtered := k.Node != "" && ways == 0 || f.Modality != "" || f.Severity != "" || len(f.Tags) > 0 || f.Status != "" || (f.Scope != "" && k.Situation == "")
+	switch {
+	case k.Node != "" && k.Conflicts != "":
+		return errors.New("--node does not go with --conflicts")
+	case ways > 1:
+		return errors.New("--as-of, --cites, --conflicts, --situation and the flags of a person are different searches; use one at a time")
+	case ways == 1 && words != "" && k.AsOf == "":
+		return errors.New("words go with --as-of and the filters only")
+	case ways == 1 && filtered:
+		return errors.New("--status, --severity, --modality, --scope and --tag go with words, or stand alone; --scope goes with --situation too")
+	case k.Mode != "" && (ways > 0 || words == ""):
+		return errors.New("--mode goes with words")
+	case ways == 0 && words == "" && !filtered:
+		return errors.New("there is nothing to look for; give words or see `tenet search --help`")
+	}
+	if _, ok := rule.Parse(k.Mode, search.Modes); k.Mode != "" && !ok {
+		return fmt.Errorf("--mode is %q; use one of %s", k.Mode, rule.Names(search.Modes))
+	}
+	return nil
+}
+
+// mode is the one that is asked for, or the best that the server has.
+func (k *searchCommand) mode(ctx context.Context, c *client.Client) (search.Mode, error) {
+	if mode, ok := rule.Parse(k.Mode, search.Modes); ok {
+		return mode, nil
+	}
+	status, err := c.SearchStatus(ctx)
+	if err != nil || status.EmbeddingModel == "" {
+		return search.Keyword, err
+	}
+	return search.Hybrid, nil
+}

@@ -1,0 +1,146 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"tenet/internal/cli/report"
+	"tenet/internal/client"
+	"tenet/internal/rule"
+)
+
+// submitCommand is `tenet submit`.
+type submitCommand struct {
+	File string `arg:"" help:"JSON file with the subject, or with a whole submission; - reads stdin."`
+
+	Scope       string        `group:"How" placeholder:"PATH" help:"Scope of the subject, such as finance/payments."`
+	Node        string        `group:"How" placeholder:"ID" help:"Federation node whose effective rules apply."`
+	Environment string        `group:"How" placeholder:"NAME" help:"Environment whose deployed rules apply: production, staging or development."`
+	Mode        rule.Mode     `group:"How" placeholder:"MODE" help:"preflight (default) or posthoc."`
+	SeverityMin rule.Severity `group:"How" placeholder:"LEVEL" help:"Least severity that is judged: LOW, MEDIUM (default), HIGH or CRITICAL."`
+	MaxRules    int           `group:"How" placeholder:"N" help:"Most rules that are judged, 1 to 100 (default 20)."`
+	ID          string        `group:"How" placeholder:"ID" help:"Your own id of the submission; sending it again gives the same answer."`
+	Async       bool          `group:"How" help:"Have it evaluated in the background and print its id; needs a server."`
+	Timeout     time.Duration `group:"How" default:"5m" placeholder:"TIME" help:"Longest time to wait for the verdicts (default 5m)."`
+
+	FailOn  string `group:"Result" enum:"deny,confirmation,never" default:"deny" help:"What exits with 1: deny (default), confirmation (DENY and NEEDS_CONFIRMATION) or never."`
+	Format  string `group:"Result" short:"f" enum:"text,json" default:"text" help:"${enum}."`
+	Verbose bool   `group:"Result" short:"v" help:"Show the rules that are kept, too."`
+}
+
+// Help is the long help of the command.
+func (submitCommand) Help() string {
+	return `The file holds a subject of one of six kinds (code_change, business_event, document, transaction, communication,
+decision_request), or a whole submission with the subject and how it is to be judged; flags win over the file.
+
+Exit codes are those of check: 0 nothing is violated, 1 something is, 2 it could not be judged.
+
+Example:
+
+    echo '{"kind": "transaction", "transaction_type": "payment", "amount": 25000, "currency": "EUR"}' | tenet submit -`
+}
+
+// maxSubmission bounds the file, in bytes: more than any server takes.
+const maxSubmission = 128 << 20
+
+// Run submits, reports and ends with the exit code of the verdict.
+func (k *submitCommand) Run(ctx context.Context, s *session) error {
+	sub, err := k.read(s)
+	if err != nil {
+		return err
+	}
+	if k.Async && s.globals.Server == "" && s.env("TENET_SERVER") == "" {
+		return errors.New("--async needs a server to do the work; name it with --server")
+	}
+	return s.with(ctx, readsData, func(c *client.Client) error {
+		ctx, cancel := context.WithTimeout(ctx, k.Timeout)
+		defer cancel()
+		if k.Async {
+			later, err := c.SubmitLater(ctx, *sub)
+			if err != nil {
+				return err
+			}
+			if k.Format == "json" {
+				return printJSON(s.out, later)
+			}
+			_, err = fmt.Fprintf(s.out, "%s %s\n", later.SubmissionID, later.Status)
+			return err
+		}
+		done := s.progress("judging")
+		a, err := c.Submit(ctx, *sub)
+		done()
+		if err != nil {
+			return err
+		}
+		return k.report(s, a)
+	})
+}
+
+func (k *submitCommand) report(s *session, a *client.SubmissionAnswer) error {
+	var err error
+	if k.Format == "json" {
+		err = printJSON(s.out, a)
+	} else {
+		err = report.Write(s.out, report.Text, &a.Evaluation, report.Options{
+			Color: s.colour, Version: version(), Verbose: k.Verbose, ConfirmFails: k.FailOn == "confirmation",
+		})
+	}
+	// Where the reader of the report has gone, the verdict still stands.
+	if err != nil && !errors.Is(err, syscall.EPIPE) {
+		return err
+	}
+	check := checkCommand{FailOn: k.FailOn}
+	return check.verdict(s, &a.Evaluation)
+}
+
+// read reads the file and puts the flags on top.
+func (k *submitCommand) read(s *session) (*client.Submit, error) {
+	data, err := k.bytes(s)
+	if err != nil {
+		return nil, err
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(data, &fields); err != nil || fields == nil {
+		return nil, fmt.Errorf("%s does not hold a JSON object", k.File)
+	}
+	sub := &client.Submit{Subject: data}
+	if _, whole := fields["subject"]; whole {
+		sub.Subject = nil
+		dec := json.NewDecoder(bytes.NewReader(data))
+		dec.DisallowUnknownFields()
+		if err := dec.Decode(sub); err != nil {
+			return nil, fmt.Errorf("%s is not a submission: %s", k.File, strings.TrimPrefix(err.Error(), "json: "))
+		}
+	}
+	sub.Scope, sub.NodeID = cmp.Or(k.Scope, sub.Scope), cmp.Or(k.Node, sub.NodeID)
+	sub.Environment, sub.SubmissionID = cmp.Or(k.Environment, sub.Environment), cmp.Or(k.ID, sub.SubmissionID)
+	sub.Mode, sub.SeverityMin = cmp.Or(k.Mode, sub.Mode), cmp.Or(k.SeverityMin, sub.SeverityMin)
+	sub.MaxRules = cmp.Or(k.MaxRules, sub.MaxRules)
+	return sub, nil
+}
+
+func (k *submitCommand) bytes(s *session) ([]byte, error) {
+	in := s.in
+	if k.File != "-" {
+		f, err := os.Open(k.File)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = f.Close() }() // opened for reading
+		in = f
+	}
+	data, err := io.ReadAll(io.LimitReader(in, maxSubmission+1))
+	if err == nil && len(data) > maxSubmission {
+		err = fmt.Errorf("%s has more than %d MiB", k.File, maxSubmission>>20)
+	}
+	return data, err
+}

@@ -1,0 +1,65 @@
+package cli
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"tenet/internal/client"
+	"tenet/internal/evaluate"
+	"tenet/internal/rule"
+)
+
+func TestSubmitReplayFeedback(t *testing.T) {
+	data := t.TempDir()
+	const payment = `{"kind":"transaction","transaction_type":"payment","amount":25000,"currency":"EUR",` +
+		`"facts":{"requester":"dana","approver":"dana","second_approver":"lee"}}`
+	code, out, errs := run(t, payment, "--data", data, "submit", "-", "--format", "json")
+	var a client.SubmissionAnswer
+	if err := json.Unmarshal([]byte(out), &a); err != nil || code != exitFound || a.OverallVerdict != rule.Deny || a.SubjectKind != "transaction" {
+		t.Fatalf("submit exits with %d: %v\n%s%s", code, err, out, errs)
+	}
+	slug := a.Violations[0].RuleSlug
+	whole := `{"subject":` + payment + `,"severity_min":"LOW","scope":"finance","submission_id":"p-1"}`
+	code, out, errs = run(t, whole, "--data", data, "submit", "-", "--max-rules", "1")
+	if code != exitFound || !strings.Contains(out, "FIN-") {
+		t.Errorf("submit of a whole submission exits with %d\n%s%s", code, out, errs)
+	}
+	if code, _, errs = run(t, whole, "--data", data, "submit", "-", "--max-rules", "2"); code != exitFailed || !strings.Contains(errs, "p-1") {
+		t.Errorf("the same id with another request exits with %d: %s", code, errs)
+	}
+	code, out, errs = run(t, "", "--data", data, "replay", a.EvaluationID)
+	if code != exitOK || !strings.Contains(out, "agrees") || !strings.Contains(out, slug) {
+		t.Errorf("replay exits with %d\n%s%s", code, out, errs)
+	}
+	code, out, errs = run(t, "", "--data", data, "replay", a.EvaluationID, "--format", "json")
+	var r evaluate.Replay
+	if err := json.Unmarshal([]byte(out), &r); err != nil || code != exitOK || len(r.Rules) != len(a.RuleVerdicts) {
+		t.Errorf("replay as JSON exits with %d: %v\n%s%s", code, err, out, errs)
+	}
+	code, out, errs = run(t, "", "--data", data, "feedback", a.EvaluationID, slug, "--wrong", "--note", "An intern.")
+	if code != exitOK || !strings.Contains(out, "wrong") {
+		t.Errorf("feedback exits with %d\n%s%s", code, out, errs)
+	}
+}
+
+func TestSubmitSaysWhatIsWrong(t *testing.T) {
+	for _, test := range []struct {
+		stdin string
+		args  []string
+		want  string
+	}{
+		{"[]", []string{"submit", "-"}, "JSON object"},
+		{`{"subject":{"kind":"transaction"},"max":1}`, []string{"submit", "-"}, "max"},
+		{`{"kind":"poem"}`, []string{"submit", "-"}, "decision_request"},
+		{`{"kind":"transaction"}`, []string{"submit", "-", "--async"}, "--server"},
+		{`{"kind":"transaction","amount":1}`, []string{"submit", "-", "--environment", "staging"}, "staging"},
+		{"", []string{"submit", "/no/such/file"}, "/no/such/file"},
+		{"", []string{"feedback", "x", "y"}, "--correct"},
+		{"", []string{"feedback", "x", "y", "--correct", "--wrong"}, "--wrong"},
+	} {
+		if code, out, errs := run(t, test.stdin, test.args...); code != exitFailed || !strings.Contains(errs, test.want) {
+			t.Errorf("%v exits with %d, want %d and %q\n%s%s", test.args, code, exitFailed, test.want, out, errs)
+		}
+	}
+}

@@ -1,0 +1,206 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/goccy/go-yaml"
+
+	"tenet/internal/catalog"
+	"tenet/internal/cli/report"
+	"tenet/internal/client"
+	"tenet/internal/rule"
+	"tenet/internal/sandbox"
+	"tenet/packs"
+)
+
+// runFiles tries the rules of files on the cases of files.
+func (k *testCommand) runFiles(ctx context.Context, s *session) (err error) {
+	rules, cases, err := loadTests(k.Cases)
+	if err != nil {
+		return err
+	}
+	cfg, err := s.configure("", nil)
+	if err != nil {
+		return err
+	}
+	c, stop, err := s.scratch(ctx, cfg, rules.effective())
+	if err != nil {
+		return rules.locate(err)
+	}
+	defer func() { err = errors.Join(err, stop()) }()
+	return k.tryCases(ctx, s, c, cases)
+}
+
+// loadTests reads the files below a path: those with the key cases hold test cases, the others rules.
+func loadTests(root string) (*ruleFiles, []packs.Case, error) {
+	paths, err := rulePaths(root)
+	if err != nil {
+		return nil, nil, err
+	}
+	rules, cases := &ruleFiles{}, []packs.Case{}
+	for _, p := range paths {
+		data, err := readPath(p, nil)
+		if err != nil {
+			return nil, nil, err
+		}
+		var kind map[string]any
+		if err := yaml.Unmarshal(data, &kind); err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", p, err)
+		}
+		if _, is := kind["cases"]; is {
+			some, err := packs.ParseCases(data)
+			if err != nil {
+				return nil, nil, fmt.Errorf("%s: %w", p, err)
+			}
+			cases = append(cases, some...)
+			continue
+		}
+		f, err := catalog.ParseYAML(data)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", p, err)
+		}
+		rules.paths, rules.files = append(rules.paths, p), append(rules.files, f)
+	}
+	if len(rules.files) == 0 {
+		return nil, nil, fmt.Errorf("%s holds no rules; name a folder with the rules and the cases", root)
+	}
+	return rules, cases, nil
+}
+
+// triers is how many cases are tried side by side.
+const triers = 16
+
+// tryCases tries all cases and shows the outcomes in the order of the cases.
+func (k *testCommand) tryCases(ctx context.Context, s *session, c *client.Client, cases []packs.Case) error {
+	type outcome struct {
+		test report.Test
+		err  error
+	}
+	outcomes := make([]chan outcome, len(cases))
+	todo := make(chan int, len(cases))
+	for i := range cases {
+		outcomes[i] = make(chan outcome, 1)
+		todo <- i
+	}
+	close(todo)
+	ctx, cancel := context.WithCancel(ctx)
+	var all sync.WaitGroup
+	defer all.Wait()
+	defer cancel()
+	for range min(triers, len(cases)) {
+		all.Go(func() {
+			for i := range todo {
+				test, err := tryCase(ctx, c, &cases[i])
+				outcomes[i] <- outcome{test, err}
+			}
+		})
+	}
+	t := k.newTestRun(s)
+	for i := range cases {
+		o := <-outcomes[i]
+		if o.err != nil {
+			return fmt.Errorf("%s: %s: %w", cases[i].Rule, cases[i].Name, o.err)
+		}
+		if err := t.add(o.test); err != nil {
+			return err
+		}
+	}
+	return t.conclude()
+}
+
+// tryCase tries one case. A rule that is not there is a failure of the case; the other errors end the run.
+func tryCase(ctx context.Context, c *client.Client, k *packs.Case) (report.Test, error) {
+	began := time.Now()
+	play := client.Play{RuleID: k.Rule, SampleCode: k.Diff, SampleFacts: k.Facts}
+	for _, f := range k.Files {
+		play.SampleCode += sandbox.AddedDiff(f.Path, f.Content)
+	}
+	if k.Action != "" {
+		play.SampleFacts = map[string]any{"narrative": k.Action}
+	}
+	want := string(k.Expect)
+	if len(k.Lines) > 0 {
+		want += fmt.Sprintf(" at lines %v", k.Lines)
+	}
+	o := report.Test{Rule: k.Rule, Name: k.Name, Want: want}
+	played, err := c.Play(ctx, play)
+	o.Took = time.Since(began)
+	switch rule.CodeOf(err) {
+	case "":
+	case rule.CodeNotFound, rule.CodeInvalid:
+		o.Got, o.Reason = "an error", err.Error()
+		return o, nil
+	default:
+		return o, err
+	}
+	lines := []int{}
+	for _, l := range played.Locations {
+		if l.StartLine > 0 {
+			lines = append(lines, l.StartLine)
+		}
+	}
+	o.Got, o.Reason = string(played.Verdict), strings.TrimSpace(played.Reasoning)
+	if len(lines) > 0 {
+		o.Got += fmt.Sprintf(" at lines %v", lines)
+	}
+	o.Passed = played.Verdict == k.Expect && (len(k.Lines) == 0 || slices.Equal(lines, k.Lines))
+	return o, nil
+}
+
+// watchEvery is how often files are looked at.
+const watchEvery = 300 * time.Millisecond
+
+// watch runs the cases again whenever a file has changed, until it is interrupted.
+func (k *testCommand) watch(ctx context.Context, s *session) error {
+	last := ""
+	for {
+		now, err := fingerprint(k.Cases)
+		if err != nil {
+			return err
+		}
+		if now != last {
+			last = now
+			switch err := k.runFiles(ctx, s); {
+			case ctx.Err() != nil:
+				return ctx.Err()
+			case err == nil, errors.Is(err, exit(exitFound)):
+			default:
+				s.tell(err) // a file that is being written is no reason to end
+			}
+			s.note("watching %s", k.Cases)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(watchEvery):
+		}
+	}
+}
+
+// fingerprint changes when a file below a path does.
+func fingerprint(root string) (string, error) {
+	paths, err := rulePaths(root)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	for _, p := range paths {
+		info, err := os.Stat(p)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // between the listing and now
+		}
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(&b, "%s %d %d\n", p, info.Size(), info.ModTime().UnixNano())
+	}
+	return b.String(), nil
+}

@@ -1,0 +1,112 @@
+package corpus
+
+import (
+	"math/bits"
+	"slices"
+)
+
+// bitset marks documents of a segment.
+type bitset []uint64
+
+func newBitset(docs int) bitset { return make(bitset, (docs+63)/64) }
+
+func (b bitset) has(doc int32) bool { return b[doc>>6]&(1<<(doc&63)) != 0 }
+func (b bitset) set(doc int32)      { b[doc>>6] |= 1 << (doc & 63) }
+
+// each calls yield for every marked document.
+func (b bitset) each(yield func(doc int32)) {
+	for i, w := range b {
+		for ; w != 0; w &= w - 1 {
+			yield(int32(i<<6 + bits.TrailingZeros64(w)))
+		}
+	}
+}
+
+func (b bitset) count() int {
+	n := 0
+	for _, w := range b {
+		n += bits.OnesCount64(w)
+	}
+	return n
+}
+
+// keep unmarks the documents for which has is false.
+func (b bitset) keep(has func(doc int32) bool) {
+	for i, all := range b {
+		for w := all; w != 0; w &= w - 1 {
+			bit := bits.TrailingZeros64(w)
+			if !has(int32(i<<6 + bit)) {
+				b[i] &^= 1 << bit
+			}
+		}
+	}
+}
+
+// intersect unmarks what other does not mark.
+func (b bitset) intersect(other bitset) {
+	for i, w := range other {
+		b[i] &= w
+	}
+}
+
+// without unmarks what other marks.
+func (b bitset) without(other bitset) {
+	for i, w := range other {
+		b[i] &^= w
+	}
+}
+
+// deletion is what of a segment is deleted, with its share of the statistics of words: the rank must not depend on when the
+// view was last compacted. It never changes; nil is no deletion.
+type deletion struct {
+	docs  bitset
+	n     int
+	terms []uint32 // deleted documents of each term
+	total int64    // lengths of the deleted documents
+}
+
+func (d *deletion) has(doc int32) bool { return d != nil && d.docs.has(doc) }
+
+func (d *deletion) count() int {
+	if d == nil {
+		return 0
+	}
+	return d.n
+}
+
+// with returns the deletion with more documents of a segment.
+func (d *deletion) with(s *segment, docs []int32) *deletion {
+	next := &deletion{docs: newBitset(len(s.entries)), terms: make([]uint32, s.text.vocabulary())}
+	if d != nil {
+		next = &deletion{docs: slices.Clone(d.docs), n: d.n, terms: slices.Clone(d.terms), total: d.total}
+	}
+	var seen []uint32
+	for _, doc := range docs {
+		next.docs.set(doc)
+		next.n++
+		next.total += int64(s.text.lengths[doc])
+		seen = seen[:0]
+		s.text.eachTerm(doc, func(term uint32, _ int, _ bool) { seen = append(seen, term) })
+		slices.Sort(seen)
+		for _, term := range slices.Compact(seen) {
+			next.terms[term]++
+		}
+	}
+	return next
+}
+
+// of is in how many deleted documents a term stands.
+func (d *deletion) of(term uint32) int {
+	if d == nil {
+		return 0
+	}
+	return int(d.terms[term])
+}
+
+// length is the sum of the lengths of the deleted documents.
+func (d *deletion) length() int64 {
+	if d == nil {
+		return 0
+	}
+	return d.total
+}

@@ -1,0 +1,193 @@
+package corpus
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"tenet/internal/federation"
+	"tenet/internal/rule"
+	"tenet/internal/store"
+)
+
+// Federation is the tree of the project's federation nodes.
+func (v *View) Federation() *federation.Tree { return v.tree }
+
+// Rule finds a rule by its id, whatever its status.
+func (v *View) Rule(id string) (*rule.Rule, bool) {
+	if seg, doc, ok := v.locate(id); ok {
+		return v.segments[seg].entries[doc].Rule, true
+	}
+	return nil, false
+}
+
+// Follow returns the view brought up to the state of a project that a store shows, and v itself if it is there already.
+func (v *View) Follow(ctx context.Context, from store.FederationReader, projectID string) (*View, error) {
+	next, _, err := v.follow(ctx, from, projectID)
+	return next, err
+}
+
+// follow is [View.Follow] and returns the rules that have changed, too.
+func (v *View) follow(ctx context.Context, from store.FederationReader, projectID string) (*View, []store.RuleState, error) {
+	var rules []store.RuleState
+	var nodes []store.NodeState
+	var attached []store.AttachmentState
+	version, err := from.Follow(ctx, projectID, v.version,
+		func(s store.RuleState) error { rules = append(rules, s); return nil },
+		func(s store.NodeState) error { nodes = append(nodes, s); return nil },
+		func(s store.AttachmentState) error { attached = append(attached, s); return nil })
+	if err != nil || version == v.version {
+		return v, nil, err
+	}
+	next, err := v.Apply(version, rules)
+	if err != nil {
+		return nil, nil, err
+	}
+	next.tree = v.tree.Apply(nodes, attached)
+	return next, rules, nil
+}
+
+// Within narrows a selection to what holds at a federation node. The nil Within narrows nothing.
+type Within struct {
+	*federation.Set
+
+	// docs marks, per segment, what holds at the node and what is overridden there.
+	docs []bitset
+	at   map[string]int32 // entry by rule id
+	by   map[string]string
+	// scoped is true if some rule holds in a default scope only.
+	scoped bool
+
+	form     sync.Once
+	encoded  []byte
+	encoding error
+}
+
+// Encoded returns what encode makes of the effective rules. It is made once: what holds does not change.
+func (w *Within) Encoded(encode func() ([]byte, error)) ([]byte, error) {
+	w.form.Do(func() { w.encoded, w.encoding = encode() })
+	return w.encoded, w.encoding
+}
+
+// Entry is the rule of an id as it holds at the node; false if it does not hold there.
+func (w *Within) Entry(ruleID string) (*federation.Entry, bool) {
+	i, ok := w.at[ruleID]
+	if !ok {
+		return nil, false
+	}
+	return &w.Entries[i], true
+}
+
+// Source is the node that supplies a rule, empty if none does.
+func (w *Within) Source(ruleID string) string {
+	if w == nil {
+		return ""
+	}
+	if e, ok := w.Entry(ruleID); ok {
+		return e.NodeID
+	}
+	return ""
+}
+
+// Split parts matches into those that hold at the node, in their order, and those that others stand in for there.
+func (w *Within) Split(matches []Match) ([]Match, []rule.Overridden) {
+	if w == nil || len(w.by) == 0 {
+		return matches, nil
+	}
+	var overridden []rule.Overridden
+	matches = slices.DeleteFunc(matches, func(m Match) bool {
+		by, gone := w.by[m.Rule.ID]
+		if gone {
+			overridden = append(overridden, rule.Overridden{RuleID: m.Rule.ID, OverriddenBy: by})
+		}
+		return gone
+	})
+	return matches, overridden
+}
+
+// takes reports whether a document belongs to the node, for a subject scope.
+func (w *Within) takes(seg int, doc int32, r *rule.Rule, scope string) bool {
+	if w == nil {
+		return true
+	}
+	if !w.docs[seg].has(doc) {
+		return false
+	}
+	return !w.scoped || len(r.Scope) > 0 || rule.ScopeApplies(w.scopeOf(r), scope)
+}
+
+// scopeOf is where a rule holds at the node.
+func (w *Within) scopeOf(r *rule.Rule) []string {
+	if w != nil && w.scoped {
+		if i, ok := w.at[r.ID]; ok {
+			return w.Entries[i].Scope()
+		}
+	}
+	return r.Scope
+}
+
+// maxHeld bounds the entries of all effective sets that a view keeps. One takes about 100 bytes, and 400 once it is encoded.
+const maxHeld = 100_000
+
+// held keeps the effective sets of one view, which never change but by the passing of time.
+type held struct {
+	mu      sync.Mutex
+	within  map[string]*Within
+	entries int
+}
+
+// Within returns what holds at a federation node, which is worked out at its first use; not_found without the node.
+func (v *View) Within(nodeID string, now time.Time) (*Within, error) {
+	n, ok := v.tree.Node(nodeID)
+	if !ok {
+		return nil, rule.NotFound("node", nodeID)
+	}
+	v.held.mu.Lock()
+	w := v.held.within[n.ID]
+	v.held.mu.Unlock()
+	if w != nil && w.Holds(now) {
+		return w, nil
+	}
+	set, ok := federation.Effective(v, n.ID, now)
+	if !ok {
+		return nil, rule.NotFound("node", nodeID)
+	}
+	w = v.narrow(set)
+	v.held.keep(n.ID, w)
+	return w, nil
+}
+
+func (h *held) keep(id string, w *Within) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	size := len(w.Entries) + len(w.Replaced) + 10
+	if h.within == nil || h.entries+size > maxHeld {
+		h.within, h.entries = map[string]*Within{}, 0
+	}
+	h.within[id] = w
+	h.entries += size
+}
+
+func (v *View) narrow(set *federation.Set) *Within {
+	w := &Within{Set: set, docs: make([]bitset, len(v.segments)), at: make(map[string]int32, len(set.Entries)), by: map[string]string{}}
+	for i, s := range v.segments {
+		w.docs[i] = make(bitset, (len(s.entries)+63)/64)
+	}
+	mark := func(id string) {
+		if seg, doc, ok := v.locate(id); ok {
+			w.docs[seg][doc>>6] |= 1 << (doc & 63)
+		}
+	}
+	for i := range set.Entries {
+		e := &set.Entries[i]
+		w.at[e.Rule.ID] = int32(i)
+		w.scoped = w.scoped || e.DefaultScope != nil
+		mark(e.Rule.ID)
+	}
+	for _, gone := range set.Replaced {
+		w.by[gone.Rule.ID] = gone.By
+		mark(gone.Rule.ID)
+	}
+	return w
+}

@@ -1,0 +1,155 @@
+package corpus
+
+import (
+	"slices"
+	"strings"
+
+	"tenet/internal/rule"
+)
+
+// Filter selects rules of a list or a search. Empty fields select everything.
+type Filter struct {
+	Modality    rule.Modality
+	Severity    rule.Severity
+	Scope       string   // finds this scope path and those below it; see [rule.ScopeFinds]
+	Tags        []string // all of them, in any letter case
+	Status      rule.Status
+	Statuses    []rule.Status // one of them
+	Enforcement rule.Enforcement
+	Owner       string
+	Text        string // stands in the statement, the rationale or the slug, in any letter case
+	Checked     *bool  // whether the rule has a check
+	// Where is one more condition. It is called only for rules that all else selects.
+	Where func(*rule.Rule) bool
+}
+
+// Matches reports whether a rule is selected.
+func (f *Filter) Matches(r *rule.Rule) bool {
+	if (f.Modality != "" && r.Modality != f.Modality) || (f.Severity != "" && r.Severity != f.Severity) ||
+		(f.Status != "" && r.Status != f.Status) || (len(f.Statuses) > 0 && !slices.Contains(f.Statuses, r.Status)) ||
+		(f.Enforcement != "" && r.Enforcement != f.Enforcement) || (f.Checked != nil && *f.Checked != (r.Check != nil)) ||
+		(f.Owner != "" && r.Owner != f.Owner) || !rule.ScopeFinds(r.Scope, f.Scope) {
+		return false
+	}
+	for _, tag := range f.Tags {
+		if !slices.ContainsFunc(r.Tags, func(have string) bool { return strings.EqualFold(have, tag) }) {
+			return false
+		}
+	}
+	return f.matchesText(r) && (f.Where == nil || f.Where(r))
+}
+
+func (f *Filter) matchesText(r *rule.Rule) bool {
+	if f.Text == "" {
+		return true
+	}
+	q := strings.ToLower(f.Text)
+	return strings.Contains(strings.ToLower(r.Statement), q) || strings.Contains(strings.ToLower(r.Rationale), q) ||
+		strings.Contains(strings.ToLower(r.Slug), q)
+}
+
+// restrict unmarks the documents of a segment that f does not select. What most rules are told apart by is decided from the
+// columns of the segment, without touching the rules.
+func (f *Filter) restrict(s *segment, docs bitset) {
+	if f.Scope != "" {
+		docs.intersect(s.inScopes(f.Scope))
+	}
+	for _, tag := range f.Tags {
+		docs.intersect(marked(len(s.entries), s.byTag[strings.ToLower(tag)]))
+	}
+	if mask, want := f.traits(); mask != 0 {
+		docs.keep(func(doc int32) bool { return s.traits[doc]&mask == want })
+	}
+	if len(f.Statuses) > 0 {
+		var wanted [8]bool
+		for _, status := range f.Statuses {
+			wanted[place(status, rule.Statuses)] = true
+		}
+		docs.keep(func(doc int32) bool { return wanted[s.traits[doc].status()] })
+	}
+	if f.Owner != "" || f.Text != "" || f.Where != nil {
+		docs.keep(func(doc int32) bool {
+			r := s.entries[doc].Rule
+			return (f.Owner == "" || r.Owner == f.Owner) && f.matchesText(r) && (f.Where == nil || f.Where(r))
+		})
+	}
+}
+
+// traits are a rule's modality, severity, status and enforcement, in three bits each, and whether it has a check.
+type traits uint16
+
+func traitsOf(r *rule.Rule) traits {
+	t := traits(place(r.Modality, rule.Modalities) | place(r.Severity, rule.Severities)<<3 | place(r.Status, rule.Statuses)<<6 |
+		place(r.Enforcement, rule.Enforcements)<<9)
+	if r.Check != nil {
+		t |= 1 << 12
+	}
+	return t
+}
+
+func (t traits) status() int { return int(t >> 6 & 7) }
+
+// place is where a value stands among all, or 7 for one that is not among them.
+func place[T comparable](value T, all []T) int {
+	if i := slices.Index(all, value); i >= 0 {
+		return i
+	}
+	return 7
+}
+
+// traits is what f wants of the traits under a mask.
+func (f *Filter) traits() (mask, want traits) {
+	r := rule.Rule{Modality: f.Modality, Severity: f.Severity, Status: f.Status, Enforcement: f.Enforcement}
+	for i, set := range []bool{f.Modality != "", f.Severity != "", f.Status != "", f.Enforcement != ""} {
+		if set {
+			mask |= 7 << (3 * i)
+		}
+	}
+	want = traitsOf(&r) & mask
+	if f.Checked != nil {
+		mask |= 1 << 12
+		if *f.Checked {
+			want |= 1 << 12
+		}
+	}
+	return mask, want
+}
+
+// inScopes marks the documents that have a scope path that a filter finds.
+func (s *segment) inScopes(filter string) bitset {
+	docs := newBitset(len(s.entries))
+	for scope, list := range s.byPath {
+		if rule.ScopeFinds([]string{scope}, filter) {
+			for _, doc := range list {
+				docs.set(doc)
+			}
+		}
+	}
+	return docs
+}
+
+func marked(docs int, list []int32) bitset {
+	b := newBitset(docs)
+	for _, doc := range list {
+		b.set(doc)
+	}
+	return b
+}
+
+// indexTraits fills the columns that filters are decided from.
+func (s *segment) indexTraits() {
+	s.traits = make([]traits, len(s.entries))
+	s.byTag, s.byPath = map[string][]int32{}, map[string][]int32{}
+	for i, e := range s.entries {
+		s.traits[i] = traitsOf(e.Rule)
+		for _, tag := range e.Rule.Tags {
+			tag = strings.ToLower(tag)
+			if list := s.byTag[tag]; len(list) == 0 || list[len(list)-1] != int32(i) {
+				s.byTag[tag] = append(list, int32(i))
+			}
+		}
+		for _, scope := range e.Rule.Scope {
+			s.byPath[scope] = append(s.byPath[scope], int32(i))
+		}
+	}
+}

@@ -1,0 +1,96 @@
+package corpus
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// Of each kind of search, a hybrid search takes the best fuseDepth hits, and scales their scores to 0..1. The score of a hit is
+// the sum of both, of which the words make up wordShare. See docs/search-ranking.md for how it compares with others.
+const (
+	fuseDepth = 100
+	wordShare = 0.6
+)
+
+// Hybrid ranks by words and by vector together, and returns limit of the rules found after offset, and how many there are: the
+// best of both kinds, and after them, with a score of 0, the other rules that match the words as [View.Keyword] ranks them. With a
+// vector that is near to none, or in a view without vectors, the words alone decide.
+func (v *View) Hybrid(text string, vector []float32, f Filter, offset, limit int) (hits []Hit, total int) {
+	offset, limit = pageOf(offset, limit)
+	words, total, matches := v.lexical(text, &f, max(offset+limit, fuseDepth), true)
+	near, _ := v.nearest(vector, &f, fuseDepth)
+	near = near[:min(len(near), fuseDepth)]
+	list := v.fuse(words, near, total > fuseDepth)
+	for _, h := range near {
+		if docs := matches[h.seg]; docs == nil || !docs.has(h.doc) {
+			total++
+		}
+	}
+	list = list[min(offset, len(list)):min(offset+limit, len(list))]
+	hits = make([]Hit, len(list))
+	for i, h := range list {
+		hits[i] = Hit{v.segments[h.seg].entries[h.doc], h.score}
+	}
+	return hits, total
+}
+
+// fused is a document with its score by words and vector.
+type fused struct {
+	seg, doc int32
+	score    float64
+}
+
+// fuse puts both kinds of hits in one order. More tells that words match more documents than are fused.
+func (v *View) fuse(words, near []found, more bool) []fused {
+	best := words[:min(len(words), fuseDepth)]
+	list := make([]fused, 0, len(words)+len(near))
+	at := make(map[[2]int32]int, len(best)+len(near))
+	add := func(part []found, share float64, floor float32) {
+		for _, h := range part {
+			i, ok := at[[2]int32{h.seg, h.doc}]
+			if !ok {
+				i = len(list)
+				at[[2]int32{h.seg, h.doc}] = i
+				list = append(list, fused{seg: h.seg, doc: h.doc})
+			}
+			list[i].score += share * scaled(h.score, floor, part[0].score)
+		}
+	}
+	share := wordShare
+	switch {
+	case len(near) == 0:
+		share = 1
+	case len(best) == 0:
+		share = 0
+	}
+	// Where the list was cut, the last that is in it is as good as nothing; where it was not, even the last matches.
+	floor := float32(0)
+	if more {
+		floor = best[fuseDepth-1].score
+	}
+	add(best, share, floor)
+	if len(near) > 0 {
+		add(near, 1-share, near[len(near)-1].score)
+	}
+	slices.SortFunc(list, func(a, b fused) int {
+		if a.score != b.score {
+			return cmp.Compare(b.score, a.score)
+		}
+		return strings.Compare(v.segments[a.seg].entries[a.doc].Rule.ID, v.segments[b.seg].entries[b.doc].Rule.ID)
+	})
+	for _, h := range words[len(best):] {
+		if _, ok := at[[2]int32{h.seg, h.doc}]; !ok {
+			list = append(list, fused{seg: h.seg, doc: h.doc})
+		}
+	}
+	return list
+}
+
+// scaled is where a score stands between the floor, 0, and the highest, 1.
+func scaled(score, floor, highest float32) float64 {
+	if highest <= floor {
+		return 1
+	}
+	return float64((score - floor) / (highest - floor))
+}

@@ -1,0 +1,193 @@
+package corpus
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+	"strings"
+	"sync"
+)
+
+// Hit is a rule that a search has found.
+type Hit struct {
+	*Entry
+	// Score orders the hits of one search, the highest first: BM25 for keywords, the cosine for vectors, 0 to 1 for hybrid.
+	Score float64
+}
+
+// Keyword ranks the rules that match text and filter, best first, and returns limit of them after offset, and how many there
+// are. A rule matches if it has one of the words, and every phrase that stands in quotation marks; the last word, if nothing
+// follows it, may be the beginning of one. Any text is a query: what has no meaning as syntax is searched for. Equal scores
+// are ordered by rule id.
+func (v *View) Keyword(text string, f Filter, offset, limit int) (hits []Hit, total int) {
+	offset, limit = pageOf(offset, limit)
+	best, total, _ := v.lexical(text, &f, offset+limit, false)
+	return v.page(best, offset, limit), total
+}
+
+// pageOf keeps the bounds of a page within what can be added up.
+func pageOf(offset, limit int) (int, int) {
+	const far = 1 << 30
+	return min(max(offset, 0), far), min(max(limit, 0), far)
+}
+
+// lexical finds the documents that match a query and a filter, and returns at least most of the best in order, how many there
+// are, and with marked also which, by segment.
+func (v *View) lexical(text string, f *Filter, most int, marked bool) (best []found, total int, docs []bitset) {
+	q := parseWords(text)
+	best, total, docs = v.matching(&q, f, max(most, maxReranked), marked)
+	v.rerank(&q, best)
+	return best, total, docs
+}
+
+// found is a document that a search has found.
+type found struct {
+	score    float32
+	seg, doc int32
+}
+
+// page makes hits of a part of what was found.
+func (v *View) page(list []found, offset, limit int) []Hit {
+	list = list[min(offset, len(list)):min(offset+limit, len(list))]
+	hits := make([]Hit, len(list))
+	for i, h := range list {
+		hits[i] = Hit{v.segments[h.seg].entries[h.doc], float64(h.score)}
+	}
+	return hits
+}
+
+// compare orders by score, the highest first, then by rule id.
+func (v *View) compare(a, b found) int {
+	if a.score != b.score {
+		return cmp.Compare(b.score, a.score)
+	}
+	if a.seg == b.seg {
+		return cmp.Compare(a.doc, b.doc) // entries are in the order of their ids
+	}
+	return strings.Compare(v.segments[a.seg].entries[a.doc].Rule.ID, v.segments[b.seg].entries[b.doc].Rule.ID)
+}
+
+// matching is [View.lexical] without regard to how close the words stand.
+func (v *View) matching(q *words, f *Filter, most int, marked bool) (best []found, total int, docs []bitset) {
+	model := v.bm25()
+	prefix := v.prefixLists(q)
+	known := 0
+	for i := range q.terms {
+		t := &q.terms[i]
+		if df := v.frequency(t.text); df > 0 {
+			t.rarity = t.weight * model.rarity(df)
+			known++
+		}
+	}
+	if known == 0 && prefix.df == 0 {
+		return nil, 0, make([]bitset, len(v.segments))
+	}
+	top := newTop(v, most)
+	acc := accumulatorsPool.Get().(*accumulators)
+	defer accumulatorsPool.Put(acc)
+	for i, s := range v.segments {
+		acc.reset(len(s.entries))
+		for _, t := range q.terms {
+			acc.add(s.text, s.text.list(s.text.ids[t.text]), t.rarity, model)
+		}
+		if prefix.df > 0 {
+			acc.add(s.text, prefix.lists[i], weightPrefix*model.rarity(prefix.df), model)
+		}
+		if d := v.deleted[i]; d != nil {
+			acc.touched.without(d.docs)
+		}
+		for _, phrase := range q.phrases {
+			s.text.keepPhrase(acc.touched, phrase)
+		}
+		f.restrict(s, acc.touched)
+		if marked {
+			docs = append(docs, slices.Clone(acc.touched))
+		}
+		acc.touched.each(func(doc int32) {
+			total++
+			top.offer(found{acc.scores[doc], int32(i), doc})
+		})
+	}
+	return top.sorted(), total, docs
+}
+
+// accumulators sum the scores of the documents of a segment.
+type accumulators struct {
+	scores  []float32
+	touched bitset
+}
+
+var accumulatorsPool = sync.Pool{New: func() any { return &accumulators{} }}
+
+func (a *accumulators) reset(docs int) {
+	if cap(a.scores) < docs {
+		a.scores, a.touched = make([]float32, docs), newBitset(docs)
+		return
+	}
+	a.scores, a.touched = a.scores[:docs], a.touched[:(docs+63)/64]
+	clear(a.scores)
+	clear(a.touched)
+}
+
+// add gives every document of a list its share of a term's weight.
+func (a *accumulators) add(x *textIndex, list []posting, weight float32, model bm25) {
+	weight *= bm25K1 + 1
+	scores, lengths := a.scores, x.lengths
+	for _, p := range list {
+		doc, tf := p.doc(), float32(p.tf())
+		scores[doc] += weight * tf / (tf + model.fix + model.slope*float32(lengths[doc]))
+		a.touched.set(doc)
+	}
+}
+
+// prefixed is what the beginning of a word stands for: all words that begin with it, taken as one.
+type prefixed struct {
+	lists [][]posting // by segment
+	df    int
+}
+
+// prefixLists finds the words that begin with the last word of a query.
+func (v *View) prefixLists(q *words) prefixed {
+	var p prefixed
+	if q.prefix == "" {
+		return p
+	}
+	p.lists = make([][]posting, len(v.segments))
+	for i, s := range v.segments {
+		p.lists[i] = s.text.beginning(q.prefix)
+		for _, posting := range p.lists[i] {
+			if !v.deleted[i].has(posting.doc()) {
+				p.df++
+			}
+		}
+	}
+	return p
+}
+
+// beginning is the postings of all words that begin with prefix, as if they were one term.
+func (x *textIndex) beginning(prefix string) []posting {
+	from := sort.SearchStrings(x.words, prefix)
+	var terms []uint32
+	for i := from; i < len(x.words) && strings.HasPrefix(x.words[i], prefix); i++ {
+		terms = append(terms, x.wordTerms[i])
+	}
+	slices.Sort(terms)
+	terms = slices.Compact(terms)
+	if len(terms) == 0 {
+		return nil
+	}
+	if len(terms) == 1 {
+		return x.list(terms[0])
+	}
+	docs := newBitset(len(x.lengths))
+	tfs := make([]uint8, len(x.lengths))
+	for _, term := range terms {
+		for _, p := range x.list(term) {
+			docs.set(p.doc())
+			tfs[p.doc()] = uint8(min(255, int(tfs[p.doc()])+p.tf()))
+		}
+	}
+	list := make([]posting, 0, docs.count())
+	docs.each(func(doc int32) { list = append(list, newPosting(int(doc), int(tfs[doc]))) })
+	return list
+}

@@ -1,0 +1,156 @@
+package document
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"tenet/internal/job"
+	"tenet/internal/rule"
+	"tenet/internal/store"
+)
+
+// EmbedKind is the kind of the jobs that embed the chunks of one document. [Documents.EmbedJob] carries them out.
+const EmbedKind = "document.embed"
+
+// embedArgs are the arguments of such a job.
+type embedArgs struct {
+	DocumentID string `json:"document_id"`
+}
+
+// embedBatch is how many chunks are embedded in one call and stored in one transaction.
+const embedBatch = 64
+
+// enqueue asks for the vectors of a document, as part of a transaction. Without an embedding service it does nothing.
+func (d *Documents) enqueue(ctx context.Context, tx store.Tx, projectID, id string) error {
+	if d.cfg.Embedder == nil || d.cfg.Queue == nil {
+		return nil
+	}
+	_, err := d.cfg.Queue.Enqueue(ctx, tx, EmbedKind, projectID, embedArgs{id}, job.Options{UniqueKey: id, Priority: job.Last})
+	return err
+}
+
+// EnqueueMissing asks for the vectors of all documents that lack those of the embedder's model: after a change of the
+// model, and of what was uploaded while there was none. Without an embedding service it does nothing.
+func (d *Documents) EnqueueMissing(ctx context.Context) error {
+	if d.cfg.Embedder == nil || d.cfg.Queue == nil {
+		return nil
+	}
+	projects, err := d.store.Projects(ctx)
+	if err != nil {
+		return err
+	}
+	for _, p := range projects {
+		ids, err := d.store.UnembeddedDocuments(ctx, p.ID, d.cfg.Embedder.ID())
+		if err != nil {
+			return err
+		}
+		if len(ids) == 0 {
+			continue
+		}
+		err = d.store.Update(ctx, func(tx store.Tx) error {
+			for _, id := range ids {
+				if err := d.enqueue(ctx, tx, p.ID, id); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// EmbedJob is the [job.Handler] of [EmbedKind].
+func (d *Documents) EmbedJob(ctx context.Context, j job.Job, progress func(done, total int)) error {
+	var args embedArgs
+	if err := j.Decode(&args); err != nil {
+		return err
+	}
+	return d.EmbedDocument(ctx, j.ProjectID, args.DocumentID, progress)
+}
+
+// EmbedDocument makes the vectors of a document's chunks that are missing, and then removes those of other models. What has
+// been stored when it ends early need not be done again. Done and total count chunks. A document that is gone needs nothing.
+func (d *Documents) EmbedDocument(ctx context.Context, projectID, id string, progress func(done, total int)) error {
+	if d.cfg.Embedder == nil {
+		return errNoEmbedder()
+	}
+	model := d.cfg.Embedder.ID()
+	document, err := d.store.Document(ctx, projectID, id)
+	if gone(err) || (err == nil && document.EmbeddingModel == model) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	have, err := d.embedded(ctx, projectID, document.ID, model)
+	if err != nil {
+		return err
+	}
+	for after := 0; after < document.Chunks; after += embedBatch {
+		progress(after, document.Chunks)
+		if have[after+1] {
+			continue
+		}
+		if err := d.embedChunks(ctx, document, after); err != nil {
+			if gone(err) {
+				return nil
+			}
+			return err
+		}
+	}
+	err = d.store.Update(ctx, func(tx store.Tx) error { return tx.MarkEmbedded(ctx, projectID, document.ID, model) })
+	if err != nil && !gone(err) {
+		return err
+	}
+	progress(document.Chunks, document.Chunks)
+	return nil
+}
+
+func gone(err error) bool { return rule.CodeOf(err) == rule.CodeNotFound }
+
+// embedded tells which batches of a document have vectors, by the number of their first chunk.
+func (d *Documents) embedded(ctx context.Context, projectID, id, model string) (map[int]bool, error) {
+	keys, err := d.store.DocumentVectorKeys(ctx, projectID, model)
+	have := map[int]bool{}
+	for _, k := range keys {
+		if k.DocumentID == id {
+			have[k.N] = true
+		}
+	}
+	return have, err
+}
+
+// embedChunks makes and stores the vectors of one batch.
+func (d *Documents) embedChunks(ctx context.Context, document store.Document, after int) error {
+	chunks, err := d.store.DocumentChunks(ctx, document.ProjectID, document.ID, after, embedBatch)
+	if err != nil || len(chunks) == 0 {
+		return err
+	}
+	texts := make([]string, len(chunks))
+	for i, c := range chunks {
+		texts[i] = strings.TrimSpace(c.Section + "\n" + c.Text)
+	}
+	made, err := d.cfg.Embedder.Embed(ctx, texts)
+	if err != nil {
+		return err
+	}
+	v := store.DocumentVectors{DocumentID: document.ID, N: after + 1, Vectors: make([]float32, 0, len(made)*store.Dimensions)}
+	for _, one := range made {
+		v.Vectors = append(v.Vectors, one...)
+	}
+	if len(v.Vectors) != len(texts)*store.Dimensions {
+		return fmt.Errorf("document: the embedder gave %d numbers for %d texts", len(v.Vectors), len(texts))
+	}
+	return d.store.Update(ctx, func(tx store.Tx) error {
+		return tx.PutDocumentVectors(ctx, document.ProjectID, d.cfg.Embedder.ID(), v)
+	})
+}
+
+func errNoEmbedder() error {
+	return rule.Errorf(rule.CodeUnavailable, "vector search needs an embedding service; name its model in "+
+		"TENET_EMBEDDING_MODEL, such as ollama:nomic-embed-text, or use fulltext search")
+}

@@ -1,0 +1,88 @@
+package extract
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"runtime/metrics"
+	"time"
+
+	"tenet/internal/rule"
+)
+
+// How a program of ours is told to be the reading process of another: by this argument and this variable.
+const (
+	childArgument = "read-document"
+	childVariable = "TENET_READ_DOCUMENT"
+)
+
+// Exit codes of the reading process.
+const (
+	childFailed  = 70
+	childStuffed = 71 // it needed too much memory
+)
+
+// task is what the reading process is to do with what comes on its standard input.
+type task struct {
+	Format Format `json:"format"`
+	Limits Limits `json:"limits"`
+}
+
+// outcome is what it answers on its standard output.
+type outcome struct {
+	Result  *Result   `json:"result,omitempty"`
+	Code    rule.Code `json:"code,omitempty"`
+	Message string    `json:"message,omitempty"`
+}
+
+// Every program that holds this package can be its own reading process, test programs too, so that there is one way to
+// read a file and no setting to forget. It must begin before anything of the program runs, hence here.
+func init() {
+	if len(os.Args) == 2 && os.Args[1] == childArgument && os.Getenv(childVariable) != "" {
+		os.Exit(child(os.Getenv(childVariable), os.Stdin, os.Stdout))
+	}
+}
+
+// maxStack bounds the recursion of the libraries, in bytes.
+const maxStack = 128 << 20
+
+// child is the reading process. Panics of other goroutines and stack overflows end it; its parent takes that for a file
+// that cannot be read.
+func child(spec string, in io.Reader, out io.Writer) int {
+	var t task
+	if err := json.Unmarshal([]byte(spec), &t); err != nil {
+		return childFailed
+	}
+	debug.SetMaxStack(maxStack)
+	debug.SetMemoryLimit(t.Limits.Memory / 4 * 3)
+	go watch(t.Limits.Memory)
+	data, err := io.ReadAll(in)
+	if err != nil {
+		return childFailed
+	}
+	var o outcome
+	if o.Result, err = read(t.Format, data, t.Limits); err != nil {
+		e, _ := errors.AsType[*rule.Error](err) // read has no other
+		o = outcome{Code: e.Code, Message: e.Message}
+	}
+	if err := json.NewEncoder(out).Encode(o); err != nil {
+		return childFailed
+	}
+	return 0
+}
+
+// watch ends the process once it holds more than so many bytes.
+func watch(limit int64) {
+	samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	for {
+		metrics.Read(samples)
+		if held := samples[0].Value.Uint64() - samples[1].Value.Uint64(); held > uint64(limit) { //nolint:gosec // limits are positive
+			fmt.Fprintln(os.Stderr, "tenet: the document needs too much memory")
+			os.Exit(childStuffed)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}

@@ -1,0 +1,146 @@
+package federation
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"sync"
+
+	"tenet/internal/rule"
+	"tenet/internal/subject"
+)
+
+// binding is one glob by which a node stands for repositories.
+type binding struct {
+	node    *rule.Node
+	text    string
+	glob    subject.Globs
+	exact   bool
+	literal int // characters of the glob that stand for themselves
+}
+
+// maxRemembered bounds how many repositories a tree remembers the nodes of. Their names come from outside.
+const maxRemembered = 4096
+
+// bindings finds the node that stands for a repository.
+type bindings struct {
+	exact map[string][]*binding
+	globs []*binding
+	mu    sync.Mutex
+	known map[string]found
+}
+
+type found struct {
+	id  string
+	err error
+}
+
+// meta are the characters that mean something in a glob.
+const meta = `*?[]{}\`
+
+func (b *bindings) index(nodes []*Node) {
+	b.exact, b.known = map[string][]*binding{}, map[string]found{}
+	for _, n := range nodes {
+		for _, text := range n.Repositories {
+			g, err := subject.CompileGlobs([]string{text})
+			if err != nil {
+				continue // refused when it was written
+			}
+			bind := &binding{node: n.Node, text: text, glob: g, exact: !strings.ContainsAny(text, meta) && strings.Contains(strings.Trim(text, "/"), "/")}
+			if bind.exact && !strings.HasSuffix(text, "/") {
+				name := strings.TrimPrefix(strings.TrimPrefix(text, "./"), "/")
+				b.exact[name] = append(b.exact[name], bind)
+				continue
+			}
+			bind.exact = false
+			bind.literal = len(text) - strings.Count(text, "*") - strings.Count(text, "?")
+			b.globs = append(b.globs, bind)
+		}
+	}
+}
+
+// Bound returns the id of the node that stands for a repository, empty if none does. Of several, the node that names the
+// repository itself wins over those that match it by a glob, of globs the one with more literal characters, of equals the
+// node of the lower level. If that leaves two, the error is a conflict that names them.
+func (t *Tree) Bound(repository string) (string, error) {
+	if t.Len() == 0 || repository == "" {
+		return "", nil
+	}
+	b := &t.shape.of(t).bound
+	if len(b.exact)+len(b.globs) == 0 {
+		return "", nil
+	}
+	b.mu.Lock()
+	f, ok := b.known[repository]
+	b.mu.Unlock()
+	if ok {
+		return f.id, f.err
+	}
+	f.id, f.err = b.find(repository)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.known) >= maxRemembered {
+		clear(b.known)
+	}
+	b.known[strings.Clone(repository)] = f
+	return f.id, f.err
+}
+
+func (b *bindings) find(repository string) (string, error) {
+	matching := slices.Clone(b.exact[repository])
+	if len(matching) == 0 {
+		for _, g := range b.globs {
+			if g.glob.Match(repository) {
+				matching = append(matching, g)
+			}
+		}
+	}
+	if len(matching) == 0 {
+		return "", nil
+	}
+	slices.SortFunc(matching, func(x, y *binding) int { return cmp.Or(weigh(x, y), strings.Compare(x.node.ID, y.node.ID)) })
+	first := matching[0]
+	for _, other := range matching[1:] {
+		if other.node.ID != first.node.ID && weigh(first, other) == 0 {
+			return "", rule.Errorf(rule.CodeConflict,
+				"the repository %q is bound to the nodes %s (%s, by %s) and %s (%s, by %s) alike; name one by node_id, or make one glob more specific",
+				repository, first.node.Name, first.node.ID, first.text, other.node.Name, other.node.ID, other.text)
+		}
+	}
+	return first.node.ID, nil
+}
+
+// weigh orders bindings that match; the one that wins comes first.
+func weigh(x, y *binding) int {
+	switch {
+	case x.exact != y.exact:
+		if x.exact {
+			return -1
+		}
+		return 1
+	case x.literal != y.literal:
+		return y.literal - x.literal
+	case x.node.Level.Above(y.node.Level):
+		return 1
+	case y.node.Level.Above(x.node.Level):
+		return -1
+	}
+	return 0
+}
+
+// Taken returns a conflict if another node of the same level binds repositories by a glob that n has too: which of them were
+// meant could never be told.
+func (t *Tree) Taken(n *rule.Node) error {
+	if t.Len() == 0 || len(n.Repositories) == 0 {
+		return nil
+	}
+	b := &t.shape.of(t).bound
+	for _, text := range n.Repositories {
+		for _, bind := range slices.Concat(b.exact[strings.TrimPrefix(strings.TrimPrefix(text, "./"), "/")], b.globs) {
+			if bind.text == text && bind.node.ID != n.ID && bind.node.Level == n.Level {
+				return rule.Errorf(rule.CodeConflict, "the repositories %q are bound to the node %s (%s) already", text, bind.node.Name, bind.node.ID)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,99 @@
+package job
+
+import (
+	"context"
+	"time"
+
+	"tenet/internal/rule"
+	"tenet/internal/store"
+)
+
+// ledger is one transaction of a runner: what it shall write, and what has come of it.
+type ledger struct {
+	r      *Runner
+	now    time.Time // of the clock
+	ended  []*attempt
+	renew  []store.Job
+	rounds []Periodic
+	claim  bool
+	free   int // workers
+
+	began   time.Time   // when the leases began to count, on the process's own clock
+	had     []store.Job // of renew
+	claimed []store.Job
+}
+
+func (t *ledger) needed() bool {
+	return t.claim || len(t.ended) > 0 || len(t.renew) > 0 || len(t.rounds) > 0
+}
+
+// maxExpired bounds the jobs that are taken from dead nodes in one transaction.
+const maxExpired = 100
+
+func (t *ledger) write(ctx context.Context) error {
+	finished := make([]store.Job, len(t.ended))
+	for i, a := range t.ended {
+		finished[i] = a.result
+	}
+	return t.r.cfg.Store.Update(ctx, func(tx store.Tx) (err error) {
+		t.began = time.Now()
+		if err := tx.FinishJobs(ctx, finished); err != nil {
+			return err
+		}
+		lease := t.now.Add(t.r.cfg.Lease)
+		if t.had, err = tx.RenewJobs(ctx, lease, t.renew); err != nil {
+			return err
+		}
+		if err := t.addRounds(ctx, tx); err != nil {
+			return err
+		}
+		t.claimed = nil
+		if t.free <= 0 || !t.claim && len(t.ended) == 0 && len(t.rounds) == 0 {
+			return nil
+		}
+		if err := t.rescue(ctx, tx); err != nil {
+			return err
+		}
+		t.claimed, err = tx.ClaimJobs(ctx, t.now, t.r.kinds, t.r.owner, lease, t.free)
+		return err
+	})
+}
+
+// addRounds enqueues the periodic work whose round no node has taken yet.
+func (t *ledger) addRounds(ctx context.Context, tx store.Tx) error {
+	for _, p := range t.rounds {
+		taken, err := tx.TakeRound(ctx, p.Kind, t.now.Truncate(p.Every))
+		if err != nil {
+			return err
+		}
+		if !taken {
+			continue
+		}
+		// The key keeps a round from beginning before the last one has ended.
+		j, err := newJob(p.Kind, store.AllProjects, nil, Options{UniqueKey: "periodic", MaxAttempts: p.MaxAttempts, Priority: p.Priority}, t.now)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.InsertJob(ctx, j); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rescue puts back the jobs of nodes that have died. An attempt that ends so counts: a job that kills its node every time
+// must come to an end.
+func (t *ledger) rescue(ctx context.Context, tx store.Tx) error {
+	expired, err := tx.ExpiredJobs(ctx, t.now, maxExpired)
+	if err != nil {
+		return err
+	}
+	for i := range expired {
+		j := &expired[i]
+		conclude(j, rule.Errorf(rule.CodeUnavailable, "the node that did the job has ended"), nil, t.now)
+		if j.State == Queued {
+			j.RunAt = t.now
+		}
+	}
+	return tx.FinishJobs(ctx, expired)
+}

@@ -1,0 +1,402 @@
+package judge_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tenet/internal/judge"
+	"tenet/internal/judge/judgetest"
+	"tenet/internal/llm"
+	"tenet/internal/rule"
+	"tenet/internal/store"
+	"tenet/internal/store/sqlstore"
+	"tenet/internal/subject"
+)
+
+// database opens an SQLite store with the projects p and q.
+func database(t testing.TB) store.Store {
+	t.Helper()
+	s, err := sqlstore.OpenSQLite(t.Context(), t.TempDir(), sqlstore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+func cacheOn(t testing.TB, s store.Store) *judge.Cache {
+	t.Helper()
+	c := judge.NewCache(judge.CacheConfig{Store: s})
+	t.Cleanup(c.Close)
+	return c
+}
+
+// hunks makes a diff of n hunks in two files; edit may change a line by its number.
+func hunks(n int, edit map[int]string) string {
+	var b strings.Builder
+	for i := range n {
+		if i == 0 || i == n/2 {
+			name := fmt.Sprintf("src/part%d.go", min(i, 1))
+			fmt.Fprintf(&b, "diff --git a/%[1]s b/%[1]s\n--- a/%[1]s\n+++ b/%[1]s\n", name)
+		}
+		text, ok := edit[i]
+		if !ok {
+			text = fmt.Sprintf("value%d := compute(%d)", i, i)
+		}
+		fmt.Fprintf(&b, "@@ -%d,1 +%d,%d @@ func f%d() {\n before%d()\n+%s\n", 10*i+1, 11*i+1, 1+strings.Count(text, "\n")+1, i, i, strings.ReplaceAll(text, "\n", "\n+"))
+	}
+	return b.String()
+}
+
+// verdicts are what a caller sees of a result, but for what says where it comes from.
+func verdicts(res judge.Result) []rule.RuleVerdict {
+	out := slices.Clone(res.Verdicts)
+	for i := range out {
+		out[i].DecidedBy = ""
+	}
+	return out
+}
+
+// strict denies what holds the word forbidden, cannot tell about what holds unclear, and allows the rest.
+func strict(r judgetest.Rule, text string) judgetest.Entry {
+	for line := range strings.Lines(text) {
+		if at := strings.Index(line, "forbidden"); at >= 0 && strings.HasSuffix(r.Statement, "0.") {
+			return judgetest.Deny(strings.TrimSpace(line[at:]))
+		}
+	}
+	if strings.Contains(text, "unclear") {
+		return judgetest.Unsure()
+	}
+	return judgetest.Allow()
+}
+
+func TestARepeatedRequestTakesNoCall(t *testing.T) {
+	db := database(t)
+	for name, cache := range map[string]*judge.Cache{"memory": judge.NewCache(judge.CacheConfig{}), "store": cacheOn(t, db)} {
+		for _, in := range []subject.Input{
+			{Diff: hunks(5, nil)},
+			{Diff: hunks(5, map[int]string{1: "forbidden(1)", 3: "x := 1\nforbidden(3)"})},
+			{Diff: hunks(5, map[int]string{1: "forbidden(1)", 3: "unclear()"})},
+			{Action: "do a forbidden thing"},
+			{Facts: map[string]any{"state": "unclear"}},
+		} {
+			m := judgetest.Model(strict)
+			j := judge.New(judge.Config{Model: m, Cache: cache})
+			rules := newRules(12)
+			s := build(t, in)
+			first := j.Decide(t.Context(), s, rules)
+			calls := m.Calls()
+			if name == "store" { // a node with an empty memory
+				cache.Flush()
+				j = judge.New(judge.Config{Model: m, Cache: cacheOn(t, db)})
+			}
+			second := j.Decide(t.Context(), s, rules)
+			if m.Calls() != calls || second.Cost.Calls != 0 || second.Cost.CachedCalls != len(rules) || len(second.Reused) < len(rules) {
+				t.Errorf("%s: %d calls more, cost %+v", name, m.Calls()-calls, second.Cost)
+			}
+			if d := cmp.Diff(verdicts(first), verdicts(second)); d != "" {
+				t.Errorf("%s: the verdicts differ: %s", name, d)
+			}
+			for _, v := range second.Verdicts {
+				if v.DecidedBy != rule.ByCache {
+					t.Errorf("%s: decided by %s", name, v.DecidedBy)
+				}
+			}
+			if first.HunksExamined != second.HunksExamined || first.BytesExamined != second.BytesExamined || len(second.Unexamined) != 0 || !slices.Equal(first.Models, second.Models) {
+				t.Errorf("%s: coverage was %d, %d and is %d, %d, %v, %v", name, first.HunksExamined, first.BytesExamined, second.HunksExamined, second.BytesExamined, second.Unexamined, second.Models)
+			}
+		}
+	}
+}
+
+func TestOneChangedHunkOutOfFifty(t *testing.T) {
+	m := judgetest.Model(strict)
+	j := judge.New(judge.Config{Model: m, Cache: judge.NewCache(judge.CacheConfig{})})
+	rules := newRules(20)
+	j.Decide(t.Context(), build(t, subject.Input{Diff: hunks(50, nil)}), rules)
+	before := m.Calls()
+	// The change makes the hunk longer, so that every line behind it moves.
+	s := build(t, subject.Input{Diff: hunks(50, map[int]string{20: "value20 := compute(21)\nforbidden(20)"})})
+	res := j.Decide(t.Context(), s, rules)
+	if got := m.Calls() - before; got != 2 {
+		t.Errorf("%d calls about 20 rules on one hunk, want 2", got)
+	}
+	for _, req := range m.Requests()[before:] {
+		shown := judgetest.Subject(req)
+		if !strings.Contains(shown, "compute(21)") || strings.Count(shown, "@@") != 1 || !strings.Contains(req.Prompt, "Not shown, because judged before: ") {
+			t.Errorf("the model is shown %s", req.Prompt)
+		}
+	}
+	for i, v := range res.Verdicts {
+		want := rule.Allow
+		if i%10 == 0 {
+			want = rule.Deny
+		}
+		if v.Verdict != want || v.DecidedBy != rule.ByModel {
+			t.Errorf("rule %d: got %+v", i, v)
+		}
+	}
+	if size := s.Size(); res.HunksExamined != 50 || res.BytesExamined != size.Bytes || len(res.Unexamined) != 0 {
+		t.Errorf("coverage is %d hunks, %d of %d bytes, %v", res.HunksExamined, res.BytesExamined, size.Bytes, res.Unexamined)
+	}
+	// With the broken hunk mended, only what the denial left open is asked: for the rules that denied, nothing else.
+	before = m.Calls()
+	res = j.Decide(t.Context(), build(t, subject.Input{Diff: hunks(50, nil)}), rules)
+	if m.Calls() != before || res.Verdicts[0].Verdict != rule.Allow {
+		t.Errorf("the first diff again takes %d calls and gives %+v", m.Calls()-before, res.Verdicts[0])
+	}
+}
+
+func TestADenialStandsWhileOtherHunksChange(t *testing.T) {
+	m := judgetest.Model(strict)
+	j := judge.New(judge.Config{Model: m, Cache: judge.NewCache(judge.CacheConfig{})})
+	rules := newRules(1)
+	j.Decide(t.Context(), build(t, subject.Input{Diff: hunks(6, map[int]string{1: "forbidden(1)"})}), rules)
+	res := j.Decide(t.Context(), build(t, subject.Input{Diff: hunks(6, map[int]string{0: "a\nb", 1: "forbidden(1)"})}), rules)
+	if v := res.Verdicts[0]; v.Verdict != rule.Deny || len(v.Locations) != 1 || v.Locations[0].StartLine != 13 || m.Calls() != 2 {
+		t.Errorf("%d calls, got %+v", m.Calls(), v)
+	}
+	if shown := judgetest.Subject(m.Requests()[1]); strings.Count(shown, "@@") != 1 {
+		t.Errorf("the model is shown %s", shown)
+	}
+	// What was only shown beside a denial was not allowed by that.
+	res = j.Decide(t.Context(), build(t, subject.Input{Diff: hunks(6, map[int]string{0: "a\nb"})}), rules)
+	if shown := judgetest.Subject(m.Requests()[2]); res.Verdicts[0].Verdict != rule.Allow || strings.Count(shown, "@@") != 5 || strings.Contains(shown, "+a\n") {
+		t.Errorf("the model is shown %s", shown)
+	}
+}
+
+// needsTests demands a test beside code, and says that this takes the whole.
+func needsTests(_ judgetest.Rule, text string) judgetest.Entry {
+	e := judgetest.Allow()
+	e.Together = true
+	if strings.Contains(text, ".go (") && !strings.Contains(text, "func Test") {
+		return judgetest.Missing("func Test")
+	}
+	return e
+}
+
+func TestARuleAboutTheWholeIsJudgedOnTheWhole(t *testing.T) {
+	file := func(name, text string) subject.InputFile { return subject.InputFile{Path: name, Content: &text} }
+	code, test := file("a.go", "package a\n"), file("a_test.go", "func TestA(t *testing.T) {}\n")
+	m := judgetest.Model(needsTests)
+	j := judge.New(judge.Config{Model: m, Cache: judge.NewCache(judge.CacheConfig{})})
+	for name, c := range map[string]struct {
+		files []subject.InputFile
+		want  rule.Verdict
+	}{
+		"code and test":     {[]subject.InputFile{code, test}, rule.Allow},
+		"code alone":        {[]subject.InputFile{code}, rule.Deny},
+		"other code, test":  {[]subject.InputFile{file("a.go", "package a // 2\n"), test}, rule.Allow},
+		"an emptied test":   {[]subject.InputFile{code, file("a_test.go", "package a\n")}, rule.Deny},
+		"a test and nobody": {[]subject.InputFile{test, file("b.md", "# b\n")}, rule.Allow},
+	} {
+		for range 2 {
+			if v := j.Decide(t.Context(), build(t, subject.Input{Files: c.files}), newRules(1)).Verdicts[0]; v.Verdict != c.want {
+				t.Errorf("%s: got %+v", name, v)
+			}
+		}
+	}
+	if m.Calls() != 5 {
+		t.Errorf("%d calls for 5 subjects", m.Calls())
+	}
+}
+
+func TestWhatAHunkDoesNotTellIsAskedAboutTheWhole(t *testing.T) {
+	// Alone, the hunk with unclear leaves the model unsure; beside the one with clear it allows.
+	m := judgetest.Model(func(r judgetest.Rule, text string) judgetest.Entry {
+		if strings.Contains(text, "unclear") && !strings.Contains(text, "clearing") {
+			return judgetest.Unsure()
+		}
+		return judgetest.Allow()
+	})
+	j := judge.New(judge.Config{Model: m, Cache: judge.NewCache(judge.CacheConfig{})})
+	j.Decide(t.Context(), build(t, subject.Input{Diff: hunks(4, map[int]string{0: "clearing()"})}), newRules(1))
+	res := j.Decide(t.Context(), build(t, subject.Input{Diff: hunks(4, map[int]string{0: "clearing()", 3: "unclear()"})}), newRules(1))
+	if res.Verdicts[0].Verdict != rule.Allow || len(res.Calls) != 2 || res.Calls[1].Purpose != judge.CallWhole || strings.Count(judgetest.Subject(m.Requests()[2]), "@@") != 4 {
+		t.Errorf("got %+v by %+v", res.Verdicts[0], res.Calls)
+	}
+}
+
+func TestKeptVerdictsDependOnContentAlone(t *testing.T) {
+	base := func() ([]*rule.Rule, subject.Input) {
+		rules := newRules(1)
+		rules[0].ProjectID = "p"
+		return rules, subject.Input{Diff: hunks(2, nil), Facts: map[string]any{"a": 1}}
+	}
+	model := func(name string) *llm.Fake {
+		m := judgetest.Model(strict)
+		m.Name = name
+		return m
+	}
+	cache := cacheOn(t, database(t))
+	ask := func(name string, rules []*rule.Rule, in subject.Input) int {
+		m := model(name)
+		judge.New(judge.Config{Model: m, Cache: cache}).Decide(t.Context(), build(t, in), rules)
+		return m.Calls()
+	}
+	rules, in := base()
+	if ask("fake:a", rules, in) != 1 {
+		t.Fatal("nothing was asked")
+	}
+	same := map[string]func([]*rule.Rule, *subject.Input) string{
+		"nothing":    func([]*rule.Rule, *subject.Input) string { return "fake:a" },
+		"another id": func(r []*rule.Rule, _ *subject.Input) string { r[0].ID, r[0].Slug = "x", "OTHER-1"; return "fake:a" },
+		"a version":  func(r []*rule.Rule, _ *subject.Input) string { r[0].Version = 7; return "fake:a" },
+		"other lines": func(_ []*rule.Rule, in *subject.Input) string {
+			in.Diff = strings.Replace(in.Diff, "-1,1 +1,2", "-41,1 +41,2", 1)
+			return "fake:a"
+		},
+	}
+	for name, change := range same {
+		rules, in := base()
+		if n := ask(change(rules, &in), rules, in); n != 0 {
+			t.Errorf("%s: %d calls", name, n)
+		}
+	}
+	other := map[string]func([]*rule.Rule, *subject.Input) string{
+		"the model":     func([]*rule.Rule, *subject.Input) string { return "fake:b" },
+		"the project":   func(r []*rule.Rule, _ *subject.Input) string { r[0].ProjectID = "q"; return "fake:a" },
+		"the statement": func(r []*rule.Rule, _ *subject.Input) string { r[0].Statement = "Another."; return "fake:a" },
+		"an exception": func(r []*rule.Rule, _ *subject.Input) string {
+			r[0].Exceptions = []string{"On Sundays."}
+			return "fake:a"
+		},
+		"an example": func(r []*rule.Rule, _ *subject.Input) string {
+			r[0].Examples = []rule.Example{{Input: "x", Verdict: rule.Deny}}
+			return "fake:a"
+		},
+		"a fact":     func(_ []*rule.Rule, in *subject.Input) string { in.Facts["a"] = 2; return "fake:a" },
+		"the intent": func(_ []*rule.Rule, in *subject.Input) string { in.Intent = "a test"; return "fake:a" },
+		"the path": func(_ []*rule.Rule, in *subject.Input) string {
+			in.Diff = strings.ReplaceAll(in.Diff, "src/", "lib/")
+			return "fake:a"
+		},
+		"the repository": func(_ []*rule.Rule, in *subject.Input) string { in.Repository = "acme/x"; return "fake:a" },
+	}
+	for name, change := range other {
+		rules, in := base()
+		if n := ask(change(rules, &in), rules, in); n != 1 {
+			t.Errorf("%s: %d calls", name, n)
+		}
+	}
+}
+
+func TestWhatNothingDecidedIsNotKept(t *testing.T) {
+	in := subject.Input{Diff: diff}
+	for name, m := range map[string]*llm.Fake{
+		"an error":           {Respond: func(context.Context, llm.Request) (llm.Response, error) { return llm.Response{}, errors.New("no") }},
+		"an unusable answer": judgetest.Script("nonsense"),
+		"an unproven denial": judgetest.Model(func(judgetest.Rule, string) judgetest.Entry { return judgetest.Deny("os.RemoveAll") }),
+		"a failed control":   {Respond: obedient(1)},
+	} {
+		cache := judge.NewCache(judge.CacheConfig{})
+		for range 2 {
+			before := m.Calls()
+			res := judge.New(judge.Config{Model: m, Cache: cache}).Decide(t.Context(), build(t, in), newRules(1))
+			wantUndecided(t, res.Verdicts[0], "")
+			if m.Calls() == before || len(res.Reused) != 0 {
+				t.Errorf("%s: it was kept", name)
+			}
+		}
+	}
+	// A subject that addresses the judge has nothing kept, not even a denial.
+	cache := judge.NewCache(judge.CacheConfig{})
+	m := judgetest.Model(func(judgetest.Rule, string) judgetest.Entry { return judgetest.Deny("card.Number") })
+	in.Intent = attacks[0]
+	for range 2 {
+		judge.New(judge.Config{Model: m, Cache: cache}).Decide(t.Context(), build(t, in), newRules(1))
+	}
+	if m.Calls() != 2 {
+		t.Errorf("%d calls about a suspected injection", m.Calls())
+	}
+}
+
+func TestTheFirstVerdictOfTwoNodesStands(t *testing.T) {
+	db := database(t)
+	one, two := cacheOn(t, db), cacheOn(t, db)
+	s, rules := build(t, subject.Input{Diff: diff}), newRules(1)
+	decideWith := func(c *judge.Cache, e judgetest.Entry) rule.RuleVerdict {
+		m := judgetest.Model(func(judgetest.Rule, string) judgetest.Entry { return e })
+		return judge.New(judge.Config{Model: m, Cache: c}).Decide(t.Context(), s, rules).Verdicts[0]
+	}
+	// Both ask before either has stored.
+	gate := make(chan struct{})
+	slow := &llm.Fake{Respond: func(ctx context.Context, req llm.Request) (llm.Response, error) {
+		<-gate
+		return judgetest.Model(allowAll).Complete(ctx, req)
+	}}
+	late := make(chan rule.RuleVerdict)
+	go func() {
+		late <- judge.New(judge.Config{Model: slow, Cache: two}).Decide(t.Context(), s, rules).Verdicts[0]
+	}()
+	for slow.Calls() == 0 {
+	}
+	if v := decideWith(one, judgetest.Deny("card.Number")); v.Verdict != rule.Deny {
+		t.Fatalf("got %+v", v)
+	}
+	one.Flush()
+	close(gate)
+	<-late
+	two.Flush()
+	if v := decideWith(two, judgetest.Unsure()); v.Verdict != rule.Deny || v.DecidedBy != rule.ByCache {
+		t.Errorf("the node that came second still says %+v", v)
+	}
+}
+
+func TestAClosedCacheHasStoredEverything(t *testing.T) {
+	db := database(t)
+	c := judge.NewCache(judge.CacheConfig{Store: db})
+	rules := newRules(10)
+	for _, r := range rules {
+		r.ProjectID = "p"
+	}
+	judge.New(judge.Config{Model: judgetest.Model(allowAll), Cache: c}).Decide(t.Context(), build(t, subject.Input{Diff: hunks(4, nil)}), rules)
+	c.Close()
+	if stats, err := db.VerdictStats(t.Context(), "p"); err != nil || stats.Count != 10*5 {
+		t.Errorf("stored are %+v, %v", stats, err)
+	}
+	c.Close()
+}
+
+func TestADatabaseThatFailsCostsCallsOnly(t *testing.T) {
+	db := database(t)
+	c := cacheOn(t, db)
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	m := judgetest.Model(allowAll)
+	j := judge.New(judge.Config{Model: m, Cache: c})
+	for range 2 {
+		if v := j.Decide(t.Context(), build(t, subject.Input{Diff: diff}), newRules(1)).Verdicts[0]; v.Verdict != rule.Allow {
+			t.Errorf("got %+v", v)
+		}
+	}
+	c.Flush()
+	if m.Calls() != 1 {
+		t.Errorf("%d calls; memory keeps verdicts by itself", m.Calls())
+	}
+}
+
+func TestMemoryIsBounded(t *testing.T) {
+	c := judge.NewCache(judge.CacheConfig{MaxMemory: 20_000})
+	m := judgetest.Model(allowAll)
+	j := judge.New(judge.Config{Model: m, Cache: c})
+	for i := range 100 {
+		j.Decide(t.Context(), build(t, subject.Input{Action: fmt.Sprint("action ", i)}), newRules(1))
+	}
+	j.Decide(t.Context(), build(t, subject.Input{Action: "action 99"}), newRules(1))
+	if m.Calls() != 100 {
+		t.Errorf("%d calls: the newest was forgotten", m.Calls())
+	}
+	j.Decide(t.Context(), build(t, subject.Input{Action: "action 0"}), newRules(1))
+	if m.Calls() != 101 {
+		t.Errorf("%d calls: nothing is ever forgotten", m.Calls())
+	}
+}

@@ -1,0 +1,99 @@
+package provider
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+)
+
+// failure is what an error answer says, in the forms that servers use.
+type failure struct {
+	code    string
+	message string
+	// complaint holds, in lower case, the words to look for parameter names in. It leaves out what echoes the request.
+	complaint string
+	// retryDelay is the pause that the body asks for; 0 for none.
+	retryDelay time.Duration
+	// badKey and tooLong are told by words, because the status alone (400) does not tell them.
+	badKey, tooLong bool
+}
+
+// errorObject is the error of OpenAI (code, param), Anthropic (type) and Gemini (status, details), as far as it is used.
+type errorObject struct {
+	Message string          `json:"message"`
+	Type    string          `json:"type"`
+	Code    json.RawMessage `json:"code"`
+	Param   *string         `json:"param"`
+	Details []struct {
+		Reason     string `json:"reason"`
+		RetryDelay string `json:"retryDelay"`
+	} `json:"details"`
+}
+
+// decodeFailure reads the body of an error answer. It knows {"error": {...}}, {"error": "text"} and FastAPI's detail.
+func decodeFailure(body []byte) failure {
+	var in struct {
+		Error  json.RawMessage `json:"error"`
+		Detail json.RawMessage `json:"detail"`
+	}
+	if json.Unmarshal(body, &in) != nil {
+		return failure{}
+	}
+	var f failure
+	var object errorObject
+	var places []struct {
+		Loc []any  `json:"loc"`
+		Msg string `json:"msg"`
+	}
+	switch {
+	case json.Unmarshal(in.Error, &f.message) == nil:
+	case json.Unmarshal(in.Error, &object) == nil:
+		f.read(&object)
+	case json.Unmarshal(in.Detail, &f.message) == nil:
+	case json.Unmarshal(in.Detail, &places) == nil:
+		for _, p := range places {
+			for _, step := range p.Loc {
+				if s, ok := step.(string); ok {
+					f.complaint += strings.ToLower(s) + " "
+				}
+			}
+			f.message += p.Msg + " "
+		}
+		return f
+	}
+	if f.complaint == "" {
+		f.complaint = strings.ToLower(cut(f.message, 500))
+	}
+	f.tooLong = f.tooLong || saysTooLong(f.message)
+	return f
+}
+
+func (f *failure) read(o *errorObject) {
+	f.message = o.Message
+	f.code = strings.Trim(string(o.Code), `"`)
+	if o.Param != nil && *o.Param != "" {
+		// The message alone may be ambiguous: max_tokens refused in favour of max_completion_tokens.
+		f.complaint = strings.ToLower(cut(*o.Param, 100))
+	}
+	f.tooLong = f.code == "context_length_exceeded" || o.Type == "exceed_context_size_error"
+	for _, d := range o.Details {
+		f.badKey = f.badKey || d.Reason == "API_KEY_INVALID"
+		if pause, err := time.ParseDuration(d.RetryDelay); err == nil && pause > 0 {
+			f.retryDelay = pause
+		}
+	}
+}
+
+// saysTooLong knows the sentences in which Anthropic, Gemini, Ollama and llama.cpp refuse a prompt for its length.
+func saysTooLong(message string) bool {
+	message = strings.ToLower(cut(message, 500))
+	for _, words := range []string{
+		"prompt is too long", "exceeds the maximum number of tokens", "exceeds the context length", "exceeds the available context size",
+		"exceed context limit", "maximum context length", "exceeds maximum context length", "exceed context window",
+	} {
+		if strings.Contains(message, words) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,69 @@
+package rule
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Loosens tells, in words, in what r asks less than base, for which it would stand in; nil if in nothing. It compares how
+// much a violation matters, how binding the rule is, what a broken rule leads to, and where the rule holds. It does not
+// compare statements, nor periods: a rule out of its period stands in for nothing.
+func (r *Rule) Loosens(base *Rule) []string {
+	var ways []string
+	if r.Severity.Rank() < base.Severity.Rank() {
+		ways = append(ways, fmt.Sprintf("severity %s instead of %s", r.Severity, base.Severity))
+	}
+	if r.Modality.strength() < base.Modality.strength() {
+		ways = append(ways, fmt.Sprintf("modality %s instead of %s", r.Modality, base.Modality))
+	}
+	if slices.Index(Enforcements, r.Enforcement) > slices.Index(Enforcements, base.Enforcement) {
+		ways = append(ways, fmt.Sprintf("enforcement %s instead of %s", r.Enforcement, base.Enforcement))
+	}
+	if !scopeCovers(r.Scope, base.Scope) {
+		ways = append(ways, "a narrower scope")
+	}
+	if !r.AppliesTo.covers(base.AppliesTo) {
+		ways = append(ways, "a narrower applies_to")
+	}
+	return ways
+}
+
+// strength orders modalities: what denies, what asks for confirmation, what is context.
+func (m Modality) strength() int {
+	switch m {
+	case Must, MustNot:
+		return 2
+	case Should:
+		return 1
+	case May, Info:
+		return 0
+	}
+	return 0
+}
+
+// scopeCovers reports whether a rule with scope list a holds wherever one with scope list b does.
+func scopeCovers(a, b []string) bool {
+	if len(a) == 0 || slices.Contains(a, "*") {
+		return true
+	}
+	return len(b) > 0 && !slices.ContainsFunc(b, func(path string) bool {
+		return path == "*" || !slices.ContainsFunc(a, func(prefix string) bool { return scopePrefix(prefix, path) })
+	})
+}
+
+// covers reports whether a surely concerns every subject that b concerns. Globs are compared as text.
+func (a *AppliesTo) covers(b *AppliesTo) bool {
+	if a.Empty() {
+		return true
+	}
+	if b == nil {
+		b = &AppliesTo{}
+	}
+	wide := func(a, b []string) bool { return len(a) == 0 || (len(b) > 0 && contains(a, b)) }
+	return wide(a.Paths, b.Paths) && wide(a.Repositories, b.Repositories) && wide(a.Kinds, b.Kinds) && contains(b.ExcludePaths, a.ExcludePaths)
+}
+
+// contains reports whether every string of part is among all.
+func contains(all, part []string) bool {
+	return !slices.ContainsFunc(part, func(s string) bool { return !slices.Contains(all, s) })
+}

@@ -1,0 +1,112 @@
+package rule
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// Level is how high a federation node stands.
+type Level string
+
+// Levels. A parent's level is above its children's, so that no node can ever stand above itself.
+const (
+	LevelOrganization Level = "organization"
+	LevelTeam         Level = "team"
+	LevelProject      Level = "project"
+)
+
+// Levels lists all levels from the highest to the lowest.
+var Levels = []Level{LevelOrganization, LevelTeam, LevelProject}
+
+// Above reports whether a node of level l may be a parent of nodes of the other level.
+func (l Level) Above(other Level) bool { return slices.Index(Levels, l) < slices.Index(Levels, other) }
+
+// Node is a place in the hierarchy of organization, team and project that rules are attached to. What is attached to a
+// node holds at all nodes below it too, unless it is overridden there.
+type Node struct {
+	ID           string    `json:"id" format:"uuid" doc:"Node identifier."`
+	ProjectID    string    `json:"project_id" doc:"Project the node belongs to."`
+	Name         string    `json:"name" doc:"Node name."`
+	Level        Level     `json:"level" enum:"organization,team,project" doc:"organization, team or project."`
+	ParentID     *string   `json:"parent_id" nullable:"true" doc:"Parent node; null for an organization."`
+	Description  string    `json:"description" doc:"What the node stands for."`
+	DefaultScope string    `json:"default_scope" doc:"Scope of the rules attached here that have none of their own."`
+	Repositories []string  `json:"repositories" nullable:"false" doc:"Globs of the repositories that the node stands for."`
+	CreatedAt    time.Time `json:"created_at" doc:"When the node was made."`
+	CreatedBy    string    `json:"created_by" doc:"Actor that made it."`
+	UpdatedAt    time.Time `json:"updated_at" doc:"When the node was last changed."`
+	UpdatedBy    string    `json:"updated_by" doc:"Actor that last changed it."`
+}
+
+// Parent is the id of the parent, empty for a root.
+func (n *Node) Parent() string {
+	if n.ParentID == nil {
+		return ""
+	}
+	return *n.ParentID
+}
+
+// Normalize brings a node to its canonical form: lower-case ids and level, trimmed text, a clean default scope (* is none),
+// repositories that are never nil.
+func (n *Node) Normalize() {
+	n.ID = strings.ToLower(n.ID)
+	n.Name, n.Description = strings.TrimSpace(n.Name), strings.TrimSpace(n.Description)
+	n.Level = normalEnum(n.Level, Levels, n.Level)
+	if n.ParentID != nil {
+		id := strings.ToLower(strings.TrimSpace(*n.ParentID))
+		n.ParentID = &id
+	}
+	if n.Parent() == "" {
+		n.ParentID = nil
+	}
+	if n.DefaultScope = CleanScope(n.DefaultScope); n.DefaultScope == "*" {
+		n.DefaultScope = ""
+	}
+	n.Repositories = normalList(n.Repositories, strings.TrimSpace)
+}
+
+// Validate returns an invalid error that names every wrong field of a normalized node, or nil. Whether the parent exists and
+// stands above it is for the tree to say.
+func (n *Node) Validate() error {
+	var p Problems
+	text(&p, "name", n.Name, 1, MaxLabel)
+	text(&p, "description", n.Description, 0, MaxRationale)
+	enum(&p, "level", n.Level, Levels)
+	text(&p, "default_scope", n.DefaultScope, 0, MaxLabel)
+	if n.DefaultScope != "" && slices.Contains(strings.Split(n.DefaultScope, "/"), "") {
+		p.Add("default_scope", "has an empty segment; write a path such as finance/payments")
+	}
+	labels(&p, "repositories", n.Repositories)
+	switch {
+	case n.Level == LevelOrganization && n.ParentID != nil:
+		p.Add("parent_id", "must be absent: an organization is a root")
+	case (n.Level == LevelTeam || n.Level == LevelProject) && n.ParentID == nil:
+		p.Add("parent_id", "is missing; a %s has a parent", n.Level)
+	case n.ParentID != nil && !IsID(*n.ParentID):
+		p.Add("parent_id", "must be a UUID")
+	case n.ParentID != nil && *n.ParentID == n.ID:
+		p.Add("parent_id", "is the node itself")
+	}
+	return p.Err("the node is invalid")
+}
+
+// Attachment is a rule's being attached to a node, perhaps in place of a rule that is attached above.
+type Attachment struct {
+	NodeID     string  `json:"node_id" format:"uuid" doc:"The node."`
+	RuleID     string  `json:"rule_id" format:"uuid" doc:"The rule."`
+	OverrideID *string `json:"override_parent_rule_id" format:"uuid" nullable:"true" doc:"Rule of an ancestor that this rule stands in for."`
+	// AllowWeakening lets the rule stand in for a CRITICAL one although it asks less; Reason says why that is right.
+	AllowWeakening bool      `json:"allow_weakening" doc:"Whether the override may loosen a CRITICAL rule."`
+	Reason         string    `json:"reason" doc:"Why the rule is attached or may loosen another."`
+	CreatedAt      time.Time `json:"created_at" doc:"When it was attached."`
+	CreatedBy      string    `json:"created_by" doc:"Actor that attached it."`
+}
+
+// Override is the id of the rule that the attached one stands in for, or empty.
+func (a *Attachment) Override() string {
+	if a.OverrideID == nil {
+		return ""
+	}
+	return *a.OverrideID
+}

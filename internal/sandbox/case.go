@@ -1,0 +1,265 @@
+package sandbox
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"tenet/internal/audit"
+	"tenet/internal/auth"
+	"tenet/internal/rule"
+	"tenet/internal/store"
+	"tenet/internal/subject"
+)
+
+// Types of a sample.
+const (
+	Code  = "code"  // a snippet or a diff
+	Facts = "facts" // a JSON object of facts, or a scenario in plain words
+)
+
+// Origins of a test case.
+const (
+	Manual    = "manual"    // written by a person, or made from a recorded evaluation
+	Generated = "generated" // written by a model
+	Imported  = "import"
+)
+
+// Bounds of test cases.
+const (
+	MaxCases = 1000 // of a rule
+	MaxName  = 200  // characters
+)
+
+// Case is a sample with the verdict that a rule must give on it.
+type Case struct {
+	ID              string       `json:"id" doc:"Identifier."`
+	RuleID          string       `json:"rule_id" doc:"The rule."`
+	Name            string       `json:"name" doc:"Label."`
+	SampleInput     string       `json:"sample_input" doc:"Code snippet, diff or scenario text."`
+	InputType       string       `json:"input_type" enum:"code,facts" doc:"How the sample is read."`
+	ExpectedVerdict rule.Verdict `json:"expected_verdict" enum:"ALLOW,DENY" doc:"ALLOW if the sample keeps the rule, DENY if it breaks it."`
+	Origin          string       `json:"origin" enum:"manual,generated,import" doc:"Where the case comes from."`
+	Confirmed       bool         `json:"confirmed" doc:"False for a generated case until a person confirms it."`
+	LastResult      rule.Verdict `json:"last_result,omitempty" doc:"Verdict of the latest run: DENY if the sample breaks the rule, whatever its modality and enforcement make of that."`
+	Passing         *bool        `json:"passing,omitempty" doc:"Whether last_result equals expected_verdict."`
+	Stale           bool         `json:"stale,omitempty" doc:"The rule says something else than at the latest run."`
+	LastRunAt       *time.Time   `json:"last_run_at,omitempty" doc:"Time of the latest run."`
+	LastReasoning   string       `json:"last_reasoning,omitempty" doc:"Why the latest run came to its result."`
+	LastDecidedBy   string       `json:"last_decided_by,omitempty" doc:"check, model or none."`
+	LastModel       string       `json:"last_model,omitempty" doc:"Model that judged in the latest run."`
+	LastRuleVersion int          `json:"last_rule_version,omitempty" doc:"Version of the rule in the latest run."`
+	CreatedAt       time.Time    `json:"created_at" doc:"When it was made."`
+	CreatedBy       string       `json:"created_by" doc:"Actor that made it."`
+}
+
+// caseOf is a stored case as callers see it. hash is that of what the rule says now.
+func caseOf(c *store.TestCase, hash string) Case {
+	out := Case{
+		ID: c.ID, RuleID: c.RuleID, Name: c.Name, SampleInput: c.SampleInput, InputType: c.InputType, ExpectedVerdict: rule.Verdict(c.Expected),
+		Origin: c.Origin, Confirmed: c.Confirmed, LastResult: rule.Verdict(c.LastResult), LastRunAt: c.LastRunAt, LastReasoning: c.LastReasoning,
+		LastDecidedBy: c.LastDecidedBy, LastModel: c.LastModel, LastRuleVersion: c.LastVersion, CreatedAt: c.CreatedAt, CreatedBy: c.CreatedBy,
+	}
+	if c.LastRunAt != nil {
+		passing := c.LastResult == c.Expected
+		out.Passing, out.Stale = &passing, c.LastHash != hash
+	}
+	return out
+}
+
+// NewCase is a test case as its author writes it.
+type NewCase struct {
+	Name            string
+	SampleInput     string
+	InputType       string // Code if empty
+	ExpectedVerdict rule.Verdict
+	Origin          string // Manual if empty
+}
+
+// normalize fills in defaults and names every wrong field.
+func (n *NewCase) normalize() error {
+	var p rule.Problems
+	n.Name = strings.TrimSpace(n.Name)
+	switch {
+	case n.Name == "":
+		p.Add("name", "must not be empty")
+	case utf8.RuneCountInString(n.Name) > MaxName:
+		p.Add("name", "has %d characters; at most %d are allowed", utf8.RuneCountInString(n.Name), MaxName)
+	case !utf8.ValidString(n.Name), strings.ContainsRune(n.Name, 0):
+		p.Add("name", "must be valid UTF-8 without NUL characters")
+	}
+	if n.InputType == "" {
+		n.InputType = Code
+	}
+	n.InputType = strings.ToLower(n.InputType)
+	if n.InputType != Code && n.InputType != Facts {
+		p.Add("input_type", "is %q; use code or facts", n.InputType)
+	}
+	expected, ok := rule.Parse(string(n.ExpectedVerdict), []rule.Verdict{rule.Allow, rule.Deny})
+	if !ok {
+		p.Add("expected_verdict", "is %q; use ALLOW or DENY", string(n.ExpectedVerdict))
+	}
+	n.ExpectedVerdict = expected
+	if n.Origin == "" {
+		n.Origin = Manual
+	}
+	n.checkSample(&p)
+	return p.Err("the test case is invalid")
+}
+
+// checkSample notes a sample that could never be judged.
+func (n *NewCase) checkSample(p *rule.Problems) {
+	switch {
+	case strings.TrimSpace(n.SampleInput) == "":
+		p.Add("sample_input", "must not be empty")
+		return
+	case len(n.SampleInput) > MaxSample:
+		p.Add("sample_input", "has %d bytes; at most %d are allowed", len(n.SampleInput), MaxSample)
+		return
+	case !utf8.ValidString(n.SampleInput), strings.ContainsRune(n.SampleInput, 0):
+		p.Add("sample_input", "must be valid UTF-8 without NUL characters")
+		return
+	}
+	s, err := sampleOf(n.SampleInput, n.InputType)
+	if err == nil {
+		var in subject.Input
+		if in, err = s.input(&rule.Rule{}); err == nil {
+			_, err = subject.Build(in)
+		}
+	}
+	if err != nil {
+		p.Add("sample_input", "%s", reason(err))
+	}
+}
+
+// reason is what is wrong, without the names of fields that the caller does not have.
+func reason(err error) string {
+	e, ok := err.(*rule.Error) //nolint:errorlint // the errors of samples are not wrapped
+	if !ok || len(e.Fields) == 0 {
+		return err.Error()
+	}
+	return e.Fields[0].Message
+}
+
+// sampleOf reads the text of a test case.
+func sampleOf(text, inputType string) (Sample, error) {
+	if inputType == Code {
+		return Sample{Code: text}, nil
+	}
+	if !strings.HasPrefix(strings.TrimSpace(text), "{") {
+		return Sample{Facts: map[string]any{narrative: text}}, nil
+	}
+	var facts map[string]any
+	if err := json.Unmarshal([]byte(text), &facts); err != nil {
+		return Sample{}, rule.Errorf(rule.CodeInvalid, "begins like a JSON object of facts, but is not one: %s", strings.TrimPrefix(err.Error(), "json: "))
+	}
+	return Sample{Facts: facts}, nil
+}
+
+// AddCase keeps a test case with a rule. The error is invalid and names the fields, not_found without the rule, or conflict
+// if the rule has MaxCases already.
+func (b *Sandbox) AddCase(ctx context.Context, projectID, ref string, n NewCase) (Case, error) {
+	made, err := b.addCases(ctx, projectID, ref, []NewCase{n})
+	if err != nil {
+		return Case{}, err
+	}
+	return made[0], nil
+}
+
+// addCases keeps test cases with a rule: all, or none.
+func (b *Sandbox) addCases(ctx context.Context, projectID, ref string, list []NewCase) ([]Case, error) {
+	for i := range list {
+		if err := list[i].normalize(); err != nil {
+			return nil, err
+		}
+	}
+	var made []Case
+	err := b.cfg.Store.Update(ctx, func(tx store.Tx) error {
+		r, err := tx.Rule(ctx, projectID, ref)
+		if err != nil {
+			return err
+		}
+		have, err := tx.TestCases(ctx, projectID, r.ID)
+		if err != nil {
+			return err
+		}
+		if len(have)+len(list) > MaxCases {
+			return rule.Errorf(rule.CodeConflict, "the rule has %d test cases; at most %d are kept, so delete some first", len(have), MaxCases)
+		}
+		made = make([]Case, len(list))
+		stored := make([]store.TestCase, len(list))
+		for i, n := range list {
+			stored[i] = store.TestCase{
+				ProjectID: projectID, RuleID: r.ID, ID: audit.NewID(), Name: n.Name, SampleInput: n.SampleInput, InputType: n.InputType,
+				Expected: string(n.ExpectedVerdict), Origin: n.Origin, Confirmed: n.Origin != Generated, CreatedAt: b.instant(),
+				CreatedBy: auth.ActorFrom(ctx).Name,
+			}
+			made[i] = caseOf(&stored[i], "")
+		}
+		if err := tx.InsertTestCases(ctx, stored); err != nil {
+			return err
+		}
+		return b.note(ctx, tx, projectID, "created", made)
+	})
+	return made, err
+}
+
+// instant is the current time as it is stored.
+func (b *Sandbox) instant() time.Time { return b.cfg.Now().UTC().Truncate(time.Microsecond) }
+
+// note records a change of test cases: what a rule is held to is part of its history.
+func (b *Sandbox) note(ctx context.Context, tx store.Tx, projectID, action string, cases []Case) error {
+	return audit.Append(ctx, tx, projectID, audit.Record{
+		Kind: audit.KindTestCase, At: b.instant(), Actor: auth.ActorFrom(ctx).Name, Body: audit.JSON(map[string]any{"action": action, "test_cases": cases}),
+	})
+}
+
+// Cases returns the test cases of a rule, oldest first; not_found without the rule.
+func (b *Sandbox) Cases(ctx context.Context, projectID, ref string) ([]Case, error) {
+	r, err := b.cfg.Store.Rule(ctx, projectID, ref)
+	if err != nil {
+		return nil, err
+	}
+	stored, err := b.cfg.Store.TestCases(ctx, projectID, r.ID)
+	if err != nil {
+		return nil, err
+	}
+	hash := r.ContentHash()
+	cases := make([]Case, len(stored))
+	for i := range stored {
+		cases[i] = caseOf(&stored[i], hash)
+	}
+	return cases, nil
+}
+
+// DeleteCase removes a test case; not_found without the rule or the case.
+func (b *Sandbox) DeleteCase(ctx context.Context, projectID, ref, id string) error {
+	_, err := b.changeCase(ctx, projectID, ref, id, "deleted", store.Tx.DeleteTestCase)
+	return err
+}
+
+// ConfirmCase lets a person stand by a generated case; not_found without the rule or the case.
+func (b *Sandbox) ConfirmCase(ctx context.Context, projectID, ref, id string) (Case, error) {
+	return b.changeCase(ctx, projectID, ref, id, "confirmed", store.Tx.ConfirmTestCase)
+}
+
+func (b *Sandbox) changeCase(ctx context.Context, projectID, ref, id, action string,
+	do func(tx store.Tx, ctx context.Context, projectID, ruleID, id string) (store.TestCase, error),
+) (Case, error) {
+	var changed Case
+	err := b.cfg.Store.Update(ctx, func(tx store.Tx) error {
+		r, err := tx.Rule(ctx, projectID, ref)
+		if err != nil {
+			return err
+		}
+		stored, err := do(tx, ctx, projectID, r.ID, strings.ToLower(id))
+		if err != nil {
+			return err
+		}
+		changed = caseOf(&stored, r.ContentHash())
+		return b.note(ctx, tx, projectID, action, []Case{changed})
+	})
+	return changed, err
+}

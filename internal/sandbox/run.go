@@ -1,0 +1,140 @@
+package sandbox
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"tenet/internal/rule"
+	"tenet/internal/store"
+)
+
+// side is how many cases are tried side by side. The judge has a limit of its own, which is for calls.
+const side = 64
+
+// Report is what a run of test cases has found.
+type Report struct {
+	Total   int    `json:"total" doc:"Cases run."`
+	Passing int    `json:"passing" doc:"Cases whose result is the expected verdict."`
+	Failing int    `json:"failing" doc:"The others."`
+	Results []Case `json:"results" nullable:"false" doc:"The cases with their results, oldest first."`
+}
+
+// Run tries all test cases of a rule and keeps the results; not_found without the rule. If ctx ends first, nothing is kept.
+func (b *Sandbox) Run(ctx context.Context, projectID, ref string) (Report, error) {
+	r, err := b.cfg.Store.Rule(ctx, projectID, ref)
+	if err != nil {
+		return Report{}, err
+	}
+	cases, err := b.cfg.Store.TestCases(ctx, projectID, r.ID)
+	if err != nil {
+		return Report{}, err
+	}
+	if err := b.tryAll(ctx, &r, cases); err != nil {
+		return Report{}, err
+	}
+	if len(cases) > 0 {
+		if err := b.cfg.Store.Update(ctx, func(tx store.Tx) error { return tx.StoreTestResults(ctx, cases) }); err != nil {
+			return Report{}, err
+		}
+	}
+	return reportOf(&r, cases), nil
+}
+
+func reportOf(r *rule.Rule, cases []store.TestCase) Report {
+	report := Report{Total: len(cases), Results: make([]Case, len(cases))}
+	hash := r.ContentHash()
+	for i := range cases {
+		report.Results[i] = caseOf(&cases[i], hash)
+		if cases[i].LastResult == cases[i].Expected {
+			report.Passing++
+		}
+	}
+	report.Failing = report.Total - report.Passing
+	return report
+}
+
+// tryAll tries cases on a rule, side by side, and puts the results into them.
+func (b *Sandbox) tryAll(ctx context.Context, r *rule.Rule, cases []store.TestCase) error {
+	hash, now := r.ContentHash(), b.instant()
+	all, trying := errgroup.WithContext(ctx)
+	all.SetLimit(side)
+	for i := range cases {
+		all.Go(func() error {
+			if err := trying.Err(); err != nil {
+				return err
+			}
+			b.tryCase(trying, r, &cases[i])
+			cases[i].LastVersion, cases[i].LastHash, cases[i].LastRunAt = r.Version, hash, &now
+			return nil
+		})
+	}
+	if err := all.Wait(); err != nil {
+		return err
+	}
+	return ctx.Err()
+}
+
+// tryCase tries one case. What cannot be tried has not passed, and says why.
+func (b *Sandbox) tryCase(ctx context.Context, r *rule.Rule, c *store.TestCase) {
+	trial, err := b.trial(ctx, r, c.SampleInput, c.InputType)
+	if err != nil {
+		c.LastResult, c.LastReasoning, c.LastDecidedBy, c.LastModel = string(rule.NeedsConfirmation), reason(err), string(rule.ByNone), ""
+		return
+	}
+	c.LastResult, c.LastReasoning = string(trial.Raw), storable(trial.Verdict.Reasoning)
+	c.LastDecidedBy, c.LastModel = string(trial.Verdict.DecidedBy), strings.Join(trial.Models, ", ")
+}
+
+func (b *Sandbox) trial(ctx context.Context, r *rule.Rule, text, inputType string) (rule.Trial, error) {
+	s, err := sampleOf(text, inputType)
+	if err != nil {
+		return rule.Trial{}, err
+	}
+	in, err := s.input(r)
+	if err != nil {
+		return rule.Trial{}, err
+	}
+	return b.cfg.Evaluator.Try(ctx, *r, in)
+}
+
+// maxReasoning bounds the reasoning that is kept, in bytes.
+const maxReasoning = 4000
+
+func storable(text string) string {
+	if len(text) > maxReasoning {
+		text = text[:maxReasoning]
+	}
+	return strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", ""), "")
+}
+
+// Count gives rules of a project their Tests, and the Findings of what makes them hard to judge.
+func (b *Sandbox) Count(ctx context.Context, projectID string, rules []rule.Rule) error {
+	ids, place := make([]string, len(rules)), make(map[string]*rule.Rule, len(rules))
+	for i := range rules {
+		ids[i], place[rules[i].ID] = rules[i].ID, &rules[i]
+		rules[i].Tests = &rule.Tests{}
+	}
+	counts, err := b.cfg.Store.CountTests(ctx, projectID, ids)
+	if err != nil {
+		return err
+	}
+	for _, c := range counts {
+		r := place[c.RuleID]
+		r.Tests.Total += c.Total
+		if c.LastHash == r.ContentHash() {
+			r.Tests.Passing += c.Passing
+		}
+		if c.LastRunAt != nil && (r.Tests.LastRunAt == nil || r.Tests.LastRunAt.Before(*c.LastRunAt)) {
+			r.Tests.LastRunAt = c.LastRunAt
+		}
+	}
+	twofold, err := b.cfg.Store.ContradictoryTests(ctx, projectID, ids)
+	for i := range rules {
+		r := &rules[i]
+		r.Findings = append(r.Lint(), r.LintTests(slices.Contains(twofold, r.ID))...)
+	}
+	return err
+}

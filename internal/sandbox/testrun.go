@@ -1,0 +1,220 @@
+package sandbox
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"tenet/internal/audit"
+	"tenet/internal/auth"
+	"tenet/internal/corpus"
+	"tenet/internal/job"
+	"tenet/internal/rule"
+	"tenet/internal/store"
+)
+
+// RunKind is the kind of the jobs that run the test cases of many rules.
+const RunKind = "tests.run"
+
+// Views gives the corpus view of a project.
+type Views interface {
+	View(ctx context.Context, projectID string) (*corpus.View, error)
+}
+
+// RunFilter selects the rules of a run; empty fields select everything. Retired and superseded rules are left out unless
+// they are named or their status is asked for.
+type RunFilter struct {
+	RuleIDs  []string      `json:"rule_ids,omitempty" doc:"Ids or slugs."`
+	Tags     []string      `json:"tags,omitempty" doc:"Labels that a rule must all have."`
+	Status   rule.Status   `json:"status,omitempty" enum:"DRAFT,REVIEW,APPROVED,EFFECTIVE,SUPERSEDED,RETIRED" doc:"Status, in any letter case."`
+	Severity rule.Severity `json:"severity,omitempty" enum:"LOW,MEDIUM,HIGH,CRITICAL" doc:"Severity, in any letter case."`
+	Scope    string        `json:"scope,omitempty" doc:"Scope path: a finds the rules of a, a/b and a/b/c."`
+}
+
+func (f *RunFilter) normalize() error {
+	var p rule.Problems
+	if f.Status != "" {
+		known, ok := rule.Parse(string(f.Status), rule.Statuses)
+		if !ok {
+			p.Add("status", "is %q; use one of %s", string(f.Status), rule.Names(rule.Statuses))
+		}
+		f.Status = known
+	}
+	if f.Severity != "" {
+		known, ok := rule.Parse(string(f.Severity), rule.Severities)
+		if !ok {
+			p.Add("severity", "is %q; use one of %s", string(f.Severity), rule.Names(rule.Severities))
+		}
+		f.Severity = known
+	}
+	f.Scope = rule.CleanScope(f.Scope)
+	return p.Err("the filter is invalid")
+}
+
+func (f *RunFilter) matches(r *rule.Rule) bool {
+	if len(f.RuleIDs) > 0 && !slices.ContainsFunc(f.RuleIDs, func(ref string) bool {
+		return strings.EqualFold(ref, r.ID) || (ref == r.Slug && r.Status != rule.Retired)
+	}) {
+		return false
+	}
+	if f.Status == "" && len(f.RuleIDs) == 0 && (r.Status == rule.Retired || r.Status == rule.Superseded) {
+		return false
+	}
+	for _, tag := range f.Tags {
+		if !slices.Contains(r.Tags, tag) {
+			return false
+		}
+	}
+	return (f.Status == "" || f.Status == r.Status) && (f.Severity == "" || f.Severity == r.Severity) && rule.ScopeFinds(r.Scope, f.Scope)
+}
+
+// TestRun is one run over the test cases of many rules, in the background.
+type TestRun struct {
+	ID         string       `json:"id" doc:"Identifier."`
+	JobID      int64        `json:"job_id" doc:"The job that runs it."`
+	State      string       `json:"state" enum:"queued,running,succeeded,failed,cancelled" doc:"State of the job; succeeded means that all cases were run, whether they pass or not."`
+	Progress   job.Progress `json:"progress" doc:"Rules done, and rules there are."`
+	Filter     RunFilter    `json:"filter" doc:"Which rules."`
+	CreatedAt  time.Time    `json:"created_at" doc:"When it was asked for."`
+	CreatedBy  string       `json:"created_by" doc:"Actor that asked for it."`
+	FinishedAt *time.Time   `json:"finished_at,omitempty" doc:"When it had finished."`
+	Error      string       `json:"error,omitempty" doc:"Why it failed."`
+	Result     *RunResult   `json:"result,omitempty" doc:"What it has found, once it has finished."`
+}
+
+// RunResult sums up a run.
+type RunResult struct {
+	Rules    int    `json:"rules" doc:"Rules with test cases."`
+	Total    int    `json:"total" doc:"Cases run."`
+	Passing  int    `json:"passing" doc:"Cases whose result is the expected verdict."`
+	Failing  int    `json:"failing" doc:"The others."`
+	Failures []Case `json:"failures" nullable:"false" doc:"The first 100 failing cases."`
+}
+
+// maxFailures bounds the failing cases that the result of a run shows.
+const maxFailures = 100
+
+// runArgs are the arguments of the job.
+type runArgs struct {
+	RunID string `json:"run_id"`
+}
+
+// StartRun asks for a run over the rules that a filter finds. It goes on in the background. The error is invalid for a bad
+// filter, not_found without the project.
+func (b *Sandbox) StartRun(ctx context.Context, projectID string, f RunFilter) (TestRun, error) {
+	if err := f.normalize(); err != nil {
+		return TestRun{}, err
+	}
+	filter, err := json.Marshal(f)
+	if err != nil {
+		return TestRun{}, err
+	}
+	run := store.TestRun{ProjectID: projectID, ID: audit.NewID(), Filter: filter, CreatedAt: b.instant(), CreatedBy: auth.ActorFrom(ctx).Name}
+	err = b.cfg.Store.Update(ctx, func(tx store.Tx) (err error) {
+		if _, err := tx.Project(ctx, projectID); err != nil {
+			return err
+		}
+		if run.JobID, err = b.cfg.Queue.Enqueue(ctx, tx, RunKind, projectID, runArgs{run.ID}, job.Options{MaxAttempts: 3}); err != nil {
+			return err
+		}
+		return tx.InsertTestRun(ctx, run)
+	})
+	return TestRun{ID: run.ID, JobID: run.JobID, State: job.Queued, Filter: f, CreatedAt: run.CreatedAt, CreatedBy: run.CreatedBy}, err
+}
+
+// GetRun returns a run as far as it has come, or not_found.
+func (b *Sandbox) GetRun(ctx context.Context, projectID, id string) (TestRun, error) {
+	stored, err := b.cfg.Store.TestRun(ctx, projectID, id)
+	if err != nil {
+		return TestRun{}, err
+	}
+	run := TestRun{ID: id, JobID: stored.JobID, CreatedAt: stored.CreatedAt, CreatedBy: stored.CreatedBy, FinishedAt: stored.FinishedAt}
+	if err := json.Unmarshal(stored.Filter, &run.Filter); err != nil {
+		return TestRun{}, err
+	}
+	if stored.FinishedAt != nil {
+		run.State = job.Succeeded
+		if err := json.Unmarshal(stored.Result, &run.Result); err != nil {
+			return TestRun{}, err
+		}
+		run.Progress = job.Progress{Done: run.Result.Rules, Total: run.Result.Rules}
+		return run, nil
+	}
+	j, err := b.cfg.Store.Job(ctx, projectID, stored.JobID)
+	if rule.CodeOf(err) == rule.CodeNotFound { // it ended long ago, without a result
+		run.State = job.Failed
+		return run, nil
+	}
+	run.State, run.Error, run.Progress = j.State, j.Error, job.Progress{Done: j.Done, Total: j.Total}
+	return run, err
+}
+
+// HandleRun is the handler of the jobs of [RunKind]. Results are kept rule by rule, so that a run that is interrupted loses
+// none, and begins anew.
+func (b *Sandbox) HandleRun(ctx context.Context, j job.Job, progress func(done, total int)) error {
+	var args runArgs
+	if err := j.Decode(&args); err != nil {
+		return err
+	}
+	stored, err := b.cfg.Store.TestRun(ctx, j.ProjectID, args.RunID)
+	if err != nil || stored.FinishedAt != nil {
+		return err
+	}
+	var f RunFilter
+	if err := json.Unmarshal(stored.Filter, &f); err != nil {
+		return rule.Errorf(rule.CodeInvalid, "the filter of the run cannot be read: %w", err)
+	}
+	ids, err := b.tested(ctx, j.ProjectID, &f)
+	if err != nil {
+		return err
+	}
+	result := RunResult{Rules: len(ids), Failures: []Case{}}
+	for i, id := range ids {
+		progress(i, len(ids))
+		report, err := b.Run(ctx, j.ProjectID, id)
+		if err != nil {
+			return err
+		}
+		result.add(&report)
+	}
+	progress(len(ids), len(ids))
+	data, err := json.Marshal(result)
+	if err != nil {
+		return err
+	}
+	return b.cfg.Store.Update(ctx, func(tx store.Tx) error { return tx.FinishTestRun(ctx, j.ProjectID, args.RunID, data, b.instant()) })
+}
+
+func (t *RunResult) add(r *Report) {
+	t.Total, t.Passing, t.Failing = t.Total+r.Total, t.Passing+r.Passing, t.Failing+r.Failing
+	for i := range r.Results {
+		if c := r.Results[i]; c.LastResult != c.ExpectedVerdict && len(t.Failures) < maxFailures {
+			t.Failures = append(t.Failures, c)
+		}
+	}
+}
+
+// tested lists the rules that a filter finds and that have test cases, in the order they were made.
+func (b *Sandbox) tested(ctx context.Context, projectID string, f *RunFilter) ([]string, error) {
+	view, err := b.cfg.Views.View(ctx, projectID)
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for e := range view.All() {
+		if f.matches(e.Rule) {
+			ids = append(ids, e.Rule.ID)
+		}
+	}
+	counts, err := b.cfg.Store.CountTests(ctx, projectID, ids)
+	if err != nil {
+		return nil, err
+	}
+	has := map[string]bool{}
+	for _, c := range counts {
+		has[c.RuleID] = true
+	}
+	return slices.DeleteFunc(ids, func(id string) bool { return !has[id] }), nil
+}

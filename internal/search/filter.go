@@ -1,0 +1,75 @@
+package search
+
+import (
+	"context"
+	"time"
+
+	"tenet/internal/corpus"
+	"tenet/internal/rule"
+)
+
+// Filter selects the rules to search among. Empty fields select everything, but for Status.
+type Filter struct {
+	Modality rule.Modality
+	Severity rule.Severity
+	Scope    string   // a finds the rules of a, a/b and a/b/c
+	Tags     []string // all of them, in any letter case
+	// Status is the only one, or empty for every status but SUPERSEDED and RETIRED: who searches wants the rules there are
+	// and those that are being made, rather than those there were.
+	Status rule.Status
+}
+
+// currentStatuses are those that searches look at unless they are asked for another.
+var currentStatuses = []rule.Status{rule.Draft, rule.Review, rule.Approved, rule.Effective}
+
+// in is the filter as views know it.
+func (f Filter) in(among Among) corpus.Filter {
+	out := corpus.Filter{
+		Modality: f.Modality, Severity: f.Severity, Scope: rule.CleanScope(f.Scope), Tags: f.Tags, Status: f.Status, Where: among.Keep,
+	}
+	if f.Status == "" {
+		out.Statuses = currentStatuses
+	}
+	return out
+}
+
+// Category finds all rules that a filter selects, in the order they were made. All score 1.
+func (s *Searcher) Category(ctx context.Context, among Among, f Filter, p Page) (Result, error) {
+	view, among, err := s.view(ctx, among)
+	if err != nil {
+		return Result{}, err
+	}
+	return listed(view, f.in(among), p), nil
+}
+
+// Temporal finds the rules that are in force at a time: their status is EFFECTIVE or APPROVED, and their effective period
+// contains it. Dates and statuses are those that the rules have now, not those that old versions had. A text, if not empty,
+// finds among them as [Searcher.Fulltext] does; without one, rules come in the order they were made, and all score 1.
+func (s *Searcher) Temporal(ctx context.Context, among Among, asOf time.Time, text string, p Page) (Result, error) {
+	view, among, err := s.view(ctx, among)
+	if err != nil {
+		return Result{}, err
+	}
+	f := corpus.Filter{
+		Statuses: []rule.Status{rule.Effective, rule.Approved},
+		Where:    func(r *rule.Rule) bool { return r.InForce(asOf) && (among.Keep == nil || among.Keep(r)) },
+	}
+	if text == "" {
+		return listed(view, f, p), nil
+	}
+	if err := checkText("q", text, "leave it out"); err != nil {
+		return Result{}, err
+	}
+	hits, total := view.Keyword(text, f, p.offset(), p.Size)
+	return answer(view, text, hits, total, Keyword), nil
+}
+
+// listed is a page of the rules that a filter selects.
+func listed(view *corpus.View, f corpus.Filter, p Page) Result {
+	entries, total := view.List(f, p.offset(), p.Size)
+	r := Result{Items: make([]Item, len(entries)), Total: total}
+	for i, e := range entries {
+		r.Items[i] = Item{Rule: *e.Rule, Score: 1}
+	}
+	return r
+}

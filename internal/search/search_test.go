@@ -1,0 +1,163 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"tenet/internal/corpus"
+	"tenet/internal/rule"
+	"tenet/internal/store"
+)
+
+// shelf gives one view for every project.
+type shelf struct{ view *corpus.View }
+
+func (s *shelf) View(context.Context, string) (*corpus.View, error) { return s.view, nil }
+
+// shelve makes a view of rules, whose ids and missing fields are filled in.
+func shelve(t testing.TB, rules ...rule.Rule) *shelf {
+	t.Helper()
+	states := make([]store.RuleState, len(rules))
+	for i, r := range rules {
+		r.ID = fmt.Sprintf("00000000-0000-7000-8000-%012d", i)
+		r.Version, r.CreatedAt = 1, time.Unix(1_700_000_000, 0)
+		r.Normalize()
+		states[i] = store.RuleState{Rule: r}
+	}
+	view, err := corpus.New(1, states)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &shelf{view}
+}
+
+// embedded gives a shelf's rules their vectors.
+func (s *shelf) embedded(t testing.TB, e interface {
+	ID() string
+	Embed(context.Context, []string) ([][]float32, error)
+},
+) *shelf {
+	t.Helper()
+	var list []store.Embedding
+	for entry := range s.view.All() {
+		vectors, err := e.Embed(t.Context(), []string{corpus.EmbeddingText(entry.Rule)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, store.Embedding{Model: e.ID(), TextHash: corpus.TextHash(entry.Rule), Vector: vectors[0]})
+	}
+	return &shelf{s.view.WithVectors(e.ID(), list)}
+}
+
+var first = Page{Number: 1, Size: 20}
+
+func words(statement string) rule.Rule {
+	return rule.Rule{Statement: statement, Status: rule.Effective}
+}
+
+// slugsOf lists what was found.
+func statements(r Result) []string {
+	out := []string{}
+	for _, item := range r.Items {
+		out = append(out, item.Rule.Statement)
+	}
+	return out
+}
+
+// Every search heeds what it shall search among.
+func TestKeepNarrowsEverySearch(t *testing.T) {
+	keep, drop := words("Payments are logged."), words("Payments are taxed.")
+	for _, r := range []*rule.Rule{&keep, &drop} {
+		r.Scope, r.SourceRefs = []string{"fin"}, []rule.SourceRef{{Kind: "law", URI: "BGB"}}
+	}
+	keep.Tags = []string{"keep"}
+	s := New(Config{Views: shelve(t, keep, drop)})
+	among := Among{ProjectID: "p", Keep: func(r *rule.Rule) bool { return len(r.Tags) > 0 }}
+	q := Query{Text: "payments", Page: first}
+	for name, run := range map[string]func(Among) (Result, error){
+		"fulltext": func(a Among) (Result, error) { return s.Fulltext(t.Context(), a, q) },
+		"hybrid":   func(a Among) (Result, error) { return s.Hybrid(t.Context(), a, q) },
+		"category": func(a Among) (Result, error) { return s.Category(t.Context(), a, Filter{}, first) },
+		"temporal": func(a Among) (Result, error) { return s.Temporal(t.Context(), a, time.Now(), "", first) },
+		"citation": func(a Among) (Result, error) { return s.Citation(t.Context(), a, "bgb", first) },
+		"profile":  func(a Among) (Result, error) { return s.Profile(t.Context(), a, Profile{Department: "FIN"}, first) },
+		"context":  func(a Among) (Result, error) { return s.Context(t.Context(), a, "payments", "", first) },
+	} {
+		all, err := run(Among{ProjectID: "p"})
+		if err != nil || all.Total != 2 {
+			t.Errorf("%s finds %d of 2: %v", name, all.Total, err)
+		}
+		some, err := run(among)
+		if err != nil || some.Total != 1 || some.Items[0].Rule.Statement != keep.Statement {
+			t.Errorf("%s finds %v among those to keep: %v", name, statements(some), err)
+		}
+	}
+}
+
+func TestCacheForgetsWhatWasNotUsedForLongest(t *testing.T) {
+	c := newCache[string, int](2)
+	c.put("a", 1)
+	c.put("b", 2)
+	c.get("a")
+	c.put("c", 3)
+	c.put("c", 4)
+	for key, want := range map[string]int{"a": 1, "b": 0, "c": 4} {
+		if v, ok := c.get(key); v != want || ok != (want != 0) {
+			t.Errorf("%s is %d, %t", key, v, ok)
+		}
+	}
+}
+
+func TestCites(t *testing.T) {
+	for _, test := range []struct {
+		ref    rule.SourceRef
+		source string
+		want   float64
+	}{
+		{rule.SourceRef{URI: "https://www.Example.com/Policy/"}, "http://example.com/policy", citedExactly},
+		{rule.SourceRef{URI: "https://example.com/policy#s3"}, "https://example.com/policy", citedBelow},
+		{rule.SourceRef{URI: "https://example.com/eu/policy"}, "policy", citedWithin},
+		{rule.SourceRef{URI: "https://example.com"}, "https://example.com/policy", 0}, // the page of a site, not the site
+		{rule.SourceRef{URI: "GDPR", Section: "Art. 32 (1)"}, "gdpr art. 32 (1)", citedExactly},
+		{rule.SourceRef{URI: "GDPR", Section: "Art. 32 (1)"}, "GDPR  Art. 32", citedBelow},
+		{rule.SourceRef{Quote: "Personal\n data shall be processed lawfully"}, "personal data", citedBelow},
+		{rule.SourceRef{DocumentID: "0198f0a2-7c3e-7b1a-9d1e-2f6b8c4d5e6f"}, "0198F0A2-7C3E-7B1A-9D1E-2F6B8C4D5E6F", citedExactly},
+		{rule.SourceRef{Kind: "law"}, "LAW", citedExactly},
+		{rule.SourceRef{URI: "ÄRZTEKAMMER"}, "ärztekammer", citedExactly},
+		{rule.SourceRef{}, "x", 0},
+	} {
+		if got := cites(&test.ref, normalSource(test.source), normalSource); got != test.want {
+			t.Errorf("%+v answers to %q by %v, want %v", test.ref, test.source, got, test.want)
+		}
+	}
+}
+
+func TestConcerns(t *testing.T) {
+	for _, test := range []struct {
+		scope   []string
+		profile Profile
+		want    float64
+	}{
+		{[]string{"sales/emea/germany"}, Profile{Department: "Sales", Location: "emea/germany"}, 1},
+		{[]string{"sales/emea/germany"}, Profile{Location: "germany/emea"}, 0},
+		{[]string{"sales/emea"}, Profile{Location: "eme"}, 0},
+		{[]string{"sales/*"}, Profile{Department: "sales", Location: "peru"}, 0.75},
+		{[]string{"*"}, Profile{Role: "anyone"}, 0.5},
+		{[]string{"sales/france", "legal/germany"}, Profile{Department: "sales", Location: "germany"}, 0.8},
+		{[]string{"role:manager"}, Profile{Role: "Manager"}, 1},
+		{[]string{"role:manager"}, Profile{Department: "manager"}, 0},
+		{[]string{"Employment_Type=full-time"}, Profile{EmploymentType: "full time"}, 1},
+		{nil, Profile{Role: "manager"}, 0},
+		{nil, Profile{}, 1},
+	} {
+		attributes, err := test.profile.attributes()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := concerns(test.scope, attributes, map[string][]float64{}); got != test.want {
+			t.Errorf("%v concerns %+v by %v, want %v", test.scope, test.profile, got, test.want)
+		}
+	}
+}

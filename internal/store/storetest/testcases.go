@@ -1,0 +1,94 @@
+package storetest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tenet/internal/rule"
+	"tenet/internal/store"
+)
+
+func testTestCases(t *testing.T, f *fixture) {
+	r, other := newRule(1, nil), newRule(2, nil)
+	f.insert(r, other)
+	one := store.TestCase{
+		ProjectID: "p", RuleID: r.ID, ID: newRule(11, nil).ID, Name: "one", SampleInput: "eval(x)", InputType: "code", Expected: "DENY",
+		Origin: "manual", Confirmed: true, CreatedAt: at, CreatedBy: "ann",
+	}
+	two, three := one, one
+	two.ID, two.Name, two.Expected, two.Confirmed, two.CreatedAt = newRule(10, nil).ID, "two", "ALLOW", false, at.Add(time.Second)
+	three.ID, three.RuleID = newRule(12, nil).ID, other.ID
+	f.update(func(tx store.Tx) error { return tx.InsertTestCases(f.ctx, []store.TestCase{one, two, three}) })
+	f.fails(rule.CodeConflict, func(tx store.Tx) error { return tx.InsertTestCases(f.ctx, []store.TestCase{one}) })
+	list := func(want ...store.TestCase) {
+		t.Helper()
+		got, err := f.s.TestCases(f.ctx, "p", r.ID)
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("test cases: %v (-want +got):\n%s", err, diff)
+		}
+	}
+	list(one, two)
+	run := at.Add(time.Minute)
+	one.LastResult, one.LastReasoning, one.LastDecidedBy, one.LastModel, one.LastVersion, one.LastHash, one.LastRunAt = "DENY", "because", "model", "m", 3, "h", &run
+	two.LastResult, two.LastHash, two.LastRunAt = "DENY", "h", &run
+	gone := one
+	gone.ID = newRule(99, nil).ID
+	f.update(func(tx store.Tx) error { return tx.StoreTestResults(f.ctx, []store.TestCase{one, two, gone}) })
+	list(one, two)
+	counts, err := f.s.CountTests(f.ctx, "p", []string{r.ID, other.ID, "none"})
+	want := []store.TestCount{{RuleID: r.ID, LastHash: "h", Total: 2, Passing: 1, LastRunAt: &run}, {RuleID: other.ID, Total: 1}}
+	if diff := cmp.Diff(want, counts); err != nil || diff != "" {
+		t.Errorf("counts: %v (-want +got):\n%s", err, diff)
+	}
+	three.Expected, three.ID, three.RuleID = "ALLOW", newRule(13, nil).ID, r.ID
+	f.update(func(tx store.Tx) error {
+		if got, err := tx.ContradictoryTests(f.ctx, "p", []string{other.ID}); err != nil || len(got) != 0 {
+			t.Errorf("contradictory: %v, %v", got, err)
+		}
+		three.SampleInput = "other(x)" // all samples of the rule were the same so far
+		return tx.InsertTestCases(f.ctx, []store.TestCase{three})
+	})
+	if got, err := f.s.ContradictoryTests(f.ctx, "p", []string{r.ID, other.ID}); err != nil || len(got) != 1 || got[0] != r.ID {
+		t.Errorf("contradictory: %v, %v; want the first rule", got, err)
+	}
+	f.update(func(tx store.Tx) error { _, err := tx.DeleteTestCase(f.ctx, "p", r.ID, three.ID); return err })
+	f.update(func(tx store.Tx) error {
+		got, err := tx.ConfirmTestCase(f.ctx, "p", r.ID, two.ID)
+		two.Confirmed = true
+		if diff := cmp.Diff(two, got); diff != "" {
+			t.Errorf("confirmed (-want +got):\n%s", diff)
+		}
+		if _, err := tx.DeleteTestCase(f.ctx, "p", r.ID, one.ID); err != nil {
+			return err
+		}
+		return err
+	})
+	list(two)
+	for _, id := range []string{one.ID, newRule(12, nil).ID} { // deleted before, and another rule's
+		f.fails(rule.CodeNotFound, func(tx store.Tx) error { _, err := tx.DeleteTestCase(f.ctx, "p", r.ID, id); return err })
+		f.fails(rule.CodeNotFound, func(tx store.Tx) error { _, err := tx.ConfirmTestCase(f.ctx, "p", r.ID, id); return err })
+	}
+}
+
+func testTestRuns(t *testing.T, f *fixture) {
+	run := store.TestRun{ProjectID: "p", ID: "r", JobID: 7, Filter: []byte(`{"tags":["a"]}`), CreatedAt: at, CreatedBy: "ann", Result: []byte{}}
+	f.update(func(tx store.Tx) error { return tx.InsertTestRun(f.ctx, run) })
+	f.fails(rule.CodeConflict, func(tx store.Tx) error { return tx.InsertTestRun(f.ctx, run) })
+	look := func() {
+		t.Helper()
+		got, err := f.s.TestRun(f.ctx, "p", "r")
+		if diff := cmp.Diff(run, got); err != nil || diff != "" {
+			t.Errorf("run: %v (-want +got):\n%s", err, diff)
+		}
+	}
+	look()
+	end := at.Add(time.Minute)
+	run.Result, run.FinishedAt = []byte(`{"total":3}`), &end
+	f.update(func(tx store.Tx) error { return tx.FinishTestRun(f.ctx, "p", "r", run.Result, end) })
+	look()
+	f.fails(rule.CodeNotFound, func(tx store.Tx) error { return tx.FinishTestRun(f.ctx, "q", "r", run.Result, end) })
+	_, err := f.s.TestRun(f.ctx, "p", "none")
+	code(t, "no run", err, rule.CodeNotFound)
+}

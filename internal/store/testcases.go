@@ -1,0 +1,74 @@
+package store
+
+import (
+	"context"
+	"time"
+)
+
+// TestCase is a sample with the verdict that a rule must give on it, and what the last run has given.
+type TestCase struct {
+	ProjectID, RuleID, ID string
+	Name                  string
+	SampleInput           string
+	InputType             string // code or facts
+	Expected              string
+	Origin                string // manual, generated or import
+	Confirmed             bool   // a person stands by it
+	CreatedAt             time.Time
+	CreatedBy             string
+
+	LastResult    string // empty before the first run, like the fields below
+	LastReasoning string
+	LastDecidedBy string
+	LastModel     string
+	LastVersion   int    // of the rule
+	LastHash      string // of what the rule said
+	LastRunAt     *time.Time
+}
+
+// TestCount counts the test cases of a rule that were last run on one content of it, or never.
+type TestCount struct {
+	RuleID         string
+	LastHash       string
+	Total, Passing int
+	LastRunAt      *time.Time // latest
+}
+
+// TestRun is one run over the test cases of many rules.
+type TestRun struct {
+	ProjectID, ID string
+	JobID         int64
+	Filter        []byte // JSON: which rules
+	CreatedAt     time.Time
+	CreatedBy     string
+	Result        []byte // JSON; empty until it has finished
+	FinishedAt    *time.Time
+}
+
+// TestCaseReader reads test cases. They belong to what transactions see as the rules of a project.
+type TestCaseReader interface {
+	// TestCases returns the test cases of a rule, oldest first.
+	TestCases(ctx context.Context, projectID, ruleID string) ([]TestCase, error)
+	// CountTests counts the test cases of rules.
+	CountTests(ctx context.Context, projectID string, ruleIDs []string) ([]TestCount, error)
+	// ContradictoryTests returns which of the rules have two test cases with the same sample and different expected verdicts.
+	ContradictoryTests(ctx context.Context, projectID string, ruleIDs []string) ([]string, error)
+	// TestRun returns a run, or not_found. Runs stand for themselves, as jobs do.
+	TestRun(ctx context.Context, projectID, id string) (TestRun, error)
+}
+
+// TestCaseTx writes test cases.
+type TestCaseTx interface {
+	// InsertTestCases stores new test cases; conflict if an id is taken. The rules must exist.
+	InsertTestCases(ctx context.Context, cases []TestCase) error
+	// ConfirmTestCase marks a test case as confirmed and returns it; not_found without it.
+	ConfirmTestCase(ctx context.Context, projectID, ruleID, id string) (TestCase, error)
+	// DeleteTestCase removes a test case and returns it; not_found without it.
+	DeleteTestCase(ctx context.Context, projectID, ruleID, id string) (TestCase, error)
+	// StoreTestResults stores the Last fields of test cases. Those that have been deleted are passed over.
+	StoreTestResults(ctx context.Context, cases []TestCase) error
+	// InsertTestRun stores a run; conflict if the id is taken.
+	InsertTestRun(ctx context.Context, r TestRun) error
+	// FinishTestRun stores the result of a run; not_found without it.
+	FinishTestRun(ctx context.Context, projectID, id string, result []byte, at time.Time) error
+}
