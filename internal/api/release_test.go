@@ -124,15 +124,15 @@ func testEnvironmentsDecide(t *testing.T, n *node) {
 		return fields{"slug": "PAY-1", "statement": "Payments must not be above " + amount + ".", "status": "EFFECTIVE", "check": fields{"cel": "facts.amount <= " + amount}}
 	}
 	n.call("POST", rulesPath, limit("100")).want(http.StatusCreated)
-	evaluate := func(amount int, environment string) *reply {
+	judge := func(amount int, environment string) *reply {
 		body := fields{"facts": fields{"amount": amount}}
 		if environment != "" {
 			body["environment"] = environment
 		}
 		return n.call("POST", evaluatePath, body)
 	}
-	evaluate(50, "production").wantProblem(http.StatusConflict, rule.CodeConflict)
-	evaluate(50, "mars").wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "environment")
+	judge(50, "production").wantProblem(http.StatusConflict, rule.CodeConflict)
+	judge(50, "mars").wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "environment")
 	snapshot := func(name string) string {
 		return into[release.Snapshot](n.call("POST", snapshotsPath, fields{"name": name}).want(http.StatusCreated)).ID
 	}
@@ -145,8 +145,8 @@ func testEnvironmentsDecide(t *testing.T, n *node) {
 	}
 
 	n.call("PATCH", rulesPath+"/PAY-1", fields{"statement": "Payments must not be above 10.", "check": fields{"cel": "facts.amount <= 10"}}).want(http.StatusOK)
-	live := into[rule.Evaluation](evaluate(50, "").want(http.StatusOK))
-	deployed := into[rule.Evaluation](evaluate(50, "production").want(http.StatusOK))
+	live := into[rule.Evaluation](judge(50, "").want(http.StatusOK))
+	deployed := into[rule.Evaluation](judge(50, "production").want(http.StatusOK))
 	if live.OverallVerdict != rule.Deny || live.SnapshotID != "" || deployed.OverallVerdict != rule.Allow || deployed.SnapshotID != first {
 		t.Errorf("live %s by %q, deployed %s by %q", live.OverallVerdict, live.SnapshotID, deployed.OverallVerdict, deployed.SnapshotID)
 	}

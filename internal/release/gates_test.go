@@ -1,7 +1,6 @@
 package release_test
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -10,25 +9,23 @@ import (
 	"tenet/internal/auth"
 	"tenet/internal/release"
 	"tenet/internal/rule"
+	"tenet/internal/store"
 )
-
-// standing is a count of test cases.
-type standing struct{ total, passing int }
-
-func (s *standing) Standing(context.Context, string, []string) (total, passing int, err error) {
-	return s.total, s.passing, nil
-}
 
 func TestGates(t *testing.T) {
 	each(t, func(w *world) {
-		tests := &standing{total: 4, passing: 3}
 		now := time.Now().UTC().Truncate(time.Microsecond)
 		records := replayer{&recorded{id: "one", text: "a password", verdict: rule.Allow}}
-		r := release.New(release.Config{Store: w.store, Views: w.views, Replayer: records, Tests: tests, Now: func() time.Time { return now }})
+		r := release.New(release.Config{Store: w.store, Views: w.views, Replayer: records, Now: func() time.Time { return now }})
 		w.create("A-1", "unheard of")
 		first := w.snapshot("first")
-		w.create("A-2", "password")
+		password := w.create("A-2", "password")
 		second := w.snapshot("second")
+		tried := store.TestCase{
+			ProjectID: project, RuleID: password.ID, ID: "0199f0a0-0000-7000-8000-000000000001", Name: "a password", SampleInput: "a password",
+			InputType: "code", Expected: "DENY", Origin: "manual", CreatedAt: now, CreatedBy: "ann",
+		}
+		w.update(func(tx store.Tx) error { return tx.InsertTestCases(w.ctx, []store.TestCase{tried}) })
 		bob := auth.WithActor(w.ctx, auth.Local("bob"))
 
 		refused := func(about string, gates ...string) {
@@ -73,7 +70,11 @@ func TestGates(t *testing.T) {
 			}
 		}
 		refused("after the approval", "tests", "risk")
-		tests.passing = 4
+		tried.LastResult, tried.LastRunAt, tried.LastHash, tried.LastVersion = "DENY", &now, "of another text", 1
+		w.update(func(tx store.Tx) error { return tx.StoreTestResults(w.ctx, []store.TestCase{tried}) })
+		refused("after tests of another version", "tests", "risk")
+		tried.LastHash = password.ContentHash()
+		w.update(func(tx store.Tx) error { return tx.StoreTestResults(w.ctx, []store.TestCase{tried}) })
 		refused("after the tests", "risk")
 		results, err := r.CheckGates(w.ctx, project, second.ID, release.Production)
 		if err != nil || len(results) != 4 || results[0].Passed != true || results[3].Passed {
@@ -110,9 +111,15 @@ func TestGatesThatCannotBe(t *testing.T) {
 		} {
 			w.code(w.releases.SetGates(w.ctx, project, release.Production, g), rule.CodeInvalid, name)
 		}
-		w.code(w.releases.SetGates(w.ctx, project, release.Production, release.Gates{TestsPass: true}), rule.CodeUnavailable, "tests where none are run")
 		w.code(w.releases.SetGates(w.ctx, "nowhere", release.Production, release.Gates{}), rule.CodeNotFound, "an unknown project")
 		_, err := w.releases.Approve(w.ctx, project, "0199f0a0-0000-7000-8000-00000000ffff", "")
 		w.code(err, rule.CodeNotFound, "approving an unknown snapshot")
 	})
+}
+
+func (w *world) update(fn func(store.Tx) error) {
+	w.Helper()
+	if err := w.store.Update(w.ctx, fn); err != nil {
+		w.Fatal(err)
+	}
 }

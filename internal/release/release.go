@@ -33,7 +33,6 @@ type Releases struct {
 	store    store.Store
 	views    *Views
 	replayer Replayer
-	tests    Tests
 	now      func() time.Time
 }
 
@@ -42,14 +41,12 @@ type Config struct {
 	Store    store.Store
 	Views    *Views
 	Replayer Replayer
-	// Tests counts test cases for the gate that demands that they pass. Nil means that it cannot be set.
-	Tests Tests
-	Now   func() time.Time
+	Now      func() time.Time
 }
 
 // New makes Releases.
 func New(c Config) *Releases {
-	return &Releases{store: c.Store, views: c.Views, replayer: c.Replayer, tests: c.Tests, now: c.Now}
+	return &Releases{store: c.Store, views: c.Views, replayer: c.Replayer, now: c.Now}
 }
 
 func (r *Releases) instant() time.Time { return r.now().UTC().Truncate(time.Microsecond) }
