@@ -14,6 +14,7 @@ import (
 
 	"tenet/internal/catalog"
 	"tenet/internal/client"
+	"tenet/internal/release"
 	"tenet/internal/rule"
 	"tenet/internal/store"
 	"tenet/internal/store/pgtest"
@@ -91,6 +92,7 @@ type witness struct {
 	imports     map[string]bool // prefix of the slugs of an import; true if it was acknowledged
 	everyRule   map[string]int  // least version, by slug
 	everyEval   map[string]bool
+	deployed    []string // snapshots whose deployment to staging was acknowledged, over all rounds
 	head        store.AuditHead
 	total       struct{ rules, revisions, evaluations, imports int }
 }
@@ -110,7 +112,7 @@ func (w *witness) burst(t *testing.T, n *node, c *client.Client, round int) {
 	defer cancel()
 	var writers sync.WaitGroup
 	for writer := range 3 {
-		for _, write := range []func(context.Context, *client.Client, string) error{w.create, w.evaluate, w.importThree} {
+		for _, write := range []func(context.Context, *client.Client, string) error{w.create, w.evaluate, w.importThree, w.deploy} {
 			writers.Go(func() {
 				for i := 0; ctx.Err() == nil; i++ {
 					if write(ctx, c, fmt.Sprintf("R%d-W%d-N%d", round, writer, i)) != nil {
@@ -129,6 +131,45 @@ func (w *witness) burst(t *testing.T, n *node, c *client.Client, round int) {
 	writers.Wait()
 	if got := w.acknowledged(); got < firstSoMany {
 		t.Fatalf("round %d: only %d writes were acknowledged:\n%s", round, got, n.log.String())
+	}
+}
+
+// deploy takes a snapshot and deploys it to staging.
+func (w *witness) deploy(ctx context.Context, c *client.Client, name string) error {
+	made, err := c.CreateSnapshot(ctx, client.NewSnapshot{Name: name})
+	if err != nil {
+		return err
+	}
+	if _, err := c.Deploy(ctx, made.ID, release.Staging); err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.deployed = append(w.deployed, made.ID)
+	return nil
+}
+
+// examineDeployments looks for deployments that are lost, and for halves of one.
+func (w *witness) examineDeployments(t *testing.T, c *client.Client) {
+	t.Helper()
+	state, err := c.Environment(t.Context(), release.Staging)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]bool{}
+	for i, h := range state.History { // newest first
+		found[h.SnapshotID] = true
+		if last := i == 0; (h.ReplacedAt == nil) != last || (!last && !h.ReplacedAt.Equal(state.History[i-1].DeployedAt)) {
+			t.Errorf("step %d of staging ends at %v", len(state.History)-i, h.ReplacedAt)
+		}
+	}
+	if n := len(state.History); n > 0 && (state.Active == nil || state.Active.SnapshotID != state.History[0].SnapshotID) {
+		t.Errorf("the last of %d deployments is not active: %+v", n, state.Active)
+	}
+	for _, id := range w.deployed {
+		if !found[id] {
+			t.Errorf("the deployment of snapshot %s was acknowledged and is gone", id)
+		}
 	}
 }
 
@@ -212,6 +253,7 @@ func (w *witness) examine(t *testing.T, c *client.Client) {
 		w.everyEval[id] = true
 	}
 	w.examineImports(t, c)
+	w.examineDeployments(t, c)
 	report, err := c.VerifyAudit(t.Context(), w.head)
 	if err != nil || !report.OK() {
 		t.Errorf("the audit chain does not verify: %+v, %v", report.Problems, err)
