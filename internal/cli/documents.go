@@ -206,7 +206,9 @@ type documentsSearchCommand struct {
 
 // Help shows how documents are found.
 func (documentsSearchCommand) Help() string {
-	return `  tenet documents search retention of customer data
+	return `Examples:
+
+    tenet documents search retention of customer data
   tenet documents search '"four eyes"' --mode keyword`
 }
 

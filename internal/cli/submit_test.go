@@ -43,6 +43,25 @@ func TestSubmitReplayFeedback(t *testing.T) {
 	}
 }
 
+func TestSubmitAtANodeByItsName(t *testing.T) {
+	data := t.TempDir()
+	for _, args := range [][]string{
+		{"nodes", "create", "acme", "--level", "organization"},
+		{"nodes", "create", "payments", "--level", "team", "--parent", "acme"},
+		{"nodes", "attach", "payments", "FIN-002"},
+	} {
+		if code, out, errs := run(t, "", append([]string{"--data", data}, args...)...); code != exitOK {
+			t.Fatalf("%v exits with %d\n%s%s", args, code, out, errs)
+		}
+	}
+	const payment = `{"kind":"transaction","amount":25000,"facts":{"requester":"dana","approver":"lee"}}`
+	code, out, errs := run(t, payment, "--data", data, "submit", "-", "--node", "acme/payments", "--format", "json")
+	var a client.SubmissionAnswer
+	if err := json.Unmarshal([]byte(out), &a); err != nil || code != exitOK || len(a.RuleVerdicts) != 1 || a.RuleVerdicts[0].RuleSlug != "FIN-002" {
+		t.Errorf("submit at a node exits with %d: %v\n%s%s", code, err, out, errs)
+	}
+}
+
 func TestSubmitSaysWhatIsWrong(t *testing.T) {
 	for _, test := range []struct {
 		stdin string
