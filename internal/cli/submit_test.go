@@ -32,6 +32,15 @@ func TestSubmitReplayFeedback(t *testing.T) {
 	if code != exitOK || !strings.Contains(out, "agrees") || !strings.Contains(out, slug) {
 		t.Errorf("replay exits with %d\n%s%s", code, out, errs)
 	}
+	_, out, _ = runIn(t.Context(), t, payment, []string{"TENET_RECORD_SUBJECTS=none"}, "--data", data, "submit", "-", "--format", "json")
+	var without client.SubmissionAnswer
+	if err := json.Unmarshal([]byte(out), &without); err != nil {
+		t.Fatal(err)
+	}
+	code, out, _ = run(t, "", "--data", data, "replay", without.EvaluationID)
+	if code != exitFailed || strings.Contains(out, "agrees") || !strings.Contains(out, without.EvaluationID+" cannot be replayed") {
+		t.Errorf("replay of what was not kept exits with %d\n%s", code, out)
+	}
 	code, out, errs = run(t, "", "--data", data, "replay", a.EvaluationID, "--format", "json")
 	var r evaluate.Replay
 	if err := json.Unmarshal([]byte(out), &r); err != nil || code != exitOK || len(r.Rules) != len(a.RuleVerdicts) {
