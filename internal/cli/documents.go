@@ -209,7 +209,7 @@ func (documentsSearchCommand) Help() string {
 	return `Examples:
 
     tenet documents search retention of customer data
-  tenet documents search '"four eyes"' --mode keyword`
+    tenet documents search '"four eyes"' --mode keyword`
 }
 
 // documentModes are the modes of a search for documents.
