@@ -14,6 +14,7 @@ import (
 
 	"tenet/internal/catalog"
 	"tenet/internal/corpus"
+	"tenet/internal/rule"
 )
 
 // metrics are what /metrics tells.
@@ -48,7 +49,7 @@ func newMetrics(registry *prometheus.Registry, count func(ctx context.Context, p
 }
 
 func (m *metrics) handler() http.Handler {
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Registry: m.registry})
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Registry: m.registry, ErrorHandling: promhttp.ContinueOnError})
 }
 
 // observe counts a request. Only known routes and methods become labels.
@@ -101,6 +102,12 @@ func (g *rulesGauge) Collect(ch chan<- prometheus.Metric) {
 	g.mu.RUnlock()
 	for _, id := range ids {
 		n, err := g.count(ctx, id)
+		if rule.CodeOf(err) == rule.CodeNotFound { // asked for, but there is no such project, or it means all of them
+			g.mu.Lock()
+			delete(g.seen, id)
+			g.mu.Unlock()
+			continue
+		}
 		if err != nil {
 			ch <- prometheus.NewInvalidMetric(g.desc, err)
 			continue

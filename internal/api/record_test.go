@@ -214,6 +214,12 @@ func TestSecretsAreNotKept(t *testing.T) {
 	if r := n.replays(e.EvaluationID, fields{}); !r.Agrees || r.Unreplayable != 2 {
 		t.Errorf("replay of a record without its subject: %+v", r)
 	}
+	n.call("POST", evaluationsPath+"/"+e.EvaluationID+"/test-cases", fields{"rule_id": "SEC-1"}).
+		wantProblem(http.StatusConflict, rule.CodeConflict)
+	id := into[rule.Rule](n.call("GET", rulesPath+"/SEC-1", nil).want(http.StatusOK)).ID
+	if past, err := n.cfg.Evaluator.Past(t.Context(), rule.DefaultProject, id, 10); err != nil || len(past) != 1 || past[0].Subject.Diff != diff {
+		t.Errorf("past subjects %+v, %v; want the one that is kept whole", past, err)
+	}
 }
 
 func TestOnlyReviewersReadWhatModelsSaid(t *testing.T) {

@@ -153,6 +153,7 @@ func TestMetrics(t *testing.T) {
 	n.call("GET", "/secret/"+strings.Repeat("x", 50), nil).want(http.StatusNotFound)
 	n.call("FROB", rulesPath, nil)
 	n.call("GET", rulesPath+"?project_id=nowhere", nil).want(http.StatusNotFound)
+	n.call("GET", keysPath+"?project_id=*", nil).want(http.StatusOK)
 	text := string(n.call("GET", "/metrics", nil).want(http.StatusOK).body)
 	for _, want := range []string{
 		`tenet_evaluations_total{verdict="DENY"} 1`, `tenet_evaluations_total{verdict="ALLOW"} 1`,

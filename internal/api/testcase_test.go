@@ -2,10 +2,13 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -191,6 +194,7 @@ func TestRunsOverManyRules(t *testing.T) {
 			}
 			return r.header.Get("Location")
 		}
+		n.call("POST", "/api/v1/test-runs", map[string]any{"rule_ids": []string{"T-3", "T-9"}}).wantProblem(http.StatusNotFound, rule.CodeNotFound)
 		tagged, named, none := start(map[string]any{"tags": []string{"a"}}), start(map[string]any{"rule_ids": []string{"T-3"}}), start(map[string]any{"status": "draft"})
 		runner := job.New(job.Config{Store: n.store, Poll: 10 * time.Millisecond, Handlers: map[string]job.Handler{sandbox.RunKind: n.cfg.Sandbox.HandleRun}})
 		runner.Start()
@@ -287,4 +291,42 @@ func TestACheckIsProposedAndHeldAgainstTheRecord(t *testing.T) {
 		t.Errorf("proposals %+v", got)
 	}
 	n.call("PATCH", "/api/v1/rules/E-1", map[string]any{"check": got.Proposals[0].Check}).want(http.StatusOK)
+}
+
+func TestFollowTestRun(t *testing.T) {
+	n := newNode(t)
+	n.evalRule("T-1", nil)
+	n.call("POST", "/api/v1/rules/T-1/test-cases", map[string]any{"name": "eval", "sample_input": "eval(x)", "expected_verdict": "DENY"}).want(http.StatusCreated)
+	location := n.call("POST", "/api/v1/test-runs", map[string]any{}).want(http.StatusAccepted).header.Get("Location")
+	server := httptest.NewServer(n)
+	defer server.Close()
+	r, err := http.NewRequestWithContext(t.Context(), "GET", server.URL+location, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Accept", "text/event-stream")
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	if got := res.Header.Get("Content-Type"); got != eventType || res.StatusCode != http.StatusOK {
+		t.Fatalf("status %d, %s", res.StatusCode, got)
+	}
+	runner := job.New(job.Config{Store: n.store, Poll: 10 * time.Millisecond, Handlers: map[string]job.Handler{sandbox.RunKind: n.cfg.Sandbox.HandleRun}})
+	defer func() {
+		if err := runner.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}()
+	start := sync.OnceFunc(runner.Start) // once the client has seen the run wait
+	all := readEvents(t, res.Body, func(event) { start() })
+	last := all[len(all)-1]
+	var run sandbox.TestRun
+	if err := json.Unmarshal([]byte(last.data), &run); err != nil || all[0].name != "progress" || last.name != "done" {
+		t.Fatalf("events from %s to %s: %v", all[0].name, last.name, err)
+	}
+	if run.Result == nil || run.Result.Total != 1 || run.Result.Passing != 1 {
+		t.Errorf("the last event tells %+v", run)
+	}
 }

@@ -206,8 +206,10 @@ type documentsSearchCommand struct {
 
 // Help shows how documents are found.
 func (documentsSearchCommand) Help() string {
-	return `  tenet documents search retention of customer data
-  tenet documents search '"four eyes"' --mode keyword`
+	return `Examples:
+
+    tenet documents search retention of customer data
+    tenet documents search '"four eyes"' --mode keyword`
 }
 
 // documentModes are the modes of a search for documents.

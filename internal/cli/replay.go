@@ -83,8 +83,11 @@ func (s *session) printReplay(r *evaluate.Replay) error {
 		}
 	}
 	word := s.green("agrees")
-	if !r.Agrees {
+	switch {
+	case !r.Agrees:
 		word = s.red("differs")
+	case r.Unreplayable > 0 && r.Unreplayable == len(r.Rules):
+		word = s.yellow("cannot be replayed")
 	}
 	_, err := fmt.Fprintf(s.out, "evaluation %s %s: %d verdicts, %d differ, %d cannot be replayed\n", r.EvaluationID, word, len(r.Rules), r.Differing, r.Unreplayable)
 	return err

@@ -96,7 +96,7 @@ func (k *rulesExportCommand) Run(ctx context.Context, s *session) error {
 
 type rulesPlanCommand struct {
 	Path     string `arg:"" help:"Rule file, folder of rule files, or - for stdin."`
-	Prune    bool   `help:"Retire the rules that the files do not name."`
+	Prune    bool   `help:"Retire the rules that the files do not name; remove such nodes and attachments, if the files have a federation."`
 	ExitCode bool   `help:"Exit with 1 if there are changes."`
 	Format   string `short:"f" enum:"text,json" default:"text" help:"${enum}."`
 }
@@ -136,7 +136,7 @@ func (s *session) warnUnnamed(files *ruleFiles) {
 
 type rulesApplyCommand struct {
 	Path  string `arg:"" help:"Rule file, folder of rule files, or - for stdin."`
-	Prune bool   `help:"Retire the rules that the files do not name."`
+	Prune bool   `help:"Retire the rules that the files do not name; remove such nodes and attachments, if the files have a federation."`
 	Yes   bool   `short:"y" help:"Do not ask."`
 }
 

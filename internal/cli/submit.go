@@ -23,7 +23,7 @@ type submitCommand struct {
 	File string `arg:"" help:"JSON file with the subject, or with a whole submission; - reads stdin."`
 
 	Scope       string        `group:"How" placeholder:"PATH" help:"Scope of the subject, such as finance/payments."`
-	Node        string        `group:"How" placeholder:"ID" help:"Federation node whose effective rules apply."`
+	Node        string        `group:"How" placeholder:"NODE" help:"Judge by the rules that hold at this federation node: its id, or its name or path of names."`
 	Environment string        `group:"How" placeholder:"NAME" help:"Environment whose deployed rules apply: production, staging or development."`
 	Mode        rule.Mode     `group:"How" placeholder:"MODE" help:"preflight (default) or posthoc."`
 	SeverityMin rule.Severity `group:"How" placeholder:"LEVEL" help:"Least severity that is judged: LOW, MEDIUM (default), HIGH or CRITICAL."`
@@ -64,6 +64,13 @@ func (k *submitCommand) Run(ctx context.Context, s *session) error {
 	return s.with(ctx, readsData, func(c *client.Client) error {
 		ctx, cancel := context.WithTimeout(ctx, k.Timeout)
 		defer cancel()
+		if k.Node != "" {
+			node, err := findNode(ctx, c, k.Node)
+			if err != nil {
+				return err
+			}
+			sub.NodeID = node.ID
+		}
 		if k.Async {
 			later, err := c.SubmitLater(ctx, *sub)
 			if err != nil {
@@ -121,8 +128,8 @@ func (k *submitCommand) read(s *session) (*client.Submit, error) {
 			return nil, fmt.Errorf("%s is not a submission: %s", k.File, strings.TrimPrefix(err.Error(), "json: "))
 		}
 	}
-	sub.Scope, sub.NodeID = cmp.Or(k.Scope, sub.Scope), cmp.Or(k.Node, sub.NodeID)
-	sub.Environment, sub.SubmissionID = cmp.Or(k.Environment, sub.Environment), cmp.Or(k.ID, sub.SubmissionID)
+	sub.Scope, sub.Environment = cmp.Or(k.Scope, sub.Scope), cmp.Or(k.Environment, sub.Environment)
+	sub.SubmissionID = cmp.Or(k.ID, sub.SubmissionID)
 	sub.Mode, sub.SeverityMin = cmp.Or(k.Mode, sub.Mode), cmp.Or(k.SeverityMin, sub.SeverityMin)
 	sub.MaxRules = cmp.Or(k.MaxRules, sub.MaxRules)
 	return sub, nil

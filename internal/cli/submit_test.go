@@ -32,6 +32,15 @@ func TestSubmitReplayFeedback(t *testing.T) {
 	if code != exitOK || !strings.Contains(out, "agrees") || !strings.Contains(out, slug) {
 		t.Errorf("replay exits with %d\n%s%s", code, out, errs)
 	}
+	_, out, _ = runIn(t.Context(), t, payment, []string{"TENET_RECORD_SUBJECTS=none"}, "--data", data, "submit", "-", "--format", "json")
+	var without client.SubmissionAnswer
+	if err := json.Unmarshal([]byte(out), &without); err != nil {
+		t.Fatal(err)
+	}
+	code, out, _ = run(t, "", "--data", data, "replay", without.EvaluationID)
+	if code != exitFailed || strings.Contains(out, "agrees") || !strings.Contains(out, without.EvaluationID+" cannot be replayed") {
+		t.Errorf("replay of what was not kept exits with %d\n%s", code, out)
+	}
 	code, out, errs = run(t, "", "--data", data, "replay", a.EvaluationID, "--format", "json")
 	var r evaluate.Replay
 	if err := json.Unmarshal([]byte(out), &r); err != nil || code != exitOK || len(r.Rules) != len(a.RuleVerdicts) {
@@ -40,6 +49,25 @@ func TestSubmitReplayFeedback(t *testing.T) {
 	code, out, errs = run(t, "", "--data", data, "feedback", a.EvaluationID, slug, "--wrong", "--note", "An intern.")
 	if code != exitOK || !strings.Contains(out, "wrong") {
 		t.Errorf("feedback exits with %d\n%s%s", code, out, errs)
+	}
+}
+
+func TestSubmitAtANodeByItsName(t *testing.T) {
+	data := t.TempDir()
+	for _, args := range [][]string{
+		{"nodes", "create", "acme", "--level", "organization"},
+		{"nodes", "create", "payments", "--level", "team", "--parent", "acme"},
+		{"nodes", "attach", "payments", "FIN-002"},
+	} {
+		if code, out, errs := run(t, "", append([]string{"--data", data}, args...)...); code != exitOK {
+			t.Fatalf("%v exits with %d\n%s%s", args, code, out, errs)
+		}
+	}
+	const payment = `{"kind":"transaction","amount":25000,"facts":{"requester":"dana","approver":"lee"}}`
+	code, out, errs := run(t, payment, "--data", data, "submit", "-", "--node", "acme/payments", "--format", "json")
+	var a client.SubmissionAnswer
+	if err := json.Unmarshal([]byte(out), &a); err != nil || code != exitOK || len(a.RuleVerdicts) != 1 || a.RuleVerdicts[0].RuleSlug != "FIN-002" {
+		t.Errorf("submit at a node exits with %d: %v\n%s%s", code, err, out, errs)
 	}
 }
 

@@ -83,5 +83,8 @@ func TestTheGuideListsEverySetting(t *testing.T) {
 		if !strings.Contains(string(guide), row) {
 			t.Errorf("docs/operations.md lacks this row:\n%s", row)
 		}
+		if n := strings.Count(string(guide), "| `"+s.Env+"` |"); n != 1 {
+			t.Errorf("docs/operations.md has %d rows of %s", n, s.Env)
+		}
 	}
 }

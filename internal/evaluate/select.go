@@ -81,7 +81,19 @@ func (r *run) selectRules(ctx context.Context) selection {
 	sel.chosen = sel.chosen[:min(len(matches), r.req.MaxRules)]
 	sel.selected = len(sel.chosen)
 	sel.silence(query)
+	for i := range sel.overridden {
+		o := &sel.overridden[i]
+		o.RuleSlug, o.OverriddenBySlug = r.slug(o.RuleID), r.slug(o.OverriddenBy)
+	}
 	return sel
+}
+
+// slug is the short name of a rule, for those who read the answer; empty if it has none.
+func (r *run) slug(id string) string {
+	if found, ok := r.view.Rule(id); ok {
+		return found.Slug
+	}
+	return ""
 }
 
 // silence takes out the chosen rules that others override. A rule that does not concern the subject overrides nothing.

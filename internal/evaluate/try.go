@@ -11,16 +11,21 @@ import (
 	"tenet/internal/subject"
 )
 
-// Subject returns what was judged in a recorded evaluation, and its verdicts; not_found without it.
+// Subject returns what was judged in a recorded evaluation, and its verdicts; not_found without it, conflict if its record
+// does not hold the subject.
 func (e *Evaluator) Subject(ctx context.Context, projectID, id string) (subject.Input, []rule.RuleVerdict, error) {
 	record, err := e.Get(ctx, projectID, id)
 	if err != nil {
 		return subject.Input{}, nil, err
 	}
+	if record.Kept == KeepNone {
+		return subject.Input{}, nil, rule.Errorf(rule.CodeConflict, "the record of evaluation %s does not hold the subject (setting record_subjects: none)", id)
+	}
 	return record.Subject, record.Evaluation.RuleVerdicts, nil
 }
 
-// Past returns those of the latest limit evaluations of a project that have a verdict of a rule, newest first.
+// Past returns those of the latest limit evaluations of a project that have a verdict of a rule, newest first. Those whose
+// records do not hold the whole subject are left out: a rule would be tried on something else.
 func (e *Evaluator) Past(ctx context.Context, projectID, ruleID string, limit int) ([]subject.Past, error) {
 	entries, _, err := e.cfg.Records.FindAudit(ctx, store.AuditFilter{ProjectID: projectID, Kind: audit.KindEvaluation, Limit: limit})
 	if err != nil {
@@ -31,6 +36,9 @@ func (e *Evaluator) Past(ctx context.Context, projectID, ruleID string, limit in
 		record, err := decode(entry)
 		if err != nil {
 			return nil, err
+		}
+		if record.Kept == KeepNone || len(record.Redactions) > 0 {
+			continue
 		}
 		for i := range record.Evaluation.RuleVerdicts {
 			if v := &record.Evaluation.RuleVerdicts[i]; v.RuleID == ruleID {

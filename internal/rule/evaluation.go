@@ -32,8 +32,10 @@ type Evaluation struct {
 
 // Overridden names a rule that another applicable rule silences, and that other rule.
 type Overridden struct {
-	RuleID       string `json:"rule_id" doc:"The silenced rule."`
-	OverriddenBy string `json:"overridden_by" doc:"The rule that overrides it."`
+	RuleID           string `json:"rule_id" doc:"The silenced rule."`
+	RuleSlug         string `json:"rule_slug,omitempty" doc:"Its short name."`
+	OverriddenBy     string `json:"overridden_by" doc:"The rule that overrides it."`
+	OverriddenBySlug string `json:"overridden_by_slug,omitempty" doc:"Its short name."`
 }
 
 // Coverage accounts for what an evaluation looked at. What was not examined is named, never dropped in silence.

@@ -26,7 +26,7 @@ type Views interface {
 // RunFilter selects the rules of a run; empty fields select everything. Retired and superseded rules are left out unless
 // they are named or their status is asked for.
 type RunFilter struct {
-	RuleIDs  []string      `json:"rule_ids,omitempty" doc:"Ids or slugs."`
+	RuleIDs  []string      `json:"rule_ids,omitempty" maxItems:"1000" doc:"Ids or slugs; an unknown one is 404."`
 	Tags     []string      `json:"tags,omitempty" doc:"Labels that a rule must all have."`
 	Status   rule.Status   `json:"status,omitempty" enum:"DRAFT,REVIEW,APPROVED,EFFECTIVE,SUPERSEDED,RETIRED" doc:"Status, in any letter case."`
 	Severity rule.Severity `json:"severity,omitempty" enum:"LOW,MEDIUM,HIGH,CRITICAL" doc:"Severity, in any letter case."`
@@ -54,9 +54,7 @@ func (f *RunFilter) normalize() error {
 }
 
 func (f *RunFilter) matches(r *rule.Rule) bool {
-	if len(f.RuleIDs) > 0 && !slices.ContainsFunc(f.RuleIDs, func(ref string) bool {
-		return strings.EqualFold(ref, r.ID) || (ref == r.Slug && r.Status != rule.Retired)
-	}) {
+	if len(f.RuleIDs) > 0 && !slices.ContainsFunc(f.RuleIDs, func(ref string) bool { return names(ref, r) }) {
 		return false
 	}
 	if f.Status == "" && len(f.RuleIDs) == 0 && (r.Status == rule.Retired || r.Status == rule.Superseded) {
@@ -68,6 +66,11 @@ func (f *RunFilter) matches(r *rule.Rule) bool {
 		}
 	}
 	return (f.Status == "" || f.Status == r.Status) && (f.Severity == "" || f.Severity == r.Severity) && rule.ScopeFinds(r.Scope, f.Scope)
+}
+
+// names reports whether ref is the id of a rule, or its slug while it is not retired.
+func names(ref string, r *rule.Rule) bool {
+	return strings.EqualFold(ref, r.ID) || (ref == r.Slug && r.Status != rule.Retired)
 }
 
 // TestRun is one run over the test cases of many rules, in the background.
@@ -107,6 +110,9 @@ func (b *Sandbox) StartRun(ctx context.Context, projectID string, f RunFilter) (
 	if err := f.normalize(); err != nil {
 		return TestRun{}, err
 	}
+	if err := b.known(ctx, projectID, f.RuleIDs); err != nil {
+		return TestRun{}, err
+	}
 	filter, err := json.Marshal(f)
 	if err != nil {
 		return TestRun{}, err
@@ -124,11 +130,42 @@ func (b *Sandbox) StartRun(ctx context.Context, projectID string, f RunFilter) (
 	return TestRun{ID: run.ID, JobID: run.JobID, State: job.Queued, Filter: f, CreatedAt: run.CreatedAt, CreatedBy: run.CreatedBy}, err
 }
 
+// known returns not_found for the first of refs that names no rule: a run over nothing must not pass for one that passes.
+func (b *Sandbox) known(ctx context.Context, projectID string, refs []string) error {
+	if len(refs) == 0 {
+		return nil
+	}
+	view, err := b.cfg.Views.View(ctx, projectID)
+	if err != nil {
+		return err
+	}
+	missing := slices.Clone(refs)
+	for e := range view.All() {
+		missing = slices.DeleteFunc(missing, func(ref string) bool { return names(ref, e.Rule) })
+	}
+	if len(missing) > 0 {
+		return rule.NotFound("rule", missing[0])
+	}
+	return nil
+}
+
 // GetRun returns a run as far as it has come, or not_found.
 func (b *Sandbox) GetRun(ctx context.Context, projectID, id string) (TestRun, error) {
 	stored, err := b.cfg.Store.TestRun(ctx, projectID, id)
 	if err != nil {
 		return TestRun{}, err
+	}
+	var j store.Job
+	if stored.FinishedAt == nil {
+		if j, err = b.cfg.Store.Job(ctx, projectID, stored.JobID); err == nil && j.State == job.Succeeded {
+			stored, err = b.cfg.Store.TestRun(ctx, projectID, id) // it has finished since the run was read
+		}
+		switch {
+		case rule.CodeOf(err) == rule.CodeNotFound: // it ended long ago, without a result
+			j.State = job.Failed
+		case err != nil:
+			return TestRun{}, err
+		}
 	}
 	run := TestRun{ID: id, JobID: stored.JobID, CreatedAt: stored.CreatedAt, CreatedBy: stored.CreatedBy, FinishedAt: stored.FinishedAt}
 	if err := json.Unmarshal(stored.Filter, &run.Filter); err != nil {
@@ -142,13 +179,8 @@ func (b *Sandbox) GetRun(ctx context.Context, projectID, id string) (TestRun, er
 		run.Progress = job.Progress{Done: run.Result.Rules, Total: run.Result.Rules}
 		return run, nil
 	}
-	j, err := b.cfg.Store.Job(ctx, projectID, stored.JobID)
-	if rule.CodeOf(err) == rule.CodeNotFound { // it ended long ago, without a result
-		run.State = job.Failed
-		return run, nil
-	}
 	run.State, run.Error, run.Progress = j.State, j.Error, job.Progress{Done: j.Done, Total: j.Total}
-	return run, err
+	return run, nil
 }
 
 // HandleRun is the handler of the jobs of [RunKind]. Results are kept rule by rule, so that a run that is interrupted loses

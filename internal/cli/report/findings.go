@@ -159,7 +159,7 @@ func account(e *rule.Evaluation) []string {
 			lines = append(lines, "overridden: "+plural(len(e.Overridden)-i, "more rule"))
 			break
 		}
-		lines = append(lines, "overridden: "+o.RuleID+" by "+nameOf(e, o.OverriddenBy))
+		lines = append(lines, "overridden: "+cmp.Or(o.RuleSlug, o.RuleID)+" by "+cmp.Or(o.OverriddenBySlug, nameOf(e, o.OverriddenBy)))
 	}
 	if e.Cost.Calls > 0 || e.Cost.CachedCalls > 0 {
 		lines = append(lines, fmt.Sprintf("%s to %s, %d tokens in, %d out; %s from the cache", plural(e.Cost.Calls, "call"),
