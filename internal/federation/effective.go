@@ -112,9 +112,19 @@ type holding struct {
 	acts  bool // it stands in for another rule
 }
 
+// scoped is the rule as it holds by an attachment at a node: where it has no scope of its own, in the node's default scope.
+func scoped(r *rule.Rule, n *rule.Node) *rule.Rule {
+	if len(r.Scope) > 0 || n.DefaultScope == "" {
+		return r
+	}
+	at := *r
+	at.Scope = []string{n.DefaultScope}
+	return &at
+}
+
 // place is where one rule came to hold and others may stand in for it.
 type place struct {
-	guarded []*rule.Rule // CRITICAL rules that have held here
+	guarded []*rule.Rule // CRITICAL rules that have held here, with the scopes that they had here
 	current []holding
 }
 
@@ -195,12 +205,12 @@ func (r *resolution) inForce(x *rule.Rule) bool {
 // mayBeTaken reports whether an override may take the place: it must not loosen what holds here if a CRITICAL rule is, or was,
 // meant to hold here that it loosens, unless that is allowed.
 func (p *place) mayBeTaken(h *holding) bool {
-	return h.AllowWeakening || len(p.loosened(h.rule)) == 0
+	return h.AllowWeakening || len(p.loosened(scoped(h.rule, h.node.Node))) == 0
 }
 
-// loosened tells in what r would loosen a CRITICAL rule of the place.
+// loosened tells in what r, with the scope that it would have here, would loosen a CRITICAL rule of the place.
 func (p *place) loosened(r *rule.Rule) []string {
-	if !slices.ContainsFunc(p.current, func(c holding) bool { return len(r.Loosens(c.rule)) > 0 }) {
+	if !slices.ContainsFunc(p.current, func(c holding) bool { return len(r.Loosens(scoped(c.rule, c.node.Node))) > 0 }) {
 		return nil
 	}
 	for _, g := range p.guarded {
@@ -213,7 +223,7 @@ func (p *place) loosened(r *rule.Rule) []string {
 
 func (p *place) take(h holding) {
 	if h.rule.Severity == rule.Critical {
-		p.guarded = append(p.guarded, h.rule)
+		p.guarded = append(p.guarded, scoped(h.rule, h.node.Node))
 	}
 	p.current = append(p.current, h)
 }
