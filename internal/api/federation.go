@@ -146,11 +146,13 @@ func (s *server) changeNode(ctx context.Context, in *struct {
 }, body *ChangeNode,
 ) (*nodeOutput, error) {
 	var p rule.Problems
-	for name, null := range map[string]bool{"level": body.Level.Null, "name": body.Name.Null} {
+	notNull := func(name string, null bool) {
 		if null {
 			p.Add(name, "must not be null; leave it out to keep it as it is")
 		}
 	}
+	notNull("name", body.Name.Null)
+	notNull("level", body.Level.Null)
 	if err := p.Err("the request body is invalid"); err != nil {
 		return nil, err
 	}

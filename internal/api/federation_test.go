@@ -231,7 +231,7 @@ func testFederationBadInput(t *testing.T, n *node) {
 	invalid(change(team, fields{"parent_id": ghost}), "parent_id")
 	invalid(change(team, fields{"parent_id": theirs}), "parent_id")
 	invalid(change(team, `{"parent_id":null}`), "parent_id")
-	invalid(change(team, `{"name":null,"level":null}`), "level", "name")
+	invalid(change(team, `{"name":null,"level":null}`), "name", "level")
 	invalid(change(team, fields{"level": "project"}), "level")
 	invalid(change(org, fields{"level": "team"}), "parent_id")
 	conflict(change(team, fields{"parent_id": repo}))
