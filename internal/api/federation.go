@@ -93,7 +93,7 @@ func (s *server) createNode(ctx context.Context, _ *struct{ ProjectQuery }, body
 	if err != nil {
 		return nil, err
 	}
-	return &createdNode{Location: federationPath + "/" + n.ID, Body: n}, nil
+	return &createdNode{Location: location(ctx, federationPath, n.ID), Body: n}, nil
 }
 
 // encodedOutput is an answer that is encoded already.
