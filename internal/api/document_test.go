@@ -169,6 +169,26 @@ func TestLargeUploads(t *testing.T) {
 	}
 }
 
+// Forms are held in memory, so only some of them are at once; the others wait, and are not read before.
+func TestUploadsAtOnce(t *testing.T) {
+	n := newNode(t)
+	for range maxUploads {
+		n.uploads <- struct{}{}
+	}
+	answered := make(chan *reply)
+	go func() { answered <- n.upload("a.txt", []byte("Some text.")) }()
+	select {
+	case r := <-answered:
+		t.Fatalf("uploaded beside %d others: %d", maxUploads, r.status)
+	case <-time.After(50 * time.Millisecond):
+	}
+	<-n.uploads
+	(<-answered).want(http.StatusCreated)
+	if len(n.uploads) != maxUploads-1 {
+		t.Errorf("%d uploads are under way, want %d", len(n.uploads), maxUploads-1)
+	}
+}
+
 func TestSlowUpload(t *testing.T) {
 	n := newNode(t, func(c *Config) { c.Limits.BodyTimeout = 20 * time.Millisecond })
 	srv := httptest.NewServer(n)
@@ -246,7 +266,7 @@ func FuzzForm(f *testing.F) {
 		if boundary == "" {
 			return
 		}
-		form, err := parseForm(multipart.NewReader(bytes.NewReader(body), boundary), []string{"title"})
+		form, err := parseForm(multipart.NewReader(bytes.NewReader(body), boundary), []string{"title"}, 0)
 		if err != nil && rule.CodeOf(err) != rule.CodeInvalid {
 			t.Fatalf("error %v", err)
 		}
