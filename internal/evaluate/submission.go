@@ -311,15 +311,13 @@ func (e *Evaluator) Later(ctx context.Context, n Named, req Request) (*Submissio
 	}
 }
 
-const jobPrefix = "job:"
-
 // ownerJob is the owner of a submission that a job carries out.
-func ownerJob(id int64) string { return jobPrefix + strconv.FormatInt(id, 10) }
+func ownerJob(id int64) string { return store.JobOwner + strconv.FormatInt(id, 10) }
 
 // abandoned tells why a submission that waits for its job will not be carried out: the job was cancelled, or ended in a way
 // that let it tell nothing. Nil as long as it may yet be.
 func (e *Evaluator) abandoned(ctx context.Context, sub *store.Submission) (*Failure, error) {
-	digits, ok := strings.CutPrefix(sub.Owner, jobPrefix)
+	digits, ok := strings.CutPrefix(sub.Owner, store.JobOwner)
 	if len(sub.Request) == 0 || !ok || sub.LeaseUntil.After(e.cfg.Now()) {
 		return nil, nil
 	}
