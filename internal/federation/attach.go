@@ -42,7 +42,7 @@ func MayOverride(src Source, a *rule.Attachment, r *rule.Rule) error {
 	if err := p.Err("the rule cannot be attached"); err != nil || a.AllowWeakening {
 		return err
 	}
-	if ways := wouldLoosen(src, above, *a.OverrideID, scoped(r, n.Node)); len(ways) > 0 {
+	if ways := wouldLoosen(src, above, *a.OverrideID, r); len(ways) > 0 {
 		return rule.Errorf(rule.CodeConflict, "the override loosens a CRITICAL rule: %s; if that is meant, say allow_weakening and give a reason",
 			strings.Join(ways, ", "))
 	}

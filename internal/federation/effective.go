@@ -112,13 +112,23 @@ type holding struct {
 	acts  bool // it stands in for another rule
 }
 
-// scoped is the rule as it holds by an attachment at a node: where it has no scope of its own, in the node's default scope.
-func scoped(r *rule.Rule, n *rule.Node) *rule.Rule {
-	if len(r.Scope) > 0 || n.DefaultScope == "" {
-		return r
+// defaultScope is the scope that the node gives the rule, or empty. An override gets none: by naming another scope, a subject
+// would slip out of it and of the rule in whose place it stands.
+func (h *holding) defaultScope() string {
+	if h.acts {
+		return ""
 	}
-	at := *r
-	at.Scope = []string{n.DefaultScope}
+	return h.node.DefaultScope
+}
+
+// scoped is the rule with the scope in which it holds.
+func (h *holding) scoped() *rule.Rule {
+	scope := h.defaultScope()
+	if len(h.rule.Scope) > 0 || scope == "" {
+		return h.rule
+	}
+	at := *h.rule
+	at.Scope = []string{scope}
 	return &at
 }
 
@@ -205,12 +215,12 @@ func (r *resolution) inForce(x *rule.Rule) bool {
 // mayBeTaken reports whether an override may take the place: it must not loosen what holds here if a CRITICAL rule is, or was,
 // meant to hold here that it loosens, unless that is allowed.
 func (p *place) mayBeTaken(h *holding) bool {
-	return h.AllowWeakening || len(p.loosened(scoped(h.rule, h.node.Node))) == 0
+	return h.AllowWeakening || len(p.loosened(h.rule)) == 0
 }
 
-// loosened tells in what r, with the scope that it would have here, would loosen a CRITICAL rule of the place.
+// loosened tells in what r would loosen a CRITICAL rule of the place.
 func (p *place) loosened(r *rule.Rule) []string {
-	if !slices.ContainsFunc(p.current, func(c holding) bool { return len(r.Loosens(scoped(c.rule, c.node.Node))) > 0 }) {
+	if !slices.ContainsFunc(p.current, func(c holding) bool { return len(r.Loosens(c.scoped())) > 0 }) {
 		return nil
 	}
 	for _, g := range p.guarded {
@@ -223,7 +233,7 @@ func (p *place) loosened(r *rule.Rule) []string {
 
 func (p *place) take(h holding) {
 	if h.rule.Severity == rule.Critical {
-		p.guarded = append(p.guarded, scoped(h.rule, h.node.Node))
+		p.guarded = append(p.guarded, h.scoped())
 	}
 	p.current = append(p.current, h)
 }
@@ -297,10 +307,10 @@ func entryOf(same []holding, deepest int) Entry {
 		if h.depth > near.depth || (h.depth == near.depth && h.acts && !near.acts) {
 			near = h
 		}
-		if h.node.DefaultScope == "" {
+		if scope := h.defaultScope(); scope == "" {
 			everywhere = true
-		} else if !slices.Contains(scopes, h.node.DefaultScope) {
-			scopes = append(scopes, h.node.DefaultScope)
+		} else if !slices.Contains(scopes, scope) {
+			scopes = append(scopes, scope)
 		}
 	}
 	e := Entry{Rule: near.rule, NodeID: near.node.ID, Inherited: near.depth < deepest}
