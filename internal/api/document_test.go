@@ -147,10 +147,10 @@ func TestBadUploads(t *testing.T) {
 }
 
 func TestLargeUploads(t *testing.T) {
-	n := newNode(t, func(c *Config) { c.Limits.MaxBody, c.Limits.MaxDocument = 1<<10, 1<<20 })
+	n := newNode(t, func(c *Config) { c.Limits.MaxBody, c.Limits.MaxDocument = 1<<10, 100<<10 })
 	srv := httptest.NewServer(n)
 	defer srv.Close()
-	for size, want := range map[int]int{1<<20 - 100: http.StatusCreated, 2 << 20: http.StatusRequestEntityTooLarge} {
+	for size, want := range map[int]int{100<<10 - 100: http.StatusCreated, 200 << 10: http.StatusRequestEntityTooLarge} {
 		for name, wrap := range map[string]func(io.Reader) io.Reader{
 			"with length": func(r io.Reader) io.Reader { return r },
 			"chunked":     func(r io.Reader) io.Reader { return io.MultiReader(r) },
