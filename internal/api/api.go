@@ -115,6 +115,7 @@ type server struct {
 	spec        []byte           // the API description
 	crossOrigin *http.CrossOriginProtection
 	rates       *rates
+	uploads     chan struct{} // holds one for each form in memory
 	metrics     *metrics
 }
 
@@ -146,7 +147,7 @@ func newServer(cfg Config) *server {
 	}
 	s := &server{
 		cfg: cfg, log: cfg.Logger, evaluator: cfg.Evaluator, mux: &routes{ServeMux: http.NewServeMux()}, plans: map[string]*plan{},
-		crossOrigin: http.NewCrossOriginProtection(), rates: newRates(cfg.Limits.RatePerSecond, cfg.Limits.Burst, cfg.Now),
+		crossOrigin: http.NewCrossOriginProtection(), uploads: make(chan struct{}, maxUploads), rates: newRates(cfg.Limits.RatePerSecond, cfg.Limits.Burst, cfg.Now),
 	}
 	s.metrics = newMetrics(cfg.Registry, s.countRules)
 	s.api = humago.New(s.mux, description(s))

@@ -66,6 +66,11 @@ func (s *server) documentRoutes() {
 type documentOutput struct{ Body document.Document }
 
 func (s *server) uploadDocument(ctx context.Context, _ *struct{ ProjectQuery }) (*documentOutput, error) {
+	done, err := s.mayUpload(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	f, err := s.readForm(ctx, "title", "document_type", "project_id")
 	if err != nil {
 		return nil, err

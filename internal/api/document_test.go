@@ -147,10 +147,10 @@ func TestBadUploads(t *testing.T) {
 }
 
 func TestLargeUploads(t *testing.T) {
-	n := newNode(t, func(c *Config) { c.Limits.MaxBody, c.Limits.MaxDocument = 1<<10, 1<<20 })
+	n := newNode(t, func(c *Config) { c.Limits.MaxBody, c.Limits.MaxDocument = 1<<10, 100<<10 })
 	srv := httptest.NewServer(n)
 	defer srv.Close()
-	for size, want := range map[int]int{1<<20 - 100: http.StatusCreated, 2 << 20: http.StatusRequestEntityTooLarge} {
+	for size, want := range map[int]int{100<<10 - 100: http.StatusCreated, 200 << 10: http.StatusRequestEntityTooLarge} {
 		for name, wrap := range map[string]func(io.Reader) io.Reader{
 			"with length": func(r io.Reader) io.Reader { return r },
 			"chunked":     func(r io.Reader) io.Reader { return io.MultiReader(r) },
@@ -166,6 +166,26 @@ func TestLargeUploads(t *testing.T) {
 			}
 			_ = res.Body.Close()
 		}
+	}
+}
+
+// Forms are held in memory, so only some of them are at once; the others wait, and are not read before.
+func TestUploadsAtOnce(t *testing.T) {
+	n := newNode(t)
+	for range maxUploads {
+		n.uploads <- struct{}{}
+	}
+	answered := make(chan *reply)
+	go func() { answered <- n.upload("a.txt", []byte("Some text.")) }()
+	select {
+	case r := <-answered:
+		t.Fatalf("uploaded beside %d others: %d", maxUploads, r.status)
+	case <-time.After(50 * time.Millisecond):
+	}
+	<-n.uploads
+	(<-answered).want(http.StatusCreated)
+	if len(n.uploads) != maxUploads-1 {
+		t.Errorf("%d uploads are under way, want %d", len(n.uploads), maxUploads-1)
 	}
 }
 
@@ -246,7 +266,7 @@ func FuzzForm(f *testing.F) {
 		if boundary == "" {
 			return
 		}
-		form, err := parseForm(multipart.NewReader(bytes.NewReader(body), boundary), []string{"title"})
+		form, err := parseForm(multipart.NewReader(bytes.NewReader(body), boundary), []string{"title"}, 0)
 		if err != nil && rule.CodeOf(err) != rule.CodeInvalid {
 			t.Fatalf("error %v", err)
 		}

@@ -93,7 +93,7 @@ func (s *server) createNode(ctx context.Context, _ *struct{ ProjectQuery }, body
 	if err != nil {
 		return nil, err
 	}
-	return &createdNode{Location: federationPath + "/" + n.ID, Body: n}, nil
+	return &createdNode{Location: location(ctx, federationPath, n.ID), Body: n}, nil
 }
 
 // encodedOutput is an answer that is encoded already.
@@ -146,11 +146,13 @@ func (s *server) changeNode(ctx context.Context, in *struct {
 }, body *ChangeNode,
 ) (*nodeOutput, error) {
 	var p rule.Problems
-	for name, null := range map[string]bool{"level": body.Level.Null, "name": body.Name.Null} {
+	notNull := func(name string, null bool) {
 		if null {
 			p.Add(name, "must not be null; leave it out to keep it as it is")
 		}
 	}
+	notNull("name", body.Name.Null)
+	notNull("level", body.Level.Null)
 	if err := p.Err("the request body is invalid"); err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -166,7 +167,9 @@ func (x *exchange) enter(who auth.Actor, project string) error {
 func enterNamed(ctx context.Context, named string) (string, error) {
 	x := exchangeFrom(ctx)
 	switch {
-	case named == "" || named == x.project:
+	case named == "":
+		return x.project, nil
+	case named == x.project:
 	case x.given:
 		return "", invalidField("project_id", "is %q in the body and %q in the query", cut(named, maxValue), x.project)
 	default:
@@ -174,7 +177,17 @@ func enterNamed(ctx context.Context, named string) (string, error) {
 			return "", err
 		}
 	}
+	x.given = true
 	return x.project, nil
+}
+
+// location is the address of something made at a path of the API: it names the project if the request has named it.
+func location(ctx context.Context, path, id string) string {
+	at := path + "/" + url.PathEscape(id)
+	if x := exchangeFrom(ctx); x.given {
+		at += "?project_id=" + url.QueryEscape(x.project)
+	}
+	return at
 }
 
 // project returns the project that a request concerns.

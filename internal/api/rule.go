@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"tenet/internal/auth"
@@ -135,11 +134,7 @@ func (s *server) createRule(ctx context.Context, in *struct{ ProjectQuery }, bod
 	if err != nil {
 		return nil, err
 	}
-	location := rulesPath + "/" + r.ID
-	if in.ProjectID != "" || body.ProjectID != "" {
-		location += "?project_id=" + url.QueryEscape(projectID)
-	}
-	return &createdRule{Location: location, ETag: etagOf(r.Version), Body: s.counted(ctx, r)}, nil
+	return &createdRule{Location: location(ctx, rulesPath, r.ID), ETag: etagOf(r.Version), Body: s.counted(ctx, r)}, nil
 }
 
 func (s *server) listRules(ctx context.Context, in *struct {

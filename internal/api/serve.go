@@ -26,7 +26,7 @@ type exchange struct {
 	w       http.ResponseWriter
 	plan    *plan
 	project string // that the request concerns; empty if none
-	given   bool   // the query names the project
+	given   bool   // the request names the project
 }
 
 type exchangeKey struct{}

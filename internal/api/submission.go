@@ -138,7 +138,7 @@ func (s *server) later(ctx context.Context, named evaluate.Named, req evaluate.R
 		return err
 	}
 	w, _ := exchangeFrom(ctx).w.(*response)
-	w.Header().Set("Location", submissionsPath+"/"+sub.SubmissionID)
+	w.Header().Set("Location", location(ctx, submissionsPath, sub.SubmissionID))
 	w.Header().Set("Preference-Applied", "respond-async")
 	w.Header().Set("Content-Type", jsonType)
 	w.WriteHeader(http.StatusAccepted)

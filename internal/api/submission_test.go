@@ -277,6 +277,27 @@ func testSubmitLater(t *testing.T, n *node) {
 	}
 }
 
+// The address of something made in a named project leads to it, also for a key for all projects.
+func TestLocationsNameTheProject(t *testing.T) {
+	n := newNode(t)
+	n.judging(nil)
+	n.makeProject("pay")
+	for name, made := range map[string]*reply{
+		"a submission, by its body": n.call("POST", submissionsPath, fields{
+			"subject": fields{"kind": "transaction"}, "project_id": "pay", "submission_id": "s:1",
+		}, "Prefer", "respond-async").want(http.StatusAccepted),
+		"a submission, by its query": n.call("POST", submissionsPath+"?project_id=pay", fields{
+			"subject": fields{"kind": "transaction"},
+		}, "Prefer", "respond-async").want(http.StatusAccepted),
+		"a node":     n.call("POST", federationPath+"?project_id=pay", fields{"name": "o", "level": "organization"}).want(http.StatusCreated),
+		"a test run": n.call("POST", testRunsPath+"?project_id=pay", fields{}).want(http.StatusAccepted),
+	} {
+		if got := n.call("GET", made.header.Get("Location"), nil); got.status != http.StatusOK {
+			t.Errorf("%s: %s leads to %d", name, made.header.Get("Location"), got.status)
+		}
+	}
+}
+
 // waitFor waits until something is so.
 func waitFor(t *testing.T, so func() bool) {
 	t.Helper()

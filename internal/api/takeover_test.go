@@ -1,7 +1,9 @@
 package api
 
 import (
+	"fmt"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -106,5 +108,28 @@ func TestBackgroundWorkThatFails(t *testing.T) {
 	}
 	if list := into[Page[evaluate.Summary]](n.call("GET", evaluationsPath, nil)); list.Total != 1 {
 		t.Errorf("%d records, want 1", list.Total)
+	}
+}
+
+// A job that was cancelled, or has failed without a word, must not leave those who wait for its submission waiting.
+func TestASubmissionWhoseJobHasEnded(t *testing.T) {
+	n := newNode(t)
+	n.judging(nil)
+	body := fields{"subject": fields{"kind": "transaction", "amount": 5}, "submission_id": "s-1"}
+	n.call("POST", submissionsPath, body, "Prefer", "respond-async").want(http.StatusAccepted)
+	status := func() evaluate.Submission {
+		t.Helper()
+		return into[evaluate.Submission](n.call("GET", submissionsPath+"/s-1", nil).want(http.StatusOK))
+	}
+	jobs := into[Page[job.Job]](n.call("GET", "/api/v1/jobs?kind="+evaluate.JobKind, nil).want(http.StatusOK))
+	path := fmt.Sprintf("/api/v1/jobs/%d", jobs.Items[0].ID)
+	n.call("POST", path+"/cancel", nil).want(http.StatusOK)
+	if got := status(); got.Status != evaluate.Failed || got.Error == nil || !strings.Contains(got.Error.Message, "cancelled") {
+		t.Errorf("its job is cancelled: %+v", got)
+	}
+	n.call("POST", submissionsPath, body).wantProblem(http.StatusServiceUnavailable, rule.CodeUnavailable)
+	n.call("POST", path+"/retry", nil).want(http.StatusOK)
+	if got := status(); got.Status != evaluate.Pending || got.Error != nil {
+		t.Errorf("its job is tried again: %+v", got)
 	}
 }

@@ -38,16 +38,12 @@ type startedTestRun struct {
 
 type testRunOutput struct{ Body sandbox.TestRun }
 
-func (s *server) startTestRun(ctx context.Context, in *struct{ ProjectQuery }, body *sandbox.RunFilter) (*startedTestRun, error) {
+func (s *server) startTestRun(ctx context.Context, _ *struct{ ProjectQuery }, body *sandbox.RunFilter) (*startedTestRun, error) {
 	run, err := s.cfg.Sandbox.StartRun(ctx, project(ctx), *body)
 	if err != nil {
 		return nil, err
 	}
-	location := testRunsPath + "/" + run.ID
-	if in.ProjectID != "" {
-		location += "?project_id=" + project(ctx)
-	}
-	return &startedTestRun{Location: location, Body: run}, nil
+	return &startedTestRun{Location: location(ctx, testRunsPath, run.ID), Body: run}, nil
 }
 
 func (s *server) getTestRun(ctx context.Context, in *struct {

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -8,6 +9,7 @@ import (
 	"mime/multipart"
 	"net/http"
 	"strings"
+	"time"
 
 	"tenet/internal/rule"
 )
@@ -19,7 +21,24 @@ const (
 	// maxFormField is the longest text field of a form, in bytes.
 	maxFormField = 8 << 10
 	maxFormParts = 20
+	// maxUploads is how many forms are in memory at once. Further ones wait for uploadPatience, before they are read.
+	maxUploads     = 8
+	uploadPatience = 20 * time.Second
 )
+
+// mayUpload waits until a form may be read. The caller calls done once it needs the form no more.
+func (s *server) mayUpload(ctx context.Context) (done func(), err error) {
+	timeout := time.NewTimer(uploadPatience)
+	defer timeout.Stop()
+	select {
+	case s.uploads <- struct{}{}:
+		return func() { <-s.uploads }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-timeout.C:
+		return nil, rule.Errorf(rule.CodeUnavailable, "%d uploads are under way already; send it again later", maxUploads)
+	}
+}
 
 // form is a multipart form with one file.
 type form struct {
@@ -67,7 +86,7 @@ func (s *server) readForm(ctx context.Context, known ...string) (*form, error) {
 	}
 	timeout := s.awaitBody(x)
 	body := &bodyReader{from: x.r.Body, left: limit + 1}
-	f, err := parseForm(multipart.NewReader(body, params["boundary"]), known)
+	f, err := parseForm(multipart.NewReader(body, params["boundary"]), known, max(x.r.ContentLength, 0))
 	switch {
 	case body.over:
 		return nil, x.tooLarge(limit, true)
@@ -77,8 +96,8 @@ func (s *server) readForm(ctx context.Context, known ...string) (*form, error) {
 	return f, err
 }
 
-// parseForm reads the parts of a form.
-func parseForm(parts *multipart.Reader, known []string) (*form, error) {
+// parseForm reads the parts of a form. room is what its file may take, as far as that is known.
+func parseForm(parts *multipart.Reader, known []string, room int64) (*form, error) {
 	f := &form{fields: map[string]string{}}
 	var p rule.Problems
 	seen := map[string]bool{}
@@ -98,7 +117,7 @@ func parseForm(parts *multipart.Reader, known []string) (*form, error) {
 			p.Add(cut(name, maxField), "is given twice")
 		}
 		seen[name] = true
-		if err := f.take(&p, name, part, known); err != nil {
+		if err := f.take(&p, name, part, known, room); err != nil {
 			return nil, err
 		}
 	}
@@ -109,16 +128,21 @@ func parseForm(parts *multipart.Reader, known []string) (*form, error) {
 }
 
 // take reads one part.
-func (f *form) take(p *rule.Problems, name string, part *multipart.Part, known []string) error {
+func (f *form) take(p *rule.Problems, name string, part *multipart.Part, known []string, room int64) error {
 	text := false
 	for _, k := range known {
 		text = text || k == name
 	}
 	var from io.Reader = part
-	if name != "file" {
+	var buf bytes.Buffer
+	if name == "file" {
+		f.file = nil                        // of two, one at a time
+		buf.Grow(int(room) + bytes.MinRead) // grown bit by bit, a large file would take several times its size
+	} else {
 		from = io.LimitReader(part, maxFormField+1)
 	}
-	content, err := io.ReadAll(from)
+	_, err := buf.ReadFrom(from)
+	content := buf.Bytes()
 	if err != nil {
 		return withStatus(http.StatusBadRequest, "", "the body is not a whole multipart form")
 	}

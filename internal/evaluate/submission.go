@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -235,6 +236,12 @@ func (e *Evaluator) await(ctx context.Context, sub *store.Submission, req Reques
 		case len(sub.Request) == 0 && !sub.LeaseUntil.After(e.cfg.Now()):
 			return e.takeOver(ctx, sub, req)
 		}
+		if f, err := e.abandoned(ctx, sub); f != nil || err != nil {
+			if err == nil {
+				err = f.err()
+			}
+			return nil, false, err
+		}
 		select {
 		case <-ctx.Done():
 			return nil, false, ctx.Err()
@@ -287,11 +294,12 @@ func (e *Evaluator) Later(ctx context.Context, n Named, req Request) (*Submissio
 		sub := e.newSubmission(ctx, n, r)
 		sub.Request = audit.Compress(audit.JSON(r.later()))
 		err = e.cfg.Records.Update(ctx, func(tx store.Tx) error {
-			if err := tx.InsertSubmission(ctx, sub); err != nil {
+			id, err := e.cfg.Queue.Enqueue(ctx, tx, JobKind, sub.ProjectID, laterArgs{sub.ID}, job.Options{Priority: job.First})
+			if err != nil {
 				return err
 			}
-			_, err := e.cfg.Queue.Enqueue(ctx, tx, JobKind, sub.ProjectID, laterArgs{sub.ID}, job.Options{Priority: job.First})
-			return err
+			sub.Owner = ownerJob(id)
+			return tx.InsertSubmission(ctx, sub)
 		})
 		if rule.CodeOf(err) == rule.CodeConflict {
 			continue // somebody was faster
@@ -301,6 +309,35 @@ func (e *Evaluator) Later(ctx context.Context, n Named, req Request) (*Submissio
 		}
 		return e.state(ctx, &sub)
 	}
+}
+
+// ownerJob is the owner of a submission that a job carries out.
+func ownerJob(id int64) string { return store.JobOwner + strconv.FormatInt(id, 10) }
+
+// abandoned tells why a submission that waits for its job will not be carried out: the job was cancelled, or ended in a way
+// that let it tell nothing. Nil as long as it may yet be.
+func (e *Evaluator) abandoned(ctx context.Context, sub *store.Submission) (*Failure, error) {
+	digits, ok := strings.CutPrefix(sub.Owner, store.JobOwner)
+	if len(sub.Request) == 0 || !ok || sub.LeaseUntil.After(e.cfg.Now()) {
+		return nil, nil
+	}
+	id, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil {
+		return nil, nil //nolint:nilerr // it has no job
+	}
+	what := "is gone; send it under another name"
+	j, err := e.cfg.Records.Job(ctx, sub.ProjectID, id)
+	switch {
+	case rule.CodeOf(err) == rule.CodeNotFound:
+	case err != nil:
+		return nil, err
+	case j.State == job.Failed, j.State == job.Cancelled:
+		what = "is " + j.State + "; retry the job, or send it under another name"
+	default:
+		return nil, nil
+	}
+	f := failed(rule.Errorf(rule.CodeUnavailable, "the submission was not evaluated: its job %d %s", id, what))
+	return &f, nil
 }
 
 // laterArgs are the arguments of the job of a submission.
@@ -340,7 +377,7 @@ func (e *Evaluator) CarryOut(ctx context.Context, j job.Job, progress func(done,
 		return nil
 	}
 	// The job's own lease keeps others away; this one tells that the work goes on, and passes from attempt to attempt.
-	sub.Owner = fmt.Sprintf("job:%d", j.ID)
+	sub.Owner = ownerJob(j.ID)
 	if _, err := e.lease(ctx, &sub); err != nil {
 		return err
 	}
@@ -429,6 +466,13 @@ func (e *Evaluator) state(ctx context.Context, sub *store.Submission) (*Submissi
 	case len(sub.Request) == 0:
 		f := failed(rule.Errorf(rule.CodeUnavailable, "the server stopped before it was evaluated; send it again"))
 		s.Status, s.Error = Failed, &f
+	default:
+		if s.Error, err = e.abandoned(ctx, sub); err != nil {
+			return nil, err
+		}
+		if s.Error != nil {
+			s.Status = Failed
+		}
 	}
 	return s, nil
 }

@@ -112,9 +112,29 @@ type holding struct {
 	acts  bool // it stands in for another rule
 }
 
+// defaultScope is the scope that the node gives the rule, or empty. An override gets none: by naming another scope, a subject
+// would slip out of it and of the rule in whose place it stands.
+func (h *holding) defaultScope() string {
+	if h.acts {
+		return ""
+	}
+	return h.node.DefaultScope
+}
+
+// scoped is the rule with the scope in which it holds.
+func (h *holding) scoped() *rule.Rule {
+	scope := h.defaultScope()
+	if len(h.rule.Scope) > 0 || scope == "" {
+		return h.rule
+	}
+	at := *h.rule
+	at.Scope = []string{scope}
+	return &at
+}
+
 // place is where one rule came to hold and others may stand in for it.
 type place struct {
-	guarded []*rule.Rule // CRITICAL rules that have held here
+	guarded []*rule.Rule // CRITICAL rules that have held here, with the scopes that they had here
 	current []holding
 }
 
@@ -200,7 +220,7 @@ func (p *place) mayBeTaken(h *holding) bool {
 
 // loosened tells in what r would loosen a CRITICAL rule of the place.
 func (p *place) loosened(r *rule.Rule) []string {
-	if !slices.ContainsFunc(p.current, func(c holding) bool { return len(r.Loosens(c.rule)) > 0 }) {
+	if !slices.ContainsFunc(p.current, func(c holding) bool { return len(r.Loosens(c.scoped())) > 0 }) {
 		return nil
 	}
 	for _, g := range p.guarded {
@@ -213,7 +233,7 @@ func (p *place) loosened(r *rule.Rule) []string {
 
 func (p *place) take(h holding) {
 	if h.rule.Severity == rule.Critical {
-		p.guarded = append(p.guarded, h.rule)
+		p.guarded = append(p.guarded, h.scoped())
 	}
 	p.current = append(p.current, h)
 }
@@ -287,10 +307,10 @@ func entryOf(same []holding, deepest int) Entry {
 		if h.depth > near.depth || (h.depth == near.depth && h.acts && !near.acts) {
 			near = h
 		}
-		if h.node.DefaultScope == "" {
+		if scope := h.defaultScope(); scope == "" {
 			everywhere = true
-		} else if !slices.Contains(scopes, h.node.DefaultScope) {
-			scopes = append(scopes, h.node.DefaultScope)
+		} else if !slices.Contains(scopes, scope) {
+			scopes = append(scopes, scope)
 		}
 	}
 	e := Entry{Rule: near.rule, NodeID: near.node.ID, Inherited: near.depth < deepest}

@@ -475,3 +475,45 @@ func TestPropertyAChildSeesWhatIsNotOverridden(t *testing.T) {
 		}
 	})
 }
+
+// A default scope does not narrow an override: a subject of another scope would slip out of it and of the rule above.
+func TestOverridesAndDefaultScopes(t *testing.T) {
+	scope := func(s string) func(*rule.Node) { return func(n *rule.Node) { n.DefaultScope = s } }
+	k := newCorpus("a", "b")
+	k.rules["a"].Severity, k.rules["b"].Severity = rule.Critical, rule.Critical
+	k.node("org", "")
+	k.node("team", "org", scope("lab"))
+	k.attach("org", "a")
+	may := func() rule.Code {
+		a := attachment("team", "b>a")
+		return rule.CodeOf(federation.MayAttach(k, &a, k.rules["b"]))
+	}
+	if got := may(); got != "" {
+		t.Errorf("an override at a node with a default scope is refused: %s", got)
+	}
+	k.attach("team", "b>a")
+	set, _ := federation.Effective(k, "team", noon)
+	if len(set.Entries) != 1 || set.Entries[0].Rule.ID != "b" || set.Entries[0].Scope() != nil {
+		t.Errorf("the override holds as %+v, want everywhere", set.Entries)
+	}
+	// What stands in for nothing has the default scope.
+	k.rules["b"].Severity = rule.High
+	set, _ = federation.Effective(k, "team", noon)
+	if len(set.Entries) != 2 || !slices.Equal(set.Entries[1].Scope(), []string{"lab"}) {
+		t.Errorf("an override that does not act: %+v", set.Entries)
+	}
+	k.rules["b"].Severity = rule.Critical
+
+	// The rule above holds in a default scope, and the override in that scope of its own: it loosens nothing.
+	k = three("a", "b")
+	k.rules["a"].Severity, k.rules["b"].Severity = rule.Critical, rule.Critical
+	k.rules["b"].Scope = []string{"lab"}
+	k.attach("org", "a")
+	if got := may(); got != rule.CodeConflict {
+		t.Errorf("an override with a narrower scope gives %q", got)
+	}
+	k.node("org", "", scope("lab"))
+	if got := may(); got != "" {
+		t.Errorf("an override that covers the default scope is refused: %s", got)
+	}
+}

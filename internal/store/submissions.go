@@ -23,12 +23,16 @@ type Submission struct {
 	Request []byte
 	// Failure is the JSON of the error that ended it for good, or empty.
 	Failure string
-	// Owner is the process that carries it out, for as long as LeaseUntil lies ahead.
+	// Owner is the process that carries it out, for as long as LeaseUntil lies ahead; or [JobOwner] and the id of the job that
+	// carries it out or is to.
 	Owner      string
 	LeaseUntil time.Time
 	CreatedAt  time.Time
 	FinishedAt *time.Time
 }
+
+// JobOwner begins the owner of submissions that jobs carry out.
+const JobOwner = "job:"
 
 // SubmissionReader reads submissions.
 type SubmissionReader interface {
@@ -51,7 +55,7 @@ type SubmissionTx interface {
 	// DeleteSubmission removes a submission of an owner, so that its names are free again; none is no error.
 	DeleteSubmission(ctx context.Context, projectID, id, owner string) error
 	// DropSubmissions removes up to limit submissions made before a time that nobody works on any more (they are finished, or
-	// have nothing to carry out and their lease has ended), and returns how many.
+	// their lease has ended and they have nothing to carry out, or no job that would), and returns how many.
 	DropSubmissions(ctx context.Context, projectID string, before time.Time, limit int) (int, error)
 }
 

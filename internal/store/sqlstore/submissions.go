@@ -113,8 +113,10 @@ func (t *tx) DropSubmissions(ctx context.Context, projectID string, before time.
 	}
 	n, err := t.exec(ctx, "drop submissions",
 		"DELETE FROM submissions WHERE project_id = ? AND id IN (SELECT id FROM submissions WHERE project_id = ? AND created_at < ?"+
-			" AND (finished_at IS NOT NULL OR (length(request) = 0 AND lease_until < ?)) ORDER BY created_at LIMIT ?)",
-		projectID, projectID, micros(before), micros(before), max(limit, 0))
+			" AND (finished_at IS NOT NULL OR (lease_until < ? AND (length(request) = 0 OR NOT EXISTS (SELECT 1 FROM jobs"+
+			" WHERE jobs.project_id = submissions.project_id AND submissions.owner = ? || jobs.id AND jobs.state IN (?, ?)))))"+
+			" ORDER BY created_at LIMIT ?)",
+		projectID, projectID, micros(before), micros(before), store.JobOwner, store.JobQueued, store.JobRunning, max(limit, 0))
 	return int(n), err
 }
 

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -120,9 +121,15 @@ func testLeases(t *testing.T, f *fixture) {
 }
 
 func testRetention(t *testing.T, f *fixture) {
-	old, waiting, young := submission("old", "k"), submission("waiting", ""), submission("young", "")
+	old, waiting, young, left := submission("old", "k"), submission("waiting", ""), submission("young", ""), submission("left", "")
 	old.Request, young.CreatedAt = nil, at.Add(time.Hour)
-	for _, s := range []store.Submission{old, waiting, young} {
+	job, cancelled := f.addJob(nil), f.addJob(nil)
+	waiting.Owner, left.Owner = store.JobOwner+strconv.FormatInt(job, 10), store.JobOwner+strconv.FormatInt(cancelled, 10)
+	f.update(func(tx store.Tx) error {
+		_, err := tx.CancelJob(f.ctx, "p", cancelled, at)
+		return err
+	})
+	for _, s := range []store.Submission{old, waiting, young, left} {
 		f.update(func(tx store.Tx) error { return tx.InsertSubmission(f.ctx, s) })
 	}
 	drop := func() (n int) {
@@ -132,8 +139,8 @@ func testRetention(t *testing.T, f *fixture) {
 		})
 		return n
 	}
-	if n := drop(); n != 1 {
-		t.Errorf("%d submissions dropped, want the old one alone: one waits, one is young", n)
+	if n := drop(); n != 2 {
+		t.Errorf("%d submissions dropped, want the old one and the one whose job is cancelled: one waits, one is young", n)
 	}
 	f.update(func(tx store.Tx) error { return tx.FinishSubmission(f.ctx, "p", "waiting", "", at) })
 	if n := drop(); n != 1 {
