@@ -23,6 +23,7 @@ import (
 	"tenet/internal/cli"
 	"tenet/internal/config"
 	"tenet/internal/rule"
+	"tenet/internal/store/litetest"
 )
 
 // file is a case as it is written.
@@ -76,7 +77,7 @@ func TestCases(t *testing.T) {
 func start(t *testing.T, rules *catalog.File) http.Handler {
 	t.Helper()
 	none := func(string) string { return "" }
-	cfg, err := config.Load("", none, map[string]string{"data": t.TempDir()})
+	cfg, err := config.Load("", none, map[string]string{"data": litetest.Dir(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

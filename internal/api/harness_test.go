@@ -35,6 +35,7 @@ import (
 	"tenet/internal/sandbox"
 	"tenet/internal/search"
 	"tenet/internal/store"
+	"tenet/internal/store/litetest"
 	"tenet/internal/store/pgtest"
 	"tenet/internal/store/sqlstore"
 )
@@ -75,7 +76,7 @@ func (b *lockedBuffer) String() string {
 
 func newNode(t testing.TB, configure ...func(*Config)) *node {
 	t.Helper()
-	s, err := sqlstore.OpenSQLite(t.Context(), t.TempDir(), sqlstore.Options{})
+	s, err := sqlstore.OpenSQLite(t.Context(), litetest.Dir(t), sqlstore.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"tenet/internal/catalog"
 	"tenet/internal/config"
 	"tenet/internal/rule"
+	"tenet/internal/store/litetest"
 	"tenet/internal/store/pgtest"
 )
 
@@ -96,7 +97,7 @@ func TestNoSeedStartsEmptyAndStaysSo(t *testing.T) {
 
 func TestAnAddressThatOthersCanReachNeedsAKey(t *testing.T) {
 	for _, listen := range []string{"0.0.0.0:0", "[::]:0", ":0", "192.0.2.1:0", "example.com:0"} {
-		a := node(t, app.Options{}, map[string]string{"data": t.TempDir(), "no_seed": "true", "listen": listen})
+		a := node(t, app.Options{}, map[string]string{"data": litetest.Dir(t), "no_seed": "true", "listen": listen})
 		if err := a.Start(t.Context()); rule.CodeOf(err) != rule.CodeInvalid || !strings.Contains(err.Error(), "tenet keys create") {
 			t.Errorf("listening on %s without a key: %v", listen, err)
 		}
@@ -128,7 +129,7 @@ func TestNodesShareADatabase(t *testing.T) {
 }
 
 func TestReadyOnceTheRulesAreLoaded(t *testing.T) {
-	a := node(t, app.Options{}, map[string]string{"data": t.TempDir()})
+	a := node(t, app.Options{}, map[string]string{"data": litetest.Dir(t)})
 	if err := a.Ready(t.Context()); rule.CodeOf(err) != rule.CodeUnavailable {
 		t.Errorf("before the start: %v, want unavailable", err)
 	}
@@ -147,7 +148,7 @@ func TestReadyOnceTheRulesAreLoaded(t *testing.T) {
 
 func TestABadModelIsToldAtTheStart(t *testing.T) {
 	for _, model := range []string{"gpt-5", "openai:", "acme:x", "openai:gpt-5-mini"} {
-		cfg, err := config.Load("", none, map[string]string{"data": t.TempDir(), "judge_model": model})
+		cfg, err := config.Load("", none, map[string]string{"data": litetest.Dir(t), "judge_model": model})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -169,7 +170,7 @@ func TestABadKeyIsToldInReady(t *testing.T) {
 	env := func(name string) string {
 		return map[string]string{"OPENAI_BASE_URL": vendor.URL, "OPENAI_API_KEY": key}[name]
 	}
-	a := node(t, app.Options{Env: env}, map[string]string{"data": t.TempDir(), "no_seed": "true", "judge_model": "openai:tiny"})
+	a := node(t, app.Options{Env: env}, map[string]string{"data": litetest.Dir(t), "no_seed": "true", "judge_model": "openai:tiny"})
 	if err := a.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +193,7 @@ func TestABadKeyIsToldInReady(t *testing.T) {
 }
 
 func TestAMissingKeyEndsTheStart(t *testing.T) {
-	cfg, err := config.Load("", none, map[string]string{"data": t.TempDir(), "judge_model": "anthropic:claude-x"})
+	cfg, err := config.Load("", none, map[string]string{"data": litetest.Dir(t), "judge_model": "anthropic:claude-x"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,11 +11,12 @@ import (
 
 	"tenet/internal/app"
 	"tenet/internal/config"
+	"tenet/internal/store/litetest"
 )
 
 // served is a node with 10,000 rules, half of them CEL on facts, half patterns on Go files, in 100 scopes.
 func served(b *testing.B) http.Handler {
-	cfg, err := config.Load("", func(string) string { return "" }, map[string]string{"data": b.TempDir(), "no_seed": "true"})
+	cfg, err := config.Load("", func(string) string { return "" }, map[string]string{"data": litetest.Dir(b), "no_seed": "true"})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"tenet/internal/client"
 	"tenet/internal/document"
 	"tenet/internal/llm"
+	"tenet/internal/store/litetest"
 	"tenet/internal/store/pgtest"
 )
 
@@ -26,7 +27,9 @@ func library(t *testing.T, a *app.App) *client.Client {
 // Documents get their vectors by themselves: those that were uploaded while there was no model, and those that come.
 func TestDocumentsAreEmbeddedInTheBackground(t *testing.T) {
 	for name, settings := range map[string]func(t *testing.T) map[string]string{
-		"sqlite": func(t *testing.T) map[string]string { return map[string]string{"data": t.TempDir(), "no_seed": "true"} },
+		"sqlite": func(t *testing.T) map[string]string {
+			return map[string]string{"data": litetest.Dir(t), "no_seed": "true"}
+		},
 		"postgres": func(t *testing.T) map[string]string {
 			return map[string]string{"database_url": pgtest.DSN(t), "no_seed": "true"}
 		},

@@ -14,11 +14,12 @@ import (
 	"tenet/internal/config"
 	"tenet/internal/judge/judgetest"
 	"tenet/internal/rule"
+	"tenet/internal/store/litetest"
 )
 
 // judgedNode is a node with 20 rules that no check decides and a model that takes no time.
 func judgedNode(b *testing.B) http.Handler {
-	cfg, err := config.Load("", none, map[string]string{"data": b.TempDir(), "no_seed": "true"})
+	cfg, err := config.Load("", none, map[string]string{"data": litetest.Dir(b), "no_seed": "true"})
 	if err != nil {
 		b.Fatal(err)
 	}

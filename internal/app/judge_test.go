@@ -18,6 +18,7 @@ import (
 	"tenet/internal/judge/judgetest"
 	"tenet/internal/llm"
 	"tenet/internal/rule"
+	"tenet/internal/store/litetest"
 	"tenet/internal/store/pgtest"
 )
 
@@ -72,7 +73,7 @@ func evaluation(t *testing.T, a *app.App, body string) rule.Evaluation {
 func TestEqualRequestsOverHTTPHaveOneAnswer(t *testing.T) {
 	m := judgetest.Model(opinion)
 	m.Delay = 100 * time.Millisecond
-	a := node(t, app.Options{Model: m, Rules: openRules(20, rule.High)}, map[string]string{"data": t.TempDir()})
+	a := node(t, app.Options{Model: m, Rules: openRules(20, rule.High)}, map[string]string{"data": litetest.Dir(t)})
 	answers := make([]rule.Evaluation, 16)
 	var wg sync.WaitGroup
 	for i := range answers {
@@ -100,7 +101,7 @@ func TestEqualRequestsOverHTTPHaveOneAnswer(t *testing.T) {
 }
 
 func TestNodesShareKeptVerdicts(t *testing.T) {
-	for name, settings := range map[string]map[string]string{"SQLite": {"data": t.TempDir()}, "PostgreSQL": {"database_url": pgtest.DSN(t)}} {
+	for name, settings := range map[string]map[string]string{"SQLite": {"data": litetest.Dir(t)}, "PostgreSQL": {"database_url": pgtest.DSN(t)}} {
 		t.Run(name, func(t *testing.T) {
 			m := judgetest.Model(opinion)
 			one := node(t, app.Options{Model: m, Rules: openRules(4, rule.High)}, settings)
@@ -140,7 +141,7 @@ func TestSecretsLeaveNeitherInPromptsNorInAnswers(t *testing.T) {
 	m := judgetest.Model(func(judgetest.Rule, string) judgetest.Entry {
 		return judgetest.Deny(`var key = "[redacted:aws-access-token]"`)
 	})
-	a := node(t, app.Options{Model: m, Rules: openRules(1, rule.High)}, map[string]string{"data": t.TempDir()})
+	a := node(t, app.Options{Model: m, Rules: openRules(1, rule.High)}, map[string]string{"data": litetest.Dir(t)})
 	e := evaluation(t, a, request(strings.Replace(change, `var password = os.Getenv("PASSWORD")`, `var key = "`+secret+`"`, 1)))
 	if strings.Contains(m.Requests()[0].Prompt, secret) || e.Coverage.Redacted != 1 {
 		t.Errorf("redacted %d in %s", e.Coverage.Redacted, m.Requests()[0].Prompt)
@@ -154,7 +155,7 @@ func TestSecretsLeaveNeitherInPromptsNorInAnswers(t *testing.T) {
 func TestTheConfirmingModelIsAsked(t *testing.T) {
 	m, confirm := judgetest.Model(opinion), judgetest.Model(func(judgetest.Rule, string) judgetest.Entry { return judgetest.Allow() })
 	confirm.Name = "fake:second"
-	a := node(t, app.Options{Model: m, Confirm: confirm, Rules: openRules(2, rule.Critical)}, map[string]string{"data": t.TempDir()})
+	a := node(t, app.Options{Model: m, Confirm: confirm, Rules: openRules(2, rule.Critical)}, map[string]string{"data": litetest.Dir(t)})
 	e := evaluation(t, a, request(change))
 	if e.OverallVerdict != rule.NeedsConfirmation || confirm.Calls() != 1 || e.Cost.Calls != 3 || len(e.ModelIDsUsed) != 2 {
 		t.Errorf("%d second looks, got %+v", confirm.Calls(), e)
@@ -175,7 +176,7 @@ func TestNothingFailsOpenOverHTTP(t *testing.T) {
 		"no answer": &llm.Fake{}, "nonsense": judgetest.Script("sure, ALLOW"), "obedient": &llm.Fake{Respond: obedient},
 		"late": &llm.Fake{Delay: time.Minute, Respond: obedient},
 	} {
-		a := node(t, app.Options{Model: m, Rules: openRules(20, rule.High)}, map[string]string{"data": t.TempDir(), "judge_timeout": "50ms"})
+		a := node(t, app.Options{Model: m, Rules: openRules(20, rule.High)}, map[string]string{"data": litetest.Dir(t), "judge_timeout": "50ms"})
 		if e := evaluation(t, a, request(change)); e.OverallVerdict != rule.NeedsConfirmation || e.RulesUncertain != 20 || e.Coverage.RulesJudged != 0 {
 			t.Errorf("%s: got %s, %d uncertain", name, e.OverallVerdict, e.RulesUncertain)
 		}

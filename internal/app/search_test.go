@@ -11,6 +11,7 @@ import (
 	"tenet/internal/llm"
 	"tenet/internal/rule"
 	"tenet/internal/search"
+	"tenet/internal/store/litetest"
 	"tenet/internal/store/pgtest"
 )
 
@@ -31,7 +32,7 @@ func awaitVectors(t *testing.T, a *app.App, project string, rules int) {
 // Rules get their vectors by themselves: those that are there at the start, those that come, in every project, on every node.
 func TestRulesAreEmbeddedInTheBackground(t *testing.T) {
 	for name, settings := range map[string]func(t *testing.T) map[string]string{
-		"sqlite":   func(t *testing.T) map[string]string { return map[string]string{"data": t.TempDir()} },
+		"sqlite":   func(t *testing.T) map[string]string { return map[string]string{"data": litetest.Dir(t)} },
 		"postgres": func(t *testing.T) map[string]string { return map[string]string{"database_url": pgtest.DSN(t)} },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -79,7 +80,7 @@ func TestEmbeddingIsTriedAgain(t *testing.T) {
 		return nil
 	}
 	rules := []*catalog.File{{Rules: []catalog.Input{{Slug: new("A-1"), Statement: "Payments are logged."}}}}
-	a := node(t, app.Options{Rules: rules, Embedder: e}, map[string]string{"data": t.TempDir()})
+	a := node(t, app.Options{Rules: rules, Embedder: e}, map[string]string{"data": litetest.Dir(t)})
 	if err := a.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"tenet/internal/audit"
 	"tenet/internal/rule"
 	"tenet/internal/store"
+	"tenet/internal/store/litetest"
 	"tenet/internal/store/pgtest"
 	"tenet/internal/store/sqlstore"
 )
@@ -291,7 +292,7 @@ func TestAppendEndsWithItsContext(t *testing.T) {
 }
 
 func BenchmarkAppend(b *testing.B) {
-	s, err := sqlstore.OpenSQLite(b.Context(), b.TempDir(), sqlstore.Options{})
+	s, err := sqlstore.OpenSQLite(b.Context(), litetest.Dir(b), sqlstore.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}

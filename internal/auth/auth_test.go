@@ -8,6 +8,7 @@ import (
 	"tenet/internal/auth"
 	"tenet/internal/rule"
 	"tenet/internal/store"
+	"tenet/internal/store/litetest"
 	"tenet/internal/store/sqlstore"
 )
 
@@ -55,7 +56,7 @@ func TestActorOfAnEmptyContextMayNothing(t *testing.T) {
 // keys is a Keys on a fresh store with the project default, and its clock.
 func keys(t *testing.T) (*auth.Keys, store.Store, *time.Time) {
 	t.Helper()
-	s, err := sqlstore.OpenSQLite(t.Context(), t.TempDir(), sqlstore.Options{})
+	s, err := sqlstore.OpenSQLite(t.Context(), litetest.Dir(t), sqlstore.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

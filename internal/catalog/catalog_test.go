@@ -19,6 +19,7 @@ import (
 	"tenet/internal/corpus"
 	"tenet/internal/rule"
 	"tenet/internal/store"
+	"tenet/internal/store/litetest"
 	"tenet/internal/store/pgtest"
 	"tenet/internal/store/sqlstore"
 )
@@ -28,7 +29,7 @@ func each(t *testing.T, test func(t *testing.T, c *catalog.Catalog, s store.Stor
 	t.Helper()
 	open := map[string]func(t *testing.T) (store.Store, error){
 		"SQLite": func(t *testing.T) (store.Store, error) {
-			return sqlstore.OpenSQLite(t.Context(), t.TempDir(), sqlstore.Options{Logger: slog.New(slog.DiscardHandler)})
+			return sqlstore.OpenSQLite(t.Context(), litetest.Dir(t), sqlstore.Options{Logger: slog.New(slog.DiscardHandler)})
 		},
 		"PostgreSQL": func(t *testing.T) (store.Store, error) {
 			return sqlstore.OpenPostgres(t.Context(), pgtest.DSN(t), sqlstore.Options{Logger: slog.New(slog.DiscardHandler)})

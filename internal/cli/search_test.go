@@ -15,6 +15,7 @@ import (
 	"tenet/internal/config"
 	"tenet/internal/rule"
 	"tenet/internal/search"
+	"tenet/internal/store/litetest"
 )
 
 // library is the address of a server with a few rules.
@@ -31,7 +32,7 @@ rules:
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg, err := config.Load("", func(string) string { return "" }, map[string]string{"data": t.TempDir()})
+	cfg, err := config.Load("", func(string) string { return "" }, map[string]string{"data": litetest.Dir(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"tenet/internal/corpus"
 	"tenet/internal/rule"
 	"tenet/internal/store"
+	"tenet/internal/store/litetest"
 	"tenet/internal/store/pgtest"
 	"tenet/internal/store/sqlstore"
 )
@@ -157,7 +158,7 @@ func TestLiveDropsViewsBeyondItsMemoryAndLoadsThemAgain(t *testing.T) {
 }
 
 func TestLiveCompactsWithoutLosingChanges(t *testing.T) {
-	s := closing(t)(sqlstore.OpenSQLite(t.Context(), t.TempDir(), sqlstore.Options{}))
+	s := closing(t)(sqlstore.OpenSQLite(t.Context(), litetest.Dir(t), sqlstore.Options{}))
 	createProject(t, s, "p")
 	l := live(s, 0)
 	ctx, cancel := context.WithCancel(t.Context())

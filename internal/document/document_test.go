@@ -17,6 +17,7 @@ import (
 	"tenet/internal/llm"
 	"tenet/internal/rule"
 	"tenet/internal/store"
+	"tenet/internal/store/litetest"
 	"tenet/internal/store/pgtest"
 	"tenet/internal/store/sqlstore"
 )
@@ -36,7 +37,7 @@ var noon = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 // onBoth runs a test on both databases, with an embedding service whose jobs nobody carries out.
 func onBoth(t *testing.T, test func(t *testing.T, s *shelf)) {
 	t.Run("sqlite", func(t *testing.T) {
-		db, err := sqlstore.OpenSQLite(t.Context(), t.TempDir(), sqlstore.Options{})
+		db, err := sqlstore.OpenSQLite(t.Context(), litetest.Dir(t), sqlstore.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

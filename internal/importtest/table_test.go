@@ -92,6 +92,7 @@ var table = map[string]row{
 
 	"importtest":      {layer: support},
 	"judge/judgetest": {layer: support, imports: []string{"llm", "rule"}},
+	"store/litetest":  {layer: support, imports: []string{"store/sqlstore"}},
 	"store/pgtest":    {layer: support, imports: []string{"store", "store/sqlstore"}},
 	"store/storetest": {layer: support, imports: []string{"rule", "store"}},
 	"/cases":          {layer: support, tests: []string{"api", "app", "catalog", "cli", "client", "evaluate"}},

@@ -15,6 +15,7 @@ import (
 	"tenet/internal/llm"
 	"tenet/internal/rule"
 	"tenet/internal/store"
+	"tenet/internal/store/litetest"
 	"tenet/internal/store/sqlstore"
 	"tenet/internal/subject"
 )
@@ -22,7 +23,7 @@ import (
 // database opens an SQLite store with the projects p and q.
 func database(t testing.TB) store.Store {
 	t.Helper()
-	s, err := sqlstore.OpenSQLite(t.Context(), t.TempDir(), sqlstore.Options{})
+	s, err := sqlstore.OpenSQLite(t.Context(), litetest.Dir(t), sqlstore.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"tenet/internal/release"
 	"tenet/internal/rule"
 	"tenet/internal/store"
+	"tenet/internal/store/litetest"
 	"tenet/internal/store/pgtest"
 	"tenet/internal/store/sqlstore"
 )
@@ -39,7 +40,7 @@ func each(t *testing.T, test func(w *world)) {
 	quiet := slog.New(slog.DiscardHandler)
 	for name, open := range map[string]func(t *testing.T) (store.Store, error){
 		"SQLite": func(t *testing.T) (store.Store, error) {
-			return sqlstore.OpenSQLite(t.Context(), t.TempDir(), sqlstore.Options{Logger: quiet})
+			return sqlstore.OpenSQLite(t.Context(), litetest.Dir(t), sqlstore.Options{Logger: quiet})
 		},
 		"PostgreSQL": func(t *testing.T) (store.Store, error) {
 			return sqlstore.OpenPostgres(t.Context(), pgtest.DSN(t), sqlstore.Options{Logger: quiet})

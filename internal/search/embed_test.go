@@ -14,6 +14,7 @@ import (
 	"tenet/internal/llm"
 	"tenet/internal/rule"
 	"tenet/internal/store"
+	"tenet/internal/store/litetest"
 	"tenet/internal/store/pgtest"
 	"tenet/internal/store/sqlstore"
 )
@@ -29,7 +30,7 @@ type library struct {
 func onBoth(t *testing.T, test func(l *library)) {
 	for name, open := range map[string]func(t *testing.T) (store.Store, error){
 		"sqlite": func(t *testing.T) (store.Store, error) {
-			return sqlstore.OpenSQLite(t.Context(), t.TempDir(), sqlstore.Options{})
+			return sqlstore.OpenSQLite(t.Context(), litetest.Dir(t), sqlstore.Options{})
 		},
 		"postgres": func(t *testing.T) (store.Store, error) {
 			return sqlstore.OpenPostgres(t.Context(), pgtest.DSN(t), sqlstore.Options{})
@@ -294,7 +295,7 @@ func TestRulesThatChangeMeanwhileAreEmbedded(t *testing.T) {
 
 // Vectors of texts that are long gone do not pile up for ever, and a few stay for edits that are taken back.
 func TestUnusedVectorsAreRemoved(t *testing.T) {
-	s, err := sqlstore.OpenSQLite(t.Context(), t.TempDir(), sqlstore.Options{})
+	s, err := sqlstore.OpenSQLite(t.Context(), litetest.Dir(t), sqlstore.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"tenet/internal/rule"
 	"tenet/internal/store"
+	"tenet/internal/store/litetest"
 	"tenet/internal/store/pgtest"
 	"tenet/internal/store/sqlstore"
 	"tenet/internal/store/storetest"
@@ -35,7 +36,7 @@ func opened(t testing.TB, s store.Store, err error) store.Store {
 
 func TestSQLiteKeepsTheContract(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) storetest.Open {
-		dir := t.TempDir()
+		dir := litetest.Dir(t)
 		return func(t *testing.T) store.Store {
 			s, err := sqlstore.OpenSQLite(t.Context(), dir, sqlstore.Options{})
 			return opened(t, s, err)
