@@ -56,6 +56,12 @@ const minSecret = 6
 type secret struct {
 	text, kind string
 	keep       int
+	// from and to bound where it is a secret; to is 0 if that is anywhere in the text.
+	from, to int
+}
+
+func (s *secret) at(text string, i int) bool {
+	return (s.to == 0 || s.from <= i && i < s.to) && strings.HasPrefix(text[i:], s.text)
 }
 
 // Text replaces every secret in text by a placeholder. Lines stay where they are: a secret that spans lines leaves a
@@ -77,15 +83,19 @@ func (r *Redactor) secrets(text string) []secret {
 	if suspicious != "" {
 		for _, f := range r.detector().DetectString(suspicious) {
 			for line := range strings.Lines(f.Secret) {
-				out = append(out, secret{strings.Trim(line, " \t\r\n+-'\"`"), f.RuleID, 0})
+				line = strings.Trim(line, " \t\r\n+-'\"`")
+				if f.RuleID == privateKeyKind && !keyText(line) { // whatever stands between head and foot
+					continue
+				}
+				out = append(out, secret{text: line, kind: f.RuleID})
 			}
 		}
 	}
 	out = slices.DeleteFunc(out, func(s secret) bool { return len(s.text) < minSecret })
 	slices.SortFunc(out, func(a, b secret) int {
-		return cmp.Or(cmp.Compare(len(b.text), len(a.text)), cmp.Compare(a.text, b.text), cmp.Compare(a.kind, b.kind))
+		return cmp.Or(cmp.Compare(len(b.text), len(a.text)), cmp.Compare(a.text, b.text), cmp.Compare(a.to, b.to), cmp.Compare(a.kind, b.kind))
 	})
-	return slices.CompactFunc(out, func(a, b secret) bool { return a.text == b.text })
+	return slices.CompactFunc(out, func(a, b secret) bool { return a.text == b.text && a.to == b.to })
 }
 
 // replace puts placeholders in the place of secrets, which must be in order of length, the longest first.
@@ -103,7 +113,7 @@ func replace(text string, secrets []secret) (string, []Found) {
 			i++
 			continue
 		}
-		at := slices.IndexFunc(byStart[start(text[i:])], func(s secret) bool { return strings.HasPrefix(text[i:], s.text) })
+		at := slices.IndexFunc(byStart[start(text[i:])], func(s secret) bool { return s.at(text, i) })
 		if at < 0 {
 			i++
 			continue

@@ -39,7 +39,7 @@ func windows(text string) (suspicious string, secrets []secret) {
 		if c == 0 {
 			if text[i] == ':' && strings.HasPrefix(text[i:], "://") {
 				if password := login(text[i+3:]); password != "" {
-					secrets = append(secrets, secret{":" + password + "@", "url-password", 1})
+					secrets = append(secrets, secret{text: ":" + password + "@", kind: "url-password", keep: 1})
 				}
 			}
 			i++
@@ -131,6 +131,9 @@ func login(address string) string {
 	return password
 }
 
+// privateKeyKind is what a line of a private key looks like.
+const privateKeyKind = "private-key"
+
 // maxKeyLines is how many lines of a private key are looked at.
 const maxKeyLines = 400
 
@@ -150,7 +153,7 @@ func privateKey(text string, from int) (lines []secret, end int) {
 		body, _, closed := strings.Cut(line, "-----END")
 		for piece := range strings.SplitSeq(body, `\n`) {
 			if piece = strings.Trim(piece, " \t\r+-\"'`,;"); keyText(piece) {
-				lines = append(lines, secret{piece, "private-key", 0})
+				lines = append(lines, secret{text: piece, kind: privateKeyKind})
 			}
 		}
 		end += len(line)
@@ -159,12 +162,19 @@ func privateKey(text string, from int) (lines []secret, end int) {
 		}
 		end++
 	}
+	// Only there: anybody can pass a word off as a line of a key, and it must not vanish from code that way.
+	for i := range lines {
+		lines[i].from, lines[i].to = from, end
+	}
 	return lines, end
 }
 
-// keyText reports whether s may be a line of a key: base64 without blanks.
+// wordLength is the length from which letters alone are no word.
+const wordLength = 40
+
+// keyText reports whether s may be a line of a key: base64 without blanks, and no word.
 func keyText(s string) bool {
-	return len(s) >= minSecret && strings.IndexFunc(s, func(r rune) bool {
+	return len(s) >= minSecret && (len(s) >= wordLength || strings.ContainsAny(s, "0123456789+/=")) && strings.IndexFunc(s, func(r rune) bool {
 		return r > 0x7f || class[byte(r)] == 0 && r != '+' && r != '/' && r != '=' //nolint:gosec // ASCII, checked before
 	}) < 0
 }
