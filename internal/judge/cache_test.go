@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -398,5 +399,56 @@ func TestMemoryIsBounded(t *testing.T) {
 	j.Decide(t.Context(), build(t, subject.Input{Action: "action 0"}), newRules(1))
 	if m.Calls() != 101 {
 		t.Errorf("%d calls: nothing is ever forgotten", m.Calls())
+	}
+}
+
+func TestWhatTheWholeLacksDeniesBesideKeptHunks(t *testing.T) {
+	m := judgetest.Model(func(_ judgetest.Rule, text string) judgetest.Entry {
+		if strings.Contains(text, "handler(") {
+			return judgetest.Missing("authorise(")
+		}
+		return judgetest.Allow()
+	})
+	in := subject.Input{Diff: hunks(4, map[int]string{3: "handler()"})}
+	fresh := judge.New(judge.Config{Model: m}).Decide(t.Context(), build(t, in), newRules(1)).Verdicts[0]
+	j := judge.New(judge.Config{Model: m, Cache: judge.NewCache(judge.CacheConfig{})})
+	j.Decide(t.Context(), build(t, subject.Input{Diff: hunks(4, nil)}), newRules(1))
+	for _, purpose := range []string{judge.CallWhole, ""} {
+		s := build(t, in)
+		res := j.Decide(t.Context(), s, newRules(1))
+		if v := res.Verdicts[0]; v.Verdict != rule.Deny || v.Verdict != fresh.Verdict {
+			t.Errorf("with three of four hunks judged before: %+v; without: %+v", v, fresh)
+		}
+		if purpose != "" && (len(res.Calls) != 2 || res.Calls[1].Purpose != purpose) || purpose == "" && len(res.Calls) > 0 {
+			t.Errorf("calls are %+v", res.Calls)
+		}
+		if d := cmp.Diff(res.Verdicts, replayed(t, s, newRules(1), res).Verdicts); d != "" {
+			t.Error(d)
+		}
+	}
+}
+
+// TestManyHunksAreQuicklyRecalled changes half of very many hunks: what is kept and what is needed must not be compared
+// each with each.
+func TestManyHunksAreQuicklyRecalled(t *testing.T) {
+	const n = 30_000
+	diffOf := func(edited string) string {
+		var b strings.Builder
+		b.WriteString("--- a/x.py\n+++ b/x.py\n")
+		for i := range n {
+			text := "a"
+			if i%2 == 0 {
+				text = edited
+			}
+			fmt.Fprintf(&b, "@@ -%d,0 +%d @@\n+%s%d\n", i*3, i*3+1, text, i)
+		}
+		return b.String()
+	}
+	j := judge.New(judge.Config{Model: judgetest.Model(allowAll), Cache: judge.NewCache(judge.CacheConfig{MaxMemory: 1 << 30}), MaxSubjectBytes: 1 << 20})
+	j.Decide(t.Context(), build(t, subject.Input{Diff: diffOf("b")}), newRules(5))
+	start := time.Now()
+	res := j.Decide(t.Context(), build(t, subject.Input{Diff: diffOf("c")}), newRules(5))
+	if took := time.Since(start); took > 6*time.Second || res.Verdicts[0].Verdict != rule.Allow || len(res.Reused) != 5*n/2 || res.HunksExamined != n {
+		t.Errorf("%v for %s with %d reused and %d hunks examined", took, res.Verdicts[0].Verdict, len(res.Reused), res.HunksExamined)
 	}
 }

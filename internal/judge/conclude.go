@@ -43,6 +43,9 @@ func (h *hearing) withhold(o outcome) outcome {
 	return o
 }
 
+// noAnswerYet is why there is no answer of a call under way, or of one that there was no time to make.
+const noAnswerYet = "the model did not answer in time"
+
 // view is what one session found out about a rule.
 type view struct {
 	s *session
@@ -63,7 +66,10 @@ func (h *hearing) views(i int) (list []view) {
 			continue
 		}
 		if s.pending != nil && o.by == rule.ByNone && !h.finished {
-			o = nothing("The model gave no answer: the model did not answer in time.")
+			o = nothing("The model gave no answer: " + noAnswerYet + ".")
+		}
+		if !s.settled && s.takesTwo(&o) {
+			o = h.alone(o, noAnswerYet)
 		}
 		if !s.group.whole && s.purpose != CallWhole && o.decided() && (o.absent || o.together && o.verdict == rule.Allow) {
 			o = o.doubt("The model was shown what has changed and found that its verdict takes the whole, which it did not get to judge. It said: ")
@@ -88,7 +94,9 @@ func (h *hearing) merge(i int) outcome {
 	var open, allowed []outcome
 	denied := slices.Clone(m.denied)
 	absent, parts := 0, len(views)+len(m.denied)
-	if m.clear > 0 {
+	// What was asked about the whole speaks for the units that kept verdicts allow, too.
+	whole := slices.ContainsFunc(views, func(v view) bool { return v.s.purpose == CallWhole })
+	if m.clear > 0 && !whole {
 		parts++
 		allowed = append(allowed, keptAllow(m.clear))
 	}
@@ -227,7 +235,9 @@ func (h *hearing) recalled(res *Result, sights []bool) {
 			see(sights, h.docket.all())
 		} else if m.clear > 0 || len(m.denied) > 0 {
 			for u := range sights {
-				sights[u] = sights[u] || !slices.Contains(m.need, u)
+				if _, asked := slices.BinarySearch(m.need, u); !asked {
+					sights[u] = true
+				}
 			}
 		}
 	}
@@ -249,7 +259,7 @@ func (h *hearing) callsOf(s *session) []Call {
 		return s.calls
 	}
 	c := *s.pending
-	c.Error, c.ErrorCode = "the model did not answer in time", string(rule.CodeUnavailable)
+	c.Error, c.ErrorCode = noAnswerYet, string(rule.CodeUnavailable)
 	return append(slices.Clip(s.calls), c)
 }
 

@@ -51,7 +51,7 @@ type matter struct {
 	// denied are kept denials by unit, clear counts the units that kept verdicts allow.
 	denied []outcome
 	clear  int
-	// need are the units that the model has to see.
+	// need are the units that the model has to see, in ascending order.
 	need []int
 }
 

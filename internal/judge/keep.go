@@ -21,13 +21,13 @@ type keys struct {
 func (h *hearing) keys() *keys {
 	k := &keys{units: make([]string, len(h.docket.units)), rules: make([]string, len(h.rules))}
 	base := hashed(PromptVersion, h.plan.model, h.docket.lead)
-	whole := "whole"
+	var whole []byte
 	for i := range h.docket.units {
-		content := string(h.docket.units[i].content[:])
-		k.units[i] = hashed(base, "unit", content)
-		whole += content
+		content := h.docket.units[i].content[:]
+		k.units[i] = hashed(base, "unit", string(content))
+		whole = append(whole, content...)
 	}
-	k.whole = hashed(base, "whole", whole)
+	k.whole = hashed(base, "whole", "whole"+string(whole))
 	for i, r := range h.rules {
 		confirm := ""
 		if r.Severity == rule.Critical {

@@ -89,13 +89,13 @@ func (h *hearing) groups(need [][]int) []*group {
 	return out
 }
 
-// others names the files of all units but those given, at most some of them.
+// others names the files of all units but those given, which are in ascending order; at most some of them.
 func (d *docket) others(shown []int) string {
 	const most = 20
 	var names []string
 	count, more := map[string]int{}, 0
 	for i := range d.units {
-		if slices.Contains(shown, i) {
+		if _, ok := slices.BinarySearch(shown, i); ok {
 			continue
 		}
 		switch label := visible(d.units[i].label); {

@@ -23,11 +23,12 @@ type session struct {
 	members  []int // indices into the rules of the hearing
 	admitted bool
 
-	// outcomes is by member. It, calls and pending are guarded by the hearing's mutex.
+	// outcomes is by member. It and what follows are guarded by the hearing's mutex.
 	outcomes []outcome
 	calls    []Call
 	pending  *Call
 	answered bool
+	settled  bool // the second looks that outcomes need have been taken
 }
 
 // errNotRecorded says that a record holds no such call.
@@ -52,6 +53,14 @@ func (s *session) run(ctx context.Context) {
 	s.repair(ctx, open, err)
 	s.confirm(ctx)
 	s.recheck(ctx)
+	s.settle()
+}
+
+// settle notes that the outcomes are final.
+func (s *session) settle() {
+	s.h.mu.Lock()
+	defer s.h.mu.Unlock()
+	s.settled = true
 }
 
 // repair asks once more about members that are open.
