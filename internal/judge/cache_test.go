@@ -452,3 +452,31 @@ func TestManyHunksAreQuicklyRecalled(t *testing.T) {
 		t.Errorf("%v for %s with %d reused and %d hunks examined", took, res.Verdicts[0].Verdict, len(res.Reused), res.HunksExamined)
 	}
 }
+
+// TestAStandInsVerdictIsNotKept has the second model of a chain answer while the first cannot. Once it can, it is asked.
+func TestAStandInsVerdictIsNotKept(t *testing.T) {
+	answers := "weak:b"
+	says := judgetest.Model(func(judgetest.Rule, string) judgetest.Entry {
+		if answers == "weak:b" {
+			return judgetest.Allow()
+		}
+		return judgetest.Deny("value0")
+	})
+	m := &llm.Fake{Name: "strong:a,weak:b", Respond: func(ctx context.Context, req llm.Request) (llm.Response, error) {
+		resp, err := says.Complete(ctx, req)
+		resp.Model = answers
+		return resp, err
+	}}
+	j := judge.New(judge.Config{Model: m, Cache: judge.NewCache(judge.CacheConfig{})})
+	for _, c := range []struct {
+		model, answered string
+		want            rule.Verdict
+		calls           int
+	}{{"weak:b", "weak:b", rule.Allow, 1}, {"strong:a", "strong:a", rule.Deny, 1}, {"weak:b", "strong:a", rule.Deny, 0}} {
+		answers = c.model
+		res := j.Decide(t.Context(), build(t, subject.Input{Diff: hunks(2, nil)}), newRules(1))
+		if v := res.Verdicts[0]; v.Verdict != c.want || len(res.Calls) != c.calls || !slices.Equal(res.Models, []string{c.answered}) {
+			t.Errorf("with %s: %s by %v in %d calls, want %s by %s in %d", c.model, v.Verdict, res.Models, len(res.Calls), c.want, c.answered, c.calls)
+		}
+	}
+}

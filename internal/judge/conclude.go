@@ -242,8 +242,8 @@ func (h *hearing) recalled(res *Result, sights []bool) {
 		}
 	}
 	res.Parts = max(res.Parts, 1)
-	if len(h.reused) > 0 && !slices.Contains(res.Models, h.plan.model) {
-		res.Models = append(res.Models, h.plan.model)
+	if model := leading(h.plan.model); len(h.reused) > 0 && !slices.Contains(res.Models, model) {
+		res.Models = append(res.Models, model)
 	}
 }
 

@@ -19,8 +19,8 @@ import (
 //	        other units that were shown beside it
 //	whole   every verdict that the model gave
 //
-// Never kept are verdicts that nothing decided (faults, timeouts, unproven denials), and nothing of a subject that
-// addresses the judge. Of one that reads like an order, only the whole is kept: whatever the order did to the model shall not
+// Never kept are verdicts that nothing decided (faults, timeouts, unproven denials), those that a model gave in place of the
+// first of a chain, which are good for as long as that one cannot be asked, and nothing of a subject that addresses the judge. Of one that reads like an order, only the whole is kept: whatever the order did to the model shall not
 // outlive it.
 type entry struct {
 	Verdict   string  `json:"v"`

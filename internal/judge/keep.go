@@ -20,7 +20,7 @@ type keys struct {
 // content of the rule with the model that confirms it.
 func (h *hearing) keys() *keys {
 	k := &keys{units: make([]string, len(h.docket.units)), rules: make([]string, len(h.rules))}
-	base := hashed(PromptVersion, h.plan.model, h.docket.lead)
+	base := hashed(PromptVersion, leading(h.plan.model), h.docket.lead)
 	var whole []byte
 	for i := range h.docket.units {
 		content := h.docket.units[i].content[:]
@@ -31,7 +31,7 @@ func (h *hearing) keys() *keys {
 	for i, r := range h.rules {
 		confirm := ""
 		if r.Severity == rule.Critical {
-			confirm = h.plan.confirm
+			confirm = leading(h.plan.confirm)
 		}
 		k.rules[i] = hashed(h.contents[i], confirm)
 	}
@@ -63,7 +63,7 @@ func (h *hearing) keep(k *keys) {
 	var list []keepsake
 	for i := range h.rules {
 		views := h.views(i)
-		if len(views) == 0 {
+		if len(views) == 0 || slices.ContainsFunc(views, func(v view) bool { return v.s.standIn }) {
 			continue
 		}
 		put := func(unit string, e entry) {

@@ -24,6 +24,12 @@ func (c *Config) plan() plan {
 	return p
 }
 
+// leading is the first model of a chain, whose id has commas between; others answer where it cannot.
+func leading(id string) string {
+	first, _, _ := strings.Cut(id, ",")
+	return first
+}
+
 // String writes a plan as it is recorded.
 func (p plan) String() string {
 	return fmt.Sprintf("%s bytes=%d parts=%d batch=%d tokens=%d model=%q confirm=%q", PromptVersion, p.bytes, p.parts, p.batch, p.tokens, p.model, p.confirm)

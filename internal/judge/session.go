@@ -29,6 +29,7 @@ type session struct {
 	pending  *Call
 	answered bool
 	settled  bool // the second looks that outcomes need have been taken
+	standIn  bool // a model answered that stands in for another
 }
 
 // errNotRecorded says that a record holds no such call.
@@ -158,7 +159,9 @@ func (s *session) call(ctx context.Context, places []int, purpose string) *reply
 	}
 	s.begin(call)
 	resp, err := h.source.answer(ctx, q, &call, req)
+	standIn := false
 	if resp.Model != "" { // of a chain, the one that answered
+		standIn = resp.Model != leading(call.Model)
 		call.Model = resp.Model
 	}
 	call.Raw = keepRaw(resp.Text)
@@ -170,7 +173,7 @@ func (s *session) call(ctx context.Context, places []int, purpose string) *reply
 		r.read(c, call.Raw) // as it is recorded, so that a replay reads the same
 		call.Held = r.held
 	}
-	s.end(call, err)
+	s.end(call, standIn, err)
 	if err != nil && !errors.Is(err, errNotRecorded) {
 		h.j.cfg.Logger.WarnContext(ctx, "a call to the judge's model failed", "model", call.Model, "rules", len(places), "purpose", purpose, "error", err)
 	}
@@ -198,13 +201,14 @@ func (s *session) begin(call Call) {
 }
 
 // end notes what came of the call under way.
-func (s *session) end(call Call, err error) {
+func (s *session) end(call Call, standIn bool, err error) {
 	s.h.mu.Lock()
 	defer s.h.mu.Unlock()
 	s.pending = nil
 	if !errors.Is(err, errNotRecorded) {
 		s.calls = append(s.calls, call)
 		s.answered = s.answered || err == nil
+		s.standIn = s.standIn || standIn
 	}
 }
 
