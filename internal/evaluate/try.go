@@ -20,7 +20,8 @@ func (e *Evaluator) Subject(ctx context.Context, projectID, id string) (subject.
 	return record.Subject, record.Evaluation.RuleVerdicts, nil
 }
 
-// Past returns those of the latest limit evaluations of a project that have a verdict of a rule, newest first.
+// Past returns those of the latest limit evaluations of a project that have a verdict of a rule, newest first. Those whose
+// subject is not kept, or not any more, are left out.
 func (e *Evaluator) Past(ctx context.Context, projectID, ruleID string, limit int) ([]subject.Past, error) {
 	entries, _, err := e.cfg.Records.FindAudit(ctx, store.AuditFilter{ProjectID: projectID, Kind: audit.KindEvaluation, Limit: limit})
 	if err != nil {
@@ -29,8 +30,14 @@ func (e *Evaluator) Past(ctx context.Context, projectID, ruleID string, limit in
 	var past []subject.Past
 	for _, entry := range entries {
 		record, err := decode(entry)
+		if isPruned(err) {
+			continue
+		}
 		if err != nil {
 			return nil, err
+		}
+		if record.Kept == KeepNone {
+			continue
 		}
 		for i := range record.Evaluation.RuleVerdicts {
 			if v := &record.Evaluation.RuleVerdicts[i]; v.RuleID == ruleID {
