@@ -480,3 +480,37 @@ func TestAStandInsVerdictIsNotKept(t *testing.T) {
 		}
 	}
 }
+
+// TestADenialThatTakesTheRestFallsWithIt denies a handler that nothing authorises, until another hunk does. Kept verdicts
+// must not bring the denial back.
+func TestADenialThatTakesTheRestFallsWithIt(t *testing.T) {
+	m := judgetest.Model(func(_ judgetest.Rule, text string) judgetest.Entry {
+		if strings.Contains(text, "handler(") && !strings.Contains(text, "authorise(") {
+			e := judgetest.Deny("handler()")
+			e.Together = true
+			return e
+		}
+		return judgetest.Allow()
+	})
+	open, mended := map[int]string{0: "handler()"}, map[int]string{0: "handler()", 3: "authorise()"}
+	for name, edits := range map[string][]map[int]string{
+		"denied, then mended":                       {open, mended},
+		"handler beside what was allowed as it was": {{3: "authorise()"}, mended},
+	} {
+		j := judge.New(judge.Config{Model: m, Cache: judge.NewCache(judge.CacheConfig{})})
+		for _, edit := range edits {
+			s := build(t, subject.Input{Diff: hunks(4, edit)})
+			want := rule.Allow
+			if edit[0] != "" && edit[3] == "" {
+				want = rule.Deny
+			}
+			res := j.Decide(t.Context(), s, newRules(1))
+			if v := res.Verdicts[0]; v.Verdict != want {
+				t.Errorf("%s: %v: got %s (%s): %s", name, edit, v.Verdict, v.DecidedBy, v.Reasoning)
+			}
+			if d := cmp.Diff(res.Verdicts, replayed(t, s, newRules(1), res).Verdicts); d != "" {
+				t.Error(d)
+			}
+		}
+	}
+}

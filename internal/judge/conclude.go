@@ -52,8 +52,11 @@ type view struct {
 	o outcome
 }
 
+// stands reports whether an outcome is a denial that holds whatever the rest of the subject says.
+func (o *outcome) stands() bool { return o.verdict == rule.Deny && !o.absent && !o.together }
+
 // views lists what sessions have found out about rule i: if the whole was asked about, only what that gave and what was
-// denied before.
+// denied before whatever the rest says.
 func (h *hearing) views(i int) (list []view) {
 	whole := slices.ContainsFunc(h.rounds, func(s *session) bool { return s.purpose == CallWhole && slices.Contains(s.members, i) })
 	for _, s := range h.rounds {
@@ -62,7 +65,7 @@ func (h *hearing) views(i int) (list []view) {
 			continue
 		}
 		o := s.outcomes[n]
-		if whole && s.purpose != CallWhole && (o.verdict != rule.Deny || o.absent) {
+		if whole && s.purpose != CallWhole && !o.stands() {
 			continue
 		}
 		if s.pending != nil && o.by == rule.ByNone && !h.finished {
@@ -71,7 +74,7 @@ func (h *hearing) views(i int) (list []view) {
 		if !s.settled && s.takesTwo(&o) {
 			o = h.alone(o, noAnswerYet)
 		}
-		if !s.group.whole && s.purpose != CallWhole && o.decided() && (o.absent || o.together && o.verdict == rule.Allow) {
+		if !s.group.whole && s.purpose != CallWhole && o.decided() && o.verdict != rule.NeedsConfirmation && (o.absent || o.together) {
 			o = o.doubt("The model was shown what has changed and found that its verdict takes the whole, which it did not get to judge. It said: ")
 			o.issue = issueNone
 		}

@@ -15,8 +15,8 @@ import (
 //
 // It is kept under the hash of a unit, for verdicts that a unit gives by itself, and under the hash of the whole:
 //
-//	unit    ALLOW that does not rest on several places; DENY whose quotes all stand in units; seen, where a DENY quotes
-//	        other units that were shown beside it
+//	unit    ALLOW that does not rest on several places; DENY that does not either and whose quotes all stand in units;
+//	        seen, where a DENY quotes other units that were shown beside it
 //	whole   every verdict that the model gave
 //
 // Never kept are verdicts that nothing decided (faults, timeouts, unproven denials), those that a model gave in place of the

@@ -98,6 +98,9 @@ func (h *hearing) keepUnits(v *view, put func(unit int, e entry)) {
 			}
 		}
 	case rule.Deny:
+		if v.o.together { // another hunk may come to make good for it
+			return
+		}
 		denied := h.deniedUnits(&v.o)
 		for _, u := range shown {
 			if quotes := denied[u]; len(quotes) > 0 {
