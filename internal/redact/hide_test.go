@@ -1,8 +1,10 @@
 package redact_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"tenet/internal/redact"
 )
@@ -32,4 +34,38 @@ func lastLine(text, word string) string {
 		}
 	}
 	return last
+}
+
+// TestManyLinesOfKeysTakeLittleTime has a text of nothing but secrets that begin alike, which no time may be squared over.
+func TestManyLinesOfKeysTakeLittleTime(t *testing.T) {
+	var keys strings.Builder
+	for i := range 50_000 {
+		fmt.Fprintf(&keys, "-----BEGIN PRIVATE KEY-----\naaaaaa%d\n", i)
+	}
+	start := time.Now()
+	_, found := redact.New().Text(keys.String())
+	if took := time.Since(start); took > 4*time.Second || len(found) != 50_000 {
+		t.Errorf("%d secrets found in %v", len(found), took)
+	}
+}
+
+// TestALongTextLosesNoSecret compares a text that is read in several pieces with its lines read one by one.
+func TestALongTextLosesNoSecret(t *testing.T) {
+	r := redact.New()
+	var text, want strings.Builder
+	for i := range 1_500 {
+		line := fmt.Sprintf("api_key = \"a%dzB3k9%dQwxY7\"\n", i*i, i*7919)
+		clean, _ := r.Text(line)
+		text.WriteString(line)
+		want.WriteString(clean)
+	}
+	got, found := r.Text(text.String())
+	if len(found) < 1_000 {
+		t.Errorf("only %d secrets found", len(found))
+	}
+	for i, line := range strings.Split(want.String(), "\n") {
+		if now := strings.Split(got, "\n")[i]; strings.Contains(line, "[redacted") && !strings.Contains(now, "[redacted") {
+			t.Errorf("line %d: %s", i+1, now)
+		}
+	}
 }
