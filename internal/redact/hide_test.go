@@ -1,6 +1,8 @@
 package redact_test
 
 import (
+	"crypto/sha256"
+	"encoding/base32"
 	"fmt"
 	"strings"
 	"testing"
@@ -49,23 +51,21 @@ func TestManyLinesOfKeysTakeLittleTime(t *testing.T) {
 	}
 }
 
-// TestALongTextLosesNoSecret compares a text that is read in several pieces with its lines read one by one.
+// TestALongTextLosesNoSecret has a text that is read in several pieces.
 func TestALongTextLosesNoSecret(t *testing.T) {
 	r := redact.New()
-	var text, want strings.Builder
-	for i := range 1_500 {
-		line := fmt.Sprintf("api_key = \"a%dzB3k9%dQwxY7\"\n", i*i, i*7919)
-		clean, _ := r.Text(line)
-		text.WriteString(line)
-		want.WriteString(clean)
+	var text strings.Builder
+	for i := range 3_000 {
+		sum := sha256.Sum256([]byte{byte(i), byte(i >> 8)})
+		fmt.Fprintf(&text, "%s\n", "AKIA"+base32.StdEncoding.EncodeToString(sum[:10]))
 	}
-	got, found := r.Text(text.String())
-	if len(found) < 1_000 {
-		t.Errorf("only %d secrets found", len(found))
-	}
-	for i, line := range strings.Split(want.String(), "\n") {
-		if now := strings.Split(got, "\n")[i]; strings.Contains(line, "[redacted") && !strings.Contains(now, "[redacted") {
-			t.Errorf("line %d: %s", i+1, now)
+	got, _ := r.Text(text.String())
+	for line := range strings.Lines(got) {
+		if alone, _ := r.Text(line); strings.Contains(line, "AKIA") && alone != line { // some are too regular to be a key
+			t.Errorf("a secret is left: %s", line)
 		}
+	}
+	if n := strings.Count(got, "AKIA"); n > 15 {
+		t.Errorf("%d secrets are left", n)
 	}
 }

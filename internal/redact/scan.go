@@ -9,7 +9,7 @@ const (
 	minRun    = 10   // of letters and digits that may be a secret
 	minValue  = 16   // of a run that is a value and has few digits
 	minMixed  = 3    // changes between letter and digit in a run that no word has
-	minCaps   = 16   // of capitals alone, as access keys without a digit are
+	minCaps   = 16   // of capitals and digits alone, as access keys with few digits are
 	before    = 96   // shown in front of a run: detectors want a name and an equals sign there
 	behind    = 24   // shown behind it
 	longRun   = 4096 // a longer one is an embedded file: only its ends are shown
@@ -18,7 +18,7 @@ const (
 
 // windows returns the pieces of text that a detector of secrets has to see, one below the other, and the secrets that need
 // no detector. A secret is a run of letters and digits in which these alternate, or which is the value of something; of
-// capitals alone; or it stands in a line that names curl. All else, most of any text, need not be read by expressions.
+// capitals and digits alone; or it stands in a line that names curl. All else, most of any text, need not be read by expressions.
 func windows(text string) (suspicious string, secrets []secret) {
 	var b strings.Builder
 	shown := 0 // text before it is in b already
@@ -45,13 +45,13 @@ func windows(text string) (suspicious string, secrets []secret) {
 			i++
 			continue
 		}
-		from, all, kinds, mixed := i, c, c, 0
+		from, kinds, mixed := i, c, 0
 		for i++; i < len(text) && class[text[i]] != 0; i++ {
 			next := class[text[i]]
 			if (c|next)&digit != 0 && (c&next)&digit == 0 && (c|next)&joint == 0 {
 				mixed++
 			}
-			c, kinds, all = next, kinds|next, all&next
+			c, kinds = next, kinds|next
 		}
 		switch n := i - from; {
 		case from < keyEnd: // inside a private key
@@ -63,7 +63,7 @@ func windows(text string) (suspicious string, secrets []secret) {
 		case n >= longRun && kinds&digit != 0:
 			show(from-before, from+longRun/8)
 			show(i-longRun/8, i+behind)
-		case n >= minRun && mixed >= minMixed, n >= minValue && mixed > 0 && isValue(text[:from]), n >= minCaps && all == upper:
+		case n >= minRun && mixed >= minMixed, n >= minValue && mixed > 0 && isValue(text[:from]), n >= minCaps && kinds&(upper|lower|joint) == upper:
 			show(from-before, i+behind)
 		case n == len("curl") && text[from:i] == "curl":
 			show(from, i+longLogin)
