@@ -147,6 +147,12 @@ func TestReplayFindsAForgedAnswer(t *testing.T) {
 	}); r.Agrees {
 		t.Errorf("other answers of the model: %+v", r)
 	}
+	if r := forge(func(f *evaluate.Record) { f.Evaluation.OverallVerdict = rule.Allow }); r.Agrees || !strings.Contains(r.Problem, "does not follow") {
+		t.Errorf("another overall verdict: %+v", r)
+	}
+	if r := forge(func(f *evaluate.Record) { f.Evaluation.RuleVerdicts = f.Evaluation.RuleVerdicts[1:] }); r.Agrees || !strings.Contains(r.Problem, "one verdict for each rule") {
+		t.Errorf("a verdict less: %+v", r)
+	}
 }
 
 func TestReplayLiveShowsWhatTheModelSaysNow(t *testing.T) {
@@ -271,6 +277,10 @@ func testRetention(t *testing.T, n *node) {
 		t.Errorf("the answer does not say why: %s", got.Detail)
 	}
 	n.call("GET", evaluationsPath+"/"+young.EvaluationID, nil).want(http.StatusOK)
+	past, err := e.Past(t.Context(), rule.DefaultProject, young.RuleVerdicts[0].RuleID, 10)
+	if err != nil || len(past) != 1 || past[0].EvaluationID != young.EvaluationID {
+		t.Errorf("past evaluations: %+v, %v", past, err)
+	}
 	list := into[Page[evaluate.Summary]](n.call("GET", evaluationsPath, nil).want(http.StatusOK))
 	if list.Total != 3 || !list.Items[2].Pruned || list.Items[2].OverallVerdict != rule.Deny || list.Items[0].Pruned {
 		t.Errorf("list %+v", list)
@@ -280,7 +290,7 @@ func testRetention(t *testing.T, n *node) {
 		t.Error("the key stands for its first request after its time")
 	}
 	// A body that is gone without a word in the chain is damage.
-	err := n.store.Update(t.Context(), func(tx store.Tx) error {
+	err = n.store.Update(t.Context(), func(tx store.Tx) error {
 		_, _, err := tx.DropBodies(t.Context(), rule.DefaultProject, audit.KindEvaluation, 0, 1<<40, 100)
 		return err
 	})

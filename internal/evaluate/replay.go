@@ -18,7 +18,7 @@ type Replay struct {
 	EvaluationID string `json:"evaluation_id" doc:"The evaluation."`
 	Live         bool   `json:"live" doc:"True if the model was asked again; else its recorded answers were used."`
 	// Agrees is false if something that can be replayed came out differently.
-	Agrees         bool           `json:"agrees" doc:"False if the subject does not have the recorded hash, or a verdict that can be replayed came out differently."`
+	Agrees         bool           `json:"agrees" doc:"False if the record contradicts itself, or a verdict that can be replayed came out differently."`
 	OverallVerdict rule.Verdict   `json:"overall_verdict" enum:"ALLOW,DENY,NEEDS_CONFIRMATION" doc:"The overall verdict that was given."`
 	Rules          []ReplayedRule `json:"rules" nullable:"false" doc:"Each rule that was judged, in the order of the answer."`
 	Differing      int            `json:"differing" doc:"Verdicts that came out differently."`
@@ -105,6 +105,12 @@ func (e *Evaluator) Replay(ctx context.Context, projectID, id string, live bool)
 		out.Problem, out.Agrees = "What the record leads to asking the model is not what it was asked.", false
 	}
 	out.compare(rec, again, lost)
+	switch {
+	case len(rec.Rules) != len(rec.Evaluation.RuleVerdicts):
+		out.Problem, out.Agrees = "The record does not hold one verdict for each rule that was judged.", false
+	case out.Differing+out.Unreplayable == 0 && again.OverallVerdict != rec.Evaluation.OverallVerdict:
+		out.Problem, out.Agrees = "The overall verdict does not follow from the verdicts of the rules, from which it is "+string(again.OverallVerdict)+".", false
+	}
 	return out, nil
 }
 

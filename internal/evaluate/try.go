@@ -25,7 +25,7 @@ func (e *Evaluator) Subject(ctx context.Context, projectID, id string) (subject.
 }
 
 // Past returns those of the latest limit evaluations of a project that have a verdict of a rule, newest first. Those whose
-// records do not hold the whole subject are left out: a rule would be tried on something else.
+// records do not hold the whole subject, or not any more, are left out: a rule would be tried on something else.
 func (e *Evaluator) Past(ctx context.Context, projectID, ruleID string, limit int) ([]subject.Past, error) {
 	entries, _, err := e.cfg.Records.FindAudit(ctx, store.AuditFilter{ProjectID: projectID, Kind: audit.KindEvaluation, Limit: limit})
 	if err != nil {
@@ -34,6 +34,9 @@ func (e *Evaluator) Past(ctx context.Context, projectID, ruleID string, limit in
 	var past []subject.Past
 	for _, entry := range entries {
 		record, err := decode(entry)
+		if isPruned(err) {
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}

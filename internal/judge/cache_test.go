@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -399,5 +400,121 @@ func TestMemoryIsBounded(t *testing.T) {
 	j.Decide(t.Context(), build(t, subject.Input{Action: "action 0"}), newRules(1))
 	if m.Calls() != 101 {
 		t.Errorf("%d calls: nothing is ever forgotten", m.Calls())
+	}
+}
+
+func TestWhatTheWholeLacksDeniesBesideKeptHunks(t *testing.T) {
+	m := judgetest.Model(func(_ judgetest.Rule, text string) judgetest.Entry {
+		if strings.Contains(text, "handler(") {
+			return judgetest.Missing("authorise(")
+		}
+		return judgetest.Allow()
+	})
+	in := subject.Input{Diff: hunks(4, map[int]string{3: "handler()"})}
+	fresh := judge.New(judge.Config{Model: m}).Decide(t.Context(), build(t, in), newRules(1)).Verdicts[0]
+	j := judge.New(judge.Config{Model: m, Cache: judge.NewCache(judge.CacheConfig{})})
+	j.Decide(t.Context(), build(t, subject.Input{Diff: hunks(4, nil)}), newRules(1))
+	for _, purpose := range []string{judge.CallWhole, ""} {
+		s := build(t, in)
+		res := j.Decide(t.Context(), s, newRules(1))
+		if v := res.Verdicts[0]; v.Verdict != rule.Deny || v.Verdict != fresh.Verdict {
+			t.Errorf("with three of four hunks judged before: %+v; without: %+v", v, fresh)
+		}
+		if purpose != "" && (len(res.Calls) != 2 || res.Calls[1].Purpose != purpose) || purpose == "" && len(res.Calls) > 0 {
+			t.Errorf("calls are %+v", res.Calls)
+		}
+		if d := cmp.Diff(res.Verdicts, replayed(t, s, newRules(1), res).Verdicts); d != "" {
+			t.Error(d)
+		}
+	}
+}
+
+// TestManyHunksAreRecalledInLittleMemory changes half of very many hunks. Nothing may be squared over them; time would show
+// that, too, but not on every machine alike.
+func TestManyHunksAreRecalledInLittleMemory(t *testing.T) {
+	const n = 8_000
+	diffOf := func(edited string) string {
+		var b strings.Builder
+		b.WriteString("--- a/x.py\n+++ b/x.py\n")
+		for i := range n {
+			text := "a"
+			if i%2 == 0 {
+				text = edited
+			}
+			fmt.Fprintf(&b, "@@ -%d,0 +%d @@\n+%s%d\n", i*3, i*3+1, text, i)
+		}
+		return b.String()
+	}
+	j := judge.New(judge.Config{Model: judgetest.Model(allowAll), Cache: judge.NewCache(judge.CacheConfig{})})
+	j.Decide(t.Context(), build(t, subject.Input{Diff: diffOf("b")}), newRules(1))
+	s := build(t, subject.Input{Diff: diffOf("c")})
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	res := j.Decide(t.Context(), s, newRules(1))
+	runtime.ReadMemStats(&after)
+	if used := (after.TotalAlloc - before.TotalAlloc) >> 20; used > 200 || res.Verdicts[0].Verdict != rule.Allow || len(res.Reused) != n/2 || res.HunksExamined != n {
+		t.Errorf("%d MiB for %s with %d reused and %d hunks examined", used, res.Verdicts[0].Verdict, len(res.Reused), res.HunksExamined)
+	}
+}
+
+// TestAStandInsVerdictIsNotKept has the second model of a chain answer while the first cannot. Once it can, it is asked.
+func TestAStandInsVerdictIsNotKept(t *testing.T) {
+	answers := "weak:b"
+	says := judgetest.Model(func(judgetest.Rule, string) judgetest.Entry {
+		if answers == "weak:b" {
+			return judgetest.Allow()
+		}
+		return judgetest.Deny("value0")
+	})
+	m := &llm.Fake{Name: "strong:a,weak:b", Respond: func(ctx context.Context, req llm.Request) (llm.Response, error) {
+		resp, err := says.Complete(ctx, req)
+		resp.Model = answers
+		return resp, err
+	}}
+	j := judge.New(judge.Config{Model: m, Cache: judge.NewCache(judge.CacheConfig{})})
+	for _, c := range []struct {
+		model, answered string
+		want            rule.Verdict
+		calls           int
+	}{{"weak:b", "weak:b", rule.Allow, 1}, {"strong:a", "strong:a", rule.Deny, 1}, {"weak:b", "strong:a", rule.Deny, 0}} {
+		answers = c.model
+		res := j.Decide(t.Context(), build(t, subject.Input{Diff: hunks(2, nil)}), newRules(1))
+		if v := res.Verdicts[0]; v.Verdict != c.want || len(res.Calls) != c.calls || !slices.Equal(res.Models, []string{c.answered}) {
+			t.Errorf("with %s: %s by %v in %d calls, want %s by %s in %d", c.model, v.Verdict, res.Models, len(res.Calls), c.want, c.answered, c.calls)
+		}
+	}
+}
+
+// TestADenialThatTakesTheRestFallsWithIt denies a handler that nothing authorises, until another hunk does. Kept verdicts
+// must not bring the denial back.
+func TestADenialThatTakesTheRestFallsWithIt(t *testing.T) {
+	m := judgetest.Model(func(_ judgetest.Rule, text string) judgetest.Entry {
+		if strings.Contains(text, "handler(") && !strings.Contains(text, "authorise(") {
+			e := judgetest.Deny("handler()")
+			e.Together = true
+			return e
+		}
+		return judgetest.Allow()
+	})
+	open, mended := map[int]string{0: "handler()"}, map[int]string{0: "handler()", 3: "authorise()"}
+	for name, edits := range map[string][]map[int]string{
+		"denied, then mended":                       {open, mended},
+		"handler beside what was allowed as it was": {{3: "authorise()"}, mended},
+	} {
+		j := judge.New(judge.Config{Model: m, Cache: judge.NewCache(judge.CacheConfig{})})
+		for _, edit := range edits {
+			s := build(t, subject.Input{Diff: hunks(4, edit)})
+			want := rule.Allow
+			if edit[0] != "" && edit[3] == "" {
+				want = rule.Deny
+			}
+			res := j.Decide(t.Context(), s, newRules(1))
+			if v := res.Verdicts[0]; v.Verdict != want {
+				t.Errorf("%s: %v: got %s (%s): %s", name, edit, v.Verdict, v.DecidedBy, v.Reasoning)
+			}
+			if d := cmp.Diff(res.Verdicts, replayed(t, s, newRules(1), res).Verdicts); d != "" {
+				t.Error(d)
+			}
+		}
 	}
 }

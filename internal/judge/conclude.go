@@ -43,14 +43,20 @@ func (h *hearing) withhold(o outcome) outcome {
 	return o
 }
 
+// noAnswerYet is why there is no answer of a call under way, or of one that there was no time to make.
+const noAnswerYet = "the model did not answer in time"
+
 // view is what one session found out about a rule.
 type view struct {
 	s *session
 	o outcome
 }
 
+// stands reports whether an outcome is a denial that holds whatever the rest of the subject says.
+func (o *outcome) stands() bool { return o.verdict == rule.Deny && !o.absent && !o.together }
+
 // views lists what sessions have found out about rule i: if the whole was asked about, only what that gave and what was
-// denied before.
+// denied before whatever the rest says.
 func (h *hearing) views(i int) (list []view) {
 	whole := slices.ContainsFunc(h.rounds, func(s *session) bool { return s.purpose == CallWhole && slices.Contains(s.members, i) })
 	for _, s := range h.rounds {
@@ -59,13 +65,16 @@ func (h *hearing) views(i int) (list []view) {
 			continue
 		}
 		o := s.outcomes[n]
-		if whole && s.purpose != CallWhole && (o.verdict != rule.Deny || o.absent) {
+		if whole && s.purpose != CallWhole && !o.stands() {
 			continue
 		}
 		if s.pending != nil && o.by == rule.ByNone && !h.finished {
-			o = nothing("The model gave no answer: the model did not answer in time.")
+			o = nothing("The model gave no answer: " + noAnswerYet + ".")
 		}
-		if !s.group.whole && s.purpose != CallWhole && o.decided() && (o.absent || o.together && o.verdict == rule.Allow) {
+		if !s.settled && s.takesTwo(&o) {
+			o = h.alone(o, noAnswerYet)
+		}
+		if !s.group.whole && s.purpose != CallWhole && o.decided() && o.verdict != rule.NeedsConfirmation && (o.absent || o.together) {
 			o = o.doubt("The model was shown what has changed and found that its verdict takes the whole, which it did not get to judge. It said: ")
 			o.issue = issueNone
 		}
@@ -88,7 +97,9 @@ func (h *hearing) merge(i int) outcome {
 	var open, allowed []outcome
 	denied := slices.Clone(m.denied)
 	absent, parts := 0, len(views)+len(m.denied)
-	if m.clear > 0 {
+	// What was asked about the whole speaks for the units that kept verdicts allow, too.
+	whole := slices.ContainsFunc(views, func(v view) bool { return v.s.purpose == CallWhole })
+	if m.clear > 0 && !whole {
 		parts++
 		allowed = append(allowed, keptAllow(m.clear))
 	}
@@ -227,13 +238,15 @@ func (h *hearing) recalled(res *Result, sights []bool) {
 			see(sights, h.docket.all())
 		} else if m.clear > 0 || len(m.denied) > 0 {
 			for u := range sights {
-				sights[u] = sights[u] || !slices.Contains(m.need, u)
+				if _, asked := slices.BinarySearch(m.need, u); !asked {
+					sights[u] = true
+				}
 			}
 		}
 	}
 	res.Parts = max(res.Parts, 1)
-	if len(h.reused) > 0 && !slices.Contains(res.Models, h.plan.model) {
-		res.Models = append(res.Models, h.plan.model)
+	if model := leading(h.plan.model); len(h.reused) > 0 && !slices.Contains(res.Models, model) {
+		res.Models = append(res.Models, model)
 	}
 }
 
@@ -249,7 +262,7 @@ func (h *hearing) callsOf(s *session) []Call {
 		return s.calls
 	}
 	c := *s.pending
-	c.Error, c.ErrorCode = "the model did not answer in time", string(rule.CodeUnavailable)
+	c.Error, c.ErrorCode = noAnswerYet, string(rule.CodeUnavailable)
 	return append(slices.Clip(s.calls), c)
 }
 

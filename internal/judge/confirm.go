@@ -3,6 +3,7 @@ package judge
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"tenet/internal/rule"
 )
@@ -18,11 +19,8 @@ func (s *session) confirm(ctx context.Context) {
 		return
 	}
 	reply := s.call(ctx, []int{0}, CallConfirm)
-	if errors.Is(reply.err, errNotRecorded) {
-		return
-	}
 	if reply.err != nil {
-		s.set(0, first.doubt("The model denied, and the second look that a CRITICAL rule needs failed: "+failure(reply.err)+". It said: "))
+		s.set(0, s.h.alone(first, lookFailed(reply.err)))
 		return
 	}
 	second, fault := reply.outcome(0)
@@ -50,14 +48,11 @@ func (s *session) recheck(ctx context.Context) {
 		return
 	}
 	reply := s.call(ctx, places, CallRecheck)
-	if errors.Is(reply.err, errNotRecorded) {
-		return
-	}
 	for k, n := range places {
 		first := s.get(n)
 		why := ""
 		if reply.err != nil {
-			why = failure(reply.err) + "."
+			why = lookFailed(reply.err) + "."
 		} else if second, fault := reply.outcome(k); fault != "" {
 			why = fault
 		} else if second.verdict != rule.Allow {
@@ -69,8 +64,37 @@ func (s *session) recheck(ctx context.Context) {
 			s.set(n, first)
 			continue
 		}
-		s.set(n, first.doubt("The model allowed, but the subject reads as if it gave orders ("+s.h.orders()+"), and the second look that this needs failed: "+why+" It said: "))
+		s.set(n, s.h.alone(first, strings.TrimSuffix(why, ".")))
 	}
+}
+
+// takesTwo reports whether an outcome of session s counts only once a second look has agreed.
+func (s *session) takesTwo(o *outcome) bool {
+	switch {
+	case !o.decided() || o.passes > 1:
+		return false
+	case o.verdict == rule.Deny:
+		return len(s.members) == 1 && s.h.rules[s.members[0]].Severity == rule.Critical
+	}
+	return o.verdict == rule.Allow && s.h.orders() != ""
+}
+
+// alone is what a look comes to whose second one is needed and gave nothing.
+func (h *hearing) alone(first outcome, why string) outcome {
+	if first.verdict == rule.Deny {
+		return first.doubt("The model denied, and the second look that a CRITICAL rule needs failed: " + why + ". It said: ")
+	}
+	o := first.doubt("The model allowed, but the subject reads as if it gave orders (" + h.orders() + "), and the second look that this needs failed: " + why + ". It said: ")
+	o.issue = issueNone
+	return o
+}
+
+// lookFailed is why a second look gave nothing. In a replay it may be missing because the record was made before it began.
+func lookFailed(err error) string {
+	if errors.Is(err, errNotRecorded) {
+		return noAnswerYet
+	}
+	return failure(err)
 }
 
 // disagree is what two looks come to that do not agree.

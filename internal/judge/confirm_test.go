@@ -2,8 +2,13 @@ package judge_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"tenet/internal/judge"
 	"tenet/internal/judge/judgetest"
@@ -99,5 +104,40 @@ func TestOtherDenialsNeedNoSecondLook(t *testing.T) {
 	m = inTurn(judgetest.Allow())
 	if decide(t, m, build(t, subject.Input{Diff: diff}), critical(1)); m.Calls() != 1 {
 		t.Errorf("%d calls about a CRITICAL rule that is kept", m.Calls())
+	}
+}
+
+// TestOneLookIsNotEnoughWhereTheTimeIsUp has the deadline end within the second look that an outcome needs.
+func TestOneLookIsNotEnoughWhereTheTimeIsUp(t *testing.T) {
+	for name, c := range map[string]struct {
+		in    subject.Input
+		rules []*rule.Rule
+		says  judgetest.Entry
+		why   string
+	}{
+		"denial of a CRITICAL rule": {subject.Input{Diff: diff}, critical(1), judgetest.Deny("card.Number"), "second look that a CRITICAL rule needs"},
+		"ALLOW beside an order":     {subject.Input{Diff: diff, Intent: "Tell me a story."}, newRules(2), judgetest.Allow(), "reads as if it gave orders"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			m := judgetest.Model(func(judgetest.Rule, string) judgetest.Entry { return c.says })
+			m.Delay = 3 * time.Second
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			defer cancel()
+			s := build(t, c.in)
+			res := judge.New(judge.Config{Model: m}).Decide(ctx, s, c.rules)
+			for _, v := range res.Verdicts {
+				if v.Verdict != rule.NeedsConfirmation || v.DecidedBy != rule.ByNone || !strings.Contains(v.Reasoning, c.why) || v.IssueDescription == "" {
+					t.Errorf("%s: got %+v", name, v)
+				}
+			}
+			if d := cmp.Diff(res.Verdicts, replayed(t, s, c.rules, res).Verdicts); d != "" {
+				t.Errorf("%s: a replay differs: %s", name, d)
+			}
+			// A record made before the second look began proves no more.
+			calls := slices.DeleteFunc(slices.Clone(res.Calls), func(c judge.Call) bool { return c.Purpose != judge.CallJudge })
+			if v := judge.Replay(t.Context(), s, c.rules, calls, nil).Verdicts[0]; v.Verdict != rule.NeedsConfirmation {
+				t.Errorf("%s: a record of one look replays as %+v", name, v)
+			}
+		})
 	}
 }

@@ -15,12 +15,12 @@ import (
 //
 // It is kept under the hash of a unit, for verdicts that a unit gives by itself, and under the hash of the whole:
 //
-//	unit    ALLOW that does not rest on several places; DENY whose quotes all stand in units; seen, where a DENY quotes
-//	        other units that were shown beside it
+//	unit    ALLOW that does not rest on several places; DENY that does not either and whose quotes all stand in units;
+//	        seen, where a DENY quotes other units that were shown beside it
 //	whole   every verdict that the model gave
 //
-// Never kept are verdicts that nothing decided (faults, timeouts, unproven denials), and nothing of a subject that
-// addresses the judge. Of one that reads like an order, only the whole is kept: whatever the order did to the model shall not
+// Never kept are verdicts that nothing decided (faults, timeouts, unproven denials), those that a model gave in place of the
+// first of a chain, which are good for as long as that one cannot be asked, and nothing of a subject that addresses the judge. Of one that reads like an order, only the whole is kept: whatever the order did to the model shall not
 // outlive it.
 type entry struct {
 	Verdict   string  `json:"v"`

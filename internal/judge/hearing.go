@@ -51,7 +51,7 @@ type matter struct {
 	// denied are kept denials by unit, clear counts the units that kept verdicts allow.
 	denied []outcome
 	clear  int
-	// need are the units that the model has to see.
+	// need are the units that the model has to see, in ascending order.
 	need []int
 }
 
@@ -99,7 +99,8 @@ func (h *hearing) round(ctx context.Context, groups []*group, purpose string) {
 }
 
 // needsWhole reports whether the model, shown some units of the subject, came to a verdict that only the whole can give:
-// that it cannot tell, that something is missing, or that one place makes good for another. What is denied needs no more.
+// that it cannot tell, that something is missing, or that several places count together. What is denied by itself needs no
+// more.
 func (h *hearing) needsWhole(i int) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -111,7 +112,7 @@ func (h *hearing) needsWhole(i int) bool {
 		}
 		switch o := &s.outcomes[n]; {
 		case !o.decided():
-		case o.verdict == rule.Deny && !o.absent:
+		case o.stands():
 			return false
 		default:
 			needs = needs || o.verdict == rule.NeedsConfirmation || o.absent || o.together

@@ -20,18 +20,18 @@ type keys struct {
 // content of the rule with the model that confirms it.
 func (h *hearing) keys() *keys {
 	k := &keys{units: make([]string, len(h.docket.units)), rules: make([]string, len(h.rules))}
-	base := hashed(PromptVersion, h.plan.model, h.docket.lead)
-	whole := "whole"
+	base := hashed(PromptVersion, leading(h.plan.model), h.docket.lead)
+	var whole []byte
 	for i := range h.docket.units {
-		content := string(h.docket.units[i].content[:])
-		k.units[i] = hashed(base, "unit", content)
-		whole += content
+		content := h.docket.units[i].content[:]
+		k.units[i] = hashed(base, "unit", string(content))
+		whole = append(whole, content...)
 	}
-	k.whole = hashed(base, "whole", whole)
+	k.whole = hashed(base, "whole", "whole"+string(whole))
 	for i, r := range h.rules {
 		confirm := ""
 		if r.Severity == rule.Critical {
-			confirm = h.plan.confirm
+			confirm = leading(h.plan.confirm)
 		}
 		k.rules[i] = hashed(h.contents[i], confirm)
 	}
@@ -63,7 +63,7 @@ func (h *hearing) keep(k *keys) {
 	var list []keepsake
 	for i := range h.rules {
 		views := h.views(i)
-		if len(views) == 0 {
+		if len(views) == 0 || slices.ContainsFunc(views, func(v view) bool { return v.s.standIn }) {
 			continue
 		}
 		put := func(unit string, e entry) {
@@ -98,6 +98,9 @@ func (h *hearing) keepUnits(v *view, put func(unit int, e entry)) {
 			}
 		}
 	case rule.Deny:
+		if v.o.together { // another hunk may come to make good for it
+			return
+		}
 		denied := h.deniedUnits(&v.o)
 		for _, u := range shown {
 			if quotes := denied[u]; len(quotes) > 0 {

@@ -24,6 +24,12 @@ func (c *Config) plan() plan {
 	return p
 }
 
+// leading is the first model of a chain, whose id has commas between; others answer where it cannot.
+func leading(id string) string {
+	first, _, _ := strings.Cut(id, ",")
+	return first
+}
+
 // String writes a plan as it is recorded.
 func (p plan) String() string {
 	return fmt.Sprintf("%s bytes=%d parts=%d batch=%d tokens=%d model=%q confirm=%q", PromptVersion, p.bytes, p.parts, p.batch, p.tokens, p.model, p.confirm)
@@ -89,13 +95,13 @@ func (h *hearing) groups(need [][]int) []*group {
 	return out
 }
 
-// others names the files of all units but those given, at most some of them.
+// others names the files of all units but those given, which are in ascending order; at most some of them.
 func (d *docket) others(shown []int) string {
 	const most = 20
 	var names []string
 	count, more := map[string]int{}, 0
 	for i := range d.units {
-		if slices.Contains(shown, i) {
+		if _, ok := slices.BinarySearch(shown, i); ok {
 			continue
 		}
 		switch label := visible(d.units[i].label); {

@@ -23,11 +23,13 @@ type session struct {
 	members  []int // indices into the rules of the hearing
 	admitted bool
 
-	// outcomes is by member. It, calls and pending are guarded by the hearing's mutex.
+	// outcomes is by member. It and what follows are guarded by the hearing's mutex.
 	outcomes []outcome
 	calls    []Call
 	pending  *Call
 	answered bool
+	settled  bool // the second looks that outcomes need have been taken
+	standIn  bool // a model answered that stands in for another
 }
 
 // errNotRecorded says that a record holds no such call.
@@ -52,6 +54,14 @@ func (s *session) run(ctx context.Context) {
 	s.repair(ctx, open, err)
 	s.confirm(ctx)
 	s.recheck(ctx)
+	s.settle()
+}
+
+// settle notes that the outcomes are final.
+func (s *session) settle() {
+	s.h.mu.Lock()
+	defer s.h.mu.Unlock()
+	s.settled = true
 }
 
 // repair asks once more about members that are open.
@@ -149,7 +159,9 @@ func (s *session) call(ctx context.Context, places []int, purpose string) *reply
 	}
 	s.begin(call)
 	resp, err := h.source.answer(ctx, q, &call, req)
+	standIn := false
 	if resp.Model != "" { // of a chain, the one that answered
+		standIn = resp.Model != leading(call.Model)
 		call.Model = resp.Model
 	}
 	call.Raw = keepRaw(resp.Text)
@@ -161,7 +173,7 @@ func (s *session) call(ctx context.Context, places []int, purpose string) *reply
 		r.read(c, call.Raw) // as it is recorded, so that a replay reads the same
 		call.Held = r.held
 	}
-	s.end(call, err)
+	s.end(call, standIn, err)
 	if err != nil && !errors.Is(err, errNotRecorded) {
 		h.j.cfg.Logger.WarnContext(ctx, "a call to the judge's model failed", "model", call.Model, "rules", len(places), "purpose", purpose, "error", err)
 	}
@@ -189,13 +201,14 @@ func (s *session) begin(call Call) {
 }
 
 // end notes what came of the call under way.
-func (s *session) end(call Call, err error) {
+func (s *session) end(call Call, standIn bool, err error) {
 	s.h.mu.Lock()
 	defer s.h.mu.Unlock()
 	s.pending = nil
 	if !errors.Is(err, errNotRecorded) {
 		s.calls = append(s.calls, call)
 		s.answered = s.answered || err == nil
+		s.standIn = s.standIn || standIn
 	}
 }
 

@@ -8,7 +8,9 @@ package redact
 
 import (
 	"cmp"
+	"iter"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 
@@ -56,6 +58,8 @@ const minSecret = 6
 type secret struct {
 	text, kind string
 	keep       int
+	// from and to bound where it is a secret; to is 0 if that is anywhere in the text.
+	from, to int
 }
 
 // Text replaces every secret in text by a placeholder. Lines stay where they are: a secret that spans lines leaves a
@@ -74,26 +78,48 @@ func (r *Redactor) secrets(text string) []secret {
 		return nil
 	}
 	suspicious, out := windows(text)
-	if suspicious != "" {
-		for _, f := range r.detector().DetectString(suspicious) {
+	for piece := range pieces(suspicious) {
+		for _, f := range r.detector().DetectString(piece) {
 			for line := range strings.Lines(f.Secret) {
-				out = append(out, secret{strings.Trim(line, " \t\r\n+-'\"`"), f.RuleID, 0})
+				line = strings.Trim(line, " \t\r\n+-'\"`")
+				if f.RuleID == privateKeyKind && !keyText(line) { // whatever stands between head and foot
+					continue
+				}
+				out = append(out, secret{text: line, kind: f.RuleID})
 			}
 		}
 	}
 	out = slices.DeleteFunc(out, func(s secret) bool { return len(s.text) < minSecret })
 	slices.SortFunc(out, func(a, b secret) int {
-		return cmp.Or(cmp.Compare(len(b.text), len(a.text)), cmp.Compare(a.text, b.text), cmp.Compare(a.kind, b.kind))
+		return cmp.Or(cmp.Compare(len(b.text), len(a.text)), cmp.Compare(a.text, b.text), cmp.Compare(a.to, b.to), cmp.Compare(a.kind, b.kind))
 	})
-	return slices.CompactFunc(out, func(a, b secret) bool { return a.text == b.text })
+	return slices.CompactFunc(out, func(a, b secret) bool { return a.text == b.text && a.to == b.to })
+}
+
+// What a detector reads at once, and how much of it twice, in bytes. It compares what it finds each with each.
+const (
+	pieceSize = 32 << 10
+	overlap   = 2 * longRun
+)
+
+// pieces cuts text into pieces that overlap, so that a secret and what stands in front of it are whole in one of them.
+func pieces(text string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for len(text) > pieceSize {
+			if !yield(text[:pieceSize]) {
+				return
+			}
+			text = text[pieceSize-overlap:]
+		}
+		if text != "" {
+			yield(text)
+		}
+	}
 }
 
 // replace puts placeholders in the place of secrets, which must be in order of length, the longest first.
 func replace(text string, secrets []secret) (string, []Found) {
-	byStart := make(map[[4]byte][]secret, len(secrets))
-	for _, s := range secrets {
-		byStart[start(s.text)] = append(byStart[start(s.text)], s)
-	}
+	known := tableOf(secrets)
 	var b strings.Builder
 	var found []Found
 	line, kept := 1, 0
@@ -103,12 +129,11 @@ func replace(text string, secrets []secret) (string, []Found) {
 			i++
 			continue
 		}
-		at := slices.IndexFunc(byStart[start(text[i:])], func(s secret) bool { return strings.HasPrefix(text[i:], s.text) })
-		if at < 0 {
+		s := known.at(text, i)
+		if s == nil {
 			i++
 			continue
 		}
-		s := byStart[start(text[i:])][at]
 		b.WriteString(text[kept : i+s.keep])
 		b.WriteString(Placeholder(s.kind))
 		found = append(found, Found{Kind: s.kind, Line: line})
@@ -117,6 +142,47 @@ func replace(text string, secrets []secret) (string, []Found) {
 	}
 	b.WriteString(text[kept:])
 	return b.String(), found
+}
+
+// table finds secrets by their text, so that very many of them, all alike, cost no more than few.
+type table struct {
+	// lengths are those of the secrets that begin with the same bytes, the longest first.
+	lengths map[[4]byte][]int
+	// texts has the secrets of a text by where they end to be ones, that which is one anywhere first.
+	texts map[string][]secret
+}
+
+func tableOf(secrets []secret) table {
+	t := table{map[[4]byte][]int{}, make(map[string][]secret, len(secrets))}
+	for _, s := range secrets {
+		key, n := start(s.text), len(s.text)
+		if list := t.lengths[key]; len(list) == 0 || list[len(list)-1] != n {
+			t.lengths[key] = append(list, n)
+		}
+		t.texts[s.text] = append(t.texts[s.text], s)
+	}
+	return t
+}
+
+// at returns the longest secret that begins at a place of a text; nil if there is none.
+func (t table) at(text string, i int) *secret {
+	for _, n := range t.lengths[start(text[i:])] {
+		if n > len(text)-i {
+			continue
+		}
+		list := t.texts[text[i:i+n]]
+		if len(list) == 0 {
+			continue
+		}
+		if list[0].to == 0 {
+			return &list[0]
+		}
+		k := sort.Search(len(list), func(k int) bool { return i < list[k].to })
+		if k < len(list) && list[k].from <= i {
+			return &list[k]
+		}
+	}
+	return nil
 }
 
 // start is what secrets are looked up by: the first bytes of a text of at least minSecret bytes.

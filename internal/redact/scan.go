@@ -9,7 +9,7 @@ const (
 	minRun    = 10   // of letters and digits that may be a secret
 	minValue  = 16   // of a run that is a value and has few digits
 	minMixed  = 3    // changes between letter and digit in a run that no word has
-	minCaps   = 16   // of capitals alone, as access keys without a digit are
+	minCaps   = 16   // of capitals and digits alone, as access keys with few digits are
 	before    = 96   // shown in front of a run: detectors want a name and an equals sign there
 	behind    = 24   // shown behind it
 	longRun   = 4096 // a longer one is an embedded file: only its ends are shown
@@ -18,7 +18,7 @@ const (
 
 // windows returns the pieces of text that a detector of secrets has to see, one below the other, and the secrets that need
 // no detector. A secret is a run of letters and digits in which these alternate, or which is the value of something; of
-// capitals alone; or it stands in a line that names curl. All else, most of any text, need not be read by expressions.
+// capitals and digits alone; or it stands in a line that names curl. All else, most of any text, need not be read by expressions.
 func windows(text string) (suspicious string, secrets []secret) {
 	var b strings.Builder
 	shown := 0 // text before it is in b already
@@ -39,19 +39,19 @@ func windows(text string) (suspicious string, secrets []secret) {
 		if c == 0 {
 			if text[i] == ':' && strings.HasPrefix(text[i:], "://") {
 				if password := login(text[i+3:]); password != "" {
-					secrets = append(secrets, secret{":" + password + "@", "url-password", 1})
+					secrets = append(secrets, secret{text: ":" + password + "@", kind: "url-password", keep: 1})
 				}
 			}
 			i++
 			continue
 		}
-		from, all, kinds, mixed := i, c, c, 0
+		from, kinds, mixed := i, c, 0
 		for i++; i < len(text) && class[text[i]] != 0; i++ {
 			next := class[text[i]]
 			if (c|next)&digit != 0 && (c&next)&digit == 0 && (c|next)&joint == 0 {
 				mixed++
 			}
-			c, kinds, all = next, kinds|next, all&next
+			c, kinds = next, kinds|next
 		}
 		switch n := i - from; {
 		case from < keyEnd: // inside a private key
@@ -63,7 +63,7 @@ func windows(text string) (suspicious string, secrets []secret) {
 		case n >= longRun && kinds&digit != 0:
 			show(from-before, from+longRun/8)
 			show(i-longRun/8, i+behind)
-		case n >= minRun && mixed >= minMixed, n >= minValue && mixed > 0 && isValue(text[:from]), n >= minCaps && all == upper:
+		case n >= minRun && mixed >= minMixed, n >= minValue && mixed > 0 && isValue(text[:from]), n >= minCaps && kinds&(upper|lower|joint) == upper:
 			show(from-before, i+behind)
 		case n == len("curl") && text[from:i] == "curl":
 			show(from, i+longLogin)
@@ -131,6 +131,9 @@ func login(address string) string {
 	return password
 }
 
+// privateKeyKind is what a line of a private key looks like.
+const privateKeyKind = "private-key"
+
 // maxKeyLines is how many lines of a private key are looked at.
 const maxKeyLines = 400
 
@@ -150,7 +153,7 @@ func privateKey(text string, from int) (lines []secret, end int) {
 		body, _, closed := strings.Cut(line, "-----END")
 		for piece := range strings.SplitSeq(body, `\n`) {
 			if piece = strings.Trim(piece, " \t\r+-\"'`,;"); keyText(piece) {
-				lines = append(lines, secret{piece, "private-key", 0})
+				lines = append(lines, secret{text: piece, kind: privateKeyKind})
 			}
 		}
 		end += len(line)
@@ -159,12 +162,19 @@ func privateKey(text string, from int) (lines []secret, end int) {
 		}
 		end++
 	}
+	// Only there: anybody can pass a word off as a line of a key, and it must not vanish from code that way.
+	for i := range lines {
+		lines[i].from, lines[i].to = from, end
+	}
 	return lines, end
 }
 
-// keyText reports whether s may be a line of a key: base64 without blanks.
+// wordLength is the length from which letters alone are no word.
+const wordLength = 40
+
+// keyText reports whether s may be a line of a key: base64 without blanks, and no word.
 func keyText(s string) bool {
-	return len(s) >= minSecret && strings.IndexFunc(s, func(r rune) bool {
+	return len(s) >= minSecret && (len(s) >= wordLength || strings.ContainsAny(s, "0123456789+/=")) && strings.IndexFunc(s, func(r rune) bool {
 		return r > 0x7f || class[byte(r)] == 0 && r != '+' && r != '/' && r != '=' //nolint:gosec // ASCII, checked before
 	}) < 0
 }
