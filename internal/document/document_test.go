@@ -3,6 +3,7 @@ package document
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -300,6 +301,23 @@ func TestHybrid(t *testing.T) {
 		r, err = s.Hybrid(s.ctx, s.query("rotate keys"))
 		if err != nil || r.Mode != Keyword || r.Total != 2 || r.Degraded == nil || !strings.Contains(r.Degraded.Reason, "no embedding service") {
 			t.Errorf("no service: %+v, error %v", r, err)
+		}
+	})
+}
+
+// An embedding service is shown neither the secrets of documents nor those of queries.
+func TestSecretsAreNotEmbedded(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *shelf) {
+		text := "aws_access_key_id = " + "AKIA" + "IOSFODNN7" + "ABCDEFG"
+		s.embed(s.upload("a.txt", "Set "+text+" and go on."))
+		if _, err := s.Hybrid(s.ctx, s.query("What is "+text)); err != nil {
+			t.Fatal(err)
+		}
+		if calls := fmt.Sprint(s.embedder.Calls()); strings.Contains(calls, "ABCDEFG") || strings.Count(calls, "[redacted:") != 2 {
+			t.Errorf("the service was shown %s", calls)
+		}
+		if r, err := s.Fulltext(s.ctx, s.query(text)); err != nil || r.Total != 1 {
+			t.Errorf("by its words: %+v, error %v", r, err)
 		}
 	})
 }

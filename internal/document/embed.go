@@ -134,7 +134,7 @@ func (d *Documents) embedChunks(ctx context.Context, document store.Document, af
 	for i, c := range chunks {
 		texts[i] = strings.TrimSpace(c.Section + "\n" + c.Text)
 	}
-	made, err := d.cfg.Embedder.Embed(ctx, texts)
+	made, err := d.vectorsOf(ctx, texts)
 	if err != nil {
 		return err
 	}
@@ -148,6 +148,15 @@ func (d *Documents) embedChunks(ctx context.Context, document store.Document, af
 	return d.store.Update(ctx, func(tx store.Tx) error {
 		return tx.PutDocumentVectors(ctx, document.ProjectID, d.cfg.Embedder.ID(), v)
 	})
+}
+
+// vectorsOf has texts embedded by a service that is not shown the secrets in them.
+func (d *Documents) vectorsOf(ctx context.Context, texts []string) ([][]float32, error) {
+	clean := make([]string, len(texts))
+	for i, text := range texts {
+		clean[i], _ = d.redactor.Text(text)
+	}
+	return d.cfg.Embedder.Embed(ctx, clean)
 }
 
 func errNoEmbedder() error {

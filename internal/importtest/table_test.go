@@ -47,7 +47,7 @@ var table = map[string]row{
 	"/packs":           {layer: block, imports: []string{"rule"}, tests: []string{"catalog", "evaluate"}},
 
 	"catalog":  {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "federation", "rule", "store", "subject"}},
-	"document": {layer: capability, imports: []string{"audit", "auth", "corpus", "document/extract", "job", "rule", "store"}},
+	"document": {layer: capability, imports: []string{"audit", "auth", "corpus", "document/extract", "job", "redact", "rule", "store"}},
 	"evaluate": {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "job", "judge", "redact", "rule", "store", "subject"}},
 	"quality":  {layer: capability, imports: []string{"rule", "subject"}},
 	"sandbox":  {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "job", "lint", "llm", "rule", "store", "subject"}, tests: []string{"evaluate"}},

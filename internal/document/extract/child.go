@@ -23,6 +23,7 @@ const (
 const (
 	childFailed  = 70
 	childStuffed = 71 // it needed too much memory
+	childLate    = 72 // its time was up, and nobody has ended it
 )
 
 // task is what the reading process is to do with what comes on its standard input.
@@ -59,6 +60,8 @@ func child(spec string, in io.Reader, out io.Writer) int {
 	debug.SetMaxStack(maxStack)
 	debug.SetMemoryLimit(t.Limits.Memory / 4 * 3)
 	go watch(t.Limits.Memory)
+	// The parent ends this process in time, unless it has itself been killed.
+	time.AfterFunc(t.Limits.Time+time.Second, func() { os.Exit(childLate) })
 	data, err := io.ReadAll(in)
 	if err != nil {
 		return childFailed
