@@ -448,6 +448,10 @@ func TestEmbedding(t *testing.T) {
 		if err := s.Delete(s.ctx, "p", long.ID); err != nil {
 			t.Fatal(err)
 		}
+		if err := s.EmbedJob(s.ctx, work, progress); rule.CodeOf(err) != rule.CodeUnavailable {
+			t.Errorf("a job for another model: %v", err)
+		}
+		work.Args = []byte(strings.ReplaceAll(string(work.Args), "fake:words", "fake:other"))
 		if err := s.EmbedJob(s.ctx, work, progress); err != nil {
 			t.Errorf("a document that is gone: %v", err)
 		}
