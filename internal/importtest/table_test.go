@@ -50,7 +50,7 @@ var table = map[string]row{
 	"document": {layer: capability, imports: []string{"audit", "auth", "corpus", "document/extract", "job", "redact", "rule", "store"}},
 	"evaluate": {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "job", "judge", "redact", "rule", "store", "subject"}},
 	"quality":  {layer: capability, imports: []string{"rule", "subject"}},
-	"sandbox":  {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "job", "lint", "llm", "rule", "store", "subject"}, tests: []string{"evaluate"}},
+	"sandbox":  {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "job", "lint", "llm", "redact", "rule", "store", "subject"}, tests: []string{"evaluate"}},
 	"search":   {layer: capability, imports: []string{"corpus", "llm", "redact", "rule", "store"}},
 
 	"api": {
