@@ -18,6 +18,7 @@ import (
 	"tenet/internal/evaluate"
 	"tenet/internal/job"
 	"tenet/internal/judge"
+	"tenet/internal/lint"
 	"tenet/internal/llm"
 	"tenet/internal/rule"
 	"tenet/internal/sandbox"
@@ -48,13 +49,13 @@ func TestTestCasesOfARule(t *testing.T) {
 		if got := tests(); got.Total != 0 || got.LastRunAt != nil {
 			t.Errorf("without cases: %+v", got)
 		}
-		lint := func() (codes []string) {
+		found := func() (codes []string) {
 			for _, f := range into[rule.Rule](n.call("GET", "/api/v1/rules/E-1", nil)).Findings {
 				codes = append(codes, f.Code)
 			}
 			return codes
 		}
-		if got := lint(); !slices.Equal(got, []string{rule.LintNoScope, rule.LintNoTest}) {
+		if got := found(); !slices.Equal(got, []string{lint.NoTestCase}) {
 			t.Errorf("lint without cases: %v", got)
 		}
 		if got := into[[]sandbox.Case](n.call("GET", path, nil).want(http.StatusOK)); got == nil || len(got) != 0 {
@@ -73,7 +74,7 @@ func TestTestCasesOfARule(t *testing.T) {
 			}
 			ids = append(ids, made.ID)
 		}
-		if got := lint(); !slices.Equal(got, []string{rule.LintNoScope}) {
+		if got := found(); !slices.Equal(got, []string(nil)) {
 			t.Errorf("lint with cases: %v", got)
 		}
 		report := into[sandbox.Report](n.call("POST", path+"/run", nil).want(http.StatusOK))
@@ -139,6 +140,36 @@ func TestBadTestCasesAreRefused(t *testing.T) {
 	if got := into[[]sandbox.Case](n.call("GET", path, nil)); len(got) != 0 {
 		t.Errorf("kept %+v", got)
 	}
+}
+
+// What a rule's test cases say counts in its precision and recall: those that a person stands by, on what it says now.
+func TestQualityCountsTestCases(t *testing.T) {
+	onBoth(t, func(t *testing.T, n *node) {
+		n.t = t
+		n.evalRule("E-1", nil)
+		for sample, verdicts := range map[string][]string{"eval(x)": {"DENY", "DENY", "ALLOW"}, "x": {"ALLOW", "DENY"}} {
+			for _, verdict := range verdicts {
+				n.call("POST", "/api/v1/rules/E-1/test-cases", map[string]any{"name": "n", "sample_input": sample, "expected_verdict": verdict}).want(http.StatusCreated)
+			}
+		}
+		quality := func() evaluate.Tally {
+			t.Helper()
+			return into[evaluate.Quality](n.call("GET", "/api/v1/rules/E-1/quality", nil).want(http.StatusOK)).TestCases
+		}
+		if diff := cmp.Diff(evaluate.Tally{}, quality()); diff != "" {
+			t.Errorf("before they ran (-want +got):\n%s", diff)
+		}
+		n.call("POST", "/api/v1/rules/E-1/test-cases/run", nil).want(http.StatusOK)
+		got := quality()
+		if got.TruePositives != 2 || got.FalsePositives != 1 || got.TrueNegatives != 1 || got.FalseNegatives != 1 ||
+			got.Precision == nil || got.Precision.Of != 3 || got.Recall == nil || got.Recall.Of != 3 {
+			t.Errorf("after they ran: %+v", got)
+		}
+		n.call("PATCH", "/api/v1/rules/E-1", map[string]any{"statement": "No eval, ever."}).want(http.StatusOK)
+		if diff := cmp.Diff(evaluate.Tally{}, quality()); diff != "" {
+			t.Errorf("of what it said before (-want +got):\n%s", diff)
+		}
+	})
 }
 
 func TestEvaluationsAreKeptAsTestCases(t *testing.T) {

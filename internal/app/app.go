@@ -175,7 +175,7 @@ func (a *App) wire(ctx context.Context, o Options) error {
 	evaluator := evaluate.New(evaluate.Config{
 		Views: a.live, Released: snapshots, Recorder: a.writer, Records: a.store, Checks: check.NewCache(maxPrograms), Now: now,
 		Judge: a.judge(a.kept), Fresh: a.judge(nil), Queue: job.NewQueue(now), Redact: redact.New(), Subjects: evaluate.Keep(a.cfg.RecordSubjects),
-		Documents: a.documents, Cases: caseCounts{a.store},
+		Documents: a.documents,
 	})
 	// The sandbox keeps nothing, and so has a judge and checks of its own, which nothing else is answered from.
 	tried := sandbox.New(sandbox.Config{

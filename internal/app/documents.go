@@ -21,10 +21,19 @@ func (a *App) library(w work) *document.Documents {
 	return documents
 }
 
-// missingDocuments asks for the vectors of documents that lack those of the embedding model.
+// missingDocuments asks for the vectors of documents that lack those of the embedding model: at the start, and now and then,
+// as a job may have been given up while the service was away, until ctx ends.
 func (a *App) missingDocuments(ctx context.Context) {
-	if err := a.documents.EnqueueMissing(ctx); err != nil && ctx.Err() == nil {
-		a.log.WarnContext(ctx, "cannot ask for the vectors of documents; those without are found by words alone until the next start",
-			slog.Any("error", err))
+	tick := time.NewTicker(lookAgain)
+	defer tick.Stop()
+	for {
+		if err := a.documents.EnqueueMissing(ctx); err != nil && ctx.Err() == nil {
+			a.log.WarnContext(ctx, "cannot ask for the vectors of documents; trying again later", slog.Any("error", err))
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
 	}
 }

@@ -53,6 +53,14 @@ type look struct {
 	asked   time.Time // when a job was enqueued
 }
 
+// embedArgs are the arguments of the jobs that embed rules.
+type embedArgs struct {
+	Model string `json:"model"`
+}
+
+// otherModel is after how long a job for another model is left to a node with that model once more.
+const otherModel = 5 * time.Second
+
 // embeddingWork adds the embedding of rules to the work in the background.
 func (a *App) embeddingWork(w *work, now func() time.Time) {
 	if a.embedder == nil {
@@ -62,6 +70,13 @@ func (a *App) embeddingWork(w *work, now func() time.Time) {
 		Embeddings: search.NewEmbeddings(a.store, a.live, a.embedder, a.log), queue: job.NewQueue(now), looked: map[string]look{},
 	}
 	w.handlers[search.EmbedKind] = func(ctx context.Context, j job.Job, progress func(done, total int)) error {
+		var args embedArgs
+		if err := j.Decode(&args); err != nil {
+			return err
+		}
+		if own := a.embedder.ID(); args.Model != own { // while the setting is changed, nodes differ
+			return job.RetryIn(otherModel, rule.Errorf(rule.CodeUnavailable, "the node embeds with %s; one with %s has to do this", own, args.Model))
+		}
 		return a.embeddings.EmbedRules(ctx, j.ProjectID, progress)
 	}
 }
@@ -116,7 +131,8 @@ func (a *App) enqueueEmbeddings(ctx context.Context) error {
 		if err == nil && missing {
 			now.asked = time.Now()
 			err = a.store.Update(ctx, func(tx store.Tx) error {
-				_, err := e.queue.Enqueue(ctx, tx, search.EmbedKind, project, nil, job.Options{UniqueKey: "rules", Priority: job.Last})
+				model := a.embedder.ID()
+				_, err := e.queue.Enqueue(ctx, tx, search.EmbedKind, project, embedArgs{model}, job.Options{UniqueKey: model, Priority: job.Last})
 				return err
 			})
 		}

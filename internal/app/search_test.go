@@ -3,16 +3,21 @@ package app_test
 import (
 	"context"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
 	"tenet/internal/app"
 	"tenet/internal/catalog"
+	"tenet/internal/document"
+	"tenet/internal/job"
 	"tenet/internal/llm"
 	"tenet/internal/rule"
 	"tenet/internal/search"
+	"tenet/internal/store"
 	"tenet/internal/store/litetest"
 	"tenet/internal/store/pgtest"
+	"tenet/internal/store/sqlstore"
 )
 
 // awaitVectors waits until all rules of a project have a vector.
@@ -87,5 +92,45 @@ func TestEmbeddingIsTriedAgain(t *testing.T) {
 	awaitVectors(t, a, "default", 1)
 	if len(calls) != 2 {
 		t.Errorf("%d calls", len(calls))
+	}
+}
+
+// While the embedding model is changed, nodes differ. None takes the jobs of another for done, which would leave what they ask for
+// without vectors.
+func TestAJobForAnotherModelIsLeftToANodeThatHasIt(t *testing.T) {
+	set := map[string]string{"data": t.TempDir(), "no_seed": "true"}
+	e := &llm.FakeEmbedder{}
+	a := node(t, app.Options{Embedder: e}, set)
+	s, err := sqlstore.OpenSQLite(t.Context(), set["data"], sqlstore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	var ids []int64
+	for kind, args := range map[string]any{
+		search.EmbedKind: map[string]string{"model": "fake:new"}, document.EmbedKind: map[string]string{"model": "fake:new", "document_id": "d"},
+	} {
+		err := s.Update(t.Context(), func(tx store.Tx) error {
+			id, err := job.NewQueue(time.Now).Enqueue(t.Context(), tx, kind, "default", args, job.Options{})
+			ids = append(ids, id)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := a.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range ids {
+		var j store.Job
+		for limit := time.Now().Add(30 * time.Second); j.Error == "" && j.State != job.Succeeded && time.Now().Before(limit); time.Sleep(10 * time.Millisecond) {
+			if j, err = s.Job(t.Context(), "default", id); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if j.State != job.Queued || !strings.Contains(j.Error, "fake:new has to do this") {
+			t.Errorf("job %+v", j)
+		}
 	}
 }

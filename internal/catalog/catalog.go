@@ -223,10 +223,11 @@ func testsPass(ctx context.Context, tx store.Tx, r *rule.Rule) error {
 		return err
 	}
 	total, passing, hash := 0, 0, r.ContentHash()
-	for _, n := range counts {
+	for i := range counts {
+		n := &counts[i]
 		total += n.Total
 		if n.LastHash == hash {
-			passing += n.Passing
+			passing += n.Passing()
 		}
 	}
 	switch {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tenet/internal/client"
+	"tenet/internal/lint"
 	"tenet/internal/rule"
 )
 
@@ -19,8 +20,9 @@ type rulesLintCommand struct {
 
 // Help is the long help of the command.
 func (rulesLintCommand) Help() string {
-	return `Tells what makes rules hard to judge: vague words, two duties in one, no scope, no test case, and test cases that
-contradict one another. Retired rules are left out.
+	return `Tells what makes rules hard to judge: vague words and escape clauses, several duties in one or none, words that bind more
+or less than the modality, double negations, statements that are long or refer to other texts, no scope, no test case, and
+test cases that all expect the same or contradict one another. Retired rules are left out.
 
     tenet rules lint
     tenet rules lint rules/ --format json
@@ -74,20 +76,12 @@ func (k *rulesLintCommand) lintFiles(ctx context.Context, s *session) (err error
 	if err != nil {
 		return err
 	}
-	total, samples, contradictory := map[string]int{}, map[string]rule.Verdict{}, map[string]bool{}
+	byRule := map[string][]lint.Case{}
 	for i := range cases {
 		n := &cases[i]
-		total[n.Rule]++
-		sample := fmt.Sprint(n.Rule, n.Files, n.Diff, n.Facts, n.Action)
-		if was, known := samples[sample]; known && was != n.Expect {
-			contradictory[n.Rule] = true
-		}
-		samples[sample] = n.Expect
+		byRule[n.Rule] = append(byRule[n.Rule], lint.Case{Name: n.Name, Input: fmt.Sprint(n.Files, n.Diff, n.Facts, n.Action), Expected: n.Expect})
 	}
-	return k.show(s, rules, func(r *rule.Rule) []rule.Finding {
-		r.Tests = &rule.Tests{Total: total[r.Slug]}
-		return append(r.Lint(), r.LintTests(contradictory[r.Slug])...)
-	})
+	return k.show(s, rules, func(r *rule.Rule) []rule.Finding { return lint.Rule(r, lint.Look(byRule[r.Slug])) })
 }
 
 func (k *rulesLintCommand) show(s *session, rules []rule.Rule, findings func(*rule.Rule) []rule.Finding) error {
@@ -119,8 +113,8 @@ func (s *session) printFindings(found []linted, looked int) error {
 	for _, l := range found {
 		for _, f := range l.Findings {
 			text := ""
-			if f.Text != "" {
-				text = fmt.Sprintf(" %q", line(f.Text))
+			if f.Quote != "" {
+				text = fmt.Sprintf(" %q", line(f.Quote))
 			}
 			fmt.Fprintf(&b, "%s %s%s: %s\n", s.bold(line(l.Rule)), s.yellow(f.Code), text, line(f.Message))
 		}

@@ -148,6 +148,14 @@ func (t *testRun) printText(failed int, took time.Duration) error {
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(t.s.out, "%d cases of %d rules: %s in %.1f s\n", len(t.tests), len(t.rules), summary, took.Seconds())
+	_, err := fmt.Fprintf(t.s.out, "%s of %s: %s in %.1f s\n", amount(len(t.tests), "case"), amount(len(t.rules), "rule"), summary, took.Seconds())
 	return err
+}
+
+// amount is a number of things.
+func amount(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }

@@ -53,7 +53,7 @@ func TestWatchRunsAgainAfterAChange(t *testing.T) {
 	go func() {
 		code <- Main(ctx, []string{"test", dir, "--watch"}, strings.NewReader(""), &out, &errs, []string{"HOME=" + t.TempDir()})
 	}()
-	out.shows(t, "1 cases of 1 rules: all passed")
+	out.shows(t, "1 case of 1 rule: all passed")
 	write("cases.yaml", "cases: [\n")
 	errs.shows(t, "cases.yaml")
 	write("cases.yaml", "cases:\n  - {rule: A-1, name: large, expect: ALLOW, facts: {n: 11}}\n")

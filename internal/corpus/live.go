@@ -2,6 +2,8 @@ package corpus
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -93,15 +95,9 @@ func (l *Live) refresh(ctx context.Context, projectID string, f *followed) (*Vie
 		}
 		current = &View{}
 	}
-	next, changed, err := current.follow(ctx, l.cfg.Store, projectID)
-	if err != nil {
-		return nil, err
-	}
-	if !first && next == current {
-		return current, nil
-	}
-	if next, err = l.embed(ctx, projectID, current.version, changed, next); err != nil {
-		return nil, err
+	next, err := l.advance(ctx, projectID, current)
+	if err != nil || (!first && next == current) {
+		return next, err
 	}
 	f.view.Store(next)
 	if first {
@@ -109,6 +105,18 @@ func (l *Live) refresh(ctx context.Context, projectID string, f *followed) (*Vie
 		l.evict(f)
 	}
 	return next, nil
+}
+
+// advance returns a view as the database has it now: the same one, if nothing has changed since.
+func (l *Live) advance(ctx context.Context, projectID string, v *View) (*View, error) {
+	next, changed, err := v.follow(ctx, l.cfg.Store, projectID)
+	if err != nil {
+		return nil, err
+	}
+	if next == v && v.version > 0 {
+		return v, nil
+	}
+	return l.embed(ctx, projectID, v.version, changed, next)
 }
 
 // embedBatch is how many vectors are read at once, at 3 KB each.
@@ -218,33 +226,51 @@ func (l *Live) poll(ctx context.Context) error {
 		}
 	}
 	l.mu.Unlock()
+	var errs []error
 	for id, f := range loaded {
-		v := f.view.Load()
-		if v == nil {
-			continue
-		}
-		if versions[id] > v.version {
-			if v, err = l.refresh(ctx, id, f); err != nil {
-				return err
-			}
-		}
-		if v.fragmented() {
-			if err := f.compact(v); err != nil {
-				return err
-			}
+		if err := l.pollOne(ctx, id, f, versions[id]); err != nil { // no reason to leave the other projects behind
+			errs = append(errs, fmt.Errorf("project %s: %w", id, err))
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
-// compact replaces the view by a compacted one, and gives up if the view has changed meanwhile: it is tried again.
-func (f *followed) compact(v *View) error {
-	next, err := v.compact()
+// pollOne brings the view of a project to a version, and compacts it if need be.
+func (l *Live) pollOne(ctx context.Context, projectID string, f *followed, version int64) error {
+	v := f.view.Load()
+	if v == nil {
+		return nil
+	}
+	if version > v.version {
+		var err error
+		if v, err = l.refresh(ctx, projectID, f); err != nil {
+			return err
+		}
+	}
+	if !v.fragmented() {
+		return nil
+	}
+	return l.compact(ctx, projectID, f, v)
+}
+
+// compact replaces a view by a compacted one, with what has changed meanwhile. While it is made, the view goes on being read
+// and changed; a view that has been dropped stays so.
+func (l *Live) compact(ctx context.Context, projectID string, f *followed, v *View) error {
+	compacted, err := v.compact()
 	if err != nil {
 		return err
 	}
 	f.load.Lock()
 	defer f.load.Unlock()
-	f.view.CompareAndSwap(v, next)
+	if f.view.Load() == nil {
+		return nil
+	}
+	next, err := l.advance(ctx, projectID, compacted)
+	if err != nil {
+		return err
+	}
+	if current := f.view.Load(); current != nil {
+		f.view.CompareAndSwap(current, next)
+	}
 	return nil
 }

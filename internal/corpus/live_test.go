@@ -2,7 +2,6 @@ package corpus_test
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"testing"
 	"time"
@@ -50,18 +49,19 @@ func put(t *testing.T, s store.Store, project string, rules ...rule.Rule) {
 		if err != nil {
 			return err
 		}
+		var made, edited []rule.Rule
 		for _, r := range rules {
 			r.ProjectID = project
 			if r.Version == 1 {
-				err = tx.InsertRules(t.Context(), cv, []rule.Rule{r})
+				made = append(made, r)
 			} else {
-				err = tx.UpdateRules(t.Context(), cv, []rule.Rule{r})
-			}
-			if err != nil {
-				return err
+				edited = append(edited, r)
 			}
 		}
-		return nil
+		if err := tx.InsertRules(t.Context(), cv, made); err != nil {
+			return err
+		}
+		return tx.UpdateRules(t.Context(), cv, edited)
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -165,38 +165,37 @@ func TestLiveCompactsWithoutLosingChanges(t *testing.T) {
 	done := make(chan struct{})
 	go func() { defer close(done); l.Run(ctx) }()
 	defer func() { cancel(); <-done }()
-	// Runs of 1,001 rules are too large to merge at once, so that the view becomes fragmented.
-	const runs, size = 26, 1001
-	for i := range runs {
-		rules := make([]rule.Rule, size)
-		for j := range rules {
-			rules[j] = newRule(i*size+j, nil).Rule
-			rules[j].ProjectID = "p"
+	// More old versions than half of the rules make the view fragmented; they are too many to merge at once.
+	const n, edited, more = 2100, 1100, 40
+	versions := make([]int, n)
+	write := func(from, to int) {
+		t.Helper()
+		rules := make([]rule.Rule, 0, to-from)
+		for i := from; i < to; i++ {
+			versions[i]++
+			r := newRule(i, nil).Rule
+			r.Version = versions[i]
+			rules = append(rules, r)
 		}
-		err := s.Update(t.Context(), func(tx store.Tx) error {
-			cv, err := tx.RaiseCorpus(t.Context(), "p")
-			if err != nil {
-				return err
-			}
-			return tx.InsertRules(t.Context(), cv, rules)
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		put(t, s, "p", rules...)
 		v, err := l.Refresh(t.Context(), "p")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if v.Len() != (i+1)*size {
-			t.Fatalf("after run %d the view has %d rules, want %d", i, v.Len(), (i+1)*size)
+		if v.Len() != n {
+			t.Fatalf("the view has %d rules, want %d", v.Len(), n)
+		}
+		i := 0
+		for e := range v.All() {
+			if e.Rule.Version != versions[i] {
+				t.Fatalf("after rules %d to %d: %s is of version %d, want %d", from, to, e.Rule.Slug, e.Rule.Version, versions[i])
+			}
+			i++
 		}
 	}
-	time.Sleep(100 * time.Millisecond)
-	v, err := l.View(t.Context(), "p")
-	if err != nil || v.Len() != runs*size {
-		t.Fatalf("%d rules, %v", v.Len(), err)
-	}
-	if _, ok := v.Get(fmt.Sprintf("R-%d", runs*size-1)); !ok {
-		t.Error("the last rule is not there")
+	write(0, n)
+	write(0, edited)
+	for i := range more { // while the view is compacted
+		write(i, i+1)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"tenet/internal/corpus"
 	"tenet/internal/document/extract"
 	"tenet/internal/job"
+	"tenet/internal/redact"
 	"tenet/internal/rule"
 	"tenet/internal/store"
 )
@@ -50,10 +51,11 @@ type Config struct {
 
 // Documents keeps and searches documents. It is safe for concurrent use.
 type Documents struct {
-	cfg     Config
-	store   store.Store
-	vectors *vectors
-	sources *sources
+	cfg      Config
+	store    store.Store
+	redactor *redact.Redactor
+	vectors  *vectors
+	sources  *sources
 }
 
 // New makes Documents.
@@ -67,7 +69,9 @@ func New(cfg Config) *Documents {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &Documents{cfg: cfg, store: cfg.Store, vectors: newVectors(cfg.Store, cfg.VectorMemory), sources: newSources(cfg.Views)}
+	return &Documents{
+		cfg: cfg, store: cfg.Store, redactor: redact.New(), vectors: newVectors(cfg.Store, cfg.VectorMemory), sources: newSources(cfg.Views),
+	}
 }
 
 // Document is an uploaded file.

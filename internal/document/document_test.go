@@ -3,6 +3,7 @@ package document
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -305,6 +306,23 @@ func TestHybrid(t *testing.T) {
 	})
 }
 
+// An embedding service is shown neither the secrets of documents nor those of queries.
+func TestSecretsAreNotEmbedded(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *shelf) {
+		text := "aws_access_key_id = " + "AKIA" + "IOSFODNN7" + "ABCDEFG"
+		s.embed(s.upload("a.txt", "Set "+text+" and go on."))
+		if _, err := s.Hybrid(s.ctx, s.query("What is "+text)); err != nil {
+			t.Fatal(err)
+		}
+		if calls := fmt.Sprint(s.embedder.Calls()); strings.Contains(calls, "ABCDEFG") || strings.Count(calls, "[redacted:") != 2 {
+			t.Errorf("the service was shown %s", calls)
+		}
+		if r, err := s.Fulltext(s.ctx, s.query(text)); err != nil || r.Total != 1 {
+			t.Errorf("by its words: %+v, error %v", r, err)
+		}
+	})
+}
+
 // addRules stores rules that refer to documents.
 func (s *shelf) addRules(rules ...rule.Rule) {
 	s.t.Helper()
@@ -431,6 +449,10 @@ func TestEmbedding(t *testing.T) {
 		if err := s.Delete(s.ctx, "p", long.ID); err != nil {
 			t.Fatal(err)
 		}
+		if err := s.EmbedJob(s.ctx, work, progress); rule.CodeOf(err) != rule.CodeUnavailable {
+			t.Errorf("a job for another model: %v", err)
+		}
+		work.Args = []byte(strings.ReplaceAll(string(work.Args), "fake:words", "fake:other"))
 		if err := s.EmbedJob(s.ctx, work, progress); err != nil {
 			t.Errorf("a document that is gone: %v", err)
 		}

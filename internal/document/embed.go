@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"tenet/internal/job"
 	"tenet/internal/rule"
@@ -16,7 +17,12 @@ const EmbedKind = "document.embed"
 // embedArgs are the arguments of such a job.
 type embedArgs struct {
 	DocumentID string `json:"document_id"`
+	Model      string `json:"model"`
 }
+
+// otherModel is after how long a job is left to a node with another model once more: while the setting is changed, nodes
+// differ.
+const otherModel = 5 * time.Second
 
 // embedBatch is how many chunks are embedded in one call and stored in one transaction.
 const embedBatch = 64
@@ -26,7 +32,8 @@ func (d *Documents) enqueue(ctx context.Context, tx store.Tx, projectID, id stri
 	if d.cfg.Embedder == nil || d.cfg.Queue == nil {
 		return nil
 	}
-	_, err := d.cfg.Queue.Enqueue(ctx, tx, EmbedKind, projectID, embedArgs{id}, job.Options{UniqueKey: id, Priority: job.Last})
+	model := d.cfg.Embedder.ID()
+	_, err := d.cfg.Queue.Enqueue(ctx, tx, EmbedKind, projectID, embedArgs{id, model}, job.Options{UniqueKey: id + " " + model, Priority: job.Last})
 	return err
 }
 
@@ -68,6 +75,9 @@ func (d *Documents) EmbedJob(ctx context.Context, j job.Job, progress func(done,
 	var args embedArgs
 	if err := j.Decode(&args); err != nil {
 		return err
+	}
+	if d.cfg.Embedder != nil && args.Model != d.cfg.Embedder.ID() {
+		return job.RetryIn(otherModel, rule.Errorf(rule.CodeUnavailable, "the node embeds with %s; one with %s has to do this", d.cfg.Embedder.ID(), args.Model))
 	}
 	return d.EmbedDocument(ctx, j.ProjectID, args.DocumentID, progress)
 }
@@ -134,7 +144,7 @@ func (d *Documents) embedChunks(ctx context.Context, document store.Document, af
 	for i, c := range chunks {
 		texts[i] = strings.TrimSpace(c.Section + "\n" + c.Text)
 	}
-	made, err := d.cfg.Embedder.Embed(ctx, texts)
+	made, err := d.vectorsOf(ctx, texts)
 	if err != nil {
 		return err
 	}
@@ -148,6 +158,15 @@ func (d *Documents) embedChunks(ctx context.Context, document store.Document, af
 	return d.store.Update(ctx, func(tx store.Tx) error {
 		return tx.PutDocumentVectors(ctx, document.ProjectID, d.cfg.Embedder.ID(), v)
 	})
+}
+
+// vectorsOf has texts embedded by a service that is not shown the secrets in them.
+func (d *Documents) vectorsOf(ctx context.Context, texts []string) ([][]float32, error) {
+	clean := make([]string, len(texts))
+	for i, text := range texts {
+		clean[i], _ = d.redactor.Text(text)
+	}
+	return d.cfg.Embedder.Embed(ctx, clean)
 }
 
 func errNoEmbedder() error {

@@ -141,7 +141,7 @@ func (d *Documents) Vector(ctx context.Context, q Query) (Result, error) {
 
 // meaning is the vector of a query.
 func (d *Documents) meaning(ctx context.Context, text string) ([]float32, error) {
-	made, err := d.cfg.Embedder.Embed(ctx, []string{strings.TrimSpace(text)})
+	made, err := d.vectorsOf(ctx, []string{strings.TrimSpace(text)})
 	if err != nil {
 		return nil, err
 	}

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"sync"
 
-	"tenet/internal/corpus"
 	"tenet/internal/rule"
 )
 
@@ -21,8 +20,8 @@ type sources struct {
 
 // sourceIndex is the rules that refer to each document, by the document's id, in the order they were made.
 type sourceIndex struct {
-	view  *corpus.View
-	rules map[string][]*rule.Rule
+	version int64 // of the corpus; the view itself would be kept from being dropped
+	rules   map[string][]*rule.Rule
 }
 
 func newSources(v Views) *sources { return &sources{views: v, projects: map[string]sourceIndex{}} }
@@ -35,13 +34,13 @@ func (s *sources) of(ctx context.Context, projectID string) (map[string][]*rule.
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if known, ok := s.projects[projectID]; ok && known.view == view {
+	if known, ok := s.projects[projectID]; ok && known.version == view.Version() {
 		return known.rules, nil
 	}
 	if len(s.projects) >= maxIndexed {
 		clear(s.projects)
 	}
-	made := sourceIndex{view, map[string][]*rule.Rule{}}
+	made := sourceIndex{view.Version(), map[string][]*rule.Rule{}}
 	for e := range view.All() {
 		if e.Rule.Status == rule.Superseded || e.Rule.Status == rule.Retired {
 			continue

@@ -65,8 +65,6 @@ type Config struct {
 	Queue job.Queue
 	// Redact takes secrets out of what is kept. Nil keeps texts as they are.
 	Redact Redactor
-	// Cases counts the outcomes of test cases. Nil means that there are none.
-	Cases Cases
 	// Subjects says what is kept of what was judged; empty means [KeepRedacted].
 	Subjects Keep
 }

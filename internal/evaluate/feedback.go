@@ -100,25 +100,13 @@ func (e *Evaluator) Feedback(ctx context.Context, projectID, evaluationID string
 	return out, nil
 }
 
-// Cases counts how the test cases of a rule come out; whoever keeps test cases implements it.
-type Cases interface {
-	// CountCases counts the outcomes of the rule's test cases when they last ran: by expected and given verdict.
-	CountCases(ctx context.Context, projectID, ruleID string) ([]CaseCount, error)
-}
-
-// CaseCount counts test cases with the same expected and given verdict.
-type CaseCount struct {
-	Expected, Given rule.Verdict
-	Count           int
-}
-
 // Quality is how often a rule, with its present content, was right.
 type Quality struct {
 	RuleID      string `json:"rule_id" doc:"The rule."`
 	RuleVersion int    `json:"rule_version" doc:"Its current version."`
 	ContentHash string `json:"content_hash" doc:"SHA-256 of what it says. Feedback on other contents does not count."`
 	Feedback    Tally  `json:"feedback" doc:"From feedback."`
-	TestCases   *Tally `json:"test_cases,omitempty" doc:"From test cases, when they last ran."`
+	TestCases   Tally  `json:"test_cases" doc:"From test cases that a person stands by and that have run on this content, by their latest run."`
 	// Confidence is what judged verdicts carry; absent as long as there is too little feedback.
 	Confidence *Confidence `json:"confidence,omitempty" doc:"Confidence that judged verdicts of the rule carry; absent with less than 20 pieces of feedback on them."`
 	Judged     int         `json:"judged" doc:"Pieces of feedback on verdicts that a model gave."`
@@ -194,16 +182,14 @@ func (e *Evaluator) Quality(ctx context.Context, projectID, ruleRef string) (*Qu
 	if m.judged >= minFeedback {
 		q.Confidence = &Confidence{Allow: m.confidence(rule.Allow), Deny: m.confidence(rule.Deny)}
 	}
-	if e.cfg.Cases == nil {
-		return q, nil
-	}
-	cases, err := e.cfg.Cases.CountCases(ctx, projectID, r.ID)
+	cases, err := e.cfg.Records.CountTests(ctx, projectID, []string{r.ID})
 	if err != nil {
 		return nil, err
 	}
-	q.TestCases = &Tally{}
 	for _, c := range cases {
-		q.TestCases.add(c.Given, c.Given == c.Expected, c.Count)
+		if c.Confirmed && c.LastHash == q.ContentHash {
+			q.TestCases.add(rule.Verdict(c.LastResult), c.LastResult == c.Expected, c.Total)
+		}
 	}
 	q.TestCases.rate()
 	return q, nil

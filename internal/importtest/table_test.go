@@ -47,11 +47,11 @@ var table = map[string]row{
 	"/packs":           {layer: block, imports: []string{"rule"}, tests: []string{"catalog", "evaluate"}},
 
 	"catalog":  {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "federation", "rule", "store", "subject"}},
-	"document": {layer: capability, imports: []string{"audit", "auth", "corpus", "document/extract", "job", "rule", "store"}},
+	"document": {layer: capability, imports: []string{"audit", "auth", "corpus", "document/extract", "job", "redact", "rule", "store"}},
 	"evaluate": {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "job", "judge", "redact", "rule", "store", "subject"}},
 	"quality":  {layer: capability, imports: []string{"rule", "subject"}},
 	"release":  {layer: capability, imports: []string{"audit", "auth", "corpus", "federation", "rule", "store"}, tests: []string{"catalog"}},
-	"sandbox":  {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "job", "llm", "rule", "store", "subject"}, tests: []string{"evaluate"}},
+	"sandbox":  {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "job", "lint", "llm", "redact", "rule", "store", "subject"}, tests: []string{"evaluate"}},
 	"search":   {layer: capability, imports: []string{"corpus", "llm", "redact", "rule", "store"}},
 
 	"api": {
@@ -80,7 +80,7 @@ var table = map[string]row{
 	"cli": {
 		layer: command,
 		imports: []string{
-			"app", "audit", "catalog", "cli/report", "client", "config", "document", "evaluate", "job", "quality", "release", "rule",
+			"app", "audit", "catalog", "cli/report", "client", "config", "document", "evaluate", "job", "lint", "quality", "release", "rule",
 			"sandbox", "search", "store", "subject", "/packs",
 		},
 	},

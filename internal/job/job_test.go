@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -435,7 +436,8 @@ func TestALostClaimInterrupts(t *testing.T) {
 		<-begun
 		err := b.s.Update(t.Context(), func(tx store.Tx) error { // another node, whose clock is far ahead
 			far := b.clock.now().Add(time.Hour)
-			taken, err := tx.ExpiredJobs(t.Context(), far, 1)
+			taken, err := tx.ExpiredJobs(t.Context(), far, 10)
+			taken = slices.DeleteFunc(taken, func(j store.Job) bool { return j.ID != id }) // the runner's own may be among them
 			if err != nil || len(taken) != 1 {
 				return fmt.Errorf("expired: %v, %w", taken, err)
 			}

@@ -10,39 +10,36 @@ import (
 	"tenet/internal/rule"
 )
 
-// Code names a kind of finding. Codes are stable; scripts may rely on them.
-type Code string
-
-// The kinds of findings.
+// The codes of findings. They are stable; scripts may rely on them.
 const (
 	// Vague: a word that two readers measure differently, such as "appropriate".
-	Vague Code = "vague_wording"
+	Vague = "vague_wording"
 	// Escape: a phrase that lets anything pass, such as "where possible".
-	Escape Code = "escape_clause"
+	Escape = "escape_clause"
 	// SeveralDuties: the statement demands more than one thing, so one verdict cannot say which is broken.
-	SeveralDuties Code = "several_duties"
+	SeveralDuties = "several_duties"
 	// Mismatch: the wording binds more or less than the modality says.
-	Mismatch Code = "modality_mismatch"
+	Mismatch = "modality_mismatch"
 	// NoDuty: the statement neither demands nor forbids anything.
-	NoDuty Code = "no_duty"
+	NoDuty = "no_duty"
 	// NoScope: nothing says what the rule concerns, so it is judged on every subject.
-	NoScope Code = "no_scope"
+	NoScope = "no_scope"
 	// NoTestCase: no case shows what the rule allows and denies.
-	NoTestCase Code = "no_test_case"
+	NoTestCase = "no_test_case"
 	// OneSided: all test cases expect the same verdict.
-	OneSided Code = "one_sided_test_cases"
+	OneSided = "one_sided_test_cases"
 	// Contradiction: two test cases expect different verdicts of the same input.
-	Contradiction Code = "contradictory_test_cases"
+	Contradiction = "contradictory_test_cases"
 	// TooLong: the statement is longer than a reader keeps in mind.
-	TooLong Code = "too_long"
+	TooLong = "too_long"
 	// Dangling: the statement refers to something that is not in it, such as "see above".
-	Dangling Code = "dangling_reference"
+	Dangling = "dangling_reference"
 	// DoubleNegation: two negations that a reader must cancel against each other.
-	DoubleNegation Code = "double_negation"
+	DoubleNegation = "double_negation"
 )
 
 // Codes are all kinds, in the order in which findings are given.
-var Codes = []Code{
+var Codes = []string{
 	NoDuty, Contradiction, SeveralDuties, Escape, Vague, Mismatch, DoubleNegation, Dangling, TooLong, NoScope, NoTestCase, OneSided,
 }
 
@@ -50,39 +47,61 @@ var Codes = []Code{
 // more than two or three sentences, which is about this much.
 const longest = 80
 
-// Finding is one thing that makes a rule hard to judge.
-type Finding struct {
-	Code    Code   `json:"code" enum:"no_duty,contradictory_test_cases,several_duties,escape_clause,vague_wording,modality_mismatch,double_negation,dangling_reference,too_long,no_scope,no_test_case,one_sided_test_cases" doc:"Kind of finding."`
-	Message string `json:"message" doc:"What is the matter and what to do about it."`
-	Quote   string `json:"quote,omitempty" doc:"Words of the statement, or name of the test case, that it is about."`
-}
-
-// Case is what lint needs of a test case.
+// Case is a test case as lint reads it.
 type Case struct {
 	Name     string
 	Input    string
 	Expected rule.Verdict
 }
 
-// Rule returns the findings on a rule with its test cases, in the order of [Codes]; none for a rule that is easy to judge.
-// Test cases are not demanded of rules that give no verdict, MAY and INFO.
-func Rule(r *rule.Rule, cases []Case) []Finding {
+// Cases is what lint needs of the test cases of a rule.
+type Cases struct {
+	Total int
+	// Verdict is what all of them expect; empty if they expect different ones, or there are none.
+	Verdict rule.Verdict
+	// Contradictory tells that two have the same input and expect different verdicts; Contrary names one of them, if that is known.
+	Contradictory bool
+	Contrary      string
+}
+
+// Look finds what lint needs in the test cases of a rule.
+func Look(cases []Case) Cases {
+	out := Cases{Total: len(cases)}
+	seen := map[string]rule.Verdict{}
+	for i, c := range cases {
+		if i == 0 {
+			out.Verdict = c.Expected
+		} else if c.Expected != out.Verdict {
+			out.Verdict = ""
+		}
+		key := strings.Join(strings.Fields(c.Input), " ")
+		if first, again := seen[key]; again && first != c.Expected && !out.Contradictory {
+			out.Contradictory, out.Contrary = true, c.Name
+		}
+		seen[key] = c.Expected
+	}
+	return out
+}
+
+// Rule returns the findings on a rule with its test cases, in the order of [Codes]; an empty list for a rule that is easy to
+// judge. Test cases are not demanded of rules that give no verdict, MAY and INFO.
+func Rule(r *rule.Rule, cases Cases) []rule.Finding {
 	found := Statement(r.Statement, r.Modality)
 	if r.Judged() {
 		found = append(found, coverage(r, cases)...)
 	}
-	slices.SortStableFunc(found, func(a, b Finding) int {
+	slices.SortStableFunc(found, func(a, b rule.Finding) int {
 		return slices.Index(Codes, a.Code) - slices.Index(Codes, b.Code)
 	})
 	return found
 }
 
 // Statement returns the findings on the wording alone.
-func Statement(text string, modality rule.Modality) []Finding {
+func Statement(text string, modality rule.Modality) []rule.Finding {
 	w := read(text)
 	found := w.wording()
 	if n := len(w.words); n > longest {
-		found = append(found, Finding{Code: TooLong, Message: "The statement has " + count(n, "word") + "; say what is demanded in one or two sentences and move the rest to the rationale."})
+		found = append(found, rule.Finding{Code: TooLong, Message: "The statement has " + count(n, "word") + "; say what is demanded in one or two sentences and move the rest to the rationale."})
 	}
 	if modality == rule.May || modality == rule.Info {
 		return found
@@ -91,29 +110,19 @@ func Statement(text string, modality rule.Modality) []Finding {
 }
 
 // coverage looks at what the rule concerns and how it is tried.
-func coverage(r *rule.Rule, cases []Case) []Finding {
-	var found []Finding
+func coverage(r *rule.Rule, cases Cases) []rule.Finding {
+	var found []rule.Finding
 	if r.AppliesTo.Empty() && everywhere(r.Scope) && r.Check == nil {
-		found = append(found, Finding{Code: NoScope, Message: "Nothing says what the rule concerns, so a model judges it on every subject; give it a scope, or paths or kinds in applies_to."})
+		found = append(found, rule.Finding{Code: NoScope, Message: "Nothing says what the rule concerns, so a model judges it on every subject; give it a scope, or paths or kinds in applies_to."})
 	}
-	if len(cases) == 0 {
-		return append(found, Finding{Code: NoTestCase, Message: "No test case shows what the rule allows and what it denies; add at least one of each."})
+	if cases.Total == 0 {
+		return append(found, rule.Finding{Code: NoTestCase, Message: "No test case shows what the rule allows and what it denies; add at least one of each."})
 	}
-	seen := map[string]Case{}
-	verdicts := map[rule.Verdict]bool{}
-	for _, c := range cases {
-		verdicts[c.Expected] = true
-		key := strings.Join(strings.Fields(c.Input), " ")
-		first, again := seen[key]
-		switch {
-		case !again:
-			seen[key] = c
-		case first.Expected != c.Expected:
-			found = append(found, Finding{Code: Contradiction, Quote: c.Name, Message: "This test case has the input of \"" + first.Name + "\" but expects another verdict; one of them is wrong."})
-		}
+	if cases.Contradictory {
+		found = append(found, rule.Finding{Code: Contradiction, Quote: cases.Contrary, Message: "Two test cases have the same input but expect different verdicts; one of them is wrong."})
 	}
-	if len(verdicts) == 1 {
-		found = append(found, Finding{Code: OneSided, Message: "All test cases expect " + string(cases[0].Expected) + "; add one that expects the opposite, so that a rule that always says the same fails."})
+	if cases.Verdict != "" {
+		found = append(found, rule.Finding{Code: OneSided, Message: "All test cases expect " + string(cases.Verdict) + "; add one that expects the opposite, so that a rule that always says the same fails."})
 	}
 	return found
 }

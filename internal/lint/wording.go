@@ -7,22 +7,22 @@ import (
 )
 
 // wording finds what is said badly, whatever is demanded.
-func (s *statement) wording() []Finding {
-	var found []Finding
+func (s *statement) wording() []rule.Finding {
+	var found []rule.Finding
 	for _, q := range s.find(escapes) {
-		found = append(found, Finding{Code: Escape, Quote: q, Message: "\"" + q + "\" excuses whoever breaks the rule; say when it does not hold, as an exception."})
+		found = append(found, rule.Finding{Code: Escape, Quote: q, Message: "\"" + q + "\" excuses whoever breaks the rule; say when it does not hold, as an exception."})
 	}
 	for _, q := range s.find(vague) {
 		if s.within(escapes, q) {
 			continue
 		}
-		found = append(found, Finding{Code: Vague, Quote: q, Message: "\"" + q + "\" means something else to each reader; give a number, a list or an example."})
+		found = append(found, rule.Finding{Code: Vague, Quote: q, Message: "\"" + q + "\" means something else to each reader; give a number, a list or an example."})
 	}
 	for _, q := range s.find(dangling) {
-		found = append(found, Finding{Code: Dangling, Quote: q, Message: "\"" + q + "\" refers to text that the judge does not see; say it here."})
+		found = append(found, rule.Finding{Code: Dangling, Quote: q, Message: "\"" + q + "\" refers to text that the judge does not see; say it here."})
 	}
 	if q, ok := s.doubleNegation(); ok {
-		found = append(found, Finding{Code: DoubleNegation, Quote: quoted(q), Message: "Two negations cancel each other and are easily misread; say it positively."})
+		found = append(found, rule.Finding{Code: DoubleNegation, Quote: quoted(q), Message: "Two negations cancel each other and are easily misread; say it positively."})
 	}
 	return found
 }
@@ -64,21 +64,21 @@ type duty struct {
 }
 
 // duties finds statements that demand nothing, several things, or not with the force that the modality has.
-func (s *statement) duties(modality rule.Modality) []Finding {
+func (s *statement) duties(modality rule.Modality) []rule.Finding {
 	all := s.demands()
 	if len(all) == 0 {
 		if s.forbids() {
 			return nil
 		}
-		return []Finding{{Code: NoDuty, Message: "The statement demands and forbids nothing; say what must, must not or should be done."}}
+		return []rule.Finding{{Code: NoDuty, Message: "The statement demands and forbids nothing; say what must, must not or should be done."}}
 	}
-	var found []Finding
+	var found []rule.Finding
 	if len(all) > 1 {
 		q := s.text[s.words[all[1].at].start:]
-		found = append(found, Finding{Code: SeveralDuties, Quote: quoted(q), Message: "The statement demands several things, and one verdict cannot say which is broken; make each a rule of its own."})
+		found = append(found, rule.Finding{Code: SeveralDuties, Quote: quoted(q), Message: "The statement demands several things, and one verdict cannot say which is broken; make each a rule of its own."})
 	}
 	if stated := all[0].modality; stated != "" && !agrees(stated, modality) {
-		found = append(found, Finding{
+		found = append(found, rule.Finding{
 			Code: Mismatch, Quote: s.words[all[0].at].text,
 			Message: "\"" + s.words[all[0].at].text + "\" is the wording of " + string(stated) + ", but the modality is " + string(modality) + "; let them say the same.",
 		})

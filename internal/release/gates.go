@@ -212,7 +212,7 @@ func (r *Releases) testGate(ctx context.Context, projectID, id string, m *Manife
 	for _, c := range counts {
 		total += c.Total
 		if e, ok := view.Get(c.RuleID); ok && e.ContentHash() == c.LastHash {
-			passing += c.Passing
+			passing += c.Passing()
 		}
 	}
 	return GateResult{"tests", passing == total, fmt.Sprintf("%d of %d test cases have passed on the rules as they are in the snapshot", passing, total)}, nil

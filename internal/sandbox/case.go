@@ -29,8 +29,9 @@ const (
 
 // Bounds of test cases.
 const (
-	MaxCases = 1000 // of a rule
-	MaxName  = 200  // characters
+	MaxCases   = 1000    // of a rule
+	MaxSamples = 4 << 20 // bytes of all samples of a rule: they are read, run and listed together
+	MaxName    = 200     // characters
 )
 
 // Case is a sample with the verdict that a rule must give on it.
@@ -159,7 +160,7 @@ func sampleOf(text, inputType string) (Sample, error) {
 }
 
 // AddCase keeps a test case with a rule. The error is invalid and names the fields, not_found without the rule, or conflict
-// if the rule has MaxCases already.
+// if the rule has MaxCases already, or samples of MaxSamples.
 func (b *Sandbox) AddCase(ctx context.Context, projectID, ref string, n NewCase) (Case, error) {
 	made, err := b.addCases(ctx, projectID, ref, []NewCase{n})
 	if err != nil {
@@ -187,6 +188,16 @@ func (b *Sandbox) addCases(ctx context.Context, projectID, ref string, list []Ne
 		}
 		if len(have)+len(list) > MaxCases {
 			return rule.Errorf(rule.CodeConflict, "the rule has %d test cases; at most %d are kept, so delete some first", len(have), MaxCases)
+		}
+		size := 0
+		for i := range have {
+			size += len(have[i].SampleInput)
+		}
+		for i := range list {
+			size += len(list[i].SampleInput)
+		}
+		if size > MaxSamples {
+			return rule.Errorf(rule.CodeConflict, "the samples of the rule's test cases would have %d bytes; at most %d are kept, so shorten or delete some first", size, MaxSamples)
 		}
 		made = make([]Case, len(list))
 		stored := make([]store.TestCase, len(list))

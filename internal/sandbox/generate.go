@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"tenet/internal/llm"
@@ -63,7 +64,7 @@ func (b *Sandbox) Generate(ctx context.Context, projectID, ref string, count int
 	}
 	for round := 0; round < maxRounds && g.missing() > 0; round++ {
 		var answer llm.Response
-		if answer, err = b.cfg.Model.Complete(ctx, g.request(&r)); err != nil {
+		if answer, err = b.cfg.Model.Complete(ctx, g.request(b, &r)); err != nil {
 			break
 		}
 		g.take(answer.Text)
@@ -98,12 +99,16 @@ func essence(sample string) string { return strings.ToLower(strings.Join(strings
 // maxShownNames bounds how many cases that there are already a prompt lists.
 const maxShownNames = 100
 
-func (g *gathering) request(r *rule.Rule) llm.Request {
-	text := map[string]any{"statement": r.Statement, "modality": r.Modality, "rationale": r.Rationale}
+func (g *gathering) request(b *Sandbox, r *rule.Rule) llm.Request {
+	text := b.cleanRule(r)
 	if r.AppliesTo != nil {
 		text["applies_to"] = r.AppliesTo
 	}
-	shown := map[string]any{"rule": text, "existing_cases": g.names[max(0, len(g.names)-maxShownNames):]}
+	names := slices.Clone(g.names[max(0, len(g.names)-maxShownNames):])
+	for i := range names {
+		names[i] = b.clean(names[i])
+	}
+	shown := map[string]any{"rule": text, "existing_cases": names}
 	data, err := json.MarshalIndent(shown, "", "  ")
 	if err != nil {
 		panic("sandbox: a rule must encode as JSON: " + err.Error())
@@ -114,6 +119,9 @@ func (g *gathering) request(r *rule.Rule) llm.Request {
 	}
 }
 
+// maxRead bounds the entries of an answer that are looked at.
+const maxRead = 4 * MaxGenerated
+
 // take keeps what is good and wanted of an answer. Entries are read one by one, so that a bad one loses none of the others.
 func (g *gathering) take(answer string) {
 	var list struct {
@@ -122,7 +130,7 @@ func (g *gathering) take(answer string) {
 	if json.Unmarshal([]byte(answer), &list) != nil {
 		return
 	}
-	for _, raw := range list.Cases {
+	for _, raw := range list.Cases[:min(len(list.Cases), maxRead)] {
 		var c struct {
 			Name            string       `json:"name"`
 			InputType       string       `json:"input_type"`

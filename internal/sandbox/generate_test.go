@@ -100,3 +100,22 @@ func pushed(texts ...string) *llm.Fake {
 	f.Push(texts...)
 	return f
 }
+
+func TestTheSamplesOfARuleAreBoundedTogether(t *testing.T) {
+	b, ctx := bed(t, nil, 1, nil)
+	sample := strings.Repeat("x", sandbox.MaxSample)
+	kept := 0
+	for kept < 2*sandbox.MaxSamples/sandbox.MaxSample {
+		_, err := b.AddCase(ctx, "p", "R-1", sandbox.NewCase{Name: "large", SampleInput: sample, ExpectedVerdict: rule.Allow})
+		if rule.CodeOf(err) == rule.CodeConflict {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept++
+	}
+	if want := sandbox.MaxSamples / len(sample); kept != want {
+		t.Errorf("%d samples are kept, want %d", kept, want)
+	}
+}

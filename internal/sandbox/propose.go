@@ -109,7 +109,7 @@ func (b *Sandbox) Propose(ctx context.Context, projectID, ref string) (Proposals
 	out, seen := Proposals{Proposals: []Proposal{}}, map[string]bool{}
 	var failures []string
 	for round := 0; round < proposalRounds && len(out.Proposals) == 0; round++ {
-		answer, err := b.cfg.Model.Complete(ctx, proposeRequest(&r, cases, failures))
+		answer, err := b.cfg.Model.Complete(ctx, b.proposeRequest(&r, cases, failures))
 		if err != nil {
 			return Proposals{}, err
 		}
@@ -204,7 +204,7 @@ func (b *Sandbox) compare(ctx context.Context, r *rule.Rule, past []subject.Past
 	return a
 }
 
-func proposeRequest(r *rule.Rule, cases []store.TestCase, failures []string) llm.Request {
+func (b *Sandbox) proposeRequest(r *rule.Rule, cases []store.TestCase, failures []string) llm.Request {
 	type shown struct {
 		Name     string `json:"name"`
 		Type     string `json:"input_type"`
@@ -214,11 +214,14 @@ func proposeRequest(r *rule.Rule, cases []store.TestCase, failures []string) llm
 	var list []shown
 	for i := range cases[:min(len(cases), shownCases)] {
 		c := &cases[i]
-		list = append(list, shown{c.Name, c.InputType, cut(c.SampleInput), c.Expected})
+		list = append(list, shown{b.clean(c.Name), c.InputType, cut(b.clean(c.SampleInput)), c.Expected})
+	}
+	why := make([]string, len(failures))
+	for i, f := range failures {
+		why[i] = b.clean(f)
 	}
 	data, err := json.MarshalIndent(map[string]any{
-		"rule":       map[string]any{"statement": r.Statement, "modality": r.Modality, "rationale": r.Rationale},
-		"test_cases": list, "failed_proposals": failures,
+		"rule": b.cleanRule(r), "test_cases": list, "failed_proposals": why,
 	}, "", "  ")
 	if err != nil {
 		panic("sandbox: a rule must encode as JSON: " + err.Error())

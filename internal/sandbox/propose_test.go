@@ -8,6 +8,7 @@ import (
 
 	"tenet/internal/llm"
 	"tenet/internal/rule"
+	"tenet/internal/sandbox"
 	"tenet/internal/subject"
 )
 
@@ -79,5 +80,34 @@ func TestProposingNeedsAModelAndCases(t *testing.T) {
 	addCases(t, b, ctx, 2)
 	if _, err := b.Propose(ctx, "p", "R-1"); rule.CodeOf(err) != rule.CodeUnavailable {
 		t.Errorf("a model that fails: %v", err)
+	}
+}
+
+// A model that writes cases or checks sees no secrets, as one that judges.
+func TestTheModelSeesNoSecrets(t *testing.T) {
+	secret := "AKIA" + "IOSFODNN7" + "ABCDEFG"
+	model := &llm.Fake{}
+	b, ctx := bedWith(t, model, history{})
+	for name, verdict := range map[string]rule.Verdict{"aws_access_key_id = " + secret: rule.Deny, "none": rule.Allow} {
+		// The sample is longer than what is shown: a secret that is cut is a secret still.
+		sample := strings.Repeat("x = 1\n", 128) + "aws_access_key_id = " + name[max(0, len(name)-20):]
+		if _, err := b.AddCase(ctx, "p", "R-1", sandbox.NewCase{Name: name, SampleInput: sample, ExpectedVerdict: verdict}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	model.Push("{}", "{}", "{}", "{}", "{}")
+	if _, err := b.Propose(ctx, "p", "R-1"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Generate(ctx, "p", "R-1", 2); rule.CodeOf(err) != rule.CodeUnavailable {
+		t.Fatal(err)
+	}
+	for _, r := range model.Requests() {
+		if strings.Contains(r.Prompt, secret[:8]) || !strings.Contains(r.Prompt, "[redacted:") {
+			t.Errorf("the model was shown %s", r.Prompt)
+		}
+	}
+	if len(model.Requests()) != 5 {
+		t.Errorf("%d requests", len(model.Requests()))
 	}
 }

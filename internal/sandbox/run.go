@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"tenet/internal/lint"
 	"tenet/internal/rule"
 	"tenet/internal/store"
 )
@@ -112,29 +113,50 @@ func storable(text string) string {
 
 // Count gives rules of a project their Tests, and the Findings of what makes them hard to judge.
 func (b *Sandbox) Count(ctx context.Context, projectID string, rules []rule.Rule) error {
-	ids, place := make([]string, len(rules)), make(map[string]*rule.Rule, len(rules))
+	ids := make([]string, len(rules))
 	for i := range rules {
-		ids[i], place[rules[i].ID] = rules[i].ID, &rules[i]
-		rules[i].Tests = &rule.Tests{}
+		ids[i] = rules[i].ID
 	}
 	counts, err := b.cfg.Store.CountTests(ctx, projectID, ids)
 	if err != nil {
 		return err
 	}
-	for _, c := range counts {
-		r := place[c.RuleID]
-		r.Tests.Total += c.Total
-		if c.LastHash == r.ContentHash() {
-			r.Tests.Passing += c.Passing
-		}
-		if c.LastRunAt != nil && (r.Tests.LastRunAt == nil || r.Tests.LastRunAt.Before(*c.LastRunAt)) {
-			r.Tests.LastRunAt = c.LastRunAt
-		}
+	contradictory, err := b.cfg.Store.ContradictoryTests(ctx, projectID, ids)
+	if err != nil {
+		return err
 	}
-	twofold, err := b.cfg.Store.ContradictoryTests(ctx, projectID, ids)
+	byRule := make(map[string][]store.TestCount, len(rules))
+	for _, c := range counts {
+		byRule[c.RuleID] = append(byRule[c.RuleID], c)
+	}
 	for i := range rules {
 		r := &rules[i]
-		r.Findings = append(r.Lint(), r.LintTests(slices.Contains(twofold, r.ID))...)
+		var cases lint.Cases
+		r.Tests, cases = sum(byRule[r.ID], r.ContentHash())
+		cases.Contradictory = slices.Contains(contradictory, r.ID)
+		r.Findings = lint.Rule(r, cases)
 	}
-	return err
+	return nil
+}
+
+// sum adds up the counts of the test cases of a rule. hash is that of what it says now.
+func sum(counts []store.TestCount, hash string) (*rule.Tests, lint.Cases) {
+	tests, cases := &rule.Tests{}, lint.Cases{}
+	for i := range counts {
+		c := &counts[i]
+		if i == 0 {
+			cases.Verdict = rule.Verdict(c.Expected)
+		} else if string(cases.Verdict) != c.Expected {
+			cases.Verdict = ""
+		}
+		tests.Total += c.Total
+		if c.LastHash == hash {
+			tests.Passing += c.Passing()
+		}
+		if c.LastRunAt != nil && (tests.LastRunAt == nil || tests.LastRunAt.Before(*c.LastRunAt)) {
+			tests.LastRunAt = c.LastRunAt
+		}
+	}
+	cases.Total = tests.Total
+	return tests, cases
 }

@@ -12,6 +12,7 @@ import (
 	"tenet/internal/check"
 	"tenet/internal/job"
 	"tenet/internal/llm"
+	"tenet/internal/redact"
 	"tenet/internal/rule"
 	"tenet/internal/store"
 	"tenet/internal/subject"
@@ -48,10 +49,24 @@ type Config struct {
 }
 
 // Sandbox tries rules.
-type Sandbox struct{ cfg Config }
+type Sandbox struct {
+	cfg      Config
+	redactor *redact.Redactor
+}
 
 // New makes a sandbox.
-func New(cfg Config) *Sandbox { return &Sandbox{cfg} }
+func New(cfg Config) *Sandbox { return &Sandbox{cfg, redact.New()} }
+
+// clean is a text as the model may see it: without secrets.
+func (b *Sandbox) clean(text string) string {
+	text, _ = b.redactor.Text(text)
+	return text
+}
+
+// cleanRule is a rule as the model may see it.
+func (b *Sandbox) cleanRule(r *rule.Rule) map[string]any {
+	return map[string]any{"statement": b.clean(r.Statement), "modality": r.Modality, "rationale": b.clean(r.Rationale)}
+}
 
 // Play tries a rule on a sample. The rule need not be stored or complete: what it lacks takes its default. The error is
 // invalid, and names the fields of the rule, sample_code or sample_facts.

@@ -26,12 +26,23 @@ type TestCase struct {
 	LastRunAt     *time.Time
 }
 
-// TestCount counts the test cases of a rule that were last run on one content of it, or never.
+// TestCount counts the test cases of a rule that are alike.
 type TestCount struct {
-	RuleID         string
-	LastHash       string
-	Total, Passing int
-	LastRunAt      *time.Time // latest
+	RuleID     string
+	LastHash   string // of what the rule said in their last run; empty before the first
+	Expected   string
+	LastResult string
+	Confirmed  bool
+	Total      int
+	LastRunAt  *time.Time // latest
+}
+
+// Passing is how many of them have passed.
+func (c *TestCount) Passing() int {
+	if c.LastResult == c.Expected {
+		return c.Total
+	}
+	return 0
 }
 
 // TestRun is one run over the test cases of many rules.

@@ -39,7 +39,7 @@ type Limits struct {
 	Characters int           `json:"characters"` // of text; default 10 million, some 4,000 full pages
 	Inflated   int64         `json:"inflated"`   // bytes that the parts of a docx may unpack to; default 256 MiB
 	Memory     int64         `json:"memory"`     // bytes of the reading process; default 768 MiB
-	Time       time.Duration `json:"-"`          // of the reading process; default 60 s
+	Time       time.Duration `json:"time"`       // of the reading process; default 60 s
 }
 
 // withDefaults fills in what is not set.

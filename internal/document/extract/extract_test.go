@@ -13,9 +13,11 @@ import (
 	"tenet/internal/rule"
 )
 
+// run reads a file in this process: one of its own each time would make these tests slow. That Run answers the same is for
+// [TestRun] to show.
 func run(t *testing.T, f Format, data []byte) *Result {
 	t.Helper()
-	r, err := Run(t.Context(), f, data, Limits{})
+	r, err := read(f, data, Limits{}.withDefaults())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,6 +114,19 @@ func TestMarkdown(t *testing.T) {
 	}, outline(r))
 	if r.Blocks[1].Line != 4 || r.Blocks[2].Line != 6 {
 		t.Errorf("the heading on line %d, the text on line %d", r.Blocks[1].Line, r.Blocks[2].Line)
+	}
+}
+
+func TestRun(t *testing.T) {
+	for f, data := range map[Format][]byte{
+		Text: []byte("One\nline."), HTML: []byte("<title>t</title><h1>One</h1><p>line</p>"), Markdown: []byte("# One\n\nline"),
+		PDF: documenttest.PDF([]documenttest.Line{{Text: "One line.", Size: 11}}), DOCX: documenttest.DOCX(documenttest.Paragraph("", "One line.")),
+	} {
+		got, err := Run(t.Context(), f, data, Limits{})
+		if err != nil {
+			t.Fatalf("%s: %v", f, err)
+		}
+		same(t, run(t, f, data), got)
 	}
 }
 

@@ -3,8 +3,11 @@ package extract
 import (
 	"archive/zip"
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -203,4 +206,22 @@ func FuzzPDF(f *testing.F) {
 			t.Fatalf("error %v of code %q", err, c)
 		}
 	})
+}
+
+// A reading process whose parent has been killed ends by itself.
+func TestAnOrphanEnds(t *testing.T) {
+	spec, err := json.Marshal(task{PDF, Limits{Time: 100 * time.Millisecond}.withDefaults()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd, err := command(ctx, string(spec))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stdin = bytes.NewReader(endless())
+	if exited, ok := errors.AsType[*exec.ExitError](cmd.Run()); !ok || exited.ExitCode() != childLate {
+		t.Errorf("it ended with %v, want the exit code %d", exited, childLate)
+	}
 }

@@ -45,12 +45,13 @@ func (r *reader) CountTests(ctx context.Context, projectID string, ruleIDs []str
 	}
 	named, ids := r.d.in("rule_id", ruleIDs)
 	list := []store.TestCount{}
-	err := r.each(ctx, "count test cases", `SELECT rule_id, last_hash, COUNT(*), SUM(CASE WHEN last_result = expected THEN 1 ELSE 0 END), MAX(last_run_at)
-			FROM test_cases WHERE project_id = ? AND `+named+` GROUP BY rule_id, last_hash ORDER BY rule_id, last_hash`,
+	err := r.each(ctx, "count test cases", `SELECT rule_id, last_hash, expected, last_result, confirmed, COUNT(*), MAX(last_run_at)
+			FROM test_cases WHERE project_id = ? AND `+named+` GROUP BY rule_id, last_hash, expected, last_result, confirmed
+			ORDER BY rule_id, last_hash, expected, last_result, confirmed`,
 		[]any{projectID, ids}, func(rows *sql.Rows) error {
 			var c store.TestCount
 			var run sql.NullInt64
-			err := rows.Scan(&c.RuleID, &c.LastHash, &c.Total, &c.Passing, &run)
+			err := rows.Scan(&c.RuleID, &c.LastHash, &c.Expected, &c.LastResult, &c.Confirmed, &c.Total, &run)
 			c.LastRunAt = fromNullable(run)
 			list = append(list, c)
 			return err

@@ -38,7 +38,11 @@ func testTestCases(t *testing.T, f *fixture) {
 	f.update(func(tx store.Tx) error { return tx.StoreTestResults(f.ctx, []store.TestCase{one, two, gone}) })
 	list(one, two)
 	counts, err := f.s.CountTests(f.ctx, "p", []string{r.ID, other.ID, "none"})
-	want := []store.TestCount{{RuleID: r.ID, LastHash: "h", Total: 2, Passing: 1, LastRunAt: &run}, {RuleID: other.ID, Total: 1}}
+	want := []store.TestCount{
+		{RuleID: r.ID, LastHash: "h", Expected: "ALLOW", LastResult: "DENY", Total: 1, LastRunAt: &run},
+		{RuleID: r.ID, LastHash: "h", Expected: "DENY", LastResult: "DENY", Confirmed: true, Total: 1, LastRunAt: &run},
+		{RuleID: other.ID, Expected: "DENY", Confirmed: true, Total: 1},
+	}
 	if diff := cmp.Diff(want, counts); err != nil || diff != "" {
 		t.Errorf("counts: %v (-want +got):\n%s", err, diff)
 	}
