@@ -38,7 +38,10 @@ type Redactor struct {
 }
 
 // New makes a redactor.
-func New() *Redactor { return &Redactor{detector: sync.OnceValue(newDetector)} }
+func New() *Redactor { return &Redactor{detector: detector} }
+
+// detector is shared by all redactors.
+var detector = sync.OnceValue(newDetector)
 
 func newDetector() *detect.Detector {
 	const silent = 7                              // zerolog.Disabled

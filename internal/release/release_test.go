@@ -149,8 +149,18 @@ func history(t *testing.T, words string) []release.Step {
 
 func TestRollbackWalksBack(t *testing.T) {
 	for _, test := range []struct{ words, active, previous string }{
-		{"", "", ""}, {"A", "A", ""}, {"AB", "B", "A"}, {"AB-", "A", ""}, {"AB-C", "C", "A"}, {"AB-C-", "A", ""},
-		{"ABC", "C", "B"}, {"ABC-", "B", "A"}, {"ABC--", "A", ""}, {"ABA", "A", "B"}, {"ABA-", "B", "A"}, {"AA", "A", "A"},
+		{"", "", ""},
+		{"A", "A", ""},
+		{"AB", "B", "A"},
+		{"AB-", "A", ""},
+		{"AB-C", "C", "A"},
+		{"AB-C-", "A", ""},
+		{"ABC", "C", "B"},
+		{"ABC-", "B", "A"},
+		{"ABC--", "A", ""},
+		{"ABA", "A", "B"},
+		{"ABA-", "B", "A"},
+		{"AA", "A", "A"},
 	} {
 		steps := history(t, test.words)
 		if got := release.Active(steps); got != test.active {
