@@ -9,6 +9,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -112,7 +113,7 @@ type server struct {
 	mux         *routes
 	api         huma.API
 	plans       map[string]*plan // by mux pattern
-	spec        []byte           // the API description
+	spec        func() []byte    // the API description, made when first asked for: it takes longer than all else
 	crossOrigin *http.CrossOriginProtection
 	rates       *rates
 	uploads     chan struct{} // holds one for each form in memory
@@ -176,6 +177,6 @@ func newServer(cfg Config) *server {
 	s.serviceRoutes()
 	delete(s.api.OpenAPI().Components.Schemas.Map(), "ErrorModel") // huma's own errors are turned into problems
 	delete(s.api.OpenAPI().Components.Schemas.Map(), "ErrorDetail")
-	s.spec = s.specification()
+	s.spec = sync.OnceValue(s.specification)
 	return s
 }

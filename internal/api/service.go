@@ -94,7 +94,7 @@ func (s *server) openAPI() http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Cache-Control", "no-cache")
 		w.Header().Set("Content-Type", jsonType)
-		_, _ = w.Write(s.spec)
+		_, _ = w.Write(s.spec())
 	}
 }
 
