@@ -53,7 +53,7 @@ var names = map[reflect.Type]string{
 	reflect.TypeFor[judge.Reused]():              "ReusedVerdict",
 	reflect.TypeFor[evaluate.Quality]():          "RuleQuality",
 	reflect.TypeFor[evaluate.Tally]():            "RuleTally",
-	reflect.TypeFor[evaluate.Rate]():             "RuleRate",
+	reflect.TypeFor[rule.Rate]():                 "RuleRate",
 	reflect.TypeFor[evaluate.Confidence]():       "RuleConfidence",
 	reflect.TypeFor[Page[rule.Rule]]():           "RulePage",
 	reflect.TypeFor[Page[rule.Relationship]]():   "RelationshipPage",

@@ -2,7 +2,6 @@ package evaluate
 
 import (
 	"context"
-	"math"
 	"strings"
 	"sync"
 	"time"
@@ -115,42 +114,19 @@ type Quality struct {
 // Tally counts verdicts that were right and wrong. A DENY counts as positive. NEEDS_CONFIRMATION decides nothing, and counts
 // as unsure.
 type Tally struct {
-	TruePositives  int   `json:"true_positives" doc:"DENY, and right."`
-	FalsePositives int   `json:"false_positives" doc:"DENY, and wrong."`
-	TrueNegatives  int   `json:"true_negatives" doc:"ALLOW, and right."`
-	FalseNegatives int   `json:"false_negatives" doc:"ALLOW, and wrong."`
-	Unsure         int   `json:"unsure" doc:"NEEDS_CONFIRMATION."`
-	Precision      *Rate `json:"precision,omitempty" doc:"Part of the DENY verdicts that were right; absent without any."`
-	Recall         *Rate `json:"recall,omitempty" doc:"Part of what should have been DENY that was; absent without any."`
-}
-
-// Rate is a part of a whole with its Wilson interval of 95 %.
-type Rate struct {
-	Value float64 `json:"value" doc:"The part."`
-	Low   float64 `json:"low" doc:"Lower end of the 95 % Wilson interval."`
-	High  float64 `json:"high" doc:"Upper end of the 95 % Wilson interval."`
-	Of    int     `json:"of" doc:"Size of the whole."`
+	TruePositives  int        `json:"true_positives" doc:"DENY, and right."`
+	FalsePositives int        `json:"false_positives" doc:"DENY, and wrong."`
+	TrueNegatives  int        `json:"true_negatives" doc:"ALLOW, and right."`
+	FalseNegatives int        `json:"false_negatives" doc:"ALLOW, and wrong."`
+	Unsure         int        `json:"unsure" doc:"NEEDS_CONFIRMATION."`
+	Precision      *rule.Rate `json:"precision,omitempty" doc:"Part of the DENY verdicts that were right; absent without any."`
+	Recall         *rule.Rate `json:"recall,omitempty" doc:"Part of what should have been DENY that was; absent without any."`
 }
 
 // Confidence of judged verdicts, from feedback.
 type Confidence struct {
 	Allow float64 `json:"allow" doc:"Of an ALLOW."`
 	Deny  float64 `json:"deny" doc:"Of a DENY."`
-}
-
-// Wilson is the part k of n with the Wilson score interval of 95 %: E. B. Wilson, Probable inference, the law of succession,
-// and statistical inference, 1927. It is nil for n = 0.
-func Wilson(k, n int) *Rate {
-	if n == 0 {
-		return nil
-	}
-	const z = 1.959963984540054 // the 97.5 % quantile of the normal distribution
-	size := float64(n)
-	p := float64(k) / size
-	centre := p + z*z/(2*size)
-	spread := z * math.Sqrt(p*(1-p)/size+z*z/(4*size*size))
-	scale := 1 + z*z/size
-	return &Rate{Value: p, Low: max(0, (centre-spread)/scale), High: min(1, (centre+spread)/scale), Of: n}
 }
 
 // minFeedback is how many pieces of feedback on judged verdicts a rule needs before their confidence follows from it.
@@ -211,8 +187,8 @@ func (t *Tally) add(v rule.Verdict, correct bool, n int) {
 }
 
 func (t *Tally) rate() {
-	t.Precision = Wilson(t.TruePositives, t.TruePositives+t.FalsePositives)
-	t.Recall = Wilson(t.TruePositives, t.TruePositives+t.FalseNegatives)
+	t.Precision = rule.Wilson(t.TruePositives, t.TruePositives+t.FalsePositives)
+	t.Recall = rule.Wilson(t.TruePositives, t.TruePositives+t.FalseNegatives)
 }
 
 // marks counts the feedback on judged verdicts of one content of a rule.
