@@ -1,0 +1,79 @@
+// Package source says what a place that rules are found in is, what a reader of one does, and what it finds. Discovery finds
+// candidate rules in what an organisation has already: policy documents, instructions to assistants, settings of linters, and
+// the code itself. It says exactly where each was found and leaves the decision to a reviewer.
+package source
+
+import (
+	"context"
+
+	"tenet/internal/rule"
+)
+
+// Kind is a kind of place that rules are found in.
+type Kind string
+
+// The kinds of sources.
+const (
+	PolicyDocument Kind = "policy_document"
+	AssistantMD    Kind = "assistant_md"
+	LinterConfig   Kind = "linter_config"
+	CodePatterns   Kind = "code_patterns"
+)
+
+// Kinds are all kinds, in the order they are shown in.
+var Kinds = []Kind{PolicyDocument, AssistantMD, LinterConfig, CodePatterns}
+
+// File is one file of a scan.
+type File struct {
+	// Path has slashes, is relative to the root of the scan, and is made by whoever asked for it: never open it.
+	Path string
+	// Content is as it came: any bytes, UTF-8 or not.
+	Content []byte
+}
+
+// Found is a rule that a reader has found.
+type Found struct {
+	Kind       Kind
+	Statement  string // what a person would write; one duty
+	Modality   rule.Modality
+	Severity   rule.Severity
+	Scope      []string
+	Tags       []string
+	Exceptions []string
+	AppliesTo  *rule.AppliesTo
+	Check      *rule.Check
+	Rationale  string
+	// File and the lines from Line to EndLine, which count from 1, are where it was found; Quote is their text, or the part of
+	// it that it rests on, 2,000 characters at most.
+	File    string
+	Line    int
+	EndLine int
+	Quote   string
+	// Section is the path of headings or keys above it.
+	Section string
+	// Method says in a sentence how it was found, for the reviewer, such as: sentence with "must not".
+	Method string
+	// Note tells the reviewer what else to know, such as that the linter enforces it already.
+	Note string
+	// Confidence is from 0 to 1: the share of candidates found in this way that a reviewer would approve, as measured; for
+	// patterns in code, the lower end of the 95 % interval of the share of places that keep it.
+	Confidence float64
+}
+
+// Problem is a file, or a part of one, that could not be read. It never ends a scan.
+type Problem struct {
+	File   string `json:"file" doc:"The file."`
+	Line   int    `json:"line,omitempty" doc:"Where in it; 0 if that is not known."`
+	Reason string `json:"reason" doc:"Why it could not be read."`
+}
+
+// Reader finds rules of one kind of source.
+type Reader interface {
+	// Kind is what it reads.
+	Kind() Kind
+	// Reads reports whether a file is one for it, by its path alone.
+	Reads(path string) bool
+	// Read finds the rules in files, all of which it [Reader.Reads], in the order of files and lines. Files are hostile: it
+	// must not panic, and its time and memory must be in proportion to their size. When ctx ends it returns soon with what it has.
+	Read(ctx context.Context, files []File) ([]Found, []Problem)
+}

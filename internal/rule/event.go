@@ -1,0 +1,79 @@
+package rule
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// EventType is the kind of an [Event], by the name under which webhooks get it.
+type EventType string
+
+// The events that webhooks can be told of.
+const (
+	AlertCreated       EventType = "alert.created"       // data: the alert
+	AlertResolved      EventType = "alert.resolved"      // data: the alert
+	EvaluationViolated EventType = "evaluation.violated" // data: the evaluation, without its subject
+	SnapshotDeployed   EventType = "snapshot.deployed"   // data: the deployment
+	CandidateCreated   EventType = "candidate.created"   // data: the candidate
+)
+
+// EventTypes are the values of [Event.Type] that are told to webhooks, in the order they are shown in.
+var EventTypes = []EventType{AlertCreated, AlertResolved, EvaluationViolated, SnapshotDeployed, CandidateCreated}
+
+// Event is something that has happened in a project and that others may want to be told of. It is published in the
+// transaction of its cause.
+type Event struct {
+	// ID is a UUID, the same however often the event is told.
+	ID        string
+	ProjectID string
+	Type      EventType
+	Time      time.Time
+	// RuleIDs are the rules concerned, Severity the highest of theirs and Scope all their scope paths; empty if no rule is.
+	// Webhook policies choose events by them.
+	RuleIDs  []string
+	Severity Severity
+	Scope    []string
+	// Data is what is told: the JSON object that the API would answer for the thing that the event is about.
+	Data json.RawMessage
+}
+
+// AlertType is the condition that an [Alert] tells of.
+type AlertType string
+
+// The conditions that alerts are raised for.
+const (
+	DormantRule      AlertType = "dormant_rule"
+	HighDenyRate     AlertType = "high_deny_rate"
+	HealthDecline    AlertType = "health_decline"
+	ConflictDetected AlertType = "conflict_detected"
+)
+
+// AlertTypes are the values of [Alert.Type], in the order they are shown in.
+var AlertTypes = []AlertType{DormantRule, HighDenyRate, HealthDecline, ConflictDetected}
+
+// AlertStatus is how far an [Alert] has come.
+type AlertStatus string
+
+// States of an alert. The first two are open.
+const (
+	AlertActive       AlertStatus = "active"
+	AlertAcknowledged AlertStatus = "acknowledged"
+	AlertDone         AlertStatus = "resolved"
+)
+
+// Alert tells that something is wrong with a rule. Of one type and rule at most one is open.
+type Alert struct {
+	ID             string         `json:"id" format:"uuid" doc:"Alert identifier."`
+	ProjectID      string         `json:"project_id" doc:"Project of the rule."`
+	Type           AlertType      `json:"type" enum:"dormant_rule,high_deny_rate,health_decline,conflict_detected" doc:"What is wrong."`
+	Status         AlertStatus    `json:"status" enum:"active,acknowledged,resolved" doc:"How far it has come."`
+	RuleID         string         `json:"rule_id" doc:"Rule concerned."`
+	Message        string         `json:"message" doc:"What is wrong, for people."`
+	Metadata       map[string]any `json:"metadata" doc:"What was measured; the keys go with the type."`
+	CreatedAt      time.Time      `json:"created_at" doc:"When it was raised."`
+	AcknowledgedAt *time.Time     `json:"acknowledged_at" doc:"When somebody took it on."`
+	AcknowledgedBy string         `json:"acknowledged_by" doc:"Who took it on."`
+	ResolvedAt     *time.Time     `json:"resolved_at" doc:"When it ended."`
+	ResolvedBy     string         `json:"resolved_by" doc:"Who ended it; system if its condition had ended."`
+	ResolutionNote string         `json:"resolution_note" doc:"What was said when it ended."`
+}
