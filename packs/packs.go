@@ -26,7 +26,7 @@ type Pack struct {
 	Title, Description string
 	// Rules is the rule file as the import of rules takes it.
 	Rules []byte
-	// Cases is the file that [Pack.TestCases] reads.
+	// Cases is a rule file with the pack's test cases.
 	Cases []byte
 }
 

@@ -192,13 +192,13 @@ func TestEveryRuleHasCasesForBothSides(t *testing.T) {
 	}
 }
 
-func cases(t testing.TB, p packs.Pack) []packs.Case {
+func cases(t testing.TB, p packs.Pack) []rule.FileCase {
 	t.Helper()
-	list, err := p.TestCases()
+	f, err := catalog.ParseYAML(p.Cases)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("%s/cases.yaml: %v", p.Name, err)
 	}
-	return list
+	return f.Cases
 }
 
 func TestCasesGiveTheirVerdicts(t *testing.T) {
@@ -246,7 +246,7 @@ func starts(out check.Outcome) []int {
 	return lines
 }
 
-func built(t testing.TB, c packs.Case) *subject.Subject {
+func built(t testing.TB, c rule.FileCase) *subject.Subject {
 	t.Helper()
 	in := subject.Input{Diff: c.Diff, Facts: c.Facts, Action: c.Action}
 	for _, f := range c.Files {
@@ -278,13 +278,6 @@ func TestLoadOfAnUnknownPack(t *testing.T) {
 	_, err := packs.Load("cobol")
 	if rule.CodeOf(err) != rule.CodeNotFound {
 		t.Errorf("got %v, want not_found", err)
-	}
-}
-
-func TestUnknownKeysInCasesAreRefused(t *testing.T) {
-	p := packs.Pack{Name: "x", Cases: []byte("cases:\n  - rule: A-1\n    expects: DENY\n")}
-	if _, err := p.TestCases(); err == nil || !strings.Contains(err.Error(), "expects") {
-		t.Errorf("got %v, want an error that names the key", err)
 	}
 }
 

@@ -109,7 +109,7 @@ func newNodeOn(t testing.TB, s store.Store, configure ...func(*Config)) *node {
 		}
 	})
 	n.keys = auth.NewKeys(s, func() time.Time { return time.Now().Add(time.Duration(n.ahead.Load())) })
-	rules, snapshots := catalog.New(s, live, time.Now), release.NewViews(s, live)
+	rules, snapshots := catalog.New(s, live, sandbox.CaseFiles{Now: time.Now}, time.Now), release.NewViews(s, live)
 	cfg := Config{
 		Catalog: rules, Keys: n.keys, Jobs: job.NewJobs(s, time.Now), Store: s, Logger: logger, Version: "1.2.3",
 		Search:    search.New(search.Config{Views: live, Logger: logger}),
@@ -120,7 +120,7 @@ func newNodeOn(t testing.TB, s store.Store, configure ...func(*Config)) *node {
 	}
 	cfg.Releases = release.New(release.Config{Store: s, Views: snapshots, Replayer: replayer{cfg.Evaluator}, Now: time.Now})
 	cfg.Sandbox = sandbox.New(sandbox.Config{
-		Store: s, Recorded: cfg.Evaluator, Views: live, Queue: job.NewQueue(time.Now), Now: time.Now, Evaluator: evaluate.New(evaluate.Config{Judge: judge.New(judge.Config{}), Checks: check.NewCache(1000), Now: time.Now}),
+		Store: s, Recorded: cfg.Evaluator, Views: live, Snapshots: snapshots, Queue: job.NewQueue(time.Now), Now: time.Now, Evaluator: evaluate.New(evaluate.Config{Judge: judge.New(judge.Config{}), Checks: check.NewCache(1000), Now: time.Now}),
 	})
 	for _, f := range configure {
 		f(&cfg)

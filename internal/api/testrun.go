@@ -19,7 +19,7 @@ func (s *server) testRunRoutes() {
 	registerBody(s, operation{
 		id: "start-test-run", method: http.MethodPost, path: testRunsPath, tag: sandboxTag, role: auth.Evaluator, status: http.StatusAccepted,
 		summary:     "Run the test cases of many rules",
-		description: "In the background; all fields are optional. Without any, all rules that are not retired or superseded.",
+		description: "In the background; all fields are optional. Without any, all rules that are not retired or superseded, as they are live.",
 	}, s.startTestRun)
 	op := register(s, operation{
 		id: "get-test-run", method: http.MethodGet, path: testRunsPath + "/{run_id}", tag: sandboxTag, role: auth.Viewer,

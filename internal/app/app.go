@@ -157,7 +157,7 @@ func (a *App) wire(ctx context.Context, o Options) error {
 	a.live = corpus.NewLive(corpus.Config{
 		Store: a.store, Logger: a.log, Poll: a.cfg.PollInterval, MaxBytes: a.cfg.ViewMemory, EmbeddingModel: a.embeddingModel(),
 	})
-	a.catalog = catalog.New(a.store, a.live, now)
+	a.catalog = catalog.New(a.store, a.live, sandbox.CaseFiles{Now: now}, now)
 	if err := a.seed(ctx, o.Rules); err != nil {
 		return err
 	}
@@ -179,7 +179,7 @@ func (a *App) wire(ctx context.Context, o Options) error {
 	})
 	// The sandbox keeps nothing, and so has a judge and checks of its own, which nothing else is answered from.
 	tried := sandbox.New(sandbox.Config{
-		Store: a.store, Recorded: evaluator, Views: a.live, Queue: job.NewQueue(now), Model: a.model, Now: now,
+		Store: a.store, Recorded: evaluator, Views: a.live, Snapshots: snapshots, Queue: job.NewQueue(now), Model: a.model, Now: now,
 		Evaluator: evaluate.New(evaluate.Config{Checks: check.NewCache(maxTried), Now: now, Judge: a.judge(nil)}),
 	})
 	releases := release.New(release.Config{Store: a.store, Views: snapshots, Replayer: replayer{evaluator}, Now: now})
@@ -236,7 +236,11 @@ func (a *App) seed(ctx context.Context, files []*catalog.File) error {
 			if err != nil {
 				return fmt.Errorf("starter pack %s: %w", p.Name, err)
 			}
-			files = append(files, f)
+			cases, err := catalog.ParseYAML(p.Cases)
+			if err != nil {
+				return fmt.Errorf("test cases of starter pack %s: %w", p.Name, err)
+			}
+			files = append(files, f, cases)
 		}
 	}
 	ctx = auth.WithActor(ctx, auth.Local("tenet"))

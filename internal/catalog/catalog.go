@@ -25,17 +25,24 @@ type Views interface {
 	Refresh(ctx context.Context, projectID string) (*corpus.View, error)
 }
 
+// Cases keeps the test cases of rule files with their rules.
+type Cases interface {
+	// Import does that as part of the transaction in which the rules are written.
+	Import(ctx context.Context, tx store.Tx, projectID string, cases []rule.FileCase) (rule.CaseChanges, error)
+}
+
 // Catalog keeps rules.
 type Catalog struct {
 	store       store.Store
 	views       Views
+	cases       Cases
 	now         func() time.Time
 	attachments attachQueue
 }
 
 // New makes a catalog.
-func New(s store.Store, views Views, now func() time.Time) *Catalog {
-	return &Catalog{store: s, views: views, now: now}
+func New(s store.Store, views Views, cases Cases, now func() time.Time) *Catalog {
+	return &Catalog{store: s, views: views, cases: cases, now: now}
 }
 
 // instant is the current time as it is stored.
@@ -216,7 +223,7 @@ func (c *Catalog) Transition(ctx context.Context, projectID, ref string, ifVersi
 	})
 }
 
-// testsPass refuses a rule without test cases, or of which not all have passed on what it says now.
+// testsPass refuses a rule without confirmed test cases, or of which not all have passed on what it says now.
 func testsPass(ctx context.Context, tx store.Tx, r *rule.Rule) error {
 	counts, err := tx.CountTests(ctx, r.ProjectID, []string{r.ID})
 	if err != nil {
@@ -225,6 +232,9 @@ func testsPass(ctx context.Context, tx store.Tx, r *rule.Rule) error {
 	total, passing, hash := 0, 0, r.ContentHash()
 	for i := range counts {
 		n := &counts[i]
+		if !n.Confirmed {
+			continue // what a model wrote and nobody stands by proves nothing, and refutes nothing
+		}
 		total += n.Total
 		if n.LastHash == hash {
 			passing += n.Passing()
@@ -232,7 +242,7 @@ func testsPass(ctx context.Context, tx store.Tx, r *rule.Rule) error {
 	}
 	switch {
 	case total == 0:
-		return rule.Errorf(rule.CodeConflict, "project %q demands that test cases pass, and the rule has none; add some and run them", r.ProjectID)
+		return rule.Errorf(rule.CodeConflict, "project %q demands that test cases pass, and the rule has none that a person stands by; add or confirm some and run them", r.ProjectID)
 	case passing < total:
 		return rule.Errorf(rule.CodeConflict,
 			"project %q demands that test cases pass; of %d, %d have passed on what the rule says now: run them, and mend the rule or the cases", r.ProjectID, total, passing)

@@ -47,7 +47,7 @@ func each(t *testing.T, test func(t *testing.T, c *catalog.Catalog, s store.Stor
 				}
 			})
 			live := corpus.NewLive(corpus.Config{Store: s, Logger: slog.New(slog.DiscardHandler)})
-			c := catalog.New(s, live, time.Now)
+			c := catalog.New(s, live, nil, time.Now)
 			if _, err := c.CreateProject(t.Context(), "default", catalog.ProjectInput{}); err != nil {
 				t.Fatal(err)
 			}

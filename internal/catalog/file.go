@@ -27,6 +27,8 @@ type File struct {
 	Description string  `json:"description,omitempty" yaml:"description,omitempty" required:"false" doc:"What the pack is about, for people."`
 	Defaults    *Input  `json:"defaults,omitempty" yaml:"defaults,omitempty" required:"false" doc:"Fields for all rules that do not have them; tags are joined."`
 	Rules       []Input `json:"rules" yaml:"rules" required:"false" nullable:"false" doc:"The rules."`
+	// Cases are test cases of the rules here, or of rules that exist already.
+	Cases []rule.FileCase `json:"cases,omitempty" yaml:"cases,omitempty" required:"false" doc:"Test cases. Each rule that they name keeps those of this file in place of the ones that came with imports before."`
 	// Federation is nil in a file that says nothing about nodes, as Rules is in one that says nothing about rules: that is not
 	// the same as none.
 	Federation []FileNode `json:"federation,omitzero" yaml:"federation,omitempty" required:"false" doc:"Federation nodes, roots first, each with its rules and the nodes below it."`
@@ -54,6 +56,9 @@ func ParseYAML(data []byte) (*File, error) {
 	if err := dec.Decode(f); err != nil && !errors.Is(err, io.EOF) {
 		return nil, rule.Errorf(rule.CodeInvalid, "the rule file is not valid: %s", strings.TrimSpace(yaml.FormatError(err, false, false)))
 	}
+	for i := range f.Cases {
+		f.Cases[i].Facts = numbers(f.Cases[i].Facts)
+	}
 	if err := dec.Decode(new(File)); !errors.Is(err, io.EOF) {
 		return nil, rule.Errorf(rule.CodeInvalid, "the rule file holds more than one YAML document")
 	}
@@ -71,6 +76,30 @@ func readTime(t *time.Time, text []byte) error {
 		}
 	}
 	return fmt.Errorf("%q is not a time such as 2026-01-31 or 2026-01-31T12:00:00Z", s)
+}
+
+// numbers turns the numbers that YAML decodes into those that JSON decodes, which is what facts hold.
+func numbers[T any](v T) T {
+	var walk func(v any) any
+	walk = func(v any) any {
+		switch v := v.(type) {
+		case uint64:
+			return float64(v)
+		case int64:
+			return float64(v)
+		case map[string]any:
+			for key, inner := range v {
+				v[key] = walk(inner)
+			}
+		case []any:
+			for i, inner := range v {
+				v[i] = walk(inner)
+			}
+		}
+		return v
+	}
+	out, _ := walk(v).(T)
+	return out
 }
 
 func parseJSON(data []byte) (*File, error) {

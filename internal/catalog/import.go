@@ -54,11 +54,11 @@ func (c *Catalog) Import(ctx context.Context, projectID string, f *File, o Impor
 			}
 		}
 		im.prunes = o.Prune && f.Rules != nil
-		if err := im.run(ctx, inputs, uncompiled, f.Federation); err != nil {
+		if err := im.run(ctx, inputs, uncompiled, f); err != nil {
 			return err
 		}
 		result = im.result
-		if o.DryRun || len(result.Changes)+len(result.Federation) == 0 && !im.related {
+		if o.DryRun || !im.changes() {
 			return errDryRun
 		}
 		return im.note(ctx)
@@ -81,8 +81,11 @@ func prepare(f *File, o ImportOptions) ([]Input, error) {
 	if len(f.Rules) > MaxImport {
 		return nil, rule.Errorf(rule.CodeTooLarge, "the file holds %d rules; at most %d are allowed in one import", len(f.Rules), MaxImport)
 	}
+	if len(f.Cases) > MaxImport {
+		return nil, rule.Errorf(rule.CodeTooLarge, "the file holds %d test cases; at most %d are allowed in one import", len(f.Cases), MaxImport)
+	}
 	var p rule.Problems
-	if f.Federation == nil && (f.Rules == nil || (len(f.Rules) == 0 && !o.Prune)) {
+	if f.Federation == nil && len(f.Cases) == 0 && (f.Rules == nil || (len(f.Rules) == 0 && !o.Prune)) {
 		p.Add("rules", "are missing; the file holds no rules")
 		return nil, p.Err("the rule file is invalid")
 	}
@@ -143,12 +146,27 @@ type planned struct {
 	changed  []rule.FieldChange
 }
 
-// run imports rules and then the federation, if the file has one: it may name rules that the file brings.
-func (im *importing) run(ctx context.Context, inputs []Input, uncompiled []error, nodes []FileNode) error {
-	if err := im.rules(ctx, inputs, uncompiled); err != nil || nodes == nil {
+// run imports rules and then test cases and the federation, if the file has them: they may name rules that the file brings.
+func (im *importing) run(ctx context.Context, inputs []Input, uncompiled []error, f *File) error {
+	if err := im.rules(ctx, inputs, uncompiled); err != nil {
 		return err
 	}
-	return im.federate(ctx, im.known, nodes)
+	if len(f.Cases) > 0 {
+		var err error
+		if im.result.Cases, err = im.c.cases.Import(ctx, im.tx, im.project.ID, f.Cases); err != nil {
+			return err
+		}
+	}
+	if f.Federation == nil {
+		return nil
+	}
+	return im.federate(ctx, im.known, f.Federation)
+}
+
+// changes reports whether anything differs from what is stored.
+func (im *importing) changes() bool {
+	r := im.result
+	return len(r.Changes)+len(r.Federation)+r.Cases.Added+r.Cases.Removed > 0 || im.related
 }
 
 func (im *importing) rules(ctx context.Context, inputs []Input, uncompiled []error) error {

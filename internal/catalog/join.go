@@ -20,6 +20,7 @@ func Join(files []*File) (*File, error) {
 			rules[i] = f.withDefaults(rules[i])
 		}
 		joined.Rules = appendKnown(joined.Rules, rules)
+		joined.Cases = append(joined.Cases, f.Cases...)
 		joined.Federation = appendKnown(joined.Federation, f.Federation)
 	}
 	return joined, p.Err("the rule file is invalid")

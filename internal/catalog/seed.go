@@ -47,16 +47,17 @@ func (c *Catalog) seedRules(ctx context.Context, tx store.Tx, project rule.Proje
 		return err
 	}
 	var inputs []Input
-	var nodes []FileNode
+	all := &File{}
 	for _, f := range files {
 		part, err := prepare(f, ImportOptions{})
 		if err != nil {
 			return err
 		}
-		inputs, nodes = append(inputs, part...), append(nodes, f.Federation...)
+		inputs = append(inputs, part...)
+		all.Cases, all.Federation = append(all.Cases, f.Cases...), append(all.Federation, f.Federation...)
 	}
 	im := c.newImport(ctx, tx, project, cv, ImportOptions{})
-	if err := im.run(ctx, inputs, compileAll(inputs), nodes); err != nil {
+	if err := im.run(ctx, inputs, compileAll(inputs), all); err != nil {
 		return err
 	}
 	return im.note(ctx)

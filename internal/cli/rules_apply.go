@@ -63,11 +63,23 @@ func tally(r *rule.ImportResult) string {
 		}
 		text += fmt.Sprintf("; nodes: %d %s", n, verb)
 	}
+	if c := r.Cases; c != (rule.CaseChanges{}) {
+		verbs := [2]string{"added", "removed"}
+		if r.DryRun {
+			verbs = [2]string{"to add", "to remove"}
+		}
+		text += fmt.Sprintf("; test cases: %d %s, %d %s, %d unchanged", c.Added, verbs[0], c.Removed, verbs[1], c.Unchanged)
+		if c.FileOnly > 0 {
+			text += fmt.Sprintf(", %d run from files only", c.FileOnly)
+		}
+	}
 	return text
 }
 
 // changes counts what an import changes.
-func changes(r *rule.ImportResult) int { return len(r.Changes) + len(r.Federation) }
+func changes(r *rule.ImportResult) int {
+	return len(r.Changes) + len(r.Federation) + r.Cases.Added + r.Cases.Removed
+}
 
 type rulesExportCommand struct {
 	ruleFilter

@@ -98,10 +98,11 @@ func (r *ruleFiles) effective() []*catalog.File {
 	return r.files
 }
 
-// place is a rule of the joined file in an error's field.
-var place = regexp.MustCompile(`rules\[(\d+)\]`)
+// place is a rule or a test case of the joined file in an error's field.
+var place = regexp.MustCompile(`(rules|cases)\[(\d+)\]`)
 
-// locate tells, in the field errors of err, the file and the rule's number in it instead of its number in the joined file.
+// locate tells, in the field errors of err, the file and the number in it of a rule or case instead of its number in the
+// joined file.
 func (r *ruleFiles) locate(err error) error {
 	e, ok := errors.AsType[*rule.Error](err)
 	if !ok || len(e.Fields) == 0 {
@@ -116,21 +117,26 @@ func (r *ruleFiles) locate(err error) error {
 	return &moved
 }
 
-// place rewrites the first rules[N] of a field.
+// place rewrites the first rules[N] or cases[N] of a field.
 func (r *ruleFiles) place(field string) string {
 	m := place.FindStringSubmatchIndex(field)
 	if m == nil {
 		return field
 	}
-	n, err := strconv.Atoi(field[m[2]:m[3]])
+	list := field[m[2]:m[3]]
+	n, err := strconv.Atoi(field[m[4]:m[5]])
 	if err != nil {
 		return field
 	}
 	for i, f := range r.files {
-		if n < len(f.Rules) {
-			return fmt.Sprintf("%s%s: rules[%d]%s", field[:m[0]], r.paths[i], n, field[m[1]:])
+		count := len(f.Rules)
+		if list == "cases" {
+			count = len(f.Cases)
 		}
-		n -= len(f.Rules)
+		if n < count {
+			return fmt.Sprintf("%s%s: %s[%d]%s", field[:m[0]], r.paths[i], list, n, field[m[1]:])
+		}
+		n -= count
 	}
 	return field
 }

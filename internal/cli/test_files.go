@@ -11,14 +11,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/goccy/go-yaml"
-
-	"tenet/internal/catalog"
 	"tenet/internal/cli/report"
 	"tenet/internal/client"
 	"tenet/internal/rule"
 	"tenet/internal/sandbox"
-	"tenet/packs"
 )
 
 // runFiles tries the rules of files on the cases of files.
@@ -39,35 +35,19 @@ func (k *testCommand) runFiles(ctx context.Context, s *session) (err error) {
 	return k.tryCases(ctx, s, c, cases)
 }
 
-// loadTests reads the files below a path: those with the key cases hold test cases, the others rules.
-func loadTests(root string) (*ruleFiles, []packs.Case, error) {
-	paths, err := rulePaths(root)
+// loadTests reads the files below a path: those with rules, and the test cases of all.
+func loadTests(root string) (*ruleFiles, []rule.FileCase, error) {
+	all, err := loadRules(root, nil)
 	if err != nil {
 		return nil, nil, err
 	}
-	rules, cases := &ruleFiles{}, []packs.Case{}
-	for _, p := range paths {
-		data, err := readPath(p, nil)
-		if err != nil {
-			return nil, nil, err
+	rules, cases := &ruleFiles{}, []rule.FileCase{}
+	for i, f := range all.files {
+		cases = append(cases, f.Cases...)
+		f.Cases = nil // they are tried, not kept
+		if f.Rules != nil || f.Federation != nil {
+			rules.paths, rules.files = append(rules.paths, all.paths[i]), append(rules.files, f)
 		}
-		var kind map[string]any
-		if err := yaml.Unmarshal(data, &kind); err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", p, err)
-		}
-		if _, is := kind["cases"]; is {
-			some, err := packs.ParseCases(data)
-			if err != nil {
-				return nil, nil, fmt.Errorf("%s: %w", p, err)
-			}
-			cases = append(cases, some...)
-			continue
-		}
-		f, err := catalog.ParseYAML(data)
-		if err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", p, err)
-		}
-		rules.paths, rules.files = append(rules.paths, p), append(rules.files, f)
 	}
 	if len(rules.files) == 0 {
 		return nil, nil, fmt.Errorf("%s holds no rules; name a folder with the rules and the cases", root)
@@ -79,7 +59,7 @@ func loadTests(root string) (*ruleFiles, []packs.Case, error) {
 const triers = 16
 
 // tryCases tries all cases and shows the outcomes in the order of the cases.
-func (k *testCommand) tryCases(ctx context.Context, s *session, c *client.Client, cases []packs.Case) error {
+func (k *testCommand) tryCases(ctx context.Context, s *session, c *client.Client, cases []rule.FileCase) error {
 	type outcome struct {
 		test report.Test
 		err  error
@@ -117,7 +97,7 @@ func (k *testCommand) tryCases(ctx context.Context, s *session, c *client.Client
 }
 
 // tryCase tries one case. A rule that is not there is a failure of the case; the other errors end the run.
-func tryCase(ctx context.Context, c *client.Client, k *packs.Case) (report.Test, error) {
+func tryCase(ctx context.Context, c *client.Client, k *rule.FileCase) (report.Test, error) {
 	began := time.Now()
 	play := client.Play{RuleID: k.Rule, SampleCode: k.Diff, SampleFacts: k.Facts}
 	for _, f := range k.Files {

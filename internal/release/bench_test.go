@@ -26,7 +26,7 @@ func BenchmarkReleases(b *testing.B) {
 	b.Cleanup(func() { _ = s.Close() })
 	ctx := auth.WithActor(b.Context(), auth.Local("bench"))
 	live := corpus.NewLive(corpus.Config{Store: s, Logger: quiet})
-	rules := catalog.New(s, live, time.Now)
+	rules := catalog.New(s, live, nil, time.Now)
 	if _, err := rules.CreateProject(ctx, project, catalog.ProjectInput{}); err != nil {
 		b.Fatal(err)
 	}

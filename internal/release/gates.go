@@ -22,7 +22,7 @@ const (
 // Gates are what a deployment to an environment must pass. The zero value lets everything pass. A rollback passes no gates: the way
 // back must be open when it is needed.
 type Gates struct {
-	TestsPass bool     `json:"tests_pass,omitempty" doc:"All test cases of the snapshot's rules must have passed on the rules as they are in it."`
+	TestsPass bool     `json:"tests_pass,omitempty" doc:"All confirmed test cases of the snapshot's rules must have passed on the rules as they are in it; POST /api/v1/test-runs with its snapshot_id runs them."`
 	MaxRisk   Risk     `json:"max_risk,omitempty" enum:"none,low,medium,high,critical" doc:"The most risk that a simulation against the active snapshot may find; absent for any."`
 	Approvals int      `json:"approvals,omitempty" minimum:"0" maximum:"10" doc:"How many people other than the one who took the snapshot must have approved it."`
 	Freezes   []Freeze `json:"freezes,omitempty" doc:"Times in which nothing is deployed, at most 50."`
@@ -210,6 +210,9 @@ func (r *Releases) testGate(ctx context.Context, projectID, id string, m *Manife
 	}
 	total, passing := 0, 0
 	for _, c := range counts {
+		if !c.Confirmed {
+			continue
+		}
 		total += c.Total
 		if e, ok := view.Get(c.RuleID); ok && e.ContentHash() == c.LastHash {
 			passing += c.Passing()

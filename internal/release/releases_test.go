@@ -59,7 +59,7 @@ func each(t *testing.T, test func(w *world)) {
 			live := corpus.NewLive(corpus.Config{Store: s, Logger: quiet})
 			w := &world{
 				T: t, ctx: auth.WithActor(t.Context(), auth.Local("ann")), store: s, live: live,
-				rules: catalog.New(s, live, time.Now), views: release.NewViews(s, live),
+				rules: catalog.New(s, live, nil, time.Now), views: release.NewViews(s, live),
 			}
 			w.releases = release.New(release.Config{Store: s, Views: w.views, Now: time.Now})
 			if _, err := w.rules.CreateProject(w.ctx, project, catalog.ProjectInput{}); err != nil {

@@ -12,6 +12,7 @@ type ImportResult struct {
 	Changes   []ImportChange `json:"changes" nullable:"false" doc:"What changes, in the order of the file."`
 	// Federation is what changes of the federation nodes.
 	Federation []NodeChange `json:"federation" nullable:"false" doc:"What changes of the federation, parents before their children."`
+	Cases      CaseChanges  `json:"cases" doc:"What changes of the test cases that came with imports."`
 }
 
 // ImportChange is what an import does to one rule.

@@ -186,9 +186,6 @@ func (b *Sandbox) addCases(ctx context.Context, projectID, ref string, list []Ne
 		if err != nil {
 			return err
 		}
-		if len(have)+len(list) > MaxCases {
-			return rule.Errorf(rule.CodeConflict, "the rule has %d test cases; at most %d are kept, so delete some first", len(have), MaxCases)
-		}
 		size := 0
 		for i := range have {
 			size += len(have[i].SampleInput)
@@ -196,8 +193,8 @@ func (b *Sandbox) addCases(ctx context.Context, projectID, ref string, list []Ne
 		for i := range list {
 			size += len(list[i].SampleInput)
 		}
-		if size > MaxSamples {
-			return rule.Errorf(rule.CodeConflict, "the samples of the rule's test cases would have %d bytes; at most %d are kept, so shorten or delete some first", size, MaxSamples)
+		if err := withinBounds(len(have)+len(list), size); err != nil {
+			return err
 		}
 		made = make([]Case, len(list))
 		stored := make([]store.TestCase, len(list))
@@ -215,6 +212,17 @@ func (b *Sandbox) addCases(ctx context.Context, projectID, ref string, list []Ne
 		return b.note(ctx, tx, projectID, "created", made)
 	})
 	return made, err
+}
+
+// withinBounds refuses more test cases of a rule, or more bytes of their samples, than are kept.
+func withinBounds(cases, size int) error {
+	if cases > MaxCases {
+		return rule.Errorf(rule.CodeConflict, "the rule would have %d test cases; at most %d are kept, so delete some first", cases, MaxCases)
+	}
+	if size > MaxSamples {
+		return rule.Errorf(rule.CodeConflict, "the samples of the rule's test cases would have %d bytes; at most %d are kept, so shorten or delete some first", size, MaxSamples)
+	}
+	return nil
 }
 
 // instant is the current time as it is stored.

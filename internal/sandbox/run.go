@@ -29,11 +29,16 @@ func (b *Sandbox) Run(ctx context.Context, projectID, ref string) (Report, error
 	if err != nil {
 		return Report{}, err
 	}
-	cases, err := b.cfg.Store.TestCases(ctx, projectID, r.ID)
+	return b.runRule(ctx, &r)
+}
+
+// runRule tries all test cases of a rule on one of its versions, and keeps the results.
+func (b *Sandbox) runRule(ctx context.Context, r *rule.Rule) (Report, error) {
+	cases, err := b.cfg.Store.TestCases(ctx, r.ProjectID, r.ID)
 	if err != nil {
 		return Report{}, err
 	}
-	if err := b.tryAll(ctx, &r, cases); err != nil {
+	if err := b.tryAll(ctx, r, cases); err != nil {
 		return Report{}, err
 	}
 	if len(cases) > 0 {
@@ -41,7 +46,7 @@ func (b *Sandbox) Run(ctx context.Context, projectID, ref string) (Report, error
 			return Report{}, err
 		}
 	}
-	return reportOf(&r, cases), nil
+	return reportOf(r, cases), nil
 }
 
 func reportOf(r *rule.Rule, cases []store.TestCase) Report {

@@ -42,6 +42,7 @@ type Config struct {
 	Evaluator Evaluator
 	Recorded  Recorded
 	Views     Views
+	Snapshots Snapshots
 	Queue     job.Queue // of the jobs that HandleRun does
 	// Model writes test cases; nil means that there is none.
 	Model llm.Model

@@ -23,9 +23,19 @@ type Views interface {
 	View(ctx context.Context, projectID string) (*corpus.View, error)
 }
 
+// Snapshots gives the rules of snapshots.
+type Snapshots interface {
+	// View returns the view of a snapshot, or not_found.
+	View(ctx context.Context, projectID, id string) (*corpus.View, error)
+}
+
 // RunFilter selects the rules of a run; empty fields select everything. Retired and superseded rules are left out unless
 // they are named or their status is asked for.
 type RunFilter struct {
+	// SnapshotID takes the rules as they are in a snapshot. What their cases give there is their latest result, so that it is stale
+	// for a rule that says something else by now.
+	SnapshotID string `json:"snapshot_id,omitempty" doc:"Run on the rules as they are in this snapshot, instead of the live ones."`
+
 	RuleIDs  []string      `json:"rule_ids,omitempty" maxItems:"1000" doc:"Ids or slugs; an unknown one is 404."`
 	Tags     []string      `json:"tags,omitempty" doc:"Labels that a rule must all have."`
 	Status   rule.Status   `json:"status,omitempty" enum:"DRAFT,REVIEW,APPROVED,EFFECTIVE,SUPERSEDED,RETIRED" doc:"Status, in any letter case."`
@@ -110,7 +120,11 @@ func (b *Sandbox) StartRun(ctx context.Context, projectID string, f RunFilter) (
 	if err := f.normalize(); err != nil {
 		return TestRun{}, err
 	}
-	if err := b.known(ctx, projectID, f.RuleIDs); err != nil {
+	view, err := b.view(ctx, projectID, f.SnapshotID)
+	if err != nil {
+		return TestRun{}, err
+	}
+	if err := known(view, f.RuleIDs); err != nil {
 		return TestRun{}, err
 	}
 	filter, err := json.Marshal(f)
@@ -130,14 +144,18 @@ func (b *Sandbox) StartRun(ctx context.Context, projectID string, f RunFilter) (
 	return TestRun{ID: run.ID, JobID: run.JobID, State: job.Queued, Filter: f, CreatedAt: run.CreatedAt, CreatedBy: run.CreatedBy}, err
 }
 
+// view is the live view of a project, or that of a snapshot.
+func (b *Sandbox) view(ctx context.Context, projectID, snapshotID string) (*corpus.View, error) {
+	if snapshotID != "" {
+		return b.cfg.Snapshots.View(ctx, projectID, snapshotID)
+	}
+	return b.cfg.Views.View(ctx, projectID)
+}
+
 // known returns not_found for the first of refs that names no rule: a run over nothing must not pass for one that passes.
-func (b *Sandbox) known(ctx context.Context, projectID string, refs []string) error {
+func known(view *corpus.View, refs []string) error {
 	if len(refs) == 0 {
 		return nil
-	}
-	view, err := b.cfg.Views.View(ctx, projectID)
-	if err != nil {
-		return err
 	}
 	missing := slices.Clone(refs)
 	for e := range view.All() {
@@ -198,20 +216,20 @@ func (b *Sandbox) HandleRun(ctx context.Context, j job.Job, progress func(done, 
 	if err := json.Unmarshal(stored.Filter, &f); err != nil {
 		return rule.Errorf(rule.CodeInvalid, "the filter of the run cannot be read: %w", err)
 	}
-	ids, err := b.tested(ctx, j.ProjectID, &f)
+	rules, err := b.tested(ctx, j.ProjectID, &f)
 	if err != nil {
 		return err
 	}
-	result := RunResult{Rules: len(ids), Failures: []Case{}}
-	for i, id := range ids {
-		progress(i, len(ids))
-		report, err := b.Run(ctx, j.ProjectID, id)
+	result := RunResult{Rules: len(rules), Failures: []Case{}}
+	for i, r := range rules {
+		progress(i, len(rules))
+		report, err := b.runRule(ctx, r)
 		if err != nil {
 			return err
 		}
 		result.add(&report)
 	}
-	progress(len(ids), len(ids))
+	progress(len(rules), len(rules))
 	data, err := json.Marshal(result)
 	if err != nil {
 		return err
@@ -229,15 +247,16 @@ func (t *RunResult) add(r *Report) {
 }
 
 // tested lists the rules that a filter finds and that have test cases, in the order they were made.
-func (b *Sandbox) tested(ctx context.Context, projectID string, f *RunFilter) ([]string, error) {
-	view, err := b.cfg.Views.View(ctx, projectID)
+func (b *Sandbox) tested(ctx context.Context, projectID string, f *RunFilter) ([]*rule.Rule, error) {
+	view, err := b.view(ctx, projectID, f.SnapshotID)
 	if err != nil {
 		return nil, err
 	}
+	var rules []*rule.Rule
 	var ids []string
 	for e := range view.All() {
 		if f.matches(e.Rule) {
-			ids = append(ids, e.Rule.ID)
+			rules, ids = append(rules, e.Rule), append(ids, e.Rule.ID)
 		}
 	}
 	counts, err := b.cfg.Store.CountTests(ctx, projectID, ids)
@@ -248,5 +267,5 @@ func (b *Sandbox) tested(ctx context.Context, projectID string, f *RunFilter) ([
 	for _, c := range counts {
 		has[c.RuleID] = true
 	}
-	return slices.DeleteFunc(ids, func(id string) bool { return !has[id] }), nil
+	return slices.DeleteFunc(rules, func(r *rule.Rule) bool { return !has[r.ID] }), nil
 }

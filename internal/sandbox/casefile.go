@@ -1,0 +1,223 @@
+package sandbox
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"tenet/internal/audit"
+	"tenet/internal/auth"
+	"tenet/internal/rule"
+	"tenet/internal/store"
+)
+
+// CaseFiles keeps the test cases of rule files with their rules.
+type CaseFiles struct{ Now func() time.Time }
+
+// Import makes the imported test cases of each rule that cases name those of the file, and leaves alone what people and models
+// have written, and the rules that have no case in the file. It is part of the caller's transaction. The error is invalid, and
+// names the fields, or conflict if a rule would have too many cases.
+func (f CaseFiles) Import(ctx context.Context, tx store.Tx, projectID string, cases []rule.FileCase) (rule.CaseChanges, error) {
+	im := &caseImport{tx: tx, projectID: projectID, at: f.Now().UTC().Truncate(time.Microsecond), by: auth.ActorFrom(ctx).Name}
+	refs := make([]string, len(cases))
+	for i := range cases {
+		refs[i] = cases[i].Rule
+	}
+	known, err := tx.Rules(ctx, projectID, refs)
+	if err != nil {
+		return im.changes, err
+	}
+	var p rule.Problems
+	var order []string
+	wanted := map[string][]NewCase{}
+	for i := range cases {
+		c := &cases[i]
+		r, ok := known[c.Rule]
+		if !ok {
+			p.Add(fmt.Sprintf("cases[%d].rule", i), "is %q, which is no rule of the project or the file", c.Rule)
+			continue
+		}
+		n, kept, err := fromFile(c, &r)
+		if err != nil {
+			p.AddAll(fmt.Sprintf("cases[%d]", i), err)
+			continue
+		}
+		if _, ok := wanted[r.ID]; !ok {
+			order = append(order, r.ID)
+			wanted[r.ID] = nil
+		}
+		if !kept {
+			im.changes.FileOnly++
+			continue
+		}
+		wanted[r.ID] = append(wanted[r.ID], n)
+	}
+	if err := p.Err("the rule file is invalid; nothing was imported"); err != nil {
+		return im.changes, err
+	}
+	for _, id := range order {
+		if err := im.replace(ctx, id, wanted[id]); err != nil {
+			return im.changes, err
+		}
+	}
+	return im.changes, im.finish(ctx)
+}
+
+// fromFile makes a case to be kept of one in a file; kept is false for what a stored case cannot say.
+func fromFile(c *rule.FileCase, r *rule.Rule) (n NewCase, kept bool, err error) {
+	var p rule.Problems
+	if parts := countTrue(len(c.Files) > 0, c.Diff != "", c.Facts != nil, c.Action != ""); parts != 1 {
+		p.Add("files", "a case has either files, a diff, facts or an action; this one has %d of them", parts)
+		return n, false, p.Err("the test case is invalid")
+	}
+	expect, ok := rule.Parse(string(c.Expect), rule.Verdicts)
+	if !ok {
+		p.Add("expect", "is %q; use one of %s", string(c.Expect), rule.Names(rule.Verdicts))
+		return n, false, p.Err("the test case is invalid")
+	}
+	n = NewCase{Name: c.Name, SampleInput: c.Diff, InputType: Code, ExpectedVerdict: expect, Origin: Imported}
+	for _, f := range c.Files {
+		n.SampleInput += AddedDiff(f.Path, f.Content)
+	}
+	switch {
+	case c.Facts != nil:
+		text, err := json.Marshal(c.Facts)
+		if err != nil {
+			return n, false, rule.Errorf(rule.CodeInvalid, "the facts cannot be written as JSON: %w", err)
+		}
+		n.SampleInput, n.InputType = string(text), Facts
+	case c.Action != "":
+		text, err := json.Marshal(map[string]string{narrative: c.Action})
+		if err != nil {
+			return n, false, rule.Errorf(rule.CodeInvalid, "the action cannot be written as JSON: %w", err)
+		}
+		n.SampleInput, n.InputType = string(text), Facts
+	}
+	if expect == rule.NeedsConfirmation {
+		if rule.Settle(rule.Deny, r.Modality, r.Enforcement) != rule.NeedsConfirmation {
+			return n, false, nil
+		}
+		n.ExpectedVerdict = rule.Deny // of the sample; what that leads to is the modality's business
+	}
+	return n, true, renamed(n.normalize())
+}
+
+func countTrue(list ...bool) int {
+	n := 0
+	for _, is := range list {
+		if is {
+			n++
+		}
+	}
+	return n
+}
+
+// renamed gives the field errors of a test case the names that its parts have in a file.
+func renamed(err error) error {
+	e, ok := err.(*rule.Error) //nolint:errorlint // the errors of test cases are not wrapped
+	if !ok {
+		return err
+	}
+	for i := range e.Fields {
+		switch e.Fields[i].Field {
+		case "sample_input":
+			e.Fields[i].Field = "files"
+		case "expected_verdict":
+			e.Fields[i].Field = "expect"
+		}
+	}
+	return e
+}
+
+// caseImport is one import of test cases.
+type caseImport struct {
+	tx        store.Tx
+	projectID string
+	at        time.Time
+	by        string
+	changes   rule.CaseChanges
+	added     []notedCase
+	removed   []notedCase
+}
+
+// notedCase is what the record of an import tells of a case: the sample itself is in the file.
+type notedCase struct {
+	RuleID   string `json:"rule_id"`
+	ID       string `json:"id"`
+	Name     string `json:"name"`
+	Expected string `json:"expected_verdict"`
+	Sample   string `json:"sample_sha256"`
+}
+
+func noted(c *store.TestCase) notedCase {
+	sum := sha256.Sum256([]byte(c.SampleInput))
+	return notedCase{c.RuleID, c.ID, c.Name, c.Expected, hex.EncodeToString(sum[:])}
+}
+
+// replace makes the imported cases of a rule those that are wanted.
+func (im *caseImport) replace(ctx context.Context, ruleID string, wanted []NewCase) error {
+	have, err := im.tx.TestCases(ctx, im.projectID, ruleID)
+	if err != nil {
+		return err
+	}
+	type key struct{ name, sample, inputType, expected string }
+	known := map[key][]*store.TestCase{}
+	kept, size := 0, 0
+	for i := range have {
+		c := &have[i]
+		if c.Origin != Imported {
+			kept, size = kept+1, size+len(c.SampleInput)
+			continue
+		}
+		k := key{c.Name, c.SampleInput, c.InputType, c.Expected}
+		known[k] = append(known[k], c)
+	}
+	var fresh []store.TestCase
+	for _, n := range wanted {
+		kept, size = kept+1, size+len(n.SampleInput)
+		k := key{n.Name, n.SampleInput, n.InputType, string(n.ExpectedVerdict)}
+		if same := known[k]; len(same) > 0 {
+			known[k] = same[1:]
+			im.changes.Unchanged++
+			continue
+		}
+		fresh = append(fresh, store.TestCase{
+			ProjectID: im.projectID, RuleID: ruleID, ID: audit.NewID(), Name: n.Name, SampleInput: n.SampleInput, InputType: n.InputType,
+			Expected: string(n.ExpectedVerdict), Origin: Imported, Confirmed: true, CreatedAt: im.at, CreatedBy: im.by,
+		})
+	}
+	if err := withinBounds(kept, size); err != nil {
+		return err
+	}
+	for i := range have {
+		c := &have[i]
+		k := key{c.Name, c.SampleInput, c.InputType, c.Expected}
+		if c.Origin != Imported || len(known[k]) == 0 {
+			continue
+		}
+		known[k] = known[k][1:]
+		if _, err := im.tx.DeleteTestCase(ctx, im.projectID, ruleID, c.ID); err != nil {
+			return err
+		}
+		im.removed = append(im.removed, noted(c))
+	}
+	for i := range fresh {
+		im.added = append(im.added, noted(&fresh[i]))
+	}
+	return im.tx.InsertTestCases(ctx, fresh)
+}
+
+// finish counts and records what has changed.
+func (im *caseImport) finish(ctx context.Context) error {
+	im.changes.Added, im.changes.Removed = len(im.added), len(im.removed)
+	if im.changes.Added+im.changes.Removed == 0 {
+		return nil
+	}
+	return audit.Append(ctx, im.tx, im.projectID, audit.Record{
+		Kind: audit.KindTestCase, At: im.at, Actor: im.by,
+		Body: audit.JSON(map[string]any{"action": "imported", "added": im.added, "removed": im.removed}),
+	})
+}
