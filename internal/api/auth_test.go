@@ -85,6 +85,7 @@ var accessTable = map[string]access{
 	"deploy-snapshot":     {auth.Reviewer, "POST /api/v1/snapshots/x/deploy?project_id=pay", "project"},
 	"rollback-snapshot":   {auth.Reviewer, "POST /api/v1/snapshots/x/rollback?project_id=pay", "project"},
 	"simulate-snapshot":   {auth.Reviewer, "POST /api/v1/snapshots/x/simulate?project_id=pay", "project"},
+	"get-simulation":      {auth.Viewer, "GET /api/v1/simulations/x?project_id=pay", "project"},
 	"get-gates":           {auth.Viewer, "GET /api/v1/environments/staging/gates?project_id=pay", "project"},
 	"set-gates":           {auth.Admin, "PUT /api/v1/environments/staging/gates?project_id=pay", "project"},
 	"check-gates":         {auth.Viewer, "GET /api/v1/environments/staging/gates/x?project_id=pay", "project"},

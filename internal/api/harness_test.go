@@ -118,7 +118,7 @@ func newNodeOn(t testing.TB, s store.Store, configure ...func(*Config)) *node {
 			Views: live, Released: snapshots, Judge: judge.New(judge.Config{}), Queue: job.NewQueue(time.Now), Recorder: writer, Records: s, Checks: check.NewCache(1000), Now: time.Now,
 		}),
 	}
-	cfg.Releases = release.New(release.Config{Store: s, Views: snapshots, Replayer: replayer{cfg.Evaluator}, Now: time.Now})
+	cfg.Releases = release.New(release.Config{Store: s, Views: snapshots, Replayer: replayer{cfg.Evaluator}, Queue: job.NewQueue(time.Now), Now: time.Now})
 	cfg.Sandbox = sandbox.New(sandbox.Config{
 		Store: s, Recorded: cfg.Evaluator, Views: live, Snapshots: snapshots, Queue: job.NewQueue(time.Now), Now: time.Now, Evaluator: evaluate.New(evaluate.Config{Judge: judge.New(judge.Config{}), Checks: check.NewCache(1000), Now: time.Now}),
 	})
@@ -159,6 +159,27 @@ func (n *node) working(e *evaluate.Evaluator) (stop func()) {
 	})
 	n.t.Cleanup(stop)
 	return stop
+}
+
+// runJobs carries out the jobs of test runs and simulations until none waits.
+func (n *node) runJobs() {
+	n.t.Helper()
+	runner := job.New(job.Config{Store: n.store, Poll: 5 * time.Millisecond, Handlers: map[string]job.Handler{
+		sandbox.RunKind: n.cfg.Sandbox.HandleRun, release.SimulateKind: n.cfg.Releases.HandleSimulation,
+	}})
+	runner.Start()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+		waiting, err := n.store.CountJobs(n.t.Context())
+		if err != nil || time.Now().After(deadline) {
+			n.t.Fatalf("jobs still wait: %v, %v", waiting, err)
+		}
+		if len(waiting) == 0 {
+			break
+		}
+	}
+	if err := runner.Stop(context.Background()); err != nil {
+		n.t.Error(err)
+	}
 }
 
 // makeKey makes a key and returns its secret.

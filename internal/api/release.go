@@ -46,12 +46,7 @@ func (s *server) releaseRoutes() {
 		summary:     "Take a deployment back",
 		description: "The snapshot that was active before is active again. 409 if the snapshot is not active, is active in several environments and none is named, or has no predecessor.",
 	}, s.rollbackSnapshot)
-	registerBody(s, operation{
-		id: "simulate-snapshot", method: http.MethodPost, path: snapshotPath + "/simulate", tag: releaseTag, role: auth.Reviewer,
-		summary: "Simulate a switch to a snapshot",
-		description: "Decides a sample of recorded evaluations under the snapshot in the path and under compare_to, from which the switch would be made. " +
-			"Rules that did not change keep their recorded verdicts, so only added and modified rules cost model calls.",
-	}, s.simulateSnapshot)
+	s.simulationRoutes()
 	register(s, operation{
 		id: "list-deployments", method: http.MethodGet, path: deploymentsPath, tag: releaseTag, role: auth.Viewer,
 		summary: "List active snapshots", description: "One per environment that has one.",
@@ -184,32 +179,6 @@ func (s *server) deploySnapshot(ctx context.Context, in *struct {
 		return nil, err
 	}
 	return &deploymentOutput{d}, nil
-}
-
-// SimulateSnapshot is the body that asks for a simulation.
-type SimulateSnapshot struct {
-	CompareTo  string `json:"compare_to" doc:"Id of the snapshot to compare with: the one that the switch would be made from."`
-	SampleSize *int   `json:"sample_size,omitempty" nullable:"false" default:"50" minimum:"1" maximum:"1000" doc:"Recorded evaluations to replay."`
-	Seed       uint32 `json:"seed,omitempty" doc:"Equal seeds draw the same sample of the same records."`
-	DryRun     bool   `json:"dry_run,omitempty" doc:"Ask no model; tell what asking would cost."`
-}
-
-type simulationOutput struct{ Body *release.Simulation }
-
-func (s *server) simulateSnapshot(ctx context.Context, in *struct {
-	ProjectQuery
-	SnapshotRef
-}, body *SimulateSnapshot,
-) (*simulationOutput, error) {
-	q := release.SimulateRequest{SnapshotID: in.SnapshotID, CompareTo: body.CompareTo, SampleSize: release.DefaultSample, Seed: uint64(body.Seed), DryRun: body.DryRun}
-	if body.SampleSize != nil {
-		q.SampleSize = *body.SampleSize
-	}
-	simulation, err := s.cfg.Releases.Simulate(ctx, project(ctx), q, nil)
-	if err != nil {
-		return nil, err
-	}
-	return &simulationOutput{simulation}, nil
 }
 
 type rolledBackOutput struct{ Body release.RolledBack }

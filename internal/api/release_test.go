@@ -5,8 +5,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"tenet/internal/auth"
 	"tenet/internal/evaluate"
+	"tenet/internal/job"
 	"tenet/internal/release"
 	"tenet/internal/rule"
 )
@@ -172,6 +176,23 @@ func testEnvironmentsDecide(t *testing.T, n *node) {
 	if before := into[Page[evaluate.Summary]](n.call("GET", evaluationsPath, nil).want(http.StatusOK)); before.Total != 3 {
 		t.Errorf("a simulation leaves %d evaluations, want 3", before.Total)
 	}
+	started := n.call("POST", snapshotsPath+"/"+second+"/simulate", fields{"compare_to": first}, "Prefer", "respond-async").want(http.StatusAccepted)
+	if run := into[release.SimulationRun](started); run.State != job.Queued || started.header.Get("Location") != simulationsPath+"/"+run.ID || started.header.Get("Preference-Applied") == "" {
+		t.Errorf("started %+v at %q", run, started.header.Get("Location"))
+	}
+	n.runJobs()
+	run := into[release.SimulationRun](n.call("GET", started.header.Get("Location"), nil).want(http.StatusOK))
+	if run.State != job.Succeeded || run.Request.CompareTo != first || run.Progress.Done != 3 {
+		t.Errorf("the simulation in the background: %+v", run)
+	}
+	if diff := cmp.Diff(&simulation, run.Result, cmpopts.IgnoreFields(release.Simulation{}, "Examples")); diff != "" {
+		t.Errorf("in the background (-at once +got):\n%s", diff)
+	}
+	n.call("GET", simulationsPath+"/00000000-0000-7000-8000-000000000000", nil).wantProblem(http.StatusNotFound, rule.CodeNotFound)
+	n.call("POST", snapshotsPath+"/"+second+"/simulate", fields{"compare_to": second}, "Prefer", "respond-async").
+		wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "compare_to")
+	n.call("POST", snapshotsPath+"/00000000-0000-7000-8000-000000000000/simulate", fields{"compare_to": second}, "Prefer", "respond-async").
+		wantProblem(http.StatusNotFound, rule.CodeNotFound)
 	for _, size := range []int{0, 1001} {
 		n.call("POST", snapshotsPath+"/"+second+"/simulate", fields{"compare_to": first, "sample_size": size}).
 			wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "sample_size")

@@ -21,23 +21,13 @@ import (
 const submissionsPath = "/api/v1/submissions"
 
 func (s *server) submissionRoutes() {
-	schema := func(t reflect.Type) *huma.Schema { return s.api.OpenAPI().Components.Schemas.Schema(t, true, "") }
 	op := registerBody(s, operation{
 		id: "submit", method: http.MethodPost, path: submissionsPath, tag: evaluateTag, role: auth.Evaluator,
 		summary: "Submit a subject of any kind for evaluation",
 		description: "The evaluation is recorded before it is answered. With a submission_id or an Idempotency-Key, sending the same " +
 			"again gives the same answer, and sending something else under the same name is a conflict. With `Prefer: respond-async` the " +
 			"answer is 202 with a Location to ask at. With `Accept: text/event-stream` each verdict is sent once it is final, then `done`.",
-		responses: map[string]*huma.Response{
-			"202": {
-				Description: "Accepted; with Prefer: respond-async.",
-				Headers: map[string]*huma.Param{
-					"Location":           {Description: "Where to ask how far it has come.", Schema: &huma.Schema{Type: huma.TypeString}},
-					"Preference-Applied": {Description: "respond-async", Schema: &huma.Schema{Type: huma.TypeString}},
-				},
-				Content: map[string]*huma.MediaType{jsonType: {Schema: schema(reflect.TypeFor[evaluate.Submission]())}},
-			},
-		},
+		responses: s.accepted(reflect.TypeFor[evaluate.Submission]()),
 	}, s.submit)
 	streams(op)
 	register(s, operation{
@@ -98,7 +88,7 @@ type NameHeader struct {
 func (s *server) submit(ctx context.Context, in *struct {
 	ProjectQuery
 	NameHeader
-	Prefer string `header:"Prefer" doc:"respond-async: answer 202 at once and evaluate in the background."`
+	AsyncHeader
 }, body *SubmissionRequest,
 ) (*submissionOutput, error) {
 	projectID, err := enterNamed(ctx, body.ProjectID)
@@ -117,7 +107,7 @@ func (s *server) submit(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	if prefersAsync(strings.Join(exchangeFrom(ctx).r.Header.Values("Prefer"), ",")) && !exchangeFrom(ctx).wantsEvents() {
+	if wantsAsync(ctx) {
 		return &submissionOutput{}, s.later(ctx, named, req)
 	}
 	answer, err := s.answer(ctx, named, req, func(a *evaluate.Answer) any { return submissionAnswer(a) })
@@ -137,13 +127,7 @@ func (s *server) later(ctx context.Context, named evaluate.Named, req evaluate.R
 	if err != nil {
 		return err
 	}
-	w, _ := exchangeFrom(ctx).w.(*response)
-	w.Header().Set("Location", location(ctx, submissionsPath, sub.SubmissionID))
-	w.Header().Set("Preference-Applied", "respond-async")
-	w.Header().Set("Content-Type", jsonType)
-	w.WriteHeader(http.StatusAccepted)
-	encode(w, sub)
-	w.closed = true
+	accept(ctx, location(ctx, submissionsPath, sub.SubmissionID), sub)
 	return nil
 }
 

@@ -258,6 +258,31 @@ func TestRunsOverManyRules(t *testing.T) {
 	})
 }
 
+// asGenerated makes the test cases of a rule those that a model has written and nobody has confirmed.
+func (n *node) asGenerated(ref string) {
+	n.t.Helper()
+	err := n.store.Update(n.t.Context(), func(tx store.Tx) error {
+		r, err := tx.Rule(n.t.Context(), rule.DefaultProject, ref)
+		if err != nil {
+			return err
+		}
+		list, err := tx.TestCases(n.t.Context(), rule.DefaultProject, r.ID)
+		for i := range list {
+			if _, err := tx.DeleteTestCase(n.t.Context(), rule.DefaultProject, r.ID, list[i].ID); err != nil {
+				return err
+			}
+			list[i].Origin, list[i].Confirmed = sandbox.Generated, false
+		}
+		if err != nil {
+			return err
+		}
+		return tx.InsertTestCases(n.t.Context(), list)
+	})
+	if err != nil {
+		n.t.Fatal(err)
+	}
+}
+
 func TestAProjectCanDemandThatTestsPass(t *testing.T) {
 	onBoth(t, func(t *testing.T, n *node) {
 		n.t = t
@@ -281,6 +306,10 @@ func TestAProjectCanDemandThatTestsPass(t *testing.T) {
 			}
 		}
 		refused("has none")
+		n.call("POST", "/api/v1/rules/D-1/test-cases", map[string]any{"name": "drafted", "sample_input": "eval(z)", "expected_verdict": "DENY"}).want(http.StatusCreated)
+		n.asGenerated("D-1")
+		n.call("POST", "/api/v1/rules/D-1/test-cases/run", nil).want(http.StatusOK)
+		refused("has none") // that a person stands by
 		const path = "/api/v1/rules/D-1/test-cases"
 		n.call("POST", path, map[string]any{"name": "bad", "sample_input": "eval(x)", "expected_verdict": "DENY"}).want(http.StatusCreated)
 		wrong := into[sandbox.Case](n.call("POST", path, map[string]any{"name": "wrong", "sample_input": "eval(x)", "expected_verdict": "ALLOW"}).want(http.StatusCreated))

@@ -172,9 +172,10 @@ func (a *App) wire(ctx context.Context, o Options) error {
 	a.embeddingWork(&work, now)
 	a.documents = a.library(work)
 	snapshots := release.NewViews(a.store, a.live)
+	judging := a.judge(a.kept)
 	evaluator := evaluate.New(evaluate.Config{
 		Views: a.live, Released: snapshots, Recorder: a.writer, Records: a.store, Checks: check.NewCache(maxPrograms), Now: now,
-		Judge: a.judge(a.kept), Fresh: a.judge(nil), Queue: job.NewQueue(now), Redact: redact.New(), Subjects: evaluate.Keep(a.cfg.RecordSubjects),
+		Judge: judging, Estimate: judging.Estimate, Fresh: a.judge(nil), Queue: job.NewQueue(now), Redact: redact.New(), Subjects: evaluate.Keep(a.cfg.RecordSubjects),
 		Documents: a.documents,
 	})
 	// The sandbox keeps nothing, and so has a judge and checks of its own, which nothing else is answered from.
@@ -182,8 +183,9 @@ func (a *App) wire(ctx context.Context, o Options) error {
 		Store: a.store, Recorded: evaluator, Views: a.live, Snapshots: snapshots, Queue: job.NewQueue(now), Model: a.model, Now: now,
 		Evaluator: evaluate.New(evaluate.Config{Checks: check.NewCache(maxTried), Now: now, Judge: a.judge(nil)}),
 	})
-	releases := release.New(release.Config{Store: a.store, Views: snapshots, Replayer: replayer{evaluator}, Now: now})
+	releases := release.New(release.Config{Store: a.store, Views: snapshots, Replayer: replayer{evaluator}, Queue: job.NewQueue(now), Now: now})
 	work.handlers[sandbox.RunKind] = tried.HandleRun
+	work.handlers[release.SimulateKind] = releases.HandleSimulation
 	work.handlers[evaluate.JobKind] = evaluator.CarryOut
 	work.handlers[evaluate.PruneKind] = evaluator.Prune(evaluate.Retention{
 		Records: time.Duration(a.cfg.RecordRetention) * 24 * time.Hour, Submissions: a.cfg.SubmissionRetention,

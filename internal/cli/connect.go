@@ -26,7 +26,11 @@ const (
 	keepsData
 	// readsData works on the database there is; where there is none, on a throw-away one with the starter packs.
 	readsData
+	// runsJobs is needsData for a command that waits for background work, which no other node may be there to do.
+	runsJobs
 )
+
+func (n need) works() bool { return n == runsJobs }
 
 // settingsFile is read where no other is named.
 const settingsFile = "tenet.yaml"
@@ -93,7 +97,7 @@ func (s *session) embed(ctx context.Context, n need, settings string) (*client.C
 	if n == keepsData && cfg.DatabaseURL == "" && !hasData(cfg.Data) {
 		return nil, nil, fmt.Errorf("there is no database in %s; name its folder with --data, or a server with --server", cfg.Data)
 	}
-	return s.start(ctx, cfg, app.Options{}, func() error { return nil })
+	return s.start(ctx, cfg, app.Options{Work: n.works()}, func() error { return nil })
 }
 
 // hasData reports whether a database has been made in a folder.

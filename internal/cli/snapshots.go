@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"tenet/internal/client"
+	"tenet/internal/job"
 	"tenet/internal/release"
 	"tenet/internal/rule"
 )
@@ -17,6 +19,9 @@ type snapshotsCommands struct {
 	List     snapshotsListCommand     `cmd:"" help:"List snapshots and where they are active."`
 	Diff     snapshotsDiffCommand     `cmd:"" help:"Show what one snapshot changes against another."`
 	Simulate snapshotsSimulateCommand `cmd:"" help:"Replay recorded evaluations under a snapshot."`
+	Gates    snapshotsGatesCommand    `cmd:"" help:"Show or set what a deployment to an environment must pass."`
+	Check    snapshotsCheckCommand    `cmd:"" help:"Tell how a snapshot stands before the gates of an environment."`
+	Approve  snapshotsApproveCommand  `cmd:"" help:"Approve a snapshot that somebody else has taken."`
 	Deploy   snapshotsDeployCommand   `cmd:"" help:"Make a snapshot active in an environment."`
 	Rollback snapshotsRollbackCommand `cmd:"" help:"Go back to the snapshot that was active before."`
 	History  snapshotsHistoryCommand  `cmd:"" help:"Show what was active in an environment, and when."`
@@ -200,7 +205,7 @@ type snapshotsSimulateCommand struct {
 
 // Run simulates a switch.
 func (k *snapshotsSimulateCommand) Run(ctx context.Context, s *session) error {
-	return s.with(ctx, readsData, func(c *client.Client) error {
+	return s.with(ctx, runsJobs, func(c *client.Client) error {
 		from, err := findSnapshot(ctx, c, k.Against)
 		if err != nil {
 			return err
@@ -209,22 +214,60 @@ func (k *snapshotsSimulateCommand) Run(ctx context.Context, s *session) error {
 		if err != nil {
 			return err
 		}
-		done := s.progress("replaying")
-		simulation, err := c.SimulateSnapshot(ctx, to, client.Simulate{CompareTo: from, SampleSize: k.Sample, Seed: k.Seed, DryRun: k.DryRun})
-		done()
+		run, err := c.StartSimulation(ctx, to, client.Simulate{CompareTo: from, SampleSize: k.Sample, Seed: k.Seed, DryRun: k.DryRun})
+		if err != nil {
+			return err
+		}
+		simulation, err := s.awaitSimulation(ctx, c, run)
 		if err != nil {
 			return err
 		}
 		if k.Format == "json" {
 			err = printJSON(s.out, simulation)
 		} else {
-			err = s.printSimulation(&simulation)
+			err = s.printSimulation(simulation)
 		}
 		if err == nil && k.FailOn != "never" && !release.Risk(k.FailOn).Above(simulation.RiskLevel) {
 			return exit(exitFound)
 		}
 		return err
 	})
+}
+
+// waitEvery is how often background work is asked how far it has come.
+const waitEvery = 50 * time.Millisecond
+
+// await asks for background work until it has ended.
+func await[R any](ctx context.Context, s *session, what string, run R, get func() (R, error), state func(*R) (string, job.Progress)) (R, error) {
+	step, end := s.bar(what)
+	defer end()
+	for {
+		now, progress := state(&run)
+		if now != job.Queued && now != job.Running {
+			return run, nil
+		}
+		if progress.Total > 0 {
+			step(progress.Done, progress.Total)
+		}
+		select {
+		case <-ctx.Done():
+			return run, ctx.Err()
+		case <-time.After(waitEvery):
+		}
+		var err error
+		if run, err = get(); err != nil {
+			return run, err
+		}
+	}
+}
+
+func (s *session) awaitSimulation(ctx context.Context, c *client.Client, run release.SimulationRun) (*release.Simulation, error) {
+	run, err := await(ctx, s, "replaying", run, func() (release.SimulationRun, error) { return c.Simulation(ctx, run.ID) },
+		func(r *release.SimulationRun) (string, job.Progress) { return r.State, r.Progress })
+	if err == nil && run.Result == nil {
+		err = fmt.Errorf("the simulation has %s: %s", run.State, run.Error)
+	}
+	return run.Result, err
 }
 
 func (s *session) printSimulation(m *release.Simulation) error {
@@ -242,7 +285,7 @@ func (s *session) printSimulation(m *release.Simulation) error {
 		fmt.Fprintf(&b, "not replayed: %d, such as %s: %s\n", n, m.NotReplayed[0].EvaluationID, line(m.NotReplayed[0].Reason))
 	}
 	if m.DryRun {
-		fmt.Fprintf(&b, "a model would be asked for %d verdicts\n", m.CostEstimate.Verdicts)
+		fmt.Fprintf(&b, "a model would be asked for %d verdicts, in up to %d calls with about %d tokens\n", m.CostEstimate.Verdicts, m.CostEstimate.Calls, m.CostEstimate.InputTokens)
 	} else if m.Cost.Calls > 0 {
 		fmt.Fprintf(&b, "model: %d calls, %d tokens in, %d out\n", m.Cost.Calls, m.Cost.InputTokens, m.Cost.OutputTokens)
 	}

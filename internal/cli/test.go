@@ -17,6 +17,8 @@ type testCommand struct {
 	Cases string   `arg:"" optional:"" name:"path-or-filter" help:"File or folder of rules and cases in YAML; or an id, a slug, or a pattern of slugs such as SEC-*."`
 	Tag   []string `placeholder:"TAG" help:"Only rules with this tag; may be repeated. Without a path."`
 
+	Snapshot string `placeholder:"SNAPSHOT" help:"Run on the rules as they are in this snapshot (id, name or environment), as the gate of a deployment demands. Without a path."`
+
 	Watch  bool   `short:"w" help:"Run again whenever a file changes, until interrupted. With a path."`
 	Format string `short:"f" enum:"text,json,junit" default:"text" help:"${enum}."`
 	Output string `short:"o" placeholder:"FILE" help:"Write the report to this file."`
@@ -30,6 +32,7 @@ test cases that are kept with the rules run where the rules are: on the server, 
     tenet test packs/
     tenet test packs/secrets --watch
     tenet test SEC-003
+    tenet test --snapshot production
     tenet test 'SEC-*' --format junit --output tests.xml
 
 Exit codes: 0 all cases pass, 1 some fail, 2 they could not be run, or there are none.`
@@ -44,12 +47,20 @@ func (k *testCommand) Run(ctx context.Context, s *session) error {
 		return errors.New("--tag selects rules that are stored; it goes without a path")
 	case byPath && s.globals.Server+s.globals.Data+s.globals.DatabaseURL != "":
 		return errors.New("a path brings its own rules; it goes without --server, --data and --database-url")
+	case byPath && k.Snapshot != "":
+		return errors.New("--snapshot takes stored rules; it goes without a path")
+	case k.Snapshot != "" && k.Format == "junit":
+		return errors.New("--snapshot gives text or json")
+	case k.Output != "" && k.Format == "text":
+		return errors.New("--output takes a report; give --format json or junit with it")
 	case byPath && k.Watch:
 		return k.watch(ctx, s)
 	case k.Watch:
 		return errors.New("--watch needs a path to watch")
 	case byPath:
 		return k.runFiles(ctx, s)
+	case k.Snapshot != "":
+		return s.with(ctx, runsJobs, func(c *client.Client) error { return k.runSnapshot(ctx, s, c) })
 	}
 	return s.with(ctx, keepsData, func(c *client.Client) error { return k.runStored(ctx, s, c) })
 }
@@ -62,10 +73,18 @@ type testRun struct {
 	tests []report.Test
 	rules map[string]bool
 	dots  int
+	total int
+	step  func(done, total int)
+	end   func()
 }
 
-func (k *testCommand) newTestRun(s *session) *testRun {
-	return &testRun{s: s, k: k, began: time.Now(), rules: map[string]bool{}}
+// newTestRun begins to show a run of total cases: by dots, and where nobody sees those, by a bar.
+func (k *testCommand) newTestRun(s *session, total int) *testRun {
+	t := &testRun{s: s, k: k, began: time.Now(), rules: map[string]bool{}, total: total, step: func(int, int) {}, end: func() {}}
+	if k.Format != "text" || !isTerminal(s.out) {
+		t.step, t.end = s.bar("testing")
+	}
+	return t
 }
 
 // dotsPerLine is how many cases a line of dots shows.
@@ -75,6 +94,7 @@ const dotsPerLine = 80
 func (t *testRun) add(o report.Test) error {
 	t.tests = append(t.tests, o)
 	t.rules[o.Rule] = true
+	t.step(len(t.tests), t.total)
 	if t.k.Format != "text" {
 		return nil
 	}

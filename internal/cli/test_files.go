@@ -83,7 +83,8 @@ func (k *testCommand) tryCases(ctx context.Context, s *session, c *client.Client
 			}
 		})
 	}
-	t := k.newTestRun(s)
+	t := k.newTestRun(s, len(cases))
+	defer t.end()
 	for i := range cases {
 		o := <-outcomes[i]
 		if o.err != nil {

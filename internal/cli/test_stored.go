@@ -3,29 +3,27 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
 	"path"
 	"strings"
 
 	"tenet/internal/cli/report"
 	"tenet/internal/client"
+	"tenet/internal/job"
 	"tenet/internal/rule"
 	"tenet/internal/sandbox"
 )
 
 // runStored runs the test cases that are kept with the rules the filter finds.
 func (k *testCommand) runStored(ctx context.Context, s *session, c *client.Client) error {
-	all, err := c.AllRules(ctx, client.RuleFilter{Tags: k.Tag})
+	found, total, err := k.find(ctx, c)
 	if err != nil {
 		return err
 	}
-	t := k.newTestRun(s)
-	found := 0
-	for i := range all {
-		r := &all[i]
-		if !k.selects(r) {
-			continue
-		}
-		found++
+	t := k.newTestRun(s, total)
+	defer t.end()
+	for i := range found {
+		r := &found[i]
 		if r.Tests == nil || r.Tests.Total == 0 {
 			continue
 		}
@@ -39,10 +37,81 @@ func (k *testCommand) runStored(ctx context.Context, s *session, c *client.Clien
 			}
 		}
 	}
-	if found == 0 {
-		return fmt.Errorf("there is no file and no rule %q", k.Cases)
-	}
 	return t.conclude()
+}
+
+// find finds the rules that the filter names, and counts their test cases.
+func (k *testCommand) find(ctx context.Context, c *client.Client) (found []rule.Rule, cases int, err error) {
+	all, err := c.AllRules(ctx, client.RuleFilter{Tags: k.Tag})
+	if err != nil {
+		return nil, 0, err
+	}
+	for i := range all {
+		if !k.selects(&all[i]) {
+			continue
+		}
+		found = append(found, all[i])
+		if all[i].Tests != nil {
+			cases += all[i].Tests.Total
+		}
+	}
+	if len(found) == 0 {
+		return nil, 0, fmt.Errorf("there is no file and no rule %q", k.Cases)
+	}
+	return found, cases, nil
+}
+
+// runSnapshot runs the test cases on the rules as they are in a snapshot.
+func (k *testCommand) runSnapshot(ctx context.Context, s *session, c *client.Client) error {
+	id, err := findSnapshot(ctx, c, k.Snapshot)
+	if err != nil {
+		return err
+	}
+	filter := sandbox.RunFilter{SnapshotID: id, Tags: k.Tag}
+	if k.Cases != "" {
+		found, _, err := k.find(ctx, c)
+		if err != nil {
+			return err
+		}
+		for i := range found {
+			filter.RuleIDs = append(filter.RuleIDs, found[i].ID)
+		}
+	}
+	run, err := c.StartTestRun(ctx, filter)
+	if err != nil {
+		return err
+	}
+	run, err = await(ctx, s, "testing", run, func() (sandbox.TestRun, error) { return c.TestRun(ctx, run.ID) },
+		func(r *sandbox.TestRun) (string, job.Progress) { return r.State, r.Progress })
+	switch {
+	case err != nil:
+		return err
+	case run.Result == nil:
+		return fmt.Errorf("the test run has %s: %s", run.State, run.Error)
+	case run.Result.Total == 0:
+		return fmt.Errorf("the rules of snapshot %s have no test cases", id)
+	case k.Format == "json":
+		err = (&testRun{s: s, k: k}).write(func(w io.Writer) error { return printJSON(w, run.Result) })
+	default:
+		err = s.printRun(run.Result)
+	}
+	if err == nil && run.Result.Failing > 0 {
+		return exit(exitFound)
+	}
+	return err
+}
+
+// printRun sums up a run over many rules.
+func (s *session) printRun(r *sandbox.RunResult) error {
+	for i := range r.Failures {
+		o := &r.Failures[i]
+		if _, err := fmt.Fprintf(s.out, "%s %s: %s\n  want %s, got %s\n  %s\n", s.red("FAIL"), s.bold(o.RuleID), line(o.Name), o.ExpectedVerdict,
+			o.LastResult, line(o.LastReasoning)); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintf(s.out, "%s of %s: %d passed, %d failed\n", amount(r.Total, "case"), amount(r.Rules, "rule"), r.Passing, r.Failing)
+	return err
 }
 
 // selects reports whether the filter names a rule. Retired rules must be named by their id.

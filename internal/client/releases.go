@@ -80,6 +80,21 @@ func (c *Client) SimulateSnapshot(ctx context.Context, id string, q Simulate) (r
 	return into[release.Simulation](ctx, c, k)
 }
 
+// StartSimulation replays in the background; ask for it with [Client.Simulation].
+func (c *Client) StartSimulation(ctx context.Context, id string, q Simulate) (release.SimulationRun, error) {
+	k, err := send(http.MethodPost, snapshotPath(id, "simulate"), q)
+	if err != nil {
+		return release.SimulationRun{}, err
+	}
+	k.header = http.Header{"Prefer": {"respond-async"}}
+	return into[release.SimulationRun](ctx, c, k)
+}
+
+// Simulation returns a simulation in the background as far as it has come.
+func (c *Client) Simulation(ctx context.Context, id string) (release.SimulationRun, error) {
+	return into[release.SimulationRun](ctx, c, get("/api/v1/simulations/"+url.PathEscape(id), nil))
+}
+
 // Deploy makes a snapshot active in an environment.
 func (c *Client) Deploy(ctx context.Context, id string, environment release.Environment) (release.Deployment, error) {
 	k, err := send(http.MethodPost, snapshotPath(id, "deploy"), map[string]any{"environment": environment})
@@ -104,4 +119,36 @@ func (c *Client) Deployments(ctx context.Context) ([]release.ActiveDeployment, e
 // Environment returns the active snapshot and the history of an environment.
 func (c *Client) Environment(ctx context.Context, environment release.Environment) (release.EnvironmentState, error) {
 	return into[release.EnvironmentState](ctx, c, get(snapshotsPath+"/deployments/"+url.PathEscape(string(environment)), nil))
+}
+
+func gatesPath(e release.Environment) string {
+	return "/api/v1/environments/" + url.PathEscape(string(e)) + "/gates"
+}
+
+// Gates returns what a deployment to an environment must pass.
+func (c *Client) Gates(ctx context.Context, e release.Environment) (release.Gates, error) {
+	return into[release.Gates](ctx, c, get(gatesPath(e), nil))
+}
+
+// SetGates replaces what a deployment to an environment must pass.
+func (c *Client) SetGates(ctx context.Context, e release.Environment, g release.Gates) (release.Gates, error) {
+	k, err := send(http.MethodPut, gatesPath(e), g)
+	if err != nil {
+		return release.Gates{}, err
+	}
+	return into[release.Gates](ctx, c, k)
+}
+
+// CheckGates tells how a snapshot stands before the gates of an environment.
+func (c *Client) CheckGates(ctx context.Context, id string, e release.Environment) ([]release.GateResult, error) {
+	return into[[]release.GateResult](ctx, c, get(gatesPath(e)+"/"+url.PathEscape(id), nil))
+}
+
+// ApproveSnapshot gives the caller's word for a snapshot.
+func (c *Client) ApproveSnapshot(ctx context.Context, id, note string) (release.Approval, error) {
+	k, err := send(http.MethodPost, snapshotPath(id, "approvals"), map[string]string{"note": note})
+	if err != nil {
+		return release.Approval{}, err
+	}
+	return into[release.Approval](ctx, c, k)
 }

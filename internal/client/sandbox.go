@@ -90,3 +90,19 @@ func (c *Client) GenerateTestCases(ctx context.Context, ref string, count int) (
 	}
 	return into[[]sandbox.Case](ctx, c, k)
 }
+
+const testRunsPath = "/api/v1/test-runs"
+
+// StartTestRun runs the test cases of many rules in the background; ask for it with [Client.TestRun].
+func (c *Client) StartTestRun(ctx context.Context, f sandbox.RunFilter) (sandbox.TestRun, error) {
+	k, err := send(http.MethodPost, testRunsPath, f)
+	if err != nil {
+		return sandbox.TestRun{}, err
+	}
+	return into[sandbox.TestRun](ctx, c, k)
+}
+
+// TestRun returns a test run as far as it has come.
+func (c *Client) TestRun(ctx context.Context, id string) (sandbox.TestRun, error) {
+	return into[sandbox.TestRun](ctx, c, get(testRunsPath+"/"+url.PathEscape(id), nil))
+}

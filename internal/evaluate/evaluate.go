@@ -51,6 +51,8 @@ type Config struct {
 	Views    Views
 	Judge    Judge
 	Recorder Recorder
+	// Estimate tells what Judge would ask of a model. Nil counts the verdicts alone.
+	Estimate func(s *subject.Subject, rules []*rule.Rule) rule.Estimate
 	// Fresh asks the model again where a live replay wants that, and takes no kept verdicts; nil means Judge.
 	Fresh Judge
 	// Records reads what was recorded, and keeps submissions and feedback. Nil is enough for Evaluate and Applicable alone.

@@ -2,7 +2,7 @@ package evaluate
 
 import (
 	"context"
-	"sync/atomic"
+	"sync"
 
 	"tenet/internal/audit"
 	"tenet/internal/check"
@@ -59,22 +59,22 @@ func (p *Past) Rules() []string {
 
 // Under decides the recorded subject by the rules of a view as they are in force now, and records nothing. A rule that says
 // what it said then keeps its recorded verdict. With asks false no model is asked: verdicts that would need one are left
-// undecided and counted as open. It fails with code conflict if the record does not hold what is needed.
-func (p *Past) Under(ctx context.Context, view *corpus.View, asks bool) (e *rule.Evaluation, open int, err error) {
+// undecided, and open tells what asking for them would take. It fails with code conflict if the record does not hold what is needed.
+func (p *Past) Under(ctx context.Context, view *corpus.View, asks bool) (e *rule.Evaluation, open rule.Estimate, err error) {
 	rec := p.rec
 	if rec.Kept == KeepNone {
-		return nil, 0, rule.Errorf(rule.CodeConflict, "the record does not hold the subject (setting record_subjects: none)")
+		return nil, open, rule.Errorf(rule.CodeConflict, "the record does not hold the subject (setting record_subjects: none)")
 	}
 	s, err := subject.Build(rec.Subject)
 	if err != nil {
-		return nil, 0, rule.Errorf(rule.CodeConflict, "the recorded subject cannot be read: %w", err)
+		return nil, open, rule.Errorf(rule.CodeConflict, "the recorded subject cannot be read: %w", err)
 	}
 	now := p.e.cfg.Now()
 	within, err := withinNode(view, rec.NodeID, s.Repository, now)
 	if err != nil {
-		return nil, 0, err
+		return nil, open, err
 	}
-	counter := &counting{judge: p.e.cfg.Judge, asks: asks}
+	counter := &counting{judge: p.e.cfg.Judge, estimate: p.e.cfg.Estimate, asks: asks}
 	req := &Request{
 		ProjectID: rec.Evaluation.ProjectID, Input: rec.Subject, NodeID: rec.NodeID, Mode: rec.Evaluation.Mode, MaxRules: rec.MaxRules,
 		SeverityMin: rec.SeverityMin,
@@ -86,12 +86,12 @@ func (p *Past) Under(ctx context.Context, view *corpus.View, asks bool) (e *rule
 	if len(rec.Redactions) > 0 {
 		for i := range r.sel.chosen {
 			if _, ok := r.known(&r.sel.chosen[i]); !ok {
-				return nil, 0, rule.Errorf(rule.CodeConflict, "secrets were taken out of the record, so another rule cannot be tried on it")
+				return nil, open, rule.Errorf(rule.CodeConflict, "secrets were taken out of the record, so another rule cannot be tried on it")
 			}
 		}
 	}
 	e = r.decide(ctx)
-	return e, int(counter.open.Load()), ctx.Err()
+	return e, counter.open, ctx.Err()
 }
 
 // known finds the recorded verdict of a rule whose content is what was judged. A verdict that nothing gave is none.
@@ -116,14 +116,23 @@ func (p *Past) known() func(*chosen) (rule.RuleVerdict, bool) {
 
 // counting counts what a judge is asked, and asks it only if it may.
 type counting struct {
-	judge Judge
-	asks  bool
-	open  atomic.Int64
+	judge    Judge
+	estimate func(s *subject.Subject, rules []*rule.Rule) rule.Estimate
+	asks     bool
+
+	mu   sync.Mutex
+	open rule.Estimate
 }
 
 // Decide implements [Judge].
 func (c *counting) Decide(ctx context.Context, s *subject.Subject, rules []*rule.Rule) judge.Result {
-	c.open.Add(int64(len(rules)))
+	estimate := rule.Estimate{Verdicts: len(rules)}
+	if c.estimate != nil {
+		estimate = c.estimate(s, rules)
+	}
+	c.mu.Lock()
+	c.open.Add(estimate)
+	c.mu.Unlock()
 	if !c.asks {
 		return judge.Result{}
 	}

@@ -36,7 +36,7 @@ var table = map[string]row{
 	"discover/source":  {layer: block, imports: []string{"rule"}},
 	"document/extract": {layer: block, imports: []string{"rule"}},
 	"federation":       {layer: block, imports: []string{"rule", "store", "subject"}},
-	"job":              {layer: block, imports: []string{"rule", "store"}},
+	"job":              {layer: block, imports: []string{"audit", "rule", "store"}},
 	"judge":            {layer: block, imports: []string{"llm", "redact", "rule", "store", "subject"}, tests: []string{"catalog"}},
 	"lint":             {layer: block, imports: []string{"rule"}},
 	"llm":              {layer: block, imports: []string{"rule"}},
@@ -51,7 +51,7 @@ var table = map[string]row{
 	"document": {layer: capability, imports: []string{"audit", "auth", "corpus", "document/extract", "job", "redact", "rule", "store"}},
 	"evaluate": {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "job", "judge", "redact", "rule", "store", "subject"}},
 	"quality":  {layer: capability, imports: []string{"rule", "subject"}},
-	"release":  {layer: capability, imports: []string{"audit", "auth", "corpus", "federation", "rule", "store"}, tests: []string{"catalog"}},
+	"release":  {layer: capability, imports: []string{"audit", "auth", "corpus", "federation", "job", "rule", "store"}, tests: []string{"catalog"}},
 	"sandbox":  {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "job", "lint", "llm", "redact", "rule", "store", "subject"}, tests: []string{"evaluate"}},
 	"search":   {layer: capability, imports: []string{"corpus", "llm", "redact", "rule", "store"}},
 

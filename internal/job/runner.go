@@ -287,16 +287,21 @@ var (
 	errLost      = errors.New("the node has lost its claim on the job")
 )
 
-// cleanKind is the kind of the jobs that remove jobs which have ended long ago.
+// cleanKind is the kind of the jobs that remove jobs and runs which have ended long ago.
 const cleanKind = "jobs.clean"
 
-// clean removes jobs that have ended long ago, some at a time so that nobody waits long.
+// clean removes jobs and runs that have ended long ago, some at a time so that nobody waits long.
 func (r *Runner) clean(ctx context.Context, _ Job, progress func(done, total int)) error {
 	const some = 1000
 	for done := 0; ; {
 		n := 0
-		err := r.cfg.Store.Update(ctx, func(tx store.Tx) (err error) {
-			n, err = tx.DeleteJobs(ctx, r.cfg.Now().Add(-r.cfg.Keep), some)
+		err := r.cfg.Store.Update(ctx, func(tx store.Tx) error {
+			jobs, err := tx.DeleteJobs(ctx, r.cfg.Now().Add(-r.cfg.Keep), some)
+			if err != nil {
+				return err
+			}
+			runs, err := tx.DeleteRuns(ctx, r.cfg.Now().Add(-keepRuns), some)
+			n = max(jobs, runs)
 			return err
 		})
 		if done += n; err != nil || n < some {

@@ -193,6 +193,28 @@ func (j *Judge) Decide(ctx context.Context, s *subject.Subject, rules []*rule.Ru
 	return j.flights.join(ctx, h)
 }
 
+// Estimate tells what Decide would ask, if no verdict were kept and no second look needed. It asks nothing.
+func (j *Judge) Estimate(s *subject.Subject, rules []*rule.Rule) rule.Estimate {
+	e := rule.Estimate{Verdicts: len(rules)}
+	if len(rules) == 0 || j.cfg.Model == nil || s == nil || s.Empty() {
+		return e
+	}
+	h := j.open(s, rules, j.cfg.plan(), 0)
+	need := make([][]int, len(rules))
+	for i := range need {
+		need[i] = h.docket.all()
+	}
+	for _, g := range h.groups(need) {
+		for _, session := range h.sessions(g, CallJudge) {
+			if session.admitted {
+				e.Calls++
+			}
+		}
+	}
+	e.InputTokens = h.spent
+	return e
+}
+
 // Replay decides again from what was recorded of a Decide: its calls and the kept verdicts that it took. No model is
 // asked and nothing is kept. With the same subject, redacted or not, and the same rules it gives the same verdicts. calls
 // and reused may hold more than this Decide made, such as all of an evaluation; what it does not use is left out of the

@@ -23,7 +23,7 @@ func TestGates(t *testing.T) {
 		second := w.snapshot("second")
 		tried := store.TestCase{
 			ProjectID: project, RuleID: password.ID, ID: "0199f0a0-0000-7000-8000-000000000001", Name: "a password", SampleInput: "a password",
-			InputType: "code", Expected: "DENY", Origin: "manual", CreatedAt: now, CreatedBy: "ann",
+			InputType: "code", Expected: "DENY", Origin: "manual", Confirmed: true, CreatedAt: now, CreatedBy: "ann",
 		}
 		w.update(func(tx store.Tx) error { return tx.InsertTestCases(w.ctx, []store.TestCase{tried}) })
 		bob := auth.WithActor(w.ctx, auth.Local("bob"))

@@ -12,6 +12,7 @@ import (
 	"tenet/internal/audit"
 	"tenet/internal/auth"
 	"tenet/internal/corpus"
+	"tenet/internal/job"
 	"tenet/internal/rule"
 	"tenet/internal/store"
 )
@@ -34,19 +35,25 @@ type Releases struct {
 	views    *Views
 	replayer Replayer
 	now      func() time.Time
+	runs     job.Runs[SimulateRequest, Simulation]
 }
 
-// Config sets up [New]. Store, Views, Replayer and Now are required.
+// Config sets up [New]. All fields are required; Queue is that of the jobs which HandleSimulation does.
 type Config struct {
 	Store    store.Store
 	Views    *Views
 	Replayer Replayer
+	Queue    job.Queue
 	Now      func() time.Time
 }
 
 // New makes Releases.
 func New(c Config) *Releases {
-	return &Releases{store: c.Store, views: c.Views, replayer: c.Replayer, now: c.Now}
+	r := &Releases{store: c.Store, views: c.Views, replayer: c.Replayer, now: c.Now}
+	r.runs = job.Runs[SimulateRequest, Simulation]{
+		Kind: SimulateKind, Name: "simulation", Store: c.Store, Queue: c.Queue, Now: c.Now, Do: r.simulate,
+	}
+	return r
 }
 
 func (r *Releases) instant() time.Time { return r.now().UTC().Truncate(time.Microsecond) }

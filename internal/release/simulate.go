@@ -26,9 +26,9 @@ type Recorded interface {
 	// Rules are the ids of the rules that were judged.
 	Rules() []string
 	// Under decides the recorded subject by the rules of a view, and records nothing. A rule that says what it said then keeps its
-	// recorded verdict. With asks false no model is asked: verdicts that would need one are left undecided and counted as open. It
-	// fails with code conflict if the record does not hold the subject as it was.
-	Under(ctx context.Context, view *corpus.View, asks bool) (e *rule.Evaluation, open int, err error)
+	// recorded verdict. With asks false no model is asked: verdicts that would need one are left undecided, and open tells what asking
+	// for them would take. It fails with code conflict if the record does not hold the subject as it was.
+	Under(ctx context.Context, view *corpus.View, asks bool) (e *rule.Evaluation, open rule.Estimate, err error)
 }
 
 // Replayer finds recorded evaluations.
@@ -39,11 +39,14 @@ type Replayer interface {
 
 // SimulateRequest says what to simulate.
 type SimulateRequest struct {
-	SnapshotID string // whose rules would be active
-	CompareTo  string // whose rules are active now
-	SampleSize int    // 1 to [MaxSample]; 0 is [DefaultSample]
-	Seed       uint64 // equal seeds choose the same evaluations of the same records
-	DryRun     bool   // no model is asked; evaluations that need one are not replayed, and what asking would cost is told
+	SnapshotID string `json:"snapshot_id" doc:"The snapshot whose rules would be active."`
+	CompareTo  string `json:"compare_to" doc:"The snapshot whose rules are active now."`
+	// SampleSize is 1 to [MaxSample]; 0 is [DefaultSample].
+	SampleSize int `json:"sample_size" doc:"Recorded evaluations to replay."`
+	// Seed draws the same evaluations of the same records when it is the same.
+	Seed uint64 `json:"seed" doc:"What the sample is drawn with."`
+	// DryRun asks no model. Evaluations that need one are not replayed, and what asking would cost is told.
+	DryRun bool `json:"dry_run" doc:"Ask no model; tell what asking would cost."`
 }
 
 // Simulation tells what a switch of snapshots would change.
@@ -59,7 +62,7 @@ type Simulation struct {
 	Examples       []VerdictChange `json:"examples" nullable:"false" doc:"Verdicts of single rules that change, the first 50, worst first."`
 	Confidence     *rule.Rate      `json:"confidence,omitempty" doc:"Changed share of the sample with its 95 % interval; absent if nothing was replayed."`
 	NotReplayed    []NotReplayed   `json:"not_replayed" nullable:"false" doc:"Evaluations of the sample that could not be replayed."`
-	CostEstimate   CostEstimate    `json:"cost_estimate" doc:"What the models would be asked, known before they are."`
+	CostEstimate   rule.Estimate   `json:"cost_estimate" doc:"What the models would be asked, known before they are."`
 	Cost           rule.Cost       `json:"cost" doc:"What the models were asked."`
 	DryRun         bool            `json:"dry_run" doc:"True if no model was asked; evaluations that need one are among those not replayed."`
 	Seed           uint64          `json:"seed" doc:"What the sample was drawn with."`
@@ -89,11 +92,6 @@ type VerdictChange struct {
 type NotReplayed struct {
 	EvaluationID string `json:"evaluation_id" doc:"The recorded evaluation."`
 	Reason       string `json:"reason" doc:"Why not."`
-}
-
-// CostEstimate is what a simulation asks of models.
-type CostEstimate struct {
-	Verdicts int `json:"verdicts" doc:"Verdicts that no check and no record gives."`
 }
 
 func (q *SimulateRequest) normalize() error {
@@ -173,7 +171,7 @@ func (r *Releases) sample(ctx context.Context, projectID string, q *SimulateRequ
 type replay struct {
 	id            string
 	before, after *rule.Evaluation
-	open          int // verdicts that a model must give
+	open          rule.Estimate // what a model must be asked
 	problem       error
 }
 
@@ -216,18 +214,18 @@ func replayOne(ctx context.Context, r Recorded, before, after *corpus.View, asks
 		into **rule.Evaluation
 	}{{before, &out.before}, {after, &out.after}} {
 		e, open, err := r.Under(ctx, side.view, false)
-		if err == nil && open > 0 && asks {
+		if err == nil && open.Verdicts > 0 && asks {
 			e, _, err = r.Under(ctx, side.view, true)
 		}
 		if err != nil {
 			out.problem = err
 			return out
 		}
-		out.open += open
+		out.open.Add(open)
 		*side.into = e
 	}
-	if out.open > 0 && !asks {
-		out.problem = rule.Errorf(rule.CodeConflict, "a model must give %d of its verdicts", out.open)
+	if out.open.Verdicts > 0 && !asks {
+		out.problem = rule.Errorf(rule.CodeConflict, "a model must give %d of its verdicts", out.open.Verdicts)
 	}
 	return out
 }
@@ -237,7 +235,7 @@ func (s *Simulation) sum(replays []replay) {
 	counts := &s.VerdictChanges
 	for i := range replays {
 		p := &replays[i]
-		s.CostEstimate.Verdicts += p.open
+		s.CostEstimate.Add(p.open)
 		if p.problem != nil {
 			s.NotReplayed = append(s.NotReplayed, NotReplayed{p.id, reason(p.problem)})
 			continue

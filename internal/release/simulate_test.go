@@ -29,17 +29,17 @@ func (r *recorded) ID() string            { return r.id }
 func (r *recorded) Verdict() rule.Verdict { return r.verdict }
 func (r *recorded) Rules() []string       { return r.rules }
 
-func (r *recorded) Under(_ context.Context, view *corpus.View, asks bool) (*rule.Evaluation, int, error) {
+func (r *recorded) Under(_ context.Context, view *corpus.View, asks bool) (*rule.Evaluation, rule.Estimate, error) {
 	if r.fault != nil {
-		return nil, 0, r.fault
+		return nil, rule.Estimate{}, r.fault
 	}
-	out, open := &rule.Evaluation{}, 0
+	out, open := &rule.Evaluation{}, rule.Estimate{}
 	for e := range view.All() {
 		v := rule.RuleVerdict{RuleID: e.Rule.ID, RuleSlug: e.Rule.Slug, Severity: e.Rule.Severity, Verdict: rule.Allow, Reasoning: "said: " + e.Rule.Statement}
 		switch {
 		case strings.HasPrefix(e.Rule.Statement, "model") && !asks:
 			v.Verdict = rule.NeedsConfirmation
-			open++
+			open.Add(rule.Estimate{Verdicts: 1, Calls: 1, InputTokens: 100})
 		case strings.Contains(r.text, e.Rule.Statement):
 			v.Verdict = rule.Deny
 		}

@@ -76,6 +76,20 @@ func (c *Cost) Add(other Cost) {
 	c.CachedCalls += other.CachedCalls
 }
 
+// Estimate is what models would be asked, before they are.
+type Estimate struct {
+	Verdicts    int `json:"verdicts" doc:"Verdicts that no check and no record gives."`
+	Calls       int `json:"calls" doc:"Calls that a model would be asked in for them, second looks and kept verdicts left out of account."`
+	InputTokens int `json:"input_tokens" doc:"Tokens that these calls would send, about: four bytes are one."`
+}
+
+// Add adds another estimate.
+func (e *Estimate) Add(other Estimate) {
+	e.Verdicts += other.Verdicts
+	e.Calls += other.Calls
+	e.InputTokens += other.InputTokens
+}
+
 // Settle applies the laws of modality and enforcement to a raw verdict: a broken SHOULD, or a broken rule under warn, is
 // NEEDS_CONFIRMATION instead of DENY.
 func Settle(v Verdict, m Modality, e Enforcement) Verdict {

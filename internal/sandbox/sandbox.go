@@ -53,10 +53,15 @@ type Config struct {
 type Sandbox struct {
 	cfg      Config
 	redactor *redact.Redactor
+	runs     job.Runs[RunFilter, RunResult]
 }
 
 // New makes a sandbox.
-func New(cfg Config) *Sandbox { return &Sandbox{cfg, redact.New()} }
+func New(cfg Config) *Sandbox {
+	b := &Sandbox{cfg: cfg, redactor: redact.New()}
+	b.runs = job.Runs[RunFilter, RunResult]{Kind: RunKind, Name: "test run", Store: cfg.Store, Queue: cfg.Queue, Now: cfg.Now, Do: b.runAll}
+	return b
+}
 
 // clean is a text as the model may see it: without secrets.
 func (b *Sandbox) clean(text string) string {

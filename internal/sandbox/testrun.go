@@ -2,17 +2,14 @@ package sandbox
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"strings"
 	"time"
 
-	"tenet/internal/audit"
 	"tenet/internal/auth"
 	"tenet/internal/corpus"
 	"tenet/internal/job"
 	"tenet/internal/rule"
-	"tenet/internal/store"
 )
 
 // RunKind is the kind of the jobs that run the test cases of many rules.
@@ -109,11 +106,6 @@ type RunResult struct {
 // maxFailures bounds the failing cases that the result of a run shows.
 const maxFailures = 100
 
-// runArgs are the arguments of the job.
-type runArgs struct {
-	RunID string `json:"run_id"`
-}
-
 // StartRun asks for a run over the rules that a filter finds. It goes on in the background. The error is invalid for a bad
 // filter, not_found without the project.
 func (b *Sandbox) StartRun(ctx context.Context, projectID string, f RunFilter) (TestRun, error) {
@@ -127,21 +119,18 @@ func (b *Sandbox) StartRun(ctx context.Context, projectID string, f RunFilter) (
 	if err := known(view, f.RuleIDs); err != nil {
 		return TestRun{}, err
 	}
-	filter, err := json.Marshal(f)
-	if err != nil {
-		return TestRun{}, err
+	run, err := b.runs.Start(ctx, projectID, auth.ActorFrom(ctx).Name, f)
+	return testRunOf(run), err
+}
+
+func testRunOf(r job.Run[RunFilter, RunResult]) TestRun {
+	if r.Result != nil {
+		r.Progress = job.Progress{Done: r.Result.Rules, Total: r.Result.Rules}
 	}
-	run := store.TestRun{ProjectID: projectID, ID: audit.NewID(), Filter: filter, CreatedAt: b.instant(), CreatedBy: auth.ActorFrom(ctx).Name}
-	err = b.cfg.Store.Update(ctx, func(tx store.Tx) (err error) {
-		if _, err := tx.Project(ctx, projectID); err != nil {
-			return err
-		}
-		if run.JobID, err = b.cfg.Queue.Enqueue(ctx, tx, RunKind, projectID, runArgs{run.ID}, job.Options{MaxAttempts: 3}); err != nil {
-			return err
-		}
-		return tx.InsertTestRun(ctx, run)
-	})
-	return TestRun{ID: run.ID, JobID: run.JobID, State: job.Queued, Filter: f, CreatedAt: run.CreatedAt, CreatedBy: run.CreatedBy}, err
+	return TestRun{
+		ID: r.ID, JobID: r.JobID, State: r.State, Progress: r.Progress, Filter: r.Request, CreatedAt: r.CreatedAt, CreatedBy: r.CreatedBy,
+		FinishedAt: r.FinishedAt, Error: r.Error, Result: r.Result,
+	}
 }
 
 // view is the live view of a project, or that of a snapshot.
@@ -169,72 +158,33 @@ func known(view *corpus.View, refs []string) error {
 
 // GetRun returns a run as far as it has come, or not_found.
 func (b *Sandbox) GetRun(ctx context.Context, projectID, id string) (TestRun, error) {
-	stored, err := b.cfg.Store.TestRun(ctx, projectID, id)
-	if err != nil {
-		return TestRun{}, err
-	}
-	var j store.Job
-	if stored.FinishedAt == nil {
-		if j, err = b.cfg.Store.Job(ctx, projectID, stored.JobID); err == nil && j.State == job.Succeeded {
-			stored, err = b.cfg.Store.TestRun(ctx, projectID, id) // it has finished since the run was read
-		}
-		switch {
-		case rule.CodeOf(err) == rule.CodeNotFound: // it ended long ago, without a result
-			j.State = job.Failed
-		case err != nil:
-			return TestRun{}, err
-		}
-	}
-	run := TestRun{ID: id, JobID: stored.JobID, CreatedAt: stored.CreatedAt, CreatedBy: stored.CreatedBy, FinishedAt: stored.FinishedAt}
-	if err := json.Unmarshal(stored.Filter, &run.Filter); err != nil {
-		return TestRun{}, err
-	}
-	if stored.FinishedAt != nil {
-		run.State = job.Succeeded
-		if err := json.Unmarshal(stored.Result, &run.Result); err != nil {
-			return TestRun{}, err
-		}
-		run.Progress = job.Progress{Done: run.Result.Rules, Total: run.Result.Rules}
-		return run, nil
-	}
-	run.State, run.Error, run.Progress = j.State, j.Error, job.Progress{Done: j.Done, Total: j.Total}
-	return run, nil
+	run, err := b.runs.Get(ctx, projectID, id)
+	return testRunOf(run), err
 }
 
-// HandleRun is the handler of the jobs of [RunKind]. Results are kept rule by rule, so that a run that is interrupted loses
-// none, and begins anew.
+// HandleRun is the handler of the jobs of [RunKind].
 func (b *Sandbox) HandleRun(ctx context.Context, j job.Job, progress func(done, total int)) error {
-	var args runArgs
-	if err := j.Decode(&args); err != nil {
-		return err
-	}
-	stored, err := b.cfg.Store.TestRun(ctx, j.ProjectID, args.RunID)
-	if err != nil || stored.FinishedAt != nil {
-		return err
-	}
-	var f RunFilter
-	if err := json.Unmarshal(stored.Filter, &f); err != nil {
-		return rule.Errorf(rule.CodeInvalid, "the filter of the run cannot be read: %w", err)
-	}
-	rules, err := b.tested(ctx, j.ProjectID, &f)
+	return b.runs.Handle(ctx, j, progress)
+}
+
+// runAll runs the test cases of all rules that a filter finds. Results are kept rule by rule, so that a run that is
+// interrupted loses none, and begins anew.
+func (b *Sandbox) runAll(ctx context.Context, projectID string, f RunFilter, progress func(done, total int)) (RunResult, error) {
+	rules, err := b.tested(ctx, projectID, &f)
 	if err != nil {
-		return err
+		return RunResult{}, err
 	}
 	result := RunResult{Rules: len(rules), Failures: []Case{}}
 	for i, r := range rules {
 		progress(i, len(rules))
 		report, err := b.runRule(ctx, r)
 		if err != nil {
-			return err
+			return result, err
 		}
 		result.add(&report)
 	}
 	progress(len(rules), len(rules))
-	data, err := json.Marshal(result)
-	if err != nil {
-		return err
-	}
-	return b.cfg.Store.Update(ctx, func(tx store.Tx) error { return tx.FinishTestRun(ctx, j.ProjectID, args.RunID, data, b.instant()) })
+	return result, nil
 }
 
 func (t *RunResult) add(r *Report) {

@@ -45,17 +45,6 @@ func (c *TestCount) Passing() int {
 	return 0
 }
 
-// TestRun is one run over the test cases of many rules.
-type TestRun struct {
-	ProjectID, ID string
-	JobID         int64
-	Filter        []byte // JSON: which rules
-	CreatedAt     time.Time
-	CreatedBy     string
-	Result        []byte // JSON; empty until it has finished
-	FinishedAt    *time.Time
-}
-
 // TestCaseReader reads test cases. They belong to what transactions see as the rules of a project.
 type TestCaseReader interface {
 	// TestCases returns the test cases of a rule, oldest first.
@@ -64,8 +53,6 @@ type TestCaseReader interface {
 	CountTests(ctx context.Context, projectID string, ruleIDs []string) ([]TestCount, error)
 	// ContradictoryTests returns which of the rules have two test cases with the same sample and different expected verdicts.
 	ContradictoryTests(ctx context.Context, projectID string, ruleIDs []string) ([]string, error)
-	// TestRun returns a run, or not_found. Runs stand for themselves, as jobs do.
-	TestRun(ctx context.Context, projectID, id string) (TestRun, error)
 }
 
 // TestCaseTx writes test cases.
@@ -78,8 +65,4 @@ type TestCaseTx interface {
 	DeleteTestCase(ctx context.Context, projectID, ruleID, id string) (TestCase, error)
 	// StoreTestResults stores the Last fields of test cases. Those that have been deleted are passed over.
 	StoreTestResults(ctx context.Context, cases []TestCase) error
-	// InsertTestRun stores a run; conflict if the id is taken.
-	InsertTestRun(ctx context.Context, r TestRun) error
-	// FinishTestRun stores the result of a run; not_found without it.
-	FinishTestRun(ctx context.Context, projectID, id string, result []byte, at time.Time) error
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"time"
 
 	"tenet/internal/rule"
 	"tenet/internal/store"
@@ -130,36 +129,4 @@ func (t *tx) StoreTestResults(ctx context.Context, cases []store.TestCase) error
 		}
 	}
 	return nil
-}
-
-// TestRun implements store.TestCaseReader.
-func (r *reader) TestRun(ctx context.Context, projectID, id string) (store.TestRun, error) {
-	run := store.TestRun{ProjectID: projectID, ID: id}
-	var created int64
-	var finished sql.NullInt64
-	err := r.row(ctx, "test run", "SELECT job_id, filter, created_at, created_by, result, finished_at FROM test_runs WHERE project_id = ? AND id = ?",
-		[]any{projectID, id}, &run.JobID, &run.Filter, &created, &run.CreatedBy, &run.Result, &finished)
-	run.CreatedAt, run.FinishedAt = fromMicros(created), fromNullable(finished)
-	return run, missing(err, "test run", id)
-}
-
-// InsertTestRun implements store.TestCaseTx.
-func (t *tx) InsertTestRun(ctx context.Context, r store.TestRun) error {
-	n, err := t.exec(ctx, "insert test run", `INSERT INTO test_runs (project_id, id, job_id, filter, created_at, created_by, result)
-			VALUES (?, ?, ?, ?, ?, ?, '') ON CONFLICT DO NOTHING`,
-		r.ProjectID, r.ID, r.JobID, string(r.Filter), micros(r.CreatedAt), r.CreatedBy)
-	if err == nil && n == 0 {
-		return rule.Errorf(rule.CodeConflict, "a test run with this id exists already; give it a new one")
-	}
-	return err
-}
-
-// FinishTestRun implements store.TestCaseTx.
-func (t *tx) FinishTestRun(ctx context.Context, projectID, id string, result []byte, at time.Time) error {
-	n, err := t.exec(ctx, "finish test run", "UPDATE test_runs SET result = ?, finished_at = ? WHERE project_id = ? AND id = ?",
-		string(result), micros(at), projectID, id)
-	if err == nil && n == 0 {
-		return rule.NotFound("test run", id)
-	}
-	return err
 }

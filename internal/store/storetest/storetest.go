@@ -42,7 +42,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Open) {
 		"leases of submissions":              testLeases,
 		"retention":                          testRetention,
 		"feedback":                           testFeedback,
-		"test runs":                          testTestRuns,
+		"runs":                               testRuns,
 		"test cases":                         testTestCases,
 		"jobs from queue to end":             testJobLife,
 		"jobs in order":                      testJobOrder,

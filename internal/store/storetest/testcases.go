@@ -75,24 +75,3 @@ func testTestCases(t *testing.T, f *fixture) {
 		f.fails(rule.CodeNotFound, func(tx store.Tx) error { _, err := tx.ConfirmTestCase(f.ctx, "p", r.ID, id); return err })
 	}
 }
-
-func testTestRuns(t *testing.T, f *fixture) {
-	run := store.TestRun{ProjectID: "p", ID: "r", JobID: 7, Filter: []byte(`{"tags":["a"]}`), CreatedAt: at, CreatedBy: "ann", Result: []byte{}}
-	f.update(func(tx store.Tx) error { return tx.InsertTestRun(f.ctx, run) })
-	f.fails(rule.CodeConflict, func(tx store.Tx) error { return tx.InsertTestRun(f.ctx, run) })
-	look := func() {
-		t.Helper()
-		got, err := f.s.TestRun(f.ctx, "p", "r")
-		if diff := cmp.Diff(run, got); err != nil || diff != "" {
-			t.Errorf("run: %v (-want +got):\n%s", err, diff)
-		}
-	}
-	look()
-	end := at.Add(time.Minute)
-	run.Result, run.FinishedAt = []byte(`{"total":3}`), &end
-	f.update(func(tx store.Tx) error { return tx.FinishTestRun(f.ctx, "p", "r", run.Result, end) })
-	look()
-	f.fails(rule.CodeNotFound, func(tx store.Tx) error { return tx.FinishTestRun(f.ctx, "q", "r", run.Result, end) })
-	_, err := f.s.TestRun(f.ctx, "p", "none")
-	code(t, "no run", err, rule.CodeNotFound)
-}

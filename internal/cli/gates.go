@@ -1,0 +1,203 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"tenet/internal/client"
+	"tenet/internal/release"
+	"tenet/internal/rule"
+)
+
+type snapshotsGatesCommand struct {
+	Environment string   `arg:"" enum:"production,staging,development" help:"${enum}."`
+	TestsPass   *bool    `negatable:"" help:"Demand that all confirmed test cases pass on the snapshot's rules."`
+	MaxRisk     string   `placeholder:"RISK" help:"The most risk that a simulation may find: none, low, medium, high, critical; any for no bound."`
+	Approvals   *int     `placeholder:"N" help:"How many people other than the one who took the snapshot must approve it."`
+	Freeze      []string `placeholder:"FROM/UNTIL" sep:"none" help:"A time in which nothing is deployed, such as 2026-12-24/2027-01-02; may be repeated, and takes the place of those that are set."`
+	Reason      string   `placeholder:"TEXT" help:"Why, for those whom a freeze refuses."`
+	Clear       bool     `help:"Take all gates away."`
+	Format      string   `short:"f" enum:"text,json" default:"text" help:"${enum}."`
+}
+
+// Help is the long help of the command.
+func (snapshotsGatesCommand) Help() string {
+	return `Without flags, shows what a deployment to the environment must pass. Flags change the gates that they name:
+
+    tenet snapshots gates production --tests-pass --approvals 1 --max-risk medium
+    tenet snapshots gates production --freeze 2026-12-24/2027-01-02 --reason year-end
+    tenet snapshots gates production --clear`
+}
+
+// Run shows or sets the gates of an environment.
+func (k *snapshotsGatesCommand) Run(ctx context.Context, s *session) error {
+	freezes, err := k.freezes()
+	if err != nil {
+		return err
+	}
+	changes := k.Clear || k.TestsPass != nil || k.MaxRisk != "" || k.Approvals != nil || len(freezes) > 0
+	need := readsData
+	if changes {
+		need = needsData
+	}
+	environment := release.Environment(k.Environment)
+	return s.with(ctx, need, func(c *client.Client) error {
+		gates, err := c.Gates(ctx, environment)
+		if err != nil {
+			return err
+		}
+		if changes {
+			k.apply(&gates, freezes)
+			if gates, err = c.SetGates(ctx, environment, gates); err != nil {
+				return err
+			}
+		}
+		if k.Format == "json" {
+			return printJSON(s.out, gates)
+		}
+		return s.printGates(environment, &gates)
+	})
+}
+
+func (k *snapshotsGatesCommand) apply(g *release.Gates, freezes []release.Freeze) {
+	if k.Clear {
+		*g = release.Gates{}
+	}
+	if k.TestsPass != nil {
+		g.TestsPass = *k.TestsPass
+	}
+	switch k.MaxRisk {
+	case "":
+	case "any":
+		g.MaxRisk = ""
+	default:
+		g.MaxRisk = release.Risk(k.MaxRisk)
+	}
+	if k.Approvals != nil {
+		g.Approvals = *k.Approvals
+	}
+	if len(freezes) > 0 {
+		g.Freezes = freezes
+	}
+}
+
+// freezes reads the times that are given.
+func (k *snapshotsGatesCommand) freezes() ([]release.Freeze, error) {
+	var list []release.Freeze
+	for _, text := range k.Freeze {
+		from, until, ok := strings.Cut(text, "/")
+		first, err := instantOf(from)
+		last, err2 := instantOf(until)
+		if !ok || err != nil || err2 != nil {
+			return nil, fmt.Errorf("--freeze %q is not two times with / between, such as 2026-12-24/2027-01-02T12:00:00Z", text)
+		}
+		list = append(list, release.Freeze{From: first, Until: last, Reason: k.Reason})
+	}
+	if k.Reason != "" && len(list) == 0 {
+		return nil, rule.Errorf(rule.CodeInvalid, "--reason goes with --freeze")
+	}
+	return list, nil
+}
+
+// instantOf reads a date, or a time in RFC 3339.
+func instantOf(text string) (time.Time, error) {
+	if t, err := time.Parse(time.DateOnly, text); err == nil {
+		return t, nil
+	}
+	return time.Parse(time.RFC3339, text)
+}
+
+func (s *session) printGates(e release.Environment, g *release.Gates) error {
+	var b strings.Builder
+	if g.TestsPass {
+		fmt.Fprintln(&b, "tests: all confirmed test cases must pass on the snapshot's rules")
+	}
+	if g.MaxRisk != "" {
+		fmt.Fprintf(&b, "risk: at most %s\n", g.MaxRisk)
+	}
+	if g.Approvals > 0 {
+		fmt.Fprintf(&b, "approvals: %d\n", g.Approvals)
+	}
+	for _, f := range g.Freezes {
+		fmt.Fprintf(&b, "freeze: %s to %s  %s\n", f.From.UTC().Format(time.RFC3339), f.Until.UTC().Format(time.RFC3339), line(f.Reason))
+	}
+	if b.Len() == 0 {
+		s.note("%s has no gates: every deployment passes", e)
+		return nil
+	}
+	_, err := fmt.Fprint(s.out, b.String())
+	return err
+}
+
+type snapshotsCheckCommand struct {
+	Snapshot    string `arg:"" help:"The snapshot."`
+	Environment string `arg:"" enum:"production,staging,development" help:"${enum}."`
+	Format      string `short:"f" enum:"text,json" default:"text" help:"${enum}."`
+}
+
+// Run tells how a snapshot stands before the gates of an environment.
+func (k *snapshotsCheckCommand) Run(ctx context.Context, s *session) error {
+	return s.with(ctx, readsData, func(c *client.Client) error {
+		id, err := findSnapshot(ctx, c, k.Snapshot)
+		if err != nil {
+			return err
+		}
+		results, err := c.CheckGates(ctx, id, release.Environment(k.Environment))
+		if err != nil {
+			return err
+		}
+		refused := false
+		for _, g := range results {
+			refused = refused || !g.Passed
+		}
+		if k.Format == "json" {
+			err = printJSON(s.out, results)
+		} else {
+			err = s.printGateResults(k.Environment, results)
+		}
+		if err == nil && refused {
+			return exit(exitFound)
+		}
+		return err
+	})
+}
+
+func (s *session) printGateResults(environment string, results []release.GateResult) error {
+	if len(results) == 0 {
+		s.note("%s has no gates: every deployment passes", environment)
+		return nil
+	}
+	for _, g := range results {
+		state := s.green("passed ")
+		if !g.Passed {
+			state = s.red("refused")
+		}
+		if _, err := fmt.Fprintf(s.out, "%s  %s: %s\n", state, g.Gate, line(g.Detail)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type snapshotsApproveCommand struct {
+	Snapshot string `arg:"" help:"The snapshot."`
+	Note     string `placeholder:"TEXT" help:"What there is to say about it."`
+}
+
+// Run approves a snapshot.
+func (k *snapshotsApproveCommand) Run(ctx context.Context, s *session) error {
+	return s.with(ctx, needsData, func(c *client.Client) error {
+		id, err := findSnapshot(ctx, c, k.Snapshot)
+		if err != nil {
+			return err
+		}
+		a, err := c.ApproveSnapshot(ctx, id, k.Note)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(s.out, "%s has approved %s\n", line(a.Actor), a.SnapshotID)
+		return err
+	})
+}
