@@ -37,6 +37,7 @@ type grammar struct {
 	Nodes     nodesCommands     `cmd:"" help:"Say which rules hold where in an organization."`
 	Search    searchCommand     `cmd:"" help:"Find rules by words, meaning, time, source, conflict, person or situation."`
 	Documents documentsCommands `cmd:"" help:"Upload, read and search the documents that rules come from."`
+	Cases     casesCommands     `cmd:"" help:"List, generate, confirm and delete the test cases of a rule."`
 	Snapshots snapshotsCommands `cmd:"" help:"Take snapshots of the rules, deploy them, roll back."`
 	Test      testCommand       `cmd:"" help:"Run the test cases of rules."`
 	Eval      evalCommand       `cmd:"" help:"Measure a model by labelled cases."`

@@ -77,6 +77,11 @@ func (c *Client) DeleteTestCase(ctx context.Context, ref, id string) error {
 	return err
 }
 
+// ConfirmTestCase stands by a test case that a model has written.
+func (c *Client) ConfirmTestCase(ctx context.Context, ref, id string) (sandbox.Case, error) {
+	return into[sandbox.Case](ctx, c, call{method: http.MethodPost, path: testCasesPath(ref) + "/" + url.PathEscape(id) + "/confirm"})
+}
+
 // RunTestCases runs the test cases of a rule.
 func (c *Client) RunTestCases(ctx context.Context, ref string) (sandbox.Report, error) {
 	return into[sandbox.Report](ctx, c, call{method: http.MethodPost, path: testCasesPath(ref) + "/run", repeatable: true})
