@@ -188,17 +188,28 @@ func BenchmarkAttach(b *testing.B) {
 }
 
 // BenchmarkEvaluateAtANode is BenchmarkEvaluateOverHTTP one request at a time: without a node, at a node at which the same rules
-// hold, and for a repository that is bound to it.
+// hold, for a repository that is bound to it, and by the snapshot of the same rules that is active in an environment.
 func BenchmarkEvaluateAtANode(b *testing.B) {
 	h := served(b)
 	federate(b, h, place{Name: "org", Rules: slugs(0, 10_000), Repos: []string{"acme/**"}, Children: []place{{
 		Name: "team", Children: []place{{Name: "repo", Repos: []string{"acme/pay-api"}}},
 	}}})
 	id := nodeIDs(b, h)["repo"]
+	var snapshot struct {
+		ID string `json:"id"`
+	}
+	_, answer := post(b, h, "/api/v1/snapshots", `{"name":"same"}`)
+	if err := json.Unmarshal([]byte(answer), &snapshot); err != nil {
+		b.Fatal(err)
+	}
+	if code, answer := post(b, h, "/api/v1/snapshots/"+snapshot.ID+"/deploy", `{"environment":"production"}`); code != http.StatusOK {
+		b.Fatalf("%d %s", code, answer)
+	}
 	for _, c := range []struct{ name, more string }{
 		{"without", ""},
 		{"node", `,"node_id":"` + id + `"`},
 		{"repository", `,"repository":"acme/pay-api"`},
+		{"environment", `,"environment":"production"`},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			var p percentiles
