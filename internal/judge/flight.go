@@ -3,6 +3,7 @@ package judge
 import (
 	"context"
 	"fmt"
+	"runtime/debug"
 	"sync"
 )
 
@@ -56,12 +57,23 @@ func (f *flights) board(ctx context.Context, h *hearing) *flight {
 	f.current[key] = fl
 	go func() {
 		defer fl.cancel()
-		h.hear(ctx)
-		fl.result = h.conclude()
+		fl.result = h.result(ctx)
 		f.land(key, fl)
 		close(fl.done)
 	}()
 	return fl
+}
+
+// result holds the hearing. A fault of our own must not end the program, nor leave a rule without a verdict.
+func (h *hearing) result(ctx context.Context) (r Result) {
+	defer func() {
+		if p := recover(); p != nil {
+			h.j.cfg.Logger.ErrorContext(ctx, "judging broke off", "panic", p, "stack", string(debug.Stack()))
+			r = undecided(h.rules, reasonFault)
+		}
+	}()
+	h.hear(ctx)
+	return h.conclude()
 }
 
 // leave ends the waiting of one. Nobody left means that nobody wants the answer.

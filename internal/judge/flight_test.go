@@ -2,6 +2,8 @@ package judge_test
 
 import (
 	"context"
+	"log/slog"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -12,6 +14,7 @@ import (
 	"tenet/internal/judge"
 	"tenet/internal/judge/judgetest"
 	"tenet/internal/rule"
+	"tenet/internal/store"
 	"tenet/internal/subject"
 )
 
@@ -133,5 +136,22 @@ func TestTheSameRequestAHundredTimes(t *testing.T) {
 	}
 	if m.Calls() != 2 {
 		t.Errorf("%d calls", m.Calls())
+	}
+}
+
+// brokenStore has every method, and none works.
+type brokenStore struct{ store.Store }
+
+func TestAFaultOfOurOwnLeavesNoRuleWithoutAVerdict(t *testing.T) {
+	j := judge.New(judge.Config{Model: judgetest.Model(strict), Cache: judge.NewCache(judge.CacheConfig{Store: brokenStore{}}), Logger: slog.New(slog.DiscardHandler)})
+	rules := newRules(3)
+	res := j.Decide(t.Context(), build(t, subject.Input{Action: "go"}), rules)
+	if len(res.Verdicts) != len(rules) {
+		t.Fatalf("%d verdicts for %d rules", len(res.Verdicts), len(rules))
+	}
+	for _, v := range res.Verdicts {
+		if v.Verdict != rule.NeedsConfirmation || !strings.Contains(v.Reasoning, "internal fault") {
+			t.Errorf("%s: %s", v.Verdict, v.Reasoning)
+		}
 	}
 }

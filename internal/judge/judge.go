@@ -173,6 +173,7 @@ type Reused struct {
 const (
 	reasonNoModel = "No model is configured to judge this rule; set TENET_JUDGE_MODEL=provider:model, such as openai:gpt-5-mini (with OPENAI_API_KEY) or ollama:qwen3:8b."
 	reasonEmpty   = "There is nothing to judge: the subject has no diff, files, facts or action."
+	reasonFault   = "The judge broke off with an internal fault."
 	issueNone     = "The judge could not decide."
 )
 

@@ -42,7 +42,7 @@ func (s *session) run(ctx context.Context) {
 		if p := recover(); p != nil {
 			s.h.j.cfg.Logger.ErrorContext(ctx, "judging broke off", "panic", p)
 			for n := range s.members {
-				s.set(n, nothing("The judge broke off with an internal fault."))
+				s.set(n, nothing(reasonFault))
 			}
 		}
 	}()
