@@ -197,7 +197,7 @@ func TestSecretsAreNotKept(t *testing.T) {
 			t.Errorf("entry %d of kind %s tells the secret", entry.Seq, entry.Kind)
 		}
 	}
-	rec := into[evaluate.Record](n.call("GET", evaluationsPath+"/"+e.EvaluationID, nil).want(http.StatusOK))
+	rec := into[evaluate.Record](n.call("GET", evaluationsPath+"/"+strings.ToUpper(e.EvaluationID), nil).want(http.StatusOK))
 	if len(rec.Redactions) != 1 || rec.Redactions[0].Where != "diff" || rec.Kept != evaluate.KeepRedacted {
 		t.Errorf("redactions %+v, kept %s", rec.Redactions, rec.Kept)
 	}

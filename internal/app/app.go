@@ -373,7 +373,9 @@ func (a *App) Model() string {
 func (a *App) Stop(ctx context.Context) error {
 	var errs []error
 	if a.server != nil {
-		errs = append(errs, a.server.Shutdown(ctx))
+		if err := a.server.Shutdown(ctx); err != nil {
+			errs = append(errs, err, a.server.Close()) // those who are still connected have had their time
+		}
 		a.background()
 		a.running.Wait()
 	}

@@ -51,6 +51,9 @@ func (in *AttachInput) validate() error {
 	if in.AllowWeakening && in.Reason == "" {
 		p.Add("reason", "is missing; say why the override may loosen a CRITICAL rule")
 	}
+	if in.AllowWeakening && in.Overrides == "" {
+		p.Add("allow_weakening", "goes with override_parent_rule_id: without an override nothing is loosened")
+	}
 	if len(in.Reason) > rule.MaxRationale {
 		p.Add("reason", "has %d bytes; at most %d are allowed", len(in.Reason), rule.MaxRationale)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"tenet/internal/audit"
@@ -78,7 +79,7 @@ func (r *run) record(e *rule.Evaluation) audit.Record {
 
 // Get returns the record of an evaluation.
 func (e *Evaluator) Get(ctx context.Context, projectID, id string) (*Record, error) {
-	entry, err := e.cfg.Records.AuditEntry(ctx, projectID, id)
+	entry, err := e.cfg.Records.AuditEntry(ctx, projectID, strings.ToLower(id))
 	if err != nil && rule.CodeOf(err) != rule.CodeNotFound {
 		return nil, err
 	}
