@@ -132,8 +132,28 @@ func readClause(part []word, modality rule.Modality, first bool, subject set) (c
 	if len(c.subject) == 0 {
 		c.subject = union(subject)
 	}
-	return c, len(c.words())+len(c.quantities) > 0
+	c.conditional = c.conditional || len(c.except) > 0
+	return c, len(c.words())+len(c.quantities) > 0 && !c.unfinished(part, own, at, next)
 }
+
+// unfinished reports whether what a clause is about stands elsewhere: "An insurer must not:", "must be paid", "an activity of".
+func (c *clause) unfinished(part []word, own ownForce, at, next int) bool {
+	last := part[len(part)-1]
+	if !last.code && (hanging[last.text] || modals[last.text] != 0) {
+		return true
+	}
+	if own.force == 0 {
+		return false
+	}
+	if c.head == "" && !c.named && !hasIn(c, inPredicate) {
+		return true
+	}
+	passive := next > at && next <= len(part) && isBe(part[next-1].text)
+	return at == 0 && passive && len(c.subject) == 0
+}
+
+// hanging are words that no clause ends with.
+var hanging = list("a an the of to from by with for into onto over about against between through via per upon and or but that which if when unless not following")
 
 // weigh brings what the words say and what the modality says together; false if they contradict each other.
 func (c *clause) weigh(modality rule.Modality, own ownForce) bool {

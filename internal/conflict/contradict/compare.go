@@ -142,7 +142,7 @@ func limits(a, b *clause) (Finding, bool) {
 		return Finding{}, false
 	case x.apart(y.interval) && same:
 		confidence = .95
-	case x.apart(y.interval) && (aw.within(bw) || bw.within(aw)):
+	case x.apart(y.interval) && x.lo != x.hi && y.lo != y.hi && a.head == b.head && (aw.within(bw) || bw.within(aw)):
 		confidence = .75
 	case same && x.differs(y.interval):
 		confidence = .8
@@ -170,7 +170,7 @@ func limited(c *clause) set {
 var measured = func() map[string]bool {
 	out := map[string]bool{}
 	for _, w := range strings.Fields("have contain take last be stay keep limit set configure exceed length size duration age time use allow maximum minimum number expire " +
-		"long old long-lived complete respond finish be of") {
+		"long old long-lived complete respond finish be of valid live") {
 		out[word{text: w}.key()] = true
 		out[stemOf(w)] = true
 	}

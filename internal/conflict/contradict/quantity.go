@@ -234,7 +234,7 @@ func quantityAt(words []placed, i int, n float64, unit string) (quantity, bool) 
 			break
 		}
 	}
-	if !bounded && (u.unit == "" || numberWords[words[i].text] == 1) {
+	if !bounded && (u.unit == "" || numberWords[words[i].text] == 1 || counted && i > 0 && !beforeCount(words[i-1])) {
 		return quantity{}, false // a name or a label
 	}
 	if u.unit == "time" && bound == exact && i > 0 && words[i-1].text == "in" {
@@ -246,11 +246,21 @@ func quantityAt(words []placed, i int, n float64, unit string) (quantity, bool) 
 	q := quantity{unit: u.unit, place: words[i].place, interval: bound.interval(n * u.factor)}
 	var text []string
 	for k := from; k < to; k++ {
-		words[k].used = words[k].used || !counted || k <= i
+		words[k].used = true
 		text = append(text, words[k].text)
 	}
 	q.text = strings.Join(text, " ")
 	return q, true
+}
+
+// beforeCount reports whether a number behind a word counts what follows, as in "by two people", and does not name it, as in
+// "principle 6 compliance".
+func beforeCount(before placed) bool {
+	switch key := before.key(); key {
+	case "", "contain", "need", "requir", "take", "exact":
+		return !before.code
+	}
+	return false
 }
 
 func matches(words []placed, phrase []string) bool {
@@ -289,7 +299,7 @@ func unitAt(words []placed, i int, written string) (u scale, end int, counted bo
 	if words[end].code || noContent[next] || measures[next] || !unicode.IsLetter(rune(next[0])) {
 		return scale{"", 1}, end, false
 	}
-	return scale{"number of " + words[end].key(), 1}, end + 1, false
+	return scale{"number of " + words[end].key(), 1}, end + 1, true
 }
 
 func (s side) interval(n float64) interval {
