@@ -10,6 +10,7 @@ import (
 
 	"tenet/internal/conflict/contradict"
 	"tenet/internal/rule"
+	"tenet/packs"
 )
 
 // pairRule is a rule of a pair.
@@ -97,6 +98,57 @@ func quotedWord(statement string) string {
 }
 
 func share(n, rest int) float64 { return float64(n) / float64(max(1, n+rest)) }
+
+// TestPacks tries the rules of the starter packs, which do not contradict each other, and each against what it would say with its
+// force turned round.
+func TestPacks(t *testing.T) {
+	all, err := packs.All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rules []*rule.Rule
+	for _, p := range all {
+		var file struct {
+			Rules []pairRule `yaml:"rules"`
+		}
+		if err := yaml.Unmarshal(p.Rules, &file); err != nil {
+			t.Fatal(err)
+		}
+		for i := range file.Rules {
+			rules = append(rules, file.Rules[i].rule())
+		}
+	}
+	turned, found := 0, 0
+	for _, r := range rules {
+		other := *r
+		for _, change := range [][2]string{{"must not ", "must "}, {"should not ", "should "}, {"must ", "must not "}, {"should ", "should not "}} {
+			if strings.Contains(r.Statement, change[0]) {
+				other.Statement = strings.Replace(r.Statement, change[0], change[1], 1)
+				break
+			}
+		}
+		if other.Modality == rule.MustNot {
+			other.Modality = rule.Must
+		}
+		turned++
+		if _, ok := contradict.Rules(r, &other); ok {
+			found++
+		}
+	}
+	readings := make([]*contradict.Reading, len(rules))
+	for i, r := range rules {
+		readings[i] = contradict.Read(r)
+		for j := range i {
+			if f, ok := contradict.Compare(readings[i], readings[j]); ok {
+				t.Errorf("%s / %s: %+v", r.Slug, rules[j].Slug, f)
+			}
+		}
+	}
+	t.Logf("%d rules, of which %d are found to contradict themselves turned round", turned, found)
+	if turned < 100 || found*100 < turned*90 {
+		t.Errorf("of %d rules only %d are found to contradict themselves turned round", turned, found)
+	}
+}
 
 func TestReasonTellsBothSides(t *testing.T) {
 	found, ok := contradict.Rules(

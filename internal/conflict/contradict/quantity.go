@@ -315,11 +315,11 @@ func (s side) interval(n float64) interval {
 	return v
 }
 
-// joinBetween makes one quantity of neighbours of one unit and place, such as a least and a greatest length.
+// joinBetween makes one quantity of a least and a greatest number of one unit and place.
 func joinBetween(list []quantity) []quantity {
 	var out []quantity
 	for _, q := range list {
-		if n := len(out); n > 0 && out[n-1].unit == q.unit && out[n-1].place == q.place && !out[n-1].apart(q.interval) {
+		if n := len(out); n > 0 && out[n-1].joins(q) {
 			last := &out[n-1]
 			if q.lo > last.lo {
 				last.lo, last.loOpen = q.lo, q.loOpen
@@ -333,6 +333,14 @@ func joinBetween(list []quantity) []quantity {
 		out = append(out, q)
 	}
 	return out
+}
+
+// joins reports whether one quantity bounds below, and the other above, what may lie between.
+func (q *quantity) joins(o quantity) bool {
+	low := func(v interval) bool { return !math.IsInf(v.lo, 0) && math.IsInf(v.hi, 0) }
+	high := func(v interval) bool { return math.IsInf(v.lo, 0) && !math.IsInf(v.hi, 0) }
+	return q.unit == o.unit && q.place == o.place && !q.apart(o.interval) &&
+		(low(q.interval) && high(o.interval) || high(q.interval) && low(o.interval))
 }
 
 // stemOf is the stem of a plain word, for tables that are made of words.
