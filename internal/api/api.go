@@ -18,6 +18,7 @@ import (
 
 	"tenet/internal/auth"
 	"tenet/internal/catalog"
+	"tenet/internal/conflict"
 	"tenet/internal/document"
 	"tenet/internal/evaluate"
 	"tenet/internal/job"
@@ -29,9 +30,10 @@ import (
 	"tenet/internal/store"
 )
 
-// Config sets up [New]. Catalog, Documents, Evaluator, Search, Keys, Jobs, Sandbox, Store and Logger are required.
+// Config sets up [New]. Catalog, Conflicts, Documents, Evaluator, Search, Keys, Jobs, Sandbox, Store and Logger are required.
 type Config struct {
 	Catalog   *catalog.Catalog
+	Conflicts *conflict.Conflicts
 	Documents *document.Documents
 	Evaluator *evaluate.Evaluator
 	Search    *search.Searcher
@@ -159,6 +161,7 @@ func newServer(cfg Config) *server {
 	s.documentRoutes()
 	s.documentSearchRoutes()
 	s.relationshipRoutes()
+	s.conflictRoutes()
 	s.federationRoutes()
 	s.projectRoutes()
 	s.keyRoutes()

@@ -9,6 +9,7 @@ import (
 
 	"tenet/internal/audit"
 	"tenet/internal/catalog"
+	"tenet/internal/conflict"
 	"tenet/internal/document"
 	"tenet/internal/evaluate"
 	"tenet/internal/judge"
@@ -41,6 +42,8 @@ var names = map[reflect.Type]string{
 	reflect.TypeFor[search.Item]():               "RuleSearchItem",
 	reflect.TypeFor[search.Conflict]():           "RuleConflict",
 	reflect.TypeFor[search.Status]():             "SearchStatus",
+	reflect.TypeFor[conflict.Side]():             "ConflictSide",
+	reflect.TypeFor[Page[conflict.Conflict]]():   "ConflictPage",
 	reflect.TypeFor[DocumentSearch]():            "DocumentSearchPage",
 	reflect.TypeFor[document.Item]():             "DocumentSearchItem",
 	reflect.TypeFor[document.Highlight]():        "DocumentHighlight",
@@ -98,6 +101,7 @@ func description(s *server) huma.Config {
 			Tags: []*huma.Tag{
 				{Name: evaluateTag, Description: "Ask whether something keeps the rules, and read what was answered."},
 				{Name: ruleTag, Description: "The corpus: rules, their versions, relationships, import and export."},
+				{Name: conflictTag, Description: "Rules that contradict each other, as they are found, and what people decide on them."},
 				{Name: documentTag, Description: "Policies, standards and other files that rules come from, and the searches over them."},
 				{Name: searchTag, Description: "Find rules: by words, by meaning, by what they are, and by whom or what they concern."},
 				{Name: federationTag, Description: "What rules hold where in an organization: inherited from above, added and overridden below."},

@@ -23,6 +23,7 @@ import (
 	"tenet/internal/auth"
 	"tenet/internal/catalog"
 	"tenet/internal/check"
+	"tenet/internal/conflict"
 	"tenet/internal/corpus"
 	"tenet/internal/document"
 	"tenet/internal/evaluate"
@@ -110,9 +111,10 @@ func newNodeOn(t testing.TB, s store.Store, configure ...func(*Config)) *node {
 	})
 	n.keys = auth.NewKeys(s, func() time.Time { return time.Now().Add(time.Duration(n.ahead.Load())) })
 	rules, snapshots := catalog.New(s, live, sandbox.CaseFiles{Now: time.Now}, time.Now), release.NewViews(s, live)
+	conflicts := conflict.New(conflict.Config{Store: s, Views: live, Queue: job.NewQueue(time.Now), Logger: logger, Now: time.Now})
 	cfg := Config{
-		Catalog: rules, Keys: n.keys, Jobs: job.NewJobs(s, time.Now), Store: s, Logger: logger, Version: "1.2.3",
-		Search:    search.New(search.Config{Views: live, Logger: logger}),
+		Catalog: rules, Conflicts: conflicts, Keys: n.keys, Jobs: job.NewJobs(s, time.Now), Store: s, Logger: logger, Version: "1.2.3",
+		Search:    search.New(search.Config{Views: live, Logger: logger, Conflicts: conflicts.Open}),
 		Documents: document.New(document.Config{Store: s, Views: live, Logger: logger}),
 		Evaluator: evaluate.New(evaluate.Config{
 			Views: live, Released: snapshots, Judge: judge.New(judge.Config{}), Queue: job.NewQueue(time.Now), Recorder: writer, Records: s, Checks: check.NewCache(1000), Now: time.Now,

@@ -50,7 +50,7 @@ func (s *server) searchRoutes() {
 		"Every value stands as a segment in the scope of the rule, in any letter case; * stands for any segment."),
 		s.searchSubject), searchExamples["subject"])
 	exampleOf(register(s, op("conflict", "Find the rules that conflict with a rule",
-		"Rules with a CONFLICTS_WITH relationship to or from the rule."), s.searchConflict), searchExamples["conflict"])
+		"Rules with a CONFLICTS_WITH relationship to or from the rule, and those that one is suggested with: state tells which."), s.searchConflict), searchExamples["conflict"])
 	register(s, operation{
 		id: "search-status", method: http.MethodGet, path: searchPath + "/status", tag: searchTag, role: auth.Viewer,
 		summary: "Tell what searches can rest on", description: "The embedding model, and how many rules have a vector of it.",

@@ -7,6 +7,7 @@ import (
 
 	"tenet/internal/rule"
 	"tenet/internal/search"
+	"tenet/internal/store"
 )
 
 // searchExample is a request and its answer as /docs shows them. A request that is nil has its parameters in the query, where
@@ -69,6 +70,7 @@ var searchExamples = map[string]searchExample{
 	"conflict": {nil, RuleConflicts{
 		RuleID: "0198f0a2-7c3e-7b1a-9d1e-2f6b8c4d5e70", Total: 1, Conflicts: []search.Conflict{{
 			Rule: exampleRule, Relationship: rule.ConflictsWith, Reason: "One demands what the other forbids.", DetectedAt: exampleTime,
+			State: store.ConflictSuggested, Confidence: 0.95, ConflictID: "0198f0a2-7c3e-7b1a-9d1e-2f6b8c4d5e71",
 		}},
 	}},
 }

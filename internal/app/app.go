@@ -21,6 +21,7 @@ import (
 	"tenet/internal/catalog"
 	"tenet/internal/check"
 	"tenet/internal/config"
+	"tenet/internal/conflict"
 	"tenet/internal/corpus"
 	"tenet/internal/document"
 	"tenet/internal/evaluate"
@@ -158,6 +159,10 @@ func (a *App) wire(ctx context.Context, o Options) error {
 		Store: a.store, Logger: a.log, Poll: a.cfg.PollInterval, MaxBytes: a.cfg.ViewMemory, EmbeddingModel: a.embeddingModel(),
 	})
 	a.catalog = catalog.New(a.store, a.live, sandbox.CaseFiles{Now: now}, now)
+	conflicts := conflict.New(conflict.Config{
+		Store: a.store, Views: a.live, Queue: job.NewQueue(now), Logger: a.log, Now: now, Model: a.model, Embedder: a.embedder,
+	})
+	a.catalog.OnChange(conflicts.Changed)
 	if err := a.seed(ctx, o.Rules); err != nil {
 		return err
 	}
@@ -186,14 +191,15 @@ func (a *App) wire(ctx context.Context, o Options) error {
 	releases := release.New(release.Config{Store: a.store, Views: snapshots, Replayer: replayer{evaluator}, Queue: job.NewQueue(now), Now: now})
 	work.handlers[sandbox.RunKind] = tried.HandleRun
 	work.handlers[release.SimulateKind] = releases.HandleSimulation
+	work.handlers[conflict.FindKind] = conflicts.Find
 	work.handlers[evaluate.JobKind] = evaluator.CarryOut
 	work.handlers[evaluate.PruneKind] = evaluator.Prune(evaluate.Retention{
 		Records: time.Duration(a.cfg.RecordRetention) * 24 * time.Hour, Submissions: a.cfg.SubmissionRetention,
 	})
 	work.periodic = append(work.periodic, job.Periodic{Kind: evaluate.PruneKind, Every: evaluate.PruneEvery, Priority: job.Last})
 	a.handler = api.New(api.Config{
-		Catalog: a.catalog, Documents: a.documents, Evaluator: evaluator, Search: a.searcher(), Releases: releases, Verdicts: a.kept, Keys: a.keys,
-		Jobs: jobs, Sandbox: tried, Store: a.store, Logger: a.log, Version: o.Version,
+		Catalog: a.catalog, Documents: a.documents, Evaluator: evaluator, Search: a.searcher(conflicts), Releases: releases, Verdicts: a.kept, Keys: a.keys,
+		Jobs: jobs, Conflicts: conflicts, Sandbox: tried, Store: a.store, Logger: a.log, Version: o.Version,
 		Registry: registry, Ready: a.Ready, JudgeState: a.watch.now, RequireLoopbackHost: loopbackOnly(a.cfg.Listen), RequireKey: !loopbackOnly(a.cfg.Listen),
 		Limits: api.Limits{
 			MaxBody: a.cfg.MaxBody, MaxImportBody: a.cfg.MaxImportBody, MaxDocument: a.cfg.MaxDocument, RatePerSecond: a.cfg.RateLimit, Burst: a.cfg.RateBurst,

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"tenet/internal/conflict"
 	"tenet/internal/job"
 	"tenet/internal/llm/provider"
 	"tenet/internal/rule"
@@ -34,9 +35,10 @@ func (a *App) embeddingModel() string {
 }
 
 // searcher makes the searches over the live rules.
-func (a *App) searcher() *search.Searcher {
+func (a *App) searcher(conflicts *conflict.Conflicts) *search.Searcher {
 	return search.New(search.Config{
 		Views: a.live, Embedder: a.embedder, Model: a.model, ModelTimeout: a.cfg.JudgeTimeout, Logger: a.log,
+		Conflicts: conflicts.Open,
 	})
 }
 

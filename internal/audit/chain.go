@@ -25,6 +25,7 @@ const (
 	KindRule       = "rule"         // a rule was created, revised, moved to another status or retired
 	KindImport     = "import"       // rules were imported in bulk
 	KindRelation   = "relationship" // a relationship was made or removed
+	KindConflict   = "conflict"     // a conflict of two rules was confirmed or rejected
 	KindFederation = "federation"   // a federation node was changed, or what is attached to one
 	KindProject    = "project"      // a project was made or changed
 	KindKey        = "key"          // an API key was made or revoked

@@ -38,11 +38,18 @@ type Catalog struct {
 	cases       Cases
 	now         func() time.Time
 	attachments attachQueue
+	changed     func(ctx context.Context, tx store.Tx, projectID string) error
 }
 
 // New makes a catalog.
 func New(s store.Store, views Views, cases Cases, now func() time.Time) *Catalog {
 	return &Catalog{store: s, views: views, cases: cases, now: now}
+}
+
+// OnChange lets fn take part in the transaction of every change of rules, relationships and the federation, so that work can be asked
+// for that follows from it. An error of fn undoes the change. It is called before the catalog is used.
+func (c *Catalog) OnChange(fn func(ctx context.Context, tx store.Tx, projectID string) error) {
+	c.changed = fn
 }
 
 // instant is the current time as it is stored.
@@ -300,7 +307,10 @@ func (c *Catalog) change(ctx context.Context, projectID string, fn func(store.Tx
 		if err != nil {
 			return err
 		}
-		return fn(tx, project, cv)
+		if err := fn(tx, project, cv); err != nil || c.changed == nil {
+			return err
+		}
+		return c.changed(ctx, tx, projectID)
 	})
 	if err != nil {
 		return err

@@ -60,5 +60,10 @@ func (c *Catalog) seedRules(ctx context.Context, tx store.Tx, project rule.Proje
 	if err := im.run(ctx, inputs, compileAll(inputs), all); err != nil {
 		return err
 	}
+	if c.changed != nil {
+		if err := c.changed(ctx, tx, project.ID); err != nil {
+			return err
+		}
+	}
 	return im.note(ctx)
 }

@@ -44,6 +44,7 @@ type grammar struct {
 	Audit     auditCommands     `cmd:"" help:"Verify the audit chain."`
 	Keys      keysCommands      `cmd:"" help:"Make, list and revoke API keys."`
 	Cache     cacheCommands     `cmd:"" help:"Look at and delete kept verdicts of the judge."`
+	Conflicts conflictsCommands `cmd:"" help:"Decide on rules that contradict each other."`
 	Jobs      jobsCommands      `cmd:"" help:"List, retry and cancel background jobs."`
 	Version   versionCommand    `cmd:"" help:"Print the version."`
 }

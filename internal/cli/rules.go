@@ -21,6 +21,8 @@ type rulesCommands struct {
 	Plan   rulesPlanCommand   `cmd:"" help:"Show what apply would change."`
 	Lint   rulesLintCommand   `cmd:"" help:"Tell what makes rules hard to judge."`
 	Apply  rulesApplyCommand  `cmd:"" help:"Make the rules be as the files say, after showing what changes."`
+
+	Conflicts rulesConflictsCommand `cmd:"" help:"List rules that contradict each other, or one rule."`
 }
 
 // ruleFilter are the flags that select rules.

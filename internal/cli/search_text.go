@@ -92,7 +92,11 @@ func (s *session) printConflicts(f client.Conflicts) error {
 		if c.Reason != "" {
 			noted = line(c.Reason) + ", " + noted
 		}
-		fmt.Fprintf(&b, "  %s %s\n", s.yellow("conflicts"), noted)
+		word := "conflicts"
+		if c.State == "suggested" {
+			word, noted = "may conflict", fmt.Sprintf("%s (%s, confidence %.2f)", noted, c.ConflictID, c.Confidence)
+		}
+		fmt.Fprintf(&b, "  %s %s\n", s.yellow(word), noted)
 	}
 	_, err := io.WriteString(s.out, b.String())
 	return err

@@ -27,27 +27,30 @@ type row struct {
 var table = map[string]row{
 	"rule": {layer: nouns},
 
-	"audit":            {layer: block, imports: []string{"rule", "store"}},
-	"auth":             {layer: block, imports: []string{"audit", "rule", "store"}},
-	"check":            {layer: block, imports: []string{"rule", "subject"}},
-	"cli/report":       {layer: block, imports: []string{"rule"}},
-	"config":           {layer: block},
-	"corpus":           {layer: block, imports: []string{"federation", "rule", "store", "subject"}},
-	"discover/source":  {layer: block, imports: []string{"rule"}},
-	"document/extract": {layer: block, imports: []string{"rule"}},
-	"federation":       {layer: block, imports: []string{"rule", "store", "subject"}},
-	"job":              {layer: block, imports: []string{"audit", "rule", "store"}},
-	"judge":            {layer: block, imports: []string{"llm", "redact", "rule", "store", "subject"}, tests: []string{"catalog"}},
-	"lint":             {layer: block, imports: []string{"rule"}},
-	"llm":              {layer: block, imports: []string{"rule"}},
-	"llm/provider":     {layer: block, imports: []string{"llm", "rule"}},
-	"redact":           {layer: block, imports: []string{"subject"}},
-	"store":            {layer: block, imports: []string{"rule"}},
-	"store/sqlstore":   {layer: block, imports: []string{"rule", "store"}},
-	"subject":          {layer: block, imports: []string{"rule"}},
-	"/packs":           {layer: block, imports: []string{"rule"}, tests: []string{"catalog", "evaluate"}},
+	"audit":      {layer: block, imports: []string{"rule", "store"}},
+	"auth":       {layer: block, imports: []string{"audit", "rule", "store"}},
+	"check":      {layer: block, imports: []string{"rule", "subject"}},
+	"cli/report": {layer: block, imports: []string{"rule"}},
+	"config":     {layer: block},
+	// What contradicts what is asked of discovery too, of candidates.
+	"conflict/contradict": {layer: block, imports: []string{"corpus", "rule"}},
+	"corpus":              {layer: block, imports: []string{"federation", "rule", "store", "subject"}},
+	"discover/source":     {layer: block, imports: []string{"rule"}},
+	"document/extract":    {layer: block, imports: []string{"rule"}},
+	"federation":          {layer: block, imports: []string{"rule", "store", "subject"}},
+	"job":                 {layer: block, imports: []string{"audit", "rule", "store"}},
+	"judge":               {layer: block, imports: []string{"llm", "redact", "rule", "store", "subject"}, tests: []string{"catalog"}},
+	"lint":                {layer: block, imports: []string{"rule"}},
+	"llm":                 {layer: block, imports: []string{"rule"}},
+	"llm/provider":        {layer: block, imports: []string{"llm", "rule"}},
+	"redact":              {layer: block, imports: []string{"subject"}},
+	"store":               {layer: block, imports: []string{"rule"}},
+	"store/sqlstore":      {layer: block, imports: []string{"rule", "store"}},
+	"subject":             {layer: block, imports: []string{"rule"}},
+	"/packs":              {layer: block, imports: []string{"rule"}, tests: []string{"catalog", "evaluate"}},
 
 	"catalog":  {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "federation", "rule", "store", "subject"}},
+	"conflict": {layer: capability, imports: []string{"audit", "auth", "conflict/contradict", "corpus", "job", "llm", "redact", "rule", "store"}, tests: []string{"catalog"}},
 	"document": {layer: capability, imports: []string{"audit", "auth", "corpus", "document/extract", "job", "redact", "rule", "store"}},
 	"evaluate": {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "job", "judge", "redact", "rule", "store", "subject"}},
 	"quality":  {layer: capability, imports: []string{"rule", "subject"}},
@@ -55,36 +58,13 @@ var table = map[string]row{
 	"sandbox":  {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "job", "lint", "llm", "redact", "rule", "store", "subject"}, tests: []string{"evaluate"}},
 	"search":   {layer: capability, imports: []string{"corpus", "llm", "redact", "rule", "store"}},
 
-	"api": {
-		layer: surface,
-		imports: []string{
-			"audit", "auth", "catalog", "corpus", "document", "document/extract", "evaluate", "job", "judge", "redact", "release",
-			"rule", "sandbox", "search", "store", "subject",
-		},
-		tests: []string{"app"},
-	},
+	"api": {layer: surface, imports: []string{"audit", "auth", "catalog", "conflict", "corpus", "document", "document/extract", "evaluate", "job", "judge", "redact", "release", "rule", "sandbox", "search", "store", "subject"}, tests: []string{"app"}},
 	// The client is typed with the requests and answers of the capabilities behind the API, so that they have one form.
-	"client": {
-		layer:   surface,
-		imports: []string{"audit", "catalog", "document", "evaluate", "job", "release", "rule", "sandbox", "search", "store", "subject"},
-		tests:   []string{"api", "app"},
-	},
+	"client": {layer: surface, imports: []string{"audit", "catalog", "conflict", "document", "evaluate", "job", "release", "rule", "sandbox", "search", "store", "subject"}, tests: []string{"api", "app"}},
 
-	"app": {
-		layer: wiring,
-		imports: []string{
-			"api", "audit", "auth", "catalog", "check", "client", "config", "corpus", "document", "evaluate", "job", "judge", "llm",
-			"llm/provider", "redact", "release", "rule", "sandbox", "search", "store", "store/sqlstore", "subject", "/packs",
-		},
-	},
+	"app": {layer: wiring, imports: []string{"api", "audit", "auth", "catalog", "check", "client", "config", "conflict", "corpus", "document", "evaluate", "job", "judge", "llm", "llm/provider", "redact", "release", "rule", "sandbox", "search", "store", "store/sqlstore", "subject", "/packs"}},
 
-	"cli": {
-		layer: command,
-		imports: []string{
-			"app", "audit", "catalog", "cli/report", "client", "config", "document", "evaluate", "job", "lint", "quality", "release", "rule",
-			"sandbox", "search", "store", "subject", "/packs",
-		},
-	},
+	"cli":           {layer: command, imports: []string{"app", "audit", "catalog", "cli/report", "client", "config", "conflict", "document", "evaluate", "job", "lint", "quality", "release", "rule", "sandbox", "search", "store", "subject", "/packs"}},
 	"/cmd/tenet":    {layer: command, imports: []string{"cli"}},
 	"/bench":        {layer: command}, // a client like any other: it knows the service by its HTTP API
 	"/bench/search": {layer: command, imports: []string{"corpus", "rule", "store"}},
@@ -103,10 +83,10 @@ var table = map[string]row{
 // homes says where alone, tests aside, code of others is known. To take another library is then a change of one package.
 var homes = map[string][]string{
 	"cel.dev/cel-go":                      {"check"},
-	"database/sql":                        {"store/sqlstore", "store/pgtest"},
+	"database/sql":                        {"store/pgtest", "store/sqlstore"},
 	"github.com/alecthomas/kong":          {"cli"},
 	"github.com/danielgtaylor/huma":       {"api"},
-	"github.com/jackc/pgx":                {"store/sqlstore", "store/pgtest"},
+	"github.com/jackc/pgx":                {"store/pgtest", "store/sqlstore"},
 	"github.com/kljensen/snowball":        {"corpus"},
 	"github.com/ledongthuc/pdf":           {"document/extract"},
 	"github.com/owenrumney/go-sarif":      {"cli/report"},

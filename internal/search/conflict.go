@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tenet/internal/rule"
+	"tenet/internal/store"
 )
 
 // Conflict is a rule that contradicts another.
@@ -16,10 +17,13 @@ type Conflict struct {
 	Relationship rule.RelationKind `json:"relationship" enum:"CONFLICTS_WITH" doc:"How the two stand to one another."`
 	Reason       string            `json:"reason" doc:"Why they conflict."`
 	DetectedAt   time.Time         `json:"detected_at" doc:"When the conflict was first noted."`
+	State        string            `json:"state" enum:"suggested,confirmed" doc:"confirmed if a person says so, suggested if nobody has decided yet."`
+	Confidence   float64           `json:"confidence" minimum:"0" maximum:"1" doc:"How sure it is; 1 for relationships made by hand."`
+	ConflictID   string            `json:"conflict_id,omitempty" doc:"Id to confirm or reject it by; none for relationships made by hand."`
 }
 
-// Conflicts finds the current rules that have a CONFLICTS_WITH relationship with a rule, in either direction, the earliest
-// noted first. It also returns the id of the rule, which ref names by id or slug; not_found without it.
+// Conflicts finds the current rules that have a CONFLICTS_WITH relationship with a rule, in either direction, and those that such
+// a relationship is suggested with, the earliest noted first. Of a snapshot only the relationships are known. It also returns the id of the rule, which ref names by id or slug; not_found without it.
 func (s *Searcher) Conflicts(ctx context.Context, among Among, ref string) (ruleID string, list []Conflict, err error) {
 	view, among, err := s.view(ctx, among)
 	if err != nil {
@@ -30,11 +34,20 @@ func (s *Searcher) Conflicts(ctx context.Context, among Among, ref string) (rule
 		return "", nil, rule.NotFound("rule", ref)
 	}
 	found := map[string]Conflict{}
+	detected, err := s.detected(ctx, among, of.Rule.ID)
+	if err != nil {
+		return "", nil, err
+	}
 	note := func(other *rule.Rule, rel rule.Relationship) {
 		if !among.current(other) || other.ID == of.Rule.ID {
 			return
 		}
-		c := Conflict{Rule: *other, Relationship: rel.Kind, Reason: rel.Reason, DetectedAt: rel.CreatedAt}
+		c := Conflict{
+			Rule: *other, Relationship: rel.Kind, Reason: rel.Reason, DetectedAt: rel.CreatedAt, State: store.ConflictConfirmed, Confidence: 1,
+		}
+		if d := detected[other.ID]; d != nil {
+			c.DetectedAt, c.Confidence, c.ConflictID = d.DetectedAt, d.Confidence, d.ID
+		}
 		if had, ok := found[other.ID]; ok { // noted from both sides
 			if had.DetectedAt.Before(c.DetectedAt) {
 				had, c = c, had
@@ -55,6 +68,15 @@ func (s *Searcher) Conflicts(ctx context.Context, among Among, ref string) (rule
 			}
 		}
 	}
+	for id, d := range detected {
+		other, ok := view.Get(id)
+		if _, noted := found[id]; ok && !noted && d.State == store.ConflictSuggested && among.current(other.Rule) {
+			found[id] = Conflict{
+				Rule: *other.Rule, Relationship: rule.ConflictsWith, Reason: d.Reason, DetectedAt: d.DetectedAt, State: d.State, Confidence: d.Confidence,
+				ConflictID: d.ID,
+			}
+		}
+	}
 	list = []Conflict{}
 	for _, c := range found {
 		list = append(list, c)
@@ -63,4 +85,24 @@ func (s *Searcher) Conflicts(ctx context.Context, among Among, ref string) (rule
 		return cmp.Or(a.DetectedAt.Compare(b.DetectedAt), strings.Compare(a.Rule.ID, b.Rule.ID))
 	})
 	return of.Rule.ID, list, nil
+}
+
+// detected gives the conflicts of a rule that have been found among the live rules, by the other rule.
+func (s *Searcher) detected(ctx context.Context, among Among, ruleID string) (map[string]*store.Conflict, error) {
+	if s.cfg.Conflicts == nil || among.View != nil {
+		return nil, nil
+	}
+	list, err := s.cfg.Conflicts(ctx, among.ProjectID, ruleID)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[string]*store.Conflict, len(list))
+	for i := range list {
+		other := list[i].RuleID
+		if other == ruleID {
+			other = list[i].OtherID
+		}
+		out[other] = &list[i]
+	}
+	return out, nil
 }

@@ -1,5 +1,6 @@
 // Package search finds rules: by words, by likeness of meaning, by both, by what they are, by the situation they are for, by
-// time, by source, by the people they are for, and by conflict. All searches run on the corpus view and touch no database.
+// time, by source, by the people they are for, and by conflict. All searches but
+// that for conflicts run on the corpus view and touch no database.
 package search
 
 import (
@@ -12,6 +13,7 @@ import (
 	"tenet/internal/llm"
 	"tenet/internal/redact"
 	"tenet/internal/rule"
+	"tenet/internal/store"
 )
 
 // Views gives the corpus views of projects; corpus.Live is one.
@@ -30,6 +32,9 @@ type Config struct {
 	ModelTimeout time.Duration
 	// Logger is told why a search had to do without a service; nil drops it.
 	Logger *slog.Logger
+	// Conflicts gives the conflicts of a live rule that have been found and neither rejected nor closed, oldest first; nil means that only
+	// relationships tell of any.
+	Conflicts func(ctx context.Context, projectID, ruleID string) ([]store.Conflict, error)
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
 }

@@ -44,6 +44,8 @@ func Run(t *testing.T, fresh func(t *testing.T) Open) {
 		"feedback":                           testFeedback,
 		"runs":                               testRuns,
 		"test cases":                         testTestCases,
+		"conflicts":                          testConflicts,
+		"walks that look for conflicts":      testConflictWalks,
 		"jobs from queue to end":             testJobLife,
 		"jobs in order":                      testJobOrder,
 		"unique jobs":                        testJobUnique,

@@ -1,0 +1,222 @@
+package conflict
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"tenet/internal/audit"
+	"tenet/internal/rule"
+	"tenet/internal/store"
+)
+
+// system is who ends conflicts whose condition has ended.
+const system = "system"
+
+// keeping stores what a batch of a walk has found.
+type keeping struct {
+	b         *Conflicts
+	tx        store.Tx
+	projectID string
+	rules     map[string]rule.Rule         // as they are now, by id
+	conflicts map[[2]string]store.Conflict // of them, by the ids in order
+	pairs     [][2]string                  // of those that there were, in the order in which they were made
+	settle    []string                     // rules whose alert may have ended
+}
+
+func pairOf(a, b string) [2]string { return [2]string{min(a, b), max(a, b)} }
+
+// keep stores what was found about a batch of rules, and how far the walk has come.
+func (b *Conflicts) keep(ctx context.Context, projectID, walk string, w store.ConflictWalk, batch []string, found []observation) error {
+	return b.cfg.Store.Update(ctx, func(tx store.Tx) error {
+		k := &keeping{b: b, tx: tx, projectID: projectID, conflicts: map[[2]string]store.Conflict{}}
+		if err := k.read(ctx, batch, found); err != nil {
+			return err
+		}
+		for i := range found {
+			if err := k.observation(ctx, &found[i]); err != nil {
+				return err
+			}
+		}
+		for _, pair := range k.pairs {
+			if err := k.gone(ctx, pair, k.conflicts[pair]); err != nil {
+				return err
+			}
+		}
+		for _, id := range k.settle {
+			if err := b.settle(ctx, tx, projectID, id); err != nil {
+				return err
+			}
+		}
+		return tx.PutConflictWalk(ctx, projectID, walk, w)
+	})
+}
+
+// read reads the conflicts of a batch and the rules that are in them or were looked at.
+func (k *keeping) read(ctx context.Context, batch []string, found []observation) error {
+	list, err := k.tx.ConflictsOf(ctx, k.projectID, batch)
+	if err != nil {
+		return err
+	}
+	var ids []string
+	for _, c := range list {
+		pair := pairOf(c.RuleID, c.OtherID)
+		k.conflicts[pair], k.pairs = c, append(k.pairs, pair)
+		ids = append(ids, c.RuleID, c.OtherID)
+	}
+	for i := range found {
+		ids = append(ids, found[i].rule, found[i].other)
+	}
+	if len(ids) > 0 {
+		k.rules, err = k.tx.Rules(ctx, k.projectID, ids)
+	}
+	return err
+}
+
+// observation brings the conflict of two rules up to what a look at them has given. If one of them has changed since, the
+// look does not count: another job is on its way.
+func (k *keeping) observation(ctx context.Context, o *observation) error {
+	if !k.says(o.rule, o.ruleHash) || !k.says(o.other, o.otherHash) || o.outcome == unknown {
+		return nil
+	}
+	pair := pairOf(o.rule, o.other)
+	c, had := k.conflicts[pair]
+	same := had && unchanged(&c, o)
+	if had && c.State == store.ConflictConfirmed {
+		withdrawn, err := k.withdrawn(ctx, &c)
+		if err != nil {
+			return err
+		}
+		if withdrawn {
+			return k.end(ctx, pair, c, store.ConflictRejected, "its relationship was removed")
+		}
+	}
+	switch {
+	case o.outcome == none && had && isOpen(&c) && (c.State == store.ConflictSuggested || !same || o.related):
+		// A change of mind of the tests or the model alone weighs less than the word of who has confirmed it.
+		return k.end(ctx, pair, c, store.ConflictClosed, "the rules do not contradict each other any more")
+	case o.outcome == none || had && c.State == store.ConflictRejected && same:
+		return nil
+	case !had || !isOpen(&c):
+		return k.suggest(ctx, pair, c, o)
+	case same && c.Reason == o.reason && c.Confidence == o.confidence:
+		return nil
+	}
+	if c.RuleID != o.rule { // the hashes go with the rules as the conflict has them
+		o.ruleHash, o.otherHash = o.otherHash, o.ruleHash
+	}
+	c.FoundBy, c.Reason, c.Confidence, c.RuleHash, c.OtherHash = o.foundBy, o.reason, o.confidence, o.ruleHash, o.otherHash
+	k.conflicts[pair] = c
+	return k.tx.UpdateConflict(ctx, c)
+}
+
+// says reports whether a rule is current and says what it did.
+func (k *keeping) says(id, hash string) bool {
+	r, ok := k.rules[id]
+	return ok && current(&r) && r.ContentHash() == hash
+}
+
+// withdrawn reports whether no relationship tells of a confirmed conflict any more.
+func (k *keeping) withdrawn(ctx context.Context, c *store.Conflict) (bool, error) {
+	rels, err := k.tx.Relationships(ctx, k.projectID, c.RuleID)
+	if err != nil {
+		return false, err
+	}
+	for _, rel := range rels {
+		if rel.Kind == rule.ConflictsWith && (rel.FromID == c.OtherID || rel.ToID == c.OtherID) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// suggest stores a new conflict, or one that is there again, and raises an alert.
+func (k *keeping) suggest(ctx context.Context, pair [2]string, had store.Conflict, o *observation) error {
+	c := store.Conflict{
+		ProjectID: k.projectID, ID: had.ID, RuleID: o.rule, OtherID: o.other, State: store.ConflictSuggested, FoundBy: o.foundBy, Reason: o.reason,
+		Confidence: o.confidence, RuleHash: o.ruleHash, OtherHash: o.otherHash, DetectedAt: k.b.instant(),
+	}
+	write := k.tx.UpdateConflict
+	if c.ID == "" {
+		c.ID, write = audit.NewID(), k.tx.InsertConflict
+	}
+	if err := write(ctx, c); err != nil {
+		return err
+	}
+	k.conflicts[pair] = c
+	if k.b.cfg.Raise == nil {
+		return nil
+	}
+	one, other := k.rules[c.RuleID], k.rules[c.OtherID]
+	return k.b.cfg.Raise(ctx, k.tx, rule.Alert{
+		ID: audit.NewID(), ProjectID: k.projectID, Type: rule.ConflictDetected, Status: rule.AlertActive, RuleID: c.RuleID, CreatedAt: c.DetectedAt,
+		Message: fmt.Sprintf("%s conflicts with %s: %s", label(&one), label(&other), c.Reason),
+		Metadata: map[string]any{
+			"other_rule_id": c.OtherID, "reason": c.Reason, "confidence": c.Confidence, "conflict_id": c.ID,
+		},
+	})
+}
+
+// gone closes a conflict of which a rule is not current any more.
+func (k *keeping) gone(ctx context.Context, pair [2]string, c store.Conflict) error {
+	if c.State == store.ConflictClosed {
+		return nil
+	}
+	for _, id := range []string{c.RuleID, c.OtherID} {
+		if r, ok := k.rules[id]; ok && !current(&r) {
+			return k.end(ctx, pair, c, store.ConflictClosed, fmt.Sprintf("%s is %s", label(&r), r.Status))
+		}
+	}
+	return nil
+}
+
+// end closes or rejects a conflict whose condition has ended, and removes the relationship that confirming it has made.
+func (k *keeping) end(ctx context.Context, pair [2]string, c store.Conflict, state, note string) error {
+	now := k.b.instant()
+	if c.State == store.ConflictConfirmed {
+		if err := k.unrelate(ctx, &c); err != nil {
+			return err
+		}
+	}
+	c.State, c.DecidedAt, c.DecidedBy, c.Note, c.RelationshipID = state, &now, system, note, ""
+	k.conflicts[pair] = c
+	k.settle = append(k.settle, c.RuleID)
+	return k.tx.UpdateConflict(ctx, c)
+}
+
+// unrelate removes the relationship that confirming a conflict has made, if it is still there.
+func (k *keeping) unrelate(ctx context.Context, c *store.Conflict) error {
+	rels, err := k.tx.Relationships(ctx, k.projectID, c.RuleID)
+	if err != nil {
+		return err
+	}
+	for _, rel := range rels {
+		if rel.ID != c.RelationshipID {
+			continue
+		}
+		cv, err := k.tx.RaiseCorpus(ctx, k.projectID)
+		if err != nil {
+			return err
+		}
+		if err := k.tx.DeleteRelationship(ctx, k.projectID, cv, c.RuleID, rel.ID); err != nil {
+			return err
+		}
+		return noteRelationship(ctx, k.tx, k.projectID, "removed", system, k.b.instant(), rel)
+	}
+	return nil
+}
+
+// noteRelationship leaves a record of a relationship that was made or removed.
+func noteRelationship(ctx context.Context, tx store.Tx, projectID, action, actor string, at time.Time, rel rule.Relationship) error {
+	return audit.Append(ctx, tx, projectID, audit.Record{
+		Kind: audit.KindRelation, At: at, Actor: actor, Body: audit.JSON(map[string]any{"action": action, "relationship": rel}),
+	})
+}
+
+// label names a rule for people.
+func label(r *rule.Rule) string {
+	if r.Slug != "" {
+		return r.Slug
+	}
+	return r.ID
+}
