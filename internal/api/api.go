@@ -18,6 +18,7 @@ import (
 
 	"tenet/internal/auth"
 	"tenet/internal/catalog"
+	"tenet/internal/discover"
 	"tenet/internal/document"
 	"tenet/internal/evaluate"
 	"tenet/internal/job"
@@ -29,7 +30,7 @@ import (
 	"tenet/internal/store"
 )
 
-// Config sets up [New]. Catalog, Documents, Evaluator, Search, Keys, Jobs, Sandbox, Store and Logger are required.
+// Config sets up [New]. Catalog, Documents, Evaluator, Search, Keys, Jobs, Sandbox, Discover, Store and Logger are required.
 type Config struct {
 	Catalog   *catalog.Catalog
 	Documents *document.Documents
@@ -41,6 +42,7 @@ type Config struct {
 	Keys     *auth.Keys
 	Jobs     *job.Jobs
 	Sandbox  *sandbox.Sandbox
+	Discover *discover.Discovery
 	Store    store.Reader // audit chains are verified on it
 	Logger   *slog.Logger
 	// Version of the program, shown in the API description and by /health.
@@ -158,6 +160,7 @@ func newServer(cfg Config) *server {
 	s.searchRoutes()
 	s.documentRoutes()
 	s.documentSearchRoutes()
+	s.discoverRoutes()
 	s.relationshipRoutes()
 	s.federationRoutes()
 	s.projectRoutes()

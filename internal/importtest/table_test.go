@@ -48,6 +48,7 @@ var table = map[string]row{
 	"/packs":           {layer: block, imports: []string{"rule"}, tests: []string{"catalog", "evaluate"}},
 
 	"catalog":  {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "federation", "rule", "store", "subject"}},
+	"discover": {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "discover/source", "job", "llm", "redact", "rule", "store", "subject"}, tests: []string{"catalog", "document"}},
 	"document": {layer: capability, imports: []string{"audit", "auth", "corpus", "document/extract", "job", "redact", "rule", "store"}},
 	"evaluate": {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "job", "judge", "redact", "rule", "store", "subject"}},
 	"quality":  {layer: capability, imports: []string{"rule", "subject"}},
@@ -58,7 +59,7 @@ var table = map[string]row{
 	"api": {
 		layer: surface,
 		imports: []string{
-			"audit", "auth", "catalog", "corpus", "document", "document/extract", "evaluate", "job", "judge", "redact", "release",
+			"audit", "auth", "catalog", "corpus", "discover", "discover/source", "document", "document/extract", "evaluate", "job", "judge", "redact", "release",
 			"rule", "sandbox", "search", "store", "subject",
 		},
 		tests: []string{"app"},
@@ -66,14 +67,14 @@ var table = map[string]row{
 	// The client is typed with the requests and answers of the capabilities behind the API, so that they have one form.
 	"client": {
 		layer:   surface,
-		imports: []string{"audit", "catalog", "document", "evaluate", "job", "release", "rule", "sandbox", "search", "store", "subject"},
+		imports: []string{"audit", "catalog", "discover", "discover/source", "document", "evaluate", "job", "release", "rule", "sandbox", "search", "store", "subject"},
 		tests:   []string{"api", "app"},
 	},
 
 	"app": {
 		layer: wiring,
 		imports: []string{
-			"api", "audit", "auth", "catalog", "check", "client", "config", "corpus", "document", "evaluate", "job", "judge", "llm",
+			"api", "audit", "auth", "catalog", "check", "client", "config", "corpus", "discover", "discover/source", "document", "evaluate", "job", "judge", "llm",
 			"llm/provider", "redact", "release", "rule", "sandbox", "search", "store", "store/sqlstore", "subject", "/packs",
 		},
 	},
@@ -81,7 +82,7 @@ var table = map[string]row{
 	"cli": {
 		layer: command,
 		imports: []string{
-			"app", "audit", "catalog", "cli/report", "client", "config", "document", "evaluate", "job", "lint", "quality", "release", "rule",
+			"app", "audit", "catalog", "cli/report", "client", "config", "discover", "discover/source", "document", "evaluate", "job", "lint", "quality", "release", "rule",
 			"sandbox", "search", "store", "subject", "/packs",
 		},
 	},
