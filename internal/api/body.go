@@ -28,7 +28,9 @@ var yamlTypes = []string{"application/yaml", "application/x-yaml", "text/yaml", 
 func readBody[B any](ctx context.Context, s *server) (*B, error) { return readJSON[B](ctx, s, false) }
 
 // readOptional is readBody where nothing at all stands for an empty object.
-func readOptional[B any](ctx context.Context, s *server) (*B, error) { return readJSON[B](ctx, s, true) }
+func readOptional[B any](ctx context.Context, s *server) (*B, error) {
+	return readJSON[B](ctx, s, true)
+}
 
 func readJSON[B any](ctx context.Context, s *server, optional bool) (*B, error) {
 	x := exchangeFrom(ctx)

@@ -25,6 +25,8 @@ func (s *server) discoverRoutes() {
 		description: "In the background. Files that are of none of the kinds asked for are counted and passed over. Statements that were approved or " +
 			"dismissed before, in the same file of the same repository, are left out and counted as known.",
 	}, s.startScan)
+	// A file that is no text is told of in the scan, which reads the others.
+	s.plans[http.MethodPost+" "+discoverPath+"/scan"].body.fields["file_contents"].extra.binary = true
 	register(s, operation{
 		id: "list-scans", method: http.MethodGet, path: scansPath, tag: discoverTag, role: auth.Viewer, summary: "List scans", description: "Newest first.",
 	}, s.listScans)
@@ -70,7 +72,7 @@ type startedScan struct {
 
 type scanOutput struct{ Body discover.Scan }
 
-func (s *server) startScan(ctx context.Context, _ *struct{ ProjectQuery }, body *discover.Request) (*startedScan, error) {
+func (s *server) startScan(ctx context.Context, _ *struct{ ProjectQuery }, body *discover.ScanRequest) (*startedScan, error) {
 	made, err := s.cfg.Discover.Start(ctx, project(ctx), *body)
 	if err != nil {
 		return nil, err
@@ -188,7 +190,7 @@ type approvedOutput struct {
 
 type decidedOutput struct{ Body discover.Decided }
 
-func (s *server) approveCandidate(ctx context.Context, in *CandidateRef, body *discover.Approval) (*approvedOutput, error) {
+func (s *server) approveCandidate(ctx context.Context, in *CandidateRef, body *discover.CandidateApproval) (*approvedOutput, error) {
 	if err := in.check(); err != nil {
 		return nil, err
 	}

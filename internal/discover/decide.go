@@ -13,15 +13,15 @@ import (
 	"tenet/internal/store"
 )
 
-// Approval is what a reviewer changes when a candidate becomes a rule. Empty fields take what the candidate suggests.
-type Approval struct {
+// CandidateApproval is what a reviewer changes when a candidate becomes a rule. Empty fields take what the candidate suggests.
+type CandidateApproval struct {
 	Statement string     `json:"statement,omitempty" doc:"Rule text in place of the proposed one."`
 	Overrides *Overrides `json:"metadata_overrides,omitempty" nullable:"false" doc:"What takes the place of the suggested metadata, and what else the rule shall have."`
 }
 
 // Overrides take the place of suggested metadata, field by field; what is absent stays.
 type Overrides struct {
-	Scope       any              `json:"scope,omitempty" doc:"A scope path, or a list of them; an empty one means everywhere." example:"finance/payments"`
+	Scope       any              `json:"scope,omitempty" doc:"A scope path such as finance/payments, or a list of them; an empty one means everywhere."`
 	Modality    rule.Modality    `json:"modality,omitempty" enum:"MUST,MUST_NOT,SHOULD,MAY,INFO" doc:"In any letter case."`
 	Severity    rule.Severity    `json:"severity,omitempty" enum:"LOW,MEDIUM,HIGH,CRITICAL" doc:"In any letter case."`
 	Tags        []string         `json:"tags,omitempty" nullable:"false" doc:"Free labels."`
@@ -44,7 +44,7 @@ type Decided struct {
 
 // Approve makes a rule of a candidate, in one transaction with the decision. The error is invalid for what can be no rule,
 // not_found without the candidate, conflict if it has been decided on.
-func (d *Discovery) Approve(ctx context.Context, projectID, id string, a Approval) (Decided, error) {
+func (d *Discovery) Approve(ctx context.Context, projectID, id string, a CandidateApproval) (Decided, error) {
 	row, err := d.store.Candidate(ctx, projectID, id)
 	if err != nil {
 		return Decided{}, err
@@ -77,7 +77,7 @@ func (d *Discovery) Approve(ctx context.Context, projectID, id string, a Approva
 }
 
 // rule is what a candidate becomes.
-func (a *Approval) rule(c *Candidate, documentID string) (rule.Rule, error) {
+func (a *CandidateApproval) rule(c *Candidate, documentID string) (rule.Rule, error) {
 	m := &c.SuggestedMetadata
 	r := rule.Rule{
 		Statement: c.Statement, Modality: m.Modality, Severity: rule.Severity(strings.ToUpper(m.Severity)), Scope: scopes(m.Scope), Tags: m.Tags,
@@ -246,7 +246,7 @@ func (d *Discovery) ApproveMany(ctx context.Context, projectID, scanID string, s
 		return Bulk{}, p.Err("the approval is invalid")
 	}
 	return d.decideMany(ctx, projectID, scanID, s, func(id string) (Decided, error) {
-		return d.Approve(ctx, projectID, id, Approval{Overrides: o})
+		return d.Approve(ctx, projectID, id, CandidateApproval{Overrides: o})
 	})
 }
 

@@ -125,17 +125,20 @@ type Scan struct {
 
 // Result is what a scan tells beside its candidates. It is empty until the scan is completed.
 type Result struct {
-	Files         int              `json:"files" doc:"Files it was given."`
-	FilesRead     int              `json:"files_read" doc:"Those of them that are of the kinds asked for."`
-	Found         int              `json:"found" doc:"Statements found, before those that are the same were merged."`
-	Known         int              `json:"known" doc:"Statements left out because they have been approved or dismissed before, in the same file."`
-	LeftOut       int              `json:"left_out,omitempty" doc:"Candidates left out because there were too many: those of the least confidence."`
-	Refined       int              `json:"refined,omitempty" doc:"Candidates that the model has refined."`
-	Model         string           `json:"model,omitempty" doc:"The model that refined candidates, if there is one."`
-	ModelProblem  string           `json:"model_problem,omitempty" doc:"Why the model could not look at all candidates; those stay as they were found."`
-	Problems      []source.Problem `json:"problems" nullable:"false" doc:"Files that could not be read, or not wholly; the first 1,000."`
-	ProblemsTotal int              `json:"problems_total" doc:"How many there are."`
+	Files         int          `json:"files" doc:"Files it was given."`
+	FilesRead     int          `json:"files_read" doc:"Those of them that are of the kinds asked for."`
+	Found         int          `json:"found" doc:"Statements found, before those that are the same were merged."`
+	Known         int          `json:"known" doc:"Statements left out because they have been approved or dismissed before, in the same file."`
+	LeftOut       int          `json:"left_out,omitempty" doc:"Candidates left out because there were too many: those of the least confidence."`
+	Refined       int          `json:"refined,omitempty" doc:"Candidates that the model has refined."`
+	Model         string       `json:"model,omitempty" doc:"The model that refined candidates, if there is one."`
+	ModelProblem  string       `json:"model_problem,omitempty" doc:"Why the model could not look at all candidates; those stay as they were found."`
+	Problems      []Unreadable `json:"problems" nullable:"false" doc:"Files that could not be read, or not wholly; the first 1,000."`
+	ProblemsTotal int          `json:"problems_total" doc:"How many there are."`
 }
+
+// Unreadable is a file, or a part of one, that a scan could not read.
+type Unreadable source.Problem
 
 // Place is where a candidate was found.
 type Place struct {

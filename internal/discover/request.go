@@ -29,9 +29,9 @@ const (
 	maxProblems   = 1_000
 )
 
-// Request asks for a scan.
-type Request struct {
-	Sources    []source.Kind     `json:"sources" minItems:"1" doc:"Kinds of sources to look at: policy_document, assistant_md, linter_config, code_patterns."`
+// ScanRequest asks for a scan.
+type ScanRequest struct {
+	Sources    []source.Kind     `json:"sources" nullable:"false" doc:"Kinds of sources to look at: policy_document, assistant_md, linter_config, code_patterns."`
 	Files      map[string]string `json:"file_contents" doc:"Texts of files by their path, which is relative to the root of the repository; 10,000 at most."`
 	Repository string            `json:"repository,omitempty" doc:"Repository they are from. What was decided of a file of a repository is remembered for its next scan." example:"acme/payments"`
 }
@@ -42,7 +42,7 @@ type kept struct {
 	Files   int           `json:"files"`
 }
 
-func (r *Request) check() error {
+func (r *ScanRequest) check() error {
 	var p rule.Problems
 	if len(r.Sources) == 0 {
 		p.Add("sources", "is empty; name one or more of %s", rule.Names(source.Kinds))
@@ -102,7 +102,7 @@ func short(text string, n int) string {
 
 // Start asks for a scan of files. It goes on in the background. The error is invalid for a bad request, not_found without
 // the project.
-func (d *Discovery) Start(ctx context.Context, projectID string, r Request) (Scan, error) {
+func (d *Discovery) Start(ctx context.Context, projectID string, r ScanRequest) (Scan, error) {
 	if err := r.check(); err != nil {
 		return Scan{}, err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 
-	"tenet/internal/discover/source"
 	"tenet/internal/job"
 	"tenet/internal/rule"
 	"tenet/internal/store"
@@ -116,7 +115,7 @@ func (d *Discovery) scanOf(s *store.Scan, status Status, progress job.Progress, 
 		out.Progress = job.Progress{Done: out.FilesRead, Total: out.FilesRead}
 	}
 	if out.Problems == nil {
-		out.Problems = []source.Problem{}
+		out.Problems = []Unreadable{}
 	}
 	return out, nil
 }

@@ -84,8 +84,9 @@ func (d *Discovery) scan(ctx context.Context, s *store.Scan, progress func(done,
 	if result.ProblemsTotal = len(reading.problems); result.ProblemsTotal > maxProblems {
 		reading.problems = reading.problems[:maxProblems]
 	}
-	if result.Problems = reading.problems; result.Problems == nil {
-		result.Problems = []source.Problem{}
+	result.Problems = make([]Unreadable, len(reading.problems))
+	for i, p := range reading.problems {
+		result.Problems[i] = Unreadable(p)
 	}
 	return d.complete(ctx, s, result, drafts)
 }

@@ -1,0 +1,26 @@
+package app
+
+import (
+	"time"
+
+	"tenet/internal/discover"
+	"tenet/internal/discover/source"
+	"tenet/internal/job"
+)
+
+// Readers are the readers of all kinds of sources that candidate rules are found in.
+func Readers() []source.Reader {
+	return []source.Reader{}
+}
+
+// discovery makes what finds candidate rules, and has its background work done.
+func (a *App) discovery(work *work, now func() time.Time) *discover.Discovery {
+	d := discover.New(discover.Config{
+		Store: a.store, Readers: Readers(), Rules: a.catalog, Views: a.live, Documents: a.documents, Queue: job.NewQueue(now),
+		Model: a.model, Embedder: a.embedder, Logger: a.log, Now: now,
+	})
+	work.handlers[discover.ScanKind] = d.HandleScan
+	work.handlers[discover.PruneKind] = d.Prune
+	work.periodic = append(work.periodic, job.Periodic{Kind: discover.PruneKind, Every: discover.PruneEvery, Priority: job.Last})
+	return d
+}
