@@ -33,9 +33,9 @@ var table = map[string]row{
 	"cli/report":         {layer: block, imports: []string{"rule"}},
 	"config":             {layer: block},
 	"corpus":             {layer: block, imports: []string{"federation", "rule", "store", "subject"}},
-	"discover/assistant": {layer: block, imports: []string{"discover/prose", "discover/source", "rule"}},
-	"discover/policy":    {layer: block, imports: []string{"discover/prose", "discover/source", "document/extract", "rule"}},
-	"discover/prose":     {layer: block, imports: []string{"discover/source", "rule"}},
+	"discover/assistant": {layer: block, imports: []string{"discover/prose", "discover/source", "rule", "subject"}},
+	"discover/policy":    {layer: block, imports: []string{"discover/assistant", "discover/prose", "discover/source", "document/extract", "rule"}},
+	"discover/prose":     {layer: block, imports: []string{"rule"}},
 	"discover/source":    {layer: block, imports: []string{"rule"}},
 	"document/extract":   {layer: block, imports: []string{"rule"}},
 	"federation":         {layer: block, imports: []string{"rule", "store", "subject"}},
@@ -88,9 +88,10 @@ var table = map[string]row{
 			"sandbox", "search", "store", "subject", "/packs",
 		},
 	},
-	"/cmd/tenet":    {layer: command, imports: []string{"cli"}},
-	"/bench":        {layer: command}, // a client like any other: it knows the service by its HTTP API
-	"/bench/search": {layer: command, imports: []string{"corpus", "rule", "store"}},
+	"/cmd/tenet":       {layer: command, imports: []string{"cli"}},
+	"/bench":           {layer: command}, // a client like any other: it knows the service by its HTTP API
+	"/bench/discovery": {layer: command, imports: []string{"discover/assistant", "discover/policy", "discover/source"}},
+	"/bench/search":    {layer: command, imports: []string{"corpus", "rule", "store"}},
 
 	"document/documenttest": {layer: support},
 

@@ -10,7 +10,7 @@ import (
 
 // A tag stands behind the statement of a rule, in backquotes, and says what the wording does not:
 //
-//	- Payments above 10000 need a second approver. `[MUST CRITICAL PAY-001 scope:finance/payments]`
+//   - Payments above 10000 need a second approver. `[MUST CRITICAL PAY-001 scope:finance/payments]`
 //
 // Modality and severity come first, then the slug if there is one, then what narrows the rule. A value that holds a space, a
 // comma or another sign of the notation stands in quotation marks, with the escapes of Go.
