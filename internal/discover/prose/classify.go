@@ -17,10 +17,11 @@ type reading struct {
 
 // place is where a sentence stands.
 type place struct {
-	genre Genre
-	item  bool // in an item of a list
-	facts bool // among facts, such as a list of commands: only words that bind count
-	row   bool // in a cell of a table
+	genre   Genre
+	item    bool // in an item of a list
+	running bool // before a block of code that carries it out
+	facts   bool // among facts, such as a list of commands: only words that bind count
+	row     bool // in a cell of a table
 }
 
 // classify reads a sentence. It returns false for one that regulates nothing.
@@ -103,8 +104,8 @@ func negated(t []token, i int) bool {
 // denied reports whether the subject of the word at i is nobody or nothing.
 func denied(t []token, i int) bool {
 	for k := i - 1; k >= 0 && i-k < 12; k-- {
-		if nothings[t[k].low] {
-			return at(t, k+1) != "longer" && at(t, k-1) != "if"
+		if nothings[t[k].low] && (k == 0 || t[k].before != 0 || t[k-1].low == "that" || t[k-1].low == "and" || t[k-1].low == "but") {
+			return at(t, k+1) != "longer"
 		}
 		if t[k].before == ',' || t[k].before == ';' || t[k].before == ':' {
 			break
@@ -126,10 +127,10 @@ func binding(t []token, i int, c place) (reading, bool) {
 		r.modality = rule.MustNot
 		return r, true
 	case "need", "needs", "has", "have":
-		if next != "to" || t[i+1].before != 0 || c.genre == Document || unless(t, i) {
+		if next != "to" && !(approvals[next] && strings.HasPrefix(t[i].low, "need") && c.genre == Policy) || t[i+1].before != 0 || c.genre == Document || unless(t, i) {
 			return r, false
 		}
-		r.phrase += " to"
+		r.phrase += " " + next
 	case "responsible", "accountable":
 		return reading{rule.Must, ByBinding, t[i].low + " for", i, true}, c.genre == Policy && copulas[at(t, i-1)] && next == "for"
 	default:
@@ -164,7 +165,7 @@ func required(t []token, i int, c place) (reading, bool) {
 		if t[i].low == "mandatory" && !copulas[prev] {
 			return r, false
 		}
-		if !copulas[prev] && !(adverbs[prev] && copulas[at(t, i-2)]) && next != "to" && !(i == 1 && prev == "all") {
+		if !copulas[prev] && !(adverbs[prev] && copulas[at(t, i-2)]) && next != "to" && !(i == 1 && prev == "all") || next == "by" {
 			return r, false
 		}
 		if c.genre == Document && next != "to" && t[i].low == "required" {
@@ -260,11 +261,24 @@ func restraint(t []token, i int, c place) (reading, bool) {
 			return reading{rule.Must, ByRestraint, "only", i, true}, true
 		case c.genre == Policy && denied(t, i) && w == "may":
 			return r, true
+		case c.genre == Policy && refused(t, i):
+			r.phrase += " ... but not"
+			return r, true
 		case c.genre == Policy && bounded(t, i):
 			return reading{rule.Must, ByRestraint, "at most", i, true}, true
 		}
 	}
 	return r, false
+}
+
+// refused reports whether some of what is allowed at i is taken back: "can add but not remove ...".
+func refused(t []token, i int) bool {
+	for k := i + 1; k < len(t) && k < i+7; k++ {
+		if is(t, k, "but", "not") || is(t, k, "but", "cannot") {
+			return true
+		}
+	}
+	return false
 }
 
 // only reports whether the sentence allows something to few: "Only administrators may ...".
@@ -360,20 +374,42 @@ func order(t []token, c place) (reading, bool) {
 	if r, ok := orderAt(t, 0, c); ok {
 		return r, true
 	}
-	if !openers[t[0].low] {
+	from := 0
+	for from < len(t)-1 && adverbs[t[from].low] && t[from].low != "by" && t[from].low != "as" && t[from].low != "in" {
+		from++
+	}
+	if r, ok := aside(t, c); ok {
+		return r, true
+	}
+	if !openers[t[from].low] {
 		return reading{}, false
 	}
-	if t[0].low == "to" && !c.item && c.genre == Instructions || t[0].low == "to" && c.genre == Document { // how, not that
+	if t[from].low == "to" && !c.item && c.genre != Policy { // how, not that
 		return reading{}, false
 	}
 	tries := 0
-	for i := 1; i < len(t) && tries < 8; i++ {
+	for i := from + 1; i < len(t) && tries < 8; i++ {
 		if t[i].before != ',' && t[i].before != ':' && t[i].before != '-' {
 			continue
 		}
 		tries++
 		if r, ok := orderAt(t, i, c); ok && !follows(t, i) {
 			return r, true
+		}
+	}
+	return reading{}, false
+}
+
+// aside reads an order behind a dash or a semicolon, in instructions: "CI runs on Windows - ensure that it passes".
+func aside(t []token, c place) (reading, bool) {
+	if c.genre != Instructions || c.facts || c.row {
+		return reading{}, false
+	}
+	for i := 2; i < len(t); i++ {
+		if (t[i].before == '-' || t[i].before == ';') && verbs[t[i].low] && !nouns[t[i].low] {
+			if r, ok := orderAt(t, i, c); ok {
+				return r, true
+			}
 		}
 	}
 	return reading{}, false
@@ -402,11 +438,14 @@ func later(t []token, i int) bool {
 
 // orderAt reads an order that begins at i.
 func orderAt(t []token, i int, c place) (reading, bool) {
-	always := false
+	always := false // what follows is surely a verb
 	start := i
 	for i < len(t)-1 && adverbs[t[i].low] && !(i > start && t[i].before == ';') {
-		always = always || t[i].low == "always"
+		always = always || t[i].low == "always" || t[i].low == "please" || t[i].low == "remember"
 		i++
+		if t[i].low == "to" && t[i-1].low == "remember" && i < len(t)-1 {
+			i++
+		}
 	}
 	r := reading{modality: rule.Must, means: BySentence, phrase: at(t, i), at: i}
 	if c.item {
@@ -420,7 +459,7 @@ func orderAt(t []token, i int, c place) (reading, bool) {
 	case "do", "don't", "dont", "never", "not", "no", "cannot":
 		return negation(t, i, c)
 	case "only":
-		if verbs[next] && (!nouns[next] || opens[at(t, i+2)] || at(t, i+2) == "") {
+		if verbs[next] && (!nouns[next] || follower(t, i+1, c)) {
 			r.phrase = "only " + next
 			return r, c.genre != Document
 		}
@@ -435,7 +474,7 @@ func orderAt(t []token, i int, c place) (reading, bool) {
 	case "ensure":
 		return r, c.genre != Document || !c.facts
 	}
-	if c.facts || c.row || c.genre == Document && !always || !isOrder(t, i, c) {
+	if c.facts || c.row || c.genre == Document && !always || c.running && running[w] || !(always && verbs[w]) && !isOrder(t, i, c) {
 		return r, false
 	}
 	if advising[w] {
@@ -480,6 +519,16 @@ func says(t []token, i int) bool {
 	return false
 }
 
+// follower reports whether what follows the word at i, which may be a noun, shows that it is a verb.
+func follower(t []token, i int, c place) bool {
+	if i+1 >= len(t) {
+		return c.item && i > 0
+	}
+	next := t[i+1].low
+	return next == "" || t[i+1].linked || opens[next] || strings.HasSuffix(next, "ly") ||
+		strings.HasSuffix(next, "s") && !strings.HasSuffix(next, "ss") && !things[t[i].low]
+}
+
 // isOrder reports whether the word at i is a verb that begins an order.
 func isOrder(t []token, i int, c place) bool {
 	w := at(t, i)
@@ -490,7 +539,6 @@ func isOrder(t []token, i int, c place) bool {
 		return false
 	}
 	next := at(t, i+1)
-	code := i+1 < len(t) && t[i+1].low == ""
 	if i+1 < len(t) && t[i+1].before == ':' && t[i+1].before != 0 {
 		return false // a label
 	}
@@ -501,9 +549,7 @@ func isOrder(t []token, i int, c place) bool {
 	case verbs[w] && !nouns[w]:
 		return true
 	case nouns[w] && verbs[w]:
-		return code || opens[next] || i+1 == len(t) && c.item && i > 0 ||
-			strings.HasSuffix(next, "s") && !strings.HasSuffix(next, "ss") && !things[w] ||
-			strings.HasSuffix(next, "ly")
+		return follower(t, i, c)
 	}
 	// A word that is not in the lists is an order if it looks like a verb and takes an object.
 	if i > 0 && t[i].before == 0 && !adverbs[at(t, i-1)] || strings.HasSuffix(w, "ing") || strings.HasSuffix(w, "ed") || strings.HasSuffix(w, "s") || openers[w] || opens[w] || people[w] || adverbs[w] || len(w) < 3 {

@@ -45,7 +45,7 @@ func Find(ctx context.Context, blocks []Block, g Genre) []Norm {
 func (f *finder) block(i int) {
 	b := &f.blocks[i]
 	c := f.context(i)
-	places := sentences(b.Text)
+	places := b.sentences()
 	line, counted := b.Line, 0
 	first := len(f.out)
 	for k, p := range places {
@@ -67,7 +67,7 @@ func (f *finder) context(i int) place {
 		c.item = true
 	}
 	if b.Kind == Paragraph && b.Code && leads(b.Text) {
-		c.facts = true // how something is done, and then the commands
+		c.running = true
 	}
 	return c
 }
@@ -82,7 +82,7 @@ func (f *finder) leading(i, at int, raw string, c place) bool {
 	if r, ok := classify(t, c); ok {
 		l.says = &r
 		l.open = r.at+4 > len(t) && r.means != ByItem && r.means != BySentence || demands(t)
-		if (r.means == ByItem || r.means == BySentence) && (generic(t) || c.facts) {
+		if (r.means == ByItem || r.means == BySentence) && generic(t) {
 			l.says = nil
 		}
 	}
@@ -156,7 +156,9 @@ func (f *finder) joined(i, from int, raw string, l lead, c place) {
 	n := f.norm(i, raw, b.line(from), *l.says, c)
 	if last == i {
 		n.Statement = clean(l.text)
-		f.out = append(f.out, n)
+		if strings.Count(l.text, " ") > 2 || l.says.means == ByNegation { // "Change flights:" is a title
+			f.out = append(f.out, n)
+		}
 		return
 	}
 	parts := make([]string, 0, last-i)

@@ -76,6 +76,16 @@ const (
 	Row // of a table, with its cells between bars
 )
 
+// sentences are the places of the sentences in the block.
+func (b *Block) sentences() [][2]int {
+	if b.Kind == Paragraph {
+		if lines := lineSentences(b.Text); lines != nil {
+			return lines
+		}
+	}
+	return sentences(b.Text)
+}
+
 // line is the line of a place in the text of a block.
 func (b *Block) line(at int) int {
 	n := b.Line

@@ -14,9 +14,6 @@ var abbreviations = words("e.g. i.e. etc. vs. cf. no. nos. mr. mrs. ms. dr. st. 
 
 // sentences cuts the text of a block into sentences, as places in it.
 func sentences(text string) [][2]int {
-	if lines := lineSentences(text); lines != nil {
-		return lines
-	}
 	var out [][2]int
 	from, parens := 0, 0
 	quotes := strings.Count(text, `"`)%2 == 0
@@ -29,6 +26,11 @@ func sentences(text string) [][2]int {
 			}
 		case '"':
 			quoted = quotes && !quoted
+		case '\n':
+			if i > 0 && text[i-1] == ':' && !demands(tokenize(text[max(from, i-200):i])) {
+				out = append(out, [2]int{from, i})
+				from, parens, quoted = i, 0, false
+			}
 		case '(':
 			parens++
 		case ')':

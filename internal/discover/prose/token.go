@@ -13,12 +13,13 @@ type token struct {
 	// before is the strongest sign since the token before: ; : . ( , - or 0.
 	before byte
 	quoted bool // in quotation marks, so that it says nothing itself
+	linked bool // the first word of a link
 }
 
 // tokenize cuts a sentence into tokens.
 func tokenize(s string) []token {
 	out := make([]token, 0, len(s)/5+1)
-	start, before, quoted := -1, byte(0), false
+	start, before, quoted, linked := -1, byte(0), false, false
 	double := strings.Count(s, `"`)%2 == 0
 	flush := func(end int) {
 		if start < 0 {
@@ -27,8 +28,8 @@ func tokenize(s string) []token {
 		for end > start+1 && (s[end-1] == '-' || s[end-1] == '\'') {
 			end--
 		}
-		out = append(out, token{low: lower(s[start:end]), start: start, end: end, before: before, quoted: quoted})
-		start, before = -1, 0
+		out = append(out, token{low: lower(s[start:end]), start: start, end: end, before: before, quoted: quoted, linked: linked})
+		start, before, linked = -1, 0, false
 	}
 	for i := 0; i < len(s); {
 		n, keep := inline(s, i)
@@ -44,6 +45,7 @@ func tokenize(s string) []token {
 			}
 		default:
 			flush(i)
+			linked = linked || keep == "" && s[i] == '['
 			switch r {
 			case '"':
 				quoted = double && !quoted

@@ -28,7 +28,7 @@ prohibit promote prompt proofread propagate propose protect prove provide provis
 re-start re-use reach read rebase rebuild recheck recommend record redact redirect reduce refactor refer reference refine reflect refresh refuse regenerate register
 reject relate release rely remember remind remove rename render reorder repeat rephrase replace replicate reply report represent reproduce request require reread rerun
 research reserve reset resolve respect respond restart restore restrict retain rethrow retrieve retry return reuse revert review revise revoke rewrite roll rotate round
-route run sanitise sanitize satisfy save scan schedule scope screen search seek segregate select send separate serialise serialize serve set share ship shorten show
+route run sanitise sanitize satisfy save say scan schedule scope screen search seek segregate select send separate serialise serialize serve set share ship shorten show
 shut sign simplify simulate skip sort specify split squash stage standardise standardize start state stay stick stop store stream strengthen strip strive structure
 study style submit subscribe suggest summarise summarize supply support surface suppress swap switch sync synchronise synchronize tag tailor take target teach tell
 terminate test think throttle throw tie tokenise tokenize trace track train transfer transform translate treat trigger trim troubleshoot trust try tune turn type
@@ -38,14 +38,14 @@ weigh whitelist withdraw work wrap write yield double-check cross-check hard-cod
 
 // nouns are those of the verbs that begin a noun phrase as often as an order: "Test generation", "Support for ...".
 var nouns = words(`
-abstract account act address audit backup balance base batch block break build bundle cache call cap chain challenge change check clean cleanup comment
+abstract account address audit backup balance base batch block break build bundle cache call cap chain challenge change check clean cleanup comment
 commit contact control copy count cover credit debug default design display document download draft drop duplicate end escape exercise exit export express factor file
 filter fit fix flag focus force format forward free function gate ground group guarantee guard guide halt handle hash help import increase increment index inline input
 insert issue join judge label launch lead limit link lint list load lock log look map mark mask match measure mention merge mirror mock model monitor mount move name nest
-note number offer open order output override own package pad parse partition pass paste patch pause pay phrase pick pin pipe place plan point polish position post
+note number offer open order output override own package pad parse partition pass paste patch pause phrase pick pin pipe place plan point polish position post
 practice prefix present press print process produce profile prompt provision pull push query question queue quote rank read reach rebase record redirect reference refactor refresh
 register release render reply report request research reserve reset respect restart restore retry return reuse review roll rotate round route run sanitize scan schedule scope
-screen search set share ship show sign skip sort split stage start state stop store stream strip structure study style subject supply support surface switch sync tag target
+screen search set share ship sign sort split stage state stop store stream strip structure study style subject supply support surface switch sync tag target
 test throttle tie trace track train transfer transform trigger trim trust tune turn type unit update upgrade upload version view wait walk watch work wrap yield direct
 close live abstract narrow lowercase back lay patch value free own open
 `)
@@ -55,7 +55,7 @@ var things = words(`
 test design build release version index file process model query control display schedule style type function structure batch block cache call comment commit copy
 debug default document draft factor flag form gate import export input output label lead list log monitor name package page patch plan policy post practice print
 profile project prompt queue register render reserve route schema scope screen search share sign source stage stream study subject support surface switch tag target
-thread track transfer trigger unit update upgrade user view watch work code data feature integration
+guide thread track transfer trigger unit update upgrade user view watch work code data feature integration
 `)
 
 // opens are words that follow an order and not a noun: what stands before them is a verb.
@@ -63,6 +63,7 @@ var opens = words(`
 the a an all any each every your our their its his her my this that these those only both either no not it them us me yourself new existing at in on to with from into for against
 when if before after as by up out off over through one two three multiple proper correct appropriate specific clear consistent separate explicit valid complete both
 within without between via per always directly carefully early properly consistently explicitly immediately regularly first step concise short small simple
+recent current latest other large long old missing unused invalid generated changed public private internal external sensitive complex like as user
 meaningful descriptive good real relevant related unit integration and or where whenever until unless while during along thoroughly what why how whether
 `)
 
@@ -88,7 +89,7 @@ var subordinators = words("if unless whether because since although though while
 var nearby = words("when whenever where wherever until as how what why once which who that")
 
 // pointers are orders that only show the way, or are good manners.
-var pointers = words("see note recall welcome thank thanks visit learn congratulations contact imagine suppose feel enjoy say hello let's lets stay")
+var pointers = words("see note recall welcome thank thanks visit learn congratulations contact imagine suppose feel enjoy hello let's lets stay")
 
 // asides are orders that a text for people is full of.
 var asides = words("read check look refer view browse keep remember consider find click ask explore discuss download try join call email write help think know understand go come")
@@ -101,6 +102,9 @@ var people = words(`
 you we users user employees employee staff agents agent members member contributors contributor developers developer customers customer contractors contractor everyone
 nobody anyone assistants assistant engineers engineer personnel vendors suppliers partners managers administrators reviewers maintainers authors people persons students teams team
 `)
+
+// running are orders that a block of code carries out: "Run all tests:".
+var running = words("run build install start test execute launch open try type enter inspect debug clone deploy call check")
 
 // copulas are forms of to be, before a participle.
 var copulas = words("is are be being been was were isn't aren't remain remains")
