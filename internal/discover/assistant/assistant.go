@@ -70,13 +70,9 @@ func read(ctx context.Context, f source.File) ([]source.Found, []source.Problem)
 	}
 	matter, rest, first := prose.FrontMatter(text)
 	about := readMatter(f.Path, matter)
-	lines := strings.Split(rest, "\n")
-	for i := range lines {
-		lines[i] = strings.TrimSuffix(lines[i], "\r")
-	}
+	lines := splitLines(rest)
 	items := taggedItems(lines)
 	for _, t := range items { // what is read is not read again
-		rest = ""
 		clear(lines[t.line+1 : t.last+1])
 		lines[t.line] = ""
 	}
@@ -90,6 +86,15 @@ func read(ctx context.Context, f source.File) ([]source.Found, []source.Problem)
 	}
 	slices.SortStableFunc(found, func(a, b source.Found) int { return a.Line - b.Line })
 	return found, about.problems
+}
+
+// splitLines cuts a text into lines without their ends.
+func splitLines(text string) []string {
+	lines := strings.Split(text, "\n")
+	for i := range lines {
+		lines[i] = strings.TrimSuffix(lines[i], "\r")
+	}
+	return lines
 }
 
 // found makes a candidate of a norm.
@@ -113,7 +118,7 @@ func (m *matter) tagged(file string, items []tagged, blocks []prose.Block, first
 	if len(items) == 0 {
 		return nil
 	}
-	lines := strings.Split(text, "\n")
+	lines := splitLines(text)
 	out := make([]source.Found, 0, len(items))
 	var section []string
 	next := 0
@@ -154,9 +159,9 @@ func (t *tag) appliesTo(m *matter) *rule.AppliesTo {
 
 // quoteOf joins lines to a quote.
 func quoteOf(lines []string) string {
-	q := strings.ReplaceAll(strings.Join(lines, "\n"), "\r\n", "\n")
+	q := strings.Join(lines, "\n")
 	if len(q) > maxQuote {
 		q = strings.ToValidUTF8(q[:maxQuote], "")
 	}
-	return strings.ToValidUTF8(strings.TrimSuffix(q, "\r"), "\uFFFD")
+	return q
 }

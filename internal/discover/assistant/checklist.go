@@ -36,7 +36,7 @@ func readChecklist(file, text string) ([]source.Found, []source.Problem) {
 		return wrong(0, "it is not YAML: "+oneLine(err.Error()))
 	}
 	var found []source.Found
-	lines := strings.Split(text, "\n")
+	lines := splitLines(text)
 	for _, doc := range parsed.Docs {
 		for _, item := range items(doc.Body) {
 			if f, ok := checklistRule(file, item, lines); ok {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"tenet/internal/discover/prose"
 	"tenet/internal/rule"
 )
 
@@ -70,18 +71,15 @@ type group struct {
 	rules []*rule.Rule
 }
 
-// frontGlobs are the globs of a rule if the format can say them in the front matter of a file. A list there is parted by commas,
-// so globs with one, or with braces, go into the tag instead.
+// frontGlobs are the globs of a rule if the format can say them in the front matter of a file, so that they are read again as
+// they are. Others, such as those with a comma in braces, go into the tag.
 func frontGlobs(f Format, a *rule.AppliesTo) []string {
-	if (f != Cursor && f != Copilot) || a == nil {
+	if (f != Cursor && f != Copilot) || a == nil || len(a.Paths) == 0 || strings.ContainsAny(strings.Join(a.Paths, ""), "\r\n") {
 		return nil
 	}
-	for _, glob := range a.Paths {
-		for _, r := range glob {
-			if r <= ' ' || r > '~' || strings.ContainsRune("\"',`{}\\!#&", r) {
-				return nil
-			}
-		}
+	matter, _, _ := prose.FrontMatter((&group{globs: a.Paths}).front(f))
+	if m := readMatter(f.path(a.Paths), matter); !slices.Equal(m.paths, a.Paths) || len(m.exclude)+len(m.problems) > 0 {
+		return nil
 	}
 	return a.Paths
 }
@@ -198,6 +196,6 @@ func point(s string) string {
 
 // same reports whether an item, read again, gives the statement.
 func same(text, statement string) bool {
-	found := taggedItems(strings.Split(strings.TrimSuffix(text, "\n"), "\n"))
+	found := taggedItems(splitLines(strings.TrimSuffix(text, "\n")))
 	return len(found) == 1 && found[0].statement == statement
 }

@@ -154,7 +154,7 @@ func (s *scanner) heading(level int, title string, number int) {
 	s.under(level, title)
 }
 
-// under makes title the innermost heading.
+// under makes title, that of the block added last, the innermost heading.
 func (s *scanner) under(level int, title string) {
 	n := len(s.levels)
 	for n > 0 && s.levels[n-1] >= level {
@@ -163,6 +163,7 @@ func (s *scanner) under(level int, title string) {
 	if len(title) > maxSection {
 		title = strings.ToValidUTF8(title[:maxSection], "")
 	}
+	s.blocks[len(s.blocks)-1].Section = s.section[:n:n]
 	s.levels = append(s.levels[:n], level)
 	s.section = append(s.section[:n:n], plain(title)) // blocks share what there was
 }
