@@ -4,13 +4,16 @@ import (
 	"time"
 
 	"tenet/internal/discover"
+	"tenet/internal/discover/assistant"
+	"tenet/internal/discover/linter"
+	"tenet/internal/discover/policy"
 	"tenet/internal/discover/source"
 	"tenet/internal/job"
 )
 
 // Readers are the readers of all kinds of sources that candidate rules are found in.
 func Readers() []source.Reader {
-	return []source.Reader{}
+	return []source.Reader{policy.Reader{}, assistant.Reader{}, linter.New()}
 }
 
 // discovery makes what finds candidate rules, and has its background work done.

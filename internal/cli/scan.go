@@ -132,9 +132,10 @@ const scanPoll = 100 * time.Millisecond
 
 // awaitScan waits until a scan has ended, and shows how far it has come.
 func (s *session) awaitScan(ctx context.Context, c *client.Client, scan discover.Scan) (discover.Scan, error) {
-	defer s.bar("", 0, 0)
+	show, done := s.bar("scanning")
+	defer done()
 	for scan.Status == discover.Pending || scan.Status == discover.Running {
-		s.bar("scanning", scan.Progress.Done, scan.Progress.Total)
+		show(scan.Progress.Done, scan.Progress.Total)
 		select {
 		case <-ctx.Done():
 			return scan, ctx.Err()
@@ -149,23 +150,6 @@ func (s *session) awaitScan(ctx context.Context, c *client.Client, scan discover
 		return scan, fmt.Errorf("the scan %s failed: %s", scan.ID, line(scan.Reason))
 	}
 	return scan, nil
-}
-
-// bar draws a progress bar on a terminal; without a name it is taken away.
-func (s *session) bar(name string, done, total int) {
-	if !isTerminal(s.err) {
-		return
-	}
-	const width = 30
-	switch {
-	case name == "":
-		fmt.Fprint(s.err, "\r\x1b[K")
-	case total == 0:
-		fmt.Fprintf(s.err, "\r\x1b[K%s ...", name)
-	default:
-		n := min(width*done/total, width)
-		fmt.Fprintf(s.err, "\r\x1b[K%s [%s%s] %d/%d", name, strings.Repeat("#", n), strings.Repeat(".", width-n), done, total)
-	}
 }
 
 // repositoryOf is the path of the remote origin of a folder's repository, or its name.

@@ -34,6 +34,7 @@ var table = map[string]row{
 	"config":             {layer: block},
 	"corpus":             {layer: block, imports: []string{"federation", "rule", "store", "subject"}},
 	"discover/assistant": {layer: block, imports: []string{"discover/prose", "discover/source", "rule", "subject"}},
+	"discover/linter":    {layer: block, imports: []string{"discover/source", "rule", "subject"}},
 	"discover/policy":    {layer: block, imports: []string{"discover/assistant", "discover/prose", "discover/source", "document/extract", "rule"}},
 	"discover/prose":     {layer: block, imports: []string{"rule"}},
 	"discover/source":    {layer: block, imports: []string{"rule"}},
@@ -77,7 +78,8 @@ var table = map[string]row{
 	"app": {
 		layer: wiring,
 		imports: []string{
-			"api", "audit", "auth", "catalog", "check", "client", "config", "corpus", "discover", "discover/source", "document", "evaluate", "job", "judge", "llm",
+			"api", "audit", "auth", "catalog", "check", "client", "config", "corpus", "discover", "discover/assistant", "discover/linter", "discover/policy", "discover/source",
+			"document", "evaluate", "job", "judge", "llm",
 			"llm/provider", "redact", "release", "rule", "sandbox", "search", "store", "store/sqlstore", "subject", "/packs",
 		},
 	},
@@ -85,7 +87,8 @@ var table = map[string]row{
 	"cli": {
 		layer: command,
 		imports: []string{
-			"app", "audit", "catalog", "cli/report", "client", "config", "discover", "discover/source", "document", "evaluate", "job", "lint", "quality", "release", "rule",
+			"app", "audit", "catalog", "cli/report", "client", "config", "discover", "discover/assistant", "discover/source", "document", "evaluate", "job", "lint",
+			"quality", "release", "rule",
 			"sandbox", "search", "store", "subject", "/packs",
 		},
 	},
@@ -114,6 +117,7 @@ var homes = map[string][]string{
 	"github.com/jackc/pgx":                {"store/sqlstore", "store/pgtest"},
 	"github.com/kljensen/snowball":        {"corpus"},
 	"github.com/ledongthuc/pdf":           {"document/extract"},
+	"github.com/pelletier/go-toml":        {"discover/linter"},
 	"github.com/owenrumney/go-sarif":      {"cli/report"},
 	"github.com/pressly/goose":            {"store/sqlstore"},
 	"github.com/prometheus/client_golang": {"api", "app"},
