@@ -57,7 +57,7 @@ func (k *scanCommand) Run(ctx context.Context, s *session) error {
 	if k.MinConfidence < 0 || k.MinConfidence > 1 {
 		return fmt.Errorf("--min-confidence: %g is not between 0 and 1", k.MinConfidence)
 	}
-	if k.Approve && (k.Format != "table" || !s.canAsk()) {
+	if k.Approve && (k.Format != "table" || !isTerminal(s.stdin)) {
 		return errors.New("--approve asks on a terminal; without one, use tenet candidates approve")
 	}
 	readers := slices.DeleteFunc(app.Readers(), func(r source.Reader) bool { return !slices.Contains(kinds, r.Kind()) })

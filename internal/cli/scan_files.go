@@ -159,6 +159,9 @@ func parseIgnore(text string) []ignore {
 		var one ignore
 		l, one.not = strings.CutPrefix(l, "!")
 		l, one.folders = strings.CutSuffix(l, "/")
+		if strings.HasSuffix(l, "/**") { // what is in a folder, but not the folder
+			l += "/*"
+		}
 		// Here braces are nothing special.
 		globs, err := subject.CompileGlobs([]string{strings.NewReplacer("{", `\{`, "}", `\}`).Replace(l)})
 		if err != nil {

@@ -15,9 +15,6 @@ import (
 	"tenet/internal/rule"
 )
 
-// canAsk reports whether there is somebody to answer.
-func (s *session) canAsk() bool { return s.asks || isTerminal(s.stdin) }
-
 // folderName is the name of a folder.
 func folderName(dir string) string {
 	full, err := filepath.Abs(dir)

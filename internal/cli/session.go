@@ -20,7 +20,6 @@ type session struct {
 	globals  *globals
 	colour   bool
 	working  bool // an embedded node carries out background work
-	asks     bool // stdin is to be asked although it is no terminal
 }
 
 // interruptible reads until its context ends, also where the reader it reads from would wait for ever.

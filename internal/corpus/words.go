@@ -35,3 +35,15 @@ func ParseQuery(text string) QueryWords {
 	}
 	return q
 }
+
+// Stem is the form in which a word in lower case is compared with others: logs, logged and logging have one.
+func Stem(word string) string {
+	if len(word) > maxTerm {
+		return word
+	}
+	fixed := false
+	for i := range len(word) {
+		fixed = fixed || word[i] < 'a' || word[i] > 'z'
+	}
+	return termOf(token{text: []byte(word), fixed: fixed})
+}

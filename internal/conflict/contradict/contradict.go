@@ -1,0 +1,146 @@
+// Package contradict tells without a model whether two rules contradict each other: one demands what the other forbids, or
+// both set different numbers, or values that exclude each other, for the same thing. It knows two rules and nothing else, and prefers to
+// miss a contradiction rather than to claim one; docs/conflicts.md says how often it does either.
+package contradict
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"tenet/internal/rule"
+)
+
+// Kind is what two rules contradict each other in.
+type Kind string
+
+// Kinds of contradictions.
+const (
+	Force     Kind = "force"     // one demands or allows what the other forbids
+	Limit     Kind = "limit"     // they bound the same thing by different numbers
+	Threshold Kind = "threshold" // they begin to hold at different numbers
+	Value     Kind = "value"     // they demand values that exclude each other
+)
+
+// Finding is a contradiction.
+type Finding struct {
+	Kind Kind
+	// Reason tells people what contradicts what, with words of both statements.
+	Reason string
+	// Confidence is above 0 and at most 1: how sure it is that no subject, or hardly any, can keep both rules.
+	Confidence float64
+}
+
+// maxStatement is how many bytes of a statement are read. Longer ones are prose, whose end is no demand of its own.
+const maxStatement = 2000
+
+// Reading is a rule taken apart, for comparing it with many others.
+type Reading struct {
+	rule       *rule.Rule
+	clauses    []clause
+	exceptions []exception
+}
+
+// exception is what a rule leaves out.
+type exception struct {
+	text  string // in lower case
+	words set
+}
+
+// Read takes a rule apart. The rule must not be changed afterwards.
+func Read(r *rule.Rule) *Reading {
+	text := r.Statement
+	if len(text) > maxStatement {
+		text = strings.ToValidUTF8(text[:maxStatement], "")
+	}
+	out := &Reading{rule: r, clauses: clausesOf(text, r.Modality)}
+	for _, e := range r.Exceptions {
+		out.except(e)
+	}
+	for i := range out.clauses {
+		for _, words := range out.clauses[i].except {
+			out.exceptions = append(out.exceptions, exception{words: words})
+		}
+	}
+	return out
+}
+
+func (r *Reading) except(text string) {
+	e := exception{text: strings.ToLower(text), words: set{}}
+	for _, t := range tokens(text) {
+		e.words.add(t)
+	}
+	r.exceptions = append(r.exceptions, e)
+}
+
+// Rules reports whether two rules contradict each other; see [Compare].
+func Rules(a, b *rule.Rule) (Finding, bool) { return Compare(Read(a), Read(b)) }
+
+// Compare reports whether two rules contradict each other where and when both hold. The order does not matter but for the
+// order of the words of the reason. Rules of modality INFO contradict nothing. Of several contradictions it gives the surest.
+//
+// How the two are related is the caller's to know: a rule that overrides, refines or supersedes another is not in conflict with it.
+func Compare(a, b *Reading) (Finding, bool) {
+	if a.rule.Modality == rule.Info || b.rule.Modality == rule.Info || !Meet(a.rule, b.rule) {
+		return Finding{}, false
+	}
+	var best Finding
+	for i := range a.clauses {
+		for j := range b.clauses {
+			f, ok := compareClauses(&a.clauses[i], &b.clauses[j])
+			if ok && f.Confidence > best.Confidence && !a.leavesOut(b, &b.clauses[j]) && !b.leavesOut(a, &a.clauses[i]) {
+				best = f
+			}
+		}
+	}
+	return best, best.Confidence > 0
+}
+
+// leavesOut reports whether an exception of r is for a clause of another rule, or names that rule.
+func (r *Reading) leavesOut(other *Reading, c *clause) bool {
+	words := c.words()
+	for _, e := range r.exceptions {
+		if slug := strings.ToLower(other.rule.Slug); slug != "" && strings.Contains(e.text, slug) {
+			return true
+		}
+		if e.within(words) {
+			return true
+		}
+	}
+	return false
+}
+
+// within reports whether most of what the exception speaks of is what the words speak of.
+func (e *exception) within(words set) bool {
+	shared := 0
+	for w := range e.words {
+		if words[w] {
+			shared++
+		}
+	}
+	return len(e.words) > 0 && 2*shared >= len(e.words)
+}
+
+// compareClauses gives the surest contradiction of two clauses.
+func compareClauses(a, b *clause) (Finding, bool) {
+	for _, test := range []func(a, b *clause) (Finding, bool){limits, thresholds, forces, values} {
+		if f, ok := test(a, b); ok {
+			return f, true
+		}
+	}
+	return Finding{}, false
+}
+
+// quoted is a clause as a reason quotes it.
+func (c *clause) quoted() string {
+	const most = 160
+	text := strings.Join(strings.Fields(c.text), " ")
+	if len(text) > most {
+		cut := most
+		for !utf8.RuneStart(text[cut]) {
+			cut--
+		}
+		text = text[:cut] + "..."
+	}
+	return fmt.Sprintf("%q", text)
+}

@@ -1,0 +1,153 @@
+package contradict_test
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+
+	"tenet/internal/conflict/contradict"
+	"tenet/internal/rule"
+)
+
+// pairRule is a rule of a pair.
+type pairRule struct {
+	Slug            string               `yaml:"slug"`
+	Modality        rule.Modality        `yaml:"modality"`
+	Statement       string               `yaml:"statement"`
+	Scope           []string             `yaml:"scope"`
+	Exceptions      []string             `yaml:"exceptions"`
+	EffectivePeriod rule.EffectivePeriod `yaml:"effective_period"`
+	AppliesTo       *rule.AppliesTo      `yaml:"applies_to"`
+}
+
+func (p *pairRule) rule() *rule.Rule {
+	return &rule.Rule{
+		Slug: p.Slug, Modality: p.Modality, Statement: p.Statement, Scope: p.Scope, Exceptions: p.Exceptions,
+		EffectivePeriod: p.EffectivePeriod, AppliesTo: p.AppliesTo,
+	}
+}
+
+type pair struct {
+	Want   contradict.Kind `yaml:"want"`
+	Why    string          `yaml:"why"`
+	Missed bool            `yaml:"missed"`
+	A      pairRule        `yaml:"a"`
+	B      pairRule        `yaml:"b"`
+}
+
+func readPairs(t testing.TB) map[string][]pair {
+	t.Helper()
+	data, err := os.ReadFile("testdata/pairs.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file map[string][]pair
+	if err := yaml.NewDecoder(bytes.NewReader(data), yaml.Strict()).Decode(&file); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// TestPairs tries the tests on pairs written by hand, both ways round, and tells precision and recall of each part.
+func TestPairs(t *testing.T) {
+	total := 0
+	for _, part := range []string{"tuned", "held_out", "beside"} {
+		right, missed, wrong := 0, 0, 0
+		pairs := readPairs(t)[part]
+		total += len(pairs)
+		for _, p := range pairs {
+			about := p.A.Statement + " / " + p.B.Statement + " " + p.Why
+			found, ok := contradict.Rules(p.A.rule(), p.B.rule())
+			back, also := contradict.Rules(p.B.rule(), p.A.rule())
+			if ok != also || found.Kind != back.Kind || found.Confidence != back.Confidence {
+				t.Errorf("%s: %+v, and the other way round %+v", about, found, back)
+			}
+			switch wanted := p.Want != "none" && !p.Missed; {
+			case ok != wanted:
+				t.Errorf("%s: found %+v, want %s, missed: %v", about, found, p.Want, p.Missed)
+			case ok && found.Kind != p.Want:
+				t.Errorf("%s: found a contradiction in %s, want %s", about, found.Kind, p.Want)
+			case ok && (found.Confidence <= 0 || found.Confidence > 1 || !strings.Contains(strings.ToLower(found.Reason), quotedWord(p.A.Statement))):
+				t.Errorf("%s: confidence %v, reason %q", about, found.Confidence, found.Reason)
+			}
+			switch {
+			case ok && p.Want == "none":
+				wrong++
+			case ok:
+				right++
+			case p.Want != "none":
+				missed++
+			}
+		}
+		t.Logf("%s: %d pairs, precision %.2f, recall %.2f", part, len(pairs), share(right, wrong), share(right, missed))
+	}
+	if total < 120 {
+		t.Errorf("%d pairs only", total)
+	}
+}
+
+// quotedWord is a word of a statement that a reason must have: the last of its first sentence.
+func quotedWord(statement string) string {
+	sentence, _, _ := strings.Cut(strings.ToLower(statement), ". ")
+	words := strings.Fields(sentence)
+	return strings.Trim(words[len(words)-1], ".%")
+}
+
+func share(n, rest int) float64 { return float64(n) / float64(max(1, n+rest)) }
+
+func TestReasonTellsBothSides(t *testing.T) {
+	found, ok := contradict.Rules(
+		&rule.Rule{Modality: rule.Must, Statement: "Invoices must be paid within 14 days."},
+		&rule.Rule{Modality: rule.Must, Statement: "Invoices must be paid in at most 30 days."},
+	)
+	if !ok || !strings.Contains(found.Reason, "within 14 days") || !strings.Contains(found.Reason, "at most 30 days") {
+		t.Errorf("%v, %+v", ok, found)
+	}
+}
+
+func FuzzRules(f *testing.F) {
+	for _, part := range readPairs(f) {
+		for _, p := range part {
+			f.Add(p.A.Statement, p.B.Statement, "", false)
+		}
+	}
+	f.Add("`", "must not no more than 10 %.", "unless", true)
+	f.Add("must", "€ €5k 1e999 99999999999999999999", "Ünder 5 Ω;", true)
+	f.Fuzz(func(t *testing.T, a, b, exception string, forbids bool) {
+		modality := rule.Must
+		if forbids {
+			modality = rule.MustNot
+		}
+		x := &rule.Rule{Modality: rule.Must, Statement: a}
+		y := &rule.Rule{Modality: modality, Statement: b, Exceptions: []string{exception}}
+		found, ok := contradict.Rules(x, y)
+		back, also := contradict.Rules(y, x)
+		if ok != also || found.Confidence != back.Confidence {
+			t.Errorf("%+v, and the other way round %+v", found, back)
+		}
+		if ok != (found.Confidence > 0 && found.Confidence <= 1 && found.Reason != "") {
+			t.Errorf("%v: %+v", ok, found)
+		}
+		if _, own := contradict.Rules(x, x); own && a == "" {
+			t.Error("an empty statement contradicts itself")
+		}
+	})
+}
+
+func BenchmarkCompare(b *testing.B) {
+	x := contradict.Read(&rule.Rule{Modality: rule.Must, Statement: "Invoices of suppliers must be paid within 14 days."})
+	y := contradict.Read(&rule.Rule{Modality: rule.Must, Statement: "Invoices must be paid in at most 30 days."})
+	for b.Loop() {
+		contradict.Compare(x, y)
+	}
+}
+
+func BenchmarkRead(b *testing.B) {
+	r := &rule.Rule{Modality: rule.Must, Statement: "Payments above 1,000 must be approved by someone other than the person who requested them."}
+	for b.Loop() {
+		contradict.Read(r)
+	}
+}

@@ -1,0 +1,329 @@
+package contradict
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"tenet/internal/corpus"
+)
+
+// place is the part of a clause that a word stands in.
+type place int
+
+const (
+	inSubject   place = iota // who or what: before must
+	inPredicate              // what is to be done
+	inCondition              // when, if
+	inException              // unless, except
+	dropped                  // reasons, and what is not meant: instead of
+)
+
+// interval is the numbers from lo to hi.
+type interval struct {
+	lo, hi         float64 // infinite if not bounded
+	loOpen, hiOpen bool    // the bound itself is outside
+}
+
+// quantity is a number of a unit that a clause bounds something by.
+type quantity struct {
+	interval
+
+	unit  string // what all units of one dimension are brought to, such as seconds; or the stem of what is counted
+	place place
+	text  string // as it is written
+}
+
+func (v interval) apart(o interval) bool {
+	below := func(x, y interval) bool { return x.hi < y.lo || (x.hi == y.lo && (x.hiOpen || y.loOpen)) }
+	return below(v, o) || below(o, v)
+}
+
+// differs reports whether both bound on the same side, by different numbers.
+func (v interval) differs(o interval) bool {
+	side := func(x, y float64) bool { return !math.IsInf(x, 0) && !math.IsInf(y, 0) && x != y }
+	return side(v.lo, o.lo) || side(v.hi, o.hi)
+}
+
+// not gives the other numbers of an interval that is bounded on one side; false for others.
+func (v interval) not() (interval, bool) {
+	low, high := !math.IsInf(v.lo, -1), !math.IsInf(v.hi, 1)
+	switch {
+	case low && !high:
+		return interval{lo: math.Inf(-1), hi: v.lo, hiOpen: !v.loOpen}, true
+	case high && !low:
+		return interval{lo: v.hi, loOpen: !v.hiOpen, hi: math.Inf(1)}, true
+	}
+	return v, false
+}
+
+// scale is what a unit is brought to, and by which factor.
+type scale struct {
+	unit   string
+	factor float64
+}
+
+var units = func() map[string]scale {
+	out := map[string]scale{}
+	add := func(unit string, factor float64, names string) {
+		for n := range strings.FieldsSeq(names) {
+			out[n] = scale{unit, factor}
+		}
+	}
+	const second, day = 1, 86400
+	add("time", .001*second, "ms millisecond milliseconds")
+	add("time", second, "s sec secs second seconds")
+	add("time", 60, "min mins minute minutes")
+	add("time", 3600, "h hour hours")
+	add("time", day, "d day days")
+	add("time", 7*day, "week weeks")
+	add("time", 30*day, "month months")
+	add("time", 365*day, "year years")
+	add("size", 1, "byte bytes")
+	for i, prefix := range []string{"k", "m", "g", "t"} {
+		add("size", math.Pow(1000, float64(i+1)), prefix+"b "+prefix+"byte "+prefix+"bytes")
+		add("size", math.Pow(1024, float64(i+1)), prefix+"ib")
+	}
+	add("size", 1e6, "megabyte megabytes")
+	add("size", 1e9, "gigabyte gigabytes")
+	add("percent", 1, "% percent per-cent")
+	add("eur", 1, "eur euro euros")
+	add("usd", 1, "usd dollar dollars")
+	add("gbp", 1, "gbp pound pounds")
+	add("metre", 1, "m metre metres meter meters")
+	add("metre", 1000, "km")
+	return out
+}()
+
+var currency = map[rune]string{'€': "eur", '$': "usd", '£': "gbp"}
+
+var numberWords = map[string]float64{
+	"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10, "twelve": 12, "twenty": 20,
+	"thirty": 30, "sixty": 60, "ninety": 90,
+}
+
+// labels are words whose number is a name and no quantity, as in port 22.
+var labels = list("version port article section rule level tls ssl iso sha step chapter page table cwe rfc cve utf http node python java go php " +
+	"annex clause paragraph part appendix number tier layer type class form schedule")
+
+// numberOf reads a number with the unit or the currency that is written together with it.
+func numberOf(text string) (n float64, unit string, ok bool) {
+	if n, ok := numberWords[text]; ok {
+		return n, "", true
+	}
+	for sign, name := range currency {
+		if rest, found := strings.CutPrefix(text, string(sign)); found {
+			text, unit = rest, name
+		}
+	}
+	digits := strings.IndexFunc(text, func(c rune) bool { return !unicode.IsDigit(c) && c != '.' && c != ',' })
+	if digits < 0 {
+		digits = len(text)
+	}
+	n, err := strconv.ParseFloat(strings.ReplaceAll(text[:digits], ",", ""), 64)
+	if err != nil || math.IsInf(n, 0) {
+		return 0, "", false
+	}
+	switch suffix := strings.TrimPrefix(text[digits:], "-"); {
+	case suffix == "":
+	case suffix == "k" && unit != "":
+		n *= 1000
+	case units[suffix].unit != "":
+		unit = suffix
+	default:
+		return 0, "", false // an identifier such as 2fa
+	}
+	return n, unit, true
+}
+
+// side is how a phrase bounds the number beside it.
+type side int
+
+const (
+	exact side = iota
+	atMost
+	under // not the number itself
+	atLeast
+	over
+)
+
+// boundsBefore are phrases before a number, and boundsAfter behind it or its unit. Longer ones come first.
+var (
+	boundsBefore = phrases(map[side]string{
+		atMost: "no more than|not more than|no longer than|not longer than|no later than|not later than|no greater than|no larger than|no higher than|" +
+			"no older than|not older than|not to exceed|at most|a maximum of|maximum of|maximum length of|maximum|max|up to|within|limited to|capped at|<=",
+		under:   "less than|fewer than|shorter than|smaller than|lower than|younger than|earlier than|under|below|<",
+		atLeast: "no less than|not less than|no fewer than|not fewer than|no shorter than|not shorter than|no earlier than|at least|a minimum of|minimum of|minimum length of|minimum|min|>=",
+		over:    "more than|greater than|longer than|larger than|older than|higher than|bigger than|later than|exceeding|exceeds|exceed|above|over|beyond|>",
+		exact:   "exactly|every|each|of",
+	})
+	boundsAfter = phrases(map[side]string{
+		atLeast: "or more|or longer|or above|or greater|or older|or higher|or over|and above|and more|minimum|at least|at minimum",
+		atMost:  "or less|or fewer|or below|or shorter|or under|and below|maximum|at most|at maximum",
+	})
+)
+
+type phrase struct {
+	words []string
+	side  side
+}
+
+func phrases(m map[side]string) []phrase {
+	var out []phrase
+	for s, all := range m {
+		for text := range strings.SplitSeq(all, "|") {
+			out = append(out, phrase{strings.Fields(text), s})
+		}
+	}
+	slices.SortFunc(out, func(a, b phrase) int {
+		if d := len(b.words) - len(a.words); d != 0 {
+			return d
+		}
+		return slices.Compare(a.words, b.words)
+	})
+	return out
+}
+
+// measures are words that say what a number measures, not of what.
+var measures = list("long old length age size duration value amount total deep high large big short wide last take exceed limit maximum minimum max min " +
+	"more less fewer longer shorter older younger greater larger smaller higher lower later earlier number count least most than up within every")
+
+// placed is a word with its place; used is set for what belongs to a quantity.
+type placed struct {
+	word
+
+	place place
+	used  bool
+}
+
+// quantitiesOf finds the quantities of a clause and marks their words as used.
+func quantitiesOf(words []placed) []quantity {
+	var out []quantity
+	for i := range words {
+		n, unit, ok := numberOf(words[i].text)
+		if !ok || words[i].used || words[i].code {
+			continue
+		}
+		if q, ok := quantityAt(words, i, n, unit); ok {
+			out = append(out, q)
+		}
+	}
+	return joinBetween(out)
+}
+
+func quantityAt(words []placed, i int, n float64, unit string) (quantity, bool) {
+	from, to := i, i+1
+	bound, bounded := exact, false
+	for _, p := range boundsBefore {
+		if at := i - len(p.words); at >= 0 && matches(words[at:i], p.words) {
+			from, bound, bounded = at, p.side, true
+			break
+		}
+	}
+	if !bounded && i > 0 && (labels[words[i-1].text] || words[i-1].end == 0 && words[i-1].text == "-") {
+		return quantity{}, false
+	}
+	u, unitEnd, counted := unitAt(words, i, unit)
+	to = max(to, unitEnd)
+	for _, p := range boundsAfter {
+		if to+len(p.words) <= len(words) && matches(words[to:to+len(p.words)], p.words) {
+			to, bound, bounded = to+len(p.words), p.side, true
+			break
+		}
+	}
+	if !bounded && (u.unit == "" || numberWords[words[i].text] == 1) {
+		return quantity{}, false // a name or a label
+	}
+	if u.unit == "time" && bound == exact && i > 0 && words[i-1].text == "in" {
+		bound = atMost
+	}
+	if from > 0 && words[from-1].text == "after" && u.unit == "time" {
+		words[from-1].used = true // after 30 seconds is no order of events
+	}
+	q := quantity{unit: u.unit, place: words[i].place, interval: bound.interval(n * u.factor)}
+	var text []string
+	for k := from; k < to; k++ {
+		words[k].used = words[k].used || !counted || k <= i
+		text = append(text, words[k].text)
+	}
+	q.text = strings.Join(text, " ")
+	return q, true
+}
+
+func matches(words []placed, phrase []string) bool {
+	for k, w := range phrase {
+		if words[k].text != w {
+			return false
+		}
+	}
+	return true
+}
+
+// unitAt finds the unit of the number at i: a known one, or what is counted. End is the first word behind it.
+func unitAt(words []placed, i int, written string) (u scale, end int, counted bool) {
+	end = i + 1
+	if written != "" {
+		return units[written], end, false
+	}
+	if strings.HasSuffix(words[i].text, "%") {
+		return scale{"percent", 1}, end, false
+	}
+	if end >= len(words) || words[i].end != 0 || words[end].place != words[i].place {
+		return scale{"", 1}, end, false
+	}
+	next := words[end].text
+	if days := next == "business" || next == "working"; (days || next == "calendar") && end+1 < len(words) {
+		if known, ok := units[words[end+1].text]; ok {
+			if days {
+				known.unit = "working " + known.unit
+			}
+			return known, end + 2, false
+		}
+	}
+	if known, ok := units[next]; ok {
+		return known, end + 1, false
+	}
+	if words[end].code || noContent[next] || measures[next] || !unicode.IsLetter(rune(next[0])) {
+		return scale{"", 1}, end, false
+	}
+	return scale{"number of " + words[end].key(), 1}, end + 1, false
+}
+
+func (s side) interval(n float64) interval {
+	v := interval{lo: math.Inf(-1), hi: math.Inf(1)}
+	switch s {
+	case atMost, under:
+		v.hi, v.hiOpen = n, s == under
+	case atLeast, over:
+		v.lo, v.loOpen = n, s == over
+	case exact:
+		v.lo, v.hi = n, n
+	}
+	return v
+}
+
+// joinBetween makes one quantity of neighbours of one unit and place, such as a least and a greatest length.
+func joinBetween(list []quantity) []quantity {
+	var out []quantity
+	for _, q := range list {
+		if n := len(out); n > 0 && out[n-1].unit == q.unit && out[n-1].place == q.place && !out[n-1].apart(q.interval) {
+			last := &out[n-1]
+			if q.lo > last.lo {
+				last.lo, last.loOpen = q.lo, q.loOpen
+			}
+			if q.hi < last.hi {
+				last.hi, last.hiOpen = q.hi, q.hiOpen
+			}
+			last.text += fmt.Sprintf(" and %s", q.text)
+			continue
+		}
+		out = append(out, q)
+	}
+	return out
+}
+
+// stemOf is the stem of a plain word, for tables that are made of words.
+func stemOf(w string) string { return corpus.Stem(w) }

@@ -1,0 +1,276 @@
+package contradict
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"tenet/internal/corpus"
+)
+
+// set is the content words of a text in the form in which they are compared.
+type set map[string]bool
+
+func (s set) add(t word) {
+	if w := t.key(); w != "" {
+		s[w] = true
+	}
+}
+
+// within reports whether all words of s are in other.
+func (s set) within(other set) bool {
+	for w := range s {
+		if !other[w] {
+			return false
+		}
+	}
+	return true
+}
+
+// minus gives the words of s that are not in other, in order.
+func (s set) minus(other set) []string {
+	var out []string
+	for _, w := range slices.Sorted(maps.Keys(s)) {
+		if !other[w] {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+func union(sets ...set) set {
+	out := set{}
+	for _, s := range sets {
+		maps.Copy(out, s)
+	}
+	return out
+}
+
+// word is a word, number or piece of code of a statement.
+type word struct {
+	text string // in lower case, but for code
+	code bool   // stood between backticks
+	// end is the punctuation mark behind it: a comma, a semicolon, the end of a sentence ('.'), or 0.
+	end byte
+}
+
+// key is the word as it is compared; empty for words without content.
+func (w word) key() string {
+	if w.code {
+		return w.text
+	}
+	if noContent[w.text] {
+		return ""
+	}
+	stem := corpus.Stem(w.text)
+	if same, ok := synonyms[stem]; ok {
+		return same
+	}
+	return stem
+}
+
+// maxWords bounds the words of a statement that are looked at.
+const maxWords = 300
+
+// tokens takes a text apart. What stands in parentheses is left out: it explains.
+func tokens(text string) []word {
+	var out []word
+	depth := 0
+	for i := 0; i < len(text) && len(out) < maxWords; {
+		c, size := utf8.DecodeRuneInString(text[i:])
+		switch {
+		case c == '(' || c == '[':
+			depth++
+		case c == ')' || c == ']':
+			depth = max(0, depth-1)
+		case depth > 0:
+		case c == '`':
+			if code, n := backticks(text[i:]); n > 0 {
+				out = append(out, word{text: code, code: true})
+				i += n
+				continue
+			}
+		case inWord(c) || currency[c] != "":
+			n := wordLength(text[i:])
+			out = append(out, word{text: plainWord(text[i : i+n])})
+			i += n
+			continue
+		case len(out) > 0:
+			out[len(out)-1].mark(c, text[i+size:])
+		}
+		i += size
+	}
+	return out
+}
+
+// mark notes the punctuation mark behind a word.
+func (w *word) mark(c rune, rest string) {
+	switch c {
+	case ',':
+		w.end = ','
+	case ';', '!', '?', '\n':
+		w.end = '.'
+	case '.', ':':
+		if next, _ := utf8.DecodeRuneInString(rest); rest == "" || unicode.IsSpace(next) {
+			w.end = '.'
+		}
+	case '%':
+		w.text += "%"
+	}
+}
+
+// backticks gives the code at the beginning of a text and the bytes it takes with its marks; 0 if there is no second mark.
+func backticks(text string) (code string, n int) {
+	end := strings.IndexByte(text[1:], '`')
+	if end < 1 {
+		return "", 0
+	}
+	return text[1 : 1+end], end + 2
+}
+
+func inWord(c rune) bool { return unicode.IsLetter(c) || unicode.IsDigit(c) }
+
+// wordLength is the bytes of the word that a text begins with. Words hold marks such as those of don't, 1,000, 1.2, os.environ and read-only.
+func wordLength(text string) int {
+	_, n := utf8.DecodeRuneInString(text)
+	for n < len(text) {
+		c, size := utf8.DecodeRuneInString(text[n:])
+		if !inWord(c) {
+			next, _ := utf8.DecodeRuneInString(text[n+size:])
+			before, _ := utf8.DecodeLastRuneInString(text[:n])
+			inner := strings.ContainsRune("'’.-_/:", c) || (c == ',' && unicode.IsDigit(before) && unicode.IsDigit(next))
+			if !inner || !inWord(next) {
+				break
+			}
+		}
+		n += size
+	}
+	return n
+}
+
+func plainWord(text string) string {
+	text = strings.ReplaceAll(strings.ToLower(text), "’", "'")
+	return strings.TrimSuffix(text, "'s")
+}
+
+// words of a list, by word.
+func list(lines ...string) map[string]bool {
+	out := map[string]bool{}
+	for _, line := range lines {
+		for w := range strings.FieldsSeq(line) {
+			out[w] = true
+		}
+	}
+	return out
+}
+
+// noContent are words that say nothing about what a rule is about.
+var noContent = list(
+	"a an the this that these those it its they them their he she his her we our you your i my who which what whose there here",
+	"be is are was were been being am do does did done has had get gets got become becomes",
+	"and or nor but so as than then also too both either neither just even still yet very",
+	"of in on at to from by with for into onto over under about against between through via per within upon among toward towards across",
+	"all any every each some no not never always ever whatever whenever wherever",
+	"must shall should may might can could will would need needs needed ought have-to",
+	"if when while where unless except until once during",
+	"please ensure ensures sure make that's it's e.g i.e etc only least most others such",
+)
+
+// synonyms gives the one of several words of like meaning by which they are compared, stems all.
+var synonyms = groups(
+	"use employ utilis util utilize utilise usage",
+	"store save persist",
+	"keep retain retent kept",
+	"delet remov eras purg",
+	"send sent transmit",
+	"allow permit accept author",
+	"approv approve sign-off",
+	"enabl activ turn-on",
+	"contain includ have",
+	"chang modif edit alter",
+	"password passphras passcod",
+	"repli respond answer respons",
+	"pay paid payment",
+	"write written wrote",
+	"run ran execut",
+	"encrypt cipher",
+	"employe staff",
+	"custom client",
+	"charact char",
+	"email e-mail mail",
+	"secret credenti",
+	"revie review",
+	"deploy releas",
+	"rotat renew",
+	"complet finish",
+	"mfa two-factor multi-factor 2fa",
+	"invoic bill",
+	"share disclos",
+)
+
+func groups(lines ...string) map[string]string {
+	out := map[string]string{}
+	for _, line := range lines {
+		all := strings.Fields(line)
+		for _, w := range all {
+			out[w] = all[0]
+			out[corpus.Stem(w)] = all[0]
+		}
+	}
+	return out
+}
+
+// opposites turn a verb into the one that it is the opposite of, by stem.
+var opposites = stems(map[string]string{
+	"disable": "enable", "deactivate": "enable", "exclude": "include", "omit": "include", "deny": "allow", "reject": "allow", "refuse": "allow",
+	"disallow": "allow", "block": "allow", "hide": "show", "unencrypted": "encrypted", "unsigned": "signed", "unhashed": "hashed",
+	"unverified": "verified", "unapproved": "approved", "unreviewed": "reviewed", "unauthenticated": "authenticated",
+})
+
+func stems(m map[string]string) map[string]string {
+	out := map[string]string{}
+	for from, to := range m {
+		out[corpus.Stem(from)] = word{text: to}.key()
+	}
+	return out
+}
+
+// exclusive are values of which a thing can have one only: in each line, the values are apart by spaces. Their keys lead to their line.
+var exclusive = lines(
+	"tab space",
+	"single-quote double-quote single double",
+	"snake_case camelcase kebab-case pascalcase upper-case lower-case uppercase lowercase snake camel kebab pascal",
+	"utc local",
+	"ascending descending",
+	"before after",
+	"public private",
+	"synchronous asynchronous synchronously asynchronously",
+	"mutable immutable",
+	"opt-in opt-out",
+	"allowlist denylist",
+	"http https",
+	"hourly daily weekly monthly quarterly yearly annually",
+	"merge rebase squash",
+	"left right",
+	"inclusive exclusive",
+	"permanent temporary",
+	"optional mandatory",
+	"manually automatically",
+	"open closed",
+	"singular plural",
+	"relative absolute",
+	"centralised decentralised",
+	"default named",
+)
+
+func lines(all ...string) map[string]int {
+	out := map[string]int{}
+	for i, line := range all {
+		for w := range strings.FieldsSeq(line) {
+			out[word{text: w}.key()] = i + 1
+		}
+	}
+	return out
+}
