@@ -102,7 +102,7 @@ func (m *matter) found(file string, n prose.Norm) source.Found {
 	f := source.Found{
 		Kind: source.AssistantMD, Statement: n.Statement, Modality: n.Modality, Severity: n.Severity, Tags: n.Tags(), Exceptions: n.Exceptions,
 		AppliesTo: m.appliesTo(), Rationale: n.Rationale, File: file, Line: n.Line, EndLine: n.EndLine, Quote: n.Quote,
-		Section: strings.Join(n.Section, " > "), Method: n.Method, Note: m.note, Confidence: n.Means.Precision(),
+		Section: strings.Join(n.Section, " > "), Method: n.Method, Note: m.note, Confidence: n.Confidence,
 	}
 	if f.AppliesTo == nil {
 		f.AppliesTo = m.below(headingGlobs(n.Section))

@@ -227,7 +227,7 @@ func (f *finder) read(i int, raw string, line int, c place) []Norm {
 		return f.parts(i, raw, body, line, parts, c)
 	case led && l.open && len(t) > 1 && !c.row:
 		n := f.norm(i, raw, line, *l.says, c)
-		n.Means, n.Method = ByLead, "item below (\""+cut(l.text, 60)+":\")"
+		n.Means, n.Confidence, n.Method = ByLead, confidence(ByLead, f.genre), "item below (\""+cut(l.text, 60)+":\")"
 		n.Statement = clean(l.text + ": " + plain(raw))
 		if fullSentence(t) {
 			n.Statement = clean(plain(raw))
@@ -284,7 +284,7 @@ func (f *finder) norm(i int, raw string, line int, r reading, c place) Norm {
 	b := &f.blocks[i]
 	n := Norm{
 		Statement: clean(plain(raw)), Modality: r.modality, Line: line, EndLine: line + strings.Count(raw, "\n"), Quote: cut(raw, maxQuote),
-		Section: b.Section, Means: r.means, Method: method(r, c),
+		Section: b.Section, Means: r.means, Method: method(r, c), Confidence: confidence(r.means, f.genre),
 	}
 	n.Severity = severity(&n, r)
 	if e, ok := clause(raw); ok {
