@@ -536,6 +536,21 @@ func says(t []token, i int) bool {
 	return false
 }
 
+// subjectAt reports whether the words from i on are the subject of a verb: "Release notes must be written".
+func subjectAt(t []token, i int) bool {
+	for k := i + 1; k < len(t) && k < i+6 && t[k].before == 0 && !opens[t[k].low]; k++ {
+		switch w := t[k].low; w {
+		case "must", "shall", "should", "may", "can", "cannot", "will", "has":
+			return true
+		default:
+			if copulas[w] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // follower reports whether what follows the word at i, which may be a noun, shows that it is a verb.
 func follower(t []token, i int, c place) bool {
 	if i+1 >= len(t) {
@@ -560,6 +575,9 @@ func isOrder(t []token, i int, c place) bool {
 		return false // a label
 	}
 	if i+1 < len(t) && (copulas[next] || next == "of" || next == "must" || next == "should" || next == "may" || next == "can" || next == "will" || next == "has" || next == "have" && w != "have") {
+		return false
+	}
+	if subjectAt(t, i) {
 		return false
 	}
 	switch {
