@@ -136,12 +136,26 @@ func (m *matter) tagged(file string, items []tagged, blocks []prose.Block, first
 			Section: strings.Join(section, " > "), Method: "item of a list with a tag", Note: m.note, Confidence: 1,
 			AppliesTo: t.tag.appliesTo(m),
 		}
+		if err := valid(&f, t.tag.slug); err != nil {
+			m.problems = append(m.problems, source.Problem{File: file, Line: line, Reason: "its tag gives no rule: " + err.Error()})
+			continue
+		}
 		if t.tag.slug != "" {
 			f.Note = strings.TrimSpace(f.Note + " Its tag names rule " + t.tag.slug + ".")
 		}
 		out = append(out, f)
 	}
 	return out
+}
+
+// valid checks what a tag says, which anybody may have written.
+func valid(f *source.Found, slug string) error {
+	r := rule.Rule{
+		Statement: f.Statement, Modality: f.Modality, Severity: f.Severity, Slug: slug, Scope: f.Scope, Tags: f.Tags, Exceptions: f.Exceptions,
+		Rationale: f.Rationale, AppliesTo: f.AppliesTo,
+	}
+	r.Normalize()
+	return r.Validate()
 }
 
 // appliesTo is what the tag narrows a rule to, or the front matter where the tag names no paths.
