@@ -102,7 +102,7 @@ func (m *matter) found(file string, n prose.Norm) source.Found {
 	f := source.Found{
 		Kind: source.AssistantMD, Statement: n.Statement, Modality: n.Modality, Severity: n.Severity, Tags: n.Tags(), Exceptions: n.Exceptions,
 		AppliesTo: m.appliesTo(), Rationale: n.Rationale, File: file, Line: n.Line, EndLine: n.EndLine, Quote: n.Quote,
-		Section: strings.Join(n.Section, " > "), Method: n.Method, Note: m.note, Confidence: n.Means.Precision(),
+		Section: strings.Join(n.Section, " > "), Method: n.Method, Note: m.note, Confidence: n.Confidence,
 	}
 	if f.AppliesTo == nil {
 		f.AppliesTo = m.below(headingGlobs(n.Section))
@@ -136,12 +136,26 @@ func (m *matter) tagged(file string, items []tagged, blocks []prose.Block, first
 			Section: strings.Join(section, " > "), Method: "item of a list with a tag", Note: m.note, Confidence: 1,
 			AppliesTo: t.tag.appliesTo(m),
 		}
+		if err := valid(&f, t.tag.slug); err != nil {
+			m.problems = append(m.problems, source.Problem{File: file, Line: line, Reason: "its tag gives no rule: " + err.Error()})
+			continue
+		}
 		if t.tag.slug != "" {
 			f.Note = strings.TrimSpace(f.Note + " Its tag names rule " + t.tag.slug + ".")
 		}
 		out = append(out, f)
 	}
 	return out
+}
+
+// valid checks what a tag says, which anybody may have written.
+func valid(f *source.Found, slug string) error {
+	r := rule.Rule{
+		Statement: f.Statement, Modality: f.Modality, Severity: f.Severity, Slug: slug, Scope: f.Scope, Tags: f.Tags, Exceptions: f.Exceptions,
+		Rationale: f.Rationale, AppliesTo: f.AppliesTo,
+	}
+	r.Normalize()
+	return r.Validate()
 }
 
 // appliesTo is what the tag narrows a rule to, or the front matter where the tag names no paths.

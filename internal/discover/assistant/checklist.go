@@ -15,7 +15,7 @@ import (
 
 // Limits of a checklist.
 const (
-	maxChecklist = 1 << 20 // bytes
+	maxChecklist = 256 << 10 // bytes
 	maxDepth     = 16
 )
 
@@ -25,7 +25,7 @@ func readChecklist(file, text string) ([]source.Found, []source.Problem) {
 		return nil, []source.Problem{{File: file, Line: line, Reason: reason}}
 	}
 	if len(text) > maxChecklist {
-		return wrong(0, "the checklist is larger than 1 MiB")
+		return wrong(0, "the checklist is larger than 256 KiB")
 	}
 	tokens := lexer.Tokenize(text)
 	if line, reason := harm(tokens); reason != "" {
@@ -99,7 +99,7 @@ func checklistRule(file string, item *ast.MappingNode, lines []string) (source.F
 		if line := v.Key.GetToken().Position.Line; begin == 0 || line < begin {
 			begin = line
 		}
-		end = max(end, v.Key.GetToken().Position.Line, v.Value.GetToken().Position.Line+strings.Count(strings.TrimSpace(v.Value.GetToken().Origin), "\n"))
+		end = max(end, v.Key.GetToken().Position.Line, lastLine(v.Value))
 		values[name] = value
 	}
 	title, objective := values["title"], values["objective"]
@@ -132,6 +132,15 @@ func criteria(values map[string]string) string {
 		}
 	}
 	return strings.Join(parts, " ")
+}
+
+// lastLine is the line that a value ends at.
+func lastLine(n ast.Node) int {
+	t := n.GetToken()
+	if l, ok := n.(*ast.LiteralNode); ok { // its text begins below the sign
+		return l.Start.Position.Line + 1 + strings.Count(strings.TrimSpace(l.Value.GetToken().Origin), "\n")
+	}
+	return t.Position.Line + strings.Count(strings.TrimSpace(t.Origin), "\n")
 }
 
 // scalarOf is the text of a value, on one line; empty for lists and mappings.

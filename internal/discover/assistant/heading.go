@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"tenet/internal/rule"
-	"tenet/internal/subject"
 )
 
 // languages are the files of a language that a heading names.
@@ -61,7 +60,7 @@ func pathGlob(name string, closed bool) []string {
 	} else if base := name[strings.LastIndexByte(name, '/')+1:]; !strings.ContainsAny(base, ".*") {
 		name += "/**"
 	}
-	if _, err := subject.CompileGlobs([]string{name}); err != nil {
+	if !compiles(name) {
 		return nil
 	}
 	return []string{name}

@@ -57,9 +57,8 @@ func (m *matter) globs(file string, globs []string, line int) {
 			return
 		}
 		g = within(m.folder, g)
-		_, err := subject.CompileGlobs([]string{g})
 		switch full := len(m.paths) == rule.MaxListItems || len(m.exclude) == rule.MaxListItems; {
-		case err != nil || len(g) > rule.MaxLabel || full:
+		case len(g) > rule.MaxLabel || full || !compiles(g):
 			wrong = append(wrong, g)
 		case not:
 			m.exclude = append(m.exclude, g)
@@ -73,6 +72,11 @@ func (m *matter) globs(file string, globs []string, line int) {
 	reason := "its front matter names " + count(len(wrong), "glob") + " that cannot be read, such as " + short(wrong[0])
 	m.problems = append(m.problems, source.Problem{File: file, Line: line, Reason: reason + "; rules in it may apply to other files than meant"})
 	m.note = "Check what it applies to: " + reason + "."
+}
+
+func compiles(glob string) bool {
+	_, err := subject.CompileGlobs([]string{glob})
+	return err == nil
 }
 
 // appliesTo is what rules of the file are narrowed to; nil for all files.

@@ -72,7 +72,7 @@ func (r Reader) Read(ctx context.Context, files []source.File) (found []source.F
 			found = append(found, source.Found{
 				Kind: source.PolicyDocument, Statement: n.Statement, Modality: n.Modality, Severity: n.Severity, Scope: scope, Tags: n.Tags(),
 				Exceptions: n.Exceptions, Rationale: n.Rationale, File: f.Path, Line: n.Line, EndLine: n.EndLine, Quote: n.Quote,
-				Section: strings.Join(n.Section, " > "), Method: n.Method, Confidence: n.Means.Precision(),
+				Section: strings.Join(n.Section, " > "), Method: n.Method, Confidence: n.Confidence,
 			})
 		}
 	}

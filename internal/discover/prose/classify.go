@@ -120,7 +120,7 @@ func binding(t []token, i int, c place) (reading, bool) {
 	next := at(t, i+1)
 	switch t[i].low {
 	case "must", "shall":
-		if next == "have" && is(t, i+2, "been") {
+		if next == "have" && is(t, i+2, "been") || mentioned(t, i) {
 			return r, false
 		}
 	case "mustn't", "shan't":
@@ -143,6 +143,23 @@ func binding(t []token, i int, c place) (reading, bool) {
 		}
 	}
 	return r, true
+}
+
+// mentioned reports whether the word at i is named rather than used: "MUST, SHOULD or MAY", "a broken SHOULD".
+func mentioned(t []token, i int) bool {
+	switch at(t, i-1) {
+	case "a", "an", "the", "broken", "modality", "like", "or", "of", "word", "words", "says", "say":
+		return true
+	}
+	if i+1 >= len(t) {
+		return true
+	}
+	switch next := t[i+1].low; next {
+	case "or", "and", "to", "is", "are", "of", "rule", "rules":
+		return true
+	default:
+		return t[i+1].before == ',' && !openers[next] && !adverbs[next] || t[i+1].before == '(' && next != "not"
+	}
 }
 
 // unless reports whether need or have at i is not a duty: negated, asked, wished, or of something that just needs.
@@ -224,7 +241,7 @@ func advice(t []token, i int, c place) (reading, bool) {
 		if negated(t, i) {
 			r.phrase = "should not"
 		}
-		return r, i > 0 && !unsaid[next] && !(next == "be" && at(t, i+2) == "able") && next != "you" && next != "now" && next != "i" && next != "we"
+		return r, i > 0 && !mentioned(t, i) && !unsaid[next] && !(next == "be" && at(t, i+2) == "able") && next != "you" && next != "now" && next != "i" && next != "we"
 	case w == "shouldn't":
 		return r, i > 0
 	case w == "ought":
@@ -323,6 +340,9 @@ func permission(t []token, i int, c place) (reading, bool) {
 // midway reads an order in the middle of a sentence: "..., but do not ...".
 func midway(t []token, i int, c place) (reading, bool) {
 	r := reading{modality: rule.MustNot, means: ByNegation, phrase: t[i].low}
+	if c.genre == Document {
+		return r, false
+	}
 	joined := t[i].before != 0 && t[i].before != '(' && t[i].before != '|' || at(t, i-1) == "so" || at(t, i-1) == "but" || at(t, i-1) == "and" || at(t, i-1) == "please" || at(t, i-1) == "then"
 	switch t[i].low {
 	case "do", "don't":
@@ -334,13 +354,10 @@ func midway(t []token, i int, c place) (reading, bool) {
 			}
 			r.phrase = "do not"
 		}
-		return r, i > 0 && joined && c.genre != Document && (verbs[at(t, next)] || at(t, next) == "") && next < len(t)
+		return r, i > 0 && joined && (verbs[at(t, next)] || at(t, next) == "") && next < len(t)
 	case "never":
 		who := at(t, i-1)
-		if i == 0 || c.genre == Document && !joined {
-			return r, false
-		}
-		return r, verbs[at(t, i+1)] && who != "we" && who != "i" && who != "they" && who != "it" && who != "who" && who != "that" && (joined || c.genre != Document && !copulas[who])
+		return r, i > 0 && verbs[at(t, i+1)] && who != "we" && who != "i" && who != "they" && who != "it" && who != "who" && who != "that" && (joined || !copulas[who])
 	}
 	return r, false
 }
@@ -519,6 +536,21 @@ func says(t []token, i int) bool {
 	return false
 }
 
+// subjectAt reports whether the words from i on are the subject of a verb: "Release notes must be written".
+func subjectAt(t []token, i int) bool {
+	for k := i + 1; k < len(t) && k < i+6 && t[k].before == 0 && !opens[t[k].low]; k++ {
+		switch w := t[k].low; w {
+		case "must", "shall", "should", "may", "can", "cannot", "will", "has":
+			return true
+		default:
+			if copulas[w] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // follower reports whether what follows the word at i, which may be a noun, shows that it is a verb.
 func follower(t []token, i int, c place) bool {
 	if i+1 >= len(t) {
@@ -543,6 +575,9 @@ func isOrder(t []token, i int, c place) bool {
 		return false // a label
 	}
 	if i+1 < len(t) && (copulas[next] || next == "of" || next == "must" || next == "should" || next == "may" || next == "can" || next == "will" || next == "has" || next == "have" && w != "have") {
+		return false
+	}
+	if subjectAt(t, i) {
 		return false
 	}
 	switch {

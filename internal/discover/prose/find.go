@@ -86,6 +86,10 @@ func (f *finder) leading(i, at int, raw string, c place) bool {
 			l.says = nil
 		}
 	}
+	if l.says == nil {
+		l.says = bare(t)
+		l.open = l.says != nil
+	}
 	l.when = len(t) > 0 && openers[t[0].low] && l.says == nil
 	f.leads[i] = l
 	if l.says == nil || l.open {
@@ -109,6 +113,9 @@ func (f *finder) lead(i int) (lead, bool) {
 // demands reports whether a lead ends by demanding what follows: "policy requires that:", "You are required to:".
 func demands(t []token) bool {
 	n := len(t)
+	if is(t, n-3, "not", "limited", "to") {
+		return false
+	}
 	for _, last := range []int{n - 1, n - 2, n - 3} {
 		switch at(t, last) {
 		case "must", "shall", "should", "requires", "require", "prohibits", "prohibit", "never", "prohibited", "forbidden", "required", "not", "avoid", "always", "forbid":
@@ -215,9 +222,10 @@ func (f *finder) read(i int, raw string, line int, c place) []Norm {
 			return []Norm{n}
 		}
 	}
-	l, led := f.lead(f.blocks[i].Lead)
+	l, led := f.leader(i, raw)
+	inherits := led && l.open
 	switch {
-	case ok:
+	case ok && !(inherits && (r.means == ByItem || r.means == BySentence)): // under "Never:", an order is what is forbidden
 		parts := split(body, t, r, c)
 		if len(parts) < 2 {
 			n := f.norm(i, raw, line, r, c)
@@ -225,14 +233,60 @@ func (f *finder) read(i int, raw string, line int, c place) []Norm {
 			return []Norm{n}
 		}
 		return f.parts(i, raw, body, line, parts, c)
-	case led && l.open && len(t) > 1 && !c.row:
+	case inherits:
 		n := f.norm(i, raw, line, *l.says, c)
-		n.Means, n.Method = ByLead, "item below (\""+cut(l.text, 60)+":\")"
-		n.Statement = clean(l.text + ": " + plain(raw))
+		n.Means, n.Confidence, n.Method = ByLead, confidence(ByLead, f.genre), "item below (\""+cut(l.text, 60)+":\")"
+		n.Statement = clean(l.text + ": " + strings.TrimLeft(plain(raw), signs))
 		if fullSentence(t) {
 			n.Statement = clean(plain(raw))
 		}
 		return []Norm{n}
+	}
+	return nil
+}
+
+// refusals begin an item that shows what not to do.
+var refusals = []string{"❌", "🚫", "⛔", "✗", "✘", "👎"}
+
+// refusing are headings of what not to do.
+var refusing = words("don't donts don'ts dont never avoid forbidden prohibited disallowed unacceptable anti-patterns antipatterns")
+
+// leader is what leads to block i, of which raw is a sentence: a block before it, its heading, or a sign.
+func (f *finder) leader(i int, raw string) (lead, bool) {
+	no := lead{text: "Do not", says: &reading{modality: rule.MustNot, means: ByNegation}, open: true}
+	for _, sign := range refusals {
+		if strings.HasPrefix(raw, sign) {
+			return no, true
+		}
+	}
+	if l, ok := f.lead(f.blocks[i].Lead); ok {
+		return l, true
+	}
+	section := f.blocks[i].Section
+	if len(section) == 0 || f.blocks[i].Kind != Item || f.blocks[i].Lead >= 0 {
+		return lead{}, false
+	}
+	t := tokenize(section[len(section)-1])
+	for k := range t {
+		if len(t) <= 3 && refusing[t[k].low] || is(t, k, "do", "not") || is(t, k, "not", "to", "do") || is(t, k, "must", "not") {
+			return no, f.genre != Document
+		}
+	}
+	return lead{}, false
+}
+
+// bare reads a lead that is nothing but a word that binds: "Never:".
+func bare(t []token) *reading {
+	if len(t) == 0 || len(t) > 2 {
+		return nil
+	}
+	switch at(t, len(t)-1) {
+	case "never", "not", "don't", "dont", "don'ts", "forbidden", "prohibited":
+		return &reading{modality: rule.MustNot, means: ByNegation}
+	case "avoid", "should":
+		return &reading{modality: rule.Should, means: ByAdvice}
+	case "always", "must":
+		return &reading{modality: rule.Must, means: ByBinding}
 	}
 	return nil
 }
@@ -284,7 +338,7 @@ func (f *finder) norm(i int, raw string, line int, r reading, c place) Norm {
 	b := &f.blocks[i]
 	n := Norm{
 		Statement: clean(plain(raw)), Modality: r.modality, Line: line, EndLine: line + strings.Count(raw, "\n"), Quote: cut(raw, maxQuote),
-		Section: b.Section, Means: r.means, Method: method(r, c),
+		Section: b.Section, Means: r.means, Method: method(r, c), Confidence: confidence(r.means, f.genre),
 	}
 	n.Severity = severity(&n, r)
 	if e, ok := clause(raw); ok {
@@ -324,9 +378,12 @@ func method(r reading, c place) string {
 	return "sentence that binds" + said
 }
 
+// signs stand before text to catch the eye.
+const signs = " ✅✔☑👍⚠️🔴🟢🟡❗❌🚫⛔✗✘👎•–—-"
+
 // clean makes a statement of text: one line that begins with a capital letter and has no loose ends.
 func clean(s string) string {
-	s = strings.TrimSpace(strings.TrimRight(strings.TrimSpace(s), ":;,"))
+	s = strings.TrimLeft(strings.TrimRight(strings.TrimSpace(s), ":;, "), signs)
 	s = strings.TrimSuffix(strings.TrimSuffix(s, "; and"), "; or")
 	if len(s) > 0 && s[0] >= 'a' && s[0] <= 'z' {
 		s = string(s[0]-'a'+'A') + s[1:]

@@ -54,9 +54,10 @@ func split(s string, t []token, first reading, c place) []part {
 			}
 		}
 		r, ok := classify(sub, c)
-		if !ok && subject != "" && k > 0 { // "and must not share it"
+		if k > 0 && (!ok || r.at == 0 && !orders(r.means)) { // "and must not share it"
 			r, ok = modal(append([]token{{low: "it"}}, sub...), 1, c)
 			p.subject = subject
+			ok = ok && subject != ""
 		}
 		if !ok {
 			return nil
@@ -66,6 +67,9 @@ func split(s string, t []token, first reading, c place) []part {
 	}
 	return out
 }
+
+// orders reports whether the means is an order, which has no subject.
+func orders(m Means) bool { return m == ByItem || m == BySentence || m == ByNegation }
 
 // trail is how much of what stands between two parts belongs to the first: marks that it closes.
 func trail(s string) int {

@@ -38,6 +38,11 @@ func sentences(text string) [][2]int {
 		case '.', '!', '?':
 			end := closers(text, i+1)
 			if parens > 0 && !strings.Contains(text[i+1:end], ")") || quoted && !strings.Contains(text[i+1:end], `"`) || !ends(text, i, end) {
+				parens = max(parens-strings.Count(text[i+1:end], ")"), 0)
+				if quoted && strings.Contains(text[i+1:end], `"`) {
+					quoted = false
+				}
+				i = end - 1
 				continue
 			}
 			out = append(out, [2]int{from, end})

@@ -85,7 +85,7 @@ func inline(s string, i int) (n int, keep string) {
 			return 2, s[i+1 : i+2]
 		}
 	case '*', '_', '~':
-		if n := run(s[i:], c); c != '~' && flanks(s, i, n) || c == '~' && n == 2 {
+		if n := run(s[i:min(len(s), i+maxRun)], c); c != '~' && flanks(s, i, n) || c == '~' && n == 2 {
 			return n, ""
 		}
 	case '!':
@@ -135,12 +135,18 @@ func wordByte(c byte) bool {
 // maxInline is how far the end of code, a link or a tag is looked for, in bytes.
 const maxInline = 1000
 
+// maxRun is how many backquotes, or brackets in brackets, mean something.
+const maxRun = 8
+
 // codeEnd is behind the backquotes that end the code at i; 0 if none do.
 func codeEnd(s string, i int) int {
-	n := run(s[i:], '`')
+	n := run(s[i:min(len(s), i+maxRun)], '`')
+	if n == maxRun {
+		return 0
+	}
 	for k, stop := i+n, min(len(s), i+n+maxInline); k < stop; k++ {
 		if s[k] == '`' {
-			m := run(s[k:], '`')
+			m := run(s[k:min(len(s), k+maxRun)], '`')
 			if m == n {
 				return k + m
 			}
@@ -156,7 +162,9 @@ func linkEnd(s string, i int) int {
 	for k, stop := i, min(len(s), i+maxInline); k < stop; k++ {
 		switch s[k] {
 		case '[':
-			depth++
+			if depth++; depth > maxRun {
+				return 0
+			}
 		case ']':
 			if depth--; depth == 0 {
 				if targetEnd(s, k) > 0 {
@@ -181,7 +189,9 @@ func targetEnd(s string, i int) int {
 	for k, stop := i+1, min(len(s), i+maxInline); k < stop; k++ {
 		switch s[k] {
 		case opens:
-			depth++
+			if depth++; depth > maxRun {
+				return 0
+			}
 		case closes:
 			if depth--; depth == 0 {
 				return k + 1
