@@ -33,6 +33,7 @@ var table = map[string]row{
 	"cli/report":       {layer: block, imports: []string{"rule"}},
 	"config":           {layer: block},
 	"corpus":           {layer: block, imports: []string{"federation", "rule", "store", "subject"}},
+	"discover/code":    {layer: block, imports: []string{"discover/source", "rule"}},
 	"discover/linter":  {layer: block, imports: []string{"discover/source", "rule", "subject"}},
 	"discover/source":  {layer: block, imports: []string{"rule"}},
 	"document/extract": {layer: block, imports: []string{"rule"}},
