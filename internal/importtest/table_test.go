@@ -51,6 +51,7 @@ var table = map[string]row{
 	"store/sqlstore":      {layer: block, imports: []string{"rule", "store"}},
 	"subject":             {layer: block, imports: []string{"rule"}},
 	"/packs":              {layer: block, imports: []string{"rule"}, tests: []string{"catalog", "evaluate"}},
+	"discover/code":       {layer: block, imports: []string{"discover/source", "rule"}},
 
 	"catalog":  {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "federation", "rule", "store", "subject"}},
 	"discover": {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "discover/source", "job", "llm", "redact", "rule", "store", "subject"}, tests: []string{"catalog", "document"}},
