@@ -6,6 +6,7 @@ import (
 	"tenet/internal/conflict/contradict"
 	"tenet/internal/discover"
 	"tenet/internal/discover/assistant"
+	"tenet/internal/discover/code"
 	"tenet/internal/discover/linter"
 	"tenet/internal/discover/policy"
 	"tenet/internal/discover/source"
@@ -15,7 +16,7 @@ import (
 
 // Readers are the readers of all kinds of sources that candidate rules are found in.
 func Readers() []source.Reader {
-	return []source.Reader{policy.Reader{}, assistant.Reader{}, linter.New()}
+	return []source.Reader{policy.Reader{}, assistant.Reader{}, linter.New(), code.New()}
 }
 
 // contradicts tells whether two rules contradict each other.

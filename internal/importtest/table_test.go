@@ -35,6 +35,7 @@ var table = map[string]row{
 	"conflict/contradict": {layer: block, imports: []string{"corpus", "rule"}},
 	"corpus":              {layer: block, imports: []string{"federation", "rule", "store", "subject"}},
 	"discover/assistant":  {layer: block, imports: []string{"discover/prose", "discover/source", "rule", "subject"}},
+	"discover/code":       {layer: block, imports: []string{"discover/source", "rule"}},
 	"discover/linter":     {layer: block, imports: []string{"discover/source", "rule", "subject"}},
 	"discover/policy":     {layer: block, imports: []string{"discover/assistant", "discover/prose", "discover/source", "document/extract", "rule"}},
 	"discover/prose":      {layer: block, imports: []string{"rule"}},
@@ -51,7 +52,6 @@ var table = map[string]row{
 	"store/sqlstore":      {layer: block, imports: []string{"rule", "store"}},
 	"subject":             {layer: block, imports: []string{"rule"}},
 	"/packs":              {layer: block, imports: []string{"rule"}, tests: []string{"catalog", "evaluate"}},
-	"discover/code":       {layer: block, imports: []string{"discover/source", "rule"}},
 
 	"catalog":  {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "federation", "rule", "store", "subject"}},
 	"discover": {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "discover/source", "job", "llm", "redact", "rule", "store", "subject"}, tests: []string{"catalog", "document"}},
@@ -80,7 +80,7 @@ var table = map[string]row{
 	"app": {
 		layer: wiring,
 		imports: []string{
-			"api", "audit", "auth", "catalog", "check", "client", "config", "conflict/contradict", "corpus", "discover", "discover/assistant", "discover/linter", "discover/policy", "discover/source",
+			"api", "audit", "auth", "catalog", "check", "client", "config", "conflict/contradict", "corpus", "discover", "discover/assistant", "discover/code", "discover/linter", "discover/policy", "discover/source",
 			"document", "evaluate", "job", "judge", "llm",
 			"llm/provider", "redact", "release", "rule", "sandbox", "search", "store", "store/sqlstore", "subject", "/packs",
 		},
