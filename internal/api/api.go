@@ -19,6 +19,7 @@ import (
 	"tenet/internal/auth"
 	"tenet/internal/catalog"
 	"tenet/internal/conflict"
+	"tenet/internal/discover"
 	"tenet/internal/document"
 	"tenet/internal/evaluate"
 	"tenet/internal/job"
@@ -43,6 +44,7 @@ type Config struct {
 	Keys     *auth.Keys
 	Jobs     *job.Jobs
 	Sandbox  *sandbox.Sandbox
+	Discover *discover.Discovery
 	Store    store.Reader // audit chains are verified on it
 	Logger   *slog.Logger
 	// Version of the program, shown in the API description and by /health.
@@ -160,6 +162,7 @@ func newServer(cfg Config) *server {
 	s.searchRoutes()
 	s.documentRoutes()
 	s.documentSearchRoutes()
+	s.discoverRoutes()
 	s.relationshipRoutes()
 	s.conflictRoutes()
 	s.federationRoutes()

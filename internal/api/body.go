@@ -25,7 +25,14 @@ const jsonType = "application/json"
 var yamlTypes = []string{"application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml"}
 
 // readBody reads, checks and decodes the JSON body of a request. All that is wrong with it is told at once.
-func readBody[B any](ctx context.Context, s *server) (*B, error) {
+func readBody[B any](ctx context.Context, s *server) (*B, error) { return readJSON[B](ctx, s, false) }
+
+// readOptional is readBody where nothing at all stands for an empty object.
+func readOptional[B any](ctx context.Context, s *server) (*B, error) {
+	return readJSON[B](ctx, s, true)
+}
+
+func readJSON[B any](ctx context.Context, s *server, optional bool) (*B, error) {
 	x := exchangeFrom(ctx)
 	if _, err := x.mediaType(); err != nil {
 		return nil, err
@@ -35,6 +42,9 @@ func readBody[B any](ctx context.Context, s *server) (*B, error) {
 		return nil, err
 	}
 	defer putBuffer(buf)
+	if optional && len(bytes.TrimSpace(buf.Bytes())) == 0 {
+		return new(B), nil
+	}
 	return decodeJSON[B](buf.Bytes(), x.plan.body, s.cfg.Limits.MaxJSONDepth)
 }
 

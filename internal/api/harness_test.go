@@ -25,6 +25,8 @@ import (
 	"tenet/internal/check"
 	"tenet/internal/conflict"
 	"tenet/internal/corpus"
+	"tenet/internal/discover"
+	"tenet/internal/discover/source"
 	"tenet/internal/document"
 	"tenet/internal/evaluate"
 	"tenet/internal/job"
@@ -124,6 +126,10 @@ func newNodeOn(t testing.TB, s store.Store, configure ...func(*Config)) *node {
 	cfg.Sandbox = sandbox.New(sandbox.Config{
 		Store: s, Recorded: cfg.Evaluator, Views: live, Snapshots: snapshots, Queue: job.NewQueue(time.Now), Now: time.Now, Evaluator: evaluate.New(evaluate.Config{Judge: judge.New(judge.Config{}), Checks: check.NewCache(1000), Now: time.Now}),
 	})
+	cfg.Discover = discover.New(discover.Config{
+		Store: s, Readers: []source.Reader{sentences{}}, Rules: rules, Views: live, Documents: cfg.Documents, Queue: job.NewQueue(time.Now), Now: time.Now,
+		Contradicts: opposite, Logger: logger,
+	})
 	for _, f := range configure {
 		f(&cfg)
 	}
@@ -150,9 +156,14 @@ func (n *node) judging(model llm.Model, configure ...func(*evaluate.Config)) *ev
 	return e
 }
 
-// working carries out background work until the test ends, or the returned function is called.
+// working carries out submissions in the background until the test ends, or the returned function is called.
 func (n *node) working(e *evaluate.Evaluator) (stop func()) {
-	runner := job.New(job.Config{Store: n.store, Handlers: map[string]job.Handler{evaluate.JobKind: e.CarryOut}, Poll: 10 * time.Millisecond})
+	return n.doing(map[string]job.Handler{evaluate.JobKind: e.CarryOut})
+}
+
+// doing carries out background work until the test ends, or the returned function is called.
+func (n *node) doing(handlers map[string]job.Handler) (stop func()) {
+	runner := job.New(job.Config{Store: n.store, Handlers: handlers, Poll: 10 * time.Millisecond})
 	runner.Start()
 	stop = sync.OnceFunc(func() {
 		if err := runner.Stop(context.Background()); err != nil {

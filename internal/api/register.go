@@ -83,8 +83,19 @@ func register[I, O any](s *server, o operation, handler func(context.Context, *I
 
 // registerBody adds an operation with a JSON body of type B.
 func registerBody[I, B, O any](s *server, o operation, handler func(context.Context, *I, *B) (*O, error)) *huma.Operation {
+	return withBody(s, o, readBody[B], handler)
+}
+
+// registerOptional adds an operation with a JSON body of type B that may be left out: all of its fields are optional.
+func registerOptional[I, B, O any](s *server, o operation, handler func(context.Context, *I, *B) (*O, error)) *huma.Operation {
+	op := withBody(s, o, readOptional[B], handler)
+	op.RequestBody.Required = false
+	return op
+}
+
+func withBody[I, B, O any](s *server, o operation, read func(context.Context, *server) (*B, error), handler func(context.Context, *I, *B) (*O, error)) *huma.Operation {
 	op := register(s, o, func(ctx context.Context, in *I) (*O, error) {
-		body, err := readBody[B](ctx, s)
+		body, err := read(ctx, s)
 		if err != nil {
 			return nil, err
 		}

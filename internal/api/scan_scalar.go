@@ -17,7 +17,7 @@ func (s *scan) text(sh *shape, raw []byte) error {
 	if sh.kind != text && sh.kind != anything {
 		return s.problem("must be %s, not a string", sh.kind.noun())
 	}
-	if holdsNUL(raw) {
+	if !sh.binary && holdsNUL(raw) {
 		return s.problem("holds a NUL character")
 	}
 	if sh.shortest == 0 && sh.longest < 0 && sh.enum == nil && !sh.dateTime {

@@ -24,6 +24,7 @@ type shape struct {
 	// Bounds on the characters of a string or the items of an array; longest is -1 without one.
 	shortest, longest int
 	dateTime          bool
+	binary            bool    // a string may hold NUL characters: whoever takes it says so
 	choice            *choice // of an object that has one of several shapes
 }
 

@@ -199,7 +199,7 @@ func (a *App) wire(ctx context.Context, o Options) error {
 	work.periodic = append(work.periodic, job.Periodic{Kind: evaluate.PruneKind, Every: evaluate.PruneEvery, Priority: job.Last})
 	a.handler = api.New(api.Config{
 		Catalog: a.catalog, Documents: a.documents, Evaluator: evaluator, Search: a.searcher(conflicts), Releases: releases, Verdicts: a.kept, Keys: a.keys,
-		Jobs: jobs, Conflicts: conflicts, Sandbox: tried, Store: a.store, Logger: a.log, Version: o.Version,
+		Jobs: jobs, Conflicts: conflicts, Sandbox: tried, Discover: a.discovery(&work, now), Store: a.store, Logger: a.log, Version: o.Version,
 		Registry: registry, Ready: a.Ready, JudgeState: a.watch.now, RequireLoopbackHost: loopbackOnly(a.cfg.Listen), RequireKey: !loopbackOnly(a.cfg.Listen),
 		Limits: api.Limits{
 			MaxBody: a.cfg.MaxBody, MaxImportBody: a.cfg.MaxImportBody, MaxDocument: a.cfg.MaxDocument, RatePerSecond: a.cfg.RateLimit, Burst: a.cfg.RateBurst,

@@ -32,6 +32,7 @@ const (
 	KindRelease    = "release"      // a snapshot was taken, deployed or rolled back
 	KindDocument   = "document"     // a document was uploaded or deleted
 	KindTestCase   = "test_case"    // test cases of a rule were made, confirmed or deleted
+	KindDiscovery  = "discovery"    // a scan was started, or a candidate decided on
 )
 
 // Record is something to append to a chain.

@@ -108,6 +108,11 @@ func (c *Catalog) Version(ctx context.Context, projectID, ref string, version in
 // Create makes a rule from an input. Its status is DRAFT unless the input says otherwise; in a project that demands two
 // people it cannot be born approved.
 func (c *Catalog) Create(ctx context.Context, projectID string, in Input) (rule.Rule, error) {
+	return c.create(ctx, projectID, in, func(store.Tx, rule.Rule) error { return nil })
+}
+
+// create makes a rule and calls also in the same transaction.
+func (c *Catalog) create(ctx context.Context, projectID string, in Input, also func(store.Tx, rule.Rule) error) (rule.Rule, error) {
 	var made rule.Rule
 	err := c.change(ctx, projectID, func(tx store.Tx, project rule.Project, cv int64) error {
 		r := c.newRule(ctx, projectID, in)
@@ -123,8 +128,11 @@ func (c *Catalog) Create(ctx context.Context, projectID string, in Input) (rule.
 		if _, err := c.relate(ctx, tx, cv, project, r, in.Relationships); err != nil {
 			return err
 		}
+		if err := c.noteRule(ctx, tx, "created", nil, r); err != nil {
+			return err
+		}
 		made = r
-		return c.noteRule(ctx, tx, "created", nil, r)
+		return also(tx, r)
 	})
 	return made, err
 }

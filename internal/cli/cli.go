@@ -28,25 +28,27 @@ const (
 type grammar struct {
 	globals
 
-	Check     checkCommand      `cmd:"" help:"Judge a diff, files, facts or an action by the rules."`
-	Submit    submitCommand     `cmd:"" help:"Judge a subject of any kind, given as JSON."`
-	Replay    replayCommand     `cmd:"" help:"Decide a recorded evaluation again and compare."`
-	Feedback  feedbackCommand   `cmd:"" help:"Say whether a verdict was right."`
-	Serve     serveCommand      `cmd:"" help:"Serve the HTTP API."`
-	Rules     rulesCommands     `cmd:"" help:"List, export and apply rules."`
-	Nodes     nodesCommands     `cmd:"" help:"Say which rules hold where in an organization."`
-	Search    searchCommand     `cmd:"" help:"Find rules by words, meaning, time, source, conflict, person or situation."`
-	Documents documentsCommands `cmd:"" help:"Upload, read and search the documents that rules come from."`
-	Cases     casesCommands     `cmd:"" help:"List, generate, confirm and delete the test cases of a rule."`
-	Snapshots snapshotsCommands `cmd:"" help:"Take snapshots of the rules, deploy them, roll back."`
-	Test      testCommand       `cmd:"" help:"Run the test cases of rules."`
-	Eval      evalCommand       `cmd:"" help:"Measure a model by labelled cases."`
-	Audit     auditCommands     `cmd:"" help:"Verify the audit chain."`
-	Keys      keysCommands      `cmd:"" help:"Make, list and revoke API keys."`
-	Cache     cacheCommands     `cmd:"" help:"Look at and delete kept verdicts of the judge."`
-	Conflicts conflictsCommands `cmd:"" help:"Decide on rules that contradict each other."`
-	Jobs      jobsCommands      `cmd:"" help:"List, retry and cancel background jobs."`
-	Version   versionCommand    `cmd:"" help:"Print the version."`
+	Check      checkCommand       `cmd:"" help:"Judge a diff, files, facts or an action by the rules."`
+	Submit     submitCommand      `cmd:"" help:"Judge a subject of any kind, given as JSON."`
+	Replay     replayCommand      `cmd:"" help:"Decide a recorded evaluation again and compare."`
+	Feedback   feedbackCommand    `cmd:"" help:"Say whether a verdict was right."`
+	Serve      serveCommand       `cmd:"" help:"Serve the HTTP API."`
+	Rules      rulesCommands      `cmd:"" help:"List, export and apply rules."`
+	Nodes      nodesCommands      `cmd:"" help:"Say which rules hold where in an organization."`
+	Search     searchCommand      `cmd:"" help:"Find rules by words, meaning, time, source, conflict, person or situation."`
+	Documents  documentsCommands  `cmd:"" help:"Upload, read and search the documents that rules come from."`
+	Scan       scanCommand        `cmd:"" help:"Find candidate rules in policies, instructions to assistants, linter settings and code."`
+	Candidates candidatesCommands `cmd:"" help:"List, approve and dismiss candidate rules."`
+	Conflicts  conflictsCommands  `cmd:"" help:"Decide on rules that contradict each other."`
+	Cases      casesCommands      `cmd:"" help:"List, generate, confirm and delete the test cases of a rule."`
+	Test       testCommand        `cmd:"" help:"Run the test cases of rules."`
+	Eval       evalCommand        `cmd:"" help:"Measure a model by labelled cases."`
+	Snapshots  snapshotsCommands  `cmd:"" help:"Take snapshots of the rules, deploy them, roll back."`
+	Audit      auditCommands      `cmd:"" help:"Verify the audit chain."`
+	Keys       keysCommands       `cmd:"" help:"Make, list and revoke API keys."`
+	Cache      cacheCommands      `cmd:"" help:"Look at and delete kept verdicts of the judge."`
+	Jobs       jobsCommands       `cmd:"" help:"List, retry and cancel background jobs."`
+	Version    versionCommand     `cmd:"" help:"Print the version."`
 }
 
 // globals are the flags of all commands.

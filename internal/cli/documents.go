@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 
 	"tenet/internal/client"
+	"tenet/internal/discover"
 	"tenet/internal/document"
 	"tenet/internal/rule"
 	"tenet/internal/search"
@@ -17,11 +18,12 @@ import (
 
 // documentsCommands are `tenet documents ...`.
 type documentsCommands struct {
-	Upload documentsUploadCommand `cmd:"" help:"Upload files: pdf, docx, html, md or txt."`
-	List   documentsListCommand   `cmd:"" help:"List documents, newest first."`
-	Get    documentsGetCommand    `cmd:"" help:"Show a document, its text, or its file."`
-	Delete documentsDeleteCommand `cmd:"" help:"Delete a document. Rules that come from it stay."`
-	Search documentsSearchCommand `cmd:"" help:"Find documents by words and meaning."`
+	Upload  documentsUploadCommand  `cmd:"" help:"Upload files: pdf, docx, html, md or txt."`
+	List    documentsListCommand    `cmd:"" help:"List documents, newest first."`
+	Get     documentsGetCommand     `cmd:"" help:"Show a document, its text, or its file."`
+	Extract documentsExtractCommand `cmd:"" help:"Find candidate rules in a document."`
+	Delete  documentsDeleteCommand  `cmd:"" help:"Delete a document. Rules that come from it stay."`
+	Search  documentsSearchCommand  `cmd:"" help:"Find documents by words and meaning."`
 }
 
 // maxUpload bounds what is read of a file before the server says what it takes, in bytes.
@@ -185,6 +187,39 @@ func (s *session) printDocument(d document.Document) error {
 	row("sha256", d.SHA256)
 	_, err := io.WriteString(s.out, b.String())
 	return err
+}
+
+type documentsExtractCommand struct {
+	ID     string `arg:"" help:"Id of the document."`
+	Format string `short:"f" enum:"table,json,yaml" default:"table" help:"${enum}."`
+}
+
+// Help is the long help of the command.
+func (documentsExtractCommand) Help() string {
+	return `Rules that are made of its candidates name the document as their source:
+
+    tenet documents upload travel.pdf --type policy
+    tenet documents extract 0199...
+    tenet candidates approve 0199...`
+}
+
+// Run finds candidates in a document.
+func (k *documentsExtractCommand) Run(ctx context.Context, s *session) error {
+	s.working = true
+	return s.with(ctx, keepsData, func(c *client.Client) error {
+		scan, err := c.ExtractRules(ctx, k.ID)
+		if err == nil {
+			scan, err = s.awaitScan(ctx, c, scan)
+		}
+		if err != nil {
+			return err
+		}
+		report := scanReport{Scans: []discover.Scan{scan}}
+		if report.Candidates, err = c.AllCandidates(ctx, scan.ID, client.CandidateFilter{Status: discover.Undecided}); err != nil {
+			return err
+		}
+		return (&scanCommand{Format: k.Format}).print(ctx, s, c, &report)
+	})
 }
 
 type documentsDeleteCommand struct {

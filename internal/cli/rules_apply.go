@@ -12,6 +12,7 @@ import (
 
 	"tenet/internal/catalog"
 	"tenet/internal/client"
+	"tenet/internal/discover/assistant"
 	"tenet/internal/rule"
 )
 
@@ -84,12 +85,30 @@ func changes(r *rule.ImportResult) int {
 type rulesExportCommand struct {
 	ruleFilter
 
-	Format string `short:"f" enum:"yaml,json" default:"yaml" help:"${enum}."`
-	Output string `short:"o" placeholder:"FILE" help:"Write to this file."`
+	Format string `short:"f" enum:"yaml,json,agents.md,claude.md,cursor,copilot" default:"yaml" help:"${enum}."`
+	Output string `short:"o" placeholder:"PATH" help:"Write to this file; for assistants, below this folder, which is that of the repository."`
+	Node   string `placeholder:"NODE" help:"For assistants: the rules that hold at this node, by its id, or its name or path of names."`
+	Force  bool   `help:"For assistants: write over files that somebody else has written."`
+}
+
+// Help is the long help of the command.
+func (rulesExportCommand) Help() string {
+	return `YAML and JSON hold all that rules are, for tenet rules apply. The other formats are instructions to assistants; they hold the
+rules in force, and tenet scan reads them back as they are:
+
+    tenet rules export -o rules.yaml
+    tenet rules export --format agents.md --node acme/payments -o .
+    tenet rules export --format cursor -o .`
 }
 
 // Run exports rules.
 func (k *rulesExportCommand) Run(ctx context.Context, s *session) error {
+	if format, ok := rule.Parse(k.Format, assistant.Formats); ok {
+		return k.instructions(ctx, s, format)
+	}
+	if k.Node != "" || k.Force {
+		return fmt.Errorf("--node and --force go with the formats for assistants: %s", rule.Names(assistant.Formats))
+	}
 	return s.with(ctx, readsData, func(c *client.Client) error {
 		body, err := c.ExportRules(ctx, k.Format, k.filter())
 		if err != nil {

@@ -19,6 +19,7 @@ type session struct {
 	env      func(string) string
 	globals  *globals
 	colour   bool
+	working  bool // an embedded node carries out background work
 }
 
 // interruptible reads until its context ends, also where the reader it reads from would wait for ever.

@@ -141,6 +141,16 @@ func (d *Documents) Content(ctx context.Context, projectID, id string) (Document
 	return document, content, err
 }
 
+// File returns the name of a document and the bytes that were uploaded, or not_found.
+func (d *Documents) File(ctx context.Context, projectID, id string) (filename string, content []byte, err error) {
+	document, err := d.store.Document(ctx, projectID, id)
+	if err != nil {
+		return "", nil, err
+	}
+	content, err = d.store.DocumentContent(ctx, projectID, id)
+	return document.Filename, content, err
+}
+
 // textBatch is how many chunks are read at once.
 const textBatch = 500
 

@@ -35,6 +35,11 @@ var table = map[string]row{
 	// What contradicts what is asked of discovery too, of candidates.
 	"conflict/contradict": {layer: block, imports: []string{"corpus", "rule"}},
 	"corpus":              {layer: block, imports: []string{"federation", "rule", "store", "subject"}},
+	"discover/assistant":  {layer: block, imports: []string{"discover/prose", "discover/source", "rule", "subject"}},
+	"discover/code":       {layer: block, imports: []string{"discover/source", "rule"}},
+	"discover/linter":     {layer: block, imports: []string{"discover/source", "rule", "subject"}},
+	"discover/policy":     {layer: block, imports: []string{"discover/assistant", "discover/prose", "discover/source", "document/extract", "rule"}},
+	"discover/prose":      {layer: block, imports: []string{"rule"}},
 	"discover/source":     {layer: block, imports: []string{"rule"}},
 	"document/extract":    {layer: block, imports: []string{"rule"}},
 	"federation":          {layer: block, imports: []string{"rule", "store", "subject"}},
@@ -50,6 +55,7 @@ var table = map[string]row{
 	"/packs":              {layer: block, imports: []string{"rule"}, tests: []string{"catalog", "evaluate"}},
 
 	"catalog":  {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "federation", "rule", "store", "subject"}},
+	"discover": {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "discover/source", "job", "llm", "redact", "rule", "store", "subject"}, tests: []string{"catalog", "document"}},
 	"conflict": {layer: capability, imports: []string{"audit", "auth", "conflict/contradict", "corpus", "job", "llm", "redact", "rule", "store"}, tests: []string{"catalog"}},
 	"document": {layer: capability, imports: []string{"audit", "auth", "corpus", "document/extract", "job", "redact", "rule", "store"}},
 	"evaluate": {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "job", "judge", "redact", "rule", "store", "subject"}},
@@ -58,16 +64,17 @@ var table = map[string]row{
 	"sandbox":  {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "job", "lint", "llm", "redact", "rule", "store", "subject"}, tests: []string{"evaluate"}},
 	"search":   {layer: capability, imports: []string{"corpus", "llm", "redact", "rule", "store"}},
 
-	"api": {layer: surface, imports: []string{"audit", "auth", "catalog", "conflict", "corpus", "document", "document/extract", "evaluate", "job", "judge", "redact", "release", "rule", "sandbox", "search", "store", "subject"}, tests: []string{"app"}},
+	"api": {layer: surface, imports: []string{"audit", "auth", "catalog", "conflict", "corpus", "discover", "discover/source", "document", "document/extract", "evaluate", "job", "judge", "redact", "release", "rule", "sandbox", "search", "store", "subject"}, tests: []string{"app"}},
 	// The client is typed with the requests and answers of the capabilities behind the API, so that they have one form.
-	"client": {layer: surface, imports: []string{"audit", "catalog", "conflict", "document", "evaluate", "job", "release", "rule", "sandbox", "search", "store", "subject"}, tests: []string{"api", "app"}},
+	"client": {layer: surface, imports: []string{"audit", "catalog", "conflict", "discover", "discover/source", "document", "evaluate", "job", "release", "rule", "sandbox", "search", "store", "subject"}, tests: []string{"api", "app"}},
 
-	"app": {layer: wiring, imports: []string{"api", "audit", "auth", "catalog", "check", "client", "config", "conflict", "corpus", "document", "evaluate", "job", "judge", "llm", "llm/provider", "redact", "release", "rule", "sandbox", "search", "store", "store/sqlstore", "subject", "/packs"}},
+	"app": {layer: wiring, imports: []string{"api", "audit", "auth", "catalog", "check", "client", "config", "conflict", "conflict/contradict", "corpus", "discover", "discover/assistant", "discover/code", "discover/linter", "discover/policy", "discover/source", "document", "evaluate", "job", "judge", "llm", "llm/provider", "redact", "release", "rule", "sandbox", "search", "store", "store/sqlstore", "subject", "/packs"}},
 
-	"cli":           {layer: command, imports: []string{"app", "audit", "catalog", "cli/report", "client", "config", "conflict", "document", "evaluate", "job", "lint", "quality", "release", "rule", "sandbox", "search", "store", "subject", "/packs"}},
-	"/cmd/tenet":    {layer: command, imports: []string{"cli"}},
-	"/bench":        {layer: command}, // a client like any other: it knows the service by its HTTP API
-	"/bench/search": {layer: command, imports: []string{"corpus", "rule", "store"}},
+	"cli":              {layer: command, imports: []string{"app", "audit", "catalog", "cli/report", "client", "config", "conflict", "discover", "discover/assistant", "discover/source", "document", "evaluate", "job", "lint", "quality", "release", "rule", "sandbox", "search", "store", "subject", "/packs"}},
+	"/cmd/tenet":       {layer: command, imports: []string{"cli"}},
+	"/bench":           {layer: command}, // a client like any other: it knows the service by its HTTP API
+	"/bench/discovery": {layer: command, imports: []string{"discover/assistant", "discover/policy", "discover/source"}},
+	"/bench/search":    {layer: command, imports: []string{"corpus", "rule", "store"}},
 
 	"document/documenttest": {layer: support},
 
@@ -89,6 +96,7 @@ var homes = map[string][]string{
 	"github.com/jackc/pgx":                {"store/pgtest", "store/sqlstore"},
 	"github.com/kljensen/snowball":        {"corpus"},
 	"github.com/ledongthuc/pdf":           {"document/extract"},
+	"github.com/pelletier/go-toml":        {"discover/linter"},
 	"github.com/owenrumney/go-sarif":      {"cli/report"},
 	"github.com/pressly/goose":            {"store/sqlstore"},
 	"github.com/prometheus/client_golang": {"api", "app"},

@@ -40,6 +40,7 @@ type Reader interface {
 	TestCaseReader
 	RunReader
 	ConflictReader
+	DiscoveryReader
 
 	// Projects lists all projects by id.
 	Projects(ctx context.Context) ([]rule.Project, error)
@@ -98,6 +99,7 @@ type Tx interface {
 	TestCaseTx
 	RunTx
 	ConflictTx
+	DiscoveryTx
 
 	// CreateProject stores a project with corpus version 0; conflict if the id is taken.
 	CreateProject(ctx context.Context, p rule.Project) error

@@ -33,6 +33,7 @@ const (
 	chainLump                      // a project's audit entries and their head
 	documentLump                   // a project's documents
 	submissionLump                 // a project's submissions and feedback
+	discoveryLump                  // a project's scans and candidates
 )
 
 func corpusOf(projectID string) lump { return lump{corpusLump, projectID} }
@@ -42,6 +43,8 @@ func documentsOf(projectID string) lump { return lump{documentLump, projectID} }
 func chainOf(projectID string) lump { return lump{chainLump, projectID} }
 
 func submissionsOf(projectID string) lump { return lump{submissionLump, projectID} }
+
+func discoveryOf(projectID string) lump { return lump{discoveryLump, projectID} }
 
 // hold locks a lump until the transaction ends. Outside of transactions it does nothing.
 func (r *reader) hold(ctx context.Context, l lump) error {
@@ -60,7 +63,7 @@ func (r *reader) hold(ctx context.Context, l lump) error {
 		_, err = r.exec(ctx, "lock", "SELECT pg_advisory_xact_lock(?, hashtext(?))", int32(documentLocks), l.projectID)
 	case chainLump:
 		err = r.holdRow(ctx, "SELECT 1 FROM audit_heads WHERE project_id = ? FOR UPDATE", l.projectID)
-	case submissionLump:
+	case submissionLump, discoveryLump:
 		// No row stands for it, and the project's own would hold up changes of its rules.
 		_, err = r.exec(ctx, "lock", "SELECT pg_advisory_xact_lock(hashtextextended(?, ?))", l.projectID, int64(advisory+l.kind))
 	}

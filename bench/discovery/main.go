@@ -1,0 +1,95 @@
+// Command discovery measures how well rules are found in texts, and how fast, and prints the tables of docs/discovery-quality.md.
+// Quality is measured against the normative statements that people have marked in gold.txt.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+
+	"tenet/internal/discover/assistant"
+	"tenet/internal/discover/policy"
+	"tenet/internal/discover/source"
+)
+
+func main() {
+	data := flag.String("data", "../shared/data/discovery", "folder with policy_document/ and assistant_md.tar.gz")
+	part := flag.String("part", "all", "files to measure: tuned, held-out or all")
+	show := flag.Bool("show", false, "list what is found wrongly and what is missed")
+	speed := flag.Int("speed", 10, "megabytes of text to measure speed at; 0 leaves it out")
+	flag.Parse()
+	if err := run(*data, *part, *show, *speed); err != nil {
+		fmt.Fprintln(os.Stderr, "discovery:", err)
+		os.Exit(1)
+	}
+}
+
+func run(data, part string, show bool, megabytes int) error {
+	files, err := load(data)
+	if err != nil {
+		return err
+	}
+	gold, err := readGold(files)
+	if err != nil {
+		return err
+	}
+	parts := []string{"tuned", "held-out", "all"}
+	if part != "all" {
+		parts = []string{part}
+	}
+	for _, p := range parts {
+		measure(files, gold, p, show).print(p)
+	}
+	if megabytes > 0 {
+		measureSpeed(files, gold, megabytes<<20)
+	}
+	return nil
+}
+
+// readers are the readers of texts.
+var readers = []source.Reader{policy.Reader{}, assistant.Reader{}}
+
+// read finds the rules of a file.
+func read(files []source.File) []source.Found {
+	var out []source.Found
+	for _, r := range readers {
+		var mine []source.File
+		for _, f := range files {
+			if r.Reads(f.Path) {
+				mine = append(mine, f)
+			}
+		}
+		found, _ := r.Read(context.Background(), mine)
+		out = append(out, found...)
+	}
+	return out
+}
+
+// measureSpeed reads the files over and over, as 1,000 files.
+func measureSpeed(files map[string][]byte, gold []marked, size int) {
+	var list []source.File
+	total := 0
+	for i := 0; total < size; i++ {
+		g := gold[i%len(gold)]
+		var content strings.Builder
+		for content.Len() < size/1000 {
+			content.Write(files[g.path])
+			content.WriteString("\n\n")
+		}
+		list = append(list, source.File{Path: g.path, Content: []byte(content.String())})
+		total += content.Len()
+	}
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	start := time.Now()
+	found := read(list)
+	took := time.Since(start)
+	runtime.ReadMemStats(&after)
+	fmt.Printf("\nspeed: %d files, %.1f MB, %d rules in %.2f s; %.0f MiB allocated, heap %.0f MiB\n", len(list), float64(total)/1e6, len(found),
+		took.Seconds(), float64(after.TotalAlloc-before.TotalAlloc)/(1<<20), float64(after.HeapSys)/(1<<20))
+}

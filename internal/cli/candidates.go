@@ -1,0 +1,269 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"tenet/internal/client"
+	"tenet/internal/discover"
+	"tenet/internal/rule"
+)
+
+// candidatesCommands are `tenet candidates ...`.
+type candidatesCommands struct {
+	List    candidatesListCommand    `cmd:"" help:"List the candidates of a scan."`
+	Show    candidatesShowCommand    `cmd:"" help:"Show a candidate, with where it was found."`
+	Approve candidatesApproveCommand `cmd:"" help:"Make rules of candidates."`
+	Dismiss candidatesDismissCommand `cmd:"" help:"Decide that candidates become no rules."`
+	Scans   candidatesScansCommand   `cmd:"" help:"List scans, newest first."`
+}
+
+type candidatesListCommand struct {
+	Scan          string  `arg:"" optional:"" help:"Id of the scan; default is the newest."`
+	Status        string  `enum:"pending,approved,dismissed,all" default:"pending" help:"${enum}."`
+	MinConfidence float64 `placeholder:"N" help:"Only candidates with at least this confidence, from 0 to 1."`
+	Format        string  `short:"f" enum:"table,json,yaml" default:"table" help:"${enum}."`
+}
+
+// Help is the long help of the command.
+func (candidatesListCommand) Help() string {
+	return `Those of the most confidence come first:
+
+    tenet candidates list --min-confidence 0.8
+    tenet candidates list --status dismissed --format json`
+}
+
+// Run lists candidates.
+func (k *candidatesListCommand) Run(ctx context.Context, s *session) error {
+	return s.with(ctx, keepsData, func(c *client.Client) error {
+		id, err := newestScan(ctx, c, k.Scan)
+		if err != nil {
+			return err
+		}
+		f := client.CandidateFilter{Status: discover.Decision(k.Status), MinConfidence: k.MinConfidence}
+		if k.Status == "all" {
+			f.Status = ""
+		}
+		list, err := c.AllCandidates(ctx, id, f)
+		if err != nil {
+			return err
+		}
+		if list == nil {
+			list = []discover.Candidate{}
+		}
+		switch k.Format {
+		case "json":
+			return printJSON(s.out, list)
+		case "yaml":
+			return printYAML(s.out, list)
+		}
+		if len(list) == 0 {
+			s.note("the scan %s has no such candidates", id)
+		}
+		return s.printCandidates(list)
+	})
+}
+
+// newestScan is the scan that is named, or the newest.
+func newestScan(ctx context.Context, c *client.Client, id string) (string, error) {
+	if id != "" {
+		return id, nil
+	}
+	list, err := c.Scans(ctx, 1, 1)
+	if err != nil {
+		return "", err
+	}
+	if len(list.Items) == 0 {
+		return "", errors.New("there are no scans yet; begin with tenet scan")
+	}
+	return list.Items[0].ID, nil
+}
+
+type candidatesShowCommand struct {
+	Candidate string `arg:"" help:"Id of the candidate, as list shows it."`
+	Format    string `short:"f" enum:"text,json" default:"text" help:"${enum}."`
+}
+
+// Run shows a candidate.
+func (k *candidatesShowCommand) Run(ctx context.Context, s *session) error {
+	return s.with(ctx, keepsData, func(c *client.Client) error {
+		candidate, err := c.Candidate(ctx, k.Candidate)
+		return show(s, k.Format == "json", &candidate, err, s.printCandidate)
+	})
+}
+
+// chosen names candidates: by their ids, or by the scan they are of.
+type chosen struct {
+	Candidates []string `arg:"" optional:"" help:"Ids of candidates."`
+	Scan       string   `placeholder:"ID" help:"All pending candidates of this scan instead."`
+	Over       float64  `name:"min-confidence" placeholder:"N" help:"Of the scan's, only those with at least this confidence."`
+}
+
+func (k *chosen) check() error {
+	switch {
+	case (len(k.Candidates) > 0) == (k.Scan != ""):
+		return errors.New("name candidates by their ids, or a scan with --scan, and not both")
+	case k.Over != 0 && k.Scan == "":
+		return errors.New("--min-confidence goes with --scan")
+	}
+	return nil
+}
+
+// each decides on the candidates that were named, one by one; of a scan, many at once until none is left.
+func (k *chosen) each(s *session, one func(id string) (discover.Decided, error), many func(scan string, sel discover.Selection) (discover.Bulk, error)) error {
+	failed := 0
+	if k.Scan != "" {
+		sel := discover.Selection{All: true}
+		if k.Over > 0 {
+			sel.MinConfidence = &k.Over
+		}
+		done := 0
+		for {
+			bulk, err := many(k.Scan, sel)
+			if err != nil {
+				return err
+			}
+			for _, r := range bulk.Results {
+				if r.Error != "" {
+					s.note("%s: %s", r.CandidateID, line(r.Error))
+				}
+			}
+			done += bulk.Done
+			if failed = bulk.Failed; bulk.Remaining == 0 || bulk.Done == 0 {
+				failed += bulk.Remaining
+				break
+			}
+		}
+		s.note("%d decided, %d not", done, failed)
+	}
+	for _, id := range k.Candidates {
+		done, err := one(id)
+		if code := rule.CodeOf(err); code == rule.CodeConflict || code == rule.CodeInvalid || code == rule.CodeNotFound {
+			failed++
+			s.tell(fmt.Errorf("%s: %w", id, err))
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(s.out, "%s  %s  %s\n", id, done.Status, done.RuleID); err != nil {
+			return err
+		}
+	}
+	if failed > 0 {
+		return exit(exitFailed)
+	}
+	return nil
+}
+
+type candidatesApproveCommand struct {
+	chosen
+
+	Statement string   `placeholder:"TEXT" help:"Rule text in place of the proposed one, for a single candidate."`
+	Severity  string   `placeholder:"LEVEL" help:"Severity in place of the suggested one."`
+	Modality  string   `placeholder:"MODALITY" help:"Modality in place of the suggested one."`
+	Scope     []string `placeholder:"PATH" help:"Scope in place of the suggested one; may be repeated."`
+	Tag       []string `placeholder:"TAG" help:"Tags in place of the suggested ones; may be repeated."`
+	Owner     string   `placeholder:"NAME" help:"Person or team that answers for the rule."`
+	Slug      string   `placeholder:"NAME" help:"Short name such as SEC-003, for a single candidate."`
+	Status    string   `placeholder:"STATUS" help:"Status of the rule; DRAFT if not given."`
+}
+
+// Help is the long help of the command.
+func (candidatesApproveCommand) Help() string {
+	return `The rule keeps where it comes from in its source_refs. It is a DRAFT until it is moved on:
+
+    tenet candidates approve 0199... --severity high --slug SEC-003
+    tenet candidates approve --scan 0199... --min-confidence 0.9 --status EFFECTIVE`
+}
+
+// Run approves candidates.
+func (k *candidatesApproveCommand) Run(ctx context.Context, s *session) error {
+	if err := k.check(); err != nil {
+		return err
+	}
+	if (k.Statement != "" || k.Slug != "") && len(k.Candidates) != 1 {
+		return errors.New("--statement and --slug are for a single candidate")
+	}
+	o := &discover.Overrides{
+		Severity: rule.Severity(k.Severity), Modality: rule.Modality(k.Modality), Tags: k.Tag, Owner: k.Owner, Slug: k.Slug, Status: rule.Status(strings.ToUpper(k.Status)),
+	}
+	if len(k.Scope) > 0 {
+		o.Scope = k.Scope
+	}
+	return s.with(ctx, keepsData, func(c *client.Client) error {
+		return k.each(s, func(id string) (discover.Decided, error) {
+			return c.ApproveCandidate(ctx, id, discover.CandidateApproval{Statement: k.Statement, Overrides: o})
+		}, func(scan string, sel discover.Selection) (discover.Bulk, error) {
+			return c.ApproveCandidates(ctx, scan, sel, o)
+		})
+	})
+}
+
+type candidatesDismissCommand struct {
+	chosen
+
+	Reason string `placeholder:"TEXT" help:"Why."`
+}
+
+// Help is the long help of the command.
+func (candidatesDismissCommand) Help() string {
+	return `Later scans of the same repository leave out what was dismissed, as long as it stays as it is:
+
+    tenet candidates dismiss 0199... --reason "an aim, not a rule"`
+}
+
+// Run dismisses candidates.
+func (k *candidatesDismissCommand) Run(ctx context.Context, s *session) error {
+	if err := k.check(); err != nil {
+		return err
+	}
+	return s.with(ctx, keepsData, func(c *client.Client) error {
+		return k.each(s, func(id string) (discover.Decided, error) { return c.DismissCandidate(ctx, id, k.Reason) },
+			func(scan string, sel discover.Selection) (discover.Bulk, error) {
+				return c.DismissCandidates(ctx, scan, sel, k.Reason)
+			})
+	})
+}
+
+type candidatesScansCommand struct {
+	Limit  int    `default:"20" help:"How many at most, up to 100."`
+	Format string `short:"f" enum:"text,json" default:"text" help:"${enum}."`
+}
+
+// Run lists scans.
+func (k *candidatesScansCommand) Run(ctx context.Context, s *session) error {
+	if k.Limit < 1 || k.Limit > 100 {
+		return fmt.Errorf("--limit: %d is not between 1 and 100", k.Limit)
+	}
+	return s.with(ctx, keepsData, func(c *client.Client) error {
+		list, err := c.Scans(ctx, 1, k.Limit)
+		return show(s, k.Format == "json", list.Items, err, s.printScans)
+	})
+}
+
+func (s *session) printScans(list []discover.Scan) error {
+	if len(list) == 0 {
+		s.note("there are no scans yet; begin with tenet scan")
+		return nil
+	}
+	t := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "SCAN\tSTATUS\tMADE\tFILES\tCANDIDATES\tPENDING\tOF")
+	for i := range list {
+		scan := &list[i]
+		count, pending := "-", "-"
+		if scan.CandidatesCount != nil {
+			count, pending = fmt.Sprint(*scan.CandidatesCount), fmt.Sprint(*scan.Pending)
+		}
+		of := scan.Repository
+		if scan.DocumentID != "" {
+			of = "document " + scan.DocumentID
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%s\t%s\t%s\n", scan.ID, scan.Status, scan.CreatedAt.Format(time.DateTime), scan.Files, count, pending, line(of))
+	}
+	return t.Flush()
+}

@@ -1,0 +1,111 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"tenet/internal/client"
+	"tenet/internal/discover/assistant"
+	"tenet/internal/rule"
+)
+
+// written marks files that were exported before, and so may be written over.
+var written = []byte("Written by `tenet rules export`")
+
+// instructions writes the rules that hold as instructions to an assistant.
+func (k *rulesExportCommand) instructions(ctx context.Context, s *session, format assistant.Format) error {
+	return s.with(ctx, readsData, func(c *client.Client) error {
+		rules, err := k.inForce(ctx, c)
+		if err != nil {
+			return err
+		}
+		if len(rules) == 0 {
+			return errors.New("there are no rules in force to write; --status names those of another status")
+		}
+		files, err := assistant.Write(format, rules)
+		if err != nil {
+			return err
+		}
+		if k.Output != "" {
+			return k.writeFiles(s, files)
+		}
+		if len(files) > 1 {
+			return fmt.Errorf("the rules make %d files; name the folder of the repository with --output", len(files))
+		}
+		for _, content := range files {
+			if _, err := s.out.Write(content); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// inForce are the rules that the flags select and that hold now: at a node, or in the whole project.
+func (k *rulesExportCommand) inForce(ctx context.Context, c *client.Client) ([]rule.Rule, error) {
+	rules, err := c.AllRules(ctx, k.filter())
+	if err != nil {
+		return nil, err
+	}
+	now := time.Now()
+	rules = slices.DeleteFunc(rules, func(r rule.Rule) bool { return k.Status == "" && !r.InForce(now) })
+	if k.Node == "" {
+		return rules, nil
+	}
+	node, err := findNode(ctx, c, k.Node)
+	if err != nil {
+		return nil, err
+	}
+	effective, err := c.EffectiveRules(ctx, node.ID)
+	if err != nil {
+		return nil, err
+	}
+	scopes := map[string][]string{} // as they hold at the node
+	for _, e := range effective.Rules {
+		scopes[e.Rule.ID] = e.Rule.Scope
+	}
+	rules = slices.DeleteFunc(rules, func(r rule.Rule) bool { _, holds := scopes[r.ID]; return !holds })
+	for i := range rules {
+		rules[i].Scope = scopes[rules[i].ID]
+	}
+	return rules, nil
+}
+
+// writeFiles writes files below a folder: all, or none if one is there that somebody else has written.
+func (k *rulesExportCommand) writeFiles(s *session, files map[string][]byte) error {
+	names := slices.Sorted(maps.Keys(files))
+	for _, name := range names {
+		have, err := os.ReadFile(filepath.Join(k.Output, filepath.FromSlash(name)))
+		switch {
+		case errors.Is(err, fs.ErrNotExist), k.Force:
+		case err != nil:
+			return err
+		case !bytes.Contains(have, written):
+			return fmt.Errorf("%s was not written by tenet; scan it first (tenet scan), and then give --force to write over it", filepath.Join(k.Output, filepath.FromSlash(name)))
+		}
+	}
+	for _, name := range names {
+		path := filepath.Join(k.Output, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { //nolint:gosec // the folders of a repository are for all
+			return err
+		}
+		err := writeFile(path, func(w io.Writer) error {
+			_, err := w.Write(files[name])
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		s.note("wrote %s", path)
+	}
+	return nil
+}

@@ -1,0 +1,181 @@
+// Package assistant finds rules in the instructions that people give to coding assistants, such as AGENTS.md, CLAUDE.md and the
+// rules of Cursor and Copilot, and writes rules as such instructions.
+package assistant
+
+import (
+	"context"
+	"path"
+	"slices"
+	"strings"
+
+	"tenet/internal/discover/prose"
+	"tenet/internal/discover/source"
+	"tenet/internal/rule"
+)
+
+// names are files with instructions, in lower case.
+var names = map[string]bool{
+	"agents.md": true, "agent.md": true, "agents.override.md": true, "claude.md": true, "claude.local.md": true, "gemini.md": true, "conventions.md": true,
+	".cursorrules": true, ".windsurfrules": true, ".clinerules": true, ".rules": true, "copilot-instructions.md": true,
+	"pr_compliance_checklist.yaml": true, "pr_compliance_checklist.yml": true,
+}
+
+// folders hold files with instructions.
+var folders = []string{".cursor/rules/", ".windsurf/rules/", ".continue/rules/", ".clinerules/", ".github/instructions/", ".claude/rules/", ".roo/rules/"}
+
+// Instructions reports whether a file is made for assistants, by its path alone.
+func Instructions(file string) bool {
+	file = strings.ToLower(file)
+	base := path.Base(file)
+	if names[base] || strings.HasSuffix(base, ".mdc") || strings.HasSuffix(base, ".instructions.md") {
+		return true
+	}
+	if !strings.HasSuffix(base, ".md") {
+		return false
+	}
+	return slices.ContainsFunc(folders, func(folder string) bool { return strings.HasPrefix(file, folder) || strings.Contains(file, "/"+folder) })
+}
+
+// Reader reads instructions to assistants. The zero value is ready; it is safe for concurrent use.
+type Reader struct{}
+
+var _ source.Reader = Reader{}
+
+// Kind implements [source.Reader].
+func (Reader) Kind() source.Kind { return source.AssistantMD }
+
+// Reads implements [source.Reader]; see [Instructions].
+func (Reader) Reads(file string) bool { return Instructions(file) }
+
+// Read implements [source.Reader].
+func (Reader) Read(ctx context.Context, files []source.File) (found []source.Found, problems []source.Problem) {
+	for _, f := range files {
+		if ctx.Err() != nil {
+			break
+		}
+		rules, wrong := read(ctx, f)
+		found, problems = append(found, rules...), append(problems, wrong...)
+	}
+	return found, problems
+}
+
+// read reads one file.
+func read(ctx context.Context, f source.File) ([]source.Found, []source.Problem) {
+	text, ok := prose.Decode(f.Content)
+	if !ok {
+		return nil, []source.Problem{{File: f.Path, Reason: "it holds binary data, not text; save it as UTF-8 text"}}
+	}
+	if ext := strings.ToLower(path.Ext(f.Path)); ext == ".yaml" || ext == ".yml" {
+		return readChecklist(f.Path, text)
+	}
+	matter, rest, first := prose.FrontMatter(text)
+	about := readMatter(f.Path, matter)
+	lines := splitLines(rest)
+	items := taggedItems(lines)
+	for _, t := range items { // what is read is not read again
+		clear(lines[t.line+1 : t.last+1])
+		lines[t.line] = ""
+	}
+	if len(items) > 0 {
+		rest = strings.Join(lines, "\n")
+	}
+	blocks := prose.Markdown(rest, first)
+	found := about.tagged(f.Path, items, blocks, first, text)
+	for _, n := range prose.Find(ctx, blocks, prose.Instructions) {
+		found = append(found, about.found(f.Path, n))
+	}
+	slices.SortStableFunc(found, func(a, b source.Found) int { return a.Line - b.Line })
+	return found, about.problems
+}
+
+// splitLines cuts a text into lines without their ends.
+func splitLines(text string) []string {
+	lines := strings.Split(text, "\n")
+	for i := range lines {
+		lines[i] = strings.TrimSuffix(lines[i], "\r")
+	}
+	return lines
+}
+
+// found makes a candidate of a norm.
+func (m *matter) found(file string, n prose.Norm) source.Found {
+	f := source.Found{
+		Kind: source.AssistantMD, Statement: n.Statement, Modality: n.Modality, Severity: n.Severity, Tags: n.Tags(), Exceptions: n.Exceptions,
+		AppliesTo: m.appliesTo(), Rationale: n.Rationale, File: file, Line: n.Line, EndLine: n.EndLine, Quote: n.Quote,
+		Section: strings.Join(n.Section, " > "), Method: n.Method, Note: m.note, Confidence: n.Confidence,
+	}
+	if f.AppliesTo == nil {
+		f.AppliesTo = m.below(headingGlobs(n.Section))
+	}
+	return f
+}
+
+// maxQuote bounds a quote, in bytes, and so in characters.
+const maxQuote = 2000
+
+// tagged makes candidates of items with a tag.
+func (m *matter) tagged(file string, items []tagged, blocks []prose.Block, first int, text string) []source.Found {
+	if len(items) == 0 {
+		return nil
+	}
+	lines := splitLines(text)
+	out := make([]source.Found, 0, len(items))
+	var section []string
+	next := 0
+	for _, t := range items {
+		line, end := t.line+first, t.end+first
+		for ; next < len(blocks) && blocks[next].Line < line; next++ {
+			section = blocks[next].Section
+			if blocks[next].Kind == prose.Heading {
+				section = append(section[:len(section):len(section)], blocks[next].Text)
+			}
+		}
+		f := source.Found{
+			Kind: source.AssistantMD, Statement: t.statement, Modality: t.tag.modality, Severity: t.tag.severity, Scope: t.tag.scope, Tags: t.tag.tags,
+			Exceptions: t.exceptions, Rationale: t.rationale, File: file, Line: line, EndLine: end, Quote: quoteOf(lines[line-1 : end]),
+			Section: strings.Join(section, " > "), Method: "item of a list with a tag", Note: m.note, Confidence: 1,
+			AppliesTo: t.tag.appliesTo(m),
+		}
+		if err := valid(&f, t.tag.slug); err != nil {
+			m.problems = append(m.problems, source.Problem{File: file, Line: line, Reason: "its tag gives no rule: " + err.Error()})
+			continue
+		}
+		if t.tag.slug != "" {
+			f.Note = strings.TrimSpace(f.Note + " Its tag names rule " + t.tag.slug + ".")
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// valid checks what a tag says, which anybody may have written.
+func valid(f *source.Found, slug string) error {
+	r := rule.Rule{
+		Statement: f.Statement, Modality: f.Modality, Severity: f.Severity, Slug: slug, Scope: f.Scope, Tags: f.Tags, Exceptions: f.Exceptions,
+		Rationale: f.Rationale, AppliesTo: f.AppliesTo,
+	}
+	r.Normalize()
+	return r.Validate()
+}
+
+// appliesTo is what the tag narrows a rule to, or the front matter where the tag names no paths.
+func (t *tag) appliesTo(m *matter) *rule.AppliesTo {
+	a := &rule.AppliesTo{Paths: t.paths, ExcludePaths: t.exclude, Repositories: t.repos, Kinds: t.kinds}
+	if about := m.appliesTo(); len(a.Paths) == 0 && about != nil {
+		a.Paths = about.Paths
+		a.ExcludePaths = append(slices.Clone(about.ExcludePaths), t.exclude...)
+	}
+	if a.Empty() {
+		return nil
+	}
+	return a
+}
+
+// quoteOf joins lines to a quote.
+func quoteOf(lines []string) string {
+	q := strings.Join(lines, "\n")
+	if len(q) > maxQuote {
+		q = strings.ToValidUTF8(q[:maxQuote], "")
+	}
+	return q
+}

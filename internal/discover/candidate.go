@@ -1,0 +1,45 @@
+package discover
+
+import (
+	"context"
+
+	"tenet/internal/store"
+)
+
+// Filter selects candidates of a scan. Empty fields select everything.
+type Filter struct {
+	Status        Decision
+	MinConfidence float64
+	Offset, Limit int
+}
+
+// Candidates returns a page of the candidates of a scan, those of the most confidence first, and how many match; not_found
+// without the scan. A scan that is not completed has none.
+func (d *Discovery) Candidates(ctx context.Context, projectID, scanID string, f Filter) ([]Candidate, int, error) {
+	if _, err := d.store.Scan(ctx, projectID, scanID); err != nil {
+		return nil, 0, err
+	}
+	rows, total, err := d.store.FindCandidates(ctx, store.CandidateFilter{
+		ProjectID: projectID, ScanID: scanID, Status: string(f.Status), MinConfidence: f.MinConfidence, Offset: f.Offset, Limit: f.Limit,
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	list := make([]Candidate, len(rows))
+	for i := range rows {
+		if list[i], _, err = candidateOf(&rows[i]); err != nil {
+			return nil, 0, err
+		}
+	}
+	return list, total, nil
+}
+
+// GetCandidate returns a candidate, or not_found.
+func (d *Discovery) GetCandidate(ctx context.Context, projectID, id string) (Candidate, error) {
+	row, err := d.store.Candidate(ctx, projectID, id)
+	if err != nil {
+		return Candidate{}, err
+	}
+	c, _, err := candidateOf(&row)
+	return c, err
+}

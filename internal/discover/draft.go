@@ -1,0 +1,176 @@
+package discover
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"tenet/internal/audit"
+	"tenet/internal/check"
+	"tenet/internal/discover/source"
+	"tenet/internal/rule"
+	"tenet/internal/store"
+	"tenet/internal/subject"
+)
+
+// draft is a candidate in the making.
+type draft struct {
+	Candidate
+	severity rule.Severity
+	scope    []string
+	prints   []string // fingerprints of the statement in each of its places, as it was found
+	parts    []draft  // what the model has split it into
+}
+
+// Bounds of what is kept of one place, in characters.
+const (
+	maxQuote   = 2_000
+	maxSection = 500
+	maxNote    = 1_000
+	maxPlaces  = 50
+)
+
+// newDraft makes a candidate of what a reader has found. reason says why it cannot be one.
+func newDraft(f *source.Found) (c draft, reason string) {
+	r := rule.Rule{
+		Statement: clean(f.Statement, rule.MaxStatement), Modality: f.Modality, Severity: f.Severity, Rationale: clean(f.Rationale, rule.MaxRationale),
+		Scope: cleanAll(f.Scope, rule.MaxLabel), Tags: cleanAll(f.Tags, rule.MaxLabel), Exceptions: cleanAll(f.Exceptions, rule.MaxException),
+		AppliesTo: f.AppliesTo, Check: f.Check,
+	}
+	r.Scope = slices.DeleteFunc(r.Scope, func(s string) bool { return strings.Contains(s, ",") || rule.CleanScope(s) == "" })
+	r.Exceptions = r.Exceptions[:min(len(r.Exceptions), rule.MaxPoints)]
+	r.Normalize()
+	note := clean(f.Note, maxNote)
+	if r.Check != nil && !usable(r.Check) {
+		r.Check, note = nil, strings.TrimSpace(note+" The check that was found cannot be used.")
+	}
+	if r.AppliesTo != nil && !globs(r.AppliesTo) {
+		r.AppliesTo, note = nil, strings.TrimSpace(note+" The paths that it was found with cannot be used.")
+	}
+	if err := r.Validate(); err != nil {
+		return draft{}, "a statement was found that can be no rule: " + clean(err.Error(), 300)
+	}
+	place := Place{
+		SourceFile: clean(f.File, MaxPath), SourceLine: max(f.Line, 1), SourceEndLine: max(f.EndLine, f.Line, 1), Quote: cleanLines(f.Quote, maxQuote),
+		Section: clean(f.Section, maxSection), Source: f.Kind, Method: clean(f.Method, maxNote), Note: note,
+	}
+	confidence := f.Confidence
+	if math.IsNaN(confidence) {
+		confidence = 0
+	}
+	c = draft{severity: r.Severity, scope: r.Scope, prints: []string{fingerprint(r.Statement, place.SourceFile, "")}}
+	c.Candidate = Candidate{
+		Statement: r.Statement, Confidence: math.Round(min(max(confidence, 0), 1)*1000) / 1000, Place: place, Places: []Place{place}, SimilarRules: []Similar{},
+		SuggestedMetadata: Metadata{
+			Modality: r.Modality, Tags: r.Tags, Exceptions: r.Exceptions, AppliesTo: r.AppliesTo, Check: r.Check, Rationale: r.Rationale,
+		},
+	}
+	return c, ""
+}
+
+func usable(c *rule.Check) bool {
+	_, err := check.Compile(c)
+	return err == nil
+}
+
+func globs(a *rule.AppliesTo) bool {
+	for _, list := range [][]string{a.Paths, a.ExcludePaths, a.Repositories} {
+		if _, err := subject.CompileGlobs(list); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// row is the draft as it is stored, and as it is shown.
+func (c *draft) row(s *store.Scan, n int) (store.Candidate, Candidate, error) {
+	body := c.Candidate
+	body.SuggestedMetadata.Severity, body.SuggestedMetadata.Scope = strings.ToLower(string(c.severity)), strings.Join(c.scope, ", ")
+	data, err := json.Marshal(stored{body, c.prints})
+	if err != nil {
+		return store.Candidate{}, Candidate{}, err
+	}
+	made := store.Candidate{
+		ProjectID: s.ProjectID, ID: audit.NewID(), ScanID: s.ID, N: n, Repository: s.Repository, Fingerprint: c.prints[0], Confidence: c.Confidence,
+		Body: data, Status: store.CandidatePending,
+	}
+	shown, _, err := candidateOf(&made)
+	return made, shown, err
+}
+
+// stored is the body of a stored candidate.
+type stored struct {
+	Candidate
+	Prints []string `json:"prints"`
+}
+
+// candidateOf is a stored candidate as callers see it, and the fingerprints of its places.
+func candidateOf(c *store.Candidate) (Candidate, []string, error) {
+	var body stored
+	if err := json.Unmarshal(c.Body, &body); err != nil {
+		return Candidate{}, nil, rule.Errorf(rule.CodeInternal, "candidate %s cannot be read: %w", c.ID, err)
+	}
+	out := body.Candidate
+	out.ID, out.ScanID, out.Status, out.RuleID, out.Reason = c.ID, c.ScanID, Decision(c.Status), c.RuleID, c.Reason
+	out.DecidedAt, out.DecidedBy = c.DecidedAt, c.DecidedBy
+	return out, body.Prints, nil
+}
+
+// fingerprint is what a statement in a file is remembered by: its words, whatever their case, and the file, whatever the
+// line. part is the quote of a part of the statement.
+func fingerprint(statement, file, part string) string {
+	h := sha256.New()
+	for _, s := range []string{normal(statement), file, normal(part)} {
+		h.Write([]byte(s))
+		h.Write([]byte{0})
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// normal is a text in lower case, without marks of Markdown and the full stop, and with single spaces.
+func normal(text string) string {
+	return strings.TrimRight(strings.Join(strings.Fields(strings.ToLower(marks.Replace(text))), " "), ".!;:,")
+}
+
+var marks = strings.NewReplacer("**", "", "__", "", "`", "")
+
+// inOrder sorts candidates: those of the most confidence first, else by place.
+func inOrder(drafts []draft) {
+	slices.SortStableFunc(drafts, func(a, b draft) int {
+		return cmp.Or(cmp.Compare(b.Confidence, a.Confidence), cmp.Compare(a.SourceFile, b.SourceFile), cmp.Compare(a.SourceLine, b.SourceLine), cmp.Compare(a.Statement, b.Statement))
+	})
+}
+
+// clean is a text on one line that can be stored, cut to n characters.
+func clean(text string, n int) string {
+	return short(strings.Join(strings.Fields(storable(text)), " "), n)
+}
+
+// cleanLines is clean for a text of several lines, whose line ends and indentation stay.
+func cleanLines(text string, n int) string {
+	text = strings.ReplaceAll(storable(text), "\r\n", "\n")
+	if utf8.RuneCountInString(text) > n {
+		text = string([]rune(text)[:n])
+	}
+	return strings.Trim(text, "\n")
+}
+
+// storable takes out what databases do not keep.
+func storable(text string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(text, "\ufffd"), "\x00", "")
+}
+
+func cleanAll(list []string, n int) []string {
+	var out []string
+	for _, s := range list {
+		if s = clean(s, n); s != "" && len(out) < rule.MaxListItems {
+			out = append(out, s)
+		}
+	}
+	return out
+}

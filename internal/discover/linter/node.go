@@ -1,0 +1,134 @@
+package linter
+
+import (
+	"slices"
+	"strings"
+)
+
+// form says what a node is.
+type form int
+
+const (
+	nothing  form = iota // null
+	truth                // true or false
+	number               // as it is written
+	text                 // a string
+	list                 // items
+	table                // pairs
+	computed             // code in a settings file that is not plain data; text is as it is written
+	call                 // a call in such a file: text is what is called, items are what it is given
+)
+
+// node is a value of a settings file with its place, whatever the language of the file. A nil node is nothing.
+type node struct {
+	form  form
+	text  string
+	items []*node
+	pairs []pair
+	// line and end are its first and last line, from 1.
+	line, end int
+}
+
+type pair struct {
+	key   string
+	line  int // of the key
+	value *node
+}
+
+// Limits of settings files. Real ones are far below.
+const (
+	maxFile  = 1 << 20 // bytes
+	maxDepth = 64      // lists and tables inside one another
+	maxNodes = 20_000  // values of one file, aliases written out
+)
+
+// get is the value of a key; the last one where a key is repeated, as the tools read it.
+func (n *node) get(keys ...string) *node {
+	for _, key := range keys {
+		if n == nil || n.form != table {
+			return nil
+		}
+		var found *node
+		for _, p := range slices.Backward(n.pairs) {
+			if p.key == key {
+				found = p.value
+				break
+			}
+		}
+		n = found
+	}
+	return n
+}
+
+// at is the pair of a key and whether there is one.
+func (n *node) at(key string) (pair, bool) {
+	if n != nil && n.form == table {
+		for _, p := range slices.Backward(n.pairs) {
+			if p.key == key {
+				return p, true
+			}
+		}
+	}
+	return pair{}, false
+}
+
+// each are the pairs of a table: of a repeated key only the last one.
+func (n *node) each() []pair {
+	if n == nil || n.form != table {
+		return nil
+	}
+	last := make(map[string]int, len(n.pairs))
+	for i, p := range n.pairs {
+		last[p.key] = i
+	}
+	var kept []pair
+	for i, p := range n.pairs {
+		if last[p.key] == i {
+			kept = append(kept, p)
+		}
+	}
+	return kept
+}
+
+// all are the items of a list; a scalar is a list of itself.
+func (n *node) all() []*node {
+	switch {
+	case n == nil || n.form == nothing:
+		return nil
+	case n.form == list:
+		return n.items
+	}
+	return []*node{n}
+}
+
+// strings are the scalars of a list, or the one scalar.
+func (n *node) strings() []string {
+	var out []string
+	for _, item := range n.all() {
+		if item.scalar() {
+			out = append(out, item.text)
+		}
+	}
+	return out
+}
+
+func (n *node) scalar() bool {
+	return n != nil && (n.form == truth || n.form == number || n.form == text)
+}
+
+// is reports whether a node is a scalar that is written so, but for case.
+func (n *node) is(word string) bool { return n.scalar() && strings.EqualFold(n.text, word) }
+
+// on reports whether a node is true, or a word for it.
+func (n *node) on() bool { return n.is("true") || n.is("yes") || n.is("on") }
+
+// off reports whether a node is false, or a word for it.
+func (n *node) off() bool { return n.is("false") || n.is("no") || n.is("off") }
+
+// last is the last line of a node, or of its key where there is no value.
+func (p pair) last() int {
+	if p.value == nil {
+		return p.line
+	}
+	return max(p.line, p.value.end)
+}

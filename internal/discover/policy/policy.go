@@ -1,0 +1,166 @@
+// Package policy finds rules in documents for people: policies, standards, handbooks, contracts. It reads Markdown, text, HTML,
+// Word (docx) and PDF.
+package policy
+
+import (
+	"context"
+	"path"
+	"strings"
+	"unicode"
+
+	"tenet/internal/discover/assistant"
+	"tenet/internal/discover/prose"
+	"tenet/internal/discover/source"
+	"tenet/internal/document/extract"
+	"tenet/internal/rule"
+)
+
+// formats are the endings of file names that are read. A template of a document is read like the document.
+var formats = map[string]extract.Format{
+	".md": extract.Markdown, ".markdown": extract.Markdown, ".mdown": extract.Markdown, ".mdx": extract.Markdown, ".txt": extract.Text, ".text": extract.Text,
+	".html": extract.HTML, ".htm": extract.HTML, ".xhtml": extract.HTML, ".docx": extract.DOCX, ".pdf": extract.PDF,
+}
+
+// others are files of these formats that hold no rules for people, by the name without its ending.
+var others = map[string]bool{
+	"changelog": true, "changes": true, "history": true, "news": true, "license": true, "licence": true, "copying": true, "notice": true, "authors": true,
+	"contributors": true, "cmakelists": true, "robots": true, "humans": true, "requirements": true, "requirements-dev": true, "third_party_notices": true,
+}
+
+// Reader reads policy documents. The zero value is ready; it is safe for concurrent use.
+type Reader struct {
+	// Limits bound the reading of a docx or PDF file; zero fields take the defaults.
+	Limits extract.Limits
+}
+
+var _ source.Reader = Reader{}
+
+// Kind implements [source.Reader].
+func (Reader) Kind() source.Kind { return source.PolicyDocument }
+
+// Reads implements [source.Reader]: documents that are not instructions to assistants, change logs or licences.
+func (Reader) Reads(file string) bool {
+	format, stem := formatOf(file)
+	return format != "" && !others[stem] && !assistant.Instructions(file)
+}
+
+// formatOf tells the format of a file by its name, and the name without its ending, in lower case.
+func formatOf(file string) (f extract.Format, stem string) {
+	base := strings.ToLower(path.Base(file))
+	for _, template := range []string{".tmpl", ".tpl", ".j2"} {
+		base = strings.TrimSuffix(base, template)
+	}
+	ext := path.Ext(base)
+	return formats[ext], strings.TrimSuffix(base, ext)
+}
+
+// Read implements [source.Reader].
+func (r Reader) Read(ctx context.Context, files []source.File) (found []source.Found, problems []source.Problem) {
+	for _, f := range files {
+		if ctx.Err() != nil {
+			break
+		}
+		blocks, title, err := r.blocks(ctx, f)
+		if err != nil {
+			if ctx.Err() == nil {
+				problems = append(problems, source.Problem{File: f.Path, Reason: err.Error()})
+			}
+			continue
+		}
+		scope := scopeOf(f.Path)
+		for _, n := range prose.Find(ctx, blocks, genre(f.Path, title)) {
+			found = append(found, source.Found{
+				Kind: source.PolicyDocument, Statement: n.Statement, Modality: n.Modality, Severity: n.Severity, Scope: scope, Tags: n.Tags(),
+				Exceptions: n.Exceptions, Rationale: n.Rationale, File: f.Path, Line: n.Line, EndLine: n.EndLine, Quote: n.Quote,
+				Section: strings.Join(n.Section, " > "), Method: n.Method, Confidence: n.Confidence,
+			})
+		}
+	}
+	return found, problems
+}
+
+// blocks cuts a file into blocks, and finds its title.
+func (r Reader) blocks(ctx context.Context, f source.File) (blocks []prose.Block, title string, err error) {
+	format, _ := formatOf(f.Path)
+	if format == extract.DOCX || format == extract.PDF {
+		return r.extracted(ctx, format, f.Content)
+	}
+	text, ok := prose.Decode(f.Content)
+	if !ok {
+		return nil, "", rule.Errorf(rule.CodeInvalid, "it holds binary data, not text; save it as UTF-8 text")
+	}
+	switch format { //nolint:exhaustive // the others are read above
+	case extract.HTML:
+		blocks = prose.HTML(text)
+	case extract.Text:
+		blocks = prose.Plain(text, 1)
+	default:
+		matter, rest, first := prose.FrontMatter(text)
+		blocks, title = prose.Markdown(rest, first), matterTitle(matter)
+	}
+	return blocks, title, nil
+}
+
+// extracted reads a docx or PDF file. Its lines are those of its text: headings and paragraphs with an empty line between them.
+func (r Reader) extracted(ctx context.Context, format extract.Format, content []byte) ([]prose.Block, string, error) {
+	result, err := extract.Run(ctx, format, content, r.Limits)
+	if err != nil {
+		return nil, "", err
+	}
+	var text strings.Builder
+	for _, b := range result.Blocks {
+		if b.Heading > 0 {
+			text.WriteString(strings.Repeat("#", b.Heading) + " ")
+		}
+		text.WriteString(b.Text + "\n\n")
+	}
+	return prose.Plain(text.String(), 1), result.Title, nil
+}
+
+// matterTitle is the title that front matter gives.
+func matterTitle(matter string) string {
+	for line := range strings.Lines(matter) {
+		if title, ok := strings.CutPrefix(line, "title:"); ok {
+			return title
+		}
+	}
+	return ""
+}
+
+// regulating are words in a path or title of a document that is there to regulate.
+var regulating = map[string]bool{
+	"policy": true, "policies": true, "standard": true, "standards": true, "guideline": true, "guidelines": true, "handbook": true, "rules": true, "rule": true,
+	"conduct": true, "security": true, "contributing": true, "compliance": true, "terms": true, "convention": true, "conventions": true, "styleguide": true,
+	"style": true, "governance": true, "procedure": true, "procedures": true, "regulation": true, "regulations": true, "agreement": true, "requirements": true,
+	"checklist": true, "code-of-conduct": true, "controls": true, "directive": true, "law": true, "act": true, "statute": true, "playbook": true,
+}
+
+// genre tells how a document is read, by its path and title.
+func genre(file, title string) prose.Genre {
+	for w := range strings.FieldsFuncSeq(strings.ToLower(file+" "+title), func(r rune) bool { return !unicode.IsLetter(r) }) {
+		if regulating[w] {
+			return prose.Policy
+		}
+	}
+	return prose.Document
+}
+
+// homes are folders that hold policies by the part of the organisation they are for.
+var homes = map[string]bool{"policy": true, "policies": true, "standards": true, "handbook": true, "regulations": true, "compliance": true}
+
+// scopeOf is the scope of the rules of a file: the folders between the one that holds policies and the file. A policy in
+// policies/finance/payments.md holds in finance.
+func scopeOf(file string) []string {
+	parts := strings.Split(strings.ToLower(file), "/")
+	for i, p := range parts[:len(parts)-1] {
+		if !homes[p] {
+			continue
+		}
+		scope := rule.CleanScope(strings.Join(parts[i+1:len(parts)-1], "/"))
+		if scope == "" || len(scope) > rule.MaxLabel || strings.Contains(scope, "//") {
+			return nil
+		}
+		return []string{scope}
+	}
+	return nil
+}

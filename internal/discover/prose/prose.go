@@ -1,0 +1,100 @@
+// Package prose finds the normative statements of a text: sentences that demand, forbid, recommend or permit something. It
+// knows the structure of Markdown, HTML and plain text, and it is exact about lines. It reads by rules and word lists alone, in
+// time and memory proportional to the text; docs/discovery-quality.md says how often it is right.
+package prose
+
+import "tenet/internal/rule"
+
+// Genre is the kind of text, which decides how much its wording binds.
+type Genre int
+
+// The genres.
+const (
+	// Document is any text for people. Only words that bind, such as must and is prohibited, make a rule in it: its imperatives
+	// tell how to do something.
+	Document Genre = iota
+	// Policy is a text that is there to regulate: what it says in lists in the imperative binds too.
+	Policy
+	// Instructions tell an assistant, or whoever works on the project, what to do.
+	Instructions
+)
+
+// Norm is a normative statement of a text.
+type Norm struct {
+	Statement  string // without marks, one duty
+	Modality   rule.Modality
+	Severity   rule.Severity
+	Exceptions []string
+	Rationale  string
+	Line       int // of the text, from 1
+	EndLine    int
+	Quote      string   // as it stands in the text
+	Section    []string // headings above it, outermost first
+	Method     string   // in a sentence, for people
+	Means      Means
+	// Confidence is how often norms found by these means, in a text of this genre, are right, as measured.
+	Confidence float64
+}
+
+// Means is how a norm was found.
+type Means int
+
+// The means. How often each is right is in the table of precision.
+const (
+	ByBinding    Means = iota // must, shall, is required, is prohibited
+	ByRestraint               // cannot, may not, may only, at most
+	ByAdvice                  // should, is recommended, is discouraged
+	ByNegation                // do not ..., never ...
+	ByItem                    // imperative in an item of a list
+	BySentence                // imperative in running text
+	ByLead                    // item below "... must:" or "We prohibit:"
+	ByPractice                // "You always use ...", "... belongs in ..."
+	ByPermission              // may, is allowed to
+	byLast
+)
+
+// Block is a piece of text in reading order.
+type Block struct {
+	Kind BlockKind
+	// Text has the line ends of the source, without what marks the block, so that the line of a place in it can be counted.
+	Text string
+	Line int // from 1
+	// Section is the headings above it, outermost first. Blocks share it: never change it.
+	Section []string
+	// Lead is the index of the block that leads to this one, such as "Agents must:" before a list; -1 if there is none.
+	Lead int
+	// Code tells that a block of code follows.
+	Code bool
+}
+
+// BlockKind is the kind of a [Block].
+type BlockKind int
+
+// The kinds of blocks. Code, comments and front matter are none.
+const (
+	Heading BlockKind = iota
+	Paragraph
+	Item
+	Row // of a table, with its cells between bars
+)
+
+// sentences are the places of the sentences in the block.
+func (b *Block) sentences() [][2]int {
+	if b.Kind == Paragraph {
+		if lines := lineSentences(b.Text); lines != nil {
+			return lines
+		}
+	}
+	return sentences(b.Text)
+}
+
+// line is the line of a place in the text of a block.
+func (b *Block) line(at int) int {
+	n := b.Line
+	for i := 0; i < at && i < len(b.Text); i++ {
+		if b.Text[i] == '\n' {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,216 @@
+package discover
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"tenet/internal/audit"
+	"tenet/internal/auth"
+	"tenet/internal/discover/source"
+	"tenet/internal/job"
+	"tenet/internal/rule"
+	"tenet/internal/store"
+)
+
+// Bounds of one scan.
+const (
+	MaxFiles      = 10_000
+	MaxPath       = 1_000    // bytes
+	MaxBytes      = 64 << 20 // of all files; the size of a request has a limit of its own
+	MaxDocument   = 64 << 20 // bytes of an uploaded document
+	maxRepository = 256      // characters
+	maxCandidates = 10_000
+	maxProblems   = 1_000
+)
+
+// ScanRequest asks for a scan.
+type ScanRequest struct {
+	Sources    []source.Kind     `json:"sources" nullable:"false" doc:"Kinds of sources to look at: policy_document, assistant_md, linter_config, code_patterns."`
+	Files      map[string]string `json:"file_contents" doc:"Texts of files by their path, which is relative to the root of the repository; 10,000 at most."`
+	Repository string            `json:"repository,omitempty" doc:"Repository they are from. What was decided of a file of a repository is remembered for its next scan." example:"acme/payments"`
+}
+
+// kept is the part of a request that is stored with its scan.
+type kept struct {
+	Sources []source.Kind `json:"sources"`
+	Files   int           `json:"files"`
+}
+
+func (r *ScanRequest) check() error {
+	var p rule.Problems
+	if len(r.Sources) == 0 {
+		p.Add("sources", "is empty; name one or more of %s", rule.Names(source.Kinds))
+	}
+	for i, k := range r.Sources {
+		known, ok := rule.Parse(string(k), source.Kinds)
+		if !ok {
+			p.Add("sources", "%q is unknown; use one or more of %s", string(k), rule.Names(source.Kinds))
+			continue
+		}
+		r.Sources[i] = known
+	}
+	switch {
+	case len(r.Files) == 0:
+		p.Add("file_contents", `is empty; send the texts of the files by their paths, such as {"docs/policy.md": "..."}, or let tenet scan do it`)
+	case len(r.Files) > MaxFiles:
+		p.Add("file_contents", "has %d files; at most %d are allowed in one scan: divide them", len(r.Files), MaxFiles)
+	}
+	total := 0
+	for path, text := range r.Files {
+		total += len(text)
+		if reason := badPath(path); reason != "" && p.Len() < 20 {
+			p.Add("file_contents", "the path %q %s", short(path, 80), reason)
+		}
+	}
+	if total > MaxBytes {
+		p.Add("file_contents", "has %d bytes; at most %d are allowed in one scan: divide them", total, MaxBytes)
+	}
+	if !plain(r.Repository) || utf8.RuneCountInString(r.Repository) > maxRepository {
+		p.Add("repository", "must be a name of at most %d characters without control characters", maxRepository)
+	}
+	return p.Err("the scan is invalid")
+}
+
+func badPath(path string) string {
+	switch {
+	case path == "":
+		return "is empty"
+	case len(path) > MaxPath:
+		return "is too long"
+	case !plain(path):
+		return "holds control characters or is not valid UTF-8"
+	}
+	return ""
+}
+
+// plain reports whether a text can be stored and shown on one line.
+func plain(s string) bool { return utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl) }
+
+// short cuts a text to n characters.
+func short(text string, n int) string {
+	if utf8.RuneCountInString(text) <= n {
+		return text
+	}
+	return string([]rune(text)[:n-1]) + "…"
+}
+
+// Start asks for a scan of files. It goes on in the background. The error is invalid for a bad request, not_found without
+// the project.
+func (d *Discovery) Start(ctx context.Context, projectID string, r ScanRequest) (Scan, error) {
+	if err := r.check(); err != nil {
+		return Scan{}, err
+	}
+	slices.Sort(r.Sources)
+	r.Sources = slices.Compact(r.Sources)
+	parts, err := pack(r.Files)
+	if err != nil {
+		return Scan{}, err
+	}
+	return d.start(ctx, store.Scan{ProjectID: projectID, Repository: strings.TrimSpace(r.Repository)}, kept{r.Sources, len(r.Files)}, parts)
+}
+
+// StartDocument asks for a scan of an uploaded document; not_found without it.
+func (d *Discovery) StartDocument(ctx context.Context, projectID, id string) (Scan, error) {
+	document, err := d.store.Document(ctx, projectID, id)
+	if err != nil {
+		return Scan{}, err
+	}
+	if document.SizeBytes > MaxDocument {
+		return Scan{}, rule.Errorf(rule.CodeTooLarge, "the document has %d bytes; rules are found in those of at most %d: split it", document.SizeBytes, MaxDocument)
+	}
+	return d.start(ctx, store.Scan{ProjectID: projectID, DocumentID: document.ID}, kept{[]source.Kind{source.PolicyDocument}, 1}, nil)
+}
+
+func (d *Discovery) start(ctx context.Context, s store.Scan, about kept, parts [][]byte) (Scan, error) {
+	var err error
+	if s.Request, err = json.Marshal(about); err != nil {
+		return Scan{}, err
+	}
+	s.ID, s.CreatedAt, s.CreatedBy, s.State = audit.NewID(), d.instant(), auth.ActorFrom(ctx).Name, store.ScanOpen
+	err = d.store.Update(ctx, func(tx store.Tx) (err error) {
+		if _, err := tx.Project(ctx, s.ProjectID); err != nil {
+			return err
+		}
+		if s.JobID, err = d.cfg.Queue.Enqueue(ctx, tx, ScanKind, s.ProjectID, scanArgs{s.ID}, job.Options{MaxAttempts: scanAttempts}); err != nil {
+			return err
+		}
+		if err := tx.InsertScan(ctx, s, parts); err != nil {
+			return err
+		}
+		return d.note(ctx, tx, s.ProjectID, map[string]any{
+			"action": "scan started", "scan_id": s.ID, "sources": about.Sources, "files": about.Files, "repository": s.Repository, "document_id": s.DocumentID,
+		})
+	})
+	if err != nil {
+		return Scan{}, err
+	}
+	return d.scanOf(&s, Pending, job.Progress{}, nil)
+}
+
+// note records what was done in the audit chain.
+func (d *Discovery) note(ctx context.Context, tx store.Tx, projectID string, body map[string]any) error {
+	return audit.Append(ctx, tx, projectID, audit.Record{
+		Kind: audit.KindDiscovery, At: d.instant(), Actor: auth.ActorFrom(ctx).Name, Body: audit.JSON(body),
+	})
+}
+
+// partSize is how many bytes of files are packed together, so that no part is large.
+const partSize = 1 << 20
+
+// packedFile is a file as it is kept until its scan has ended.
+type packedFile struct {
+	Path string `json:"p"`
+	Text string `json:"t"`
+}
+
+// pack compresses files, in the order of their paths.
+func pack(files map[string]string) ([][]byte, error) {
+	var parts [][]byte
+	var group []packedFile
+	size := 0
+	flush := func() error {
+		if len(group) == 0 {
+			return nil
+		}
+		data, err := json.Marshal(group)
+		if err != nil {
+			return err
+		}
+		parts = append(parts, audit.Compress(data))
+		group, size = nil, 0
+		return nil
+	}
+	for _, path := range slices.Sorted(maps.Keys(files)) {
+		group = append(group, packedFile{path, files[path]})
+		if size += len(path) + len(files[path]); size >= partSize {
+			if err := flush(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	err := flush()
+	return parts, err
+}
+
+// unpack is the inverse of pack for one part.
+func unpack(part []byte) ([]source.File, error) {
+	data, err := audit.Decompress(part)
+	if err != nil {
+		return nil, err
+	}
+	var group []packedFile
+	if err := json.NewDecoder(bytes.NewReader(data)).Decode(&group); err != nil {
+		return nil, err
+	}
+	files := make([]source.File, len(group))
+	for i, f := range group {
+		files[i] = source.File{Path: f.Path, Content: []byte(f.Text)}
+	}
+	return files, nil
+}
