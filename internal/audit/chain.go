@@ -31,6 +31,7 @@ const (
 	KindRelease    = "release"      // a snapshot was taken, deployed or rolled back
 	KindDocument   = "document"     // a document was uploaded or deleted
 	KindTestCase   = "test_case"    // test cases of a rule were made, confirmed or deleted
+	KindAlert      = "alert"        // somebody acknowledged or resolved an alert
 )
 
 // Record is something to append to a chain.

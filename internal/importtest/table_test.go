@@ -47,6 +47,7 @@ var table = map[string]row{
 	"subject":          {layer: block, imports: []string{"rule"}},
 	"/packs":           {layer: block, imports: []string{"rule"}, tests: []string{"catalog", "evaluate"}},
 
+	"alert":    {layer: capability, imports: []string{"audit", "auth", "corpus", "job", "rule", "store"}},
 	"catalog":  {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "federation", "rule", "store", "subject"}},
 	"document": {layer: capability, imports: []string{"audit", "auth", "corpus", "document/extract", "job", "redact", "rule", "store"}},
 	"evaluate": {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "job", "judge", "redact", "rule", "store", "subject"}},

@@ -33,6 +33,8 @@ const (
 	chainLump                      // a project's audit entries and their head
 	documentLump                   // a project's documents
 	submissionLump                 // a project's submissions and feedback
+	alertLump                      // a project's alerts
+	countLump                      // what is counted of a project's evaluations, and the health of its rules
 )
 
 func corpusOf(projectID string) lump { return lump{corpusLump, projectID} }
@@ -42,6 +44,10 @@ func documentsOf(projectID string) lump { return lump{documentLump, projectID} }
 func chainOf(projectID string) lump { return lump{chainLump, projectID} }
 
 func submissionsOf(projectID string) lump { return lump{submissionLump, projectID} }
+
+func alertsOf(projectID string) lump { return lump{alertLump, projectID} }
+
+func countsOf(projectID string) lump { return lump{countLump, projectID} }
 
 // hold locks a lump until the transaction ends. Outside of transactions it does nothing.
 func (r *reader) hold(ctx context.Context, l lump) error {
@@ -60,7 +66,7 @@ func (r *reader) hold(ctx context.Context, l lump) error {
 		_, err = r.exec(ctx, "lock", "SELECT pg_advisory_xact_lock(?, hashtext(?))", int32(documentLocks), l.projectID)
 	case chainLump:
 		err = r.holdRow(ctx, "SELECT 1 FROM audit_heads WHERE project_id = ? FOR UPDATE", l.projectID)
-	case submissionLump:
+	case submissionLump, alertLump, countLump:
 		// No row stands for it, and the project's own would hold up changes of its rules.
 		_, err = r.exec(ctx, "lock", "SELECT pg_advisory_xact_lock(hashtextextended(?, ?))", l.projectID, int64(advisory+l.kind))
 	}
