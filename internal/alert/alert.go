@@ -108,14 +108,11 @@ func (b *Alerts) Settle(ctx context.Context, tx store.Tx, projectID string, t ru
 	if b.cfg.Settings.ManualResolve {
 		return nil
 	}
-	a, err := tx.OpenAlert(ctx, projectID, t, ruleID)
-	if rule.CodeOf(err) == rule.CodeNotFound {
-		return nil
-	}
-	if err != nil {
+	open, err := tx.OpenAlerts(ctx, projectID, t, []string{ruleID})
+	if err != nil || len(open) == 0 {
 		return err
 	}
-	return b.end(ctx, tx, &a, System, note)
+	return b.end(ctx, tx, &open[0], System, note)
 }
 
 // end resolves an alert that is open.

@@ -16,10 +16,12 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"tenet/internal/alert"
 	"tenet/internal/auth"
 	"tenet/internal/catalog"
 	"tenet/internal/document"
 	"tenet/internal/evaluate"
+	"tenet/internal/insight"
 	"tenet/internal/job"
 	"tenet/internal/judge"
 	"tenet/internal/release"
@@ -29,13 +31,15 @@ import (
 	"tenet/internal/store"
 )
 
-// Config sets up [New]. Catalog, Documents, Evaluator, Search, Keys, Jobs, Sandbox, Store and Logger are required.
+// Config sets up [New]. Catalog, Documents, Evaluator, Search, Alerts, Insights, Keys, Jobs, Sandbox, Store and Logger are required.
 type Config struct {
 	Catalog   *catalog.Catalog
 	Documents *document.Documents
 	Evaluator *evaluate.Evaluator
 	Search    *search.Searcher
 	Releases  *release.Releases
+	Alerts    *alert.Alerts
+	Insights  *insight.Insights
 	// Verdicts are the kept verdicts of the judge; nil means none are kept.
 	Verdicts *judge.Cache
 	Keys     *auth.Keys
@@ -170,6 +174,8 @@ func newServer(cfg Config) *server {
 	s.feedbackRoutes()
 	s.auditRoutes()
 	s.jobRoutes()
+	s.alertRoutes()
+	s.insightRoutes()
 	s.playgroundRoutes()
 	s.cacheRoutes()
 	s.testCaseRoutes()

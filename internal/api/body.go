@@ -35,6 +35,9 @@ func readBody[B any](ctx context.Context, s *server) (*B, error) {
 		return nil, err
 	}
 	defer putBuffer(buf)
+	if x.plan.optional && buf.Len() == 0 {
+		return new(B), nil
+	}
 	return decodeJSON[B](buf.Bytes(), x.plan.body, s.cfg.Limits.MaxJSONDepth)
 }
 

@@ -19,6 +19,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tenet/internal/alert"
 	"tenet/internal/audit"
 	"tenet/internal/auth"
 	"tenet/internal/catalog"
@@ -26,6 +27,7 @@ import (
 	"tenet/internal/corpus"
 	"tenet/internal/document"
 	"tenet/internal/evaluate"
+	"tenet/internal/insight"
 	"tenet/internal/job"
 	"tenet/internal/judge"
 	"tenet/internal/llm"
@@ -122,6 +124,8 @@ func newNodeOn(t testing.TB, s store.Store, configure ...func(*Config)) *node {
 	cfg.Sandbox = sandbox.New(sandbox.Config{
 		Store: s, Recorded: cfg.Evaluator, Views: live, Queue: job.NewQueue(time.Now), Now: time.Now, Evaluator: evaluate.New(evaluate.Config{Judge: judge.New(judge.Config{}), Checks: check.NewCache(1000), Now: time.Now}),
 	})
+	cfg.Alerts = alert.New(alert.Config{Store: s, Views: live})
+	cfg.Insights = insight.New(insight.Config{Store: s, Views: live})
 	for _, f := range configure {
 		f(&cfg)
 	}

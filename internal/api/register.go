@@ -33,6 +33,8 @@ type plan struct {
 	limit int64           // bytes of the body
 	yaml  bool            // the body may be YAML
 	form  bool            // the body is a form with a file
+	// optional lets the JSON body be absent, which is then as an empty object.
+	optional bool
 }
 
 // planKey is where the plan stands in an operation's metadata.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"tenet/internal/alert"
 	"tenet/internal/api"
 	"tenet/internal/audit"
 	"tenet/internal/auth"
@@ -24,6 +25,7 @@ import (
 	"tenet/internal/corpus"
 	"tenet/internal/document"
 	"tenet/internal/evaluate"
+	"tenet/internal/insight"
 	"tenet/internal/job"
 	"tenet/internal/judge"
 	"tenet/internal/llm"
@@ -58,6 +60,8 @@ type App struct {
 	kept      *judge.Cache
 	watch     *watch
 	documents *document.Documents
+	alerts    *alert.Alerts
+	insights  *insight.Insights
 	handler   http.Handler
 	runner    *job.Runner
 	working   bool // the runner has been started
@@ -171,6 +175,7 @@ func (a *App) wire(ctx context.Context, o Options) error {
 	work := work{handlers: map[string]job.Handler{}}
 	a.embeddingWork(&work, now)
 	a.documents = a.library(work)
+	a.watchRules(&work, now, registry)
 	snapshots := release.NewViews(a.store, a.live)
 	evaluator := evaluate.New(evaluate.Config{
 		Views: a.live, Released: snapshots, Recorder: a.writer, Records: a.store, Checks: check.NewCache(maxPrograms), Now: now,
@@ -190,7 +195,7 @@ func (a *App) wire(ctx context.Context, o Options) error {
 	})
 	work.periodic = append(work.periodic, job.Periodic{Kind: evaluate.PruneKind, Every: evaluate.PruneEvery, Priority: job.Last})
 	a.handler = api.New(api.Config{
-		Catalog: a.catalog, Documents: a.documents, Evaluator: evaluator, Search: a.searcher(), Releases: releases, Verdicts: a.kept, Keys: a.keys,
+		Catalog: a.catalog, Documents: a.documents, Evaluator: evaluator, Search: a.searcher(), Releases: releases, Alerts: a.alerts, Insights: a.insights, Verdicts: a.kept, Keys: a.keys,
 		Jobs: jobs, Sandbox: tried, Store: a.store, Logger: a.log, Version: o.Version,
 		Registry: registry, Ready: a.Ready, JudgeState: a.watch.now, RequireLoopbackHost: loopbackOnly(a.cfg.Listen), RequireKey: !loopbackOnly(a.cfg.Listen),
 		Limits: api.Limits{

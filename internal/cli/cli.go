@@ -38,6 +38,8 @@ type grammar struct {
 	Search    searchCommand     `cmd:"" help:"Find rules by words, meaning, time, source, conflict, person or situation."`
 	Documents documentsCommands `cmd:"" help:"Upload, read and search the documents that rules come from."`
 	Snapshots snapshotsCommands `cmd:"" help:"Take snapshots of the rules, deploy them, roll back."`
+	Alerts    alertsCommands    `cmd:"" help:"List, acknowledge and resolve alerts about rules."`
+	Insights  insightsCommand   `cmd:"" help:"Tell what was judged, and which rules need a look."`
 	Test      testCommand       `cmd:"" help:"Run the test cases of rules."`
 	Eval      evalCommand       `cmd:"" help:"Measure a model by labelled cases."`
 	Audit     auditCommands     `cmd:"" help:"Verify the audit chain."`

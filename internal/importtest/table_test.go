@@ -51,6 +51,7 @@ var table = map[string]row{
 	"catalog":  {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "federation", "rule", "store", "subject"}},
 	"document": {layer: capability, imports: []string{"audit", "auth", "corpus", "document/extract", "job", "redact", "rule", "store"}},
 	"evaluate": {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "job", "judge", "redact", "rule", "store", "subject"}},
+	"insight":  {layer: capability, imports: []string{"audit", "corpus", "job", "lint", "rule", "store"}},
 	"quality":  {layer: capability, imports: []string{"rule", "subject"}},
 	"release":  {layer: capability, imports: []string{"audit", "auth", "corpus", "federation", "rule", "store"}, tests: []string{"catalog"}},
 	"sandbox":  {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "job", "lint", "llm", "redact", "rule", "store", "subject"}, tests: []string{"evaluate"}},
@@ -59,7 +60,7 @@ var table = map[string]row{
 	"api": {
 		layer: surface,
 		imports: []string{
-			"audit", "auth", "catalog", "corpus", "document", "document/extract", "evaluate", "job", "judge", "redact", "release",
+			"alert", "audit", "auth", "catalog", "corpus", "document", "document/extract", "evaluate", "insight", "job", "judge", "redact", "release",
 			"rule", "sandbox", "search", "store", "subject",
 		},
 		tests: []string{"app"},
@@ -67,14 +68,14 @@ var table = map[string]row{
 	// The client is typed with the requests and answers of the capabilities behind the API, so that they have one form.
 	"client": {
 		layer:   surface,
-		imports: []string{"audit", "catalog", "document", "evaluate", "job", "release", "rule", "sandbox", "search", "store", "subject"},
+		imports: []string{"alert", "audit", "catalog", "document", "evaluate", "insight", "job", "release", "rule", "sandbox", "search", "store", "subject"},
 		tests:   []string{"api", "app"},
 	},
 
 	"app": {
 		layer: wiring,
 		imports: []string{
-			"api", "audit", "auth", "catalog", "check", "client", "config", "corpus", "document", "evaluate", "job", "judge", "llm",
+			"alert", "api", "audit", "auth", "catalog", "check", "client", "config", "corpus", "document", "evaluate", "insight", "job", "judge", "llm",
 			"llm/provider", "redact", "release", "rule", "sandbox", "search", "store", "store/sqlstore", "subject", "/packs",
 		},
 	},
@@ -82,7 +83,7 @@ var table = map[string]row{
 	"cli": {
 		layer: command,
 		imports: []string{
-			"app", "audit", "catalog", "cli/report", "client", "config", "document", "evaluate", "job", "lint", "quality", "release", "rule",
+			"app", "audit", "catalog", "cli/report", "client", "config", "document", "evaluate", "insight", "job", "lint", "quality", "release", "rule",
 			"sandbox", "search", "store", "subject", "/packs",
 		},
 	},

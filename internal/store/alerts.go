@@ -15,10 +15,8 @@ type AlertReader interface {
 	FindAlerts(ctx context.Context, f AlertFilter) ([]rule.Alert, int, error)
 	// CountAlerts counts the alerts of a project ([AllProjects] for those of all) by status and type.
 	CountAlerts(ctx context.Context, projectID string) ([]AlertCount, error)
-	// OpenAlerts returns the alerts of a type that are not resolved, by rule.
-	OpenAlerts(ctx context.Context, projectID string, t rule.AlertType) ([]rule.Alert, error)
-	// OpenAlert returns the alert of a type and rule that is not resolved, or not_found.
-	OpenAlert(ctx context.Context, projectID string, t rule.AlertType, ruleID string) (rule.Alert, error)
+	// OpenAlerts returns the alerts of a type that are not resolved, by rule: of ruleIDs or, if it is nil, of all.
+	OpenAlerts(ctx context.Context, projectID string, t rule.AlertType, ruleIDs []string) ([]rule.Alert, error)
 	// ResolvedAlerts returns the rules that had an alert of a type which somebody other than `but` has resolved at since or
 	// later, each once, in order.
 	ResolvedAlerts(ctx context.Context, projectID string, t rule.AlertType, since time.Time, but string) ([]string, error)

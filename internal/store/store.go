@@ -39,6 +39,7 @@ type Reader interface {
 	VerdictReader
 	TestCaseReader
 	AlertReader
+	CountReader
 
 	// Projects lists all projects by id.
 	Projects(ctx context.Context) ([]rule.Project, error)
@@ -96,6 +97,7 @@ type Tx interface {
 	VerdictTx
 	TestCaseTx
 	AlertTx
+	CountTx
 
 	// CreateProject stores a project with corpus version 0; conflict if the id is taken.
 	CreateProject(ctx context.Context, p rule.Project) error

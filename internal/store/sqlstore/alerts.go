@@ -96,24 +96,16 @@ func (r *reader) CountAlerts(ctx context.Context, projectID string) ([]store.Ale
 }
 
 // OpenAlerts implements store.AlertReader.
-func (r *reader) OpenAlerts(ctx context.Context, projectID string, t rule.AlertType) ([]rule.Alert, error) {
+func (r *reader) OpenAlerts(ctx context.Context, projectID string, t rule.AlertType, ruleIDs []string) ([]rule.Alert, error) {
 	if err := r.hold(ctx, alertsOf(projectID)); err != nil {
 		return nil, err
 	}
-	return r.alertList(ctx, "SELECT "+alertColumns+" FROM alerts WHERE project_id = ? AND type = ? AND status <> 'resolved' ORDER BY rule_id",
-		projectID, string(t))
-}
-
-// OpenAlert implements store.AlertReader.
-func (r *reader) OpenAlert(ctx context.Context, projectID string, t rule.AlertType, ruleID string) (rule.Alert, error) {
-	if err := r.hold(ctx, alertsOf(projectID)); err != nil {
-		return rule.Alert{}, err
+	where, args := " FROM alerts WHERE project_id = ? AND type = ? AND status <> 'resolved'", []any{projectID, string(t)}
+	if ruleIDs != nil {
+		named, ids := r.d.in("rule_id", ruleIDs)
+		where, args = where+" AND "+named, append(args, ids)
 	}
-	a, err := scanAlert(func(dest ...any) error {
-		return r.row(ctx, "open alert", "SELECT "+alertColumns+" FROM alerts WHERE project_id = ? AND type = ? AND rule_id = ? AND status <> 'resolved'",
-			[]any{projectID, string(t), ruleID}, dest...)
-	})
-	return a, missing(err, "open alert of rule", ruleID)
+	return r.alertList(ctx, "SELECT "+alertColumns+where+" ORDER BY rule_id", args...)
 }
 
 // ResolvedAlerts implements store.AlertReader.

@@ -58,7 +58,7 @@ CREATE TABLE model_counts (
 	PRIMARY KEY (project_id, day, model)
 );
 
--- The latest score of each rule, and what it was at the end of the last earlier day on which it was measured.
+-- The latest score of each rule, the day on which it last changed, and what it was before that day.
 CREATE TABLE rule_health (
 	project_id {{.Text}} NOT NULL,
 	rule_id {{.Text}} NOT NULL,
