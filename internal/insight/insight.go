@@ -49,8 +49,10 @@ func New(cfg Config) *Insights {
 }
 
 const (
-	// batch is how many entries of a chain are counted in one transaction.
-	batch = 200
+	// batch is how many entries of a chain are counted in one transaction, and piece how many of them are read at once: their
+	// bodies can be large.
+	batch = 1000
+	piece = 100
 	// rest is how many times as long as a batch has taken the counting pauses after it in the background, so that it takes a
 	// quarter of one processor at most from evaluations.
 	rest = 3
@@ -67,7 +69,7 @@ func (n *Insights) CatchUp(ctx context.Context, projectID string) error {
 	}
 	for {
 		began := time.Now()
-		seq, err := n.countSome(ctx, projectID, batch)
+		seq, err := n.countSome(ctx, projectID)
 		if err != nil || seq >= head.Seq {
 			return err
 		}
@@ -90,7 +92,7 @@ func (n *Insights) bringUp(ctx context.Context, projectID string) (left int64, m
 	}
 	if head.Seq-mark.Seq <= promptly {
 		for seq := mark.Seq; seq < head.Seq; {
-			if seq, err = n.countSome(ctx, projectID, batch); err != nil {
+			if seq, err = n.countSome(ctx, projectID); err != nil {
 				return 0, mark, err
 			}
 		}
@@ -102,20 +104,16 @@ func (n *Insights) bringUp(ctx context.Context, projectID string) (left int64, m
 }
 
 // countSome counts the next entries of a chain and returns how far it has been counted then.
-func (n *Insights) countSome(ctx context.Context, projectID string, limit int) (int64, error) {
+func (n *Insights) countSome(ctx context.Context, projectID string) (int64, error) {
 	mark, err := n.cfg.Store.CountMark(ctx, projectID)
 	if err != nil {
 		return 0, err
 	}
-	entries, err := n.cfg.Store.AuditEntries(ctx, projectID, mark.Seq, limit)
-	if err != nil || len(entries) == 0 {
+	// All that costs time is done before the transaction, which others wait for.
+	counts, err := n.tally(ctx, projectID, mark.Seq)
+	if err != nil || counts.Mark.Seq == mark.Seq {
 		return mark.Seq, err
 	}
-	// All that costs time is done before the transaction, which others wait for.
-	counts := tally(projectID, mark.Seq, entries, func(id string, err error) {
-		n.cfg.Logger.WarnContext(ctx, "a record cannot be read, so only its overall verdict is counted", slog.String("project", projectID),
-			slog.String("evaluation", id), slog.Any("error", err))
-	})
 	err = n.cfg.Store.Update(ctx, func(tx store.Tx) error {
 		if err := tx.AddCounts(ctx, counts); err != nil {
 			return err
@@ -132,6 +130,34 @@ func (n *Insights) countSome(ctx context.Context, projectID string, limit int) (
 		}
 	}
 	return counts.Mark.Seq, err
+}
+
+// tally reads and counts the entries of a batch.
+func (n *Insights) tally(ctx context.Context, projectID string, from int64) (store.Counts, error) {
+	c := store.Counts{ProjectID: projectID, From: from, Mark: store.CountMark{Seq: from}}
+	s := newSums()
+	for c.Mark.Seq < from+batch {
+		entries, err := n.cfg.Store.AuditEntries(ctx, projectID, c.Mark.Seq, piece)
+		if err != nil {
+			return c, err
+		}
+		blind := s.tally(entries, func(id string, err error) {
+			n.cfg.Logger.WarnContext(ctx, "a record cannot be read, so only its overall verdict is counted", slog.String("project", projectID),
+				slog.String("evaluation", id), slog.Any("error", err))
+		})
+		if blind != nil {
+			c.Mark.BlindUntil = blind
+		}
+		if len(entries) > 0 {
+			last := &entries[len(entries)-1]
+			c.Mark.Seq, c.Mark.At = last.Seq, last.At
+		}
+		if len(entries) < piece {
+			break
+		}
+	}
+	s.into(&c)
+	return c, nil
 }
 
 func ruleIDs(counts []store.RuleCount) []string {

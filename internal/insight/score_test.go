@@ -38,9 +38,11 @@ func TestScores(t *testing.T) {
 		value int
 		score int
 	}{
-		"all is well":               {func(*facts) {}, Completeness, 100, 100},
-		"no owner":                  {func(f *facts) { f.rule.Owner = "" }, Completeness, 80, 96},
-		"says nothing about itself": {func(f *facts) { f.rule.Owner, f.rule.Rationale, f.rule.Scope, f.rule.SourceRefs, f.cases, f.tests = "", "", []string{"*"}, nil, 0, 0 }, Completeness, 0, 75},
+		"all is well": {func(*facts) {}, Completeness, 100, 100},
+		"no owner":    {func(f *facts) { f.rule.Owner = "" }, Completeness, 80, 96},
+		"says nothing about itself": {func(f *facts) {
+			f.rule.Owner, f.rule.Rationale, f.rule.Scope, f.rule.SourceRefs, f.cases, f.tests = "", "", []string{"*"}, nil, 0, 0
+		}, Completeness, 0, 75},
 		"an example will do":        {func(f *facts) { f.cases, f.tests, f.rule.Examples = 0, 0, make([]rule.Example, 1) }, Completeness, 100, 100},
 		"vague":                     {func(f *facts) { f.rule.Statement = "Payments must be approved in an appropriate way." }, Clarity, 75, 95},
 		"vague twice":               {func(f *facts) { f.rule.Statement = "Payments must be approved in an appropriate, reasonable way." }, Clarity, 75, 95},

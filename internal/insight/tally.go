@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"tenet/internal/audit"
 	"tenet/internal/rule"
@@ -46,12 +47,14 @@ type sums struct {
 	models map[dayKey]*store.ModelCount
 }
 
-// tally counts entries of a chain that follow the one with number from. Of a record that was removed under the retention
-// setting, or that is damaged, only the overall verdict is counted, which the chain tells; damaged is told of the latter.
-func tally(projectID string, from int64, entries []store.AuditEntry, damaged func(id string, err error)) store.Counts {
-	s := sums{map[dayKey]*store.RuleCount{}, map[store.Day]*store.DayCount{}, map[dayKey]*store.ModelCount{}}
-	last := &entries[len(entries)-1]
-	c := store.Counts{ProjectID: projectID, From: from, Mark: store.CountMark{Seq: last.Seq, At: last.At}}
+func newSums() *sums {
+	return &sums{map[dayKey]*store.RuleCount{}, map[store.Day]*store.DayCount{}, map[dayKey]*store.ModelCount{}}
+}
+
+// tally counts entries of a chain. Of a record that was removed under the retention setting, or that is damaged, only the
+// overall verdict is counted, which the chain tells; damaged is told of the latter. It returns the time of the last such
+// record, or nil.
+func (s *sums) tally(entries []store.AuditEntry, damaged func(id string, err error)) (blind *time.Time) {
 	for i := range entries {
 		e := &entries[i]
 		if e.Kind != audit.KindEvaluation {
@@ -62,7 +65,8 @@ func tally(projectID string, from int64, entries []store.AuditEntry, damaged fun
 			damaged(e.ID, err)
 		}
 		if rec == nil {
-			c.Mark.BlindUntil = &e.At
+			at := e.At
+			blind = &at
 			s.evaluation(e, 0)
 			continue
 		}
@@ -72,6 +76,11 @@ func tally(projectID string, from int64, entries []store.AuditEntry, damaged fun
 			s.call(store.DayOf(e.At), &rec.Calls[k])
 		}
 	}
+	return blind
+}
+
+// into puts the counts in a fixed order, in which all nodes touch rows.
+func (s *sums) into(c *store.Counts) {
 	for _, k := range sorted(s.rules) {
 		c.Rules = append(c.Rules, *s.rules[k])
 	}
@@ -82,7 +91,6 @@ func tally(projectID string, from int64, entries []store.AuditEntry, damaged fun
 		c.Days = append(c.Days, *d)
 	}
 	slices.SortFunc(c.Days, func(a, b store.DayCount) int { return int(a.Day - b.Day) })
-	return c
 }
 
 // read reads a record; nil if it is there no more, or on an error.
@@ -104,7 +112,7 @@ func read(e *store.AuditEntry) (*recorded, error) {
 	return &rec, nil
 }
 
-// sorted gives keys a fixed order, in which nodes that write at once touch rows.
+// sorted orders keys by day and name.
 func sorted[T any](m map[dayKey]T) []dayKey {
 	keys := make([]dayKey, 0, len(m))
 	for k := range m {
