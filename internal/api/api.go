@@ -16,12 +16,14 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"tenet/internal/alert"
 	"tenet/internal/auth"
 	"tenet/internal/catalog"
 	"tenet/internal/conflict"
 	"tenet/internal/discover"
 	"tenet/internal/document"
 	"tenet/internal/evaluate"
+	"tenet/internal/insight"
 	"tenet/internal/job"
 	"tenet/internal/judge"
 	"tenet/internal/release"
@@ -39,6 +41,8 @@ type Config struct {
 	Evaluator *evaluate.Evaluator
 	Search    *search.Searcher
 	Releases  *release.Releases
+	Alerts    *alert.Alerts
+	Insights  *insight.Insights
 	// Verdicts are the kept verdicts of the judge; nil means none are kept.
 	Verdicts *judge.Cache
 	Keys     *auth.Keys
@@ -176,6 +180,8 @@ func newServer(cfg Config) *server {
 	s.feedbackRoutes()
 	s.auditRoutes()
 	s.jobRoutes()
+	s.alertRoutes()
+	s.insightRoutes()
 	s.playgroundRoutes()
 	s.cacheRoutes()
 	s.testCaseRoutes()

@@ -19,6 +19,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tenet/internal/alert"
 	"tenet/internal/audit"
 	"tenet/internal/auth"
 	"tenet/internal/catalog"
@@ -29,6 +30,7 @@ import (
 	"tenet/internal/discover/source"
 	"tenet/internal/document"
 	"tenet/internal/evaluate"
+	"tenet/internal/insight"
 	"tenet/internal/job"
 	"tenet/internal/judge"
 	"tenet/internal/llm"
@@ -130,6 +132,8 @@ func newNodeOn(t testing.TB, s store.Store, configure ...func(*Config)) *node {
 		Store: s, Readers: []source.Reader{sentences{}}, Rules: rules, Views: live, Documents: cfg.Documents, Queue: job.NewQueue(time.Now), Now: time.Now,
 		Contradicts: opposite, Logger: logger,
 	})
+	cfg.Alerts = alert.New(alert.Config{Store: s, Views: live})
+	cfg.Insights = insight.New(insight.Config{Store: s, Views: live})
 	for _, f := range configure {
 		f(&cfg)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"tenet/internal/alert"
 	"tenet/internal/api"
 	"tenet/internal/audit"
 	"tenet/internal/auth"
@@ -25,6 +26,7 @@ import (
 	"tenet/internal/corpus"
 	"tenet/internal/document"
 	"tenet/internal/evaluate"
+	"tenet/internal/insight"
 	"tenet/internal/job"
 	"tenet/internal/judge"
 	"tenet/internal/llm"
@@ -59,6 +61,8 @@ type App struct {
 	kept      *judge.Cache
 	watch     *watch
 	documents *document.Documents
+	alerts    *alert.Alerts
+	insights  *insight.Insights
 	handler   http.Handler
 	runner    *job.Runner
 	working   bool // the runner has been started
@@ -176,6 +180,7 @@ func (a *App) wire(ctx context.Context, o Options) error {
 	work := work{handlers: map[string]job.Handler{}}
 	a.embeddingWork(&work, now)
 	a.documents = a.library(work)
+	a.watchRules(&work, now, registry)
 	snapshots := release.NewViews(a.store, a.live)
 	judging := a.judge(a.kept)
 	evaluator := evaluate.New(evaluate.Config{
@@ -199,7 +204,8 @@ func (a *App) wire(ctx context.Context, o Options) error {
 	work.periodic = append(work.periodic, job.Periodic{Kind: evaluate.PruneKind, Every: evaluate.PruneEvery, Priority: job.Last})
 	a.handler = api.New(api.Config{
 		Catalog: a.catalog, Documents: a.documents, Evaluator: evaluator, Search: a.searcher(conflicts), Releases: releases, Verdicts: a.kept, Keys: a.keys,
-		Jobs: jobs, Conflicts: conflicts, Sandbox: tried, Discover: a.discovery(&work, now), Store: a.store, Logger: a.log, Version: o.Version,
+		Jobs: jobs, Conflicts: conflicts, Sandbox: tried, Discover: a.discovery(&work, now), Alerts: a.alerts, Insights: a.insights,
+		Store: a.store, Logger: a.log, Version: o.Version,
 		Registry: registry, Ready: a.Ready, JudgeState: a.watch.now, RequireLoopbackHost: loopbackOnly(a.cfg.Listen), RequireKey: !loopbackOnly(a.cfg.Listen),
 		Limits: api.Limits{
 			MaxBody: a.cfg.MaxBody, MaxImportBody: a.cfg.MaxImportBody, MaxDocument: a.cfg.MaxDocument, RatePerSecond: a.cfg.RateLimit, Burst: a.cfg.RateBurst,

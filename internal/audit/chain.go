@@ -33,6 +33,7 @@ const (
 	KindDocument   = "document"     // a document was uploaded or deleted
 	KindTestCase   = "test_case"    // test cases of a rule were made, confirmed or deleted
 	KindDiscovery  = "discovery"    // a scan was started, or a candidate decided on
+	KindAlert      = "alert"        // somebody acknowledged or resolved an alert
 )
 
 // Record is something to append to a chain.

@@ -44,6 +44,8 @@ type grammar struct {
 	Test       testCommand        `cmd:"" help:"Run the test cases of rules."`
 	Eval       evalCommand        `cmd:"" help:"Measure a model by labelled cases."`
 	Snapshots  snapshotsCommands  `cmd:"" help:"Take snapshots of the rules, deploy them, roll back."`
+	Insights   insightsCommand    `cmd:"" help:"Tell what was judged, and which rules need a look."`
+	Alerts     alertsCommands     `cmd:"" help:"List, acknowledge and resolve alerts about rules."`
 	Audit      auditCommands      `cmd:"" help:"Verify the audit chain."`
 	Keys       keysCommands       `cmd:"" help:"Make, list and revoke API keys."`
 	Cache      cacheCommands      `cmd:"" help:"Look at and delete kept verdicts of the judge."`

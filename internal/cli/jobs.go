@@ -70,16 +70,7 @@ func (s *session) printJobs(jobs []job.Job) error {
 		fmt.Fprintf(t, "%d\t%s\t%s\t%d/%d\t%s\t%s\t%s\n", j.ID, line(j.Kind), j.State, j.Attempt, j.MaxAttempts,
 			progressText(j.Progress), j.CreatedAt.Format(time.DateTime), line(j.Error))
 	}
-	if err := t.Flush(); err != nil {
-		return err
-	}
-	width := s.width()
-	for row := range strings.Lines(b.String()) {
-		if _, err := fmt.Fprintln(s.out, cut(strings.TrimRight(row, " \n"), width)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.table(t, &b)
 }
 
 func progressText(p job.Progress) string {

@@ -20,6 +20,7 @@ type rulesCommands struct {
 	Export rulesExportCommand `cmd:"" help:"Write the rules as a file, in a stable order."`
 	Plan   rulesPlanCommand   `cmd:"" help:"Show what apply would change."`
 	Lint   rulesLintCommand   `cmd:"" help:"Tell what makes rules hard to judge."`
+	Health rulesHealthCommand `cmd:"" help:"Tell how a rule fares, from 0 to 100."`
 	Apply  rulesApplyCommand  `cmd:"" help:"Make the rules be as the files say, after showing what changes."`
 
 	Conflicts rulesConflictsCommand `cmd:"" help:"List rules that contradict each other, or one rule."`

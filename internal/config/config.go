@@ -50,6 +50,15 @@ type Config struct {
 	JobLease     time.Duration `key:"job_lease" default:"15s" doc:"How long after the death of a node its background jobs are taken up again; clocks of nodes must differ by less."`
 	JobKeep      time.Duration `key:"job_keep" default:"168h" doc:"How long background jobs that have ended are kept."`
 
+	Alerts           bool    `key:"alerts" default:"true" doc:"Raise alerts about rules, and count evaluations in the background. Without it, insights are counted when they are read."`
+	AlertDormantDays int     `key:"alert_dormant_days" default:"90" doc:"Days without a verdict after which a rule is dormant."`
+	AlertDenyRate    float64 `key:"alert_deny_rate" default:"0.5" doc:"Part of DENY among the verdicts of a rule, from 0 to 1, above which an alert is raised."`
+	AlertDenyDays    int     `key:"alert_deny_days" default:"7" doc:"Days over which that part is taken, today included, in UTC."`
+	AlertDenyMin     int     `key:"alert_deny_min" default:"20" doc:"Verdicts that a rule must have in those days."`
+	AlertHealthDrop  int     `key:"alert_health_drop" default:"15" doc:"Points by which the health score of a rule must fall from one measurement to the next for an alert."`
+	AlertAutoResolve bool    `key:"alert_auto_resolve" default:"true" doc:"Resolve an alert once its condition has ended. Otherwise only people do."`
+	AlertQuietDays   int     `key:"alert_quiet_days" default:"7" doc:"Days for which a condition is not told again after somebody has resolved its alert."`
+
 	LogLevel  string `key:"log_level" default:"info" doc:"Least level that is logged: debug, info, warn or error."`
 	LogFormat string `key:"log_format" default:"text" doc:"Format of the log: text or json."`
 }
@@ -186,6 +195,23 @@ func (c *Config) validate() error {
 	}
 	if c.RecordSubjects != "redacted" && c.RecordSubjects != "full" && c.RecordSubjects != "none" {
 		return fmt.Errorf("record_subjects: %q is not redacted, full or none", c.RecordSubjects)
+	}
+	for key, days := range map[string]int{"alert_dormant_days": c.AlertDormantDays, "alert_quiet_days": c.AlertQuietDays} {
+		if days < 1 || days > 36500 {
+			return fmt.Errorf("%s: must be between 1 and 36500", key)
+		}
+	}
+	if c.AlertDenyRate <= 0 || c.AlertDenyRate > 1 {
+		return errors.New("alert_deny_rate: must be above 0 and at most 1")
+	}
+	if c.AlertDenyDays < 1 || c.AlertDenyDays > 400 {
+		return errors.New("alert_deny_days: must be between 1 and 400")
+	}
+	if c.AlertDenyMin < 1 {
+		return errors.New("alert_deny_min: must be at least 1")
+	}
+	if c.AlertHealthDrop < 1 || c.AlertHealthDrop > 100 {
+		return errors.New("alert_health_drop: must be between 1 and 100")
 	}
 	if c.RecordRetention > 36500 {
 		return errors.New("record_retention: must be at most 36500 days")

@@ -53,24 +53,26 @@ var table = map[string]row{
 	"store/sqlstore":      {layer: block, imports: []string{"rule", "store"}},
 	"subject":             {layer: block, imports: []string{"rule"}},
 	"/packs":              {layer: block, imports: []string{"rule"}, tests: []string{"catalog", "evaluate"}},
+	"alert":               {layer: capability, imports: []string{"audit", "auth", "corpus", "job", "rule", "store"}},
 
 	"catalog":  {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "federation", "rule", "store", "subject"}},
 	"discover": {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "discover/source", "job", "llm", "redact", "rule", "store", "subject"}, tests: []string{"catalog", "document"}},
 	"conflict": {layer: capability, imports: []string{"audit", "auth", "conflict/contradict", "corpus", "job", "llm", "redact", "rule", "store"}, tests: []string{"catalog"}},
 	"document": {layer: capability, imports: []string{"audit", "auth", "corpus", "document/extract", "job", "redact", "rule", "store"}},
 	"evaluate": {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "job", "judge", "redact", "rule", "store", "subject"}},
+	"insight":  {layer: capability, imports: []string{"audit", "corpus", "job", "lint", "rule", "store"}},
 	"quality":  {layer: capability, imports: []string{"rule", "subject"}},
 	"release":  {layer: capability, imports: []string{"audit", "auth", "corpus", "federation", "job", "rule", "store"}, tests: []string{"catalog"}},
 	"sandbox":  {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "job", "lint", "llm", "redact", "rule", "store", "subject"}, tests: []string{"evaluate"}},
 	"search":   {layer: capability, imports: []string{"corpus", "llm", "redact", "rule", "store"}},
 
-	"api": {layer: surface, imports: []string{"audit", "auth", "catalog", "conflict", "corpus", "discover", "discover/source", "document", "document/extract", "evaluate", "job", "judge", "redact", "release", "rule", "sandbox", "search", "store", "subject"}, tests: []string{"app"}},
+	"api": {layer: surface, imports: []string{"alert", "audit", "auth", "catalog", "conflict", "corpus", "discover", "discover/source", "document", "document/extract", "evaluate", "insight", "job", "judge", "redact", "release", "rule", "sandbox", "search", "store", "subject"}, tests: []string{"app"}},
 	// The client is typed with the requests and answers of the capabilities behind the API, so that they have one form.
-	"client": {layer: surface, imports: []string{"audit", "catalog", "conflict", "discover", "discover/source", "document", "evaluate", "job", "release", "rule", "sandbox", "search", "store", "subject"}, tests: []string{"api", "app"}},
+	"client": {layer: surface, imports: []string{"alert", "audit", "catalog", "conflict", "discover", "discover/source", "document", "evaluate", "insight", "job", "release", "rule", "sandbox", "search", "store", "subject"}, tests: []string{"api", "app"}},
 
-	"app": {layer: wiring, imports: []string{"api", "audit", "auth", "catalog", "check", "client", "config", "conflict", "conflict/contradict", "corpus", "discover", "discover/assistant", "discover/code", "discover/linter", "discover/policy", "discover/source", "document", "evaluate", "job", "judge", "llm", "llm/provider", "redact", "release", "rule", "sandbox", "search", "store", "store/sqlstore", "subject", "/packs"}},
+	"app": {layer: wiring, imports: []string{"alert", "api", "audit", "auth", "catalog", "check", "client", "config", "conflict", "conflict/contradict", "corpus", "discover", "discover/assistant", "discover/code", "discover/linter", "discover/policy", "discover/source", "document", "evaluate", "insight", "job", "judge", "llm", "llm/provider", "redact", "release", "rule", "sandbox", "search", "store", "store/sqlstore", "subject", "/packs"}},
 
-	"cli":              {layer: command, imports: []string{"app", "audit", "catalog", "cli/report", "client", "config", "conflict", "discover", "discover/assistant", "discover/source", "document", "evaluate", "job", "lint", "quality", "release", "rule", "sandbox", "search", "store", "subject", "/packs"}},
+	"cli":              {layer: command, imports: []string{"app", "audit", "catalog", "cli/report", "client", "config", "conflict", "discover", "discover/assistant", "discover/source", "document", "evaluate", "insight", "job", "lint", "quality", "release", "rule", "sandbox", "search", "store", "subject", "/packs"}},
 	"/cmd/tenet":       {layer: command, imports: []string{"cli"}},
 	"/bench":           {layer: command}, // a client like any other: it knows the service by its HTTP API
 	"/bench/discovery": {layer: command, imports: []string{"discover/assistant", "discover/policy", "discover/source"}},

@@ -41,6 +41,8 @@ type Reader interface {
 	RunReader
 	ConflictReader
 	DiscoveryReader
+	AlertReader
+	CountReader
 
 	// Projects lists all projects by id.
 	Projects(ctx context.Context) ([]rule.Project, error)
@@ -100,6 +102,8 @@ type Tx interface {
 	RunTx
 	ConflictTx
 	DiscoveryTx
+	AlertTx
+	CountTx
 
 	// CreateProject stores a project with corpus version 0; conflict if the id is taken.
 	CreateProject(ctx context.Context, p rule.Project) error

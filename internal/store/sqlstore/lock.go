@@ -34,6 +34,8 @@ const (
 	documentLump                   // a project's documents
 	submissionLump                 // a project's submissions and feedback
 	discoveryLump                  // a project's scans and candidates
+	alertLump                      // a project's alerts
+	countLump                      // what is counted of a project's evaluations, and the health of its rules
 )
 
 func corpusOf(projectID string) lump { return lump{corpusLump, projectID} }
@@ -45,6 +47,9 @@ func chainOf(projectID string) lump { return lump{chainLump, projectID} }
 func submissionsOf(projectID string) lump { return lump{submissionLump, projectID} }
 
 func discoveryOf(projectID string) lump { return lump{discoveryLump, projectID} }
+func alertsOf(projectID string) lump    { return lump{alertLump, projectID} }
+
+func countsOf(projectID string) lump { return lump{countLump, projectID} }
 
 // hold locks a lump until the transaction ends. Outside of transactions it does nothing.
 func (r *reader) hold(ctx context.Context, l lump) error {
@@ -63,7 +68,7 @@ func (r *reader) hold(ctx context.Context, l lump) error {
 		_, err = r.exec(ctx, "lock", "SELECT pg_advisory_xact_lock(?, hashtext(?))", int32(documentLocks), l.projectID)
 	case chainLump:
 		err = r.holdRow(ctx, "SELECT 1 FROM audit_heads WHERE project_id = ? FOR UPDATE", l.projectID)
-	case submissionLump, discoveryLump:
+	case submissionLump, discoveryLump, alertLump, countLump:
 		// No row stands for it, and the project's own would hold up changes of its rules.
 		_, err = r.exec(ctx, "lock", "SELECT pg_advisory_xact_lock(hashtextextended(?, ?))", l.projectID, int64(advisory+l.kind))
 	}

@@ -1,0 +1,238 @@
+package alert_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"tenet/internal/alert"
+	"tenet/internal/audit"
+	"tenet/internal/corpus"
+	"tenet/internal/job"
+	"tenet/internal/rule"
+	"tenet/internal/store"
+	"tenet/internal/store/litetest"
+	"tenet/internal/store/pgtest"
+	"tenet/internal/store/sqlstore"
+)
+
+// open opens a store that is closed with its test.
+func open(t testing.TB, s store.Store, err error) store.Store {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// databases are a fresh database of each kind, to be opened as often as one likes.
+func databases(t testing.TB) map[string]func() store.Store {
+	list := map[string]func() store.Store{}
+	dir := litetest.Dir(t)
+	list["SQLite"] = func() store.Store {
+		s, err := sqlstore.OpenSQLite(t.Context(), dir, sqlstore.Options{})
+		return open(t, s, err)
+	}
+	if _, isBenchmark := t.(*testing.B); isBenchmark && os.Getenv(pgtest.Env) == "" {
+		t.Logf("not measured on PostgreSQL: %s is not set", pgtest.Env)
+		return list
+	}
+	dsn := pgtest.DSN(t)
+	list["PostgreSQL"] = func() store.Store {
+		s, err := sqlstore.OpenPostgres(t.Context(), dsn, sqlstore.Options{})
+		return open(t, s, err)
+	}
+	return list
+}
+
+// fill makes a project p with rules in force that were made a hundred days ago.
+func fill(t testing.TB, s store.Store, n int) []rule.Rule {
+	t.Helper()
+	made := time.Now().UTC().Add(-100 * 24 * time.Hour).Truncate(time.Microsecond)
+	rules := make([]rule.Rule, n)
+	for i := range rules {
+		rules[i] = rule.Rule{
+			ID: audit.NewID(), ProjectID: "p", Slug: fmt.Sprintf("R-%d", i), Version: 1, Status: rule.Effective, Statement: "Payments must be approved.",
+			CreatedAt: made, UpdatedAt: made,
+		}
+		rules[i].Normalize()
+	}
+	err := s.Update(t.Context(), func(tx store.Tx) error {
+		if err := tx.CreateProject(t.Context(), rule.Project{ID: "p", Name: "p"}); err != nil {
+			return err
+		}
+		cv, err := tx.RaiseCorpus(t.Context(), "p")
+		if err != nil {
+			return err
+		}
+		return tx.InsertRules(t.Context(), cv, rules)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rules
+}
+
+// Two nodes look for conditions in rounds, as fast as they can: never both at once, and each alert is made once.
+func TestTwoNodesNeverBothSweep(t *testing.T) {
+	for name, open := range databases(t) {
+		t.Run(name, func(t *testing.T) {
+			fill(t, open(), 3)
+			var running, most, rounds, published atomic.Int64
+			enough := make(chan struct{})
+			handler := func(a *alert.Alerts) job.Handler {
+				return func(ctx context.Context, j job.Job, progress func(done, total int)) error {
+					most.Store(max(most.Load(), running.Add(1)))
+					defer running.Add(-1)
+					if err := a.HandleSweep(ctx, j, progress); err != nil {
+						return err
+					}
+					if rounds.Add(1) == 6 {
+						close(enough)
+					}
+					return nil
+				}
+			}
+			for range 2 {
+				s := open()
+				a := alert.New(alert.Config{
+					Store: s, Views: corpus.NewLive(corpus.Config{Store: s}),
+					Publish: func(context.Context, store.Tx, rule.Event) error { published.Add(1); return nil },
+				})
+				p := alert.Periodic()
+				p.Every = 20 * time.Millisecond
+				r := job.New(job.Config{Store: s, Handlers: map[string]job.Handler{p.Kind: handler(a)}, Periodic: []job.Periodic{p}, Poll: 5 * time.Millisecond})
+				r.Start()
+				t.Cleanup(func() {
+					if err := r.Stop(context.Background()); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			select {
+			case <-enough:
+			case <-time.After(30 * time.Second):
+				t.Fatal("the nodes do not sweep")
+			}
+			_, total, err := open().FindAlerts(t.Context(), store.AlertFilter{ProjectID: "p", Limit: 1})
+			if most.Load() != 1 || total != 3 || err != nil || published.Load() != 3 {
+				t.Errorf("%d sweeps ran at once; %d alerts of 3 dormant rules, %d published (%v)", most.Load(), total, published.Load(), err)
+			}
+		})
+	}
+}
+
+func TestRacingToRaiseAnAlert(t *testing.T) {
+	for name, open := range databases(t) {
+		t.Run(name, func(t *testing.T) {
+			s := open()
+			r := fill(t, s, 1)[0]
+			a := alert.New(alert.Config{Store: s, Publish: publishNothing})
+			var told atomic.Int64
+			var wg sync.WaitGroup
+			for range 64 {
+				wg.Go(func() {
+					mine := 0
+					racer := alert.New(alert.Config{Store: s, Publish: func(context.Context, store.Tx, rule.Event) error { mine++; return nil }})
+					err := s.Update(t.Context(), func(tx store.Tx) error {
+						mine = 0 // the transaction may run again
+						return racer.Raise(t.Context(), tx, rule.Alert{ProjectID: "p", Type: rule.ConflictDetected, RuleID: r.ID, Message: "It contradicts another."})
+					})
+					if err != nil {
+						t.Error(err)
+					}
+					told.Add(int64(mine))
+				})
+			}
+			wg.Wait()
+			list, total, err := a.List(t.Context(), "p", alert.Filter{}, 0, 10)
+			if err != nil || total != 1 || told.Load() != 1 || list[0].Metadata == nil || list[0].Status != rule.AlertActive {
+				t.Fatalf("%d alerts, %d told: %+v, %v", total, told.Load(), list, err)
+			}
+			settle := func() {
+				t.Helper()
+				if err := s.Update(t.Context(), func(tx store.Tx) error {
+					return a.Settle(t.Context(), tx, "p", rule.ConflictDetected, r.ID, "The rules agree now.")
+				}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			settle()
+			settle() // nothing is open
+			got, err := a.Get(t.Context(), "p", list[0].ID)
+			if err != nil || got.Status != rule.AlertDone || got.ResolvedBy != alert.System || got.ResolutionNote != "The rules agree now." {
+				t.Errorf("settled: %+v, %v", got, err)
+			}
+			err = s.Update(t.Context(), func(tx store.Tx) error {
+				return a.Raise(t.Context(), tx, rule.Alert{ProjectID: "p", Type: rule.ConflictDetected, RuleID: audit.NewID()})
+			})
+			if rule.CodeOf(err) != rule.CodeNotFound {
+				t.Errorf("an alert about no rule: %v", err)
+			}
+		})
+	}
+}
+
+func publishNothing(context.Context, store.Tx, rule.Event) error { return nil }
+
+// BenchmarkSweep sweeps 100,000 rules with 10 million verdicts, 100 of each over ten days. One rule in a thousand denies too much,
+// and its alert is open.
+func BenchmarkSweep(b *testing.B) {
+	for name, open := range databases(b) {
+		b.Run(name, func(b *testing.B) {
+			s := open()
+			rules := fill(b, s, 100_000)
+			now := time.Now().UTC()
+			for d := range 10 {
+				day := store.DayOf(now) - store.Day(d)
+				c := store.Counts{ProjectID: "p", From: int64(d), Mark: store.CountMark{Seq: int64(d + 1), At: now}}
+				for i := range rules {
+					r := store.RuleCount{Day: day, RuleID: rules[i].ID, Allowed: 9, Denied: 1, ByCheck: 10, LastAt: day.Time()}
+					if i%1000 == 0 {
+						r.Allowed, r.Denied = 1, 9
+					}
+					c.Rules = append(c.Rules, r)
+				}
+				if err := s.Update(b.Context(), func(tx store.Tx) error { return tx.AddCounts(b.Context(), c) }); err != nil {
+					b.Fatal(err)
+				}
+			}
+			var scores []store.HealthScore
+			for i := range rules {
+				scores = append(scores, store.HealthScore{RuleID: rules[i].ID, Score: 90})
+			}
+			err := s.Update(b.Context(), func(tx store.Tx) error { return tx.PutHealth(b.Context(), "p", store.DayOf(now), scores) })
+			if err != nil {
+				b.Fatal(err)
+			}
+			live := corpus.NewLive(corpus.Config{Store: s})
+			if _, err := live.View(b.Context(), "p"); err != nil {
+				b.Fatal(err)
+			}
+			a := alert.New(alert.Config{Store: s, Views: live})
+			first := time.Now()
+			if err := a.Sweep(b.Context(), "p"); err != nil {
+				b.Fatal(err)
+			}
+			raising := time.Since(first)
+			for b.Loop() {
+				if err := a.Sweep(b.Context(), "p"); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(raising.Seconds(), "s/first")
+			if n, err := a.Count(b.Context(), "p"); err != nil || n.Active != 100 {
+				b.Errorf("%+v, %v; want 100 alerts", n, err)
+			}
+		})
+	}
+}

@@ -1,0 +1,217 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tenet/internal/alert"
+	"tenet/internal/audit"
+	"tenet/internal/evaluate"
+	"tenet/internal/insight"
+	"tenet/internal/rule"
+	"tenet/internal/store"
+)
+
+// overview asks for the insights of a period.
+func (w *watching) overview(query string) insight.Overview {
+	w.t.Helper()
+	return into[insight.Overview](w.call("GET", "/api/v1/insights?"+query, nil).want(http.StatusOK))
+}
+
+// recordedFigures adds up what the records of all evaluations say.
+func (w *watching) recordedFigures() (total insight.Verdicts, rules insight.RuleVerdicts, models map[string]insight.ModelCost) {
+	w.t.Helper()
+	models = map[string]insight.ModelCost{}
+	for _, summary := range into[Page[evaluate.Summary]](w.call("GET", evaluationsPath+"?page_size=100", nil).want(http.StatusOK)).Items {
+		rec := into[evaluate.Record](w.call("GET", evaluationsPath+"/"+summary.EvaluationID, nil).want(http.StatusOK))
+		add(&total, rec.Evaluation.OverallVerdict)
+		for _, v := range rec.Evaluation.RuleVerdicts {
+			add(&rules.Verdicts, v.Verdict)
+			switch v.DecidedBy {
+			case rule.ByCheck:
+				rules.DecidedBy.Check++
+			case rule.ByModel:
+				rules.DecidedBy.Model++
+			case rule.ByCache:
+				rules.DecidedBy.Cache++
+			case rule.ByNone:
+				rules.DecidedBy.None++
+			}
+		}
+		for _, k := range rec.Calls {
+			m := models[k.Model]
+			m.Model, m.Calls, m.InputTokens, m.OutputTokens = k.Model, m.Calls+1, m.InputTokens+int64(k.InputTokens), m.OutputTokens+int64(k.OutputTokens)
+			models[k.Model] = m
+		}
+	}
+	return total, rules, models
+}
+
+func add(v *insight.Verdicts, verdict rule.Verdict) {
+	v.Total++
+	switch verdict {
+	case rule.Allow:
+		v.Allow++
+	case rule.Deny:
+		v.Deny++
+	case rule.NeedsConfirmation:
+		v.Unsure++
+	}
+}
+
+func TestInsightsAreWhatTheRecordsSay(t *testing.T) {
+	onBoth(t, func(t *testing.T, n *node) {
+		w := watch(n, alert.Settings{})
+		if o := w.overview(""); o.AsOf == nil || o.Totals.Total != 0 || len(o.Days) != 30 || o.MostDenied == nil || o.Dormant.Rules == nil {
+			t.Errorf("before the first evaluation: %+v", o)
+		}
+		n.judging(critic())
+		n.evalRule("E-1", nil)
+		n.call("POST", "/api/v1/rules", map[string]any{"slug": "Q-1", "statement": "Code must not be quick and dirty.", "modality": "MUST_NOT", "status": "EFFECTIVE"}).want(http.StatusCreated)
+		w.evaluate("eval(x)", 3)
+		w.evaluate("# quick and dirty", 2)
+		w.evaluate("x = 1", 1)
+		n.call("POST", "/api/v1/evaluate", map[string]any{"files": []map[string]string{{"path": "a.py", "content": "eval(9)"}}, "mode": "posthoc"}).want(http.StatusOK)
+
+		o := w.overview("period_days=7")
+		total, rules, models := w.recordedFigures()
+		if total.Total != 7 || total.Deny != 6 || rules.DecidedBy.Model == 0 || rules.DecidedBy.Check != 7 || len(models) != 1 {
+			t.Fatalf("the records say %+v, %+v, %+v", total, rules, models)
+		}
+		got, gotRules := o.Totals, o.Verdicts
+		if got.DenyRate != 0.8571 || o.Incidents != 1 || o.PeriodDays != 7 || len(o.Days) != 7 || o.Days[6].Verdicts != got || o.Uncounted != 0 {
+			t.Errorf("overview: %+v", o)
+		}
+		for _, v := range []*insight.Verdicts{&got, &gotRules.Verdicts} {
+			v.AllowRate, v.DenyRate, v.UnsureRate = 0, 0, 0
+		}
+		if diff := cmp.Diff(total, got) + cmp.Diff(rules, gotRules); diff != "" {
+			t.Errorf("counts (-recorded +counted):\n%s", diff)
+		}
+		m := o.Models[0]
+		m.MeanMS, m.CachedTokens = 0, 0
+		if diff := cmp.Diff(models[m.Model], m); diff != "" {
+			t.Errorf("models (-recorded +counted):\n%s", diff)
+		}
+		if len(o.MostDenied) != 2 || o.MostDenied[0].Slug != "E-1" || o.MostDenied[0].Denied != 4 || o.MostDenied[0].Verdicts != 7 || o.MostDenied[1].Denied != 2 {
+			t.Errorf("most denied: %+v", o.MostDenied)
+		}
+		calls := int64(0)
+		for _, k := range models {
+			calls += k.Calls
+		}
+		list, err := n.store.RuleCounts(t.Context(), store.RuleCountFilter{ProjectID: rule.DefaultProject})
+		if err != nil || len(list) != 2 || list[1].Calls != calls || list[0].Calls != 0 {
+			t.Errorf("calls of rules: %+v, %v; want %d of the second", list, err, calls)
+		}
+
+		// Removing records takes nothing from what was counted.
+		if pruned, err := audit.Prune(t.Context(), n.store, rule.DefaultProject, time.Now().Add(time.Hour), time.Now()); pruned != 7 || err != nil {
+			t.Fatal(pruned, err)
+		}
+		if later := w.overview("period_days=7"); later.Totals != o.Totals || later.Verdicts != o.Verdicts {
+			t.Errorf("after the records were removed: %+v", later)
+		}
+		n.call("GET", "/api/v1/insights?project_id=none", nil).wantProblem(http.StatusNotFound, rule.CodeNotFound)
+		for _, days := range []string{"0", "401", "x"} {
+			n.call("GET", "/api/v1/insights?period_days="+days, nil).want(http.StatusUnprocessableEntity)
+		}
+	})
+}
+
+// Whoever counts, and however often it fails in the middle, each evaluation is counted once.
+func TestEvaluationsAreCountedOnce(t *testing.T) {
+	onBoth(t, func(t *testing.T, n *node) {
+		w := watch(n, alert.Settings{})
+		n.evalRule("E-1", nil)
+		w.evaluate("eval(x)", 10)
+		failures := 0
+		failing := insight.New(insight.Config{Store: n.store, Views: n.live, Counted: func(context.Context, store.Tx, string, []string) error {
+			failures++
+			return errors.New("the node is lost") // as if it had been killed before the transaction was committed
+		}})
+		for range 3 {
+			if err := failing.CatchUp(t.Context(), rule.DefaultProject); err == nil {
+				t.Error("no error")
+			}
+		}
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() {
+				other := insight.New(insight.Config{Store: n.store, Views: n.live})
+				if err := other.CatchUp(t.Context(), rule.DefaultProject); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if o := w.overview(""); o.Totals.Total != 10 || o.MostDenied[0].Denied != 10 || failures != 3 {
+			t.Errorf("10 evaluations are counted as %+v, %+v", o.Totals, o.MostDenied)
+		}
+	})
+}
+
+func TestADamagedRecordHoldsNothingUp(t *testing.T) {
+	w := watch(newNode(t), alert.Settings{})
+	w.evalRule("E-1", nil)
+	err := w.store.Update(t.Context(), func(tx store.Tx) error {
+		for _, body := range []string{"{", `{"evaluation": null}`, `{"evaluation": {"rule_verdicts": 3}}`} {
+			r := audit.Record{Kind: audit.KindEvaluation, At: w.now, Verdict: string(rule.Deny), Body: []byte(body)}
+			if err := audit.Append(t.Context(), tx, rule.DefaultProject, r); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.evaluate("x = 1", 1)
+	if o := w.overview(""); o.Totals.Total != 4 || o.Totals.Deny != 3 || o.Verdicts.Total != 1 || o.Uncounted != 0 {
+		t.Errorf("insights: %+v", o)
+	}
+}
+
+func TestTheOverviewTellsHealthAndDormantRules(t *testing.T) {
+	w := watch(newNode(t), alert.Settings{})
+	for i := range 12 {
+		fields := map[string]any{}
+		if i >= 3 {
+			fields = map[string]any{"owner": "web", "rationale": "It runs anything.", "scope": []string{"web"}}
+		}
+		w.evalRule(fmt.Sprintf("E-%d", i), fields)
+	}
+	w.call("POST", "/api/v1/rules/E-11/transitions", map[string]any{"to": "RETIRED"}).want(http.StatusOK)
+	w.now = w.now.Add(91 * day)
+	if err := w.insights.Measure(t.Context(), rule.DefaultProject); err != nil {
+		t.Fatal(err)
+	}
+	o := w.overview("")
+	health := into[insight.Health](w.call("GET", "/api/v1/rules/E-0/health", nil).want(http.StatusOK))
+	if h := o.Health; h.Measured != 11 || len(h.Lowest) != 10 || h.Lowest[0].Slug != "E-0" || h.Lowest[0].Score != health.Score ||
+		h.Lowest[3].Score <= h.Lowest[2].Score || len(h.Buckets) != 5 {
+		t.Errorf("health: %+v; E-0: %+v", h, health)
+	}
+	inBuckets := 0
+	for _, b := range o.Health.Buckets {
+		inBuckets += b.Rules
+	}
+	if inBuckets != 11 {
+		t.Errorf("%d rules in the buckets: %+v", inBuckets, o.Health.Buckets)
+	}
+	if d := o.Dormant; d.Total != 11 || len(d.Rules) != 10 || d.AfterDays != 90 || d.Rules[0].IdleDays < 90 || d.Rules[0].LastAt != nil {
+		t.Errorf("dormant: %+v", d)
+	}
+	if len(health.Parts) != 6 || !strings.Contains(health.Parts[0].Detail, "an owner") || len(health.History) != 1 {
+		t.Errorf("health of E-0: %+v", health)
+	}
+	w.call("GET", "/api/v1/rules/none/health", nil).wantProblem(http.StatusNotFound, rule.CodeNotFound)
+}

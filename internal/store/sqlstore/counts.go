@@ -1,0 +1,227 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"tenet/internal/rule"
+	"tenet/internal/store"
+)
+
+// CountMark implements store.CountReader.
+func (r *reader) CountMark(ctx context.Context, projectID string) (store.CountMark, error) {
+	var m store.CountMark
+	if err := r.hold(ctx, countsOf(projectID)); err != nil {
+		return m, err
+	}
+	var at int64
+	var blind sql.NullInt64
+	err := r.row(ctx, "count mark", "SELECT seq, at, blind_until FROM count_marks WHERE project_id = ?", []any{projectID}, &m.Seq, &at, &blind)
+	if errors.Is(err, sql.ErrNoRows) {
+		return m, nil
+	}
+	m.At, m.BlindUntil = fromMicros(at), fromNullable(blind)
+	return m, err
+}
+
+// Uncounted implements store.CountReader. It locks nothing: what is counted is decided when the mark moves.
+func (r *reader) Uncounted(ctx context.Context) ([]store.Uncounted, error) {
+	list := []store.Uncounted{}
+	err := r.each(ctx, "uncounted", `SELECT h.project_id, h.seq - COALESCE(m.seq, 0) FROM audit_heads AS h
+			LEFT JOIN count_marks AS m ON m.project_id = h.project_id WHERE h.seq > COALESCE(m.seq, 0) ORDER BY h.project_id`,
+		nil, func(rows *sql.Rows) error {
+			var u store.Uncounted
+			err := rows.Scan(&u.ProjectID, &u.Entries)
+			list = append(list, u)
+			return err
+		})
+	return list, err
+}
+
+// RuleCounts implements store.CountReader.
+func (r *reader) RuleCounts(ctx context.Context, f store.RuleCountFilter) ([]store.RuleCount, error) {
+	if err := r.hold(ctx, countsOf(f.ProjectID)); err != nil {
+		return nil, err
+	}
+	where, args := "project_id = ? AND day >= ?", []any{f.ProjectID, int64(f.From)}
+	if f.RuleIDs != nil {
+		named, ids := r.d.in("rule_id", f.RuleIDs)
+		where, args = where+" AND "+named, append(args, ids)
+	}
+	query := `SELECT rule_id, SUM(allowed), SUM(denied), SUM(unsure), SUM(by_check), SUM(by_model), SUM(by_cache), SUM(calls), SUM(call_ms), SUM(tokens)
+			FROM rule_counts WHERE ` + where + " GROUP BY rule_id HAVING SUM(allowed + denied + unsure) >= ? ORDER BY rule_id"
+	args = append(args, max(f.Min, 0))
+	list := []store.RuleCount{}
+	err := r.each(ctx, "rule counts", query, args, func(rows *sql.Rows) error {
+		var c store.RuleCount
+		err := rows.Scan(&c.RuleID, &c.Allowed, &c.Denied, &c.Unsure, &c.ByCheck, &c.ByModel, &c.ByCache, &c.Calls, &c.CallMS, &c.Tokens)
+		list = append(list, c)
+		return err
+	})
+	return list, err
+}
+
+// DayCounts implements store.CountReader.
+func (r *reader) DayCounts(ctx context.Context, projectID string, from store.Day) ([]store.DayCount, error) {
+	if err := r.hold(ctx, countsOf(projectID)); err != nil {
+		return nil, err
+	}
+	list := []store.DayCount{}
+	err := r.each(ctx, "day counts", `SELECT day, evaluations, allowed, denied, unsure, incidents, latency_ms, max_latency_ms FROM day_counts
+			WHERE project_id = ? AND day >= ? ORDER BY day`, []any{projectID, int64(from)}, func(rows *sql.Rows) error {
+		var c store.DayCount
+		err := rows.Scan(&c.Day, &c.Evaluations, &c.Allowed, &c.Denied, &c.Unsure, &c.Incidents, &c.LatencyMS, &c.MaxLatencyMS)
+		list = append(list, c)
+		return err
+	})
+	return list, err
+}
+
+// ModelCounts implements store.CountReader.
+func (r *reader) ModelCounts(ctx context.Context, projectID string, from store.Day) ([]store.ModelCount, error) {
+	if err := r.hold(ctx, countsOf(projectID)); err != nil {
+		return nil, err
+	}
+	list := []store.ModelCount{}
+	err := r.each(ctx, "model counts", `SELECT model, SUM(calls), SUM(failed), SUM(input_tokens), SUM(output_tokens), SUM(cached_tokens), SUM(duration_ms)
+			FROM model_counts WHERE project_id = ? AND day >= ? GROUP BY model ORDER BY model`,
+		[]any{projectID, int64(from)}, func(rows *sql.Rows) error {
+			var c store.ModelCount
+			err := rows.Scan(&c.Model, &c.Calls, &c.Failed, &c.InputTokens, &c.OutputTokens, &c.CachedTokens, &c.DurationMS)
+			list = append(list, c)
+			return err
+		})
+	return list, err
+}
+
+// RuleActivity implements store.CountReader.
+func (r *reader) RuleActivity(ctx context.Context, projectID string, ruleIDs []string) (map[string]time.Time, error) {
+	if err := r.hold(ctx, countsOf(projectID)); err != nil {
+		return nil, err
+	}
+	where, args := "project_id = ?", []any{projectID}
+	if ruleIDs != nil {
+		named, ids := r.d.in("rule_id", ruleIDs)
+		where, args = where+" AND "+named, append(args, ids)
+	}
+	last := map[string]time.Time{}
+	err := r.each(ctx, "rule activity", "SELECT rule_id, last_at FROM rule_activity WHERE "+where, args, func(rows *sql.Rows) error {
+		var id string
+		var at int64
+		err := rows.Scan(&id, &at)
+		last[id] = fromMicros(at)
+		return err
+	})
+	return last, err
+}
+
+// AddCounts implements store.CountTx. The mark moves first: it lets only one of those through who have counted the same.
+func (t *tx) AddCounts(ctx context.Context, c store.Counts) error {
+	if err := t.hold(ctx, countsOf(c.ProjectID)); err != nil {
+		return err
+	}
+	if c.From == 0 {
+		_, err := t.exec(ctx, "first count mark", "INSERT INTO count_marks (project_id, seq, at) VALUES (?, 0, 0) ON CONFLICT DO NOTHING", c.ProjectID)
+		if err != nil {
+			return err
+		}
+	}
+	n, err := t.exec(ctx, "move count mark", "UPDATE count_marks SET seq = ?, at = ?, blind_until = COALESCE(?, blind_until) WHERE project_id = ? AND seq = ?",
+		c.Mark.Seq, micros(c.Mark.At), nullable(c.Mark.BlindUntil), c.ProjectID, c.From)
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		return rule.Errorf(rule.CodeConflict, "evaluations of project %q have been counted meanwhile; read the mark again", c.ProjectID)
+	}
+	return errors.Join(t.addRules(ctx, &c), t.addDays(ctx, &c), t.addModels(ctx, &c))
+}
+
+func (t *tx) addRules(ctx context.Context, c *store.Counts) error {
+	counts, last := make([]any, 0, 12*len(c.Rules)), []any{}
+	latest := map[string]time.Time{}
+	for i := range c.Rules {
+		r := &c.Rules[i]
+		counts = append(counts, c.ProjectID, int64(r.Day), r.RuleID, r.Allowed, r.Denied, r.Unsure, r.ByCheck, r.ByModel, r.ByCache, r.Calls, r.CallMS, r.Tokens)
+		if r.LastAt.After(latest[r.RuleID]) {
+			latest[r.RuleID] = r.LastAt
+		}
+	}
+	for i := range c.Rules {
+		if at, ok := latest[c.Rules[i].RuleID]; ok {
+			last = append(last, c.ProjectID, c.Rules[i].RuleID, micros(at))
+			delete(latest, c.Rules[i].RuleID) // a statement cannot touch a row twice
+		}
+	}
+	err := t.execRows(ctx, "add rule counts", `INSERT INTO rule_counts
+			(project_id, day, rule_id, allowed, denied, unsure, by_check, by_model, by_cache, calls, call_ms, tokens) VALUES `, 12,
+		` ON CONFLICT (project_id, day, rule_id) DO UPDATE SET allowed = rule_counts.allowed + excluded.allowed,
+			denied = rule_counts.denied + excluded.denied, unsure = rule_counts.unsure + excluded.unsure,
+			by_check = rule_counts.by_check + excluded.by_check, by_model = rule_counts.by_model + excluded.by_model,
+			by_cache = rule_counts.by_cache + excluded.by_cache, calls = rule_counts.calls + excluded.calls,
+			call_ms = rule_counts.call_ms + excluded.call_ms, tokens = rule_counts.tokens + excluded.tokens`, counts)
+	if err != nil {
+		return err
+	}
+	return t.execRows(ctx, "note rule activity", "INSERT INTO rule_activity (project_id, rule_id, last_at) VALUES ", 3,
+		` ON CONFLICT (project_id, rule_id) DO UPDATE SET last_at =
+			CASE WHEN excluded.last_at > rule_activity.last_at THEN excluded.last_at ELSE rule_activity.last_at END`, last)
+}
+
+func (t *tx) addDays(ctx context.Context, c *store.Counts) error {
+	args := make([]any, 0, 9*len(c.Days))
+	for i := range c.Days {
+		d := &c.Days[i]
+		args = append(args, c.ProjectID, int64(d.Day), d.Evaluations, d.Allowed, d.Denied, d.Unsure, d.Incidents, d.LatencyMS, d.MaxLatencyMS)
+	}
+	return t.execRows(ctx, "add day counts", `INSERT INTO day_counts
+			(project_id, day, evaluations, allowed, denied, unsure, incidents, latency_ms, max_latency_ms) VALUES `, 9,
+		` ON CONFLICT (project_id, day) DO UPDATE SET evaluations = day_counts.evaluations + excluded.evaluations,
+			allowed = day_counts.allowed + excluded.allowed, denied = day_counts.denied + excluded.denied,
+			unsure = day_counts.unsure + excluded.unsure, incidents = day_counts.incidents + excluded.incidents,
+			latency_ms = day_counts.latency_ms + excluded.latency_ms, max_latency_ms =
+			CASE WHEN excluded.max_latency_ms > day_counts.max_latency_ms THEN excluded.max_latency_ms ELSE day_counts.max_latency_ms END`, args)
+}
+
+func (t *tx) addModels(ctx context.Context, c *store.Counts) error {
+	args := make([]any, 0, 9*len(c.Models))
+	for i := range c.Models {
+		m := &c.Models[i]
+		args = append(args, c.ProjectID, int64(m.Day), m.Model, m.Calls, m.Failed, m.InputTokens, m.OutputTokens, m.CachedTokens, m.DurationMS)
+	}
+	return t.execRows(ctx, "add model counts", `INSERT INTO model_counts
+			(project_id, day, model, calls, failed, input_tokens, output_tokens, cached_tokens, duration_ms) VALUES `, 9,
+		` ON CONFLICT (project_id, day, model) DO UPDATE SET calls = model_counts.calls + excluded.calls,
+			failed = model_counts.failed + excluded.failed, input_tokens = model_counts.input_tokens + excluded.input_tokens,
+			output_tokens = model_counts.output_tokens + excluded.output_tokens,
+			cached_tokens = model_counts.cached_tokens + excluded.cached_tokens, duration_ms = model_counts.duration_ms + excluded.duration_ms`, args)
+}
+
+// DropCounts implements store.CountTx.
+func (t *tx) DropCounts(ctx context.Context, projectID string, before store.Day, limit int) (int, error) {
+	if err := t.hold(ctx, countsOf(projectID)); err != nil {
+		return 0, err
+	}
+	total := 0
+	for _, d := range []struct{ table, key, more string }{
+		{"rule_counts", "day, rule_id", ""},
+		{"day_counts", "day", ""},
+		{"model_counts", "day, model", ""},
+		{"health_history", "rule_id, day", ` AND EXISTS (SELECT 1 FROM health_history AS later WHERE later.project_id = health_history.project_id
+				AND later.rule_id = health_history.rule_id AND later.day > health_history.day AND later.day <= ?)`},
+	} {
+		args := []any{projectID, projectID, int64(before)}
+		if d.more != "" {
+			args = append(args, int64(before))
+		}
+		n, err := t.exec(ctx, "drop counts", "DELETE FROM "+d.table+" WHERE project_id = ? AND ("+d.key+") IN (SELECT "+d.key+" FROM "+d.table+
+			" WHERE project_id = ? AND day < ?"+d.more+" LIMIT ?)", append(args, max(limit-total, 0))...)
+		if err != nil {
+			return total, err
+		}
+		total += int(n)
+	}
+	return total, nil
+}

@@ -1,0 +1,138 @@
+package storetest
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tenet/internal/rule"
+	"tenet/internal/store"
+)
+
+func newAlert(n int, t rule.AlertType, ruleID string) rule.Alert {
+	return rule.Alert{
+		ID: newRule(n, nil).ID, ProjectID: "p", Type: t, Status: rule.AlertActive, RuleID: ruleID, Message: "Something is wrong.",
+		Metadata: map[string]any{"deny_rate": 0.5}, CreatedAt: at.Add(time.Duration(n) * time.Second),
+	}
+}
+
+// insertAlert stores an alert, which must be made or not as told.
+func (f *fixture) insertAlert(a rule.Alert, want bool) {
+	f.t.Helper()
+	f.update(func(tx store.Tx) error {
+		made, err := tx.InsertAlert(f.ctx, a)
+		if made != want {
+			f.t.Errorf("alert %s made: %v, want %v (%v)", a.ID, made, want, err)
+		}
+		return err
+	})
+}
+
+func testAlerts(t *testing.T, f *fixture) {
+	f.update(func(tx store.Tx) error { return tx.CreateProject(f.ctx, project("q")) })
+	one, two := newRule(1, nil), newRule(2, nil)
+	f.insert(one, two)
+	denied, dormant, other := newAlert(11, rule.HighDenyRate, one.ID), newAlert(12, rule.DormantRule, one.ID), newAlert(13, rule.HighDenyRate, two.ID)
+	for _, a := range []rule.Alert{denied, dormant, other} {
+		f.insertAlert(a, true)
+	}
+	f.insertAlert(newAlert(14, rule.HighDenyRate, one.ID), false)
+	if err := f.s.Update(f.ctx, func(tx store.Tx) error {
+		_, err := tx.InsertAlert(f.ctx, newAlert(15, rule.HighDenyRate, newRule(99, nil).ID))
+		return err
+	}); err == nil {
+		t.Error("an alert about no rule was stored")
+	}
+
+	list := func(about string, filter store.AlertFilter, total int, want ...rule.Alert) {
+		t.Helper()
+		got, n, err := f.s.FindAlerts(f.ctx, filter)
+		if diff := cmp.Diff(append([]rule.Alert{}, want...), got); err != nil || n != total || diff != "" {
+			t.Errorf("%s: %d alerts, want %d, %v (-want +got):\n%s", about, n, total, err, diff)
+		}
+	}
+	list("all", store.AlertFilter{ProjectID: "p", Limit: 10}, 3, other, dormant, denied)
+	list("a page", store.AlertFilter{ProjectID: "p", Offset: 1, Limit: 1}, 3, dormant)
+	list("another project", store.AlertFilter{ProjectID: "q", Limit: 10}, 0)
+	list("one type", store.AlertFilter{ProjectID: "p", Type: rule.DormantRule, Limit: 10}, 1, dormant)
+	list("one rule", store.AlertFilter{ProjectID: "p", RuleID: two.ID, Limit: 10}, 1, other)
+
+	end := at.Add(time.Hour)
+	denied.Status, denied.AcknowledgedAt, denied.AcknowledgedBy = rule.AlertDone, &end, "ann"
+	denied.ResolvedAt, denied.ResolvedBy, denied.ResolutionNote = &end, "ann", "done"
+	other.Status, other.ResolvedAt, other.ResolvedBy = rule.AlertDone, &end, "system"
+	f.update(func(tx store.Tx) error {
+		if err := tx.UpdateAlert(f.ctx, denied); err != nil {
+			return err
+		}
+		return tx.UpdateAlert(f.ctx, other)
+	})
+	if got, err := f.s.Alert(f.ctx, "p", denied.ID); err != nil || cmp.Diff(denied, got) != "" {
+		t.Errorf("resolved: %v, %v", got, err)
+	}
+	list("by status", store.AlertFilter{ProjectID: "p", Status: rule.AlertDone, Limit: 10}, 2, other, denied)
+	_, err := f.s.Alert(f.ctx, "q", denied.ID)
+	code(t, "an alert of another project", err, rule.CodeNotFound)
+	stray := denied
+	stray.ProjectID = "q"
+	f.fails(rule.CodeNotFound, func(tx store.Tx) error { return tx.UpdateAlert(f.ctx, stray) })
+
+	for _, tt := range []struct {
+		kind rule.AlertType
+		ids  []string
+		want []rule.Alert
+	}{
+		{rule.DormantRule, nil, []rule.Alert{dormant}},
+		{rule.DormantRule, []string{one.ID}, []rule.Alert{dormant}},
+		{rule.DormantRule, []string{two.ID}, []rule.Alert{}},
+		{rule.DormantRule, []string{}, []rule.Alert{}},
+		{rule.HighDenyRate, nil, []rule.Alert{}},
+	} {
+		if got, err := f.s.OpenAlerts(f.ctx, "p", tt.kind, tt.ids); err != nil || cmp.Diff(tt.want, got) != "" {
+			t.Errorf("open %s of %v: %v, %v", tt.kind, tt.ids, got, err)
+		}
+	}
+	for since, want := range map[time.Time][]string{end: {one.ID}, end.Add(time.Microsecond): {}} {
+		got, err := f.s.ResolvedAlerts(f.ctx, "p", rule.HighDenyRate, since, "system")
+		if err != nil || cmp.Diff(want, got) != "" {
+			t.Errorf("resolved by people since %v: %v, %v, want %v", since, got, err, want)
+		}
+	}
+	counts := []store.AlertCount{{rule.AlertActive, rule.DormantRule, 1}, {rule.AlertDone, rule.HighDenyRate, 2}}
+	for project, want := range map[string][]store.AlertCount{"p": counts, "q": {}, store.AllProjects: counts} {
+		if got, err := f.s.CountAlerts(f.ctx, project); err != nil || cmp.Diff(want, got) != "" {
+			t.Errorf("counts of %s: %v, %v, want %v", project, got, err, want)
+		}
+	}
+	f.insertAlert(newAlert(16, rule.HighDenyRate, one.ID), true) // the one before is resolved
+}
+
+func testRaceAlerts(t *testing.T, f *fixture) {
+	r := newRule(1, nil)
+	f.insert(r)
+	handles := f.both(t)
+	var made atomic.Int64
+	var wg sync.WaitGroup
+	for i := range 64 {
+		wg.Go(func() {
+			first := false
+			err := handles[i%2].Update(f.ctx, func(tx store.Tx) (err error) {
+				first, err = tx.InsertAlert(f.ctx, newAlert(100+i, rule.HighDenyRate, r.ID))
+				return err
+			})
+			if err != nil {
+				t.Errorf("transaction %d: %v", i, err)
+			} else if first {
+				made.Add(1)
+			}
+		})
+	}
+	wg.Wait()
+	list, total, err := f.s.FindAlerts(f.ctx, store.AlertFilter{ProjectID: "p", Limit: 10})
+	if made.Load() != 1 || total != 1 || len(list) != 1 || err != nil {
+		t.Errorf("%d of 64 have made an alert, and %d are stored (%v); want 1", made.Load(), total, err)
+	}
+}
