@@ -27,15 +27,17 @@ import (
 	"tenet/internal/sandbox"
 	"tenet/internal/search"
 	"tenet/internal/store"
+	"tenet/internal/webhook"
 )
 
-// Config sets up [New]. Catalog, Documents, Evaluator, Search, Keys, Jobs, Sandbox, Store and Logger are required.
+// Config sets up [New]. Catalog, Documents, Evaluator, Search, Keys, Jobs, Sandbox, Webhooks, Store and Logger are required.
 type Config struct {
 	Catalog   *catalog.Catalog
 	Documents *document.Documents
 	Evaluator *evaluate.Evaluator
 	Search    *search.Searcher
 	Releases  *release.Releases
+	Webhooks  *webhook.Webhooks
 	// Verdicts are the kept verdicts of the judge; nil means none are kept.
 	Verdicts *judge.Cache
 	Keys     *auth.Keys
@@ -170,6 +172,7 @@ func newServer(cfg Config) *server {
 	s.feedbackRoutes()
 	s.auditRoutes()
 	s.jobRoutes()
+	s.webhookRoutes()
 	s.playgroundRoutes()
 	s.cacheRoutes()
 	s.testCaseRoutes()

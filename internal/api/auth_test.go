@@ -118,6 +118,16 @@ var accessTable = map[string]access{
 	"propose-check":       {auth.Reviewer, "POST /api/v1/rules/x/check/propose?project_id=pay", "project"},
 	"keep-evaluation":     {auth.Reviewer, "POST /api/v1/evaluations/x/test-cases?project_id=pay", "project"},
 	"GET /metrics":        {auth.Viewer, "GET /metrics", "all"},
+
+	"create-policy":        {auth.Admin, "POST /api/v1/gateway/policies?project_id=pay", "project"},
+	"list-policies":        {auth.Admin, "GET /api/v1/gateway/policies?project_id=pay", "project"},
+	"get-policy":           {auth.Admin, "GET /api/v1/gateway/policies/x?project_id=pay", "project"},
+	"change-policy":        {auth.Admin, "PATCH /api/v1/gateway/policies/x?project_id=pay", "project"},
+	"delete-policy":        {auth.Admin, "DELETE /api/v1/gateway/policies/x?project_id=pay", "project"},
+	"rotate-policy-secret": {auth.Admin, "POST /api/v1/gateway/policies/x/secret?project_id=pay", "project"},
+	"test-policy":          {auth.Admin, "POST /api/v1/gateway/policies/x/test?project_id=pay", "project"},
+	"list-deliveries":      {auth.Admin, "GET /api/v1/gateway/policies/x/deliveries?project_id=pay", "project"},
+	"redeliver":            {auth.Admin, "POST /api/v1/gateway/policies/x/deliveries/1/redeliver?project_id=pay", "project"},
 }
 
 // publicRoutes need no key. Whoever adds to them must mean it.

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -38,6 +39,7 @@ import (
 	"tenet/internal/store/litetest"
 	"tenet/internal/store/pgtest"
 	"tenet/internal/store/sqlstore"
+	"tenet/internal/webhook"
 )
 
 var update = flag.Bool("update", false, "write golden files anew")
@@ -119,6 +121,9 @@ func newNodeOn(t testing.TB, s store.Store, configure ...func(*Config)) *node {
 		}),
 	}
 	cfg.Releases = release.New(release.Config{Store: s, Views: snapshots, Replayer: replayer{cfg.Evaluator}, Now: time.Now})
+	cfg.Webhooks = webhook.New(webhook.Config{
+		Store: s, Queue: job.NewQueue(time.Now), Now: time.Now, Logger: logger, AllowNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
+	})
 	cfg.Sandbox = sandbox.New(sandbox.Config{
 		Store: s, Recorded: cfg.Evaluator, Views: live, Queue: job.NewQueue(time.Now), Now: time.Now, Evaluator: evaluate.New(evaluate.Config{Judge: judge.New(judge.Config{}), Checks: check.NewCache(1000), Now: time.Now}),
 	})

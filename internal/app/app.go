@@ -34,6 +34,7 @@ import (
 	"tenet/internal/sandbox"
 	"tenet/internal/store"
 	"tenet/internal/store/sqlstore"
+	"tenet/internal/webhook"
 	"tenet/packs"
 )
 
@@ -171,18 +172,23 @@ func (a *App) wire(ctx context.Context, o Options) error {
 	work := work{handlers: map[string]job.Handler{}}
 	a.embeddingWork(&work, now)
 	a.documents = a.library(work)
+	hooks, err := a.webhooks(work.handlers, now, registry)
+	if err != nil {
+		return err
+	}
+	work.periodic = append(work.periodic, job.Periodic{Kind: webhook.SweepKind, Every: webhook.SweepEvery, Priority: job.Last})
 	snapshots := release.NewViews(a.store, a.live)
 	evaluator := evaluate.New(evaluate.Config{
 		Views: a.live, Released: snapshots, Recorder: a.writer, Records: a.store, Checks: check.NewCache(maxPrograms), Now: now,
 		Judge: a.judge(a.kept), Fresh: a.judge(nil), Queue: job.NewQueue(now), Redact: redact.New(), Subjects: evaluate.Keep(a.cfg.RecordSubjects),
-		Documents: a.documents,
+		Documents: a.documents, Publish: hooks.Publish,
 	})
 	// The sandbox keeps nothing, and so has a judge and checks of its own, which nothing else is answered from.
 	tried := sandbox.New(sandbox.Config{
 		Store: a.store, Recorded: evaluator, Views: a.live, Queue: job.NewQueue(now), Model: a.model, Now: now,
 		Evaluator: evaluate.New(evaluate.Config{Checks: check.NewCache(maxTried), Now: now, Judge: a.judge(nil)}),
 	})
-	releases := release.New(release.Config{Store: a.store, Views: snapshots, Replayer: replayer{evaluator}, Now: now})
+	releases := release.New(release.Config{Store: a.store, Views: snapshots, Replayer: replayer{evaluator}, Now: now, Publish: hooks.Publish})
 	work.handlers[sandbox.RunKind] = tried.HandleRun
 	work.handlers[evaluate.JobKind] = evaluator.CarryOut
 	work.handlers[evaluate.PruneKind] = evaluator.Prune(evaluate.Retention{
@@ -191,7 +197,7 @@ func (a *App) wire(ctx context.Context, o Options) error {
 	work.periodic = append(work.periodic, job.Periodic{Kind: evaluate.PruneKind, Every: evaluate.PruneEvery, Priority: job.Last})
 	a.handler = api.New(api.Config{
 		Catalog: a.catalog, Documents: a.documents, Evaluator: evaluator, Search: a.searcher(), Releases: releases, Verdicts: a.kept, Keys: a.keys,
-		Jobs: jobs, Sandbox: tried, Store: a.store, Logger: a.log, Version: o.Version,
+		Jobs: jobs, Sandbox: tried, Webhooks: hooks, Store: a.store, Logger: a.log, Version: o.Version,
 		Registry: registry, Ready: a.Ready, JudgeState: a.watch.now, RequireLoopbackHost: loopbackOnly(a.cfg.Listen), RequireKey: !loopbackOnly(a.cfg.Listen),
 		Limits: api.Limits{
 			MaxBody: a.cfg.MaxBody, MaxImportBody: a.cfg.MaxImportBody, MaxDocument: a.cfg.MaxDocument, RatePerSecond: a.cfg.RateLimit, Burst: a.cfg.RateBurst,

@@ -31,6 +31,7 @@ const (
 	KindRelease    = "release"      // a snapshot was taken, deployed or rolled back
 	KindDocument   = "document"     // a document was uploaded or deleted
 	KindTestCase   = "test_case"    // test cases of a rule were made, confirmed or deleted
+	KindWebhook    = "webhook"      // a webhook policy was made, changed or deleted, or its secret rotated
 )
 
 // Record is something to append to a chain.
@@ -44,6 +45,9 @@ type Record struct {
 	Mode      string
 	// Body is the JSON of the record, uncompressed.
 	Body []byte
+	// Also, if not nil, writes what belongs to the record in the same transaction, once the record is in the chain; if it fails,
+	// the record is not written. It may run several times, and has no effects outside tx.
+	Also func(ctx context.Context, tx store.Tx) error
 }
 
 // NewID makes an identifier that sorts by time: a UUID of version 7 (RFC 9562).
@@ -131,7 +135,18 @@ func Append(ctx context.Context, tx store.Tx, projectID string, records ...Recor
 		r.ProjectID = projectID
 		entries[i] = entry(r)
 	}
-	return appendEntries(ctx, tx, projectID, entries)
+	if err := appendEntries(ctx, tx, projectID, entries); err != nil {
+		return err
+	}
+	for _, r := range records {
+		if r.Also == nil {
+			continue
+		}
+		if err := r.Also(ctx, tx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func appendEntries(ctx context.Context, tx store.Tx, projectID string, entries []store.AuditEntry) error {

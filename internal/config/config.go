@@ -50,6 +50,9 @@ type Config struct {
 	JobLease     time.Duration `key:"job_lease" default:"15s" doc:"How long after the death of a node its background jobs are taken up again; clocks of nodes must differ by less."`
 	JobKeep      time.Duration `key:"job_keep" default:"168h" doc:"How long background jobs that have ended are kept."`
 
+	WebhookAllowNetworks string        `key:"webhook_allow_networks" default:"" doc:"Networks that webhooks may reach although they are not on the public internet, with commas between, such as 10.1.0.0/16,fd00::/8."`
+	WebhookRetention     time.Duration `key:"webhook_retention" default:"168h" doc:"How long webhook deliveries that have ended are kept."`
+
 	LogLevel  string `key:"log_level" default:"info" doc:"Least level that is logged: debug, info, warn or error."`
 	LogFormat string `key:"log_format" default:"text" doc:"Format of the log: text or json."`
 }

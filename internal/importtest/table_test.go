@@ -42,6 +42,7 @@ var table = map[string]row{
 	"llm":              {layer: block, imports: []string{"rule"}},
 	"llm/provider":     {layer: block, imports: []string{"llm", "rule"}},
 	"redact":           {layer: block, imports: []string{"subject"}},
+	"signature":        {layer: block, imports: []string{"rule"}},
 	"store":            {layer: block, imports: []string{"rule"}},
 	"store/sqlstore":   {layer: block, imports: []string{"rule", "store"}},
 	"subject":          {layer: block, imports: []string{"rule"}},
@@ -54,19 +55,20 @@ var table = map[string]row{
 	"release":  {layer: capability, imports: []string{"audit", "auth", "corpus", "federation", "rule", "store"}, tests: []string{"catalog"}},
 	"sandbox":  {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "job", "lint", "llm", "redact", "rule", "store", "subject"}, tests: []string{"evaluate"}},
 	"search":   {layer: capability, imports: []string{"corpus", "llm", "redact", "rule", "store"}},
+	"webhook":  {layer: capability, imports: []string{"audit", "auth", "job", "rule", "signature", "store"}},
 
 	"api": {
 		layer: surface,
 		imports: []string{
 			"audit", "auth", "catalog", "corpus", "document", "document/extract", "evaluate", "job", "judge", "redact", "release",
-			"rule", "sandbox", "search", "store", "subject",
+			"rule", "sandbox", "search", "store", "subject", "webhook",
 		},
 		tests: []string{"app"},
 	},
 	// The client is typed with the requests and answers of the capabilities behind the API, so that they have one form.
 	"client": {
 		layer:   surface,
-		imports: []string{"audit", "catalog", "document", "evaluate", "job", "release", "rule", "sandbox", "search", "store", "subject"},
+		imports: []string{"audit", "catalog", "document", "evaluate", "job", "release", "rule", "sandbox", "search", "store", "subject", "webhook"},
 		tests:   []string{"api", "app"},
 	},
 
@@ -74,7 +76,7 @@ var table = map[string]row{
 		layer: wiring,
 		imports: []string{
 			"api", "audit", "auth", "catalog", "check", "client", "config", "corpus", "document", "evaluate", "job", "judge", "llm",
-			"llm/provider", "redact", "release", "rule", "sandbox", "search", "store", "store/sqlstore", "subject", "/packs",
+			"llm/provider", "redact", "release", "rule", "sandbox", "search", "store", "store/sqlstore", "subject", "webhook", "/packs",
 		},
 	},
 
@@ -82,7 +84,7 @@ var table = map[string]row{
 		layer: command,
 		imports: []string{
 			"app", "audit", "catalog", "cli/report", "client", "config", "document", "evaluate", "job", "lint", "quality", "release", "rule",
-			"sandbox", "search", "store", "subject", "/packs",
+			"sandbox", "search", "store", "subject", "webhook", "/packs",
 		},
 	},
 	"/cmd/tenet":    {layer: command, imports: []string{"cli"}},
@@ -103,6 +105,7 @@ var table = map[string]row{
 // homes says where alone, tests aside, code of others is known. To take another library is then a change of one package.
 var homes = map[string][]string{
 	"cel.dev/cel-go":                      {"check"},
+	"code.dny.dev/ssrf":                   {"webhook"},
 	"database/sql":                        {"store/sqlstore", "store/pgtest"},
 	"github.com/alecthomas/kong":          {"cli"},
 	"github.com/danielgtaylor/huma":       {"api"},

@@ -34,6 +34,7 @@ type Releases struct {
 	views    *Views
 	replayer Replayer
 	now      func() time.Time
+	publish  func(ctx context.Context, tx store.Tx, e rule.Event) error
 }
 
 // Config sets up [New]. Store, Views, Replayer and Now are required.
@@ -42,11 +43,13 @@ type Config struct {
 	Views    *Views
 	Replayer Replayer
 	Now      func() time.Time
+	// Publish tells of deployments and rollbacks, in their transaction. Nil: nobody listens.
+	Publish func(ctx context.Context, tx store.Tx, e rule.Event) error
 }
 
 // New makes Releases.
 func New(c Config) *Releases {
-	return &Releases{store: c.Store, views: c.Views, replayer: c.Replayer, now: c.Now}
+	return &Releases{store: c.Store, views: c.Views, replayer: c.Replayer, now: c.Now, publish: c.Publish}
 }
 
 func (r *Releases) instant() time.Time { return r.now().UTC().Truncate(time.Microsecond) }
