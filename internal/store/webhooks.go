@@ -91,7 +91,8 @@ type DeliveryFilter struct {
 // WebhookReader reads webhook policies and deliveries. Like jobs, they are not part of what transactions see as one: each method
 // sees what is committed, and the transaction's own writes, when it is called.
 type WebhookReader interface {
-	// WebhookPolicies lists the policies of a project, oldest first.
+	// WebhookPolicies lists the policies of a project, oldest first. A transaction that writes reads them once: after that it
+	// knows of its own changes only, so that it can ask for each of many events.
 	WebhookPolicies(ctx context.Context, projectID string) ([]WebhookPolicy, error)
 	// WebhookPolicy returns a policy, or not_found. In a transaction that writes it keeps others from changing the policy.
 	WebhookPolicy(ctx context.Context, projectID, id string) (WebhookPolicy, error)

@@ -8,9 +8,9 @@ import (
 )
 
 const (
-	// ahead is how many deliveries may have been sent but not yet be marked. They are sent a second time if the node dies
-	// just then, each of them once.
-	ahead = 16
+	// ahead is how many deliveries may wait to be marked while others, as many at most, are being marked. If the node dies
+	// just then, these are sent a second time, each of them once.
+	ahead = 8
 	// writeTimeout bounds one transaction of marks.
 	writeTimeout = 15 * time.Second
 )

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -37,6 +38,9 @@ func scanWebhookPolicy(scan func(...any) error) (store.WebhookPolicy, error) {
 
 // WebhookPolicies implements store.WebhookReader.
 func (r *reader) WebhookPolicies(ctx context.Context, projectID string) ([]store.WebhookPolicy, error) {
+	if r.inside != nil && r.inside.webhooks[projectID] != nil {
+		return slices.Clone(r.inside.webhooks[projectID]), nil
+	}
 	list := []store.WebhookPolicy{}
 	err := r.each(ctx, "webhook policies", "SELECT "+webhookPolicyColumns+" FROM webhook_policies WHERE project_id = ? ORDER BY created_at, id",
 		[]any{projectID}, func(rows *sql.Rows) error {
@@ -44,6 +48,12 @@ func (r *reader) WebhookPolicies(ctx context.Context, projectID string) ([]store
 			list = append(list, p)
 			return err
 		})
+	if err == nil && r.inside != nil {
+		if r.inside.webhooks == nil {
+			r.inside.webhooks = map[string][]store.WebhookPolicy{}
+		}
+		r.inside.webhooks[projectID] = slices.Clone(list)
+	}
 	return list, err
 }
 

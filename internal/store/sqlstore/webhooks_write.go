@@ -19,6 +19,7 @@ func encoded(v any) string {
 
 // InsertWebhookPolicy implements store.WebhookTx.
 func (t *tx) InsertWebhookPolicy(ctx context.Context, p store.WebhookPolicy) error {
+	t.inside.webhooks = nil
 	if _, err := t.Project(ctx, p.ProjectID); err != nil {
 		return err
 	}
@@ -38,6 +39,7 @@ func nameTaken(name string) error {
 
 // UpdateWebhookPolicy implements store.WebhookTx.
 func (t *tx) UpdateWebhookPolicy(ctx context.Context, p store.WebhookPolicy) error {
+	t.inside.webhooks = nil
 	n, err := t.exec(ctx, "update webhook policy",
 		`UPDATE webhook_policies SET name = ?, url = ?, event_types = ?, filter = ?, format = ?, enabled = ?, disabled_reason = ?, secret = ?,
 			old_secret = ?, old_until = ?, updated_at = ? WHERE project_id = ? AND id = ?`,
@@ -54,6 +56,7 @@ func (t *tx) UpdateWebhookPolicy(ctx context.Context, p store.WebhookPolicy) err
 
 // PauseWebhook implements store.WebhookTx.
 func (t *tx) PauseWebhook(ctx context.Context, projectID, id string, failures int, until *time.Time) error {
+	t.inside.webhooks = nil
 	_, err := t.exec(ctx, "pause webhook", "UPDATE webhook_policies SET failures = ?, paused_until = ? WHERE project_id = ? AND id = ?",
 		failures, nullable(until), projectID, id)
 	return err
@@ -61,6 +64,7 @@ func (t *tx) PauseWebhook(ctx context.Context, projectID, id string, failures in
 
 // DeleteWebhookPolicy implements store.WebhookTx.
 func (t *tx) DeleteWebhookPolicy(ctx context.Context, projectID, id string) error {
+	t.inside.webhooks = nil
 	n, err := t.exec(ctx, "delete webhook policy", "DELETE FROM webhook_policies WHERE project_id = ? AND id = ?", projectID, canonical(id))
 	if err == nil && n == 0 {
 		return rule.NotFound("webhook policy", id)

@@ -90,6 +90,28 @@ func testWebhookPolicies(t *testing.T, f *fixture) {
 		return tx.InsertWebhookPolicy(f.ctx, webhookPolicy(4, func(p *store.WebhookPolicy) { p.ProjectID = "none" }))
 	})
 
+	f.update(func(tx store.Tx) error { // a transaction knows of its own changes, however often it has asked before
+		for n := 2; n < 5; n++ {
+			list, err := tx.WebhookPolicies(f.ctx, "p")
+			if len(list) != n || err != nil {
+				t.Errorf("%d policies, %v", len(list), err)
+			}
+			clear(list)
+			if err := tx.InsertWebhookPolicy(f.ctx, webhookPolicy(10+n, nil)); err != nil {
+				return err
+			}
+		}
+		for n := 2; n < 5; n++ {
+			if err := tx.DeleteWebhookPolicy(f.ctx, "p", webhookPolicy(10+n, nil).ID); err != nil {
+				return err
+			}
+		}
+		list, err := tx.WebhookPolicies(f.ctx, "p")
+		if diff := cmp.Diff([]store.WebhookPolicy{one, two}, list); diff != "" {
+			t.Error(diff)
+		}
+		return err
+	})
 	until := at.Add(time.Hour)
 	f.update(func(tx store.Tx) error { return tx.PauseWebhook(f.ctx, "p", one.ID, 7, &until) })
 	one.Failures, one.PausedUntil = 7, &until
