@@ -20,6 +20,7 @@ import (
 	"tenet/internal/catalog"
 	"tenet/internal/document"
 	"tenet/internal/evaluate"
+	"tenet/internal/ingest"
 	"tenet/internal/job"
 	"tenet/internal/judge"
 	"tenet/internal/release"
@@ -30,7 +31,7 @@ import (
 	"tenet/internal/webhook"
 )
 
-// Config sets up [New]. Catalog, Documents, Evaluator, Search, Keys, Jobs, Sandbox, Webhooks, Store and Logger are required.
+// Config sets up [New]. Catalog, Documents, Evaluator, Search, Keys, Jobs, Sandbox, Webhooks, Ingest, Store and Logger are required.
 type Config struct {
 	Catalog   *catalog.Catalog
 	Documents *document.Documents
@@ -38,6 +39,7 @@ type Config struct {
 	Search    *search.Searcher
 	Releases  *release.Releases
 	Webhooks  *webhook.Webhooks
+	Ingest    *ingest.Ingest
 	// Verdicts are the kept verdicts of the judge; nil means none are kept.
 	Verdicts *judge.Cache
 	Keys     *auth.Keys
@@ -173,6 +175,7 @@ func newServer(cfg Config) *server {
 	s.auditRoutes()
 	s.jobRoutes()
 	s.webhookRoutes()
+	s.ingestRoutes()
 	s.playgroundRoutes()
 	s.cacheRoutes()
 	s.testCaseRoutes()

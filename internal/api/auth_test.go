@@ -18,7 +18,7 @@ import (
 type access struct {
 	role   auth.Role
 	target string // a request on the project pay
-	where  string // project, all (keys for all projects only) or each (any key with the role)
+	where  string // project, all (keys for all projects only), each (any key with the role) or signature (no key counts)
 }
 
 var accessTable = map[string]access{
@@ -127,6 +127,8 @@ var accessTable = map[string]access{
 	"rotate-policy-secret": {auth.Admin, "POST /api/v1/gateway/policies/x/secret?project_id=pay", "project"},
 	"test-policy":          {auth.Admin, "POST /api/v1/gateway/policies/x/test?project_id=pay", "project"},
 	"list-deliveries":      {auth.Admin, "GET /api/v1/gateway/policies/x/deliveries?project_id=pay", "project"},
+	"ingest-github":        {auth.Evaluator, "POST /api/v1/gateway/ingest/github", "signature"},
+	"ingest-generic":       {auth.Evaluator, "POST /api/v1/gateway/ingest/generic", "signature"},
 	"redeliver":            {auth.Admin, "POST /api/v1/gateway/policies/x/deliveries/1/redeliver?project_id=pay", "project"},
 }
 
@@ -211,7 +213,7 @@ func TestAccessMatrix(t *testing.T) {
 			got := n.call(method, target, body)
 			reaches := h.project == store.AllProjects || a.where == "each" || (a.where == "project" && h.project == "pay")
 			switch {
-			case h.secret == "":
+			case h.secret == "" || a.where == "signature":
 				got.wantProblem(http.StatusUnauthorized, rule.CodeUnauthenticated)
 				if got.header.Get("WWW-Authenticate") == "" {
 					t.Errorf("%s: 401 without a challenge", id)

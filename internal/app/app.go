@@ -195,9 +195,13 @@ func (a *App) wire(ctx context.Context, o Options) error {
 		Records: time.Duration(a.cfg.RecordRetention) * 24 * time.Hour, Submissions: a.cfg.SubmissionRetention,
 	})
 	work.periodic = append(work.periodic, job.Periodic{Kind: evaluate.PruneKind, Every: evaluate.PruneEvery, Priority: job.Last})
+	taken, err := a.ingest(work.handlers, evaluator, now)
+	if err != nil {
+		return err
+	}
 	a.handler = api.New(api.Config{
 		Catalog: a.catalog, Documents: a.documents, Evaluator: evaluator, Search: a.searcher(), Releases: releases, Verdicts: a.kept, Keys: a.keys,
-		Jobs: jobs, Sandbox: tried, Webhooks: hooks, Store: a.store, Logger: a.log, Version: o.Version,
+		Jobs: jobs, Sandbox: tried, Webhooks: hooks, Ingest: taken, Store: a.store, Logger: a.log, Version: o.Version,
 		Registry: registry, Ready: a.Ready, JudgeState: a.watch.now, RequireLoopbackHost: loopbackOnly(a.cfg.Listen), RequireKey: !loopbackOnly(a.cfg.Listen),
 		Limits: api.Limits{
 			MaxBody: a.cfg.MaxBody, MaxImportBody: a.cfg.MaxImportBody, MaxDocument: a.cfg.MaxDocument, RatePerSecond: a.cfg.RateLimit, Burst: a.cfg.RateBurst,

@@ -51,6 +51,7 @@ var table = map[string]row{
 	"catalog":  {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "federation", "rule", "store", "subject"}},
 	"document": {layer: capability, imports: []string{"audit", "auth", "corpus", "document/extract", "job", "redact", "rule", "store"}},
 	"evaluate": {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "job", "judge", "redact", "rule", "store", "subject"}},
+	"ingest":   {layer: capability, imports: []string{"auth", "job", "rule", "signature", "store"}},
 	"quality":  {layer: capability, imports: []string{"rule", "subject"}},
 	"release":  {layer: capability, imports: []string{"audit", "auth", "corpus", "federation", "rule", "store"}, tests: []string{"catalog"}},
 	"sandbox":  {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "job", "lint", "llm", "redact", "rule", "store", "subject"}, tests: []string{"evaluate"}},
@@ -60,8 +61,8 @@ var table = map[string]row{
 	"api": {
 		layer: surface,
 		imports: []string{
-			"audit", "auth", "catalog", "corpus", "document", "document/extract", "evaluate", "job", "judge", "redact", "release",
-			"rule", "sandbox", "search", "store", "subject", "webhook",
+			"audit", "auth", "catalog", "corpus", "document", "document/extract", "evaluate", "ingest", "job", "judge", "redact", "release",
+			"rule", "sandbox", "search", "signature", "store", "subject", "webhook",
 		},
 		tests: []string{"app"},
 	},
@@ -75,7 +76,7 @@ var table = map[string]row{
 	"app": {
 		layer: wiring,
 		imports: []string{
-			"api", "audit", "auth", "catalog", "check", "client", "config", "corpus", "document", "evaluate", "job", "judge", "llm",
+			"api", "audit", "auth", "catalog", "check", "client", "config", "corpus", "document", "evaluate", "ingest", "job", "judge", "llm",
 			"llm/provider", "redact", "release", "rule", "sandbox", "search", "store", "store/sqlstore", "subject", "webhook", "/packs",
 		},
 	},
