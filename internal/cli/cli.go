@@ -43,6 +43,7 @@ type grammar struct {
 	Audit     auditCommands     `cmd:"" help:"Verify the audit chain."`
 	Keys      keysCommands      `cmd:"" help:"Make, list and revoke API keys."`
 	Cache     cacheCommands     `cmd:"" help:"Look at and delete kept verdicts of the judge."`
+	Webhooks  webhooksCommands  `cmd:"" help:"Have other systems told of events."`
 	Jobs      jobsCommands      `cmd:"" help:"List, retry and cancel background jobs."`
 	Version   versionCommand    `cmd:"" help:"Print the version."`
 }
