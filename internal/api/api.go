@@ -24,6 +24,7 @@ import (
 	"tenet/internal/document"
 	"tenet/internal/evaluate"
 	"tenet/internal/insight"
+	"tenet/internal/ingest"
 	"tenet/internal/job"
 	"tenet/internal/judge"
 	"tenet/internal/release"
@@ -31,6 +32,7 @@ import (
 	"tenet/internal/sandbox"
 	"tenet/internal/search"
 	"tenet/internal/store"
+	"tenet/internal/webhook"
 )
 
 // Config sets up [New]. Catalog, Conflicts, Documents, Evaluator, Search, Keys, Jobs, Sandbox, Store and Logger are required.
@@ -43,6 +45,8 @@ type Config struct {
 	Releases  *release.Releases
 	Alerts    *alert.Alerts
 	Insights  *insight.Insights
+	Webhooks  *webhook.Webhooks
+	Ingest    *ingest.Ingest
 	// Verdicts are the kept verdicts of the judge; nil means none are kept.
 	Verdicts *judge.Cache
 	Keys     *auth.Keys
@@ -182,6 +186,8 @@ func newServer(cfg Config) *server {
 	s.jobRoutes()
 	s.alertRoutes()
 	s.insightRoutes()
+	s.webhookRoutes()
+	s.ingestRoutes()
 	s.playgroundRoutes()
 	s.cacheRoutes()
 	s.testCaseRoutes()

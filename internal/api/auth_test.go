@@ -18,7 +18,7 @@ import (
 type access struct {
 	role   auth.Role
 	target string // a request on the project pay
-	where  string // project, all (keys for all projects only) or each (any key with the role)
+	where  string // project, all (keys for all projects only), each (any key with the role) or signature (no key counts)
 }
 
 var accessTable = map[string]access{
@@ -140,6 +140,18 @@ var accessTable = map[string]access{
 	"propose-check":       {auth.Reviewer, "POST /api/v1/rules/x/check/propose?project_id=pay", "project"},
 	"keep-evaluation":     {auth.Reviewer, "POST /api/v1/evaluations/x/test-cases?project_id=pay", "project"},
 	"GET /metrics":        {auth.Viewer, "GET /metrics", "all"},
+
+	"create-policy":        {auth.Admin, "POST /api/v1/gateway/policies?project_id=pay", "project"},
+	"list-policies":        {auth.Admin, "GET /api/v1/gateway/policies?project_id=pay", "project"},
+	"get-policy":           {auth.Admin, "GET /api/v1/gateway/policies/x?project_id=pay", "project"},
+	"change-policy":        {auth.Admin, "PATCH /api/v1/gateway/policies/x?project_id=pay", "project"},
+	"delete-policy":        {auth.Admin, "DELETE /api/v1/gateway/policies/x?project_id=pay", "project"},
+	"rotate-policy-secret": {auth.Admin, "POST /api/v1/gateway/policies/x/secret?project_id=pay", "project"},
+	"test-policy":          {auth.Admin, "POST /api/v1/gateway/policies/x/test?project_id=pay", "project"},
+	"list-deliveries":      {auth.Admin, "GET /api/v1/gateway/policies/x/deliveries?project_id=pay", "project"},
+	"ingest-github":        {auth.Evaluator, "POST /api/v1/gateway/ingest/github", "signature"},
+	"ingest-generic":       {auth.Evaluator, "POST /api/v1/gateway/ingest/generic", "signature"},
+	"redeliver":            {auth.Admin, "POST /api/v1/gateway/policies/x/deliveries/1/redeliver?project_id=pay", "project"},
 }
 
 // publicRoutes need no key. Whoever adds to them must mean it.
@@ -223,7 +235,7 @@ func TestAccessMatrix(t *testing.T) {
 			got := n.call(method, target, body)
 			reaches := h.project == store.AllProjects || a.where == "each" || (a.where == "project" && h.project == "pay")
 			switch {
-			case h.secret == "":
+			case h.secret == "" || a.where == "signature":
 				got.wantProblem(http.StatusUnauthorized, rule.CodeUnauthenticated)
 				if got.header.Get("WWW-Authenticate") == "" {
 					t.Errorf("%s: 401 without a challenge", id)

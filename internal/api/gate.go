@@ -39,7 +39,7 @@ func (s *server) admit(r *http.Request, p *plan) (context.Context, error) {
 	x := exchangeFrom(ctx)
 	x.plan = p
 	if p.role != auth.Public {
-		who, err := s.authenticate(r)
+		who, err := s.identify(x)
 		if err != nil {
 			return nil, err
 		}
@@ -60,10 +60,18 @@ func (s *server) admit(r *http.Request, p *plan) (context.Context, error) {
 	if err := p.checkQuery(query); err != nil {
 		return nil, err
 	}
-	if p.body == nil && !p.form {
+	if p.body == nil && !p.form && p.signer == nil {
 		return ctx, noBody(r)
 	}
 	return ctx, nil
+}
+
+// identify finds out who calls: by the signature of the body where the operation takes one, else by an API key.
+func (s *server) identify(x *exchange) (auth.Actor, error) {
+	if x.plan.signer != nil {
+		return s.authenticateBody(x)
+	}
+	return s.authenticate(x.r)
 }
 
 // authenticate finds out who calls. While no key is in force, a caller without one is the local user. A caller in this

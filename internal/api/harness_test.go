@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -31,6 +32,7 @@ import (
 	"tenet/internal/document"
 	"tenet/internal/evaluate"
 	"tenet/internal/insight"
+	"tenet/internal/ingest"
 	"tenet/internal/job"
 	"tenet/internal/judge"
 	"tenet/internal/llm"
@@ -43,6 +45,7 @@ import (
 	"tenet/internal/store/litetest"
 	"tenet/internal/store/pgtest"
 	"tenet/internal/store/sqlstore"
+	"tenet/internal/webhook"
 )
 
 var update = flag.Bool("update", false, "write golden files anew")
@@ -59,6 +62,7 @@ type node struct {
 	live   *corpus.Live
 	writer *audit.Writer
 	key    string // sent with every request, if not empty
+	github *github
 }
 
 // lockedBuffer is a log that tests read.
@@ -125,6 +129,18 @@ func newNodeOn(t testing.TB, s store.Store, configure ...func(*Config)) *node {
 		}),
 	}
 	cfg.Releases = release.New(release.Config{Store: s, Views: snapshots, Replayer: replayer{cfg.Evaluator}, Queue: job.NewQueue(time.Now), Now: time.Now})
+	cfg.Webhooks = webhook.New(webhook.Config{
+		Store: s, Queue: job.NewQueue(time.Now), Now: time.Now, Logger: logger, AllowNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
+	})
+	n.github = newGitHub(t)
+	var err error
+	cfg.Ingest, err = ingest.New(ingest.Config{
+		Store: s, Queue: job.NewQueue(time.Now), Evaluator: taken{n}, Now: time.Now, Secret: ingestSecret, GitHubSecret: githubSecret,
+		GitHubURL: n.github.URL + "/api/v3", GitHubToken: "the token",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	cfg.Sandbox = sandbox.New(sandbox.Config{
 		Store: s, Recorded: cfg.Evaluator, Views: live, Snapshots: snapshots, Queue: job.NewQueue(time.Now), Now: time.Now, Evaluator: evaluate.New(evaluate.Config{Judge: judge.New(judge.Config{}), Checks: check.NewCache(1000), Now: time.Now}),
 	})

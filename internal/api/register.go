@@ -33,6 +33,8 @@ type plan struct {
 	limit int64           // bytes of the body
 	yaml  bool            // the body may be YAML
 	form  bool            // the body is a form with a file
+	// signer, if not nil, authenticates by a signature of the body, which then stands in the exchange; no key counts.
+	signer signer
 }
 
 // planKey is where the plan stands in an operation's metadata.

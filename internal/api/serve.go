@@ -27,6 +27,7 @@ type exchange struct {
 	plan    *plan
 	project string // that the request concerns; empty if none
 	given   bool   // the request names the project
+	raw     []byte // body of a signed request
 }
 
 type exchangeKey struct{}

@@ -98,10 +98,7 @@ func (s *server) submit(ctx context.Context, in *struct {
 	if body.SubmissionID != "" && !submissionID.MatchString(body.SubmissionID) {
 		return nil, invalidField("submission_id", "must have 1 to 128 letters, digits and . _ : -, and begin with a letter or digit")
 	}
-	req := evaluate.Request{
-		ProjectID: projectID, Submitted: &body.Subject.Submitted, Input: subject.Input{Scope: body.Scope}, NodeID: body.NodeID,
-		Environment: body.Environment, Mode: body.Mode, MaxRules: body.MaxRules, SeverityMin: body.SeverityMin,
-	}
+	req := body.request(projectID)
 	body.ProjectID = ""
 	named, err := s.named(ctx, body.SubmissionID, in.Key, body)
 	if err != nil {

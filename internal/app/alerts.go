@@ -9,7 +9,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"tenet/internal/alert"
+	"tenet/internal/conflict"
 	"tenet/internal/insight"
+	"tenet/internal/job"
 	"tenet/internal/rule"
 	"tenet/internal/store"
 )
@@ -21,7 +23,7 @@ func (a *App) watchRules(w *work, now func() time.Time, registry *prometheus.Reg
 	counting := insight.Config{Store: a.store, Views: a.live, DormantAfter: dormant, Now: now, Logger: a.log}
 	// Alerts count by insights, and insights tell alerts what they have counted.
 	a.alerts = alert.New(alert.Config{
-		Store: a.store, Views: a.live, Now: now,
+		Store: a.store, Views: a.live, Now: now, Publish: a.hooks.Publish,
 		CatchUp: func(ctx context.Context, projectID string) error { return a.insights.CatchUp(ctx, projectID) },
 		Settings: alert.Settings{
 			DormantAfter: dormant, DenyRate: a.cfg.AlertDenyRate, DenyWindow: a.cfg.AlertDenyDays, DenyMin: a.cfg.AlertDenyMin,
@@ -41,6 +43,21 @@ func (a *App) watchRules(w *work, now func() time.Time, registry *prometheus.Reg
 		desc:  prometheus.NewDesc("tenet_alerts", "Alerts that are not resolved, over all projects.", []string{"type", "status"}, nil),
 		count: a.store.CountAlerts, log: a.log,
 	})
+}
+
+// watchConflicts makes what finds rules that contradict each other, and adds its background work.
+func (a *App) watchConflicts(w *work, now func() time.Time) {
+	cfg := conflict.Config{
+		Store: a.store, Views: a.live, Queue: job.NewQueue(now), Logger: a.log, Now: now, Model: a.model, Embedder: a.embedder,
+		Resolve: func(ctx context.Context, tx store.Tx, projectID, ruleID string, t rule.AlertType) error {
+			return a.alerts.Settle(ctx, tx, projectID, t, ruleID, "The rules do not contradict each other any more, or a reviewer has decided.")
+		},
+	}
+	if a.cfg.Alerts {
+		cfg.Raise = a.alerts.Raise
+	}
+	a.conflicts = conflict.New(cfg)
+	w.handlers[conflict.FindKind] = a.conflicts.Find
 }
 
 // alertsGauge counts open alerts in the database when it is asked.

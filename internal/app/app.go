@@ -37,6 +37,7 @@ import (
 	"tenet/internal/sandbox"
 	"tenet/internal/store"
 	"tenet/internal/store/sqlstore"
+	"tenet/internal/webhook"
 	"tenet/packs"
 )
 
@@ -61,8 +62,10 @@ type App struct {
 	kept      *judge.Cache
 	watch     *watch
 	documents *document.Documents
+	hooks     *webhook.Webhooks
 	alerts    *alert.Alerts
 	insights  *insight.Insights
+	conflicts *conflict.Conflicts
 	handler   http.Handler
 	runner    *job.Runner
 	working   bool // the runner has been started
@@ -162,11 +165,16 @@ func (a *App) wire(ctx context.Context, o Options) error {
 	a.live = corpus.NewLive(corpus.Config{
 		Store: a.store, Logger: a.log, Poll: a.cfg.PollInterval, MaxBytes: a.cfg.ViewMemory, EmbeddingModel: a.embeddingModel(),
 	})
+	registry := prometheus.NewRegistry()
+	jobs := job.NewJobs(a.store, now)
+	work := work{handlers: map[string]job.Handler{}}
+	if err := a.webhooks(&work, now, registry); err != nil {
+		return err
+	}
+	a.watchRules(&work, now, registry)
+	a.watchConflicts(&work, now)
 	a.catalog = catalog.New(a.store, a.live, sandbox.CaseFiles{Now: now}, now)
-	conflicts := conflict.New(conflict.Config{
-		Store: a.store, Views: a.live, Queue: job.NewQueue(now), Logger: a.log, Now: now, Model: a.model, Embedder: a.embedder,
-	})
-	a.catalog.OnChange(conflicts.Changed)
+	a.catalog.OnChange(a.conflicts.Changed)
 	if err := a.seed(ctx, o.Rules); err != nil {
 		return err
 	}
@@ -175,37 +183,38 @@ func (a *App) wire(ctx context.Context, o Options) error {
 	a.kept = judge.NewCache(judge.CacheConfig{
 		Store: a.store, MaxMemory: a.cfg.CacheMemory, MaxStored: a.cfg.CacheMaxMB << 20, Now: now, Logger: a.log,
 	})
-	registry := prometheus.NewRegistry()
-	jobs := job.NewJobs(a.store, now)
-	work := work{handlers: map[string]job.Handler{}}
 	a.embeddingWork(&work, now)
 	a.documents = a.library(work)
-	a.watchRules(&work, now, registry)
 	snapshots := release.NewViews(a.store, a.live)
 	judging := a.judge(a.kept)
 	evaluator := evaluate.New(evaluate.Config{
 		Views: a.live, Released: snapshots, Recorder: a.writer, Records: a.store, Checks: check.NewCache(maxPrograms), Now: now,
 		Judge: judging, Estimate: judging.Estimate, Fresh: a.judge(nil), Queue: job.NewQueue(now), Redact: redact.New(), Subjects: evaluate.Keep(a.cfg.RecordSubjects),
-		Documents: a.documents,
+		Documents: a.documents, Publish: a.hooks.Publish,
 	})
 	// The sandbox keeps nothing, and so has a judge and checks of its own, which nothing else is answered from.
 	tried := sandbox.New(sandbox.Config{
 		Store: a.store, Recorded: evaluator, Views: a.live, Snapshots: snapshots, Queue: job.NewQueue(now), Model: a.model, Now: now,
 		Evaluator: evaluate.New(evaluate.Config{Checks: check.NewCache(maxTried), Now: now, Judge: a.judge(nil)}),
 	})
-	releases := release.New(release.Config{Store: a.store, Views: snapshots, Replayer: replayer{evaluator}, Queue: job.NewQueue(now), Now: now})
+	releases := release.New(release.Config{
+		Store: a.store, Views: snapshots, Replayer: replayer{evaluator}, Queue: job.NewQueue(now), Now: now, Publish: a.hooks.Publish,
+	})
 	work.handlers[sandbox.RunKind] = tried.HandleRun
 	work.handlers[release.SimulateKind] = releases.HandleSimulation
-	work.handlers[conflict.FindKind] = conflicts.Find
 	work.handlers[evaluate.JobKind] = evaluator.CarryOut
 	work.handlers[evaluate.PruneKind] = evaluator.Prune(evaluate.Retention{
 		Records: time.Duration(a.cfg.RecordRetention) * 24 * time.Hour, Submissions: a.cfg.SubmissionRetention,
 	})
 	work.periodic = append(work.periodic, job.Periodic{Kind: evaluate.PruneKind, Every: evaluate.PruneEvery, Priority: job.Last})
+	taken, err := a.ingest(work.handlers, evaluator, now)
+	if err != nil {
+		return err
+	}
 	a.handler = api.New(api.Config{
-		Catalog: a.catalog, Documents: a.documents, Evaluator: evaluator, Search: a.searcher(conflicts), Releases: releases, Verdicts: a.kept, Keys: a.keys,
-		Jobs: jobs, Conflicts: conflicts, Sandbox: tried, Discover: a.discovery(&work, now), Alerts: a.alerts, Insights: a.insights,
-		Store: a.store, Logger: a.log, Version: o.Version,
+		Catalog: a.catalog, Documents: a.documents, Evaluator: evaluator, Search: a.searcher(a.conflicts), Releases: releases, Verdicts: a.kept, Keys: a.keys,
+		Jobs: jobs, Conflicts: a.conflicts, Sandbox: tried, Discover: a.discovery(&work, now), Alerts: a.alerts, Insights: a.insights,
+		Webhooks: a.hooks, Ingest: taken, Store: a.store, Logger: a.log, Version: o.Version,
 		Registry: registry, Ready: a.Ready, JudgeState: a.watch.now, RequireLoopbackHost: loopbackOnly(a.cfg.Listen), RequireKey: !loopbackOnly(a.cfg.Listen),
 		Limits: api.Limits{
 			MaxBody: a.cfg.MaxBody, MaxImportBody: a.cfg.MaxImportBody, MaxDocument: a.cfg.MaxDocument, RatePerSecond: a.cfg.RateLimit, Burst: a.cfg.RateBurst,

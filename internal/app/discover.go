@@ -29,7 +29,7 @@ func contradicts(a, b rule.Rule) (reason string, confidence float64, ok bool) {
 func (a *App) discovery(work *work, now func() time.Time) *discover.Discovery {
 	d := discover.New(discover.Config{
 		Store: a.store, Readers: Readers(), Rules: a.catalog, Views: a.live, Documents: a.documents, Queue: job.NewQueue(now),
-		Model: a.model, Embedder: a.embedder, Contradicts: contradicts, Logger: a.log, Now: now,
+		Model: a.model, Embedder: a.embedder, Contradicts: contradicts, Publish: a.hooks.Publish, Logger: a.log, Now: now,
 	})
 	work.handlers[discover.ScanKind] = d.HandleScan
 	work.handlers[discover.PruneKind] = d.Prune

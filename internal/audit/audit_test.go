@@ -315,3 +315,49 @@ func BenchmarkAppend(b *testing.B) {
 	})
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "records/s")
 }
+
+// What belongs to a record is written with it or not at all, and the fault of one leaves the records of others alone.
+func TestWhatBelongsToARecord(t *testing.T) {
+	each(t, func(t *testing.T, s opened) {
+		project := func(id string, err error) func(context.Context, store.Tx) error {
+			return func(ctx context.Context, tx store.Tx) error {
+				return errors.Join(tx.CreateProject(ctx, rule.Project{ID: id, Name: id, CreatedAt: time.Now(), UpdatedAt: time.Now()}), err)
+			}
+		}
+		w := audit.NewWriter(s)
+		t.Cleanup(w.Close)
+		broken := errors.New("broken")
+		var wg sync.WaitGroup
+		for n := range 20 {
+			wg.Go(func() {
+				r := record(n)
+				var want error
+				switch {
+				case n == 7:
+					r.Also, want = project("bad", broken), broken
+				case n%2 == 0:
+					r.Also = project(fmt.Sprintf("n%d", n), nil)
+				}
+				if err := w.Append(t.Context(), r); !errors.Is(err, want) {
+					t.Errorf("record %d: %v, want %v", n, err, want)
+				}
+			})
+		}
+		wg.Wait()
+		err := s.Update(t.Context(), func(tx store.Tx) error {
+			r := record(20)
+			r.Also = project("inside", nil)
+			return audit.Append(t.Context(), tx, "p", r)
+		})
+		if err != nil {
+			t.Error(err)
+		}
+		projects, err := s.Projects(t.Context())
+		if err != nil || len(projects) != 1+10+1 {
+			t.Errorf("%d projects, %v", len(projects), err)
+		}
+		if head, err := s.AuditHead(t.Context(), "p"); err != nil || head.Seq != 20 {
+			t.Errorf("head %d, %v; want all records but one", head.Seq, err)
+		}
+	})
+}

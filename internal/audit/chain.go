@@ -34,6 +34,7 @@ const (
 	KindTestCase   = "test_case"    // test cases of a rule were made, confirmed or deleted
 	KindDiscovery  = "discovery"    // a scan was started, or a candidate decided on
 	KindAlert      = "alert"        // somebody acknowledged or resolved an alert
+	KindWebhook    = "webhook"      // a webhook policy was made, changed or deleted, or its secret rotated
 )
 
 // Record is something to append to a chain.
@@ -47,6 +48,9 @@ type Record struct {
 	Mode      string
 	// Body is the JSON of the record, uncompressed.
 	Body []byte
+	// Also, if not nil, writes what belongs to the record in the same transaction, once the record is in the chain; if it fails,
+	// the record is not written. It may run several times, and has no effects outside tx.
+	Also func(ctx context.Context, tx store.Tx) error
 }
 
 // NewID makes an identifier that sorts by time: a UUID of version 7 (RFC 9562).
@@ -134,7 +138,18 @@ func Append(ctx context.Context, tx store.Tx, projectID string, records ...Recor
 		r.ProjectID = projectID
 		entries[i] = entry(r)
 	}
-	return appendEntries(ctx, tx, projectID, entries)
+	if err := appendEntries(ctx, tx, projectID, entries); err != nil {
+		return err
+	}
+	for _, r := range records {
+		if r.Also == nil {
+			continue
+		}
+		if err := r.Also(ctx, tx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func appendEntries(ctx context.Context, tx store.Tx, projectID string, entries []store.AuditEntry) error {

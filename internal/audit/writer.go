@@ -28,7 +28,8 @@ const writeTimeout = 30 * time.Second
 
 type waiting struct {
 	entry store.AuditEntry
-	done  chan error // of capacity 1
+	also  func(ctx context.Context, tx store.Tx) error // nil for nothing
+	done  chan error                                   // of capacity 1
 }
 
 // NewWriter starts a writer. Call [Writer.Close] to end it.
@@ -44,7 +45,7 @@ func NewWriter(s store.Store) *Writer {
 // Append returns once the record is durable. On an error the record is not in the chain, except that after the end of
 // ctx it may be.
 func (w *Writer) Append(ctx context.Context, r Record) error {
-	p := &waiting{entry: entry(r), done: make(chan error, 1)}
+	p := &waiting{entry: entry(r), also: r.Also, done: make(chan error, 1)}
 	select {
 	case w.pending <- p:
 	case <-ctx.Done():
@@ -150,6 +151,17 @@ func (w *Writer) write(projectID string, group []*waiting) (err error) {
 		for i, p := range group {
 			entries[i] = p.entry
 		}
-		return appendEntries(ctx, tx, projectID, entries)
+		if err := appendEntries(ctx, tx, projectID, entries); err != nil {
+			return err
+		}
+		for _, p := range group {
+			if p.also == nil {
+				continue
+			}
+			if err := p.also(ctx, tx); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }

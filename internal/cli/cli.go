@@ -46,6 +46,7 @@ type grammar struct {
 	Snapshots  snapshotsCommands  `cmd:"" help:"Take snapshots of the rules, deploy them, roll back."`
 	Insights   insightsCommand    `cmd:"" help:"Tell what was judged, and which rules need a look."`
 	Alerts     alertsCommands     `cmd:"" help:"List, acknowledge and resolve alerts about rules."`
+	Webhooks   webhooksCommands   `cmd:"" help:"Have other systems told of events."`
 	Audit      auditCommands      `cmd:"" help:"Verify the audit chain."`
 	Keys       keysCommands       `cmd:"" help:"Make, list and revoke API keys."`
 	Cache      cacheCommands      `cmd:"" help:"Look at and delete kept verdicts of the judge."`

@@ -69,6 +69,8 @@ type Config struct {
 	Redact Redactor
 	// Subjects says what is kept of what was judged; empty means [KeepRedacted].
 	Subjects Keep
+	// Publish tells of violations that have happened, in the transaction of their record. Nil: nobody listens.
+	Publish func(ctx context.Context, tx store.Tx, e rule.Event) error
 }
 
 // Released gives the rules that are active in an environment.
@@ -182,8 +184,12 @@ func (r *run) conduct(ctx context.Context) (*rule.Evaluation, error) {
 		return nil, err
 	}
 	evaluation.TotalLatencyMS = r.e.cfg.Now().Sub(r.start).Milliseconds()
-	record := r.record(evaluation)
+	record, told := r.record(evaluation)
 	record.Actor = auth.ActorFrom(ctx).Name
+	if r.e.cfg.Publish != nil && violated(evaluation) {
+		event := r.violation(told)
+		record.Also = func(ctx context.Context, tx store.Tx) error { return r.e.cfg.Publish(ctx, tx, event) }
+	}
 	if err := r.e.cfg.Recorder.Append(ctx, record); err != nil {
 		return nil, err
 	}

@@ -51,8 +51,9 @@ type AuditPlace struct {
 	Actor    string    `json:"actor" doc:"Who asked."`
 }
 
-// record makes the audit record of an evaluation. Violations and warnings are left out: they follow from the verdicts.
-func (r *run) record(e *rule.Evaluation) audit.Record {
+// record makes the audit record of an evaluation, and the evaluation as it stands there: without the secrets of its subject.
+// Violations and warnings are left out: they follow from the verdicts.
+func (r *run) record(e *rule.Evaluation) (audit.Record, *rule.Evaluation) {
 	bare := *e
 	bare.Violations, bare.Warnings = nil, nil
 	input, redactions, secrets := r.kept()
@@ -74,7 +75,7 @@ func (r *run) record(e *rule.Evaluation) audit.Record {
 	return audit.Record{
 		ProjectID: e.ProjectID, ID: e.EvaluationID, Kind: audit.KindEvaluation, At: e.Timestamp,
 		Verdict: string(e.OverallVerdict), Mode: string(e.Mode), Body: audit.JSON(rec),
-	}
+	}, &bare
 }
 
 // Get returns the record of an evaluation.

@@ -49,6 +49,7 @@ var table = map[string]row{
 	"llm":                 {layer: block, imports: []string{"rule"}},
 	"llm/provider":        {layer: block, imports: []string{"llm", "rule"}},
 	"redact":              {layer: block, imports: []string{"subject"}},
+	"signature":           {layer: block, imports: []string{"rule"}},
 	"store":               {layer: block, imports: []string{"rule"}},
 	"store/sqlstore":      {layer: block, imports: []string{"rule", "store"}},
 	"subject":             {layer: block, imports: []string{"rule"}},
@@ -60,19 +61,21 @@ var table = map[string]row{
 	"conflict": {layer: capability, imports: []string{"audit", "auth", "conflict/contradict", "corpus", "job", "llm", "redact", "rule", "store"}, tests: []string{"catalog"}},
 	"document": {layer: capability, imports: []string{"audit", "auth", "corpus", "document/extract", "job", "redact", "rule", "store"}},
 	"evaluate": {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "job", "judge", "redact", "rule", "store", "subject"}},
+	"ingest":   {layer: capability, imports: []string{"auth", "job", "rule", "signature", "store"}},
 	"insight":  {layer: capability, imports: []string{"audit", "corpus", "job", "lint", "rule", "store"}},
 	"quality":  {layer: capability, imports: []string{"rule", "subject"}},
 	"release":  {layer: capability, imports: []string{"audit", "auth", "corpus", "federation", "job", "rule", "store"}, tests: []string{"catalog"}},
 	"sandbox":  {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "job", "lint", "llm", "redact", "rule", "store", "subject"}, tests: []string{"evaluate"}},
 	"search":   {layer: capability, imports: []string{"corpus", "llm", "redact", "rule", "store"}},
+	"webhook":  {layer: capability, imports: []string{"audit", "auth", "job", "rule", "signature", "store"}},
 
-	"api": {layer: surface, imports: []string{"alert", "audit", "auth", "catalog", "conflict", "corpus", "discover", "discover/source", "document", "document/extract", "evaluate", "insight", "job", "judge", "redact", "release", "rule", "sandbox", "search", "store", "subject"}, tests: []string{"app"}},
+	"api": {layer: surface, imports: []string{"alert", "audit", "auth", "catalog", "conflict", "corpus", "discover", "discover/source", "document", "document/extract", "evaluate", "ingest", "insight", "job", "judge", "redact", "release", "rule", "sandbox", "search", "signature", "store", "subject", "webhook"}, tests: []string{"app"}},
 	// The client is typed with the requests and answers of the capabilities behind the API, so that they have one form.
-	"client": {layer: surface, imports: []string{"alert", "audit", "catalog", "conflict", "discover", "discover/source", "document", "evaluate", "insight", "job", "release", "rule", "sandbox", "search", "store", "subject"}, tests: []string{"api", "app"}},
+	"client": {layer: surface, imports: []string{"alert", "audit", "catalog", "conflict", "discover", "discover/source", "document", "evaluate", "insight", "job", "release", "rule", "sandbox", "search", "store", "subject", "webhook"}, tests: []string{"api", "app"}},
 
-	"app": {layer: wiring, imports: []string{"alert", "api", "audit", "auth", "catalog", "check", "client", "config", "conflict", "conflict/contradict", "corpus", "discover", "discover/assistant", "discover/code", "discover/linter", "discover/policy", "discover/source", "document", "evaluate", "insight", "job", "judge", "llm", "llm/provider", "redact", "release", "rule", "sandbox", "search", "store", "store/sqlstore", "subject", "/packs"}},
+	"app": {layer: wiring, imports: []string{"alert", "api", "audit", "auth", "catalog", "check", "client", "config", "conflict", "conflict/contradict", "corpus", "discover", "discover/assistant", "discover/code", "discover/linter", "discover/policy", "discover/source", "document", "evaluate", "ingest", "insight", "job", "judge", "llm", "llm/provider", "redact", "release", "rule", "sandbox", "search", "store", "store/sqlstore", "subject", "webhook", "/packs"}},
 
-	"cli":              {layer: command, imports: []string{"app", "audit", "catalog", "cli/report", "client", "config", "conflict", "discover", "discover/assistant", "discover/source", "document", "evaluate", "insight", "job", "lint", "quality", "release", "rule", "sandbox", "search", "store", "subject", "/packs"}},
+	"cli":              {layer: command, imports: []string{"app", "audit", "catalog", "cli/report", "client", "config", "conflict", "discover", "discover/assistant", "discover/source", "document", "evaluate", "insight", "job", "lint", "quality", "release", "rule", "sandbox", "search", "store", "subject", "webhook", "/packs"}},
 	"/cmd/tenet":       {layer: command, imports: []string{"cli"}},
 	"/bench":           {layer: command}, // a client like any other: it knows the service by its HTTP API
 	"/bench/discovery": {layer: command, imports: []string{"discover/assistant", "discover/policy", "discover/source"}},
@@ -92,6 +95,7 @@ var table = map[string]row{
 // homes says where alone, tests aside, code of others is known. To take another library is then a change of one package.
 var homes = map[string][]string{
 	"cel.dev/cel-go":                      {"check"},
+	"code.dny.dev/ssrf":                   {"webhook"},
 	"database/sql":                        {"store/pgtest", "store/sqlstore"},
 	"github.com/alecthomas/kong":          {"cli"},
 	"github.com/danielgtaylor/huma":       {"api"},

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"tenet/internal/audit"
 	"tenet/internal/auth"
 	"tenet/internal/rule"
 	"tenet/internal/store"
@@ -143,6 +144,9 @@ func (r *Releases) step(ctx context.Context, projectID string, want store.Deploy
 			return err
 		}
 		made = d
+		if err := r.tell(ctx, tx, d, before); err != nil {
+			return err
+		}
 		return note(ctx, tx, projectID, d.At, map[string]any{
 			"action": d.Action, "environment": d.Environment, "seq": d.Seq, "snapshot_id": d.SnapshotID,
 		})
@@ -156,6 +160,30 @@ func (r *Releases) step(ctx context.Context, projectID string, want store.Deploy
 	// The step is made even if the caller has gone, so its showing must not depend on the caller either.
 	_, err = r.views.live.Refresh(context.WithoutCancel(ctx), projectID)
 	return made, before, err
+}
+
+// Deployed is what is told of a deployment or rollback: the deployment that it led to, and how.
+type Deployed struct {
+	Deployment
+	Action     Action `json:"action"`
+	DeployedBy string `json:"deployed_by"`
+}
+
+// tell publishes a step. before is the snapshot that was active until then.
+func (r *Releases) tell(ctx context.Context, tx store.Tx, d store.Deployment, before string) error {
+	if r.publish == nil {
+		return nil
+	}
+	data := Deployed{
+		Deployment: Deployment{SnapshotID: d.SnapshotID, Environment: Environment(d.Environment), DeployedAt: d.At},
+		Action:     Action(d.Action), DeployedBy: d.By,
+	}
+	if before != "" {
+		data.PreviousSnapshotID = &before
+	}
+	return r.publish(ctx, tx, rule.Event{
+		ID: audit.NewID(), ProjectID: d.ProjectID, Type: rule.SnapshotDeployed, Time: d.At, Data: audit.JSON(data),
+	})
 }
 
 // errKnown ends a request that was carried out before.

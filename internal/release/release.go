@@ -36,20 +36,23 @@ type Releases struct {
 	replayer Replayer
 	now      func() time.Time
 	runs     job.Runs[SimulateRequest, Simulation]
+	publish  func(ctx context.Context, tx store.Tx, e rule.Event) error
 }
 
-// Config sets up [New]. All fields are required; Queue is that of the jobs which HandleSimulation does.
+// Config sets up [New]. All fields but Publish are required; Queue is that of the jobs which HandleSimulation does.
 type Config struct {
 	Store    store.Store
 	Views    *Views
 	Replayer Replayer
 	Queue    job.Queue
 	Now      func() time.Time
+	// Publish tells of deployments and rollbacks, in their transaction. Nil: nobody listens.
+	Publish func(ctx context.Context, tx store.Tx, e rule.Event) error
 }
 
 // New makes Releases.
 func New(c Config) *Releases {
-	r := &Releases{store: c.Store, views: c.Views, replayer: c.Replayer, now: c.Now}
+	r := &Releases{store: c.Store, views: c.Views, replayer: c.Replayer, now: c.Now, publish: c.Publish}
 	r.runs = job.Runs[SimulateRequest, Simulation]{
 		Kind: SimulateKind, Name: "simulation", Store: c.Store, Queue: c.Queue, Now: c.Now, Do: r.simulate,
 	}

@@ -2,6 +2,8 @@ package release_test
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -454,6 +456,54 @@ func TestRequestsWithAKeyAreDoneOnce(t *testing.T) {
 		w.code(err, rule.CodeConflict, "the key of a deployment for a rollback")
 		if history, err := w.store.Deployments(w.ctx, project, "production"); err != nil || len(history) != 3 {
 			w.Errorf("%d steps, %v; want 3", len(history), err)
+		}
+	})
+}
+
+// Every step is told in its transaction, once: a step that is not made is not told, nor one that was made before.
+func TestStepsAreTold(t *testing.T) {
+	each(t, func(w *world) {
+		w.create("A-1", "One.")
+		one, two := w.snapshot("one"), w.snapshot("two")
+		var told []rule.Event
+		var failing error
+		w.releases = release.New(release.Config{Store: w.store, Views: w.views, Now: time.Now, Publish: func(_ context.Context, _ store.Tx, e rule.Event) error {
+			if failing == nil {
+				told = append(told, e)
+			}
+			return failing
+		}})
+		for _, id := range []string{one.ID, two.ID, two.ID} {
+			if _, err := w.releases.Deploy(w.ctx, project, id, "staging", "key "+id); err != nil {
+				w.Fatal(err)
+			}
+		}
+		if _, err := w.releases.Rollback(w.ctx, project, two.ID, "", ""); err != nil {
+			w.Fatal(err)
+		}
+		if len(told) != 3 {
+			w.Fatalf("%d events", len(told))
+		}
+		for i, want := range []release.Deployed{
+			{Deployment: release.Deployment{SnapshotID: one.ID}, Action: release.Deploy},
+			{Deployment: release.Deployment{SnapshotID: two.ID, PreviousSnapshotID: &one.ID}, Action: release.Deploy},
+			{Deployment: release.Deployment{SnapshotID: one.ID, PreviousSnapshotID: &two.ID}, Action: release.Rollback},
+		} {
+			var got release.Deployed
+			if err := json.Unmarshal(told[i].Data, &got); err != nil {
+				w.Fatal(err)
+			}
+			if got.SnapshotID != want.SnapshotID || got.Action != want.Action || value(got.PreviousSnapshotID) != value(want.PreviousSnapshotID) ||
+				got.Environment != "staging" || got.DeployedBy != "ann" || told[i].Type != rule.SnapshotDeployed || told[i].ProjectID != project {
+				w.Errorf("event %d: %s", i, told[i].Data)
+			}
+		}
+		failing = errors.New("no")
+		if _, err := w.releases.Deploy(w.ctx, project, two.ID, "production", ""); !errors.Is(err, failing) {
+			w.Errorf("deployed although nobody could be told: %v", err)
+		}
+		if active, err := w.releases.Active(w.ctx, project); err != nil || len(active) != 1 {
+			w.Errorf("active: %v, %v", active, err)
 		}
 	})
 }

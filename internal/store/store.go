@@ -43,6 +43,7 @@ type Reader interface {
 	DiscoveryReader
 	AlertReader
 	CountReader
+	WebhookReader
 
 	// Projects lists all projects by id.
 	Projects(ctx context.Context) ([]rule.Project, error)
@@ -104,6 +105,7 @@ type Tx interface {
 	DiscoveryTx
 	AlertTx
 	CountTx
+	WebhookTx
 
 	// CreateProject stores a project with corpus version 0; conflict if the id is taken.
 	CreateProject(ctx context.Context, p rule.Project) error

@@ -119,6 +119,8 @@ type inside struct {
 	rival error
 	// jobs is true once there are jobs to claim.
 	jobs bool
+	// webhooks are the webhook policies of projects that have been read.
+	webhooks map[string][]store.WebhookPolicy
 }
 
 // gate counts what is running, so that Close can wait for it.

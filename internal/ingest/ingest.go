@@ -1,0 +1,123 @@
+// Package ingest takes in what other systems send by themselves: pull requests from GitHub, and submissions signed by the
+// Standard Webhooks specification. A signature stands in the place of an API key. What is taken in is evaluated in the
+// background; nobody waits for the answer.
+package ingest
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"tenet/internal/auth"
+	"tenet/internal/job"
+	"tenet/internal/rule"
+	"tenet/internal/signature"
+	"tenet/internal/store"
+)
+
+// GitHubKind is the kind of the jobs that fetch the diff of a pull request; [Ingest.FetchDiff] is their handler.
+const GitHubKind = "ingest.github"
+
+// DefaultGitHubURL is the address of GitHub's API.
+const DefaultGitHubURL = "https://api.github.com"
+
+// Change is a pull request to be judged.
+type Change struct {
+	ProjectID  string
+	Diff       string
+	Repository string // owner/name
+	Intent     string // the title
+}
+
+// Named is how a request is called, so that it is carried out once: by an id, a key, and the SHA-256 of what was sent.
+type Named struct{ SubmissionID, Key, BodyHash string }
+
+// Evaluator judges changes in the background.
+type Evaluator interface {
+	// Known reports whether there is a submission with an id.
+	Known(ctx context.Context, projectID, id string) (bool, error)
+	// Submit accepts a change that has happened; once for each name.
+	Submit(ctx context.Context, n Named, c Change) error
+}
+
+// Config sets up [New]. Store, Queue, Evaluator and Now are required.
+type Config struct {
+	Store     store.Store
+	Queue     job.Queue
+	Evaluator Evaluator
+	Now       func() time.Time
+	// ProjectID is where all that comes in belongs; empty means the project default.
+	ProjectID string
+	// Secret signs what comes in from anywhere, GitHubSecret what comes from GitHub. Without one, nothing is taken.
+	Secret, GitHubSecret string
+	// GitHubURL is the address of GitHub's API, and GitHubToken what may read the pull requests; empty for public ones.
+	GitHubURL, GitHubToken string
+	// MaxDiff bounds the diff of a pull request, in bytes; 0 means 10 MiB.
+	MaxDiff int64
+	Timeout time.Duration // of the fetch of a diff; 0 means 30 s
+}
+
+// Ingest takes in what is signed. It is safe for concurrent use.
+type Ingest struct {
+	cfg    Config
+	client *http.Client
+}
+
+// New makes Ingest. The error is invalid if a secret or the address cannot be used; it repeats no secret.
+func New(c Config) (*Ingest, error) {
+	if c.ProjectID == "" {
+		c.ProjectID = rule.DefaultProject
+	}
+	if !rule.ValidProjectID(c.ProjectID) {
+		return nil, rule.Errorf(rule.CodeInvalid, "ingest_project: %q is not the id of a project", c.ProjectID)
+	}
+	if c.Secret != "" {
+		if err := signature.CheckSecret(c.Secret); err != nil {
+			return nil, rule.Errorf(rule.CodeInvalid, "ingest_secret: %s", err.Error())
+		}
+	}
+	if c.GitHubURL == "" {
+		c.GitHubURL = DefaultGitHubURL
+	}
+	u, err := url.Parse(strings.TrimRight(c.GitHubURL, "/"))
+	if err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return nil, rule.Errorf(rule.CodeInvalid, "github_url: write the address of GitHub's API, such as %s or https://github.example.com/api/v3", DefaultGitHubURL)
+	}
+	c.GitHubURL = u.String()
+	if c.MaxDiff <= 0 {
+		c.MaxDiff = 10 << 20
+	}
+	if c.Timeout <= 0 {
+		c.Timeout = 30 * time.Second
+	}
+	return &Ingest{cfg: c, client: &http.Client{
+		Timeout: c.Timeout,
+		// The token must not follow to another place.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}, nil
+}
+
+// Verify checks the signature of a request from anywhere, and returns as whom it acts: an evaluator of the one project. The error
+// is unavailable while there is no secret, and unauthenticated if the signature does not match or is too old.
+func (in *Ingest) Verify(header http.Header, body []byte) (auth.Actor, error) {
+	if in.cfg.Secret == "" {
+		return auth.Actor{}, rule.Errorf(rule.CodeUnavailable, "no secret is configured for what comes in; set TENET_INGEST_SECRET on the server")
+	}
+	err := signature.Verify(in.cfg.Secret, header.Get(signature.HeaderID), header.Get(signature.HeaderTimestamp), header.Get(signature.HeaderSignature),
+		body, in.cfg.Now())
+	return in.actor("ingest:generic"), err
+}
+
+// VerifyGitHub is Verify for requests from GitHub.
+func (in *Ingest) VerifyGitHub(header http.Header, body []byte) (auth.Actor, error) {
+	if in.cfg.GitHubSecret == "" {
+		return auth.Actor{}, rule.Errorf(rule.CodeUnavailable, "no secret is configured for GitHub; set TENET_INGEST_GITHUB_SECRET on the server, and the same in GitHub")
+	}
+	return in.actor("ingest:github"), signature.VerifyGitHub(in.cfg.GitHubSecret, header.Get("X-Hub-Signature-256"), body)
+}
+
+func (in *Ingest) actor(name string) auth.Actor {
+	return auth.Actor{Name: name, Role: auth.Evaluator, ProjectID: in.cfg.ProjectID, KeyID: name}
+}

@@ -1,0 +1,9 @@
+package webhook
+
+import "tenet/internal/store"
+
+// CheckURL is checkURL, for the fuzz test.
+func (w *Webhooks) CheckURL(raw string) error { return checkURL(w.sender.guard, raw) }
+
+// Render is render.
+func Render(f Format, e *store.WebhookEvent) ([]byte, error) { return render(f, e) }

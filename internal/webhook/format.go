@@ -1,0 +1,182 @@
+package webhook
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"tenet/internal/rule"
+	"tenet/internal/store"
+)
+
+// Ping is the type of the event that a test sends.
+const Ping rule.EventType = "ping"
+
+// render writes an event in a format. The bytes of an event are the same in every attempt.
+func render(f Format, e *store.WebhookEvent) ([]byte, error) {
+	if f == Slack {
+		return encode(slackMessage(e))
+	}
+	return encode(struct {
+		Type      rule.EventType  `json:"type"`
+		Timestamp time.Time       `json:"timestamp"`
+		Data      json.RawMessage `json:"data"`
+	}{e.Type, e.Time.UTC(), e.Data})
+}
+
+// encode writes JSON without escaping for HTML.
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, fmt.Errorf("webhook: writing an event: %w", err)
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// Limits of a message, in characters; Slack refuses more.
+const (
+	maxHeader  = 150
+	maxSection = 3000
+	maxLine    = 400
+	maxLines   = 10
+)
+
+type (
+	slackText struct {
+		Type string `json:"type"`
+		Text string `json:"text"`
+	}
+	slackBlock struct {
+		Type     string      `json:"type"`
+		Text     *slackText  `json:"text,omitempty"`
+		Elements []slackText `json:"elements,omitempty"`
+	}
+	slackBody struct {
+		Text   string       `json:"text"`
+		Blocks []slackBlock `json:"blocks"`
+	}
+)
+
+// slackMessage writes an event as a message: a headline, what it is about, and where it comes from. Nothing of it can name
+// people or channels, or hide a link.
+func slackMessage(e *store.WebhookEvent) slackBody {
+	title, lines := summary(e)
+	if e.Severity != "" {
+		title = "[" + string(e.Severity) + "] " + title
+	}
+	var text strings.Builder
+	for i, line := range lines {
+		if i == maxLines {
+			fmt.Fprintf(&text, "and %d more", len(lines)-i)
+			break
+		}
+		line = escape(shorten(oneLine(line), maxLine)) + "\n"
+		if utf8.RuneCountInString(text.String())+utf8.RuneCountInString(line) > maxSection-100 {
+			fmt.Fprintf(&text, "and %d more", len(lines)-i)
+			break
+		}
+		text.WriteString(line)
+	}
+	body := slackBody{
+		Text:   escape(title),
+		Blocks: []slackBlock{{Type: "header", Text: &slackText{"plain_text", shorten(title, maxHeader)}}},
+	}
+	if text.Len() > 0 {
+		body.Blocks = append(body.Blocks, slackBlock{Type: "section", Text: &slackText{"mrkdwn", strings.TrimSpace(text.String())}})
+	}
+	foot := fmt.Sprintf("%s · project %s · %s · %s", e.Type, e.ProjectID, e.Time.UTC().Format(time.RFC3339), e.ID)
+	body.Blocks = append(body.Blocks, slackBlock{Type: "context", Elements: []slackText{{"mrkdwn", escape(foot)}}})
+	return body
+}
+
+// summary is a headline for an event, and lines about it, from what its data holds.
+func summary(e *store.WebhookEvent) (title string, lines []string) {
+	var d struct {
+		Type, Message, Statement, Environment, Action string
+		RuleID                                        string `json:"rule_id"`
+		Note                                          string `json:"resolution_note"`
+		SnapshotID                                    string `json:"snapshot_id"`
+		By                                            string `json:"deployed_by"`
+		SourceFile                                    string `json:"source_file"`
+		Violations                                    []struct {
+			RuleID           string `json:"rule_id"`
+			RuleSlug         string `json:"rule_slug"`
+			RuleStatement    string `json:"rule_statement"`
+			IssueDescription string `json:"issue_description"`
+		}
+	}
+	// Data of another form is told by its type alone.
+	_ = json.Unmarshal(e.Data, &d)
+	switch e.Type {
+	case rule.AlertCreated:
+		return "Alert: " + words(d.Type), nonEmpty(d.Message, about("Rule", d.RuleID))
+	case rule.AlertResolved:
+		return "Alert resolved: " + words(d.Type), nonEmpty(d.Message, d.Note, about("Rule", d.RuleID))
+	case rule.EvaluationViolated:
+		for _, v := range d.Violations {
+			name := v.RuleSlug
+			if name == "" {
+				name = v.RuleID
+			}
+			lines = append(lines, strings.Join(nonEmpty(name, v.RuleStatement, v.IssueDescription), ": "))
+		}
+		if len(lines) == 1 {
+			return "A rule was violated", lines
+		}
+		return fmt.Sprintf("%d rules were violated", len(lines)), lines
+	case rule.SnapshotDeployed:
+		verb := "deployed to "
+		if d.Action == "rollback" {
+			verb = "rolled back in "
+		}
+		return "Rules " + verb + shorten(oneLine(d.Environment), maxHeader/2), nonEmpty(about("Snapshot", d.SnapshotID), about("By", d.By))
+	case rule.CandidateCreated:
+		return "A rule was discovered", nonEmpty(d.Statement, about("From", d.SourceFile))
+	case Ping:
+		return "Tenet can reach you", nonEmpty(d.Message)
+	}
+	return words(string(e.Type)), nil
+}
+
+func about(what, value string) string {
+	if value == "" {
+		return ""
+	}
+	return what + " " + value
+}
+
+func nonEmpty(list ...string) []string {
+	var out []string
+	for _, s := range list {
+		if s != "" {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// words is a name such as high_deny_rate for people.
+func words(name string) string {
+	return shorten(oneLine(strings.NewReplacer("_", " ", ".", " ").Replace(name)), maxHeader/2)
+}
+
+// oneLine keeps text from looking like more than one line.
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// shorten cuts text to a number of characters.
+func shorten(s string, limit int) string {
+	if utf8.RuneCountInString(s) <= limit {
+		return s
+	}
+	return string([]rune(s)[:limit-1]) + "…"
+}
+
+// escape keeps text from naming people and channels and from hiding links, which all stand in angle brackets in Slack's markup.
+func escape(s string) string { return slackEscapes.Replace(s) }
+
+var slackEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")

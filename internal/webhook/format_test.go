@@ -1,0 +1,131 @@
+package webhook_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"tenet/internal/rule"
+	"tenet/internal/store"
+	"tenet/internal/webhook"
+)
+
+type slackMessage struct {
+	Text   string
+	Blocks []struct {
+		Type     string
+		Text     *struct{ Type, Text string }
+		Elements []struct{ Type, Text string }
+	}
+}
+
+// slack renders an event and gives its headline and the text of its blocks, checking what Slack demands.
+func slack(t *testing.T, e store.WebhookEvent) (m slackMessage, body string) {
+	t.Helper()
+	e.ProjectID, e.ID, e.Time = "p", "id", time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	raw, err := webhook.Render(webhook.Slack, &e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(raw, &m); err != nil || m.Text == "" || len(m.Blocks) < 2 || m.Blocks[0].Type != "header" {
+		t.Fatalf("%s: %v", raw, err)
+	}
+	if n := utf8.RuneCountInString(m.Blocks[0].Text.Text); n > 150 {
+		t.Errorf("a header of %d characters", n)
+	}
+	for _, b := range m.Blocks[1:] {
+		if b.Text != nil {
+			body += b.Text.Text + "\n"
+		}
+		for _, el := range b.Elements {
+			body += el.Text + "\n"
+		}
+	}
+	if utf8.RuneCountInString(body) > 3400 || strings.ContainsAny(m.Text+body, "<>") {
+		t.Errorf("the message is %q %q", m.Text, body)
+	}
+	return m, body
+}
+
+func TestSlackMessages(t *testing.T) {
+	for name, c := range map[string]struct {
+		event       store.WebhookEvent
+		title, body string
+	}{
+		"alert": {
+			store.WebhookEvent{Type: rule.AlertCreated, Severity: rule.High, Data: json.RawMessage(`{"type":"high_deny_rate","message":"Denies much.","rule_id":"r-1"}`)},
+			"[HIGH] Alert: high deny rate", "Denies much.\nRule r-1\nalert.created · project p · 2026-01-02T03:04:05Z · id\n",
+		},
+		"resolved": {
+			store.WebhookEvent{Type: rule.AlertResolved, Data: json.RawMessage(`{"type":"dormant_rule","message":"Slept.","resolution_note":"Awake."}`)},
+			"Alert resolved: dormant rule", "Slept.\nAwake.\n",
+		},
+		"violation": {
+			store.WebhookEvent{Type: rule.EvaluationViolated, Severity: rule.Critical, Data: json.RawMessage(`{"violations":[{"rule_id":"x","rule_slug":"SEC-1","rule_statement":"No keys.","issue_description":"A key."}]}`)},
+			"[CRITICAL] A rule was violated", "SEC-1: No keys.: A key.\n",
+		},
+		"deployed": {
+			store.WebhookEvent{Type: rule.SnapshotDeployed, Data: json.RawMessage(`{"environment":"production","snapshot_id":"s-1","action":"deploy","deployed_by":"ann"}`)},
+			"Rules deployed to production", "Snapshot s-1\nBy ann\n",
+		},
+		"rolled back": {
+			store.WebhookEvent{Type: rule.SnapshotDeployed, Data: json.RawMessage(`{"environment":"staging","action":"rollback"}`)}, "Rules rolled back in staging", "",
+		},
+		"discovered": {
+			store.WebhookEvent{Type: rule.CandidateCreated, Data: json.RawMessage(`{"statement":"Do.","source_file":"AGENTS.md"}`)}, "A rule was discovered", "Do.\nFrom AGENTS.md\n",
+		},
+		"unknown": {store.WebhookEvent{Type: "rule.made", Data: json.RawMessage(`[1]`)}, "rule made", ""},
+	} {
+		m, body := slack(t, c.event)
+		if m.Text != c.title || m.Blocks[0].Text.Text != c.title || !strings.HasPrefix(body, c.body) {
+			t.Errorf("%s: %q %q", name, m.Text, body)
+		}
+	}
+}
+
+// Text from outside can name nobody, hide no link and pass for no line of its own.
+func TestSlackMessagesOfHostileText(t *testing.T) {
+	data, err := json.Marshal(map[string]string{"type": "<!channel>", "message": "<https://evil.example|Tenet> & <@U1>\n*Approved* by all", "rule_id": strings.Repeat("x<", 5000)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, body := slack(t, store.WebhookEvent{Type: rule.AlertCreated, Data: data})
+	if m.Text != "Alert: &lt;!channel&gt;" || !strings.HasPrefix(body, "&lt;https://evil.example|Tenet&gt; &amp; &lt;@U1&gt; *Approved* by all\n") {
+		t.Errorf("%q %q", m.Text, body)
+	}
+	var many []map[string]string
+	for range 100 {
+		many = append(many, map[string]string{"rule_slug": strings.Repeat("&", 500)})
+	}
+	if data, err = json.Marshal(map[string]any{"violations": many}); err != nil {
+		t.Fatal(err)
+	}
+	if m, body = slack(t, store.WebhookEvent{Type: rule.EvaluationViolated, Data: data}); m.Text != "100 rules were violated" || !strings.Contains(body, "more") {
+		t.Errorf("%q %q", m.Text, body)
+	}
+}
+
+func FuzzSlack(f *testing.F) {
+	f.Add("alert.created", `{"type":"x","message":"<&>"}`)
+	f.Add("evaluation.violated", `{"violations":[{}]}`)
+	f.Add("snapshot.deployed", `{"environment":"\u0000\ud800"}`)
+	f.Fuzz(func(t *testing.T, kind, data string) {
+		if !json.Valid([]byte(data)) {
+			return
+		}
+		slack(t, store.WebhookEvent{Type: rule.EventType(kind), Data: json.RawMessage(data)})
+	})
+}
+
+func TestASlackPolicySendsMessages(t *testing.T) {
+	b := newBed(t)
+	e := newEndpoint(t)
+	b.policy(e.URL, func(in *webhook.Input) { in.Format = new(webhook.Slack) })
+	b.publish()
+	b.work()
+	if got := e.messages(); len(got) != 1 || !strings.HasPrefix(string(got[0].body), `{"text":"[HIGH] Alert: dormant rule","blocks":[`) {
+		t.Errorf("got %s", got)
+	}
+}
