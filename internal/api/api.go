@@ -16,6 +16,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"tenet/internal/agent"
 	"tenet/internal/auth"
 	"tenet/internal/catalog"
 	"tenet/internal/document"
@@ -42,7 +43,11 @@ type Config struct {
 	Jobs     *job.Jobs
 	Sandbox  *sandbox.Sandbox
 	Store    store.Reader // audit chains are verified on it
-	Logger   *slog.Logger
+	// Agents answer requests in plain words; nil leaves out their routes.
+	Agents *agent.Agents
+	// RESTPrefix is a path such as /rest under which agents are served besides /agent; empty for none.
+	RESTPrefix string
+	Logger     *slog.Logger
 	// Version of the program, shown in the API description and by /health.
 	Version string
 	// Registry receives the metrics and is served at /metrics; nil makes one.
@@ -165,6 +170,7 @@ func newServer(cfg Config) *server {
 	s.evaluateRoutes()
 	s.submissionRoutes()
 	s.evaluationRoutes()
+	s.agentRoutes()
 	s.releaseRoutes()
 	s.gateRoutes()
 	s.feedbackRoutes()

@@ -19,6 +19,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tenet/internal/agent"
 	"tenet/internal/audit"
 	"tenet/internal/auth"
 	"tenet/internal/catalog"
@@ -111,6 +112,7 @@ func newNodeOn(t testing.TB, s store.Store, configure ...func(*Config)) *node {
 	n.keys = auth.NewKeys(s, func() time.Time { return time.Now().Add(time.Duration(n.ahead.Load())) })
 	rules, snapshots := catalog.New(s, live, time.Now), release.NewViews(s, live)
 	cfg := Config{
+		Agents: agent.New(agent.Config{Now: time.Now}), RESTPrefix: "/rest",
 		Catalog: rules, Keys: n.keys, Jobs: job.NewJobs(s, time.Now), Store: s, Logger: logger, Version: "1.2.3",
 		Search:    search.New(search.Config{Views: live, Logger: logger}),
 		Documents: document.New(document.Config{Store: s, Views: live, Logger: logger}),

@@ -15,6 +15,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"tenet/internal/agent"
 	"tenet/internal/api"
 	"tenet/internal/audit"
 	"tenet/internal/auth"
@@ -182,6 +183,16 @@ func (a *App) wire(ctx context.Context, o Options) error {
 		Store: a.store, Recorded: evaluator, Views: a.live, Queue: job.NewQueue(now), Model: a.model, Now: now,
 		Evaluator: evaluate.New(evaluate.Config{Checks: check.NewCache(maxTried), Now: now, Judge: a.judge(nil)}),
 	})
+	declared, err := a.declaredAgents()
+	if err != nil {
+		return err
+	}
+	searcher := a.searcher()
+	agents := agent.New(agent.Config{
+		Evaluator: agentEvaluator{evaluator}, Rules: agentRules{searcher, snapshots, now}, Drafts: agentDrafts{a.catalog, tried}, Recorder: a.writer,
+		Model: a.model, Timeout: a.cfg.JudgeTimeout, Declared: declared, Now: now, Logger: a.log,
+		Sessions: agent.Limits{Count: a.cfg.SessionCount, Age: a.cfg.SessionAge},
+	})
 	releases := release.New(release.Config{Store: a.store, Views: snapshots, Replayer: replayer{evaluator}, Now: now})
 	work.handlers[sandbox.RunKind] = tried.HandleRun
 	work.handlers[evaluate.JobKind] = evaluator.CarryOut
@@ -190,7 +201,7 @@ func (a *App) wire(ctx context.Context, o Options) error {
 	})
 	work.periodic = append(work.periodic, job.Periodic{Kind: evaluate.PruneKind, Every: evaluate.PruneEvery, Priority: job.Last})
 	a.handler = api.New(api.Config{
-		Catalog: a.catalog, Documents: a.documents, Evaluator: evaluator, Search: a.searcher(), Releases: releases, Verdicts: a.kept, Keys: a.keys,
+		Catalog: a.catalog, Documents: a.documents, Evaluator: evaluator, Search: searcher, Agents: agents, RESTPrefix: a.restPrefix(), Releases: releases, Verdicts: a.kept, Keys: a.keys,
 		Jobs: jobs, Sandbox: tried, Store: a.store, Logger: a.log, Version: o.Version,
 		Registry: registry, Ready: a.Ready, JudgeState: a.watch.now, RequireLoopbackHost: loopbackOnly(a.cfg.Listen), RequireKey: !loopbackOnly(a.cfg.Listen),
 		Limits: api.Limits{

@@ -31,6 +31,7 @@ const (
 	KindRelease    = "release"      // a snapshot was taken, deployed or rolled back
 	KindDocument   = "document"     // a document was uploaded or deleted
 	KindTestCase   = "test_case"    // test cases of a rule were made, confirmed or deleted
+	KindAgent      = "agent"        // an agent answered a request that was not an evaluation
 )
 
 // Record is something to append to a chain.

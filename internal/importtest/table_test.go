@@ -47,6 +47,7 @@ var table = map[string]row{
 	"subject":          {layer: block, imports: []string{"rule"}},
 	"/packs":           {layer: block, imports: []string{"rule"}, tests: []string{"catalog", "evaluate"}},
 
+	"agent":    {layer: capability, imports: []string{"audit", "auth", "lint", "llm", "redact", "rule", "subject"}},
 	"catalog":  {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "federation", "rule", "store", "subject"}},
 	"document": {layer: capability, imports: []string{"audit", "auth", "corpus", "document/extract", "job", "redact", "rule", "store"}},
 	"evaluate": {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "job", "judge", "redact", "rule", "store", "subject"}},
@@ -58,7 +59,7 @@ var table = map[string]row{
 	"api": {
 		layer: surface,
 		imports: []string{
-			"audit", "auth", "catalog", "corpus", "document", "document/extract", "evaluate", "job", "judge", "redact", "release",
+			"agent", "audit", "auth", "catalog", "corpus", "document", "document/extract", "evaluate", "job", "judge", "redact", "release",
 			"rule", "sandbox", "search", "store", "subject",
 		},
 		tests: []string{"app"},
@@ -66,22 +67,24 @@ var table = map[string]row{
 	// The client is typed with the requests and answers of the capabilities behind the API, so that they have one form.
 	"client": {
 		layer:   surface,
-		imports: []string{"audit", "catalog", "document", "evaluate", "job", "release", "rule", "sandbox", "search", "store", "subject"},
+		imports: []string{"agent", "audit", "catalog", "document", "evaluate", "job", "release", "rule", "sandbox", "search", "store", "subject"},
 		tests:   []string{"api", "app"},
 	},
+
+	"mcp": {layer: surface, imports: []string{"client", "rule"}, tests: []string{"app", "config"}},
 
 	"app": {
 		layer: wiring,
 		imports: []string{
-			"api", "audit", "auth", "catalog", "check", "client", "config", "corpus", "document", "evaluate", "job", "judge", "llm",
-			"llm/provider", "redact", "release", "rule", "sandbox", "search", "store", "store/sqlstore", "subject", "/packs",
+			"agent", "api", "audit", "auth", "catalog", "check", "client", "config", "corpus", "document", "evaluate", "job", "judge", "llm",
+			"llm/provider", "mcp", "redact", "release", "rule", "sandbox", "search", "store", "store/sqlstore", "subject", "/packs",
 		},
 	},
 
 	"cli": {
 		layer: command,
 		imports: []string{
-			"app", "audit", "catalog", "cli/report", "client", "config", "document", "evaluate", "job", "lint", "quality", "release", "rule",
+			"agent", "app", "audit", "catalog", "cli/report", "client", "config", "document", "evaluate", "job", "lint", "mcp", "quality", "release", "rule",
 			"sandbox", "search", "store", "subject", "/packs",
 		},
 	},
@@ -108,6 +111,8 @@ var homes = map[string][]string{
 	"github.com/danielgtaylor/huma":       {"api"},
 	"github.com/jackc/pgx":                {"store/sqlstore", "store/pgtest"},
 	"github.com/kljensen/snowball":        {"corpus"},
+	"github.com/modelcontextprotocol":     {"mcp"},
+	"github.com/santhosh-tekuri":          {"agent"},
 	"github.com/ledongthuc/pdf":           {"document/extract"},
 	"github.com/owenrumney/go-sarif":      {"cli/report"},
 	"github.com/pressly/goose":            {"store/sqlstore"},
