@@ -202,7 +202,7 @@ func (a *Agents) Run(ctx context.Context, name string, req Request) (*Answer, er
 	s, past, known := a.sessions.open(ownerOf(ctx), req.ProjectID, name, req.SessionID)
 	out, err := run(ctx, &req, past)
 	if err != nil {
-		return a.failed(s.id, err)
+		return a.failed(ctx, name, &req, s.id, err)
 	}
 	if out.status == "" {
 		out.status = Completed
@@ -226,14 +226,19 @@ func (a *Agents) Run(ctx context.Context, name string, req Request) (*Answer, er
 }
 
 // failed makes the answer of an agent that could do nothing. Other errors are not the agent's own.
-func (a *Agents) failed(session string, err error) (*Answer, error) {
+func (a *Agents) failed(ctx context.Context, name string, req *Request, session string, err error) (*Answer, error) {
 	e, ok := errors.AsType[*modelError](err)
 	if !ok {
 		return nil, err
 	}
+	out := &reply{status: Failed, reasoning: "Nothing was decided: " + e.public.Message}
+	trace, errRecord := a.record(ctx, name, req, out)
+	if errRecord != nil {
+		return nil, errRecord
+	}
 	return &Answer{
-		Status: Failed, Reasoning: "Nothing was decided: " + e.public.Message, FollowUps: e.followUps,
-		Error: &Failure{e.public.Code, e.public.Message}, TraceID: audit.NewID(), SessionID: session,
+		Status: Failed, Reasoning: out.reasoning, FollowUps: e.followUps, Error: &Failure{e.public.Code, e.public.Message}, TraceID: trace,
+		SessionID: session,
 	}, err
 }
 

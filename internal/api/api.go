@@ -45,6 +45,9 @@ type Config struct {
 	Store    store.Reader // audit chains are verified on it
 	// Agents answer requests in plain words; nil leaves out their routes.
 	Agents *agent.Agents
+	// MCP serves the Model Context Protocol at /mcp; nil leaves it out. What its tools call comes back as requests with the same key,
+	// and in the project that ProjectHeader names.
+	MCP http.Handler
 	// RESTPrefix is a path such as /rest under which agents are served besides /agent; empty for none.
 	RESTPrefix string
 	Logger     *slog.Logger
@@ -180,6 +183,7 @@ func newServer(cfg Config) *server {
 	s.cacheRoutes()
 	s.testCaseRoutes()
 	s.testRunRoutes()
+	s.mcpRoutes()
 	s.serviceRoutes()
 	delete(s.api.OpenAPI().Components.Schemas.Map(), "ErrorModel") // huma's own errors are turned into problems
 	delete(s.api.OpenAPI().Components.Schemas.Map(), "ErrorDetail")

@@ -131,6 +131,7 @@ var accessTable = map[string]access{
 	"propose-check":       {auth.Reviewer, "POST /api/v1/rules/x/check/propose?project_id=pay", "project"},
 	"keep-evaluation":     {auth.Reviewer, "POST /api/v1/evaluations/x/test-cases?project_id=pay", "project"},
 	"GET /metrics":        {auth.Viewer, "GET /metrics", "all"},
+	"/mcp":                {auth.Viewer, "POST /mcp?project_id=pay", "project"},
 }
 
 // publicRoutes need no key. Whoever adds to them must mean it.
@@ -142,7 +143,7 @@ func TestEveryRouteDeclaresItsRole(t *testing.T) {
 	for _, pattern := range publicRoutes {
 		expected[pattern] = auth.Public
 	}
-	expected["GET /metrics"] = auth.Viewer
+	expected["GET /metrics"], expected["/mcp"] = auth.Viewer, auth.Viewer
 	operations := 0
 	for path, item := range n.api.OpenAPI().Paths {
 		for method, op := range map[string]any{"GET": item.Get, "POST": item.Post, "PATCH": item.Patch, "DELETE": item.Delete, "PUT": item.Put} {
@@ -170,8 +171,8 @@ func TestEveryRouteDeclaresItsRole(t *testing.T) {
 			}
 		}
 	}
-	if operations != len(accessTable)-1 {
-		t.Errorf("%d operations, but %d in the table", operations, len(accessTable)-1)
+	if operations != len(accessTable)-2 {
+		t.Errorf("%d operations, but %d in the table", operations, len(accessTable)-2)
 	}
 	for _, pattern := range n.mux.patterns {
 		p, ok := n.plans[pattern]

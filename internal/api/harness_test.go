@@ -112,6 +112,10 @@ func newNodeOn(t testing.TB, s store.Store, configure ...func(*Config)) *node {
 	n.keys = auth.NewKeys(s, func() time.Time { return time.Now().Add(time.Duration(n.ahead.Load())) })
 	rules, snapshots := catalog.New(s, live, time.Now), release.NewViews(s, live)
 	cfg := Config{
+		MCP: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(http.StatusAccepted)
+			encode(w, r.Header.Get(ProjectHeader))
+		}),
 		Agents: agent.New(agent.Config{Now: time.Now}), RESTPrefix: "/rest",
 		Catalog: rules, Keys: n.keys, Jobs: job.NewJobs(s, time.Now), Store: s, Logger: logger, Version: "1.2.3",
 		Search:    search.New(search.Config{Views: live, Logger: logger}),

@@ -33,6 +33,7 @@ type plan struct {
 	limit int64           // bytes of the body
 	yaml  bool            // the body may be YAML
 	form  bool            // the body is a form with a file
+	inner bool            // another protocol, which reads the body itself, and whose calls come back as requests of their own
 }
 
 // planKey is where the plan stands in an operation's metadata.

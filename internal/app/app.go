@@ -87,6 +87,8 @@ type Options struct {
 	Version string
 	// Work carries out background jobs although the node does not serve.
 	Work bool
+	// Follow keeps the rules as other nodes change them although the node does not serve.
+	Follow bool
 	// Rules seed the project default on a first start instead of the starter packs.
 	Rules []*catalog.File
 }
@@ -200,8 +202,12 @@ func (a *App) wire(ctx context.Context, o Options) error {
 		Records: time.Duration(a.cfg.RecordRetention) * 24 * time.Hour, Submissions: a.cfg.SubmissionRetention,
 	})
 	work.periodic = append(work.periodic, job.Periodic{Kind: evaluate.PruneKind, Every: evaluate.PruneEvery, Priority: job.Last})
+	var protocol http.Handler
+	if a.cfg.MCP {
+		protocol = a.modelProtocol(o.Version)
+	}
 	a.handler = api.New(api.Config{
-		Catalog: a.catalog, Documents: a.documents, Evaluator: evaluator, Search: searcher, Agents: agents, RESTPrefix: a.restPrefix(), Releases: releases, Verdicts: a.kept, Keys: a.keys,
+		Catalog: a.catalog, Documents: a.documents, Evaluator: evaluator, Search: searcher, Agents: agents, RESTPrefix: a.restPrefix(), MCP: protocol, Releases: releases, Verdicts: a.kept, Keys: a.keys,
 		Jobs: jobs, Sandbox: tried, Store: a.store, Logger: a.log, Version: o.Version,
 		Registry: registry, Ready: a.Ready, JudgeState: a.watch.now, RequireLoopbackHost: loopbackOnly(a.cfg.Listen), RequireKey: !loopbackOnly(a.cfg.Listen),
 		Limits: api.Limits{
@@ -214,6 +220,11 @@ func (a *App) wire(ctx context.Context, o Options) error {
 	}, jobs, registry)
 	if o.Work {
 		a.startJobs()
+	}
+	if o.Follow {
+		background, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		a.background = cancel
+		a.running.Go(func() { a.live.Run(background) })
 	}
 	return nil
 }
@@ -379,6 +390,8 @@ func (a *App) Stop(ctx context.Context) error {
 	var errs []error
 	if a.server != nil {
 		errs = append(errs, a.server.Shutdown(ctx))
+	}
+	if a.background != nil {
 		a.background()
 		a.running.Wait()
 	}

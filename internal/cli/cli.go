@@ -38,6 +38,9 @@ type grammar struct {
 	Search    searchCommand     `cmd:"" help:"Find rules by words, meaning, time, source, conflict, person or situation."`
 	Documents documentsCommands `cmd:"" help:"Upload, read and search the documents that rules come from."`
 	Snapshots snapshotsCommands `cmd:"" help:"Take snapshots of the rules, deploy them, roll back."`
+	Ask       askCommand        `cmd:"" help:"Ask a question about the rules."`
+	Author    authorCommand     `cmd:"" help:"Draft a rule from a wish in plain words."`
+	MCP       mcpCommand        `cmd:"" name:"mcp" help:"Serve the Model Context Protocol on standard input and output."`
 	Test      testCommand       `cmd:"" help:"Run the test cases of rules."`
 	Eval      evalCommand       `cmd:"" help:"Measure a model by labelled cases."`
 	Audit     auditCommands     `cmd:"" help:"Verify the audit chain."`

@@ -118,7 +118,7 @@ func (s *session) scratch(ctx context.Context, cfg config.Config, rules []*catal
 // start runs a node without a listener. clean removes what it leaves behind.
 func (s *session) start(ctx context.Context, cfg config.Config, o app.Options, clean func() error) (*client.Client, func() error, error) {
 	log := slog.New(slog.NewTextHandler(s.err, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	o.Env, o.Version = s.env, version()
+	o.Env, o.Version, o.Follow = s.env, version(), s.follow
 	node, err := app.New(ctx, cfg, log, o)
 	if err != nil {
 		return nil, nil, errors.Join(err, clean())

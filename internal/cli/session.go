@@ -19,6 +19,7 @@ type session struct {
 	env      func(string) string
 	globals  *globals
 	colour   bool
+	follow   bool // an embedded node sees what other processes change
 }
 
 // interruptible reads until its context ends, also where the reader it reads from would wait for ever.

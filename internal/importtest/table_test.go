@@ -71,7 +71,7 @@ var table = map[string]row{
 		tests:   []string{"api", "app"},
 	},
 
-	"mcp": {layer: surface, imports: []string{"client", "rule"}, tests: []string{"app", "config"}},
+	"mcp": {layer: surface, imports: []string{"catalog", "client", "rule", "/packs"}, tests: []string{"app", "config"}},
 
 	"app": {
 		layer: wiring,
