@@ -88,9 +88,10 @@ var table = map[string]row{
 			"sandbox", "search", "store", "subject", "/packs",
 		},
 	},
-	"/cmd/tenet":    {layer: command, imports: []string{"cli"}},
-	"/bench":        {layer: command}, // a client like any other: it knows the service by its HTTP API
-	"/bench/search": {layer: command, imports: []string{"corpus", "rule", "store"}},
+	"mcp/conformance": {layer: command, imports: []string{"client", "mcp", "rule"}},
+	"/cmd/tenet":      {layer: command, imports: []string{"cli"}},
+	"/bench":          {layer: command}, // a client like any other: it knows the service by its HTTP API
+	"/bench/search":   {layer: command, imports: []string{"corpus", "rule", "store"}},
 
 	"document/documenttest": {layer: support},
 
@@ -111,7 +112,7 @@ var homes = map[string][]string{
 	"github.com/danielgtaylor/huma":       {"api"},
 	"github.com/jackc/pgx":                {"store/sqlstore", "store/pgtest"},
 	"github.com/kljensen/snowball":        {"corpus"},
-	"github.com/modelcontextprotocol":     {"mcp"},
+	"github.com/modelcontextprotocol":     {"mcp", "mcp/conformance"},
 	"github.com/santhosh-tekuri":          {"agent"},
 	"github.com/ledongthuc/pdf":           {"document/extract"},
 	"github.com/owenrumney/go-sarif":      {"cli/report"},

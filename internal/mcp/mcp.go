@@ -59,9 +59,13 @@ func New(cfg Config) *mcp.Server {
 // Handler serves the protocol over HTTP. It keeps no sessions, so any node may answer any request, and each request goes by its
 // own key.
 func Handler(cfg Config) http.Handler {
-	m := New(cfg)
+	return Over(New(cfg), cfg.MaxBody)
+}
+
+// Over serves m over HTTP as [Handler] does. maxBody bounds a request, in bytes; 0 is 4 MiB.
+func Over(m *mcp.Server, maxBody int64) http.Handler {
 	return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return m }, &mcp.StreamableHTTPOptions{
-		Stateless: true, MaxRequestBodyBytes: cfg.MaxBody, PropagateRequestCancellation: true,
+		Stateless: true, MaxRequestBodyBytes: maxBody, PropagateRequestCancellation: true,
 	})
 }
 
