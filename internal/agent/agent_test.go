@@ -334,6 +334,7 @@ func TestAuthorWithoutAModelKeepsTheWordsOfTheWish(t *testing.T) {
 		"I want a rule that developers must not log passwords":  {Statement: "Developers must not log passwords.", Modality: rule.MustNot, Severity: rule.Critical},
 		"Functions should have short names, a style matter":     {Statement: "Functions should have short names, a style matter.", Modality: rule.Should, Severity: rule.Low},
 		"payments above 10000 EUR must have a second approver.": {Statement: "Payments above 10000 EUR must have a second approver.", Modality: rule.Must, Severity: rule.High},
+		"Please make sure that refunds need a second approver":  {Statement: "Refunds must have a second approver.", Modality: rule.Must, Severity: rule.Medium},
 		"Teams may use any editor":                              {Statement: "Teams may use any editor.", Modality: rule.May, Severity: rule.Medium},
 	} {
 		answer := run(t, newDesk().agents(nil), agent.Author, agent.Request{Intent: wish, Input: scoped("finance")})

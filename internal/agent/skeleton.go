@@ -35,11 +35,24 @@ var severities = []struct {
 	{regexp.MustCompile(`(?i)\b(low|minor|style|cosmetic|naming|nice to have)\b`), rule.Low},
 }
 
-// skeleton makes a draft of the words of a wish alone. The statement stays in the author's words: nothing is made up.
+// needs are ways to demand something that a rule says with must.
+var needs = []struct {
+	words *regexp.Regexp
+	must  string
+}{
+	{regexp.MustCompile(`(?i)\b(needs?|has|have) to\b`), "must"},
+	{regexp.MustCompile(`(?i)\bneeds? (a|an|the|at least|two|both)\b`), "must have $1"},
+}
+
+// skeleton makes a draft of the words of a wish alone. The statement stays in the author's words, but that what needs to be must be:
+// nothing is made up.
 func skeleton(wish, scope string) Draft {
 	statement := strings.Join(strings.Fields(clean(wish)), " ")
 	if rest := wishes.ReplaceAllString(statement, ""); len(strings.Fields(rest)) >= 2 {
 		statement = rest
+	}
+	for _, n := range needs {
+		statement = n.words.ReplaceAllString(statement, n.must)
 	}
 	if r, size := utf8.DecodeRuneInString(statement); unicode.IsLower(r) {
 		statement = string(unicode.ToUpper(r)) + statement[size:]

@@ -81,7 +81,7 @@ func (s *session) printAsked(a client.AgentAnswer[agent.AskResult]) error {
 		b.WriteString(a.Reasoning + "\n")
 	}
 	s.printExcerpts(&b, a.Result.Rules)
-	fmt.Fprintln(&b, s.dim("session "+a.SessionID))
+	s.printSession(&b, a.SessionID)
 	_, err := fmt.Fprint(s.out, b.String())
 	return err
 }
@@ -98,9 +98,16 @@ func (s *session) printAside(b *strings.Builder, reasoning string, followUps []s
 	for _, f := range followUps {
 		b.WriteString("  " + f + "\n")
 	}
-	fmt.Fprintln(b, s.dim("session "+id))
+	s.printSession(b, id)
 	_, err := fmt.Fprint(s.out, b.String())
 	return err
+}
+
+// printSession names the session where there is one to go on with: an embedded node forgets it with the command.
+func (s *session) printSession(b *strings.Builder, id string) {
+	if s.globals.Server != "" || s.env("TENET_SERVER") != "" {
+		fmt.Fprintln(b, s.dim("--session "+id))
+	}
 }
 
 func ruleName(slug, id string) string {
