@@ -75,8 +75,10 @@ func newDesk() *desk {
 		now:     time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC),
 		verdict: rule.RuleVerdict{RuleID: "r1", RuleSlug: "SEC-001", Verdict: rule.Allow, Confidence: 0.7, DecidedBy: rule.ByModel},
 		rules: []rule.Rule{
-			{ID: "id-1", Slug: "DATA-001", Modality: rule.MustNot, Severity: rule.High, Statement: "Contractors must not read production data without a ticket.",
-				Exceptions: []string{"The on-call engineer during an incident."}},
+			{
+				ID: "id-1", Slug: "DATA-001", Modality: rule.MustNot, Severity: rule.High, Statement: "Contractors must not read production data without a ticket.",
+				Exceptions: []string{"The on-call engineer during an incident."},
+			},
 			{ID: "id-2", Slug: "DATA-002", Modality: rule.Must, Severity: rule.Low, Statement: "Access to production data must end after 7 days."},
 		},
 	}

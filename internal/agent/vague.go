@@ -8,7 +8,7 @@ import (
 // fillers are words that say nothing about what is meant.
 var fillers = func() map[string]bool {
 	m := map[string]bool{}
-	for _, w := range strings.Fields("a an the this that it these those is are be was do does did done can could may i we you me my our your " +
+	for w := range strings.FieldsSeq("a an the this that it these those is are be was do does did done can could may i we you me my our your " +
 		"please help check checks review ask test ok okay hi hello hey yes no and or of to in on for with what why how thing things something stuff " +
 		"rule rules allow allowed now just") {
 		m[w] = true

@@ -48,6 +48,7 @@ type agentEvaluator struct{ *evaluate.Evaluator }
 func (e agentEvaluator) Evaluate(ctx context.Context, req *agent.Request) (*rule.Evaluation, error) {
 	return e.Evaluator.Evaluate(ctx, evaluate.Request{
 		ProjectID: req.ProjectID, Input: req.Input, NodeID: req.NodeID, Environment: req.Environment, Mode: req.Mode, Decided: req.Decided,
+		MaxRules: evaluate.MaxMaxRules, // an intent does not say how many
 	})
 }
 

@@ -26,9 +26,11 @@ import (
 func agentRules() []*catalog.File {
 	return []*catalog.File{{Rules: []catalog.Input{
 		{Slug: new("DATA-001"), Statement: "Contractors must not read production data without a ticket.", Modality: rule.MustNot, Severity: rule.High, Status: rule.Effective},
-		{Slug: new("PY-001"), Statement: "Code must not call eval.", Modality: rule.MustNot, Severity: rule.High, Status: rule.Effective,
+		{
+			Slug: new("PY-001"), Statement: "Code must not call eval.", Modality: rule.MustNot, Severity: rule.High, Status: rule.Effective,
 			Check:     &rule.Check{Pattern: &rule.Pattern{Regex: `\beval\(`}, Message: "eval runs text as code.", Fix: "Parse the text."},
-			AppliesTo: &rule.AppliesTo{Kinds: []string{"code_change"}}},
+			AppliesTo: &rule.AppliesTo{Kinds: []string{"code_change"}},
+		},
 		{Slug: new("OLD-001"), Statement: "Contractors may read all production data.", Modality: rule.May, Status: rule.Draft},
 	}}}
 }

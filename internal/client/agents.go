@@ -58,7 +58,14 @@ func (c *Client) Ask(ctx context.Context, r AgentRequest) (AgentAnswer[agent.Ask
 
 // Check tells whether something may be done.
 func (c *Client) Check(ctx context.Context, r AgentRequest) (AgentAnswer[agent.CheckResult], error) {
-	return runAgent[agent.CheckResult](ctx, c, agent.Check, r)
+	a, err := runAgent[agent.CheckResult](ctx, c, agent.Check, r)
+	if err == nil && a.Result != nil {
+		if a.Result.Evaluation == nil || a.Result.Allowed != (a.Result.Evaluation.OverallVerdict == rule.Allow) {
+			return a, rule.Errorf(rule.CodeInternal, "the server's answer contradicts itself; is it a Tenet server?")
+		}
+		err = known(a.Result.Evaluation.OverallVerdict)
+	}
+	return a, err
 }
 
 // Author drafts a rule from a wish.
@@ -68,7 +75,11 @@ func (c *Client) Author(ctx context.Context, r AgentRequest) (AgentAnswer[agent.
 
 // Review reviews a change.
 func (c *Client) Review(ctx context.Context, r AgentRequest) (AgentAnswer[agent.ReviewResult], error) {
-	return runAgent[agent.ReviewResult](ctx, c, agent.Review, r)
+	a, err := runAgent[agent.ReviewResult](ctx, c, agent.Review, r)
+	if err == nil && a.Result != nil {
+		err = known(a.Result.Verdict)
+	}
+	return a, err
 }
 
 // Agent asks an agent of any name.

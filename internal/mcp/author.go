@@ -61,7 +61,7 @@ func (s *server) authorTools(m *mcp.Server) {
 			if err != nil {
 				return nil, "", err
 			}
-			out := &tried{string(p.Verdict), cut(p.Reasoning, maxText), cut(p.IssueDescription, maxText), string(p.DecidedBy)}
+			out := &tried{string(p.Verdict), cut(p.Reasoning), cut(p.IssueDescription), string(p.DecidedBy)}
 			return out, fmt.Sprintf("%s (decided by %s): %s", out.Verdict, out.DecidedBy, out.Reasoning), nil
 		}))
 	mcp.AddTool(m, tool("propose_rule", "Propose a rule",

@@ -13,10 +13,9 @@ import (
 	"tenet/internal/rule"
 )
 
-// Bounds of what a tool answers: a model reads all of it.
 const (
-	maxFindings = 15
-	maxText     = 500 // bytes of one text
+	maxFindings  = 15  // that are listed
+	defaultRules = 100 // that are applied unless the call says otherwise: as many as there may be
 )
 
 // place says by which rules something is judged.
@@ -31,12 +30,12 @@ type diffInput struct {
 	Intent      string `json:"intent,omitempty" jsonschema:"what the change is for, in a sentence; a claim that is checked"`
 	Repository  string `json:"repository,omitempty" jsonschema:"repository, such as github.com/acme/billing"`
 	SeverityMin string `json:"severity_min,omitempty" jsonschema:"least severity of rules: LOW, MEDIUM (default), HIGH or CRITICAL"`
-	MaxRules    int    `json:"max_rules,omitempty" jsonschema:"most rules to judge by, 1 to 100; default 20"`
+	MaxRules    int    `json:"max_rules,omitempty" jsonschema:"most rules to judge by, 1 to 100; default 100"`
 	place
 }
 
 type actionInput struct {
-	Action string `json:"action" jsonschema:"what you are about to do, to what and why, in plain words; up to 5000 characters"`
+	Action string `json:"action" jsonschema:"what you are about to do, to what and why, in plain words; up to 10000 characters"`
 	place
 }
 
@@ -44,7 +43,7 @@ type factsInput struct {
 	Facts       map[string]any `json:"facts" jsonschema:"what is to be judged, as keys and values, such as {amount: 25000, currency: EUR, approvers: 1}"`
 	Intent      string         `json:"intent,omitempty" jsonschema:"what it is for, in a sentence; a claim that is checked"`
 	SeverityMin string         `json:"severity_min,omitempty" jsonschema:"least severity of rules: LOW, MEDIUM (default), HIGH or CRITICAL"`
-	MaxRules    int            `json:"max_rules,omitempty" jsonschema:"most rules to judge by, 1 to 100; default 20"`
+	MaxRules    int            `json:"max_rules,omitempty" jsonschema:"most rules to judge by, 1 to 100; default 100"`
 	place
 }
 
@@ -84,7 +83,7 @@ func (s *server) evaluationTools(m *mcp.Server) {
 			}
 			return judged(c.Evaluate(ctx, client.Evaluate{
 				Diff: in.Diff, Intent: in.Intent, Repository: in.Repository, Scope: in.Scope, NodeID: in.NodeID, Environment: in.Environment,
-				SeverityMin: rule.Severity(in.SeverityMin), MaxRules: in.MaxRules,
+				SeverityMin: rule.Severity(in.SeverityMin), MaxRules: cmp.Or(in.MaxRules, defaultRules),
 			}))
 		}))
 	mcp.AddTool(m, tool("check_action", "Check an action",
@@ -92,7 +91,14 @@ func (s *server) evaluationTools(m *mcp.Server) {
 			"granting access. Describe it concretely. Go on only with ALLOW; on NEEDS_CONFIRMATION ask the user first; on DENY do not do it. "+
 			"For code use evaluate_diff, for structured data evaluate_facts.", false),
 		handle(s, func(ctx context.Context, c *client.Client, in actionInput) (*verdict, string, error) {
-			return judged(c.EvaluateQuick(ctx, client.Quick{Action: in.Action, Scope: in.Scope, NodeID: in.NodeID, Environment: in.Environment}))
+			a, err := c.Check(ctx, client.AgentRequest{Intent: in.Action, Scope: in.Scope, NodeID: in.NodeID, Environment: in.Environment})
+			switch {
+			case err != nil:
+				return nil, "", undecided(err)
+			case a.Result == nil || a.Result.Evaluation == nil: // it asks back
+				return nil, "", undecided(rule.Errorf(rule.CodeInvalid, "%s", strings.TrimSuffix(a.Reasoning, ".")))
+			}
+			return judged(a.Result.Evaluation, nil)
 		}))
 	mcp.AddTool(m, tool("evaluate_facts", "Evaluate facts",
 		"Judge structured facts by the organisation's rules: a payment, an order, a request for access, a configuration. Give keys and values as they "+
@@ -107,7 +113,7 @@ func (s *server) evaluationTools(m *mcp.Server) {
 			}
 			return judged(c.Evaluate(ctx, client.Evaluate{
 				Facts: facts, Intent: in.Intent, Scope: in.Scope, NodeID: in.NodeID, Environment: in.Environment,
-				SeverityMin: rule.Severity(in.SeverityMin), MaxRules: in.MaxRules,
+				SeverityMin: rule.Severity(in.SeverityMin), MaxRules: cmp.Or(in.MaxRules, defaultRules),
 			}))
 		}))
 }
@@ -134,7 +140,7 @@ func judged(e *rule.Evaluation, err error) (*verdict, string, error) {
 		}
 	}
 	for _, u := range e.Coverage.Unexamined[:min(len(e.Coverage.Unexamined), maxFindings)] {
-		v.Unexamined = append(v.Unexamined, cut(u.Part+": "+u.Reason, maxText))
+		v.Unexamined = append(v.Unexamined, cut(u.Part+": "+u.Reason))
 	}
 	switch e.OverallVerdict {
 	case rule.Allow:
@@ -149,8 +155,8 @@ func judged(e *rule.Evaluation, err error) (*verdict, string, error) {
 
 func findingOf(v *rule.RuleVerdict) finding {
 	f := finding{
-		Rule: name(v.RuleSlug, v.RuleID), Statement: cut(v.RuleStatement, maxText), Severity: string(v.Severity), Verdict: string(v.Verdict),
-		Issue: cut(cmp.Or(v.IssueDescription, v.Reasoning), maxText), Fix: cut(v.FixSuggestion, maxText),
+		Rule: name(v.RuleSlug, v.RuleID), Statement: cut(v.RuleStatement), Severity: string(v.Severity), Verdict: string(v.Verdict),
+		Issue: cut(cmp.Or(v.IssueDescription, v.Reasoning)), Fix: cut(v.FixSuggestion),
 	}
 	if len(v.Locations) > 0 {
 		f.File, f.Line = v.Locations[0].FilePath, v.Locations[0].StartLine

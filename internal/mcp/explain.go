@@ -62,12 +62,15 @@ func undecided(err error) error {
 	return toolError("The rules could not be applied, which is NOT a permission: " + explain(err).Error())
 }
 
-// cut shortens s to at most n bytes without splitting a character, and shows that it did.
-func cut(s string, n int) string {
-	if len(s) <= n {
+// maxText bounds one text of an answer, in bytes: a model reads all of it.
+const maxText = 500
+
+// cut shortens s to at most maxText bytes without splitting a character, and shows that it did.
+func cut(s string) string {
+	if len(s) <= maxText {
 		return s
 	}
-	return strings.ToValidUTF8(s[:n], "") + " ..."
+	return strings.ToValidUTF8(s[:maxText], "") + " ..."
 }
 
 // name is how a rule is called: by its slug, if it has one.

@@ -32,8 +32,10 @@ func rules() []*catalog.File {
 			Check:         &rule.Check{Pattern: &rule.Pattern{Regex: `\beval\(`}, Message: "eval runs text as code.", Fix: "Parse the text."},
 			Relationships: []catalog.InputRelationship{{Kind: rule.Refines, To: "SEC-001", Reason: "The same for Python."}},
 		},
-		{Slug: new("SEC-001"), Statement: "Text must not be run as code.", Modality: rule.MustNot, Severity: rule.High, Status: rule.Effective,
-			AppliesTo: &rule.AppliesTo{Kinds: []string{"document"}}},
+		{
+			Slug: new("SEC-001"), Statement: "Text must not be run as code.", Modality: rule.MustNot, Severity: rule.High, Status: rule.Effective,
+			AppliesTo: &rule.AppliesTo{Kinds: []string{"document"}},
+		},
 		{
 			Slug: new("FIN-001"), Statement: "Payments above 10000 must have two approvers.", Severity: rule.Critical, Status: rule.Effective,
 			AppliesTo: &rule.AppliesTo{Kinds: []string{"facts"}},
@@ -169,8 +171,9 @@ func TestWhatCannotBeEvaluatedIsAnErrorAndNoPermission(t *testing.T) {
 		"no diff":             {"evaluate_diff", map[string]any{"diff": " \n"}, "NOT a permission"},
 		"a broken diff":       {"evaluate_diff", map[string]any{"diff": "--- a/x\n+++ b/x\n@@ -1,5 +1,5 @@\n a\n"}, "NOT a permission"},
 		"no facts":            {"evaluate_facts", map[string]any{"facts": map[string]any{}}, "NOT a permission"},
+		"a vague action":      {"check_action", map[string]any{"action": "do it"}, "NOT a permission: What exactly"},
 		"no action":           {"check_action", map[string]any{"action": ""}, "NOT a permission"},
-		"a long action":       {"check_action", map[string]any{"action": strings.Repeat("a", 5001)}, "5000"},
+		"a long action":       {"check_action", map[string]any{"action": strings.Repeat("a b ", 2501)}, "10000"},
 		"nothing deployed":    {"evaluate_diff", map[string]any{"diff": badDiff, "environment": "production"}, "NOT a permission"},
 		"an unknown node":     {"evaluate_diff", map[string]any{"diff": badDiff, "node_id": "nowhere"}, "NOT a permission"},
 		"a missing argument":  {"evaluate_diff", map[string]any{}, "diff"},
@@ -320,9 +323,10 @@ func TestServeEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	in, feed := io.Pipe()
 	defer func() { _ = feed.Close() }()
-	done := make(chan error, 1)
+	done := make(chan struct{})
 	go func() {
-		done <- mcp.Serve(ctx, mcp.Config{Client: func(http.Header) (*client.Client, error) { return c, nil }}, in, io.Discard)
+		defer close(done)
+		_ = mcp.Serve(ctx, mcp.Config{Client: func(http.Header) (*client.Client, error) { return c, nil }}, in, io.Discard)
 	}()
 	cancel()
 	<-done // or the test times out

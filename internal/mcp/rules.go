@@ -60,7 +60,7 @@ func lineOf(r *rule.Rule) ruleLine {
 		scope = []string{}
 	}
 	return ruleLine{
-		Rule: name(r.Slug, r.ID), Statement: cut(r.Statement, maxText), Modality: string(r.Modality), Severity: string(r.Severity), Status: string(r.Status), Scope: scope,
+		Rule: name(r.Slug, r.ID), Statement: cut(r.Statement), Modality: string(r.Modality), Severity: string(r.Severity), Status: string(r.Status), Scope: scope,
 	}
 }
 
@@ -126,7 +126,7 @@ func (s *server) search(ctx context.Context, c *client.Client, in searchInput) (
 		out.Rules = append(out.Rules, lineOf(&found.Items[i].Rule))
 	}
 	if found.Degraded != nil {
-		out.Note = cut(found.Degraded.Reason, maxText)
+		out.Note = cut(found.Degraded.Reason)
 	}
 	return out, out.text(), nil
 }
@@ -216,17 +216,17 @@ func explained(ctx context.Context, c *client.Client, ref string) (*explanation,
 		Relationships: []relation{}, TestCases: []testCase{},
 	}
 	for _, x := range r.Examples {
-		e.Examples = append(e.Examples, example{cut(x.Input, maxText), string(x.Verdict), cut(x.Note, maxText)})
+		e.Examples = append(e.Examples, example{cut(x.Input), string(x.Verdict), cut(x.Note)})
 	}
 	for _, s := range r.SourceRefs {
 		e.Sources = append(e.Sources, strings.Join(strings.Fields(s.Kind+" "+s.URI+" "+s.Section), " "))
 	}
 	names := map[string]string{r.ID: e.Rule}
 	for _, x := range related[:min(len(related), maxListed)] {
-		e.Relationships = append(e.Relationships, relation{string(x.Kind), named(ctx, c, names, x.FromID), named(ctx, c, names, x.ToID), cut(x.Reason, maxText)})
+		e.Relationships = append(e.Relationships, relation{string(x.Kind), named(ctx, c, names, x.FromID), named(ctx, c, names, x.ToID), cut(x.Reason)})
 	}
 	for i := range cases[:min(len(cases), maxCasesShown)] {
-		e.TestCases = append(e.TestCases, testCase{cases[i].Name, cut(cases[i].SampleInput, maxText), string(cases[i].ExpectedVerdict)})
+		e.TestCases = append(e.TestCases, testCase{cases[i].Name, cut(cases[i].SampleInput), string(cases[i].ExpectedVerdict)})
 	}
 	e.MoreTestCases = len(cases) - len(e.TestCases)
 	return e, nil
@@ -265,11 +265,11 @@ func decidedBy(c *rule.Check) string {
 	case c == nil:
 		return "a model; without one, it needs confirmation"
 	case c.CEL != "":
-		return "the expression " + cut(c.CEL, maxText)
+		return "the expression " + cut(c.CEL)
 	case c.Decides == rule.DenyOnly:
-		return "the pattern " + cut(c.Pattern.Regex, maxText) + " denies; what it does not match is left to a model"
+		return "the pattern " + cut(c.Pattern.Regex) + " denies; what it does not match is left to a model"
 	}
-	return "the pattern " + cut(c.Pattern.Regex, maxText)
+	return "the pattern " + cut(c.Pattern.Regex)
 }
 
 func (e *explanation) text() string {
