@@ -6,6 +6,9 @@ package agent
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"strings"
@@ -140,8 +143,10 @@ type Config struct {
 	// Declared are the agents of the operator.
 	Declared []Declared
 	Sessions Limits
-	Now      func() time.Time
-	Logger   *slog.Logger // nil drops what it is told
+	// Bare records keep of texts only their hashes. Other records keep them without secrets, for good.
+	Bare   bool
+	Now    func() time.Time
+	Logger *slog.Logger // nil drops what it is told
 }
 
 // Agents answers requests. It is safe for concurrent use.
@@ -260,13 +265,26 @@ func (r *Request) normalize() error {
 // record leaves an entry in the audit chain for what was not an evaluation, which leaves its own, and returns its id.
 func (a *Agents) record(ctx context.Context, name string, req *Request, out *reply) (string, error) {
 	id := audit.NewID()
+	result := audit.JSON(out.result)
+	body := map[string]any{
+		"agent": name, "status": out.status, "confidence": out.confidence, "model": a.modelID(), "intent_hash": hash([]byte(req.Intent)),
+		"result_hash": hash(result),
+	}
+	if !a.cfg.Bare {
+		body["intent"], body["reasoning"] = a.clean(req.Intent), a.clean(out.reasoning)
+		if cleaned := json.RawMessage(a.clean(string(result))); json.Valid(cleaned) {
+			body["result"] = cleaned
+		}
+	}
 	return id, a.cfg.Recorder.Append(ctx, audit.Record{
-		ProjectID: req.ProjectID, ID: id, Kind: audit.KindAgent, At: a.cfg.Now(), Actor: auth.ActorFrom(ctx).Name,
-		Body: audit.JSON(map[string]any{
-			"agent": name, "intent": a.clean(req.Intent), "status": out.status, "result": out.result, "confidence": out.confidence,
-			"reasoning": out.reasoning, "model": a.modelID(),
-		}),
+		ProjectID: req.ProjectID, ID: id, Kind: audit.KindAgent, At: a.cfg.Now(), Actor: auth.ActorFrom(ctx).Name, Body: audit.JSON(body),
 	})
+}
+
+// hash is the SHA-256 of bytes, in hex.
+func hash(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
 }
 
 // clean is a text without secrets.

@@ -347,6 +347,24 @@ func TestAuthorWithoutAModelKeepsTheWordsOfTheWish(t *testing.T) {
 	}
 }
 
+func TestBareRecordsKeepNoTexts(t *testing.T) {
+	for _, bare := range []bool{false, true} {
+		d := newDesk()
+		run(t, d.agents(nil, func(c *agent.Config) { c.Bare = bare }), agent.Ask, agent.Request{Intent: "May the zebra team read production data?"})
+		body := string(d.records[0].Body)
+		if strings.Contains(body, "zebra") == bare || strings.Contains(body, "Contractors") == bare || !strings.Contains(body, "intent_hash") {
+			t.Errorf("bare %v: %s", bare, body)
+		}
+	}
+}
+
+func TestAWishTooLongForARuleIsInvalid(t *testing.T) {
+	_, err := newDesk().agents(nil).Run(as(t, "ann", auth.Reviewer), agent.Author, agent.Request{ProjectID: "default", Intent: strings.Repeat("words ", 1000)})
+	if e, ok := errors.AsType[*rule.Error](err); !ok || e.Code != rule.CodeInvalid || e.Fields[0].Field != "intent" {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestIntentsThatAreEmptyOrTooLongAreInvalid(t *testing.T) {
 	a := newDesk().agents(nil)
 	for _, intent := range []string{"", " \n", strings.Repeat("ä", agent.MaxIntent+1)} {

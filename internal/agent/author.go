@@ -115,8 +115,10 @@ func (a *Agents) author(ctx context.Context, req *Request, past []turn) (*reply,
 		a.try(ctx, req, result, out)
 	}
 	draft := result.Rule.Rule()
-	if err := draft.Validate(); err != nil {
-		return nil, err
+	if err := draft.Validate(); err != nil { // only of a wish that was taken by its words: what a model writes was checked
+		var p rule.Problems
+		p.Add("intent", "cannot be a rule as it stands (%s); say it in one or two sentences", err.Error())
+		return nil, p.Err("the request is invalid")
 	}
 	result.Lint = lint.Rule(&draft, lint.Look(lintCases(result.TestCases)))
 	if result.Lint == nil {

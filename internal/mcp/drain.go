@@ -34,16 +34,12 @@ func (d *drained) Read(p []byte) (int, error) {
 	n, err := d.in.Read(p)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.line = append(d.line, p[:n]...)
-	for {
-		at := bytes.IndexByte(d.line, '\n')
-		if at < 0 {
-			break
-		}
-		d.count(d.line[:at])
-		d.line = d.line[at+1:]
+	rest := p[:n]
+	for at := bytes.IndexByte(rest, '\n'); at >= 0; at = bytes.IndexByte(rest, '\n') {
+		d.count(append(d.line, rest[:at]...))
+		d.line, rest = d.line[:0], rest[at+1:]
 	}
-	if len(d.line) > maxLine {
+	if d.line = append(d.line, rest...); len(d.line) > maxLine {
 		d.line = nil
 	}
 	if err == nil {
