@@ -76,6 +76,10 @@ bench-search: ## Measure how well and how fast rules are found (COLLECTIONS=dir,
 fuzz: ## Run every fuzz target for a while (FUZZTIME=10s)
 	@FUZZTIME=$(FUZZTIME) scripts/fuzz.sh $(PACKAGES)
 
+.PHONY: conformance
+conformance: build ## Run the public conformance suite of the Model Context Protocol (needs npm)
+	@scripts/conformance.sh
+
 .PHONY: soak
 soak: ## Kill nodes at random moments, 200 rounds on each database, and look for what is lost
 	TENET_SOAK=200 scripts/with-postgres.sh go test -vet=off -timeout=60m -run=Killed ./e2e

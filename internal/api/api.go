@@ -16,6 +16,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"tenet/internal/agent"
 	"tenet/internal/alert"
 	"tenet/internal/auth"
 	"tenet/internal/catalog"
@@ -23,8 +24,8 @@ import (
 	"tenet/internal/discover"
 	"tenet/internal/document"
 	"tenet/internal/evaluate"
-	"tenet/internal/insight"
 	"tenet/internal/ingest"
+	"tenet/internal/insight"
 	"tenet/internal/job"
 	"tenet/internal/judge"
 	"tenet/internal/release"
@@ -54,7 +55,14 @@ type Config struct {
 	Sandbox  *sandbox.Sandbox
 	Discover *discover.Discovery
 	Store    store.Reader // audit chains are verified on it
-	Logger   *slog.Logger
+	// Agents answer requests in plain words; nil leaves out their routes.
+	Agents *agent.Agents
+	// MCP serves the Model Context Protocol at /mcp; nil leaves it out. What its tools call comes back as requests with the same key,
+	// and in the project that ProjectHeader names.
+	MCP http.Handler
+	// RESTPrefix is a path such as /rest under which agents are served besides /agent; empty for none.
+	RESTPrefix string
+	Logger     *slog.Logger
 	// Version of the program, shown in the API description and by /health.
 	Version string
 	// Registry receives the metrics and is served at /metrics; nil makes one.
@@ -179,6 +187,7 @@ func newServer(cfg Config) *server {
 	s.evaluateRoutes()
 	s.submissionRoutes()
 	s.evaluationRoutes()
+	s.agentRoutes()
 	s.releaseRoutes()
 	s.gateRoutes()
 	s.feedbackRoutes()
@@ -192,6 +201,7 @@ func newServer(cfg Config) *server {
 	s.cacheRoutes()
 	s.testCaseRoutes()
 	s.testRunRoutes()
+	s.mcpRoutes()
 	s.serviceRoutes()
 	delete(s.api.OpenAPI().Components.Schemas.Map(), "ErrorModel") // huma's own errors are turned into problems
 	delete(s.api.OpenAPI().Components.Schemas.Map(), "ErrorDetail")

@@ -102,6 +102,19 @@ var accessTable = map[string]access{
 	"approve-snapshot":    {auth.Reviewer, "POST /api/v1/snapshots/x/approvals?project_id=pay", "project"},
 	"list-deployments":    {auth.Viewer, "GET /api/v1/snapshots/deployments?project_id=pay", "project"},
 	"get-environment":     {auth.Viewer, "GET /api/v1/snapshots/deployments/staging?project_id=pay", "project"},
+	"list-agents":         {auth.Viewer, "GET /agent", "each"},
+	"agent-ask":           {auth.Evaluator, "POST /agent/ask?project_id=pay", "project"},
+	"agent-check":         {auth.Evaluator, "POST /agent/check?project_id=pay", "project"},
+	"agent-author":        {auth.Evaluator, "POST /agent/author?project_id=pay", "project"},
+	"agent-review":        {auth.Evaluator, "POST /agent/review?project_id=pay", "project"},
+	"rest-ask":            {auth.Evaluator, "POST /rest/ask?project_id=pay", "project"},
+	"rest-check":          {auth.Evaluator, "POST /rest/check?project_id=pay", "project"},
+	"rest-author":         {auth.Evaluator, "POST /rest/author?project_id=pay", "project"},
+	"rest-review":         {auth.Evaluator, "POST /rest/review?project_id=pay", "project"},
+	"rest-get-ask":        {auth.Evaluator, "GET /rest/ask?project_id=pay", "project"},
+	"rest-get-check":      {auth.Evaluator, "GET /rest/check?project_id=pay", "project"},
+	"rest-get-author":     {auth.Evaluator, "GET /rest/author?project_id=pay", "project"},
+	"rest-get-review":     {auth.Evaluator, "GET /rest/review?project_id=pay", "project"},
 	"submit":              {auth.Evaluator, "POST /api/v1/submissions?project_id=pay", "project"},
 	"get-submission":      {auth.Viewer, "GET /api/v1/submissions/x?project_id=pay", "project"},
 	"give-feedback":       {auth.Reviewer, "POST /api/v1/evaluations/x/feedback?project_id=pay", "project"},
@@ -152,6 +165,7 @@ var accessTable = map[string]access{
 	"ingest-github":        {auth.Evaluator, "POST /api/v1/gateway/ingest/github", "signature"},
 	"ingest-generic":       {auth.Evaluator, "POST /api/v1/gateway/ingest/generic", "signature"},
 	"redeliver":            {auth.Admin, "POST /api/v1/gateway/policies/x/deliveries/1/redeliver?project_id=pay", "project"},
+	"/mcp":                 {auth.Viewer, "POST /mcp?project_id=pay", "project"},
 }
 
 // publicRoutes need no key. Whoever adds to them must mean it.
@@ -163,7 +177,7 @@ func TestEveryRouteDeclaresItsRole(t *testing.T) {
 	for _, pattern := range publicRoutes {
 		expected[pattern] = auth.Public
 	}
-	expected["GET /metrics"] = auth.Viewer
+	expected["GET /metrics"], expected["/mcp"] = auth.Viewer, auth.Viewer
 	operations := 0
 	for path, item := range n.api.OpenAPI().Paths {
 		for method, op := range map[string]any{"GET": item.Get, "POST": item.Post, "PATCH": item.Patch, "DELETE": item.Delete, "PUT": item.Put} {
@@ -191,8 +205,8 @@ func TestEveryRouteDeclaresItsRole(t *testing.T) {
 			}
 		}
 	}
-	if operations != len(accessTable)-1 {
-		t.Errorf("%d operations, but %d in the table", operations, len(accessTable)-1)
+	if operations != len(accessTable)-2 {
+		t.Errorf("%d operations, but %d in the table", operations, len(accessTable)-2)
 	}
 	for _, pattern := range n.mux.patterns {
 		p, ok := n.plans[pattern]

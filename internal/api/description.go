@@ -7,6 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"tenet/internal/agent"
 	"tenet/internal/audit"
 	"tenet/internal/catalog"
 	"tenet/internal/conflict"
@@ -28,6 +29,17 @@ do what those before it may) in one project or in all.`
 
 // names gives schemas a name where the type's own would not tell what it is.
 var names = map[reflect.Type]string{
+	reflect.TypeFor[agent.Answer]():              "AgentAnswer",
+	reflect.TypeFor[agent.Failure]():             "AgentFailure",
+	reflect.TypeFor[agent.AskResult]():           "AgentAskResult",
+	reflect.TypeFor[agent.CheckResult]():         "AgentCheckResult",
+	reflect.TypeFor[agent.AuthorResult]():        "AgentAuthorResult",
+	reflect.TypeFor[agent.ReviewResult]():        "AgentReviewResult",
+	reflect.TypeFor[agent.Sentence]():            "AgentSentence",
+	reflect.TypeFor[agent.Citation]():            "AgentCitation",
+	reflect.TypeFor[agent.Draft]():               "RuleDraft",
+	reflect.TypeFor[agent.DraftCase]():           "RuleDraftCase",
+	reflect.TypeFor[agent.Comment]():             "ReviewComment",
 	reflect.TypeFor[catalog.Input]():             "RuleInput",
 	reflect.TypeFor[catalog.InputRelationship](): "RelationshipInput",
 	reflect.TypeFor[catalog.File]():              "RuleFile",
@@ -105,6 +117,7 @@ func description(s *server) huma.Config {
 				{Name: documentTag, Description: "Policies, standards and other files that rules come from, and the searches over them."},
 				{Name: searchTag, Description: "Find rules: by words, by meaning, by what they are, and by whom or what they concern."},
 				{Name: federationTag, Description: "What rules hold where in an organization: inherited from above, added and overridden below."},
+				{Name: agentTag, Description: "Ask in plain words: questions about the rules, actions to check, changes to review, rules to draft."},
 				{Name: projectTag, Description: "Tenants. There is always a project default."},
 				{Name: keyTag, Description: "API keys. Without any, the server answers the local user alone."},
 				{Name: cacheTag, Description: "Verdicts of the judge that are kept, so that what did not change is not judged again."},

@@ -53,14 +53,16 @@ func (s *server) admit(r *http.Request, p *plan) (context.Context, error) {
 		if err := x.authorize(actor(ctx), query.Get("project_id")); err != nil {
 			return nil, err
 		}
-		if err := s.rates.take(actor(ctx).KeyID); err != nil {
-			return nil, err
+		if !p.inner { // what it asks for is counted when it comes back
+			if err := s.rates.take(actor(ctx).KeyID); err != nil {
+				return nil, err
+			}
 		}
 	}
 	if err := p.checkQuery(query); err != nil {
 		return nil, err
 	}
-	if p.body == nil && !p.form && p.signer == nil {
+	if p.body == nil && !p.form && p.signer == nil && !p.inner {
 		return ctx, noBody(r)
 	}
 	return ctx, nil

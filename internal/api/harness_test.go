@@ -20,6 +20,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tenet/internal/agent"
 	"tenet/internal/alert"
 	"tenet/internal/audit"
 	"tenet/internal/auth"
@@ -31,8 +32,8 @@ import (
 	"tenet/internal/discover/source"
 	"tenet/internal/document"
 	"tenet/internal/evaluate"
-	"tenet/internal/insight"
 	"tenet/internal/ingest"
+	"tenet/internal/insight"
 	"tenet/internal/job"
 	"tenet/internal/judge"
 	"tenet/internal/llm"
@@ -121,6 +122,11 @@ func newNodeOn(t testing.TB, s store.Store, configure ...func(*Config)) *node {
 	rules, snapshots := catalog.New(s, live, sandbox.CaseFiles{Now: time.Now}, time.Now), release.NewViews(s, live)
 	conflicts := conflict.New(conflict.Config{Store: s, Views: live, Queue: job.NewQueue(time.Now), Logger: logger, Now: time.Now})
 	cfg := Config{
+		MCP: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(http.StatusAccepted)
+			encode(w, r.Header.Get(ProjectHeader))
+		}),
+		Agents: agent.New(agent.Config{Now: time.Now}), RESTPrefix: "/rest",
 		Catalog: rules, Conflicts: conflicts, Keys: n.keys, Jobs: job.NewJobs(s, time.Now), Store: s, Logger: logger, Version: "1.2.3",
 		Search:    search.New(search.Config{Views: live, Logger: logger, Conflicts: conflicts.Open}),
 		Documents: document.New(document.Config{Store: s, Views: live, Logger: logger}),

@@ -35,6 +35,7 @@ type plan struct {
 	form  bool            // the body is a form with a file
 	// signer, if not nil, authenticates by a signature of the body, which then stands in the exchange; no key counts.
 	signer signer
+	inner  bool // another protocol, which reads the body itself, and whose calls come back as requests of their own
 }
 
 // planKey is where the plan stands in an operation's metadata.

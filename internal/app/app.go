@@ -15,6 +15,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"tenet/internal/agent"
 	"tenet/internal/alert"
 	"tenet/internal/api"
 	"tenet/internal/audit"
@@ -94,6 +95,8 @@ type Options struct {
 	Version string
 	// Work carries out background jobs although the node does not serve.
 	Work bool
+	// Follow keeps the rules as other nodes change them although the node does not serve.
+	Follow bool
 	// Rules seed the project default on a first start instead of the starter packs.
 	Rules []*catalog.File
 }
@@ -197,6 +200,17 @@ func (a *App) wire(ctx context.Context, o Options) error {
 		Store: a.store, Recorded: evaluator, Views: a.live, Snapshots: snapshots, Queue: job.NewQueue(now), Model: a.model, Now: now,
 		Evaluator: evaluate.New(evaluate.Config{Checks: check.NewCache(maxTried), Now: now, Judge: a.judge(nil)}),
 	})
+	declared, err := a.declaredAgents()
+	if err != nil {
+		return err
+	}
+	searcher := a.searcher(a.conflicts)
+	agents := agent.New(agent.Config{
+		Evaluator: agentEvaluator{evaluator}, Rules: agentRules{searcher, snapshots, now}, Drafts: agentDrafts{a.catalog, tried}, Recorder: a.writer,
+		Model: a.model, Timeout: a.cfg.JudgeTimeout, Declared: declared, Now: now, Logger: a.log,
+		Bare:     a.cfg.RecordSubjects == "none" || a.cfg.RecordRetention > 0,
+		Sessions: agent.Limits{Count: a.cfg.SessionCount, Age: a.cfg.SessionAge},
+	})
 	releases := release.New(release.Config{
 		Store: a.store, Views: snapshots, Replayer: replayer{evaluator}, Queue: job.NewQueue(now), Now: now, Publish: a.hooks.Publish,
 	})
@@ -211,8 +225,13 @@ func (a *App) wire(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
+	var protocol http.Handler
+	if a.cfg.MCP {
+		protocol = a.modelProtocol(o.Version)
+	}
 	a.handler = api.New(api.Config{
-		Catalog: a.catalog, Documents: a.documents, Evaluator: evaluator, Search: a.searcher(a.conflicts), Releases: releases, Verdicts: a.kept, Keys: a.keys,
+		Catalog: a.catalog, Documents: a.documents, Evaluator: evaluator, Search: searcher, Releases: releases, Verdicts: a.kept, Keys: a.keys,
+		Agents: agents, RESTPrefix: a.restPrefix(), MCP: protocol,
 		Jobs: jobs, Conflicts: a.conflicts, Sandbox: tried, Discover: a.discovery(&work, now), Alerts: a.alerts, Insights: a.insights,
 		Webhooks: a.hooks, Ingest: taken, Store: a.store, Logger: a.log, Version: o.Version,
 		Registry: registry, Ready: a.Ready, JudgeState: a.watch.now, RequireLoopbackHost: loopbackOnly(a.cfg.Listen), RequireKey: !loopbackOnly(a.cfg.Listen),
@@ -226,6 +245,11 @@ func (a *App) wire(ctx context.Context, o Options) error {
 	}, jobs, registry)
 	if o.Work {
 		a.startJobs()
+	}
+	if o.Follow {
+		background, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		a.background = cancel
+		a.running.Go(func() { a.live.Run(background) })
 	}
 	return nil
 }
@@ -397,6 +421,8 @@ func (a *App) Stop(ctx context.Context) error {
 		if err := a.server.Shutdown(ctx); err != nil {
 			errs = append(errs, err, a.server.Close()) // those who are still connected have had their time
 		}
+	}
+	if a.background != nil {
 		a.background()
 		a.running.Wait()
 	}

@@ -35,6 +35,7 @@ const (
 	KindDiscovery  = "discovery"    // a scan was started, or a candidate decided on
 	KindAlert      = "alert"        // somebody acknowledged or resolved an alert
 	KindWebhook    = "webhook"      // a webhook policy was made, changed or deleted, or its secret rotated
+	KindAgent      = "agent"        // an agent answered a request that was not an evaluation
 )
 
 // Record is something to append to a chain.

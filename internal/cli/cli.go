@@ -30,9 +30,12 @@ type grammar struct {
 
 	Check      checkCommand       `cmd:"" help:"Judge a diff, files, facts or an action by the rules."`
 	Submit     submitCommand      `cmd:"" help:"Judge a subject of any kind, given as JSON."`
+	Ask        askCommand         `cmd:"" help:"Ask a question about the rules."`
+	Author     authorCommand      `cmd:"" help:"Draft a rule from a wish in plain words."`
 	Replay     replayCommand      `cmd:"" help:"Decide a recorded evaluation again and compare."`
 	Feedback   feedbackCommand    `cmd:"" help:"Say whether a verdict was right."`
 	Serve      serveCommand       `cmd:"" help:"Serve the HTTP API."`
+	MCP        mcpCommand         `cmd:"" name:"mcp" help:"Serve the Model Context Protocol on standard input and output."`
 	Rules      rulesCommands      `cmd:"" help:"List, export and apply rules."`
 	Nodes      nodesCommands      `cmd:"" help:"Say which rules hold where in an organization."`
 	Search     searchCommand      `cmd:"" help:"Find rules by words, meaning, time, source, conflict, person or situation."`

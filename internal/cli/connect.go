@@ -26,11 +26,7 @@ const (
 	keepsData
 	// readsData works on the database there is; where there is none, on a throw-away one with the starter packs.
 	readsData
-	// runsJobs is needsData for a command that waits for background work, which no other node may be there to do.
-	runsJobs
 )
-
-func (n need) works() bool { return n == runsJobs }
 
 // settingsFile is read where no other is named.
 const settingsFile = "tenet.yaml"
@@ -97,7 +93,7 @@ func (s *session) embed(ctx context.Context, n need, settings string) (*client.C
 	if n == keepsData && cfg.DatabaseURL == "" && !hasData(cfg.Data) {
 		return nil, nil, fmt.Errorf("there is no database in %s; name its folder with --data, or a server with --server", cfg.Data)
 	}
-	return s.start(ctx, cfg, app.Options{Work: n.works()}, func() error { return nil })
+	return s.start(ctx, cfg, app.Options{}, func() error { return nil })
 }
 
 // hasData reports whether a database has been made in a folder.
@@ -122,7 +118,7 @@ func (s *session) scratch(ctx context.Context, cfg config.Config, rules []*catal
 // start runs a node without a listener. clean removes what it leaves behind.
 func (s *session) start(ctx context.Context, cfg config.Config, o app.Options, clean func() error) (*client.Client, func() error, error) {
 	log := slog.New(slog.NewTextHandler(s.err, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	o.Env, o.Version, o.Work = s.env, version(), s.working
+	o.Env, o.Version, o.Work, o.Follow = s.env, version(), s.working, s.follow
 	node, err := app.New(ctx, cfg, log, o)
 	if err != nil {
 		return nil, nil, errors.Join(err, clean())

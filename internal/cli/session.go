@@ -20,6 +20,7 @@ type session struct {
 	globals  *globals
 	colour   bool
 	working  bool // an embedded node carries out background work
+	follow   bool // an embedded node sees what other processes change
 }
 
 // interruptible reads until its context ends, also where the reader it reads from would wait for ever.

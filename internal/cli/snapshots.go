@@ -205,7 +205,8 @@ type snapshotsSimulateCommand struct {
 
 // Run simulates a switch.
 func (k *snapshotsSimulateCommand) Run(ctx context.Context, s *session) error {
-	return s.with(ctx, runsJobs, func(c *client.Client) error {
+	s.working = true // another node may not be there to do it
+	return s.with(ctx, needsData, func(c *client.Client) error {
 		from, err := findSnapshot(ctx, c, k.Against)
 		if err != nil {
 			return err

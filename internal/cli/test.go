@@ -60,7 +60,8 @@ func (k *testCommand) Run(ctx context.Context, s *session) error {
 	case byPath:
 		return k.runFiles(ctx, s)
 	case k.Snapshot != "":
-		return s.with(ctx, runsJobs, func(c *client.Client) error { return k.runSnapshot(ctx, s, c) })
+		s.working = true // another node may not be there to do it
+		return s.with(ctx, needsData, func(c *client.Client) error { return k.runSnapshot(ctx, s, c) })
 	}
 	return s.with(ctx, keepsData, func(c *client.Client) error { return k.runStored(ctx, s, c) })
 }

@@ -48,6 +48,14 @@ func New(baseURL, key string, httpClient *http.Client) (*Client, error) {
 	return &Client{base: u, key: key, http: httpClient, wait: sleep}, nil
 }
 
+// KeyOf is the API key that a request carries, in the headers that the API takes it from; empty if there is none.
+func KeyOf(header http.Header) string {
+	if scheme, token, ok := strings.Cut(header.Get("Authorization"), " "); ok && strings.EqualFold(scheme, "Bearer") {
+		return strings.TrimSpace(token)
+	}
+	return header.Get("X-Api-Key")
+}
+
 // InProject returns a client whose calls concern one project; empty leaves the choice to the server, which is default.
 func (c *Client) InProject(id string) *Client {
 	other := *c

@@ -45,6 +45,11 @@ type body struct {
 	Code      rule.Code  `json:"code"`
 	RequestID string     `json:"request_id"`
 	Errors    []badField `json:"errors"`
+	// Failure is what agents answer instead.
+	Failure *struct {
+		Code    rule.Code `json:"code"`
+		Message string    `json:"message"`
+	} `json:"error"`
 }
 
 type badField struct {
@@ -65,7 +70,11 @@ func problem(a *answer) *Error {
 		return e
 	}
 	var b body
-	if err := json.Unmarshal(a.body, &b); err != nil || (b.Title == "" && b.Detail == "") {
+	err := json.Unmarshal(a.body, &b)
+	if err == nil && b.Failure != nil {
+		b.Code, b.Detail = b.Failure.Code, b.Failure.Message
+	}
+	if err != nil || (b.Title == "" && b.Detail == "") {
 		e.Err.Message = "the server answered " + http.StatusText(a.status)
 		if http.StatusText(a.status) == "" {
 			e.Err.Message = "the server answered with an unknown status"

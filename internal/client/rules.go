@@ -192,3 +192,8 @@ func (c *Client) ExportRules(ctx context.Context, format string, f RuleFilter) (
 	}
 	return a.body, nil
 }
+
+// Relationships lists the relationships from and to a rule, which ref names by id or slug.
+func (c *Client) Relationships(ctx context.Context, ref string) ([]rule.Relationship, error) {
+	return all[rule.Relationship](ctx, c, get(rulePath(ref, "relationships"), nil))
+}

@@ -10,6 +10,8 @@ import (
 	"log/slog"
 	"os"
 	"reflect"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -37,6 +39,12 @@ type Config struct {
 	RecordSubjects      string        `key:"record_subjects" default:"redacted" doc:"What the record of an evaluation keeps of the subject: redacted (without its secrets), full, or none. Without it, a record cannot be replayed."`
 	RecordRetention     int           `key:"record_retention" default:"0" doc:"Days after which the records of evaluations are removed from the audit chain, which stays whole; 0 keeps them for ever."`
 	SubmissionRetention time.Duration `key:"submission_retention" default:"168h" doc:"How long submission ids and idempotency keys stand for their first request."`
+
+	RESTPrefix   string        `key:"rest_prefix" default:"/rest" doc:"Path under which agents are served as REST routes besides /agent, such as /rest; off for none."`
+	AgentsFile   string        `key:"agents_file" default:"" doc:"YAML file that declares more agents. Empty: the built-in ones alone."`
+	SessionCount int           `key:"session_count" default:"2000" doc:"Conversations with agents that a node remembers, of all callers; those not used for longest go first."`
+	SessionAge   time.Duration `key:"session_age" default:"1h" doc:"How long after its last exchange a conversation with an agent is forgotten."`
+	MCP          bool          `key:"mcp" default:"true" doc:"Serve the Model Context Protocol at /mcp."`
 
 	MaxBody       int64   `key:"max_body" default:"10485760" doc:"Largest request body, in bytes."`
 	MaxImportBody int64   `key:"max_import_body" default:"67108864" doc:"Largest body of a rule import, in bytes."`
@@ -222,11 +230,26 @@ func (c *Config) validate() error {
 	if c.AlertHealthDrop < 1 || c.AlertHealthDrop > 100 {
 		return errors.New("alert_health_drop: must be between 1 and 100")
 	}
+	if c.SessionCount < 1 {
+		return errors.New("session_count: must be at least 1")
+	}
+	if c.RESTPrefix != "off" && !prefixForm.MatchString(c.RESTPrefix) {
+		return fmt.Errorf("rest_prefix: %q is not a path such as /rest, nor off", c.RESTPrefix)
+	}
+	if first := strings.Split(c.RESTPrefix+"/", "/")[1]; slices.Contains(taken, first) {
+		return fmt.Errorf("rest_prefix: /%s is taken; use another path, or off", first)
+	}
 	if c.RecordRetention > 36500 {
 		return errors.New("record_retention: must be at most 36500 days")
 	}
 	return nil
 }
+
+// prefixForm is the form of a path prefix.
+var prefixForm = regexp.MustCompile(`^(/[a-z0-9][a-z0-9_-]*)+$`)
+
+// taken are the first segments of paths that the server has another use for.
+var taken = []string{"agent", "api", "docs", "health", "mcp", "metrics", "openapi.json", "ready", "ui"}
 
 // Level is the log level.
 func (c *Config) Level() (slog.Level, error) {

@@ -49,6 +49,11 @@ func TestBadSettingsAreRefusedAndNamed(t *testing.T) {
 		{"max_body: 1", "max_body"},
 		{"job_lease: 100ms", "job_lease"},
 		{"job_workers: 0", "job_workers"},
+		{"session_count: 0", "session_count"},
+		{"rest_prefix: rest", "rest_prefix"},
+		{"rest_prefix: /rest/", "rest_prefix"},
+		{"rest_prefix: /api/v1", "rest_prefix"},
+		{"mcp: perhaps", "mcp"},
 		{"listen: [a]", "listen"},
 		{"listen: a\nlisten: b", "listen"},
 	} {

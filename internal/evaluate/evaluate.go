@@ -23,7 +23,7 @@ import (
 const (
 	DefaultMaxRules = 20
 	MaxMaxRules     = 100
-	MaxAction       = 5000  // characters of a plain-text action
+	MaxAction       = 10000 // characters of a plain-text action; quick evaluations take 5,000
 	MaxIntent       = 10000 // characters of an intent
 	MaxName         = 1024  // bytes of a scope or a repository
 )

@@ -431,7 +431,7 @@ func TestBadRequestsNameTheField(t *testing.T) {
 		"mode":         {Mode: "later"},
 		"severity_min": {SeverityMin: "SEVERE"},
 		"max_rules":    {MaxRules: 101},
-		"action":       {Input: subject.Input{Action: strings.Repeat("ä", 5001)}},
+		"action":       {Input: subject.Input{Action: strings.Repeat("ä", 10001)}},
 		"intent":       {Input: subject.Input{Intent: strings.Repeat("x", 10001)}},
 		"scope":        {Input: subject.Input{Scope: strings.Repeat("x", 1025)}},
 		"repository":   {Input: subject.Input{Repository: strings.Repeat("x", 1025)}},

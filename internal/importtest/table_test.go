@@ -54,6 +54,7 @@ var table = map[string]row{
 	"store/sqlstore":      {layer: block, imports: []string{"rule", "store"}},
 	"subject":             {layer: block, imports: []string{"rule"}},
 	"/packs":              {layer: block, imports: []string{"rule"}, tests: []string{"catalog", "evaluate"}},
+	"agent":               {layer: capability, imports: []string{"audit", "auth", "lint", "llm", "redact", "rule", "subject"}},
 	"alert":               {layer: capability, imports: []string{"audit", "auth", "corpus", "job", "rule", "store"}},
 
 	"catalog":  {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "federation", "rule", "store", "subject"}},
@@ -69,13 +70,15 @@ var table = map[string]row{
 	"search":   {layer: capability, imports: []string{"corpus", "llm", "redact", "rule", "store"}},
 	"webhook":  {layer: capability, imports: []string{"audit", "auth", "job", "rule", "signature", "store"}},
 
-	"api": {layer: surface, imports: []string{"alert", "audit", "auth", "catalog", "conflict", "corpus", "discover", "discover/source", "document", "document/extract", "evaluate", "ingest", "insight", "job", "judge", "redact", "release", "rule", "sandbox", "search", "signature", "store", "subject", "webhook"}, tests: []string{"app"}},
+	"api": {layer: surface, imports: []string{"agent", "alert", "audit", "auth", "catalog", "conflict", "corpus", "discover", "discover/source", "document", "document/extract", "evaluate", "ingest", "insight", "job", "judge", "redact", "release", "rule", "sandbox", "search", "signature", "store", "subject", "webhook"}, tests: []string{"app"}},
 	// The client is typed with the requests and answers of the capabilities behind the API, so that they have one form.
-	"client": {layer: surface, imports: []string{"alert", "audit", "catalog", "conflict", "discover", "discover/source", "document", "evaluate", "insight", "job", "release", "rule", "sandbox", "search", "store", "subject", "webhook"}, tests: []string{"api", "app"}},
+	"client": {layer: surface, imports: []string{"agent", "alert", "audit", "catalog", "conflict", "discover", "discover/source", "document", "evaluate", "insight", "job", "release", "rule", "sandbox", "search", "store", "subject", "webhook"}, tests: []string{"api", "app"}},
+	"mcp":    {layer: surface, imports: []string{"catalog", "client", "rule", "/packs"}, tests: []string{"app", "config"}},
 
-	"app": {layer: wiring, imports: []string{"alert", "api", "audit", "auth", "catalog", "check", "client", "config", "conflict", "conflict/contradict", "corpus", "discover", "discover/assistant", "discover/code", "discover/linter", "discover/policy", "discover/source", "document", "evaluate", "ingest", "insight", "job", "judge", "llm", "llm/provider", "redact", "release", "rule", "sandbox", "search", "store", "store/sqlstore", "subject", "webhook", "/packs"}},
+	"app": {layer: wiring, imports: []string{"agent", "alert", "api", "audit", "auth", "catalog", "check", "client", "config", "conflict", "conflict/contradict", "corpus", "discover", "discover/assistant", "discover/code", "discover/linter", "discover/policy", "discover/source", "document", "evaluate", "ingest", "insight", "job", "judge", "llm", "llm/provider", "mcp", "redact", "release", "rule", "sandbox", "search", "store", "store/sqlstore", "subject", "webhook", "/packs"}},
 
-	"cli":              {layer: command, imports: []string{"app", "audit", "catalog", "cli/report", "client", "config", "conflict", "discover", "discover/assistant", "discover/source", "document", "evaluate", "insight", "job", "lint", "quality", "release", "rule", "sandbox", "search", "store", "subject", "webhook", "/packs"}},
+	"cli":              {layer: command, imports: []string{"agent", "app", "audit", "catalog", "cli/report", "client", "config", "conflict", "discover", "discover/assistant", "discover/source", "document", "evaluate", "insight", "job", "lint", "mcp", "quality", "release", "rule", "sandbox", "search", "store", "subject", "webhook", "/packs"}},
+	"mcp/conformance":  {layer: command, imports: []string{"client", "mcp", "rule"}},
 	"/cmd/tenet":       {layer: command, imports: []string{"cli"}},
 	"/bench":           {layer: command}, // a client like any other: it knows the service by its HTTP API
 	"/bench/discovery": {layer: command, imports: []string{"discover/assistant", "discover/policy", "discover/source"}},
@@ -101,6 +104,8 @@ var homes = map[string][]string{
 	"github.com/danielgtaylor/huma":       {"api"},
 	"github.com/jackc/pgx":                {"store/pgtest", "store/sqlstore"},
 	"github.com/kljensen/snowball":        {"corpus"},
+	"github.com/modelcontextprotocol":     {"mcp", "mcp/conformance"},
+	"github.com/santhosh-tekuri":          {"agent"},
 	"github.com/ledongthuc/pdf":           {"document/extract"},
 	"github.com/pelletier/go-toml":        {"discover/linter"},
 	"github.com/owenrumney/go-sarif":      {"cli/report"},

@@ -1,0 +1,301 @@
+// Package agent answers requests in plain words: questions about the rules, actions to be checked, diffs to be reviewed, and
+// wishes for rules; and whatever else the operator has declared. All agents share one envelope, and none of them is believed
+// more than its evidence: what a model says is checked against the rules it was shown, and what passes judgement is an
+// evaluation like any other, on record.
+package agent
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"tenet/internal/audit"
+	"tenet/internal/auth"
+	"tenet/internal/llm"
+	"tenet/internal/redact"
+	"tenet/internal/rule"
+	"tenet/internal/subject"
+)
+
+// MaxIntent is the most characters that an intent may have.
+const MaxIntent = 10_000
+
+// Names of the agents that there always are.
+const (
+	Ask    = "ask"
+	Check  = "check"
+	Author = "author"
+	Review = "review"
+)
+
+// Status says what became of a request.
+type Status string
+
+// Statuses. PendingApproval waits for a person: a draft to be approved, an action that no rule could clear. ClarificationNeeded
+// asks back; the answer goes into the same session. Failed is an error: nothing was decided.
+const (
+	Completed           Status = "completed"
+	PendingApproval     Status = "pending_approval"
+	Failed              Status = "error"
+	ClarificationNeeded Status = "clarification_needed"
+)
+
+// Answer is the envelope that every agent answers in.
+type Answer struct {
+	Result     any      `json:"result" doc:"What the agent gives; null where it asks back or fails. Its schema is published for each agent."`
+	Status     Status   `json:"status" enum:"completed,pending_approval,error,clarification_needed" doc:"completed; pending_approval: a person has to confirm or approve; clarification_needed: reasoning asks back, answer in the same session; error: nothing was decided."`
+	Confidence float64  `json:"confidence" minimum:"0" maximum:"1" doc:"0.0 to 1.0, as measured: of an evaluation the least that its verdict rests on, of an answer the part of its sentences that the rules were found to say. 0 where nothing measures it."`
+	Reasoning  string   `json:"reasoning" doc:"How the agent came to its result, or what it needs to know."`
+	FollowUps  []string `json:"follow_up_suggestions" nullable:"false" doc:"What to do next."`
+	Error      *Failure `json:"error" doc:"Why it failed; null unless status is error."`
+	TraceID    string   `json:"execution_trace_id" doc:"Entry of the audit chain that holds this execution; for check and review the evaluation_id."`
+	SessionID  string   `json:"session_id" doc:"Session of this exchange; send it with the next request to go on."`
+}
+
+// Failure is why an agent could not do what was asked.
+type Failure struct {
+	Code    rule.Code `json:"code" enum:"invalid,not_found,conflict,precondition_failed,unauthenticated,forbidden,unavailable,too_large,rate_limited,internal" doc:"Kind of problem for programs."`
+	Message string    `json:"message" doc:"What is wrong, and what to do."`
+}
+
+// Request is what somebody asks of an agent.
+type Request struct {
+	ProjectID string
+	SessionID string // of an earlier answer; empty begins a session
+	Intent    string
+	// Input is what the intent is about: diff, files, facts, repository and scope. Its action and intent are filled in here.
+	Input       subject.Input
+	NodeID      string // federation node whose rules count; empty for none
+	Environment string // whose active snapshot counts; empty for the live rules
+	Mode        rule.Mode
+	// Store keeps what the author writes, as a draft.
+	Store bool
+	// Decided, if not nil, is told each verdict of an evaluation once it is final.
+	Decided func(rule.RuleVerdict)
+	// Step, if not nil, is told what the agent is doing.
+	Step func(Step)
+}
+
+// Step is a thing that an agent does on its way to the answer.
+type Step struct {
+	Step   string `json:"step"`
+	Detail string `json:"detail"`
+}
+
+func (r *Request) step(name, detail string) {
+	if r.Step != nil {
+		r.Step(Step{name, detail})
+	}
+}
+
+// Evaluator judges a subject by the rules and records the evaluation before it returns.
+type Evaluator interface {
+	Evaluate(ctx context.Context, req *Request) (*rule.Evaluation, error)
+}
+
+// Rules finds rules in force.
+type Rules interface {
+	// Find returns the rules in force that match a text best, the best first. What the query leaves empty leaves that open.
+	Find(ctx context.Context, q Query) ([]rule.Rule, error)
+}
+
+// Query says which rules an agent looks at.
+type Query struct {
+	ProjectID   string
+	Text        string // empty for all, in the order they were made
+	Scope       string
+	Tags        []string
+	SeverityMin rule.Severity
+	NodeID      string
+	Environment string
+	Limit       int
+}
+
+// Drafts keeps what the author writes.
+type Drafts interface {
+	// Save makes a rule of status DRAFT with its test cases, which wait for a person to confirm them.
+	Save(ctx context.Context, projectID string, d Draft, cases []DraftCase) (rule.Rule, error)
+	// Try tells whether a sample keeps a draft (ALLOW) or breaks it (DENY), or that nobody could tell. Nothing is kept.
+	Try(ctx context.Context, d Draft, c DraftCase) (rule.Verdict, error)
+}
+
+// Recorder makes records durable; audit.Writer is one.
+type Recorder interface {
+	Append(ctx context.Context, r audit.Record) error
+}
+
+// Config sets up [New]. Evaluator, Rules, Drafts, Recorder and Now are required.
+type Config struct {
+	Evaluator Evaluator
+	Rules     Rules
+	Drafts    Drafts
+	Recorder  Recorder
+	// Model writes answers and drafts; nil means that there is none.
+	Model llm.Model
+	// Timeout bounds one call to the model; 0 is 30 s.
+	Timeout time.Duration
+	// Declared are the agents of the operator.
+	Declared []Declared
+	Sessions Limits
+	// Bare records keep of texts only their hashes. Other records keep them without secrets, for good.
+	Bare   bool
+	Now    func() time.Time
+	Logger *slog.Logger // nil drops what it is told
+}
+
+// Agents answers requests. It is safe for concurrent use.
+type Agents struct {
+	cfg      Config
+	redactor *redact.Redactor
+	sessions *sessions
+	byName   map[string]handler
+}
+
+// handler answers a request for one agent. past are the turns of its session, oldest first.
+type handler func(ctx context.Context, req *Request, past []turn) (*reply, error)
+
+// reply is what an agent says, before it is put into the envelope.
+type reply struct {
+	result     any
+	status     Status // empty is Completed
+	confidence float64
+	reasoning  string
+	followUps  []string
+	trace      string // of the evaluation; empty has one recorded
+	memory     string // what the session remembers of the answer
+}
+
+// New makes the agents.
+func New(cfg Config) *Agents {
+	if cfg.Timeout <= 0 {
+		cfg.Timeout = 30 * time.Second
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	a := &Agents{cfg: cfg, redactor: redact.New(), sessions: newSessions(cfg.Sessions, cfg.Now)}
+	a.byName = map[string]handler{Ask: a.ask, Check: a.check, Author: a.author, Review: a.review}
+	for i := range cfg.Declared {
+		d := &cfg.Declared[i]
+		a.byName[d.Name] = func(ctx context.Context, req *Request, past []turn) (*reply, error) {
+			return a.declared(ctx, d, req, past)
+		}
+	}
+	return a
+}
+
+// Declared lists the agents of the operator, in the order of the settings.
+func (a *Agents) Declared() []Declared { return a.cfg.Declared }
+
+// Run lets an agent answer a request. The error is invalid or forbidden and the like where the request is at fault; then there
+// is no answer. Where the agent is, because there is no model or what it said cannot be used, there are both: an error of code
+// unavailable, and an answer of status error that says the same.
+func (a *Agents) Run(ctx context.Context, name string, req Request) (*Answer, error) {
+	run, ok := a.byName[name]
+	if !ok {
+		return nil, rule.NotFound("agent", name)
+	}
+	if err := req.normalize(); err != nil {
+		return nil, err
+	}
+	s, past, known := a.sessions.open(ownerOf(ctx), req.ProjectID, name, req.SessionID)
+	out, err := run(ctx, &req, past)
+	if err != nil {
+		return a.failed(ctx, name, &req, s.id, err)
+	}
+	if out.status == "" {
+		out.status = Completed
+	}
+	if !known {
+		out.reasoning += " (The session that was named is not known here or has ended, so this answer begins a new one.)"
+	}
+	if out.trace == "" {
+		if out.trace, err = a.record(ctx, name, &req, out); err != nil {
+			return nil, err
+		}
+	}
+	a.sessions.add(s, turn{intent: a.clean(req.Intent), answer: a.clean(out.memory), status: out.status})
+	if out.followUps == nil {
+		out.followUps = []string{}
+	}
+	return &Answer{
+		Result: out.result, Status: out.status, Confidence: out.confidence, Reasoning: strings.TrimSpace(out.reasoning),
+		FollowUps: out.followUps, TraceID: out.trace, SessionID: s.id,
+	}, nil
+}
+
+// failed makes the answer of an agent that could do nothing. Other errors are not the agent's own.
+func (a *Agents) failed(ctx context.Context, name string, req *Request, session string, err error) (*Answer, error) {
+	e, ok := errors.AsType[*modelError](err)
+	if !ok {
+		return nil, err
+	}
+	out := &reply{status: Failed, reasoning: "Nothing was decided: " + e.public.Message}
+	trace, errRecord := a.record(ctx, name, req, out)
+	if errRecord != nil {
+		return nil, errRecord
+	}
+	return &Answer{
+		Status: Failed, Reasoning: out.reasoning, FollowUps: e.followUps, Error: &Failure{e.public.Code, e.public.Message}, TraceID: trace,
+		SessionID: session,
+	}, err
+}
+
+// normalize refuses an intent that says nothing or too much.
+func (r *Request) normalize() error {
+	var p rule.Problems
+	switch n := utf8.RuneCountInString(r.Intent); {
+	case strings.TrimSpace(r.Intent) == "":
+		p.Add("intent", "is empty; say in plain words what you want")
+	case n > MaxIntent:
+		p.Add("intent", "has %d characters; at most %d are allowed", n, MaxIntent)
+	}
+	if r.SessionID != "" && !rule.IsID(r.SessionID) {
+		p.Add("session_id", "is not one that an agent has given; leave it out to begin a session")
+	}
+	return p.Err("the request is invalid")
+}
+
+// record leaves an entry in the audit chain for what was not an evaluation, which leaves its own, and returns its id.
+func (a *Agents) record(ctx context.Context, name string, req *Request, out *reply) (string, error) {
+	id := audit.NewID()
+	result := audit.JSON(out.result)
+	body := map[string]any{
+		"agent": name, "status": out.status, "confidence": out.confidence, "model": a.modelID(), "intent_hash": hash([]byte(req.Intent)),
+		"result_hash": hash(result),
+	}
+	if !a.cfg.Bare {
+		body["intent"], body["reasoning"] = a.clean(req.Intent), a.clean(out.reasoning)
+		if cleaned := json.RawMessage(a.clean(string(result))); json.Valid(cleaned) {
+			body["result"] = cleaned
+		}
+	}
+	return id, a.cfg.Recorder.Append(ctx, audit.Record{
+		ProjectID: req.ProjectID, ID: id, Kind: audit.KindAgent, At: a.cfg.Now(), Actor: auth.ActorFrom(ctx).Name, Body: audit.JSON(body),
+	})
+}
+
+// hash is the SHA-256 of bytes, in hex.
+func hash(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// clean is a text without secrets.
+func (a *Agents) clean(text string) string {
+	text, _ = a.redactor.Text(text)
+	return text
+}
+
+func (a *Agents) modelID() string {
+	if a.cfg.Model == nil {
+		return ""
+	}
+	return a.cfg.Model.ID()
+}

@@ -1,0 +1,70 @@
+package agent
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Least length of a quote: fewer words stand in a rule by chance.
+const (
+	minQuoteWords   = 4
+	minQuoteLetters = 12
+)
+
+// quotes reports whether words stand in what was shown of a rule: as whole words in a row, in any letter case, whatever the
+// white space and the punctuation between them. A short rule may be quoted as a whole.
+func quotes(r *shownRule, quote string) bool {
+	words := wordsOf(quote)
+	if len(words) == 0 {
+		return false
+	}
+	for _, text := range append([]string{r.Statement, r.Why}, r.Exceptions...) {
+		said := wordsOf(text)
+		if !holds(said, words) {
+			continue
+		}
+		if len(words) == len(said) || len(words) >= minQuoteWords && len(strings.Join(words, "")) >= minQuoteLetters {
+			return true
+		}
+	}
+	return false
+}
+
+// holds reports whether the words of part stand in a row in whole.
+func holds(whole, part []string) bool {
+	for at := 0; at+len(part) <= len(whole); at++ {
+		if slices.Equal(whole[at:at+len(part)], part) {
+			return true
+		}
+	}
+	return false
+}
+
+// wordsOf cuts a text into words. Scripts without blanks are cut into characters.
+func wordsOf(text string) []string {
+	var words []string
+	var word strings.Builder
+	end := func() {
+		if word.Len() > 0 {
+			words = append(words, word.String())
+			word.Reset()
+		}
+	}
+	for _, r := range strings.ToLower(text) {
+		switch {
+		case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai):
+			end()
+			words = append(words, string(r))
+		case unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r):
+			word.WriteRune(r)
+		case r == '%' || r == '$' || r == '€' || r == '<' || r == '>' || r == '=': // change what a number says
+			end()
+			words = append(words, string(r))
+		default:
+			end()
+		}
+	}
+	end()
+	return words
+}

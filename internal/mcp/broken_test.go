@@ -1,0 +1,61 @@
+package mcp_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"tenet/internal/client"
+	"tenet/internal/mcp"
+)
+
+func TestABrokenServerIsNoPermission(t *testing.T) {
+	answer := func(status int, body string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(status)
+			_, _ = io.WriteString(w, body)
+		}
+	}
+	for name, h := range map[string]http.HandlerFunc{
+		"nothing":           answer(200, `{}`),
+		"half an answer":    answer(200, `{"overall_verdict":"ALLOW","rule_ver`),
+		"no verdict":        answer(200, `{"status":"completed","result":{"allowed":true},"rule_verdicts":[]}`),
+		"a contradiction":   answer(200, `{"status":"completed","result":{"allowed":true,"evaluation":{"overall_verdict":"DENY"}},"overall_verdict":"PASS"}`),
+		"a failed agent":    answer(200, `{"status":"error","result":null,"overall_verdict":""}`),
+		"a wrong key":       answer(401, `{"title":"Credentials","code":"unauthenticated","detail":"no such key"}`),
+		"an internal error": answer(500, "boom"),
+		"a page":            answer(200, "<html>proxy</html>"),
+		"a cut connection":  func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(h)
+			defer server.Close()
+			c, err := client.New(server.URL, "", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			here, there := sdk.NewInMemoryTransports()
+			m, err := mcp.New(mcp.Config{Client: func(http.Header) (*client.Client, error) { return c, nil }}).Connect(t.Context(), here, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = m.Close() }()
+			s := connect(t, there)
+			for tool, args := range map[string]map[string]any{
+				"evaluate_diff": {"diff": badDiff}, "evaluate_facts": {"facts": map[string]any{"a": 1}}, "check_action": {"action": "Deploy billing to production"},
+			} {
+				res, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: tool, Arguments: args})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !res.IsError || !strings.Contains(words(res), "NOT a permission") || res.StructuredContent != nil {
+					t.Errorf("%s: %q %v", tool, words(res), res.StructuredContent)
+				}
+			}
+		})
+	}
+}

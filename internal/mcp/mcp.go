@@ -1,0 +1,114 @@
+// Package mcp serves Tenet to language models over the Model Context Protocol: on standard input and output beside an editor, and
+// over HTTP. It is one more client of the API, so that what a tool may do is what the caller's key may do.
+package mcp
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"tenet/internal/client"
+)
+
+// Config sets up a server. Client is required.
+type Config struct {
+	// Client gives the client that a call goes through. The header is that of the HTTP request, nil on standard input.
+	Client func(header http.Header) (*client.Client, error)
+	// Version of the program.
+	Version string
+	// MaxBody bounds a request over HTTP, in bytes; 0 is 4 MiB.
+	MaxBody int64
+	Logger  *slog.Logger // nil drops what it is told
+}
+
+// instructions tell a model what the server is for, before it has read about any tool.
+const instructions = `Tenet knows the rules that this organisation's changes, payments and actions have to keep, and judges by them.
+
+- Before you act: check_action. Before you commit or propose a change: evaluate_diff with the whole diff. For transactions and other facts: evaluate_facts.
+- Go on only if verdict is ALLOW. DENY: do not do it; mend what the findings name and evaluate again. NEEDS_CONFIRMATION: stop and ask a person.
+- A tool error is never a permission.
+- search_rules and list_applicable_rules find rules, explain_rule shows one whole, try_rule tries one on a sample.
+- propose_rule makes a draft. Drafts apply to nothing until a person approves them.`
+
+// server serves the tools, resources and prompts.
+type server struct{ cfg Config }
+
+// New makes an MCP server.
+func New(cfg Config) *mcp.Server {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	s := &server{cfg}
+	m := mcp.NewServer(&mcp.Implementation{Name: "tenet", Title: "Tenet", Version: cfg.Version}, &mcp.ServerOptions{
+		Instructions: instructions, Logger: cfg.Logger, CompletionHandler: s.complete, Capabilities: &mcp.ServerCapabilities{
+			Tools: &mcp.ToolCapabilities{}, Prompts: &mcp.PromptCapabilities{}, Resources: &mcp.ResourceCapabilities{}, Completions: &mcp.CompletionCapabilities{},
+		},
+	})
+	s.evaluationTools(m)
+	s.ruleTools(m)
+	s.authorTools(m)
+	s.resources(m)
+	s.prompts(m)
+	return m
+}
+
+// Handler serves the protocol over HTTP. It keeps no sessions, so any node may answer any request, and each request goes by its
+// own key.
+func Handler(cfg Config) http.Handler {
+	return Over(New(cfg), cfg.MaxBody)
+}
+
+// Over serves m over HTTP as [Handler] does. maxBody bounds a request, in bytes; 0 is 4 MiB.
+func Over(m *mcp.Server, maxBody int64) http.Handler {
+	return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return m }, &mcp.StreamableHTTPOptions{
+		Stateless: true, MaxRequestBodyBytes: maxBody, PropagateRequestCancellation: true,
+	})
+}
+
+// Serve serves one client over a pair of streams, until its input ends or ctx does. Requests that came before the end of the
+// input are answered.
+func Serve(ctx context.Context, cfg Config, in io.Reader, out io.Writer) error {
+	streams := drain(in, out)
+	err := New(cfg).Run(ctx, &mcp.IOTransport{Reader: streams, Writer: streams.writer()})
+	if errors.Is(err, io.EOF) || errors.Is(err, mcp.ErrConnectionClosed) {
+		return nil
+	}
+	return err
+}
+
+// client is the one that a call goes through.
+func (s *server) client(extra *mcp.RequestExtra) (*client.Client, error) {
+	if extra == nil {
+		return s.cfg.Client(nil)
+	}
+	return s.cfg.Client(extra.Header)
+}
+
+// tool describes a tool. Reading ones change nothing; the others add, and destroy nothing.
+func tool(name, title, description string, reading bool) *mcp.Tool {
+	no := false
+	return &mcp.Tool{
+		Name: name, Title: title, Description: description,
+		Annotations: &mcp.ToolAnnotations{Title: title, ReadOnlyHint: reading, DestructiveHint: &no, OpenWorldHint: &no, IdempotentHint: reading},
+	}
+}
+
+// handle makes the handler of a tool: it finds the client, and makes errors such that a model knows what to do.
+func handle[In, Out any](s *server, run func(ctx context.Context, c *client.Client, in In) (Out, string, error)) mcp.ToolHandlerFor[In, Out] {
+	return func(ctx context.Context, req *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error) {
+		var none Out
+		c, err := s.client(req.Extra)
+		if err != nil {
+			return nil, none, explain(err)
+		}
+		out, text, err := run(ctx, c, in)
+		if err != nil {
+			return nil, none, explain(err)
+		}
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, out, nil
+	}
+}
