@@ -32,6 +32,7 @@ type grammar struct {
 	Submit    submitCommand     `cmd:"" help:"Judge a subject of any kind, given as JSON."`
 	Replay    replayCommand     `cmd:"" help:"Decide a recorded evaluation again and compare."`
 	Feedback  feedbackCommand   `cmd:"" help:"Say whether a verdict was right."`
+	Hook      hookCommands      `cmd:"" help:"Let coding agents, editors and git ask before they act."`
 	Serve     serveCommand      `cmd:"" help:"Serve the HTTP API."`
 	Rules     rulesCommands     `cmd:"" help:"List, export and apply rules."`
 	Nodes     nodesCommands     `cmd:"" help:"Say which rules hold where in an organization."`

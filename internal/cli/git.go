@@ -45,8 +45,15 @@ func rangeDiff(ctx context.Context, revisions string) (string, error) {
 }
 
 // repository is the path of the remote origin, such as acme/payments, or empty where there is none.
-func repository(ctx context.Context) string {
-	remote, err := git(ctx, "config", "--get", "remote.origin.url")
+func repository(ctx context.Context) string { return repositoryOf(ctx, "") }
+
+// repositoryOf is repository for a folder; an empty one is the current folder.
+func repositoryOf(ctx context.Context, dir string) string {
+	args := []string{"config", "--get", "remote.origin.url"}
+	if dir != "" {
+		args = append([]string{"-C", dir}, args...)
+	}
+	remote, err := git(ctx, args...)
 	if err != nil {
 		return ""
 	}

@@ -50,6 +50,9 @@ type Config struct {
 	JobLease     time.Duration `key:"job_lease" default:"15s" doc:"How long after the death of a node its background jobs are taken up again; clocks of nodes must differ by less."`
 	JobKeep      time.Duration `key:"job_keep" default:"168h" doc:"How long background jobs that have ended are kept."`
 
+	HookTimeout time.Duration `key:"hook_timeout" default:"10s" doc:"Longest time that tenet hook takes for its answer; keep it below the time limit that the tool has for its hooks."`
+	HookFail    string        `key:"hook_fail" default:"CRITICAL=closed,HIGH=ask,MEDIUM=ask,LOW=open" doc:"What tenet hook answers where a rule of a severity could not be judged: closed denies, ask asks the person, open lets it pass and says so. One word stands for all severities. Where nothing at all could be judged, the strictest counts."`
+
 	LogLevel  string `key:"log_level" default:"info" doc:"Least level that is logged: debug, info, warn or error."`
 	LogFormat string `key:"log_format" default:"text" doc:"Format of the log: text or json."`
 }

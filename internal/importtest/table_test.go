@@ -36,6 +36,8 @@ var table = map[string]row{
 	"discover/source":  {layer: block, imports: []string{"rule"}},
 	"document/extract": {layer: block, imports: []string{"rule"}},
 	"federation":       {layer: block, imports: []string{"rule", "store", "subject"}},
+	"hook":             {layer: block, imports: []string{"cli/report", "rule", "subject"}},
+	"hook/settings":    {layer: block, imports: []string{"rule"}},
 	"job":              {layer: block, imports: []string{"rule", "store"}},
 	"judge":            {layer: block, imports: []string{"llm", "redact", "rule", "store", "subject"}, tests: []string{"catalog"}},
 	"lint":             {layer: block, imports: []string{"rule"}},
@@ -81,8 +83,8 @@ var table = map[string]row{
 	"cli": {
 		layer: command,
 		imports: []string{
-			"app", "audit", "catalog", "cli/report", "client", "config", "document", "evaluate", "job", "lint", "quality", "release", "rule",
-			"sandbox", "search", "store", "subject", "/packs",
+			"app", "audit", "catalog", "cli/report", "client", "config", "document", "evaluate", "hook", "hook/settings", "job", "lint", "quality",
+			"release", "rule", "sandbox", "search", "store", "subject", "/packs",
 		},
 	},
 	"/cmd/tenet":    {layer: command, imports: []string{"cli"}},
@@ -112,6 +114,8 @@ var homes = map[string][]string{
 	"github.com/owenrumney/go-sarif":      {"cli/report"},
 	"github.com/pressly/goose":            {"store/sqlstore"},
 	"github.com/prometheus/client_golang": {"api", "app"},
+	"github.com/rogpeppe/go-internal":     {"cli", "hook"},
+	"github.com/tailscale/hujson":         {"hook/settings"},
 	"github.com/yuin/goldmark":            {"document/extract"},
 	"github.com/zricethezav/gitleaks":     {"redact"},
 	"golang.org/x/net/html":               {"document/extract"},

@@ -99,8 +99,8 @@ func reason(v *rule.RuleVerdict, verbose bool) string {
 	return v.IssueDescription + "\n" + v.Reasoning
 }
 
-// place writes a location as path:line or path:first-last.
-func place(l *rule.Location) string {
+// Place writes a location as path:line or path:first-last. The path is as hostile as it was.
+func Place(l *rule.Location) string {
 	switch {
 	case l.StartLine < 1:
 		return l.FilePath

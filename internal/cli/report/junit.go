@@ -120,7 +120,7 @@ func (s *junitSuite) add(v *rule.RuleVerdict, o Options) {
 func junitText(v *rule.RuleVerdict, o Options) string {
 	parts := []string{v.RuleStatement}
 	for i := range v.Locations {
-		parts = append(parts, clean(place(&v.Locations[i])), v.Locations[i].Snippet)
+		parts = append(parts, clean(Place(&v.Locations[i])), v.Locations[i].Snippet)
 	}
 	parts = append(parts, reason(v, o.Verbose))
 	parts = append(parts, proof(v)...)

@@ -139,7 +139,7 @@ func (t textReport) places(v *rule.RuleVerdict) {
 			return
 		}
 		l := &v.Locations[i]
-		where := "--> " + t.paint(bold, clean(place(l)))
+		where := "--> " + t.paint(bold, clean(Place(l)))
 		if l.FunctionName != "" {
 			where += "  " + t.paint(faint, headline(l.FunctionName, 80))
 		}
