@@ -246,7 +246,7 @@ func removeHooks(list *hujson.Array, mark string) (changed bool) {
 			name, _ := o.Members[j].Name.Value.(hujson.Literal)
 			switch v := o.Members[j].Value.Value.(type) {
 			case hujson.Literal:
-				gone = gone || (name.String() == "command" && isOurs(v.String(), mark))
+				gone = gone || (name.String() == "command" && strings.Contains(v.String(), mark))
 			case *hujson.Array:
 				if name.String() == "hooks" && removeHooks(v, mark) {
 					changed = true
@@ -260,12 +260,6 @@ func removeHooks(list *hujson.Array, mark string) (changed bool) {
 		}
 	}
 	return changed
-}
-
-// isOurs reports whether a command runs the hook of a mark by a program named tenet.
-func isOurs(command, mark string) bool {
-	program, _, found := strings.Cut(command, mark)
-	return found && strings.Contains(program, "tenet")
 }
 
 func removeElement(list *hujson.Array, at int) {

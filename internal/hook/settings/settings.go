@@ -54,10 +54,10 @@ const claudeMatcher = "Bash|PowerShell|Edit|MultiEdit|Write|NotebookEdit|WebFetc
 // takes every other code for a pass.
 func addClaude(old []byte, command string) ([]byte, error) {
 	group := claudeGroup{claudeMatcher, []claudeHook{{"command", command + " || exit 2", timeLimit}}}
-	return addJSON(old, nil, "hook claude-code", []entry{{"PreToolUse", group}})
+	return addJSON(old, nil, " hook claude-code", []entry{{"PreToolUse", group}})
 }
 
-func removeClaude(old []byte) ([]byte, error) { return removeJSON(old, "hook claude-code") }
+func removeClaude(old []byte) ([]byte, error) { return removeJSON(old, " hook claude-code") }
 
 type cursorHook struct {
 	Command    string `json:"command"`
@@ -68,7 +68,7 @@ type cursorHook struct {
 
 func addCursor(old []byte, command string) ([]byte, error) {
 	plain := cursorHook{command, "", timeLimit, true}
-	return addJSON(old, []byte("{\n  \"version\": 1\n}\n"), "hook cursor", []entry{
+	return addJSON(old, []byte("{\n  \"version\": 1\n}\n"), " hook cursor", []entry{
 		{"beforeShellExecution", plain},
 		{"beforeMCPExecution", plain},
 		{"preToolUse", cursorHook{command, "Write|Delete", timeLimit, true}},
@@ -77,7 +77,7 @@ func addCursor(old []byte, command string) ([]byte, error) {
 }
 
 func removeCursor(old []byte) ([]byte, error) {
-	left, err := removeJSON(old, "hook cursor")
+	left, err := removeJSON(old, " hook cursor")
 	var rest map[string]json.RawMessage
 	if err == nil && json.Unmarshal(left, &rest) == nil && len(rest) == 1 && rest["version"] != nil {
 		return nil, nil
