@@ -160,6 +160,7 @@ func newServer(cfg Config) *server {
 	s.documentSearchRoutes()
 	s.relationshipRoutes()
 	s.federationRoutes()
+	s.waiverRoutes()
 	s.projectRoutes()
 	s.keyRoutes()
 	s.evaluateRoutes()

@@ -38,6 +38,7 @@ type Reader interface {
 	FederationReader
 	VerdictReader
 	TestCaseReader
+	WaiverReader
 
 	// Projects lists all projects by id.
 	Projects(ctx context.Context) ([]rule.Project, error)
@@ -94,6 +95,7 @@ type Tx interface {
 	FederationTx
 	VerdictTx
 	TestCaseTx
+	WaiverTx
 
 	// CreateProject stores a project with corpus version 0; conflict if the id is taken.
 	CreateProject(ctx context.Context, p rule.Project) error

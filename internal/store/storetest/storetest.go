@@ -44,6 +44,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Open) {
 		"feedback":                           testFeedback,
 		"test runs":                          testTestRuns,
 		"test cases":                         testTestCases,
+		"waivers":                            testWaivers,
 		"jobs from queue to end":             testJobLife,
 		"jobs in order":                      testJobOrder,
 		"unique jobs":                        testJobUnique,
