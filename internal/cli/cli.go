@@ -33,6 +33,7 @@ type grammar struct {
 	Replay    replayCommand     `cmd:"" help:"Decide a recorded evaluation again and compare."`
 	Feedback  feedbackCommand   `cmd:"" help:"Say whether a verdict was right."`
 	Hook      hookCommands      `cmd:"" help:"Let coding agents, editors and git ask before they act."`
+	Waivers   waiversCommands   `cmd:"" help:"Let a denial stand for a while."`
 	Serve     serveCommand      `cmd:"" help:"Serve the HTTP API."`
 	Rules     rulesCommands     `cmd:"" help:"List, export and apply rules."`
 	Nodes     nodesCommands     `cmd:"" help:"Say which rules hold where in an organization."`

@@ -31,6 +31,14 @@ func stagedDiff(ctx context.Context) (string, error) {
 	return git(ctx, append(slices.Clip(diffFlags), "--cached", "--")...)
 }
 
+// baseDiff is what has changed since a commit: what is staged, or else all commits since HEAD has parted from it.
+func baseDiff(ctx context.Context, base string, staged bool) (string, error) {
+	if staged {
+		return git(ctx, append(slices.Clip(diffFlags), "--cached", base, "--")...)
+	}
+	return rangeDiff(ctx, base+"...HEAD")
+}
+
 // rangeDiff is what `git diff` shows for a range or commit.
 func rangeDiff(ctx context.Context, revisions string) (string, error) {
 	if strings.HasPrefix(revisions, "-") || strings.ContainsAny(revisions, "\x00\n") {

@@ -100,7 +100,7 @@ func Judged(e *rule.Evaluation, m FailModes) Answer {
 	var denied, asked, passed []string
 	for i := range e.RuleVerdicts {
 		v := &e.RuleVerdicts[i]
-		if v.Verdict == rule.Allow || v.Enforcement == rule.Shadow {
+		if v.Verdict == rule.Allow || !v.Counts() {
 			continue
 		}
 		d, mode := verdict(v, m)
