@@ -87,6 +87,8 @@ var table = map[string]row{
 			"release", "rule", "sandbox", "search", "store", "subject", "/packs",
 		},
 	},
+	// What programs outside of this module may import.
+	"/client":       {layer: command, imports: []string{"client", "rule", "subject"}, tests: []string{"app", "config"}},
 	"/cmd/tenet":    {layer: command, imports: []string{"cli"}},
 	"/bench":        {layer: command}, // a client like any other: it knows the service by its HTTP API
 	"/bench/search": {layer: command, imports: []string{"corpus", "rule", "store"}},
