@@ -41,6 +41,10 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	action, err := filepath.Abs("../scripts/ci/action.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
@@ -57,6 +61,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("ADDR", addr)
 			e.Setenv("URL", "http://"+addr)
 			e.Setenv("EXAMPLES", examples)
+			e.Setenv("ACTION", action)
 			if addr, err = freeAddress(); err != nil {
 				return err
 			}

@@ -182,6 +182,7 @@ func newServer(cfg Config) *server {
 	s.relationshipRoutes()
 	s.conflictRoutes()
 	s.federationRoutes()
+	s.waiverRoutes()
 	s.projectRoutes()
 	s.keyRoutes()
 	s.evaluateRoutes()

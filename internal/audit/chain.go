@@ -31,6 +31,7 @@ const (
 	KindKey        = "key"          // an API key was made or revoked
 	KindRelease    = "release"      // a snapshot was taken, deployed or rolled back
 	KindDocument   = "document"     // a document was uploaded or deleted
+	KindWaiver     = "waiver"       // a waiver was made, approved or revoked
 	KindTestCase   = "test_case"    // test cases of a rule were made, confirmed or deleted
 	KindDiscovery  = "discovery"    // a scan was started, or a candidate decided on
 	KindAlert      = "alert"        // somebody acknowledged or resolved an alert

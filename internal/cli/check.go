@@ -22,6 +22,7 @@ type checkCommand struct {
 	Range string `arg:"" optional:"" help:"Git range or commit, as git diff takes it; - reads a diff from stdin."`
 
 	Staged bool     `group:"What to judge" help:"What the next commit would change."`
+	Base   string   `group:"What to judge" placeholder:"REF" help:"What has changed since HEAD has parted from this branch, or with --staged since this commit. What breaks a rule there already is told and does not fail."`
 	File   []string `group:"What to judge" sep:"none" placeholder:"PATH" help:"A whole file; may be repeated."`
 	Facts  string   `group:"What to judge" placeholder:"FILE" help:"JSON object of facts; - reads it from stdin."`
 	Action string   `group:"What to judge" placeholder:"TEXT" help:"An action in plain words."`
@@ -37,10 +38,11 @@ type checkCommand struct {
 	Timeout     time.Duration `group:"How" default:"5m" placeholder:"TIME" help:"Longest time to wait for the verdicts (default 5m)."`
 	Rules       string        `group:"How" placeholder:"PATH" help:"Judge by the rules of this file or folder alone. Rules without a status count as EFFECTIVE."`
 
-	FailOn  string `group:"Result" enum:"deny,confirmation,never" default:"deny" help:"What exits with 1: deny (default), confirmation (DENY and NEEDS_CONFIRMATION) or never."`
-	Format  string `group:"Result" short:"f" enum:"text,json,sarif,junit,github" default:"text" help:"${enum}."`
-	Output  string `group:"Result" short:"o" placeholder:"FILE" help:"Write the report to this file."`
-	Verbose bool   `group:"Result" short:"v" help:"Show the rules that are kept, too."`
+	FailOn  string   `group:"Result" enum:"deny,confirmation,never" default:"deny" help:"What exits with 1: deny (default), confirmation (DENY and NEEDS_CONFIRMATION) or never."`
+	Format  string   `group:"Result" short:"f" enum:"text,json,sarif,junit,github,markdown" default:"text" help:"${enum}."`
+	Output  string   `group:"Result" short:"o" placeholder:"FILE" help:"Write the report to this file."`
+	Also    []string `group:"Result" sep:"none" placeholder:"FORMAT=FILE" help:"Write another report of the same evaluation, such as sarif=tenet.sarif; may be repeated."`
+	Verbose bool     `group:"Result" short:"v" help:"Show the rules that are kept, too."`
 }
 
 // Help is the long help of the command.
@@ -58,6 +60,7 @@ Examples:
 
     git diff | tenet check
     tenet check --staged
+    tenet check --base origin/main --format markdown
     tenet check main...HEAD --format sarif --output tenet.sarif
     tenet check --facts payment.json --scope finance/payments`
 }
@@ -68,15 +71,18 @@ func (k *checkCommand) Run(ctx context.Context, s *session) error {
 		return err
 	}
 	defer unhurried(s)()
-	e, empty, err := k.judge(ctx, s)
+	e, known, empty, err := k.judge(ctx, s)
 	if err != nil {
 		return err
 	}
-	// Where the reader of the report has gone, the verdict still stands.
-	if err := k.report(s, e, empty); err != nil && !errors.Is(err, syscall.EPIPE) {
+	if err := k.also(e, known); err != nil {
 		return err
 	}
-	return k.verdict(s, e)
+	// Where the reader of the report has gone, the verdict still stands.
+	if err := k.report(s, e, known, empty); err != nil && !errors.Is(err, syscall.EPIPE) {
+		return err
+	}
+	return k.verdict(s, standing(e, known))
 }
 
 // unhurried keeps the garbage collector from running in a process that ends in a moment, as long as memory is not short.
@@ -119,7 +125,7 @@ func (k *checkCommand) usage(s *session) error {
 	case k.Rules != "" && (s.globals.Server != "" || s.globals.Data != "" || s.globals.DatabaseURL != ""):
 		return errors.New("--rules judges by those files alone; it goes without --server, --data and --database-url")
 	}
-	return nil
+	return k.usageAlso()
 }
 
 // nothing is the evaluation of an empty diff.
@@ -132,7 +138,7 @@ func nothing() *rule.Evaluation {
 
 // judge gathers the subject and asks the server, or a node in this process, which is started meanwhile. empty tells that
 // there was nothing to ask about.
-func (k *checkCommand) judge(ctx context.Context, s *session) (e *rule.Evaluation, empty bool, err error) {
+func (k *checkCommand) judge(ctx context.Context, s *session) (e *rule.Evaluation, known map[*rule.RuleVerdict]bool, empty bool, err error) {
 	node := k.begin(ctx, s)
 	subject, err := k.subject(ctx, s)
 	c, stop, errConnect := node()
@@ -141,15 +147,17 @@ func (k *checkCommand) judge(ctx context.Context, s *session) (e *rule.Evaluatio
 	}
 	switch {
 	case err != nil:
-		return nil, false, err
+		return nil, nil, false, err
 	case subject.empty():
-		return nothing(), true, nil
+		return nothing(), nil, true, nil
 	case errConnect != nil:
-		return nil, false, errConnect
+		return nil, nil, false, errConnect
 	}
 	defer s.progress("judging")()
-	e, err = k.ask(ctx, c, subject)
-	return e, false, err
+	if e, err = k.ask(ctx, c, subject); err == nil && k.Base != "" {
+		known, err = k.known(ctx, c, subject, e)
+	}
+	return e, known, false, err
 }
 
 // begin connects in the background; the returned function waits for it.
@@ -211,12 +219,12 @@ func (k *checkCommand) connect(ctx context.Context, s *session) (*client.Client,
 }
 
 // report writes the report.
-func (k *checkCommand) report(s *session, e *rule.Evaluation, empty bool) error {
+func (k *checkCommand) report(s *session, e *rule.Evaluation, known map[*rule.RuleVerdict]bool, empty bool) error {
 	if empty && (k.Format == "text" || k.Format == "github") && k.Output == "" {
 		s.note("there is nothing to check: the diff is empty")
 		return nil
 	}
-	o := report.Options{Color: s.colour && k.Output == "", Version: version(), Verbose: k.Verbose, ConfirmFails: k.FailOn == "confirmation"}
+	o := report.Options{Color: s.colour && k.Output == "", Version: version(), Verbose: k.Verbose, ConfirmFails: k.FailOn == "confirmation", Known: known}
 	if k.Output == "" {
 		return report.Write(s.out, report.Format(k.Format), e, o)
 	}
@@ -227,6 +235,29 @@ func (k *checkCommand) report(s *session, e *rule.Evaluation, empty bool) error 
 	s.note("%s: %d violated, %d to confirm, %d kept; the report is in %s", e.OverallVerdict, e.RulesViolated, e.RulesUncertain,
 		e.RulesPassed, k.Output)
 	return nil
+}
+
+// also writes the further reports.
+func (k *checkCommand) also(e *rule.Evaluation, known map[*rule.RuleVerdict]bool) error {
+	o := report.Options{Version: version(), Verbose: k.Verbose, ConfirmFails: k.FailOn == "confirmation", Known: known}
+	for _, wanted := range k.Also {
+		format, path, _ := strings.Cut(wanted, "=")
+		if err := writeFile(path, func(w io.Writer) error { return report.Write(w, report.Format(format), e, o) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// usageAlso refuses what names no report.
+func (k *checkCommand) usageAlso() error {
+	for _, wanted := range k.Also {
+		format, path, _ := strings.Cut(wanted, "=")
+		if _, ok := rule.Parse(format, report.Formats); !ok || strings.ToLower(format) != format || path == "" {
+			return fmt.Errorf("--also: %q is not a format and a file, such as sarif=tenet.sarif; formats are %s", wanted, rule.Names(report.Formats))
+		}
+	}
+	return k.usageBase()
 }
 
 // writeFile replaces a file as a whole, so that nobody reads half of it.
@@ -286,7 +317,7 @@ func (k *checkCommand) verdict(s *session, e *rule.Evaluation) error {
 func undecided(e *rule.Evaluation) int {
 	n := 0
 	for i := range e.RuleVerdicts {
-		if v := &e.RuleVerdicts[i]; v.DecidedBy == rule.ByNone && v.Enforcement != rule.Shadow {
+		if v := &e.RuleVerdicts[i]; v.DecidedBy == rule.ByNone && v.Counts() {
 			n++
 		}
 	}

@@ -74,6 +74,9 @@ func (c *checkSubject) read(ctx context.Context, s *session, paths []string) err
 // diff takes the diff from where the flags say, and from stdin if they say nothing.
 func (k *checkCommand) diff(ctx context.Context, s *session) (string, error) {
 	switch {
+	case k.Base != "":
+		diff, err := baseDiff(ctx, k.Base, k.Staged)
+		return text([]byte(diff)), err
 	case k.Staged:
 		diff, err := stagedDiff(ctx)
 		return text([]byte(diff)), err

@@ -32,8 +32,10 @@ type grammar struct {
 	Submit     submitCommand      `cmd:"" help:"Judge a subject of any kind, given as JSON."`
 	Ask        askCommand         `cmd:"" help:"Ask a question about the rules."`
 	Author     authorCommand      `cmd:"" help:"Draft a rule from a wish in plain words."`
+	Hook       hookCommands       `cmd:"" help:"Let coding agents, editors and git ask before they act."`
 	Replay     replayCommand      `cmd:"" help:"Decide a recorded evaluation again and compare."`
 	Feedback   feedbackCommand    `cmd:"" help:"Say whether a verdict was right."`
+	Waivers    waiversCommands    `cmd:"" help:"Let a denial stand for a while."`
 	Serve      serveCommand       `cmd:"" help:"Serve the HTTP API."`
 	MCP        mcpCommand         `cmd:"" name:"mcp" help:"Serve the Model Context Protocol on standard input and output."`
 	Rules      rulesCommands      `cmd:"" help:"List, export and apply rules."`

@@ -31,6 +31,14 @@ func stagedDiff(ctx context.Context) (string, error) {
 	return git(ctx, append(slices.Clip(diffFlags), "--cached", "--")...)
 }
 
+// baseDiff is what has changed since a commit: what is staged, or else all commits since HEAD has parted from it.
+func baseDiff(ctx context.Context, base string, staged bool) (string, error) {
+	if staged {
+		return git(ctx, append(slices.Clip(diffFlags), "--cached", base, "--")...)
+	}
+	return rangeDiff(ctx, base+"...HEAD")
+}
+
 // rangeDiff is what `git diff` shows for a range or commit.
 func rangeDiff(ctx context.Context, revisions string) (string, error) {
 	if strings.HasPrefix(revisions, "-") || strings.ContainsAny(revisions, "\x00\n") {
@@ -45,8 +53,15 @@ func rangeDiff(ctx context.Context, revisions string) (string, error) {
 }
 
 // repository is the path of the remote origin, such as acme/payments, or empty where there is none.
-func repository(ctx context.Context) string {
-	remote, err := git(ctx, "config", "--get", "remote.origin.url")
+func repository(ctx context.Context) string { return repositoryOf(ctx, "") }
+
+// repositoryOf is repository for a folder; an empty one is the current folder.
+func repositoryOf(ctx context.Context, dir string) string {
+	args := []string{"config", "--get", "remote.origin.url"}
+	if dir != "" {
+		args = append([]string{"-C", dir}, args...)
+	}
+	remote, err := git(ctx, args...)
 	if err != nil {
 		return ""
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -71,7 +72,7 @@ func (k *scanCommand) Run(ctx context.Context, s *session) error {
 	}
 	request := discover.ScanRequest{Sources: kinds, Repository: k.Repository}
 	if request.Repository == "" {
-		request.Repository = repositoryOf(ctx, k.Dir)
+		request.Repository = cmp.Or(repositoryOf(ctx, k.Dir), folderName(k.Dir))
 	}
 	s.working = true
 	return s.with(ctx, needsData, func(c *client.Client) error {
@@ -150,16 +151,6 @@ func (s *session) awaitScan(ctx context.Context, c *client.Client, scan discover
 		return scan, fmt.Errorf("the scan %s failed: %s", scan.ID, line(scan.Reason))
 	}
 	return scan, nil
-}
-
-// repositoryOf is the path of the remote origin of a folder's repository, or its name.
-func repositoryOf(ctx context.Context, dir string) string {
-	if remote, err := git(ctx, "-C", dir, "config", "--get", "remote.origin.url"); err == nil {
-		if name := repositoryName(strings.TrimSpace(remote)); name != "" {
-			return name
-		}
-	}
-	return folderName(dir)
 }
 
 func (k *scanCommand) print(ctx context.Context, s *session, c *client.Client, report *scanReport) error {

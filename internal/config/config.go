@@ -70,11 +70,13 @@ type Config struct {
 	WebhookAllowNetworks string        `key:"webhook_allow_networks" default:"" doc:"Networks that webhooks may reach although they are not on the public internet, with commas between, such as 10.1.0.0/16,fd00::/8."`
 	WebhookRetention     time.Duration `key:"webhook_retention" default:"168h" doc:"How long webhook deliveries that have ended are kept."`
 
-	IngestProject      string `key:"ingest_project" default:"default" doc:"Project of what other systems send in by themselves."`
-	IngestSecret       string `key:"ingest_secret" default:"" doc:"Secret (whsec_...) of what is sent to /api/v1/gateway/ingest/generic. Empty: nothing is taken."`
-	IngestGitHubSecret string `key:"ingest_github_secret" default:"" doc:"Secret of GitHub's webhooks, sent to /api/v1/gateway/ingest/github. Empty: nothing is taken."`
-	GitHubURL          string `key:"github_url" default:"https://api.github.com" doc:"Address of GitHub's API, from which the diffs of pull requests are fetched."`
-	GitHubToken        string `key:"github_token" default:"" doc:"Token that may read pull requests. Empty: only those of public repositories."`
+	IngestProject      string        `key:"ingest_project" default:"default" doc:"Project of what other systems send in by themselves."`
+	IngestSecret       string        `key:"ingest_secret" default:"" doc:"Secret (whsec_...) of what is sent to /api/v1/gateway/ingest/generic. Empty: nothing is taken."`
+	IngestGitHubSecret string        `key:"ingest_github_secret" default:"" doc:"Secret of GitHub's webhooks, sent to /api/v1/gateway/ingest/github. Empty: nothing is taken."`
+	GitHubURL          string        `key:"github_url" default:"https://api.github.com" doc:"Address of GitHub's API, from which the diffs of pull requests are fetched."`
+	GitHubToken        string        `key:"github_token" default:"" doc:"Token that may read pull requests. Empty: only those of public repositories."`
+	HookTimeout        time.Duration `key:"hook_timeout" default:"10s" doc:"Longest time that tenet hook takes for its answer; keep it below the time limit that the tool has for its hooks."`
+	HookFail           string        `key:"hook_fail" default:"CRITICAL=closed,HIGH=ask,MEDIUM=ask,LOW=open" doc:"What tenet hook answers where a rule of a severity could not be judged: closed denies, ask asks the person, open lets it pass and says so. One word stands for all severities. Where nothing at all could be judged, the strictest counts."`
 
 	LogLevel  string `key:"log_level" default:"info" doc:"Least level that is logged: debug, info, warn or error."`
 	LogFormat string `key:"log_format" default:"text" doc:"Format of the log: text or json."`

@@ -110,6 +110,7 @@ func (v *View) embedded(e *Entry) bool {
 func (v *View) WithVectors(model string, embeddings []store.Embedding) *View {
 	next := &View{
 		version: v.version, segments: v.segments, deleted: v.deleted, live: v.live, vectors: v.vectors, placed: v.placed, tree: v.tree,
+		waivers: v.waivers,
 	}
 	if v.vectors == nil || v.vectors.model != model {
 		next.vectors, next.placed = &vectors{model: model}, make([]*placed, len(v.segments))

@@ -116,7 +116,7 @@ func (l *Live) advance(ctx context.Context, projectID string, v *View) (*View, e
 	if next == v && v.version > 0 {
 		return v, nil
 	}
-	return l.embed(ctx, projectID, v.version, changed, next)
+	return l.embed(ctx, projectID, v.version, changed, l.waive(ctx, projectID, next))
 }
 
 // embedBatch is how many vectors are read at once, at 3 KB each.

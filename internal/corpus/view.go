@@ -19,6 +19,7 @@ type View struct {
 	placed   []*placed // per segment, if there are vectors
 	tree     *federation.Tree
 	held     held
+	waivers  waivers
 }
 
 // New makes a view of the given rules at a corpus version.
@@ -53,7 +54,7 @@ const mergeInline = 2000
 func (v *View) Apply(version int64, changed []store.RuleState) (*View, error) {
 	next := &View{
 		version: version, segments: slices.Clone(v.segments), deleted: slices.Clone(v.deleted), live: v.live, vectors: v.vectors,
-		placed: slices.Clone(v.placed), tree: v.tree,
+		placed: slices.Clone(v.placed), tree: v.tree, waivers: v.waivers,
 	}
 	if len(changed) == 0 {
 		return next, nil
@@ -147,7 +148,7 @@ func (v *View) compact() (*View, error) {
 	if err != nil {
 		return nil, err
 	}
-	next := &View{version: v.version, live: v.live, vectors: v.usedVectors(s), tree: v.tree}
+	next := &View{version: v.version, live: v.live, vectors: v.usedVectors(s), tree: v.tree, waivers: v.waivers}
 	next.push(s)
 	return next, nil
 }

@@ -87,8 +87,16 @@ func (r *run) final(ctx context.Context, e *rule.Evaluation, i int) {
 		return
 	}
 	v := &e.RuleVerdicts[i]
-	r.e.calibrate(ctx, r.req.ProjectID, r.sel.chosen[i].ContentHash(), v)
+	hash := r.sel.chosen[i].ContentHash()
+	r.e.calibrate(ctx, r.req.ProjectID, hash, v)
+	if v.Verdict == rule.Deny && v.DecidedBy != rule.ByNone {
+		v.Fingerprint = rule.FingerprintOf(v, hash)
+	}
 	settle(v)
+	v.Waiver = nil // a verdict of a record may bring one
+	if v.Fingerprint != "" && r.waived != nil {
+		v.Waiver = r.waived(v)
+	}
 	v.SourceNodeID = r.source(v.RuleID)
 	if r.req.Decided != nil {
 		r.req.Decided(*v)

@@ -160,6 +160,7 @@ func (e *Evaluator) prepare(ctx context.Context, req Request) (*run, error) {
 	}
 	return &run{
 		e: e, req: &req, subject: s, view: view, snapshot: snapshot, within: within, judge: e.cfg.Judge, start: start, whole: part{s, check.Prepare(s)},
+		waived: e.waivers(ctx, req.ProjectID, start),
 	}, nil
 }
 

@@ -81,6 +81,7 @@ func (p *Past) Under(ctx context.Context, view *corpus.View, asks bool) (e *rule
 	}
 	r := &run{
 		e: p.e, req: req, subject: s, view: view, within: within, judge: counter, start: now, whole: part{s, check.Prepare(s)}, known: p.known(),
+		waived: rec.waived,
 	}
 	r.sel = r.selectRules(ctx)
 	if len(rec.Redactions) > 0 {

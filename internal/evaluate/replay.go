@@ -89,6 +89,7 @@ func (e *Evaluator) Replay(ctx context.Context, projectID, id string, live bool)
 	r := &run{
 		e: e, req: &Request{ProjectID: projectID, Input: rec.Subject, Mode: rec.Evaluation.Mode}, subject: s, view: view, judge: by,
 		start: rec.Evaluation.Timestamp, whole: part{s, check.Prepare(s)}, sel: selection{chosen: chosen},
+		waived: rec.waived,
 	}
 	for i := range r.sel.chosen {
 		if c := &r.sel.chosen[i]; c.Rule.Check != nil {
@@ -219,6 +220,8 @@ func difference(was, now *rule.RuleVerdict) string {
 		return a.FilePath == b.FilePath && a.StartLine == b.StartLine && a.EndLine == b.EndLine
 	}):
 		return "it points to other lines now"
+	case (was.Waiver == nil) != (now.Waiver == nil):
+		return "it is waived by one and not by the other"
 	case !slices.Equal(was.Evidence, now.Evidence):
 		return "it rests on other evidence now"
 	}

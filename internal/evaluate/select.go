@@ -25,6 +25,8 @@ type run struct {
 	known  func(*chosen) (rule.RuleVerdict, bool)
 	within *corpus.Within // what holds at the federation node in play; nil without one
 	judge  Judge
+	// waived finds the waiver that covers a denial; nil knows none.
+	waived func(v *rule.RuleVerdict) *rule.AppliedWaiver
 	// raw leaves verdicts as checks and judge give them, before modality, enforcement and feedback.
 	raw   bool
 	start time.Time

@@ -43,6 +43,8 @@ var table = map[string]row{
 	"discover/source":     {layer: block, imports: []string{"rule"}},
 	"document/extract":    {layer: block, imports: []string{"rule"}},
 	"federation":          {layer: block, imports: []string{"rule", "store", "subject"}},
+	"hook":                {layer: block, imports: []string{"cli/report", "rule", "subject"}},
+	"hook/settings":       {layer: block, imports: []string{"rule"}},
 	"job":                 {layer: block, imports: []string{"audit", "rule", "store"}},
 	"judge":               {layer: block, imports: []string{"llm", "redact", "rule", "store", "subject"}, tests: []string{"catalog"}},
 	"lint":                {layer: block, imports: []string{"rule"}},
@@ -77,7 +79,9 @@ var table = map[string]row{
 
 	"app": {layer: wiring, imports: []string{"agent", "alert", "api", "audit", "auth", "catalog", "check", "client", "config", "conflict", "conflict/contradict", "corpus", "discover", "discover/assistant", "discover/code", "discover/linter", "discover/policy", "discover/source", "document", "evaluate", "ingest", "insight", "job", "judge", "llm", "llm/provider", "mcp", "redact", "release", "rule", "sandbox", "search", "store", "store/sqlstore", "subject", "webhook", "/packs"}},
 
-	"cli":              {layer: command, imports: []string{"agent", "app", "audit", "catalog", "cli/report", "client", "config", "conflict", "discover", "discover/assistant", "discover/source", "document", "evaluate", "insight", "job", "lint", "mcp", "quality", "release", "rule", "sandbox", "search", "store", "subject", "webhook", "/packs"}},
+	"cli": {layer: command, imports: []string{"agent", "app", "audit", "catalog", "cli/report", "client", "config", "conflict", "discover", "discover/assistant", "discover/source", "document", "evaluate", "hook", "hook/settings", "insight", "job", "lint", "mcp", "quality", "release", "rule", "sandbox", "search", "store", "subject", "webhook", "/packs"}},
+	// What programs outside of this module may import.
+	"/client":          {layer: command, imports: []string{"client", "rule", "subject"}, tests: []string{"app", "config"}},
 	"mcp/conformance":  {layer: command, imports: []string{"client", "mcp", "rule"}},
 	"/cmd/tenet":       {layer: command, imports: []string{"cli"}},
 	"/bench":           {layer: command}, // a client like any other: it knows the service by its HTTP API
@@ -111,6 +115,8 @@ var homes = map[string][]string{
 	"github.com/owenrumney/go-sarif":      {"cli/report"},
 	"github.com/pressly/goose":            {"store/sqlstore"},
 	"github.com/prometheus/client_golang": {"api", "app"},
+	"github.com/rogpeppe/go-internal":     {"cli", "hook"},
+	"github.com/tailscale/hujson":         {"hook/settings"},
 	"github.com/yuin/goldmark":            {"document/extract"},
 	"github.com/zricethezav/gitleaks":     {"redact"},
 	"golang.org/x/net/html":               {"document/extract"},

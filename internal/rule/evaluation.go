@@ -11,12 +11,13 @@ type Evaluation struct {
 	ProjectID      string        `json:"project_id" doc:"Project whose rules were applied."`
 	OverallVerdict Verdict       `json:"overall_verdict" enum:"ALLOW,DENY,NEEDS_CONFIRMATION" doc:"ALLOW only if every selected rule was judged ALLOW."`
 	RuleVerdicts   []RuleVerdict `json:"rule_verdicts" nullable:"false" doc:"All per-rule verdicts."`
-	Violations     []RuleVerdict `json:"violations" nullable:"false" doc:"The verdicts that are DENY."`
-	Warnings       []RuleVerdict `json:"warnings" nullable:"false" doc:"The verdicts that are NEEDS_CONFIRMATION."`
+	Violations     []RuleVerdict `json:"violations" nullable:"false" doc:"The verdicts that are DENY and not waived."`
+	Warnings       []RuleVerdict `json:"warnings" nullable:"false" doc:"The verdicts that are NEEDS_CONFIRMATION and not waived."`
 	RulesEvaluated int           `json:"rules_evaluated" doc:"Total rules evaluated."`
 	RulesPassed    int           `json:"rules_passed" doc:"Rules that returned ALLOW."`
 	RulesViolated  int           `json:"rules_violated" doc:"Rules that returned DENY."`
 	RulesUncertain int           `json:"rules_uncertain" doc:"Rules that returned NEEDS_CONFIRMATION."`
+	RulesWaived    int           `json:"rules_waived" doc:"Rules whose denial is covered by a waiver; they are in none of the other counts but rules_evaluated."`
 	FixSummary     string        `json:"fix_summary" doc:"Consolidated fix suggestions."`
 	ModelIDsUsed   []string      `json:"model_ids_used" nullable:"false" doc:"Identifiers of the language models used."`
 	TotalLatencyMS int64         `json:"total_latency_ms" doc:"End-to-end time in milliseconds."`
@@ -100,12 +101,12 @@ func Settle(v Verdict, m Modality, e Enforcement) Verdict {
 }
 
 // Overall is the verdict of a whole evaluation: DENY if any rule denies, else NEEDS_CONFIRMATION if any rule needs it,
-// else ALLOW. Verdicts of shadow rules do not count. An unknown verdict counts as NEEDS_CONFIRMATION.
+// else ALLOW. Verdicts of shadow rules and waived ones do not count. An unknown verdict counts as NEEDS_CONFIRMATION.
 func Overall(verdicts []RuleVerdict) Verdict {
 	overall := Allow
 	for i := range verdicts {
 		v := &verdicts[i]
-		if v.Enforcement == Shadow {
+		if !v.Counts() {
 			continue
 		}
 		switch v.Verdict {
@@ -127,6 +128,7 @@ func (e *Evaluation) Tally() {
 	e.OverallVerdict = Overall(e.RuleVerdicts)
 	e.Violations, e.Warnings = []RuleVerdict{}, []RuleVerdict{}
 	e.RulesEvaluated, e.RulesPassed = len(e.RuleVerdicts), 0
+	e.RulesWaived = 0
 	e.Coverage.RulesJudged = 0
 	var fixes strings.Builder
 	seen := map[string]bool{}
@@ -134,6 +136,10 @@ func (e *Evaluation) Tally() {
 		v := &e.RuleVerdicts[i]
 		if v.DecidedBy != ByNone {
 			e.Coverage.RulesJudged++
+		}
+		if v.Waiver != nil {
+			e.RulesWaived++
+			continue
 		}
 		switch v.Verdict {
 		case Allow:

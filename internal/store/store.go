@@ -44,6 +44,7 @@ type Reader interface {
 	AlertReader
 	CountReader
 	WebhookReader
+	WaiverReader
 
 	// Projects lists all projects by id.
 	Projects(ctx context.Context) ([]rule.Project, error)
@@ -106,6 +107,7 @@ type Tx interface {
 	AlertTx
 	CountTx
 	WebhookTx
+	WaiverTx
 
 	// CreateProject stores a project with corpus version 0; conflict if the id is taken.
 	CreateProject(ctx context.Context, p rule.Project) error

@@ -78,7 +78,7 @@ type DecisionRequestSubject struct {
 	Kind         Kind   `json:"kind" enum:"decision_request" doc:"decision_request."`
 	DecisionType string `json:"decision_type,omitempty" nullable:"true" doc:"Type of the decision; checks read it as facts.decision_type." example:"vendor_selection"`
 	Question     string `json:"question,omitempty" nullable:"true" doc:"What is to be decided; facts.question."`
-	Context      any    `json:"context,omitempty" nullable:"true" doc:"What is known: text, or an object; facts.context."`
+	Context      any    `json:"context,omitempty" doc:"What is known: text, or an object; facts.context."`
 	Options      []any  `json:"options,omitempty" nullable:"true" doc:"What may be chosen: texts or objects; facts.options."`
 }
 

@@ -83,3 +83,6 @@ func headline(s string, longest int) string {
 	}
 	return string(line)
 }
+
+// Line writes a hostile text on one line, cleaned and cut to so many characters.
+func Line(s string, longest int) string { return headline(strings.Join(cleanLines(s), " "), longest) }

@@ -14,13 +14,23 @@ type findings struct {
 	denied []*rule.RuleVerdict
 	open   []*rule.RuleVerdict // NEEDS_CONFIRMATION, and any verdict unknown here
 	passed []*rule.RuleVerdict
-	shadow int // denied or open ones that do not count, because their rules are in shadow
+	waived []*rule.RuleVerdict // denials that a waiver covers
+	known  []*rule.RuleVerdict // findings that the base has already; see Options.Known
+	shadow int                 // denied or open ones that do not count, because their rules are in shadow
 }
 
-func sortFindings(e *rule.Evaluation) findings {
+func sortFindings(e *rule.Evaluation, o Options) findings {
 	var f findings
 	for i := range e.RuleVerdicts {
 		v := &e.RuleVerdicts[i]
+		switch {
+		case v.Waiver != nil:
+			f.waived = append(f.waived, v)
+			continue
+		case v.Verdict != rule.Allow && o.Known[v]:
+			f.known = append(f.known, v)
+			continue
+		}
 		switch v.Verdict {
 		case rule.Allow:
 			f.passed = append(f.passed, v)
@@ -34,7 +44,7 @@ func sortFindings(e *rule.Evaluation) findings {
 			f.shadow++
 		}
 	}
-	for _, list := range [][]*rule.RuleVerdict{f.denied, f.open, f.passed} {
+	for _, list := range [][]*rule.RuleVerdict{f.denied, f.open, f.passed, f.waived, f.known} {
 		slices.SortStableFunc(list, func(a, b *rule.RuleVerdict) int {
 			return cmp.Compare(b.Severity.Rank(), a.Severity.Rank())
 		})
@@ -68,6 +78,11 @@ func byReason(list []*rule.RuleVerdict) [][]*rule.RuleVerdict {
 	return groups
 }
 
+// waiver tells what covers a denial.
+func waiver(w *rule.AppliedWaiver) string {
+	return fmt.Sprintf("waived until %s by %s: %s", w.ExpiresAt.UTC().Format("2006-01-02"), w.Approver, w.Reason)
+}
+
 // name is what people call the rule: its slug, or its id if it has none.
 func name(v *rule.RuleVerdict) string {
 	if v.RuleSlug != "" {
@@ -99,8 +114,8 @@ func reason(v *rule.RuleVerdict, verbose bool) string {
 	return v.IssueDescription + "\n" + v.Reasoning
 }
 
-// place writes a location as path:line or path:first-last.
-func place(l *rule.Location) string {
+// Place writes a location as path:line or path:first-last. The path is as hostile as it was.
+func Place(l *rule.Location) string {
 	switch {
 	case l.StartLine < 1:
 		return l.FilePath
@@ -129,6 +144,12 @@ func proof(v *rule.RuleVerdict) []string {
 // counts tells in one line how the rules came out.
 func counts(f findings) string {
 	s := fmt.Sprintf("%d violated, %d to be confirmed, %d passed", len(f.denied), len(f.open), len(f.passed))
+	if n := len(f.waived); n > 0 {
+		s += fmt.Sprintf(", %d waived", n)
+	}
+	if n := len(f.known); n > 0 {
+		s += fmt.Sprintf(", %d known from the base", n)
+	}
 	if f.shadow > 0 {
 		s += fmt.Sprintf(" (%d in shadow, not counted)", f.shadow)
 	}

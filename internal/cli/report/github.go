@@ -12,11 +12,18 @@ import (
 // first ten errors and ten warnings of a step, so the most severe rules come first and verdicts without a place that
 // share their reason are one command.
 func writeGitHub(b *bytes.Buffer, e *rule.Evaluation, o Options) {
-	f := sortFindings(e)
+	f := sortFindings(e, o)
 	for _, list := range [][]*rule.RuleVerdict{f.denied, f.open} {
 		for _, group := range byReason(list) {
 			annotate(b, group, o)
 		}
+	}
+	for _, v := range append(f.waived, f.known...) {
+		why := "known from the base"
+		if v.Waiver != nil {
+			why = waiver(v.Waiver)
+		}
+		command(b, "notice", nil, clean(name(v))+" does not count", headline(v.RuleStatement, 200)+"\n"+cleanText(why))
 	}
 	lines := append([]string{string(e.OverallVerdict) + ": " + counts(f)}, account(e)...)
 	for i, line := range lines {

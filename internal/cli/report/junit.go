@@ -70,7 +70,7 @@ func writeJUnit(b *bytes.Buffer, e *rule.Evaluation, o Options) error {
 		suite.add(&e.RuleVerdicts[i], o)
 	}
 	suite.Time = strconv.FormatFloat(float64(e.TotalLatencyMS)/1000, 'f', 3, 64)
-	lines := append([]string{string(e.OverallVerdict) + ": " + counts(sortFindings(e))}, account(e)...)
+	lines := append([]string{string(e.OverallVerdict) + ": " + counts(sortFindings(e, o))}, account(e)...)
 	for _, line := range lines {
 		suite.Output.Text += clean(line) + "\n"
 	}
@@ -96,6 +96,14 @@ func (s *junitSuite) add(v *rule.RuleVerdict, o Options) {
 	s.Tests++
 	switch {
 	case v.Verdict == rule.Allow:
+	case v.Waiver != nil:
+		problem.Message = headline(waiver(v.Waiver), 500)
+		c.Skipped = problem
+		s.Skipped++
+	case o.Known[v]:
+		problem.Message = "known from the base: " + problem.Message
+		c.Skipped = problem
+		s.Skipped++
 	case v.Enforcement == rule.Shadow:
 		problem.Message = "in shadow, not counted: " + problem.Message
 		c.Skipped = problem
@@ -120,7 +128,7 @@ func (s *junitSuite) add(v *rule.RuleVerdict, o Options) {
 func junitText(v *rule.RuleVerdict, o Options) string {
 	parts := []string{v.RuleStatement}
 	for i := range v.Locations {
-		parts = append(parts, clean(place(&v.Locations[i])), v.Locations[i].Snippet)
+		parts = append(parts, clean(Place(&v.Locations[i])), v.Locations[i].Snippet)
 	}
 	parts = append(parts, reason(v, o.Verbose))
 	parts = append(parts, proof(v)...)

@@ -22,10 +22,12 @@ const (
 	SARIF  Format = "sarif"  // SARIF 2.1.0
 	JUnit  Format = "junit"  // JUnit XML, one test case per rule
 	GitHub Format = "github" // GitHub Actions workflow commands
+
+	Markdown Format = "markdown" // the body of a comment on a pull request, of at most 65,536 characters
 )
 
 // Formats lists all formats.
-var Formats = []Format{Text, JSON, SARIF, JUnit, GitHub}
+var Formats = []Format{Text, JSON, SARIF, JUnit, GitHub, Markdown}
 
 // Options tell how to write. The zero value is plain text without passed rules.
 type Options struct {
@@ -38,6 +40,8 @@ type Options struct {
 	// ConfirmFails is for callers that take NEEDS_CONFIRMATION as a failure: it is then an error in JUnit instead of a
 	// skipped test, and an error in GitHub instead of a warning, so that these agree with the exit code.
 	ConfirmFails bool
+	// Known are verdicts of the evaluation that the base of the change has already: they are told as such and are no findings.
+	Known map[*rule.RuleVerdict]bool
 }
 
 // Write writes e to w in one piece. It fails with code invalid for an unknown format, and with the error of w.
@@ -55,6 +59,8 @@ func Write(w io.Writer, format Format, e *rule.Evaluation, o Options) error {
 		err = writeJUnit(&b, e, o)
 	case GitHub:
 		writeGitHub(&b, e, o)
+	case Markdown:
+		writeMarkdown(&b, e, o)
 	default:
 		return rule.Errorf(rule.CodeInvalid, "unknown report format %q; use one of %s", string(format), rule.Names(Formats))
 	}

@@ -19,6 +19,22 @@ const fingerprint = "tenetRuleAndSnippet/v1"
 // wholeSubject is the artifact of results that concern no one place. Code scanners refuse results without any.
 const wholeSubject = "subject"
 
+// Limits of GitHub's code scanning, which refuses a run with more results, and bounds of our own on texts, which keep a full run
+// within its limit of 10 MB compressed.
+const (
+	sarifResults     = 25_000
+	sarifDescription = 1024 // characters of the description of a rule
+	sarifText        = 4000 // characters
+)
+
+// cutText cuts a text to so many characters.
+func cutText(s string, longest int) string {
+	if r := []rune(s); len(r) > longest {
+		return string(r[:longest-3]) + "..."
+	}
+	return s
+}
+
 // writeSARIF writes one run. Every rule that was judged is described; a DENY is a result at the level of the rule's
 // severity, a NEEDS_CONFIRMATION one at level warning, since viewers hide results of kind review. A verdict with several
 // places is a result for each, because each can be mended alone. Rules in shadow are suppressed results. What was not
@@ -35,6 +51,7 @@ func writeSARIF(b *bytes.Buffer, e *rule.Evaluation, o Options) error {
 		Add("coverage", e.Coverage)
 	index := map[string]int{}
 	seen := map[string]int{}
+	left := 0
 	for i := range e.RuleVerdicts {
 		v := &e.RuleVerdicts[i]
 		if _, ok := index[v.RuleID]; !ok {
@@ -47,10 +64,21 @@ func writeSARIF(b *bytes.Buffer, e *rule.Evaluation, o Options) error {
 		for _, l := range places(v) {
 			what := identify(v, l)
 			seen[what]++
+			if len(run.Results) == sarifResults {
+				left++
+				continue
+			}
 			result := sarifResult(v, l).WithRuleIndex(index[v.RuleID])
+			if o.Known[v] {
+				result.WithBaselineState("unchanged")
+			}
 			result.PartialFingerprints = map[string]string{fingerprint: fmt.Sprintf("%s:%d", what, seen[what])}
 			run.AddResult(result)
 		}
+	}
+	if left > 0 {
+		run.Invocations[0].AddToolExecutionNotification(sarif.NewNotification().WithLevel(sarif.LevelWarning).
+			WithMessage(sarif.NewTextMessage("Left out, because code scanners have a limit: " + plural(left, "result") + ".")))
 	}
 	report := sarif.NewReport()
 	report.AddRun(run)
@@ -91,7 +119,7 @@ func sarifRule(v *rule.RuleVerdict) *sarif.ReportingDescriptor {
 	short := headline(v.RuleStatement, 120)
 	d := sarif.NewRule(name(v)).WithName(name(v)).
 		WithShortDescription(sarif.NewMultiformatMessageString().WithText(short)).
-		WithFullDescription(sarif.NewMultiformatMessageString().WithText(v.RuleStatement)).
+		WithFullDescription(sarif.NewMultiformatMessageString().WithText(cutText(v.RuleStatement, sarifDescription))).
 		WithHelp(sarif.NewMultiformatMessageString().WithText(help))
 	d.DefaultConfiguration = sarif.NewReportingConfiguration()
 	d.DefaultConfiguration.Level = level(v.Severity)
@@ -112,10 +140,13 @@ func sarifResult(v *rule.RuleVerdict, l *rule.Location) *sarif.Result {
 	if v.FixSuggestion != "" {
 		text += "\nFix: " + v.FixSuggestion
 	}
-	result := sarif.NewRuleResult(name(v)).WithLevel(level(v.Severity)).WithMessage(sarif.NewTextMessage(text))
+	result := sarif.NewRuleResult(name(v)).WithLevel(level(v.Severity)).WithMessage(sarif.NewTextMessage(cutText(text, sarifText)))
 	result.AddLocation(sarifLocation(l))
 	if v.Verdict != rule.Deny {
 		result.Level = sarif.LevelWarning
+	}
+	if v.Waiver != nil {
+		result.AddSuppression(sarif.NewSuppression().WithKind("external").WithStatus("accepted").WithJustification(cutText(waiver(v.Waiver), sarifText)))
 	}
 	if v.Enforcement == rule.Shadow {
 		result.AddSuppression(sarif.NewSuppression().WithKind("external").
@@ -135,7 +166,7 @@ func sarifLocation(l *rule.Location) *sarif.Location {
 		artifact.WithURI(fileURI(l.FilePath))
 		region.WithStartLine(max(1, l.StartLine)).WithEndLine(max(1, l.StartLine, l.EndLine))
 		if l.Snippet != "" {
-			region.WithSnippet(sarif.NewArtifactContent().WithText(l.Snippet))
+			region.WithSnippet(sarif.NewArtifactContent().WithText(cutText(l.Snippet, sarifText)))
 		}
 	}
 	return sarif.NewLocationWithPhysicalLocation(sarif.NewPhysicalLocation().WithArtifactLocation(artifact).WithRegion(region))

@@ -30,13 +30,15 @@ type textReport struct {
 
 func writeText(b *bytes.Buffer, e *rule.Evaluation, o Options) {
 	t := textReport{b, o}
-	f := sortFindings(e)
+	f := sortFindings(e, o)
 	for _, group := range byReason(f.denied) {
 		t.group(group)
 	}
 	for _, group := range byReason(f.open) {
 		t.group(group)
 	}
+	t.set(f.waived, "waived")
+	t.set(f.known, "known from the base")
 	if o.Verbose {
 		t.passed(f.passed)
 	}
@@ -139,7 +141,7 @@ func (t textReport) places(v *rule.RuleVerdict) {
 			return
 		}
 		l := &v.Locations[i]
-		where := "--> " + t.paint(bold, clean(place(l)))
+		where := "--> " + t.paint(bold, clean(Place(l)))
 		if l.FunctionName != "" {
 			where += "  " + t.paint(faint, headline(l.FunctionName, 80))
 		}
@@ -170,6 +172,20 @@ func (t textReport) excerpt(x excerptLine) {
 func (t textReport) passed(list []*rule.RuleVerdict) {
 	for _, v := range list {
 		fmt.Fprintf(t, "%s  %s  %s  %s\n", t.verdict(v.Verdict), t.paint(bold, clean(name(v))), clean(string(v.Severity)), headline(v.RuleStatement, 100))
+	}
+	if len(list) > 0 {
+		t.WriteByte('\n')
+	}
+}
+
+// set lists denials that do not count, a line for each.
+func (t textReport) set(list []*rule.RuleVerdict, note string) {
+	for _, v := range list {
+		if v.Waiver != nil {
+			note = waiver(v.Waiver)
+		}
+		fmt.Fprintf(t, "%s  %s  %s  %s  %s\n", t.verdict(v.Verdict), t.paint(bold, clean(name(v))), clean(string(v.Severity)),
+			t.paint(faint, headline(note, 160)), headline(v.RuleStatement, 100))
 	}
 	if len(list) > 0 {
 		t.WriteByte('\n')

@@ -46,6 +46,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Open) {
 		"test cases":                         testTestCases,
 		"conflicts":                          testConflicts,
 		"walks that look for conflicts":      testConflictWalks,
+		"waivers":                            testWaivers,
 		"jobs from queue to end":             testJobLife,
 		"jobs in order":                      testJobOrder,
 		"unique jobs":                        testJobUnique,

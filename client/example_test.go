@@ -1,0 +1,90 @@
+package client_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"log/slog"
+	"net/http/httptest"
+	"os"
+	"time"
+
+	"tenet/client"
+	"tenet/internal/app"
+	"tenet/internal/config"
+)
+
+// server is a Tenet server with the starter packs, as `tenet serve` is one.
+func server() (url string, stop func()) {
+	dir, err := os.MkdirTemp("", "tenet-example-")
+	if err != nil {
+		log.Fatal(err)
+	}
+	none := func(string) string { return "" }
+	cfg, err := config.Load("", none, map[string]string{"data": dir})
+	if err != nil {
+		log.Fatal(err)
+	}
+	node, err := app.New(context.Background(), cfg, slog.New(slog.DiscardHandler), app.Options{Env: none})
+	if err != nil {
+		log.Fatal(err)
+	}
+	s := httptest.NewServer(node.Handler())
+	return s.URL, func() {
+		s.Close()
+		_ = node.Stop(context.Background())
+		_ = os.RemoveAll(dir)
+	}
+}
+
+func Example() {
+	url, stop := server()
+	defer stop()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+
+	c, err := client.New(url, os.Getenv("TENET_KEY"), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	content := "import os\n\nresult = eval(os.environ[\"X\"])\n"
+	e, err := c.Evaluate(ctx, client.Evaluate{Files: []client.File{{Path: "report.py", Content: &content}}})
+	if err != nil {
+		log.Fatal(err) // not judged, and so not allowed
+	}
+	fmt.Println(e.OverallVerdict)
+	for _, v := range e.Violations {
+		fmt.Println(v.RuleSlug, v.Locations[0].FilePath, v.Locations[0].StartLine)
+	}
+
+	// A denial may stand for a while.
+	w, err := c.CreateWaiver(ctx, client.NewWaiver{
+		RuleID: e.Violations[0].RuleID, Fingerprint: e.Violations[0].Fingerprint, Reason: "removed with the next release",
+		ExpiresAt: time.Now().AddDate(0, 1, 0),
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(w.Status)
+	if e, err = c.Evaluate(ctx, client.Evaluate{Files: []client.File{{Path: "report.py", Content: &content}}}); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(e.OverallVerdict, e.RulesWaived)
+	// Output:
+	// DENY
+	// PY-001 report.py 3
+	// active
+	// ALLOW 1
+}
+
+func ExampleCodeOf() {
+	url, stop := server()
+	defer stop()
+	c, err := client.New(url, "", nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	_, err = c.Evaluate(context.Background(), client.Evaluate{Diff: "this is no diff"})
+	fmt.Println(client.CodeOf(err) == client.CodeInvalid)
+	// Output: true
+}

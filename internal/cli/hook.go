@@ -1,0 +1,205 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"tenet/internal/client"
+	"tenet/internal/hook"
+	"tenet/internal/rule"
+)
+
+// hookCommands are `tenet hook ...`.
+type hookCommands struct {
+	ClaudeCode claudeHook       `cmd:"" name:"claude-code" help:"Answer a hook of Claude Code, whose JSON comes on stdin."`
+	Cursor     cursorHook       `cmd:"" help:"Answer a hook of Cursor, whose JSON comes on stdin."`
+	PreCommit  preCommitHook    `cmd:"" name:"pre-commit" help:"Be a hook of the pre-commit framework."`
+	Git        gitHook          `cmd:"" help:"Be the pre-commit hook of git."`
+	Install    installCommand   `cmd:"" help:"Set a hook up in the settings of its tool."`
+	Uninstall  uninstallCommand `cmd:"" help:"Take a hook out of the settings of its tool."`
+}
+
+// hookFlags are those of all hooks.
+type hookFlags struct {
+	Timeout     time.Duration `placeholder:"TIME" help:"Longest time for an answer (setting hook_timeout, default 10s)."`
+	Fail        string        `placeholder:"MODES" help:"What to answer where nothing could be judged: closed, ask or open, or one for each severity (setting hook_fail, default CRITICAL=closed,HIGH=ask,MEDIUM=ask,LOW=open)."`
+	Scope       string        `placeholder:"PATH" help:"Scope of what is judged, such as finance/payments."`
+	Node        string        `placeholder:"NODE" help:"Judge by the rules that hold at this federation node: its id, or its name or path of names."`
+	Environment string        `placeholder:"NAME" help:"Judge by the snapshot that is active in production, staging or development instead of the live rules."`
+}
+
+const hookHelp = `Where Tenet cannot answer (no server, too late, a wrong key, input that it does not understand), the fail mode decides, and the
+answer says so: closed denies, ask asks the person, open lets it pass and tells it. It is set for each severity, because one rule
+may be undecided while the others are judged; where nothing could be judged at all, the strictest counts.
+
+Without --server, the rules are those of the embedded database; where there is none yet, those of the starter packs.
+`
+
+type claudeHook struct {
+	hookFlags
+
+	Approve bool `help:"Say allow where every rule is kept, so that Claude Code does not ask the person either. Without it, Claude Code asks as it is set up to."`
+}
+
+// Help is the long help of the command.
+func (claudeHook) Help() string {
+	return `Edits and commands that break a rule are denied with exit code 2 and the reason on stderr; what needs confirmation is asked.
+
+` + hookHelp + `
+Example, in two lines:
+
+    tenet hook install claude-code
+    claude`
+}
+
+// Run answers Claude Code.
+func (k *claudeHook) Run(ctx context.Context, s *session) error {
+	event, a := k.answer(ctx, s, hook.Claude)
+	return s.reply(hook.WriteClaude(event, a, k.Approve))
+}
+
+type cursorHook struct{ hookFlags }
+
+// Help is the long help of the command.
+func (cursorHook) Help() string {
+	return `Answers beforeShellExecution, beforeMCPExecution, beforeReadFile, preToolUse and afterFileEdit. An edit that has been made cannot
+be stopped any more: it is judged and recorded, and the reason goes to Cursor's log of hooks.
+
+` + hookHelp + `
+Example:
+
+    tenet hook install cursor`
+}
+
+// Run answers Cursor.
+func (k *cursorHook) Run(ctx context.Context, s *session) error {
+	event, a := k.answer(ctx, s, hook.Cursor)
+	return s.reply(hook.WriteCursor(event, a))
+}
+
+// reply writes an answer and ends with its exit code.
+func (s *session) reply(stdout, stderr string, code int) error {
+	if _, err := io.WriteString(s.err, stderr); err != nil {
+		return err
+	}
+	if _, err := io.WriteString(s.out, stdout); err != nil {
+		return err
+	}
+	if code != 0 {
+		return exit(code)
+	}
+	return nil
+}
+
+// settings are the time limit and the fail modes. What cannot be read is told, and then everything is closed.
+func (k *hookFlags) settings(s *session) (time.Duration, hook.FailModes, error) {
+	flags := map[string]string{}
+	if k.Timeout != 0 {
+		flags["hook_timeout"] = k.Timeout.String()
+	}
+	if k.Fail != "" {
+		flags["hook_fail"] = k.Fail
+	}
+	cfg, err := s.configure("", flags)
+	if err != nil {
+		return 0, nil, err
+	}
+	modes, err := hook.ParseFailModes(cfg.HookFail)
+	return cfg.HookTimeout, modes, err
+}
+
+// answer reads the payload and has it judged within the time limit, whatever happens meanwhile.
+func (k *hookFlags) answer(ctx context.Context, s *session, read hook.Reader) (event string, a hook.Answer) {
+	limit, modes, err := k.settings(s)
+	if err != nil {
+		return "", hook.Unanswered("the settings are wrong: "+err.Error(), nil)
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	q, err := readQuestion(ctx, s, read)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		a = hook.Unanswered(tooLate(limit), modes)
+	case err != nil:
+		a = hook.Unanswered(err.Error(), modes)
+	case q.Skip:
+		a = hook.Answer{Decision: hook.Allow}
+	default:
+		a, _ = k.judge(ctx, s, limit, modes, q)
+	}
+	if q.Note != "" && (a.Reason != "" || q.Skip) {
+		a.Reason = strings.TrimSpace(a.Reason + "\nTenet: " + q.Note + ".")
+	}
+	return q.Event, a
+}
+
+func tooLate(limit time.Duration) string { return fmt.Sprintf("there was no answer within %s", limit) }
+
+// readQuestion reads what the tool sends.
+func readQuestion(ctx context.Context, s *session, read hook.Reader) (hook.Question, error) {
+	payload, err := io.ReadAll(io.LimitReader(interruptible{ctx, s.stdin}, hook.MaxPayload+1))
+	if err != nil {
+		return hook.Question{}, fmt.Errorf("stdin cannot be read: %w", err)
+	}
+	if len(payload) > hook.MaxPayload {
+		return hook.Question{}, fmt.Errorf("the tool sent more than %d MiB", hook.MaxPayload>>20)
+	}
+	return read(payload)
+}
+
+// judge has a question judged. It returns when the time is over, also where something does not end by then.
+func (k *hookFlags) judge(ctx context.Context, s *session, limit time.Duration, modes hook.FailModes, q hook.Question) (hook.Answer, *rule.Evaluation) {
+	defer unhurried(s)()
+	silent := *s
+	silent.err = io.Discard // belongs to the answer
+	type outcome struct {
+		e   *rule.Evaluation
+		err error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		e, err := k.ask(ctx, &silent, q)
+		done <- outcome{e, err}
+	}()
+	select {
+	case got := <-done:
+		switch {
+		case got.err != nil && ctx.Err() != nil:
+			return hook.Unanswered(tooLate(limit), modes), nil
+		case got.err != nil:
+			return hook.Unanswered(got.err.Error(), modes), nil
+		}
+		return hook.Judged(got.e, modes), got.e
+	case <-ctx.Done():
+		return hook.Unanswered(tooLate(limit), modes), nil
+	}
+}
+
+// ask asks the server, or a node in this process.
+func (k *hookFlags) ask(ctx context.Context, s *session, q hook.Question) (e *rule.Evaluation, err error) {
+	named := make(chan string, 1)
+	go func() { named <- repositoryOf(ctx, q.Dir) }()
+	c, stop, err := s.connect(ctx, readsData, "")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, stop()) }()
+	var node found
+	if k.Node != "" {
+		if node, err = findNode(ctx, c, k.Node); err != nil {
+			return nil, err
+		}
+	}
+	if q.Action != "" {
+		return c.EvaluateQuick(ctx, client.Quick{Action: q.Action, Scope: k.Scope, NodeID: node.ID, Environment: k.Environment})
+	}
+	return c.Evaluate(ctx, client.Evaluate{
+		Diff: q.Diff, Files: q.Files, Scope: k.Scope, Repository: <-named, Mode: cmp.Or(q.Mode, rule.Preflight), MaxRules: 100, NodeID: node.ID,
+		Environment: k.Environment,
+	})
+}

@@ -1,0 +1,145 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"tenet/internal/cli/report"
+	"tenet/internal/hook"
+	"tenet/internal/rule"
+)
+
+// confirmVar lets a person confirm what a hook of git cannot ask about.
+const confirmVar = "TENET_CONFIRM"
+
+// commitFlags are those of both hooks that stop a commit.
+type commitFlags struct{ hookFlags }
+
+const commitHelp = `The commit is stopped with exit code 1 if it breaks a rule. What needs confirmation stops it too, since git cannot ask: a person
+who agrees repeats it with TENET_CONFIRM=yes, which does not help against a broken rule.
+
+` + hookHelp
+
+type gitHook struct{ commitFlags }
+
+// Help is the long help of the command.
+func (gitHook) Help() string {
+	return commitHelp + `
+Example:
+
+    tenet hook install git`
+}
+
+// Run judges what is staged.
+func (k *gitHook) Run(ctx context.Context, s *session) error {
+	return k.commit(ctx, s, func(ctx context.Context) (hook.Question, error) {
+		diff, err := stagedDiff(ctx)
+		return hook.Question{Diff: text([]byte(diff))}, err
+	})
+}
+
+type preCommitHook struct {
+	commitFlags
+
+	Files []string `arg:"" optional:"" help:"Files that pre-commit names; without any, all that is staged is judged."`
+}
+
+// Help is the long help of the command.
+func (preCommitHook) Help() string {
+	return `Judges what is staged of the named files; where nothing of them is staged, as under pre-commit run --all-files, the whole files.
+Under pre-commit run --from-ref --to-ref it judges the change between the two.
+
+` + commitHelp + `
+Example, in .pre-commit-config.yaml, which tenet hook install pre-commit writes:
+
+    - repo: local
+      hooks:
+        - {id: tenet, name: tenet, entry: tenet hook pre-commit, language: system, require_serial: true}`
+}
+
+// Run judges what pre-commit is run for.
+func (k *preCommitHook) Run(ctx context.Context, s *session) error {
+	return k.commit(ctx, s, func(ctx context.Context) (hook.Question, error) { return k.question(ctx, s) })
+}
+
+func (k *preCommitHook) question(ctx context.Context, s *session) (hook.Question, error) {
+	diff, err := k.diff(ctx, s)
+	if err != nil || diff != "" || len(k.Files) == 0 || s.env("PRE_COMMIT_FROM_REF") != "" {
+		return hook.Question{Diff: text([]byte(diff))}, err
+	}
+	var c checkSubject
+	silent := *s
+	err = c.read(ctx, &silent, k.Files)
+	return hook.Question{Files: c.files}, err
+}
+
+// diff is what is staged, or what lies between two commits, of the named files.
+func (k *preCommitHook) diff(ctx context.Context, s *session) (string, error) {
+	args := slices.Clip(diffFlags)
+	if from := s.env("PRE_COMMIT_FROM_REF"); from != "" {
+		to := s.env("PRE_COMMIT_TO_REF")
+		if to == "" || strings.HasPrefix(from, "-") || strings.HasPrefix(to, "-") {
+			return "", errors.New("PRE_COMMIT_FROM_REF and PRE_COMMIT_TO_REF do not name two commits")
+		}
+		args = append(args, from+"..."+to)
+	} else {
+		args = append(args, "--cached")
+	}
+	args = append(args, "--")
+	for _, name := range k.Files {
+		args = append(args, ":(literal)"+name)
+	}
+	return git(ctx, args...)
+}
+
+// commit judges a change and stops the commit unless it may go on.
+func (k *commitFlags) commit(ctx context.Context, s *session, gather func(context.Context) (hook.Question, error)) error {
+	limit, modes, err := k.settings(s)
+	if err != nil {
+		return s.stopOrGo(hook.Unanswered("the settings are wrong: "+err.Error(), nil))
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	q, err := gather(ctx)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return s.stopOrGo(hook.Unanswered(tooLate(limit), modes))
+	case err != nil:
+		return s.stopOrGo(hook.Unanswered(err.Error(), modes))
+	case strings.TrimSpace(q.Diff) == "" && len(q.Files) == 0:
+		return nil
+	}
+	a, e := k.judge(ctx, s, limit, modes, q)
+	if e != nil && a.Reason != "" {
+		if err := report.Write(s.out, report.Text, e, report.Options{Color: s.colour, Version: version()}); err != nil {
+			return err
+		}
+		if a.Decision == hook.Deny && e.OverallVerdict == rule.Deny {
+			s.note("the commit is stopped: it breaks rules")
+			return exit(exitFound)
+		}
+	}
+	return s.stopOrGo(a)
+}
+
+// stopOrGo ends a hook of git.
+func (s *session) stopOrGo(a hook.Answer) error {
+	if a.Reason != "" {
+		fmt.Fprintln(s.err, a.Reason)
+	}
+	switch {
+	case a.Decision == hook.Allow:
+		return nil
+	case a.Decision == hook.Ask && s.env(confirmVar) == "yes":
+		s.note("confirmed by %s=yes", confirmVar)
+		return nil
+	case a.Decision == hook.Ask:
+		s.note("the commit is stopped: it needs confirmation; a person who agrees repeats it with %s=yes", confirmVar)
+	case a.Decision == hook.Deny:
+		s.note("the commit is stopped")
+	}
+	return exit(exitFound)
+}

@@ -1,0 +1,248 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/diff"
+
+	"tenet/internal/cli/report"
+	"tenet/internal/hook/settings"
+)
+
+// hookTarget are the tool and the place of its settings.
+type hookTarget struct {
+	Tool string `arg:"" enum:"claude-code,cursor,pre-commit,git" help:"claude-code, cursor, pre-commit or git."`
+	User bool   `help:"For all projects of this user: the settings in the home folder (claude-code and cursor). Without it, those of the repository."`
+	Yes  bool   `short:"y" help:"Do not ask."`
+}
+
+type installCommand struct {
+	hookTarget
+
+	Fail    string `placeholder:"MODES" help:"Fail modes to run the hook with, as tenet hook ... --fail takes them."`
+	Program string `placeholder:"PATH" help:"Program that the settings call; default is tenet where the PATH has it, else the one that runs."`
+}
+
+// Help is the long help of the command.
+func (installCommand) Help() string {
+	return `Shows what it changes, asks, and changes it: .claude/settings.json, .cursor/hooks.json, .pre-commit-config.yaml or the pre-commit hook of
+git. Everything else in the file stays as it is, with its comments and its order; a file that is not understood is left alone. To
+install again changes nothing, or brings the hook up to date.
+
+--server, --project, --data and --config become part of the hook. A key does not: the hook takes it from TENET_KEY.
+
+Examples:
+
+    tenet hook install claude-code
+    tenet hook install cursor --user --server https://tenet.example.com
+    tenet hook install git --yes`
+}
+
+// Run shows and makes the change.
+func (k *installCommand) Run(ctx context.Context, s *session) error {
+	path, format, err := k.file(ctx, s)
+	if err != nil {
+		return err
+	}
+	command, err := k.command(s)
+	if err != nil {
+		return err
+	}
+	return k.change(s, path, func(old []byte) ([]byte, error) { return format.Add(old, command) })
+}
+
+type uninstallCommand struct{ hookTarget }
+
+// Help is the long help of the command.
+func (uninstallCommand) Help() string {
+	return `Takes out what tenet hook install has put in, and leaves the rest of the file as it was. A file with nothing else in it is removed.
+
+Example:
+
+    tenet hook uninstall claude-code --yes`
+}
+
+// Run shows and makes the change.
+func (k *uninstallCommand) Run(ctx context.Context, s *session) error {
+	path, format, err := k.file(ctx, s)
+	if err != nil {
+		return err
+	}
+	return k.change(s, path, func(old []byte) ([]byte, error) {
+		if old == nil {
+			return nil, nil
+		}
+		return format.Remove(old)
+	})
+}
+
+// file is where the tool keeps its hooks, and how.
+func (k *hookTarget) file(ctx context.Context, s *session) (string, settings.Format, error) {
+	base, err := projectFolder(ctx)
+	if k.User {
+		if base = s.env("HOME"); base == "" {
+			err = errors.New("there is no home folder; HOME is not set")
+		}
+	}
+	if err != nil {
+		return "", settings.Format{}, err
+	}
+	switch k.Tool {
+	case "claude-code":
+		return filepath.Join(base, ".claude", "settings.json"), settings.Claude, nil
+	case "cursor":
+		return filepath.Join(base, ".cursor", "hooks.json"), settings.Cursor, nil
+	}
+	if k.User {
+		return "", settings.Format{}, fmt.Errorf("%s has no settings of a user; go to a repository and leave --user out", k.Tool)
+	}
+	if k.Tool == "pre-commit" {
+		return filepath.Join(base, ".pre-commit-config.yaml"), settings.PreCommit, nil
+	}
+	path, err := git(ctx, "rev-parse", "--git-path", "hooks/pre-commit")
+	return strings.TrimRight(path, "\r\n"), settings.Git, err
+}
+
+// projectFolder is the root of the repository, or the current folder outside of one.
+func projectFolder(ctx context.Context) (string, error) {
+	if root, err := git(ctx, "rev-parse", "--show-toplevel"); err == nil {
+		return strings.TrimRight(root, "\r\n"), nil
+	}
+	return os.Getwd()
+}
+
+// command is what the settings call.
+func (k *installCommand) command(s *session) (string, error) {
+	program := k.Program
+	if program == "" {
+		program = "tenet"
+		if _, err := exec.LookPath(program); err != nil {
+			if program, err = os.Executable(); err != nil {
+				return "", err
+			}
+		}
+	}
+	var err error
+	data, config := s.globals.Data, s.globals.Config
+	for _, path := range []*string{&data, &config} { // the tool calls the hook from wherever it is
+		if *path != "" {
+			if *path, err = filepath.Abs(*path); err != nil {
+				return "", err
+			}
+		}
+	}
+	words := []string{program}
+	for _, f := range []struct{ flag, value string }{
+		{"--server", s.globals.Server}, {"--project", s.globals.Project}, {"--data", data}, {"--config", config},
+	} {
+		if f.value != "" {
+			words = append(words, f.flag, f.value)
+		}
+	}
+	if s.globals.Key != "" || s.globals.DatabaseURL != "" {
+		return "", errors.New("secrets do not belong into the settings of a tool; give the hook TENET_KEY or TENET_DATABASE_URL in its environment")
+	}
+	words = append(words, "hook", k.Tool)
+	if k.Fail != "" {
+		words = append(words, "--fail", k.Fail)
+	}
+	for i, w := range words {
+		if strings.ContainsAny(w, "\x00\r\n") {
+			return "", fmt.Errorf("%q cannot stand in a command", w)
+		}
+		words[i] = shellWord(w)
+	}
+	return strings.Join(words, " "), nil
+}
+
+// shellWord quotes a word for a POSIX shell where that is needed.
+func shellWord(w string) string {
+	plain := func(r rune) bool {
+		return r < 0x80 && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=,@%+", r))
+	}
+	if w != "" && strings.IndexFunc(w, func(r rune) bool { return !plain(r) }) < 0 {
+		return w
+	}
+	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+}
+
+// maxSettings is how many bytes a settings file may have.
+const maxSettings = 4 << 20
+
+// change shows what an edit does to a file, asks, and writes it. A nil result removes the file.
+func (k *hookTarget) change(s *session, path string, edit func([]byte) ([]byte, error)) error {
+	var old []byte
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular() || info.Size() > maxSettings:
+		return fmt.Errorf("%s is not a file of settings", path)
+	default:
+		if old, err = os.ReadFile(path); err != nil {
+			return err
+		}
+	}
+	changed, err := edit(old)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if bytes.Equal(old, changed) {
+		s.note("%s is as it should be; nothing to change", path)
+		return nil
+	}
+	for line := range strings.Lines(string(diff.Diff(path, old, path, changed))) {
+		fmt.Fprintln(s.out, report.Line(line, 400))
+	}
+	if !k.Yes && !isTerminal(s.stdin) {
+		return errors.New("nothing was changed: there is no terminal to ask on; look at the change above, then give --yes")
+	}
+	if !k.Yes && !s.confirmed("Make this change?") {
+		return errors.New("nothing was changed")
+	}
+	if changed == nil {
+		return os.Remove(path)
+	}
+	return k.write(path, changed, info)
+}
+
+// write replaces a file as a whole and keeps its mode and, where it is a link, the link.
+func (k *hookTarget) write(path string, content []byte, was os.FileInfo) error {
+	mode := fs.FileMode(0o644)
+	if k.Tool == "git" {
+		mode = 0o755
+	}
+	if was != nil {
+		mode = was.Mode().Perm()
+		if k.Tool == "git" {
+			mode |= 0o100
+		}
+	}
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".tenet-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	if err = errors.Join(err, f.Chmod(mode), f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
+}

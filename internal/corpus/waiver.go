@@ -1,0 +1,50 @@
+package corpus
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"tenet/internal/rule"
+)
+
+// waivers are those of a project, by the verdict that they are bound to, newest first.
+type waivers map[waived][]rule.Waiver
+
+// waived identifies what a waiver covers.
+type waived struct{ ruleID, fingerprint string }
+
+// Waiver returns the waiver that covers a denial by a rule of a severity at a time: the newest of those that do.
+func (v *View) Waiver(ruleID, fingerprint string, s rule.Severity, now time.Time) (*rule.Waiver, bool) {
+	list := v.waivers[waived{ruleID, fingerprint}]
+	for i := range list {
+		if list[i].At(now, s) == rule.WaiverActive {
+			return &list[i], true
+		}
+	}
+	return nil, false
+}
+
+// WithWaivers returns the view with these waivers in place of those it has.
+func (v *View) WithWaivers(list []rule.Waiver) *View {
+	next, err := v.Apply(v.version, nil)
+	if err != nil { // nothing has changed that could be wrong
+		return v
+	}
+	next.waivers = waivers{}
+	for _, w := range list {
+		key := waived{w.RuleID, w.Fingerprint}
+		next.waivers[key] = append(next.waivers[key], w)
+	}
+	return next
+}
+
+// waive gives a view the waivers of its project. Where they cannot be read it has none: a denial then stands.
+func (l *Live) waive(ctx context.Context, projectID string, v *View) *View {
+	list, err := l.cfg.Store.LiveWaivers(ctx, projectID, time.Now())
+	if err != nil {
+		l.cfg.Logger.WarnContext(ctx, "the waivers cannot be read, so none count", slog.String("project_id", projectID), slog.Any("error", err))
+		list = nil
+	}
+	return v.WithWaivers(list)
+}

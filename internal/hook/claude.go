@@ -1,0 +1,174 @@
+package hook
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"tenet/internal/rule"
+)
+
+// claudeQuiet are the tools of Claude Code that change nothing outside the conversation. What the agents that it starts do
+// comes to the hook by itself.
+var claudeQuiet = []string{
+	"Read", "Glob", "Grep", "LS", "LSP", "NotebookRead", "TodoRead", "TodoWrite", "Task", "Agent", "TaskCreate", "TaskGet", "TaskList",
+	"TaskOutput", "TaskStop", "TaskUpdate", "BashOutput", "KillBash", "KillShell", "AskUserQuestion", "EnterPlanMode", "ExitPlanMode",
+	"ListMcpResourcesTool", "ReadMcpResourceTool", "Skill", "SlashCommand", "ToolSearch",
+}
+
+const (
+	preToolUse  = "PreToolUse"
+	postToolUse = "PostToolUse"
+)
+
+// Claude reads a payload of Claude Code.
+func Claude(payload []byte) (Question, error) {
+	o, err := readObject(payload)
+	if err != nil {
+		return Question{}, err
+	}
+	q := Question{Mode: rule.Preflight}
+	q.Event, _ = o.text("hook_event_name")
+	q.Dir, _ = o.text("cwd")
+	switch q.Event {
+	case preToolUse:
+	case postToolUse:
+		q.Mode = rule.Posthoc
+	case "":
+		return q, errors.New("what the tool sent names no hook_event_name")
+	default:
+		q.Skip, q.Note = true, fmt.Sprintf("nothing is judged at the event %s; set the hook for PreToolUse", q.Event)
+		return q, nil
+	}
+	name, _ := o.text("tool_name")
+	if quiet(claudeQuiet, name) {
+		q.Skip = true
+		return q, nil
+	}
+	in, err := o.inner("tool_input")
+	if err != nil {
+		return q, err
+	}
+	switch name {
+	case "Bash", "PowerShell":
+		return q, q.command(in)
+	case "Edit", "MultiEdit", "Write":
+		return q, q.claudeEdit(name, o, in)
+	case "NotebookEdit":
+		return q, q.cell(in)
+	case "WebFetch", "WebSearch":
+		return q, q.call(name, in)
+	case "":
+		return q, errors.New("what the tool sent names no tool_name")
+	}
+	if strings.HasPrefix(name, "mcp__") {
+		return q, q.call(name, in)
+	}
+	return q, fmt.Errorf("the tool %q is not known, so what it does cannot be judged", name)
+}
+
+// command makes the question about a shell command.
+func (q *Question) command(in object) error {
+	command, ok := in.text("command")
+	if !ok || strings.TrimSpace(command) == "" {
+		return errors.New("there is no command to judge")
+	}
+	return q.action("%s", command)
+}
+
+// claudeEdit makes the question about an edit that is to be made, or has been.
+func (q *Question) claudeEdit(tool string, o, in object) error {
+	name, ok := in.text("file_path")
+	if !ok {
+		return errors.New("the edit names no file_path")
+	}
+	f := place(q.Dir, name)
+	if q.Mode == rule.Posthoc {
+		before := ""
+		if answer, err := o.inner("tool_response"); err == nil {
+			if before, ok = answer.text("originalFile"); !ok {
+				return q.whole(f)
+			}
+		}
+		return q.made(f, before)
+	}
+	if tool == "Write" {
+		content, ok := in.text("content")
+		if !ok {
+			return errors.New("the tool Write names no content")
+		}
+		return q.write(f, content)
+	}
+	edits, err := readEdits(in)
+	if err != nil {
+		return err
+	}
+	return q.edit(f, edits)
+}
+
+// cell makes the question about a cell of a notebook. Its lines count within the cell: those of the notebook's file are JSON.
+func (q *Question) cell(in object) error {
+	name, ok := in.text("notebook_path")
+	if !ok {
+		return errors.New("the edit names no notebook_path")
+	}
+	if mode, _ := in.text("edit_mode"); mode == "delete" {
+		return q.action("Delete a cell of the notebook %s", place(q.Dir, name).path)
+	}
+	source, ok := in.text("new_source")
+	if !ok {
+		return errors.New("the edit names no new_source")
+	}
+	q.fragment(place(q.Dir, name), source)
+	return nil
+}
+
+type claudeDecision struct {
+	Event    string   `json:"hookEventName"`
+	Decision Decision `json:"permissionDecision,omitempty"`
+	Reason   string   `json:"permissionDecisionReason,omitempty"`
+	Context  string   `json:"additionalContext,omitempty"`
+}
+
+type claudeAnswer struct {
+	Decision string          `json:"decision,omitempty"`
+	Reason   string          `json:"reason,omitempty"`
+	Message  string          `json:"systemMessage,omitempty"`
+	Output   *claudeDecision `json:"hookSpecificOutput,omitempty"`
+}
+
+// WriteClaude answers Claude Code: what goes to stdout and to stderr, and the exit code. A denial is told both ways that there
+// are, exit code 2 with the reason on stderr, and JSON. An Allow says nothing, and Claude Code goes on to ask the person as it
+// is set up to; with approve it does not ask.
+func WriteClaude(event string, a Answer, approve bool) (stdout, stderr string, code int) {
+	var out claudeAnswer
+	switch {
+	case event == postToolUse && a.Decision == Deny:
+		out = claudeAnswer{Decision: "block", Reason: a.Reason}
+	case event == postToolUse && a.Reason != "":
+		out = claudeAnswer{Message: a.Reason, Output: &claudeDecision{Event: postToolUse, Context: a.Reason}}
+	case event == postToolUse:
+		return "", "", 0
+	case a.Decision != Allow:
+		out.Output = &claudeDecision{Event: preToolUse, Decision: a.Decision, Reason: a.Reason}
+	case approve && (event == preToolUse || event == ""):
+		out = claudeAnswer{Message: a.Reason, Output: &claudeDecision{Event: preToolUse, Decision: Allow, Reason: a.Reason}}
+	case a.Reason != "":
+		out.Message = a.Reason
+	default:
+		return "", "", 0
+	}
+	if a.Decision == Deny {
+		stderr, code = a.Reason+"\n", 2
+	}
+	return encode(out), stderr, code
+}
+
+func encode(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic("hook: an answer must encode as JSON: " + err.Error())
+	}
+	return string(b) + "\n"
+}

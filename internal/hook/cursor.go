@@ -1,0 +1,158 @@
+package hook
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"tenet/internal/rule"
+)
+
+// cursorQuiet are the tools of Cursor that change nothing outside the conversation, and the shell, which Cursor asks about at
+// beforeShellExecution.
+var cursorQuiet = []string{"Read", "Grep", "Glob", "LS", "List", "Search", "SemanticSearch", "Task", "TodoWrite", "Shell"}
+
+// cursorAsks are the events at which Cursor can ask the person; at the others that can still be stopped, a question becomes a
+// denial that says so.
+var cursorAsks = []string{"beforeShellExecution", "beforeMCPExecution"}
+
+// cursorBefore are all events that can still be stopped.
+var cursorBefore = []string{"beforeShellExecution", "beforeMCPExecution", "beforeReadFile", "preToolUse"}
+
+// Cursor reads a payload of Cursor.
+func Cursor(payload []byte) (Question, error) {
+	o, err := readObject(payload)
+	if err != nil {
+		return Question{}, err
+	}
+	q := Question{Mode: rule.Preflight}
+	q.Event, _ = o.text("hook_event_name")
+	if q.Dir, _ = o.text("cwd"); q.Dir == "" {
+		q.Dir = o.root()
+	}
+	switch q.Event {
+	case "beforeShellExecution":
+		return q, q.command(o)
+	case "beforeMCPExecution":
+		name, ok := o.text("tool_name")
+		if !ok {
+			return q, errors.New("what the tool sent names no tool_name")
+		}
+		in, err := o.inner("tool_input")
+		if err != nil {
+			return q, err
+		}
+		return q, q.call(name, in)
+	case "beforeReadFile":
+		name, ok := o.text("file_path")
+		if !ok {
+			return q, errors.New("what the tool sent names no file_path")
+		}
+		return q, q.action("Read the file %s", place(q.Dir, name).path)
+	case "afterFileEdit":
+		return q, q.cursorEdited(o)
+	case "preToolUse":
+		return q, q.cursorTool(o)
+	case "":
+		return q, errors.New("what the tool sent names no hook_event_name")
+	}
+	q.Skip, q.Note = true, fmt.Sprintf("nothing is judged at the event %s", q.Event)
+	return q, nil
+}
+
+// root is the first folder that Cursor has open.
+func (o object) root() string {
+	roots, ok := o.list("workspace_roots")
+	if !ok || len(roots) == 0 {
+		return ""
+	}
+	return roots[0]
+}
+
+// cursorEdited makes the question about an edit that has been made: the file is as it is now.
+func (q *Question) cursorEdited(o object) error {
+	q.Mode = rule.Posthoc
+	name, ok := o.text("file_path")
+	if !ok {
+		return errors.New("what the tool sent names no file_path")
+	}
+	edits, err := readEdits(o)
+	if err != nil {
+		return err
+	}
+	f := place(q.Dir, name)
+	now, err := f.read()
+	if err != nil {
+		return err
+	}
+	if before, ok := undo(now, edits); ok {
+		return q.made(f, before)
+	}
+	return q.whole(f)
+}
+
+// cursorTool makes the question about a tool that is to be used.
+func (q *Question) cursorTool(o object) error {
+	tool, _ := o.text("tool_name")
+	if quiet(cursorQuiet, tool) || strings.HasPrefix(tool, "MCP:") { // asked about at beforeMCPExecution
+		q.Skip = true
+		return nil
+	}
+	in, err := o.inner("tool_input")
+	if err != nil {
+		return err
+	}
+	name, named := in.first("file_path", "path", "target_file")
+	switch tool {
+	case "Write", "Edit", "StrReplace", "TabWrite":
+	case "Delete":
+		return q.action("Delete the file %s", place(q.Dir, name).path)
+	default:
+		return fmt.Errorf("the tool %q is not known, so what it does cannot be judged", tool)
+	}
+	if !named {
+		return errors.New("the edit names no file_path")
+	}
+	f := place(q.Dir, name)
+	if content, ok := in.first("content", "contents", "file_text"); ok {
+		return q.write(f, content)
+	}
+	edits, err := readEdits(in)
+	if err != nil {
+		return err
+	}
+	return q.edit(f, edits)
+}
+
+// cursorAnswer has each message by its name of now and that of Cursor 1.7.
+type cursorAnswer struct {
+	Permission  Decision `json:"permission,omitempty"`
+	Continue    *bool    `json:"continue,omitempty"`
+	UserMessage string   `json:"user_message,omitempty"`
+	AgentMess   string   `json:"agent_message,omitempty"`
+	UserOld     string   `json:"userMessage,omitempty"`
+	AgentOld    string   `json:"agentMessage,omitempty"`
+}
+
+// WriteCursor answers Cursor: what goes to stdout and to stderr, and the exit code. What has happened cannot be stopped any
+// more; Cursor shows what the hook then writes to stderr in its log of hooks.
+func WriteCursor(event string, a Answer) (stdout, stderr string, code int) {
+	if event == "beforeSubmitPrompt" {
+		yes := true
+		return encode(cursorAnswer{Continue: &yes}), "", 0
+	}
+	if event != "" && !slices.Contains(cursorBefore, event) {
+		if a.Reason != "" {
+			stderr = a.Reason + "\n"
+		}
+		return "{}\n", stderr, 0
+	}
+	if a.Decision == Ask && !slices.Contains(cursorAsks, event) {
+		a.Decision = Deny
+		a.Reason += "\nCursor cannot ask at this point, so it is denied. A person who agrees can do it by hand."
+	}
+	return encode(cursorAnswer{
+		Permission: a.Decision, UserMessage: a.Reason, AgentMess: a.Reason, UserOld: a.Reason, AgentOld: a.Reason,
+	}), "", 0
+}

@@ -1,0 +1,164 @@
+package hook
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"tenet/internal/rule"
+)
+
+func evaluation(verdicts ...rule.RuleVerdict) *rule.Evaluation {
+	e := &rule.Evaluation{EvaluationID: "e-1", RuleVerdicts: verdicts}
+	e.Tally()
+	return e
+}
+
+func given(s rule.Severity, v rule.Verdict, by rule.DecidedBy) rule.RuleVerdict {
+	return rule.RuleVerdict{RuleID: "r", RuleSlug: "R-1", RuleStatement: "Do not.", Severity: s, Modality: rule.Must, Enforcement: rule.Enforce, Verdict: v, DecidedBy: by}
+}
+
+func must(t *testing.T, s string) FailModes {
+	t.Helper()
+	m, err := ParseFailModes(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+const modes = "CRITICAL=closed,HIGH=ask,MEDIUM=open,LOW=open"
+
+func TestTheFailModeOfARulesSeverityCountsWhereNothingDecidedIt(t *testing.T) {
+	should := given(rule.Critical, rule.NeedsConfirmation, rule.ByNone)
+	should.Modality = rule.Should
+	shadow := given(rule.Critical, rule.Deny, rule.ByCheck)
+	shadow.Enforcement = rule.Shadow
+	for _, test := range []struct {
+		name    string
+		verdict rule.RuleVerdict
+		want    Decision
+		says    string
+	}{
+		{"kept", given(rule.Critical, rule.Allow, rule.ByCheck), Allow, ""},
+		{"broken", given(rule.Low, rule.Deny, rule.ByCheck), Deny, "this breaks rules"},
+		{"to be confirmed", given(rule.Low, rule.NeedsConfirmation, rule.ByModel), Ask, "needs confirmation"},
+		{"closed", given(rule.Critical, rule.NeedsConfirmation, rule.ByNone), Deny, "fail mode of CRITICAL: closed"},
+		{"ask", given(rule.High, rule.NeedsConfirmation, rule.ByNone), Ask, "fail mode of HIGH: ask"},
+		{"open, and says so", given(rule.Medium, rule.NeedsConfirmation, rule.ByNone), Allow, "fail mode of MEDIUM: open"},
+		{"a SHOULD asks at most", should, Ask, "fail mode of CRITICAL: ask"},
+		{"an unknown verdict asks", given(rule.Low, "MAYBE", rule.ByModel), Ask, "needs confirmation"},
+		{"shadow does not count", shadow, Allow, ""},
+	} {
+		a := Judged(evaluation(test.verdict), must(t, modes))
+		if a.Decision != test.want || !strings.Contains(a.Reason, test.says) || (test.says == "") != (a.Reason == "") {
+			t.Errorf("%s: %+v; want %s and %q", test.name, a, test.want, test.says)
+		}
+	}
+}
+
+func TestHalfAnAnswerIsNone(t *testing.T) {
+	whole := evaluation(given(rule.High, rule.Allow, rule.ByCheck))
+	for name, spoil := range map[string]func(e *rule.Evaluation){
+		"no id":                func(e *rule.Evaluation) { e.EvaluationID = "" },
+		"verdicts are missing": func(e *rule.Evaluation) { e.RuleVerdicts = nil },
+		"the overall verdict is another": func(e *rule.Evaluation) {
+			e.RuleVerdicts = []rule.RuleVerdict{given(rule.High, rule.Deny, rule.ByCheck)}
+		},
+		"nothing was in it": func(e *rule.Evaluation) { e.OverallVerdict = rule.NeedsConfirmation },
+	} {
+		e := *whole
+		spoil(&e)
+		if a := Judged(&e, must(t, modes)); a.Decision != Deny || !strings.Contains(a.Reason, "Fail mode: closed") {
+			t.Errorf("%s: %+v", name, a)
+		}
+	}
+}
+
+func TestUnansweredTakesTheStrictestMode(t *testing.T) {
+	for modes, want := range map[string]Decision{
+		modes: Deny, "ask": Ask, "open": Allow, "closed": Deny, "CRITICAL=open,HIGH=open,MEDIUM=ask,LOW=open": Ask,
+		"HIGH=open": Deny, // the others are closed
+	} {
+		if a := Unanswered("no server", must(t, modes)); a.Decision != want || !strings.Contains(a.Reason, "no server") || !strings.Contains(a.Reason, "Fail mode") {
+			t.Errorf("%s: %+v, want %s", modes, a, want)
+		}
+	}
+	if a := Unanswered("x", nil); a.Decision != Deny {
+		t.Errorf("without modes: %+v", a)
+	}
+	for _, bad := range []string{"", "shut", "HIGH=maybe", "HUGE=ask", "HIGH=ask,HIGH=open", "HIGH=ask,,"} {
+		if _, err := ParseFailModes(bad); rule.CodeOf(err) != rule.CodeInvalid {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}
+
+func TestReasonsAreBoundedAndHarmless(t *testing.T) {
+	v := given(rule.High, rule.Deny, rule.ByCheck)
+	v.RuleStatement = "a\nb\x1b[31m" + strings.Repeat("x", 10_000)
+	v.Locations = []rule.Location{{FilePath: "p\u202e\n- R-2", StartLine: 3}}
+	list := make([]rule.RuleVerdict, 50)
+	for i := range list {
+		list[i] = v
+	}
+	a := Judged(evaluation(list...), must(t, modes))
+	if strings.ContainsAny(a.Reason, "\x1b\u202e") || strings.Count(a.Reason, "\n- R-1") != maxFindings || !strings.Contains(a.Reason, "and 30 more") || strings.Contains(a.Reason, "\n- R-2") {
+		t.Errorf("the reason is %d bytes: %.2000s", len(a.Reason), a.Reason)
+	}
+}
+
+func TestAnswersHaveTheFormOfTheirTool(t *testing.T) {
+	deny, ask, open, allow := Answer{Deny, "no"}, Answer{Ask, "sure?"}, Answer{Allow, "not judged"}, Answer{Allow, ""}
+	for _, test := range []struct {
+		event     string
+		a         Answer
+		approve   bool
+		out, errs string
+		code      int
+	}{
+		{"PreToolUse", deny, false, `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"no"}}`, "no", 2},
+		{"", deny, false, `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"no"}}`, "no", 2},
+		{"PreToolUse", ask, true, `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"ask","permissionDecisionReason":"sure?"}}`, "", 0},
+		{"PreToolUse", open, false, `{"systemMessage":"not judged"}`, "", 0},
+		{"PreToolUse", allow, false, ``, "", 0},
+		{"PreToolUse", allow, true, `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow"}}`, "", 0},
+		{"PostToolUse", deny, false, `{"decision":"block","reason":"no"}`, "no", 2},
+		{"PostToolUse", ask, false, `{"systemMessage":"sure?","hookSpecificOutput":{"hookEventName":"PostToolUse","additionalContext":"sure?"}}`, "", 0},
+		{"PostToolUse", allow, true, ``, "", 0},
+		{"Stop", open, true, `{"systemMessage":"not judged"}`, "", 0},
+	} {
+		out, errs, code := WriteClaude(test.event, test.a, test.approve)
+		if strings.TrimSpace(out) != test.out || strings.TrimSpace(errs) != test.errs || code != test.code {
+			t.Errorf("%s %+v: %s, %q, %d", test.event, test.a, out, errs, code)
+		}
+	}
+	for _, test := range []struct {
+		event string
+		a     Answer
+		want  string
+		errs  string
+	}{
+		{"beforeShellExecution", deny, "deny", ""},
+		{"beforeShellExecution", ask, "ask", ""},
+		{"beforeMCPExecution", open, "allow", ""},
+		{"beforeReadFile", ask, "deny", ""},
+		{"preToolUse", ask, "deny", ""},
+		{"", ask, "deny", ""},
+		{"afterFileEdit", deny, "", "no"},
+	} {
+		out, errs, code := WriteCursor(test.event, test.a)
+		var got map[string]any
+		if err := json.Unmarshal([]byte(out), &got); err != nil {
+			t.Fatal(err)
+		}
+		permission, _ := got["permission"].(string)
+		message, _ := got["user_message"].(string)
+		if permission != test.want || strings.TrimSpace(errs) != test.errs || code != 0 || (test.want != "" && !strings.HasPrefix(message, test.a.Reason)) {
+			t.Errorf("%s %+v: %s, %q, %d", test.event, test.a, out, errs, code)
+		}
+	}
+	if out, _, _ := WriteCursor("beforeSubmitPrompt", allow); strings.TrimSpace(out) != `{"continue":true}` {
+		t.Errorf("a prompt is answered with %s", out)
+	}
+}

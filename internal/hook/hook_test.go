@@ -1,0 +1,234 @@
+package hook
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tenet/internal/rule"
+	"tenet/internal/subject"
+)
+
+// project makes a repository with one file and returns its folder.
+func project(t *testing.T, name, content string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for path, text := range map[string]string{".git/HEAD": "ref: refs/heads/main\n", name: content} {
+		path = filepath.Join(dir, path)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// claude makes a payload in the form that Claude Code sends.
+func claude(t *testing.T, event, dir, tool string, input map[string]any, more map[string]any) []byte {
+	t.Helper()
+	p := map[string]any{
+		"session_id": "00000000-0000-4000-8000-000000000000", "transcript_path": "/tmp/t.jsonl", "cwd": dir, "permission_mode": "default",
+		"hook_event_name": event, "tool_name": tool, "tool_input": input, "tool_use_id": "toolu_01",
+	}
+	for k, v := range more {
+		p[k] = v
+	}
+	b, err := json.Marshal(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// added are the added lines of a question's diff and files, as "path:line text".
+func added(t *testing.T, q Question) []string {
+	t.Helper()
+	s, err := subject.Build(subject.Input{Diff: q.Diff, Files: q.Files})
+	if err != nil {
+		t.Fatalf("the question is no subject: %v\n%s", err, q.Diff)
+	}
+	var list []string
+	for _, f := range s.Files {
+		for _, h := range f.Hunks {
+			for _, l := range h.Lines {
+				if l.Op == subject.OpAdd {
+					list = append(list, f.Path+":"+string(rune('0'+l.New))+" "+l.Text)
+				}
+			}
+		}
+	}
+	return list
+}
+
+const five = "one\ntwo\nthree\nfour\nfive\n"
+
+func TestEditsOfClaudeCodeBecomeDiffsWithTheLinesOfTheFile(t *testing.T) {
+	const odd = "src/a \"b\"\té.py"
+	for _, test := range []struct {
+		name, tool string
+		input      map[string]any
+		want       []string
+	}{
+		{"an edit", "Edit", map[string]any{"old_string": "three\nfour", "new_string": "three\nnew\nfour"}, []string{"4 new"}},
+		{"an edit of all places", "Edit", map[string]any{"old_string": "e\n", "new_string": "E\n", "replace_all": true}, []string{"1 onE", "3 threE", "5 fivE"}},
+		{"several edits, one on top of the other", "MultiEdit", map[string]any{"edits": []any{
+			map[string]any{"old_string": "two", "new_string": "2\n3"}, map[string]any{"old_string": "3\n", "new_string": "III\n"},
+		}}, []string{"2 2", "3 III"}},
+		{"a file that is written again", "Write", map[string]any{"content": "one\ntwo\nthree\nfour\nlast"}, []string{"5 last"}},
+		{"an edit that does not fit", "Edit", map[string]any{"old_string": "nowhere", "new_string": "x\ny"}, []string{"1 x", "2 y"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			dir := project(t, odd, five)
+			test.input["file_path"] = filepath.Join(dir, odd)
+			q, err := Claude(claude(t, "PreToolUse", dir, test.tool, test.input, nil))
+			if err != nil {
+				t.Fatal(err)
+			}
+			path := strings.ReplaceAll(odd, "\t", "\uFFFD") // as every diff with such a path is read
+			var want []string
+			for _, w := range test.want {
+				want = append(want, path+":"+w)
+			}
+			if test.name == "an edit that does not fit" { // given as a file, whose path must not hold a tab
+				if len(q.Files) != 1 || *q.Files[0].Content != "x\ny\n" || q.Note == "" {
+					t.Fatalf("asks %+v", q)
+				}
+				return
+			}
+			if got := added(t, q); strings.Join(got, "|") != strings.Join(want, "|") {
+				t.Errorf("adds %q, want %q", got, want)
+			}
+		})
+	}
+}
+
+func TestNewFilesNotebooksAndFilesOutsideOfARepository(t *testing.T) {
+	dir := t.TempDir()
+	q, err := Claude(claude(t, "PreToolUse", dir, "Write", map[string]any{"file_path": filepath.Join(dir, "n/new.py"), "content": "x\ny\n"}, nil))
+	if err != nil || strings.Join(added(t, q), "|") != "n/new.py:1 x|n/new.py:2 y" {
+		t.Errorf("a new file asks %+v, %v", q, err)
+	}
+	q, err = Claude(claude(t, "PreToolUse", dir, "NotebookEdit", map[string]any{"notebook_path": filepath.Join(dir, "a.ipynb"), "new_source": "x"}, nil))
+	if err != nil || strings.Join(added(t, q), "|") != "a.ipynb:1 x" || q.Note == "" {
+		t.Errorf("a cell asks %+v, %v", q, err)
+	}
+	q, err = Claude(claude(t, "PreToolUse", dir, "Write", map[string]any{"file_path": "/elsewhere/x.py", "content": "x\n"}, nil))
+	if err != nil || strings.Join(added(t, q), "|") != "elsewhere/x.py:1 x" {
+		t.Errorf("a file outside asks %+v, %v", q, err)
+	}
+}
+
+func TestAfterTheEditTheFileIsHeldAgainstWhatItWas(t *testing.T) {
+	dir := project(t, "a.py", "one\nnew\ntwo\n")
+	input := map[string]any{"file_path": filepath.Join(dir, "a.py"), "old_string": "one", "new_string": "one\nnew"}
+	q, err := Claude(claude(t, "PostToolUse", dir, "Edit", input, map[string]any{"tool_response": map[string]any{"originalFile": "one\ntwo\n"}}))
+	if err != nil || q.Mode != rule.Posthoc || strings.Join(added(t, q), "|") != "a.py:2 new" {
+		t.Errorf("asks %+v, %v", q, err)
+	}
+	q, err = Claude(claude(t, "PostToolUse", dir, "Edit", input, map[string]any{"tool_response": map[string]any{}}))
+	if err != nil || len(added(t, q)) != 3 || q.Note == "" {
+		t.Errorf("without what it was, asks %+v, %v", q, err)
+	}
+	b, _ := json.Marshal(map[string]any{
+		"hook_event_name": "afterFileEdit", "workspace_roots": []string{dir}, "file_path": filepath.Join(dir, "a.py"),
+		"edits": []any{map[string]any{"old_string": "one\n", "new_string": "one\nnew\n"}},
+	})
+	q, err = Cursor(b)
+	if err != nil || q.Mode != rule.Posthoc || strings.Join(added(t, q), "|") != "a.py:2 new" {
+		t.Errorf("Cursor asks %+v, %v", q, err)
+	}
+}
+
+func TestCommandsAndCallsAreActions(t *testing.T) {
+	for _, test := range []struct {
+		payload string
+		read    Reader
+		want    string
+	}{
+		{`{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"git push --force"}}`, Claude, "git push --force"},
+		{`{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"rm -rf /","Command":"ls"}}`, Claude, "rm -rf /"},
+		{`{"hook_event_name":"PreToolUse","tool_name":"mcp__db__query","tool_input":{"sql":"DROP TABLE t"}}`, Claude, `Call the tool mcp__db__query with {"sql":"DROP TABLE t"}`},
+		{`{"hook_event_name":"beforeShellExecution","command":"npm publish","cwd":"/x"}`, Cursor, "npm publish"},
+		{`{"hook_event_name":"beforeMCPExecution","tool_name":"query","tool_input":"{\"sql\":\"x\"}","url":"http://h"}`, Cursor, `Call the tool query with {"sql":"x"}`},
+		{`{"hook_event_name":"beforeReadFile","file_path":"/p/.env","content":"A=1","workspace_roots":["/p"]}`, Cursor, "Read the file .env"},
+		{`{"hook_event_name":"preToolUse","tool_name":"Delete","tool_input":{"path":"/p/a.txt"},"cwd":"/p"}`, Cursor, "Delete the file a.txt"},
+	} {
+		q, err := test.read([]byte(test.payload))
+		if err != nil || q.Action != test.want || q.Skip {
+			t.Errorf("%s\nasks about %q (%v), want %q", test.payload, q.Action, err, test.want)
+		}
+	}
+}
+
+func TestWhatIsNotUnderstoodIsAnError(t *testing.T) {
+	long, _ := json.Marshal(map[string]any{
+		"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": map[string]any{"command": strings.Repeat("x", MaxAction+1)},
+	})
+	for _, payload := range []string{
+		"", "{", "null", "[]", `"x"`, `{}`, `{"hook_event_name":7}`, `{"hook_event_name":"PreToolUse"}`,
+		`{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{}}`,
+		`{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":["a"]}}`,
+		`{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"Command":"ls"}}`,
+		`{"hook_event_name":"PreToolUse","tool_name":"Teleport","tool_input":{}}`,
+		`{"hook_event_name":"PreToolUse","tool_name":"Edit","tool_input":{"file_path":"/x"}}`,
+		`{"hook_event_name":"PreToolUse","tool_name":"Write","tool_input":{"file_path":"/dev/null","content":"x"}}`,
+		`{"hook_event_name":"preToolUse","tool_name":"Teleport","tool_input":{}}`,
+		`{"hook_event_name":"afterFileEdit","file_path":"/no/such/file","edits":[{"old_string":"a","new_string":"b"}]}`,
+		string(long),
+	} {
+		read := Claude
+		if strings.Contains(payload, `"preToolUse"`) || strings.Contains(payload, "afterFileEdit") {
+			read = Cursor
+		}
+		if q, err := read([]byte(payload)); err == nil {
+			t.Errorf("%.100s is taken for %+v", payload, q)
+		}
+	}
+}
+
+func TestReadingAndPlanningIsNotJudged(t *testing.T) {
+	for payload, read := range map[string]*Reader{
+		`{"hook_event_name":"PreToolUse","tool_name":"Read","tool_input":{"file_path":"/x"}}`:           ptr(Claude),
+		`{"hook_event_name":"preToolUse","tool_name":"Grep","tool_input":{}}`:                           ptr(Cursor),
+		`{"hook_event_name":"beforeSubmitPrompt","prompt":"x"}`:                                         ptr(Cursor),
+		`{"hook_event_name":"preToolUse","tool_name":"MCP:query","tool_input":{},"cwd":"/somewhere/x"}`: ptr(Cursor),
+	} {
+		if q, err := (*read)([]byte(payload)); err != nil || !q.Skip {
+			t.Errorf("%s is %+v, %v", payload, q, err)
+		}
+	}
+}
+
+func ptr(r Reader) *Reader { return &r }
+
+func FuzzPayloads(f *testing.F) {
+	for _, seed := range []string{
+		`{"hook_event_name":"PreToolUse","tool_name":"Edit","tool_input":{"file_path":"hook.go","old_string":"package hook","new_string":"x"}}`,
+		`{"hook_event_name":"PreToolUse","tool_name":"MultiEdit","tool_input":{"file_path":"none","edits":[{"old_string":"","new_string":"x"}]}}`,
+		`{"hook_event_name":"beforeMCPExecution","tool_name":"q","tool_input":"{}"}`,
+		`{"hook_event_name":"preToolUse","tool_name":"Write","tool_input":{"path":"a\u0000b","contents":"\ud800"}}`,
+		`{"hook_event_name":"afterFileEdit","file_path":"hook.go","edits":[{"old_string":"a","new_string":"b"}]}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, payload []byte) {
+		for _, read := range []Reader{Claude, Cursor} {
+			q, err := read(payload)
+			if err != nil || q.Skip {
+				continue
+			}
+			if q.Action == "" && q.Diff == "" && len(q.Files) == 0 {
+				t.Fatalf("%q asks about nothing and is not skipped", payload)
+			}
+			if q.Diff != "" {
+				if _, err := subject.Build(subject.Input{Diff: q.Diff}); err != nil {
+					t.Fatalf("%q gives a diff that cannot be read: %v\n%s", payload, err, q.Diff)
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,174 @@
+// Package settings edits the files in which tools keep their hooks. An edit adds or takes out what is Tenet's and leaves every
+// other byte alone: other keys, their order, comments, indentation. A file that is not understood is refused, never mended.
+package settings
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"tenet/internal/rule"
+)
+
+// Format is how a tool keeps its hooks.
+type Format struct {
+	// Add returns the file with the hook that runs command, in place of one that is there already. Old is nil where there is
+	// no file yet.
+	Add func(old []byte, command string) ([]byte, error)
+	// Remove returns the file without Tenet's hooks; nil if nothing else is left.
+	Remove func(old []byte) ([]byte, error)
+}
+
+// The formats of the tools that Tenet has hooks for. Claude is .claude/settings.json, Cursor .cursor/hooks.json, PreCommit
+// .pre-commit-config.yaml and Git the script hooks/pre-commit.
+var (
+	Claude    = Format{addClaude, removeClaude}
+	Cursor    = Format{addCursor, removeCursor}
+	PreCommit = Format{addPreCommit, removeBlock}
+	Git       = Format{addGit, removeGit}
+)
+
+// timeLimit is how many seconds a tool gives the hook. It is above the hook's own limit, so that the answer is the hook's.
+const timeLimit = 30
+
+func malformed(format string, args ...any) error {
+	return rule.Errorf(rule.CodeInvalid, "the file is left alone: "+format, args...)
+}
+
+type claudeHook struct {
+	Type    string `json:"type"`
+	Command string `json:"command"`
+	Timeout int    `json:"timeout"`
+}
+
+type claudeGroup struct {
+	Matcher string       `json:"matcher"`
+	Hooks   []claudeHook `json:"hooks"`
+}
+
+// claudeMatcher names the tools that change something.
+const claudeMatcher = "Bash|PowerShell|Edit|MultiEdit|Write|NotebookEdit|WebFetch|mcp__.*"
+
+// addClaude lets the shell turn every failure of the command, such as that it is not installed, into exit code 2: Claude Code
+// takes every other code for a pass.
+func addClaude(old []byte, command string) ([]byte, error) {
+	group := claudeGroup{claudeMatcher, []claudeHook{{"command", command + " || exit 2", timeLimit}}}
+	return addJSON(old, nil, " hook claude-code", []entry{{"PreToolUse", group}})
+}
+
+func removeClaude(old []byte) ([]byte, error) { return removeJSON(old, " hook claude-code") }
+
+type cursorHook struct {
+	Command    string `json:"command"`
+	Matcher    string `json:"matcher,omitempty"`
+	Timeout    int    `json:"timeout"`
+	FailClosed bool   `json:"failClosed"`
+}
+
+func addCursor(old []byte, command string) ([]byte, error) {
+	plain := cursorHook{command, "", timeLimit, true}
+	return addJSON(old, []byte("{\n  \"version\": 1\n}\n"), " hook cursor", []entry{
+		{"beforeShellExecution", plain},
+		{"beforeMCPExecution", plain},
+		{"preToolUse", cursorHook{command, "Write|Delete", timeLimit, true}},
+		{"afterFileEdit", plain},
+	})
+}
+
+func removeCursor(old []byte) ([]byte, error) {
+	left, err := removeJSON(old, " hook cursor")
+	var rest map[string]json.RawMessage
+	if err == nil && json.Unmarshal(left, &rest) == nil && len(rest) == 1 && rest["version"] != nil {
+		return nil, nil
+	}
+	return left, err
+}
+
+// Marks stand around what is Tenet's in files of lines.
+const (
+	beginMark = "# tenet: begin (tenet hook uninstall takes this out)"
+	endMark   = "# tenet: end"
+)
+
+// cutBlock takes out the lines from one mark to the other.
+func cutBlock(text string) (rest string, at int, err error) {
+	lines := strings.SplitAfter(text, "\n")
+	from, to := -1, -1
+	for i, line := range lines {
+		switch strings.TrimSpace(line) {
+		case beginMark:
+			if from >= 0 {
+				return "", 0, malformed("it has two lines %q", beginMark)
+			}
+			from = i
+		case endMark:
+			if from < 0 || to >= 0 {
+				return "", 0, malformed("it has a line %q that ends nothing", endMark)
+			}
+			to = i
+		}
+	}
+	if from < 0 {
+		return text, -1, nil
+	}
+	if to < 0 {
+		return "", 0, malformed("it has a line %q and none that ends what begins there", beginMark)
+	}
+	before := strings.Join(lines[:from], "")
+	return before + strings.Join(lines[to+1:], ""), len(before), nil
+}
+
+func removeBlock(old []byte) ([]byte, error) {
+	rest, _, err := cutBlock(string(old))
+	if err != nil {
+		return nil, err
+	}
+	if strings.TrimSpace(rest) == "repos:" {
+		return nil, nil
+	}
+	return []byte(rest), nil
+}
+
+const shebang = "#!/bin/sh\n"
+
+// addGit puts the hook before everything else of a script, which may end at any line.
+func addGit(old []byte, command string) ([]byte, error) {
+	if bytes.IndexByte(old, 0) >= 0 {
+		return nil, malformed("it is a program, not a script; call `%s` from it yourself", command)
+	}
+	text, _, err := cutBlock(string(old))
+	if err != nil {
+		return nil, err
+	}
+	if text == "" {
+		text = shebang
+	}
+	first, rest, _ := strings.Cut(text, "\n")
+	words := strings.Fields(strings.TrimPrefix(first, "#!"))
+	if !strings.HasPrefix(first, "#!") || len(words) == 0 || !isShell(words) {
+		return nil, malformed("it is no shell script; call `%s` from it yourself", command)
+	}
+	return fmt.Appendf(nil, "%s\n%s\n%s || exit $?\n%s\n%s", first, beginMark, command, endMark, rest), nil
+}
+
+// isShell reports whether a #! line names a shell that knows ||.
+func isShell(words []string) bool {
+	name := words[0]
+	if strings.HasSuffix(name, "/env") && len(words) > 1 {
+		name = words[1]
+	}
+	switch name[strings.LastIndexByte(name, '/')+1:] {
+	case "sh", "bash", "dash", "ash", "ksh", "zsh":
+		return true
+	}
+	return false
+}
+
+func removeGit(old []byte) ([]byte, error) {
+	rest, at, err := cutBlock(string(old))
+	if err != nil || (at >= 0 && rest == shebang) {
+		return nil, err
+	}
+	return []byte(rest), nil
+}

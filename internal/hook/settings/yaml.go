@@ -1,0 +1,87 @@
+package settings
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+)
+
+// preCommitFile is as much of .pre-commit-config.yaml as must be right.
+type preCommitFile struct {
+	Repos []map[string]any `yaml:"repos"`
+}
+
+var (
+	reposLine = regexp.MustCompile(`(?m)^repos:[ \t]*(#.*)?\r?$`)
+	firstItem = regexp.MustCompile(`\A(?:[ \t]*(?:#.*)?\r?\n)*([ ]*)- `)
+)
+
+// addPreCommit puts the hook before the repositories that are there. It writes lines and does not encode the file anew, which
+// would lose its comments.
+func addPreCommit(old []byte, command string) ([]byte, error) {
+	text, _, err := cutBlock(string(old))
+	if err != nil {
+		return nil, err
+	}
+	if strings.TrimSpace(text) == "" {
+		text = "repos:\n"
+	} else if err := validPreCommit(text); err != nil {
+		return nil, err
+	}
+	lines := reposLine.FindAllStringIndex(text, -1)
+	if len(lines) != 1 {
+		return nil, malformed("it has no line repos: with a list below it; add the hook `%s` yourself", command)
+	}
+	at := lines[0][1]
+	if at == len(text) {
+		text += "\n"
+	}
+	at += strings.IndexByte(text[at:], '\n') + 1
+	indent := "  "
+	if m := firstItem.FindStringSubmatch(text[at:]); m != nil {
+		indent = m[1]
+	}
+	block := []string{
+		beginMark,
+		"- repo: local",
+		"  hooks:",
+		"    - id: tenet",
+		"      name: tenet",
+		"      entry: " + yamlString(command),
+		"      language: system",
+		"      require_serial: true",
+		endMark,
+	}
+	end := "\n"
+	if strings.Contains(text, "\r\n") {
+		end = "\r\n"
+	}
+	after := text[:at] + indent + strings.Join(block, end+indent) + end + text[at:]
+	if err := validPreCommit(after); err != nil {
+		return nil, malformed("the hook does not fit into it; add `%s` yourself", command)
+	}
+	return []byte(after), nil
+}
+
+func validPreCommit(text string) (err error) {
+	defer func() {
+		if v := recover(); v != nil { // the YAML library panics on some malformed files
+			err = malformed("it is not a configuration of pre-commit: %v", v)
+		}
+	}()
+	var f preCommitFile
+	if err := yaml.Unmarshal([]byte(text), &f); err != nil {
+		return malformed("it is not a configuration of pre-commit: %v", err)
+	}
+	if f.Repos == nil && !reposLine.MatchString(text) {
+		return malformed("it has no list of repos")
+	}
+	return nil
+}
+
+// yamlString quotes a text so that YAML reads it back whatever it holds.
+func yamlString(s string) string {
+	return fmt.Sprintf("'%s'", strings.ReplaceAll(s, "'", "''"))
+}

@@ -1,0 +1,118 @@
+package rule
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Limits on a waiver.
+const (
+	MaxWaiverReason = 2000                 // characters
+	MaxWaiverTime   = 366 * 24 * time.Hour // from its making to its end
+)
+
+// WaiverStatus tells whether a [Waiver] covers anything.
+type WaiverStatus string
+
+// States of a waiver. Only an active one covers anything.
+const (
+	WaiverActive  WaiverStatus = "active"
+	WaiverPending WaiverStatus = "pending" // waits for a second person
+	WaiverExpired WaiverStatus = "expired"
+	WaiverRevoked WaiverStatus = "revoked"
+)
+
+// WaiverStatuses are the values of [Waiver.Status].
+var WaiverStatuses = []WaiverStatus{WaiverActive, WaiverPending, WaiverExpired, WaiverRevoked}
+
+// Waiver lets one denial of one rule stand for a while. It is bound to the text that the denial cites: with another text, or another
+// wording of the rule, it covers nothing.
+type Waiver struct {
+	ID          string       `json:"id" format:"uuid" doc:"Identifier."`
+	ProjectID   string       `json:"project_id" doc:"Project of the rule."`
+	RuleID      string       `json:"rule_id" doc:"Rule whose denial is waived."`
+	Severity    Severity     `json:"severity" enum:"LOW,MEDIUM,HIGH,CRITICAL" doc:"Severity of the rule when the waiver was made."`
+	Fingerprint string       `json:"fingerprint" doc:"Fingerprint of the verdict that is waived."`
+	Reason      string       `json:"reason" doc:"Why it may stand."`
+	Approver    string       `json:"approver,omitempty" doc:"Who is asked to approve it; nobody else can then. Empty: any second person."`
+	ExpiresAt   time.Time    `json:"expires_at" doc:"When it lapses."`
+	CreatedAt   time.Time    `json:"created_at" doc:"When it was made."`
+	CreatedBy   string       `json:"created_by" doc:"Who made it."`
+	ApprovedAt  *time.Time   `json:"approved_at,omitempty" doc:"When a second person approved it."`
+	ApprovedBy  string       `json:"approved_by,omitempty" doc:"Who did, by a call of their own."`
+	RevokedAt   *time.Time   `json:"revoked_at,omitempty" doc:"When it was taken back."`
+	RevokedBy   string       `json:"revoked_by,omitempty" doc:"Who took it back."`
+	Status      WaiverStatus `json:"status" enum:"active,pending,expired,revoked" doc:"Whether it covers anything now. One for a CRITICAL rule is pending until a second person approves it."`
+}
+
+// At is what the waiver is worth at a time for a rule of a severity.
+func (w *Waiver) At(now time.Time, s Severity) WaiverStatus {
+	switch {
+	case w.RevokedAt != nil:
+		return WaiverRevoked
+	case !now.Before(w.ExpiresAt):
+		return WaiverExpired
+	case s == Critical && (w.ApprovedAt == nil || w.ApprovedBy == w.CreatedBy):
+		return WaiverPending
+	}
+	return WaiverActive
+}
+
+// Applied is the waiver as the verdict shows it that it covers.
+func (w *Waiver) Applied() *AppliedWaiver {
+	return &AppliedWaiver{ID: w.ID, Reason: w.Reason, ExpiresAt: w.ExpiresAt, Approver: cmp.Or(w.ApprovedBy, w.CreatedBy)}
+}
+
+// AppliedWaiver is the waiver that covers a verdict.
+type AppliedWaiver struct {
+	ID        string    `json:"id" doc:"The waiver."`
+	Reason    string    `json:"reason" doc:"Why the denial may stand."`
+	ExpiresAt time.Time `json:"expires_at" doc:"When it lapses."`
+	Approver  string    `json:"approver" doc:"Who answers for it: the second person who approved it, or else who made it."`
+}
+
+// Counts reports whether the verdict weighs in the overall verdict: one of a rule in shadow does not, and neither does a waived one.
+func (v *RuleVerdict) Counts() bool { return v.Enforcement != Shadow && v.Waiver == nil }
+
+// Bounds of what a fingerprint can stand for. Checks list so many places, and of a longer line they quote about so many bytes:
+// beyond, a change could go unseen.
+const (
+	listedPlaces = 50
+	cutQuote     = 290
+)
+
+// FingerprintOf identifies what a denial objects to: the rule and its wording, and the quoted texts with their files, whatever
+// lines they stand at and however they are spaced. It is empty where nothing is quoted, such as for a fact or for what is
+// absent, and where not all is told: such a denial cannot be waived.
+func FingerprintOf(v *RuleVerdict, contentHash string) string {
+	type cited struct{ Path, Text string }
+	var list []cited
+	for i := range v.Evidence {
+		e := &v.Evidence[i]
+		if e.Kind != EvidenceQuote || strings.TrimSpace(e.Quote) == "" || (len(e.Quote) >= cutQuote && v.DecidedBy == ByCheck) {
+			return ""
+		}
+		list = append(list, cited{e.FilePath, words(e.Quote)})
+	}
+	if len(list) == 0 || len(list) >= listedPlaces || len(v.Locations) >= listedPlaces {
+		return ""
+	}
+	for i := range v.Locations {
+		list = append(list, cited{v.Locations[i].FilePath, words(v.Locations[i].Snippet)})
+	}
+	slices.SortFunc(list, func(a, b cited) int { return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.Text, b.Text)) })
+	b, err := json.Marshal([]any{v.RuleID, contentHash, list})
+	if err != nil {
+		panic("rule: citations must encode as JSON: " + err.Error())
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// words is a text with its white space made equal.
+func words(s string) string { return strings.Join(strings.Fields(s), " ") }

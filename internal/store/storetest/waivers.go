@@ -1,0 +1,58 @@
+package storetest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tenet/internal/rule"
+	"tenet/internal/store"
+)
+
+func testWaivers(t *testing.T, f *fixture) {
+	r := newRule(1, nil)
+	f.insert(r)
+	one := rule.Waiver{
+		ID: newRule(11, nil).ID, ProjectID: "p", RuleID: r.ID, Severity: rule.Critical, Fingerprint: "f", Reason: "because\nit is so", Approver: "bo",
+		ExpiresAt: at.Add(time.Hour), CreatedAt: at, CreatedBy: "ann",
+	}
+	two := one
+	two.ID, two.RuleID, two.ExpiresAt, two.CreatedAt = newRule(12, nil).ID, newRule(2, nil).ID, at.Add(time.Minute), at.Add(time.Second)
+	f.update(func(tx store.Tx) error {
+		if err := tx.InsertWaiver(f.ctx, one); err != nil {
+			return err
+		}
+		return tx.InsertWaiver(f.ctx, two)
+	})
+	f.fails(rule.CodeConflict, func(tx store.Tx) error { return tx.InsertWaiver(f.ctx, one) })
+	live := func(now time.Time, want ...rule.Waiver) {
+		t.Helper()
+		got, err := f.s.LiveWaivers(f.ctx, "p", now)
+		if diff := cmp.Diff(append([]rule.Waiver{}, want...), got); err != nil || diff != "" {
+			t.Errorf("live waivers: %v (-want +got):\n%s", err, diff)
+		}
+	}
+	live(at, two, one)
+	live(two.ExpiresAt, one)
+	page, total, err := f.s.Waivers(f.ctx, "p", "", 1, 1)
+	if diff := cmp.Diff([]rule.Waiver{one}, page); err != nil || total != 2 || diff != "" {
+		t.Errorf("%d waivers, %v (-want +got):\n%s", total, err, diff)
+	}
+	if page, total, err = f.s.Waivers(f.ctx, "p", two.RuleID, 0, 10); err != nil || total != 1 || len(page) != 1 || page[0].ID != two.ID {
+		t.Errorf("of a rule: %v, %d, %v", page, total, err)
+	}
+	when := at.Add(time.Second)
+	one.ApprovedAt, one.ApprovedBy = &when, "bo"
+	f.update(func(tx store.Tx) error { return tx.MarkWaiver(f.ctx, one) })
+	if got, err := f.s.Waiver(f.ctx, "p", one.ID); err != nil || cmp.Diff(one, got) != "" {
+		t.Errorf("approved: %v\n%s", err, cmp.Diff(one, got))
+	}
+	one.RevokedAt, one.RevokedBy = &when, "cy"
+	f.update(func(tx store.Tx) error { return tx.MarkWaiver(f.ctx, one) })
+	live(at, two)
+	one.ProjectID = "q"
+	f.fails(rule.CodeNotFound, func(tx store.Tx) error { return tx.MarkWaiver(f.ctx, one) })
+	_, err = f.s.Waiver(f.ctx, "q", one.ID)
+	code(t, "another project's", err, rule.CodeNotFound)
+}

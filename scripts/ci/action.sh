@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# What the GitHub Action does: install Tenet, judge the change, write annotations, a job summary, SARIF and a comment.
+# It takes its inputs from INPUT_* and GITHUB_*, so that it runs, and is tested, without GitHub. TENET_BIN names a program that is
+# there already. It exits with the code of `tenet check`, and with 2 if it cannot get that far.
+set -euo pipefail
+
+fail() {
+  echo "::error title=Tenet::$1"
+  exit 2
+}
+
+temp=${RUNNER_TEMP:-$(mktemp -d)}
+output=${GITHUB_OUTPUT:-/dev/null}
+summary=${GITHUB_STEP_SUMMARY:-/dev/null}
+
+# download fetches a release and keeps it only if it is the one that the workflow has pinned.
+download() {
+  [[ ${INPUT_SHA256:-} =~ ^[0-9a-fA-F]{64}$ ]] || fail 'The input version needs the input sha256: the SHA-256 of the program.'
+  local system machine
+  system=$(uname -s | tr '[:upper:]' '[:lower:]')
+  case $(uname -m) in
+    x86_64 | amd64) machine=amd64 ;;
+    arm64 | aarch64) machine=arm64 ;;
+    *) fail "There is no release for $(uname -m)." ;;
+  esac
+  curl --fail --silent --show-error --location --retry 3 --max-time 300 \
+    --output "$temp/tenet" "$INPUT_DOWNLOAD/$INPUT_VERSION/tenet-$system-$machine" || fail "Tenet $INPUT_VERSION cannot be downloaded."
+  local sum
+  sum=$({ sha256sum "$temp/tenet" 2>/dev/null || shasum -a 256 "$temp/tenet"; } | cut -d ' ' -f 1)
+  [[ $sum == "$(tr '[:upper:]' '[:lower:]' <<<"$INPUT_SHA256")" ]] || fail "The downloaded program is not the pinned one: its SHA-256 is $sum."
+  chmod +x "$temp/tenet"
+}
+
+build() {
+  command -v go >/dev/null || fail 'Give the input version with sha256, or set Go up before this step.'
+  (cd "$GITHUB_ACTION_PATH" && CGO_ENABLED=0 go build -trimpath -o "$temp/tenet" ./cmd/tenet) || fail 'Tenet cannot be built.'
+}
+
+if [[ -z ${TENET_BIN:-} ]]; then
+  if [[ -n ${INPUT_VERSION:-} ]]; then download; else build; fi
+  TENET_BIN=$temp/tenet
+fi
+
+base=${INPUT_BASE:-}
+if [[ -z $base && -n ${GITHUB_BASE_REF:-} ]]; then base=origin/$GITHUB_BASE_REF; fi
+if [[ -z $base ]]; then base=HEAD^; fi
+git rev-parse --quiet --verify --end-of-options "$base^{commit}" >/dev/null ||
+  fail "The base $base is not there. Check out with fetch-depth: 0."
+
+sarif=$temp/tenet.sarif
+comment=$temp/tenet.md
+arguments=(check --base "$base" --format github --also "sarif=$sarif" --also "markdown=$comment" --fail-on "${INPUT_FAIL_ON:-deny}")
+if [[ -n ${INPUT_SERVER:-} ]]; then arguments+=(--server "$INPUT_SERVER"); fi
+if [[ -n ${INPUT_PROJECT:-} ]]; then arguments+=(--project "$INPUT_PROJECT"); fi
+if [[ -n ${INPUT_RULES:-} ]]; then arguments+=(--rules "$INPUT_RULES"); fi
+
+code=0
+"$TENET_BIN" "${arguments[@]}" || code=$?
+
+echo "exit-code=$code" >>"$output"
+if [[ -s $sarif ]]; then echo "sarif=$sarif" >>"$output"; fi
+if [[ -s $comment ]]; then
+  echo "comment=$comment" >>"$output"
+  cat "$comment" >>"$summary"
+fi
+if [[ $code -gt 1 ]]; then echo "::error title=Tenet::The change could not be judged (exit code $code)."; fi
+exit "$code"
