@@ -368,7 +368,7 @@ func practice(t []token, c place) (reading, bool) {
 	if c.genre != Instructions || c.facts || c.row {
 		return r, false
 	}
-	for i := 0; i < len(t); i++ {
+	for i := range t {
 		if (i == 0 || t[i].before == ',') && t[i].low == "you" && !t[i].quoted {
 			k := i + 1
 			for adverbs[at(t, k)] || at(t, k) == "never" {

@@ -150,7 +150,6 @@ func (f *finder) joined(i, from int, raw string, l lead, c place) {
 	for k := i + 1; k < len(f.blocks) && f.blocks[k].Lead == i; k++ {
 		for _, p := range sentences(f.blocks[k].Text) {
 			if _, ok := classify(tokenize(f.blocks[k].Text[p[0]:p[1]]), f.context(k)); ok {
-				last = i
 				size = maxJoined
 			}
 		}
