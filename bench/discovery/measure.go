@@ -129,6 +129,7 @@ func (t *tally) print(part string) {
 	slices.Sort(names)
 	for _, name := range names {
 		m := t.methods[name]
-		fmt.Printf("  %-34s %4d  %.2f\n", name, m[0], share(m[1], m[0]))
+		// The estimate counts one more of each, so that a few lucky hits do not make a means certain.
+		fmt.Printf("  %-34s %4d  %.3f  estimate %.2f\n", name, m[0], share(m[1], m[0]), float64(m[1]+1)/float64(m[0]+2))
 	}
 }

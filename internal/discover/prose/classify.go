@@ -26,7 +26,7 @@ type place struct {
 
 // classify reads a sentence. It returns false for one that regulates nothing.
 func classify(t []token, c place) (reading, bool) {
-	if len(t) < 2 && !(len(t) == 1 && c.item) || defines(t) {
+	if len(t) < 2 && !(len(t) == 1 && c.item) || defines(t) || is(t, 0, "for", "example") || is(t, 0, "for", "instance") {
 		return reading{}, false
 	}
 	if r, ok := order(t, c); ok {
@@ -50,7 +50,7 @@ func defines(t []token) bool {
 		switch {
 		case is(t, i, "means") && t[i].before == 0 && at(t, i-1) != "that" && at(t, i-1) != "this" && at(t, i-1) != "by":
 			return true
-		case is(t, i, "refers", "to"), is(t, i, "refer", "to") && i > 1, is(t, i, "defined", "as"), is(t, i, "stands", "for"):
+		case is(t, i, "refers", "to"), is(t, i, "defined", "as"), is(t, i, "stands", "for"):
 			return true
 		}
 	}
@@ -77,7 +77,7 @@ func guarded(t []token, i int) bool {
 		if subordinators[w] {
 			return true
 		}
-		if nearby[w] && i-k <= 3 && !announces(t, k) && ((w != "which" && w != "who" && w != "that") || k == i-1) {
+		if nearby[w] && i-k <= 3 && !announces(t, k) && ((w != "which" && w != "who" && w != "that") || k == i-1 || k == i-2 && people[t[i-1].low]) {
 			return true
 		}
 		if t[k].before != 0 && t[k].before != '(' || t[k+1].before == ',' || t[k+1].before == ':' || t[k+1].before == ';' {
@@ -423,7 +423,7 @@ func aside(t []token, c place) (reading, bool) {
 		return reading{}, false
 	}
 	for i := 2; i < len(t); i++ {
-		if (t[i].before == '-' || t[i].before == ';') && verbs[t[i].low] && !nouns[t[i].low] {
+		if (t[i].before == '-' || t[i].before == ';' || t[i-1].low == "so" && t[i-1].before == ',') && verbs[t[i].low] && !nouns[t[i].low] {
 			if r, ok := orderAt(t, i, c); ok {
 				return r, true
 			}
@@ -557,6 +557,14 @@ func follower(t []token, i int, c place) bool {
 		return c.item && i > 0
 	}
 	next := t[i+1].low
+	for k := i + 2; k < len(t) && k < i+7; k++ {
+		if strings.HasSuffix(t[k].low, "ly") && t[k].before == 0 { // "Format all keys consistently"
+			return true
+		}
+	}
+	if next == "and" || next == "or" { // "Test and document the code", not "Style and Structure"
+		return verbs[at(t, i+2)] && !nouns[at(t, i+2)]
+	}
 	return next == "" || t[i+1].linked || opens[next] || strings.HasSuffix(next, "ly") ||
 		strings.HasSuffix(next, "s") && !strings.HasSuffix(next, "ss") && !things[t[i].low]
 }

@@ -8,7 +8,7 @@ import (
 
 // silentSections hold no rules, whatever they say.
 var silentSections = []string{
-	"definition", "glossary", "terminology", "table of contents", "contents", "changelog", "references", "further reading", "see also",
+	"definition", "glossary", "table of contents", "contents", "changelog", "references", "further reading", "see also",
 	"resources", "related documents", "revision history", "version history", "acknowledg", "license", "licence",
 }
 
