@@ -329,7 +329,7 @@ func (f *finder) underLead(statement string, l lead, led bool) string {
 	if !led || !l.when || len(l.text) > 160 {
 		return statement
 	}
-	return l.text + ": " + statement
+	return cut(l.text+": "+statement, rule.MaxStatement)
 }
 
 // norm makes the norm of a sentence.
