@@ -170,7 +170,16 @@ func unless(t []token, i int) bool {
 			return true
 		}
 	}
-	return i == 0
+	return i == 0 || at(t, i-1) == "we" || at(t, i-1) == "you" && !begins(t, i-1)
+}
+
+// begins reports whether the word at i begins a clause: not "the guidelines you need to follow".
+func begins(t []token, i int) bool {
+	if i <= 0 || t[i].before != 0 {
+		return true
+	}
+	w := t[i-1].low
+	return adverbs[w] || w == "that" || w == "and" || w == "then"
 }
 
 // required reads is required, requires, mandatory.
@@ -249,7 +258,11 @@ func advice(t []token, i int, c place) (reading, bool) {
 	case recommendedWords[w]:
 		return r, (copulas[prev] || copulas[at(t, i-2)]) && !(w == "expected" && next != "to") && !negations[prev]
 	case recommends[w]:
-		return r, prev == "we" || prev == "i" || (prev == "strongly" || prev == "highly") && (at(t, i-2) == "we" || at(t, i-2) == "i")
+		who := i - 1
+		if prev == "strongly" || prev == "highly" {
+			who--
+		}
+		return r, (at(t, who) == "we" || at(t, who) == "i") && begins(t, who)
 	case w == "best":
 		r.phrase = "best to"
 		return r, next == "to" || next == "if"
@@ -357,7 +370,7 @@ func midway(t []token, i int, c place) (reading, bool) {
 		return r, i > 0 && joined && (verbs[at(t, next)] || at(t, next) == "") && next < len(t)
 	case "never":
 		who := at(t, i-1)
-		return r, i > 0 && verbs[at(t, i+1)] && who != "we" && who != "i" && who != "they" && who != "it" && who != "who" && who != "that" && (joined || !copulas[who])
+		return r, i > 0 && verbs[at(t, i+1)] && who != "we" && who != "i" && who != "they" && who != "it" && who != "who" && who != "that" && who != "will" && who != "would" && who != "can" && who != "could" && (joined || !copulas[who])
 	}
 	return r, false
 }
@@ -476,7 +489,7 @@ func orderAt(t []token, i int, c place) (reading, bool) {
 	case "do", "don't", "dont", "never", "not", "no", "cannot":
 		return negation(t, i, c)
 	case "only":
-		if verbs[next] && (!nouns[next] || follower(t, i+1, c)) {
+		if verbs[next] && (!nouns[next] || follower(t, i+1, c) || is(t, i+3, "when") || is(t, i+3, "if")) {
 			r.phrase = "only " + next
 			return r, c.genre != Document
 		}
@@ -538,12 +551,15 @@ func says(t []token, i int) bool {
 
 // subjectAt reports whether the words from i on are the subject of a verb: "Release notes must be written".
 func subjectAt(t []token, i int) bool {
-	for k := i + 1; k < len(t) && k < i+6 && t[k].before == 0 && !opens[t[k].low]; k++ {
+	if is(t, i, "order", "to") || is(t, i, "support", "for") || is(t, i, "access", "to") {
+		return true
+	}
+	for k := i + 1; k < len(t) && k < i+8 && t[k].before == 0 && !objects[t[k].low]; k++ {
 		switch w := t[k].low; w {
 		case "must", "shall", "should", "may", "can", "cannot", "will", "has":
 			return true
 		default:
-			if copulas[w] {
+			if copulas[w] && w != "being" && w != "been" && w != "be" {
 				return true
 			}
 		}

@@ -67,6 +67,9 @@ recent current latest other large long old missing unused invalid generated chan
 meaningful descriptive good real relevant related unit integration where whenever until unless while during along thoroughly what why how whether
 `)
 
+// objects begin what an order is about, or a clause of its own.
+var objects = words("the a an all any each every your our their its this that these those it them which who what if when where how whether because")
+
 // adverbs stand before an order without changing it.
 var adverbs = words(`
 always please also then first second third next finally lastly additionally furthermore moreover instead however otherwise thus so and but or generally ideally
@@ -122,7 +125,7 @@ var forbiddenWords = words("prohibited forbidden banned disallowed unacceptable 
 var allowedWords = words("allowed permitted acceptable tolerated authorized authorised ok okay accepted")
 
 // forbids are verbs that forbid.
-var forbids = words("prohibit prohibits forbid forbids disallow disallows ban bans bar bars")
+var forbids = words("prohibit prohibits forbid forbids disallow disallows")
 
 // recommendedWords are what a recommended, or discouraged, thing is.
 var recommendedWords = words("recommended encouraged advised preferred discouraged expected suggested")
