@@ -105,6 +105,8 @@ func TestDuties(t *testing.T) {
 		{"## Don'ts\n\n- Use eval\n- Never skip tests", []string{"Do not: Use eval", "Never skip tests"}},
 		{"**Never:**\n- Push to main\n\n**Always:**\n- Sign commits", []string{"Never: Push to main", "Always: Sign commits"}},
 		{"- ❌ Commit secrets\n- ✅ Use the vault", []string{"Do not: Commit secrets", "Use the vault"}},
+		{"Never:\n- a key is shared", []string{"Never: a key is shared"}},
+		{"When committing:\n- Sign off; do not push", []string{"When committing: Sign off", "When committing: Do not push"}},
 		{"When committing:\n\n- You must sign off.", []string{"When committing: You must sign off."}},
 		{"Include the following information in a report:\n\n- the date\n- the place", []string{"Include the following information in a report: the date; the place"}},
 		{"| Command | Note |\n|---|---|\n| `make build` | Do not run it in a session |", []string{"`make build`: Do not run it in a session"}},
