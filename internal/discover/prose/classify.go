@@ -81,7 +81,7 @@ func guarded(t []token, i int) bool {
 			return true
 		}
 		if t[k].before != 0 && t[k].before != '(' || t[k+1].before == ',' || t[k+1].before == ':' || t[k+1].before == ';' {
-			return t[k].before == ',' && subordinators[w]
+			return false
 		}
 	}
 	return false

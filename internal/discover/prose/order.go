@@ -55,9 +55,10 @@ func aside(t []token, c place) (reading, bool) {
 // follows reports whether the verb at i is one of an enumeration in the clause before it, as in "Before you add, change or
 // remove a file, ...".
 func follows(t []token, i int) bool {
-	for k := i; k < len(t) && k < i+6; k++ {
-		if k > i && t[k].before == ',' && (t[k].low == "or" || t[k].low == "and") || k > i && (t[k].low == "or") && t[k].before == 0 && t[i].before == ',' && later(t, k) {
-			return later(t, k)
+	for k := i + 1; k < len(t) && k < i+6; k++ {
+		or := t[k].low == "or"
+		if (t[k].before == ',' && (or || t[k].low == "and") || or && t[k].before == 0 && t[i].before == ',') && later(t, k) {
+			return true
 		}
 	}
 	return false
@@ -202,13 +203,10 @@ func isOrder(t []token, i int, c place) bool {
 		return false
 	}
 	next := at(t, i+1)
-	if i+1 < len(t) && t[i+1].before == ':' && t[i+1].before != 0 {
+	if i+1 < len(t) && t[i+1].before == ':' {
 		return false // a label
 	}
-	if i+1 < len(t) && (copulas[next] || next == "of" || next == "must" || next == "should" || next == "may" || next == "can" || next == "will" || next == "has" || next == "have" && w != "have") {
-		return false
-	}
-	if subjectAt(t, i) {
+	if copulas[next] || next == "of" || next == "have" || subjectAt(t, i) {
 		return false
 	}
 	switch {
