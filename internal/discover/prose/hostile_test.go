@@ -64,7 +64,7 @@ func TestHostileTexts(t *testing.T) {
 // deep is a list in a list in a list ...
 func deep() string {
 	var b strings.Builder
-	for i := range 1000 {
+	for i := range 250 {
 		b.WriteString(strings.Repeat(" ", i) + "- must be:\n")
 	}
 	return b.String()
