@@ -26,7 +26,7 @@ type place struct {
 
 // classify reads a sentence. It returns false for one that regulates nothing.
 func classify(t []token, c place) (reading, bool) {
-	if len(t) < 2 && !(len(t) == 1 && c.item) || defines(t) {
+	if len(t) < 2 && !(len(t) == 1 && c.item) || defines(t) || is(t, 0, "for", "example") || is(t, 0, "for", "instance") {
 		return reading{}, false
 	}
 	if r, ok := order(t, c); ok {
@@ -50,7 +50,7 @@ func defines(t []token) bool {
 		switch {
 		case is(t, i, "means") && t[i].before == 0 && at(t, i-1) != "that" && at(t, i-1) != "this" && at(t, i-1) != "by":
 			return true
-		case is(t, i, "refers", "to"), is(t, i, "refer", "to") && i > 1, is(t, i, "defined", "as"), is(t, i, "stands", "for"):
+		case is(t, i, "refers", "to"), is(t, i, "defined", "as"), is(t, i, "stands", "for"):
 			return true
 		}
 	}
@@ -77,11 +77,11 @@ func guarded(t []token, i int) bool {
 		if subordinators[w] {
 			return true
 		}
-		if nearby[w] && i-k <= 3 && !announces(t, k) && ((w != "which" && w != "who" && w != "that") || k == i-1) {
+		if nearby[w] && i-k <= 3 && !announces(t, k) && ((w != "which" && w != "who" && w != "that") || k == i-1 || k == i-2 && people[t[i-1].low]) {
 			return true
 		}
 		if t[k].before != 0 && t[k].before != '(' || t[k+1].before == ',' || t[k+1].before == ':' || t[k+1].before == ';' {
-			return t[k].before == ',' && subordinators[w]
+			return false
 		}
 	}
 	return false
@@ -170,7 +170,16 @@ func unless(t []token, i int) bool {
 			return true
 		}
 	}
-	return i == 0
+	return i == 0 || at(t, i-1) == "we" || at(t, i-1) == "you" && !begins(t, i-1)
+}
+
+// begins reports whether the word at i begins a clause: not "the guidelines you need to follow".
+func begins(t []token, i int) bool {
+	if i <= 0 || t[i].before != 0 {
+		return true
+	}
+	w := t[i-1].low
+	return adverbs[w] || w == "that" || w == "and" || w == "then"
 }
 
 // required reads is required, requires, mandatory.
@@ -249,7 +258,11 @@ func advice(t []token, i int, c place) (reading, bool) {
 	case recommendedWords[w]:
 		return r, (copulas[prev] || copulas[at(t, i-2)]) && !(w == "expected" && next != "to") && !negations[prev]
 	case recommends[w]:
-		return r, prev == "we" || prev == "i" || (prev == "strongly" || prev == "highly") && (at(t, i-2) == "we" || at(t, i-2) == "i")
+		who := i - 1
+		if prev == "strongly" || prev == "highly" {
+			who--
+		}
+		return r, (at(t, who) == "we" || at(t, who) == "i") && begins(t, who)
 	case w == "best":
 		r.phrase = "best to"
 		return r, next == "to" || next == "if"
@@ -357,7 +370,7 @@ func midway(t []token, i int, c place) (reading, bool) {
 		return r, i > 0 && joined && (verbs[at(t, next)] || at(t, next) == "") && next < len(t)
 	case "never":
 		who := at(t, i-1)
-		return r, i > 0 && verbs[at(t, i+1)] && who != "we" && who != "i" && who != "they" && who != "it" && who != "who" && who != "that" && (joined || !copulas[who])
+		return r, i > 0 && verbs[at(t, i+1)] && who != "we" && who != "i" && who != "they" && who != "it" && who != "who" && who != "that" && who != "will" && who != "would" && who != "can" && who != "could" && (joined || !copulas[who])
 	}
 	return r, false
 }
@@ -368,7 +381,7 @@ func practice(t []token, c place) (reading, bool) {
 	if c.genre != Instructions || c.facts || c.row {
 		return r, false
 	}
-	for i := 0; i < len(t); i++ {
+	for i := range t {
 		if (i == 0 || t[i].before == ',') && t[i].low == "you" && !t[i].quoted {
 			k := i + 1
 			for adverbs[at(t, k)] || at(t, k) == "never" {
@@ -384,213 +397,4 @@ func practice(t []token, c place) (reading, bool) {
 		}
 	}
 	return r, false
-}
-
-// order reads an order at the beginning of a sentence, behind what says when it holds.
-func order(t []token, c place) (reading, bool) {
-	if r, ok := orderAt(t, 0, c); ok {
-		return r, true
-	}
-	from := 0
-	for from < len(t)-1 && adverbs[t[from].low] && t[from].low != "by" && t[from].low != "as" && t[from].low != "in" {
-		from++
-	}
-	if r, ok := aside(t, c); ok {
-		return r, true
-	}
-	if !openers[t[from].low] {
-		return reading{}, false
-	}
-	if t[from].low == "to" && !c.item && c.genre != Policy { // how, not that
-		return reading{}, false
-	}
-	tries := 0
-	for i := from + 1; i < len(t) && tries < 8; i++ {
-		if t[i].before != ',' && t[i].before != ':' && t[i].before != '-' {
-			continue
-		}
-		tries++
-		if r, ok := orderAt(t, i, c); ok && !follows(t, i) {
-			return r, true
-		}
-	}
-	return reading{}, false
-}
-
-// aside reads an order behind a dash or a semicolon, in instructions: "CI runs on Windows - ensure that it passes".
-func aside(t []token, c place) (reading, bool) {
-	if c.genre != Instructions || c.facts || c.row {
-		return reading{}, false
-	}
-	for i := 2; i < len(t); i++ {
-		if (t[i].before == '-' || t[i].before == ';') && verbs[t[i].low] && !nouns[t[i].low] {
-			if r, ok := orderAt(t, i, c); ok {
-				return r, true
-			}
-		}
-	}
-	return reading{}, false
-}
-
-// follows reports whether the verb at i is one of an enumeration in the clause before it, as in "Before you add, change or
-// remove a file, ...".
-func follows(t []token, i int) bool {
-	for k := i; k < len(t) && k < i+6; k++ {
-		if k > i && t[k].before == ',' && (t[k].low == "or" || t[k].low == "and") || k > i && (t[k].low == "or") && t[k].before == 0 && t[i].before == ',' && later(t, k) {
-			return later(t, k)
-		}
-	}
-	return false
-}
-
-// later reports whether another clause follows.
-func later(t []token, i int) bool {
-	for k := i + 1; k < len(t); k++ {
-		if t[k].before == ',' {
-			return true
-		}
-	}
-	return false
-}
-
-// orderAt reads an order that begins at i.
-func orderAt(t []token, i int, c place) (reading, bool) {
-	always := false // what follows is surely a verb
-	start := i
-	for i < len(t)-1 && adverbs[t[i].low] && !(i > start && t[i].before == ';') {
-		always = always || t[i].low == "always" || t[i].low == "please" || t[i].low == "remember"
-		i++
-		if t[i].low == "to" && t[i-1].low == "remember" && i < len(t)-1 {
-			i++
-		}
-	}
-	r := reading{modality: rule.Must, means: BySentence, phrase: at(t, i), at: i}
-	if c.item {
-		r.means = ByItem
-	}
-	w, next := at(t, i), at(t, i+1)
-	if i < len(t) && t[i].quoted {
-		return r, false
-	}
-	switch w {
-	case "do", "don't", "dont", "never", "not", "no", "cannot":
-		return negation(t, i, c)
-	case "only":
-		if verbs[next] && (!nouns[next] || follower(t, i+1, c)) {
-			r.phrase = "only " + next
-			return r, c.genre != Document
-		}
-		return r, false
-	case "make", "be":
-		if next == "sure" || next == "certain" {
-			return r, true
-		}
-		if w == "be" && (c.facts || len(t) < i+2) {
-			return r, false
-		}
-	case "ensure":
-		return r, c.genre != Document || !c.facts
-	}
-	if c.facts || c.row || c.genre == Document && !always || c.running && running[w] || !(always && verbs[w]) && !isOrder(t, i, c) {
-		return r, false
-	}
-	if advising[w] {
-		r.modality = rule.Should
-	}
-	return r, true
-}
-
-// negation reads do not, never, not and no at the beginning of an order.
-func negation(t []token, i int, c place) (reading, bool) {
-	r := reading{modality: rule.MustNot, means: ByNegation, phrase: t[i].low, at: i}
-	next := at(t, i+1)
-	switch t[i].low {
-	case "do":
-		if next != "not" && next != "never" {
-			return r, false
-		}
-		r.phrase = "do " + next
-		next = at(t, i+2)
-	case "no":
-		// "No exported types" forbids in a list of rules, and tells a fact elsewhere.
-		return r, c.genre == Instructions && c.item && !c.facts && len(t) > i+1 && len(t) <= 12 && t[i+1].before == 0 && !says(t, i)
-	case "not", "cannot":
-		return r, false
-	}
-	if next == "worry" || next == "hesitate" || next == "mind" || next == "know" {
-		return r, false
-	}
-	if next == "forget" {
-		r.modality = rule.Must
-	}
-	return r, len(t) > i+1
-}
-
-// says reports whether a verb follows that tells a fact.
-func says(t []token, i int) bool {
-	for k := i + 1; k < len(t); k++ {
-		if copulas[t[k].low] || t[k].low == "needed" || t[k].low == "required" || t[k].low == "found" || t[k].low == "has" || t[k].low == "have" {
-			return true
-		}
-	}
-	return false
-}
-
-// subjectAt reports whether the words from i on are the subject of a verb: "Release notes must be written".
-func subjectAt(t []token, i int) bool {
-	for k := i + 1; k < len(t) && k < i+6 && t[k].before == 0 && !opens[t[k].low]; k++ {
-		switch w := t[k].low; w {
-		case "must", "shall", "should", "may", "can", "cannot", "will", "has":
-			return true
-		default:
-			if copulas[w] {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// follower reports whether what follows the word at i, which may be a noun, shows that it is a verb.
-func follower(t []token, i int, c place) bool {
-	if i+1 >= len(t) {
-		return c.item && i > 0
-	}
-	next := t[i+1].low
-	return next == "" || t[i+1].linked || opens[next] || strings.HasSuffix(next, "ly") ||
-		strings.HasSuffix(next, "s") && !strings.HasSuffix(next, "ss") && !things[t[i].low]
-}
-
-// isOrder reports whether the word at i is a verb that begins an order.
-func isOrder(t []token, i int, c place) bool {
-	w := at(t, i)
-	if w == "" || pointers[w] || i >= len(t) {
-		return false
-	}
-	if c.genre == Policy && !c.item && asides[w] && i == 0 {
-		return false
-	}
-	next := at(t, i+1)
-	if i+1 < len(t) && t[i+1].before == ':' && t[i+1].before != 0 {
-		return false // a label
-	}
-	if i+1 < len(t) && (copulas[next] || next == "of" || next == "must" || next == "should" || next == "may" || next == "can" || next == "will" || next == "has" || next == "have" && w != "have") {
-		return false
-	}
-	if subjectAt(t, i) {
-		return false
-	}
-	switch {
-	case verbs[w] && !nouns[w]:
-		return true
-	case nouns[w] && verbs[w]:
-		return follower(t, i, c)
-	}
-	// A word that is not in the lists is an order if it looks like a verb and takes an object.
-	if i > 0 && t[i].before == 0 && !adverbs[at(t, i-1)] || strings.HasSuffix(w, "ing") || strings.HasSuffix(w, "ed") || strings.HasSuffix(w, "s") || openers[w] || opens[w] || people[w] || adverbs[w] || len(w) < 3 {
-		return false
-	}
-	object := next == "the" || next == "a" || next == "an" || next == "all" || next == "your" || next == "each" || next == "every" || next == "any"
-	made := strings.HasSuffix(w, "ize") || strings.HasSuffix(w, "ise") || strings.HasSuffix(w, "ify") || strings.HasPrefix(w, "re-") || strings.HasPrefix(w, "co-")
-	return c.genre == Instructions && c.item && (object || made && i+1 < len(t))
 }

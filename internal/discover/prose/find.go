@@ -18,15 +18,6 @@ type finder struct {
 	leads  map[int]lead // what blocks that lead to others say
 }
 
-// lead is what a block that leads to a list says about its items.
-type lead struct {
-	text     string // without marks and the colon
-	says     *reading
-	open     bool // the items are what is demanded: "Agents must:"
-	when     bool // it says when the items hold: "When committing:"
-	sentence int  // where its last sentence begins in the block
-}
-
 // Find finds the norms of a text. When ctx ends it returns what it has.
 func Find(ctx context.Context, blocks []Block, g Genre) []Norm {
 	f := &finder{blocks: blocks, genre: g, leads: map[int]lead{}}
@@ -70,113 +61,6 @@ func (f *finder) context(i int) place {
 		c.running = true
 	}
 	return c
-}
-
-// leading notes what a block says that leads to a list, and reports whether it is read with the list.
-func (f *finder) leading(i, at int, raw string, c place) bool {
-	if !leads(raw) || !f.hasItems(i) {
-		return false
-	}
-	t := tokenize(raw)
-	l := lead{text: strings.TrimRight(plain(raw), ": "), sentence: at}
-	if r, ok := classify(t, c); ok {
-		l.says = &r
-		l.open = r.at+4 > len(t) && r.means != ByItem && r.means != BySentence || demands(t)
-		if (r.means == ByItem || r.means == BySentence) && generic(t) {
-			l.says = nil
-		}
-	}
-	if l.says == nil {
-		l.says = bare(t)
-		l.open = l.says != nil
-	}
-	l.when = len(t) > 0 && openers[t[0].low] && l.says == nil
-	f.leads[i] = l
-	if l.says == nil || l.open {
-		return true
-	}
-	f.joined(i, at, raw, l, c)
-	return true
-}
-
-// hasItems reports whether the next block stands under block i.
-func (f *finder) hasItems(i int) bool {
-	return i+1 < len(f.blocks) && f.blocks[i+1].Lead == i
-}
-
-// lead is what block i says about the blocks below it.
-func (f *finder) lead(i int) (lead, bool) {
-	l, ok := f.leads[i]
-	return l, ok && i >= 0
-}
-
-// demands reports whether a lead ends by demanding what follows: "policy requires that:", "You are required to:".
-func demands(t []token) bool {
-	n := len(t)
-	if is(t, n-3, "not", "limited", "to") {
-		return false
-	}
-	for _, last := range []int{n - 1, n - 2, n - 3} {
-		switch at(t, last) {
-		case "must", "shall", "should", "requires", "require", "prohibits", "prohibit", "never", "prohibited", "forbidden", "required", "not", "avoid", "always", "forbid":
-			return true
-		}
-	}
-	return false
-}
-
-// generic reports whether an order only points to the list below it: "Follow these guidelines:".
-func generic(t []token) bool {
-	for i := range t {
-		switch t[i].low {
-		case "follow", "following", "these", "below", "rules", "guidelines", "steps", "needed":
-			if !(t[i].low == "following" && (at(t, i+1) == "information" || at(t, i+1) == "with")) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// maxJoined bounds a statement that is joined from a lead and its items, in bytes.
-const maxJoined = 800
-
-// joined finds the norm of a lead whose items are only what it is about: "Include the following: ...". Items that are norms
-// stand for themselves.
-func (f *finder) joined(i, from int, raw string, l lead, c place) {
-	b := &f.blocks[i]
-	text, last := plain(raw), i
-	size := len(text)
-	for k := i + 1; k < len(f.blocks) && f.blocks[k].Lead == i; k++ {
-		for _, p := range sentences(f.blocks[k].Text) {
-			if _, ok := classify(tokenize(f.blocks[k].Text[p[0]:p[1]]), f.context(k)); ok {
-				last = i
-				size = maxJoined
-			}
-		}
-		if size += len(f.blocks[k].Text); size > maxJoined {
-			last = i
-			break
-		}
-		last = k
-	}
-	n := f.norm(i, raw, b.line(from), *l.says, c)
-	if last == i {
-		n.Statement = clean(l.text)
-		if strings.Count(l.text, " ") > 2 || l.says.means == ByNegation { // "Change flights:" is a title
-			f.out = append(f.out, n)
-		}
-		return
-	}
-	parts := make([]string, 0, last-i)
-	for k := i + 1; k <= last; k++ {
-		parts = append(parts, strings.TrimRight(plain(f.blocks[k].Text), ".;, "))
-		n.Quote += "\n" + f.blocks[k].Text
-	}
-	n.Statement = clean(l.text + ": " + strings.Join(parts, "; "))
-	n.EndLine = f.blocks[last].line(len(f.blocks[last].Text))
-	n.Quote = cut(n.Quote, maxQuote)
-	f.out = append(f.out, n)
 }
 
 // sentence reads one sentence of block i. first is where the norms of the block begin in what has been found.
@@ -232,61 +116,19 @@ func (f *finder) read(i int, raw string, line int, c place) []Norm {
 			n.Statement = f.underLead(n.Statement, l, led)
 			return []Norm{n}
 		}
-		return f.parts(i, raw, body, line, parts, c)
+		norms := f.parts(i, raw, body, line, parts, c)
+		for k := range norms {
+			norms[k].Statement = f.underLead(norms[k].Statement, l, led)
+		}
+		return norms
 	case inherits:
 		n := f.norm(i, raw, line, *l.says, c)
-		n.Means, n.Confidence, n.Method = ByLead, confidence(ByLead, f.genre), "item below (\""+cut(l.text, 60)+":\")"
+		n.Means, n.Confidence, n.Method = ByLead, confidence(ByLead, f.genre), methods[ByLead]+" (\""+cut(l.text, 60)+":\")"
 		n.Statement = clean(l.text + ": " + strings.TrimLeft(plain(raw), signs))
-		if fullSentence(t) {
+		if fullSentence(t) && n.Modality == rule.Must { // the lead adds nothing
 			n.Statement = clean(plain(raw))
 		}
 		return []Norm{n}
-	}
-	return nil
-}
-
-// refusals begin an item that shows what not to do.
-var refusals = []string{"❌", "🚫", "⛔", "✗", "✘", "👎"}
-
-// refusing are headings of what not to do.
-var refusing = words("don't donts don'ts dont never avoid forbidden prohibited disallowed unacceptable anti-patterns antipatterns")
-
-// leader is what leads to block i, of which raw is a sentence: a block before it, its heading, or a sign.
-func (f *finder) leader(i int, raw string) (lead, bool) {
-	no := lead{text: "Do not", says: &reading{modality: rule.MustNot, means: ByNegation}, open: true}
-	for _, sign := range refusals {
-		if strings.HasPrefix(raw, sign) {
-			return no, true
-		}
-	}
-	if l, ok := f.lead(f.blocks[i].Lead); ok {
-		return l, true
-	}
-	section := f.blocks[i].Section
-	if len(section) == 0 || f.blocks[i].Kind != Item || f.blocks[i].Lead >= 0 {
-		return lead{}, false
-	}
-	t := tokenize(section[len(section)-1])
-	for k := range t {
-		if len(t) <= 3 && refusing[t[k].low] || is(t, k, "do", "not") || is(t, k, "not", "to", "do") || is(t, k, "must", "not") {
-			return no, f.genre != Document
-		}
-	}
-	return lead{}, false
-}
-
-// bare reads a lead that is nothing but a word that binds: "Never:".
-func bare(t []token) *reading {
-	if len(t) == 0 || len(t) > 2 {
-		return nil
-	}
-	switch at(t, len(t)-1) {
-	case "never", "not", "don't", "dont", "don'ts", "forbidden", "prohibited":
-		return &reading{modality: rule.MustNot, means: ByNegation}
-	case "avoid", "should":
-		return &reading{modality: rule.Should, means: ByAdvice}
-	case "always", "must":
-		return &reading{modality: rule.Must, means: ByBinding}
 	}
 	return nil
 }
@@ -325,14 +167,6 @@ func (f *finder) cells(i int, raw string, line int, c place) []Norm {
 	return nil
 }
 
-// underLead puts what says when an item holds before it.
-func (f *finder) underLead(statement string, l lead, led bool) string {
-	if !led || !l.when || len(l.text) > 160 {
-		return statement
-	}
-	return l.text + ": " + statement
-}
-
 // norm makes the norm of a sentence.
 func (f *finder) norm(i int, raw string, line int, r reading, c place) Norm {
 	b := &f.blocks[i]
@@ -354,28 +188,19 @@ func (n *Norm) except(e string) {
 	}
 }
 
+// methods are the means in words.
+var methods = [byLast]string{
+	ByBinding: "sentence that binds", ByRestraint: "sentence that restrains", ByAdvice: "sentence that advises", ByNegation: "order not to do something",
+	ByItem: "order in a list", BySentence: "order in a sentence", ByLead: "item below", ByPractice: "practice", ByPermission: "permission",
+}
+
 // method says in words how a norm was found.
 func method(r reading, c place) string {
-	said := " (\"" + r.phrase + "\")"
-	switch {
-	case r.means == ByItem:
-		return "order in a list" + said
-	case r.means == BySentence:
-		return "order in a sentence" + said
-	case r.means == ByPractice:
-		return "practice" + said
-	case r.means == ByPermission:
-		return "permission" + said
-	case r.means == ByNegation:
-		return "order not to do something" + said
-	case c.row:
-		return "cell of a table that binds" + said
-	case r.means == ByRestraint:
-		return "sentence that restrains" + said
-	case r.means == ByAdvice:
-		return "sentence that advises" + said
+	name := methods[r.means]
+	if c.row && r.means == ByBinding {
+		name = "cell of a table that binds"
 	}
-	return "sentence that binds" + said
+	return name + " (\"" + r.phrase + "\")"
 }
 
 // signs stand before text to catch the eye.
