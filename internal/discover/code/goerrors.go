@@ -92,7 +92,8 @@ func (g *goUnit) errorsChecked(list []ast.Stmt) {
 	}
 }
 
-// mentions reports whether a statement reads a name. Of a block only its head is looked at, so that the work stays in proportion.
+// mentions reports whether a statement reads a name. Of a block only its head is looked at, and not into functions, so
+// that the work stays in proportion.
 func mentions(s ast.Stmt, name string) bool {
 	var parts []ast.Node
 	switch s := s.(type) {
@@ -119,6 +120,9 @@ func mentions(s ast.Stmt, name string) bool {
 	found := false
 	for _, p := range parts {
 		ast.Inspect(p, func(n ast.Node) bool {
+			if _, body := n.(*ast.FuncLit); body {
+				return false
+			}
 			if id, ok := n.(*ast.Ident); ok && id.Name == name {
 				found = true
 			}
