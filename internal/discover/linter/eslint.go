@@ -106,7 +106,7 @@ func (p *page) preset(t *tool, item *node, name, section string) {
 	p.add(t, setting{
 		key: section, level: fail, line: item.line, end: item.end, section: section, class: design,
 		words: "Code must pass the rule set " + printable(name) + " of " + t.name + ".",
-		note:  "What the set demands is not written here; approve it only if you want the set as a whole.",
+		set:   true,
 	})
 }
 
@@ -241,7 +241,7 @@ func readOxlint(p *page) error {
 		p.add(oxlint, setting{
 			key: c.key, level: lvl, line: c.line, end: c.last(), section: under("categories", c.key), class: design,
 			words: "Code must pass the rules of the category " + printable(c.key) + " of Oxlint.",
-			note:  "What the category demands is not written here; approve it only if you want it as a whole.",
+			set:   true,
 		})
 	}
 	p.blocks(oxlint, legacyBlocks(n))

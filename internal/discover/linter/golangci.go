@@ -101,8 +101,7 @@ func (p *page) goSet(n *node, key string) {
 			continue // none is no rule; standard and fast leave the choice to the tool
 		}
 		p.add(golangci, setting{
-			key: key, level: fail, line: item.line, end: item.end, section: under("linters", key), words: words, class: design,
-			note: "What the set demands is not written here; approve it only if you want it as a whole.",
+			key: key, level: fail, line: item.line, end: item.end, section: under("linters", key), words: words, class: design, set: true,
 		})
 	}
 }
@@ -239,7 +238,7 @@ func (p *page) revive(n *node, at string) {
 		p.add(revive, setting{
 			key: "enable-all-rules", level: fail, line: all.line, end: all.last(), section: under(at, "enable-all-rules"), class: design,
 			words: "Go code must pass all rules of revive that are not switched off.",
-			note:  "What the set demands is not written here; approve it only if you want it as a whole.",
+			set:   true,
 		})
 	}
 	for _, r := range n.get("rules").all() {
@@ -299,7 +298,7 @@ func (p *page) staticcheck(t *tool, checks *node, at string) {
 		if len(without) > 0 {
 			note = "Switched off in the same file: " + cut(strings.Join(without, ", "), 300) + "."
 		}
-		p.add(t, setting{key: c.text, level: fail, line: c.line, end: c.end, section: at, words: "Go code must pass " + what + ".", class: correctness, note: note})
+		p.add(t, setting{key: c.text, level: fail, line: c.line, end: c.end, section: at, words: "Go code must pass " + what + ".", class: correctness, note: note, set: c.text == "all" || strings.HasSuffix(c.text, "*")})
 	}
 }
 

@@ -45,6 +45,7 @@ type setting struct {
 	paths   []string // nil: all files of the tool
 	exclude []string
 	note    string
+	set     bool // it stands for a whole set of rules
 	// words replaces the statement of the table.
 	words string
 	class class
@@ -53,13 +54,14 @@ type setting struct {
 	pattern *rule.Pattern
 }
 
-// Confidences: of the candidates found so in the settings of 14 public projects, the share that a reviewer approved, rounded
-// down. docs/discovery-linters.md has the counts.
+// Confidences. They are below the shares of candidates that were approved when those from 14 public projects were read one by
+// one; docs/discovery-linters.md has the counts and says why.
 const (
 	sureWorded  = 0.9 // a rule that the table knows, which fails the build
 	sureWarned  = 0.8 // one that the tool only warns of
 	sureFormat  = 0.7 // a matter of layout
-	sureUnknown = 0.4 // a rule that the table does not know
+	sureVague   = 0.4 // a set of rules as a whole, or one whose statement leaves open what was agreed
+	sureUnknown = 0.3 // a rule that the table does not know
 )
 
 // add makes a candidate of a setting.
@@ -71,6 +73,7 @@ func (p *page) add(t *tool, s setting) {
 	if s.words != "" {
 		e, known = entry{class: s.class, statement: s.words}, true
 	}
+	vague := known && (s.set || leavesOpen.MatchString(fill(e.statement, s.args)))
 	if !known {
 		e = entry{class: design, statement: fmt.Sprintf("Code must pass the check %q of %s.", cut(printable(s.key), 100), t.name)}
 	}
@@ -78,7 +81,7 @@ func (p *page) add(t *tool, s setting) {
 	f := source.Found{
 		Kind: source.LinterConfig, File: p.path, Line: s.line, Section: cut(printable(s.section), 200),
 		Statement: statement, Modality: rule.Must, Severity: e.class.severity(s.level), Tags: tags(t, e.class),
-		Method: method(t, s), Note: note(t, s, known), Rationale: s.why, Confidence: confidence(t, s, e, known),
+		Method: method(t, s), Note: note(t, s, known, vague), Rationale: s.why, Confidence: confidence(t, s, e, known, vague),
 	}
 	f.Quote, f.EndLine = p.quote(s.line, s.end)
 	if strings.Contains(statement, " must not ") || strings.HasPrefix(statement, "Never ") {
@@ -118,7 +121,7 @@ func method(t *tool, s setting) string {
 	return fmt.Sprintf("setting %s of %s, level %s", name, t.name, how)
 }
 
-func note(t *tool, s setting, known bool) string {
+func note(t *tool, s setting, known, vague bool) string {
 	enforces := t.name + " already enforces this wherever it runs."
 	if t.formats {
 		enforces = t.name + " already brings files into this form wherever it runs."
@@ -126,13 +129,21 @@ func note(t *tool, s setting, known bool) string {
 	if !known {
 		enforces += " The rule is not in our table, so the statement only names it: say in words what it demands before you approve it."
 	}
+	switch {
+	case s.set:
+		enforces += " What the set demands is not written here: approve it only if you want it as a whole."
+	case vague:
+		enforces += " The statement leaves open what was agreed: add it from the settings before you approve it."
+	}
 	return strings.TrimSpace(enforces + " " + s.note)
 }
 
-func confidence(t *tool, s setting, e entry, known bool) float64 {
+func confidence(t *tool, s setting, e entry, known, vague bool) float64 {
 	switch {
 	case !known:
 		return sureUnknown
+	case vague:
+		return sureVague
 	case t.formats || e.class == layout:
 		return sureFormat
 	case s.level == warn:
@@ -179,6 +190,9 @@ func (p *page) usable(g string) string {
 	}
 	return known
 }
+
+// leavesOpen finds statements that are whole only with what the project agreed.
+var leavesOpen = regexp.MustCompile(`\bagreed\b|\bthe (project|company) (allows|forbids|requires|restricts|lists|blocks|disallows|bans|trusts|agreed)|the (checks of gocritic|rules of revive)`)
 
 // placeholder stands in a statement for an option: its name and what holds without it.
 var placeholder = regexp.MustCompile(`\{([A-Za-z_-]+)=([^}]*)\}`)
