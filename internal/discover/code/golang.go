@@ -1,6 +1,7 @@
 package code
 
 import (
+	"errors"
 	"go/ast"
 	"go/parser"
 	"go/scanner"
@@ -35,7 +36,7 @@ func (u *unit) golang() *source.Problem {
 	file, err := parser.ParseFile(g.fset, "", u.src, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
 		p := &source.Problem{File: u.path, Reason: "it is not valid Go"}
-		if list, ok := err.(scanner.ErrorList); ok && len(list) > 0 { //nolint:errorlint // the parser returns no other type
+		if list, ok := errors.AsType[scanner.ErrorList](err); ok && len(list) > 0 {
 			p.Line, p.Reason = list[0].Pos.Line, p.Reason+": "+cut(list[0].Msg, 200)
 		}
 		return p

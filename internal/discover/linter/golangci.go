@@ -174,8 +174,8 @@ func (p *page) depguard(n *node, at string) {
 func (p *page) forbidImport(name, why string, d *node, section string, files, free []string) {
 	exact := strings.HasSuffix(name, "$")
 	name = strings.TrimSuffix(name, "$")
-	if name == "" {
-		return
+	if name == "" || printable(name) != name || len(name) > 1000 {
+		return // no package has such a name
 	}
 	words, tail := "Code must not import "+printable(cut(name, 200))+" or what is below it.", `[^"]*`
 	if exact {

@@ -291,6 +291,14 @@ func TestWhere(t *testing.T) {
 	}
 }
 
+// TestWhereUnknown checks that a setting for files that cannot be named is not taken for all files unseen.
+func TestWhereUnknown(t *testing.T) {
+	f := one(t, read(t, ".eslintrc.json", `{"overrides": [{"files": ["!a.js", "[x"], "rules": {"no-alert": "error"}}]}`), "Code must not call alert, confirm or prompt.")
+	if !strings.Contains(f.Note, "no glob of a rule can name") || !strings.Contains(f.Note, "[x") || len(f.AppliesTo.Paths) != 1 {
+		t.Errorf("note %q, applies to %v", f.Note, f.AppliesTo)
+	}
+}
+
 // TestTold checks what a reviewer is told beside the statement.
 func TestTold(t *testing.T) {
 	found := read(t, ".golangci.yml", "linters:\n  default: none\n  enable:\n    - noctx # calls must be cancelled\n    - mystery\n")

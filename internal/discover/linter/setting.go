@@ -95,6 +95,9 @@ func (p *page) add(t *tool, s setting) {
 		f.Rationale = strings.TrimSpace(f.Rationale + " Remark in the settings: " + printable(remark))
 	}
 	f.AppliesTo = p.appliesTo(t, s)
+	if len(s.paths) > 0 && len(p.usableAll(s.paths)) == 0 {
+		f.Note += " It is for files that no glob of a rule can name, so it is proposed for all: " + cut(printable(strings.Join(s.paths, ", ")), 300) + "."
+	}
 	f.Check = checkOf(t, s, f.AppliesTo, statement)
 	p.found = append(p.found, f)
 }
@@ -154,18 +157,10 @@ func confidence(t *tool, s setting, e entry, known, vague bool) float64 {
 
 // appliesTo are the files of a tool below the folder of its settings, or those that the setting is for.
 func (p *page) appliesTo(t *tool, s setting) *rule.AppliesTo {
-	paths := s.paths
-	if paths == nil {
-		paths = t.paths
+	a := &rule.AppliesTo{Paths: p.usableAll(s.paths), ExcludePaths: p.usableAll(s.exclude)}
+	if len(a.Paths) == 0 {
+		a.Paths = p.usableAll(t.paths)
 	}
-	a := &rule.AppliesTo{}
-	for _, g := range paths {
-		a.Paths = append(a.Paths, p.usable(g))
-	}
-	for _, g := range s.exclude {
-		a.ExcludePaths = append(a.ExcludePaths, p.usable(g))
-	}
-	a.Paths, a.ExcludePaths = labelled(a.Paths), labelled(a.ExcludePaths)
 	if len(a.Paths) == 0 && p.dir != "." {
 		a.Paths = labelled([]string{escapeGlob(p.dir) + "/**"})
 	}
@@ -173,6 +168,15 @@ func (p *page) appliesTo(t *tool, s setting) *rule.AppliesTo {
 		return nil
 	}
 	return a
+}
+
+// usableAll are the globs of a list that a rule can have.
+func (p *page) usableAll(globs []string) []string {
+	var out []string
+	for _, g := range globs {
+		out = append(out, p.usable(g))
+	}
+	return labelled(out)
 }
 
 // usable is a glob from the root, or empty where a rule cannot have it.
