@@ -288,7 +288,8 @@ func readBiome(p *page) error {
 			}
 		}
 		for _, o := range n.get("overrides").all() {
-			blocks = append(blocks, biomeBlocks(o.get("linter", "rules"), "overrides.linter.rules", o.get("includes", "include").strings())...)
+			files := slices.Concat(o.get("includes").strings(), o.get("include").strings())
+			blocks = append(blocks, biomeBlocks(o.get("linter", "rules"), "overrides.linter.rules", files)...)
 		}
 		p.blocks(biome, blocks)
 	}

@@ -291,6 +291,15 @@ func TestWhere(t *testing.T) {
 	}
 }
 
+// TestWhereBiome checks that an override of Biome speaks for its own files only.
+func TestWhereBiome(t *testing.T) {
+	f := one(t, read(t, "biome.json", `{"linter": {"includes": ["**", "!dist/**"], "rules": {"correctness": {"noConstAssign": "error"}}},
+"overrides": [{"includes": ["**/*.ts"], "linter": {"rules": {"correctness": {"noConstAssign": "off"}}}}]}`), "Code must not assign to constants.")
+	if diff := cmp.Diff([]string{"**/*.ts", "dist/**"}, f.AppliesTo.ExcludePaths); diff != "" {
+		t.Errorf("files left out (-want +got)\n%s", diff)
+	}
+}
+
 // TestWhereUnknown checks that a setting for files that cannot be named is not taken for all files unseen.
 func TestWhereUnknown(t *testing.T) {
 	f := one(t, read(t, ".eslintrc.json", `{"overrides": [{"files": ["!a.js", "[x"], "rules": {"no-alert": "error"}}]}`), "Code must not call alert, confirm or prompt.")
