@@ -3,6 +3,7 @@ package code
 import (
 	"go/ast"
 	"go/token"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -48,11 +49,8 @@ func (g *goUnit) call(c *ast.CallExpr) {
 		g.count("go.errornew", name == "errors.New", line)
 	}
 	if name == "fmt.Errorf" && len(c.Args) > 1 {
-		for _, a := range c.Args[1:] {
-			if errorName(a) {
-				g.count("go.wrap", strings.Contains(message, "%w"), line)
-				return
-			}
+		if slices.ContainsFunc(c.Args[1:], errorName) {
+			g.count("go.wrap", strings.Contains(message, "%w"), line)
 		}
 	}
 }
@@ -94,7 +92,8 @@ func (g *goUnit) errorsChecked(list []ast.Stmt) {
 	}
 }
 
-// mentions reports whether a statement reads a name. Of a block only its head is looked at, so that the work stays in proportion.
+// mentions reports whether a statement reads a name. Of a block only its head is looked at, and not into functions, so
+// that the work stays in proportion.
 func mentions(s ast.Stmt, name string) bool {
 	var parts []ast.Node
 	switch s := s.(type) {
@@ -121,6 +120,9 @@ func mentions(s ast.Stmt, name string) bool {
 	found := false
 	for _, p := range parts {
 		ast.Inspect(p, func(n ast.Node) bool {
+			if _, body := n.(*ast.FuncLit); body {
+				return false
+			}
 			if id, ok := n.(*ast.Ident); ok && id.Name == name {
 				found = true
 			}

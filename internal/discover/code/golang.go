@@ -1,6 +1,7 @@
 package code
 
 import (
+	"errors"
 	"go/ast"
 	"go/parser"
 	"go/scanner"
@@ -35,7 +36,7 @@ func (u *unit) golang() *source.Problem {
 	file, err := parser.ParseFile(g.fset, "", u.src, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
 		p := &source.Problem{File: u.path, Reason: "it is not valid Go"}
-		if list, ok := err.(scanner.ErrorList); ok && len(list) > 0 { //nolint:errorlint // the parser returns no other type
+		if list, ok := errors.AsType[scanner.ErrorList](err); ok && len(list) > 0 {
 			p.Line, p.Reason = list[0].Pos.Line, p.Reason+": "+cut(list[0].Msg, 200)
 		}
 		return p
@@ -149,7 +150,7 @@ func (g *goUnit) imports() {
 // standard are the first parts of paths of the standard library; modules without a dot in their name are not in it.
 var standard = func() map[string]bool {
 	all := map[string]bool{}
-	for _, name := range strings.Fields(`archive arena bufio bytes cmp compress container context crypto database debug embed encoding
+	for name := range strings.FieldsSeq(`archive arena bufio bytes cmp compress container context crypto database debug embed encoding
 		errors expvar flag fmt go hash html image index io iter log maps math mime net os path plugin reflect regexp runtime slices sort
 		strconv strings structs sync syscall testing text time unicode unique unsafe weak`) {
 		all[name] = true

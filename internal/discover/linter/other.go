@@ -98,7 +98,7 @@ func readMarkdownlint(p *page) error {
 			s.level = warn
 		}
 		if r.key == "default" {
-			s.note = "What the default rules demand is not written here; approve it only if you want them as a whole." + switchedOff(n)
+			s.set, s.note = true, switchedOff(n)
 		}
 		p.add(markdownlint, s)
 	}
@@ -115,7 +115,7 @@ func switchedOff(n *node) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return " Switched off in the same file: " + cut(strings.Join(names, ", "), 300) + "."
+	return "Switched off in the same file: " + cut(strings.Join(names, ", "), 300) + "."
 }
 
 // readHadolint reads trusted registries, labels, and the rules whose level is set.
@@ -160,7 +160,7 @@ func readYamllint(p *page) error {
 	if err != nil {
 		return err
 	}
-	p.presets(yamllint, n.get("extends"), "extends")
+	p.presets(yamllint, n.get("extends"))
 	for _, r := range n.get("rules").each() {
 		on := r.value.on() || r.value.is("enable") || r.value != nil && r.value.form == table
 		if !on {

@@ -145,7 +145,7 @@ func (p *page) code(t *tool, item *node, ignored []string, free map[string][]str
 	}
 	s := setting{key: code, level: fail, line: item.line, end: item.end, section: where, args: []*node{root.get("lint", "mccabe"), root.get("lint", "pylint"), root}}
 	if code == "ALL" {
-		s.words, s.class = "Python code must pass all rules of "+t.name+".", design
+		s.words, s.class, s.set = "Python code must pass all rules of "+t.name+".", design, true
 	}
 	family, known := familyOf(code)
 	if known {

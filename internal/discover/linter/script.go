@@ -98,7 +98,7 @@ func (s *script) value(depth int) (*node, error) {
 	}
 	s.space()
 	if s.word("as") || s.word("satisfies") {
-		return n, s.skip(depth)
+		return n, s.skip()
 	}
 	if c := s.peek(); c == 0 || strings.IndexByte(",}]);", c) >= 0 {
 		return n, nil
@@ -106,7 +106,7 @@ func (s *script) value(depth int) (*node, error) {
 	if n.form != call && n.form != computed && line != s.line && !strings.ContainsRune(".?+|&=([`", rune(s.peek())) {
 		return n, nil // a statement that ends without a semicolon
 	}
-	if err := s.skip(depth); err != nil {
+	if err := s.skip(); err != nil {
 		return nil, err
 	}
 	return &node{form: computed, text: strings.TrimSpace(s.src[start:s.pos]), line: line, end: s.line}, nil
@@ -138,11 +138,11 @@ func (s *script) plain(depth int) (*node, error) {
 	case wordByte(c):
 		return s.name(depth)
 	}
-	return s.code1(depth)
+	return s.expression()
 }
 
-// code1 reads an expression that does not begin like data.
-func (s *script) code1(depth int) (*node, error) {
+// expression reads an expression that does not begin like data.
+func (s *script) expression() (*node, error) {
 	if !s.code {
 		return nil, s.errorf("a value cannot begin with %q", s.src[s.pos:s.pos+runeLen(s.src[s.pos:])])
 	}
@@ -156,7 +156,7 @@ func (s *script) code1(depth int) (*node, error) {
 		}
 		return &node{form: computed, text: s.src[start:s.pos]}, nil
 	}
-	err := s.skip(depth)
+	err := s.skip()
 	if err == nil && s.pos == start {
 		err = s.errorf("a value is missing")
 	}
@@ -275,7 +275,7 @@ func (s *script) pair(depth int) (pair, error) {
 	}
 	// A method, a computed key, or a name that stands for itself.
 	start := s.pos
-	err = s.skip(depth)
+	err = s.skip()
 	return pair{key: key, line: line, value: &node{form: computed, text: s.src[start:s.pos], line: line, end: s.line}}, err
 }
 

@@ -85,7 +85,7 @@ func (s *script) template() error {
 
 // skip steps over the rest of an expression: up to a , ; or closing bracket that is not its own. It keeps no stack, so that
 // brackets may be nested as deep as they like.
-func (s *script) skip(int) error {
+func (s *script) skip() error {
 	at := s.line
 	for depth := 0; ; {
 		before := s.pos
@@ -181,7 +181,7 @@ func readScript(src string) (*node, error) {
 			}
 		case c == '(' || c == '[' || c == '{':
 			s.step(1)
-			if err := s.skip(0); err != nil {
+			if err := s.skip(); err != nil {
 				return nil, err
 			}
 		default:

@@ -45,6 +45,7 @@ type setting struct {
 	paths   []string // nil: all files of the tool
 	exclude []string
 	note    string
+	set     bool // it stands for a whole set of rules
 	// words replaces the statement of the table.
 	words string
 	class class
@@ -53,13 +54,14 @@ type setting struct {
 	pattern *rule.Pattern
 }
 
-// Confidences: of the candidates found so in the settings of 14 public projects, the share that a reviewer approved, rounded
-// down. docs/discovery-linters.md has the counts.
+// Confidences. They are below the shares of candidates that were approved when those from 14 public projects were read one by
+// one; docs/discovery-linters.md has the counts and says why.
 const (
 	sureWorded  = 0.9 // a rule that the table knows, which fails the build
 	sureWarned  = 0.8 // one that the tool only warns of
 	sureFormat  = 0.7 // a matter of layout
-	sureUnknown = 0.4 // a rule that the table does not know
+	sureVague   = 0.4 // a set of rules as a whole, or one whose statement leaves open what was agreed
+	sureUnknown = 0.3 // a rule that the table does not know
 )
 
 // add makes a candidate of a setting.
@@ -71,6 +73,7 @@ func (p *page) add(t *tool, s setting) {
 	if s.words != "" {
 		e, known = entry{class: s.class, statement: s.words}, true
 	}
+	vague := known && (s.set || leavesOpen.MatchString(fill(e.statement, s.args)))
 	if !known {
 		e = entry{class: design, statement: fmt.Sprintf("Code must pass the check %q of %s.", cut(printable(s.key), 100), t.name)}
 	}
@@ -78,7 +81,7 @@ func (p *page) add(t *tool, s setting) {
 	f := source.Found{
 		Kind: source.LinterConfig, File: p.path, Line: s.line, Section: cut(printable(s.section), 200),
 		Statement: statement, Modality: rule.Must, Severity: e.class.severity(s.level), Tags: tags(t, e.class),
-		Method: method(t, s), Note: note(t, s, known), Rationale: s.why, Confidence: confidence(t, s, e, known),
+		Method: method(t, s), Note: note(t, s, known, vague), Rationale: s.why, Confidence: confidence(t, s, e, known, vague),
 	}
 	f.Quote, f.EndLine = p.quote(s.line, s.end)
 	if strings.Contains(statement, " must not ") || strings.HasPrefix(statement, "Never ") {
@@ -92,6 +95,9 @@ func (p *page) add(t *tool, s setting) {
 		f.Rationale = strings.TrimSpace(f.Rationale + " Remark in the settings: " + printable(remark))
 	}
 	f.AppliesTo = p.appliesTo(t, s)
+	if len(s.paths) > 0 && len(p.usableAll(s.paths)) == 0 {
+		f.Note += " It is for files that no glob of a rule can name, so it is proposed for all: " + cut(printable(strings.Join(s.paths, ", ")), 300) + "."
+	}
 	f.Check = checkOf(t, s, f.AppliesTo, statement)
 	p.found = append(p.found, f)
 }
@@ -111,10 +117,14 @@ func method(t *tool, s setting) string {
 	if s.value != "" {
 		name += " = " + cut(printable(s.value), 60)
 	}
-	return fmt.Sprintf("setting %s of %s, level %s", name, t.name, map[level]string{warn: "warning", fail: "error"}[s.level])
+	how := "error"
+	if s.level == warn {
+		how = "warning"
+	}
+	return fmt.Sprintf("setting %s of %s, level %s", name, t.name, how)
 }
 
-func note(t *tool, s setting, known bool) string {
+func note(t *tool, s setting, known, vague bool) string {
 	enforces := t.name + " already enforces this wherever it runs."
 	if t.formats {
 		enforces = t.name + " already brings files into this form wherever it runs."
@@ -122,13 +132,21 @@ func note(t *tool, s setting, known bool) string {
 	if !known {
 		enforces += " The rule is not in our table, so the statement only names it: say in words what it demands before you approve it."
 	}
+	switch {
+	case s.set:
+		enforces += " What the set demands is not written here: approve it only if you want it as a whole."
+	case vague:
+		enforces += " The statement leaves open what was agreed: add it from the settings before you approve it."
+	}
 	return strings.TrimSpace(enforces + " " + s.note)
 }
 
-func confidence(t *tool, s setting, e entry, known bool) float64 {
+func confidence(t *tool, s setting, e entry, known, vague bool) float64 {
 	switch {
 	case !known:
 		return sureUnknown
+	case vague:
+		return sureVague
 	case t.formats || e.class == layout:
 		return sureFormat
 	case s.level == warn:
@@ -139,18 +157,10 @@ func confidence(t *tool, s setting, e entry, known bool) float64 {
 
 // appliesTo are the files of a tool below the folder of its settings, or those that the setting is for.
 func (p *page) appliesTo(t *tool, s setting) *rule.AppliesTo {
-	paths := s.paths
-	if paths == nil {
-		paths = t.paths
+	a := &rule.AppliesTo{Paths: p.usableAll(s.paths), ExcludePaths: p.usableAll(s.exclude)}
+	if len(a.Paths) == 0 {
+		a.Paths = p.usableAll(t.paths)
 	}
-	a := &rule.AppliesTo{}
-	for _, g := range paths {
-		a.Paths = append(a.Paths, p.usable(g)...)
-	}
-	for _, g := range s.exclude {
-		a.ExcludePaths = append(a.ExcludePaths, p.usable(g)...)
-	}
-	a.Paths, a.ExcludePaths = labelled(a.Paths), labelled(a.ExcludePaths)
 	if len(a.Paths) == 0 && p.dir != "." {
 		a.Paths = labelled([]string{escapeGlob(p.dir) + "/**"})
 	}
@@ -160,17 +170,33 @@ func (p *page) appliesTo(t *tool, s setting) *rule.AppliesTo {
 	return a
 }
 
-// usable is a glob from the root, or nothing where a rule cannot have it.
-func (p *page) usable(g string) []string {
-	if g == "" || g[0] == '!' {
-		return nil
+// usableAll are the globs of a list that a rule can have.
+func (p *page) usableAll(globs []string) []string {
+	var out []string
+	for _, g := range globs {
+		out = append(out, p.usable(g))
 	}
-	g = p.glob(g)
-	if _, err := subject.CompileGlobs([]string{g}); err != nil {
-		return nil
-	}
-	return []string{g}
+	return labelled(out)
 }
+
+// usable is a glob from the root, or empty where a rule cannot have it.
+func (p *page) usable(g string) string {
+	if g == "" || g[0] == '!' {
+		return ""
+	}
+	known, ok := p.globs[g]
+	if !ok {
+		known = p.glob(g)
+		if _, err := subject.CompileGlobs([]string{known}); err != nil {
+			known = ""
+		}
+		p.globs[g] = known
+	}
+	return known
+}
+
+// leavesOpen finds statements that are whole only with what the project agreed.
+var leavesOpen = regexp.MustCompile(`\bagreed\b|\bthe (project|company) (allows|forbids|requires|restricts|lists|blocks|disallows|bans|trusts|agreed)|the (checks of gocritic|rules of revive)`)
 
 // placeholder stands in a statement for an option: its name and what holds without it.
 var placeholder = regexp.MustCompile(`\{([A-Za-z_-]+)=([^}]*)\}`)
