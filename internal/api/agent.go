@@ -264,7 +264,8 @@ func (s *server) agentAnswers(op *huma.Operation, result string) {
 		Type: huma.TypeString, Description: "Server-sent events: step (what is being done) and verdict (a rule's verdict), then done (the whole answer) or error (a problem).",
 	}}
 	op.Responses[strconv.Itoa(http.StatusServiceUnavailable)] = &huma.Response{
-		Description: "The agent could do nothing: status is error, and error says why.", Content: map[string]*huma.MediaType{jsonType: {Schema: schema}},
+		Description: "The agent could do nothing: status is error, and error says why. Or the server cannot answer at all now.",
+		Content:     map[string]*huma.MediaType{jsonType: {Schema: schema}, problemType: s.problemResponse().Content[problemType]},
 	}
 }
 

@@ -66,7 +66,7 @@ func (r agentRules) Find(ctx context.Context, q agent.Query) ([]rule.Rule, error
 		return x.InForce(now) && rule.ScopeApplies(x.Scope, rule.CleanScope(q.Scope)) && x.Severity.Rank() >= q.SeverityMin.Rank()
 	}}
 	if q.Environment != "" {
-		view, _, err := r.released.Deployed(ctx, q.ProjectID, q.Environment)
+		view, _, err := r.released.Deployed(ctx, q.ProjectID, strings.ToLower(q.Environment))
 		if err != nil {
 			return nil, err
 		}
