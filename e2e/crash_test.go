@@ -122,6 +122,14 @@ func (w *witness) burst(t *testing.T, n *node, c *client.Client, round int) {
 			})
 		}
 	}
+	writers.Go(func() {
+		for ctx.Err() == nil {
+			if _, err := c.Insights(ctx, 1); err != nil { // this counts what is recorded, so that kills fall into that, too
+				return
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+	})
 	deadline := time.Now().Add(20 * time.Second)
 	for w.acknowledged() < firstSoMany && time.Now().Before(deadline) {
 		time.Sleep(time.Millisecond)
@@ -295,10 +303,17 @@ func (w *witness) examineAll(t *testing.T, c *client.Client) {
 			delete(w.everyRule, rules[i].Slug)
 		}
 	}
+	insights, err := c.Insights(t.Context(), 400)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for number := 1; ; number++ {
 		page, err := c.Evaluations(t.Context(), client.EvaluationFilter{Page: number, PageSize: 100})
 		if err != nil {
 			t.Fatal(err)
+		}
+		if counted := insights.Totals.Total + insights.Uncounted; counted < int64(page.Total) || insights.Uncounted == 0 && counted != int64(page.Total) {
+			t.Errorf("of %d evaluations %d are counted, and %d entries are not yet", page.Total, insights.Totals.Total, insights.Uncounted)
 		}
 		for _, e := range page.Items {
 			delete(w.everyEval, e.EvaluationID)

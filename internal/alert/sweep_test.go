@@ -96,7 +96,7 @@ func TestTwoNodesNeverBothSweep(t *testing.T) {
 					if err := a.HandleSweep(ctx, j, progress); err != nil {
 						return err
 					}
-					if rounds.Add(1) == 6 {
+					if rounds.Add(1) == 3 {
 						close(enough)
 					}
 					return nil

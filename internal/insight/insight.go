@@ -5,6 +5,7 @@ package insight
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -52,10 +53,13 @@ const (
 	// batch is how many entries of a chain are counted in one transaction, and piece how many of them are read at once: their
 	// bodies can be large.
 	batch = 1000
-	piece = 100
-	// rest is how many times as long as a batch has taken the counting pauses after it in the background, so that it takes a
-	// quarter of one processor at most from evaluations.
-	rest = 3
+	piece = 25
+	// rest is how many times as long as a piece has taken (about 2 ms) the counting pauses after it in the background, so that it
+	// takes an eighth of one processor at most from evaluations, and never for long. More than farBehind entries behind, it pauses
+	// for shortRest times as long.
+	rest      = 7
+	shortRest = 1
+	farBehind = 100_000
 	// promptly is how many entries at most are counted before an answer.
 	promptly = 2000
 )
@@ -67,18 +71,24 @@ func (n *Insights) CatchUp(ctx context.Context, projectID string) error {
 	if err != nil {
 		return err
 	}
-	for {
-		began := time.Now()
-		seq, err := n.countSome(ctx, projectID)
-		if err != nil || seq >= head.Seq {
+	mark, err := n.cfg.Store.CountMark(ctx, projectID)
+	if err != nil {
+		return err
+	}
+	for seq, pause := mark.Seq, 0; seq < head.Seq; {
+		if pause = rest; head.Seq-seq > farBehind {
+			pause = shortRest
+		}
+		next, err := n.countSome(ctx, projectID, pause)
+		if err != nil {
 			return err
 		}
-		select {
-		case <-time.After(rest * time.Since(began)):
-		case <-ctx.Done():
-			return ctx.Err()
+		if next == seq {
+			return fmt.Errorf("insight: the audit chain of project %s lacks the entries after %d", projectID, seq)
 		}
+		seq = next
 	}
+	return nil
 }
 
 // bringUp counts what little is not counted yet, and returns how many entries are left.
@@ -91,8 +101,9 @@ func (n *Insights) bringUp(ctx context.Context, projectID string) (left int64, m
 		return 0, mark, err
 	}
 	if head.Seq-mark.Seq <= promptly {
-		for seq := mark.Seq; seq < head.Seq; {
-			if seq, err = n.countSome(ctx, projectID); err != nil {
+		for seq, before := mark.Seq, int64(-1); seq < head.Seq && seq != before; { // a damaged chain may lack entries
+			before = seq
+			if seq, err = n.countSome(ctx, projectID, 0); err != nil {
 				return 0, mark, err
 			}
 		}
@@ -103,14 +114,15 @@ func (n *Insights) bringUp(ctx context.Context, projectID string) (left int64, m
 	return max(head.Seq-mark.Seq, 0), mark, nil
 }
 
-// countSome counts the next entries of a chain and returns how far it has been counted then.
-func (n *Insights) countSome(ctx context.Context, projectID string) (int64, error) {
+// countSome counts the next entries of a chain and returns how far it has been counted then. pause is as [rest], 0
+// for none.
+func (n *Insights) countSome(ctx context.Context, projectID string, pause int) (int64, error) {
 	mark, err := n.cfg.Store.CountMark(ctx, projectID)
 	if err != nil {
 		return 0, err
 	}
 	// All that costs time is done before the transaction, which others wait for.
-	counts, err := n.tally(ctx, projectID, mark.Seq)
+	counts, err := n.tally(ctx, projectID, mark.Seq, pause)
 	if err != nil || counts.Mark.Seq == mark.Seq {
 		return mark.Seq, err
 	}
@@ -133,10 +145,11 @@ func (n *Insights) countSome(ctx context.Context, projectID string) (int64, erro
 }
 
 // tally reads and counts the entries of a batch.
-func (n *Insights) tally(ctx context.Context, projectID string, from int64) (store.Counts, error) {
+func (n *Insights) tally(ctx context.Context, projectID string, from int64, pause int) (store.Counts, error) {
 	c := store.Counts{ProjectID: projectID, From: from, Mark: store.CountMark{Seq: from}}
 	s := newSums()
 	for c.Mark.Seq < from+batch {
+		began := time.Now()
 		entries, err := n.cfg.Store.AuditEntries(ctx, projectID, c.Mark.Seq, piece)
 		if err != nil {
 			return c, err
@@ -154,6 +167,14 @@ func (n *Insights) tally(ctx context.Context, projectID string, from int64) (sto
 		}
 		if len(entries) < piece {
 			break
+		}
+		if pause == 0 {
+			continue
+		}
+		select {
+		case <-time.After(time.Duration(pause) * time.Since(began)):
+		case <-ctx.Done():
+			return c, ctx.Err()
 		}
 	}
 	s.into(&c)

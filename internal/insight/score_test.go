@@ -83,12 +83,16 @@ func TestScores(t *testing.T) {
 func TestOnlyThePresentContentCounts(t *testing.T) {
 	f := good(func(f *facts) { f.cases, f.tests, f.passing, f.denied, f.right = 0, 0, 0, 0, 0 })
 	f.addTests([]store.TestCount{
-		{LastHash: "h", Expected: "DENY", LastResult: "DENY", Total: 2}, {LastHash: "h", Expected: "DENY", LastResult: "ALLOW", Total: 1},
-		{LastHash: "old", Expected: "DENY", LastResult: "ALLOW", Total: 5}, {Expected: "DENY", Total: 1},
+		{LastHash: "h", Expected: "DENY", LastResult: "DENY", Total: 2},
+		{LastHash: "h", Expected: "DENY", LastResult: "ALLOW", Total: 1},
+		{LastHash: "old", Expected: "DENY", LastResult: "ALLOW", Total: 5},
+		{Expected: "DENY", Total: 1},
 	}, "h")
 	f.addFeedback([]store.FeedbackCount{
-		{ContentHash: "h", Verdict: rule.Deny, Correct: true, Count: 3}, {ContentHash: "h", Verdict: rule.Deny, Count: 2},
-		{ContentHash: "h", Verdict: rule.Allow, Count: 9}, {ContentHash: "old", Verdict: rule.Deny, Count: 9},
+		{ContentHash: "h", Verdict: rule.Deny, Correct: true, Count: 3},
+		{ContentHash: "h", Verdict: rule.Deny, Count: 2},
+		{ContentHash: "h", Verdict: rule.Allow, Count: 9},
+		{ContentHash: "old", Verdict: rule.Deny, Count: 9},
 	}, "h")
 	if f.cases != 9 || f.tests != 3 || f.passing != 2 || f.denied != 5 || f.right != 3 {
 		t.Errorf("facts: %+v", f)

@@ -101,7 +101,9 @@ func testAlerts(t *testing.T, f *fixture) {
 			t.Errorf("resolved by people since %v: %v, %v, want %v", since, got, err, want)
 		}
 	}
-	counts := []store.AlertCount{{rule.AlertActive, rule.DormantRule, 1}, {rule.AlertDone, rule.HighDenyRate, 2}}
+	counts := []store.AlertCount{
+		{Status: rule.AlertActive, Type: rule.DormantRule, Count: 1}, {Status: rule.AlertDone, Type: rule.HighDenyRate, Count: 2},
+	}
 	for project, want := range map[string][]store.AlertCount{"p": counts, "q": {}, store.AllProjects: counts} {
 		if got, err := f.s.CountAlerts(f.ctx, project); err != nil || cmp.Diff(want, got) != "" {
 			t.Errorf("counts of %s: %v, %v, want %v", project, got, err, want)

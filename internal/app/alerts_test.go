@@ -1,0 +1,47 @@
+package app_test
+
+import (
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"tenet/internal/alert"
+	"tenet/internal/app"
+	"tenet/internal/evaluate"
+	"tenet/internal/insight"
+	"tenet/internal/store/litetest"
+)
+
+// The setting alerts says whether rules are watched in the background; without it, insights are still told.
+func TestAlertsCanBeSwitchedOff(t *testing.T) {
+	for setting, watched := range map[string]bool{"true": true, "false": false} {
+		a := node(t, app.Options{Work: true}, map[string]string{"data": litetest.Dir(t), "no_seed": "true", "alerts": setting, "alert_deny_min": "1"})
+		ask(t, a, http.MethodPost, "/api/v1/rules", `{"slug":"N-1","statement":"No x.","status":"EFFECTIVE","check":{"pattern":{"regex":"x"}}}`, nil)
+		if code := ask(t, a, http.MethodPost, "/api/v1/evaluate", `{"files":[{"path":"a","content":"x"}]}`, nil); code != http.StatusOK {
+			t.Fatal(code)
+		}
+		var o insight.Overview
+		if code := ask(t, a, http.MethodGet, "/api/v1/insights", "", &o); code != http.StatusOK || o.Totals.Deny != 1 {
+			t.Errorf("alerts %s: insights %d %+v", setting, code, o.Totals)
+		}
+		var alerts struct{ Total int }
+		if code := ask(t, a, http.MethodGet, "/api/v1/alerts", "", &alerts); code != http.StatusOK || (alerts.Total == 1) != watched {
+			t.Errorf("alerts %s: status %d, %d alerts", setting, code, alerts.Total)
+		}
+		var kinds []string
+		for deadline := time.Now().Add(30 * time.Second); !slices.Contains(kinds, evaluate.PruneKind) && time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+			var jobs struct{ Items []struct{ Kind string } }
+			ask(t, a, http.MethodGet, "/api/v1/jobs?project_id=*&page_size=100", "", &jobs)
+			kinds = nil
+			for _, j := range jobs.Items {
+				kinds = append(kinds, j.Kind)
+			}
+		}
+		for _, kind := range []string{insight.CountKind, insight.HealthKind, alert.SweepKind} { // made in one transaction with the other
+			if slices.Contains(kinds, kind) != watched {
+				t.Errorf("alerts %s: the jobs are %v", setting, kinds)
+			}
+		}
+	}
+}
