@@ -135,10 +135,10 @@ func TestChecklist(t *testing.T) {
 		t.Errorf("found %+v", f)
 	}
 	for text, want := range map[string]string{
-		"a: &a\n- title: *a\n":                     "anchors",
-		"a: [" + strings.Repeat("[", 40):           "nested too deeply",
-		"title: [":                                 "not YAML",
-		"title: x":                                 "no list",
+		"a: &a\n- title: *a\n":           "anchors",
+		"a: [" + strings.Repeat("[", 40): "nested too deeply",
+		"title: [":                       "not YAML",
+		"title: x":                       "no list",
 		"a: " + strings.Repeat("x", 300<<10) + "\n": "larger",
 	} {
 		found, problems := readText("pr_compliance_checklist.yml", text)
