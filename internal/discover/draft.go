@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -25,6 +26,7 @@ type draft struct {
 	scope    []string
 	prints   []string // fingerprints of the statement in each of its places, as it was found
 	parts    []draft  // what the model has split it into
+	unlisted int      // places beyond those that are listed
 }
 
 // Bounds of what is kept of one place, in characters.
@@ -37,15 +39,20 @@ const (
 
 // newDraft makes a candidate of what a reader has found. reason says why it cannot be one.
 func newDraft(f *source.Found) (c draft, reason string) {
+	if n := utf8.RuneCountInString(f.Statement); n > rule.MaxStatement {
+		return draft{}, fmt.Sprintf("a statement of %d characters was found; rules have at most %d", n, rule.MaxStatement)
+	}
 	r := rule.Rule{
 		Statement: clean(f.Statement, rule.MaxStatement), Modality: f.Modality, Severity: f.Severity, Rationale: clean(f.Rationale, rule.MaxRationale),
 		Scope: cleanAll(f.Scope, rule.MaxLabel), Tags: cleanAll(f.Tags, rule.MaxLabel), Exceptions: cleanAll(f.Exceptions, rule.MaxException),
 		AppliesTo: f.AppliesTo, Check: f.Check,
 	}
 	r.Scope = slices.DeleteFunc(r.Scope, func(s string) bool { return strings.Contains(s, ",") || rule.CleanScope(s) == "" })
-	r.Exceptions = r.Exceptions[:min(len(r.Exceptions), rule.MaxPoints)]
-	r.Normalize()
 	note := clean(f.Note, maxNote)
+	if n := len(r.Exceptions); n > rule.MaxPoints {
+		r.Exceptions, note = r.Exceptions[:rule.MaxPoints], strings.TrimSpace(fmt.Sprintf("%s Of %d exceptions, %d are listed.", note, n, rule.MaxPoints))
+	}
+	r.Normalize()
 	if r.Check != nil && !usable(r.Check) {
 		r.Check, note = nil, strings.TrimSpace(note+" The check that was found cannot be used.")
 	}
@@ -90,6 +97,9 @@ func globs(a *rule.AppliesTo) bool {
 // row is the draft as it is stored, and as it is shown.
 func (c *draft) row(s *store.Scan, n int) (store.Candidate, Candidate, error) {
 	body := c.Candidate
+	if more := c.unlisted; more > 0 {
+		body.Note = strings.TrimSpace(fmt.Sprintf("%s It was found in %d more places.", body.Note, more))
+	}
 	body.SuggestedMetadata.Severity, body.SuggestedMetadata.Scope = strings.ToLower(string(c.severity)), strings.Join(c.scope, ", ")
 	data, err := json.Marshal(stored{body, c.prints})
 	if err != nil {
