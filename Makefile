@@ -18,6 +18,7 @@ BENCHTIME ?= 1s#           time for each benchmark
 LOADBENCH ?= go run ./bench# load test of bin/tenet that `make bench` ends with; empty leaves it out
 COLLECTIONS ?= ../shared/data/retrieval# texts, questions and answers for bench-search; empty leaves quality out
 VECTORS ?=#                vectors of a model for them, see docs/search-ranking.md; empty leaves out what needs them
+DISCOVERY ?= ../shared/data/discovery# files whose rules people have marked, for bench-discovery
 SIZES ?= 1000,10000,100000# numbers of rules for bench-search; empty leaves speed out
 FUZZTIME ?= 10s#           time for each fuzz target
 
@@ -71,6 +72,10 @@ bench: build ## Run the benchmarks, then a load test of the binary (BENCH=regexp
 .PHONY: bench-search
 bench-search: ## Measure how well and how fast rules are found (COLLECTIONS=dir, SIZES=1000,100000, VECTORS=dir)
 	CGO_ENABLED=0 go run ./bench/search -data='$(COLLECTIONS)' -vectors='$(VECTORS)' -sizes='$(SIZES)'
+
+.PHONY: bench-discovery
+bench-discovery: ## Measure how well and how fast rules are found in texts (DISCOVERY=dir)
+	CGO_ENABLED=0 go run ./bench/discovery -data='$(DISCOVERY)'
 
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for a while (FUZZTIME=10s)

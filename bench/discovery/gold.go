@@ -22,6 +22,7 @@ var goldText string
 // marked is a file with its normative statements.
 type marked struct {
 	path  string
+	part  string // tuned, held-out or unseen
 	units []unit
 }
 
@@ -39,7 +40,7 @@ func load(data string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer packed.Close()
+	defer packed.Close() //nolint:errcheck // it is only read
 	unzipped, err := gzip.NewReader(packed)
 	if err != nil {
 		return nil, err
@@ -75,9 +76,14 @@ func load(data string) (map[string][]byte, error) {
 func readGold(files map[string][]byte) ([]marked, error) {
 	var out []marked
 	var lines []string
+	part := ""
 	for row := range strings.Lines(goldText) {
 		row = strings.TrimSpace(row)
 		if row == "" || row[0] == '#' {
+			continue
+		}
+		if name, ok := strings.CutPrefix(row, "= "); ok {
+			part = name
 			continue
 		}
 		if path, hash, ok := strings.Cut(row, " "); ok {
@@ -85,7 +91,7 @@ func readGold(files map[string][]byte) ([]marked, error) {
 			if got := hex.EncodeToString(sum[:6]); got != hash {
 				return nil, fmt.Errorf("%s is not the file that was marked: its hash is %s, not %s", path, got, hash)
 			}
-			out = append(out, marked{path: path})
+			out = append(out, marked{path: path, part: part})
 			lines = strings.Split(string(files[path]), "\n")
 			continue
 		}
@@ -111,10 +117,4 @@ func readUnit(row string, lines []string) (unit, error) {
 		return unit{}, fmt.Errorf("gold.txt: %q marks nothing", row)
 	}
 	return unit{line: l, text: lines[l-1][c : c+n], optional: optional}, nil
-}
-
-// heldOut reports whether a file was kept from tuning: those whose path has an odd hash.
-func heldOut(path string) bool {
-	sum := sha256.Sum256([]byte(path))
-	return sum[0]%2 == 1
 }

@@ -18,7 +18,7 @@ import (
 
 func main() {
 	data := flag.String("data", "../shared/data/discovery", "folder with policy_document/ and assistant_md.tar.gz")
-	part := flag.String("part", "all", "files to measure: tuned, held-out or all")
+	part := flag.String("part", "all", "files to measure: tuned, held-out, unseen or all")
 	show := flag.Bool("show", false, "list what is found wrongly and what is missed")
 	speed := flag.Int("speed", 10, "megabytes of text to measure speed at; 0 leaves it out")
 	flag.Parse()
@@ -37,7 +37,7 @@ func run(data, part string, show bool, megabytes int) error {
 	if err != nil {
 		return err
 	}
-	parts := []string{"tuned", "held-out", "all"}
+	parts := []string{"tuned", "held-out", "unseen", "all"}
 	if part != "all" {
 		parts = []string{part}
 	}

@@ -127,7 +127,7 @@ func (m *matter) tagged(file string, items []tagged, blocks []prose.Block, first
 		for ; next < len(blocks) && blocks[next].Line < line; next++ {
 			section = blocks[next].Section
 			if blocks[next].Kind == prose.Heading {
-				section = append(section[:len(section):len(section)], blocks[next].Text)
+				section = append(slices.Clip(section), blocks[next].Text)
 			}
 		}
 		f := source.Found{

@@ -1,6 +1,7 @@
 package assistant
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,8 +24,8 @@ var filler = map[string]bool{
 
 // headingGlobs are the files that the innermost heading which names some is about: a path in backquotes, or a language.
 func headingGlobs(section []string) []string {
-	for i := len(section) - 1; i >= 0; i-- {
-		if globs := globsOf(section[i]); len(globs) > 0 {
+	for _, heading := range slices.Backward(section) {
+		if globs := globsOf(heading); len(globs) > 0 {
 			return globs
 		}
 	}

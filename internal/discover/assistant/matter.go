@@ -23,6 +23,10 @@ type matter struct {
 // and knows neither anchors nor nesting.
 func readMatter(file, text string) *matter {
 	m := &matter{folder: folderOf(file)}
+	if len(escape(m.folder)) > rule.MaxLabel/2 {
+		m.folder = ""
+		m.wrong(file, 0, "its folder has a name too long for a glob")
+	}
 	values, lines := fields(text)
 	always := strings.EqualFold(first(values["alwaysApply"]), "true")
 	var globs []string
@@ -37,7 +41,7 @@ func readMatter(file, text string) *matter {
 		m.globs(file, globs, at)
 	}
 	about := first(values["description"])
-	if always || len(globs) > 0 || about == "" {
+	if always || len(globs) > 0 || about == "" || m.note != "" {
 		return m
 	}
 	if len(about) > 300 {
@@ -69,7 +73,11 @@ func (m *matter) globs(file string, globs []string, line int) {
 	if len(wrong) == 0 {
 		return
 	}
-	reason := "its front matter names " + count(len(wrong), "glob") + " that cannot be read, such as " + short(wrong[0])
+	m.wrong(file, line, "its front matter names "+count(len(wrong), "glob")+" that cannot be read, such as "+short(wrong[0]))
+}
+
+// wrong notes, for the scan and for each candidate, why rules of the file may apply to more than meant.
+func (m *matter) wrong(file string, line int, reason string) {
 	m.problems = append(m.problems, source.Problem{File: file, Line: line, Reason: reason + "; rules in it may apply to other files than meant"})
 	m.note = "Check what it applies to: " + reason + "."
 }
@@ -85,7 +93,7 @@ func (m *matter) appliesTo() *rule.AppliesTo {
 	if len(paths) == 0 && m.folder != "" {
 		paths = []string{escape(m.folder) + "**"}
 	}
-	if len(paths)+len(m.exclude) == 0 || len(paths) > 0 && len(paths[0]) > rule.MaxLabel {
+	if len(paths)+len(m.exclude) == 0 {
 		return nil
 	}
 	return &rule.AppliesTo{Paths: slices.Clone(paths), ExcludePaths: slices.Clone(m.exclude)}

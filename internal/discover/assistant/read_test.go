@@ -80,6 +80,10 @@ func TestFrontMatterThatLies(t *testing.T) {
 	if len(found) != 1 || found[0].Line != 4 || len(problems) > 0 {
 		t.Errorf("found %+v, problems %v", found, problems)
 	}
+	found, problems = readText(strings.Repeat("x", 300)+"/AGENTS.md", "- Use tabs\n")
+	if len(found) != 1 || found[0].AppliesTo != nil || !strings.Contains(found[0].Note, "folder") || len(problems) != 1 {
+		t.Errorf("found %+v, problems %v", found, problems)
+	}
 	found, _ = readText("a.mdc", "---\ndescription: For reviews of the shop\n---\n- Use tabs\n")
 	if len(found) != 1 || !strings.Contains(found[0].Note, "For reviews of the shop") {
 		t.Errorf("found %+v", found)

@@ -89,7 +89,7 @@ func (r Reader) blocks(ctx context.Context, f source.File) (blocks []prose.Block
 	if !ok {
 		return nil, "", rule.Errorf(rule.CodeInvalid, "it holds binary data, not text; save it as UTF-8 text")
 	}
-	switch format { //nolint:exhaustive // the others are read above
+	switch format {
 	case extract.HTML:
 		blocks = prose.HTML(text)
 	case extract.Text:

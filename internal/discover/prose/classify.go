@@ -26,7 +26,7 @@ type place struct {
 
 // classify reads a sentence. It returns false for one that regulates nothing.
 func classify(t []token, c place) (reading, bool) {
-	if len(t) < 2 && !(len(t) == 1 && c.item) || defines(t) {
+	if len(t) < 2 && !(len(t) == 1 && c.item) || defines(t) || is(t, 0, "for", "example") || is(t, 0, "for", "instance") {
 		return reading{}, false
 	}
 	if r, ok := order(t, c); ok {
@@ -50,7 +50,7 @@ func defines(t []token) bool {
 		switch {
 		case is(t, i, "means") && t[i].before == 0 && at(t, i-1) != "that" && at(t, i-1) != "this" && at(t, i-1) != "by":
 			return true
-		case is(t, i, "refers", "to"), is(t, i, "refer", "to") && i > 1, is(t, i, "defined", "as"), is(t, i, "stands", "for"):
+		case is(t, i, "refers", "to"), is(t, i, "defined", "as"), is(t, i, "stands", "for"):
 			return true
 		}
 	}
@@ -77,7 +77,7 @@ func guarded(t []token, i int) bool {
 		if subordinators[w] {
 			return true
 		}
-		if nearby[w] && i-k <= 3 && !announces(t, k) && ((w != "which" && w != "who" && w != "that") || k == i-1) {
+		if nearby[w] && i-k <= 3 && !announces(t, k) && ((w != "which" && w != "who" && w != "that") || k == i-1 || k == i-2 && people[t[i-1].low]) {
 			return true
 		}
 		if t[k].before != 0 && t[k].before != '(' || t[k+1].before == ',' || t[k+1].before == ':' || t[k+1].before == ';' {
@@ -170,7 +170,16 @@ func unless(t []token, i int) bool {
 			return true
 		}
 	}
-	return i == 0
+	return i == 0 || at(t, i-1) == "we" || at(t, i-1) == "you" && !begins(t, i-1)
+}
+
+// begins reports whether the word at i begins a clause: not "the guidelines you need to follow".
+func begins(t []token, i int) bool {
+	if i <= 0 || t[i].before != 0 {
+		return true
+	}
+	w := t[i-1].low
+	return adverbs[w] || w == "that" || w == "and" || w == "then"
 }
 
 // required reads is required, requires, mandatory.
@@ -249,7 +258,11 @@ func advice(t []token, i int, c place) (reading, bool) {
 	case recommendedWords[w]:
 		return r, (copulas[prev] || copulas[at(t, i-2)]) && !(w == "expected" && next != "to") && !negations[prev]
 	case recommends[w]:
-		return r, prev == "we" || prev == "i" || (prev == "strongly" || prev == "highly") && (at(t, i-2) == "we" || at(t, i-2) == "i")
+		who := i - 1
+		if prev == "strongly" || prev == "highly" {
+			who--
+		}
+		return r, (at(t, who) == "we" || at(t, who) == "i") && begins(t, who)
 	case w == "best":
 		r.phrase = "best to"
 		return r, next == "to" || next == "if"
@@ -357,7 +370,7 @@ func midway(t []token, i int, c place) (reading, bool) {
 		return r, i > 0 && joined && (verbs[at(t, next)] || at(t, next) == "") && next < len(t)
 	case "never":
 		who := at(t, i-1)
-		return r, i > 0 && verbs[at(t, i+1)] && who != "we" && who != "i" && who != "they" && who != "it" && who != "who" && who != "that" && (joined || !copulas[who])
+		return r, i > 0 && verbs[at(t, i+1)] && who != "we" && who != "i" && who != "they" && who != "it" && who != "who" && who != "that" && who != "will" && who != "would" && who != "can" && who != "could" && (joined || !copulas[who])
 	}
 	return r, false
 }
@@ -368,7 +381,7 @@ func practice(t []token, c place) (reading, bool) {
 	if c.genre != Instructions || c.facts || c.row {
 		return r, false
 	}
-	for i := 0; i < len(t); i++ {
+	for i := range t {
 		if (i == 0 || t[i].before == ',') && t[i].low == "you" && !t[i].quoted {
 			k := i + 1
 			for adverbs[at(t, k)] || at(t, k) == "never" {
@@ -423,7 +436,7 @@ func aside(t []token, c place) (reading, bool) {
 		return reading{}, false
 	}
 	for i := 2; i < len(t); i++ {
-		if (t[i].before == '-' || t[i].before == ';') && verbs[t[i].low] && !nouns[t[i].low] {
+		if (t[i].before == '-' || t[i].before == ';' || t[i-1].low == "so" && t[i-1].before == ',') && verbs[t[i].low] && !nouns[t[i].low] {
 			if r, ok := orderAt(t, i, c); ok {
 				return r, true
 			}
@@ -476,7 +489,7 @@ func orderAt(t []token, i int, c place) (reading, bool) {
 	case "do", "don't", "dont", "never", "not", "no", "cannot":
 		return negation(t, i, c)
 	case "only":
-		if verbs[next] && (!nouns[next] || follower(t, i+1, c)) {
+		if verbs[next] && (!nouns[next] || follower(t, i+1, c) || is(t, i+3, "when") || is(t, i+3, "if")) {
 			r.phrase = "only " + next
 			return r, c.genre != Document
 		}
@@ -538,12 +551,15 @@ func says(t []token, i int) bool {
 
 // subjectAt reports whether the words from i on are the subject of a verb: "Release notes must be written".
 func subjectAt(t []token, i int) bool {
-	for k := i + 1; k < len(t) && k < i+6 && t[k].before == 0 && !opens[t[k].low]; k++ {
+	if is(t, i, "order", "to") || is(t, i, "support", "for") || is(t, i, "access", "to") {
+		return true
+	}
+	for k := i + 1; k < len(t) && k < i+8 && t[k].before == 0 && !objects[t[k].low]; k++ {
 		switch w := t[k].low; w {
 		case "must", "shall", "should", "may", "can", "cannot", "will", "has":
 			return true
 		default:
-			if copulas[w] {
+			if copulas[w] && w != "being" && w != "been" && w != "be" {
 				return true
 			}
 		}
@@ -557,6 +573,14 @@ func follower(t []token, i int, c place) bool {
 		return c.item && i > 0
 	}
 	next := t[i+1].low
+	for k := i + 2; k < len(t) && k < i+7; k++ {
+		if strings.HasSuffix(t[k].low, "ly") && t[k].before == 0 { // "Format all keys consistently"
+			return true
+		}
+	}
+	if next == "and" || next == "or" { // "Test and document the code", not "Style and Structure"
+		return verbs[at(t, i+2)] && !nouns[at(t, i+2)]
+	}
 	return next == "" || t[i+1].linked || opens[next] || strings.HasSuffix(next, "ly") ||
 		strings.HasSuffix(next, "s") && !strings.HasSuffix(next, "ss") && !things[t[i].low]
 }

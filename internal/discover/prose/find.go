@@ -150,7 +150,6 @@ func (f *finder) joined(i, from int, raw string, l lead, c place) {
 	for k := i + 1; k < len(f.blocks) && f.blocks[k].Lead == i; k++ {
 		for _, p := range sentences(f.blocks[k].Text) {
 			if _, ok := classify(tokenize(f.blocks[k].Text[p[0]:p[1]]), f.context(k)); ok {
-				last = i
 				size = maxJoined
 			}
 		}
@@ -235,7 +234,7 @@ func (f *finder) read(i int, raw string, line int, c place) []Norm {
 		return f.parts(i, raw, body, line, parts, c)
 	case inherits:
 		n := f.norm(i, raw, line, *l.says, c)
-		n.Means, n.Confidence, n.Method = ByLead, confidence(ByLead, f.genre), "item below (\""+cut(l.text, 60)+":\")"
+		n.Means, n.Confidence, n.Method = ByLead, confidence(ByLead, f.genre), methods[ByLead]+" (\""+cut(l.text, 60)+":\")"
 		n.Statement = clean(l.text + ": " + strings.TrimLeft(plain(raw), signs))
 		if fullSentence(t) {
 			n.Statement = clean(plain(raw))
@@ -330,7 +329,7 @@ func (f *finder) underLead(statement string, l lead, led bool) string {
 	if !led || !l.when || len(l.text) > 160 {
 		return statement
 	}
-	return l.text + ": " + statement
+	return cut(l.text+": "+statement, rule.MaxStatement)
 }
 
 // norm makes the norm of a sentence.
@@ -354,28 +353,19 @@ func (n *Norm) except(e string) {
 	}
 }
 
+// methods are the means in words.
+var methods = [byLast]string{
+	ByBinding: "sentence that binds", ByRestraint: "sentence that restrains", ByAdvice: "sentence that advises", ByNegation: "order not to do something",
+	ByItem: "order in a list", BySentence: "order in a sentence", ByLead: "item below", ByPractice: "practice", ByPermission: "permission",
+}
+
 // method says in words how a norm was found.
 func method(r reading, c place) string {
-	said := " (\"" + r.phrase + "\")"
-	switch {
-	case r.means == ByItem:
-		return "order in a list" + said
-	case r.means == BySentence:
-		return "order in a sentence" + said
-	case r.means == ByPractice:
-		return "practice" + said
-	case r.means == ByPermission:
-		return "permission" + said
-	case r.means == ByNegation:
-		return "order not to do something" + said
-	case c.row:
-		return "cell of a table that binds" + said
-	case r.means == ByRestraint:
-		return "sentence that restrains" + said
-	case r.means == ByAdvice:
-		return "sentence that advises" + said
+	name := methods[r.means]
+	if c.row && r.means == ByBinding {
+		name = "cell of a table that binds"
 	}
-	return "sentence that binds" + said
+	return name + " (\"" + r.phrase + "\")"
 }
 
 // signs stand before text to catch the eye.

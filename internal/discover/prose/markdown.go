@@ -310,10 +310,8 @@ func placeholder(s string) bool {
 // bullet reads the mark of an item: - * + •, 1. 1) (1) a) (a), and the box of a checklist behind it. The width is 0 if there is
 // none. marker tells marks of different lists apart.
 func bullet(s string) (width int, marker byte, body string) {
-	for _, m := range []string{"-", "*", "+", "•", "◦", "▪", "–"} {
-		if strings.HasPrefix(s, m+" ") || strings.HasPrefix(s, m+"\t") {
-			width, marker = len(m), m[len(m)-1]
-		}
+	if r, size := utf8.DecodeRuneInString(s); strings.ContainsRune("-*+•◦▪–", r) && len(s) > size && (s[size] == ' ' || s[size] == '\t') {
+		width, marker = size, s[size-1]
 	}
 	if width == 0 {
 		if width, marker = numbered(s); width == 0 {

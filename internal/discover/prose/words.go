@@ -29,7 +29,7 @@ re-start re-use reach read rebase rebuild recheck recommend record redact redire
 reject relate release rely remember remind remove rename render reorder repeat rephrase replace replicate reply report represent reproduce request require reread rerun
 research reserve reset resolve respect respond restart restore restrict retain rethrow retrieve retry return reuse revert review revise revoke rewrite roll rotate round
 route run sanitise sanitize satisfy save say scan schedule scope screen search seek segregate select send separate serialise serialize serve set share ship shorten show
-shut sign simplify simulate skip sort specify split squash stage standardise standardize start state stay stick stop store stream strengthen strip strive structure
+shut sign simplify simulate skip sort specify spell split squash stage standardise standardize start state stay stick stop store stream strengthen strip strive structure
 study style submit subscribe suggest summarise summarize supply support surface suppress swap switch sync synchronise synchronize tag tailor take target teach tell
 terminate test think throttle throw tie tokenise tokenize trace track train transfer transform translate treat trigger trim troubleshoot trust try tune turn type
 understand undo unify unit-test update upgrade upload use utilise utilize validate vary vectorise vectorize verify version view visualise visualize wait walk warn watch
@@ -64,8 +64,11 @@ the a an all any each every your our their its his her my this that these those 
 when if before after as by up out off over through one two three multiple proper correct appropriate specific clear consistent separate explicit valid complete both
 within without between via per always directly carefully early properly consistently explicitly immediately regularly first step concise short small simple
 recent current latest other large long old missing unused invalid generated changed public private internal external sensitive complex like as user
-meaningful descriptive good real relevant related unit integration and or where whenever until unless while during along thoroughly what why how whether
+meaningful descriptive good real relevant related unit integration where whenever until unless while during along thoroughly what why how whether
 `)
+
+// objects begin what an order is about, or a clause of its own.
+var objects = words("the a an all any each every your our their its this that these those it them which who what if when where how whether because")
 
 // adverbs stand before an order without changing it.
 var adverbs = words(`
@@ -122,7 +125,7 @@ var forbiddenWords = words("prohibited forbidden banned disallowed unacceptable 
 var allowedWords = words("allowed permitted acceptable tolerated authorized authorised ok okay accepted")
 
 // forbids are verbs that forbid.
-var forbids = words("prohibit prohibits forbid forbids disallow disallows ban bans bar bars")
+var forbids = words("prohibit prohibits forbid forbids disallow disallows")
 
 // recommendedWords are what a recommended, or discouraged, thing is.
 var recommendedWords = words("recommended encouraged advised preferred discouraged expected suggested")
