@@ -3,6 +3,7 @@ package code
 import (
 	"go/ast"
 	"go/token"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -48,11 +49,8 @@ func (g *goUnit) call(c *ast.CallExpr) {
 		g.count("go.errornew", name == "errors.New", line)
 	}
 	if name == "fmt.Errorf" && len(c.Args) > 1 {
-		for _, a := range c.Args[1:] {
-			if errorName(a) {
-				g.count("go.wrap", strings.Contains(message, "%w"), line)
-				return
-			}
+		if slices.ContainsFunc(c.Args[1:], errorName) {
+			g.count("go.wrap", strings.Contains(message, "%w"), line)
 		}
 	}
 }

@@ -149,7 +149,7 @@ func (g *goUnit) imports() {
 // standard are the first parts of paths of the standard library; modules without a dot in their name are not in it.
 var standard = func() map[string]bool {
 	all := map[string]bool{}
-	for _, name := range strings.Fields(`archive arena bufio bytes cmp compress container context crypto database debug embed encoding
+	for name := range strings.FieldsSeq(`archive arena bufio bytes cmp compress container context crypto database debug embed encoding
 		errors expvar flag fmt go hash html image index io iter log maps math mime net os path plugin reflect regexp runtime slices sort
 		strconv strings structs sync syscall testing text time unicode unique unsafe weak`) {
 		all[name] = true

@@ -56,10 +56,9 @@ func (c *cursor) step(n int) {
 	c.pos = end
 }
 
-func (c *cursor) emit(k kind, text, quote string, line int) *lexeme {
+func (c *cursor) emit(k kind, text, quote string, line int) {
 	c.out = append(c.out, lexeme{kind: k, text: text, line: line, quote: quote, fresh: c.fresh, deep: c.deep})
 	c.fresh = false
-	return &c.out[len(c.out)-1]
 }
 
 // blank steps over a space or a tab and measures indentation.

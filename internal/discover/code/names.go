@@ -8,11 +8,10 @@ import (
 )
 
 var (
-	snake    = regexp.MustCompile(`^_*[a-z0-9]+(_[a-z0-9]+)*_*$`)
-	kebab    = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)+$`)
-	camel    = regexp.MustCompile(`^_*[a-z][a-z0-9]*([A-Z][A-Za-z0-9]*)*$`)
-	pascal   = regexp.MustCompile(`^_*[A-Z][A-Za-z0-9]*$`)
-	onlyCaps = regexp.MustCompile(`^[A-Z][A-Z0-9_]*$`)
+	snake  = regexp.MustCompile(`^_*[a-z0-9]+(_[a-z0-9]+)*_*$`)
+	kebab  = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)+$`)
+	camel  = regexp.MustCompile(`^_*[a-z][a-z0-9]*([A-Z][A-Za-z0-9]*)*$`)
+	pascal = regexp.MustCompile(`^_*[A-Z][A-Za-z0-9]*$`)
 )
 
 // caseOf is the way a name of several words is written; empty for one word, which is written alike in most ways.

@@ -272,7 +272,7 @@ func pythonPackages(order map[string]int) map[string]bool {
 
 var pythonStandard = func() map[string]bool {
 	all := map[string]bool{}
-	for _, name := range strings.Fields(`abc argparse array ast asyncio atexit base64 bdb binascii bisect builtins bz2 calendar cmath cmd
+	for name := range strings.FieldsSeq(`abc argparse array ast asyncio atexit base64 bdb binascii bisect builtins bz2 calendar cmath cmd
 		code codecs collections colorsys compileall concurrent configparser contextlib contextvars copy copyreg csv ctypes curses dataclasses
 		datetime dbm decimal difflib dis doctest email enum errno faulthandler fcntl filecmp fileinput fnmatch fractions ftplib functools
 		gc getopt getpass gettext glob graphlib grp gzip hashlib heapq hmac html http imaplib importlib inspect io ipaddress itertools json

@@ -108,9 +108,8 @@ func (s *survey) candidate(c *convention, kept *tally, q question, all int, conf
 		Method: "counted in the code: " + c.places,
 		Note:   "Every place keeps it.",
 	}
-	if strings.Contains(f.Statement, "%s") { // a licence header shows one
-		f.Statement = strings.Replace(f.Statement, "%s", cut(strings.TrimLeft(strings.TrimSpace(f.Quote), "/#* "), 120), 1)
-	}
+	// The rule about licence headers shows one.
+	f.Statement = strings.Replace(f.Statement, "%s", cut(strings.TrimLeft(strings.TrimSpace(f.Quote), "/#* "), 120), 1)
 	if strings.Contains(f.Statement, " must not ") {
 		f.Modality = rule.MustNot
 	}

@@ -38,7 +38,7 @@ func (p *page) eslint(n *node) error {
 	var blocks []block
 	switch n.form {
 	case table:
-		p.presets(eslint, n.get("extends"), "extends")
+		p.presets(eslint, n.get("extends"))
 		blocks = legacyBlocks(n)
 	case list, call:
 		blocks = p.flatBlocks(n)
@@ -76,9 +76,9 @@ func (p *page) flatBlocks(n *node) []block {
 			p.preset(eslint, item, item.text, "configuration")
 		case item.form == table && item.get("rules") == nil && item.get("files") == nil:
 			ignored = append(ignored, item.get("ignores").strings()...)
-			p.presets(eslint, item.get("extends"), "extends")
+			p.presets(eslint, item.get("extends"))
 		case item.form == table:
-			p.presets(eslint, item.get("extends"), "extends")
+			p.presets(eslint, item.get("extends"))
 			blocks = append(blocks, block{
 				rules: item.get("rules"), section: "rules", files: item.get("files").strings(), exclude: item.get("ignores").strings(),
 			})
@@ -90,9 +90,10 @@ func (p *page) flatBlocks(n *node) []block {
 	return blocks
 }
 
-func (p *page) presets(t *tool, n *node, section string) {
+// presets makes candidates of the sets that settings extend.
+func (p *page) presets(t *tool, n *node) {
 	for _, item := range n.all() {
-		p.preset(t, item, item.text, section)
+		p.preset(t, item, item.text, "extends")
 	}
 }
 

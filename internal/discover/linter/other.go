@@ -160,7 +160,7 @@ func readYamllint(p *page) error {
 	if err != nil {
 		return err
 	}
-	p.presets(yamllint, n.get("extends"), "extends")
+	p.presets(yamllint, n.get("extends"))
 	for _, r := range n.get("rules").each() {
 		on := r.value.on() || r.value.is("enable") || r.value != nil && r.value.form == table
 		if !on {

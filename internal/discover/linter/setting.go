@@ -111,7 +111,11 @@ func method(t *tool, s setting) string {
 	if s.value != "" {
 		name += " = " + cut(printable(s.value), 60)
 	}
-	return fmt.Sprintf("setting %s of %s, level %s", name, t.name, map[level]string{warn: "warning", fail: "error"}[s.level])
+	how := "error"
+	if s.level == warn {
+		how = "warning"
+	}
+	return fmt.Sprintf("setting %s of %s, level %s", name, t.name, how)
 }
 
 func note(t *tool, s setting, known bool) string {
@@ -145,10 +149,10 @@ func (p *page) appliesTo(t *tool, s setting) *rule.AppliesTo {
 	}
 	a := &rule.AppliesTo{}
 	for _, g := range paths {
-		a.Paths = append(a.Paths, p.usable(g)...)
+		a.Paths = append(a.Paths, p.usable(g))
 	}
 	for _, g := range s.exclude {
-		a.ExcludePaths = append(a.ExcludePaths, p.usable(g)...)
+		a.ExcludePaths = append(a.ExcludePaths, p.usable(g))
 	}
 	a.Paths, a.ExcludePaths = labelled(a.Paths), labelled(a.ExcludePaths)
 	if len(a.Paths) == 0 && p.dir != "." {
@@ -160,16 +164,20 @@ func (p *page) appliesTo(t *tool, s setting) *rule.AppliesTo {
 	return a
 }
 
-// usable is a glob from the root, or nothing where a rule cannot have it.
-func (p *page) usable(g string) []string {
+// usable is a glob from the root, or empty where a rule cannot have it.
+func (p *page) usable(g string) string {
 	if g == "" || g[0] == '!' {
-		return nil
+		return ""
 	}
-	g = p.glob(g)
-	if _, err := subject.CompileGlobs([]string{g}); err != nil {
-		return nil
+	known, ok := p.globs[g]
+	if !ok {
+		known = p.glob(g)
+		if _, err := subject.CompileGlobs([]string{known}); err != nil {
+			known = ""
+		}
+		p.globs[g] = known
 	}
-	return []string{g}
+	return known
 }
 
 // placeholder stands in a statement for an option: its name and what holds without it.
