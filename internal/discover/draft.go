@@ -70,7 +70,7 @@ func newDraft(f *source.Found) (c draft, reason string) {
 	if math.IsNaN(confidence) {
 		confidence = 0
 	}
-	c = draft{severity: r.Severity, scope: r.Scope, prints: []string{fingerprint(r.Statement, place.SourceFile, "")}}
+	c = draft{severity: r.Severity, scope: r.Scope, prints: []string{fingerprint(f.Kind, &r, place.SourceFile)}}
 	c.Candidate = Candidate{
 		Statement: r.Statement, Confidence: math.Round(min(max(confidence, 0), 1)*1000) / 1000, Place: place, Places: []Place{place}, SimilarRules: []Similar{},
 		SuggestedMetadata: Metadata{
@@ -131,11 +131,19 @@ func candidateOf(c *store.Candidate) (Candidate, []string, error) {
 	return out, body.Prints, nil
 }
 
-// fingerprint is what a statement in a file is remembered by: its words, whatever their case, and the file, whatever the
-// line. part is the quote of a part of the statement.
-func fingerprint(statement, file, part string) string {
+// fingerprint is what a statement in a file is remembered by: its words, whatever their case, how binding it is, what it is
+// about, and the file, whatever the line. What the code does is of no one file.
+func fingerprint(kind source.Kind, r *rule.Rule, file string) string {
+	if kind == source.CodePatterns {
+		file = ""
+	}
+	return digest(normal(r.Statement), file, string(r.Modality), asJSON(r.AppliesTo))
+}
+
+// digest is a hash of texts.
+func digest(texts ...string) string {
 	h := sha256.New()
-	for _, s := range []string{normal(statement), file, normal(part)} {
+	for _, s := range texts {
 		h.Write([]byte(s))
 		h.Write([]byte{0})
 	}

@@ -20,6 +20,7 @@ func merge(drafts []draft) []draft {
 		if ok && c.SuggestedMetadata.Check != nil && out[have].SuggestedMetadata.Check != nil {
 			if x, y := asJSON(c.SuggestedMetadata.Check), asJSON(out[have].SuggestedMetadata.Check); x != y {
 				key += x // two checks of one statement are two rules
+				c.prints[0] = digest(c.prints[0], x)
 				have, ok = at[key]
 			}
 		}
