@@ -100,7 +100,9 @@ func TestFingerprints(t *testing.T) {
 	paths := func(f *source.Found) { f.AppliesTo = &rule.AppliesTo{Paths: []string{"*.go"}} }
 	not := func(f *source.Found) { f.Modality = rule.MustNot }
 	late := func(f *source.Found) { f.Line, f.EndLine = 90, 90 }
-	of := func(statement string, edit ...func(*source.Found)) string { return drafted(t, statement, edit...).prints[0] }
+	of := func(statement string, edit ...func(*source.Found)) string {
+		return drafted(t, statement, edit...).prints[0]
+	}
 	same := of("Keep **all** receipts.")
 	if of("keep all  receipts", late) != same {
 		t.Error("marks, spaces and lines make another fingerprint")

@@ -67,7 +67,10 @@ func TestModelInventsNothing(t *testing.T) {
 		f(&r)
 		return answered(refined{N: 1, Rules: []refinedRule{r}})
 	}
-	for name, answer := range map[string]string{
+	var answer string
+	model := &llm.Fake{Respond: func(context.Context, llm.Request) (llm.Response, error) { return llm.Response{Text: answer}, nil }}
+	f := newFixture(t, func(c *Config) { c.Model = model })
+	for name, given := range map[string]string{
 		"a quote that is not there": edit(func(r *refinedRule) { r.Quote = "All trips may be booked by anybody." }),
 		"no quote":                  edit(func(r *refinedRule) { r.Quote = "" }),
 		"another number":            edit(func(r *refinedRule) { r.Statement = "Trips must not be booked without approval by 9 managers." }),
@@ -86,7 +89,8 @@ func TestModelInventsNothing(t *testing.T) {
 		"other JSON":         `{"candidates":[{"n":"1"},7,null,{"n":1,"rules":"x"}]}`,
 		"nothing":            "",
 	} {
-		_, list, _ := refining(t, text, answer)
+		answer = given
+		_, list := f.scanned(map[string]string{"a.md": text})
 		if len(list) != 1 || list[0].Statement != text || list[0].Status != Undecided || list[0].SuggestedMetadata.Modality != rule.MustNot || list[0].Confidence != 0.8 {
 			t.Errorf("%s: %+v", name, list)
 		}
