@@ -92,17 +92,9 @@ func TestSeverity(t *testing.T) {
 		level level
 		want  rule.Severity
 	}{
-		{security, fail, rule.High},
-		{correctness, fail, rule.High},
-		{correctness, warn, rule.Medium},
-		{design, fail, rule.Medium},
-		{design, warn, rule.Low},
-		{performance, fail, rule.Medium},
-		{trials, fail, rule.Medium},
-		{docs, fail, rule.Low},
-		{naming, fail, rule.Low},
-		{layout, fail, rule.Low},
-		{layout, warn, rule.Low},
+		{security, fail, rule.High}, {correctness, fail, rule.High}, {correctness, warn, rule.Medium},
+		{design, fail, rule.Medium}, {design, warn, rule.Low}, {performance, fail, rule.Medium}, {trials, fail, rule.Medium}, {docs, fail, rule.Low},
+		{naming, fail, rule.Low}, {layout, fail, rule.Low}, {layout, warn, rule.Low},
 	} {
 		if got := tc.class.severity(tc.level); got != tc.want {
 			t.Errorf("severity of %s at level %d is %s; want %s", tc.class, tc.level, got, tc.want)
