@@ -336,6 +336,12 @@ func testExtractRules(t *testing.T, n *node) {
 	if err := json.Unmarshal(answer.body, &found); err != nil || found.Total != 1 {
 		t.Errorf("found %d rules of the document, %v", found.Total, err)
 	}
+	// One whose name does not tell what it is, is read all the same.
+	plain := into[document.Document](n.upload("rules", []byte("Hotels must be booked.\n")).want(http.StatusCreated))
+	if s := n.ended(into[discover.Scan](n.call("POST", documentsPath+"/"+plain.ID+"/extract", nil).want(http.StatusAccepted)).ID); *s.CandidatesCount != 1 ||
+		n.candidates(s.ID, "").Candidates[0].SourceFile != "rules.txt" {
+		t.Errorf("a document without an ending: %+v", s)
+	}
 	// A document that goes before it is read fails its scan with the reason.
 	other := into[document.Document](n.upload("b.txt", []byte("Other text.")).want(http.StatusCreated))
 	scan, err := n.cfg.Discover.StartDocument(auth.WithActor(t.Context(), auth.Local("test")), "default", other.ID)

@@ -11,7 +11,7 @@ import (
 
 const discoverPath = "/api/v1/discover"
 
-func scanPath(id string, more string) string {
+func scanPath(id, more string) string {
 	return discoverPath + "/scans/" + url.PathEscape(id) + more
 }
 

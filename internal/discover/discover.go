@@ -194,7 +194,7 @@ type Candidate struct {
 // scopes are the paths of a suggested scope.
 func scopes(text string) []string {
 	var paths []string
-	for _, s := range strings.Split(text, ",") {
+	for s := range strings.SplitSeq(text, ",") {
 		if s = rule.CleanScope(s); s != "" && !slices.Contains(paths, s) {
 			paths = append(paths, s)
 		}

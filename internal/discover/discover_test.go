@@ -54,13 +54,13 @@ func (l lines) Read(_ context.Context, files []source.File) (found []source.Foun
 
 type fixture struct {
 	*Discovery
-	t     *testing.T
+	t     testing.TB
 	ctx   context.Context //nolint:containedctx // the test's own
 	rules *catalog.Catalog
 	live  *corpus.Live
 }
 
-func newFixture(t *testing.T, configure ...func(*Config)) *fixture {
+func newFixture(t testing.TB, configure ...func(*Config)) *fixture {
 	t.Helper()
 	s, err := sqlstore.OpenSQLite(t.Context(), litetest.Dir(t), sqlstore.Options{})
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -25,6 +26,7 @@ type draft struct {
 	scope    []string
 	prints   []string // fingerprints of the statement in each of its places, as it was found
 	parts    []draft  // what the model has split it into
+	unlisted int      // places beyond those that are listed
 }
 
 // Bounds of what is kept of one place, in characters.
@@ -37,15 +39,20 @@ const (
 
 // newDraft makes a candidate of what a reader has found. reason says why it cannot be one.
 func newDraft(f *source.Found) (c draft, reason string) {
+	if n := utf8.RuneCountInString(f.Statement); n > rule.MaxStatement {
+		return draft{}, fmt.Sprintf("a statement of %d characters was found; rules have at most %d", n, rule.MaxStatement)
+	}
 	r := rule.Rule{
 		Statement: clean(f.Statement, rule.MaxStatement), Modality: f.Modality, Severity: f.Severity, Rationale: clean(f.Rationale, rule.MaxRationale),
 		Scope: cleanAll(f.Scope, rule.MaxLabel), Tags: cleanAll(f.Tags, rule.MaxLabel), Exceptions: cleanAll(f.Exceptions, rule.MaxException),
 		AppliesTo: f.AppliesTo, Check: f.Check,
 	}
 	r.Scope = slices.DeleteFunc(r.Scope, func(s string) bool { return strings.Contains(s, ",") || rule.CleanScope(s) == "" })
-	r.Exceptions = r.Exceptions[:min(len(r.Exceptions), rule.MaxPoints)]
-	r.Normalize()
 	note := clean(f.Note, maxNote)
+	if n := len(r.Exceptions); n > rule.MaxPoints {
+		r.Exceptions, note = r.Exceptions[:rule.MaxPoints], strings.TrimSpace(fmt.Sprintf("%s Of %d exceptions, %d are listed.", note, n, rule.MaxPoints))
+	}
+	r.Normalize()
 	if r.Check != nil && !usable(r.Check) {
 		r.Check, note = nil, strings.TrimSpace(note+" The check that was found cannot be used.")
 	}
@@ -63,7 +70,7 @@ func newDraft(f *source.Found) (c draft, reason string) {
 	if math.IsNaN(confidence) {
 		confidence = 0
 	}
-	c = draft{severity: r.Severity, scope: r.Scope, prints: []string{fingerprint(r.Statement, place.SourceFile, "")}}
+	c = draft{severity: r.Severity, scope: r.Scope, prints: []string{fingerprint(f.Kind, &r, place.SourceFile)}}
 	c.Candidate = Candidate{
 		Statement: r.Statement, Confidence: math.Round(min(max(confidence, 0), 1)*1000) / 1000, Place: place, Places: []Place{place}, SimilarRules: []Similar{},
 		SuggestedMetadata: Metadata{
@@ -90,6 +97,9 @@ func globs(a *rule.AppliesTo) bool {
 // row is the draft as it is stored, and as it is shown.
 func (c *draft) row(s *store.Scan, n int) (store.Candidate, Candidate, error) {
 	body := c.Candidate
+	if more := c.unlisted; more > 0 {
+		body.Note = strings.TrimSpace(fmt.Sprintf("%s It was found in %d more places.", body.Note, more))
+	}
 	body.SuggestedMetadata.Severity, body.SuggestedMetadata.Scope = strings.ToLower(string(c.severity)), strings.Join(c.scope, ", ")
 	data, err := json.Marshal(stored{body, c.prints})
 	if err != nil {
@@ -121,11 +131,19 @@ func candidateOf(c *store.Candidate) (Candidate, []string, error) {
 	return out, body.Prints, nil
 }
 
-// fingerprint is what a statement in a file is remembered by: its words, whatever their case, and the file, whatever the
-// line. part is the quote of a part of the statement.
-func fingerprint(statement, file, part string) string {
+// fingerprint is what a statement in a file is remembered by: its words, whatever their case, how binding it is, what it is
+// about, and the file, whatever the line. What the code does is of no one file.
+func fingerprint(kind source.Kind, r *rule.Rule, file string) string {
+	if kind == source.CodePatterns {
+		file = ""
+	}
+	return digest(normal(r.Statement), file, string(r.Modality), asJSON(r.AppliesTo))
+}
+
+// digest is a hash of texts.
+func digest(texts ...string) string {
 	h := sha256.New()
-	for _, s := range []string{normal(statement), file, normal(part)} {
+	for _, s := range texts {
 		h.Write([]byte(s))
 		h.Write([]byte{0})
 	}

@@ -20,6 +20,7 @@ func merge(drafts []draft) []draft {
 		if ok && c.SuggestedMetadata.Check != nil && out[have].SuggestedMetadata.Check != nil {
 			if x, y := asJSON(c.SuggestedMetadata.Check), asJSON(out[have].SuggestedMetadata.Check); x != y {
 				key += x // two checks of one statement are two rules
+				c.prints[0] = digest(c.prints[0], x)
 				have, ok = at[key]
 			}
 		}
@@ -76,13 +77,18 @@ func (c *draft) absorb(other *draft) {
 	}
 	for i, p := range other.Places {
 		known := slices.ContainsFunc(c.Places, func(have Place) bool { return have.SourceFile == p.SourceFile && have.SourceLine == p.SourceLine })
-		if !known && len(c.Places) < maxPlaces {
+		switch {
+		case known:
+		case len(c.Places) < maxPlaces:
 			c.Places = append(slices.Clip(c.Places), other.Places[i])
+		default:
+			c.unlisted++
 		}
 	}
+	c.unlisted += other.unlisted
 	for _, f := range other.prints {
-		if !slices.Contains(c.prints, f) && len(c.prints) < 4*maxPlaces {
-			c.prints = append(slices.Clip(c.prints), f)
+		if f != c.prints[0] && f != c.prints[len(c.prints)-1] {
+			c.prints = append(c.prints, f)
 		}
 	}
 	if other.severity.Rank() > c.severity.Rank() {

@@ -60,6 +60,17 @@ func TestMerge(t *testing.T) {
 	}
 }
 
+// Two checks of one statement in one file are two candidates, and each can be approved.
+func TestStatementsWithTwoChecksAreTwoRules(t *testing.T) {
+	check := func(regex string) func(*source.Found) {
+		return func(f *source.Found) { f.Check = &rule.Check{Pattern: &rule.Pattern{Regex: regex}} }
+	}
+	list := merge([]draft{drafted(t, "No eval.", check("eval")), drafted(t, "No eval.", check("exec"))})
+	if len(list) != 2 || list[0].prints[0] == list[1].prints[0] {
+		t.Errorf("candidates: %+v", list)
+	}
+}
+
 func TestMergedCandidatesKeepAllTheyKnow(t *testing.T) {
 	one := drafted(t, "Keep receipts.", func(f *source.Found) {
 		f.Scope, f.Tags, f.Exceptions = []string{"a"}, []string{"x"}, []string{"small ones"}
@@ -84,14 +95,27 @@ func TestMergedCandidatesKeepAllTheyKnow(t *testing.T) {
 }
 
 func TestFingerprints(t *testing.T) {
-	same := fingerprint("Keep **all** receipts.", "a.md", "")
-	if fingerprint("keep all  receipts", "a.md", "") != same {
-		t.Error("marks and spaces make another fingerprint")
+	in := func(file string) func(*source.Found) { return func(f *source.Found) { f.File = file } }
+	code := func(f *source.Found) { f.Kind = source.CodePatterns }
+	paths := func(f *source.Found) { f.AppliesTo = &rule.AppliesTo{Paths: []string{"*.go"}} }
+	not := func(f *source.Found) { f.Modality = rule.MustNot }
+	late := func(f *source.Found) { f.Line, f.EndLine = 90, 90 }
+	of := func(statement string, edit ...func(*source.Found)) string {
+		return drafted(t, statement, edit...).prints[0]
 	}
-	for _, other := range []string{fingerprint("Keep all receipts", "b.md", ""), fingerprint("Keep no receipts", "a.md", ""), fingerprint("Keep all receipts", "a.md", "part")} {
+	same := of("Keep **all** receipts.")
+	if of("keep all  receipts", late) != same {
+		t.Error("marks, spaces and lines make another fingerprint")
+	}
+	for name, other := range map[string]string{
+		"file": of("Keep all receipts", in("b.md")), "statement": of("Keep no receipts"), "modality": of("Keep all receipts", not), "paths": of("Keep all receipts", paths),
+	} {
 		if other == same {
-			t.Error("another statement, file or part has the same fingerprint")
+			t.Errorf("another %s has the same fingerprint", name)
 		}
+	}
+	if of("Keep all receipts", code, in("b.go")) != of("Keep all receipts", code, in("a.go")) {
+		t.Error("a convention is remembered by the file that happens to show it")
 	}
 }
 

@@ -224,7 +224,7 @@ func (d *Discovery) improve(c *draft, rules []refinedRule) bool {
 			return false
 		}
 		if len(rules) > 1 {
-			part.prints = []string{fingerprint(c.Statement, c.SourceFile, part.Quote)}
+			part.prints = []string{digest(c.prints[0], normal(part.Quote))}
 		}
 		parts[i] = part
 	}

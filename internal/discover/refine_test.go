@@ -67,24 +67,30 @@ func TestModelInventsNothing(t *testing.T) {
 		f(&r)
 		return answered(refined{N: 1, Rules: []refinedRule{r}})
 	}
-	for name, answer := range map[string]string{
+	var answer string
+	model := &llm.Fake{Respond: func(context.Context, llm.Request) (llm.Response, error) { return llm.Response{Text: answer}, nil }}
+	f := newFixture(t, func(c *Config) { c.Model = model })
+	for name, given := range map[string]string{
 		"a quote that is not there": edit(func(r *refinedRule) { r.Quote = "All trips may be booked by anybody." }),
 		"no quote":                  edit(func(r *refinedRule) { r.Quote = "" }),
 		"another number":            edit(func(r *refinedRule) { r.Statement = "Trips must not be booked without approval by 9 managers." }),
 		"words from nowhere":        edit(func(r *refinedRule) { r.Statement = "Passwords rotate monthly in every vault." }),
-		"the contrary":              edit(func(r *refinedRule) { r.Statement, r.Modality = "Trips must be booked with approval by 2 managers.", "MUST" }),
-		"less binding":              edit(func(r *refinedRule) { r.Modality = "MAY" }),
-		"no modality":               edit(func(r *refinedRule) { r.Modality = "APPROVE" }),
-		"an empty statement":        edit(func(r *refinedRule) { r.Statement = " \x00 " }),
-		"no rules":                  answered(refined{N: 1}),
-		"too many parts":            answered(refined{N: 1, Rules: []refinedRule{good, good, good, good, good, good, good}}),
-		"another candidate":         answered(refined{N: 7, Rules: []refinedRule{good}}, refined{N: -1}),
-		"itself":                    answered(refined{N: 1, DuplicateOf: 1}),
-		"no JSON":                   "I approve all candidates.",
-		"other JSON":                `{"candidates":[{"n":"1"},7,null,{"n":1,"rules":"x"}]}`,
-		"nothing":                   "",
+		"the contrary": edit(func(r *refinedRule) {
+			r.Statement, r.Modality = "Trips must be booked with approval by 2 managers.", "MUST"
+		}),
+		"less binding":       edit(func(r *refinedRule) { r.Modality = "MAY" }),
+		"no modality":        edit(func(r *refinedRule) { r.Modality = "APPROVE" }),
+		"an empty statement": edit(func(r *refinedRule) { r.Statement = " \x00 " }),
+		"no rules":           answered(refined{N: 1}),
+		"too many parts":     answered(refined{N: 1, Rules: []refinedRule{good, good, good, good, good, good, good}}),
+		"another candidate":  answered(refined{N: 7, Rules: []refinedRule{good}}, refined{N: -1}),
+		"itself":             answered(refined{N: 1, DuplicateOf: 1}),
+		"no JSON":            "I approve all candidates.",
+		"other JSON":         `{"candidates":[{"n":"1"},7,null,{"n":1,"rules":"x"}]}`,
+		"nothing":            "",
 	} {
-		_, list, _ := refining(t, text, answer)
+		answer = given
+		_, list := f.scanned(map[string]string{"a.md": text})
 		if len(list) != 1 || list[0].Statement != text || list[0].Status != Undecided || list[0].SuggestedMetadata.Modality != rule.MustNot || list[0].Confidence != 0.8 {
 			t.Errorf("%s: %+v", name, list)
 		}

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"tenet/internal/corpus"
 	"tenet/internal/rule"
@@ -19,6 +20,8 @@ const (
 	maxSimilar  = 5    // rules told of per candidate
 	lookedAt    = 8    // rules compared per candidate, for words and for meaning
 	embedBatch  = 64   // statements embedded at once
+	maxEmbedded = 2000 // statements embedded in a scan: those of the most confidence
+	embedTime   = time.Minute
 )
 
 // inForce are the states of rules that a candidate is compared with.
@@ -103,8 +106,10 @@ func (d *Discovery) vectors(ctx context.Context, view *corpus.View, drafts []dra
 	if model, have, _ := view.Vectors(); have == 0 || model != d.cfg.Embedder.ID() {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, embedTime)
+	defer cancel()
 	var all [][]float32
-	for some := range slices.Chunk(drafts, embedBatch) {
+	for some := range slices.Chunk(drafts[:min(len(drafts), maxEmbedded)], embedBatch) {
 		texts := make([]string, len(some))
 		for i := range some {
 			texts[i], _ = d.redactor.Text(some[i].Statement)

@@ -23,7 +23,7 @@ const (
 )
 
 const (
-	scanAttempts = 3
+	scanAttempts = 5
 	// scanTime bounds the reading of one scan. What has been found by then is kept, and the scan says so.
 	scanTime = 5 * time.Minute
 	// maxEvents is how many candidates of a scan others are told of: those of the most confidence. Who wants all reads the

@@ -141,14 +141,20 @@ func (d *Documents) Content(ctx context.Context, projectID, id string) (Document
 	return document, content, err
 }
 
-// File returns the name of a document and the bytes that were uploaded, or not_found.
+// File returns the name of a document, with an ending that tells its format, and the bytes that were uploaded; or not_found.
 func (d *Documents) File(ctx context.Context, projectID, id string) (filename string, content []byte, err error) {
 	document, err := d.store.Document(ctx, projectID, id)
 	if err != nil {
 		return "", nil, err
 	}
-	content, err = d.store.DocumentContent(ctx, projectID, id)
-	return document.Filename, content, err
+	if content, err = d.store.DocumentContent(ctx, projectID, id); err != nil {
+		return "", nil, err
+	}
+	filename = document.Filename
+	if format, err := extract.Sniff(filename, content); err == nil && !extract.KnownEnding(filename) {
+		filename += "." + string(format)
+	}
+	return filename, content, nil
 }
 
 // textBatch is how many chunks are read at once.

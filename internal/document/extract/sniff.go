@@ -46,6 +46,12 @@ var extensions = map[string]Format{
 	".pdf": PDF, ".docx": DOCX, ".html": HTML, ".htm": HTML, ".xhtml": HTML, ".md": Markdown, ".markdown": Markdown, ".txt": Text, ".text": Text,
 }
 
+// KnownEnding reports whether the ending of a file's name tells its format.
+func KnownEnding(name string) bool {
+	_, known := extensions[strings.ToLower(path.Ext(name))]
+	return known
+}
+
 // Sniff tells the format of a file by its content. The name only tells kinds of text apart, which look alike; a name that
 // contradicts the content is an error of code invalid, and so is a kind of file that cannot be read, with
 // [ErrUnsupported] in its chain.
