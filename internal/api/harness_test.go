@@ -112,6 +112,7 @@ func newNodeOn(t testing.TB, s store.Store, configure ...func(*Config)) *node {
 	n.keys = auth.NewKeys(s, func() time.Time { return time.Now().Add(time.Duration(n.ahead.Load())) })
 	rules, snapshots := catalog.New(s, live, time.Now), release.NewViews(s, live)
 	conflicts := conflict.New(conflict.Config{Store: s, Views: live, Queue: job.NewQueue(time.Now), Logger: logger, Now: time.Now})
+	rules.OnChange(conflicts.Changed)
 	cfg := Config{
 		Catalog: rules, Conflicts: conflicts, Keys: n.keys, Jobs: job.NewJobs(s, time.Now), Store: s, Logger: logger, Version: "1.2.3",
 		Search:    search.New(search.Config{Views: live, Logger: logger, Conflicts: conflicts.Open}),
