@@ -61,7 +61,7 @@ func open(t testing.TB, s store.Store, configure ...func(*conflict.Config)) *pla
 			p.raised = append(p.raised, a)
 			return nil
 		},
-		Resolve: func(_ context.Context, _ store.Tx, projectID, ruleID string, kind rule.AlertType) error {
+		Settle: func(_ context.Context, _ store.Tx, projectID string, kind rule.AlertType, ruleID, _ string) error {
 			p.ended = append(p.ended, fmt.Sprint(projectID, ruleID, kind))
 			return nil
 		},

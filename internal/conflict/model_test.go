@@ -114,6 +114,38 @@ func TestStatementsAreDataToTheModel(t *testing.T) {
 	}
 }
 
+// A rule on its way through the life cycle says the same all the time.
+func TestTheModelIsAskedOnce(t *testing.T) {
+	p := withModel(t)
+	p.model.Respond = func(context.Context, llm.Request) (llm.Response, error) {
+		return llm.Response{Text: `{"conflicts":[]}`}, nil
+	}
+	p.create("A-1", rule.Must, settled)
+	p.work()
+	p.create("A-2", rule.Must, billed)
+	p.work()
+	for _, to := range []rule.Status{rule.Superseded, rule.Retired} {
+		if _, err := p.catalog.Transition(p.ctx, "p", "A-1", 0, to, ""); err != nil {
+			t.Fatal(err)
+		}
+		p.work()
+	}
+	p.create("A-3", rule.Must, settled)
+	p.work()
+	if _, err := p.catalog.Revise(p.ctx, "p", "A-3", 0, "", func(r *rule.Rule) error { r.Owner = "bob"; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	p.work()
+	if p.model.Calls() != 1 {
+		t.Errorf("%d calls about two statements, want 1", p.model.Calls())
+	}
+	p.revise("A-3", settled+" Always.")
+	p.work()
+	if p.model.Calls() != 2 {
+		t.Errorf("%d calls after a revision, want 2", p.model.Calls())
+	}
+}
+
 // A rule is changed while the model is being asked about it: what was found does not count any more.
 func TestWhatIsOutdatedIsNotKept(t *testing.T) {
 	p := withModel(t)
@@ -153,8 +185,9 @@ func TestLargeImportsAreLeftToTheTests(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.work()
-	if p.model.Calls() != 60 {
-		t.Errorf("%d calls for a scan with the model, want one for each rule", p.model.Calls())
+	calls := p.model.Calls()
+	if calls < 30 || calls > 60 {
+		t.Errorf("%d calls for a scan with the model, want one for each rule of which not all near ones were asked about before", calls)
 	}
 	shown := 0
 	for _, r := range p.model.Requests() {
