@@ -121,6 +121,7 @@ func newNodeOn(t testing.TB, s store.Store, configure ...func(*Config)) *node {
 	n.keys = auth.NewKeys(s, func() time.Time { return time.Now().Add(time.Duration(n.ahead.Load())) })
 	rules, snapshots := catalog.New(s, live, sandbox.CaseFiles{Now: time.Now}, time.Now), release.NewViews(s, live)
 	conflicts := conflict.New(conflict.Config{Store: s, Views: live, Queue: job.NewQueue(time.Now), Logger: logger, Now: time.Now})
+	rules.OnChange(conflicts.Changed)
 	cfg := Config{
 		MCP: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(http.StatusAccepted)

@@ -42,17 +42,17 @@ type Config struct {
 	// Embedder makes the vectors of rules that have none yet; nil means that near rules are found by words, and by the vectors
 	// that there are.
 	Embedder llm.Embedder
-	// Raise raises an alert in the transaction of its cause; nil means no alerts. It sees to it that one alert at most is open for a
-	// rule.
+	// Raise raises an alert in the transaction of its cause; nil means no alerts. While one is open for the rule, that one stays as it is.
 	Raise func(ctx context.Context, tx store.Tx, a rule.Alert) error
-	// Resolve ends the open alert of a type for a rule, if there is one, because its condition has ended; nil means no alerts.
-	Resolve func(ctx context.Context, tx store.Tx, projectID, ruleID string, t rule.AlertType) error
+	// Settle resolves the open alert of a type and rule, if there is one, because its condition has ended; nil means no alerts.
+	Settle func(ctx context.Context, tx store.Tx, projectID string, t rule.AlertType, ruleID, note string) error
 }
 
 // Conflicts finds and keeps the conflicts of rules.
 type Conflicts struct {
 	cfg      Config
 	redactor *redact.Redactor
+	cleared  cleared
 }
 
 // New makes Conflicts.
@@ -257,7 +257,7 @@ func (b *Conflicts) relate(ctx context.Context, tx store.Tx, c *store.Conflict) 
 
 // settle resolves the alert of a rule that brings no conflict any more.
 func (b *Conflicts) settle(ctx context.Context, tx store.Tx, projectID, ruleID string) error {
-	if b.cfg.Resolve == nil {
+	if b.cfg.Settle == nil {
 		return nil
 	}
 	all, err := tx.ConflictsOf(ctx, projectID, []string{ruleID})
@@ -269,7 +269,7 @@ func (b *Conflicts) settle(ctx context.Context, tx store.Tx, projectID, ruleID s
 			return nil
 		}
 	}
-	return b.cfg.Resolve(ctx, tx, projectID, ruleID, rule.ConflictDetected)
+	return b.cfg.Settle(ctx, tx, projectID, rule.ConflictDetected, ruleID, "the rule is in no conflict any more that it has brought")
 }
 
 // current reports whether a rule is, or may come, in force.

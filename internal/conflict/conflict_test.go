@@ -61,7 +61,7 @@ func open(t testing.TB, s store.Store, configure ...func(*conflict.Config)) *pla
 			p.raised = append(p.raised, a)
 			return nil
 		},
-		Resolve: func(_ context.Context, _ store.Tx, projectID, ruleID string, kind rule.AlertType) error {
+		Settle: func(_ context.Context, _ store.Tx, projectID string, kind rule.AlertType, ruleID, _ string) error {
 			p.ended = append(p.ended, fmt.Sprint(projectID, ruleID, kind))
 			return nil
 		},
@@ -261,84 +261,81 @@ func TestStory(t *testing.T) {
 }
 
 func TestRejectedPairsStayQuiet(t *testing.T) {
-	each(t, func(t *testing.T, p *place) {
-		p.create("A-1", rule.Must, paid)
-		p.create("A-2", rule.Must, late)
-		p.work()
-		c := p.only(store.ConflictSuggested)
-		if _, err := p.b.Reject(p.ctx, "p", c.ID, "different invoices"); err != nil {
-			t.Fatal(err)
-		}
-		if len(p.ended) != 1 {
-			t.Errorf("alerts resolved: %v", p.ended)
-		}
-		if _, err := p.catalog.Revise(p.ctx, "p", "A-1", 0, "", func(r *rule.Rule) error { r.Owner = "bob"; return nil }); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := p.b.Scan(p.ctx, "p", false); err != nil {
-			t.Fatal(err)
-		}
-		p.work()
-		if got := p.only(store.ConflictRejected); got.Note != "different invoices" || len(p.raised) != 1 {
-			t.Errorf("%+v, %d alerts", got, len(p.raised))
-		}
-		_, err := p.b.Confirm(p.ctx, "p", c.ID, "")
-		code(t, "confirming a rejected one", err, rule.CodeConflict)
-		p.revise("A-1", "Invoices must be paid within 7 days.")
-		p.work()
-		if got := p.only(store.ConflictSuggested); got.Note != "" || !strings.Contains(got.Reason, "7 days") || len(p.raised) != 2 {
-			t.Errorf("%+v, %d alerts", got, len(p.raised))
-		}
-	})
+	p := lite(t)
+	p.create("A-1", rule.Must, paid)
+	p.create("A-2", rule.Must, late)
+	p.work()
+	c := p.only(store.ConflictSuggested)
+	if _, err := p.b.Reject(p.ctx, "p", c.ID, "different invoices"); err != nil {
+		t.Fatal(err)
+	}
+	if len(p.ended) != 1 {
+		t.Errorf("alerts resolved: %v", p.ended)
+	}
+	if _, err := p.catalog.Revise(p.ctx, "p", "A-1", 0, "", func(r *rule.Rule) error { r.Owner = "bob"; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.b.Scan(p.ctx, "p", false); err != nil {
+		t.Fatal(err)
+	}
+	p.work()
+	if got := p.only(store.ConflictRejected); got.Note != "different invoices" || len(p.raised) != 1 {
+		t.Errorf("%+v, %d alerts", got, len(p.raised))
+	}
+	_, err := p.b.Confirm(p.ctx, "p", c.ID, "")
+	code(t, "confirming a rejected one", err, rule.CodeConflict)
+	p.revise("A-1", "Invoices must be paid within 7 days.")
+	p.work()
+	if got := p.only(store.ConflictSuggested); got.Note != "" || !strings.Contains(got.Reason, "7 days") || len(p.raised) != 2 {
+		t.Errorf("%+v, %d alerts", got, len(p.raised))
+	}
 }
 
 func TestRetiredRulesCloseTheirs(t *testing.T) {
-	each(t, func(t *testing.T, p *place) {
-		p.create("A-1", rule.Must, paid)
-		p.create("A-2", rule.Must, late)
-		p.work()
-		c := p.only(store.ConflictSuggested)
-		if err := p.catalog.Retire(p.ctx, "p", "A-1", 0); err != nil {
-			t.Fatal(err)
-		}
-		_, err := p.b.Confirm(p.ctx, "p", c.ID, "")
-		code(t, "confirming one of a retired rule", err, rule.CodeConflict)
-		p.work()
-		if got := p.only(store.ConflictClosed); got.Note != "A-1 is RETIRED" || len(p.ended) != 1 {
-			t.Errorf("%+v, resolved %v", got, p.ended)
-		}
-	})
+	p := lite(t)
+	p.create("A-1", rule.Must, paid)
+	p.create("A-2", rule.Must, late)
+	p.work()
+	c := p.only(store.ConflictSuggested)
+	if err := p.catalog.Retire(p.ctx, "p", "A-1", 0); err != nil {
+		t.Fatal(err)
+	}
+	_, err := p.b.Confirm(p.ctx, "p", c.ID, "")
+	code(t, "confirming one of a retired rule", err, rule.CodeConflict)
+	p.work()
+	if got := p.only(store.ConflictClosed); got.Note != "A-1 is RETIRED" || len(p.ended) != 1 {
+		t.Errorf("%+v, resolved %v", got, p.ended)
+	}
 }
 
 func TestRelatedRulesDoNotConflict(t *testing.T) {
-	each(t, func(t *testing.T, p *place) {
-		p.create("A-1", rule.Must, paid)
-		slug := "A-2"
-		_, err := p.catalog.Create(p.ctx, "p", catalog.Input{
-			Slug: &slug, Statement: late, Relationships: []catalog.InputRelationship{{Kind: rule.Overrides, To: "A-1"}},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		p.create("A-3", rule.Must, "Logs must be kept for at least 2 years.")
-		p.create("A-4", rule.Must, "Logs must be kept for at most 30 days.")
-		if _, err := p.catalog.Relate(p.ctx, "p", "A-3", catalog.InputRelationship{Kind: rule.ConflictsWith, To: "A-4"}); err != nil {
-			t.Fatal(err)
-		}
-		p.work()
-		if got := p.list(""); len(got) != 0 {
-			t.Errorf("found %+v", got)
-		}
-		p.create("A-5", rule.Must, "Secrets must be logged.")
-		p.create("A-6", rule.MustNot, "Secrets must not be logged.")
-		p.work()
-		p.only(store.ConflictSuggested)
-		if _, err := p.catalog.Relate(p.ctx, "p", "A-5", catalog.InputRelationship{Kind: rule.Supersedes, To: "A-6"}); err != nil {
-			t.Fatal(err)
-		}
-		p.work()
-		p.only(store.ConflictClosed)
+	p := lite(t)
+	p.create("A-1", rule.Must, paid)
+	slug := "A-2"
+	_, err := p.catalog.Create(p.ctx, "p", catalog.Input{
+		Slug: &slug, Statement: late, Relationships: []catalog.InputRelationship{{Kind: rule.Overrides, To: "A-1"}},
 	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.create("A-3", rule.Must, "Logs must be kept for at least 2 years.")
+	p.create("A-4", rule.Must, "Logs must be kept for at most 30 days.")
+	if _, err := p.catalog.Relate(p.ctx, "p", "A-3", catalog.InputRelationship{Kind: rule.ConflictsWith, To: "A-4"}); err != nil {
+		t.Fatal(err)
+	}
+	p.work()
+	if got := p.list(""); len(got) != 0 {
+		t.Errorf("found %+v", got)
+	}
+	p.create("A-5", rule.Must, "Secrets must be logged.")
+	p.create("A-6", rule.MustNot, "Secrets must not be logged.")
+	p.work()
+	p.only(store.ConflictSuggested)
+	if _, err := p.catalog.Relate(p.ctx, "p", "A-5", catalog.InputRelationship{Kind: rule.Supersedes, To: "A-6"}); err != nil {
+		t.Fatal(err)
+	}
+	p.work()
+	p.only(store.ConflictClosed)
 }
 
 func TestRelationshipThatIsRemovedIsARejection(t *testing.T) {

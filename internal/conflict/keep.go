@@ -76,7 +76,7 @@ func (k *keeping) read(ctx context.Context, batch []string, found []observation)
 // observation brings the conflict of two rules up to what a look at them has given. If one of them has changed since, the
 // look does not count: another job is on its way.
 func (k *keeping) observation(ctx context.Context, o *observation) error {
-	if !k.says(o.rule, o.ruleHash) || !k.says(o.other, o.otherHash) || o.outcome == unknown {
+	if !k.says(o.rule, o.ruleHash) || !k.says(o.other, o.otherHash) {
 		return nil
 	}
 	pair := pairOf(o.rule, o.other)
@@ -92,6 +92,8 @@ func (k *keeping) observation(ctx context.Context, o *observation) error {
 		}
 	}
 	switch {
+	case o.outcome == unknown:
+		return nil
 	case o.outcome == none && had && isOpen(&c) && (c.State == store.ConflictSuggested || !same || o.related):
 		// A change of mind of the tests or the model alone weighs less than the word of who has confirmed it.
 		return k.end(ctx, pair, c, store.ConflictClosed, "the rules do not contradict each other any more")

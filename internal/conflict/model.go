@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"tenet/internal/corpus"
 	"tenet/internal/llm"
@@ -77,11 +78,52 @@ func (s *search) ask(ctx context.Context, questions []question) []observation {
 		if f, ok := found[i]; ok {
 			o.outcome, o.foundBy, o.reason, o.confidence = conflict, foundByModel, f.Reason, min(f.Confidence, mostConfidence)
 		}
+		if o.outcome == none {
+			s.b.cleared.add(o.ruleHash, o.otherHash)
+		}
 		if o.outcome == conflict || questions[i].had {
 			out = append(out, o)
 		}
 	}
 	return append(out, left(rest)...)
+}
+
+// maxCleared is how many pairs are remembered that the model has found nothing in: 130 bytes each.
+const maxCleared = 50_000
+
+// cleared remembers pairs of rules, by what they say, that the model has found nothing in, so that it is not asked about them again
+// whenever one is moved to another status. The oldest are forgotten first. The zero value is ready to use.
+type cleared struct {
+	mu    sync.Mutex
+	known map[[2]string]bool
+	order [][2]string
+	next  int
+}
+
+func (k *cleared) add(a, b string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	pair := pairOf(a, b)
+	switch {
+	case k.known[pair]:
+		return
+	case k.known == nil:
+		k.known = map[[2]string]bool{}
+	}
+	k.known[pair] = true
+	if len(k.order) < maxCleared {
+		k.order = append(k.order, pair)
+		return
+	}
+	delete(k.known, k.order[k.next])
+	k.order[k.next] = pair
+	k.next = (k.next + 1) % maxCleared
+}
+
+func (k *cleared) has(a, b string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.known[pairOf(a, b)]
 }
 
 // left are the observations of pairs that the model has not told about.

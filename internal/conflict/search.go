@@ -117,7 +117,7 @@ func (s *search) lookAt(ctx context.Context, view *corpus.View, e *corpus.Entry,
 			if c != nil && isOpen(c) && c.FoundBy == foundByModel {
 				o.outcome = unknown
 			}
-			if s.model != nil && contradict.Meet(e.Rule, other.Rule) && !unchanged(c, &o) {
+			if s.model != nil && contradict.Meet(e.Rule, other.Rule) && !unchanged(c, &o) && !s.mayRest(&o) {
 				ask = append(ask, question{o, e, other, c != nil})
 				continue
 			}
@@ -127,6 +127,12 @@ func (s *search) lookAt(ctx context.Context, view *corpus.View, e *corpus.Entry,
 		}
 	}
 	return append(out, s.ask(ctx, ask)...)
+}
+
+// mayRest reports whether the model need not be asked about a pair, because it has found nothing in it before. A conflict that it
+// has found once is asked about all the same.
+func (s *search) mayRest(o *observation) bool {
+	return o.outcome == none && s.b.cleared.has(o.ruleHash, o.otherHash)
 }
 
 // observe begins the observation of two rules.

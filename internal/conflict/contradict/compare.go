@@ -169,7 +169,7 @@ func limited(c *clause) set {
 // measured are the stems of verbs and nouns that stand between a thing and its limit.
 var measured = func() map[string]bool {
 	out := map[string]bool{}
-	for _, w := range strings.Fields("have contain take last be stay keep limit set configure exceed length size duration age time use allow maximum minimum number expire " +
+	for w := range strings.FieldsSeq("have contain take last be stay keep limit set configure exceed length size duration age time use allow maximum minimum number expire " +
 		"long old long-lived complete respond finish be of valid live") {
 		out[word{text: w}.key()] = true
 		out[stemOf(w)] = true

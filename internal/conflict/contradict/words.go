@@ -188,7 +188,7 @@ var synonyms = groups(
 	"allow permit accept author",
 	"approv approve sign-off",
 	"enabl activ turn-on",
-	"contain includ have",
+	"contain include have",
 	"chang modif edit alter",
 	"password passphras passcod",
 	"repli respond answer respons",
