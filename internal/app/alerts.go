@@ -49,9 +49,7 @@ func (a *App) watchRules(w *work, now func() time.Time, registry *prometheus.Reg
 func (a *App) watchConflicts(w *work, now func() time.Time) {
 	cfg := conflict.Config{
 		Store: a.store, Views: a.live, Queue: job.NewQueue(now), Logger: a.log, Now: now, Model: a.model, Embedder: a.embedder,
-		Resolve: func(ctx context.Context, tx store.Tx, projectID, ruleID string, t rule.AlertType) error {
-			return a.alerts.Settle(ctx, tx, projectID, t, ruleID, "The rules do not contradict each other any more, or a reviewer has decided.")
-		},
+		Settle: a.alerts.Settle,
 	}
 	if a.cfg.Alerts {
 		cfg.Raise = a.alerts.Raise
