@@ -3,8 +3,7 @@ package webhook_test
 import (
 	"encoding/json"
 	"fmt"
-	"io"
-	"log"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -119,7 +118,7 @@ func TestFaultsOfEndpoints(t *testing.T) {
 	b.hooks = webhook.New(b.cfg)
 	trap := newEndpoint(t)
 	untrusted := httptest.NewTLSServer(status(http.StatusOK))
-	untrusted.Config.ErrorLog = log.New(io.Discard, "", 0)
+	untrusted.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo)
 	t.Cleanup(untrusted.Close)
 	var sent atomic.Int64
 	for name, c := range map[string]struct {
