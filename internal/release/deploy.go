@@ -144,12 +144,13 @@ func (r *Releases) step(ctx context.Context, projectID string, want store.Deploy
 			return err
 		}
 		made = d
-		if err := r.tell(ctx, tx, d, before); err != nil {
-			return err
-		}
-		return note(ctx, tx, projectID, d.At, map[string]any{
+		err = note(ctx, tx, projectID, d.At, map[string]any{
 			"action": d.Action, "environment": d.Environment, "seq": d.Seq, "snapshot_id": d.SnapshotID,
 		})
+		if err != nil {
+			return err
+		}
+		return r.tell(ctx, tx, d, before)
 	})
 	if errors.Is(err, errKnown) {
 		return made, before, same(made, want)

@@ -86,7 +86,7 @@ func TestVerify(t *testing.T) {
 }
 
 func TestSecrets(t *testing.T) {
-	if signature.NewSecret() == signature.NewSecret() {
+	if one, two := signature.NewSecret(), signature.NewSecret(); one == two {
 		t.Error("two new secrets are equal")
 	}
 	for size, ok := range map[int]bool{23: false, 24: true, 64: true, 65: false} {

@@ -86,7 +86,7 @@ func checkHost(guard *ssrf.Guardian, host string) error {
 	}
 	if last == "localhost" {
 		if checkAddr(guard, netip.MustParseAddr("127.0.0.1")) != nil && checkAddr(guard, netip.IPv6Loopback()) != nil {
-			return notPublic
+			return errNotPublic
 		}
 	}
 	return nil
@@ -101,11 +101,11 @@ func numeric(s string) bool {
 	return strings.Trim(s, "0123456789") == ""
 }
 
-var notPublic = fmt.Errorf("leads to an address that is not on the public internet; an administrator of the server can allow networks with webhook_allow_networks")
+var errNotPublic = fmt.Errorf("leads to an address that is not on the public internet; an administrator of the server can allow networks with webhook_allow_networks")
 
 func checkAddr(guard *ssrf.Guardian, addr netip.Addr) error {
 	if addr.Zone() != "" || guard.SafeAddr(addr) != nil {
-		return notPublic
+		return errNotPublic
 	}
 	return nil
 }

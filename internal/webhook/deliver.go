@@ -69,7 +69,7 @@ func (w *Webhooks) Deliver(ctx context.Context, j job.Job, progress func(done, t
 			}
 			return w.later(ctx, &p, next)
 		}
-		n, err := w.sendAll(ctx, &p, list)
+		n, err := w.sendAll(ctx, &p, list, end)
 		if done += n; err != nil {
 			return err
 		}
@@ -87,11 +87,14 @@ func (w *Webhooks) later(ctx context.Context, p *store.WebhookPolicy, at time.Ti
 	return w.cfg.Store.Update(ctx, func(tx store.Tx) error { return w.enqueue(ctx, tx, p, at) })
 }
 
-// sendAll sends deliveries one after the other until one leads to a pause, and returns how many attempts it has made. Each
-// attempt is marked before the next batch; see [marks] for what a sudden end in between means.
-func (w *Webhooks) sendAll(ctx context.Context, p *store.WebhookPolicy, list []store.WebhookDelivery) (n int, err error) {
+// sendAll sends deliveries one after the other, until one leads to a pause or the turn ends, and returns how many attempts it
+// has made. Each attempt is marked before the next batch; see [marks] for what a sudden end in between means.
+func (w *Webhooks) sendAll(ctx context.Context, p *store.WebhookPolicy, list []store.WebhookDelivery, end time.Time) (n int, err error) {
 	m := w.startMarks()
 	for i := range list {
+		if time.Now().After(end) {
+			break
+		}
 		d := &list[i]
 		r := w.sender.send(ctx, p, d.Event)
 		if ctx.Err() != nil && !r.ok() {

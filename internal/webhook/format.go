@@ -66,6 +66,9 @@ type (
 // people or channels, or hide a link.
 func slackMessage(e *store.WebhookEvent) slackBody {
 	title, lines := summary(e)
+	if title == "" {
+		title = "Tenet" // Slack refuses a message without text
+	}
 	if e.Severity != "" {
 		title = "[" + string(e.Severity) + "] " + title
 	}

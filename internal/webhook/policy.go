@@ -103,7 +103,7 @@ func (w *Webhooks) apply(ctx context.Context, tx store.Tx, p *store.WebhookPolic
 	return problems.Err("the webhook policy is invalid")
 }
 
-func set[T any](to *T, from *T) {
+func set[T any](to, from *T) {
 	if from != nil {
 		*to = *from
 	}
@@ -199,12 +199,13 @@ func (w *Webhooks) Change(ctx context.Context, projectID, id string, in Input) (
 		if err := tx.UpdateWebhookPolicy(ctx, p); err != nil {
 			return err
 		}
-		if p.Enabled && (!before.Enabled || p.URL != before.URL) {
-			if err := w.refresh(ctx, tx, &p); err != nil {
-				return err
-			}
+		if err := note(ctx, tx, "change", &p); err != nil {
+			return err
 		}
-		return note(ctx, tx, "change", &p)
+		if p.Enabled && (!before.Enabled || p.URL != before.URL) {
+			return w.refresh(ctx, tx, &p)
+		}
+		return nil
 	})
 	return policyOf(p, w.cfg.Now()), err
 }

@@ -157,9 +157,8 @@ func TestPoliciesAreChecked(t *testing.T) {
 }
 
 // What has ended goes after a while; what waits has its job even if that was lost.
-func TestSweep(t *testing.T) { onBoth(t, testSweep) }
-
-func testSweep(t *testing.T, b *bed) {
+func TestSweep(t *testing.T) {
+	b := newBed(t)
 	e := newEndpoint(t)
 	p := b.policy(e.URL, nil)
 	b.publish()

@@ -19,7 +19,8 @@ const attemptsOfJob = 1000
 
 // Publish tells an event to the policies that want it, as part of the transaction of its cause: once that is committed, it
 // will be delivered. The policies are those of the transaction's database as it is now, so one that another node has just
-// made counts. Without any it is one read by index.
+// made counts. Without any it is one read by index. It comes last in a transaction, after the audit record: all then lock in
+// one order.
 func (w *Webhooks) Publish(ctx context.Context, tx store.Tx, e rule.Event) error {
 	policies, err := tx.WebhookPolicies(ctx, e.ProjectID)
 	if err != nil {

@@ -164,7 +164,7 @@ func (s *sender) explain(ctx context.Context, err error) string {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return fmt.Sprintf("no answer within %s", s.timeout)
 	case errors.Is(err, ssrf.ErrProhibitedIP), errors.Is(err, ssrf.ErrProhibitedNetwork):
-		return "the address " + notPublic.Error()
+		return "the address " + errNotPublic.Error()
 	}
 	return clean("no answer: "+err.Error(), maxReason)
 }
