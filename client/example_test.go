@@ -3,7 +3,6 @@ package client_test
 import (
 	"context"
 	"fmt"
-	"log"
 	"log/slog"
 	"net/http/httptest"
 	"os"
@@ -18,16 +17,16 @@ import (
 func server() (url string, stop func()) {
 	dir, err := os.MkdirTemp("", "tenet-example-")
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	none := func(string) string { return "" }
 	cfg, err := config.Load("", none, map[string]string{"data": dir})
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	node, err := app.New(context.Background(), cfg, slog.New(slog.DiscardHandler), app.Options{Env: none})
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	s := httptest.NewServer(node.Handler())
 	return s.URL, func() {
@@ -45,12 +44,12 @@ func Example() {
 
 	c, err := client.New(url, os.Getenv("TENET_KEY"), nil)
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	content := "import os\n\nresult = eval(os.environ[\"X\"])\n"
 	e, err := c.Evaluate(ctx, client.Evaluate{Files: []client.File{{Path: "report.py", Content: &content}}})
 	if err != nil {
-		log.Fatal(err) // not judged, and so not allowed
+		panic(err) // not judged, and so not allowed
 	}
 	fmt.Println(e.OverallVerdict)
 	for _, v := range e.Violations {
@@ -63,11 +62,11 @@ func Example() {
 		ExpiresAt: time.Now().AddDate(0, 1, 0),
 	})
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	fmt.Println(w.Status)
 	if e, err = c.Evaluate(ctx, client.Evaluate{Files: []client.File{{Path: "report.py", Content: &content}}}); err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	fmt.Println(e.OverallVerdict, e.RulesWaived)
 	// Output:
@@ -82,7 +81,7 @@ func ExampleCodeOf() {
 	defer stop()
 	c, err := client.New(url, "", nil)
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	_, err = c.Evaluate(context.Background(), client.Evaluate{Diff: "this is no diff"})
 	fmt.Println(client.CodeOf(err) == client.CodeInvalid)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/diff"
@@ -154,8 +155,7 @@ func apply(text string, edits []edit) (string, bool) {
 
 // undo takes edits back that were made one after the other; false where it is not certain what stood there.
 func undo(text string, edits []edit) (string, bool) {
-	for i := len(edits) - 1; i >= 0; i-- {
-		e := edits[i]
+	for _, e := range slices.Backward(edits) {
 		if e.all || e.new == "" || strings.Count(text, e.new) != 1 {
 			return "", false
 		}

@@ -2,6 +2,7 @@ package hook
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -28,15 +29,13 @@ func project(t *testing.T, name, content string) string {
 }
 
 // claude makes a payload in the form that Claude Code sends.
-func claude(t *testing.T, event, dir, tool string, input map[string]any, more map[string]any) []byte {
+func claude(t *testing.T, event, dir, tool string, input, more map[string]any) []byte {
 	t.Helper()
 	p := map[string]any{
 		"session_id": "00000000-0000-4000-8000-000000000000", "transcript_path": "/tmp/t.jsonl", "cwd": dir, "permission_mode": "default",
 		"hook_event_name": event, "tool_name": tool, "tool_input": input, "tool_use_id": "toolu_01",
 	}
-	for k, v := range more {
-		p[k] = v
-	}
+	maps.Copy(p, more)
 	b, err := json.Marshal(p)
 	if err != nil {
 		t.Fatal(err)
@@ -191,19 +190,17 @@ func TestWhatIsNotUnderstoodIsAnError(t *testing.T) {
 }
 
 func TestReadingAndPlanningIsNotJudged(t *testing.T) {
-	for payload, read := range map[string]*Reader{
-		`{"hook_event_name":"PreToolUse","tool_name":"Read","tool_input":{"file_path":"/x"}}`:           ptr(Claude),
-		`{"hook_event_name":"preToolUse","tool_name":"Grep","tool_input":{}}`:                           ptr(Cursor),
-		`{"hook_event_name":"beforeSubmitPrompt","prompt":"x"}`:                                         ptr(Cursor),
-		`{"hook_event_name":"preToolUse","tool_name":"MCP:query","tool_input":{},"cwd":"/somewhere/x"}`: ptr(Cursor),
+	for payload, read := range map[string]Reader{
+		`{"hook_event_name":"PreToolUse","tool_name":"Read","tool_input":{"file_path":"/x"}}`:           Claude,
+		`{"hook_event_name":"preToolUse","tool_name":"Grep","tool_input":{}}`:                           Cursor,
+		`{"hook_event_name":"beforeSubmitPrompt","prompt":"x"}`:                                         Cursor,
+		`{"hook_event_name":"preToolUse","tool_name":"MCP:query","tool_input":{},"cwd":"/somewhere/x"}`: Cursor,
 	} {
-		if q, err := (*read)([]byte(payload)); err != nil || !q.Skip {
+		if q, err := read([]byte(payload)); err != nil || !q.Skip {
 			t.Errorf("%s is %+v, %v", payload, q, err)
 		}
 	}
 }
-
-func ptr(r Reader) *Reader { return &r }
 
 func FuzzPayloads(f *testing.F) {
 	for _, seed := range []string{

@@ -3,6 +3,7 @@ package settings
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/tailscale/hujson"
@@ -209,10 +210,10 @@ func removeJSON(old []byte, mark string) ([]byte, error) {
 		return nil, malformed("hooks is not an object")
 	}
 	changed := false
-	for i := len(hooks.Members) - 1; i >= 0; i-- {
-		list, ok := hooks.Members[i].Value.Value.(*hujson.Array)
+	for i, m := range slices.Backward(hooks.Members) {
+		list, ok := m.Value.Value.(*hujson.Array)
 		if !ok {
-			return nil, malformed("the hooks of %s are not a list", hooks.Members[i].Name.Value)
+			return nil, malformed("the hooks of %s are not a list", m.Name.Value)
 		}
 		if !removeHooks(list, mark) {
 			continue
@@ -236,8 +237,8 @@ func removeJSON(old []byte, mark string) ([]byte, error) {
 
 // removeHooks takes out of a list, and of the lists named hooks in it, the objects whose command has a mark.
 func removeHooks(list *hujson.Array, mark string) (changed bool) {
-	for i := len(list.Elements) - 1; i >= 0; i-- {
-		o, ok := list.Elements[i].Value.(*hujson.Object)
+	for i, e := range slices.Backward(list.Elements) {
+		o, ok := e.Value.(*hujson.Object)
 		if !ok {
 			continue
 		}
