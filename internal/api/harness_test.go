@@ -7,11 +7,13 @@ import (
 	"flag"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -204,22 +206,28 @@ func (n *node) doing(handlers map[string]job.Handler) (stop func()) {
 // runJobs carries out the jobs of test runs and simulations until none waits.
 func (n *node) runJobs() {
 	n.t.Helper()
-	runner := job.New(job.Config{Store: n.store, Poll: 5 * time.Millisecond, Handlers: map[string]job.Handler{
-		sandbox.RunKind: n.cfg.Sandbox.HandleRun, release.SimulateKind: n.cfg.Releases.HandleSimulation,
-	}})
+	handlers := map[string]job.Handler{sandbox.RunKind: n.cfg.Sandbox.HandleRun, release.SimulateKind: n.cfg.Releases.HandleSimulation}
+	runner := job.New(job.Config{Store: n.store, Poll: 5 * time.Millisecond, Handlers: handlers})
 	runner.Start()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
-		waiting, err := n.store.CountJobs(n.t.Context())
-		if err != nil || time.Now().After(deadline) {
-			n.t.Fatalf("jobs still wait: %v, %v", waiting, err)
-		}
-		if len(waiting) == 0 {
-			break
-		}
-	}
+	n.idle(slices.Collect(maps.Keys(handlers))...)
 	if err := runner.Stop(context.Background()); err != nil {
 		n.t.Error(err)
 	}
+}
+
+// idle waits until no job of the kinds is queued or running.
+func (n *node) idle(kinds ...string) {
+	n.t.Helper()
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		counts, err := n.store.CountJobs(context.Background())
+		if err != nil {
+			n.t.Fatal(err)
+		}
+		if !slices.ContainsFunc(counts, func(c store.JobCount) bool { return slices.Contains(kinds, c.Kind) }) {
+			return
+		}
+	}
+	n.t.Fatalf("the jobs of %v do not end", kinds)
 }
 
 // makeKey makes a key and returns its secret.

@@ -159,7 +159,7 @@ func testPullRequests(t *testing.T, n *node) {
 		}
 	}
 	n.key = viewer
-	n.idle()
+	n.idle(evaluate.JobKind, ingest.GitHubKind)
 	list := into[Page[evaluate.Summary]](n.call("GET", evaluationsPath, nil).want(http.StatusOK))
 	if list.Total != 1 || list.Items[0].Repository != "acme/pay.ments" || list.Items[0].Actor != "ingest:github" {
 		t.Errorf("evaluations: %+v", list)
@@ -184,27 +184,6 @@ func testPullRequests(t *testing.T, n *node) {
 	}
 	n.fromGitHub("pull_request", "../x", body).wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "X-GitHub-Delivery")
 	n.fromGitHub("pull_request", "d-5", "no JSON").wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "body")
-}
-
-// idle waits until there is no job left.
-func (n *node) idle() {
-	n.t.Helper()
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		counts, err := n.store.CountJobs(context.Background())
-		if err != nil {
-			n.t.Fatal(err)
-		}
-		left := 0
-		for _, c := range counts {
-			if c.Kind != "jobs.clean" {
-				left += c.Count
-			}
-		}
-		if left == 0 {
-			return
-		}
-	}
-	n.t.Fatal("the jobs do not end")
 }
 
 func TestSignedSubmissionsAreTakenIn(t *testing.T) { onBoth(t, testSigned) }

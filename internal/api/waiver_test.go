@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -20,9 +21,7 @@ func evalFile(line int, text string) fields {
 
 func waiver(fingerprint string, more fields) fields {
 	w := fields{"rule_id": "SEC-1", "fingerprint": fingerprint, "reason": "a test", "expires_at": time.Now().Add(time.Hour).Format(time.RFC3339)}
-	for k, v := range more {
-		w[k] = v
-	}
+	maps.Copy(w, more)
 	return w
 }
 
