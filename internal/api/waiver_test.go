@@ -29,8 +29,10 @@ func TestWaivers(t *testing.T) { onBoth(t, testWaivers) }
 
 func testWaivers(t *testing.T, n *node) {
 	n.key = n.makeKey(auth.Admin, store.AllProjects)
-	n.call("POST", rulesPath, fields{"slug": "SEC-1", "statement": "Do not call eval.", "modality": "MUST_NOT", "status": "EFFECTIVE", "severity": "HIGH",
-		"check": fields{"pattern": fields{"regex": `\beval\(`}}}).want(http.StatusCreated)
+	n.call("POST", rulesPath, fields{
+		"slug": "SEC-1", "statement": "Do not call eval.", "modality": "MUST_NOT", "status": "EFFECTIVE", "severity": "HIGH",
+		"check": fields{"pattern": fields{"regex": `\beval\(`}},
+	}).want(http.StatusCreated)
 	before := n.evaluates(evalFile(2, "eval( y )"))
 	fingerprint := before.RuleVerdicts[0].Fingerprint
 	if before.OverallVerdict != rule.Deny || len(fingerprint) != 64 {
@@ -97,8 +99,10 @@ func TestACriticalRuleNeedsASecondPersonToWaive(t *testing.T) {
 	first, second := n.makeKey(auth.Admin, store.AllProjects), n.makeKey(auth.Reviewer, "default")
 	evaluator := n.makeKey(auth.Evaluator, "default")
 	n.key = first
-	n.call("POST", rulesPath, fields{"slug": "SEC-1", "statement": "Do not call eval.", "modality": "MUST_NOT", "status": "EFFECTIVE", "severity": "CRITICAL",
-		"check": fields{"pattern": fields{"regex": `\beval\(`}}}).want(http.StatusCreated)
+	n.call("POST", rulesPath, fields{
+		"slug": "SEC-1", "statement": "Do not call eval.", "modality": "MUST_NOT", "status": "EFFECTIVE", "severity": "CRITICAL",
+		"check": fields{"pattern": fields{"regex": `\beval\(`}},
+	}).want(http.StatusCreated)
 	denied := func(want rule.Verdict) rule.RuleVerdict {
 		t.Helper()
 		e := n.evaluates(evalFile(1, "eval(y)"))
