@@ -4,7 +4,6 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -39,7 +38,6 @@ import (
 	"tenet/internal/store"
 	"tenet/internal/store/sqlstore"
 	"tenet/internal/webhook"
-	"tenet/packs"
 )
 
 // maxPrograms is how many compiled checks are kept.
@@ -99,6 +97,8 @@ type Options struct {
 	Follow bool
 	// Rules seed the project default on a first start instead of the starter packs.
 	Rules []*catalog.File
+	// NoCases leaves out the test cases of the starter packs: a throw-away node that only evaluates has no use for them.
+	NoCases bool
 }
 
 // New opens the database, brings its schema up to date, loads the starter packs on a first start, and makes everything
@@ -178,7 +178,7 @@ func (a *App) wire(ctx context.Context, o Options) error {
 	a.watchConflicts(&work, now)
 	a.catalog = catalog.New(a.store, a.live, sandbox.CaseFiles{Now: now}, now)
 	a.catalog.OnChange(a.conflicts.Changed)
-	if err := a.seed(ctx, o.Rules); err != nil {
+	if err := a.seed(ctx, o); err != nil {
 		return err
 	}
 	a.writer = audit.NewWriter(a.store)
@@ -266,33 +266,6 @@ func judgeConfig(cfg config.Config, judging, confirming llm.Model, log *slog.Log
 	return judge.Config{
 		Model: judging, Confirm: confirming, Timeout: cfg.JudgeTimeout, Concurrency: cfg.JudgeParallel, MaxTokens: cfg.JudgeTokens, Logger: log,
 	}
-}
-
-// seed makes the project default with the starter packs, or those given, unless it exists.
-func (a *App) seed(ctx context.Context, files []*catalog.File) error {
-	if _, err := a.store.Project(ctx, rule.DefaultProject); rule.CodeOf(err) != rule.CodeNotFound {
-		return err
-	}
-	if files == nil && !a.cfg.NoSeed {
-		all, err := packs.All()
-		if err != nil {
-			return err
-		}
-		for _, p := range all {
-			f, err := catalog.ParseYAML(p.Rules)
-			if err != nil {
-				return fmt.Errorf("starter pack %s: %w", p.Name, err)
-			}
-			cases, err := catalog.ParseYAML(p.Cases)
-			if err != nil {
-				return fmt.Errorf("test cases of starter pack %s: %w", p.Name, err)
-			}
-			files = append(files, f, cases)
-		}
-	}
-	ctx = auth.WithActor(ctx, auth.Local("tenet"))
-	_, err := a.catalog.Seed(ctx, rule.DefaultProject, files)
-	return err
 }
 
 // Handler is the HTTP API for callers in this process, who act as the local administrator: whoever runs the program can

@@ -15,6 +15,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/lexer"
+	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 
 	"tenet/internal/rule"
@@ -48,19 +49,33 @@ func ParseYAML(data []byte) (*File, error) {
 	if trimmed := bytes.TrimSpace(data); len(trimmed) > 0 && trimmed[0] == '{' {
 		return parseJSON(trimmed)
 	}
-	if err := noAliases(string(data)); err != nil {
+	tokens := lexer.Tokenize(string(data))
+	if err := noAliases(tokens); err != nil {
 		return nil, err
 	}
+	invalid := func(err error) error {
+		return rule.Errorf(rule.CodeInvalid, "the rule file is not valid: %s", strings.TrimSpace(yaml.FormatError(err, false, false)))
+	}
+	parsed, err := parser.Parse(tokens, 0)
+	if err != nil {
+		return nil, invalid(err)
+	}
 	f := &File{}
-	dec := yaml.NewDecoder(bytes.NewReader(data), yaml.Strict(), yaml.CustomUnmarshaler(readTime))
-	if err := dec.Decode(f); err != nil && !errors.Is(err, io.EOF) {
-		return nil, rule.Errorf(rule.CodeInvalid, "the rule file is not valid: %s", strings.TrimSpace(yaml.FormatError(err, false, false)))
+	read := 0
+	for _, doc := range parsed.Docs {
+		if doc.Body == nil {
+			continue
+		}
+		if read++; read > 1 {
+			return nil, rule.Errorf(rule.CodeInvalid, "the rule file holds more than one YAML document")
+		}
+		dec := yaml.NewDecoder(strings.NewReader(""), yaml.Strict(), yaml.CustomUnmarshaler(readTime))
+		if err := dec.DecodeFromNode(doc.Body, f); err != nil && !errors.Is(err, io.EOF) {
+			return nil, invalid(err)
+		}
 	}
 	for i := range f.Cases {
 		f.Cases[i].Facts = numbers(f.Cases[i].Facts)
-	}
-	if err := dec.Decode(new(File)); !errors.Is(err, io.EOF) {
-		return nil, rule.Errorf(rule.CodeInvalid, "the rule file holds more than one YAML document")
 	}
 	return f, nil
 }
@@ -119,9 +134,9 @@ func parseJSON(data []byte) (*File, error) {
 const maxDepth = 32
 
 // noAliases refuses what lets a small file grow large or deep when it is read.
-func noAliases(data string) error {
+func noAliases(tokens token.Tokens) error {
 	depth := 0
-	for _, t := range lexer.Tokenize(data) {
+	for _, t := range tokens {
 		switch t.Type { //nolint:exhaustive // only these can do harm
 		case token.AnchorType, token.AliasType, token.MergeKeyType:
 			return rule.Errorf(rule.CodeInvalid, "line %d: anchors, aliases and merge keys are not supported in rule files", t.Position.Line)

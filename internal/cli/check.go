@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"tenet/internal/app"
 	"tenet/internal/cli/report"
 	"tenet/internal/client"
 	"tenet/internal/rule"
@@ -204,7 +205,7 @@ func (k *checkCommand) ask(outer context.Context, c *client.Client, subject *che
 // tenet.yaml must not choose the rules.
 func (k *checkCommand) connect(ctx context.Context, s *session) (*client.Client, func() error, error) {
 	if k.Rules == "" {
-		return s.connect(ctx, readsData, "")
+		return s.connect(ctx, evaluates, "")
 	}
 	files, err := loadRules(k.Rules, s.in)
 	if err != nil {
@@ -214,7 +215,7 @@ func (k *checkCommand) connect(ctx context.Context, s *session) (*client.Client,
 	if err != nil {
 		return nil, nil, err
 	}
-	c, stop, err := s.scratch(ctx, cfg, files.effective())
+	c, stop, err := s.scratch(ctx, cfg, app.Options{Rules: files.effective()})
 	return c, stop, files.locate(err)
 }
 

@@ -11,7 +11,6 @@ import (
 	"os"
 
 	"tenet/internal/app"
-	"tenet/internal/catalog"
 	"tenet/internal/client"
 	"tenet/internal/config"
 )
@@ -26,6 +25,8 @@ const (
 	keepsData
 	// readsData works on the database there is; where there is none, on a throw-away one with the starter packs.
 	readsData
+	// evaluates is as readsData for what evaluates and asks for no test cases: these are left out of the throw-away one.
+	evaluates
 )
 
 // settingsFile is read where no other is named.
@@ -83,11 +84,11 @@ func (s *session) embed(ctx context.Context, n need, settings string) (*client.C
 		return nil, nil, err
 	}
 	if cfg.Data == "" && cfg.DatabaseURL == "" {
-		if cfg.Data, err = app.DefaultData(s.env); err != nil && n != readsData {
+		if cfg.Data, err = app.DefaultData(s.env); err != nil && n != readsData && n != evaluates {
 			return nil, nil, err
 		}
-		if n == readsData && !hasData(cfg.Data) {
-			return s.scratch(ctx, cfg, nil)
+		if (n == readsData || n == evaluates) && !hasData(cfg.Data) {
+			return s.scratch(ctx, cfg, app.Options{NoCases: n == evaluates})
 		}
 	}
 	if n == keepsData && cfg.DatabaseURL == "" && !hasData(cfg.Data) {
@@ -105,14 +106,14 @@ func hasData(dir string) bool {
 	return len(entries) > 0 || (err != nil && !errors.Is(err, fs.ErrNotExist))
 }
 
-// scratch starts a node on a throw-away database that holds the given rules, or the starter packs.
-func (s *session) scratch(ctx context.Context, cfg config.Config, rules []*catalog.File) (*client.Client, func() error, error) {
+// scratch starts a node on a throw-away database that holds the rules of the options, or the starter packs.
+func (s *session) scratch(ctx context.Context, cfg config.Config, o app.Options) (*client.Client, func() error, error) {
 	dir, err := os.MkdirTemp("", "tenet-")
 	if err != nil {
 		return nil, nil, err
 	}
 	cfg.Data, cfg.DatabaseURL = dir, ""
-	return s.start(ctx, cfg, app.Options{Rules: rules}, func() error { return os.RemoveAll(dir) })
+	return s.start(ctx, cfg, o, func() error { return os.RemoveAll(dir) })
 }
 
 // start runs a node without a listener. clean removes what it leaves behind.

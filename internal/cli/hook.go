@@ -184,7 +184,7 @@ func (k *hookFlags) judge(ctx context.Context, s *session, limit time.Duration, 
 func (k *hookFlags) ask(ctx context.Context, s *session, q hook.Question) (e *rule.Evaluation, err error) {
 	named := make(chan string, 1)
 	go func() { named <- repositoryOf(ctx, q.Dir) }()
-	c, stop, err := s.connect(ctx, readsData, "")
+	c, stop, err := s.connect(ctx, evaluates, "")
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 
+	"tenet/internal/app"
 	"tenet/internal/client"
 	"tenet/internal/lint"
 	"tenet/internal/rule"
@@ -63,7 +64,7 @@ func (k *rulesLintCommand) lintFiles(ctx context.Context, s *session) (err error
 	if err != nil {
 		return err
 	}
-	c, stop, err := s.scratch(ctx, cfg, files.effective())
+	c, stop, err := s.scratch(ctx, cfg, app.Options{Rules: files.effective()})
 	if err != nil {
 		return files.locate(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"tenet/internal/app"
 	"tenet/internal/cli/report"
 	"tenet/internal/client"
 	"tenet/internal/rule"
@@ -27,7 +28,7 @@ func (k *testCommand) runFiles(ctx context.Context, s *session) (err error) {
 	if err != nil {
 		return err
 	}
-	c, stop, err := s.scratch(ctx, cfg, rules.effective())
+	c, stop, err := s.scratch(ctx, cfg, app.Options{Rules: rules.effective()})
 	if err != nil {
 		return rules.locate(err)
 	}
