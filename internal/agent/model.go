@@ -99,24 +99,11 @@ func decode(text string, into any) error {
 	if len(text) > maxAnswer || !utf8.ValidString(text) {
 		return errForm
 	}
-	dec := json.NewDecoder(strings.NewReader(unfenced(text)))
+	dec := json.NewDecoder(strings.NewReader(llm.Unfenced(text)))
 	if err := dec.Decode(into); err != nil || dec.More() {
 		return errForm
 	}
 	return nil
-}
-
-// unfenced takes off the code fence that many models put around JSON whatever they are told.
-func unfenced(text string) string {
-	text = strings.TrimSpace(text)
-	body, ok := strings.CutPrefix(text, "```json")
-	if !ok {
-		body, ok = strings.CutPrefix(text, "```")
-	}
-	if end, closed := strings.CutSuffix(body, "```"); ok && closed {
-		return end
-	}
-	return text
 }
 
 // shownRule is a rule as a model sees it: as JSON, so that a statement cannot pass for another rule, and without secrets.

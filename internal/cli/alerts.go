@@ -72,20 +72,6 @@ func (k *alertsListCommand) Run(ctx context.Context, s *session) error {
 	})
 }
 
-// table prints what was written to a table, cut to the width of the terminal.
-func (s *session) table(t *tabwriter.Writer, b *strings.Builder) error {
-	if err := t.Flush(); err != nil {
-		return err
-	}
-	width := s.width()
-	for row := range strings.Lines(b.String()) {
-		if _, err := fmt.Fprintln(s.out, cut(strings.TrimRight(row, " \n"), width)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // alertRef names an alert on the command line.
 type alertRef struct {
 	ID string `arg:"" help:"Id of the alert, as list shows it."`

@@ -109,14 +109,8 @@ func (s *session) printDocuments(list client.List[document.Document]) error {
 	for _, d := range list.Items {
 		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%s\n", d.ID, line(d.Filename), line(d.DocumentType), d.Pages, d.RulesExtracted, line(d.Title))
 	}
-	if err := t.Flush(); err != nil {
+	if err := s.table(t, &b); err != nil {
 		return err
-	}
-	width := s.width()
-	for row := range strings.Lines(b.String()) {
-		if _, err := fmt.Fprintln(s.out, cut(strings.TrimRight(row, " \n"), width)); err != nil {
-			return err
-		}
 	}
 	if shown := (list.Page-1)*list.PageSize + len(list.Items); shown < list.Total {
 		s.note("%d of %d documents; --page %d shows more", shown, list.Total, list.Page+1)

@@ -118,11 +118,7 @@ func (s *session) printKeys(keys []client.Key) error {
 	for _, key := range keys {
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", key.ID, line(key.Name), key.Role, key.ProjectID, day(key.CreatedAt), keyState(key, time.Now()))
 	}
-	if err := t.Flush(); err != nil {
-		return err
-	}
-	_, err := fmt.Fprint(s.out, b.String())
-	return err
+	return s.table(t, &b)
 }
 
 func day(t time.Time) string { return t.Format(time.DateOnly) }

@@ -81,16 +81,7 @@ func (s *session) printRules(rules []rule.Rule) error {
 		r := &rules[i]
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", label(r.Slug, r.ID), r.Status, r.Severity, r.Modality, decider(r), line(r.Statement))
 	}
-	if err := t.Flush(); err != nil {
-		return err
-	}
-	width := s.width()
-	for row := range strings.Lines(b.String()) {
-		if _, err := fmt.Fprintln(s.out, cut(strings.TrimRight(row, " \n"), width)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.table(t, &b)
 }
 
 // decider tells what decides a rule.
@@ -122,15 +113,6 @@ func line(text string) string {
 		}
 		return r
 	}, text)
-}
-
-// cut shortens text to a number of columns, counting characters; 0 means no limit.
-func cut(text string, columns int) string {
-	runes := []rune(text)
-	if columns < 20 || len(runes) <= columns {
-		return text
-	}
-	return string(runes[:columns-1]) + "…"
 }
 
 type rulesGetCommand struct {

@@ -244,16 +244,7 @@ func (s *session) printCandidates(list []discover.Candidate) error {
 		fmt.Fprintf(t, "%s\t%.2f\t%s\t%s\t%s\t%s\t%s\n", c.ID, c.Confidence, c.Status, c.SuggestedMetadata.Severity, c.SuggestedMetadata.Modality,
 			placeOf(c.SourceFile, c.SourceLine), line(c.Statement)+likeness(c))
 	}
-	if err := t.Flush(); err != nil {
-		return err
-	}
-	width := s.width()
-	for row := range strings.Lines(b.String()) {
-		if _, err := fmt.Fprintln(s.out, cut(strings.TrimRight(row, " \n"), width)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.table(t, &b)
 }
 
 // likeness marks a candidate that is like a rule there is.

@@ -52,10 +52,7 @@ func (k *waiversListCommand) Run(ctx context.Context, s *session) error {
 			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", w.ID, w.Status, line(w.RuleID), w.Severity, w.ExpiresAt.Format(time.DateOnly),
 				line(w.CreatedBy), line(w.ApprovedBy), line(w.Reason))
 		}
-		if err := t.Flush(); err != nil {
-			return err
-		}
-		if _, err := fmt.Fprint(s.out, b.String()); err != nil {
+		if err := s.table(t, &b); err != nil {
 			return err
 		}
 		if more := list.Total - len(list.Items); more > 0 {

@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
+
+	"tenet/internal/llm"
 )
 
 // Limits on what is read of a model's answers. Nothing that a working model says comes near them.
@@ -27,23 +29,10 @@ func decode[T any](text string) (T, error) {
 	if len(text) > maxAnswer || !utf8.ValidString(text) {
 		return v, errForm
 	}
-	if err := json.Unmarshal([]byte(unfenced(text)), &v); err != nil {
+	if err := json.Unmarshal([]byte(llm.Unfenced(text)), &v); err != nil {
 		return v, errForm
 	}
 	return v, nil
-}
-
-// unfenced takes off the code fence that many models put around JSON whatever they are told.
-func unfenced(text string) string {
-	text = strings.TrimSpace(text)
-	body, ok := strings.CutPrefix(text, "```json")
-	if !ok {
-		body, ok = strings.CutPrefix(text, "```")
-	}
-	if end, closed := strings.CutSuffix(body, "```"); ok && closed {
-		return end
-	}
-	return text
 }
 
 // parseQueries reads the queries that a model proposes: the first ones that say something, each once.
