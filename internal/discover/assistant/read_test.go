@@ -143,6 +143,7 @@ func TestChecklist(t *testing.T) {
 		"a: [" + strings.Repeat("[", 40): "nested too deeply",
 		"title: [":                       "not YAML",
 		"title: x":                       "no list",
+		strings.Repeat("a:\n", 80_000):   "more than 5000 keys",
 		"a: " + strings.Repeat("x", 300<<10) + "\n": "larger",
 	} {
 		found, problems := readText("pr_compliance_checklist.yml", text)
