@@ -81,7 +81,11 @@ func read(ctx context.Context, f source.File) ([]source.Found, []source.Problem)
 	}
 	blocks := prose.Markdown(rest, first)
 	found := about.tagged(f.Path, items, blocks, first, text)
-	for _, n := range prose.Find(ctx, blocks, prose.Instructions) {
+	norms, gaps := prose.Find(ctx, blocks, prose.Instructions)
+	for _, g := range gaps {
+		about.problems = append(about.problems, source.Problem{File: f.Path, Line: g.Line, Reason: g.Reason})
+	}
+	for _, n := range norms {
 		found = append(found, about.found(f.Path, n))
 	}
 	slices.SortStableFunc(found, func(a, b source.Found) int { return a.Line - b.Line })

@@ -68,7 +68,11 @@ func (r Reader) Read(ctx context.Context, files []source.File) (found []source.F
 			continue
 		}
 		scope := scopeOf(f.Path)
-		for _, n := range prose.Find(ctx, blocks, genre(f.Path, title)) {
+		norms, gaps := prose.Find(ctx, blocks, genre(f.Path, title))
+		for _, g := range gaps {
+			problems = append(problems, source.Problem{File: f.Path, Line: g.Line, Reason: g.Reason})
+		}
+		for _, n := range norms {
 			found = append(found, source.Found{
 				Kind: source.PolicyDocument, Statement: n.Statement, Modality: n.Modality, Severity: n.Severity, Scope: scope, Tags: n.Tags(),
 				Exceptions: n.Exceptions, Rationale: n.Rationale, File: f.Path, Line: n.Line, EndLine: n.EndLine, Quote: n.Quote,
