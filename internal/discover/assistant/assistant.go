@@ -20,11 +20,21 @@ var names = map[string]bool{
 	"pr_compliance_checklist.yaml": true, "pr_compliance_checklist.yml": true,
 }
 
+// spoken are names of instructions that are ordinary words too. In small letters among documents they name a page, such as
+// docs/agents.md.
+var spoken = map[string]bool{"agents.md": true, "agent.md": true, "claude.md": true, "gemini.md": true, "conventions.md": true}
+
+// documents are folders of pages for people.
+var documents = []string{"docs", "doc", "documentation", "site", "website", "content", "pages", "guide", "guides", "wiki", "blog"}
+
 // folders hold files with instructions.
 var folders = []string{".cursor/rules/", ".windsurf/rules/", ".continue/rules/", ".clinerules/", ".github/instructions/", ".claude/rules/", ".roo/rules/"}
 
 // Instructions reports whether a file is made for assistants, by its path alone.
 func Instructions(file string) bool {
+	if dir, name := path.Split(file); spoken[name] && slices.ContainsFunc(strings.Split(dir, "/"), func(part string) bool { return slices.Contains(documents, part) }) {
+		return false
+	}
 	file = strings.ToLower(file)
 	base := path.Base(file)
 	if names[base] || strings.HasSuffix(base, ".mdc") || strings.HasSuffix(base, ".instructions.md") {
