@@ -90,7 +90,8 @@ func listFiles(ctx context.Context, dir string) ([]string, error) {
 	} else if !info.IsDir() {
 		return nil, fmt.Errorf("%s is no folder", dir)
 	}
-	list, err := git(ctx, "-C", dir, "-c", "core.quotepath=false", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", ".")
+	// A repository may be a stranger's: its settings must start no program.
+	list, err := git(ctx, "-C", dir, "-c", "core.quotepath=false", "-c", "core.fsmonitor=false", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", ".")
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()

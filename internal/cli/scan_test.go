@@ -71,6 +71,20 @@ func TestScanGathersWhatGitDoesNotIgnore(t *testing.T) {
 	}
 	want["node_modules/n.md"] = "n" // nobody has told git to ignore it
 	check("in a repository", want)
+	outside := t.TempDir()
+	hook, ran := filepath.Join(outside, "hook"), filepath.Join(outside, "ran")
+	if err := os.WriteFile(hook, []byte("#!/bin/sh\ntouch "+ran+"\n"), 0o700); err != nil { //nolint:gosec // it is run
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"add", "a.md"}, {"config", "core.fsmonitor", hook}} {
+		if out, err := exec.Command("git", append([]string{"-C", dir}, args...)...).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	check("in a repository that names a program", want)
+	if _, err := os.Stat(ran); err == nil {
+		t.Error("the program that the settings of the repository name was run")
+	}
 }
 
 func TestScanPartsHoldAllFiles(t *testing.T) {

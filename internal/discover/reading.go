@@ -23,8 +23,12 @@ func (d *Discovery) readers(kinds []source.Kind) []source.Reader {
 	return chosen
 }
 
-// readAtOnce is how many texts are given to a reader at once, so that the progress shows.
-const readAtOnce = 50
+const (
+	// readAtOnce is how many texts are given to a reader at once, so that the progress shows.
+	readAtOnce = 10
+	// maxFound bounds what one reader finds in a scan. It is a multiple of the candidates that are kept.
+	maxFound = 3 * maxCandidates
+)
 
 // reading is one walk of readers over files.
 type reading struct {
@@ -56,6 +60,7 @@ func (r *reading) run(ctx context.Context, readers []source.Reader) {
 	}
 	r.read = len(wanted)
 	r.progress(0, r.todo)
+	found := 0 // before the reader whose turn it is
 	for i, reader := range readers {
 		// What settings and code say is told by all files together.
 		batch := readAtOnce
@@ -63,12 +68,17 @@ func (r *reading) run(ctx context.Context, readers []source.Reader) {
 			batch = max(len(lists[i]), 1)
 		}
 		for some := range slices.Chunk(lists[i], batch) {
-			if timed.Err() == nil {
+			if timed.Err() == nil && len(r.found)-found <= maxFound {
 				r.readSome(timed, reader, some)
 			}
 			r.done += len(some)
 			r.progress(r.done, r.todo)
 		}
+		if len(r.found)-found > maxFound {
+			r.found = slices.Clone(r.found[:found+maxFound])
+			r.problems = append(r.problems, source.Problem{Reason: fmt.Sprintf("more than %d statements of the kind %s were found, and what was not read by then is left out; scan fewer files at once", maxFound, reader.Kind())})
+		}
+		found = len(r.found)
 	}
 	if timed.Err() != nil && ctx.Err() == nil {
 		r.problems = append(r.problems, source.Problem{Reason: fmt.Sprintf("the scan took longer than %s, and what it had not read by then is left out; scan fewer files at once", scanTime)})

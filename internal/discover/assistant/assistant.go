@@ -20,11 +20,21 @@ var names = map[string]bool{
 	"pr_compliance_checklist.yaml": true, "pr_compliance_checklist.yml": true,
 }
 
+// spoken are names of instructions that are ordinary words too. In small letters among documents they name a page, such as
+// docs/agents.md.
+var spoken = map[string]bool{"agents.md": true, "agent.md": true, "claude.md": true, "gemini.md": true, "conventions.md": true}
+
+// documents are folders of pages for people.
+var documents = []string{"docs", "doc", "documentation", "site", "website", "content", "pages", "guide", "guides", "wiki", "blog"}
+
 // folders hold files with instructions.
 var folders = []string{".cursor/rules/", ".windsurf/rules/", ".continue/rules/", ".clinerules/", ".github/instructions/", ".claude/rules/", ".roo/rules/"}
 
 // Instructions reports whether a file is made for assistants, by its path alone.
 func Instructions(file string) bool {
+	if dir, name := path.Split(file); spoken[name] && slices.ContainsFunc(strings.Split(dir, "/"), func(part string) bool { return slices.Contains(documents, part) }) {
+		return false
+	}
 	file = strings.ToLower(file)
 	base := path.Base(file)
 	if names[base] || strings.HasSuffix(base, ".mdc") || strings.HasSuffix(base, ".instructions.md") {
@@ -81,7 +91,11 @@ func read(ctx context.Context, f source.File) ([]source.Found, []source.Problem)
 	}
 	blocks := prose.Markdown(rest, first)
 	found := about.tagged(f.Path, items, blocks, first, text)
-	for _, n := range prose.Find(ctx, blocks, prose.Instructions) {
+	norms, gaps := prose.Find(ctx, blocks, prose.Instructions)
+	for _, g := range gaps {
+		about.problems = append(about.problems, source.Problem{File: f.Path, Line: g.Line, Reason: g.Reason})
+	}
+	for _, n := range norms {
 		found = append(found, about.found(f.Path, n))
 	}
 	slices.SortStableFunc(found, func(a, b source.Found) int { return a.Line - b.Line })

@@ -1,6 +1,7 @@
 package assistant
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
@@ -17,6 +18,7 @@ import (
 const (
 	maxChecklist = 256 << 10 // bytes
 	maxDepth     = 16
+	maxKeys      = 5_000 // over which the parser takes time with their square
 )
 
 // readChecklist reads pr_compliance_checklist.yaml: a list of items with title, objective, and the criteria of success and failure.
@@ -52,7 +54,7 @@ func readChecklist(file, text string) ([]source.Found, []source.Problem) {
 
 // harm finds what lets a small file grow large or deep when it is read.
 func harm(tokens token.Tokens) (line int, reason string) {
-	depth := 0
+	depth, keys := 0, 0
 	for _, t := range tokens {
 		switch t.Type { //nolint:exhaustive // only these can do harm
 		case token.AnchorType, token.AliasType, token.MergeKeyType:
@@ -61,6 +63,11 @@ func harm(tokens token.Tokens) (line int, reason string) {
 			depth++
 		case token.SequenceEndType, token.MappingEndType:
 			depth--
+		case token.MappingValueType, token.MappingKeyType, token.DocumentHeaderType, token.DocumentEndType:
+			keys++
+		}
+		if keys > maxKeys {
+			return t.Position.Line, "the checklist has more than " + strconv.Itoa(maxKeys) + " keys"
 		}
 		if depth > maxDepth || t.Position.IndentNum > 4*maxDepth {
 			return t.Position.Line, "the checklist is nested too deeply"

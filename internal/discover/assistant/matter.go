@@ -60,9 +60,10 @@ func (m *matter) globs(file string, globs []string, line int) {
 			m.paths = nil
 			return
 		}
+		broken := idle(g)
 		g = within(m.folder, g)
 		switch full := len(m.paths) == rule.MaxListItems || len(m.exclude) == rule.MaxListItems; {
-		case len(g) > rule.MaxLabel || full || !compiles(g):
+		case broken || len(g) > rule.MaxLabel || full || !compiles(g):
 			wrong = append(wrong, g)
 		case not:
 			m.exclude = append(m.exclude, g)
@@ -80,6 +81,12 @@ func (m *matter) globs(file string, globs []string, line int) {
 func (m *matter) wrong(file string, line int, reason string) {
 	m.problems = append(m.problems, source.Problem{File: file, Line: line, Reason: reason + "; rules in it may apply to other files than meant"})
 	m.note = "Check what it applies to: " + reason + "."
+}
+
+// idle reports whether a glob can match no file: it leads out of the repository, or is a piece of YAML. Rules narrowed to it
+// would never apply.
+func idle(g string) bool {
+	return g == ".." || strings.HasPrefix(g, "../") || strings.Contains(g, "/../") || g == "{}" || g == "[]" || strings.HasPrefix(g, "&") || strings.Contains(g, ": ")
 }
 
 func compiles(glob string) bool {

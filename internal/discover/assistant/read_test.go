@@ -24,6 +24,7 @@ func TestReads(t *testing.T) {
 		"CLAUDE.md": true, "AGENTS.md": true, "web/agents.md": true, "GEMINI.md": true, "CONVENTIONS.md": true, ".cursorrules": true, ".windsurfrules": true,
 		".cursor/rules/go.mdc": true, "web/.cursor/rules/old.md": true, ".github/copilot-instructions.md": true, ".github/instructions/go.instructions.md": true,
 		"pr_compliance_checklist.yaml": true, "README.md": false, "docs/rules.md": false, "policy.yaml": false, "cursorrules": false, "agents.md/x.md": false,
+		"docs/agents.md": false, "docs/AGENTS.md": true, "site/guides/conventions.md": false,
 	} {
 		if got := (assistant.Reader{}).Reads(path); got != want {
 			t.Errorf("Reads(%s) = %v", path, got)
@@ -75,6 +76,12 @@ func TestFrontMatterThatLies(t *testing.T) {
 	}
 	if len(problems) != 1 || problems[0].Line != 2 {
 		t.Errorf("problems %+v", problems)
+	}
+	for _, globs := range []string{"../**", "src/../../*.go", "{}", "&a [*.go]", "{a: b}"} {
+		found, problems = readText("web/.cursor/rules/a.mdc", "---\nglobs: "+globs+"\n---\n- Use tabs\n")
+		if len(found) != 1 || strings.Join(found[0].AppliesTo.Paths, " ") != "web/**" || !strings.Contains(found[0].Note, "1 glob") || len(problems) != 1 {
+			t.Errorf("%s: found %+v, problems %v", globs, found, problems)
+		}
 	}
 	found, problems = readText("a.mdc", "---\na: &a [*a, *a]\nglobs: *a\n- Use tabs\n") // never closed
 	if len(found) != 1 || found[0].Line != 4 || len(problems) > 0 {
@@ -139,10 +146,11 @@ func TestChecklist(t *testing.T) {
 		t.Errorf("found %+v", f)
 	}
 	for text, want := range map[string]string{
-		"a: &a\n- title: *a\n":           "anchors",
-		"a: [" + strings.Repeat("[", 40): "nested too deeply",
-		"title: [":                       "not YAML",
-		"title: x":                       "no list",
+		"a: &a\n- title: *a\n":                      "anchors",
+		"a: [" + strings.Repeat("[", 40):            "nested too deeply",
+		"title: [":                                  "not YAML",
+		"title: x":                                  "no list",
+		strings.Repeat("a:\n", 80_000):              "more than 5000 keys",
 		"a: " + strings.Repeat("x", 300<<10) + "\n": "larger",
 	} {
 		found, problems := readText("pr_compliance_checklist.yml", text)

@@ -1,6 +1,7 @@
 package linter
 
 import (
+	"fmt"
 	"strings"
 )
 
@@ -9,6 +10,9 @@ var editors = &tool{name: "EditorConfig", table: "editorconfig", formats: true}
 // readEditorconfig reads .editorconfig. A later section for some files takes them out of an earlier one that says otherwise.
 func readEditorconfig(p *page) error {
 	sections := readINI(p.src).pairs
+	if len(sections) > maxParts {
+		return &syntaxError{line: sections[maxParts].line, reason: fmt.Sprintf("there are more than %d sections", maxParts)}
+	}
 	for i, section := range sections {
 		if section.key == "" {
 			continue

@@ -40,6 +40,8 @@ const (
 	maxFile  = 1 << 20 // bytes
 	maxDepth = 64      // lists and tables inside one another
 	maxNodes = 20_000  // values of one file, aliases written out
+	maxKeys  = 5_000   // keys of a YAML file, over which its parser takes time with their square
+	maxParts = 1_000   // sections of .editorconfig, each of which is compared with those after it
 )
 
 // get is the value of a key; the last one where a key is repeated, as the tools read it.

@@ -2,6 +2,7 @@ package linter
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -13,6 +14,9 @@ import (
 func readYAML(src string) (*node, error) {
 	if line := tooDeep(src); line > 0 {
 		return nil, &syntaxError{line: line, reason: "values are nested too deep"}
+	}
+	if line := tooMany(src); line > 0 {
+		return nil, &syntaxError{line: line, reason: fmt.Sprintf("there are more than %d keys", maxKeys)}
 	}
 	file, err := parser.ParseBytes([]byte(src), 0, parser.AllowDuplicateMapKey())
 	if err != nil {
@@ -61,6 +65,30 @@ func tooDeep(src string) int {
 			}
 		}
 		if rest := strings.TrimLeft(l, " -?:"); dashes > most && len(l)-len(rest) > most {
+			return line
+		}
+	}
+	return 0
+}
+
+// tooMany is the line from which there are more than [maxKeys] keys and documents; 0 if there are not. A colon in a
+// text may be taken for a key, which is why there may be more of them than of settings.
+func tooMany(src string) int {
+	keys, line := 0, 0
+	for l := range strings.Lines(src) {
+		line++
+		l = strings.TrimRight(l, "\r\n")
+		for i := range len(l) {
+			switch c := l[i]; {
+			case c == ':' && (i+1 == len(l) || strings.IndexByte(" \t,]}\"'", l[i+1]) >= 0 || i > 0 && (l[i-1] == '"' || l[i-1] == '\'')),
+				c == '?' && (i+1 == len(l) || l[i+1] == ' ' || l[i+1] == '\t'):
+				keys++
+			}
+		}
+		if strings.HasPrefix(l, "---") || strings.HasPrefix(l, "...") {
+			keys++
+		}
+		if keys > maxKeys {
 			return line
 		}
 	}

@@ -68,7 +68,11 @@ func (r Reader) Read(ctx context.Context, files []source.File) (found []source.F
 			continue
 		}
 		scope := scopeOf(f.Path)
-		for _, n := range prose.Find(ctx, blocks, genre(f.Path, title)) {
+		norms, gaps := prose.Find(ctx, blocks, genre(f.Path, title))
+		for _, g := range gaps {
+			problems = append(problems, source.Problem{File: f.Path, Line: g.Line, Reason: g.Reason})
+		}
+		for _, n := range norms {
 			found = append(found, source.Found{
 				Kind: source.PolicyDocument, Statement: n.Statement, Modality: n.Modality, Severity: n.Severity, Scope: scope, Tags: n.Tags(),
 				Exceptions: n.Exceptions, Rationale: n.Rationale, File: f.Path, Line: n.Line, EndLine: n.EndLine, Quote: n.Quote,
@@ -93,7 +97,9 @@ func (r Reader) blocks(ctx context.Context, f source.File) (blocks []prose.Block
 	case extract.HTML:
 		blocks = prose.HTML(text)
 	case extract.Text:
-		blocks = prose.Plain(text, 1)
+		if !records(text) {
+			blocks = prose.Plain(text, 1)
+		}
 	default:
 		matter, rest, first := prose.FrontMatter(text)
 		blocks, title = prose.Markdown(rest, first), matterTitle(matter)
@@ -115,6 +121,25 @@ func (r Reader) extracted(ctx context.Context, format extract.Format, content []
 		text.WriteString(b.Text + "\n\n")
 	}
 	return prose.Plain(text.String(), 1), result.Title, nil
+}
+
+// records reports whether a text is data with one record in each line, whose fields are parted by bars, tabs or semicolons.
+// Sentences in it are values.
+func records(text string) bool {
+	lines, parted := 0, map[byte]int{}
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		lines++
+		for _, sign := range []byte("|\t;") {
+			if at := strings.IndexByte(line, sign); at > 0 && at < len(line)-1 {
+				parted[sign]++
+			}
+		}
+	}
+	return lines >= 3 && 10*max(parted['|'], parted['\t'], parted[';']) >= 9*lines
 }
 
 // matterTitle is the title that front matter gives.

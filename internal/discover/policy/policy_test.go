@@ -23,7 +23,7 @@ func TestReads(t *testing.T) {
 	for path, want := range map[string]bool{
 		"policies/access.md": true, "handbook.txt": true, "a/b.html": true, "Policy.DOCX": true, "standard.pdf": true, "templates/ir.md.tmpl": true,
 		"CONTRIBUTING.md": true, "CHANGELOG.md": false, "LICENSE.txt": false, "requirements.txt": false, "AGENTS.md": false, "main.go": false, "x.md.png": false,
-		".github/instructions/go.instructions.md": false,
+		".github/instructions/go.instructions.md": false, "docs/agents.md": true,
 	} {
 		if got := (policy.Reader{}).Reads(path); got != want {
 			t.Errorf("Reads(%s) = %v", path, got)
@@ -131,10 +131,24 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// A line that nobody has written is passed over, and what follows it keeps its line.
+// A text with a record in each line is data, whatever its fields say; a table among sentences is read.
+func TestRecordsAreData(t *testing.T) {
+	for text, want := range map[string]int{
+		"# code | class | words\nB1 | bug | Loops must end.\nB2 | bug | Code must not block.\nB3 | form | Lines must be short.\n": 0,
+		"B1\tLoops must end.\nB2\tCode must not block.\nB3\tLines must be short.\n":                                               0,
+		"Loops must end.\nCode must not block.\n\n| Doors | must be locked |\n| Keys | must be kept |\n":                          4,
+		"Loops must end; they must be short.\n\nCode must not block.\n\nLines must be short.\n":                                   4,
+	} {
+		if found, problems := readFile("words.txt", []byte(text)); len(found) != want || len(problems) > 0 {
+			t.Errorf("%q: found %d, problems %v", text, len(found), problems)
+		}
+	}
+}
+
+// A line that nobody has written is passed over and told of, and what follows it keeps its line.
 func TestHugeLine(t *testing.T) {
 	found, problems := readFile("policy.md", []byte(strings.Repeat("must ", 1<<20)+"\n\nDoors must be locked.\n"))
-	if len(found) != 1 || found[0].Line != 3 || len(problems) > 0 {
+	if len(found) != 1 || found[0].Line != 3 || len(problems) != 1 || problems[0].Line != 1 {
 		t.Errorf("found %d, problems %v", len(found), problems)
 	}
 }

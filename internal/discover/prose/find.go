@@ -2,6 +2,7 @@ package prose
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"tenet/internal/rule"
@@ -10,26 +11,38 @@ import (
 // maxQuote bounds a quote, in characters.
 const maxQuote = 2000
 
+// maxNorms bounds the norms of one text, far above what people write, so that a text made of nothing else fills no memory.
+const maxNorms = 10_000
+
 // finder goes over the blocks of a text.
 type finder struct {
 	blocks []Block
 	genre  Genre
 	out    []Norm
 	leads  map[int]lead // what blocks that lead to others say
+	long   int          // sentences that are too long to be read
+	first  int          // the line of the first of them
 }
 
-// Find finds the norms of a text. When ctx ends it returns what it has.
-func Find(ctx context.Context, blocks []Block, g Genre) []Norm {
+// Find finds the norms of a text, and tells where it has not looked for any. When ctx ends it returns what it has.
+func Find(ctx context.Context, blocks []Block, g Genre) (found []Norm, gaps []Gap) {
 	f := &finder{blocks: blocks, genre: g, leads: map[int]lead{}}
 	for i := range blocks {
 		if i%64 == 0 && ctx.Err() != nil {
+			break
+		}
+		if len(f.out) >= maxNorms {
+			gaps = append(gaps, Gap{blocks[i].Line, fmt.Sprintf("more than %d statements were found above, and the rest of the text is not read; divide it", maxNorms)})
 			break
 		}
 		if b := &blocks[i]; b.Kind != Heading && !silent(b.Section) {
 			f.block(i)
 		}
 	}
-	return f.out
+	if f.long > 0 {
+		gaps = append(gaps, Gap{f.first, fmt.Sprintf("sentences of more than %d bytes are not read: there are %d, of which this is the first", maxSentence, f.long)})
+	}
+	return f.out[:min(len(f.out), maxNorms)], gaps
 }
 
 // block reads one block.
@@ -43,6 +56,12 @@ func (f *finder) block(i int) {
 		line += strings.Count(b.Text[counted:p[0]], "\n")
 		counted = p[0]
 		raw := b.Text[p[0]:p[1]]
+		if len(raw) > maxSentence {
+			if f.long++; f.long == 1 {
+				f.first = line
+			}
+			continue
+		}
 		if k == len(places)-1 && f.leading(i, p[0], raw, c) {
 			continue
 		}

@@ -13,7 +13,8 @@ import (
 func find(text string, g prose.Genre) []prose.Norm {
 	matter, rest, first := prose.FrontMatter(text)
 	_ = matter
-	return prose.Find(context.Background(), prose.Markdown(rest, first), g)
+	found, _ := prose.Find(context.Background(), prose.Markdown(rest, first), g)
+	return found
 }
 
 // Wording decides whether a sentence is a norm, and how much it binds.
@@ -194,7 +195,8 @@ func TestHTML(t *testing.T) {
 		"<p>Every visitor\nmust sign&nbsp;in. <b>Staff</b> <!-- must -->are\nrequired to ask.</p><p>Staff must not:</p>\n<ul><li>share\nkeys<li>smoke</ul>\n" +
 		"<script>\n\"You must not read this.\"\n</script>\n<table><tr><td>Doors<td>must be locked</tr></table>\n"
 	var got []string
-	for _, n := range prose.Find(context.Background(), prose.HTML(page), prose.Policy) {
+	found, _ := prose.Find(context.Background(), prose.HTML(page), prose.Policy)
+	for _, n := range found {
 		got = append(got, strings.Join([]string{strings.Join(n.Section, "/"), string(n.Modality), n.Statement, strings.Repeat("|", n.Line) + strings.Repeat("+", n.EndLine-n.Line)}, " "))
 	}
 	want := []string{
@@ -213,7 +215,7 @@ func TestHTML(t *testing.T) {
 func TestFindEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if found := prose.Find(ctx, prose.Markdown("Doors must be locked.", 1), prose.Policy); len(found) != 0 {
+	if found, _ := prose.Find(ctx, prose.Markdown("Doors must be locked.", 1), prose.Policy); len(found) != 0 {
 		t.Errorf("found %+v", found)
 	}
 }

@@ -2,6 +2,7 @@ package prose_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -47,9 +48,10 @@ func TestHostileTexts(t *testing.T) {
 	} {
 		start := time.Now()
 		_, rest, first := prose.FrontMatter(text)
-		found := prose.Find(context.Background(), prose.Markdown(rest, first), prose.Instructions)
-		found = append(found, prose.Find(context.Background(), prose.HTML(text), prose.Policy)...)
-		found = append(found, prose.Find(context.Background(), prose.Plain(text, 1), prose.Policy)...)
+		found, _ := prose.Find(context.Background(), prose.Markdown(rest, first), prose.Instructions)
+		page, _ := prose.Find(context.Background(), prose.HTML(text), prose.Policy)
+		plain, _ := prose.Find(context.Background(), prose.Plain(text, 1), prose.Policy)
+		found = slices.Concat(found, page, plain)
 		for _, n := range found {
 			if n.Line < 1 || n.EndLine < n.Line || n.EndLine > strings.Count(text, "\n")+1 || len(n.Statement) > 2*rule.MaxStatement {
 				t.Fatalf("%s: found %d-%d, %d bytes", name, n.Line, n.EndLine, len(n.Statement))

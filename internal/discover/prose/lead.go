@@ -91,6 +91,9 @@ func (f *finder) joined(i, from int, raw string, l lead, c place) {
 	size := len(text)
 	for k := i + 1; k < len(f.blocks) && f.blocks[k].Lead == i; k++ {
 		for _, p := range sentences(f.blocks[k].Text) {
+			if p[1]-p[0] > maxSentence {
+				continue
+			}
 			if _, ok := classify(tokenize(f.blocks[k].Text[p[0]:p[1]]), f.context(k)); ok {
 				size = maxJoined
 			}

@@ -36,6 +36,12 @@ type Norm struct {
 	Confidence float64
 }
 
+// Gap is a place of a text that was not read.
+type Gap struct {
+	Line   int // of the text, from 1
+	Reason string
+}
+
 // Means is how a norm was found.
 type Means int
 

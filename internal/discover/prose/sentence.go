@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// maxSentence is the longest sentence that is read, in bytes; a longer one is no sentence.
+// maxSentence is the longest sentence that is read, in bytes; a longer one is told of as a [Gap].
 const maxSentence = 4000
 
 // abbreviations end in a full stop that ends no sentence.
@@ -118,14 +118,14 @@ func lineSentences(text string) [][2]int {
 	return trimmed(text, out)
 }
 
-// trimmed takes white space off both ends of places, and leaves out those that are empty or too long.
+// trimmed takes white space off both ends of places, and leaves out those that are empty.
 func trimmed(text string, list [][2]int) [][2]int {
 	out := list[:0]
 	for _, p := range list {
 		s := text[p[0]:p[1]]
 		from := p[0] + len(s) - len(strings.TrimLeft(s, " \t\n"))
 		to := p[1] - (len(s) - len(strings.TrimRight(s, " \t\n")))
-		if from < to && to-from <= maxSentence {
+		if from < to {
 			out = append(out, [2]int{from, to})
 		}
 	}

@@ -1,0 +1,23 @@
+package prose_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"tenet/internal/discover/prose"
+)
+
+// What is not read is told: nobody may take silence for a text without rules.
+func TestGaps(t *testing.T) {
+	long := "# Access\n\nDoors must be locked.\nStaff must " + strings.Repeat("very ", 1000) + "often ask.\n\nKeys must be kept.\n"
+	found, gaps := prose.Find(context.Background(), prose.Markdown(long, 1), prose.Policy)
+	if len(found) != 2 || found[1].Line != 6 || len(gaps) != 1 || gaps[0].Line != 4 || !strings.Contains(gaps[0].Reason, "there are 1") {
+		t.Errorf("found %d, gaps %+v", len(found), gaps)
+	}
+	many := strings.Repeat("- Use tabs\n", 30_000)
+	found, gaps = prose.Find(context.Background(), prose.Markdown(many, 1), prose.Instructions)
+	if len(found) != 10_000 || len(gaps) != 1 || gaps[0].Line != 10_001 {
+		t.Errorf("found %d, gaps %+v", len(found), gaps)
+	}
+}
