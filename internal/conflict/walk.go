@@ -77,19 +77,33 @@ func (b *Conflicts) Find(ctx context.Context, j job.Job, progress func(done, tot
 	if args.Model {
 		name += " with model"
 	}
-	w, err := b.cfg.Store.ConflictWalk(ctx, j.ProjectID, name)
-	if err != nil {
-		return err
+	for {
+		resumed, err := b.goOn(ctx, j.ProjectID, name, args, progress)
+		if err != nil {
+			return err
+		}
+		// What has changed since an interrupted walk began may lie where it had been already, and no other job may wait for it.
+		if !resumed || args.Walk != changesWalk {
+			return nil
+		}
 	}
-	ids, end, err := b.toWalk(ctx, j.ProjectID, args.Walk, w)
+}
+
+// goOn does a walk to its end, and reports whether it had been begun before.
+func (b *Conflicts) goOn(ctx context.Context, projectID, name string, args findArgs, progress func(done, total int)) (resumed bool, err error) {
+	w, err := b.cfg.Store.ConflictWalk(ctx, projectID, name)
 	if err != nil {
-		return err
+		return false, err
 	}
-	if w.Toward == 0 {
+	ids, end, err := b.toWalk(ctx, projectID, args.Walk, w)
+	if err != nil {
+		return false, err
+	}
+	if resumed = w.Toward != 0; !resumed {
 		w.Toward, w.LastID = end, ""
 	}
 	ids = ids[after(ids, w.LastID):]
-	s := &search{b: b, projectID: j.ProjectID, model: b.cfg.Model}
+	s := &search{b: b, projectID: projectID, model: b.cfg.Model}
 	if !args.Model && (args.Walk == allWalk || len(ids) > modelRules) {
 		s.model = nil
 	}
@@ -98,11 +112,11 @@ func (b *Conflicts) Find(ctx context.Context, j job.Job, progress func(done, tot
 		progress(done, total)
 		found, err := s.look(ctx, batch)
 		if err != nil {
-			return err
+			return false, err
 		}
 		w.LastID = batch[len(batch)-1]
-		if err := b.keep(ctx, j.ProjectID, name, w, batch, found); err != nil {
-			return err
+		if err := b.keep(ctx, projectID, name, w, batch, found); err != nil {
+			return false, err
 		}
 		done += len(batch)
 	}
@@ -111,7 +125,7 @@ func (b *Conflicts) Find(ctx context.Context, j job.Job, progress func(done, tot
 	if args.Walk == allWalk {
 		finished.Reached = 0 // the next one begins anew
 	}
-	return b.cfg.Store.Update(ctx, func(tx store.Tx) error { return tx.PutConflictWalk(ctx, j.ProjectID, name, finished) })
+	return resumed, b.cfg.Store.Update(ctx, func(tx store.Tx) error { return tx.PutConflictWalk(ctx, projectID, name, finished) })
 }
 
 // toWalk lists the rules of a walk, in order of their ids, and the corpus version that the list is of.
