@@ -74,7 +74,7 @@ func (s *search) ask(ctx context.Context, questions []question) []observation {
 	var out []observation
 	for i := range questions {
 		o := questions[i].o
-		o.outcome = none
+		o.outcome, s.asked[pairOf(o.rule, o.other)] = none, true
 		if f, ok := found[i]; ok {
 			o.outcome, o.foundBy, o.reason, o.confidence = conflict, foundByModel, f.Reason, min(f.Confidence, mostConfidence)
 		}

@@ -57,6 +57,44 @@ func TestModelFindsWhatTheTestsDoNot(t *testing.T) {
 	p.only(store.ConflictClosed)
 }
 
+// Rules that cannot meet any more do not contradict each other, whoever has found that they did.
+func TestRulesThatCannotMeetAnyMoreDoNotConflict(t *testing.T) {
+	p := withModel(t)
+	p.create("A-1", rule.Must, settled)
+	p.model.Push(`{"conflicts":[{"pair":"P1","reason":"A bill cannot wait and be settled.","confidence":0.8}]}`)
+	p.create("A-2", rule.Must, billed)
+	p.work()
+	p.only(store.ConflictSuggested)
+	for slug, scope := range map[string]string{"A-1": "shop", "A-2": "plant"} {
+		if _, err := p.catalog.Revise(p.ctx, "p", slug, 0, "", func(r *rule.Rule) error { r.Scope = []string{scope}; return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.work()
+	p.only(store.ConflictClosed)
+	if len(p.ended) != 1 || p.model.Calls() != 1 {
+		t.Errorf("%d alerts are settled after %d calls", len(p.ended), p.model.Calls())
+	}
+}
+
+// A conflict that the model has closed is found again once the rules say again what they said when it found it.
+func TestWhatTheModelHasClosedComesBack(t *testing.T) {
+	p := withModel(t)
+	p.create("A-1", rule.Must, settled)
+	const found = `{"conflicts":[{"pair":"P1","reason":"A bill cannot wait and be settled.","confidence":0.8}]}`
+	p.model.Push(found)
+	p.create("A-2", rule.Must, billed)
+	p.work()
+	p.model.Push(`{"conflicts":[]}`)
+	p.revise("A-2", "Suppliers that have billed are settled with within a year.")
+	p.work()
+	p.only(store.ConflictClosed)
+	p.model.Push(found)
+	p.revise("A-2", billed)
+	p.work()
+	p.only(store.ConflictSuggested)
+}
+
 func TestAnswersOfTheModelAreNotTrusted(t *testing.T) {
 	p := withModel(t)
 	p.create("A-1", rule.Must, settled)
