@@ -45,6 +45,7 @@ type search struct {
 	b         *Conflicts
 	projectID string
 	model     llm.Model          // nil if it is not to be asked, or has failed
+	away      bool               // it has failed, and may answer later
 	asked     map[[2]string]bool // pairs that it has told about, of the rules that are being looked at
 }
 

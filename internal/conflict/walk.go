@@ -2,6 +2,7 @@ package conflict
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"tenet/internal/corpus"
@@ -78,7 +79,7 @@ func (b *Conflicts) Find(ctx context.Context, j job.Job, progress func(done, tot
 		name += " with model"
 	}
 	for {
-		resumed, err := b.goOn(ctx, j.ProjectID, name, args, progress)
+		resumed, err := b.goOn(ctx, &j, name, args, progress)
 		if err != nil {
 			return err
 		}
@@ -89,8 +90,10 @@ func (b *Conflicts) Find(ctx context.Context, j job.Job, progress func(done, tot
 	}
 }
 
-// goOn does a walk to its end, and reports whether it had been begun before.
-func (b *Conflicts) goOn(ctx context.Context, projectID, name string, args findArgs, progress func(done, total int)) (resumed bool, err error) {
+// goOn does a walk to its end, and reports whether it had been begun before. While the model cannot be reached, it stays where it is with
+// what the tests have found, until the last attempt, which does without the model.
+func (b *Conflicts) goOn(ctx context.Context, j *job.Job, name string, args findArgs, progress func(done, total int)) (resumed bool, err error) {
+	projectID := j.ProjectID
 	w, err := b.cfg.Store.ConflictWalk(ctx, projectID, name)
 	if err != nil {
 		return false, err
@@ -113,6 +116,10 @@ func (b *Conflicts) goOn(ctx context.Context, projectID, name string, args findA
 		found, err := s.look(ctx, batch)
 		if err != nil {
 			return false, err
+		}
+		if s.away && j.Attempt < j.MaxAttempts {
+			err := rule.Errorf(rule.CodeUnavailable, "the model cannot be asked about the rules now; what was found without it is kept")
+			return false, errors.Join(b.keep(ctx, projectID, name, w, batch, found), err)
 		}
 		w.LastID = batch[len(batch)-1]
 		if err := b.keep(ctx, projectID, name, w, batch, found); err != nil {
