@@ -61,6 +61,8 @@ type found struct {
 	kind      rule.AlertType
 	hold      []rule.Alert // where it holds
 	ended     []ended      // where it does not
+	// still gives those of hold where it holds in a transaction, too; nil if that needs no look.
+	still func(ctx context.Context, tx store.Tx, hold []rule.Alert) ([]rule.Alert, error)
 }
 
 type ended struct{ ruleID, note string }
@@ -77,7 +79,14 @@ func (b *Alerts) apply(ctx context.Context, f found) error {
 	f.hold = slices.DeleteFunc(f.hold, func(a rule.Alert) bool { return quiet[a.RuleID] })
 	for part := range slices.Chunk(f.hold, some) {
 		err := b.cfg.Store.Update(ctx, func(tx store.Tx) error {
-			for _, a := range part {
+			hold := part
+			if f.still != nil {
+				var err error
+				if hold, err = f.still(ctx, tx, part); err != nil {
+					return err
+				}
+			}
+			for _, a := range hold {
 				if err := b.Raise(ctx, tx, a); err != nil {
 					return err
 				}
@@ -128,7 +137,7 @@ const day = 24 * time.Hour
 
 // dormant finds rules that have had no verdict for too long.
 func (b *Alerts) dormant(ctx context.Context, projectID string) (found, error) {
-	f := found{projectID: projectID, kind: rule.DormantRule}
+	f := found{projectID: projectID, kind: rule.DormantRule, still: b.asleep}
 	after, now := b.cfg.Settings.DormantAfter, b.instant()
 	mark, err := b.cfg.Store.CountMark(ctx, projectID)
 	if err != nil || mark.BlindUntil != nil && now.Sub(*mark.BlindUntil) < after {
@@ -169,6 +178,34 @@ func (b *Alerts) dormant(ctx context.Context, projectID string) (found, error) {
 	return f, err
 }
 
+// asleep gives the alerts of rules that are dormant still, though evaluations have been counted and rules changed since a sweep looked.
+func (b *Alerts) asleep(ctx context.Context, tx store.Tx, hold []rule.Alert) ([]rule.Alert, error) {
+	ids := make([]string, len(hold))
+	for i := range hold {
+		ids[i] = hold[i].RuleID
+	}
+	activity, err := tx.RuleActivity(ctx, hold[0].ProjectID, ids)
+	if err != nil {
+		return nil, err
+	}
+	rules, err := tx.Rules(ctx, hold[0].ProjectID, ids)
+	if err != nil {
+		return nil, err
+	}
+	var still []rule.Alert
+	for i := range hold {
+		r, ok := rules[hold[i].RuleID]
+		var last *time.Time
+		if at, counted := activity[r.ID]; counted {
+			last = &at
+		}
+		if ok && r.Dormant(last, b.cfg.Settings.DormantAfter, b.instant()) {
+			still = append(still, hold[i])
+		}
+	}
+	return still, nil
+}
+
 // name is how a message names a rule.
 func name(r *rule.Rule) string {
 	if r.Slug != "" {
@@ -181,6 +218,11 @@ func name(r *rule.Rule) string {
 func (b *Alerts) highDenyRates(ctx context.Context, projectID string) (found, error) {
 	f := found{projectID: projectID, kind: rule.HighDenyRate}
 	view, err := b.cfg.Views.View(ctx, projectID)
+	if err != nil {
+		return f, err
+	}
+	// The open ones first: what becomes high after the counts are read is not taken for ended.
+	open, err := b.cfg.Store.OpenAlerts(ctx, projectID, f.kind, nil)
 	if err != nil {
 		return f, err
 	}
@@ -197,7 +239,6 @@ func (b *Alerts) highDenyRates(ctx context.Context, projectID string) (found, er
 			holds[c.RuleID] = true
 		}
 	}
-	open, err := b.cfg.Store.OpenAlerts(ctx, projectID, f.kind, nil)
 	for i := range open {
 		if !holds[open[i].RuleID] {
 			f.ended = append(f.ended, ended{open[i].RuleID, fmt.Sprintf(
@@ -205,7 +246,7 @@ func (b *Alerts) highDenyRates(ctx context.Context, projectID string) (found, er
 				b.cfg.Settings.DenyWindow, b.cfg.Settings.DenyRate, b.cfg.Settings.DenyMin)})
 		}
 	}
-	return f, err
+	return f, nil
 }
 
 // window selects the counts that rates are made from.

@@ -182,6 +182,91 @@ func TestRacingToRaiseAnAlert(t *testing.T) {
 	}
 }
 
+// between does something before a sweep reads which alerts are open.
+type between struct {
+	store.Store
+
+	do func()
+}
+
+func (b between) OpenAlerts(ctx context.Context, projectID string, t rule.AlertType, ruleIDs []string) ([]rule.Alert, error) {
+	b.do()
+	return b.Store.OpenAlerts(ctx, projectID, t, ruleIDs)
+}
+
+// What is counted while a sweep is under way counts: a rule that has just been evaluated is not called dormant, and an alert of a
+// rate that has just become high stays.
+func TestASweepHeedsWhatIsCountedMeanwhile(t *testing.T) {
+	s := databases(t)["SQLite"]()
+	r := fill(t, s, 1)[0]
+	live := corpus.NewLive(corpus.Config{Store: s})
+	counting := alert.New(alert.Config{Store: s})
+	var once sync.Once
+	meanwhile := between{s, func() {
+		once.Do(func() {
+			now := time.Now().UTC()
+			err := s.Update(t.Context(), func(tx store.Tx) error {
+				err := tx.AddCounts(t.Context(), store.Counts{
+					ProjectID: "p", Mark: store.CountMark{Seq: 1, At: now},
+					Rules: []store.RuleCount{{Day: store.DayOf(now), RuleID: r.ID, Denied: 100, LastAt: now}},
+				})
+				if err != nil {
+					return err
+				}
+				return counting.Counted(t.Context(), tx, "p", []string{r.ID})
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}}
+	told := 0
+	a := alert.New(alert.Config{Store: meanwhile, Views: live, Publish: func(context.Context, store.Tx, rule.Event) error { told++; return nil }})
+	if err := a.Sweep(t.Context(), "p"); err != nil {
+		t.Fatal(err)
+	}
+	list, total, err := a.List(t.Context(), "p", alert.Filter{}, 0, 10)
+	if err != nil || total != 1 || list[0].Type != rule.HighDenyRate || list[0].Status != rule.AlertActive || told != 0 {
+		t.Errorf("%d told, %d alerts: %+v, %v", told, total, list, err)
+	}
+}
+
+// Of a rate that becomes high while a sweep looks at rates, the alert stays.
+func TestASweepDoesNotEndWhatHasJustBegun(t *testing.T) {
+	s := databases(t)["SQLite"]()
+	r := fill(t, s, 1)[0]
+	now := time.Now().UTC()
+	add := func(seq int64) {
+		err := s.Update(t.Context(), func(tx store.Tx) error {
+			err := tx.AddCounts(t.Context(), store.Counts{
+				ProjectID: "p", From: seq - 1, Mark: store.CountMark{Seq: seq, At: now},
+				Rules: []store.RuleCount{{Day: store.DayOf(now), RuleID: r.ID, Denied: 19, LastAt: now}}, // 20 are needed for a rate
+			})
+			if err != nil {
+				return err
+			}
+			return alert.New(alert.Config{Store: s}).Counted(t.Context(), tx, "p", []string{r.ID})
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	add(1)
+	seq := int64(1)
+	meanwhile := between{s, func() {
+		if seq++; seq == 3 { // dormant rules come first
+			add(2)
+		}
+	}}
+	a := alert.New(alert.Config{Store: meanwhile, Views: corpus.NewLive(corpus.Config{Store: s})})
+	if err := a.Sweep(t.Context(), "p"); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := a.Count(t.Context(), "p"); err != nil || n != (alert.Counts{Active: 1}) {
+		t.Errorf("%+v, %v; want one alert, active", n, err)
+	}
+}
+
 func publishNothing(context.Context, store.Tx, rule.Event) error { return nil }
 
 // BenchmarkSweep sweeps 100,000 rules with 10 million verdicts, 100 of each over ten days. One rule in a thousand denies too much,

@@ -30,6 +30,7 @@ func (a *App) watchRules(w *work, now func() time.Time, registry *prometheus.Reg
 			HealthDrop: a.cfg.AlertHealthDrop, ManualResolve: !a.cfg.AlertAutoResolve, Quiet: time.Duration(a.cfg.AlertQuietDays) * day,
 		},
 	})
+	counting.Alone = func() bool { return !a.cfg.Alerts || !a.working }
 	if a.cfg.Alerts {
 		counting.Counted = a.alerts.Counted
 	}

@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"errors"
 	"net/http"
 	"slices"
 	"testing"
@@ -8,9 +9,13 @@ import (
 
 	"tenet/internal/alert"
 	"tenet/internal/app"
+	"tenet/internal/audit"
 	"tenet/internal/evaluate"
 	"tenet/internal/insight"
+	"tenet/internal/rule"
+	"tenet/internal/store"
 	"tenet/internal/store/litetest"
+	"tenet/internal/store/sqlstore"
 )
 
 // The setting alerts says whether rules are watched in the background; without it, insights are still told.
@@ -42,6 +47,40 @@ func TestAlertsCanBeSwitchedOff(t *testing.T) {
 			if slices.Contains(kinds, kind) != watched {
 				t.Errorf("alerts %s: the jobs are %v", setting, kinds)
 			}
+		}
+	}
+}
+
+// Where nothing counts in the background, an answer counts all that is recorded: nobody else ever would.
+func TestInsightsAreCompleteWithoutBackgroundWork(t *testing.T) {
+	const recorded = 2500
+	for name, o := range map[string]struct {
+		options app.Options
+		alerts  string
+	}{"embedded": {app.Options{}, "true"}, "alerts are off": {app.Options{Work: true}, "false"}} {
+		dir := litetest.Dir(t)
+		a := node(t, o.options, map[string]string{"data": dir, "no_seed": "true", "alerts": o.alerts})
+		s, err := sqlstore.OpenSQLite(t.Context(), dir, sqlstore.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = s.Update(t.Context(), func(tx store.Tx) error {
+			for range recorded {
+				err := audit.Append(t.Context(), tx, rule.DefaultProject, audit.Record{
+					Kind: audit.KindEvaluation, At: time.Now(), Verdict: string(rule.Deny), Body: []byte(`{"evaluation":{"rule_verdicts":[]}}`),
+				})
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err = errors.Join(err, s.Close()); err != nil {
+			t.Fatal(err)
+		}
+		var got insight.Overview
+		if code := ask(t, a, http.MethodGet, "/api/v1/insights", "", &got); code != http.StatusOK || got.Totals.Deny != recorded || got.Uncounted != 0 {
+			t.Errorf("%s: insights %d: %d of %d denials, %d entries are not counted", name, code, got.Totals.Deny, recorded, got.Uncounted)
 		}
 	}
 }

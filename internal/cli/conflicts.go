@@ -8,6 +8,8 @@ import (
 
 	"tenet/internal/client"
 	"tenet/internal/conflict"
+	"tenet/internal/job"
+	"tenet/internal/store"
 )
 
 // conflictsCommands are `tenet conflicts ...`.
@@ -15,7 +17,7 @@ type conflictsCommands struct {
 	List    rulesConflictsCommand   `cmd:"" help:"List rules that contradict each other, or one rule."`
 	Confirm conflictsConfirmCommand `cmd:"" help:"Say that two rules do contradict each other."`
 	Reject  conflictsRejectCommand  `cmd:"" help:"Say that two rules do not contradict each other."`
-	Scan    conflictsScanCommand    `cmd:"" help:"Look for conflicts among all rules, in the background."`
+	Scan    conflictsScanCommand    `cmd:"" help:"Look for conflicts among all rules."`
 }
 
 type rulesConflictsCommand struct {
@@ -27,7 +29,8 @@ type rulesConflictsCommand struct {
 
 // Help is the long help of the command.
 func (rulesConflictsCommand) Help() string {
-	return `Servers look for conflicts in the background when rules are made, changed or imported.
+	return `Servers look for conflicts in the background when rules are made, changed or imported. On the embedded database, tenet conflicts scan
+looks for them.
 
     tenet rules conflicts PAY-014
     tenet rules conflicts --state suggested
@@ -121,18 +124,36 @@ type conflictsScanCommand struct {
 
 // Help is the long help of the command.
 func (conflictsScanCommand) Help() string {
-	return `The work is done by a server; follow it with the job's id.
+	return `A server does the work in the background; follow it with the job's id. On the embedded database this command does it.
 
     tenet conflicts scan
-    tenet jobs get 17`
+    tenet jobs get 17
+    tenet rules conflicts --state suggested`
 }
 
 // Run asks for a scan.
 func (k *conflictsScanCommand) Run(ctx context.Context, s *session) error {
+	s.working = true // another node may not be there to do it
 	return s.with(ctx, keepsData, func(c *client.Client) error {
 		j, err := c.ScanConflicts(ctx, k.Model)
-		if err == nil {
+		if err != nil {
+			return err
+		}
+		if s.globals.Server != "" || s.env("TENET_SERVER") != "" {
 			s.note("job %d looks for conflicts among all rules", j.ID)
+			return nil
+		}
+		j, err = await(ctx, s, "comparing", j, func() (job.Job, error) { return c.Job(ctx, j.ID) },
+			func(j *job.Job) (string, job.Progress) { return j.State, j.Progress })
+		if err != nil {
+			return err
+		}
+		if j.State != job.Succeeded {
+			return fmt.Errorf("job %d has %s: %s", j.ID, j.State, line(j.Error))
+		}
+		list, err := c.Conflicts(ctx, client.ConflictFilter{State: store.ConflictSuggested, Size: 1})
+		if err == nil {
+			s.note("all rules are compared; conflicts to decide on: %d (tenet rules conflicts --state suggested)", list.Total)
 		}
 		return err
 	})

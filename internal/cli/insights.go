@@ -69,8 +69,12 @@ func (s *session) printInsights(o *insight.Overview) error {
 	if err := s.table(t, &b); err != nil {
 		return err
 	}
-	if o.Uncounted > 0 && o.AsOf != nil {
-		s.note("counted up to %s; %d entries of the audit chain are left", o.AsOf.Format(time.DateTime), o.Uncounted)
+	if o.Uncounted > 0 {
+		upTo := "nothing is counted yet"
+		if o.AsOf != nil {
+			upTo = "counted up to " + o.AsOf.Format(time.DateTime)
+		}
+		s.note("%s; %d entries of the audit chain are left", upTo, o.Uncounted)
 	}
 	return nil
 }

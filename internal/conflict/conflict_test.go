@@ -481,6 +481,37 @@ func TestScanGoesOn(t *testing.T) {
 	}
 }
 
+// A rule that is changed while a walk over changes lies interrupted, where that had been already, is looked at all the same: the
+// change finds the interrupted job waiting, and so adds none.
+func TestChangesDuringAnInterruptionAreLookedAt(t *testing.T) {
+	p := lite(t)
+	file := &catalog.File{}
+	for i := range 150 {
+		slug := fmt.Sprintf("M-%d", i)
+		file.Rules = append(file.Rules, catalog.Input{Slug: &slug, Statement: fmt.Sprintf("Machine %d must be painted.", i)})
+	}
+	if _, err := p.catalog.Import(p.ctx, "p", file, catalog.ImportOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	waiting := p.queued()
+	ctx, cancel := context.WithCancel(p.ctx)
+	err := p.b.Find(ctx, job.Job{ProjectID: "p", Args: waiting[0].Args}, func(done, _ int) {
+		if done >= 100 {
+			cancel()
+		}
+	})
+	if err == nil {
+		t.Fatal("it was not interrupted")
+	}
+	p.revise("M-0", paid)
+	p.revise("M-1", late)
+	if again := p.queued(); len(again) != 1 || again[0].ID != waiting[0].ID {
+		t.Fatalf("jobs that wait: %+v", again)
+	}
+	p.work()
+	p.only(store.ConflictSuggested)
+}
+
 func TestUnknown(t *testing.T) {
 	p := lite(t)
 	none := "00000000-0000-7000-8000-000000000000"

@@ -51,8 +51,8 @@ type question struct {
 	had  bool // there is a conflict of the two, of whatever state
 }
 
-// ask asks the model about pairs, those that it had found before first, and gives the observations that it changes. If it fails, it is
-// not asked again in this job, and what it has found before stays.
+// ask asks the model about pairs, those that it had found before first, and gives the observations that it changes. If it fails, what it
+// has found before stays; if that is because it cannot be reached, it is not asked again in this attempt.
 func (s *search) ask(ctx context.Context, questions []question) []observation {
 	if len(questions) == 0 {
 		return nil
@@ -63,7 +63,9 @@ func (s *search) ask(ctx context.Context, questions []question) []observation {
 	answer, err := s.model.Complete(ctx, s.b.request(questions))
 	if err != nil {
 		s.b.cfg.Logger.WarnContext(ctx, "the model was not asked whether rules conflict: it has failed", slog.String("model", s.model.ID()), slog.Any("error", err))
-		s.model = nil
+		if rule.CodeOf(err) == rule.CodeUnavailable {
+			s.model, s.away = nil, true
+		}
 		return left(append(questions, rest...))
 	}
 	found, ok := answersOf(answer.Text, len(questions))
@@ -74,7 +76,7 @@ func (s *search) ask(ctx context.Context, questions []question) []observation {
 	var out []observation
 	for i := range questions {
 		o := questions[i].o
-		o.outcome = none
+		o.outcome, s.asked[pairOf(o.rule, o.other)] = none, true
 		if f, ok := found[i]; ok {
 			o.outcome, o.foundBy, o.reason, o.confidence = conflict, foundByModel, f.Reason, min(f.Confidence, mostConfidence)
 		}

@@ -9,6 +9,7 @@ import (
 	"tenet/internal/catalog"
 	"tenet/internal/conflict"
 	"tenet/internal/corpus"
+	"tenet/internal/job"
 	"tenet/internal/llm"
 	"tenet/internal/rule"
 	"tenet/internal/store"
@@ -55,6 +56,96 @@ func TestModelFindsWhatTheTestsDoNot(t *testing.T) {
 	p.revise("A-1", "Suppliers that have billed are settled with within a year.")
 	p.work()
 	p.only(store.ConflictClosed)
+}
+
+// Rules that cannot meet any more do not contradict each other, whoever has found that they did.
+func TestRulesThatCannotMeetAnyMoreDoNotConflict(t *testing.T) {
+	p := withModel(t)
+	p.create("A-1", rule.Must, settled)
+	p.model.Push(`{"conflicts":[{"pair":"P1","reason":"A bill cannot wait and be settled.","confidence":0.8}]}`)
+	p.create("A-2", rule.Must, billed)
+	p.work()
+	p.only(store.ConflictSuggested)
+	for slug, scope := range map[string]string{"A-1": "shop", "A-2": "plant"} {
+		if _, err := p.catalog.Revise(p.ctx, "p", slug, 0, "", func(r *rule.Rule) error { r.Scope = []string{scope}; return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.work()
+	p.only(store.ConflictClosed)
+	if len(p.ended) != 1 || p.model.Calls() != 1 {
+		t.Errorf("%d alerts are settled after %d calls", len(p.ended), p.model.Calls())
+	}
+}
+
+// A conflict that the model has closed is found again once the rules say again what they said when it found it.
+func TestWhatTheModelHasClosedComesBack(t *testing.T) {
+	p := withModel(t)
+	p.create("A-1", rule.Must, settled)
+	const found = `{"conflicts":[{"pair":"P1","reason":"A bill cannot wait and be settled.","confidence":0.8}]}`
+	p.model.Push(found)
+	p.create("A-2", rule.Must, billed)
+	p.work()
+	p.model.Push(`{"conflicts":[]}`)
+	p.revise("A-2", "Suppliers that have billed are settled with within a year.")
+	p.work()
+	p.only(store.ConflictClosed)
+	p.model.Push(found)
+	p.revise("A-2", billed)
+	p.work()
+	p.only(store.ConflictSuggested)
+}
+
+// moody is a model that cannot be reached at times, and finds that settled contradicts billed.
+type moody struct {
+	away  bool
+	calls int
+}
+
+func (*moody) ID() string { return "test:moody" }
+
+func (m *moody) Complete(_ context.Context, r llm.Request) (llm.Response, error) {
+	m.calls++
+	if m.away {
+		return llm.Response{}, rule.Errorf(rule.CodeUnavailable, "away")
+	}
+	for line := range strings.Lines(r.Prompt) {
+		if strings.Contains(line, settled) && strings.Contains(line, billed) {
+			_, pair, _ := strings.Cut(line, `"pair":"`)
+			pair, _, _ = strings.Cut(pair, `"`)
+			return llm.Response{Text: `{"conflicts":[{"pair":"` + pair + `","reason":"A bill cannot wait and be settled.","confidence":0.8}]}`}, nil
+		}
+	}
+	return llm.Response{Text: `{"conflicts":[]}`}, nil
+}
+
+// A model that cannot be reached is asked later, as long as the job is tried again; what the tests find does not wait for that.
+func TestTheModelIsAskedLaterIfItIsAway(t *testing.T) {
+	m := &moody{away: true}
+	p := lite(t, func(c *conflict.Config) { c.Model = m })
+	p.create("A-1", rule.Must, settled)
+	p.create("A-2", rule.Must, billed)
+	p.create("B-1", rule.Must, paid)
+	p.create("B-2", rule.Must, late)
+	attempt := func(n int) error {
+		return p.b.Find(p.ctx, job.Job{ProjectID: "p", Args: p.queued()[0].Args, Attempt: n, MaxAttempts: 3}, func(int, int) {})
+	}
+	code(t, "the first attempt", attempt(1), rule.CodeUnavailable)
+	if c := p.only(store.ConflictSuggested); c.FoundBy != "limit" || m.calls != 1 {
+		t.Errorf("%+v after %d calls", c, m.calls)
+	}
+	m.away = false
+	if err := attempt(2); err != nil {
+		t.Fatal(err)
+	}
+	if list := p.list(store.ConflictSuggested); len(list) != 2 || len(p.raised) != 2 {
+		t.Errorf("%d conflicts, %d alerts: %+v", len(list), len(p.raised), list)
+	}
+	m.away = true
+	p.create("A-3", rule.Must, billed+" Always.")
+	if err := attempt(3); err != nil {
+		t.Errorf("the last attempt: %v", err)
+	}
 }
 
 func TestAnswersOfTheModelAreNotTrusted(t *testing.T) {

@@ -44,7 +44,9 @@ const foundByModel = "model"
 type search struct {
 	b         *Conflicts
 	projectID string
-	model     llm.Model // nil if it is not to be asked, or has failed
+	model     llm.Model          // nil if it is not to be asked, or has failed
+	away      bool               // it has failed, and may answer later
+	asked     map[[2]string]bool // pairs that it has told about, of the rules that are being looked at
 }
 
 // look compares rules with those near them. Rules that are not current any more give no observations.
@@ -57,6 +59,7 @@ func (s *search) look(ctx context.Context, ids []string) ([]observation, error) 
 	if err != nil {
 		return nil, err
 	}
+	s.asked = map[[2]string]bool{}
 	var out []observation
 	for _, id := range ids {
 		if err := ctx.Err(); err != nil {
@@ -114,10 +117,14 @@ func (s *search) lookAt(ctx context.Context, view *corpus.View, e *corpus.Entry,
 				break
 			}
 			o.outcome = none
-			if c != nil && isOpen(c) && c.FoundBy == foundByModel {
+			meet := contradict.Meet(e.Rule, other.Rule)
+			if meet && c != nil && isOpen(c) && c.FoundBy == foundByModel {
 				o.outcome = unknown
 			}
-			if s.model != nil && contradict.Meet(e.Rule, other.Rule) && !unchanged(c, &o) && !s.mayRest(&o) {
+			if s.asked[pairOf(o.rule, o.other)] {
+				continue // seen from the other rule
+			}
+			if s.model != nil && meet && !decided(c, &o) && !s.mayRest(&o) {
 				ask = append(ask, question{o, e, other, c != nil})
 				continue
 			}
@@ -153,6 +160,12 @@ func unchanged(c *store.Conflict, o *observation) bool {
 		return c.RuleHash == o.ruleHash && c.OtherHash == o.otherHash
 	}
 	return c.RuleHash == o.otherHash && c.OtherHash == o.ruleHash
+}
+
+// decided reports whether it is known already what the rules of an observation are to each other, as they are now. Of a closed conflict
+// it is not: what its rules said when it was found is not what they said when it ended.
+func decided(c *store.Conflict, o *observation) bool {
+	return unchanged(c, o) && c.State != store.ConflictClosed
 }
 
 // near finds the rules that a rule may contradict.

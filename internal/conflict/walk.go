@@ -2,6 +2,7 @@ package conflict
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"tenet/internal/corpus"
@@ -77,19 +78,35 @@ func (b *Conflicts) Find(ctx context.Context, j job.Job, progress func(done, tot
 	if args.Model {
 		name += " with model"
 	}
-	w, err := b.cfg.Store.ConflictWalk(ctx, j.ProjectID, name)
-	if err != nil {
-		return err
+	for {
+		resumed, err := b.goOn(ctx, &j, name, args, progress)
+		if err != nil {
+			return err
+		}
+		// What has changed since an interrupted walk began may lie where it had been already, and no other job may wait for it.
+		if !resumed || args.Walk != changesWalk {
+			return nil
+		}
 	}
-	ids, end, err := b.toWalk(ctx, j.ProjectID, args.Walk, w)
+}
+
+// goOn does a walk to its end, and reports whether it had been begun before. While the model cannot be reached, it stays where it is with
+// what the tests have found, until the last attempt, which does without the model.
+func (b *Conflicts) goOn(ctx context.Context, j *job.Job, name string, args findArgs, progress func(done, total int)) (resumed bool, err error) {
+	projectID := j.ProjectID
+	w, err := b.cfg.Store.ConflictWalk(ctx, projectID, name)
 	if err != nil {
-		return err
+		return false, err
 	}
-	if w.Toward == 0 {
+	ids, end, err := b.toWalk(ctx, projectID, args.Walk, w)
+	if err != nil {
+		return false, err
+	}
+	if resumed = w.Toward != 0; !resumed {
 		w.Toward, w.LastID = end, ""
 	}
 	ids = ids[after(ids, w.LastID):]
-	s := &search{b: b, projectID: j.ProjectID, model: b.cfg.Model}
+	s := &search{b: b, projectID: projectID, model: b.cfg.Model}
 	if !args.Model && (args.Walk == allWalk || len(ids) > modelRules) {
 		s.model = nil
 	}
@@ -98,11 +115,15 @@ func (b *Conflicts) Find(ctx context.Context, j job.Job, progress func(done, tot
 		progress(done, total)
 		found, err := s.look(ctx, batch)
 		if err != nil {
-			return err
+			return false, err
+		}
+		if s.away && j.Attempt < j.MaxAttempts {
+			err := rule.Errorf(rule.CodeUnavailable, "the model cannot be asked about the rules now; what was found without it is kept")
+			return false, errors.Join(b.keep(ctx, projectID, name, w, batch, found), err)
 		}
 		w.LastID = batch[len(batch)-1]
-		if err := b.keep(ctx, j.ProjectID, name, w, batch, found); err != nil {
-			return err
+		if err := b.keep(ctx, projectID, name, w, batch, found); err != nil {
+			return false, err
 		}
 		done += len(batch)
 	}
@@ -111,7 +132,7 @@ func (b *Conflicts) Find(ctx context.Context, j job.Job, progress func(done, tot
 	if args.Walk == allWalk {
 		finished.Reached = 0 // the next one begins anew
 	}
-	return b.cfg.Store.Update(ctx, func(tx store.Tx) error { return tx.PutConflictWalk(ctx, j.ProjectID, name, finished) })
+	return resumed, b.cfg.Store.Update(ctx, func(tx store.Tx) error { return tx.PutConflictWalk(ctx, projectID, name, finished) })
 }
 
 // toWalk lists the rules of a walk, in order of their ids, and the corpus version that the list is of.

@@ -25,6 +25,8 @@ type Config struct {
 	Views Views
 	// Counted is told, in the transaction that counts them, which rules have had verdicts; nil means nobody listens.
 	Counted func(ctx context.Context, tx store.Tx, projectID string, ruleIDs []string) error
+	// Alone reports whether nobody counts in the background, so that an answer counts all there is; nil means that somebody does.
+	Alone func() bool
 	// DormantAfter is how long a rule may go without a verdict; 0 means 90 days.
 	DormantAfter time.Duration
 	// Now is the clock; nil means time.Now.
@@ -60,8 +62,10 @@ const (
 	rest      = 7
 	shortRest = 1
 	farBehind = 100_000
-	// promptly is how many entries at most are counted before an answer.
+	// promptly is how many entries at most are counted before an answer, if others count, too. patience is for how long they are
+	// counted if nobody does.
 	promptly = 2000
+	patience = 20 * time.Second
 )
 
 // CatchUp counts all that a project has recorded so far, however long that takes. Several may do so at once, on several nodes: each
@@ -91,7 +95,7 @@ func (n *Insights) CatchUp(ctx context.Context, projectID string) error {
 	return nil
 }
 
-// bringUp counts what little is not counted yet, and returns how many entries are left.
+// bringUp counts what little is not counted yet, or all if nobody else does, and returns how many entries are left.
 func (n *Insights) bringUp(ctx context.Context, projectID string) (left int64, mark store.CountMark, err error) {
 	head, err := n.cfg.Store.AuditHead(ctx, projectID)
 	if err != nil {
@@ -100,8 +104,12 @@ func (n *Insights) bringUp(ctx context.Context, projectID string) (left int64, m
 	if mark, err = n.cfg.Store.CountMark(ctx, projectID); err != nil {
 		return 0, mark, err
 	}
-	if head.Seq-mark.Seq <= promptly {
+	if alone := n.cfg.Alone != nil && n.cfg.Alone(); alone || head.Seq-mark.Seq <= promptly {
+		began := time.Now()
 		for seq, before := mark.Seq, int64(-1); seq < head.Seq && seq != before; { // a damaged chain may lack entries
+			if alone && time.Since(began) > patience {
+				break
+			}
 			before = seq
 			if seq, err = n.countSome(ctx, projectID, 0); err != nil {
 				return 0, mark, err

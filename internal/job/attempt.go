@@ -71,7 +71,11 @@ func (r *Runner) tell(ctx context.Context, j *store.Job, err error) {
 		r.cfg.Logger.LogAttrs(ctx, slog.LevelError, "a background job has failed", attrs...)
 	case Queued:
 		attrs = append(attrs, slog.Time("again_at", j.RunAt))
-		r.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "a background job will be tried again", attrs...)
+		level := slog.LevelWarn
+		if errors.Is(context.Cause(ctx), errStopping) {
+			level = slog.LevelInfo
+		}
+		r.cfg.Logger.LogAttrs(ctx, level, "a background job will be tried again", attrs...)
 	}
 }
 

@@ -363,6 +363,32 @@ func TestStoppingWaitsThenInterrupts(t *testing.T) {
 	})
 }
 
+// A command that works on jobs does not wait at its end for long background work that it has not asked for.
+func TestStoppingDoesNotWaitForWorkOfTheLastPriority(t *testing.T) {
+	b := newBed(t, t.TempDir())
+	begun := make(chan bool)
+	var log strings.Builder
+	logger := slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	r := job.New(job.Config{Store: b.s, Now: b.clock.now, Drain: time.Hour, Logger: logger, Handlers: map[string]job.Handler{
+		"long": func(ctx context.Context, _ job.Job, _ func(int, int)) error {
+			begun <- true
+			<-ctx.Done()
+			return ctx.Err()
+		},
+	}})
+	r.Start()
+	id := b.add("long", job.Options{Priority: job.Last, MaxAttempts: 1})
+	<-begun
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if err := r.Stop(ctx); err != nil {
+		t.Error(err)
+	}
+	if j := b.get(id); j.State != job.Queued || j.Attempt >= j.MaxAttempts || log.Len() > 0 {
+		t.Errorf("the job: %+v, want it queued and the attempt not counted; the log warns of %q", j, log.String())
+	}
+}
+
 func TestAStopThatCannotWaitLeavesTheRestToTheLease(t *testing.T) {
 	b := newBed(t, t.TempDir())
 	begun, finish := make(chan bool), make(chan bool)

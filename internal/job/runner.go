@@ -111,8 +111,8 @@ func (r *Runner) Start() {
 	}()
 }
 
-// Stop takes no more jobs and lets those that run go on for the time Drain, and then interrupts them; they are done by
-// another node, or by this one after its next start, and the interrupted attempt does not count. It returns an error if ctx
+// Stop takes no more jobs and lets those that run go on for the time Drain, and then interrupts them, those of priority Last at
+// once; they are done by another node, or by this one after its next start, and the interrupted attempt does not count. It returns an error if ctx
 // ends before they do: what still runs then is taken up again when its lease has ended. It is called once, after Start.
 func (r *Runner) Stop(ctx context.Context) error {
 	r.stop()
@@ -151,6 +151,11 @@ func (r *Runner) keepBooks(added <-chan struct{}) {
 		case <-stopping:
 			stopping = nil
 			drained = time.After(r.cfg.Drain)
+			for _, a := range r.running {
+				if a.job.Priority == Last {
+					a.interrupt(errStopping) // long work that goes on where it was, and that nobody waits for
+				}
+			}
 		case <-drained:
 			for _, a := range r.running {
 				a.interrupt(errStopping)
