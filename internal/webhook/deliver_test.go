@@ -299,6 +299,78 @@ func TestGoneDisablesThePolicy(t *testing.T) {
 	}
 }
 
+// What is said about a policy while its deliveries are being sent holds from the next one on.
+func TestAPolicyIsChangedWhileItIsDelivered(t *testing.T) {
+	for name, change := range map[string]func(b *bed, id, url string) error{
+		"disabled": func(b *bed, id, _ string) error {
+			_, err := b.hooks.Change(b.ctx(), project, id, webhook.Input{Enabled: new(false)})
+			return err
+		},
+		"deleted": func(b *bed, id, _ string) error { return b.hooks.Delete(b.ctx(), project, id) },
+		"another address": func(b *bed, id, url string) error {
+			_, err := b.hooks.Change(b.ctx(), project, id, webhook.Input{URL: &url})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, e, other := newBed(t), newEndpoint(t), newEndpoint(t)
+			p := b.policy(e.URL, nil)
+			for range 3 {
+				b.publish()
+			}
+			e.answer(func(http.ResponseWriter, *http.Request) {
+				if err := change(b, p.ID, other.URL); err != nil {
+					t.Error(err)
+				}
+				time.Sleep(60 * time.Millisecond) // longer than the policy counts as it was read
+			})
+			b.work()
+			if n := len(e.ids()); n != 1 {
+				t.Errorf("%d requests, want one", n)
+			}
+			want := 0
+			if name == "another address" {
+				want = 2
+			}
+			if n := len(other.ids()); n != want {
+				t.Errorf("%d requests went elsewhere, want %d", n, want)
+			}
+		})
+	}
+}
+
+// Another address begins afresh: what has failed at the old one is sent at once, and the attempt that was under way there does not
+// pause it.
+func TestAnotherAddressBeginsAfresh(t *testing.T) { onBoth(t, testAfresh) }
+
+func testAfresh(t *testing.T, b *bed) {
+	e, other := newEndpoint(t), newEndpoint(t)
+	p := b.policy(e.URL, nil)
+	var want []string
+	for range 5 {
+		want = append(want, b.publish())
+	}
+	e.answer(func(w http.ResponseWriter, _ *http.Request) {
+		if len(e.ids()) == 5 { // after this failure the endpoint would be left alone
+			if _, err := b.hooks.Change(b.ctx(), project, p.ID, webhook.Input{URL: &other.URL}); err != nil {
+				t.Error(err)
+			}
+		}
+		w.WriteHeader(http.StatusInternalServerError)
+	})
+	b.work()
+	if got := b.get(p.ID); got.State != webhook.Active || got.Failures != 0 {
+		t.Errorf("after another address was given: %+v", got)
+	}
+	if diff := cmp.Diff(want[:4], other.ids()); diff != "" {
+		t.Errorf("arrived at once (-want +got):\n%s", diff)
+	}
+	b.workUntil(b.clock.now().Add(10 * time.Second)) // the one that was under way
+	if diff := cmp.Diff(want, other.ids()); diff != "" {
+		t.Errorf("arrived (-want +got):\n%s", diff)
+	}
+}
+
 func TestRetryAfterIsHonoured(t *testing.T) {
 	b := newBed(t)
 	for header, want := range map[string][2]time.Duration{ // at least, at most
