@@ -144,6 +144,17 @@ func TestProxiesOfTheEnvironmentAreNotUsed(t *testing.T) {
 	}
 }
 
+// A name that leads nowhere is told, but not which server of the network inside was asked for it.
+func TestANameThatLeadsNowhere(t *testing.T) {
+	b := newBed(t)
+	b.cfg.Resolver = fakeDNS(func() []string { return nil })
+	b.hooks = webhook.New(b.cfg)
+	p := b.policy("http://hooks.example/", nil)
+	if r, err := b.hooks.Test(b.ctx(), project, p.ID); err != nil || r.Reason != "no answer: hooks.example cannot be found: no such host" {
+		t.Errorf("ping: %+v, %v", r, err)
+	}
+}
+
 func itoa(port uint16) string {
 	return netip.AddrPortFrom(netip.IPv4Unspecified(), port).String()[len("0.0.0.0:"):]
 }
