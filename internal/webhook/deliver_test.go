@@ -17,6 +17,7 @@ import (
 
 	"tenet/internal/rule"
 	"tenet/internal/store"
+	"tenet/internal/store/pgtest"
 	"tenet/internal/webhook"
 )
 
@@ -113,7 +114,7 @@ func testHour(t *testing.T, b *bed) {
 
 // Each fault counts as a failure that says what is wrong, and the event arrives once it has passed.
 func TestFaultsOfEndpoints(t *testing.T) {
-	b := newBed(t)
+	b := newBedAt(t, pgtest.DSN(t)) // endpoints know of no database, and this one is the faster under the race detector
 	patient := b.hooks
 	b.cfg.Timeout = 200 * time.Millisecond
 	hasty := webhook.New(b.cfg)
@@ -221,7 +222,7 @@ func TestAHugeAnswerIsCutOff(t *testing.T) {
 }
 
 func TestAnEventThatFailsAlwaysHoldsUpNoOther(t *testing.T) {
-	b := newBed(t)
+	b := newBedAt(t, pgtest.DSN(t)) // under the race detector a day of attempts takes a tenth of the time there
 	e := newEndpoint(t)
 	p := b.policy(e.URL, nil)
 	bad := b.publish()
