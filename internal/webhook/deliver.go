@@ -75,7 +75,7 @@ func (w *Webhooks) Deliver(ctx context.Context, j job.Job, progress func(done, t
 		if done += n; err != nil {
 			return err
 		}
-		if time.Now().After(end) {
+		if time.Now().After(end) || job.Stopping(ctx) {
 			return w.later(ctx, &p, time.Time{})
 		}
 	}
@@ -94,7 +94,7 @@ func (w *Webhooks) later(ctx context.Context, p *store.WebhookPolicy, at time.Ti
 func (w *Webhooks) sendAll(ctx context.Context, p *store.WebhookPolicy, list []store.WebhookDelivery, end time.Time) (n int, err error) {
 	m, read := w.startMarks(), time.Now()
 	for i := range list {
-		if time.Now().After(end) {
+		if time.Now().After(end) || job.Stopping(ctx) {
 			break
 		}
 		if time.Since(read) > fresh {

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
+	"tenet/internal/job"
 	"tenet/internal/rule"
 	"tenet/internal/store"
 	"tenet/internal/store/pgtest"
@@ -297,6 +298,33 @@ func TestGoneDisablesThePolicy(t *testing.T) {
 	entries, _, err := b.s.FindAudit(b.ctx(), store.AuditFilter{ProjectID: project, Kind: "webhook", Limit: 9})
 	if err != nil || len(entries) != 3 || entries[1].Actor != "system" || entries[0].Actor != "ann" {
 		t.Errorf("audit: %+v, %v", entries, err)
+	}
+}
+
+// A node that stops begins no other delivery, and ends the one under way; the others are left to another node.
+func TestANodeThatStopsCutsNoDeliveryOff(t *testing.T) {
+	b, e := newBed(t), newEndpoint(t)
+	p := b.policy(e.URL, nil)
+	for range 3 {
+		b.publish()
+	}
+	runner := job.New(job.Config{Store: b.s, Poll: 5 * time.Millisecond, Handlers: map[string]job.Handler{webhook.DeliverKind: b.hooks.Deliver}})
+	stopped := make(chan error, 1)
+	e.answer(func(http.ResponseWriter, *http.Request) {
+		go func() { stopped <- runner.Stop(b.ctx()) }()
+		time.Sleep(50 * time.Millisecond) // the stop has begun
+	})
+	runner.Start()
+	if err := <-stopped; err != nil {
+		t.Fatal(err)
+	}
+	if n := len(b.deliveries(p.ID, store.DeliveryDelivered)); n != 1 || len(e.ids()) != 1 {
+		t.Errorf("%d delivered by %d requests, want one", n, len(e.ids()))
+	}
+	e.answer(nil)
+	b.work()
+	if n := len(b.deliveries(p.ID, store.DeliveryDelivered)); n != 3 || len(e.ids()) != 3 {
+		t.Errorf("%d delivered by %d requests in the end, want three", n, len(e.ids()))
 	}
 }
 
