@@ -21,7 +21,10 @@ import (
 const ingestPath = "/api/v1/gateway/ingest"
 
 // signer finds out who has signed a body.
-type signer func(header http.Header, body []byte) (auth.Actor, error)
+type signer struct {
+	expect func(header http.Header) error // refuses what cannot be signed, before the body is read
+	verify func(header http.Header, body []byte) (auth.Actor, error)
+}
 
 func (s *server) ingestRoutes() {
 	maps.Copy(s.api.OpenAPI().Components.SecuritySchemes, signatureSchemes)
@@ -30,28 +33,30 @@ func (s *server) ingestRoutes() {
 		summary: "Take in pull requests from GitHub",
 		description: "For a webhook of GitHub with content type application/json and the event Pull requests. X-Hub-Signature-256 stands in " +
 			"the place of an API key. The diff is fetched and evaluated in the background, as something that has happened: a violation is told by evaluation.violated.",
-	}, "githubSignature", reflect.TypeFor[map[string]any](), func(h http.Header, body []byte) (auth.Actor, error) {
-		return s.cfg.Ingest.VerifyGitHub(h, body)
+	}, "githubSignature", reflect.TypeFor[map[string]any](), &signer{
+		func(h http.Header) error { return s.cfg.Ingest.ExpectGitHub(h) },
+		func(h http.Header, body []byte) (auth.Actor, error) { return s.cfg.Ingest.VerifyGitHub(h, body) },
 	}, s.ingestGitHub)
 	signed(s, operation{
 		id: "ingest-generic", method: http.MethodPost, path: ingestPath + "/generic", tag: webhookTag, role: auth.Evaluator, status: http.StatusAccepted,
 		summary: "Take in submissions from anywhere",
 		description: "A submission, signed by the Standard Webhooks specification, whose signature stands in the place of an API key. It is " +
 			"evaluated in the background, once for each webhook-id.",
-	}, "webhookSignature", reflect.TypeFor[SubmissionRequest](), func(h http.Header, body []byte) (auth.Actor, error) {
-		return s.cfg.Ingest.Verify(h, body)
+	}, "webhookSignature", reflect.TypeFor[SubmissionRequest](), &signer{
+		func(h http.Header) error { return s.cfg.Ingest.Expect(h) },
+		func(h http.Header, body []byte) (auth.Actor, error) { return s.cfg.Ingest.Verify(h, body) },
 	}, s.ingestGeneric)
 }
 
 // signed adds an operation whose callers sign its body instead of sending a key.
-func signed[I, O any](s *server, o operation, scheme string, body reflect.Type, verify signer, handler func(context.Context, *I) (*O, error)) {
+func signed[I, O any](s *server, o operation, scheme string, body reflect.Type, by *signer, handler func(context.Context, *I) (*O, error)) {
 	op := register(s, o, handler)
 	op.Security = []map[string][]string{{scheme: {}}}
 	registry := s.api.OpenAPI().Components.Schemas
 	schema := registry.Schema(body, true, "")
 	op.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{jsonType: {Schema: schema}}}
 	p := s.plans[o.method+" "+o.path]
-	p.signer, p.limit = verify, s.cfg.Limits.MaxBody
+	p.signer, p.limit = by, s.cfg.Limits.MaxBody
 	if body == reflect.TypeFor[SubmissionRequest]() {
 		p.body = compileShape(registry, schema)
 	}
@@ -64,8 +69,14 @@ var signatureSchemes = map[string]*huma.SecurityScheme{
 }
 
 // authenticateBody reads the body of a signed request and finds out who has signed it. The body is read before anybody is known,
-// within the limits that hold for everybody.
+// within the limits that hold for everybody, but not where the header alone tells that it is in vain.
 func (s *server) authenticateBody(x *exchange) (auth.Actor, error) {
+	if err := x.plan.signer.expect(x.r.Header); err != nil {
+		if rule.CodeOf(err) == rule.CodeUnauthenticated {
+			err = unsigned(err)
+		}
+		return auth.Actor{}, err
+	}
 	if _, err := x.mediaType(); err != nil {
 		return auth.Actor{}, err
 	}
@@ -75,7 +86,7 @@ func (s *server) authenticateBody(x *exchange) (auth.Actor, error) {
 	}
 	defer putBuffer(buf)
 	x.raw = append([]byte(nil), buf.Bytes()...)
-	who, err := x.plan.signer(x.r.Header, x.raw)
+	who, err := x.plan.signer.verify(x.r.Header, x.raw)
 	if rule.CodeOf(err) == rule.CodeUnauthenticated {
 		return who, unsigned(err)
 	}

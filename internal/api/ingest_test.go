@@ -227,6 +227,32 @@ func testSigned(t *testing.T, n *node) {
 	n.call("POST", ingestPath+"/generic", body).wantProblem(http.StatusUnauthorized, rule.CodeUnauthenticated)
 }
 
+// What the header tells to be unsigned is refused before a byte of its body is read.
+func TestUnsignedBodiesAreNotRead(t *testing.T) {
+	n := newNode(t, func(c *Config) {
+		in, err := ingest.New(ingest.Config{Now: time.Now, GitHubSecret: githubSecret})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Ingest = in
+	})
+	for path, want := range map[string]int{"/github": http.StatusUnauthorized, "/generic": http.StatusServiceUnavailable} {
+		body := &countingReader{}
+		n.call("POST", ingestPath+path, body).want(want)
+		if body.n > 0 {
+			t.Errorf("%s: %d bytes were read", path, body.n)
+		}
+	}
+}
+
+// countingReader is a body without an end.
+type countingReader struct{ n int }
+
+func (r *countingReader) Read(p []byte) (int, error) {
+	r.n += len(p)
+	return len(p), nil
+}
+
 func TestNothingIsTakenInWithoutASecret(t *testing.T) {
 	n := newNode(t, func(c *Config) {
 		in, err := ingest.New(ingest.Config{Now: time.Now})

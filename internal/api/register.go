@@ -34,7 +34,7 @@ type plan struct {
 	yaml  bool            // the body may be YAML
 	form  bool            // the body is a form with a file
 	// signer, if not nil, authenticates by a signature of the body, which then stands in the exchange; no key counts.
-	signer signer
+	signer *signer
 	inner  bool // another protocol, which reads the body itself, and whose calls come back as requests of their own
 }
 

@@ -82,6 +82,10 @@ func (in *Ingest) GitHub(ctx context.Context, event, delivery string, body []byt
 		return accepted, err
 	}
 	err = in.cfg.Store.Update(ctx, func(tx store.Tx) error {
+		// Without this, a wrong ingest_project would end in jobs that nobody sees.
+		if _, err := tx.Project(ctx, in.cfg.ProjectID); err != nil {
+			return err
+		}
 		_, err := in.cfg.Queue.Enqueue(ctx, tx, GitHubKind, in.cfg.ProjectID, p, job.Options{UniqueKey: p.Delivery, Priority: job.First})
 		return err
 	})

@@ -99,21 +99,38 @@ func New(c Config) (*Ingest, error) {
 	}}, nil
 }
 
-// Verify checks the signature of a request from anywhere, and returns as whom it acts: an evaluator of the one project. The error
-// is unavailable while there is no secret, and unauthenticated if the signature does not match or is too old.
-func (in *Ingest) Verify(header http.Header, body []byte) (auth.Actor, error) {
+// Expect tells from the header of a request from anywhere whether its body is worth reading. The error is unavailable while there is
+// no secret, and unauthenticated without a signature.
+func (in *Ingest) Expect(header http.Header) error {
 	if in.cfg.Secret == "" {
-		return auth.Actor{}, rule.Errorf(rule.CodeUnavailable, "no secret is configured for what comes in; set TENET_INGEST_SECRET on the server")
+		return rule.Errorf(rule.CodeUnavailable, "no secret is configured for what comes in; set TENET_INGEST_SECRET on the server")
+	}
+	return signature.CheckHeader(header.Get(signature.HeaderID), header.Get(signature.HeaderTimestamp), header.Get(signature.HeaderSignature), in.cfg.Now())
+}
+
+// Verify checks the signature of a request from anywhere, and returns as whom it acts: an evaluator of the one project. Its errors
+// are those of Expect, and unauthenticated if the signature does not match.
+func (in *Ingest) Verify(header http.Header, body []byte) (auth.Actor, error) {
+	if err := in.Expect(header); err != nil {
+		return auth.Actor{}, err
 	}
 	err := signature.Verify(in.cfg.Secret, header.Get(signature.HeaderID), header.Get(signature.HeaderTimestamp), header.Get(signature.HeaderSignature),
 		body, in.cfg.Now())
 	return in.actor("ingest:generic"), err
 }
 
+// ExpectGitHub is Expect for requests from GitHub.
+func (in *Ingest) ExpectGitHub(header http.Header) error {
+	if in.cfg.GitHubSecret == "" {
+		return rule.Errorf(rule.CodeUnavailable, "no secret is configured for GitHub; set TENET_INGEST_GITHUB_SECRET on the server, and the same in GitHub")
+	}
+	return signature.CheckGitHubHeader(header.Get("X-Hub-Signature-256"))
+}
+
 // VerifyGitHub is Verify for requests from GitHub.
 func (in *Ingest) VerifyGitHub(header http.Header, body []byte) (auth.Actor, error) {
-	if in.cfg.GitHubSecret == "" {
-		return auth.Actor{}, rule.Errorf(rule.CodeUnavailable, "no secret is configured for GitHub; set TENET_INGEST_GITHUB_SECRET on the server, and the same in GitHub")
+	if err := in.ExpectGitHub(header); err != nil {
+		return auth.Actor{}, err
 	}
 	return in.actor("ingest:github"), signature.VerifyGitHub(in.cfg.GitHubSecret, header.Get("X-Hub-Signature-256"), body)
 }

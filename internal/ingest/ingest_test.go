@@ -42,7 +42,17 @@ type queue struct {
 	keys []string
 }
 
-func (q *queue) Update(_ context.Context, fn func(store.Tx) error) error { return fn(nil) }
+func (q *queue) Update(_ context.Context, fn func(store.Tx) error) error { return fn(projects{}) }
+
+// projects is a transaction that knows the project default.
+type projects struct{ store.Tx }
+
+func (projects) Project(_ context.Context, id string) (rule.Project, error) {
+	if id != rule.DefaultProject {
+		return rule.Project{}, rule.NotFound("project", id)
+	}
+	return rule.Project{ID: id}, nil
+}
 
 func (q *queue) Enqueue(_ context.Context, _ store.Tx, _, _ string, args any, o job.Options) (int64, error) {
 	data, err := json.Marshal(args)
@@ -119,6 +129,15 @@ func TestWhichPullRequestsAreEvaluated(t *testing.T) {
 	}
 	if _, err := in.GitHub(t.Context(), "pull_request", "d", []byte(`{"action":"opened","number":1,"pull_request":{},"repository":{"full_name":"a/b"}}`)); rule.CodeOf(err) != rule.CodeInvalid {
 		t.Errorf("without a time: %v", err)
+	}
+}
+
+// A setting that names no project is told to GitHub, instead of being noticed by nobody.
+func TestAProjectThatIsNotThere(t *testing.T) {
+	in, q := newIngest(t, &evaluator{}, func(c *ingest.Config) { c.ProjectID = "none" })
+	r, err := in.GitHub(t.Context(), "pull_request", "d-1", event("opened", "o/r", 1, noon))
+	if rule.CodeOf(err) != rule.CodeNotFound || len(q.args) != 0 {
+		t.Errorf("%+v, %v, %d jobs", r, err, len(q.args))
 	}
 }
 

@@ -29,7 +29,7 @@ type attempt struct {
 
 // begin starts an attempt at a claimed job. began is when its lease began to count.
 func (r *Runner) begin(j store.Job, began time.Time) {
-	ctx, interrupt := context.WithCancelCause(context.Background())
+	ctx, interrupt := context.WithCancelCause(context.WithValue(context.Background(), stoppingKey{}, r.stopping))
 	a := &attempt{job: j, interrupt: interrupt, lastRenewed: began}
 	a.expiry = time.AfterFunc(time.Until(began.Add(r.cfg.Lease)), func() { interrupt(errLost) })
 	r.running[j.ID] = a
@@ -47,6 +47,16 @@ func (r *Runner) begin(j store.Job, began time.Time) {
 		case <-r.over: // nobody waits for it any more
 		}
 	}()
+}
+
+// stoppingKey is the key of what ends when the node of an attempt begins to stop.
+type stoppingKey struct{}
+
+// Stopping reports whether the node of a handler with this ctx stops: a handler that can leave the rest of its work to another job does
+// that then, instead of being interrupted a little later.
+func Stopping(ctx context.Context) bool {
+	stopping, ok := ctx.Value(stoppingKey{}).(context.Context)
+	return ok && stopping.Err() != nil
 }
 
 // call runs the handler.

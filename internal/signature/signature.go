@@ -87,16 +87,8 @@ func Verify(secret, id, timestamp, signatures string, body []byte, now time.Time
 	if err != nil {
 		return err
 	}
-	if id == "" || timestamp == "" || signatures == "" {
-		return refused("the headers webhook-id, webhook-timestamp and webhook-signature are needed")
-	}
-	seconds, err := strconv.ParseInt(timestamp, 10, 64)
-	if err != nil {
-		return refused("webhook-timestamp must be seconds since 1970")
-	}
-	at := time.Unix(seconds, 0)
-	if at.Before(now.Add(-Tolerance)) || at.After(now.Add(Tolerance)) {
-		return refused("webhook-timestamp is more than " + Tolerance.String() + " off; check the clock, and sign each attempt anew")
+	if err := CheckHeader(id, timestamp, signatures, now); err != nil {
+		return err
 	}
 	want := sum(key, id, timestamp, body)
 	for i, one := range strings.SplitN(signatures, " ", maxSignatures+1) {
@@ -109,17 +101,47 @@ func Verify(secret, id, timestamp, signatures string, body []byte, now time.Time
 	return refused("no signature of webhook-signature matches; check the secret, and sign the body as it is sent")
 }
 
+// CheckHeader is what Verify can tell without the body.
+func CheckHeader(id, timestamp, signatures string, now time.Time) error {
+	if id == "" || timestamp == "" || signatures == "" {
+		return refused("the headers webhook-id, webhook-timestamp and webhook-signature are needed")
+	}
+	seconds, err := strconv.ParseInt(timestamp, 10, 64)
+	if err != nil {
+		return refused("webhook-timestamp must be seconds since 1970")
+	}
+	at := time.Unix(seconds, 0)
+	if at.Before(now.Add(-Tolerance)) || at.After(now.Add(Tolerance)) {
+		return refused("webhook-timestamp is more than " + Tolerance.String() + " off; check the clock, and sign each attempt anew")
+	}
+	return nil
+}
+
 // VerifyGitHub checks the header X-Hub-Signature-256 of a body. The error is unauthenticated.
 func VerifyGitHub(secret, header string, body []byte) error {
-	digits, ok := strings.CutPrefix(header, "sha256=")
-	got, err := hex.DecodeString(digits)
-	if secret == "" || !ok || err != nil {
-		return refused("the header X-Hub-Signature-256 is needed: sha256= and 64 hexadecimal digits")
+	if secret == "" {
+		return refused("there is no secret to verify with")
 	}
+	if err := CheckGitHubHeader(header); err != nil {
+		return err
+	}
+	got, _ := hex.DecodeString(strings.TrimPrefix(header, gitHubPrefix)) // it was just checked
 	h := hmac.New(sha256.New, []byte(secret))
 	h.Write(body)
 	if !hmac.Equal(got, h.Sum(nil)) {
 		return refused("the signature does not match; check that GitHub and this server have the same secret")
+	}
+	return nil
+}
+
+// gitHubPrefix begins GitHub's signatures.
+const gitHubPrefix = "sha256="
+
+// CheckGitHubHeader is what VerifyGitHub can tell without the body.
+func CheckGitHubHeader(header string) error {
+	digits, ok := strings.CutPrefix(header, gitHubPrefix)
+	if got, err := hex.DecodeString(digits); !ok || err != nil || len(got) != sha256.Size {
+		return refused("the header X-Hub-Signature-256 is needed: sha256= and 64 hexadecimal digits")
 	}
 	return nil
 }

@@ -35,7 +35,7 @@ type WebhookPolicy struct {
 	CreatedBy string
 	UpdatedAt time.Time
 	// Failures counts the attempts that have failed since the last success; nothing is sent before PausedUntil. Both are
-	// changed by [WebhookTx.PauseWebhook] alone.
+	// changed by [WebhookTx.PauseWebhook] and [WebhookTx.WakeWebhook] alone.
 	Failures    int
 	PausedUntil *time.Time
 }
@@ -125,6 +125,9 @@ type WebhookTx interface {
 	UpdateWebhookPolicy(ctx context.Context, p WebhookPolicy) error
 	// PauseWebhook changes Failures and PausedUntil of a policy, if it is still there.
 	PauseWebhook(ctx context.Context, projectID, id string, failures int, until *time.Time) error
+	// WakeWebhook clears Failures and PausedUntil of a policy, if it is still there, and makes its pending deliveries due at now at
+	// the latest.
+	WakeWebhook(ctx context.Context, projectID, id string, now time.Time) error
 	// DeleteWebhookPolicy removes a policy; not_found without it. Its deliveries are left to DropWebhooks.
 	DeleteWebhookPolicy(ctx context.Context, projectID, id string) error
 	// InsertWebhookEvent stores an event with a pending delivery, due at once, for each of some policies. An event that is
@@ -139,7 +142,7 @@ type WebhookTx interface {
 	// ExpireWebhooks makes up to limit pending deliveries that have expired at now dead, for a reason that is put before that of
 	// their last attempt, and returns how many.
 	ExpireWebhooks(ctx context.Context, now time.Time, reason string, limit int) (int, error)
-	// DropWebhooks removes up to limit deliveries that have ended before a time or whose policy is gone, and returns how many.
-	// Events without any delivery go with them.
+	// DropWebhooks removes up to limit deliveries that have ended before a time, and returns how many. Those of a policy that is gone
+	// end when they expire. Events without any delivery go with them.
 	DropWebhooks(ctx context.Context, before time.Time, limit int) (int, error)
 }

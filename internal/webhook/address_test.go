@@ -79,13 +79,13 @@ func TestAllowedNetworks(t *testing.T) {
 func TestNamesThatLeadInside(t *testing.T) {
 	e := newEndpoint(t)
 	port := netip.MustParseAddrPort(strings.TrimPrefix(e.URL, "http://")).Port()
+	b := newBed(t)
+	b.cfg.AllowNetworks = nil
 	for name, addrs := range map[string][]string{
 		"loopback": {"127.0.0.1"}, "loopback in v6": {"::1"}, "mapped": {"::ffff:127.0.0.1"}, "metadata": {"169.254.169.254"}, "private": {"10.0.0.1"},
 		"several, all inside": {"10.0.0.1", "127.0.0.1", "fd00::1"}, "nat64": {"64:ff9b::7f00:1"}, "this network": {"0.0.0.0"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBed(t)
-			b.cfg.AllowNetworks = nil
 			b.cfg.Resolver = fakeDNS(func() []string { return addrs })
 			b.hooks = webhook.New(b.cfg)
 			p := b.policy("http://rebound.example:"+itoa(port)+"/", nil)
@@ -97,6 +97,9 @@ func TestNamesThatLeadInside(t *testing.T) {
 			}
 			if list := b.deliveries(p.ID, store.DeliveryPending); len(list) != 1 || !strings.Contains(list[0].Reason, "not on the public internet") {
 				t.Errorf("delivery: %+v", list)
+			}
+			if err := b.hooks.Delete(b.ctx(), project, p.ID); err != nil {
+				t.Fatal(err)
 			}
 		})
 	}
@@ -141,6 +144,17 @@ func TestProxiesOfTheEnvironmentAreNotUsed(t *testing.T) {
 	p := b.policy("http://hooks.example/", nil)
 	if r, err := b.hooks.Test(b.ctx(), project, p.ID); err != nil || r.Delivered || len(proxy.messages()) > 0 {
 		t.Errorf("ping: %+v, %v; the proxy got %d requests", r, err, len(proxy.messages()))
+	}
+}
+
+// A name that leads nowhere is told, but not which server of the network inside was asked for it.
+func TestANameThatLeadsNowhere(t *testing.T) {
+	b := newBed(t)
+	b.cfg.Resolver = fakeDNS(func() []string { return nil })
+	b.hooks = webhook.New(b.cfg)
+	p := b.policy("http://hooks.example/", nil)
+	if r, err := b.hooks.Test(b.ctx(), project, p.ID); err != nil || r.Reason != "no answer: hooks.example cannot be found: no such host" {
+		t.Errorf("ping: %+v, %v", r, err)
 	}
 }
 

@@ -19,6 +19,8 @@ const (
 	batchSize = 64
 	// turn is how long a policy keeps a worker before others that wait have theirs.
 	turn = 10 * time.Second
+	// fresh is how long a policy counts as it was read while its deliveries are being sent.
+	fresh = 50 * time.Millisecond
 	// patience is after how many failures in a row an endpoint is left alone for a while.
 	patience = 5
 )
@@ -73,7 +75,7 @@ func (w *Webhooks) Deliver(ctx context.Context, j job.Job, progress func(done, t
 		if done += n; err != nil {
 			return err
 		}
-		if time.Now().After(end) {
+		if time.Now().After(end) || job.Stopping(ctx) {
 			return w.later(ctx, &p, time.Time{})
 		}
 	}
@@ -90,10 +92,16 @@ func (w *Webhooks) later(ctx context.Context, p *store.WebhookPolicy, at time.Ti
 // sendAll sends deliveries one after the other, until one leads to a pause or the turn ends, and returns how many attempts it
 // has made. Each attempt is marked before the next batch; see [marks] for what a sudden end in between means.
 func (w *Webhooks) sendAll(ctx context.Context, p *store.WebhookPolicy, list []store.WebhookDelivery, end time.Time) (n int, err error) {
-	m := w.startMarks()
+	m, read := w.startMarks(), time.Now()
 	for i := range list {
-		if time.Now().After(end) {
+		if time.Now().After(end) || job.Stopping(ctx) {
 			break
+		}
+		if time.Since(read) > fresh {
+			if wanted, err := w.reread(ctx, p); err != nil || !wanted {
+				return n, errors.Join(err, m.flush())
+			}
+			read = time.Now()
 		}
 		d := &list[i]
 		r := w.sender.send(ctx, p, d.Event)
@@ -116,12 +124,26 @@ func (w *Webhooks) sendAll(ctx context.Context, p *store.WebhookPolicy, list []s
 		if err := w.settle(ctx, p, d, r); err != nil {
 			return n, err
 		}
-		if !p.Enabled || p.PausedUntil != nil {
+		if p.PausedUntil != nil {
 			return n, nil
 		}
-		m = w.startMarks()
+		m, read = w.startMarks(), time.Time{}
 	}
 	return n, m.flush()
+}
+
+// reread reads a policy anew: another address or secret, or the end of a policy, holds from the next delivery on. It returns false
+// if nothing is to be sent any more.
+func (w *Webhooks) reread(ctx context.Context, p *store.WebhookPolicy) (wanted bool, err error) {
+	now, err := w.cfg.Store.WebhookPolicy(ctx, p.ProjectID, p.ID)
+	if rule.CodeOf(err) == rule.CodeNotFound {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	*p = now
+	return p.Enabled && (p.PausedUntil == nil || !p.PausedUntil.After(w.cfg.Now())), nil
 }
 
 // conclude works out what becomes of a delivery after an attempt, but for pauses of its endpoint.
@@ -166,11 +188,19 @@ func (w *Webhooks) settle(ctx context.Context, p *store.WebhookPolicy, d *store.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 	defer cancel()
 	return w.cfg.Store.Update(ctx, func(tx store.Tx) error {
+		now, err := tx.WebhookPolicy(ctx, p.ProjectID, p.ID)
+		if err != nil && rule.CodeOf(err) != rule.CodeNotFound {
+			return err
+		}
+		elsewhere := err != nil || now.URL != p.URL
 		if err := tx.FinishWebhookDeliveries(ctx, []store.WebhookDelivery{*d}); err != nil {
 			return err
 		}
+		if elsewhere {
+			return nil // the policy has gone, or goes to another address, about which this attempt says nothing
+		}
 		if r.gone {
-			if err := w.disable(ctx, tx, p, r.reason); err != nil {
+			if err := w.disable(ctx, tx, now, r.reason); err != nil {
 				return err
 			}
 		}
@@ -179,20 +209,12 @@ func (w *Webhooks) settle(ctx context.Context, p *store.WebhookPolicy, d *store.
 }
 
 // disable ends a policy whose endpoint wants no more.
-func (w *Webhooks) disable(ctx context.Context, tx store.Tx, p *store.WebhookPolicy, reason string) error {
-	p.Enabled = false
-	now, err := tx.WebhookPolicy(ctx, p.ProjectID, p.ID)
-	if rule.CodeOf(err) == rule.CodeNotFound || (err == nil && now.URL != p.URL) {
-		return nil // it is gone too, or goes elsewhere now
-	}
-	if err != nil {
+func (w *Webhooks) disable(ctx context.Context, tx store.Tx, p store.WebhookPolicy, reason string) error {
+	p.Enabled, p.DisabledReason, p.UpdatedAt = false, reason, w.instant()
+	if err := tx.UpdateWebhookPolicy(ctx, p); err != nil {
 		return err
 	}
-	now.Enabled, now.DisabledReason, now.UpdatedAt = false, reason, w.instant()
-	if err := tx.UpdateWebhookPolicy(ctx, now); err != nil {
-		return err
-	}
-	return note(auth.WithActor(ctx, auth.Actor{Name: "system"}), tx, "disable", &now)
+	return note(auth.WithActor(ctx, auth.Actor{Name: "system"}), tx, "disable", &p)
 }
 
 // Redeliver sends a delivery that has ended once more, under the same webhook-id and with a lifetime of its own.

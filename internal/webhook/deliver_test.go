@@ -15,8 +15,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
+	"tenet/internal/job"
 	"tenet/internal/rule"
 	"tenet/internal/store"
+	"tenet/internal/store/pgtest"
 	"tenet/internal/webhook"
 )
 
@@ -113,7 +115,7 @@ func testHour(t *testing.T, b *bed) {
 
 // Each fault counts as a failure that says what is wrong, and the event arrives once it has passed.
 func TestFaultsOfEndpoints(t *testing.T) {
-	b := newBed(t)
+	b := newBedAt(t, pgtest.DSN(t)) // endpoints know of no database, and this one is the faster under the race detector
 	patient := b.hooks
 	b.cfg.Timeout = 200 * time.Millisecond
 	hasty := webhook.New(b.cfg)
@@ -221,7 +223,7 @@ func TestAHugeAnswerIsCutOff(t *testing.T) {
 }
 
 func TestAnEventThatFailsAlwaysHoldsUpNoOther(t *testing.T) {
-	b := newBed(t)
+	b := newBedAt(t, pgtest.DSN(t)) // under the race detector a day of attempts takes a tenth of the time there
 	e := newEndpoint(t)
 	p := b.policy(e.URL, nil)
 	bad := b.publish()
@@ -296,6 +298,105 @@ func TestGoneDisablesThePolicy(t *testing.T) {
 	entries, _, err := b.s.FindAudit(b.ctx(), store.AuditFilter{ProjectID: project, Kind: "webhook", Limit: 9})
 	if err != nil || len(entries) != 3 || entries[1].Actor != "system" || entries[0].Actor != "ann" {
 		t.Errorf("audit: %+v, %v", entries, err)
+	}
+}
+
+// A node that stops begins no other delivery, and ends the one under way; the others are left to another node.
+func TestANodeThatStopsCutsNoDeliveryOff(t *testing.T) {
+	b, e := newBed(t), newEndpoint(t)
+	p := b.policy(e.URL, nil)
+	for range 3 {
+		b.publish()
+	}
+	runner := job.New(job.Config{Store: b.s, Poll: 5 * time.Millisecond, Handlers: map[string]job.Handler{webhook.DeliverKind: b.hooks.Deliver}})
+	stopped := make(chan error, 1)
+	e.answer(func(http.ResponseWriter, *http.Request) {
+		go func() { stopped <- runner.Stop(b.ctx()) }()
+		time.Sleep(50 * time.Millisecond) // the stop has begun
+	})
+	runner.Start()
+	if err := <-stopped; err != nil {
+		t.Fatal(err)
+	}
+	if n := len(b.deliveries(p.ID, store.DeliveryDelivered)); n != 1 || len(e.ids()) != 1 {
+		t.Errorf("%d delivered by %d requests, want one", n, len(e.ids()))
+	}
+	e.answer(nil)
+	b.work()
+	if n := len(b.deliveries(p.ID, store.DeliveryDelivered)); n != 3 || len(e.ids()) != 3 {
+		t.Errorf("%d delivered by %d requests in the end, want three", n, len(e.ids()))
+	}
+}
+
+// What is said about a policy while its deliveries are being sent holds from the next one on.
+func TestAPolicyIsChangedWhileItIsDelivered(t *testing.T) {
+	for name, change := range map[string]func(b *bed, id, url string) error{
+		"disabled": func(b *bed, id, _ string) error {
+			_, err := b.hooks.Change(b.ctx(), project, id, webhook.Input{Enabled: new(false)})
+			return err
+		},
+		"deleted": func(b *bed, id, _ string) error { return b.hooks.Delete(b.ctx(), project, id) },
+		"another address": func(b *bed, id, url string) error {
+			_, err := b.hooks.Change(b.ctx(), project, id, webhook.Input{URL: &url})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, e, other := newBed(t), newEndpoint(t), newEndpoint(t)
+			p := b.policy(e.URL, nil)
+			for range 3 {
+				b.publish()
+			}
+			e.answer(func(http.ResponseWriter, *http.Request) {
+				if err := change(b, p.ID, other.URL); err != nil {
+					t.Error(err)
+				}
+				time.Sleep(60 * time.Millisecond) // longer than the policy counts as it was read
+			})
+			b.work()
+			if n := len(e.ids()); n != 1 {
+				t.Errorf("%d requests, want one", n)
+			}
+			want := 0
+			if name == "another address" {
+				want = 2
+			}
+			if n := len(other.ids()); n != want {
+				t.Errorf("%d requests went elsewhere, want %d", n, want)
+			}
+		})
+	}
+}
+
+// Another address begins afresh: what has failed at the old one is sent at once, and the attempt that was under way there does not
+// pause it.
+func TestAnotherAddressBeginsAfresh(t *testing.T) { onBoth(t, testAfresh) }
+
+func testAfresh(t *testing.T, b *bed) {
+	e, other := newEndpoint(t), newEndpoint(t)
+	p := b.policy(e.URL, nil)
+	var want []string
+	for range 5 {
+		want = append(want, b.publish())
+	}
+	e.answer(func(w http.ResponseWriter, _ *http.Request) {
+		if len(e.ids()) == 5 { // after this failure the endpoint would be left alone
+			if _, err := b.hooks.Change(b.ctx(), project, p.ID, webhook.Input{URL: &other.URL}); err != nil {
+				t.Error(err)
+			}
+		}
+		w.WriteHeader(http.StatusInternalServerError)
+	})
+	b.work()
+	if got := b.get(p.ID); got.State != webhook.Active || got.Failures != 0 {
+		t.Errorf("after another address was given: %+v", got)
+	}
+	if diff := cmp.Diff(want[:4], other.ids()); diff != "" {
+		t.Errorf("arrived at once (-want +got):\n%s", diff)
+	}
+	b.workUntil(b.clock.now().Add(10 * time.Second)) // the one that was under way
+	if diff := cmp.Diff(want, other.ids()); diff != "" {
+		t.Errorf("arrived (-want +got):\n%s", diff)
 	}
 }
 

@@ -210,10 +210,10 @@ func (w *Webhooks) Change(ctx context.Context, projectID, id string, in Input) (
 	return policyOf(p, w.cfg.Now()), err
 }
 
-// refresh forgets the failures of an endpoint and sends what is pending.
+// refresh forgets the failures of an endpoint and sends what is pending, also what waits for its next attempt.
 func (w *Webhooks) refresh(ctx context.Context, tx store.Tx, p *store.WebhookPolicy) error {
 	p.Failures, p.PausedUntil = 0, nil
-	if err := tx.PauseWebhook(ctx, p.ProjectID, p.ID, 0, nil); err != nil {
+	if err := tx.WakeWebhook(ctx, p.ProjectID, p.ID, w.instant()); err != nil {
 		return err
 	}
 	return w.enqueue(ctx, tx, p, time.Time{})

@@ -166,6 +166,9 @@ func (s *sender) explain(ctx context.Context, err error) string {
 	case errors.Is(err, ssrf.ErrProhibitedIP), errors.Is(err, ssrf.ErrProhibitedNetwork):
 		return "the address " + errNotPublic.Error()
 	}
+	if e, ok := errors.AsType[*net.DNSError](err); ok {
+		return clean("no answer: "+e.Name+" cannot be found: "+e.Err, maxReason) // but not which server inside was asked
+	}
 	return clean("no answer: "+err.Error(), maxReason)
 }
 

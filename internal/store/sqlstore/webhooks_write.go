@@ -62,6 +62,16 @@ func (t *tx) PauseWebhook(ctx context.Context, projectID, id string, failures in
 	return err
 }
 
+// WakeWebhook implements store.WebhookTx.
+func (t *tx) WakeWebhook(ctx context.Context, projectID, id string, now time.Time) error {
+	if err := t.PauseWebhook(ctx, projectID, id, 0, nil); err != nil {
+		return err
+	}
+	_, err := t.exec(ctx, "wake webhook", "UPDATE webhook_deliveries SET next_at = ? WHERE project_id = ? AND policy_id = ? AND state = 'pending' AND next_at > ?",
+		micros(now), projectID, id, micros(now))
+	return err
+}
+
 // DeleteWebhookPolicy implements store.WebhookTx.
 func (t *tx) DeleteWebhookPolicy(ctx context.Context, projectID, id string) error {
 	t.inside.webhooks = nil
@@ -133,7 +143,7 @@ func (t *tx) DropWebhooks(ctx context.Context, before time.Time, limit int) (int
 	n := 0
 	events := map[string][]string{} // by project
 	err := t.each(ctx, "drop deliveries", `DELETE FROM webhook_deliveries WHERE id IN (SELECT id FROM webhook_deliveries
-			WHERE state <> 'pending' AND ended_at < ? ORDER BY ended_at LIMIT ?) RETURNING project_id, event_id`,
+			WHERE state <> 'pending' AND ended_at < ? ORDER BY ended_at LIMIT ?) AND state <> 'pending' RETURNING project_id, event_id`,
 		[]any{micros(before), max(limit, 0)}, func(rows *sql.Rows) error {
 			var project, event string
 			err := rows.Scan(&project, &event)

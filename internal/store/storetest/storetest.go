@@ -58,6 +58,8 @@ func Run(t *testing.T, fresh func(t *testing.T) Open) {
 		"webhook policies":                   testWebhookPolicies,
 		"webhook deliveries":                 testWebhookDeliveries,
 		"webhook deliveries end":             testWebhookEnds,
+		"webhooks are woken":                 testWakeWebhook,
+		"redelivery races removal":           testRedeliveryRacesRemoval,
 		"documents":                          testDocuments,
 		"documents are deleted":              testDeleteDocument,
 		"finding documents":                  testFindDocuments,

@@ -2,7 +2,9 @@ package storetest
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -247,6 +249,72 @@ func testWebhookDeliveries(t *testing.T, f *fixture) {
 		}
 		return err
 	})
+}
+
+func testWakeWebhook(t *testing.T, f *fixture) {
+	one, two := webhookPolicy(1, nil), webhookPolicy(2, nil)
+	f.addPolicy(one)
+	f.addPolicy(two)
+	f.publish(webhookEvent(1), at, one.ID, two.ID)
+	f.publish(webhookEvent(2), at, one.ID)
+	until, now := at.Add(time.Hour), at.Add(time.Minute)
+	done := f.due(one.ID, at, 9)[1]
+	done.State, done.NextAt, done.EndedAt = store.DeliveryDelivered, until, &at
+	list := []store.WebhookDelivery{f.due(one.ID, at, 9)[0], f.due(two.ID, at, 9)[0], done}
+	list[0].NextAt, list[1].NextAt = until, until
+	f.update(func(tx store.Tx) error {
+		if err := tx.FinishWebhookDeliveries(f.ctx, list); err != nil {
+			return err
+		}
+		return errors.Join(tx.PauseWebhook(f.ctx, "p", one.ID, 7, &until), tx.PauseWebhook(f.ctx, "p", two.ID, 7, &until))
+	})
+	f.update(func(tx store.Tx) error {
+		return errors.Join(tx.WakeWebhook(f.ctx, "p", one.ID, now), tx.WakeWebhook(f.ctx, "p", "none", now), tx.WakeWebhook(f.ctx, "q", two.ID, now))
+	})
+	if diff := cmp.Diff([]string{"e1"}, eventIDs(f.due(one.ID, now, 9))); diff != "" {
+		t.Errorf("due (-want +got):\n%s", diff)
+	}
+	if got := f.policy(one.ID); got.Failures != 0 || got.PausedUntil != nil {
+		t.Errorf("woken: %+v", got)
+	}
+	if got := f.policy(two.ID); got.Failures != 7 || got.PausedUntil == nil || len(f.due(two.ID, now, 9)) != 0 {
+		t.Errorf("another was woken: %+v", got)
+	}
+	f.update(func(tx store.Tx) error { return tx.WakeWebhook(f.ctx, "p", one.ID, until) })
+	if len(f.due(one.ID, now, 9)) != 1 {
+		t.Error("a delivery that was due waits")
+	}
+}
+
+// A delivery that is sent once more just as it would be removed stays.
+func testRedeliveryRacesRemoval(t *testing.T, f *fixture) {
+	one := webhookPolicy(1, nil)
+	f.addPolicy(one)
+	f.publish(webhookEvent(1), at, one.ID)
+	d := f.due(one.ID, at, 9)[0]
+	d.State, d.EndedAt = store.DeliveryDead, &at
+	f.update(func(tx store.Tx) error { return tx.FinishWebhookDeliveries(f.ctx, []store.WebhookDelivery{d}) })
+	redelivered, dropped := make(chan bool), make(chan error, 1)
+	first := sync.OnceFunc(func() { close(redelivered) }) // a transaction may be tried again
+	go func() {
+		<-redelivered
+		dropped <- f.s.Update(f.ctx, func(tx store.Tx) error {
+			_, err := tx.DropWebhooks(f.ctx, at.Add(day), 9)
+			return err
+		})
+	}()
+	f.update(func(tx store.Tx) error {
+		_, err := tx.RedeliverWebhook(f.ctx, "p", one.ID, d.ID, at.Add(2*day), at.Add(3*day))
+		first()
+		time.Sleep(50 * time.Millisecond) // the other finds the row as it was, and waits for it
+		return err
+	})
+	if err := <-dropped; err != nil {
+		t.Fatal(err)
+	}
+	if n := len(f.due(one.ID, at.Add(2*day), 9)); n != 1 {
+		t.Errorf("%d deliveries are due, want the one that was redelivered", n)
+	}
 }
 
 func testWebhookEnds(t *testing.T, f *fixture) {
