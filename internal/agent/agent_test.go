@@ -25,6 +25,8 @@ type desk struct {
 	rules   []rule.Rule
 	queries []agent.Query
 	verdict rule.RuleVerdict
+	also    []rule.RuleVerdict
+	cut     int // rules that apply and are left out
 	judged  []agent.Request
 	records []audit.Record
 	saved   []agent.Draft
@@ -43,7 +45,8 @@ func (d *desk) Evaluate(_ context.Context, req *agent.Request) (*rule.Evaluation
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.judged = append(d.judged, *req)
-	e := &rule.Evaluation{EvaluationID: fmt.Sprintf("evaluation-%d", len(d.judged)), RuleVerdicts: []rule.RuleVerdict{d.verdict}}
+	e := &rule.Evaluation{EvaluationID: fmt.Sprintf("evaluation-%d", len(d.judged)), RuleVerdicts: append([]rule.RuleVerdict{d.verdict}, d.also...)}
+	e.Coverage.RulesCut = d.cut
 	e.Tally()
 	return e, nil
 }
@@ -389,4 +392,68 @@ func decodeInto(t *testing.T, v any) map[string]any {
 		t.Fatal(err)
 	}
 	return out
+}
+
+func TestADiffAmongWordsIsJudgedAsAChange(t *testing.T) {
+	for name, tt := range map[string]struct{ intent, action, diff string }{
+		"alone":                 {diff, "", diff},
+		"after a few words":     {"Check this:\n" + diff, "", diff},
+		"after words of weight": {"May I commit this change to billing?\n\n" + diff, "May I commit this change to billing?", diff},
+		"in a fence":            {"May I commit this to billing?\n```diff\n" + diff + "```\n", "May I commit this to billing?", diff},
+		"git's":                 {"Commit to billing\ndiff --git a/a.py b/a.py\n" + diff, "Commit to billing", "diff --git a/a.py b/a.py\n" + diff},
+		"words":                 {"Delete --- or not +++ the bucket @@ once", "Delete --- or not +++ the bucket @@ once", ""},
+	} {
+		d := newDesk()
+		run(t, d.agents(nil), agent.Check, agent.Request{Intent: tt.intent})
+		if in := d.judged[0].Input; in.Action != tt.action || in.Diff != tt.diff || in.Intent != "" {
+			t.Errorf("%s: judged %+v", name, in)
+		}
+	}
+	d := newDesk()
+	a := d.agents(nil)
+	first := run(t, a, agent.Check, agent.Request{Intent: "Please check this"})
+	run(t, a, agent.Check, agent.Request{Intent: diff, SessionID: first.SessionID})
+	if in := d.judged[0].Input; in.Diff != diff {
+		t.Errorf("sent on in the session: judged %+v", in)
+	}
+	for _, part := range []string{"May I commit this to billing?\n@@ -1 +1,2 @@\n x = 1\n+eval(x)\n", "> @@ -1 +1,2 @@ def f\n> +eval(x) in billing\n"} {
+		if got := run(t, a, agent.Check, agent.Request{Intent: part}); got.Status != agent.ClarificationNeeded || len(d.judged) != 1 {
+			t.Errorf("%q: %+v", part, got)
+		}
+	}
+	run(t, a, agent.Check, agent.Request{Intent: "Pay Bob 100 EUR", Input: inputOf(" \n")})
+	if in := d.judged[1].Input; in.Action != "Pay Bob 100 EUR" {
+		t.Errorf("beside a blank diff: judged %+v", in)
+	}
+}
+
+func TestRulesThatWereLeftOutGiveNoPermission(t *testing.T) {
+	d := newDesk()
+	d.cut = 3
+	for _, name := range []string{agent.Check, agent.Review} {
+		answer := run(t, d.agents(nil), name, agent.Request{Intent: "Commit to billing", Input: inputOf(diff)})
+		if r, ok := answer.Result.(*agent.CheckResult); answer.Status != agent.PendingApproval || ok && r.Allowed || !strings.Contains(answer.Reasoning, "3 more") {
+			t.Errorf("%s: %+v %+v", name, answer, answer.Result)
+		}
+	}
+}
+
+func TestRulesOnTrialAndWaivedDenialsAreNotBlamed(t *testing.T) {
+	d := newDesk()
+	d.also = []rule.RuleVerdict{
+		{RuleSlug: "TRIAL-1", Verdict: rule.NeedsConfirmation, Enforcement: rule.Shadow}, {RuleSlug: "OLD-1", Verdict: rule.Deny, Waiver: &rule.AppliedWaiver{}},
+	}
+	for verdict, want := range map[rule.Verdict]string{rule.Allow: "All 1 rules", rule.Deny: "breaks SEC-001.", rule.NeedsConfirmation: "by SEC-001,"} {
+		d.verdict.Verdict = verdict
+		answer := run(t, d.agents(nil), agent.Review, agent.Request{Intent: "Commit to billing", Input: inputOf(diff)})
+		text := answer.Reasoning + strings.Join(answer.FollowUps, "\n")
+		if !strings.Contains(text, want) || strings.Contains(text, "TRIAL-1") || strings.Contains(text, "OLD-1") || !strings.Contains(text, "1 are waived") {
+			t.Errorf("%s: %s", verdict, text)
+		}
+		for _, c := range result[agent.ReviewResult](t, answer).Comments {
+			if c.Waived != (c.RuleSlug == "OLD-1") {
+				t.Errorf("%+v", c)
+			}
+		}
+	}
 }

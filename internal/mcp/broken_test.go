@@ -10,7 +10,6 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"tenet/internal/client"
-	"tenet/internal/mcp"
 )
 
 func TestABrokenServerIsNoPermission(t *testing.T) {
@@ -38,13 +37,7 @@ func TestABrokenServerIsNoPermission(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			here, there := sdk.NewInMemoryTransports()
-			m, err := mcp.New(mcp.Config{Client: func(http.Header) (*client.Client, error) { return c, nil }}).Connect(t.Context(), here, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = m.Close() }()
-			s := connect(t, there)
+			s := speaking(t, c)
 			for tool, args := range map[string]map[string]any{
 				"evaluate_diff": {"diff": badDiff}, "evaluate_facts": {"facts": map[string]any{"a": 1}}, "check_action": {"action": "Deploy billing to production"},
 			} {
@@ -57,5 +50,26 @@ func TestABrokenServerIsNoPermission(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestRulesThatWereLeftOutGiveNoPermission(t *testing.T) {
+	const evaluation = `"evaluation_id":"x","overall_verdict":"ALLOW","rule_verdicts":[],"coverage":{"rules_cut":2}`
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{`+evaluation+`,"status":"pending_approval","result":{"allowed":false,"verdict":"ALLOW","evaluation":{`+evaluation+`}}}`)
+	}))
+	defer server.Close()
+	c, err := client.New(server.URL, "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := speaking(t, c)
+	for tool, args := range map[string]map[string]any{
+		"evaluate_diff": {"diff": badDiff, "max_rules": 1}, "evaluate_facts": {"facts": map[string]any{"a": 1}}, "check_action": {"action": "Deploy billing to production"},
+	} {
+		out, text := call(t, s, tool, args)
+		if out["verdict"] != "NEEDS_CONFIRMATION" || out["may_proceed"] != false || out["rules_not_evaluated"] != 2.0 || !strings.HasPrefix(text, "NEEDS_CONFIRMATION. Stop") {
+			t.Errorf("%s: %v\n%s", tool, out, text)
+		}
 	}
 }

@@ -88,7 +88,12 @@ func connect(t testing.TB, transport sdk.Transport) *sdk.ClientSession {
 // session is a client's session with a server in this process.
 func session(t testing.TB) *sdk.ClientSession {
 	t.Helper()
-	c := inside(t, newNode(t, map[string]string{}))
+	return speaking(t, inside(t, newNode(t, map[string]string{})))
+}
+
+// speaking is a client's session with a server in this process whose tools go through c.
+func speaking(t testing.TB, c *client.Client) *sdk.ClientSession {
+	t.Helper()
 	here, there := sdk.NewInMemoryTransports()
 	server, err := mcp.New(mcp.Config{Version: "1", Client: func(http.Header) (*client.Client, error) { return c, nil }}).Connect(t.Context(), here, nil)
 	if err != nil {
