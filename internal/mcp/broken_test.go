@@ -10,6 +10,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"tenet/internal/client"
+	"tenet/internal/mcp"
 )
 
 func TestABrokenServerIsNoPermission(t *testing.T) {
@@ -71,5 +72,21 @@ func TestRulesThatWereLeftOutGiveNoPermission(t *testing.T) {
 		if out["verdict"] != "NEEDS_CONFIRMATION" || out["may_proceed"] != false || out["rules_not_evaluated"] != 2.0 || !strings.HasPrefix(text, "NEEDS_CONFIRMATION. Stop") {
 			t.Errorf("%s: %v\n%s", tool, out, text)
 		}
+	}
+}
+
+func TestAPanicEndsOneCallAlone(t *testing.T) {
+	here, there := sdk.NewInMemoryTransports()
+	m, err := mcp.New(mcp.Config{Client: func(http.Header) (*client.Client, error) { panic("broken") }}).Connect(t.Context(), here, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = m.Close() }()
+	s := connect(t, there)
+	if res, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: "evaluate_diff", Arguments: map[string]any{"diff": badDiff}}); err == nil || !strings.Contains(err.Error(), "NOT a permission") {
+		t.Errorf("%v %v", res, err)
+	}
+	if _, err := s.ListTools(t.Context(), nil); err != nil {
+		t.Error(err)
 	}
 }
