@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -150,6 +151,32 @@ func TestAgentsAnswerOverBothRoutesOnBothDatabases(t *testing.T) {
 				t.Errorf("the chain does not verify: %d", code)
 			}
 		})
+	}
+}
+
+func TestAgentsRestOnTheRulesThatApply(t *testing.T) {
+	a := node(t, app.Options{Rules: []*catalog.File{{Rules: []catalog.Input{
+		{Slug: new("OLD-001"), Statement: "Production data must not be copied.", Modality: rule.MustNot, Status: rule.Effective},
+		{
+			Slug: new("NEW-001"), Statement: "Production data must not be copied with names.", Modality: rule.MustNot, Status: rule.Effective,
+			Relationships: []catalog.InputRelationship{{Kind: rule.Overrides, To: "OLD-001", Reason: "It was too strict."}},
+		},
+		{Slug: new("HR-001"), Statement: "Production data of employees must not be copied.", Modality: rule.MustNot, Status: rule.Effective, Scope: []string{"hr"}},
+	}}}}, map[string]string{"data": litetest.Dir(t)})
+	for scope, want := range map[string]string{"": "HR-001 NEW-001", "*": "HR-001 NEW-001", "finance": "NEW-001", "hr/payroll/": "HR-001 NEW-001"} {
+		var e envelope
+		code := ask(t, a, http.MethodPost, "/agent/ask", encode(t, map[string]any{"intent": "May production data be copied?", "scope": scope}), &e)
+		var got []string
+		for _, r := range open[agent.AskResult](t, e.Result).Rules {
+			got = append(got, r.RuleSlug)
+		}
+		slices.Sort(got)
+		if code != http.StatusOK || strings.Join(got, " ") != want {
+			t.Errorf("%q: %d %v, want %s", scope, code, got, want)
+		}
+	}
+	if code := ask(t, a, http.MethodPost, "/agent/ask", `{"intent": "May production data be copied?", "scope": "hr//payroll"}`, nil); code != http.StatusUnprocessableEntity {
+		t.Errorf("a scope that no rule can have: %d", code)
 	}
 }
 
