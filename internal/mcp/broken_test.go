@@ -2,6 +2,7 @@ package mcp_test
 
 import (
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -77,7 +78,10 @@ func TestRulesThatWereLeftOutGiveNoPermission(t *testing.T) {
 
 func TestAPanicEndsOneCallAlone(t *testing.T) {
 	here, there := sdk.NewInMemoryTransports()
-	m, err := mcp.New(mcp.Config{Client: func(http.Header) (*client.Client, error) { panic("broken") }}).Connect(t.Context(), here, nil)
+	var log strings.Builder
+	m, err := mcp.New(mcp.Config{
+		Client: func(http.Header) (*client.Client, error) { panic("broken") }, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+	}).Connect(t.Context(), here, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,5 +92,9 @@ func TestAPanicEndsOneCallAlone(t *testing.T) {
 	}
 	if _, err := s.ListTools(t.Context(), nil); err != nil {
 		t.Error(err)
+	}
+	_, _ = s.Close(), m.Wait()
+	if lines := strings.Count(log.String(), "\n"); lines != 1 || !strings.Contains(log.String(), "broken") {
+		t.Errorf("the log has %d lines:\n%s", lines, log.String())
 	}
 }

@@ -51,7 +51,7 @@ func New(cfg Config) *mcp.Server {
 	}
 	s := &server{cfg}
 	m := mcp.NewServer(&mcp.Implementation{Name: "tenet", Title: "Tenet", Version: cfg.Version}, &mcp.ServerOptions{
-		Instructions: instructions, Logger: cfg.Logger, CompletionHandler: s.complete, Capabilities: &mcp.ServerCapabilities{
+		Instructions: instructions, Logger: slog.New(warnings{cfg.Logger.Handler()}), CompletionHandler: s.complete, Capabilities: &mcp.ServerCapabilities{
 			Tools: &mcp.ToolCapabilities{}, Prompts: &mcp.PromptCapabilities{}, Resources: &mcp.ResourceCapabilities{}, Completions: &mcp.CompletionCapabilities{},
 		},
 	})
@@ -139,6 +139,22 @@ func Serve(ctx context.Context, cfg Config, in io.Reader, out io.Writer) error {
 	}
 	return err
 }
+
+// warnings drops what is less: over HTTP the protocol's implementation tells of three things with every request.
+type warnings struct{ slog.Handler }
+
+// Enabled implements slog.Handler.
+func (w warnings) Enabled(ctx context.Context, l slog.Level) bool {
+	return l >= slog.LevelWarn && w.Handler.Enabled(ctx, l)
+}
+
+// WithAttrs implements slog.Handler.
+func (w warnings) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return warnings{w.Handler.WithAttrs(attrs)}
+}
+
+// WithGroup implements slog.Handler.
+func (w warnings) WithGroup(name string) slog.Handler { return warnings{w.Handler.WithGroup(name)} }
 
 // recover turns a panic into an error: requests are worked on outside of what recovers those of HTTP.
 func (s *server) recover(next mcp.MethodHandler) mcp.MethodHandler {
