@@ -168,6 +168,9 @@ func findingOf(v *rule.RuleVerdict) finding {
 	return f
 }
 
+// oneLine is a text in one line: none of what is reported can pass for a line of the report.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
 // text is the verdict in words.
 func (v *verdict) text() string {
 	var b strings.Builder
@@ -175,11 +178,11 @@ func (v *verdict) text() string {
 	for _, f := range v.Findings {
 		fmt.Fprintf(&b, "- %s %s (%s)", f.Verdict, f.Rule, f.Severity)
 		if f.File != "" {
-			fmt.Fprintf(&b, " at %s:%d", f.File, f.Line)
+			fmt.Fprintf(&b, " at %s:%d", oneLine(f.File), f.Line)
 		}
-		fmt.Fprintf(&b, ": %s", f.Issue)
+		b.WriteString(": " + oneLine(f.Issue))
 		if f.Fix != "" {
-			b.WriteString(" Fix: " + f.Fix)
+			b.WriteString(" Fix: " + oneLine(f.Fix))
 		}
 		b.WriteString("\n")
 	}
@@ -190,7 +193,7 @@ func (v *verdict) text() string {
 		fmt.Fprintf(&b, "%d more rules apply and were not judged.\n", v.NotEvaluated)
 	}
 	for _, u := range v.Unexamined {
-		b.WriteString("Not examined: " + u + "\n")
+		b.WriteString("Not examined: " + oneLine(u) + "\n")
 	}
 	return b.String()
 }

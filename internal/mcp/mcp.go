@@ -16,9 +16,11 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"tenet/internal/client"
+	"tenet/internal/rule"
 )
 
 // Config sets up a server. Client is required.
@@ -190,6 +192,10 @@ func tool(name, title, description string, reading bool) *mcp.Tool {
 func handle[In, Out any](s *server, run func(ctx context.Context, c *client.Client, in In) (Out, string, error)) mcp.ToolHandlerFor[In, Out] {
 	return func(ctx context.Context, req *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error) {
 		var none Out
+		// Names that stand twice are refused as the API does: whoever acts by the arguments may read the other value.
+		if raw := jsontext.Value(req.Params.Arguments); len(raw) > 0 && !raw.IsValid() {
+			return nil, none, undecided(rule.Errorf(rule.CodeInvalid, "the arguments name something twice in one object, or are not valid UTF-8"))
+		}
 		c, err := s.client(req.Extra)
 		if err != nil {
 			return nil, none, explain(err)

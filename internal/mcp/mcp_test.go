@@ -324,6 +324,18 @@ func TestServeAnswersWhatWasPipedIn(t *testing.T) {
 	}
 }
 
+func TestANameThatStandsTwiceIsRefused(t *testing.T) {
+	s := session(t)
+	for _, args := range []string{
+		`{"facts":{"amount":25000,"amount":1,"approvers":1}}`, `{"facts":{"amount":25000,"approvers":1},"facts":{"amount":1}}`, "{\"facts\":{\"amount\":1,\"note\":\"\xff\"}}",
+	} {
+		res, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: "evaluate_facts", Arguments: json.RawMessage(args)})
+		if err == nil && (!res.IsError || !strings.Contains(words(res), "NOT a permission")) {
+			t.Errorf("%s: %s", args, words(res))
+		}
+	}
+}
+
 func TestServeEndsWithItsInput(t *testing.T) {
 	c := inside(t, newNode(t, map[string]string{}))
 	const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}` + "\n" +
