@@ -1,5 +1,5 @@
 // Package client is the Go client of a Tenet server, for programs outside of this module. It names what is needed to ask for
-// evaluations, to read rules and to keep waivers; a [Client] has a method for every other operation of the HTTP API, too.
+// evaluations and agents, to read rules and to keep waivers; a [Client] has a method for every other operation of the HTTP API, too.
 //
 //	c, err := client.New("https://tenet.example.com", os.Getenv("TENET_KEY"), nil)
 //	e, err := c.InProject("payments").Evaluate(ctx, client.Evaluate{Diff: diff})
@@ -13,6 +13,7 @@ package client
 import (
 	"net/http"
 
+	"tenet/internal/agent"
 	"tenet/internal/client"
 	"tenet/internal/rule"
 	"tenet/internal/subject"
@@ -45,6 +46,8 @@ type (
 	EvaluationFilter = client.EvaluationFilter
 	// NewWaiver asks for a waiver.
 	NewWaiver = client.NewWaiver
+	// AgentRequest asks an agent something in plain words.
+	AgentRequest = client.AgentRequest
 )
 
 // Answers.
@@ -61,8 +64,29 @@ type (
 	Rule = rule.Rule
 	// Waiver lets a denial stand for a while.
 	Waiver = rule.Waiver
+	// AskResult answers a question from the rules.
+	AskResult = agent.AskResult
+	// CheckResult is what the rules say of an action. Only Allowed is a permission.
+	CheckResult = agent.CheckResult
+	// ReviewResult is a review of a change.
+	ReviewResult = agent.ReviewResult
+	// AuthorResult is a draft of a rule.
+	AuthorResult = agent.AuthorResult
 	// Error is an answer that is not a success, with its HTTP status; [CodeOf] tells its kind.
 	Error = client.Error
+)
+
+// AgentAnswer is the answer of an agent. Its result is nil where the agent asks back.
+type AgentAnswer[T any] = client.AgentAnswer[T]
+
+// AgentStatus says what became of a request to an agent.
+type AgentStatus = agent.Status
+
+// Statuses of agents' answers. Where an agent fails, there is an error.
+const (
+	Completed           = agent.Completed
+	PendingApproval     = agent.PendingApproval
+	ClarificationNeeded = agent.ClarificationNeeded
 )
 
 // Verdict is the answer of one rule, or of a whole evaluation.

@@ -76,6 +76,25 @@ func Example() {
 	// ALLOW 1
 }
 
+func ExampleClient_Check() {
+	url, stop := server()
+	defer stop()
+	c, err := client.New(url, os.Getenv("TENET_KEY"), nil)
+	if err != nil {
+		panic(err)
+	}
+	a, err := c.Check(context.Background(), client.AgentRequest{Intent: "Do it"})
+	switch {
+	case err != nil:
+		panic(err) // nothing was decided
+	case a.Status == client.ClarificationNeeded:
+		fmt.Println(a.Reasoning)
+	case a.Result.Allowed:
+		fmt.Println("allowed")
+	}
+	// Output: What exactly is to be done, to what, and by whom? Nothing was checked yet, so do not take this for a permission.
+}
+
 func ExampleCodeOf() {
 	url, stop := server()
 	defer stop()

@@ -138,6 +138,8 @@ type Config struct {
 	Recorder  Recorder
 	// Model writes answers and drafts; nil means that there is none.
 	Model llm.Model
+	// Confirm looks whether rules say what an answer says; nil lets Model look a second time.
+	Confirm llm.Model
 	// Timeout bounds one call to the model; 0 is 30 s.
 	Timeout time.Duration
 	// Declared are the agents of the operator.
@@ -175,6 +177,9 @@ type reply struct {
 func New(cfg Config) *Agents {
 	if cfg.Timeout <= 0 {
 		cfg.Timeout = 30 * time.Second
+	}
+	if cfg.Confirm == nil {
+		cfg.Confirm = cfg.Model
 	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)

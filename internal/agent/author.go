@@ -154,7 +154,7 @@ func (a *Agents) write(ctx context.Context, req *Request, wish string, past []tu
 		}
 		return err
 	}
-	if err := a.insist(ctx, llm.Request{
+	if err := a.insist(ctx, a.cfg.Model, llm.Request{
 		System: authorSystem, Prefix: rulesText(a.shown(similar)), Prompt: a.fenced(past, "WISH", wish, "SCOPE", scope), Schema: json.RawMessage(authorSchema),
 		SchemaName: "rule_draft", MaxOutputTokens: 4000,
 	}, read); err != nil {

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"tenet/internal/rule"
@@ -10,7 +11,7 @@ import (
 
 // CheckResult is what the rules say of an action.
 type CheckResult struct {
-	Allowed    bool             `json:"allowed" doc:"True only if the overall verdict is ALLOW."`
+	Allowed    bool             `json:"allowed" doc:"True only if the overall verdict is ALLOW and every rule that applies was judged."`
 	Verdict    rule.Verdict     `json:"verdict" enum:"ALLOW,DENY,NEEDS_CONFIRMATION" doc:"The overall verdict."`
 	Evaluation *rule.Evaluation `json:"evaluation" doc:"The evaluation, with every verdict and its evidence. It is on record."`
 }
@@ -19,10 +20,16 @@ type CheckResult struct {
 func (a *Agents) check(ctx context.Context, req *Request, past []turn) (*reply, error) {
 	intent := joined(req.Intent, past)
 	in := &req.Input
-	bare := in.Diff == "" && len(in.Files) == 0 && len(in.Facts) == 0
+	bare := strings.TrimSpace(in.Diff) == "" && len(in.Files) == 0 && len(in.Facts) == 0
+	words, diff := splitDiff(intent)
 	switch {
-	case bare && isDiff(intent):
-		in.Diff = intent
+	case bare && diff != "": // taken for words, it would pass by all rules about changes
+		in.Diff = diff
+		if !vague(words, 2) {
+			in.Action = words
+		}
+	case bare && hunk.MatchString(intent):
+		return clarify("That holds a part of a diff. Send the whole in the field diff; nothing was checked yet, so do not take this for a permission."), nil
 	case bare && vague(intent, 2):
 		return clarify("What exactly is to be done, to what, and by whom? Nothing was checked yet, so do not take this for a permission."), nil
 	case bare:
@@ -36,25 +43,34 @@ func (a *Agents) check(ctx context.Context, req *Request, past []turn) (*reply, 
 		return nil, err
 	}
 	out := judged(e)
-	out.result = &CheckResult{Allowed: e.OverallVerdict == rule.Allow, Verdict: e.OverallVerdict, Evaluation: e}
+	out.result = &CheckResult{Allowed: cleared(e), Verdict: e.OverallVerdict, Evaluation: e}
 	return out, nil
 }
 
-// judged is what follows from an evaluation, whatever it was for: NEEDS_CONFIRMATION waits for a person.
+// cleared reports whether an evaluation is a permission: rules that apply and were left out have given none.
+func cleared(e *rule.Evaluation) bool {
+	return e.OverallVerdict == rule.Allow && e.Coverage.RulesCut == 0
+}
+
+// judged is what follows from an evaluation, whatever it was for: what nobody could clear waits for a person.
 func judged(e *rule.Evaluation) *reply {
 	out := &reply{trace: e.EvaluationID, confidence: leastConfidence(e), memory: string(e.OverallVerdict)}
+	denials, warnings := counting(e.Violations), counting(e.Warnings)
 	switch e.OverallVerdict {
 	case rule.Allow:
-		out.reasoning = fmt.Sprintf("All %d rules that concern it allow it.", e.RulesEvaluated)
-		if e.RulesEvaluated == 0 {
-			out.reasoning = "No rule in force concerns it."
+		judged := len(counting(e.RuleVerdicts))
+		out.reasoning = fmt.Sprintf("All %d rules that decide about it allow it.", judged)
+		if judged == 0 {
+			out.reasoning = "No rule in force decides about it."
 		}
-		if e.Coverage.RulesCut > 0 {
-			out.followUps = append(out.followUps, fmt.Sprintf("%d more rules concern it and were not judged; narrow the scope, or evaluate with a larger max_rules.", e.Coverage.RulesCut))
+		if cut := e.Coverage.RulesCut; cut > 0 {
+			out.status, out.confidence = PendingApproval, 0
+			out.reasoning = fmt.Sprintf("The %d rules that were judged allow it, but %d more apply and were not judged, so a person has to confirm it.", judged, cut)
+			out.followUps = append(out.followUps, "Narrow the scope, or name the federation node, so that fewer rules apply.")
 		}
 	case rule.Deny:
-		out.reasoning = "It breaks " + named(e.Violations) + "."
-		for _, v := range e.Violations {
+		out.reasoning = "It breaks " + named(denials) + "."
+		for _, v := range denials {
 			if v.FixSuggestion != "" {
 				out.followUps = append(out.followUps, label(&v)+": "+v.FixSuggestion)
 			}
@@ -62,11 +78,17 @@ func judged(e *rule.Evaluation) *reply {
 		out.followUps = append(out.followUps, "Mend what is broken and check again.")
 	case rule.NeedsConfirmation:
 		out.status = PendingApproval
-		out.reasoning = "Nobody could clear it by " + named(e.Warnings) + ", so a person has to confirm it."
-		for _, v := range e.Warnings[:min(len(e.Warnings), 3)] {
+		out.reasoning = "Nobody could clear it by " + named(warnings) + ", so a person has to confirm it."
+		if len(warnings) == 0 {
+			out.reasoning, out.confidence = "There was nothing in it that a rule could be held against, so a person has to confirm it.", 0
+		}
+		for _, v := range warnings[:min(len(warnings), 3)] {
 			out.followUps = append(out.followUps, label(&v)+": "+cut(v.Reasoning, 300))
 		}
 		out.followUps = append(out.followUps, "Ask a person to confirm, or give more detail in the same session.")
+	}
+	if n := e.RulesWaived; n > 0 {
+		out.reasoning += fmt.Sprintf(" Of the denials, %d are waived.", n)
 	}
 	for _, u := range e.Coverage.Unexamined[:min(len(e.Coverage.Unexamined), 3)] {
 		out.followUps = append(out.followUps, "Not examined: "+u.Part+" ("+u.Reason+")")
@@ -75,12 +97,22 @@ func judged(e *rule.Evaluation) *reply {
 	return out
 }
 
+// counting are the verdicts that weigh in the overall one.
+func counting(verdicts []rule.RuleVerdict) []rule.RuleVerdict {
+	var out []rule.RuleVerdict
+	for i := range verdicts {
+		if verdicts[i].Counts() {
+			out = append(out, verdicts[i])
+		}
+	}
+	return out
+}
+
 // leastConfidence is the least of the verdicts that the overall verdict rests on; 1 where no rule had anything to say.
 func leastConfidence(e *rule.Evaluation) float64 {
 	least := 1.0
 	for i := range e.RuleVerdicts {
-		v := &e.RuleVerdicts[i]
-		if v.Enforcement != rule.Shadow && v.Verdict == e.OverallVerdict {
+		if v := &e.RuleVerdicts[i]; v.Counts() && v.Verdict == e.OverallVerdict {
 			least = min(least, v.Confidence)
 		}
 	}
@@ -109,8 +141,37 @@ func label(v *rule.RuleVerdict) string {
 	return `"` + cut(v.RuleStatement, 80) + `"`
 }
 
-// isDiff reports whether a text is a diff rather than words.
-func isDiff(text string) bool {
-	text = strings.TrimSpace(text)
-	return strings.HasPrefix(text, "diff --git ") || strings.HasPrefix(text, "--- ") && strings.Contains(text, "\n+++ ") && strings.Contains(text, "\n@@ ")
+// hunk is a line that only diffs have, in whatever a text quotes them with.
+var hunk = regexp.MustCompile(`(?m)^[ \t>|+-]*@@ -\d+(,\d+)? \+\d+(,\d+)? @@`)
+
+// splitDiff cuts a text into words and the diff after them, without the code fence around it. diff is empty if there is none.
+func splitDiff(text string) (words, diff string) {
+	for at := 0; at < len(text); {
+		if rest := text[at:]; beginsDiff(rest) {
+			words, diff = strings.TrimSpace(text[:at]), rest
+			open := strings.LastIndex(words, "```")
+			if body, closed := strings.CutSuffix(strings.TrimRight(diff, " \t\r\n"), "```"); closed && open >= 0 && !strings.Contains(words[open:], "\n") {
+				words, diff = strings.TrimSpace(words[:open]), body
+			}
+			return words, diff
+		}
+		end := strings.IndexByte(text[at:], '\n')
+		if end < 0 {
+			break
+		}
+		at += end + 1
+	}
+	return text, ""
+}
+
+// beginsDiff reports whether a text begins with the first line of a diff.
+func beginsDiff(text string) bool {
+	if strings.HasPrefix(text, "diff --git ") {
+		return true
+	}
+	if !strings.HasPrefix(text, "--- ") {
+		return false
+	}
+	_, rest, _ := strings.Cut(text, "\n")
+	return strings.HasPrefix(rest, "+++ ") && strings.Contains(rest, "\n@@ ")
 }

@@ -49,7 +49,7 @@ func (a *Agents) declared(ctx context.Context, d *Declared, req *Request, past [
 	}
 	req.step("model", "asking "+a.modelID())
 	out := &reply{}
-	err = a.insist(ctx, llm.Request{
+	err = a.insist(ctx, a.cfg.Model, llm.Request{
 		System: declaredSystem + d.Prompt + "\n\nFORM\n" + string(d.Schema), Prefix: rulesText(a.shown(rules)),
 		Prompt: a.fenced(past, append([]string{"REQUEST", intent}, parts...)...), Schema: d.answerSchema(), SchemaName: "answer", MaxOutputTokens: 4000,
 	}, func(text string) error { return d.read(text, out) })

@@ -46,11 +46,11 @@ func noModel(what string) error {
 	}
 }
 
-// complete asks the model once.
-func (a *Agents) complete(ctx context.Context, req llm.Request) (string, error) {
+// complete asks a model once.
+func (a *Agents) complete(ctx context.Context, model llm.Model, req llm.Request) (string, error) {
 	asking, cancel := context.WithTimeout(ctx, a.cfg.Timeout)
 	defer cancel()
-	response, err := a.cfg.Model.Complete(asking, req)
+	response, err := model.Complete(asking, req)
 	if err == nil {
 		return response.Text, nil
 	}
@@ -65,10 +65,10 @@ func (a *Agents) complete(ctx context.Context, req llm.Request) (string, error) 
 	return "", &modelError{public: rule.Errorf(rule.CodeUnavailable, "%s", why), followUps: []string{"Send the request again."}, cause: err}
 }
 
-// insist asks the model and lets read check its answer; an answer that read refuses is asked for once more, with what is
+// insist asks a model and lets read check its answer; an answer that read refuses is asked for once more, with what is
 // wrong with it. The error says what was wrong with the second.
-func (a *Agents) insist(ctx context.Context, req llm.Request, read func(text string) error) error {
-	text, err := a.complete(ctx, req)
+func (a *Agents) insist(ctx context.Context, model llm.Model, req llm.Request, read func(text string) error) error {
+	text, err := a.complete(ctx, model, req)
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (a *Agents) insist(ctx context.Context, req llm.Request, read func(text str
 	}
 	again := req
 	again.Prompt += "\nAn earlier answer could not be used: " + cut(clean(fault.Error()), 1000) + ". Give one that can."
-	if text, err = a.complete(ctx, again); err != nil {
+	if text, err = a.complete(ctx, model, again); err != nil {
 		return err
 	}
 	if fault = read(text); fault != nil {

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -29,6 +30,38 @@ func quotes(r *shownRule, quote string) bool {
 		}
 	}
 	return false
+}
+
+// number is a number with whatever groups its digits.
+var number = regexp.MustCompile(`\pN+(?:[.,'’\x{a0}\x{202f}_]\pN+)*`)
+
+// numbersIn are the digits of the numbers in a text.
+func numbersIn(text string) []string {
+	found := number.FindAllString(text, -1)
+	for i, n := range found {
+		found[i] = strings.Map(func(r rune) rune {
+			if unicode.IsNumber(r) {
+				return r
+			}
+			return -1
+		}, n)
+	}
+	return found
+}
+
+// strangeNumber finds a number in a sentence that neither the rules which it cites nor the question have.
+func strangeNumber(s askSentence, question string, rules []shownRule) string {
+	known := numbersIn(question)
+	for _, c := range s.cites {
+		r := &rules[c.rule]
+		known = append(known, numbersIn(strings.Join(append([]string{r.Statement, r.Why}, r.Exceptions...), "\n"))...)
+	}
+	for _, n := range numbersIn(s.text) {
+		if !slices.Contains(known, n) {
+			return n
+		}
+	}
+	return ""
 }
 
 // holds reports whether the words of part stand in a row in whole.

@@ -28,6 +28,7 @@ type Comment struct {
 	RuleSlug  string        `json:"rule_slug,omitempty" doc:"Its short name."`
 	Severity  rule.Severity `json:"severity" enum:"LOW,MEDIUM,HIGH,CRITICAL" doc:"The rule's severity."`
 	Verdict   rule.Verdict  `json:"verdict" enum:"DENY,NEEDS_CONFIRMATION" doc:"DENY: it breaks the rule. NEEDS_CONFIRMATION: a person should look."`
+	Waived    bool          `json:"waived,omitempty" doc:"True if a waiver covers it; it then does not count in the verdict."`
 	Comment   string        `json:"comment" doc:"What is the matter."`
 	Fix       string        `json:"fix" doc:"How to mend it; may be empty."`
 }
@@ -36,8 +37,8 @@ type Comment struct {
 func (a *Agents) review(ctx context.Context, req *Request, past []turn) (*reply, error) {
 	in := &req.Input
 	in.Intent = joined(req.Intent, past)
-	if strings.TrimSpace(in.Diff) == "" && len(in.Files) == 0 && isDiff(req.Intent) {
-		in.Diff, in.Intent = req.Intent, ""
+	if strings.TrimSpace(in.Diff) == "" && len(in.Files) == 0 {
+		in.Intent, in.Diff = splitDiff(in.Intent)
 	}
 	if strings.TrimSpace(in.Diff) == "" && len(in.Files) == 0 {
 		return clarify("There is no change to review. Send it as a unified diff in the field diff, or as files; nothing was reviewed yet."), nil
@@ -67,7 +68,7 @@ func comments(e *rule.Evaluation) []Comment {
 			continue
 		}
 		c := Comment{
-			RuleID: v.RuleID, RuleSlug: v.RuleSlug, Severity: v.Severity, Verdict: v.Verdict,
+			RuleID: v.RuleID, RuleSlug: v.RuleSlug, Severity: v.Severity, Verdict: v.Verdict, Waived: v.Waiver != nil,
 			Comment: cmp.Or(v.IssueDescription, v.Reasoning, v.RuleStatement), Fix: v.FixSuggestion,
 		}
 		if len(v.Locations) == 0 {

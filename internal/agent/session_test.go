@@ -19,7 +19,7 @@ func scoped(scope string) subject.Input { return subject.Input{Scope: scope} }
 // remembers reports whether a second request in a session shows the model the first.
 func remembers(t *testing.T, d *desk, a *agent.Agents, model *llm.Fake, ctx context.Context, project, name, session, first string) (bool, string) {
 	t.Helper()
-	model.Push(sentence("R1", "must not read production data"))
+	model.Push(sentence("R1", "must not read production data"), verdicts(true))
 	answer, err := a.Run(ctx, name, agent.Request{ProjectID: project, Intent: "And who approves the ticket?", SessionID: session})
 	if err != nil {
 		t.Fatal(err)
@@ -35,7 +35,7 @@ func TestASessionIsItsCallersAlone(t *testing.T) {
 	key := func(id, project string) context.Context {
 		return auth.WithActor(t.Context(), auth.Actor{Name: "key:same", Role: auth.Evaluator, ProjectID: project, KeyID: id})
 	}
-	model.Push(sentence("R1", "must not read production data"))
+	model.Push(sentence("R1", "must not read production data"), verdicts(true))
 	begun, err := a.Run(key("k1", store.AllProjects), agent.Ask, agent.Request{ProjectID: "default", Intent: first})
 	if err != nil {
 		t.Fatal(err)

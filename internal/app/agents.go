@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"strings"
-	"time"
 
 	"tenet/internal/agent"
 	"tenet/internal/catalog"
@@ -54,27 +53,33 @@ func (e agentEvaluator) Evaluate(ctx context.Context, req *agent.Request) (*rule
 
 // agentRules finds the rules that agents look at.
 type agentRules struct {
-	searcher *search.Searcher
-	released evaluate.Released
-	now      func() time.Time
+	evaluator *evaluate.Evaluator
+	searcher  *search.Searcher
+	released  evaluate.Released
 }
 
-// Find implements agent.Rules.
+// Find implements agent.Rules. What agents say rests on the rules that apply, as an evaluation would find them: not on one that another
+// overrides.
 func (r agentRules) Find(ctx context.Context, q agent.Query) ([]rule.Rule, error) {
-	now := r.now()
-	among := search.Among{ProjectID: q.ProjectID, NodeID: q.NodeID, Keep: func(x *rule.Rule) bool {
-		return x.InForce(now) && rule.ScopeApplies(x.Scope, rule.CleanScope(q.Scope)) && x.Severity.Rank() >= q.SeverityMin.Rank()
-	}}
+	in := evaluate.ApplicableQuery{ProjectID: q.ProjectID, Scope: q.Scope, NodeID: q.NodeID}
 	if q.Environment != "" {
 		view, _, err := r.released.Deployed(ctx, q.ProjectID, strings.ToLower(q.Environment))
 		if err != nil {
 			return nil, err
 		}
-		among.View = view
+		in.View = view
 	}
+	list, err := r.evaluator.Applicable(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	apply := make(map[string]bool, len(list))
+	for i := range list {
+		apply[list[i].ID] = list[i].Severity.Rank() >= q.SeverityMin.Rank()
+	}
+	among := search.Among{ProjectID: q.ProjectID, View: in.View, Keep: func(x *rule.Rule) bool { return apply[x.ID] }}
 	filter, page := search.Filter{Tags: q.Tags}, search.Page{Number: 1, Size: q.Limit}
 	var found search.Result
-	var err error
 	if q.Text == "" {
 		found, err = r.searcher.Category(ctx, among, filter, page)
 	} else {

@@ -9,8 +9,11 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"tenet/internal/agent"
 	"tenet/internal/app"
@@ -153,6 +156,32 @@ func TestAgentsAnswerOverBothRoutesOnBothDatabases(t *testing.T) {
 	}
 }
 
+func TestAgentsRestOnTheRulesThatApply(t *testing.T) {
+	a := node(t, app.Options{Rules: []*catalog.File{{Rules: []catalog.Input{
+		{Slug: new("OLD-001"), Statement: "Production data must not be copied.", Modality: rule.MustNot, Status: rule.Effective},
+		{
+			Slug: new("NEW-001"), Statement: "Production data must not be copied with names.", Modality: rule.MustNot, Status: rule.Effective,
+			Relationships: []catalog.InputRelationship{{Kind: rule.Overrides, To: "OLD-001", Reason: "It was too strict."}},
+		},
+		{Slug: new("HR-001"), Statement: "Production data of employees must not be copied.", Modality: rule.MustNot, Status: rule.Effective, Scope: []string{"hr"}},
+	}}}}, map[string]string{"data": litetest.Dir(t)})
+	for scope, want := range map[string]string{"": "HR-001 NEW-001", "*": "HR-001 NEW-001", "finance": "NEW-001", "hr/payroll/": "HR-001 NEW-001"} {
+		var e envelope
+		code := ask(t, a, http.MethodPost, "/agent/ask", encode(t, map[string]any{"intent": "May production data be copied?", "scope": scope}), &e)
+		var got []string
+		for _, r := range open[agent.AskResult](t, e.Result).Rules {
+			got = append(got, r.RuleSlug)
+		}
+		slices.Sort(got)
+		if code != http.StatusOK || strings.Join(got, " ") != want {
+			t.Errorf("%q: %d %v, want %s", scope, code, got, want)
+		}
+	}
+	if code := ask(t, a, http.MethodPost, "/agent/ask", `{"intent": "May production data be copied?", "scope": "hr//payroll"}`, nil); code != http.StatusUnprocessableEntity {
+		t.Errorf("a scope that no rule can have: %d", code)
+	}
+}
+
 func TestBadRequestsToAgents(t *testing.T) {
 	_, at := servedAgents(t, nil, map[string]string{"data": litetest.Dir(t)})
 	long := strings.Repeat("é", 10_001)
@@ -277,5 +306,59 @@ func TestAgentsStream(t *testing.T) {
 	}
 	if code, h, _ := fetchAgent(t, http.MethodPost, at+"/agent/check", "", `{"intent": " "}`, "Accept", "text/event-stream"); code != 422 || h.Get("Content-Type") != "application/problem+json" {
 		t.Errorf("a bad request as a stream: %d", code)
+	}
+}
+
+func TestAnswersOfAgentsAreWhatTheDescriptionSays(t *testing.T) {
+	model := &llm.Fake{}
+	file := filepath.Join(t.TempDir(), "agents.yaml")
+	if err := os.WriteFile(file, []byte("agents:\n  - {name: triage, description: Sorts., prompt: Sort., result: {type: object, required: [team], additionalProperties: false, properties: {team: {type: string}}}}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a := node(t, app.Options{Model: model, Rules: agentRules()}, map[string]string{"data": litetest.Dir(t), "agents_file": file})
+	var description any
+	if code := ask(t, a, http.MethodGet, "/openapi.json", "", &description); code != http.StatusOK {
+		t.Fatal(code)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("tenet:openapi", description); err != nil {
+		t.Fatal(err)
+	}
+	const diff = `"--- a/x.py\n+++ b/x.py\n@@ -1 +1,2 @@\n a = 1\n+eval(a)\n"`
+	for _, tt := range []struct {
+		name, path, body string
+		says             []string
+		status           string
+	}{
+		{"Ask", "/agent/ask", `{"intent": "May contractors read production data?"}`, []string{
+			`{"sentences":[{"citations":[{"rule_ref":"R1","quote":"must not read production data"}],"text":"Not without a ticket."}],"clarification":""}`,
+			`{"verdicts":[{"sentence":1,"reasoning":"","supported":true}]}`,
+		}, "completed"},
+		{"Ask", "/rest/ask", `{"intent": "May contractors read production data?"}`, []string{`{"sentences":[],"clarification":""}`}, "completed"},
+		{"Ask", "/agent/ask", `{"intent": "???"}`, nil, "clarification_needed"},
+		{"Ask", "/agent/ask", `{"intent": "May contractors read production data?"}`, []string{"no", "no"}, "error"},
+		{"Check", "/agent/check", `{"intent": "Commit to billing", "diff": ` + diff + `}`, nil, "completed"},
+		{"Check", "/agent/check", `{"intent": "Pay a bill", "facts": {"amount": 7}}`, nil, "pending_approval"},
+		{"Check", "/agent/check", `{"intent": "do it"}`, nil, "clarification_needed"},
+		{"Review", "/agent/review", `{"intent": "Commit to billing", "diff": ` + diff + `}`, nil, "completed"},
+		{"Author", "/agent/author", `{"intent": "large payments need two people", "store": true}`, []string{
+			`{"rule":{"statement":"Payments above 10000 EUR must have a second approver.","modality":"MUST","severity":"HIGH","scope":[],"tags":[],"rationale":"","exceptions":[]},` +
+				`"test_cases":[{"name":"one","input_type":"facts","sample_input":"One approver.","expected_verdict":"DENY"}],"clarification":""}`,
+		}, "pending_approval"},
+		{"Triage", "/agent/triage", `{"intent": "the server is down"}`, []string{`{"result":{"team":"ops"},"reasoning":"","clarification":""}`}, "completed"},
+	} {
+		model.Push(tt.says...)
+		var answer any
+		ask(t, a, http.MethodPost, tt.path, tt.body, &answer)
+		schema, err := c.Compile("tenet:openapi#/components/schemas/Agent" + tt.name + "Answer")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := schema.Validate(answer); err != nil {
+			t.Errorf("%s %s: %v", tt.path, tt.body, err)
+		}
+		if got, _ := answer.(map[string]any); got["status"] != tt.status {
+			t.Errorf("%s %s: %v", tt.path, tt.body, answer)
+		}
 	}
 }

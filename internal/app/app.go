@@ -206,8 +206,8 @@ func (a *App) wire(ctx context.Context, o Options) error {
 	}
 	searcher := a.searcher(a.conflicts)
 	agents := agent.New(agent.Config{
-		Evaluator: agentEvaluator{evaluator}, Rules: agentRules{searcher, snapshots, now}, Drafts: agentDrafts{a.catalog, tried}, Recorder: a.writer,
-		Model: a.model, Timeout: a.cfg.JudgeTimeout, Declared: declared, Now: now, Logger: a.log,
+		Evaluator: agentEvaluator{evaluator}, Rules: agentRules{evaluator, searcher, snapshots}, Drafts: agentDrafts{a.catalog, tried}, Recorder: a.writer,
+		Model: a.model, Confirm: a.confirm, Timeout: a.cfg.JudgeTimeout, Declared: declared, Now: now, Logger: a.log,
 		Bare:     a.cfg.RecordSubjects == "none" || a.cfg.RecordRetention > 0,
 		Sessions: agent.Limits{Count: a.cfg.SessionCount, Age: a.cfg.SessionAge},
 	})

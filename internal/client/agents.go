@@ -60,10 +60,11 @@ func (c *Client) Ask(ctx context.Context, r AgentRequest) (AgentAnswer[agent.Ask
 func (c *Client) Check(ctx context.Context, r AgentRequest) (AgentAnswer[agent.CheckResult], error) {
 	a, err := runAgent[agent.CheckResult](ctx, c, agent.Check, r)
 	if err == nil && a.Result != nil {
-		if a.Result.Evaluation == nil || a.Result.Allowed != (a.Result.Evaluation.OverallVerdict == rule.Allow) {
+		e := a.Result.Evaluation
+		if e == nil || e.OverallVerdict != a.Result.Verdict || a.Result.Allowed && (e.OverallVerdict != rule.Allow || e.Coverage.RulesCut > 0) {
 			return a, rule.Errorf(rule.CodeInternal, "the server's answer contradicts itself; is it a Tenet server?")
 		}
-		err = known(a.Result.Evaluation.OverallVerdict)
+		err = known(e.OverallVerdict)
 	}
 	return a, err
 }

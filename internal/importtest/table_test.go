@@ -123,7 +123,7 @@ var table = map[string]row{
 		},
 	},
 	// What programs outside of this module may import.
-	"/client":          {layer: command, imports: []string{"client", "rule", "subject"}, tests: []string{"app", "config"}},
+	"/client":          {layer: command, imports: []string{"agent", "client", "rule", "subject"}, tests: []string{"app", "config"}},
 	"mcp/conformance":  {layer: command, imports: []string{"client", "mcp", "rule"}},
 	"/cmd/tenet":       {layer: command, imports: []string{"cli"}},
 	"/bench":           {layer: command}, // a client like any other: it knows the service by its HTTP API

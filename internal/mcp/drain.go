@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"io"
 	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
 // drained is a pair of streams whose input ends only after all requests that were read from it have been answered: the
@@ -15,7 +17,7 @@ type drained struct {
 
 	mu      sync.Mutex
 	changed *sync.Cond
-	waiting int // requests that were read and not answered
+	waiting map[jsonrpc.ID]bool // of requests that were read and not answered; cancelled ones are answered, too
 	closed  bool
 	line    []byte // the rest of a line that was read
 }
@@ -24,19 +26,19 @@ type drained struct {
 const maxLine = 16 << 20
 
 func drain(in io.Reader, out io.Writer) *drained {
-	d := &drained{in: in, out: out}
+	d := &drained{in: in, out: out, waiting: map[jsonrpc.ID]bool{}}
 	d.changed = sync.NewCond(&d.mu)
 	return d
 }
 
-// Read reads input and counts the requests in it.
+// Read reads input and notes the requests in it.
 func (d *drained) Read(p []byte) (int, error) {
 	n, err := d.in.Read(p)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	rest := p[:n]
 	for at := bytes.IndexByte(rest, '\n'); at >= 0; at = bytes.IndexByte(rest, '\n') {
-		d.count(append(d.line, rest[:at]...))
+		d.note(append(d.line, rest[:at]...))
 		d.line, rest = d.line[:0], rest[at+1:]
 	}
 	if d.line = append(d.line, rest...); len(d.line) > maxLine {
@@ -45,30 +47,39 @@ func (d *drained) Read(p []byte) (int, error) {
 	if err == nil {
 		return n, nil
 	}
-	d.count(d.line)
+	d.note(d.line)
 	d.line = nil
 	if n > 0 {
 		return n, nil // the end comes with the next read
 	}
-	for d.waiting > 0 && !d.closed {
+	for len(d.waiting) > 0 && !d.closed {
 		d.changed.Wait()
 	}
 	return 0, err
 }
 
-// count counts a line if it is a request. One that is cancelled need not be answered.
-func (d *drained) count(line []byte) {
-	var message struct {
-		Method string          `json:"method"`
-		ID     json.RawMessage `json:"id"`
+// note notes the requests in a line.
+func (d *drained) note(line []byte) {
+	for _, m := range messages(line) {
+		if r, ok := m.(*jsonrpc.Request); ok && r.IsCall() {
+			d.waiting[r.ID] = true // one more under an id that waits already is not answered
+		}
 	}
-	switch {
-	case json.Unmarshal(line, &message) != nil:
-	case message.Method != "" && len(message.ID) > 0:
-		d.waiting++
-	case message.Method == "notifications/cancelled" && d.waiting > 0:
-		d.waiting--
+}
+
+// messages reads a line the way that the protocol's implementation does: what that does not take for a request gets no answer.
+func messages(line []byte) []jsonrpc.Message {
+	parts := []json.RawMessage{line}
+	if line = bytes.TrimSpace(line); len(line) > 0 && line[0] == '[' && json.Unmarshal(line, &parts) != nil {
+		return nil
 	}
+	var out []jsonrpc.Message
+	for _, part := range parts {
+		if m, err := jsonrpc.DecodeMessage(part); err == nil {
+			out = append(out, m)
+		}
+	}
+	return out
 }
 
 // Close ends the wait for answers.
@@ -85,19 +96,18 @@ func (d *drained) writer() io.WriteCloser { return drainedWriter{d} }
 
 type drainedWriter struct{ *drained }
 
-// Write writes an answer, which comes in one piece, and counts it.
+// Write writes answers, each in one piece, and notes them. Where nobody takes them, none is waited for.
 func (w drainedWriter) Write(p []byte) (int, error) {
 	n, err := w.out.Write(p)
-	var message struct {
-		Method string          `json:"method"`
-		ID     json.RawMessage `json:"id"`
-	}
-	answers := err != nil || json.Unmarshal(p, &message) == nil && message.Method == "" && len(message.ID) > 0
+	answers := messages(p)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if answers && w.waiting > 0 {
-		w.waiting--
-		w.changed.Broadcast()
+	for _, m := range answers {
+		if r, ok := m.(*jsonrpc.Response); ok {
+			delete(w.waiting, r.ID)
+		}
 	}
+	w.closed = w.closed || err != nil
+	w.changed.Broadcast()
 	return n, err
 }

@@ -50,7 +50,7 @@ type factsInput struct {
 // verdict is an evaluation in short.
 type verdict struct {
 	Verdict      string    `json:"verdict" jsonschema:"ALLOW, DENY or NEEDS_CONFIRMATION"`
-	MayProceed   bool      `json:"may_proceed" jsonschema:"true only if the verdict is ALLOW"`
+	MayProceed   bool      `json:"may_proceed" jsonschema:"true only if the verdict is ALLOW, and it is that only if every rule that applies was judged"`
 	NextStep     string    `json:"next_step" jsonschema:"what to do now"`
 	Findings     []finding `json:"findings" jsonschema:"the rules that are broken (DENY) or that a person must look at (NEEDS_CONFIRMATION), the worst first"`
 	MoreFindings int       `json:"more_findings" jsonschema:"findings beyond those listed"`
@@ -118,7 +118,7 @@ func (s *server) evaluationTools(m *mcp.Server) {
 		}))
 }
 
-// judged is an evaluation in short, as data and in words. Whatever is not clearly ALLOW does not proceed.
+// judged is an evaluation in short, as data and in words. Whatever is not clearly ALLOW, by every rule that applies, does not proceed.
 func judged(e *rule.Evaluation, err error) (*verdict, string, error) {
 	if err != nil {
 		return nil, "", undecided(err)
@@ -145,6 +145,10 @@ func judged(e *rule.Evaluation, err error) (*verdict, string, error) {
 	switch e.OverallVerdict {
 	case rule.Allow:
 		v.NextStep = "You may go on."
+		if v.NotEvaluated > 0 { // those that were left out have allowed nothing
+			v.Verdict, v.MayProceed = string(rule.NeedsConfirmation), false
+			v.NextStep = "Stop: not all rules that apply were judged. Raise max_rules, narrow the scope, or ask the user to confirm."
+		}
 	case rule.Deny:
 		v.NextStep = "Do not do this. Mend what the findings name and evaluate again, or ask the user."
 	case rule.NeedsConfirmation:
@@ -164,6 +168,9 @@ func findingOf(v *rule.RuleVerdict) finding {
 	return f
 }
 
+// oneLine is a text in one line: none of what is reported can pass for a line of the report.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
 // text is the verdict in words.
 func (v *verdict) text() string {
 	var b strings.Builder
@@ -171,11 +178,11 @@ func (v *verdict) text() string {
 	for _, f := range v.Findings {
 		fmt.Fprintf(&b, "- %s %s (%s)", f.Verdict, f.Rule, f.Severity)
 		if f.File != "" {
-			fmt.Fprintf(&b, " at %s:%d", f.File, f.Line)
+			fmt.Fprintf(&b, " at %s:%d", oneLine(f.File), f.Line)
 		}
-		fmt.Fprintf(&b, ": %s", f.Issue)
+		b.WriteString(": " + oneLine(f.Issue))
 		if f.Fix != "" {
-			b.WriteString(" Fix: " + f.Fix)
+			b.WriteString(" Fix: " + oneLine(f.Fix))
 		}
 		b.WriteString("\n")
 	}
@@ -183,10 +190,10 @@ func (v *verdict) text() string {
 		fmt.Fprintf(&b, "- and %d more\n", v.MoreFindings)
 	}
 	if v.NotEvaluated > 0 {
-		fmt.Fprintf(&b, "%d more rules apply and were not judged; raise max_rules.\n", v.NotEvaluated)
+		fmt.Fprintf(&b, "%d more rules apply and were not judged.\n", v.NotEvaluated)
 	}
 	for _, u := range v.Unexamined {
-		b.WriteString("Not examined: " + u + "\n")
+		b.WriteString("Not examined: " + oneLine(u) + "\n")
 	}
 	return b.String()
 }

@@ -1,6 +1,7 @@
 package mcp_test
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -85,6 +86,7 @@ func TestOverHTTPAToolMayDoWhatTheKeyMay(t *testing.T) {
 		"a page of another origin": {viewer, "/mcp", map[string]string{"Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site"}, 403},
 		"an unknown parameter":     {viewer, "/mcp?project=pay", nil, 422},
 		"a project by header":      {viewer, "/mcp", map[string]string{"X-Tenet-Project": "pay"}, 200},
+		"a proxy on this machine":  {viewer, "/mcp", map[string]string{"Host": "tenet.example.com"}, 200},
 	} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+a.Addr()+tt.path,
 			strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search_rules","arguments":{"query":"eval"}}}`))
@@ -96,6 +98,7 @@ func TestOverHTTPAToolMayDoWhatTheKeyMay(t *testing.T) {
 		for name, value := range tt.headers {
 			r.Header.Set(name, value)
 		}
+		r.Host = r.Header.Get("Host")
 		res, err := (&http.Client{Transport: bearer{tt.key}}).Do(r)
 		if err != nil {
 			t.Fatal(err)
@@ -107,6 +110,52 @@ func TestOverHTTPAToolMayDoWhatTheKeyMay(t *testing.T) {
 		}
 		if tt.status == 200 && !strings.Contains(string(body), "PY-001") {
 			t.Errorf("%s: the header was believed: %s", what, body)
+		}
+	}
+}
+
+func TestOverHTTPMessagesAreBounded(t *testing.T) {
+	a := newNode(t, map[string]string{"max_body": "20000"})
+	if err := a.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	const one = `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"search_rules","arguments":{"query":"eval"}}}`
+	batch := func(n int) string {
+		list := make([]string, n)
+		for i := range list {
+			list[i] = fmt.Sprintf(one, i)
+		}
+		return " \n[" + strings.Join(list, ",") + "]"
+	}
+	for name, tt := range map[string]struct {
+		body   string
+		status int
+		want   string
+	}{
+		"one message":       {"\n " + fmt.Sprintf(one, 1), 200, "PY-001"},
+		"a batch":           {batch(50), 200, `"id":49`},
+		"a long batch":      {batch(51), 413, "at most 50"},
+		"a giant batch":     {batch(1000), 413, "20000 bytes"},
+		"a giant message":   {fmt.Sprintf(one, 1) + strings.Repeat(" ", 20_000), 413, "20000 bytes"},
+		"half a batch":      {"[" + fmt.Sprintf(one, 1), 400, ""},
+		"an empty batch":    {"[]", 400, ""},
+		"nothing":           {"", 400, ""},
+		"nothing but space": {"  \n", 400, ""},
+	} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+a.Addr()+"/mcp", strings.NewReader(tt.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Accept", "application/json, text/event-stream")
+		res, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _ := io.ReadAll(res.Body)
+		_ = res.Body.Close()
+		if res.StatusCode != tt.status || !strings.Contains(string(body), tt.want) {
+			t.Errorf("%s: %d, want %d: %.300s", name, res.StatusCode, tt.status, body)
 		}
 	}
 }

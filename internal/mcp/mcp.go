@@ -3,15 +3,24 @@
 package mcp
 
 import (
+	"bufio"
+	"bytes"
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
+	"runtime/debug"
+	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"tenet/internal/client"
+	"tenet/internal/rule"
 )
 
 // Config sets up a server. Client is required.
@@ -44,7 +53,7 @@ func New(cfg Config) *mcp.Server {
 	}
 	s := &server{cfg}
 	m := mcp.NewServer(&mcp.Implementation{Name: "tenet", Title: "Tenet", Version: cfg.Version}, &mcp.ServerOptions{
-		Instructions: instructions, Logger: cfg.Logger, CompletionHandler: s.complete, Capabilities: &mcp.ServerCapabilities{
+		Instructions: instructions, Logger: slog.New(warnings{cfg.Logger.Handler()}), CompletionHandler: s.complete, Capabilities: &mcp.ServerCapabilities{
 			Tools: &mcp.ToolCapabilities{}, Prompts: &mcp.PromptCapabilities{}, Resources: &mcp.ResourceCapabilities{}, Completions: &mcp.CompletionCapabilities{},
 		},
 	})
@@ -53,21 +62,74 @@ func New(cfg Config) *mcp.Server {
 	s.authorTools(m)
 	s.resources(m)
 	s.prompts(m)
+	m.AddReceivingMiddleware(s.recover)
 	return m
 }
 
 // Handler serves the protocol over HTTP. It keeps no sessions, so any node may answer any request, and each request goes by its
-// own key.
+// own key. Whom a request is for, by its Host header, is looked at by whoever stands before it.
 func Handler(cfg Config) http.Handler {
-	return Over(New(cfg), cfg.MaxBody)
+	return handler(New(cfg), cfg.MaxBody, mcp.StreamableHTTPOptions{DisableLocalhostProtection: true})
 }
 
-// Over serves m over HTTP as [Handler] does. maxBody bounds a request, in bytes; 0 is 4 MiB.
-func Over(m *mcp.Server, maxBody int64) http.Handler {
-	return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return m }, &mcp.StreamableHTTPOptions{
-		Stateless: true, MaxRequestBodyBytes: maxBody, PropagateRequestCancellation: true,
+// Over serves m over HTTP as [Handler] does, with nothing before it: on a loopback address it answers requests to loopback hosts
+// alone.
+func Over(m *mcp.Server) http.Handler {
+	return handler(m, 0, mcp.StreamableHTTPOptions{})
+}
+
+func handler(m *mcp.Server, maxBody int64, o mcp.StreamableHTTPOptions) http.Handler {
+	o.Stateless, o.MaxRequestBodyBytes, o.PropagateRequestCancellation = true, cmp.Or(maxBody, mcp.DefaultMaxRequestBodyBytes), true
+	inner := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return m }, &o)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := boundBatch(w, r, o.MaxRequestBodyBytes); err != nil {
+			http.Error(w, err.Error(), http.StatusRequestEntityTooLarge)
+			return
+		}
+		inner.ServeHTTP(w, r)
 	})
 }
+
+// maxBatch is how many messages a request may hold: all of them are worked on at once.
+const maxBatch = 50
+
+// boundBatch refuses a body that is a longer batch. What else is wrong with a body is left to the protocol's implementation.
+func boundBatch(w http.ResponseWriter, r *http.Request, maxBody int64) error {
+	if r.Body == nil {
+		return nil
+	}
+	body := bufio.NewReader(http.MaxBytesReader(w, r.Body, maxBody))
+	first, err := body.ReadByte()
+	for err == nil && strings.IndexByte(" \t\r\n", first) >= 0 {
+		first, err = body.ReadByte()
+	}
+	if err == nil {
+		err = body.UnreadByte()
+	}
+	if err != nil || first != '[' {
+		r.Body = unread{body, r.Body}
+		return nil
+	}
+	data, err := io.ReadAll(body)
+	var batch []json.RawMessage
+	if json.Unmarshal(data, &batch) == nil && len(batch) > maxBatch {
+		return fmt.Errorf("a batch of %d messages is too long; at most %d are allowed", len(batch), maxBatch)
+	}
+	r.Body = unread{io.MultiReader(bytes.NewReader(data), failing{err}), r.Body}
+	return nil
+}
+
+// unread is a body of which a part was looked at.
+type unread struct {
+	io.Reader
+	io.Closer
+}
+
+// failing gives an error, or the end where there is none.
+type failing struct{ err error }
+
+// Read implements io.Reader.
+func (f failing) Read([]byte) (int, error) { return 0, cmp.Or(f.err, io.EOF) }
 
 // Serve serves one client over a pair of streams, until its input ends or ctx does. Requests that came before the end of the
 // input are answered.
@@ -78,6 +140,35 @@ func Serve(ctx context.Context, cfg Config, in io.Reader, out io.Writer) error {
 		return nil
 	}
 	return err
+}
+
+// warnings drops what is less: over HTTP the protocol's implementation tells of three things with every request.
+type warnings struct{ slog.Handler }
+
+// Enabled implements slog.Handler.
+func (w warnings) Enabled(ctx context.Context, l slog.Level) bool {
+	return l >= slog.LevelWarn && w.Handler.Enabled(ctx, l)
+}
+
+// WithAttrs implements slog.Handler.
+func (w warnings) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return warnings{w.Handler.WithAttrs(attrs)}
+}
+
+// WithGroup implements slog.Handler.
+func (w warnings) WithGroup(name string) slog.Handler { return warnings{w.Handler.WithGroup(name)} }
+
+// recover turns a panic into an error: requests are worked on outside of what recovers those of HTTP.
+func (s *server) recover(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (res mcp.Result, err error) {
+		defer func() {
+			if v := recover(); v != nil {
+				s.cfg.Logger.ErrorContext(ctx, "panic", slog.String("method", method), slog.Any("panic", v), slog.String("stack", string(debug.Stack())))
+				res, err = nil, errors.New("internal error; nothing was decided, which is NOT a permission")
+			}
+		}()
+		return next(ctx, method, req)
+	}
 }
 
 // client is the one that a call goes through.
@@ -101,6 +192,10 @@ func tool(name, title, description string, reading bool) *mcp.Tool {
 func handle[In, Out any](s *server, run func(ctx context.Context, c *client.Client, in In) (Out, string, error)) mcp.ToolHandlerFor[In, Out] {
 	return func(ctx context.Context, req *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error) {
 		var none Out
+		// Names that stand twice are refused as the API does: whoever acts by the arguments may read the other value.
+		if raw := jsontext.Value(req.Params.Arguments); len(raw) > 0 && !raw.IsValid() {
+			return nil, none, undecided(rule.Errorf(rule.CodeInvalid, "the arguments name something twice in one object, or are not valid UTF-8"))
+		}
 		c, err := s.client(req.Extra)
 		if err != nil {
 			return nil, none, explain(err)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -88,7 +89,12 @@ func connect(t testing.TB, transport sdk.Transport) *sdk.ClientSession {
 // session is a client's session with a server in this process.
 func session(t testing.TB) *sdk.ClientSession {
 	t.Helper()
-	c := inside(t, newNode(t, map[string]string{}))
+	return speaking(t, inside(t, newNode(t, map[string]string{})))
+}
+
+// speaking is a client's session with a server in this process whose tools go through c.
+func speaking(t testing.TB, c *client.Client) *sdk.ClientSession {
+	t.Helper()
 	here, there := sdk.NewInMemoryTransports()
 	server, err := mcp.New(mcp.Config{Version: "1", Client: func(http.Header) (*client.Client, error) { return c, nil }}).Connect(t.Context(), here, nil)
 	if err != nil {
@@ -315,6 +321,52 @@ func TestServeAnswersWhatWasPipedIn(t *testing.T) {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the output lacks %s:\n%s", want, out.String())
 		}
+	}
+}
+
+func TestANameThatStandsTwiceIsRefused(t *testing.T) {
+	s := session(t)
+	for _, args := range []string{
+		`{"facts":{"amount":25000,"amount":1,"approvers":1}}`, `{"facts":{"amount":25000,"approvers":1},"facts":{"amount":1}}`, "{\"facts\":{\"amount\":1,\"note\":\"\xff\"}}",
+	} {
+		res, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: "evaluate_facts", Arguments: json.RawMessage(args)})
+		if err == nil && (!res.IsError || !strings.Contains(words(res), "NOT a permission")) {
+			t.Errorf("%s: %s", args, words(res))
+		}
+	}
+}
+
+func TestServeEndsWithItsInput(t *testing.T) {
+	c := inside(t, newNode(t, map[string]string{}))
+	const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}` + "\n" +
+		`{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n"
+	const search = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"search_rules","arguments":{"query":"eval"}}}` + "\n"
+	const cancelled = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}` + "\n"
+	for name, tt := range map[string]struct {
+		in   string
+		want []string
+	}{
+		"an id of null":         {search + `{"jsonrpc":"2.0","id":null,"method":"ping"}`, []string{`"id":1,`, `"id":7,`}},
+		"an id with a fraction": {search + `{"jsonrpc":"2.0","id":8.5,"method":"ping"}`, []string{`"id":1,`, `"id":7,`, `"id":8,`}},
+		"an id that is used":    {search + search, []string{`"id":1,`, `"id":7,`}},
+		"cancelled after all":   {search + cancelled + cancelled, []string{`"id":1,`, `"id":7,`}},
+		"an answer to nothing":  {search + `{"jsonrpc":"2.0","id":7,"result":{}}`, []string{`"id":1,`, `"id":7,`}},
+		"a cancelled search":    {search + strings.Replace(cancelled, "1}", "7}", 1), []string{`"id":1,`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			var out strings.Builder
+			_ = mcp.Serve(ctx, mcp.Config{Client: func(http.Header) (*client.Client, error) { return c, nil }}, strings.NewReader(hello+tt.in), &out)
+			if ctx.Err() != nil {
+				t.Error("it does not end")
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(out.String(), want) {
+					t.Errorf("the output lacks %s:\n%s", want, out.String())
+				}
+			}
+		})
 	}
 }
 

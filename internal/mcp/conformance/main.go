@@ -28,7 +28,7 @@ func main() {
 	resources(m)
 	prompts(m)
 	mux := http.NewServeMux()
-	mux.Handle("/mcp", mcp.Over(m, 0))
+	mux.Handle("/mcp", mcp.Over(m))
 	server := &http.Server{Addr: *address, Handler: mux, ReadHeaderTimeout: 10 * time.Second}
 	if err := server.ListenAndServe(); err != nil {
 		fmt.Fprintln(os.Stderr, "conformance:", err)
