@@ -26,7 +26,7 @@ type hookCommands struct {
 
 // hookFlags are those of all hooks.
 type hookFlags struct {
-	Timeout     time.Duration `placeholder:"TIME" help:"Longest time for an answer (setting hook_timeout, default 10s)."`
+	Timeout     time.Duration `placeholder:"TIME" help:"Longest time for an answer (setting hook_timeout, default 10s; of it claude-code and cursor take at most 25s)."`
 	Fail        string        `placeholder:"MODES" help:"What to answer where nothing could be judged: closed, ask or open, or one for each severity (setting hook_fail, default CRITICAL=closed,HIGH=ask,MEDIUM=ask,LOW=open)."`
 	Scope       string        `placeholder:"PATH" help:"Scope of what is judged, such as finance/payments."`
 	Node        string        `placeholder:"NODE" help:"Judge by the rules that hold at this federation node: its id, or its name or path of names."`
@@ -113,12 +113,25 @@ func (k *hookFlags) settings(s *session) (time.Duration, hook.FailModes, error) 
 	return cfg.HookTimeout, modes, err
 }
 
+// toolTime is how much of the time that tools give their hook, 30 s as installed, a setting may take: Claude Code lets pass what a
+// hook has not answered by then. Who sets another limit up in the tool gives --timeout.
+const toolTime = 25 * time.Second
+
+// inTime is a time limit within that of the tool.
+func (k *hookFlags) inTime(limit time.Duration) time.Duration {
+	if k.Timeout != 0 {
+		return k.Timeout
+	}
+	return min(limit, toolTime)
+}
+
 // answer reads the payload and has it judged within the time limit, whatever happens meanwhile.
 func (k *hookFlags) answer(ctx context.Context, s *session, read hook.Reader) (event string, a hook.Answer) {
 	limit, modes, err := k.settings(s)
 	if err != nil {
 		return "", hook.Unanswered("the settings are wrong: "+err.Error(), nil)
 	}
+	limit = k.inTime(limit)
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	q, err := readQuestion(ctx, s, read)

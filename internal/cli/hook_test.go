@@ -85,6 +85,37 @@ func TestASilentToolDoesNotHoldTheHook(t *testing.T) {
 	}
 }
 
+// TestASettingDoesNotOutlastTheTool holds because Claude Code lets pass what its hook has not answered in time.
+func TestASettingDoesNotOutlastTheTool(t *testing.T) {
+	for _, test := range []struct{ flag, setting, want time.Duration }{
+		{0, time.Minute, 25 * time.Second}, {0, time.Second, time.Second}, {time.Minute, time.Minute, time.Minute},
+	} {
+		if got := (&hookFlags{Timeout: test.flag}).inTime(test.setting); got != test.want {
+			t.Errorf("%+v gives %s", test, got)
+		}
+	}
+}
+
+// TestHalfAnAnswerIsNoPassOfCI holds for check as for the hooks.
+func TestHalfAnAnswerIsNoPassOfCI(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"overall_verdict":"ALLOW","evaluation_id":"e","rules_evaluated":3,"rule_verdicts":[]}`)
+	}))
+	defer server.Close()
+	if code, out, errs := run(t, "", "check", "--facts", writeFacts(t), "--server", server.URL); code != 2 || !strings.Contains(errs, "each rule that it counts") {
+		t.Errorf("exits with %d, %s and %s", code, out, errs)
+	}
+}
+
+func writeFacts(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "facts.json")
+	if err := os.WriteFile(path, []byte(`{"amount":1}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 func TestWrongSettingsOfAHookCloseIt(t *testing.T) {
 	for _, environ := range [][]string{{"TENET_HOOK_FAIL=sometimes"}, {"TENET_HOOK_TIMEOUT=soon"}, {"TENET_CONFIG=/no/such/file"}} {
 		code, out, errs := runIn(t.Context(), t, pushes, environ, "hook", "claude-code")

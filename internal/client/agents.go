@@ -63,7 +63,7 @@ func (c *Client) Check(ctx context.Context, r AgentRequest) (AgentAnswer[agent.C
 		if a.Result.Evaluation == nil || a.Result.Allowed != (a.Result.Evaluation.OverallVerdict == rule.Allow) {
 			return a, rule.Errorf(rule.CodeInternal, "the server's answer contradicts itself; is it a Tenet server?")
 		}
-		err = known(a.Result.Evaluation.OverallVerdict)
+		err = whole(a.Result.Evaluation)
 	}
 	return a, err
 }

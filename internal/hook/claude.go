@@ -13,7 +13,7 @@ import (
 // comes to the hook by itself.
 var claudeQuiet = []string{
 	"Read", "Glob", "Grep", "LS", "LSP", "NotebookRead", "TodoRead", "TodoWrite", "Task", "Agent", "TaskCreate", "TaskGet", "TaskList",
-	"TaskOutput", "TaskStop", "TaskUpdate", "BashOutput", "KillBash", "KillShell", "AskUserQuestion", "EnterPlanMode", "ExitPlanMode",
+	"TaskOutput", "TaskStop", "TaskUpdate", "CronCreate", "CronDelete", "CronList", "ExitWorktree", "ScheduleWakeup", "SendMessage", "BashOutput", "KillBash", "KillShell", "AskUserQuestion", "EnterPlanMode", "ExitPlanMode",
 	"ListMcpResourcesTool", "ReadMcpResourceTool", "Skill", "SlashCommand", "ToolSearch",
 }
 
@@ -51,13 +51,13 @@ func Claude(payload []byte) (Question, error) {
 		return q, err
 	}
 	switch name {
-	case "Bash", "PowerShell":
+	case "Bash", "PowerShell", "Monitor":
 		return q, q.command(in)
 	case "Edit", "MultiEdit", "Write":
 		return q, q.claudeEdit(name, o, in)
 	case "NotebookEdit":
 		return q, q.cell(in)
-	case "WebFetch", "WebSearch":
+	case "WebFetch", "WebSearch", "EnterWorktree":
 		return q, q.call(name, in)
 	case "":
 		return q, errors.New("what the tool sent names no tool_name")
@@ -140,7 +140,7 @@ type claudeAnswer struct {
 
 // WriteClaude answers Claude Code: what goes to stdout and to stderr, and the exit code. A denial is told both ways that there
 // are, exit code 2 with the reason on stderr, and JSON. An Allow says nothing, and Claude Code goes on to ask the person as it
-// is set up to; with approve it does not ask.
+// is set up to; with approve it does not ask where the rules are kept. What was not judged is never approved.
 func WriteClaude(event string, a Answer, approve bool) (stdout, stderr string, code int) {
 	var out claudeAnswer
 	switch {
@@ -152,8 +152,8 @@ func WriteClaude(event string, a Answer, approve bool) (stdout, stderr string, c
 		return "", "", 0
 	case a.Decision != Allow:
 		out.Output = &claudeDecision{Event: preToolUse, Decision: a.Decision, Reason: a.Reason}
-	case approve && (event == preToolUse || event == ""):
-		out = claudeAnswer{Message: a.Reason, Output: &claudeDecision{Event: preToolUse, Decision: Allow, Reason: a.Reason}}
+	case approve && event == preToolUse && a.Kept:
+		out.Output = &claudeDecision{Event: preToolUse, Decision: Allow}
 	case a.Reason != "":
 		out.Message = a.Reason
 	default:

@@ -149,6 +149,7 @@ func TestCommandsAndCallsAreActions(t *testing.T) {
 		want    string
 	}{
 		{`{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"git push --force"}}`, Claude, "git push --force"},
+		{`{"hook_event_name":"PreToolUse","tool_name":"Monitor","tool_input":{"command":"tail -f x"}}`, Claude, "tail -f x"},
 		{`{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"rm -rf /","Command":"ls"}}`, Claude, "rm -rf /"},
 		{`{"hook_event_name":"PreToolUse","tool_name":"mcp__db__query","tool_input":{"sql":"DROP TABLE t"}}`, Claude, `Call the tool mcp__db__query with {"sql":"DROP TABLE t"}`},
 		{`{"hook_event_name":"beforeShellExecution","command":"npm publish","cwd":"/x"}`, Cursor, "npm publish"},

@@ -47,8 +47,9 @@ type claudeGroup struct {
 	Hooks   []claudeHook `json:"hooks"`
 }
 
-// claudeMatcher names the tools that change something.
-const claudeMatcher = "Bash|PowerShell|Edit|MultiEdit|Write|NotebookEdit|WebFetch|mcp__.*"
+// claudeMatcher stands for every tool: one that the next version of Claude Code brings must not pass unasked. Those that change
+// nothing are answered without judging.
+const claudeMatcher = "*"
 
 // addClaude lets the shell turn every failure of the command, such as that it is not installed, into exit code 2: Claude Code
 // takes every other code for a pass.

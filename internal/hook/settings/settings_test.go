@@ -94,6 +94,9 @@ func TestTheCommandOfClaudeCodeCannotFailOpen(t *testing.T) {
 	if err != nil || !bytes.Contains(added, []byte(`"tenet hook claude-code || exit 2"`)) {
 		t.Errorf("a program that is not there would pass: %s (%v)", added, err)
 	}
+	if !bytes.Contains(added, []byte(`"matcher": "*"`)) {
+		t.Errorf("a tool that is not known yet would pass: %s", added)
+	}
 	if added, err = Cursor.Add(nil, "tenet hook cursor"); err != nil || bytes.Count(added, []byte(`"failClosed": true`)) != 4 {
 		t.Errorf("a program that is not there would pass: %s (%v)", added, err)
 	}
