@@ -12,7 +12,8 @@ import (
 )
 
 // known finds the verdicts whose every place was a finding of the same rule in the base already, with the same text in the same
-// file. A text that stands in the file more often than the base had findings of it is new. Rules are asked about the base, and
+// file. Where a verdict does not tell all that it rests on, as one with more places than are listed, it is new: so is one without a
+// fingerprint. A text that stands in the file more often than the base had findings of it is new. Rules are asked about the base, and
 // not only its text compared: what a rule allowed there may have lost what made it allowed.
 func (k *checkCommand) known(ctx context.Context, c *client.Client, s *checkSubject, e *rule.Evaluation) (map[*rule.RuleVerdict]bool, error) {
 	built, err := subject.Build(subject.Input{Diff: s.diff})
@@ -64,7 +65,7 @@ func (k *checkCommand) known(ctx context.Context, c *client.Client, s *checkSubj
 	known := map[*rule.RuleVerdict]bool{}
 	for i := range e.RuleVerdicts {
 		v := &e.RuleVerdicts[i]
-		all := len(v.Locations) > 0 && v.Verdict != rule.Allow
+		all := len(v.Locations) > 0 && v.Verdict != rule.Allow && v.Fingerprint != ""
 		for j := range v.Locations {
 			l := &v.Locations[j]
 			at := findingAt(v, l)
