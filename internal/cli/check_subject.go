@@ -75,14 +75,11 @@ func (c *checkSubject) read(ctx context.Context, s *session, paths []string) err
 func (k *checkCommand) diff(ctx context.Context, s *session) (string, error) {
 	switch {
 	case k.Base != "":
-		diff, err := baseDiff(ctx, k.Base, k.Staged)
-		return text([]byte(diff)), err
+		return baseDiff(ctx, k.Base, k.Staged)
 	case k.Staged:
-		diff, err := stagedDiff(ctx)
-		return text([]byte(diff)), err
+		return stagedDiff(ctx)
 	case k.Range != "" && k.Range != "-":
-		diff, err := rangeDiff(ctx, k.Range)
-		return text([]byte(diff)), err
+		return rangeDiff(ctx, k.Range)
 	case k.Range == "" && (k.Facts != "" || k.Action != "" || len(k.File) > 0):
 		return "", nil
 	case k.Range == "" && isTerminal(s.stdin):
@@ -91,7 +88,7 @@ func (k *checkCommand) diff(ctx context.Context, s *session) (string, error) {
 			return "", fmt.Errorf("%w\nGive a diff on stdin, a git range, --staged, --file, --facts or --action", err)
 		}
 		s.note("judging what has changed since HEAD")
-		return text([]byte(diff)), nil
+		return diff, nil
 	}
 	b, err := readAll(s.in, "the diff")
 	return text(b), err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"tenet/internal/cli/report"
@@ -37,7 +36,7 @@ Example:
 func (k *gitHook) Run(ctx context.Context, s *session) error {
 	return k.commit(ctx, s, func(ctx context.Context) (hook.Question, error) {
 		diff, err := stagedDiff(ctx)
-		return hook.Question{Diff: text([]byte(diff))}, err
+		return hook.Question{Diff: diff}, err
 	})
 }
 
@@ -68,7 +67,7 @@ func (k *preCommitHook) Run(ctx context.Context, s *session) error {
 func (k *preCommitHook) question(ctx context.Context, s *session) (hook.Question, error) {
 	diff, err := k.diff(ctx, s)
 	if err != nil || diff != "" || len(k.Files) == 0 || s.env("PRE_COMMIT_FROM_REF") != "" {
-		return hook.Question{Diff: text([]byte(diff))}, err
+		return hook.Question{Diff: diff}, err
 	}
 	var c checkSubject
 	silent := *s
@@ -78,7 +77,7 @@ func (k *preCommitHook) question(ctx context.Context, s *session) (hook.Question
 
 // diff is what is staged, or what lies between two commits, of the named files.
 func (k *preCommitHook) diff(ctx context.Context, s *session) (string, error) {
-	args := slices.Clip(diffFlags)
+	var args []string
 	if from := s.env("PRE_COMMIT_FROM_REF"); from != "" {
 		to := s.env("PRE_COMMIT_TO_REF")
 		if to == "" || strings.HasPrefix(from, "-") || strings.HasPrefix(to, "-") {
@@ -92,7 +91,7 @@ func (k *preCommitHook) diff(ctx context.Context, s *session) (string, error) {
 	for _, name := range k.Files {
 		args = append(args, ":(literal)"+name)
 	}
-	return git(ctx, args...)
+	return gitDiff(ctx, args...)
 }
 
 // commit judges a change and stops the commit unless it may go on.
