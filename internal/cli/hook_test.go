@@ -154,3 +154,31 @@ func TestInstallShowsTheChangeAndAsks(t *testing.T) {
 		}
 	}
 }
+
+func TestSettingsThatAreChangedMeanwhileOrLinkedAreKept(t *testing.T) {
+	dir := t.TempDir()
+	path, kept := filepath.Join(dir, "settings.json"), filepath.Join(dir, "dotfiles.json")
+	k := hookTarget{Tool: "claude-code", Yes: true}
+	s := &session{out: io.Discard, err: io.Discard, env: func(string) string { return "" }}
+	if err := os.Symlink("dotfiles.json", path); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"1", "2"} { // where the link leads to nothing yet, and where it leads to a file
+		if err := k.change(s, path, func([]byte) ([]byte, error) { return []byte(want), nil }); err != nil {
+			t.Fatal(err)
+		}
+		if b, err := os.ReadFile(kept); err != nil || string(b) != want {
+			t.Errorf("the link leads to %q, %v", b, err)
+		}
+	}
+	err := k.change(s, path, func([]byte) ([]byte, error) { return []byte("3"), os.WriteFile(kept, []byte("mine"), 0o600) })
+	if b, readErr := os.ReadFile(path); err == nil || readErr != nil || string(b) != "mine" {
+		t.Errorf("a change by somebody else is lost: %q, %v, %v", b, readErr, err)
+	}
+	if err := k.change(s, path, func([]byte) ([]byte, error) { return nil, nil }); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(kept); err == nil {
+		t.Error("what was to be removed is still there, behind its link")
+	}
+}
