@@ -171,13 +171,13 @@ func (k *hookFlags) judge(ctx context.Context, s *session, limit time.Duration, 
 	silent := *s
 	silent.err = io.Discard // belongs to the answer
 	type outcome struct {
-		e   *rule.Evaluation
-		err error
+		list []*rule.Evaluation
+		err  error
 	}
 	done := make(chan outcome, 1)
 	go func() {
-		e, err := k.ask(ctx, &silent, q)
-		done <- outcome{e, err}
+		list, err := k.ask(ctx, &silent, q)
+		done <- outcome{list, err}
 	}()
 	select {
 	case got := <-done:
@@ -187,14 +187,18 @@ func (k *hookFlags) judge(ctx context.Context, s *session, limit time.Duration, 
 		case got.err != nil:
 			return hook.Unanswered(got.err.Error(), modes), nil
 		}
-		return hook.Judged(got.e, modes), got.e
+		a := hook.Judged(got.list[0], modes)
+		for _, e := range got.list[1:] {
+			a = hook.Both(a, hook.Judged(e, modes))
+		}
+		return a, got.list[0]
 	case <-ctx.Done():
 		return hook.Unanswered(tooLate(limit), modes), nil
 	}
 }
 
-// ask asks the server, or a node in this process.
-func (k *hookFlags) ask(ctx context.Context, s *session, q hook.Question) (e *rule.Evaluation, err error) {
+// ask asks the server, or a node in this process: about an action, about a change, or about both.
+func (k *hookFlags) ask(ctx context.Context, s *session, q hook.Question) (list []*rule.Evaluation, err error) {
 	named := make(chan string, 1)
 	go func() { named <- repositoryOf(ctx, q.Dir) }()
 	c, stop, err := s.connect(ctx, evaluates, "")
@@ -209,10 +213,14 @@ func (k *hookFlags) ask(ctx context.Context, s *session, q hook.Question) (e *ru
 		}
 	}
 	if q.Action != "" {
-		return c.EvaluateQuick(ctx, client.Quick{Action: q.Action, Scope: k.Scope, NodeID: node.ID, Environment: k.Environment})
+		e, err := c.EvaluateQuick(ctx, client.Quick{Action: q.Action, Scope: k.Scope, NodeID: node.ID, Environment: k.Environment})
+		if list = append(list, e); err != nil || len(q.Files) == 0 {
+			return list, err
+		}
 	}
-	return c.Evaluate(ctx, client.Evaluate{
+	e, err := c.Evaluate(ctx, client.Evaluate{
 		Diff: q.Diff, Files: q.Files, Scope: k.Scope, Repository: <-named, Mode: cmp.Or(q.Mode, rule.Preflight), MaxRules: 100, NodeID: node.ID,
 		Environment: k.Environment,
 	})
+	return append(list, e), err
 }

@@ -155,6 +155,14 @@ func TestInstallShowsTheChangeAndAsks(t *testing.T) {
 	}
 }
 
+func TestTheHookJudgesWhatACommandWrites(t *testing.T) {
+	payload := `{"hook_event_name":"PreToolUse","cwd":"/src","tool_name":"Bash","tool_input":{"command":"cat > app.py <<EOF\nx = eval(y)\nEOF"}}`
+	code, out, errs := run(t, payload, "hook", "claude-code", "--timeout", "60s")
+	if code != 2 || !strings.Contains(errs, "PY-001") || !strings.Contains(errs, "app.py:1") {
+		t.Errorf("exits with %d, %s and %s", code, out, errs)
+	}
+}
+
 func TestSettingsThatAreChangedMeanwhileOrLinkedAreKept(t *testing.T) {
 	dir := t.TempDir()
 	path, kept := filepath.Join(dir, "settings.json"), filepath.Join(dir, "dotfiles.json")

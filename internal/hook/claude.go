@@ -4,9 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"tenet/internal/rule"
+	"tenet/internal/subject"
 )
 
 // claudeQuiet are the tools of Claude Code that change nothing outside the conversation. What the agents that it starts do
@@ -68,11 +71,26 @@ func Claude(payload []byte) (Question, error) {
 	return q, fmt.Errorf("the tool %q is not known, so what it does cannot be judged", name)
 }
 
-// command makes the question about a shell command.
+// command makes the question about a shell command, and about the texts that it writes into files.
 func (q *Question) command(in object) error {
 	command, ok := in.text("command")
 	if !ok || strings.TrimSpace(command) == "" {
 		return errors.New("there is no command to judge")
+	}
+	byPath := map[string]*subject.InputFile{}
+	for _, w := range writes(command) {
+		for _, f := range place(q.Dir, w.name).files(w.text) {
+			if was := byPath[f.Path]; was != nil {
+				joined := *was.Content + w.text
+				was.Content = &joined
+				continue
+			}
+			byPath[f.Path] = &f
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(byPath)) {
+		q.Files = append(q.Files, *byPath[path])
+		q.Note = "of files that a command writes, line numbers count within what it writes"
 	}
 	return q.action("%s", command)
 }

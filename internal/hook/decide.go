@@ -89,6 +89,15 @@ const (
 	maxLine     = 600 // characters
 )
 
+// Both is the answer that follows from two: the stricter one, for the reasons of both.
+func Both(a, b Answer) Answer {
+	both := Answer{Decision: a.Decision, Reason: strings.Trim(a.Reason+"\n"+b.Reason, "\n"), Kept: a.Kept && b.Kept}
+	if b.Decision.above(a.Decision) {
+		both.Decision = b.Decision
+	}
+	return both
+}
+
 // Judged is the answer that follows from an evaluation: a denial denies, what needs confirmation asks, and for a rule that
 // nothing could decide the fail mode of its severity counts. An evaluation that contradicts itself, as half an answer does,
 // counts as none.

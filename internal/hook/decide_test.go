@@ -57,6 +57,17 @@ func TestTheFailModeOfARulesSeverityCountsWhereNothingDecidedIt(t *testing.T) {
 	}
 }
 
+func TestOfTwoAnswersTheStricterCounts(t *testing.T) {
+	deny, ask, kept := Answer{Decision: Deny, Reason: "no"}, Answer{Decision: Ask, Reason: "sure?"}, Answer{Decision: Allow, Kept: true}
+	for _, test := range []struct{ a, b, want Answer }{
+		{deny, ask, Answer{Decision: Deny, Reason: "no\nsure?"}}, {kept, deny, deny}, {ask, kept, ask}, {kept, kept, kept}, {kept, Answer{Decision: Allow}, Answer{Decision: Allow}},
+	} {
+		if got := Both(test.a, test.b); got != test.want {
+			t.Errorf("%+v and %+v give %+v", test.a, test.b, got)
+		}
+	}
+}
+
 func TestHalfAnAnswerIsNone(t *testing.T) {
 	whole := evaluation(given(rule.High, rule.Allow, rule.ByCheck))
 	for name, spoil := range map[string]func(e *rule.Evaluation){

@@ -47,7 +47,7 @@ type Question struct {
 	Skip bool
 	// Note is told with the answer, whatever that is.
 	Note string
-	// Action is a command or tool call in words. Diff and Files are a change; both are empty for an action.
+	// Action is a command or tool call in words. Diff and Files are a change; for a command, Files are what it writes.
 	Action string
 	Diff   string
 	Files  []subject.InputFile

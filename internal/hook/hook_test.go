@@ -191,6 +191,26 @@ func TestCommandsAndCallsAreActions(t *testing.T) {
 	}
 }
 
+func TestWhatACommandWritesIntoFilesIsJudgedAsSuch(t *testing.T) {
+	dir := project(t, "a.py", "one\n")
+	for command, want := range map[string]string{
+		"cat > a.py <<'EOF'\nx\ny\nEOF\nls":                     "a.py:1 x|a.py:2 y",
+		"cat <<EOF >>'b c.py'\nx\nEOF":                          "b c.py:1 x",
+		"cat <<-\"E O\" | tee -a n/b.py >/dev/null\n\tx\n\tE O": "n/b.py:1 x",
+		"cat <<A > a.py && cat <<B > b.py\nx\nA\ny\nB":          "a.py:1 x|a.py:2 y|b.py:1 x|b.py:2 y",
+		"cd x; echo \"y = 1\" > a.py":                           "a.py:1 y = 1",
+		`printf 'x\ny\n' >> a.py`:                               "a.py:1 x|a.py:2 y",
+		"apply_patch <<'E'\n*** Begin Patch\n*** Update File: a.py\n@@\n-one\n+two\n*** Add File: b.py\n+x\n*** End Patch\nE": "a.py:1 two|b.py:1 x",
+		"cat > a.py <<EOF\nx":      "a.py:1 x", // the shell ends it as well
+		"cat <<EOF 2>a.py\nx\nEOF": "", "grep x <<< y > a.py": "", "echo hi 2>&1": "", "ls > a.py": "", "echo x > /dev/null": "", "a <<EOF\nx\nEOF": "",
+	} {
+		q, err := Claude(claude(t, "PreToolUse", dir, "Bash", map[string]any{"command": command}, nil))
+		if got := strings.Join(added(t, q), "|"); err != nil || q.Action != command || got != want {
+			t.Errorf("%q asks about %q and %q, %v; want %q", command, q.Action, got, err, want)
+		}
+	}
+}
+
 func TestWhatIsNotUnderstoodIsAnError(t *testing.T) {
 	long, _ := json.Marshal(map[string]any{
 		"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": map[string]any{"command": strings.Repeat("x", MaxAction+1)},
