@@ -149,8 +149,8 @@ func readWhole(name string) (subject.InputFile, error) {
 	if err != nil {
 		return f, err
 	}
-	if bytes.IndexByte(b, 0) < 0 && mostlyText(b) {
-		content := text(b)
+	if mostlyText(b) {
+		content := text(bytes.ReplaceAll(b, []byte{0}, []byte("\uFFFD"))) // one odd character does not hide the rest
 		f.Content = &content
 	}
 	if rel, ok := belowCurrent(name); ok {
@@ -164,7 +164,7 @@ func mostlyText(b []byte) bool {
 	odd := 0
 	for rest := b; len(rest) > 0; {
 		r, size := utf8.DecodeRune(rest)
-		if r == utf8.RuneError && size == 1 {
+		if r == 0 || (r == utf8.RuneError && size == 1) {
 			odd++
 		}
 		rest = rest[size:]

@@ -118,5 +118,5 @@ func hiddenTexts(ctx context.Context, hidden map[int]bool, args []string) (texts
 // readable tells the hunks of text, also in another encoding than UTF-8 and with a few stray bytes, from those of binary data.
 func readable(part []byte) bool {
 	hunks := part[max(0, bytes.Index(part, []byte("\n@@ "))):]
-	return mostlyText(hunks) && bytes.Count(hunks, []byte{0})*10 <= len(hunks)
+	return mostlyText(hunks)
 }
