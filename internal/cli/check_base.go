@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +13,8 @@ import (
 )
 
 // known finds the verdicts whose every place was a finding of the same rule in the base already, with the same text in the same
-// file. A text that stands in the file more often than the base had findings of it is new. Rules are asked about the base, and
+// file. Where a verdict does not tell all that it rests on, as one with more places than are listed, it is new: so is one without a
+// fingerprint. A text that stands in the file more often than the base had findings of it is new. Rules are asked about the base, and
 // not only its text compared: what a rule allowed there may have lost what made it allowed.
 func (k *checkCommand) known(ctx context.Context, c *client.Client, s *checkSubject, e *rule.Evaluation) (map[*rule.RuleVerdict]bool, error) {
 	built, err := subject.Build(subject.Input{Diff: s.diff})
@@ -30,7 +32,8 @@ func (k *checkCommand) known(ctx context.Context, c *client.Client, s *checkSubj
 			was[f.Path] = f.OldPath
 		}
 	}
-	texts := map[string]string{} // of files with findings, as they are now
+	texts := map[string]string{}   // of files with findings, as they are now
+	after := map[string][]string{} // path in the base: those of these files that have come of it
 	var files []subject.InputFile
 	for i := range e.RuleVerdicts {
 		for _, l := range e.RuleVerdicts[i].Locations {
@@ -41,9 +44,12 @@ func (k *checkCommand) known(ctx context.Context, c *client.Client, s *checkSubj
 			if texts[l.FilePath], err = git(ctx, "show", head+":"+l.FilePath); err != nil {
 				return nil, fmt.Errorf("cannot read %s: %w", l.FilePath, err)
 			}
+			if after[old] = append(after[old], l.FilePath); len(after[old]) > 1 {
+				continue
+			}
 			if content, err := git(ctx, "show", base+":"+old); err == nil { // a new file has nothing in the base
-				content = text([]byte(content))
-				files = append(files, subject.InputFile{Path: l.FilePath, Content: &content})
+				content = text(bytes.ReplaceAll([]byte(content), []byte{0}, []byte("\uFFFD")))
+				files = append(files, subject.InputFile{Path: old, Content: &content}) // by the rules for where it stood
 			}
 		}
 	}
@@ -58,17 +64,17 @@ func (k *checkCommand) known(ctx context.Context, c *client.Client, s *checkSubj
 	for i := range before.RuleVerdicts {
 		v := &before.RuleVerdicts[i]
 		for j := range v.Locations {
-			had[findingAt(v, &v.Locations[j])]++
+			had[findingAt(v, v.Locations[j].FilePath, v.Locations[j].Snippet)]++
 		}
 	}
 	known := map[*rule.RuleVerdict]bool{}
 	for i := range e.RuleVerdicts {
 		v := &e.RuleVerdicts[i]
-		all := len(v.Locations) > 0 && v.Verdict != rule.Allow
+		all := len(v.Locations) > 0 && v.Verdict != rule.Allow && v.Fingerprint != ""
 		for j := range v.Locations {
 			l := &v.Locations[j]
-			at := findingAt(v, l)
-			all = all && at.text != "" && had[at] > 0 && occurrences(texts[l.FilePath], at.text) <= had[at]
+			at := findingAt(v, was[l.FilePath], l.Snippet)
+			all = all && at.text != "" && had[at] > 0 && occurrences(texts, after[at.path], at.text) <= had[at]
 		}
 		known[v] = all
 	}
@@ -87,21 +93,27 @@ func (k *checkCommand) sides(ctx context.Context) (base, head string, err error)
 	return strings.TrimSpace(base), "HEAD", nil
 }
 
-// finding is what a rule objects to, wherever it stands in its file.
+// finding is what a rule objects to, wherever it stands in its file, whose path is that in the base.
 type finding struct {
 	ruleID, path, text string
 	verdict            rule.Verdict
 }
 
-func findingAt(v *rule.RuleVerdict, l *rule.Location) finding {
-	return finding{v.RuleID, l.FilePath, spaced(l.Snippet), v.Verdict}
+func findingAt(v *rule.RuleVerdict, path, snippet string) finding {
+	return finding{v.RuleID, path, spaced(snippet), v.Verdict}
 }
 
 // spaced is a text with its white space made equal.
 func spaced(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// occurrences counts how often a text begins in a file, whatever the white space.
-func occurrences(file, text string) int { return strings.Count(spaced(file), text) }
+// occurrences counts how often a text begins in some files, whatever the white space.
+func occurrences(texts map[string]string, paths []string, text string) int {
+	n := 0
+	for _, path := range paths {
+		n += strings.Count(spaced(texts[path]), text)
+	}
+	return n
+}
 
 // standing is the evaluation without what the base has already: what exit codes follow from.
 func standing(e *rule.Evaluation, known map[*rule.RuleVerdict]bool) *rule.Evaluation {

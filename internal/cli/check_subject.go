@@ -75,14 +75,11 @@ func (c *checkSubject) read(ctx context.Context, s *session, paths []string) err
 func (k *checkCommand) diff(ctx context.Context, s *session) (string, error) {
 	switch {
 	case k.Base != "":
-		diff, err := baseDiff(ctx, k.Base, k.Staged)
-		return text([]byte(diff)), err
+		return baseDiff(ctx, k.Base, k.Staged)
 	case k.Staged:
-		diff, err := stagedDiff(ctx)
-		return text([]byte(diff)), err
+		return stagedDiff(ctx)
 	case k.Range != "" && k.Range != "-":
-		diff, err := rangeDiff(ctx, k.Range)
-		return text([]byte(diff)), err
+		return rangeDiff(ctx, k.Range)
 	case k.Range == "" && (k.Facts != "" || k.Action != "" || len(k.File) > 0):
 		return "", nil
 	case k.Range == "" && isTerminal(s.stdin):
@@ -91,7 +88,7 @@ func (k *checkCommand) diff(ctx context.Context, s *session) (string, error) {
 			return "", fmt.Errorf("%w\nGive a diff on stdin, a git range, --staged, --file, --facts or --action", err)
 		}
 		s.note("judging what has changed since HEAD")
-		return text([]byte(diff)), nil
+		return diff, nil
 	}
 	b, err := readAll(s.in, "the diff")
 	return text(b), err
@@ -152,8 +149,8 @@ func readWhole(name string) (subject.InputFile, error) {
 	if err != nil {
 		return f, err
 	}
-	if bytes.IndexByte(b, 0) < 0 && mostlyText(b) {
-		content := text(b)
+	if mostlyText(b) {
+		content := text(bytes.ReplaceAll(b, []byte{0}, []byte("\uFFFD"))) // one odd character does not hide the rest
 		f.Content = &content
 	}
 	if rel, ok := belowCurrent(name); ok {
@@ -167,7 +164,7 @@ func mostlyText(b []byte) bool {
 	odd := 0
 	for rest := b; len(rest) > 0; {
 		r, size := utf8.DecodeRune(rest)
-		if r == utf8.RuneError && size == 1 {
+		if r == 0 || (r == utf8.RuneError && size == 1) {
 			odd++
 		}
 		rest = rest[size:]

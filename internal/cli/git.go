@@ -8,7 +8,6 @@ import (
 	"io"
 	"os/exec"
 	"path"
-	"slices"
 	"strings"
 	"time"
 )
@@ -19,22 +18,15 @@ const maxInput = 64 << 20
 // gitTime bounds how long git may take.
 const gitTime = 2 * time.Minute
 
-// diffFlags make git's answer the same whatever the user has configured.
-var diffFlags = []string{
-	"-c", "core.quotepath=false", "-c", "diff.suppressBlankEmpty=false",
-	"diff", "--patch", "--no-ext-diff", "--no-textconv", "--no-color", "--find-renames", "--no-relative", "--unified=3",
-	"--inter-hunk-context=0", "--src-prefix=a/", "--dst-prefix=b/", "--submodule=short",
-}
-
 // stagedDiff is what the next commit would change.
 func stagedDiff(ctx context.Context) (string, error) {
-	return git(ctx, append(slices.Clip(diffFlags), "--cached", "--")...)
+	return gitDiff(ctx, "--cached", "--")
 }
 
 // baseDiff is what has changed since a commit: what is staged, or else all commits since HEAD has parted from it.
 func baseDiff(ctx context.Context, base string, staged bool) (string, error) {
 	if staged {
-		return git(ctx, append(slices.Clip(diffFlags), "--cached", base, "--")...)
+		return gitDiff(ctx, "--cached", base, "--")
 	}
 	return rangeDiff(ctx, base+"...HEAD")
 }
@@ -45,7 +37,7 @@ func rangeDiff(ctx context.Context, revisions string) (string, error) {
 		return "", fmt.Errorf("%q is not a git range; use one such as main..HEAD, or - for a diff on stdin", revisions)
 	}
 	// The closing -- keeps git from taking the range for a file name.
-	diff, err := git(ctx, append(slices.Clip(diffFlags), revisions, "--")...)
+	diff, err := gitDiff(ctx, revisions, "--")
 	if err != nil {
 		return "", fmt.Errorf("cannot diff %q: %w", revisions, err)
 	}
@@ -101,23 +93,33 @@ func repositoryName(remote string) string {
 
 // git runs git and returns what it prints. Its error is the last line of what git says about it.
 func git(ctx context.Context, args ...string) (string, error) {
+	out := &bounded{limit: maxInput}
+	err := gitInto(ctx, out, args...)
+	if out.exceeded {
+		return "", tooLarge("the diff")
+	}
+	if err != nil {
+		return "", err
+	}
+	return out.String(), nil
+}
+
+// gitInto runs git and writes what it prints to w.
+func gitInto(ctx context.Context, w io.Writer, args ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, gitTime)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "git", append([]string{"--no-pager"}, args...)...)
 	var complaint bytes.Buffer
-	out := &bounded{limit: maxInput}
-	cmd.Stdout, cmd.Stderr = out, &complaint
+	cmd.Stdout, cmd.Stderr = w, &complaint
 	switch err := cmd.Run(); {
-	case out.exceeded:
-		return "", tooLarge("the diff")
 	case errors.Is(err, exec.ErrNotFound):
-		return "", errors.New("git is not installed; give the diff on stdin instead")
+		return errors.New("git is not installed; give the diff on stdin instead")
 	case err != nil && complaint.Len() > 0:
-		return "", errors.New(firstLine(complaint.String()))
+		return errors.New(firstLine(complaint.String()))
 	case err != nil:
-		return "", fmt.Errorf("git: %w", err)
+		return fmt.Errorf("git: %w", err)
 	}
-	return out.String(), nil
+	return nil
 }
 
 // firstLine is the first line of git's complaint, without its prefix.

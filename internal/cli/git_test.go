@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"tenet/internal/subject"
 )
 
 func TestRepositoryName(t *testing.T) {
@@ -149,5 +151,40 @@ func TestFilesCountFromTheRootOfTheRepository(t *testing.T) {
 		if s.files[i].Path != want {
 			t.Errorf("file %d is %q, want %q", i, s.files[i].Path, want)
 		}
+	}
+}
+
+// TestAFileCannotHideItselfFromTheDiff holds for what git takes for binary: because its attributes say so, or for one character.
+func TestAFileCannotHideItselfFromTheDiff(t *testing.T) {
+	t.Setenv("GIT_CONFIG_GLOBAL", "/dev/null")
+	t.Chdir(t.TempDir())
+	random := make([]byte, 200_000)
+	for i := range random {
+		random[i] = byte(i * i >> 3)
+	}
+	for name, content := range map[string]string{
+		".gitattributes": "*.py -diff\n", "a.py": "x\ny = eval(x)\n", "b.js": "eval(x)\n\x00\n", "logo.png": string(random), "z.txt": "plain\n",
+		"wide.txt": strings.Repeat("e\x00v\x00a\x00l\x00", 30),
+	} {
+		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, args := range [][]string{{"init", "--quiet"}, {"add", "."}} {
+		if err := exec.Command("git", args...).Run(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	diff, err := stagedDiff(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"+y = eval(x)\n", "+eval(x)\n+\uFFFD\n", "+plain\n", "b/logo.png differ\n", "b/wide.txt differ\n"} {
+		if !strings.Contains(diff, want) {
+			t.Errorf("%q is not in the diff:\n%s", want, diff)
+		}
+	}
+	if s, err := subject.Build(subject.Input{Diff: diff}); err != nil || len(s.Files) != 6 {
+		t.Errorf("the diff is read as %+v, %v", s, err)
 	}
 }

@@ -26,7 +26,7 @@ type hookCommands struct {
 
 // hookFlags are those of all hooks.
 type hookFlags struct {
-	Timeout     time.Duration `placeholder:"TIME" help:"Longest time for an answer (setting hook_timeout, default 10s)."`
+	Timeout     time.Duration `placeholder:"TIME" help:"Longest time for an answer (setting hook_timeout, default 10s; of it claude-code and cursor take at most 25s)."`
 	Fail        string        `placeholder:"MODES" help:"What to answer where nothing could be judged: closed, ask or open, or one for each severity (setting hook_fail, default CRITICAL=closed,HIGH=ask,MEDIUM=ask,LOW=open)."`
 	Scope       string        `placeholder:"PATH" help:"Scope of what is judged, such as finance/payments."`
 	Node        string        `placeholder:"NODE" help:"Judge by the rules that hold at this federation node: its id, or its name or path of names."`
@@ -113,12 +113,25 @@ func (k *hookFlags) settings(s *session) (time.Duration, hook.FailModes, error) 
 	return cfg.HookTimeout, modes, err
 }
 
+// toolTime is how much of the time that tools give their hook, 30 s as installed, a setting may take: Claude Code lets pass what a
+// hook has not answered by then. Who sets another limit up in the tool gives --timeout.
+const toolTime = 25 * time.Second
+
+// inTime is a time limit within that of the tool.
+func (k *hookFlags) inTime(limit time.Duration) time.Duration {
+	if k.Timeout != 0 {
+		return k.Timeout
+	}
+	return min(limit, toolTime)
+}
+
 // answer reads the payload and has it judged within the time limit, whatever happens meanwhile.
 func (k *hookFlags) answer(ctx context.Context, s *session, read hook.Reader) (event string, a hook.Answer) {
 	limit, modes, err := k.settings(s)
 	if err != nil {
 		return "", hook.Unanswered("the settings are wrong: "+err.Error(), nil)
 	}
+	limit = k.inTime(limit)
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	q, err := readQuestion(ctx, s, read)
@@ -158,13 +171,13 @@ func (k *hookFlags) judge(ctx context.Context, s *session, limit time.Duration, 
 	silent := *s
 	silent.err = io.Discard // belongs to the answer
 	type outcome struct {
-		e   *rule.Evaluation
-		err error
+		list []*rule.Evaluation
+		err  error
 	}
 	done := make(chan outcome, 1)
 	go func() {
-		e, err := k.ask(ctx, &silent, q)
-		done <- outcome{e, err}
+		list, err := k.ask(ctx, &silent, q)
+		done <- outcome{list, err}
 	}()
 	select {
 	case got := <-done:
@@ -174,14 +187,18 @@ func (k *hookFlags) judge(ctx context.Context, s *session, limit time.Duration, 
 		case got.err != nil:
 			return hook.Unanswered(got.err.Error(), modes), nil
 		}
-		return hook.Judged(got.e, modes), got.e
+		a := hook.Judged(got.list[0], modes)
+		for _, e := range got.list[1:] {
+			a = hook.Both(a, hook.Judged(e, modes))
+		}
+		return a, got.list[0]
 	case <-ctx.Done():
 		return hook.Unanswered(tooLate(limit), modes), nil
 	}
 }
 
-// ask asks the server, or a node in this process.
-func (k *hookFlags) ask(ctx context.Context, s *session, q hook.Question) (e *rule.Evaluation, err error) {
+// ask asks the server, or a node in this process: about an action, about a change, or about both.
+func (k *hookFlags) ask(ctx context.Context, s *session, q hook.Question) (list []*rule.Evaluation, err error) {
 	named := make(chan string, 1)
 	go func() { named <- repositoryOf(ctx, q.Dir) }()
 	c, stop, err := s.connect(ctx, evaluates, "")
@@ -196,10 +213,14 @@ func (k *hookFlags) ask(ctx context.Context, s *session, q hook.Question) (e *ru
 		}
 	}
 	if q.Action != "" {
-		return c.EvaluateQuick(ctx, client.Quick{Action: q.Action, Scope: k.Scope, NodeID: node.ID, Environment: k.Environment})
+		e, err := c.EvaluateQuick(ctx, client.Quick{Action: q.Action, Scope: k.Scope, NodeID: node.ID, Environment: k.Environment})
+		if list = append(list, e); err != nil || len(q.Files) == 0 {
+			return list, err
+		}
 	}
-	return c.Evaluate(ctx, client.Evaluate{
+	e, err := c.Evaluate(ctx, client.Evaluate{
 		Diff: q.Diff, Files: q.Files, Scope: k.Scope, Repository: <-named, Mode: cmp.Or(q.Mode, rule.Preflight), MaxRules: 100, NodeID: node.ID,
 		Environment: k.Environment,
 	})
+	return append(list, e), err
 }

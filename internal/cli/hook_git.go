@@ -2,9 +2,7 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"tenet/internal/cli/report"
@@ -37,7 +35,7 @@ Example:
 func (k *gitHook) Run(ctx context.Context, s *session) error {
 	return k.commit(ctx, s, func(ctx context.Context) (hook.Question, error) {
 		diff, err := stagedDiff(ctx)
-		return hook.Question{Diff: text([]byte(diff))}, err
+		return hook.Question{Diff: diff}, err
 	})
 }
 
@@ -57,7 +55,7 @@ Example, in .pre-commit-config.yaml, which tenet hook install pre-commit writes:
 
     - repo: local
       hooks:
-        - {id: tenet, name: tenet, entry: tenet hook pre-commit, language: system, require_serial: true}`
+        - {id: tenet, name: tenet, entry: tenet hook pre-commit, language: system, require_serial: true, always_run: true}`
 }
 
 // Run judges what pre-commit is run for.
@@ -66,33 +64,55 @@ func (k *preCommitHook) Run(ctx context.Context, s *session) error {
 }
 
 func (k *preCommitHook) question(ctx context.Context, s *session) (hook.Question, error) {
-	diff, err := k.diff(ctx, s)
-	if err != nil || diff != "" || len(k.Files) == 0 || s.env("PRE_COMMIT_FROM_REF") != "" {
-		return hook.Question{Diff: text([]byte(diff))}, err
+	what, err := k.change(s)
+	if err != nil {
+		return hook.Question{}, err
 	}
+	diff, err := gitDiff(ctx, append(what, k.named()...)...)
+	if err != nil || len(k.Files) == 0 {
+		return hook.Question{Diff: diff}, err
+	}
+	// pre-commit does not name the files that are deleted.
+	deleted, err := gitDiff(ctx, append(what, "--diff-filter=D", "--")...)
+	if err != nil || diff != "" || s.env(fromRef) != "" {
+		return hook.Question{Diff: diff + deleted}, err
+	}
+	q := hook.Question{Diff: deleted}
 	var c checkSubject
-	silent := *s
-	err = c.read(ctx, &silent, k.Files)
-	return hook.Question{Files: c.files}, err
+	err = c.read(ctx, s, k.Files)
+	for _, f := range c.files {
+		if f.Content != nil { // it is told of the others that they are not examined
+			q.Files = append(q.Files, f)
+		}
+	}
+	return q, err
 }
 
-// diff is what is staged, or what lies between two commits, of the named files.
-func (k *preCommitHook) diff(ctx context.Context, s *session) (string, error) {
-	args := slices.Clip(diffFlags)
-	if from := s.env("PRE_COMMIT_FROM_REF"); from != "" {
-		to := s.env("PRE_COMMIT_TO_REF")
-		if to == "" || strings.HasPrefix(from, "-") || strings.HasPrefix(to, "-") {
-			return "", errors.New("PRE_COMMIT_FROM_REF and PRE_COMMIT_TO_REF do not name two commits")
-		}
-		args = append(args, from+"..."+to)
-	} else {
-		args = append(args, "--cached")
+// fromRef and toRef are the variables by which pre-commit names two commits.
+const (
+	fromRef = "PRE_COMMIT_FROM_REF"
+	toRef   = "PRE_COMMIT_TO_REF"
+)
+
+// change is what git diff is asked for: what is staged, or what lies between two commits.
+func (k *preCommitHook) change(s *session) ([]string, error) {
+	from, to := s.env(fromRef), s.env(toRef)
+	switch {
+	case from == "":
+		return []string{"--cached"}, nil
+	case to == "" || strings.HasPrefix(from, "-") || strings.HasPrefix(to, "-"):
+		return nil, fmt.Errorf("%s and %s do not name two commits", fromRef, toRef)
 	}
-	args = append(args, "--")
+	return []string{from + "..." + to}, nil
+}
+
+// named limits git diff to the files that pre-commit names.
+func (k *preCommitHook) named() []string {
+	args := []string{"--"}
 	for _, name := range k.Files {
 		args = append(args, ":(literal)"+name)
 	}
-	return git(ctx, args...)
+	return args
 }
 
 // commit judges a change and stops the commit unless it may go on.

@@ -22,13 +22,14 @@ type hookTarget struct {
 	Tool string `arg:"" enum:"claude-code,cursor,pre-commit,git" help:"claude-code, cursor, pre-commit or git."`
 	User bool   `help:"For all projects of this user: the settings in the home folder (claude-code and cursor). Without it, those of the repository."`
 	Yes  bool   `short:"y" help:"Do not ask."`
+
+	Program string `placeholder:"PATH" help:"Program that the settings call; default is tenet where the PATH has it, else the one that runs. uninstall needs it for another one whose name does not begin with tenet."`
 }
 
 type installCommand struct {
 	hookTarget
 
-	Fail    string `placeholder:"MODES" help:"Fail modes to run the hook with, as tenet hook ... --fail takes them."`
-	Program string `placeholder:"PATH" help:"Program that the settings call; default is tenet where the PATH has it, else the one that runs."`
+	Fail string `placeholder:"MODES" help:"Fail modes to run the hook with, as tenet hook ... --fail takes them."`
 }
 
 // Help is the long help of the command.
@@ -76,11 +77,17 @@ func (k *uninstallCommand) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
+	program := k.Program
+	if program == "" {
+		if program, err = os.Executable(); err != nil {
+			return err
+		}
+	}
 	return k.change(s, path, func(old []byte) ([]byte, error) {
 		if old == nil {
 			return nil, nil
 		}
-		return format.Remove(old)
+		return format.Remove(old, program)
 	})
 }
 
@@ -209,13 +216,41 @@ func (k *hookTarget) change(s *session, path string, edit func([]byte) ([]byte, 
 	if !k.Yes && !s.confirmed("Make this change?") {
 		return errors.New("nothing was changed")
 	}
+	now, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if !bytes.Equal(now, old) {
+		return fmt.Errorf("nothing was changed: %s has been changed meanwhile; try again", path)
+	}
+	if path, err = linked(path); err != nil {
+		return err
+	}
 	if changed == nil {
 		return os.Remove(path)
 	}
 	return k.write(path, changed, info)
 }
 
-// write replaces a file as a whole and keeps its mode and, where it is a link, the link.
+// linked is the file that a link leads to, which is to be changed instead of the link. It need not be there.
+func linked(path string) (string, error) {
+	for range 40 {
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			return real, nil
+		}
+		target, err := os.Readlink(path)
+		if err != nil {
+			return path, nil
+		}
+		if !filepath.IsAbs(target) {
+			target = filepath.Join(filepath.Dir(path), target)
+		}
+		path = target
+	}
+	return "", fmt.Errorf("%s is a link that ends nowhere", path)
+}
+
+// write replaces a file as a whole and keeps its mode.
 func (k *hookTarget) write(path string, content []byte, was os.FileInfo) error {
 	mode := fs.FileMode(0o644)
 	if k.Tool == "git" {
@@ -227,9 +262,6 @@ func (k *hookTarget) write(path string, content []byte, was os.FileInfo) error {
 			mode |= 0o100
 		}
 	}
-	if target, err := filepath.EvalSymlinks(path); err == nil {
-		path = target
-	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
@@ -238,7 +270,7 @@ func (k *hookTarget) write(path string, content []byte, was os.FileInfo) error {
 		return err
 	}
 	_, err = f.Write(content)
-	if err = errors.Join(err, f.Chmod(mode), f.Close()); err == nil {
+	if err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err == nil {
 		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {

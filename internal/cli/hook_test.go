@@ -85,6 +85,37 @@ func TestASilentToolDoesNotHoldTheHook(t *testing.T) {
 	}
 }
 
+// TestASettingDoesNotOutlastTheTool holds because Claude Code lets pass what its hook has not answered in time.
+func TestASettingDoesNotOutlastTheTool(t *testing.T) {
+	for _, test := range []struct{ flag, setting, want time.Duration }{
+		{0, time.Minute, 25 * time.Second}, {0, time.Second, time.Second}, {time.Minute, time.Minute, time.Minute},
+	} {
+		if got := (&hookFlags{Timeout: test.flag}).inTime(test.setting); got != test.want {
+			t.Errorf("%+v gives %s", test, got)
+		}
+	}
+}
+
+// TestHalfAnAnswerIsNoPassOfCI holds for check as for the hooks.
+func TestHalfAnAnswerIsNoPassOfCI(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"overall_verdict":"ALLOW","evaluation_id":"e","rules_evaluated":3,"rule_verdicts":[]}`)
+	}))
+	defer server.Close()
+	if code, out, errs := run(t, "", "check", "--facts", writeFacts(t), "--server", server.URL); code != 2 || !strings.Contains(errs, "each rule that it counts") {
+		t.Errorf("exits with %d, %s and %s", code, out, errs)
+	}
+}
+
+func writeFacts(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "facts.json")
+	if err := os.WriteFile(path, []byte(`{"amount":1}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 func TestWrongSettingsOfAHookCloseIt(t *testing.T) {
 	for _, environ := range [][]string{{"TENET_HOOK_FAIL=sometimes"}, {"TENET_HOOK_TIMEOUT=soon"}, {"TENET_CONFIG=/no/such/file"}} {
 		code, out, errs := runIn(t.Context(), t, pushes, environ, "hook", "claude-code")
@@ -121,5 +152,41 @@ func TestInstallShowsTheChangeAndAsks(t *testing.T) {
 		if code, _, _ := runIn(t.Context(), t, "", environ, append([]string{"hook", "install", "--yes"}, args...)...); code != 2 {
 			t.Errorf("install %v exits with %d", args, code)
 		}
+	}
+}
+
+func TestTheHookJudgesWhatACommandWrites(t *testing.T) {
+	payload := `{"hook_event_name":"PreToolUse","cwd":"/src","tool_name":"Bash","tool_input":{"command":"cat > app.py <<EOF\nx = eval(y)\nEOF"}}`
+	code, out, errs := run(t, payload, "hook", "claude-code", "--timeout", "60s")
+	if code != 2 || !strings.Contains(errs, "PY-001") || !strings.Contains(errs, "app.py:1") {
+		t.Errorf("exits with %d, %s and %s", code, out, errs)
+	}
+}
+
+func TestSettingsThatAreChangedMeanwhileOrLinkedAreKept(t *testing.T) {
+	dir := t.TempDir()
+	path, kept := filepath.Join(dir, "settings.json"), filepath.Join(dir, "dotfiles.json")
+	k := hookTarget{Tool: "claude-code", Yes: true}
+	s := &session{out: io.Discard, err: io.Discard, env: func(string) string { return "" }}
+	if err := os.Symlink("dotfiles.json", path); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"1", "2"} { // where the link leads to nothing yet, and where it leads to a file
+		if err := k.change(s, path, func([]byte) ([]byte, error) { return []byte(want), nil }); err != nil {
+			t.Fatal(err)
+		}
+		if b, err := os.ReadFile(kept); err != nil || string(b) != want {
+			t.Errorf("the link leads to %q, %v", b, err)
+		}
+	}
+	err := k.change(s, path, func([]byte) ([]byte, error) { return []byte("3"), os.WriteFile(kept, []byte("mine"), 0o600) })
+	if b, readErr := os.ReadFile(path); err == nil || readErr != nil || string(b) != "mine" {
+		t.Errorf("a change by somebody else is lost: %q, %v, %v", b, readErr, err)
+	}
+	if err := k.change(s, path, func([]byte) ([]byte, error) { return nil, nil }); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(kept); err == nil {
+		t.Error("what was to be removed is still there, behind its link")
 	}
 }

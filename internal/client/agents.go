@@ -64,7 +64,7 @@ func (c *Client) Check(ctx context.Context, r AgentRequest) (AgentAnswer[agent.C
 		if e == nil || e.OverallVerdict != a.Result.Verdict || a.Result.Allowed && (e.OverallVerdict != rule.Allow || e.Coverage.RulesCut > 0) {
 			return a, rule.Errorf(rule.CodeInternal, "the server's answer contradicts itself; is it a Tenet server?")
 		}
-		err = known(e.OverallVerdict)
+		err = whole(e)
 	}
 	return a, err
 }

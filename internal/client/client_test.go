@@ -177,10 +177,17 @@ func TestAnswerIsBounded(t *testing.T) {
 }
 
 func TestAnswerWithoutVerdictIsNoPass(t *testing.T) {
-	for _, body := range []string{`{}`, `{"overall_verdict":"OK"}`, `null`} {
+	for _, body := range []string{
+		`{}`, `{"overall_verdict":"OK"}`, `null`, `{"overall_verdict":"ALLOW"}`,
+		`{"overall_verdict":"ALLOW","evaluation_id":"e","rules_evaluated":3,"rule_verdicts":[]}`,
+		`{"overall_verdict":"ALLOW","evaluation_id":"e","rules_evaluated":1,"rule_verdicts":[{"verdict":"DENY"}]}`,
+	} {
 		c, _ := serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body) })
 		if e, err := c.Evaluate(t.Context(), Evaluate{Diff: "x"}); err == nil {
 			t.Errorf("%s gives %+v without an error", body, e)
+		}
+		if e, err := c.Submit(t.Context(), Submit{}); err == nil {
+			t.Errorf("a submission: %s gives %+v without an error", body, e)
 		}
 	}
 }
@@ -189,7 +196,7 @@ func TestEvaluateSendsWhatIsGiven(t *testing.T) {
 	var got map[string]any
 	c, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		_ = json.NewDecoder(r.Body).Decode(&got)
-		_, _ = io.WriteString(w, `{"overall_verdict":"ALLOW"}`)
+		_, _ = io.WriteString(w, `{"overall_verdict":"ALLOW","evaluation_id":"e"}`)
 	})
 	_, err := c.Evaluate(t.Context(), Evaluate{Facts: json.RawMessage(`{"amount":12345678901234567890}`), MaxRules: 5})
 	if err != nil {

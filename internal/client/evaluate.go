@@ -65,10 +65,18 @@ func (c *Client) judge(ctx context.Context, path string, request any) (*rule.Eva
 	if err != nil {
 		return nil, err
 	}
-	if err := known(e.OverallVerdict); err != nil {
+	if err := whole(&e); err != nil {
 		return nil, err
 	}
 	return &e, nil
+}
+
+// whole refuses half an evaluation and one that contradicts itself: taking it for a pass would fail open.
+func whole(e *rule.Evaluation) error {
+	if flaw := e.Flaw(); flaw != "" {
+		return rule.Errorf(rule.CodeInternal, "%s", flaw)
+	}
+	return nil
 }
 
 // known refuses an answer without a verdict: taking it for a pass would fail open.

@@ -45,7 +45,7 @@ func (c *Client) Submit(ctx context.Context, s Submit) (*SubmissionAnswer, error
 	if err != nil {
 		return nil, err
 	}
-	if err := known(a.OverallVerdict); err != nil {
+	if err := whole(&a.Evaluation); err != nil {
 		return nil, err
 	}
 	return &a, nil

@@ -75,7 +75,7 @@ type Config struct {
 	IngestGitHubSecret string        `key:"ingest_github_secret" default:"" doc:"Secret of GitHub's webhooks, sent to /api/v1/gateway/ingest/github. Empty: nothing is taken."`
 	GitHubURL          string        `key:"github_url" default:"https://api.github.com" doc:"Address of GitHub's API, from which the diffs of pull requests are fetched."`
 	GitHubToken        string        `key:"github_token" default:"" doc:"Token that may read pull requests. Empty: only those of public repositories."`
-	HookTimeout        time.Duration `key:"hook_timeout" default:"10s" doc:"Longest time that tenet hook takes for its answer; keep it below the time limit that the tool has for its hooks."`
+	HookTimeout        time.Duration `key:"hook_timeout" default:"10s" doc:"Longest time that tenet hook takes for its answer; for claude-code and cursor at most 25s count, since these wait for 30s; the flag --timeout takes more."`
 	HookFail           string        `key:"hook_fail" default:"CRITICAL=closed,HIGH=ask,MEDIUM=ask,LOW=open" doc:"What tenet hook answers where a rule of a severity could not be judged: closed denies, ask asks the person, open lets it pass and says so. One word stands for all severities. Where nothing at all could be judged, the strictest counts."`
 
 	LogLevel  string `key:"log_level" default:"info" doc:"Least level that is logged: debug, info, warn or error."`

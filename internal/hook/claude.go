@@ -4,16 +4,19 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"tenet/internal/rule"
+	"tenet/internal/subject"
 )
 
 // claudeQuiet are the tools of Claude Code that change nothing outside the conversation. What the agents that it starts do
 // comes to the hook by itself.
 var claudeQuiet = []string{
 	"Read", "Glob", "Grep", "LS", "LSP", "NotebookRead", "TodoRead", "TodoWrite", "Task", "Agent", "TaskCreate", "TaskGet", "TaskList",
-	"TaskOutput", "TaskStop", "TaskUpdate", "BashOutput", "KillBash", "KillShell", "AskUserQuestion", "EnterPlanMode", "ExitPlanMode",
+	"TaskOutput", "TaskStop", "TaskUpdate", "CronCreate", "CronDelete", "CronList", "ExitWorktree", "ScheduleWakeup", "SendMessage", "BashOutput", "KillBash", "KillShell", "AskUserQuestion", "EnterPlanMode", "ExitPlanMode",
 	"ListMcpResourcesTool", "ReadMcpResourceTool", "Skill", "SlashCommand", "ToolSearch",
 }
 
@@ -51,13 +54,13 @@ func Claude(payload []byte) (Question, error) {
 		return q, err
 	}
 	switch name {
-	case "Bash", "PowerShell":
+	case "Bash", "PowerShell", "Monitor":
 		return q, q.command(in)
 	case "Edit", "MultiEdit", "Write":
 		return q, q.claudeEdit(name, o, in)
 	case "NotebookEdit":
 		return q, q.cell(in)
-	case "WebFetch", "WebSearch":
+	case "WebFetch", "WebSearch", "EnterWorktree":
 		return q, q.call(name, in)
 	case "":
 		return q, errors.New("what the tool sent names no tool_name")
@@ -68,11 +71,26 @@ func Claude(payload []byte) (Question, error) {
 	return q, fmt.Errorf("the tool %q is not known, so what it does cannot be judged", name)
 }
 
-// command makes the question about a shell command.
+// command makes the question about a shell command, and about the texts that it writes into files.
 func (q *Question) command(in object) error {
 	command, ok := in.text("command")
 	if !ok || strings.TrimSpace(command) == "" {
 		return errors.New("there is no command to judge")
+	}
+	byPath := map[string]*subject.InputFile{}
+	for _, w := range writes(command) {
+		for _, f := range place(q.Dir, w.name).files(w.text) {
+			if was := byPath[f.Path]; was != nil {
+				joined := *was.Content + w.text
+				was.Content = &joined
+				continue
+			}
+			byPath[f.Path] = &f
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(byPath)) {
+		q.Files = append(q.Files, *byPath[path])
+		q.Note = "of files that a command writes, line numbers count within what it writes"
 	}
 	return q.action("%s", command)
 }
@@ -140,7 +158,7 @@ type claudeAnswer struct {
 
 // WriteClaude answers Claude Code: what goes to stdout and to stderr, and the exit code. A denial is told both ways that there
 // are, exit code 2 with the reason on stderr, and JSON. An Allow says nothing, and Claude Code goes on to ask the person as it
-// is set up to; with approve it does not ask.
+// is set up to; with approve it does not ask where the rules are kept. What was not judged is never approved.
 func WriteClaude(event string, a Answer, approve bool) (stdout, stderr string, code int) {
 	var out claudeAnswer
 	switch {
@@ -152,8 +170,8 @@ func WriteClaude(event string, a Answer, approve bool) (stdout, stderr string, c
 		return "", "", 0
 	case a.Decision != Allow:
 		out.Output = &claudeDecision{Event: preToolUse, Decision: a.Decision, Reason: a.Reason}
-	case approve && (event == preToolUse || event == ""):
-		out = claudeAnswer{Message: a.Reason, Output: &claudeDecision{Event: preToolUse, Decision: Allow, Reason: a.Reason}}
+	case approve && event == preToolUse && a.Kept:
+		out.Output = &claudeDecision{Event: preToolUse, Decision: Allow}
 	case a.Reason != "":
 		out.Message = a.Reason
 	default:

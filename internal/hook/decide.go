@@ -80,7 +80,7 @@ func (d Decision) above(other Decision) bool {
 // then, so the strictest fail mode counts.
 func Unanswered(why string, m FailModes) Answer {
 	mode := m.strictest()
-	return Answer{decisions[mode], fmt.Sprintf("Tenet could not judge this: %s. Fail mode: %s.", strings.TrimRight(report.Line(why, maxLine), ".?"), mode)}
+	return Answer{Decision: decisions[mode], Reason: fmt.Sprintf("Tenet could not judge this: %s. Fail mode: %s.", strings.TrimRight(report.Line(why, maxLine), ".?"), mode)}
 }
 
 // Bounds of a reason. What is left out is told.
@@ -89,11 +89,20 @@ const (
 	maxLine     = 600 // characters
 )
 
+// Both is the answer that follows from two: the stricter one, for the reasons of both.
+func Both(a, b Answer) Answer {
+	both := Answer{Decision: a.Decision, Reason: strings.Trim(a.Reason+"\n"+b.Reason, "\n"), Kept: a.Kept && b.Kept}
+	if b.Decision.above(a.Decision) {
+		both.Decision = b.Decision
+	}
+	return both
+}
+
 // Judged is the answer that follows from an evaluation: a denial denies, what needs confirmation asks, and for a rule that
 // nothing could decide the fail mode of its severity counts. An evaluation that contradicts itself, as half an answer does,
 // counts as none.
 func Judged(e *rule.Evaluation, m FailModes) Answer {
-	if why := inconsistent(e); why != "" {
+	if why := e.Flaw(); why != "" {
 		return Unanswered(why, m)
 	}
 	a := Answer{Decision: Allow}
@@ -135,25 +144,19 @@ func Judged(e *rule.Evaluation, m FailModes) Answer {
 	if n := e.Coverage.RulesCut; n > 0 {
 		parts = append(parts, fmt.Sprintf("%d more rules apply and were not judged, because they are beyond max_rules.", n))
 	}
+	if n := len(e.Coverage.Unexamined); n > 0 && e.OverallVerdict == rule.Allow {
+		lines := make([]string, n)
+		for i, u := range e.Coverage.Unexamined {
+			lines[i] = report.Line(u.Part+": "+u.Reason, maxLine)
+		}
+		add("Tenet: this was not examined.", lines)
+	}
+	a.Kept = a.Decision == Allow && len(parts) == 0 && e.RulesEvaluated > 0
 	if len(parts) > 0 {
 		parts = append(parts, "Evaluation "+report.Line(e.EvaluationID, maxLine))
 	}
 	a.Reason = strings.Join(parts, "\n")
 	return a
-}
-
-// inconsistent says what is wrong with an evaluation as a whole; empty if nothing is.
-func inconsistent(e *rule.Evaluation) string {
-	overall := rule.Overall(e.RuleVerdicts)
-	switch {
-	case e.EvaluationID == "":
-		return "the server's answer has no evaluation_id"
-	case len(e.RuleVerdicts) != e.RulesEvaluated:
-		return "the server's answer does not hold a verdict for each rule that it counts"
-	case overall != e.OverallVerdict && (overall != rule.Allow || e.OverallVerdict != rule.NeedsConfirmation): // an empty subject
-		return "the overall verdict of the server's answer does not follow from its verdicts"
-	}
-	return ""
 }
 
 // verdict is what one verdict asks for, and the fail mode that says so, if one does. What would ask for confirmation if it were

@@ -57,6 +57,17 @@ func TestTheFailModeOfARulesSeverityCountsWhereNothingDecidedIt(t *testing.T) {
 	}
 }
 
+func TestOfTwoAnswersTheStricterCounts(t *testing.T) {
+	deny, ask, kept := Answer{Decision: Deny, Reason: "no"}, Answer{Decision: Ask, Reason: "sure?"}, Answer{Decision: Allow, Kept: true}
+	for _, test := range []struct{ a, b, want Answer }{
+		{deny, ask, Answer{Decision: Deny, Reason: "no\nsure?"}}, {kept, deny, deny}, {ask, kept, ask}, {kept, kept, kept}, {kept, Answer{Decision: Allow}, Answer{Decision: Allow}},
+	} {
+		if got := Both(test.a, test.b); got != test.want {
+			t.Errorf("%+v and %+v give %+v", test.a, test.b, got)
+		}
+	}
+}
+
 func TestHalfAnAnswerIsNone(t *testing.T) {
 	whole := evaluation(given(rule.High, rule.Allow, rule.ByCheck))
 	for name, spoil := range map[string]func(e *rule.Evaluation){
@@ -94,6 +105,25 @@ func TestUnansweredTakesTheStrictestMode(t *testing.T) {
 	}
 }
 
+func TestOnlyWhatWasJudgedAndExaminedIsKept(t *testing.T) {
+	kept := given(rule.High, rule.Allow, rule.ByCheck)
+	if a := Judged(evaluation(kept), must(t, modes)); !a.Kept || a.Reason != "" {
+		t.Errorf("kept: %+v", a)
+	}
+	if a := Judged(evaluation(), must(t, modes)); a.Kept {
+		t.Errorf("no rule has said anything: %+v", a)
+	}
+	open := evaluation(kept, given(rule.Low, rule.NeedsConfirmation, rule.ByNone))
+	if a := Judged(open, must(t, modes)); a.Kept || a.Decision != Allow {
+		t.Errorf("let pass by the fail mode: %+v", a)
+	}
+	unseen := evaluation(kept)
+	unseen.Coverage.Unexamined = []rule.Unexamined{{Part: "a.py", Reason: "the file is binary"}}
+	if a := Judged(unseen, must(t, modes)); a.Kept || a.Decision != Allow || !strings.Contains(a.Reason, "not examined.\n- a.py: the file is binary") {
+		t.Errorf("a file that nobody has seen passes silently: %+v", a)
+	}
+}
+
 func TestReasonsAreBoundedAndHarmless(t *testing.T) {
 	v := given(rule.High, rule.Deny, rule.ByCheck)
 	v.RuleStatement = "a\nb\x1b[31m" + strings.Repeat("x", 10_000)
@@ -109,7 +139,8 @@ func TestReasonsAreBoundedAndHarmless(t *testing.T) {
 }
 
 func TestAnswersHaveTheFormOfTheirTool(t *testing.T) {
-	deny, ask, open, allow := Answer{Deny, "no"}, Answer{Ask, "sure?"}, Answer{Allow, "not judged"}, Answer{Allow, ""}
+	deny, ask, open := Answer{Decision: Deny, Reason: "no"}, Answer{Decision: Ask, Reason: "sure?"}, Answer{Decision: Allow, Reason: "not judged"}
+	allow, skipped := Answer{Decision: Allow, Kept: true}, Answer{Decision: Allow}
 	for _, test := range []struct {
 		event     string
 		a         Answer
@@ -123,6 +154,9 @@ func TestAnswersHaveTheFormOfTheirTool(t *testing.T) {
 		{"PreToolUse", open, false, `{"systemMessage":"not judged"}`, "", 0},
 		{"PreToolUse", allow, false, ``, "", 0},
 		{"PreToolUse", allow, true, `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow"}}`, "", 0},
+		{"PreToolUse", open, true, `{"systemMessage":"not judged"}`, "", 0},
+		{"", open, true, `{"systemMessage":"not judged"}`, "", 0},
+		{"PreToolUse", skipped, true, ``, "", 0},
 		{"PostToolUse", deny, false, `{"decision":"block","reason":"no"}`, "no", 2},
 		{"PostToolUse", ask, false, `{"systemMessage":"sure?","hookSpecificOutput":{"hookEventName":"PostToolUse","additionalContext":"sure?"}}`, "", 0},
 		{"PostToolUse", allow, true, ``, "", 0},

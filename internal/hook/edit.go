@@ -23,9 +23,10 @@ const maxFile = 8 << 20
 type file struct {
 	disk string // where it lies
 	path string // as rules see it: from the root of its repository, with forward slashes
+	real string // the same of the file that links lead to, where that is another; else empty
 }
 
-// place finds out where a file lies and how rules see it. Outside of a repository paths count from dir.
+// place finds out where a file lies and how rules see it.
 func place(dir, name string) file {
 	if !filepath.IsAbs(name) {
 		name = filepath.Join(dir, name)
@@ -33,17 +34,67 @@ func place(dir, name string) file {
 	if absolute, err := filepath.Abs(name); err == nil {
 		name = absolute
 	}
-	f := file{disk: name}
+	f := file{disk: name, path: seen(dir, name)}
+	if real := seen(dir, follow(name)); real != f.path {
+		f.real = real
+	}
+	return f
+}
+
+// seen is how rules see a file. Outside of a repository paths count from dir.
+func seen(dir, name string) string {
 	root := Root(filepath.Dir(name))
 	if root == "" {
 		root = dir
 	}
 	if rel, err := filepath.Rel(root, name); err == nil && filepath.IsLocal(rel) {
-		f.path = filepath.ToSlash(rel)
-		return f
+		return filepath.ToSlash(rel)
 	}
-	f.path = strings.TrimLeft(filepath.ToSlash(name[len(filepath.VolumeName(name)):]), "/")
-	return f
+	return strings.TrimLeft(filepath.ToSlash(name[len(filepath.VolumeName(name)):]), "/")
+}
+
+// maxLinks bounds how many links are followed, as systems do.
+const maxLinks = 40
+
+// follow is the file that a name leads to over links, also where it is not there yet.
+func follow(name string) string {
+	rest := ""
+	for links := 0; links < maxLinks; {
+		if real, err := filepath.EvalSymlinks(name); err == nil {
+			return filepath.Join(real, rest)
+		}
+		if target, err := os.Readlink(name); err == nil { // of nothing, yet
+			if !filepath.IsAbs(target) {
+				target = filepath.Join(filepath.Dir(name), target)
+			}
+			name = target
+			links++
+			continue
+		}
+		parent := filepath.Dir(name)
+		if parent == name {
+			break
+		}
+		name, rest = parent, filepath.Join(filepath.Base(name), rest)
+	}
+	return filepath.Join(name, rest)
+}
+
+// paths are those that rules see the file under: a rule for either is to be kept.
+func (f file) paths() []string {
+	if f.real == "" {
+		return []string{f.path}
+	}
+	return []string{f.path, f.real}
+}
+
+// files is the file with its content, by each of its paths.
+func (f file) files(content string) []subject.InputFile {
+	var list []subject.InputFile
+	for _, path := range f.paths() {
+		list = append(list, subject.InputFile{Path: path, Content: &content})
+	}
+	return list
 }
 
 // Root is the folder of the repository that a folder, which need not exist, lies in; empty outside of one.
@@ -168,7 +219,7 @@ func undo(text string, edits []edit) (string, bool) {
 func (q *Question) write(f file, content string) error {
 	before, err := f.read()
 	if errors.Is(err, errNone) {
-		q.Files = []subject.InputFile{{Path: f.path, Content: &content}}
+		q.Files = f.files(content)
 		return nil
 	}
 	if err != nil {
@@ -177,27 +228,32 @@ func (q *Question) write(f file, content string) error {
 	return q.change(f, before, content)
 }
 
-// edit makes the question about edits that are to be made. Where they do not fit the file on disk, the tool will refuse them;
-// what they bring is judged all the same.
+// edit makes the question about edits that are to be made. Tools make them with the line ends of the file, whatever those are.
 func (q *Question) edit(f file, edits []edit) error {
 	before, err := f.read()
 	if err != nil && !errors.Is(err, errNone) {
 		return err
 	}
-	if after, ok := apply(before, edits); ok {
-		if err != nil {
-			q.Files = []subject.InputFile{{Path: f.path, Content: &after}}
-			return nil
+	after, ok := apply(before, edits)
+	if !ok {
+		before = plainEnds.Replace(before)
+		plain := make([]edit, len(edits))
+		for i, e := range edits {
+			plain[i] = edit{plainEnds.Replace(e.old), plainEnds.Replace(e.new), e.all}
 		}
-		return q.change(f, before, after)
+		after, ok = apply(before, plain)
 	}
-	var brings strings.Builder
-	for _, e := range edits {
-		brings.WriteString(strings.TrimSuffix(e.new, "\n") + "\n")
+	switch {
+	case !ok: // a tool that takes it nevertheless, since it is less exact, makes of it what nobody has seen
+		return fmt.Errorf("the edit does not fit what is in %s, so what it would make of it is not known", f.path)
+	case err != nil:
+		q.Files = f.files(after)
+		return nil
 	}
-	q.fragment(f, brings.String())
-	return nil
+	return q.change(f, before, after)
 }
+
+var plainEnds = strings.NewReplacer("\r\n", "\n")
 
 // made makes the question about a file that was changed from what it was before.
 func (q *Question) made(f file, before string) error {
@@ -214,14 +270,14 @@ func (q *Question) whole(f file) error {
 	if err != nil {
 		return err
 	}
-	q.Files = []subject.InputFile{{Path: f.path, Content: &content}}
+	q.Files = f.files(content)
 	q.Note = "what stood in the file before is not known, so all of it was judged"
 	return nil
 }
 
 // fragment makes the question about text that goes somewhere into a file.
 func (q *Question) fragment(f file, text string) {
-	q.Files = []subject.InputFile{{Path: f.path, Content: &text}}
+	q.Files = f.files(text)
 	q.Note = "line numbers count within the edit"
 }
 
@@ -238,11 +294,13 @@ func (q *Question) change(f file, before, after string) error {
 		q.Skip = true
 		return nil
 	}
-	text := diff.Diff("old", []byte(before), "new", []byte(after))
+	shown := diff.Diff("old", []byte(before), "new", []byte(after))
 	for range 3 { // its own heading, which would not survive every path
-		_, text, _ = bytes.Cut(text, []byte("\n"))
+		_, shown, _ = bytes.Cut(shown, []byte("\n"))
 	}
-	q.Diff = "--- " + quoted("a/"+f.path) + "\n+++ " + quoted("b/"+f.path) + "\n" + string(text)
+	for _, path := range f.paths() {
+		q.Diff += "--- " + quoted("a/"+path) + "\n+++ " + quoted("b/"+path) + "\n" + string(shown)
+	}
 	return nil
 }
 

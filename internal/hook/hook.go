@@ -35,6 +35,8 @@ type Answer struct {
 	// Reason is why, for the person and the agent; empty for a plain Allow. An Allow with a reason is one that must be seen:
 	// something could not be judged, and the fail mode lets it pass.
 	Reason string
+	// Kept says that rules were judged, all that apply, and that each is kept. An Allow without it is no approval.
+	Kept bool
 }
 
 // Question is what a tool asks its hook.
@@ -45,7 +47,7 @@ type Question struct {
 	Skip bool
 	// Note is told with the answer, whatever that is.
 	Note string
-	// Action is a command or tool call in words. Diff and Files are a change; both are empty for an action.
+	// Action is a command or tool call in words. Diff and Files are a change; for a command, Files are what it writes.
 	Action string
 	Diff   string
 	Files  []subject.InputFile

@@ -78,7 +78,6 @@ func TestEditsOfClaudeCodeBecomeDiffsWithTheLinesOfTheFile(t *testing.T) {
 			map[string]any{"old_string": "two", "new_string": "2\n3"}, map[string]any{"old_string": "3\n", "new_string": "III\n"},
 		}}, []string{"2 2", "3 III"}},
 		{"a file that is written again", "Write", map[string]any{"content": "one\ntwo\nthree\nfour\nlast"}, []string{"5 last"}},
-		{"an edit that does not fit", "Edit", map[string]any{"old_string": "nowhere", "new_string": "x\ny"}, []string{"1 x", "2 y"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			dir := project(t, odd, five)
@@ -92,16 +91,44 @@ func TestEditsOfClaudeCodeBecomeDiffsWithTheLinesOfTheFile(t *testing.T) {
 			for _, w := range test.want {
 				want = append(want, path+":"+w)
 			}
-			if test.name == "an edit that does not fit" { // given as a file, whose path must not hold a tab
-				if len(q.Files) != 1 || *q.Files[0].Content != "x\ny\n" || q.Note == "" {
-					t.Fatalf("asks %+v", q)
-				}
-				return
-			}
 			if got := added(t, q); strings.Join(got, "|") != strings.Join(want, "|") {
 				t.Errorf("adds %q, want %q", got, want)
 			}
 		})
+	}
+}
+
+func TestAnEditIsJudgedInItsFileOrNotAtAll(t *testing.T) {
+	dir := project(t, "a.py", "one\r\nf(x)\r\n")
+	input := map[string]any{"file_path": filepath.Join(dir, "a.py"), "old_string": "one\nf", "new_string": "two\neval"}
+	q, err := Claude(claude(t, "PreToolUse", dir, "Edit", input, nil))
+	if err != nil || strings.Join(added(t, q), "|") != "a.py:1 two|a.py:2 eval(x)" {
+		t.Errorf("with other line ends, asks %+v, %v", q, err)
+	}
+	input["old_string"] = "nowhere"
+	if q, err = Claude(claude(t, "PreToolUse", dir, "Edit", input, nil)); err == nil || !strings.Contains(err.Error(), "does not fit") {
+		t.Errorf("an edit that does not fit asks %+v", q)
+	}
+}
+
+func TestALinkDoesNotHideTheFileItLeadsTo(t *testing.T) {
+	dir := project(t, "src/a.py", "one\n")
+	for link, target := range map[string]string{"notes.txt": "src/a.py", "other": "src", "new.txt": "src/new.py", "loop": "loop"} {
+		if err := os.Symlink(target, filepath.Join(dir, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, want := range map[string]string{
+		"notes.txt": "notes.txt:1 x|src/a.py:1 x", "other/a.py": "other/a.py:1 x|src/a.py:1 x", "other/n/b.py": "other/n/b.py:1 x|src/n/b.py:1 x",
+		"new.txt": "new.txt:1 x|src/new.py:1 x", "src/../src/a.py": "src/a.py:1 x",
+	} {
+		q, err := Claude(claude(t, "PreToolUse", dir, "Write", map[string]any{"file_path": name, "content": "x\n"}, nil))
+		if err != nil || strings.Join(added(t, q), "|") != want {
+			t.Errorf("%s asks %+v, %v; want %s", name, q, err, want)
+		}
+	}
+	if q, err := Claude(claude(t, "PreToolUse", dir, "Write", map[string]any{"file_path": "loop/x", "content": "x\n"}, nil)); err == nil {
+		t.Errorf("a link to itself asks %+v", q)
 	}
 }
 
@@ -149,6 +176,7 @@ func TestCommandsAndCallsAreActions(t *testing.T) {
 		want    string
 	}{
 		{`{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"git push --force"}}`, Claude, "git push --force"},
+		{`{"hook_event_name":"PreToolUse","tool_name":"Monitor","tool_input":{"command":"tail -f x"}}`, Claude, "tail -f x"},
 		{`{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"rm -rf /","Command":"ls"}}`, Claude, "rm -rf /"},
 		{`{"hook_event_name":"PreToolUse","tool_name":"mcp__db__query","tool_input":{"sql":"DROP TABLE t"}}`, Claude, `Call the tool mcp__db__query with {"sql":"DROP TABLE t"}`},
 		{`{"hook_event_name":"beforeShellExecution","command":"npm publish","cwd":"/x"}`, Cursor, "npm publish"},
@@ -159,6 +187,26 @@ func TestCommandsAndCallsAreActions(t *testing.T) {
 		q, err := test.read([]byte(test.payload))
 		if err != nil || q.Action != test.want || q.Skip {
 			t.Errorf("%s\nasks about %q (%v), want %q", test.payload, q.Action, err, test.want)
+		}
+	}
+}
+
+func TestWhatACommandWritesIntoFilesIsJudgedAsSuch(t *testing.T) {
+	dir := project(t, "a.py", "one\n")
+	for command, want := range map[string]string{
+		"cat > a.py <<'EOF'\nx\ny\nEOF\nls":                     "a.py:1 x|a.py:2 y",
+		"cat <<EOF >>'b c.py'\nx\nEOF":                          "b c.py:1 x",
+		"cat <<-\"E O\" | tee -a n/b.py >/dev/null\n\tx\n\tE O": "n/b.py:1 x",
+		"cat <<A > a.py && cat <<B > b.py\nx\nA\ny\nB":          "a.py:1 x|a.py:2 y|b.py:1 x|b.py:2 y",
+		"cd x; echo \"y = 1\" > a.py":                           "a.py:1 y = 1",
+		`printf 'x\ny\n' >> a.py`:                               "a.py:1 x|a.py:2 y",
+		"apply_patch <<'E'\n*** Begin Patch\n*** Update File: a.py\n@@\n-one\n+two\n*** Add File: b.py\n+x\n*** End Patch\nE": "a.py:1 two|b.py:1 x",
+		"cat > a.py <<EOF\nx":      "a.py:1 x", // the shell ends it as well
+		"cat <<EOF 2>a.py\nx\nEOF": "", "grep x <<< y > a.py": "", "echo hi 2>&1": "", "ls > a.py": "", "echo x > /dev/null": "", "a <<EOF\nx\nEOF": "",
+	} {
+		q, err := Claude(claude(t, "PreToolUse", dir, "Bash", map[string]any{"command": command}, nil))
+		if got := strings.Join(added(t, q), "|"); err != nil || q.Action != command || got != want {
+			t.Errorf("%q asks about %q and %q, %v; want %q", command, q.Action, got, err, want)
 		}
 	}
 }

@@ -165,3 +165,21 @@ func (e *Evaluation) Tally() {
 	e.RulesViolated, e.RulesUncertain = len(e.Violations), len(e.Warnings)
 	e.FixSummary = fixes.String()
 }
+
+// Flaw says what is wrong with an evaluation that came from elsewhere; empty if nothing is. Half an answer, or one that
+// contradicts itself, must not be taken for a pass.
+func (e *Evaluation) Flaw() string {
+	_, known := Parse(string(e.OverallVerdict), Verdicts)
+	overall := Overall(e.RuleVerdicts)
+	switch {
+	case !known:
+		return "the server's answer has no verdict; is it a Tenet server?"
+	case e.EvaluationID == "":
+		return "the server's answer has no evaluation_id; is it a Tenet server?"
+	case len(e.RuleVerdicts) != e.RulesEvaluated:
+		return "the server's answer does not hold a verdict for each rule that it counts"
+	case overall != e.OverallVerdict && (overall != Allow || e.OverallVerdict != NeedsConfirmation): // an empty subject
+		return "the overall verdict of the server's answer does not follow from its verdicts"
+	}
+	return ""
+}

@@ -50,14 +50,15 @@ type Waiver struct {
 	Status      WaiverStatus `json:"status" enum:"active,pending,expired,revoked" doc:"Whether it covers anything now. One for a CRITICAL rule is pending until a second person approves it."`
 }
 
-// At is what the waiver is worth at a time for a rule of a severity.
+// At is what the waiver is worth at a time for a rule of a severity. One that was made for a CRITICAL rule takes a second person
+// also where the rule is taken less seriously, such as below a federation node.
 func (w *Waiver) At(now time.Time, s Severity) WaiverStatus {
 	switch {
 	case w.RevokedAt != nil:
 		return WaiverRevoked
 	case !now.Before(w.ExpiresAt):
 		return WaiverExpired
-	case s == Critical && (w.ApprovedAt == nil || w.ApprovedBy == w.CreatedBy):
+	case (s == Critical || w.Severity == Critical) && (w.ApprovedAt == nil || w.ApprovedBy == w.CreatedBy):
 		return WaiverPending
 	}
 	return WaiverActive
@@ -79,11 +80,12 @@ type AppliedWaiver struct {
 // Counts reports whether the verdict weighs in the overall verdict: one of a rule in shadow does not, and neither does a waived one.
 func (v *RuleVerdict) Counts() bool { return v.Enforcement != Shadow && v.Waiver == nil }
 
-// Bounds of what a fingerprint can stand for. Checks list so many places, and of a longer line they quote about so many bytes:
-// beyond, a change could go unseen.
+// Bounds of what a fingerprint can stand for. Checks and judges list so many places and quotes, and of a longer line checks quote
+// about so many bytes: beyond, a change could go unseen.
 const (
-	listedPlaces = 50
-	cutQuote     = 290
+	checkedPlaces = 50
+	judgedPlaces  = 20
+	cutQuote      = 290
 )
 
 // FingerprintOf identifies what a denial objects to: the rule and its wording, and the quoted texts with their files, whatever
@@ -99,7 +101,11 @@ func FingerprintOf(v *RuleVerdict, contentHash string) string {
 		}
 		list = append(list, cited{e.FilePath, words(e.Quote)})
 	}
-	if len(list) == 0 || len(list) >= listedPlaces || len(v.Locations) >= listedPlaces {
+	listed := judgedPlaces
+	if v.DecidedBy == ByCheck {
+		listed = checkedPlaces
+	}
+	if len(list) == 0 || len(list) >= listed || len(v.Locations) >= listed {
 		return ""
 	}
 	for i := range v.Locations {
@@ -114,5 +120,14 @@ func FingerprintOf(v *RuleVerdict, contentHash string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// words is a text with its white space made equal.
-func words(s string) string { return strings.Join(strings.Fields(s), " ") }
+// words is a text with the white space of each line made equal. Lines stay apart: a comment and the code below it are not the
+// comment alone.
+func words(s string) string {
+	var lines []string
+	for line := range strings.Lines(s) {
+		if list := strings.Fields(line); len(list) > 0 {
+			lines = append(lines, strings.Join(list, " "))
+		}
+	}
+	return strings.Join(lines, "\n")
+}

@@ -43,12 +43,16 @@ fi
 
 base=${INPUT_BASE:-}
 if [[ -z $base && -n ${GITHUB_BASE_REF:-} ]]; then base=origin/$GITHUB_BASE_REF; fi
+# A push may bring many commits: what was there before it is the base, and for a new branch the default branch is.
+if [[ -z $base && ${INPUT_BEFORE:-} =~ [1-9a-f] ]]; then base=$INPUT_BEFORE; fi
+if [[ -z $base && -n ${INPUT_BEFORE:-} && -n ${INPUT_DEFAULT_BRANCH:-} ]]; then base=origin/$INPUT_DEFAULT_BRANCH; fi
 if [[ -z $base ]]; then base=HEAD^; fi
 git rev-parse --quiet --verify --end-of-options "$base^{commit}" >/dev/null ||
   fail "The base $base is not there. Check out with fetch-depth: 0."
 
 sarif=$temp/tenet.sarif
 comment=$temp/tenet.md
+rm -f "$sarif" "$comment" # of an earlier step
 arguments=(check --base "$base" --format github --also "sarif=$sarif" --also "markdown=$comment" --fail-on "${INPUT_FAIL_ON:-deny}")
 if [[ -n ${INPUT_SERVER:-} ]]; then arguments+=(--server "$INPUT_SERVER"); fi
 if [[ -n ${INPUT_PROJECT:-} ]]; then arguments+=(--project "$INPUT_PROJECT"); fi

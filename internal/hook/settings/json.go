@@ -47,14 +47,14 @@ func openJSON(b []byte) (*document, *hujson.Object, error) {
 	return d, root, nil
 }
 
-// addJSON adds hooks to a file, in place of those whose command has a mark. Fresh is what a new file begins with.
-func addJSON(old, fresh []byte, mark string, entries []entry) ([]byte, error) {
+// addJSON adds hooks to a file, in place of those with a mark. Fresh is what a new file begins with.
+func addJSON(old, fresh []byte, m mark, entries []entry) ([]byte, error) {
 	if len(bytes.TrimSpace(old)) == 0 {
 		if old = fresh; old == nil {
 			old = []byte("{}\n")
 		}
 	}
-	before, err := removeJSON(old, mark)
+	before, err := removeJSON(old, m)
 	if err != nil {
 		return nil, err
 	}
@@ -195,8 +195,8 @@ func (d *document) value(v any, depth int) (hujson.Value, error) {
 	return hujson.Parse([]byte(text))
 }
 
-// removeJSON takes out the hooks whose command has a mark, and what is empty without them; nil if that is all.
-func removeJSON(old []byte, mark string) ([]byte, error) {
+// removeJSON takes out the hooks with a mark, and what is empty without them; nil if that is all.
+func removeJSON(old []byte, m mark) ([]byte, error) {
 	d, root, err := openJSON(old)
 	if err != nil {
 		return nil, err
@@ -210,12 +210,12 @@ func removeJSON(old []byte, mark string) ([]byte, error) {
 		return nil, malformed("hooks is not an object")
 	}
 	changed := false
-	for i, m := range slices.Backward(hooks.Members) {
-		list, ok := m.Value.Value.(*hujson.Array)
+	for i, listed := range slices.Backward(hooks.Members) {
+		list, ok := listed.Value.Value.(*hujson.Array)
 		if !ok {
-			return nil, malformed("the hooks of %s are not a list", m.Name.Value)
+			return nil, malformed("the hooks of %s are not a list", listed.Name.Value)
 		}
-		if !removeHooks(list, mark) {
+		if !removeHooks(list, m) {
 			continue
 		}
 		changed = true
@@ -235,8 +235,8 @@ func removeJSON(old []byte, mark string) ([]byte, error) {
 	return d.root.Pack(), nil
 }
 
-// removeHooks takes out of a list, and of the lists named hooks in it, the objects whose command has a mark.
-func removeHooks(list *hujson.Array, mark string) (changed bool) {
+// removeHooks takes out of a list, and of the lists named hooks in it, the objects with a mark.
+func removeHooks(list *hujson.Array, m mark) (changed bool) {
 	for i, e := range slices.Backward(list.Elements) {
 		o, ok := e.Value.(*hujson.Object)
 		if !ok {
@@ -247,9 +247,9 @@ func removeHooks(list *hujson.Array, mark string) (changed bool) {
 			name, _ := o.Members[j].Name.Value.(hujson.Literal)
 			switch v := o.Members[j].Value.Value.(type) {
 			case hujson.Literal:
-				gone = gone || (name.String() == "command" && strings.Contains(v.String(), mark))
+				gone = gone || (name.String() == "command" && m.is(v.String()))
 			case *hujson.Array:
-				if name.String() == "hooks" && removeHooks(v, mark) {
+				if name.String() == "hooks" && removeHooks(v, m) {
 					changed = true
 					gone = gone || len(v.Elements) == 0
 				}

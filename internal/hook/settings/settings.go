@@ -16,8 +16,8 @@ type Format struct {
 	// Add returns the file with the hook that runs command, in place of one that is there already. Old is nil where there is
 	// no file yet.
 	Add func(old []byte, command string) ([]byte, error)
-	// Remove returns the file without Tenet's hooks; nil if nothing else is left.
-	Remove func(old []byte) ([]byte, error)
+	// Remove returns the file without Tenet's hooks, and those that call program if it is not empty; nil if nothing else is left.
+	Remove func(old []byte, program string) ([]byte, error)
 }
 
 // The formats of the tools that Tenet has hooks for. Claude is .claude/settings.json, Cursor .cursor/hooks.json, PreCommit
@@ -36,6 +36,39 @@ func malformed(format string, args ...any) error {
 	return rule.Errorf(rule.CodeInvalid, "the file is left alone: "+format, args...)
 }
 
+// mark tells Tenet's hooks for a tool from those of others, who may have a command hook as well.
+type mark struct {
+	tool    string
+	program string // that is Tenet whatever its name is; empty for none
+}
+
+// is reports whether a command is one that Tenet has put there: it calls a program whose name begins with tenet.
+func (m mark) is(command string) bool {
+	before, _, found := strings.Cut(command+" ", " hook "+m.tool+" ")
+	if !found {
+		return false
+	}
+	if m.program != "" && programOf(command) == m.program {
+		return true
+	}
+	for word := range strings.FieldsSeq(before) {
+		if strings.HasPrefix(strings.TrimLeft(word[strings.LastIndexAny(word, `/\`)+1:], `'"`), "tenet") {
+			return true
+		}
+	}
+	return false
+}
+
+// programOf is the program that a command calls, without quotes.
+func programOf(command string) string {
+	if rest, ok := strings.CutPrefix(command, "'"); ok {
+		program, _, _ := strings.Cut(rest, "' ")
+		return strings.ReplaceAll(program, `'\''`, "'")
+	}
+	program, _, _ := strings.Cut(command, " ")
+	return program
+}
+
 type claudeHook struct {
 	Type    string `json:"type"`
 	Command string `json:"command"`
@@ -47,17 +80,20 @@ type claudeGroup struct {
 	Hooks   []claudeHook `json:"hooks"`
 }
 
-// claudeMatcher names the tools that change something.
-const claudeMatcher = "Bash|PowerShell|Edit|MultiEdit|Write|NotebookEdit|WebFetch|mcp__.*"
+// claudeMatcher stands for every tool: one that the next version of Claude Code brings must not pass unasked. Those that change
+// nothing are answered without judging.
+const claudeMatcher = "*"
 
 // addClaude lets the shell turn every failure of the command, such as that it is not installed, into exit code 2: Claude Code
 // takes every other code for a pass.
 func addClaude(old []byte, command string) ([]byte, error) {
 	group := claudeGroup{claudeMatcher, []claudeHook{{"command", command + " || exit 2", timeLimit}}}
-	return addJSON(old, nil, " hook claude-code", []entry{{"PreToolUse", group}})
+	return addJSON(old, nil, mark{"claude-code", programOf(command)}, []entry{{"PreToolUse", group}})
 }
 
-func removeClaude(old []byte) ([]byte, error) { return removeJSON(old, " hook claude-code") }
+func removeClaude(old []byte, program string) ([]byte, error) {
+	return removeJSON(old, mark{"claude-code", program})
+}
 
 type cursorHook struct {
 	Command    string `json:"command"`
@@ -68,7 +104,7 @@ type cursorHook struct {
 
 func addCursor(old []byte, command string) ([]byte, error) {
 	plain := cursorHook{command, "", timeLimit, true}
-	return addJSON(old, []byte("{\n  \"version\": 1\n}\n"), " hook cursor", []entry{
+	return addJSON(old, []byte("{\n  \"version\": 1\n}\n"), mark{"cursor", programOf(command)}, []entry{
 		{"beforeShellExecution", plain},
 		{"beforeMCPExecution", plain},
 		{"preToolUse", cursorHook{command, "Write|Delete", timeLimit, true}},
@@ -76,8 +112,8 @@ func addCursor(old []byte, command string) ([]byte, error) {
 	})
 }
 
-func removeCursor(old []byte) ([]byte, error) {
-	left, err := removeJSON(old, " hook cursor")
+func removeCursor(old []byte, program string) ([]byte, error) {
+	left, err := removeJSON(old, mark{"cursor", program})
 	var rest map[string]json.RawMessage
 	if err == nil && json.Unmarshal(left, &rest) == nil && len(rest) == 1 && rest["version"] != nil {
 		return nil, nil
@@ -119,7 +155,7 @@ func cutBlock(text string) (rest string, at int, err error) {
 	return before + strings.Join(lines[to+1:], ""), len(before), nil
 }
 
-func removeBlock(old []byte) ([]byte, error) {
+func removeBlock(old []byte, _ string) ([]byte, error) {
 	rest, _, err := cutBlock(string(old))
 	if err != nil {
 		return nil, err
@@ -165,7 +201,7 @@ func isShell(words []string) bool {
 	return false
 }
 
-func removeGit(old []byte) ([]byte, error) {
+func removeGit(old []byte, _ string) ([]byte, error) {
 	rest, at, err := cutBlock(string(old))
 	if err != nil || (at >= 0 && rest == shebang) {
 		return nil, err

@@ -54,10 +54,10 @@ func TestUninstallLeavesTheFileAsItWas(t *testing.T) {
 			if err != nil || bytes.Contains(newer, []byte("https://x hook")) || !bytes.Contains(newer, []byte("/opt/tenet")) {
 				t.Errorf("%s: to add another makes %q (%v)", name, newer, err)
 			}
-			if left, err := test.format.Remove(newer); err != nil || string(left) != file {
+			if left, err := test.format.Remove(newer, ""); err != nil || string(left) != file {
 				t.Errorf("%s: leaves %q (%v), was %q", name, left, err, file)
 			}
-			if left, err := test.format.Remove([]byte(file)); err != nil || string(left) != file {
+			if left, err := test.format.Remove([]byte(file), ""); err != nil || string(left) != file {
 				t.Errorf("%s: takes out what is not Tenet's: %q (%v)", name, left, err)
 			}
 		}
@@ -65,7 +65,7 @@ func TestUninstallLeavesTheFileAsItWas(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if left, err := test.format.Remove(added); err != nil || left != nil {
+		if left, err := test.format.Remove(added, ""); err != nil || left != nil {
 			t.Errorf("%s: of a file of its own, %q is left (%v)", name, left, err)
 		}
 	}
@@ -89,10 +89,32 @@ func TestMalformedFilesAreLeftAlone(t *testing.T) {
 	}
 }
 
+func TestHooksOfOtherProgramsStay(t *testing.T) {
+	for tool, format := range map[string]Format{"claude-code": Claude, "cursor": Cursor} {
+		other := `{"hooks": {"preToolUse": [{"command": "/opt/other hook ` + tool + `"}, {"command": "tenet hook ` + tool + `-next"}], "PreToolUse": [{"hooks": [{"command": "ruler hook ` + tool + ` || exit 2"}]}]}}`
+		added, err := format.Add([]byte(other), "'/opt/my rules/check' hook "+tool)
+		if err != nil || !bytes.Contains(added, []byte("/opt/other hook")) || !bytes.Contains(added, []byte("ruler hook")) || !bytes.Contains(added, []byte("-next")) {
+			t.Errorf("%s: to add it makes %s (%v)", tool, added, err)
+		}
+		if again, err := format.Add(added, "'/opt/my rules/check' hook "+tool); err != nil || !bytes.Equal(again, added) {
+			t.Errorf("%s: to add it again makes %s (%v)", tool, again, err)
+		}
+		if left, err := format.Remove(added, ""); err != nil || !bytes.Equal(left, added) {
+			t.Errorf("%s: takes out a program of another name: %s (%v)", tool, left, err)
+		}
+		if left, err := format.Remove(added, "/opt/my rules/check"); err != nil || string(left) != other {
+			t.Errorf("%s: to take it out leaves %s (%v)", tool, left, err)
+		}
+	}
+}
+
 func TestTheCommandOfClaudeCodeCannotFailOpen(t *testing.T) {
 	added, err := Claude.Add(nil, "tenet hook claude-code")
 	if err != nil || !bytes.Contains(added, []byte(`"tenet hook claude-code || exit 2"`)) {
 		t.Errorf("a program that is not there would pass: %s (%v)", added, err)
+	}
+	if !bytes.Contains(added, []byte(`"matcher": "*"`)) {
+		t.Errorf("a tool that is not known yet would pass: %s", added)
 	}
 	if added, err = Cursor.Add(nil, "tenet hook cursor"); err != nil || bytes.Count(added, []byte(`"failClosed": true`)) != 4 {
 		t.Errorf("a program that is not there would pass: %s (%v)", added, err)
@@ -115,7 +137,7 @@ func FuzzSettings(f *testing.F) {
 			if again, err := format.Add(added, "tenet hook "+tool); err != nil || !bytes.Equal(again, added) {
 				t.Fatalf("%q becomes %q and then %q (%v)", file, added, again, err)
 			}
-			if _, err := format.Remove(added); err != nil {
+			if _, err := format.Remove(added, ""); err != nil {
 				t.Fatalf("%q cannot be undone: %v", added, err)
 			}
 		}

@@ -52,6 +52,7 @@ func addPreCommit(old []byte, command string) ([]byte, error) {
 		"      entry: " + yamlString(command),
 		"      language: system",
 		"      require_serial: true",
+		"      always_run: true",
 		endMark,
 	}
 	end := "\n"

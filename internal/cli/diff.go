@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+)
+
+// diffFlags make git's answer the same whatever the user has configured.
+var diffFlags = []string{
+	"-c", "core.quotepath=false", "-c", "diff.suppressBlankEmpty=false",
+	"diff", "--patch", "--no-ext-diff", "--no-textconv", "--no-color", "--find-renames", "--no-relative", "--unified=3",
+	"--inter-hunk-context=0", "--src-prefix=a/", "--dst-prefix=b/", "--submodule=short",
+}
+
+// gitDiff is what git diff shows for further arguments. A file that git takes for binary is shown as well if it is text: what git
+// takes for binary is up to the attributes of the repository, and to a single NUL character, so a change could hide itself.
+func gitDiff(ctx context.Context, args ...string) (string, error) {
+	shown, err := git(ctx, slices.Concat(diffFlags, args)...)
+	if err != nil || !strings.Contains(shown, "\nBinary files ") {
+		return text([]byte(shown)), err
+	}
+	parts := fileDiffs(shown)
+	hidden := map[int]bool{}
+	for i, part := range parts {
+		if isHidden(part) {
+			hidden[i] = true
+		}
+	}
+	texts, n, err := hiddenTexts(ctx, hidden, args)
+	switch {
+	case err != nil:
+		return "", err
+	case n != len(parts): // somebody is changing the repository just now
+		return "", errors.New("git diff gives another answer each time")
+	}
+	size := len(shown)
+	for i, t := range texts {
+		if size += len(t); size > maxInput {
+			return "", tooLarge("the diff")
+		}
+		parts[i] = t
+	}
+	return text([]byte(strings.Join(parts, ""))), nil
+}
+
+// fileDiff begins the part of a diff that concerns one file. No line of a hunk begins so.
+const fileDiff = "diff --"
+
+// fileDiffs splits a diff by its files.
+func fileDiffs(diff string) []string {
+	var parts []string
+	from, at := 0, 0
+	for line := range strings.Lines(diff) {
+		if strings.HasPrefix(line, fileDiff) && at > from {
+			parts = append(parts, diff[from:at])
+			from = at
+		}
+		at += len(line)
+	}
+	return append(parts, diff[from:])
+}
+
+// isHidden reports whether the part of a diff tells no more of its file than that it is binary.
+func isHidden(part string) bool {
+	part = strings.TrimSuffix(part, "\n")
+	return strings.HasPrefix(part[strings.LastIndexByte(part, '\n')+1:], "Binary files ")
+}
+
+// Bounds on what is looked at of a file to tell whether it is text, and on what is taken of one that is.
+const (
+	looksAt   = 64 << 10
+	maxHidden = 8 << 20
+)
+
+// hiddenTexts has git show everything as text and keeps, of the files that are hidden, those that are. It tells how many
+// files there were.
+func hiddenTexts(ctx context.Context, hidden map[int]bool, args []string) (texts map[int]string, n int, err error) {
+	out, in := io.Pipe()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() { _ = in.CloseWithError(gitInto(ctx, in, slices.Concat(diffFlags, []string{"--text"}, args)...)) }()
+	defer func() { _ = out.Close() }() // ends git where this gives up
+	parts := map[int][]byte{}
+	lines, begins := bufio.NewReaderSize(out, looksAt), true
+	at := -1
+	for {
+		piece, err := lines.ReadSlice('\n')
+		if begins && (bytes.HasPrefix(piece, []byte(fileDiff)) || at < 0 && len(piece) > 0) {
+			at++
+		}
+		if hidden[at] {
+			part := append(parts[at], piece...)
+			if parts[at] = part; len(part) > maxHidden || len(part) > looksAt && !readable(part[:looksAt]) {
+				delete(hidden, at)
+				delete(parts, at)
+			}
+		}
+		switch begins = err == nil; {
+		case err == io.EOF:
+			texts = map[int]string{}
+			for i, part := range parts {
+				if readable(part) {
+					texts[i] = strings.ReplaceAll(string(part), "\x00", "\uFFFD")
+				}
+			}
+			return texts, at + 1, nil
+		case err != nil && !errors.Is(err, bufio.ErrBufferFull):
+			return nil, 0, err
+		}
+	}
+}
+
+// readable tells the hunks of text, also in another encoding than UTF-8 and with a few stray bytes, from those of binary data.
+func readable(part []byte) bool {
+	hunks := part[max(0, bytes.Index(part, []byte("\n@@ "))):]
+	return mostlyText(hunks)
+}
