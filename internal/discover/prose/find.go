@@ -104,6 +104,9 @@ func (f *finder) sentence(i int, raw string, line int, c place, first int) {
 // read finds the norms of a sentence: by itself, part by part, or by what leads to it.
 func (f *finder) read(i int, raw string, line int, c place) []Norm {
 	if c.row {
+		if f.genre == Document { // a table tells what there is, such as settings
+			return nil
+		}
 		return f.cells(i, raw, line, c)
 	}
 	label, body := cutLabel(raw)
