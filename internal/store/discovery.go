@@ -60,7 +60,8 @@ type CandidateFilter struct {
 // CandidateDecision is what a person decides of a pending candidate.
 type CandidateDecision struct {
 	ProjectID, ID string
-	// Fingerprints are those of all places that the candidate was found in. Later scans of its repository leave them out.
+	// Fingerprints are those of all places that the candidate was found in. Later scans of its repository leave them out. One
+	// that was approved stays so.
 	Fingerprints   []string
 	Status, RuleID string
 	Reason         string

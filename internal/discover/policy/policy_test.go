@@ -139,7 +139,7 @@ func TestRecordsAreData(t *testing.T) {
 		"Loops must end.\nCode must not block.\n\n| Doors | must be locked |\n| Keys | must be kept |\n":                          4,
 		"Loops must end; they must be short.\n\nCode must not block.\n\nLines must be short.\n":                                   4,
 	} {
-		if found, problems := readFile("words.txt", []byte(text)); len(found) != want || len(problems) > 0 {
+		if found, problems := readFile("standards/words.txt", []byte(text)); len(found) != want || len(problems) > 0 {
 			t.Errorf("%q: found %d, problems %v", text, len(found), problems)
 		}
 	}

@@ -31,8 +31,7 @@ func Find(ctx context.Context, blocks []Block, g Genre) (found []Norm, gaps []Ga
 		if i%64 == 0 && ctx.Err() != nil {
 			break
 		}
-		if len(f.out) >= maxNorms {
-			gaps = append(gaps, Gap{blocks[i].Line, fmt.Sprintf("more than %d statements were found above, and the rest of the text is not read; divide it", maxNorms)})
+		if len(f.out) > maxNorms {
 			break
 		}
 		if b := &blocks[i]; b.Kind != Heading && !silent(b.Section) {
@@ -42,7 +41,11 @@ func Find(ctx context.Context, blocks []Block, g Genre) (found []Norm, gaps []Ga
 	if f.long > 0 {
 		gaps = append(gaps, Gap{f.first, fmt.Sprintf("sentences of more than %d bytes are not read: there are %d, of which this is the first", maxSentence, f.long)})
 	}
-	return f.out[:min(len(f.out), maxNorms)], gaps
+	if len(f.out) > maxNorms {
+		gaps = append(gaps, Gap{f.out[maxNorms].Line, fmt.Sprintf("there are %d statements above, and the rest of the text is not read; divide it", maxNorms)})
+		f.out = f.out[:maxNorms]
+	}
+	return f.out, gaps
 }
 
 // block reads one block.
@@ -104,6 +107,9 @@ func (f *finder) sentence(i int, raw string, line int, c place, first int) {
 // read finds the norms of a sentence: by itself, part by part, or by what leads to it.
 func (f *finder) read(i int, raw string, line int, c place) []Norm {
 	if c.row {
+		if f.genre == Document { // a table tells what there is, such as settings
+			return nil
+		}
 		return f.cells(i, raw, line, c)
 	}
 	label, body := cutLabel(raw)

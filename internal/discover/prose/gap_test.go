@@ -15,9 +15,14 @@ func TestGaps(t *testing.T) {
 	if len(found) != 2 || found[1].Line != 6 || len(gaps) != 1 || gaps[0].Line != 4 || !strings.Contains(gaps[0].Reason, "there are 1") {
 		t.Errorf("found %d, gaps %+v", len(found), gaps)
 	}
-	many := strings.Repeat("- Use tabs\n", 30_000)
-	found, gaps = prose.Find(context.Background(), prose.Markdown(many, 1), prose.Instructions)
-	if len(found) != 10_000 || len(gaps) != 1 || gaps[0].Line != 10_001 {
+	for text, line := range map[string]int{strings.Repeat("- Use tabs\n", 30_000): 10_001, "# A\n" + strings.Repeat("Keys must be kept. ", 10_001): 2} {
+		found, gaps = prose.Find(context.Background(), prose.Markdown(text, 1), prose.Instructions)
+		if len(found) != 10_000 || len(gaps) != 1 || gaps[0].Line != line {
+			t.Errorf("found %d, gaps %+v", len(found), gaps)
+		}
+	}
+	whole := strings.Repeat("- Use tabs\n", 10_000)
+	if found, gaps = prose.Find(context.Background(), prose.Markdown(whole, 1), prose.Instructions); len(found) != 10_000 || len(gaps) > 0 {
 		t.Errorf("found %d, gaps %+v", len(found), gaps)
 	}
 }

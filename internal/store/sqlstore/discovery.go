@@ -232,8 +232,9 @@ func (t *tx) DecideCandidate(ctx context.Context, d store.CandidateDecision) err
 	for _, f := range slices.Compact(slices.Sorted(slices.Values(d.Fingerprints))) {
 		args = append(args, d.ProjectID, c.Repository, f, d.ID, d.Status, d.RuleID)
 	}
+	// What was approved stays approved where the same statement, found elsewhere too, is dismissed.
 	return t.execRows(ctx, "keep decision", "INSERT INTO candidate_decisions (project_id, repository, fingerprint, candidate_id, status, rule_id) VALUES ", 6,
-		" ON CONFLICT (project_id, repository, fingerprint) DO UPDATE SET candidate_id = excluded.candidate_id, status = excluded.status, rule_id = excluded.rule_id", args)
+		" ON CONFLICT (project_id, repository, fingerprint) DO UPDATE SET candidate_id = excluded.candidate_id, status = excluded.status, rule_id = excluded.rule_id WHERE candidate_decisions.status <> 'approved'", args)
 }
 
 // undecided returns a conflict that says what was decided of a candidate, or of its statement in one of its places.

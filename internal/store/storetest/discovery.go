@@ -150,6 +150,8 @@ func testCandidates(t *testing.T, f *fixture) {
 	f.fails(rule.CodeConflict, func(tx store.Tx) error { return tx.DecideCandidate(f.ctx, again) })
 	dismiss.ID, dismiss.Fingerprints = "s2", []string{"f2", "f2"}
 	f.update(func(tx store.Tx) error { return tx.DecideCandidate(f.ctx, dismiss) })
+	dismiss.ID, dismiss.Fingerprints = "s4", []string{"f1"}
+	f.update(func(tx store.Tx) error { return tx.DecideCandidate(f.ctx, dismiss) }) // its statement stays approved
 	again.ID = "none"
 	f.fails(rule.CodeNotFound, func(tx store.Tx) error { return tx.DecideCandidate(f.ctx, again) })
 
