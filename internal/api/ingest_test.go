@@ -32,8 +32,11 @@ var ingestSecret = signature.NewSecret()
 // taken has a node's evaluator judge what was taken in.
 type taken struct{ n *node }
 
-func (e taken) Known(ctx context.Context, projectID, id string) (bool, error) {
-	_, err := e.n.evaluator.Submission(ctx, projectID, id)
+func (e taken) Known(ctx context.Context, projectID string, n ingest.Named) (bool, error) {
+	_, err := e.n.store.Submission(ctx, projectID, n.SubmissionID)
+	if rule.CodeOf(err) == rule.CodeNotFound {
+		_, err = e.n.store.SubmissionByKey(ctx, projectID, n.Key)
+	}
 	if rule.CodeOf(err) == rule.CodeNotFound {
 		return false, nil
 	}

@@ -8,13 +8,14 @@ import (
 	"tenet/internal/ingest"
 	"tenet/internal/job"
 	"tenet/internal/rule"
+	"tenet/internal/store"
 	"tenet/internal/subject"
 )
 
 // ingest makes what takes in pull requests and signed submissions, with its handler.
 func (a *App) ingest(handlers map[string]job.Handler, evaluator *evaluate.Evaluator, now func() time.Time) (*ingest.Ingest, error) {
 	in, err := ingest.New(ingest.Config{
-		Store: a.store, Queue: job.NewQueue(now), Evaluator: changes{evaluator}, Now: now, ProjectID: a.cfg.IngestProject, Secret: a.cfg.IngestSecret,
+		Store: a.store, Queue: job.NewQueue(now), Evaluator: changes{evaluator, a.store}, Now: now, ProjectID: a.cfg.IngestProject, Secret: a.cfg.IngestSecret,
 		GitHubSecret: a.cfg.IngestGitHubSecret, GitHubURL: a.cfg.GitHubURL, GitHubToken: a.cfg.GitHubToken, MaxDiff: a.cfg.MaxBody,
 	})
 	if err != nil {
@@ -26,11 +27,17 @@ func (a *App) ingest(handlers map[string]job.Handler, evaluator *evaluate.Evalua
 
 // changes has an evaluator judge what was taken in, as something that has happened: nobody waits for the answer, and so a
 // violation is told as an event.
-type changes struct{ evaluator *evaluate.Evaluator }
+type changes struct {
+	evaluator *evaluate.Evaluator
+	store     store.Store
+}
 
 // Known implements ingest.Evaluator.
-func (c changes) Known(ctx context.Context, projectID, id string) (bool, error) {
-	_, err := c.evaluator.Submission(ctx, projectID, id)
+func (c changes) Known(ctx context.Context, projectID string, n ingest.Named) (bool, error) {
+	_, err := c.store.Submission(ctx, projectID, n.SubmissionID)
+	if rule.CodeOf(err) == rule.CodeNotFound {
+		_, err = c.store.SubmissionByKey(ctx, projectID, n.Key)
+	}
 	if rule.CodeOf(err) == rule.CodeNotFound {
 		return false, nil
 	}

@@ -65,6 +65,10 @@ type pullRequest struct {
 
 func (p *pullRequest) submissionID() string { return "github:" + p.Delivery }
 
+func (p *pullRequest) named() Named {
+	return Named{SubmissionID: p.submissionID(), Key: "github:" + p.BodyHash, BodyHash: p.BodyHash}
+}
+
 // GitHub takes in an event that GitHub has sent under a delivery id, with a body whose signature has been verified. The same
 // delivery again, and the same body under another id, lead to no second evaluation. The error is invalid if the body cannot be
 // understood.
@@ -77,7 +81,7 @@ func (in *Ingest) GitHub(ctx context.Context, event, delivery string, body []byt
 		return Receipt{Status: "ignored", Reason: ignored}, err
 	}
 	accepted := Receipt{Status: "accepted", SubmissionID: p.submissionID()}
-	known, err := in.cfg.Evaluator.Known(ctx, in.cfg.ProjectID, p.submissionID())
+	known, err := in.cfg.Evaluator.Known(ctx, in.cfg.ProjectID, p.named())
 	if err != nil || known {
 		return accepted, err
 	}
@@ -140,7 +144,7 @@ func (in *Ingest) FetchDiff(ctx context.Context, j job.Job, progress func(done, 
 	if err := j.Decode(&p); err != nil {
 		return err
 	}
-	known, err := in.cfg.Evaluator.Known(ctx, j.ProjectID, p.submissionID())
+	known, err := in.cfg.Evaluator.Known(ctx, j.ProjectID, p.named())
 	if err != nil || known {
 		return err
 	}
@@ -149,12 +153,10 @@ func (in *Ingest) FetchDiff(ctx context.Context, j job.Job, progress func(done, 
 		return err
 	}
 	ctx = auth.WithActor(ctx, in.actor("ingest:github"))
-	err = in.cfg.Evaluator.Submit(ctx, Named{SubmissionID: p.submissionID(), Key: "github:" + p.BodyHash, BodyHash: p.BodyHash}, Change{
+	// If the same body is being taken in under another delivery id, the next attempt finds it known.
+	err = in.cfg.Evaluator.Submit(ctx, p.named(), Change{
 		ProjectID: j.ProjectID, Diff: diff, Repository: p.Owner + "/" + p.Name, Intent: p.Title,
 	})
-	if rule.CodeOf(err) == rule.CodeConflict {
-		return nil // the same body was taken in under another delivery id
-	}
 	progress(1, 1)
 	return err
 }

@@ -36,9 +36,9 @@ type Named struct{ SubmissionID, Key, BodyHash string }
 
 // Evaluator judges changes in the background.
 type Evaluator interface {
-	// Known reports whether there is a submission with an id.
-	Known(ctx context.Context, projectID, id string) (bool, error)
-	// Submit accepts a change that has happened; once for each name.
+	// Known reports whether there is a submission with the id or the key of a name.
+	Known(ctx context.Context, projectID string, n Named) (bool, error)
+	// Submit accepts a change that has happened; conflict if the id or the key is known, or the change cannot be judged as things are.
 	Submit(ctx context.Context, n Named, c Change) error
 }
 

@@ -25,10 +25,12 @@ type evaluator struct {
 	got   []ingest.Change
 	names []ingest.Named
 	actor string
-	err   error
+	err   error // of Submit
 }
 
-func (e *evaluator) Known(_ context.Context, _, id string) (bool, error) { return e.known[id], e.err }
+func (e *evaluator) Known(_ context.Context, _ string, n ingest.Named) (bool, error) {
+	return e.known[n.SubmissionID] || e.known[n.Key], nil
+}
 
 func (e *evaluator) Submit(ctx context.Context, n ingest.Named, c ingest.Change) error {
 	e.got, e.names, e.actor = append(e.got, c), append(e.names, n), auth.ActorFrom(ctx).Name
@@ -210,6 +212,31 @@ func TestFetchingADiff(t *testing.T) {
 	}
 	if followed {
 		t.Error("a redirect was followed")
+	}
+}
+
+// A pull request that cannot be judged as things are, such as one of a repository that two nodes claim alike, is tried again and then
+// a failed job; it is never taken for one that was judged.
+func TestAPullRequestThatCannotBeJudgedNow(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "a diff") }))
+	t.Cleanup(server.Close)
+	e := &evaluator{err: rule.Errorf(rule.CodeConflict, "two nodes claim it")}
+	in, q := newIngest(t, e, func(c *ingest.Config) { c.GitHubURL = server.URL })
+	body := event("opened", "a/b", 1, noon)
+	if _, err := in.GitHub(t.Context(), "pull_request", "d", body); err != nil {
+		t.Fatal(err)
+	}
+	j := job.Job{ProjectID: "default", Args: q.args[0]}
+	if err := in.FetchDiff(t.Context(), j, func(int, int) {}); rule.CodeOf(err) != rule.CodeConflict {
+		t.Errorf("the job ends with %v", err)
+	}
+	// Once the same body is known under another delivery id, there is nothing left to do.
+	e.known = map[string]bool{e.names[0].Key: true}
+	if err := in.FetchDiff(t.Context(), j, func(int, int) {}); err != nil || len(e.got) != 1 {
+		t.Errorf("%v, %d submitted", err, len(e.got))
+	}
+	if r, err := in.GitHub(t.Context(), "pull_request", "other", body); err != nil || r.Status != "accepted" || len(q.args) != 1 {
+		t.Errorf("%+v, %v, %d jobs", r, err, len(q.args))
 	}
 }
 

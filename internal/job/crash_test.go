@@ -11,6 +11,7 @@ import (
 
 	"tenet/internal/job"
 	"tenet/internal/store"
+	"tenet/internal/store/litetest"
 	"tenet/internal/store/pgtest"
 )
 
@@ -44,10 +45,13 @@ func workUntilKilled(target string) error {
 // A job whose process is killed is done by the next one, soon after the lease has ended.
 func TestKilledNodesJobsAreDoneByTheNext(t *testing.T) {
 	for name, target := range map[string]func(*testing.T) string{
-		"SQLite":     func(t *testing.T) string { return t.TempDir() },
+		"SQLite":     func(t *testing.T) string { return litetest.Dir(t) },
 		"PostgreSQL": func(t *testing.T) string { return pgtest.DSN(t) },
 	} {
-		t.Run(name, func(t *testing.T) { testKilled(t, target(t)) })
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // it waits most of the time, for a lease to end
+			testKilled(t, target(t))
+		})
 	}
 }
 
