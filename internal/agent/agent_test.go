@@ -498,3 +498,11 @@ func TestRulesOnTrialAndWaivedDenialsAreNotBlamed(t *testing.T) {
 		}
 	}
 }
+
+func TestAPermissionThatRestsOnNoRuleIsNotConfident(t *testing.T) {
+	d := newDesk()
+	d.verdict.Enforcement, d.verdict.Confidence = rule.Shadow, 0.9
+	if got := run(t, d.agents(nil), agent.Check, agent.Request{Intent: "Send the list to Bob"}); got.Confidence != 0 || got.Reasoning != "No rule in force decides about it." {
+		t.Errorf("%+v", got)
+	}
+}

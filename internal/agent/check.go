@@ -80,7 +80,7 @@ func judged(e *rule.Evaluation) *reply {
 		out.status = PendingApproval
 		out.reasoning = "Nobody could clear it by " + named(warnings) + ", so a person has to confirm it."
 		if len(warnings) == 0 {
-			out.reasoning, out.confidence = "There was nothing in it that a rule could be held against, so a person has to confirm it.", 0
+			out.reasoning = "There was nothing in it that a rule could be held against, so a person has to confirm it."
 		}
 		for _, v := range warnings[:min(len(warnings), 3)] {
 			out.followUps = append(out.followUps, label(&v)+": "+cut(v.Reasoning, 300))
@@ -108,13 +108,16 @@ func counting(verdicts []rule.RuleVerdict) []rule.RuleVerdict {
 	return out
 }
 
-// leastConfidence is the least of the verdicts that the overall verdict rests on; 1 where no rule had anything to say.
+// leastConfidence is the least of the verdicts that the overall verdict rests on; 0 where it rests on none.
 func leastConfidence(e *rule.Evaluation) float64 {
-	least := 1.0
+	least, measured := 1.0, false
 	for i := range e.RuleVerdicts {
 		if v := &e.RuleVerdicts[i]; v.Counts() && v.Verdict == e.OverallVerdict {
-			least = min(least, v.Confidence)
+			least, measured = min(least, v.Confidence), true
 		}
+	}
+	if !measured {
+		return 0
 	}
 	return least
 }
