@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"tenet/internal/rule"
+	"tenet/internal/subject"
 )
 
 // CheckResult is what the rules say of an action.
@@ -20,7 +22,7 @@ type CheckResult struct {
 func (a *Agents) check(ctx context.Context, req *Request, past []turn) (*reply, error) {
 	intent := joined(req.Intent, past)
 	in := &req.Input
-	bare := strings.TrimSpace(in.Diff) == "" && len(in.Files) == 0 && len(in.Facts) == 0
+	bare := strings.TrimSpace(in.Diff) == "" && !slices.ContainsFunc(in.Files, known) && len(in.Facts) == 0
 	words, diff := splitDiff(intent)
 	switch {
 	case bare && diff != "": // taken for words, it would pass by all rules about changes
@@ -30,9 +32,9 @@ func (a *Agents) check(ctx context.Context, req *Request, past []turn) (*reply, 
 		}
 	case bare && hunk.MatchString(intent):
 		return clarify("That holds a part of a diff. Send the whole in the field diff; nothing was checked yet, so do not take this for a permission."), nil
-	case bare && vague(intent, 2):
+	case bare && vague(intent, 2) && len(in.Files) == 0:
 		return clarify("What exactly is to be done, to what, and by whom? Nothing was checked yet, so do not take this for a permission."), nil
-	case bare:
+	case bare && !vague(intent, 2): // names of files are no change that it describes
 		in.Action = intent
 	default:
 		in.Intent = intent
@@ -46,6 +48,9 @@ func (a *Agents) check(ctx context.Context, req *Request, past []turn) (*reply, 
 	out.result = &CheckResult{Allowed: cleared(e), Verdict: e.OverallVerdict, Evaluation: e}
 	return out, nil
 }
+
+// known reports whether the content of a file is given.
+func known(f subject.InputFile) bool { return f.Content != nil }
 
 // cleared reports whether an evaluation is a permission: rules that apply and were left out have given none.
 func cleared(e *rule.Evaluation) bool {
