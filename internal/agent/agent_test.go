@@ -17,6 +17,7 @@ import (
 	"tenet/internal/llm"
 	"tenet/internal/rule"
 	"tenet/internal/store"
+	"tenet/internal/subject"
 )
 
 // desk is all that agents have around them, faked.
@@ -462,9 +463,21 @@ func TestADiffAmongWordsIsJudgedAsAChange(t *testing.T) {
 			t.Errorf("%q: %+v", part, got)
 		}
 	}
-	run(t, a, agent.Check, agent.Request{Intent: "Pay Bob 100 EUR", Input: inputOf(" \n")})
-	if in := d.judged[1].Input; in.Action != "Pay Bob 100 EUR" {
-		t.Errorf("beside a blank diff: judged %+v", in)
+	text := "x"
+	for name, tt := range map[string]struct {
+		input          subject.Input
+		intent, action string
+	}{
+		"a blank diff":          {inputOf(" \n"), "Pay Bob 100 EUR", "Pay Bob 100 EUR"},
+		"the name of a file":    {subject.Input{Files: []subject.InputFile{{Path: "a"}}}, "Pay Bob 100 EUR", "Pay Bob 100 EUR"},
+		"a name and few words":  {subject.Input{Files: []subject.InputFile{{Path: "a"}}}, "Check it", ""},
+		"a file that it is for": {subject.Input{Files: []subject.InputFile{{Path: "a", Content: &text}}}, "Add a file", ""},
+	} {
+		d := newDesk()
+		run(t, d.agents(nil), agent.Check, agent.Request{Intent: tt.intent, Input: tt.input})
+		if in := d.judged[0].Input; in.Action != tt.action || (in.Intent == "") != (tt.action != "") || len(in.Files) != len(tt.input.Files) {
+			t.Errorf("beside %s: judged %+v", name, in)
+		}
 	}
 }
 
@@ -496,5 +509,13 @@ func TestRulesOnTrialAndWaivedDenialsAreNotBlamed(t *testing.T) {
 				t.Errorf("%+v", c)
 			}
 		}
+	}
+}
+
+func TestAPermissionThatRestsOnNoRuleIsNotConfident(t *testing.T) {
+	d := newDesk()
+	d.verdict.Enforcement, d.verdict.Confidence = rule.Shadow, 0.9
+	if got := run(t, d.agents(nil), agent.Check, agent.Request{Intent: "Send the list to Bob"}); got.Confidence != 0 || got.Reasoning != "No rule in force decides about it." {
+		t.Errorf("%+v", got)
 	}
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"tenet/internal/rule"
+	"tenet/internal/subject"
 )
 
 // CheckResult is what the rules say of an action.
@@ -20,7 +22,7 @@ type CheckResult struct {
 func (a *Agents) check(ctx context.Context, req *Request, past []turn) (*reply, error) {
 	intent := joined(req.Intent, past)
 	in := &req.Input
-	bare := strings.TrimSpace(in.Diff) == "" && len(in.Files) == 0 && len(in.Facts) == 0
+	bare := strings.TrimSpace(in.Diff) == "" && !slices.ContainsFunc(in.Files, known) && len(in.Facts) == 0
 	words, diff := splitDiff(intent)
 	switch {
 	case bare && diff != "": // taken for words, it would pass by all rules about changes
@@ -30,9 +32,9 @@ func (a *Agents) check(ctx context.Context, req *Request, past []turn) (*reply, 
 		}
 	case bare && hunk.MatchString(intent):
 		return clarify("That holds a part of a diff. Send the whole in the field diff; nothing was checked yet, so do not take this for a permission."), nil
-	case bare && vague(intent, 2):
+	case bare && vague(intent, 2) && len(in.Files) == 0:
 		return clarify("What exactly is to be done, to what, and by whom? Nothing was checked yet, so do not take this for a permission."), nil
-	case bare:
+	case bare && !vague(intent, 2): // names of files are no change that it describes
 		in.Action = intent
 	default:
 		in.Intent = intent
@@ -46,6 +48,9 @@ func (a *Agents) check(ctx context.Context, req *Request, past []turn) (*reply, 
 	out.result = &CheckResult{Allowed: cleared(e), Verdict: e.OverallVerdict, Evaluation: e}
 	return out, nil
 }
+
+// known reports whether the content of a file is given.
+func known(f subject.InputFile) bool { return f.Content != nil }
 
 // cleared reports whether an evaluation is a permission: rules that apply and were left out have given none.
 func cleared(e *rule.Evaluation) bool {
@@ -80,7 +85,7 @@ func judged(e *rule.Evaluation) *reply {
 		out.status = PendingApproval
 		out.reasoning = "Nobody could clear it by " + named(warnings) + ", so a person has to confirm it."
 		if len(warnings) == 0 {
-			out.reasoning, out.confidence = "There was nothing in it that a rule could be held against, so a person has to confirm it.", 0
+			out.reasoning = "There was nothing in it that a rule could be held against, so a person has to confirm it."
 		}
 		for _, v := range warnings[:min(len(warnings), 3)] {
 			out.followUps = append(out.followUps, label(&v)+": "+cut(v.Reasoning, 300))
@@ -108,13 +113,16 @@ func counting(verdicts []rule.RuleVerdict) []rule.RuleVerdict {
 	return out
 }
 
-// leastConfidence is the least of the verdicts that the overall verdict rests on; 1 where no rule had anything to say.
+// leastConfidence is the least of the verdicts that the overall verdict rests on; 0 where it rests on none.
 func leastConfidence(e *rule.Evaluation) float64 {
-	least := 1.0
+	least, measured := 1.0, false
 	for i := range e.RuleVerdicts {
 		if v := &e.RuleVerdicts[i]; v.Counts() && v.Verdict == e.OverallVerdict {
-			least = min(least, v.Confidence)
+			least, measured = min(least, v.Confidence), true
 		}
+	}
+	if !measured {
+		return 0
 	}
 	return least
 }

@@ -23,6 +23,7 @@ const (
 	MaxPrompt       = 20_000     // characters of a prompt
 	MaxDeclaredFile = 1 << 20    // bytes of the file
 	maxSchema       = 64 << 10   // bytes of a result schema
+	maxScope        = 1024       // bytes of the scope of the rules in view
 	maxRulesInView  = 100        // rules that an agent is shown
 	defaultInView   = shownRules // where the declaration does not say
 )
@@ -109,6 +110,12 @@ func (d *Declared) validate(p *rule.Problems, at string) {
 	}
 	if v.Match != "intent" && v.Match != "all" {
 		p.Add(at+".rules.match", "is %q; use intent or all", cut(v.Match, 60))
+	}
+	if v.Scope = rule.CleanScope(v.Scope); v.Scope == "*" {
+		v.Scope = ""
+	}
+	if v.Scope != "" && (len(v.Scope) > maxScope || slices.ContainsFunc(strings.Split(v.Scope, "/"), func(s string) bool { return s == "" || s == "*" })) {
+		p.Add(at+".rules.scope", "is %q; write a path without empty or * segments, such as finance/payments", cut(v.Scope, 60))
 	}
 	if v.SeverityMin != "" {
 		s, ok := rule.Parse(string(v.SeverityMin), rule.Severities)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 
 	"tenet/internal/app"
 	"tenet/internal/client"
+	"tenet/internal/mcp"
 )
 
 // bearer sends a key with every request.
@@ -115,10 +117,9 @@ func TestOverHTTPAToolMayDoWhatTheKeyMay(t *testing.T) {
 }
 
 func TestOverHTTPMessagesAreBounded(t *testing.T) {
-	a := newNode(t, map[string]string{"max_body": "20000"})
-	if err := a.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	c := empty(t)
+	server := httptest.NewServer(mcp.Handler(mcp.Config{MaxBody: 20_000, Client: func(http.Header) (*client.Client, error) { return c, nil }}))
+	defer server.Close()
 	const one = `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"search_rules","arguments":{"query":"eval"}}}`
 	batch := func(n int) string {
 		list := make([]string, n)
@@ -132,7 +133,7 @@ func TestOverHTTPMessagesAreBounded(t *testing.T) {
 		status int
 		want   string
 	}{
-		"one message":       {"\n " + fmt.Sprintf(one, 1), 200, "PY-001"},
+		"one message":       {"\n " + fmt.Sprintf(one, 1), 200, `"id":1`},
 		"a batch":           {batch(50), 200, `"id":49`},
 		"a long batch":      {batch(51), 413, "at most 50"},
 		"a giant batch":     {batch(1000), 413, "20000 bytes"},
@@ -142,7 +143,7 @@ func TestOverHTTPMessagesAreBounded(t *testing.T) {
 		"nothing":           {"", 400, ""},
 		"nothing but space": {"  \n", 400, ""},
 	} {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+a.Addr()+"/mcp", strings.NewReader(tt.body))
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, strings.NewReader(tt.body))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -200,6 +200,15 @@ func TestWhatCannotBeEvaluatedIsAnErrorAndNoPermission(t *testing.T) {
 			t.Errorf("%s: %+v, want an error with %q", name, words(res), tt.want)
 		}
 	}
+	// What stands twice has no one meaning.
+	for _, args := range []string{
+		`{"facts":{"amount":25000,"amount":1,"approvers":1}}`, `{"facts":{"amount":25000,"approvers":1},"facts":{"amount":1}}`, "{\"facts\":{\"amount\":1,\"note\":\"\xff\"}}",
+	} {
+		res, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: "evaluate_facts", Arguments: json.RawMessage(args)})
+		if err == nil && (!res.IsError || !strings.Contains(words(res), "NOT a permission")) {
+			t.Errorf("%s: %s", args, words(res))
+		}
+	}
 }
 
 func TestRulesOverMCP(t *testing.T) {
@@ -324,20 +333,20 @@ func TestServeAnswersWhatWasPipedIn(t *testing.T) {
 	}
 }
 
-func TestANameThatStandsTwiceIsRefused(t *testing.T) {
-	s := session(t)
-	for _, args := range []string{
-		`{"facts":{"amount":25000,"amount":1,"approvers":1}}`, `{"facts":{"amount":25000,"approvers":1},"facts":{"amount":1}}`, "{\"facts\":{\"amount\":1,\"note\":\"\xff\"}}",
-	} {
-		res, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: "evaluate_facts", Arguments: json.RawMessage(args)})
-		if err == nil && (!res.IsError || !strings.Contains(words(res), "NOT a permission")) {
-			t.Errorf("%s: %s", args, words(res))
-		}
+// empty is a client of a server that has nothing.
+func empty(t testing.TB) *client.Client {
+	t.Helper()
+	c, err := client.New("http://localhost", "", &http.Client{Transport: client.InProcess(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "{}")
+	}))})
+	if err != nil {
+		t.Fatal(err)
 	}
+	return c
 }
 
 func TestServeEndsWithItsInput(t *testing.T) {
-	c := inside(t, newNode(t, map[string]string{}))
+	c := empty(t)
 	const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}` + "\n" +
 		`{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n"
 	const search = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"search_rules","arguments":{"query":"eval"}}}` + "\n"
