@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"path"
 	"slices"
 	"strings"
 )
@@ -17,9 +18,50 @@ var diffFlags = []string{
 	"--inter-hunk-context=0", "--src-prefix=a/", "--dst-prefix=b/", "--submodule=short",
 }
 
-// gitDiff is what git diff shows for further arguments. A file that git takes for binary is shown as well if it is text: what git
-// takes for binary is up to the attributes of the repository, and to a single NUL character, so a change could hide itself.
+// gitDiff is what git diff shows for further arguments. A file that becomes one of another kind, as by a renaming from .txt to
+// .py, is shown as a whole: what has not changed of it was under other rules.
 func gitDiff(ctx context.Context, args ...string) (string, error) {
+	shown, err := textDiff(ctx, args...)
+	if err != nil || !strings.Contains(shown, "\nrename to ") {
+		return shown, err
+	}
+	var rest strings.Builder
+	var whole []string
+	for _, part := range fileDiffs(shown) {
+		if from, to, ok := renamed(part); ok && path.Ext(from) != path.Ext(to) {
+			whole = append(whole, ":(top,literal)"+from, ":(top,literal)"+to)
+		} else {
+			rest.WriteString(part)
+		}
+	}
+	if len(whole) == 0 {
+		return shown, nil
+	}
+	plain := slices.Concat([]string{"--no-renames"}, args[:slices.Index(args, "--")], []string{"--"}, whole)
+	if shown, err = textDiff(ctx, plain...); err == nil && len(fileDiffs(shown)) != len(whole) { // names in quotes, or several changes of one
+		return textDiff(ctx, slices.Concat([]string{"--no-renames"}, args)...)
+	}
+	return rest.String() + shown, err
+}
+
+// renamed is what a part of a diff says that its file was and is called, as git writes it.
+func renamed(part string) (from, to string, ok bool) {
+	head, _, _ := strings.Cut(part, "\n@@ ")
+	for line := range strings.Lines(head) {
+		line = strings.TrimSuffix(line, "\n")
+		if name, found := strings.CutPrefix(line, "rename from "); found {
+			from = name
+		}
+		if name, found := strings.CutPrefix(line, "rename to "); found {
+			to = name
+		}
+	}
+	return from, to, from != "" && to != ""
+}
+
+// textDiff is what git diff shows, with its text made UTF-8. A file that git takes for binary is shown as well if it is text: what git
+// takes for binary is up to the attributes of the repository, and to a single NUL character, so a change could hide itself.
+func textDiff(ctx context.Context, args ...string) (string, error) {
 	shown, err := git(ctx, slices.Concat(diffFlags, args)...)
 	if err != nil || !strings.Contains(shown, "\nBinary files ") {
 		return text([]byte(shown)), err

@@ -188,3 +188,41 @@ func TestAFileCannotHideItselfFromTheDiff(t *testing.T) {
 		t.Errorf("the diff is read as %+v, %v", s, err)
 	}
 }
+
+// TestAFileThatBecomesAnotherKindIsShownAsAWhole holds also for names that git writes in quotes.
+func TestAFileThatBecomesAnotherKindIsShownAsAWhole(t *testing.T) {
+	t.Setenv("GIT_CONFIG_GLOBAL", "/dev/null")
+	t.Chdir(t.TempDir())
+	names := map[string]string{"notes.txt": "app.py", "x\ty.txt": "x\ty.py", "kept.py": "sub/kept.py"}
+	commands := [][]string{{"init", "--quiet"}, {"add", "."}, {"-c", "user.name=x", "-c", "user.email=x@example.com", "commit", "--quiet", "--message=x"}}
+	for _, odd := range []bool{false, true} {
+		for from, to := range names {
+			if err := os.WriteFile(from, []byte("y = eval(x)\n# "+from+"\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(from, "\t") == odd || !odd && from == "kept.py" {
+				commands = append(commands, []string{"mv", from, to})
+			}
+		}
+		if err := os.MkdirAll("sub", 0o700); err != nil {
+			t.Fatal(err)
+		}
+		for _, args := range commands {
+			if out, err := exec.Command("git", args...).CombinedOutput(); err != nil {
+				t.Fatalf("git %v: %s", args, out)
+			}
+		}
+		commands = nil
+		diff, err := stagedDiff(t.Context())
+		want := 1
+		if odd {
+			want = 3 // where a name is in quotes, nothing is shown as renamed
+		}
+		if n := strings.Count(diff, "\n+y = eval(x)"); err != nil || n != want {
+			t.Errorf("odd names %v: %d files are shown as a whole, want %d, %v:\n%s", odd, n, want, err, diff)
+		}
+		if _, err := subject.Build(subject.Input{Diff: diff}); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -151,7 +151,7 @@ func Judged(e *rule.Evaluation, m FailModes) Answer {
 		}
 		add("Tenet: this was not examined.", lines)
 	}
-	a.Kept = a.Decision == Allow && len(parts) == 0 && e.RulesEvaluated > 0
+	a.Kept = a.Decision == Allow && len(parts) == 0 && e.RulesEvaluated > 0 && e.RulesWaived == 0
 	if len(parts) > 0 {
 		parts = append(parts, "Evaluation "+report.Line(e.EvaluationID, maxLine))
 	}

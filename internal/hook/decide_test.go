@@ -117,6 +117,11 @@ func TestOnlyWhatWasJudgedAndExaminedIsKept(t *testing.T) {
 	if a := Judged(open, must(t, modes)); a.Kept || a.Decision != Allow {
 		t.Errorf("let pass by the fail mode: %+v", a)
 	}
+	waived := given(rule.High, rule.Deny, rule.ByCheck)
+	waived.Waiver = &rule.AppliedWaiver{ID: "w"}
+	if a := Judged(evaluation(kept, waived), must(t, modes)); a.Kept || a.Decision != Allow {
+		t.Errorf("waived: %+v", a)
+	}
 	unseen := evaluation(kept)
 	unseen.Coverage.Unexamined = []rule.Unexamined{{Part: "a.py", Reason: "the file is binary"}}
 	if a := Judged(unseen, must(t, modes)); a.Kept || a.Decision != Allow || !strings.Contains(a.Reason, "not examined.\n- a.py: the file is binary") {
