@@ -58,7 +58,11 @@ func (s *session) review(ctx context.Context, c *client.Client, list []discover.
 		case "y", "e":
 			approval := discover.CandidateApproval{}
 			if answer == "e" {
-				if approval.Statement, err = s.line(in, "statement (empty keeps it): "); err != nil {
+				approval.Statement, err = s.line(in, "statement (empty keeps it): ")
+				if errors.Is(err, io.EOF) {
+					return nil
+				}
+				if err != nil {
 					return err
 				}
 			}
