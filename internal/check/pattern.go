@@ -157,7 +157,8 @@ func (p *Program) runPattern(ctx context.Context, in *Input) Outcome {
 	}
 	missing := 0
 	for i := range in.subject.Files {
-		if f := &in.subject.Files[i]; f.Missing && p.pattern.wants(f.Path) {
+		f := &in.subject.Files[i]
+		if movedIn := f.OldPath != "" && !p.pattern.wants(f.OldPath); (f.Missing || movedIn) && p.pattern.wants(f.Path) {
 			if missing++; search.open == "" {
 				search.open = notGiven(f.Path)
 			}

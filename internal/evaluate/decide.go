@@ -3,6 +3,7 @@ package evaluate
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -87,6 +88,11 @@ func (r *run) final(ctx context.Context, e *rule.Evaluation, i int) {
 		return
 	}
 	v := &e.RuleVerdicts[i]
+	if f := r.movedIn(r.sel.chosen[i].Entry); f != nil && v.Verdict == rule.Allow {
+		v.Verdict, v.DecidedBy, v.Confidence = rule.NeedsConfirmation, rule.ByNone, 0
+		v.Reasoning = fmt.Sprintf("%s comes from %s, where this rule did not apply; a diff shows only what else has changed in it.", f.Path, f.OldPath)
+		v.IssueDescription = "The rest of the file was not given."
+	}
 	hash := r.sel.chosen[i].ContentHash()
 	r.e.calibrate(ctx, r.req.ProjectID, hash, v)
 	if v.Verdict == rule.Deny && v.DecidedBy != rule.ByNone {

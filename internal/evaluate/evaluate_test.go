@@ -161,6 +161,41 @@ func TestVerdictsOfChecks(t *testing.T) {
 	}
 }
 
+// A diff of a file that comes to where a rule applies shows none of what stood in it before.
+func TestAFileMovedToWhereARuleAppliesIsNotKnownToKeepIt(t *testing.T) {
+	moved := func(from, to, hunk string) subject.Input {
+		return subject.Input{Diff: "diff --git a/" + from + " b/" + to + "\nsimilarity index 90%\nrename from " + from + "\nrename to " + to + "\n" + hunk}
+	}
+	hunk := func(from, to, text string) string {
+		return "--- a/" + from + "\n+++ b/" + to + "\n@@ -1,1 +1,2 @@\n a = 1\n+" + text + "\n"
+	}
+	byRule, byCheck, always := patternRule(`\beval\(`), patternRule(`\beval\(`), patternRule(`\beval\(`)
+	byRule.AppliesTo = &rule.AppliesTo{Paths: []string{"src/**"}}
+	byCheck.Check = &rule.Check{Pattern: &rule.Pattern{Regex: `\beval\(`, Paths: []string{"src/**"}}}
+	for _, tt := range []struct {
+		name string
+		rule rule.Rule
+		in   subject.Input
+		want rule.Verdict
+	}{
+		{"as it is", byRule, moved("old/a.py", "src/a.py", ""), rule.NeedsConfirmation},
+		{"with a change", byRule, moved("old/a.py", "src/a.py", hunk("old/a.py", "src/a.py", "b = 2")), rule.NeedsConfirmation},
+		{"with a violation", byRule, moved("old/a.py", "src/a.py", hunk("old/a.py", "src/a.py", "eval(x)")), rule.Deny},
+		{"within", byRule, moved("src/b.py", "src/a.py", hunk("src/b.py", "src/a.py", "b = 2")), rule.Allow},
+		{"away", byRule, moved("src/a.py", "old/a.py", hunk("src/a.py", "old/a.py", "b = 2")), rule.Allow},
+		{"to the paths of a pattern", byCheck, moved("old/a.py", "src/a.py", ""), rule.NeedsConfirmation},
+		{"within the paths of a pattern", byCheck, moved("src/b.py", "src/a.py", hunk("src/b.py", "src/a.py", "b = 2")), rule.Allow},
+		{"where a rule holds everywhere", always, moved("old/a.py", "src/a.py", hunk("old/a.py", "src/a.py", "b = 2")), rule.Allow},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			e := evaluator(t, noModel(t), tt.rule).run(t, tt.in)
+			if len(e.RuleVerdicts) != 1 || e.RuleVerdicts[0].Verdict != tt.want || e.OverallVerdict != tt.want {
+				t.Errorf("%+v, overall %s; want %s", e.RuleVerdicts, e.OverallVerdict, tt.want)
+			}
+		})
+	}
+}
+
 func TestDenialOfAPatternNamesTheExactLine(t *testing.T) {
 	e := evaluator(t, noModel(t), patternRule(`\beval\(`)).run(t, subject.Input{Diff: diff})
 	want := []rule.Location{{FilePath: "pay.py", StartLine: 12, EndLine: 12, FunctionName: "def pay(amount):", Snippet: "eval(amount)"}}

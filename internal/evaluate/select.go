@@ -174,6 +174,20 @@ func (r *run) part(e *corpus.Entry) *part {
 	return p
 }
 
+// movedIn is the first file that a diff brings from where the rule does not apply to where it does, or nil.
+func (r *run) movedIn(e *corpus.Entry) *subject.File {
+	covers := e.Covers()
+	if covers == nil {
+		return nil
+	}
+	for i := range r.subject.Files {
+		if f := &r.subject.Files[i]; f.OldPath != "" && covers.File(f.Path, "") && !covers.File(f.OldPath, "") {
+			return f
+		}
+	}
+	return nil
+}
+
 // query describes the subject for the selection.
 func (r *run) query() *corpus.Query {
 	s := r.subject
