@@ -3,6 +3,7 @@ package app_test
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -38,9 +39,22 @@ func agentRules() []*catalog.File {
 	}}}
 }
 
-// served is a started node with its address.
+// forAgents is a model that the background job which compares rules cannot reach: it would take an answer meant for an agent.
+type forAgents struct{ llm.Model }
+
+func (m forAgents) Complete(ctx context.Context, r llm.Request) (llm.Response, error) {
+	if strings.HasPrefix(r.System, "You compare rules") {
+		return llm.Response{}, rule.Errorf(rule.CodeUnavailable, "this model is for agents")
+	}
+	return m.Model.Complete(ctx, r)
+}
+
+// servedAgents is a started node with its address.
 func servedAgents(t *testing.T, model llm.Model, settings map[string]string) (*app.App, string) {
 	t.Helper()
+	if model != nil {
+		model = forAgents{model}
+	}
 	a := node(t, app.Options{Model: model, Rules: agentRules()}, settings)
 	if err := a.Start(t.Context()); err != nil {
 		t.Fatal(err)
