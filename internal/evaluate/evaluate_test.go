@@ -194,6 +194,11 @@ func TestAFileMovedToWhereARuleAppliesIsNotKnownToKeepIt(t *testing.T) {
 			}
 		})
 	}
+	byModel := rule.Rule{Statement: "Sources are kind.", AppliesTo: &rule.AppliesTo{Paths: []string{"src/**"}}}
+	e := evaluator(t, saying(rule.Allow), byModel).run(t, moved("old/a.py", "src/a.py", hunk("old/a.py", "src/a.py", "b = 2")))
+	if v := e.RuleVerdicts[0]; v.Verdict != rule.NeedsConfirmation || v.DecidedBy != rule.ByNone || !strings.Contains(v.Reasoning, "comes from old/a.py") {
+		t.Errorf("a model's word for a file it was not shown: %+v", v)
+	}
 }
 
 func TestDenialOfAPatternNamesTheExactLine(t *testing.T) {

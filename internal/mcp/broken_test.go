@@ -14,6 +14,18 @@ import (
 	"tenet/internal/mcp"
 )
 
+// before is a session with a server of MCP that stands before a server which answers as h does.
+func before(t *testing.T, h http.HandlerFunc) *sdk.ClientSession {
+	t.Helper()
+	server := httptest.NewServer(h)
+	t.Cleanup(server.Close)
+	c, err := client.New(server.URL, "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return speaking(t, c)
+}
+
 func TestABrokenServerIsNoPermission(t *testing.T) {
 	answer := func(status int, body string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
@@ -33,13 +45,7 @@ func TestABrokenServerIsNoPermission(t *testing.T) {
 		"a cut connection":  func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			server := httptest.NewServer(h)
-			defer server.Close()
-			c, err := client.New(server.URL, "", nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			s := speaking(t, c)
+			s := before(t, h)
 			for tool, args := range map[string]map[string]any{
 				"evaluate_diff": {"diff": badDiff}, "evaluate_facts": {"facts": map[string]any{"a": 1}}, "check_action": {"action": "Deploy billing to production"},
 			} {
@@ -57,15 +63,9 @@ func TestABrokenServerIsNoPermission(t *testing.T) {
 
 func TestRulesThatWereLeftOutGiveNoPermission(t *testing.T) {
 	const evaluation = `"evaluation_id":"x","overall_verdict":"ALLOW","rule_verdicts":[],"coverage":{"rules_cut":2}`
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	s := before(t, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{`+evaluation+`,"status":"pending_approval","result":{"allowed":false,"verdict":"ALLOW","evaluation":{`+evaluation+`}}}`)
-	}))
-	defer server.Close()
-	c, err := client.New(server.URL, "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := speaking(t, c)
+	})
 	for tool, args := range map[string]map[string]any{
 		"evaluate_diff": {"diff": badDiff, "max_rules": 1}, "evaluate_facts": {"facts": map[string]any{"a": 1}}, "check_action": {"action": "Deploy billing to production"},
 	} {
