@@ -11,7 +11,7 @@ LINTER := bin/golangci-lint
 # Settings that may be given on the command line, such as `make run LISTEN=127.0.0.1:9000`.
 LISTEN ?= 127.0.0.1:8080#  address that `make run` serves on
 DATA ?= .tenet#            folder that `make run` keeps its database in
-PACKAGES ?= ./...#         packages for test, bench and fuzz
+PACKAGES ?= ./... ./client/...# packages for test, bench and fuzz
 TESTFLAGS ?=#              more flags for go test, such as -run=TestName
 BENCH ?= .#                benchmarks to run, a regular expression
 BENCHTIME ?= 1s#           time for each benchmark
@@ -49,17 +49,17 @@ test: ## Run all tests with the race detector, on SQLite and on a private Postgr
 verify: $(LINTER) ## Check modules, generated files, format and linters; changes nothing
 	@scripts/setup-build.sh git
 	@for script in .ci/run scripts/*.sh; do bash -n "$$script"; done
-	@go mod tidy -diff || { echo 'verify: go.mod or go.sum is not tidy; run: go mod tidy' >&2; exit 1; }
+	@for module in . client; do (cd $$module && go mod tidy -diff) || { echo "verify: $$module/go.mod or go.sum is not tidy; run: go mod tidy" >&2; exit 1; }; done
 	@scripts/verify-generated.sh
-	$(LINTER) run ./...
+	$(LINTER) run ./... ./client/...
 
 .PHONY: lint
 lint: $(LINTER) ## Run the linters and mend what they can mend themselves
-	$(LINTER) run --fix ./...
+	$(LINTER) run --fix ./... ./client/...
 
 .PHONY: fmt
 fmt: $(LINTER) ## Format all Go files
-	$(LINTER) fmt ./...
+	$(LINTER) fmt ./... ./client/...
 
 .PHONY: generate
 generate: ## Write generated files anew
@@ -79,7 +79,7 @@ bench-discovery: ## Measure how well and how fast rules are found in texts (DISC
 	CGO_ENABLED=0 go run ./bench/discovery -data='$(DISCOVERY)'
 
 .PHONY: fuzz
-fuzz: ## Run every fuzz target for a while (FUZZTIME=10s)
+fuzz: ## Run every fuzz target for a while, and property tests from random seeds (FUZZTIME=10s)
 	@FUZZTIME=$(FUZZTIME) scripts/fuzz.sh $(PACKAGES)
 
 .PHONY: conformance
@@ -94,6 +94,6 @@ soak: ## Kill nodes at random moments, 200 rounds on each database, and look for
 clean: ## Remove what was built and the database of `make run`
 	rm -rf bin $(DATA)
 
-# The linter is a module of its own, so that its dependencies never meet those of the service.
+# The linter is a module of its own and not in go.work, so that its dependencies never meet those of the service.
 $(LINTER): tools/go.mod tools/go.sum
-	cd tools && CGO_ENABLED=0 go build -o ../$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+	cd tools && GOWORK=off CGO_ENABLED=0 go build -o ../$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint

@@ -180,7 +180,7 @@ func (s *server) verify(ctx context.Context) error {
 	return nil
 }
 
-// result is what a load phase measured.
+// result holds the figures of a load phase.
 type result struct {
 	rate  float64
 	times []time.Duration // sorted

@@ -19,19 +19,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tenet/internal/app"
-	"tenet/internal/catalog"
 	"tenet/internal/cli"
 	"tenet/internal/config"
 	"tenet/internal/rule"
 	"tenet/internal/store/litetest"
+	"tenet/internal/wire"
 )
 
 // file is a case as it is written.
 type file struct {
-	Name    string          `yaml:"name"`
-	Rules   []catalog.Input `yaml:"rules"`
-	Request map[string]any  `yaml:"request"`
-	Expect  expectation     `yaml:"expect"`
+	Name    string           `yaml:"name"`
+	Rules   []wire.RuleInput `yaml:"rules"`
+	Request map[string]any   `yaml:"request"`
+	Expect  expectation      `yaml:"expect"`
 }
 
 // expectation is what the answer must hold.
@@ -62,7 +62,7 @@ func TestCases(t *testing.T) {
 			for i := range c.Rules {
 				c.Rules[i].Status = rule.Effective
 			}
-			node := start(t, &catalog.File{Rules: c.Rules})
+			node := start(t, &wire.RuleFile{Rules: c.Rules})
 			t.Run("in process", func(t *testing.T) { c.Expect.check(t, c.Rules, call(t, node, c.Request)) })
 			t.Run("over HTTP", func(t *testing.T) {
 				server := httptest.NewServer(node)
@@ -74,14 +74,14 @@ func TestCases(t *testing.T) {
 	}
 }
 
-func start(t *testing.T, rules *catalog.File) http.Handler {
+func start(t *testing.T, rules *wire.RuleFile) http.Handler {
 	t.Helper()
 	none := func(string) string { return "" }
 	cfg, err := config.Load("", none, map[string]string{"data": litetest.Dir(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	node, err := app.New(t.Context(), cfg, slog.New(slog.DiscardHandler), app.Options{Env: none, Rules: []*catalog.File{rules}})
+	node, err := app.New(t.Context(), cfg, slog.New(slog.DiscardHandler), app.Options{Env: none, Rules: []*wire.RuleFile{rules}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +178,7 @@ func decode(t *testing.T, body []byte) *rule.Evaluation {
 	return e
 }
 
-func (x *expectation) check(t *testing.T, rules []catalog.Input, e *rule.Evaluation) {
+func (x *expectation) check(t *testing.T, rules []wire.RuleInput, e *rule.Evaluation) {
 	t.Helper()
 	if e.OverallVerdict != x.Overall {
 		t.Errorf("overall %s, want %s", e.OverallVerdict, x.Overall)

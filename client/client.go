@@ -1,5 +1,5 @@
-// Package client is the Go client of a Tenet server, for programs outside of this module. It names what is needed to ask for
-// evaluations and agents, to read rules and to keep waivers; a [Client] has a method for every other operation of the HTTP API, too.
+// Package client is the Go client of a Tenet server. It asks for evaluations and agents, reads rules and makes waivers; [Client.Do]
+// carries out every other operation of the HTTP API.
 //
 //	c, err := client.New("https://tenet.example.com", os.Getenv("TENET_KEY"), nil)
 //	e, err := c.InProject("payments").Evaluate(ctx, client.Evaluate{Diff: diff})
@@ -7,16 +7,15 @@
 //		// not allowed: an error is never a pass
 //	}
 //
-// Time limits are those of the context. Calls are made again where the server asks for patience, as long as the context lasts.
+// Time limits are those of the context. The client repeats calls when the server asks it to wait, as long as the context lasts.
 package client
 
 import (
 	"net/http"
 
-	"tenet/internal/agent"
 	"tenet/internal/client"
 	"tenet/internal/rule"
-	"tenet/internal/subject"
+	"tenet/internal/wire"
 )
 
 // Client calls one server. It is safe for concurrent use.
@@ -33,19 +32,19 @@ type (
 	// Evaluate asks for an evaluation of a diff, files or facts.
 	Evaluate = client.Evaluate
 	// Quick asks about an action in plain words.
-	Quick = client.Quick
+	Quick = wire.QuickRequest
 	// Submit asks for an evaluation of a subject of any kind, under a name.
 	Submit = client.Submit
 	// Applicable asks which rules would apply.
-	Applicable = client.Applicable
+	Applicable = wire.ApplicableRequest
 	// File is a file to evaluate; one without content is known by its path only.
-	File = subject.InputFile
+	File = wire.InputFile
 	// RuleFilter selects rules.
 	RuleFilter = client.RuleFilter
 	// EvaluationFilter selects recorded evaluations.
 	EvaluationFilter = client.EvaluationFilter
 	// NewWaiver asks for a waiver.
-	NewWaiver = client.NewWaiver
+	NewWaiver = wire.CreateWaiver
 	// AgentRequest asks an agent something in plain words.
 	AgentRequest = client.AgentRequest
 )
@@ -62,17 +61,17 @@ type (
 	Evidence = rule.Evidence
 	// Rule is a rule.
 	Rule = rule.Rule
-	// Waiver lets a denial stand for a while.
+	// Waiver lets a denial pass until a date.
 	Waiver = rule.Waiver
 	// AskResult answers a question from the rules.
-	AskResult = agent.AskResult
-	// CheckResult is what the rules say of an action. Only Allowed is a permission.
-	CheckResult = agent.CheckResult
+	AskResult = wire.AgentAskResult
+	// CheckResult is the verdict of the rules on an action. Only Allowed is a permission.
+	CheckResult = wire.AgentCheckResult
 	// ReviewResult is a review of a change.
-	ReviewResult = agent.ReviewResult
+	ReviewResult = wire.AgentReviewResult
 	// AuthorResult is a draft of a rule.
-	AuthorResult = agent.AuthorResult
-	// Error is an answer that is not a success, with its HTTP status; [CodeOf] tells its kind.
+	AuthorResult = wire.AgentAuthorResult
+	// Error is an answer that is not a success, with its HTTP status; [CodeOf] returns its kind.
 	Error = client.Error
 )
 
@@ -80,13 +79,13 @@ type (
 type AgentAnswer[T any] = client.AgentAnswer[T]
 
 // AgentStatus says what became of a request to an agent.
-type AgentStatus = agent.Status
+type AgentStatus = wire.AgentStatus
 
-// Statuses of agents' answers. Where an agent fails, there is an error.
+// Statuses of agents' answers. A failed agent gives an error instead.
 const (
-	Completed           = agent.Completed
-	PendingApproval     = agent.PendingApproval
-	ClarificationNeeded = agent.ClarificationNeeded
+	Completed           = wire.AgentCompleted
+	PendingApproval     = wire.AgentPendingApproval
+	ClarificationNeeded = wire.AgentClarificationNeeded
 )
 
 // Verdict is the answer of one rule, or of a whole evaluation.
@@ -99,7 +98,7 @@ const (
 	NeedsConfirmation = rule.NeedsConfirmation
 )
 
-// Mode tells whether an action is still to be taken or has happened.
+// Mode says whether an action is still to be taken or has happened.
 type Mode = rule.Mode
 
 // Modes.
@@ -108,7 +107,7 @@ const (
 	Posthoc   = rule.Posthoc
 )
 
-// Severity tells how much a violation matters.
+// Severity says how much a violation matters.
 type Severity = rule.Severity
 
 // Severities.

@@ -3,38 +3,11 @@ package client_test
 import (
 	"context"
 	"fmt"
-	"log/slog"
-	"net/http/httptest"
 	"os"
 	"time"
 
 	"tenet/client"
-	"tenet/internal/app"
-	"tenet/internal/config"
 )
-
-// server is a Tenet server with the starter packs, as `tenet serve` is one.
-func server() (url string, stop func()) {
-	dir, err := os.MkdirTemp("", "tenet-example-")
-	if err != nil {
-		panic(err)
-	}
-	none := func(string) string { return "" }
-	cfg, err := config.Load("", none, map[string]string{"data": dir})
-	if err != nil {
-		panic(err)
-	}
-	node, err := app.New(context.Background(), cfg, slog.New(slog.DiscardHandler), app.Options{Env: none})
-	if err != nil {
-		panic(err)
-	}
-	s := httptest.NewServer(node.Handler())
-	return s.URL, func() {
-		s.Close()
-		_ = node.Stop(context.Background())
-		_ = os.RemoveAll(dir)
-	}
-}
 
 func Example() {
 	url, stop := server()
@@ -56,7 +29,7 @@ func Example() {
 		fmt.Println(v.RuleSlug, v.Locations[0].FilePath, v.Locations[0].StartLine)
 	}
 
-	// A denial may stand for a while.
+	// A waiver lets what was denied pass until a date.
 	w, err := c.CreateWaiver(ctx, client.NewWaiver{
 		RuleID: e.Violations[0].RuleID, Fingerprint: e.Violations[0].Fingerprint, Reason: "removed with the next release",
 		ExpiresAt: time.Now().AddDate(0, 1, 0),

@@ -12,12 +12,11 @@ import (
 	"testing"
 	"time"
 
-	"tenet/internal/catalog"
 	"tenet/internal/client"
-	"tenet/internal/release"
 	"tenet/internal/rule"
-	"tenet/internal/store"
 	"tenet/internal/store/pgtest"
+	"tenet/internal/wire"
+	"tenet/internal/wire/op"
 )
 
 // Bounds of the crash test. TENET_SOAK sets the number of rounds for the long form.
@@ -93,7 +92,7 @@ type witness struct {
 	everyRule   map[string]int  // least version, by slug
 	everyEval   map[string]bool
 	deployed    []string // snapshots whose deployment to staging was acknowledged, over all rounds
-	head        store.AuditHead
+	head        wire.AuditHead
 	total       struct{ rules, revisions, evaluations, imports int }
 }
 
@@ -124,7 +123,7 @@ func (w *witness) burst(t *testing.T, n *node, c *client.Client, round int) {
 	}
 	writers.Go(func() {
 		for ctx.Err() == nil {
-			if _, err := c.Insights(ctx, 1); err != nil { // this counts what is recorded, so that kills fall into that, too
+			if _, err := client.Get(ctx, c, op.GetInsights.Where(wire.InsightsQuery{PeriodDays: 1})); err != nil { // this counts what is recorded, so that kills fall into that, too
 				return
 			}
 			time.Sleep(5 * time.Millisecond)
@@ -144,11 +143,11 @@ func (w *witness) burst(t *testing.T, n *node, c *client.Client, round int) {
 
 // deploy takes a snapshot and deploys it to staging.
 func (w *witness) deploy(ctx context.Context, c *client.Client, name string) error {
-	made, err := c.CreateSnapshot(ctx, client.NewSnapshot{Name: name})
+	made, err := client.Call(ctx, c, op.CreateSnapshot, wire.CreateSnapshot{Name: name})
 	if err != nil {
 		return err
 	}
-	if _, err := c.Deploy(ctx, made.ID, release.Staging); err != nil {
+	if _, err := client.Call(ctx, c, op.DeploySnapshot.At(made.ID), wire.DeploySnapshot{Environment: string(wire.Staging)}); err != nil {
 		return err
 	}
 	w.mu.Lock()
@@ -160,7 +159,7 @@ func (w *witness) deploy(ctx context.Context, c *client.Client, name string) err
 // examineDeployments looks for deployments that are lost, and for halves of one.
 func (w *witness) examineDeployments(t *testing.T, c *client.Client) {
 	t.Helper()
-	state, err := c.Environment(t.Context(), release.Staging)
+	state, err := client.Get(t.Context(), c, op.GetEnvironment.At(string(wire.Staging)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +183,7 @@ func (w *witness) examineDeployments(t *testing.T, c *client.Client) {
 // create makes a rule and revises every third.
 func (w *witness) create(ctx context.Context, c *client.Client, name string) error {
 	slug := "C-" + name
-	r, err := c.CreateRule(ctx, catalog.Input{Slug: &slug, Statement: "Rule " + name, Status: rule.Effective})
+	r, err := client.Call(ctx, c, op.CreateRule, wire.CreateRule{RuleInput: wire.RuleInput{Slug: &slug, Statement: "Rule " + name, Status: rule.Effective}})
 	if err != nil {
 		return err
 	}
@@ -196,7 +195,7 @@ func (w *witness) create(ctx context.Context, c *client.Client, name string) err
 	if !revise {
 		return nil
 	}
-	if r, err = c.PatchRule(ctx, slug, 1, map[string]any{"statement": "Rule " + name + ", revised"}); err != nil {
+	if r, err = client.Call(ctx, c, op.ReviseRule.At(slug).IfMatch(1), map[string]any{"statement": "Rule " + name + ", revised"}); err != nil {
 		return err
 	}
 	w.mu.Lock()
@@ -221,15 +220,15 @@ func (w *witness) evaluate(ctx context.Context, c *client.Client, name string) e
 
 // importThree imports three rules, which must come together or not at all.
 func (w *witness) importThree(ctx context.Context, c *client.Client, name string) error {
-	f := &catalog.File{}
+	f := &wire.RuleFile{}
 	for i := range 3 {
 		slug := fmt.Sprintf("I-%s-%d", name, i)
-		f.Rules = append(f.Rules, catalog.Input{Slug: &slug, Statement: "Imported " + slug})
+		f.Rules = append(f.Rules, wire.RuleInput{Slug: &slug, Statement: "Imported " + slug})
 	}
 	w.mu.Lock()
 	w.imports[name] = false
 	w.mu.Unlock()
-	if _, err := c.ImportRules(ctx, f, catalog.ImportOptions{}); err != nil {
+	if _, err := client.ImportRules(ctx, c, f, wire.ImportQuery{}); err != nil {
 		return err
 	}
 	w.mu.Lock()
@@ -262,7 +261,7 @@ func (w *witness) examine(t *testing.T, c *client.Client) {
 	}
 	w.examineImports(t, c)
 	w.examineDeployments(t, c)
-	report, err := c.VerifyAudit(t.Context(), w.head)
+	report, err := client.Get(t.Context(), c, op.VerifyAudit.Where(wire.AuditQuery{ExpectSeq: w.head.Seq, ExpectHash: w.head.Hash}))
 	if err != nil || !report.OK() {
 		t.Errorf("the audit chain does not verify: %+v, %v", report.Problems, err)
 	}
@@ -303,7 +302,7 @@ func (w *witness) examineAll(t *testing.T, c *client.Client) {
 			delete(w.everyRule, rules[i].Slug)
 		}
 	}
-	insights, err := c.Insights(t.Context(), 400)
+	insights, err := client.Get(t.Context(), c, op.GetInsights.Where(wire.InsightsQuery{PeriodDays: 400}))
 	if err != nil {
 		t.Fatal(err)
 	}

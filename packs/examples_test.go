@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"tenet/internal/check"
+	"tenet/internal/diff"
 	"tenet/internal/rule"
 	"tenet/internal/subject"
 )
@@ -101,7 +102,7 @@ func applies(t *testing.T, r *rule.Rule, s *subject.Subject) bool {
 		return false
 	}
 	paths, excluded := globs(t, a.Paths), globs(t, a.ExcludePaths)
-	return paths.Empty() || slices.ContainsFunc(s.Files, func(f subject.File) bool {
+	return paths.Empty() || slices.ContainsFunc(s.Files, func(f diff.File) bool {
 		return paths.Match(f.Path) && !excluded.Match(f.Path)
 	})
 }

@@ -22,7 +22,7 @@ var files embed.FS
 type Pack struct {
 	// Name is the name of the pack's folder, such as python.
 	Name string
-	// Title and Description tell people what the pack is about.
+	// Title and Description describe the pack for people.
 	Title, Description string
 	// Rules is the rule file as the import of rules takes it.
 	Rules []byte
@@ -30,7 +30,7 @@ type Pack struct {
 	Cases []byte
 }
 
-// header is what stands above the rules of a rule file.
+// header is the part of a rule file above its rules.
 type header struct {
 	Pack        string         `yaml:"pack"`
 	Title       string         `yaml:"title"`
@@ -77,7 +77,7 @@ func Load(name string) (Pack, error) {
 	if err != nil {
 		return Pack{}, fmt.Errorf("packs: %w", err)
 	}
-	// Only the head is decoded here: the rules are read by whoever imports them.
+	// Only the head is decoded here: the importer reads the rules.
 	head, _, _ := bytes.Cut(rules, []byte("\nrules:"))
 	var h header
 	if err := yaml.UnmarshalWithOptions(head, &h, yaml.Strict()); err != nil {

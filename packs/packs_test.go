@@ -10,6 +10,7 @@ import (
 	"tenet/internal/check"
 	"tenet/internal/rule"
 	"tenet/internal/subject"
+	"tenet/internal/wire"
 	"tenet/packs"
 )
 
@@ -45,8 +46,8 @@ func load(t testing.TB) (all []packs.Pack, rules map[string]*starter) {
 }
 
 // joined makes a rule of an entry and the defaults of its file, normalized.
-func joined(f *catalog.File, in catalog.Input) rule.Rule {
-	d := catalog.Input{}
+func joined(f *wire.RuleFile, in wire.RuleInput) rule.Rule {
+	d := wire.RuleInput{}
 	if f.Defaults != nil {
 		d = *f.Defaults
 	}

@@ -1,5 +1,5 @@
 // Package agent answers requests in plain words: questions about the rules, actions to be checked, diffs to be reviewed, and
-// wishes for rules; and whatever else the operator has declared. All agents share one envelope, and none of them is believed
+// wishes for rules; and those of the agents that the operator has declared. All agents share one envelope, and none is believed
 // more than its evidence: what a model says is checked against the rules it was shown, and what passes judgement is an
 // evaluation like any other, on record.
 package agent
@@ -21,6 +21,7 @@ import (
 	"tenet/internal/redact"
 	"tenet/internal/rule"
 	"tenet/internal/subject"
+	"tenet/internal/wire"
 )
 
 // MaxIntent is the most characters that an intent may have.
@@ -34,51 +35,21 @@ const (
 	Review = "review"
 )
 
-// Status says what became of a request.
-type Status string
-
-// Statuses. PendingApproval waits for a person: a draft to be approved, an action that no rule could clear. ClarificationNeeded
-// asks back; the answer goes into the same session. Failed is an error: nothing was decided.
-const (
-	Completed           Status = "completed"
-	PendingApproval     Status = "pending_approval"
-	Failed              Status = "error"
-	ClarificationNeeded Status = "clarification_needed"
-)
-
-// Answer is the envelope that every agent answers in.
-type Answer struct {
-	Result     any      `json:"result" doc:"What the agent gives; null where it asks back or fails. Its schema is published for each agent."`
-	Status     Status   `json:"status" enum:"completed,pending_approval,error,clarification_needed" doc:"completed; pending_approval: a person has to confirm or approve; clarification_needed: reasoning asks back, answer in the same session; error: nothing was decided."`
-	Confidence float64  `json:"confidence" minimum:"0" maximum:"1" doc:"0.0 to 1.0, as measured: of an evaluation the least that its verdict rests on, of an answer the part of its sentences that the rules were found to say. 0 where nothing measures it."`
-	Reasoning  string   `json:"reasoning" doc:"How the agent came to its result, or what it needs to know."`
-	FollowUps  []string `json:"follow_up_suggestions" nullable:"false" doc:"What to do next."`
-	Error      *Failure `json:"error" doc:"Why it failed; null unless status is error."`
-	TraceID    string   `json:"execution_trace_id" doc:"Entry of the audit chain that holds this execution; for check and review the evaluation_id."`
-	SessionID  string   `json:"session_id" doc:"Session of this exchange; send it with the next request to go on."`
-}
-
-// Failure is why an agent could not do what was asked.
-type Failure struct {
-	Code    rule.Code `json:"code" enum:"invalid,not_found,conflict,precondition_failed,unauthenticated,forbidden,unavailable,too_large,rate_limited,internal" doc:"Kind of problem for programs."`
-	Message string    `json:"message" doc:"What is wrong, and what to do."`
-}
-
-// Request is what somebody asks of an agent.
+// Request is a request to an agent.
 type Request struct {
 	ProjectID string
 	SessionID string // of an earlier answer; empty begins a session
 	Intent    string
-	// Input is what the intent is about: diff, files, facts, repository and scope. Its action and intent are filled in here.
+	// Input is the object of the intent: diff, files, facts, repository and scope. Agents fill in its action and intent.
 	Input       subject.Input
 	NodeID      string // federation node whose rules count; empty for none
 	Environment string // whose active snapshot counts; empty for the live rules
 	Mode        rule.Mode
 	// Store keeps what the author writes, as a draft.
 	Store bool
-	// Decided, if not nil, is told each verdict of an evaluation once it is final.
+	// Decided, if not nil, gets each verdict of an evaluation once it is final.
 	Decided func(rule.RuleVerdict)
-	// Step, if not nil, is told what the agent is doing.
+	// Step, if not nil, gets each step of the agent.
 	Step func(Step)
 }
 
@@ -120,9 +91,9 @@ type Query struct {
 // Drafts keeps what the author writes.
 type Drafts interface {
 	// Save makes a rule of status DRAFT with its test cases, which wait for a person to confirm them.
-	Save(ctx context.Context, projectID string, d Draft, cases []DraftCase) (rule.Rule, error)
-	// Try tells whether a sample keeps a draft (ALLOW) or breaks it (DENY), or that nobody could tell. Nothing is kept.
-	Try(ctx context.Context, d Draft, c DraftCase) (rule.Verdict, error)
+	Save(ctx context.Context, projectID string, d wire.RuleDraft, cases []wire.RuleDraftCase) (rule.Rule, error)
+	// Try returns whether a sample keeps a draft (ALLOW) or breaks it (DENY), or neither is certain. It stores nothing.
+	Try(ctx context.Context, d wire.RuleDraft, c wire.RuleDraftCase) (rule.Verdict, error)
 }
 
 // Recorder makes records durable; audit.Writer is one.
@@ -136,7 +107,7 @@ type Config struct {
 	Rules     Rules
 	Drafts    Drafts
 	Recorder  Recorder
-	// Model writes answers and drafts; nil means that there is none.
+	// Model writes answers and drafts; it may be nil.
 	Model llm.Model
 	// Confirm looks whether rules say what an answer says; nil lets Model look a second time.
 	Confirm llm.Model
@@ -148,7 +119,7 @@ type Config struct {
 	// Bare records keep of texts only their hashes. Other records keep them without secrets, for good.
 	Bare   bool
 	Now    func() time.Time
-	Logger *slog.Logger // nil drops what it is told
+	Logger *slog.Logger // nil discards
 }
 
 // Agents answers requests. It is safe for concurrent use.
@@ -162,10 +133,10 @@ type Agents struct {
 // handler answers a request for one agent. past are the turns of its session, oldest first.
 type handler func(ctx context.Context, req *Request, past []turn) (*reply, error)
 
-// reply is what an agent says, before it is put into the envelope.
+// reply is an agent's answer without the envelope.
 type reply struct {
 	result     any
-	status     Status // empty is Completed
+	status     wire.AgentStatus // empty is Completed
 	confidence float64
 	reasoning  string
 	followUps  []string
@@ -189,7 +160,7 @@ func New(cfg Config) *Agents {
 	for i := range cfg.Declared {
 		d := &cfg.Declared[i]
 		a.byName[d.Name] = func(ctx context.Context, req *Request, past []turn) (*reply, error) {
-			return a.declared(ctx, d, req, past)
+			return a.runDeclared(ctx, d, req, past)
 		}
 	}
 	return a
@@ -199,9 +170,9 @@ func New(cfg Config) *Agents {
 func (a *Agents) Declared() []Declared { return a.cfg.Declared }
 
 // Run lets an agent answer a request. The error is invalid or forbidden and the like where the request is at fault; then there
-// is no answer. Where the agent is, because there is no model or what it said cannot be used, there are both: an error of code
+// is no answer. If the agent is at fault, because it has no model or no usable answer of one, Run returns both: an error of code
 // unavailable, and an answer of status error that says the same.
-func (a *Agents) Run(ctx context.Context, name string, req Request) (*Answer, error) {
+func (a *Agents) Run(ctx context.Context, name string, req Request) (*wire.AgentAnswer, error) {
 	run, ok := a.byName[name]
 	if !ok {
 		return nil, rule.NotFound("agent", name)
@@ -209,15 +180,15 @@ func (a *Agents) Run(ctx context.Context, name string, req Request) (*Answer, er
 	if err := req.normalize(); err != nil {
 		return nil, err
 	}
-	s, past, known := a.sessions.open(ownerOf(ctx), req.ProjectID, name, req.SessionID)
+	s, past, found := a.sessions.open(ownerOf(ctx), req.ProjectID, name, req.SessionID)
 	out, err := run(ctx, &req, past)
 	if err != nil {
 		return a.failed(ctx, name, &req, s.id, err)
 	}
 	if out.status == "" {
-		out.status = Completed
+		out.status = wire.AgentCompleted
 	}
-	if !known {
+	if !found {
 		out.reasoning += " (The session that was named is not known here or has ended, so this answer begins a new one.)"
 	}
 	if out.trace == "" {
@@ -229,25 +200,25 @@ func (a *Agents) Run(ctx context.Context, name string, req Request) (*Answer, er
 	if out.followUps == nil {
 		out.followUps = []string{}
 	}
-	return &Answer{
+	return &wire.AgentAnswer{
 		Result: out.result, Status: out.status, Confidence: out.confidence, Reasoning: strings.TrimSpace(out.reasoning),
 		FollowUps: out.followUps, TraceID: out.trace, SessionID: s.id,
 	}, nil
 }
 
 // failed makes the answer of an agent that could do nothing. Other errors are not the agent's own.
-func (a *Agents) failed(ctx context.Context, name string, req *Request, session string, err error) (*Answer, error) {
+func (a *Agents) failed(ctx context.Context, name string, req *Request, session string, err error) (*wire.AgentAnswer, error) {
 	e, ok := errors.AsType[*modelError](err)
 	if !ok {
 		return nil, err
 	}
-	out := &reply{status: Failed, reasoning: "Nothing was decided: " + e.public.Message}
+	out := &reply{status: wire.AgentFailed, reasoning: "Nothing was decided: " + e.public.Message}
 	trace, errRecord := a.record(ctx, name, req, out)
 	if errRecord != nil {
 		return nil, errRecord
 	}
-	return &Answer{
-		Status: Failed, Reasoning: out.reasoning, FollowUps: e.followUps, Error: &Failure{e.public.Code, e.public.Message}, TraceID: trace,
+	return &wire.AgentAnswer{
+		Status: wire.AgentFailed, Reasoning: out.reasoning, FollowUps: e.followUps, Error: &wire.AgentFailure{Code: e.public.Code, Message: e.public.Message}, TraceID: trace,
 		SessionID: session,
 	}, err
 }

@@ -8,6 +8,8 @@ import (
 
 	"tenet/internal/llm"
 	"tenet/internal/rule"
+	"tenet/internal/text"
+	"tenet/internal/wire"
 )
 
 // Bounds of an answer to a question.
@@ -18,43 +20,11 @@ const (
 	maxExcerpt   = 400 // bytes of a statement in a list
 )
 
-// AskResult answers a question from the rules.
-type AskResult struct {
-	Answered    bool          `json:"answered" doc:"True if the rules answer the question: every sentence cites words that the server has found in a rule, and a second look found that the rule says it."`
-	Answer      string        `json:"answer" doc:"The sentences in a row; empty if answered is false."`
-	Sentences   []Sentence    `json:"sentences" nullable:"false" doc:"The answer sentence by sentence."`
-	Rules       []RuleExcerpt `json:"rules" nullable:"false" doc:"The rules that are cited; without an answer those that match the question best."`
-	WrittenBy   string        `json:"written_by" enum:"model,none" doc:"model, or none where rules are only listed."`
-	Unsupported int           `json:"unsupported_sentences" doc:"Sentences of the model that were left out because no rule was found to say what they cite, or what they say."`
-}
-
-// Sentence is one sentence of an answer, with the words of the rules that it rests on.
-type Sentence struct {
-	Text      string     `json:"text" doc:"The sentence, in the model's words."`
-	Citations []Citation `json:"citations" nullable:"false" doc:"What it rests on; at least one."`
-}
-
-// Citation is a quote that stands in a rule.
-type Citation struct {
-	RuleID   string `json:"rule_id" doc:"The rule."`
-	RuleSlug string `json:"rule_slug,omitempty" doc:"Its short name."`
-	Quote    string `json:"quote" doc:"Words that stand in the rule's statement, rationale or exceptions."`
-}
-
-// RuleExcerpt is a rule in short.
-type RuleExcerpt struct {
-	RuleID   string        `json:"rule_id" doc:"The rule."`
-	RuleSlug string        `json:"rule_slug,omitempty" doc:"Its short name."`
-	Modality rule.Modality `json:"modality" enum:"MUST,MUST_NOT,SHOULD,MAY,INFO" doc:"How binding it is."`
-	Severity rule.Severity `json:"severity" enum:"LOW,MEDIUM,HIGH,CRITICAL" doc:"How much a violation matters."`
-	Excerpt  string        `json:"excerpt" doc:"Its statement, or the beginning of a long one."`
-}
-
-func excerpts(rules []rule.Rule) []RuleExcerpt {
-	out := make([]RuleExcerpt, len(rules))
+func excerpts(rules []rule.Rule) []wire.RuleExcerpt {
+	out := make([]wire.RuleExcerpt, len(rules))
 	for i := range rules {
 		r := &rules[i]
-		out[i] = RuleExcerpt{RuleID: r.ID, RuleSlug: r.Slug, Modality: r.Modality, Severity: r.Severity, Excerpt: cut(r.Statement, maxExcerpt)}
+		out[i] = wire.RuleExcerpt{RuleID: r.ID, RuleSlug: r.Slug, Modality: r.Modality, Severity: r.Severity, Excerpt: text.Clip(r.Statement, maxExcerpt, " ...")}
 	}
 	return out
 }
@@ -78,7 +48,7 @@ const askSchema = `{"type":"object","additionalProperties":false,"required":["se
 
 // ask answers a question from the rules in force.
 func (a *Agents) ask(ctx context.Context, req *Request, past []turn) (*reply, error) {
-	question := joined(req.Intent, past)
+	question := withEarlier(req.Intent, past)
 	if vague(question, 1) {
 		return clarify("What do you want to know? Name the thing or the situation that the question is about, such as: may a contractor read production data?"), nil
 	}
@@ -95,7 +65,7 @@ func (a *Agents) ask(ctx context.Context, req *Request, past []turn) (*reply, er
 			"Set TENET_JUDGE_MODEL=provider:model for answers."), nil
 	}
 	req.step("model", "asking "+a.modelID())
-	shown := a.shown(rules)
+	shown := a.promptRules(rules)
 	var best askAnswer
 	read := func(text string) error {
 		answer, err := readAsk(text, question, shown)
@@ -138,9 +108,9 @@ const verifySchema = `{"type":"object","additionalProperties":false,"required":[
 "verdicts":{"type":"array","items":{"type":"object","additionalProperties":false,"required":["sentence","reasoning","supported"],"properties":{
 "sentence":{"type":"integer"},"reasoning":{"type":"string"},"supported":{"type":"boolean"}}}}}}`
 
-// verify leaves out the sentences that the rules which they cite do not say: words that stand in a rule may be cited for the
-// opposite of it. Where nobody can tell, there is no answer.
-func (a *Agents) verify(ctx context.Context, question string, past []turn, rules []shownRule, answer *askAnswer) error {
+// verify leaves out the sentences that the rules which they cite do not say: a sentence may cite words of a rule for the
+// opposite of it. Without a verdict on each sentence it gives no answer.
+func (a *Agents) verify(ctx context.Context, question string, past []turn, rules []promptRule, answer *askAnswer) error {
 	if len(answer.sentences) == 0 {
 		return nil
 	}
@@ -154,21 +124,21 @@ func (a *Agents) verify(ctx context.Context, question string, past []turn, rules
 		for _, c := range s.cites {
 			line.Rules = append(line.Rules, rules[c.rule].Ref)
 		}
-		text.WriteString(plainJSON(line) + "\n")
+		text.WriteString(llm.JSON(line) + "\n")
 	}
-	var kept []askSentence
+	var supported []askSentence
 	err := a.insist(ctx, a.cfg.Confirm, llm.Request{
 		System: verifySystem, Prefix: rulesText(rules), Prompt: a.fenced(past, "QUESTION", question, "SENTENCES", text.String()),
 		Schema: json.RawMessage(verifySchema), SchemaName: "verdicts", MaxOutputTokens: 3000,
 	}, func(text string) (err error) {
-		kept, err = readVerdicts(text, answer.sentences)
+		supported, err = readVerdicts(text, answer.sentences)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	answer.dropped += len(answer.sentences) - len(kept)
-	answer.sentences = kept
+	answer.dropped += len(answer.sentences) - len(supported)
+	answer.sentences = supported
 	return nil
 }
 
@@ -183,18 +153,18 @@ func readVerdicts(text string, sentences []askSentence) (supported []askSentence
 	if err := decode(text, &form); err != nil {
 		return nil, err
 	}
-	told := map[int]bool{}
+	verdicts := map[int]bool{}
 	for _, v := range form.Verdicts {
-		if _, again := told[v.Sentence]; again || v.Sentence < 1 || v.Sentence > len(sentences) {
+		if _, again := verdicts[v.Sentence]; again || v.Sentence < 1 || v.Sentence > len(sentences) {
 			return nil, fmt.Errorf("it has not one verdict for each of the sentences 1 to %d", len(sentences))
 		}
-		told[v.Sentence] = v.Supported
+		verdicts[v.Sentence] = v.Supported
 	}
-	if len(told) != len(sentences) {
+	if len(verdicts) != len(sentences) {
 		return nil, fmt.Errorf("it has not one verdict for each of the sentences 1 to %d", len(sentences))
 	}
 	for i, s := range sentences {
-		if told[i+1] {
+		if verdicts[i+1] {
 			supported = append(supported, s)
 		}
 	}
@@ -206,9 +176,9 @@ func (r *Request) query(text string, limit int) Query {
 	return Query{ProjectID: r.ProjectID, Text: text, Scope: r.Input.Scope, NodeID: r.NodeID, Environment: r.Environment, Limit: limit}
 }
 
-// searchText is what rules are looked for: the question, and the one before it, since "and for contractors?" says little.
+// searchText returns the text to find rules by: the question, and the one before it, since "and for contractors?" says little.
 func searchText(question string, past []turn) string {
-	if len(past) == 0 || past[len(past)-1].status == ClarificationNeeded {
+	if len(past) == 0 || past[len(past)-1].status == wire.AgentClarificationNeeded {
 		return question
 	}
 	if both := past[len(past)-1].intent + "\n" + question; len([]rune(both)) <= MaxIntent {
@@ -219,7 +189,7 @@ func searchText(question string, past []turn) string {
 
 // clarify asks back.
 func clarify(question string) *reply {
-	return &reply{status: ClarificationNeeded, reasoning: question, followUps: []string{"Answer in the same session."}, memory: question}
+	return &reply{status: wire.AgentClarificationNeeded, reasoning: question, followUps: []string{"Answer in the same session."}, memory: question}
 }
 
 // listing lists rules in place of an answer.
@@ -230,12 +200,12 @@ func listing(rules []rule.Rule, why string) *reply {
 		follow = []string{"Read the rules that are listed: GET /api/v1/rules/{rule_id}."}
 	}
 	return &reply{
-		result:    &AskResult{Sentences: []Sentence{}, Rules: excerpts(rules), WrittenBy: "none"},
+		result:    &wire.AgentAskResult{Sentences: []wire.AgentSentence{}, Rules: excerpts(rules), WrittenBy: "none"},
 		reasoning: why, followUps: follow, memory: why,
 	}
 }
 
-// askAnswer is what a model answers, as far as the rules were found to say it.
+// askAnswer is a model's answer, as far as the rules say it.
 type askAnswer struct {
 	sentences     []askSentence
 	dropped       int
@@ -253,9 +223,9 @@ type askCite struct {
 	quote string
 }
 
-// readAsk reads an answer and keeps the sentences whose quotes stand in the rules that they name, and whose numbers stand there or
+// readAsk reads an answer and keeps the sentences whose quotes occur in the rules that they name, and whose numbers occur there or
 // in the question.
-func readAsk(text, question string, rules []shownRule) (askAnswer, error) {
+func readAsk(content, question string, rules []promptRule) (askAnswer, error) {
 	var form struct {
 		Sentences []struct {
 			Citations []struct {
@@ -266,24 +236,24 @@ func readAsk(text, question string, rules []shownRule) (askAnswer, error) {
 		} `json:"sentences"`
 		Clarification string `json:"clarification"`
 	}
-	if err := decode(text, &form); err != nil {
+	if err := decode(content, &form); err != nil {
 		return askAnswer{}, err
 	}
-	out := askAnswer{clarification: clean(form.Clarification)}
+	out := askAnswer{clarification: llm.Clean(form.Clarification)}
 	for _, s := range form.Sentences[:min(len(form.Sentences), maxSentences)] {
-		sentence := askSentence{text: strings.Join(strings.Fields(clean(s.Text)), " ")}
+		sentence := askSentence{text: strings.Join(strings.Fields(llm.Clean(s.Text)), " ")}
 		supported := sentence.text != "" && len(s.Citations) > 0
 		for _, c := range s.Citations {
 			i, ok := byRef(c.Ref, len(rules))
-			if !ok || !quotes(&rules[i], c.Quote) {
-				out.unfound = append(out.unfound, fmt.Sprintf("%s does not say %q", cut(clean(c.Ref), 20), cut(clean(c.Quote), 120)))
+			if !ok || !isQuoted(&rules[i], c.Quote) {
+				out.unfound = append(out.unfound, fmt.Sprintf("%s does not say %q", text.Clip(llm.Clean(c.Ref), 20, " ..."), text.Clip(llm.Clean(c.Quote), 120, " ...")))
 				supported = false
 				continue
 			}
-			sentence.cites = append(sentence.cites, askCite{i, clean(c.Quote)})
+			sentence.cites = append(sentence.cites, askCite{i, llm.Clean(c.Quote)})
 		}
 		if n := strangeNumber(sentence, question, rules); supported && n != "" {
-			out.unfound = append(out.unfound, fmt.Sprintf("the rules that %q cites do not have the number %s", cut(sentence.text, 120), cut(n, 40)))
+			out.unfound = append(out.unfound, fmt.Sprintf("the rules that %q cites do not have the number %s", text.Clip(sentence.text, 120, " ..."), text.Clip(n, 40, " ...")))
 			supported = false
 		}
 		if !supported {
@@ -295,7 +265,7 @@ func readAsk(text, question string, rules []shownRule) (askAnswer, error) {
 	return out, nil
 }
 
-// fault is what a model has to mend: quotes that are not there.
+// fault lists what a model has to mend: quotes that no rule has.
 func (a *askAnswer) fault() error {
 	if a.dropped == 0 {
 		return nil
@@ -313,20 +283,20 @@ func (a *askAnswer) reply(rules []rule.Rule) *reply {
 			why = "The model's answer was thrown away, because the rules do not say it; these match the question best."
 		}
 		out := listing(rules, why)
-		out.result.(*AskResult).Unsupported = a.dropped
+		out.result.(*wire.AgentAskResult).Unsupported = a.dropped
 		return out
 	}
-	result := &AskResult{Answered: true, WrittenBy: "model", Unsupported: a.dropped}
+	result := &wire.AgentAskResult{Answered: true, WrittenBy: "model", Unsupported: a.dropped}
 	var texts []string
 	var cited []rule.Rule
-	seen := map[int]bool{}
+	isCited := map[int]bool{}
 	for _, s := range a.sentences {
-		sentence := Sentence{Text: s.text}
+		sentence := wire.AgentSentence{Text: s.text}
 		for _, c := range s.cites {
 			r := &rules[c.rule]
-			sentence.Citations = append(sentence.Citations, Citation{RuleID: r.ID, RuleSlug: r.Slug, Quote: c.quote})
-			if !seen[c.rule] {
-				seen[c.rule] = true
+			sentence.Citations = append(sentence.Citations, wire.AgentCitation{RuleID: r.ID, RuleSlug: r.Slug, Quote: c.quote})
+			if !isCited[c.rule] {
+				isCited[c.rule] = true
 				cited = append(cited, *r)
 			}
 		}

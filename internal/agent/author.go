@@ -13,6 +13,8 @@ import (
 	"tenet/internal/lint"
 	"tenet/internal/llm"
 	"tenet/internal/rule"
+	"tenet/internal/text"
+	"tenet/internal/wire"
 )
 
 // Bounds of a draft.
@@ -21,47 +23,6 @@ const (
 	maxSample    = 16 << 10 // bytes of the sample of a test case
 	similarRules = 5        // rules like the draft that are named
 )
-
-// AuthorResult is a draft of a rule. It applies to nothing until a person has approved it.
-type AuthorResult struct {
-	Rule      Draft          `json:"rule" doc:"The draft."`
-	TestCases []DraftCase    `json:"test_cases" nullable:"false" doc:"Samples with the verdict that the rule must give."`
-	Lint      []rule.Finding `json:"lint" nullable:"false" doc:"What makes the draft hard to judge, and what to do about it."`
-	Similar   []RuleExcerpt  `json:"similar_rules" nullable:"false" doc:"Rules in force that may say the same, or the opposite."`
-	WrittenBy string         `json:"written_by" enum:"model,wording" doc:"model, or wording: read off the words of the wish, without a model."`
-	Stored    bool           `json:"stored" doc:"True if the draft was stored, as a rule of status DRAFT."`
-	RuleID    string         `json:"rule_id,omitempty" doc:"The stored rule."`
-}
-
-// Draft is what a draft says.
-type Draft struct {
-	Statement  string        `json:"statement" doc:"Natural-language rule text."`
-	Modality   rule.Modality `json:"modality" enum:"MUST,MUST_NOT,SHOULD,MAY,INFO" doc:"How binding it is."`
-	Severity   rule.Severity `json:"severity" enum:"LOW,MEDIUM,HIGH,CRITICAL" doc:"How much a violation matters."`
-	Scope      []string      `json:"scope" nullable:"false" doc:"Scope paths it holds in; empty means everywhere."`
-	Tags       []string      `json:"tags" nullable:"false" doc:"Free labels."`
-	Rationale  string        `json:"rationale" doc:"Why it is wanted."`
-	Exceptions []string      `json:"exceptions" nullable:"false" doc:"Cases that it leaves out."`
-}
-
-// Rule is the draft as a rule, brought to its normal form.
-func (d *Draft) Rule() rule.Rule {
-	r := rule.Rule{
-		Statement: d.Statement, Modality: d.Modality, Severity: d.Severity, Scope: d.Scope, Tags: d.Tags, Rationale: d.Rationale,
-		Exceptions: d.Exceptions, Status: rule.Draft,
-	}
-	r.Normalize()
-	return r
-}
-
-// DraftCase is a test case of a draft.
-type DraftCase struct {
-	Name     string       `json:"name" doc:"What it shows."`
-	Type     string       `json:"input_type" enum:"code,facts" doc:"How the sample is read."`
-	Sample   string       `json:"sample_input" doc:"Code, a diff, a JSON object of facts, or a scenario in words."`
-	Expected rule.Verdict `json:"expected_verdict" enum:"ALLOW,DENY" doc:"DENY if the sample breaks the rule."`
-	Tried    rule.Verdict `json:"tried_verdict,omitempty" doc:"What the draft said when it was tried on the sample; absent if it was not tried."`
-}
 
 const authorSystem = `You write one rule of an organisation from what somebody wishes for.
 
@@ -93,7 +54,7 @@ func (a *Agents) author(ctx context.Context, req *Request, past []turn) (*reply,
 			return nil, rule.Errorf(rule.CodeForbidden, "storing a draft needs the role reviewer; leave out store to get the draft alone")
 		}
 	}
-	wish := joined(req.Intent, past)
+	wish := withEarlier(req.Intent, past)
 	if vague(wish, 2) {
 		return clarify("What is to be demanded or forbidden, of whom, and where? For example: payments above 10,000 EUR must have a second approver."), nil
 	}
@@ -101,7 +62,7 @@ func (a *Agents) author(ctx context.Context, req *Request, past []turn) (*reply,
 	if err != nil {
 		return nil, err
 	}
-	result := &AuthorResult{Similar: excerpts(similar), TestCases: []DraftCase{}, WrittenBy: "wording"}
+	result := &wire.AgentAuthorResult{Similar: excerpts(similar), TestCases: []wire.RuleDraftCase{}, WrittenBy: "wording"}
 	out := &reply{result: result}
 	if a.cfg.Model == nil {
 		result.Rule = skeleton(wish, req.Input.Scope)
@@ -133,7 +94,7 @@ func (a *Agents) author(ctx context.Context, req *Request, past []turn) (*reply,
 	if err != nil {
 		return nil, err
 	}
-	result.Stored, result.RuleID, out.status = true, made.ID, PendingApproval
+	result.Stored, result.RuleID, out.status = true, made.ID, wire.AgentPendingApproval
 	out.reasoning += " The draft is stored and applies to nothing until a person has approved it."
 	out.followUps = append(out.followUps, "Review it and move it on: POST /api/v1/rules/"+made.ID+"/transitions {\"to\": \"REVIEW\"}.",
 		"Let the model propose a check: POST /api/v1/rules/"+made.ID+"/check/propose.")
@@ -141,7 +102,7 @@ func (a *Agents) author(ctx context.Context, req *Request, past []turn) (*reply,
 }
 
 // write lets the model write the draft. It returns what the model asks back, if it does.
-func (a *Agents) write(ctx context.Context, req *Request, wish string, past []turn, similar []rule.Rule, result *AuthorResult) (question string, err error) {
+func (a *Agents) write(ctx context.Context, req *Request, wish string, past []turn, similar []rule.Rule, result *wire.AgentAuthorResult) (question string, err error) {
 	req.step("model", "asking "+a.modelID())
 	scope := ""
 	if req.Input.Scope != "" {
@@ -155,7 +116,7 @@ func (a *Agents) write(ctx context.Context, req *Request, wish string, past []tu
 		return err
 	}
 	if err := a.insist(ctx, a.cfg.Model, llm.Request{
-		System: authorSystem, Prefix: rulesText(a.shown(similar)), Prompt: a.fenced(past, "WISH", wish, "SCOPE", scope), Schema: json.RawMessage(authorSchema),
+		System: authorSystem, Prefix: rulesText(a.promptRules(similar)), Prompt: a.fenced(past, "WISH", wish, "SCOPE", scope), Schema: json.RawMessage(authorSchema),
 		SchemaName: "rule_draft", MaxOutputTokens: 4000,
 	}, read); err != nil {
 		return "", err
@@ -165,26 +126,26 @@ func (a *Agents) write(ctx context.Context, req *Request, wish string, past []tu
 }
 
 // readDraft reads a draft and says what is wrong with it, or what it asks back.
-func readDraft(text string, into *AuthorResult) (question string, err error) {
+func readDraft(text string, into *wire.AgentAuthorResult) (question string, err error) {
 	var form struct {
-		Rule          *Draft      `json:"rule"`
-		Cases         []DraftCase `json:"test_cases"`
-		Clarification string      `json:"clarification"`
+		Rule          *wire.RuleDraft      `json:"rule"`
+		Cases         []wire.RuleDraftCase `json:"test_cases"`
+		Clarification string               `json:"clarification"`
 	}
 	if err := decode(text, &form); err != nil {
 		return "", err
 	}
-	if q := clean(form.Clarification); q != "" {
+	if q := llm.Clean(form.Clarification); q != "" {
 		return q, nil
 	}
 	if form.Rule == nil {
 		return "", errForm
 	}
 	d := *form.Rule
-	d.Statement, d.Rationale = clean(d.Statement), clean(d.Rationale)
+	d.Statement, d.Rationale = llm.Clean(d.Statement), llm.Clean(d.Rationale)
 	for _, list := range [][]string{d.Scope, d.Tags, d.Exceptions} {
 		for i := range list {
-			list[i] = clean(list[i])
+			list[i] = llm.Clean(list[i])
 		}
 	}
 	r := d.Rule()
@@ -194,7 +155,7 @@ func readDraft(text string, into *AuthorResult) (question string, err error) {
 	if !r.Judged() && r.Modality != rule.May {
 		return "", errors.New("the modality must be MUST, MUST_NOT, SHOULD or MAY")
 	}
-	into.Rule = Draft{
+	into.Rule = wire.RuleDraft{
 		Statement: r.Statement, Modality: r.Modality, Severity: r.Severity, Scope: r.Scope, Tags: r.Tags, Rationale: r.Rationale,
 		Exceptions: append([]string{}, r.Exceptions...),
 	}
@@ -202,11 +163,11 @@ func readDraft(text string, into *AuthorResult) (question string, err error) {
 	return "", nil
 }
 
-// usableCases keeps the test cases that can be tried. Those that cannot are left out: the draft is what was asked for.
-func usableCases(list []DraftCase) []DraftCase {
-	out := []DraftCase{}
+// usableCases keeps the test cases that can be tried. It drops the others: the request is for the draft.
+func usableCases(list []wire.RuleDraftCase) []wire.RuleDraftCase {
+	out := []wire.RuleDraftCase{}
 	for _, c := range list[:min(len(list), maxCases)] {
-		c.Name, c.Sample, c.Tried = cut(clean(c.Name), 150), clean(c.Sample), ""
+		c.Name, c.Sample, c.Tried = text.Clip(llm.Clean(c.Name), 150, " ..."), llm.Clean(c.Sample), ""
 		if c.Name == "" || c.Sample == "" || len(c.Sample) > maxSample || (c.Type != "code" && c.Type != "facts") ||
 			(c.Expected != rule.Allow && c.Expected != rule.Deny) {
 			continue
@@ -216,8 +177,8 @@ func usableCases(list []DraftCase) []DraftCase {
 	return out
 }
 
-// try judges the samples by the draft. How many come out as expected is what is known of the draft's worth.
-func (a *Agents) try(ctx context.Context, req *Request, result *AuthorResult, out *reply) {
+// try judges the samples by the draft. The share of expected verdicts measures the draft.
+func (a *Agents) try(ctx context.Context, req *Request, result *wire.AgentAuthorResult, out *reply) {
 	draft := result.Rule.Rule()
 	if !draft.Judged() || len(result.TestCases) == 0 {
 		out.reasoning = "The model wrote no test case that can be tried."
@@ -250,7 +211,7 @@ func (a *Agents) try(ctx context.Context, req *Request, result *AuthorResult, ou
 	out.reasoning = fmt.Sprintf("The model wrote the draft with test cases; tried on them, it gives the expected verdict on %d of %d.", agree, len(result.TestCases))
 }
 
-func lintCases(cases []DraftCase) []lint.Case {
+func lintCases(cases []wire.RuleDraftCase) []lint.Case {
 	out := make([]lint.Case, len(cases))
 	for i, c := range cases {
 		out[i] = lint.Case{Name: c.Name, Input: strings.TrimSpace(c.Sample), Expected: c.Expected}

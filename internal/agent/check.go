@@ -9,20 +9,15 @@ import (
 
 	"tenet/internal/rule"
 	"tenet/internal/subject"
+	"tenet/internal/text"
+	"tenet/internal/wire"
 )
-
-// CheckResult is what the rules say of an action.
-type CheckResult struct {
-	Allowed    bool             `json:"allowed" doc:"True only if the overall verdict is ALLOW and every rule that applies was judged."`
-	Verdict    rule.Verdict     `json:"verdict" enum:"ALLOW,DENY,NEEDS_CONFIRMATION" doc:"The overall verdict."`
-	Evaluation *rule.Evaluation `json:"evaluation" doc:"The evaluation, with every verdict and its evidence. It is on record."`
-}
 
 // check judges what is about to happen: the intent alone, or a diff, files or facts that the intent describes.
 func (a *Agents) check(ctx context.Context, req *Request, past []turn) (*reply, error) {
-	intent := joined(req.Intent, past)
+	intent := withEarlier(req.Intent, past)
 	in := &req.Input
-	bare := strings.TrimSpace(in.Diff) == "" && !slices.ContainsFunc(in.Files, known) && len(in.Facts) == 0
+	bare := strings.TrimSpace(in.Diff) == "" && !slices.ContainsFunc(in.Files, hasContent) && len(in.Facts) == 0
 	words, diff := splitDiff(intent)
 	switch {
 	case bare && diff != "": // taken for words, it would pass by all rules about changes
@@ -44,37 +39,37 @@ func (a *Agents) check(ctx context.Context, req *Request, past []turn) (*reply, 
 	if err != nil {
 		return nil, err
 	}
-	out := judged(e)
-	out.result = &CheckResult{Allowed: cleared(e), Verdict: e.OverallVerdict, Evaluation: e}
+	out := replyOf(e)
+	out.result = &wire.AgentCheckResult{Allowed: permits(e), Verdict: e.OverallVerdict, Evaluation: e}
 	return out, nil
 }
 
-// known reports whether the content of a file is given.
-func known(f subject.InputFile) bool { return f.Content != nil }
+// hasContent reports whether the content of a file is given.
+func hasContent(f subject.InputFile) bool { return f.Content != nil }
 
-// cleared reports whether an evaluation is a permission: rules that apply and were left out have given none.
-func cleared(e *rule.Evaluation) bool {
+// permits reports whether an evaluation is a permission: rules that apply and were left out give none.
+func permits(e *rule.Evaluation) bool {
 	return e.OverallVerdict == rule.Allow && e.Coverage.RulesCut == 0
 }
 
-// judged is what follows from an evaluation, whatever it was for: what nobody could clear waits for a person.
-func judged(e *rule.Evaluation) *reply {
+// replyOf returns the reply that follows from an evaluation. An action that no rule could clear waits for a person.
+func replyOf(e *rule.Evaluation) *reply {
 	out := &reply{trace: e.EvaluationID, confidence: leastConfidence(e), memory: string(e.OverallVerdict)}
-	denials, warnings := counting(e.Violations), counting(e.Warnings)
+	denials, warnings := counted(e.Violations), counted(e.Warnings)
 	switch e.OverallVerdict {
 	case rule.Allow:
-		judged := len(counting(e.RuleVerdicts))
+		judged := len(counted(e.RuleVerdicts))
 		out.reasoning = fmt.Sprintf("All %d rules that decide about it allow it.", judged)
 		if judged == 0 {
 			out.reasoning = "No rule in force decides about it."
 		}
 		if cut := e.Coverage.RulesCut; cut > 0 {
-			out.status, out.confidence = PendingApproval, 0
+			out.status, out.confidence = wire.AgentPendingApproval, 0
 			out.reasoning = fmt.Sprintf("The %d rules that were judged allow it, but %d more apply and were not judged, so a person has to confirm it.", judged, cut)
 			out.followUps = append(out.followUps, "Narrow the scope, or name the federation node, so that fewer rules apply.")
 		}
 	case rule.Deny:
-		out.reasoning = "It breaks " + named(denials) + "."
+		out.reasoning = "It breaks " + namesOf(denials) + "."
 		for _, v := range denials {
 			if v.FixSuggestion != "" {
 				out.followUps = append(out.followUps, label(&v)+": "+v.FixSuggestion)
@@ -82,13 +77,13 @@ func judged(e *rule.Evaluation) *reply {
 		}
 		out.followUps = append(out.followUps, "Mend what is broken and check again.")
 	case rule.NeedsConfirmation:
-		out.status = PendingApproval
-		out.reasoning = "Nobody could clear it by " + named(warnings) + ", so a person has to confirm it."
+		out.status = wire.AgentPendingApproval
+		out.reasoning = "Nobody could clear it by " + namesOf(warnings) + ", so a person has to confirm it."
 		if len(warnings) == 0 {
 			out.reasoning = "There was nothing in it that a rule could be held against, so a person has to confirm it."
 		}
 		for _, v := range warnings[:min(len(warnings), 3)] {
-			out.followUps = append(out.followUps, label(&v)+": "+cut(v.Reasoning, 300))
+			out.followUps = append(out.followUps, label(&v)+": "+text.Clip(v.Reasoning, 300, " ..."))
 		}
 		out.followUps = append(out.followUps, "Ask a person to confirm, or give more detail in the same session.")
 	}
@@ -102,8 +97,8 @@ func judged(e *rule.Evaluation) *reply {
 	return out
 }
 
-// counting are the verdicts that weigh in the overall one.
-func counting(verdicts []rule.RuleVerdict) []rule.RuleVerdict {
+// counted returns the verdicts that count in the overall one.
+func counted(verdicts []rule.RuleVerdict) []rule.RuleVerdict {
 	var out []rule.RuleVerdict
 	for i := range verdicts {
 		if verdicts[i].Counts() {
@@ -127,8 +122,8 @@ func leastConfidence(e *rule.Evaluation) float64 {
 	return least
 }
 
-// named lists the rules of verdicts in words.
-func named(verdicts []rule.RuleVerdict) string {
+// namesOf names the rules of verdicts in words.
+func namesOf(verdicts []rule.RuleVerdict) string {
 	const most = 5
 	var labels []string
 	for i := range verdicts[:min(len(verdicts), most)] {
@@ -146,13 +141,13 @@ func label(v *rule.RuleVerdict) string {
 	if v.RuleSlug != "" {
 		return v.RuleSlug
 	}
-	return `"` + cut(v.RuleStatement, 80) + `"`
+	return `"` + text.Clip(v.RuleStatement, 80, " ...") + `"`
 }
 
-// hunk is a line that only diffs have, in whatever a text quotes them with.
+// hunk is a line that only diffs have, with the marks of quotes before it.
 var hunk = regexp.MustCompile(`(?m)^[ \t>|+-]*@@ -\d+(,\d+)? \+\d+(,\d+)? @@`)
 
-// splitDiff cuts a text into words and the diff after them, without the code fence around it. diff is empty if there is none.
+// splitDiff cuts a text into words and the diff after them, without the code fence around it. diff is empty if the text has none.
 func splitDiff(text string) (words, diff string) {
 	for at := 0; at < len(text); {
 		if rest := text[at:]; beginsDiff(rest) {

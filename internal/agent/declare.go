@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,7 +15,9 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"tenet/internal/llm"
 	"tenet/internal/rule"
+	"tenet/internal/text"
 )
 
 // Bounds of a declaration.
@@ -51,7 +54,24 @@ type InView struct {
 
 var nameForm = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
 
-// ParseDeclared reads a file of agents (YAML or JSON). All that is wrong with it is told in one invalid error.
+// ReadDeclared reads the file of agents with a name; an empty name means no agents.
+func ReadDeclared(name string) ([]Declared, error) {
+	if name == "" {
+		return nil, nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, rule.Errorf(rule.CodeInvalid, "agents_file: %w", err)
+	}
+	defer func() { _ = f.Close() }() // opened for reading
+	data, err := io.ReadAll(io.LimitReader(f, MaxDeclaredFile+1))
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeclared(data)
+}
+
+// ParseDeclared reads a file of agents (YAML or JSON). It returns all faults in one invalid error.
 func ParseDeclared(data []byte) ([]Declared, error) {
 	if len(data) > MaxDeclaredFile {
 		return nil, rule.Errorf(rule.CodeTooLarge, "the file of agents has more than %d bytes", MaxDeclaredFile)
@@ -66,7 +86,7 @@ func ParseDeclared(data []byte) ([]Declared, error) {
 		} `yaml:"agents"`
 	}
 	if err := yaml.NewDecoder(bytes.NewReader(data), yaml.Strict()).Decode(&file); err != nil && !errors.Is(err, io.EOF) {
-		return nil, rule.Errorf(rule.CodeInvalid, "the file of agents is not what it should be: %s", cut(clean(yaml.FormatError(err, false, false)), 500))
+		return nil, rule.Errorf(rule.CodeInvalid, "the file of agents is not what it should be: %s", text.Clip(llm.Clean(yaml.FormatError(err, false, false)), 500, " ..."))
 	}
 	var p rule.Problems
 	if len(file.Agents) > MaxDeclared {
@@ -92,7 +112,7 @@ func ParseDeclared(data []byte) ([]Declared, error) {
 func (d *Declared) validate(p *rule.Problems, at string) {
 	switch {
 	case !nameForm.MatchString(d.Name) || len(d.Name) > 40:
-		p.Add(at+".name", "is %q; use up to 40 lower-case letters and digits, with single - between", cut(d.Name, 60))
+		p.Add(at+".name", "is %q; use up to 40 lower-case letters and digits, with single - between", text.Clip(d.Name, 60, " ..."))
 	case slices.Contains([]string{Ask, Check, Author, Review}, d.Name):
 		p.Add(at+".name", "%q is an agent that there is already", d.Name)
 	}
@@ -109,18 +129,18 @@ func (d *Declared) validate(p *rule.Problems, at string) {
 		v.Match = "intent"
 	}
 	if v.Match != "intent" && v.Match != "all" {
-		p.Add(at+".rules.match", "is %q; use intent or all", cut(v.Match, 60))
+		p.Add(at+".rules.match", "is %q; use intent or all", text.Clip(v.Match, 60, " ..."))
 	}
 	if v.Scope = rule.CleanScope(v.Scope); v.Scope == "*" {
 		v.Scope = ""
 	}
 	if v.Scope != "" && (len(v.Scope) > maxScope || slices.ContainsFunc(strings.Split(v.Scope, "/"), func(s string) bool { return s == "" || s == "*" })) {
-		p.Add(at+".rules.scope", "is %q; write a path without empty or * segments, such as finance/payments", cut(v.Scope, 60))
+		p.Add(at+".rules.scope", "is %q; write a path without empty or * segments, such as finance/payments", text.Clip(v.Scope, 60, " ..."))
 	}
 	if v.SeverityMin != "" {
 		s, ok := rule.Parse(string(v.SeverityMin), rule.Severities)
 		if !ok {
-			p.Add(at+".rules.severity_min", "is %q; use one of %s", cut(string(v.SeverityMin), 60), rule.Names(rule.Severities))
+			p.Add(at+".rules.severity_min", "is %q; use one of %s", text.Clip(string(v.SeverityMin), 60, " ..."), rule.Names(rule.Severities))
 		}
 		v.SeverityMin = s
 	}
@@ -133,7 +153,7 @@ func (d *Declared) validate(p *rule.Problems, at string) {
 }
 
 // compile makes the schema of results ready. It must describe an object, and refer to nothing: it is shown to models and
-// published as it stands.
+// published unchanged.
 func (d *Declared) compile(result map[string]any) error {
 	if len(result) == 0 {
 		return errors.New("is missing; give the JSON Schema of the result")
@@ -145,7 +165,7 @@ func (d *Declared) compile(result map[string]any) error {
 	if len(data) > maxSchema {
 		return fmt.Errorf("has %d bytes as JSON; at most %d are allowed", len(data), maxSchema)
 	}
-	if key := referring(result); key != "" {
+	if key := referenceIn(result); key != "" {
 		return fmt.Errorf("uses %s; write the schema out in one piece", key)
 	}
 	if result["type"] != "object" {
@@ -176,8 +196,8 @@ type nowhere struct{}
 // Load implements jsonschema.URLLoader.
 func (nowhere) Load(url string) (any, error) { return nil, fmt.Errorf("%s is not loaded", url) }
 
-// referring finds a keyword that refers to another schema. A property may bear such a name.
-func referring(v any) string {
+// referenceIn finds a keyword that refers to another schema. A property may have such a name.
+func referenceIn(v any) string {
 	switch v := v.(type) {
 	case map[string]any:
 		for _, key := range []string{"$ref", "$dynamicRef", "$recursiveRef", "$id", "$schema"} {
@@ -186,13 +206,13 @@ func referring(v any) string {
 			}
 		}
 		for _, inner := range v {
-			if key := referring(inner); key != "" {
+			if key := referenceIn(inner); key != "" {
 				return key
 			}
 		}
 	case []any:
 		for _, inner := range v {
-			if key := referring(inner); key != "" {
+			if key := referenceIn(inner); key != "" {
 				return key
 			}
 		}
@@ -202,5 +222,5 @@ func referring(v any) string {
 
 // firstLine is an error in one line of bounded length.
 func firstLine(err error) string {
-	return cut(strings.Join(strings.Fields(clean(err.Error())), " "), 500)
+	return text.Clip(strings.Join(strings.Fields(llm.Clean(err.Error())), " "), 500, " ...")
 }

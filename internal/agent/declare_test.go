@@ -8,8 +8,9 @@ import (
 
 	"tenet/internal/agent"
 	"tenet/internal/auth"
-	"tenet/internal/llm"
+	"tenet/internal/llm/llmtest"
 	"tenet/internal/rule"
+	"tenet/internal/wire"
 )
 
 const declared = `agents:
@@ -35,11 +36,11 @@ func declare(t testing.TB, text string) []agent.Declared {
 }
 
 func TestADeclaredAgentAnswersInItsForm(t *testing.T) {
-	d, model := newDesk(), &llm.Fake{}
+	d, model := newDesk(), &llmtest.Fake{}
 	a := d.agents(model, func(c *agent.Config) { c.Declared = declare(t, declared) })
 	model.Push(`{"result":{"team":"sales"},"reasoning":"","clarification":""}`, `{"result":{"team":"ops"},"reasoning":"It is down.","clarification":""}`)
 	answer := run(t, a, "triage", agent.Request{Intent: "The server is down", Input: inputOf(diff)})
-	if got := decodeInto(t, answer); got["result"].(map[string]any)["team"] != "ops" || answer.Status != agent.Completed || answer.Reasoning != "It is down." {
+	if got := decodeInto(t, answer); got["result"].(map[string]any)["team"] != "ops" || answer.Status != wire.AgentCompleted || answer.Reasoning != "It is down." {
 		t.Errorf("%+v", answer)
 	}
 	if q := d.queries[0]; q.Text != "" || q.Limit != 1 || q.Scope != "ops" || q.SeverityMin != rule.High || q.Tags[0] != "support" {
@@ -50,12 +51,12 @@ func TestADeclaredAgentAnswersInItsForm(t *testing.T) {
 		t.Errorf("asked %+v", req)
 	}
 	model.Push(`{"result":null,"reasoning":"","clarification":"Which server?"}`)
-	if got := run(t, a, "triage", agent.Request{Intent: "The server is down"}); got.Status != agent.ClarificationNeeded || got.Reasoning != "Which server?" {
+	if got := run(t, a, "triage", agent.Request{Intent: "The server is down"}); got.Status != wire.AgentClarificationNeeded || got.Reasoning != "Which server?" {
 		t.Errorf("%+v", got)
 	}
 	model.Push(`{"result":{"team":"sales"},"reasoning":"","clarification":""}`, `{"result":[],"reasoning":"","clarification":""}`)
 	got, err := a.Run(as(t, "ann", auth.Evaluator), "triage", agent.Request{ProjectID: "default", Intent: "The server is down"})
-	if rule.CodeOf(err) != rule.CodeUnavailable || got.Status != agent.Failed || got.Result != nil {
+	if rule.CodeOf(err) != rule.CodeUnavailable || got.Status != wire.AgentFailed || got.Result != nil {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if _, err := a.Run(as(t, "ann", auth.Evaluator), "triage", agent.Request{ProjectID: "default", Intent: "x", Input: inputOf(strings.Repeat("x", 300<<10))}); rule.CodeOf(err) != rule.CodeTooLarge {
@@ -66,7 +67,7 @@ func TestADeclaredAgentAnswersInItsForm(t *testing.T) {
 func TestADeclaredAgentWithoutAModelSaysWhatToDo(t *testing.T) {
 	a := newDesk().agents(nil, func(c *agent.Config) { c.Declared = declare(t, declared) })
 	got, err := a.Run(as(t, "ann", auth.Evaluator), "triage", agent.Request{ProjectID: "default", Intent: "The server is down"})
-	if rule.CodeOf(err) != rule.CodeUnavailable || got.Status != agent.Failed || !strings.Contains(got.Error.Message, "TENET_JUDGE_MODEL") {
+	if rule.CodeOf(err) != rule.CodeUnavailable || got.Status != wire.AgentFailed || !strings.Contains(got.Error.Message, "TENET_JUDGE_MODEL") {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
@@ -126,13 +127,13 @@ func FuzzAskAnswer(f *testing.F) {
 	f.Add("```json\n" + sentence("R2", "x") + "\n```")
 	f.Add(`{"sentences":[{"text":"yes","citations":[{"rule_ref":"R1","quote":""}]}]}`)
 	f.Fuzz(func(t *testing.T, text string) {
-		d, model := newDesk(), &llm.Fake{}
+		d, model := newDesk(), &llmtest.Fake{}
 		model.Push(text, text)
 		answer, err := d.agents(model).Run(as(t, "ann", auth.Evaluator), agent.Ask, agent.Request{ProjectID: "default", Intent: "May a contractor read production data?"})
 		if err != nil {
 			return
 		}
-		if r, ok := answer.Result.(*agent.AskResult); ok {
+		if r, ok := answer.Result.(*wire.AgentAskResult); ok {
 			for _, s := range r.Sentences {
 				if len(s.Citations) == 0 {
 					t.Errorf("%q: the sentence %q cites nothing", text, s.Text)

@@ -10,6 +10,7 @@ import (
 
 	"tenet/internal/llm"
 	"tenet/internal/rule"
+	"tenet/internal/text"
 )
 
 const declaredSystem = `You are an agent of an organisation. What you are for is said under TASK. RULES are the rules of the organisation that you may
@@ -22,12 +23,12 @@ and clarification asks back; else clarification is "".
 TASK
 `
 
-// declared lets the model do what an agent of the operator is for. Its result has the declared form, or there is none.
-func (a *Agents) declared(ctx context.Context, d *Declared, req *Request, past []turn) (*reply, error) {
+// runDeclared lets the model do the task of an agent of the operator. A result has the declared form.
+func (a *Agents) runDeclared(ctx context.Context, d *Declared, req *Request, past []turn) (*reply, error) {
 	if a.cfg.Model == nil {
 		return nil, noModel("the agent " + d.Name + " is done by a model")
 	}
-	intent := joined(req.Intent, past)
+	intent := withEarlier(req.Intent, past)
 	q := Query{
 		ProjectID: req.ProjectID, Tags: d.Rules.Tags, SeverityMin: d.Rules.SeverityMin, NodeID: req.NodeID, Environment: req.Environment,
 		Limit: d.Rules.Max, Scope: d.Rules.Scope,
@@ -50,16 +51,16 @@ func (a *Agents) declared(ctx context.Context, d *Declared, req *Request, past [
 	req.step("model", "asking "+a.modelID())
 	out := &reply{}
 	err = a.insist(ctx, a.cfg.Model, llm.Request{
-		System: declaredSystem + d.Prompt + "\n\nFORM\n" + string(d.Schema), Prefix: rulesText(a.shown(rules)),
+		System: declaredSystem + d.Prompt + "\n\nFORM\n" + string(d.Schema), Prefix: rulesText(a.promptRules(rules)),
 		Prompt: a.fenced(past, append([]string{"REQUEST", intent}, parts...)...), Schema: d.answerSchema(), SchemaName: "answer", MaxOutputTokens: 4000,
 	}, func(text string) error { return d.read(text, out) })
 	return out, err
 }
 
-// maxMaterial bounds what a request brings beside its intent, in bytes: it goes to the model in one piece.
+// maxMaterial bounds diff, files and facts of a request, in bytes: they go to the model in one piece.
 const maxMaterial = 256 << 10
 
-// material is what a request brings beside its intent, in pairs of name and text. What is too much for one call is refused, and
+// material returns diff, files and facts of a request, in pairs of name and text. It refuses too much for one call, and
 // never cut.
 func material(req *Request) ([]string, error) {
 	parts := []string{"DIFF", req.Input.Diff}
@@ -94,17 +95,17 @@ func (d *Declared) answerSchema() json.RawMessage {
 }
 
 // read reads an answer, and says what is wrong with it.
-func (d *Declared) read(text string, into *reply) error {
+func (d *Declared) read(s string, into *reply) error {
 	var form struct {
 		Result        json.RawMessage `json:"result"`
 		Reasoning     string          `json:"reasoning"`
 		Clarification string          `json:"clarification"`
 	}
-	if err := decode(text, &form); err != nil {
+	if err := decode(s, &form); err != nil {
 		return err
 	}
 	missing := len(form.Result) == 0 || string(bytes.TrimSpace(form.Result)) == "null"
-	if question := clean(form.Clarification); question != "" && missing {
+	if question := llm.Clean(form.Clarification); question != "" && missing {
 		*into = *clarify(question)
 		return nil
 	}
@@ -118,6 +119,6 @@ func (d *Declared) read(text string, into *reply) error {
 	if err := d.compiled.Validate(value); err != nil {
 		return fmt.Errorf("the result has not the form that was asked for: %s", firstLine(err))
 	}
-	*into = reply{result: value, reasoning: clean(form.Reasoning), memory: cut(string(form.Result), maxPastText)}
+	*into = reply{result: value, reasoning: llm.Clean(form.Reasoning), memory: text.Clip(string(form.Result), maxPastText, " ...")}
 	return nil
 }

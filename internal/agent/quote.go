@@ -7,32 +7,32 @@ import (
 	"unicode"
 )
 
-// Least length of a quote: fewer words stand in a rule by chance.
+// Least length of a quote: fewer words occur in a rule by chance.
 const (
 	minQuoteWords   = 4
 	minQuoteLetters = 12
 )
 
-// quotes reports whether words stand in what was shown of a rule: as whole words in a row, in any letter case, whatever the
-// white space and the punctuation between them. A short rule may be quoted as a whole.
-func quotes(r *shownRule, quote string) bool {
+// isQuoted reports whether words occur in the shown text of a rule: as whole words in a row, in any letter case, with any
+// white space and punctuation between them. A short rule may be quoted as a whole.
+func isQuoted(r *promptRule, quote string) bool {
 	words := wordsOf(quote)
 	if len(words) == 0 {
 		return false
 	}
 	for _, text := range append([]string{r.Statement, r.Why}, r.Exceptions...) {
-		said := wordsOf(text)
-		if !holds(said, words) {
+		theirs := wordsOf(text)
+		if !containsRun(theirs, words) {
 			continue
 		}
-		if len(words) == len(said) || len(words) >= minQuoteWords && len(strings.Join(words, "")) >= minQuoteLetters {
+		if len(words) == len(theirs) || len(words) >= minQuoteWords && len(strings.Join(words, "")) >= minQuoteLetters {
 			return true
 		}
 	}
 	return false
 }
 
-// number is a number with whatever groups its digits.
+// number is a number with the marks that group its digits.
 var number = regexp.MustCompile(`\pN+(?:[.,'’\x{a0}\x{202f}_]\pN+)*`)
 
 // numbersIn are the digits of the numbers in a text.
@@ -50,22 +50,22 @@ func numbersIn(text string) []string {
 }
 
 // strangeNumber finds a number in a sentence that neither the rules which it cites nor the question have.
-func strangeNumber(s askSentence, question string, rules []shownRule) string {
-	known := numbersIn(question)
+func strangeNumber(s askSentence, question string, rules []promptRule) string {
+	allowed := numbersIn(question)
 	for _, c := range s.cites {
 		r := &rules[c.rule]
-		known = append(known, numbersIn(strings.Join(append([]string{r.Statement, r.Why}, r.Exceptions...), "\n"))...)
+		allowed = append(allowed, numbersIn(strings.Join(append([]string{r.Statement, r.Why}, r.Exceptions...), "\n"))...)
 	}
 	for _, n := range numbersIn(s.text) {
-		if !slices.Contains(known, n) {
+		if !slices.Contains(allowed, n) {
 			return n
 		}
 	}
 	return ""
 }
 
-// holds reports whether the words of part stand in a row in whole.
-func holds(whole, part []string) bool {
+// containsRun reports whether the words of part occur in a row in whole.
+func containsRun(whole, part []string) bool {
 	for at := 0; at+len(part) <= len(whole); at++ {
 		if slices.Equal(whole[at:at+len(part)], part) {
 			return true

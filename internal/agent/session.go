@@ -8,6 +8,7 @@ import (
 
 	"tenet/internal/audit"
 	"tenet/internal/auth"
+	"tenet/internal/wire"
 )
 
 // Limits bound what sessions remember. Zero fields take the defaults.
@@ -36,15 +37,15 @@ func (l *Limits) setDefaults() {
 // turn is one exchange, without secrets.
 type turn struct {
 	intent, answer string
-	status         Status
+	status         wire.AgentStatus
 }
 
 func (t *turn) size() int { return len(t.intent) + len(t.answer) }
 
-// owner is whose a session is: nobody else finds it, whatever id they guess.
+// owner is the caller of a session. No other caller finds it by guessing ids.
 type owner struct{ project, actor string }
 
-// session is what is remembered of a conversation of one caller with one agent. Its fields but id are guarded by the mutex of
+// session remembers a conversation of one caller with one agent. All its fields except id are guarded by the mutex of
 // the sessions.
 type session struct {
 	id    string
@@ -71,7 +72,7 @@ func newSessions(l Limits, now func() time.Time) *sessions {
 	return &sessions{limits: l, now: now, byID: map[string]*session{}, order: list.New(), byOwner: map[owner]int{}}
 }
 
-// ownerOf tells callers apart: by their key, or by name where there is none.
+// ownerOf identifies a caller by key, or by name without one.
 func ownerOf(ctx context.Context) string {
 	who := auth.ActorFrom(ctx)
 	if who.KeyID != "" {

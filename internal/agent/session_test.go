@@ -8,16 +8,17 @@ import (
 
 	"tenet/internal/agent"
 	"tenet/internal/auth"
-	"tenet/internal/llm"
+	"tenet/internal/llm/llmtest"
 	"tenet/internal/store"
 	"tenet/internal/subject"
+	"tenet/internal/wire"
 )
 
 func inputOf(diff string) subject.Input { return subject.Input{Diff: diff} }
 func scoped(scope string) subject.Input { return subject.Input{Scope: scope} }
 
 // remembers reports whether a second request in a session shows the model the first.
-func remembers(t *testing.T, d *desk, a *agent.Agents, model *llm.Fake, ctx context.Context, project, name, session, first string) (bool, string) {
+func remembers(t *testing.T, d *desk, a *agent.Agents, model *llmtest.Fake, ctx context.Context, project, name, session, first string) (bool, string) {
 	t.Helper()
 	model.Push(sentence("R1", "must not read production data"), verdicts(true))
 	answer, err := a.Run(ctx, name, agent.Request{ProjectID: project, Intent: "And who approves the ticket?", SessionID: session})
@@ -30,7 +31,7 @@ func remembers(t *testing.T, d *desk, a *agent.Agents, model *llm.Fake, ctx cont
 
 func TestASessionIsItsCallersAlone(t *testing.T) {
 	const first = "May the zebra team read production data?"
-	d, model := newDesk(), &llm.Fake{}
+	d, model := newDesk(), &llmtest.Fake{}
 	a := d.agents(model)
 	key := func(id, project string) context.Context {
 		return auth.WithActor(t.Context(), auth.Actor{Name: "key:same", Role: auth.Evaluator, ProjectID: project, KeyID: id})
@@ -58,7 +59,7 @@ func TestASessionIsItsCallersAlone(t *testing.T) {
 }
 
 func TestSessionsAreBounded(t *testing.T) {
-	ask := func(a *agent.Agents, session, intent string) *agent.Answer {
+	ask := func(a *agent.Agents, session, intent string) *wire.AgentAnswer {
 		return run(t, a, agent.Check, agent.Request{Intent: intent, SessionID: session})
 	}
 	d := newDesk()
@@ -71,7 +72,7 @@ func TestSessionsAreBounded(t *testing.T) {
 		t.Fatal("the session is gone at once")
 	}
 	ask(a, "", "deploy") // drops the one that was not used for longest, which is two
-	if got := ask(a, two, "billing to production"); got.SessionID == two || got.Status != agent.Completed || !strings.Contains(got.Reasoning, "begins a new one") {
+	if got := ask(a, two, "billing to production"); got.SessionID == two || got.Status != wire.AgentCompleted || !strings.Contains(got.Reasoning, "begins a new one") {
 		t.Errorf("a session beyond the bound: %+v", got)
 	}
 	three := ask(a, "", "deploy").SessionID

@@ -6,7 +6,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"tenet/internal/llm"
 	"tenet/internal/rule"
+	"tenet/internal/wire"
 )
 
 // wishes are ways to begin a wish that are no part of the rule.
@@ -46,8 +48,8 @@ var needs = []struct {
 
 // skeleton makes a draft of the words of a wish alone. The statement stays in the author's words, but that what needs to be must be:
 // nothing is made up.
-func skeleton(wish, scope string) Draft {
-	statement := strings.Join(strings.Fields(clean(wish)), " ")
+func skeleton(wish, scope string) wire.RuleDraft {
+	statement := strings.Join(strings.Fields(llm.Clean(wish)), " ")
 	if rest := wishes.ReplaceAllString(statement, ""); len(strings.Fields(rest)) >= 2 {
 		statement = rest
 	}
@@ -60,7 +62,7 @@ func skeleton(wish, scope string) Draft {
 	if last, _ := utf8.DecodeLastRuneInString(statement); unicode.IsLetter(last) || unicode.IsDigit(last) {
 		statement += "."
 	}
-	d := Draft{Statement: statement, Modality: rule.Must, Severity: rule.Medium, Scope: []string{}, Tags: []string{}, Exceptions: []string{}}
+	d := wire.RuleDraft{Statement: statement, Modality: rule.Must, Severity: rule.Medium, Scope: []string{}, Tags: []string{}, Exceptions: []string{}}
 	for _, m := range modalities {
 		if m.words.MatchString(statement) {
 			d.Modality = m.modality

@@ -3,6 +3,8 @@ package agent
 import (
 	"strings"
 	"unicode"
+
+	"tenet/internal/wire"
 )
 
 // fillers are words that say nothing about what is meant.
@@ -35,9 +37,9 @@ func vague(text string, least int) bool {
 	return words < least && letters < 2*least
 }
 
-// joined is the intent with what was said before it, where the last answer asked back.
-func joined(intent string, past []turn) string {
-	for i := len(past) - 1; i >= 0 && past[i].status == ClarificationNeeded; i-- {
+// withEarlier returns the intent with the requests before it, if the last answer asked back.
+func withEarlier(intent string, past []turn) string {
+	for i := len(past) - 1; i >= 0 && past[i].status == wire.AgentClarificationNeeded; i-- {
 		if longer := past[i].intent + "\n" + intent; len([]rune(longer)) <= MaxIntent {
 			intent = longer
 		}

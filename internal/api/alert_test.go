@@ -10,52 +10,54 @@ import (
 	"testing"
 	"time"
 
-	"tenet/internal/alert"
 	"tenet/internal/audit"
 	"tenet/internal/auth"
 	"tenet/internal/evaluate"
-	"tenet/internal/insight"
+	"tenet/internal/health"
 	"tenet/internal/rule"
 	"tenet/internal/store"
+	"tenet/internal/wire"
 )
 
 // watching is a node with a clock that tests set, and what it has published.
 type watching struct {
 	*node
-	alerts    *alert.Alerts
-	insights  *insight.Insights
+	alerts    *health.Alerts
+	monitor   *health.Monitor
 	now       time.Time
 	published []rule.Event
 }
 
-// watch gives a node alerts and insights that count.
-func watch(n *node, settings alert.Settings) *watching {
+// watch gives a node alerts and a monitor that counts.
+func watch(n *node, settings health.Settings) *watching { return watchWith(n, settings, false) }
+
+func watchWith(n *node, settings health.Settings, manualResolve bool) *watching {
 	w := &watching{node: n, now: time.Now().UTC()}
 	clock := func() time.Time { return w.now }
-	w.alerts = alert.New(alert.Config{
-		Store: n.store, Views: n.live, Now: clock, Settings: settings,
-		CatchUp: func(ctx context.Context, projectID string) error { return w.insights.CatchUp(ctx, projectID) },
+	w.alerts = health.NewAlerts(health.AlertsConfig{
+		Store: health.AlertStore{Updater: n.store, Alerts: n.store.Alerts, Projects: n.store.Projects, Rules: n.store.Rules}, Now: clock, ManualResolve: manualResolve,
 		Publish: func(_ context.Context, _ store.Tx, e rule.Event) error {
 			w.published = append(w.published, e)
 			return nil
 		},
 	})
-	w.insights = insight.New(insight.Config{Store: n.store, Views: n.live, Now: clock, Counted: w.alerts.Counted})
-	n.server.cfg.Alerts, n.server.cfg.Insights = w.alerts, w.insights
+	w.monitor = health.New(health.Config{Store: health.Store{Updater: n.store, Alerts: n.store.Alerts, Audit: n.store.Audit, Counts: n.store.Counts, Feedback: n.store.Feedback, Health: n.store.Health, Projects: n.store.Projects, Rules: n.store.Rules, TestCases: n.store.TestCases}, Views: n.live, Alerts: w.alerts, Now: clock, Settings: settings})
+	n.cfg.Alerts, n.cfg.Health = w.alerts, w.monitor
+	n.serve()
 	return w
 }
 
 func (w *watching) sweep() {
 	w.t.Helper()
-	if err := w.alerts.Sweep(context.Background(), rule.DefaultProject); err != nil {
+	if err := w.monitor.Sweep(context.Background(), rule.DefaultProject); err != nil {
 		w.t.Fatal(err)
 	}
 }
 
 // list asks for alerts.
-func (w *watching) list(query string) Alerts {
+func (w *watching) list(query string) wire.Alerts {
 	w.t.Helper()
-	return into[Alerts](w.call("GET", "/api/v1/alerts?"+query, nil).want(http.StatusOK))
+	return into[wire.Alerts](w.call("GET", "/api/v1/alerts?"+query, nil).want(http.StatusOK))
 }
 
 // told are the types of the events published since it was last asked.
@@ -76,8 +78,9 @@ func (w *watching) evaluate(text string, times int) {
 }
 
 func TestAHighDenyRateIsToldOnceAndEndsByItself(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(t *testing.T, n *node) {
-		w := watch(n, alert.Settings{DenyMin: 4})
+		w := watch(n, health.Settings{DenyMin: 4})
 		n.evalRule("E-1", map[string]any{"severity": "HIGH", "scope": []string{"web"}})
 		w.evaluate("eval(x)", 3)
 		w.sweep()
@@ -86,12 +89,12 @@ func TestAHighDenyRateIsToldOnceAndEndsByItself(t *testing.T) {
 		}
 		w.evaluate("eval(x)", 1)
 		w.evaluate("x = 1", 1)
-		if err := w.insights.CatchUp(t.Context(), rule.DefaultProject); err != nil { // no sweep: counting tells at once
+		if err := w.monitor.CatchUp(t.Context(), rule.DefaultProject); err != nil { // no sweep: counting tells at once
 			t.Fatal(err)
 		}
 		w.sweep() // tells nothing twice
 		got := w.list("alert_type=HIGH_DENY_RATE&status=Active&rule_id=E-1")
-		if got.Total != 1 || len(got.Alerts) != 1 || got.Counts != (alert.Counts{Active: 1}) {
+		if got.Total != 1 || len(got.Alerts) != 1 || got.Counts != (wire.Counts{Active: 1}) {
 			t.Fatalf("alerts: %+v", got)
 		}
 		a := got.Alerts[0]
@@ -110,7 +113,7 @@ func TestAHighDenyRateIsToldOnceAndEndsByItself(t *testing.T) {
 		w.evaluate("x = 1", 3) // now 4 of 8
 		w.sweep()
 		a = into[rule.Alert](w.call("GET", "/api/v1/alerts/"+a.ID, nil).want(http.StatusOK))
-		if a.Status != rule.AlertDone || a.ResolvedBy != alert.System || a.ResolvedAt == nil || a.ResolutionNote == "" || w.told() != "alert.resolved" {
+		if a.Status != rule.AlertDone || a.ResolvedBy != health.System || a.ResolvedAt == nil || a.ResolutionNote == "" || w.told() != "alert.resolved" {
 			t.Errorf("when the rate has fallen: %+v", a)
 		}
 		w.evaluate("eval(x)", 1) // 5 of 9: a new condition, since nobody has resolved the last one by hand
@@ -120,15 +123,16 @@ func TestAHighDenyRateIsToldOnceAndEndsByItself(t *testing.T) {
 		}
 		w.now = w.now.Add(8 * 24 * time.Hour) // none of the verdicts lies in the window any more
 		w.sweep()
-		if got := w.list(""); got.Counts != (alert.Counts{Resolved: 2}) {
+		if got := w.list(""); got.Counts != (wire.Counts{Resolved: 2}) {
 			t.Errorf("after the window: %+v", got.Counts)
 		}
 	})
 }
 
 func TestAlertsAreAcknowledgedAndResolved(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(t *testing.T, n *node) {
-		w := watch(n, alert.Settings{DenyMin: 1, DenyWindow: 30})
+		w := watch(n, health.Settings{DenyMin: 1, DenyWindow: 30})
 		n.evalRule("E-1", nil)
 		w.evaluate("eval(x)", 1)
 		w.sweep()
@@ -139,7 +143,7 @@ func TestAlertsAreAcknowledgedAndResolved(t *testing.T) {
 		if first.Status != rule.AlertAcknowledged || first.AcknowledgedAt == nil || fmt.Sprint(first.AcknowledgedAt) != fmt.Sprint(again.AcknowledgedAt) {
 			t.Errorf("acknowledged: %+v, again: %+v", first, again)
 		}
-		if got := w.list(""); got.Total != 1 || got.Counts != (alert.Counts{Acknowledged: 1}) {
+		if got := w.list(""); got.Total != 1 || got.Counts != (wire.Counts{Acknowledged: 1}) {
 			t.Errorf("an acknowledged alert is listed and not counted as active: %+v", got)
 		}
 		w.call("POST", path+"/resolve", map[string]any{"resolution_note": strings.Repeat("x", 4001)}).wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "resolution_note")
@@ -158,10 +162,10 @@ func TestAlertsAreAcknowledgedAndResolved(t *testing.T) {
 		}
 		w.now = w.now.Add(8 * 24 * time.Hour)
 		w.sweep() // quiet is over, and the verdicts still lie in the window
-		if got := w.list(""); got.Total != 2 || got.Counts != (alert.Counts{Active: 1, Resolved: 1}) {
+		if got := w.list(""); got.Total != 2 || got.Counts != (wire.Counts{Active: 1, Resolved: 1}) {
 			t.Errorf("after the quiet days: %+v", got)
 		}
-		entries, total, err := n.store.FindAudit(t.Context(), store.AuditFilter{ProjectID: rule.DefaultProject, Kind: audit.KindAlert, Limit: 10})
+		entries, total, err := n.store.Audit.Find(t.Context(), store.AuditFilter{ProjectID: rule.DefaultProject, Kind: audit.KindAlert, Limit: 10})
 		if err != nil || total != 2 {
 			t.Errorf("the chain has %d entries about what people have done, want 2: %v, %v", total, entries, err)
 		}
@@ -169,8 +173,9 @@ func TestAlertsAreAcknowledgedAndResolved(t *testing.T) {
 }
 
 func TestDormantRules(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(t *testing.T, n *node) {
-		w := watch(n, alert.Settings{})
+		w := watch(n, health.Settings{})
 		n.judging(nil, func(c *evaluate.Config) { c.Now = func() time.Time { return w.now } })
 		n.evalRule("E-1", map[string]any{"scope": []string{"a"}})
 		n.evalRule("M-1", map[string]any{"modality": "MAY", "check": nil})
@@ -191,10 +196,10 @@ func TestDormantRules(t *testing.T) {
 		}
 		w.told()
 		w.evaluate("x = 1", 1)
-		if err := w.insights.CatchUp(t.Context(), rule.DefaultProject); err != nil {
+		if err := w.monitor.CatchUp(t.Context(), rule.DefaultProject); err != nil {
 			t.Fatal(err)
 		}
-		if got := w.list(""); got.Counts != (alert.Counts{Resolved: 1}) || w.told() != "alert.resolved" {
+		if got := w.list(""); got.Counts != (wire.Counts{Resolved: 1}) || w.told() != "alert.resolved" {
 			t.Errorf("once it has been evaluated: %+v", got)
 		}
 		w.now = w.now.Add(90 * day)
@@ -211,7 +216,8 @@ func TestDormantRules(t *testing.T) {
 }
 
 func TestAlertsAreLeftToPeople(t *testing.T) {
-	w := watch(newNode(t), alert.Settings{ManualResolve: true})
+	t.Parallel()
+	w := watchWith(newNode(t), health.Settings{}, true)
 	w.evalRule("E-1", nil)
 	w.now = w.now.Add(91 * day)
 	w.sweep()
@@ -223,24 +229,25 @@ func TestAlertsAreLeftToPeople(t *testing.T) {
 }
 
 func TestLostRecordsMakeNoRuleDormant(t *testing.T) {
-	w := watch(newNode(t), alert.Settings{})
+	t.Parallel()
+	w := watch(newNode(t), health.Settings{})
 	w.evalRule("E-1", nil)
 	w.evaluate("x = 1", 1)
-	if n, err := audit.Prune(t.Context(), w.store, rule.DefaultProject, w.now.Add(day), w.now); n != 1 || err != nil {
+	if n, err := audit.Prune(t.Context(), w.store, w.store.Audit, rule.DefaultProject, w.now.Add(day), w.now); n != 1 || err != nil {
 		t.Fatal(n, err)
 	}
 	w.now = w.now.Add(89 * day)
-	r, err := w.store.Rule(t.Context(), rule.DefaultProject, "E-1")
+	r, err := w.store.Rules.Get(t.Context(), rule.DefaultProject, "E-1")
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.Version, r.UpdatedAt = 2, w.now.Add(-120*day) // an old rule
 	if err := w.store.Update(t.Context(), func(tx store.Tx) error {
-		cv, err := tx.RaiseCorpus(t.Context(), rule.DefaultProject)
+		cv, err := tx.Projects.RaiseCorpus(t.Context(), rule.DefaultProject)
 		if err != nil {
 			return err
 		}
-		return tx.UpdateRules(t.Context(), cv, []rule.Rule{r})
+		return tx.Rules.Update(t.Context(), cv, []rule.Rule{r})
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -259,8 +266,9 @@ func TestLostRecordsMakeNoRuleDormant(t *testing.T) {
 }
 
 func TestADeclineOfHealthIsToldOnce(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(t *testing.T, n *node) {
-		w := watch(n, alert.Settings{Quiet: time.Hour})
+		w := watch(n, health.Settings{Quiet: time.Hour})
 		n.evalRule("E-1", map[string]any{"owner": "web", "rationale": "It runs anything.", "source_refs": []map[string]any{{"kind": "policy", "uri": "x"}}})
 		const cases = "/api/v1/rules/E-1/test-cases"
 		for _, sample := range []string{"eval(1)", "eval(2)"} {
@@ -269,11 +277,11 @@ func TestADeclineOfHealthIsToldOnce(t *testing.T) {
 		measure := func() int {
 			t.Helper()
 			w.call("POST", cases+"/run", nil).want(http.StatusOK)
-			if err := w.insights.Measure(t.Context(), rule.DefaultProject); err != nil {
+			if err := w.monitor.Measure(t.Context(), rule.DefaultProject); err != nil {
 				t.Fatal(err)
 			}
 			w.sweep()
-			return into[insight.Health](w.call("GET", "/api/v1/rules/E-1/health", nil).want(http.StatusOK)).Score
+			return into[wire.Health](w.call("GET", "/api/v1/rules/E-1/health", nil).want(http.StatusOK)).Score
 		}
 		if got := measure(); got != 100 {
 			t.Fatalf("score %d, want 100", got)
@@ -306,10 +314,10 @@ func TestADeclineOfHealthIsToldOnce(t *testing.T) {
 		w.now = w.now.Add(day)
 		change("No eval.", `\beval\(`)
 		measure()
-		if got := w.list(""); got.Counts != (alert.Counts{Resolved: 2}) {
+		if got := w.list(""); got.Counts != (wire.Counts{Resolved: 2}) {
 			t.Errorf("when it has recovered: %+v", got)
 		}
-		h := into[insight.Health](w.call("GET", "/api/v1/rules/E-1/health", nil).want(http.StatusOK))
+		h := into[wire.Health](w.call("GET", "/api/v1/rules/E-1/health", nil).want(http.StatusOK))
 		if len(h.History) != 5 || h.History[0].Score != 100 || h.History[1].Score != low {
 			t.Errorf("history: %+v", h.History)
 		}
@@ -317,13 +325,14 @@ func TestADeclineOfHealthIsToldOnce(t *testing.T) {
 }
 
 func TestAnAlertIsResolvedOnce(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(t *testing.T, n *node) {
-		w := watch(n, alert.Settings{DenyMin: 1})
+		w := watch(n, health.Settings{DenyMin: 1})
 		n.evalRule("E-1", nil)
 		w.evaluate("eval(x)", 1)
 		w.sweep()
 		var told atomic.Int64
-		racing := alert.New(alert.Config{Store: n.store, Publish: func(context.Context, store.Tx, rule.Event) error { return nil }})
+		racing := health.NewAlerts(health.AlertsConfig{Store: health.AlertStore{Updater: n.store, Alerts: n.store.Alerts, Projects: n.store.Projects, Rules: n.store.Rules}, Publish: func(context.Context, store.Tx, rule.Event) error { return nil }})
 		id := w.list("").Alerts[0].ID
 		var wg sync.WaitGroup
 		for i := range 64 {
@@ -339,7 +348,7 @@ func TestAnAlertIsResolvedOnce(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		_, total, err := n.store.FindAudit(t.Context(), store.AuditFilter{ProjectID: rule.DefaultProject, Kind: audit.KindAlert, Limit: 1})
+		_, total, err := n.store.Audit.Find(t.Context(), store.AuditFilter{ProjectID: rule.DefaultProject, Kind: audit.KindAlert, Limit: 1})
 		if told.Load() != 1 || total != 1 || err != nil {
 			t.Errorf("%d of 64 have resolved it, %d entries in the chain (%v); want 1", told.Load(), total, err)
 		}
@@ -349,9 +358,10 @@ func TestAnAlertIsResolvedOnce(t *testing.T) {
 const day = 24 * time.Hour
 
 func TestAlertsThatAreNotThere(t *testing.T) {
+	t.Parallel()
 	n := newNode(t)
 	n.makeProject("pay")
-	w := watch(n, alert.Settings{DenyMin: 1})
+	w := watch(n, health.Settings{DenyMin: 1})
 	n.evalRule("E-1", nil)
 	w.evaluate("eval(x)", 1)
 	w.sweep()

@@ -14,17 +14,18 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"tenet/internal/audit"
 	"tenet/internal/rule"
+	"tenet/internal/wire"
 )
 
 // nested is a JSON list in a list in a list, n levels deep.
 func nested(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
 
 func TestBadInput(t *testing.T) {
+	t.Parallel()
 	n := newNode(t)
 	n.call("POST", rulesPath, fields{"slug": "X-1", "statement": "There is one."}).want(http.StatusCreated)
-	const (
+	var (
 		quick      = evaluatePath + "/quick"
 		applicable = evaluatePath + "/applicable-rules"
 		one        = rulesPath + "/X-1"
@@ -157,7 +158,7 @@ func TestBadInput(t *testing.T) {
 	if got := into[rule.Rule](n.call("GET", one, nil).want(http.StatusOK)); got.Version != 1 {
 		t.Errorf("a refused revision made version %d", got.Version)
 	}
-	if total := into[Page[rule.Rule]](n.call("GET", rulesPath, nil)).Total; total != 1 {
+	if total := into[wire.Page[rule.Rule]](n.call("GET", rulesPath, nil)).Total; total != 1 {
 		t.Errorf("refused requests made rules: there are %d", total)
 	}
 	if log := n.log.String(); log != "" {
@@ -166,6 +167,7 @@ func TestBadInput(t *testing.T) {
 }
 
 func TestGoodInputAtTheEdges(t *testing.T) {
+	t.Parallel()
 	n := newNode(t)
 	for _, body := range []string{
 		`{}`, `{"diff":null,"files":null,"facts":null,"intent":null,"scope":null,"repository":null,"mode":null,"max_rules":null,"severity_min":null}`,
@@ -183,6 +185,7 @@ func TestGoodInputAtTheEdges(t *testing.T) {
 }
 
 func TestMediaTypes(t *testing.T) {
+	t.Parallel()
 	n := newNode(t)
 	for _, ok := range []string{"", "application/json", "Application/JSON; charset=utf-8", `application/json ; charset="UTF-8"`} {
 		n.call("POST", evaluatePath, "{}", "Content-Type", ok).want(http.StatusOK)
@@ -194,6 +197,7 @@ func TestMediaTypes(t *testing.T) {
 }
 
 func TestBodyWhereNoneBelongs(t *testing.T) {
+	t.Parallel()
 	n := newNode(t)
 	n.call("GET", rulesPath, "{}").wantProblem(http.StatusBadRequest, rule.CodeInvalid)
 	n.call("DELETE", rulesPath+"/x", io.MultiReader(strings.NewReader("{}"))).wantProblem(http.StatusBadRequest, rule.CodeInvalid)
@@ -202,7 +206,8 @@ func TestBodyWhereNoneBelongs(t *testing.T) {
 
 // Bodies beyond the limit are refused however they are sent, and the connection stays good for the next request.
 func TestLargeBodies(t *testing.T) {
-	n := newNode(t, func(c *Config) { c.Limits.MaxImportBody = 30 << 20 })
+	t.Parallel()
+	n := newNode(t, func(c *config) { c.Limits.MaxImportBody = 30 << 20 })
 	srv := httptest.NewServer(n)
 	defer srv.Close()
 	twenty := bytes.Repeat([]byte(" "), 20<<20)
@@ -229,13 +234,13 @@ func TestLargeBodies(t *testing.T) {
 		t.Errorf("an import of 20 MiB of blanks gives %d, want 400: its limit is higher", res.StatusCode)
 	}
 	exact := `{"intent":"` + strings.Repeat("x", 100) + `"}`
-	small := newNode(t, func(c *Config) { c.Limits.MaxBody = int64(len(exact)) })
+	small := newNode(t, func(c *config) { c.Limits.MaxBody = int64(len(exact)) })
 	small.call("POST", evaluatePath, exact).want(http.StatusOK)
 	small.call("POST", evaluatePath, exact+" ").wantProblem(http.StatusRequestEntityTooLarge, rule.CodeTooLarge)
 }
 
-// wire is an answer as it came over a connection.
-type wire struct {
+// rawAnswer is an answer as it came over a connection.
+type rawAnswer struct {
 	status  int
 	body    string
 	closing bool // the server closes the connection
@@ -243,7 +248,7 @@ type wire struct {
 }
 
 // exchangeRaw sends bytes over a connection of its own and reads one answer.
-func exchangeRaw(t *testing.T, addr, request string) wire {
+func exchangeRaw(t *testing.T, addr, request string) rawAnswer {
 	t.Helper()
 	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", addr)
 	if err != nil {
@@ -253,7 +258,7 @@ func exchangeRaw(t *testing.T, addr, request string) wire {
 	return sendRaw(t, conn, request)
 }
 
-func sendRaw(t *testing.T, conn net.Conn, request string) wire {
+func sendRaw(t *testing.T, conn net.Conn, request string) rawAnswer {
 	t.Helper()
 	if _, err := io.WriteString(conn, request); err != nil {
 		t.Fatal(err)
@@ -270,11 +275,12 @@ func sendRaw(t *testing.T, conn net.Conn, request string) wire {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return wire{res.StatusCode, string(body), res.Close, conn}
+	return rawAnswer{res.StatusCode, string(body), res.Close, conn}
 }
 
 func TestConnectionSurvivesTooLargeBody(t *testing.T) {
-	n := newNode(t, func(c *Config) { c.Limits.MaxBody = 1000 })
+	t.Parallel()
+	n := newNode(t, func(c *config) { c.Limits.MaxBody = 1000 })
 	srv := httptest.NewServer(n)
 	defer srv.Close()
 	addr := srv.Listener.Addr().String()
@@ -294,7 +300,8 @@ func TestConnectionSurvivesTooLargeBody(t *testing.T) {
 }
 
 func TestSlowSender(t *testing.T) {
-	n := newNode(t, func(c *Config) { c.Limits.BodyTimeout = 50 * time.Millisecond })
+	t.Parallel()
+	n := newNode(t, func(c *config) { c.Limits.BodyTimeout = 50 * time.Millisecond })
 	srv := httptest.NewServer(n)
 	defer srv.Close()
 	got := exchangeRaw(t, srv.Listener.Addr().String(), "POST "+evaluatePath+" HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{\"dif")
@@ -305,8 +312,9 @@ func TestSlowSender(t *testing.T) {
 
 // The time limit on sending a request does not end one that takes long to answer.
 func TestLongAnswerOutlivesReadTimeout(t *testing.T) {
+	t.Parallel()
 	n := newNode(t)
-	n.evaluator = &stubEvaluator{answer: stubAnswer(), takes: 400 * time.Millisecond}
+	n.evaluateWith(&stubEvaluator{answer: stubAnswer(), takes: 400 * time.Millisecond})
 	srv := httptest.NewUnstartedServer(n)
 	srv.Config.ReadTimeout = 100 * time.Millisecond
 	srv.Start()
@@ -325,6 +333,7 @@ func TestLongAnswerOutlivesReadTimeout(t *testing.T) {
 }
 
 func TestConcurrentRequests(t *testing.T) {
+	t.Parallel()
 	n := newNode(t)
 	seedEvaluation(n)
 	var group errgroup.Group
@@ -343,10 +352,10 @@ func TestConcurrentRequests(t *testing.T) {
 	if err := group.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	if total := into[Page[rule.Rule]](n.call("GET", rulesPath, nil).want(http.StatusOK)).Total; total != 8*8+4 {
+	if total := into[wire.Page[rule.Rule]](n.call("GET", rulesPath, nil).want(http.StatusOK)).Total; total != 8*8+4 {
 		t.Errorf("%d rules", total)
 	}
-	if report := into[audit.Report](n.call("GET", "/api/v1/audit/verify", nil).want(http.StatusOK)); !report.OK() {
+	if report := into[wire.AuditReport](n.call("GET", "/api/v1/audit/verify", nil).want(http.StatusOK)); !report.OK() {
 		t.Errorf("audit %+v", report)
 	}
 }

@@ -3,92 +3,61 @@ package api
 import (
 	"context"
 	"net/http"
-	"time"
 
+	"tenet/internal/api/rest"
 	"tenet/internal/auth"
-	"tenet/internal/rule"
+	"tenet/internal/judge"
 	"tenet/internal/store"
+	"tenet/internal/wire"
+	"tenet/internal/wire/op"
 )
 
-const (
-	cachePath = "/api/v1/cache"
-	cacheTag  = "Cache"
-)
-
-func (s *server) cacheRoutes() {
-	register(s, operation{
-		id: "get-cache", method: http.MethodGet, path: cachePath, tag: cacheTag, role: auth.Viewer,
-		summary: "Get how many verdicts are kept", description: "Those of the project, in the database.",
-	}, s.getCache)
-	registerBody(s, operation{
-		id: "prune-cache", method: http.MethodPost, path: cachePath + "/prune", tag: cacheTag, role: auth.Admin,
-		summary: "Delete old kept verdicts", description: "By age, by size, or both. What is deleted is judged again when it is needed.",
-	}, s.pruneCache)
-	register(s, operation{
-		id: "clear-cache", method: http.MethodDelete, path: cachePath, tag: cacheTag, role: auth.Admin, status: http.StatusOK,
-		summary: "Delete all kept verdicts", description: "Everything is judged again when it is needed.",
-	}, s.clearCache)
+// VerdictCache serves the stored verdicts of the judge.
+type VerdictCache struct {
+	Cache    *judge.Cache
+	Projects store.ProjectReader
 }
 
-// CacheStats tells how many verdicts of a project are kept.
-type CacheStats struct {
-	ProjectID string `json:"project_id" doc:"The project."`
-	store.VerdictStats
+// Routes implements [rest.Resource].
+func (s VerdictCache) Routes(r *rest.Router) {
+	r = r.Tag(cacheTag)
+	rest.Handle(r, rest.Operation{
+		ID: "get-cache", Route: op.GetCache.Route(), Role: auth.Viewer, Summary: "Count the stored verdicts", Description: "The verdicts of the project in the database.",
+	}, func(ctx context.Context, _ *rest.None) (out wire.CacheStats, err error) {
+		if err := projectExists(ctx, s.Projects); err != nil {
+			return out, err
+		}
+		stats, err := s.Cache.Stats(ctx, rest.Project(ctx))
+		return wire.CacheStats{ProjectID: rest.Project(ctx), VerdictStats: stats}, err
+	})
+	rest.HandleBody(r, rest.Operation{
+		ID: "prune-cache", Route: op.PruneCache.Route(), Role: auth.Admin, Summary: "Delete old stored verdicts",
+		Description: "By age, by size, or both. The server judges again when it needs a deleted verdict.",
+	}, func(ctx context.Context, _ *rest.None, body *wire.PruneCache) (wire.CacheDeleted, error) {
+		var p store.Prune
+		if body.Before != nil {
+			p.Before = *body.Before
+		}
+		if body.MaxBytes != nil {
+			p.MaxBytes = *body.MaxBytes
+		}
+		if p.Before.IsZero() && p.MaxBytes == 0 {
+			return wire.CacheDeleted{}, rest.InvalidField("before", "and max_bytes are both absent; say what to delete, or delete all with DELETE")
+		}
+		return s.prune(ctx, p)
+	})
+	rest.Handle(r, rest.Operation{
+		ID: "clear-cache", Route: op.ClearCache.Route(), Role: auth.Admin, Status: http.StatusOK,
+		Summary: "Delete all stored verdicts", Description: "The server judges again when it needs a verdict.",
+	}, func(ctx context.Context, _ *rest.None) (wire.CacheDeleted, error) {
+		return s.prune(ctx, store.Prune{All: true})
+	})
 }
 
-type cacheStats struct{ Body CacheStats }
-
-func (s *server) getCache(ctx context.Context, _ *struct{ ProjectQuery }) (*cacheStats, error) {
-	if err := s.exists(ctx); err != nil {
-		return nil, err
+func (s VerdictCache) prune(ctx context.Context, p store.Prune) (out wire.CacheDeleted, err error) {
+	if err := projectExists(ctx, s.Projects); err != nil {
+		return out, err
 	}
-	stats, err := s.cfg.Verdicts.Stats(ctx, project(ctx))
-	if err != nil {
-		return nil, err
-	}
-	return &cacheStats{CacheStats{project(ctx), stats}}, nil
-}
-
-// PruneCache is the body that says which kept verdicts to delete.
-type PruneCache struct {
-	Before   *time.Time `json:"before,omitempty" required:"false" doc:"Delete verdicts made before this time."`
-	MaxBytes *int64     `json:"max_bytes,omitempty" required:"false" minimum:"1" doc:"Delete the oldest until the text of the others has at most so many bytes."`
-}
-
-// CacheDeleted tells how many verdicts were deleted.
-type CacheDeleted struct {
-	Deleted int64 `json:"deleted" doc:"Verdicts that were deleted."`
-}
-
-type cacheDeleted struct{ Body CacheDeleted }
-
-func (s *server) pruneCache(ctx context.Context, _ *struct{ ProjectQuery }, body *PruneCache) (*cacheDeleted, error) {
-	var p store.Prune
-	if body.Before != nil {
-		p.Before = *body.Before
-	}
-	if body.MaxBytes != nil {
-		p.MaxBytes = *body.MaxBytes
-	}
-	if p.Before.IsZero() && p.MaxBytes == 0 {
-		var problems rule.Problems
-		problems.Add("before", "and max_bytes are both absent; say what to delete, or delete all with DELETE")
-		return nil, problems.Err("the request is invalid")
-	}
-	return s.deleteVerdicts(ctx, p)
-}
-
-func (s *server) clearCache(ctx context.Context, _ *struct{ ProjectQuery }) (*cacheDeleted, error) {
-	return s.deleteVerdicts(ctx, store.Prune{All: true})
-}
-
-func (s *server) deleteVerdicts(ctx context.Context, p store.Prune) (*cacheDeleted, error) {
-	if err := s.exists(ctx); err != nil {
-		return nil, err
-	}
-	n, err := s.cfg.Verdicts.Prune(ctx, project(ctx), p)
-	if err != nil {
-		return nil, err
-	}
-	return &cacheDeleted{CacheDeleted{n}}, nil
+	out.Deleted, err = s.Cache.Prune(ctx, rest.Project(ctx), p)
+	return out, err
 }

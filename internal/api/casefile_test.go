@@ -5,9 +5,9 @@ import (
 	"slices"
 	"testing"
 
-	"tenet/internal/release"
 	"tenet/internal/rule"
 	"tenet/internal/sandbox"
+	"tenet/internal/wire"
 )
 
 const casesYAML = `
@@ -23,6 +23,7 @@ cases:
 
 // The test cases of a rule file are kept with its rules: those of the file, no more, beside what people have written.
 func TestCasesComeWithRuleFiles(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(t *testing.T, n *node) {
 		n.t = t
 		load := func(file string) rule.CaseChanges {
@@ -36,7 +37,7 @@ func TestCasesComeWithRuleFiles(t *testing.T) {
 			t.Errorf("the same again: %+v, want %+v", got, want)
 		}
 		for slug, total := range map[string]int{"C-1": 2, "C-2": 1} {
-			report := into[sandbox.Report](n.call("POST", rulesPath+"/"+slug+"/test-cases/run", nil).want(http.StatusOK))
+			report := into[wire.Report](n.call("POST", rulesPath+"/"+slug+"/test-cases/run", nil).want(http.StatusOK))
 			if report.Total != total || report.Failing != 0 || report.Results[0].Origin != sandbox.Imported || !report.Results[0].Confirmed {
 				t.Errorf("%s: %+v", slug, report)
 			}
@@ -47,19 +48,20 @@ func TestCasesComeWithRuleFiles(t *testing.T) {
 			t.Errorf("another file: %+v, want %+v", got, want)
 		}
 		var names []string
-		for _, c := range into[[]sandbox.Case](n.call("GET", rulesPath+"/C-1/test-cases", nil)) {
+		for _, c := range into[[]wire.Case](n.call("GET", rulesPath+"/C-1/test-cases", nil)) {
 			names = append(names, c.Name)
 		}
 		if !slices.Equal(names, []string{"mine", "other"}) {
 			t.Errorf("the rule has %v", names)
 		}
-		if got := into[[]sandbox.Case](n.call("GET", rulesPath+"/C-2/test-cases", nil)); len(got) != 1 {
+		if got := into[[]wire.Case](n.call("GET", rulesPath+"/C-2/test-cases", nil)); len(got) != 1 {
 			t.Errorf("a rule that the file does not name has %d cases, want 1", len(got))
 		}
 	})
 }
 
 func TestBadCasesInRuleFiles(t *testing.T) {
+	t.Parallel()
 	n := newNode(t)
 	n.evalRule("C-1", nil)
 	for body, field := range map[string]string{
@@ -78,18 +80,19 @@ func TestBadCasesInRuleFiles(t *testing.T) {
 	if dry.Cases.Added != 1 {
 		t.Errorf("dry run: %+v", dry.Cases)
 	}
-	if got := into[[]sandbox.Case](n.call("GET", rulesPath+"/C-1/test-cases", nil)); len(got) != 0 {
+	if got := into[[]wire.Case](n.call("GET", rulesPath+"/C-1/test-cases", nil)); len(got) != 0 {
 		t.Errorf("kept %+v", got)
 	}
 }
 
 // A run on a snapshot tries the rules as they are in it; the gate of an environment asks for just that.
 func TestRunsOnASnapshot(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(t *testing.T, n *node) {
 		n.t = t
 		n.evalRule("S-1", nil)
-		made := into[sandbox.Case](n.call("POST", rulesPath+"/S-1/test-cases", fields{"name": "bad", "sample_input": "eval(x)", "expected_verdict": "DENY"}).want(http.StatusCreated))
-		s := into[release.Snapshot](n.call("POST", snapshotsPath, fields{"name": "one"}).want(http.StatusCreated))
+		made := into[wire.Case](n.call("POST", rulesPath+"/S-1/test-cases", fields{"name": "bad", "sample_input": "eval(x)", "expected_verdict": "DENY"}).want(http.StatusCreated))
+		s := into[wire.Snapshot](n.call("POST", snapshotsPath, fields{"name": "one"}).want(http.StatusCreated))
 		n.call("PATCH", rulesPath+"/S-1", fields{"statement": "No exec.", "check": fields{"pattern": fields{"regex": "exec"}}}).want(http.StatusOK)
 		n.call("PUT", "/api/v1/environments/staging/gates", fields{"tests_pass": true}).want(http.StatusOK)
 		deploy := func() *reply {
@@ -101,11 +104,11 @@ func TestRunsOnASnapshot(t *testing.T) {
 		n.call("POST", testRunsPath, fields{"snapshot_id": "00000000-0000-7000-8000-000000000000"}).wantProblem(http.StatusNotFound, rule.CodeNotFound)
 		location := n.call("POST", testRunsPath, fields{"snapshot_id": s.ID}).want(http.StatusAccepted).header.Get("Location")
 		n.runJobs()
-		run := into[sandbox.TestRun](n.call("GET", location, nil).want(http.StatusOK))
+		run := into[wire.TestRun](n.call("GET", location, nil).want(http.StatusOK))
 		if run.Result == nil || run.Result.Total != 1 || run.Result.Passing != 1 || run.Filter.SnapshotID != s.ID {
 			t.Fatalf("run %+v", run)
 		}
-		got := into[[]sandbox.Case](n.call("GET", rulesPath+"/S-1/test-cases", nil))
+		got := into[[]wire.Case](n.call("GET", rulesPath+"/S-1/test-cases", nil))
 		if got[0].ID != made.ID || !*got[0].Passing || !got[0].Stale || got[0].LastRuleVersion != 1 {
 			t.Errorf("the case: %+v", got[0])
 		}

@@ -2,131 +2,77 @@ package api
 
 import (
 	"context"
-	"fmt"
 	"net/http"
+	"strconv"
 
+	"tenet/internal/api/rest"
 	"tenet/internal/auth"
 	"tenet/internal/conflict"
 	"tenet/internal/job"
 	"tenet/internal/rule"
+	"tenet/internal/wire"
+	"tenet/internal/wire/op"
 )
 
-const (
-	conflictsPath = "/api/v1/conflicts"
-	conflictTag   = "Conflicts"
-)
+// Conflicts serves the conflicts found between rules.
+type Conflicts struct {
+	Conflicts *conflict.Conflicts
+	Jobs      *job.Jobs
+}
 
-func (s *server) conflictRoutes() {
-	register(s, operation{
-		id: "list-conflicts", method: http.MethodGet, path: conflictsPath, tag: conflictTag, role: auth.Viewer,
-		summary:     "List the conflicts between rules",
-		description: "Those that were found, newest first, of all states. Relationships made by hand are among the relationships of their rules only.",
-	}, s.listConflicts)
-	register(s, operation{
-		id: "get-conflict", method: http.MethodGet, path: conflictsPath + "/{id}", tag: conflictTag, role: auth.Viewer, summary: "Get a conflict",
-	}, s.getConflict)
-	registerBody(s, operation{
-		id: "confirm-conflict", method: http.MethodPost, path: conflictsPath + "/{id}/confirm", tag: conflictTag, role: auth.Reviewer,
-		summary: "Confirm a suggested conflict",
-		description: "The rules get a CONFLICTS_WITH relationship. To confirm again changes nothing; a conflict that has been rejected or closed " +
+// conflictRef names a conflict in a path.
+type conflictRef struct {
+	ID string `path:"id" id:"conflict" doc:"Id of the conflict."`
+}
+
+// Routes implements [rest.Resource].
+func (s Conflicts) Routes(r *rest.Router) {
+	r = r.Tag(conflictTag)
+	rest.Handle(r, rest.Operation{
+		ID: "list-conflicts", Route: op.ListConflicts.Route(), Role: auth.Viewer, Summary: "List the conflicts between rules",
+		Description: "The conflicts that the server found, newest first, in all states. Relationships that people made are listed with their rules only.",
+	}, s.list)
+	rest.Handle(r, rest.Operation{ID: "get-conflict", Route: op.GetConflict.Route(), Role: auth.Viewer, Summary: "Get a conflict"},
+		func(ctx context.Context, in *conflictRef) (wire.Conflict, error) {
+			return s.Conflicts.Get(ctx, rest.Project(ctx), in.ID)
+		})
+	rest.HandleBody(r, rest.Operation{
+		ID: "confirm-conflict", Route: op.ConfirmConflict.Route(), Role: auth.Reviewer, Summary: "Confirm a suggested conflict",
+		Description: "The rules get a CONFLICTS_WITH relationship. Confirming again changes nothing; a conflict that has been rejected or closed " +
 			"cannot be confirmed (409).",
-	}, s.confirmConflict)
-	registerBody(s, operation{
-		id: "reject-conflict", method: http.MethodPost, path: conflictsPath + "/{id}/reject", tag: conflictTag, role: auth.Reviewer,
-		summary: "Reject a suggested conflict",
-		description: "The two rules are left alone until one of them says something else. To reject again changes nothing; a conflict that has " +
+	}, func(ctx context.Context, in *conflictRef, body *wire.DecideConflict) (wire.Conflict, error) {
+		return s.Conflicts.Confirm(ctx, rest.Project(ctx), in.ID, body.Note)
+	})
+	rest.HandleBody(r, rest.Operation{
+		ID: "reject-conflict", Route: op.RejectConflict.Route(), Role: auth.Reviewer, Summary: "Reject a suggested conflict",
+		Description: "The server does not suggest it again until one of the rules changes. Rejecting again changes nothing; a conflict that has " +
 			"been confirmed or closed cannot be rejected (409).",
-	}, s.rejectConflict)
-	registerBody(s, operation{
-		id: "scan-conflicts", method: http.MethodPost, path: conflictsPath + "/scan", tag: conflictTag, role: auth.Reviewer, status: http.StatusAccepted,
-		summary: "Look for conflicts among all rules",
-		description: "In the background; the answer is the job. Rules are looked at anyway when they are made, changed or imported. 503 if the " +
-			"model is asked for and there is none.",
-	}, s.scanConflicts)
+	}, func(ctx context.Context, in *conflictRef, body *wire.DecideConflict) (wire.Conflict, error) {
+		return s.Conflicts.Reject(ctx, rest.Project(ctx), in.ID, body.Note)
+	})
+	rest.HandleBody(r, rest.Operation{
+		ID: "scan-conflicts", Route: op.ScanConflicts.Route(), Role: auth.Reviewer, Status: http.StatusAccepted,
+		Summary: "Look for conflicts among all rules",
+		Description: "In the background; the answer is the job. The server also compares rules when they are created, changed or imported. 503 if the " +
+			"body asks for a model and none is configured.",
+	}, s.scan)
 }
 
-// ConflictRef names a conflict in a path.
-type ConflictRef struct {
-	ProjectQuery
-	ID string `path:"id" doc:"Id of the conflict."`
-}
-
-type foundConflictOutput struct{ Body conflict.Conflict }
-
-func (s *server) listConflicts(ctx context.Context, in *struct {
-	ProjectQuery
-	State  string `query:"state" doc:"suggested, confirmed, rejected or closed, in any letter case."`
-	RuleID string `query:"rule_id" doc:"Only conflicts of this rule: its id or slug."`
-	PageQuery
-},
-) (*pageOutput[conflict.Conflict], error) {
+func (s Conflicts) list(ctx context.Context, in *wire.ConflictQuery) (page wire.Page[wire.Conflict], err error) {
 	var p rule.Problems
-	f := conflict.Filter{State: enumParam(&p, "state", in.State, conflict.States), Rule: in.RuleID}
+	f := conflict.Filter{State: rest.EnumParam(&p, "state", in.State, conflict.States), Rule: in.RuleID}
 	if err := p.Err("the query is invalid"); err != nil {
-		return nil, err
+		return page, err
 	}
-	list, total, err := s.cfg.Conflicts.List(ctx, project(ctx), f, (in.Page-1)*in.PageSize, in.PageSize)
+	list, total, err := s.Conflicts.List(ctx, rest.Project(ctx), f, in.Offset(), in.PageSize)
+	return rest.PageOf(in.PageQuery, list, total), err
+}
+
+func (s Conflicts) scan(ctx context.Context, _ *rest.None, body *wire.ScanConflicts) (out rest.Created[wire.Job], err error) {
+	id, err := s.Conflicts.Scan(ctx, rest.Project(ctx), body.Model)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
-	return pageOf(in.PageQuery, list, total), nil
-}
-
-func (s *server) getConflict(ctx context.Context, in *ConflictRef) (*foundConflictOutput, error) {
-	if !rule.IsID(in.ID) {
-		return nil, rule.NotFound("conflict", in.ID)
-	}
-	c, err := s.cfg.Conflicts.Get(ctx, project(ctx), in.ID)
-	if err != nil {
-		return nil, err
-	}
-	return &foundConflictOutput{c}, nil
-}
-
-// DecideConflict is the body that confirms or rejects a conflict.
-type DecideConflict struct {
-	Note string `json:"note,omitempty" nullable:"true" doc:"Why, for those who come later."`
-}
-
-func (s *server) confirmConflict(ctx context.Context, in *ConflictRef, body *DecideConflict) (*foundConflictOutput, error) {
-	return decideConflict(ctx, in, body, s.cfg.Conflicts.Confirm)
-}
-
-func (s *server) rejectConflict(ctx context.Context, in *ConflictRef, body *DecideConflict) (*foundConflictOutput, error) {
-	return decideConflict(ctx, in, body, s.cfg.Conflicts.Reject)
-}
-
-func decideConflict(ctx context.Context, in *ConflictRef, body *DecideConflict,
-	decide func(ctx context.Context, projectID, id, note string) (conflict.Conflict, error),
-) (*foundConflictOutput, error) {
-	if !rule.IsID(in.ID) {
-		return nil, rule.NotFound("conflict", in.ID)
-	}
-	c, err := decide(ctx, project(ctx), in.ID, body.Note)
-	if err != nil {
-		return nil, err
-	}
-	return &foundConflictOutput{c}, nil
-}
-
-// ScanConflicts is the body that asks for a look at all rules.
-type ScanConflicts struct {
-	Model bool `json:"model,omitempty" nullable:"true" doc:"Ask the model about every rule and those near it: one call for each rule."`
-}
-
-type acceptedJobOutput struct {
-	Location string `header:"Location"`
-	Body     job.Job
-}
-
-func (s *server) scanConflicts(ctx context.Context, _ *struct{ ProjectQuery }, body *ScanConflicts) (*acceptedJobOutput, error) {
-	id, err := s.cfg.Conflicts.Scan(ctx, project(ctx), body.Model)
-	if err != nil {
-		return nil, err
-	}
-	j, err := s.cfg.Jobs.Get(ctx, project(ctx), id)
-	if err != nil {
-		return nil, err
-	}
-	return &acceptedJobOutput{fmt.Sprintf("%s/%d", jobsPath, id), shownJob(ctx, j)}, nil
+	j, err := s.Jobs.Get(ctx, rest.Project(ctx), id)
+	return rest.Created[wire.Job]{Location: op.ListJobs.Path + "/" + strconv.FormatInt(id, 10), Body: visibleJob(ctx, j)}, err
 }

@@ -16,15 +16,15 @@ import (
 	"tenet/internal/auth"
 	"tenet/internal/discover"
 	"tenet/internal/discover/source"
-	"tenet/internal/document"
 	"tenet/internal/job"
 	"tenet/internal/rule"
+	"tenet/internal/wire"
 )
 
 // sentences finds a rule in each line of Markdown that holds "must", and cannot read files that begin with a zero.
 type sentences struct{}
 
-func (sentences) Kind() source.Kind      { return source.PolicyDocument }
+func (sentences) Kind() wire.SourceKind  { return wire.PolicyDocument }
 func (sentences) Reads(path string) bool { return strings.HasSuffix(path, ".md") }
 
 func (sentences) Read(_ context.Context, files []source.File) (found []source.Found, problems []source.Problem) {
@@ -45,7 +45,7 @@ func (sentences) Read(_ context.Context, files []source.File) (found []source.Fo
 				confidence = 0.4
 			}
 			found = append(found, source.Found{
-				Kind: source.PolicyDocument, Statement: strings.TrimPrefix(l, "- "), Modality: m, Severity: rule.High, Scope: []string{"finance"}, Tags: []string{"policy"},
+				Kind: wire.PolicyDocument, Statement: strings.TrimPrefix(l, "- "), Modality: m, Severity: rule.High, Scope: []string{"finance"}, Tags: []string{"policy"},
 				File: f.Path, Line: i + 1, EndLine: i + 1, Quote: l, Section: "Rules", Method: `sentence with "must"`, Confidence: confidence,
 			})
 		}
@@ -60,30 +60,30 @@ func opposite(a, b rule.Rule) (string, float64, bool) {
 }
 
 // scanned starts a scan and waits for its end.
-func (n *node) scanned(request map[string]any) discover.Scan {
+func (n *node) scanned(request map[string]any) wire.Scan {
 	n.t.Helper()
-	started := into[discover.Scan](n.call("POST", discoverPath+"/scan", request).want(http.StatusAccepted))
-	if started.ID == "" || started.Status != discover.Pending || started.CreatedAt.IsZero() || started.CandidatesCount != nil {
+	started := into[wire.Scan](n.call("POST", discoverPath+"/scan", request).want(http.StatusAccepted))
+	if started.ID == "" || started.Status != wire.Pending || started.CreatedAt.IsZero() || started.CandidatesCount != nil {
 		n.t.Errorf("started: %+v", started)
 	}
 	return n.ended(started.ID)
 }
 
-func (n *node) ended(id string) discover.Scan {
+func (n *node) ended(id string) wire.Scan {
 	n.t.Helper()
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
-		s := into[discover.Scan](n.call("GET", scansPath+"/"+id, nil).want(http.StatusOK))
-		if s.Status == discover.Completed || s.Status == discover.Failed {
+		s := into[wire.Scan](n.call("GET", scansPath+"/"+id, nil).want(http.StatusOK))
+		if s.Status == wire.Completed || s.Status == wire.Failed {
 			return s
 		}
 	}
 	n.t.Fatal("the scan does not end")
-	return discover.Scan{}
+	return wire.Scan{}
 }
 
-func (n *node) candidates(scanID, query string) Candidates {
+func (n *node) candidates(scanID, query string) wire.Candidates {
 	n.t.Helper()
-	return into[Candidates](n.call("GET", scansPath+"/"+scanID+"/candidates"+query, nil).want(http.StatusOK))
+	return into[wire.Candidates](n.call("GET", scansPath+"/"+scanID+"/candidates"+query, nil).want(http.StatusOK))
 }
 
 func (n *node) discovering() {
@@ -97,7 +97,10 @@ Cards must not be stored.
 - Refunds must perhaps wait.
 Nothing else.`
 
-func TestDiscovery(t *testing.T) { onBoth(t, testDiscovery) }
+func TestDiscovery(t *testing.T) {
+	t.Parallel()
+	onBoth(t, testDiscovery)
+}
 
 func testDiscovery(t *testing.T, n *node) {
 	n.discovering()
@@ -107,11 +110,11 @@ func testDiscovery(t *testing.T, n *node) {
 		"file_contents": map[string]string{"docs/policy.md": policy, "b.md": "x\n\nPayments must be approved  twice.", "bad.md": "\x00", "main.go": "package x"},
 	}
 	s := n.scanned(request)
-	if s.Status != discover.Completed || *s.CandidatesCount != 3 || *s.Pending != 3 || s.CompletedAt == nil || s.Files != 4 || s.FilesRead != 3 || s.Found != 4 ||
-		s.ProblemsTotal != 1 || s.Progress != (job.Progress{Done: 3, Total: 3}) {
+	if s.Status != wire.Completed || *s.CandidatesCount != 3 || *s.Pending != 3 || s.CompletedAt == nil || s.Files != 4 || s.FilesRead != 3 || s.Found != 4 ||
+		s.ProblemsTotal != 1 || s.Progress != (wire.Progress{Done: 3, Total: 3}) {
 		t.Fatalf("scan: %+v", s)
 	}
-	if diff := cmp.Diff([]discover.Unreadable{{File: "bad.md", Reason: "is no text"}}, s.Problems); diff != "" {
+	if diff := cmp.Diff([]wire.Unreadable{{File: "bad.md", Reason: "is no text"}}, s.Problems); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)
 	}
 	all := n.candidates(s.ID, "")
@@ -136,10 +139,10 @@ func testDiscovery(t *testing.T, n *node) {
 	}
 
 	path := discoverPath + "/candidates/"
-	done := into[discover.Decided](n.call("POST", path+payments.ID+"/approve", map[string]any{
+	done := into[wire.Decided](n.call("POST", path+payments.ID+"/approve", map[string]any{
 		"statement": "Payments must be approved by two people.", "metadata_overrides": map[string]any{"severity": "critical", "scope": []string{"a", "b"}, "owner": "cfo"},
 	}).want(http.StatusCreated))
-	if done.CandidateID != payments.ID || done.Status != discover.Approved {
+	if done.CandidateID != payments.ID || done.Status != wire.CandidateApproved {
 		t.Errorf("approved: %+v", done)
 	}
 	made := into[rule.Rule](n.call("GET", rulesPath+"/"+done.RuleID, nil).want(http.StatusOK))
@@ -156,8 +159,8 @@ func testDiscovery(t *testing.T, n *node) {
 	n.call("POST", path+cards.ID+"/dismiss", map[string]any{"reason": "not ours"}).want(http.StatusOK)
 	n.call("POST", path+cards.ID+"/dismiss", nil).wantProblem(http.StatusConflict, rule.CodeConflict)
 	n.call("POST", path+cards.ID+"/approve", nil).wantProblem(http.StatusConflict, rule.CodeConflict)
-	got := into[discover.Candidate](n.call("GET", path+cards.ID, nil).want(http.StatusOK))
-	if got.Status != discover.Dismissed || got.Reason != "not ours" || got.DecidedBy == "" || got.DecidedAt == nil {
+	got := into[wire.Candidate](n.call("GET", path+cards.ID, nil).want(http.StatusOK))
+	if got.Status != wire.CandidateDismissed || got.Reason != "not ours" || got.DecidedBy == "" || got.DecidedAt == nil {
 		t.Errorf("dismissed: %+v", got)
 	}
 	if got := n.candidates(s.ID, "?status=pending"); got.Total != 1 || got.Candidates[0].ID != refunds.ID {
@@ -179,17 +182,18 @@ func testDiscovery(t *testing.T, n *node) {
 	if list := n.candidates(again.ID, "?status=approved"); list.Total != 1 || list.Candidates[0].Statement != refunds.Statement {
 		t.Errorf("the same of another scan: %+v", list)
 	}
-	if page := into[Page[discover.Scan]](n.call("GET", scansPath+"?page_size=1", nil).want(http.StatusOK)); page.Total != 3 || page.Items[0].Repository != "acme/web" {
+	if page := into[wire.Page[wire.Scan]](n.call("GET", scansPath+"?page_size=1", nil).want(http.StatusOK)); page.Total != 3 || page.Items[0].Repository != "acme/web" {
 		t.Errorf("scans: %+v", page)
 	}
 }
 
 func TestDiscoveryRefuses(t *testing.T) {
+	t.Parallel()
 	n := newNode(t)
 	files := map[string]string{"a.md": "x"}
 	p := n.call("POST", discoverPath+"/scan", map[string]any{"sources": []string{"wiki"}, "file_contents": files}).
 		wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "sources")
-	for _, k := range source.Kinds {
+	for _, k := range wire.SourceKinds {
 		if !strings.Contains(p.Errors[0].Message, string(k)) {
 			t.Errorf("%q does not name %s", p.Errors[0].Message, k)
 		}
@@ -228,6 +232,7 @@ func TestDiscoveryRefuses(t *testing.T) {
 }
 
 func TestApprovalsThatAreRefused(t *testing.T) {
+	t.Parallel()
 	n := newNode(t)
 	n.discovering()
 	s := n.scanned(map[string]any{"sources": []string{"POLICY_DOCUMENT"}, "file_contents": map[string]string{"a.md": policy}})
@@ -245,15 +250,18 @@ func TestApprovalsThatAreRefused(t *testing.T) {
 	}
 	n.call("PATCH", "/api/v1/projects/default", `{"two_person_approval":true}`).want(http.StatusOK)
 	n.call("POST", path, `{"metadata_overrides":{"status":"effective"}}`).wantProblem(http.StatusConflict, rule.CodeConflict)
-	if c := into[discover.Candidate](n.call("GET", strings.TrimSuffix(path, "/approve"), nil).want(http.StatusOK)); c.Status != discover.Undecided {
+	if c := into[wire.Candidate](n.call("GET", strings.TrimSuffix(path, "/approve"), nil).want(http.StatusOK)); c.Status != wire.CandidateUndecided {
 		t.Errorf("a refused approval has decided: %+v", c)
 	}
-	if list := into[Page[rule.Rule]](n.call("GET", rulesPath, nil).want(http.StatusOK)); list.Total != 0 {
+	if list := into[wire.Page[rule.Rule]](n.call("GET", rulesPath, nil).want(http.StatusOK)); list.Total != 0 {
 		t.Errorf("refused approvals have made %d rules", list.Total)
 	}
 }
 
-func TestRaceApprove(t *testing.T) { onBoth(t, testRaceApprove) }
+func TestRaceApprove(t *testing.T) {
+	t.Parallel()
+	onBoth(t, testRaceApprove)
+}
 
 func testRaceApprove(t *testing.T, n *node) {
 	n.discovering()
@@ -281,14 +289,15 @@ func testRaceApprove(t *testing.T, n *node) {
 	if won.Load() != 1 || lost.Load() != 63 {
 		t.Errorf("%d decisions stand and %d were refused, want 1 and 63", won.Load(), lost.Load())
 	}
-	c := into[discover.Candidate](n.call("GET", discoverPath+"/candidates/"+id, nil).want(http.StatusOK))
-	rules := into[Page[rule.Rule]](n.call("GET", rulesPath, nil).want(http.StatusOK))
-	if want := map[discover.Decision]int{discover.Approved: 1, discover.Dismissed: 0}[c.Status]; rules.Total != want {
+	c := into[wire.Candidate](n.call("GET", discoverPath+"/candidates/"+id, nil).want(http.StatusOK))
+	rules := into[wire.Page[rule.Rule]](n.call("GET", rulesPath, nil).want(http.StatusOK))
+	if want := map[wire.CandidateStatus]int{wire.CandidateApproved: 1, wire.CandidateDismissed: 0}[c.Status]; rules.Total != want {
 		t.Errorf("candidate %s and %d rules", c.Status, rules.Total)
 	}
 }
 
 func TestBulkDecisions(t *testing.T) {
+	t.Parallel()
 	n := newNode(t)
 	n.discovering()
 	s := n.scanned(map[string]any{"sources": []string{"policy_document"}, "file_contents": map[string]string{"a.md": policy}})
@@ -298,35 +307,38 @@ func TestBulkDecisions(t *testing.T) {
 		n.call("POST", path+"approve", bad).wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid)
 	}
 	none := "00000000-0000-7000-8000-000000000001"
-	done := into[discover.Bulk](n.call("POST", path+"dismiss", map[string]any{"candidate_ids": []string{list[1].ID, none, list[1].ID, "x"}, "reason": "no"}).want(http.StatusOK))
+	done := into[wire.Bulk](n.call("POST", path+"dismiss", map[string]any{"candidate_ids": []string{list[1].ID, none, list[1].ID, "x"}, "reason": "no"}).want(http.StatusOK))
 	if done.Done != 1 || done.Failed != 3 || done.Results[0].Status != "dismissed" || done.Results[1].Code != "not_found" || done.Results[2].Code != "conflict" || done.Results[2].Error == "" {
 		t.Errorf("dismissed: %+v", done)
 	}
-	done = into[discover.Bulk](n.call("POST", path+"approve", `{"min_confidence":0.8,"metadata_overrides":{"tags":["bulk"]}}`).want(http.StatusOK))
+	done = into[wire.Bulk](n.call("POST", path+"approve", `{"min_confidence":0.8,"metadata_overrides":{"tags":["bulk"]}}`).want(http.StatusOK))
 	if done.Done != 1 || done.Failed != 0 || done.Remaining != 0 || done.Results[0].CandidateID != list[0].ID {
 		t.Fatalf("approved: %+v", done)
 	}
 	if r := into[rule.Rule](n.call("GET", rulesPath+"/"+done.Results[0].RuleID, nil).want(http.StatusOK)); !cmp.Equal(r.Tags, []string{"bulk"}) {
 		t.Errorf("rule: %+v", r)
 	}
-	if done = into[discover.Bulk](n.call("POST", path+"approve", `{"all":true}`).want(http.StatusOK)); done.Done != 1 || done.Results[0].CandidateID != list[2].ID {
+	if done = into[wire.Bulk](n.call("POST", path+"approve", `{"all":true}`).want(http.StatusOK)); done.Done != 1 || done.Results[0].CandidateID != list[2].ID {
 		t.Errorf("the rest: %+v", done)
 	}
 }
 
-func TestExtractRules(t *testing.T) { onBoth(t, testExtractRules) }
+func TestExtractRules(t *testing.T) {
+	t.Parallel()
+	onBoth(t, testExtractRules)
+}
 
 func testExtractRules(t *testing.T, n *node) {
 	n.discovering()
-	d := into[document.Document](n.upload("travel.txt", []byte("Trips must be approved.\n")).want(http.StatusCreated))
+	d := into[wire.Document](n.upload("travel.txt", []byte("Trips must be approved.\n")).want(http.StatusCreated))
 	r := n.call("POST", documentsPath+"/"+d.ID+"/extract", nil).want(http.StatusAccepted)
-	s := n.ended(into[discover.Scan](r).ID)
-	if r.header.Get("Location") != scansPath+"/"+s.ID || s.DocumentID != d.ID || s.Status != discover.Completed || *s.CandidatesCount != 1 {
+	s := n.ended(into[wire.Scan](r).ID)
+	if r.header.Get("Location") != scansPath+"/"+s.ID || s.DocumentID != d.ID || s.Status != wire.Completed || *s.CandidatesCount != 1 {
 		t.Fatalf("scan: %+v", s)
 	}
 	c := n.candidates(s.ID, "").Candidates[0]
 	n.call("POST", discoverPath+"/candidates/"+c.ID+"/approve", `{"metadata_overrides":{"status":"EFFECTIVE"}}`).want(http.StatusCreated)
-	if got := into[document.Document](n.call("GET", documentsPath+"/"+d.ID, nil).want(http.StatusOK)); got.RulesExtracted != 1 {
+	if got := into[wire.Document](n.call("GET", documentsPath+"/"+d.ID, nil).want(http.StatusOK)); got.RulesExtracted != 1 {
 		t.Errorf("%d rules come from the document, want 1", got.RulesExtracted)
 	}
 	var found struct {
@@ -337,19 +349,19 @@ func testExtractRules(t *testing.T, n *node) {
 		t.Errorf("found %d rules of the document, %v", found.Total, err)
 	}
 	// One whose name does not tell what it is, is read all the same.
-	plain := into[document.Document](n.upload("rules", []byte("Hotels must be booked.\n")).want(http.StatusCreated))
-	if s := n.ended(into[discover.Scan](n.call("POST", documentsPath+"/"+plain.ID+"/extract", nil).want(http.StatusAccepted)).ID); *s.CandidatesCount != 1 ||
+	plain := into[wire.Document](n.upload("rules", []byte("Hotels must be booked.\n")).want(http.StatusCreated))
+	if s := n.ended(into[wire.Scan](n.call("POST", documentsPath+"/"+plain.ID+"/extract", nil).want(http.StatusAccepted)).ID); *s.CandidatesCount != 1 ||
 		n.candidates(s.ID, "").Candidates[0].SourceFile != "rules.txt" {
 		t.Errorf("a document without an ending: %+v", s)
 	}
 	// A document that goes before it is read fails its scan with the reason.
-	other := into[document.Document](n.upload("b.txt", []byte("Other text.")).want(http.StatusCreated))
+	other := into[wire.Document](n.upload("b.txt", []byte("Other text.")).want(http.StatusCreated))
 	scan, err := n.cfg.Discover.StartDocument(auth.WithActor(t.Context(), auth.Local("test")), "default", other.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
 	n.call("DELETE", documentsPath+"/"+other.ID, nil)
-	if s := n.ended(scan.ID); s.Status == discover.Failed && !strings.Contains(s.Reason, "there is no document") {
+	if s := n.ended(scan.ID); s.Status == wire.Failed && !strings.Contains(s.Reason, "there is no document") {
 		t.Errorf("failed scan: %+v", s)
 	}
 }

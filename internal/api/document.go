@@ -6,129 +6,86 @@ import (
 	"mime"
 	"net/http"
 
-	"github.com/danielgtaylor/huma/v2"
-
+	"tenet/internal/api/rest"
 	"tenet/internal/auth"
 	"tenet/internal/document"
 	"tenet/internal/document/extract"
 	"tenet/internal/rule"
+	"tenet/internal/wire"
+	"tenet/internal/wire/op"
 )
 
-const (
-	documentsPath = "/api/v1/documents"
-	documentTag   = "Documents"
-)
+// Documents serves the uploaded documents.
+type Documents struct{ Documents *document.Documents }
 
-func (s *server) documentRoutes() {
-	op := register(s, operation{
-		id: "upload-document", method: http.MethodPost, path: documentsPath, tag: documentTag, role: auth.Reviewer, status: http.StatusCreated,
-		summary: "Upload a document",
-		description: "A file in pdf, docx, html, md or txt, as a form. Its kind is told by its content; a name that contradicts it is refused, " +
-			"and other kinds are 415. The same content again is 409 and names the document that has it.",
-	}, s.uploadDocument)
-	text := func(doc string) *huma.Schema { return &huma.Schema{Type: huma.TypeString, Description: doc} }
-	op.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{formType: {Schema: &huma.Schema{
-		Type: huma.TypeObject, Required: []string{"file"}, AdditionalProperties: false,
-		Properties: map[string]*huma.Schema{
-			"file":          {Type: huma.TypeString, Format: "binary", Description: "The file, with its name."},
-			"title":         text("Title, up to 300 characters; the file's own if absent."),
-			"document_type": text("What you call its kind, such as policy, up to 64 characters."),
-			"project_id":    text("Project, if the query does not name it."),
-		},
-	}}}}
-	p := s.plans[http.MethodPost+" "+documentsPath]
-	p.form, p.limit = true, s.cfg.Limits.MaxDocument+formExtra
-
-	register(s, operation{
-		id: "list-documents", method: http.MethodGet, path: documentsPath, tag: documentTag, role: auth.Viewer,
-		summary: "List documents", description: "Newest first.",
-	}, s.listDocuments)
-	register(s, operation{
-		id: "get-document", method: http.MethodGet, path: documentsPath + "/{id}", tag: documentTag, role: auth.Viewer,
-		summary: "Get a document", description: "What is known of it. Its file is at /content.",
-	}, s.getDocument)
-	file := map[string]*huma.MediaType{
-		"application/octet-stream": {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}},
-		"text/plain":               {Schema: &huma.Schema{Type: huma.TypeString}},
-	}
-	register(s, operation{
-		id: "get-document-content", method: http.MethodGet, path: documentsPath + "/{id}/content", tag: documentTag, role: auth.Viewer,
-		summary: "Get the file of a document", description: "The bytes that were uploaded, under their media type, as an attachment; or the text that was read from them.",
-		responses: map[string]*huma.Response{"200": {Description: "The file", Content: file}},
-	}, s.documentContent)
-	register(s, operation{
-		id: "delete-document", method: http.MethodDelete, path: documentsPath + "/{id}", tag: documentTag, role: auth.Reviewer,
-		summary:     "Delete a document",
-		description: "With its file, text and vectors. Rules that were made from it keep their source_refs, with section and quote.",
-	}, s.deleteDocument)
+// documentRef names a document in a path.
+type documentRef struct {
+	ID string `path:"id" id:"document" doc:"Id of the document."`
 }
 
-type documentOutput struct{ Body document.Document }
+// Routes implements [rest.Resource].
+func (s Documents) Routes(r *rest.Router) {
+	r = r.Tag(documentTag)
+	rest.Handle(r, rest.Operation{
+		ID: "upload-document", Route: op.UploadDocument.Route(), Role: auth.Reviewer, Status: http.StatusCreated, Summary: "Upload a document",
+		Description: "A file in pdf, docx, html, md or txt, as a form. The content determines its kind; a name that contradicts it is refused, " +
+			"and other kinds are 415. The same content again is 409 and names the document that has it.",
+	}, s.upload).Upload(map[string]*rest.Schema{
+		"file":          rest.File("The file, with its name."),
+		"title":         rest.Text("Title, up to 300 characters; the file's own if absent."),
+		"document_type": rest.Text("Your name of its kind, such as policy, up to 64 characters."),
+		"project_id":    rest.Text("Project, if the query does not name it."),
+	})
+	rest.Handle(r, rest.Operation{ID: "list-documents", Route: op.ListDocuments.Route(), Role: auth.Viewer, Summary: "List documents", Description: "Newest first."},
+		func(ctx context.Context, in *wire.PageQuery) (wire.Page[wire.Document], error) {
+			list, total, err := s.Documents.List(ctx, rest.Project(ctx), documentPage(*in))
+			return rest.PageOf(*in, list, total), err
+		})
+	rest.Handle(r, rest.Operation{
+		ID: "get-document", Route: op.GetDocument.Route(), Role: auth.Viewer, Summary: "Get a document", Description: "Its metadata. The file is at /content.",
+	}, func(ctx context.Context, in *documentRef) (wire.Document, error) {
+		return s.Documents.Get(ctx, rest.Project(ctx), in.ID)
+	})
+	content := rest.Handle(r, rest.Operation{
+		ID: "get-document-content", Route: op.GetDocumentContent.Route(), Role: auth.Viewer, Summary: "Get the file of a document",
+		Description: "The uploaded bytes, under their media type, as an attachment; or the text extracted from them.",
+	}, s.content).Success()
+	content.Description = "The file"
+	content.Content = map[string]*rest.Media{"application/octet-stream": {Schema: rest.File("")}, "text/plain": {Schema: rest.Text("")}}
+	rest.Do(r, rest.Operation{
+		ID: "delete-document", Route: op.DeleteDocument.Route(), Role: auth.Reviewer, Summary: "Delete a document",
+		Description: "With its file, text and vectors. Rules that were made from it keep their source_refs, with section and quote.",
+	}, func(ctx context.Context, in *documentRef) error {
+		return s.Documents.Delete(ctx, rest.Project(ctx), in.ID)
+	})
+}
 
-func (s *server) uploadDocument(ctx context.Context, _ *struct{ ProjectQuery }) (*documentOutput, error) {
-	done, err := s.mayUpload(ctx)
+// documentPage is a page as package document takes it.
+func documentPage(q wire.PageQuery) rule.Page {
+	return rule.Page{Number: q.Page, Size: q.PageSize}
+}
+
+func (s Documents) upload(ctx context.Context, _ *rest.None) (made wire.Document, err error) {
+	done, err := rest.ReserveUpload(ctx)
 	if err != nil {
-		return nil, err
+		return made, err
 	}
 	defer done()
-	f, err := s.readForm(ctx, "title", "document_type", "project_id")
+	f, err := rest.ReadForm(ctx, "title", "document_type", "project_id")
 	if err != nil {
-		return nil, err
+		return made, err
 	}
-	projectID, err := enterNamed(ctx, f.fields["project_id"])
+	projectID, err := rest.EnterProject(ctx, f.Fields["project_id"])
 	if err != nil {
-		return nil, err
+		return made, err
 	}
-	d, err := s.cfg.Documents.Upload(ctx, projectID, document.Upload{
-		Filename: f.filename, Content: f.file, Title: f.fields["title"], DocumentType: f.fields["document_type"],
+	made, err = s.Documents.Upload(ctx, projectID, wire.Upload{
+		Filename: f.Filename, Content: f.File, Title: f.Fields["title"], DocumentType: f.Fields["document_type"],
 	})
 	if e, ok := errors.AsType[*rule.Error](err); ok && errors.Is(err, extract.ErrUnsupported) {
-		return nil, &httpError{cause: e, status: http.StatusUnsupportedMediaType}
+		err = rest.WithStatus(http.StatusUnsupportedMediaType, e)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return &documentOutput{d}, nil
-}
-
-func (s *server) listDocuments(ctx context.Context, in *struct {
-	ProjectQuery
-	PageQuery
-},
-) (*pageOutput[document.Document], error) {
-	list, total, err := s.cfg.Documents.List(ctx, project(ctx), in.document())
-	if err != nil {
-		return nil, err
-	}
-	return pageOf(in.PageQuery, list, total), nil
-}
-
-// document is the page as package document knows it.
-func (q PageQuery) document() document.Page { return document.Page{Number: q.Page, Size: q.PageSize} }
-
-// DocumentPath are the parameters of operations on one document.
-type DocumentPath struct {
-	ProjectQuery
-	ID string `path:"id" doc:"Id of the document."`
-}
-
-// check refuses what cannot be a document's id.
-func (p *DocumentPath) check() error {
-	if !rule.IsID(p.ID) {
-		return rule.NotFound("document", cut(p.ID, maxValue))
-	}
-	return nil
-}
-
-func (s *server) getDocument(ctx context.Context, in *DocumentPath) (*documentOutput, error) {
-	if err := in.check(); err != nil {
-		return nil, err
-	}
-	d, err := s.cfg.Documents.Get(ctx, project(ctx), in.ID)
-	if err != nil {
-		return nil, err
-	}
-	return &documentOutput{d}, nil
+	return made, err
 }
 
 type contentOutput struct {
@@ -141,35 +98,19 @@ type contentOutput struct {
 // filePolicy keeps a file that a browser shows after all from running scripts and from loading anything.
 const filePolicy = "sandbox; default-src 'none'"
 
-func (s *server) documentContent(ctx context.Context, in *struct {
-	DocumentPath
-	Format string `query:"format" enum:"file,text" default:"file" doc:"The file as it was uploaded, or its text."`
+func (s Documents) content(ctx context.Context, in *struct {
+	documentRef
+	wire.ContentQuery
 },
-) (*contentOutput, error) {
-	if err := in.check(); err != nil {
-		return nil, err
-	}
+) (contentOutput, error) {
 	if in.Format == "text" {
-		_, text, err := s.cfg.Documents.Text(ctx, project(ctx), in.ID)
-		if err != nil {
-			return nil, err
-		}
-		return &contentOutput{ContentType: "text/plain; charset=utf-8", Disposition: "inline", Policy: filePolicy, Body: []byte(text)}, nil
+		_, text, err := s.Documents.Text(ctx, rest.Project(ctx), in.ID)
+		return contentOutput{"text/plain; charset=utf-8", "inline", filePolicy, []byte(text)}, err
 	}
-	d, content, err := s.cfg.Documents.Content(ctx, project(ctx), in.ID)
-	if err != nil {
-		return nil, err
-	}
+	d, content, err := s.Documents.Content(ctx, rest.Project(ctx), in.ID)
 	disposition := mime.FormatMediaType("attachment", map[string]string{"filename": d.Filename})
 	if disposition == "" {
 		disposition = "attachment"
 	}
-	return &contentOutput{ContentType: d.MIMEType, Disposition: disposition, Policy: filePolicy, Body: content}, nil
-}
-
-func (s *server) deleteDocument(ctx context.Context, in *DocumentPath) (*struct{}, error) {
-	if err := in.check(); err != nil {
-		return nil, err
-	}
-	return nil, s.cfg.Documents.Delete(ctx, project(ctx), in.ID)
+	return contentOutput{d.MIMEType, disposition, filePolicy, content}, err
 }

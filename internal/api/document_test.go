@@ -14,10 +14,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tenet/internal/document"
+	"tenet/internal/api/rest"
 	"tenet/internal/document/documenttest"
 	"tenet/internal/rule"
 	"tenet/internal/store"
+	"tenet/internal/wire"
 )
 
 // formOf is a multipart form: a file, and fields in pairs of name and value. It returns the media type too.
@@ -51,24 +52,27 @@ func (n *node) upload(filename string, content []byte, fields ...string) *reply 
 	return n.call("POST", documentsPath, body, "Content-Type", contentType)
 }
 
-func TestDocuments(t *testing.T) { onBoth(t, testDocuments) }
+func TestDocuments(t *testing.T) {
+	t.Parallel()
+	onBoth(t, testDocuments)
+}
 
 func testDocuments(t *testing.T, n *node) {
 	pdf := documenttest.PDF([]documenttest.Line{{Text: "Payment policy", Size: 20}, {Text: "Pay within 30 days.", Size: 11}})
 	word := documenttest.DOCX(documenttest.Paragraph("Heading1", "Travel") + documenttest.Paragraph("", "Fly economy."))
-	first := into[document.Document](n.upload("Zahlung \u00a7.pdf", pdf, "title", "Payments", "document_type", "policy").want(http.StatusCreated))
+	first := into[wire.Document](n.upload("Zahlung \u00a7.pdf", pdf, "title", "Payments", "document_type", "policy").want(http.StatusCreated))
 	if first.Title != "Payments" || first.DocumentType != "policy" || first.Pages != 1 || first.UploadedBy == "" || first.ProjectID != "default" {
 		t.Errorf("%+v", first)
 	}
 	n.upload("travel.docx", word).want(http.StatusCreated)
 	n.upload("page.html", []byte("<!doctype html><p>Text.")).want(http.StatusCreated)
-	last := into[document.Document](n.upload("notes.txt", []byte("Only text.")).want(http.StatusCreated))
+	last := into[wire.Document](n.upload("notes.txt", []byte("Only text.")).want(http.StatusCreated))
 
-	page := into[Page[document.Document]](n.call("GET", documentsPath+"?page_size=2", nil).want(http.StatusOK))
+	page := into[wire.Page[wire.Document]](n.call("GET", documentsPath+"?page_size=2", nil).want(http.StatusOK))
 	if page.Total != 4 || len(page.Items) != 2 || page.Items[0].ID != last.ID {
 		t.Errorf("%+v", page)
 	}
-	got := into[document.Document](n.call("GET", documentsPath+"/"+strings.ToUpper(first.ID), nil).want(http.StatusOK))
+	got := into[wire.Document](n.call("GET", documentsPath+"/"+strings.ToUpper(first.ID), nil).want(http.StatusOK))
 	if diff := cmp.Diff(first, got); diff != "" {
 		t.Errorf("(-uploaded +got)\n%s", diff)
 	}
@@ -100,9 +104,10 @@ func testDocuments(t *testing.T, n *node) {
 }
 
 func TestUploadsInProjects(t *testing.T) {
+	t.Parallel()
 	n := newNode(t)
 	n.makeProject("pay")
-	made := into[document.Document](n.upload("a.txt", []byte("Text."), "project_id", "pay").want(http.StatusCreated))
+	made := into[wire.Document](n.upload("a.txt", []byte("Text."), "project_id", "pay").want(http.StatusCreated))
 	if made.ProjectID != "pay" {
 		t.Errorf("%+v", made)
 	}
@@ -117,6 +122,7 @@ func TestUploadsInProjects(t *testing.T) {
 }
 
 func TestBadUploads(t *testing.T) {
+	t.Parallel()
 	n := newNode(t)
 	n.upload("a.png", []byte("\x89PNG\r\n\x1a\n\x00")).wantProblem(http.StatusUnsupportedMediaType, rule.CodeInvalid, "file")
 	n.upload("a.doc", []byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")).wantProblem(http.StatusUnsupportedMediaType, rule.CodeInvalid, "file")
@@ -127,27 +133,28 @@ func TestBadUploads(t *testing.T) {
 	n.upload("a.txt", []byte("x"), "titel", "y").wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "titel")
 	n.upload("a.txt", []byte("x"), "title", "y", "title", "z").wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "title")
 	n.upload("a.txt", []byte("x"), "title", strings.Repeat("x", 301)).wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "title")
-	n.upload("a.txt", []byte("x"), "title", strings.Repeat("x", maxFormField+1)).wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "title")
+	n.upload("a.txt", []byte("x"), "title", strings.Repeat("x", 8<<10+1)).wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "title")
 	n.upload("a.txt", []byte("x"), "title", "\xff").wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "title")
 	n.call("POST", documentsPath, "{}", "Content-Type", jsonType).wantProblem(http.StatusUnsupportedMediaType, rule.CodeInvalid, "Content-Type")
-	n.call("POST", documentsPath, "x", "Content-Type", formType).wantProblem(http.StatusUnsupportedMediaType, rule.CodeInvalid, "Content-Type")
+	n.call("POST", documentsPath, "x", "Content-Type", "multipart/form-data").wantProblem(http.StatusUnsupportedMediaType, rule.CodeInvalid, "Content-Type")
 	body, contentType := formOf(t, "a.txt", []byte("x"))
 	n.call("POST", documentsPath, body, "Content-Type", contentType, "Content-Encoding", "gzip").wantProblem(http.StatusUnsupportedMediaType, rule.CodeInvalid)
 	for _, broken := range [][]byte{body[:len(body)-10], nil, []byte("no form"), bytes.ReplaceAll(body, []byte("\r\n\r\n"), []byte("\x00"))} {
 		n.call("POST", documentsPath, broken, "Content-Type", contentType).wantProblem(http.StatusBadRequest, rule.CodeInvalid)
 	}
 	var many []string
-	for i := range maxFormParts + 1 {
+	for i := range 21 {
 		many = append(many, fmt.Sprint("f", i), "x")
 	}
 	n.upload("a.txt", []byte("x"), many...).wantProblem(http.StatusBadRequest, rule.CodeInvalid)
-	if page := into[Page[document.Document]](n.call("GET", documentsPath, nil).want(http.StatusOK)); page.Total != 0 {
+	if page := into[wire.Page[wire.Document]](n.call("GET", documentsPath, nil).want(http.StatusOK)); page.Total != 0 {
 		t.Errorf("%d documents are left", page.Total)
 	}
 }
 
 func TestLargeUploads(t *testing.T) {
-	n := newNode(t, func(c *Config) { c.Limits.MaxBody, c.Limits.MaxDocument = 1<<10, 100<<10 })
+	t.Parallel()
+	n := newNode(t, func(c *config) { c.Limits.MaxBody, c.Limits.MaxDocument = 1<<10, 100<<10 })
 	srv := httptest.NewServer(n)
 	defer srv.Close()
 	for size, want := range map[int]int{100<<10 - 100: http.StatusCreated, 200 << 10: http.StatusRequestEntityTooLarge} {
@@ -162,35 +169,16 @@ func TestLargeUploads(t *testing.T) {
 			}
 			answer, err := io.ReadAll(res.Body)
 			if err != nil || res.StatusCode != want {
-				t.Errorf("%d bytes %s: %d, want %d: %s, error %v", size, name, res.StatusCode, want, cut(string(answer), 300), err)
+				t.Errorf("%d bytes %s: %d, want %d: %s, error %v", size, name, res.StatusCode, want, rest.Clip(string(answer), 300), err)
 			}
 			_ = res.Body.Close()
 		}
 	}
 }
 
-// Forms are held in memory, so only some of them are at once; the others wait, and are not read before.
-func TestUploadsAtOnce(t *testing.T) {
-	n := newNode(t)
-	for range maxUploads {
-		n.uploads <- struct{}{}
-	}
-	answered := make(chan *reply)
-	go func() { answered <- n.upload("a.txt", []byte("Some text.")) }()
-	select {
-	case r := <-answered:
-		t.Fatalf("uploaded beside %d others: %d", maxUploads, r.status)
-	case <-time.After(50 * time.Millisecond):
-	}
-	<-n.uploads
-	(<-answered).want(http.StatusCreated)
-	if len(n.uploads) != maxUploads-1 {
-		t.Errorf("%d uploads are under way, want %d", len(n.uploads), maxUploads-1)
-	}
-}
-
 func TestSlowUpload(t *testing.T) {
-	n := newNode(t, func(c *Config) { c.Limits.BodyTimeout = 20 * time.Millisecond })
+	t.Parallel()
+	n := newNode(t, func(c *config) { c.Limits.BodyTimeout = 20 * time.Millisecond })
 	srv := httptest.NewServer(n)
 	defer srv.Close()
 	got := exchangeRaw(t, srv.Listener.Addr().String(),
@@ -200,17 +188,20 @@ func TestSlowUpload(t *testing.T) {
 	}
 }
 
-func TestDocumentSearches(t *testing.T) { onBoth(t, testDocumentSearches) }
+func TestDocumentSearches(t *testing.T) {
+	t.Parallel()
+	onBoth(t, testDocumentSearches)
+}
 
 func testDocumentSearches(t *testing.T, n *node) {
-	one := into[document.Document](n.upload("keys.md", []byte("# Keys\n\nSecrets are rotated every year.\n")).want(http.StatusCreated))
+	one := into[wire.Document](n.upload("keys.md", []byte("# Keys\n\nSecrets are rotated every year.\n")).want(http.StatusCreated))
 	n.upload("cash.txt", []byte("Cash is refused every year.")).want(http.StatusCreated)
 	created := into[rule.Rule](n.call("POST", rulesPath, map[string]any{
 		"statement": "Secrets must be rotated.", "source_refs": []any{map[string]any{"kind": "document", "document_id": one.ID, "section": "Keys"}},
 	}).want(http.StatusCreated))
 
-	for path, mode := range map[string]document.Mode{"/documents/fulltext": document.Keyword, "/documents/hybrid": document.Keyword, "/documents": ""} {
-		found := into[DocumentSearch](n.call("POST", searchPath+path, map[string]any{"query": "rotated year", "page_size": 1}).want(http.StatusOK))
+	for path, mode := range map[string]wire.SearchMode{"/documents/fulltext": wire.Keyword, "/documents/hybrid": wire.Keyword, "/documents": ""} {
+		found := into[wire.DocumentSearchPage](n.call("POST", searchPath+path, map[string]any{"query": "rotated year", "page_size": 1}).want(http.StatusOK))
 		if found.Total != 2 || len(found.Items) != 1 || found.Page != 1 || found.PageSize != 1 || found.Query != "rotated year" || found.Mode != mode ||
 			(found.Degraded != nil) != (path == "/documents/hybrid") {
 			t.Errorf("%s: %+v", path, found)
@@ -223,7 +214,7 @@ func testDocumentSearches(t *testing.T, n *node) {
 		if path == "/documents" && (it.RulesExtracted == nil || *it.RulesExtracted != 1) {
 			t.Errorf("%s: rules_extracted is missing or wrong: %+v", path, it)
 		}
-		beyond := into[DocumentSearch](n.call("POST", searchPath+path, map[string]any{"query": "year", "page": 9}).want(http.StatusOK))
+		beyond := into[wire.DocumentSearchPage](n.call("POST", searchPath+path, map[string]any{"query": "year", "page": 9}).want(http.StatusOK))
 		if beyond.Total != 2 || len(beyond.Items) != 0 || beyond.Page != 9 || beyond.PageSize != 20 {
 			t.Errorf("%s beyond the end: %+v", path, beyond)
 		}
@@ -236,7 +227,7 @@ func testDocumentSearches(t *testing.T, n *node) {
 	}
 	n.call("POST", searchPath+"/documents/fulltext", map[string]any{"query": ""}).wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "query")
 	n.call("POST", searchPath+"/documents/fulltext", map[string]any{}).wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "query")
-	all := into[DocumentSearch](n.call("POST", searchPath+"/documents", map[string]any{}).want(http.StatusOK))
+	all := into[wire.DocumentSearchPage](n.call("POST", searchPath+"/documents", map[string]any{}).want(http.StatusOK))
 	if all.Total != 2 || all.Items[0].Filename != "cash.txt" {
 		t.Errorf("without a query: %+v", all)
 	}
@@ -245,7 +236,7 @@ func testDocumentSearches(t *testing.T, n *node) {
 		t.Errorf("detail %q does not say what to do", p.Detail)
 	}
 
-	sourced := into[SourcedRules](n.call("POST", searchPath+"/by-source-document", map[string]any{"document_id": one.ID}).want(http.StatusOK))
+	sourced := into[wire.SourcedRules](n.call("POST", searchPath+"/by-source-document", map[string]any{"document_id": one.ID}).want(http.StatusOK))
 	if sourced.Total != 1 || sourced.Items[0].Rule.ID != created.ID || sourced.Document.ID != one.ID || sourced.Document.RulesExtracted != 1 {
 		t.Errorf("%+v", sourced)
 	}
@@ -256,22 +247,4 @@ func testDocumentSearches(t *testing.T, n *node) {
 	if len(left.SourceRefs) != 1 || left.SourceRefs[0].DocumentID != one.ID {
 		t.Errorf("the rule lost its source: %+v", left.SourceRefs)
 	}
-}
-
-func FuzzForm(f *testing.F) {
-	body, _ := formOf(f, "a.txt", []byte("x"), "title", "y")
-	f.Add(body, "b")
-	f.Add([]byte("--b\r\n\r\n--b--"), "b")
-	f.Fuzz(func(t *testing.T, body []byte, boundary string) {
-		if boundary == "" {
-			return
-		}
-		form, err := parseForm(multipart.NewReader(bytes.NewReader(body), boundary), []string{"title"}, 0)
-		if err != nil && rule.CodeOf(err) != rule.CodeInvalid {
-			t.Fatalf("error %v", err)
-		}
-		if err == nil && len(form.fields) > 1 {
-			t.Fatalf("fields %v", form.fields)
-		}
-	})
 }

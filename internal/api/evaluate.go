@@ -2,101 +2,118 @@ package api
 
 import (
 	"context"
-	"net/http"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"reflect"
+	"regexp"
+	"sync"
 
+	"github.com/prometheus/client_golang/prometheus"
+
+	"tenet/internal/api/rest"
 	"tenet/internal/auth"
 	"tenet/internal/evaluate"
 	"tenet/internal/rule"
-	"tenet/internal/subject"
+	"tenet/internal/wire"
+	"tenet/internal/wire/op"
 )
 
-const (
-	evaluatePath = "/api/v1/evaluate"
-	evaluateTag  = "Evaluation"
-)
-
-func (s *server) evaluateRoutes() {
-	streams(registerBody(s, operation{
-		id: "evaluate", method: http.MethodPost, path: evaluatePath, tag: evaluateTag, role: auth.Evaluator,
-		summary:     "Evaluate a change, files or facts against the rules",
-		description: "All fields are optional. The evaluation is recorded before it is answered. With `Accept: text/event-stream` each verdict is sent once it is final, then `done`.",
-	}, s.evaluate))
-	streams(registerBody(s, operation{
-		id: "evaluate-quick", method: http.MethodPost, path: evaluatePath + "/quick", tag: evaluateTag, role: auth.Evaluator,
-		summary: "Evaluate an action in plain words",
-	}, s.evaluateQuick))
-	registerBody(s, operation{
-		id: "applicable-rules", method: http.MethodPost, path: evaluatePath + "/applicable-rules", tag: evaluateTag, role: auth.Evaluator,
-		summary: "List the rules that would apply", description: "Best ranked first, MAY and INFO rules included. Nothing is evaluated.",
-	}, s.applicableRules)
+// Evaluator evaluates requests.
+type Evaluator interface {
+	// Submit evaluates a request, or returns the answer to an earlier one of the same name.
+	Submit(ctx context.Context, n evaluate.Named, req evaluate.Request) (*evaluate.Answer, error)
+	// Later has a request evaluated in the background.
+	Later(ctx context.Context, n evaluate.Named, req evaluate.Request) (*wire.SubmissionState, error)
+	Submission(ctx context.Context, projectID, id string) (*wire.SubmissionState, error)
+	Applicable(ctx context.Context, q evaluate.ApplicableQuery) ([]rule.Rule, error)
 }
 
-type evaluationOutput struct{ Body *rule.Evaluation }
-
-// EvaluateRequest is the body of an evaluation. A field that is null counts as absent.
-type EvaluateRequest struct {
-	Diff        string              `json:"diff,omitempty" nullable:"true" doc:"Unified diff text."`
-	Files       []subject.InputFile `json:"files,omitempty" nullable:"true" doc:"Files to evaluate. A file without content is known by its path only."`
-	Facts       map[string]any      `json:"facts,omitempty" nullable:"true" doc:"Free-form key-value context."`
-	Intent      string              `json:"intent,omitempty" nullable:"true" maxLength:"10000" doc:"Description of the change or action: a claim to be checked."`
-	Scope       string              `json:"scope,omitempty" nullable:"true" doc:"Scope of the subject; absent means every scope." example:"finance/payments"`
-	Repository  string              `json:"repository,omitempty" nullable:"true" doc:"Repository identifier."`
-	Mode        rule.Mode           `json:"mode,omitempty" nullable:"true" enum:"preflight,posthoc" default:"preflight" doc:"Before or after the action."`
-	MaxRules    int                 `json:"max_rules,omitempty" nullable:"true" minimum:"1" maximum:"100" default:"20" doc:"Most rules to evaluate; coverage counts what is cut."`
-	SeverityMin rule.Severity       `json:"severity_min,omitempty" nullable:"true" enum:"LOW,MEDIUM,HIGH,CRITICAL" default:"MEDIUM" doc:"Minimum severity to include, in any letter case."`
-	NodeID      string              `json:"node_id,omitempty" nullable:"true" doc:"Federation node whose effective rules apply; absent means the node that the repository is bound to, and all rules where there is none."`
-	Environment string              `json:"environment,omitempty" nullable:"true" enum:"production,staging,development" doc:"Judge by the snapshot that is active there instead of the live rules; 409 if nothing is deployed there."`
+// Evaluations evaluates subjects.
+type Evaluations struct {
+	Evaluator Evaluator
+	Released  Released
+	// Verdicts counts the answers by overall verdict.
+	Verdicts *prometheus.CounterVec
 }
 
-// evaluateInput are the parameters of an evaluation.
-type evaluateInput struct {
-	ProjectQuery
-	NameHeader
+const verdictEvents = "verdict (a rule's verdict, as in rule_verdicts), then done (the whole answer) or error (a problem)."
+
+// Routes implements [rest.Resource].
+func (e Evaluations) Routes(r *rest.Router) {
+	describeSubjects(r)
+	r = r.Tag(evaluateTag)
+	rest.HandleBody(r, rest.Operation{
+		ID: "evaluate", Route: op.Evaluate.Route(), Role: auth.Evaluator,
+		Summary:     "Evaluate a change, files or facts against the rules",
+		Description: "All fields are optional. The evaluation is recorded before it is answered. With `Accept: text/event-stream` each verdict is sent once it is final, then `done`.",
+	}, e.evaluate).Streams(verdictEvents)
+	rest.HandleBody(r, rest.Operation{
+		ID: "evaluate-quick", Route: op.EvaluateQuick.Route(), Role: auth.Evaluator, Summary: "Evaluate an action in plain words",
+	}, e.quick).Streams(verdictEvents)
+	rest.HandleBody(r, rest.Operation{
+		ID: "applicable-rules", Route: op.ApplicableRules.Route(), Role: auth.Evaluator,
+		Summary: "List the rules that would apply", Description: "Best ranked first, MAY and INFO rules included. Nothing is evaluated.",
+	}, e.applicable)
+	rest.HandleBody(r, rest.Operation{
+		ID: "submit", Route: op.Submit.Route(), Role: auth.Evaluator,
+		Summary: "Submit a subject of any kind for evaluation",
+		Description: "The evaluation is recorded before it is answered. With a submission_id or an Idempotency-Key, sending the same " +
+			"again gives the same answer, and sending something else under the same name is a conflict. With `Prefer: respond-async` the " +
+			"answer is 202 with a Location to ask at. With `Accept: text/event-stream` each verdict is sent once it is final, then `done`.",
+	}, e.submit).Streams(verdictEvents).Background(rest.SchemaOf[wire.SubmissionState](r))
+	rest.Handle(r, rest.Operation{
+		ID: "get-submission", Route: op.GetSubmission.Route(), Role: auth.Viewer,
+		Summary: "Get a submission", Description: "Its status, with the evaluation once it is completed.",
+	}, func(ctx context.Context, in *struct {
+		ID string `path:"id" maxLength:"128" doc:"Id of the submission."`
+	},
+	) (*wire.SubmissionState, error) {
+		return e.Evaluator.Submission(ctx, rest.Project(ctx), in.ID)
+	})
 }
 
-func (s *server) evaluate(ctx context.Context, in *evaluateInput, body *EvaluateRequest) (*evaluationOutput, error) {
-	return s.evaluateRequest(ctx, in.Key, body, evaluate.Request{
-		ProjectID: project(ctx), Mode: body.Mode, MaxRules: body.MaxRules, SeverityMin: body.SeverityMin, NodeID: body.NodeID,
-		Environment: body.Environment,
-		Input: subject.Input{
+// describeSubjects publishes the subject of a submission as one of its forms. Every resource that takes a submission calls it.
+func describeSubjects(r *rest.Router) {
+	forms := make([]reflect.Type, len(wire.SubmittedKinds))
+	for i, kind := range wire.SubmittedKinds {
+		forms[i] = wire.FormOf(kind)
+	}
+	rest.OneOf[wire.Submitted](r, "kind", forms)
+}
+
+// nameHeader is the idempotency key of operations that evaluate.
+type nameHeader struct {
+	Key string `header:"Idempotency-Key" maxLength:"255" doc:"Your own name of the request. Sending it again with the same body gives the same answer."`
+}
+
+func (e Evaluations) evaluate(ctx context.Context, in *nameHeader, body *wire.EvaluateRequest) (*rule.Evaluation, error) {
+	return e.unsubmitted(ctx, in.Key, body, evaluate.Request{
+		ProjectID: rest.Project(ctx), EvaluateOptions: body.EvaluateOptions,
+		Input: wire.RecordedSubject{
 			Diff: body.Diff, Files: body.Files, Facts: body.Facts, Intent: body.Intent, Scope: body.Scope, Repository: body.Repository,
 		},
 	})
 }
 
-// QuickRequest is the body of a quick evaluation.
-type QuickRequest struct {
-	Action      string `json:"action" minLength:"1" maxLength:"5000" doc:"The action, in plain words." example:"Send the customer list to an external partner"`
-	Scope       string `json:"scope,omitempty" nullable:"true" doc:"Scope of the action; absent means every scope."`
-	NodeID      string `json:"node_id,omitempty" nullable:"true" doc:"Federation node whose effective rules apply; absent means all rules."`
-	Environment string `json:"environment,omitempty" nullable:"true" enum:"production,staging,development" doc:"Judge by the snapshot that is active there instead of the live rules; 409 if nothing is deployed there."`
-}
-
-func (s *server) evaluateQuick(ctx context.Context, in *evaluateInput, body *QuickRequest) (*evaluationOutput, error) {
-	return s.evaluateRequest(ctx, in.Key, body, evaluate.Request{
-		ProjectID: project(ctx), Input: subject.Input{Action: body.Action, Scope: body.Scope}, NodeID: body.NodeID, Environment: body.Environment,
+func (e Evaluations) quick(ctx context.Context, in *nameHeader, body *wire.QuickRequest) (*rule.Evaluation, error) {
+	return e.unsubmitted(ctx, in.Key, body, evaluate.Request{
+		ProjectID: rest.Project(ctx), Input: wire.RecordedSubject{Action: body.Action, Scope: body.Scope},
+		EvaluateOptions: wire.EvaluateOptions{NodeID: body.NodeID, Environment: body.Environment},
 	})
 }
 
-func (s *server) evaluateRequest(ctx context.Context, key string, body any, req evaluate.Request) (*evaluationOutput, error) {
-	named, err := s.named(ctx, "", key, body)
+// unsubmitted evaluates a request without a submission.
+func (e Evaluations) unsubmitted(ctx context.Context, key string, body any, req evaluate.Request) (*rule.Evaluation, error) {
+	named, err := name(ctx, "", key, body)
 	if err != nil {
 		return nil, err
 	}
-	a, err := s.answer(ctx, named, req, func(a *evaluate.Answer) any { return a.Evaluation })
+	a, err := e.answer(ctx, named, req, func(a *evaluate.Answer) any { return a.Evaluation })
 	if err != nil || a == nil {
-		return &evaluationOutput{}, err
+		return nil, err
 	}
-	return &evaluationOutput{a.Evaluation}, nil
-}
-
-// ApplicableRequest is the body that asks for the rules that would apply.
-type ApplicableRequest struct {
-	FilePaths   []string `json:"file_paths,omitempty" nullable:"true" maxItems:"5000" doc:"Paths of the files of a change; absent means any."`
-	Repository  string   `json:"repository,omitempty" nullable:"true" maxLength:"1024" doc:"Repository identifier; absent means any."`
-	Scope       string   `json:"scope,omitempty" nullable:"true" maxLength:"1024" doc:"Scope; absent means every scope."`
-	NodeID      string   `json:"node_id,omitempty" nullable:"true" doc:"Federation node whose effective rules apply; absent means the node that the repository is bound to, and all rules where there is none."`
-	Environment string   `json:"environment,omitempty" nullable:"true" enum:"production,staging,development" doc:"The rules of the snapshot that is active there instead of the live rules; 409 if nothing is deployed there."`
+	return a.Evaluation, nil
 }
 
 type applicableOutput struct {
@@ -104,19 +121,156 @@ type applicableOutput struct {
 	Body []rule.Rule `nullable:"false"`
 }
 
-func (s *server) applicableRules(ctx context.Context, _ *struct{ ProjectQuery }, body *ApplicableRequest) (*applicableOutput, error) {
-	view, used, err := s.released(ctx, body.Environment)
+func (e Evaluations) applicable(ctx context.Context, _ *rest.None, body *wire.ApplicableRequest) (applicableOutput, error) {
+	view, used, err := released(ctx, e.Released, body.Environment)
+	if err != nil {
+		return applicableOutput{}, err
+	}
+	rules, err := e.Evaluator.Applicable(ctx, evaluate.ApplicableQuery{
+		ProjectID: rest.Project(ctx), View: view, FilePaths: body.FilePaths, Repository: body.Repository, Scope: body.Scope, NodeID: body.NodeID,
+	})
+	if rules == nil {
+		rules = []rule.Rule{}
+	}
+	return applicableOutput{used, rules}, err
+}
+
+func (e Evaluations) submit(ctx context.Context, in *struct {
+	nameHeader
+	asyncHeader
+}, body *wire.SubmissionRequest,
+) (*wire.SubmissionAnswer, error) {
+	projectID, err := rest.EnterProject(ctx, body.ProjectID)
 	if err != nil {
 		return nil, err
 	}
-	rules, err := s.evaluator.Applicable(ctx, evaluate.ApplicableQuery{
-		ProjectID: project(ctx), View: view, FilePaths: body.FilePaths, Repository: body.Repository, Scope: body.Scope, NodeID: body.NodeID,
+	if body.SubmissionID != "" && !submissionID.MatchString(body.SubmissionID) {
+		return nil, rest.InvalidField("submission_id", "must have 1 to 128 letters, digits and . _ : -, and begin with a letter or digit")
+	}
+	req := submissionOf(body, projectID)
+	named, err := name(ctx, body.SubmissionID, in.Key, hashedSubmission{
+		body.Subject, body.Scope, body.NodeID, body.Environment, body.Mode, body.MaxRules, body.SeverityMin, body.SubmissionID,
 	})
 	if err != nil {
 		return nil, err
 	}
-	if rules == nil {
-		rules = []rule.Rule{}
+	if rest.WantsAsync(ctx) {
+		sub, err := e.Evaluator.Later(ctx, named, req)
+		if err == nil {
+			rest.Accepted(ctx, rest.Location(ctx, op.GetSubmission.Path, sub.SubmissionID), sub)
+		}
+		return nil, err
 	}
-	return &applicableOutput{used, rules}, nil
+	answer, err := e.answer(ctx, named, req, func(a *evaluate.Answer) any { return submissionAnswer(a) })
+	if err != nil || answer == nil {
+		return nil, err
+	}
+	return submissionAnswer(answer), nil
+}
+
+func submissionAnswer(a *evaluate.Answer) *wire.SubmissionAnswer {
+	return &wire.SubmissionAnswer{Evaluation: *a.Evaluation, SubmissionID: a.SubmissionID, SubjectKind: a.SubjectKind}
+}
+
+// submissionOf is the evaluation that a submission asks for.
+func submissionOf(b *wire.SubmissionRequest, projectID string) evaluate.Request {
+	return evaluate.Request{
+		ProjectID: projectID, Submitted: &b.Subject, Input: wire.RecordedSubject{Scope: b.Scope}, EvaluateOptions: b.EvaluateOptions,
+	}
+}
+
+var (
+	submissionID   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$`)
+	idempotencyKey = regexp.MustCompile(`^[\x20-\x7e]{1,255}$`)
+)
+
+// hashedSubmission holds the fields of a submission that its hash covers. The database stores such hashes for as long as it
+// stores submissions, so the order of the fields here, and in [wire.EvaluateRequest] and [wire.QuickRequest], must stay.
+type hashedSubmission struct {
+	Subject      wire.Submitted `json:"subject"`
+	Scope        string         `json:"scope,omitempty"`
+	NodeID       string         `json:"node_id,omitempty"`
+	Environment  string         `json:"environment,omitempty"`
+	Mode         rule.Mode      `json:"mode,omitempty"`
+	MaxRules     int            `json:"max_rules,omitempty"`
+	SeverityMin  rule.Severity  `json:"severity_min,omitempty"`
+	SubmissionID string         `json:"submission_id,omitempty"`
+}
+
+// name returns the caller's name of a request. Two bodies are the same if they decode to the same values: white space and
+// the order of fields do not count.
+func name(ctx context.Context, id, key string, body any) (evaluate.Named, error) {
+	r := rest.Request(ctx)
+	if given := len(r.Header.Values("Idempotency-Key")); given > 1 || (given == 1 && !idempotencyKey.MatchString(key)) {
+		return evaluate.Named{}, rest.InvalidField("Idempotency-Key", "must be one header with 1 to 255 printable ASCII characters")
+	}
+	n := evaluate.Named{SubmissionID: id, Key: key}
+	if id == "" && key == "" {
+		return n, nil
+	}
+	data, err := json.Marshal(body)
+	if err != nil {
+		return n, err
+	}
+	sum := sha256.New()
+	sum.Write([]byte(r.URL.Path + "\n"))
+	sum.Write(data)
+	n.BodyHash = hex.EncodeToString(sum.Sum(nil))
+	return n, nil
+}
+
+// answer evaluates a request and returns the answer, or streams it in the form of body and returns nil.
+func (e Evaluations) answer(ctx context.Context, named evaluate.Named, req evaluate.Request, body func(*evaluate.Answer) any) (*evaluate.Answer, error) {
+	if !rest.WantsEvents(ctx) {
+		a, err := e.Evaluator.Submit(ctx, named, req)
+		e.count(a, err)
+		return a, err
+	}
+	events, streaming := openVerdicts(ctx)
+	defer events.End()
+	req.Decided = events.verdict
+	a, err := e.Evaluator.Submit(streaming, named, req)
+	e.count(a, err)
+	if err != nil {
+		return nil, events.Finish(ctx, nil, err)
+	}
+	events.End()
+	for _, v := range a.Evaluation.RuleVerdicts {
+		events.verdict(v) // of an earlier answer
+	}
+	return nil, events.Finish(ctx, body(a), nil)
+}
+
+func (e Evaluations) count(a *evaluate.Answer, err error) {
+	if err == nil {
+		e.Verdicts.WithLabelValues(string(a.Evaluation.OverallVerdict)).Inc()
+	}
+}
+
+// verdictStream sends verdicts, one for each rule.
+type verdictStream struct {
+	*rest.Stream
+	mu   sync.Mutex
+	sent map[string]bool // by rule
+}
+
+// openVerdicts begins a stream of verdicts. The returned context ends when the client takes no more.
+func openVerdicts(ctx context.Context) (*verdictStream, context.Context) {
+	events, ctx := rest.OpenStream(ctx)
+	return &verdictStream{Stream: events, sent: map[string]bool{}}, ctx
+}
+
+func (st *verdictStream) verdict(v rule.RuleVerdict) {
+	st.mu.Lock()
+	sent := st.sent[v.RuleID]
+	st.sent[v.RuleID] = true
+	st.mu.Unlock()
+	if !sent {
+		st.Send("verdict", v)
+	}
+}
+
+// asyncHeader is the header that asks for work in the background.
+type asyncHeader struct {
+	Prefer string `header:"Prefer" doc:"respond-async: answer 202 at once and work in the background."`
 }

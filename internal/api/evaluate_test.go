@@ -16,8 +16,10 @@ import (
 	"tenet/internal/audit"
 	"tenet/internal/auth"
 	"tenet/internal/evaluate"
+	"tenet/internal/evaluate/record"
 	"tenet/internal/rule"
 	"tenet/internal/store"
+	"tenet/internal/wire"
 )
 
 const badDiff = `diff --git a/app/run.py b/app/run.py
@@ -63,6 +65,7 @@ func verdicts(e rule.Evaluation) map[string]rule.Verdict {
 }
 
 func TestEvaluate(t *testing.T) {
+	t.Parallel()
 	n := newNode(t)
 	seedEvaluation(n)
 	tests := []struct {
@@ -107,7 +110,10 @@ func TestEvaluate(t *testing.T) {
 	}
 }
 
-func TestEvaluateLines(t *testing.T) { onBoth(t, testEvaluateLines) }
+func TestEvaluateLines(t *testing.T) {
+	t.Parallel()
+	onBoth(t, testEvaluateLines)
+}
 
 func testEvaluateLines(t *testing.T, n *node) {
 	seedEvaluation(n)
@@ -152,6 +158,7 @@ func testEvaluateLines(t *testing.T, n *node) {
 }
 
 func TestAnswersAreNotEscapedForHTML(t *testing.T) {
+	t.Parallel()
 	n := newNode(t)
 	got := n.call("POST", rulesPath, fields{"statement": "a < b && c > d"}).want(http.StatusCreated)
 	if !strings.Contains(string(got.body), `"a < b && c > d"`) || strings.Contains(string(got.body), "$schema") {
@@ -160,19 +167,21 @@ func TestAnswersAreNotEscapedForHTML(t *testing.T) {
 }
 
 func TestEvaluateQuick(t *testing.T) {
+	t.Parallel()
 	n := newNode(t)
 	seedEvaluation(n)
 	e := into[rule.Evaluation](n.call("POST", evaluatePath+"/quick", fields{"action": "Send the letter", "scope": "hr"}).want(http.StatusOK))
 	if e.OverallVerdict == "" || e.Mode != rule.Preflight || e.EvaluationID == "" {
 		t.Errorf("%+v", e)
 	}
-	record := into[evaluate.Record](n.call("GET", evaluationsPath+"/"+e.EvaluationID, nil).want(http.StatusOK))
+	record := into[wire.EvaluationRecord](n.call("GET", evaluationsPath+"/"+e.EvaluationID, nil).want(http.StatusOK))
 	if record.Subject.Action != "Send the letter" || record.Subject.Scope != "hr" {
 		t.Errorf("recorded subject %+v", record.Subject)
 	}
 }
 
 func TestApplicableRules(t *testing.T) {
+	t.Parallel()
 	n := newNode(t)
 	got := n.call("POST", evaluatePath+"/applicable-rules", fields{}).want(http.StatusOK)
 	if strings.TrimSpace(string(got.body)) != "[]" {
@@ -202,12 +211,15 @@ func TestApplicableRules(t *testing.T) {
 			}
 		}
 	}
-	if total := into[Page[evaluate.Summary]](n.call("GET", evaluationsPath, nil).want(http.StatusOK)).Total; total != 0 {
+	if total := into[wire.Page[wire.EvaluationSummary]](n.call("GET", evaluationsPath, nil).want(http.StatusOK)).Total; total != 0 {
 		t.Errorf("asking which rules apply recorded %d evaluations", total)
 	}
 }
 
-func TestEvaluations(t *testing.T) { onBoth(t, testEvaluations) }
+func TestEvaluations(t *testing.T) {
+	t.Parallel()
+	onBoth(t, testEvaluations)
+}
 
 func testEvaluations(t *testing.T, n *node) {
 	seedEvaluation(n)
@@ -228,7 +240,7 @@ func testEvaluations(t *testing.T, n *node) {
 		"page_size=1&page=2":          denied.EvaluationID,
 		"since=" + allowed.Timestamp.Truncate(time.Microsecond).Format("2006-01-02T15:04:05.000000Z"): allowed.EvaluationID,
 	} {
-		page := into[Page[evaluate.Summary]](n.call("GET", evaluationsPath+"?"+query, nil).want(http.StatusOK))
+		page := into[wire.Page[wire.EvaluationSummary]](n.call("GET", evaluationsPath+"?"+query, nil).want(http.StatusOK))
 		var got []string
 		for _, e := range page.Items {
 			got = append(got, e.EvaluationID)
@@ -243,7 +255,7 @@ func testEvaluations(t *testing.T, n *node) {
 	} {
 		n.call("GET", evaluationsPath+"?"+query, nil).wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, field)
 	}
-	record := into[evaluate.Record](n.call("GET", evaluationsPath+"/"+denied.EvaluationID, nil).want(http.StatusOK))
+	record := into[wire.EvaluationRecord](n.call("GET", evaluationsPath+"/"+denied.EvaluationID, nil).want(http.StatusOK))
 	if diff := cmp.Diff(denied, *record.Evaluation); diff != "" {
 		t.Errorf("the record differs from the answer (-answer +record):\n%s", diff)
 	}
@@ -255,25 +267,28 @@ func testEvaluations(t *testing.T, n *node) {
 	}
 }
 
-func TestAudit(t *testing.T) { onBoth(t, testAudit) }
+func TestAudit(t *testing.T) {
+	t.Parallel()
+	onBoth(t, testAudit)
+}
 
 func testAudit(t *testing.T, n *node) {
 	seedEvaluation(n)
 	n.call("POST", evaluatePath, fields{"diff": badDiff}).want(http.StatusOK)
-	head := into[store.AuditHead](n.call("GET", "/api/v1/audit/head", nil).want(http.StatusOK))
+	head := into[wire.AuditHead](n.call("GET", "/api/v1/audit/head", nil).want(http.StatusOK))
 	if head.Seq < 6 || len(head.Hash) != 64 {
 		t.Errorf("head %+v", head)
 	}
-	report := into[audit.Report](n.call("GET", "/api/v1/audit/verify", nil).want(http.StatusOK))
+	report := into[wire.AuditReport](n.call("GET", "/api/v1/audit/verify", nil).want(http.StatusOK))
 	if !report.OK() || report.Entries != head.Seq || report.Head != head {
 		t.Errorf("report %+v", report)
 	}
 	n.call("POST", evaluatePath, fields{"diff": goodDiff}).want(http.StatusOK)
 	noted := "/api/v1/audit/verify?expect_seq=" + itoa(head.Seq) + "&expect_hash="
-	if report := into[audit.Report](n.call("GET", noted+head.Hash, nil).want(http.StatusOK)); !report.OK() {
+	if report := into[wire.AuditReport](n.call("GET", noted+head.Hash, nil).want(http.StatusOK)); !report.OK() {
 		t.Errorf("with the head noted before: %+v", report)
 	}
-	if report := into[audit.Report](n.call("GET", noted+strings.Repeat("0", 64), nil).want(http.StatusOK)); report.OK() {
+	if report := into[wire.AuditReport](n.call("GET", noted+strings.Repeat("0", 64), nil).want(http.StatusOK)); report.OK() {
 		t.Errorf("a head that never was is found: %+v", report)
 	}
 	n.call("GET", "/api/v1/audit/verify?expect_seq=3", nil).wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "expect_seq")
@@ -286,7 +301,10 @@ func itoa(n int64) string {
 	return string(b)
 }
 
-func TestProjects(t *testing.T) { onBoth(t, testProjects) }
+func TestProjects(t *testing.T) {
+	t.Parallel()
+	onBoth(t, testProjects)
+}
 
 func testProjects(t *testing.T, n *node) {
 	made := n.call("POST", projectsPath, fields{"id": "pay", "description": "Payments", "two_person_approval": true}).want(http.StatusCreated)
@@ -307,7 +325,7 @@ func testProjects(t *testing.T, n *node) {
 		n.call("GET", projectsPath+"/"+id, nil).wantProblem(http.StatusNotFound, rule.CodeNotFound)
 		n.call("PATCH", projectsPath+"/"+id, `{"name":"x"}`).wantProblem(http.StatusNotFound, rule.CodeNotFound)
 	}
-	list := into[Page[rule.Project]](n.call("GET", projectsPath+"?page_size=1&page=2", nil).want(http.StatusOK))
+	list := into[wire.Page[rule.Project]](n.call("GET", projectsPath+"?page_size=1&page=2", nil).want(http.StatusOK))
 	if list.Total != 2 || len(list.Items) != 1 || list.Items[0].ID != "pay" {
 		t.Errorf("list %+v", list)
 	}
@@ -335,7 +353,7 @@ func (s *stubEvaluator) Submit(ctx context.Context, _ evaluate.Named, _ evaluate
 	return &evaluate.Answer{Evaluation: s.answer}, nil
 }
 
-func (s *stubEvaluator) List(ctx context.Context, _ string, _ evaluate.Filter, _, _ int) ([]evaluate.Summary, int, error) {
+func (s *stubEvaluator) List(ctx context.Context, _ string, _ record.Filter, _, _ int) ([]wire.EvaluationSummary, int, error) {
 	return nil, 0, s.work(ctx)
 }
 
@@ -373,7 +391,7 @@ func stubAnswer() *rule.Evaluation {
 func BenchmarkEvaluateOverhead(b *testing.B) {
 	n := newNode(b)
 	n.key = n.makeKey(auth.Evaluator, "default")
-	n.evaluator = &stubEvaluator{answer: stubAnswer()}
+	n.evaluateWith(&stubEvaluator{answer: stubAnswer()})
 	body, err := json.Marshal(fields{
 		"diff": badDiff + strings.Repeat("+\tx := \"quoted\"\n", 80), "facts": fields{"amount": 12, "currency": "EUR"}, "max_rules": 20, "repository": "acme/app",
 	})
@@ -423,28 +441,4 @@ func BenchmarkEvaluateServed(b *testing.B) {
 		}
 	})
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "requests/s")
-}
-
-// BenchmarkImportDecoding measures checking and decoding a file of 10,000 rules.
-func BenchmarkImportDecoding(b *testing.B) {
-	n := newNode(b)
-	rules := make([]fields, 10_000)
-	for i := range rules {
-		rules[i] = fields{
-			"slug": "R-" + itoa(int64(i)), "statement": strings.Repeat("Payments need a second approver. ", 4), "severity": "HIGH",
-			"tags": []string{"a", "b"}, "check": fields{"cel": "facts.amount <= 10000"},
-		}
-	}
-	body, err := json.Marshal(fields{"rules": rules})
-	if err != nil {
-		b.Fatal(err)
-	}
-	p := n.plans["POST "+rulesPath+"/import"]
-	b.SetBytes(int64(len(body)))
-	b.ReportAllocs()
-	for b.Loop() {
-		if err := scanJSON(body, p.body, 64); err != nil {
-			b.Fatal(err)
-		}
-	}
 }

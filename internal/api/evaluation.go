@@ -2,92 +2,104 @@ package api
 
 import (
 	"context"
-	"net/http"
+	"time"
 
+	"tenet/internal/api/rest"
 	"tenet/internal/auth"
-	"tenet/internal/evaluate"
+	"tenet/internal/evaluate/record"
 	"tenet/internal/rule"
+	"tenet/internal/wire"
+	"tenet/internal/wire/op"
 )
 
-const evaluationsPath = "/api/v1/evaluations"
+// Recorded reads and replays recorded evaluations.
+type Recorded interface {
+	Get(ctx context.Context, projectID, id string) (*wire.EvaluationRecord, error)
+	List(ctx context.Context, projectID string, f record.Filter, offset, limit int) ([]wire.EvaluationSummary, int, error)
+	Replay(ctx context.Context, projectID, id string, live bool) (*wire.Replay, error)
+	GiveFeedback(ctx context.Context, projectID, evaluationID, ruleRef string, correct bool, note string) (*wire.Feedback, error)
+	Feedback(ctx context.Context, projectID, evaluationID string) ([]wire.Feedback, error)
+	Quality(ctx context.Context, projectID, ruleRef string) (*wire.RuleQuality, error)
+}
 
-func (s *server) evaluationRoutes() {
-	register(s, operation{
-		id: "list-evaluations", method: http.MethodGet, path: evaluationsPath, tag: evaluateTag, role: auth.Viewer,
-		summary: "List recorded evaluations", description: "Newest first.",
-	}, s.listEvaluations)
-	register(s, operation{
-		id: "get-evaluation", method: http.MethodGet, path: evaluationsPath + "/{id}", tag: evaluateTag, role: auth.Viewer,
-		summary: "Get the record of an evaluation",
-		description: "All that is needed to replay it, with its place in the audit chain. What was asked of models and answered word by " +
-			"word is shown to reviewers and administrators; others see that there were calls, and what they cost.",
-	}, s.getEvaluation)
-	registerBody(s, operation{
-		id: "replay-evaluation", method: http.MethodPost, path: evaluationsPath + "/{id}/replay", tag: evaluateTag, role: auth.Reviewer,
-		summary: "Decide an evaluation again from its record",
-		description: "Checks run again on the recorded subject and rules, and the judge decides by the recorded answers of the model; with live " +
+// Records serves recorded evaluations and the feedback on them.
+type Records struct{ Recorded Recorded }
+
+// evaluationRef names an evaluation in a path.
+type evaluationRef struct {
+	ID string `path:"id" id:"evaluation" doc:"Id of the evaluation."`
+}
+
+// Routes implements [rest.Resource].
+func (e Records) Routes(r *rest.Router) {
+	rules := r.Tag(ruleTag)
+	r = r.Tag(evaluateTag)
+	rest.Handle(r, rest.Operation{
+		ID: "list-evaluations", Route: op.ListEvaluations.Route(), Role: auth.Viewer, Summary: "List recorded evaluations", Description: "Newest first.",
+	}, e.list)
+	rest.Handle(r, rest.Operation{
+		ID: "get-evaluation", Route: op.GetEvaluation.Route(), Role: auth.Viewer,
+		Summary: "Get the record of an evaluation",
+		Description: "Everything needed to replay it, with its place in the audit chain. Reviewers and administrators also see the full " +
+			"requests and responses of models; others see the number of calls and their cost.",
+	}, func(ctx context.Context, in *evaluationRef) (*wire.EvaluationRecord, error) {
+		rec, err := e.Recorded.Get(ctx, rest.Project(ctx), in.ID)
+		if err == nil && !auth.ActorFrom(ctx).Role.Allows(auth.Reviewer) {
+			rec.Withhold()
+		}
+		return rec, err
+	})
+	rest.HandleBody(r, rest.Operation{
+		ID: "replay-evaluation", Route: op.ReplayEvaluation.Route(), Role: auth.Reviewer,
+		Summary: "Decide an evaluation again from its record",
+		Description: "Checks run again on the recorded subject and rules, and the judge decides by the recorded answers of the model; with live " +
 			"the model is asked again. Nothing is recorded.",
-	}, s.replayEvaluation)
+	}, func(ctx context.Context, in *evaluationRef, body *wire.ReplayRequest) (*wire.Replay, error) {
+		return e.Recorded.Replay(ctx, rest.Project(ctx), in.ID, body.Live)
+	})
+	rest.HandleBody(r, rest.Operation{
+		ID: "give-feedback", Route: op.GiveFeedback.Route(), Role: auth.Reviewer,
+		Summary:     "Say whether a verdict was right",
+		Description: "One judgement per reviewer, evaluation and rule: a later one replaces an earlier one.",
+	}, func(ctx context.Context, in *evaluationRef, body *wire.FeedbackRequest) (*wire.Feedback, error) {
+		return e.Recorded.GiveFeedback(ctx, rest.Project(ctx), in.ID, body.RuleID, body.Correct, body.Note)
+	})
+	rest.Handle(r, rest.Operation{
+		ID: "list-feedback", Route: op.ListFeedback.Route(), Role: auth.Viewer,
+		Summary: "List the feedback on an evaluation", Description: "By rule and reviewer.",
+	}, func(ctx context.Context, in *evaluationRef) (wire.FeedbackList, error) {
+		list, err := e.Recorded.Feedback(ctx, rest.Project(ctx), in.ID)
+		return wire.FeedbackList{Items: list, Total: len(list)}, err
+	})
+	rest.Handle(rules, rest.Operation{
+		ID: "rule-quality", Route: op.RuleQuality.Route(), Role: auth.Viewer,
+		Summary:     "Get how often a rule was right",
+		Description: "Precision and recall with 95 % Wilson intervals, from feedback on the rule as it is now, and from test cases.",
+	}, func(ctx context.Context, in *struct {
+		ID string `path:"id" doc:"Id or slug of the rule."`
+	},
+	) (*wire.RuleQuality, error) {
+		return e.Recorded.Quality(ctx, rest.Project(ctx), in.ID)
+	})
 }
 
-// ReplayRequest is the body of a replay.
-type ReplayRequest struct {
-	Live bool `json:"live,omitempty" doc:"Ask the model again instead of using its recorded answers."`
-}
-
-type replayOutput struct{ Body *evaluate.Replay }
-
-func (s *server) replayEvaluation(ctx context.Context, in *struct{ EvaluationRef }, body *ReplayRequest) (*replayOutput, error) {
-	if err := in.known(); err != nil {
-		return nil, err
-	}
-	r, err := s.evaluator.Replay(ctx, project(ctx), in.ID, body.Live)
-	if err != nil {
-		return nil, err
-	}
-	return &replayOutput{r}, nil
-}
-
-func (s *server) listEvaluations(ctx context.Context, in *struct {
-	ProjectQuery
-	Verdict string `query:"verdict" doc:"ALLOW, DENY or NEEDS_CONFIRMATION, in any letter case."`
-	Mode    string `query:"mode" doc:"preflight or posthoc."`
-	Actor   string `query:"actor" doc:"Who asked, exactly." example:"key:ci"`
-	Since   string `query:"since" format:"date-time" doc:"Not before this time."`
-	Until   string `query:"until" format:"date-time" doc:"Before this time."`
-	PageQuery
+func (e Records) list(ctx context.Context, in *struct {
+	Verdict string     `query:"verdict" doc:"ALLOW, DENY or NEEDS_CONFIRMATION, in any letter case."`
+	Mode    string     `query:"mode" doc:"preflight or posthoc."`
+	Actor   string     `query:"actor" doc:"Who asked, exactly." example:"key:ci"`
+	Since   *time.Time `query:"since" doc:"Not before this time."`
+	Until   *time.Time `query:"until" doc:"Before this time."`
+	wire.PageQuery
 },
-) (*pageOutput[evaluate.Summary], error) {
+) (wire.Page[wire.EvaluationSummary], error) {
 	var p rule.Problems
-	f := evaluate.Filter{
-		Verdict: enumParam(&p, "verdict", in.Verdict, rule.Verdicts),
-		Mode:    enumParam(&p, "mode", in.Mode, rule.Modes),
-		Actor:   in.Actor,
-		Since:   timeParam(&p, "since", in.Since),
-		Until:   timeParam(&p, "until", in.Until),
+	f := record.Filter{
+		Verdict: rest.EnumParam(&p, "verdict", in.Verdict, rule.Verdicts), Mode: rest.EnumParam(&p, "mode", in.Mode, rule.Modes),
+		Actor: in.Actor, Since: in.Since, Until: in.Until,
 	}
 	if err := p.Err("the query is invalid"); err != nil {
-		return nil, err
+		return wire.Page[wire.EvaluationSummary]{}, err
 	}
-	list, total, err := s.evaluator.List(ctx, project(ctx), f, (in.Page-1)*in.PageSize, in.PageSize)
-	if err != nil {
-		return nil, err
-	}
-	return pageOf(in.PageQuery, list, total), nil
-}
-
-type recordOutput struct{ Body *evaluate.Record }
-
-func (s *server) getEvaluation(ctx context.Context, in *struct{ EvaluationRef }) (*recordOutput, error) {
-	if err := in.known(); err != nil {
-		return nil, err
-	}
-	record, err := s.evaluator.Get(ctx, project(ctx), in.ID)
-	if err != nil {
-		return nil, err
-	}
-	if !actor(ctx).Role.Allows(auth.Reviewer) {
-		record.Withhold()
-	}
-	return &recordOutput{record}, nil
+	list, total, err := e.Recorded.List(ctx, rest.Project(ctx), f, in.Offset(), in.PageSize)
+	return rest.PageOf(in.PageQuery, list, total), err
 }

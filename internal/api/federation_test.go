@@ -11,9 +11,9 @@ import (
 
 	"tenet/internal/audit"
 	"tenet/internal/auth"
-	"tenet/internal/catalog"
 	"tenet/internal/rule"
 	"tenet/internal/store"
+	"tenet/internal/wire"
 )
 
 // makeNode makes a node and returns its id. Repositories come last.
@@ -57,7 +57,7 @@ func (n *node) attach(id string, rules ...string) {
 // effective lists the slugs of the effective rules of a node, with + for inherited ones.
 func (n *node) effective(id string) string {
 	n.t.Helper()
-	got := into[catalog.EffectiveRules](n.call("GET", federationPath+"/"+id+"/effective-rules", nil).want(http.StatusOK))
+	got := into[wire.EffectiveRules](n.call("GET", federationPath+"/"+id+"/effective-rules", nil).want(http.StatusOK))
 	if got.Total != len(got.Rules) || got.NodeID != id {
 		n.t.Errorf("effective rules of %s: total %d of %d, node %s", id, got.Total, len(got.Rules), got.NodeID)
 	}
@@ -72,10 +72,13 @@ func (n *node) effective(id string) string {
 	return strings.Join(list, " ")
 }
 
-func TestFederationLife(t *testing.T) { onBoth(t, testFederationLife) }
+func TestFederationLife(t *testing.T) {
+	t.Parallel()
+	onBoth(t, testFederationLife)
+}
 
 func testFederationLife(t *testing.T, n *node) {
-	if got := into[catalog.NodeTree](n.call("GET", federationPath, nil).want(http.StatusOK)); len(got.Nodes) != 0 {
+	if got := into[wire.NodeTree](n.call("GET", federationPath, nil).want(http.StatusOK)); len(got.Nodes) != 0 {
 		t.Errorf("a new project has nodes %+v", got)
 	}
 	made := into[rule.Node](n.call("POST", federationPath, fields{
@@ -108,7 +111,7 @@ func testFederationLife(t *testing.T, n *node) {
 			t.Errorf("effective at %s: %q, want %q", id, got, want)
 		}
 	}
-	got := into[catalog.EffectiveRules](n.call("GET", federationPath+"/"+strings.ToUpper(api)+"/effective-rules", nil).want(http.StatusOK))
+	got := into[wire.EffectiveRules](n.call("GET", federationPath+"/"+strings.ToUpper(api)+"/effective-rules", nil).want(http.StatusOK))
 	e := got.Rules[0]
 	if e.Rule.ID != b || e.Rule.Statement != "Rule B." || e.SourceNodeID != pay || e.OverriddenID == nil || *e.OverriddenID != a || !e.Inherited {
 		t.Errorf("entry %+v", e)
@@ -117,23 +120,23 @@ func testFederationLife(t *testing.T, n *node) {
 		t.Errorf("entry %+v", e)
 	}
 
-	d := into[catalog.NodeDetail](n.call("GET", federationPath+"/"+pay, nil).want(http.StatusOK))
+	d := into[wire.NodeDetail](n.call("GET", federationPath+"/"+pay, nil).want(http.StatusOK))
 	if d.ID != pay || len(d.Rules) != 1 || d.Rules[0].RuleID != b || *d.Rules[0].OverrideID != a || !d.Rules[0].Holds || !d.Rules[0].Acts ||
 		d.Rules[0].Rule.Slug != "B" || len(d.Ancestors) != 1 || d.Ancestors[0].ID != org {
 		t.Errorf("detail %+v", d)
 	}
-	diff := into[catalog.FederationDiff](n.call("GET", federationPath+"/"+pay+"/diff", nil).want(http.StatusOK))
+	diff := into[wire.FederationDiff](n.call("GET", federationPath+"/"+pay+"/diff", nil).want(http.StatusOK))
 	if diff.NodeID != pay || *diff.ParentID != org || diff.InheritedCount != 0 || len(diff.Added) != 0 || len(diff.Overridden) != 1 ||
-		diff.Overridden[0] != (catalog.OverriddenRule{
+		diff.Overridden[0] != (wire.OverriddenRule{
 			ParentRuleID: a, ChildRuleID: b, ParentSlug: "A", ChildSlug: "B", ParentStatement: "Rule A.", ChildStatement: "Rule B.",
 		}) {
 		t.Errorf("diff %+v", diff)
 	}
-	diff = into[catalog.FederationDiff](n.call("GET", federationPath+"/"+api+"/diff", nil).want(http.StatusOK))
+	diff = into[wire.FederationDiff](n.call("GET", federationPath+"/"+api+"/diff", nil).want(http.StatusOK))
 	if diff.InheritedCount != 1 || len(diff.Added) != 1 || diff.Added[0].Slug != "C" || len(diff.Overridden) != 0 {
 		t.Errorf("diff %+v", diff)
 	}
-	tree := into[catalog.NodeTree](n.call("GET", federationPath, nil).want(http.StatusOK))
+	tree := into[wire.NodeTree](n.call("GET", federationPath, nil).want(http.StatusOK))
 	if len(tree.Nodes) != 2 || tree.Nodes[0].ID != org || len(tree.Nodes[0].Children) != 2 || tree.Nodes[0].Children[0].Children[0].ID != api ||
 		tree.Nodes[1].Children == nil {
 		t.Errorf("tree %+v", tree)
@@ -144,7 +147,7 @@ func testFederationLife(t *testing.T, n *node) {
 	if *moved.ParentID != other || moved.Name != "Payments" || moved.Level != rule.LevelTeam {
 		t.Errorf("moved %+v", moved)
 	}
-	if tree = into[catalog.NodeTree](n.call("GET", federationPath, nil).want(http.StatusOK)); len(tree.Nodes[1].Children) != 1 ||
+	if tree = into[wire.NodeTree](n.call("GET", federationPath, nil).want(http.StatusOK)); len(tree.Nodes[1].Children) != 1 ||
 		tree.Nodes[1].Children[0].Name != "Payments" || len(tree.Nodes[1].Children[0].Children) != 1 {
 		t.Errorf("the tree after the move: %+v", tree)
 	}
@@ -153,7 +156,7 @@ func testFederationLife(t *testing.T, n *node) {
 			t.Errorf("after the move, effective at %s: %q, want %q", id, got, want)
 		}
 	}
-	d = into[catalog.NodeDetail](n.call("GET", federationPath+"/"+pay, nil).want(http.StatusOK))
+	d = into[wire.NodeDetail](n.call("GET", federationPath+"/"+pay, nil).want(http.StatusOK))
 	if d.Rules[0].Acts || !d.Rules[0].Holds {
 		t.Errorf("away from what it overrides, the rule still acts: %+v", d.Rules[0])
 	}
@@ -185,7 +188,10 @@ func testFederationLife(t *testing.T, n *node) {
 	n.call("DELETE", federationPath+"/"+pay, nil).want(http.StatusNoContent)
 }
 
-func TestFederationBadInput(t *testing.T) { onBoth(t, testFederationBadInput) }
+func TestFederationBadInput(t *testing.T) {
+	t.Parallel()
+	onBoth(t, testFederationBadInput)
+}
 
 func testFederationBadInput(t *testing.T, n *node) {
 	const ghost = "00000000-0000-0000-0000-000000000000"
@@ -206,7 +212,7 @@ func testFederationBadInput(t *testing.T, n *node) {
 		r.wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, fields...)
 	}
 	conflict := func(r *reply) { r.wantProblem(http.StatusConflict, rule.CodeConflict) }
-	missing := func(r *reply) Problem { return r.wantProblem(http.StatusNotFound, rule.CodeNotFound) }
+	missing := func(r *reply) wire.Problem { return r.wantProblem(http.StatusNotFound, rule.CodeNotFound) }
 	create := func(body fields) *reply { return n.call("POST", federationPath, body) }
 	change := func(id string, body any) *reply { return n.call("PATCH", federationPath+"/"+id, body) }
 	attach := func(id string, body any) *reply { return n.call("POST", federationPath+"/"+id+"/rules", body) }
@@ -247,7 +253,7 @@ func testFederationBadInput(t *testing.T, n *node) {
 	conflict(attach(org, fields{"rule_id": "A", "reason": "again"}))
 	missing(attach(ghost, fields{"rule_id": "A"}))
 	missing(attach("x", fields{"rule_id": "A"}))
-	conflict(attach(team, fields{"rule_id": into[Page[rule.Rule]](n.call("GET", rulesPath+"?status=RETIRED", nil)).Items[0].ID}))
+	conflict(attach(team, fields{"rule_id": into[wire.Page[rule.Rule]](n.call("GET", rulesPath+"?status=RETIRED", nil)).Items[0].ID}))
 
 	// A rule of another project looks like one that does not exist, in every place.
 	for _, body := range []func(id string) fields{
@@ -286,7 +292,10 @@ func testFederationBadInput(t *testing.T, n *node) {
 	}
 }
 
-func TestFederationGuardsCriticalRules(t *testing.T) { onBoth(t, testFederationGuardsCriticalRules) }
+func TestFederationGuardsCriticalRules(t *testing.T) {
+	t.Parallel()
+	onBoth(t, testFederationGuardsCriticalRules)
+}
 
 func testFederationGuardsCriticalRules(t *testing.T, n *node) {
 	org := n.makeNode("org", "organization", "")
@@ -334,7 +343,10 @@ func testFederationGuardsCriticalRules(t *testing.T, n *node) {
 	}
 }
 
-func TestEvaluationAtANode(t *testing.T) { onBoth(t, testEvaluationAtANode) }
+func TestEvaluationAtANode(t *testing.T) {
+	t.Parallel()
+	onBoth(t, testEvaluationAtANode)
+}
 
 func testEvaluationAtANode(t *testing.T, n *node) {
 	limit := func(most int) any { return fields{"cel": fmt.Sprintf("facts.n <= %d", most)} }
@@ -436,7 +448,10 @@ func testEvaluationAtANode(t *testing.T, n *node) {
 }
 
 // Two moves that are each all right but would together make a circle: one wins.
-func TestFederationRacingMoves(t *testing.T) { onBoth(t, testFederationRacingMoves) }
+func TestFederationRacingMoves(t *testing.T) {
+	t.Parallel()
+	onBoth(t, testFederationRacingMoves)
+}
 
 func testFederationRacingMoves(t *testing.T, n *node) {
 	for round := range 5 {
@@ -454,7 +469,7 @@ func testFederationRacingMoves(t *testing.T, n *node) {
 		if statuses[0] != http.StatusOK || (statuses[1] != http.StatusConflict && statuses[1] != http.StatusUnprocessableEntity) {
 			t.Fatalf("two moves into a circle give %v", statuses)
 		}
-		detail := into[catalog.NodeDetail](n.call("GET", federationPath+"/"+a, nil).want(http.StatusOK))
+		detail := into[wire.NodeDetail](n.call("GET", federationPath+"/"+a, nil).want(http.StatusOK))
 		if len(detail.Ancestors) == 0 || detail.Ancestors[0].ID != org {
 			t.Fatalf("a stands below %+v", detail.Ancestors)
 		}
@@ -462,7 +477,10 @@ func testFederationRacingMoves(t *testing.T, n *node) {
 }
 
 // Of many who attach one rule at once, one succeeds; a node is not deleted from under a rule or a child.
-func TestFederationRaces(t *testing.T) { onBoth(t, testFederationRaces) }
+func TestFederationRaces(t *testing.T) {
+	t.Parallel()
+	onBoth(t, testFederationRaces)
+}
 
 func testFederationRaces(t *testing.T, n *node) {
 	org := n.makeNode("org", "organization", "")
@@ -503,16 +521,17 @@ func testFederationRaces(t *testing.T, n *node) {
 }
 
 func TestFederationIsOfOneProject(t *testing.T) {
+	t.Parallel()
 	n := newNode(t)
 	n.makeProject("pay")
 	n.key = n.makeKey(auth.Reviewer, "pay")
 	id := n.makeNode("org", "organization", "")
-	if got := into[catalog.NodeTree](n.call("GET", federationPath, nil).want(http.StatusOK)); len(got.Nodes) != 1 || got.Nodes[0].ProjectID != "pay" {
+	if got := into[wire.NodeTree](n.call("GET", federationPath, nil).want(http.StatusOK)); len(got.Nodes) != 1 || got.Nodes[0].ProjectID != "pay" {
 		t.Errorf("nodes of pay %+v", got)
 	}
 	n.key = n.makeKey(auth.Admin, rule.DefaultProject)
 	n.call("GET", federationPath+"/"+id, nil).wantProblem(http.StatusNotFound, rule.CodeNotFound)
-	if got := into[catalog.NodeTree](n.call("GET", federationPath, nil).want(http.StatusOK)); len(got.Nodes) != 0 {
+	if got := into[wire.NodeTree](n.call("GET", federationPath, nil).want(http.StatusOK)); len(got.Nodes) != 0 {
 		t.Errorf("nodes of default %+v", got)
 	}
 }
@@ -520,7 +539,7 @@ func TestFederationIsOfOneProject(t *testing.T) {
 // auditBodies returns the records of a kind in project default, newest first, and how many there are.
 func (n *node) auditBodies(kind string) ([]string, int) {
 	n.t.Helper()
-	entries, total, err := n.store.FindAudit(n.t.Context(), store.AuditFilter{ProjectID: rule.DefaultProject, Kind: kind, Limit: 100})
+	entries, total, err := n.store.Audit.Find(n.t.Context(), store.AuditFilter{ProjectID: rule.DefaultProject, Kind: kind, Limit: 100})
 	if err != nil {
 		n.t.Fatal(err)
 	}

@@ -4,39 +4,36 @@ import (
 	"context"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-
+	"tenet/internal/api/rest"
 	"tenet/internal/job"
+	"tenet/internal/wire"
 )
 
-// followed describes an operation whose run can be followed by server-sent events.
-func followed(op *huma.Operation) {
-	op.Responses["200"].Content[eventType] = &huma.MediaType{Schema: &huma.Schema{
-		Type:        huma.TypeString,
-		Description: "Server-sent events: progress (the run as far as it has come), then done (the run that has ended) or error (a problem).",
-	}}
-}
+const runEvents = "progress (the current state of the run), then done (the finished run) or error (a problem)."
 
-// followInterval is how often a run that is followed is looked at.
+// followInterval is the time between two looks at a run.
 const followInterval = 200 * time.Millisecond
 
-// follow sends a run whenever it has come further, until it has ended.
-func follow[R any](ctx context.Context, s *server, run R, get func(context.Context) (R, error), state func(*R) (string, job.Progress)) error {
-	events, live := openStream(ctx)
-	defer events.end()
+// follow returns a run, or sends it each time it has come further, until it has ended, to a client that wants events.
+func follow[R any](ctx context.Context, get func(context.Context) (R, error), state func(*R) (string, wire.Progress)) (R, error) {
+	run, err := get(ctx)
+	if err != nil || !rest.WantsEvents(ctx) {
+		return run, err
+	}
+	events, live := rest.OpenStream(ctx)
+	defer events.End()
 	tick := time.NewTicker(followInterval)
 	defer tick.Stop()
-	told := job.Progress{Done: -1}
+	sent := wire.Progress{Done: -1}
 	for {
 		now, progress := state(&run)
 		if now != job.Queued && now != job.Running {
-			return events.finish(ctx, s, run, nil, nil)
+			return run, events.Finish(ctx, run, nil)
 		}
-		if progress != told {
-			told = progress
-			events.send("progress", run)
+		if progress != sent {
+			sent = progress
+			events.Send("progress", run)
 		}
-		var err error
 		select {
 		case <-live.Done():
 			err = live.Err()
@@ -44,7 +41,7 @@ func follow[R any](ctx context.Context, s *server, run R, get func(context.Conte
 			run, err = get(live)
 		}
 		if err != nil {
-			return events.finish(ctx, s, run, nil, err)
+			return run, events.Finish(ctx, nil, err)
 		}
 	}
 }

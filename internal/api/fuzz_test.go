@@ -3,12 +3,11 @@ package api
 import (
 	"encoding/json"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
-	"tenet/internal/rule"
+	"tenet/internal/wire"
 )
 
 // FuzzRequests sends any bytes to the operations that take the most: never a fault of the server, and every refusal is a
@@ -59,7 +58,7 @@ func checkAnswer(t *testing.T, got *reply) {
 		t.Fatalf("%s: the answer is not JSON: %q", got.what, got.body)
 	}
 	if got.status >= 400 {
-		p := into[Problem](got)
+		p := into[wire.Problem](got)
 		if p.Code == "" || p.Detail == "" {
 			t.Fatalf("%s: not a proper problem: %s", got.what, got.body)
 		}
@@ -86,46 +85,4 @@ func FuzzQuery(f *testing.F) {
 			checkAnswer(t, got)
 		}
 	})
-}
-
-// FuzzScan holds the scan against encoding/json: what it lets pass is JSON, decodes, and holds no NUL.
-func FuzzScan(f *testing.F) {
-	for _, seed := range []string{`{"a":[1,"\\u0000","\\\\u0000",null]}`, `"\u0000"`, `"\\\u0000"`, `[[],{}]`, `1e400`, `{"a":1,"a":2}`, `{"":""}`, "\xef\xbb\xbf{}"} {
-		f.Add([]byte(seed))
-	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		err := scanJSON(data, anyShape, 64)
-		if err != nil {
-			if rule.CodeOf(err) != rule.CodeInvalid {
-				t.Fatalf("%v", err)
-			}
-			return
-		}
-		var v any
-		if err := json.Unmarshal(data, &v); err != nil {
-			t.Fatalf("%q passes, but %v", data, err)
-		}
-		if _, err := decodeJSON[any](data, anyShape, 64); err != nil {
-			t.Fatalf("%q passes, but does not decode: %v", data, err)
-		}
-		if walkNUL(v) {
-			t.Fatalf("%q passes, but holds NUL", data)
-		}
-	})
-}
-
-func walkNUL(v any) bool {
-	switch v := v.(type) {
-	case string:
-		return strings.Contains(v, "\x00")
-	case []any:
-		return slices.ContainsFunc(v, walkNUL)
-	case map[string]any:
-		for name, inner := range v {
-			if strings.Contains(name, "\x00") || walkNUL(inner) {
-				return true
-			}
-		}
-	}
-	return false
 }

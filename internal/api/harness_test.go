@@ -21,12 +21,14 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"tenet/internal/agent"
-	"tenet/internal/alert"
+	"tenet/internal/api/rest"
 	"tenet/internal/audit"
 	"tenet/internal/auth"
 	"tenet/internal/catalog"
+	"tenet/internal/change"
 	"tenet/internal/check"
 	"tenet/internal/conflict"
 	"tenet/internal/corpus"
@@ -34,11 +36,13 @@ import (
 	"tenet/internal/discover/source"
 	"tenet/internal/document"
 	"tenet/internal/evaluate"
+	"tenet/internal/health"
+	"tenet/internal/hierarchy"
 	"tenet/internal/ingest"
-	"tenet/internal/insight"
 	"tenet/internal/job"
 	"tenet/internal/judge"
 	"tenet/internal/llm"
+	"tenet/internal/llm/llmtest"
 	"tenet/internal/redact"
 	"tenet/internal/release"
 	"tenet/internal/rule"
@@ -49,13 +53,21 @@ import (
 	"tenet/internal/store/pgtest"
 	"tenet/internal/store/sqlstore"
 	"tenet/internal/webhook"
+	"tenet/internal/wire"
+)
+
+const (
+	jsonType    = "application/json"
+	problemType = "application/problem+json"
+	eventType   = "text/event-stream"
 )
 
 var update = flag.Bool("update", false, "write golden files anew")
 
 // node is a server over a fresh database.
 type node struct {
-	*server
+	*rest.Server
+	cfg   config
 	t     testing.TB
 	store store.Store
 	keys  *auth.Keys
@@ -66,6 +78,68 @@ type node struct {
 	writer *audit.Writer
 	key    string // sent with every request, if not empty
 	github *github
+}
+
+// config holds what a node is made of.
+type config struct {
+	rest.Config
+	Agents         *agent.Agents
+	Alerts         *health.Alerts
+	Catalog        *catalog.Catalog
+	Waivers        *catalog.Waivers
+	Projects       *catalog.Projects
+	Hierarchy      *hierarchy.Hierarchy
+	Conflicts      *conflict.Conflicts
+	Discover       *discover.Discovery
+	Documents      *document.Documents
+	DocumentSearch *search.DocumentSearcher
+	Evaluator      *evaluate.Evaluator
+	Health         *health.Monitor
+	Ingest         *ingest.Ingest
+	Jobs           *job.Jobs
+	Keys           *auth.Keys
+	Ready          func(ctx context.Context) error
+	Releases       *release.Releases
+	Sandbox        *sandbox.Sandbox
+	Search         *search.Searcher
+	Verdicts       *judge.Cache
+	Webhooks       *webhook.Webhooks
+	store          store.Store
+	answering      evaluator // Evaluator unless a test sets another
+}
+
+type evaluator interface {
+	Evaluator
+	Recorded
+}
+
+// serve makes the server of a node again, after a change of its config.
+func (n *node) serve() {
+	c := n.cfg
+	c.Config.Registry = prometheus.NewRegistry() // each server has its own
+	if c.Config.Keys == nil {
+		c.Config.Keys = c.Keys
+	}
+	verdicts := NewVerdictCounter(c.Config.Registry)
+	c.Config.Served = CountRules(c.Config.Registry, c.Catalog, c.Logger)
+	n.Server = rest.New(c.Config,
+		Rules{c.Catalog, c.Sandbox, c.Logger}, RuleFiles{c.Catalog}, Relationships{c.Catalog}, Federation{c.Hierarchy, c.Releases},
+		Waivers{c.Waivers}, Projects{c.Projects}, Keys{c.Keys}, Evaluations{c.answering, c.Releases, verdicts}, Records{c.answering},
+		Agents{c.Agents, "/rest", verdicts}, Search{c.Search, c.Releases}, Documents{c.Documents}, DocumentSearch{c.Documents, c.DocumentSearch},
+		Discovery{c.Discover}, Conflicts{c.Conflicts, c.Jobs}, Releases{c.Releases}, Audit{n.store.Audit, n.store.Projects}, Jobs{c.Jobs},
+		Alerts{c.Alerts}, Insights{c.Health}, Webhooks{c.Webhooks}, Ingest{c.Ingest, c.answering}, Playground{c.Sandbox, c.Catalog},
+		TestCases{c.Sandbox}, VerdictCache{c.Verdicts, n.store.Projects}, Service{"1.2.3", c.Ready, nil},
+		MCP{http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(http.StatusAccepted)
+			rest.WriteJSON(w, r.Header.Get(ProjectHeader))
+		})},
+	)
+}
+
+// evaluateWith has another evaluator answer.
+func (n *node) evaluateWith(e evaluator) {
+	n.cfg.answering = e
+	n.serve()
 }
 
 // lockedBuffer is a log that tests read.
@@ -86,7 +160,7 @@ func (b *lockedBuffer) String() string {
 	return b.b.String()
 }
 
-func newNode(t testing.TB, configure ...func(*Config)) *node {
+func newNode(t testing.TB, configure ...func(*config)) *node {
 	t.Helper()
 	s, err := sqlstore.OpenSQLite(t.Context(), litetest.Dir(t), sqlstore.Options{})
 	if err != nil {
@@ -97,8 +171,12 @@ func newNode(t testing.TB, configure ...func(*Config)) *node {
 
 // onBoth runs a test on a fresh node over each database.
 func onBoth(t *testing.T, test func(t *testing.T, n *node)) {
-	t.Run("sqlite", func(t *testing.T) { test(t, newNode(t)) })
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		test(t, newNode(t))
+	})
 	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
 		s, err := sqlstore.OpenPostgres(t.Context(), pgtest.DSN(t), sqlstore.Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -107,11 +185,11 @@ func onBoth(t *testing.T, test func(t *testing.T, n *node)) {
 	})
 }
 
-func newNodeOn(t testing.TB, s store.Store, configure ...func(*Config)) *node {
+func newNodeOn(t testing.TB, s store.Store, configure ...func(*config)) *node {
 	t.Helper()
 	n := &node{t: t, store: s, log: &lockedBuffer{}, ahead: &atomic.Int64{}}
 	logger := slog.New(slog.NewTextHandler(n.log, nil))
-	live := corpus.NewLive(corpus.Config{Store: s, Logger: logger, EmbeddingModel: new(llm.FakeEmbedder).ID()})
+	live := corpus.NewLive(corpus.Config{Store: corpus.Store{Projects: s.Projects, Federation: s.Federation, Embeddings: s.Embeddings, Waivers: s.Waivers}, Logger: logger, EmbeddingModel: new(llmtest.Embedder).ID()})
 	n.live = live
 	writer := audit.NewWriter(s)
 	t.Cleanup(func() {
@@ -120,26 +198,27 @@ func newNodeOn(t testing.TB, s store.Store, configure ...func(*Config)) *node {
 			t.Error(err)
 		}
 	})
-	n.keys = auth.NewKeys(s, func() time.Time { return time.Now().Add(time.Duration(n.ahead.Load())) })
-	rules, snapshots := catalog.New(s, live, sandbox.CaseFiles{Now: time.Now}, time.Now), release.NewViews(s, live)
-	conflicts := conflict.New(conflict.Config{Store: s, Views: live, Queue: job.NewQueue(time.Now), Logger: logger, Now: time.Now})
-	rules.OnChange(conflicts.Changed)
-	cfg := Config{
-		MCP: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			w.WriteHeader(http.StatusAccepted)
-			encode(w, r.Header.Get(ProjectHeader))
-		}),
-		Agents: agent.New(agent.Config{Now: time.Now}), RESTPrefix: "/rest",
-		Catalog: rules, Conflicts: conflicts, Keys: n.keys, Jobs: job.NewJobs(s, time.Now), Store: s, Logger: logger, Version: "1.2.3",
+	n.keys = auth.NewKeys(s, s.Keys, func() time.Time { return time.Now().Add(time.Duration(n.ahead.Load())) })
+	conflicts := conflict.New(conflict.Config{Store: conflict.Store{Updater: s, Conflicts: s.Conflicts, Rules: s.Rules}, Views: live, Queue: job.NewQueue(time.Now), Logger: logger, Now: time.Now})
+	changes := change.New(s, live, conflicts.Changed, logger, time.Now)
+	nodes := hierarchy.New(live, changes, time.Now)
+	rules, snapshots := catalog.New(catalog.Store{Updater: s, Projects: s.Projects, Rules: s.Rules}, live, changes, sandbox.CaseFiles{Now: time.Now}, nodes, time.Now), release.NewViews(s.Releases, s.Rules, live)
+	cfg := config{
+		Config: rest.Config{Logger: logger, Description: Description("1.2.3")},
+		Agents: agent.New(agent.Config{Now: time.Now}), Verdicts: judge.NewCache(judge.CacheConfig{}),
+		Catalog: rules, Waivers: catalog.NewWaivers(s.Waivers, live, changes, time.Now), Projects: catalog.NewProjects(s, s.Projects, time.Now), Hierarchy: nodes, Conflicts: conflicts, Keys: n.keys, Jobs: job.NewJobs(s, s.Jobs, time.Now),
 		Search:    search.New(search.Config{Views: live, Logger: logger, Conflicts: conflicts.Open}),
-		Documents: document.New(document.Config{Store: s, Views: live, Logger: logger}),
+		Documents: document.New(document.Config{Store: document.Store{Updater: s, Documents: s.Documents, Projects: s.Projects, Vectors: s.Vectors}, Views: live, Logger: logger}),
 		Evaluator: evaluate.New(evaluate.Config{
-			Views: live, Released: snapshots, Judge: judge.New(judge.Config{}), Queue: job.NewQueue(time.Now), Recorder: writer, Records: s, Checks: check.NewCache(1000), Now: time.Now,
+			Views: live, Released: snapshots, Judge: judge.New(judge.Config{}), Queue: job.NewQueue(time.Now), Recorder: writer, Records: evaluate.Store{Updater: s, Audit: s.Audit, Feedback: s.Feedback, Jobs: s.Jobs, Projects: s.Projects, Rules: s.Rules, Submissions: s.Submissions, TestCases: s.TestCases}, Checks: check.NewCache(1000), Now: time.Now,
 		}),
 	}
-	cfg.Releases = release.New(release.Config{Store: s, Views: snapshots, Replayer: replayer{cfg.Evaluator}, Queue: job.NewQueue(time.Now), Now: time.Now})
+	cfg.DocumentSearch = search.NewDocuments(search.DocumentConfig{
+		Store: search.DocumentStore{Documents: s.Documents, Projects: s.Projects, Vectors: s.Vectors}, Sources: cfg.Documents.Sources, Logger: logger,
+	})
+	cfg.Releases = release.New(release.Config{Store: release.Store{Updater: s, Jobs: s.Jobs, Releases: s.Releases, Rules: s.Rules, Runs: s.Runs, TestCases: s.TestCases}, Views: snapshots, Replayer: replayer{cfg.Evaluator}, Queue: job.NewQueue(time.Now), Now: time.Now})
 	cfg.Webhooks = webhook.New(webhook.Config{
-		Store: s, Queue: job.NewQueue(time.Now), Now: time.Now, Logger: logger, AllowNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
+		Store: webhook.Store{Updater: s, Webhooks: s.Webhooks, Deliveries: s.Deliveries}, Queue: job.NewQueue(time.Now), Now: time.Now, Logger: logger, AllowNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 	})
 	n.github = newGitHub(t)
 	var err error
@@ -151,14 +230,15 @@ func newNodeOn(t testing.TB, s store.Store, configure ...func(*Config)) *node {
 		t.Fatal(err)
 	}
 	cfg.Sandbox = sandbox.New(sandbox.Config{
-		Store: s, Recorded: cfg.Evaluator, Views: live, Snapshots: snapshots, Queue: job.NewQueue(time.Now), Now: time.Now, Evaluator: evaluate.New(evaluate.Config{Judge: judge.New(judge.Config{}), Checks: check.NewCache(1000), Now: time.Now}),
+		Store: sandbox.Store{Updater: s, Jobs: s.Jobs, Rules: s.Rules, Runs: s.Runs, TestCases: s.TestCases}, Recorded: cfg.Evaluator, Views: live, Snapshots: snapshots, Queue: job.NewQueue(time.Now), Now: time.Now, Evaluator: evaluate.New(evaluate.Config{Judge: judge.New(judge.Config{}), Checks: check.NewCache(1000), Now: time.Now}),
 	})
 	cfg.Discover = discover.New(discover.Config{
-		Store: s, Readers: []source.Reader{sentences{}}, Rules: rules, Views: live, Documents: cfg.Documents, Queue: job.NewQueue(time.Now), Now: time.Now,
+		Store: discover.Store{Updater: s, Candidates: s.Candidates, Documents: s.Documents, Jobs: s.Jobs, Scans: s.Scans}, Readers: []source.Reader{sentences{}}, Rules: rules, Views: live, Documents: cfg.Documents, Queue: job.NewQueue(time.Now), Now: time.Now,
 		Contradicts: opposite, Logger: logger,
 	})
-	cfg.Alerts = alert.New(alert.Config{Store: s, Views: live})
-	cfg.Insights = insight.New(insight.Config{Store: s, Views: live})
+	cfg.Alerts = health.NewAlerts(health.AlertsConfig{Store: health.AlertStore{Updater: s, Alerts: s.Alerts, Projects: s.Projects, Rules: s.Rules}})
+	cfg.Health = health.New(health.Config{Store: health.Store{Updater: s, Alerts: s.Alerts, Audit: s.Audit, Counts: s.Counts, Feedback: s.Feedback, Health: s.Health, Projects: s.Projects, Rules: s.Rules, TestCases: s.TestCases}, Views: live, Alerts: cfg.Alerts})
+	cfg.store, cfg.answering = s, cfg.Evaluator
 	for _, f := range configure {
 		f(&cfg)
 	}
@@ -167,32 +247,33 @@ func newNodeOn(t testing.TB, s store.Store, configure ...func(*Config)) *node {
 	if _, err := cfg.Catalog.Seed(ctx, rule.DefaultProject, nil); err != nil {
 		t.Fatal(err)
 	}
-	n.server = newServer(cfg)
+	n.cfg = cfg
+	n.serve()
 	return n
 }
 
 // judging has a node's rules judged by a model, with all that an evaluator can have.
 func (n *node) judging(model llm.Model, configure ...func(*evaluate.Config)) *evaluate.Evaluator {
 	cfg := evaluate.Config{
-		Views: n.live, Recorder: n.writer, Records: n.store, Checks: check.NewCache(1000), Now: time.Now,
+		Views: n.live, Recorder: n.writer, Records: evaluate.Store{Updater: n.store, Audit: n.store.Audit, Feedback: n.store.Feedback, Jobs: n.store.Jobs, Projects: n.store.Projects, Rules: n.store.Rules, Submissions: n.store.Submissions, TestCases: n.store.TestCases}, Checks: check.NewCache(1000), Now: time.Now,
 		Judge: judge.New(judge.Config{Model: model}), Queue: job.NewQueue(time.Now), Redact: redact.New(),
 	}
 	for _, f := range configure {
 		f(&cfg)
 	}
 	e := evaluate.New(cfg)
-	n.evaluator = e
+	n.evaluateWith(e)
 	return e
 }
 
 // working carries out submissions in the background until the test ends, or the returned function is called.
 func (n *node) working(e *evaluate.Evaluator) (stop func()) {
-	return n.doing(map[string]job.Handler{evaluate.JobKind: e.CarryOut})
+	return n.doing(map[string]job.Handler{evaluate.JobKind: e.HandleSubmission})
 }
 
 // doing carries out background work until the test ends, or the returned function is called.
 func (n *node) doing(handlers map[string]job.Handler) (stop func()) {
-	runner := job.New(job.Config{Store: n.store, Handlers: handlers, Poll: 10 * time.Millisecond})
+	runner := job.New(job.Config{Store: job.Store{Updater: n.store, JobWatcher: n.store, Jobs: n.store.Jobs}, Handlers: handlers, Poll: 10 * time.Millisecond})
 	runner.Start()
 	stop = sync.OnceFunc(func() {
 		if err := runner.Stop(context.Background()); err != nil {
@@ -207,7 +288,7 @@ func (n *node) doing(handlers map[string]job.Handler) (stop func()) {
 func (n *node) runJobs() {
 	n.t.Helper()
 	handlers := map[string]job.Handler{sandbox.RunKind: n.cfg.Sandbox.HandleRun, release.SimulateKind: n.cfg.Releases.HandleSimulation}
-	runner := job.New(job.Config{Store: n.store, Poll: 5 * time.Millisecond, Handlers: handlers})
+	runner := job.New(job.Config{Store: job.Store{Updater: n.store, JobWatcher: n.store, Jobs: n.store.Jobs}, Poll: 5 * time.Millisecond, Handlers: handlers})
 	runner.Start()
 	n.idle(slices.Collect(maps.Keys(handlers))...)
 	if err := runner.Stop(context.Background()); err != nil {
@@ -219,7 +300,7 @@ func (n *node) runJobs() {
 func (n *node) idle(kinds ...string) {
 	n.t.Helper()
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		counts, err := n.store.CountJobs(context.Background())
+		counts, err := n.store.Jobs.Count(context.Background())
 		if err != nil {
 			n.t.Fatal(err)
 		}
@@ -244,7 +325,7 @@ func (n *node) makeKey(role auth.Role, projectID string) string {
 func (n *node) makeProject(id string) {
 	n.t.Helper()
 	ctx := auth.WithActor(context.Background(), auth.Local("test"))
-	if _, err := n.cfg.Catalog.CreateProject(ctx, id, catalog.ProjectInput{}); err != nil {
+	if _, err := n.cfg.Projects.Create(ctx, id, catalog.ProjectInput{}); err != nil {
 		n.t.Fatal(err)
 	}
 }
@@ -293,7 +374,7 @@ func (n *node) call(method, target string, body any, headers ...string) *reply {
 func (r *reply) want(status int) *reply {
 	r.t.Helper()
 	if r.status != status {
-		r.t.Fatalf("%s: status %d, want %d: %s", r.what, r.status, status, cut(string(r.body), 2000))
+		r.t.Fatalf("%s: status %d, want %d: %s", r.what, r.status, status, rest.Clip(string(r.body), 2000))
 	}
 	return r
 }
@@ -305,19 +386,19 @@ func into[T any](r *reply) T {
 	dec := json.NewDecoder(bytes.NewReader(r.body))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&v); err != nil {
-		r.t.Fatalf("%s: %v in %s", r.what, err, cut(string(r.body), 2000))
+		r.t.Fatalf("%s: %v in %s", r.what, err, rest.Clip(string(r.body), 2000))
 	}
 	return v
 }
 
 // wantProblem checks that the answer is a problem of a status and code, and that its fields are exactly these.
-func (r *reply) wantProblem(status int, code rule.Code, fields ...string) Problem {
+func (r *reply) wantProblem(status int, code rule.Code, fields ...string) wire.Problem {
 	r.t.Helper()
 	r.want(status)
 	if ct := r.header.Get("Content-Type"); ct != problemType {
 		r.t.Errorf("%s: Content-Type %q, want %q", r.what, ct, problemType)
 	}
-	p := into[Problem](r)
+	p := into[wire.Problem](r)
 	if p.Status != status || p.Code != code || p.Detail == "" || p.Title == "" || p.RequestID == "" || p.RequestID != r.header.Get("X-Request-Id") {
 		r.t.Errorf("%s: bad problem, want status %d, code %s, texts and the request id: %s", r.what, status, code, r.body)
 	}
@@ -372,9 +453,8 @@ func (n *node) send(r *http.Request) *reply {
 // newNodeAt is another node on the same database.
 func newNodeAt(n *node) *node {
 	n.t.Helper()
-	other, cfg := *n, n.cfg
-	cfg.Registry = nil // each node has its own
-	other.server = newServer(cfg)
+	other := *n
+	other.serve()
 	return &other
 }
 

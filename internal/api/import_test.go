@@ -9,7 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tenet/internal/api/rest"
 	"tenet/internal/rule"
+	"tenet/internal/wire"
 )
 
 const sampleYAML = `
@@ -51,14 +53,15 @@ rules:
 `
 
 func TestImport(t *testing.T) {
+	t.Parallel()
 	n := newNode(t)
-	for _, media := range yamlTypes {
+	for _, media := range rest.YAMLTypes {
 		dry := into[rule.ImportResult](n.call("POST", rulesPath+"/import?dry_run=true", sampleYAML, "Content-Type", media).want(http.StatusOK))
 		if dry.Created != 2 || !dry.DryRun || len(dry.Changes) != 2 {
 			t.Errorf("dry run as %s: %+v", media, dry)
 		}
 	}
-	if total := into[Page[rule.Rule]](n.call("GET", rulesPath, nil)).Total; total != 0 {
+	if total := into[wire.Page[rule.Rule]](n.call("GET", rulesPath, nil)).Total; total != 0 {
 		t.Fatalf("a dry run made %d rules", total)
 	}
 	made := into[rule.ImportResult](n.call("POST", rulesPath+"/import", sampleYAML, "Content-Type", "application/yaml; charset=utf-8").want(http.StatusOK))
@@ -82,7 +85,10 @@ func TestImport(t *testing.T) {
 }
 
 // All or nothing, and the problem says which rule and which field.
-func TestImportIsAllOrNothing(t *testing.T) { onBoth(t, testImportIsAllOrNothing) }
+func TestImportIsAllOrNothing(t *testing.T) {
+	t.Parallel()
+	onBoth(t, testImportIsAllOrNothing)
+}
 
 func testImportIsAllOrNothing(t *testing.T, n *node) {
 	file := fields{"rules": []fields{
@@ -104,7 +110,7 @@ func testImportIsAllOrNothing(t *testing.T, n *node) {
 			}
 		}
 	}
-	if total := into[Page[rule.Rule]](n.call("GET", rulesPath, nil)).Total; total != 0 {
+	if total := into[wire.Page[rule.Rule]](n.call("GET", rulesPath, nil)).Total; total != 0 {
 		t.Errorf("a refused import left %d rules", total)
 	}
 	for name, test := range map[string]struct {
@@ -137,7 +143,10 @@ func testImportIsAllOrNothing(t *testing.T, n *node) {
 }
 
 // What is exported, in either format, imports into another project unchanged.
-func TestExportImportRoundTrip(t *testing.T) { onBoth(t, testExportImportRoundTrip) }
+func TestExportImportRoundTrip(t *testing.T) {
+	t.Parallel()
+	onBoth(t, testExportImportRoundTrip)
+}
 
 func testExportImportRoundTrip(t *testing.T, n *node) {
 	n.makeProject("copy")

@@ -22,7 +22,7 @@ import (
 	"tenet/internal/rule"
 	"tenet/internal/signature"
 	"tenet/internal/store"
-	"tenet/internal/subject"
+	"tenet/internal/wire"
 )
 
 const githubSecret = "what GitHub signs with"
@@ -33,9 +33,9 @@ var ingestSecret = signature.NewSecret()
 type taken struct{ n *node }
 
 func (e taken) Known(ctx context.Context, projectID string, n ingest.Named) (bool, error) {
-	_, err := e.n.store.Submission(ctx, projectID, n.SubmissionID)
+	_, err := e.n.store.Submissions.Get(ctx, projectID, n.SubmissionID)
 	if rule.CodeOf(err) == rule.CodeNotFound {
-		_, err = e.n.store.SubmissionByKey(ctx, projectID, n.Key)
+		_, err = e.n.store.Submissions.GetByKey(ctx, projectID, n.Key)
 	}
 	if rule.CodeOf(err) == rule.CodeNotFound {
 		return false, nil
@@ -44,9 +44,9 @@ func (e taken) Known(ctx context.Context, projectID string, n ingest.Named) (boo
 }
 
 func (e taken) Submit(ctx context.Context, n ingest.Named, c ingest.Change) error {
-	_, err := e.n.evaluator.Later(ctx, evaluate.Named{SubmissionID: n.SubmissionID, Key: n.Key, BodyHash: n.BodyHash}, evaluate.Request{
-		ProjectID: c.ProjectID, Mode: rule.Posthoc,
-		Submitted: &subject.Submitted{Kind: subject.CodeChange, Of: &subject.CodeChangeSubject{Kind: subject.CodeChange, Diff: c.Diff, Repository: c.Repository, Intent: c.Intent}},
+	_, err := e.n.cfg.answering.Later(ctx, evaluate.Named{SubmissionID: n.SubmissionID, Key: n.Key, BodyHash: n.BodyHash}, evaluate.Request{
+		ProjectID: c.ProjectID, EvaluateOptions: wire.EvaluateOptions{Mode: rule.Posthoc},
+		Submitted: &wire.Submitted{Kind: wire.CodeChange, Of: &wire.CodeChangeSubject{Kind: wire.CodeChange, Diff: c.Diff, Repository: c.Repository, Intent: c.Intent}},
 	})
 	return err
 }
@@ -101,8 +101,8 @@ func (n *node) fromElsewhere(id string, at time.Time, body string) *reply {
 // carriesOut does the background work of a node until the test ends.
 func (n *node) carriesOut() {
 	n.t.Helper()
-	runner := job.New(job.Config{Store: n.store, Poll: 10 * time.Millisecond, Handlers: map[string]job.Handler{
-		evaluate.JobKind: n.cfg.Evaluator.CarryOut, ingest.GitHubKind: n.cfg.Ingest.FetchDiff,
+	runner := job.New(job.Config{Store: job.Store{Updater: n.store, JobWatcher: n.store, Jobs: n.store.Jobs}, Poll: 10 * time.Millisecond, Handlers: map[string]job.Handler{
+		evaluate.JobKind: n.cfg.Evaluator.HandleSubmission, ingest.GitHubKind: n.cfg.Ingest.FetchDiff,
 	}})
 	runner.Start()
 	n.t.Cleanup(func() {
@@ -118,7 +118,7 @@ func (n *node) evaluated(id string) *rule.Evaluation {
 	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		r := n.call("GET", submissionsPath+"/"+id, nil)
 		if r.status == http.StatusOK {
-			if s := into[evaluate.Submission](r); s.Status == evaluate.Completed {
+			if s := into[wire.SubmissionState](r); s.Status == wire.Completed {
 				return s.Evaluation
 			}
 		}
@@ -127,7 +127,10 @@ func (n *node) evaluated(id string) *rule.Evaluation {
 	return nil
 }
 
-func TestPullRequestsAreTakenIn(t *testing.T) { onBoth(t, testPullRequests) }
+func TestPullRequestsAreTakenIn(t *testing.T) {
+	t.Parallel()
+	onBoth(t, testPullRequests)
+}
 
 func testPullRequests(t *testing.T, n *node) {
 	n.call("POST", rulesPath, fields{"statement": "No passwords.", "status": "EFFECTIVE", "severity": "HIGH", "check": fields{"pattern": fields{"regex": "password"}}}).want(http.StatusCreated)
@@ -139,7 +142,7 @@ func testPullRequests(t *testing.T, n *node) {
 			time.Now().UTC().Format(time.RFC3339), edit)
 	}
 	body := event("")
-	r := into[ingest.Receipt](n.fromGitHub("pull_request", "d-1", body).want(http.StatusAccepted))
+	r := into[wire.Receipt](n.fromGitHub("pull_request", "d-1", body).want(http.StatusAccepted))
 	if r.Status != "accepted" || r.SubmissionID != "github:d-1" {
 		t.Fatalf("accepted: %+v", r)
 	}
@@ -151,19 +154,19 @@ func testPullRequests(t *testing.T, n *node) {
 		t.Errorf("the evaluation: %+v", e)
 	}
 	n.key = ""
-	if again := into[ingest.Receipt](n.fromGitHub("pull_request", "d-1", body).want(http.StatusAccepted)); again != r {
+	if again := into[wire.Receipt](n.fromGitHub("pull_request", "d-1", body).want(http.StatusAccepted)); again != r {
 		t.Errorf("the same delivery again: %+v", again)
 	}
 	// GitHub does not sign the id of the delivery, so that of a replay may be any.
 	n.fromGitHub("pull_request", "d-2", body).want(http.StatusAccepted)
 	for event, want := range map[string]string{"ping": "ignored", "push": "ignored"} {
-		if r := into[ingest.Receipt](n.fromGitHub(event, "d-3", "{}").want(http.StatusAccepted)); r.Status != want || r.Reason == "" {
+		if r := into[wire.Receipt](n.fromGitHub(event, "d-3", "{}").want(http.StatusAccepted)); r.Status != want || r.Reason == "" {
 			t.Errorf("%s: %+v", event, r)
 		}
 	}
 	n.key = viewer
 	n.idle(evaluate.JobKind, ingest.GitHubKind)
-	list := into[Page[evaluate.Summary]](n.call("GET", evaluationsPath, nil).want(http.StatusOK))
+	list := into[wire.Page[wire.EvaluationSummary]](n.call("GET", evaluationsPath, nil).want(http.StatusOK))
 	if list.Total != 1 || list.Items[0].Repository != "acme/pay.ments" || list.Items[0].Actor != "ingest:github" {
 		t.Errorf("evaluations: %+v", list)
 	}
@@ -189,7 +192,10 @@ func testPullRequests(t *testing.T, n *node) {
 	n.fromGitHub("pull_request", "d-5", "no JSON").wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "body")
 }
 
-func TestSignedSubmissionsAreTakenIn(t *testing.T) { onBoth(t, testSigned) }
+func TestSignedSubmissionsAreTakenIn(t *testing.T) {
+	t.Parallel()
+	onBoth(t, testSigned)
+}
 
 func testSigned(t *testing.T, n *node) {
 	n.makeProject("pay")
@@ -202,7 +208,7 @@ func testSigned(t *testing.T, n *node) {
 	}
 	body := string(data)
 	r := n.fromElsewhere("msg_1", now, body).want(http.StatusAccepted)
-	if s := into[evaluate.Submission](r); s.SubmissionID != "webhook:msg_1" || r.header.Get("Location") != submissionsPath+"/webhook:msg_1" {
+	if s := into[wire.SubmissionState](r); s.SubmissionID != "webhook:msg_1" || r.header.Get("Location") != submissionsPath+"/webhook:msg_1" {
 		t.Errorf("accepted: %s %v", r.body, r.header)
 	}
 	n.carriesOut()
@@ -211,7 +217,7 @@ func testSigned(t *testing.T, n *node) {
 		t.Errorf("evaluated: %+v", e)
 	}
 	n.key = ""
-	if s := into[evaluate.Submission](n.fromElsewhere("msg_1", now, body).want(http.StatusAccepted)); s.Status != evaluate.Completed {
+	if s := into[wire.SubmissionState](n.fromElsewhere("msg_1", now, body).want(http.StatusAccepted)); s.Status != wire.Completed {
 		t.Errorf("again: %+v", s)
 	}
 	n.fromElsewhere("msg_1", now, strings.Replace(body, "5", "6", 1)).wantProblem(http.StatusConflict, rule.CodeConflict)
@@ -232,7 +238,8 @@ func testSigned(t *testing.T, n *node) {
 
 // What the header tells to be unsigned is refused before a byte of its body is read.
 func TestUnsignedBodiesAreNotRead(t *testing.T) {
-	n := newNode(t, func(c *Config) {
+	t.Parallel()
+	n := newNode(t, func(c *config) {
 		in, err := ingest.New(ingest.Config{Now: time.Now, GitHubSecret: githubSecret})
 		if err != nil {
 			t.Fatal(err)
@@ -257,7 +264,8 @@ func (r *countingReader) Read(p []byte) (int, error) {
 }
 
 func TestNothingIsTakenInWithoutASecret(t *testing.T) {
-	n := newNode(t, func(c *Config) {
+	t.Parallel()
+	n := newNode(t, func(c *config) {
 		in, err := ingest.New(ingest.Config{Now: time.Now})
 		if err != nil {
 			t.Fatal(err)

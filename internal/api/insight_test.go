@@ -12,26 +12,25 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tenet/internal/alert"
 	"tenet/internal/audit"
-	"tenet/internal/evaluate"
-	"tenet/internal/insight"
+	"tenet/internal/health"
 	"tenet/internal/rule"
 	"tenet/internal/store"
+	"tenet/internal/wire"
 )
 
 // overview asks for the insights of a period.
-func (w *watching) overview(query string) insight.Overview {
+func (w *watching) overview(query string) wire.Overview {
 	w.t.Helper()
-	return into[insight.Overview](w.call("GET", "/api/v1/insights?"+query, nil).want(http.StatusOK))
+	return into[wire.Overview](w.call("GET", "/api/v1/insights?"+query, nil).want(http.StatusOK))
 }
 
 // recordedFigures adds up what the records of all evaluations say.
-func (w *watching) recordedFigures() (total insight.Verdicts, rules insight.RuleVerdicts, models map[string]insight.ModelCost) {
+func (w *watching) recordedFigures() (total wire.Verdicts, rules wire.RuleVerdicts, models map[string]wire.ModelCost) {
 	w.t.Helper()
-	models = map[string]insight.ModelCost{}
-	for _, summary := range into[Page[evaluate.Summary]](w.call("GET", evaluationsPath+"?page_size=100", nil).want(http.StatusOK)).Items {
-		rec := into[evaluate.Record](w.call("GET", evaluationsPath+"/"+summary.EvaluationID, nil).want(http.StatusOK))
+	models = map[string]wire.ModelCost{}
+	for _, summary := range into[wire.Page[wire.EvaluationSummary]](w.call("GET", evaluationsPath+"?page_size=100", nil).want(http.StatusOK)).Items {
+		rec := into[wire.EvaluationRecord](w.call("GET", evaluationsPath+"/"+summary.EvaluationID, nil).want(http.StatusOK))
 		add(&total, rec.Evaluation.OverallVerdict)
 		for _, v := range rec.Evaluation.RuleVerdicts {
 			add(&rules.Verdicts, v.Verdict)
@@ -55,7 +54,7 @@ func (w *watching) recordedFigures() (total insight.Verdicts, rules insight.Rule
 	return total, rules, models
 }
 
-func add(v *insight.Verdicts, verdict rule.Verdict) {
+func add(v *wire.Verdicts, verdict rule.Verdict) {
 	v.Total++
 	switch verdict {
 	case rule.Allow:
@@ -68,8 +67,9 @@ func add(v *insight.Verdicts, verdict rule.Verdict) {
 }
 
 func TestInsightsAreWhatTheRecordsSay(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(t *testing.T, n *node) {
-		w := watch(n, alert.Settings{})
+		w := watch(n, health.Settings{})
 		if o := w.overview(""); o.AsOf == nil || o.Totals.Total != 0 || len(o.Days) != 30 || o.MostDenied == nil || o.Dormant.Rules == nil {
 			t.Errorf("before the first evaluation: %+v", o)
 		}
@@ -90,7 +90,7 @@ func TestInsightsAreWhatTheRecordsSay(t *testing.T) {
 		if got.DenyRate != 0.8571 || o.Incidents != 1 || o.PeriodDays != 7 || len(o.Days) != 7 || o.Days[6].Verdicts != got || o.Uncounted != 0 {
 			t.Errorf("overview: %+v", o)
 		}
-		for _, v := range []*insight.Verdicts{&got, &gotRules.Verdicts} {
+		for _, v := range []*wire.Verdicts{&got, &gotRules.Verdicts} {
 			v.AllowRate, v.DenyRate, v.UnsureRate = 0, 0, 0
 		}
 		if diff := cmp.Diff(total, got) + cmp.Diff(rules, gotRules); diff != "" {
@@ -108,13 +108,13 @@ func TestInsightsAreWhatTheRecordsSay(t *testing.T) {
 		for _, k := range models {
 			calls += k.Calls
 		}
-		list, err := n.store.RuleCounts(t.Context(), store.RuleCountFilter{ProjectID: rule.DefaultProject})
+		list, err := n.store.Counts.Rules(t.Context(), store.RuleCountFilter{ProjectID: rule.DefaultProject})
 		if err != nil || len(list) != 2 || list[1].Calls != calls || list[0].Calls != 0 {
 			t.Errorf("calls of rules: %+v, %v; want %d of the second", list, err, calls)
 		}
 
 		// Removing records takes nothing from what was counted.
-		if pruned, err := audit.Prune(t.Context(), n.store, rule.DefaultProject, time.Now().Add(time.Hour), time.Now()); pruned != 7 || err != nil {
+		if pruned, err := audit.Prune(t.Context(), n.store, n.store.Audit, rule.DefaultProject, time.Now().Add(time.Hour), time.Now()); pruned != 7 || err != nil {
 			t.Fatal(pruned, err)
 		}
 		if later := w.overview("period_days=7"); later.Totals != o.Totals || later.Verdicts != o.Verdicts {
@@ -129,15 +129,17 @@ func TestInsightsAreWhatTheRecordsSay(t *testing.T) {
 
 // Whoever counts, and however often it fails in the middle, each evaluation is counted once.
 func TestEvaluationsAreCountedOnce(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(t *testing.T, n *node) {
-		w := watch(n, alert.Settings{})
+		w := watch(n, health.Settings{})
 		n.evalRule("E-1", nil)
 		w.evaluate("eval(x)", 10)
 		failures := 0
-		failing := insight.New(insight.Config{Store: n.store, Views: n.live, Counted: func(context.Context, store.Tx, string, []string) error {
+		alerts := health.NewAlerts(health.AlertsConfig{Store: health.AlertStore{Updater: n.store, Alerts: n.store.Alerts, Projects: n.store.Projects, Rules: n.store.Rules}, Publish: func(context.Context, store.Tx, rule.Event) error {
 			failures++
 			return errors.New("the node is lost") // as if it had been killed before the transaction was committed
 		}})
+		failing := health.New(health.Config{Store: health.Store{Updater: n.store, Alerts: n.store.Alerts, Audit: n.store.Audit, Counts: n.store.Counts, Feedback: n.store.Feedback, Health: n.store.Health, Projects: n.store.Projects, Rules: n.store.Rules, TestCases: n.store.TestCases}, Views: n.live, Alerts: alerts, Settings: health.Settings{DenyMin: 1}})
 		for range 3 {
 			if err := failing.CatchUp(t.Context(), rule.DefaultProject); err == nil {
 				t.Error("no error")
@@ -146,7 +148,7 @@ func TestEvaluationsAreCountedOnce(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 8 {
 			wg.Go(func() {
-				other := insight.New(insight.Config{Store: n.store, Views: n.live})
+				other := health.New(health.Config{Store: health.Store{Updater: n.store, Alerts: n.store.Alerts, Audit: n.store.Audit, Counts: n.store.Counts, Feedback: n.store.Feedback, Health: n.store.Health, Projects: n.store.Projects, Rules: n.store.Rules, TestCases: n.store.TestCases}, Views: n.live, Alerts: w.alerts})
 				if err := other.CatchUp(t.Context(), rule.DefaultProject); err != nil {
 					t.Error(err)
 				}
@@ -160,7 +162,8 @@ func TestEvaluationsAreCountedOnce(t *testing.T) {
 }
 
 func TestADamagedRecordHoldsNothingUp(t *testing.T) {
-	w := watch(newNode(t), alert.Settings{})
+	t.Parallel()
+	w := watch(newNode(t), health.Settings{})
 	w.evalRule("E-1", nil)
 	err := w.store.Update(t.Context(), func(tx store.Tx) error {
 		for _, body := range []string{"{", `{"evaluation": null}`, `{"evaluation": {"rule_verdicts": 3}}`} {
@@ -181,7 +184,8 @@ func TestADamagedRecordHoldsNothingUp(t *testing.T) {
 }
 
 func TestTheOverviewTellsHealthAndDormantRules(t *testing.T) {
-	w := watch(newNode(t), alert.Settings{})
+	t.Parallel()
+	w := watch(newNode(t), health.Settings{})
 	for i := range 12 {
 		fields := map[string]any{}
 		if i >= 3 {
@@ -191,11 +195,11 @@ func TestTheOverviewTellsHealthAndDormantRules(t *testing.T) {
 	}
 	w.call("POST", "/api/v1/rules/E-11/transitions", map[string]any{"to": "RETIRED"}).want(http.StatusOK)
 	w.now = w.now.Add(91 * day)
-	if err := w.insights.Measure(t.Context(), rule.DefaultProject); err != nil {
+	if err := w.monitor.Measure(t.Context(), rule.DefaultProject); err != nil {
 		t.Fatal(err)
 	}
 	o := w.overview("")
-	health := into[insight.Health](w.call("GET", "/api/v1/rules/E-0/health", nil).want(http.StatusOK))
+	health := into[wire.Health](w.call("GET", "/api/v1/rules/E-0/health", nil).want(http.StatusOK))
 	if h := o.Health; h.Measured != 11 || len(h.Lowest) != 10 || h.Lowest[0].Slug != "E-0" || h.Lowest[0].Score != health.Score ||
 		h.Lowest[3].Score <= h.Lowest[2].Score || len(h.Buckets) != 5 {
 		t.Errorf("health: %+v; E-0: %+v", h, health)

@@ -3,29 +3,22 @@ package api
 import (
 	"net/http"
 
+	"tenet/internal/api/rest"
 	"tenet/internal/auth"
 )
 
-// ProjectHeader names the project of a request to the Model Context Protocol for whoever serves it. It is set here, whatever the
-// caller sends.
+// ProjectHeader names the project of a request to [MCP]'s handler. The API replaces it in every request.
 const ProjectHeader = "X-Tenet-Project"
 
-// mcpRoutes mount the Model Context Protocol, for whoever has a key. What its tools may do is decided when they do it.
-func (s *server) mcpRoutes() {
-	if s.cfg.MCP == nil {
-		return
-	}
-	const path = "/mcp"
-	p := &plan{role: auth.Viewer, place: ownProject, inner: true, query: map[string]bool{"project_id": false}}
-	s.plans[path] = p
-	s.mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
-		ctx, err := s.admit(r, p)
-		if err != nil {
-			s.writeProblem(w, r, err)
-			return
-		}
-		r = r.Clone(ctx)
-		r.Header.Set(ProjectHeader, project(ctx))
-		s.cfg.MCP.ServeHTTP(w, r)
+// MCP serves the Model Context Protocol at /mcp for callers with a key. Its tools call the API, which decides what they
+// may do.
+type MCP struct{ Handler http.Handler }
+
+// Routes implements [rest.Resource].
+func (m MCP) Routes(r *rest.Router) {
+	r.Inner("/mcp", auth.Viewer, func(w http.ResponseWriter, r *http.Request) {
+		inner := r.Clone(r.Context())
+		inner.Header.Set(ProjectHeader, rest.Project(r.Context()))
+		m.Handler.ServeHTTP(w, inner)
 	})
 }

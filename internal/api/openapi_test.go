@@ -10,7 +10,8 @@ import (
 // TestGeneratorsTakeTheDescription reads the API description as tools do that generate clients: it must be valid by itself, with
 // no reference to nothing and with examples that fit, and every operation must have a name of its own and tell its errors.
 func TestGeneratorsTakeTheDescription(t *testing.T) {
-	doc, err := openapi3.NewLoader().LoadFromData(newNode(t).spec())
+	t.Parallel()
+	doc, err := openapi3.NewLoader().LoadFromData(newNode(t).call("GET", "/openapi.json", nil).body)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +54,8 @@ func TestGeneratorsTakeTheDescription(t *testing.T) {
 
 // TestADescriptionThatIsWrongIsNoticed shows that the validator looks.
 func TestADescriptionThatIsWrongIsNoticed(t *testing.T) {
-	good := string(newNode(t).spec())
+	t.Parallel()
+	good := string(newNode(t).call("GET", "/openapi.json", nil).body)
 	for name, change := range map[string][2]string{
 		"a reference to nothing": {`"#/components/schemas/Evaluation"`, `"#/components/schemas/Evaluatoin"`},
 		"no such type":           {`"type": "boolean"`, `"type": "bool"`},

@@ -18,20 +18,22 @@ import (
 	"tenet/internal/store"
 	"tenet/internal/store/pgtest"
 	"tenet/internal/store/sqlstore"
+	"tenet/internal/wire"
 )
 
 const playground = "/api/v1/playground/evaluate"
 
 // withModel lets a scripted model judge in the sandbox.
-func withModel(decide func(judgetest.Rule, string) judgetest.Entry) func(*Config) {
-	return func(cfg *Config) {
-		cfg.Sandbox = sandbox.New(sandbox.Config{Store: cfg.Store.(store.Store), Recorded: cfg.Evaluator, Now: time.Now, Evaluator: evaluate.New(evaluate.Config{
+func withModel(decide func(judgetest.Rule, string) judgetest.Entry) func(*config) {
+	return func(cfg *config) {
+		cfg.Sandbox = sandbox.New(sandbox.Config{Store: sandbox.Store{Updater: cfg.store, Jobs: cfg.store.Jobs, Rules: cfg.store.Rules, Runs: cfg.store.Runs, TestCases: cfg.store.TestCases}, Recorded: cfg.Evaluator, Now: time.Now, Evaluator: evaluate.New(evaluate.Config{
 			Judge: judge.New(judge.Config{Model: judgetest.Model(decide)}), Checks: check.NewCache(10), Now: time.Now,
 		})})
 	}
 }
 
 func TestPlaygroundByTheLetter(t *testing.T) {
+	t.Parallel()
 	n := newNode(t, withModel(func(_ judgetest.Rule, subject string) judgetest.Entry {
 		if strings.Contains(subject, "eval(") {
 			return judgetest.Deny("eval(x)")
@@ -69,7 +71,7 @@ func TestPlaygroundByTheLetter(t *testing.T) {
 		{"an expression on facts", map[string]any{"sample_facts": map[string]any{"amount": 500}, "check": map[string]any{"cel": "facts.amount <= 100"}}, rule.Deny, rule.ByCheck, 0},
 	} {
 		tt.body["rule_statement"] = "No bad things."
-		got := into[PlaygroundAnswer](n.call("POST", playground, tt.body).want(http.StatusOK))
+		got := into[wire.PlaygroundAnswer](n.call("POST", playground, tt.body).want(http.StatusOK))
 		if got.Verdict != tt.want || got.DecidedBy != tt.by || got.Reasoning == "" {
 			t.Errorf("%s: %s by %s (%s), want %s by %s", tt.name, got.Verdict, got.DecidedBy, got.Reasoning, tt.want, tt.by)
 		}
@@ -83,15 +85,16 @@ func TestPlaygroundByTheLetter(t *testing.T) {
 }
 
 func TestPlaygroundOfAStoredRuleWithEdits(t *testing.T) {
+	t.Parallel()
 	n := newNode(t)
 	slug := "SEC-9"
 	n.call("POST", "/api/v1/rules", map[string]any{
 		"slug": slug, "statement": "No eval.", "status": "EFFECTIVE", "check": map[string]any{"pattern": map[string]any{"regex": "eval"}},
 	}).want(http.StatusCreated)
-	try := func(body map[string]any) PlaygroundAnswer {
+	try := func(body map[string]any) wire.PlaygroundAnswer {
 		t.Helper()
 		body["rule_id"], body["sample_code"] = slug, "eval(x) exec(y)"
-		return into[PlaygroundAnswer](n.call("POST", playground, body).want(http.StatusOK))
+		return into[wire.PlaygroundAnswer](n.call("POST", playground, body).want(http.StatusOK))
 	}
 	if got := try(map[string]any{}); got.Verdict != rule.Deny {
 		t.Errorf("as it is stored: %+v", got)
@@ -113,6 +116,7 @@ func TestPlaygroundOfAStoredRuleWithEdits(t *testing.T) {
 }
 
 func TestPlaygroundRefusesWhatIsWrong(t *testing.T) {
+	t.Parallel()
 	n := newNode(t)
 	for name, tt := range map[string]struct {
 		body  map[string]any
@@ -139,6 +143,7 @@ func TestPlaygroundRefusesWhatIsWrong(t *testing.T) {
 
 // Whatever is tried, the database stays as it is, row by row.
 func TestPlaygroundKeepsNothing(t *testing.T) {
+	t.Parallel()
 	for driver, target := range map[string]string{"sqlite": t.TempDir(), "pgx": pgtest.DSN(t)} {
 		t.Run(driver, func(t *testing.T) {
 			var s store.Store

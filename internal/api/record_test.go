@@ -13,11 +13,12 @@ import (
 	"tenet/internal/audit"
 	"tenet/internal/auth"
 	"tenet/internal/evaluate"
-	"tenet/internal/job"
+	"tenet/internal/evaluate/record"
 	"tenet/internal/judge/judgetest"
-	"tenet/internal/llm"
+	"tenet/internal/llm/llmtest"
 	"tenet/internal/rule"
 	"tenet/internal/store"
+	"tenet/internal/wire"
 )
 
 // fakeSecret looks like a key of a cloud provider. It is put together here, so that nobody takes it for a real one.
@@ -36,7 +37,7 @@ func (n *node) judgedRules() {
 }
 
 // critic allows everything but what is quick and dirty.
-func critic() *llm.Fake {
+func critic() *llmtest.Fake {
 	return judgetest.Model(func(r judgetest.Rule, subject string) judgetest.Entry {
 		if strings.Contains(r.Statement, "quick and dirty") && strings.Contains(subject, "quick and dirty") {
 			return judgetest.Deny("# quick and dirty")
@@ -50,24 +51,27 @@ func (n *node) evaluates(body fields) rule.Evaluation {
 	return into[rule.Evaluation](n.call("POST", evaluatePath, body).want(http.StatusOK))
 }
 
-func (n *node) replays(id string, body fields) evaluate.Replay {
+func (n *node) replays(id string, body fields) wire.Replay {
 	n.t.Helper()
 	r := n.call("POST", evaluationsPath+"/"+id+"/replay", body)
 	if r.status == 500 {
 		n.t.Log(n.log.String())
 	}
-	return into[evaluate.Replay](r.want(http.StatusOK))
+	return into[wire.Replay](r.want(http.StatusOK))
 }
 
-func outcomes(r evaluate.Replay) map[string]evaluate.Outcome {
-	out := map[string]evaluate.Outcome{}
+func outcomes(r wire.Replay) map[string]wire.ReplayOutcome {
+	out := map[string]wire.ReplayOutcome{}
 	for _, x := range r.Rules {
 		out[x.RuleSlug] = x.Outcome
 	}
 	return out
 }
 
-func TestReplayAgreesWithoutAModel(t *testing.T) { onBoth(t, testReplayAgrees) }
+func TestReplayAgreesWithoutAModel(t *testing.T) {
+	t.Parallel()
+	onBoth(t, testReplayAgrees)
+}
 
 func testReplayAgrees(t *testing.T, n *node) {
 	n.judgedRules()
@@ -93,18 +97,19 @@ func testReplayAgrees(t *testing.T, n *node) {
 }
 
 func TestReplayFindsAForgedAnswer(t *testing.T) {
+	t.Parallel()
 	n := newNode(t)
 	n.judgedRules()
 	n.judging(critic())
 	e := n.evaluates(fields{"diff": badDiff})
-	rec, err := n.evaluator.Get(t.Context(), rule.DefaultProject, e.EvaluationID)
+	rec, err := n.cfg.answering.Get(t.Context(), rule.DefaultProject, e.EvaluationID)
 	if err != nil {
 		t.Fatal(err)
 	}
 	// A record that claims other verdicts than its subject and its answers give, in a chain of its own.
-	forge := func(edit func(*evaluate.Record)) evaluate.Replay {
+	forge := func(edit func(*wire.EvaluationRecord)) wire.Replay {
 		t.Helper()
-		forged, err := n.evaluator.Get(t.Context(), rule.DefaultProject, e.EvaluationID)
+		forged, err := n.cfg.answering.Get(t.Context(), rule.DefaultProject, e.EvaluationID)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,59 +123,61 @@ func TestReplayFindsAForgedAnswer(t *testing.T) {
 		}
 		return n.replays(forged.Evaluation.EvaluationID, fields{})
 	}
-	if r := forge(func(*evaluate.Record) {}); !r.Agrees {
+	if r := forge(func(*wire.EvaluationRecord) {}); !r.Agrees {
 		t.Fatalf("an honest copy differs: %+v", r)
 	}
 	for i, v := range rec.Evaluation.RuleVerdicts {
-		r := forge(func(f *evaluate.Record) {
+		r := forge(func(f *wire.EvaluationRecord) {
 			f.Evaluation.RuleVerdicts[i].Verdict = map[rule.Verdict]rule.Verdict{rule.Allow: rule.Deny, rule.Deny: rule.Allow}[v.Verdict]
 		})
-		if r.Agrees || r.Differing != 1 || outcomes(r)[v.RuleSlug] != evaluate.Differs {
+		if r.Agrees || r.Differing != 1 || outcomes(r)[v.RuleSlug] != wire.ReplayDiffers {
 			t.Errorf("another verdict of %s: %+v", v.RuleSlug, r)
 		}
 	}
-	if r := forge(func(f *evaluate.Record) {
+	if r := forge(func(f *wire.EvaluationRecord) {
 		f.Subject.Diff = strings.Replace(f.Subject.Diff, "log(text)", "log(more)", 1)
 	}); r.Agrees || r.Problem == "" {
 		t.Errorf("another subject: %+v", r)
 	}
-	if r := forge(func(f *evaluate.Record) { f.Calls[0].PromptHash = "0" }); r.Agrees || !strings.Contains(r.Problem, "asked") {
+	if r := forge(func(f *wire.EvaluationRecord) { f.Calls[0].PromptHash = "0" }); r.Agrees || !strings.Contains(r.Problem, "asked") {
 		t.Errorf("another prompt: %+v", r)
 	}
-	if r := forge(func(f *evaluate.Record) { f.Rules[0].ContentHash = "0" }); r.Unreplayable != 1 {
+	if r := forge(func(f *wire.EvaluationRecord) { f.Rules[0].ContentHash = "0" }); r.Unreplayable != 1 {
 		t.Errorf("another rule: %+v", r)
 	}
-	if r := forge(func(f *evaluate.Record) {
+	if r := forge(func(f *wire.EvaluationRecord) {
 		for i := range f.Calls {
 			f.Calls[i].Raw = strings.ReplaceAll(f.Calls[i].Raw, "DENY", "ALLOW")
 		}
 	}); r.Agrees {
 		t.Errorf("other answers of the model: %+v", r)
 	}
-	if r := forge(func(f *evaluate.Record) { f.Evaluation.OverallVerdict = rule.Allow }); r.Agrees || !strings.Contains(r.Problem, "does not follow") {
+	if r := forge(func(f *wire.EvaluationRecord) { f.Evaluation.OverallVerdict = rule.Allow }); r.Agrees || !strings.Contains(r.Problem, "does not follow") {
 		t.Errorf("another overall verdict: %+v", r)
 	}
-	if r := forge(func(f *evaluate.Record) { f.Evaluation.RuleVerdicts = f.Evaluation.RuleVerdicts[1:] }); r.Agrees || !strings.Contains(r.Problem, "one verdict for each rule") {
+	if r := forge(func(f *wire.EvaluationRecord) { f.Evaluation.RuleVerdicts = f.Evaluation.RuleVerdicts[1:] }); r.Agrees || !strings.Contains(r.Problem, "one verdict for each rule") {
 		t.Errorf("a verdict less: %+v", r)
 	}
 }
 
 func TestReplayLiveShowsWhatTheModelSaysNow(t *testing.T) {
+	t.Parallel()
 	n := newNode(t)
 	n.judgedRules()
 	n.judging(critic())
 	e := n.evaluates(fields{"diff": badDiff})
 	n.judging(judgetest.Model(func(judgetest.Rule, string) judgetest.Entry { return judgetest.Allow() }))
 	r := n.replays(e.EvaluationID, fields{"live": true})
-	if got := outcomes(r); r.Agrees || got["J-2"] != evaluate.Differs || got["J-1"] != evaluate.Same || got["SEC-1"] != evaluate.Same || r.Cost.Calls == 0 {
+	if got := outcomes(r); r.Agrees || got["J-2"] != wire.ReplayDiffers || got["J-1"] != wire.ReplaySame || got["SEC-1"] != wire.ReplaySame || r.Cost.Calls == 0 {
 		t.Errorf("replay %+v", r)
 	}
-	if list := into[Page[evaluate.Summary]](n.call("GET", evaluationsPath, nil)); list.Total != 1 {
+	if list := into[wire.Page[wire.EvaluationSummary]](n.call("GET", evaluationsPath, nil)); list.Total != 1 {
 		t.Errorf("%d records: a replay was recorded", list.Total)
 	}
 }
 
 func TestSecretsAreNotKept(t *testing.T) {
+	t.Parallel()
 	n := newNode(t)
 	n.call("POST", rulesPath, fields{
 		"slug": "SEC-3", "statement": "No keys in code.", "modality": "MUST_NOT", "status": "EFFECTIVE", "check": fields{"pattern": fields{"regex": "AKIA[A-Z0-9]{16}"}},
@@ -184,7 +191,7 @@ func TestSecretsAreNotKept(t *testing.T) {
 	if len(e.Violations) != 2 {
 		t.Fatalf("violations %+v", e.Violations)
 	}
-	entries, err := n.store.AuditEntries(t.Context(), rule.DefaultProject, 0, 100)
+	entries, err := n.store.Audit.Entries(t.Context(), rule.DefaultProject, 0, 100)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,23 +204,23 @@ func TestSecretsAreNotKept(t *testing.T) {
 			t.Errorf("entry %d of kind %s tells the secret", entry.Seq, entry.Kind)
 		}
 	}
-	rec := into[evaluate.Record](n.call("GET", evaluationsPath+"/"+strings.ToUpper(e.EvaluationID), nil).want(http.StatusOK))
-	if len(rec.Redactions) != 1 || rec.Redactions[0].Where != "diff" || rec.Kept != evaluate.KeepRedacted {
+	rec := into[wire.EvaluationRecord](n.call("GET", evaluationsPath+"/"+strings.ToUpper(e.EvaluationID), nil).want(http.StatusOK))
+	if len(rec.Redactions) != 1 || rec.Redactions[0].Where != "diff" || rec.Kept != wire.KeepRedacted {
 		t.Errorf("redactions %+v, kept %s", rec.Redactions, rec.Kept)
 	}
 	r := n.replays(e.EvaluationID, fields{})
-	if got := outcomes(r); !r.Agrees || got["SEC-1"] != evaluate.Same || got["SEC-3"] != evaluate.Unreplayable || r.Rules[0].Reason+r.Rules[1].Reason != "redacted" {
+	if got := outcomes(r); !r.Agrees || got["SEC-1"] != wire.ReplaySame || got["SEC-3"] != wire.ReplayImpossible || r.Rules[0].Reason+r.Rules[1].Reason != "redacted" {
 		t.Errorf("replay %+v, want that the verdict on the secret says that it is redacted", r)
 	}
 
-	n.judging(nil, func(c *evaluate.Config) { c.Subjects = evaluate.KeepFull })
+	n.judging(nil, func(c *evaluate.Config) { c.Subjects = wire.KeepFull })
 	e = n.evaluates(fields{"diff": diff})
 	if r := n.replays(e.EvaluationID, fields{}); !r.Agrees || r.Unreplayable != 0 {
 		t.Errorf("replay of a record that keeps all: %+v", r)
 	}
-	n.judging(nil, func(c *evaluate.Config) { c.Subjects = evaluate.KeepNone })
+	n.judging(nil, func(c *evaluate.Config) { c.Subjects = wire.KeepNone })
 	e = n.evaluates(fields{"diff": diff, "repository": "acme/app"})
-	rec = into[evaluate.Record](n.call("GET", evaluationsPath+"/"+e.EvaluationID, nil).want(http.StatusOK))
+	rec = into[wire.EvaluationRecord](n.call("GET", evaluationsPath+"/"+e.EvaluationID, nil).want(http.StatusOK))
 	if rec.Subject.Diff != "" || rec.Subject.Repository != "acme/app" {
 		t.Errorf("the subject is kept: %+v", rec.Subject)
 	}
@@ -229,20 +236,24 @@ func TestSecretsAreNotKept(t *testing.T) {
 }
 
 func TestOnlyReviewersReadWhatModelsSaid(t *testing.T) {
+	t.Parallel()
 	n := newNode(t)
 	n.judgedRules()
 	n.judging(critic())
 	e := n.evaluates(fields{"diff": badDiff})
 	for role, may := range map[auth.Role]bool{auth.Viewer: false, auth.Evaluator: false, auth.Reviewer: true, auth.Admin: true} {
 		n.key = n.makeKey(role, rule.DefaultProject)
-		rec := into[evaluate.Record](n.call("GET", evaluationsPath+"/"+e.EvaluationID, nil).want(http.StatusOK))
+		rec := into[wire.EvaluationRecord](n.call("GET", evaluationsPath+"/"+e.EvaluationID, nil).want(http.StatusOK))
 		if len(rec.Calls) == 0 || (rec.Calls[0].Raw != "") != may || rec.Calls[0].Model == "" || len(rec.Evaluation.RuleVerdicts) != 3 {
 			t.Errorf("%s: calls %+v", role, rec.Calls)
 		}
 	}
 }
 
-func TestRetention(t *testing.T) { onBoth(t, testRetention) }
+func TestRetention(t *testing.T) {
+	t.Parallel()
+	onBoth(t, testRetention)
+}
 
 func testRetention(t *testing.T, n *node) {
 	seedEvaluation(n)
@@ -254,24 +265,24 @@ func testRetention(t *testing.T, n *node) {
 	named := n.call("POST", evaluatePath, fields{"facts": fields{"amount": 2}}, "Idempotency-Key", "k").want(http.StatusOK)
 	clock.Add(int64(48 * time.Hour))
 	young := n.evaluates(fields{"facts": fields{"amount": 3}})
-	prune := func(keep evaluate.Retention) {
+	prune := func(keep record.Retention) {
 		t.Helper()
-		if err := e.Prune(keep)(context.Background(), job.Job{}, func(int, int) {}); err != nil {
+		if err := e.Prune(keep)(context.Background(), wire.Job{}, func(int, int) {}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	verify := func(pruned int64) {
 		t.Helper()
-		r := into[audit.Report](n.call("GET", "/api/v1/audit/verify", nil).want(http.StatusOK))
+		r := into[wire.AuditReport](n.call("GET", "/api/v1/audit/verify", nil).want(http.StatusOK))
 		if len(r.Problems) != 0 || r.Pruned != pruned {
 			t.Errorf("report %+v, want %d bodies pruned and no damage", r, pruned)
 		}
 	}
-	prune(evaluate.Retention{})
+	prune(record.Retention{})
 	verify(0)
-	prune(evaluate.Retention{Records: 24 * time.Hour, Submissions: 24 * time.Hour})
+	prune(record.Retention{Records: 24 * time.Hour, Submissions: 24 * time.Hour})
 	verify(2)
-	prune(evaluate.Retention{Records: 24 * time.Hour, Submissions: 24 * time.Hour})
+	prune(record.Retention{Records: 24 * time.Hour, Submissions: 24 * time.Hour})
 	verify(2)
 	if got := n.call("GET", evaluationsPath+"/"+old.EvaluationID, nil).wantProblem(http.StatusNotFound, rule.CodeNotFound); !strings.Contains(got.Detail, "retention") {
 		t.Errorf("the answer does not say why: %s", got.Detail)
@@ -281,7 +292,7 @@ func testRetention(t *testing.T, n *node) {
 	if err != nil || len(past) != 1 || past[0].EvaluationID != young.EvaluationID {
 		t.Errorf("past evaluations: %+v, %v", past, err)
 	}
-	list := into[Page[evaluate.Summary]](n.call("GET", evaluationsPath, nil).want(http.StatusOK))
+	list := into[wire.Page[wire.EvaluationSummary]](n.call("GET", evaluationsPath, nil).want(http.StatusOK))
 	if list.Total != 3 || !list.Items[2].Pruned || list.Items[2].OverallVerdict != rule.Deny || list.Items[0].Pruned {
 		t.Errorf("list %+v", list)
 	}
@@ -291,18 +302,21 @@ func testRetention(t *testing.T, n *node) {
 	}
 	// A body that is gone without a word in the chain is damage.
 	err = n.store.Update(t.Context(), func(tx store.Tx) error {
-		_, _, err := tx.DropBodies(t.Context(), rule.DefaultProject, audit.KindEvaluation, 0, 1<<40, 100)
+		_, _, err := tx.Audit.DropBodies(t.Context(), rule.DefaultProject, audit.KindEvaluation, 0, 1<<40, 100)
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := into[audit.Report](n.call("GET", "/api/v1/audit/verify", nil).want(http.StatusOK)); len(r.Problems) != 2 {
+	if r := into[wire.AuditReport](n.call("GET", "/api/v1/audit/verify", nil).want(http.StatusOK)); len(r.Problems) != 2 {
 		t.Errorf("report %+v, want the two bodies that were taken out silently", r)
 	}
 }
 
-func TestFeedback(t *testing.T) { onBoth(t, testFeedbackAPI) }
+func TestFeedback(t *testing.T) {
+	t.Parallel()
+	onBoth(t, testFeedbackAPI)
+}
 
 func testFeedbackAPI(t *testing.T, n *node) {
 	n.judgedRules()
@@ -317,25 +331,26 @@ func testFeedbackAPI(t *testing.T, n *node) {
 	n.call("POST", path, fields{"rule_id": "J-2", "correct": false, "note": "It is a comment."}).want(http.StatusOK)
 	n.call("POST", path, fields{"rule_id": ruleID(e, "SEC-1"), "correct": true}).want(http.StatusOK)
 	n.call("POST", path, fields{"rule_id": "J-2", "correct": true, "note": "On second thought."}).want(http.StatusOK) // takes the place of the first
-	list := into[FeedbackList](n.call("GET", path, nil).want(http.StatusOK))
+	list := into[wire.FeedbackList](n.call("GET", path, nil).want(http.StatusOK))
 	if list.Total != 2 {
 		t.Errorf("feedback %+v, want one for each rule", list)
 	}
 	n.key = n.makeKey(auth.Reviewer, rule.DefaultProject)
 	n.call("POST", path, fields{"rule_id": "J-2", "correct": false}).want(http.StatusOK)
-	q := into[evaluate.Quality](n.call("GET", rulesPath+"/J-2/quality", nil).want(http.StatusOK))
+	q := into[wire.RuleQuality](n.call("GET", rulesPath+"/J-2/quality", nil).want(http.StatusOK))
 	if q.Feedback.TruePositives != 1 || q.Feedback.FalsePositives != 1 || q.Feedback.Precision == nil || q.Feedback.Precision.Value != 0.5 ||
 		q.Feedback.Precision.Low <= 0 || q.Feedback.Precision.High >= 1 || q.Confidence != nil || q.Judged != 2 {
 		t.Errorf("quality %+v", q)
 	}
 	n.call("PATCH", rulesPath+"/J-2", fields{"statement": "Nothing is quick and dirty here."}).want(http.StatusOK)
-	q = into[evaluate.Quality](n.call("GET", rulesPath+"/J-2/quality", nil).want(http.StatusOK))
+	q = into[wire.RuleQuality](n.call("GET", rulesPath+"/J-2/quality", nil).want(http.StatusOK))
 	if q.Judged != 0 || q.Feedback.Precision != nil {
 		t.Errorf("quality of the changed rule %+v: what was said about the old one counts", q)
 	}
 }
 
 func TestConfidenceFollowsFromFeedback(t *testing.T) {
+	t.Parallel()
 	n := newNode(t)
 	n.judgedRules()
 	n.judging(critic())
@@ -363,7 +378,7 @@ func TestConfidenceFollowsFromFeedback(t *testing.T) {
 	if got := confidence("SEC-1"); got != 1 {
 		t.Errorf("confidence of a check %g", got)
 	}
-	q := into[evaluate.Quality](n.call("GET", rulesPath+"/J-2/quality", nil).want(http.StatusOK))
+	q := into[wire.RuleQuality](n.call("GET", rulesPath+"/J-2/quality", nil).want(http.StatusOK))
 	if q.Confidence == nil || fmt.Sprint(q.Confidence.Deny, q.Confidence.Allow) != fmt.Sprint(19.0/22, 0.5) {
 		t.Errorf("quality %+v", q)
 	}

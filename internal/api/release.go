@@ -4,237 +4,201 @@ import (
 	"context"
 	"net/http"
 
+	"tenet/internal/api/rest"
 	"tenet/internal/auth"
 	"tenet/internal/corpus"
 	"tenet/internal/release"
+	"tenet/internal/wire"
+	"tenet/internal/wire/op"
 )
 
-const (
-	snapshotsPath   = "/api/v1/snapshots"
-	snapshotPath    = snapshotsPath + "/{snapshot_id}"
-	deploymentsPath = snapshotsPath + "/deployments"
-	releaseTag      = "Releases"
-)
+// Releases serves snapshots, their deployments and simulations, and the gates of environments.
+type Releases struct{ Releases *release.Releases }
 
-func (s *server) releaseRoutes() {
-	registerBody(s, operation{
-		id: "create-snapshot", method: http.MethodPost, path: snapshotsPath, tag: releaseTag, role: auth.Reviewer, status: http.StatusCreated,
-		summary: "Take a snapshot of the live corpus", description: "It names exact versions of all rules but retired ones, and never changes.",
-	}, s.createSnapshot)
-	register(s, operation{
-		id: "list-snapshots", method: http.MethodGet, path: snapshotsPath, tag: releaseTag, role: auth.Viewer,
-		summary: "List snapshots", description: "Newest first.",
-	}, s.listSnapshots)
-	register(s, operation{
-		id: "get-snapshot", method: http.MethodGet, path: snapshotPath, tag: releaseTag, role: auth.Viewer,
-		summary: "Get a snapshot", description: "With where it is or was deployed.",
-	}, s.getSnapshot)
-	register(s, operation{
-		id: "diff-snapshots", method: http.MethodGet, path: snapshotPath + "/diff/{other_id}", tag: releaseTag, role: auth.Viewer,
-		summary: "Compare two snapshots", description: "What the second, other_id, adds, removes and modifies.",
-	}, s.diffSnapshots)
-	register(s, operation{
-		id: "verify-snapshot", method: http.MethodPost, path: snapshotPath + "/verify", tag: releaseTag, role: auth.Viewer,
-		summary: "Verify a snapshot", description: "Computes its hash anew from the stored rules.",
-	}, s.verifySnapshot)
-	registerBody(s, operation{
-		id: "deploy-snapshot", method: http.MethodPost, path: snapshotPath + "/deploy", tag: releaseTag, role: auth.Reviewer,
-		summary: "Make a snapshot active in an environment",
-	}, s.deploySnapshot)
-	register(s, operation{
-		id: "rollback-snapshot", method: http.MethodPost, path: snapshotPath + "/rollback", tag: releaseTag, role: auth.Reviewer,
-		summary:     "Take a deployment back",
-		description: "The snapshot that was active before is active again. 409 if the snapshot is not active, is active in several environments and none is named, or has no predecessor.",
-	}, s.rollbackSnapshot)
-	s.simulationRoutes()
-	register(s, operation{
-		id: "list-deployments", method: http.MethodGet, path: deploymentsPath, tag: releaseTag, role: auth.Viewer,
-		summary: "List active snapshots", description: "One per environment that has one.",
-	}, s.listDeployments)
-	register(s, operation{
-		id: "get-environment", method: http.MethodGet, path: deploymentsPath + "/{environment}", tag: releaseTag, role: auth.Viewer,
-		summary: "Get the active snapshot and the history of an environment",
-	}, s.getEnvironment)
-}
-
-// CreateSnapshot is the body that takes a snapshot.
-type CreateSnapshot struct {
-	Name        string `json:"name" doc:"Name, 1 to 200 characters." example:"2026-12 release"`
-	Description string `json:"description,omitempty" doc:"What is in it, at most 4000 characters."`
-}
-
-type snapshotOutput struct{ Body release.Snapshot }
-
-type createdSnapshot struct {
-	Location string `header:"Location"`
-	Body     release.Snapshot
-}
-
-func (s *server) createSnapshot(ctx context.Context, _ *struct{ ProjectQuery }, body *CreateSnapshot) (*createdSnapshot, error) {
-	made, err := s.cfg.Releases.Create(ctx, project(ctx), body.Name, body.Description)
-	if err != nil {
-		return nil, err
-	}
-	return &createdSnapshot{Location: snapshotsPath + "/" + made.ID, Body: made}, nil
-}
-
-// OffsetQuery are the parameters of lists that the interface pages by limit and offset.
-type OffsetQuery struct {
-	Limit  int `query:"limit" default:"20" minimum:"1" maximum:"100" doc:"Items to return."`
-	Offset int `query:"offset" default:"0" minimum:"0" maximum:"1000000000" doc:"Items to leave out before."`
-}
-
-// Snapshots is a page of snapshots.
-type Snapshots struct {
-	Items  []release.Snapshot `json:"items" nullable:"false" doc:"Snapshots of this page."`
-	Total  int                `json:"total" doc:"Snapshots on all pages."`
-	Limit  int                `json:"limit" doc:"Items per page."`
-	Offset int                `json:"offset" doc:"Items before this page."`
-}
-
-type snapshotsOutput struct{ Body Snapshots }
-
-func (s *server) listSnapshots(ctx context.Context, in *struct {
-	ProjectQuery
-	OffsetQuery
-},
-) (*snapshotsOutput, error) {
-	list, total, err := s.cfg.Releases.List(ctx, project(ctx), in.Offset, in.Limit)
-	if err != nil {
-		return nil, err
-	}
-	return &snapshotsOutput{Snapshots{Items: list, Total: total, Limit: in.Limit, Offset: in.Offset}}, nil
-}
-
-// SnapshotRef names a snapshot in a path.
-type SnapshotRef struct {
+// snapshotRef names a snapshot in a path.
+type snapshotRef struct {
 	SnapshotID string `path:"snapshot_id" doc:"Id of the snapshot."`
 }
 
-func (s *server) getSnapshot(ctx context.Context, in *struct {
-	ProjectQuery
-	SnapshotRef
-},
-) (*snapshotOutput, error) {
-	found, err := s.cfg.Releases.Get(ctx, project(ctx), in.SnapshotID)
-	if err != nil {
-		return nil, err
-	}
-	return &snapshotOutput{found}, nil
-}
-
-type differenceOutput struct{ Body release.Difference }
-
-func (s *server) diffSnapshots(ctx context.Context, in *struct {
-	ProjectQuery
-	SnapshotRef
-	OtherID string `path:"other_id" doc:"Id of the snapshot that is compared with the first."`
-},
-) (*differenceOutput, error) {
-	d, err := s.cfg.Releases.Diff(ctx, project(ctx), in.SnapshotID, in.OtherID)
-	if err != nil {
-		return nil, err
-	}
-	return &differenceOutput{d}, nil
-}
-
-type verificationOutput struct{ Body release.Verification }
-
-func (s *server) verifySnapshot(ctx context.Context, in *struct {
-	ProjectQuery
-	SnapshotRef
-},
-) (*verificationOutput, error) {
-	v, err := s.cfg.Releases.Verify(ctx, project(ctx), in.SnapshotID)
-	if err != nil {
-		return nil, err
-	}
-	return &verificationOutput{v}, nil
-}
-
-// RequestKey names a request, so that sending it again does nothing twice.
-type RequestKey struct {
+// namedRelease names a snapshot, and the request, so that sending it again does nothing twice.
+type namedRelease struct {
+	snapshotRef
 	Key string `header:"Idempotency-Key" maxLength:"255" doc:"Your own name of the request. Sending it again gives the same answer and changes nothing."`
 }
 
-// DeploySnapshot is the body that deploys a snapshot.
-type DeploySnapshot struct {
-	Environment string `json:"environment" doc:"production, staging or development." example:"staging"`
+// Routes implements [rest.Resource].
+func (s Releases) Routes(r *rest.Router) {
+	r.Explain(http.MethodDelete, op.ListSnapshots.Path+"/", "a snapshot is never changed or deleted, because evaluations name it; ")
+	r = r.Tag(releaseTag)
+	rest.HandleBody(r, rest.Operation{
+		ID: "create-snapshot", Route: op.CreateSnapshot.Route(), Role: auth.Reviewer, Status: http.StatusCreated,
+		Summary: "Take a snapshot of the live corpus", Description: "It names exact versions of all rules except retired ones, and never changes.",
+	}, func(ctx context.Context, _ *rest.None, body *wire.CreateSnapshot) (rest.Created[wire.Snapshot], error) {
+		made, err := s.Releases.Create(ctx, rest.Project(ctx), body.Name, body.Description)
+		return rest.Created[wire.Snapshot]{Location: op.CreateSnapshot.Path + "/" + made.ID, Body: made}, err
+	})
+	rest.Handle(r, rest.Operation{ID: "list-snapshots", Route: op.ListSnapshots.Route(), Role: auth.Viewer, Summary: "List snapshots", Description: "Newest first."},
+		func(ctx context.Context, in *wire.OffsetQuery) (wire.Snapshots, error) {
+			list, total, err := s.Releases.List(ctx, rest.Project(ctx), in.Offset, in.Limit)
+			return wire.Snapshots{Items: list, Total: total, Limit: in.Limit, Offset: in.Offset}, err
+		})
+	rest.Handle(r, rest.Operation{
+		ID: "get-snapshot", Route: op.GetSnapshot.Route(), Role: auth.Viewer, Summary: "Get a snapshot", Description: "With its deployments, past ones included.",
+	}, func(ctx context.Context, in *snapshotRef) (wire.Snapshot, error) {
+		return s.Releases.Get(ctx, rest.Project(ctx), in.SnapshotID)
+	})
+	rest.Handle(r, rest.Operation{
+		ID: "diff-snapshots", Route: op.DiffSnapshots.Route(), Role: auth.Viewer,
+		Summary: "Compare two snapshots", Description: "What the second, other_id, adds, removes and modifies.",
+	}, func(ctx context.Context, in *struct {
+		snapshotRef
+		OtherID string `path:"other_id" doc:"Id of the snapshot that is compared with the first."`
+	},
+	) (wire.Difference, error) {
+		return s.Releases.Diff(ctx, rest.Project(ctx), in.SnapshotID, in.OtherID)
+	})
+	rest.Handle(r, rest.Operation{
+		ID: "verify-snapshot", Route: op.VerifySnapshot.Route(), Role: auth.Viewer,
+		Summary: "Verify a snapshot", Description: "Computes its hash again from the stored rules.",
+	}, func(ctx context.Context, in *snapshotRef) (wire.Verification, error) {
+		return s.Releases.Verify(ctx, rest.Project(ctx), in.SnapshotID)
+	})
+	s.deploymentRoutes(r)
+	s.simulationRoutes(r)
+	s.gateRoutes(r)
 }
 
-type deploymentOutput struct{ Body release.Deployment }
-
-func (s *server) deploySnapshot(ctx context.Context, in *struct {
-	ProjectQuery
-	SnapshotRef
-	RequestKey
-}, body *DeploySnapshot,
-) (*deploymentOutput, error) {
-	environment, err := release.ParseEnvironment(body.Environment)
-	if err != nil {
-		return nil, err
-	}
-	d, err := s.cfg.Releases.Deploy(ctx, project(ctx), in.SnapshotID, environment, in.Key)
-	if err != nil {
-		return nil, err
-	}
-	return &deploymentOutput{d}, nil
+func (s Releases) deploymentRoutes(r *rest.Router) {
+	rest.HandleBody(r, rest.Operation{
+		ID: "deploy-snapshot", Route: op.DeploySnapshot.Route(), Role: auth.Reviewer, Summary: "Make a snapshot active in an environment",
+	}, func(ctx context.Context, in *namedRelease, body *wire.DeploySnapshot) (out wire.Deployment, err error) {
+		environment, err := release.ParseEnvironment(body.Environment)
+		if err != nil {
+			return out, err
+		}
+		return s.Releases.Deploy(ctx, rest.Project(ctx), in.SnapshotID, environment, in.Key)
+	})
+	rest.Handle(r, rest.Operation{
+		ID: "rollback-snapshot", Route: op.RollbackSnapshot.Route(), Role: auth.Reviewer, Summary: "Roll a deployment back",
+		Description: "The snapshot that was active before is active again. 409 if the snapshot is not active, is active in several environments and none is named, or has no predecessor.",
+	}, s.rollback)
+	rest.Handle(r, rest.Operation{
+		ID: "list-deployments", Route: op.ListDeployments.Route(), Role: auth.Viewer, Summary: "List active snapshots", Description: "One per environment that has one.",
+	}, func(ctx context.Context, _ *rest.None) ([]wire.ActiveDeployment, error) {
+		return s.Releases.Active(ctx, rest.Project(ctx))
+	})
+	rest.Handle(r, rest.Operation{
+		ID: "get-environment", Route: op.GetEnvironment.Route(), Role: auth.Viewer,
+		Summary: "Get the active snapshot and the history of an environment",
+	}, func(ctx context.Context, in *struct {
+		Environment string `path:"environment" doc:"production, staging or development."`
+	},
+	) (out wire.EnvironmentState, err error) {
+		environment, err := release.ParseEnvironment(in.Environment)
+		if err != nil {
+			return out, err
+		}
+		return s.Releases.Environment(ctx, rest.Project(ctx), environment)
+	})
 }
 
-type rolledBackOutput struct{ Body release.RolledBack }
-
-func (s *server) rollbackSnapshot(ctx context.Context, in *struct {
-	ProjectQuery
-	SnapshotRef
-	RequestKey
-	Environment string `query:"environment" doc:"Where to roll back; needed if the snapshot is active in several environments."`
+func (s Releases) rollback(ctx context.Context, in *struct {
+	namedRelease
+	wire.RollbackQuery
 },
-) (*rolledBackOutput, error) {
-	var environment release.Environment
+) (out wire.RolledBack, err error) {
+	var environment wire.Environment
 	if in.Environment != "" {
-		var err error
 		if environment, err = release.ParseEnvironment(in.Environment); err != nil {
-			return nil, err
+			return out, err
 		}
 	}
-	back, err := s.cfg.Releases.Rollback(ctx, project(ctx), in.SnapshotID, environment, in.Key)
-	if err != nil {
-		return nil, err
-	}
-	return &rolledBackOutput{back}, nil
+	return s.Releases.Rollback(ctx, rest.Project(ctx), in.SnapshotID, environment, in.Key)
 }
 
-type activeOutput struct{ Body []release.ActiveDeployment }
-
-func (s *server) listDeployments(ctx context.Context, _ *struct{ ProjectQuery }) (*activeOutput, error) {
-	list, err := s.cfg.Releases.Active(ctx, project(ctx))
-	if err != nil {
-		return nil, err
-	}
-	return &activeOutput{list}, nil
+func (s Releases) simulationRoutes(r *rest.Router) {
+	rest.HandleBody(r, rest.Operation{
+		ID: "simulate-snapshot", Route: op.SimulateSnapshot.Route(), Role: auth.Reviewer, Summary: "Simulate a switch to a snapshot",
+		Description: "Decides a sample of recorded evaluations under the snapshot in the path and under compare_to, from which the switch would be made. " +
+			"Rules that did not change keep their recorded verdicts, so only added and modified rules cost model calls. With `Prefer: respond-async` " +
+			"the answer is 202 with a Location to ask at.",
+	}, s.simulate).Background(rest.SchemaOf[wire.SimulationRun](r))
+	rest.Handle(r, rest.Operation{
+		ID: "get-simulation", Route: op.GetSimulation.Route(), Role: auth.Viewer, Summary: "Get a simulation in the background",
+		Description: "With its progress, and its result once it has finished. With `Accept: text/event-stream` the server sends progress until then.",
+	}, func(ctx context.Context, in *struct {
+		SimulationID string `path:"simulation_id" doc:"Id of the simulation."`
+	},
+	) (wire.SimulationRun, error) {
+		return follow(ctx, func(ctx context.Context) (wire.SimulationRun, error) {
+			return s.Releases.GetSimulation(ctx, rest.Project(ctx), in.SimulationID)
+		}, func(r *wire.SimulationRun) (string, wire.Progress) { return r.State, r.Progress })
+	}).Streams(runEvents)
 }
 
-type environmentOutput struct{ Body release.EnvironmentState }
-
-func (s *server) getEnvironment(ctx context.Context, in *struct {
-	ProjectQuery
-	Environment string `path:"environment" doc:"production, staging or development."`
-},
-) (*environmentOutput, error) {
-	environment, err := release.ParseEnvironment(in.Environment)
-	if err != nil {
-		return nil, err
+func (s Releases) simulate(ctx context.Context, in *struct {
+	snapshotRef
+	asyncHeader
+}, body *wire.SimulateSnapshot,
+) (*wire.Simulation, error) {
+	q := wire.SimulateRequest{SnapshotID: in.SnapshotID, CompareTo: body.CompareTo, SampleSize: release.DefaultSample, Seed: uint64(body.Seed), DryRun: body.DryRun}
+	if body.SampleSize != nil {
+		q.SampleSize = *body.SampleSize
 	}
-	state, err := s.cfg.Releases.Environment(ctx, project(ctx), environment)
-	if err != nil {
-		return nil, err
+	if !rest.WantsAsync(ctx) {
+		return s.Releases.Simulate(ctx, rest.Project(ctx), q, nil)
 	}
-	return &environmentOutput{state}, nil
+	run, err := s.Releases.StartSimulation(ctx, rest.Project(ctx), q)
+	if err == nil {
+		rest.Accepted(ctx, rest.Location(ctx, op.GetSimulation.Path, run.ID), run)
+	}
+	return nil, err
 }
 
-// EnvironmentQuery is the parameter of what can be asked of the rules that are active in an environment.
-type EnvironmentQuery struct {
-	Environment string `query:"environment" doc:"production, staging or development: the rules of the snapshot that is active there, instead of the live ones. 409 if nothing is deployed there."`
+// environmentRef names an environment in a path.
+type environmentRef struct {
+	Environment string `path:"environment" doc:"production, staging or development." example:"production"`
+}
+
+func (s Releases) gateRoutes(r *rest.Router) {
+	rest.Handle(r, rest.Operation{ID: "get-gates", Route: op.GetGates.Route(), Role: auth.Viewer, Summary: "Get the gates of an environment"},
+		func(ctx context.Context, in *environmentRef) (out wire.Gates, err error) {
+			environment, err := release.ParseEnvironment(in.Environment)
+			if err != nil {
+				return out, err
+			}
+			return s.Releases.Gates(ctx, rest.Project(ctx), environment)
+		})
+	rest.HandleBody(r, rest.Operation{
+		ID: "set-gates", Route: op.SetGates.Route(), Role: auth.Admin,
+		Summary: "Set the gates of an environment", Description: "A deployment must pass them; a rollback need not. Replaces all gates; an empty object removes them.",
+	}, func(ctx context.Context, in *environmentRef, body *wire.Gates) (wire.Gates, error) {
+		environment, err := release.ParseEnvironment(in.Environment)
+		if err != nil {
+			return *body, err
+		}
+		return *body, s.Releases.SetGates(ctx, rest.Project(ctx), environment, *body)
+	})
+	rest.Handle(r, rest.Operation{
+		ID: "check-gates", Route: op.CheckGates.Route(), Role: auth.Viewer,
+		Summary: "Check a snapshot against the gates of an environment", Description: "Lists only gates that are set.",
+	}, func(ctx context.Context, in *struct {
+		snapshotRef
+		environmentRef
+	},
+	) ([]wire.GateResult, error) {
+		environment, err := release.ParseEnvironment(in.Environment)
+		if err != nil {
+			return nil, err
+		}
+		return s.Releases.CheckGates(ctx, rest.Project(ctx), in.SnapshotID, environment)
+	})
+	rest.HandleBody(r, rest.Operation{
+		ID: "approve-snapshot", Route: op.ApproveSnapshot.Route(), Role: auth.Reviewer, Status: http.StatusCreated,
+		Summary: "Approve a snapshot", Description: "409 for the person who took it. Approving again changes nothing.",
+	}, func(ctx context.Context, in *snapshotRef, body *wire.ApproveSnapshot) (wire.Approval, error) {
+		return s.Releases.Approve(ctx, rest.Project(ctx), in.SnapshotID, body.Note)
+	})
 }
 
 // UsedSnapshot names the snapshot whose rules an answer rests on.
@@ -242,19 +206,17 @@ type UsedSnapshot struct {
 	Snapshot string `header:"Tenet-Snapshot-Id" doc:"The snapshot whose rules were used; absent for the live rules."`
 }
 
-// released is the view of the snapshot that is active in an environment, and its id; nothing for the live rules.
-func (s *server) released(ctx context.Context, environment string) (*corpus.View, UsedSnapshot, error) {
+// Released finds the rules that are active in environments.
+type Released interface {
+	// Deployed returns the view of the snapshot that is active in an environment, and its id.
+	Deployed(ctx context.Context, projectID, environment string) (*corpus.View, string, error)
+}
+
+// released returns the view of the snapshot that is active in an environment, and its id; nothing for the live rules.
+func released(ctx context.Context, r Released, environment string) (*corpus.View, UsedSnapshot, error) {
 	if environment == "" {
 		return nil, UsedSnapshot{}, nil
 	}
-	view, id, err := s.cfg.Releases.Deployed(ctx, project(ctx), environment)
+	view, id, err := r.Deployed(ctx, rest.Project(ctx), environment)
 	return view, UsedSnapshot{id}, err
-}
-
-// frozen explains why what a request would remove stays; empty for everything else.
-func frozen(r *http.Request) string {
-	if r.Method == http.MethodDelete && len(r.URL.Path) > len(snapshotsPath) && r.URL.Path[:len(snapshotsPath)] == snapshotsPath {
-		return "a snapshot is never changed or deleted, because evaluations name it; "
-	}
-	return ""
 }

@@ -5,113 +5,75 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"reflect"
 
-	"github.com/danielgtaylor/huma/v2"
-
+	"tenet/internal/api/rest"
 	"tenet/internal/auth"
 	"tenet/internal/catalog"
 	"tenet/internal/rule"
+	"tenet/internal/wire"
+	"tenet/internal/wire/op"
 )
 
-func (s *server) importRoutes() {
-	registry := s.api.OpenAPI().Components.Schemas
-	schema := registry.Schema(reflect.TypeFor[catalog.File](), true, "")
+// RuleFiles imports and exports rules as files.
+type RuleFiles struct{ Catalog *catalog.Catalog }
+
+// Routes implements [rest.Resource].
+func (s RuleFiles) Routes(r *rest.Router) {
+	r = r.Tag(ruleTag)
+	file := rest.SchemaOf[wire.RuleFile](r)
 	// In a file the statement may be absent: defaults never have one, and an update may leave it as it is.
-	input := registry.SchemaFromRef(registry.Schema(reflect.TypeFor[catalog.Input](), true, "").Ref)
-	input.Required = nil
-	input.PrecomputeMessages()
-
-	op := register(s, operation{
-		id: "import-rules", method: http.MethodPost, path: rulesPath + "/import", tag: ruleTag, role: auth.Reviewer,
-		summary: "Import rules",
-		description: "All rules and federation nodes of the file or none, as JSON or YAML by Content-Type. Rules are matched by id or slug; " +
+	rest.SchemaOf[wire.RuleInput](r).Target().Required = nil
+	content := map[string]*rest.Media{"application/json": {Schema: file}, rest.YAMLTypes[0]: {Schema: file}}
+	rest.Handle(r, rest.Operation{
+		ID: "import-rules", Route: op.ImportRules.Route(), Role: auth.Reviewer, Summary: "Import rules",
+		Description: "All rules and federation nodes of the file or none, as JSON or YAML by Content-Type. Rules are matched by id or slug; " +
 			"errors name the rule by its place, its slug and the field. Nodes are matched by id, or by name below their parent.",
-	}, s.importRules)
-	content := map[string]*huma.MediaType{jsonType: {Schema: schema}, yamlTypes[0]: {Schema: schema}}
-	op.RequestBody = &huma.RequestBody{Required: true, Content: content}
-	p := s.plans[http.MethodPost+" "+rulesPath+"/import"]
-	p.body, p.limit, p.yaml = compileShape(registry, schema), s.cfg.Limits.MaxImportBody, true
-
-	register(s, operation{
-		id: "export-rules", method: http.MethodGet, path: rulesPath + "/export", tag: ruleTag, role: auth.Viewer,
-		summary: "Export rules",
-		description: "As a file in a stable order and without times; retired and superseded rules are left out, and " +
-			"with a filter the federation too. What is exported can be imported.",
-		responses: map[string]*huma.Response{"200": {Description: "The file", Content: content}},
-	}, s.exportRules)
+	}, s.load).Accept(r.Limits().MaxImportBody, content)
+	exported := rest.Handle(r, rest.Operation{
+		ID: "export-rules", Route: op.ExportRules.Route(), Role: auth.Viewer, Summary: "Export rules",
+		Description: "As a file in a stable order and without times, without retired and superseded rules, and " +
+			"with a filter without the federation. The file can be imported.",
+	}, s.export).Success()
+	exported.Description, exported.Content = "The file", content
 }
 
-type importOutput struct{ Body *rule.ImportResult }
-
-func (s *server) importRules(ctx context.Context, in *struct {
-	ProjectQuery
-	Mode   string `query:"mode" enum:"upsert,create" default:"upsert" doc:"upsert updates rules that exist; create refuses them."`
-	Prune  bool   `query:"prune" doc:"Retire the rules of the project that the file does not name; if it has a federation, also delete the nodes and remove the attachments that it does not name."`
-	DryRun bool   `query:"dry_run" doc:"Tell what would happen, and change nothing."`
-},
-) (*importOutput, error) {
-	f, err := s.readFile(ctx)
+func (s RuleFiles) load(ctx context.Context, in *wire.ImportQuery) (*rule.ImportResult, error) {
+	f, err := rest.ReadFile(ctx, catalog.ParseYAML)
 	if err != nil {
 		return nil, err
 	}
-	result, err := s.cfg.Catalog.Import(ctx, project(ctx), f, catalog.ImportOptions{
-		CreateOnly: in.Mode == "create", Prune: in.Prune, DryRun: in.DryRun,
-	})
-	if err != nil {
-		return nil, err
-	}
-	return &importOutput{result}, nil
+	return s.Catalog.Import(ctx, rest.Project(ctx), f, catalog.ImportOptions{CreateOnly: in.Mode == "create", Prune: in.Prune, DryRun: in.DryRun})
 }
 
-// readFile reads a rule file from the body, in JSON or YAML.
-func (s *server) readFile(ctx context.Context) (*catalog.File, error) {
-	x := exchangeFrom(ctx)
-	media, err := x.mediaType()
-	if err != nil {
-		return nil, err
-	}
-	buf, err := s.read(x)
-	if err != nil {
-		return nil, err
-	}
-	defer putBuffer(buf)
-	if media == jsonType {
-		return decodeJSON[catalog.File](buf.Bytes(), x.plan.body, s.cfg.Limits.MaxJSONDepth)
-	}
-	return catalog.ParseYAML(buf.Bytes())
-}
-
-type exportOutput struct {
+// fileOutput is a file.
+type fileOutput struct {
 	ContentType string `header:"Content-Type"`
 	Disposition string `header:"Content-Disposition"`
 	Body        []byte
 }
 
-func (s *server) exportRules(ctx context.Context, in *struct {
-	ProjectQuery
-	RuleFilter
-	Format string `query:"format" enum:"yaml,json" default:"yaml" doc:"Format of the file."`
+func (s RuleFiles) export(ctx context.Context, in *struct {
+	ruleFilter
+	wire.ExportQuery
 },
-) (*exportOutput, error) {
+) (out fileOutput, err error) {
 	filter, err := in.filter()
 	if err != nil {
-		return nil, err
+		return out, err
 	}
 	selects := filter.Matches
 	if reflect.ValueOf(filter).IsZero() {
 		selects = nil
 	}
-	f, err := s.cfg.Catalog.Export(ctx, project(ctx), selects)
+	f, err := s.Catalog.Export(ctx, rest.Project(ctx), selects)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
-	out := &exportOutput{
-		ContentType: yamlTypes[0], Disposition: fmt.Sprintf(`attachment; filename="%s-rules.%s"`, project(ctx), in.Format),
-	}
+	out.Disposition = fmt.Sprintf(`attachment; filename="%s-rules.%s"`, rest.Project(ctx), in.Format)
 	if in.Format == "yaml" {
-		out.Body, err = f.YAML()
+		out.ContentType = rest.YAMLTypes[0]
+		out.Body, err = catalog.YAML(f)
 		return out, err
 	}
 	var buf bytes.Buffer
@@ -119,8 +81,8 @@ func (s *server) exportRules(ctx context.Context, in *struct {
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	if err := enc.Encode(f); err != nil {
-		return nil, err
+		return out, err
 	}
-	out.ContentType, out.Body = jsonType, buf.Bytes()
+	out.ContentType, out.Body = "application/json", buf.Bytes()
 	return out, nil
 }

@@ -4,64 +4,44 @@ import (
 	"context"
 	"net/http"
 
+	"tenet/internal/api/rest"
 	"tenet/internal/auth"
 	"tenet/internal/catalog"
 	"tenet/internal/rule"
+	"tenet/internal/wire"
+	"tenet/internal/wire/op"
 )
 
-const relationshipsPath = rulePath + "/relationships"
+// Relationships serves the relationships between rules.
+type Relationships struct{ Catalog *catalog.Catalog }
 
-func (s *server) relationshipRoutes() {
-	register(s, operation{
-		id: "list-relationships", method: http.MethodGet, path: relationshipsPath, tag: ruleTag, role: auth.Viewer,
-		summary: "List the relationships of a rule", description: "From and to the rule, oldest first.",
-	}, s.listRelationships)
-	registerBody(s, operation{
-		id: "create-relationship", method: http.MethodPost, path: relationshipsPath, tag: ruleTag, role: auth.Reviewer,
-		status: http.StatusCreated, summary: "Relate a rule to another",
-		description: "OVERRIDES silences the other rule where both apply; the rest is for people and for search.",
-	}, s.createRelationship)
-	register(s, operation{
-		id: "delete-relationship", method: http.MethodDelete, path: relationshipsPath + "/{relationship_id}", tag: ruleTag,
-		role: auth.Reviewer, summary: "Remove a relationship",
-	}, s.deleteRelationship)
-}
-
-func (s *server) listRelationships(ctx context.Context, in *struct {
-	ProjectQuery
-	RuleRef
-	PageQuery
-},
-) (*pageOutput[rule.Relationship], error) {
-	all, err := s.cfg.Catalog.Relationships(ctx, project(ctx), in.ID)
-	if err != nil {
-		return nil, err
-	}
-	return slicePage(in.PageQuery, all), nil
-}
-
-type relationshipOutput struct{ Body rule.Relationship }
-
-func (s *server) createRelationship(ctx context.Context, in *struct {
-	ProjectQuery
-	RuleRef
-}, body *catalog.InputRelationship,
-) (*relationshipOutput, error) {
-	made, err := s.cfg.Catalog.Relate(ctx, project(ctx), in.ID, *body)
-	if err != nil {
-		return nil, err
-	}
-	return &relationshipOutput{made}, nil
-}
-
-func (s *server) deleteRelationship(ctx context.Context, in *struct {
-	ProjectQuery
-	RuleRef
-	RelationshipID string `path:"relationship_id" doc:"Id of the relationship."`
-},
-) (*struct{}, error) {
-	if !rule.IsID(in.RelationshipID) {
-		return nil, rule.NotFound("relationship", in.RelationshipID)
-	}
-	return nil, s.cfg.Catalog.Unrelate(ctx, project(ctx), in.ID, in.RelationshipID)
+// Routes implements [rest.Resource].
+func (s Relationships) Routes(r *rest.Router) {
+	r = r.Tag(ruleTag)
+	rest.Handle(r, rest.Operation{
+		ID: "list-relationships", Route: op.ListRelationships.Route(), Role: auth.Viewer,
+		Summary: "List the relationships of a rule", Description: "From and to the rule, oldest first.",
+	}, func(ctx context.Context, in *struct {
+		ruleRef
+		wire.PageQuery
+	},
+	) (wire.Page[rule.Relationship], error) {
+		all, err := s.Catalog.Relationships(ctx, rest.Project(ctx), in.ID)
+		return rest.Slice(in.PageQuery, all, err)
+	})
+	rest.HandleBody(r, rest.Operation{
+		ID: "create-relationship", Route: op.CreateRelationship.Route(), Role: auth.Reviewer, Status: http.StatusCreated, Summary: "Relate a rule to another",
+		Description: "OVERRIDES silences the other rule where both apply; the other kinds serve people and search.",
+	}, func(ctx context.Context, in *ruleRef, body *wire.RelationshipInput) (rule.Relationship, error) {
+		return s.Catalog.Relate(ctx, rest.Project(ctx), in.ID, *body)
+	})
+	rest.Do(r, rest.Operation{
+		ID: "delete-relationship", Route: op.DeleteRelationship.Route(), Role: auth.Reviewer, Summary: "Remove a relationship",
+	}, func(ctx context.Context, in *struct {
+		ruleRef
+		RelationshipID string `path:"relationship_id" id:"relationship" doc:"Id of the relationship."`
+	},
+	) error {
+		return s.Catalog.Unrelate(ctx, rest.Project(ctx), in.ID, in.RelationshipID)
+	})
 }

@@ -8,12 +8,17 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tenet/internal/audit"
 	"tenet/internal/rule"
+	"tenet/internal/wire"
 )
 
 type fields = map[string]any
 
-func TestRuleLife(t *testing.T) { onBoth(t, testRuleLife) }
+func TestRuleLife(t *testing.T) {
+	t.Parallel()
+	onBoth(t, testRuleLife)
+}
 
 func testRuleLife(t *testing.T, n *node) {
 	made := n.call("POST", rulesPath, fields{
@@ -71,7 +76,7 @@ func testRuleLife(t *testing.T, n *node) {
 	}
 	n.call("POST", rulesPath+"/PAY-1/transitions", fields{"to": "GONE"}).wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "to")
 
-	versions := into[Page[rule.Rule]](n.call("GET", rulesPath+"/PAY-1/versions?page_size=2&page=2", nil).want(http.StatusOK))
+	versions := into[wire.Page[rule.Rule]](n.call("GET", rulesPath+"/PAY-1/versions?page_size=2&page=2", nil).want(http.StatusOK))
 	if versions.Total != 5 || versions.Page != 2 || versions.PageSize != 2 || len(versions.Items) != 2 || versions.Items[0].Version != 3 {
 		t.Errorf("versions %+v", versions)
 	}
@@ -100,7 +105,10 @@ func testRuleLife(t *testing.T, n *node) {
 }
 
 // A reference means the same to every operation.
-func TestRuleReferenceInAnyForm(t *testing.T) { onBoth(t, testRuleReferenceInAnyForm) }
+func TestRuleReferenceInAnyForm(t *testing.T) {
+	t.Parallel()
+	onBoth(t, testRuleReferenceInAnyForm)
+}
 
 func testRuleReferenceInAnyForm(t *testing.T, n *node) {
 	r := into[rule.Rule](n.call("POST", rulesPath, fields{"slug": "A-1", "statement": "One."}).want(http.StatusCreated))
@@ -127,7 +135,10 @@ func testRuleReferenceInAnyForm(t *testing.T, n *node) {
 	}
 }
 
-func TestRuleRelationships(t *testing.T) { onBoth(t, testRuleRelationships) }
+func TestRuleRelationships(t *testing.T) {
+	t.Parallel()
+	onBoth(t, testRuleRelationships)
+}
 
 func testRuleRelationships(t *testing.T, n *node) {
 	for _, slug := range []string{"A-1", "A-2", "A-3"} {
@@ -138,7 +149,7 @@ func testRuleRelationships(t *testing.T, n *node) {
 		t.Errorf("made %+v", made)
 	}
 	for _, ref := range []string{"A-1", "A-2"} {
-		list := into[Page[rule.Relationship]](n.call("GET", rulesPath+"/"+ref+"/relationships", nil).want(http.StatusOK))
+		list := into[wire.Page[rule.Relationship]](n.call("GET", rulesPath+"/"+ref+"/relationships", nil).want(http.StatusOK))
 		if list.Total != 1 || list.Items[0].ID != made.ID {
 			t.Errorf("relationships of %s: %+v", ref, list)
 		}
@@ -155,6 +166,7 @@ func testRuleRelationships(t *testing.T, n *node) {
 }
 
 func TestRuleList(t *testing.T) {
+	t.Parallel()
 	n := newNode(t)
 	for _, r := range []fields{
 		{"slug": "A-1", "statement": "Alpha rule.", "severity": "LOW", "scope": []string{"finance"}, "tags": []string{"x", "y"}, "owner": "ann", "check": fields{"cel": "true"}},
@@ -186,7 +198,7 @@ func TestRuleList(t *testing.T) {
 		"project_id=default":            "A-1 A-2 A-3 A-4",
 		"severity=LOW&q=delta":          "",
 	} {
-		page := into[Page[rule.Rule]](n.call("GET", rulesPath+"?"+query, nil).want(http.StatusOK))
+		page := into[wire.Page[rule.Rule]](n.call("GET", rulesPath+"?"+query, nil).want(http.StatusOK))
 		var got []string
 		for _, r := range page.Items {
 			got = append(got, r.Slug)
@@ -213,7 +225,25 @@ func TestRuleList(t *testing.T) {
 	n.call("GET", rulesPath+"?severity=x&page=0", nil).wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "page")
 }
 
-func TestRuleProject(t *testing.T) { onBoth(t, testRuleProject) }
+// JSON has no such numbers, so a problem cannot repeat them as numbers.
+func TestNumbersThatAreNone(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	for _, query := range []string{
+		rulesPath + "?page_size=NaN", rulesPath + "?page=-Inf", rulesPath + "?has_check=nan",
+		scansPath + "/" + audit.NewID() + "/candidates?min_confidence=Inf",
+	} {
+		p := n.call("GET", query, nil).wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid)
+		if _, isText := p.Errors[0].Value.(string); !isText {
+			t.Errorf("%s repeats the value %v", query, p.Errors[0].Value)
+		}
+	}
+}
+
+func TestRuleProject(t *testing.T) {
+	t.Parallel()
+	onBoth(t, testRuleProject)
+}
 
 func testRuleProject(t *testing.T, n *node) {
 	n.makeProject("pay")
@@ -228,15 +258,16 @@ func testRuleProject(t *testing.T, n *node) {
 	n.call("POST", rulesPath, fields{"statement": "Nowhere.", "project_id": "nowhere"}).wantProblem(http.StatusNotFound, rule.CodeNotFound)
 	n.call("POST", rulesPath, fields{"statement": "All.", "project_id": "*"}).wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "project_id")
 	n.call("GET", rulesPath+"/P-1", nil).wantProblem(http.StatusNotFound, rule.CodeNotFound)
-	if total := into[Page[rule.Rule]](n.call("GET", rulesPath+"?project_id=pay", nil).want(http.StatusOK)).Total; total != 2 {
+	if total := into[wire.Page[rule.Rule]](n.call("GET", rulesPath+"?project_id=pay", nil).want(http.StatusOK)).Total; total != 2 {
 		t.Errorf("%d rules in pay", total)
 	}
-	if total := into[Page[rule.Rule]](n.call("GET", rulesPath, nil).want(http.StatusOK)).Total; total != 0 {
+	if total := into[wire.Page[rule.Rule]](n.call("GET", rulesPath, nil).want(http.StatusOK)).Total; total != 0 {
 		t.Errorf("%d rules in default", total)
 	}
 }
 
 func TestRuleProblemsNameTheField(t *testing.T) {
+	t.Parallel()
 	n := newNode(t)
 	p := n.call("POST", rulesPath, fields{"statement": "", "severity": "SEVERE", "scope": []string{"a//b"}, "check": fields{"cel": "facts.amount <"}}).
 		wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid)

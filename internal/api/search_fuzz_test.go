@@ -5,8 +5,9 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"tenet/internal/llm"
+	"tenet/internal/llm/llmtest"
 	"tenet/internal/rule"
+	"tenet/internal/wire"
 )
 
 // FuzzSearch looks for any text in every way: never a fault of the server, always an answer or a proper problem, and what is
@@ -20,7 +21,7 @@ func FuzzSearch(f *testing.F) {
 	}
 	n := newNode(f)
 	seedSearch(n)
-	e := &llm.FakeEmbedder{}
+	e := &llmtest.Embedder{}
 	n.equip(e, nil)
 	n.embed(rule.DefaultProject, e)
 	f.Fuzz(func(t *testing.T, text string) {
@@ -34,7 +35,7 @@ func FuzzSearch(f *testing.F) {
 			if got.status >= 400 {
 				continue
 			}
-			for _, item := range into[RuleSearch](got).Items {
+			for _, item := range into[wire.RuleSearchPage](got).Items {
 				for _, h := range item.Highlights {
 					of := item.Rule.Statement
 					if h.Field == "rationale" {

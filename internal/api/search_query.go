@@ -6,28 +6,38 @@ import (
 	"strings"
 	"time"
 
+	"tenet/internal/api/rest"
 	"tenet/internal/search"
+	"tenet/internal/wire"
+	"tenet/internal/wire/op"
 )
 
-// The searches whose parameters stand in the query.
+// queryRoutes are the searches whose parameters are in the query.
+func (s Search) queryRoutes(r *rest.Router) {
+	searchExamples["temporal"].on(rest.Handle(r, searchOperation(op.SearchTemporal.Route(), "temporal", "Find the rules in force at a time",
+		"Their status is EFFECTIVE or APPROVED, and their effective_period contains as_of, in their current versions."), s.temporal))
+	searchExamples["citation"].on(rest.Handle(r, searchOperation(op.SearchCitation.Route(), "citation", "Find the rules that refer to a source",
+		"Finds the source in the address, section, kind, document id or quote of a source reference, in any letter case. Addresses "+
+			"are compared without scheme, www and a slash at the end."),
+		func(ctx context.Context, in *wire.CitationQuery) (searchOutput, error) {
+			return s.find(ctx, &in.SearchQuery, in.PageQuery, in.Source, func(among search.Among, page search.Page) (search.Result, error) {
+				return s.Search.Citation(ctx, among, in.Source, page)
+			})
+		}))
+	searchExamples["subject"].on(rest.Handle(r, searchOperation(op.SearchSubject.Route(), "subject", "Find the rules for a kind of person",
+		"Every value must be a segment of the rule's scope, in any letter case; * matches any segment."), s.subject))
+	searchExamples["conflict"].on(rest.Handle(r, searchOperation(op.SearchConflict.Route(), "conflict", "Find the rules that conflict with a rule",
+		"Rules with a CONFLICTS_WITH relationship to or from the rule, and suggested conflicts; state distinguishes them."), s.conflict))
+}
 
-func (s *server) searchTemporal(ctx context.Context, in *struct {
-	SearchQuery
-	AsOf string `query:"as_of" required:"true" doc:"The time, in ISO 8601; a date is its first instant, and a time without zone is in UTC." example:"2026-01-31"`
-	Q    string `query:"q" maxLength:"10000" doc:"Words to look for among the rules in force." example:"retention"`
-	PageQuery
-},
-) (*searchOutput, error) {
+func (s Search) temporal(ctx context.Context, in *wire.TemporalQuery) (searchOutput, error) {
 	asOf, err := parseInstant(in.AsOf)
 	if err != nil {
-		return nil, invalidField("as_of", "%s", err.Error())
+		return searchOutput{}, rest.InvalidField("as_of", "%s", err.Error())
 	}
-	among, used, err := s.among(ctx, &in.SearchQuery)
-	if err != nil {
-		return nil, err
-	}
-	r, err := s.cfg.Search.Temporal(ctx, among, asOf, in.Q, in.search())
-	return found(in.PageQuery, in.Q, used, r, err)
+	return s.find(ctx, &in.SearchQuery, in.PageQuery, in.Q, func(among search.Among, page search.Page) (search.Result, error) {
+		return s.Search.Temporal(ctx, among, asOf, in.Q, page)
+	})
 }
 
 // instants are the forms of ISO 8601 that a time may have; without a zone it is in UTC.
@@ -55,40 +65,14 @@ func parseInstant(s string) (time.Time, error) {
 	return time.Time{}, errors.New("must be a date or time of ISO 8601, such as 2026-01-31 or 2026-01-31T09:30:00Z")
 }
 
-func (s *server) searchCitation(ctx context.Context, in *struct {
-	SearchQuery
-	Source string `query:"source" required:"true" maxLength:"4000" doc:"Address, name or section of the source." example:"GDPR Art. 32"`
-	PageQuery
-},
-) (*searchOutput, error) {
-	among, used, err := s.among(ctx, &in.SearchQuery)
-	if err != nil {
-		return nil, err
-	}
-	r, err := s.cfg.Search.Citation(ctx, among, in.Source, in.search())
-	return found(in.PageQuery, in.Source, used, r, err)
-}
-
-func (s *server) searchSubject(ctx context.Context, in *struct {
-	SearchQuery
-	Role           string `query:"role" maxLength:"256" doc:"What the person is." example:"manager"`
-	Location       string `query:"location" maxLength:"256" doc:"Where the person works." example:"emea/germany"`
-	EmploymentType string `query:"employment_type" maxLength:"256" doc:"How the person is employed." example:"contractor"`
-	Department     string `query:"department" maxLength:"256" doc:"Where the person belongs." example:"finance"`
-	PageQuery
-},
-) (*searchOutput, error) {
-	profile := search.Profile{Role: in.Role, Location: in.Location, EmploymentType: in.EmploymentType, Department: in.Department}
-	among, used, err := s.among(ctx, &in.SearchQuery)
-	if err != nil {
-		return nil, err
-	}
-	r, err := s.cfg.Search.Profile(ctx, among, profile, in.search())
-	return found(in.PageQuery, profileText(profile), used, r, err)
+func (s Search) subject(ctx context.Context, in *wire.SubjectQuery) (searchOutput, error) {
+	return s.find(ctx, &in.SearchQuery, in.PageQuery, profileText(in.Profile), func(among search.Among, page search.Page) (search.Result, error) {
+		return s.Search.Profile(ctx, among, in.Profile, page)
+	})
 }
 
 // profileText is a profile as the envelope repeats it.
-func profileText(p search.Profile) string {
+func profileText(p wire.Profile) string {
 	var parts []string
 	for _, a := range []struct{ name, value string }{
 		{"role", p.Role}, {"location", p.Location}, {"employment_type", p.EmploymentType}, {"department", p.Department},
@@ -100,30 +84,16 @@ func profileText(p search.Profile) string {
 	return strings.Join(parts, " ")
 }
 
-// RuleConflicts is the answer of a search by conflict.
-type RuleConflicts struct {
-	RuleID    string            `json:"rule_id" format:"uuid" doc:"The rule."`
-	Conflicts []search.Conflict `json:"conflicts" nullable:"false" doc:"Rules that conflict with it, the earliest noted first."`
-	Total     int               `json:"total" doc:"How many there are."`
-}
-
 type conflictOutput struct {
 	UsedSnapshot
-	Body RuleConflicts
+	Body wire.RuleConflicts
 }
 
-func (s *server) searchConflict(ctx context.Context, in *struct {
-	SearchQuery
-	RuleID string `query:"rule_id" required:"true" doc:"Id or slug of the rule." example:"SEC-003"`
-},
-) (*conflictOutput, error) {
+func (s Search) conflict(ctx context.Context, in *wire.RuleConflictQuery) (conflictOutput, error) {
 	among, used, err := s.among(ctx, &in.SearchQuery)
 	if err != nil {
-		return nil, err
+		return conflictOutput{}, err
 	}
-	id, conflicts, err := s.cfg.Search.Conflicts(ctx, among, in.RuleID)
-	if err != nil {
-		return nil, err
-	}
-	return &conflictOutput{used, RuleConflicts{RuleID: id, Conflicts: conflicts, Total: len(conflicts)}}, nil
+	id, conflicts, err := s.Search.Conflicts(ctx, among, in.RuleID)
+	return conflictOutput{used, wire.RuleConflicts{RuleID: id, Conflicts: conflicts, Total: len(conflicts)}}, err
 }

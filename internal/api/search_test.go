@@ -16,32 +16,35 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tenet/internal/llm"
+	"tenet/internal/llm/llmtest"
 	"tenet/internal/rule"
 	"tenet/internal/search"
+	"tenet/internal/wire"
 )
 
 // equip gives a node an embedding service and a model for search; either may be nil.
 func (n *node) equip(e llm.Embedder, m llm.Model) {
 	n.cfg.Search = search.New(search.Config{Views: n.live, Embedder: e, Model: m, Logger: n.cfg.Logger})
+	n.serve()
 }
 
 // embed gives all rules of a project their vectors, as the job in the background does.
 func (n *node) embed(projectID string, e llm.Embedder) {
 	n.t.Helper()
-	err := search.NewEmbeddings(n.store, n.live, e, n.cfg.Logger).EmbedRules(n.t.Context(), projectID, func(int, int) {})
+	err := search.NewEmbeddings(n.store, n.store.Embeddings, n.live, e, n.cfg.Logger).EmbedRules(n.t.Context(), projectID, func(int, int) {})
 	if err != nil {
 		n.t.Fatal(err)
 	}
 }
 
 // find searches and returns the envelope.
-func (n *node) find(name string, body any) RuleSearch {
+func (n *node) find(name string, body any) wire.RuleSearchPage {
 	n.t.Helper()
-	return into[RuleSearch](n.call("POST", searchPath+"/"+name, body).want(http.StatusOK))
+	return into[wire.RuleSearchPage](n.call("POST", searchPath+"/"+name, body).want(http.StatusOK))
 }
 
 // slugs lists what was found, in order.
-func slugs(r RuleSearch) string {
+func slugs(r wire.RuleSearchPage) string {
 	list := make([]string, len(r.Items))
 	for i, item := range r.Items {
 		list[i] = item.Rule.Slug
@@ -81,6 +84,7 @@ func seedSearch(n *node) {
 
 // The searches that change nothing and need no service are tried on one corpus.
 func TestSearch(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(t *testing.T, n *node) {
 		seedSearch(n)
 		for name, test := range map[string]func(*testing.T, *node){
@@ -116,7 +120,7 @@ func testSearchByWords(t *testing.T, n *node) {
 		{fields{"query": "🔒🔒 \"((" + strings.Repeat("*", 1000)}, ""},
 	} {
 		got := n.find("fulltext", test.body)
-		if slugs(got) != test.want || got.Total != len(got.Items) || got.Query != test.body["query"] || got.Mode != search.Keyword || got.Degraded != nil {
+		if slugs(got) != test.want || got.Total != len(got.Items) || got.Query != test.body["query"] || got.Mode != wire.Keyword || got.Degraded != nil {
 			t.Errorf("%v finds %q in %+v, want %q", test.body, slugs(got), got, test.want)
 		}
 	}
@@ -133,7 +137,10 @@ func testSearchByWords(t *testing.T, n *node) {
 	}
 }
 
-func TestSearchByMeaning(t *testing.T) { onBoth(t, testSearchByMeaning) }
+func TestSearchByMeaning(t *testing.T) {
+	t.Parallel()
+	onBoth(t, testSearchByMeaning)
+}
 
 func testSearchByMeaning(t *testing.T, n *node) {
 	seedSearch(n)
@@ -141,7 +148,7 @@ func testSearchByMeaning(t *testing.T, n *node) {
 	if !strings.Contains(p.Detail, "TENET_EMBEDDING_MODEL") {
 		t.Errorf("without an embedding service the detail does not say how to set one: %q", p.Detail)
 	}
-	e := &llm.FakeEmbedder{}
+	e := &llmtest.Embedder{}
 	n.equip(e, nil)
 	got := n.find("vector", fields{"query": "backups of customer data"})
 	if got.Total != 0 || got.Degraded == nil || !strings.Contains(got.Degraded.Reason, "6 of 6 rules have no vector") {
@@ -149,7 +156,7 @@ func testSearchByMeaning(t *testing.T, n *node) {
 	}
 	n.embed(rule.DefaultProject, e)
 	got = n.find("vector", fields{"query": "backups of customer data"})
-	if got.Total != 5 || got.Items[0].Rule.Slug != "DATA-2" || got.Mode != search.Vector || got.Degraded != nil || got.Items[0].Score <= got.Items[1].Score {
+	if got.Total != 5 || got.Items[0].Rule.Slug != "DATA-2" || got.Mode != wire.Vector || got.Degraded != nil || got.Items[0].Score <= got.Items[1].Score {
 		t.Errorf("backups of customer data: %+v", got)
 	}
 	if got := slugs(n.find("vector", fields{"query": "customer data", "severity": "HIGH"})); got != "DATA-1" {
@@ -188,28 +195,31 @@ func testSearchByMeaning(t *testing.T, n *node) {
 	}
 }
 
-func TestSearchByBoth(t *testing.T) { onBoth(t, testSearchByBoth) }
+func TestSearchByBoth(t *testing.T) {
+	t.Parallel()
+	onBoth(t, testSearchByBoth)
+}
 
 func testSearchByBoth(t *testing.T, n *node) {
 	seedSearch(n)
 	got := n.find("hybrid", fields{"query": "customer backups"})
-	if got.Mode != search.Keyword || got.Degraded == nil || !strings.Contains(got.Degraded.Reason, "no embedding service") || got.Items[0].Rule.Slug != "DATA-2" {
+	if got.Mode != wire.Keyword || got.Degraded == nil || !strings.Contains(got.Degraded.Reason, "no embedding service") || got.Items[0].Rule.Slug != "DATA-2" {
 		t.Errorf("without an embedding service: %+v", got)
 	}
-	e := &llm.FakeEmbedder{}
+	e := &llmtest.Embedder{}
 	n.equip(e, nil)
-	if got := n.find("hybrid", fields{"query": "customer backups"}); got.Mode != search.Keyword || got.Degraded == nil || got.Total != 2 {
+	if got := n.find("hybrid", fields{"query": "customer backups"}); got.Mode != wire.Keyword || got.Degraded == nil || got.Total != 2 {
 		t.Errorf("before rules have vectors: %+v", got)
 	}
 	if len(e.Calls()) != 0 {
 		t.Error("the query is embedded although there is nothing to compare it with")
 	}
 	n.embed(rule.DefaultProject, e)
-	if got := n.find("hybrid", fields{"query": "customer backups"}); got.Mode != search.Hybrid || got.Degraded != nil || got.Items[0].Rule.Slug != "DATA-2" {
+	if got := n.find("hybrid", fields{"query": "customer backups"}); got.Mode != wire.Hybrid || got.Degraded != nil || got.Items[0].Rule.Slug != "DATA-2" {
 		t.Errorf("with vectors: %+v", got)
 	}
 	n.call("POST", rulesPath, fields{"slug": "NEW-1", "statement": "Customer gifts are declared."}).want(http.StatusCreated)
-	if got := n.find("hybrid", fields{"query": "customer gifts"}); got.Mode != search.Hybrid || got.Degraded == nil ||
+	if got := n.find("hybrid", fields{"query": "customer gifts"}); got.Mode != wire.Hybrid || got.Degraded == nil ||
 		!strings.Contains(got.Degraded.Reason, "1 of 7 rules have no vector") || !strings.Contains(slugs(got), "NEW-1") {
 		t.Errorf("a rule without a vector is found by its words: %+v", got)
 	}
@@ -217,7 +227,7 @@ func testSearchByBoth(t *testing.T, n *node) {
 		return rule.Errorf(rule.CodeUnavailable, "no answer from 10.1.2.3: %w", errors.New("key sk-1 refused"))
 	}
 	got = n.find("hybrid", fields{"query": "leave of the team"})
-	if got.Mode != search.Keyword || got.Degraded == nil || slugs(got) != "HR-1" {
+	if got.Mode != wire.Keyword || got.Degraded == nil || slugs(got) != "HR-1" {
 		t.Errorf("while the service fails: %+v", got)
 	}
 	if strings.Contains(got.Degraded.Reason, "10.1.2.3") || strings.Contains(got.Degraded.Reason, "sk-1") {
@@ -270,7 +280,7 @@ func testSearchByTime(t *testing.T, n *node) {
 		"as_of=2026-03-01&page=1000000000&page_size=100":            "",
 		"as_of=2026-03-01&q=%22customer+data%22&project_id=default": "DATA-1 DATA-2",
 	} {
-		got := into[RuleSearch](n.call("POST", searchPath+"/temporal?"+query, nil).want(http.StatusOK))
+		got := into[wire.RuleSearchPage](n.call("POST", searchPath+"/temporal?"+query, nil).want(http.StatusOK))
 		if have := slugs(got); have != want && strings.Join(slices.Sorted(slices.Values(strings.Fields(have))), " ") != want {
 			t.Errorf("%s finds %q, want %q", query, have, want)
 		}
@@ -298,12 +308,12 @@ func testSearchByCitation(t *testing.T, n *node) {
 		"encryption of PERSONAL data":       "DATA-1",
 		"ISO 27001":                         "",
 	} {
-		got := into[RuleSearch](n.call("POST", searchPath+"/citation?source="+url.QueryEscape(source), nil).want(http.StatusOK))
+		got := into[wire.RuleSearchPage](n.call("POST", searchPath+"/citation?source="+url.QueryEscape(source), nil).want(http.StatusOK))
 		if slugs(got) != want || got.Query != source || got.Total != len(got.Items) {
 			t.Errorf("%s finds %q, want %q", source, slugs(got), want)
 		}
 	}
-	exact := into[RuleSearch](n.call("POST", searchPath+"/citation?source=example.com/gdpr", nil).want(http.StatusOK))
+	exact := into[wire.RuleSearchPage](n.call("POST", searchPath+"/citation?source=example.com/gdpr", nil).want(http.StatusOK))
 	if exact.Items[0].Score != 1 || exact.Items[1].Score >= 1 || exact.Items[1].Score <= 0 {
 		t.Errorf("scores %v and %v", exact.Items[0].Score, exact.Items[1].Score)
 	}
@@ -327,19 +337,22 @@ func testSearchBySubject(t *testing.T, n *node) {
 		"role=manager&page_size=1&page=2":                 "ALL-1",
 		"location=germany&role=manager&department=people": "HR-1 ALL-1",
 	} {
-		got := into[RuleSearch](n.call("POST", searchPath+"/subject?"+query, nil).want(http.StatusOK))
+		got := into[wire.RuleSearchPage](n.call("POST", searchPath+"/subject?"+query, nil).want(http.StatusOK))
 		if slugs(got) != want {
 			t.Errorf("?%s finds %q, want %q", query, slugs(got), want)
 		}
 	}
-	if got := into[RuleSearch](n.call("POST", searchPath+"/subject?role=manager&location=germany", nil)); got.Query != "role=manager location=germany" || got.Items[0].Score != 1 {
+	if got := into[wire.RuleSearchPage](n.call("POST", searchPath+"/subject?role=manager&location=germany", nil)); got.Query != "role=manager location=germany" || got.Items[0].Score != 1 {
 		t.Errorf("envelope %+v", got)
 	}
 	n.call("POST", searchPath+"/subject?role=/&location=+", nil).wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "role", "location")
 	n.call("POST", searchPath+"/subject?age=40", nil).wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "age")
 }
 
-func TestSearchByConflict(t *testing.T) { onBoth(t, testSearchByConflict) }
+func TestSearchByConflict(t *testing.T) {
+	t.Parallel()
+	onBoth(t, testSearchByConflict)
+}
 
 func testSearchByConflict(t *testing.T, n *node) {
 	seedSearch(n)
@@ -353,7 +366,7 @@ func testSearchByConflict(t *testing.T, n *node) {
 	relate("DATA-1", "CONFLICTS_WITH", "OLD-1", "superseded since")
 	id := into[rule.Rule](n.call("GET", rulesPath+"/DATA-1", nil)).ID
 	for _, ref := range []string{id, strings.ToUpper(id), "DATA-1"} {
-		got := into[RuleConflicts](n.call("POST", searchPath+"/conflict?rule_id="+ref, nil).want(http.StatusOK))
+		got := into[wire.RuleConflicts](n.call("POST", searchPath+"/conflict?rule_id="+ref, nil).want(http.StatusOK))
 		if got.RuleID != id || got.Total != 2 || len(got.Conflicts) != 2 {
 			t.Fatalf("conflicts of %s: %+v", ref, got)
 		}
@@ -365,7 +378,7 @@ func testSearchByConflict(t *testing.T, n *node) {
 			t.Errorf("second conflict %+v", second)
 		}
 	}
-	if got := into[RuleConflicts](n.call("POST", searchPath+"/conflict?rule_id=DATA-2", nil).want(http.StatusOK)); got.Total != 1 || got.Conflicts[0].Rule.Slug != "DATA-1" {
+	if got := into[wire.RuleConflicts](n.call("POST", searchPath+"/conflict?rule_id=DATA-2", nil).want(http.StatusOK)); got.Total != 1 || got.Conflicts[0].Rule.Slug != "DATA-1" {
 		t.Errorf("in the other direction: %+v", got)
 	}
 	got := n.call("POST", searchPath+"/conflict?rule_id=ALL-1", nil).want(http.StatusOK)
@@ -378,16 +391,19 @@ func testSearchByConflict(t *testing.T, n *node) {
 	n.call("POST", searchPath+"/conflict", nil).wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "rule_id")
 }
 
-func TestSearchBySituation(t *testing.T) { onBoth(t, testSearchBySituation) }
+func TestSearchBySituation(t *testing.T) {
+	t.Parallel()
+	onBoth(t, testSearchBySituation)
+}
 
 func testSearchBySituation(t *testing.T, n *node) {
 	seedSearch(n)
 	const facts = "Somebody copies customer data to a laptop."
 	got := n.find("context", fields{"facts": facts})
-	if got.Degraded == nil || !strings.Contains(got.Degraded.Reason, "TENET_JUDGE_MODEL") || got.Mode != search.Keyword || got.Total != 2 || got.Query != facts {
+	if got.Degraded == nil || !strings.Contains(got.Degraded.Reason, "TENET_JUDGE_MODEL") || got.Mode != wire.Keyword || got.Total != 2 || got.Query != facts {
 		t.Errorf("without a model: %+v", got)
 	}
-	m := &llm.Fake{}
+	m := &llmtest.Fake{}
 	n.equip(nil, m)
 	m.Push(`{"queries":["encryption at rest","passwords"]}`)
 	m.Respond = func(_ context.Context, req llm.Request) (llm.Response, error) {
@@ -420,6 +436,7 @@ func testSearchBySituation(t *testing.T, n *node) {
 
 // A scope finds the rules of a situation: those of the scope, above it, below it and everywhere.
 func TestSearchBySituationInScope(t *testing.T) {
+	t.Parallel()
 	n := newNode(t)
 	for slug, scope := range map[string][]string{"A": {"fin"}, "B": {"fin/pay"}, "C": {"fin/pay/emea"}, "D": {"fin/tax"}, "E": {}} {
 		n.call("POST", rulesPath, fields{"slug": slug, "statement": "Payments are logged.", "scope": scope}).want(http.StatusCreated)
@@ -432,6 +449,7 @@ func TestSearchBySituationInScope(t *testing.T) {
 }
 
 func TestSearchRefusesBadBodies(t *testing.T) {
+	t.Parallel()
 	n := newNode(t)
 	seedSearch(n)
 	for _, name := range []string{"fulltext", "vector", "hybrid", "category"} {
@@ -471,7 +489,10 @@ func TestSearchRefusesBadBodies(t *testing.T) {
 }
 
 // Pages put together are the list, whatever their size, and the list is the same each time.
-func TestSearchPaging(t *testing.T) { onBoth(t, testSearchPaging) }
+func TestSearchPaging(t *testing.T) {
+	t.Parallel()
+	onBoth(t, testSearchPaging)
+}
 
 func testSearchPaging(t *testing.T, n *node) {
 	words := []string{"payment", "approval", "record", "vendor", "audit"}
@@ -481,14 +502,14 @@ func testSearchPaging(t *testing.T, n *node) {
 			"scope": []string{"fin/emea"}, "source_refs": []fields{{"kind": "policy", "uri": words[i%3]}},
 		}).want(http.StatusCreated)
 	}
-	e := &llm.FakeEmbedder{}
+	e := &llmtest.Embedder{}
 	n.equip(e, nil)
 	n.embed(rule.DefaultProject, e)
-	searches := map[string]func(q url.Values) RuleSearch{}
+	searches := map[string]func(q url.Values) wire.RuleSearchPage{}
 	for name, body := range map[string]fields{
 		"fulltext": {"query": "payment audit"}, "vector": {"query": "payment audit"}, "hybrid": {"query": "payment audit"}, "category": {}, "context": {"facts": "a payment"},
 	} {
-		searches[name] = func(q url.Values) RuleSearch {
+		searches[name] = func(q url.Values) wire.RuleSearchPage {
 			body := maps.Clone(body)
 			for key := range q {
 				body[key] = json.Number(q.Get(key))
@@ -497,7 +518,7 @@ func testSearchPaging(t *testing.T, n *node) {
 		}
 	}
 	for name, query := range map[string]string{"temporal": "as_of=2026-03-01", "citation": "source=e", "subject": "department=fin"} {
-		searches[name] = func(q url.Values) RuleSearch { return n.find(name+"?"+query+"&"+q.Encode(), nil) }
+		searches[name] = func(q url.Values) wire.RuleSearchPage { return n.find(name+"?"+query+"&"+q.Encode(), nil) }
 	}
 	for name, find := range searches {
 		whole := find(url.Values{"page_size": {"100"}})
@@ -508,7 +529,7 @@ func testSearchPaging(t *testing.T, n *node) {
 			t.Errorf("%s differs the second time:\n%s", name, diff)
 		}
 		for _, size := range []int{1, 3, 7, 36, 37, 38} {
-			var joined []search.Item
+			var joined []wire.RuleSearchItem
 			for page := 1; ; page++ {
 				got := find(url.Values{"page_size": {fmt.Sprint(size)}, "page": {fmt.Sprint(page)}})
 				if got.Total != whole.Total || got.Page != page || got.PageSize != size {
@@ -528,6 +549,7 @@ func testSearchPaging(t *testing.T, n *node) {
 
 // No search shows a rule of another project.
 func TestSearchStaysInItsProject(t *testing.T) {
+	t.Parallel()
 	n := newNode(t)
 	n.makeProject("pay")
 	seedSearch(n)
@@ -547,13 +569,25 @@ func TestSearchStaysInItsProject(t *testing.T) {
 
 // What is shown in /docs works as it stands there.
 func TestSearchExamples(t *testing.T) {
+	t.Parallel()
 	n := newNode(t)
-	n.equip(&llm.FakeEmbedder{}, nil)
+	n.equip(&llmtest.Embedder{}, nil)
+	var described struct {
+		Paths map[string]map[string]struct {
+			Parameters []struct {
+				Name, In string
+				Schema   struct{ Examples []any }
+			}
+		}
+	}
+	if err := json.Unmarshal(n.call("GET", "/openapi.json", nil).body, &described); err != nil {
+		t.Fatal(err)
+	}
 	for name, e := range searchExamples {
 		if e.answer == nil {
 			t.Errorf("%s has no example of an answer", name)
 		}
-		op := n.documented(http.MethodPost, searchPath+"/"+name)
+		op := described.Paths[searchPath+"/"+name]["post"]
 		if e.request != nil {
 			n.find(name, e.request)
 			continue
@@ -576,20 +610,23 @@ func TestSearchExamples(t *testing.T) {
 	}
 }
 
-func TestSearchStatus(t *testing.T) { onBoth(t, testSearchStatus) }
+func TestSearchStatus(t *testing.T) {
+	t.Parallel()
+	onBoth(t, testSearchStatus)
+}
 
 func testSearchStatus(t *testing.T, n *node) {
 	seedSearch(n)
-	status := func() search.Status {
-		return into[search.Status](n.call("GET", searchPath+"/status", nil).want(http.StatusOK))
+	status := func() wire.SearchStatus {
+		return into[wire.SearchStatus](n.call("GET", searchPath+"/status", nil).want(http.StatusOK))
 	}
-	if got, want := status(), (search.Status{ProjectID: "default", Rules: 6}); got != want {
+	if got, want := status(), (wire.SearchStatus{ProjectID: "default", Rules: 6}); got != want {
 		t.Errorf("without services: %+v", got)
 	}
-	e := &llm.FakeEmbedder{}
-	n.equip(e, &llm.Fake{})
+	e := &llmtest.Embedder{}
+	n.equip(e, &llmtest.Fake{})
 	n.embed(rule.DefaultProject, e)
-	if got, want := status(), (search.Status{ProjectID: "default", EmbeddingModel: "fake:words", Rules: 6, RulesWithVector: 6, Model: "fake:model"}); got != want {
+	if got, want := status(), (wire.SearchStatus{ProjectID: "default", EmbeddingModel: "fake:words", Rules: 6, RulesWithVector: 6, Model: "fake:model"}); got != want {
 		t.Errorf("with services: %+v", got)
 	}
 }

@@ -2,6 +2,7 @@ package api
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -14,12 +15,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"tenet/internal/evaluate"
 	"tenet/internal/judge/judgetest"
 	"tenet/internal/llm"
+	"tenet/internal/llm/llmtest"
 	"tenet/internal/rule"
+	"tenet/internal/wire"
+	"tenet/internal/wire/op"
 )
 
 // kindRules are rules of which each speaks of one kind of subject, and reads a named field of it.
@@ -41,6 +45,7 @@ func (n *node) kindRules() {
 }
 
 func TestSubmitEachKind(t *testing.T) {
+	t.Parallel()
 	n := newNode(t)
 	n.kindRules()
 	for _, test := range []struct {
@@ -71,15 +76,15 @@ func TestSubmitEachKind(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			n.t = t
 			got := n.call("POST", submissionsPath, fields{"subject": test.subject}).want(http.StatusOK)
-			a := into[SubmissionAnswer](got)
-			if diff := cmp.Diff(map[string]rule.Verdict{test.rule: test.want}, verdicts(a.Evaluation)); diff != "" {
+			a := into[wire.SubmissionAnswer](got)
+			if diff := gocmp.Diff(map[string]rule.Verdict{test.rule: test.want}, verdicts(a.Evaluation)); diff != "" {
 				t.Errorf("verdicts, the rules of other kinds not among them (-want +got):\n%s%s", diff, got.body)
 			}
 			if a.SubjectKind != strings.ToLower(test.subject["kind"].(string)) || a.SubmissionID == "" {
 				t.Errorf("kind %q, submission %q", a.SubjectKind, a.SubmissionID)
 			}
-			state := into[evaluate.Submission](n.call("GET", submissionsPath+"/"+a.SubmissionID, nil).want(http.StatusOK))
-			if diff := cmp.Diff(&a.Evaluation, state.Evaluation); diff != "" || state.Status != evaluate.Completed || state.SubjectKind != a.SubjectKind {
+			state := into[wire.SubmissionState](n.call("GET", submissionsPath+"/"+a.SubmissionID, nil).want(http.StatusOK))
+			if diff := gocmp.Diff(&a.Evaluation, state.Evaluation); diff != "" || state.Status != wire.Completed || state.SubjectKind != a.SubjectKind {
 				t.Errorf("the submission read again is %s %s (-want +got):\n%s", state.Status, state.SubjectKind, diff)
 			}
 		})
@@ -87,12 +92,13 @@ func TestSubmitEachKind(t *testing.T) {
 }
 
 func TestSubmitDocumentIsFoundByLine(t *testing.T) {
+	t.Parallel()
 	n := newNode(t)
 	n.call("POST", rulesPath, fields{
 		"slug": "D-1", "statement": "No unlimited liability.", "modality": "MUST_NOT", "status": "EFFECTIVE",
 		"check": fields{"pattern": fields{"regex": "unlimited liability"}},
 	}).want(http.StatusCreated)
-	a := into[SubmissionAnswer](n.call("POST", submissionsPath, fields{"subject": fields{
+	a := into[wire.SubmissionAnswer](n.call("POST", submissionsPath, fields{"subject": fields{
 		"kind": "document", "title": "Master agreement", "content": "1. Parties\n\n2. We accept unlimited liability.\n",
 	}}).want(http.StatusOK))
 	if len(a.Violations) != 1 || len(a.Violations[0].Locations) != 1 || a.Violations[0].Locations[0].FilePath != "Master agreement" ||
@@ -102,6 +108,7 @@ func TestSubmitDocumentIsFoundByLine(t *testing.T) {
 }
 
 func TestSubmitRefuses(t *testing.T) {
+	t.Parallel()
 	n := newNode(t)
 	tx := func(more fields) fields {
 		s := fields{"kind": "transaction", "transaction_type": "payment", "amount": 1}
@@ -151,7 +158,10 @@ func TestSubmitRefuses(t *testing.T) {
 	}
 }
 
-func TestSubmitOnce(t *testing.T) { onBoth(t, testSubmitOnce) }
+func TestSubmitOnce(t *testing.T) {
+	t.Parallel()
+	onBoth(t, testSubmitOnce)
+}
 
 func testSubmitOnce(t *testing.T, n *node) {
 	n.call("POST", rulesPath, fields{"slug": "J-1", "statement": "Be kind.", "status": "EFFECTIVE"}).want(http.StatusCreated)
@@ -191,7 +201,7 @@ func testSubmitOnce(t *testing.T, n *node) {
 	if fmt.Sprint(200, string(again.body)) != bodies[0] {
 		t.Errorf("later, the answer is\n%s\nand was\n%s", again.body, bodies[0])
 	}
-	if list := into[Page[evaluate.Summary]](n.call("GET", evaluationsPath, nil)); list.Total != 1 {
+	if list := into[wire.Page[wire.EvaluationSummary]](n.call("GET", evaluationsPath, nil)); list.Total != 1 {
 		t.Errorf("%d records, want 1", list.Total)
 	}
 	// White space and the order of fields do not make another request; anything else does.
@@ -210,7 +220,52 @@ func testSubmitOnce(t *testing.T, n *node) {
 	}
 }
 
+// hashes records the hashes of the bodies that it is asked to evaluate.
+type hashes struct {
+	evaluator
+	got map[string]string // by submission id or key
+}
+
+func (h hashes) Submit(_ context.Context, n evaluate.Named, _ evaluate.Request) (*evaluate.Answer, error) {
+	h.got[cmp.Or(n.SubmissionID, n.Key)] = n.BodyHash
+	return nil, rule.Errorf(rule.CodeUnavailable, "not today")
+}
+
+// The database holds the hashes of named requests. A change of a hash would make a conflict of a request that an earlier
+// version has answered, when its caller sends it again.
+func TestHashesOfNamedRequestsStay(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	h := hashes{n.cfg.answering, map[string]string{}}
+	n.evaluateWith(h)
+	options := fields{"node_id": "n", "environment": "staging", "scope": "s"}
+	with := func(more fields) fields {
+		body := maps.Clone(options)
+		maps.Copy(body, more)
+		return body
+	}
+	all := fields{"mode": "posthoc", "max_rules": 3, "severity_min": "LOW"}
+	maps.Copy(all, options)
+	n.call("POST", op.EvaluateQuick.Path, with(fields{"action": "a"}), "Idempotency-Key", "quick")
+	maps.Copy(options, all)
+	n.call("POST", evaluatePath, with(fields{"diff": "d", "facts": fields{"b": 1, "a": "<"}, "intent": "i", "repository": "r"}), "Idempotency-Key", "evaluate")
+	n.call("POST", submissionsPath, with(fields{
+		"submission_id": "id", "project_id": "default",
+		"subject": fields{"kind": "transaction", "transaction_type": "payment", "amount": 5, "facts": fields{"z": 1, "y": []bool{true}}},
+	}))
+	for name, want := range map[string]string{
+		"quick":    "282cdcc52d57bf21aa51d3e88c6b38aa2a620aabd241b7201a75a9792e58a1b2",
+		"evaluate": "f6ce427ff0f435a0d9d456019d71d69d757604eddb0589e70359abac19d22f68",
+		"id":       "34769f0d8b1df75a44fdd248ef417f9708152ca26ef2e6c2f475f2e030329693",
+	} {
+		if h.got[name] != want {
+			t.Errorf("%s has the hash %q, want %s", name, h.got[name], want)
+		}
+	}
+}
+
 func TestARequestThatFailsLeavesItsNameFree(t *testing.T) {
+	t.Parallel()
 	n := newNode(t)
 	n.judging(nil)
 	body := fields{"subject": fields{"kind": "document", "document_id": "d"}, "submission_id": "s"}
@@ -221,10 +276,11 @@ func TestARequestThatFailsLeavesItsNameFree(t *testing.T) {
 }
 
 func TestAClientThatGoesLeavesItsNameFree(t *testing.T) {
+	t.Parallel()
 	n := newNode(t)
 	n.call("POST", rulesPath, fields{"slug": "J-1", "statement": "Be kind.", "status": "EFFECTIVE"}).want(http.StatusCreated)
 	asked := make(chan struct{}, 1)
-	n.judging(&llm.Fake{Respond: func(ctx context.Context, _ llm.Request) (llm.Response, error) {
+	n.judging(&llmtest.Fake{Respond: func(ctx context.Context, _ llm.Request) (llm.Response, error) {
 		asked <- struct{}{}
 		<-ctx.Done()
 		return llm.Response{}, ctx.Err()
@@ -234,12 +290,15 @@ func TestAClientThatGoesLeavesItsNameFree(t *testing.T) {
 	r := httptest.NewRequestWithContext(ctx, "POST", submissionsPath, strings.NewReader(`{"subject":{"kind":"transaction","amount":1},"submission_id":"s"}`))
 	n.send(r)
 	n.call("GET", submissionsPath+"/s", nil).wantProblem(http.StatusNotFound, rule.CodeNotFound)
-	if list := into[Page[evaluate.Summary]](n.call("GET", evaluationsPath, nil)); list.Total != 0 {
+	if list := into[wire.Page[wire.EvaluationSummary]](n.call("GET", evaluationsPath, nil)); list.Total != 0 {
 		t.Errorf("%d records of an evaluation that nobody waited for", list.Total)
 	}
 }
 
-func TestSubmitLater(t *testing.T) { onBoth(t, testSubmitLater) }
+func TestSubmitLater(t *testing.T) {
+	t.Parallel()
+	onBoth(t, testSubmitLater)
+}
 
 func testSubmitLater(t *testing.T, n *node) {
 	seedEvaluation(n)
@@ -249,7 +308,7 @@ func testSubmitLater(t *testing.T, n *node) {
 	if accepted.header.Get("Location") != submissionsPath+"/pay-1" || accepted.header.Get("Preference-Applied") != "respond-async" {
 		t.Errorf("headers %v", accepted.header)
 	}
-	if s := into[evaluate.Submission](accepted); s.Status != evaluate.Pending || s.SubmissionID != "pay-1" || s.SubjectKind != "transaction" || s.Evaluation != nil {
+	if s := into[wire.SubmissionState](accepted); s.Status != wire.Pending || s.SubmissionID != "pay-1" || s.SubjectKind != "transaction" || s.Evaluation != nil {
 		t.Errorf("accepted: %s", accepted.body)
 	}
 	n.call("POST", submissionsPath, body, "Prefer", "respond-async").want(http.StatusAccepted)
@@ -259,26 +318,27 @@ func testSubmitLater(t *testing.T, n *node) {
 	other := newNodeAt(n)
 	other.working(other.judging(nil))
 	_ = e
-	var state evaluate.Submission
+	var state wire.SubmissionState
 	waitFor(t, func() bool {
-		state = into[evaluate.Submission](n.call("GET", submissionsPath+"/pay-1", nil).want(http.StatusOK))
-		return state.Status == evaluate.Completed
+		state = into[wire.SubmissionState](n.call("GET", submissionsPath+"/pay-1", nil).want(http.StatusOK))
+		return state.Status == wire.Completed
 	})
 	if verdicts(*state.Evaluation)["PAY-1"] != rule.Deny {
 		t.Errorf("evaluation %+v", state.Evaluation)
 	}
 	// Asking at once under the same name gives what was found out in the background.
-	a := into[SubmissionAnswer](n.call("POST", submissionsPath, body).want(http.StatusOK))
-	if diff := cmp.Diff(*state.Evaluation, a.Evaluation); diff != "" {
+	a := into[wire.SubmissionAnswer](n.call("POST", submissionsPath, body).want(http.StatusOK))
+	if diff := gocmp.Diff(*state.Evaluation, a.Evaluation); diff != "" {
 		t.Errorf("asked at once (-want +got):\n%s", diff)
 	}
-	if list := into[Page[evaluate.Summary]](n.call("GET", evaluationsPath, nil)); list.Total != 1 {
+	if list := into[wire.Page[wire.EvaluationSummary]](n.call("GET", evaluationsPath, nil)); list.Total != 1 {
 		t.Errorf("%d records, want 1", list.Total)
 	}
 }
 
 // The address of something made in a named project leads to it, also for a key for all projects.
 func TestLocationsNameTheProject(t *testing.T) {
+	t.Parallel()
 	n := newNode(t)
 	n.judging(nil)
 	n.makeProject("pay")
@@ -336,6 +396,7 @@ func readEvents(t *testing.T, r io.Reader, each func(event)) []event {
 }
 
 func TestStream(t *testing.T) {
+	t.Parallel()
 	n := newNode(t)
 	seedEvaluation(n)
 	n.call("POST", rulesPath, fields{"slug": "J-1", "statement": "Be kind.", "status": "EFFECTIVE", "severity": "CRITICAL"}).want(http.StatusCreated)
@@ -382,11 +443,11 @@ func TestStream(t *testing.T) {
 		})
 		_ = res.Body.Close()
 		last := all[len(all)-1]
-		var done SubmissionAnswer
+		var done wire.SubmissionAnswer
 		if err := json.Unmarshal([]byte(last.data), &done); err != nil || last.name != "done" {
 			t.Fatalf("the last event is %s %s: %v", last.name, last.data, err)
 		}
-		if diff := cmp.Diff(verdicts(done.Evaluation), told); diff != "" || len(told) != 3 {
+		if diff := gocmp.Diff(verdicts(done.Evaluation), told); diff != "" || len(told) != 3 {
 			t.Errorf("verdicts told one by one differ from the answer's (-answer +told):\n%s", diff)
 		}
 		n.call("GET", evaluationsPath+"/"+done.EvaluationID, nil).want(http.StatusOK)
@@ -394,12 +455,14 @@ func TestStream(t *testing.T) {
 }
 
 func TestStreamRefusesLikeAnyRequest(t *testing.T) {
+	t.Parallel()
 	n := newNode(t)
 	n.call("POST", submissionsPath, fields{"subject": fields{"kind": "poem"}}, "Accept", eventType).wantProblem(422, rule.CodeInvalid, "subject.kind")
 	n.call("POST", submissionsPath, fields{"subject": fields{"kind": "document", "title": "x"}}, "Accept", eventType).wantProblem(422, rule.CodeInvalid, "subject.content")
 }
 
 func TestStreamEndsInAnErrorIfNothingIsRecorded(t *testing.T) {
+	t.Parallel()
 	n := newNode(t)
 	seedEvaluation(n)
 	n.writer.Close() // as if the server were shutting down
@@ -417,6 +480,7 @@ func TestStreamEndsInAnErrorIfNothingIsRecorded(t *testing.T) {
 }
 
 func TestStreamOfAnAnswerThatIsThere(t *testing.T) {
+	t.Parallel()
 	n := newNode(t)
 	seedEvaluation(n)
 	body := fields{"facts": fields{"amount": 1}}

@@ -10,11 +10,10 @@ import (
 
 	"tenet/internal/audit"
 	"tenet/internal/evaluate"
-	"tenet/internal/job"
 	"tenet/internal/judge/judgetest"
 	"tenet/internal/rule"
 	"tenet/internal/store"
-	"tenet/internal/subject"
+	"tenet/internal/wire"
 )
 
 // left is a submission whose node has died before it was evaluated.
@@ -24,15 +23,18 @@ func (n *node) left(id string) store.Submission {
 		ProjectID: rule.DefaultProject, ID: id, BodyHash: "h", Kind: "transaction", EvaluationID: audit.NewID(), Actor: "ann", Owner: "dead",
 		LeaseUntil: time.Now().Add(-time.Second), CreatedAt: time.Now(),
 	}
-	if err := n.store.Update(n.t.Context(), func(tx store.Tx) error { return tx.InsertSubmission(n.t.Context(), s) }); err != nil {
+	if err := n.store.Update(n.t.Context(), func(tx store.Tx) error { return tx.Submissions.Insert(n.t.Context(), s) }); err != nil {
 		n.t.Fatal(err)
 	}
 	return s
 }
 
-var payment = evaluate.Request{ProjectID: rule.DefaultProject, Input: subject.Input{Facts: map[string]any{"amount": 5.0}}}
+var payment = evaluate.Request{ProjectID: rule.DefaultProject, Input: wire.RecordedSubject{Facts: map[string]any{"amount": 5.0}}}
 
-func TestWorkOfTheDeadIsTakenOver(t *testing.T) { onBoth(t, testTakeOver) }
+func TestWorkOfTheDeadIsTakenOver(t *testing.T) {
+	t.Parallel()
+	onBoth(t, testTakeOver)
+}
 
 func testTakeOver(t *testing.T, n *node) {
 	n.call("POST", rulesPath, fields{"slug": "J-1", "statement": "Be kind.", "status": "EFFECTIVE"}).want(http.StatusCreated)
@@ -41,7 +43,7 @@ func testTakeOver(t *testing.T, n *node) {
 	e := n.judging(judgetest.Model(func(judgetest.Rule, string) judgetest.Entry {
 		if faster.Load() {
 			// While this one judges, somebody who believes it dead is faster.
-			rec := evaluate.Record{Evaluation: &rule.Evaluation{EvaluationID: sub.EvaluationID, OverallVerdict: rule.Deny}}
+			rec := wire.EvaluationRecord{Evaluation: &rule.Evaluation{EvaluationID: sub.EvaluationID, OverallVerdict: rule.Deny}}
 			err := n.writer.Append(t.Context(), audit.Record{
 				ProjectID: rule.DefaultProject, ID: sub.EvaluationID, Kind: audit.KindEvaluation, At: time.Now(), Body: audit.JSON(rec),
 			})
@@ -52,7 +54,7 @@ func testTakeOver(t *testing.T, n *node) {
 		return judgetest.Allow()
 	}))
 	sub = n.left("s-1")
-	if state := into[evaluate.Submission](n.call("GET", submissionsPath+"/s-1", nil).want(http.StatusOK)); state.Status != evaluate.Failed {
+	if state := into[wire.SubmissionState](n.call("GET", submissionsPath+"/s-1", nil).want(http.StatusOK)); state.Status != wire.Failed {
 		t.Errorf("nobody works on it, and its status is %s", state.Status)
 	}
 	a, err := e.Submit(t.Context(), evaluate.Named{SubmissionID: "s-1", BodyHash: "h"}, payment)
@@ -70,66 +72,68 @@ func testTakeOver(t *testing.T, n *node) {
 }
 
 func TestBackgroundWorkThatFails(t *testing.T) {
+	t.Parallel()
 	n := newNode(t)
 	e := n.judging(nil)
 	accept := func(id string) {
 		t.Helper()
 		n.call("POST", submissionsPath, fields{"subject": fields{"kind": "transaction", "amount": 5}, "submission_id": id}, "Prefer", "respond-async").want(http.StatusAccepted)
 	}
-	status := func(id string) evaluate.Submission {
+	status := func(id string) wire.SubmissionState {
 		t.Helper()
-		return into[evaluate.Submission](n.call("GET", submissionsPath+"/"+id, nil).want(http.StatusOK))
+		return into[wire.SubmissionState](n.call("GET", submissionsPath+"/"+id, nil).want(http.StatusOK))
 	}
 	attempt := func(id string, n int) error {
-		return e.CarryOut(t.Context(), job.Job{
+		return e.HandleSubmission(t.Context(), wire.Job{
 			ID: 1, ProjectID: rule.DefaultProject, Args: []byte(`{"submission_id":"` + id + `"}`), Attempt: n, MaxAttempts: 2,
 		}, func(int, int) {})
 	}
 	accept("s-1")
 	accept("s-2")
-	if err := attempt("s-2", 1); err != nil || status("s-2").Status != evaluate.Completed {
+	if err := attempt("s-2", 1); err != nil || status("s-2").Status != wire.Completed {
 		t.Errorf("%v, %s", err, status("s-2").Status)
 	}
 	if err := attempt("s-2", 2); err != nil { // done twice
 		t.Error(err)
 	}
 	n.writer.Close() // nothing can be recorded any more
-	if err := attempt("s-1", 1); rule.CodeOf(err) != rule.CodeUnavailable || status("s-1").Status != evaluate.Running {
+	if err := attempt("s-1", 1); rule.CodeOf(err) != rule.CodeUnavailable || status("s-1").Status != wire.Running {
 		t.Errorf("%v, %s; want that it is tried again", err, status("s-1").Status)
 	}
 	if err := attempt("s-1", 2); err != nil {
 		t.Error(err)
 	}
-	if got := status("s-1"); got.Status != evaluate.Failed || got.Error == nil || got.Error.Code != rule.CodeUnavailable {
+	if got := status("s-1"); got.Status != wire.Failed || got.Error == nil || got.Error.Code != rule.CodeUnavailable {
 		t.Errorf("given up: %+v", got)
 	}
 	if err := attempt("none", 1); err != nil {
 		t.Errorf("a submission that is gone: %v", err)
 	}
-	if list := into[Page[evaluate.Summary]](n.call("GET", evaluationsPath, nil)); list.Total != 1 {
+	if list := into[wire.Page[wire.EvaluationSummary]](n.call("GET", evaluationsPath, nil)); list.Total != 1 {
 		t.Errorf("%d records, want 1", list.Total)
 	}
 }
 
 // A job that was cancelled, or has failed without a word, must not leave those who wait for its submission waiting.
 func TestASubmissionWhoseJobHasEnded(t *testing.T) {
+	t.Parallel()
 	n := newNode(t)
 	n.judging(nil)
 	body := fields{"subject": fields{"kind": "transaction", "amount": 5}, "submission_id": "s-1"}
 	n.call("POST", submissionsPath, body, "Prefer", "respond-async").want(http.StatusAccepted)
-	status := func() evaluate.Submission {
+	status := func() wire.SubmissionState {
 		t.Helper()
-		return into[evaluate.Submission](n.call("GET", submissionsPath+"/s-1", nil).want(http.StatusOK))
+		return into[wire.SubmissionState](n.call("GET", submissionsPath+"/s-1", nil).want(http.StatusOK))
 	}
-	jobs := into[Page[job.Job]](n.call("GET", "/api/v1/jobs?kind="+evaluate.JobKind, nil).want(http.StatusOK))
+	jobs := into[wire.Page[wire.Job]](n.call("GET", "/api/v1/jobs?kind="+evaluate.JobKind, nil).want(http.StatusOK))
 	path := fmt.Sprintf("/api/v1/jobs/%d", jobs.Items[0].ID)
 	n.call("POST", path+"/cancel", nil).want(http.StatusOK)
-	if got := status(); got.Status != evaluate.Failed || got.Error == nil || !strings.Contains(got.Error.Message, "cancelled") {
+	if got := status(); got.Status != wire.Failed || got.Error == nil || !strings.Contains(got.Error.Message, "cancelled") {
 		t.Errorf("its job is cancelled: %+v", got)
 	}
 	n.call("POST", submissionsPath, body).wantProblem(http.StatusServiceUnavailable, rule.CodeUnavailable)
 	n.call("POST", path+"/retry", nil).want(http.StatusOK)
-	if got := status(); got.Status != evaluate.Pending || got.Error != nil {
+	if got := status(); got.Status != wire.Pending || got.Error != nil {
 		t.Errorf("its job is tried again: %+v", got)
 	}
 }

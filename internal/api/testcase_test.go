@@ -19,10 +19,11 @@ import (
 	"tenet/internal/job"
 	"tenet/internal/judge"
 	"tenet/internal/lint"
-	"tenet/internal/llm"
+	"tenet/internal/llm/llmtest"
 	"tenet/internal/rule"
 	"tenet/internal/sandbox"
 	"tenet/internal/store"
+	"tenet/internal/wire"
 )
 
 func (n *node) evalRule(slug string, fields map[string]any) {
@@ -33,6 +34,7 @@ func (n *node) evalRule(slug string, fields map[string]any) {
 }
 
 func TestTestCasesOfARule(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(t *testing.T, n *node) {
 		n.t = t
 		n.evalRule("E-1", map[string]any{"modality": "SHOULD"})
@@ -40,7 +42,7 @@ func TestTestCasesOfARule(t *testing.T) {
 		tests := func() *rule.Tests {
 			t.Helper()
 			one := into[rule.Rule](n.call("GET", "/api/v1/rules/E-1", nil).want(http.StatusOK))
-			list := into[Page[rule.Rule]](n.call("GET", "/api/v1/rules", nil).want(http.StatusOK))
+			list := into[wire.Page[rule.Rule]](n.call("GET", "/api/v1/rules", nil).want(http.StatusOK))
 			if *one.Tests != *list.Items[0].Tests && one.Tests.LastRunAt == nil {
 				t.Errorf("one rule has %+v, the list %+v", one.Tests, list.Items[0].Tests)
 			}
@@ -58,7 +60,7 @@ func TestTestCasesOfARule(t *testing.T) {
 		if got := found(); !slices.Equal(got, []string{lint.NoTestCase}) {
 			t.Errorf("lint without cases: %v", got)
 		}
-		if got := into[[]sandbox.Case](n.call("GET", path, nil).want(http.StatusOK)); got == nil || len(got) != 0 {
+		if got := into[[]wire.Case](n.call("GET", path, nil).want(http.StatusOK)); got == nil || len(got) != 0 {
 			t.Errorf("no cases: %v", got)
 		}
 		var ids []string
@@ -68,7 +70,7 @@ func TestTestCasesOfARule(t *testing.T) {
 			{"name": "scenario", "sample_input": "She calls eval(x).", "input_type": "facts", "expected_verdict": "DENY"},
 			{"name": "facts", "sample_input": `{"note": "no such call"}`, "input_type": "facts", "expected_verdict": "DENY"},
 		} {
-			made := into[sandbox.Case](n.call("POST", path, body).want(http.StatusCreated))
+			made := into[wire.Case](n.call("POST", path, body).want(http.StatusCreated))
 			if made.ID == "" || made.Origin != "manual" || !made.Confirmed || made.Passing != nil || made.LastResult != "" {
 				t.Errorf("made %+v", made)
 			}
@@ -77,7 +79,7 @@ func TestTestCasesOfARule(t *testing.T) {
 		if got := found(); !slices.Equal(got, []string(nil)) {
 			t.Errorf("lint with cases: %v", got)
 		}
-		report := into[sandbox.Report](n.call("POST", path+"/run", nil).want(http.StatusOK))
+		report := into[wire.Report](n.call("POST", path+"/run", nil).want(http.StatusOK))
 		if report.Total != 4 || report.Passing != 3 || report.Failing != 1 || len(report.Results) != 4 {
 			t.Fatalf("report %+v", report)
 		}
@@ -92,7 +94,7 @@ func TestTestCasesOfARule(t *testing.T) {
 			t.Errorf("after a run: %+v", got)
 		}
 		n.call("PATCH", "/api/v1/rules/E-1", map[string]any{"statement": "No eval at all."}).want(http.StatusOK)
-		if got := into[[]sandbox.Case](n.call("GET", path, nil)); !got[0].Stale || !*got[0].Passing {
+		if got := into[[]wire.Case](n.call("GET", path, nil)); !got[0].Stale || !*got[0].Passing {
 			t.Errorf("after a revision: %+v", got[0])
 		}
 		if got := tests(); got.Total != 4 || got.Passing != 0 {
@@ -100,13 +102,14 @@ func TestTestCasesOfARule(t *testing.T) {
 		}
 		n.call("DELETE", path+"/"+ids[3], nil).want(http.StatusNoContent)
 		n.call("DELETE", path+"/"+ids[3], nil).wantProblem(http.StatusNotFound, rule.CodeNotFound)
-		if got := into[sandbox.Report](n.call("POST", path+"/run", nil).want(http.StatusOK)); got.Total != 3 || got.Failing != 0 {
+		if got := into[wire.Report](n.call("POST", path+"/run", nil).want(http.StatusOK)); got.Total != 3 || got.Failing != 0 {
 			t.Errorf("the second run: %+v", got)
 		}
 	})
 }
 
 func TestBadTestCasesAreRefused(t *testing.T) {
+	t.Parallel()
 	n := newNode(t)
 	n.evalRule("E-1", nil)
 	const path = "/api/v1/rules/E-1/test-cases"
@@ -137,13 +140,14 @@ func TestBadTestCasesAreRefused(t *testing.T) {
 	} {
 		r.wantProblem(http.StatusNotFound, rule.CodeNotFound)
 	}
-	if got := into[[]sandbox.Case](n.call("GET", path, nil)); len(got) != 0 {
+	if got := into[[]wire.Case](n.call("GET", path, nil)); len(got) != 0 {
 		t.Errorf("kept %+v", got)
 	}
 }
 
 // What a rule's test cases say counts in its precision and recall: those that a person stands by, on what it says now.
 func TestQualityCountsTestCases(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(t *testing.T, n *node) {
 		n.t = t
 		n.evalRule("E-1", nil)
@@ -152,11 +156,11 @@ func TestQualityCountsTestCases(t *testing.T) {
 				n.call("POST", "/api/v1/rules/E-1/test-cases", map[string]any{"name": "n", "sample_input": sample, "expected_verdict": verdict}).want(http.StatusCreated)
 			}
 		}
-		quality := func() evaluate.Tally {
+		quality := func() wire.RuleTally {
 			t.Helper()
-			return into[evaluate.Quality](n.call("GET", "/api/v1/rules/E-1/quality", nil).want(http.StatusOK)).TestCases
+			return into[wire.RuleQuality](n.call("GET", "/api/v1/rules/E-1/quality", nil).want(http.StatusOK)).TestCases
 		}
-		if diff := cmp.Diff(evaluate.Tally{}, quality()); diff != "" {
+		if diff := cmp.Diff(wire.RuleTally{}, quality()); diff != "" {
 			t.Errorf("before they ran (-want +got):\n%s", diff)
 		}
 		n.call("POST", "/api/v1/rules/E-1/test-cases/run", nil).want(http.StatusOK)
@@ -166,13 +170,14 @@ func TestQualityCountsTestCases(t *testing.T) {
 			t.Errorf("after they ran: %+v", got)
 		}
 		n.call("PATCH", "/api/v1/rules/E-1", map[string]any{"statement": "No eval, ever."}).want(http.StatusOK)
-		if diff := cmp.Diff(evaluate.Tally{}, quality()); diff != "" {
+		if diff := cmp.Diff(wire.RuleTally{}, quality()); diff != "" {
 			t.Errorf("of what it said before (-want +got):\n%s", diff)
 		}
 	})
 }
 
 func TestEvaluationsAreKeptAsTestCases(t *testing.T) {
+	t.Parallel()
 	n := newNode(t)
 	n.evalRule("E-1", nil)
 	n.evalRule("E-2", map[string]any{"statement": "No exec.", "check": map[string]any{"pattern": map[string]any{"regex": "exec"}}})
@@ -183,17 +188,17 @@ func TestEvaluationsAreKeptAsTestCases(t *testing.T) {
 	n.call("POST", code, map[string]any{}).wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "rule_id")
 	n.call("POST", code, map[string]any{"rule_id": "E-9"}).wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "rule_id")
 	for slug, want := range map[string]rule.Verdict{"E-1": rule.Deny, "E-2": rule.Allow} {
-		made := into[sandbox.Case](n.call("POST", code, map[string]any{"rule_id": slug}).want(http.StatusCreated))
+		made := into[wire.Case](n.call("POST", code, map[string]any{"rule_id": slug}).want(http.StatusCreated))
 		if made.ExpectedVerdict != want || made.InputType != "code" || made.Name == "" {
 			t.Errorf("%s: %+v", slug, made)
 		}
-		report := into[sandbox.Report](n.call("POST", "/api/v1/rules/"+slug+"/test-cases/run", nil).want(http.StatusOK))
+		report := into[wire.Report](n.call("POST", "/api/v1/rules/"+slug+"/test-cases/run", nil).want(http.StatusOK))
 		if report.Passing != 1 || report.Total != 1 {
 			t.Errorf("%s: %+v", slug, report)
 		}
 	}
 	facts := evaluation(map[string]any{"facts": map[string]any{"note": "calls eval(x)"}})
-	made := into[sandbox.Case](n.call("POST", facts, map[string]any{"rule_id": "E-1", "name": "by facts"}).want(http.StatusCreated))
+	made := into[wire.Case](n.call("POST", facts, map[string]any{"rule_id": "E-1", "name": "by facts"}).want(http.StatusCreated))
 	if made.InputType != "facts" || !strings.Contains(made.SampleInput, "calls eval(x)") || made.Name != "by facts" {
 		t.Errorf("of facts: %+v", made)
 	}
@@ -206,6 +211,7 @@ func TestEvaluationsAreKeptAsTestCases(t *testing.T) {
 }
 
 func TestRunsOverManyRules(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(t *testing.T, n *node) {
 		n.t = t
 		for slug, tags := range map[string][]string{"T-1": {"a", "b"}, "T-2": {"a"}, "T-3": {"c"}} {
@@ -219,7 +225,7 @@ func TestRunsOverManyRules(t *testing.T) {
 		start := func(body map[string]any) string {
 			t.Helper()
 			r := n.call("POST", "/api/v1/test-runs", body).want(http.StatusAccepted)
-			run := into[sandbox.TestRun](r)
+			run := into[wire.TestRun](r)
 			if run.State != job.Queued || run.JobID == 0 || r.header.Get("Location") != "/api/v1/test-runs/"+run.ID {
 				t.Errorf("started %+v at %s", run, r.header.Get("Location"))
 			}
@@ -227,19 +233,19 @@ func TestRunsOverManyRules(t *testing.T) {
 		}
 		n.call("POST", "/api/v1/test-runs", map[string]any{"rule_ids": []string{"T-3", "T-9"}}).wantProblem(http.StatusNotFound, rule.CodeNotFound)
 		tagged, named, none := start(map[string]any{"tags": []string{"a"}}), start(map[string]any{"rule_ids": []string{"T-3"}}), start(map[string]any{"status": "draft"})
-		runner := job.New(job.Config{Store: n.store, Poll: 10 * time.Millisecond, Handlers: map[string]job.Handler{sandbox.RunKind: n.cfg.Sandbox.HandleRun}})
+		runner := job.New(job.Config{Store: job.Store{Updater: n.store, JobWatcher: n.store, Jobs: n.store.Jobs}, Poll: 10 * time.Millisecond, Handlers: map[string]job.Handler{sandbox.RunKind: n.cfg.Sandbox.HandleRun}})
 		runner.Start()
 		defer func() {
 			if err := runner.Stop(context.Background()); err != nil {
 				t.Error(err)
 			}
 		}()
-		for location, want := range map[string]sandbox.RunResult{
+		for location, want := range map[string]wire.RunResult{
 			tagged: {Rules: 2, Total: 4, Passing: 2, Failing: 2}, named: {Rules: 1, Total: 2, Passing: 1, Failing: 1}, none: {},
 		} {
-			var run sandbox.TestRun
+			var run wire.TestRun
 			for deadline := time.Now().Add(30 * time.Second); run.State != job.Succeeded && time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
-				run = into[sandbox.TestRun](n.call("GET", location, nil).want(http.StatusOK))
+				run = into[wire.TestRun](n.call("GET", location, nil).want(http.StatusOK))
 			}
 			if run.Result == nil || run.FinishedAt == nil {
 				t.Fatalf("not finished: %+v", run)
@@ -262,13 +268,13 @@ func TestRunsOverManyRules(t *testing.T) {
 func (n *node) asGenerated(ref string) {
 	n.t.Helper()
 	err := n.store.Update(n.t.Context(), func(tx store.Tx) error {
-		r, err := tx.Rule(n.t.Context(), rule.DefaultProject, ref)
+		r, err := tx.Rules.Get(n.t.Context(), rule.DefaultProject, ref)
 		if err != nil {
 			return err
 		}
-		list, err := tx.TestCases(n.t.Context(), rule.DefaultProject, r.ID)
+		list, err := tx.TestCases.List(n.t.Context(), rule.DefaultProject, r.ID)
 		for i := range list {
-			if _, err := tx.DeleteTestCase(n.t.Context(), rule.DefaultProject, r.ID, list[i].ID); err != nil {
+			if _, err := tx.TestCases.Delete(n.t.Context(), rule.DefaultProject, r.ID, list[i].ID); err != nil {
 				return err
 			}
 			list[i].Origin, list[i].Confirmed = sandbox.Generated, false
@@ -276,7 +282,7 @@ func (n *node) asGenerated(ref string) {
 		if err != nil {
 			return err
 		}
-		return tx.InsertTestCases(n.t.Context(), list)
+		return tx.TestCases.Insert(n.t.Context(), list)
 	})
 	if err != nil {
 		n.t.Fatal(err)
@@ -284,6 +290,7 @@ func (n *node) asGenerated(ref string) {
 }
 
 func TestAProjectCanDemandThatTestsPass(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(t *testing.T, n *node) {
 		n.t = t
 		n.call("PATCH", "/api/v1/projects/default", map[string]any{"tests_required": nil}).wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "tests_required")
@@ -312,7 +319,7 @@ func TestAProjectCanDemandThatTestsPass(t *testing.T) {
 		refused("has none") // that a person stands by
 		const path = "/api/v1/rules/D-1/test-cases"
 		n.call("POST", path, map[string]any{"name": "bad", "sample_input": "eval(x)", "expected_verdict": "DENY"}).want(http.StatusCreated)
-		wrong := into[sandbox.Case](n.call("POST", path, map[string]any{"name": "wrong", "sample_input": "eval(x)", "expected_verdict": "ALLOW"}).want(http.StatusCreated))
+		wrong := into[wire.Case](n.call("POST", path, map[string]any{"name": "wrong", "sample_input": "eval(x)", "expected_verdict": "ALLOW"}).want(http.StatusCreated))
 		refused("of 2, 0 have passed")
 		n.call("POST", path+"/run", nil).want(http.StatusOK)
 		refused("of 2, 1 have passed")
@@ -325,16 +332,18 @@ func TestAProjectCanDemandThatTestsPass(t *testing.T) {
 }
 
 func TestProposingACheckNeedsAModel(t *testing.T) {
+	t.Parallel()
 	n := newNode(t)
 	n.evalRule("E-1", nil)
 	n.call("POST", "/api/v1/rules/E-1/check/propose", nil).wantProblem(http.StatusServiceUnavailable, rule.CodeUnavailable)
 }
 
 func TestACheckIsProposedAndHeldAgainstTheRecord(t *testing.T) {
-	model := &llm.Fake{}
-	n := newNode(t, func(cfg *Config) {
+	t.Parallel()
+	model := &llmtest.Fake{}
+	n := newNode(t, func(cfg *config) {
 		cfg.Sandbox = sandbox.New(sandbox.Config{
-			Store: cfg.Store.(store.Store), Recorded: cfg.Evaluator, Model: model, Now: time.Now,
+			Store: sandbox.Store{Updater: cfg.store, Jobs: cfg.store.Jobs, Rules: cfg.store.Rules, Runs: cfg.store.Runs, TestCases: cfg.store.TestCases}, Recorded: cfg.Evaluator, Model: model, Now: time.Now,
 			Evaluator: evaluate.New(evaluate.Config{Judge: judge.New(judge.Config{}), Checks: check.NewCache(10), Now: time.Now}),
 		})
 	})
@@ -346,7 +355,7 @@ func TestACheckIsProposedAndHeldAgainstTheRecord(t *testing.T) {
 		n.call("POST", "/api/v1/rules/E-1/test-cases", map[string]any{"name": verdict, "sample_input": sample, "expected_verdict": verdict}).want(http.StatusCreated)
 	}
 	model.Push(`{"proposals":[{"regex":"^eval"},{"regex":"z"}]}`)
-	got := into[sandbox.Proposals](n.call("POST", "/api/v1/rules/E-1/check/propose", nil).want(http.StatusOK))
+	got := into[wire.Proposals](n.call("POST", "/api/v1/rules/E-1/check/propose", nil).want(http.StatusOK))
 	if len(got.Proposals) != 1 || got.Rejected != 1 || got.Proposals[0].Recorded.Evaluations != 2 || got.Proposals[0].Recorded.Agree != 2 {
 		t.Errorf("proposals %+v", got)
 	}
@@ -354,6 +363,7 @@ func TestACheckIsProposedAndHeldAgainstTheRecord(t *testing.T) {
 }
 
 func TestFollowTestRun(t *testing.T) {
+	t.Parallel()
 	n := newNode(t)
 	n.evalRule("T-1", nil)
 	n.call("POST", "/api/v1/rules/T-1/test-cases", map[string]any{"name": "eval", "sample_input": "eval(x)", "expected_verdict": "DENY"}).want(http.StatusCreated)
@@ -373,7 +383,7 @@ func TestFollowTestRun(t *testing.T) {
 	if got := res.Header.Get("Content-Type"); got != eventType || res.StatusCode != http.StatusOK {
 		t.Fatalf("status %d, %s", res.StatusCode, got)
 	}
-	runner := job.New(job.Config{Store: n.store, Poll: 10 * time.Millisecond, Handlers: map[string]job.Handler{sandbox.RunKind: n.cfg.Sandbox.HandleRun}})
+	runner := job.New(job.Config{Store: job.Store{Updater: n.store, JobWatcher: n.store, Jobs: n.store.Jobs}, Poll: 10 * time.Millisecond, Handlers: map[string]job.Handler{sandbox.RunKind: n.cfg.Sandbox.HandleRun}})
 	defer func() {
 		if err := runner.Stop(context.Background()); err != nil {
 			t.Error(err)
@@ -382,7 +392,7 @@ func TestFollowTestRun(t *testing.T) {
 	start := sync.OnceFunc(runner.Start) // once the client has seen the run wait
 	all := readEvents(t, res.Body, func(event) { start() })
 	last := all[len(all)-1]
-	var run sandbox.TestRun
+	var run wire.TestRun
 	if err := json.Unmarshal([]byte(last.data), &run); err != nil || all[0].name != "progress" || last.name != "done" {
 		t.Fatalf("events from %s to %s: %v", all[0].name, last.name, err)
 	}

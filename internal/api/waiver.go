@@ -3,105 +3,54 @@ package api
 import (
 	"context"
 	"net/http"
-	"time"
 
+	"tenet/internal/api/rest"
 	"tenet/internal/auth"
 	"tenet/internal/catalog"
 	"tenet/internal/rule"
+	"tenet/internal/wire"
+	"tenet/internal/wire/op"
 )
 
-const (
-	waiversPath = "/api/v1/waivers"
-	waiverPath  = waiversPath + "/{id}"
-	waiverTag   = "Waivers"
-)
+// Waivers serves the waivers of denials.
+type Waivers struct{ Waivers *catalog.Waivers }
 
-func (s *server) waiverRoutes() {
-	registerBody(s, operation{
-		id: "create-waiver", method: http.MethodPost, path: waiversPath, tag: waiverTag, role: auth.Reviewer, status: http.StatusCreated,
-		summary: "Waive a denial for a while",
-		description: "It covers the denial whose verdict has the fingerprint, until it expires or the cited text or the rule changes. Such a " +
-			"verdict stays DENY, names the waiver, and does not count in the overall verdict. For a CRITICAL rule it covers nothing until a second person approves it.",
-	}, s.createWaiver)
-	register(s, operation{
-		id: "list-waivers", method: http.MethodGet, path: waiversPath, tag: waiverTag, role: auth.Viewer, summary: "List waivers",
-		description: "Newest first, with those that have ended.",
-	}, s.listWaivers)
-	register(s, operation{
-		id: "get-waiver", method: http.MethodGet, path: waiverPath, tag: waiverTag, role: auth.Viewer, summary: "Get a waiver",
-	}, s.getWaiver)
-	register(s, operation{
-		id: "approve-waiver", method: http.MethodPost, path: waiverPath + "/approve", tag: waiverTag, role: auth.Reviewer,
-		summary:     "Approve a waiver that somebody else has made",
-		description: "409 for who made it, and for one that has ended; 403 if another approver is named.",
-	}, s.approveWaiver)
-	register(s, operation{
-		id: "revoke-waiver", method: http.MethodDelete, path: waiverPath, tag: waiverTag, role: auth.Reviewer, status: http.StatusOK,
-		summary: "Revoke a waiver", description: "It stays in the list, as revoked. To revoke it again changes nothing.",
-	}, s.revokeWaiver)
-}
-
-// WaiverRef names a waiver in a path.
-type WaiverRef struct {
-	ProjectQuery
+// waiverRef names a waiver in a path.
+type waiverRef struct {
 	ID string `path:"id" doc:"Id of the waiver."`
 }
 
-type waiverOutput struct{ Body rule.Waiver }
-
-type createdWaiver struct {
-	Location string `header:"Location"`
-	Body     rule.Waiver
-}
-
-// CreateWaiver is the body that makes a waiver.
-type CreateWaiver struct {
-	RuleID      string    `json:"rule_id" doc:"Id or slug of the rule." example:"SEC-003"`
-	Fingerprint string    `json:"fingerprint" doc:"Fingerprint of the verdict that is waived." example:"5c1f0d1e7a0f4d0e8f6b4d7c3b2a19085c1f0d1e7a0f4d0e8f6b4d7c3b2a1908"`
-	Reason      string    `json:"reason" doc:"Why the denial may stand." example:"A test key without rights; removed with the next release."`
-	ExpiresAt   time.Time `json:"expires_at" doc:"When it lapses, at most 366 days from now."`
-	Approver    string    `json:"approver,omitempty" nullable:"true" doc:"Who is asked to approve it; nobody else can then. The name alone approves nothing."`
-}
-
-func (s *server) createWaiver(ctx context.Context, _ *struct{ ProjectQuery }, body *CreateWaiver) (*createdWaiver, error) {
-	w, err := s.cfg.Catalog.CreateWaiver(ctx, project(ctx), catalog.NewWaiver{
-		Rule: body.RuleID, Fingerprint: body.Fingerprint, Reason: body.Reason, ExpiresAt: body.ExpiresAt, Approver: body.Approver,
+// Routes implements [rest.Resource].
+func (s Waivers) Routes(r *rest.Router) {
+	r = r.Tag(waiverTag)
+	one := func(do func(ctx context.Context, projectID, id string) (rule.Waiver, error)) func(context.Context, *waiverRef) (rule.Waiver, error) {
+		return func(ctx context.Context, in *waiverRef) (rule.Waiver, error) {
+			return do(ctx, rest.Project(ctx), in.ID)
+		}
+	}
+	rest.HandleBody(r, rest.Operation{
+		ID: "create-waiver", Route: op.CreateWaiver.Route(), Role: auth.Reviewer, Status: http.StatusCreated, Summary: "Waive a denial until a date",
+		Description: "It covers the denial whose verdict has the fingerprint, until it expires or the cited text or the rule changes. Such a " +
+			"verdict stays DENY, names the waiver, and does not count in the overall verdict. For a CRITICAL rule it covers nothing until a second person approves it.",
+	}, func(ctx context.Context, _ *rest.None, body *wire.CreateWaiver) (rest.Created[rule.Waiver], error) {
+		w, err := s.Waivers.Create(ctx, rest.Project(ctx), catalog.WaiverInput{
+			Rule: body.RuleID, Fingerprint: body.Fingerprint, Reason: body.Reason, ExpiresAt: body.ExpiresAt, Approver: body.Approver,
+		})
+		return rest.At(ctx, op.GetWaiver.Path, w.ID, w), err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return &createdWaiver{location(ctx, waiversPath, w.ID), w}, nil
-}
-
-func (s *server) listWaivers(ctx context.Context, in *struct {
-	ProjectQuery
-	RuleID string `query:"rule_id" doc:"Only those of this rule: its id or slug."`
-	PageQuery
-},
-) (*pageOutput[rule.Waiver], error) {
-	list, total, err := s.cfg.Catalog.Waivers(ctx, project(ctx), in.RuleID, (in.Page-1)*in.PageSize, in.PageSize)
-	if err != nil {
-		return nil, err
-	}
-	return pageOf(in.PageQuery, list, total), nil
-}
-
-func (s *server) getWaiver(ctx context.Context, in *WaiverRef) (*waiverOutput, error) {
-	return oneWaiver(ctx, in, s.cfg.Catalog.Waiver)
-}
-
-func (s *server) approveWaiver(ctx context.Context, in *WaiverRef) (*waiverOutput, error) {
-	return oneWaiver(ctx, in, s.cfg.Catalog.ApproveWaiver)
-}
-
-func (s *server) revokeWaiver(ctx context.Context, in *WaiverRef) (*waiverOutput, error) {
-	return oneWaiver(ctx, in, s.cfg.Catalog.RevokeWaiver)
-}
-
-func oneWaiver(ctx context.Context, in *WaiverRef, do func(context.Context, string, string) (rule.Waiver, error)) (*waiverOutput, error) {
-	w, err := do(ctx, project(ctx), in.ID)
-	if err != nil {
-		return nil, err
-	}
-	return &waiverOutput{w}, nil
+	rest.Handle(r, rest.Operation{
+		ID: "list-waivers", Route: op.ListWaivers.Route(), Role: auth.Viewer, Summary: "List waivers", Description: "Newest first, ended ones included.",
+	}, func(ctx context.Context, in *wire.WaiverQuery) (wire.Page[rule.Waiver], error) {
+		list, total, err := s.Waivers.List(ctx, rest.Project(ctx), in.RuleID, in.Offset(), in.PageSize)
+		return rest.PageOf(in.PageQuery, list, total), err
+	})
+	rest.Handle(r, rest.Operation{ID: "get-waiver", Route: op.GetWaiver.Route(), Role: auth.Viewer, Summary: "Get a waiver"}, one(s.Waivers.Get))
+	rest.Handle(r, rest.Operation{
+		ID: "approve-waiver", Route: op.ApproveWaiver.Route(), Role: auth.Reviewer, Summary: "Approve a waiver of another person",
+		Description: "409 for its author, and if it has ended; 403 if it names another approver.",
+	}, one(s.Waivers.Approve))
+	rest.Handle(r, rest.Operation{
+		ID: "revoke-waiver", Route: op.RevokeWaiver.Route(), Role: auth.Reviewer, Status: http.StatusOK, Summary: "Revoke a waiver",
+		Description: "It stays in the list, as revoked. Revoking again changes nothing.",
+	}, one(s.Waivers.Revoke))
 }

@@ -12,6 +12,7 @@ import (
 	"tenet/internal/auth"
 	"tenet/internal/rule"
 	"tenet/internal/store"
+	"tenet/internal/wire"
 )
 
 // evalFile is a file of which line, from 1, breaks the rule SEC-1.
@@ -25,7 +26,10 @@ func waiver(fingerprint string, more fields) fields {
 	return w
 }
 
-func TestWaivers(t *testing.T) { onBoth(t, testWaivers) }
+func TestWaivers(t *testing.T) {
+	t.Parallel()
+	onBoth(t, testWaivers)
+}
 
 func testWaivers(t *testing.T, n *node) {
 	n.key = n.makeKey(auth.Admin, store.AllProjects)
@@ -84,17 +88,18 @@ func testWaivers(t *testing.T, n *node) {
 	if e := n.evaluates(evalFile(2, "eval( y )")); e.OverallVerdict != rule.Deny {
 		t.Errorf("the waiver outlives its revocation: %+v", e)
 	}
-	list := into[Page[rule.Waiver]](n.call("GET", waiversPath+"?rule_id=SEC-1", nil).want(http.StatusOK))
+	list := into[wire.Page[rule.Waiver]](n.call("GET", waiversPath+"?rule_id=SEC-1", nil).want(http.StatusOK))
 	if list.Total != 2 || list.Items[0].Status != rule.WaiverRevoked || list.Items[1].Status != rule.WaiverActive {
 		t.Errorf("lists %+v", list)
 	}
-	entries, _, err := n.store.FindAudit(t.Context(), store.AuditFilter{ProjectID: "default", Kind: "waiver", Limit: 10})
+	entries, _, err := n.store.Audit.Find(t.Context(), store.AuditFilter{ProjectID: "default", Kind: "waiver", Limit: 10})
 	if err != nil || len(entries) != 3 {
 		t.Errorf("%d entries in the audit chain, %v; want two made and one revoked", len(entries), err)
 	}
 }
 
 func TestACriticalRuleNeedsASecondPersonToWaive(t *testing.T) {
+	t.Parallel()
 	n := newNode(t)
 	first, second := n.makeKey(auth.Admin, store.AllProjects), n.makeKey(auth.Reviewer, "default")
 	evaluator := n.makeKey(auth.Evaluator, "default")
@@ -144,6 +149,7 @@ func TestACriticalRuleNeedsASecondPersonToWaive(t *testing.T) {
 }
 
 func TestWaiversThatAreRefused(t *testing.T) {
+	t.Parallel()
 	n := newNode(t)
 	good := strings.Repeat("0a", 32)
 	n.call("POST", rulesPath, fields{"slug": "SEC-1", "statement": "Do not call eval.", "status": "EFFECTIVE"}).want(http.StatusCreated)
@@ -190,14 +196,15 @@ func TestWaiversThatAreRefused(t *testing.T) {
 	}
 }
 
-// unreadable is a database whose waivers cannot be read.
-type unreadable struct{ store.Store }
+// unreadable has waivers that cannot be read.
+type unreadable struct{ store.WaiverReader }
 
-func (unreadable) LiveWaivers(context.Context, string, time.Time) ([]rule.Waiver, error) {
+func (unreadable) ListLive(context.Context, string, time.Time) ([]rule.Waiver, error) {
 	return nil, errors.New("the disk is gone")
 }
 
 func TestWaiversThatCannotBeReadCoverNothing(t *testing.T) {
+	t.Parallel()
 	n := newNode(t)
 	n.judgedRules()
 	e := n.evaluates(evalFile(1, "eval(y)"))
@@ -209,7 +216,9 @@ func TestWaiversThatCannotBeReadCoverNothing(t *testing.T) {
 	if e = n.evaluates(evalFile(1, "eval(y)")); e.OverallVerdict == rule.Deny {
 		t.Fatalf("not waived: %+v", e)
 	}
-	broken := newNodeOn(t, unreadable{n.store})
+	damaged := n.store
+	damaged.Waivers = unreadable{damaged.Waivers}
+	broken := newNodeOn(t, damaged)
 	if e = broken.evaluates(evalFile(1, "eval(y)")); e.OverallVerdict != rule.Deny {
 		t.Errorf("is %s", e.OverallVerdict)
 	}

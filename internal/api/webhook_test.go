@@ -15,9 +15,13 @@ import (
 	"tenet/internal/rule"
 	"tenet/internal/store"
 	"tenet/internal/webhook"
+	"tenet/internal/wire"
 )
 
-func TestWebhooks(t *testing.T) { onBoth(t, testWebhooks) }
+func TestWebhooks(t *testing.T) {
+	t.Parallel()
+	onBoth(t, testWebhooks)
+}
 
 func testWebhooks(t *testing.T, n *node) {
 	got := make(chan *http.Request, 9)
@@ -39,9 +43,9 @@ func testWebhooks(t *testing.T, n *node) {
 	t.Cleanup(receiver.Close)
 
 	made := n.call("POST", policiesPath, fields{"name": "on-call", "url": receiver.URL, "event_types": []string{"alert.created"}}).want(http.StatusCreated)
-	p := into[webhook.PolicyWithSecret](made)
+	p := into[wire.PolicyWithSecret](made)
 	secret = p.Secret
-	if made.header.Get("Location") != policiesPath+"/"+p.ID || !p.Enabled || p.Format != webhook.Standard || p.CreatedBy != "local" {
+	if made.header.Get("Location") != policiesPath+"/"+p.ID || !p.Enabled || p.Format != wire.FormatStandard || p.CreatedBy != "local" {
 		t.Errorf("made: %s", made.body)
 	}
 	path := policiesPath + "/" + p.ID
@@ -49,12 +53,12 @@ func testWebhooks(t *testing.T, n *node) {
 	n.call("POST", policiesPath, fields{"name": "x", "url": "http://169.254.169.254/", "event_types": []string{"x"}, "secret": "x"}).
 		wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "url", "event_types", "secret")
 
-	if r := into[webhook.TestResult](n.call("POST", path+"/test", nil).want(http.StatusOK)); !r.Delivered || r.Answer != "got it" || (<-got).Header.Get("webhook-id") != r.EventID {
+	if r := into[wire.TestResult](n.call("POST", path+"/test", nil).want(http.StatusOK)); !r.Delivered || r.Answer != "got it" || (<-got).Header.Get("webhook-id") != r.EventID {
 		t.Errorf("ping: %+v", r)
 	}
 	// An event is sent by the job, and its delivery is there to see.
 	n.publish(rule.Event{ID: "0b9d7a1e-0000-7000-8000-000000000001", ProjectID: rule.DefaultProject, Type: rule.AlertCreated, Time: time.Now(), Data: []byte(`{"a":1}`)})
-	runner := job.New(job.Config{Store: n.store, Poll: 10 * time.Millisecond, Handlers: map[string]job.Handler{webhook.DeliverKind: n.cfg.Webhooks.Deliver}})
+	runner := job.New(job.Config{Store: job.Store{Updater: n.store, JobWatcher: n.store, Jobs: n.store.Jobs}, Poll: 10 * time.Millisecond, Handlers: map[string]job.Handler{webhook.DeliverKind: n.cfg.Webhooks.Deliver}})
 	runner.Start()
 	t.Cleanup(func() {
 		if err := runner.Stop(t.Context()); err != nil && t.Context().Err() == nil {
@@ -65,31 +69,31 @@ func testWebhooks(t *testing.T, n *node) {
 		t.Errorf("webhook-id %s", id)
 	}
 	d := n.delivered(path)
-	again := into[webhook.Delivery](n.call("POST", fmt.Sprintf("%s/deliveries/%d/redeliver", path, d.ID), nil).want(http.StatusAccepted))
+	again := into[wire.Delivery](n.call("POST", fmt.Sprintf("%s/deliveries/%d/redeliver", path, d.ID), nil).want(http.StatusAccepted))
 	if again.State != store.DeliveryPending || (<-got).Header.Get("webhook-id") != d.EventID {
 		t.Errorf("redelivered: %+v", again)
 	}
 	n.call("POST", path+"/deliveries/999999/redeliver", nil).wantProblem(http.StatusNotFound, rule.CodeNotFound)
 	n.call("GET", path+"/deliveries?state=late", nil).wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "state")
 
-	rotated := into[webhook.PolicyWithSecret](n.call("POST", path+"/secret", fields{"overlap_seconds": 60}).want(http.StatusOK))
+	rotated := into[wire.PolicyWithSecret](n.call("POST", path+"/secret", fields{"overlap_seconds": 60}).want(http.StatusOK))
 	if rotated.Secret == secret || rotated.OldSecretUntil == nil {
 		t.Errorf("rotated: %+v", rotated.Policy)
 	}
 	for _, overlap := range []any{-1, 1 << 40, nil} {
 		n.call("POST", path+"/secret", fields{"overlap_seconds": overlap}).wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "overlap_seconds")
 	}
-	changed := into[webhook.Policy](n.call("PATCH", path, fields{"name": "night", "filter": fields{"severity_min": "high"}, "enabled": false}).want(http.StatusOK))
-	if changed.Name != "night" || changed.Filter.SeverityMin != rule.High || changed.State != webhook.Disabled || changed.URL != receiver.URL {
+	changed := into[wire.Policy](n.call("PATCH", path, fields{"name": "night", "filter": fields{"severity_min": "high"}, "enabled": false}).want(http.StatusOK))
+	if changed.Name != "night" || changed.Filter.SeverityMin != rule.High || changed.State != wire.PolicyDisabled || changed.URL != receiver.URL {
 		t.Errorf("changed: %+v", changed)
 	}
-	if changed = into[webhook.Policy](n.call("PATCH", path, fields{"filter": nil}).want(http.StatusOK)); changed.Filter.SeverityMin != "" {
+	if changed = into[wire.Policy](n.call("PATCH", path, fields{"filter": nil}).want(http.StatusOK)); changed.Filter.SeverityMin != "" {
 		t.Errorf("the filter is not cleared: %+v", changed)
 	}
 	n.call("PATCH", path, fields{"name": nil}).wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "name")
 	n.call("PATCH", path, fields{"secret": "x"}).wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "secret")
 	list, one := n.call("GET", policiesPath, nil).want(http.StatusOK), n.call("GET", path, nil).want(http.StatusOK)
-	if page := into[Page[webhook.Policy]](list); page.Total != 1 || page.Items[0].ID != p.ID {
+	if page := into[wire.Page[wire.Policy]](list); page.Total != 1 || page.Items[0].ID != p.ID {
 		t.Errorf("policies: %+v", page)
 	}
 	for _, told := range []string{string(list.body), string(one.body), n.log.String()} {
@@ -114,14 +118,14 @@ func (n *node) publish(e rule.Event) {
 }
 
 // delivered waits until a policy's one delivery is marked as delivered.
-func (n *node) delivered(path string) webhook.Delivery {
+func (n *node) delivered(path string) wire.Delivery {
 	n.t.Helper()
 	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		page := into[Page[webhook.Delivery]](n.call("GET", path+"/deliveries?state=delivered", nil).want(http.StatusOK))
+		page := into[wire.Page[wire.Delivery]](n.call("GET", path+"/deliveries?state=delivered", nil).want(http.StatusOK))
 		if page.Total == 1 {
 			return page.Items[0]
 		}
 	}
 	n.t.Fatal("nothing is delivered")
-	return webhook.Delivery{}
+	return wire.Delivery{}
 }

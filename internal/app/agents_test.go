@@ -16,19 +16,19 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"tenet/internal/agent"
 	"tenet/internal/app"
 	"tenet/internal/auth"
-	"tenet/internal/catalog"
 	"tenet/internal/llm"
+	"tenet/internal/llm/llmtest"
 	"tenet/internal/rule"
 	"tenet/internal/store/litetest"
 	"tenet/internal/store/pgtest"
+	"tenet/internal/wire"
 )
 
 // agentRules are rules that agents answer from.
-func agentRules() []*catalog.File {
-	return []*catalog.File{{Rules: []catalog.Input{
+func agentRules() []*wire.RuleFile {
+	return []*wire.RuleFile{{Rules: []wire.RuleInput{
 		{Slug: new("DATA-001"), Statement: "Contractors must not read production data without a ticket.", Modality: rule.MustNot, Severity: rule.High, Status: rule.Effective},
 		{
 			Slug: new("PY-001"), Statement: "Code must not call eval.", Modality: rule.MustNot, Severity: rule.High, Status: rule.Effective,
@@ -92,14 +92,14 @@ func fetchAgent(t *testing.T, method, address, key, body string, headers ...stri
 
 // envelope is an answer as a caller reads it.
 type envelope struct {
-	Result     json.RawMessage `json:"result"`
-	Status     string          `json:"status"`
-	Confidence *float64        `json:"confidence"`
-	Reasoning  string          `json:"reasoning"`
-	FollowUps  []string        `json:"follow_up_suggestions"`
-	Error      *agent.Failure  `json:"error"`
-	TraceID    string          `json:"execution_trace_id"`
-	SessionID  string          `json:"session_id"`
+	Result     json.RawMessage    `json:"result"`
+	Status     string             `json:"status"`
+	Confidence *float64           `json:"confidence"`
+	Reasoning  string             `json:"reasoning"`
+	FollowUps  []string           `json:"follow_up_suggestions"`
+	Error      *wire.AgentFailure `json:"error"`
+	TraceID    string             `json:"execution_trace_id"`
+	SessionID  string             `json:"session_id"`
 }
 
 func open[T any](t *testing.T, data []byte) T {
@@ -123,6 +123,7 @@ func keyFor(t *testing.T, a *app.App, role auth.Role, project string) string {
 }
 
 func TestAgentsAnswerOverBothRoutesOnBothDatabases(t *testing.T) {
+	t.Parallel()
 	for name, settings := range map[string]map[string]string{"sqlite": {"data": litetest.Dir(t)}, "postgres": {"database_url": pgtest.DSN(t)}} {
 		t.Run(name, func(t *testing.T) {
 			a, at := servedAgents(t, nil, settings)
@@ -130,7 +131,7 @@ func TestAgentsAnswerOverBothRoutesOnBothDatabases(t *testing.T) {
 			for _, path := range []string{"/agent/review", "/rest/review"} {
 				code, _, data := fetchAgent(t, http.MethodPost, at+path, "", diff)
 				e := open[envelope](t, data)
-				r := open[agent.ReviewResult](t, e.Result)
+				r := open[wire.AgentReviewResult](t, e.Result)
 				if code != http.StatusOK || len(r.Comments) != 2 || r.Verdict != rule.Deny || r.Comments[1].File != "x.py" || r.Comments[1].StartLine != 2 || r.Comments[1].RuleSlug != "PY-001" {
 					t.Errorf("%s: %d %s", path, code, data)
 				}
@@ -140,7 +141,7 @@ func TestAgentsAnswerOverBothRoutesOnBothDatabases(t *testing.T) {
 			}
 			code, _, data := fetchAgent(t, http.MethodGet, at+"/rest/ask?query="+url.QueryEscape("May contractors read production data?"), "", "")
 			e := open[envelope](t, data)
-			r := open[agent.AskResult](t, e.Result)
+			r := open[wire.AgentAskResult](t, e.Result)
 			if code != http.StatusOK || r.Answered || len(r.Rules) == 0 || r.Rules[0].RuleSlug != "DATA-001" {
 				t.Errorf("GET: %d %s", code, data)
 			}
@@ -151,7 +152,7 @@ func TestAgentsAnswerOverBothRoutesOnBothDatabases(t *testing.T) {
 			}
 			code, _, data = fetchAgent(t, http.MethodPost, at+"/agent/author", "", `{"intent": "payments above 10000 EUR must have a second approver", "scope": "finance", "store": true}`)
 			e = open[envelope](t, data)
-			made := open[agent.AuthorResult](t, e.Result)
+			made := open[wire.AgentAuthorResult](t, e.Result)
 			var stored rule.Rule
 			if got := ask(t, a, http.MethodGet, "/api/v1/rules/"+made.RuleID, "", &stored); code != http.StatusOK || e.Status != "pending_approval" || got != http.StatusOK ||
 				stored.Status != rule.Draft || stored.Scope[0] != "finance" {
@@ -159,7 +160,7 @@ func TestAgentsAnswerOverBothRoutesOnBothDatabases(t *testing.T) {
 			}
 			code, _, data = fetchAgent(t, http.MethodPost, at+"/agent/check", "", `{"intent": "Give a contractor access to production data"}`)
 			e = open[envelope](t, data)
-			c := open[agent.CheckResult](t, e.Result)
+			c := open[wire.AgentCheckResult](t, e.Result)
 			if code != http.StatusOK || e.Status != "pending_approval" || c.Allowed || c.Evaluation.EvaluationID != e.TraceID {
 				t.Errorf("check: %d %s", code, data)
 			}
@@ -171,11 +172,12 @@ func TestAgentsAnswerOverBothRoutesOnBothDatabases(t *testing.T) {
 }
 
 func TestAgentsRestOnTheRulesThatApply(t *testing.T) {
-	a := node(t, app.Options{Rules: []*catalog.File{{Rules: []catalog.Input{
+	t.Parallel()
+	a := node(t, app.Options{Rules: []*wire.RuleFile{{Rules: []wire.RuleInput{
 		{Slug: new("OLD-001"), Statement: "Production data must not be copied.", Modality: rule.MustNot, Status: rule.Effective},
 		{
 			Slug: new("NEW-001"), Statement: "Production data must not be copied with names.", Modality: rule.MustNot, Status: rule.Effective,
-			Relationships: []catalog.InputRelationship{{Kind: rule.Overrides, To: "OLD-001", Reason: "It was too strict."}},
+			Relationships: []wire.RelationshipInput{{Kind: rule.Overrides, To: "OLD-001", Reason: "It was too strict."}},
 		},
 		{Slug: new("HR-001"), Statement: "Production data of employees must not be copied.", Modality: rule.MustNot, Status: rule.Effective, Scope: []string{"hr"}},
 	}}}}, map[string]string{"data": litetest.Dir(t)})
@@ -183,7 +185,7 @@ func TestAgentsRestOnTheRulesThatApply(t *testing.T) {
 		var e envelope
 		code := ask(t, a, http.MethodPost, "/agent/ask", encode(t, map[string]any{"intent": "May production data be copied?", "scope": scope}), &e)
 		var got []string
-		for _, r := range open[agent.AskResult](t, e.Result).Rules {
+		for _, r := range open[wire.AgentAskResult](t, e.Result).Rules {
 			got = append(got, r.RuleSlug)
 		}
 		slices.Sort(got)
@@ -197,6 +199,7 @@ func TestAgentsRestOnTheRulesThatApply(t *testing.T) {
 }
 
 func TestBadRequestsToAgents(t *testing.T) {
+	t.Parallel()
 	_, at := servedAgents(t, nil, map[string]string{"data": litetest.Dir(t)})
 	long := strings.Repeat("é", 10_001)
 	for name, tt := range map[string]struct {
@@ -234,6 +237,7 @@ func TestBadRequestsToAgents(t *testing.T) {
 }
 
 func TestAgentsAskForTheRolesThatTheirEffectsNeed(t *testing.T) {
+	t.Parallel()
 	a, at := servedAgents(t, nil, map[string]string{"data": litetest.Dir(t)})
 	if code := ask(t, a, http.MethodPost, "/api/v1/projects", `{"id": "pay"}`, nil); code != http.StatusCreated {
 		t.Fatal(code)
@@ -262,7 +266,8 @@ func TestAgentsAskForTheRolesThatTheirEffectsNeed(t *testing.T) {
 }
 
 func TestAnAgentThatCanDoNothingAnswers503WithItsEnvelope(t *testing.T) {
-	model := &llm.Fake{}
+	t.Parallel()
+	model := &llmtest.Fake{}
 	dir := t.TempDir()
 	file := filepath.Join(dir, "agents.yaml")
 	if err := os.WriteFile(file, []byte("agents:\n  - {name: triage, description: Sorts., prompt: Sort., result: {type: object, required: [team], properties: {team: {type: string}}}}\n"), 0o600); err != nil {
@@ -296,6 +301,7 @@ func TestAnAgentThatCanDoNothingAnswers503WithItsEnvelope(t *testing.T) {
 }
 
 func TestAgentsStream(t *testing.T) {
+	t.Parallel()
 	_, at := servedAgents(t, nil, map[string]string{"data": litetest.Dir(t)})
 	body := encode(t, map[string]any{"intent": "Review this", "diff": "--- a/x.py\n+++ b/x.py\n@@ -1 +1,2 @@\n a = 1\n+eval(a)\n"})
 	code, h, data := fetchAgent(t, http.MethodPost, at+"/agent/review", "", body, "Accept", "text/event-stream")
@@ -324,7 +330,8 @@ func TestAgentsStream(t *testing.T) {
 }
 
 func TestAnswersOfAgentsAreWhatTheDescriptionSays(t *testing.T) {
-	model := &llm.Fake{}
+	t.Parallel()
+	model := &llmtest.Fake{}
 	file := filepath.Join(t.TempDir(), "agents.yaml")
 	if err := os.WriteFile(file, []byte("agents:\n  - {name: triage, description: Sorts., prompt: Sort., result: {type: object, required: [team], additionalProperties: false, properties: {team: {type: string}}}}\n"), 0o600); err != nil {
 		t.Fatal(err)

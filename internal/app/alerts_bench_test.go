@@ -67,14 +67,14 @@ func BenchmarkEvaluateWhileCounting(b *testing.B) {
 	var p50s, p99s [2][]float64 // off, on
 	for b.Loop() {
 		for on := range 2 {
-			if err := a.insights.CatchUp(b.Context(), rule.DefaultProject); err != nil {
+			if err := a.parts.monitor.CatchUp(b.Context(), rule.DefaultProject); err != nil {
 				b.Fatal(err)
 			}
 			stop, stopped := make(chan struct{}), make(chan struct{})
 			go func() {
 				defer close(stopped)
 				for on == 1 {
-					if err := a.insights.CatchUp(b.Context(), rule.DefaultProject); err != nil {
+					if err := a.parts.monitor.CatchUp(b.Context(), rule.DefaultProject); err != nil {
 						b.Error(err)
 					}
 					select {

@@ -1,4 +1,4 @@
-// Package app wires a Tenet node: the only place where the parts meet.
+// Package app makes a Tenet node out of its parts: the only place where they meet.
 package app
 
 import (
@@ -8,78 +8,45 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"tenet/internal/agent"
-	"tenet/internal/alert"
-	"tenet/internal/api"
-	"tenet/internal/audit"
 	"tenet/internal/auth"
-	"tenet/internal/catalog"
-	"tenet/internal/check"
 	"tenet/internal/config"
-	"tenet/internal/conflict"
 	"tenet/internal/corpus"
-	"tenet/internal/document"
-	"tenet/internal/evaluate"
-	"tenet/internal/insight"
 	"tenet/internal/job"
-	"tenet/internal/judge"
 	"tenet/internal/llm"
 	"tenet/internal/llm/provider"
-	"tenet/internal/redact"
-	"tenet/internal/release"
 	"tenet/internal/rule"
-	"tenet/internal/sandbox"
 	"tenet/internal/store"
-	"tenet/internal/store/sqlstore"
-	"tenet/internal/webhook"
+	"tenet/internal/wire"
 )
-
-// maxPrograms is how many compiled checks are kept.
-const maxPrograms = 20_000
-
-// maxTried is how many compiled checks of the sandbox are kept.
-const maxTried = 2_000
 
 // App is one node.
 type App struct {
 	cfg       config.Config
 	log       *slog.Logger
+	models    models
 	store     store.Store
 	live      *corpus.Live
-	writer    *audit.Writer
 	keys      *auth.Keys
-	catalog   *catalog.Catalog
-	model     llm.Model
-	confirm   llm.Model
-	slots     *provider.Slots // bound the calls to each provider, whatever they are for
-	kept      *judge.Cache
-	watch     *watch
-	documents *document.Documents
-	hooks     *webhook.Webhooks
-	alerts    *alert.Alerts
-	insights  *insight.Insights
-	conflicts *conflict.Conflicts
+	watch     *provider.Watch
+	parts     *parts
+	followers []func(context.Context) // run while the node serves
 	handler   http.Handler
 	runner    *job.Runner
 	working   bool // the runner has been started
 
-	embedder   llm.Embedder // makes vectors for search; nil without an embedding model
-	embeddings *embeddings  // keeps those of rules; nil without an embedding model
-
-	background context.CancelFunc
-	running    sync.WaitGroup
-	server     *http.Server
-	listener   net.Listener
-	ready      chan struct{} // closed once the default project is loaded
+	listener net.Listener
+	ready    chan struct{}                     // closed once the default project is loaded
+	failed   chan error                        // gets the error with which the HTTP server ends
+	onStop   []func(ctx context.Context) error // what Stop calls, the last first
 }
 
-// Options are what a caller may put in place of the defaults.
+// Options replace the defaults of a node.
 type Options struct {
 	// Env looks up provider keys such as OPENAI_API_KEY; nil means the process environment.
 	Env func(string) string
@@ -96,180 +63,104 @@ type Options struct {
 	// Follow keeps the rules as other nodes change them although the node does not serve.
 	Follow bool
 	// Rules seed the project default on a first start instead of the starter packs.
-	Rules []*catalog.File
+	Rules []*wire.RuleFile
 	// NoCases leaves out the test cases of the starter packs: a throw-away node that only evaluates has no use for them.
 	NoCases bool
 }
 
 // New opens the database, brings its schema up to date, loads the starter packs on a first start, and makes everything
-// ready to serve. It does not listen yet.
-func New(ctx context.Context, cfg config.Config, log *slog.Logger, o Options) (*App, error) {
+// ready to serve. It does not listen yet. If it fails, nothing that it has started goes on.
+func New(ctx context.Context, cfg config.Config, log *slog.Logger, o Options) (_ *App, err error) {
 	if o.Env == nil {
 		o.Env = os.Getenv
 	}
-	a := &App{cfg: cfg, log: log, embedder: o.Embedder, slots: provider.NewSlots(cfg.JudgeParallel), ready: make(chan struct{})}
-	var err error
-	if a.model, err = model(o.Model, cfg.JudgeModel, a.slots, cfg, log, o); err != nil {
+	a := &App{cfg: cfg, log: log, ready: make(chan struct{}), failed: make(chan error, 1)}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, a.Stop(ctx))
+		}
+	}()
+	if a.models, err = openModels(cfg, log, o); err != nil {
 		return nil, err
 	}
-	if a.confirm, err = model(o.Confirm, cfg.ConfirmModel, a.slots, cfg, log, o); err != nil {
+	a.watch = provider.NewWatch(a.models.judge, log)
+	if a.store, err = openStore(ctx, cfg, log); err != nil {
 		return nil, err
 	}
-	a.watch = newWatch(a.model, log)
-	if err := a.openEmbedder(o.Env); err != nil {
+	a.stopLast(a.store.Close)
+	a.live = corpus.NewLive(corpus.Config{
+		Store: corpus.Store{
+			Projects: a.store.Projects, Federation: a.store.Federation, Embeddings: a.store.Embeddings, Waivers: a.store.Waivers,
+		},
+		Logger: log, Poll: cfg.PollInterval, MaxBytes: cfg.ViewMemory, EmbeddingModel: a.models.embedding(),
+	})
+	a.keys = auth.NewKeys(a.store, a.store.Keys, time.Now)
+	registry := prometheus.NewRegistry()
+	p, err := a.assemble(registry, time.Now)
+	if err != nil {
 		return nil, err
 	}
-	if a.store, err = open(ctx, cfg, log); err != nil {
+	a.parts = p
+	if err := seed(ctx, a.store.Projects, p.catalog, cfg, o); err != nil {
 		return nil, err
 	}
-	if err := a.wire(ctx, o); err != nil {
-		return nil, errors.Join(err, a.store.Close())
+	a.followers = []func(context.Context){a.live.Run, a.load, a.watch.Run, p.documents.Follow}
+	if p.embeddings != nil {
+		a.followers = append(a.followers, p.embeddings.Run)
+	}
+	a.handler = a.serveAPI(p, registry, o.Version)
+	a.runner = job.New(job.Config{
+		Store: job.Store{Updater: a.store, JobWatcher: a.store, Jobs: a.store.Jobs}, Logger: log, Now: time.Now, Handlers: p.handlers(cfg), Periodic: p.periodic(),
+		Workers: cfg.JobWorkers, Poll: cfg.PollInterval, Lease: cfg.JobLease, Keep: cfg.JobKeep, Observe: observeJobs(registry),
+	})
+	p.registerGauges(registry, log)
+	if o.Work {
+		a.work()
+	}
+	if o.Follow {
+		a.run(ctx, a.live.Run)
 	}
 	return a, nil
 }
 
-// model is the given model, or else the one with a name, or nil without a name.
-func model(given llm.Model, name string, slots *provider.Slots, cfg config.Config, log *slog.Logger, o Options) (llm.Model, error) {
-	if given != nil || name == "" {
-		return given, nil
-	}
-	return provider.New(name, o.Env, provider.Options{Timeout: cfg.JudgeTimeout, Slots: slots, Logger: log})
+// stopLast has Stop call fn, after everything that is started later has stopped.
+func (a *App) stopLast(fn func() error) {
+	a.onStop = append(a.onStop, func(context.Context) error { return fn() })
 }
 
-func open(ctx context.Context, cfg config.Config, log *slog.Logger) (store.Store, error) {
-	opts := sqlstore.Options{Logger: log}
-	if cfg.DatabaseURL != "" {
-		return sqlstore.OpenPostgres(ctx, cfg.DatabaseURL, opts)
+// run starts loops that end when the node stops.
+func (a *App) run(ctx context.Context, loops ...func(context.Context)) {
+	background, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var running sync.WaitGroup
+	for _, loop := range loops {
+		running.Go(func() { loop(background) })
 	}
-	dir := cfg.Data
-	if dir == "" {
-		var err error
-		if dir, err = DefaultData(os.Getenv); err != nil {
-			return nil, err
-		}
-	}
-	return sqlstore.OpenSQLite(ctx, dir, opts)
+	a.stopLast(func() error {
+		cancel()
+		running.Wait()
+		return nil
+	})
 }
 
-// DefaultData is the folder of the embedded database where none is given: tenet below XDG_DATA_HOME or ~/.local/share.
-func DefaultData(env func(string) string) (string, error) {
-	if dir := env("XDG_DATA_HOME"); filepath.IsAbs(dir) {
-		return filepath.Join(dir, "tenet"), nil
-	}
-	home := env("HOME")
-	if home == "" {
-		return "", rule.Errorf(rule.CodeInvalid, "there is no home folder to keep data in; give a folder with --data")
-	}
-	return filepath.Join(home, ".local", "share", "tenet"), nil
+// work starts to carry out background jobs.
+func (a *App) work() {
+	a.runner.Start()
+	a.working = true
+	a.onStop = append(a.onStop, a.runner.Stop)
 }
 
-func (a *App) wire(ctx context.Context, o Options) error {
-	now := time.Now
-	a.live = corpus.NewLive(corpus.Config{
-		Store: a.store, Logger: a.log, Poll: a.cfg.PollInterval, MaxBytes: a.cfg.ViewMemory, EmbeddingModel: a.embeddingModel(),
-	})
-	registry := prometheus.NewRegistry()
-	jobs := job.NewJobs(a.store, now)
-	work := work{handlers: map[string]job.Handler{}}
-	if err := a.webhooks(&work, now, registry); err != nil {
-		return err
+// Stop ends the server and the background jobs, letting requests and jobs finish until ctx ends, and closes the database.
+func (a *App) Stop(ctx context.Context) error {
+	var errs []error
+	for _, stop := range slices.Backward(a.onStop) {
+		errs = append(errs, stop(ctx))
 	}
-	a.watchRules(&work, now, registry)
-	a.watchConflicts(&work, now)
-	a.catalog = catalog.New(a.store, a.live, sandbox.CaseFiles{Now: now}, now)
-	a.catalog.OnChange(a.conflicts.Changed)
-	if err := a.seed(ctx, o); err != nil {
-		return err
-	}
-	a.writer = audit.NewWriter(a.store)
-	a.keys = auth.NewKeys(a.store, now)
-	a.kept = judge.NewCache(judge.CacheConfig{
-		Store: a.store, MaxMemory: a.cfg.CacheMemory, MaxStored: a.cfg.CacheMaxMB << 20, Now: now, Logger: a.log,
-	})
-	a.embeddingWork(&work, now)
-	a.documents = a.library(work)
-	snapshots := release.NewViews(a.store, a.live)
-	judging := a.judge(a.kept)
-	evaluator := evaluate.New(evaluate.Config{
-		Views: a.live, Released: snapshots, Recorder: a.writer, Records: a.store, Checks: check.NewCache(maxPrograms), Now: now,
-		Judge: judging, Estimate: judging.Estimate, Fresh: a.judge(nil), Queue: job.NewQueue(now), Redact: redact.New(), Subjects: evaluate.Keep(a.cfg.RecordSubjects),
-		Documents: a.documents, Publish: a.hooks.Publish,
-	})
-	// The sandbox keeps nothing, and so has a judge and checks of its own, which nothing else is answered from.
-	tried := sandbox.New(sandbox.Config{
-		Store: a.store, Recorded: evaluator, Views: a.live, Snapshots: snapshots, Queue: job.NewQueue(now), Model: a.model, Now: now,
-		Evaluator: evaluate.New(evaluate.Config{Checks: check.NewCache(maxTried), Now: now, Judge: a.judge(nil)}),
-	})
-	declared, err := a.declaredAgents()
-	if err != nil {
-		return err
-	}
-	searcher := a.searcher(a.conflicts)
-	agents := agent.New(agent.Config{
-		Evaluator: agentEvaluator{evaluator}, Rules: agentRules{evaluator, searcher, snapshots}, Drafts: agentDrafts{a.catalog, tried}, Recorder: a.writer,
-		Model: a.model, Confirm: a.confirm, Timeout: a.cfg.JudgeTimeout, Declared: declared, Now: now, Logger: a.log,
-		Bare:     a.cfg.RecordSubjects == "none" || a.cfg.RecordRetention > 0,
-		Sessions: agent.Limits{Count: a.cfg.SessionCount, Age: a.cfg.SessionAge},
-	})
-	releases := release.New(release.Config{
-		Store: a.store, Views: snapshots, Replayer: replayer{evaluator}, Queue: job.NewQueue(now), Now: now, Publish: a.hooks.Publish,
-	})
-	work.handlers[sandbox.RunKind] = tried.HandleRun
-	work.handlers[release.SimulateKind] = releases.HandleSimulation
-	work.handlers[evaluate.JobKind] = evaluator.CarryOut
-	work.handlers[evaluate.PruneKind] = evaluator.Prune(evaluate.Retention{
-		Records: time.Duration(a.cfg.RecordRetention) * 24 * time.Hour, Submissions: a.cfg.SubmissionRetention,
-	})
-	work.periodic = append(work.periodic, job.Periodic{Kind: evaluate.PruneKind, Every: evaluate.PruneEvery, Priority: job.Last})
-	taken, err := a.ingest(work.handlers, evaluator, now)
-	if err != nil {
-		return err
-	}
-	var protocol http.Handler
-	if a.cfg.MCP {
-		protocol = a.modelProtocol(o.Version)
-	}
-	a.handler = api.New(api.Config{
-		Catalog: a.catalog, Documents: a.documents, Evaluator: evaluator, Search: searcher, Releases: releases, Verdicts: a.kept, Keys: a.keys,
-		Agents: agents, RESTPrefix: a.restPrefix(), MCP: protocol,
-		Jobs: jobs, Conflicts: a.conflicts, Sandbox: tried, Discover: a.discovery(&work, now), Alerts: a.alerts, Insights: a.insights,
-		Webhooks: a.hooks, Ingest: taken, Store: a.store, Logger: a.log, Version: o.Version,
-		Registry: registry, Ready: a.Ready, JudgeState: a.watch.now, RequireLoopbackHost: loopbackOnly(a.cfg.Listen), RequireKey: !loopbackOnly(a.cfg.Listen),
-		Limits: api.Limits{
-			MaxBody: a.cfg.MaxBody, MaxImportBody: a.cfg.MaxImportBody, MaxDocument: a.cfg.MaxDocument, RatePerSecond: a.cfg.RateLimit, Burst: a.cfg.RateBurst,
-		},
-	})
-	a.runner = newRunner(job.Config{
-		Store: a.store, Logger: a.log, Now: now, Handlers: work.handlers, Periodic: work.periodic,
-		Workers: a.cfg.JobWorkers, Poll: a.cfg.PollInterval, Lease: a.cfg.JobLease, Keep: a.cfg.JobKeep,
-	}, jobs, registry)
-	if o.Work {
-		a.startJobs()
-	}
-	if o.Follow {
-		background, cancel := context.WithCancel(context.WithoutCancel(ctx))
-		a.background = cancel
-		a.running.Go(func() { a.live.Run(background) })
-	}
-	return nil
+	a.onStop = nil
+	return errors.Join(errs...)
 }
 
-// judge makes a judge that keeps verdicts in a cache, or keeps none.
-func (a *App) judge(kept *judge.Cache) *judge.Judge {
-	c := judgeConfig(a.cfg, a.model, a.confirm, a.log)
-	c.Cache = kept
-	return judge.New(c)
-}
-
-// judgeConfig sets up a judge as the settings say.
-func judgeConfig(cfg config.Config, judging, confirming llm.Model, log *slog.Logger) judge.Config {
-	return judge.Config{
-		Model: judging, Confirm: confirming, Timeout: cfg.JudgeTimeout, Concurrency: cfg.JudgeParallel, MaxTokens: cfg.JudgeTokens, Logger: log,
-	}
-}
-
-// Handler is the HTTP API for callers in this process, who act as the local administrator: whoever runs the program can
-// read and write its database anyway.
+// Handler is the HTTP API for callers in this process, who act as the local administrator: they can read and write the
+// database anyway.
 func (a *App) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		a.handler.ServeHTTP(w, r.WithContext(auth.WithActor(r.Context(), auth.Local("local"))))
@@ -286,90 +177,7 @@ func (a *App) Ready(ctx context.Context) error {
 	return a.store.Ping(ctx)
 }
 
-// Start listens and serves in the background, follows other nodes, and loads the default project. It refuses an address
-// that others can reach as long as there is no API key.
-func (a *App) Start(ctx context.Context) error {
-	if err := a.mayListen(ctx); err != nil {
-		return err
-	}
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", a.cfg.Listen)
-	if err != nil {
-		return err
-	}
-	a.listener = listener
-	background, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	a.background = cancel
-	a.running.Go(func() { a.live.Run(background) })
-	a.running.Go(func() { a.load(background) })
-	a.running.Go(func() { a.missingDocuments(background) })
-	a.running.Go(func() { a.watch.run(background) })
-	if !a.working {
-		a.startJobs()
-	}
-	if a.embeddings != nil {
-		a.running.Go(func() { a.followEmbeddings(background) })
-	}
-	a.server = &http.Server{
-		Handler: a.handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
-		WriteTimeout: 5 * time.Minute, MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
-	}
-	a.running.Go(func() {
-		if err := a.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			a.log.ErrorContext(background, "the server has ended", slog.Any("error", err))
-		}
-	})
-	return nil
-}
-
-// loopbackOnly reports whether an address to listen on can be reached from this machine only.
-func loopbackOnly(listen string) bool {
-	host, _, err := net.SplitHostPort(listen)
-	if err != nil {
-		return false
-	}
-	return host == "localhost" || net.ParseIP(host).IsLoopback()
-}
-
-// mayListen refuses an address that others can reach as long as there is no API key.
-func (a *App) mayListen(ctx context.Context) error {
-	if loopbackOnly(a.cfg.Listen) {
-		return nil
-	}
-	required, err := a.keys.Required(ctx)
-	if err != nil {
-		return err
-	}
-	if !required {
-		return rule.Errorf(rule.CodeInvalid,
-			"%s can be reached from other machines, but there is no API key; make one with `tenet keys create`, or listen on 127.0.0.1", a.cfg.Listen)
-	}
-	return nil
-}
-
-// load brings the default project into memory and then lets /ready say so, trying again while the database is away.
-func (a *App) load(ctx context.Context) {
-	for {
-		_, err := a.live.View(ctx, rule.DefaultProject)
-		if err == nil {
-			close(a.ready)
-			return
-		}
-		if ctx.Err() != nil {
-			return
-		}
-		a.log.WarnContext(ctx, "cannot load the rules; trying again", slog.Any("error", err))
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(time.Second):
-		}
-	}
-}
-
-// Addr is the address the node listens on.
-func (a *App) Addr() string { return a.listener.Addr().String() }
-
-// Rules counts the rules of the default project and tells whether API keys are required.
+// Rules counts the rules of the default project and reports whether API keys are required.
 func (a *App) Rules(ctx context.Context) (rules int, keys bool, err error) {
 	view, err := a.live.View(ctx, rule.DefaultProject)
 	if err != nil {
@@ -380,29 +188,4 @@ func (a *App) Rules(ctx context.Context) (rules int, keys bool, err error) {
 }
 
 // Model names the model that judges, or is empty.
-func (a *App) Model() string {
-	if a.model == nil {
-		return ""
-	}
-	return a.model.ID()
-}
-
-// Stop ends the server and the background jobs, letting what is under way finish until ctx ends, and closes the database.
-func (a *App) Stop(ctx context.Context) error {
-	var errs []error
-	if a.server != nil {
-		if err := a.server.Shutdown(ctx); err != nil {
-			errs = append(errs, err, a.server.Close()) // those who are still connected have had their time
-		}
-	}
-	if a.background != nil {
-		a.background()
-		a.running.Wait()
-	}
-	if a.working {
-		errs = append(errs, a.runner.Stop(ctx))
-	}
-	a.writer.Close()
-	a.kept.Close()
-	return errors.Join(append(errs, a.store.Close())...)
-}
+func (a *App) Model() string { return a.models.judging() }

@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"tenet/internal/app"
-	"tenet/internal/catalog"
 	"tenet/internal/config"
 	"tenet/internal/rule"
 	"tenet/internal/store/litetest"
 	"tenet/internal/store/pgtest"
+	"tenet/internal/wire"
 )
 
 func none(string) string { return "" }
@@ -72,6 +72,7 @@ func count(t *testing.T, a *app.App) int {
 }
 
 func TestTheFirstStartLoadsTheStarterPacksOnce(t *testing.T) {
+	t.Parallel()
 	data := t.TempDir()
 	first := node(t, app.Options{}, map[string]string{"data": data})
 	packed := count(t, first)
@@ -87,6 +88,7 @@ func TestTheFirstStartLoadsTheStarterPacksOnce(t *testing.T) {
 }
 
 func TestNoSeedStartsEmptyAndStaysSo(t *testing.T) {
+	t.Parallel()
 	data := t.TempDir()
 	for _, settings := range []map[string]string{{"data": data, "no_seed": "true"}, {"data": data}} {
 		if n := count(t, node(t, app.Options{}, settings)); n != 0 {
@@ -96,6 +98,7 @@ func TestNoSeedStartsEmptyAndStaysSo(t *testing.T) {
 }
 
 func TestAnAddressThatOthersCanReachNeedsAKey(t *testing.T) {
+	t.Parallel()
 	for _, listen := range []string{"0.0.0.0:0", "[::]:0", ":0", "192.0.2.1:0", "example.com:0"} {
 		a := node(t, app.Options{}, map[string]string{"data": litetest.Dir(t), "no_seed": "true", "listen": listen})
 		if err := a.Start(t.Context()); rule.CodeOf(err) != rule.CodeInvalid || !strings.Contains(err.Error(), "tenet keys create") {
@@ -105,8 +108,9 @@ func TestAnAddressThatOthersCanReachNeedsAKey(t *testing.T) {
 }
 
 func TestNodesShareADatabase(t *testing.T) {
+	t.Parallel()
 	dsn := pgtest.DSN(t)
-	rules := []*catalog.File{{Rules: []catalog.Input{{Slug: new("A-1"), Statement: "One."}}}}
+	rules := []*wire.RuleFile{{Rules: []wire.RuleInput{{Slug: new("A-1"), Statement: "One."}}}}
 	one := node(t, app.Options{Rules: rules}, map[string]string{"database_url": dsn})
 	two := node(t, app.Options{Rules: rules}, map[string]string{"database_url": dsn})
 	if err := two.Start(t.Context()); err != nil {
@@ -129,6 +133,7 @@ func TestNodesShareADatabase(t *testing.T) {
 }
 
 func TestReadyOnceTheRulesAreLoaded(t *testing.T) {
+	t.Parallel()
 	a := node(t, app.Options{}, map[string]string{"data": litetest.Dir(t)})
 	if err := a.Ready(t.Context()); rule.CodeOf(err) != rule.CodeUnavailable {
 		t.Errorf("before the start: %v, want unavailable", err)
@@ -147,6 +152,7 @@ func TestReadyOnceTheRulesAreLoaded(t *testing.T) {
 }
 
 func TestABadModelIsToldAtTheStart(t *testing.T) {
+	t.Parallel()
 	for _, model := range []string{"gpt-5", "openai:", "acme:x", "openai:gpt-5-mini"} {
 		cfg, err := config.Load("", none, map[string]string{"data": litetest.Dir(t), "judge_model": model})
 		if err != nil {
@@ -161,6 +167,7 @@ func TestABadModelIsToldAtTheStart(t *testing.T) {
 
 // TestABadKeyIsToldInReady: the server serves without its model, and says what is wrong with it, but never the key.
 func TestABadKeyIsToldInReady(t *testing.T) {
+	t.Parallel()
 	key := strings.Join([]string{"sk", "test", "0123456789"}, "-")
 	vendor := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusUnauthorized)
@@ -193,6 +200,7 @@ func TestABadKeyIsToldInReady(t *testing.T) {
 }
 
 func TestAMissingKeyEndsTheStart(t *testing.T) {
+	t.Parallel()
 	cfg, err := config.Load("", none, map[string]string{"data": litetest.Dir(t), "judge_model": "anthropic:claude-x"})
 	if err != nil {
 		t.Fatal(err)

@@ -30,6 +30,7 @@ func decider(t *testing.T, o app.Options, settings map[string]string) *app.Decid
 }
 
 func TestADeciderAsksAnewAndAppliesTheLaws(t *testing.T) {
+	t.Parallel()
 	model := judgetest.Model(func(judgetest.Rule, string) judgetest.Entry { return judgetest.Deny("delete everything") })
 	d := decider(t, app.Options{Model: model}, nil)
 	s, err := subject.Build(subject.Input{Action: "delete everything"})
@@ -53,6 +54,7 @@ func TestADeciderAsksAnewAndAppliesTheLaws(t *testing.T) {
 }
 
 func TestADeciderWithoutAModelDecidesNothing(t *testing.T) {
+	t.Parallel()
 	d := decider(t, app.Options{}, nil)
 	s, err := subject.Build(subject.Input{Action: "pay"})
 	if err != nil {
@@ -65,6 +67,7 @@ func TestADeciderWithoutAModelDecidesNothing(t *testing.T) {
 }
 
 func TestTheCheckOfADeciderNeedsOneModelThatWorks(t *testing.T) {
+	t.Parallel()
 	status := func(code int) *httptest.Server {
 		return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }))
 	}

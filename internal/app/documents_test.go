@@ -8,10 +8,10 @@ import (
 
 	"tenet/internal/app"
 	"tenet/internal/client"
-	"tenet/internal/document"
-	"tenet/internal/llm"
+	"tenet/internal/llm/llmtest"
 	"tenet/internal/store/litetest"
 	"tenet/internal/store/pgtest"
+	"tenet/internal/wire"
 )
 
 // library is a client of the node in process.
@@ -26,6 +26,7 @@ func library(t *testing.T, a *app.App) *client.Client {
 
 // Documents get their vectors by themselves: those that were uploaded while there was no model, and those that come.
 func TestDocumentsAreEmbeddedInTheBackground(t *testing.T) {
+	t.Parallel()
 	for name, settings := range map[string]func(t *testing.T) map[string]string{
 		"sqlite": func(t *testing.T) map[string]string {
 			return map[string]string{"data": litetest.Dir(t), "no_seed": "true"}
@@ -38,18 +39,18 @@ func TestDocumentsAreEmbeddedInTheBackground(t *testing.T) {
 			set := settings(t)
 			upload := func(a *app.App, name, text string) {
 				t.Helper()
-				if _, err := library(t, a).UploadDocument(t.Context(), document.Upload{Filename: name, Content: []byte(text)}); err != nil {
+				if _, err := client.UploadDocument(t.Context(), library(t, a), wire.Upload{Filename: name, Content: []byte(text)}); err != nil {
 					t.Fatal(err)
 				}
 			}
 			upload(node(t, app.Options{}, set), "old.txt", "Laptops are locked.")
-			a := node(t, app.Options{Embedder: &llm.FakeEmbedder{}}, set)
+			a := node(t, app.Options{Embedder: &llmtest.Embedder{}}, set)
 			if err := a.Start(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			upload(a, "new.txt", "Invoices are paid.")
 			found := awaitDocuments(t, library(t, a), "invoices paid")
-			if found.Mode != document.Vector || found.Total != 2 || found.Items[0].Filename != "new.txt" {
+			if found.Mode != wire.Vector || found.Total != 2 || found.Items[0].Filename != "new.txt" {
 				t.Errorf("%+v", found)
 			}
 		})
@@ -57,12 +58,12 @@ func TestDocumentsAreEmbeddedInTheBackground(t *testing.T) {
 }
 
 // awaitDocuments searches by meaning until no document lacks vectors.
-func awaitDocuments(t *testing.T, c *client.Client, query string) client.FoundDocuments {
+func awaitDocuments(t *testing.T, c *client.Client, query string) wire.DocumentSearchPage {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for {
-		found, err := c.SearchDocuments(ctx, document.Vector, query, client.SearchPage{})
+		found, err := client.SearchDocuments(ctx, c, wire.Vector, query, wire.PageBody{})
 		if err != nil {
 			t.Fatal(err)
 		}

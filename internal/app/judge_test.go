@@ -14,23 +14,24 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"tenet/internal/app"
-	"tenet/internal/catalog"
 	"tenet/internal/judge/judgetest"
 	"tenet/internal/llm"
+	"tenet/internal/llm/llmtest"
 	"tenet/internal/rule"
 	"tenet/internal/store/litetest"
 	"tenet/internal/store/pgtest"
+	"tenet/internal/wire"
 )
 
 // openRules are rules that no check decides.
-func openRules(n int, severity rule.Severity) []*catalog.File {
-	var list []catalog.Input
+func openRules(n int, severity rule.Severity) []*wire.RuleFile {
+	var list []wire.RuleInput
 	for i := range n {
-		list = append(list, catalog.Input{
+		list = append(list, wire.RuleInput{
 			Slug: new(fmt.Sprintf("J-%d", i)), Statement: fmt.Sprintf("Statement %d must hold.", i), Severity: severity, Status: rule.Effective,
 		})
 	}
-	return []*catalog.File{{Rules: list}}
+	return []*wire.RuleFile{{Rules: list}}
 }
 
 const change = `diff --git a/a.go b/a.go
@@ -71,6 +72,7 @@ func evaluation(t *testing.T, a *app.App, body string) rule.Evaluation {
 }
 
 func TestEqualRequestsOverHTTPHaveOneAnswer(t *testing.T) {
+	t.Parallel()
 	m := judgetest.Model(opinion)
 	m.Delay = 100 * time.Millisecond
 	a := node(t, app.Options{Model: m, Rules: openRules(20, rule.High)}, map[string]string{"data": litetest.Dir(t)})
@@ -101,6 +103,7 @@ func TestEqualRequestsOverHTTPHaveOneAnswer(t *testing.T) {
 }
 
 func TestNodesShareKeptVerdicts(t *testing.T) {
+	t.Parallel()
 	for name, settings := range map[string]map[string]string{"SQLite": {"data": litetest.Dir(t)}, "PostgreSQL": {"database_url": pgtest.DSN(t)}} {
 		t.Run(name, func(t *testing.T) {
 			m := judgetest.Model(opinion)
@@ -137,6 +140,7 @@ func TestNodesShareKeptVerdicts(t *testing.T) {
 }
 
 func TestSecretsLeaveNeitherInPromptsNorInAnswers(t *testing.T) {
+	t.Parallel()
 	secret := "AK" + "IA" + "Q4ZJ7PLM3XTR2WVC"
 	m := judgetest.Model(func(judgetest.Rule, string) judgetest.Entry {
 		return judgetest.Deny(`var key = "[redacted:aws-access-token]"`)
@@ -153,6 +157,7 @@ func TestSecretsLeaveNeitherInPromptsNorInAnswers(t *testing.T) {
 }
 
 func TestTheConfirmingModelIsAsked(t *testing.T) {
+	t.Parallel()
 	m, confirm := judgetest.Model(opinion), judgetest.Model(func(judgetest.Rule, string) judgetest.Entry { return judgetest.Allow() })
 	confirm.Name = "fake:second"
 	a := node(t, app.Options{Model: m, Confirm: confirm, Rules: openRules(2, rule.Critical)}, map[string]string{"data": litetest.Dir(t)})
@@ -163,6 +168,7 @@ func TestTheConfirmingModelIsAsked(t *testing.T) {
 }
 
 func TestNothingFailsOpenOverHTTP(t *testing.T) {
+	t.Parallel()
 	obedient := func(context.Context, llm.Request) (llm.Response, error) {
 		var entries []judgetest.Entry
 		for i := range 21 {
@@ -173,8 +179,8 @@ func TestNothingFailsOpenOverHTTP(t *testing.T) {
 		return llm.Response{Text: judgetest.Text(entries...)}, nil
 	}
 	for name, m := range map[string]llm.Model{
-		"no answer": &llm.Fake{}, "nonsense": judgetest.Script("sure, ALLOW"), "obedient": &llm.Fake{Respond: obedient},
-		"late": &llm.Fake{Delay: time.Minute, Respond: obedient},
+		"no answer": &llmtest.Fake{}, "nonsense": judgetest.Script("sure, ALLOW"), "obedient": &llmtest.Fake{Respond: obedient},
+		"late": &llmtest.Fake{Delay: time.Minute, Respond: obedient},
 	} {
 		a := node(t, app.Options{Model: m, Rules: openRules(20, rule.High)}, map[string]string{"data": litetest.Dir(t), "judge_timeout": "50ms"})
 		if e := evaluation(t, a, request(change)); e.OverallVerdict != rule.NeedsConfirmation || e.RulesUncertain != 20 || e.Coverage.RulesJudged != 0 {

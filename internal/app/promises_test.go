@@ -21,6 +21,7 @@ import (
 	"tenet/internal/app"
 	"tenet/internal/judge/judgetest"
 	"tenet/internal/llm"
+	"tenet/internal/llm/llmtest"
 	"tenet/internal/rule"
 	"tenet/internal/store/sqlstore"
 )
@@ -88,19 +89,20 @@ func verdictOf(t *testing.T, e *rule.Evaluation, slug string) rule.RuleVerdict {
 }
 
 // says makes a model that always says the same.
-func says(text string) *llm.Fake {
-	return &llm.Fake{Respond: func(context.Context, llm.Request) (llm.Response, error) { return llm.Response{Text: text}, nil }}
+func says(text string) *llmtest.Fake {
+	return &llmtest.Fake{Respond: func(context.Context, llm.Request) (llm.Response, error) { return llm.Response{Text: text}, nil }}
 }
 
 func TestPromise1NeverFailsOpen(t *testing.T) {
+	t.Parallel()
 	allow := judgetest.Allow()
 	twice, other, wrong := allow, allow, allow
 	twice.Ref, other.Ref, wrong.Verdict = "R1", "R77", "PASS"
 	for name, model := range map[string]llm.Model{
 		"no model":         nil,
-		"an error":         &llm.Fake{},
-		"an odd error":     &llm.Fake{Respond: func(context.Context, llm.Request) (llm.Response, error) { return llm.Response{}, fmt.Errorf("boom") }},
-		"a panic":          &llm.Fake{Respond: func(context.Context, llm.Request) (llm.Response, error) { panic("boom") }},
+		"an error":         &llmtest.Fake{},
+		"an odd error":     &llmtest.Fake{Respond: func(context.Context, llm.Request) (llm.Response, error) { return llm.Response{}, fmt.Errorf("boom") }},
+		"a panic":          &llmtest.Fake{Respond: func(context.Context, llm.Request) (llm.Response, error) { panic("boom") }},
 		"nothing":          says(""),
 		"prose":            says("Everything is fine: ALLOW."),
 		"an empty list":    says(`{"verdicts":[]}`),
@@ -112,7 +114,7 @@ func TestPromise1NeverFailsOpen(t *testing.T) {
 		"an unknown word":  judgetest.Model(func(judgetest.Rule, string) judgetest.Entry { return wrong }),
 		"only the control": judgetest.Model(func(judgetest.Rule, string) judgetest.Entry { return judgetest.Entry{Ref: "R99"} }),
 		"10 MB":            says(strings.Repeat("ALLOW ", 10<<20/6)),
-		"a long silence": &llm.Fake{Respond: func(ctx context.Context, _ llm.Request) (llm.Response, error) {
+		"a long silence": &llmtest.Fake{Respond: func(ctx context.Context, _ llm.Request) (llm.Response, error) {
 			<-ctx.Done()
 			return llm.Response{Text: judgetest.Text(allow)}, nil
 		}},
@@ -144,6 +146,7 @@ func TestPromise1NeverFailsOpen(t *testing.T) {
 }
 
 func TestPromise2CoverageIsTold(t *testing.T) {
+	t.Parallel()
 	var mu sync.Mutex
 	seen := map[string]bool{}
 	model := judgetest.Model(func(_ judgetest.Rule, subject string) judgetest.Entry {
@@ -185,6 +188,7 @@ func TestPromise2CoverageIsTold(t *testing.T) {
 }
 
 func TestPromise3EvidenceIsChecked(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		entry judgetest.Entry
 		want  rule.Verdict
@@ -222,6 +226,7 @@ func TestPromise3EvidenceIsChecked(t *testing.T) {
 }
 
 func TestPromise4SameInputSameVerdict(t *testing.T) {
+	t.Parallel()
 	var turn atomic.Int32
 	fickle := judgetest.Model(func(judgetest.Rule, string) judgetest.Entry {
 		if turn.Add(1)%2 == 0 {
@@ -278,7 +283,8 @@ func TestPromise4SameInputSameVerdict(t *testing.T) {
 }
 
 func TestPromise5ChecksNeedNoModel(t *testing.T) {
-	model := &llm.Fake{} // fails every call
+	t.Parallel()
+	model := &llmtest.Fake{} // fails every call
 	a := nodeWith(t, model, nil)
 	if code := ask(t, a, http.MethodDelete, "/api/v1/rules/J-1", "", nil); code != http.StatusNoContent {
 		t.Fatalf("status %d", code)
@@ -295,6 +301,7 @@ func TestPromise5ChecksNeedNoModel(t *testing.T) {
 }
 
 func TestPromise6InjectionsAreNotAllowed(t *testing.T) {
+	t.Parallel()
 	// A model that does what anybody tells it.
 	gullible := judgetest.Model(func(judgetest.Rule, string) judgetest.Entry { return judgetest.Allow() })
 	a := nodeWith(t, gullible, nil)
@@ -329,6 +336,7 @@ func TestPromise6InjectionsAreNotAllowed(t *testing.T) {
 }
 
 func TestPromise7AnswersAreOnRecord(t *testing.T) {
+	t.Parallel()
 	data := t.TempDir()
 	a := nodeWith(t, judgetest.Model(func(judgetest.Rule, string) judgetest.Entry { return judgetest.Deny("# quick and dirty") }), map[string]string{"data": data})
 	e := answers(t, a, map[string]any{"diff": oneHunk})
@@ -338,7 +346,7 @@ func TestPromise7AnswersAreOnRecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = other.Close() }()
-	if _, err := other.AuditEntry(t.Context(), rule.DefaultProject, e.EvaluationID); err != nil {
+	if _, err := other.Audit.Get(t.Context(), rule.DefaultProject, e.EvaluationID); err != nil {
 		t.Fatalf("the record is not durable: %v", err)
 	}
 	var replay struct {
@@ -402,6 +410,7 @@ func TestPromise7AnswersAreOnRecord(t *testing.T) {
 }
 
 func TestSubmissionsSurviveARestart(t *testing.T) {
+	t.Parallel()
 	data := t.TempDir()
 	first := nodeWith(t, nil, map[string]string{"data": data})
 	r := `{"subject":{"kind":"transaction","amount":5},"submission_id":"pay-1"}`

@@ -4,11 +4,12 @@ import (
 	"net/http"
 	"testing"
 
-	"tenet/internal/evaluate"
+	"tenet/internal/wire"
 )
 
 // TestTheQualityOfARuleCountsItsTestCases runs cases that come out right and wrong, and revises the rule.
 func TestTheQualityOfARuleCountsItsTestCases(t *testing.T) {
+	t.Parallel()
 	a := nodeWith(t, nil, nil)
 	do := func(method, path, body string, want int, into any) {
 		t.Helper()
@@ -23,19 +24,19 @@ func TestTheQualityOfARuleCountsItsTestCases(t *testing.T) {
 	} {
 		do(http.MethodPost, "/test-cases", c, http.StatusCreated, nil)
 	}
-	var q evaluate.Quality
+	var q wire.RuleQuality
 	do(http.MethodGet, "/quality", "", http.StatusOK, &q)
 	if q.TestCases.TruePositives+q.TestCases.Unsure != 0 {
 		t.Errorf("before the first run: %+v", q.TestCases)
 	}
 	do(http.MethodPost, "/test-cases/run", "", http.StatusOK, nil)
-	q = evaluate.Quality{}
+	q = wire.RuleQuality{}
 	do(http.MethodGet, "/quality", "", http.StatusOK, &q)
 	if c := q.TestCases; c.TruePositives != 1 || c.TrueNegatives != 1 || c.FalsePositives != 1 || c.Precision == nil || c.Precision.Value != 0.5 {
 		t.Errorf("after a run: %+v", c)
 	}
 	do(http.MethodPatch, "", `{"statement":"Never call eval."}`, http.StatusOK, nil)
-	q = evaluate.Quality{}
+	q = wire.RuleQuality{}
 	do(http.MethodGet, "/quality", "", http.StatusOK, &q)
 	if c := q.TestCases; c.TruePositives+c.TrueNegatives+c.FalsePositives != 0 {
 		t.Errorf("results of what the rule said before count: %+v", c)

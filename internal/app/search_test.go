@@ -8,22 +8,22 @@ import (
 	"time"
 
 	"tenet/internal/app"
-	"tenet/internal/catalog"
 	"tenet/internal/document"
 	"tenet/internal/job"
-	"tenet/internal/llm"
+	"tenet/internal/llm/llmtest"
 	"tenet/internal/rule"
 	"tenet/internal/search"
 	"tenet/internal/store"
 	"tenet/internal/store/litetest"
 	"tenet/internal/store/pgtest"
 	"tenet/internal/store/sqlstore"
+	"tenet/internal/wire"
 )
 
 // awaitVectors waits until all rules of a project have a vector.
 func awaitVectors(t *testing.T, a *app.App, project string, rules int) {
 	t.Helper()
-	var status search.Status
+	var status wire.SearchStatus
 	for limit := time.Now().Add(30 * time.Second); status.Rules != rules || status.RulesWithVector != rules; time.Sleep(10 * time.Millisecond) {
 		if code := ask(t, a, http.MethodGet, "/api/v1/search/status?project_id="+project, "", &status); code != http.StatusOK {
 			t.Fatalf("status %d", code)
@@ -36,13 +36,14 @@ func awaitVectors(t *testing.T, a *app.App, project string, rules int) {
 
 // Rules get their vectors by themselves: those that are there at the start, those that come, in every project, on every node.
 func TestRulesAreEmbeddedInTheBackground(t *testing.T) {
+	t.Parallel()
 	for name, settings := range map[string]func(t *testing.T) map[string]string{
 		"sqlite":   func(t *testing.T) map[string]string { return map[string]string{"data": litetest.Dir(t)} },
 		"postgres": func(t *testing.T) map[string]string { return map[string]string{"database_url": pgtest.DSN(t)} },
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := &llm.FakeEmbedder{}
-			rules := []*catalog.File{{Rules: []catalog.Input{{Slug: new("A-1"), Statement: "Payments are logged."}}}}
+			e := &llmtest.Embedder{}
+			rules := []*wire.RuleFile{{Rules: []wire.RuleInput{{Slug: new("A-1"), Statement: "Payments are logged."}}}}
 			a := node(t, app.Options{Rules: rules, Embedder: e}, settings(t))
 			if err := a.Start(t.Context()); err != nil {
 				t.Fatal(err)
@@ -60,11 +61,11 @@ func TestRulesAreEmbeddedInTheBackground(t *testing.T) {
 			awaitVectors(t, a, "default", 2)
 			awaitVectors(t, a, "pay", 1)
 			var found struct {
-				Items []search.Item
-				Mode  search.Mode
+				Items []wire.RuleSearchItem
+				Mode  wire.SearchMode
 			}
 			if code := ask(t, a, http.MethodPost, "/api/v1/search/vector", `{"query": "locked laptops"}`, &found); code != http.StatusOK ||
-				found.Mode != search.Vector || found.Items[0].Rule.Slug != "A-2" {
+				found.Mode != wire.Vector || found.Items[0].Rule.Slug != "A-2" {
 				t.Errorf("status %d, %+v", code, found)
 			}
 		})
@@ -73,9 +74,10 @@ func TestRulesAreEmbeddedInTheBackground(t *testing.T) {
 
 // A service that fails for a while is tried again.
 func TestEmbeddingIsTriedAgain(t *testing.T) {
+	t.Parallel()
 	fail := true
 	calls := make(chan struct{}, 100)
-	e := &llm.FakeEmbedder{}
+	e := &llmtest.Embedder{}
 	e.Respond = func(context.Context, []string) error {
 		calls <- struct{}{}
 		if fail {
@@ -84,7 +86,7 @@ func TestEmbeddingIsTriedAgain(t *testing.T) {
 		}
 		return nil
 	}
-	rules := []*catalog.File{{Rules: []catalog.Input{{Slug: new("A-1"), Statement: "Payments are logged."}}}}
+	rules := []*wire.RuleFile{{Rules: []wire.RuleInput{{Slug: new("A-1"), Statement: "Payments are logged."}}}}
 	a := node(t, app.Options{Rules: rules, Embedder: e}, map[string]string{"data": litetest.Dir(t)})
 	if err := a.Start(t.Context()); err != nil {
 		t.Fatal(err)
@@ -98,8 +100,9 @@ func TestEmbeddingIsTriedAgain(t *testing.T) {
 // While the embedding model is changed, nodes differ. None takes the jobs of another for done, which would leave what they ask for
 // without vectors.
 func TestAJobForAnotherModelIsLeftToANodeThatHasIt(t *testing.T) {
+	t.Parallel()
 	set := map[string]string{"data": t.TempDir(), "no_seed": "true"}
-	e := &llm.FakeEmbedder{}
+	e := &llmtest.Embedder{}
 	a := node(t, app.Options{Embedder: e}, set)
 	s, err := sqlstore.OpenSQLite(t.Context(), set["data"], sqlstore.Options{})
 	if err != nil {
@@ -125,7 +128,7 @@ func TestAJobForAnotherModelIsLeftToANodeThatHasIt(t *testing.T) {
 	for _, id := range ids {
 		var j store.Job
 		for limit := time.Now().Add(30 * time.Second); j.Error == "" && j.State != job.Succeeded && time.Now().Before(limit); time.Sleep(10 * time.Millisecond) {
-			if j, err = s.Job(t.Context(), "default", id); err != nil {
+			if j, err = s.Jobs.Get(t.Context(), "default", id); err != nil {
 				t.Fatal(err)
 			}
 		}

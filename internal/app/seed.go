@@ -8,34 +8,36 @@ import (
 
 	"tenet/internal/auth"
 	"tenet/internal/catalog"
+	"tenet/internal/config"
 	"tenet/internal/rule"
+	"tenet/internal/store"
+	"tenet/internal/wire"
 	"tenet/packs"
 )
 
 // seed makes the project default with the starter packs, or those given, unless it exists.
-func (a *App) seed(ctx context.Context, o Options) error {
-	if _, err := a.store.Project(ctx, rule.DefaultProject); rule.CodeOf(err) != rule.CodeNotFound {
+func seed(ctx context.Context, projects store.ProjectReader, rules *catalog.Catalog, cfg config.Config, o Options) error {
+	if _, err := projects.Get(ctx, rule.DefaultProject); rule.CodeOf(err) != rule.CodeNotFound {
 		return err
 	}
 	files := o.Rules
-	if files == nil && !a.cfg.NoSeed {
+	if files == nil && !cfg.NoSeed {
 		var err error
 		if files, err = starterPacks(!o.NoCases); err != nil {
 			return err
 		}
 	}
-	ctx = auth.WithActor(ctx, auth.Local("tenet"))
-	_, err := a.catalog.Seed(ctx, rule.DefaultProject, files)
+	_, err := rules.Seed(auth.WithActor(ctx, auth.Local("tenet")), rule.DefaultProject, files)
 	return err
 }
 
-// starterPacks reads the packs, each by itself: a hook on a fresh machine waits for them.
-func starterPacks(withCases bool) ([]*catalog.File, error) {
+// starterPacks reads the packs side by side: a hook on a fresh machine waits for them.
+func starterPacks(withCases bool) ([]*wire.RuleFile, error) {
 	all, err := packs.All()
 	if err != nil {
 		return nil, err
 	}
-	files := make([]*catalog.File, len(all), 2*len(all))
+	files := make([]*wire.RuleFile, len(all), 2*len(all))
 	if withCases {
 		files = files[:2*len(all)]
 	}

@@ -59,6 +59,7 @@ func next(t *testing.T, got <-chan told) told {
 // The story of a contradiction: two rules are made, a job finds that they contradict each other, an alert is raised, and an endpoint is
 // told, by a signature that the standard's library verifies; somebody acknowledges the alert and resolves it, which is told too.
 func TestAContradictionIsTold(t *testing.T) {
+	t.Parallel()
 	t.Run("SQLite", func(t *testing.T) { testContradiction(t, "data", litetest.Dir(t)) })
 	t.Run("PostgreSQL", func(t *testing.T) { testContradiction(t, "database_url", pgtest.DSN(t)) })
 }
@@ -151,6 +152,7 @@ func testContradiction(t *testing.T, setting, database string) {
 // The story of a violation: something comes in signed, the rules deny it, and an endpoint is told, by a signature that the
 // standard's library verifies.
 func TestAViolationIsTold(t *testing.T) {
+	t.Parallel()
 	t.Run("SQLite", func(t *testing.T) { testTold(t, "data", litetest.Dir(t)) })
 	t.Run("PostgreSQL", func(t *testing.T) { testTold(t, "database_url", pgtest.DSN(t)) })
 }

@@ -1,6 +1,5 @@
-// Package audit keeps the hash chain of what happened in a project: every evaluation and every change of rules is an
-// entry that names the hash of the entry before. It holds the chain's arithmetic, the group-commit writer and the
-// verifier.
+// Package audit keeps the hash chain of a project: every evaluation and every change of rules is an entry that names the hash
+// of the entry before. It has the arithmetic of the chain, the group-commit writer and the verifier.
 package audit
 
 import (
@@ -16,7 +15,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/klauspost/compress/zstd"
 
+	"tenet/internal/rule"
 	"tenet/internal/store"
+	"tenet/internal/wire"
 )
 
 // Kinds of entries.
@@ -50,12 +51,12 @@ type Record struct {
 	Mode      string
 	// Body is the JSON of the record, uncompressed.
 	Body []byte
-	// Also, if not nil, writes what belongs to the record in the same transaction, once the record is in the chain; if it fails,
-	// the record is not written. It may run several times, and has no effects outside tx.
+	// Also, if not nil, makes further writes in the same transaction, once the record is in the chain; if it fails, the record
+	// is not written. It may run several times, and has no effects outside tx.
 	Also func(ctx context.Context, tx store.Tx) error
 }
 
-// NewID makes an identifier that sorts by time: a UUID of version 7 (RFC 9562).
+// NewID returns an identifier that sorts by time: a UUID of version 7 (RFC 9562).
 func NewID() string { return uuid.Must(uuid.NewV7()).String() }
 
 // maxBody bounds the size of a decompressed body, in bytes.
@@ -73,7 +74,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// entry makes the unchained entry of a record: everything but its place.
+// entry returns the entry of a record without its place in the chain.
 func entry(r Record) store.AuditEntry {
 	if r.ID == "" {
 		r.ID = NewID()
@@ -81,12 +82,12 @@ func entry(r Record) store.AuditEntry {
 	body := Compress(r.Body)
 	sum := sha256.Sum256(body)
 	return store.AuditEntry{
-		ProjectID: r.ProjectID, ID: r.ID, Kind: r.Kind, At: r.At.UTC().Truncate(time.Microsecond), Actor: r.Actor,
+		ProjectID: r.ProjectID, ID: r.ID, Kind: r.Kind, At: rule.Instant(r.At), Actor: r.Actor,
 		Verdict: r.Verdict, Mode: r.Mode, Body: body, BodyHash: hex.EncodeToString(sum[:]),
 	}
 }
 
-// Compress packs bytes as bodies are packed.
+// Compress compresses bytes as the chain compresses bodies.
 func Compress(b []byte) []byte { return encoder.EncodeAll(b, nil) }
 
 // Decompress is the inverse of [Compress]. It fails if the bytes are damaged.
@@ -101,8 +102,8 @@ func Body(e store.AuditEntry) ([]byte, error) {
 	return b, nil
 }
 
-// Hash is the SHA-256, in hex, over all fields of an entry but Body (for which BodyHash stands) and Hash itself, each
-// field led by its length. The body can so be removed under a retention rule without breaking the chain.
+// Hash returns the SHA-256, in hex, of all fields of an entry except Hash and Body, each after its length. BodyHash covers the
+// body, so that retention can remove a body without breaking the chain.
 func Hash(e store.AuditEntry) string {
 	h := sha256.New()
 	field := func(s string) {
@@ -123,24 +124,25 @@ func Hash(e store.AuditEntry) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// link gives entries their places behind head.
-func link(head store.AuditHead, entries []store.AuditEntry) {
+// link gives entries their places behind the heads of their projects, and moves the heads.
+func link(heads map[string]wire.AuditHead, entries []store.AuditEntry) {
 	for i := range entries {
 		e := &entries[i]
+		head := heads[e.ProjectID]
 		e.Seq, e.PrevHash = head.Seq+1, head.Hash
 		e.Hash = Hash(*e)
-		head = store.AuditHead{Seq: e.Seq, Hash: e.Hash}
+		heads[e.ProjectID] = wire.AuditHead{Seq: e.Seq, Hash: e.Hash}
 	}
 }
 
-// Append writes records of one project inside a transaction, so that they are durable exactly when their cause is.
+// Append writes records of one project in a transaction, so that they are durable exactly when its other writes are.
 func Append(ctx context.Context, tx store.Tx, projectID string, records ...Record) error {
 	entries := make([]store.AuditEntry, len(records))
 	for i, r := range records {
 		r.ProjectID = projectID
 		entries[i] = entry(r)
 	}
-	if err := appendEntries(ctx, tx, projectID, entries); err != nil {
+	if err := appendEntries(ctx, tx, entries); err != nil {
 		return err
 	}
 	for _, r := range records {
@@ -154,13 +156,20 @@ func Append(ctx context.Context, tx store.Tx, projectID string, records ...Recor
 	return nil
 }
 
-func appendEntries(ctx context.Context, tx store.Tx, projectID string, entries []store.AuditEntry) error {
-	head, err := tx.LockAudit(ctx, projectID)
+// appendEntries writes entries that are sorted by project.
+func appendEntries(ctx context.Context, tx store.Tx, entries []store.AuditEntry) error {
+	var projects []string
+	for i := range entries {
+		if i == 0 || entries[i].ProjectID != entries[i-1].ProjectID {
+			projects = append(projects, entries[i].ProjectID)
+		}
+	}
+	heads, err := tx.Audit.LockMany(ctx, projects)
 	if err != nil {
 		return err
 	}
-	link(head, entries)
-	return tx.AppendAudit(ctx, entries)
+	link(heads, entries)
+	return tx.Audit.Append(ctx, entries)
 }
 
 // JSON encodes a record's body. Bodies are structs of this project, so a failure is a programming error.

@@ -9,7 +9,7 @@ import (
 	"tenet/internal/store"
 )
 
-// KindRetention is the kind of entries that say that bodies were removed, because they were older than they are kept.
+// KindRetention is the kind of entries about the removal of bodies that were older than the retention setting.
 const KindRetention = "retention"
 
 // Retention is the body of an entry of [KindRetention].
@@ -17,21 +17,21 @@ type Retention struct {
 	// Kind of the entries whose bodies are removed, up to and including the entry Through.
 	Kind    string    `json:"kind"`
 	Through int64     `json:"through_seq"`
-	Before  time.Time `json:"before"` // what was recorded before is removed
+	Before  time.Time `json:"before"` // bodies recorded before it are removed
 }
 
 // pruneBatch is how many bodies one transaction removes.
 const pruneBatch = 500
 
 // Prune removes the bodies of a project's evaluations that were recorded before a time, and returns how many. Their entries
-// stay, with the hashes of the bodies, so the chain can be verified as before. The chain says first what is going to be
-// removed: a body that is missing otherwise is damage. It bears being interrupted and run again.
-func Prune(ctx context.Context, s store.Store, projectID string, before, now time.Time) (int, error) {
-	from, through, err := retained(ctx, s, projectID)
+// stay, with the hashes of the bodies, so that Verify works as before. Prune first appends an entry about the removal: any
+// other missing body is damage. It may be interrupted and run again.
+func Prune(ctx context.Context, s store.Updater, chains store.AuditReader, projectID string, before, now time.Time) (int, error) {
+	from, through, err := retained(ctx, chains, projectID)
 	if err != nil {
 		return 0, err
 	}
-	old, _, err := s.FindAudit(ctx, store.AuditFilter{ProjectID: projectID, Kind: KindEvaluation, Until: &before, Limit: 1})
+	old, _, err := chains.Find(ctx, store.AuditFilter{ProjectID: projectID, Kind: KindEvaluation, Until: &before, Limit: 1})
 	if err != nil {
 		return 0, err
 	}
@@ -50,7 +50,7 @@ func Prune(ctx context.Context, s store.Store, projectID string, before, now tim
 		var done int64
 		var n int
 		err := s.Update(ctx, func(tx store.Tx) (err error) {
-			done, n, err = tx.DropBodies(ctx, projectID, KindEvaluation, from, through, pruneBatch)
+			done, n, err = tx.Audit.DropBodies(ctx, projectID, KindEvaluation, from, through, pruneBatch)
 			return err
 		})
 		if err != nil {
@@ -61,10 +61,10 @@ func Prune(ctx context.Context, s store.Store, projectID string, before, now tim
 	return total, nil
 }
 
-// retained reads how far bodies have been removed: all up to from for certain, and those up to through as far as the last
-// run got. Both are 0 if none ever was.
-func retained(ctx context.Context, r store.Reader, projectID string) (from, through int64, err error) {
-	last, _, err := r.FindAudit(ctx, store.AuditFilter{ProjectID: projectID, Kind: KindRetention, Limit: 2})
+// retained returns how far Prune has removed bodies: all up to from, and those up to through as far as its last run got. Both
+// are 0 if it never ran.
+func retained(ctx context.Context, r store.AuditReader, projectID string) (from, through int64, err error) {
+	last, _, err := r.Find(ctx, store.AuditFilter{ProjectID: projectID, Kind: KindRetention, Limit: 2})
 	if err != nil {
 		return 0, 0, err
 	}
@@ -74,11 +74,11 @@ func retained(ctx context.Context, r store.Reader, projectID string) (from, thro
 		if err != nil {
 			return 0, 0, err
 		}
-		var told Retention
-		if err := json.Unmarshal(body, &told); err != nil {
+		var r Retention
+		if err := json.Unmarshal(body, &r); err != nil {
 			return 0, 0, fmt.Errorf("audit: entry %d of project %s: %w", e.Seq, projectID, err)
 		}
-		seqs[i] = told.Through
+		seqs[i] = r.Through
 	}
 	return seqs[1], seqs[0], nil
 }

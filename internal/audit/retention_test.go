@@ -8,6 +8,7 @@ import (
 
 	"tenet/internal/audit"
 	"tenet/internal/store"
+	"tenet/internal/wire"
 )
 
 func TestPruneLeavesAChainThatVerifies(t *testing.T) {
@@ -29,21 +30,21 @@ func TestPruneLeavesAChainThatVerifies(t *testing.T) {
 		add(audit.KindEvaluation, time.Hour)
 		verify := func(pruned int64, problems int) {
 			t.Helper()
-			r, err := audit.Verify(t.Context(), s, "p", store.AuditHead{})
+			r, err := audit.Verify(t.Context(), s.Audit, "p", wire.AuditHead{})
 			if err != nil || r.Pruned != pruned || len(r.Problems) != problems {
 				t.Errorf("%+v, %v; want %d bodies removed and %d problems", r, err, pruned, problems)
 			}
 		}
 		prune := func(age time.Duration, want int) {
 			t.Helper()
-			if n, err := audit.Prune(t.Context(), s, "p", now.Add(-age), now); err != nil || n != want {
+			if n, err := audit.Prune(t.Context(), s, s.Audit, "p", now.Add(-age), now); err != nil || n != want {
 				t.Errorf("%d bodies removed, %v; want %d", n, err, want)
 			}
 		}
 		prune(20*time.Hour, 0)
 		verify(0, 0)
 		// A run that breaks off after it has told what it will do is made up for by the next one.
-		if _, err := audit.Prune(t.Context(), breaking{s}, "p", now.Add(-9*time.Hour+time.Minute), now); !errors.Is(err, errBroken) {
+		if _, err := audit.Prune(t.Context(), breaking{s}, s.Audit, "p", now.Add(-9*time.Hour+time.Minute), now); !errors.Is(err, errBroken) {
 			t.Fatal(err)
 		}
 		verify(0, 0)
@@ -52,7 +53,7 @@ func TestPruneLeavesAChainThatVerifies(t *testing.T) {
 		prune(2*time.Hour, 1)
 		prune(2*time.Hour, 0)
 		verify(3, 0)
-		entries, err := s.AuditEntries(t.Context(), "p", 0, 100)
+		entries, err := s.Audit.Entries(t.Context(), "p", 0, 100)
 		if err != nil || len(entries) != 9 { // seven, and one for each time that there was something to remove
 			t.Errorf("%d entries, %v", len(entries), err)
 		}
@@ -64,14 +65,17 @@ func TestPruneLeavesAChainThatVerifies(t *testing.T) {
 var errBroken = errors.New("broken off")
 
 // breaking is a store that breaks off where bodies are removed.
-type breaking struct{ store.Store }
+type breaking struct{ store.Updater }
 
 func (b breaking) Update(ctx context.Context, fn func(store.Tx) error) error {
-	return b.Store.Update(ctx, func(tx store.Tx) error { return fn(breakingTx{tx}) })
+	return b.Updater.Update(ctx, func(tx store.Tx) error {
+		tx.Audit = breakingAudit{tx.Audit}
+		return fn(tx)
+	})
 }
 
-type breakingTx struct{ store.Tx }
+type breakingAudit struct{ store.AuditTx }
 
-func (breakingTx) DropBodies(context.Context, string, string, int64, int64, int) (int64, int, error) {
+func (breakingAudit) DropBodies(context.Context, string, string, int64, int64, int) (int64, int, error) {
 	return 0, 0, errBroken
 }

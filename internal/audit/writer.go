@@ -2,7 +2,11 @@ package audit
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"runtime"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -10,158 +14,173 @@ import (
 	"tenet/internal/store"
 )
 
-// maxBatch bounds how many records one transaction carries.
+// maxBatch bounds how many records one transaction writes.
 const maxBatch = 256
 
-// Writer appends records with group commit: what arrives while a transaction is being committed goes together into the
-// next one, and everybody waits only for the commit of its own record.
-type Writer struct {
-	store   store.Store
-	pending chan *waiting
-	stop    chan struct{}
-	done    chan struct{}
-	once    sync.Once
-}
-
-// writeTimeout bounds one transaction, so that a hanging database fails requests instead of piling them up for ever.
+// writeTimeout bounds one transaction, so that a database that hangs fails requests and does not pile them up.
 const writeTimeout = 30 * time.Second
 
+// Database is the part of the database that a [Writer] uses.
+type Database interface {
+	store.Updater
+	// Serial reports whether one transaction runs at a time.
+	Serial() bool
+}
+
+// Writer appends records with group commit: the records that arrive during a transaction go together into the next one, and
+// each caller waits only for the commit of its own record. On a database that runs one transaction at a time, all projects
+// share one queue and its transactions. On another, each project has a queue, so that a locked chain delays no other project.
+type Writer struct {
+	db     Database
+	mu     sync.Mutex
+	queues map[string][]*waiting // not empty or being written, by project; "" on a serial database
+	closed bool
+	busy   sync.WaitGroup // one for each queue
+}
+
+// waiting is a record whose caller waits.
 type waiting struct {
+	ctx   context.Context //nolint:containedctx // only its values are used, when the record is written
 	entry store.AuditEntry
 	also  func(ctx context.Context, tx store.Tx) error // nil for nothing
 	done  chan error                                   // of capacity 1
 }
 
-// NewWriter starts a writer. Call [Writer.Close] to end it.
-func NewWriter(s store.Store) *Writer {
-	w := &Writer{
-		store: s, pending: make(chan *waiting, maxBatch),
-		stop: make(chan struct{}), done: make(chan struct{}),
-	}
-	go w.run()
-	return w
+// NewWriter returns a Writer. Call [Writer.Close] to end it.
+func NewWriter(db Database) *Writer {
+	return &Writer{db: db, queues: map[string][]*waiting{}}
 }
 
 // Append returns once the record is durable. On an error the record is not in the chain, except that after the end of
 // ctx it may be.
 func (w *Writer) Append(ctx context.Context, r Record) error {
-	p := &waiting{entry: entry(r), also: r.Also, done: make(chan error, 1)}
-	select {
-	case w.pending <- p:
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-w.stop:
-		return errClosed
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	p := &waiting{ctx: ctx, entry: entry(r), also: r.Also, done: make(chan error, 1)}
+	if err := w.enqueue(p); err != nil {
+		return err
 	}
 	select {
 	case err := <-p.done:
 		return err
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-w.done:
-		// The run has ended; it may have answered just before.
-		select {
-		case err := <-p.done:
-			return err
-		default:
-			return errClosed
-		}
 	}
 }
 
-var errClosed = rule.Errorf(rule.CodeUnavailable, "the server is shutting down; send the request again")
+// enqueue adds a record to its queue. The first record of an empty queue starts the goroutine that writes the queue until
+// it is empty again.
+func (w *Writer) enqueue(p *waiting) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return rule.Errorf(rule.CodeUnavailable, "the server is shutting down; send the request again")
+	}
+	name := ""
+	if !w.db.Serial() {
+		name = p.entry.ProjectID
+	}
+	list, running := w.queues[name]
+	w.queues[name] = append(list, p)
+	if !running {
+		w.busy.Go(func() { w.run(name) })
+	}
+	return nil
+}
 
-// Close writes what is pending and ends the writer.
+// Close writes the records that wait and ends the writer.
 func (w *Writer) Close() {
-	w.once.Do(func() { close(w.stop) })
-	<-w.done
+	w.mu.Lock()
+	w.closed = true
+	w.mu.Unlock()
+	w.busy.Wait()
 }
 
-func (w *Writer) run() {
-	defer close(w.done)
+// run writes a queue until it is empty.
+func (w *Writer) run(name string) {
 	for {
-		select {
-		case p := <-w.pending:
-			w.commit(w.drain(p))
-		case <-w.stop:
-			for {
-				select {
-				case p := <-w.pending:
-					w.commit(w.drain(p))
-				default:
-					return
-				}
-			}
+		batch := w.next(name)
+		if len(batch) == 0 {
+			return
 		}
+		// Records of one project stay in the order in which they came.
+		slices.SortStableFunc(batch, func(a, b *waiting) int { return strings.Compare(a.entry.ProjectID, b.entry.ProjectID) })
+		w.commit(batch)
+		runtime.Gosched() // callers that append again at once share the next transaction
 	}
 }
 
-// drain takes what waits behind p, without waiting for more.
-func (w *Writer) drain(p *waiting) []*waiting {
-	batch := []*waiting{p}
-	for len(batch) < maxBatch {
-		select {
-		case next := <-w.pending:
-			batch = append(batch, next)
-		default:
-			return batch
-		}
+// next takes the next batch from a queue, and removes the queue if it is empty.
+func (w *Writer) next(name string) []*waiting {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	list := w.queues[name]
+	if len(list) == 0 {
+		delete(w.queues, name)
+		return nil
 	}
-	return batch
+	n := min(len(list), maxBatch)
+	w.queues[name] = list[n:]
+	return list[:n:n]
 }
 
-// commit writes a batch, each project's records in a transaction of their own, so that one project's fault (it does not
-// exist, say) does not touch another's records. If a batch fails for a fault of its content, its records are tried singly.
+// commit writes a batch and answers its callers. If a record is at fault (its project does not exist, say), halves of the
+// batch are written separately, until the fault has hit only that record. A fault of the database fails the whole batch.
 func (w *Writer) commit(batch []*waiting) {
-	byProject := map[string][]*waiting{}
-	var order []string
-	for _, p := range batch {
-		id := p.entry.ProjectID
-		if byProject[id] == nil {
-			order = append(order, id)
-		}
-		byProject[id] = append(byProject[id], p)
+	err := w.write(batch)
+	down := rule.CodeOf(err) == rule.CodeUnavailable || errors.Is(err, context.DeadlineExceeded)
+	if err != nil && len(batch) > 1 && !down {
+		half := len(batch) / 2
+		w.commit(batch[:half])
+		w.commit(batch[half:])
+		return
 	}
-	for _, id := range order {
-		group := byProject[id]
-		err := w.write(id, group)
-		if err != nil && len(group) > 1 && rule.CodeOf(err) != rule.CodeUnavailable {
-			for _, p := range group {
-				p.done <- w.write(id, []*waiting{p})
-			}
-			continue
-		}
-		for _, p := range group {
-			p.done <- err
-		}
+	for _, p := range batch {
+		p.done <- err
 	}
 }
 
-func (w *Writer) write(projectID string, group []*waiting) (err error) {
+// write writes a batch in one transaction. The ends of the callers' contexts do not end it, since others wait for it too.
+func (w *Writer) write(batch []*waiting) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("audit: writing panicked: %v", p)
 		}
 	}()
-	// The callers' contexts do not end a transaction that others wait for too; a database that hangs does.
-	ctx, cancel := context.WithTimeout(context.Background(), writeTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(batch[0].ctx), writeTimeout)
 	defer cancel()
-	return w.store.Update(ctx, func(tx store.Tx) error {
-		entries := make([]store.AuditEntry, len(group))
-		for i, p := range group {
+	return w.db.Update(ctx, func(tx store.Tx) error {
+		entries := make([]store.AuditEntry, len(batch))
+		for i, p := range batch {
 			entries[i] = p.entry
 		}
-		if err := appendEntries(ctx, tx, projectID, entries); err != nil {
+		if err := appendEntries(ctx, tx, entries); err != nil {
 			return err
 		}
-		for _, p := range group {
+		for _, p := range batch {
 			if p.also == nil {
 				continue
 			}
-			if err := p.also(ctx, tx); err != nil {
+			if err := p.also(withValues{ctx, p.ctx}, tx); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
+}
+
+// withValues is a context with the values of another one.
+type withValues struct {
+	context.Context //nolint:containedctx // it is a context
+
+	values context.Context //nolint:containedctx // only its values are used
+}
+
+// Value returns the other context's value for a key.
+func (c withValues) Value(key any) any {
+	if v := context.WithoutCancel(c.values).Value(key); v != nil {
+		return v
+	}
+	return c.Context.Value(key)
 }

@@ -1,4 +1,4 @@
-// Package auth knows who calls and what they may do: roles, API keys, and the actor in a context.
+// Package auth identifies callers and their permissions: roles, API keys, and the actor in a context.
 package auth
 
 import (
@@ -14,7 +14,7 @@ import (
 	"tenet/internal/store"
 )
 
-// Role is what an actor may do. Each role may do all that the roles before it may.
+// Role is a set of permissions. Each role includes the roles before it.
 type Role string
 
 // Roles from the least to the most powerful.
@@ -29,7 +29,7 @@ const (
 // Roles lists the roles that a key may have, from the least to the most powerful.
 var Roles = []Role{Viewer, Evaluator, Reviewer, Admin}
 
-// Allows reports whether an actor of role r may do what needs the role needed.
+// Allows reports whether role r includes the role needed.
 func (r Role) Allows(needed Role) bool {
 	if needed == Public {
 		return true
@@ -38,16 +38,16 @@ func (r Role) Allows(needed Role) bool {
 	return have >= 0 && have >= slices.Index(Roles, needed)
 }
 
-// Actor is who calls.
+// Actor is a caller.
 type Actor struct {
 	Name      string
 	Role      Role
-	ProjectID string // the one project it may touch, or store.AllProjects
+	ProjectID string // the only project that it has access to, or store.AllProjects
 	KeyID     string // empty without a key
 }
 
-// May returns nil if the actor may do what needs a role in a project, else a forbidden error. A project that the actor
-// has no access to is forbidden whether it exists or not.
+// May returns nil if the actor has a role in a project, else a forbidden error. The error does not reveal whether the project
+// exists.
 func (a Actor) May(needed Role, projectID string) error {
 	if a.ProjectID != store.AllProjects && a.ProjectID != projectID {
 		return rule.Errorf(rule.CodeForbidden, "this key has no access to project %q", projectID)
@@ -68,7 +68,7 @@ func WithActor(ctx context.Context, a Actor) context.Context {
 	return context.WithValue(ctx, contextKey{}, a)
 }
 
-// ActorFrom returns the actor of a context; without one, an actor that may do nothing.
+// ActorFrom returns the actor of a context, or an actor without permissions.
 func ActorFrom(ctx context.Context) Actor {
 	a, _ := ctx.Value(contextKey{}).(Actor)
 	return a
@@ -77,15 +77,15 @@ func ActorFrom(ctx context.Context) Actor {
 // keyPrefix begins every secret, so that scanners can find leaked ones.
 const keyPrefix = "tnt_"
 
-// NewSecret makes a key's secret of 256 random bits, with the prefix tnt_.
+// NewSecret returns a secret of 256 random bits for a key, with the prefix tnt_.
 func NewSecret() string {
 	var b [32]byte
 	_, _ = rand.Read(b[:]) // never fails, see crypto/rand
 	return keyPrefix + base64.RawURLEncoding.EncodeToString(b[:])
 }
 
-// HashSecret is the SHA-256 of a secret, in hex: what is stored. Secrets have 256 bits of entropy, so a plain hash is
-// enough to make the stored value useless to a thief.
+// HashSecret returns the SHA-256 of a secret, in hex, which the database stores. Secrets have 256 bits of entropy, so a plain
+// hash is enough to make the stored value useless to a thief.
 func HashSecret(secret string) string {
 	sum := sha256.Sum256([]byte(secret))
 	return hex.EncodeToString(sum[:])

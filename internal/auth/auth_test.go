@@ -63,12 +63,12 @@ func keys(t *testing.T) (*auth.Keys, store.Store, *time.Time) {
 	t.Cleanup(func() { _ = s.Close() })
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	err = s.Update(t.Context(), func(tx store.Tx) error {
-		return tx.CreateProject(t.Context(), rule.Project{ID: rule.DefaultProject, Name: "d", CreatedAt: now, UpdatedAt: now})
+		return tx.Projects.Create(t.Context(), rule.Project{ID: rule.DefaultProject, Name: "d", CreatedAt: now, UpdatedAt: now})
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return auth.NewKeys(s, func() time.Time { return now }), s, &now
+	return auth.NewKeys(s, s.Keys, func() time.Time { return now }), s, &now
 }
 
 func TestKeysLiveAndEnd(t *testing.T) {
@@ -119,7 +119,7 @@ func TestKeysLiveAndEnd(t *testing.T) {
 	if required, err := k.Required(ctx); err != nil || required {
 		t.Errorf("with revoked keys only: required %v, %v", required, err)
 	}
-	list, err := s.Keys(ctx, "default")
+	list, err := s.Keys.List(ctx, "default")
 	if err != nil || len(list) != 1 || list[0].ID != short.ID || strings.Contains(list[0].Hash, shortSecret[4:]) {
 		t.Errorf("stored keys %+v, %v", list, err)
 	}

@@ -11,22 +11,23 @@ import (
 	"tenet/internal/store"
 )
 
-// cacheFor is how long a looked-up key is trusted without asking the database: a revoked key works on other nodes for at
-// most this long, on the node that revoked it not at all.
+// cacheFor is how long a node uses a key without asking the database again. A revoked key works for at most this long on other
+// nodes, and not at all on the node that revoked it.
 const cacheFor = 2 * time.Second
 
-// maxCached bounds the cache; beyond it, the cache starts anew.
+// maxCached bounds the cache; a full cache is cleared.
 const maxCached = 10_000
 
 // Keys makes, lists, revokes and checks API keys.
 type Keys struct {
-	store store.Store
+	store store.Updater
+	keys  store.KeyReader
 	now   func() time.Time
 
 	mu     sync.Mutex
-	cached map[string]cachedKey // by hash; unknown secrets are cached too
+	cached map[string]cachedKey // by hash; also of unknown secrets
 	active cachedCount
-	// generation is raised by forget, so that what was read before a change is not cached after it.
+	// generation counts the calls of forget, so that no read from before a change enters the cache after it.
 	generation int
 }
 
@@ -41,12 +42,12 @@ type cachedCount struct {
 	until time.Time
 }
 
-// NewKeys makes a Keys over a store.
-func NewKeys(s store.Store, now func() time.Time) *Keys {
-	return &Keys{store: s, now: now, cached: map[string]cachedKey{}}
+// NewKeys returns a Keys that reads and writes API keys of a store.
+func NewKeys(s store.Updater, keys store.KeyReader, now func() time.Time) *Keys {
+	return &Keys{store: s, keys: keys, now: now, cached: map[string]cachedKey{}}
 }
 
-// NewKey is what a key is made from. Zero ExpiresAt means never.
+// NewKey describes a key to create. A nil ExpiresAt means never.
 type NewKey struct {
 	ProjectID string
 	Name      string
@@ -54,7 +55,7 @@ type NewKey struct {
 	ExpiresAt *time.Time
 }
 
-// Create makes a key and returns its secret, which is shown this once and never stored.
+// Create makes a key and returns it with its secret, which the database does not store.
 func (k *Keys) Create(ctx context.Context, n NewKey) (store.Key, string, error) {
 	var p rule.Problems
 	n.Name = strings.TrimSpace(n.Name)
@@ -64,9 +65,12 @@ func (k *Keys) Create(ctx context.Context, n NewKey) (store.Key, string, error) 
 	if _, ok := rule.Parse(string(n.Role), Roles); !ok {
 		p.Add("role", "is %q; use one of %s", n.Role, rule.Names(Roles))
 	}
-	now := k.now().UTC().Truncate(time.Microsecond)
-	if n.ExpiresAt != nil && !n.ExpiresAt.After(now) {
-		p.Add("expires_at", "is in the past")
+	now := rule.Instant(k.now())
+	if n.ExpiresAt != nil {
+		expires := rule.Instant(*n.ExpiresAt)
+		if n.ExpiresAt = &expires; !expires.After(now) {
+			p.Add("expires_at", "is in the past")
+		}
 	}
 	if err := p.Err("the key is invalid"); err != nil {
 		return store.Key{}, "", err
@@ -78,11 +82,11 @@ func (k *Keys) Create(ctx context.Context, n NewKey) (store.Key, string, error) 
 	}
 	err := k.store.Update(ctx, func(tx store.Tx) error {
 		if key.ProjectID != store.AllProjects {
-			if _, err := tx.Project(ctx, key.ProjectID); err != nil {
+			if _, err := tx.Projects.Get(ctx, key.ProjectID); err != nil {
 				return err
 			}
 		}
-		if err := tx.InsertKey(ctx, key); err != nil {
+		if err := tx.Keys.Insert(ctx, key); err != nil {
 			return err
 		}
 		return k.note(ctx, tx, key, "created")
@@ -95,7 +99,7 @@ func (k *Keys) Create(ctx context.Context, n NewKey) (store.Key, string, error) 
 func (k *Keys) Revoke(ctx context.Context, projectID, id string) error {
 	defer k.forget()
 	return k.store.Update(ctx, func(tx store.Tx) error {
-		if err := tx.RevokeKey(ctx, projectID, id, k.now().UTC().Truncate(time.Microsecond)); err != nil {
+		if err := tx.Keys.Revoke(ctx, projectID, id, rule.Instant(k.now())); err != nil {
 			return err
 		}
 		return k.note(ctx, tx, store.Key{ID: id, ProjectID: projectID}, "revoked")
@@ -118,11 +122,11 @@ func (k *Keys) note(ctx context.Context, tx store.Tx, key store.Key, action stri
 
 // List returns the keys of a project, newest first, revoked ones included.
 func (k *Keys) List(ctx context.Context, projectID string) ([]store.Key, error) {
-	return k.store.Keys(ctx, projectID)
+	return k.keys.List(ctx, projectID)
 }
 
-// Required reports whether there is a key that is not revoked, so that callers must present one. It stays so when the key
-// expires: the server does not open itself because time passes.
+// Required reports whether callers must present a key: whether some key is not revoked. An expired key counts, so that the
+// server does not open itself as time passes.
 func (k *Keys) Required(ctx context.Context) (bool, error) {
 	now := k.now()
 	k.mu.Lock()
@@ -131,7 +135,7 @@ func (k *Keys) Required(ctx context.Context) (bool, error) {
 	if now.Before(active.until) {
 		return active.n > 0, nil
 	}
-	n, err := k.store.CountKeys(ctx)
+	n, err := k.keys.Count(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -143,7 +147,7 @@ func (k *Keys) Required(ctx context.Context) (bool, error) {
 	return n > 0, nil
 }
 
-// Authenticate returns the actor of a secret, or an unauthenticated error that does not tell why.
+// Authenticate returns the actor of a secret, or an unauthenticated error that does not reveal the reason.
 func (k *Keys) Authenticate(ctx context.Context, secret string) (Actor, error) {
 	refused := rule.Errorf(rule.CodeUnauthenticated, "the API key is unknown, revoked or expired")
 	if !IsSecret(secret) {
@@ -171,7 +175,7 @@ func (k *Keys) lookUp(ctx context.Context, hash string) (store.Key, error) {
 	if ok && now.Before(c.until) {
 		return c.key, c.err
 	}
-	key, err := k.store.KeyByHash(ctx, hash)
+	key, err := k.keys.GetByHash(ctx, hash)
 	if err != nil && rule.CodeOf(err) != rule.CodeNotFound {
 		return key, err
 	}

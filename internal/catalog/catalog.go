@@ -4,26 +4,21 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"tenet/internal/audit"
-	"tenet/internal/auth"
+	"tenet/internal/change"
 	"tenet/internal/check"
 	"tenet/internal/corpus"
 	"tenet/internal/rule"
 	"tenet/internal/store"
 	"tenet/internal/subject"
+	"tenet/internal/wire"
 )
-
-// Views gives and refreshes the corpus views of projects; corpus.Live is one.
-type Views interface {
-	View(ctx context.Context, projectID string) (*corpus.View, error)
-	Refresh(ctx context.Context, projectID string) (*corpus.View, error)
-}
 
 // Cases keeps the test cases of rule files with their rules.
 type Cases interface {
@@ -31,38 +26,36 @@ type Cases interface {
 	Import(ctx context.Context, tx store.Tx, projectID string, cases []rule.FileCase) (rule.CaseChanges, error)
 }
 
+// Nodes imports and exports the federation nodes of rule files; hierarchy.Hierarchy does.
+type Nodes interface {
+	Import(ctx context.Context, ch *change.Change, before *corpus.View, written []rule.Rule, nodes []wire.FileNode, prune bool) (rule.NodesImport, error)
+	Export(*corpus.View) []wire.FileNode
+}
+
 // Catalog keeps rules.
 type Catalog struct {
-	store       store.Store
-	views       Views
-	cases       Cases
-	now         func() time.Time
-	attachments attachQueue
-	changed     func(ctx context.Context, tx store.Tx, projectID string) error
+	store   Store
+	views   corpus.Views
+	changes *change.Changes
+	cases   Cases
+	nodes   Nodes
+	now     func() time.Time
 }
 
-// New makes a catalog.
-func New(s store.Store, views Views, cases Cases, now func() time.Time) *Catalog {
-	return &Catalog{store: s, views: views, cases: cases, now: now}
+// Store has the parts of the database that a catalog uses.
+type Store struct {
+	store.Updater
+	Projects store.ProjectReader
+	Rules    store.RuleReader
 }
 
-// OnChange lets fn take part in the transaction of every change of rules, relationships and the federation, so that work can be asked
-// for that follows from it. An error of fn undoes the change. It is called before the catalog is used.
-func (c *Catalog) OnChange(fn func(ctx context.Context, tx store.Tx, projectID string) error) {
-	c.changed = fn
+// New returns a Catalog. cases may be nil if no imported file has test cases, and nodes if none has federation nodes.
+func New(s Store, views corpus.Views, changes *change.Changes, cases Cases, nodes Nodes, now func() time.Time) *Catalog {
+	return &Catalog{store: s, views: views, changes: changes, cases: cases, nodes: nodes, now: now}
 }
-
-// instant is the current time as it is stored.
-func (c *Catalog) instant() time.Time { return c.now().UTC().Truncate(time.Microsecond) }
-
-// Page is a part of a list. Page counts from 1.
-type Page struct{ Page, Size int }
-
-// Offset is how many items come before the page.
-func (p Page) Offset() int { return (p.Page - 1) * p.Size }
 
 // List returns a page of a project's rules, in the order they were made, and how many match.
-func (c *Catalog) List(ctx context.Context, projectID string, f corpus.Filter, p Page) ([]rule.Rule, int, error) {
+func (c *Catalog) List(ctx context.Context, projectID string, f corpus.Filter, p rule.Page) ([]rule.Rule, int, error) {
 	view, err := c.views.View(ctx, projectID)
 	if err != nil {
 		return nil, 0, err
@@ -87,13 +80,13 @@ func (c *Catalog) Get(ctx context.Context, projectID, ref string) (rule.Rule, er
 	return rule.Rule{}, rule.NotFound("rule", ref)
 }
 
-// Versions returns a page of a rule's versions, newest first, and how many there are.
-func (c *Catalog) Versions(ctx context.Context, projectID, ref string, p Page) ([]rule.Rule, int, error) {
+// Versions returns a page of a rule's versions, newest first, and their total.
+func (c *Catalog) Versions(ctx context.Context, projectID, ref string, p rule.Page) ([]rule.Rule, int, error) {
 	r, err := c.Get(ctx, projectID, ref)
 	if err != nil {
 		return nil, 0, err
 	}
-	return c.store.RuleVersions(ctx, projectID, r.ID, p.Offset(), p.Size)
+	return c.store.Rules.Versions(ctx, projectID, r.ID, p.Offset(), p.Size)
 }
 
 // Version returns one version of a rule.
@@ -102,51 +95,49 @@ func (c *Catalog) Version(ctx context.Context, projectID, ref string, version in
 	if err != nil {
 		return rule.Rule{}, err
 	}
-	return c.store.RuleVersion(ctx, projectID, r.ID, version)
+	return c.store.Rules.Version(ctx, projectID, r.ID, version)
 }
 
 // Create makes a rule from an input. Its status is DRAFT unless the input says otherwise; in a project that demands two
 // people it cannot be born approved.
-func (c *Catalog) Create(ctx context.Context, projectID string, in Input) (rule.Rule, error) {
+func (c *Catalog) Create(ctx context.Context, projectID string, in wire.RuleInput) (rule.Rule, error) {
 	return c.create(ctx, projectID, in, func(store.Tx, rule.Rule) error { return nil })
 }
 
 // create makes a rule and calls also in the same transaction.
-func (c *Catalog) create(ctx context.Context, projectID string, in Input, also func(store.Tx, rule.Rule) error) (rule.Rule, error) {
+func (c *Catalog) create(ctx context.Context, projectID string, in wire.RuleInput, also func(store.Tx, rule.Rule) error) (rule.Rule, error) {
 	var made rule.Rule
-	err := c.change(ctx, projectID, func(tx store.Tx, project rule.Project, cv int64) error {
-		r := c.newRule(ctx, projectID, in)
+	err := c.changes.Run(ctx, projectID, func(ch *change.Change) error {
+		r := newRule(ch, in)
 		if err := validate(&r); err != nil {
 			return err
 		}
-		if err := mayBeBorn(project, r.Status); err != nil {
+		if err := mayBeBorn(ch.Project, r.Status); err != nil {
 			return err
 		}
-		if err := tx.InsertRules(ctx, cv, []rule.Rule{r}); err != nil {
+		if err := ch.Tx.Rules.Insert(ctx, ch.Version, []rule.Rule{r}); err != nil {
 			return err
 		}
-		if _, err := c.relate(ctx, tx, cv, project, r, in.Relationships); err != nil {
+		if _, err := relate(ctx, ch, r, in.Relationships); err != nil {
 			return err
 		}
-		if err := c.noteRule(ctx, tx, "created", nil, r); err != nil {
+		if err := noteRule(ctx, ch, "created", nil, r); err != nil {
 			return err
 		}
 		made = r
-		return also(tx, r)
+		return also(ch.Tx, r)
 	})
 	return made, err
 }
 
 // newRule makes version 1 of a rule.
-func (c *Catalog) newRule(ctx context.Context, projectID string, in Input) rule.Rule {
-	now, who := c.instant(), auth.ActorFrom(ctx).Name
+func newRule(ch *change.Change, in wire.RuleInput) rule.Rule {
 	r := rule.Rule{
-		ID: in.ID, ProjectID: projectID, Version: 1, CreatedAt: now, CreatedBy: who, UpdatedAt: now, UpdatedBy: who, AuthoredBy: who,
+		ID: cmp.Or(in.ID, audit.NewID()), ProjectID: ch.Project.ID, Version: 1,
+		CreatedAt: ch.At, CreatedBy: ch.By, UpdatedAt: ch.At, UpdatedBy: ch.By, AuthoredBy: ch.By,
 	}
-	if r.ID == "" {
-		r.ID = audit.NewID()
-	}
-	in.apply(&r)
+	r.Assign(&in)
+	r.ChangeNote = in.ChangeNote
 	r.Normalize()
 	return r
 }
@@ -170,9 +161,8 @@ func mayBeBorn(project rule.Project, s rule.Status) error {
 // Revise changes what a rule says, by edit, and makes a new version. ifVersion, if not 0, must be the current version.
 // An edit that changes nothing makes no version.
 func (c *Catalog) Revise(ctx context.Context, projectID, ref string, ifVersion int, note string, edit func(*rule.Rule) error) (rule.Rule, error) {
-	return c.revise(ctx, projectID, ref, ifVersion, "revised", func(_ store.Tx, project rule.Project, r *rule.Rule) error {
-		before := r.ContentHash()
-		wasSlug, wasOwner := r.Slug, r.Owner
+	return c.revise(ctx, projectID, ref, ifVersion, "revised", func(ch *change.Change, r *rule.Rule) error {
+		before := r.Clone()
 		if err := edit(r); err != nil {
 			return err
 		}
@@ -180,15 +170,14 @@ func (c *Catalog) Revise(ctx context.Context, projectID, ref string, ifVersion i
 		if err := validate(r); err != nil {
 			return err
 		}
-		if r.ContentHash() == before {
-			if r.Slug == wasSlug && r.Owner == wasOwner {
-				return errUnchanged
-			}
-		} else {
-			if err := mayBeRevised(project, r.Status); err != nil {
+		if len(rule.Diff(before, *r)) == 0 {
+			return change.ErrUndo
+		}
+		if r.ContentHash() != before.ContentHash() {
+			if err := mayBeRevised(ch.Project, r.Status); err != nil {
 				return err
 			}
-			r.AuthoredBy = auth.ActorFrom(ctx).Name
+			r.AuthoredBy = ch.By
 		}
 		r.ChangeNote = note
 		return nil
@@ -216,20 +205,15 @@ func (c *Catalog) Transition(ctx context.Context, projectID, ref string, ifVersi
 		p.Add("to", "is %q; use one of %s", string(to), rule.Names(rule.Statuses))
 		return rule.Rule{}, p.Err("the transition is invalid")
 	}
-	return c.revise(ctx, projectID, ref, ifVersion, "moved to "+string(known), func(tx store.Tx, project rule.Project, r *rule.Rule) error {
-		if !rule.CanTransition(r.Status, known) {
-			next := rule.NextStatuses(r.Status)
-			if len(next) == 0 {
-				return rule.Errorf(rule.CodeConflict, "the rule is %s, which is final", r.Status)
-			}
-			return rule.Errorf(rule.CodeConflict, "the rule is %s; from there it may become %s", r.Status, rule.Names(next))
+	return c.revise(ctx, projectID, ref, ifVersion, "moved to "+string(known), func(ch *change.Change, r *rule.Rule) error {
+		if err := mayMove(r.Status, known); err != nil {
+			return err
 		}
-		who := auth.ActorFrom(ctx).Name
-		if project.TwoPerson && known == rule.Approved && r.AuthoredBy == who {
-			return rule.Errorf(rule.CodeConflict, "project %q demands approval by a second person; %s wrote this rule", project.ID, who)
+		if ch.Project.TwoPerson && known == rule.Approved && r.AuthoredBy == ch.By {
+			return rule.Errorf(rule.CodeConflict, "project %q demands approval by a second person; %s wrote this rule", projectID, ch.By)
 		}
-		if project.TestsRequired && known == rule.Effective {
-			if err := testsPass(ctx, tx, r); err != nil {
+		if ch.Project.TestsRequired && known == rule.Effective {
+			if err := testsPass(ctx, ch.Tx, r); err != nil {
 				return err
 			}
 		}
@@ -238,9 +222,21 @@ func (c *Catalog) Transition(ctx context.Context, projectID, ref string, ifVersi
 	})
 }
 
+// mayMove refuses a step that the life cycle does not have.
+func mayMove(from, to rule.Status) error {
+	if rule.CanTransition(from, to) {
+		return nil
+	}
+	next := rule.NextStatuses(from)
+	if len(next) == 0 {
+		return rule.Errorf(rule.CodeConflict, "the rule is %s, which is final", from)
+	}
+	return rule.Errorf(rule.CodeConflict, "the rule is %s; from there it may become %s", from, rule.Names(next))
+}
+
 // testsPass refuses a rule without confirmed test cases, or of which not all have passed on what it says now.
 func testsPass(ctx context.Context, tx store.Tx, r *rule.Rule) error {
-	counts, err := tx.CountTests(ctx, r.ProjectID, []string{r.ID})
+	counts, err := tx.TestCases.Count(ctx, r.ProjectID, []string{r.ID})
 	if err != nil {
 		return err
 	}
@@ -271,15 +267,13 @@ func (c *Catalog) Retire(ctx context.Context, projectID, ref string, ifVersion i
 	return err
 }
 
-// errUnchanged ends a revision that changes nothing.
-var errUnchanged = errors.New("unchanged")
-
+// revise makes the next version of a rule by edit and returns it; the current one if edit returns change.ErrUndo.
 func (c *Catalog) revise(ctx context.Context, projectID, ref string, ifVersion int, action string,
-	edit func(store.Tx, rule.Project, *rule.Rule) error,
+	edit func(*change.Change, *rule.Rule) error,
 ) (rule.Rule, error) {
 	var result rule.Rule
-	err := c.change(ctx, projectID, func(tx store.Tx, project rule.Project, cv int64) error {
-		r, err := tx.Rule(ctx, projectID, ref)
+	err := c.changes.Run(ctx, projectID, func(ch *change.Change) error {
+		r, err := ch.Tx.Rules.Get(ctx, projectID, ref)
 		if err != nil {
 			return err
 		}
@@ -287,56 +281,28 @@ func (c *Catalog) revise(ctx context.Context, projectID, ref string, ifVersion i
 		if ifVersion != 0 && ifVersion != r.Version {
 			return rule.Errorf(rule.CodePrecondition, "the rule is at version %d, not %d; read it again", r.Version, ifVersion)
 		}
-		next := clone(r)
-		if err := edit(tx, project, &next); err != nil {
+		next := r.Clone()
+		if err := edit(ch, &next); err != nil {
 			return err
 		}
-		next.Version, next.UpdatedAt, next.UpdatedBy = r.Version+1, c.instant(), auth.ActorFrom(ctx).Name
-		if err := tx.UpdateRules(ctx, cv, []rule.Rule{next}); err != nil {
+		next.Version, next.UpdatedAt, next.UpdatedBy = r.Version+1, ch.At, ch.By
+		if err := ch.Tx.Rules.Update(ctx, ch.Version, []rule.Rule{next}); err != nil {
 			return err
 		}
 		result = next
-		return c.noteRule(ctx, tx, action, &r, next)
+		return noteRule(ctx, ch, action, &r, next)
 	})
-	if errors.Is(err, errUnchanged) {
-		return result, nil
-	}
 	return result, err
 }
 
-// change runs fn in a transaction with the corpus version raised, and shows the result to readers on this node.
-func (c *Catalog) change(ctx context.Context, projectID string, fn func(store.Tx, rule.Project, int64) error) error {
-	err := c.store.Update(ctx, func(tx store.Tx) error {
-		cv, err := tx.RaiseCorpus(ctx, projectID)
-		if err != nil {
-			return err
-		}
-		project, err := tx.Project(ctx, projectID)
-		if err != nil {
-			return err
-		}
-		if err := fn(tx, project, cv); err != nil || c.changed == nil {
-			return err
-		}
-		return c.changed(ctx, tx, projectID)
-	})
-	if err != nil {
-		return err
-	}
-	// The change is made even if the caller has gone, so its showing must not depend on the caller either.
-	_, err = c.views.Refresh(context.WithoutCancel(ctx), projectID)
-	return err
-}
-
-func (c *Catalog) noteRule(ctx context.Context, tx store.Tx, action string, before *rule.Rule, after rule.Rule) error {
+// noteRule records a change of a rule; before is nil for a new one.
+func noteRule(ctx context.Context, ch *change.Change, action string, before *rule.Rule, after rule.Rule) error {
 	body := map[string]any{"action": action, "rule": after}
 	if before != nil {
 		body["before_version"] = before.Version
 		body["changed"] = rule.Diff(*before, after)
 	}
-	return audit.Append(ctx, tx, after.ProjectID, audit.Record{
-		Kind: audit.KindRule, At: after.UpdatedAt, Actor: auth.ActorFrom(ctx).Name, Body: audit.JSON(body),
-	})
+	return ch.Note(ctx, audit.KindRule, body)
 }
 
 // validate checks all that is needed before a rule may be stored: its own laws, its globs and its check.
@@ -360,9 +326,9 @@ func validateFields(r *rule.Rule) error {
 	}
 	var p rule.Problems
 	if a := r.AppliesTo; a != nil {
-		globs(&p, "applies_to.paths", a.Paths)
-		globs(&p, "applies_to.exclude_paths", a.ExcludePaths)
-		globs(&p, "applies_to.repositories", a.Repositories)
+		subject.CheckGlobs(&p, "applies_to.paths", a.Paths)
+		subject.CheckGlobs(&p, "applies_to.exclude_paths", a.ExcludePaths)
+		subject.CheckGlobs(&p, "applies_to.repositories", a.Repositories)
 		for i, k := range a.Kinds {
 			if !slices.Contains(subject.Kinds, subject.Kind(k)) {
 				p.Add(fmt.Sprintf("applies_to.kinds[%d]", i), "is %q; use one of %s", k, rule.Names(subject.Kinds))
@@ -370,12 +336,4 @@ func validateFields(r *rule.Rule) error {
 		}
 	}
 	return p.Err("the rule is invalid")
-}
-
-func globs(p *rule.Problems, field string, list []string) {
-	for i, g := range list {
-		if _, err := subject.CompileGlobs([]string{g}); err != nil {
-			p.Add(fmt.Sprintf("%s[%d]", field, i), "is not a valid glob: %v", err)
-		}
-	}
 }

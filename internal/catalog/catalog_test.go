@@ -16,12 +16,14 @@ import (
 	"tenet/internal/audit"
 	"tenet/internal/auth"
 	"tenet/internal/catalog"
+	"tenet/internal/change"
 	"tenet/internal/corpus"
 	"tenet/internal/rule"
 	"tenet/internal/store"
 	"tenet/internal/store/litetest"
 	"tenet/internal/store/pgtest"
 	"tenet/internal/store/sqlstore"
+	"tenet/internal/wire"
 )
 
 // each runs a test on both databases.
@@ -46,9 +48,10 @@ func each(t *testing.T, test func(t *testing.T, c *catalog.Catalog, s store.Stor
 					t.Error(err)
 				}
 			})
-			live := corpus.NewLive(corpus.Config{Store: s, Logger: slog.New(slog.DiscardHandler)})
-			c := catalog.New(s, live, nil, time.Now)
-			if _, err := c.CreateProject(t.Context(), "default", catalog.ProjectInput{}); err != nil {
+			quiet := slog.New(slog.DiscardHandler)
+			live := corpus.NewLive(corpus.Config{Store: corpus.Store{Projects: s.Projects, Federation: s.Federation, Embeddings: s.Embeddings, Waivers: s.Waivers}, Logger: slog.New(slog.DiscardHandler)})
+			c := catalog.New(catalog.Store{Updater: s, Projects: s.Projects, Rules: s.Rules}, live, change.New(s, live, nil, quiet, time.Now), nil, nil, time.Now)
+			if _, err := catalog.NewProjects(s, s.Projects, time.Now).Create(t.Context(), "default", catalog.ProjectInput{}); err != nil {
 				t.Fatal(err)
 			}
 			test(t, c, s)
@@ -72,7 +75,7 @@ func code(t *testing.T, err error, want rule.Code, about string) {
 func TestEveryChangeMakesAVersion(t *testing.T) {
 	each(t, func(t *testing.T, c *catalog.Catalog, s store.Store) {
 		ctx := as(t.Context(), "ann")
-		r, err := c.Create(ctx, "default", catalog.Input{Slug: new("A-1"), Statement: "Say please.", Severity: "high"})
+		r, err := c.Create(ctx, "default", wire.RuleInput{Slug: new("A-1"), Statement: "Say please.", Severity: "high"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +96,7 @@ func TestEveryChangeMakesAVersion(t *testing.T) {
 		if err != nil || same.Version != 3 {
 			t.Errorf("an edit that changes nothing: version %d, %v; want 3", same.Version, err)
 		}
-		versions, total, err := c.Versions(ctx, "default", "A-1", catalog.Page{Page: 1, Size: 10})
+		versions, total, err := c.Versions(ctx, "default", "A-1", rule.Page{Number: 1, Size: 10})
 		if err != nil || total != 3 || versions[0].Version != 3 || versions[2].Statement != "Say please." {
 			t.Errorf("versions: %d of %d, %v", len(versions), total, err)
 		}
@@ -101,7 +104,7 @@ func TestEveryChangeMakesAVersion(t *testing.T) {
 		if err != nil || old.Statement != "Say please." {
 			t.Errorf("version 1: %q, %v", old.Statement, err)
 		}
-		report, err := audit.Verify(ctx, s, "default", store.AuditHead{})
+		report, err := audit.Verify(ctx, s.Audit, "default", wire.AuditHead{})
 		if err != nil || !report.OK() || report.Entries != 4 {
 			t.Errorf("audit: %+v, %v; want 4 entries (project, created, revised, moved)", report, err)
 		}
@@ -111,7 +114,7 @@ func TestEveryChangeMakesAVersion(t *testing.T) {
 func TestStaleChangesAreRefused(t *testing.T) {
 	each(t, func(t *testing.T, c *catalog.Catalog, _ store.Store) {
 		ctx := as(t.Context(), "ann")
-		r, err := c.Create(ctx, "default", catalog.Input{Statement: "One."})
+		r, err := c.Create(ctx, "default", wire.RuleInput{Statement: "One."})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -140,7 +143,7 @@ func TestStaleChangesAreRefused(t *testing.T) {
 func TestLifeCycleIsKept(t *testing.T) {
 	each(t, func(t *testing.T, c *catalog.Catalog, _ store.Store) {
 		ctx := as(t.Context(), "ann")
-		r, err := c.Create(ctx, "default", catalog.Input{Slug: new("A-1"), Statement: "One."})
+		r, err := c.Create(ctx, "default", wire.RuleInput{Slug: new("A-1"), Statement: "One."})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -157,30 +160,30 @@ func TestLifeCycleIsKept(t *testing.T) {
 		if got, err := c.Get(ctx, "default", r.ID); err != nil || got.Status != rule.Retired {
 			t.Errorf("a retired rule by its id: %s, %v", got.Status, err)
 		}
-		if _, err := c.Create(ctx, "default", catalog.Input{Slug: new("A-1"), Statement: "Another."}); err != nil {
+		if _, err := c.Create(ctx, "default", wire.RuleInput{Slug: new("A-1"), Statement: "Another."}); err != nil {
 			t.Errorf("the slug of a retired rule is not free: %v", err)
 		}
-		_, err = c.Create(ctx, "default", catalog.Input{Slug: new("A-1"), Statement: "A third."})
+		_, err = c.Create(ctx, "default", wire.RuleInput{Slug: new("A-1"), Statement: "A third."})
 		code(t, err, rule.CodeConflict, "a taken slug")
 		_, err = c.Revise(ctx, "default", r.ID, 0, "", func(r *rule.Rule) error { r.Statement = "x"; return nil })
 		code(t, err, rule.CodeConflict, "revising a retired rule")
-		_, err = c.Create(ctx, "nowhere", catalog.Input{Statement: "One."})
+		_, err = c.Create(ctx, "nowhere", wire.RuleInput{Statement: "One."})
 		code(t, err, rule.CodeNotFound, "an unknown project")
 	})
 }
 
 func TestTwoPersonApproval(t *testing.T) {
-	each(t, func(t *testing.T, c *catalog.Catalog, _ store.Store) {
+	each(t, func(t *testing.T, c *catalog.Catalog, s store.Store) {
 		ann, bob := as(t.Context(), "ann"), as(t.Context(), "bob")
 		yes := true
-		if _, err := c.CreateProject(ann, "bank", catalog.ProjectInput{TwoPerson: &yes}); err != nil {
+		if _, err := catalog.NewProjects(s, s.Projects, time.Now).Create(ann, "bank", catalog.ProjectInput{TwoPerson: &yes}); err != nil {
 			t.Fatal(err)
 		}
-		_, err := c.Create(ann, "bank", catalog.Input{Statement: "One.", Status: rule.Effective})
+		_, err := c.Create(ann, "bank", wire.RuleInput{Statement: "One.", Status: rule.Effective})
 		code(t, err, rule.CodeConflict, "creating an EFFECTIVE rule")
-		_, err = c.Import(ann, "bank", &catalog.File{Rules: []catalog.Input{{Statement: "One.", Status: rule.Approved}}}, catalog.ImportOptions{})
+		_, err = c.Import(ann, "bank", &wire.RuleFile{Rules: []wire.RuleInput{{Statement: "One.", Status: rule.Approved}}}, catalog.ImportOptions{})
 		code(t, err, rule.CodeInvalid, "importing an APPROVED rule")
-		r, err := c.Create(ann, "bank", catalog.Input{Statement: "One."})
+		r, err := c.Create(ann, "bank", wire.RuleInput{Statement: "One."})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -195,15 +198,15 @@ func TestTwoPersonApproval(t *testing.T) {
 		_, err = c.Revise(bob, "bank", r.ID, 0, "", func(r *rule.Rule) error { r.Statement = "Two."; return nil })
 		code(t, err, rule.CodeConflict, "revising approved words")
 		// Nor may one person alone let the approved rule silence another.
-		if _, err := c.Create(ann, "bank", catalog.Input{Slug: new("B-1"), Statement: "Other."}); err != nil {
+		if _, err := c.Create(ann, "bank", wire.RuleInput{Slug: new("B-1"), Statement: "Other."}); err != nil {
 			t.Fatal(err)
 		}
-		_, err = c.Relate(bob, "bank", r.ID, catalog.InputRelationship{Kind: rule.Overrides, To: "B-1"})
+		_, err = c.Relate(bob, "bank", r.ID, wire.RelationshipInput{Kind: rule.Overrides, To: "B-1"})
 		code(t, err, rule.CodeConflict, "relating an approved rule")
-		again := catalog.Input{ID: r.ID, Statement: r.Statement, Relationships: []catalog.InputRelationship{{Kind: rule.Overrides, To: "B-1"}}}
-		_, err = c.Import(bob, "bank", &catalog.File{Rules: []catalog.Input{again}}, catalog.ImportOptions{})
+		again := wire.RuleInput{ID: r.ID, Statement: r.Statement, Relationships: []wire.RelationshipInput{{Kind: rule.Overrides, To: "B-1"}}}
+		_, err = c.Import(bob, "bank", &wire.RuleFile{Rules: []wire.RuleInput{again}}, catalog.ImportOptions{})
 		code(t, err, rule.CodeConflict, "relating an approved rule by an import")
-		rel, err := c.Relate(bob, "bank", "B-1", catalog.InputRelationship{Kind: rule.Refines, To: r.ID})
+		rel, err := c.Relate(bob, "bank", "B-1", wire.RelationshipInput{Kind: rule.Refines, To: r.ID})
 		if err != nil {
 			t.Errorf("relating a draft: %v", err)
 		}
@@ -215,17 +218,17 @@ func TestTwoPersonApproval(t *testing.T) {
 
 func TestCreateNamesEveryWrongField(t *testing.T) {
 	each(t, func(t *testing.T, c *catalog.Catalog, _ store.Store) {
-		_, err := c.Create(as(t.Context(), "ann"), "default", catalog.Input{
+		_, err := c.Create(as(t.Context(), "ann"), "default", wire.RuleInput{
 			Statement: "x", AppliesTo: &rule.AppliesTo{Paths: []string{"[a"}, Kinds: []string{"Code_Change"}},
 		})
 		if got := fields(err); got != "applies_to.paths[0] applies_to.kinds[0]" {
 			t.Errorf("wrong fields: %q (%v)", got, err)
 		}
-		_, err = c.Create(as(t.Context(), "ann"), "default", catalog.Input{Statement: "x", Check: &rule.Check{CEL: "facts.amount <="}})
+		_, err = c.Create(as(t.Context(), "ann"), "default", wire.RuleInput{Statement: "x", Check: &rule.Check{CEL: "facts.amount <="}})
 		if got := fields(err); got != "check.cel" {
 			t.Errorf("wrong fields: %q (%v)", got, err)
 		}
-		_, err = c.Create(as(t.Context(), "ann"), "default", catalog.Input{ID: "7", Statement: "x"})
+		_, err = c.Create(as(t.Context(), "ann"), "default", wire.RuleInput{ID: "7", Statement: "x"})
 		if got := fields(err); got != "id" {
 			t.Errorf("wrong fields: %q (%v)", got, err)
 		}
@@ -268,13 +271,31 @@ rules:
     relationships: [{kind: REFINES, to: D-1, reason: narrower}]
 `
 
-func parse(t *testing.T, text string) *catalog.File {
+func parse(t *testing.T, text string) *wire.RuleFile {
 	t.Helper()
 	f, err := catalog.ParseYAML([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return f
+}
+
+// An empty list in a file takes away what the rule has, whether the file has defaults for other fields or not.
+func TestImportOfAnEmptyListClears(t *testing.T) {
+	each(t, func(t *testing.T, c *catalog.Catalog, _ store.Store) {
+		ctx := as(t.Context(), "ann")
+		const with, without = "rules: [{slug: E-1, statement: Be kind., tags: [a], scope: [s]}]", "rules: [{slug: E-1, statement: Be kind., tags: [], scope: []}]"
+		for _, defaults := range []string{"", "defaults: {severity: HIGH}\n"} {
+			for _, text := range []string{with, without} {
+				if _, err := c.Import(ctx, "default", parse(t, defaults+text), catalog.ImportOptions{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if r, err := c.Get(ctx, "default", "E-1"); err != nil || len(r.Tags)+len(r.Scope) != 0 {
+				t.Errorf("with %q the rule keeps the tags %v and the scope %v; %v", defaults, r.Tags, r.Scope, err)
+			}
+		}
+	})
 }
 
 func TestImportThenExportThenImportChangesNothing(t *testing.T) {
@@ -297,7 +318,7 @@ func TestImportThenExportThenImportChangesNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text, err := exported.YAML()
+		text, err := catalog.YAML(exported)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -309,7 +330,7 @@ func TestImportThenExportThenImportChangesNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if b, _ := again.YAML(); string(b) != string(text) {
+		if b, _ := catalog.YAML(again); string(b) != string(text) {
 			t.Errorf("the second export differs:\n%s\nfrom\n%s", b, text)
 		}
 	})
@@ -321,7 +342,7 @@ func TestImportIsAllOrNothing(t *testing.T) {
 		if _, err := c.Import(ctx, "default", parse(t, file), catalog.ImportOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		before, err := s.CorpusVersions(ctx)
+		before, err := s.Projects.CorpusVersions(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -346,7 +367,7 @@ rules:
 			_, err = c.Import(ctx, "default", parse(t, unrelated), catalog.ImportOptions{})
 			code(t, err, rule.CodeInvalid, unrelated)
 		}
-		after, err := s.CorpusVersions(ctx)
+		after, err := s.Projects.CorpusVersions(ctx)
 		if err != nil || after["default"] != before["default"] {
 			t.Errorf("refused imports raised the corpus version from %d to %d (%v)", before["default"], after["default"], err)
 		}
@@ -400,15 +421,15 @@ func TestThousandsOfRulesInOneImport(t *testing.T) {
 	const n = 3000 // more than one statement holds
 	each(t, func(t *testing.T, c *catalog.Catalog, _ store.Store) {
 		ctx := as(t.Context(), "ann")
-		f := &catalog.File{}
+		f := &wire.RuleFile{}
 		for i := range n {
-			f.Rules = append(f.Rules, catalog.Input{Slug: new(fmt.Sprintf("N-%d", i)), Statement: fmt.Sprintf("Statement %d.", i)})
+			f.Rules = append(f.Rules, wire.RuleInput{Slug: new(fmt.Sprintf("N-%d", i)), Statement: fmt.Sprintf("Statement %d.", i)})
 		}
 		got, err := c.Import(ctx, "default", f, catalog.ImportOptions{})
 		if err != nil || got.Created != n {
 			t.Fatalf("created %v, %v", got, err)
 		}
-		if _, total, err := c.List(ctx, "default", corpus.Filter{}, catalog.Page{Page: 1, Size: 1}); err != nil || total != n {
+		if _, total, err := c.List(ctx, "default", corpus.Filter{}, rule.Page{Number: 1, Size: 1}); err != nil || total != n {
 			t.Errorf("%d rules are listed, %v", total, err)
 		}
 		got, err = c.Import(ctx, "default", f, catalog.ImportOptions{})
@@ -422,22 +443,22 @@ func TestRelationships(t *testing.T) {
 	each(t, func(t *testing.T, c *catalog.Catalog, _ store.Store) {
 		ctx := as(t.Context(), "ann")
 		for _, s := range []string{"A-1", "A-2", "A-3"} {
-			if _, err := c.Create(ctx, "default", catalog.Input{Slug: new(s), Statement: s + "."}); err != nil {
+			if _, err := c.Create(ctx, "default", wire.RuleInput{Slug: new(s), Statement: s + "."}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		rel, err := c.Relate(ctx, "default", "A-1", catalog.InputRelationship{Kind: "overrides", To: "A-2", Reason: "newer"})
+		rel, err := c.Relate(ctx, "default", "A-1", wire.RelationshipInput{Kind: "overrides", To: "A-2", Reason: "newer"})
 		if err != nil || rel.Kind != rule.Overrides {
 			t.Fatalf("%+v, %v", rel, err)
 		}
-		_, err = c.Relate(ctx, "default", "A-1", catalog.InputRelationship{Kind: "OVERRIDES", To: "A-2"})
+		_, err = c.Relate(ctx, "default", "A-1", wire.RelationshipInput{Kind: "OVERRIDES", To: "A-2"})
 		code(t, err, rule.CodeConflict, "the same relationship twice")
-		if _, err = c.Relate(ctx, "default", "A-2", catalog.InputRelationship{Kind: "OVERRIDES", To: "A-3"}); err != nil {
+		if _, err = c.Relate(ctx, "default", "A-2", wire.RelationshipInput{Kind: "OVERRIDES", To: "A-3"}); err != nil {
 			t.Fatal(err)
 		}
-		_, err = c.Relate(ctx, "default", "A-3", catalog.InputRelationship{Kind: "OVERRIDES", To: "A-1"})
+		_, err = c.Relate(ctx, "default", "A-3", wire.RelationshipInput{Kind: "OVERRIDES", To: "A-1"})
 		code(t, err, rule.CodeConflict, "a circle")
-		_, err = c.Relate(ctx, "default", "A-1", catalog.InputRelationship{Kind: "LIKES", To: "A-1"})
+		_, err = c.Relate(ctx, "default", "A-1", wire.RelationshipInput{Kind: "LIKES", To: "A-1"})
 		if got := fields(err); got != "kind to" {
 			t.Errorf("wrong fields %q (%v)", got, err)
 		}
@@ -460,7 +481,7 @@ func TestEveryChangeOfARelationshipIsRecorded(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		entries, total, err := s.FindAudit(ctx, store.AuditFilter{ProjectID: "default", Kind: audit.KindRelation, Limit: 10})
+		entries, total, err := s.Audit.Find(ctx, store.AuditFilter{ProjectID: "default", Kind: audit.KindRelation, Limit: 10})
 		if err != nil || total != 2 {
 			t.Fatalf("%d entries, %v; want that it was made and that it was removed", total, err)
 		}
@@ -480,7 +501,7 @@ func TestSeedHappensOnce(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 8 {
 			wg.Go(func() {
-				ok, err := c.Seed(ctx, "fresh", []*catalog.File{parse(t, file)})
+				ok, err := c.Seed(ctx, "fresh", []*wire.RuleFile{parse(t, file)})
 				if err != nil {
 					t.Error(err)
 				}
@@ -493,7 +514,7 @@ func TestSeedHappensOnce(t *testing.T) {
 		if made.Load() != 1 {
 			t.Errorf("seeded %d times, want once", made.Load())
 		}
-		if _, err := s.Rule(ctx, "fresh", "D-2"); err != nil {
+		if _, err := s.Rules.Get(ctx, "fresh", "D-2"); err != nil {
 			t.Errorf("a seeded rule: %v", err)
 		}
 	})
@@ -543,16 +564,16 @@ func TestIDsAreOneWhateverTheirLetterCase(t *testing.T) {
 	each(t, func(t *testing.T, c *catalog.Catalog, _ store.Store) {
 		ctx := as(t.Context(), "ann")
 		id := "01A1FCCC-048E-71A1-935D-9175D906E223"
-		r, err := c.Create(ctx, "default", catalog.Input{ID: id, Statement: "One."})
+		r, err := c.Create(ctx, "default", wire.RuleInput{ID: id, Statement: "One."})
 		if err != nil || r.ID != strings.ToLower(id) {
 			t.Fatalf("%s, %v", r.ID, err)
 		}
 		if _, err := c.Get(ctx, "default", id); err != nil {
 			t.Errorf("by the id in upper case: %v", err)
 		}
-		_, err = c.Create(ctx, "default", catalog.Input{ID: strings.ToLower(id), Statement: "Two."})
+		_, err = c.Create(ctx, "default", wire.RuleInput{ID: strings.ToLower(id), Statement: "Two."})
 		code(t, err, rule.CodeConflict, "the same id in lower case")
-		got, err := c.Import(ctx, "default", &catalog.File{Rules: []catalog.Input{{ID: id, Statement: "Three."}}}, catalog.ImportOptions{})
+		got, err := c.Import(ctx, "default", &wire.RuleFile{Rules: []wire.RuleInput{{ID: id, Statement: "Three."}}}, catalog.ImportOptions{})
 		if err != nil || got.Updated != 1 {
 			t.Errorf("importing under the id in upper case: %+v, %v", got, err)
 		}
@@ -564,7 +585,7 @@ func FuzzParseYAML(f *testing.F) {
 	f.Add([]byte(`{"rules": [{"statement": "x"}]}`))
 	f.Add([]byte("rules:\n- statement: |\n    a\n  tags: [a, 'b', \"c\"]\n"))
 	f.Add([]byte("defaults: {status: !!binary x}\nrules: ~"))
-	f.Add([]byte(acme))
+	f.Add([]byte("defaults: {status: EFFECTIVE}\nrules: [{slug: A, statement: A.}]\nfederation: [{name: org, rules: [A], overrides: [{rule: B, instead_of: A}]}]\n"))
 	f.Add([]byte("federation:\n  - {name: a, children: [{name: b, children: [{name: c}]}]}\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		parsed, err := catalog.ParseYAML(data)
@@ -574,8 +595,30 @@ func FuzzParseYAML(f *testing.F) {
 			}
 			return
 		}
-		if _, err := parsed.YAML(); err != nil {
+		if _, err := catalog.YAML(parsed); err != nil {
 			t.Errorf("what was read cannot be written: %v", err)
 		}
 	})
+}
+
+// Files that say nothing of rules or nodes stay such when they are joined.
+func TestJoinTellsNothingFromNone(t *testing.T) {
+	for _, c := range []struct {
+		files        []string
+		rules, nodes bool
+	}{
+		{[]string{"pack: a", "pack: b"}, false, false},
+		{[]string{"rules: []", "pack: b"}, true, false},
+		{[]string{"pack: a", "federation: []"}, false, true},
+		{[]string{"rules: [{statement: x}]", "federation: [{name: y}]"}, true, true},
+	} {
+		var files []*wire.RuleFile
+		for _, text := range c.files {
+			files = append(files, parse(t, text))
+		}
+		joined, err := catalog.Join(files)
+		if err != nil || (joined.Rules != nil) != c.rules || (joined.Federation != nil) != c.nodes {
+			t.Errorf("%v: %+v, %v", c.files, joined, err)
+		}
+	}
 }

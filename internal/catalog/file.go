@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -19,27 +20,14 @@ import (
 	"github.com/goccy/go-yaml/token"
 
 	"tenet/internal/rule"
+	"tenet/internal/wire"
 )
-
-// File is a set of rules as it is imported and exported.
-type File struct {
-	Pack        string  `json:"pack,omitempty" yaml:"pack,omitempty" required:"false" doc:"Name of the pack, for people."`
-	Title       string  `json:"title,omitempty" yaml:"title,omitempty" required:"false" doc:"Title of the pack, for people."`
-	Description string  `json:"description,omitempty" yaml:"description,omitempty" required:"false" doc:"What the pack is about, for people."`
-	Defaults    *Input  `json:"defaults,omitempty" yaml:"defaults,omitempty" required:"false" doc:"Fields for all rules that do not have them; tags are joined."`
-	Rules       []Input `json:"rules" yaml:"rules" required:"false" nullable:"false" doc:"The rules."`
-	// Cases are test cases of the rules here, or of rules that exist already.
-	Cases []rule.FileCase `json:"cases,omitempty" yaml:"cases,omitempty" required:"false" doc:"Test cases. Each rule that they name keeps those of this file in place of the ones that came with imports before."`
-	// Federation is nil in a file that says nothing about nodes, as Rules is in one that says nothing about rules: that is not
-	// the same as none.
-	Federation []FileNode `json:"federation,omitzero" yaml:"federation,omitempty" required:"false" doc:"Federation nodes, roots first, each with its rules and the nodes below it."`
-}
 
 // MaxImport is how many rules one file may hold.
 const MaxImport = 20_000
 
 // ParseYAML reads a file in YAML (and so also JSON). Unknown and repeated keys, anchors and aliases are refused.
-func ParseYAML(data []byte) (*File, error) {
+func ParseYAML(data []byte) (*wire.RuleFile, error) {
 	if !utf8.Valid(data) {
 		return nil, rule.Errorf(rule.CodeInvalid, "the rule file is not valid UTF-8")
 	}
@@ -60,7 +48,7 @@ func ParseYAML(data []byte) (*File, error) {
 	if err != nil {
 		return nil, invalid(err)
 	}
-	f := &File{}
+	f := &wire.RuleFile{}
 	read := 0
 	for _, doc := range parsed.Docs {
 		if doc.Body == nil {
@@ -80,8 +68,8 @@ func ParseYAML(data []byte) (*File, error) {
 	return f, nil
 }
 
-// readTime reads a time or a date, in UTC unless it says otherwise. The YAML library by itself takes what it cannot read for
-// the year 1, which would put a rule out of force by a slip of the pen.
+// readTime reads a time or a date, in UTC unless it has an offset. The YAML library reads an invalid time as the year 1, which
+// would put a rule out of force by a typing error.
 func readTime(t *time.Time, text []byte) error {
 	s := strings.Trim(strings.TrimSpace(string(text)), `"'`)
 	for _, layout := range []string{time.RFC3339Nano, time.DateOnly} {
@@ -93,7 +81,7 @@ func readTime(t *time.Time, text []byte) error {
 	return fmt.Errorf("%q is not a time such as 2026-01-31 or 2026-01-31T12:00:00Z", s)
 }
 
-// numbers turns the numbers that YAML decodes into those that JSON decodes, which is what facts hold.
+// numbers turns the numbers that YAML decodes into those that JSON decodes, as facts have them.
 func numbers[T any](v T) T {
 	var walk func(v any) any
 	walk = func(v any) any {
@@ -117,8 +105,8 @@ func numbers[T any](v T) T {
 	return out
 }
 
-func parseJSON(data []byte) (*File, error) {
-	f := &File{}
+func parseJSON(data []byte) (*wire.RuleFile, error) {
+	f := &wire.RuleFile{}
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(f); err != nil {
@@ -153,39 +141,29 @@ func noAliases(tokens token.Tokens) error {
 }
 
 // withDefaults joins the file's defaults into an input.
-func (f *File) withDefaults(in Input) Input {
+func withDefaults(f *wire.RuleFile, in wire.RuleInput) wire.RuleInput {
 	d := f.Defaults
 	if d == nil {
 		return in
 	}
-	in.Modality, in.Severity = cmp.Or(in.Modality, d.Modality), cmp.Or(in.Severity, d.Severity)
-	in.Status, in.Enforcement = cmp.Or(in.Status, d.Status), cmp.Or(in.Enforcement, d.Enforcement)
-	in.ChangeNote = cmp.Or(in.ChangeNote, d.ChangeNote)
-	in.Owner, in.Rationale = cmp.Or(in.Owner, d.Owner), cmp.Or(in.Rationale, d.Rationale)
-	in.EffectivePeriod, in.AppliesTo = cmp.Or(in.EffectivePeriod, d.EffectivePeriod), cmp.Or(in.AppliesTo, d.AppliesTo)
-	in.Check = cmp.Or(in.Check, d.Check)
-	if in.Scope == nil {
-		in.Scope = d.Scope
-	}
-	if in.Exceptions == nil {
-		in.Exceptions = d.Exceptions
-	}
-	if in.Examples == nil {
-		in.Examples = d.Examples
-	}
-	if in.SourceRefs == nil {
-		in.SourceRefs = d.SourceRefs
-	}
+	tags := in.Tags
 	if d.Tags != nil {
-		in.Tags = append(slices.Clone(d.Tags), in.Tags...)
+		tags = append(slices.Clone(d.Tags), in.Tags...)
 	}
+	to, from := reflect.ValueOf(&in).Elem(), reflect.ValueOf(d).Elem()
+	for i := range to.NumField() {
+		if to.Field(i).IsZero() {
+			to.Field(i).Set(from.Field(i))
+		}
+	}
+	in.Tags = tags
 	return in
 }
 
 // Export returns the rules of a project that are neither retired nor superseded as a file, in a stable order and without
 // times, so that equal rules give equal files.
 // A nil selects selects all rules and the federation; with one, the federation, whose rules may not be selected, is left out.
-func (c *Catalog) Export(ctx context.Context, projectID string, selects func(*rule.Rule) bool) (*File, error) {
+func (c *Catalog) Export(ctx context.Context, projectID string, selects func(*rule.Rule) bool) (*wire.RuleFile, error) {
 	view, err := c.views.View(ctx, projectID)
 	if err != nil {
 		return nil, err
@@ -196,29 +174,29 @@ func (c *Catalog) Export(ctx context.Context, projectID string, selects func(*ru
 		}
 		return id
 	}
-	f := &File{Rules: []Input{}}
+	f := &wire.RuleFile{Rules: []wire.RuleInput{}}
 	if selects == nil {
-		f.Federation = exportNodes(view)
+		f.Federation = c.nodes.Export(view)
 	}
 	for e := range view.All() {
-		if over(e.Rule) || (selects != nil && !selects(e.Rule)) {
+		if e.Rule.Status.Ended() || (selects != nil && !selects(e.Rule)) {
 			continue
 		}
 		in := toInput(e.Rule)
 		for _, rel := range e.Relationships {
-			in.Relationships = append(in.Relationships, InputRelationship{Kind: rel.Kind, To: name(rel.ToID), Reason: rel.Reason})
+			in.Relationships = append(in.Relationships, wire.RelationshipInput{Kind: rel.Kind, To: name(rel.ToID), Reason: rel.Reason})
 		}
-		slices.SortFunc(in.Relationships, func(a, b InputRelationship) int {
+		slices.SortFunc(in.Relationships, func(a, b wire.RelationshipInput) int {
 			return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.To, b.To))
 		})
 		f.Rules = append(f.Rules, in)
 	}
-	slices.SortStableFunc(f.Rules, func(a, b Input) int { return compareNames(a, b) })
+	slices.SortStableFunc(f.Rules, func(a, b wire.RuleInput) int { return compareNames(a, b) })
 	return f, nil
 }
 
 // compareNames orders rules with a slug by it, and those without behind them by id.
-func compareNames(a, b Input) int {
+func compareNames(a, b wire.RuleInput) int {
 	if (a.Slug == nil) != (b.Slug == nil) {
 		if a.Slug != nil {
 			return -1
@@ -231,39 +209,18 @@ func compareNames(a, b Input) int {
 	return cmp.Compare(a.ID, b.ID)
 }
 
-// toInput is the rule as its author would write it. The id is left out where the slug names the rule.
-func toInput(r *rule.Rule) Input {
-	in := Input{
-		Statement: r.Statement, Modality: r.Modality, Severity: r.Severity, Status: r.Status, Enforcement: r.Enforcement,
-		AppliesTo: r.AppliesTo, Check: r.Check, Exceptions: emptyNil(r.Exceptions), Examples: emptyNil(r.Examples),
-	}
-	if r.Slug != "" {
-		in.Slug = &r.Slug
-	} else {
+// toInput returns the rule as its author would write it. It leaves out the id where the slug names the rule.
+func toInput(r *rule.Rule) wire.RuleInput {
+	var in wire.RuleInput
+	r.WriteTo(&in)
+	if in.Slug == nil {
 		in.ID = r.ID
 	}
-	if r.Owner != "" {
-		in.Owner = &r.Owner
-	}
-	if r.Rationale != "" {
-		in.Rationale = &r.Rationale
-	}
-	if r.EffectivePeriod != (rule.EffectivePeriod{}) {
-		in.EffectivePeriod = &r.EffectivePeriod
-	}
-	in.Scope, in.Tags, in.SourceRefs = emptyNil(r.Scope), emptyNil(r.Tags), emptyNil(r.SourceRefs)
 	return in
 }
 
-func emptyNil[T any](list []T) []T {
-	if len(list) == 0 {
-		return nil
-	}
-	return list
-}
-
 // YAML writes the file.
-func (f *File) YAML() ([]byte, error) {
+func YAML(f *wire.RuleFile) ([]byte, error) {
 	b, err := yaml.MarshalWithOptions(f, yaml.Indent(2), yaml.IndentSequence(true), yaml.UseLiteralStyleIfMultiline(true))
 	if err != nil {
 		return nil, fmt.Errorf("catalog: writing YAML: %w", err)

@@ -11,73 +11,68 @@ import (
 	"sync/atomic"
 
 	"tenet/internal/audit"
-	"tenet/internal/auth"
+	"tenet/internal/change"
 	"tenet/internal/check"
 	"tenet/internal/corpus"
 	"tenet/internal/rule"
 	"tenet/internal/store"
+	"tenet/internal/wire"
 )
 
-// ImportOptions tell how to import.
+// ImportOptions are the options of an import.
 type ImportOptions struct {
 	// CreateOnly refuses rules that exist already instead of updating them.
 	CreateOnly bool
 	// Prune retires the rules of the project that the file does not name.
 	Prune bool
-	// DryRun tells what would happen and changes nothing.
+	// DryRun returns the changes without making them.
 	DryRun bool
 }
 
-// errDryRun rolls an import back.
-var errDryRun = errors.New("dry run")
-
 // Import creates and updates rules from a file: all of them, or none. Rules are matched by id or slug; a rule with
 // neither is always new. Errors name the rule by its place in the file, its slug and the field.
-func (c *Catalog) Import(ctx context.Context, projectID string, f *File, o ImportOptions) (*rule.ImportResult, error) {
+func (c *Catalog) Import(ctx context.Context, projectID string, f *wire.RuleFile, o ImportOptions) (*rule.ImportResult, error) {
 	inputs, err := prepare(f, o)
 	if err != nil {
 		return nil, err
 	}
 	uncompiled := compileAll(inputs)
-	known := new(corpus.View)
+	var latest *corpus.View
 	if f.Federation != nil {
-		if known, err = c.views.View(ctx, projectID); err != nil {
+		if latest, err = c.views.View(ctx, projectID); err != nil {
 			return nil, err
 		}
 	}
 	var result *rule.ImportResult
-	err = c.change(ctx, projectID, func(tx store.Tx, project rule.Project, cv int64) error {
-		im := c.newImport(ctx, tx, project, cv, o)
+	err = c.changes.Run(ctx, projectID, func(ch *change.Change) error {
+		im := c.newImport(ch, o)
+		im.prunes = o.Prune && f.Rules != nil
 		if f.Federation != nil {
-			if im.known, err = known.Follow(ctx, tx, project.ID); err != nil {
+			if im.before, err = ch.Before(ctx, latest); err != nil {
 				return err
 			}
 		}
-		im.prunes = o.Prune && f.Rules != nil
 		if err := im.run(ctx, inputs, uncompiled, f); err != nil {
 			return err
 		}
 		result = im.result
 		if o.DryRun || !im.changes() {
-			return errDryRun
+			return change.ErrUndo
 		}
 		return im.note(ctx)
 	})
-	if errors.Is(err, errDryRun) {
-		return result, nil
-	}
 	return result, err
 }
 
-func (c *Catalog) newImport(ctx context.Context, tx store.Tx, project rule.Project, cv int64, o ImportOptions) *importing {
+func (c *Catalog) newImport(ch *change.Change, o ImportOptions) *importing {
 	return &importing{
-		c: c, tx: tx, project: project, cv: cv, o: o, who: auth.ActorFrom(ctx).Name, known: new(corpus.View),
+		Change: ch, c: c, o: o, before: new(corpus.View),
 		result: &rule.ImportResult{DryRun: o.DryRun, Changes: []rule.ImportChange{}, Federation: []rule.NodeChange{}},
 	}
 }
 
 // prepare joins defaults and finds what is wrong with the file itself.
-func prepare(f *File, o ImportOptions) ([]Input, error) {
+func prepare(f *wire.RuleFile, o ImportOptions) ([]wire.RuleInput, error) {
 	if len(f.Rules) > MaxImport {
 		return nil, rule.Errorf(rule.CodeTooLarge, "the file holds %d rules; at most %d are allowed in one import", len(f.Rules), MaxImport)
 	}
@@ -89,13 +84,13 @@ func prepare(f *File, o ImportOptions) ([]Input, error) {
 		p.Add("rules", "are missing; the file holds no rules")
 		return nil, p.Err("the rule file is invalid")
 	}
-	if !f.Defaults.isGeneral() {
+	if !isGeneral(f.Defaults) {
 		p.Add("defaults", "must not have id, slug, statement or relationships: they belong to one rule")
 	}
-	inputs := make([]Input, len(f.Rules))
+	inputs := make([]wire.RuleInput, len(f.Rules))
 	seen := map[string]int{}
 	for i, in := range f.Rules {
-		inputs[i] = f.withDefaults(in)
+		inputs[i] = withDefaults(f, in)
 		for _, key := range keys(in) {
 			if first, ok := seen[key]; ok {
 				p.Add(fmt.Sprintf("rules[%d]", i), "has the same id or slug %q as rules[%d]", key, first)
@@ -109,8 +104,8 @@ func prepare(f *File, o ImportOptions) ([]Input, error) {
 	return inputs, p.Err("the rule file is invalid")
 }
 
-// keys are what an input can be matched by.
-func keys(in Input) []string {
+// keys returns the id and slug by which an input is matched.
+func keys(in wire.RuleInput) []string {
 	var out []string
 	if in.ID != "" {
 		out = append(out, strings.ToLower(in.ID))
@@ -123,44 +118,45 @@ func keys(in Input) []string {
 
 // importing is one run of an import inside a transaction.
 type importing struct {
+	*change.Change
 	c       *Catalog
-	tx      store.Tx
-	project rule.Project
-	cv      int64
 	o       ImportOptions
-	who     string
 	prunes  bool         // rules that the file does not name are retired
-	known   *corpus.View // the corpus before the import; of use only with a federation
+	before  *corpus.View // the corpus before the import, for nodes
 	result  *rule.ImportResult
 	related bool
 	changed []rule.Rule // rules as they are written
-	// attached and detached are what the import changes at federation nodes, for the record.
-	attached, detached []rule.Attachment
+	nodes   rule.NodesImport
 }
 
-// planned is what one input leads to.
+// planned is the plan for one input.
 type planned struct {
-	in       Input
+	in       wire.RuleInput
 	existing *rule.Rule
 	next     rule.Rule
 	changed  []rule.FieldChange
 }
 
 // run imports rules and then test cases and the federation, if the file has them: they may name rules that the file brings.
-func (im *importing) run(ctx context.Context, inputs []Input, uncompiled []error, f *File) error {
+func (im *importing) run(ctx context.Context, inputs []wire.RuleInput, uncompiled []error, f *wire.RuleFile) error {
 	if err := im.rules(ctx, inputs, uncompiled); err != nil {
 		return err
 	}
 	if len(f.Cases) > 0 {
 		var err error
-		if im.result.Cases, err = im.c.cases.Import(ctx, im.tx, im.project.ID, f.Cases); err != nil {
+		if im.result.Cases, err = im.c.cases.Import(ctx, im.Tx, im.Project.ID, f.Cases); err != nil {
 			return err
 		}
 	}
 	if f.Federation == nil {
 		return nil
 	}
-	return im.federate(ctx, im.known, f.Federation)
+	var err error
+	if im.nodes, err = im.c.nodes.Import(ctx, im.Change, im.before, im.changed, f.Federation, im.o.Prune); err != nil {
+		return err
+	}
+	im.result.Federation = im.nodes.Changes
+	return nil
 }
 
 // changes reports whether anything differs from what is stored.
@@ -169,12 +165,15 @@ func (im *importing) changes() bool {
 	return len(r.Changes)+len(r.Federation)+r.Cases.Added+r.Cases.Removed > 0 || im.related
 }
 
-func (im *importing) rules(ctx context.Context, inputs []Input, uncompiled []error) error {
+func (im *importing) rules(ctx context.Context, inputs []wire.RuleInput, uncompiled []error) error {
 	plan, err := im.plan(ctx, inputs)
-	if err != nil {
+	if err != nil && rule.CodeOf(err) != rule.CodeConflict {
 		return err
 	}
-	if err := validateAll(plan, uncompiled); err != nil {
+	if invalid := validateAll(plan, uncompiled); invalid != nil {
+		return withFields(invalid, err)
+	}
+	if err != nil {
 		return err
 	}
 	if err := im.write(ctx, plan); err != nil {
@@ -189,16 +188,27 @@ func (im *importing) rules(ctx context.Context, inputs []Input, uncompiled []err
 	return nil
 }
 
-func (im *importing) plan(ctx context.Context, inputs []Input) ([]planned, error) {
+// withFields returns an error about fields with those of another one, which may be nil, after its own.
+func withFields(err, other error) error {
+	e, ok := errors.AsType[*rule.Error](err)
+	o, also := errors.AsType[*rule.Error](other)
+	if ok && also {
+		e.Fields = slices.Concat(e.Fields, o.Fields)
+	}
+	return err
+}
+
+func (im *importing) plan(ctx context.Context, inputs []wire.RuleInput) ([]planned, error) {
 	var refs []string
 	for _, in := range inputs {
 		refs = append(refs, keys(in)...)
 	}
-	known, err := im.tx.Rules(ctx, im.project.ID, refs)
+	known, err := im.Tx.Rules.GetMany(ctx, im.Project.ID, refs)
 	if err != nil {
 		return nil, err
 	}
 	var p rule.Problems
+	moves := 0 // that the life cycle does not have
 	plan := make([]planned, len(inputs))
 	for i, in := range inputs {
 		plan[i].in = in
@@ -214,59 +224,82 @@ func (im *importing) plan(ctx context.Context, inputs []Input) ([]planned, error
 		}
 		switch {
 		case plan[i].existing == nil:
-			plan[i].next = im.c.newRule(ctx, im.project.ID, in)
+			plan[i].next = newRule(im.Change, in)
 		case im.o.CreateOnly:
-			p.Add(fmt.Sprintf("rules[%d]", i), "%s exists already", label(plan[i].existing))
+			p.Add(fmt.Sprintf("rules[%d]", i), "%s exists already", plan[i].existing.Label())
 		case plan[i].existing.Status == rule.Retired:
-			p.Add(fmt.Sprintf("rules[%d]", i), "%s is retired; give the rule a new id or a slug only", label(plan[i].existing))
+			p.Add(fmt.Sprintf("rules[%d]", i), "%s is retired; give the rule a new id or a slug only", plan[i].existing.Label())
 		default:
 			plan[i].update(im)
+		}
+		if err := plan[i].mayMove(); err != nil {
+			p.AddAll(fmt.Sprintf("rules[%d].status", i), err)
+			moves++
+			continue
 		}
 		if err := im.mayTake(&plan[i]); err != nil {
 			p.AddAll(fmt.Sprintf("rules[%d].status", i), err)
 		}
 	}
-	return plan, p.Err("the rule file cannot be imported")
+	err = p.Err("the rule file cannot be imported")
+	if e, ok := errors.AsType[*rule.Error](err); ok && moves == p.Len() {
+		e.Code = rule.CodeConflict // as a transition answers
+	}
+	return plan, err
 }
 
 // update plans the next version of an existing rule.
 func (pl *planned) update(im *importing) {
-	next := clone(*pl.existing)
-	pl.in.apply(&next)
+	next := pl.existing.Clone()
+	next.Assign(&pl.in)
+	next.ChangeNote = pl.in.ChangeNote
 	next.Normalize()
 	pl.changed = rule.Diff(*pl.existing, next)
-	next.Version, next.UpdatedAt, next.UpdatedBy = pl.existing.Version+1, im.c.instant(), im.who
+	next.Version, next.UpdatedAt, next.UpdatedBy = pl.existing.Version+1, im.At, im.By
 	if next.ContentHash() != pl.existing.ContentHash() {
 		next.AuthoredBy = next.UpdatedBy
 	}
 	pl.next = next
 }
 
+// mayMove refuses a change of status that the life cycle does not have. It leaves a status that does not exist to validation, and
+// RETIRED to mayTake.
+func (pl *planned) mayMove() error {
+	to := pl.next.Status
+	if len(pl.changed) == 0 || to == pl.existing.Status || to == rule.Retired || !slices.Contains(rule.Statuses, to) {
+		return nil
+	}
+	if from := pl.existing.Status; !rule.CanTransition(from, to) && !rule.Advances(from, to) {
+		return rule.Errorf(rule.CodeConflict, "%s is %s, which cannot become %s", pl.existing.Label(), from, to)
+	}
+	return nil
+}
+
 // mayTake keeps to the rules of approval.
 func (im *importing) mayTake(pl *planned) error {
 	if pl.existing == nil {
-		return mayBeBorn(im.project, pl.next.Status)
+		return mayBeBorn(im.Project, pl.next.Status)
 	}
 	if len(pl.changed) == 0 {
 		return nil
 	}
 	if pl.next.Status != pl.existing.Status {
-		if im.project.TwoPerson {
+		if im.Project.TwoPerson {
 			return rule.Errorf(rule.CodeConflict, "the project demands approval by a second person; change the status by a transition")
 		}
-		if im.project.TestsRequired && pl.next.Status == rule.Effective {
+		if im.Project.TestsRequired && pl.next.Status == rule.Effective {
 			return rule.Errorf(rule.CodeConflict, "the project demands that test cases pass; change the status by a transition")
 		}
 		if pl.next.Status == rule.Retired {
 			return rule.Errorf(rule.CodeConflict, "a rule is retired by DELETE or by applying a file without it")
 		}
 	}
-	return mayBeRevised(im.project, pl.existing.Status)
+	return mayBeRevised(im.Project, pl.existing.Status)
 }
 
 // compileAll compiles the checks of a file on all cores and returns the errors by input. It takes most of an import's time,
 // so it happens before the transaction, which would keep all other writers waiting.
-func compileAll(inputs []Input) []error {
+func compileAll(inputs []wire.RuleInput) []error {
 	errs := make([]error, len(inputs))
 	var next atomic.Int64
 	var wg sync.WaitGroup
@@ -274,7 +307,7 @@ func compileAll(inputs []Input) []error {
 		wg.Go(func() {
 			for i := int(next.Add(1)) - 1; i < len(inputs); i = int(next.Add(1)) - 1 {
 				if c := inputs[i].Check; c != nil {
-					r := rule.Rule{Check: cloneCheck(c)}
+					r := (&rule.Rule{Check: c}).Clone()
 					r.Normalize()
 					_, errs[i] = check.Compile(r.Check)
 				}
@@ -285,8 +318,8 @@ func compileAll(inputs []Input) []error {
 	return errs
 }
 
-// validateAll reports what is wrong with the planned rules, in the order of the file. A rule whose own fields are wrong is
-// told that first: its check may not even be complete.
+// validateAll reports the errors of the planned rules, in the order of the file. Errors of a rule's own fields come before
+// those of its check, which may not even be complete.
 func validateAll(plan []planned, uncompiled []error) error {
 	var p rule.Problems
 	for i := range plan {
@@ -301,25 +334,13 @@ func validateAll(plan []planned, uncompiled []error) error {
 		if err == nil {
 			continue
 		}
-		addNamed(&p, i, pl.next.Slug, err)
+		p.AddNamed(fmt.Sprintf("rules[%d]", i), pl.next.Slug, err)
 		if p.Len() > maxImportErrors {
 			p.Add("rules", "has more errors; these are the first")
 			break
 		}
 	}
 	return p.Err("the rule file is invalid; nothing was imported")
-}
-
-// addNamed notes the errors of one rule, by its place in the file and its slug.
-func addNamed(p *rule.Problems, i int, slug string, err error) {
-	if slug != "" {
-		if e, ok := errors.AsType[*rule.Error](err); ok {
-			for j := range e.Fields {
-				e.Fields[j].Message = slug + ": " + e.Fields[j].Message
-			}
-		}
-	}
-	p.AddAll(fmt.Sprintf("rules[%d]", i), err)
 }
 
 // maxImportErrors bounds how many errors an import reports.
@@ -344,10 +365,10 @@ func (im *importing) write(ctx context.Context, plan []planned) error {
 	}
 	im.result.Created, im.result.Updated = len(created), len(updated)
 	im.changed = slices.Concat(created, updated)
-	if err := im.tx.UpdateRules(ctx, im.cv, updated); err != nil {
+	if err := im.Tx.Rules.Update(ctx, im.Version, updated); err != nil {
 		return err
 	}
-	return im.tx.InsertRules(ctx, im.cv, created)
+	return im.Tx.Rules.Insert(ctx, im.Version, created)
 }
 
 func (im *importing) relateAll(ctx context.Context, plan []planned) error {
@@ -355,11 +376,11 @@ func (im *importing) relateAll(ctx context.Context, plan []planned) error {
 		if pl.in.Relationships == nil {
 			continue
 		}
-		changed, err := im.c.relate(ctx, im.tx, im.cv, im.project, pl.next, pl.in.Relationships)
+		changed, err := relate(ctx, im.Change, pl.next, pl.in.Relationships)
 		im.related = im.related || changed
 		if rule.CodeOf(err) == rule.CodeInvalid {
 			var p rule.Problems
-			addNamed(&p, i, pl.next.Slug, err)
+			p.AddNamed(fmt.Sprintf("rules[%d]", i), pl.next.Slug, err)
 			return p.Err("the rule file is invalid; nothing was imported")
 		}
 		if err != nil {
@@ -376,13 +397,13 @@ func (im *importing) prune(ctx context.Context, plan []planned) error {
 		named[pl.next.ID] = true
 	}
 	var retired []rule.Rule
-	_, err := im.tx.Changes(ctx, im.project.ID, 0, func(s store.RuleState) error {
+	_, err := im.Tx.Rules.Changes(ctx, im.Project.ID, 0, func(s store.RuleState) error {
 		r := s.Rule
 		if named[r.ID] || r.Status == rule.Retired || r.Status == rule.Superseded {
 			return nil
 		}
 		r.Status, r.Version = rule.Retired, r.Version+1
-		r.UpdatedAt, r.UpdatedBy, r.ChangeNote = im.c.instant(), auth.ActorFrom(ctx).Name, "not in the applied file"
+		r.UpdatedAt, r.UpdatedBy, r.ChangeNote = im.At, im.By, "not in the applied file"
 		retired = append(retired, r)
 		im.result.Changes = append(im.result.Changes, rule.ImportChange{
 			Action: "retire", RuleID: r.ID, Version: r.Version, Slug: r.Slug, Statement: r.Statement,
@@ -394,7 +415,7 @@ func (im *importing) prune(ctx context.Context, plan []planned) error {
 	}
 	im.result.Retired = len(retired)
 	im.changed = append(im.changed, retired...)
-	return im.tx.UpdateRules(ctx, im.cv, retired)
+	return im.Tx.Rules.Update(ctx, im.Version, retired)
 }
 
 func (im *importing) note(ctx context.Context) error {
@@ -407,19 +428,8 @@ func (im *importing) note(ctx context.Context) error {
 	for i, ch := range im.result.Changes {
 		rules[i] = noted{RuleID: ch.RuleID, Version: ch.Version, Action: ch.Action}
 	}
-	return audit.Append(ctx, im.tx, im.project.ID, audit.Record{
-		Kind: audit.KindImport, At: im.c.instant(), Actor: auth.ActorFrom(ctx).Name,
-		Body: audit.JSON(map[string]any{
-			"created": im.result.Created, "updated": im.result.Updated, "retired": im.result.Retired, "rules": rules,
-			"nodes": im.result.Federation, "attached": im.attached, "detached": im.detached,
-		}),
+	return im.Note(ctx, audit.KindImport, map[string]any{
+		"created": im.result.Created, "updated": im.result.Updated, "retired": im.result.Retired, "rules": rules,
+		"nodes": im.result.Federation, "attached": im.nodes.Attached, "detached": im.nodes.Detached,
 	})
-}
-
-// label names a rule for people.
-func label(r *rule.Rule) string {
-	if r.Slug != "" {
-		return r.Slug
-	}
-	return r.ID
 }

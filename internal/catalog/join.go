@@ -4,20 +4,21 @@ import (
 	"slices"
 
 	"tenet/internal/rule"
+	"tenet/internal/wire"
 )
 
 // Join makes one file of several, in their order, each rule with the defaults of its own file; nodes of one name are one node. An error names the place in
 // the joined file.
-func Join(files []*File) (*File, error) {
-	joined := &File{}
+func Join(files []*wire.RuleFile) (*wire.RuleFile, error) {
+	joined := &wire.RuleFile{}
 	var p rule.Problems
 	for _, f := range files {
-		if !f.Defaults.isGeneral() {
+		if !isGeneral(f.Defaults) {
 			p.Add("defaults", "must not have id, slug, statement or relationships: they belong to one rule")
 		}
 		rules := slices.Clone(f.Rules)
 		for i := range rules {
-			rules[i] = f.withDefaults(rules[i])
+			rules[i] = withDefaults(f, rules[i])
 		}
 		joined.Rules = appendKnown(joined.Rules, rules)
 		joined.Cases = append(joined.Cases, f.Cases...)
@@ -27,7 +28,7 @@ func Join(files []*File) (*File, error) {
 }
 
 // isGeneral reports whether defaults hold only what several rules can share.
-func (in *Input) isGeneral() bool {
+func isGeneral(in *wire.RuleInput) bool {
 	return in == nil || (in.ID == "" && in.Slug == nil && in.Statement == "" && in.Relationships == nil)
 }
 

@@ -3,12 +3,25 @@ package catalog
 import (
 	"context"
 	"strings"
+	"time"
 
 	"tenet/internal/audit"
 	"tenet/internal/auth"
 	"tenet/internal/rule"
 	"tenet/internal/store"
 )
+
+// Projects keeps the projects.
+type Projects struct {
+	store  store.Updater
+	reader store.ProjectReader
+	now    func() time.Time
+}
+
+// NewProjects returns the Projects of a database. now is the clock.
+func NewProjects(s store.Updater, r store.ProjectReader, now func() time.Time) *Projects {
+	return &Projects{store: s, reader: r, now: now}
+}
 
 // ProjectInput is a project as its admin writes it. On an update, absent fields stay as they are.
 type ProjectInput struct {
@@ -18,56 +31,58 @@ type ProjectInput struct {
 	TestsRequired *bool
 }
 
-// Projects lists all projects by id.
-func (c *Catalog) Projects(ctx context.Context) ([]rule.Project, error) { return c.store.Projects(ctx) }
-
-// Project returns one project.
-func (c *Catalog) Project(ctx context.Context, id string) (rule.Project, error) {
-	return c.store.Project(ctx, id)
+// List returns all projects by id.
+func (s *Projects) List(ctx context.Context) ([]rule.Project, error) {
+	return s.reader.List(ctx)
 }
 
-// CreateProject makes a project; conflict if its id is taken.
-func (c *Catalog) CreateProject(ctx context.Context, id string, in ProjectInput) (rule.Project, error) {
-	now := c.instant()
+// Get returns one project.
+func (s *Projects) Get(ctx context.Context, id string) (rule.Project, error) {
+	return s.reader.Get(ctx, id)
+}
+
+// Create makes a project; conflict if its id is taken.
+func (s *Projects) Create(ctx context.Context, id string, in ProjectInput) (rule.Project, error) {
+	now := rule.Instant(s.now())
 	p := rule.Project{ID: id, Name: id, CreatedAt: now, UpdatedAt: now}
 	in.apply(&p)
 	if err := validateProject(p); err != nil {
 		return rule.Project{}, err
 	}
-	return p, c.store.Update(ctx, func(tx store.Tx) error {
-		if err := tx.CreateProject(ctx, p); err != nil {
+	return p, s.store.Update(ctx, func(tx store.Tx) error {
+		if err := tx.Projects.Create(ctx, p); err != nil {
 			return err
 		}
-		return c.noteProject(ctx, tx, "created", p)
+		return noteProject(ctx, tx, "created", p)
 	})
 }
 
-// UpdateProject changes a project.
-func (c *Catalog) UpdateProject(ctx context.Context, id string, in ProjectInput) (rule.Project, error) {
+// Update changes a project.
+func (s *Projects) Update(ctx context.Context, id string, in ProjectInput) (rule.Project, error) {
 	var p rule.Project
-	err := c.store.Update(ctx, func(tx store.Tx) error {
+	err := s.store.Update(ctx, func(tx store.Tx) error {
 		var err error
-		if p, err = tx.Project(ctx, id); err != nil {
+		if p, err = tx.Projects.Get(ctx, id); err != nil {
 			return err
 		}
 		in.apply(&p)
-		p.UpdatedAt = c.instant()
+		p.UpdatedAt = rule.Instant(s.now())
 		if err := validateProject(p); err != nil {
 			return err
 		}
-		if err := tx.UpdateProject(ctx, p); err != nil {
+		if err := tx.Projects.Update(ctx, p); err != nil {
 			return err
 		}
-		return c.noteProject(ctx, tx, "changed", p)
+		return noteProject(ctx, tx, "changed", p)
 	})
 	return p, err
 }
 
 func (in *ProjectInput) apply(p *rule.Project) {
-	set(&p.Name, in.Name)
-	set(&p.Description, in.Description)
-	set(&p.TwoPerson, in.TwoPerson)
-	set(&p.TestsRequired, in.TestsRequired)
+	rule.Set(&p.Name, in.Name)
+	rule.Set(&p.Description, in.Description)
+	rule.Set(&p.TwoPerson, in.TwoPerson)
+	rule.Set(&p.TestsRequired, in.TestsRequired)
 	p.Name, p.Description = strings.TrimSpace(p.Name), strings.TrimSpace(p.Description)
 }
 
@@ -85,7 +100,7 @@ func validateProject(p rule.Project) error {
 	return problems.Err("the project is invalid")
 }
 
-func (c *Catalog) noteProject(ctx context.Context, tx store.Tx, action string, p rule.Project) error {
+func noteProject(ctx context.Context, tx store.Tx, action string, p rule.Project) error {
 	return audit.Append(ctx, tx, p.ID, audit.Record{
 		Kind: audit.KindProject, At: p.UpdatedAt, Actor: auth.ActorFrom(ctx).Name,
 		Body: audit.JSON(map[string]any{"action": action, "project": p}),

@@ -6,9 +6,10 @@ import (
 	"slices"
 
 	"tenet/internal/audit"
-	"tenet/internal/auth"
+	"tenet/internal/change"
 	"tenet/internal/rule"
 	"tenet/internal/store"
+	"tenet/internal/wire"
 )
 
 // Relationships lists the relationships from and to a rule, oldest first.
@@ -17,40 +18,40 @@ func (c *Catalog) Relationships(ctx context.Context, projectID, ref string) ([]r
 	if err != nil {
 		return nil, err
 	}
-	return c.store.Relationships(ctx, projectID, r.ID)
+	return c.store.Rules.Relationships(ctx, projectID, r.ID)
 }
 
 // Relate makes a relationship from the rule ref to another.
-func (c *Catalog) Relate(ctx context.Context, projectID, ref string, in InputRelationship) (rule.Relationship, error) {
+func (c *Catalog) Relate(ctx context.Context, projectID, ref string, in wire.RelationshipInput) (rule.Relationship, error) {
 	var made rule.Relationship
-	err := c.change(ctx, projectID, func(tx store.Tx, project rule.Project, cv int64) error {
-		from, err := tx.Rule(ctx, projectID, ref)
+	err := c.changes.Run(ctx, projectID, func(ch *change.Change) error {
+		from, err := ch.Tx.Rules.Get(ctx, projectID, ref)
 		if err != nil {
 			return err
 		}
-		if err := mayBeRelated(project, from); err != nil {
+		if err := mayBeRelated(ch.Project, from); err != nil {
 			return err
 		}
-		made, err = c.newRelationship(ctx, tx, from, in)
+		made, err = newRelationship(ctx, ch, from, in)
 		if err != nil {
 			return err
 		}
-		if err := tx.InsertRelationship(ctx, projectID, cv, made); err != nil {
+		if err := ch.Tx.Rules.InsertRelationship(ctx, projectID, ch.Version, made); err != nil {
 			return err
 		}
-		return c.noteRelationship(ctx, tx, projectID, "created", made)
+		return noteRelationship(ctx, ch, "created", made)
 	})
 	return made, err
 }
 
 // Unrelate removes a relationship that begins or ends at the rule ref.
 func (c *Catalog) Unrelate(ctx context.Context, projectID, ref, id string) error {
-	return c.change(ctx, projectID, func(tx store.Tx, project rule.Project, cv int64) error {
-		r, err := tx.Rule(ctx, projectID, ref)
+	return c.changes.Run(ctx, projectID, func(ch *change.Change) error {
+		r, err := ch.Tx.Rules.Get(ctx, projectID, ref)
 		if err != nil {
 			return err
 		}
-		rels, err := tx.Relationships(ctx, projectID, r.ID)
+		rels, err := ch.Tx.Rules.Relationships(ctx, projectID, r.ID)
 		if err != nil {
 			return err
 		}
@@ -58,17 +59,17 @@ func (c *Catalog) Unrelate(ctx context.Context, projectID, ref, id string) error
 		if i < 0 {
 			return rule.NotFound("relationship", id)
 		}
-		from, err := tx.Rule(ctx, projectID, rels[i].FromID)
+		from, err := ch.Tx.Rules.Get(ctx, projectID, rels[i].FromID)
 		if err != nil {
 			return err
 		}
-		if err := mayBeRelated(project, from); err != nil {
+		if err := mayBeRelated(ch.Project, from); err != nil {
 			return err
 		}
-		if err := tx.DeleteRelationship(ctx, projectID, cv, r.ID, id); err != nil {
+		if err := ch.Tx.Rules.DeleteRelationship(ctx, projectID, ch.Version, r.ID, id); err != nil {
 			return err
 		}
-		return c.noteRelationship(ctx, tx, projectID, "removed", rels[i])
+		return noteRelationship(ctx, ch, "removed", rels[i])
 	})
 }
 
@@ -82,7 +83,7 @@ func mayBeRelated(project rule.Project, from rule.Rule) error {
 }
 
 // newRelationship checks an input and gives it its place.
-func (c *Catalog) newRelationship(ctx context.Context, tx store.Reader, from rule.Rule, in InputRelationship) (rule.Relationship, error) {
+func newRelationship(ctx context.Context, ch *change.Change, from rule.Rule, in wire.RelationshipInput) (rule.Relationship, error) {
 	var p rule.Problems
 	kind, ok := rule.Parse(string(in.Kind), rule.RelationKinds)
 	if !ok {
@@ -91,7 +92,7 @@ func (c *Catalog) newRelationship(ctx context.Context, tx store.Reader, from rul
 	if len(in.Reason) > rule.MaxRationale {
 		p.Add("reason", "has %d bytes; at most %d are allowed", len(in.Reason), rule.MaxRationale)
 	}
-	to, err := tx.Rule(ctx, from.ProjectID, in.To)
+	to, err := ch.Tx.Rules.Get(ctx, from.ProjectID, in.To)
 	switch {
 	case rule.CodeOf(err) == rule.CodeNotFound:
 		p.Add("to", "there is no rule %q in project %q", in.To, from.ProjectID)
@@ -104,18 +105,18 @@ func (c *Catalog) newRelationship(ctx context.Context, tx store.Reader, from rul
 		return rule.Relationship{}, err
 	}
 	if kind == rule.Overrides || kind == rule.Supersedes {
-		if err := noCircle(ctx, tx, from, to, kind); err != nil {
+		if err := noCircle(ctx, ch.Tx.Rules, from, to, kind); err != nil {
 			return rule.Relationship{}, err
 		}
 	}
 	return rule.Relationship{
 		ID: audit.NewID(), FromID: from.ID, ToID: to.ID, Kind: kind, Reason: in.Reason,
-		CreatedAt: c.instant(), CreatedBy: auth.ActorFrom(ctx).Name,
+		CreatedAt: ch.At, CreatedBy: ch.By,
 	}, nil
 }
 
-// noCircle refuses a relationship that would let a rule stand above itself.
-func noCircle(ctx context.Context, tx store.Reader, from, to rule.Rule, kind rule.RelationKind) error {
+// noCircle refuses a relationship that would put a rule above itself.
+func noCircle(ctx context.Context, rules store.RuleReader, from, to rule.Rule, kind rule.RelationKind) error {
 	seen := map[string]bool{}
 	next := []string{to.ID}
 	for len(next) > 0 {
@@ -128,7 +129,7 @@ func noCircle(ctx context.Context, tx store.Reader, from, to rule.Rule, kind rul
 			continue
 		}
 		seen[id] = true
-		rels, err := tx.Relationships(ctx, from.ProjectID, id)
+		rels, err := rules.Relationships(ctx, from.ProjectID, id)
 		if err != nil {
 			return err
 		}
@@ -143,20 +144,19 @@ func noCircle(ctx context.Context, tx store.Reader, from, to rule.Rule, kind rul
 
 // relate makes the relationships that go out from r be exactly wanted, and reports whether that changed any. A nil wanted
 // leaves them as they are.
-func (c *Catalog) relate(ctx context.Context, tx store.Tx, cv int64, project rule.Project, r rule.Rule, wanted []InputRelationship,
-) (changed bool, err error) {
+func relate(ctx context.Context, ch *change.Change, r rule.Rule, wanted []wire.RelationshipInput) (changed bool, err error) {
 	if wanted == nil {
 		return false, nil
 	}
-	have, err := tx.Relationships(ctx, r.ProjectID, r.ID)
+	have, err := ch.Tx.Rules.Relationships(ctx, r.ProjectID, r.ID)
 	if err != nil {
 		return false, err
 	}
 	have = slices.DeleteFunc(have, func(rel rule.Relationship) bool { return rel.FromID != r.ID })
 	kept := map[string]bool{}
-	var missing []InputRelationship
+	var missing []wire.RelationshipInput
 	for _, w := range wanted {
-		i := slices.IndexFunc(have, func(rel rule.Relationship) bool { return sameRelationship(ctx, tx, rel, w, r.ProjectID) })
+		i := slices.IndexFunc(have, func(rel rule.Relationship) bool { return sameRelationship(ctx, ch.Tx.Rules, rel, w, r.ProjectID) })
 		if i < 0 {
 			missing = append(missing, w)
 			continue
@@ -164,7 +164,7 @@ func (c *Catalog) relate(ctx context.Context, tx store.Tx, cv int64, project rul
 		kept[have[i].ID] = true
 	}
 	if len(missing) > 0 || len(kept) < len(have) {
-		if err := mayBeRelated(project, r); err != nil {
+		if err := mayBeRelated(ch.Project, r); err != nil {
 			return false, err
 		}
 	}
@@ -173,15 +173,15 @@ func (c *Catalog) relate(ctx context.Context, tx store.Tx, cv int64, project rul
 			continue
 		}
 		changed = true
-		if err := tx.DeleteRelationship(ctx, r.ProjectID, cv, r.ID, rel.ID); err != nil {
+		if err := ch.Tx.Rules.DeleteRelationship(ctx, r.ProjectID, ch.Version, r.ID, rel.ID); err != nil {
 			return false, err
 		}
-		if err := c.noteRelationship(ctx, tx, r.ProjectID, "removed", rel); err != nil {
+		if err := noteRelationship(ctx, ch, "removed", rel); err != nil {
 			return false, err
 		}
 	}
 	for i, w := range missing {
-		rel, err := c.newRelationship(ctx, tx, r, w)
+		rel, err := newRelationship(ctx, ch, r, w)
 		if err != nil {
 			if code := rule.CodeOf(err); code != rule.CodeInvalid {
 				return false, err
@@ -191,28 +191,25 @@ func (c *Catalog) relate(ctx context.Context, tx store.Tx, cv int64, project rul
 			return false, p.Err("the rule is invalid")
 		}
 		changed = true
-		if err := tx.InsertRelationship(ctx, r.ProjectID, cv, rel); err != nil {
+		if err := ch.Tx.Rules.InsertRelationship(ctx, r.ProjectID, ch.Version, rel); err != nil {
 			return false, err
 		}
-		if err := c.noteRelationship(ctx, tx, r.ProjectID, "created", rel); err != nil {
+		if err := noteRelationship(ctx, ch, "created", rel); err != nil {
 			return false, err
 		}
 	}
 	return changed, nil
 }
 
-func sameRelationship(ctx context.Context, tx store.Reader, rel rule.Relationship, w InputRelationship, projectID string) bool {
+func sameRelationship(ctx context.Context, rules store.RuleReader, rel rule.Relationship, w wire.RelationshipInput, projectID string) bool {
 	kind, _ := rule.Parse(string(w.Kind), rule.RelationKinds)
 	if rel.Kind != kind {
 		return false
 	}
-	to, err := tx.Rule(ctx, projectID, w.To)
+	to, err := rules.Get(ctx, projectID, w.To)
 	return err == nil && to.ID == rel.ToID && rel.Reason == w.Reason
 }
 
-func (c *Catalog) noteRelationship(ctx context.Context, tx store.Tx, projectID, action string, rel rule.Relationship) error {
-	return audit.Append(ctx, tx, projectID, audit.Record{
-		Kind: audit.KindRelation, At: c.instant(), Actor: auth.ActorFrom(ctx).Name,
-		Body: audit.JSON(map[string]any{"action": action, "relationship": rel}),
-	})
+func noteRelationship(ctx context.Context, ch *change.Change, action string, rel rule.Relationship) error {
+	return ch.Note(ctx, audit.KindRelation, map[string]any{"action": action, "relationship": rel})
 }

@@ -7,13 +7,28 @@ import (
 	"unicode/utf8"
 
 	"tenet/internal/audit"
-	"tenet/internal/auth"
+	"tenet/internal/change"
+	"tenet/internal/corpus"
 	"tenet/internal/rule"
 	"tenet/internal/store"
 )
 
-// NewWaiver asks for a waiver.
-type NewWaiver struct {
+// Waivers keeps the waivers of denials. Like a change of a rule, a change of a waiver raises the corpus version and is noted in the
+// audit chain.
+type Waivers struct {
+	store   store.WaiverReader
+	views   corpus.Views
+	changes *change.Changes
+	now     func() time.Time
+}
+
+// NewWaivers returns the Waivers of a database. now is the clock.
+func NewWaivers(s store.WaiverReader, views corpus.Views, changes *change.Changes, now func() time.Time) *Waivers {
+	return &Waivers{store: s, views: views, changes: changes, now: now}
+}
+
+// WaiverInput is a waiver as its author writes it.
+type WaiverInput struct {
 	Rule        string // id or slug
 	Fingerprint string // of the verdict
 	Reason      string
@@ -21,16 +36,15 @@ type NewWaiver struct {
 	Approver    string // who is asked to approve it; may be empty
 }
 
-// CreateWaiver makes a waiver. For a rule that is CRITICAL it covers nothing until [Catalog.ApproveWaiver] has been called by
-// another person.
-func (c *Catalog) CreateWaiver(ctx context.Context, projectID string, in NewWaiver) (rule.Waiver, error) {
-	now := c.instant()
+// Create makes a waiver. For a rule that is CRITICAL it covers nothing until another person has called [Waivers.Approve].
+func (s *Waivers) Create(ctx context.Context, projectID string, in WaiverInput) (rule.Waiver, error) {
+	now := rule.Instant(s.now())
 	if err := in.validate(now); err != nil {
 		return rule.Waiver{}, err
 	}
 	var made rule.Waiver
-	err := c.change(ctx, projectID, func(tx store.Tx, _ rule.Project, _ int64) error {
-		r, err := tx.Rule(ctx, projectID, in.Rule)
+	err := s.changes.Run(ctx, projectID, func(ch *change.Change) error {
+		r, err := ch.Tx.Rules.Get(ctx, projectID, in.Rule)
 		if rule.CodeOf(err) == rule.CodeNotFound {
 			var p rule.Problems
 			p.Add("rule_id", "there is no rule %q in project %q", in.Rule, projectID)
@@ -41,17 +55,17 @@ func (c *Catalog) CreateWaiver(ctx context.Context, projectID string, in NewWaiv
 		}
 		made = rule.Waiver{
 			ID: audit.NewID(), ProjectID: projectID, RuleID: r.ID, Severity: r.Severity, Fingerprint: in.Fingerprint, Reason: in.Reason,
-			Approver: in.Approver, ExpiresAt: in.ExpiresAt.UTC().Truncate(time.Microsecond), CreatedAt: now, CreatedBy: auth.ActorFrom(ctx).Name,
+			Approver: in.Approver, ExpiresAt: rule.Instant(in.ExpiresAt), CreatedAt: now, CreatedBy: ch.By,
 		}
-		if err := tx.InsertWaiver(ctx, made); err != nil {
+		if err := ch.Tx.Waivers.Insert(ctx, made); err != nil {
 			return err
 		}
-		return c.noteWaiver(ctx, tx, "created", made)
+		return noteWaiver(ctx, ch, "created", made)
 	})
 	return judgedAt(made, now), err
 }
 
-func (in *NewWaiver) validate(now time.Time) error {
+func (in *WaiverInput) validate(now time.Time) error {
 	var p rule.Problems
 	in.Reason, in.Approver = strings.TrimSpace(in.Reason), strings.TrimSpace(in.Approver)
 	in.Fingerprint = strings.ToLower(strings.TrimSpace(in.Fingerprint))
@@ -78,36 +92,40 @@ func (in *NewWaiver) validate(now time.Time) error {
 	return p.Err("the waiver is invalid")
 }
 
-// Waiver returns a waiver, or not_found.
-func (c *Catalog) Waiver(ctx context.Context, projectID, id string) (rule.Waiver, error) {
+// Get returns a waiver, or not_found.
+func (s *Waivers) Get(ctx context.Context, projectID, id string) (rule.Waiver, error) {
 	if !rule.IsID(id) {
 		return rule.Waiver{}, rule.NotFound("waiver", id)
 	}
-	w, err := c.store.Waiver(ctx, projectID, id)
-	return judgedAt(w, c.instant()), err
+	w, err := s.store.Get(ctx, projectID, id)
+	return judgedAt(w, rule.Instant(s.now())), err
 }
 
-// Waivers returns a page of the waivers of a project, newest first, and how many there are; only those of one rule if ref, an id
-// or slug, is not empty.
-func (c *Catalog) Waivers(ctx context.Context, projectID, ref string, offset, limit int) ([]rule.Waiver, int, error) {
+// List returns a page of the waivers of a project, newest first, and their total; only those of one rule if ref, an id or
+// slug, is not empty.
+func (s *Waivers) List(ctx context.Context, projectID, ref string, offset, limit int) ([]rule.Waiver, int, error) {
 	if ref != "" {
-		r, err := c.Get(ctx, projectID, ref)
+		view, err := s.views.View(ctx, projectID)
 		if err != nil {
 			return nil, 0, err
 		}
-		ref = r.ID
+		e, ok := view.Get(ref)
+		if !ok {
+			return nil, 0, rule.NotFound("rule", ref)
+		}
+		ref = e.Rule.ID
 	}
-	list, total, err := c.store.Waivers(ctx, projectID, ref, offset, limit)
+	list, total, err := s.store.List(ctx, projectID, ref, offset, limit)
 	for i := range list {
-		list[i] = judgedAt(list[i], c.instant())
+		list[i] = judgedAt(list[i], rule.Instant(s.now()))
 	}
 	return list, total, err
 }
 
-// ApproveWaiver lets the caller stand by a waiver that somebody else has made. It is a conflict if the caller made it, or if it
-// has ended; forbidden if another approver is named. To approve it again changes nothing.
-func (c *Catalog) ApproveWaiver(ctx context.Context, projectID, id string) (rule.Waiver, error) {
-	return c.markWaiver(ctx, projectID, id, "approved", func(w *rule.Waiver, by string, now time.Time) (bool, error) {
+// Approve approves a waiver of another person. It is a conflict if the caller made it, or if it has ended; forbidden if
+// another approver is named. A second approval changes nothing.
+func (s *Waivers) Approve(ctx context.Context, projectID, id string) (rule.Waiver, error) {
+	return s.mark(ctx, projectID, id, "approved", func(w *rule.Waiver, by string, now time.Time) (bool, error) {
 		switch status := w.At(now, w.Severity); {
 		case status == rule.WaiverRevoked || status == rule.WaiverExpired:
 			return false, rule.Errorf(rule.CodeConflict, "the waiver is %s; make a new one", status)
@@ -123,9 +141,9 @@ func (c *Catalog) ApproveWaiver(ctx context.Context, projectID, id string) (rule
 	})
 }
 
-// RevokeWaiver takes a waiver back. To revoke it again changes nothing.
-func (c *Catalog) RevokeWaiver(ctx context.Context, projectID, id string) (rule.Waiver, error) {
-	return c.markWaiver(ctx, projectID, id, "revoked", func(w *rule.Waiver, by string, now time.Time) (bool, error) {
+// Revoke takes a waiver back. To revoke it again changes nothing.
+func (s *Waivers) Revoke(ctx context.Context, projectID, id string) (rule.Waiver, error) {
+	return s.mark(ctx, projectID, id, "revoked", func(w *rule.Waiver, by string, now time.Time) (bool, error) {
 		if w.RevokedAt != nil {
 			return false, nil
 		}
@@ -134,36 +152,34 @@ func (c *Catalog) RevokeWaiver(ctx context.Context, projectID, id string) (rule.
 	})
 }
 
-func (c *Catalog) markWaiver(ctx context.Context, projectID, id, action string, mark func(w *rule.Waiver, by string, now time.Time) (bool, error),
+func (s *Waivers) mark(ctx context.Context, projectID, id, action string, mark func(w *rule.Waiver, by string, now time.Time) (bool, error),
 ) (w rule.Waiver, err error) {
 	if !rule.IsID(id) {
 		return w, rule.NotFound("waiver", id)
 	}
-	now := c.instant()
-	err = c.change(ctx, projectID, func(tx store.Tx, _ rule.Project, _ int64) error {
-		if w, err = tx.Waiver(ctx, projectID, id); err != nil {
+	now := rule.Instant(s.now())
+	err = s.changes.Run(ctx, projectID, func(ch *change.Change) error {
+		if w, err = ch.Tx.Waivers.Get(ctx, projectID, id); err != nil {
 			return err
 		}
-		changed, err := mark(&w, auth.ActorFrom(ctx).Name, now)
+		changed, err := mark(&w, ch.By, now)
 		if err != nil || !changed {
 			return err
 		}
-		if err := tx.MarkWaiver(ctx, w); err != nil {
+		if err := ch.Tx.Waivers.Mark(ctx, w); err != nil {
 			return err
 		}
-		return c.noteWaiver(ctx, tx, action, w)
+		return noteWaiver(ctx, ch, action, w)
 	})
 	return judgedAt(w, now), err
 }
 
-// judgedAt tells what a waiver is worth at a time.
+// judgedAt sets the status of a waiver at a time.
 func judgedAt(w rule.Waiver, now time.Time) rule.Waiver {
 	w.Status = w.At(now, w.Severity)
 	return w
 }
 
-func (c *Catalog) noteWaiver(ctx context.Context, tx store.Tx, action string, w rule.Waiver) error {
-	return audit.Append(ctx, tx, w.ProjectID, audit.Record{
-		Kind: audit.KindWaiver, At: c.instant(), Actor: auth.ActorFrom(ctx).Name, Body: audit.JSON(map[string]any{"action": action, "waiver": w}),
-	})
+func noteWaiver(ctx context.Context, ch *change.Change, action string, w rule.Waiver) error {
+	return ch.Note(ctx, audit.KindWaiver, map[string]any{"action": action, "waiver": w})
 }

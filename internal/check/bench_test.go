@@ -9,6 +9,7 @@ import (
 
 	"tenet/internal/rule"
 	"tenet/internal/subject"
+	"tenet/internal/text"
 )
 
 // bigDiff is a diff of 50 files and about 300 KB of new text, two thirds of it added.
@@ -147,7 +148,7 @@ func BenchmarkCELOverBigDiff(b *testing.B) {
 	s := bigDiff(b)
 	for _, cel := range diffRules {
 		prog := mustCompile(b, &rule.Check{CEL: cel})
-		b.Run(cut(strings.ReplaceAll(cel, " ", ""), 60), func(b *testing.B) {
+		b.Run(text.Fit(strings.ReplaceAll(cel, " ", ""), 60, "..."), func(b *testing.B) {
 			in := Prepare(s)
 			for b.Loop() {
 				prog.Run(context.Background(), in)

@@ -1,40 +1,65 @@
 package check
 
 import (
-	"hash/maphash"
-	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 
 	"tenet/internal/rule"
 )
 
-// Cache keeps compiled programs by the content of their check. It is safe for concurrent use, and a content is compiled
-// once however many ask for it at the same time. An error is kept like a program.
+// Cache keeps compiled programs by the content of their check. It is safe for concurrent use, and compiles a content once
+// however many ask for it at the same time. It keeps an error like a program.
 type Cache struct {
-	max  int
-	seed maphash.Seed
+	max int
 
 	mu      sync.RWMutex
-	entries map[uint64]*cached
-	// ring holds the entries in the order in which they are looked at for eviction; hand is the next one. An entry that
-	// was used again since the hand passed it gets a second chance.
-	ring []*cached
+	entries map[cacheKey]*cacheEntry
+	// ring holds the entries in the order in which eviction considers them; hand is the next one. An entry that was used
+	// again since the hand passed it gets a second chance.
+	ring []*cacheEntry
 	hand int
 }
 
-type cached struct {
-	key     uint64
-	check   rule.Check
+type cacheEntry struct {
+	key     cacheKey
 	compile sync.Once
 	program *Program
 	err     error
 	used    atomic.Bool
 }
 
+// cacheKey has the content of a check.
+type cacheKey struct {
+	cel, when, message, fix        string
+	decides                        rule.Decides
+	isPattern, multiline           bool
+	regex, unless, paths, excluded string
+	lines                          rule.Lines
+}
+
+func keyOf(c *rule.Check) cacheKey {
+	key := cacheKey{cel: c.CEL, when: c.When, message: c.Message, fix: c.Fix, decides: c.Decides}
+	if p := c.Pattern; p != nil {
+		key.isPattern, key.multiline, key.regex, key.unless, key.lines = true, p.Multiline, p.Regex, p.Unless, p.Lines
+		key.paths, key.excluded = join(p.Paths), join(p.ExcludePaths)
+	}
+	return key
+}
+
+// join returns a text that no other list has: each element behind its length.
+func join(list []string) string {
+	var b []byte
+	for _, s := range list {
+		b = append(strconv.AppendInt(b, int64(len(s)), 10), ' ')
+		b = append(b, s...)
+	}
+	return string(b)
+}
+
 // NewCache makes a cache for at most size programs, at least one.
 func NewCache(size int) *Cache {
-	return &Cache{max: max(size, 1), seed: maphash.MakeSeed(), entries: map[uint64]*cached{}}
+	return &Cache{max: max(size, 1), entries: map[cacheKey]*cacheEntry{}}
 }
 
 // Get returns the program of a check, compiled now or before. The error is that of [Compile].
@@ -42,33 +67,27 @@ func (c *Cache) Get(check *rule.Check) (*Program, error) {
 	if check == nil {
 		return Compile(nil)
 	}
-	key := c.hash(check)
+	key := keyOf(check)
 	c.mu.RLock()
 	e := c.entries[key]
 	c.mu.RUnlock()
-	if e == nil || !equal(&e.check, check) {
-		e = c.insert(key, check)
+	if e == nil {
+		e = c.insert(key)
 	} else if !e.used.Load() {
 		e.used.Store(true)
 	}
-	e.compile.Do(func() { e.program, e.err = Compile(&e.check) })
+	e.compile.Do(func() { e.program, e.err = Compile(check) })
 	return e.program, e.err
 }
 
-// insert adds an entry, in place of one of another content with the same hash if there is one, or of one that was not used
-// for long.
-func (c *Cache) insert(key uint64, check *rule.Check) *cached {
-	e := &cached{key: key, check: clone(check)}
+// insert adds an entry, in place of one that was not used for long if the cache is full.
+func (c *Cache) insert(key cacheKey) *cacheEntry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if old := c.entries[key]; old != nil {
-		if equal(&old.check, check) {
-			return old
-		}
-		c.ring[slices.Index(c.ring, old)] = e
-		c.entries[key] = e
+	if e := c.entries[key]; e != nil {
 		return e
 	}
+	e := &cacheEntry{key: key}
 	c.entries[key] = e
 	if len(c.ring) < c.max {
 		c.ring = append(c.ring, e)
@@ -81,55 +100,4 @@ func (c *Cache) insert(key uint64, check *rule.Check) *cached {
 	c.ring[c.hand] = e
 	c.hand = (c.hand + 1) % len(c.ring)
 	return e
-}
-
-func (c *Cache) hash(check *rule.Check) uint64 {
-	h := c.mix(0, check.CEL)
-	h = c.mix(h, check.When)
-	h = c.mix(h, string(check.Decides))
-	h = c.mix(h, check.Message)
-	h = c.mix(h, check.Fix)
-	p := check.Pattern
-	if p == nil {
-		return h
-	}
-	h = c.mix(h, p.Regex)
-	h = c.mix(h, p.Unless)
-	h = c.mix(h, string(p.Lines))
-	for _, glob := range p.Paths {
-		h = c.mix(h, glob)
-	}
-	h++ // so that a path is not taken for an excluded one
-	for _, glob := range p.ExcludePaths {
-		h = c.mix(h, glob)
-	}
-	if p.Multiline {
-		h++
-	}
-	return h
-}
-
-func (c *Cache) mix(h uint64, s string) uint64 {
-	return (h ^ maphash.String(c.seed, s)) * 0x9E3779B97F4A7C15
-}
-
-func equal(a, b *rule.Check) bool {
-	if a.CEL != b.CEL || a.When != b.When || a.Decides != b.Decides || a.Message != b.Message || a.Fix != b.Fix ||
-		(a.Pattern == nil) != (b.Pattern == nil) {
-		return false
-	}
-	p, q := a.Pattern, b.Pattern
-	return p == nil || p.Regex == q.Regex && p.Unless == q.Unless && p.Lines == q.Lines && p.Multiline == q.Multiline &&
-		slices.Equal(p.Paths, q.Paths) && slices.Equal(p.ExcludePaths, q.ExcludePaths)
-}
-
-// clone copies a check, so that what the caller does with its own does not change the cache.
-func clone(check *rule.Check) rule.Check {
-	out := *check
-	if check.Pattern != nil {
-		p := *check.Pattern
-		p.Paths, p.ExcludePaths = slices.Clone(p.Paths), slices.Clone(p.ExcludePaths)
-		out.Pattern = &p
-	}
-	return out
 }

@@ -42,6 +42,8 @@ func TestCacheTellsContentsApart(t *testing.T) {
 		{Pattern: &rule.Pattern{Regex: "a", Paths: []string{"x"}}},
 		{Pattern: &rule.Pattern{Regex: "a", ExcludePaths: []string{"x"}}},
 		{Pattern: &rule.Pattern{Regex: "a", Paths: []string{"x", "y"}}},
+		{Pattern: &rule.Pattern{Regex: "a", Paths: []string{"xy"}}},
+		{Pattern: &rule.Pattern{Regex: "a", Paths: []string{"x1 y"}}},
 		{Pattern: &rule.Pattern{Regex: "a", Paths: []string{"x"}, ExcludePaths: []string{"y"}}},
 	} {
 		p, err := c.Get(&check)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tenet/internal/diff"
 	"tenet/internal/rule"
 	"tenet/internal/subject"
 )
@@ -92,7 +93,7 @@ func TestCELOverFacts(t *testing.T) {
 }
 
 func TestCELWithoutFactsIsUndecided(t *testing.T) {
-	s := &subject.Subject{Kinds: []subject.Kind{subject.CodeChange}, Files: []subject.File{{Path: "a.go", Change: subject.Mode}}}
+	s := &subject.Subject{Kinds: []subject.Kind{subject.CodeChange}, Files: []diff.File{{Path: "a.go", Change: diff.Mode}}}
 	out := mustCompile(t, &rule.Check{CEL: "facts.amount <= 10"}).Run(context.Background(), Prepare(s))
 	if want := `the check could not be evaluated: fact "amount" is missing`; out.Result != Undecided || out.Reason != want {
 		t.Errorf("got %v, %q; want undecided, %q", out.Result, out.Reason, want)

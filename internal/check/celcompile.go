@@ -13,13 +13,14 @@ import (
 
 	"tenet/internal/rule"
 	"tenet/internal/subject"
+	"tenet/internal/text"
 )
 
 // expression is a compiled expression of type bool.
 type expression struct {
 	program cel.Program
 	short   string // the source, cut for messages
-	loops   bool   // whether it may be long in evaluation, and must be interruptible
+	loops   bool   // whether evaluation may take long and must be interruptible
 	reads   reads
 	calls   map[int64]*calledOn // calls by their id, for messages
 }
@@ -69,9 +70,23 @@ type constCall struct {
 	fits  func(bytes int) bool
 }
 
+// replace returns the call with the compiled argument.
+func (c constCall) replace(call interpreter.InterpretableCall) interpreter.InterpretableCall {
+	return interpreter.NewCall(call.ID(), call.Function(), call.OverloadID(), call.Args()[:1], func(args ...ref.Val) ref.Val {
+		s, ok := args[0].(types.String)
+		switch {
+		case !ok:
+			return types.NewErr("no such overload: %s", call.Function())
+		case !c.fits(len(s)):
+			return types.NewErr("a text of %d bytes is too long for this pattern", len(s))
+		}
+		return types.Bool(c.match(string(s)))
+	})
+}
+
 func (c *compiling) failed() bool { return c.problems.Len() > c.before }
 
-const maxIssues = 5 // problems told of one expression
+const maxIssues = 5 // problems reported for one expression
 
 func (c *compiling) issues(issues *cel.Issues) {
 	for i, err := range issues.Errors() {
@@ -83,7 +98,7 @@ func (c *compiling) issues(issues *cel.Issues) {
 		if at := err.Location; at != nil && at.Line() > 0 {
 			line, column = at.Line(), at.Column()+1
 		}
-		c.problems.Add(c.field, "%d:%d: %s", line, column, cut(message, maxShort))
+		c.problems.Add(c.field, "%d:%d: %s", line, column, text.Fit(message, maxShort, "..."))
 	}
 }
 
@@ -95,8 +110,8 @@ func (c *compiling) add(id int64, format string, args ...any) {
 	c.problems.Add(c.field, "%d:%d: %s", max(1, at.Line()), max(0, at.Column())+1, fmt.Sprintf(format, args...))
 }
 
-// walk checks what the type checker does not: loops inside one another, and that patterns and globs are given as text, so
-// that a wrong one is told now and none is compiled during evaluation.
+// walk makes checks beyond those of the type checker: it bounds nested loops, and compiles patterns and globs, which must be
+// literals, so that compilation reports a wrong one.
 func (c *compiling) walk(e *expression, node ast.NavigableExpr, loops int) {
 	switch node.Kind() {
 	case ast.ComprehensionKind:
@@ -117,8 +132,8 @@ func (c *compiling) walk(e *expression, node ast.NavigableExpr, loops int) {
 	}
 }
 
-// walkLoop walks a loop. What it goes through is outside of it, and the loop over nothing that binds a variable (in optMap
-// and sortBy) is none.
+// walkLoop walks a loop. Its range is outside of it, and the loop over nothing that binds a variable (in optMap and sortBy) is
+// none.
 func (c *compiling) walkLoop(e *expression, node ast.NavigableExpr, loops int) {
 	loop := node.AsComprehension()
 	inside := loops + 1
@@ -179,7 +194,7 @@ func (c *compiling) options(env *environment) []cel.ProgramOption {
 		cel.CustomDecoratorV2(func(i interpreter.InterpretableV2) (interpreter.InterpretableV2, error) {
 			if call, ok := i.(interpreter.InterpretableCall); ok {
 				if compiled, ok := c.consts[call.ID()]; ok {
-					return &textCall{call, call.Args()[0], compiled}, nil
+					return compiled.replace(call), nil
 				}
 			}
 			return env.decorated(i), nil
@@ -187,42 +202,7 @@ func (c *compiling) options(env *environment) []cel.ProgramOption {
 	}
 }
 
-// textCall is a call of matches or glob.
-type textCall struct {
-	call interpreter.InterpretableCall
-	text interpreter.InterpretableV2
-	on   constCall
-}
-
-// ID returns the id of the call in the syntax tree.
-func (t *textCall) ID() int64 { return t.call.ID() }
-
-// Exec matches the text.
-func (t *textCall) Exec(frame *interpreter.ExecutionFrame) ref.Val {
-	v := t.text.Exec(frame)
-	if types.IsUnknownOrError(v) {
-		return v
-	}
-	s, ok := v.(types.String)
-	if !ok {
-		return types.NewErrWithNodeID(t.ID(), "no such overload: %s", t.call.Function())
-	}
-	if !t.on.fits(len(s)) {
-		return types.NewErrWithNodeID(t.ID(), "a text of %d bytes is too long for this pattern", len(s))
-	}
-	result := types.Bool(t.on.match(string(s)))
-	if costs := frame.CostTracker(); costs != nil {
-		costs.EvalUnary(frame, t.ID(), t.call, v, result)
-	}
-	return result
-}
-
-// Eval matches the text.
-func (t *textCall) Eval(vars interpreter.Activation) ref.Val {
-	return interpreter.EvalActivation(vars, t.Exec)
-}
-
-// eval evaluates the expression. A reason that is not empty tells why there is no result.
+// eval evaluates the expression. If it has no result, reason is not empty.
 func (e *expression) eval(ctx context.Context, in *Input) (holds bool, reason string) {
 	if e.loops {
 		limited, cancel := context.WithTimeout(ctx, maxLoopTime)
@@ -245,12 +225,3 @@ func (e *expression) result(in *Input, out ref.Val, err error) (holds bool, reas
 	}
 	return bool(b), ""
 }
-
-// activation gives expressions their variables.
-type activation struct{ in *Input }
-
-// ResolveName returns the value of a variable.
-func (a activation) ResolveName(name string) (any, bool) { return a.in.resolveName(name) }
-
-// Parent returns nil: there are no other variables.
-func (a activation) Parent() interpreter.Activation { return nil }

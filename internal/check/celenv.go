@@ -13,26 +13,26 @@ import (
 	"tenet/internal/rule"
 )
 
-// Limits on expressions. They are chosen so that a rule over a diff of 300 KB passes and the worst expression is stopped
-// after some 20 ms; see BenchmarkBomb.
+// Limits on expressions. With them a rule over a diff of 300 KB passes, and the worst expression stops after some 20 ms; see
+// BenchmarkBomb.
 const (
 	maxExprDepth = 64      // nested calls, brackets and operators
 	maxExprNodes = 4_000   // nodes after expansion of macros
 	maxLoopDepth = 4       // loops (all, exists, map, filter, sortBy, optMap, ...) inside one another
 	maxCost      = 600_000 // units of work of one evaluation; one is about 40 ns
 
-	// maxLoopTime stops a loop that the count of work has misjudged.
+	// maxLoopTime stops a loop whose cost the prices underestimate.
 	maxLoopTime = time.Second
 )
 
-// environment is what expressions are compiled in.
+// environment is the CEL environment of all expressions.
 type environment struct {
 	cel *cel.Env
 	// overloads are the implementations of functions by overload id and by name.
 	overloads map[string]*functions.Overload
 }
 
-// celEnvironment makes the environment once: it takes milliseconds, and a command that has no checks shall not pay for it.
+// celEnvironment makes the environment once, on the first use: it takes milliseconds.
 var celEnvironment = sync.OnceValue(func() *environment {
 	env, err := newEnvironment()
 	if err != nil {
@@ -69,8 +69,8 @@ func newEnvironment() (*environment, error) {
 	if err != nil {
 		return nil, err
 	}
-	// This error is one value for all evaluations, and an evaluation writes where it occurred into an error that does not
-	// have a place yet. With a place of its own nobody writes to it any more.
+	// All evaluations share this error, and an evaluation writes its place into an error without one. With a place nobody
+	// writes to it any more.
 	types.LabelErrNode(-1, types.NoSuchOverloadErr())
 
 	overloads := map[string]*functions.Overload{}
@@ -88,7 +88,7 @@ func newEnvironment() (*environment, error) {
 
 const globFunction = "glob"
 
-// globUncompiled is never called: every call of glob is replaced by one with a compiled glob.
+// globUncompiled is never called: compilation replaces every call of glob by one with a compiled glob.
 func globUncompiled(_, _ ref.Val) ref.Val {
 	return types.NewErr("the glob is not compiled")
 }

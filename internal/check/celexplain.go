@@ -10,9 +10,11 @@ import (
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/interpreter"
+
+	"tenet/internal/text"
 )
 
-// calledOn remembers a call for the message of an error in it: its name as written and the facts among its arguments.
+// calledOn describes a call for the message of an error in it: its name as written and the facts among its arguments.
 type calledOn struct {
 	name string
 	args []factPath // nil for an argument that is not a fact
@@ -37,7 +39,7 @@ func newCalledOn(call ast.CallExpr) *calledOn {
 	return c
 }
 
-// explain says in a few words why an evaluation gave no result, naming the fact that is to blame where there is one.
+// explain describes in a few words why an evaluation has no result. It names the fact at fault, if it finds one.
 func (e *expression) explain(in *Input, err error) string {
 	if cancelled, ok := errors.AsType[interpreter.EvalCancelledError](err); ok {
 		if cancelled.Cause == interpreter.CostLimitExceeded {
@@ -57,21 +59,21 @@ func (e *expression) explain(in *Input, err error) string {
 			return call.mismatch(in)
 		}
 	}
-	return cut(message, maxShort)
+	return text.Fit(message, maxShort, "...")
 }
 
-// missing names the fact that lacks key: the first one that the expression reads.
+// missing names the first fact of the expression that lacks key.
 func (e *expression) missing(in *Input, key string) string {
 	for _, read := range e.reads.facts {
 		_, at, found := read.path.resolve(in.facts)
 		if !found && read.path[at] == key {
-			return fmt.Sprintf("fact %q is missing", cut(read.path[:at+1].String(), maxShort))
+			return fmt.Sprintf("fact %q is missing", text.Fit(read.path[:at+1].String(), maxShort, "..."))
 		}
 	}
-	return fmt.Sprintf("the key %q is missing", cut(key, maxShort))
+	return fmt.Sprintf("the key %q is missing", text.Fit(key, maxShort, "..."))
 }
 
-// mismatch says that the call does not take what the facts are.
+// mismatch describes a call that does not accept the types of its facts.
 func (c *calledOn) mismatch(in *Input) string {
 	var facts []string
 	numbers := false
@@ -81,7 +83,7 @@ func (c *calledOn) mismatch(in *Input) string {
 		}
 		v, _, _ := path.resolve(in.facts)
 		numbers = numbers || typeName(types.DefaultTypeAdapter.NativeToValue(v)) == "double"
-		facts = append(facts, fmt.Sprintf("fact %q is %s", cut(path.String(), maxShort), described(v)))
+		facts = append(facts, fmt.Sprintf("fact %q is %s", text.Fit(path.String(), maxShort, "..."), described(v)))
 	}
 	message := fmt.Sprintf("%s does not take these types", c.name)
 	if len(facts) > 0 {
@@ -93,7 +95,7 @@ func (c *calledOn) mismatch(in *Input) string {
 	return message
 }
 
-// described is a type in the words of JSON.
+// described names a type in the words of JSON.
 func described(v any) string {
 	switch v.(type) {
 	case nil:
@@ -123,12 +125,12 @@ const maxShort = 200 // bytes of an expression or an error in a message
 
 // shorten puts an expression on one line and cuts it.
 func shorten(source string) string {
-	return cut(strings.Join(strings.Fields(source), " "), maxShort)
+	return text.Fit(strings.Join(strings.Fields(source), " "), maxShort, "...")
 }
 
-// blind says that the expression would hold only because it looks at the diff and the subject has whole files instead,
-// or the other way round.
-func (e *expression) blind(in *Input) string {
+// misses describes an expression that would hold only because it reads the diff and the subject has whole files instead, or
+// the other way round.
+func (e *expression) misses(in *Input) string {
 	hasDiff, hasWhole := in.holds()
 	switch {
 	case e.reads.diff && !e.reads.files && hasWhole && !hasDiff:

@@ -10,24 +10,26 @@ import (
 	"cel.dev/cel-go/common/types/traits"
 )
 
-// CEL counts the cost of a call when the call is over, so one call that takes more than linear time or that makes much
-// out of little is not stopped by the limit on costs. Such calls pass a gate, which looks at the arguments first.
+// CEL counts the cost of a call after the call, so the limit on costs does not stop a call that takes more than linear time or
+// has a large result. Such calls pass a gate, which examines the arguments first.
 
 // Limits of one call.
 const (
 	maxNodes = 100_000    // values inside one argument that a call walks through
 	maxPairs = 2_000_000  // pairs of values that a call compares
-	maxScan  = 20_000_000 // length of a text times length of what is looked for in it
+	maxScan  = 20_000_000 // length of a text times length of a text to find in it
 	maxText  = 16 << 20   // bytes of a text that a call makes
 	maxParts = 100_000    // parts that a text is split into
-	maxSort  = 20_000     // elements to be sorted
+	maxSort  = 20_000     // elements to sort
 )
 
-// gate says why a call must not be carried out, or "".
+// gate returns the reason to refuse a call, or "".
 type gate func(args []ref.Val) string
 
-// gates are by name of the function. Those of == and != are in [equality].
+// gates are by name of the function.
 var gates = map[string]gate{
+	operators.Equals:        equatable,
+	operators.NotEquals:     equatable,
 	operators.In:            containable,
 	"flatten":               func(args []ref.Val) string { return walkable(args[0]) },
 	"hasValue":              equatable,
@@ -67,7 +69,7 @@ func equatable(args []ref.Val) string {
 	return ""
 }
 
-// lighter is the smaller weight of two values, in time proportional to it.
+// lighter returns the smaller weight of two values, in time proportional to it.
 func lighter(a, b ref.Val) int {
 	for limit := 64; ; limit *= 8 {
 		if w := min(weigh(a, limit), weigh(b, limit)); w <= limit || limit > maxNodes {
@@ -76,7 +78,7 @@ func lighter(a, b ref.Val) int {
 	}
 }
 
-// containable refuses to look for a list or map in a list if that is too much. Looking for anything else is linear.
+// containable refuses to search a list for a list or map if that is too much work. Other searches are linear.
 func containable(args []ref.Val) string {
 	if list, ok := args[1].(traits.Lister); ok && composite(args[0]) && size(list)*weigh(args[0], maxPairs) > maxPairs {
 		return fmt.Sprintf("looking for a large value in a list of %d is too much work", size(list))
@@ -84,7 +86,7 @@ func containable(args []ref.Val) string {
 	return ""
 }
 
-// pairs refuses to compare every element of one list with every element of the other if that is too much.
+// pairs refuses to compare every element of one list with every element of the other if that is too much work.
 func pairs(a, b ref.Val) string {
 	x, y := size(a), size(b)
 	if x*weigh(b, maxPairs) > maxPairs || y*weigh(a, maxPairs) > maxPairs {
@@ -156,7 +158,7 @@ func argText(args []ref.Val, i int) string {
 	return string(s)
 }
 
-// size is the number of elements of a list or map, else 1.
+// size returns the number of elements of a list or map, else 1.
 func size(v ref.Val) int {
 	switch v := v.(type) {
 	case traits.Lister:
@@ -169,7 +171,7 @@ func size(v ref.Val) int {
 
 const bytesPerWeight = 16
 
-// weigh counts the values inside a value, with a text for as many as it has times 16 bytes. It stops above limit.
+// weigh counts the values inside a value; a text counts one for every 16 bytes. It stops above limit.
 func weigh(v ref.Val, limit int) int {
 	total := 1
 	switch v := v.(type) {

@@ -7,28 +7,23 @@ import (
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 
+	"tenet/internal/diff"
 	"tenet/internal/subject"
 )
 
-// celSubject holds the fields of the variable subject but for text.
-type celSubject struct {
-	kind, kinds, repository, scope, intent, action ref.Val
+func leadingKind(kinds []subject.Kind) subject.Kind {
+	if len(kinds) == 0 {
+		return ""
+	}
+	return kinds[0]
 }
 
-func newCELSubject(s *subject.Subject) *celSubject {
-	kinds := make([]ref.Val, len(s.Kinds))
-	kind := ref.Val(types.String(""))
-	for i, k := range s.Kinds {
-		kinds[i] = types.String(k)
+func kindList(kinds []subject.Kind) ref.Val {
+	values := make([]ref.Val, len(kinds))
+	for i, k := range kinds {
+		values[i] = types.String(k)
 	}
-	if len(kinds) > 0 {
-		kind = kinds[0]
-	}
-	return &celSubject{
-		kind: kind, kinds: refList(kinds),
-		repository: types.String(s.Repository), scope: types.String(s.Scope),
-		intent: types.String(s.Intent), action: types.String(s.Action),
-	}
+	return refList(values)
 }
 
 // celFiles holds the variable files and the fields of diff.
@@ -38,40 +33,40 @@ type celFiles struct {
 }
 
 func newCELFiles(s *subject.Subject) *celFiles {
-	var diff, whole []ref.Val
+	var changed, whole []ref.Val
 	added, deleted := 0, 0
 	for i := range s.Files {
 		f := &s.Files[i]
 		c := &celFile{
 			file: f, path: types.String(f.Path), oldPath: types.String(f.OldPath), change: types.String(f.Change),
+			text: sync.OnceValue(func() *celFileText { return newCELFileText(f) }),
 		}
-		if f.Change == subject.Whole {
+		if f.Change == diff.Whole {
 			whole = append(whole, &object{typ: wholeType, native: c})
 			continue
 		}
-		diff = append(diff, &object{typ: fileType, native: c})
+		changed = append(changed, &object{typ: fileType, native: c})
 		for _, h := range f.Hunks {
 			for _, l := range h.Lines {
 				switch l.Op {
-				case subject.OpAdd:
+				case diff.OpAdd:
 					added++
-				case subject.OpDelete:
+				case diff.OpDelete:
 					deleted++
-				case subject.OpContext:
+				case diff.OpContext:
 				}
 			}
 		}
 	}
-	return &celFiles{diff: refList(diff), whole: refList(whole), addedLines: types.Int(added), deletedLines: types.Int(deleted)}
+	return &celFiles{diff: refList(changed), whole: refList(whole), addedLines: types.Int(added), deletedLines: types.Int(deleted)}
 }
 
-// celFile is a file of a diff or a whole file. What takes work is made when an expression first reads it.
+// celFile is a file of a diff or a whole file. It makes its texts when an expression first reads them.
 type celFile struct {
-	file                  *subject.File
+	file                  *diff.File
 	path, oldPath, change ref.Val
 
-	once sync.Once
-	text celFileText
+	text func() *celFileText
 }
 
 type celFileText struct {
@@ -85,39 +80,37 @@ type celLine struct {
 	text string
 }
 
-func (f *celFile) built() *celFileText {
-	f.once.Do(func() {
-		var added, removed, all []celLine
-		for _, h := range f.file.Hunks {
-			for _, l := range h.Lines {
-				line := celLine{l.New, l.Text}
-				switch l.Op {
-				case subject.OpDelete:
-					removed = append(removed, line)
-					continue
-				case subject.OpAdd:
-					added = append(added, line)
-				case subject.OpContext:
-				}
-				all = append(all, line)
+func newCELFileText(f *diff.File) *celFileText {
+	var added, removed, all []celLine
+	for _, h := range f.Hunks {
+		for _, l := range h.Lines {
+			line := celLine{l.New, l.Text}
+			switch l.Op {
+			case diff.OpDelete:
+				removed = append(removed, line)
+				continue
+			case diff.OpAdd:
+				added = append(added, line)
+			case diff.OpContext:
 			}
+			all = append(all, line)
 		}
-		f.text = celFileText{added: lineList(added), addedText: joinLines(added), removedText: joinLines(removed)}
-		f.text.lines = f.text.added
-		if len(all) != len(added) {
-			f.text.lines = lineList(all)
-		}
-	})
-	return &f.text
+	}
+	t := &celFileText{added: lineList(added), addedText: joinLines(added), removedText: joinLines(removed)}
+	t.lines = t.added
+	if len(all) != len(added) {
+		t.lines = lineList(all)
+	}
+	return t
 }
 
-// content is the text of a whole file. Reading one that was not given is an error: an expression would otherwise hold for
-// a file nobody has looked at.
+// content returns the text of a whole file. A file without content is an error: an expression would otherwise hold for a file
+// that nobody has read.
 func (f *celFile) content() ref.Val {
 	if f.file.Missing {
 		return types.NewErr("%s", notGiven(f.file.Path))
 	}
-	return f.built().addedText
+	return f.text().addedText
 }
 
 func lineList(lines []celLine) ref.Val {
@@ -145,8 +138,8 @@ func refList(values []ref.Val) ref.Val {
 	return types.NewRefValList(types.DefaultTypeAdapter, values)
 }
 
-// subjectText is all text of a subject: the action, then the added lines of each file of the diff and the content of each
-// whole file. It is an error if a file was given without content.
+// subjectText returns all text of a subject: the action, then the added lines of each file of the diff and the content of each
+// whole file. A file without content is an error.
 func subjectText(s *subject.Subject) ref.Val {
 	var b strings.Builder
 	b.WriteString(s.Action)
@@ -156,7 +149,7 @@ func subjectText(s *subject.Subject) ref.Val {
 		}
 		for _, h := range s.Files[i].Hunks {
 			for _, l := range h.Lines {
-				if l.Op != subject.OpAdd {
+				if l.Op != diff.OpAdd {
 					continue
 				}
 				if b.Len() > 0 {

@@ -4,16 +4,16 @@ import (
 	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
+	"cel.dev/cel-go/common/types/traits"
 )
 
-// prices tells CEL what calls cost. Its own figures count much that is fast as slow, so that ordinary rules over a diff
-// would be stopped, and count a call as one unit, whatever it does, where the types of its arguments are not known before
-// evaluation, as those of facts never are.
+// prices are the costs of calls. CEL's own costs are too high for fast calls and would stop ordinary rules over a diff. They
+// are too low, one unit, for a call whose argument types are not known before evaluation, as those of facts never are.
 type prices struct{}
 
-// Bytes that these take per unit of cost, a unit being about 40 ns.
+// Bytes per unit of cost, a unit being about 40 ns.
 const (
-	bytesScanned  = 64 // looked through for a given text
+	bytesScanned  = 64 // searched for a text
 	bytesDecoded  = 8  // turned into characters and back
 	bytesMatched  = 2  // matched with a regular expression
 	bytesCompared = 256
@@ -28,7 +28,7 @@ func (prices) CallCost(function, _ string, args []ref.Val, result ref.Val) *uint
 	case operators.In:
 		units = priceOfIn(args)
 	case operators.Add:
-		units = bytes(result) / bytesScanned
+		units = bytes(result)/bytesScanned + priceOfAddition(args)
 	case operators.Less, operators.LessEquals, operators.Greater, operators.GreaterEquals:
 		units = min(bytes(args[0]), bytes(args[1])) / bytesCompared
 	case "contains", "startsWith", "endsWith":
@@ -97,6 +97,15 @@ func priceOfEquality(args []ref.Val) int {
 	return min(bytes(args[0]), bytes(args[1])) / bytesCompared
 }
 
+// priceOfAddition returns the weight that + adds to a list on its left. A list that filter or map builds grows in place by
+// values that have been counted.
+func priceOfAddition(args []ref.Val) int {
+	if _, inPlace := args[0].(traits.MutableLister); inPlace || !composite(args[1]) {
+		return 0
+	}
+	return weigh(args[1], maxCost)
+}
+
 func priceOfIn(args []ref.Val) int {
 	if _, isMap := args[1].(interface{ Find(ref.Val) (ref.Val, bool) }); isMap {
 		return bytes(args[0]) / bytesCompared
@@ -107,7 +116,7 @@ func priceOfIn(args []ref.Val) int {
 	return size(args[1]) * (1 + bytes(args[0])/bytesCompared)
 }
 
-// bytes is the length of a text, else 0.
+// bytes returns the length of a text, else 0.
 func bytes(v ref.Val) int {
 	switch v := v.(type) {
 	case types.String:

@@ -10,8 +10,8 @@ import (
 	"cel.dev/cel-go/common/types/ref"
 )
 
-// The objects that expressions see. Their fields are declared here once: the type checker reads the types, so that a
-// misspelt field is an error with line and column, and evaluation reads the getters.
+// The objects in expressions. Each declares its fields once: the type checker reads the types, so that a misspelt field is an
+// error with line and column, and evaluation reads the getters.
 var (
 	subjectType = newObjectType("Subject")
 	diffType    = newObjectType("Diff")
@@ -56,26 +56,26 @@ func field[T any](t *objectType, name string, typ *types.Type, get func(T) ref.V
 func init() {
 	texts := types.NewListType(types.StringType)
 	lines := types.NewListType(lineType.cel)
-	field(subjectType, "kind", types.StringType, func(in *Input) ref.Val { return in.celSubject().kind })
-	field(subjectType, "kinds", texts, func(in *Input) ref.Val { return in.celSubject().kinds })
-	field(subjectType, "repository", types.StringType, func(in *Input) ref.Val { return in.celSubject().repository })
-	field(subjectType, "scope", types.StringType, func(in *Input) ref.Val { return in.celSubject().scope })
-	field(subjectType, "intent", types.StringType, func(in *Input) ref.Val { return in.celSubject().intent })
-	field(subjectType, "action", types.StringType, func(in *Input) ref.Val { return in.celSubject().action })
-	field(subjectType, "text", types.StringType, func(in *Input) ref.Val { return in.celText() })
+	field(subjectType, "kind", types.StringType, func(in *Input) ref.Val { return types.String(leadingKind(in.subject.Kinds)) })
+	field(subjectType, "kinds", texts, func(in *Input) ref.Val { return kindList(in.subject.Kinds) })
+	field(subjectType, "repository", types.StringType, func(in *Input) ref.Val { return types.String(in.subject.Repository) })
+	field(subjectType, "scope", types.StringType, func(in *Input) ref.Val { return types.String(in.subject.Scope) })
+	field(subjectType, "intent", types.StringType, func(in *Input) ref.Val { return types.String(in.subject.Intent) })
+	field(subjectType, "action", types.StringType, func(in *Input) ref.Val { return types.String(in.subject.Action) })
+	field(subjectType, "text", types.StringType, func(in *Input) ref.Val { return in.text() })
 
-	field(diffType, "files", types.NewListType(fileType.cel), func(in *Input) ref.Val { return in.celFiles().diff })
-	field(diffType, "added_lines", types.IntType, func(in *Input) ref.Val { return in.celFiles().addedLines })
-	field(diffType, "deleted_lines", types.IntType, func(in *Input) ref.Val { return in.celFiles().deletedLines })
+	field(diffType, "files", types.NewListType(fileType.cel), func(in *Input) ref.Val { return in.files().diff })
+	field(diffType, "added_lines", types.IntType, func(in *Input) ref.Val { return in.files().addedLines })
+	field(diffType, "deleted_lines", types.IntType, func(in *Input) ref.Val { return in.files().deletedLines })
 
 	field(fileType, "path", types.StringType, func(f *celFile) ref.Val { return f.path })
 	field(fileType, "old_path", types.StringType, func(f *celFile) ref.Val { return f.oldPath })
 	field(fileType, "change", types.StringType, func(f *celFile) ref.Val { return f.change })
 	field(fileType, "binary", types.BoolType, func(f *celFile) ref.Val { return types.Bool(f.file.Binary) })
-	field(fileType, "added", lines, func(f *celFile) ref.Val { return f.built().added })
-	field(fileType, "lines", lines, func(f *celFile) ref.Val { return f.built().lines })
-	field(fileType, "added_text", types.StringType, func(f *celFile) ref.Val { return f.built().addedText })
-	field(fileType, "removed_text", types.StringType, func(f *celFile) ref.Val { return f.built().removedText })
+	field(fileType, "added", lines, func(f *celFile) ref.Val { return f.text().added })
+	field(fileType, "lines", lines, func(f *celFile) ref.Val { return f.text().lines })
+	field(fileType, "added_text", types.StringType, func(f *celFile) ref.Val { return f.text().addedText })
+	field(fileType, "removed_text", types.StringType, func(f *celFile) ref.Val { return f.text().removedText })
 
 	field(lineType, "line", types.IntType, func(l *celLine) ref.Val { return types.Int(l.line) })
 	field(lineType, "text", types.StringType, func(l *celLine) ref.Val { return types.String(l.text) })
@@ -96,7 +96,7 @@ type object struct {
 	native any
 }
 
-// Get returns the field that index names; it serves accesses whose type is not known before evaluation.
+// Get returns the field that index names, for accesses whose type is not known before evaluation.
 func (o *object) Get(index ref.Val) ref.Val {
 	name, ok := index.(types.String)
 	if !ok {
@@ -113,7 +113,7 @@ func (o *object) Get(index ref.Val) ref.Val {
 	return v.(ref.Val)
 }
 
-// IsSet reports whether there is a field of that name.
+// IsSet reports whether the object has a field of that name.
 func (o *object) IsSet(field ref.Val) ref.Val {
 	name, ok := field.(types.String)
 	if !ok {
@@ -123,7 +123,7 @@ func (o *object) IsSet(field ref.Val) ref.Val {
 	return types.Bool(ok)
 }
 
-// ConvertToNative refuses: objects do not leave the evaluation.
+// ConvertToNative fails: objects do not leave the evaluation.
 func (o *object) ConvertToNative(typeDesc reflect.Type) (any, error) {
 	return nil, fmt.Errorf("a %s cannot be converted to %v", o.typ.cel.TypeName(), typeDesc)
 }
@@ -145,10 +145,10 @@ func (o *object) Equal(other ref.Val) ref.Val {
 // Type returns the CEL type.
 func (o *object) Type() ref.Type { return o.typ.cel }
 
-// Value returns what the getters of the fields take.
+// Value returns the Go value, the argument of the getters.
 func (o *object) Value() any { return o.native }
 
-// objectProvider tells CEL the types of the objects, and no other struct types.
+// objectProvider provides CEL with the types of the objects, and with no other struct types.
 type objectProvider struct{ *types.Registry }
 
 // FindStructType returns the type of that name.
@@ -176,7 +176,7 @@ func (p objectProvider) FindStructFieldType(name, field string) (*types.FieldTyp
 	return nil, false
 }
 
-// NewValue refuses to make objects: expressions read the subject, they do not invent one.
+// NewValue fails: expressions cannot make objects.
 func (p objectProvider) NewValue(name string, fields map[string]ref.Val) ref.Val {
 	return types.NewErr("a %s cannot be made in an expression", name)
 }

@@ -1,6 +1,6 @@
 // Package check decides rules without a model: by a CEL expression that must hold, or by an RE2 pattern whose match breaks
-// the rule. Both are deterministic, take microseconds, and have bounded time and memory whatever the rule and the subject
-// say. An error is never a pass: what cannot be decided is [Undecided] with the reason.
+// the rule. Both are deterministic, take microseconds, and have bounded time and memory for any rule and subject. An error is
+// never a pass: the result is then [Undecided] with the reason.
 package check
 
 import (
@@ -9,18 +9,18 @@ import (
 	"tenet/internal/rule"
 )
 
-// Result is what a check says about a subject.
+// Result is the result of a check on a subject.
 type Result int
 
-// Results. The zero value is Undecided, so that an outcome nobody filled in does not pass.
+// Results. The zero value is Undecided, so that an empty outcome does not pass.
 const (
-	// Undecided means that the check could not be carried out, such as for a missing fact.
+	// Undecided means that the check failed, such as for a missing fact.
 	Undecided Result = iota
 	// Kept means that the subject keeps the rule.
 	Kept
 	// Broken means that the subject breaks the rule.
 	Broken
-	// NotConcerned means that there is nothing in the subject that the check looks at.
+	// NotConcerned means that the subject has nothing that the check reads.
 	NotConcerned
 )
 
@@ -41,7 +41,7 @@ func (r Result) String() string {
 // Outcome is the answer of a check on a subject.
 type Outcome struct {
 	Result Result
-	// Reason says in one sentence why the result is what it is.
+	// Reason explains the result in one sentence.
 	Reason string
 	// Issue and Fix are set for Broken only; Fix may be empty.
 	Issue, Fix string
@@ -61,7 +61,7 @@ type Program struct {
 	fix     string
 }
 
-// Compile compiles a check. The error is a [*rule.Error] of code invalid whose fields say what is wrong where: check.cel and
+// Compile compiles a check. The error is a [*rule.Error] of code invalid that describes each wrong field: check.cel and
 // check.when with line and column, check.pattern.regex and check.pattern.unless with the offending part,
 // check.pattern.paths[i] and check.pattern.exclude_paths[i] with the glob.
 func Compile(c *rule.Check) (*Program, error) {
@@ -88,10 +88,10 @@ func Compile(c *rule.Check) (*Program, error) {
 	return p, nil
 }
 
-// Decides tells what the check may decide alone. With [rule.DenyOnly] everything but Broken is for the judge.
+// Decides returns the results that the check may decide alone. With [rule.DenyOnly] the judge decides all except Broken.
 func (p *Program) Decides() rule.Decides { return p.decides }
 
-// Run carries out the check on a subject. It stops early when ctx ends and is then Undecided.
+// Run runs the check on a subject. It stops when ctx ends and is then Undecided.
 func (p *Program) Run(ctx context.Context, in *Input) Outcome {
 	if err := ctx.Err(); err != nil {
 		return undecided("the check was stopped: " + err.Error())
@@ -112,7 +112,7 @@ func (p *Program) Run(ctx context.Context, in *Input) Outcome {
 }
 
 func (p *Program) runCEL(ctx context.Context, in *Input) Outcome {
-	if reason := p.cel.blind(in); reason != "" {
+	if reason := p.cel.misses(in); reason != "" {
 		return undecided(reason)
 	}
 	holds, reason := p.cel.eval(ctx, in)
@@ -127,7 +127,7 @@ func (p *Program) runCEL(ctx context.Context, in *Input) Outcome {
 	return out
 }
 
-// broken makes an outcome with the rule's own words for the issue, or general ones.
+// broken returns an outcome with the rule's own text for the issue, or a general one.
 func (p *Program) broken(reason, issue string) Outcome {
 	if p.message != "" {
 		issue = p.message

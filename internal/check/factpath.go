@@ -12,12 +12,13 @@ import (
 	"cel.dev/cel-go/common/types"
 
 	"tenet/internal/rule"
+	"tenet/internal/text"
 )
 
-// factPath leads to a value inside facts. A step is a key (string) or an index (int).
+// factPath is the path of a value inside facts. A step is a key (string) or an index (int).
 type factPath []any
 
-// String writes the path as in an expression, without facts in front: amount, items[0].price, ["odd key"].
+// String returns the path as in an expression, without a leading facts: amount, items[0].price, ["odd key"].
 func (p factPath) String() string {
 	var b strings.Builder
 	for _, step := range p {
@@ -38,7 +39,7 @@ func (p factPath) String() string {
 	return b.String()
 }
 
-// qualified writes the path with facts in front.
+// qualified returns the path with a leading facts.
 func (p factPath) qualified() string {
 	s := p.String()
 	if s == "" || s[0] == '[' {
@@ -56,7 +57,7 @@ func isName(s string) bool {
 	return s != ""
 }
 
-// resolve follows the path. Where a step is missing, found is false and at is its number.
+// resolve follows the path. If a step is missing, found is false and at is its index.
 func (p factPath) resolve(facts map[string]any) (v any, at int, found bool) {
 	v = facts
 	for i, step := range p {
@@ -80,13 +81,13 @@ func (p factPath) resolve(facts map[string]any) (v any, at int, found bool) {
 	return v, 0, true
 }
 
-// reads is what an expression reads of a subject.
+// reads lists the parts of a subject that an expression reads.
 type reads struct {
 	facts       []factRead
 	diff, files bool
 }
 
-// factRead is a fact that an expression reads. One that is tested may be absent.
+// factRead is a fact that an expression reads. A tested fact may be absent.
 type factRead struct {
 	path   factPath
 	tested bool
@@ -98,7 +99,7 @@ func readsOf(root ast.NavigableExpr) reads {
 	return r
 }
 
-// walk notes what node reads. Names in shadowed are variables of loops.
+// walk notes the reads of node. Names in shadowed are variables of loops.
 func (r *reads) walk(node ast.Expr, shadowed []string) {
 	if path, tested, ok := factChain(node); ok && !slices.Contains(shadowed, "facts") {
 		r.add(path, tested)
@@ -151,7 +152,7 @@ func (r *reads) add(path factPath, tested bool) {
 	r.facts = append(r.facts, factRead{path, tested})
 }
 
-// factChain reads facts.a.b, facts["a"], facts.a[0], facts.?a, has(facts.a) and "a" in facts.
+// factChain parses facts.a.b, facts["a"], facts.a[0], facts.?a, has(facts.a) and "a" in facts.
 func factChain(node ast.Expr) (path factPath, tested, ok bool) {
 	switch node.Kind() {
 	case ast.IdentKind:
@@ -205,7 +206,7 @@ func literalStep(e ast.Expr) (any, bool) {
 
 const maxFacts = 50 // facts in the evidence of one outcome
 
-// evidence are the facts that the expression reads, and those it tests for that are absent.
+// evidence returns the facts that the expression reads, and the absent ones that it tests for.
 func (e *expression) evidence(in *Input) []rule.Evidence {
 	var out []rule.Evidence
 	for _, read := range e.reads.facts {
@@ -225,12 +226,12 @@ func (e *expression) evidence(in *Input) []rule.Evidence {
 
 const maxValue = 300 // bytes of a value in evidence
 
-// factJSON writes a value as compact JSON with sorted keys, cut to a few hundred bytes.
+// factJSON returns a value as compact JSON with sorted keys, cut to maxValue bytes.
 func factJSON(v any) string {
-	return cut(string(appendJSON(nil, v)), maxValue)
+	return text.Fit(string(appendJSON(nil, v)), maxValue, "...")
 }
 
-// appendJSON stops some time after maxValue bytes.
+// appendJSON appends a value as JSON. It stops soon after maxValue bytes, so that a large value costs little.
 func appendJSON(dst []byte, v any) []byte {
 	if len(dst) > maxValue {
 		return dst
@@ -265,7 +266,7 @@ func appendJSON(dst []byte, v any) []byte {
 		var b strings.Builder
 		enc := json.NewEncoder(&b)
 		enc.SetEscapeHTML(false)
-		if err := enc.Encode(cut(v, maxValue)); err != nil {
+		if err := enc.Encode(text.Fit(v, maxValue, "...")); err != nil {
 			return dst
 		}
 		return append(dst, strings.TrimSuffix(b.String(), "\n")...)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"tenet/internal/diff"
 	"tenet/internal/rule"
 	"tenet/internal/subject"
 )
@@ -73,7 +74,7 @@ func FuzzPatternFastPath(f *testing.F) {
 		f.Add(regex, "y|Z", strings.ReplaceAll(text, "\n", " "), uint64(0xFFFF))
 	}
 	f.Fuzz(func(t *testing.T, regex, unless, body string, mask uint64) {
-		s := &subject.Subject{Files: []subject.File{{Path: "a", Change: subject.Modified, Hunks: hunksOf(body, mask)}}}
+		s := &subject.Subject{Files: []diff.File{{Path: "a", Change: diff.Modified, Hunks: hunksOf(body, mask)}}}
 		for _, p := range []rule.Pattern{
 			{Regex: regex, Unless: unless},
 			{Regex: regex, Unless: unless, Lines: rule.LinesAny},
@@ -98,23 +99,23 @@ func FuzzPatternFastPath(f *testing.F) {
 }
 
 // hunksOf makes a diff of a text: bits of mask tell which lines are added, deleted, or begin a new hunk.
-func hunksOf(body string, mask uint64) []subject.Hunk {
-	hunks := []subject.Hunk{{}}
+func hunksOf(body string, mask uint64) []diff.Hunk {
+	hunks := []diff.Hunk{{}}
 	number := 0
 	for i, line := range strings.Split(strings.ToValidUTF8(body, "\uFFFD"), "\n") {
 		bits := mask >> (i * 3 % 61)
 		if bits&7 == 6 {
-			hunks = append(hunks, subject.Hunk{})
+			hunks = append(hunks, diff.Hunk{})
 			number += 10
 		}
-		l := subject.Line{Op: subject.OpContext, Text: line}
+		l := diff.Line{Op: diff.OpContext, Text: line}
 		switch {
 		case bits&7 == 2:
-			l.Op = subject.OpDelete
+			l.Op = diff.OpDelete
 		case bits&1 == 1:
-			l.Op = subject.OpAdd
+			l.Op = diff.OpAdd
 		}
-		if l.Op != subject.OpDelete {
+		if l.Op != diff.OpDelete {
 			number++
 			l.New = number
 		}
@@ -125,13 +126,13 @@ func hunksOf(body string, mask uint64) []subject.Hunk {
 }
 
 // naive returns the first and last line of every hit, as the definition has it.
-func naive(p *rule.Pattern, f *subject.File) []int {
+func naive(p *rule.Pattern, f *diff.File) []int {
 	regex := regexp.MustCompile(p.Regex)
 	excused := func(s string) bool { return p.Unless != "" && regexp.MustCompile(p.Unless).MatchString(s) }
 	var hits []int
 	for _, h := range f.Hunks {
-		lines := slices.DeleteFunc(slices.Clone(h.Lines), func(l subject.Line) bool { return l.Op == subject.OpDelete })
-		counts := func(l subject.Line) bool { return p.Lines == rule.LinesAny || l.Op == subject.OpAdd }
+		lines := slices.DeleteFunc(slices.Clone(h.Lines), func(l diff.Line) bool { return l.Op == diff.OpDelete })
+		counts := func(l diff.Line) bool { return p.Lines == rule.LinesAny || l.Op == diff.OpAdd }
 		if !p.Multiline {
 			for _, l := range lines {
 				if counts(l) && regex.MatchString(l.Text) && !excused(l.Text) {

@@ -1,38 +1,40 @@
 package check
 
 import (
+	"slices"
 	"sync"
 
 	"cel.dev/cel-go/common/types/ref"
+	"cel.dev/cel-go/interpreter"
 
+	"tenet/internal/diff"
 	"tenet/internal/subject"
 )
 
-// Input is a subject prepared once for many checks. What checks need is made when the first of them asks for it. It is safe
-// for concurrent use; the subject must not change while it is in use.
+// Input is a subject prepared for many checks. It makes each part when the first check needs it. It is safe for concurrent
+// use; the subject must not change meanwhile.
 type Input struct {
 	subject *subject.Subject
 
-	subjectOnce sync.Once
-	subjectCEL  *celSubject
-	textOnce    sync.Once
-	textCEL     ref.Val
-	filesOnce   sync.Once
-	filesCEL    *celFiles
-
-	fileTextsOnce sync.Once
-	filesText     []*text
-	looseOnce     sync.Once
-	loose         []*text
-
-	// The variables subject and diff, and facts, as expressions see them.
-	subjectVar, diffVar ref.Val
+	// Parts for expressions.
 	facts               map[string]any
+	subjectVar, diffVar ref.Val
+	text                func() ref.Val
+	files               func() *celFiles
+
+	// Parts for patterns: the texts of files, and the action with the strings in facts.
+	fileTexts, looseTexts func() []*content
 }
 
-// Prepare makes a subject ready for checks. It does no work yet.
+// Prepare returns the input of checks for a subject. It does no work yet.
 func Prepare(s *subject.Subject) *Input {
-	in := &Input{subject: s, facts: s.Facts}
+	in := &Input{
+		subject: s, facts: s.Facts,
+		text:       sync.OnceValue(func() ref.Val { return subjectText(s) }),
+		files:      sync.OnceValue(func() *celFiles { return newCELFiles(s) }),
+		fileTexts:  sync.OnceValue(func() []*content { return fileTexts(s) }),
+		looseTexts: sync.OnceValue(func() []*content { return looseTexts(s) }),
+	}
 	if in.facts == nil {
 		in.facts = map[string]any{}
 	}
@@ -41,56 +43,32 @@ func Prepare(s *subject.Subject) *Input {
 	return in
 }
 
-// resolveName gives an expression the value of a variable.
-func (in *Input) resolveName(name string) (any, bool) {
+// activation gives expressions their variables.
+type activation struct{ in *Input }
+
+// ResolveName returns the value of a variable.
+func (a activation) ResolveName(name string) (any, bool) {
 	switch name {
 	case "facts":
-		return in.facts, true
+		return a.in.facts, true
 	case "subject":
-		return in.subjectVar, true
+		return a.in.subjectVar, true
 	case "diff":
-		return in.diffVar, true
+		return a.in.diffVar, true
 	case "files":
-		return in.celFiles().whole, true
+		return a.in.files().whole, true
 	}
 	return nil, false
 }
 
-func (in *Input) celSubject() *celSubject {
-	in.subjectOnce.Do(func() { in.subjectCEL = newCELSubject(in.subject) })
-	return in.subjectCEL
-}
-
-func (in *Input) celText() ref.Val {
-	in.textOnce.Do(func() { in.textCEL = subjectText(in.subject) })
-	return in.textCEL
-}
-
-func (in *Input) celFiles() *celFiles {
-	in.filesOnce.Do(func() { in.filesCEL = newCELFiles(in.subject) })
-	return in.filesCEL
-}
-
-// fileTexts are the texts of files, for patterns.
-func (in *Input) fileTexts() []*text {
-	in.fileTextsOnce.Do(func() { in.filesText = fileTexts(in.subject) })
-	return in.filesText
-}
-
-// looseTexts are the action and the strings in facts, for patterns.
-func (in *Input) looseTexts() []*text {
-	in.looseOnce.Do(func() { in.loose = looseTexts(in.subject) })
-	return in.loose
-}
+// Parent returns nil: expressions have no other variables.
+func (a activation) Parent() interpreter.Activation { return nil }
 
 // holds reports whether the subject has files of a diff, and whole files.
-func (in *Input) holds() (diff, whole bool) {
-	for i := range in.subject.Files {
-		isWhole := in.subject.Files[i].Change == subject.Whole
-		diff, whole = diff || !isWhole, whole || isWhole
-		if diff && whole {
-			break
-		}
-	}
-	return diff, whole
+func (in *Input) holds() (changed, whole bool) {
+	isWhole := func(f diff.File) bool { return f.Change == diff.Whole }
+	return slices.ContainsFunc(in.subject.Files, func(f diff.File) bool { return !isWhole(f) }), slices.ContainsFunc(in.subject.Files, isWhole)
 }
+
+// notGiven is the reason for a file without its content.
+func notGiven(path string) string { return "content of " + path + " was not given" }

@@ -3,35 +3,34 @@ package check
 import "strings"
 
 const (
-	fewMatches  = 256     // matches in a run that are asked for at first
-	mostMatches = 200_000 // matches in a run that are looked at, and so its memory
+	fewMatches  = 256     // matches in a run to find at first
+	mostMatches = 200_000 // matches in a run to find at most, which bounds the memory
 )
 
-// lookRuns matches every run of neighbouring lines that has a line that counts.
-func (s *search) lookRuns(t *text) {
+// runs matches every run of neighbouring lines that has a line that counts.
+func (s *search) runs(t *content) {
 	for first := 0; first < len(t.lines); {
 		last, counting := first, s.pattern.counts(&t.lines[first])
 		for last+1 < len(t.lines) && t.lines[last+1].adjacent {
 			last++
 			counting = counting || s.pattern.counts(&t.lines[last])
 		}
-		if s.ctx.Err() != nil {
-			s.leaveOpen("the check was stopped: " + s.ctx.Err().Error())
+		if s.stopped() {
 			return
 		}
 		if counting && s.mayMatch(t, first, last) && s.fits(t, first, t.end(last)-int(t.lines[first].start)) {
-			s.lookRun(t, first, last)
+			s.run(t, first, last)
 		}
 		first = last + 1
 	}
 }
 
 // mayMatch reports whether a run holds a literal of a match.
-func (s *search) mayMatch(t *text, first, last int) bool {
+func (s *search) mayMatch(t *content, first, last int) bool {
 	if len(s.pattern.literals.any) == 0 || s.pattern.literals.fold && t.odd {
 		return true
 	}
-	run := s.pattern.searched(t)[t.lines[first].start:t.end(last)]
+	run := s.pattern.searchText(t)[t.lines[first].start:t.end(last)]
 	for _, literal := range s.pattern.literals.any {
 		if strings.Contains(run, literal) {
 			return true
@@ -40,8 +39,8 @@ func (s *search) mayMatch(t *text, first, last int) bool {
 	return false
 }
 
-// lookRun notes the matches in a run that touch a line that counts.
-func (s *search) lookRun(t *text, first, last int) {
+// run notes the matches in a run that include a line that counts.
+func (s *search) run(t *content, first, last int) {
 	start := int(t.lines[first].start)
 	run := t.body[start:t.end(last)]
 	matches := s.pattern.regex.FindAllStringIndex(run, fewMatches)
@@ -63,9 +62,9 @@ func (s *search) lookRun(t *text, first, last int) {
 	}
 }
 
-// touched returns the lines of which the bytes from start to end of the body hold a character, line ends left out unless
-// there is nothing else.
-func (t *text) touched(start, end int) (from, to int) {
+// touched returns the first and the last line with a character between the bytes start and end of the body. Line ends count
+// only if it has no other character.
+func (t *content) touched(start, end int) (from, to int) {
 	matched := t.body[start:end]
 	if trimmed := strings.Trim(matched, "\n"); trimmed != "" {
 		start += strings.Index(matched, trimmed)
@@ -74,7 +73,7 @@ func (t *text) touched(start, end int) (from, to int) {
 	return t.lineAt(start), t.lineAt(end - 1)
 }
 
-func (s *search) counting(t *text, from, to int) bool {
+func (s *search) counting(t *content, from, to int) bool {
 	for i := from; i <= to; i++ {
 		if s.pattern.counts(&t.lines[i]) {
 			return true

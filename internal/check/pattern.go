@@ -7,14 +7,16 @@ import (
 	"slices"
 	"strings"
 
+	"tenet/internal/diff"
 	"tenet/internal/rule"
 	"tenet/internal/subject"
+	"tenet/internal/text"
 )
 
 // pattern is a compiled [rule.Pattern].
 type pattern struct {
 	regex     *regex
-	unless    *regex // nil if there is none
+	unless    *regex // nil if the pattern has none
 	paths     subject.Globs
 	excluded  subject.Globs
 	anyLine   bool
@@ -22,14 +24,12 @@ type pattern struct {
 
 	literals literals
 	hashes   [][]uint32 // per literal
-	bytes    *byteSet   // every match contains one of these, nil if that tells nothing
-	shortest int        // characters of the shortest match
 	short    string     // the expression, cut for messages
 }
 
 func compilePattern(problems *rule.Problems, from *rule.Pattern) *pattern {
 	before := problems.Len()
-	p := &pattern{anyLine: from.Lines == rule.LinesAny, multiline: from.Multiline, short: cut(from.Regex, maxShort)}
+	p := &pattern{anyLine: from.Lines == rule.LinesAny, multiline: from.Multiline, short: text.Fit(from.Regex, maxShort, "...")}
 	if from.Regex == "" {
 		problems.Add("check.pattern.regex", "must not be empty")
 	}
@@ -45,11 +45,10 @@ func compilePattern(problems *rule.Problems, from *rule.Pattern) *pattern {
 	if problems.Len() > before {
 		return nil
 	}
-	p.shortest = shortestMatch(p.regex.syntax)
-	if p.multiline && p.shortest == 0 {
+	if p.multiline && mayBeEmpty(p.regex.syntax) {
 		problems.Add("check.pattern.regex", "matches the empty text, which is everywhere in a multiline text; make it match a character")
 	}
-	p.literals, p.bytes = literalsOf(p.regex.syntax), bytesOf(p.regex.syntax)
+	p.literals = literalsOf(p.regex.syntax)
 	for _, literal := range p.literals.any {
 		p.hashes = append(p.hashes, gramHashes(literal))
 	}
@@ -81,33 +80,21 @@ func patternGlobs(problems *rule.Problems, field string, list []string) subject.
 	return globs
 }
 
-// shortestMatch is the number of characters of the shortest match of an expression, at least.
-func shortestMatch(re *syntax.Regexp) int {
+// mayBeEmpty reports whether an expression may match without any character.
+func mayBeEmpty(re *syntax.Regexp) bool {
 	switch re.Op {
-	case syntax.OpLiteral:
-		return len(re.Rune)
-	case syntax.OpCharClass, syntax.OpAnyChar, syntax.OpAnyCharNotNL, syntax.OpNoMatch:
-		return 1
+	case syntax.OpLiteral, syntax.OpCharClass, syntax.OpAnyChar, syntax.OpAnyCharNotNL, syntax.OpNoMatch:
+		return false
 	case syntax.OpCapture, syntax.OpPlus:
-		return shortestMatch(re.Sub[0])
+		return mayBeEmpty(re.Sub[0])
 	case syntax.OpRepeat:
-		return min(re.Min, 1) * shortestMatch(re.Sub[0])
+		return re.Min == 0 || mayBeEmpty(re.Sub[0])
 	case syntax.OpConcat:
-		total := 0
-		for _, sub := range re.Sub {
-			total += shortestMatch(sub)
-		}
-		return total
+		return !slices.ContainsFunc(re.Sub, func(sub *syntax.Regexp) bool { return !mayBeEmpty(sub) })
 	case syntax.OpAlternate:
-		least := shortestMatch(re.Sub[0])
-		for _, sub := range re.Sub[1:] {
-			least = min(least, shortestMatch(sub))
-		}
-		return least
-	case syntax.OpEmptyMatch, syntax.OpBeginLine, syntax.OpEndLine, syntax.OpBeginText, syntax.OpEndText,
-		syntax.OpWordBoundary, syntax.OpNoWordBoundary, syntax.OpStar, syntax.OpQuest:
+		return slices.ContainsFunc(re.Sub, mayBeEmpty)
 	}
-	return 0
+	return true
 }
 
 // wants reports whether the path passes the filters.
@@ -118,24 +105,21 @@ func (p *pattern) wants(path string) bool {
 // counts reports whether hits in a line count.
 func (p *pattern) counts(l *textLine) bool { return p.anyLine || l.added }
 
-// absent reports whether the text holds no literal of a match, and so no match.
-func (p *pattern) absent(t *text) bool {
+// absent reports whether the text has no literal of a match, and so no match.
+func (p *pattern) absent(t *content) bool {
 	if len(p.literals.any) == 0 || p.literals.fold && t.odd {
 		return false
 	}
 	for i, literal := range p.literals.any {
-		if !t.grams.mayHold(p.hashes[i]) {
-			continue
-		}
-		if len(literal) > 2 || strings.Contains(p.searched(t), literal) {
+		if t.grams.mayHold(p.hashes[i]) && (len(literal) > 2 || strings.Contains(p.searchText(t), literal)) {
 			return false
 		}
 	}
 	return true
 }
 
-// searched is the text that literals are looked for in.
-func (p *pattern) searched(t *text) string {
+// searchText returns the text in which to search for literals.
+func (p *pattern) searchText(t *content) string {
 	if p.literals.fold {
 		return t.lower()
 	}
@@ -147,12 +131,12 @@ func (p *Program) runPattern(ctx context.Context, in *Input) Outcome {
 	search := search{ctx: ctx, pattern: p.pattern}
 	for _, t := range in.fileTexts() {
 		if p.pattern.wants(t.path) {
-			search.look(t)
+			search.text(t)
 		}
 	}
 	if p.pattern.paths.Empty() {
 		for _, t := range in.looseTexts() {
-			search.look(t)
+			search.text(t)
 		}
 	}
 	missing := 0
@@ -177,12 +161,12 @@ func (p *Program) runPattern(ctx context.Context, in *Input) Outcome {
 	return Outcome{Result: Kept, Reason: fmt.Sprintf("no match of `%s` in %s", p.pattern.short, search.looked())}
 }
 
-// nothing says why no line was looked at.
+// nothing explains why the pattern read no line.
 func (p *pattern) nothing(in *Input) string {
 	switch {
 	case len(in.subject.Files) == 0:
 		return "the subject has no text that the pattern looks at"
-	case !slices.ContainsFunc(in.subject.Files, func(f subject.File) bool { return p.wants(f.Path) }):
+	case !slices.ContainsFunc(in.subject.Files, func(f diff.File) bool { return p.wants(f.Path) }):
 		return "no file of the subject is among the paths of the pattern"
 	}
 	return "no lines are added in the files that the pattern looks at"

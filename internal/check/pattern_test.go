@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tenet/internal/diff"
 	"tenet/internal/rule"
 	"tenet/internal/subject"
 )
@@ -176,10 +177,10 @@ func TestPatternWithoutText(t *testing.T) {
 	for name, s := range map[string]*subject.Subject{
 		"nothing":      {},
 		"numbers only": facts(t, `{"amount": 5}`),
-		"binary":       {Files: []subject.File{{Path: "a.png", Change: subject.Modified, Binary: true}}},
-		"mode only":    {Files: []subject.File{{Path: "a.sh", Change: subject.Mode}}},
-		"deletions": {Files: []subject.File{{Path: "a.go", Change: subject.Modified, Hunks: []subject.Hunk{
-			{NewStart: 1, Lines: []subject.Line{{Op: subject.OpContext, Old: 1, New: 1, Text: "x"}, {Op: subject.OpDelete, Old: 2, Text: "y"}}},
+		"binary":       {Files: []diff.File{{Path: "a.png", Change: diff.Modified, Binary: true}}},
+		"mode only":    {Files: []diff.File{{Path: "a.sh", Change: diff.Mode}}},
+		"deletions": {Files: []diff.File{{Path: "a.go", Change: diff.Modified, Hunks: []diff.Hunk{
+			{NewStart: 1, Lines: []diff.Line{{Op: diff.OpContext, Old: 1, New: 1, Text: "x"}, {Op: diff.OpDelete, Old: 2, Text: "y"}}},
 		}}}},
 	} {
 		if out := run(t, rule.Pattern{Regex: ".*"}, s); out.Result != NotConcerned || out.Reason == "" {
@@ -281,24 +282,24 @@ func TestLiterals(t *testing.T) {
 		{`\beval\(`, "eval(", false},
 		{`(?i)password\s*=`, "password", true},
 		{`TODO|FIXME`, "TODO FIXME", false},
-		{`(foo|bar)baz`, "foobaz barbaz", false},
+		{`(foo|bar)baz`, "baz", false},
 		{`x\d+abc`, "abc", false},
-		{`ab[cd]e`, "abce abde", false},
+		{`ab[cd]e`, "ab", false},
 		{`\d{3}-\d{4}`, "-", false},
 		{`(abc)+`, "abc", false},
-		{`a{4}`, "aaaa", false},
-		{`a{2,}b`, "aa", false},
+		{`a{4}`, "a", false},
+		{`a{2,}b`, "a", false},
 		{`(abc)?`, "", false},
-		{`(abc)?de`, "de abcde", false},
+		{`(abc)?de`, "de", false},
 		{`(abc)*`, "", false},
 		{`abc|\d`, "", false},
 		{`(?i)straße`, "stra", true},
 		{`.`, "", false},
 		{`\w+\s+\d`, "", false},
-		{`gh[pousr]_`, "ghp_ gho_ ghu_ ghs_ ghr_", false},
+		{`gh[pousr]_`, "gh", false},
 		{`^$`, "", false},
 		{`AKIA[0-9A-Z]{16}`, "AKIA", false},
-		{`BEGIN_(RSA_|EC_)?PRIVATE`, "BEGIN_PRIVATE BEGIN_RSA_PRIVATE BEGIN_EC_PRIVATE", false},
+		{`BEGIN_(RSA_|EC_)?PRIVATE`, "BEGIN_", false},
 	} {
 		re, err := compileRegex(c.regex)
 		if err != nil {

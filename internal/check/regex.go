@@ -5,14 +5,16 @@ import (
 	"fmt"
 	"regexp"
 	"regexp/syntax"
+
+	"tenet/internal/text"
 )
 
 // Limits on regular expressions.
 const (
 	// maxInst bounds the instructions of a compiled expression, and so its memory and the time per byte of text.
 	maxInst = 3_000
-	// maxMatch bounds the length of a text times the instructions of the expression that is run over it in one go, which
-	// cannot be interrupted. The worst text for the worst expression takes some 10 ns for each.
+	// maxMatch bounds the length of a text times the instructions of its expression, since a match cannot be interrupted. The
+	// worst text for the worst expression takes some 10 ns for each.
 	maxMatch = 500_000_000
 )
 
@@ -45,15 +47,15 @@ func regexError(err error) error {
 	if !ok {
 		return err
 	}
-	message := fmt.Sprintf("%s: `%s`", wrong.Code, cut(wrong.Expr, maxShort))
+	message := fmt.Sprintf("%s: `%s`", wrong.Code, text.Fit(wrong.Expr, maxShort, "..."))
 	if wrong.Code == syntax.ErrInvalidPerlOp || wrong.Code == syntax.ErrInvalidEscape {
 		message += "; RE2 has no look-around and no back references"
 	}
 	return errors.New(message)
 }
 
-// instructions estimates the size of the compiled expression from above, without compiling it: repetitions are written
-// out by the compiler, so a short expression may be huge. Above maxInst it is not exact.
+// instructions returns an upper bound of the size of the compiled expression, without compiling it: the compiler writes
+// repetitions out, so a short expression may be huge. Above maxInst it is not exact.
 func instructions(re *syntax.Regexp) int {
 	n := 1
 	for _, sub := range re.Sub {
@@ -72,5 +74,5 @@ func instructions(re *syntax.Regexp) int {
 	return n
 }
 
-// fits reports whether the expression may be run over a text of so many bytes in one go.
+// fits reports whether the expression may be matched against a text of so many bytes at once.
 func (r *regex) fits(bytes int) bool { return bytes <= maxMatch/r.inst }

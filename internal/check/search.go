@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"tenet/internal/rule"
+	"tenet/internal/text"
 )
 
 // search is one run of a pattern over a subject.
@@ -14,22 +16,23 @@ type search struct {
 	ctx     context.Context
 	pattern *pattern
 
-	texts, lines int    // looked at
-	open         string // why the answer is open unless there is a hit
+	texts, lines int    // that were read
+	open         string // why the answer is open if nothing matches
 	hits         int
+	first        string // the place of the first hit
 	locations    []rule.Location
 	evidence     []rule.Evidence
-	candidates   []int // lines of a text, reused
+	found        []int // the candidates of a text, reused
 }
 
 const (
-	maxHits    = 50  // hits that are told one by one
+	maxHits    = 50  // hits in an outcome
 	maxSnippet = 800 // bytes of a snippet
 	maxQuote   = 300 // bytes of a quote
 )
 
-// look searches one text.
-func (s *search) look(t *text) {
+// text searches one text.
+func (s *search) text(t *content) {
 	lines := t.added
 	if s.pattern.anyLine {
 		lines = len(t.lines)
@@ -40,16 +43,26 @@ func (s *search) look(t *text) {
 	s.texts++
 	s.lines += lines
 	switch {
-	case s.pattern.absent(t):
-	case s.ctx.Err() != nil:
-		s.leaveOpen("the check was stopped: " + s.ctx.Err().Error())
+	case s.pattern.absent(t) || s.stopped():
 	case s.pattern.multiline:
-		s.lookRuns(t)
-	case len(s.pattern.literals.any) == 0 || s.pattern.literals.fold && t.odd:
-		s.lookLines(t)
+		s.runs(t)
 	default:
-		s.lookCandidates(t)
+		for n, i := range s.candidates(t) {
+			if n%256 == 255 && s.stopped() {
+				return
+			}
+			s.line(t, i)
+		}
 	}
+}
+
+// stopped reports whether the context has ended, which leaves the answer open.
+func (s *search) stopped() bool {
+	err := s.ctx.Err()
+	if err != nil {
+		s.leaveOpen("the check was stopped: " + err.Error())
+	}
+	return err != nil
 }
 
 func (s *search) leaveOpen(reason string) {
@@ -58,25 +71,17 @@ func (s *search) leaveOpen(reason string) {
 	}
 }
 
-// lookLines matches every line that counts and that may match by its length and the bytes in it.
-func (s *search) lookLines(t *text) {
-	for i := range t.lines {
-		if i%256 == 255 && s.ctx.Err() != nil {
-			s.leaveOpen("the check was stopped: " + s.ctx.Err().Error())
-			return
+// candidates returns the lines that may match, in order: those in which a literal begins, since a match in a line has its
+// literal there too, or all if the pattern has no literals.
+func (s *search) candidates(t *content) []int {
+	s.found = s.found[:0]
+	if len(s.pattern.literals.any) == 0 || s.pattern.literals.fold && t.odd {
+		for i := range t.lines {
+			s.found = append(s.found, i)
 		}
-		line := t.line(i)
-		if len(line) >= s.pattern.shortest && (s.pattern.bytes == nil || !s.pattern.bytes.none(line)) {
-			s.lookLine(t, i)
-		}
+		return s.found
 	}
-}
-
-// lookCandidates matches the lines in which a literal begins. No other line can match, since a match in a line has its
-// literal there too.
-func (s *search) lookCandidates(t *text) {
-	body := s.pattern.searched(t)
-	s.candidates = s.candidates[:0]
+	body := s.pattern.searchText(t)
 	for i, literal := range s.pattern.literals.any {
 		if !t.grams.mayHold(s.pattern.hashes[i]) {
 			continue
@@ -87,25 +92,19 @@ func (s *search) lookCandidates(t *text) {
 				break
 			}
 			line := t.lineAt(from + at)
-			s.candidates = append(s.candidates, line)
+			s.found = append(s.found, line)
 			from = t.end(line) + 1
 		}
 	}
 	if len(s.pattern.literals.any) > 1 {
-		slices.Sort(s.candidates)
-		s.candidates = slices.Compact(s.candidates)
+		slices.Sort(s.found)
+		s.found = slices.Compact(s.found)
 	}
-	for n, i := range s.candidates {
-		if n%256 == 255 && s.ctx.Err() != nil {
-			s.leaveOpen("the check was stopped: " + s.ctx.Err().Error())
-			return
-		}
-		s.lookLine(t, i)
-	}
+	return s.found
 }
 
-// lookLine matches one line.
-func (s *search) lookLine(t *text, i int) {
+// line matches one line.
+func (s *search) line(t *content, i int) {
 	if !s.pattern.counts(&t.lines[i]) {
 		return
 	}
@@ -123,8 +122,8 @@ func (s *search) lookLine(t *text, i int) {
 	s.hit(t, i, i, line, at)
 }
 
-// fits leaves the answer open where an expression would run for seconds.
-func (s *search) fits(t *text, i, bytes int) bool {
+// fits reports whether the expressions may run over so many bytes; it leaves the answer open if they would run for seconds.
+func (s *search) fits(t *content, i, bytes int) bool {
 	if s.pattern.regex.fits(bytes) && (s.pattern.unless == nil || s.pattern.unless.fits(bytes)) {
 		return true
 	}
@@ -133,7 +132,7 @@ func (s *search) fits(t *text, i, bytes int) bool {
 }
 
 // place names a line.
-func (t *text) place(i int) string {
+func (t *content) place(i int) string {
 	l := &t.lines[i]
 	switch {
 	case t.isFacts:
@@ -144,10 +143,13 @@ func (t *text) place(i int) string {
 	return fmt.Sprintf("%s:%d", t.path, l.number)
 }
 
-// hit notes that lines first to last of a text match. quoted is the text that matched, of interest from byte at on.
-func (s *search) hit(t *text, first, last int, quoted string, at int) {
+// hit notes that lines first to last of a text match. The match begins at byte at of the text quoted.
+func (s *search) hit(t *content, first, last int, quoted string, at int) {
 	if s.hits++; s.hits > maxHits {
 		return
+	}
+	if s.hits == 1 {
+		s.first = t.place(first)
 	}
 	from, to := &t.lines[first], &t.lines[last]
 	section, quote := t.sections[from.section], window(quoted, at, maxQuote)
@@ -167,23 +169,26 @@ func (s *search) hit(t *text, first, last int, quoted string, at int) {
 	}
 	s.locations = append(s.locations, rule.Location{
 		FilePath: t.path, StartLine: int(from.number), EndLine: int(to.number),
-		FunctionName: section, Snippet: cut(snippet, maxSnippet),
+		FunctionName: section, Snippet: text.Fit(snippet, maxSnippet, "..."),
 	})
 }
 
-// window returns the part of a long text in which the byte at stands, verbatim.
-func window(text string, at, longest int) string {
-	if len(text) <= longest {
-		return text
+// window returns the part of a long text around the byte at, verbatim.
+func window(s string, at, longest int) string {
+	if len(s) <= longest {
+		return s
 	}
-	start := runeStart(text, max(0, min(at-longest/4, len(text)-longest)))
-	return text[start:runeStart(text, start+longest)]
+	start := max(0, min(at-longest/4, len(s)-longest))
+	for start > 0 && !utf8.RuneStart(s[start]) {
+		start--
+	}
+	return text.Fit(s[start:], longest, "")
 }
 
-// broken tells of the hits.
+// broken returns the outcome for the hits.
 func (s *search) broken(prog *Program) Outcome {
 	matches := "`" + s.pattern.short + "` matches"
-	reason := fmt.Sprintf("%s in %s", matches, s.firstPlace())
+	reason := fmt.Sprintf("%s in %s", matches, s.first)
 	switch rest := s.hits - 1; {
 	case s.hits > maxHits:
 		reason += fmt.Sprintf(" and %d more places; the first %d are listed, and %d more are not", rest, maxHits, s.hits-maxHits)
@@ -197,18 +202,7 @@ func (s *search) broken(prog *Program) Outcome {
 	return out
 }
 
-func (s *search) firstPlace() string {
-	switch e := s.evidence[0]; {
-	case e.Fact != "":
-		return e.Fact
-	case e.FilePath == "":
-		return fmt.Sprintf("line %d of the action", e.Line)
-	default:
-		return fmt.Sprintf("%s:%d", e.FilePath, e.Line)
-	}
-}
-
-// looked says what was looked at.
+// looked counts the lines and texts that were read.
 func (s *search) looked() string {
 	lines, texts := "1 line", "1 text"
 	if s.lines > 1 {

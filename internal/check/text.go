@@ -6,11 +6,12 @@ import (
 	"strings"
 	"sync"
 
+	"tenet/internal/diff"
 	"tenet/internal/subject"
 )
 
-// text is what patterns look at: the new lines of a file, the action, or the strings in facts.
-type text struct {
+// content is a text that patterns search: the new lines of a file, the action, or the strings in facts.
+type content struct {
 	path  string // of the file, empty for action and facts
 	body  string // all lines, each with a line end
 	lines []textLine
@@ -20,7 +21,7 @@ type text struct {
 	isFacts  bool
 
 	grams grams
-	// odd tells that the text has characters beyond ASCII that are equal to ASCII letters when case is ignored.
+	// odd is true if the text has characters beyond ASCII that are equal to ASCII letters when case is ignored.
 	odd       bool
 	lowerOnce sync.Once
 	lowerBody string
@@ -28,25 +29,25 @@ type text struct {
 
 // textLine is a line of a text.
 type textLine struct {
-	start    int32 // where it begins in body
+	start    int32 // offset in body
 	number   int32 // in the new file, the action or the value
 	section  int32
 	added    bool
 	adjacent bool // whether it directly follows the line before it
 }
 
-// end is where line i ends in the body, its line end left out.
-func (t *text) end(i int) int {
+// end returns the offset of the end of line i in the body, without its line end.
+func (t *content) end(i int) int {
 	if i+1 < len(t.lines) {
 		return int(t.lines[i+1].start) - 1
 	}
 	return len(t.body) - 1
 }
 
-func (t *text) line(i int) string { return t.body[t.lines[i].start:t.end(i)] }
+func (t *content) line(i int) string { return t.body[t.lines[i].start:t.end(i)] }
 
-// lineAt returns which line holds the byte at.
-func (t *text) lineAt(at int) int {
+// lineAt returns the index of the line with the byte at.
+func (t *content) lineAt(at int) int {
 	i, exact := slices.BinarySearchFunc(t.lines, at, func(l textLine, at int) int { return int(l.start) - at })
 	if !exact {
 		i--
@@ -54,8 +55,8 @@ func (t *text) lineAt(at int) int {
 	return i
 }
 
-// lower is the body with ASCII letters in lower case.
-func (t *text) lower() string {
+// lower returns the body with ASCII letters in lower case.
+func (t *content) lower() string {
 	t.lowerOnce.Do(func() { t.lowerBody = lowerASCII(t.body) })
 	return t.lowerBody
 }
@@ -81,7 +82,7 @@ var lowered = func() (table [256]byte) {
 // textWriter builds a text.
 type textWriter struct {
 	body strings.Builder
-	text text
+	text content
 }
 
 func (w *textWriter) add(s string, number, section int, added, adjacent bool) {
@@ -95,7 +96,7 @@ func (w *textWriter) add(s string, number, section int, added, adjacent bool) {
 	w.body.WriteByte('\n')
 }
 
-// addLines adds the lines of a text that belongs to no file.
+// addLines adds the lines of a text outside of files.
 func (w *textWriter) addLines(s, section string) {
 	w.text.sections = append(w.text.sections, section)
 	number := 0
@@ -107,7 +108,7 @@ func (w *textWriter) addLines(s, section string) {
 }
 
 // finish appends the text to all, unless it is empty.
-func (w *textWriter) finish(all []*text) []*text {
+func (w *textWriter) finish(all []*content) []*content {
 	t := &w.text
 	if len(t.lines) == 0 {
 		return all
@@ -118,15 +119,15 @@ func (w *textWriter) finish(all []*text) []*text {
 	return append(all, t)
 }
 
-// fileTexts makes the texts of the files that have new lines.
-func fileTexts(s *subject.Subject) []*text {
-	var all []*text
+// fileTexts returns the texts of the files that have new lines.
+func fileTexts(s *subject.Subject) []*content {
+	var all []*content
 	for i := range s.Files {
 		f := &s.Files[i]
 		if f.Binary || f.Missing {
 			continue
 		}
-		w := textWriter{text: text{path: f.Path}}
+		w := textWriter{text: content{path: f.Path}}
 		bytes, lines := 0, 0
 		for _, l := range f.NewLines {
 			bytes, lines = bytes+len(l.Text)+1, lines+1
@@ -138,8 +139,8 @@ func fileTexts(s *subject.Subject) []*text {
 			w.text.sections = append(w.text.sections, strings.TrimSpace(h.Section))
 			first := true
 			for _, l := range h.Lines {
-				if l.Op != subject.OpDelete {
-					w.add(l.Text, l.New, j, l.Op == subject.OpAdd, !first)
+				if l.Op != diff.OpDelete {
+					w.add(l.Text, l.New, j, l.Op == diff.OpAdd, !first)
 					first = false
 				}
 			}
@@ -149,11 +150,11 @@ func fileTexts(s *subject.Subject) []*text {
 	return all
 }
 
-// looseTexts makes the texts that belong to no file: the action, and the strings in facts in the order of their keys.
-func looseTexts(s *subject.Subject) []*text {
+// looseTexts returns the texts outside of files: the action, and the strings in facts in the order of their keys.
+func looseTexts(s *subject.Subject) []*content {
 	var action textWriter
 	action.addLines(s.Action, "")
-	facts := textWriter{text: text{isFacts: true}}
+	facts := textWriter{text: content{isFacts: true}}
 	facts.addFacts(s.Facts, nil)
 	return facts.finish(action.finish(nil))
 }
@@ -173,14 +174,14 @@ func (w *textWriter) addFacts(v any, path factPath) {
 	}
 }
 
-// grams is a set of the three-byte pieces of a text in lower case. It may hold more, never less, and tells in a few
-// nanoseconds that a literal is nowhere in the text.
+// grams is a set of the three-byte pieces of a text in lower case. It may hold more, never less, and finds in a few
+// nanoseconds that a text lacks a literal.
 type grams struct {
 	bits  []uint64
 	shift uint
 }
 
-// Sizes of the set, in bits of the number of its bits.
+// Sizes of the set, as the binary logarithm of the number of its bits.
 const (
 	minGrams = 9
 	maxGrams = 18
@@ -219,7 +220,7 @@ func (g *grams) mayHold(hashes []uint32) bool {
 	return true
 }
 
-// gramHashes are the hashes of the pieces of a literal.
+// gramHashes returns the hashes of the pieces of a literal.
 func gramHashes(literal string) []uint32 {
 	var hashes []uint32
 	for i := 2; i < len(literal); i++ {

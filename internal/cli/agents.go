@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strings"
 
-	"tenet/internal/agent"
 	"tenet/internal/client"
 	"tenet/internal/rule"
+	"tenet/internal/wire"
 )
 
 // agentFlags are the flags of all agents.
@@ -16,7 +16,7 @@ type agentFlags struct {
 	Node        string `placeholder:"NODE" help:"Go by the rules that hold at this federation node: its id, or its name or path of names."`
 	Environment string `placeholder:"NAME" help:"Go by the rules that are deployed there: production, staging or development."`
 	Session     string `placeholder:"ID" help:"Go on with an earlier exchange with a server; its id is in the answer."`
-	Format      string `short:"f" enum:"text,json" default:"text" help:"${enum}."`
+	output
 }
 
 func (f *agentFlags) request(ctx context.Context, c *client.Client, words []string) (client.AgentRequest, error) {
@@ -37,7 +37,6 @@ type askCommand struct {
 	agentFlags
 }
 
-// Help is the long help of the command.
 func (askCommand) Help() string {
 	return `Answers from the rules in force. Every sentence cites words that the server has found in a rule. Without a model, the rules that match
 the question best are listed.
@@ -47,24 +46,21 @@ Example:
     tenet ask "May a contractor read production data?"`
 }
 
-// Run asks.
-func (k *askCommand) Run(ctx context.Context, s *session) error {
-	return s.with(ctx, readsData, func(c *client.Client) error {
-		r, err := k.request(ctx, c, k.Question)
-		if err != nil {
-			return err
-		}
-		done := s.progress("asking")
-		a, err := c.Ask(ctx, r)
-		done()
-		return show(s, k.Format == "json", a, err, s.printAsked)
-	})
+func (k *askCommand) Run(ctx context.Context, s *session, c *client.Client) error {
+	r, err := k.request(ctx, c, k.Question)
+	if err != nil {
+		return err
+	}
+	done := s.progress("asking")
+	a, err := c.Ask(ctx, r)
+	done()
+	return show(s, k.output, a, err, printAsked)
 }
 
-func (s *session) printAsked(a client.AgentAnswer[agent.AskResult]) error {
+func printAsked(s *session, a client.AgentAnswer[wire.AgentAskResult]) error {
 	var b strings.Builder
 	if a.Result == nil {
-		return s.printAside(&b, a.Reasoning, a.FollowUps, a.SessionID)
+		return printFollowUps(s, &b, a.Reasoning, a.FollowUps, a.SessionID)
 	}
 	slugs := map[string]string{}
 	for _, r := range a.Result.Rules {
@@ -80,31 +76,31 @@ func (s *session) printAsked(a client.AgentAnswer[agent.AskResult]) error {
 	if !a.Result.Answered {
 		b.WriteString(a.Reasoning + "\n")
 	}
-	s.printExcerpts(&b, a.Result.Rules)
-	s.printSession(&b, a.SessionID)
+	printExcerpts(s, &b, a.Result.Rules)
+	printSession(s, &b, a.SessionID)
 	_, err := fmt.Fprint(s.out, b.String())
 	return err
 }
 
-func (s *session) printExcerpts(b *strings.Builder, rules []agent.RuleExcerpt) {
+func printExcerpts(s *session, b *strings.Builder, rules []wire.RuleExcerpt) {
 	for _, r := range rules {
 		fmt.Fprintf(b, "  %s %s %s\n", s.bold(ruleName(r.RuleSlug, r.RuleID)), s.dim(string(r.Modality)+" "+string(r.Severity)), r.Excerpt)
 	}
 }
 
 // printAside prints an answer without a result: the agent asks back.
-func (s *session) printAside(b *strings.Builder, reasoning string, followUps []string, id string) error {
+func printFollowUps(s *session, b *strings.Builder, reasoning string, followUps []string, id string) error {
 	b.WriteString(reasoning + "\n")
 	for _, f := range followUps {
 		b.WriteString("  " + f + "\n")
 	}
-	s.printSession(b, id)
+	printSession(s, b, id)
 	_, err := fmt.Fprint(s.out, b.String())
 	return err
 }
 
-// printSession names the session where there is one to go on with: an embedded node forgets it with the command.
-func (s *session) printSession(b *strings.Builder, id string) {
+// printSession prints the id of a session that can be continued: an embedded node forgets it with the command.
+func printSession(s *session, b *strings.Builder, id string) {
 	if s.globals.Server != "" || s.env("TENET_SERVER") != "" {
 		fmt.Fprintln(b, s.dim("--session "+id))
 	}
@@ -124,7 +120,6 @@ type authorCommand struct {
 	Store bool `help:"Keep the draft, as a rule of status DRAFT, which applies to nothing until it is approved."`
 }
 
-// Help is the long help of the command.
 func (authorCommand) Help() string {
 	return `Writes a draft with severity, scope and test cases, and says what makes it hard to judge. Without a model, the draft keeps the words of
 the wish.
@@ -134,7 +129,6 @@ Example:
     tenet author "payments above 10000 EUR need a second approver" --scope finance --store`
 }
 
-// Run drafts.
 func (k *authorCommand) Run(ctx context.Context, s *session) error {
 	wants := readsData
 	if k.Store {
@@ -149,14 +143,14 @@ func (k *authorCommand) Run(ctx context.Context, s *session) error {
 		done := s.progress("drafting")
 		a, err := c.Author(ctx, r)
 		done()
-		return show(s, k.Format == "json", a, err, s.printDraft)
+		return show(s, k.output, a, err, printDraft)
 	})
 }
 
-func (s *session) printDraft(a client.AgentAnswer[agent.AuthorResult]) error {
+func printDraft(s *session, a client.AgentAnswer[wire.AgentAuthorResult]) error {
 	var b strings.Builder
 	if a.Result == nil {
-		return s.printAside(&b, a.Reasoning, a.FollowUps, a.SessionID)
+		return printFollowUps(s, &b, a.Reasoning, a.FollowUps, a.SessionID)
 	}
 	d := a.Result.Rule
 	fmt.Fprintf(&b, "%s\n%s\n", s.bold(d.Statement), s.dim(string(d.Modality)+" "+string(d.Severity)+" "+strings.Join(d.Scope, ", ")))
@@ -181,7 +175,7 @@ func (s *session) printDraft(a client.AgentAnswer[agent.AuthorResult]) error {
 	}
 	if len(a.Result.Similar) > 0 {
 		b.WriteString("similar rules:\n")
-		s.printExcerpts(&b, a.Result.Similar)
+		printExcerpts(s, &b, a.Result.Similar)
 	}
 	b.WriteString(a.Reasoning + "\n")
 	if a.Result.Stored {

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 
-	"tenet/internal/audit"
 	"tenet/internal/client"
-	"tenet/internal/store"
+	"tenet/internal/wire"
+	"tenet/internal/wire/op"
 )
 
 // auditCommands are `tenet audit ...`.
@@ -18,33 +18,31 @@ type auditCommands struct {
 type auditVerifyCommand struct {
 	ExpectSeq  int64  `placeholder:"N" help:"Number of an entry noted earlier, which the chain must still hold."`
 	ExpectHash string `placeholder:"HASH" help:"Hash of that entry."`
-	Format     string `short:"f" enum:"text,json" default:"text" help:"${enum}."`
+	output
 }
 
-// Help is the long help of the command.
 func (auditVerifyCommand) Help() string {
 	return `Each record holds the hash of the one before it. Note the head that is printed, somewhere else than in the
-database: with it, a later run also finds a chain that was cut short or written anew as a whole.
+database: with it, a later run also finds a chain that was cut short or rewritten as a whole.
 
 Exit codes: 0 the chain is whole, 1 it is not, 2 it could not be read.`
 }
 
-// Run verifies the chain of the project.
 func (k *auditVerifyCommand) Run(ctx context.Context, s *session) error {
 	if (k.ExpectSeq == 0) != (k.ExpectHash == "") || k.ExpectSeq < 0 {
 		return errors.New("--expect-seq and --expect-hash belong together: the number and the hash of one entry")
 	}
 	return s.with(ctx, keepsData, func(c *client.Client) error {
 		done := s.progress("verifying")
-		r, err := c.VerifyAudit(ctx, store.AuditHead{Seq: k.ExpectSeq, Hash: k.ExpectHash})
+		r, err := client.Get(ctx, c, op.VerifyAudit.Where(wire.AuditQuery{ExpectSeq: k.ExpectSeq, ExpectHash: k.ExpectHash}))
 		done()
 		if err != nil {
 			return err
 		}
-		if k.Format == "json" {
+		if k.json() {
 			err = printJSON(s.out, r)
 		} else {
-			err = s.printVerification(&r)
+			err = printVerification(s, &r)
 		}
 		if err == nil && !r.OK() {
 			return exit(exitFound)
@@ -53,7 +51,7 @@ func (k *auditVerifyCommand) Run(ctx context.Context, s *session) error {
 	})
 }
 
-func (s *session) printVerification(r *audit.Report) error {
+func printVerification(s *session, r *wire.AuditReport) error {
 	for _, p := range r.Problems {
 		if _, err := fmt.Fprintf(s.out, "%s entry %d %s: %s\n", s.red("✗"), p.Seq, p.ID, line(p.Message)); err != nil {
 			return err

@@ -7,20 +7,21 @@ import (
 	"time"
 
 	"tenet/internal/client"
+	"tenet/internal/wire"
+	"tenet/internal/wire/op"
 )
 
 // cacheCommands are `tenet cache ...`.
 type cacheCommands struct {
-	Stats cacheStatsCommand `cmd:"" help:"Tell how many verdicts are kept."`
-	Prune cachePruneCommand `cmd:"" help:"Delete old kept verdicts."`
-	Clear cacheClearCommand `cmd:"" help:"Delete all kept verdicts of the project."`
+	Stats cacheStatsCommand `cmd:"" help:"Count the stored verdicts."`
+	Prune cachePruneCommand `cmd:"" help:"Delete old stored verdicts."`
+	Clear cacheClearCommand `cmd:"" help:"Delete all stored verdicts of the project."`
 }
 
 type cacheStatsCommand struct {
-	Format string `short:"f" enum:"text,json" default:"text" help:"${enum}."`
+	output
 }
 
-// Help is the long help of the command.
 func (cacheStatsCommand) Help() string {
 	return `Verdicts that a model gave are kept by content: the rule's text, the hunk, the model and the version of the prompt.
 What did not change is not judged again.
@@ -29,23 +30,20 @@ What did not change is not judged again.
     tenet cache stats --project payments --format json`
 }
 
-// Run prints what is kept for the project.
-func (k *cacheStatsCommand) Run(ctx context.Context, s *session) error {
-	return s.with(ctx, keepsData, func(c *client.Client) error {
-		stats, err := c.CacheStats(ctx)
-		if err != nil {
-			return err
-		}
-		if k.Format == "json" {
-			return printJSON(s.out, stats)
-		}
-		text := fmt.Sprintf("project %s: %d verdicts, %.1f MiB", stats.ProjectID, stats.Count, float64(stats.Bytes)/(1<<20))
-		if stats.Oldest != nil && stats.Newest != nil {
-			text += fmt.Sprintf(", made %s to %s", day(*stats.Oldest), day(*stats.Newest))
-		}
-		_, err = fmt.Fprintln(s.out, text)
+func (k *cacheStatsCommand) Run(ctx context.Context, s *session, c *client.Client) error {
+	stats, err := client.Get(ctx, c, op.GetCache)
+	if err != nil {
 		return err
-	})
+	}
+	if k.json() {
+		return printJSON(s.out, stats)
+	}
+	text := fmt.Sprintf("project %s: %d verdicts, %.1f MiB", stats.ProjectID, stats.Count, float64(stats.Bytes)/(1<<20))
+	if stats.Oldest != nil && stats.Newest != nil {
+		text += fmt.Sprintf(", made %s to %s", day(*stats.Oldest), day(*stats.Newest))
+	}
+	_, err = fmt.Fprintln(s.out, text)
+	return err
 }
 
 type cachePruneCommand struct {
@@ -53,47 +51,47 @@ type cachePruneCommand struct {
 	MaxMB     int64         `name:"max-mb" placeholder:"N" help:"Delete the oldest until the others have at most so many MiB of text."`
 }
 
-// Help is the long help of the command.
 func (cachePruneCommand) Help() string {
-	return `The node does this by itself when a project's verdicts grow beyond the setting cache_max_mb.
+	return `The node does this automatically when a project's verdicts grow beyond the setting cache_max_mb.
 
     tenet cache prune --older-than 720h
     tenet cache prune --max-mb 50`
 }
 
-// Run deletes old verdicts.
 func (k *cachePruneCommand) Run(ctx context.Context, s *session) error {
 	if k.OlderThan <= 0 && k.MaxMB <= 0 {
 		return errors.New("say what to delete: --older-than TIME, --max-mb N, or both; tenet cache clear deletes all")
 	}
-	var before time.Time
+	var prune wire.PruneCache
 	if k.OlderThan > 0 {
-		before = time.Now().Add(-k.OlderThan)
+		before := time.Now().Add(-k.OlderThan)
+		prune.Before = &before
 	}
-	return s.deleteVerdicts(ctx, func(c *client.Client) (int64, error) { return c.PruneCache(ctx, before, max(0, k.MaxMB)<<20) })
+	if size := k.MaxMB << 20; size > 0 {
+		prune.MaxBytes = &size
+	}
+	return deleteVerdicts(ctx, s, func(c *client.Client) (wire.CacheDeleted, error) { return client.Call(ctx, c, op.PruneCache, prune) })
 }
 
 type cacheClearCommand struct{}
 
-// Help is the long help of the command.
 func (cacheClearCommand) Help() string {
 	return `Everything is judged again when it is needed. Records of evaluations are not touched: they hold their verdicts.
 
     tenet cache clear --project payments`
 }
 
-// Run deletes all verdicts of the project.
 func (cacheClearCommand) Run(ctx context.Context, s *session) error {
-	return s.deleteVerdicts(ctx, func(c *client.Client) (int64, error) { return c.ClearCache(ctx) })
+	return deleteVerdicts(ctx, s, func(c *client.Client) (wire.CacheDeleted, error) { return client.Get(ctx, c, op.ClearCache) })
 }
 
-func (s *session) deleteVerdicts(ctx context.Context, remove func(*client.Client) (int64, error)) error {
+func deleteVerdicts(ctx context.Context, s *session, remove func(*client.Client) (wire.CacheDeleted, error)) error {
 	return s.with(ctx, keepsData, func(c *client.Client) error {
-		n, err := remove(c)
+		d, err := remove(c)
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(s.out, "%d verdicts deleted\n", n)
+		_, err = fmt.Fprintf(s.out, "%d verdicts deleted\n", d.Deleted)
 		return err
 	})
 }

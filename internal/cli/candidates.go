@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"tenet/internal/client"
-	"tenet/internal/discover"
 	"tenet/internal/rule"
+	"tenet/internal/wire"
+	"tenet/internal/wire/op"
 )
 
 // candidatesCommands are `tenet candidates ...`.
@@ -29,7 +29,6 @@ type candidatesListCommand struct {
 	Format        string  `short:"f" enum:"table,json,yaml" default:"table" help:"${enum}."`
 }
 
-// Help is the long help of the command.
 func (candidatesListCommand) Help() string {
 	return `Those of the most confidence come first:
 
@@ -37,35 +36,32 @@ func (candidatesListCommand) Help() string {
     tenet candidates list --status dismissed --format json`
 }
 
-// Run lists candidates.
-func (k *candidatesListCommand) Run(ctx context.Context, s *session) error {
-	return s.with(ctx, keepsData, func(c *client.Client) error {
-		id, err := newestScan(ctx, c, k.Scan)
-		if err != nil {
-			return err
-		}
-		f := client.CandidateFilter{Status: discover.Decision(k.Status), MinConfidence: k.MinConfidence}
-		if k.Status == "all" {
-			f.Status = ""
-		}
-		list, err := c.AllCandidates(ctx, id, f)
-		if err != nil {
-			return err
-		}
-		if list == nil {
-			list = []discover.Candidate{}
-		}
-		switch k.Format {
-		case "json":
-			return printJSON(s.out, list)
-		case "yaml":
-			return printYAML(s.out, list)
-		}
-		if len(list) == 0 {
-			s.note("the scan %s has no such candidates", id)
-		}
-		return s.printCandidates(list)
-	})
+func (k *candidatesListCommand) Run(ctx context.Context, s *session, c *client.Client) error {
+	id, err := newestScan(ctx, c, k.Scan)
+	if err != nil {
+		return err
+	}
+	f := wire.CandidateQuery{Status: wire.CandidateStatus(k.Status), MinConfidence: k.MinConfidence}
+	if k.Status == "all" {
+		f.Status = ""
+	}
+	list, err := client.AllCandidates(ctx, c, id, f)
+	if err != nil {
+		return err
+	}
+	if list == nil {
+		list = []wire.Candidate{}
+	}
+	switch k.Format {
+	case "json":
+		return printJSON(s.out, list)
+	case "yaml":
+		return printYAML(s.out, list)
+	}
+	if len(list) == 0 {
+		s.note("the scan %s has no such candidates", id)
+	}
+	return printCandidates(s, list)
 }
 
 // newestScan is the scan that is named, or the newest.
@@ -73,7 +69,7 @@ func newestScan(ctx context.Context, c *client.Client, id string) (string, error
 	if id != "" {
 		return id, nil
 	}
-	list, err := c.Scans(ctx, 1, 1)
+	list, err := client.Get(ctx, c, op.ListScans.Where(wire.PageQuery{Page: 1, PageSize: 1}))
 	if err != nil {
 		return "", err
 	}
@@ -85,15 +81,12 @@ func newestScan(ctx context.Context, c *client.Client, id string) (string, error
 
 type candidatesShowCommand struct {
 	Candidate string `arg:"" help:"Id of the candidate, as list shows it."`
-	Format    string `short:"f" enum:"text,json" default:"text" help:"${enum}."`
+	output
 }
 
-// Run shows a candidate.
-func (k *candidatesShowCommand) Run(ctx context.Context, s *session) error {
-	return s.with(ctx, keepsData, func(c *client.Client) error {
-		candidate, err := c.Candidate(ctx, k.Candidate)
-		return show(s, k.Format == "json", &candidate, err, s.printCandidate)
-	})
+func (k *candidatesShowCommand) Run(ctx context.Context, s *session, c *client.Client) error {
+	candidate, err := client.Get(ctx, c, op.GetCandidate.At(k.Candidate))
+	return show(s, k.output, &candidate, err, printCandidate)
 }
 
 // chosen names candidates: by their ids, or by the scan they are of.
@@ -114,10 +107,10 @@ func (k *chosen) check() error {
 }
 
 // each decides on the candidates that were named, one by one; of a scan, many at once until none is left.
-func (k *chosen) each(s *session, one func(id string) (discover.Decided, error), many func(scan string, sel discover.Selection) (discover.Bulk, error)) error {
+func (k *chosen) each(s *session, one func(id string) (wire.Decided, error), many func(scan string, sel wire.Selection) (wire.Bulk, error)) error {
 	failed := 0
 	if k.Scan != "" {
-		sel := discover.Selection{All: true}
+		sel := wire.Selection{All: true}
 		if k.Over > 0 {
 			sel.MinConfidence = &k.Over
 		}
@@ -144,7 +137,7 @@ func (k *chosen) each(s *session, one func(id string) (discover.Decided, error),
 		done, err := one(id)
 		if code := rule.CodeOf(err); code == rule.CodeConflict || code == rule.CodeInvalid || code == rule.CodeNotFound {
 			failed++
-			s.tell(fmt.Errorf("%s: %w", id, err))
+			printError(s, fmt.Errorf("%s: %w", id, err))
 			continue
 		}
 		if err != nil {
@@ -173,7 +166,6 @@ type candidatesApproveCommand struct {
 	Status    string   `placeholder:"STATUS" help:"Status of the rule; DRAFT if not given."`
 }
 
-// Help is the long help of the command.
 func (candidatesApproveCommand) Help() string {
 	return `The rule keeps where it comes from in its source_refs. It is a DRAFT until it is moved on:
 
@@ -181,7 +173,6 @@ func (candidatesApproveCommand) Help() string {
     tenet candidates approve --scan 0199... --min-confidence 0.9 --status EFFECTIVE`
 }
 
-// Run approves candidates.
 func (k *candidatesApproveCommand) Run(ctx context.Context, s *session) error {
 	if err := k.check(); err != nil {
 		return err
@@ -189,17 +180,17 @@ func (k *candidatesApproveCommand) Run(ctx context.Context, s *session) error {
 	if (k.Statement != "" || k.Slug != "") && len(k.Candidates) != 1 {
 		return errors.New("--statement and --slug are for a single candidate")
 	}
-	o := &discover.Overrides{
+	o := &wire.Overrides{
 		Severity: rule.Severity(k.Severity), Modality: rule.Modality(k.Modality), Tags: k.Tag, Owner: k.Owner, Slug: k.Slug, Status: rule.Status(strings.ToUpper(k.Status)),
 	}
 	if len(k.Scope) > 0 {
 		o.Scope = k.Scope
 	}
 	return s.with(ctx, keepsData, func(c *client.Client) error {
-		return k.each(s, func(id string) (discover.Decided, error) {
-			return c.ApproveCandidate(ctx, id, discover.CandidateApproval{Statement: k.Statement, Overrides: o})
-		}, func(scan string, sel discover.Selection) (discover.Bulk, error) {
-			return c.ApproveCandidates(ctx, scan, sel, o)
+		return k.each(s, func(id string) (wire.Decided, error) {
+			return client.Call(ctx, c, op.ApproveCandidate.At(id), wire.CandidateApproval{Statement: k.Statement, Overrides: o})
+		}, func(scan string, sel wire.Selection) (wire.Bulk, error) {
+			return client.Call(ctx, c, op.ApproveCandidates.At(scan), wire.ApproveCandidates{Selection: sel, Overrides: o})
 		})
 	})
 }
@@ -210,51 +201,38 @@ type candidatesDismissCommand struct {
 	Reason string `placeholder:"TEXT" help:"Why."`
 }
 
-// Help is the long help of the command.
 func (candidatesDismissCommand) Help() string {
 	return `Later scans of the same repository leave out what was dismissed, as long as it stays as it is:
 
     tenet candidates dismiss 0199... --reason "an aim, not a rule"`
 }
 
-// Run dismisses candidates.
 func (k *candidatesDismissCommand) Run(ctx context.Context, s *session) error {
 	if err := k.check(); err != nil {
 		return err
 	}
 	return s.with(ctx, keepsData, func(c *client.Client) error {
-		return k.each(s, func(id string) (discover.Decided, error) { return c.DismissCandidate(ctx, id, k.Reason) },
-			func(scan string, sel discover.Selection) (discover.Bulk, error) {
-				return c.DismissCandidates(ctx, scan, sel, k.Reason)
+		return k.each(s, func(id string) (wire.Decided, error) {
+			return client.Call(ctx, c, op.DismissCandidate.At(id), wire.DismissCandidate{Reason: k.Reason})
+		},
+			func(scan string, sel wire.Selection) (wire.Bulk, error) {
+				return client.Call(ctx, c, op.DismissCandidates.At(scan), wire.DismissCandidates{Selection: sel, Reason: k.Reason})
 			})
 	})
 }
 
 type candidatesScansCommand struct {
-	Limit  int    `default:"20" help:"How many at most, up to 100."`
-	Format string `short:"f" enum:"text,json" default:"text" help:"${enum}."`
+	limit
+	output
 }
 
-// Run lists scans.
-func (k *candidatesScansCommand) Run(ctx context.Context, s *session) error {
-	if k.Limit < 1 || k.Limit > 100 {
-		return fmt.Errorf("--limit: %d is not between 1 and 100", k.Limit)
-	}
-	return s.with(ctx, keepsData, func(c *client.Client) error {
-		list, err := c.Scans(ctx, 1, k.Limit)
-		return show(s, k.Format == "json", list.Items, err, s.printScans)
-	})
+func (k *candidatesScansCommand) Run(ctx context.Context, s *session, c *client.Client) error {
+	list, err := client.Get(ctx, c, op.ListScans.Where(wire.PageQuery{Page: 1, PageSize: k.Limit}))
+	return show(s, k.output, list.Items, err, printScans)
 }
 
-func (s *session) printScans(list []discover.Scan) error {
-	if len(list) == 0 {
-		s.note("there are no scans yet; begin with tenet scan")
-		return nil
-	}
-	t := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "SCAN\tSTATUS\tMADE\tFILES\tCANDIDATES\tPENDING\tOF")
-	for i := range list {
-		scan := &list[i]
+func printScans(s *session, scans []wire.Scan) error {
+	return list(s, "there are no scans yet; begin with tenet scan", "SCAN\tSTATUS\tMADE\tFILES\tCANDIDATES\tPENDING\tOF", scans, func(scan *wire.Scan) []any {
 		count, pending := "-", "-"
 		if scan.CandidatesCount != nil {
 			count, pending = fmt.Sprint(*scan.CandidatesCount), fmt.Sprint(*scan.Pending)
@@ -263,7 +241,6 @@ func (s *session) printScans(list []discover.Scan) error {
 		if scan.DocumentID != "" {
 			of = "document " + scan.DocumentID
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%s\t%s\t%s\n", scan.ID, scan.Status, scan.CreatedAt.Format(time.DateTime), scan.Files, count, pending, line(of))
-	}
-	return t.Flush()
+		return []any{scan.ID, scan.Status, scan.CreatedAt.Format(time.DateTime), scan.Files, count, pending, of}
+	})
 }

@@ -13,9 +13,10 @@ import (
 	"time"
 
 	"tenet/internal/app"
-	"tenet/internal/cli/report"
 	"tenet/internal/client"
+	"tenet/internal/report"
 	"tenet/internal/rule"
+	"tenet/internal/wire"
 )
 
 // checkCommand is `tenet check`.
@@ -23,7 +24,7 @@ type checkCommand struct {
 	Range string `arg:"" optional:"" help:"Git range or commit, as git diff takes it; - reads a diff from stdin."`
 
 	Staged bool     `group:"What to judge" help:"What the next commit would change."`
-	Base   string   `group:"What to judge" placeholder:"REF" help:"What has changed since HEAD has parted from this branch, or with --staged since this commit. What breaks a rule there already is told and does not fail."`
+	Base   string   `group:"What to judge" placeholder:"REF" help:"Judge the changes since HEAD left this branch, or with --staged since this commit. Violations that are in the base already are reported and do not fail."`
 	File   []string `group:"What to judge" sep:"none" placeholder:"PATH" help:"A whole file; may be repeated."`
 	Facts  string   `group:"What to judge" placeholder:"FILE" help:"JSON object of facts; - reads it from stdin."`
 	Action string   `group:"What to judge" placeholder:"TEXT" help:"An action in plain words."`
@@ -46,7 +47,6 @@ type checkCommand struct {
 	Verbose bool     `group:"Result" short:"v" help:"Show the rules that are kept, too."`
 }
 
-// Help is the long help of the command.
 func (checkCommand) Help() string {
 	return `Without a range, --staged, --file, --facts or --action, the diff is read from stdin; on a terminal it is what
 git diff HEAD shows.
@@ -66,7 +66,6 @@ Examples:
     tenet check --facts payment.json --scope finance/payments`
 }
 
-// Run judges, reports and ends with the exit code of the verdict.
 func (k *checkCommand) Run(ctx context.Context, s *session) error {
 	if err := k.usage(s); err != nil {
 		return err
@@ -79,7 +78,7 @@ func (k *checkCommand) Run(ctx context.Context, s *session) error {
 	if err := k.also(e, known); err != nil {
 		return err
 	}
-	// Where the reader of the report has gone, the verdict still stands.
+	// If the reader of the report has gone, the verdict still decides the exit code.
 	if err := k.report(s, e, known, empty); err != nil && !errors.Is(err, syscall.EPIPE) {
 		return err
 	}
@@ -137,8 +136,8 @@ func nothing() *rule.Evaluation {
 	return e
 }
 
-// judge gathers the subject and asks the server, or a node in this process, which is started meanwhile. empty tells that
-// there was nothing to ask about.
+// judge gathers the subject and asks the server, or a node in this process, which is started meanwhile. empty reports that
+// the subject is empty.
 func (k *checkCommand) judge(ctx context.Context, s *session) (e *rule.Evaluation, known map[*rule.RuleVerdict]bool, empty bool, err error) {
 	node := k.begin(ctx, s)
 	subject, err := k.subject(ctx, s)
@@ -156,7 +155,7 @@ func (k *checkCommand) judge(ctx context.Context, s *session) (e *rule.Evaluatio
 	}
 	defer s.progress("judging")()
 	if e, err = k.ask(ctx, c, subject); err == nil && k.Base != "" {
-		known, err = k.known(ctx, c, subject, e)
+		known, err = k.knownFindings(ctx, c, subject, e)
 	}
 	return e, known, false, err
 }
@@ -188,7 +187,7 @@ func (k *checkCommand) ask(outer context.Context, c *client.Client, subject *che
 	switch {
 	case err != nil:
 	case k.Action != "":
-		e, err = c.EvaluateQuick(ctx, client.Quick{Action: k.Action, Scope: k.Scope, NodeID: node.ID, Environment: k.Environment})
+		e, err = c.EvaluateQuick(ctx, wire.QuickRequest{Action: k.Action, Scope: k.Scope, NodeID: node.ID, Environment: k.Environment})
 	default:
 		e, err = c.Evaluate(ctx, client.Evaluate{
 			Diff: subject.diff, Files: subject.files, Facts: subject.facts, Intent: k.Intent, Scope: k.Scope, Repository: subject.repository,
@@ -325,5 +324,5 @@ func undecided(e *rule.Evaluation) int {
 	return n
 }
 
-// text replaces what is not valid UTF-8, such as lines of files in another encoding, so that the rest can be judged.
-func text(b []byte) string { return strings.ToValidUTF8(string(b), "\uFFFD") }
+// validText replaces what is not valid UTF-8, such as lines of files in another encoding, so that the rest can be judged.
+func validText(b []byte) string { return strings.ToValidUTF8(string(b), "\uFFFD") }

@@ -2,57 +2,35 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"tenet/internal/client"
 	"tenet/internal/rule"
 	"tenet/internal/subject"
+	"tenet/internal/text"
+	"tenet/internal/wire"
 )
 
-// known finds the verdicts whose every place was a finding of the same rule in the base already, with the same text in the same
-// file. Where a verdict does not tell all that it rests on, as one with more places than are listed, it is new: so is one without a
-// fingerprint. A text that stands in the file more often than the base had findings of it is new. Rules are asked about the base, and
-// not only its text compared: what a rule allowed there may have lost what made it allowed.
-func (k *checkCommand) known(ctx context.Context, c *client.Client, s *checkSubject, e *rule.Evaluation) (map[*rule.RuleVerdict]bool, error) {
-	built, err := subject.Build(subject.Input{Diff: s.diff})
-	if err != nil {
-		return nil, err
-	}
+// knownFindings returns the verdicts whose locations all occur in the base's findings for the same rule, with the same text in
+// the same file. A verdict that does not name all it rests on, because more locations than a verdict lists break the rule or because
+// it has no fingerprint, is new. So is a text that occurs in its file more often than the base had findings of it. The rules judge the
+// base again, since a change may take away what made them allow a text there.
+func (k *checkCommand) knownFindings(ctx context.Context, c *client.Client, s *checkSubject, e *rule.Evaluation) (map[*rule.RuleVerdict]bool, error) {
 	base, head, err := k.sides(ctx)
 	if err != nil {
 		return nil, err
 	}
-	was := map[string]string{} // path now: path in the base
-	for i := range built.Files {
-		f := &built.Files[i]
-		if was[f.Path] = f.Path; f.OldPath != "" {
-			was[f.Path] = f.OldPath
-		}
+	now, err := readFindings(ctx, s.diff, head, e)
+	if err != nil {
+		return nil, err
 	}
-	texts := map[string]string{}   // of files with findings, as they are now
-	after := map[string][]string{} // path in the base: those of these files that have come of it
-	var files []subject.InputFile
-	for i := range e.RuleVerdicts {
-		for _, l := range e.RuleVerdicts[i].Locations {
-			old, ok := was[l.FilePath]
-			if _, seen := texts[l.FilePath]; seen || !ok || e.RuleVerdicts[i].Verdict == rule.Allow {
-				continue
-			}
-			if texts[l.FilePath], err = git(ctx, "show", head+":"+l.FilePath); err != nil {
-				return nil, fmt.Errorf("cannot read %s: %w", l.FilePath, err)
-			}
-			if after[old] = append(after[old], l.FilePath); len(after[old]) > 1 {
-				continue
-			}
-			if content, err := git(ctx, "show", base+":"+old); err == nil { // a new file has nothing in the base
-				content = text(bytes.ReplaceAll([]byte(content), []byte{0}, []byte("\uFFFD")))
-				files = append(files, subject.InputFile{Path: old, Content: &content}) // by the rules for where it stood
-			}
-		}
-	}
+	files := now.baseFiles(ctx, base)
 	if len(files) == 0 {
 		return nil, nil
 	}
@@ -69,19 +47,77 @@ func (k *checkCommand) known(ctx context.Context, c *client.Client, s *checkSubj
 	}
 	known := map[*rule.RuleVerdict]bool{}
 	for i := range e.RuleVerdicts {
-		v := &e.RuleVerdicts[i]
-		all := len(v.Locations) > 0 && v.Verdict != rule.Allow && v.Fingerprint != ""
-		for j := range v.Locations {
-			l := &v.Locations[j]
-			at := findingAt(v, was[l.FilePath], l.Snippet)
-			all = all && at.text != "" && had[at] > 0 && occurrences(texts, after[at.path], at.text) <= had[at]
-		}
-		known[v] = all
+		known[&e.RuleVerdicts[i]] = now.allIn(had, &e.RuleVerdicts[i])
 	}
 	return known, nil
 }
 
-// sides are the base and what is judged, as git names trees. An empty name is the index.
+// findings are the files that an evaluation objects to.
+type findings struct {
+	basePath map[string]string   // the path in the base of every file of the diff, by its path now
+	texts    map[string]string   // the present texts of files with findings, by path
+	from     map[string][]string // the files with findings that come from a file of the base, by its path there
+}
+
+// readFindings reads the files with findings at head.
+func readFindings(ctx context.Context, diff, head string, e *rule.Evaluation) (*findings, error) {
+	built, err := subject.Build(wire.RecordedSubject{Diff: diff})
+	if err != nil {
+		return nil, err
+	}
+	f := &findings{basePath: map[string]string{}, texts: map[string]string{}, from: map[string][]string{}}
+	for i := range built.Files {
+		file := &built.Files[i]
+		f.basePath[file.Path] = cmp.Or(file.OldPath, file.Path)
+	}
+	for i := range e.RuleVerdicts {
+		if e.RuleVerdicts[i].Verdict == rule.Allow {
+			continue
+		}
+		for _, l := range e.RuleVerdicts[i].Locations {
+			old, inDiff := f.basePath[l.FilePath]
+			if _, read := f.texts[l.FilePath]; read || !inDiff {
+				continue
+			}
+			if f.texts[l.FilePath], err = git(ctx, "show", head+":"+l.FilePath); err != nil {
+				return nil, fmt.Errorf("cannot read %s: %w", l.FilePath, err)
+			}
+			f.from[old] = append(f.from[old], l.FilePath)
+		}
+	}
+	return f, nil
+}
+
+// baseFiles reads the files that the findings come from, under the paths that they have in the base.
+func (f *findings) baseFiles(ctx context.Context, base string) []wire.InputFile {
+	var files []wire.InputFile
+	for _, path := range slices.Sorted(maps.Keys(f.from)) {
+		content, err := git(ctx, "show", base+":"+path)
+		if err != nil {
+			continue // a new file is not in the base
+		}
+		content = validText(bytes.ReplaceAll([]byte(content), []byte{0}, []byte("\uFFFD")))
+		files = append(files, wire.InputFile{Path: path, Content: &content})
+	}
+	return files
+}
+
+// allIn reports whether all locations of a verdict are findings of the base.
+func (f *findings) allIn(had map[finding]int, v *rule.RuleVerdict) bool {
+	if len(v.Locations) == 0 || v.Verdict == rule.Allow || v.Fingerprint == "" {
+		return false
+	}
+	for i := range v.Locations {
+		l := &v.Locations[i]
+		at := findingAt(v, f.basePath[l.FilePath], l.Snippet)
+		if at.text == "" || had[at] == 0 || occurrences(f.texts, f.from[at.path], at.text) > had[at] {
+			return false
+		}
+	}
+	return true
+}
+
+// sides returns the base and the judged tree as git names them. An empty name is the index.
 func (k *checkCommand) sides(ctx context.Context) (base, head string, err error) {
 	if k.Staged {
 		return k.Base, "", nil
@@ -93,29 +129,26 @@ func (k *checkCommand) sides(ctx context.Context) (base, head string, err error)
 	return strings.TrimSpace(base), "HEAD", nil
 }
 
-// finding is what a rule objects to, wherever it stands in its file, whose path is that in the base.
+// finding is a text that a rule objects to, anywhere in its file, whose path is that in the base.
 type finding struct {
 	ruleID, path, text string
 	verdict            rule.Verdict
 }
 
 func findingAt(v *rule.RuleVerdict, path, snippet string) finding {
-	return finding{v.RuleID, path, spaced(snippet), v.Verdict}
+	return finding{v.RuleID, path, text.OneLine(snippet), v.Verdict}
 }
 
-// spaced is a text with its white space made equal.
-func spaced(s string) string { return strings.Join(strings.Fields(s), " ") }
-
-// occurrences counts how often a text begins in some files, whatever the white space.
-func occurrences(texts map[string]string, paths []string, text string) int {
+// occurrences counts how often a text begins in some files, ignoring white space.
+func occurrences(texts map[string]string, paths []string, s string) int {
 	n := 0
 	for _, path := range paths {
-		n += strings.Count(spaced(texts[path]), text)
+		n += strings.Count(text.OneLine(texts[path]), s)
 	}
 	return n
 }
 
-// standing is the evaluation without what the base has already: what exit codes follow from.
+// standing returns the evaluation without the findings of the base; exit codes follow from it.
 func standing(e *rule.Evaluation, known map[*rule.RuleVerdict]bool) *rule.Evaluation {
 	if len(known) == 0 {
 		return e

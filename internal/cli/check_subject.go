@@ -13,13 +13,13 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"tenet/internal/subject"
+	"tenet/internal/wire"
 )
 
-// checkSubject is what `tenet check` judges.
+// checkSubject holds the subject of `tenet check`.
 type checkSubject struct {
 	diff, action string
-	files        []subject.InputFile
+	files        []wire.InputFile
 	facts        json.RawMessage
 	repository   string
 }
@@ -91,7 +91,7 @@ func (k *checkCommand) diff(ctx context.Context, s *session) (string, error) {
 		return diff, nil
 	}
 	b, err := readAll(s.in, "the diff")
-	return text(b), err
+	return validText(b), err
 }
 
 // readAll reads up to maxInput bytes.
@@ -140,8 +140,8 @@ func readFacts(path string, stdin io.Reader) (json.RawMessage, error) {
 }
 
 // readWhole reads a file to judge as a whole. One that is not text is named without its content.
-func readWhole(name string) (subject.InputFile, error) {
-	f := subject.InputFile{Path: filepath.ToSlash(filepath.Clean(name))}
+func readWhole(name string) (wire.InputFile, error) {
+	f := wire.InputFile{Path: filepath.ToSlash(filepath.Clean(name))}
 	if name == "-" {
 		return f, errors.New("--file takes the path of a file; a diff is read from stdin without it")
 	}
@@ -150,7 +150,7 @@ func readWhole(name string) (subject.InputFile, error) {
 		return f, err
 	}
 	if mostlyText(b) {
-		content := text(bytes.ReplaceAll(b, []byte{0}, []byte("\uFFFD"))) // one odd character does not hide the rest
+		content := validText(bytes.ReplaceAll(b, []byte{0}, []byte("\uFFFD"))) // one odd character does not hide the rest
 		f.Content = &content
 	}
 	if rel, ok := belowCurrent(name); ok {
@@ -159,7 +159,7 @@ func readWhole(name string) (subject.InputFile, error) {
 	return f, nil
 }
 
-// mostlyText tells text, perhaps in another encoding than UTF-8, from binary data.
+// mostlyText reports whether data are text, perhaps in another encoding than UTF-8.
 func mostlyText(b []byte) bool {
 	odd := 0
 	for rest := b; len(rest) > 0; {

@@ -30,16 +30,16 @@ type grammar struct {
 
 	Check      checkCommand       `cmd:"" help:"Judge a diff, files, facts or an action by the rules."`
 	Submit     submitCommand      `cmd:"" help:"Judge a subject of any kind, given as JSON."`
-	Ask        askCommand         `cmd:"" help:"Ask a question about the rules."`
-	Author     authorCommand      `cmd:"" help:"Draft a rule from a wish in plain words."`
-	Hook       hookCommands       `cmd:"" help:"Let coding agents, editors and git ask before they act."`
+	Ask        askCommand         `cmd:"" data:"read" help:"Ask a question about the rules."`
+	Author     authorCommand      `cmd:"" help:"Draft a rule from a description."`
+	Hook       hookCommands       `cmd:"" help:"Connect coding agents, editors and git, so that they ask before they act."`
 	Replay     replayCommand      `cmd:"" help:"Decide a recorded evaluation again and compare."`
 	Feedback   feedbackCommand    `cmd:"" help:"Say whether a verdict was right."`
-	Waivers    waiversCommands    `cmd:"" help:"Let a denial stand for a while."`
+	Waivers    waiversCommands    `cmd:"" help:"Waive a violation until a date."`
 	Serve      serveCommand       `cmd:"" help:"Serve the HTTP API."`
 	MCP        mcpCommand         `cmd:"" name:"mcp" help:"Serve the Model Context Protocol on standard input and output."`
 	Rules      rulesCommands      `cmd:"" help:"List, export and apply rules."`
-	Nodes      nodesCommands      `cmd:"" help:"Say which rules hold where in an organization."`
+	Nodes      nodesCommands      `cmd:"" help:"Set which rules apply where in an organization."`
 	Search     searchCommand      `cmd:"" help:"Find rules by words, meaning, time, source, conflict, person or situation."`
 	Documents  documentsCommands  `cmd:"" help:"Upload, read and search the documents that rules come from."`
 	Scan       scanCommand        `cmd:"" help:"Find candidate rules in policies, instructions to assistants, linter settings and code."`
@@ -49,12 +49,12 @@ type grammar struct {
 	Test       testCommand        `cmd:"" help:"Run the test cases of rules."`
 	Eval       evalCommand        `cmd:"" help:"Measure a model by labelled cases."`
 	Snapshots  snapshotsCommands  `cmd:"" help:"Take snapshots of the rules, deploy them, roll back."`
-	Insights   insightsCommand    `cmd:"" help:"Tell what was judged, and which rules need a look."`
+	Insights   insightsCommand    `cmd:"" help:"Show how rules were judged, and which need attention."`
 	Alerts     alertsCommands     `cmd:"" help:"List, acknowledge and resolve alerts about rules."`
-	Webhooks   webhooksCommands   `cmd:"" help:"Have other systems told of events."`
+	Webhooks   webhooksCommands   `cmd:"" help:"Send events to other systems."`
 	Audit      auditCommands      `cmd:"" help:"Verify the audit chain."`
 	Keys       keysCommands       `cmd:"" help:"Make, list and revoke API keys."`
-	Cache      cacheCommands      `cmd:"" help:"Look at and delete kept verdicts of the judge."`
+	Cache      cacheCommands      `cmd:"" help:"Show and delete stored verdicts of the judge."`
 	Jobs       jobsCommands       `cmd:"" help:"List, retry and cancel background jobs."`
 	Version    versionCommand     `cmd:"" help:"Print the version."`
 }
@@ -98,7 +98,7 @@ func (s *session) run(ctx context.Context, args []string) (err error) {
 	s.globals = &g.globals
 	parser, err := kong.New(&g,
 		kong.Name("tenet"),
-		kong.Description("Tenet keeps rules and tells, with evidence, whether a change, a payment or an action keeps them."),
+		kong.Description("Tenet stores rules and answers, with evidence, whether a change, a payment or an action keeps them."),
 		kong.Writers(s.out, s.err),
 		kong.Exit(func(code int) { panic(left(code)) }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, NoExpandSubcommands: true}),
@@ -116,10 +116,20 @@ func (s *session) run(ctx context.Context, args []string) (err error) {
 		return usage(err)
 	}
 	s.colour = s.wantsColour()
-	return command.Run()
+	stop := func() error { return nil }
+	if err := command.BindSingletonProvider(func() (c *client.Client, err error) {
+		c, stop, err = s.connect(ctx, needs[command.Selected().Tag.Get("data")], defaultSettings())
+		if err != nil {
+			stop = func() error { return nil }
+		}
+		return c, err
+	}); err != nil {
+		return err
+	}
+	return closed(command.Run(), stop)
 }
 
-// usage tells how to find out how a command is used.
+// usage adds to an error how to get help on the command.
 func usage(err error) error {
 	at := "tenet"
 	if e, ok := errors.AsType[*kong.ParseError](err); ok && e.Context != nil && e.Context.Selected() != nil {
@@ -128,7 +138,7 @@ func usage(err error) error {
 	return fmt.Errorf("%w\nRun `%s --help` to see how it is used", err, at)
 }
 
-// conclude prints what there is to say about an error and gives the exit code.
+// conclude prints an error and returns the exit code.
 func (s *session) conclude(ctx context.Context, err error) int {
 	code, isExit := errors.AsType[exit](err)
 	switch {
@@ -137,24 +147,24 @@ func (s *session) conclude(ctx context.Context, err error) int {
 	case isExit:
 		return int(code)
 	case errors.Is(err, syscall.EPIPE):
-		return exitFailed // the reader has gone; there is nobody to tell
+		return exitFailed // the reader has gone; nobody reads the message
 	case ctx.Err() != nil:
 		fmt.Fprintln(s.err, "tenet: interrupted")
 		return exitInterrupted
 	}
-	s.tell(err)
+	printError(s, err)
 	return exitFailed
 }
 
-// tell prints an error: the message, and each wrong field on a line of its own.
-func (s *session) tell(err error) {
+// printError prints an error: the message, and each wrong field on a line of its own.
+func printError(s *session, err error) {
 	e, ok := errors.AsType[*rule.Error](err)
 	if !ok || len(e.Fields) == 0 {
 		fmt.Fprintf(s.err, "%s %s\n", s.red("tenet:"), err)
-		s.tellRequest(err)
+		printRequest(s, err)
 		return
 	}
-	// What wraps the error stands before it, and stays.
+	// The text that wraps the error precedes it, and stays.
 	before, _, found := strings.Cut(err.Error(), e.Error())
 	if !found {
 		before = ""
@@ -163,11 +173,11 @@ func (s *session) tell(err error) {
 	for _, f := range e.Fields {
 		fmt.Fprintf(s.err, "  %s: %s\n", s.bold(f.Field), f.Message)
 	}
-	s.tellRequest(err)
+	printRequest(s, err)
 }
 
-// tellRequest names the request in the server's log where the server is at fault.
-func (s *session) tellRequest(err error) {
+// printRequest names the request in the server's log where the server is at fault.
+func printRequest(s *session, err error) {
 	if e, ok := errors.AsType[*client.Error](err); ok && e.Err.Code == rule.CodeInternal && e.RequestID != "" {
 		fmt.Fprintf(s.err, "  request %s in the server's log\n", e.RequestID)
 	}

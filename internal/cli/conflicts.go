@@ -1,15 +1,18 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"tenet/internal/client"
-	"tenet/internal/conflict"
 	"tenet/internal/job"
 	"tenet/internal/store"
+	"tenet/internal/wire"
+	"tenet/internal/wire/op"
 )
 
 // conflictsCommands are `tenet conflicts ...`.
@@ -21,13 +24,12 @@ type conflictsCommands struct {
 }
 
 type rulesConflictsCommand struct {
-	Rule   string `arg:"" optional:"" help:"Only conflicts of this rule, by id or slug."`
-	State  string `placeholder:"STATE" help:"Only suggested, confirmed, rejected or closed ones."`
-	Limit  int    `default:"20" help:"How many at most, up to 100."`
-	Format string `short:"f" enum:"text,json" default:"text" help:"${enum}."`
+	Rule  string `arg:"" optional:"" help:"Only conflicts of this rule, by id or slug."`
+	State string `placeholder:"STATE" help:"Only suggested, confirmed, rejected or closed ones."`
+	limit
+	output
 }
 
-// Help is the long help of the command.
 func (rulesConflictsCommand) Help() string {
 	return `Servers look for conflicts in the background when rules are made, changed or imported. On the embedded database, tenet conflicts scan
 looks for them.
@@ -37,41 +39,23 @@ looks for them.
     tenet conflicts reject 0198f0a2-7c3e-7b1a-9d1e-2f6b8c4d5e70 --note "one is for staging"`
 }
 
-// Run lists conflicts.
-func (k *rulesConflictsCommand) Run(ctx context.Context, s *session) error {
-	if k.Limit < 1 || k.Limit > 100 {
-		return fmt.Errorf("--limit: %d is not between 1 and 100", k.Limit)
-	}
-	return s.with(ctx, keepsData, func(c *client.Client) error {
-		list, err := c.Conflicts(ctx, client.ConflictFilter{State: k.State, Rule: k.Rule, Size: k.Limit})
-		if err != nil {
-			return err
-		}
-		if k.Format == "json" {
-			return printJSON(s.out, list.Items)
-		}
-		if len(list.Items) == 0 {
-			s.note("no conflict is known")
-			return nil
-		}
-		if err := s.printConflictList(list.Items); err != nil {
-			return err
-		}
-		if more := list.Total - len(list.Items); more > 0 {
-			s.note("and %d older ones", more)
-		}
-		return nil
-	})
+func (k *rulesConflictsCommand) Run(ctx context.Context, s *session, c *client.Client) error {
+	page, err := client.Get(ctx, c, op.ListConflicts.Where(wire.ConflictQuery{State: k.State, RuleID: k.Rule, PageQuery: wire.PageQuery{PageSize: k.Limit}}))
+	return showPage(s, k.output, page, err, printConflictList)
 }
 
 // printConflictList shows conflicts for people.
-func (s *session) printConflictList(list []conflict.Conflict) error {
+func printConflictList(s *session, list []wire.Conflict) error {
+	if len(list) == 0 {
+		s.note("no conflict is known")
+		return nil
+	}
 	var b strings.Builder
 	for i := range list {
 		c := &list[i]
 		fmt.Fprintf(&b, "%s  %s, confidence %.2f, found by %s\n", s.bold(c.ID), s.yellow(c.State), c.Confidence, line(c.FoundBy))
-		for _, side := range []conflict.Side{c.Rule, c.Other} {
-			fmt.Fprintf(&b, "  %s %s\n", s.dim(label(side.Slug, side.ID)), line(side.Statement))
+		for _, side := range []wire.ConflictSide{c.Rule, c.Other} {
+			fmt.Fprintf(&b, "  %s %s\n", s.dim(cmp.Or(side.Slug, side.ID)), line(side.Statement))
 		}
 		fmt.Fprintf(&b, "  %s\n", line(c.Reason))
 		if c.DecidedAt != nil {
@@ -94,27 +78,23 @@ type conflictRef struct {
 
 type conflictsConfirmCommand struct{ conflictRef }
 
-// Run confirms a conflict.
-func (k *conflictsConfirmCommand) Run(ctx context.Context, s *session) error {
-	return s.with(ctx, keepsData, func(c *client.Client) error {
-		return s.decided(c.ConfirmConflict(ctx, k.ID, k.Note))
-	})
+func (k *conflictsConfirmCommand) Run(ctx context.Context, s *session, c *client.Client) error {
+	decided, err := client.Call(ctx, c, op.ConfirmConflict.At(k.ID), wire.DecideConflict{Note: k.Note})
+	return printDecision(s, decided, err)
 }
 
 type conflictsRejectCommand struct{ conflictRef }
 
-// Run rejects a conflict.
-func (k *conflictsRejectCommand) Run(ctx context.Context, s *session) error {
-	return s.with(ctx, keepsData, func(c *client.Client) error {
-		return s.decided(c.RejectConflict(ctx, k.ID, k.Note))
-	})
+func (k *conflictsRejectCommand) Run(ctx context.Context, s *session, c *client.Client) error {
+	decided, err := client.Call(ctx, c, op.RejectConflict.At(k.ID), wire.DecideConflict{Note: k.Note})
+	return printDecision(s, decided, err)
 }
 
-func (s *session) decided(c conflict.Conflict, err error) error {
+func printDecision(s *session, c wire.Conflict, err error) error {
 	if err != nil {
 		return err
 	}
-	s.note("the conflict of %s and %s is %s", line(label(c.Rule.Slug, c.Rule.ID)), line(label(c.Other.Slug, c.Other.ID)), c.State)
+	s.note("the conflict of %s and %s is %s", line(cmp.Or(c.Rule.Slug, c.Rule.ID)), line(cmp.Or(c.Other.Slug, c.Other.ID)), c.State)
 	return nil
 }
 
@@ -122,7 +102,6 @@ type conflictsScanCommand struct {
 	Model bool `help:"Ask the model about every rule, too: one call for each."`
 }
 
-// Help is the long help of the command.
 func (conflictsScanCommand) Help() string {
 	return `A server does the work in the background; follow it with the job's id. On the embedded database this command does it.
 
@@ -131,11 +110,10 @@ func (conflictsScanCommand) Help() string {
     tenet rules conflicts --state suggested`
 }
 
-// Run asks for a scan.
 func (k *conflictsScanCommand) Run(ctx context.Context, s *session) error {
 	s.working = true // another node may not be there to do it
 	return s.with(ctx, keepsData, func(c *client.Client) error {
-		j, err := c.ScanConflicts(ctx, k.Model)
+		j, err := client.Call(ctx, c, op.ScanConflicts, wire.ScanConflicts{Model: k.Model})
 		if err != nil {
 			return err
 		}
@@ -143,15 +121,15 @@ func (k *conflictsScanCommand) Run(ctx context.Context, s *session) error {
 			s.note("job %d looks for conflicts among all rules", j.ID)
 			return nil
 		}
-		j, err = await(ctx, s, "comparing", j, func() (job.Job, error) { return c.Job(ctx, j.ID) },
-			func(j *job.Job) (string, job.Progress) { return j.State, j.Progress })
+		j, err = await(ctx, s, "comparing", j, func() (wire.Job, error) { return client.Get(ctx, c, op.GetJob.At(strconv.FormatInt(j.ID, 10))) },
+			func(j *wire.Job) (string, wire.Progress) { return j.State, j.Progress })
 		if err != nil {
 			return err
 		}
 		if j.State != job.Succeeded {
 			return fmt.Errorf("job %d has %s: %s", j.ID, j.State, line(j.Error))
 		}
-		list, err := c.Conflicts(ctx, client.ConflictFilter{State: store.ConflictSuggested, Size: 1})
+		list, err := client.Get(ctx, c, op.ListConflicts.Where(wire.ConflictQuery{State: store.ConflictSuggested, PageQuery: wire.PageQuery{PageSize: 1}}))
 		if err == nil {
 			s.note("all rules are compared; conflicts to decide on: %d (tenet rules conflicts --state suggested)", list.Total)
 		}

@@ -15,19 +15,23 @@ import (
 	"tenet/internal/config"
 )
 
-// need says what a command needs of the embedded database.
+// need says what a command needs of the embedded database. A command whose Run takes a client says so in the tag `data` of its
+// declaration; without the tag, it is keepsData.
 type need int
 
 const (
-	// needsData works on the database there is, or makes it.
-	needsData need = iota
-	// keepsData works on the database there is, and fails where there is none.
-	keepsData
-	// readsData works on the database there is; where there is none, on a throw-away one with the starter packs.
+	// keepsData works on the existing database, and fails without one.
+	keepsData need = iota
+	// needsData works on the existing database, or makes one.
+	needsData
+	// readsData works on the existing database; without one, on a temporary one with the starter packs.
 	readsData
-	// evaluates is as readsData for what evaluates and asks for no test cases: these are left out of the throw-away one.
+	// evaluates is as readsData for a command that evaluates and asks for no test cases: the temporary database has none.
 	evaluates
 )
+
+// needs are the values of the tag.
+var needs = map[string]need{"": keepsData, "make": needsData, "read": readsData}
 
 // settingsFile is read where no other is named.
 const settingsFile = "tenet.yaml"
@@ -55,7 +59,7 @@ func (s *session) connect(ctx context.Context, n need, settings string) (*client
 
 func (s *session) project() string { return cmp.Or(s.globals.Project, s.env("TENET_PROJECT")) }
 
-// defaultSettings is the settings file of the current folder, if there is one.
+// defaultSettings returns the settings file of the current folder; empty without one.
 func defaultSettings() string {
 	if info, err := os.Stat(settingsFile); err == nil && info.Mode().IsRegular() {
 		return settingsFile
@@ -132,16 +136,19 @@ func (s *session) start(ctx context.Context, cfg config.Config, o app.Options, c
 	return c.InProject(s.project()), stop, nil
 }
 
-// with runs fn with a client and ends what connect has started.
-func (s *session) with(ctx context.Context, n need, fn func(*client.Client) error) (err error) {
+// with runs fn with a client and ends the node that connect has started. It is for commands that look at their flags first.
+func (s *session) with(ctx context.Context, n need, fn func(*client.Client) error) error {
 	c, stop, err := s.connect(ctx, n, defaultSettings())
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if stopErr := stop(); stopErr != nil && err == nil {
-			err = fmt.Errorf("closing the database: %w", stopErr)
-		}
-	}()
-	return fn(c)
+	return closed(fn(c), stop)
+}
+
+// closed calls stop and returns err, or else the error of stop.
+func closed(err error, stop func() error) error {
+	if stopErr := stop(); stopErr != nil && err == nil {
+		return fmt.Errorf("closing the database: %w", stopErr)
+	}
+	return err
 }

@@ -11,14 +11,14 @@ import (
 	"strings"
 )
 
-// diffFlags make git's answer the same whatever the user has configured.
+// diffFlags make git's answer independent of the user's configuration.
 var diffFlags = []string{
 	"-c", "core.quotepath=false", "-c", "diff.suppressBlankEmpty=false",
 	"diff", "--patch", "--no-ext-diff", "--no-textconv", "--no-color", "--find-renames", "--no-relative", "--unified=3",
 	"--inter-hunk-context=0", "--src-prefix=a/", "--dst-prefix=b/", "--submodule=short",
 }
 
-// gitDiff is what git diff shows for further arguments. A file that becomes one of another kind, as by a renaming from .txt to
+// gitDiff returns the output of git diff for further arguments. A file that becomes one of another kind, as by a renaming from .txt to
 // .py, is shown as a whole: what has not changed of it was under other rules.
 func gitDiff(ctx context.Context, args ...string) (string, error) {
 	shown, err := textDiff(ctx, args...)
@@ -44,7 +44,7 @@ func gitDiff(ctx context.Context, args ...string) (string, error) {
 	return rest.String() + shown, err
 }
 
-// renamed is what a part of a diff says that its file was and is called, as git writes it.
+// renamed returns the old and the new name of a file in a part of a diff, as git writes them.
 func renamed(part string) (from, to string, ok bool) {
 	head, _, _ := strings.Cut(part, "\n@@ ")
 	for line := range strings.Lines(head) {
@@ -59,12 +59,12 @@ func renamed(part string) (from, to string, ok bool) {
 	return from, to, from != "" && to != ""
 }
 
-// textDiff is what git diff shows, with its text made UTF-8. A file that git takes for binary is shown as well if it is text: what git
+// textDiff returns the output of git diff, with its text made UTF-8. A file that git takes for binary is shown as well if it is text: what git
 // takes for binary is up to the attributes of the repository, and to a single NUL character, so a change could hide itself.
 func textDiff(ctx context.Context, args ...string) (string, error) {
 	shown, err := git(ctx, slices.Concat(diffFlags, args)...)
 	if err != nil || !strings.Contains(shown, "\nBinary files ") {
-		return text([]byte(shown)), err
+		return validText([]byte(shown)), err
 	}
 	parts := fileDiffs(shown)
 	hidden := map[int]bool{}
@@ -87,7 +87,7 @@ func textDiff(ctx context.Context, args ...string) (string, error) {
 		}
 		parts[i] = t
 	}
-	return text([]byte(strings.Join(parts, ""))), nil
+	return validText([]byte(strings.Join(parts, ""))), nil
 }
 
 // fileDiff begins the part of a diff that concerns one file. No line of a hunk begins so.
@@ -107,19 +107,19 @@ func fileDiffs(diff string) []string {
 	return append(parts, diff[from:])
 }
 
-// isHidden reports whether the part of a diff tells no more of its file than that it is binary.
+// isHidden reports whether the part of a diff says only that its file is binary.
 func isHidden(part string) bool {
 	part = strings.TrimSuffix(part, "\n")
 	return strings.HasPrefix(part[strings.LastIndexByte(part, '\n')+1:], "Binary files ")
 }
 
-// Bounds on what is looked at of a file to tell whether it is text, and on what is taken of one that is.
+// Bounds on the part of a file that is read to decide whether it is text, and on the part that is taken of a text.
 const (
 	looksAt   = 64 << 10
 	maxHidden = 8 << 20
 )
 
-// hiddenTexts has git show everything as text and keeps, of the files that are hidden, those that are. It tells how many
+// hiddenTexts has git show everything as text and keeps, of the files that are hidden, those that are. It returns how many
 // files there were.
 func hiddenTexts(ctx context.Context, hidden map[int]bool, args []string) (texts map[int]string, n int, err error) {
 	out, in := io.Pipe()
@@ -157,7 +157,7 @@ func hiddenTexts(ctx context.Context, hidden map[int]bool, args []string) (texts
 	}
 }
 
-// readable tells the hunks of text, also in another encoding than UTF-8 and with a few stray bytes, from those of binary data.
+// readable reports whether hunks are of text, also in another encoding than UTF-8 and with a few stray bytes.
 func readable(part []byte) bool {
 	hunks := part[max(0, bytes.Index(part, []byte("\n@@ "))):]
 	return mostlyText(hunks)

@@ -7,20 +7,18 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"text/tabwriter"
 
 	"tenet/internal/client"
-	"tenet/internal/discover"
-	"tenet/internal/document"
 	"tenet/internal/rule"
-	"tenet/internal/search"
+	"tenet/internal/wire"
+	"tenet/internal/wire/op"
 )
 
 // documentsCommands are `tenet documents ...`.
 type documentsCommands struct {
 	Upload  documentsUploadCommand  `cmd:"" help:"Upload files: pdf, docx, html, md or txt."`
-	List    documentsListCommand    `cmd:"" help:"List documents, newest first."`
-	Get     documentsGetCommand     `cmd:"" help:"Show a document, its text, or its file."`
+	List    documentsListCommand    `cmd:"" data:"read" help:"List documents, newest first."`
+	Get     documentsGetCommand     `cmd:"" data:"read" help:"Show a document, its text, or its file."`
 	Extract documentsExtractCommand `cmd:"" help:"Find candidate rules in a document."`
 	Delete  documentsDeleteCommand  `cmd:"" help:"Delete a document. Rules that come from it stay."`
 	Search  documentsSearchCommand  `cmd:"" help:"Find documents by words and meaning."`
@@ -35,15 +33,13 @@ type documentsUploadCommand struct {
 	Type  string   `placeholder:"NAME" help:"What you call their kind, such as policy."`
 }
 
-// Help shows how documents are uploaded.
 func (documentsUploadCommand) Help() string {
-	return `The kind of a file is told by its content; a name that contradicts it is refused.
+	return `The content of a file decides its kind; a name that contradicts it is refused.
 
   tenet documents upload travel.pdf --type policy
   tenet documents upload docs/*.md`
 }
 
-// Run uploads files, one after the other, until one fails.
 func (k *documentsUploadCommand) Run(ctx context.Context, s *session) error {
 	if k.Title != "" && len(k.Files) > 1 {
 		return fmt.Errorf("--title is for a single file, and there are %d", len(k.Files))
@@ -55,7 +51,7 @@ func (k *documentsUploadCommand) Run(ctx context.Context, s *session) error {
 				return err
 			}
 			done := s.progress("reading " + filepath.Base(path))
-			d, err := c.UploadDocument(ctx, document.Upload{
+			d, err := client.UploadDocument(ctx, c, wire.Upload{
 				Filename: filepath.Base(path), Content: content, Title: k.Title, DocumentType: k.Type,
 			})
 			done()
@@ -84,73 +80,57 @@ func readUpload(path string) ([]byte, error) {
 }
 
 type documentsListCommand struct {
-	Page     int    `default:"1" placeholder:"N" help:"Page, from 1."`
-	PageSize int    `default:"50" placeholder:"N" help:"Documents per page, up to 100."`
-	Format   string `short:"f" enum:"text,json" default:"text" help:"${enum}."`
+	Page     int `default:"1" placeholder:"N" help:"Page, from 1."`
+	PageSize int `default:"50" placeholder:"N" help:"Documents per page, up to 100."`
+	output
 }
 
-// Run lists documents.
-func (k *documentsListCommand) Run(ctx context.Context, s *session) error {
-	return s.with(ctx, readsData, func(c *client.Client) error {
-		list, err := c.Documents(ctx, k.Page, k.PageSize)
-		return show(s, k.Format == "json", list, err, s.printDocuments)
-	})
+func (k *documentsListCommand) Run(ctx context.Context, s *session, c *client.Client) error {
+	list, err := client.Get(ctx, c, op.ListDocuments.Where(wire.PageQuery{Page: k.Page, PageSize: k.PageSize}))
+	return show(s, k.output, list, err, printDocuments)
 }
 
 // printDocuments prints a table whose last column, the title, is cut to the width of the terminal.
-func (s *session) printDocuments(list client.List[document.Document]) error {
-	if len(list.Items) == 0 {
-		s.note("there are no documents here; %d in all", list.Total)
-		return nil
+func printDocuments(s *session, page wire.Page[wire.Document]) error {
+	err := list(s, fmt.Sprintf("there are no documents here; %d in all", page.Total), "DOCUMENT\tFILE\tTYPE\tPAGES\tRULES\tTITLE", page.Items, func(d *wire.Document) []any {
+		return []any{d.ID, d.Filename, d.DocumentType, d.Pages, d.RulesExtracted, d.Title}
+	})
+	if err == nil && len(page.Items) > 0 {
+		s.nextPage("documents", page.Page, page.PageSize, len(page.Items), page.Total)
 	}
-	var b strings.Builder
-	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "DOCUMENT\tFILE\tTYPE\tPAGES\tRULES\tTITLE")
-	for _, d := range list.Items {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%s\n", d.ID, line(d.Filename), line(d.DocumentType), d.Pages, d.RulesExtracted, line(d.Title))
-	}
-	if err := s.table(t, &b); err != nil {
-		return err
-	}
-	if shown := (list.Page-1)*list.PageSize + len(list.Items); shown < list.Total {
-		s.note("%d of %d documents; --page %d shows more", shown, list.Total, list.Page+1)
-	}
-	return nil
+	return err
 }
 
 type documentsGetCommand struct {
-	ID     string `arg:"" help:"Id of the document."`
-	Text   bool   `xor:"what" help:"Print its text."`
-	File   string `xor:"what" placeholder:"PATH" help:"Write the uploaded file to PATH; - is the output."`
-	Format string `short:"f" enum:"text,json" default:"text" help:"${enum}."`
+	ID   string `arg:"" help:"Id of the document."`
+	Text bool   `xor:"what" help:"Print its text."`
+	File string `xor:"what" placeholder:"PATH" help:"Write the uploaded file to PATH; - is the output."`
+	output
 }
 
-// Run shows a document.
-func (k *documentsGetCommand) Run(ctx context.Context, s *session) error {
-	return s.with(ctx, readsData, func(c *client.Client) error {
-		switch {
-		case k.Text:
-			text, err := c.DocumentText(ctx, k.ID)
-			if err != nil {
+func (k *documentsGetCommand) Run(ctx context.Context, s *session, c *client.Client) error {
+	switch {
+	case k.Text:
+		text, err := client.Get(ctx, c, op.GetDocumentContent.At(k.ID).Where(wire.ContentQuery{Format: "text"}))
+		if err != nil {
+			return err
+		}
+		for l := range strings.Lines(string(text)) {
+			if _, err := fmt.Fprintln(s.out, line(strings.TrimRight(l, "\n"))); err != nil {
 				return err
 			}
-			for l := range strings.Lines(text) {
-				if _, err := fmt.Fprintln(s.out, line(strings.TrimRight(l, "\n"))); err != nil {
-					return err
-				}
-			}
-			return nil
-		case k.File != "":
-			return k.write(ctx, s, c)
 		}
-		d, err := c.Document(ctx, k.ID)
-		return show(s, k.Format == "json", d, err, s.printDocument)
-	})
+		return nil
+	case k.File != "":
+		return k.write(ctx, s, c)
+	}
+	d, err := client.Get(ctx, c, op.GetDocument.At(k.ID))
+	return show(s, k.output, d, err, printDocument)
 }
 
 // write writes the uploaded file.
 func (k *documentsGetCommand) write(ctx context.Context, s *session, c *client.Client) error {
-	content, err := c.DocumentFile(ctx, k.ID)
+	content, err := client.Get(ctx, c, op.GetDocumentContent.At(k.ID))
 	if err != nil {
 		return err
 	}
@@ -162,7 +142,7 @@ func (k *documentsGetCommand) write(ctx context.Context, s *session, c *client.C
 }
 
 // printDocument shows a document for people; what is empty is left out.
-func (s *session) printDocument(d document.Document) error {
+func printDocument(s *session, d wire.Document) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", s.bold(line(d.Title)))
 	row := func(name, value string) {
@@ -188,7 +168,6 @@ type documentsExtractCommand struct {
 	Format string `short:"f" enum:"table,json,yaml" default:"table" help:"${enum}."`
 }
 
-// Help is the long help of the command.
 func (documentsExtractCommand) Help() string {
 	return `Rules that are made of its candidates name the document as their source:
 
@@ -197,19 +176,18 @@ func (documentsExtractCommand) Help() string {
     tenet candidates approve 0199...`
 }
 
-// Run finds candidates in a document.
 func (k *documentsExtractCommand) Run(ctx context.Context, s *session) error {
 	s.working = true
 	return s.with(ctx, keepsData, func(c *client.Client) error {
-		scan, err := c.ExtractRules(ctx, k.ID)
+		scan, err := client.Get(ctx, c, op.ExtractRules.At(k.ID))
 		if err == nil {
-			scan, err = s.awaitScan(ctx, c, scan)
+			scan, err = awaitScan(ctx, s, c, scan)
 		}
 		if err != nil {
 			return err
 		}
-		report := scanReport{Scans: []discover.Scan{scan}}
-		if report.Candidates, err = c.AllCandidates(ctx, scan.ID, client.CandidateFilter{Status: discover.Undecided}); err != nil {
+		report := scanReport{Scans: []wire.Scan{scan}}
+		if report.Candidates, err = client.AllCandidates(ctx, c, scan.ID, wire.CandidateQuery{Status: wire.CandidateUndecided}); err != nil {
 			return err
 		}
 		return (&scanCommand{Format: k.Format}).print(ctx, s, c, &report)
@@ -220,9 +198,8 @@ type documentsDeleteCommand struct {
 	ID string `arg:"" help:"Id of the document."`
 }
 
-// Run deletes a document.
-func (k *documentsDeleteCommand) Run(ctx context.Context, s *session) error {
-	return s.with(ctx, keepsData, func(c *client.Client) error { return c.DeleteDocument(ctx, k.ID) })
+func (k *documentsDeleteCommand) Run(ctx context.Context, s *session, c *client.Client) error {
+	return client.Run(ctx, c, op.DeleteDocument.At(k.ID))
 }
 
 type documentsSearchCommand struct {
@@ -230,10 +207,9 @@ type documentsSearchCommand struct {
 	Mode     string   `placeholder:"MODE" help:"keyword, vector or hybrid. Default is hybrid where there is an embedding model, else keyword."`
 	Page     int      `default:"1" placeholder:"N" help:"Page, from 1."`
 	PageSize int      `default:"10" placeholder:"N" help:"Documents per page, up to 100."`
-	Format   string   `short:"f" enum:"text,json" default:"text" help:"${enum}."`
+	output
 }
 
-// Help shows how documents are found.
 func (documentsSearchCommand) Help() string {
 	return `Examples:
 
@@ -242,9 +218,8 @@ func (documentsSearchCommand) Help() string {
 }
 
 // documentModes are the modes of a search for documents.
-var documentModes = []document.Mode{document.Keyword, document.Vector, document.Hybrid}
+var documentModes = []wire.SearchMode{wire.Keyword, wire.Vector, wire.Hybrid}
 
-// Run searches documents.
 func (k *documentsSearchCommand) Run(ctx context.Context, s *session) error {
 	mode, ok := rule.Parse(k.Mode, documentModes)
 	if k.Mode != "" && !ok {
@@ -252,22 +227,22 @@ func (k *documentsSearchCommand) Run(ctx context.Context, s *session) error {
 	}
 	return s.with(ctx, readsData, func(c *client.Client) error {
 		if k.Mode == "" {
-			status, err := c.SearchStatus(ctx)
+			status, err := client.Get(ctx, c, op.SearchStatus)
 			if err != nil {
 				return err
 			}
-			mode = document.Hybrid
+			mode = wire.Hybrid
 			if status.EmbeddingModel == "" {
-				mode = document.Keyword
+				mode = wire.Keyword
 			}
 		}
-		found, err := c.SearchDocuments(ctx, mode, strings.Join(k.Words, " "), client.SearchPage{Page: k.Page, PageSize: k.PageSize})
-		return show(s, k.Format == "json", found, err, s.printFoundDocuments)
+		found, err := client.SearchDocuments(ctx, c, mode, strings.Join(k.Words, " "), wire.PageBody{Page: k.Page, PageSize: k.PageSize})
+		return show(s, k.output, found, err, printFoundDocuments)
 	})
 }
 
 // printFoundDocuments shows what a search for documents has found.
-func (s *session) printFoundDocuments(f client.FoundDocuments) error {
+func printFoundDocuments(s *session, f wire.DocumentSearchPage) error {
 	if f.Degraded != nil {
 		s.note("%s", line(f.Degraded.Reason))
 	}
@@ -285,17 +260,15 @@ func (s *session) printFoundDocuments(f client.FoundDocuments) error {
 			about = append(about, it.Section)
 		}
 		fmt.Fprintf(&b, "%s  %s\n  %s\n  ", s.bold(line(it.Title)), s.dim(line(strings.Join(about, ", "))), s.dim(it.DocumentID))
-		places := make([]search.Highlight, len(it.Highlights))
+		places := make([]wire.Highlight, len(it.Highlights))
 		for i, h := range it.Highlights {
-			places[i] = search.Highlight{Start: h.Start, End: h.End}
+			places[i] = wire.Highlight{Start: h.Start, End: h.End}
 		}
-		s.marked(&b, it.Snippet, "", places)
+		printMarked(s, &b, it.Snippet, "", places)
 	}
 	if _, err := io.WriteString(s.out, b.String()); err != nil {
 		return err
 	}
-	if shown := (f.Page-1)*f.PageSize + len(f.Items); shown < f.Total {
-		s.note("%d of %d documents; --page %d shows more", shown, f.Total, f.Page+1)
-	}
+	s.nextPage("documents", f.Page, f.PageSize, len(f.Items), f.Total)
 	return nil
 }

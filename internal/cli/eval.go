@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"tenet/internal/app"
-	"tenet/internal/quality"
+	"tenet/internal/modeleval"
 )
 
 // evalCommand is `tenet eval`.
@@ -28,11 +28,10 @@ type evalCommand struct {
 	Markdown string `placeholder:"FILE" help:"Write the report as Markdown, with the cases that went wrong."`
 	Compare  string `placeholder:"FILE" help:"JSON report of an earlier run; a significant drop exits with 1."`
 
-	InputPrice  float64 `placeholder:"USD" help:"Price of a million tokens sent, to tell the cost."`
+	InputPrice  float64 `placeholder:"USD" help:"Price of a million tokens sent, to report the cost."`
 	OutputPrice float64 `placeholder:"USD" help:"Price of a million tokens received."`
 }
 
-// Help is the long help of the command.
 func (evalCommand) Help() string {
 	return `Measures a model: judges labelled cases by the judge itself, without a server and a database, and counts how often
 the verdict is the one expected. A case is a line of JSON with id, statement (of the rule), expected (ALLOW, DENY or
@@ -52,7 +51,6 @@ Examples:
     tenet eval --cases cases/*.jsonl --compare old.json --markdown report.md`
 }
 
-// Run judges, measures, reports and compares.
 func (k *evalCommand) Run(ctx context.Context, s *session) error {
 	if k.Repeat < 1 || k.Parallel < 1 || k.Limit < 0 || k.InputPrice < 0 || k.OutputPrice < 0 {
 		return errors.New("--repeat and --parallel must be at least 1, --limit and prices at least 0")
@@ -74,7 +72,7 @@ func (k *evalCommand) Run(ctx context.Context, s *session) error {
 	}
 	bar, done := s.bar("judging")
 	bar(0, len(cases)*k.Repeat)
-	report, err := quality.Run(ctx, judge, cases, quality.Options{Repeat: k.Repeat, Parallel: k.Parallel, Progress: bar})
+	report, err := modeleval.Run(ctx, judge, cases, modeleval.Options{Repeat: k.Repeat, Parallel: k.Parallel, Progress: bar})
 	done()
 	if err != nil {
 		return err
@@ -82,7 +80,7 @@ func (k *evalCommand) Run(ctx context.Context, s *session) error {
 	return k.report(s, report, old)
 }
 
-// judge makes the judge of the settings. One that cannot be asked is told before anything is judged.
+// judge makes the judge of the settings. It fails before anything is judged if the model cannot be asked.
 func (k *evalCommand) judge(ctx context.Context, s *session) (*app.Decider, error) {
 	flags := map[string]string{}
 	if k.Model != "" && k.Model != "none" {
@@ -108,15 +106,15 @@ func (k *evalCommand) judge(ctx context.Context, s *session) (*app.Decider, erro
 }
 
 // read reads and samples the cases.
-func (k *evalCommand) read() ([]quality.Case, error) {
-	var all []quality.Case
+func (k *evalCommand) read() ([]modeleval.Case, error) {
+	var all []modeleval.Case
 	for _, path := range append(append([]string{}, k.Cases...), k.More...) {
 		f, err := os.Open(path)
 		if err != nil {
 			return nil, err
 		}
 		name := filepath.Base(path)
-		cases, err := quality.Read(strings.TrimSuffix(name, filepath.Ext(name)), f)
+		cases, err := modeleval.Read(strings.TrimSuffix(name, filepath.Ext(name)), f)
 		if err := errors.Join(err, f.Close()); err != nil {
 			return nil, err
 		}
@@ -125,11 +123,11 @@ func (k *evalCommand) read() ([]quality.Case, error) {
 	if len(all) == 0 {
 		return nil, errors.New("the files hold no cases")
 	}
-	return quality.Sample(all, k.Limit)
+	return modeleval.Sample(all, k.Limit)
 }
 
-// before loads the report to compare with, if there is one.
-func (k *evalCommand) before() (*quality.Report, error) {
+// before loads the report to compare with; nil without one.
+func (k *evalCommand) before() (*modeleval.Report, error) {
 	if k.Compare == "" {
 		return nil, nil
 	}
@@ -137,14 +135,14 @@ func (k *evalCommand) before() (*quality.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	report, err := quality.LoadReport(f)
+	report, err := modeleval.LoadReport(f)
 	if err := errors.Join(err, f.Close()); err != nil {
 		return nil, fmt.Errorf("%s: %w", k.Compare, err)
 	}
 	return report, nil
 }
 
-func (k *evalCommand) report(s *session, r, old *quality.Report) (err error) {
+func (k *evalCommand) report(s *session, r, old *modeleval.Report) (err error) {
 	if k.InputPrice > 0 || k.OutputPrice > 0 {
 		r.Price(k.InputPrice, k.OutputPrice)
 	}
@@ -153,9 +151,9 @@ func (k *evalCommand) report(s *session, r, old *quality.Report) (err error) {
 			return err
 		}
 	}
-	var c *quality.Comparison
+	var c *modeleval.Comparison
 	if old != nil {
-		if c, err = quality.Compare(old, r); err != nil {
+		if c, err = modeleval.Compare(old, r); err != nil {
 			return err
 		}
 	}

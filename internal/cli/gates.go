@@ -7,8 +7,9 @@ import (
 	"time"
 
 	"tenet/internal/client"
-	"tenet/internal/release"
 	"tenet/internal/rule"
+	"tenet/internal/wire"
+	"tenet/internal/wire/op"
 )
 
 type snapshotsGatesCommand struct {
@@ -19,10 +20,9 @@ type snapshotsGatesCommand struct {
 	Freeze      []string `placeholder:"FROM/UNTIL" sep:"none" help:"A time in which nothing is deployed, such as 2026-12-24/2027-01-02; may be repeated, and takes the place of those that are set."`
 	Reason      string   `placeholder:"TEXT" help:"Why, for those whom a freeze refuses."`
 	Clear       bool     `help:"Take all gates away."`
-	Format      string   `short:"f" enum:"text,json" default:"text" help:"${enum}."`
+	output
 }
 
-// Help is the long help of the command.
 func (snapshotsGatesCommand) Help() string {
 	return `Without flags, shows what a deployment to the environment must pass. Flags change the gates that they name:
 
@@ -31,7 +31,6 @@ func (snapshotsGatesCommand) Help() string {
     tenet snapshots gates production --clear`
 }
 
-// Run shows or sets the gates of an environment.
 func (k *snapshotsGatesCommand) Run(ctx context.Context, s *session) error {
 	freezes, err := k.freezes()
 	if err != nil {
@@ -42,28 +41,28 @@ func (k *snapshotsGatesCommand) Run(ctx context.Context, s *session) error {
 	if changes {
 		need = needsData
 	}
-	environment := release.Environment(k.Environment)
+	environment := wire.Environment(k.Environment)
 	return s.with(ctx, need, func(c *client.Client) error {
-		gates, err := c.Gates(ctx, environment)
+		gates, err := client.Get(ctx, c, op.GetGates.At(string(environment)))
 		if err != nil {
 			return err
 		}
 		if changes {
 			k.apply(&gates, freezes)
-			if gates, err = c.SetGates(ctx, environment, gates); err != nil {
+			if gates, err = client.Call(ctx, c, op.SetGates.At(string(environment)), gates); err != nil {
 				return err
 			}
 		}
-		if k.Format == "json" {
+		if k.json() {
 			return printJSON(s.out, gates)
 		}
-		return s.printGates(environment, &gates)
+		return printGates(s, environment, &gates)
 	})
 }
 
-func (k *snapshotsGatesCommand) apply(g *release.Gates, freezes []release.Freeze) {
+func (k *snapshotsGatesCommand) apply(g *wire.Gates, freezes []wire.Freeze) {
 	if k.Clear {
-		*g = release.Gates{}
+		*g = wire.Gates{}
 	}
 	if k.TestsPass != nil {
 		g.TestsPass = *k.TestsPass
@@ -73,7 +72,7 @@ func (k *snapshotsGatesCommand) apply(g *release.Gates, freezes []release.Freeze
 	case "any":
 		g.MaxRisk = ""
 	default:
-		g.MaxRisk = release.Risk(k.MaxRisk)
+		g.MaxRisk = wire.Risk(k.MaxRisk)
 	}
 	if k.Approvals != nil {
 		g.Approvals = *k.Approvals
@@ -84,8 +83,8 @@ func (k *snapshotsGatesCommand) apply(g *release.Gates, freezes []release.Freeze
 }
 
 // freezes reads the times that are given.
-func (k *snapshotsGatesCommand) freezes() ([]release.Freeze, error) {
-	var list []release.Freeze
+func (k *snapshotsGatesCommand) freezes() ([]wire.Freeze, error) {
+	var list []wire.Freeze
 	for _, text := range k.Freeze {
 		from, until, ok := strings.Cut(text, "/")
 		first, err := instantOf(from)
@@ -93,7 +92,7 @@ func (k *snapshotsGatesCommand) freezes() ([]release.Freeze, error) {
 		if !ok || err != nil || err2 != nil {
 			return nil, fmt.Errorf("--freeze %q is not two times with / between, such as 2026-12-24/2027-01-02T12:00:00Z", text)
 		}
-		list = append(list, release.Freeze{From: first, Until: last, Reason: k.Reason})
+		list = append(list, wire.Freeze{From: first, Until: last, Reason: k.Reason})
 	}
 	if k.Reason != "" && len(list) == 0 {
 		return nil, rule.Errorf(rule.CodeInvalid, "--reason goes with --freeze")
@@ -109,7 +108,7 @@ func instantOf(text string) (time.Time, error) {
 	return time.Parse(time.RFC3339, text)
 }
 
-func (s *session) printGates(e release.Environment, g *release.Gates) error {
+func printGates(s *session, e wire.Environment, g *wire.Gates) error {
 	var b strings.Builder
 	if g.TestsPass {
 		fmt.Fprintln(&b, "tests: all confirmed test cases must pass on the snapshot's rules")
@@ -134,37 +133,34 @@ func (s *session) printGates(e release.Environment, g *release.Gates) error {
 type snapshotsCheckCommand struct {
 	Snapshot    string `arg:"" help:"The snapshot."`
 	Environment string `arg:"" enum:"production,staging,development" help:"${enum}."`
-	Format      string `short:"f" enum:"text,json" default:"text" help:"${enum}."`
+	output
 }
 
-// Run tells how a snapshot stands before the gates of an environment.
-func (k *snapshotsCheckCommand) Run(ctx context.Context, s *session) error {
-	return s.with(ctx, readsData, func(c *client.Client) error {
-		id, err := findSnapshot(ctx, c, k.Snapshot)
-		if err != nil {
-			return err
-		}
-		results, err := c.CheckGates(ctx, id, release.Environment(k.Environment))
-		if err != nil {
-			return err
-		}
-		refused := false
-		for _, g := range results {
-			refused = refused || !g.Passed
-		}
-		if k.Format == "json" {
-			err = printJSON(s.out, results)
-		} else {
-			err = s.printGateResults(k.Environment, results)
-		}
-		if err == nil && refused {
-			return exit(exitFound)
-		}
+func (k *snapshotsCheckCommand) Run(ctx context.Context, s *session, c *client.Client) error {
+	id, err := findSnapshot(ctx, c, k.Snapshot)
+	if err != nil {
 		return err
-	})
+	}
+	results, err := client.Get(ctx, c, op.CheckGates.At(string(wire.Environment(k.Environment)), id))
+	if err != nil {
+		return err
+	}
+	refused := false
+	for _, g := range results {
+		refused = refused || !g.Passed
+	}
+	if k.json() {
+		err = printJSON(s.out, results)
+	} else {
+		err = printGateResults(s, k.Environment, results)
+	}
+	if err == nil && refused {
+		return exit(exitFound)
+	}
+	return err
 }
 
-func (s *session) printGateResults(environment string, results []release.GateResult) error {
+func printGateResults(s *session, environment string, results []wire.GateResult) error {
 	if len(results) == 0 {
 		s.note("%s has no gates: every deployment passes", environment)
 		return nil
@@ -186,18 +182,15 @@ type snapshotsApproveCommand struct {
 	Note     string `placeholder:"TEXT" help:"What there is to say about it."`
 }
 
-// Run approves a snapshot.
-func (k *snapshotsApproveCommand) Run(ctx context.Context, s *session) error {
-	return s.with(ctx, needsData, func(c *client.Client) error {
-		id, err := findSnapshot(ctx, c, k.Snapshot)
-		if err != nil {
-			return err
-		}
-		a, err := c.ApproveSnapshot(ctx, id, k.Note)
-		if err != nil {
-			return err
-		}
-		_, err = fmt.Fprintf(s.out, "%s has approved %s\n", line(a.Actor), a.SnapshotID)
+func (k *snapshotsApproveCommand) Run(ctx context.Context, s *session, c *client.Client) error {
+	id, err := findSnapshot(ctx, c, k.Snapshot)
+	if err != nil {
 		return err
-	})
+	}
+	a, err := client.Call(ctx, c, op.ApproveSnapshot.At(id), wire.ApproveSnapshot{Note: k.Note})
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(s.out, "%s has approved %s\n", line(a.Actor), a.SnapshotID)
+	return err
 }

@@ -18,12 +18,12 @@ const maxInput = 64 << 20
 // gitTime bounds how long git may take.
 const gitTime = 2 * time.Minute
 
-// stagedDiff is what the next commit would change.
+// stagedDiff returns the changes of the next commit.
 func stagedDiff(ctx context.Context) (string, error) {
 	return gitDiff(ctx, "--cached", "--")
 }
 
-// baseDiff is what has changed since a commit: what is staged, or else all commits since HEAD has parted from it.
+// baseDiff returns the changes since a commit: the staged ones, or else those of all commits since HEAD left it.
 func baseDiff(ctx context.Context, base string, staged bool) (string, error) {
 	if staged {
 		return gitDiff(ctx, "--cached", base, "--")
@@ -31,7 +31,7 @@ func baseDiff(ctx context.Context, base string, staged bool) (string, error) {
 	return rangeDiff(ctx, base+"...HEAD")
 }
 
-// rangeDiff is what `git diff` shows for a range or commit.
+// rangeDiff returns the output of `git diff` for a range or commit.
 func rangeDiff(ctx context.Context, revisions string) (string, error) {
 	if strings.HasPrefix(revisions, "-") || strings.ContainsAny(revisions, "\x00\n") {
 		return "", fmt.Errorf("%q is not a git range; use one such as main..HEAD, or - for a diff on stdin", revisions)
@@ -44,7 +44,7 @@ func rangeDiff(ctx context.Context, revisions string) (string, error) {
 	return diff, nil
 }
 
-// repository is the path of the remote origin, such as acme/payments, or empty where there is none.
+// repository returns the path of the remote origin, such as acme/payments; empty without one.
 func repository(ctx context.Context) string { return repositoryOf(ctx, "") }
 
 // repositoryOf is repository for a folder; an empty one is the current folder.
@@ -77,7 +77,7 @@ func repositoryName(remote string) string {
 	scheme, address, isURL := strings.Cut(remote, "://")
 	switch {
 	case isURL && scheme != "file":
-		// Whatever stands before an @ may be a password, in an address that is malformed as well.
+		// Text before an @ may be a password, in a malformed address as well.
 		_, name, _ = strings.Cut(address[strings.LastIndex(address, "@")+1:], "/")
 	case scp && !isURL && !strings.ContainsAny(host, `/\`) && len(host) > 1:
 		name = after // user@host:path

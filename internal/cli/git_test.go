@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"tenet/internal/subject"
+	"tenet/internal/wire"
 )
 
 func TestRepositoryName(t *testing.T) {
@@ -184,7 +185,7 @@ func TestAFileCannotHideItselfFromTheDiff(t *testing.T) {
 			t.Errorf("%q is not in the diff:\n%s", want, diff)
 		}
 	}
-	if s, err := subject.Build(subject.Input{Diff: diff}); err != nil || len(s.Files) != 6 {
+	if s, err := subject.Build(wire.RecordedSubject{Diff: diff}); err != nil || len(s.Files) != 6 {
 		t.Errorf("the diff is read as %+v, %v", s, err)
 	}
 }
@@ -221,7 +222,7 @@ func TestAFileThatBecomesAnotherKindIsShownAsAWhole(t *testing.T) {
 		if n := strings.Count(diff, "\n+y = eval(x)"); err != nil || n != want {
 			t.Errorf("odd names %v: %d files are shown as a whole, want %d, %v:\n%s", odd, n, want, err, diff)
 		}
-		if _, err := subject.Build(subject.Input{Diff: diff}); err != nil {
+		if _, err := subject.Build(wire.RecordedSubject{Diff: diff}); err != nil {
 			t.Error(err)
 		}
 	}

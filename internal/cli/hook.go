@@ -12,6 +12,7 @@ import (
 	"tenet/internal/client"
 	"tenet/internal/hook"
 	"tenet/internal/rule"
+	"tenet/internal/wire"
 )
 
 // hookCommands are `tenet hook ...`.
@@ -34,7 +35,7 @@ type hookFlags struct {
 }
 
 const hookHelp = `Where Tenet cannot answer (no server, too late, a wrong key, input that it does not understand), the fail mode decides, and the
-answer says so: closed denies, ask asks the person, open lets it pass and tells it. It is set for each severity, because one rule
+answer says so: closed denies, ask asks the person, open lets it pass and says so. It is set for each severity, because one rule
 may be undecided while the others are judged; where nothing could be judged at all, the strictest counts.
 
 Without --server, the rules are those of the embedded database; where there is none yet, those of the starter packs.
@@ -46,7 +47,6 @@ type claudeHook struct {
 	Approve bool `help:"Say allow where every rule is kept, so that Claude Code does not ask the person either. Without it, Claude Code asks as it is set up to."`
 }
 
-// Help is the long help of the command.
 func (claudeHook) Help() string {
 	return `Edits and commands that break a rule are denied with exit code 2 and the reason on stderr; what needs confirmation is asked.
 
@@ -57,7 +57,6 @@ Example, in two lines:
     claude`
 }
 
-// Run answers Claude Code.
 func (k *claudeHook) Run(ctx context.Context, s *session) error {
 	event, a := k.answer(ctx, s, hook.Claude)
 	return s.reply(hook.WriteClaude(event, a, k.Approve))
@@ -65,7 +64,6 @@ func (k *claudeHook) Run(ctx context.Context, s *session) error {
 
 type cursorHook struct{ hookFlags }
 
-// Help is the long help of the command.
 func (cursorHook) Help() string {
 	return `Answers beforeShellExecution, beforeMCPExecution, beforeReadFile, preToolUse and afterFileEdit. An edit that has been made cannot
 be stopped any more: it is judged and recorded, and the reason goes to Cursor's log of hooks.
@@ -76,7 +74,6 @@ Example:
     tenet hook install cursor`
 }
 
-// Run answers Cursor.
 func (k *cursorHook) Run(ctx context.Context, s *session) error {
 	event, a := k.answer(ctx, s, hook.Cursor)
 	return s.reply(hook.WriteCursor(event, a))
@@ -96,7 +93,7 @@ func (s *session) reply(stdout, stderr string, code int) error {
 	return nil
 }
 
-// settings are the time limit and the fail modes. What cannot be read is told, and then everything is closed.
+// settings returns the time limit and the fail modes. If they cannot be read, it says so and closes everything.
 func (k *hookFlags) settings(s *session) (time.Duration, hook.FailModes, error) {
 	flags := map[string]string{}
 	if k.Timeout != 0 {
@@ -125,11 +122,11 @@ func (k *hookFlags) inTime(limit time.Duration) time.Duration {
 	return min(limit, toolTime)
 }
 
-// answer reads the payload and has it judged within the time limit, whatever happens meanwhile.
+// answer reads the payload and has it judged within the time limit, always.
 func (k *hookFlags) answer(ctx context.Context, s *session, read hook.Reader) (event string, a hook.Answer) {
 	limit, modes, err := k.settings(s)
 	if err != nil {
-		return "", hook.Unanswered("the settings are wrong: "+err.Error(), nil)
+		return "", hook.Failed("the settings are wrong: "+err.Error(), nil)
 	}
 	limit = k.inTime(limit)
 	ctx, cancel := context.WithTimeout(ctx, limit)
@@ -137,9 +134,9 @@ func (k *hookFlags) answer(ctx context.Context, s *session, read hook.Reader) (e
 	q, err := readQuestion(ctx, s, read)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		a = hook.Unanswered(tooLate(limit), modes)
+		a = hook.Failed(tooLate(limit), modes)
 	case err != nil:
-		a = hook.Unanswered(err.Error(), modes)
+		a = hook.Failed(err.Error(), modes)
 	case q.Skip:
 		a = hook.Answer{Decision: hook.Allow}
 	default:
@@ -183,17 +180,17 @@ func (k *hookFlags) judge(ctx context.Context, s *session, limit time.Duration, 
 	case got := <-done:
 		switch {
 		case got.err != nil && ctx.Err() != nil:
-			return hook.Unanswered(tooLate(limit), modes), nil
+			return hook.Failed(tooLate(limit), modes), nil
 		case got.err != nil:
-			return hook.Unanswered(got.err.Error(), modes), nil
+			return hook.Failed(got.err.Error(), modes), nil
 		}
-		a := hook.Judged(got.list[0], modes)
+		a := hook.Decide(got.list[0], modes)
 		for _, e := range got.list[1:] {
-			a = hook.Both(a, hook.Judged(e, modes))
+			a = hook.Stricter(a, hook.Decide(e, modes))
 		}
 		return a, got.list[0]
 	case <-ctx.Done():
-		return hook.Unanswered(tooLate(limit), modes), nil
+		return hook.Failed(tooLate(limit), modes), nil
 	}
 }
 
@@ -213,7 +210,7 @@ func (k *hookFlags) ask(ctx context.Context, s *session, q hook.Question) (list 
 		}
 	}
 	if q.Action != "" {
-		e, err := c.EvaluateQuick(ctx, client.Quick{Action: q.Action, Scope: k.Scope, NodeID: node.ID, Environment: k.Environment})
+		e, err := c.EvaluateQuick(ctx, wire.QuickRequest{Action: q.Action, Scope: k.Scope, NodeID: node.ID, Environment: k.Environment})
 		if list = append(list, e); err != nil || len(q.Files) == 0 {
 			return list, err
 		}

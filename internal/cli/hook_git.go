@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"tenet/internal/cli/report"
 	"tenet/internal/hook"
+	"tenet/internal/report"
 	"tenet/internal/rule"
 )
 
@@ -23,7 +23,6 @@ who agrees repeats it with TENET_CONFIRM=yes, which does not help against a brok
 
 type gitHook struct{ commitFlags }
 
-// Help is the long help of the command.
 func (gitHook) Help() string {
 	return commitHelp + `
 Example:
@@ -31,7 +30,6 @@ Example:
     tenet hook install git`
 }
 
-// Run judges what is staged.
 func (k *gitHook) Run(ctx context.Context, s *session) error {
 	return k.commit(ctx, s, func(ctx context.Context) (hook.Question, error) {
 		diff, err := stagedDiff(ctx)
@@ -45,7 +43,6 @@ type preCommitHook struct {
 	Files []string `arg:"" optional:"" help:"Files that pre-commit names; without any, all that is staged is judged."`
 }
 
-// Help is the long help of the command.
 func (preCommitHook) Help() string {
 	return `Judges what is staged of the named files; where nothing of them is staged, as under pre-commit run --all-files, the whole files.
 Under pre-commit run --from-ref --to-ref it judges the change between the two.
@@ -58,7 +55,6 @@ Example, in .pre-commit-config.yaml, which tenet hook install pre-commit writes:
         - {id: tenet, name: tenet, entry: tenet hook pre-commit, language: system, require_serial: true, always_run: true}`
 }
 
-// Run judges what pre-commit is run for.
 func (k *preCommitHook) Run(ctx context.Context, s *session) error {
 	return k.commit(ctx, s, func(ctx context.Context) (hook.Question, error) { return k.question(ctx, s) })
 }
@@ -81,7 +77,7 @@ func (k *preCommitHook) question(ctx context.Context, s *session) (hook.Question
 	var c checkSubject
 	err = c.read(ctx, s, k.Files)
 	for _, f := range c.files {
-		if f.Content != nil { // it is told of the others that they are not examined
+		if f.Content != nil { // the others are reported as not examined
 			q.Files = append(q.Files, f)
 		}
 	}
@@ -94,7 +90,7 @@ const (
 	toRef   = "PRE_COMMIT_TO_REF"
 )
 
-// change is what git diff is asked for: what is staged, or what lies between two commits.
+// change returns the arguments of git diff: for the staged changes, or for those between two commits.
 func (k *preCommitHook) change(s *session) ([]string, error) {
 	from, to := s.env(fromRef), s.env(toRef)
 	switch {
@@ -119,16 +115,16 @@ func (k *preCommitHook) named() []string {
 func (k *commitFlags) commit(ctx context.Context, s *session, gather func(context.Context) (hook.Question, error)) error {
 	limit, modes, err := k.settings(s)
 	if err != nil {
-		return s.stopOrGo(hook.Unanswered("the settings are wrong: "+err.Error(), nil))
+		return stopOrGo(s, hook.Failed("the settings are wrong: "+err.Error(), nil))
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	q, err := gather(ctx)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return s.stopOrGo(hook.Unanswered(tooLate(limit), modes))
+		return stopOrGo(s, hook.Failed(tooLate(limit), modes))
 	case err != nil:
-		return s.stopOrGo(hook.Unanswered(err.Error(), modes))
+		return stopOrGo(s, hook.Failed(err.Error(), modes))
 	case strings.TrimSpace(q.Diff) == "" && len(q.Files) == 0:
 		return nil
 	}
@@ -142,11 +138,11 @@ func (k *commitFlags) commit(ctx context.Context, s *session, gather func(contex
 			return exit(exitFound)
 		}
 	}
-	return s.stopOrGo(a)
+	return stopOrGo(s, a)
 }
 
 // stopOrGo ends a hook of git.
-func (s *session) stopOrGo(a hook.Answer) error {
+func stopOrGo(s *session, a hook.Answer) error {
 	if a.Reason != "" {
 		fmt.Fprintln(s.err, a.Reason)
 	}

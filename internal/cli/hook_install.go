@@ -13,8 +13,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/diff"
 
-	"tenet/internal/cli/report"
 	"tenet/internal/hook/settings"
+	"tenet/internal/report"
 )
 
 // hookTarget are the tool and the place of its settings.
@@ -32,7 +32,6 @@ type installCommand struct {
 	Fail string `placeholder:"MODES" help:"Fail modes to run the hook with, as tenet hook ... --fail takes them."`
 }
 
-// Help is the long help of the command.
 func (installCommand) Help() string {
 	return `Shows what it changes, asks, and changes it: .claude/settings.json, .cursor/hooks.json, .pre-commit-config.yaml or the pre-commit hook of
 git. Everything else in the file stays as it is, with its comments and its order; a file that is not understood is left alone. To
@@ -47,7 +46,6 @@ Examples:
     tenet hook install git --yes`
 }
 
-// Run shows and makes the change.
 func (k *installCommand) Run(ctx context.Context, s *session) error {
 	path, format, err := k.file(ctx, s)
 	if err != nil {
@@ -62,7 +60,6 @@ func (k *installCommand) Run(ctx context.Context, s *session) error {
 
 type uninstallCommand struct{ hookTarget }
 
-// Help is the long help of the command.
 func (uninstallCommand) Help() string {
 	return `Takes out what tenet hook install has put in, and leaves the rest of the file as it was. A file with nothing else in it is removed.
 
@@ -71,7 +68,6 @@ Example:
     tenet hook uninstall claude-code --yes`
 }
 
-// Run shows and makes the change.
 func (k *uninstallCommand) Run(ctx context.Context, s *session) error {
 	path, format, err := k.file(ctx, s)
 	if err != nil {
@@ -126,7 +122,7 @@ func projectFolder(ctx context.Context) (string, error) {
 	return os.Getwd()
 }
 
-// command is what the settings call.
+// command returns the command line that the settings call.
 func (k *installCommand) command(s *session) (string, error) {
 	program := k.Program
 	if program == "" {
@@ -163,7 +159,7 @@ func (k *installCommand) command(s *session) (string, error) {
 	}
 	for i, w := range words {
 		if strings.ContainsAny(w, "\x00\r\n") {
-			return "", fmt.Errorf("%q cannot stand in a command", w)
+			return "", fmt.Errorf("%q cannot be part of a command", w)
 		}
 		words[i] = shellWord(w)
 	}
@@ -213,7 +209,7 @@ func (k *hookTarget) change(s *session, path string, edit func([]byte) ([]byte, 
 	if !k.Yes && !isTerminal(s.stdin) {
 		return errors.New("nothing was changed: there is no terminal to ask on; look at the change above, then give --yes")
 	}
-	if !k.Yes && !s.confirmed("Make this change?") {
+	if !k.Yes && !confirm(s, "Make this change?") {
 		return errors.New("nothing was changed")
 	}
 	now, err := os.ReadFile(path)

@@ -4,19 +4,19 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"tenet/internal/client"
-	"tenet/internal/insight"
+	"tenet/internal/health"
+	"tenet/internal/wire"
+	"tenet/internal/wire/op"
 )
 
 type insightsCommand struct {
-	Days   int    `default:"30" help:"Days to look at, up to 400; today is one."`
-	Format string `short:"f" enum:"text,json" default:"text" help:"${enum}."`
+	Days int `default:"30" help:"Days to look at, up to 400; today is one."`
+	output
 }
 
-// Help is the long help of the command.
 func (insightsCommand) Help() string {
 	return `What was judged and how, by counts that are kept by day, and which rules need a look.
 
@@ -24,49 +24,42 @@ func (insightsCommand) Help() string {
     tenet insights --format json`
 }
 
-// Run tells how the rules fare.
 func (k *insightsCommand) Run(ctx context.Context, s *session) error {
-	if k.Days < insight.MinPeriod || k.Days > insight.MaxPeriod {
-		return fmt.Errorf("--days: %d is not between %d and %d", k.Days, insight.MinPeriod, insight.MaxPeriod)
+	if k.Days < health.MinPeriod || k.Days > health.MaxPeriod {
+		return fmt.Errorf("--days: %d is not between %d and %d", k.Days, health.MinPeriod, health.MaxPeriod)
 	}
 	return s.with(ctx, keepsData, func(c *client.Client) error {
-		o, err := c.Insights(ctx, k.Days)
-		if err != nil {
-			return err
-		}
-		if k.Format == "json" {
-			return printJSON(s.out, o)
-		}
-		return s.printInsights(&o)
+		o, err := client.Get(ctx, c, op.GetInsights.Where(wire.InsightsQuery{PeriodDays: k.Days}))
+		return show(s, k.output, o, err, printInsights)
 	})
 }
 
-func (s *session) printInsights(o *insight.Overview) error {
-	var b strings.Builder
-	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	v := &o.Totals
-	fmt.Fprintf(t, "evaluations\t%d\tALLOW %s, DENY %s, NEEDS_CONFIRMATION %s\n", v.Total, percent(v.AllowRate), percent(v.DenyRate), percent(v.UnsureRate))
-	d := &o.Verdicts.DecidedBy
-	fmt.Fprintf(t, "rule verdicts\t%d\tby check %d, model %d, cache %d, nothing %d\n", o.Verdicts.Total, d.Check, d.Model, d.Cache, d.None)
-	fmt.Fprintf(t, "latency\t%g ms\tmean; longest %d ms\n", o.Latency.MeanMS, o.Latency.MaxMS)
-	for _, m := range o.Models {
-		fmt.Fprintf(t, "%s\t%d calls\t%d tokens in, %d out; %d failed\n", line(m.Model), m.Calls, m.InputTokens, m.OutputTokens, m.Failed)
+func printInsights(s *session, o wire.Overview) error {
+	v, d := &o.Totals, &o.Verdicts.DecidedBy
+	rows := [][]any{
+		{"evaluations", v.Total, fmt.Sprintf("ALLOW %s, DENY %s, NEEDS_CONFIRMATION %s", percent(v.AllowRate), percent(v.DenyRate), percent(v.UnsureRate))},
+		{"rule verdicts", o.Verdicts.Total, fmt.Sprintf("by check %d, model %d, cache %d, nothing %d", d.Check, d.Model, d.Cache, d.None)},
+		{"latency", fmt.Sprintf("%g ms", o.Latency.MeanMS), fmt.Sprintf("mean; longest %d ms", o.Latency.MaxMS)},
 	}
-	fmt.Fprintf(t, "health\t%g\tmean of %d rules\n", o.Health.Mean, o.Health.Measured)
-	fmt.Fprintf(t, "dormant\t%d\trules in force without a verdict for %d days\n", o.Dormant.Total, o.Dormant.AfterDays)
+	for _, m := range o.Models {
+		tokens := fmt.Sprintf("%d tokens in, %d out; %d failed", m.InputTokens, m.OutputTokens, m.Failed)
+		rows = append(rows, []any{m.Model, fmt.Sprintf("%d calls", m.Calls), tokens})
+	}
+	rows = append(rows, []any{"health", o.Health.Mean, fmt.Sprintf("mean of %d rules", o.Health.Measured)},
+		[]any{"dormant", o.Dormant.Total, fmt.Sprintf("rules in force without a verdict for %d days", o.Dormant.AfterDays)})
 	for _, f := range o.MostDenied {
-		fmt.Fprintf(t, "most denied\t%d of %d\t%s\n", f.Denied, f.Verdicts, ruleLine(f.RuleID, f.Slug, f.Statement))
+		rows = append(rows, []any{"most denied", fmt.Sprintf("%d of %d", f.Denied, f.Verdicts), ruleLine(f.RuleID, f.Slug, f.Statement)})
 	}
 	for _, f := range o.Slowest {
-		fmt.Fprintf(t, "slowest\t%g ms\t%s\n", f.MeanCallMS, ruleLine(f.RuleID, f.Slug, f.Statement))
+		rows = append(rows, []any{"slowest", fmt.Sprintf("%g ms", f.MeanCallMS), ruleLine(f.RuleID, f.Slug, f.Statement)})
 	}
 	for _, r := range o.Health.Lowest {
-		fmt.Fprintf(t, "lowest health\t%d\t%s\n", r.Score, ruleLine(r.RuleID, r.Slug, r.Statement))
+		rows = append(rows, []any{"lowest health", r.Score, ruleLine(r.RuleID, r.Slug, r.Statement)})
 	}
 	for _, r := range o.Dormant.Rules {
-		fmt.Fprintf(t, "longest idle\t%d days\t%s\n", r.IdleDays, ruleLine(r.RuleID, r.Slug, r.Statement))
+		rows = append(rows, []any{"longest idle", fmt.Sprintf("%d days", r.IdleDays), ruleLine(r.RuleID, r.Slug, r.Statement)})
 	}
-	if err := s.table(t, &b); err != nil {
+	if err := s.table("", rows); err != nil {
 		return err
 	}
 	if o.Uncounted > 0 {
@@ -90,40 +83,32 @@ func ruleLine(id, slug, statement string) string {
 }
 
 type rulesHealthCommand struct {
-	Rule   string `arg:"" help:"Id or slug of the rule."`
-	Format string `short:"f" enum:"text,json" default:"text" help:"${enum}."`
+	Rule string `arg:"" help:"Id or slug of the rule."`
+	output
 }
 
-// Help is the long help of the command.
 func (rulesHealthCommand) Help() string {
 	return `The score is from 0 to 100; parts about which nothing is known do not count.
 
     tenet rules health SEC-003`
 }
 
-// Run tells how a rule fares.
-func (k *rulesHealthCommand) Run(ctx context.Context, s *session) error {
-	return s.with(ctx, keepsData, func(c *client.Client) error {
-		h, err := c.RuleHealth(ctx, k.Rule)
-		if err != nil {
-			return err
+func (k *rulesHealthCommand) Run(ctx context.Context, s *session, c *client.Client) error {
+	h, err := client.Get(ctx, c, op.RuleHealth.At(k.Rule))
+	return show(s, k.output, h, err, printHealth)
+}
+
+func printHealth(s *session, h wire.Health) error {
+	rows := [][]any{{"score", h.Score, "", ""}}
+	for _, p := range h.Parts {
+		value := "unknown"
+		if p.Value != nil {
+			value = fmt.Sprint(*p.Value)
 		}
-		if k.Format == "json" {
-			return printJSON(s.out, h)
-		}
-		var b strings.Builder
-		t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-		fmt.Fprintf(t, "score\t%d\t\t\n", h.Score)
-		for _, p := range h.Parts {
-			value := "unknown"
-			if p.Value != nil {
-				value = fmt.Sprint(*p.Value)
-			}
-			fmt.Fprintf(t, "%s\t%s\tweight %d\t%s\n", strings.ReplaceAll(p.Name, "_", " "), value, p.Weight, line(p.Detail))
-		}
-		for _, d := range h.History {
-			fmt.Fprintf(t, "since %s\t%d\t\t\n", d.Date, d.Score)
-		}
-		return s.table(t, &b)
-	})
+		rows = append(rows, []any{strings.ReplaceAll(p.Name, "_", " "), value, fmt.Sprintf("weight %d", p.Weight), p.Detail})
+	}
+	for _, d := range h.History {
+		rows = append(rows, []any{"since " + d.Date, d.Score, "", ""})
+	}
+	return s.table("", rows)
 }

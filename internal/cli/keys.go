@@ -3,15 +3,15 @@ package cli
 import (
 	"context"
 	"fmt"
-	"strings"
-	"text/tabwriter"
 	"time"
 
 	"tenet/internal/client"
 	"tenet/internal/rule"
+	"tenet/internal/wire"
+	"tenet/internal/wire/op"
 )
 
-// everyProject stands for all projects in a key.
+// everyProject means all projects in a key.
 const everyProject = "*"
 
 // keysCommands are `tenet keys ...`.
@@ -23,12 +23,11 @@ type keysCommands struct {
 
 type keysCreateCommand struct {
 	Name        string        `required:"" placeholder:"NAME" help:"Who uses the key, such as ci."`
-	Role        string        `required:"" enum:"viewer,evaluator,reviewer,admin" placeholder:"ROLE" help:"${enum}: each may do what those before it may."`
+	Role        string        `required:"" enum:"viewer,evaluator,reviewer,admin" placeholder:"ROLE" help:"${enum}; each role includes those before it."`
 	AllProjects bool          `help:"A key for all projects instead of one."`
-	ExpiresIn   time.Duration `placeholder:"TIME" help:"How long the key is good for, such as 720h. Default is for ever."`
+	ExpiresIn   time.Duration `placeholder:"TIME" help:"How long the key is good for, such as 720h. By default it does not expire."`
 }
 
-// Help is the long help of the command.
 func (keysCreateCommand) Help() string {
 	return `The secret is the only thing printed to stdout. The first key must be an administrator's for all projects,
 since from then on the server wants a key for everything:
@@ -39,7 +38,7 @@ since from then on the server wants a key for everything:
 
 // Run makes a key. Only the secret goes to stdout, so that it can be caught in a variable.
 func (k *keysCreateCommand) Run(ctx context.Context, s *session) error {
-	n := client.NewKey{Name: k.Name, Role: k.Role, ProjectID: s.project()}
+	n := wire.CreateKey{Name: k.Name, Role: k.Role, ProjectID: s.project()}
 	if k.AllProjects {
 		n.ProjectID = everyProject
 	}
@@ -48,7 +47,7 @@ func (k *keysCreateCommand) Run(ctx context.Context, s *session) error {
 		n.ExpiresAt = &at
 	}
 	return s.with(ctx, needsData, func(c *client.Client) error {
-		key, err := c.CreateKey(ctx, n)
+		key, err := client.Call(ctx, c, op.CreateKey, n)
 		if err != nil {
 			return err
 		}
@@ -66,43 +65,30 @@ func projects(id string) string {
 }
 
 type keysListCommand struct {
-	Format string `short:"f" enum:"text,json" default:"text" help:"${enum}."`
+	output
 }
 
-// Run lists keys.
-func (k *keysListCommand) Run(ctx context.Context, s *session) error {
-	return s.with(ctx, keepsData, func(c *client.Client) error {
-		keys, err := s.keys(ctx, c)
-		if err != nil {
-			return err
-		}
-		if k.Format == "json" {
-			return printJSON(s.out, keys)
-		}
-		if len(keys) == 0 {
-			s.note("there are no keys: whoever reaches the server may do everything, so it listens on loopback only")
-			return nil
-		}
-		return s.printKeys(keys)
-	})
+func (k *keysListCommand) Run(ctx context.Context, s *session, c *client.Client) error {
+	keys, err := listKeys(ctx, s, c)
+	return show(s, k.output, keys, err, printKeys)
 }
 
-// keys lists the keys of the project that is named; else those for all projects, if the caller may see them, and those of
+// listKeys lists the keys of the project that is named; else those for all projects, if the caller may see them, and those of
 // every project that it sees.
-func (s *session) keys(ctx context.Context, c *client.Client) ([]client.Key, error) {
+func listKeys(ctx context.Context, s *session, c *client.Client) ([]wire.Key, error) {
 	if s.project() != "" {
-		return c.Keys(ctx)
+		return client.All(ctx, c, op.ListKeys)
 	}
-	keys, err := c.InProject(everyProject).Keys(ctx)
+	keys, err := client.All(ctx, c.InProject(everyProject), op.ListKeys)
 	if err != nil && rule.CodeOf(err) != rule.CodeForbidden {
 		return nil, err
 	}
-	projects, err := c.Projects(ctx)
+	projects, err := client.All(ctx, c, op.ListProjects)
 	if err != nil {
 		return nil, err
 	}
 	for _, p := range projects {
-		more, err := c.InProject(p.ID).Keys(ctx)
+		more, err := client.All(ctx, c.InProject(p.ID), op.ListKeys)
 		if err != nil {
 			return nil, err
 		}
@@ -111,19 +97,16 @@ func (s *session) keys(ctx context.Context, c *client.Client) ([]client.Key, err
 	return keys, nil
 }
 
-func (s *session) printKeys(keys []client.Key) error {
-	var b strings.Builder
-	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "ID\tNAME\tROLE\tPROJECT\tMADE\tSTATE")
-	for _, key := range keys {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", key.ID, line(key.Name), key.Role, key.ProjectID, day(key.CreatedAt), keyState(key, time.Now()))
-	}
-	return s.table(t, &b)
+func printKeys(s *session, keys []wire.Key) error {
+	none := "there are no keys: every caller that reaches the server may do everything, so it listens on loopback only"
+	return list(s, none, "ID\tNAME\tROLE\tPROJECT\tMADE\tSTATE", keys, func(k *wire.Key) []any {
+		return []any{k.ID, k.Name, k.Role, k.ProjectID, day(k.CreatedAt), keyState(*k, time.Now())}
+	})
 }
 
 func day(t time.Time) string { return t.Format(time.DateOnly) }
 
-func keyState(k client.Key, now time.Time) string {
+func keyState(k wire.Key, now time.Time) string {
 	switch {
 	case k.RevokedAt != nil:
 		return "revoked " + day(*k.RevokedAt)
@@ -139,22 +122,19 @@ type keysRevokeCommand struct {
 	ID string `arg:"" help:"Id of the key, as list shows it."`
 }
 
-// Run revokes a key.
-func (k *keysRevokeCommand) Run(ctx context.Context, s *session) error {
-	return s.with(ctx, keepsData, func(c *client.Client) error {
-		keys, err := s.keys(ctx, c)
-		if err != nil {
-			return err
+func (k *keysRevokeCommand) Run(ctx context.Context, s *session, c *client.Client) error {
+	keys, err := listKeys(ctx, s, c)
+	if err != nil {
+		return err
+	}
+	for _, key := range keys {
+		if key.ID == k.ID {
+			c = c.InProject(key.ProjectID)
 		}
-		for _, key := range keys {
-			if key.ID == k.ID {
-				c = c.InProject(key.ProjectID)
-			}
-		}
-		if err := c.RevokeKey(ctx, k.ID); err != nil {
-			return err
-		}
-		s.note("key %s is revoked", k.ID)
-		return nil
-	})
+	}
+	if err := client.Run(ctx, c, op.RevokeKey.At(k.ID)); err != nil {
+		return err
+	}
+	s.note("key %s is revoked", k.ID)
+	return nil
 }

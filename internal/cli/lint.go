@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -15,13 +16,12 @@ import (
 type rulesLintCommand struct {
 	ruleFilter
 
-	Path   string `arg:"" optional:"" help:"File or folder of rules and cases in YAML; without it, the stored rules are looked at."`
-	Format string `short:"f" enum:"text,json" default:"text" help:"${enum}."`
+	Path string `arg:"" optional:"" help:"File or folder of rules and cases in YAML; without it, the stored rules are looked at."`
+	output
 }
 
-// Help is the long help of the command.
 func (rulesLintCommand) Help() string {
-	return `Tells what makes rules hard to judge: vague words and escape clauses, several duties in one or none, words that bind more
+	return `Lists wording that makes rules hard to judge: vague words and escape clauses, several duties in one or none, words that bind more
 or less than the modality, double negations, statements that are long or refer to other texts, no scope, no test case, and
 test cases that all expect the same or contradict one another. Retired rules are left out.
 
@@ -37,7 +37,6 @@ type linted struct {
 	Findings []rule.Finding `json:"findings"`
 }
 
-// Run looks at rules.
 func (k *rulesLintCommand) Run(ctx context.Context, s *session) error {
 	if k.Path != "" {
 		if _, err := os.Stat(k.Path); err != nil {
@@ -94,14 +93,14 @@ func (k *rulesLintCommand) show(s *session, rules []rule.Rule, findings func(*ru
 		}
 		looked++
 		if f := findings(r); len(f) > 0 {
-			found = append(found, linted{label(r.Slug, r.ID), f})
+			found = append(found, linted{cmp.Or(r.Slug, r.ID), f})
 		}
 	}
 	var err error
-	if k.Format == "json" {
+	if k.json() {
 		err = printJSON(s.out, found)
 	} else {
-		err = s.printFindings(found, looked)
+		err = printFindings(s, found, looked)
 	}
 	if err == nil && len(found) > 0 {
 		return exit(exitFound)
@@ -109,7 +108,7 @@ func (k *rulesLintCommand) show(s *session, rules []rule.Rule, findings func(*ru
 	return err
 }
 
-func (s *session) printFindings(found []linted, looked int) error {
+func printFindings(s *session, found []linted, looked int) error {
 	var b strings.Builder
 	for _, l := range found {
 		for _, f := range l.Findings {

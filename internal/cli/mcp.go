@@ -11,7 +11,6 @@ import (
 // mcpCommand is `tenet mcp`.
 type mcpCommand struct{}
 
-// Help is the long help of the command.
 func (mcpCommand) Help() string {
 	return `For coding agents and editors, which start it themselves. It works on the embedded database, or with --server and a key on a server,
 where it may do what the key may do. A server also serves the protocol itself, at /mcp.
@@ -24,7 +23,6 @@ Example, for Claude Code:
     claude mcp add tenet --env TENET_KEY=tnt_... -- tenet mcp --server https://tenet.example.com`
 }
 
-// Run serves until standard input ends.
 func (mcpCommand) Run(ctx context.Context, s *session) (err error) {
 	s.follow = true
 	c, stop, err := s.connect(ctx, needsData, "")

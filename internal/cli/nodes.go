@@ -5,39 +5,40 @@ import (
 	"fmt"
 	"strings"
 
-	"tenet/internal/catalog"
 	"tenet/internal/client"
 	"tenet/internal/rule"
+	"tenet/internal/wire"
+	"tenet/internal/wire/op"
 )
 
 // nodesCommands are `tenet nodes ...`.
 type nodesCommands struct {
-	Tree      nodesTreeCommand      `cmd:"" help:"Draw the tree of nodes."`
-	Get       nodesGetCommand       `cmd:"" help:"Show a node with the rules attached to it."`
-	Effective nodesEffectiveCommand `cmd:"" help:"List the rules that hold at a node."`
-	Diff      nodesDiffCommand      `cmd:"" help:"Show what a node changes in what holds above it."`
-	Create    nodesCreateCommand    `cmd:"" help:"Create a node."`
-	Update    nodesUpdateCommand    `cmd:"" help:"Change or move a node."`
-	Delete    nodesDeleteCommand    `cmd:"" help:"Delete a node without children and rules."`
-	Attach    nodesAttachCommand    `cmd:"" help:"Attach a rule to a node."`
-	Detach    nodesDetachCommand    `cmd:"" help:"Remove a rule from a node."`
+	Tree      nodesTreeCommand      `cmd:"" data:"read" help:"Draw the tree of nodes."`
+	Get       nodesGetCommand       `cmd:"" data:"read" help:"Show a node with the rules attached to it."`
+	Effective nodesEffectiveCommand `cmd:"" data:"read" help:"List the rules that hold at a node."`
+	Diff      nodesDiffCommand      `cmd:"" data:"read" help:"Show how a node's rules differ from its parent's."`
+	Create    nodesCreateCommand    `cmd:"" data:"make" help:"Create a node."`
+	Update    nodesUpdateCommand    `cmd:"" data:"make" help:"Change or move a node."`
+	Delete    nodesDeleteCommand    `cmd:"" data:"make" help:"Delete a node without children and rules."`
+	Attach    nodesAttachCommand    `cmd:"" data:"make" help:"Attach a rule to a node."`
+	Detach    nodesDetachCommand    `cmd:"" data:"make" help:"Remove a rule from a node."`
 }
 
 // found is a node of the tree with the names on the way to it.
 type found struct {
-	catalog.TreeNode
+	wire.TreeNode
 	path string
 }
 
 // findNode finds a node by its id, by the names on the way to it (acme/payments), or by its name if that is unique.
 func findNode(ctx context.Context, c *client.Client, ref string) (found, error) {
-	roots, err := c.Nodes(ctx)
+	tree, err := client.Get(ctx, c, op.ListNodes)
 	if err != nil {
 		return found{}, err
 	}
 	var byPath, byName []found
-	var walk func(nodes []catalog.TreeNode, above string) *found
-	walk = func(nodes []catalog.TreeNode, above string) *found {
+	var walk func(nodes []wire.TreeNode, above string) *found
+	walk = func(nodes []wire.TreeNode, above string) *found {
 		for _, n := range nodes {
 			f := found{n, strings.TrimPrefix(above+"/"+n.Name, "/")}
 			if strings.EqualFold(n.ID, ref) {
@@ -55,7 +56,7 @@ func findNode(ctx context.Context, c *client.Client, ref string) (found, error) 
 		}
 		return nil
 	}
-	if f := walk(roots, ""); f != nil {
+	if f := walk(tree.Nodes, ""); f != nil {
 		return *f, nil
 	}
 	for _, list := range [][]found{byPath, byName} {
@@ -70,68 +71,61 @@ func findNode(ctx context.Context, c *client.Client, ref string) (found, error) 
 	return found{}, rule.NotFound("node", ref)
 }
 
-// withNode runs fn with a client and a node.
-func (s *session) withNode(ctx context.Context, n need, ref string, fn func(*client.Client, found) error) error {
-	return s.with(ctx, n, func(c *client.Client) error {
-		node, err := findNode(ctx, c, ref)
-		if err != nil {
-			return err
-		}
-		return fn(c, node)
-	})
+// nodeRef names a node on the command line.
+type nodeRef struct {
+	Node string `arg:"" help:"Node: its id, or its name or path of names."`
+}
+
+func (r *nodeRef) find(ctx context.Context, c *client.Client) (found, error) {
+	return findNode(ctx, c, r.Node)
 }
 
 type nodesCreateCommand struct {
 	Name         string     `arg:"" help:"Name of the node."`
 	Level        rule.Level `required:"" enum:"organization,team,project" placeholder:"LEVEL" help:"${enum}."`
 	Parent       string     `placeholder:"NODE" help:"Parent, of a higher level: its id, or its name or path of names."`
-	Description  string     `placeholder:"TEXT" help:"What the node stands for."`
+	Description  string     `placeholder:"TEXT" help:"Description of the node."`
 	DefaultScope string     `placeholder:"PATH" help:"Scope of the rules attached to the node that have none of their own."`
-	Repository   []string   `sep:"none" placeholder:"GLOB" help:"Repositories that the node stands for; may be repeated."`
+	Repository   []string   `sep:"none" placeholder:"GLOB" help:"Repositories of the node; may be repeated."`
 }
 
-// Help is the long help of the command.
 func (nodesCreateCommand) Help() string {
-	return `Prints the id of the node. Organizations are roots, teams stand below them, projects below either:
+	return `Prints the id of the node. Organizations are roots, teams are below them, projects below either:
 
     tenet nodes create acme --level organization
     tenet nodes create payments --level team --parent acme --repository 'acme/pay-*'`
 }
 
-// Run creates a node.
-func (k *nodesCreateCommand) Run(ctx context.Context, s *session) error {
-	return s.with(ctx, needsData, func(c *client.Client) error {
-		n := client.NewNode{
-			Name: k.Name, Level: k.Level, Description: k.Description, DefaultScope: k.DefaultScope, Repositories: k.Repository,
-		}
-		if k.Parent != "" {
-			parent, err := findNode(ctx, c, k.Parent)
-			if err != nil {
-				return err
-			}
-			n.ParentID = parent.ID
-		}
-		made, err := c.CreateNode(ctx, n)
+func (k *nodesCreateCommand) Run(ctx context.Context, s *session, c *client.Client) error {
+	n := wire.CreateNode{
+		Name: k.Name, Level: k.Level, Description: k.Description, DefaultScope: k.DefaultScope, Repositories: k.Repository,
+	}
+	if k.Parent != "" {
+		parent, err := findNode(ctx, c, k.Parent)
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintln(s.out, made.ID)
+		n.ParentID = parent.ID
+	}
+	made, err := client.Call(ctx, c, op.CreateNode, n)
+	if err != nil {
 		return err
-	})
+	}
+	_, err = fmt.Fprintln(s.out, made.ID)
+	return err
 }
 
 type nodesUpdateCommand struct {
-	Node         string     `arg:"" help:"Node: its id, or its name or path of names."`
+	nodeRef
 	Name         string     `placeholder:"NAME" help:"New name."`
 	Level        rule.Level `placeholder:"LEVEL" help:"New level: organization, team or project."`
 	Parent       *string    `placeholder:"NODE" help:"Move the node, with all below it, under this one."`
-	Description  *string    `placeholder:"TEXT" help:"What the node stands for; empty clears it."`
+	Description  *string    `placeholder:"TEXT" help:"Description of the node; empty clears it."`
 	DefaultScope *string    `placeholder:"PATH" help:"Scope of the rules attached that have none of their own; empty clears it."`
-	Repository   []string   `sep:"none" xor:"repositories" placeholder:"GLOB" help:"Repositories that the node stands for, instead of those it has; may be repeated."`
-	Unbind       bool       `xor:"repositories" help:"The node stands for no repositories any more."`
+	Repository   []string   `sep:"none" xor:"repositories" placeholder:"GLOB" help:"Repositories of the node, instead of the present ones; may be repeated."`
+	Unbind       bool       `xor:"repositories" help:"Remove all repositories from the node."`
 }
 
-// Help is the long help of the command.
 func (nodesUpdateCommand) Help() string {
 	return `What is not named stays as it is:
 
@@ -139,60 +133,63 @@ func (nodesUpdateCommand) Help() string {
     tenet nodes update payments --repository 'acme/pay-*' --repository acme/ledger`
 }
 
-// Run changes a node.
-func (k *nodesUpdateCommand) Run(ctx context.Context, s *session) error {
-	return s.withNode(ctx, needsData, k.Node, func(c *client.Client, node found) error {
-		patch := map[string]any{}
-		if k.Name != "" {
-			patch["name"] = k.Name
-		}
-		if k.Level != "" {
-			patch["level"] = k.Level
-		}
-		for name, v := range map[string]*string{"description": k.Description, "default_scope": k.DefaultScope} {
-			if v != nil {
-				patch[name] = *v
-			}
-		}
-		switch {
-		case k.Unbind:
-			patch["repositories"] = nil
-		case len(k.Repository) > 0:
-			patch["repositories"] = k.Repository
-		}
-		if k.Parent != nil {
-			patch["parent_id"] = nil
-			if *k.Parent != "" {
-				parent, err := findNode(ctx, c, *k.Parent)
-				if err != nil {
-					return err
-				}
-				patch["parent_id"] = parent.ID
-			}
-		}
-		_, err := c.PatchNode(ctx, node.ID, patch)
+func (k *nodesUpdateCommand) Run(ctx context.Context, s *session, c *client.Client) error {
+	node, err := k.find(ctx, c)
+	if err != nil {
 		return err
-	})
+	}
+	patch := map[string]any{}
+	if k.Name != "" {
+		patch["name"] = k.Name
+	}
+	if k.Level != "" {
+		patch["level"] = k.Level
+	}
+	for name, v := range map[string]*string{"description": k.Description, "default_scope": k.DefaultScope} {
+		if v != nil {
+			patch[name] = *v
+		}
+	}
+	switch {
+	case k.Unbind:
+		patch["repositories"] = nil
+	case len(k.Repository) > 0:
+		patch["repositories"] = k.Repository
+	}
+	if k.Parent != nil {
+		patch["parent_id"] = nil
+		if *k.Parent != "" {
+			parent, err := findNode(ctx, c, *k.Parent)
+			if err != nil {
+				return err
+			}
+			patch["parent_id"] = parent.ID
+		}
+	}
+	_, err = client.Call(ctx, c, op.ChangeNode.At(node.ID), patch)
+	return err
 }
 
 type nodesDeleteCommand struct {
-	Node string `arg:"" help:"Node: its id, or its name or path of names."`
+	nodeRef
 }
 
-// Run deletes a node.
-func (k *nodesDeleteCommand) Run(ctx context.Context, s *session) error {
-	return s.withNode(ctx, needsData, k.Node, func(c *client.Client, node found) error { return c.DeleteNode(ctx, node.ID) })
+func (k *nodesDeleteCommand) Run(ctx context.Context, s *session, c *client.Client) error {
+	node, err := k.find(ctx, c)
+	if err != nil {
+		return err
+	}
+	return client.Run(ctx, c, op.DeleteNode.At(node.ID))
 }
 
 type nodesAttachCommand struct {
-	Node           string `arg:"" help:"Node: its id, or its name or path of names."`
+	nodeRef
 	Rule           string `arg:"" help:"Id or slug of the rule."`
-	Overrides      string `placeholder:"RULE" help:"Rule of an ancestor that this one stands in for."`
-	AllowWeakening bool   `help:"Let the rule stand in for a CRITICAL one although it asks less; needs --reason."`
+	Overrides      string `placeholder:"RULE" help:"Rule of an ancestor that this one overrides."`
+	AllowWeakening bool   `help:"Let the rule override a CRITICAL one although it demands less; needs --reason."`
 	Reason         string `placeholder:"TEXT" help:"Why; kept in the audit chain."`
 }
 
-// Help is the long help of the command.
 func (nodesAttachCommand) Help() string {
 	return `The rule holds at the node and everywhere below it, until it is overridden there:
 
@@ -200,22 +197,26 @@ func (nodesAttachCommand) Help() string {
     tenet nodes attach payments PAY-001 --overrides SEC-001`
 }
 
-// Run attaches a rule.
-func (k *nodesAttachCommand) Run(ctx context.Context, s *session) error {
-	return s.withNode(ctx, needsData, k.Node, func(c *client.Client, node found) error {
-		_, err := c.AttachRule(ctx, node.ID, client.Attach{
-			Rule: k.Rule, Overrides: k.Overrides, AllowWeakening: k.AllowWeakening, Reason: k.Reason,
-		})
+func (k *nodesAttachCommand) Run(ctx context.Context, s *session, c *client.Client) error {
+	node, err := k.find(ctx, c)
+	if err != nil {
 		return err
+	}
+	_, err = client.Call(ctx, c, op.AttachRule.At(node.ID), wire.AttachRule{
+		RuleID: k.Rule, OverrideID: k.Overrides, AllowWeakening: k.AllowWeakening, Reason: k.Reason,
 	})
+	return err
 }
 
 type nodesDetachCommand struct {
-	Node string `arg:"" help:"Node: its id, or its name or path of names."`
+	nodeRef
 	Rule string `arg:"" help:"Id or slug of the rule."`
 }
 
-// Run takes a rule off a node.
-func (k *nodesDetachCommand) Run(ctx context.Context, s *session) error {
-	return s.withNode(ctx, needsData, k.Node, func(c *client.Client, node found) error { return c.DetachRule(ctx, node.ID, k.Rule) })
+func (k *nodesDetachCommand) Run(ctx context.Context, s *session, c *client.Client) error {
+	node, err := k.find(ctx, c)
+	if err != nil {
+		return err
+	}
+	return client.Run(ctx, c, op.DetachRule.At(node.ID, k.Rule))
 }

@@ -6,17 +6,17 @@ import (
 	"fmt"
 
 	"tenet/internal/client"
-	"tenet/internal/evaluate"
+	"tenet/internal/wire"
+	"tenet/internal/wire/op"
 )
 
 // replayCommand is `tenet replay`.
 type replayCommand struct {
-	ID     string `arg:"" help:"Id of the evaluation."`
-	Live   bool   `help:"Ask the model again instead of using its recorded answers."`
-	Format string `short:"f" enum:"text,json" default:"text" help:"${enum}."`
+	ID   string `arg:"" help:"Id of the evaluation."`
+	Live bool   `help:"Ask the model again instead of using its recorded answers."`
+	output
 }
 
-// Help is the long help of the command.
 func (replayCommand) Help() string {
 	return `Checks run again on the recorded subject and the recorded versions of the rules, and the judge decides by the
 recorded answers of the model; no model is asked. With --live it is asked again, which shows what it would say now.
@@ -30,47 +30,44 @@ Example:
     tenet replay 01932b7e-5c1f-7a30-9d0e-3f6f4a3f2b11`
 }
 
-// Run replays an evaluation and tells what differs.
-func (k *replayCommand) Run(ctx context.Context, s *session) error {
-	return s.with(ctx, keepsData, func(c *client.Client) error {
-		done := s.progress("replaying")
-		r, err := c.Replay(ctx, k.ID, k.Live)
-		done()
-		if err != nil {
-			return err
-		}
-		if k.Format == "json" {
-			err = printJSON(s.out, r)
-		} else {
-			err = s.printReplay(&r)
-		}
-		switch {
-		case err != nil:
-			return err
-		case !r.Agrees:
-			return exit(exitFound)
-		case r.Unreplayable > 0 && r.Unreplayable == len(r.Rules):
-			return exit(exitFailed)
-		}
-		return nil
-	})
+func (k *replayCommand) Run(ctx context.Context, s *session, c *client.Client) error {
+	done := s.progress("replaying")
+	r, err := client.Call(ctx, c, op.ReplayEvaluation.At(k.ID), wire.ReplayRequest{Live: k.Live})
+	done()
+	if err != nil {
+		return err
+	}
+	if k.json() {
+		err = printJSON(s.out, r)
+	} else {
+		err = printReplay(s, &r)
+	}
+	switch {
+	case err != nil:
+		return err
+	case !r.Agrees:
+		return exit(exitFound)
+	case r.Unreplayable > 0 && r.Unreplayable == len(r.Rules):
+		return exit(exitFailed)
+	}
+	return nil
 }
 
-func (s *session) printReplay(r *evaluate.Replay) error {
+func printReplay(s *session, r *wire.Replay) error {
 	for _, v := range r.Rules {
 		name, mark := v.RuleSlug, s.green("=")
 		if name == "" {
 			name = v.RuleID
 		}
 		switch v.Outcome {
-		case evaluate.Same:
-		case evaluate.Differs:
+		case wire.ReplaySame:
+		case wire.ReplayDiffers:
 			mark = s.red("≠")
-		case evaluate.Unreplayable:
+		case wire.ReplayImpossible:
 			mark = s.yellow("?")
 		}
 		text := fmt.Sprintf("%s %s %s", mark, name, v.Recorded)
-		if v.Outcome != evaluate.Same {
+		if v.Outcome != wire.ReplaySame {
 			text += fmt.Sprintf(" (%s: %s)", v.Outcome, line(v.Reason))
 		}
 		if _, err := fmt.Fprintln(s.out, text); err != nil {
@@ -102,7 +99,6 @@ type feedbackCommand struct {
 	Note       string `placeholder:"TEXT" help:"Why."`
 }
 
-// Help is the long help of the command.
 func (feedbackCommand) Help() string {
 	return `What you say takes the place of what you have said about the same verdict before. Precision and recall of the rule
 follow from it (GET /api/v1/rules/{id}/quality), and from 20 pieces of feedback on, the confidence of its judged verdicts.
@@ -112,13 +108,12 @@ Example:
     tenet feedback 01932b7e-5c1f-7a30-9d0e-3f6f4a3f2b11 SEC-003 --wrong --note "The key is an example."`
 }
 
-// Run gives the feedback.
 func (k *feedbackCommand) Run(ctx context.Context, s *session) error {
 	if k.Correct == k.Wrong {
 		return errors.New("say --correct or --wrong")
 	}
 	return s.with(ctx, keepsData, func(c *client.Client) error {
-		f, err := c.GiveFeedback(ctx, k.Evaluation, client.Feedback{RuleID: k.Rule, Correct: k.Correct, Note: k.Note})
+		f, err := client.Call(ctx, c, op.GiveFeedback.At(k.Evaluation), wire.FeedbackRequest{RuleID: k.Rule, Correct: k.Correct, Note: k.Note})
 		if err != nil {
 			return err
 		}

@@ -1,12 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 
 	"tenet/internal/client"
 	"tenet/internal/rule"
@@ -14,14 +13,14 @@ import (
 
 // rulesCommands are `tenet rules ...`.
 type rulesCommands struct {
-	List   rulesListCommand   `cmd:"" help:"List rules."`
-	Get    rulesGetCommand    `cmd:"" help:"Show a rule."`
+	List   rulesListCommand   `cmd:"" data:"read" help:"List rules."`
+	Get    rulesGetCommand    `cmd:"" data:"read" help:"Show a rule."`
 	Import rulesImportCommand `cmd:"" help:"Create and update rules from files: all, or none."`
 	Export rulesExportCommand `cmd:"" help:"Write the rules as a file, in a stable order."`
-	Plan   rulesPlanCommand   `cmd:"" help:"Show what apply would change."`
-	Lint   rulesLintCommand   `cmd:"" help:"Tell what makes rules hard to judge."`
-	Health rulesHealthCommand `cmd:"" help:"Tell how a rule fares, from 0 to 100."`
-	Apply  rulesApplyCommand  `cmd:"" help:"Make the rules be as the files say, after showing what changes."`
+	Plan   rulesPlanCommand   `cmd:"" help:"Show the changes that apply would make."`
+	Lint   rulesLintCommand   `cmd:"" help:"List wording that makes rules hard to judge."`
+	Health rulesHealthCommand `cmd:"" help:"Show the health score of a rule, from 0 to 100."`
+	Apply  rulesApplyCommand  `cmd:"" help:"Change the rules to match the files, after showing the changes."`
 
 	Conflicts rulesConflictsCommand `cmd:"" help:"List rules that contradict each other, or one rule."`
 }
@@ -44,47 +43,22 @@ func (f *ruleFilter) filter() client.RuleFilter {
 type rulesListCommand struct {
 	ruleFilter
 
-	Format string `short:"f" enum:"text,json" default:"text" help:"${enum}."`
+	output
 }
 
-// Run lists rules.
-func (k *rulesListCommand) Run(ctx context.Context, s *session) error {
-	return s.with(ctx, readsData, func(c *client.Client) error {
-		rules, err := c.AllRules(ctx, k.filter())
-		if err != nil {
-			return err
-		}
-		if k.Format == "json" {
-			return printJSON(s.out, rules)
-		}
-		return s.printRules(rules)
-	})
-}
-
-func printJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
+func (k *rulesListCommand) Run(ctx context.Context, s *session, c *client.Client) error {
+	rules, err := c.AllRules(ctx, k.filter())
+	return show(s, k.output, rules, err, printRules)
 }
 
 // printRules prints a table whose last column, the statement, is cut to the width of the terminal.
-func (s *session) printRules(rules []rule.Rule) error {
-	if len(rules) == 0 {
-		s.note("there are no rules")
-		return nil
-	}
-	var b strings.Builder
-	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "RULE\tSTATUS\tSEVERITY\tMODALITY\tDECIDED BY\tSTATEMENT")
-	for i := range rules {
-		r := &rules[i]
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", label(r.Slug, r.ID), r.Status, r.Severity, r.Modality, decider(r), line(r.Statement))
-	}
-	return s.table(t, &b)
+func printRules(s *session, rules []rule.Rule) error {
+	return list(s, "there are no rules", "RULE\tSTATUS\tSEVERITY\tMODALITY\tDECIDED BY\tSTATEMENT", rules, func(r *rule.Rule) []any {
+		return []any{cmp.Or(r.Slug, r.ID), r.Status, r.Severity, r.Modality, decider(r), r.Statement}
+	})
 }
 
-// decider tells what decides a rule.
+// decider names the part that decides a rule.
 func decider(r *rule.Rule) string {
 	switch {
 	case !r.Judged():
@@ -95,14 +69,6 @@ func decider(r *rule.Rule) string {
 		return "check, model"
 	}
 	return "check"
-}
-
-// label is how people call a rule.
-func label(slug, id string) string {
-	if slug != "" {
-		return slug
-	}
-	return id
 }
 
 // line puts text on one line and takes out what a terminal would obey.
@@ -116,28 +82,19 @@ func line(text string) string {
 }
 
 type rulesGetCommand struct {
-	Rule   string `arg:"" help:"Id or slug, such as SEC-003."`
-	Format string `short:"f" enum:"text,json" default:"text" help:"${enum}."`
+	Rule string `arg:"" help:"Id or slug, such as SEC-003."`
+	output
 }
 
-// Run shows a rule.
-func (k *rulesGetCommand) Run(ctx context.Context, s *session) error {
-	return s.with(ctx, readsData, func(c *client.Client) error {
-		r, err := c.Rule(ctx, k.Rule)
-		if err != nil {
-			return err
-		}
-		if k.Format == "json" {
-			return printJSON(s.out, r)
-		}
-		return s.printRule(&r)
-	})
+func (k *rulesGetCommand) Run(ctx context.Context, s *session, c *client.Client) error {
+	r, err := c.Rule(ctx, k.Rule)
+	return show(s, k.output, r, err, printRule)
 }
 
 // printRule shows a rule for people; what is empty is left out.
-func (s *session) printRule(r *rule.Rule) error {
+func printRule(s *session, r rule.Rule) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s  %s\n", s.bold(label(r.Slug, r.ID)), line(r.Statement))
+	fmt.Fprintf(&b, "%s  %s\n", s.bold(cmp.Or(r.Slug, r.ID)), line(r.Statement))
 	row := func(name, value string) {
 		if value != "" {
 			fmt.Fprintf(&b, "  %s %s\n", s.dim(fmt.Sprintf("%-12s", name)), line(value))
@@ -149,7 +106,7 @@ func (s *session) printRule(r *rule.Rule) error {
 	row("severity", string(r.Severity))
 	row("modality", string(r.Modality))
 	row("enforcement", string(r.Enforcement))
-	row("decided by", decider(r))
+	row("decided by", decider(&r))
 	row("scope", strings.Join(r.Scope, ", "))
 	row("tags", strings.Join(r.Tags, ", "))
 	row("owner", r.Owner)

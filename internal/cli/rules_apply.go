@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,27 +11,31 @@ import (
 	"io"
 	"strings"
 
-	"tenet/internal/catalog"
 	"tenet/internal/client"
 	"tenet/internal/discover/assistant"
 	"tenet/internal/rule"
+	"tenet/internal/wire"
+	"tenet/internal/wire/op"
 )
 
 type rulesImportCommand struct {
 	Path       string `arg:"" help:"Rule file, folder of rule files, or - for stdin."`
 	CreateOnly bool   `help:"Refuse rules that exist already instead of updating them."`
-	DryRun     bool   `help:"Tell what would happen, and change nothing."`
+	DryRun     bool   `help:"Show the changes without making them."`
 }
 
-// Run imports rules.
 func (k *rulesImportCommand) Run(ctx context.Context, s *session) error {
 	files, joined, err := openRules(s, k.Path)
 	if err != nil {
 		return err
 	}
 	return s.with(ctx, needsData, func(c *client.Client) error {
+		q := wire.ImportQuery{DryRun: k.DryRun}
+		if k.CreateOnly {
+			q.Mode = "create"
+		}
 		done := s.progress("importing")
-		result, err := c.ImportRules(ctx, joined, catalog.ImportOptions{CreateOnly: k.CreateOnly, DryRun: k.DryRun})
+		result, err := client.ImportRules(ctx, c, joined, q)
 		done()
 		if err != nil {
 			return files.locate(err)
@@ -41,7 +46,7 @@ func (k *rulesImportCommand) Run(ctx context.Context, s *session) error {
 }
 
 // openRules reads rule files and joins them.
-func openRules(s *session, path string) (*ruleFiles, *catalog.File, error) {
+func openRules(s *session, path string) (*ruleFiles, *wire.RuleFile, error) {
 	files, err := loadRules(path, s.in)
 	if err != nil {
 		return nil, nil, err
@@ -91,7 +96,6 @@ type rulesExportCommand struct {
 	Force  bool   `help:"For assistants: write over files that somebody else has written."`
 }
 
-// Help is the long help of the command.
 func (rulesExportCommand) Help() string {
 	return `YAML and JSON hold all that rules are, for tenet rules apply. The other formats are instructions to assistants; they hold the
 rules in force, and tenet scan reads them back as they are:
@@ -101,7 +105,6 @@ rules in force, and tenet scan reads them back as they are:
     tenet rules export --format cursor -o .`
 }
 
-// Run exports rules.
 func (k *rulesExportCommand) Run(ctx context.Context, s *session) error {
 	if format, ok := rule.Parse(k.Format, assistant.Formats); ok {
 		return k.instructions(ctx, s, format)
@@ -110,7 +113,7 @@ func (k *rulesExportCommand) Run(ctx context.Context, s *session) error {
 		return fmt.Errorf("--node and --force go with the formats for assistants: %s", rule.Names(assistant.Formats))
 	}
 	return s.with(ctx, readsData, func(c *client.Client) error {
-		body, err := c.ExportRules(ctx, k.Format, k.filter())
+		body, err := client.Get(ctx, c, op.ExportRules.Where(k.filter(), wire.ExportQuery{Format: k.Format}))
 		if err != nil {
 			return err
 		}
@@ -129,10 +132,9 @@ type rulesPlanCommand struct {
 	Path     string `arg:"" help:"Rule file, folder of rule files, or - for stdin."`
 	Prune    bool   `help:"Retire the rules that the files do not name; remove such nodes and attachments, if the files have a federation."`
 	ExitCode bool   `help:"Exit with 1 if there are changes."`
-	Format   string `short:"f" enum:"text,json" default:"text" help:"${enum}."`
+	output
 }
 
-// Run shows the plan.
 func (k *rulesPlanCommand) Run(ctx context.Context, s *session) error {
 	files, joined, err := openRules(s, k.Path)
 	if err != nil {
@@ -140,16 +142,16 @@ func (k *rulesPlanCommand) Run(ctx context.Context, s *session) error {
 	}
 	return s.with(ctx, readsData, func(c *client.Client) error {
 		done := s.progress("planning")
-		result, err := c.ImportRules(ctx, joined, catalog.ImportOptions{Prune: k.Prune, DryRun: true})
+		result, err := client.ImportRules(ctx, c, joined, wire.ImportQuery{Prune: k.Prune, DryRun: true})
 		done()
 		if err != nil {
 			return files.locate(err)
 		}
-		if k.Format == "json" {
+		if k.json() {
 			err = printJSON(s.out, result)
 		} else {
-			s.warnUnnamed(files)
-			err = s.printPlan(&result)
+			warnUnnamed(s, files)
+			err = printPlan(s, &result)
 		}
 		if err == nil && k.ExitCode && changes(&result) > 0 {
 			return exit(exitFound)
@@ -158,10 +160,10 @@ func (k *rulesPlanCommand) Run(ctx context.Context, s *session) error {
 	})
 }
 
-// warnUnnamed tells about rules that each apply would create anew.
-func (s *session) warnUnnamed(files *ruleFiles) {
+// warnUnnamed warns about rules that each apply would create again.
+func warnUnnamed(s *session, files *ruleFiles) {
 	if n := files.unnamed(); n > 0 {
-		s.note("rules without slug and id: %d; every apply creates them anew, so give them slugs", n)
+		s.note("rules without slug and id: %d; every apply creates them again, so give them slugs", n)
 	}
 }
 
@@ -171,7 +173,6 @@ type rulesApplyCommand struct {
 	Yes   bool   `short:"y" help:"Do not ask."`
 }
 
-// Run shows the plan, asks, and applies it.
 func (k *rulesApplyCommand) Run(ctx context.Context, s *session) error {
 	asks := !k.Yes
 	if asks && (k.Path == "-" || !isTerminal(s.stdin)) {
@@ -183,21 +184,21 @@ func (k *rulesApplyCommand) Run(ctx context.Context, s *session) error {
 	}
 	return s.with(ctx, needsData, func(c *client.Client) error {
 		done := s.progress("planning")
-		plan, err := c.ImportRules(ctx, joined, catalog.ImportOptions{Prune: k.Prune, DryRun: true})
+		plan, err := client.ImportRules(ctx, c, joined, wire.ImportQuery{Prune: k.Prune, DryRun: true})
 		done()
 		if err != nil {
 			return files.locate(err)
 		}
-		s.warnUnnamed(files)
-		if err := s.printPlan(&plan); err != nil {
+		warnUnnamed(s, files)
+		if err := printPlan(s, &plan); err != nil {
 			return err
 		}
-		if asks && changes(&plan) > 0 && !s.confirmed("Apply these changes?") {
+		if asks && changes(&plan) > 0 && !confirm(s, "Apply these changes?") {
 			return errors.New("nothing was changed")
 		}
 		// Relationships may differ even where no rule does, so the import runs in any case.
 		done = s.progress("applying")
-		result, err := c.ImportRules(ctx, joined, catalog.ImportOptions{Prune: k.Prune})
+		result, err := client.ImportRules(ctx, c, joined, wire.ImportQuery{Prune: k.Prune})
 		done()
 		if err != nil {
 			return files.locate(err)
@@ -207,8 +208,8 @@ func (k *rulesApplyCommand) Run(ctx context.Context, s *session) error {
 	})
 }
 
-// confirmed asks on the terminal. Whatever is not yes is no, and so is Ctrl-C.
-func (s *session) confirmed(question string) bool {
+// confirm asks on the terminal. Every answer but yes is no, and so is Ctrl-C.
+func confirm(s *session, question string) bool {
 	fmt.Fprintf(s.err, "%s [y/N] ", question)
 	answer, err := bufio.NewReader(io.LimitReader(s.in, 100)).ReadString('\n')
 	if err != nil {
@@ -220,10 +221,10 @@ func (s *session) confirmed(question string) bool {
 }
 
 // printPlan shows what an import changes, in the manner of a diff.
-func (s *session) printPlan(r *rule.ImportResult) error {
+func printPlan(s *session, r *rule.ImportResult) error {
 	var b bytes.Buffer
 	for _, ch := range r.Changes {
-		name := s.bold(label(ch.Slug, ch.RuleID))
+		name := s.bold(cmp.Or(ch.Slug, ch.RuleID))
 		switch ch.Action {
 		case "create":
 			fmt.Fprintf(&b, "%s %s  %s\n", s.green("+"), name, line(ch.Statement))
@@ -237,7 +238,7 @@ func (s *session) printPlan(r *rule.ImportResult) error {
 		}
 	}
 	for i := range r.Federation {
-		s.printNodeChange(&b, &r.Federation[i])
+		printNodeChange(s, &b, &r.Federation[i])
 	}
 	if changes(r) == 0 {
 		fmt.Fprintf(&b, "No changes: all %d rules are as the files say.\n", r.Unchanged)

@@ -14,12 +14,13 @@ import (
 
 	"tenet/internal/catalog"
 	"tenet/internal/rule"
+	"tenet/internal/wire"
 )
 
 // ruleFiles are the rule files of a folder in the order of their paths, or one file.
 type ruleFiles struct {
 	paths []string
-	files []*catalog.File
+	files []*wire.RuleFile
 }
 
 // loadRules reads a rule file, all *.yaml, *.yml and *.json files below a folder, or stdin for -.
@@ -77,7 +78,7 @@ func rulePaths(root string) ([]string, error) {
 }
 
 // join makes one file of all, each with its own defaults applied.
-func (r *ruleFiles) join() (*catalog.File, error) {
+func (r *ruleFiles) join() (*wire.RuleFile, error) {
 	if len(r.files) == 1 {
 		return r.files[0], nil
 	}
@@ -85,10 +86,10 @@ func (r *ruleFiles) join() (*catalog.File, error) {
 	return f, r.locate(err)
 }
 
-// effective gives the files with EFFECTIVE as the status of rules that have none: whoever judges by files means them.
-func (r *ruleFiles) effective() []*catalog.File {
+// effective gives the files with EFFECTIVE as the status of rules that have none: a caller who judges by files means them.
+func (r *ruleFiles) effective() []*wire.RuleFile {
 	for _, f := range r.files {
-		d := catalog.Input{}
+		d := wire.RuleInput{}
 		if f.Defaults != nil {
 			d = *f.Defaults
 		}
@@ -101,7 +102,7 @@ func (r *ruleFiles) effective() []*catalog.File {
 // place is a rule or a test case of the joined file in an error's field.
 var place = regexp.MustCompile(`(rules|cases)\[(\d+)\]`)
 
-// locate tells, in the field errors of err, the file and the number in it of a rule or case instead of its number in the
+// locate puts, into the field errors of err, the file and the number in it of a rule or case instead of its number in the
 // joined file.
 func (r *ruleFiles) locate(err error) error {
 	e, ok := errors.AsType[*rule.Error](err)

@@ -16,6 +16,7 @@ import (
 	"tenet/internal/client"
 	"tenet/internal/discover/assistant"
 	"tenet/internal/rule"
+	"tenet/internal/wire/op"
 )
 
 // written marks files that were exported before, and so may be written over.
@@ -65,7 +66,7 @@ func (k *rulesExportCommand) inForce(ctx context.Context, c *client.Client) ([]r
 	if err != nil {
 		return nil, err
 	}
-	effective, err := c.EffectiveRules(ctx, node.ID)
+	effective, err := client.Get(ctx, c, op.EffectiveRules.At(node.ID))
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 
 // printNodeChange shows what an import does to a federation node: what comes to hold there (+), what no longer does (-), and
 // what is overridden (~).
-func (s *session) printNodeChange(b io.Writer, ch *rule.NodeChange) {
+func printNodeChange(s *session, b io.Writer, ch *rule.NodeChange) {
 	sign := map[string]string{"create": s.green("+"), "delete": s.red("-")}[ch.Action]
 	if sign == "" {
 		sign = s.yellow("~")
@@ -23,7 +23,7 @@ func (s *session) printNodeChange(b io.Writer, ch *rule.NodeChange) {
 	for _, o := range ch.Overridden {
 		fmt.Fprintf(b, "    %s %s instead of %s\n", s.yellow("~"), s.yellow(o.By), o.Rule)
 	}
-	told := func(name string) bool {
+	hasValue := func(name string) bool {
 		return slices.Contains(ch.Gains, name) || slices.Contains(ch.Loses, name) ||
 			slices.ContainsFunc(ch.Overridden, func(o rule.NodeOverridden) bool { return o.By == name || o.Rule == name })
 	}
@@ -36,7 +36,7 @@ func (s *session) printNodeChange(b io.Writer, ch *rule.NodeChange) {
 		fmt.Fprintf(b, "    %s\n", s.red("- "+name))
 	}
 	quiet := func(what string, names []string) {
-		if names = slices.DeleteFunc(slices.Clone(names), told); len(names) > 0 {
+		if names = slices.DeleteFunc(slices.Clone(names), hasValue); len(names) > 0 {
 			fmt.Fprintf(b, "    %s\n", s.dim(what+", which changes nothing that holds: "+strings.Join(names, ", ")))
 		}
 	}

@@ -7,17 +7,16 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/goccy/go-yaml"
 
 	"tenet/internal/app"
 	"tenet/internal/client"
-	"tenet/internal/discover"
 	"tenet/internal/discover/source"
 	"tenet/internal/rule"
+	"tenet/internal/wire"
+	"tenet/internal/wire/op"
 )
 
 // scanCommand is `tenet scan`.
@@ -30,10 +29,9 @@ type scanCommand struct {
 	Format        string   `short:"f" enum:"table,json,yaml" default:"table" help:"${enum}."`
 }
 
-// Help is the long help of the command.
 func (scanCommand) Help() string {
 	return `Finds rules in what there is already: policies, instructions to assistants (AGENTS.md, CLAUDE.md, .cursor/rules ...),
-settings of linters, and the habits of the code. Files that git ignores are left alone. Nothing becomes a rule by itself:
+settings of linters, and the habits of the code. Files that git ignores are left alone. Nothing becomes a rule until you approve it:
 
     tenet scan                       # what could be rules here
     tenet scan --approve             # decide on each: y, n, e to edit, s to skip, q to quit
@@ -42,14 +40,13 @@ settings of linters, and the habits of the code. Files that git ignores are left
 A later scan of the same repository shows only what is new: what was approved or dismissed is remembered.`
 }
 
-// scanReport is what a scan has found, as JSON or YAML.
+// scanReport holds the results of a scan, as JSON or YAML.
 type scanReport struct {
-	Scans      []discover.Scan      `json:"scans"`
-	Candidates []discover.Candidate `json:"candidates"`
-	LeftOut    []leftOut            `json:"left_out"`
+	Scans      []wire.Scan      `json:"scans"`
+	Candidates []wire.Candidate `json:"candidates"`
+	LeftOut    []leftOut        `json:"left_out"`
 }
 
-// Run scans a folder.
 func (k *scanCommand) Run(ctx context.Context, s *session) error {
 	kinds, err := sourceKinds(k.Sources)
 	if err != nil {
@@ -67,21 +64,21 @@ func (k *scanCommand) Run(ctx context.Context, s *session) error {
 		return err
 	}
 	if len(found.files) == 0 {
-		s.tellLeftOut(found.left)
+		noteLeftOut(s, found.left)
 		return fmt.Errorf("none of the %d files in %s is one that rules are found in; see tenet scan --help", found.seen, k.Dir)
 	}
-	request := discover.ScanRequest{Sources: kinds, Repository: k.Repository}
+	request := wire.ScanRequest{Sources: kinds, Repository: k.Repository}
 	if request.Repository == "" {
 		request.Repository = cmp.Or(repositoryOf(ctx, k.Dir), folderName(k.Dir))
 	}
 	s.working = true
 	return s.with(ctx, needsData, func(c *client.Client) error {
-		report := scanReport{LeftOut: found.left, Scans: []discover.Scan{}, Candidates: []discover.Candidate{}}
-		if err := s.scanParts(ctx, c, request, found.parts(), &report); err != nil {
+		report := scanReport{LeftOut: found.left, Scans: []wire.Scan{}, Candidates: []wire.Candidate{}}
+		if err := scanParts(ctx, s, c, request, found.parts(), &report); err != nil {
 			return err
 		}
 		for _, scan := range report.Scans {
-			list, err := c.AllCandidates(ctx, scan.ID, client.CandidateFilter{Status: discover.Undecided, MinConfidence: k.MinConfidence})
+			list, err := client.AllCandidates(ctx, c, scan.ID, wire.CandidateQuery{Status: wire.CandidateUndecided, MinConfidence: k.MinConfidence})
 			if err != nil {
 				return err
 			}
@@ -92,15 +89,15 @@ func (k *scanCommand) Run(ctx context.Context, s *session) error {
 }
 
 // sourceKinds are the kinds of sources that flags name; all without any.
-func sourceKinds(names []string) ([]source.Kind, error) {
+func sourceKinds(names []string) ([]wire.SourceKind, error) {
 	if len(names) == 0 {
-		return slices.Clone(source.Kinds), nil
+		return slices.Clone(wire.SourceKinds), nil
 	}
-	var kinds []source.Kind
+	var kinds []wire.SourceKind
 	for _, name := range names {
-		kind, ok := rule.Parse(name, source.Kinds)
+		kind, ok := rule.Parse(name, wire.SourceKinds)
 		if !ok {
-			return nil, fmt.Errorf("--sources: %q is unknown; use some of %s", name, rule.Names(source.Kinds))
+			return nil, fmt.Errorf("--sources: %q is unknown; use some of %s", name, rule.Names(wire.SourceKinds))
 		}
 		kinds = append(kinds, kind)
 	}
@@ -108,10 +105,10 @@ func sourceKinds(names []string) ([]source.Kind, error) {
 }
 
 // scanParts scans files, part by part. A part that the server finds too large is divided.
-func (s *session) scanParts(ctx context.Context, c *client.Client, request discover.ScanRequest, parts []map[string]string, report *scanReport) error {
+func scanParts(ctx context.Context, s *session, c *client.Client, request wire.ScanRequest, parts []map[string]string, report *scanReport) error {
 	for i := 0; i < len(parts); i++ {
 		request.Files = parts[i]
-		scan, err := c.StartScan(ctx, request)
+		scan, err := client.Call(ctx, c, op.StartScan, request)
 		if rule.CodeOf(err) == rule.CodeTooLarge && len(parts[i]) > 1 {
 			parts = slices.Replace(parts, i, i+1, halves(parts[i])...)
 			i--
@@ -120,7 +117,7 @@ func (s *session) scanParts(ctx context.Context, c *client.Client, request disco
 		if err != nil {
 			return err
 		}
-		if scan, err = s.awaitScan(ctx, c, scan); err != nil {
+		if scan, err = awaitScan(ctx, s, c, scan); err != nil {
 			return err
 		}
 		report.Scans = append(report.Scans, scan)
@@ -132,10 +129,10 @@ func (s *session) scanParts(ctx context.Context, c *client.Client, request disco
 const scanPoll = 100 * time.Millisecond
 
 // awaitScan waits until a scan has ended, and shows how far it has come.
-func (s *session) awaitScan(ctx context.Context, c *client.Client, scan discover.Scan) (discover.Scan, error) {
+func awaitScan(ctx context.Context, s *session, c *client.Client, scan wire.Scan) (wire.Scan, error) {
 	show, done := s.bar("scanning")
 	defer done()
-	for scan.Status == discover.Pending || scan.Status == discover.Running {
+	for scan.Status == wire.Pending || scan.Status == wire.Running {
 		show(scan.Progress.Done, scan.Progress.Total)
 		select {
 		case <-ctx.Done():
@@ -143,11 +140,11 @@ func (s *session) awaitScan(ctx context.Context, c *client.Client, scan discover
 		case <-time.After(scanPoll):
 		}
 		var err error
-		if scan, err = c.Scan(ctx, scan.ID); err != nil {
+		if scan, err = client.Get(ctx, c, op.GetScan.At(scan.ID)); err != nil {
 			return scan, err
 		}
 	}
-	if scan.Status == discover.Failed {
+	if scan.Status == wire.Failed {
 		return scan, fmt.Errorf("the scan %s failed: %s", scan.ID, line(scan.Reason))
 	}
 	return scan, nil
@@ -164,13 +161,13 @@ func (k *scanCommand) print(ctx context.Context, s *session, c *client.Client, r
 		return printYAML(s.out, report)
 	}
 	if k.Approve {
-		s.tellScans(report)
-		return s.review(ctx, c, report.Candidates)
+		noteScans(s, report)
+		return review(ctx, s, c, report.Candidates)
 	}
-	if err := s.printCandidates(report.Candidates); err != nil {
+	if err := printCandidates(s, report.Candidates); err != nil {
 		return err
 	}
-	s.tellScans(report)
+	noteScans(s, report)
 	if len(report.Candidates) > 0 {
 		s.note("decide with tenet scan --approve, or tenet candidates approve|dismiss ID")
 	}
@@ -182,8 +179,8 @@ func printYAML(w io.Writer, v any) error {
 	return yaml.NewEncoder(w, yaml.UseJSONMarshaler(), yaml.UseLiteralStyleIfMultiline(true)).Encode(v)
 }
 
-// tellScans sums up scans: figures, and what could not be read.
-func (s *session) tellScans(report *scanReport) {
+// noteScans sums up scans: figures, and what could not be read.
+func noteScans(s *session, report *scanReport) {
 	files, read, known, left := 0, 0, 0, 0
 	for i := range report.Scans {
 		scan := &report.Scans[i]
@@ -191,7 +188,7 @@ func (s *session) tellScans(report *scanReport) {
 	}
 	s.note("%d candidates in %d files; %d statements were decided on before", len(report.Candidates), read, known)
 	if len(report.Scans) > 1 {
-		s.note("the files were sent in %d parts: what the code does was counted in each by itself", len(report.Scans))
+		s.note("the files were sent in %d parts: conventions of the code were counted in each part alone", len(report.Scans))
 	}
 	for i := range report.Scans {
 		scan := &report.Scans[i]
@@ -209,10 +206,10 @@ func (s *session) tellScans(report *scanReport) {
 	if left > 0 {
 		s.note("%d candidates of the least confidence were left out; scan fewer files at once", left)
 	}
-	s.tellLeftOut(report.LeftOut)
+	noteLeftOut(s, report.LeftOut)
 }
 
-func (s *session) tellLeftOut(left []leftOut) {
+func noteLeftOut(s *session, left []leftOut) {
 	for _, l := range left[:min(len(left), 10)] {
 		s.note("left out %s: %s", line(l.File), l.Reason)
 	}
@@ -232,30 +229,27 @@ func placeOf(file string, at int) string {
 }
 
 // printCandidates prints a table whose last column, the statement, is cut to the width of the terminal.
-func (s *session) printCandidates(list []discover.Candidate) error {
-	if len(list) == 0 {
+func printCandidates(s *session, candidates []wire.Candidate) error {
+	if len(candidates) == 0 {
 		return nil
 	}
-	var b strings.Builder
-	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "CANDIDATE\tSURE\tSTATUS\tSEVERITY\tMODALITY\tPLACE\tSTATEMENT")
-	for i := range list {
-		c := &list[i]
-		fmt.Fprintf(t, "%s\t%.2f\t%s\t%s\t%s\t%s\t%s\n", c.ID, c.Confidence, c.Status, c.SuggestedMetadata.Severity, c.SuggestedMetadata.Modality,
-			placeOf(c.SourceFile, c.SourceLine), line(c.Statement)+likeness(c))
-	}
-	return s.table(t, &b)
+	return list(s, "", "CANDIDATE\tSURE\tSTATUS\tSEVERITY\tMODALITY\tPLACE\tSTATEMENT", candidates, func(c *wire.Candidate) []any {
+		return []any{
+			c.ID, fmt.Sprintf("%.2f", c.Confidence), c.Status, c.SuggestedMetadata.Severity, c.SuggestedMetadata.Modality,
+			placeOf(c.SourceFile, c.SourceLine), c.Statement + likeness(c),
+		}
+	})
 }
 
-// likeness marks a candidate that is like a rule there is.
-func likeness(c *discover.Candidate) string {
+// likeness marks a candidate that is like an existing rule.
+func likeness(c *wire.Candidate) string {
 	for _, r := range c.SimilarRules {
 		if r.Contradicts {
-			return " (contradicts " + label(r.Slug, r.RuleID) + ")"
+			return " (contradicts " + cmp.Or(r.Slug, r.RuleID) + ")"
 		}
 	}
 	if len(c.SimilarRules) > 0 {
-		return " (like " + label(c.SimilarRules[0].Slug, c.SimilarRules[0].RuleID) + ")"
+		return " (like " + cmp.Or(c.SimilarRules[0].Slug, c.SimilarRules[0].RuleID) + ")"
 	}
 	return ""
 }

@@ -58,7 +58,7 @@ func gather(ctx context.Context, dir string, readers []source.Reader) (*artifact
 	return a, nil
 }
 
-// readArtifact reads a file, or tells why it is left out. One that has gone, or is no plain file, is passed over.
+// readArtifact reads a file, or returns why it is left out. One that has gone, or is no plain file, is passed over.
 func readArtifact(name string) (text, reason string) {
 	info, err := os.Lstat(name)
 	if err != nil || !info.Mode().IsRegular() {

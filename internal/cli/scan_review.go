@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,8 +12,9 @@ import (
 	"strings"
 
 	"tenet/internal/client"
-	"tenet/internal/discover"
 	"tenet/internal/rule"
+	"tenet/internal/wire"
+	"tenet/internal/wire/op"
 )
 
 // folderName is the name of a folder.
@@ -34,8 +36,8 @@ func folderName(dir string) string {
 // maxAnswer bounds what is typed in answer to a question, in bytes.
 const maxAnswer = 64 << 10
 
-// review asks about each candidate and does as it is told. Whatever is not an answer asks again; the end of the input quits.
-func (s *session) review(ctx context.Context, c *client.Client, list []discover.Candidate) error {
+// review asks about each candidate and carries out the answer. Anything else asks again; the end of the input quits.
+func review(ctx context.Context, s *session, c *client.Client, list []wire.Candidate) error {
 	in := bufio.NewReaderSize(s.in, 4096)
 	approved, dismissed := 0, 0
 	defer func() {
@@ -43,22 +45,22 @@ func (s *session) review(ctx context.Context, c *client.Client, list []discover.
 	}()
 	for i := range list {
 		candidate := &list[i]
-		if err := s.printCandidate(candidate); err != nil {
+		if err := printCandidate(s, candidate); err != nil {
 			return err
 		}
-		answer, err := s.answer(in, fmt.Sprintf("%d of %d: make it a rule? [y]es, [n]o, [e]dit, [s]kip, [q]uit: ", i+1, len(list)), "ynesq")
+		answer, err := askLetter(s, in, fmt.Sprintf("%d of %d: make it a rule? [y]es, [n]o, [e]dit, [s]kip, [q]uit: ", i+1, len(list)), "ynesq")
 		if err != nil || answer == "q" {
 			return err
 		}
 		switch answer {
 		case "n":
-			if _, err = c.DismissCandidate(ctx, candidate.ID, ""); err == nil {
+			if _, err = client.Call(ctx, c, op.DismissCandidate.At(candidate.ID), wire.DismissCandidate{Reason: ""}); err == nil {
 				dismissed++
 			}
 		case "y", "e":
-			approval := discover.CandidateApproval{}
+			approval := wire.CandidateApproval{}
 			if answer == "e" {
-				approval.Statement, err = s.line(in, "statement (empty keeps it): ")
+				approval.Statement, err = askLine(s, in, "statement (empty keeps it): ")
 				if errors.Is(err, io.EOF) {
 					return nil
 				}
@@ -66,14 +68,14 @@ func (s *session) review(ctx context.Context, c *client.Client, list []discover.
 					return err
 				}
 			}
-			var done discover.Decided
-			if done, err = c.ApproveCandidate(ctx, candidate.ID, approval); err == nil {
+			var done wire.Decided
+			if done, err = client.Call(ctx, c, op.ApproveCandidate.At(candidate.ID), approval); err == nil {
 				approved++
 				fmt.Fprintf(s.out, "  rule %s\n\n", done.RuleID)
 			}
 		}
 		if code := rule.CodeOf(err); code == rule.CodeConflict || code == rule.CodeInvalid {
-			s.tell(err) // of this one; the others go on
+			printError(s, err) // of this one; the others go on
 		} else if err != nil {
 			return err
 		}
@@ -81,10 +83,10 @@ func (s *session) review(ctx context.Context, c *client.Client, list []discover.
 	return nil
 }
 
-// answer asks until one of some letters is given; the end of the input is q.
-func (s *session) answer(in *bufio.Reader, question, letters string) (string, error) {
+// askLetter asks until one of some letters is given; the end of the input is q.
+func askLetter(s *session, in *bufio.Reader, question, letters string) (string, error) {
 	for {
-		text, err := s.line(in, question)
+		text, err := askLine(s, in, question)
 		if errors.Is(err, io.EOF) {
 			return "q", nil
 		}
@@ -97,8 +99,8 @@ func (s *session) answer(in *bufio.Reader, question, letters string) (string, er
 	}
 }
 
-// line asks and reads a line.
-func (s *session) line(in *bufio.Reader, question string) (string, error) {
+// askLine asks and reads a line.
+func askLine(s *session, in *bufio.Reader, question string) (string, error) {
 	fmt.Fprint(s.err, question)
 	var b strings.Builder
 	for {
@@ -117,7 +119,7 @@ func (s *session) line(in *bufio.Reader, question string) (string, error) {
 }
 
 // printCandidate shows a candidate for people; what is empty is left out.
-func (s *session) printCandidate(c *discover.Candidate) error {
+func printCandidate(s *session, c *wire.Candidate) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", s.bold(line(c.Statement)))
 	row := func(name, value string) {
@@ -127,7 +129,7 @@ func (s *session) printCandidate(c *discover.Candidate) error {
 	}
 	m := &c.SuggestedMetadata
 	row("id", c.ID)
-	if c.Status != discover.Undecided {
+	if c.Status != wire.CandidateUndecided {
 		row("status", strings.TrimSpace(string(c.Status)+" by "+c.DecidedBy+" "+c.RuleID+" "+c.Reason))
 	}
 	row("confidence", fmt.Sprintf("%.2f, %s", c.Confidence, c.Method))
@@ -156,7 +158,7 @@ func (s *session) printCandidate(c *discover.Candidate) error {
 		if r.Contradicts {
 			word = "contradicts"
 		}
-		row(word, fmt.Sprintf("%s (%.2f): %s %s", label(r.Slug, r.RuleID), r.Similarity, r.Statement, r.Reason))
+		row(word, fmt.Sprintf("%s (%.2f): %s %s", cmp.Or(r.Slug, r.RuleID), r.Similarity, r.Statement, r.Reason))
 	}
 	_, err := io.WriteString(s.out, b.String())
 	return err

@@ -15,6 +15,7 @@ import (
 
 	"tenet/internal/discover/source"
 	"tenet/internal/rule"
+	"tenet/internal/wire"
 )
 
 // textFiles reads Markdown and PDF.
@@ -186,5 +187,16 @@ func TestExportAndScanGiveTheSameRules(t *testing.T) {
 	}
 	if code, _, errs := runIn(t.Context(), t, "", environ, "rules", "export", "--format", "cursor"); code != 2 || !strings.Contains(errs, "--output") {
 		t.Errorf("two files on one output: %d %s", code, errs)
+	}
+}
+
+// YAML has the figures of a scan under result.
+func TestScanAsYAML(t *testing.T) {
+	var b strings.Builder
+	if err := printYAML(&b, wire.Scan{ScanResult: wire.ScanResult{Files: 3}}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(b.String(), "result:\n  files: 3\n") {
+		t.Errorf("got\n%s", b.String())
 	}
 }

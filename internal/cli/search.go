@@ -8,7 +8,8 @@ import (
 
 	"tenet/internal/client"
 	"tenet/internal/rule"
-	"tenet/internal/search"
+	"tenet/internal/wire"
+	"tenet/internal/wire/op"
 )
 
 type searchCommand struct {
@@ -30,11 +31,9 @@ type searchCommand struct {
 	Node     string `placeholder:"NODE" help:"Only rules that hold at this federation node, which its id or name names."`
 	Page     int    `default:"1" placeholder:"N" help:"Page, from 1."`
 	PageSize int    `default:"10" placeholder:"N" help:"Rules per page, up to 100."`
-	Format   string `short:"f" enum:"text,json" default:"text" help:"${enum}."`
-	JSON     bool   `name:"json" help:"The same as --format json."`
+	output
 }
 
-// Help shows how a rule is found.
 func (searchCommand) Help() string {
 	return `Finds rules that are neither retired nor superseded, unless --status names one of these.
 
@@ -48,7 +47,6 @@ func (searchCommand) Help() string {
   tenet search --situation "A contractor copies customer records to a laptop"`
 }
 
-// Run searches.
 func (k *searchCommand) Run(ctx context.Context, s *session) error {
 	find, err := k.finder()
 	if err != nil {
@@ -56,47 +54,36 @@ func (k *searchCommand) Run(ctx context.Context, s *session) error {
 	}
 	return s.with(ctx, readsData, func(c *client.Client) error {
 		if k.Conflicts != "" {
-			found, err := c.SearchConflict(ctx, k.Conflicts)
-			return show(s, k.JSON || k.Format == "json", found, err, s.printConflicts)
+			found, err := client.Get(ctx, c, op.SearchConflict.Where(wire.RuleConflictQuery{RuleID: k.Conflicts}))
+			return show(s, k.output, found, err, printConflicts)
 		}
-		page := client.SearchPage{Page: k.Page, PageSize: k.PageSize}
+		page, within := wire.PageQuery{Page: k.Page, PageSize: k.PageSize}, wire.SearchQuery{}
 		if k.Node != "" {
 			node, err := findNode(ctx, c, k.Node)
 			if err != nil {
 				return err
 			}
-			page.NodeID = node.ID
+			within.NodeID = node.ID
 		}
-		found, err := find(ctx, c, page)
-		return show(s, k.JSON || k.Format == "json", found, err, s.printFound)
+		found, err := find(ctx, c, within, page)
+		return show(s, k.output, found, err, printFound)
 	})
 }
 
-// show prints what was found as JSON or for people, unless there is an error.
-func show[T any](s *session, asJSON bool, found T, err error, print func(T) error) error {
-	switch {
-	case err != nil:
-		return err
-	case asJSON:
-		return printJSON(s.out, found)
-	}
-	return print(found)
-}
+type finder func(ctx context.Context, c *client.Client, node wire.SearchQuery, page wire.PageQuery) (wire.RuleSearchPage, error)
 
-type finder func(ctx context.Context, c *client.Client, page client.SearchPage) (client.Found, error)
-
-// finder chooses the search that the flags ask for, or tells why they do not go together.
+// finder chooses the search that the flags ask for, or returns why they do not go together.
 func (k *searchCommand) finder() (finder, error) {
 	words := strings.Join(k.Words, " ")
-	profile := search.Profile{Role: k.Role, Location: k.Location, EmploymentType: k.EmploymentType, Department: k.Department}
-	person := profile != search.Profile{}
+	profile := wire.Profile{Role: k.Role, Location: k.Location, EmploymentType: k.EmploymentType, Department: k.Department}
+	person := profile != wire.Profile{}
 	ways := 0
 	for _, way := range []bool{k.AsOf != "", k.Cites != "", k.Conflicts != "", k.Situation != "", person} {
 		if way {
 			ways++
 		}
 	}
-	filter := client.SearchFilter{
+	filter := wire.SearchFilter{
 		Modality: rule.Modality(k.Modality), Severity: rule.Severity(k.Severity), Scope: k.Scope, Tags: k.Tag, Status: rule.Status(k.Status),
 	}
 	if err := k.fits(words, ways, filter); err != nil {
@@ -104,37 +91,37 @@ func (k *searchCommand) finder() (finder, error) {
 	}
 	switch {
 	case k.AsOf != "":
-		return func(ctx context.Context, c *client.Client, page client.SearchPage) (client.Found, error) {
-			return c.SearchTemporal(ctx, k.AsOf, words, page)
+		return func(ctx context.Context, c *client.Client, node wire.SearchQuery, page wire.PageQuery) (wire.RuleSearchPage, error) {
+			return client.Get(ctx, c, op.SearchTemporal.Where(wire.TemporalQuery{SearchQuery: node, AsOf: k.AsOf, Q: words, PageQuery: page}))
 		}, nil
 	case k.Cites != "":
-		return func(ctx context.Context, c *client.Client, page client.SearchPage) (client.Found, error) {
-			return c.SearchCitation(ctx, k.Cites, page)
+		return func(ctx context.Context, c *client.Client, node wire.SearchQuery, page wire.PageQuery) (wire.RuleSearchPage, error) {
+			return client.Get(ctx, c, op.SearchCitation.Where(wire.CitationQuery{SearchQuery: node, Source: k.Cites, PageQuery: page}))
 		}, nil
 	case k.Situation != "":
-		return func(ctx context.Context, c *client.Client, page client.SearchPage) (client.Found, error) {
-			return c.SearchContext(ctx, k.Situation, k.Scope, page)
+		return func(ctx context.Context, c *client.Client, node wire.SearchQuery, page wire.PageQuery) (wire.RuleSearchPage, error) {
+			return client.Call(ctx, c, op.SearchContext.Where(node), wire.ContextRequest{Facts: k.Situation, Scope: k.Scope, PageBody: wire.PageBody(page)})
 		}, nil
 	case person:
-		return func(ctx context.Context, c *client.Client, page client.SearchPage) (client.Found, error) {
-			return c.SearchSubject(ctx, profile, page)
+		return func(ctx context.Context, c *client.Client, node wire.SearchQuery, page wire.PageQuery) (wire.RuleSearchPage, error) {
+			return client.Get(ctx, c, op.SearchSubject.Where(wire.SubjectQuery{SearchQuery: node, Profile: profile, PageQuery: page}))
 		}, nil
 	case words == "":
-		return func(ctx context.Context, c *client.Client, page client.SearchPage) (client.Found, error) {
-			return c.SearchCategory(ctx, filter, page)
+		return func(ctx context.Context, c *client.Client, node wire.SearchQuery, page wire.PageQuery) (wire.RuleSearchPage, error) {
+			return client.Call(ctx, c, op.SearchCategory.Where(node), wire.CategoryRequest{SearchFilter: filter, PageBody: wire.PageBody(page)})
 		}, nil
 	}
-	return func(ctx context.Context, c *client.Client, page client.SearchPage) (client.Found, error) {
+	return func(ctx context.Context, c *client.Client, node wire.SearchQuery, page wire.PageQuery) (wire.RuleSearchPage, error) {
 		mode, err := k.mode(ctx, c)
 		if err != nil {
-			return client.Found{}, err
+			return wire.RuleSearchPage{}, err
 		}
-		return c.Search(ctx, mode, client.SearchQuery{Text: words, SearchFilter: filter, SearchPage: page})
+		return client.SearchRules(ctx, c, mode, client.SearchQuery{Text: words, SearchFilter: filter, PageBody: wire.PageBody(page), NodeID: node.NodeID})
 	}, nil
 }
 
-// fits tells which flags do not go together.
-func (k *searchCommand) fits(words string, ways int, f client.SearchFilter) error {
+// fits returns an error for flags that do not go together.
+func (k *searchCommand) fits(words string, ways int, f wire.SearchFilter) error {
 	filtered := k.Node != "" && ways == 0 || f.Modality != "" || f.Severity != "" || len(f.Tags) > 0 || f.Status != "" || (f.Scope != "" && k.Situation == "")
 	switch {
 	case k.Node != "" && k.Conflicts != "":
@@ -144,26 +131,26 @@ func (k *searchCommand) fits(words string, ways int, f client.SearchFilter) erro
 	case ways == 1 && words != "" && k.AsOf == "":
 		return errors.New("words go with --as-of and the filters only")
 	case ways == 1 && filtered:
-		return errors.New("--status, --severity, --modality, --scope and --tag go with words, or stand alone; --scope goes with --situation too")
+		return errors.New("--status, --severity, --modality, --scope and --tag go with words, or alone; --scope goes with --situation too")
 	case k.Mode != "" && (ways > 0 || words == ""):
 		return errors.New("--mode goes with words")
 	case ways == 0 && words == "" && !filtered:
 		return errors.New("there is nothing to look for; give words or see `tenet search --help`")
 	}
-	if _, ok := rule.Parse(k.Mode, search.Modes); k.Mode != "" && !ok {
-		return fmt.Errorf("--mode is %q; use one of %s", k.Mode, rule.Names(search.Modes))
+	if _, ok := rule.Parse(k.Mode, wire.SearchModes); k.Mode != "" && !ok {
+		return fmt.Errorf("--mode is %q; use one of %s", k.Mode, rule.Names(wire.SearchModes))
 	}
 	return nil
 }
 
 // mode is the one that is asked for, or the best that the server has.
-func (k *searchCommand) mode(ctx context.Context, c *client.Client) (search.Mode, error) {
-	if mode, ok := rule.Parse(k.Mode, search.Modes); ok {
+func (k *searchCommand) mode(ctx context.Context, c *client.Client) (wire.SearchMode, error) {
+	if mode, ok := rule.Parse(k.Mode, wire.SearchModes); ok {
 		return mode, nil
 	}
-	status, err := c.SearchStatus(ctx)
+	status, err := client.Get(ctx, c, op.SearchStatus)
 	if err != nil || status.EmbeddingModel == "" {
-		return search.Keyword, err
+		return wire.Keyword, err
 	}
-	return search.Hybrid, nil
+	return wire.Hybrid, nil
 }

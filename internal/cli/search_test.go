@@ -11,11 +11,10 @@ import (
 
 	"tenet/internal/app"
 	"tenet/internal/catalog"
-	"tenet/internal/client"
 	"tenet/internal/config"
 	"tenet/internal/rule"
-	"tenet/internal/search"
 	"tenet/internal/store/litetest"
+	"tenet/internal/wire"
 )
 
 // library is the address of a server with a few rules.
@@ -37,7 +36,7 @@ rules:
 		t.Fatal(err)
 	}
 	node, err := app.New(t.Context(), cfg, slog.New(slog.DiscardHandler), app.Options{
-		Rules: []*catalog.File{file}, Env: func(string) string { return "" },
+		Rules: []*wire.RuleFile{file}, Env: func(string) string { return "" },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -107,12 +106,12 @@ func TestSearchFindsARuleInSeveralWays(t *testing.T) {
 		t.Errorf("a bad date exits with %d and %q", code, errs)
 	}
 	_, out, _ := run(t, "", "--server", at, "search", "customer", "--json")
-	var found client.Found
-	if err := json.Unmarshal([]byte(out), &found); err != nil || found.Total != 1 || found.Items[0].Rule.Slug != "DATA-1" || found.Mode != search.Keyword {
+	var found wire.RuleSearchPage
+	if err := json.Unmarshal([]byte(out), &found); err != nil || found.Total != 1 || found.Items[0].Rule.Slug != "DATA-1" || found.Mode != wire.Keyword {
 		t.Errorf("--json prints %s: %v", out, err)
 	}
 	_, out, _ = run(t, "", "--server", at, "search", "--conflicts", "DATA-1", "-f", "json")
-	var conflicts client.Conflicts
+	var conflicts wire.RuleConflicts
 	if err := json.Unmarshal([]byte(out), &conflicts); err != nil || conflicts.Total != 1 || conflicts.Conflicts[0].Reason != "rest or backup" {
 		t.Errorf("--conflicts as JSON prints %s: %v", out, err)
 	}
@@ -136,12 +135,12 @@ func TestSearchChoosesTheBestMode(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked = append(asked, r.URL.Path)
 		if strings.HasSuffix(r.URL.Path, "/status") {
-			_ = json.NewEncoder(w).Encode(search.Status{EmbeddingModel: model})
+			_ = json.NewEncoder(w).Encode(wire.SearchStatus{EmbeddingModel: model})
 			return
 		}
 		hostile := rule.Rule{ID: "x", Statement: "Stop\x1b[2J here\nor not"}
-		_ = json.NewEncoder(w).Encode(client.Found{Total: 1, Page: 1, PageSize: 10, Items: []search.Item{{
-			Rule: hostile, Reason: "a\x1b]0;b", Highlights: []search.Highlight{{Field: "statement", Start: -5, End: 900}, {Field: "statement", Start: 3, End: 1}},
+		_ = json.NewEncoder(w).Encode(wire.RuleSearchPage{Total: 1, Page: 1, PageSize: 10, Items: []wire.RuleSearchItem{{
+			Rule: hostile, Reason: "a\x1b]0;b", Highlights: []wire.Highlight{{Field: "statement", Start: -5, End: 900}, {Field: "statement", Start: 3, End: 1}},
 		}}})
 	}))
 	defer server.Close()

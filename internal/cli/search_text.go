@@ -1,21 +1,21 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 
-	"tenet/internal/client"
 	"tenet/internal/rule"
-	"tenet/internal/search"
+	"tenet/internal/wire"
 )
 
 // longestText is how many characters of a statement or rationale a list of results shows.
 const longestText = 500
 
 // printFound shows what a search has found.
-func (s *session) printFound(f client.Found) error {
+func printFound(s *session, f wire.RuleSearchPage) error {
 	if f.Degraded != nil {
 		s.note("%s", line(f.Degraded.Reason))
 	}
@@ -29,12 +29,12 @@ func (s *session) printFound(f client.Found) error {
 	}
 	var b strings.Builder
 	for _, item := range f.Items {
-		s.heading(&b, &item.Rule)
+		printHeading(s, &b, &item.Rule)
 		b.WriteString("  ")
-		s.marked(&b, item.Rule.Statement, "statement", item.Highlights)
-		if slices.ContainsFunc(item.Highlights, func(h search.Highlight) bool { return h.Field == "rationale" }) {
+		printMarked(s, &b, item.Rule.Statement, "statement", item.Highlights)
+		if slices.ContainsFunc(item.Highlights, func(h wire.Highlight) bool { return h.Field == "rationale" }) {
 			fmt.Fprintf(&b, "  %s ", s.dim("because"))
-			s.marked(&b, item.Rule.Rationale, "rationale", item.Highlights)
+			printMarked(s, &b, item.Rule.Rationale, "rationale", item.Highlights)
 		}
 		if item.Reason != "" {
 			fmt.Fprintf(&b, "  %s %s\n", s.dim("matters"), line(item.Reason))
@@ -43,23 +43,21 @@ func (s *session) printFound(f client.Found) error {
 	if _, err := io.WriteString(s.out, b.String()); err != nil {
 		return err
 	}
-	if shown := (f.Page-1)*f.PageSize + len(f.Items); shown < f.Total {
-		s.note("%d of %d rules; --page %d shows more", shown, f.Total, f.Page+1)
-	}
+	s.nextPage("rules", f.Page, f.PageSize, len(f.Items), f.Total)
 	return nil
 }
 
-// heading is the line above a rule's text.
-func (s *session) heading(b *strings.Builder, r *rule.Rule) {
+// printHeading writes the line above a rule's text.
+func printHeading(s *session, b *strings.Builder, r *rule.Rule) {
 	about := []string{string(r.Severity), string(r.Modality), string(r.Status)}
 	if len(r.Scope) > 0 {
 		about = append(about, strings.Join(r.Scope, ", "))
 	}
-	fmt.Fprintf(b, "%s  %s\n", s.bold(line(label(r.Slug, r.ID))), s.dim(line(strings.Join(about, "  "))))
+	fmt.Fprintf(b, "%s  %s\n", s.bold(line(cmp.Or(r.Slug, r.ID))), s.dim(line(strings.Join(about, "  "))))
 }
 
-// marked writes a text with its highlighted places in colour.
-func (s *session) marked(b *strings.Builder, text, field string, places []search.Highlight) {
+// printMarked writes a text with its highlighted places in colour.
+func printMarked(s *session, b *strings.Builder, text, field string, places []wire.Highlight) {
 	runes := []rune(line(text))
 	rest := ""
 	if len(runes) > longestText {
@@ -78,16 +76,16 @@ func (s *session) marked(b *strings.Builder, text, field string, places []search
 }
 
 // printConflicts shows the rules that conflict with one.
-func (s *session) printConflicts(f client.Conflicts) error {
+func printConflicts(s *session, f wire.RuleConflicts) error {
 	if len(f.Conflicts) == 0 {
 		s.note("no conflict is known")
 		return nil
 	}
 	var b strings.Builder
 	for _, c := range f.Conflicts {
-		s.heading(&b, &c.Rule)
+		printHeading(s, &b, &c.Rule)
 		b.WriteString("  ")
-		s.marked(&b, c.Rule.Statement, "", nil)
+		printMarked(s, &b, c.Rule.Statement, "", nil)
 		noted := "since " + c.DetectedAt.Format("2006-01-02")
 		if c.Reason != "" {
 			noted = line(c.Reason) + ", " + noted

@@ -17,14 +17,13 @@ import (
 type serveCommand struct {
 	Listen     string `placeholder:"ADDR" help:"Address to listen on; default is 127.0.0.1:8080 ($$TENET_LISTEN)."`
 	NoSeed     bool   `help:"Start the first time with an empty corpus instead of the starter packs ($$TENET_NO_SEED)."`
-	JudgeModel string `placeholder:"MODEL" help:"Model for what checks leave open, as provider:model ($$TENET_JUDGE_MODEL)."`
+	JudgeModel string `placeholder:"MODEL" help:"Model that judges rules without a check, as provider:model ($$TENET_JUDGE_MODEL)."`
 	LogFormat  string `placeholder:"FORMAT" help:"text (default) or json ($$TENET_LOG_FORMAT)."`
 	LogLevel   string `placeholder:"LEVEL" help:"debug, info (default), warn or error ($$TENET_LOG_LEVEL)."`
 }
 
-// Help is the long help of the command.
 func (serveCommand) Help() string {
-	return `Without API keys, whoever reaches the server may do everything; it then listens on loopback addresses only.
+	return `Without API keys, everybody who reaches the server may do everything; it then listens on loopback addresses only.
 "tenet keys create" makes keys.
 
 All other settings are set in tenet.yaml or as TENET_... in the environment.`
@@ -70,9 +69,21 @@ func (k *serveCommand) serve(ctx context.Context, s *session) error {
 	if err := s.greet(ctx, node, cfg, log); err != nil {
 		return err
 	}
-	<-ctx.Done()
+	if err := untilStopped(ctx, node.Failed()); err != nil {
+		return err
+	}
 	log.InfoContext(ctx, "stopping")
 	return nil
+}
+
+// untilStopped waits until ctx ends, and returns nil then, or until the HTTP server fails.
+func untilStopped(ctx context.Context, failed <-chan error) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case err := <-failed:
+		return fmt.Errorf("the HTTP server has ended: %w", err)
+	}
 }
 
 // flags are the settings that the command line gives.

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/term"
 )
 
-// session is what a command runs in: its streams, its environment and the global flags.
+// session is the environment of a command: its streams, its environment and the global flags.
 type session struct {
 	stdin    io.Reader // as it was given; read it through in
 	in       io.Reader // stdin, until the command is interrupted
@@ -23,7 +23,7 @@ type session struct {
 	follow   bool // an embedded node sees what other processes change
 }
 
-// interruptible reads until its context ends, also where the reader it reads from would wait for ever.
+// interruptible reads until its context ends, also where the reader it reads from would wait without limit.
 type interruptible struct {
 	ctx  context.Context
 	from io.Reader
@@ -93,7 +93,7 @@ func (s *session) red(text string) string    { return s.style("31", text) }
 func (s *session) green(text string) string  { return s.style("32", text) }
 func (s *session) yellow(text string) string { return s.style("33", text) }
 
-// note prints a line for people beside the output.
+// note prints a line for people to stderr.
 func (s *session) note(format string, args ...any) {
 	fmt.Fprintf(s.err, "tenet: "+format+"\n", args...)
 }

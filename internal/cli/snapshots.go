@@ -1,34 +1,35 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"tenet/internal/client"
 	"tenet/internal/job"
 	"tenet/internal/release"
 	"tenet/internal/rule"
+	"tenet/internal/wire"
+	"tenet/internal/wire/op"
 )
 
 // snapshotsCommands are `tenet snapshots ...`.
 type snapshotsCommands struct {
-	Create   snapshotsCreateCommand   `cmd:"" help:"Take a snapshot of the live rules."`
-	List     snapshotsListCommand     `cmd:"" help:"List snapshots and where they are active."`
-	Diff     snapshotsDiffCommand     `cmd:"" help:"Show what one snapshot changes against another."`
+	Create   snapshotsCreateCommand   `cmd:"" data:"make" help:"Take a snapshot of the live rules."`
+	List     snapshotsListCommand     `cmd:"" data:"read" help:"List snapshots and where they are active."`
+	Diff     snapshotsDiffCommand     `cmd:"" data:"read" help:"Compare two snapshots."`
 	Simulate snapshotsSimulateCommand `cmd:"" help:"Replay recorded evaluations under a snapshot."`
-	Gates    snapshotsGatesCommand    `cmd:"" help:"Show or set what a deployment to an environment must pass."`
-	Check    snapshotsCheckCommand    `cmd:"" help:"Tell how a snapshot stands before the gates of an environment."`
-	Approve  snapshotsApproveCommand  `cmd:"" help:"Approve a snapshot that somebody else has taken."`
-	Deploy   snapshotsDeployCommand   `cmd:"" help:"Make a snapshot active in an environment."`
-	Rollback snapshotsRollbackCommand `cmd:"" help:"Go back to the snapshot that was active before."`
-	History  snapshotsHistoryCommand  `cmd:"" help:"Show what was active in an environment, and when."`
-	Verify   snapshotsVerifyCommand   `cmd:"" help:"Compute a snapshot's hash anew and compare."`
+	Gates    snapshotsGatesCommand    `cmd:"" help:"Show or set the gates that a deployment to an environment must pass."`
+	Check    snapshotsCheckCommand    `cmd:"" data:"read" help:"Check a snapshot against the gates of an environment."`
+	Approve  snapshotsApproveCommand  `cmd:"" data:"make" help:"Approve a snapshot that somebody else has taken."`
+	Deploy   snapshotsDeployCommand   `cmd:"" data:"make" help:"Make a snapshot active in an environment."`
+	Rollback snapshotsRollbackCommand `cmd:"" data:"make" help:"Go back to the snapshot that was active before."`
+	History  snapshotsHistoryCommand  `cmd:"" data:"read" help:"Show the deployments of an environment."`
+	Verify   snapshotsVerifyCommand   `cmd:"" data:"read" help:"Compute a snapshot's hash again and compare."`
 }
 
-// Help is the long help of the commands.
 func (snapshotsCommands) Help() string {
 	return `A snapshot is named by its id, the beginning of its id, its name, or the environment in which it is active:
 
@@ -42,55 +43,41 @@ func (snapshotsCommands) Help() string {
 type snapshotsCreateCommand struct {
 	Name        string `arg:"" help:"Name of the snapshot."`
 	Description string `placeholder:"TEXT" help:"What is in it."`
-	Format      string `short:"f" enum:"text,json" default:"text" help:"${enum}."`
+	output
 }
 
-// Run takes a snapshot.
-func (k *snapshotsCreateCommand) Run(ctx context.Context, s *session) error {
-	return s.with(ctx, needsData, func(c *client.Client) error {
-		done := s.progress("taking the snapshot")
-		made, err := c.CreateSnapshot(ctx, client.NewSnapshot{Name: k.Name, Description: k.Description})
-		done()
-		if err != nil {
-			return err
-		}
-		if k.Format == "json" {
-			return printJSON(s.out, made)
-		}
-		_, err = fmt.Fprintf(s.out, "%s  %d rules  %s\n", made.ID, made.RuleCount, made.ContentHash)
+func (k *snapshotsCreateCommand) Run(ctx context.Context, s *session, c *client.Client) error {
+	done := s.progress("taking the snapshot")
+	made, err := client.Call(ctx, c, op.CreateSnapshot, wire.CreateSnapshot{Name: k.Name, Description: k.Description})
+	done()
+	if err != nil {
 		return err
-	})
+	}
+	if k.json() {
+		return printJSON(s.out, made)
+	}
+	_, err = fmt.Fprintf(s.out, "%s  %d rules  %s\n", made.ID, made.RuleCount, made.ContentHash)
+	return err
 }
 
 type snapshotsListCommand struct {
-	Limit  int    `default:"20" help:"How many, at most 100."`
-	Format string `short:"f" enum:"text,json" default:"text" help:"${enum}."`
+	Limit int `default:"20" help:"How many, at most 100."`
+	output
 }
 
-// Run lists snapshots.
-func (k *snapshotsListCommand) Run(ctx context.Context, s *session) error {
-	return s.with(ctx, readsData, func(c *client.Client) error {
-		list, err := c.Snapshots(ctx, k.Limit, 0)
-		if err != nil {
-			return err
-		}
-		if k.Format == "json" {
-			return printJSON(s.out, list)
-		}
-		if list.Total == 0 {
-			s.note("there are no snapshots; take one with `tenet snapshots create NAME`")
-			return nil
-		}
-		t := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(t, "SNAPSHOT\tNAME\tRULES\tTAKEN\tBY\tACTIVE IN")
-		for _, one := range list.Items {
-			fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%s\t%s\n", one.ID, line(one.Name), one.RuleCount, one.CreatedAt.Format("2006-01-02 15:04"), line(one.CreatedBy), activeIn(&one))
-		}
-		return t.Flush()
-	})
+func (k *snapshotsListCommand) Run(ctx context.Context, s *session, c *client.Client) error {
+	page, err := client.Get(ctx, c, op.ListSnapshots.Where(wire.OffsetQuery{Limit: k.Limit, Offset: 0}))
+	return show(s, k.output, page, err, printSnapshots)
 }
 
-func activeIn(s *release.Snapshot) string {
+func printSnapshots(s *session, page wire.Snapshots) error {
+	return list(s, "there are no snapshots; take one with `tenet snapshots create NAME`", "SNAPSHOT\tNAME\tRULES\tTAKEN\tBY\tACTIVE IN", page.Items,
+		func(one *wire.Snapshot) []any {
+			return []any{one.ID, one.Name, one.RuleCount, one.CreatedAt.Format("2006-01-02 15:04"), one.CreatedBy, activeIn(one)}
+		})
+}
+
+func activeIn(s *wire.Snapshot) string {
 	var names []string
 	for _, p := range s.Deployments {
 		if p.Active {
@@ -103,7 +90,7 @@ func activeIn(s *release.Snapshot) string {
 // findSnapshot finds a snapshot by what people call it; see the help of the commands.
 func findSnapshot(ctx context.Context, c *client.Client, ref string) (string, error) {
 	if e, err := release.ParseEnvironment(ref); err == nil {
-		state, err := c.Environment(ctx, e)
+		state, err := client.Get(ctx, c, op.GetEnvironment.At(string(e)))
 		if err != nil {
 			return "", err
 		}
@@ -117,7 +104,7 @@ func findSnapshot(ctx context.Context, c *client.Client, ref string) (string, er
 	}
 	var found []string
 	for offset := 0; ; offset += 100 {
-		list, err := c.Snapshots(ctx, 100, offset)
+		list, err := client.Get(ctx, c, op.ListSnapshots.Where(wire.OffsetQuery{Limit: 100, Offset: offset}))
 		if err != nil {
 			return "", err
 		}
@@ -140,37 +127,28 @@ func findSnapshot(ctx context.Context, c *client.Client, ref string) (string, er
 }
 
 type snapshotsDiffCommand struct {
-	From   string `arg:"" help:"The snapshot to compare with."`
-	To     string `arg:"" help:"The snapshot to compare."`
-	Format string `short:"f" enum:"text,json" default:"text" help:"${enum}."`
+	From string `arg:"" help:"The snapshot to compare with."`
+	To   string `arg:"" help:"The snapshot to compare."`
+	output
 }
 
-// Run shows a difference.
-func (k *snapshotsDiffCommand) Run(ctx context.Context, s *session) error {
-	return s.with(ctx, readsData, func(c *client.Client) error {
-		from, err := findSnapshot(ctx, c, k.From)
-		if err != nil {
-			return err
-		}
-		to, err := findSnapshot(ctx, c, k.To)
-		if err != nil {
-			return err
-		}
-		d, err := c.DiffSnapshots(ctx, from, to)
-		if err != nil {
-			return err
-		}
-		if k.Format == "json" {
-			return printJSON(s.out, d)
-		}
-		return s.printDifference(&d)
-	})
+func (k *snapshotsDiffCommand) Run(ctx context.Context, s *session, c *client.Client) error {
+	from, err := findSnapshot(ctx, c, k.From)
+	if err != nil {
+		return err
+	}
+	to, err := findSnapshot(ctx, c, k.To)
+	if err != nil {
+		return err
+	}
+	d, err := client.Get(ctx, c, op.DiffSnapshots.At(from, to))
+	return show(s, k.output, d, err, printDifference)
 }
 
-func (s *session) printDifference(d *release.Difference) error {
+func printDifference(s *session, d wire.Difference) error {
 	var b strings.Builder
-	row := func(mark string, n *release.RuleNote) {
-		fmt.Fprintf(&b, "%s %s  %s %s  %s\n", mark, label(n.Slug, n.RuleID), n.Severity, n.Status, line(n.Statement))
+	row := func(mark string, n *wire.RuleNote) {
+		fmt.Fprintf(&b, "%s %s  %s %s  %s\n", mark, cmp.Or(n.Slug, n.RuleID), n.Severity, n.Status, line(n.Statement))
 	}
 	for i := range d.Added {
 		row(s.green("+"), &d.Added[i])
@@ -198,12 +176,11 @@ type snapshotsSimulateCommand struct {
 	Against  string `default:"production" placeholder:"SNAPSHOT" help:"The snapshot to switch from; default is the one that is active in production."`
 	Sample   int    `default:"50" help:"How many recorded evaluations to replay, at most 1000."`
 	Seed     uint32 `help:"Draws another sample."`
-	DryRun   bool   `help:"Ask no model; tell what asking would cost."`
+	DryRun   bool   `help:"Ask no model; estimate the cost of asking."`
 	FailOn   string `enum:"never,low,medium,high,critical" default:"never" placeholder:"RISK" help:"Exit with 1 from this risk on: ${enum}."`
-	Format   string `short:"f" enum:"text,json" default:"text" help:"${enum}."`
+	output
 }
 
-// Run simulates a switch.
 func (k *snapshotsSimulateCommand) Run(ctx context.Context, s *session) error {
 	s.working = true // another node may not be there to do it
 	return s.with(ctx, needsData, func(c *client.Client) error {
@@ -215,20 +192,20 @@ func (k *snapshotsSimulateCommand) Run(ctx context.Context, s *session) error {
 		if err != nil {
 			return err
 		}
-		run, err := c.StartSimulation(ctx, to, client.Simulate{CompareTo: from, SampleSize: k.Sample, Seed: k.Seed, DryRun: k.DryRun})
+		simulate := wire.SimulateSnapshot{CompareTo: from, Seed: k.Seed, DryRun: k.DryRun}
+		if k.Sample != 0 {
+			simulate.SampleSize = &k.Sample
+		}
+		run, err := client.Call(ctx, c, op.StartSimulation.At(to), simulate)
 		if err != nil {
 			return err
 		}
-		simulation, err := s.awaitSimulation(ctx, c, run)
+		simulation, err := awaitSimulation(ctx, s, c, run)
 		if err != nil {
 			return err
 		}
-		if k.Format == "json" {
-			err = printJSON(s.out, simulation)
-		} else {
-			err = s.printSimulation(simulation)
-		}
-		if err == nil && k.FailOn != "never" && !release.Risk(k.FailOn).Above(simulation.RiskLevel) {
+		err = show(s, k.output, simulation, nil, printSimulation)
+		if err == nil && k.FailOn != "never" && !wire.Risk(k.FailOn).Above(simulation.RiskLevel) {
 			return exit(exitFound)
 		}
 		return err
@@ -239,7 +216,7 @@ func (k *snapshotsSimulateCommand) Run(ctx context.Context, s *session) error {
 const waitEvery = 50 * time.Millisecond
 
 // await asks for background work until it has ended.
-func await[R any](ctx context.Context, s *session, what string, run R, get func() (R, error), state func(*R) (string, job.Progress)) (R, error) {
+func await[R any](ctx context.Context, s *session, what string, run R, get func() (R, error), state func(*R) (string, wire.Progress)) (R, error) {
 	step, end := s.bar(what)
 	defer end()
 	for {
@@ -262,19 +239,19 @@ func await[R any](ctx context.Context, s *session, what string, run R, get func(
 	}
 }
 
-func (s *session) awaitSimulation(ctx context.Context, c *client.Client, run release.SimulationRun) (*release.Simulation, error) {
-	run, err := await(ctx, s, "replaying", run, func() (release.SimulationRun, error) { return c.Simulation(ctx, run.ID) },
-		func(r *release.SimulationRun) (string, job.Progress) { return r.State, r.Progress })
+func awaitSimulation(ctx context.Context, s *session, c *client.Client, run wire.SimulationRun) (*wire.Simulation, error) {
+	run, err := await(ctx, s, "replaying", run, func() (wire.SimulationRun, error) { return client.Get(ctx, c, op.GetSimulation.At(run.ID)) },
+		func(r *wire.SimulationRun) (string, wire.Progress) { return r.State, r.Progress })
 	if err == nil && run.Result == nil {
 		err = fmt.Errorf("the simulation has %s: %s", run.State, run.Error)
 	}
 	return run.Result, err
 }
 
-func (s *session) printSimulation(m *release.Simulation) error {
+func printSimulation(s *session, m *wire.Simulation) error {
 	var b strings.Builder
 	for _, e := range m.Examples {
-		fmt.Fprintf(&b, "%s  %s %s  %s -> %s\n    %s\n", e.EvaluationID, label(e.RuleSlug, e.RuleID), e.Severity, none(e.Before), none(e.After), s.dim(line(e.Why)))
+		fmt.Fprintf(&b, "%s  %s %s  %s -> %s\n    %s\n", e.EvaluationID, cmp.Or(e.RuleSlug, e.RuleID), e.Severity, none(e.Before), none(e.After), s.dim(line(e.Why)))
 	}
 	v := m.VerdictChanges
 	fmt.Fprintf(&b, "rules: %d added, %d removed, %d modified\n", m.RulesAdded, m.RulesRemoved, m.RulesModified)
@@ -310,71 +287,53 @@ type snapshotsDeployCommand struct {
 	Environment string `arg:"" enum:"production,staging,development" help:"${enum}."`
 }
 
-// Run deploys a snapshot.
-func (k *snapshotsDeployCommand) Run(ctx context.Context, s *session) error {
-	return s.with(ctx, needsData, func(c *client.Client) error {
-		id, err := findSnapshot(ctx, c, k.Snapshot)
-		if err != nil {
-			return err
-		}
-		d, err := c.Deploy(ctx, id, release.Environment(k.Environment))
-		if err != nil {
-			return err
-		}
-		before := "nothing"
-		if d.PreviousSnapshotID != nil {
-			before = *d.PreviousSnapshotID
-		}
-		_, err = fmt.Fprintf(s.out, "%s is active in %s (before: %s)\n", d.SnapshotID, d.Environment, before)
+func (k *snapshotsDeployCommand) Run(ctx context.Context, s *session, c *client.Client) error {
+	id, err := findSnapshot(ctx, c, k.Snapshot)
+	if err != nil {
 		return err
-	})
+	}
+	d, err := client.Call(ctx, c, op.DeploySnapshot.At(id), wire.DeploySnapshot{Environment: string(wire.Environment(k.Environment))})
+	if err != nil {
+		return err
+	}
+	before := "nothing"
+	if d.PreviousSnapshotID != nil {
+		before = *d.PreviousSnapshotID
+	}
+	_, err = fmt.Fprintf(s.out, "%s is active in %s (before: %s)\n", d.SnapshotID, d.Environment, before)
+	return err
 }
 
 type snapshotsRollbackCommand struct {
 	Environment string `arg:"" enum:"production,staging,development" help:"${enum}."`
 }
 
-// Run rolls an environment back.
-func (k *snapshotsRollbackCommand) Run(ctx context.Context, s *session) error {
-	return s.with(ctx, needsData, func(c *client.Client) error {
-		id, err := findSnapshot(ctx, c, k.Environment)
-		if err != nil {
-			return err
-		}
-		back, err := c.Rollback(ctx, id, release.Environment(k.Environment))
-		if err != nil {
-			return err
-		}
-		_, err = fmt.Fprintf(s.out, "%s is active in %s again (was: %s)\n", back.RolledBackTo, back.Environment, back.RolledBackFrom)
+func (k *snapshotsRollbackCommand) Run(ctx context.Context, s *session, c *client.Client) error {
+	id, err := findSnapshot(ctx, c, k.Environment)
+	if err != nil {
 		return err
-	})
+	}
+	back, err := client.Get(ctx, c, op.RollbackSnapshot.At(id).Where(wire.RollbackQuery{Environment: k.Environment}))
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(s.out, "%s is active in %s again (was: %s)\n", back.RolledBackTo, back.Environment, back.RolledBackFrom)
+	return err
 }
 
 type snapshotsHistoryCommand struct {
 	Environment string `arg:"" enum:"production,staging,development" help:"${enum}."`
-	Format      string `short:"f" enum:"text,json" default:"text" help:"${enum}."`
+	output
 }
 
-// Run shows the history of an environment.
-func (k *snapshotsHistoryCommand) Run(ctx context.Context, s *session) error {
-	return s.with(ctx, readsData, func(c *client.Client) error {
-		state, err := c.Environment(ctx, release.Environment(k.Environment))
-		if err != nil {
-			return err
-		}
-		if k.Format == "json" {
-			return printJSON(s.out, state)
-		}
-		if state.Active == nil {
-			s.note("nothing was ever deployed to %s", k.Environment)
-			return nil
-		}
-		t := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(t, "SINCE\tACTION\tSNAPSHOT\tBY")
-		for _, h := range state.History {
-			fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", h.DeployedAt.Format("2006-01-02 15:04:05"), h.Action, h.SnapshotID, line(h.DeployedBy))
-		}
-		return t.Flush()
+func (k *snapshotsHistoryCommand) Run(ctx context.Context, s *session, c *client.Client) error {
+	state, err := client.Get(ctx, c, op.GetEnvironment.At(string(wire.Environment(k.Environment))))
+	return show(s, k.output, state, err, printHistory)
+}
+
+func printHistory(s *session, state wire.EnvironmentState) error {
+	return list(s, "nothing was ever deployed to "+string(state.Environment), "SINCE\tACTION\tSNAPSHOT\tBY", state.History, func(h *wire.HistoryEntry) []any {
+		return []any{h.DeployedAt.Format(time.DateTime), h.Action, h.SnapshotID, h.DeployedBy}
 	})
 }
 
@@ -382,22 +341,19 @@ type snapshotsVerifyCommand struct {
 	Snapshot string `arg:"" help:"The snapshot."`
 }
 
-// Run verifies a snapshot.
-func (k *snapshotsVerifyCommand) Run(ctx context.Context, s *session) error {
-	return s.with(ctx, readsData, func(c *client.Client) error {
-		id, err := findSnapshot(ctx, c, k.Snapshot)
-		if err != nil {
-			return err
-		}
-		v, err := c.VerifySnapshot(ctx, id)
-		if err != nil {
-			return err
-		}
-		if v.Valid {
-			_, err = fmt.Fprintf(s.out, "%s holds the rules that it was taken of: %s\n", v.SnapshotID, v.ContentHash)
-			return err
-		}
-		s.note("snapshot %s is damaged: its hash is %s, the stored rules give %s, %d rules are missing", v.SnapshotID, v.ContentHash, v.Computed, len(v.Missing))
-		return exit(exitFound)
-	})
+func (k *snapshotsVerifyCommand) Run(ctx context.Context, s *session, c *client.Client) error {
+	id, err := findSnapshot(ctx, c, k.Snapshot)
+	if err != nil {
+		return err
+	}
+	v, err := client.Get(ctx, c, op.VerifySnapshot.At(id))
+	if err != nil {
+		return err
+	}
+	if v.Valid {
+		_, err = fmt.Fprintf(s.out, "%s holds the rules that it was taken of: %s\n", v.SnapshotID, v.ContentHash)
+		return err
+	}
+	s.note("snapshot %s is damaged: its hash is %s, the stored rules give %s, %d rules are missing", v.SnapshotID, v.ContentHash, v.Computed, len(v.Missing))
+	return exit(exitFound)
 }

@@ -13,9 +13,10 @@ import (
 	"syscall"
 	"time"
 
-	"tenet/internal/cli/report"
 	"tenet/internal/client"
+	"tenet/internal/report"
 	"tenet/internal/rule"
+	"tenet/internal/wire"
 )
 
 // submitCommand is `tenet submit`.
@@ -32,12 +33,11 @@ type submitCommand struct {
 	Async       bool          `group:"How" help:"Have it evaluated in the background and print its id; needs a server."`
 	Timeout     time.Duration `group:"How" default:"5m" placeholder:"TIME" help:"Longest time to wait for the verdicts (default 5m)."`
 
-	FailOn  string `group:"Result" enum:"deny,confirmation,never" default:"deny" help:"What exits with 1: deny (default), confirmation (DENY and NEEDS_CONFIRMATION) or never."`
-	Format  string `group:"Result" short:"f" enum:"text,json" default:"text" help:"${enum}."`
-	Verbose bool   `group:"Result" short:"v" help:"Show the rules that are kept, too."`
+	FailOn string `group:"Result" enum:"deny,confirmation,never" default:"deny" help:"What exits with 1: deny (default), confirmation (DENY and NEEDS_CONFIRMATION) or never."`
+	output
+	Verbose bool `group:"Result" short:"v" help:"Show the rules that are kept, too."`
 }
 
-// Help is the long help of the command.
 func (submitCommand) Help() string {
 	return `The file holds a subject of one of six kinds (code_change, business_event, document, transaction, communication,
 decision_request), or a whole submission with the subject and how it is to be judged; flags win over the file.
@@ -52,7 +52,6 @@ Example:
 // maxSubmission bounds the file, in bytes: more than any server takes.
 const maxSubmission = 128 << 20
 
-// Run submits, reports and ends with the exit code of the verdict.
 func (k *submitCommand) Run(ctx context.Context, s *session) error {
 	sub, err := k.read(s)
 	if err != nil {
@@ -76,7 +75,7 @@ func (k *submitCommand) Run(ctx context.Context, s *session) error {
 			if err != nil {
 				return err
 			}
-			if k.Format == "json" {
+			if k.json() {
 				return printJSON(s.out, later)
 			}
 			_, err = fmt.Fprintf(s.out, "%s %s\n", later.SubmissionID, later.Status)
@@ -92,16 +91,16 @@ func (k *submitCommand) Run(ctx context.Context, s *session) error {
 	})
 }
 
-func (k *submitCommand) report(s *session, a *client.SubmissionAnswer) error {
+func (k *submitCommand) report(s *session, a *wire.SubmissionAnswer) error {
 	var err error
-	if k.Format == "json" {
+	if k.json() {
 		err = printJSON(s.out, a)
 	} else {
 		err = report.Write(s.out, report.Text, &a.Evaluation, report.Options{
 			Color: s.colour, Version: version(), Verbose: k.Verbose, ConfirmFails: k.FailOn == "confirmation",
 		})
 	}
-	// Where the reader of the report has gone, the verdict still stands.
+	// If the reader of the report has gone, the verdict still decides the exit code.
 	if err != nil && !errors.Is(err, syscall.EPIPE) {
 		return err
 	}

@@ -5,9 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"tenet/internal/client"
-	"tenet/internal/evaluate"
 	"tenet/internal/rule"
+	"tenet/internal/wire"
 )
 
 func TestSubmitReplayFeedback(t *testing.T) {
@@ -15,7 +14,7 @@ func TestSubmitReplayFeedback(t *testing.T) {
 	const payment = `{"kind":"transaction","transaction_type":"payment","amount":25000,"currency":"EUR",` +
 		`"facts":{"requester":"dana","approver":"dana","second_approver":"lee"}}`
 	code, out, errs := run(t, payment, "--data", data, "submit", "-", "--format", "json")
-	var a client.SubmissionAnswer
+	var a wire.SubmissionAnswer
 	if err := json.Unmarshal([]byte(out), &a); err != nil || code != exitFound || a.OverallVerdict != rule.Deny || a.SubjectKind != "transaction" {
 		t.Fatalf("submit exits with %d: %v\n%s%s", code, err, out, errs)
 	}
@@ -33,7 +32,7 @@ func TestSubmitReplayFeedback(t *testing.T) {
 		t.Errorf("replay exits with %d\n%s%s", code, out, errs)
 	}
 	_, out, _ = runIn(t.Context(), t, payment, []string{"TENET_RECORD_SUBJECTS=none"}, "--data", data, "submit", "-", "--format", "json")
-	var without client.SubmissionAnswer
+	var without wire.SubmissionAnswer
 	if err := json.Unmarshal([]byte(out), &without); err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +41,7 @@ func TestSubmitReplayFeedback(t *testing.T) {
 		t.Errorf("replay of what was not kept exits with %d\n%s", code, out)
 	}
 	code, out, errs = run(t, "", "--data", data, "replay", a.EvaluationID, "--format", "json")
-	var r evaluate.Replay
+	var r wire.Replay
 	if err := json.Unmarshal([]byte(out), &r); err != nil || code != exitOK || len(r.Rules) != len(a.RuleVerdicts) {
 		t.Errorf("replay as JSON exits with %d: %v\n%s%s", code, err, out, errs)
 	}
@@ -65,7 +64,7 @@ func TestSubmitAtANodeByItsName(t *testing.T) {
 	}
 	const payment = `{"kind":"transaction","amount":25000,"facts":{"requester":"dana","approver":"lee"}}`
 	code, out, errs := run(t, payment, "--data", data, "submit", "-", "--node", "acme/payments", "--format", "json")
-	var a client.SubmissionAnswer
+	var a wire.SubmissionAnswer
 	if err := json.Unmarshal([]byte(out), &a); err != nil || code != exitOK || len(a.RuleVerdicts) != 1 || a.RuleVerdicts[0].RuleSlug != "FIN-002" {
 		t.Errorf("submit at a node exits with %d: %v\n%s%s", code, err, out, errs)
 	}

@@ -8,8 +8,8 @@ import (
 	"os"
 	"time"
 
-	"tenet/internal/cli/report"
 	"tenet/internal/client"
+	"tenet/internal/report"
 )
 
 // testCommand is `tenet test`.
@@ -24,7 +24,6 @@ type testCommand struct {
 	Output string `short:"o" placeholder:"FILE" help:"Write the report to this file."`
 }
 
-// Help is the long help of the command.
 func (testCommand) Help() string {
 	return `With a path, the rules and cases of the YAML files are tried in this process, and nothing is kept. Otherwise the
 test cases that are kept with the rules run where the rules are: on the server, or in the embedded database.
@@ -38,7 +37,6 @@ test cases that are kept with the rules run where the rules are: on the server, 
 Exit codes: 0 all cases pass, 1 some fail, 2 they could not be run, or there are none.`
 }
 
-// Run runs test cases.
 func (k *testCommand) Run(ctx context.Context, s *session) error {
 	_, err := os.Stat(k.Cases)
 	byPath := k.Cases != "" && err == nil

@@ -12,10 +12,12 @@ import (
 	"time"
 
 	"tenet/internal/app"
-	"tenet/internal/cli/report"
 	"tenet/internal/client"
+	"tenet/internal/report"
 	"tenet/internal/rule"
 	"tenet/internal/sandbox"
+	"tenet/internal/wire"
+	"tenet/internal/wire/op"
 )
 
 // runFiles tries the rules of files on the cases of files.
@@ -98,10 +100,10 @@ func (k *testCommand) tryCases(ctx context.Context, s *session, c *client.Client
 	return t.conclude()
 }
 
-// tryCase tries one case. A rule that is not there is a failure of the case; the other errors end the run.
+// tryCase tries one case. A missing rule is a failure of the case; the other errors end the run.
 func tryCase(ctx context.Context, c *client.Client, k *rule.FileCase) (report.Test, error) {
 	began := time.Now()
-	play := client.Play{RuleID: k.Rule, SampleCode: k.Diff, SampleFacts: k.Facts}
+	play := wire.PlaygroundRequest{RuleID: k.Rule, SampleCode: k.Diff, SampleFacts: k.Facts}
 	for _, f := range k.Files {
 		play.SampleCode += sandbox.AddedDiff(f.Path, f.Content)
 	}
@@ -113,7 +115,7 @@ func tryCase(ctx context.Context, c *client.Client, k *rule.FileCase) (report.Te
 		want += fmt.Sprintf(" at lines %v", k.Lines)
 	}
 	o := report.Test{Rule: k.Rule, Name: k.Name, Want: want}
-	played, err := c.Play(ctx, play)
+	played, err := client.Call(ctx, c, op.PlaygroundEvaluate, play)
 	o.Took = time.Since(began)
 	switch rule.CodeOf(err) {
 	case "":
@@ -155,7 +157,7 @@ func (k *testCommand) watch(ctx context.Context, s *session) error {
 				return ctx.Err()
 			case err == nil, errors.Is(err, exit(exitFound)):
 			default:
-				s.tell(err) // a file that is being written is no reason to end
+				printError(s, err) // a file that is being written is no reason to end
 			}
 			s.note("watching %s", k.Cases)
 		}

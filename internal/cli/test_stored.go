@@ -1,17 +1,18 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"path"
 	"strings"
 
-	"tenet/internal/cli/report"
 	"tenet/internal/client"
-	"tenet/internal/job"
+	"tenet/internal/report"
 	"tenet/internal/rule"
-	"tenet/internal/sandbox"
+	"tenet/internal/wire"
+	"tenet/internal/wire/op"
 )
 
 // runStored runs the test cases that are kept with the rules the filter finds.
@@ -27,12 +28,12 @@ func (k *testCommand) runStored(ctx context.Context, s *session, c *client.Clien
 		if r.Tests == nil || r.Tests.Total == 0 {
 			continue
 		}
-		result, err := c.RunTestCases(ctx, r.ID)
+		result, err := client.Get(ctx, c, op.RunTestCases.At(r.ID))
 		if err != nil {
-			return fmt.Errorf("%s: %w", label(r.Slug, r.ID), err)
+			return fmt.Errorf("%s: %w", cmp.Or(r.Slug, r.ID), err)
 		}
 		for j := range result.Results {
-			if err := t.add(outcomeOf(label(r.Slug, r.ID), &result.Results[j])); err != nil {
+			if err := t.add(outcomeOf(cmp.Or(r.Slug, r.ID), &result.Results[j])); err != nil {
 				return err
 			}
 		}
@@ -67,7 +68,7 @@ func (k *testCommand) runSnapshot(ctx context.Context, s *session, c *client.Cli
 	if err != nil {
 		return err
 	}
-	filter := sandbox.RunFilter{SnapshotID: id, Tags: k.Tag}
+	filter := wire.RunFilter{SnapshotID: id, Tags: k.Tag}
 	if k.Cases != "" {
 		found, _, err := k.find(ctx, c)
 		if err != nil {
@@ -77,12 +78,12 @@ func (k *testCommand) runSnapshot(ctx context.Context, s *session, c *client.Cli
 			filter.RuleIDs = append(filter.RuleIDs, found[i].ID)
 		}
 	}
-	run, err := c.StartTestRun(ctx, filter)
+	run, err := client.Call(ctx, c, op.StartTestRun, filter)
 	if err != nil {
 		return err
 	}
-	run, err = await(ctx, s, "testing", run, func() (sandbox.TestRun, error) { return c.TestRun(ctx, run.ID) },
-		func(r *sandbox.TestRun) (string, job.Progress) { return r.State, r.Progress })
+	run, err = await(ctx, s, "testing", run, func() (wire.TestRun, error) { return client.Get(ctx, c, op.GetTestRun.At(run.ID)) },
+		func(r *wire.TestRun) (string, wire.Progress) { return r.State, r.Progress })
 	switch {
 	case err != nil:
 		return err
@@ -93,7 +94,7 @@ func (k *testCommand) runSnapshot(ctx context.Context, s *session, c *client.Cli
 	case k.Format == "json":
 		err = (&testRun{s: s, k: k}).write(func(w io.Writer) error { return printJSON(w, run.Result) })
 	default:
-		err = s.printRun(run.Result)
+		err = printRun(s, run.Result)
 	}
 	if err == nil && run.Result.Failing > 0 {
 		return exit(exitFound)
@@ -102,7 +103,7 @@ func (k *testCommand) runSnapshot(ctx context.Context, s *session, c *client.Cli
 }
 
 // printRun sums up a run over many rules.
-func (s *session) printRun(r *sandbox.RunResult) error {
+func printRun(s *session, r *wire.RunResult) error {
 	for i := range r.Failures {
 		o := &r.Failures[i]
 		if _, err := fmt.Fprintf(s.out, "%s %s: %s\n  want %s, got %s\n  %s\n", s.red("FAIL"), s.bold(o.RuleID), line(o.Name), o.ExpectedVerdict,
@@ -126,7 +127,7 @@ func (k *testCommand) selects(r *rule.Rule) bool {
 	return k.Cases == "" || (err == nil && matches)
 }
 
-func outcomeOf(name string, c *sandbox.Case) report.Test {
+func outcomeOf(name string, c *wire.Case) report.Test {
 	return report.Test{
 		Rule: name, Name: c.Name, Passed: c.LastResult == c.ExpectedVerdict, Want: string(c.ExpectedVerdict), Got: string(c.LastResult), Reason: c.LastReasoning,
 	}

@@ -30,7 +30,6 @@ func version() string {
 
 type versionCommand struct{}
 
-// Run prints the version.
 func (versionCommand) Run(s *session) error {
 	_, err := fmt.Fprintf(s.out, "tenet %s (%s, %s/%s)\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	return err

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"tenet/internal/agent"
 	"tenet/internal/rule"
+	"tenet/internal/wire"
 )
 
 func TestAgentsAnswersAreReadAndTheirFailuresAreErrors(t *testing.T) {
@@ -21,7 +21,7 @@ func TestAgentsAnswersAreReadAndTheirFailuresAreErrors(t *testing.T) {
 	})
 	status, body = 200, `{"status":"clarification_needed","result":null,"reasoning":"What?","session_id":"s"}`
 	a, err := c.Ask(t.Context(), AgentRequest{Intent: "x", SessionID: "s"})
-	if err != nil || a.Status != agent.ClarificationNeeded || a.Result != nil || got != `/agent/ask {"intent":"x","session_id":"s"}` {
+	if err != nil || a.Status != wire.AgentClarificationNeeded || a.Result != nil || got != `/agent/ask {"intent":"x","session_id":"s"}` {
 		t.Errorf("%+v, %v after %s", a, err, got)
 	}
 	status, body = 503, `{"status":"error","result":null,"error":{"code":"unavailable","message":"set TENET_JUDGE_MODEL"}}`

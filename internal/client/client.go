@@ -4,7 +4,6 @@ package client
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -26,7 +25,8 @@ const (
 	maxProblem = 1 << 20
 )
 
-// Client calls one server. It is safe for concurrent use.
+// Client calls one server. It is safe for concurrent use. Its methods ask for evaluations, agents, rules and waivers; [Call] and [Get]
+// carry out every operation.
 type Client struct {
 	base    *url.URL
 	key     string
@@ -48,7 +48,7 @@ func New(baseURL, key string, httpClient *http.Client) (*Client, error) {
 	return &Client{base: u, key: key, http: httpClient, wait: sleep}, nil
 }
 
-// KeyOf is the API key that a request carries, in the headers that the API takes it from; empty if there is none.
+// KeyOf returns the API key of a request, from the headers that the API reads; empty without one.
 func KeyOf(header http.Header) string {
 	if scheme, token, ok := strings.Cut(header.Get("Authorization"), " "); ok && strings.EqualFold(scheme, "Bearer") {
 		return strings.TrimSpace(token)
@@ -71,57 +71,24 @@ func sameHost(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// call is one request to the API.
-type call struct {
+// request is one request to the API.
+type request struct {
 	method, path string
 	query        url.Values
 	header       http.Header
 	body         []byte // sent as it is
-	contentType  string
 	// repeatable calls may be sent again although the server may have carried them out.
 	repeatable bool
 	// anywhere calls do not concern one project.
 	anywhere bool
-	limit    int64 // of the answer, in bytes; 0 is maxAnswer
+	limit    int64 // of the answer, in bytes
 }
 
-// answer is what came back.
+// answer is the answer of the server.
 type answer struct {
 	status int
 	header http.Header
 	body   []byte
-}
-
-// get makes the call for a read.
-func get(path string, query url.Values) call {
-	return call{method: http.MethodGet, path: path, query: query, repeatable: true}
-}
-
-// send makes the call for a write of v as JSON; a nil v sends no body.
-func send(method, path string, v any) (call, error) {
-	k := call{method: method, path: path}
-	if v == nil {
-		return k, nil
-	}
-	body, err := json.Marshal(v)
-	if err != nil {
-		return k, fmt.Errorf("client: encoding the request: %w", err)
-	}
-	k.body, k.contentType = body, "application/json"
-	return k, nil
-}
-
-// into carries out a call and decodes its JSON answer.
-func into[T any](ctx context.Context, c *Client, k call) (T, error) {
-	var v T
-	a, err := c.do(ctx, k)
-	if err != nil {
-		return v, err
-	}
-	if err := json.Unmarshal(a.body, &v); err != nil {
-		return v, fmt.Errorf("%s %s: the server's answer is not understood: %w", k.method, k.path, err)
-	}
-	return v, nil
 }
 
 // Attempts and waits of a call that the server puts off.
@@ -131,9 +98,9 @@ const (
 	longestWait = 30 * time.Second
 )
 
-// do carries out a call, again where the server asks for patience: after 429, which refuses before any work is done, and
+// do carries out a call and repeats it when the server asks for that: after 429, which refuses before any work is done, and
 // for repeatable calls after 503. Every answer that is not a success is an [*Error].
-func (c *Client) do(ctx context.Context, k call) (*answer, error) {
+func (c *Client) do(ctx context.Context, k request) (*answer, error) {
 	for attempt := 1; ; attempt++ {
 		a, err := c.once(ctx, k)
 		if err != nil {
@@ -156,7 +123,7 @@ func (c *Client) do(ctx context.Context, k call) (*answer, error) {
 	}
 }
 
-func (c *Client) once(ctx context.Context, k call) (*answer, error) {
+func (c *Client) once(ctx context.Context, k request) (*answer, error) {
 	u := *c.base
 	u.Path += k.path
 	if unescaped, err := url.PathUnescape(k.path); err == nil {
@@ -174,9 +141,6 @@ func (c *Client) once(ctx context.Context, k call) (*answer, error) {
 	}
 	maps.Copy(req.Header, k.header)
 	req.Header.Set("User-Agent", "tenet")
-	if k.contentType != "" {
-		req.Header.Set("Content-Type", k.contentType)
-	}
 	if c.key != "" {
 		req.Header.Set("Authorization", "Bearer "+c.key)
 	}
@@ -193,11 +157,8 @@ func (c *Client) once(ctx context.Context, k call) (*answer, error) {
 }
 
 // read reads an answer up to its limit.
-func read(res *http.Response, k call) ([]byte, error) {
+func read(res *http.Response, k request) ([]byte, error) {
 	limit := k.limit
-	if limit == 0 {
-		limit = maxAnswer
-	}
 	if res.StatusCode >= 300 {
 		limit = maxProblem
 	}
@@ -211,7 +172,7 @@ func read(res *http.Response, k call) ([]byte, error) {
 	return body, nil
 }
 
-// unreachable tells in plain words that there is no answer.
+// unreachable returns the error for a server that does not answer.
 func unreachable(ctx context.Context, base *url.URL, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -222,8 +183,8 @@ func unreachable(ctx context.Context, base *url.URL, err error) error {
 	return rule.Errorf(rule.CodeUnavailable, "no answer from %s: %w; is `tenet serve` running there?", base.Redacted(), err)
 }
 
-// patience is how long to wait before the next attempt: what Retry-After says, or else longer each time. It is false if
-// the server asks for more than is worth waiting.
+// patience returns how long to wait before the next attempt: as Retry-After says, or else longer each time. It is false if
+// the server asks for more than longestWait.
 func patience(h http.Header, attempt int) (time.Duration, bool) {
 	if s := h.Get("Retry-After"); s != "" {
 		if seconds, err := strconv.Atoi(s); err == nil && seconds >= 0 {

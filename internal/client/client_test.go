@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"tenet/internal/rule"
+	"tenet/internal/wire"
+	"tenet/internal/wire/op"
 )
 
 // serve starts a server for a handler, and returns a client whose waits are noted instead of waited.
@@ -62,6 +64,23 @@ func TestRequestCarriesKeyProjectAndPath(t *testing.T) {
 	}
 }
 
+func TestDoCarriesOutAnyOperation(t *testing.T) {
+	var got string
+	c, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		got = r.Method + " " + r.URL.RequestURI() + " " + string(body)
+		_, _ = io.WriteString(w, `{"total":3}`)
+	})
+	var list struct{ Total int }
+	if err := c.Do(t.Context(), http.MethodGet, "/api/v1/jobs?state=failed", nil, &list); err != nil || list.Total != 3 || got != "GET /api/v1/jobs?state=failed " {
+		t.Errorf("asked %q and got %+v, %v", got, list, err)
+	}
+	err := c.InProject("pay").Do(t.Context(), http.MethodPost, "/api/v1/federations", map[string]string{"name": "a"}, nil)
+	if err != nil || got != `POST /api/v1/federations?project_id=pay {"name":"a"}` {
+		t.Errorf("asked %q, %v", got, err)
+	}
+}
+
 func TestProblemBecomesError(t *testing.T) {
 	c, _ := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/problem+json")
@@ -104,7 +123,7 @@ func TestErrorsWithoutProblemBody(t *testing.T) {
 func TestRetry(t *testing.T) {
 	read := func(ctx context.Context, c *Client) error { _, err := c.Rule(ctx, "x"); return err }
 	write := func(ctx context.Context, c *Client) error {
-		_, err := c.TransitionRule(ctx, "x", rule.Review, "")
+		_, err := Call(ctx, c, op.TransitionRule.At("x"), wire.Transition{To: rule.Review, Note: ""})
 		return err
 	}
 	for _, test := range []struct {
@@ -217,7 +236,7 @@ func TestAllRulesReadsEveryPage(t *testing.T) {
 		for i := (number - 1) * size; i < min(number*size, total); i++ {
 			items = append(items, rule.Rule{Version: i + 1})
 		}
-		_ = json.NewEncoder(w).Encode(List[rule.Rule]{Items: items, Total: total, Page: number, PageSize: size})
+		_ = json.NewEncoder(w).Encode(wire.Page[rule.Rule]{Items: items, Total: total, Page: number, PageSize: size})
 	})
 	rules, err := c.AllRules(t.Context(), RuleFilter{})
 	if err != nil || len(rules) != total || rules[total-1].Version != total {
@@ -265,7 +284,7 @@ func TestInProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := c.PatchRule(t.Context(), "SEC-1", 0, map[string]any{"a": 1})
+	r, err := Call(t.Context(), c, op.ReviseRule.At("SEC-1").IfMatch(0), map[string]any{"a": 1})
 	if err != nil || r.Statement != `/api/v1/rules/SEC-1 localhost {"a":1}` {
 		t.Errorf("answer is %q, %v", r.Statement, err)
 	}

@@ -6,7 +6,8 @@ import (
 	"net/http"
 	"testing"
 
-	"tenet/internal/document"
+	"tenet/internal/wire"
+	"tenet/internal/wire/op"
 )
 
 func TestDocumentCalls(t *testing.T) {
@@ -29,33 +30,33 @@ func TestDocumentCalls(t *testing.T) {
 			t.Errorf("asked %s with %q, want %s with %q; error %v", target, body, wantTarget, wantBody, err)
 		}
 	}
-	d, err := c.UploadDocument(ctx, document.Upload{Filename: "a b.txt", Content: []byte("x\x00"), Title: "T", DocumentType: "policy"})
+	d, err := UploadDocument(ctx, c, wire.Upload{Filename: "a b.txt", Content: []byte("x\x00"), Title: "T", DocumentType: "policy"})
 	asked("POST /api/v1/documents", "a b.txt:x\x00:T:policy", err)
 	if d.ID != "d" {
 		t.Errorf("%+v", d)
 	}
-	list, err := c.Documents(ctx, 2, 5)
+	list, err := Get(ctx, c, op.ListDocuments.Where(wire.PageQuery{Page: 2, PageSize: 5}))
 	asked("GET /api/v1/documents?page=2&page_size=5", "", err)
 	if list.Total != 7 || list.Items[0].Filename != "f" {
 		t.Errorf("%+v", list)
 	}
-	_, err = c.InProject("pay").Document(ctx, "a/b")
+	_, err = Get(ctx, c.InProject("pay"), op.GetDocument.At("a/b"))
 	asked("GET /api/v1/documents/a%2Fb?project_id=pay", "", err)
-	_, err = c.DocumentFile(ctx, "d")
+	_, err = Get(ctx, c, op.GetDocumentContent.At("d"))
 	asked("GET /api/v1/documents/d/content", "", err)
-	_, err = c.DocumentText(ctx, "d")
+	_, err = Get(ctx, c, op.GetDocumentContent.At("d").Where(wire.ContentQuery{Format: "text"}))
 	asked("GET /api/v1/documents/d/content?format=text", "", err)
-	asked("DELETE /api/v1/documents/d", "", c.DeleteDocument(ctx, "d"))
-	found, err := c.SearchDocuments(ctx, document.Keyword, "x", SearchPage{Page: 2})
+	asked("DELETE /api/v1/documents/d", "", Run(ctx, c, op.DeleteDocument.At("d")))
+	found, err := SearchDocuments(ctx, c, wire.Keyword, "x", wire.PageBody{Page: 2})
 	asked("POST /api/v1/search/documents/fulltext", `{"query":"x","page":2}`, err)
 	if found.Total != 7 {
 		t.Errorf("%+v", found)
 	}
-	_, err = c.SearchDocuments(ctx, document.Hybrid, "x", SearchPage{})
+	_, err = SearchDocuments(ctx, c, wire.Hybrid, "x", wire.PageBody{})
 	asked("POST /api/v1/search/documents/hybrid", `{"query":"x"}`, err)
-	_, err = c.ScanDocuments(ctx, "", SearchPage{})
+	_, err = Call(ctx, c, op.SearchDocuments, wire.RelationalRequest{Query: "", PageBody: wire.PageBody{}})
 	asked("POST /api/v1/search/documents", `{}`, err)
-	sourced, err := c.SearchBySource(ctx, "d", SearchPage{PageSize: 3})
+	sourced, err := Call(ctx, c, op.SearchBySourceDocument, wire.BySourceRequest{DocumentID: "d", PageBody: wire.PageBody{PageSize: 3}})
 	asked("POST /api/v1/search/by-source-document", `{"document_id":"d","page_size":3}`, err)
 	if sourced.Total != 7 {
 		t.Errorf("%+v", sourced)

@@ -61,5 +61,5 @@ func (w *recorded) Write(b []byte) (int, error) {
 	return w.body.Write(b)
 }
 
-// Flush lets handlers that stream believe that they do.
+// Flush implements [http.Flusher]; it sends nothing early.
 func (w *recorded) Flush() { w.WriteHeader(http.StatusOK) }

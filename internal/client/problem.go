@@ -45,7 +45,7 @@ type body struct {
 	Code      rule.Code  `json:"code"`
 	RequestID string     `json:"request_id"`
 	Errors    []badField `json:"errors"`
-	// Failure is what agents answer instead.
+	// Failure is the error in the answer of an agent.
 	Failure *struct {
 		Code    rule.Code `json:"code"`
 		Message string    `json:"message"`
@@ -59,7 +59,7 @@ type badField struct {
 	Value    any    `json:"value"`
 }
 
-// problem reads the error of an answer. Whatever the body is, there is a message.
+// problem reads the error of an answer. It has a message for any body.
 func problem(a *answer) *Error {
 	e := &Error{Status: a.status, RequestID: a.header.Get("X-Request-Id"), Err: &rule.Error{Code: codes[a.status]}}
 	if e.Err.Code == "" {

@@ -32,18 +32,18 @@ type Config struct {
 	JudgeTimeout   time.Duration `key:"judge_timeout" default:"30s" doc:"Time limit of one call to the model."`
 	JudgeParallel  int           `key:"judge_parallel" default:"32" doc:"Calls to the model that may run at once."`
 	JudgeTokens    int           `key:"judge_max_tokens" default:"0" doc:"Tokens of input that one evaluation may send to the model, by an estimate of four bytes a token; 0 means no limit. What would go beyond is not asked, and named in coverage."`
-	CacheMemory    int64         `key:"cache_memory" default:"67108864" doc:"Memory for kept verdicts, in bytes, by estimate."`
-	CacheMaxMB     int64         `key:"cache_max_mb" default:"256" doc:"Kept verdicts of one project in the database, in MiB of text; the oldest go first."`
+	CacheMemory    int64         `key:"cache_memory" default:"67108864" doc:"Memory for stored verdicts, in bytes, by estimate."`
+	CacheMaxMB     int64         `key:"cache_max_mb" default:"256" doc:"Stored verdicts of one project in the database, in MiB of text; the oldest go first."`
 	EmbeddingModel string        `key:"embedding_model" default:"" doc:"Model that makes vectors for search, as provider:model, such as openai:text-embedding-3-small. Empty: search by words alone."`
 
 	RecordSubjects      string        `key:"record_subjects" default:"redacted" doc:"What the record of an evaluation keeps of the subject: redacted (without its secrets), full, or none. Without it, a record cannot be replayed."`
-	RecordRetention     int           `key:"record_retention" default:"0" doc:"Days after which the records of evaluations are removed from the audit chain, which stays whole; 0 keeps them for ever."`
-	SubmissionRetention time.Duration `key:"submission_retention" default:"168h" doc:"How long submission ids and idempotency keys stand for their first request."`
+	RecordRetention     int           `key:"record_retention" default:"0" doc:"Days after which the records of evaluations are removed from the audit chain, which stays whole; 0 keeps them without limit."`
+	SubmissionRetention time.Duration `key:"submission_retention" default:"168h" doc:"How long a repeated submission id or idempotency key gets the answer of its first request."`
 
-	RESTPrefix   string        `key:"rest_prefix" default:"/rest" doc:"Path under which agents are served as REST routes besides /agent, such as /rest; off for none."`
+	RESTPrefix   string        `key:"rest_prefix" default:"/rest" doc:"Path under which agents are served as REST routes, in addition to /agent, such as /rest; off for none."`
 	AgentsFile   string        `key:"agents_file" default:"" doc:"YAML file that declares more agents. Empty: the built-in ones alone."`
 	SessionCount int           `key:"session_count" default:"2000" doc:"Conversations with agents that a node remembers, of all callers; those not used for longest go first."`
-	SessionAge   time.Duration `key:"session_age" default:"1h" doc:"How long after its last exchange a conversation with an agent is forgotten."`
+	SessionAge   time.Duration `key:"session_age" default:"1h" doc:"Time after its last exchange at which a node forgets a conversation with an agent."`
 	MCP          bool          `key:"mcp" default:"true" doc:"Serve the Model Context Protocol at /mcp."`
 
 	MaxBody       int64   `key:"max_body" default:"10485760" doc:"Largest request body, in bytes."`
@@ -52,31 +52,31 @@ type Config struct {
 	RateLimit     float64 `key:"rate_limit" default:"0" doc:"Requests per second that one key may make; 0 means no limit."`
 	RateBurst     int     `key:"rate_burst" default:"50" doc:"Requests that one key may make at once above the rate limit."`
 
-	PollInterval time.Duration `key:"poll_interval" default:"250ms" doc:"How often the rules of other nodes are looked for."`
+	PollInterval time.Duration `key:"poll_interval" default:"250ms" doc:"Interval at which a node looks for changes by other nodes."`
 	ViewMemory   int64         `key:"view_memory" default:"4294967296" doc:"Memory for the rules of all projects, in bytes, by estimate; projects not used for longest are dropped from memory beyond it."`
 	JobWorkers   int           `key:"job_workers" default:"16" doc:"Background jobs that a node runs at once."`
-	JobLease     time.Duration `key:"job_lease" default:"15s" doc:"How long after the death of a node its background jobs are taken up again; clocks of nodes must differ by less."`
-	JobKeep      time.Duration `key:"job_keep" default:"168h" doc:"How long background jobs that have ended are kept."`
+	JobLease     time.Duration `key:"job_lease" default:"15s" doc:"Time after which another node takes the background jobs of a dead one; the clocks of nodes must differ by less."`
+	JobKeep      time.Duration `key:"job_keep" default:"168h" doc:"Time after which ended background jobs are deleted."`
 
 	Alerts           bool    `key:"alerts" default:"true" doc:"Raise alerts about rules, and count evaluations in the background. Without it, insights are counted when they are read."`
 	AlertDormantDays int     `key:"alert_dormant_days" default:"90" doc:"Days without a verdict after which a rule is dormant."`
-	AlertDenyRate    float64 `key:"alert_deny_rate" default:"0.5" doc:"Part of DENY among the verdicts of a rule, from 0 to 1, above which an alert is raised."`
-	AlertDenyDays    int     `key:"alert_deny_days" default:"7" doc:"Days over which that part is taken, today included, in UTC."`
+	AlertDenyRate    float64 `key:"alert_deny_rate" default:"0.5" doc:"Share of DENY among the verdicts of a rule, from 0 to 1, above which an alert is raised."`
+	AlertDenyDays    int     `key:"alert_deny_days" default:"7" doc:"Days over which that share is computed, today included, in UTC."`
 	AlertDenyMin     int     `key:"alert_deny_min" default:"20" doc:"Verdicts that a rule must have in those days."`
 	AlertHealthDrop  int     `key:"alert_health_drop" default:"15" doc:"Points by which the health score of a rule must fall from one measurement to the next for an alert."`
 	AlertAutoResolve bool    `key:"alert_auto_resolve" default:"true" doc:"Resolve an alert once its condition has ended. Otherwise only people do."`
-	AlertQuietDays   int     `key:"alert_quiet_days" default:"7" doc:"Days for which a condition is not told again after somebody has resolved its alert."`
+	AlertQuietDays   int     `key:"alert_quiet_days" default:"7" doc:"Days for which a condition raises no other alert after a person has resolved its alert."`
 
 	WebhookAllowNetworks string        `key:"webhook_allow_networks" default:"" doc:"Networks that webhooks may reach although they are not on the public internet, with commas between, such as 10.1.0.0/16,fd00::/8."`
-	WebhookRetention     time.Duration `key:"webhook_retention" default:"168h" doc:"How long webhook deliveries that have ended are kept."`
+	WebhookRetention     time.Duration `key:"webhook_retention" default:"168h" doc:"Time after which ended webhook deliveries are deleted."`
 
-	IngestProject      string        `key:"ingest_project" default:"default" doc:"Project of what other systems send in by themselves."`
-	IngestSecret       string        `key:"ingest_secret" default:"" doc:"Secret (whsec_...) of what is sent to /api/v1/gateway/ingest/generic. Empty: nothing is taken."`
-	IngestGitHubSecret string        `key:"ingest_github_secret" default:"" doc:"Secret of GitHub's webhooks, sent to /api/v1/gateway/ingest/github. Empty: nothing is taken."`
+	IngestProject      string        `key:"ingest_project" default:"default" doc:"Project of the changes that other systems send."`
+	IngestSecret       string        `key:"ingest_secret" default:"" doc:"Secret (whsec_...) of submissions to /api/v1/gateway/ingest/generic. Empty: all are refused."`
+	IngestGitHubSecret string        `key:"ingest_github_secret" default:"" doc:"Secret of GitHub's webhooks, sent to /api/v1/gateway/ingest/github. Empty: all are refused."`
 	GitHubURL          string        `key:"github_url" default:"https://api.github.com" doc:"Address of GitHub's API, from which the diffs of pull requests are fetched."`
 	GitHubToken        string        `key:"github_token" default:"" doc:"Token that may read pull requests. Empty: only those of public repositories."`
-	HookTimeout        time.Duration `key:"hook_timeout" default:"10s" doc:"Longest time that tenet hook takes for its answer; for claude-code and cursor at most 25s count, since these wait for 30s; the flag --timeout takes more."`
-	HookFail           string        `key:"hook_fail" default:"CRITICAL=closed,HIGH=ask,MEDIUM=ask,LOW=open" doc:"What tenet hook answers where a rule of a severity could not be judged: closed denies, ask asks the person, open lets it pass and says so. One word stands for all severities. Where nothing at all could be judged, the strictest counts."`
+	HookTimeout        time.Duration `key:"hook_timeout" default:"10s" doc:"Longest time that tenet hook takes for its answer. For claude-code and cursor it is capped at 25s, since these wait for 30s; the flag --timeout allows more."`
+	HookFail           string        `key:"hook_fail" default:"CRITICAL=closed,HIGH=ask,MEDIUM=ask,LOW=open" doc:"What tenet hook answers where a rule of a severity could not be judged: closed denies, ask asks the person, open lets it pass and says so. One word sets all severities. Where nothing at all could be judged, the strictest counts."`
 
 	LogLevel  string `key:"log_level" default:"info" doc:"Least level that is logged: debug, info, warn or error."`
 	LogFormat string `key:"log_format" default:"text" doc:"Format of the log: text or json."`
@@ -197,52 +197,38 @@ func (c *Config) validate() error {
 	if _, err := c.Level(); err != nil {
 		return err
 	}
-	if c.LogFormat != "text" && c.LogFormat != "json" {
-		return fmt.Errorf("log_format: %q is not text or json", c.LogFormat)
-	}
-	if c.DatabaseURL != "" && !strings.HasPrefix(c.DatabaseURL, "postgres://") && !strings.HasPrefix(c.DatabaseURL, "postgresql://") {
-		return errors.New("database_url: must begin with postgres://")
-	}
-	if c.MaxBody < 1024 || c.MaxImportBody < 1024 || c.MaxDocument < 1024 {
-		return errors.New("max_body, max_import_body and max_document: must be at least 1024")
-	}
-	if c.JobWorkers < 1 || c.JobWorkers > 1000 {
-		return errors.New("job_workers: must be between 1 and 1000")
-	}
-	if c.JobLease < time.Second {
-		return errors.New("job_lease: must be at least 1s")
-	}
-	if c.RecordSubjects != "redacted" && c.RecordSubjects != "full" && c.RecordSubjects != "none" {
-		return fmt.Errorf("record_subjects: %q is not redacted, full or none", c.RecordSubjects)
-	}
-	for key, days := range map[string]int{"alert_dormant_days": c.AlertDormantDays, "alert_quiet_days": c.AlertQuietDays} {
-		if days < 1 || days > 36500 {
-			return fmt.Errorf("%s: must be between 1 and 36500", key)
+	upTo := func(most, n int) bool { return n >= 1 && n <= most }
+	first := strings.Split(c.RESTPrefix+"/", "/")[1]
+	for _, check := range []struct {
+		ok      bool
+		problem string
+	}{
+		{c.LogFormat == "text" || c.LogFormat == "json", fmt.Sprintf("log_format: %q is not text or json", c.LogFormat)},
+		{
+			c.DatabaseURL == "" || strings.HasPrefix(c.DatabaseURL, "postgres://") || strings.HasPrefix(c.DatabaseURL, "postgresql://"),
+			"database_url: must begin with postgres://",
+		},
+		{min(c.MaxBody, c.MaxImportBody, c.MaxDocument) >= 1024, "max_body, max_import_body and max_document: must be at least 1024"},
+		{upTo(1000, c.JobWorkers), "job_workers: must be between 1 and 1000"},
+		{c.JobLease >= time.Second, "job_lease: must be at least 1s"},
+		{
+			slices.Contains([]string{"redacted", "full", "none"}, c.RecordSubjects),
+			fmt.Sprintf("record_subjects: %q is not redacted, full or none", c.RecordSubjects),
+		},
+		{upTo(36500, c.AlertDormantDays), "alert_dormant_days: must be between 1 and 36500"},
+		{upTo(36500, c.AlertQuietDays), "alert_quiet_days: must be between 1 and 36500"},
+		{c.AlertDenyRate > 0 && c.AlertDenyRate <= 1, "alert_deny_rate: must be above 0 and at most 1"},
+		{upTo(400, c.AlertDenyDays), "alert_deny_days: must be between 1 and 400"},
+		{c.AlertDenyMin >= 1, "alert_deny_min: must be at least 1"},
+		{upTo(100, c.AlertHealthDrop), "alert_health_drop: must be between 1 and 100"},
+		{c.SessionCount >= 1, "session_count: must be at least 1"},
+		{c.RESTPrefix == "off" || prefixForm.MatchString(c.RESTPrefix), fmt.Sprintf("rest_prefix: %q is not a path such as /rest, nor off", c.RESTPrefix)},
+		{!slices.Contains(reservedPaths, first), fmt.Sprintf("rest_prefix: /%s is in use; choose another path, or off", first)},
+		{c.RecordRetention <= 36500, "record_retention: must be at most 36500 days"},
+	} {
+		if !check.ok {
+			return errors.New(check.problem)
 		}
-	}
-	if c.AlertDenyRate <= 0 || c.AlertDenyRate > 1 {
-		return errors.New("alert_deny_rate: must be above 0 and at most 1")
-	}
-	if c.AlertDenyDays < 1 || c.AlertDenyDays > 400 {
-		return errors.New("alert_deny_days: must be between 1 and 400")
-	}
-	if c.AlertDenyMin < 1 {
-		return errors.New("alert_deny_min: must be at least 1")
-	}
-	if c.AlertHealthDrop < 1 || c.AlertHealthDrop > 100 {
-		return errors.New("alert_health_drop: must be between 1 and 100")
-	}
-	if c.SessionCount < 1 {
-		return errors.New("session_count: must be at least 1")
-	}
-	if c.RESTPrefix != "off" && !prefixForm.MatchString(c.RESTPrefix) {
-		return fmt.Errorf("rest_prefix: %q is not a path such as /rest, nor off", c.RESTPrefix)
-	}
-	if first := strings.Split(c.RESTPrefix+"/", "/")[1]; slices.Contains(taken, first) {
-		return fmt.Errorf("rest_prefix: /%s is taken; use another path, or off", first)
-	}
-	if c.RecordRetention > 36500 {
-		return errors.New("record_retention: must be at most 36500 days")
 	}
 	return nil
 }
@@ -250,8 +236,8 @@ func (c *Config) validate() error {
 // prefixForm is the form of a path prefix.
 var prefixForm = regexp.MustCompile(`^(/[a-z0-9][a-z0-9_-]*)+$`)
 
-// taken are the first segments of paths that the server has another use for.
-var taken = []string{"agent", "api", "docs", "health", "mcp", "metrics", "openapi.json", "ready", "ui"}
+// reservedPaths are the first segments of the server's other paths.
+var reservedPaths = []string{"agent", "api", "docs", "health", "mcp", "metrics", "openapi.json", "ready", "ui"}
 
 // Level is the log level.
 func (c *Config) Level() (slog.Level, error) {

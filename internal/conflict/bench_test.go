@@ -77,7 +77,7 @@ func BenchmarkLook(b *testing.B) {
 				if !ok {
 					b.Fatal("no rule")
 				}
-				s.lookAt(context.Background(), view, e, nil)
+				s.compare(context.Background(), view, e, nil)
 			}
 		})
 	}

@@ -1,9 +1,9 @@
-// Package conflict finds rules that contradict each other, as they are created and changed, tells of them, and keeps what people
-// decide on them. Near rules are found in the corpus view; whether they contradict each other is told by the tests of package
-// contradict and, where there is one, by a model.
+// Package conflict finds rules that contradict each other, as they are created and changed, raises alerts about them, and stores the
+// decisions of people. It compares rules that are near each other in the corpus view, by the tests of package contradict and, if one
+// is configured, by a model.
 //
-// A conflict is suggested until a reviewer confirms it, which makes a CONFLICTS_WITH relationship, or rejects it. A rejected one stays
-// quiet until one of the rules says something else. It is closed when a rule has gone, or nothing is left of the contradiction.
+// A conflict is suggested until a reviewer confirms it, which makes a CONFLICTS_WITH relationship, or rejects it. A rejected one comes
+// back only after one of the rules has changed. It is closed when a rule is retired or superseded, or the contradiction has ended.
 package conflict
 
 import (
@@ -19,36 +19,37 @@ import (
 	"tenet/internal/redact"
 	"tenet/internal/rule"
 	"tenet/internal/store"
+	"tenet/internal/wire"
 )
 
 // States are the states of a conflict, in the order they are shown in.
 var States = []string{store.ConflictSuggested, store.ConflictConfirmed, store.ConflictRejected, store.ConflictClosed}
 
-// Views gives and refreshes the corpus views of projects; corpus.Live is one.
-type Views interface {
-	View(ctx context.Context, projectID string) (*corpus.View, error)
-	Refresh(ctx context.Context, projectID string) (*corpus.View, error)
+// Store is the part of the database that this package uses.
+type Store struct {
+	store.Updater
+	Conflicts store.ConflictReader
+	Rules     store.RuleReader
 }
 
 // Config sets up [New]. Store, Views, Queue, Logger and Now are required.
 type Config struct {
-	Store  store.Store
-	Views  Views
+	Store  Store
+	Views  corpus.LiveViews
 	Queue  job.Queue // of the jobs that Find does
 	Logger *slog.Logger
 	Now    func() time.Time
-	// Model is asked about near rules that the tests find nothing in; nil means that there is none.
+	// Model compares near rules in which the tests find nothing; nil without a model.
 	Model llm.Model
-	// Embedder makes the vectors of rules that have none yet; nil means that near rules are found by words, and by the vectors
-	// that there are.
+	// Embedder makes the vectors of rules that have none yet; with nil, near rules are found by words and by existing vectors.
 	Embedder llm.Embedder
-	// Raise raises an alert in the transaction of its cause; nil means no alerts. While one is open for the rule, that one stays as it is.
+	// Raise raises an alert in the transaction of its cause, unless one is open for the rule; nil means no alerts.
 	Raise func(ctx context.Context, tx store.Tx, a rule.Alert) error
-	// Settle resolves the open alert of a type and rule, if there is one, because its condition has ended; nil means no alerts.
+	// Settle resolves an open alert of a type and rule because its condition has ended; nil means no alerts.
 	Settle func(ctx context.Context, tx store.Tx, projectID string, t rule.AlertType, ruleID, note string) error
 }
 
-// Conflicts finds and keeps the conflicts of rules.
+// Conflicts finds and stores the conflicts of rules.
 type Conflicts struct {
 	cfg      Config
 	redactor *redact.Redactor
@@ -58,33 +59,6 @@ type Conflicts struct {
 // New makes Conflicts.
 func New(cfg Config) *Conflicts { return &Conflicts{cfg: cfg, redactor: redact.New()} }
 
-// Side is one of the two rules of a conflict.
-type Side struct {
-	ID        string        `json:"id" format:"uuid" doc:"Rule identifier."`
-	Slug      string        `json:"slug,omitempty" doc:"Its slug."`
-	Version   int           `json:"version" doc:"Its current version."`
-	Statement string        `json:"statement" doc:"What it says now."`
-	Modality  rule.Modality `json:"modality" enum:"MUST,MUST_NOT,SHOULD,MAY,INFO" doc:"How binding it is."`
-	Status    rule.Status   `json:"status" enum:"DRAFT,REVIEW,APPROVED,EFFECTIVE,SUPERSEDED,RETIRED" doc:"Place in the life cycle."`
-}
-
-// Conflict is two rules that seem to contradict each other.
-type Conflict struct {
-	ID             string     `json:"id" format:"uuid" doc:"Conflict identifier."`
-	ProjectID      string     `json:"project_id" doc:"Project of the rules."`
-	State          string     `json:"state" enum:"suggested,confirmed,rejected,closed" doc:"suggested until somebody decides; closed once a rule has gone or the contradiction has."`
-	Rule           Side       `json:"rule" doc:"The rule that brought the conflict: the one that was changed last."`
-	Other          Side       `json:"other" doc:"The rule that it was found with."`
-	FoundBy        string     `json:"found_by" enum:"force,limit,threshold,value,model" doc:"What has found it: one of the tests, or the model."`
-	Reason         string     `json:"reason" doc:"Why they conflict."`
-	Confidence     float64    `json:"confidence" minimum:"0" maximum:"1" doc:"How sure that is."`
-	DetectedAt     time.Time  `json:"detected_at" doc:"When it was found."`
-	DecidedAt      *time.Time `json:"decided_at" doc:"When it was confirmed, rejected or closed."`
-	DecidedBy      string     `json:"decided_by" doc:"Who did; system if it ended by itself."`
-	Note           string     `json:"note" doc:"Why."`
-	RelationshipID string     `json:"relationship_id,omitempty" doc:"The CONFLICTS_WITH relationship that confirming it has made."`
-}
-
 // Filter selects conflicts; empty fields select everything.
 type Filter struct {
 	State string
@@ -92,7 +66,7 @@ type Filter struct {
 }
 
 // List returns a page of conflicts, newest first, and how many match; not_found for an unknown rule.
-func (b *Conflicts) List(ctx context.Context, projectID string, f Filter, offset, limit int) ([]Conflict, int, error) {
+func (b *Conflicts) List(ctx context.Context, projectID string, f Filter, offset, limit int) ([]wire.Conflict, int, error) {
 	view, err := b.cfg.Views.View(ctx, projectID)
 	if err != nil {
 		return nil, 0, err
@@ -108,8 +82,8 @@ func (b *Conflicts) List(ctx context.Context, projectID string, f Filter, offset
 		}
 		q.RuleID = e.Rule.ID
 	}
-	stored, total, err := b.cfg.Store.FindConflicts(ctx, q)
-	list := make([]Conflict, len(stored))
+	stored, total, err := b.cfg.Store.Conflicts.Find(ctx, q)
+	list := make([]wire.Conflict, len(stored))
 	for i := range stored {
 		list[i] = shown(view, &stored[i])
 	}
@@ -117,10 +91,10 @@ func (b *Conflicts) List(ctx context.Context, projectID string, f Filter, offset
 }
 
 // Get returns a conflict, or not_found.
-func (b *Conflicts) Get(ctx context.Context, projectID, id string) (Conflict, error) {
-	c, err := b.cfg.Store.Conflict(ctx, projectID, id)
+func (b *Conflicts) Get(ctx context.Context, projectID, id string) (wire.Conflict, error) {
+	c, err := b.cfg.Store.Conflicts.Get(ctx, projectID, id)
 	if err != nil {
-		return Conflict{}, err
+		return wire.Conflict{}, err
 	}
 	view, err := b.cfg.Views.View(ctx, projectID)
 	return shown(view, &c), err
@@ -128,7 +102,7 @@ func (b *Conflicts) Get(ctx context.Context, projectID, id string) (Conflict, er
 
 // Open returns the conflicts of a rule that are suggested or confirmed, oldest first.
 func (b *Conflicts) Open(ctx context.Context, projectID, ruleID string) ([]store.Conflict, error) {
-	all, err := b.cfg.Store.ConflictsOf(ctx, projectID, []string{ruleID})
+	all, err := b.cfg.Store.Conflicts.OfRules(ctx, projectID, []string{ruleID})
 	out := all[:0]
 	for i := range all {
 		if isOpen(&all[i]) {
@@ -142,8 +116,8 @@ func isOpen(c *store.Conflict) bool {
 	return c.State == store.ConflictSuggested || c.State == store.ConflictConfirmed
 }
 
-func shown(view *corpus.View, c *store.Conflict) Conflict {
-	return Conflict{
+func shown(view *corpus.View, c *store.Conflict) wire.Conflict {
+	return wire.Conflict{
 		ID: c.ID, ProjectID: c.ProjectID, State: c.State, Rule: sideOf(view, c.RuleID), Other: sideOf(view, c.OtherID), FoundBy: c.FoundBy,
 		Reason: c.Reason, Confidence: c.Confidence, DetectedAt: c.DetectedAt, DecidedAt: c.DecidedAt, DecidedBy: c.DecidedBy, Note: c.Note,
 		RelationshipID: c.RelationshipID,
@@ -151,41 +125,41 @@ func shown(view *corpus.View, c *store.Conflict) Conflict {
 }
 
 // sideOf is a rule as the view has it. Rules are never deleted, so that it has all but those made a moment ago elsewhere.
-func sideOf(view *corpus.View, id string) Side {
+func sideOf(view *corpus.View, id string) wire.ConflictSide {
 	if e, ok := view.Get(id); ok {
 		r := e.Rule
-		return Side{ID: id, Slug: r.Slug, Version: r.Version, Statement: r.Statement, Modality: r.Modality, Status: r.Status}
+		return wire.ConflictSide{ID: id, Slug: r.Slug, Version: r.Version, Statement: r.Statement, Modality: r.Modality, Status: r.Status}
 	}
-	return Side{ID: id}
+	return wire.ConflictSide{ID: id}
 }
 
 // instant is the current time as it is stored.
-func (b *Conflicts) instant() time.Time { return b.cfg.Now().UTC().Truncate(time.Microsecond) }
+func (b *Conflicts) instant() time.Time { return rule.Instant(b.cfg.Now()) }
 
 // maxNote bounds the note of a decision, in characters.
 const maxNote = 2000
 
-// Confirm takes a suggested conflict for one, and makes a CONFLICTS_WITH relationship unless there is one. To confirm it again
+// Confirm confirms a suggested conflict, and makes a CONFLICTS_WITH relationship unless the rules have one. To confirm it again
 // changes nothing. The error is conflict if it has been rejected or closed or a rule is no longer current, not_found without it.
-func (b *Conflicts) Confirm(ctx context.Context, projectID, id, note string) (Conflict, error) {
+func (b *Conflicts) Confirm(ctx context.Context, projectID, id, note string) (wire.Conflict, error) {
 	return b.decide(ctx, projectID, id, note, store.ConflictConfirmed)
 }
 
-// Reject says that two rules do not contradict each other: they are left alone until one of them says something else. To reject
+// Reject records that two rules do not contradict each other: they are not suggested again until one of them changes. To reject
 // again changes nothing. Errors are as of [Conflicts.Confirm].
-func (b *Conflicts) Reject(ctx context.Context, projectID, id, note string) (Conflict, error) {
+func (b *Conflicts) Reject(ctx context.Context, projectID, id, note string) (wire.Conflict, error) {
 	return b.decide(ctx, projectID, id, note, store.ConflictRejected)
 }
 
-func (b *Conflicts) decide(ctx context.Context, projectID, id, note, to string) (Conflict, error) {
+func (b *Conflicts) decide(ctx context.Context, projectID, id, note, to string) (wire.Conflict, error) {
 	if n := len([]rune(note)); n > maxNote {
 		var p rule.Problems
 		p.Add("note", "has %d characters; at most %d are allowed", n, maxNote)
-		return Conflict{}, p.Err("the decision is invalid")
+		return wire.Conflict{}, p.Err("the decision is invalid")
 	}
 	var decided store.Conflict
 	err := b.cfg.Store.Update(ctx, func(tx store.Tx) error {
-		c, err := tx.Conflict(ctx, projectID, id)
+		c, err := tx.Conflicts.Get(ctx, projectID, id)
 		decided = c
 		if err != nil || c.State == to {
 			return err
@@ -200,7 +174,7 @@ func (b *Conflicts) decide(ctx context.Context, projectID, id, note, to string) 
 				return err
 			}
 		}
-		if err := tx.UpdateConflict(ctx, c); err != nil {
+		if err := tx.Conflicts.Update(ctx, c); err != nil {
 			return err
 		}
 		if err := b.settle(ctx, tx, projectID, c.RuleID); err != nil {
@@ -215,7 +189,7 @@ func (b *Conflicts) decide(ctx context.Context, projectID, id, note, to string) 
 		})
 	})
 	if err != nil {
-		return Conflict{}, err
+		return wire.Conflict{}, err
 	}
 	view, err := b.cfg.Views.Refresh(context.WithoutCancel(ctx), projectID)
 	return shown(view, &decided), err
@@ -223,7 +197,7 @@ func (b *Conflicts) decide(ctx context.Context, projectID, id, note, to string) 
 
 // relate makes the relationship of a conflict that is confirmed.
 func (b *Conflicts) relate(ctx context.Context, tx store.Tx, c *store.Conflict) error {
-	rules, err := tx.Rules(ctx, c.ProjectID, []string{c.RuleID, c.OtherID})
+	rules, err := tx.Rules.GetMany(ctx, c.ProjectID, []string{c.RuleID, c.OtherID})
 	if err != nil {
 		return err
 	}
@@ -232,16 +206,16 @@ func (b *Conflicts) relate(ctx context.Context, tx store.Tx, c *store.Conflict) 
 			return rule.Errorf(rule.CodeConflict, "rule %s is %s; the conflict is about to be closed", r.ID, r.Status)
 		}
 	}
-	rels, err := tx.Relationships(ctx, c.ProjectID, c.RuleID)
+	rels, err := tx.Rules.Relationships(ctx, c.ProjectID, c.RuleID)
 	if err != nil {
 		return err
 	}
 	for _, rel := range rels {
 		if rel.Kind == rule.ConflictsWith && (rel.FromID == c.OtherID || rel.ToID == c.OtherID) {
-			return nil // somebody has made it by hand, who may remove it
+			return nil // a person has made it, and may remove it
 		}
 	}
-	cv, err := tx.RaiseCorpus(ctx, c.ProjectID)
+	cv, err := tx.Projects.RaiseCorpus(ctx, c.ProjectID)
 	if err != nil {
 		return err
 	}
@@ -249,7 +223,7 @@ func (b *Conflicts) relate(ctx context.Context, tx store.Tx, c *store.Conflict) 
 		ID: audit.NewID(), FromID: c.RuleID, ToID: c.OtherID, Kind: rule.ConflictsWith, Reason: c.Reason, CreatedAt: *c.DecidedAt, CreatedBy: c.DecidedBy,
 	}
 	c.RelationshipID = rel.ID
-	if err := tx.InsertRelationship(ctx, c.ProjectID, cv, rel); err != nil {
+	if err := tx.Rules.InsertRelationship(ctx, c.ProjectID, cv, rel); err != nil {
 		return err
 	}
 	return noteRelationship(ctx, tx, c.ProjectID, "created", c.DecidedBy, *c.DecidedAt, rel)
@@ -260,7 +234,7 @@ func (b *Conflicts) settle(ctx context.Context, tx store.Tx, projectID, ruleID s
 	if b.cfg.Settle == nil {
 		return nil
 	}
-	all, err := tx.ConflictsOf(ctx, projectID, []string{ruleID})
+	all, err := tx.Conflicts.OfRules(ctx, projectID, []string{ruleID})
 	if err != nil {
 		return err
 	}

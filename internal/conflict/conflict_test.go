@@ -14,15 +14,17 @@ import (
 
 	"tenet/internal/auth"
 	"tenet/internal/catalog"
+	"tenet/internal/change"
 	"tenet/internal/conflict"
 	"tenet/internal/corpus"
 	"tenet/internal/job"
-	"tenet/internal/llm"
+	"tenet/internal/llm/llmtest"
 	"tenet/internal/rule"
 	"tenet/internal/store"
 	"tenet/internal/store/litetest"
 	"tenet/internal/store/pgtest"
 	"tenet/internal/store/sqlstore"
+	"tenet/internal/wire"
 )
 
 // embedModel is the model whose vectors the views have.
@@ -36,7 +38,7 @@ type place struct {
 	live    *corpus.Live
 	catalog *catalog.Catalog
 	b       *conflict.Conflicts
-	model   *llm.Fake
+	model   *llmtest.Fake
 	raised  []rule.Alert
 	ended   []string // rules whose alerts were resolved
 }
@@ -49,13 +51,12 @@ func open(t testing.TB, s store.Store, configure ...func(*conflict.Config)) *pla
 		}
 	})
 	log := slog.New(slog.DiscardHandler)
-	p := &place{t: t, ctx: auth.WithActor(t.Context(), auth.Local("ann")), store: s, model: &llm.Fake{}}
-	p.live = corpus.NewLive(corpus.Config{Store: s, Logger: log, EmbeddingModel: embedModel})
-	p.catalog = catalog.New(s, p.live, nil, time.Now)
+	p := &place{t: t, ctx: auth.WithActor(t.Context(), auth.Local("ann")), store: s, model: &llmtest.Fake{}}
+	p.live = corpus.NewLive(corpus.Config{Store: corpus.Store{Projects: s.Projects, Federation: s.Federation, Embeddings: s.Embeddings, Waivers: s.Waivers}, Logger: log, EmbeddingModel: embedModel})
 	cfg := conflict.Config{
-		Store: s, Views: p.live, Queue: job.NewQueue(time.Now), Logger: log, Now: time.Now,
+		Store: conflict.Store{Updater: s, Conflicts: s.Conflicts, Rules: s.Rules}, Views: p.live, Queue: job.NewQueue(time.Now), Logger: log, Now: time.Now,
 		Raise: func(_ context.Context, tx store.Tx, a rule.Alert) error {
-			if tx == nil {
+			if tx.Alerts == nil {
 				return errors.New("no transaction")
 			}
 			p.raised = append(p.raised, a)
@@ -70,11 +71,17 @@ func open(t testing.TB, s store.Store, configure ...func(*conflict.Config)) *pla
 		f(&cfg)
 	}
 	p.b = conflict.New(cfg)
-	p.catalog.OnChange(p.b.Changed)
-	if _, err := p.catalog.CreateProject(p.ctx, "p", catalog.ProjectInput{}); err != nil {
+	p.catalog = p.rules(p.b.Changed)
+	if _, err := catalog.NewProjects(s, s.Projects, time.Now).Create(p.ctx, "p", catalog.ProjectInput{}); err != nil {
 		t.Fatal(err)
 	}
 	return p
+}
+
+// rules returns a catalog of the place whose changes hook is part of.
+func (p *place) rules(hook change.Hook) *catalog.Catalog {
+	changes := change.New(p.store, p.live, hook, slog.New(slog.DiscardHandler), time.Now)
+	return catalog.New(catalog.Store{Updater: p.store, Projects: p.store.Projects, Rules: p.store.Rules}, p.live, changes, nil, nil, time.Now)
 }
 
 func lite(t testing.TB, configure ...func(*conflict.Config)) *place {
@@ -104,7 +111,7 @@ func asked(p *place) func(*conflict.Config) {
 
 // withModel is a place whose rules a model is asked about.
 func withModel(t testing.TB) *place {
-	fake := &place{model: &llm.Fake{}}
+	fake := &place{model: &llmtest.Fake{}}
 	p := lite(t, asked(fake))
 	p.model = fake.model
 	return p
@@ -112,7 +119,7 @@ func withModel(t testing.TB) *place {
 
 func (p *place) create(slug string, modality rule.Modality, statement string) rule.Rule {
 	p.t.Helper()
-	r, err := p.catalog.Create(p.ctx, "p", catalog.Input{Slug: &slug, Statement: statement, Modality: modality, Status: rule.Effective})
+	r, err := p.catalog.Create(p.ctx, "p", wire.RuleInput{Slug: &slug, Statement: statement, Modality: modality, Status: rule.Effective})
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -131,7 +138,7 @@ func (p *place) revise(slug, statement string) rule.Rule {
 // queued lists the jobs that wait.
 func (p *place) queued() []store.Job {
 	p.t.Helper()
-	jobs, _, err := p.store.FindJobs(p.ctx, store.JobFilter{ProjectID: "p", Kind: conflict.FindKind, State: job.Queued, Limit: 100})
+	jobs, _, err := p.store.Jobs.Find(p.ctx, store.JobFilter{ProjectID: "p", Kind: conflict.FindKind, State: job.Queued, Limit: 100})
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -144,7 +151,7 @@ func (p *place) work() {
 	for len(p.queued()) > 0 {
 		var jobs []store.Job
 		err := p.store.Update(p.ctx, func(tx store.Tx) (err error) {
-			jobs, err = tx.ClaimJobs(p.ctx, time.Now(), []string{conflict.FindKind}, "test", time.Now().Add(time.Hour), 10)
+			jobs, err = tx.Jobs.Claim(p.ctx, time.Now(), []string{conflict.FindKind}, "test", time.Now().Add(time.Hour), 10)
 			return err
 		})
 		if err != nil {
@@ -152,19 +159,19 @@ func (p *place) work() {
 		}
 		now := time.Now()
 		for i := range jobs {
-			if err := p.b.Find(p.ctx, job.Job{ProjectID: jobs[i].ProjectID, Args: jobs[i].Args}, func(int, int) {}); err != nil {
+			if err := p.b.Find(p.ctx, wire.Job{ProjectID: jobs[i].ProjectID, Args: jobs[i].Args}, func(int, int) {}); err != nil {
 				p.t.Fatal(err)
 			}
 			jobs[i].State, jobs[i].FinishedAt = job.Succeeded, &now
 		}
-		if err := p.store.Update(p.ctx, func(tx store.Tx) error { return tx.FinishJobs(p.ctx, jobs) }); err != nil {
+		if err := p.store.Update(p.ctx, func(tx store.Tx) error { return tx.Jobs.Finish(p.ctx, jobs) }); err != nil {
 			p.t.Fatal(err)
 		}
 	}
 }
 
 // list gives the conflicts of a state, or all.
-func (p *place) list(state string) []conflict.Conflict {
+func (p *place) list(state string) []wire.Conflict {
 	p.t.Helper()
 	list, total, err := p.b.List(p.ctx, "p", conflict.Filter{State: state}, 0, 1000)
 	if err != nil || total != len(list) {
@@ -174,7 +181,7 @@ func (p *place) list(state string) []conflict.Conflict {
 }
 
 // only expects one conflict, of a state.
-func (p *place) only(state string) conflict.Conflict {
+func (p *place) only(state string) wire.Conflict {
 	p.t.Helper()
 	all := p.list("")
 	if len(all) != 1 || all[0].State != state {
@@ -206,6 +213,7 @@ const (
 )
 
 func TestStory(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, p *place) {
 		old := p.create("A-1", rule.Must, paid)
 		p.work()
@@ -248,7 +256,7 @@ func TestStory(t *testing.T) {
 		if want := []string{"p" + made.ID + "conflict_detected"}; !slices.Equal(p.ended, want) {
 			t.Errorf("alerts resolved: %v, want %v", p.ended, want)
 		}
-		for _, decide := range []func(context.Context, string, string, string) (conflict.Conflict, error){p.b.Confirm, p.b.Reject} {
+		for _, decide := range []func(context.Context, string, string, string) (wire.Conflict, error){p.b.Confirm, p.b.Reject} {
 			_, err = decide(p.ctx, "p", c.ID, "")
 			code(t, "deciding a closed one", err, rule.CodeConflict)
 		}
@@ -261,6 +269,7 @@ func TestStory(t *testing.T) {
 }
 
 func TestRejectedPairsStayQuiet(t *testing.T) {
+	t.Parallel()
 	p := lite(t)
 	p.create("A-1", rule.Must, paid)
 	p.create("A-2", rule.Must, late)
@@ -292,6 +301,7 @@ func TestRejectedPairsStayQuiet(t *testing.T) {
 }
 
 func TestRetiredRulesCloseTheirs(t *testing.T) {
+	t.Parallel()
 	p := lite(t)
 	p.create("A-1", rule.Must, paid)
 	p.create("A-2", rule.Must, late)
@@ -309,18 +319,19 @@ func TestRetiredRulesCloseTheirs(t *testing.T) {
 }
 
 func TestRelatedRulesDoNotConflict(t *testing.T) {
+	t.Parallel()
 	p := lite(t)
 	p.create("A-1", rule.Must, paid)
 	slug := "A-2"
-	_, err := p.catalog.Create(p.ctx, "p", catalog.Input{
-		Slug: &slug, Statement: late, Relationships: []catalog.InputRelationship{{Kind: rule.Overrides, To: "A-1"}},
+	_, err := p.catalog.Create(p.ctx, "p", wire.RuleInput{
+		Slug: &slug, Statement: late, Relationships: []wire.RelationshipInput{{Kind: rule.Overrides, To: "A-1"}},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	p.create("A-3", rule.Must, "Logs must be kept for at least 2 years.")
 	p.create("A-4", rule.Must, "Logs must be kept for at most 30 days.")
-	if _, err := p.catalog.Relate(p.ctx, "p", "A-3", catalog.InputRelationship{Kind: rule.ConflictsWith, To: "A-4"}); err != nil {
+	if _, err := p.catalog.Relate(p.ctx, "p", "A-3", wire.RelationshipInput{Kind: rule.ConflictsWith, To: "A-4"}); err != nil {
 		t.Fatal(err)
 	}
 	p.work()
@@ -331,7 +342,7 @@ func TestRelatedRulesDoNotConflict(t *testing.T) {
 	p.create("A-6", rule.MustNot, "Secrets must not be logged.")
 	p.work()
 	p.only(store.ConflictSuggested)
-	if _, err := p.catalog.Relate(p.ctx, "p", "A-5", catalog.InputRelationship{Kind: rule.Supersedes, To: "A-6"}); err != nil {
+	if _, err := p.catalog.Relate(p.ctx, "p", "A-5", wire.RelationshipInput{Kind: rule.Supersedes, To: "A-6"}); err != nil {
 		t.Fatal(err)
 	}
 	p.work()
@@ -339,6 +350,7 @@ func TestRelatedRulesDoNotConflict(t *testing.T) {
 }
 
 func TestRelationshipThatIsRemovedIsARejection(t *testing.T) {
+	t.Parallel()
 	p := lite(t)
 	p.create("A-1", rule.Must, paid)
 	p.create("A-2", rule.Must, late)
@@ -355,6 +367,7 @@ func TestRelationshipThatIsRemovedIsARejection(t *testing.T) {
 }
 
 func TestRaceToDecide(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, p *place) {
 		p.create("A-1", rule.Must, paid)
 		p.create("A-2", rule.Must, late)
@@ -386,7 +399,7 @@ func TestRaceToDecide(t *testing.T) {
 			t.Errorf("%d relationships, want %d", p.relationships("A-1"), want)
 		}
 		decided := 0
-		entries, err := p.store.AuditEntries(p.ctx, "p", 0, 1000)
+		entries, err := p.store.Audit.Entries(p.ctx, "p", 0, 1000)
 		for _, e := range entries {
 			if e.Kind == "conflict" {
 				decided++
@@ -399,18 +412,19 @@ func TestRaceToDecide(t *testing.T) {
 }
 
 func TestChangesAskForOneJob(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, p *place) {
 		p.create("A-1", rule.Must, paid)
 		p.revise("A-1", late)
-		file := &catalog.File{}
+		file := &wire.RuleFile{}
 		for i := range 120 {
 			slug := fmt.Sprintf("B-%d", i)
-			file.Rules = append(file.Rules, catalog.Input{Slug: &slug, Statement: fmt.Sprintf("Machine %d must be painted within %d days.", i/2, 7+i%2)})
+			file.Rules = append(file.Rules, wire.RuleInput{Slug: &slug, Statement: fmt.Sprintf("Machine %d must be painted within %d days.", i/2, 7+i%2)})
 		}
 		if _, err := p.catalog.Import(p.ctx, "p", file, catalog.ImportOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := p.catalog.Create(p.ctx, "p", catalog.Input{}); err == nil {
+		if _, err := p.catalog.Create(p.ctx, "p", wire.RuleInput{}); err == nil {
 			t.Fatal("a rule without a statement was made")
 		}
 		if jobs := p.queued(); len(jobs) != 1 {
@@ -427,21 +441,23 @@ func TestChangesAskForOneJob(t *testing.T) {
 }
 
 func TestWithoutItsJobAChangeIsUndone(t *testing.T) {
+	t.Parallel()
 	p := lite(t)
-	p.catalog.OnChange(func(context.Context, store.Tx, string) error { return rule.Errorf(rule.CodeUnavailable, "not now") })
-	_, err := p.catalog.Create(p.ctx, "p", catalog.Input{Statement: paid})
+	rules := p.rules(func(context.Context, store.Tx, string) error { return rule.Errorf(rule.CodeUnavailable, "not now") })
+	_, err := rules.Create(p.ctx, "p", wire.RuleInput{Statement: paid})
 	code(t, "create", err, rule.CodeUnavailable)
-	if _, total, err := p.catalog.List(p.ctx, "p", corpus.Filter{}, catalog.Page{Page: 1, Size: 1}); err != nil || total != 0 {
+	if _, total, err := p.catalog.List(p.ctx, "p", corpus.Filter{}, rule.Page{Number: 1, Size: 1}); err != nil || total != 0 {
 		t.Errorf("%d rules, %v", total, err)
 	}
 }
 
 // A scan that is interrupted goes on where it was.
 func TestScanGoesOn(t *testing.T) {
+	t.Parallel()
 	p := lite(t)
-	file := &catalog.File{}
+	file := &wire.RuleFile{}
 	for i := range 250 {
-		file.Rules = append(file.Rules, catalog.Input{Statement: fmt.Sprintf("Machine %d must be painted within %d days.", i/2, 7+i%2)})
+		file.Rules = append(file.Rules, wire.RuleInput{Statement: fmt.Sprintf("Machine %d must be painted within %d days.", i/2, 7+i%2)})
 	}
 	if _, err := p.catalog.Import(p.ctx, "p", file, catalog.ImportOptions{}); err != nil {
 		t.Fatal(err)
@@ -453,11 +469,11 @@ func TestScanGoesOn(t *testing.T) {
 	if again, err := p.b.Scan(p.ctx, "p", false); err != nil || again != id {
 		t.Errorf("asked twice: jobs %d and %d, %v", id, again, err)
 	}
-	stored, err := p.store.Job(p.ctx, "p", id)
+	stored, err := p.store.Jobs.Get(p.ctx, "p", id)
 	if err != nil {
 		t.Fatal(err)
 	}
-	scan := job.Job{ProjectID: "p", Args: stored.Args}
+	scan := wire.Job{ProjectID: "p", Args: stored.Args}
 	ctx, cancel := context.WithCancel(p.ctx)
 	err = p.b.Find(ctx, scan, func(done, _ int) {
 		if done >= 100 {
@@ -484,18 +500,19 @@ func TestScanGoesOn(t *testing.T) {
 // A rule that is changed while a walk over changes lies interrupted, where that had been already, is looked at all the same: the
 // change finds the interrupted job waiting, and so adds none.
 func TestChangesDuringAnInterruptionAreLookedAt(t *testing.T) {
+	t.Parallel()
 	p := lite(t)
-	file := &catalog.File{}
+	file := &wire.RuleFile{}
 	for i := range 150 {
 		slug := fmt.Sprintf("M-%d", i)
-		file.Rules = append(file.Rules, catalog.Input{Slug: &slug, Statement: fmt.Sprintf("Machine %d must be painted.", i)})
+		file.Rules = append(file.Rules, wire.RuleInput{Slug: &slug, Statement: fmt.Sprintf("Machine %d must be painted.", i)})
 	}
 	if _, err := p.catalog.Import(p.ctx, "p", file, catalog.ImportOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	waiting := p.queued()
 	ctx, cancel := context.WithCancel(p.ctx)
-	err := p.b.Find(ctx, job.Job{ProjectID: "p", Args: waiting[0].Args}, func(done, _ int) {
+	err := p.b.Find(ctx, wire.Job{ProjectID: "p", Args: waiting[0].Args}, func(done, _ int) {
 		if done >= 100 {
 			cancel()
 		}
@@ -513,6 +530,7 @@ func TestChangesDuringAnInterruptionAreLookedAt(t *testing.T) {
 }
 
 func TestUnknown(t *testing.T) {
+	t.Parallel()
 	p := lite(t)
 	none := "00000000-0000-7000-8000-000000000000"
 	_, err := p.b.Confirm(p.ctx, "p", none, "")
@@ -527,6 +545,6 @@ func TestUnknown(t *testing.T) {
 	code(t, "scan with a model", err, rule.CodeUnavailable)
 	_, err = p.b.Reject(p.ctx, "p", none, strings.Repeat("x", 2001))
 	code(t, "a long note", err, rule.CodeInvalid)
-	err = p.b.Find(p.ctx, job.Job{ProjectID: "p", Args: []byte(`{"walk":"x","model":false}`)}, func(int, int) {})
+	err = p.b.Find(p.ctx, wire.Job{ProjectID: "p", Args: []byte(`{"walk":"x","model":false}`)}, func(int, int) {})
 	code(t, "arguments", err, rule.CodeInvalid)
 }

@@ -10,23 +10,23 @@ import (
 	"tenet/internal/store"
 )
 
-// system is who ends conflicts whose condition has ended.
+// system is the actor that ends conflicts whose condition has ended.
 const system = "system"
 
-// keeping stores what a batch of a walk has found.
+// keeping stores the observations of a batch of a walk.
 type keeping struct {
 	b         *Conflicts
 	tx        store.Tx
 	projectID string
 	rules     map[string]rule.Rule         // as they are now, by id
-	conflicts map[[2]string]store.Conflict // of them, by the ids in order
-	pairs     [][2]string                  // of those that there were, in the order in which they were made
+	conflicts map[[2]string]store.Conflict // by the ids of their rules, in order
+	pairs     [][2]string                  // of the conflicts stored before, in the order of their creation
 	settle    []string                     // rules whose alert may have ended
 }
 
 func pairOf(a, b string) [2]string { return [2]string{min(a, b), max(a, b)} }
 
-// keep stores what was found about a batch of rules, and how far the walk has come.
+// keep stores the observations about a batch of rules, and how far the walk has come.
 func (b *Conflicts) keep(ctx context.Context, projectID, walk string, w store.ConflictWalk, batch []string, found []observation) error {
 	return b.cfg.Store.Update(ctx, func(tx store.Tx) error {
 		k := &keeping{b: b, tx: tx, projectID: projectID, conflicts: map[[2]string]store.Conflict{}}
@@ -48,13 +48,13 @@ func (b *Conflicts) keep(ctx context.Context, projectID, walk string, w store.Co
 				return err
 			}
 		}
-		return tx.PutConflictWalk(ctx, projectID, walk, w)
+		return tx.Conflicts.PutWalk(ctx, projectID, walk, w)
 	})
 }
 
 // read reads the conflicts of a batch and the rules that are in them or were looked at.
 func (k *keeping) read(ctx context.Context, batch []string, found []observation) error {
-	list, err := k.tx.ConflictsOf(ctx, k.projectID, batch)
+	list, err := k.tx.Conflicts.OfRules(ctx, k.projectID, batch)
 	if err != nil {
 		return err
 	}
@@ -68,13 +68,13 @@ func (k *keeping) read(ctx context.Context, batch []string, found []observation)
 		ids = append(ids, found[i].rule, found[i].other)
 	}
 	if len(ids) > 0 {
-		k.rules, err = k.tx.Rules(ctx, k.projectID, ids)
+		k.rules, err = k.tx.Rules.GetMany(ctx, k.projectID, ids)
 	}
 	return err
 }
 
-// observation brings the conflict of two rules up to what a look at them has given. If one of them has changed since, the
-// look does not count: another job is on its way.
+// observation updates the conflict of two rules after their comparison. If one of them has changed since, it does nothing: another
+// job will compare them.
 func (k *keeping) observation(ctx context.Context, o *observation) error {
 	if !k.says(o.rule, o.ruleHash) || !k.says(o.other, o.otherHash) {
 		return nil
@@ -95,7 +95,7 @@ func (k *keeping) observation(ctx context.Context, o *observation) error {
 	case o.outcome == unknown:
 		return nil
 	case o.outcome == none && had && isOpen(&c) && (c.State == store.ConflictSuggested || !same || o.related):
-		// A change of mind of the tests or the model alone weighs less than the word of who has confirmed it.
+		// If only the tests or the model have changed their answer, the decision of the person who confirmed it stays.
 		return k.end(ctx, pair, c, store.ConflictClosed, "the rules do not contradict each other any more")
 	case o.outcome == none || had && c.State == store.ConflictRejected && same:
 		return nil
@@ -109,7 +109,7 @@ func (k *keeping) observation(ctx context.Context, o *observation) error {
 	}
 	c.FoundBy, c.Reason, c.Confidence, c.RuleHash, c.OtherHash = o.foundBy, o.reason, o.confidence, o.ruleHash, o.otherHash
 	k.conflicts[pair] = c
-	return k.tx.UpdateConflict(ctx, c)
+	return k.tx.Conflicts.Update(ctx, c)
 }
 
 // says reports whether a rule is current and says what it did.
@@ -118,9 +118,9 @@ func (k *keeping) says(id, hash string) bool {
 	return ok && current(&r) && r.ContentHash() == hash
 }
 
-// withdrawn reports whether no relationship tells of a confirmed conflict any more.
+// withdrawn reports whether the relationship of a confirmed conflict has been removed.
 func (k *keeping) withdrawn(ctx context.Context, c *store.Conflict) (bool, error) {
-	rels, err := k.tx.Relationships(ctx, k.projectID, c.RuleID)
+	rels, err := k.tx.Rules.Relationships(ctx, k.projectID, c.RuleID)
 	if err != nil {
 		return false, err
 	}
@@ -132,15 +132,15 @@ func (k *keeping) withdrawn(ctx context.Context, c *store.Conflict) (bool, error
 	return true, nil
 }
 
-// suggest stores a new conflict, or one that is there again, and raises an alert.
+// suggest stores a new conflict, or opens a closed one again, and raises an alert.
 func (k *keeping) suggest(ctx context.Context, pair [2]string, had store.Conflict, o *observation) error {
 	c := store.Conflict{
 		ProjectID: k.projectID, ID: had.ID, RuleID: o.rule, OtherID: o.other, State: store.ConflictSuggested, FoundBy: o.foundBy, Reason: o.reason,
 		Confidence: o.confidence, RuleHash: o.ruleHash, OtherHash: o.otherHash, DetectedAt: k.b.instant(),
 	}
-	write := k.tx.UpdateConflict
+	write := k.tx.Conflicts.Update
 	if c.ID == "" {
-		c.ID, write = audit.NewID(), k.tx.InsertConflict
+		c.ID, write = audit.NewID(), k.tx.Conflicts.Insert
 	}
 	if err := write(ctx, c); err != nil {
 		return err
@@ -152,7 +152,7 @@ func (k *keeping) suggest(ctx context.Context, pair [2]string, had store.Conflic
 	one, other := k.rules[c.RuleID], k.rules[c.OtherID]
 	return k.b.cfg.Raise(ctx, k.tx, rule.Alert{
 		ID: audit.NewID(), ProjectID: k.projectID, Type: rule.ConflictDetected, Status: rule.AlertActive, RuleID: c.RuleID, CreatedAt: c.DetectedAt,
-		Message: fmt.Sprintf("%s conflicts with %s: %s", label(&one), label(&other), c.Reason),
+		Message: fmt.Sprintf("%s conflicts with %s: %s", one.Label(), other.Label(), c.Reason),
 		Metadata: map[string]any{
 			"other_rule_id": c.OtherID, "reason": c.Reason, "confidence": c.Confidence, "conflict_id": c.ID,
 		},
@@ -166,7 +166,7 @@ func (k *keeping) gone(ctx context.Context, pair [2]string, c store.Conflict) er
 	}
 	for _, id := range []string{c.RuleID, c.OtherID} {
 		if r, ok := k.rules[id]; ok && !current(&r) {
-			return k.end(ctx, pair, c, store.ConflictClosed, fmt.Sprintf("%s is %s", label(&r), r.Status))
+			return k.end(ctx, pair, c, store.ConflictClosed, fmt.Sprintf("%s is %s", r.Label(), r.Status))
 		}
 	}
 	return nil
@@ -183,12 +183,12 @@ func (k *keeping) end(ctx context.Context, pair [2]string, c store.Conflict, sta
 	c.State, c.DecidedAt, c.DecidedBy, c.Note, c.RelationshipID = state, &now, system, note, ""
 	k.conflicts[pair] = c
 	k.settle = append(k.settle, c.RuleID)
-	return k.tx.UpdateConflict(ctx, c)
+	return k.tx.Conflicts.Update(ctx, c)
 }
 
-// unrelate removes the relationship that confirming a conflict has made, if it is still there.
+// unrelate removes the relationship that confirming a conflict has made, if it still exists.
 func (k *keeping) unrelate(ctx context.Context, c *store.Conflict) error {
-	rels, err := k.tx.Relationships(ctx, k.projectID, c.RuleID)
+	rels, err := k.tx.Rules.Relationships(ctx, k.projectID, c.RuleID)
 	if err != nil {
 		return err
 	}
@@ -196,11 +196,11 @@ func (k *keeping) unrelate(ctx context.Context, c *store.Conflict) error {
 		if rel.ID != c.RelationshipID {
 			continue
 		}
-		cv, err := k.tx.RaiseCorpus(ctx, k.projectID)
+		cv, err := k.tx.Projects.RaiseCorpus(ctx, k.projectID)
 		if err != nil {
 			return err
 		}
-		if err := k.tx.DeleteRelationship(ctx, k.projectID, cv, c.RuleID, rel.ID); err != nil {
+		if err := k.tx.Rules.DeleteRelationship(ctx, k.projectID, cv, c.RuleID, rel.ID); err != nil {
 			return err
 		}
 		return noteRelationship(ctx, k.tx, k.projectID, "removed", system, k.b.instant(), rel)
@@ -208,17 +208,9 @@ func (k *keeping) unrelate(ctx context.Context, c *store.Conflict) error {
 	return nil
 }
 
-// noteRelationship leaves a record of a relationship that was made or removed.
+// noteRelationship records in the audit chain that a relationship was made or removed.
 func noteRelationship(ctx context.Context, tx store.Tx, projectID, action, actor string, at time.Time, rel rule.Relationship) error {
 	return audit.Append(ctx, tx, projectID, audit.Record{
 		Kind: audit.KindRelation, At: at, Actor: actor, Body: audit.JSON(map[string]any{"action": action, "relationship": rel}),
 	})
-}
-
-// label names a rule for people.
-func label(r *rule.Rule) string {
-	if r.Slug != "" {
-		return r.Slug
-	}
-	return r.ID
 }

@@ -2,8 +2,6 @@ package conflict
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -15,14 +13,15 @@ import (
 	"tenet/internal/corpus"
 	"tenet/internal/llm"
 	"tenet/internal/rule"
+	"tenet/internal/text"
 )
 
 // Bounds of what the model is shown and of what is read of its answers.
 const (
 	shownStatement = 800 // bytes
 	maxReason      = 500 // characters
-	// leastConfidence is how sure the model must be for a conflict to be suggested, and mostConfidence what its word counts for at
-	// most: it is not tried on examples.
+	// leastConfidence is the confidence of the model from which a conflict is suggested. mostConfidence caps it: it is not measured on
+	// examples.
 	leastConfidence = .5
 	mostConfidence  = .9
 )
@@ -51,8 +50,8 @@ type question struct {
 	had  bool // there is a conflict of the two, of whatever state
 }
 
-// ask asks the model about pairs, those that it had found before first, and gives the observations that it changes. If it fails, what it
-// has found before stays; if that is because it cannot be reached, it is not asked again in this attempt.
+// ask asks the model about pairs, first those of its own conflicts, and returns the observations that it changes. If it fails, its
+// stored conflicts stay; if it cannot be reached, it is not asked again in this attempt.
 func (s *search) ask(ctx context.Context, questions []question) []observation {
 	if len(questions) == 0 {
 		return nil
@@ -90,14 +89,14 @@ func (s *search) ask(ctx context.Context, questions []question) []observation {
 	return append(out, left(rest)...)
 }
 
-// maxCleared is how many pairs are remembered that the model has found nothing in: 130 bytes each.
+// maxCleared bounds the pairs in [cleared]: 130 bytes each.
 const maxCleared = 50_000
 
-// cleared remembers pairs of rules, by what they say, that the model has found nothing in, so that it is not asked about them again
-// whenever one is moved to another status. The oldest are forgotten first. The zero value is ready to use.
+// cleared holds pairs of rules, by their content hashes, in which the model has found nothing, so that it is not asked about them
+// again whenever the status of one changes. It drops the oldest first. The zero value is ready to use.
 type cleared struct {
 	mu    sync.Mutex
-	known map[[2]string]bool
+	pairs map[[2]string]bool
 	order [][2]string
 	next  int
 }
@@ -107,17 +106,17 @@ func (k *cleared) add(a, b string) {
 	defer k.mu.Unlock()
 	pair := pairOf(a, b)
 	switch {
-	case k.known[pair]:
+	case k.pairs[pair]:
 		return
-	case k.known == nil:
-		k.known = map[[2]string]bool{}
+	case k.pairs == nil:
+		k.pairs = map[[2]string]bool{}
 	}
-	k.known[pair] = true
+	k.pairs[pair] = true
 	if len(k.order) < maxCleared {
 		k.order = append(k.order, pair)
 		return
 	}
-	delete(k.known, k.order[k.next])
+	delete(k.pairs, k.order[k.next])
 	k.order[k.next] = pair
 	k.next = (k.next + 1) % maxCleared
 }
@@ -125,10 +124,10 @@ func (k *cleared) add(a, b string) {
 func (k *cleared) has(a, b string) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.known[pairOf(a, b)]
+	return k.pairs[pairOf(a, b)]
 }
 
-// left are the observations of pairs that the model has not told about.
+// left returns the observations of pairs that the model has not answered about, if they have a stored conflict.
 func left(questions []question) []observation {
 	var out []observation
 	for i := range questions {
@@ -173,22 +172,21 @@ func answersOf(text string, pairs int) (map[int]modelFinding, bool) {
 	return out, true
 }
 
-// storable is a text of the model as it can be kept and shown: one line of printable text, cut.
-func storable(text string) string {
-	text = strings.Map(func(r rune) rune {
+// storable returns a text of the model as one line of printable text, cut.
+func storable(answer string) string {
+	answer = text.OneLine(strings.Map(func(r rune) rune {
 		if r < ' ' || (r >= 0x7f && r < 0xa0) {
 			return ' '
 		}
 		return r
-	}, strings.ToValidUTF8(text, ""))
-	text = strings.Join(strings.Fields(text), " ")
-	if runes := []rune(text); len(runes) > maxReason {
-		text = string(runes[:maxReason]) + "..."
+	}, strings.ToValidUTF8(answer, "")))
+	if runes := []rune(answer); len(runes) > maxReason {
+		return string(runes[:maxReason]) + "..."
 	}
-	return text
+	return answer
 }
 
-// request asks about pairs of rules. They are shown as JSON, without secrets, between marks that nobody can have known.
+// request asks about pairs of rules, as JSON without secrets, between markers that nobody can predict.
 func (b *Conflicts) request(questions []question) llm.Request {
 	type side struct {
 		Modality   rule.Modality `json:"modality"`
@@ -212,29 +210,15 @@ func (b *Conflicts) request(questions []question) llm.Request {
 		data.Write(pair)
 		data.WriteByte('\n')
 	}
-	mark := fence(data.String())
+	mark := llm.Fence("PAIRS", data.String())
 	return llm.Request{
 		System: modelSystem, Prompt: fmt.Sprintf("BEGIN %s\n%sEND %s\nAnswer now with the JSON object alone.", mark, data.String(), mark),
 		Schema: json.RawMessage(modelSchema), SchemaName: "conflicts", MaxOutputTokens: 500 + 200*len(questions),
 	}
 }
 
-// clean is a text as the model may see it: without secrets, and cut.
-func (b *Conflicts) clean(text string) string {
-	text, _ = b.redactor.Text(text)
-	if len(text) > shownStatement {
-		text = strings.ToValidUTF8(text[:shownStatement], "") + " ..."
-	}
-	return text
-}
-
-// fence is a marker that whoever wrote the text cannot have known.
-func fence(text string) string {
-	for {
-		var b [12]byte
-		_, _ = rand.Read(b[:]) // never fails
-		if marker := "PAIRS-" + hex.EncodeToString(b[:]); !strings.Contains(text, marker) {
-			return marker
-		}
-	}
+// clean returns a text without secrets, and cut, for the model.
+func (b *Conflicts) clean(s string) string {
+	s, _ = b.redactor.Text(s)
+	return text.Clip(s, shownStatement, " ...")
 }

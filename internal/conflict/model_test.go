@@ -9,10 +9,11 @@ import (
 	"tenet/internal/catalog"
 	"tenet/internal/conflict"
 	"tenet/internal/corpus"
-	"tenet/internal/job"
 	"tenet/internal/llm"
+	"tenet/internal/llm/llmtest"
 	"tenet/internal/rule"
 	"tenet/internal/store"
+	"tenet/internal/wire"
 )
 
 // settled and billed contradict each other in words that the tests do not know.
@@ -22,6 +23,7 @@ const (
 )
 
 func TestModelFindsWhatTheTestsDoNot(t *testing.T) {
+	t.Parallel()
 	p := withModel(t)
 	p.create("A-1", rule.Must, settled)
 	p.work()
@@ -60,6 +62,7 @@ func TestModelFindsWhatTheTestsDoNot(t *testing.T) {
 
 // Rules that cannot meet any more do not contradict each other, whoever has found that they did.
 func TestRulesThatCannotMeetAnyMoreDoNotConflict(t *testing.T) {
+	t.Parallel()
 	p := withModel(t)
 	p.create("A-1", rule.Must, settled)
 	p.model.Push(`{"conflicts":[{"pair":"P1","reason":"A bill cannot wait and be settled.","confidence":0.8}]}`)
@@ -80,6 +83,7 @@ func TestRulesThatCannotMeetAnyMoreDoNotConflict(t *testing.T) {
 
 // A conflict that the model has closed is found again once the rules say again what they said when it found it.
 func TestWhatTheModelHasClosedComesBack(t *testing.T) {
+	t.Parallel()
 	p := withModel(t)
 	p.create("A-1", rule.Must, settled)
 	const found = `{"conflicts":[{"pair":"P1","reason":"A bill cannot wait and be settled.","confidence":0.8}]}`
@@ -121,6 +125,7 @@ func (m *moody) Complete(_ context.Context, r llm.Request) (llm.Response, error)
 
 // A model that cannot be reached is asked later, as long as the job is tried again; what the tests find does not wait for that.
 func TestTheModelIsAskedLaterIfItIsAway(t *testing.T) {
+	t.Parallel()
 	m := &moody{away: true}
 	p := lite(t, func(c *conflict.Config) { c.Model = m })
 	p.create("A-1", rule.Must, settled)
@@ -128,7 +133,7 @@ func TestTheModelIsAskedLaterIfItIsAway(t *testing.T) {
 	p.create("B-1", rule.Must, paid)
 	p.create("B-2", rule.Must, late)
 	attempt := func(n int) error {
-		return p.b.Find(p.ctx, job.Job{ProjectID: "p", Args: p.queued()[0].Args, Attempt: n, MaxAttempts: 3}, func(int, int) {})
+		return p.b.Find(p.ctx, wire.Job{ProjectID: "p", Args: p.queued()[0].Args, Attempt: n, MaxAttempts: 3}, func(int, int) {})
 	}
 	code(t, "the first attempt", attempt(1), rule.CodeUnavailable)
 	if c := p.only(store.ConflictSuggested); c.FoundBy != "limit" || m.calls != 1 {
@@ -149,6 +154,7 @@ func TestTheModelIsAskedLaterIfItIsAway(t *testing.T) {
 }
 
 func TestAnswersOfTheModelAreNotTrusted(t *testing.T) {
+	t.Parallel()
 	p := withModel(t)
 	p.create("A-1", rule.Must, settled)
 	p.create("A-2", rule.Must, "Nobody is to be seen here.")
@@ -182,6 +188,7 @@ func TestAnswersOfTheModelAreNotTrusted(t *testing.T) {
 }
 
 func TestStatementsAreDataToTheModel(t *testing.T) {
+	t.Parallel()
 	p := withModel(t)
 	p.model.Respond = func(context.Context, llm.Request) (llm.Response, error) {
 		return llm.Response{Text: `{"conflicts":[]}`}, nil
@@ -208,6 +215,7 @@ func TestStatementsAreDataToTheModel(t *testing.T) {
 
 // A rule on its way through the life cycle says the same all the time.
 func TestTheModelIsAskedOnce(t *testing.T) {
+	t.Parallel()
 	p := withModel(t)
 	p.model.Respond = func(context.Context, llm.Request) (llm.Response, error) {
 		return llm.Response{Text: `{"conflicts":[]}`}, nil
@@ -240,6 +248,7 @@ func TestTheModelIsAskedOnce(t *testing.T) {
 
 // A rule is changed while the model is being asked about it: what was found does not count any more.
 func TestWhatIsOutdatedIsNotKept(t *testing.T) {
+	t.Parallel()
 	p := withModel(t)
 	p.create("A-1", rule.Must, settled)
 	p.work()
@@ -258,13 +267,14 @@ func TestWhatIsOutdatedIsNotKept(t *testing.T) {
 }
 
 func TestLargeImportsAreLeftToTheTests(t *testing.T) {
+	t.Parallel()
 	p := withModel(t)
 	p.model.Respond = func(context.Context, llm.Request) (llm.Response, error) {
 		return llm.Response{Text: `{"conflicts":[]}`}, nil
 	}
-	file := &catalog.File{}
+	file := &wire.RuleFile{}
 	for i := range 60 {
-		file.Rules = append(file.Rules, catalog.Input{Statement: fmt.Sprintf("Machine number %d of the hall is painted.", i)})
+		file.Rules = append(file.Rules, wire.RuleInput{Statement: fmt.Sprintf("Machine number %d of the hall is painted.", i)})
 	}
 	if _, err := p.catalog.Import(p.ctx, "p", file, catalog.ImportOptions{}); err != nil {
 		t.Fatal(err)
@@ -306,12 +316,13 @@ func (alike) Embed(_ context.Context, texts []string) ([][]float32, error) {
 
 // Rules are near by their vectors although no word is the same. The new one has no vector yet.
 func TestNearByVectors(t *testing.T) {
-	model := &llm.Fake{}
+	t.Parallel()
+	model := &llmtest.Fake{}
 	p := lite(t, func(c *conflict.Config) { c.Model, c.Embedder = model, alike{} })
 	old := p.create("A-1", rule.Must, settled)
 	p.work()
 	err := p.store.Update(p.ctx, func(tx store.Tx) error {
-		cv, err := tx.RaiseCorpus(p.ctx, "p")
+		cv, err := tx.Projects.RaiseCorpus(p.ctx, "p")
 		if err != nil {
 			return err
 		}
@@ -319,7 +330,7 @@ func TestNearByVectors(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		return tx.PutEmbeddings(p.ctx, "p", cv, []store.Embedding{{Model: embedModel, TextHash: corpus.TextHash(&old), Vector: vectors[0]}})
+		return tx.Embeddings.Put(p.ctx, "p", cv, []store.Embedding{{Model: embedModel, TextHash: corpus.TextHash(&old), Vector: vectors[0]}})
 	})
 	if err != nil {
 		t.Fatal(err)

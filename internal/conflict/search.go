@@ -3,10 +3,12 @@ package conflict
 import (
 	"context"
 	"log/slog"
+	"slices"
 
 	"tenet/internal/conflict/contradict"
 	"tenet/internal/corpus"
 	"tenet/internal/llm"
+	"tenet/internal/rule"
 	"tenet/internal/store"
 )
 
@@ -17,21 +19,21 @@ const (
 	askedPairs  = 8 // of those, by the model
 )
 
-// outcome is what a look at two rules has given.
+// outcome is the result of a comparison of two rules.
 type outcome int
 
 const (
-	unknown  outcome = iota // the model was not asked about a conflict that it has found
+	unknown  outcome = iota // the model was not asked again about a conflict that it has found
 	none                    // they do not contradict each other
 	conflict                // they do
 )
 
-// observation is two rules that were looked at together.
+// observation is the comparison of two rules.
 type observation struct {
 	rule, other         string // ids; rule is the one that was changed last
 	ruleHash, otherHash string
 	outcome             outcome
-	related             bool // one stands above the other
+	related             bool // one overrides, supersedes or refines the other
 	foundBy             string
 	reason              string
 	confidence          float64
@@ -44,9 +46,9 @@ const foundByModel = "model"
 type search struct {
 	b         *Conflicts
 	projectID string
-	model     llm.Model          // nil if it is not to be asked, or has failed
+	model     llm.Model          // nil if no model is to be asked, or it has failed
 	away      bool               // it has failed, and may answer later
-	asked     map[[2]string]bool // pairs that it has told about, of the rules that are being looked at
+	asked     map[[2]string]bool // pairs of the batch that it has answered about
 }
 
 // look compares rules with those near them. Rules that are not current any more give no observations.
@@ -55,7 +57,7 @@ func (s *search) look(ctx context.Context, ids []string) ([]observation, error) 
 	if err != nil {
 		return nil, err
 	}
-	known, err := s.b.cfg.Store.ConflictsOf(ctx, s.projectID, ids)
+	stored, err := s.b.cfg.Store.Conflicts.OfRules(ctx, s.projectID, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -66,89 +68,78 @@ func (s *search) look(ctx context.Context, ids []string) ([]observation, error) 
 			return nil, err
 		}
 		if e, ok := view.Get(id); ok && current(e.Rule) {
-			out = append(out, s.lookAt(ctx, view, e, known)...)
+			out = append(out, s.compare(ctx, view, e, stored)...)
 		}
 	}
 	return out, nil
 }
 
-// lookAt compares one rule with those near it, and with those that it had conflicts with.
-func (s *search) lookAt(ctx context.Context, view *corpus.View, e *corpus.Entry, known []store.Conflict) []observation {
-	had := map[string]*store.Conflict{}
-	for i := range known {
-		c := &known[i]
+// compare compares a rule with the rules near it, and with those that it has a stored conflict with.
+func (s *search) compare(ctx context.Context, view *corpus.View, e *corpus.Entry, stored []store.Conflict) []observation {
+	others := s.near(ctx, view, e)
+	conflicts := map[string]*store.Conflict{} // of e, by the other rule
+	for i := range stored {
+		c := &stored[i]
+		id := c.OtherID
 		switch e.Rule.ID {
 		case c.RuleID:
-			had[c.OtherID] = c
 		case c.OtherID:
-			had[c.RuleID] = c
+			id = c.RuleID
+		default:
+			continue
 		}
-	}
-	others := s.near(ctx, view, e)
-	listed := map[string]bool{}
-	for _, other := range others {
-		listed[other.Rule.ID] = true
-	}
-	for i := range known { // in a stable order
-		c := &known[i]
-		for _, id := range []string{c.RuleID, c.OtherID} {
-			if had[id] == c && !listed[id] {
-				if other, ok := view.Get(id); ok && current(other.Rule) {
-					listed[id] = true
-					others = append(others, other)
-				}
-			}
+		conflicts[id] = c
+		other, ok := view.Get(id)
+		if ok && current(other.Rule) && !slices.ContainsFunc(others, func(o *corpus.Entry) bool { return o.Rule.ID == id }) {
+			others = append(others, other)
 		}
 	}
 	reading := contradict.Read(e.Rule)
 	var out []observation
-	var ask []question
+	var questions []question
 	for _, other := range others {
-		c := had[other.Rule.ID]
-		o := observe(e, other)
-		switch rels := conflicting(e, other); {
-		case related(e, other):
-			o.outcome, o.related = none, true
-		case len(rels) > 0 && c == nil:
-			continue // somebody has said so already
-		default:
-			if f, ok := contradict.Compare(reading, contradict.Read(other.Rule)); ok {
-				o.outcome, o.foundBy, o.reason, o.confidence = conflict, string(f.Kind), f.Reason, f.Confidence
-				break
-			}
-			o.outcome = none
-			meet := contradict.Meet(e.Rule, other.Rule)
-			if meet && c != nil && isOpen(c) && c.FoundBy == foundByModel {
-				o.outcome = unknown
-			}
-			if s.asked[pairOf(o.rule, o.other)] {
-				continue // seen from the other rule
-			}
-			if s.model != nil && meet && !decided(c, &o) && !s.mayRest(&o) {
-				ask = append(ask, question{o, e, other, c != nil})
-				continue
-			}
-		}
-		if o.outcome == conflict || c != nil {
+		c := conflicts[other.Rule.ID]
+		o, open := s.test(e, other, reading, c)
+		switch {
+		case o.outcome != conflict && s.asked[pairOf(o.rule, o.other)]: // the comparison from the other side has asked
+		case open && s.model != nil:
+			questions = append(questions, question{o, e, other, c != nil})
+		case o.outcome == conflict || c != nil:
 			out = append(out, o)
 		}
 	}
-	return append(out, s.ask(ctx, ask)...)
+	return append(out, s.ask(ctx, questions)...)
 }
 
-// mayRest reports whether the model need not be asked about a pair, because it has found nothing in it before. A conflict that it
-// has found once is asked about all the same.
-func (s *search) mayRest(o *observation) bool {
-	return o.outcome == none && s.b.cleared.has(o.ruleHash, o.otherHash)
+// test compares two rules by the tests; c is their stored conflict, or nil. open reports that the tests find nothing and that
+// the model has not answered about the pair as it is now.
+func (s *search) test(e, other *corpus.Entry, reading *contradict.Reading, c *store.Conflict) (o observation, open bool) {
+	o = observe(e, other)
+	o.related = related(e, other)
+	if o.related || c == nil && linked(e, other, rule.ConflictsWith) { // a person has recorded the latter
+		return o, false
+	}
+	if f, ok := contradict.Compare(reading, contradict.Read(other.Rule)); ok {
+		o.outcome, o.foundBy, o.reason, o.confidence = conflict, string(f.Kind), f.Reason, f.Confidence
+		return o, false
+	}
+	if !contradict.Meet(e.Rule, other.Rule) {
+		return o, false
+	}
+	if c != nil && isOpen(c) && c.FoundBy == foundByModel { // the model is asked about its own conflicts again
+		o.outcome = unknown
+		return o, !decided(c, &o)
+	}
+	return o, !decided(c, &o) && !s.b.cleared.has(o.ruleHash, o.otherHash)
 }
 
-// observe begins the observation of two rules.
+// observe returns the observation that two rules do not contradict each other.
 func observe(a, b *corpus.Entry) observation {
 	first := a.Rule.UpdatedAt.Compare(b.Rule.UpdatedAt)
 	if first < 0 || (first == 0 && a.Rule.ID < b.Rule.ID) {
 		a, b = b, a
 	}
-	return observation{rule: a.Rule.ID, other: b.Rule.ID, ruleHash: a.ContentHash(), otherHash: b.ContentHash()}
+	return observation{rule: a.Rule.ID, other: b.Rule.ID, ruleHash: a.ContentHash(), otherHash: b.ContentHash(), outcome: none}
 }
 
 // unchanged reports whether the rules of a conflict say what they said when it was found or decided.
@@ -162,8 +153,8 @@ func unchanged(c *store.Conflict, o *observation) bool {
 	return c.RuleHash == o.otherHash && c.OtherHash == o.ruleHash
 }
 
-// decided reports whether it is known already what the rules of an observation are to each other, as they are now. Of a closed conflict
-// it is not: what its rules said when it was found is not what they said when it ended.
+// decided reports whether a conflict decides about the rules of an observation as they are now. A closed one does not: it has the
+// hashes of its rules when it was found, not when it ended.
 func decided(c *store.Conflict, o *observation) bool {
 	return unchanged(c, o) && c.State != store.ConflictClosed
 }
@@ -171,7 +162,7 @@ func decided(c *store.Conflict, o *observation) bool {
 // near finds the rules that a rule may contradict.
 func (s *search) near(ctx context.Context, view *corpus.View, e *corpus.Entry) []*corpus.Entry {
 	var vector []float32
-	// Rules get their vectors some time after they were made. Where so few have changed that the model is asked, they need not wait.
+	// Rules get their vectors some time after their creation. Where the model is asked, few have changed, and this embeds them at once.
 	if s.b.cfg.Embedder != nil && s.model != nil && !view.Embedded(e) {
 		text, _ := s.b.redactor.Text(corpus.EmbeddingText(e.Rule))
 		vectors, err := s.b.cfg.Embedder.Embed(ctx, []string{text})

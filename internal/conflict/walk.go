@@ -9,6 +9,7 @@ import (
 	"tenet/internal/job"
 	"tenet/internal/rule"
 	"tenet/internal/store"
+	"tenet/internal/wire"
 )
 
 // FindKind is the kind of the jobs that look for conflicts.
@@ -21,10 +22,10 @@ const (
 )
 
 const (
-	// walkBatch is how many rules are looked at before what was found is stored, and with it how far the walk has come.
+	// walkBatch is how many rules are compared before their conflicts are stored, with the progress of the walk.
 	walkBatch = 100
-	// modelRules is up to how many changed rules the model is asked about. Larger imports are left to the tests: the model can be
-	// asked about them by a scan.
+	// modelRules is the number of changed rules up to which the model is asked. Larger imports are compared by the tests only; a scan
+	// asks the model about them.
 	modelRules = 50
 )
 
@@ -34,23 +35,23 @@ type findArgs struct {
 	Model bool   `json:"model"` // the model is asked about every rule
 }
 
-// Changed asks for a look at the rules that a transaction changes, as part of it. However many transactions ask, one job at most
-// waits, and looks at all that has changed since the last one.
+// Changed enqueues a job that compares the rules that a transaction changes, as part of it. At most one such job waits, and it
+// compares everything that has changed since the last one.
 func (b *Conflicts) Changed(ctx context.Context, tx store.Tx, projectID string) error {
 	_, err := b.enqueue(ctx, tx, projectID, changesWalk, false)
 	return err
 }
 
-// Scan asks for a look at all rules of a project, and returns the id of the job. A scan that was interrupted is gone on with. With
-// askModel, the model is asked about every rule, which takes as many calls. The error is unavailable for that without a model,
-// not_found without the project.
+// Scan enqueues a job that compares all rules of a project, and returns its id. An interrupted scan resumes. With askModel, the
+// model is asked about every rule, which takes as many calls. The error is unavailable for that without a model, not_found without
+// the project.
 func (b *Conflicts) Scan(ctx context.Context, projectID string, askModel bool) (int64, error) {
 	if askModel && b.cfg.Model == nil {
 		return 0, rule.Errorf(rule.CodeUnavailable, "no model is configured; set TENET_JUDGE_MODEL, or scan without the model")
 	}
 	var id int64
 	err := b.cfg.Store.Update(ctx, func(tx store.Tx) (err error) {
-		if _, err = tx.Project(ctx, projectID); err != nil {
+		if _, err = tx.Projects.Get(ctx, projectID); err != nil {
 			return err
 		}
 		id, err = b.enqueue(ctx, tx, projectID, allWalk, askModel)
@@ -67,11 +68,11 @@ func (b *Conflicts) enqueue(ctx context.Context, tx store.Tx, projectID, walk st
 	return b.cfg.Queue.Enqueue(ctx, tx, FindKind, projectID, findArgs{walk, askModel}, job.Options{UniqueKey: key, Priority: job.Last})
 }
 
-// Find is the handler of the jobs of [FindKind]. Rules are looked at in order of their ids. A job that is interrupted goes on, when it
-// is tried again, behind the last batch that was stored.
-func (b *Conflicts) Find(ctx context.Context, j job.Job, progress func(done, total int)) error {
+// Find is the handler of the jobs of [FindKind]. It compares rules in the order of their ids. The next attempt of an interrupted job
+// resumes behind the last stored batch.
+func (b *Conflicts) Find(ctx context.Context, j wire.Job, progress func(done, total int)) error {
 	var args findArgs
-	if err := j.Decode(&args); err != nil {
+	if err := job.DecodeArgs(&j, &args); err != nil {
 		return err
 	}
 	name := args.Walk
@@ -79,22 +80,22 @@ func (b *Conflicts) Find(ctx context.Context, j job.Job, progress func(done, tot
 		name += " with model"
 	}
 	for {
-		resumed, err := b.goOn(ctx, &j, name, args, progress)
+		resumed, err := b.resume(ctx, &j, name, args, progress)
 		if err != nil {
 			return err
 		}
-		// What has changed since an interrupted walk began may lie where it had been already, and no other job may wait for it.
+		// Rules that changed during an interrupted walk may lie behind it already, and no other job may wait for them.
 		if !resumed || args.Walk != changesWalk {
 			return nil
 		}
 	}
 }
 
-// goOn does a walk to its end, and reports whether it had been begun before. While the model cannot be reached, it stays where it is with
-// what the tests have found, until the last attempt, which does without the model.
-func (b *Conflicts) goOn(ctx context.Context, j *job.Job, name string, args findArgs, progress func(done, total int)) (resumed bool, err error) {
+// resume walks to the end, and reports whether an earlier attempt had begun. While the model cannot be reached, it stores what the
+// tests find and does not advance, until the last attempt, which does without the model.
+func (b *Conflicts) resume(ctx context.Context, j *wire.Job, name string, args findArgs, progress func(done, total int)) (resumed bool, err error) {
 	projectID := j.ProjectID
-	w, err := b.cfg.Store.ConflictWalk(ctx, projectID, name)
+	w, err := b.cfg.Store.Conflicts.Walk(ctx, projectID, name)
 	if err != nil {
 		return false, err
 	}
@@ -130,15 +131,15 @@ func (b *Conflicts) goOn(ctx context.Context, j *job.Job, name string, args find
 	progress(total, total)
 	finished := store.ConflictWalk{Reached: w.Toward}
 	if args.Walk == allWalk {
-		finished.Reached = 0 // the next one begins anew
+		finished.Reached = 0 // the next one begins at the start
 	}
-	return resumed, b.cfg.Store.Update(ctx, func(tx store.Tx) error { return tx.PutConflictWalk(ctx, projectID, name, finished) })
+	return resumed, b.cfg.Store.Update(ctx, func(tx store.Tx) error { return tx.Conflicts.PutWalk(ctx, projectID, name, finished) })
 }
 
 // toWalk lists the rules of a walk, in order of their ids, and the corpus version that the list is of.
 func (b *Conflicts) toWalk(ctx context.Context, projectID, walk string, w store.ConflictWalk) (ids []string, version int64, err error) {
 	if walk == changesWalk {
-		version, err = b.cfg.Store.Changes(ctx, projectID, w.Reached, func(s store.RuleState) error {
+		version, err = b.cfg.Store.Rules.Changes(ctx, projectID, w.Reached, func(s store.RuleState) error {
 			ids = append(ids, s.Rule.ID)
 			return nil
 		})
@@ -157,7 +158,7 @@ func (b *Conflicts) toWalk(ctx context.Context, projectID, walk string, w store.
 	return ids, view.Version(), nil
 }
 
-// after is the place of the first of ids that comes behind last.
+// after returns the place of the first of ids behind last.
 func after(ids []string, last string) int {
 	i, found := slices.BinarySearch(ids, last)
 	if found {
@@ -169,25 +170,17 @@ func after(ids []string, last string) int {
 // statuses of the rules that are compared.
 var statuses = []rule.Status{rule.Draft, rule.Review, rule.Approved, rule.Effective}
 
-// related reports whether one of two rules stands above the other, so that they are meant to differ.
+// related reports whether one of two rules overrides, supersedes or refines the other, so that they are meant to differ.
 func related(a, b *corpus.Entry) bool {
-	above := func(from, to *corpus.Entry) bool {
-		return slices.ContainsFunc(from.Relationships, func(rel rule.Relationship) bool {
-			return rel.ToID == to.Rule.ID && (rel.Kind == rule.Overrides || rel.Kind == rule.Supersedes || rel.Kind == rule.Refines)
-		})
-	}
-	return above(a, b) || above(b, a)
+	return linked(a, b, rule.Overrides, rule.Supersedes, rule.Refines)
 }
 
-// conflicting gives the CONFLICTS_WITH relationships of two rules.
-func conflicting(a, b *corpus.Entry) []rule.Relationship {
-	var out []rule.Relationship
-	for _, pair := range [][2]*corpus.Entry{{a, b}, {b, a}} {
-		for _, rel := range pair[0].Relationships {
-			if rel.Kind == rule.ConflictsWith && rel.ToID == pair[1].Rule.ID {
-				out = append(out, rel)
-			}
-		}
+// linked reports whether two rules have a relationship of one of these kinds, in either direction.
+func linked(a, b *corpus.Entry, kinds ...rule.RelationKind) bool {
+	from := func(one, other *corpus.Entry) bool {
+		return slices.ContainsFunc(one.Relationships, func(rel rule.Relationship) bool {
+			return rel.ToID == other.Rule.ID && slices.Contains(kinds, rel.Kind)
+		})
 	}
-	return out
+	return from(a, b) || from(b, a)
 }

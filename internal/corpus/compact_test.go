@@ -32,10 +32,10 @@ func TestCompactDropsVectorsOfOldTexts(t *testing.T) {
 		}
 		v = next.WithVectors("m", vectors)
 	}
-	if v.vectors.rows != n*rounds || !v.fragmented() {
-		t.Fatalf("before: %d rows, fragmented %v; want %d, and worth compacting", v.vectors.rows, v.fragmented(), n*rounds)
+	if v.index.vectors.rows != n*rounds || !v.index.fragmented() {
+		t.Fatalf("before: %d rows, fragmented %v; want %d, and worth compacting", v.index.vectors.rows, v.index.fragmented(), n*rounds)
 	}
-	compact, err := v.compact()
+	compact, err := v.index.compact()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func TestCompactDropsVectorsOfOldTexts(t *testing.T) {
 	}
 	question := make([]float32, dimensions)
 	question[7], question[n+7] = 1, rounds-1
-	for about, v := range map[string]*View{"before": v, "after": compact} {
+	for about, v := range map[string]*View{"before": v, "after": v.with(v.version, compact)} {
 		hits, total := v.Nearest(question, Filter{}, 0, 1)
 		if total != n || len(hits) != 1 || hits[0].Rule.ID != "000007" || hits[0].Score < 0.9999 {
 			t.Errorf("%s: found %v of %d, want rule 7 with a cosine of 1", about, hits, total)
@@ -67,12 +67,12 @@ func database(t *testing.T, projects ...string) (s store.Store, write func(proje
 		}
 	}
 	for _, id := range projects {
-		update(func(tx store.Tx) error { return tx.CreateProject(t.Context(), rule.Project{ID: id, Name: id}) })
+		update(func(tx store.Tx) error { return tx.Projects.Create(t.Context(), rule.Project{ID: id, Name: id}) })
 	}
 	return s, func(project string, n, version int) {
 		t.Helper()
 		update(func(tx store.Tx) error {
-			cv, err := tx.RaiseCorpus(t.Context(), project)
+			cv, err := tx.Projects.RaiseCorpus(t.Context(), project)
 			if err != nil {
 				return err
 			}
@@ -82,9 +82,9 @@ func database(t *testing.T, projects ...string) (s store.Store, write func(proje
 			}
 			r.Normalize()
 			if version > 1 {
-				return tx.UpdateRules(t.Context(), cv, []rule.Rule{r})
+				return tx.Rules.Update(t.Context(), cv, []rule.Rule{r})
 			}
-			return tx.InsertRules(t.Context(), cv, []rule.Rule{r})
+			return tx.Rules.Insert(t.Context(), cv, []rule.Rule{r})
 		})
 	}
 }
@@ -92,7 +92,7 @@ func database(t *testing.T, projects ...string) (s store.Store, write func(proje
 // A project that is written to all the time is compacted too, and keeps what is written meanwhile.
 func TestCompactionTakesInWhatHasChangedMeanwhile(t *testing.T) {
 	s, write := database(t, "p")
-	l := NewLive(Config{Store: s, Logger: slog.New(slog.DiscardHandler)})
+	l := NewLive(Config{Store: Store{Projects: s.Projects, Federation: s.Federation, Embeddings: s.Embeddings, Waivers: s.Waivers}, Logger: slog.New(slog.DiscardHandler)})
 	for i := range 5 {
 		write("p", i, 1)
 	}
@@ -125,7 +125,7 @@ func TestCompactionTakesInWhatHasChangedMeanwhile(t *testing.T) {
 
 // damaged is a store in which one project cannot be read.
 type damaged struct {
-	store.Store
+	store.FederationReader
 
 	project string
 }
@@ -136,14 +136,15 @@ func (d damaged) Follow(ctx context.Context, projectID string, after int64, rule
 	if projectID == d.project && after > 0 {
 		return 0, errors.New("damaged")
 	}
-	return d.Store.Follow(ctx, projectID, after, rules, nodes, attached)
+	return d.FederationReader.Follow(ctx, projectID, after, rules, nodes, attached)
 }
 
 // One project that cannot be read must not leave the others behind.
 func TestADamagedProjectDelaysNoOther(t *testing.T) {
 	all := []string{"bad", "a", "b", "c", "d", "e", "f", "g"}
 	s, write := database(t, all...)
-	l := NewLive(Config{Store: damaged{s, "bad"}, Logger: slog.New(slog.DiscardHandler)})
+	s.Federation = damaged{s.Federation, "bad"}
+	l := NewLive(Config{Store: Store{Projects: s.Projects, Federation: s.Federation, Embeddings: s.Embeddings, Waivers: s.Waivers}, Logger: slog.New(slog.DiscardHandler)})
 	for _, project := range all {
 		write(project, 1, 1)
 		if _, err := l.View(t.Context(), project); err != nil {

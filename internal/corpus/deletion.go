@@ -13,6 +13,12 @@ func newBitset(docs int) bitset { return make(bitset, (docs+63)/64) }
 func (b bitset) has(doc int32) bool { return b[doc>>6]&(1<<(doc&63)) != 0 }
 func (b bitset) set(doc int32)      { b[doc>>6] |= 1 << (doc & 63) }
 
+func (b bitset) setAll(docs []int32) {
+	for _, doc := range docs {
+		b.set(doc)
+	}
+}
+
 // each calls yield for every marked document.
 func (b bitset) each(yield func(doc int32)) {
 	for i, w := range b {
@@ -56,8 +62,8 @@ func (b bitset) without(other bitset) {
 	}
 }
 
-// deletion is what of a segment is deleted, with its share of the statistics of words: the rank must not depend on when the
-// view was last compacted. It never changes; nil is no deletion.
+// deletion marks the deleted documents of a segment, with their share of the statistics of words: the rank must not depend on
+// when the view was last compacted. It never changes; nil is no deletion.
 type deletion struct {
 	docs  bitset
 	n     int
@@ -95,7 +101,7 @@ func (d *deletion) with(s *segment, docs []int32) *deletion {
 	return next
 }
 
-// of is in how many deleted documents a term stands.
+// of returns the number of deleted documents that have a term.
 func (d *deletion) of(term uint32) int {
 	if d == nil {
 		return 0

@@ -13,7 +13,7 @@ import (
 // textKey is the first half of the SHA-256 of a text that is embedded.
 type textKey [16]byte
 
-// EmbeddingText is what of a rule is embedded: the statement and, below it, the rationale.
+// EmbeddingText returns the text of a rule to embed: the statement and, below it, the rationale.
 func EmbeddingText(r *rule.Rule) string {
 	if r.Rationale == "" {
 		return r.Statement
@@ -48,7 +48,7 @@ func (e *Entry) textKey() textKey {
 	return k
 }
 
-// placed tells which rows of a view's vectors the documents of a segment have.
+// placed maps the documents of a segment to rows of a view's vectors.
 type placed struct {
 	rows []int32 // by document; -1 without a vector
 	have bitset  // documents with a vector
@@ -67,14 +67,16 @@ func (s *vectors) place(entries []*Entry) *placed {
 	return p
 }
 
-// Vectors tells how many of the view's rules have a vector, and of which model; without vectors, model is empty.
+// Vectors returns the number of the view's rules that have a vector, the number of all, and the model; without vectors, model
+// is empty.
 func (v *View) Vectors() (model string, have, of int) {
-	if v.vectors == nil {
-		return "", 0, v.live
+	x := &v.index
+	if x.vectors == nil {
+		return "", 0, x.live
 	}
-	for i, p := range v.placed {
+	for i, p := range x.placed {
 		have += p.have.count()
-		if d := v.deleted[i]; d != nil {
+		if d := x.deleted[i]; d != nil {
 			d.docs.each(func(doc int32) {
 				if p.rows[doc] >= 0 {
 					have--
@@ -82,39 +84,41 @@ func (v *View) Vectors() (model string, have, of int) {
 			})
 		}
 	}
-	return v.vectors.model, have, v.live
+	return x.vectors.model, have, x.live
 }
 
 // WithoutVector walks the rules that have no vector, in order of their ids.
 func (v *View) WithoutVector() iter.Seq[*Entry] {
 	return func(yield func(*Entry) bool) {
 		for e := range v.All() {
-			if !v.embedded(e) && !yield(e) {
+			if !v.Embedded(e) && !yield(e) {
 				return
 			}
 		}
 	}
 }
 
-// embedded reports whether the text of a rule has a vector.
-func (v *View) embedded(e *Entry) bool {
-	if v.vectors == nil {
+// Embedded reports whether a rule of the view has a vector.
+func (v *View) Embedded(e *Entry) bool {
+	if v.index.vectors == nil {
 		return false
 	}
-	_, ok := v.vectors.row(e.textKey())
+	_, ok := v.index.vectors.row(e.textKey())
 	return ok
 }
 
 // WithVectors returns the view with embeddings of a model added; vectors of another model are dropped. What no rule without a
 // vector needs is left out, and so are vectors that do not have [store.Dimensions] numbers.
 func (v *View) WithVectors(model string, embeddings []store.Embedding) *View {
-	next := &View{
-		version: v.version, segments: v.segments, deleted: v.deleted, live: v.live, vectors: v.vectors, placed: v.placed, tree: v.tree,
-		waivers: v.waivers,
-	}
-	if v.vectors == nil || v.vectors.model != model {
-		next.vectors, next.placed = &vectors{model: model}, make([]*placed, len(v.segments))
-		for i, s := range v.segments {
+	return v.with(v.version, v.index.embed(model, embeddings))
+}
+
+// embed returns the index with embeddings of a model added.
+func (x *index) embed(model string, embeddings []store.Embedding) index {
+	next := *x
+	if x.vectors == nil || x.vectors.model != model {
+		next.vectors, next.placed = &vectors{model: model}, make([]*placed, len(x.segments))
+		for i, s := range x.segments {
 			next.placed[i] = next.vectors.place(s.entries)
 		}
 	}
@@ -162,23 +166,40 @@ func (v *View) WithVectors(model string, embeddings []store.Embedding) *View {
 	return next
 }
 
+// vectorOf is the vector of a rule; nil without.
+func (x *index) vectorOf(e *Entry) []float32 {
+	if x.vectors == nil {
+		return nil
+	}
+	row, ok := x.vectors.row(e.textKey())
+	if !ok {
+		return nil
+	}
+	codes, scale := x.vectors.at(row)
+	out := make([]float32, dimensions)
+	for i, c := range codes {
+		out[i] = float32(c) * scale
+	}
+	return out
+}
+
 // wasteful reports whether most vectors are of texts that no rule has any more.
-func (v *View) wasteful() bool {
-	return v.vectors != nil && v.vectors.rows > 1000 && v.vectors.rows > 2*v.live
+func (x *index) wasteful() bool {
+	return x.vectors != nil && x.vectors.rows > 1000 && x.vectors.rows > 2*x.live
 }
 
 // usedVectors are the vectors that a segment of all rules needs.
-func (v *View) usedVectors(s *segment) *vectors {
-	if !v.wasteful() {
-		return v.vectors
+func (x *index) usedVectors(s *segment) *vectors {
+	if !x.wasteful() {
+		return x.vectors
 	}
 	var rows []int32
 	seen := make(map[int32]bool, len(s.entries))
-	for _, row := range v.vectors.place(s.entries).rows {
+	for _, row := range x.vectors.place(s.entries).rows {
 		if row >= 0 && !seen[row] {
 			seen[row] = true
 			rows = append(rows, row)
 		}
 	}
-	return v.vectors.only(rows)
+	return x.vectors.only(rows)
 }

@@ -15,11 +15,11 @@ import (
 func embed(t *testing.T, s store.Store, project string, embeddings ...store.Embedding) {
 	t.Helper()
 	err := s.Update(t.Context(), func(tx store.Tx) error {
-		cv, err := tx.RaiseCorpus(t.Context(), project)
+		cv, err := tx.Projects.RaiseCorpus(t.Context(), project)
 		if err != nil {
 			return err
 		}
-		return tx.PutEmbeddings(t.Context(), project, cv, embeddings)
+		return tx.Embeddings.Put(t.Context(), project, cv, embeddings)
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -28,7 +28,7 @@ func embed(t *testing.T, s store.Store, project string, embeddings ...store.Embe
 
 func liveOf(s store.Store, model string) *corpus.Live {
 	return corpus.NewLive(corpus.Config{
-		Store: s, Logger: slog.New(slog.DiscardHandler), Poll: 20 * time.Millisecond, EmbeddingModel: model,
+		Store: corpus.Store{Projects: s.Projects, Federation: s.Federation, Embeddings: s.Embeddings, Waivers: s.Waivers}, Logger: slog.New(slog.DiscardHandler), Poll: 20 * time.Millisecond, EmbeddingModel: model,
 	})
 }
 

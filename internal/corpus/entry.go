@@ -1,6 +1,6 @@
-// Package corpus keeps an immutable in-memory view of one project's rules, from which rules are looked up, listed, searched and
-// selected without touching the database. A view is a row of immutable segments with tombstones, so that one edit costs
-// little however many rules there are; see docs/adr/0003.
+// Package corpus keeps an immutable in-memory view of one project's rules, which looks up, lists, searches and selects them
+// without the database. A view is a row of immutable segments with tombstones, so that one edit costs little however many the
+// rules are; see docs/adr/0003.
 package corpus
 
 import (
@@ -20,7 +20,7 @@ type Entry struct {
 	coverage *Coverage // nil if the rule concerns every file
 }
 
-// Covers tells which files the rule concerns by its applies_to; nil if all.
+// Covers returns the files that the rule concerns by its applies_to; nil for all.
 func (e *Entry) Covers() *Coverage { return e.coverage }
 
 // ContentHash is [rule.Rule.ContentHash], computed once.

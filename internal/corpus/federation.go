@@ -14,10 +14,10 @@ import (
 // Federation is the tree of the project's federation nodes.
 func (v *View) Federation() *federation.Tree { return v.tree }
 
-// Rule finds a rule by its id, whatever its status.
+// Rule returns a rule of any status by its id.
 func (v *View) Rule(id string) (*rule.Rule, bool) {
-	if seg, doc, ok := v.locate(id); ok {
-		return v.segments[seg].entries[doc].Rule, true
+	if e, ok := v.index.byID(id); ok {
+		return e.Rule, true
 	}
 	return nil, false
 }
@@ -90,7 +90,7 @@ func (w *Within) Source(ruleID string) string {
 	return ""
 }
 
-// Split parts matches into those that hold at the node, in their order, and those that others stand in for there.
+// Split parts matches into those that hold at the node, in their order, and those that others replace there.
 func (w *Within) Split(matches []Match) ([]Match, []rule.Overridden) {
 	if w == nil || len(w.by) == 0 {
 		return matches, nil
@@ -153,7 +153,7 @@ func (v *View) Within(nodeID string, now time.Time) (*Within, error) {
 	if !ok {
 		return nil, rule.NotFound("node", nodeID)
 	}
-	w = v.narrow(set)
+	w = newWithin(&v.index, set)
 	v.held.keep(n.ID, w)
 	return w, nil
 }
@@ -169,14 +169,14 @@ func (h *held) keep(id string, w *Within) {
 	h.entries += size
 }
 
-func (v *View) narrow(set *federation.Set) *Within {
-	w := &Within{Set: set, docs: make([]bitset, len(v.segments)), at: make(map[string]int32, len(set.Entries)), by: map[string]string{}}
-	for i, s := range v.segments {
-		w.docs[i] = make(bitset, (len(s.entries)+63)/64)
+func newWithin(x *index, set *federation.Set) *Within {
+	w := &Within{Set: set, docs: make([]bitset, len(x.segments)), at: make(map[string]int32, len(set.Entries)), by: map[string]string{}}
+	for i, s := range x.segments {
+		w.docs[i] = newBitset(len(s.entries))
 	}
 	mark := func(id string) {
-		if seg, doc, ok := v.locate(id); ok {
-			w.docs[seg][doc>>6] |= 1 << (doc & 63)
+		if seg, doc, ok := x.locate(id); ok {
+			w.docs[seg].set(doc)
 		}
 	}
 	for i := range set.Entries {

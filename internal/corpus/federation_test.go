@@ -230,7 +230,7 @@ func TestLiveFollowsTheFederation(t *testing.T) {
 		change := func(fn func(tx store.Tx, cv int64) error) *corpus.View {
 			t.Helper()
 			if err := s.Update(t.Context(), func(tx store.Tx) error {
-				cv, err := tx.RaiseCorpus(t.Context(), "p")
+				cv, err := tx.Projects.RaiseCorpus(t.Context(), "p")
 				if err != nil {
 					return err
 				}
@@ -253,19 +253,21 @@ func TestLiveFollowsTheFederation(t *testing.T) {
 			return len(w.Entries)
 		}
 		empty := change(func(tx store.Tx, cv int64) error {
-			return tx.InsertNodes(t.Context(), "p", cv, []rule.Node{{ID: id, Name: "org", Level: rule.LevelOrganization}})
+			return tx.Federation.InsertNodes(t.Context(), "p", cv, []rule.Node{{ID: id, Name: "org", Level: rule.LevelOrganization}})
 		})
 		full := change(func(tx store.Tx, cv int64) error {
-			return tx.InsertAttachments(t.Context(), "p", cv, []rule.Attachment{{NodeID: id, RuleID: r.ID, CreatedAt: noon}})
+			return tx.Federation.InsertAttachments(t.Context(), "p", cv, []rule.Attachment{{NodeID: id, RuleID: r.ID, CreatedAt: noon}})
 		})
-		after := change(func(tx store.Tx, cv int64) error { return tx.RemoveAttachment(t.Context(), "p", cv, id, r.ID) })
+		after := change(func(tx store.Tx, cv int64) error {
+			return tx.Federation.RemoveAttachment(t.Context(), "p", cv, id, r.ID)
+		})
 		if holds(empty) != 0 || holds(full) != 1 || holds(after) != 0 {
 			t.Errorf("%d, %d, %d rules hold; want 0, 1, 0", holds(empty), holds(full), holds(after))
 		}
 		if fresh, err := live(s, 0).View(t.Context(), "p"); err != nil || fresh.Federation().Len() != 1 || holds(fresh) != 0 {
 			t.Errorf("a view that begins now differs: %v", err)
 		}
-		gone := change(func(tx store.Tx, cv int64) error { return tx.RemoveNode(t.Context(), "p", cv, id) })
+		gone := change(func(tx store.Tx, cv int64) error { return tx.Federation.RemoveNode(t.Context(), "p", cv, id) })
 		if gone.Federation().Len() != 0 {
 			t.Error("the node is still there")
 		}

@@ -17,7 +17,7 @@ type Filter struct {
 	Statuses    []rule.Status // one of them
 	Enforcement rule.Enforcement
 	Owner       string
-	Text        string // stands in the statement, the rationale or the slug, in any letter case
+	Text        string // occurs in the statement, the rationale or the slug, in any letter case
 	Checked     *bool  // whether the rule has a check
 	// Where is one more condition. It is called only for rules that all else selects.
 	Where func(*rule.Rule) bool
@@ -48,14 +48,16 @@ func (f *Filter) matchesText(r *rule.Rule) bool {
 		strings.Contains(strings.ToLower(r.Slug), q)
 }
 
-// restrict unmarks the documents of a segment that f does not select. What most rules are told apart by is decided from the
-// columns of the segment, without touching the rules.
+// restrict unmarks the documents of a segment that f does not select. It decides most of them from the columns of the segment,
+// without touching the rules.
 func (f *Filter) restrict(s *segment, docs bitset) {
 	if f.Scope != "" {
 		docs.intersect(s.inScopes(f.Scope))
 	}
 	for _, tag := range f.Tags {
-		docs.intersect(marked(len(s.entries), s.byTag[strings.ToLower(tag)]))
+		tagged := newBitset(len(s.entries))
+		tagged.setAll(s.byTag[strings.ToLower(tag)])
+		docs.intersect(tagged)
 	}
 	if mask, want := f.traits(); mask != 0 {
 		docs.keep(func(doc int32) bool { return s.traits[doc]&mask == want })
@@ -89,7 +91,7 @@ func traitsOf(r *rule.Rule) traits {
 
 func (t traits) status() int { return int(t >> 6 & 7) }
 
-// place is where a value stands among all, or 7 for one that is not among them.
+// place returns the index of a value among all, or 7 without one.
 func place[T comparable](value T, all []T) int {
 	if i := slices.Index(all, value); i >= 0 {
 		return i
@@ -97,7 +99,7 @@ func place[T comparable](value T, all []T) int {
 	return 7
 }
 
-// traits is what f wants of the traits under a mask.
+// traits returns a mask of traits and the values that f demands of them.
 func (f *Filter) traits() (mask, want traits) {
 	r := rule.Rule{Modality: f.Modality, Severity: f.Severity, Status: f.Status, Enforcement: f.Enforcement}
 	for i, set := range []bool{f.Modality != "", f.Severity != "", f.Status != "", f.Enforcement != ""} {
@@ -120,20 +122,10 @@ func (s *segment) inScopes(filter string) bitset {
 	docs := newBitset(len(s.entries))
 	for scope, list := range s.byPath {
 		if rule.ScopeFinds([]string{scope}, filter) {
-			for _, doc := range list {
-				docs.set(doc)
-			}
+			docs.setAll(list)
 		}
 	}
 	return docs
-}
-
-func marked(docs int, list []int32) bitset {
-	b := newBitset(docs)
-	for _, doc := range list {
-		b.set(doc)
-	}
-	return b
 }
 
 // indexTraits fills the columns that filters are decided from.

@@ -8,9 +8,9 @@ type Span struct {
 	Start, End int    // in bytes; they lie between characters
 }
 
-// Highlight returns where words of a query stand in a rule's statement and then in its rationale. The spans are in order and
-// do not overlap.
-func (v *View) Highlight(text string, e *Entry) []Span {
+// Highlight returns the words of a query in a rule's statement and then in its rationale. The spans are in order and do not
+// overlap.
+func Highlight(text string, e *Entry) []Span {
 	q := parseWords(text)
 	wanted := make(map[string]bool, len(q.terms))
 	for _, t := range q.terms {

@@ -13,15 +13,15 @@ const (
 	wordShare = 0.6
 )
 
-// Hybrid ranks by words and by vector together, and returns limit of the rules found after offset, and how many there are: the
-// best of both kinds, and after them, with a score of 0, the other rules that match the words as [View.Keyword] ranks them. With a
+// Hybrid ranks by words and by vector together, and returns limit of the rules found after offset, and their total: the best of
+// both kinds, and after them, with a score of 0, the other rules that match the words as [View.Keyword] ranks them. With a
 // vector that is near to none, or in a view without vectors, the words alone decide.
 func (v *View) Hybrid(text string, vector []float32, f Filter, offset, limit int) (hits []Hit, total int) {
 	offset, limit = pageOf(offset, limit)
-	words, total, matches := v.lexical(text, &f, max(offset+limit, fuseDepth), true)
-	near, _ := v.nearest(vector, &f, fuseDepth)
+	words, total, matches := v.index.lexicon().search(text, &f, max(offset+limit, fuseDepth), true)
+	near, _ := v.index.nearest(vector, &f, fuseDepth)
 	near = near[:min(len(near), fuseDepth)]
-	list := v.fuse(words, near, total > fuseDepth)
+	list := v.index.fuse(words, near, total > fuseDepth)
 	for _, h := range near {
 		if docs := matches[h.seg]; docs == nil || !docs.has(h.doc) {
 			total++
@@ -30,21 +30,15 @@ func (v *View) Hybrid(text string, vector []float32, f Filter, offset, limit int
 	list = list[min(offset, len(list)):min(offset+limit, len(list))]
 	hits = make([]Hit, len(list))
 	for i, h := range list {
-		hits[i] = Hit{v.segments[h.seg].entries[h.doc], h.score}
+		hits[i] = Hit{v.index.entry(h.seg, h.doc), h.score}
 	}
 	return hits, total
 }
 
-// fused is a document with its score by words and vector.
-type fused struct {
-	seg, doc int32
-	score    float64
-}
-
-// fuse puts both kinds of hits in one order. More tells that words match more documents than are fused.
-func (v *View) fuse(words, near []found, more bool) []fused {
+// fuse puts both kinds of hits in one order. more is whether words match more documents than it fuses.
+func (x *index) fuse(words, near []found, more bool) []candidate {
 	best := words[:min(len(words), fuseDepth)]
-	list := make([]fused, 0, len(words)+len(near))
+	list := make([]candidate, 0, len(words)+len(near))
 	at := make(map[[2]int32]int, len(best)+len(near))
 	add := func(part []found, share float64, floor float32) {
 		for _, h := range part {
@@ -52,7 +46,7 @@ func (v *View) fuse(words, near []found, more bool) []fused {
 			if !ok {
 				i = len(list)
 				at[[2]int32{h.seg, h.doc}] = i
-				list = append(list, fused{seg: h.seg, doc: h.doc})
+				list = append(list, candidate{seg: h.seg, doc: h.doc})
 			}
 			list[i].score += share * scaled(h.score, floor, part[0].score)
 		}
@@ -73,21 +67,21 @@ func (v *View) fuse(words, near []found, more bool) []fused {
 	if len(near) > 0 {
 		add(near, 1-share, near[len(near)-1].score)
 	}
-	slices.SortFunc(list, func(a, b fused) int {
+	slices.SortFunc(list, func(a, b candidate) int {
 		if a.score != b.score {
 			return cmp.Compare(b.score, a.score)
 		}
-		return strings.Compare(v.segments[a.seg].entries[a.doc].Rule.ID, v.segments[b.seg].entries[b.doc].Rule.ID)
+		return strings.Compare(x.entry(a.seg, a.doc).Rule.ID, x.entry(b.seg, b.doc).Rule.ID)
 	})
 	for _, h := range words[len(best):] {
 		if _, ok := at[[2]int32{h.seg, h.doc}]; !ok {
-			list = append(list, fused{seg: h.seg, doc: h.doc})
+			list = append(list, candidate{seg: h.seg, doc: h.doc})
 		}
 	}
 	return list
 }
 
-// scaled is where a score stands between the floor, 0, and the highest, 1.
+// scaled maps a score to its place between the floor, 0, and the highest, 1.
 func scaled(score, floor, highest float32) float64 {
 	if highest <= floor {
 		return 1

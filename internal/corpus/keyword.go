@@ -1,7 +1,6 @@
 package corpus
 
 import (
-	"cmp"
 	"slices"
 	"sort"
 	"strings"
@@ -15,14 +14,14 @@ type Hit struct {
 	Score float64
 }
 
-// Keyword ranks the rules that match text and filter, best first, and returns limit of them after offset, and how many there
-// are. A rule matches if it has one of the words, and every phrase that stands in quotation marks; the last word, if nothing
-// follows it, may be the beginning of one. Any text is a query: what has no meaning as syntax is searched for. Equal scores
-// are ordered by rule id.
+// Keyword ranks the rules that match text and filter, best first, and returns limit of them after offset, and their total. A
+// rule matches if it has one of the words, and every phrase in quotation marks; the last word, if nothing follows it, may be
+// the beginning of one. Any text is a query: what has no meaning as syntax is searched for. Equal scores are ordered by rule
+// id.
 func (v *View) Keyword(text string, f Filter, offset, limit int) (hits []Hit, total int) {
 	offset, limit = pageOf(offset, limit)
-	best, total, _ := v.lexical(text, &f, offset+limit, false)
-	return v.page(best, offset, limit), total
+	best, total, _ := v.index.lexicon().search(text, &f, offset+limit, false)
+	return v.index.page(best, offset, limit), total
 }
 
 // pageOf keeps the bounds of a page within what can be added up.
@@ -31,69 +30,33 @@ func pageOf(offset, limit int) (int, int) {
 	return min(max(offset, 0), far), min(max(limit, 0), far)
 }
 
-// lexical finds the documents that match a query and a filter, and returns at least most of the best in order, how many there
+// search finds the documents that match a query and a filter, and returns at least most of the best in order, how many there
 // are, and with marked also which, by segment.
-func (v *View) lexical(text string, f *Filter, most int, marked bool) (best []found, total int, docs []bitset) {
+func (l lexicon) search(text string, f *Filter, most int, marked bool) (best []found, total int, docs []bitset) {
 	q := parseWords(text)
-	best, total, docs = v.matching(&q, f, max(most, maxReranked), marked)
-	v.rerank(&q, best)
+	best, total, docs = l.matching(&q, f, max(most, maxReranked), marked)
+	l.rerank(&q, best)
 	return best, total, docs
 }
 
-// found is a document that a search has found.
-type found struct {
-	score    float32
-	seg, doc int32
-}
-
-// page makes hits of a part of what was found.
-func (v *View) page(list []found, offset, limit int) []Hit {
-	list = list[min(offset, len(list)):min(offset+limit, len(list))]
-	hits := make([]Hit, len(list))
-	for i, h := range list {
-		hits[i] = Hit{v.segments[h.seg].entries[h.doc], float64(h.score)}
+// matching is [lexicon.search] without regard to the distance of the words.
+func (l lexicon) matching(q *words, f *Filter, most int, marked bool) (best []found, total int, docs []bitset) {
+	prefix := l.prefixLists(q.prefix)
+	if !l.weigh(q.terms) && prefix.df == 0 {
+		return nil, 0, make([]bitset, len(l.segments))
 	}
-	return hits
-}
-
-// compare orders by score, the highest first, then by rule id.
-func (v *View) compare(a, b found) int {
-	if a.score != b.score {
-		return cmp.Compare(b.score, a.score)
-	}
-	if a.seg == b.seg {
-		return cmp.Compare(a.doc, b.doc) // entries are in the order of their ids
-	}
-	return strings.Compare(v.segments[a.seg].entries[a.doc].Rule.ID, v.segments[b.seg].entries[b.doc].Rule.ID)
-}
-
-// matching is [View.lexical] without regard to how close the words stand.
-func (v *View) matching(q *words, f *Filter, most int, marked bool) (best []found, total int, docs []bitset) {
-	model := v.bm25()
-	prefix := v.prefixLists(q)
-	known := 0
-	for i := range q.terms {
-		t := &q.terms[i]
-		if df := v.frequency(t.text); df > 0 {
-			t.rarity = t.weight * model.rarity(df)
-			known++
-		}
-	}
-	if known == 0 && prefix.df == 0 {
-		return nil, 0, make([]bitset, len(v.segments))
-	}
-	top := newTop(v, most)
+	top := newTop(l.index, most)
 	acc := accumulatorsPool.Get().(*accumulators)
 	defer accumulatorsPool.Put(acc)
-	for i, s := range v.segments {
+	for i, s := range l.segments {
 		acc.reset(len(s.entries))
 		for _, t := range q.terms {
-			acc.add(s.text, s.text.list(s.text.ids[t.text]), t.rarity, model)
+			acc.add(s.text, s.text.list(s.text.ids[t.text]), t.rarity, l.model)
 		}
 		if prefix.df > 0 {
-			acc.add(s.text, prefix.lists[i], weightPrefix*model.rarity(prefix.df), model)
+			acc.add(s.text, prefix.lists[i], weightPrefix*l.model.rarity(prefix.df), l.model)
 		}
-		if d := v.deleted[i]; d != nil {
+		if d := l.deleted[i]; d != nil {
 			acc.touched.without(d.docs)
 		}
 		for _, phrase := range q.phrases {
@@ -140,23 +103,23 @@ func (a *accumulators) add(x *textIndex, list []posting, weight float32, model b
 	}
 }
 
-// prefixed is what the beginning of a word stands for: all words that begin with it, taken as one.
+// prefixed holds all words that begin with the last one of a query, taken as one.
 type prefixed struct {
 	lists [][]posting // by segment
 	df    int
 }
 
-// prefixLists finds the words that begin with the last word of a query.
-func (v *View) prefixLists(q *words) prefixed {
+// prefixLists finds the words that begin with a prefix; none without one.
+func (l lexicon) prefixLists(prefix string) prefixed {
 	var p prefixed
-	if q.prefix == "" {
+	if prefix == "" {
 		return p
 	}
-	p.lists = make([][]posting, len(v.segments))
-	for i, s := range v.segments {
-		p.lists[i] = s.text.beginning(q.prefix)
+	p.lists = make([][]posting, len(l.segments))
+	for i, s := range l.segments {
+		p.lists[i] = s.text.beginning(prefix)
 		for _, posting := range p.lists[i] {
-			if !v.deleted[i].has(posting.doc()) {
+			if !l.deleted[i].has(posting.doc()) {
 				p.df++
 			}
 		}

@@ -121,7 +121,7 @@ func TestKeywordTakesAnyText(t *testing.T) {
 			t.Errorf("%.20q: %d hits of %d", query, len(hits), total)
 		}
 		for _, h := range hits {
-			v.Highlight(query, h.Entry)
+			corpus.Highlight(query, h.Entry)
 		}
 	}
 	if hits, total := v.Keyword("password", corpus.Filter{}, -5, -1); len(hits) != 0 || total != 1 {
@@ -295,7 +295,7 @@ func TestHighlight(t *testing.T) {
 		{"", ""},
 	} {
 		var got []string
-		for _, s := range v.Highlight(tt.query, e) {
+		for _, s := range corpus.Highlight(tt.query, e) {
 			text := e.Rule.Statement
 			if s.Field == "rationale" {
 				text = e.Rule.Rationale
@@ -320,7 +320,7 @@ func FuzzSearch(f *testing.F) {
 		}
 		e := &corpus.Entry{Rule: &rule.Rule{Statement: statement, Rationale: query}}
 		last := corpus.Span{Field: "statement"}
-		for _, s := range v.Highlight(query, e) {
+		for _, s := range corpus.Highlight(query, e) {
 			text := statement
 			if s.Field == "rationale" {
 				text = query

@@ -19,9 +19,17 @@ const (
 	DefaultMaxBytes = 4 << 30
 )
 
+// Store has the parts of the database that views are loaded from.
+type Store struct {
+	Projects   store.ProjectReader
+	Federation store.FederationReader
+	Embeddings store.EmbeddingReader
+	Waivers    store.WaiverReader
+}
+
 // Config sets up [NewLive]. Zero fields take the defaults.
 type Config struct {
-	Store  store.Reader
+	Store  Store
 	Logger *slog.Logger
 	// Poll is how often the corpus versions of all projects are read to follow the writes of other nodes.
 	Poll time.Duration
@@ -29,6 +37,17 @@ type Config struct {
 	MaxBytes int64
 	// EmbeddingModel is the model whose vectors are loaded, as it is configured; empty for none.
 	EmbeddingModel string
+}
+
+// Views gives the views of projects; a [Live] does.
+type Views interface {
+	View(ctx context.Context, projectID string) (*View, error)
+}
+
+// LiveViews also brings a view up to date after a write; a [Live] does.
+type LiveViews interface {
+	Views
+	Refresh(ctx context.Context, projectID string) (*View, error)
 }
 
 // Live keeps the current views of all projects in use and follows the database. Views are loaded at first use.
@@ -89,7 +108,7 @@ func (l *Live) refresh(ctx context.Context, projectID string, f *followed) (*Vie
 	current := f.view.Load()
 	first := current == nil
 	if first {
-		if _, err := l.cfg.Store.Project(ctx, projectID); err != nil {
+		if _, err := l.cfg.Store.Projects.Get(ctx, projectID); err != nil {
 			l.forget(projectID, f)
 			return nil, err
 		}
@@ -109,7 +128,7 @@ func (l *Live) refresh(ctx context.Context, projectID string, f *followed) (*Vie
 
 // advance returns a view as the database has it now: the same one, if nothing has changed since.
 func (l *Live) advance(ctx context.Context, projectID string, v *View) (*View, error) {
-	next, changed, err := v.follow(ctx, l.cfg.Store, projectID)
+	next, changed, err := v.follow(ctx, l.cfg.Store.Federation, projectID)
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +150,7 @@ func (l *Live) embed(ctx context.Context, projectID string, after int64, changed
 	}
 	var batch []store.Embedding
 	if after > 0 {
-		err := l.cfg.Store.EmbeddingChanges(ctx, projectID, model, after, func(e store.Embedding) error {
+		err := l.cfg.Store.Embeddings.Changes(ctx, projectID, model, after, func(e store.Embedding) error {
 			if batch = append(batch, e); len(batch) == embedBatch {
 				v, batch = v.WithVectors(model, batch), batch[:0]
 			}
@@ -144,12 +163,12 @@ func (l *Live) embed(ctx context.Context, projectID string, after int64, changed
 	v = v.WithVectors(model, batch)
 	var hashes []string
 	for i := range changed {
-		if e, ok := v.Get(changed[i].Rule.ID); ok && !v.embedded(e) {
+		if e, ok := v.Get(changed[i].Rule.ID); ok && !v.Embedded(e) {
 			hashes = append(hashes, e.textKey().String())
 		}
 	}
 	for part := range slices.Chunk(hashes, embedBatch) {
-		known, err := l.cfg.Store.EmbeddingsOf(ctx, projectID, model, part)
+		known, err := l.cfg.Store.Embeddings.GetMany(ctx, projectID, model, part)
 		if err != nil {
 			return nil, err
 		}
@@ -167,7 +186,7 @@ func (l *Live) forget(projectID string, f *followed) {
 	}
 }
 
-// evict drops the least recently used views, but for keep, until the rest fits into the memory limit.
+// evict drops the least recently used views, except keep, until the rest fits into the memory limit.
 func (l *Live) evict(keep *followed) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -214,7 +233,7 @@ func (l *Live) Run(ctx context.Context) {
 }
 
 func (l *Live) poll(ctx context.Context) error {
-	versions, err := l.cfg.Store.CorpusVersions(ctx)
+	versions, err := l.cfg.Store.Projects.CorpusVersions(ctx)
 	if err != nil {
 		return err
 	}
@@ -247,7 +266,7 @@ func (l *Live) pollOne(ctx context.Context, projectID string, f *followed, versi
 			return err
 		}
 	}
-	if !v.fragmented() {
+	if !v.index.fragmented() {
 		return nil
 	}
 	return l.compact(ctx, projectID, f, v)
@@ -256,7 +275,7 @@ func (l *Live) pollOne(ctx context.Context, projectID string, f *followed, versi
 // compact replaces a view by a compacted one, with what has changed meanwhile. While it is made, the view goes on being read
 // and changed; a view that has been dropped stays so.
 func (l *Live) compact(ctx context.Context, projectID string, f *followed, v *View) error {
-	compacted, err := v.compact()
+	compacted, err := v.index.compact()
 	if err != nil {
 		return err
 	}
@@ -265,7 +284,7 @@ func (l *Live) compact(ctx context.Context, projectID string, f *followed, v *Vi
 	if f.view.Load() == nil {
 		return nil
 	}
-	next, err := l.advance(ctx, projectID, compacted)
+	next, err := l.advance(ctx, projectID, v.with(v.version, compacted))
 	if err != nil {
 		return err
 	}

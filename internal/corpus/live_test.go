@@ -45,7 +45,7 @@ func closing(t *testing.T) func(store.Store, error) store.Store {
 func put(t *testing.T, s store.Store, project string, rules ...rule.Rule) {
 	t.Helper()
 	err := s.Update(t.Context(), func(tx store.Tx) error {
-		cv, err := tx.RaiseCorpus(t.Context(), project)
+		cv, err := tx.Projects.RaiseCorpus(t.Context(), project)
 		if err != nil {
 			return err
 		}
@@ -58,10 +58,10 @@ func put(t *testing.T, s store.Store, project string, rules ...rule.Rule) {
 				edited = append(edited, r)
 			}
 		}
-		if err := tx.InsertRules(t.Context(), cv, made); err != nil {
+		if err := tx.Rules.Insert(t.Context(), cv, made); err != nil {
 			return err
 		}
-		return tx.UpdateRules(t.Context(), cv, edited)
+		return tx.Rules.Update(t.Context(), cv, edited)
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -71,7 +71,7 @@ func put(t *testing.T, s store.Store, project string, rules ...rule.Rule) {
 func createProject(t *testing.T, s store.Store, id string) {
 	t.Helper()
 	err := s.Update(t.Context(), func(tx store.Tx) error {
-		return tx.CreateProject(t.Context(), rule.Project{ID: id, Name: id, CreatedAt: noon, UpdatedAt: noon})
+		return tx.Projects.Create(t.Context(), rule.Project{ID: id, Name: id, CreatedAt: noon, UpdatedAt: noon})
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +79,7 @@ func createProject(t *testing.T, s store.Store, id string) {
 }
 
 func live(s store.Store, maxBytes int64) *corpus.Live {
-	return corpus.NewLive(corpus.Config{Store: s, Logger: slog.New(slog.DiscardHandler), Poll: 20 * time.Millisecond, MaxBytes: maxBytes})
+	return corpus.NewLive(corpus.Config{Store: corpus.Store{Projects: s.Projects, Federation: s.Federation, Embeddings: s.Embeddings, Waivers: s.Waivers}, Logger: slog.New(slog.DiscardHandler), Poll: 20 * time.Millisecond, MaxBytes: maxBytes})
 }
 
 func TestLiveShowsOwnWritesAtOnceAndOthersSoon(t *testing.T) {

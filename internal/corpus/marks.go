@@ -2,8 +2,8 @@ package corpus
 
 import "sync"
 
-// marks tells, for the terms of a segment, which of the terms looked for they are. It is as large as the vocabulary and used
-// again and again, so what is set must be cleared.
+// marks maps the terms of a segment to the terms of a search. It is as large as the vocabulary and reused, so every mark must
+// be cleared.
 type marks struct{ at []uint16 }
 
 var marksPool = sync.Pool{New: func() any { return &marks{} }}
@@ -11,7 +11,7 @@ var marksPool = sync.Pool{New: func() any { return &marks{} }}
 // of is the place of a term among those looked for, or -1.
 func (m *marks) of(term uint32) int { return int(m.at[term]) - 1 }
 
-// set marks terms, of which there are few.
+// set marks a few terms.
 func (m *marks) set(x *textIndex, terms []string) {
 	if n := x.vocabulary(); len(m.at) < n {
 		m.at = make([]uint16, n)

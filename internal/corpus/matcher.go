@@ -27,7 +27,7 @@ func matcherKey(a *rule.AppliesTo) string {
 	return string(b)
 }
 
-// Coverage tells which files of a subject a rule concerns.
+// Coverage selects the files of a subject that a rule concerns.
 type Coverage struct {
 	// Key is equal for equal coverages.
 	Key     string
@@ -63,8 +63,8 @@ func newMatcher(a *rule.AppliesTo, key string) *matcher {
 	return m
 }
 
-// matches reports whether the subject that q describes is one that the block concerns. What q leaves open (no
-// repository, unknown paths or kinds) matches: a rule is not skipped because the caller told too little.
+// matches reports whether the block concerns the subject that q describes. What q leaves open (no repository, unknown paths or
+// kinds) matches: a caller who says too little does not lose a rule.
 func (m *matcher) matches(q *Query) bool {
 	if m == nil {
 		return true

@@ -11,40 +11,40 @@ import (
 const shortlist = 500
 
 // Nearest ranks the rules that match filter by the cosine between their vectors and vector, and returns limit of them after
-// offset, and how many there are. Rules without a vector are left out; a vector that does not have [store.Dimensions] numbers, or has
+// offset, and their total. It leaves out rules without a vector; a vector that does not have [store.Dimensions] numbers, or has
 // the length 0, is near to none. Equal scores are ordered by rule id.
 //
 // The order is that of the exact cosines among the first several hundred, and again among each several hundred that follow.
 func (v *View) Nearest(vector []float32, f Filter, offset, limit int) (hits []Hit, total int) {
 	offset, limit = pageOf(offset, limit)
-	best, total := v.nearest(vector, &f, offset+limit)
-	return v.page(best, offset, limit), total
+	best, total := v.index.nearest(vector, &f, offset+limit)
+	return v.index.page(best, offset, limit), total
 }
 
-// nearest finds at least most of the nearest documents, in order, if there are as many.
-func (v *View) nearest(vector []float32, f *Filter, most int) (best []found, total int) {
-	if v.vectors == nil || v.vectors.rows == 0 || len(vector) != dimensions {
+// nearest finds at least most of the nearest documents, in order, or all of them.
+func (x *index) nearest(vector []float32, f *Filter, most int) (best []found, total int) {
+	if x.vectors == nil || x.vectors.rows == 0 || len(vector) != dimensions {
 		return nil, 0
 	}
 	var query nearQuery
-	if !query.set(vector, v.vectors.mean) {
+	if !query.set(vector, x.vectors.mean) {
 		return nil, 0
 	}
 	scratch := distancesPool.Get().(*[]uint16)
 	defer distancesPool.Put(scratch)
-	distances := slices.Grow((*scratch)[:0], v.vectors.rows)[:v.vectors.rows]
+	distances := slices.Grow((*scratch)[:0], x.vectors.rows)[:x.vectors.rows]
 	*scratch = distances
-	v.vectors.distances(&query.signs, distances)
+	x.vectors.distances(&query.signs, distances)
 	var at [dimensions + 1]int32 // documents at each distance
-	docs := make([]bitset, len(v.segments))
-	for i, s := range v.segments {
-		docs[i] = slices.Clone(v.placed[i].have)
-		if d := v.deleted[i]; d != nil {
+	docs := make([]bitset, len(x.segments))
+	for i, s := range x.segments {
+		docs[i] = slices.Clone(x.placed[i].have)
+		if d := x.deleted[i]; d != nil {
 			docs[i].without(d.docs)
 		}
 		f.restrict(s, docs[i])
 		total += docs[i].count()
-		v.placed[i].histogram(docs[i], distances, &at)
+		x.placed[i].histogram(docs[i], distances, &at)
 	}
 	for from := 0; len(best) < min(most, total); {
 		to, n := from, int32(0)
@@ -52,18 +52,18 @@ func (v *View) nearest(vector []float32, f *Filter, most int) (best []found, tot
 			n += at[to]
 		}
 		list := make([]found, 0, n)
-		for i, p := range v.placed {
+		for i, p := range x.placed {
 			list = p.between(list, int32(i), docs[i], distances, from, to)
 		}
-		v.rankExactly(&query, list)
+		query.rank(x, list)
 		best = append(best, list...)
 		from = to
 	}
 	return best, total
 }
 
-// histogram counts documents by their distances. It and between are most of what a search costs beside the distances, so they walk
-// the bits themselves.
+// histogram counts documents by their distances. It and between are most of the cost of a search, with the distances, so they
+// walk the bits themselves.
 func (p *placed) histogram(docs bitset, distances []uint16, at *[dimensions + 1]int32) {
 	for i, w := range docs {
 		rows := p.rows[i<<6 : min(i<<6+64, len(p.rows))]
@@ -88,17 +88,6 @@ func (p *placed) between(list []found, seg int32, docs bitset, distances []uint1
 	return list
 }
 
-// rankExactly gives documents their cosines and puts them in order.
-func (v *View) rankExactly(query *nearQuery, list []found) {
-	inParts(len(list), 128, func(from, to int) {
-		for i := from; i < to; i++ {
-			codes, scale := v.vectors.at(v.placed[list[i].seg].rows[list[i].doc])
-			list[i].score = float32(float64(product(&query.codes, codes)) * float64(query.scale) * float64(scale))
-		}
-	})
-	slices.SortFunc(list, v.compare)
-}
-
 var distancesPool = sync.Pool{New: func() any { return new([]uint16) }}
 
 // nearQuery is a vector to search for, in the forms that it is compared in.
@@ -120,4 +109,15 @@ func (q *nearQuery) set(vector, mean []float32) bool {
 	}
 	signs(q.signs[:], q.codes[:], q.scale, mean)
 	return true
+}
+
+// rank gives documents their cosines and puts them in order.
+func (q *nearQuery) rank(x *index, list []found) {
+	inParts(len(list), 128, func(from, to int) {
+		for i := from; i < to; i++ {
+			codes, scale := x.vectors.at(x.placed[list[i].seg].rows[list[i].doc])
+			list[i].score = float32(float64(product(&q.codes, codes)) * float64(q.scale) * float64(scale))
+		}
+	})
+	slices.SortFunc(list, x.compare)
 }

@@ -26,7 +26,7 @@ func (x *textIndex) keepPhrase(docs bitset, terms []string) {
 }
 
 // hasPattern reports whether the words of a document have a row of uvarints in them. The last byte of each uvarint, and no
-// other, is below 0x80, which tells where one begins.
+// other, is below 0x80, which shows where one begins.
 func (x *textIndex) hasPattern(doc int32, pattern []byte) bool {
 	text := x.texts[x.begins[doc]:x.begins[doc+1]]
 	for from := 0; ; {

@@ -3,18 +3,18 @@ package corpus
 import "slices"
 
 // Weights and reach of nearness: how much of the mean rarity of two words that are neighbours in the query a document gains in
-// which they stand side by side (or with one word between), or near each other in any order. Chosen by what bench/search measures.
+// which they are side by side (or with one word between), or near each other in any order. bench/search measured them.
 const (
 	sideBySide = 0.8
 	nearby     = 0.4
 	sideReach  = 2
 	nearReach  = 10
-	// nearHalf is how often words must stand together to gain half.
+	// nearHalf is how often words must be together to gain half.
 	nearHalf = 0.3
 )
 
-// maxReranked is how many of the best hits are ranked again by how close their words stand. It does not depend on the page, so
-// that pages fit together: what is raised was above the rest before.
+// maxReranked is the number of the best hits that rerank orders again. It does not depend on the page, so that pages fit
+// together: a hit that rises was above the rest before.
 const maxReranked = 100
 
 // pair is two words that are neighbours in a query, by their places among its terms.
@@ -37,8 +37,8 @@ func (q *words) pairs() []pair {
 	return list
 }
 
-// rerank raises the best documents by how close the words of the query stand in them, and puts them in order again.
-func (v *View) rerank(q *words, best []found) {
+// rerank raises the best documents by the nearness of the query's words in them, and sorts them again.
+func (l lexicon) rerank(q *words, best []found) {
 	best = best[:min(len(best), maxReranked)]
 	n := newNearness(q)
 	if len(n.pairs) == 0 {
@@ -50,7 +50,7 @@ func (v *View) rerank(q *words, best []found) {
 	}
 	marks := marksPool.Get().(*marks)
 	defer marksPool.Put(marks)
-	for seg, s := range v.segments {
+	for seg, s := range l.segments {
 		marks.set(s.text, terms)
 		for i := range best {
 			if int(best[i].seg) == seg {
@@ -59,10 +59,10 @@ func (v *View) rerank(q *words, best []found) {
 		}
 		marks.clear(s.text, terms)
 	}
-	slices.SortFunc(best, v.compare)
+	slices.SortFunc(best, l.compare)
 }
 
-// nearness counts how often the pairs of a query stand together in a document.
+// nearness counts how often the pairs of a query are together in a document.
 type nearness struct {
 	pairs  []pair
 	with   [][]int // the pairs of each term
@@ -80,7 +80,7 @@ func newNearness(q *words) *nearness {
 	return n
 }
 
-// of is what a document gains.
+// of returns the gain of a document.
 func (n *nearness) of(x *textIndex, doc int32, marks *marks) float32 {
 	const farBefore = -1 << 20
 	for i := range n.last {

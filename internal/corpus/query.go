@@ -25,11 +25,11 @@ const (
 // words is a query for words, taken apart. Any text is one: what has no meaning as syntax is text.
 type words struct {
 	terms []queryTerm
-	// order is the places in terms of the words in the order of the query, stop words aside.
+	// order has the indices in terms of the words in the order of the query, without stop words.
 	order []int
-	// phrases are what stands in quotation marks: terms that must follow one another.
+	// phrases are the terms in quotation marks, which must follow one another.
 	phrases [][]string
-	// prefix is what the last word begins with, or empty. It is a word as it is written.
+	// prefix is the beginning of the last word as it is written, or empty.
 	prefix string
 }
 
@@ -41,7 +41,7 @@ type queryTerm struct {
 	rarity float32 // times weight, in the view that is searched
 }
 
-// parseWords takes a query apart. What stands between quotation marks is a phrase; a mark without its match is none.
+// parseWords takes a query apart. Text between quotation marks is a phrase; a mark without its match is none.
 func parseWords(text string) words {
 	p := wordParser{at: map[string]int{}}
 	rest := text[:min(len(text), maxQueryBytes)]
@@ -83,7 +83,7 @@ type piece struct {
 	weight     float32
 }
 
-// add takes in a part of the query that has no quotation marks, or stands between two.
+// add adds a part of the query that has no quotation marks, or is between two.
 func (p *wordParser) add(text string, phrase bool) {
 	pieces := pieces(text)
 	var follow []string
@@ -143,7 +143,7 @@ func pieces(text string) []piece {
 	return list
 }
 
-// finish leaves the stop words out, unless there is nothing else to search for.
+// finish leaves out the stop words, unless the query has no other words.
 func (p *wordParser) finish() words {
 	q := p.q
 	stops := 0

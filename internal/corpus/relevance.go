@@ -5,11 +5,11 @@ const maxRankTerms = 400
 
 // relevance is the BM25 score of each candidate against the query's terms, scaled to 0..1; nil without terms. It reads the
 // words of the candidates and no postings, so that rules that do not apply cost nothing.
-func (v *View) relevance(q *Query, found []candidate) []float64 {
+func (q *Query) relevance(x *index, found []candidate) []float64 {
 	if len(q.Terms) == 0 || len(found) == 0 {
 		return nil
 	}
-	r := v.rankTerms(q.Terms)
+	r := x.lexicon().rankTerms(q.Terms)
 	scores := make([]float64, len(found))
 	highest := 0.0
 	marks := marksPool.Get().(*marks)
@@ -18,7 +18,7 @@ func (v *View) relevance(q *Query, found []candidate) []float64 {
 		for to < len(found) && found[to].seg == found[from].seg {
 			to++
 		}
-		text := v.segments[found[from].seg].text
+		text := x.segments[found[from].seg].text
 		marks.set(text, r.terms)
 		for i := from; i < to; i++ {
 			scores[i] = r.score(text, found[i].doc, marks)
@@ -34,7 +34,7 @@ func (v *View) relevance(q *Query, found []candidate) []float64 {
 	return scores
 }
 
-// rankTerms are the words of a subject that may tell rules apart.
+// rankTerms are the words of a subject that may distinguish rules.
 type rankTerms struct {
 	model  bm25
 	terms  []string
@@ -43,12 +43,13 @@ type rankTerms struct {
 	seen   []int     // terms with a tf
 }
 
-func (v *View) rankTerms(texts []string) *rankTerms {
-	r := &rankTerms{model: v.bm25()}
+// rankTerms takes the words of texts that occur in the index and not in most rules.
+func (l lexicon) rankTerms(texts []string) *rankTerms {
+	r := &rankTerms{model: l.model}
 	for _, term := range distinctTerms(texts) {
-		df := v.frequency(term)
+		df := l.frequency(term)
 		if df == 0 || (df > 1000 && 5*df > r.model.docs) {
-			continue // a word of every fifth rule tells little
+			continue // a word of every fifth rule says little
 		}
 		r.terms, r.rarity = append(r.terms, term), append(r.rarity, r.model.rarity(df))
 	}
@@ -76,7 +77,7 @@ func (r *rankTerms) score(x *textIndex, doc int32, marks *marks) float64 {
 	return float64(score)
 }
 
-// distinctTerms are the first terms of some texts, stop words aside.
+// distinctTerms returns the first terms of some texts, without stop words.
 func distinctTerms(texts []string) []string {
 	words, terms := map[string]bool{}, map[string]bool{}
 	var out []string

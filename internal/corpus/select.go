@@ -35,20 +35,20 @@ type Match struct {
 	Score float64
 }
 
-// candidate is a document that applies.
+// candidate is a document with its score.
 type candidate struct {
 	seg, doc int32
 	score    float64
 }
 
-// Applicable returns the rules that apply, best ranked first; see [Silencers] for those that others override. The order is
-// the same for the same rules and query, whatever the history of the view.
+// Applicable returns the rules that apply, best ranked first; see [Silencers] for those that others override. The same rules
+// and query give the same order, whatever the history of the view.
 func (v *View) Applicable(q *Query) []Match {
-	found := v.candidates(q)
-	v.rank(q, found)
+	found := q.candidates(&v.index)
+	q.rank(&v.index, found)
 	matches := make([]Match, len(found))
 	for i, c := range found {
-		matches[i] = Match{v.segments[c.seg].entries[c.doc], c.score}
+		matches[i] = Match{v.index.entry(c.seg, c.doc), c.score}
 	}
 	slices.SortFunc(matches, func(a, b Match) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), strings.Compare(a.Rule.ID, b.Rule.ID))
@@ -57,10 +57,10 @@ func (v *View) Applicable(q *Query) []Match {
 }
 
 // candidates finds the rules that apply, by scope bucket and then by matcher, so that rules out of scope cost nothing.
-func (v *View) candidates(q *Query) []candidate {
+func (q *Query) candidates(x *index) []candidate {
 	var out []candidate
 	least := q.SeverityMin.Rank()
-	for i, s := range v.segments {
+	for i, s := range x.segments {
 		seen := map[int32]bool(nil)
 		decided := make([]int8, len(s.matchers))
 		take := func(groups []group, unique bool) {
@@ -76,7 +76,7 @@ func (v *View) candidates(q *Query) []candidate {
 				}
 				for _, doc := range g.docs {
 					r := s.entries[doc].Rule
-					if v.deleted[i].has(doc) || r.Severity.Rank() < least || (!q.Context && !r.Judged()) || !r.InForce(q.Now) ||
+					if x.deleted[i].has(doc) || r.Severity.Rank() < least || (!q.Context && !r.Judged()) || !r.InForce(q.Now) ||
 						!q.Within.takes(i, doc, r, q.Scope) {
 						continue
 					}
@@ -139,11 +139,11 @@ const (
 )
 
 // rank gives every candidate its score.
-func (v *View) rank(q *Query, found []candidate) {
-	words := v.relevance(q, found)
+func (q *Query) rank(x *index, found []candidate) {
+	words := q.relevance(x, found)
 	for i := range found {
 		c := &found[i]
-		r := v.segments[c.seg].entries[c.doc].Rule
+		r := x.entry(c.seg, c.doc).Rule
 		score := weightSeverity * float64(r.Severity.Rank()) / 4
 		if r.Modality == rule.Must || r.Modality == rule.MustNot {
 			score += weightModality
@@ -161,9 +161,9 @@ func (v *View) rank(q *Query, found []candidate) {
 	}
 }
 
-// Silencers tells, for each match, the index of the match that overrides it, or -1. Overriding is transitive. No rule is
-// lost to a mistake: rules that override one another in a circle stay, a shadow rule silences nothing, nor does a rule that
-// is not active, or that applies only because the query leaves something open, or that covers fewer files of the subject.
+// Silencers returns, for each match, the index of the match that overrides it, or -1. Overriding is transitive. No rule is lost
+// to a mistake: rules that override one another in a circle stay, a shadow rule silences nothing, nor does a rule that is not
+// active, or that applies only because the query leaves something open, or that covers fewer files of the subject.
 func Silencers(q *Query, matches []Match, active func(i int) bool) []int {
 	by := make([]int, len(matches))
 	related := 0

@@ -7,7 +7,7 @@ import (
 	"github.com/kljensen/snowball/english"
 )
 
-// stopWords are left out of queries that have other words. They are indexed all the same, for the phrases they stand in.
+// stopWords are left out of queries that have other words. The index has them all the same, for phrases.
 var stopWords = wordSet(
 	"a an and any are as at be been but by can could did do does done for from had has have he her his i if in into is it its",
 	"may me might must my no nor not of on or our s shall she should so such t than that the their them then there these they this",
@@ -36,7 +36,7 @@ var (
 	stemSeed = maphash.MakeSeed()
 )
 
-// termOf is what a token is indexed as.
+// termOf returns the term under which a token is indexed.
 func termOf(t token) string {
 	if t.fixed || len(t.text) < 3 {
 		return string(t.text)

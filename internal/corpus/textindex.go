@@ -24,7 +24,7 @@ type textIndex struct {
 	ids   map[string]uint32 // term to number
 	posts []posting         // of all terms, one after the other
 	lists []uint64          // the postings of term n are posts[lists[n]:lists[n+1]]
-	// words are all words as they are written, in order, with their terms: they are what is searched for beginnings.
+	// words are all words as they are written, in order, with their terms, to find beginnings.
 	words     []string
 	wordTerms []uint32
 	// texts holds the terms of each document, field by field, as uvarints of the number of the term, shifted to make room for one
@@ -45,7 +45,7 @@ const (
 	fields
 )
 
-// What stands in textIndex.texts beside terms: 0 ends a field, and 1 keeps apart what does not follow one another.
+// Numbers in textIndex.texts besides terms: 0 ends a field, and 1 separates words that do not follow one another.
 const (
 	endOfField = 0
 	gap        = 1
@@ -54,7 +54,7 @@ const (
 // fieldWeights is how much one word counts in each field.
 var fieldWeights = [fields]int{2, 1, 2, 2}
 
-// list gives the postings of a term; none for 0, which stands for an unknown term.
+// list returns the postings of a term; none for 0, the unknown term.
 func (x *textIndex) list(term uint32) []posting {
 	if term == 0 {
 		return nil
@@ -90,8 +90,8 @@ func (x *textIndex) eachTerm(doc int32, yield func(term uint32, field int, whole
 	}
 }
 
-// newTextIndex indexes entries, on several cores if there are many: each worker reads a run of documents with numbers of its
-// own for the terms, which are then brought together.
+// newTextIndex indexes entries, on several cores if they are many: each worker reads a run of documents with numbers of its own
+// for the terms, which are then merged.
 func newTextIndex(entries []*Entry) *textIndex {
 	workers := max(1, min(runtime.GOMAXPROCS(0), len(entries)/1000))
 	parts := make([]*termReader, workers)
@@ -283,7 +283,7 @@ func (p *termReader) term(t token) uint32 {
 	return term
 }
 
-// renumber writes the texts anew with other numbers for the terms.
+// renumber rewrites the texts with other numbers for the terms.
 func (p *termReader) renumber(numbers []uint32) {
 	out := make([]byte, 0, len(p.texts))
 	end := 0

@@ -14,7 +14,7 @@ const maxTerm = 64
 type token struct {
 	// text is the word in lower case, without accents. It is only valid during the call that it is given to.
 	text []byte
-	// start and end are where it stands in the text, in bytes.
+	// start and end are its place in the text, in bytes.
 	start, end int
 	// whole is set for what the words before it make up together: an identifier such as os.environ or SEC-003, or two
 	// neighbouring characters of a script without spaces. It takes no place of its own among the words.
@@ -67,7 +67,7 @@ func wordByte(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c >= utf8.RuneSelf
 }
 
-// scanner is the state of [eachToken]. A run is what stands between spaces and most punctuation marks; it has words.
+// scanner is the state of [eachToken]. A run is the text between spaces and most punctuation marks; it has words.
 type scanner struct {
 	yield   func(token) bool
 	stopped bool
@@ -164,7 +164,7 @@ func (s *scanner) give(t token) {
 	}
 }
 
-// endWord ends the word, if there is one, before the byte at end.
+// endWord ends the current word, if any, before the byte at end.
 func (s *scanner) endWord(end int) {
 	if s.n == 0 {
 		return

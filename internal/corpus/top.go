@@ -4,13 +4,13 @@ import "slices"
 
 // top keeps the best of what is offered to it. It is a heap with the worst in front.
 type top struct {
-	view *View
-	list []found
-	most int
-	full bool
+	index *index
+	list  []found
+	most  int
+	full  bool
 }
 
-func newTop(v *View, most int) *top { return &top{view: v, most: most} }
+func newTop(x *index, most int) *top { return &top{index: x, most: most} }
 
 func (t *top) offer(h found) {
 	if !t.full {
@@ -24,7 +24,7 @@ func (t *top) offer(h found) {
 		}
 		return
 	}
-	if h.score < t.list[0].score || t.view.compare(h, t.list[0]) > 0 {
+	if h.score < t.list[0].score || t.index.compare(h, t.list[0]) > 0 {
 		return
 	}
 	t.list[0] = h
@@ -38,10 +38,10 @@ func (t *top) sink(i int) {
 		if worst >= len(t.list) {
 			return
 		}
-		if r := worst + 1; r < len(t.list) && t.view.compare(t.list[r], t.list[worst]) > 0 {
+		if r := worst + 1; r < len(t.list) && t.index.compare(t.list[r], t.list[worst]) > 0 {
 			worst = r
 		}
-		if t.view.compare(t.list[worst], t.list[i]) < 0 {
+		if t.index.compare(t.list[worst], t.list[i]) < 0 {
 			return
 		}
 		t.list[i], t.list[worst] = t.list[worst], t.list[i]
@@ -51,6 +51,6 @@ func (t *top) sink(i int) {
 
 // sorted returns what was kept, the best first, and leaves the heap unusable.
 func (t *top) sorted() []found {
-	slices.SortFunc(t.list, t.view.compare)
+	slices.SortFunc(t.list, t.index.compare)
 	return t.list
 }

@@ -13,8 +13,8 @@ import (
 const (
 	dimensions = store.Dimensions
 	signWords  = dimensions / 64
-	// settled is how many vectors a mean is taken of before it stays. Signs are made anew when it moves, which costs more the
-	// more vectors there are.
+	// settled is the number of vectors after which the mean stays. A moving mean changes all signs, which costs more the more
+	// vectors exist.
 	settled = 10_000
 )
 
@@ -142,7 +142,7 @@ func encode(codes []int16, v []float32) (scale float32) {
 	return float32(1 / math.Sqrt(norm))
 }
 
-// centre takes the mean anew, and with it all signs. Blocks may be in use by older views, so they are not changed.
+// centre computes the mean again, and with it all signs. Older views may use the blocks, so it does not change them.
 func (s *vectors) centre() {
 	sum := make([]float64, dimensions)
 	for _, b := range s.blocks {

@@ -27,10 +27,7 @@ func (v *View) Waiver(ruleID, fingerprint string, s rule.Severity, now time.Time
 
 // WithWaivers returns the view with these waivers in place of those it has.
 func (v *View) WithWaivers(list []rule.Waiver) *View {
-	next, err := v.Apply(v.version, nil)
-	if err != nil { // nothing has changed that could be wrong
-		return v
-	}
+	next := v.with(v.version, v.index)
 	next.waivers = waivers{}
 	for _, w := range list {
 		key := waived{w.RuleID, w.Fingerprint}
@@ -39,9 +36,9 @@ func (v *View) WithWaivers(list []rule.Waiver) *View {
 	return next
 }
 
-// waive gives a view the waivers of its project. Where they cannot be read it has none: a denial then stands.
+// waive gives a view the waivers of its project. If they cannot be read it has none: no denial is waived.
 func (l *Live) waive(ctx context.Context, projectID string, v *View) *View {
-	list, err := l.cfg.Store.LiveWaivers(ctx, projectID, time.Now())
+	list, err := l.cfg.Store.Waivers.ListLive(ctx, projectID, time.Now())
 	if err != nil {
 		l.cfg.Logger.WarnContext(ctx, "the waivers cannot be read, so none count", slog.String("project_id", projectID), slog.Any("error", err))
 		list = nil

@@ -3,7 +3,7 @@ package corpus
 // Word is a word of a text in the form in which words are compared: lower case, without accents, stemmed.
 type Word struct {
 	Term string
-	// Start and End are where it stands in the text, in bytes.
+	// Start and End are its place in the text, in bytes.
 	Start, End int
 	// Whole is set for what words before it make up together, such as os.environ, or two neighbouring characters of Chinese.
 	// It has no place of its own among the words.
@@ -18,11 +18,11 @@ func EachWord(text string, yield func(Word) bool) {
 	})
 }
 
-// QueryWords is what a query asks for.
+// QueryWords holds the words of a query.
 type QueryWords struct {
-	// Terms are its words and wholes, each once, without stop words unless there is nothing else.
+	// Terms are its words and wholes, each once, without stop words unless it has no others.
 	Terms []string
-	// Phrases are what stands between quotation marks: words that must follow one another.
+	// Phrases are the words between quotation marks, which must follow one another.
 	Phrases [][]string
 }
 

@@ -12,6 +12,7 @@ import (
 	"tenet/internal/discover/policy"
 	"tenet/internal/discover/source"
 	"tenet/internal/rule"
+	"tenet/internal/wire"
 )
 
 // repository is n files of some 10 KB of the kinds that a repository has.
@@ -64,7 +65,7 @@ func BenchmarkScan(b *testing.B) {
 	n := 0
 	for b.Loop() {
 		n++
-		s, err := f.Start(f.ctx, rule.DefaultProject, ScanRequest{Sources: source.Kinds, Files: files, Repository: fmt.Sprint(n)})
+		s, err := f.Start(f.ctx, rule.DefaultProject, wire.ScanRequest{Sources: wire.SourceKinds, Files: files, Repository: fmt.Sprint(n)})
 		if err != nil {
 			b.Fatal(err)
 		}

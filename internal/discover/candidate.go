@@ -4,28 +4,29 @@ import (
 	"context"
 
 	"tenet/internal/store"
+	"tenet/internal/wire"
 )
 
 // Filter selects candidates of a scan. Empty fields select everything.
 type Filter struct {
-	Status        Decision
+	Status        wire.CandidateStatus
 	MinConfidence float64
 	Offset, Limit int
 }
 
 // Candidates returns a page of the candidates of a scan, those of the most confidence first, and how many match; not_found
 // without the scan. A scan that is not completed has none.
-func (d *Discovery) Candidates(ctx context.Context, projectID, scanID string, f Filter) ([]Candidate, int, error) {
-	if _, err := d.store.Scan(ctx, projectID, scanID); err != nil {
+func (d *Discovery) Candidates(ctx context.Context, projectID, scanID string, f Filter) ([]wire.Candidate, int, error) {
+	if _, err := d.store.Scans.Get(ctx, projectID, scanID); err != nil {
 		return nil, 0, err
 	}
-	rows, total, err := d.store.FindCandidates(ctx, store.CandidateFilter{
+	rows, total, err := d.store.Candidates.Find(ctx, store.CandidateFilter{
 		ProjectID: projectID, ScanID: scanID, Status: string(f.Status), MinConfidence: f.MinConfidence, Offset: f.Offset, Limit: f.Limit,
 	})
 	if err != nil {
 		return nil, 0, err
 	}
-	list := make([]Candidate, len(rows))
+	list := make([]wire.Candidate, len(rows))
 	for i := range rows {
 		if list[i], _, err = candidateOf(&rows[i]); err != nil {
 			return nil, 0, err
@@ -35,10 +36,10 @@ func (d *Discovery) Candidates(ctx context.Context, projectID, scanID string, f 
 }
 
 // GetCandidate returns a candidate, or not_found.
-func (d *Discovery) GetCandidate(ctx context.Context, projectID, id string) (Candidate, error) {
-	row, err := d.store.Candidate(ctx, projectID, id)
+func (d *Discovery) GetCandidate(ctx context.Context, projectID, id string) (wire.Candidate, error) {
+	row, err := d.store.Candidates.Get(ctx, projectID, id)
 	if err != nil {
-		return Candidate{}, err
+		return wire.Candidate{}, err
 	}
 	c, _, err := candidateOf(&row)
 	return c, err

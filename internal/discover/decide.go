@@ -8,61 +8,33 @@ import (
 	"unicode/utf8"
 
 	"tenet/internal/auth"
-	"tenet/internal/discover/source"
 	"tenet/internal/rule"
 	"tenet/internal/store"
+	"tenet/internal/text"
+	"tenet/internal/wire"
 )
-
-// CandidateApproval is what a reviewer changes when a candidate becomes a rule. Empty fields take what the candidate suggests.
-type CandidateApproval struct {
-	Statement string     `json:"statement,omitempty" doc:"Rule text in place of the proposed one."`
-	Overrides *Overrides `json:"metadata_overrides,omitempty" nullable:"false" doc:"What takes the place of the suggested metadata, and what else the rule shall have."`
-}
-
-// Overrides take the place of suggested metadata, field by field; what is absent stays.
-type Overrides struct {
-	Scope       any              `json:"scope,omitempty" doc:"A scope path such as finance/payments, or a list of them; an empty one means everywhere."`
-	Modality    rule.Modality    `json:"modality,omitempty" enum:"MUST,MUST_NOT,SHOULD,MAY,INFO" doc:"In any letter case."`
-	Severity    rule.Severity    `json:"severity,omitempty" enum:"LOW,MEDIUM,HIGH,CRITICAL" doc:"In any letter case."`
-	Tags        []string         `json:"tags,omitempty" nullable:"false" doc:"Free labels."`
-	Exceptions  []string         `json:"exceptions,omitempty" nullable:"false" doc:"Cases that the rule leaves out."`
-	AppliesTo   *rule.AppliesTo  `json:"applies_to,omitempty" nullable:"false" doc:"Which subjects it concerns; an empty one means all."`
-	Check       *rule.Check      `json:"check,omitempty" nullable:"false" doc:"Deterministic check; an empty one means none."`
-	Rationale   string           `json:"rationale,omitempty" doc:"Why it exists."`
-	Slug        string           `json:"slug,omitempty" doc:"Short unique name." example:"SEC-003"`
-	Owner       string           `json:"owner,omitempty" doc:"Person or team that answers for it."`
-	Enforcement rule.Enforcement `json:"enforcement,omitempty" enum:"enforce,warn,shadow" doc:"What breaking it leads to."`
-	Status      rule.Status      `json:"status,omitempty" enum:"DRAFT,REVIEW,APPROVED,EFFECTIVE" doc:"DRAFT if absent, as for every new rule; a project that demands two people or tests refuses more."`
-}
-
-// Decided is what has become of a candidate.
-type Decided struct {
-	CandidateID string   `json:"candidate_id" doc:"The candidate."`
-	Status      Decision `json:"status" enum:"approved,dismissed" doc:"What was decided."`
-	RuleID      string   `json:"rule_id,omitempty" doc:"The rule it has become."`
-}
 
 // Approve makes a rule of a candidate, in one transaction with the decision. The error is invalid for what can be no rule,
 // not_found without the candidate, conflict if it has been decided on.
-func (d *Discovery) Approve(ctx context.Context, projectID, id string, a CandidateApproval) (Decided, error) {
-	row, err := d.store.Candidate(ctx, projectID, id)
+func (d *Discovery) Approve(ctx context.Context, projectID, id string, a wire.CandidateApproval) (wire.Decided, error) {
+	row, err := d.store.Candidates.Get(ctx, projectID, id)
 	if err != nil {
-		return Decided{}, err
+		return wire.Decided{}, err
 	}
-	scan, err := d.store.Scan(ctx, projectID, row.ScanID)
+	scan, err := d.store.Scans.Get(ctx, projectID, row.ScanID)
 	if err != nil {
-		return Decided{}, err
+		return wire.Decided{}, err
 	}
 	c, prints, err := candidateOf(&row)
 	if err != nil {
-		return Decided{}, err
+		return wire.Decided{}, err
 	}
-	r, err := a.rule(&c, scan.DocumentID)
+	r, err := approvedRule(&a, &c, scan.DocumentID)
 	if err != nil {
-		return Decided{}, err
+		return wire.Decided{}, err
 	}
 	made, err := d.cfg.Rules.Adopt(ctx, projectID, r, func(tx store.Tx, made rule.Rule) error {
-		err := tx.DecideCandidate(ctx, store.CandidateDecision{
+		err := tx.Candidates.Decide(ctx, store.CandidateDecision{
 			ProjectID: projectID, ID: row.ID, Fingerprints: prints, Status: store.CandidateApproved, RuleID: made.ID, At: d.instant(), By: auth.ActorFrom(ctx).Name,
 		})
 		if err != nil {
@@ -71,13 +43,13 @@ func (d *Discovery) Approve(ctx context.Context, projectID, id string, a Candida
 		return d.note(ctx, tx, projectID, map[string]any{"action": "candidate approved", "candidate_id": row.ID, "scan_id": row.ScanID, "rule_id": made.ID})
 	})
 	if err != nil {
-		return Decided{}, err
+		return wire.Decided{}, err
 	}
-	return Decided{CandidateID: row.ID, Status: Approved, RuleID: made.ID}, nil
+	return wire.Decided{CandidateID: row.ID, Status: wire.CandidateApproved, RuleID: made.ID}, nil
 }
 
-// rule is what a candidate becomes.
-func (a *CandidateApproval) rule(c *Candidate, documentID string) (rule.Rule, error) {
+// approvedRule returns the rule that an approval makes of a candidate.
+func approvedRule(a *wire.CandidateApproval, c *wire.Candidate, documentID string) (rule.Rule, error) {
 	m := &c.SuggestedMetadata
 	r := rule.Rule{
 		Statement: c.Statement, Modality: m.Modality, Severity: rule.Severity(strings.ToUpper(m.Severity)), Scope: scopes(m.Scope), Tags: m.Tags,
@@ -152,12 +124,12 @@ func scopeList(v any) ([]string, bool) {
 }
 
 // refKinds are the kinds of source references, by kind of source.
-var refKinds = map[source.Kind]string{
-	source.PolicyDocument: "policy", source.AssistantMD: "document", source.LinterConfig: "code", source.CodePatterns: "code",
+var refKinds = map[wire.SourceKind]string{
+	wire.PolicyDocument: "policy", wire.AssistantMD: "document", wire.LinterConfig: "code", wire.CodePatterns: "code",
 }
 
 // sourceRefs say where a rule comes from: all places of its candidate.
-func sourceRefs(c *Candidate, documentID string) []rule.SourceRef {
+func sourceRefs(c *wire.Candidate, documentID string) []rule.SourceRef {
 	var refs []rule.SourceRef
 	for _, p := range c.Places[:min(len(c.Places), rule.MaxListItems)] {
 		ref := rule.SourceRef{Kind: refKinds[p.Source], URI: fmt.Sprintf("%s:%d", p.SourceFile, p.SourceLine), Section: p.Section, Quote: p.Quote}
@@ -174,20 +146,20 @@ const maxReason = 1_000
 
 // Dismiss decides that a candidate becomes no rule. The error is not_found without the candidate, conflict if it has been
 // decided on.
-func (d *Discovery) Dismiss(ctx context.Context, projectID, id, reason string) (Decided, error) {
+func (d *Discovery) Dismiss(ctx context.Context, projectID, id, reason string) (wire.Decided, error) {
 	if err := checkReason(reason); err != nil {
-		return Decided{}, err
+		return wire.Decided{}, err
 	}
-	row, err := d.store.Candidate(ctx, projectID, id)
+	row, err := d.store.Candidates.Get(ctx, projectID, id)
 	if err != nil {
-		return Decided{}, err
+		return wire.Decided{}, err
 	}
 	_, prints, err := candidateOf(&row)
 	if err != nil {
-		return Decided{}, err
+		return wire.Decided{}, err
 	}
 	err = d.store.Update(ctx, func(tx store.Tx) error {
-		err := tx.DecideCandidate(ctx, store.CandidateDecision{
+		err := tx.Candidates.Decide(ctx, store.CandidateDecision{
 			ProjectID: projectID, ID: row.ID, Fingerprints: prints, Status: store.CandidateDismissed, Reason: strings.TrimSpace(reason), At: d.instant(),
 			By: auth.ActorFrom(ctx).Name,
 		})
@@ -197,9 +169,9 @@ func (d *Discovery) Dismiss(ctx context.Context, projectID, id, reason string) (
 		return d.note(ctx, tx, projectID, map[string]any{"action": "candidate dismissed", "candidate_id": row.ID, "scan_id": row.ScanID, "reason": reason})
 	})
 	if err != nil {
-		return Decided{}, err
+		return wire.Decided{}, err
 	}
-	return Decided{CandidateID: row.ID, Status: Dismissed}, nil
+	return wire.Decided{CandidateID: row.ID, Status: wire.CandidateDismissed}, nil
 }
 
 func checkReason(reason string) error {
@@ -210,60 +182,36 @@ func checkReason(reason string) error {
 	return p.Err("the dismissal is invalid")
 }
 
-// Selection names candidates of a scan: by their ids, or all that wait for a decision and are confident enough.
-type Selection struct {
-	CandidateIDs  []string `json:"candidate_ids,omitempty" nullable:"false" maxItems:"500" doc:"Ids of candidates of the scan."`
-	All           bool     `json:"all,omitempty" doc:"All that wait for a decision, in place of ids; those of the most confidence first, 500 in one call."`
-	MinConfidence *float64 `json:"min_confidence,omitempty" nullable:"false" minimum:"0" maximum:"1" doc:"Of these only those with at least this confidence; it implies all."`
-}
-
-// Bulk is what has become of many candidates.
-type Bulk struct {
-	Results   []BulkResult `json:"results" nullable:"false" doc:"One for each candidate, in order."`
-	Done      int          `json:"done" doc:"How many were decided as asked."`
-	Failed    int          `json:"failed" doc:"How many were not; their results say why."`
-	Remaining int          `json:"remaining" doc:"Candidates that the selection also names and that this call has left for the next one."`
-}
-
-// BulkResult is what has become of one of them.
-type BulkResult struct {
-	CandidateID string `json:"candidate_id" doc:"The candidate."`
-	Status      string `json:"status" enum:"approved,dismissed,failed" doc:"What was decided; failed if nothing could be."`
-	RuleID      string `json:"rule_id,omitempty" doc:"The rule it has become."`
-	Code        string `json:"code,omitempty" doc:"Kind of the failure, such as conflict."`
-	Error       string `json:"error,omitempty" doc:"Why it failed."`
-}
-
 // maxBulk bounds the candidates that one call decides on.
 const maxBulk = 500
 
 // ApproveMany approves candidates of a scan, each for itself: one that fails holds up no other. The error is invalid for a
 // bad selection, not_found without the scan.
-func (d *Discovery) ApproveMany(ctx context.Context, projectID, scanID string, s Selection, o *Overrides) (Bulk, error) {
+func (d *Discovery) ApproveMany(ctx context.Context, projectID, scanID string, s wire.Selection, o *wire.Overrides) (wire.Bulk, error) {
 	if o != nil && o.Slug != "" {
 		var p rule.Problems
 		p.Add("metadata_overrides.slug", "is unique to one rule; approve that candidate by itself")
-		return Bulk{}, p.Err("the approval is invalid")
+		return wire.Bulk{}, p.Err("the approval is invalid")
 	}
-	return d.decideMany(ctx, projectID, scanID, s, func(id string) (Decided, error) {
-		return d.Approve(ctx, projectID, id, CandidateApproval{Overrides: o})
+	return d.decideMany(ctx, projectID, scanID, s, func(id string) (wire.Decided, error) {
+		return d.Approve(ctx, projectID, id, wire.CandidateApproval{Overrides: o})
 	})
 }
 
 // DismissMany dismisses candidates of a scan, as ApproveMany approves them.
-func (d *Discovery) DismissMany(ctx context.Context, projectID, scanID string, s Selection, reason string) (Bulk, error) {
+func (d *Discovery) DismissMany(ctx context.Context, projectID, scanID string, s wire.Selection, reason string) (wire.Bulk, error) {
 	if err := checkReason(reason); err != nil {
-		return Bulk{}, err
+		return wire.Bulk{}, err
 	}
-	return d.decideMany(ctx, projectID, scanID, s, func(id string) (Decided, error) { return d.Dismiss(ctx, projectID, id, reason) })
+	return d.decideMany(ctx, projectID, scanID, s, func(id string) (wire.Decided, error) { return d.Dismiss(ctx, projectID, id, reason) })
 }
 
-func (d *Discovery) decideMany(ctx context.Context, projectID, scanID string, s Selection, decide func(id string) (Decided, error)) (Bulk, error) {
+func (d *Discovery) decideMany(ctx context.Context, projectID, scanID string, s wire.Selection, decide func(id string) (wire.Decided, error)) (wire.Bulk, error) {
 	ids, remaining, err := d.selected(ctx, projectID, scanID, s)
 	if err != nil {
-		return Bulk{}, err
+		return wire.Bulk{}, err
 	}
-	out := Bulk{Results: make([]BulkResult, 0, len(ids)), Remaining: remaining}
+	out := wire.Bulk{Results: make([]wire.BulkResult, 0, len(ids)), Remaining: remaining}
 	for _, id := range ids {
 		if err := ctx.Err(); err != nil {
 			return out, err
@@ -272,35 +220,35 @@ func (d *Discovery) decideMany(ctx context.Context, projectID, scanID string, s 
 		switch code := rule.CodeOf(err); code {
 		case "":
 			out.Done++
-			out.Results = append(out.Results, BulkResult{CandidateID: id, Status: string(done.Status), RuleID: done.RuleID})
+			out.Results = append(out.Results, wire.BulkResult{CandidateID: id, Status: string(done.Status), RuleID: done.RuleID})
 		case rule.CodeInternal, rule.CodeUnavailable:
 			return out, err
 		default:
 			out.Failed++
-			out.Results = append(out.Results, BulkResult{CandidateID: id, Status: "failed", Code: string(code), Error: err.Error()})
+			out.Results = append(out.Results, wire.BulkResult{CandidateID: id, Status: "failed", Code: string(code), Error: err.Error()})
 		}
 	}
 	return out, nil
 }
 
 // decideOne decides on a candidate if it is one of the scan.
-func (d *Discovery) decideOne(ctx context.Context, projectID, scanID, id string, decide func(id string) (Decided, error)) (Decided, error) {
+func (d *Discovery) decideOne(ctx context.Context, projectID, scanID, id string, decide func(id string) (wire.Decided, error)) (wire.Decided, error) {
 	if !rule.IsID(id) {
-		return Decided{}, rule.NotFound("candidate", short(id, 80))
+		return wire.Decided{}, rule.NotFound("candidate", text.FitRunes(id, 80, "…"))
 	}
-	row, err := d.store.Candidate(ctx, projectID, strings.ToLower(id))
+	row, err := d.store.Candidates.Get(ctx, projectID, strings.ToLower(id))
 	if err == nil && row.ScanID != scanID {
 		err = rule.Errorf(rule.CodeNotFound, "the scan has no candidate %q", id)
 	}
 	if err != nil {
-		return Decided{}, err
+		return wire.Decided{}, err
 	}
 	return decide(row.ID)
 }
 
 // selected lists the candidates that a selection names, and counts those beyond what one call decides on.
-func (d *Discovery) selected(ctx context.Context, projectID, scanID string, s Selection) (ids []string, remaining int, err error) {
-	if _, err := d.store.Scan(ctx, projectID, scanID); err != nil {
+func (d *Discovery) selected(ctx context.Context, projectID, scanID string, s wire.Selection) (ids []string, remaining int, err error) {
+	if _, err := d.store.Scans.Get(ctx, projectID, scanID); err != nil {
 		return nil, 0, err
 	}
 	var p rule.Problems
@@ -321,7 +269,7 @@ func (d *Discovery) selected(ctx context.Context, projectID, scanID string, s Se
 	if s.MinConfidence != nil {
 		f.MinConfidence = *s.MinConfidence
 	}
-	rows, total, err := d.store.FindCandidates(ctx, f)
+	rows, total, err := d.store.Candidates.Find(ctx, f)
 	for i := range rows {
 		ids = append(ids, rows[i].ID)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -13,21 +14,23 @@ import (
 
 	"tenet/internal/auth"
 	"tenet/internal/catalog"
+	"tenet/internal/change"
 	"tenet/internal/corpus"
 	"tenet/internal/discover/source"
 	"tenet/internal/document"
 	"tenet/internal/job"
-	"tenet/internal/llm"
+	"tenet/internal/llm/llmtest"
 	"tenet/internal/rule"
 	"tenet/internal/store"
 	"tenet/internal/store/litetest"
 	"tenet/internal/store/sqlstore"
+	"tenet/internal/wire"
 )
 
 // lines finds a rule in each line that does not begin with #, and panics over files named panic.
-type lines struct{ kind source.Kind }
+type lines struct{ kind wire.SourceKind }
 
-func (l lines) Kind() source.Kind { return l.kind }
+func (l lines) Kind() wire.SourceKind { return l.kind }
 
 func (lines) Reads(path string) bool { return strings.HasSuffix(path, ".md") }
 
@@ -67,15 +70,15 @@ func newFixture(t testing.TB, configure ...func(*Config)) *fixture {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	live := corpus.NewLive(corpus.Config{Store: s, EmbeddingModel: new(llm.FakeEmbedder).ID()})
-	f := &fixture{t: t, rules: catalog.New(s, live, nil, time.Now), live: live}
+	live := corpus.NewLive(corpus.Config{Store: corpus.Store{Projects: s.Projects, Federation: s.Federation, Embeddings: s.Embeddings, Waivers: s.Waivers}, EmbeddingModel: new(llmtest.Embedder).ID()})
+	f := &fixture{t: t, rules: catalog.New(catalog.Store{Updater: s, Projects: s.Projects, Rules: s.Rules}, live, change.New(s, live, nil, slog.New(slog.DiscardHandler), time.Now), nil, nil, time.Now), live: live}
 	f.ctx = auth.WithActor(t.Context(), auth.Local("ann"))
 	if _, err := f.rules.Seed(f.ctx, rule.DefaultProject, nil); err != nil {
 		t.Fatal(err)
 	}
 	cfg := Config{
-		Store: s, Readers: []source.Reader{lines{source.PolicyDocument}}, Rules: f.rules, Views: live, Queue: job.NewQueue(time.Now), Now: time.Now,
-		Documents: document.New(document.Config{Store: s, Views: live}),
+		Store: Store{Updater: s, Candidates: s.Candidates, Documents: s.Documents, Jobs: s.Jobs, Scans: s.Scans}, Readers: []source.Reader{lines{wire.PolicyDocument}}, Rules: f.rules, Views: live, Queue: job.NewQueue(time.Now), Now: time.Now,
+		Documents: document.New(document.Config{Store: document.Store{Updater: s, Documents: s.Documents, Projects: s.Projects, Vectors: s.Vectors}, Views: live}),
 	}
 	for _, c := range configure {
 		c(&cfg)
@@ -85,9 +88,9 @@ func newFixture(t testing.TB, configure ...func(*Config)) *fixture {
 }
 
 // started asks for a scan of files.
-func (f *fixture) started(files map[string]string) Scan {
+func (f *fixture) started(files map[string]string) wire.Scan {
 	f.t.Helper()
-	s, err := f.Start(f.ctx, rule.DefaultProject, ScanRequest{Sources: []source.Kind{source.PolicyDocument}, Files: files, Repository: "r"})
+	s, err := f.Start(f.ctx, rule.DefaultProject, wire.ScanRequest{Sources: []wire.SourceKind{wire.PolicyDocument}, Files: files, Repository: "r"})
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -95,23 +98,23 @@ func (f *fixture) started(files map[string]string) Scan {
 }
 
 // handle does the job of a scan as the runner would, the nth time.
-func (f *fixture) handle(ctx context.Context, s Scan, attempt int) error {
+func (f *fixture) handle(ctx context.Context, s wire.Scan, attempt int) error {
 	args, err := json.Marshal(scanArgs{s.ID})
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	return f.HandleScan(ctx, job.Job{ProjectID: rule.DefaultProject, Args: args, Attempt: attempt, MaxAttempts: scanAttempts}, func(int, int) {})
+	return f.HandleScan(ctx, wire.Job{ProjectID: rule.DefaultProject, Args: args, Attempt: attempt, MaxAttempts: scanAttempts}, func(int, int) {})
 }
 
 // scanned has files scanned to the end.
-func (f *fixture) scanned(files map[string]string) (Scan, []Candidate) {
+func (f *fixture) scanned(files map[string]string) (wire.Scan, []wire.Candidate) {
 	f.t.Helper()
 	s := f.started(files)
 	if err := f.handle(f.ctx, s, 1); err != nil {
 		f.t.Fatal(err)
 	}
 	s, err := f.GetScan(f.ctx, rule.DefaultProject, s.ID)
-	if err != nil || s.Status != Completed {
+	if err != nil || s.Status != wire.Completed {
 		f.t.Fatalf("scan: %+v, %v", s, err)
 	}
 	list, _, err := f.Candidates(f.ctx, rule.DefaultProject, s.ID, Filter{Limit: 1000})
@@ -121,7 +124,7 @@ func (f *fixture) scanned(files map[string]string) (Scan, []Candidate) {
 	return s, list
 }
 
-func statements(list []Candidate) []string {
+func statements(list []wire.Candidate) []string {
 	var out []string
 	for _, c := range list {
 		out = append(out, c.Statement)
@@ -177,10 +180,10 @@ func TestInterruptedScansBeginAnew(t *testing.T) {
 		t.Fatalf("error %v", err)
 	}
 	got, err := f.GetScan(f.ctx, rule.DefaultProject, s.ID)
-	if err != nil || got.Status != Failed || got.Reason == "" || strings.Contains(got.Reason, "database") || got.CandidatesCount != nil {
+	if err != nil || got.Status != wire.Failed || got.Reason == "" || strings.Contains(got.Reason, "database") || got.CandidatesCount != nil {
 		t.Errorf("scan: %+v, %v", got, err)
 	}
-	if err := f.store.ScanFiles(f.ctx, rule.DefaultProject, s.ID, func([]byte) error { return errors.New("a file is left") }); err != nil {
+	if err := f.store.Scans.Files(f.ctx, rule.DefaultProject, s.ID, func([]byte) error { return errors.New("a file is left") }); err != nil {
 		t.Error(err)
 	}
 	// An interruption is no failure: the next attempt goes on.
@@ -190,7 +193,7 @@ func TestInterruptedScansBeginAnew(t *testing.T) {
 	if err := f.handle(ctx, s, scanAttempts); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
-	if got, err := f.GetScan(f.ctx, rule.DefaultProject, s.ID); err != nil || got.Status != Pending {
+	if got, err := f.GetScan(f.ctx, rule.DefaultProject, s.ID); err != nil || got.Status != wire.Pending {
 		t.Errorf("interrupted: %+v, %v", got, err)
 	}
 }
@@ -199,20 +202,20 @@ func TestCancelledScansAreSweptUp(t *testing.T) {
 	now := time.Now()
 	f := newFixture(t, func(c *Config) { c.Now = func() time.Time { return now } })
 	s := f.started(map[string]string{"a.md": "x"})
-	if _, err := job.NewJobs(f.store, time.Now).Cancel(f.ctx, rule.DefaultProject, s.JobID); err != nil {
+	if _, err := job.NewJobs(f.store, f.store.Jobs, time.Now).Cancel(f.ctx, rule.DefaultProject, s.JobID); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
 		got, err := f.GetScan(f.ctx, rule.DefaultProject, s.ID)
-		if err != nil || got.Status != Failed || got.Reason != "it was cancelled" {
+		if err != nil || got.Status != wire.Failed || got.Reason != "it was cancelled" {
 			t.Errorf("scan: %+v, %v", got, err)
 		}
 		now = now.Add(2 * pruneAfter)
-		if err := f.Prune(f.ctx, job.Job{}, func(int, int) {}); err != nil {
+		if err := f.Prune(f.ctx, wire.Job{}, func(int, int) {}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if open, err := f.store.OpenScans(f.ctx, now, 10); err != nil || len(open) != 0 {
+	if open, err := f.store.Scans.ListOpen(f.ctx, now, 10); err != nil || len(open) != 0 {
 		t.Errorf("open: %v, %v", open, err)
 	}
 }
@@ -230,7 +233,7 @@ func TestEventsAreBounded(t *testing.T) {
 	if len(list) != maxEvents+20 || len(told) != maxEvents {
 		t.Fatalf("%d candidates and %d events", len(list), len(told))
 	}
-	var c Candidate
+	var c wire.Candidate
 	if err := json.Unmarshal(told[0].Data, &c); err != nil || told[0].Type != rule.CandidateCreated || told[0].ProjectID != rule.DefaultProject {
 		t.Errorf("event: %+v, %v", told[0], err)
 	}
@@ -240,10 +243,10 @@ func TestEventsAreBounded(t *testing.T) {
 }
 
 func TestSimilarRules(t *testing.T) {
-	embedder := new(llm.FakeEmbedder)
+	embedder := new(llmtest.Embedder)
 	f := newFixture(t, func(c *Config) { c.Embedder = embedder })
 	for _, statement := range []string{"Receipts must be kept for ten years.", "Nobody may smoke."} {
-		if _, err := f.rules.Create(f.ctx, rule.DefaultProject, catalog.Input{Statement: statement}); err != nil {
+		if _, err := f.rules.Create(f.ctx, rule.DefaultProject, wire.RuleInput{Statement: statement}); err != nil {
 			t.Fatal(err)
 		}
 	}

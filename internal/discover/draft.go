@@ -17,11 +17,13 @@ import (
 	"tenet/internal/rule"
 	"tenet/internal/store"
 	"tenet/internal/subject"
+	"tenet/internal/text"
+	"tenet/internal/wire"
 )
 
 // draft is a candidate in the making.
 type draft struct {
-	Candidate
+	wire.Candidate
 	severity rule.Severity
 	scope    []string
 	prints   []string // fingerprints of the statement in each of its places, as it was found
@@ -62,7 +64,7 @@ func newDraft(f *source.Found) (c draft, reason string) {
 	if err := r.Validate(); err != nil {
 		return draft{}, "a statement was found that can be no rule: " + clean(err.Error(), 300)
 	}
-	place := Place{
+	place := wire.Place{
 		SourceFile: clean(f.File, MaxPath), SourceLine: max(f.Line, 1), SourceEndLine: max(f.EndLine, f.Line, 1), Quote: cleanLines(f.Quote, maxQuote),
 		Section: clean(f.Section, maxSection), Source: f.Kind, Method: clean(f.Method, maxNote), Note: note,
 	}
@@ -71,9 +73,9 @@ func newDraft(f *source.Found) (c draft, reason string) {
 		confidence = 0
 	}
 	c = draft{severity: r.Severity, scope: r.Scope, prints: []string{fingerprint(f.Kind, &r, place.SourceFile)}}
-	c.Candidate = Candidate{
-		Statement: r.Statement, Confidence: math.Round(min(max(confidence, 0), 1)*1000) / 1000, Place: place, Places: []Place{place}, SimilarRules: []Similar{},
-		SuggestedMetadata: Metadata{
+	c.Candidate = wire.Candidate{
+		Statement: r.Statement, Confidence: math.Round(min(max(confidence, 0), 1)*1000) / 1000, Place: place, Places: []wire.Place{place}, SimilarRules: []wire.Similar{},
+		SuggestedMetadata: wire.Metadata{
 			Modality: r.Modality, Tags: r.Tags, Exceptions: r.Exceptions, AppliesTo: r.AppliesTo, Check: r.Check, Rationale: r.Rationale,
 		},
 	}
@@ -94,8 +96,8 @@ func globs(a *rule.AppliesTo) bool {
 	return true
 }
 
-// row is the draft as it is stored, and as it is shown.
-func (c *draft) row(s *store.Scan, n int) (store.Candidate, Candidate, error) {
+// row returns the draft as it is stored, and as it is shown.
+func (c *draft) row(s *store.Scan, n int) (store.Candidate, wire.Candidate, error) {
 	body := c.Candidate
 	if more := c.unlisted; more > 0 {
 		body.Note = strings.TrimSpace(fmt.Sprintf("%s It was found in %d more places.", body.Note, more))
@@ -103,44 +105,44 @@ func (c *draft) row(s *store.Scan, n int) (store.Candidate, Candidate, error) {
 	body.SuggestedMetadata.Severity, body.SuggestedMetadata.Scope = strings.ToLower(string(c.severity)), strings.Join(c.scope, ", ")
 	data, err := json.Marshal(stored{body, c.prints})
 	if err != nil {
-		return store.Candidate{}, Candidate{}, err
+		return store.Candidate{}, wire.Candidate{}, err
 	}
 	made := store.Candidate{
 		ProjectID: s.ProjectID, ID: audit.NewID(), ScanID: s.ID, N: n, Repository: s.Repository, Fingerprint: c.prints[0], Confidence: c.Confidence,
 		Body: data, Status: store.CandidatePending,
 	}
-	shown, _, err := candidateOf(&made)
-	return made, shown, err
+	candidate, _, err := candidateOf(&made)
+	return made, candidate, err
 }
 
 // stored is the body of a stored candidate.
 type stored struct {
-	Candidate
+	wire.Candidate
 	Prints []string `json:"prints"`
 }
 
-// candidateOf is a stored candidate as callers see it, and the fingerprints of its places.
-func candidateOf(c *store.Candidate) (Candidate, []string, error) {
+// candidateOf returns a stored candidate as callers see it, and the fingerprints of its places.
+func candidateOf(c *store.Candidate) (wire.Candidate, []string, error) {
 	var body stored
 	if err := json.Unmarshal(c.Body, &body); err != nil {
-		return Candidate{}, nil, rule.Errorf(rule.CodeInternal, "candidate %s cannot be read: %w", c.ID, err)
+		return wire.Candidate{}, nil, rule.Errorf(rule.CodeInternal, "candidate %s cannot be read: %w", c.ID, err)
 	}
 	out := body.Candidate
-	out.ID, out.ScanID, out.Status, out.RuleID, out.Reason = c.ID, c.ScanID, Decision(c.Status), c.RuleID, c.Reason
+	out.ID, out.ScanID, out.Status, out.RuleID, out.Reason = c.ID, c.ScanID, wire.CandidateStatus(c.Status), c.RuleID, c.Reason
 	out.DecidedAt, out.DecidedBy = c.DecidedAt, c.DecidedBy
 	return out, body.Prints, nil
 }
 
-// fingerprint is what a statement in a file is remembered by: its words, whatever their case, how binding it is, what it is
-// about, and the file, whatever the line. What the code does is of no one file.
-func fingerprint(kind source.Kind, r *rule.Rule, file string) string {
-	if kind == source.CodePatterns {
+// fingerprint identifies a statement in a file: its words in lower case, how binding it is, what it is about, and the file, without
+// the line. A convention of code belongs to no one file.
+func fingerprint(kind wire.SourceKind, r *rule.Rule, file string) string {
+	if kind == wire.CodePatterns {
 		file = ""
 	}
 	return digest(normal(r.Statement), file, string(r.Modality), asJSON(r.AppliesTo))
 }
 
-// digest is a hash of texts.
+// digest returns a hash of texts.
 func digest(texts ...string) string {
 	h := sha256.New()
 	for _, s := range texts {
@@ -150,9 +152,9 @@ func digest(texts ...string) string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// normal is a text in lower case, without marks of Markdown and the full stop, and with single spaces.
-func normal(text string) string {
-	return strings.TrimRight(strings.Join(strings.Fields(strings.ToLower(marks.Replace(text))), " "), ".!;:,")
+// normal returns a text in lower case, without marks of Markdown and the full stop, and with single spaces.
+func normal(s string) string {
+	return strings.TrimRight(text.OneLine(strings.ToLower(marks.Replace(s))), ".!;:,")
 }
 
 var marks = strings.NewReplacer("**", "", "__", "", "`", "")
@@ -164,9 +166,9 @@ func inOrder(drafts []draft) {
 	})
 }
 
-// clean is a text on one line that can be stored, cut to n characters.
-func clean(text string, n int) string {
-	return short(strings.Join(strings.Fields(storable(text)), " "), n)
+// clean returns a text on one line that can be stored, cut to n characters.
+func clean(s string, n int) string {
+	return text.FitRunes(text.OneLine(storable(s)), n, "…")
 }
 
 // cleanLines is clean for a text of several lines, whose line ends and indentation stay.

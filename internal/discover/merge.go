@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"tenet/internal/rule"
+	"tenet/internal/text"
+	"tenet/internal/wire"
 )
 
 // merge makes one of the drafts that say the same of the same files, in the order of their first; the one of the most
@@ -34,7 +36,7 @@ func merge(drafts []draft) []draft {
 	return out
 }
 
-// sameness is equal for drafts that say the same, with the same force, of the same files.
+// sameness returns a key that is equal for drafts that say the same, with the same force, of the same files.
 func sameness(c *draft) string {
 	return strings.Join([]string{essence(c.Statement), string(c.SuggestedMetadata.Modality), asJSON(c.SuggestedMetadata.AppliesTo)}, "\x00")
 }
@@ -47,14 +49,12 @@ func asJSON(v any) string {
 	return string(data)
 }
 
-// filler are words that the modality stands for, or that stand for nothing.
-var filler = map[string]bool{
-	"a": true, "an": true, "the": true, "please": true, "always": true, "must": true, "shall": true, "should": true, "will": true, "not": true,
-	"never": true, "do": true, "don't": true, "you": true, "we": true, "all": true, "be": true, "is": true, "are": true, "to": true, "have": true,
-	"required": true, "need": true, "needs": true,
-}
+// filler are words that say nothing, or that the modality says.
+var filler = text.Words(`
+a an the please always must shall should will not never do don't you we all be is are to have required need needs
+`)
 
-// essence are the words of a statement but for filler; all words where there is nothing else.
+// essence returns the words of a statement without filler; all words where nothing else is left.
 func essence(statement string) string {
 	all := strings.Fields(normal(statement))
 	words := make([]string, 0, len(all))
@@ -76,9 +76,9 @@ func (c *draft) absorb(other *draft) {
 		*c, other = *other, &was
 	}
 	for i, p := range other.Places {
-		known := slices.ContainsFunc(c.Places, func(have Place) bool { return have.SourceFile == p.SourceFile && have.SourceLine == p.SourceLine })
+		seen := slices.ContainsFunc(c.Places, func(have wire.Place) bool { return have.SourceFile == p.SourceFile && have.SourceLine == p.SourceLine })
 		switch {
-		case known:
+		case seen:
 		case len(c.Places) < maxPlaces:
 			c.Places = append(slices.Clip(c.Places), other.Places[i])
 		default:
@@ -110,7 +110,7 @@ func (c *draft) absorb(other *draft) {
 	}
 }
 
-// union is a list with what another has more, up to n entries.
+// union returns a list with what another has more, up to n entries.
 func union(list, more []string, n int) []string {
 	for _, s := range more {
 		if !slices.Contains(list, s) && len(list) < n {

@@ -10,12 +10,13 @@ import (
 	"tenet/internal/discover/source"
 	"tenet/internal/rule"
 	"tenet/internal/store"
+	"tenet/internal/wire"
 )
 
 func drafted(t *testing.T, statement string, edit ...func(*source.Found)) draft {
 	t.Helper()
 	f := source.Found{
-		Kind: source.PolicyDocument, Statement: statement, Modality: rule.Must, Severity: rule.Low, File: "a.md", Line: 3, EndLine: 3, Quote: statement, Confidence: 0.5,
+		Kind: wire.PolicyDocument, Statement: statement, Modality: rule.Must, Severity: rule.Low, File: "a.md", Line: 3, EndLine: 3, Quote: statement, Confidence: 0.5,
 	}
 	for _, e := range edit {
 		e(&f)
@@ -96,7 +97,7 @@ func TestMergedCandidatesKeepAllTheyKnow(t *testing.T) {
 
 func TestFingerprints(t *testing.T) {
 	in := func(file string) func(*source.Found) { return func(f *source.Found) { f.File = file } }
-	code := func(f *source.Found) { f.Kind = source.CodePatterns }
+	code := func(f *source.Found) { f.Kind = wire.CodePatterns }
 	paths := func(f *source.Found) { f.AppliesTo = &rule.AppliesTo{Paths: []string{"*.go"}} }
 	not := func(f *source.Found) { f.Modality = rule.MustNot }
 	late := func(f *source.Found) { f.Line, f.EndLine = 90, 90 }
@@ -126,7 +127,7 @@ func FuzzNewDraft(f *testing.F) {
 	f.Add(strings.Repeat("x", 5000), "", strings.Repeat("é\n", 3000), "//", "", "", 1<<60, math.Inf(1))
 	f.Fuzz(func(t *testing.T, statement, file, quote, scope, regex, glob string, line int, confidence float64) {
 		c, reason := newDraft(&source.Found{
-			Kind: source.CodePatterns, Statement: statement, Modality: rule.Must, Severity: rule.Low, File: file, Quote: quote, Scope: []string{scope}, Tags: []string{quote},
+			Kind: wire.CodePatterns, Statement: statement, Modality: rule.Must, Severity: rule.Low, File: file, Quote: quote, Scope: []string{scope}, Tags: []string{quote},
 			Exceptions: []string{quote}, Check: &rule.Check{Pattern: &rule.Pattern{Regex: regex}}, AppliesTo: &rule.AppliesTo{Paths: []string{glob}}, Line: line, Confidence: confidence,
 		})
 		if reason != "" {
@@ -142,7 +143,7 @@ func FuzzNewDraft(f *testing.F) {
 		if err != nil || storable(string(row.Body)) != string(row.Body) {
 			t.Fatalf("it cannot be stored: %v", err)
 		}
-		r, err := new(CandidateApproval).rule(&shown, "")
+		r, err := approvedRule(new(wire.CandidateApproval), &shown, "")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,12 +8,13 @@ import (
 	"slices"
 
 	"tenet/internal/discover/source"
+	"tenet/internal/wire"
 )
 
-// readers are those of the configured readers that read some kinds of sources, in the order of the kinds.
-func (d *Discovery) readers(kinds []source.Kind) []source.Reader {
+// readers returns those of the configured readers that read some kinds of sources, in the order of the kinds.
+func (d *Discovery) readers(kinds []wire.SourceKind) []source.Reader {
 	var chosen []source.Reader
-	for _, k := range source.Kinds {
+	for _, k := range wire.SourceKinds {
 		for _, r := range d.cfg.Readers {
 			if r.Kind() == k && slices.Contains(kinds, k) {
 				chosen = append(chosen, r)
@@ -35,7 +36,7 @@ type reading struct {
 	log      *slog.Logger
 	files    []source.File
 	progress func(done, total int)
-	// whole is set where the file was named by a person: it is read whatever its path is.
+	// whole is set where a person named the file: its path does not matter then.
 	whole bool
 
 	found      []source.Found
@@ -62,9 +63,9 @@ func (r *reading) run(ctx context.Context, readers []source.Reader) {
 	r.progress(0, r.todo)
 	found := 0 // before the reader whose turn it is
 	for i, reader := range readers {
-		// What settings and code say is told by all files together.
+		// Settings and code are read all together, as one file changes the meaning of another.
 		batch := readAtOnce
-		if k := reader.Kind(); k == source.LinterConfig || k == source.CodePatterns {
+		if k := reader.Kind(); k == wire.LinterConfig || k == wire.CodePatterns {
 			batch = max(len(lists[i]), 1)
 		}
 		for some := range slices.Chunk(lists[i], batch) {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tenet/internal/discover/source"
+	"tenet/internal/wire"
 )
 
 // Texts made of nothing but rules fill no memory, and take nothing away from sources of another kind.
@@ -16,8 +17,8 @@ func TestStatementsOfAScanAreBounded(t *testing.T) {
 	}
 	done := 0
 	r := &reading{files: files, progress: func(n, _ int) { done = n }}
-	r.run(t.Context(), []source.Reader{lines{source.PolicyDocument}, lines{source.AssistantMD}})
-	if len(r.found) != 2*maxFound || r.found[maxFound].Kind != source.AssistantMD || cap(r.found) > 6*maxFound {
+	r.run(t.Context(), []source.Reader{lines{wire.PolicyDocument}, lines{wire.AssistantMD}})
+	if len(r.found) != 2*maxFound || r.found[maxFound].Kind != wire.AssistantMD || cap(r.found) > 6*maxFound {
 		t.Errorf("%d statements are kept, in room for %d", len(r.found), cap(r.found))
 	}
 	if len(r.problems) != 2 || !strings.Contains(r.problems[1].Reason, "assistant_md") || done != 2*len(files) {

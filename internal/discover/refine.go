@@ -12,9 +12,11 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"tenet/internal/discover/source"
 	"tenet/internal/llm"
+	"tenet/internal/redact"
 	"tenet/internal/rule"
+	"tenet/internal/text"
+	"tenet/internal/wire"
 )
 
 // Bounds of what one scan asks the model.
@@ -48,7 +50,7 @@ const refineSchema = `{"type":"object","additionalProperties":false,"required":[
 "severity":{"type":"string","enum":["LOW","MEDIUM","HIGH","CRITICAL"]},"tags":{"type":"array","items":{"type":"string"}},
 "exceptions":{"type":"array","items":{"type":"string"}},"quote":{"type":"string"}}}}}}}}}`
 
-// refined is what the model says of one candidate.
+// refined is the answer of the model about one candidate.
 type refined struct {
 	N           int           `json:"n"`
 	IsRule      *bool         `json:"is_rule"`
@@ -65,58 +67,74 @@ type refinedRule struct {
 	Quote      string        `json:"quote"`
 }
 
+// refiner has a model refine the drafts of one scan.
+type refiner struct {
+	model    llm.Model
+	redactor *redact.Redactor
+	drafts   []draft
+
+	mu      sync.Mutex // of the fields below; each batch has drafts of its own
+	result  *wire.ScanResult
+	dropped map[int]bool // drafts merged into others, by index
+}
+
 // refine lets the model look at what was found in texts. It may reword, split, classify and merge; what it says is taken only
 // where it rests on the quote of the candidate, and everything else stays as it was found. No candidate is lost.
-func (d *Discovery) refine(ctx context.Context, drafts []draft, result *Result) []draft {
+func (r *refiner) refine(ctx context.Context) []draft {
 	ctx, cancel := context.WithTimeout(ctx, refineTime)
 	defer cancel()
-	result.Model = d.cfg.Model.ID()
-	var batches [][]int
-	for i := range drafts {
-		k := drafts[i].Source
-		if k != source.PolicyDocument && k != source.AssistantMD {
-			continue
-		}
-		if n := len(batches) - 1; n >= 0 && len(batches[n]) < refineBatch && drafts[batches[n][0]].SourceFile == drafts[i].SourceFile {
-			batches[n] = append(batches[n], i)
-		} else {
-			batches = append(batches, []int{i})
-		}
-	}
+	r.result.Model = r.model.ID()
+	r.dropped = map[int]bool{}
+	batches := r.batches()
 	if len(batches) > refineCalls {
-		result.ModelProblem = fmt.Sprintf("there were more than %d calls to make; the rest stays as it was found", refineCalls)
+		r.result.ModelProblem = fmt.Sprintf("there were more than %d calls to make; the rest stays as it was found", refineCalls)
 		batches = batches[:refineCalls]
 	}
-	var mu sync.Mutex // of result and dropped; each batch has drafts of its own
-	dropped := map[int]bool{}
 	var calls errgroup.Group
 	calls.SetLimit(refineParallel)
 	for _, batch := range batches {
 		calls.Go(func() error {
-			answer, err := d.cfg.Model.Complete(ctx, d.refineRequest(drafts, batch))
-			mu.Lock()
-			defer mu.Unlock()
+			answer, err := r.model.Complete(ctx, r.request(batch))
+			r.mu.Lock()
+			defer r.mu.Unlock()
 			if err != nil {
-				if result.ModelProblem == "" {
-					result.ModelProblem = "the model did not answer for all candidates: " + clean(shownError(err), 300)
+				if r.result.ModelProblem == "" {
+					r.result.ModelProblem = "the model did not answer for all candidates: " + clean(shownError(err), 300)
 				}
 				return nil
 			}
-			d.take(drafts, batch, answer.Text, result, dropped)
+			r.take(batch, answer.Text)
 			return nil
 		})
 	}
 	_ = calls.Wait() // none returns an error
-	out := make([]draft, 0, len(drafts))
-	for i := range drafts {
-		if !dropped[i] {
-			out = append(out, drafts[i])
+	out := make([]draft, 0, len(r.drafts))
+	for i := range r.drafts {
+		if !r.dropped[i] {
+			out = append(out, r.drafts[i])
 		}
 	}
 	return out
 }
 
-// shownError is what people may be told of an error.
+// batches returns the indices of the drafts that were found in texts, in groups of one file each.
+func (r *refiner) batches() [][]int {
+	var batches [][]int
+	for i := range r.drafts {
+		k := r.drafts[i].Source
+		if k != wire.PolicyDocument && k != wire.AssistantMD {
+			continue
+		}
+		if n := len(batches) - 1; n >= 0 && len(batches[n]) < refineBatch && r.drafts[batches[n][0]].SourceFile == r.drafts[i].SourceFile {
+			batches[n] = append(batches[n], i)
+		} else {
+			batches = append(batches, []int{i})
+		}
+	}
+	return batches
+}
+
+// shownError returns the text of an error that people may see.
 func shownError(err error) string {
 	if rule.CodeOf(err) == rule.CodeInternal {
 		return "an internal error"
@@ -124,8 +142,8 @@ func shownError(err error) string {
 	return err.Error()
 }
 
-func (d *Discovery) refineRequest(drafts []draft, batch []int) llm.Request {
-	type shown struct {
+func (r *refiner) request(batch []int) llm.Request {
+	type promptCandidate struct {
 		N         int           `json:"n"`
 		Section   string        `json:"section,omitempty"`
 		Statement string        `json:"statement"`
@@ -133,10 +151,10 @@ func (d *Discovery) refineRequest(drafts []draft, batch []int) llm.Request {
 		Severity  rule.Severity `json:"severity"`
 		Quote     string        `json:"quote"`
 	}
-	list := make([]shown, len(batch))
+	list := make([]promptCandidate, len(batch))
 	for n, i := range batch {
-		c := &drafts[i]
-		list[n] = shown{n + 1, d.hidden(c.Section), d.hidden(c.Statement), c.SuggestedMetadata.Modality, c.severity, d.hidden(c.Quote)}
+		c := &r.drafts[i]
+		list[n] = promptCandidate{n + 1, r.hidden(c.Section), r.hidden(c.Statement), c.SuggestedMetadata.Modality, c.severity, r.hidden(c.Quote)}
 	}
 	data, err := json.MarshalIndent(map[string]any{"candidates": list}, "", "  ")
 	if err != nil {
@@ -148,20 +166,20 @@ func (d *Discovery) refineRequest(drafts []draft, batch []int) llm.Request {
 	}
 }
 
-// hidden is a text as the model may see it: without secrets.
-func (d *Discovery) hidden(text string) string {
-	text, _ = d.redactor.Text(text)
+// hidden returns a text as the model may see it: without secrets.
+func (r *refiner) hidden(text string) string {
+	text, _ = r.redactor.Text(text)
 	return text
 }
 
 // take puts the good of an answer into the drafts of a batch. Entries are read one by one, so that a bad one loses no other.
-func (d *Discovery) take(drafts []draft, batch []int, answer string, result *Result, dropped map[int]bool) {
+func (r *refiner) take(batch []int, answer string) {
 	var list struct {
 		Candidates []json.RawMessage `json:"candidates"`
 	}
 	if json.Unmarshal([]byte(answer), &list) != nil {
-		if result.ModelProblem == "" {
-			result.ModelProblem = "an answer of the model could not be read; its candidates stay as they were found"
+		if r.result.ModelProblem == "" {
+			r.result.ModelProblem = "an answer of the model could not be read; its candidates stay as they were found"
 		}
 		return
 	}
@@ -173,26 +191,26 @@ func (d *Discovery) take(drafts []draft, batch []int, answer string, result *Res
 			continue
 		}
 		seen[a.N] = true
-		c := &drafts[batch[a.N-1]]
+		c := &r.drafts[batch[a.N-1]]
 		switch {
 		case a.IsRule != nil && !*a.IsRule:
 			c.doubt()
-			result.Refined++
+			r.result.Refined++
 		case a.DuplicateOf > 0:
 			same = append(same, a)
-		case d.improve(c, a.Rules):
-			result.Refined++
+		case r.improve(c, a.Rules):
+			r.result.Refined++
 		}
 	}
 	for _, a := range same {
-		if a.DuplicateOf > len(batch) || a.DuplicateOf == a.N || dropped[batch[a.DuplicateOf-1]] {
+		if a.DuplicateOf > len(batch) || a.DuplicateOf == a.N || r.dropped[batch[a.DuplicateOf-1]] {
 			continue
 		}
-		c, other := &drafts[batch[a.N-1]], &drafts[batch[a.DuplicateOf-1]]
+		c, other := &r.drafts[batch[a.N-1]], &r.drafts[batch[a.DuplicateOf-1]]
 		if len(other.parts) == 0 && alike(c, other) {
 			other.absorb(c)
-			dropped[batch[a.N-1]] = true
-			result.Refined++
+			r.dropped[batch[a.N-1]] = true
+			r.result.Refined++
 		}
 	}
 }
@@ -213,13 +231,13 @@ func alike(a, b *draft) bool {
 }
 
 // improve takes the model's words for a candidate, if all of them rest on its quote.
-func (d *Discovery) improve(c *draft, rules []refinedRule) bool {
+func (r *refiner) improve(c *draft, rules []refinedRule) bool {
 	if len(rules) == 0 || len(rules) > maxParts {
 		return false
 	}
 	parts := make([]draft, len(rules))
 	for i := range rules {
-		part, ok := d.part(c, &rules[i])
+		part, ok := r.part(c, &rules[i])
 		if !ok {
 			return false
 		}
@@ -235,29 +253,30 @@ func (d *Discovery) improve(c *draft, rules []refinedRule) bool {
 	prints, places := c.prints, c.Places
 	*c = parts[0]
 	c.prints = prints
-	c.Places = append([]Place{c.Place}, places[1:]...)
+	c.Places = append([]wire.Place{c.Place}, places[1:]...)
 	return true
 }
 
 // part makes a draft of what the model says that a candidate, or a part of it, is.
-func (d *Discovery) part(c *draft, r *refinedRule) (draft, bool) {
-	statement := clean(r.Statement, rule.MaxStatement)
-	place, ok := within(c.Place, r.Quote)
-	modality, known := rule.Parse(string(r.Modality), rule.Modalities)
-	if !ok || !known || statement == "" || strings.Contains(statement, "[redacted:") || !grounded(statement, modality, c, r.Quote) {
+func (r *refiner) part(c *draft, answer *refinedRule) (draft, bool) {
+	statement := clean(answer.Statement, rule.MaxStatement)
+	place, ok := within(c.Place, answer.Quote)
+	modality, valid := rule.Parse(string(answer.Modality), rule.Modalities)
+	if !ok || !valid || statement == "" || strings.Contains(statement, "[redacted:") || !grounded(statement, modality, c, answer.Quote) {
 		return draft{}, false
 	}
 	out := *c
 	out.Statement, out.Place = statement, place
-	out.Method += "; worded by " + d.cfg.Model.ID()
-	out.Places = []Place{out.Place}
+	out.Method += "; worded by " + r.model.ID()
+	out.Places = []wire.Place{out.Place}
 	m := &out.SuggestedMetadata
 	m.Modality = modality
-	if s, known := rule.Parse(string(r.Severity), rule.Severities); known {
+	if s, valid := rule.Parse(string(answer.Severity), rule.Severities); valid {
 		out.severity = s
 	}
-	m.Tags = union(slices.Clone(m.Tags), cleanAll(r.Tags, 40)[:min(len(cleanAll(r.Tags, 40)), 3)], rule.MaxListItems)
-	for _, e := range cleanAll(r.Exceptions, rule.MaxException) {
+	tags := cleanAll(answer.Tags, 40)
+	m.Tags = union(slices.Clone(m.Tags), tags[:min(len(tags), 3)], rule.MaxListItems)
+	for _, e := range cleanAll(answer.Exceptions, rule.MaxException) {
 		if rests(e, c.Quote+" "+c.Section) {
 			m.Exceptions = union(slices.Clone(m.Exceptions), []string{e}, rule.MaxPoints)
 		}
@@ -276,9 +295,9 @@ func keepCheck(c *rule.Check, statement, was string) *rule.Check {
 	return c
 }
 
-// within finds a quote in that of a place, whatever the white space, and tells the lines it stands in.
-func within(p Place, quote string) (Place, bool) {
-	words := strings.Fields(short(quote, maxQuote))
+// within finds a quote in that of a place, in any white space, and returns the place of the found part.
+func within(p wire.Place, quote string) (wire.Place, bool) {
+	words := strings.Fields(text.FitRunes(quote, maxQuote, "…"))
 	if len(strings.Join(words, "")) < 8 {
 		return p, false
 	}
@@ -303,8 +322,8 @@ func within(p Place, quote string) (Place, bool) {
 	return p, true
 }
 
-// grounded reports whether a statement says no more than what it rests on: most of its words and all of its numbers stand
-// there, it is as binding as the text lets it be, and it does not turn the text into its contrary.
+// grounded reports whether a statement says no more than what it rests on: that has most of its
+// words and all of its numbers, it is as binding as the text lets it be, and it does not turn the text into its contrary.
 func grounded(statement string, m rule.Modality, c *draft, quote string) bool {
 	base := quote + " " + c.Section + " " + c.Statement
 	if !rests(statement, base) {
@@ -321,7 +340,7 @@ func grounded(statement string, m rule.Modality, c *draft, quote string) bool {
 	return was != rule.MustNot || m == rule.MustNot || denies(statement)
 }
 
-// rests reports whether most words of a text, and all of its numbers, stand in another.
+// rests reports whether another text has most words of a text, and all of its numbers.
 func rests(text, base string) bool {
 	have := map[string]bool{}
 	for _, n := range numbers(base) {
@@ -341,7 +360,7 @@ var (
 	denialForm = regexp.MustCompile(`(?i)\b(not|no|never|none|nor|neither|without|avoid|forbid(?:s|den)?|prohibit(?:s|ed)?|disallow(?:s|ed)?|cannot|refuse|refrain|don['’]t|mustn['’]t|shouldn['’]t|can['’]t)\b`)
 )
 
-// numbers are the numbers in a text, in order.
+// numbers returns the numbers in a text, in order.
 func numbers(text string) []string { return numberForm.FindAllString(text, -1) }
 
 func denies(text string) bool { return denialForm.MatchString(text) }

@@ -10,13 +10,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tenet/internal/llm"
+	"tenet/internal/llm/llmtest"
 	"tenet/internal/rule"
+	"tenet/internal/wire"
 )
 
 // refining has a text scanned with a model that gives an answer.
-func refining(t *testing.T, text, answer string) (Scan, []Candidate, *llm.Fake) {
+func refining(t *testing.T, text, answer string) (wire.Scan, []wire.Candidate, *llmtest.Fake) {
 	t.Helper()
-	model := &llm.Fake{Respond: func(context.Context, llm.Request) (llm.Response, error) { return llm.Response{Text: answer}, nil }}
+	model := &llmtest.Fake{Respond: func(context.Context, llm.Request) (llm.Response, error) { return llm.Response{Text: answer}, nil }}
 	f := newFixture(t, func(c *Config) { c.Model = model })
 	s, list := f.scanned(map[string]string{"a.md": text})
 	return s, list, model
@@ -51,7 +53,7 @@ func TestModelRefines(t *testing.T) {
 	if !cmp.Equal(list[0].SuggestedMetadata.Exceptions, []string{"taxis"}) {
 		t.Errorf("exceptions: %q", list[0].SuggestedMetadata.Exceptions)
 	}
-	if doubted := list[2]; doubted.Confidence != 0.4 || !strings.Contains(doubted.Note, "no rule") || doubted.Status != Undecided {
+	if doubted := list[2]; doubted.Confidence != 0.4 || !strings.Contains(doubted.Note, "no rule") || doubted.Status != wire.CandidateUndecided {
 		t.Errorf("doubted: %+v", doubted)
 	}
 	if s.Refined != 2 || s.Model != "fake:model" || s.ModelProblem != "" || len(model.Requests()) != 1 {
@@ -68,7 +70,7 @@ func TestModelInventsNothing(t *testing.T) {
 		return answered(refined{N: 1, Rules: []refinedRule{r}})
 	}
 	var answer string
-	model := &llm.Fake{Respond: func(context.Context, llm.Request) (llm.Response, error) { return llm.Response{Text: answer}, nil }}
+	model := &llmtest.Fake{Respond: func(context.Context, llm.Request) (llm.Response, error) { return llm.Response{Text: answer}, nil }}
 	f := newFixture(t, func(c *Config) { c.Model = model })
 	for name, given := range map[string]string{
 		"a quote that is not there": edit(func(r *refinedRule) { r.Quote = "All trips may be booked by anybody." }),
@@ -91,7 +93,7 @@ func TestModelInventsNothing(t *testing.T) {
 	} {
 		answer = given
 		_, list := f.scanned(map[string]string{"a.md": text})
-		if len(list) != 1 || list[0].Statement != text || list[0].Status != Undecided || list[0].SuggestedMetadata.Modality != rule.MustNot || list[0].Confidence != 0.8 {
+		if len(list) != 1 || list[0].Statement != text || list[0].Status != wire.CandidateUndecided || list[0].SuggestedMetadata.Modality != rule.MustNot || list[0].Confidence != 0.8 {
 			t.Errorf("%s: %+v", name, list)
 		}
 	}
@@ -109,7 +111,7 @@ func TestModelMergesOnlyWhatIsAlike(t *testing.T) {
 }
 
 func TestModelThatFails(t *testing.T) {
-	model := &llm.Fake{Respond: func(context.Context, llm.Request) (llm.Response, error) {
+	model := &llmtest.Fake{Respond: func(context.Context, llm.Request) (llm.Response, error) {
 		return llm.Response{}, errors.New("secret detail")
 	}}
 	f := newFixture(t, func(c *Config) { c.Model = model })
@@ -123,7 +125,7 @@ func TestModelThatFails(t *testing.T) {
 func TestPartsAreRemembered(t *testing.T) {
 	const text = "Trips must be approved and receipts must be kept."
 	first := true
-	model := &llm.Fake{Respond: func(context.Context, llm.Request) (llm.Response, error) {
+	model := &llmtest.Fake{Respond: func(context.Context, llm.Request) (llm.Response, error) {
 		words := "Trips must be approved."
 		if !first {
 			words = "All trips must be approved."

@@ -16,6 +16,8 @@ import (
 	"tenet/internal/job"
 	"tenet/internal/rule"
 	"tenet/internal/store"
+	"tenet/internal/text"
+	"tenet/internal/wire"
 )
 
 // Bounds of one scan.
@@ -29,31 +31,24 @@ const (
 	maxProblems   = 1_000
 )
 
-// ScanRequest asks for a scan.
-type ScanRequest struct {
-	Sources    []source.Kind     `json:"sources" nullable:"false" doc:"Kinds of sources to look at: policy_document, assistant_md, linter_config, code_patterns."`
-	Files      map[string]string `json:"file_contents" doc:"Texts of files by their path, which is relative to the root of the repository; 10,000 at most."`
-	Repository string            `json:"repository,omitempty" doc:"Repository they are from. What was decided of a file of a repository is remembered for its next scan." example:"acme/payments"`
+// storedRequest is the part of a request that is stored with its scan.
+type storedRequest struct {
+	Sources []wire.SourceKind `json:"sources"`
+	Files   int               `json:"files"`
 }
 
-// kept is the part of a request that is stored with its scan.
-type kept struct {
-	Sources []source.Kind `json:"sources"`
-	Files   int           `json:"files"`
-}
-
-func (r *ScanRequest) check() error {
+func checkRequest(r *wire.ScanRequest) error {
 	var p rule.Problems
 	if len(r.Sources) == 0 {
-		p.Add("sources", "is empty; name one or more of %s", rule.Names(source.Kinds))
+		p.Add("sources", "is empty; name one or more of %s", rule.Names(wire.SourceKinds))
 	}
 	for i, k := range r.Sources {
-		known, ok := rule.Parse(string(k), source.Kinds)
+		kind, ok := rule.Parse(string(k), wire.SourceKinds)
 		if !ok {
-			p.Add("sources", "%q is unknown; use one or more of %s", string(k), rule.Names(source.Kinds))
+			p.Add("sources", "%q is unknown; use one or more of %s", string(k), rule.Names(wire.SourceKinds))
 			continue
 		}
-		r.Sources[i] = known
+		r.Sources[i] = kind
 	}
 	switch {
 	case len(r.Files) == 0:
@@ -62,10 +57,10 @@ func (r *ScanRequest) check() error {
 		p.Add("file_contents", "has %d files; at most %d are allowed in one scan: divide them", len(r.Files), MaxFiles)
 	}
 	total := 0
-	for path, text := range r.Files {
-		total += len(text)
+	for path, s := range r.Files {
+		total += len(s)
 		if reason := badPath(path); reason != "" && p.Len() < 20 {
-			p.Add("file_contents", "the path %q %s", short(path, 80), reason)
+			p.Add("file_contents", "the path %q %s", text.FitRunes(path, 80, "…"), reason)
 		}
 	}
 	if total > MaxBytes {
@@ -92,55 +87,47 @@ func badPath(path string) string {
 // plain reports whether a text can be stored and shown on one line.
 func plain(s string) bool { return utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl) }
 
-// short cuts a text to n characters.
-func short(text string, n int) string {
-	if utf8.RuneCountInString(text) <= n {
-		return text
-	}
-	return string([]rune(text)[:n-1]) + "…"
-}
-
 // Start asks for a scan of files. It goes on in the background. The error is invalid for a bad request, not_found without
 // the project.
-func (d *Discovery) Start(ctx context.Context, projectID string, r ScanRequest) (Scan, error) {
-	if err := r.check(); err != nil {
-		return Scan{}, err
+func (d *Discovery) Start(ctx context.Context, projectID string, r wire.ScanRequest) (wire.Scan, error) {
+	if err := checkRequest(&r); err != nil {
+		return wire.Scan{}, err
 	}
 	slices.Sort(r.Sources)
 	r.Sources = slices.Compact(r.Sources)
 	parts, err := pack(r.Files)
 	if err != nil {
-		return Scan{}, err
+		return wire.Scan{}, err
 	}
-	return d.start(ctx, store.Scan{ProjectID: projectID, Repository: strings.TrimSpace(r.Repository)}, kept{r.Sources, len(r.Files)}, parts)
+	return d.start(ctx, store.Scan{ProjectID: projectID, Repository: strings.TrimSpace(r.Repository)}, storedRequest{r.Sources, len(r.Files)}, parts)
 }
 
 // StartDocument asks for a scan of an uploaded document; not_found without it.
-func (d *Discovery) StartDocument(ctx context.Context, projectID, id string) (Scan, error) {
-	document, err := d.store.Document(ctx, projectID, id)
+func (d *Discovery) StartDocument(ctx context.Context, projectID, id string) (wire.Scan, error) {
+	document, err := d.store.Documents.Get(ctx, projectID, id)
 	if err != nil {
-		return Scan{}, err
+		return wire.Scan{}, err
 	}
 	if document.SizeBytes > MaxDocument {
-		return Scan{}, rule.Errorf(rule.CodeTooLarge, "the document has %d bytes; rules are found in those of at most %d: split it", document.SizeBytes, MaxDocument)
+		return wire.Scan{}, rule.Errorf(rule.CodeTooLarge, "the document has %d bytes; rules are found in those of at most %d: split it", document.SizeBytes, MaxDocument)
 	}
-	return d.start(ctx, store.Scan{ProjectID: projectID, DocumentID: document.ID}, kept{[]source.Kind{source.PolicyDocument}, 1}, nil)
+	return d.start(ctx, store.Scan{ProjectID: projectID, DocumentID: document.ID}, storedRequest{[]wire.SourceKind{wire.PolicyDocument}, 1}, nil)
 }
 
-func (d *Discovery) start(ctx context.Context, s store.Scan, about kept, parts [][]byte) (Scan, error) {
+func (d *Discovery) start(ctx context.Context, s store.Scan, about storedRequest, parts [][]byte) (wire.Scan, error) {
 	var err error
 	if s.Request, err = json.Marshal(about); err != nil {
-		return Scan{}, err
+		return wire.Scan{}, err
 	}
 	s.ID, s.CreatedAt, s.CreatedBy, s.State = audit.NewID(), d.instant(), auth.ActorFrom(ctx).Name, store.ScanOpen
 	err = d.store.Update(ctx, func(tx store.Tx) (err error) {
-		if _, err := tx.Project(ctx, s.ProjectID); err != nil {
+		if _, err := tx.Projects.Get(ctx, s.ProjectID); err != nil {
 			return err
 		}
 		if s.JobID, err = d.cfg.Queue.Enqueue(ctx, tx, ScanKind, s.ProjectID, scanArgs{s.ID}, job.Options{MaxAttempts: scanAttempts}); err != nil {
 			return err
 		}
-		if err := tx.InsertScan(ctx, s, parts); err != nil {
+		if err := tx.Scans.Insert(ctx, s, parts); err != nil {
 			return err
 		}
 		return d.note(ctx, tx, s.ProjectID, map[string]any{
@@ -148,9 +135,9 @@ func (d *Discovery) start(ctx context.Context, s store.Scan, about kept, parts [
 		})
 	})
 	if err != nil {
-		return Scan{}, err
+		return wire.Scan{}, err
 	}
-	return d.scanOf(&s, Pending, job.Progress{}, nil)
+	return scanOf(&s, wire.Pending, wire.Progress{}, nil)
 }
 
 // note records what was done in the audit chain.
@@ -163,7 +150,7 @@ func (d *Discovery) note(ctx context.Context, tx store.Tx, projectID string, bod
 // partSize is how many bytes of files are packed together, so that no part is large.
 const partSize = 1 << 20
 
-// packedFile is a file as it is kept until its scan has ended.
+// packedFile is a file as it is stored until its scan has ended.
 type packedFile struct {
 	Path string `json:"p"`
 	Text string `json:"t"`

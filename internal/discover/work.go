@@ -14,6 +14,7 @@ import (
 	"tenet/internal/job"
 	"tenet/internal/rule"
 	"tenet/internal/store"
+	"tenet/internal/wire"
 )
 
 // Kinds of the jobs of discovery.
@@ -26,8 +27,7 @@ const (
 	scanAttempts = 5
 	// scanTime bounds the reading of one scan. What has been found by then is kept, and the scan says so.
 	scanTime = 5 * time.Minute
-	// maxEvents is how many candidates of a scan others are told of: those of the most confidence. Who wants all reads the
-	// scan's list.
+	// maxEvents is how many candidates of a scan have an event: those of the most confidence. The scan's list has all.
 	maxEvents = 100
 )
 
@@ -36,19 +36,19 @@ type scanArgs struct {
 	ScanID string `json:"scan_id"`
 }
 
-// HandleScan is the handler of the jobs of [ScanKind]. All that a scan finds is kept in one transaction, so that one that is
-// interrupted begins anew and leaves nothing twice.
-func (d *Discovery) HandleScan(ctx context.Context, j job.Job, progress func(done, total int)) error {
+// HandleScan is the handler of the jobs of [ScanKind]. It stores all that a scan finds in one transaction, so that a scan that is
+// interrupted starts over and stores nothing twice.
+func (d *Discovery) HandleScan(ctx context.Context, j wire.Job, progress func(done, total int)) error {
 	var args scanArgs
-	if err := j.Decode(&args); err != nil {
+	if err := job.DecodeArgs(&j, &args); err != nil {
 		return err
 	}
-	s, err := d.store.Scan(ctx, j.ProjectID, args.ScanID)
+	s, err := d.store.Scans.Get(ctx, j.ProjectID, args.ScanID)
 	if err != nil || s.State != store.ScanOpen {
 		return err
 	}
 	ctx = auth.WithActor(ctx, auth.Actor{Name: s.CreatedBy})
-	err = d.scan(ctx, &s, progress)
+	err = (&scanWork{d: d, scan: &s}).run(ctx, progress)
 	code := rule.CodeOf(err)
 	final := code == rule.CodeInvalid || code == rule.CodeNotFound || j.Attempt >= j.MaxAttempts
 	if err == nil || ctx.Err() != nil || !final {
@@ -58,74 +58,88 @@ func (d *Discovery) HandleScan(ctx context.Context, j job.Job, progress func(don
 	if e, ok := errors.AsType[*rule.Error](err); ok {
 		reason = clean(e.Error(), 2000)
 	}
-	return errors.Join(err, d.store.Update(ctx, func(tx store.Tx) error { return tx.FailScan(ctx, s.ProjectID, s.ID, reason, d.instant()) }))
+	return errors.Join(err, d.store.Update(ctx, func(tx store.Tx) error { return tx.Scans.Fail(ctx, s.ProjectID, s.ID, reason, d.instant()) }))
 }
 
-// scan reads what a scan is given and completes it.
-func (d *Discovery) scan(ctx context.Context, s *store.Scan, progress func(done, total int)) error {
-	var about kept
-	if err := json.Unmarshal(s.Request, &about); err != nil {
+// scanWork is the work of one attempt at a scan.
+type scanWork struct {
+	d        *Discovery
+	scan     *store.Scan
+	found    []source.Found
+	problems []source.Problem
+	result   wire.ScanResult
+}
+
+// run reads the files of the scan and completes it.
+func (w *scanWork) run(ctx context.Context, progress func(done, total int)) error {
+	var about storedRequest
+	if err := json.Unmarshal(w.scan.Request, &about); err != nil {
 		return rule.Errorf(rule.CodeInvalid, "the request of the scan cannot be read: %w", err)
 	}
-	files, err := d.files(ctx, s)
+	files, err := w.files(ctx)
 	if err != nil {
 		return err
 	}
-	reading := &reading{log: d.cfg.Logger, files: files, progress: progress, whole: s.DocumentID != ""}
-	reading.run(ctx, d.readers(about.Sources))
+	reading := &reading{log: w.d.cfg.Logger, files: files, progress: progress, whole: w.scan.DocumentID != ""}
+	reading.run(ctx, w.d.readers(about.Sources))
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	result := Result{Files: len(files), FilesRead: reading.read, Found: len(reading.found)}
-	drafts, err := d.draft(ctx, s, reading, &result)
+	w.found, w.problems = reading.found, reading.problems
+	w.result = wire.ScanResult{Files: len(files), FilesRead: reading.read, Found: len(w.found)}
+	drafts, err := w.draft(ctx)
 	if err != nil {
 		return err
 	}
-	if result.ProblemsTotal = len(reading.problems); result.ProblemsTotal > maxProblems {
-		reading.problems = reading.problems[:maxProblems]
+	w.result.ProblemsTotal = len(w.problems)
+	w.problems = w.problems[:min(len(w.problems), maxProblems)]
+	w.result.Problems = make([]wire.Unreadable, len(w.problems))
+	for i, p := range w.problems {
+		w.result.Problems[i] = wire.Unreadable(p)
 	}
-	result.Problems = make([]Unreadable, len(reading.problems))
-	for i, p := range reading.problems {
-		result.Problems[i] = Unreadable(p)
-	}
-	return d.complete(ctx, s, result, drafts)
+	return w.complete(ctx, drafts)
 }
 
-// draft makes candidates of what was found: new, merged, refined, compared with the rules there are, in order.
-func (d *Discovery) draft(ctx context.Context, s *store.Scan, r *reading, result *Result) ([]draft, error) {
-	drafts := make([]draft, 0, len(r.found))
-	for i := range r.found {
-		c, reason := newDraft(&r.found[i])
+// draft makes candidates of what was found: new, merged, refined, compared with the existing rules, in order.
+func (w *scanWork) draft(ctx context.Context) ([]draft, error) {
+	d := w.d
+	drafts := make([]draft, 0, len(w.found))
+	for i := range w.found {
+		c, reason := newDraft(&w.found[i])
 		if reason != "" {
-			r.problems = append(r.problems, source.Problem{File: clean(r.found[i].File, MaxPath), Line: r.found[i].Line, Reason: reason})
+			w.problems = append(w.problems, source.Problem{File: clean(w.found[i].File, MaxPath), Line: w.found[i].Line, Reason: reason})
 			continue
 		}
 		drafts = append(drafts, c)
 	}
 	var err error
-	if drafts, err = unknown(ctx, d.store, s, drafts, &result.Known); err != nil {
+	if drafts, err = undecided(ctx, d.store.Candidates, w.scan, drafts, &w.result.Known); err != nil {
 		return nil, err
 	}
 	if d.cfg.Model != nil {
-		merged := merge(drafts)
-		merged = d.refine(ctx, merged, result)
+		r := refiner{model: d.cfg.Model, redactor: d.redactor, drafts: merge(drafts), result: &w.result}
+		refined := r.refine(ctx)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		if drafts, err = unknown(ctx, d.store, s, divide(merged), &result.Known); err != nil { // the parts of those that were split
+		if drafts, err = undecided(ctx, d.store.Candidates, w.scan, divide(refined), &w.result.Known); err != nil { // the parts of those that were split
 			return nil, err
 		}
 	}
 	drafts = merge(drafts)
 	inOrder(drafts)
-	if result.LeftOut = max(0, len(drafts)-maxCandidates); result.LeftOut > 0 {
-		drafts = drafts[:maxCandidates]
+	w.result.LeftOut = max(0, len(drafts)-maxCandidates)
+	drafts = drafts[:len(drafts)-w.result.LeftOut]
+	view, err := d.cfg.Views.View(ctx, w.scan.ProjectID)
+	if err != nil {
+		return nil, err
 	}
-	return drafts, d.compare(ctx, s.ProjectID, drafts)
+	c := comparer{view: view, embedder: d.cfg.Embedder, contradicts: d.cfg.Contradicts, redactor: d.redactor, log: d.cfg.Logger}
+	return drafts, c.compare(ctx, drafts)
 }
 
-// unknown leaves out the drafts whose statement has been decided on in the same file, and counts them.
-func unknown(ctx context.Context, from store.DiscoveryReader, s *store.Scan, drafts []draft, known *int) ([]draft, error) {
+// undecided leaves out the drafts whose statement has been decided on in the same file, and counts them.
+func undecided(ctx context.Context, from store.CandidateReader, s *store.Scan, drafts []draft, count *int) ([]draft, error) {
 	var all []string
 	for i := range drafts {
 		all = append(all, drafts[i].prints...)
@@ -137,7 +151,7 @@ func unknown(ctx context.Context, from store.DiscoveryReader, s *store.Scan, dra
 	left := drafts[:0]
 	for _, c := range drafts {
 		if _, is := decided[c.prints[0]]; is {
-			*known++
+			*count++
 			continue
 		}
 		left = append(left, c)
@@ -145,18 +159,19 @@ func unknown(ctx context.Context, from store.DiscoveryReader, s *store.Scan, dra
 	return left, nil
 }
 
-// complete keeps what a scan has found. What has been decided while it ran is left out.
-func (d *Discovery) complete(ctx context.Context, s *store.Scan, result Result, drafts []draft) error {
-	return d.store.Update(ctx, func(tx store.Tx) error {
-		now := d.instant()
-		result := result
-		drafts, err := unknown(ctx, tx, s, slices.Clone(drafts), &result.Known)
+// complete stores the candidates of the scan, except those decided on while it ran.
+func (w *scanWork) complete(ctx context.Context, drafts []draft) error {
+	s := w.scan
+	return w.d.store.Update(ctx, func(tx store.Tx) error {
+		now := w.d.instant()
+		result := w.result // a copy, as the transaction may run again
+		drafts, err := undecided(ctx, tx.Candidates, s, slices.Clone(drafts), &result.Known)
 		if err != nil {
 			return err
 		}
-		rows, shown := make([]store.Candidate, len(drafts)), make([]Candidate, len(drafts))
+		rows, candidates := make([]store.Candidate, len(drafts)), make([]wire.Candidate, len(drafts))
 		for i := range drafts {
-			if rows[i], shown[i], err = drafts[i].row(s, i+1); err != nil {
+			if rows[i], candidates[i], err = drafts[i].row(s, i+1); err != nil {
 				return err
 			}
 		}
@@ -164,42 +179,43 @@ func (d *Discovery) complete(ctx context.Context, s *store.Scan, result Result, 
 		if err != nil {
 			return err
 		}
-		if err := tx.CompleteScan(ctx, s.ProjectID, s.ID, data, rows, now); err != nil {
+		if err := tx.Scans.Complete(ctx, s.ProjectID, s.ID, data, rows, now); err != nil {
 			return err
 		}
-		if err := d.note(ctx, tx, s.ProjectID, map[string]any{"action": "scan completed", "scan_id": s.ID, "candidates": len(rows), "known": result.Known}); err != nil {
+		if err := w.d.note(ctx, tx, s.ProjectID, map[string]any{"action": "scan completed", "scan_id": s.ID, "candidates": len(rows), "known": result.Known}); err != nil {
 			return err
 		}
-		return d.publish(ctx, tx, s.ProjectID, shown, now)
+		return w.publish(ctx, tx, candidates, now)
 	})
 }
 
-// publish tells of the first candidates.
-func (d *Discovery) publish(ctx context.Context, tx store.Tx, projectID string, shown []Candidate, now time.Time) error {
-	if d.cfg.Publish == nil {
+// publish publishes an event for each of the first candidates.
+func (w *scanWork) publish(ctx context.Context, tx store.Tx, candidates []wire.Candidate, now time.Time) error {
+	if w.d.cfg.Publish == nil {
 		return nil
 	}
-	for i := range shown[:min(len(shown), maxEvents)] {
-		data, err := json.Marshal(&shown[i])
+	for i := range candidates[:min(len(candidates), maxEvents)] {
+		data, err := json.Marshal(&candidates[i])
 		if err != nil {
 			return err
 		}
-		e := rule.Event{ID: audit.NewID(), ProjectID: projectID, Type: rule.CandidateCreated, Time: now, Data: data}
-		if err := d.cfg.Publish(ctx, tx, e); err != nil {
+		e := rule.Event{ID: audit.NewID(), ProjectID: w.scan.ProjectID, Type: rule.CandidateCreated, Time: now, Data: data}
+		if err := w.d.cfg.Publish(ctx, tx, e); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// files are what a scan reads.
-func (d *Discovery) files(ctx context.Context, s *store.Scan) ([]source.File, error) {
+// files returns the document of the scan, or the files that came with its request.
+func (w *scanWork) files(ctx context.Context) ([]source.File, error) {
+	s := w.scan
 	if s.DocumentID != "" {
-		name, content, err := d.cfg.Documents.File(ctx, s.ProjectID, s.DocumentID)
+		name, content, err := w.d.cfg.Documents.File(ctx, s.ProjectID, s.DocumentID)
 		return []source.File{{Path: name, Content: content}}, err
 	}
 	var files []source.File
-	err := d.store.ScanFiles(ctx, s.ProjectID, s.ID, func(part []byte) error {
+	err := w.d.store.Scans.Files(ctx, s.ProjectID, s.ID, func(part []byte) error {
 		more, err := unpack(part)
 		if err != nil {
 			return rule.Errorf(rule.CodeInvalid, "the stored files of the scan are damaged: %w", err)
@@ -216,10 +232,10 @@ const pruneAfter = 24 * time.Hour
 // PruneEvery is how often [Discovery.Prune] is called for.
 const PruneEvery = 24 * time.Hour
 
-// Prune ends scans whose job has ended without them, such as cancelled ones: they would keep their files for ever. It is the
-// handler of the jobs of [PruneKind].
-func (d *Discovery) Prune(ctx context.Context, _ job.Job, _ func(done, total int)) error {
-	open, err := d.store.OpenScans(ctx, d.instant().Add(-pruneAfter), 1000)
+// Prune ends scans whose job has ended without them, such as cancelled ones, which would never drop their files. It is the handler
+// of the jobs of [PruneKind].
+func (d *Discovery) Prune(ctx context.Context, _ wire.Job, _ func(done, total int)) error {
+	open, err := d.store.Scans.ListOpen(ctx, d.instant().Add(-pruneAfter), 1000)
 	if err != nil {
 		return err
 	}
@@ -229,10 +245,12 @@ func (d *Discovery) Prune(ctx context.Context, _ job.Job, _ func(done, total int
 		if err != nil {
 			return err
 		}
-		if status != Failed || s.State != store.ScanOpen {
+		if status != wire.Failed || s.State != store.ScanOpen {
 			continue
 		}
-		err = d.store.Update(ctx, func(tx store.Tx) error { return tx.FailScan(ctx, s.ProjectID, s.ID, clean(s.Error, 2000), d.instant()) })
+		err = d.store.Update(ctx, func(tx store.Tx) error {
+			return tx.Scans.Fail(ctx, s.ProjectID, s.ID, clean(s.Error, 2000), d.instant())
+		})
 		if err != nil && rule.CodeOf(err) != rule.CodeConflict {
 			return err
 		}

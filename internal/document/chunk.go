@@ -7,10 +7,10 @@ import (
 
 	"tenet/internal/document/extract"
 	"tenet/internal/store"
+	"tenet/internal/text"
 )
 
-// Sizes of chunks, in characters. They are large enough to hold a rule with what it rests on, and small enough that one
-// vector can stand for them.
+// Sizes of chunks, in characters. They are large enough to hold a rule with its reasons, and small enough for one vector.
 const (
 	fullChunk  = 1200 // a chunk is closed at the end of a paragraph that makes it so long
 	maxChunk   = 1500 // a longer paragraph is divided, at the end of a sentence where there is one
@@ -77,9 +77,9 @@ func (d *divider) under(h heading) {
 	d.path = append(d.path, h)
 	names := make([]string, len(d.path))
 	for i, p := range d.path {
-		names[i] = short(p.text, 100)
+		names[i] = text.FitRunes(p.text, 100, "…")
 	}
-	d.sections = short(strings.Join(names, " > "), maxSection)
+	d.sections = text.FitRunes(strings.Join(names, " > "), maxSection, "…")
 }
 
 func (d *divider) add(b extract.Block, text string) {
@@ -88,7 +88,7 @@ func (d *divider) add(b extract.Block, text string) {
 	}
 	d.text.WriteString(text)
 	d.length += utf8.RuneCountInString(text)
-	if d.length > 4*maxChunk { // headings upon headings
+	if d.length > 4*maxChunk { // nothing but headings
 		d.close()
 	}
 }
@@ -104,8 +104,8 @@ func (d *divider) close() {
 	d.length, d.hasBody = 0, false
 }
 
-// cutSentence cuts text after at most n characters: at the end of a sentence in the second half if there is one, else at a
-// space there, else anywhere. The space stays with the first part, so that nothing of the text is lost.
+// cutSentence cuts text after at most n characters: at the end of a sentence in the second half, else at a space there, else
+// anywhere. The space stays with the first part, so that nothing of the text is lost.
 func cutSentence(text string, n int) (first, rest string) {
 	count, sentence, space := 0, 0, 0
 	var before rune

@@ -9,9 +9,12 @@ import (
 	"pgregory.net/rapid"
 
 	"tenet/internal/document/extract"
+	"tenet/internal/proptest"
+	"tenet/internal/text"
 )
 
 func TestDivide(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("Keys rotate every year. ", 100)
 	chunks := divide([]extract.Block{
 		{Text: "Before."},
@@ -47,66 +50,28 @@ func TestDivide(t *testing.T) {
 
 // Whatever the text, nothing of it is lost, no chunk is too long, and no character is cut.
 func TestDivideLosesNothing(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	t.Parallel()
+	proptest.Check(t, func(t *rapid.T) {
 		var blocks []extract.Block
 		want := ""
 		for range rapid.IntRange(1, 8).Draw(t, "blocks") {
 			piece := rapid.SampledFrom([]string{"a", "word ", "End. ", "規則。", "é", "\n", "xxxxxxxxxxxxxxxxxxxxxxxx"}).Draw(t, "piece")
 			b := extract.Block{Text: strings.Repeat(piece, rapid.IntRange(1, 2000).Draw(t, "times")), Heading: rapid.IntRange(0, 2).Draw(t, "heading")}
 			if b.Heading > 0 {
-				b.Text = short(b.Text, 50)
+				b.Text = text.FitRunes(b.Text, 50, "…")
 			}
 			blocks = append(blocks, b)
 			want += b.Text + blockEnd
 		}
-		text := ""
+		s := ""
 		for _, c := range divide(blocks) {
-			text += c.Text
-			if n := utf8.RuneCountInString(c.Text); n > maxChunk+maxChunk/4+2*len(blockEnd)+200 || n == 0 || !utf8.ValidString(c.Text) || c.Section != short(c.Section, maxSection) {
+			s += c.Text
+			if n := utf8.RuneCountInString(c.Text); n > maxChunk+maxChunk/4+2*len(blockEnd)+200 || n == 0 || !utf8.ValidString(c.Text) || c.Section != text.FitRunes(c.Section, maxSection, "…") {
 				t.Fatalf("chunk of %d characters in %q", n, c.Section)
 			}
 		}
-		if text != want {
-			t.Fatalf("all chunks together have %d bytes, the text %d", len(text), len(want))
-		}
-	})
-}
-
-func TestSnippet(t *testing.T) {
-	filler := strings.Repeat("Nothing of note here. ", 40)
-	text := filler + "Rotating\nthe keys of os.environ is a duty. " + filler
-	got, marks := snippet(text, []string{"rotat", "key", "os.environ", "environ"})
-	var marked []string
-	for _, m := range marks {
-		marked = append(marked, string([]rune(got)[m.Start:m.End]))
-	}
-	if diff := cmp.Diff([]string{"Rotating", "keys", "os.environ"}, marked); diff != "" {
-		t.Errorf("marked (-want +got)\n%s\nin %s", diff, got)
-	}
-	if !strings.HasPrefix(got, "…") || !strings.HasSuffix(got, "…") || utf8.RuneCountInString(got) > snippetLength+20 {
-		t.Errorf("snippet of %d characters: %s", utf8.RuneCountInString(got), got)
-	}
-	if got, marks := snippet("Short.", nil); got != "Short." || len(marks) != 0 {
-		t.Errorf("%q with marks %v", got, marks)
-	}
-}
-
-func FuzzSnippet(f *testing.F) {
-	f.Add("Keys rotate. 規則を守る os.environ", "keys os.environ 規則")
-	f.Fuzz(func(t *testing.T, text, query string) {
-		text = strings.ToValidUTF8(text, "")
-		var terms []string
-		terms = append(terms, strings.Fields(query)...)
-		got, marks := snippet(text, terms)
-		last := 0
-		for _, m := range marks {
-			if m.Start < last || m.End <= m.Start || m.End > utf8.RuneCountInString(got) {
-				t.Fatalf("marks %v in %q", marks, got)
-			}
-			last = m.End
-		}
-		if !utf8.ValidString(got) {
-			t.Fatalf("%q", got)
+		if s != want {
+			t.Fatalf("all chunks together have %d bytes, the text %d", len(s), len(want))
 		}
 	})
 }

@@ -15,12 +15,13 @@ import (
 	"tenet/internal/document/documenttest"
 	"tenet/internal/document/extract"
 	"tenet/internal/job"
-	"tenet/internal/llm"
+	"tenet/internal/llm/llmtest"
 	"tenet/internal/rule"
 	"tenet/internal/store"
 	"tenet/internal/store/litetest"
 	"tenet/internal/store/pgtest"
 	"tenet/internal/store/sqlstore"
+	"tenet/internal/wire"
 )
 
 // shelf is documents on a fresh database with the project p.
@@ -30,7 +31,7 @@ type shelf struct {
 	ctx      context.Context //nolint:containedctx // the test's own
 	store    store.Store
 	live     *corpus.Live
-	embedder *llm.FakeEmbedder
+	embedder *llmtest.Embedder
 }
 
 var noon = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
@@ -60,26 +61,26 @@ func newShelf(t *testing.T, db store.Store) *shelf {
 			t.Error(err)
 		}
 	})
-	s := &shelf{t: t, store: db, embedder: &llm.FakeEmbedder{}, ctx: auth.WithActor(t.Context(), auth.Actor{Name: "ann"})}
-	s.live = corpus.NewLive(corpus.Config{Store: db})
+	s := &shelf{t: t, store: db, embedder: &llmtest.Embedder{}, ctx: auth.WithActor(t.Context(), auth.Actor{Name: "ann"})}
+	s.live = corpus.NewLive(corpus.Config{Store: corpus.Store{Projects: db.Projects, Federation: db.Federation, Embeddings: db.Embeddings, Waivers: db.Waivers}})
 	err := db.Update(t.Context(), func(tx store.Tx) error {
-		return tx.CreateProject(t.Context(), rule.Project{ID: "p", CreatedAt: noon, UpdatedAt: noon})
+		return tx.Projects.Create(t.Context(), rule.Project{ID: "p", CreatedAt: noon, UpdatedAt: noon})
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	now := noon
 	s.Documents = New(Config{
-		Store: db, Views: s.live, Embedder: s.embedder, Queue: job.NewQueue(time.Now),
+		Store: Store{Updater: db, Documents: db.Documents, Projects: db.Projects, Vectors: db.Vectors}, Views: s.live, Embedder: s.embedder, Queue: job.NewQueue(time.Now),
 		Now: func() time.Time { now = now.Add(time.Second); return now },
 	})
 	return s
 }
 
 // upload keeps a text file of a name.
-func (s *shelf) upload(name, text string) Document {
+func (s *shelf) upload(name, text string) wire.Document {
 	s.t.Helper()
-	d, err := s.Upload(s.ctx, "p", Upload{Filename: name, Content: []byte(text)})
+	d, err := s.Upload(s.ctx, "p", wire.Upload{Filename: name, Content: []byte(text)})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -94,9 +95,10 @@ func wantCode(t *testing.T, about string, err error, want rule.Code, words strin
 }
 
 func TestUploads(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(t *testing.T, s *shelf) {
 		got := s.upload(`C:\docs\policy.md`, "# Key policy\n\nRotate keys.\n\n## Doors\n\nLock doors.\n")
-		want := Document{
+		want := wire.Document{
 			ID: got.ID, ProjectID: "p", Filename: "policy.md", MIMEType: "text/markdown", SizeBytes: 50, Title: "Key policy", SHA256: got.SHA256,
 			UploadedBy: "ann", UploadedAt: got.UploadedAt, Chunks: 2, Characters: 46,
 		}
@@ -112,16 +114,16 @@ func TestUploads(t *testing.T) {
 		if _, content, err := s.Content(s.ctx, "p", got.ID); err != nil || !strings.HasPrefix(string(content), "# Key") {
 			t.Errorf("%q, error %v", content, err)
 		}
-		pdf, err := s.Upload(s.ctx, "p", Upload{
+		pdf, err := s.Upload(s.ctx, "p", wire.Upload{
 			Filename: "a.pdf", Content: documenttest.PDF([]documenttest.Line{{Text: "Pay late.", Size: 11}}), Title: "Terms", DocumentType: "contract",
 		})
 		if err != nil || pdf.Pages != 1 || pdf.Title != "Terms" || pdf.DocumentType != "contract" || pdf.MIMEType != "application/pdf" {
 			t.Errorf("%+v, error %v", pdf, err)
 		}
-		_, err = s.Upload(s.ctx, "p", Upload{Filename: "other.md", Content: []byte("# Key policy\n\nRotate keys.\n\n## Doors\n\nLock doors.\n")})
+		_, err = s.Upload(s.ctx, "p", wire.Upload{Filename: "other.md", Content: []byte("# Key policy\n\nRotate keys.\n\n## Doors\n\nLock doors.\n")})
 		wantCode(t, "the same content", err, rule.CodeConflict, got.ID)
 
-		list, total, err := s.List(s.ctx, "p", Page{1, 1})
+		list, total, err := s.List(s.ctx, "p", rule.Page{Number: 1, Size: 1})
 		if err != nil || total != 2 || len(list) != 1 || list[0].ID != pdf.ID {
 			t.Errorf("%+v of %d, error %v", list, total, err)
 		}
@@ -133,7 +135,7 @@ func TestUploads(t *testing.T) {
 		wantCode(t, "deleting again", s.Delete(s.ctx, "p", got.ID), rule.CodeNotFound, "document")
 		s.upload("policy.md", "# Key policy\n\nRotate keys.\n\n## Doors\n\nLock doors.\n") // it may come back
 
-		entries, _, err := s.store.FindAudit(t.Context(), store.AuditFilter{ProjectID: "p", Kind: "document", Limit: 10})
+		entries, _, err := s.store.Audit.Find(t.Context(), store.AuditFilter{ProjectID: "p", Kind: "document", Limit: 10})
 		if err != nil || len(entries) != 4 || entries[0].Actor != "ann" {
 			t.Errorf("%d records, error %v", len(entries), err)
 		}
@@ -141,186 +143,43 @@ func TestUploads(t *testing.T) {
 }
 
 func TestRefusedUploadsLeaveNothing(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(t *testing.T, s *shelf) {
 		for about, tt := range map[string]struct {
-			u     Upload
+			u     wire.Upload
 			words string
 		}{
-			"no name":         {Upload{Filename: "../..", Content: []byte("x")}, "upload"},
-			"empty":           {Upload{Filename: "a.txt"}, "empty"},
-			"binary":          {Upload{Filename: "a.txt", Content: []byte("\x00\x01")}, "binary"},
-			"wrong ending":    {Upload{Filename: "a.pdf", Content: []byte("text")}, "holds text"},
-			"damaged":         {Upload{Filename: "a.pdf", Content: []byte("%PDF-1.4\n%%EOF")}, "damaged"},
-			"no text":         {Upload{Filename: "a.html", Content: []byte("<html><script>x</script>")}, "no text"},
-			"title too long":  {Upload{Filename: "a.txt", Content: []byte("x"), Title: strings.Repeat("x", 301)}, "upload"},
-			"type with lines": {Upload{Filename: "a.txt", Content: []byte("x"), DocumentType: "a\nb"}, "upload"},
+			"no name":         {wire.Upload{Filename: "../..", Content: []byte("x")}, "upload"},
+			"empty":           {wire.Upload{Filename: "a.txt"}, "empty"},
+			"binary":          {wire.Upload{Filename: "a.txt", Content: []byte("\x00\x01")}, "binary"},
+			"wrong ending":    {wire.Upload{Filename: "a.pdf", Content: []byte("text")}, "holds text"},
+			"damaged":         {wire.Upload{Filename: "a.pdf", Content: []byte("%PDF-1.4\n%%EOF")}, "damaged"},
+			"no text":         {wire.Upload{Filename: "a.html", Content: []byte("<html><script>x</script>")}, "no text"},
+			"title too long":  {wire.Upload{Filename: "a.txt", Content: []byte("x"), Title: strings.Repeat("x", 301)}, "upload"},
+			"type with lines": {wire.Upload{Filename: "a.txt", Content: []byte("x"), DocumentType: "a\nb"}, "upload"},
 		} {
 			_, err := s.Upload(s.ctx, "p", tt.u)
 			wantCode(t, about, err, rule.CodeInvalid, tt.words)
 		}
-		_, err := s.Upload(s.ctx, "none", Upload{Filename: "a.txt", Content: []byte("x")})
+		_, err := s.Upload(s.ctx, "none", wire.Upload{Filename: "a.txt", Content: []byte("x")})
 		wantCode(t, "no project", err, rule.CodeNotFound, "project")
 		s.cfg.Limits = extract.Limits{Characters: 10}
-		_, err = s.Upload(s.ctx, "p", Upload{Filename: "a.txt", Content: []byte("more than ten characters")})
+		_, err = s.Upload(s.ctx, "p", wire.Upload{Filename: "a.txt", Content: []byte("more than ten characters")})
 		wantCode(t, "too much text", err, rule.CodeTooLarge, "characters")
-		if _, total, err := s.store.Documents(s.ctx, "p", 0, 1); err != nil || total != 0 {
+		if _, total, err := s.store.Documents.List(s.ctx, "p", 0, 1); err != nil || total != 0 {
 			t.Errorf("%d documents are left, error %v", total, err)
 		}
 	})
 }
 
-// found are the file names of a result.
-func found(items []Item) []string {
-	var names []string
-	for _, it := range items {
-		names = append(names, it.Filename)
-	}
-	return names
-}
-
-func (s *shelf) query(text string) Query {
-	return Query{ProjectID: "p", Text: text, Page: Page{Number: 1, Size: 10}}
-}
-
-func TestFulltext(t *testing.T) {
-	onBoth(t, func(t *testing.T, s *shelf) {
-		s.upload("keys.md", "# Keys\n\nSecrets are rotated every year. Ask first.\n\n# Other\n\nNothing.\n")
-		s.upload("cash.txt", "Cash payments are refused. Every year.")
-		s.upload("日本.txt", "安全規則を守る。Überweisung. os.environ is read.")
-		for query, want := range map[string][]string{
-			"rotating secrets":         {"keys.md"},
-			`"refused every year"`:     {"cash.txt"},
-			`"year every"`:             nil,
-			"cash":                     {"cash.txt"},
-			"cash.txt":                 {"cash.txt"},
-			"規則":                       {"日本.txt"},
-			"uberweisung":              {"日本.txt"},
-			"os.environ":               {"日本.txt"},
-			"😀":                        nil,
-			"\" ( AND * NEAR":          nil,
-			strings.Repeat("zz ", 999): nil,
-		} {
-			r, err := s.Fulltext(s.ctx, s.query(query))
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := found(r.Items)
-			if query == "cash.txt" && len(got) > 0 { // the name in two words finds others too
-				got = got[:1]
-				r.Total = 1
-			}
-			if diff := cmp.Diff(want, got); diff != "" || r.Total != len(want) || r.Mode != Keyword || r.Degraded != nil {
-				t.Errorf("%q finds %d (-want +got)\n%s", query, r.Total, diff)
-			}
-		}
-		r, err := s.Fulltext(s.ctx, s.query("rotating secrets"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		it := r.Items[0]
-		if it.Snippet != "Keys Secrets are rotated every year. Ask first." || it.Section != "Keys" || it.Score <= 0 || it.SizeBytes == 0 ||
-			it.UploadedBy != "ann" || it.MIMEType != "text/markdown" || it.RulesExtracted != nil {
-			t.Errorf("%+v", it)
-		}
-		if diff := cmp.Diff([]Highlight{{5, 12}, {17, 24}}, it.Highlights); diff != "" {
-			t.Errorf("highlights (-want +got)\n%s", diff)
-		}
-		r, err = s.Fulltext(s.ctx, Query{ProjectID: "p", Text: "year", Page: Page{9, 10}})
-		if err != nil || len(r.Items) != 0 || r.Total != 2 {
-			t.Errorf("beyond the end: %+v, error %v", r, err)
-		}
-		for about, q := range map[string]string{"empty": " ", "too long": strings.Repeat("x", MaxQuery+1)} {
-			_, err = s.Fulltext(s.ctx, s.query(q))
-			wantCode(t, about, err, rule.CodeInvalid, "invalid")
-		}
-		_, err = s.Fulltext(s.ctx, Query{ProjectID: "none", Text: "x", Page: Page{1, 1}})
-		wantCode(t, "no project", err, rule.CodeNotFound, "project")
-	})
-}
-
 // embed does what the jobs of uploads would.
-func (s *shelf) embed(documents ...Document) {
+func (s *shelf) embed(documents ...wire.Document) {
 	s.t.Helper()
 	for _, d := range documents {
 		if err := s.EmbedDocument(s.ctx, "p", d.ID, func(int, int) {}); err != nil {
 			s.t.Fatal(err)
 		}
 	}
-}
-
-func TestVectorSearch(t *testing.T) {
-	onBoth(t, func(t *testing.T, s *shelf) {
-		keys, cash := s.upload("keys.md", "# Doors\n\nLock all doors.\n\n# Keys\n\nrotate keys yearly\n"), s.upload("cash.txt", "no cash payments")
-		r, err := s.Vector(s.ctx, s.query("rotate keys yearly"))
-		if err != nil || r.Total != 0 || r.Degraded == nil || !strings.Contains(r.Degraded.Reason, "2 of 2") {
-			t.Errorf("without vectors: %+v, error %v", r, err)
-		}
-		s.embed(keys)
-		for range 2 { // read, then kept
-			r, err = s.Vector(s.ctx, s.query("rotate keys yearly"))
-			if err != nil || r.Total != 1 || r.Mode != Vector || r.Degraded == nil || r.Items[0].Section != "Keys" || r.Items[0].Score < 0.8 {
-				t.Errorf("%+v, error %v", r, err)
-			}
-		}
-		s.embed(cash)
-		r, err = s.Vector(s.ctx, s.query("cash payments"))
-		if diff := cmp.Diff([]string{"cash.txt", "keys.md"}, found(r.Items)); diff != "" || err != nil || r.Degraded != nil {
-			t.Errorf("(-want +got)\n%s%+v, error %v", diff, r.Degraded, err)
-		}
-		if got, err := s.Get(s.ctx, "p", cash.ID); err != nil || got.EmbeddingModel != s.embedder.ID() {
-			t.Errorf("%+v, error %v", got, err)
-		}
-		if err := s.Delete(s.ctx, "p", cash.ID); err != nil {
-			t.Fatal(err)
-		}
-		if r, err = s.Vector(s.ctx, s.query("cash payments")); err != nil || r.Total != 1 {
-			t.Errorf("a deleted document: %+v, error %v", r, err)
-		}
-
-		s.embedder.Respond = func(context.Context, []string) error { return rule.Errorf(rule.CodeUnavailable, "down") }
-		_, err = s.Vector(s.ctx, s.query("cash"))
-		wantCode(t, "the service is down", err, rule.CodeUnavailable, "down")
-		s.cfg.Embedder = nil
-		_, err = s.Vector(s.ctx, s.query("cash"))
-		wantCode(t, "no service", err, rule.CodeUnavailable, "TENET_EMBEDDING_MODEL")
-	})
-}
-
-func TestHybrid(t *testing.T) {
-	onBoth(t, func(t *testing.T, s *shelf) {
-		s.embed(s.upload("a.txt", "rotate keys"), s.upload("b.txt", "rotate tyres and rotate crops"), s.upload("c.txt", "cash"))
-		r, err := s.Hybrid(s.ctx, s.query("rotate keys"))
-		if diff := cmp.Diff([]string{"a.txt", "b.txt", "c.txt"}, found(r.Items)); diff != "" || err != nil || r.Mode != Hybrid || r.Degraded != nil {
-			t.Errorf("(-want +got)\n%s%+v, error %v", diff, r, err)
-		}
-		s.embedder.Respond = func(context.Context, []string) error { return errors.New("connection refused to 10.0.0.1") }
-		r, err = s.Hybrid(s.ctx, s.query("rotate keys"))
-		if err != nil || r.Mode != Keyword || r.Total != 2 || r.Degraded == nil || strings.Contains(r.Degraded.Reason, "10.0.0.1") {
-			t.Errorf("the service is down: %+v, error %v", r, err)
-		}
-		s.cfg.Embedder = nil
-		r, err = s.Hybrid(s.ctx, s.query("rotate keys"))
-		if err != nil || r.Mode != Keyword || r.Total != 2 || r.Degraded == nil || !strings.Contains(r.Degraded.Reason, "no embedding service") {
-			t.Errorf("no service: %+v, error %v", r, err)
-		}
-	})
-}
-
-// An embedding service is shown neither the secrets of documents nor those of queries.
-func TestSecretsAreNotEmbedded(t *testing.T) {
-	onBoth(t, func(t *testing.T, s *shelf) {
-		text := "aws_access_key_id = " + "AKIA" + "IOSFODNN7" + "ABCDEFG"
-		s.embed(s.upload("a.txt", "Set "+text+" and go on."))
-		if _, err := s.Hybrid(s.ctx, s.query("What is "+text)); err != nil {
-			t.Fatal(err)
-		}
-		if calls := fmt.Sprint(s.embedder.Calls()); strings.Contains(calls, "ABCDEFG") || strings.Count(calls, "[redacted:") != 2 {
-			t.Errorf("the service was shown %s", calls)
-		}
-		if r, err := s.Fulltext(s.ctx, s.query(text)); err != nil || r.Total != 1 {
-			t.Errorf("by its words: %+v, error %v", r, err)
-		}
-	})
 }
 
 // addRules stores rules that refer to documents.
@@ -331,11 +190,11 @@ func (s *shelf) addRules(rules ...rule.Rule) {
 		rules[i].Normalize()
 	}
 	err := s.store.Update(s.ctx, func(tx store.Tx) error {
-		cv, err := tx.RaiseCorpus(s.ctx, "p")
+		cv, err := tx.Projects.RaiseCorpus(s.ctx, "p")
 		if err != nil {
 			return err
 		}
-		return tx.InsertRules(s.ctx, cv, rules)
+		return tx.Rules.Insert(s.ctx, cv, rules)
 	})
 	if err != nil {
 		s.t.Fatal(err)
@@ -345,55 +204,13 @@ func (s *shelf) addRules(rules ...rule.Rule) {
 	}
 }
 
-func TestRelationalAndSources(t *testing.T) {
-	onBoth(t, func(t *testing.T, s *shelf) {
-		one, two := s.upload("one.txt", "Rotate KEYS. 100% sure."), s.upload("two.txt", "keys")
-		ref := rule.SourceRef{Kind: "document", DocumentID: strings.ToUpper(one.ID), Section: "1"}
-		s.addRules(
-			rule.Rule{ID: "00000000-0000-7000-8000-000000000001", SourceRefs: []rule.SourceRef{ref, ref}},
-			rule.Rule{ID: "00000000-0000-7000-8000-000000000002", SourceRefs: []rule.SourceRef{ref}, Status: rule.Retired},
-			rule.Rule{ID: "00000000-0000-7000-8000-000000000003", SourceRefs: []rule.SourceRef{{Kind: "document", DocumentID: "other"}}},
-		)
-		r, err := s.Relational(s.ctx, s.query("rotating keys"))
-		if err != nil || r.Total != 2 || r.Mode != "" {
-			t.Fatalf("%+v, error %v", r, err)
-		}
-		r, err = s.Relational(s.ctx, s.query("rotate keys"))
-		if diff := cmp.Diff([]string{"one.txt", "two.txt"}, found(r.Items)); diff != "" || err != nil {
-			t.Fatalf("(-want +got)\n%serror %v", diff, err)
-		}
-		if it := r.Items[0]; *it.RulesExtracted != 1 || *r.Items[1].RulesExtracted != 0 || it.Score != 1 || r.Items[1].Score != 0.5 {
-			t.Errorf("%+v", r.Items)
-		}
-		if r, err = s.Relational(s.ctx, s.query(" ")); err != nil || r.Total != 2 || r.Items[0].DocumentID != two.ID {
-			t.Errorf("all: %+v, error %v", r, err)
-		}
-		if r, err = s.Relational(s.ctx, s.query("%")); err != nil || r.Total != 0 {
-			t.Errorf("no word: %+v, error %v", r, err)
-		}
-
-		sourced, err := s.BySource(s.ctx, "p", one.ID, Page{1, 10})
-		if err != nil || sourced.Total != 1 || sourced.Rules[0].ID[35:] != "1" || sourced.Document.RulesExtracted != 1 {
-			t.Errorf("%+v, error %v", sourced, err)
-		}
-		if sourced, err = s.BySource(s.ctx, "p", one.ID, Page{2, 10}); err != nil || sourced.Total != 1 || len(sourced.Rules) != 0 {
-			t.Errorf("beyond the end: %+v, error %v", sourced, err)
-		}
-		_, err = s.BySource(s.ctx, "p", "none", Page{1, 10})
-		wantCode(t, "no document", err, rule.CodeNotFound, "document")
-		s.addRules(rule.Rule{ID: "00000000-0000-7000-8000-000000000004", SourceRefs: []rule.SourceRef{ref}})
-		if got, err := s.Get(s.ctx, "p", one.ID); err != nil || got.RulesExtracted != 2 {
-			t.Errorf("after another rule: %+v, error %v", got, err)
-		}
-	})
-}
-
 func TestEmbedding(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(t *testing.T, s *shelf) {
 		long := s.upload("long.md", strings.Repeat("# Part\n\nSome text.\n\n", 150))
 		queued := func() []store.Job {
 			t.Helper()
-			jobs, _, err := s.store.FindJobs(t.Context(), store.JobFilter{ProjectID: "p", Kind: EmbedKind, Limit: 10})
+			jobs, _, err := s.store.Jobs.Find(t.Context(), store.JobFilter{ProjectID: "p", Kind: EmbedKind, Limit: 10})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -420,7 +237,7 @@ func TestEmbedding(t *testing.T) {
 			}
 			steps = append(steps, done)
 		}
-		work := job.Job{ProjectID: "p", Args: queued()[0].Args}
+		work := wire.Job{ProjectID: "p", Args: queued()[0].Args}
 		if err := s.EmbedJob(s.ctx, work, progress); !errors.Is(err, fail) {
 			t.Fatalf("error %v", err)
 		}
@@ -434,16 +251,16 @@ func TestEmbedding(t *testing.T) {
 			t.Errorf("%d calls; what was stored must not be embedded again", len(calls))
 		}
 
-		s.embedder = &llm.FakeEmbedder{Name: "fake:other"}
+		s.embedder = &llmtest.Embedder{Name: "fake:other"}
 		s.cfg.Embedder = s.embedder
 		if err := s.EnqueueMissing(s.ctx); err != nil {
 			t.Fatal(err)
 		}
 		s.embed(long)
-		if keys, err := s.store.DocumentVectorKeys(t.Context(), "p", "fake:words"); err != nil || len(keys) != 0 {
+		if keys, err := s.store.Vectors.Keys(t.Context(), "p", "fake:words"); err != nil || len(keys) != 0 {
 			t.Errorf("vectors of the old model are left: %v, error %v", keys, err)
 		}
-		if lacking, err := s.store.UnembeddedDocuments(t.Context(), "p", "fake:other"); err != nil || len(lacking) != 0 {
+		if lacking, err := s.store.Vectors.Unembedded(t.Context(), "p", "fake:other"); err != nil || len(lacking) != 0 {
 			t.Errorf("%v, error %v", lacking, err)
 		}
 		if err := s.Delete(s.ctx, "p", long.ID); err != nil {
@@ -459,23 +276,40 @@ func TestEmbedding(t *testing.T) {
 	})
 }
 
-// Vectors that do not fit into memory are read for each search, and the answer is the same.
-func TestVectorsBeyondTheLimit(t *testing.T) {
+// The service that embeds is not shown the secrets of documents.
+func TestSecretsAreNotEmbedded(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(t *testing.T, s *shelf) {
-		s.embed(s.upload("a.txt", "alpha beta"), s.upload("b.txt", "beta gamma"), s.upload("c.txt", "delta"))
-		all, err := s.Vector(s.ctx, s.query("beta gamma"))
-		if err != nil {
-			t.Fatal(err)
+		text := "aws_access_key_id = " + "AKIA" + "IOSFODNN7" + "ABCDEFG"
+		s.embed(s.upload("a.txt", "Set "+text+" and go on."))
+		if calls := fmt.Sprint(s.embedder.Calls()); strings.Contains(calls, "ABCDEFG") || strings.Count(calls, "[redacted:") != 1 {
+			t.Errorf("the service was shown %s", calls)
 		}
-		s.vectors = newVectors(s.store, size(make([]float32, store.Dimensions)))
-		for range 2 {
-			r, err := s.Vector(s.ctx, s.query("beta gamma"))
-			if diff := cmp.Diff(all, r); diff != "" || err != nil {
-				t.Errorf("(-all +with little memory)\n%s, error %v", diff, err)
-			}
-			if s.vectors.held > s.vectors.limit {
-				t.Errorf("%d bytes are held", s.vectors.held)
-			}
+	})
+}
+
+func TestSources(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *shelf) {
+		one := s.upload("one.txt", "Rotate KEYS. 100% sure.")
+		ref := rule.SourceRef{Kind: "document", DocumentID: strings.ToUpper(one.ID), Section: "1"}
+		s.addRules(
+			rule.Rule{ID: "00000000-0000-7000-8000-000000000001", SourceRefs: []rule.SourceRef{ref, ref}},
+			rule.Rule{ID: "00000000-0000-7000-8000-000000000002", SourceRefs: []rule.SourceRef{ref}, Status: rule.Retired},
+			rule.Rule{ID: "00000000-0000-7000-8000-000000000003", SourceRefs: []rule.SourceRef{{Kind: "document", DocumentID: "other"}}},
+		)
+		sourced, err := s.BySource(s.ctx, "p", one.ID, rule.Page{Number: 1, Size: 10})
+		if err != nil || sourced.Total != 1 || sourced.Rules[0].ID[35:] != "1" || sourced.Document.RulesExtracted != 1 {
+			t.Errorf("%+v, error %v", sourced, err)
+		}
+		if sourced, err = s.BySource(s.ctx, "p", one.ID, rule.Page{Number: 2, Size: 10}); err != nil || sourced.Total != 1 || len(sourced.Rules) != 0 {
+			t.Errorf("beyond the end: %+v, error %v", sourced, err)
+		}
+		_, err = s.BySource(s.ctx, "p", "none", rule.Page{Number: 1, Size: 10})
+		wantCode(t, "no document", err, rule.CodeNotFound, "document")
+		s.addRules(rule.Rule{ID: "00000000-0000-7000-8000-000000000004", SourceRefs: []rule.SourceRef{ref}})
+		if got, err := s.Get(s.ctx, "p", one.ID); err != nil || got.RulesExtracted != 2 {
+			t.Errorf("after another rule: %+v, error %v", got, err)
 		}
 	})
 }

@@ -3,12 +3,14 @@ package document
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"strings"
 	"time"
 
 	"tenet/internal/job"
 	"tenet/internal/rule"
 	"tenet/internal/store"
+	"tenet/internal/wire"
 )
 
 // EmbedKind is the kind of the jobs that embed the chunks of one document. [Documents.EmbedJob] carries them out.
@@ -27,7 +29,7 @@ const otherModel = 5 * time.Second
 // embedBatch is how many chunks are embedded in one call and stored in one transaction.
 const embedBatch = 64
 
-// enqueue asks for the vectors of a document, as part of a transaction. Without an embedding service it does nothing.
+// enqueue enqueues the job that embeds a document, as part of a transaction. Without an embedding service it does nothing.
 func (d *Documents) enqueue(ctx context.Context, tx store.Tx, projectID, id string) error {
 	if d.cfg.Embedder == nil || d.cfg.Queue == nil {
 		return nil
@@ -37,18 +39,18 @@ func (d *Documents) enqueue(ctx context.Context, tx store.Tx, projectID, id stri
 	return err
 }
 
-// EnqueueMissing asks for the vectors of all documents that lack those of the embedder's model: after a change of the
-// model, and of what was uploaded while there was none. Without an embedding service it does nothing.
+// EnqueueMissing enqueues the jobs for all documents without vectors of the embedder's model, after a change of the model or of
+// uploads without one. Without an embedding service it does nothing.
 func (d *Documents) EnqueueMissing(ctx context.Context) error {
 	if d.cfg.Embedder == nil || d.cfg.Queue == nil {
 		return nil
 	}
-	projects, err := d.store.Projects(ctx)
+	projects, err := d.store.Projects.List(ctx)
 	if err != nil {
 		return err
 	}
 	for _, p := range projects {
-		ids, err := d.store.UnembeddedDocuments(ctx, p.ID, d.cfg.Embedder.ID())
+		ids, err := d.store.Vectors.Unembedded(ctx, p.ID, d.cfg.Embedder.ID())
 		if err != nil {
 			return err
 		}
@@ -70,10 +72,30 @@ func (d *Documents) EnqueueMissing(ctx context.Context) error {
 	return nil
 }
 
+// missingEvery is the time between checks for documents without vectors: a job may have been given up while the service was
+// away.
+const missingEvery = 10 * time.Minute
+
+// Follow enqueues the jobs for documents without vectors, at the start and at intervals, until ctx ends.
+func (d *Documents) Follow(ctx context.Context) {
+	tick := time.NewTicker(missingEvery)
+	defer tick.Stop()
+	for {
+		if err := d.EnqueueMissing(ctx); err != nil && ctx.Err() == nil {
+			d.cfg.Logger.WarnContext(ctx, "cannot ask for the vectors of documents; trying again later", slog.Any("error", err))
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
 // EmbedJob is the [job.Handler] of [EmbedKind].
-func (d *Documents) EmbedJob(ctx context.Context, j job.Job, progress func(done, total int)) error {
+func (d *Documents) EmbedJob(ctx context.Context, j wire.Job, progress func(done, total int)) error {
 	var args embedArgs
-	if err := j.Decode(&args); err != nil {
+	if err := job.DecodeArgs(&j, &args); err != nil {
 		return err
 	}
 	if d.cfg.Embedder != nil && args.Model != d.cfg.Embedder.ID() {
@@ -86,10 +108,10 @@ func (d *Documents) EmbedJob(ctx context.Context, j job.Job, progress func(done,
 // been stored when it ends early need not be done again. Done and total count chunks. A document that is gone needs nothing.
 func (d *Documents) EmbedDocument(ctx context.Context, projectID, id string, progress func(done, total int)) error {
 	if d.cfg.Embedder == nil {
-		return errNoEmbedder()
+		return rule.Errorf(rule.CodeUnavailable, "the node has no embedding service; name its model in TENET_EMBEDDING_MODEL")
 	}
 	model := d.cfg.Embedder.ID()
-	document, err := d.store.Document(ctx, projectID, id)
+	document, err := d.store.Documents.Get(ctx, projectID, id)
 	if gone(err) || (err == nil && document.EmbeddingModel == model) {
 		return nil
 	}
@@ -112,7 +134,7 @@ func (d *Documents) EmbedDocument(ctx context.Context, projectID, id string, pro
 			return err
 		}
 	}
-	err = d.store.Update(ctx, func(tx store.Tx) error { return tx.MarkEmbedded(ctx, projectID, document.ID, model) })
+	err = d.store.Update(ctx, func(tx store.Tx) error { return tx.Vectors.MarkEmbedded(ctx, projectID, document.ID, model) })
 	if err != nil && !gone(err) {
 		return err
 	}
@@ -122,9 +144,9 @@ func (d *Documents) EmbedDocument(ctx context.Context, projectID, id string, pro
 
 func gone(err error) bool { return rule.CodeOf(err) == rule.CodeNotFound }
 
-// embedded tells which batches of a document have vectors, by the number of their first chunk.
+// embedded returns the batches of a document that have vectors, by the number of their first chunk.
 func (d *Documents) embedded(ctx context.Context, projectID, id, model string) (map[int]bool, error) {
-	keys, err := d.store.DocumentVectorKeys(ctx, projectID, model)
+	keys, err := d.store.Vectors.Keys(ctx, projectID, model)
 	have := map[int]bool{}
 	for _, k := range keys {
 		if k.DocumentID == id {
@@ -136,7 +158,7 @@ func (d *Documents) embedded(ctx context.Context, projectID, id, model string) (
 
 // embedChunks makes and stores the vectors of one batch.
 func (d *Documents) embedChunks(ctx context.Context, document store.Document, after int) error {
-	chunks, err := d.store.DocumentChunks(ctx, document.ProjectID, document.ID, after, embedBatch)
+	chunks, err := d.store.Documents.Chunks(ctx, document.ProjectID, document.ID, after, embedBatch)
 	if err != nil || len(chunks) == 0 {
 		return err
 	}
@@ -156,20 +178,15 @@ func (d *Documents) embedChunks(ctx context.Context, document store.Document, af
 		return fmt.Errorf("document: the embedder gave %d numbers for %d texts", len(v.Vectors), len(texts))
 	}
 	return d.store.Update(ctx, func(tx store.Tx) error {
-		return tx.PutDocumentVectors(ctx, document.ProjectID, d.cfg.Embedder.ID(), v)
+		return tx.Vectors.Put(ctx, document.ProjectID, d.cfg.Embedder.ID(), v)
 	})
 }
 
-// vectorsOf has texts embedded by a service that is not shown the secrets in them.
+// vectorsOf embeds texts with a service, without the secrets in them.
 func (d *Documents) vectorsOf(ctx context.Context, texts []string) ([][]float32, error) {
 	clean := make([]string, len(texts))
 	for i, text := range texts {
 		clean[i], _ = d.redactor.Text(text)
 	}
 	return d.cfg.Embedder.Embed(ctx, clean)
-}
-
-func errNoEmbedder() error {
-	return rule.Errorf(rule.CodeUnavailable, "vector search needs an embedding service; name its model in "+
-		"TENET_EMBEDDING_MODEL, such as ollama:nomic-embed-text, or use fulltext search")
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"path"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -17,15 +16,9 @@ import (
 	"tenet/internal/document/extract"
 	"tenet/internal/rule"
 	"tenet/internal/store"
+	"tenet/internal/text"
+	"tenet/internal/wire"
 )
-
-// Upload is a file to keep.
-type Upload struct {
-	Filename string
-	Content  []byte
-	// Title and DocumentType may be empty.
-	Title, DocumentType string
-}
 
 // Bounds on what is said about a document, in characters, and on its chunks.
 const (
@@ -35,35 +28,35 @@ const (
 	maxChunks   = 20_000
 )
 
-// Upload reads a file and keeps it, all of it or nothing. The error is invalid for a file that cannot be read, with
+// Upload reads a file and stores it, all of it or nothing. The error is invalid for a file that cannot be read, with
 // [extract.ErrUnsupported] in its chain if no file of its kind can be; too_large for one beyond a limit; and conflict,
 // naming the document, if the project has the same content already.
-func (d *Documents) Upload(ctx context.Context, projectID string, u Upload) (Document, error) {
+func (d *Documents) Upload(ctx context.Context, projectID string, u wire.Upload) (wire.Document, error) {
 	u.Filename = cleanFilename(u.Filename)
-	if err := u.check(); err != nil {
-		return Document{}, err
+	if err := checkUpload(&u); err != nil {
+		return wire.Document{}, err
 	}
 	sum := sha256.Sum256(u.Content)
 	hash := hex.EncodeToString(sum[:])
 	if err := d.absent(ctx, projectID, hash); err != nil {
-		return Document{}, err
+		return wire.Document{}, err
 	}
 	format, err := extract.Sniff(u.Filename, u.Content)
 	if err != nil {
-		return Document{}, asField(err)
+		return wire.Document{}, asField(err)
 	}
 	result, err := extract.Run(ctx, format, u.Content, d.cfg.Limits)
 	if err != nil {
-		return Document{}, asField(err)
+		return wire.Document{}, asField(err)
 	}
 	made := store.Document{
-		ProjectID: projectID, ID: audit.NewID(), Filename: u.Filename, MIMEType: format.MIMEType(), Title: u.title(result),
+		ProjectID: projectID, ID: audit.NewID(), Filename: u.Filename, MIMEType: format.MIMEType(), Title: titleOf(&u, result),
 		DocumentType: u.DocumentType, SHA256: hash, SizeBytes: int64(len(u.Content)), UploadedBy: auth.ActorFrom(ctx).Name,
-		UploadedAt: d.cfg.Now().UTC().Truncate(time.Microsecond), Pages: result.Pages,
+		UploadedAt: rule.Instant(d.cfg.Now()), Pages: result.Pages,
 	}
 	chunks := divide(result.Blocks)
 	if len(chunks) > maxChunks {
-		return Document{}, rule.Errorf(rule.CodeTooLarge, "the document has more than %d sections and pieces of text; split it", maxChunks)
+		return wire.Document{}, rule.Errorf(rule.CodeTooLarge, "the document has more than %d sections and pieces of text; split it", maxChunks)
 	}
 	for _, c := range chunks {
 		made.Characters += utf8.RuneCountInString(c.Text)
@@ -74,7 +67,7 @@ func (d *Documents) Upload(ctx context.Context, projectID string, u Upload) (Doc
 		index(&chunks[i])
 	}
 	if err := d.keep(ctx, made, u.Content, chunks); err != nil {
-		return Document{}, err
+		return wire.Document{}, err
 	}
 	return documentOf(made, 0), nil
 }
@@ -82,7 +75,7 @@ func (d *Documents) Upload(ctx context.Context, projectID string, u Upload) (Doc
 // keep stores a document, asks for its vectors, and records it, in one transaction.
 func (d *Documents) keep(ctx context.Context, made store.Document, content []byte, chunks []store.DocumentChunk) error {
 	err := d.store.Update(ctx, func(tx store.Tx) error {
-		if err := tx.InsertDocument(ctx, made, content, chunks); err != nil {
+		if err := tx.Documents.Insert(ctx, made, content, chunks); err != nil {
 			return err
 		}
 		if err := d.enqueue(ctx, tx, made.ProjectID, made.ID); err != nil {
@@ -98,9 +91,9 @@ func (d *Documents) keep(ctx context.Context, made store.Document, content []byt
 	return err
 }
 
-// absent returns a conflict that names the document which has a content, if there is one.
+// absent returns a conflict that names the document with a content, or nil without one.
 func (d *Documents) absent(ctx context.Context, projectID, hash string) error {
-	have, err := d.store.DocumentBySum(ctx, projectID, hash)
+	have, err := d.store.Documents.GetBySum(ctx, projectID, hash)
 	switch {
 	case rule.CodeOf(err) == rule.CodeNotFound:
 		return nil
@@ -133,7 +126,7 @@ func cleanFilename(name string) string {
 	return name
 }
 
-func (u *Upload) check() error {
+func checkUpload(u *wire.Upload) error {
 	var p rule.Problems
 	if u.Filename == "" {
 		p.Add("file", "has no name; send it with a filename")
@@ -154,8 +147,8 @@ func (u *Upload) check() error {
 	return p.Err("the upload is invalid")
 }
 
-// title is what the uploader gives, else the file's own, else its first heading where it begins with one, else its name.
-func (u *Upload) title(r *extract.Result) string {
+// titleOf returns the uploader's title, else the file's own, else its first heading where it begins with one, else its name.
+func titleOf(u *wire.Upload, r *extract.Result) string {
 	title := strings.TrimSpace(u.Title)
 	switch {
 	case title != "":
@@ -166,15 +159,7 @@ func (u *Upload) title(r *extract.Result) string {
 	default:
 		title = strings.TrimSuffix(u.Filename, path.Ext(u.Filename))
 	}
-	return short(title, maxTitle)
-}
-
-// short cuts text to at most n characters.
-func short(text string, n int) string {
-	if runes := []rune(text); len(runes) > n {
-		return string(runes[:n-1]) + "…"
-	}
-	return text
+	return text.FitRunes(title, maxTitle, "…")
 }
 
 // index fills in the words that a chunk is found by: those of its text, and of its section, which other chunks may hold the

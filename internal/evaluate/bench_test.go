@@ -16,6 +16,7 @@ import (
 	"tenet/internal/rule"
 	"tenet/internal/store"
 	"tenet/internal/subject"
+	"tenet/internal/wire"
 )
 
 // nowhere forgets records.
@@ -53,7 +54,7 @@ func BenchmarkRedaction(b *testing.B) {
 		"facts": {Facts: map[string]any{"amount": 500.0, "approvals": 1.0, "reference": "P-1", "currency": "EUR"}},
 		"diff":  {Diff: diff.String()},
 	} {
-		for _, keep := range []evaluate.Keep{evaluate.KeepFull, evaluate.KeepRedacted} {
+		for _, keep := range []wire.Keep{wire.KeepFull, wire.KeepRedacted} {
 			b.Run(name+"/"+string(keep), func(b *testing.B) {
 				e := evaluate.New(evaluate.Config{
 					Views: fixed{view}, Judge: judge.New(judge.Config{}), Recorder: nowhere{}, Checks: check.NewCache(100), Now: time.Now,

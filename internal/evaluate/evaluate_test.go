@@ -20,6 +20,7 @@ import (
 	"tenet/internal/rule"
 	"tenet/internal/store"
 	"tenet/internal/subject"
+	"tenet/internal/wire"
 )
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -468,9 +469,9 @@ func TestSeverityMinAndDefaults(t *testing.T) {
 func TestBadRequestsNameTheField(t *testing.T) {
 	ev := evaluator(t, noModel(t), rule.Rule{Statement: "One."})
 	for field, req := range map[string]evaluate.Request{
-		"mode":         {Mode: "later"},
-		"severity_min": {SeverityMin: "SEVERE"},
-		"max_rules":    {MaxRules: 101},
+		"mode":         {EvaluateOptions: wire.EvaluateOptions{Mode: "later"}},
+		"severity_min": {EvaluateOptions: wire.EvaluateOptions{SeverityMin: "SEVERE"}},
+		"max_rules":    {EvaluateOptions: wire.EvaluateOptions{MaxRules: 101}},
 		"action":       {Input: subject.Input{Action: strings.Repeat("ä", 10001)}},
 		"intent":       {Input: subject.Input{Intent: strings.Repeat("x", 10001)}},
 		"scope":        {Input: subject.Input{Scope: strings.Repeat("x", 1025)}},

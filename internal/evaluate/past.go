@@ -2,44 +2,31 @@ package evaluate
 
 import (
 	"context"
+	"slices"
 	"sync"
 
-	"tenet/internal/audit"
-	"tenet/internal/check"
 	"tenet/internal/corpus"
 	"tenet/internal/judge"
 	"tenet/internal/rule"
-	"tenet/internal/store"
 	"tenet/internal/subject"
+	"tenet/internal/wire"
 )
 
-// Past is a recorded evaluation that can be decided by other rules than it was.
+// Past is a recorded evaluation that other rules can decide again.
 type Past struct {
 	e   *Evaluator
-	rec *Record
+	rec *wire.EvaluationRecord
 }
 
 // Recent returns the newest recorded evaluations with an overall verdict, limit at most. Those whose record was removed by
 // retention are left out.
 func (e *Evaluator) Recent(ctx context.Context, projectID string, verdict rule.Verdict, limit int) ([]*Past, error) {
-	entries, _, err := e.cfg.Records.FindAudit(ctx, store.AuditFilter{
-		ProjectID: projectID, Kind: audit.KindEvaluation, Verdict: string(verdict), Limit: limit,
-	})
-	if err != nil {
-		return nil, err
+	records, err := e.Archive.Recent(ctx, projectID, verdict, limit)
+	list := make([]*Past, len(records))
+	for i, rec := range records {
+		list[i] = &Past{e, rec}
 	}
-	list := make([]*Past, 0, len(entries))
-	for _, entry := range entries {
-		if len(entry.Body) == 0 {
-			continue
-		}
-		rec, err := decode(entry)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, &Past{e, rec})
-	}
-	return list, nil
+	return list, err
 }
 
 // ID is that of the evaluation.
@@ -58,45 +45,34 @@ func (p *Past) Rules() []string {
 }
 
 // Under decides the recorded subject by the rules of a view as they are in force now, and records nothing. A rule that says
-// what it said then keeps its recorded verdict. With asks false no model is asked: verdicts that would need one are left
-// undecided, and open tells what asking for them would take. It fails with code conflict if the record does not hold what is needed.
+// what it said then keeps its recorded verdict. With asks false it asks no model: verdicts that would need one are left
+// undecided, and open is the cost of asking for them. It fails with code conflict if the record does not hold what is needed.
 func (p *Past) Under(ctx context.Context, view *corpus.View, asks bool) (e *rule.Evaluation, open rule.Estimate, err error) {
 	rec := p.rec
-	if rec.Kept == KeepNone {
+	if rec.Kept == wire.KeepNone {
 		return nil, open, rule.Errorf(rule.CodeConflict, "the record does not hold the subject (setting record_subjects: none)")
 	}
-	s, err := subject.Build(rec.Subject)
-	if err != nil {
+	counter := &counter{judge: p.e.cfg.Judge, estimate: p.e.cfg.Estimate, asks: asks}
+	r := again(ctx, p.e, rec)
+	r.start, r.view, r.judge, r.recordedVerdict = p.e.cfg.Now(), view, counter, p.verdicts()
+	if err := r.parse(ctx); err != nil {
 		return nil, open, rule.Errorf(rule.CodeConflict, "the recorded subject cannot be read: %w", err)
 	}
-	now := p.e.cfg.Now()
-	within, err := withinNode(view, rec.NodeID, s.Repository, now)
-	if err != nil {
+	if err := through(ctx, r.findNode, r.selectRules); err != nil {
 		return nil, open, err
 	}
-	counter := &counting{judge: p.e.cfg.Judge, estimate: p.e.cfg.Estimate, asks: asks}
-	req := &Request{
-		ProjectID: rec.Evaluation.ProjectID, Input: rec.Subject, NodeID: rec.NodeID, Mode: rec.Evaluation.Mode, MaxRules: rec.MaxRules,
-		SeverityMin: rec.SeverityMin,
+	if len(rec.Redactions) > 0 && slices.ContainsFunc(r.sel.chosen, func(c chosen) bool { _, ok := r.recordedVerdict(&c); return !ok }) {
+		return nil, open, rule.Errorf(rule.CodeConflict, "secrets were taken out of the record, so another rule cannot be tried on it")
 	}
-	r := &run{
-		e: p.e, req: req, subject: s, view: view, within: within, judge: counter, start: now, whole: part{s, check.Prepare(s)}, known: p.known(),
-		waived: rec.waived,
+	if err := r.decide(ctx); err != nil {
+		return nil, open, err
 	}
-	r.sel = r.selectRules(ctx)
-	if len(rec.Redactions) > 0 {
-		for i := range r.sel.chosen {
-			if _, ok := r.known(&r.sel.chosen[i]); !ok {
-				return nil, open, rule.Errorf(rule.CodeConflict, "secrets were taken out of the record, so another rule cannot be tried on it")
-			}
-		}
-	}
-	e = r.decide(ctx)
-	return e, counter.open, ctx.Err()
+	return r.answer, counter.open, nil
 }
 
-// known finds the recorded verdict of a rule whose content is what was judged. A verdict that nothing gave is none.
-func (p *Past) known() func(*chosen) (rule.RuleVerdict, bool) {
+// verdicts returns a lookup of the recorded verdict of a rule that still has the content that was judged. It leaves out verdicts that
+// nothing decided.
+func (p *Past) verdicts() func(*chosen) (rule.RuleVerdict, bool) {
 	hashes := make(map[string]string, len(p.rec.Rules))
 	for _, r := range p.rec.Rules {
 		hashes[r.RuleID] = r.ContentHash
@@ -115,8 +91,8 @@ func (p *Past) known() func(*chosen) (rule.RuleVerdict, bool) {
 	}
 }
 
-// counting counts what a judge is asked, and asks it only if it may.
-type counting struct {
+// counter counts the questions to a judge, and passes them on only if it may.
+type counter struct {
 	judge    Judge
 	estimate func(s *subject.Subject, rules []*rule.Rule) rule.Estimate
 	asks     bool
@@ -126,7 +102,7 @@ type counting struct {
 }
 
 // Decide implements [Judge].
-func (c *counting) Decide(ctx context.Context, s *subject.Subject, rules []*rule.Rule) judge.Result {
+func (c *counter) Decide(ctx context.Context, s *subject.Subject, rules []*rule.Rule) judge.Result {
 	estimate := rule.Estimate{Verdicts: len(rules)}
 	if c.estimate != nil {
 		estimate = c.estimate(s, rules)

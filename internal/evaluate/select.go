@@ -4,42 +4,15 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"time"
 
 	"tenet/internal/check"
 	"tenet/internal/corpus"
-	"tenet/internal/judge"
+	"tenet/internal/diff"
 	"tenet/internal/rule"
 	"tenet/internal/subject"
 )
 
-// run is one evaluation under way.
-type run struct {
-	e       *Evaluator
-	req     *Request
-	subject *subject.Subject
-	view    *corpus.View
-	// snapshot is the id of the snapshot that the view is of; empty for live rules.
-	snapshot string
-	// known gives verdicts that need not be found out again; nil knows none.
-	known  func(*chosen) (rule.RuleVerdict, bool)
-	within *corpus.Within // what holds at the federation node in play; nil without one
-	judge  Judge
-	// waived finds the waiver that covers a denial; nil knows none.
-	waived func(v *rule.RuleVerdict) *rule.AppliedWaiver
-	// raw leaves verdicts as checks and judge give them, before modality, enforcement and feedback.
-	raw   bool
-	start time.Time
-	whole part
-	// parts are those of rules that concern only some files, by the key of their coverage.
-	parts map[string]*part
-	sel   selection
-	// calls are those the judge has made to models, reused the kept verdicts that it took instead, for the record.
-	calls  []judge.Call
-	reused []judge.Reused
-}
-
-// selection is what rules an evaluation looks at.
+// selection holds the rules of an evaluation.
 type selection struct {
 	inScope    int
 	selected   int // within max_rules, silenced rules included
@@ -65,37 +38,42 @@ const maxTermBytes = 16 << 10
 
 // selectRules finds the rules that apply, runs the checks of the best ranked, and keeps max_rules of them by urgency. Of
 // these, a rule that another one overrides is silenced; one that was cut silences nothing.
-func (r *run) selectRules(ctx context.Context) selection {
-	query := r.query()
-	matches, overridden := r.within.Split(r.view.Applicable(query))
-	sel := selection{inScope: len(matches), overridden: orEmpty(overridden)}
-	sel.chosen = make([]chosen, min(len(matches), max(screened, r.req.MaxRules)))
-	for i := range sel.chosen {
-		c := &sel.chosen[i]
-		c.Match = matches[i]
-		if c.Rule.Check != nil {
-			r.runCheck(ctx, c)
-		}
-	}
-	if len(matches) > r.req.MaxRules {
-		slices.SortStableFunc(sel.chosen, func(a, b chosen) int { return a.urgency() - b.urgency() })
-	}
-	sel.chosen = sel.chosen[:min(len(matches), r.req.MaxRules)]
-	sel.selected = len(sel.chosen)
-	sel.silence(query)
-	for i := range sel.overridden {
-		o := &sel.overridden[i]
-		o.RuleSlug, o.OverriddenBySlug = r.slug(o.RuleID), r.slug(o.OverriddenBy)
-	}
-	return sel
+func (r *run) selectRules(ctx context.Context) error {
+	return through(ctx, r.match, r.runChecks, r.cut)
 }
 
-// slug is the short name of a rule, for those who read the answer; empty if it has none.
-func (r *run) slug(id string) string {
-	if found, ok := r.view.Rule(id); ok {
-		return found.Slug
+// match finds the rules that apply, best ranked first.
+func (r *run) match(context.Context) error {
+	r.query = r.queryOf()
+	matches, overridden := r.within.Split(r.view.Applicable(r.query))
+	r.sel = selection{inScope: len(matches), overridden: orEmpty(overridden)}
+	r.sel.chosen = make([]chosen, min(len(matches), max(screened, r.req.MaxRules)))
+	for i := range r.sel.chosen {
+		r.sel.chosen[i].Match = matches[i]
 	}
-	return ""
+	return nil
+}
+
+// cut keeps the most urgent max_rules of the rules that apply, without those that others of them override.
+func (r *run) cut(context.Context) error {
+	sel := &r.sel
+	if sel.inScope > r.req.MaxRules {
+		slices.SortStableFunc(sel.chosen, func(a, b chosen) int { return a.urgency() - b.urgency() })
+	}
+	sel.chosen = sel.chosen[:min(sel.inScope, r.req.MaxRules)]
+	sel.selected = len(sel.chosen)
+	sel.silence(r.query)
+	slug := func(id string) string {
+		if found, ok := r.view.Rule(id); ok {
+			return found.Slug
+		}
+		return ""
+	}
+	for i := range sel.overridden {
+		o := &sel.overridden[i]
+		o.RuleSlug, o.OverriddenBySlug = slug(o.RuleID), slug(o.OverriddenBy)
+	}
+	return nil
 }
 
 // silence takes out the chosen rules that others override. A rule that does not concern the subject overrides nothing.
@@ -108,19 +86,20 @@ func (sel *selection) silence(q *corpus.Query) {
 		c := &sel.chosen[i]
 		return !c.ran || c.outcome.Result != check.NotConcerned
 	})
-	kept := make([]chosen, 0, len(sel.chosen))
+	remaining := make([]chosen, 0, len(sel.chosen))
 	for i, c := range sel.chosen {
 		if by[i] < 0 {
-			kept = append(kept, c)
+			remaining = append(remaining, c)
 			continue
 		}
 		sel.overridden = append(sel.overridden, rule.Overridden{RuleID: c.Rule.ID, OverriddenBy: matches[by[i]].Rule.ID})
 	}
-	sel.chosen = kept
+	sel.chosen = remaining
 }
 
-// urgency orders screened rules for the cut; lower comes first. What denies must be told, what is open must be judged
-// before an ALLOW may be given, what a check has found kept can be cut with less loss, and shadow rules decide nothing.
+// urgency orders screened rules for the cut; lower comes first. A denial must be in the answer, an open rule must be
+// judged before an ALLOW may be given, a rule that a check has cleared can be cut with less loss, and shadow rules decide
+// nothing.
 func (c *chosen) urgency() int {
 	switch {
 	case c.Rule.Enforcement == rule.Shadow:
@@ -137,16 +116,19 @@ func (c *chosen) urgency() int {
 	return 1
 }
 
-func (r *run) runCheck(ctx context.Context, c *chosen) {
-	c.program, c.fault = r.e.cfg.Checks.Get(c.Rule.Check)
-	if c.fault == nil {
-		c.outcome = c.program.Run(ctx, r.input(c.Entry))
-		c.ran = true
+// runChecks runs the checks of the chosen rules, each on the part of the subject that its rule concerns.
+func (r *run) runChecks(ctx context.Context) error {
+	for i := range r.sel.chosen {
+		c := &r.sel.chosen[i]
+		if c.Rule.Check == nil {
+			continue
+		}
+		if c.program, c.fault = r.e.cfg.Checks.Get(c.Rule.Check); c.fault == nil {
+			c.outcome, c.ran = c.program.Run(ctx, r.part(c.Entry).checked), true
+		}
 	}
+	return nil
 }
-
-// input is what the rule's check looks at: the part of the subject that the rule concerns.
-func (r *run) input(e *corpus.Entry) *check.Input { return r.part(e).checked }
 
 // part is a subject without the files that a rule's applies_to leaves out. Rules with the same applies_to share it, since
 // preparing it is most of the work.
@@ -164,7 +146,7 @@ func (r *run) part(e *corpus.Entry) *part {
 		return p
 	}
 	p := &r.whole
-	if only := r.subject.Only(func(f *subject.File) bool { return covers.File(f.Path, f.OldPath) }); only != r.subject {
+	if only := r.subject.Only(func(f *diff.File) bool { return covers.File(f.Path, f.OldPath) }); only != r.subject {
 		p = &part{only, check.Prepare(only)}
 	}
 	if r.parts == nil {
@@ -174,22 +156,21 @@ func (r *run) part(e *corpus.Entry) *part {
 	return p
 }
 
-// movedIn is the first file that a diff brings from where the rule does not apply to where it does, or nil.
-func (r *run) movedIn(e *corpus.Entry) *subject.File {
-	covers := e.Covers()
+// movedIn returns the first file that a diff brings from where a rule does not apply to where it does, or nil.
+func movedIn(s *subject.Subject, covers *corpus.Coverage) *diff.File {
 	if covers == nil {
 		return nil
 	}
-	for i := range r.subject.Files {
-		if f := &r.subject.Files[i]; f.OldPath != "" && covers.File(f.Path, "") && !covers.File(f.OldPath, "") {
+	for i := range s.Files {
+		if f := &s.Files[i]; f.OldPath != "" && covers.File(f.Path, "") && !covers.File(f.OldPath, "") {
 			return f
 		}
 	}
 	return nil
 }
 
-// query describes the subject for the selection.
-func (r *run) query() *corpus.Query {
+// queryOf describes the subject for the selection.
+func (r *run) queryOf() *corpus.Query {
 	s := r.subject
 	q := &corpus.Query{
 		Now: r.start, Within: r.within, Scope: s.Scope, Repository: s.Repository, SeverityMin: r.req.SeverityMin, Kinds: s.Kinds,
@@ -220,7 +201,7 @@ func (r *run) query() *corpus.Query {
 	for i := range s.Files {
 		for _, h := range s.Files[i].Hunks {
 			for _, l := range h.Lines {
-				if l.Op == subject.OpAdd {
+				if l.Op == diff.OpAdd {
 					take(l.Text)
 				}
 			}

@@ -15,6 +15,7 @@ import (
 	"tenet/internal/rule"
 	"tenet/internal/store"
 	"tenet/internal/subject"
+	"tenet/internal/wire"
 )
 
 // An action that has happened and that the rules deny is told, in the transaction of its record; nothing else is.
@@ -58,7 +59,7 @@ func TestViolationsAreToldWithTheirRecord(t *testing.T) {
 		t.Fatalf("it is told beside its record: %d", len(told))
 	}
 	for range 2 { // as a transaction that runs again
-		if err := also(t.Context(), nil); err != nil {
+		if err := also(t.Context(), store.Tx{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -78,7 +79,7 @@ func TestViolationsAreToldWithTheirRecord(t *testing.T) {
 // What leaves the server holds no secrets of the subject, even where records keep them.
 func TestViolationsTellNoSecrets(t *testing.T) {
 	secret := "AKIA" + "QX5L2RGJ4PZ7" + "TB6M"
-	for _, keep := range evaluate.Keeps {
+	for _, keep := range wire.Keeps {
 		r := rule.Rule{ID: "00000000-0000-7000-8000-000000000001", ProjectID: "p", Version: 1, Status: rule.Effective, Statement: "No keys.", Severity: rule.High}
 		r.Normalize()
 		view, err := corpus.New(1, []store.RuleState{{Rule: r}})
@@ -97,7 +98,7 @@ func TestViolationsTellNoSecrets(t *testing.T) {
 			Publish: func(_ context.Context, _ store.Tx, e rule.Event) error { told = append(told, e); return nil },
 		}), rec}
 		e := b.run(t, subject.Input{Action: "aws_access_key = \"" + secret + "\""}, func(r *evaluate.Request) { r.Mode = rule.Posthoc })
-		if err := rec.records[0].Also(t.Context(), nil); err != nil {
+		if err := rec.records[0].Also(t.Context(), store.Tx{}); err != nil {
 			t.Fatal(err)
 		}
 		if !strings.Contains(e.Violations[0].Reasoning, secret) || strings.Contains(string(told[0].Data), secret) || !strings.Contains(string(told[0].Data), "redacted:") {

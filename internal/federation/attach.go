@@ -49,8 +49,8 @@ func MayOverride(src Source, a *rule.Attachment, r *rule.Rule) error {
 	return nil
 }
 
-// wouldLoosen tells in what an override by r would loosen a CRITICAL rule. Rules that are not in force yet count as if they
-// were: it is better told when the override is made than when they come into force.
+// wouldLoosen lists the ways in which an override by r would loosen a CRITICAL rule. Rules that are not in force yet count as
+// if they were: the author of the override should learn of it now, not when they come into force.
 func wouldLoosen(src Source, above []*Node, target string, r *rule.Rule) []string {
 	res := &resolution{src: src, foreseen: true, set: &Set{}}
 	res.findTargets(above, target)

@@ -10,19 +10,19 @@ import (
 	"tenet/internal/subject"
 )
 
-// binding is one glob by which a node stands for repositories.
+// binding is one glob of the repositories of a node.
 type binding struct {
 	node    *rule.Node
 	text    string
 	glob    subject.Globs
 	exact   bool
-	literal int // characters of the glob that stand for themselves
+	literal int // characters of the glob that match only themselves
 }
 
 // maxRemembered bounds how many repositories a tree remembers the nodes of. Their names come from outside.
 const maxRemembered = 4096
 
-// bindings finds the node that stands for a repository.
+// bindings finds the node of a repository.
 type bindings struct {
 	exact map[string][]*binding
 	globs []*binding
@@ -59,9 +59,9 @@ func (b *bindings) index(nodes []*Node) {
 	}
 }
 
-// Bound returns the id of the node that stands for a repository, empty if none does. Of several, the node that names the
-// repository itself wins over those that match it by a glob, of globs the one with more literal characters, of equals the
-// node of the lower level. If that leaves two, the error is a conflict that names them.
+// Bound returns the id of the node of a repository, empty without one. Of several, the node that names the repository itself
+// wins over those that match it by a glob, of globs the one with more literal characters, of equals the node of the lower
+// level. If that leaves two, the error is a conflict that names them.
 func (t *Tree) Bound(repository string) (string, error) {
 	if t.Len() == 0 || repository == "" {
 		return "", nil
@@ -128,8 +128,8 @@ func weigh(x, y *binding) int {
 	return 0
 }
 
-// Taken returns a conflict if another node of the same level binds repositories by a glob that n has too: which of them were
-// meant could never be told.
+// Taken returns a conflict if another node of the same level has one of the repository globs of n: nothing could decide between
+// the two.
 func (t *Tree) Taken(n *rule.Node) error {
 	if t.Len() == 0 || len(n.Repositories) == 0 {
 		return nil

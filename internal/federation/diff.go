@@ -4,7 +4,7 @@ import (
 	"tenet/internal/rule"
 )
 
-// Diff is what a node changes in what holds at its parent.
+// Diff holds the changes that a node makes to the rules that hold at its parent.
 type Diff struct {
 	NodeID   string
 	ParentID *string
@@ -15,7 +15,7 @@ type Diff struct {
 	Inherited int
 }
 
-// Override is a rule and the one above that it stands in for.
+// Override is a rule and the one above that it replaces.
 type Override struct{ Parent, Child *rule.Rule }
 
 // DiffOf compares the set of a node with its parent's.

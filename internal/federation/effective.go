@@ -8,11 +8,11 @@ import (
 	"tenet/internal/rule"
 )
 
-// Source is what effective rules are worked out from; a corpus view is one.
+// Source gives the tree and the rules to resolve; a corpus view is one.
 type Source interface {
 	// Federation is the tree of nodes.
 	Federation() *Tree
-	// Rule finds a rule by its id, whatever its status.
+	// Rule returns a rule of any status by its id.
 	Rule(id string) (*rule.Rule, bool)
 }
 
@@ -21,7 +21,7 @@ type Entry struct {
 	Rule *rule.Rule
 	// NodeID is the node that supplies the rule: of several on the way from the root, the nearest.
 	NodeID string
-	// Overrides is the rule of an ancestor that this rule stands in for, or empty.
+	// Overrides is the id of the ancestor's rule that this one replaces, or empty.
 	Overrides string
 	// Inherited is true if the rule comes from an ancestor.
 	Inherited bool
@@ -41,7 +41,7 @@ func (e *Entry) Scope() []string {
 	return e.Rule.Scope
 }
 
-// Replaced is a rule in force that does not hold at a node, because another one stands in for it.
+// Replaced is a rule in force that does not hold at a node, because another one replaces it.
 type Replaced struct {
 	Rule *rule.Rule
 	By   string // rule
@@ -49,7 +49,7 @@ type Replaced struct {
 	NodeID string
 }
 
-// Set is what holds at a node at some time.
+// Set holds the rules that hold at a node at some time.
 type Set struct {
 	NodeID string
 	// Entries come in order of the depth of their nodes, the root's first, and then of rule ids.
@@ -68,8 +68,8 @@ func (s *Set) Holds(t time.Time) bool {
 // Effective returns the rules that hold at a node at a time, and false without the node.
 //
 // Attached rules hold at the node and all nodes below it. An override takes the place of the rule it names, and of all rules
-// that came to stand in that place higher up, so the nearest override wins. Rules that are not in force are left out, and
-// override nothing. Nor does an override that loosens a CRITICAL rule without being allowed to: then both hold.
+// that took that place higher up, so the nearest override wins. Rules that are not in force are left out, and override nothing.
+// Nor does an override that loosens a CRITICAL rule without permission: then both hold.
 func Effective(src Source, nodeID string, now time.Time) (*Set, bool) {
 	chain := src.Federation().Chain(nodeID)
 	if chain == nil {
@@ -109,11 +109,11 @@ type holding struct {
 	rule  *rule.Rule
 	depth int
 	node  *Node
-	acts  bool // it stands in for another rule
+	acts  bool // it replaces another rule
 }
 
-// defaultScope is the scope that the node gives the rule, or empty. An override gets none: by naming another scope, a subject
-// would slip out of it and of the rule in whose place it stands.
+// defaultScope returns the scope that the node gives the rule, or empty. An override gets none: by naming another scope, a
+// subject would escape both it and the rule that it replaces.
 func (h *holding) defaultScope() string {
 	if h.acts {
 		return ""
@@ -132,7 +132,7 @@ func (h *holding) scoped() *rule.Rule {
 	return &at
 }
 
-// place is where one rule came to hold and others may stand in for it.
+// place is the position of one rule, which others may take.
 type place struct {
 	guarded []*rule.Rule // CRITICAL rules that have held here, with the scopes that they had here
 	current []holding
@@ -153,8 +153,8 @@ func (r *resolution) findTargets(nodes []*Node, more ...string) {
 	}
 }
 
-// descend takes in what is attached to the next node of the chain. Overrides see what stands above the node, so the order
-// of attachments does not matter.
+// descend adds the attachments of the next node of the chain. Overrides see the state above the node, so the order of
+// attachments does not matter.
 func (r *resolution) descend(depth int, n *Node) {
 	type taking struct {
 		place *place
@@ -218,7 +218,7 @@ func (p *place) mayBeTaken(h *holding) bool {
 	return h.AllowWeakening || len(p.loosened(h.rule)) == 0
 }
 
-// loosened tells in what r would loosen a CRITICAL rule of the place.
+// loosened lists the ways in which r would loosen a CRITICAL rule of the place.
 func (p *place) loosened(r *rule.Rule) []string {
 	if !slices.ContainsFunc(p.current, func(c holding) bool { return len(r.Loosens(c.scoped())) > 0 }) {
 		return nil
@@ -238,7 +238,7 @@ func (p *place) take(h holding) {
 	p.current = append(p.current, h)
 }
 
-// clear takes out what stands here from above a depth.
+// clear removes the rules of the place from above a depth.
 func (p *place) clear(depth int, gone func(holding)) {
 	p.current = slices.DeleteFunc(slices.Clone(p.current), func(c holding) bool {
 		if c.depth >= depth {

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tenet/internal/federation"
+	"tenet/internal/proptest"
 	"tenet/internal/rule"
 	"tenet/internal/store"
 )
@@ -380,7 +381,7 @@ func ids(s *federation.Set) []string {
 }
 
 func TestPropertyWithoutOverridesTheUnionHolds(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	proptest.Check(t, func(t *rapid.T) {
 		_, chain, attached := drawn(t)
 		k := newCorpus("a", "b", "c", "d", "e", "f", "g", "h")
 		parent, union := "", map[string]bool{}
@@ -401,7 +402,7 @@ func TestPropertyWithoutOverridesTheUnionHolds(t *testing.T) {
 }
 
 func TestPropertyTheOrderOfAttachmentDoesNotMatter(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	proptest.Check(t, func(t *rapid.T) {
 		k, chain, attached := drawn(t)
 		again := newCorpus("a", "b", "c", "d", "e", "f", "g", "h")
 		again.rules = k.rules
@@ -428,7 +429,7 @@ func TestPropertyTheOrderOfAttachmentDoesNotMatter(t *testing.T) {
 }
 
 func TestPropertyTheNearestOverrideWins(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	proptest.Check(t, func(t *rapid.T) {
 		k, chain, attached := drawn(t)
 		for depth, id := range chain {
 			set, _ := federation.Effective(k, id, noon)
@@ -457,7 +458,7 @@ func TestPropertyTheNearestOverrideWins(t *testing.T) {
 }
 
 func TestPropertyAChildSeesWhatIsNotOverridden(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	proptest.Check(t, func(t *rapid.T) {
 		k, chain, _ := drawn(t)
 		var above *federation.Set
 		for _, id := range chain {

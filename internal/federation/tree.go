@@ -36,7 +36,7 @@ type Tree struct {
 	shape *shape  // shared by trees that differ in attachments only
 }
 
-// Len is how many nodes there are.
+// Len returns the number of nodes.
 func (t *Tree) Len() int {
 	if t == nil {
 		return 0
@@ -75,8 +75,8 @@ func (t *Tree) Node(id string) (*Node, bool) {
 
 func byID(n *Node, id string) int { return strings.Compare(n.ID, id) }
 
-// Apply returns the tree after changes of nodes and attachments, and t itself if there are none. Attachments to nodes that
-// are not there are left out.
+// Apply returns the tree after changes of nodes and attachments, and t itself without any. It leaves out attachments to nodes
+// that do not exist.
 func (t *Tree) Apply(nodes []store.NodeState, attached []store.AttachmentState) *Tree {
 	if len(nodes)+len(attached) == 0 {
 		return t
@@ -176,7 +176,7 @@ func (t *Tree) Below(id string) []string {
 	return ids
 }
 
-// shape is what follows from the nodes without their attachments, worked out when it is first asked for.
+// shape is the structure of the nodes without their attachments, computed at first use.
 type shape struct {
 	once     sync.Once
 	children map[string][]*rule.Node // by parent id
@@ -213,8 +213,8 @@ func (s *shape) of(t *Tree) *shape {
 	return s
 }
 
-// MayStand returns an error if the node n, new or changed, must not stand where it says: without a parent that exists (invalid),
-// below a node that is not above it or above one that is not below (invalid), or below itself (conflict).
+// MayStand returns an error if the node n, new or changed, may not be at its place: without a parent that exists (invalid),
+// with levels of parent and children that do not enclose its own (invalid), or below itself (conflict).
 func (t *Tree) MayStand(n *rule.Node) error {
 	var p rule.Problems
 	if n.ParentID != nil {

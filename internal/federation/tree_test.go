@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tenet/internal/federation"
+	"tenet/internal/proptest"
 	"tenet/internal/rule"
 	"tenet/internal/store"
 )
@@ -104,7 +105,7 @@ func TestMayStand(t *testing.T) {
 
 // However nodes are moved, as long as each move may be made, every node has a way to a root through ever higher levels.
 func TestPropertyNoCircles(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	proptest.Check(t, func(t *rapid.T) {
 		var tree *federation.Tree
 		for range rapid.IntRange(1, 30).Draw(t, "moves") {
 			n := rule.Node{ID: fmt.Sprint("n", rapid.IntRange(0, 6).Draw(t, "node")), Level: rapid.SampledFrom(rule.Levels).Draw(t, "level")}

@@ -12,8 +12,8 @@ import (
 	"tenet/internal/subject"
 )
 
-// claudeQuiet are the tools of Claude Code that change nothing outside the conversation. What the agents that it starts do
-// comes to the hook by itself.
+// claudeQuiet are the tools of Claude Code that change nothing outside the conversation: they read, plan, or talk to the
+// person. The tools of the agents that it starts call the hook too.
 var claudeQuiet = []string{
 	"Read", "Glob", "Grep", "LS", "LSP", "NotebookRead", "TodoRead", "TodoWrite", "Task", "Agent", "TaskCreate", "TaskGet", "TaskList",
 	"TaskOutput", "TaskStop", "TaskUpdate", "CronCreate", "CronDelete", "CronList", "ExitWorktree", "ScheduleWakeup", "SendMessage", "BashOutput", "KillBash", "KillShell", "AskUserQuestion", "EnterPlanMode", "ExitPlanMode",
@@ -39,13 +39,13 @@ func Claude(payload []byte) (Question, error) {
 	case postToolUse:
 		q.Mode = rule.Posthoc
 	case "":
-		return q, errors.New("what the tool sent names no hook_event_name")
+		return q, errors.New("the payload has no hook_event_name")
 	default:
 		q.Skip, q.Note = true, fmt.Sprintf("nothing is judged at the event %s; set the hook for PreToolUse", q.Event)
 		return q, nil
 	}
 	name, _ := o.text("tool_name")
-	if quiet(claudeQuiet, name) {
+	if slices.Contains(claudeQuiet, name) {
 		q.Skip = true
 		return q, nil
 	}
@@ -63,26 +63,26 @@ func Claude(payload []byte) (Question, error) {
 	case "WebFetch", "WebSearch", "EnterWorktree":
 		return q, q.call(name, in)
 	case "":
-		return q, errors.New("what the tool sent names no tool_name")
+		return q, errors.New("the payload has no tool_name")
 	}
 	if strings.HasPrefix(name, "mcp__") {
 		return q, q.call(name, in)
 	}
-	return q, fmt.Errorf("the tool %q is not known, so what it does cannot be judged", name)
+	return q, fmt.Errorf("the tool %q is unknown to Tenet, which cannot judge its effect", name)
 }
 
-// command makes the question about a shell command, and about the texts that it writes into files.
+// command asks about a shell command, and about the texts that it writes into files.
 func (q *Question) command(in object) error {
 	command, ok := in.text("command")
 	if !ok || strings.TrimSpace(command) == "" {
-		return errors.New("there is no command to judge")
+		return errors.New("the payload has no command")
 	}
 	byPath := map[string]*subject.InputFile{}
 	for _, w := range writes(command) {
 		for _, f := range place(q.Dir, w.name).files(w.text) {
-			if was := byPath[f.Path]; was != nil {
-				joined := *was.Content + w.text
-				was.Content = &joined
+			if first := byPath[f.Path]; first != nil {
+				joined := *first.Content + w.text
+				first.Content = &joined
 				continue
 			}
 			byPath[f.Path] = &f
@@ -90,12 +90,12 @@ func (q *Question) command(in object) error {
 	}
 	for _, path := range slices.Sorted(maps.Keys(byPath)) {
 		q.Files = append(q.Files, *byPath[path])
-		q.Note = "of files that a command writes, line numbers count within what it writes"
+		q.Note = "line numbers of files that a command writes count within the text it writes"
 	}
 	return q.action("%s", command)
 }
 
-// claudeEdit makes the question about an edit that is to be made, or has been.
+// claudeEdit asks about an edit before or after the tool makes it.
 func (q *Question) claudeEdit(tool string, o, in object) error {
 	name, ok := in.text("file_path")
 	if !ok {
@@ -109,7 +109,7 @@ func (q *Question) claudeEdit(tool string, o, in object) error {
 				return q.whole(f)
 			}
 		}
-		return q.made(f, before)
+		return q.changed(f, before)
 	}
 	if tool == "Write" {
 		content, ok := in.text("content")
@@ -125,7 +125,7 @@ func (q *Question) claudeEdit(tool string, o, in object) error {
 	return q.edit(f, edits)
 }
 
-// cell makes the question about a cell of a notebook. Its lines count within the cell: those of the notebook's file are JSON.
+// cell asks about a cell of a notebook. Its lines count within the cell: those of the notebook's file are JSON.
 func (q *Question) cell(in object) error {
 	name, ok := in.text("notebook_path")
 	if !ok {
@@ -156,9 +156,9 @@ type claudeAnswer struct {
 	Output   *claudeDecision `json:"hookSpecificOutput,omitempty"`
 }
 
-// WriteClaude answers Claude Code: what goes to stdout and to stderr, and the exit code. A denial is told both ways that there
-// are, exit code 2 with the reason on stderr, and JSON. An Allow says nothing, and Claude Code goes on to ask the person as it
-// is set up to; with approve it does not ask where the rules are kept. What was not judged is never approved.
+// WriteClaude returns the answer to Claude Code: its stdout, its stderr, and the exit code. A denial uses both ways of the
+// protocol: exit code 2 with the reason on stderr, and JSON. For an Allow the answer is empty, and Claude Code asks the person
+// according to its own settings; with approve it does not ask about an approved answer.
 func WriteClaude(event string, a Answer, approve bool) (stdout, stderr string, code int) {
 	var out claudeAnswer
 	switch {
@@ -170,7 +170,7 @@ func WriteClaude(event string, a Answer, approve bool) (stdout, stderr string, c
 		return "", "", 0
 	case a.Decision != Allow:
 		out.Output = &claudeDecision{Event: preToolUse, Decision: a.Decision, Reason: a.Reason}
-	case approve && event == preToolUse && a.Kept:
+	case approve && event == preToolUse && a.Approved:
 		out.Output = &claudeDecision{Event: preToolUse, Decision: Allow}
 	case a.Reason != "":
 		out.Message = a.Reason

@@ -9,15 +9,15 @@ import (
 	"tenet/internal/rule"
 )
 
-// cursorQuiet are the tools of Cursor that change nothing outside the conversation, and the shell, which Cursor asks about at
+// cursorQuiet are the tools of Cursor that change nothing outside the conversation, and the shell, which has the event
 // beforeShellExecution.
 var cursorQuiet = []string{"Read", "Grep", "Glob", "LS", "List", "Search", "SemanticSearch", "Task", "TodoWrite", "Shell"}
 
-// cursorAsks are the events at which Cursor can ask the person; at the others that can still be stopped, a question becomes a
-// denial that says so.
+// cursorAsks are the events at which Cursor can ask the person. At the others before an action, Ask becomes a denial that says
+// so.
 var cursorAsks = []string{"beforeShellExecution", "beforeMCPExecution"}
 
-// cursorBefore are all events that can still be stopped.
+// cursorBefore are all events before an action.
 var cursorBefore = []string{"beforeShellExecution", "beforeMCPExecution", "beforeReadFile", "preToolUse"}
 
 // Cursor reads a payload of Cursor.
@@ -37,7 +37,7 @@ func Cursor(payload []byte) (Question, error) {
 	case "beforeMCPExecution":
 		name, ok := o.text("tool_name")
 		if !ok {
-			return q, errors.New("what the tool sent names no tool_name")
+			return q, errors.New("the payload has no tool_name")
 		}
 		in, err := o.inner("tool_input")
 		if err != nil {
@@ -47,7 +47,7 @@ func Cursor(payload []byte) (Question, error) {
 	case "beforeReadFile":
 		name, ok := o.text("file_path")
 		if !ok {
-			return q, errors.New("what the tool sent names no file_path")
+			return q, errors.New("the payload has no file_path")
 		}
 		return q, q.action("Read the file %s", place(q.Dir, name).path)
 	case "afterFileEdit":
@@ -55,13 +55,13 @@ func Cursor(payload []byte) (Question, error) {
 	case "preToolUse":
 		return q, q.cursorTool(o)
 	case "":
-		return q, errors.New("what the tool sent names no hook_event_name")
+		return q, errors.New("the payload has no hook_event_name")
 	}
 	q.Skip, q.Note = true, fmt.Sprintf("nothing is judged at the event %s", q.Event)
 	return q, nil
 }
 
-// root is the first folder that Cursor has open.
+// root returns the first folder that Cursor has open.
 func (o object) root() string {
 	roots, ok := o.list("workspace_roots")
 	if !ok || len(roots) == 0 {
@@ -70,12 +70,12 @@ func (o object) root() string {
 	return roots[0]
 }
 
-// cursorEdited makes the question about an edit that has been made: the file is as it is now.
+// cursorEdited asks about an edit that Cursor has made.
 func (q *Question) cursorEdited(o object) error {
 	q.Mode = rule.Posthoc
 	name, ok := o.text("file_path")
 	if !ok {
-		return errors.New("what the tool sent names no file_path")
+		return errors.New("the payload has no file_path")
 	}
 	edits, err := readEdits(o)
 	if err != nil {
@@ -87,15 +87,15 @@ func (q *Question) cursorEdited(o object) error {
 		return err
 	}
 	if before, ok := undo(now, edits); ok {
-		return q.made(f, before)
+		return q.changed(f, before)
 	}
 	return q.whole(f)
 }
 
-// cursorTool makes the question about a tool that is to be used.
+// cursorTool asks about a use of a tool.
 func (q *Question) cursorTool(o object) error {
 	tool, _ := o.text("tool_name")
-	if quiet(cursorQuiet, tool) || strings.HasPrefix(tool, "MCP:") { // asked about at beforeMCPExecution
+	if slices.Contains(cursorQuiet, tool) || strings.HasPrefix(tool, "MCP:") { // which has the event beforeMCPExecution
 		q.Skip = true
 		return nil
 	}
@@ -109,7 +109,7 @@ func (q *Question) cursorTool(o object) error {
 	case "Delete":
 		return q.action("Delete the file %s", place(q.Dir, name).path)
 	default:
-		return fmt.Errorf("the tool %q is not known, so what it does cannot be judged", tool)
+		return fmt.Errorf("the tool %q is unknown to Tenet, which cannot judge its effect", tool)
 	}
 	if !named {
 		return errors.New("the edit names no file_path")
@@ -125,7 +125,7 @@ func (q *Question) cursorTool(o object) error {
 	return q.edit(f, edits)
 }
 
-// cursorAnswer has each message by its name of now and that of Cursor 1.7.
+// cursorAnswer has each message under its present name and under that of Cursor 1.7.
 type cursorAnswer struct {
 	Permission  Decision `json:"permission,omitempty"`
 	Continue    *bool    `json:"continue,omitempty"`
@@ -135,8 +135,8 @@ type cursorAnswer struct {
 	AgentOld    string   `json:"agentMessage,omitempty"`
 }
 
-// WriteCursor answers Cursor: what goes to stdout and to stderr, and the exit code. What has happened cannot be stopped any
-// more; Cursor shows what the hook then writes to stderr in its log of hooks.
+// WriteCursor returns the answer to Cursor: its stdout, its stderr, and the exit code. After an action the reason goes to
+// stderr, which Cursor shows in its log of hooks.
 func WriteCursor(event string, a Answer) (stdout, stderr string, code int) {
 	if event == "beforeSubmitPrompt" {
 		yes := true
@@ -150,7 +150,7 @@ func WriteCursor(event string, a Answer) (stdout, stderr string, code int) {
 	}
 	if a.Decision == Ask && !slices.Contains(cursorAsks, event) {
 		a.Decision = Deny
-		a.Reason += "\nCursor cannot ask at this point, so it is denied. A person who agrees can do it by hand."
+		a.Reason += "\nCursor cannot ask at this point, so the answer is a denial. A person who agrees can do it by hand."
 	}
 	return encode(cursorAnswer{
 		Permission: a.Decision, UserMessage: a.Reason, AgentMess: a.Reason, UserOld: a.Reason, AgentOld: a.Reason,

@@ -4,14 +4,14 @@ import (
 	"fmt"
 	"strings"
 
-	"tenet/internal/cli/report"
+	"tenet/internal/report"
 	"tenet/internal/rule"
 )
 
-// FailMode is what happens where Tenet cannot tell whether a rule is kept.
+// FailMode is the decision about a rule that Tenet could not judge.
 type FailMode string
 
-// Fail modes. Closed denies, Ask leaves it to the person, Open lets it pass and says so.
+// Fail modes. Closed denies, AskMode leaves the decision to the person, Open allows with a reason.
 const (
 	Closed  FailMode = "closed"
 	AskMode FailMode = "ask"
@@ -24,8 +24,8 @@ var failModes = []FailMode{Closed, AskMode, Open}
 // FailModes are the fail modes of rules by their severity. A severity without one is closed.
 type FailModes map[rule.Severity]FailMode
 
-// ParseFailModes reads fail modes as settings write them: one for all severities (ask), or one for each with commas between
-// (CRITICAL=closed,HIGH=ask,MEDIUM=ask,LOW=open). Severities that are not named are closed.
+// ParseFailModes reads the setting of fail modes: one for all severities (ask), or one for each with commas between
+// (CRITICAL=closed,HIGH=ask,MEDIUM=ask,LOW=open). Other severities are closed.
 func ParseFailModes(s string) (FailModes, error) {
 	modes := FailModes{}
 	if mode, ok := rule.Parse(strings.TrimSpace(s), failModes); ok {
@@ -36,9 +36,9 @@ func ParseFailModes(s string) (FailModes, error) {
 	}
 	for part := range strings.SplitSeq(s, ",") {
 		name, value, _ := strings.Cut(part, "=")
-		severity, known := rule.Parse(strings.TrimSpace(name), rule.Severities)
+		severity, isSeverity := rule.Parse(strings.TrimSpace(name), rule.Severities)
 		mode, ok := rule.Parse(strings.TrimSpace(value), failModes)
-		if !known || !ok {
+		if !isSeverity || !ok {
 			return nil, rule.Errorf(rule.CodeInvalid,
 				"%q is no fail mode; use one of %s, or one for each severity such as CRITICAL=closed,HIGH=ask,MEDIUM=ask,LOW=open", s, rule.Names(failModes))
 		}
@@ -57,12 +57,12 @@ func (m FailModes) of(s rule.Severity) FailMode {
 	return Closed
 }
 
-// strictest is the fail mode where not even the severity is known.
+// strictest returns the strictest fail mode of any severity.
 func (m FailModes) strictest() FailMode {
 	mode := Open
 	for _, s := range rule.Severities {
-		if this := m.of(s); decisions[this].above(decisions[mode]) {
-			mode = this
+		if other := m.of(s); decisions[other].above(decisions[mode]) {
+			mode = other
 		}
 	}
 	return mode
@@ -76,34 +76,34 @@ func (d Decision) above(other Decision) bool {
 	return rank[d] > rank[other]
 }
 
-// Unanswered is the answer where Tenet could judge nothing at all, for a reason in words. A rule of any severity may be broken
-// then, so the strictest fail mode counts.
-func Unanswered(why string, m FailModes) Answer {
+// Failed returns the answer if Tenet could judge nothing, with the reason in words. A rule of any severity may be broken then,
+// so the strictest fail mode decides.
+func Failed(why string, m FailModes) Answer {
 	mode := m.strictest()
 	return Answer{Decision: decisions[mode], Reason: fmt.Sprintf("Tenet could not judge this: %s. Fail mode: %s.", strings.TrimRight(report.Line(why, maxLine), ".?"), mode)}
 }
 
-// Bounds of a reason. What is left out is told.
+// Bounds of a reason, which mentions omissions.
 const (
 	maxFindings = 20
 	maxLine     = 600 // characters
 )
 
-// Both is the answer that follows from two: the stricter one, for the reasons of both.
-func Both(a, b Answer) Answer {
-	both := Answer{Decision: a.Decision, Reason: strings.Trim(a.Reason+"\n"+b.Reason, "\n"), Kept: a.Kept && b.Kept}
+// Stricter returns the stricter of two answers, with the reasons of both.
+func Stricter(a, b Answer) Answer {
+	stricter := Answer{Decision: a.Decision, Reason: strings.Trim(a.Reason+"\n"+b.Reason, "\n"), Approved: a.Approved && b.Approved}
 	if b.Decision.above(a.Decision) {
-		both.Decision = b.Decision
+		stricter.Decision = b.Decision
 	}
-	return both
+	return stricter
 }
 
-// Judged is the answer that follows from an evaluation: a denial denies, what needs confirmation asks, and for a rule that
-// nothing could decide the fail mode of its severity counts. An evaluation that contradicts itself, as half an answer does,
-// counts as none.
-func Judged(e *rule.Evaluation, m FailModes) Answer {
+// Decide returns the answer for an evaluation: Deny for a denial, Ask for a verdict that needs confirmation, and the fail mode
+// of its severity for a rule that Tenet could not judge. An evaluation that contradicts itself, such as half an answer, is a
+// failure.
+func Decide(e *rule.Evaluation, m FailModes) Answer {
 	if why := e.Flaw(); why != "" {
-		return Unanswered(why, m)
+		return Failed(why, m)
 	}
 	a := Answer{Decision: Allow}
 	var denied, asked, passed []string
@@ -127,7 +127,7 @@ func Judged(e *rule.Evaluation, m FailModes) Answer {
 		}
 	}
 	if e.OverallVerdict == rule.NeedsConfirmation && len(denied)+len(asked)+len(passed) == 0 {
-		return Unanswered("there was nothing in it that a rule could be held against", m)
+		return Failed("it has nothing that a rule could judge", m)
 	}
 	var parts []string
 	add := func(heading string, lines []string) {
@@ -151,7 +151,7 @@ func Judged(e *rule.Evaluation, m FailModes) Answer {
 		}
 		add("Tenet: this was not examined.", lines)
 	}
-	a.Kept = a.Decision == Allow && len(parts) == 0 && e.RulesEvaluated > 0 && e.RulesWaived == 0
+	a.Approved = a.Decision == Allow && len(parts) == 0 && e.RulesEvaluated > 0 && e.RulesWaived == 0
 	if len(parts) > 0 {
 		parts = append(parts, "Evaluation "+report.Line(e.EvaluationID, maxLine))
 	}
@@ -159,8 +159,8 @@ func Judged(e *rule.Evaluation, m FailModes) Answer {
 	return a
 }
 
-// verdict is what one verdict asks for, and the fail mode that says so, if one does. What would ask for confirmation if it were
-// broken does so at most if it is not known whether it is.
+// verdict returns the decision about one verdict, and the fail mode if that decides. A rule that asks for confirmation when it
+// is broken does no more than that when Tenet could not judge it.
 func verdict(v *rule.RuleVerdict, m FailModes) (Decision, FailMode) {
 	if v.Verdict == rule.Deny {
 		return Deny, ""
@@ -175,7 +175,7 @@ func verdict(v *rule.RuleVerdict, m FailModes) (Decision, FailMode) {
 	return decisions[mode], mode
 }
 
-// finding tells a verdict in one line.
+// finding describes a verdict in one line.
 func finding(v *rule.RuleVerdict, mode FailMode) string {
 	name := v.RuleSlug
 	if name == "" {

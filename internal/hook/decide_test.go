@@ -50,7 +50,7 @@ func TestTheFailModeOfARulesSeverityCountsWhereNothingDecidedIt(t *testing.T) {
 		{"an unknown verdict asks", given(rule.Low, "MAYBE", rule.ByModel), Ask, "needs confirmation"},
 		{"shadow does not count", shadow, Allow, ""},
 	} {
-		a := Judged(evaluation(test.verdict), must(t, modes))
+		a := Decide(evaluation(test.verdict), must(t, modes))
 		if a.Decision != test.want || !strings.Contains(a.Reason, test.says) || (test.says == "") != (a.Reason == "") {
 			t.Errorf("%s: %+v; want %s and %q", test.name, a, test.want, test.says)
 		}
@@ -58,11 +58,11 @@ func TestTheFailModeOfARulesSeverityCountsWhereNothingDecidedIt(t *testing.T) {
 }
 
 func TestOfTwoAnswersTheStricterCounts(t *testing.T) {
-	deny, ask, kept := Answer{Decision: Deny, Reason: "no"}, Answer{Decision: Ask, Reason: "sure?"}, Answer{Decision: Allow, Kept: true}
+	deny, ask, kept := Answer{Decision: Deny, Reason: "no"}, Answer{Decision: Ask, Reason: "sure?"}, Answer{Decision: Allow, Approved: true}
 	for _, test := range []struct{ a, b, want Answer }{
 		{deny, ask, Answer{Decision: Deny, Reason: "no\nsure?"}}, {kept, deny, deny}, {ask, kept, ask}, {kept, kept, kept}, {kept, Answer{Decision: Allow}, Answer{Decision: Allow}},
 	} {
-		if got := Both(test.a, test.b); got != test.want {
+		if got := Stricter(test.a, test.b); got != test.want {
 			t.Errorf("%+v and %+v give %+v", test.a, test.b, got)
 		}
 	}
@@ -80,7 +80,7 @@ func TestHalfAnAnswerIsNone(t *testing.T) {
 	} {
 		e := *whole
 		spoil(&e)
-		if a := Judged(&e, must(t, modes)); a.Decision != Deny || !strings.Contains(a.Reason, "Fail mode: closed") {
+		if a := Decide(&e, must(t, modes)); a.Decision != Deny || !strings.Contains(a.Reason, "Fail mode: closed") {
 			t.Errorf("%s: %+v", name, a)
 		}
 	}
@@ -91,11 +91,11 @@ func TestUnansweredTakesTheStrictestMode(t *testing.T) {
 		modes: Deny, "ask": Ask, "open": Allow, "closed": Deny, "CRITICAL=open,HIGH=open,MEDIUM=ask,LOW=open": Ask,
 		"HIGH=open": Deny, // the others are closed
 	} {
-		if a := Unanswered("no server", must(t, modes)); a.Decision != want || !strings.Contains(a.Reason, "no server") || !strings.Contains(a.Reason, "Fail mode") {
+		if a := Failed("no server", must(t, modes)); a.Decision != want || !strings.Contains(a.Reason, "no server") || !strings.Contains(a.Reason, "Fail mode") {
 			t.Errorf("%s: %+v, want %s", modes, a, want)
 		}
 	}
-	if a := Unanswered("x", nil); a.Decision != Deny {
+	if a := Failed("x", nil); a.Decision != Deny {
 		t.Errorf("without modes: %+v", a)
 	}
 	for _, bad := range []string{"", "shut", "HIGH=maybe", "HUGE=ask", "HIGH=ask,HIGH=open", "HIGH=ask,,"} {
@@ -107,24 +107,24 @@ func TestUnansweredTakesTheStrictestMode(t *testing.T) {
 
 func TestOnlyWhatWasJudgedAndExaminedIsKept(t *testing.T) {
 	kept := given(rule.High, rule.Allow, rule.ByCheck)
-	if a := Judged(evaluation(kept), must(t, modes)); !a.Kept || a.Reason != "" {
+	if a := Decide(evaluation(kept), must(t, modes)); !a.Approved || a.Reason != "" {
 		t.Errorf("kept: %+v", a)
 	}
-	if a := Judged(evaluation(), must(t, modes)); a.Kept {
+	if a := Decide(evaluation(), must(t, modes)); a.Approved {
 		t.Errorf("no rule has said anything: %+v", a)
 	}
 	open := evaluation(kept, given(rule.Low, rule.NeedsConfirmation, rule.ByNone))
-	if a := Judged(open, must(t, modes)); a.Kept || a.Decision != Allow {
+	if a := Decide(open, must(t, modes)); a.Approved || a.Decision != Allow {
 		t.Errorf("let pass by the fail mode: %+v", a)
 	}
 	waived := given(rule.High, rule.Deny, rule.ByCheck)
 	waived.Waiver = &rule.AppliedWaiver{ID: "w"}
-	if a := Judged(evaluation(kept, waived), must(t, modes)); a.Kept || a.Decision != Allow {
+	if a := Decide(evaluation(kept, waived), must(t, modes)); a.Approved || a.Decision != Allow {
 		t.Errorf("waived: %+v", a)
 	}
 	unseen := evaluation(kept)
 	unseen.Coverage.Unexamined = []rule.Unexamined{{Part: "a.py", Reason: "the file is binary"}}
-	if a := Judged(unseen, must(t, modes)); a.Kept || a.Decision != Allow || !strings.Contains(a.Reason, "not examined.\n- a.py: the file is binary") {
+	if a := Decide(unseen, must(t, modes)); a.Approved || a.Decision != Allow || !strings.Contains(a.Reason, "not examined.\n- a.py: the file is binary") {
 		t.Errorf("a file that nobody has seen passes silently: %+v", a)
 	}
 }
@@ -137,7 +137,7 @@ func TestReasonsAreBoundedAndHarmless(t *testing.T) {
 	for i := range list {
 		list[i] = v
 	}
-	a := Judged(evaluation(list...), must(t, modes))
+	a := Decide(evaluation(list...), must(t, modes))
 	if strings.ContainsAny(a.Reason, "\x1b\u202e") || strings.Count(a.Reason, "\n- R-1") != maxFindings || !strings.Contains(a.Reason, "and 30 more") || strings.Contains(a.Reason, "\n- R-2") {
 		t.Errorf("the reason is %d bytes: %.2000s", len(a.Reason), a.Reason)
 	}
@@ -145,7 +145,7 @@ func TestReasonsAreBoundedAndHarmless(t *testing.T) {
 
 func TestAnswersHaveTheFormOfTheirTool(t *testing.T) {
 	deny, ask, open := Answer{Decision: Deny, Reason: "no"}, Answer{Decision: Ask, Reason: "sure?"}, Answer{Decision: Allow, Reason: "not judged"}
-	allow, skipped := Answer{Decision: Allow, Kept: true}, Answer{Decision: Allow}
+	allow, skipped := Answer{Decision: Allow, Approved: true}, Answer{Decision: Allow}
 	for _, test := range []struct {
 		event     string
 		a         Answer

@@ -16,17 +16,17 @@ import (
 	"tenet/internal/subject"
 )
 
-// maxFile is how many bytes a file may have before and after an edit.
+// maxFile is the most bytes of a file before and after an edit.
 const maxFile = 8 << 20
 
-// file is one that an edit names.
+// file is a file of an edit.
 type file struct {
-	disk string // where it lies
-	path string // as rules see it: from the root of its repository, with forward slashes
-	real string // the same of the file that links lead to, where that is another; else empty
+	disk string // its absolute name
+	path string // its path for rules: from the root of its repository, with forward slashes
+	real string // the same of the file that links lead to, if that is another; else empty
 }
 
-// place finds out where a file lies and how rules see it.
+// place returns the file of a name that is absolute or below dir.
 func place(dir, name string) file {
 	if !filepath.IsAbs(name) {
 		name = filepath.Join(dir, name)
@@ -34,15 +34,15 @@ func place(dir, name string) file {
 	if absolute, err := filepath.Abs(name); err == nil {
 		name = absolute
 	}
-	f := file{disk: name, path: seen(dir, name)}
-	if real := seen(dir, follow(name)); real != f.path {
+	f := file{disk: name, path: rulePath(dir, name)}
+	if real := rulePath(dir, follow(name)); real != f.path {
 		f.real = real
 	}
 	return f
 }
 
-// seen is how rules see a file. Outside of a repository paths count from dir.
-func seen(dir, name string) string {
+// rulePath returns the path of a file for rules. Outside of a repository paths count from dir.
+func rulePath(dir, name string) string {
 	root := Root(filepath.Dir(name))
 	if root == "" {
 		root = dir
@@ -53,17 +53,17 @@ func seen(dir, name string) string {
 	return strings.TrimLeft(filepath.ToSlash(name[len(filepath.VolumeName(name)):]), "/")
 }
 
-// maxLinks bounds how many links are followed, as systems do.
+// maxLinks bounds the links that follow resolves, as operating systems do.
 const maxLinks = 40
 
-// follow is the file that a name leads to over links, also where it is not there yet.
+// follow returns the name of a file with all links resolved, also of a file that does not exist yet.
 func follow(name string) string {
 	rest := ""
 	for links := 0; links < maxLinks; {
 		if real, err := filepath.EvalSymlinks(name); err == nil {
 			return filepath.Join(real, rest)
 		}
-		if target, err := os.Readlink(name); err == nil { // of nothing, yet
+		if target, err := os.Readlink(name); err == nil { // a link to a file that does not exist yet
 			if !filepath.IsAbs(target) {
 				target = filepath.Join(filepath.Dir(name), target)
 			}
@@ -80,7 +80,7 @@ func follow(name string) string {
 	return filepath.Join(name, rest)
 }
 
-// paths are those that rules see the file under: a rule for either is to be kept.
+// paths returns the paths of the file for rules: a rule for either applies.
 func (f file) paths() []string {
 	if f.real == "" {
 		return []string{f.path}
@@ -88,7 +88,7 @@ func (f file) paths() []string {
 	return []string{f.path, f.real}
 }
 
-// files is the file with its content, by each of its paths.
+// files returns the file with its content, under each of its paths.
 func (f file) files(content string) []subject.InputFile {
 	var list []subject.InputFile
 	for _, path := range f.paths() {
@@ -97,7 +97,7 @@ func (f file) files(content string) []subject.InputFile {
 	return list
 }
 
-// Root is the folder of the repository that a folder, which need not exist, lies in; empty outside of one.
+// Root returns the root of the repository of a folder, which need not exist; empty outside of one.
 func Root(dir string) string {
 	for {
 		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
@@ -111,10 +111,10 @@ func Root(dir string) string {
 	}
 }
 
-// errNone is the error for a file that is not there.
-var errNone = errors.New("there is no such file")
+// errNone is the error for a file that does not exist.
+var errNone = errors.New("the file does not exist")
 
-// read reads a file as it is on disk.
+// read returns the content of a file on disk.
 func (f file) read() (string, error) {
 	info, err := os.Stat(f.disk)
 	switch {
@@ -122,14 +122,14 @@ func (f file) read() (string, error) {
 		return "", errNone
 	case err != nil:
 		return "", fmt.Errorf("%s cannot be read: %w", f.path, err)
-	case !info.Mode().IsRegular(): // reading a pipe or a device could last for ever
+	case !info.Mode().IsRegular(): // reading a pipe or a device may never end
 		return "", fmt.Errorf("%s is not a regular file", f.path)
 	}
 	opened, err := os.Open(f.disk)
 	if err != nil {
 		return "", fmt.Errorf("%s cannot be read: %w", f.path, err)
 	}
-	defer func() { _ = opened.Close() }() // opened for reading
+	defer func() { _ = opened.Close() }() // only read
 	b, err := io.ReadAll(io.LimitReader(opened, maxFile+1))
 	if err != nil {
 		return "", fmt.Errorf("%s cannot be read: %w", f.path, err)
@@ -150,7 +150,7 @@ type edit struct {
 	all      bool
 }
 
-// readEdits reads the edits that a tool call lists, or the one that it is.
+// readEdits returns the edits that a tool call lists, or its only one.
 func readEdits(o object) ([]edit, error) {
 	raw, ok := o["edits"]
 	if !ok {
@@ -184,7 +184,7 @@ func readEdit(o object) (e edit, err error) {
 	return e, nil
 }
 
-// apply makes edits one after the other; false if one does not fit the text. An empty old text stands for an empty file.
+// apply makes edits one after the other; false if one does not fit the text. An empty old text means an empty file.
 func apply(text string, edits []edit) (string, bool) {
 	for _, e := range edits {
 		switch {
@@ -204,7 +204,7 @@ func apply(text string, edits []edit) (string, bool) {
 	return text, true
 }
 
-// undo takes edits back that were made one after the other; false where it is not certain what stood there.
+// undo reverts edits, the last first; false if the text before them is not certain.
 func undo(text string, edits []edit) (string, bool) {
 	for _, e := range slices.Backward(edits) {
 		if e.all || e.new == "" || strings.Count(text, e.new) != 1 {
@@ -215,7 +215,7 @@ func undo(text string, edits []edit) (string, bool) {
 	return text, true
 }
 
-// write makes the question about a file that is to get a content.
+// write asks about a new content of a file.
 func (q *Question) write(f file, content string) error {
 	before, err := f.read()
 	if errors.Is(err, errNone) {
@@ -228,7 +228,7 @@ func (q *Question) write(f file, content string) error {
 	return q.change(f, before, content)
 }
 
-// edit makes the question about edits that are to be made. Tools make them with the line ends of the file, whatever those are.
+// edit asks about edits of a file. Tools adapt them to the line ends of the file.
 func (q *Question) edit(f file, edits []edit) error {
 	before, err := f.read()
 	if err != nil && !errors.Is(err, errNone) {
@@ -244,8 +244,8 @@ func (q *Question) edit(f file, edits []edit) error {
 		after, ok = apply(before, plain)
 	}
 	switch {
-	case !ok: // a tool that takes it nevertheless, since it is less exact, makes of it what nobody has seen
-		return fmt.Errorf("the edit does not fit what is in %s, so what it would make of it is not known", f.path)
+	case !ok: // a less exact tool may accept it, with a result that only the tool knows
+		return fmt.Errorf("the edit does not fit the text of %s, so its result is not certain", f.path)
 	case err != nil:
 		q.Files = f.files(after)
 		return nil
@@ -255,8 +255,8 @@ func (q *Question) edit(f file, edits []edit) error {
 
 var plainEnds = strings.NewReplacer("\r\n", "\n")
 
-// made makes the question about a file that was changed from what it was before.
-func (q *Question) made(f file, before string) error {
+// changed asks about a change of a file that the tool has made.
+func (q *Question) changed(f file, before string) error {
 	after, err := f.read()
 	if err != nil {
 		return err
@@ -264,24 +264,24 @@ func (q *Question) made(f file, before string) error {
 	return q.change(f, before, after)
 }
 
-// whole makes the question about all that is in a file.
+// whole asks about the whole content of a file.
 func (q *Question) whole(f file) error {
 	content, err := f.read()
 	if err != nil {
 		return err
 	}
 	q.Files = f.files(content)
-	q.Note = "what stood in the file before is not known, so all of it was judged"
+	q.Note = "the earlier content of the file is not known, so Tenet judged all of it"
 	return nil
 }
 
-// fragment makes the question about text that goes somewhere into a file.
+// fragment asks about a text in a file at an unknown place.
 func (q *Question) fragment(f file, text string) {
 	q.Files = f.files(text)
 	q.Note = "line numbers count within the edit"
 }
 
-// change makes the question about a change of a file's text, as a diff with the lines of the file.
+// change asks about a change of a file's text, as a diff with the lines of the file.
 func (q *Question) change(f file, before, after string) error {
 	switch {
 	case len(after) > maxFile || len(before) > maxFile:
@@ -294,17 +294,17 @@ func (q *Question) change(f file, before, after string) error {
 		q.Skip = true
 		return nil
 	}
-	shown := diff.Diff("old", []byte(before), "new", []byte(after))
-	for range 3 { // its own heading, which would not survive every path
-		_, shown, _ = bytes.Cut(shown, []byte("\n"))
+	hunks := diff.Diff("old", []byte(before), "new", []byte(after))
+	for range 3 { // its own heading, which does not quote paths
+		_, hunks, _ = bytes.Cut(hunks, []byte("\n"))
 	}
 	for _, path := range f.paths() {
-		q.Diff += "--- " + quoted("a/"+path) + "\n+++ " + quoted("b/"+path) + "\n" + string(shown)
+		q.Diff += "--- " + quoted("a/"+path) + "\n+++ " + quoted("b/"+path) + "\n" + string(hunks)
 	}
 	return nil
 }
 
-// quoted writes a path in the quoting of git, so that no character of it ends the line or the name.
+// quoted returns a path in the quoting of git, so that no character of it ends the line or the name.
 func quoted(path string) string {
 	var b strings.Builder
 	b.WriteByte('"')

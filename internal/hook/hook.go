@@ -1,28 +1,27 @@
-// Package hook speaks the languages of the tools that ask before they act: it reads what Claude Code and Cursor tell a hook
-// about an edit or a command, says what is to be judged, and writes the answer as the tool expects it. Payloads are data:
-// nothing in them changes how they are judged.
+// Package hook implements the hook protocols of Claude Code and Cursor: it reads the payload about an edit or a command,
+// returns the question to judge, and writes the answer as the tool expects it. Payloads are data: nothing in them changes how
+// Tenet judges them.
 package hook
 
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"tenet/internal/rule"
 	"tenet/internal/subject"
 )
 
-// MaxPayload is how many bytes a tool may send to its hook.
+// MaxPayload is the most bytes that a tool may send to its hook.
 const MaxPayload = 16 << 20
 
-// MaxAction is how many characters a command or a tool call may have to be judged: the limit of a quick evaluation.
+// MaxAction is the most characters of a command or a tool call: the limit of a quick evaluation.
 const MaxAction = 5000
 
-// Decision is what a hook tells its tool.
+// Decision is the answer of a hook to its tool.
 type Decision string
 
-// Decisions. Ask leaves it to the person at the tool.
+// Decisions. Ask leaves the decision to the person at the tool.
 const (
 	Allow Decision = "allow"
 	Ask   Decision = "ask"
@@ -32,47 +31,48 @@ const (
 // Answer is a decision with its reason.
 type Answer struct {
 	Decision Decision
-	// Reason is why, for the person and the agent; empty for a plain Allow. An Allow with a reason is one that must be seen:
-	// something could not be judged, and the fail mode lets it pass.
+	// Reason is for the person and the agent; empty for a plain Allow. An Allow with a reason must be visible: Tenet could not
+	// judge something, and the fail mode lets it pass.
 	Reason string
-	// Kept says that rules were judged, all that apply, and that each is kept. An Allow without it is no approval.
-	Kept bool
+	// Approved means that Tenet judged all rules that apply, at least one, and that the subject keeps each. An Allow without it
+	// is no approval.
+	Approved bool
 }
 
-// Question is what a tool asks its hook.
+// Question is the question of a tool to its hook.
 type Question struct {
-	// Event is the tool's name for the moment it asks at; empty if the payload does not even tell that.
+	// Event is the tool's name for the moment of the question; empty if the payload lacks it.
 	Event string
-	// Skip says that there is nothing to judge, such as when a file is only read.
+	// Skip means that the question has nothing to judge, such as a tool that only reads a file.
 	Skip bool
-	// Note is told with the answer, whatever that is.
+	// Note is a remark to show with every answer.
 	Note string
-	// Action is a command or tool call in words. Diff and Files are a change; for a command, Files are what it writes.
+	// Action is a command or tool call in words. Diff and Files are a change; for a command, Files are the files it writes.
 	Action string
 	Diff   string
 	Files  []subject.InputFile
 	Mode   rule.Mode
-	// Dir is the folder the tool works in; empty if it does not say.
+	// Dir is the folder the tool works in; empty if the payload lacks it.
 	Dir string
 }
 
-// Reader reads a payload. Its error says in words why nothing can be judged; the question then tells the event, if that is
-// known, so that the answer has the right form.
+// Reader reads a payload. Its error says in words why Tenet cannot judge it; the question then has the event, if the payload
+// does, so that the answer has the right form.
 type Reader func(payload []byte) (Question, error)
 
-// object is a JSON object by its exact keys. A struct would also take keys in another letter case, by which an agent could show
-// the hook another command than the one that its tool runs.
+// object is a JSON object by its exact keys. A struct would also accept keys in another letter case, by which an agent could
+// show the hook another command than the one that its tool runs.
 type object map[string]json.RawMessage
 
 func readObject(b []byte) (object, error) {
 	var o object
 	if err := json.Unmarshal(b, &o); err != nil || o == nil {
-		return nil, fmt.Errorf("what the tool sent is not a JSON object")
+		return nil, fmt.Errorf("the payload of the tool is not a JSON object")
 	}
 	return o, nil
 }
 
-// text is a field that holds a string; false if it is absent or something else.
+// text returns a field that holds a string; false if it is absent or of another type.
 func (o object) text(key string) (string, bool) {
 	var s *string
 	if json.Unmarshal(o[key], &s) != nil || s == nil {
@@ -81,7 +81,7 @@ func (o object) text(key string) (string, bool) {
 	return *s, true
 }
 
-// first is the first of several fields that holds a string.
+// first returns the first of several fields that holds a string.
 func (o object) first(keys ...string) (string, bool) {
 	for _, key := range keys {
 		if s, ok := o.text(key); ok {
@@ -91,7 +91,7 @@ func (o object) first(keys ...string) (string, bool) {
 	return "", false
 }
 
-// inner is a field that holds an object, or a string that holds one.
+// inner returns a field that holds an object, or a string with the JSON of one.
 func (o object) inner(key string) (object, error) {
 	raw := []byte(o[key])
 	if s, ok := o.text(key); ok {
@@ -104,7 +104,7 @@ func (o object) inner(key string) (object, error) {
 	return in, nil
 }
 
-// action makes the question about a command or call.
+// action asks about a command or call.
 func (q *Question) action(format string, args ...any) error {
 	q.Action = strings.TrimSpace(fmt.Sprintf(format, args...))
 	if n := len([]rune(q.Action)); n > MaxAction {
@@ -113,7 +113,7 @@ func (q *Question) action(format string, args ...any) error {
 	return nil
 }
 
-// call makes the question about a call of somebody else's tool.
+// call asks about a call of a tool of another server.
 func (q *Question) call(name string, in object) error {
 	b, err := json.Marshal(in)
 	if err != nil {
@@ -122,10 +122,7 @@ func (q *Question) call(name string, in object) error {
 	return q.action("Call the tool %s with %s", name, b)
 }
 
-// quiet reports whether a tool does nothing that is judged: it reads, plans, or talks to the person.
-func quiet(list []string, name string) bool { return slices.Contains(list, name) }
-
-// list is a field that holds strings.
+// list returns a field that holds strings.
 func (o object) list(key string) ([]string, bool) {
 	var list []string
 	if json.Unmarshal(o[key], &list) != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"tenet/internal/diff"
 	"tenet/internal/rule"
 	"tenet/internal/subject"
 )
@@ -54,7 +55,7 @@ func added(t *testing.T, q Question) []string {
 	for _, f := range s.Files {
 		for _, h := range f.Hunks {
 			for _, l := range h.Lines {
-				if l.Op == subject.OpAdd {
+				if l.Op == diff.OpAdd {
 					list = append(list, f.Path+":"+string(rune('0'+l.New))+" "+l.Text)
 				}
 			}
@@ -201,8 +202,12 @@ func TestWhatACommandWritesIntoFilesIsJudgedAsSuch(t *testing.T) {
 		"cd x; echo \"y = 1\" > a.py":                           "a.py:1 y = 1",
 		`printf 'x\ny\n' >> a.py`:                               "a.py:1 x|a.py:2 y",
 		"apply_patch <<'E'\n*** Begin Patch\n*** Update File: a.py\n@@\n-one\n+two\n*** Add File: b.py\n+x\n*** End Patch\nE": "a.py:1 two|b.py:1 x",
-		"cat > a.py <<EOF\nx":      "a.py:1 x", // the shell ends it as well
-		"cat <<EOF 2>a.py\nx\nEOF": "", "grep x <<< y > a.py": "", "echo hi 2>&1": "", "ls > a.py": "", "echo x > /dev/null": "", "a <<EOF\nx\nEOF": "",
+		"cat > a.py <<EOF\nx":                                   "a.py:1 x", // the shell ends it as well
+		"n=$((1 << 2))\ncat > a.py <<'EOF'\nx\nEOF":             "a.py:1 x",
+		"((n <<= 2)); cat > a.py <<EOF\n2\nEOF":                 "a.py:1 2",
+		"echo \"1 << two\"\nlet m=n<<two\ncat <<E > a.py\nx\nE": "a.py:1 x",
+		"n=$(( (1<<2) + (3<<4) )); tee a.py <<E\n4\nE":          "a.py:1 4",
+		"cat <<EOF 2>a.py\nx\nEOF":                              "", "grep x <<< y > a.py": "", "echo hi 2>&1": "", "ls > a.py": "", "echo x > /dev/null": "", "a <<EOF\nx\nEOF": "",
 	} {
 		q, err := Claude(claude(t, "PreToolUse", dir, "Bash", map[string]any{"command": command}, nil))
 		if got := strings.Join(added(t, q), "|"); err != nil || q.Action != command || got != want {

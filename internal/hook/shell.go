@@ -6,27 +6,29 @@ import (
 	"strings"
 )
 
-// Words of a shell command by which it writes text that it holds into a file. They are found as they are commonly written: a command
-// has endless other ways, and what they write is judged at the commit.
+// Expressions for the common ways in which a shell command writes its own text into a file. A command has endless other ways;
+// Tenet judges their results at the commit.
 var (
 	shellWord = `('[^'\n]*'|"[^"\n]*"|[^\s'"<>|&;()]+)`
 	hereDoc   = regexp.MustCompile(`(?:^|[^<])<<(-?)[ \t]*\\?('[^'\n]+'|"[^"\n]+"|\w+)`)
 	redirect  = regexp.MustCompile(`(?:^|[^0-9&>]|\b1)>{1,2}\|?[ \t]*` + shellWord)
 	tee       = regexp.MustCompile(`\btee[ \t]+(?:-a[ \t]+|--append[ \t]+)?` + shellWord)
 	echo      = regexp.MustCompile(`(?:^|[\n;&|({][ \t]*)(?:echo|printf)[ \t]+(?:-[neE]+[ \t]+)*('[^']*'|"(?:[^"\\]|\\.)*"|[^\n'"<>|&;]*)[ \t]*>{1,2}\|?[ \t]*` + shellWord)
-	patched   = regexp.MustCompile(`^\*\*\* (?:Add|Update) File: (.+)$`)
+	// arithmetic has << for a shift, as in n=$((1 << 2)), where no here-document begins.
+	arithmetic = regexp.MustCompile(`\(\([^;|&<>]*(?:<<[^;|&<>]*)+\)\)`)
+	patched    = regexp.MustCompile(`^\*\*\* (?:Add|Update) File: (.+)$`)
 )
 
-// written is a text and the file that a command writes it into.
-type written struct{ name, text string }
+// write is a text and the file that a command writes it into.
+type write struct{ name, text string }
 
-// writes finds what a shell command writes into files: here-documents, echo and printf with a redirection, and patches for
-// apply_patch.
-func writes(command string) []written {
-	var list []written
+// writes returns the texts that a shell command writes into files: here-documents, echo and printf with a redirection, and
+// patches for apply_patch.
+func writes(command string) []write {
+	var list []write
 	add := func(name, text string) {
 		if name = bare(name); name != "" && !strings.HasPrefix(name, "/dev/") && strings.TrimSpace(text) != "" {
-			list = append(list, written{name, strings.TrimSuffix(text, "\n") + "\n"})
+			list = append(list, write{name, strings.TrimSuffix(text, "\n") + "\n"})
 		}
 	}
 	for _, m := range echo.FindAllStringSubmatch(command, -1) {
@@ -39,10 +41,11 @@ func writes(command string) []written {
 		for _, m := range slices.Concat(redirect.FindAllStringSubmatch(line, -1), tee.FindAllStringSubmatch(line, -1)) {
 			names = append(names, m[1])
 		}
-		for _, m := range hereDoc.FindAllStringSubmatch(line, -1) {
+		for _, m := range hereDoc.FindAllStringSubmatch(arithmetic.ReplaceAllString(line, ""), -1) {
 			var text []string
-			for at++; at < len(lines); at++ {
-				body := lines[at]
+			end := at + 1
+			for ; end < len(lines); end++ {
+				body := lines[end]
 				if m[1] != "" {
 					body = strings.TrimLeft(body, "\t")
 				}
@@ -50,6 +53,9 @@ func writes(command string) []written {
 					break
 				}
 				text = append(text, body)
+			}
+			if end < len(lines) { // else it may be no here-document, and commands follow
+				at = end
 			}
 			for _, name := range names {
 				add(name, strings.Join(text, "\n"))
@@ -62,7 +68,7 @@ func writes(command string) []written {
 	return list
 }
 
-// patches goes through the files of a patch in the form of apply_patch, and what it adds to each.
+// patches yields the files of a patch in the form of apply_patch, and the lines that it adds to each.
 func patches(lines []string) func(yield func(name, added string) bool) {
 	return func(yield func(name, added string) bool) {
 		name, added := "", ""
@@ -82,7 +88,7 @@ func patches(lines []string) func(yield func(name, added string) bool) {
 	}
 }
 
-// bare is a word without its quotes.
+// bare returns a word without its quotes.
 func bare(word string) string {
 	if n := len(word); n >= 2 && (word[0] == '\'' || word[0] == '"') && word[n-1] == word[0] {
 		return word[1 : n-1]

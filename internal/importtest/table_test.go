@@ -5,7 +5,7 @@ package importtest
 type layer int
 
 const (
-	nouns      layer = iota // what the system is about; imports the standard library only
+	nouns      layer = iota // what the system is about; imports the standard library only, and all other packages may import it
 	block                   // one thing done well, ignorant of who needs it
 	capability              // a use case; imports no other capability
 	surface                 // how callers reach capabilities
@@ -25,41 +25,49 @@ type row struct {
 
 // table names every package. A new package gets a row; a new arrow is added here, where a reviewer sees it.
 var table = map[string]row{
-	"rule": {layer: nouns},
+	"rule":    {layer: nouns},
+	"wire":    {layer: nouns, imports: []string{"rule"}},         // the requests and the answers of the API
+	"wire/op": {layer: nouns, imports: []string{"rule", "wire"}}, // and its operations
+	"text":    {layer: nouns},
 
-	"audit":      {layer: block, imports: []string{"rule", "store"}},
-	"auth":       {layer: block, imports: []string{"audit", "rule", "store"}},
-	"check":      {layer: block, imports: []string{"rule", "subject"}},
-	"cli/report": {layer: block, imports: []string{"rule"}},
-	"config":     {layer: block},
+	"audit":  {layer: block, imports: []string{"rule", "store"}},
+	"auth":   {layer: block, imports: []string{"audit", "rule", "store"}},
+	"blocks": {layer: block},
+	"change": {layer: block, imports: []string{"audit", "auth", "corpus", "rule", "store"}},
+	"check":  {layer: block, imports: []string{"diff", "rule", "subject"}},
+	"config": {layer: block},
 	// What contradicts what is asked of discovery too, of candidates.
 	"conflict/contradict": {layer: block, imports: []string{"corpus", "rule"}},
 	"corpus":              {layer: block, imports: []string{"federation", "rule", "store", "subject"}},
-	"discover/assistant":  {layer: block, imports: []string{"discover/prose", "discover/source", "rule", "subject"}},
-	"discover/code":       {layer: block, imports: []string{"discover/source", "rule"}},
-	"discover/linter":     {layer: block, imports: []string{"discover/source", "rule", "subject"}},
-	"discover/policy":     {layer: block, imports: []string{"discover/assistant", "discover/prose", "discover/source", "document/extract", "rule"}},
-	"discover/prose":      {layer: block, imports: []string{"rule"}},
+	"discover/assistant":  {layer: block, imports: []string{"blocks", "discover/prose", "discover/source", "rule", "subject"}},
+	"discover/code":       {layer: block, imports: []string{"discover/source", "lex", "rule"}},
+	"discover/linter":     {layer: block, imports: []string{"discover/source", "lex", "rule", "subject"}},
+	"discover/policy":     {layer: block, imports: []string{"blocks", "discover/assistant", "discover/prose", "discover/source", "document/extract", "rule"}},
+	"discover/prose":      {layer: block, imports: []string{"blocks", "rule"}},
 	"discover/source":     {layer: block, imports: []string{"rule"}},
-	"document/extract":    {layer: block, imports: []string{"rule"}},
+	"document/extract":    {layer: block, imports: []string{"blocks", "rule"}},
+	"evaluate/record":     {layer: block, imports: []string{"audit", "auth", "job", "rule", "store", "subject"}},
 	"federation":          {layer: block, imports: []string{"rule", "store", "subject"}},
-	"hook":                {layer: block, imports: []string{"cli/report", "rule", "subject"}},
+	"hook":                {layer: block, imports: []string{"report", "rule", "subject"}},
 	"hook/settings":       {layer: block, imports: []string{"rule"}},
 	"job":                 {layer: block, imports: []string{"audit", "rule", "store"}},
-	"judge":               {layer: block, imports: []string{"llm", "redact", "rule", "store", "subject"}, tests: []string{"catalog"}},
+	"judge":               {layer: block, imports: []string{"diff", "llm", "redact", "rule", "store", "subject"}, tests: []string{"catalog"}},
+	"lex":                 {layer: block},
 	"lint":                {layer: block, imports: []string{"rule"}},
-	"llm":                 {layer: block, imports: []string{"rule"}},
+	"llm":                 {layer: block},
 	"llm/provider":        {layer: block, imports: []string{"llm", "rule"}},
-	"redact":              {layer: block, imports: []string{"subject"}},
+	"metric":              {layer: block},
+	"redact":              {layer: block, imports: []string{"diff", "subject"}},
+	"report":              {layer: block, imports: []string{"rule"}},
 	"signature":           {layer: block, imports: []string{"rule"}},
 	"store":               {layer: block, imports: []string{"rule"}},
 	"store/sqlstore":      {layer: block, imports: []string{"rule", "store"}},
-	"subject":             {layer: block, imports: []string{"rule"}},
+	"diff":                {layer: block},
+	"subject":             {layer: block, imports: []string{"diff", "rule"}},
 	"/packs":              {layer: block, imports: []string{"rule"}, tests: []string{"catalog", "evaluate"}},
 
 	"agent":   {layer: capability, imports: []string{"audit", "auth", "lint", "llm", "redact", "rule", "subject"}},
-	"alert":   {layer: capability, imports: []string{"audit", "auth", "corpus", "job", "rule", "store"}},
-	"catalog": {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "federation", "rule", "store", "subject"}},
+	"catalog": {layer: capability, imports: []string{"audit", "auth", "change", "check", "corpus", "rule", "store", "subject"}},
 	"conflict": {
 		layer:   capability,
 		imports: []string{"audit", "auth", "conflict/contradict", "corpus", "job", "llm", "redact", "rule", "store"},
@@ -71,45 +79,42 @@ var table = map[string]row{
 		tests:   []string{"catalog", "document"},
 	},
 	"document": {layer: capability, imports: []string{"audit", "auth", "corpus", "document/extract", "job", "redact", "rule", "store"}},
-	"evaluate": {layer: capability, imports: []string{"audit", "auth", "check", "corpus", "job", "judge", "redact", "rule", "store", "subject"}},
-	"ingest":   {layer: capability, imports: []string{"auth", "job", "rule", "signature", "store"}},
-	"insight":  {layer: capability, imports: []string{"audit", "corpus", "job", "lint", "rule", "store"}},
-	"quality":  {layer: capability, imports: []string{"rule", "subject"}},
-	"release":  {layer: capability, imports: []string{"audit", "auth", "corpus", "federation", "job", "rule", "store"}, tests: []string{"catalog"}},
+	"evaluate": {
+		layer:   capability,
+		imports: []string{"audit", "auth", "check", "corpus", "diff", "evaluate/record", "job", "judge", "rule", "store", "subject"},
+	},
+	"health":    {layer: capability, imports: []string{"audit", "auth", "corpus", "job", "lint", "rule", "store"}},
+	"hierarchy": {layer: capability, imports: []string{"audit", "auth", "change", "corpus", "federation", "rule", "store", "subject", "wire"}, tests: []string{"catalog"}},
+	"ingest":    {layer: capability, imports: []string{"auth", "job", "rule", "signature", "store"}},
+	"modeleval": {layer: capability, imports: []string{"rule", "subject"}},
+	"release":   {layer: capability, imports: []string{"audit", "auth", "corpus", "federation", "job", "rule", "store"}, tests: []string{"catalog"}},
 	"sandbox": {
 		layer:   capability,
 		imports: []string{"audit", "auth", "check", "corpus", "job", "lint", "llm", "redact", "rule", "store", "subject"},
 		tests:   []string{"evaluate"},
 	},
-	"search":  {layer: capability, imports: []string{"corpus", "llm", "redact", "rule", "store"}},
+	"search":  {layer: capability, imports: []string{"corpus", "job", "llm", "redact", "rule", "store"}, tests: []string{"auth", "document"}},
 	"webhook": {layer: capability, imports: []string{"audit", "auth", "job", "rule", "signature", "store"}},
 
 	"api": {
 		layer: surface,
 		imports: []string{
-			"agent", "alert", "audit", "auth", "catalog", "conflict", "corpus", "discover", "discover/source", "document",
-			"document/extract", "evaluate", "ingest", "insight", "job", "judge", "redact", "release", "rule", "sandbox", "search",
-			"signature", "store", "subject", "webhook",
+			"agent", "api/rest", "audit", "auth", "catalog", "conflict", "corpus", "discover", "document",
+			"document/extract", "evaluate", "evaluate/record", "health", "hierarchy", "ingest", "job", "judge", "llm", "metric", "release", "rule", "sandbox", "search",
+			"signature", "store", "webhook",
 		},
 		tests: []string{"app"},
 	},
-	// The client is typed with the requests and answers of the capabilities behind the API, so that they have one form.
-	"client": {
-		layer: surface,
-		imports: []string{
-			"agent", "alert", "audit", "catalog", "conflict", "discover", "discover/source", "document", "evaluate", "insight", "job",
-			"release", "rule", "sandbox", "search", "store", "subject", "webhook",
-		},
-		tests: []string{"api", "app"},
-	},
-	"mcp": {layer: surface, imports: []string{"catalog", "client", "rule", "/packs"}, tests: []string{"app", "config"}},
+	"api/rest": {layer: surface, imports: []string{"audit", "auth", "metric", "rule", "store", "text"}},
+	"client":   {layer: surface, tests: []string{"api", "app"}},
+	"mcp":      {layer: surface, imports: []string{"client", "rule", "/packs"}, tests: []string{"app", "config"}},
 
 	"app": {
 		layer: wiring,
 		imports: []string{
-			"agent", "alert", "api", "audit", "auth", "catalog", "check", "client", "config", "conflict", "conflict/contradict", "corpus",
+			"agent", "api", "api/rest", "audit", "auth", "catalog", "change", "check", "client", "config", "conflict", "conflict/contradict", "corpus",
 			"discover", "discover/assistant", "discover/code", "discover/linter", "discover/policy", "discover/source", "document",
-			"evaluate", "ingest", "insight", "job", "judge", "llm", "llm/provider", "mcp", "redact", "release", "rule", "sandbox", "search",
+			"evaluate", "evaluate/record", "health", "hierarchy", "ingest", "job", "judge", "llm", "llm/provider", "mcp", "metric", "redact", "release", "rule", "sandbox", "search",
 			"store", "store/sqlstore", "subject", "webhook", "/packs",
 		},
 	},
@@ -117,13 +122,11 @@ var table = map[string]row{
 	"cli": {
 		layer: command,
 		imports: []string{
-			"agent", "app", "audit", "catalog", "cli/report", "client", "config", "conflict", "discover", "discover/assistant",
-			"discover/source", "document", "evaluate", "hook", "hook/settings", "insight", "job", "lint", "mcp", "quality", "release",
-			"rule", "sandbox", "search", "store", "subject", "webhook", "/packs",
+			"app", "catalog", "client", "config", "discover/assistant",
+			"discover/source", "health", "hook", "hook/settings", "job", "lint", "mcp", "modeleval", "release",
+			"report", "rule", "sandbox", "store", "subject",
 		},
 	},
-	// What programs outside of this module may import.
-	"/client":          {layer: command, imports: []string{"agent", "client", "rule", "subject"}, tests: []string{"app", "config"}},
 	"mcp/conformance":  {layer: command, imports: []string{"client", "mcp", "rule"}},
 	"/cmd/tenet":       {layer: command, imports: []string{"cli"}},
 	"/bench":           {layer: command}, // a client like any other: it knows the service by its HTTP API
@@ -132,9 +135,12 @@ var table = map[string]row{
 
 	"document/documenttest": {layer: support},
 	"importtest":            {layer: support},
-	"judge/judgetest":       {layer: support, imports: []string{"llm", "rule"}},
+	"proptest":              {layer: support},
+	"wordtest":              {layer: support},
+	"judge/judgetest":       {layer: support, imports: []string{"llm", "llm/llmtest", "rule"}},
+	"llm/llmtest":           {layer: support, imports: []string{"llm", "rule"}},
 	"store/litetest":        {layer: support, imports: []string{"store/sqlstore"}},
-	"store/pgtest":          {layer: support, imports: []string{"store", "store/sqlstore"}},
+	"store/pgtest":          {layer: support, imports: []string{"store/sqlstore"}},
 	"store/storetest":       {layer: support, imports: []string{"rule", "store"}},
 	"/cases":                {layer: support, tests: []string{"api", "app", "catalog", "cli", "client", "evaluate"}},
 	"/e2e":                  {layer: support, tests: []string{"api", "app", "catalog", "cli", "client", "evaluate", "release"}},
@@ -146,22 +152,20 @@ var homes = map[string][]string{
 	"code.dny.dev/ssrf":                   {"webhook"},
 	"database/sql":                        {"store/sqlstore", "store/pgtest"},
 	"github.com/alecthomas/kong":          {"cli"},
-	"github.com/danielgtaylor/huma":       {"api"},
 	"github.com/jackc/pgx":                {"store/sqlstore", "store/pgtest"},
 	"github.com/kljensen/snowball":        {"corpus"},
 	"github.com/ledongthuc/pdf":           {"document/extract"},
 	"github.com/modelcontextprotocol":     {"mcp", "mcp/conformance"},
-	"github.com/owenrumney/go-sarif":      {"cli/report"},
-	"github.com/pelletier/go-toml":        {"discover/linter"},
+	"github.com/owenrumney/go-sarif":      {"report"},
+	"github.com/pelletier/go-toml":        {"discover/linter", "redact"},
 	"github.com/pressly/goose":            {"store/sqlstore"},
-	"github.com/prometheus/client_golang": {"api", "app"},
+	"github.com/prometheus/client_golang": {"api", "api/rest", "app", "metric"},
 	"github.com/rogpeppe/go-internal":     {"cli", "hook"},
 	"github.com/santhosh-tekuri":          {"agent"},
 	"github.com/tailscale/hujson":         {"hook/settings"},
-	"github.com/yuin/goldmark":            {"document/extract"},
-	"github.com/zricethezav/gitleaks":     {"redact"},
-	"golang.org/x/net/html":               {"document/extract"},
-	"golang.org/x/text":                   {"corpus", "document/extract"},
+	"github.com/yuin/goldmark":            {"blocks"},
+	"golang.org/x/net/html":               {"blocks"},
+	"golang.org/x/text":                   {"blocks", "corpus", "document/extract"},
 	"modernc.org/sqlite":                  {"store/sqlstore"},
 }
 

@@ -18,23 +18,16 @@ import (
 	"tenet/internal/job"
 	"tenet/internal/rule"
 	"tenet/internal/store"
+	"tenet/internal/wire"
 )
 
-// Receipt is what becomes of something that GitHub has sent.
-type Receipt struct {
-	Status       string `json:"status" enum:"accepted,ignored" doc:"accepted is evaluated in the background; ignored is nothing to evaluate."`
-	SubmissionID string `json:"submission_id,omitempty" doc:"Under this id the evaluation is found once the diff has been fetched."`
-	Reason       string `json:"reason,omitempty" doc:"Why it is ignored."`
-}
-
-// oldest is how long ago a pull request may have been changed when GitHub tells of it. GitHub redelivers for three days; what is
-// older is a replay.
+// oldest is the greatest age of a change of a pull request in an event. GitHub redelivers for three days; older events are replays.
 const oldest = 73 * time.Hour
 
-// maxIntent bounds the title that is taken over, in characters.
+// maxIntent bounds the title that becomes the intent, in characters.
 const maxIntent = 1000
 
-// payload is what is read of a pull_request event. No address is taken from it.
+// payload is the part of a pull_request event that is read. It has no address.
 type payload struct {
 	Action      string `json:"action"`
 	Number      int64  `json:"number"`
@@ -53,7 +46,7 @@ var (
 	repositoryForm = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9_-]{0,99})/([A-Za-z0-9_-][A-Za-z0-9._-]{0,99}|\.[A-Za-z0-9_-][A-Za-z0-9._-]{0,98})$`)
 )
 
-// pullRequest is the arguments of a job that fetches a diff: all that is needed of the payload, checked.
+// pullRequest is the arguments of a job that fetches a diff: the checked fields of the payload that it needs.
 type pullRequest struct {
 	Delivery string `json:"delivery"`
 	Owner    string `json:"owner"`
@@ -69,25 +62,25 @@ func (p *pullRequest) named() Named {
 	return Named{SubmissionID: p.submissionID(), Key: "github:" + p.BodyHash, BodyHash: p.BodyHash}
 }
 
-// GitHub takes in an event that GitHub has sent under a delivery id, with a body whose signature has been verified. The same
+// GitHub accepts an event that GitHub has sent under a delivery id, with a body whose signature has been verified. The same
 // delivery again, and the same body under another id, lead to no second evaluation. The error is invalid if the body cannot be
 // understood.
-func (in *Ingest) GitHub(ctx context.Context, event, delivery string, body []byte) (Receipt, error) {
+func (in *Ingest) GitHub(ctx context.Context, event, delivery string, body []byte) (wire.Receipt, error) {
 	if event != "pull_request" {
-		return Receipt{Status: "ignored", Reason: "only pull_request events are evaluated"}, nil
+		return wire.Receipt{Status: "ignored", Reason: "only pull_request events are evaluated"}, nil
 	}
 	p, ignored, err := in.parse(delivery, body)
 	if err != nil || ignored != "" {
-		return Receipt{Status: "ignored", Reason: ignored}, err
+		return wire.Receipt{Status: "ignored", Reason: ignored}, err
 	}
-	accepted := Receipt{Status: "accepted", SubmissionID: p.submissionID()}
+	accepted := wire.Receipt{Status: "accepted", SubmissionID: p.submissionID()}
 	known, err := in.cfg.Evaluator.Known(ctx, in.cfg.ProjectID, p.named())
 	if err != nil || known {
 		return accepted, err
 	}
 	err = in.cfg.Store.Update(ctx, func(tx store.Tx) error {
 		// Without this, a wrong ingest_project would end in jobs that nobody sees.
-		if _, err := tx.Project(ctx, in.cfg.ProjectID); err != nil {
+		if _, err := tx.Projects.Get(ctx, in.cfg.ProjectID); err != nil {
 			return err
 		}
 		_, err := in.cfg.Queue.Enqueue(ctx, tx, GitHubKind, in.cfg.ProjectID, p, job.Options{UniqueKey: p.Delivery, Priority: job.First})
@@ -138,10 +131,10 @@ func (in *Ingest) parse(delivery string, body []byte) (p *pullRequest, ignored s
 	}, "", nil
 }
 
-// FetchDiff is the handler of the jobs that fetch the diff of a pull request and submit it. It bears being run twice.
-func (in *Ingest) FetchDiff(ctx context.Context, j job.Job, progress func(done, total int)) error {
+// FetchDiff is the handler of the jobs that fetch the diff of a pull request and submit it. It may run twice.
+func (in *Ingest) FetchDiff(ctx context.Context, j wire.Job, progress func(done, total int)) error {
 	var p pullRequest
-	if err := j.Decode(&p); err != nil {
+	if err := job.DecodeArgs(&j, &p); err != nil {
 		return err
 	}
 	known, err := in.cfg.Evaluator.Known(ctx, j.ProjectID, p.named())
@@ -194,7 +187,7 @@ func (in *Ingest) fetch(ctx context.Context, p *pullRequest) (string, error) {
 	return string(diff), nil
 }
 
-// longestWait bounds how long GitHub may ask to be left alone.
+// longestWait bounds the pause that GitHub may ask for.
 const longestWait = time.Hour
 
 // refusedBy is the error for an answer without a diff. Those that come out the same next time are final.

@@ -1,5 +1,5 @@
-// Package ingest takes in what other systems send by themselves: pull requests from GitHub, and submissions signed by the
-// Standard Webhooks specification. A signature stands in the place of an API key. What is taken in is evaluated in the
+// Package ingest accepts changes that other systems send: pull requests from GitHub, and submissions signed by the Standard
+// Webhooks specification. A signature replaces an API key. A change is evaluated in the
 // background; nobody waits for the answer.
 package ingest
 
@@ -31,12 +31,12 @@ type Change struct {
 	Intent     string // the title
 }
 
-// Named is how a request is called, so that it is carried out once: by an id, a key, and the SHA-256 of what was sent.
+// Named identifies a request, so that it is carried out once: by an id, a key, and the SHA-256 of its body.
 type Named struct{ SubmissionID, Key, BodyHash string }
 
 // Evaluator judges changes in the background.
 type Evaluator interface {
-	// Known reports whether there is a submission with the id or the key of a name.
+	// Known reports whether a submission has the id or the key of a name.
 	Known(ctx context.Context, projectID string, n Named) (bool, error)
 	// Submit accepts a change that has happened; conflict if the id or the key is known, or the change cannot be judged as things are.
 	Submit(ctx context.Context, n Named, c Change) error
@@ -44,28 +44,28 @@ type Evaluator interface {
 
 // Config sets up [New]. Store, Queue, Evaluator and Now are required.
 type Config struct {
-	Store     store.Store
+	Store     store.Updater
 	Queue     job.Queue
 	Evaluator Evaluator
 	Now       func() time.Time
-	// ProjectID is where all that comes in belongs; empty means the project default.
+	// ProjectID is the project of all changes; empty means the project default.
 	ProjectID string
-	// Secret signs what comes in from anywhere, GitHubSecret what comes from GitHub. Without one, nothing is taken.
+	// Secret verifies submissions from anywhere, GitHubSecret those from GitHub. Without one, they are refused.
 	Secret, GitHubSecret string
-	// GitHubURL is the address of GitHub's API, and GitHubToken what may read the pull requests; empty for public ones.
+	// GitHubURL is the address of GitHub's API. GitHubToken may read the pull requests; empty for public ones.
 	GitHubURL, GitHubToken string
 	// MaxDiff bounds the diff of a pull request, in bytes; 0 means 10 MiB.
 	MaxDiff int64
 	Timeout time.Duration // of the fetch of a diff; 0 means 30 s
 }
 
-// Ingest takes in what is signed. It is safe for concurrent use.
+// Ingest accepts signed changes. It is safe for concurrent use.
 type Ingest struct {
 	cfg    Config
 	client *http.Client
 }
 
-// New makes Ingest. The error is invalid if a secret or the address cannot be used; it repeats no secret.
+// New returns an Ingest. The error is invalid if a secret or the address cannot be used; it repeats no secret.
 func New(c Config) (*Ingest, error) {
 	if c.ProjectID == "" {
 		c.ProjectID = rule.DefaultProject
@@ -99,8 +99,8 @@ func New(c Config) (*Ingest, error) {
 	}}, nil
 }
 
-// Expect tells from the header of a request from anywhere whether its body is worth reading. The error is unavailable while there is
-// no secret, and unauthenticated without a signature.
+// Expect checks the header of a request from anywhere before its body is read. The error is unavailable without a secret, and
+// unauthenticated without a signature.
 func (in *Ingest) Expect(header http.Header) error {
 	if in.cfg.Secret == "" {
 		return rule.Errorf(rule.CodeUnavailable, "no secret is configured for what comes in; set TENET_INGEST_SECRET on the server")
@@ -108,7 +108,7 @@ func (in *Ingest) Expect(header http.Header) error {
 	return signature.CheckHeader(header.Get(signature.HeaderID), header.Get(signature.HeaderTimestamp), header.Get(signature.HeaderSignature), in.cfg.Now())
 }
 
-// Verify checks the signature of a request from anywhere, and returns as whom it acts: an evaluator of the one project. Its errors
+// Verify checks the signature of a request from anywhere, and returns its actor: an evaluator of the one project. Its errors
 // are those of Expect, and unauthenticated if the signature does not match.
 func (in *Ingest) Verify(header http.Header, body []byte) (auth.Actor, error) {
 	if err := in.Expect(header); err != nil {

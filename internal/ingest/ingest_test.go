@@ -15,6 +15,7 @@ import (
 	"tenet/internal/job"
 	"tenet/internal/rule"
 	"tenet/internal/store"
+	"tenet/internal/wire"
 )
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -39,17 +40,18 @@ func (e *evaluator) Submit(ctx context.Context, n ingest.Named, c ingest.Change)
 
 // queue keeps what is enqueued.
 type queue struct {
-	store.Store
 	args []json.RawMessage
 	keys []string
 }
 
-func (q *queue) Update(_ context.Context, fn func(store.Tx) error) error { return fn(projects{}) }
+func (q *queue) Update(_ context.Context, fn func(store.Tx) error) error {
+	return fn(store.Tx{Projects: projects{}})
+}
 
-// projects is a transaction that knows the project default.
-type projects struct{ store.Tx }
+// projects knows the project default.
+type projects struct{ store.ProjectTx }
 
-func (projects) Project(_ context.Context, id string) (rule.Project, error) {
+func (projects) Get(_ context.Context, id string) (rule.Project, error) {
 	if id != rule.DefaultProject {
 		return rule.Project{}, rule.NotFound("project", id)
 	}
@@ -187,7 +189,7 @@ func TestFetchingADiff(t *testing.T) {
 			t.Fatal(err)
 		}
 		answer = c.answer
-		err := in.FetchDiff(t.Context(), job.Job{ProjectID: "p", Args: q.args[0]}, func(int, int) {})
+		err := in.FetchDiff(t.Context(), wire.Job{ProjectID: "p", Args: q.args[0]}, func(int, int) {})
 		if rule.CodeOf(err) != c.code {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -206,7 +208,7 @@ func TestFetchingADiff(t *testing.T) {
 			t.Errorf("%s: %+v %+v by %s", name, got, e.names[0], e.actor)
 		}
 		e.known = map[string]bool{"github:d": true}
-		if err := in.FetchDiff(t.Context(), job.Job{ProjectID: "p", Args: q.args[0]}, func(int, int) {}); err != nil || len(e.got) != 1 {
+		if err := in.FetchDiff(t.Context(), wire.Job{ProjectID: "p", Args: q.args[0]}, func(int, int) {}); err != nil || len(e.got) != 1 {
 			t.Errorf("%s, again: %v, %d", name, err, len(e.got))
 		}
 	}
@@ -226,7 +228,7 @@ func TestAPullRequestThatCannotBeJudgedNow(t *testing.T) {
 	if _, err := in.GitHub(t.Context(), "pull_request", "d", body); err != nil {
 		t.Fatal(err)
 	}
-	j := job.Job{ProjectID: "default", Args: q.args[0]}
+	j := wire.Job{ProjectID: "default", Args: q.args[0]}
 	if err := in.FetchDiff(t.Context(), j, func(int, int) {}); rule.CodeOf(err) != rule.CodeConflict {
 		t.Errorf("the job ends with %v", err)
 	}

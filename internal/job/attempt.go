@@ -27,7 +27,7 @@ type attempt struct {
 	done, total atomic.Int64
 }
 
-// begin starts an attempt at a claimed job. began is when its lease began to count.
+// begin starts an attempt at a claimed job. began is the start of its lease.
 func (r *Runner) begin(j store.Job, began time.Time) {
 	ctx, interrupt := context.WithCancelCause(context.WithValue(context.Background(), stoppingKey{}, r.stopping))
 	a := &attempt{job: j, interrupt: interrupt, lastRenewed: began}
@@ -40,20 +40,20 @@ func (r *Runner) begin(j store.Job, began time.Time) {
 		err := r.call(ctx, a)
 		a.result = a.withProgress()
 		conclude(&a.result, err, context.Cause(ctx), r.cfg.Now())
-		r.tell(ctx, &a.result, err)
+		r.log(ctx, &a.result, err)
 		r.cfg.Observe(j.Kind, a.result.State, time.Since(began))
 		select {
 		case r.results <- a:
-		case <-r.over: // nobody waits for it any more
+		case <-r.done: // nobody waits for it any more
 		}
 	}()
 }
 
-// stoppingKey is the key of what ends when the node of an attempt begins to stop.
+// stoppingKey is the key of the context that ends when the node of an attempt begins to stop.
 type stoppingKey struct{}
 
-// Stopping reports whether the node of a handler with this ctx stops: a handler that can leave the rest of its work to another job does
-// that then, instead of being interrupted a little later.
+// Stopping reports whether the node of a handler with this ctx stops. A handler that can leave the rest of its work to another job
+// does so then, before the runner interrupts it.
 func Stopping(ctx context.Context) bool {
 	stopping, ok := ctx.Value(stoppingKey{}).(context.Context)
 	return ok && stopping.Err() != nil
@@ -71,8 +71,8 @@ func (r *Runner) call(ctx context.Context, a *attempt) (err error) {
 	return r.cfg.Handlers[a.job.Kind](ctx, jobOf(a.job), a.progress)
 }
 
-// tell logs an attempt that has not succeeded.
-func (r *Runner) tell(ctx context.Context, j *store.Job, err error) {
+// log logs an attempt that has not succeeded.
+func (r *Runner) log(ctx context.Context, j *store.Job, err error) {
 	attrs := []slog.Attr{
 		slog.String("kind", j.Kind), slog.Int64("job", j.ID), slog.String("project", j.ProjectID), slog.Int("attempt", j.Attempt), slog.Any("error", err),
 	}
@@ -100,13 +100,13 @@ func (a *attempt) withProgress() store.Job {
 	return j
 }
 
-// renewed notes that the lease counts from a time on.
+// renewed notes that the lease starts again at a time.
 func (a *attempt) renewed(from time.Time, lease time.Duration) {
 	a.lastRenewed = from
 	a.expiry.Reset(time.Until(from.Add(lease)))
 }
 
-// conclude works out what becomes of a job whose attempt has ended with err, interrupted by cause or not.
+// conclude sets the state of a job whose attempt has ended with err, interrupted by cause or not.
 func conclude(j *store.Job, err, cause error, now time.Time) {
 	j.Error, j.FinishedAt = "", &now
 	switch {
@@ -115,13 +115,13 @@ func conclude(j *store.Job, err, cause error, now time.Time) {
 	case errors.Is(cause, errCancelled):
 		j.State = Cancelled
 	case errors.Is(cause, errStopping), errors.Is(cause, errLost):
-		// It was no fault of the job's, so it does not count.
+		// The job is not at fault, so the attempt does not count.
 		j.State, j.RunAt, j.FinishedAt = Queued, now, nil
 		j.MaxAttempts++
 	case final(err), j.Attempt >= j.MaxAttempts:
-		j.State, j.Error = Failed, shown(err)
+		j.State, j.Error = Failed, publicText(err)
 	default:
-		j.State, j.Error, j.RunAt, j.FinishedAt = Queued, shown(err), now.Add(pause(err, j.Attempt)), nil
+		j.State, j.Error, j.RunAt, j.FinishedAt = Queued, publicText(err), now.Add(pause(err, j.Attempt)), nil
 	}
 }
 
@@ -130,11 +130,11 @@ func final(err error) bool {
 	return code == rule.CodeInvalid || code == rule.CodeNotFound
 }
 
-// maxError bounds the text of an error that is kept, in bytes.
+// maxError bounds the stored text of an error, in bytes.
 const maxError = 2000
 
-// shown is what people may be told of an error.
-func shown(err error) string {
+// publicText returns the part of an error that people may see.
+func publicText(err error) string {
 	e, ok := errors.AsType[*rule.Error](err)
 	if !ok {
 		return "an internal error; the server's log has more"
@@ -152,8 +152,8 @@ const (
 	longestPause = 2 * time.Hour
 )
 
-// pause is how long to wait after an attempt has failed with err, with up to a fifth more at random so that jobs that have
-// failed together part.
+// pause returns the time to wait after an attempt has failed with err, with up to a fifth more at random so that jobs that failed
+// together do not run together again.
 func pause(err error, attempt int) time.Duration {
 	d := longestPause
 	if later, ok := errors.AsType[*laterError](err); ok {
@@ -164,8 +164,8 @@ func pause(err error, attempt int) time.Duration {
 	return d + rand.N(d/5+1) //nolint:gosec // nobody gains by guessing a pause
 }
 
-// RetryIn makes an error of a handler that lets the next attempt begin after a time of the handler's choice, such as the one
-// that a server asks for, instead of the usual pauses.
+// RetryIn returns an error with which a handler sets the time until the next attempt, such as the one that a server asks for,
+// instead of the usual pause.
 func RetryIn(after time.Duration, err error) error { return &laterError{after, err} }
 
 type laterError struct {

@@ -13,6 +13,7 @@ import (
 	"tenet/internal/store"
 	"tenet/internal/store/litetest"
 	"tenet/internal/store/pgtest"
+	"tenet/internal/wire"
 )
 
 // crashTarget names the database on which this test binary works on jobs until it is killed, instead of running tests.
@@ -31,8 +32,8 @@ func workUntilKilled(target string) error {
 	if err != nil {
 		return err
 	}
-	r := job.New(job.Config{Store: s, Lease: time.Second, Handlers: map[string]job.Handler{
-		"long": func(_ context.Context, j job.Job, progress func(int, int)) error {
+	r := job.New(job.Config{Store: job.Store{Updater: s, JobWatcher: s, Jobs: s.Jobs}, Lease: time.Second, Handlers: map[string]job.Handler{
+		"long": func(_ context.Context, j wire.Job, progress func(int, int)) error {
 			progress(1, 2)
 			fmt.Println("begun", j.ID)
 			select {}
@@ -80,8 +81,8 @@ func testKilled(t *testing.T, target string) {
 	if j := b.get(id); j.State != job.Running {
 		t.Fatalf("after the kill: %+v", j)
 	}
-	r := job.New(job.Config{Store: b.s, Lease: time.Second, Poll: 20 * time.Millisecond, Handlers: map[string]job.Handler{
-		"long": func(context.Context, job.Job, func(int, int)) error { return nil },
+	r := job.New(job.Config{Store: job.Store{Updater: b.s, JobWatcher: b.s, Jobs: b.s.Jobs}, Lease: time.Second, Poll: 20 * time.Millisecond, Handlers: map[string]job.Handler{
+		"long": func(context.Context, wire.Job, func(int, int)) error { return nil },
 	}})
 	r.Start()
 	if j := b.untilState(id, job.Succeeded); j.Attempt != 2 {
@@ -105,8 +106,8 @@ func BenchmarkThroughput(b *testing.B) {
 func benchmarkThroughput(b *testing.B, target string) {
 	bed := newBed(b, target)
 	done := make(chan bool, 1000)
-	r := job.New(job.Config{Store: bed.s, Handlers: map[string]job.Handler{
-		"k": func(context.Context, job.Job, func(int, int)) error { done <- true; return nil },
+	r := job.New(job.Config{Store: job.Store{Updater: bed.s, JobWatcher: bed.s, Jobs: bed.s.Jobs}, Handlers: map[string]job.Handler{
+		"k": func(context.Context, wire.Job, func(int, int)) error { done <- true; return nil },
 	}})
 	r.Start()
 	queue := job.NewQueue(time.Now)

@@ -2,15 +2,15 @@
 // the same transaction as its cause; any node carries it out, at least once, under a stable id.
 //
 // A node claims a job for a short lease and renews it while the work goes on. If the node dies, the lease ends, and another
-// node (or the same one, started again) does the work from the beginning. So what a handler does must bear being done twice.
+// node (or the same one, started again) does the work from the beginning. So a handler must tolerate that its work is done twice.
 package job
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 
 	"tenet/internal/store"
+	"tenet/internal/wire"
 )
 
 // States of a job.
@@ -25,40 +25,13 @@ const (
 // Priorities: of the jobs that are due, all of a better priority start first.
 const (
 	First  = 1
-	Normal = 2 // what 0 stands for
+	Normal = 2 // the meaning of 0
 	Last   = 3
 )
 
-// Job is one piece of work and how far it has come.
-type Job struct {
-	ID        int64           `json:"id" doc:"Identifier; it stays the same over all attempts."`
-	ProjectID string          `json:"project_id" doc:"Project it works for; * for work on all of them."`
-	Kind      string          `json:"kind" doc:"What is done, such as rules.embed."`
-	Args      json.RawMessage `json:"args,omitempty" doc:"What it is done with; shown to administrators."`
-	UniqueKey string          `json:"unique_key,omitempty" doc:"Jobs of a kind with the same key do not run at once, and one of them at most waits."`
-	State     string          `json:"state" enum:"queued,running,succeeded,failed,cancelled" doc:"How far it has come."`
-	Priority  int             `json:"priority" doc:"1 is first, 3 is last."`
-	// Attempt counts from 1; it is 0 before the first one.
-	Attempt     int        `json:"attempt" doc:"Attempts begun so far, the one under way included."`
-	MaxAttempts int        `json:"max_attempts" doc:"After so many attempts it has failed."`
-	Progress    Progress   `json:"progress" doc:"How much of the work is done, as the last attempt has told."`
-	Error       string     `json:"error,omitempty" doc:"Why the last attempt has failed."`
-	Cancelling  bool       `json:"cancelling,omitempty" doc:"It has been cancelled and is about to stop."`
-	RunAt       time.Time  `json:"run_at" doc:"It does not start before."`
-	CreatedAt   time.Time  `json:"created_at" doc:"When it was asked for."`
-	StartedAt   *time.Time `json:"started_at,omitempty" doc:"When the last attempt began."`
-	FinishedAt  *time.Time `json:"finished_at,omitempty" doc:"When it succeeded, failed or was cancelled."`
-}
-
-// Progress is how much of the work is done, in units of the job's kind. Both are 0 while nothing is known.
-type Progress struct {
-	Done  int `json:"done" doc:"Units done."`
-	Total int `json:"total" doc:"Units there are; 0 if that is not known."`
-}
-
-// Decode reads the arguments that were given to Enqueue. A job whose arguments cannot be read never can be: the error is
+// DecodeArgs reads the arguments that were given to Enqueue. A job whose arguments cannot be read never can be: the error is
 // invalid, and so final.
-func (j *Job) Decode(args any) error { return decode(j.Args, args) }
+func DecodeArgs(j *wire.Job, args any) error { return decode(j.Args, args) }
 
 // Handler does the work of one kind of job. ctx ends when the job is cancelled, when the node stops and cannot wait any
 // longer, or when the node has lost its claim; the handler must return soon then. progress may be called as often as is
@@ -66,7 +39,7 @@ func (j *Job) Decode(args any) error { return decode(j.Args, args) }
 //
 // An error with the code invalid or not_found is final. After any other the job is tried again later, see [RetryIn], until
 // its attempts are used up. A panic counts as an error.
-type Handler func(ctx context.Context, j Job, progress func(done, total int)) error
+type Handler func(ctx context.Context, j wire.Job, progress func(done, total int)) error
 
 // Options say how a job is to be run. The zero value is useful.
 type Options struct {

@@ -18,6 +18,7 @@ import (
 	"tenet/internal/store/litetest"
 	"tenet/internal/store/pgtest"
 	"tenet/internal/store/sqlstore"
+	"tenet/internal/wire"
 )
 
 // patience is how long a test waits for what must come.
@@ -67,7 +68,7 @@ func newBed(t testing.TB, target string) *bed {
 		return s
 	}
 	b.s = b.open()
-	b.queue, b.jobs = job.NewQueue(b.clock.now), job.NewJobs(b.s, b.clock.now)
+	b.queue, b.jobs = job.NewQueue(b.clock.now), job.NewJobs(b.s, b.s.Jobs, b.clock.now)
 	return b
 }
 
@@ -78,11 +79,13 @@ func openTarget(ctx context.Context, target string) (store.Store, error) {
 	return sqlstore.OpenSQLite(ctx, target, sqlstore.Options{})
 }
 
+func storeOf(s store.Store) job.Store { return job.Store{Updater: s, JobWatcher: s, Jobs: s.Jobs} }
+
 // run starts a runner that ends with the test.
 func (b *bed) run(cfg job.Config) *job.Runner {
 	b.t.Helper()
-	if cfg.Store == nil {
-		cfg.Store = b.s
+	if cfg.Store.Updater == nil {
+		cfg.Store = storeOf(b.s)
 	}
 	if cfg.Poll == 0 {
 		cfg.Poll = 20 * time.Millisecond
@@ -116,7 +119,7 @@ func (b *bed) add(kind string, o job.Options) (id int64) {
 	return id
 }
 
-func (b *bed) get(id int64) job.Job {
+func (b *bed) get(id int64) wire.Job {
 	b.t.Helper()
 	j, err := b.jobs.Get(context.Background(), "p", id)
 	if err != nil {
@@ -135,7 +138,7 @@ func until(t testing.TB, what string, ok func() bool) {
 	}
 }
 
-func (b *bed) untilState(id int64, state string) job.Job {
+func (b *bed) untilState(id int64, state string) wire.Job {
 	b.t.Helper()
 	until(b.t, fmt.Sprintf("job %d is %s", id, state), func() bool { return b.get(id).State == state })
 	return b.get(id)
@@ -145,9 +148,9 @@ func TestAJobExistsWithItsTransactionOnly(t *testing.T) {
 	onBoth(t, func(t *testing.T, b *bed) {
 		type args struct{ Text string }
 		heard := make(chan string, 10)
-		b.run(job.Config{Handlers: map[string]job.Handler{"say": func(_ context.Context, j job.Job, _ func(int, int)) error {
+		b.run(job.Config{Handlers: map[string]job.Handler{"say": func(_ context.Context, j wire.Job, _ func(int, int)) error {
 			var a args
-			if err := j.Decode(&a); err != nil {
+			if err := job.DecodeArgs(&j, &a); err != nil {
 				return err
 			}
 			heard <- j.ProjectID + " " + a.Text
@@ -183,20 +186,20 @@ func TestAJobExistsWithItsTransactionOnly(t *testing.T) {
 func TestFailuresAreTriedAgainLaterAndLater(t *testing.T) {
 	onBoth(t, func(t *testing.T, b *bed) {
 		b.run(job.Config{Handlers: map[string]job.Handler{
-			"away": func(context.Context, job.Job, func(int, int)) error {
+			"away": func(context.Context, wire.Job, func(int, int)) error {
 				return rule.Errorf(rule.CodeUnavailable, "nobody is there")
 			},
-			"panics": func(context.Context, job.Job, func(int, int)) error { panic("secret") },
-			"wrong": func(context.Context, job.Job, func(int, int)) error {
+			"panics": func(context.Context, wire.Job, func(int, int)) error { panic("secret") },
+			"wrong": func(context.Context, wire.Job, func(int, int)) error {
 				return rule.Errorf(rule.CodeInvalid, "that cannot be")
 			},
-			"gone": func(context.Context, job.Job, func(int, int)) error {
+			"gone": func(context.Context, wire.Job, func(int, int)) error {
 				return fmt.Errorf("it: %w", rule.NotFound("rule", "x"))
 			},
-			"patient": func(context.Context, job.Job, func(int, int)) error {
+			"patient": func(context.Context, wire.Job, func(int, int)) error {
 				return job.RetryIn(time.Hour, errors.New("secret"))
 			},
-			"args": func(_ context.Context, j job.Job, _ func(int, int)) error { return j.Decode(new(string)) },
+			"args": func(_ context.Context, j wire.Job, _ func(int, int)) error { return job.DecodeArgs(&j, new(string)) },
 		}})
 		for kind, want := range map[string]string{"wrong": "that cannot be", "gone": `there is no rule "x"`, "args": "cannot be read"} {
 			if j := b.untilState(b.add(kind, job.Options{}), job.Failed); j.Attempt != 1 || !strings.Contains(j.Error, want) {
@@ -241,13 +244,13 @@ func TestNodesRace(t *testing.T) {
 		var mu sync.Mutex
 		times, inside, most := map[int64]int{}, 0, 0
 		handlers := map[string]job.Handler{
-			"free": func(_ context.Context, j job.Job, _ func(int, int)) error {
+			"free": func(_ context.Context, j wire.Job, _ func(int, int)) error {
 				mu.Lock()
 				defer mu.Unlock()
 				times[j.ID]++
 				return nil
 			},
-			"keyed": func(_ context.Context, j job.Job, _ func(int, int)) error {
+			"keyed": func(_ context.Context, j wire.Job, _ func(int, int)) error {
 				mu.Lock()
 				inside++
 				most = max(most, inside)
@@ -300,7 +303,7 @@ func TestPeriodicWorkComesRoundOnceOverAllNodes(t *testing.T) {
 	onBoth(t, func(t *testing.T, b *bed) {
 		var rounds atomic.Int64
 		cfg := job.Config{
-			Handlers: map[string]job.Handler{"sweep": func(_ context.Context, j job.Job, _ func(int, int)) error {
+			Handlers: map[string]job.Handler{"sweep": func(_ context.Context, j wire.Job, _ func(int, int)) error {
 				if j.ProjectID != store.AllProjects {
 					t.Errorf("it is of project %q", j.ProjectID)
 				}
@@ -310,7 +313,7 @@ func TestPeriodicWorkComesRoundOnceOverAllNodes(t *testing.T) {
 			Periodic: []job.Periodic{{Kind: "sweep", Every: time.Hour}},
 		}
 		b.run(cfg)
-		cfg.Store = b.open()
+		cfg.Store = storeOf(b.open())
 		b.run(cfg)
 		done := func() int {
 			_, total, err := b.jobs.List(t.Context(), store.JobFilter{ProjectID: store.AllProjects, Kind: "sweep", State: job.Succeeded})
@@ -337,9 +340,9 @@ func TestPeriodicWorkComesRoundOnceOverAllNodes(t *testing.T) {
 func TestStoppingWaitsThenInterrupts(t *testing.T) {
 	onBoth(t, func(t *testing.T, b *bed) {
 		begun, finish := make(chan string, 4), make(chan struct{})
-		r := job.New(job.Config{Store: b.s, Now: b.clock.now, Poll: 5 * time.Millisecond, Drain: 300 * time.Millisecond, Handlers: map[string]job.Handler{
-			"short": func(context.Context, job.Job, func(int, int)) error { begun <- "short"; <-finish; return nil },
-			"long": func(ctx context.Context, _ job.Job, _ func(int, int)) error {
+		r := job.New(job.Config{Store: job.Store{Updater: b.s, JobWatcher: b.s, Jobs: b.s.Jobs}, Now: b.clock.now, Poll: 5 * time.Millisecond, Drain: 300 * time.Millisecond, Handlers: map[string]job.Handler{
+			"short": func(context.Context, wire.Job, func(int, int)) error { begun <- "short"; <-finish; return nil },
+			"long": func(ctx context.Context, _ wire.Job, _ func(int, int)) error {
 				begun <- "long"
 				<-ctx.Done()
 				return ctx.Err()
@@ -374,8 +377,8 @@ func TestStoppingDoesNotWaitForWorkOfTheLastPriority(t *testing.T) {
 	begun := make(chan bool)
 	var log strings.Builder
 	logger := slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	r := job.New(job.Config{Store: b.s, Now: b.clock.now, Drain: time.Hour, Logger: logger, Handlers: map[string]job.Handler{
-		"long": func(ctx context.Context, _ job.Job, _ func(int, int)) error {
+	r := job.New(job.Config{Store: job.Store{Updater: b.s, JobWatcher: b.s, Jobs: b.s.Jobs}, Now: b.clock.now, Drain: time.Hour, Logger: logger, Handlers: map[string]job.Handler{
+		"long": func(ctx context.Context, _ wire.Job, _ func(int, int)) error {
 			begun <- true
 			<-ctx.Done()
 			return ctx.Err()
@@ -397,8 +400,8 @@ func TestStoppingDoesNotWaitForWorkOfTheLastPriority(t *testing.T) {
 func TestAStopThatCannotWaitLeavesTheRestToTheLease(t *testing.T) {
 	b := newBed(t, litetest.Dir(t))
 	begun, finish := make(chan bool), make(chan bool)
-	r := job.New(job.Config{Store: b.s, Now: b.clock.now, Drain: time.Millisecond, Handlers: map[string]job.Handler{
-		"deaf": func(context.Context, job.Job, func(int, int)) error { begun <- true; <-finish; return nil },
+	r := job.New(job.Config{Store: job.Store{Updater: b.s, JobWatcher: b.s, Jobs: b.s.Jobs}, Now: b.clock.now, Drain: time.Millisecond, Handlers: map[string]job.Handler{
+		"deaf": func(context.Context, wire.Job, func(int, int)) error { begun <- true; <-finish; return nil },
 	}})
 	r.Start()
 	defer close(finish)
@@ -414,7 +417,7 @@ func TestAStopThatCannotWaitLeavesTheRestToTheLease(t *testing.T) {
 	}
 	var again atomic.Bool
 	b.clock.move(time.Hour)
-	b.run(job.Config{Handlers: map[string]job.Handler{"deaf": func(context.Context, job.Job, func(int, int)) error { again.Store(true); return nil }}})
+	b.run(job.Config{Handlers: map[string]job.Handler{"deaf": func(context.Context, wire.Job, func(int, int)) error { again.Store(true); return nil }}})
 	if j := b.untilState(id, job.Succeeded); j.Attempt != 2 || !again.Load() {
 		t.Errorf("after its lease: %+v", j)
 	}
@@ -426,7 +429,7 @@ func TestJobsOfDeadNodesComeToAnEnd(t *testing.T) {
 		die := func() {
 			until(t, "a node has taken the job and died", func() (taken bool) {
 				err := b.s.Update(t.Context(), func(tx store.Tx) error {
-					got, err := tx.ClaimJobs(t.Context(), b.clock.now(), []string{"deadly"}, "dead", b.clock.now().Add(time.Minute), 1)
+					got, err := tx.Jobs.Claim(t.Context(), b.clock.now(), []string{"deadly"}, "dead", b.clock.now().Add(time.Minute), 1)
 					taken = len(got) == 1
 					return err
 				})
@@ -456,7 +459,7 @@ func TestALostClaimInterrupts(t *testing.T) {
 		interrupted := make(chan bool, 1)
 		begun := make(chan bool, 1)
 		b.run(job.Config{Lease: 400 * time.Millisecond, Handlers: map[string]job.Handler{
-			"slow": func(ctx context.Context, _ job.Job, _ func(int, int)) error {
+			"slow": func(ctx context.Context, _ wire.Job, _ func(int, int)) error {
 				begun <- true
 				<-ctx.Done()
 				interrupted <- true
@@ -467,14 +470,14 @@ func TestALostClaimInterrupts(t *testing.T) {
 		<-begun
 		err := b.s.Update(t.Context(), func(tx store.Tx) error { // another node, whose clock is far ahead
 			far := b.clock.now().Add(time.Hour)
-			taken, err := tx.ExpiredJobs(t.Context(), far, 10)
+			taken, err := tx.Jobs.ListExpired(t.Context(), far, 10)
 			taken = slices.DeleteFunc(taken, func(j store.Job) bool { return j.ID != id }) // the runner's own may be among them
 			if err != nil || len(taken) != 1 {
 				return fmt.Errorf("expired: %v, %w", taken, err)
 			}
 			taken[0].State = store.JobQueued
 			taken[0].RunAt = far
-			return tx.FinishJobs(t.Context(), taken)
+			return tx.Jobs.Finish(t.Context(), taken)
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -494,14 +497,14 @@ func TestALostClaimInterrupts(t *testing.T) {
 func TestCancelledJobsStopAndTellHowFarTheyGot(t *testing.T) {
 	onBoth(t, func(t *testing.T, b *bed) {
 		b.run(job.Config{Lease: 2 * time.Second, Handlers: map[string]job.Handler{
-			"long": func(ctx context.Context, _ job.Job, progress func(int, int)) error {
+			"long": func(ctx context.Context, _ wire.Job, progress func(int, int)) error {
 				progress(3, 10)
 				<-ctx.Done()
 				return ctx.Err()
 			},
 		}})
 		id := b.add("long", job.Options{})
-		until(t, "its progress shows", func() bool { return b.get(id).Progress == job.Progress{Done: 3, Total: 10} })
+		until(t, "its progress shows", func() bool { return b.get(id).Progress == wire.Progress{Done: 3, Total: 10} })
 		if j, err := b.jobs.Cancel(t.Context(), "p", id); err != nil || !j.Cancelling {
 			t.Errorf("cancelling: %+v, %v", j, err)
 		}
@@ -513,7 +516,7 @@ func TestCancelledJobsStopAndTellHowFarTheyGot(t *testing.T) {
 
 func TestEndedJobsAreForgotten(t *testing.T) {
 	b := newBed(t, litetest.Dir(t))
-	b.run(job.Config{Keep: 2 * time.Hour, Handlers: map[string]job.Handler{"k": func(context.Context, job.Job, func(int, int)) error { return nil }}})
+	b.run(job.Config{Keep: 2 * time.Hour, Handlers: map[string]job.Handler{"k": func(context.Context, wire.Job, func(int, int)) error { return nil }}})
 	old := b.add("k", job.Options{})
 	b.untilState(old, job.Succeeded)
 	b.clock.move(90 * time.Minute)

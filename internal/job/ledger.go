@@ -8,7 +8,7 @@ import (
 	"tenet/internal/store"
 )
 
-// ledger is one transaction of a runner: what it shall write, and what has come of it.
+// ledger is one transaction of a runner: its input and its results.
 type ledger struct {
 	r      *Runner
 	now    time.Time // of the clock
@@ -18,8 +18,8 @@ type ledger struct {
 	claim  bool
 	free   int // workers
 
-	began   time.Time   // when the leases began to count, on the process's own clock
-	had     []store.Job // of renew
+	began   time.Time   // of the leases, on the clock of the process
+	renewed []store.Job // those of renew that the node still has
 	claimed []store.Job
 }
 
@@ -27,7 +27,7 @@ func (t *ledger) needed() bool {
 	return t.claim || len(t.ended) > 0 || len(t.renew) > 0 || len(t.rounds) > 0
 }
 
-// maxExpired bounds the jobs that are taken from dead nodes in one transaction.
+// maxExpired bounds the jobs that one transaction takes from dead nodes.
 const maxExpired = 100
 
 func (t *ledger) write(ctx context.Context) error {
@@ -37,11 +37,11 @@ func (t *ledger) write(ctx context.Context) error {
 	}
 	return t.r.cfg.Store.Update(ctx, func(tx store.Tx) (err error) {
 		t.began = time.Now()
-		if err := tx.FinishJobs(ctx, finished); err != nil {
+		if err := tx.Jobs.Finish(ctx, finished); err != nil {
 			return err
 		}
 		lease := t.now.Add(t.r.cfg.Lease)
-		if t.had, err = tx.RenewJobs(ctx, lease, t.renew); err != nil {
+		if t.renewed, err = tx.Jobs.Renew(ctx, lease, t.renew); err != nil {
 			return err
 		}
 		if err := t.addRounds(ctx, tx); err != nil {
@@ -54,7 +54,7 @@ func (t *ledger) write(ctx context.Context) error {
 		if err := t.rescue(ctx, tx); err != nil {
 			return err
 		}
-		t.claimed, err = tx.ClaimJobs(ctx, t.now, t.r.kinds, t.r.owner, lease, t.free)
+		t.claimed, err = tx.Jobs.Claim(ctx, t.now, t.r.kinds, t.r.owner, lease, t.free)
 		return err
 	})
 }
@@ -62,7 +62,7 @@ func (t *ledger) write(ctx context.Context) error {
 // addRounds enqueues the periodic work whose round no node has taken yet.
 func (t *ledger) addRounds(ctx context.Context, tx store.Tx) error {
 	for _, p := range t.rounds {
-		taken, err := tx.TakeRound(ctx, p.Kind, t.now.Truncate(p.Every))
+		taken, err := tx.Jobs.TakeRound(ctx, p.Kind, t.now.Truncate(p.Every))
 		if err != nil {
 			return err
 		}
@@ -74,17 +74,16 @@ func (t *ledger) addRounds(ctx context.Context, tx store.Tx) error {
 		if err != nil {
 			return err
 		}
-		if _, err := tx.InsertJob(ctx, j); err != nil {
+		if _, err := tx.Jobs.Insert(ctx, j); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// rescue puts back the jobs of nodes that have died. An attempt that ends so counts: a job that kills its node every time
-// must come to an end.
+// rescue puts back the jobs of nodes that have died. The attempt counts: a job that kills its node every time must end.
 func (t *ledger) rescue(ctx context.Context, tx store.Tx) error {
-	expired, err := tx.ExpiredJobs(ctx, t.now, maxExpired)
+	expired, err := tx.Jobs.ListExpired(ctx, t.now, maxExpired)
 	if err != nil {
 		return err
 	}
@@ -95,5 +94,5 @@ func (t *ledger) rescue(ctx context.Context, tx store.Tx) error {
 			j.RunAt = t.now
 		}
 	}
-	return tx.FinishJobs(ctx, expired)
+	return tx.Jobs.Finish(ctx, expired)
 }

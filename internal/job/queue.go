@@ -9,6 +9,7 @@ import (
 
 	"tenet/internal/rule"
 	"tenet/internal/store"
+	"tenet/internal/wire"
 )
 
 const (
@@ -27,7 +28,7 @@ func (q queue) Enqueue(ctx context.Context, tx store.Tx, kind, projectID string,
 	if err != nil {
 		return 0, err
 	}
-	return tx.InsertJob(ctx, j)
+	return tx.Jobs.Insert(ctx, j)
 }
 
 func newJob(kind, projectID string, args any, o Options, now time.Time) (store.Job, error) {
@@ -70,10 +71,10 @@ func decode(data []byte, args any) error {
 }
 
 // jobOf is a stored job as callers see it.
-func jobOf(j store.Job) Job {
-	return Job{
+func jobOf(j store.Job) wire.Job {
+	return wire.Job{
 		ID: j.ID, ProjectID: j.ProjectID, Kind: j.Kind, Args: j.Args, UniqueKey: j.UniqueKey, State: j.State, Priority: j.Priority,
-		Attempt: j.Attempt, MaxAttempts: j.MaxAttempts, Progress: Progress{Done: j.Done, Total: j.Total}, Error: j.Error,
+		Attempt: j.Attempt, MaxAttempts: j.MaxAttempts, Progress: wire.Progress{Done: j.Done, Total: j.Total}, Error: j.Error,
 		Cancelling: j.Cancel && j.State == Running, RunAt: j.RunAt, CreatedAt: j.CreatedAt, StartedAt: j.StartedAt, FinishedAt: j.FinishedAt,
 	}
 }

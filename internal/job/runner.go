@@ -11,22 +11,30 @@ import (
 	"time"
 
 	"tenet/internal/store"
+	"tenet/internal/wire"
 )
+
+// Store is the part of the database that a [Runner] uses.
+type Store struct {
+	store.Updater
+	store.JobWatcher
+	Jobs store.JobReader
+}
 
 // Config sets up [New]. Store and Handlers are required.
 type Config struct {
-	Store  store.Store
+	Store  Store
 	Logger *slog.Logger // nil logs nothing
-	// Now is the clock; nil means time.Now. The clocks of all nodes must agree to within a good part of Lease.
+	// Now is the clock; nil means time.Now. The clocks of all nodes must differ by much less than Lease.
 	Now      func() time.Time
 	Handlers map[string]Handler // by kind; jobs of other kinds are left to other nodes
 	Periodic []Periodic
 	Workers  int           // jobs that run at once; 0 means 16
-	Poll     time.Duration // how often jobs that other nodes have made are looked for; 0 means 250 ms
-	Lease    time.Duration // how long after its node's death a job is taken up again; 0 means 15 s
-	Keep     time.Duration // how long jobs that have ended are kept; 0 means a week
+	Poll     time.Duration // between looks for jobs that other nodes have enqueued; 0 means 250 ms
+	Lease    time.Duration // after which another node takes a job of a dead node; 0 means 15 s
+	Keep     time.Duration // after which jobs that have ended are deleted; 0 means a week
 	Drain    time.Duration // how long Stop lets jobs go on before it interrupts them; 0 means 5 s
-	// Observe is told of every attempt that has ended: succeeded, failed, cancelled, or queued if it is to be tried again.
+	// Observe gets the outcome of every attempt: succeeded, failed, cancelled, or queued if the job is tried again.
 	Observe func(kind, outcome string, took time.Duration)
 }
 
@@ -52,43 +60,42 @@ func (c *Config) setDefaults() {
 	}
 }
 
-// beat is how often the progress of running jobs is written and their leases are renewed, unless Lease needs it more often.
+// beat is the time between writes of the progress and leases of running jobs, unless Lease needs a shorter one.
 const beat = time.Second
 
-// longestIdle bounds the pauses after which a node tries again for jobs that are due but that it could not have.
+// longestIdle bounds the pauses between attempts to claim jobs that are due but that the node could not have.
 const longestIdle = 2 * time.Second
 
-// Runner carries out jobs on one node. All that it writes for them, whatever their number, goes through one transaction at
-// a time.
+// Runner carries out jobs on one node. It writes for all of them in one transaction at a time.
 type Runner struct {
 	cfg   Config
 	owner string // of this runner, and no other
 	kinds []string
 	beat  time.Duration
 
-	// The fields below belong to the goroutine that runs keepBooks, until it is over.
+	// The fields below belong to the goroutine that runs the loop, until it ends.
 	running map[int64]*attempt
-	ended   []*attempt // not yet written
+	ended   []*attempt // not written yet
 	rounds  map[string]time.Time
 	failing bool // the last transaction has failed
-	// Jobs can be due that this node cannot have: of a kind it does not know, or while one of their key runs elsewhere. It
-	// tries for them less and less often, not before idleUntil.
+	// Due jobs can be out of reach for this node: of a kind it has no handler for, or while one of their key runs elsewhere. It
+	// tries to claim them less and less often, not before idleUntil.
 	idlePause time.Duration
 	idleUntil time.Time
 
 	results  chan *attempt
 	stop     context.CancelFunc // begins to stop
 	stopping context.Context    //nolint:containedctx // what Stop ends
-	given    chan struct{}      // closed when Stop has given up waiting
-	over     chan struct{}
+	gaveUp   chan struct{}      // closed when Stop no longer waits
+	done     chan struct{}      // closed when the loop has ended
 }
 
-// New makes a runner; it does nothing before Start.
+// New returns a Runner. It does nothing before Start.
 func New(cfg Config) *Runner {
 	cfg.setDefaults()
 	r := &Runner{
 		cfg: cfg, owner: rand.Text(), running: map[int64]*attempt{}, rounds: map[string]time.Time{},
-		beat: min(beat, cfg.Lease/4), results: make(chan *attempt, cfg.Workers), given: make(chan struct{}), over: make(chan struct{}),
+		beat: min(beat, cfg.Lease/4), results: make(chan *attempt, cfg.Workers), gaveUp: make(chan struct{}), done: make(chan struct{}),
 	}
 	r.cfg.Handlers = maps.Clone(cfg.Handlers)
 	if r.cfg.Handlers == nil {
@@ -101,26 +108,26 @@ func New(cfg Config) *Runner {
 	return r
 }
 
-// Start begins to carry out jobs, in the background. It is called once.
+// Start begins to carry out jobs in the background. Callers call it once.
 func (r *Runner) Start() {
 	go func() {
-		defer close(r.over)
+		defer close(r.done)
 		added, unwatch := r.cfg.Store.WatchJobs()
 		defer unwatch()
-		r.keepBooks(added)
+		r.loop(added)
 	}()
 }
 
-// Stop takes no more jobs and lets those that run go on for the time Drain, and then interrupts them, those of priority Last at
-// once; they are done by another node, or by this one after its next start, and the interrupted attempt does not count. It returns an error if ctx
-// ends before they do: what still runs then is taken up again when its lease has ended. It is called once, after Start.
+// Stop claims no more jobs, lets the running ones go on for the time Drain, and then interrupts them, those of priority Last at
+// once. Another node does them again, or this one after its next start; the interrupted attempt does not count. Stop returns an
+// error if ctx ends before the jobs do: a node then takes them when their leases end. Callers call it once, after Start.
 func (r *Runner) Stop(ctx context.Context) error {
 	r.stop()
 	select {
-	case <-r.over:
+	case <-r.done:
 	case <-ctx.Done():
-		close(r.given)
-		<-r.over
+		close(r.gaveUp)
+		<-r.done
 	}
 	if left := len(r.running) + len(r.ended); left > 0 {
 		return fmt.Errorf("%d background jobs had not ended: %w", left, ctx.Err())
@@ -128,8 +135,8 @@ func (r *Runner) Stop(ctx context.Context) error {
 	return nil
 }
 
-// keepBooks is the life of a runner.
-func (r *Runner) keepBooks(added <-chan struct{}) {
+// loop claims, renews and finishes jobs until the runner has stopped.
+func (r *Runner) loop(added <-chan struct{}) {
 	tick := time.NewTicker(r.cfg.Poll)
 	defer tick.Stop()
 	stopping := r.stopping.Done()
@@ -153,14 +160,14 @@ func (r *Runner) keepBooks(added <-chan struct{}) {
 			drained = time.After(r.cfg.Drain)
 			for _, a := range r.running {
 				if a.job.Priority == Last {
-					a.interrupt(errStopping) // long work that goes on where it was, and that nobody waits for
+					a.interrupt(errStopping) // long work that resumes and that nobody waits for
 				}
 			}
 		case <-drained:
 			for _, a := range r.running {
 				a.interrupt(errStopping)
 			}
-		case <-r.given:
+		case <-r.gaveUp:
 			for _, a := range r.running {
 				a.interrupt(errStopping)
 			}
@@ -169,7 +176,7 @@ func (r *Runner) keepBooks(added <-chan struct{}) {
 	}
 }
 
-// note takes an attempt that has ended out of the running ones, and all others that have ended meanwhile.
+// note moves an attempt that has ended out of the running ones, and all others that have ended meanwhile.
 func (r *Runner) note(a *attempt) {
 	for {
 		if r.running[a.job.ID] == a {
@@ -184,8 +191,8 @@ func (r *Runner) note(a *attempt) {
 	}
 }
 
-// turn writes what has happened and claims what there is to do, in one transaction. woken says that there may be something
-// to claim, and closing that nothing is to be claimed any more. It returns false if the transaction has failed.
+// turn writes the results of attempts and claims due jobs, in one transaction. woken says that jobs may be due, and closing that
+// the runner claims none any more. It returns false if the transaction has failed.
 func (r *Runner) turn(woken, closing bool) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), r.cfg.Lease)
 	defer cancel()
@@ -225,20 +232,20 @@ func (r *Runner) turn(woken, closing bool) bool {
 	return true
 }
 
-// follow does in this process what a transaction has written.
+// follow starts and interrupts attempts as a committed transaction demands.
 func (r *Runner) follow(t *ledger) {
-	had := map[int64]bool{}
-	for i := range t.had {
-		j := &t.had[i]
+	held := map[int64]bool{}
+	for i := range t.renewed {
+		j := &t.renewed[i]
 		a := r.running[j.ID]
-		had[j.ID] = true
+		held[j.ID] = true
 		a.renewed(t.began, r.cfg.Lease)
 		if j.Cancel {
 			a.interrupt(errCancelled)
 		}
 	}
 	for i := range t.renew {
-		if a := r.running[t.renew[i].ID]; !had[t.renew[i].ID] {
+		if a := r.running[t.renew[i].ID]; !held[t.renew[i].ID] {
 			a.interrupt(errLost)
 		}
 	}
@@ -247,7 +254,7 @@ func (r *Runner) follow(t *ledger) {
 	}
 }
 
-// toRenew lists the running jobs whose lease is to be renewed, with their progress.
+// toRenew lists the running jobs whose leases need renewal, with their progress.
 func (r *Runner) toRenew() []store.Job {
 	var list []store.Job
 	for _, a := range r.running {
@@ -258,18 +265,18 @@ func (r *Runner) toRenew() []store.Job {
 	return list
 }
 
-// dueRounds lists the periodic work whose next round has begun, as far as this node knows.
+// dueRounds lists the periodic work whose next round has begun and that this node has not seen taken.
 func (r *Runner) dueRounds(now time.Time) []Periodic {
 	var list []Periodic
 	for _, p := range r.cfg.Periodic {
-		if next, known := r.rounds[p.Kind]; !known || !now.Before(next) {
+		if next, seen := r.rounds[p.Kind]; !seen || !now.Before(next) {
 			list = append(list, p)
 		}
 	}
 	return list
 }
 
-// anythingDue reports whether it is worth trying to claim.
+// anythingDue reports whether an attempt to claim jobs is worth it.
 func (r *Runner) anythingDue(ctx context.Context, woken bool, now time.Time) (bool, error) {
 	if woken {
 		return true, nil
@@ -277,7 +284,7 @@ func (r *Runner) anythingDue(ctx context.Context, woken bool, now time.Time) (bo
 	if time.Now().Before(r.idleUntil) {
 		return false, nil
 	}
-	next, any, err := r.cfg.Store.NextJob(ctx)
+	next, any, err := r.cfg.Store.Jobs.Next(ctx)
 	if err != nil || !any || next.After(now) {
 		r.idlePause = 0
 		return false, err
@@ -292,24 +299,26 @@ var (
 	errLost      = errors.New("the node has lost its claim on the job")
 )
 
-// cleanKind is the kind of the jobs that remove jobs and runs which have ended long ago.
+// cleanKind is the kind of the jobs that delete jobs and runs which ended long ago.
 const cleanKind = "jobs.clean"
 
-// clean removes jobs and runs that have ended long ago, some at a time so that nobody waits long.
-func (r *Runner) clean(ctx context.Context, _ Job, progress func(done, total int)) error {
-	const some = 1000
+// cleanBatch is how many jobs and runs one transaction deletes, so that nobody waits long.
+const cleanBatch = 1000
+
+// clean deletes jobs and runs that ended long ago.
+func (r *Runner) clean(ctx context.Context, _ wire.Job, progress func(done, total int)) error {
 	for done := 0; ; {
 		n := 0
 		err := r.cfg.Store.Update(ctx, func(tx store.Tx) error {
-			jobs, err := tx.DeleteJobs(ctx, r.cfg.Now().Add(-r.cfg.Keep), some)
+			jobs, err := tx.Jobs.DeleteOld(ctx, r.cfg.Now().Add(-r.cfg.Keep), cleanBatch)
 			if err != nil {
 				return err
 			}
-			runs, err := tx.DeleteRuns(ctx, r.cfg.Now().Add(-keepRuns), some)
+			runs, err := tx.Runs.DeleteOld(ctx, r.cfg.Now().Add(-keepRuns), cleanBatch)
 			n = max(jobs, runs)
 			return err
 		})
-		if done += n; err != nil || n < some {
+		if done += n; err != nil || n < cleanBatch {
 			return err
 		}
 		progress(done, 0)

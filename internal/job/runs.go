@@ -8,17 +8,24 @@ import (
 	"tenet/internal/audit"
 	"tenet/internal/rule"
 	"tenet/internal/store"
+	"tenet/internal/wire"
 )
 
 // keepRuns is how long the results of runs are kept.
 const keepRuns = 90 * 24 * time.Hour
 
-// Runs carries out work of one kind that somebody asks for and comes back to for its result. Q is what is asked, R the
-// result; both are kept as JSON.
+// RunStore is the part of the database that [Runs] uses.
+type RunStore struct {
+	store.Updater
+	Runs store.RunReader
+	Jobs store.JobReader
+}
+
+// Runs carries out work of one kind whose result callers fetch later. Q is the request, R the result; both are stored as JSON.
 type Runs[Q, R any] struct {
 	// Kind is the kind of the jobs, and Name what people call a run.
 	Kind, Name string
-	Store      store.Store
+	Store      RunStore
 	Queue      Queue
 	Now        func() time.Time
 	// Do does the work. What it returns is kept; its errors, and the progress, are those of a [Handler].
@@ -29,8 +36,8 @@ type Runs[Q, R any] struct {
 type Run[Q, R any] struct {
 	ID         string
 	JobID      int64
-	State      string   // state of the job
-	Progress   Progress // while it has not finished; the result tells the rest
+	State      string        // state of the job
+	Progress   wire.Progress // while it has not finished; the result has the rest
 	Request    Q
 	CreatedAt  time.Time
 	CreatedBy  string
@@ -51,16 +58,16 @@ func (r *Runs[Q, R]) Start(ctx context.Context, projectID, actor string, q Q) (R
 		return Run[Q, R]{}, err
 	}
 	run := store.Run{
-		ProjectID: projectID, ID: audit.NewID(), Kind: r.Kind, Request: request, CreatedAt: r.Now().UTC().Truncate(time.Microsecond), CreatedBy: actor,
+		ProjectID: projectID, ID: audit.NewID(), Kind: r.Kind, Request: request, CreatedAt: rule.Instant(r.Now()), CreatedBy: actor,
 	}
 	err = r.Store.Update(ctx, func(tx store.Tx) (err error) {
-		if _, err := tx.Project(ctx, projectID); err != nil {
+		if _, err := tx.Projects.Get(ctx, projectID); err != nil {
 			return err
 		}
 		if run.JobID, err = r.Queue.Enqueue(ctx, tx, r.Kind, projectID, runArgs{run.ID}, Options{MaxAttempts: 3}); err != nil {
 			return err
 		}
-		return tx.InsertRun(ctx, run)
+		return tx.Runs.Insert(ctx, run)
 	})
 	return Run[Q, R]{ID: run.ID, JobID: run.JobID, State: Queued, Request: q, CreatedAt: run.CreatedAt, CreatedBy: actor}, err
 }
@@ -71,7 +78,7 @@ func (r *Runs[Q, R]) Get(ctx context.Context, projectID, id string) (Run[Q, R], 
 	if !rule.IsID(id) {
 		return run, rule.NotFound(r.Name, id)
 	}
-	stored, err := r.Store.Run(ctx, projectID, r.Kind, id)
+	stored, err := r.Store.Runs.Get(ctx, projectID, r.Kind, id)
 	if rule.CodeOf(err) == rule.CodeNotFound {
 		return run, rule.NotFound(r.Name, id)
 	}
@@ -80,8 +87,8 @@ func (r *Runs[Q, R]) Get(ctx context.Context, projectID, id string) (Run[Q, R], 
 	}
 	var j store.Job
 	if stored.FinishedAt == nil {
-		if j, err = r.Store.Job(ctx, projectID, stored.JobID); err == nil && j.State == Succeeded {
-			stored, err = r.Store.Run(ctx, projectID, r.Kind, id) // it has finished since the run was read
+		if j, err = r.Store.Jobs.Get(ctx, projectID, stored.JobID); err == nil && j.State == Succeeded {
+			stored, err = r.Store.Runs.Get(ctx, projectID, r.Kind, id) // it has finished since the run was read
 		}
 		switch {
 		case rule.CodeOf(err) == rule.CodeNotFound: // it ended long ago, without a result
@@ -94,7 +101,7 @@ func (r *Runs[Q, R]) Get(ctx context.Context, projectID, id string) (Run[Q, R], 
 	if err := json.Unmarshal(stored.Request, &run.Request); err != nil {
 		return run, err
 	}
-	run.State, run.Error, run.Progress = j.State, j.Error, Progress{Done: j.Done, Total: j.Total}
+	run.State, run.Error, run.Progress = j.State, j.Error, wire.Progress{Done: j.Done, Total: j.Total}
 	if stored.FinishedAt != nil {
 		run.State = Succeeded
 		return run, json.Unmarshal(stored.Result, &run.Result)
@@ -103,12 +110,12 @@ func (r *Runs[Q, R]) Get(ctx context.Context, projectID, id string) (Run[Q, R], 
 }
 
 // Handle is the handler of the jobs.
-func (r *Runs[Q, R]) Handle(ctx context.Context, j Job, progress func(done, total int)) error {
+func (r *Runs[Q, R]) Handle(ctx context.Context, j wire.Job, progress func(done, total int)) error {
 	var args runArgs
-	if err := j.Decode(&args); err != nil {
+	if err := DecodeArgs(&j, &args); err != nil {
 		return err
 	}
-	stored, err := r.Store.Run(ctx, j.ProjectID, r.Kind, args.RunID)
+	stored, err := r.Store.Runs.Get(ctx, j.ProjectID, r.Kind, args.RunID)
 	if err != nil || stored.FinishedAt != nil {
 		return err
 	}
@@ -124,5 +131,5 @@ func (r *Runs[Q, R]) Handle(ctx context.Context, j Job, progress func(done, tota
 	if err != nil {
 		return err
 	}
-	return r.Store.Update(ctx, func(tx store.Tx) error { return tx.FinishRun(ctx, j.ProjectID, args.RunID, data, r.Now()) })
+	return r.Store.Update(ctx, func(tx store.Tx) error { return tx.Runs.Finish(ctx, j.ProjectID, args.RunID, data, r.Now()) })
 }

@@ -8,10 +8,12 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"tenet/internal/llm"
 	"tenet/internal/rule"
+	"tenet/internal/text"
 )
 
-// Limits on what is read of an answer. Nothing that a working model says comes near them.
+// Limits of an answer. No answer of a working model comes near them.
 const (
 	maxAnswer   = 256 << 10 // bytes of a whole answer
 	maxProse    = 4_000     // characters of reasoning, issue, fix and absence each
@@ -19,12 +21,12 @@ const (
 	maxEvidence = 20        // quotes of one entry
 	maxEntries  = 200       // entries of an answer, most of which can only be wrong
 
-	// minReasoning is how many letters a reason has at least. Small models give back the empty form that they were shown,
+	// minReasoning is how many letters a reason has at least. Small models return the empty form of the prompt,
 	// with dots for the reasoning and any verdict.
 	minReasoning = 6
 )
 
-// answer is a model's entry for one rule, as it was asked for in schema.json. All of it is untrusted.
+// answer is a model's entry for one rule, in the form of schema.json. All of it is untrusted.
 type answer struct {
 	Ref       string  `json:"rule_ref"`
 	Evidence  []quote `json:"evidence"`
@@ -32,7 +34,7 @@ type answer struct {
 	Reasoning string  `json:"reasoning"`
 	Issue     string  `json:"issue"`
 	Fix       string  `json:"fix"`
-	// Together is nil where the model does not say; then the verdict is taken to rest on the whole.
+	// Together is nil if the model leaves it out; then the verdict counts as resting on the whole.
 	Together *bool        `json:"together"`
 	Verdict  rule.Verdict `json:"verdict"`
 }
@@ -43,8 +45,8 @@ type quote struct {
 }
 
 // parseAnswer reads the answer to a call about n rules. For each rule it returns either its entry or a fault that says why
-// there is none to use. It is strict: an entry counts only if it is the only one that speaks of its rule, is complete, and
-// stands in one well-formed JSON object with nothing around it. A fault of one entry leaves the others standing.
+// it has no usable one. It is strict: an entry counts only if it is complete, the only one about its rule, and in one
+// well-formed JSON object with nothing around it. A fault of one entry does not affect the others.
 func parseAnswer(text string, n int) (answers []*answer, faults []string) {
 	answers, faults = make([]*answer, n), make([]string, n)
 	all := func(fault string) ([]*answer, []string) {
@@ -76,7 +78,7 @@ func parseAnswer(text string, n int) (answers []*answer, faults []string) {
 		}
 		i, ok := refIndex(a.Ref, n)
 		switch {
-		case !ok: // speaks of no rule that was asked about
+		case !ok: // about no rule of the call
 		case seen[i]:
 			spoil(i, "the answer has more than one entry for it")
 		case fault != "":
@@ -93,11 +95,10 @@ func parseAnswer(text string, n int) (answers []*answer, faults []string) {
 	return answers, faults
 }
 
-// parseEntry reads one entry. A nil answer means that it is not even clear which rule it speaks of; an answer with a fault
-// is unusable.
-func parseEntry(text string) (*answer, string) {
+// parseEntry reads one entry. A nil answer means that even its rule is unclear; an answer with a fault is unusable.
+func parseEntry(content string) (*answer, string) {
 	var a answer
-	if err := json.Unmarshal([]byte(text), &a); err != nil {
+	if err := json.Unmarshal([]byte(content), &a); err != nil {
 		return nil, "its entry is not what was asked for"
 	}
 	tooLong := func(s string, limit int) bool { return len(s) > limit && utf8.RuneCountInString(s) > limit }
@@ -116,7 +117,7 @@ func parseEntry(text string) (*answer, string) {
 		}
 		quoted = quoted || strings.TrimSpace(q.Quote) != ""
 	}
-	a.Absence, a.Reasoning, a.Issue, a.Fix = clean(a.Absence), clean(a.Reasoning), clean(a.Issue), clean(a.Fix)
+	a.Absence, a.Reasoning, a.Issue, a.Fix = llm.Clean(a.Absence), llm.Clean(a.Reasoning), llm.Clean(a.Issue), llm.Clean(a.Fix)
 	switch a.Verdict {
 	case rule.Allow, rule.NeedsConfirmation:
 	case rule.Deny:
@@ -124,7 +125,7 @@ func parseEntry(text string) (*answer, string) {
 			return &a, "its entry denies without evidence"
 		}
 	default:
-		return &a, fmt.Sprintf("its entry has the verdict %q", cut(clean(string(a.Verdict)), 40))
+		return &a, fmt.Sprintf("its entry has the verdict %q", text.Clip(llm.Clean(string(a.Verdict)), 40, ""))
 	}
 	if letters(a.Reasoning) < minReasoning {
 		return &a, "its entry gives no reasoning"
@@ -153,8 +154,8 @@ func refIndex(s string, n int) (int, bool) {
 	return 0, false
 }
 
-// spoilNamed calls spoil for every rule that text names. It is for text too broken to tell whom it speaks of: better to
-// ask again than to believe another entry for the same rule. A reference may be spelt with escapes, so these name all.
+// spoilNamed calls spoil for every rule that text names. It is for text too broken to know its rule: asking again is better
+// than to believe another entry for the same rule. Escapes may spell a reference, so they name all.
 func spoilNamed(text string, n int, spoil func(i int)) {
 	escaped := strings.Contains(text, `\u00`)
 	for i := range n {
@@ -164,7 +165,7 @@ func spoilNamed(text string, n int, spoil func(i int)) {
 	}
 }
 
-// names reports whether text holds word with no letter or digit beside it.
+// names reports whether text holds word with no letter or digit next to it.
 func names(text, word string) bool {
 	for at := 0; ; {
 		k := strings.Index(text[at:], word)

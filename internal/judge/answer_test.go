@@ -8,7 +8,7 @@ import (
 
 	"tenet/internal/judge"
 	"tenet/internal/judge/judgetest"
-	"tenet/internal/llm"
+	"tenet/internal/llm/llmtest"
 	"tenet/internal/rule"
 	"tenet/internal/subject"
 )
@@ -19,7 +19,7 @@ func entry(ref string) string {
 }
 
 // answers judges three rules with a model that gives raw answers and returns the verdicts in the order R1, R2, R3.
-func answers(t *testing.T, raw ...string) ([]rule.RuleVerdict, *llm.Fake, judge.Result) {
+func answers(t *testing.T, raw ...string) ([]rule.RuleVerdict, *llmtest.Fake, judge.Result) {
 	t.Helper()
 	m := judgetest.Script(raw...)
 	rules := newRules(3)

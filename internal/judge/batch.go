@@ -1,92 +1,216 @@
 package judge
 
 import (
-	"bytes"
-	"cmp"
-	"crypto/sha256"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
 	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"tenet/internal/rule"
+	"tenet/internal/text"
+	"tenet/internal/wire"
 )
 
-// maxBatchText bounds the rule text of one call in bytes, so that long statements do not push the subject out of a model's
-// attention. A single longer rule goes alone.
-const maxBatchText = 24_000
+// batch asks about one batch of rules on one part of the subject.
+type batch struct {
+	d            *decision
+	group        *group
+	part         int
+	purpose      string
+	members      []int // indices into the rules of the decision
+	withinBudget bool
 
-// seedOf is the hash of a request: what is shown to the model, but for fence and control. Ids and the order of the rules
-// as given have no part in it.
-func seedOf(p plan, d *docket, contents []string) (seed [32]byte) {
-	sum := sha256.New()
-	field := func(s string) {
-		sum.Write([]byte(s))
-		sum.Write([]byte{0})
-	}
-	field(p.String())
-	for _, s := range slices.Sorted(slices.Values(contents)) {
-		field(s)
-	}
-	field(d.lead)
-	for i := range d.units {
-		field(d.units[i].head)
-		field(d.units[i].text)
-	}
-	sum.Sum(seed[:0])
-	return seed
+	// outcomes is by member. The mutex of the decision guards it and the fields below.
+	outcomes     []outcome
+	calls        []wire.ModelCall
+	pending      *wire.ModelCall // the call in flight
+	answered     bool
+	secondLooked bool // the second looks that outcomes need have been taken
+	fallback     bool // a fallback of the chain answered in place of its first model
 }
 
-// shuffle gives the order in which rules are asked about. Models favour what stands first; an order that follows from the
-// content alone spreads that without making equal requests differ.
-func shuffle(seed [32]byte, contents []string) []int {
-	type place struct {
-		index int
-		key   [32]byte
-	}
-	places := make([]place, len(contents))
-	for i := range contents {
-		places[i] = place{i, sha256.Sum256(append(seed[:], contents[i]...))}
-	}
-	slices.SortFunc(places, func(a, b place) int {
-		return cmp.Or(bytes.Compare(a.key[:], b.key[:]), a.index-b.index)
-	})
-	order := make([]int, len(places))
-	for n, p := range places {
-		order[n] = p.index
-	}
-	return order
+// run asks for the verdicts of the members, asks once more for those that the answer leaves open, and takes the second looks
+// that verdicts need. A fault of our own must not end the program or leave a rule without a verdict.
+func (b *batch) run(ctx context.Context) {
+	defer func() {
+		if p := recover(); p != nil {
+			b.d.j.cfg.Logger.ErrorContext(ctx, "judging broke off", "panic", p)
+			for n := range b.members {
+				b.setOutcome(n, undecided(reasonFault))
+			}
+		}
+	}()
+	open, err := b.ask(ctx, indices(len(b.members)), b.purpose)
+	b.repair(ctx, open, err)
+	b.lookAgain(ctx)
+	b.d.locked(func() { b.secondLooked = true })
 }
 
-// batch groups rules in the given order into calls of at most size rules. CRITICAL rules go alone, so that nothing
-// distracts from them and a fault in another rule's entry cannot touch them.
-func batch(rules []*rule.Rule, order []int, size int) [][]int {
-	var out [][]int
-	var open []int
-	text := 0
-	for _, i := range order {
-		r := rules[i]
-		if r.Severity == rule.Critical {
-			out = append(out, []int{i})
-			continue
+// repair asks once more about members that are open.
+func (b *batch) repair(ctx context.Context, open []int, err error) {
+	if len(open) == 0 || ctx.Err() != nil {
+		return
+	}
+	switch rule.CodeOf(err) {
+	case "":
+		_, _ = b.ask(ctx, open, CallRepair)
+	case rule.CodeInvalid:
+		// The answer came and was unusable, most likely too long for its limit: half of it may fit.
+		half := (len(open) + 1) / 2
+		_, _ = b.ask(ctx, open[:half], CallRepair)
+		if half < len(open) {
+			_, _ = b.ask(ctx, open[half:], CallRepair)
 		}
-		n := ruleSize(r)
-		if len(open) == size || len(open) > 0 && text+n > maxBatchText {
-			out, open, text = append(out, open), nil, 0
+	default:
+		// The model could not be asked. Its client has retried what may pass.
+	}
+}
+
+// ask makes one call about the members at some places and notes the outcomes. It returns the places that have no usable
+// entry, and the error of the call.
+func (b *batch) ask(ctx context.Context, places []int, purpose string) (open []int, err error) {
+	reply := b.call(ctx, places, purpose)
+	switch {
+	case errors.Is(reply.err, errNotRecorded):
+		return nil, reply.err
+	case reply.err != nil:
+		for _, n := range places {
+			b.setOutcome(n, undecided("The model gave no answer: "+failure(reply.err)+"."))
 		}
-		open, text = append(open, i), text+n
+		return places, reply.err
+	}
+	for k, n := range places {
+		o, fault := reply.outcome(k)
+		if fault != "" {
+			o = undecided(fault)
+			open = append(open, n)
+		}
+		b.setOutcome(n, o)
 	}
 	if len(open) > 0 {
-		out = append(out, open)
+		b.d.j.cfg.Logger.WarnContext(ctx, "an answer of the judge's model is unusable", "model", b.d.plan.model, "rules", len(places), "unusable", len(open), "purpose", purpose)
 	}
-	return out
+	return open, nil
 }
 
-// ruleSize is how many bytes of a prompt a rule takes, about.
-func ruleSize(r *rule.Rule) int {
-	n := len(r.Statement) + len(r.Rationale)
-	for _, e := range r.Exceptions {
-		n += len(e)
+func (b *batch) setOutcome(n int, o outcome) {
+	b.d.locked(func() { b.outcomes[n] = o })
+}
+
+func (b *batch) outcome(n int) outcome {
+	b.d.mu.Lock()
+	defer b.d.mu.Unlock()
+	return b.outcomes[n]
+}
+
+// call makes one call about the members at some places and records it.
+func (b *batch) call(ctx context.Context, places []int, purpose string) *reply {
+	d := b.d
+	r := &reply{d: d}
+	q := question{purpose: purpose, group: b.group, part: b.part, members: make([]int, len(places))}
+	for k, n := range places {
+		q.members[k] = b.members[n]
 	}
-	for _, e := range r.Examples {
-		n += len(e.Input) + len(e.Note)
+	if purpose != b.purpose && !d.spend(d.estimate(b.group.parts[b.part], q.members)) {
+		r.err = rule.Errorf(rule.CodeUnavailable, "the evaluation would take more than the %d tokens that it may", d.plan.tokens)
+		return r
 	}
-	return n
+	req, c := d.prompt(q)
+	call := wire.ModelCall{
+		Model: d.plan.model, PromptVersion: PromptVersion, PromptHash: promptHash(req), Purpose: purpose, Rules: make([]string, len(q.members)),
+		Control: c.index, Part: b.part + 1, Seed: hex.EncodeToString(d.seed[:]), Nonce: hex.EncodeToString(d.nonce[:]), Plan: d.plan.String(),
+		Repair: purpose == CallRepair,
+	}
+	if purpose == CallConfirm {
+		call.Model = d.plan.confirm
+	}
+	if !b.group.whole {
+		call.Units = b.group.units
+	}
+	for k, i := range q.members {
+		call.Rules[k] = d.rules[i].ID
+	}
+	pending := call
+	d.locked(func() { b.pending = &pending })
+	resp, err := d.source.answer(ctx, q, &call, req)
+	fallback := resp.Model != "" && resp.Model != firstModel(call.Model)
+	if resp.Model != "" {
+		call.Model = resp.Model
+	}
+	call.Raw = recordedAnswer(resp.Text)
+	call.InputTokens, call.OutputTokens, call.CachedTokens = resp.InputTokens, resp.OutputTokens, resp.CachedTokens
+	if r.err = err; err != nil {
+		call.Error, call.ErrorCode = failure(err), string(rule.CodeOf(err))
+	} else {
+		r.read(c, call.Raw) // as it is recorded, so that a replay reads the same
+		call.Held = r.passed
+	}
+	d.locked(func() {
+		b.pending = nil
+		if !errors.Is(err, errNotRecorded) {
+			b.calls = append(b.calls, call)
+			b.answered = b.answered || err == nil
+			b.fallback = b.fallback || fallback
+		}
+	})
+	if err != nil && !errors.Is(err, errNotRecorded) {
+		d.j.cfg.Logger.WarnContext(ctx, "a call to the judge's model failed", "model", call.Model, "rules", len(places), "purpose", purpose, "error", err)
+	}
+	return r
+}
+
+// reply is the answer to a call.
+type reply struct {
+	d       *decision
+	answers []*answer // by member asked about
+	faults  []string
+	passed  bool // the control was answered rightly
+	err     error
+}
+
+// read parses an answer and takes the control out of it.
+func (r *reply) read(c control, text string) {
+	answers, faults := parseAnswer(text, c.size+1)
+	r.passed = c.passed(answers[c.index])
+	r.answers = slices.Delete(answers, c.index, c.index+1)
+	r.faults = slices.Delete(faults, c.index, c.index+1)
+	if c.mark != "" { // the text was shown with marks for blanks
+		for _, a := range r.answers {
+			a.unmark(c.mark)
+		}
+	}
+}
+
+// outcome weighs the entry for the k-th member asked about, or returns why it has none to use.
+func (r *reply) outcome(k int) (o outcome, fault string) {
+	a := r.answers[k]
+	switch {
+	case a == nil:
+		return o, "The model's answer is unusable for this rule: " + r.faults[k] + "."
+	case a.Verdict == rule.Allow && !r.passed:
+		return o, "The model allowed, but it got a control rule wrong whose answer is known, so its ALLOW is not trusted. It said: " + a.Reasoning
+	}
+	return weigh(r.d.subject, &r.d.layout, a), ""
+}
+
+// failure returns the part of err that callers may see.
+func failure(err error) string {
+	if rule.CodeOf(err) == rule.CodeInternal {
+		return "its client failed"
+	}
+	return err.Error()
+}
+
+// recordedAnswer bounds an answer for the record. A replay needs no more of it than was read.
+func recordedAnswer(s string) string {
+	switch {
+	case len(s) > maxAnswer:
+		return fmt.Sprintf("%s... (%d bytes in all)", text.Clip(strings.ToValidUTF8(s[:maxAnswer/16], "\uFFFD"), maxAnswer/16, ""), len(s))
+	case !utf8.ValidString(s): // the record must not make it valid
+		return "(not valid UTF-8) " + strings.ToValidUTF8(s, "\uFFFD")
+	}
+	return s
 }

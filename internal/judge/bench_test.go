@@ -13,6 +13,7 @@ import (
 	"tenet/internal/judge"
 	"tenet/internal/judge/judgetest"
 	"tenet/internal/llm"
+	"tenet/internal/llm/llmtest"
 	"tenet/internal/rule"
 	"tenet/internal/subject"
 	"tenet/packs"
@@ -28,7 +29,7 @@ func (t times) report(b *testing.B) {
 }
 
 // halfDenied answers fast: every second rule is denied with a quote. Its answers are made once per set of rules.
-func halfDenied(quote string) *llm.Fake {
+func halfDenied(quote string) *llmtest.Fake {
 	var mu sync.Mutex
 	made := map[string]string{}
 	slow := judgetest.Model(func(r judgetest.Rule, _ string) judgetest.Entry {
@@ -37,7 +38,7 @@ func halfDenied(quote string) *llm.Fake {
 		}
 		return judgetest.Allow()
 	})
-	return &llm.Fake{Respond: func(ctx context.Context, req llm.Request) (llm.Response, error) {
+	return &llmtest.Fake{Respond: func(ctx context.Context, req llm.Request) (llm.Response, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		text, ok := made[req.Prefix]

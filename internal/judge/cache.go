@@ -3,77 +3,56 @@ package judge
 import (
 	"context"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
+	"tenet/internal/rule"
 	"tenet/internal/store"
+	"tenet/internal/wire"
 )
-
-// kept gives verdicts that were kept.
-type kept interface {
-	get(project, unit, rule string) (entry string, ok bool)
-}
-
-// nothingKept knows no verdict.
-type nothingKept struct{}
-
-func (nothingKept) get(string, string, string) (string, bool) { return "", false }
-
-// recall implements source.
-func (j *Judge) recall(ctx context.Context, h *hearing, k *keys) kept {
-	if j.cfg.Cache == nil {
-		return nothingKept{}
-	}
-	return j.cfg.Cache.recall(ctx, h, k)
-}
-
-// keep implements source.
-func (j *Judge) keep(_ *hearing, list []keepsake) {
-	if j.cfg.Cache != nil {
-		j.cfg.Cache.put(list)
-	}
-}
 
 // CacheConfig sets up [NewCache]. Zero fields take the defaults.
 type CacheConfig struct {
-	// Store keeps verdicts beyond this process and for other nodes; nil keeps them in memory alone.
-	Store store.Store
+	// Store stores verdicts beyond this process and for other nodes; nil leaves them in memory alone.
+	Store store.Updater
+	// Verdicts reads what Store stores.
+	Verdicts store.VerdictReader
 	// MaxMemory bounds the verdicts in memory, in bytes by estimate; 0 means 64 MiB.
 	MaxMemory int64
 	// MaxStored bounds the verdicts of one project in the store, in bytes of their text; 0 means 256 MiB. The oldest go first.
 	MaxStored int64
 	// Now is the time; nil means time.Now.
 	Now func() time.Time
-	// Logger is told when the store cannot be read or written; nil discards.
+	// Logger gets a warning when the store cannot be read or written; nil discards.
 	Logger *slog.Logger
 }
 
-// Limits of what waits to be stored. Beyond them verdicts are not stored: they cost a call later.
+// Limits of the verdicts that wait to be written. The cache drops those beyond: they cost a call later.
 const (
 	maxWaiting = 50_000
 	storeBatch = 2_000
 	// storePause is how long verdicts wait for others, so that many share a transaction.
 	storePause = 50 * time.Millisecond
-	// pruneEvery is how many stored verdicts lie between two looks at the size of what is stored.
+	// pruneEvery is how many verdicts are written between two looks at the size of what is stored.
 	pruneEvery = 20_000
-	// lookUp bounds how long a look at the store may take: a call is better than to wait for a slow database.
-	lookUp = 2 * time.Second
+	// lookUpTimeout bounds how long the store may take to answer: a call is better than to wait for a slow database.
+	lookUpTimeout = 2 * time.Second
 )
 
-// Cache keeps verdicts by content: in memory, and in a store that nodes share. Writing to the store happens in the
-// background; no answer waits for it. It is safe for concurrent use.
+// Cache stores verdicts by content: in memory, and in a database that nodes share. A goroutine of its own writes to the
+// database; no answer waits for it. It is safe for concurrent use.
 type Cache struct {
 	cfg    CacheConfig
 	memory memory
 
 	mu      sync.Mutex
-	waiting []keepsake
-	wake    chan struct{}
-	idle    *sync.Cond // broadcast when waiting has been written
-	writing bool
+	waiting []store.Verdict
+	writing bool       // a goroutine writes what waits
+	idle    *sync.Cond // broadcast when writing ends
 	closed  bool
-	stored  map[string]int // verdicts stored by project since the last look at the size
-	ended   chan struct{}
+	written map[string]int // verdicts by project since the last look at the size; only the writing goroutine uses it
 }
 
 // NewCache makes a cache. [Cache.Close] ends it.
@@ -90,74 +69,68 @@ func NewCache(cfg CacheConfig) *Cache {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	c := &Cache{cfg: cfg, wake: make(chan struct{}, 1), stored: map[string]int{}, ended: make(chan struct{})}
+	c := &Cache{cfg: cfg, written: map[string]int{}}
 	c.idle = sync.NewCond(&c.mu)
 	c.memory.limit = cfg.MaxMemory
-	if cfg.Store == nil {
-		close(c.ended)
-		return c
-	}
-	go c.write()
 	return c
 }
 
-// Close stores what waits and ends the cache. Verdicts put afterwards stay in memory.
+// Close writes what waits and ends the cache. Verdicts put afterwards stay in memory.
 func (c *Cache) Close() {
 	c.mu.Lock()
-	if !c.closed {
-		c.closed = true
-		close(c.wake)
-	}
+	c.closed = true
 	c.mu.Unlock()
-	<-c.ended
+	c.Flush()
 }
 
-// Flush waits until all verdicts put so far are stored, or given up.
+// Flush waits until all verdicts put so far are written, or given up.
 func (c *Cache) Flush() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for c.cfg.Store != nil && (len(c.waiting) > 0 || c.writing) {
+	for c.writing {
 		c.idle.Wait()
 	}
 }
 
-// recall looks up the whole and the units of a hearing, first in memory, then in the store where memory lacks something.
-func (c *Cache) recall(ctx context.Context, h *hearing, k *keys) kept {
+// lookUp looks up the whole and the units of a decision, first in memory, then in the store where memory misses some.
+func (c *Cache) lookUp(ctx context.Context, rules []*rule.Rule, k *cacheKeys) lookup {
 	if c.cfg.Store == nil {
-		return &c.memory
+		return c.memory.get
 	}
-	lacking := map[string][]string{} // units by project
-	noted := map[[2]string]bool{}
-	for i, r := range h.rules {
+	missing := map[string]map[string]bool{} // units by project
+	for i, r := range rules {
 		if _, ok := c.memory.get(r.ProjectID, k.whole, k.rules[i]); ok {
 			continue
 		}
 		for _, unit := range append([]string{k.whole}, k.units...) {
-			if _, ok := c.memory.get(r.ProjectID, unit, k.rules[i]); !ok && !noted[[2]string{r.ProjectID, unit}] {
-				noted[[2]string{r.ProjectID, unit}] = true
-				lacking[r.ProjectID] = append(lacking[r.ProjectID], unit)
+			if _, ok := c.memory.get(r.ProjectID, unit, k.rules[i]); !ok {
+				if missing[r.ProjectID] == nil {
+					missing[r.ProjectID] = map[string]bool{}
+				}
+				missing[r.ProjectID][unit] = true
 			}
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, lookUp)
+	ctx, cancel := context.WithTimeout(ctx, lookUpTimeout)
 	defer cancel()
-	for project, units := range lacking {
-		list, err := c.cfg.Store.Verdicts(ctx, project, units)
+	for project, units := range missing {
+		list, err := c.cfg.Verdicts.List(ctx, project, slices.Sorted(maps.Keys(units)))
 		if err != nil {
-			c.cfg.Logger.WarnContext(ctx, "kept verdicts cannot be read; the model is asked", "error", err)
+			c.cfg.Logger.WarnContext(ctx, "stored verdicts cannot be read; the model is asked", "error", err)
 			continue
 		}
-		for _, v := range list {
-			c.memory.put(keepsake{project, v.Unit, v.Rule, v.Entry}, true)
+		for i := range list {
+			list[i].ProjectID = project
+			c.memory.put(&list[i], true)
 		}
 	}
-	return &c.memory
+	return c.memory.get
 }
 
-// put keeps verdicts in memory at once and lets them be stored soon.
-func (c *Cache) put(list []keepsake) {
+// put adds verdicts to memory at once, and has them written soon.
+func (c *Cache) put(list []store.Verdict) {
 	for i := range list {
-		c.memory.put(list[i], false)
+		c.memory.put(&list[i], false)
 	}
 	if c.cfg.Store == nil {
 		return
@@ -168,35 +141,22 @@ func (c *Cache) put(list []keepsake) {
 		return
 	}
 	c.waiting = append(c.waiting, list...)
-	select {
-	case c.wake <- struct{}{}:
-	default:
+	if !c.writing {
+		c.writing = true
+		go c.write()
 	}
 }
 
-// write stores what waits until the cache is closed and nothing waits any more.
+// write writes what waits until nothing waits any more.
 func (c *Cache) write() {
-	defer close(c.ended)
-	for range c.wake {
-		c.mu.Lock()
-		closed := c.closed
-		c.mu.Unlock()
-		if !closed {
-			time.Sleep(storePause)
-		}
-		c.drain()
-	}
-	c.drain()
-}
-
-func (c *Cache) drain() {
+	time.Sleep(storePause)
 	for {
 		c.mu.Lock()
 		n := min(len(c.waiting), storeBatch)
 		list := c.waiting[:n:n]
-		c.waiting, c.writing = c.waiting[n:], n > 0
+		c.waiting = c.waiting[n:]
 		if n == 0 {
-			c.waiting = nil
+			c.waiting, c.writing = nil, false
 			c.idle.Broadcast()
 		}
 		c.mu.Unlock()
@@ -207,67 +167,68 @@ func (c *Cache) drain() {
 	}
 }
 
-// save stores verdicts. Where another node was first, its verdict is taken into memory: all nodes shall say the same.
-func (c *Cache) save(list []keepsake) {
+// save writes verdicts. If another node was first, memory takes its verdict: all nodes shall say the same.
+func (c *Cache) save(list []store.Verdict) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	now := c.cfg.Now()
 	byProject := map[string][]store.Verdict{}
-	for _, k := range list {
-		byProject[k.project] = append(byProject[k.project], store.Verdict{ProjectID: k.project, Unit: k.unit, Rule: k.rule, Entry: k.entry, CreatedAt: now})
+	for _, v := range list {
+		v.CreatedAt = now
+		byProject[v.ProjectID] = append(byProject[v.ProjectID], v)
 	}
 	for project, verdicts := range byProject {
 		var taken []store.Verdict
 		err := c.cfg.Store.Update(ctx, func(tx store.Tx) (err error) {
-			taken, err = tx.PutVerdicts(ctx, verdicts)
+			taken, err = tx.Verdicts.Put(ctx, verdicts)
 			return err
 		})
 		if err != nil {
-			c.cfg.Logger.WarnContext(ctx, "verdicts cannot be kept in the database", "error", err)
+			c.cfg.Logger.WarnContext(ctx, "verdicts cannot be stored in the database", "error", err)
 			continue
 		}
-		for _, v := range taken {
-			c.memory.put(keepsake{project, v.Unit, v.Rule, v.Entry}, true)
+		for i := range taken {
+			taken[i].ProjectID = project
+			c.memory.put(&taken[i], true)
 		}
-		if c.stored[project] += len(verdicts); c.stored[project] >= pruneEvery {
-			c.stored[project] = 0
+		if c.written[project] += len(verdicts); c.written[project] >= pruneEvery {
+			c.written[project] = 0
 			c.prune(ctx, project)
 		}
 	}
 }
 
-// prune holds a project to the size that it may have.
+// prune deletes the oldest verdicts of a project that has more than it may.
 func (c *Cache) prune(ctx context.Context, project string) {
-	stats, err := c.cfg.Store.VerdictStats(ctx, project)
+	stats, err := c.cfg.Verdicts.Stats(ctx, project)
 	if err == nil && stats.Bytes <= c.cfg.MaxStored {
 		return
 	}
 	err = c.cfg.Store.Update(ctx, func(tx store.Tx) error {
-		_, err := tx.PruneVerdicts(ctx, project, store.Prune{MaxBytes: c.cfg.MaxStored / 10 * 9}) // not at once again
+		_, err := tx.Verdicts.Prune(ctx, project, store.Prune{MaxBytes: c.cfg.MaxStored / 10 * 9}) // not at once again
 		return err
 	})
 	if err != nil {
-		c.cfg.Logger.WarnContext(ctx, "kept verdicts cannot be pruned", "error", err)
+		c.cfg.Logger.WarnContext(ctx, "stored verdicts cannot be pruned", "error", err)
 	}
 }
 
-// Stats tells how much is stored for a project, what waits to be stored included. Without a store it is nothing.
-func (c *Cache) Stats(ctx context.Context, projectID string) (store.VerdictStats, error) {
+// Stats returns how much is stored for a project, after what waits is written. Without a store it is nothing.
+func (c *Cache) Stats(ctx context.Context, projectID string) (wire.VerdictStats, error) {
 	if c.cfg.Store == nil {
-		return store.VerdictStats{}, nil
+		return wire.VerdictStats{}, nil
 	}
 	c.Flush()
-	return c.cfg.Store.VerdictStats(ctx, projectID)
+	return c.cfg.Verdicts.Stats(ctx, projectID)
 }
 
-// Prune deletes kept verdicts of a project and returns how many were stored. This node forgets all verdicts of the project
-// that it has in memory, and reads the ones left when they are needed; what other nodes have in memory they keep until it
-// is crowded out.
+// Prune deletes stored verdicts of a project and returns how many. This node forgets all verdicts of the project that it has
+// in memory, and reads the ones left when it needs them; other nodes keep theirs in memory until others crowd them out.
 func (c *Cache) Prune(ctx context.Context, projectID string, p store.Prune) (deleted int64, err error) {
 	if c.cfg.Store != nil {
 		c.Flush()
 		err = c.cfg.Store.Update(ctx, func(tx store.Tx) error {
-			deleted, err = tx.PruneVerdicts(ctx, projectID, p)
+			deleted, err = tx.Verdicts.Prune(ctx, projectID, p)
 			return err
 		})
 	}

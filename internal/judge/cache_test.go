@@ -14,6 +14,7 @@ import (
 	"tenet/internal/judge"
 	"tenet/internal/judge/judgetest"
 	"tenet/internal/llm"
+	"tenet/internal/llm/llmtest"
 	"tenet/internal/rule"
 	"tenet/internal/store"
 	"tenet/internal/store/litetest"
@@ -34,7 +35,7 @@ func database(t testing.TB) store.Store {
 
 func cacheOn(t testing.TB, s store.Store) *judge.Cache {
 	t.Helper()
-	c := judge.NewCache(judge.CacheConfig{Store: s})
+	c := judge.NewCache(judge.CacheConfig{Store: s, Verdicts: s.Verdicts})
 	t.Cleanup(c.Close)
 	return c
 }
@@ -232,7 +233,7 @@ func TestKeptVerdictsDependOnContentAlone(t *testing.T) {
 		rules[0].ProjectID = "p"
 		return rules, subject.Input{Diff: hunks(2, nil), Facts: map[string]any{"a": 1}}
 	}
-	model := func(name string) *llm.Fake {
+	model := func(name string) *llmtest.Fake {
 		m := judgetest.Model(strict)
 		m.Name = name
 		return m
@@ -292,7 +293,7 @@ func TestKeptVerdictsDependOnContentAlone(t *testing.T) {
 
 func TestWhatNothingDecidedIsNotKept(t *testing.T) {
 	in := subject.Input{Diff: diff}
-	for name, m := range map[string]*llm.Fake{
+	for name, m := range map[string]*llmtest.Fake{
 		"an error":           {Respond: func(context.Context, llm.Request) (llm.Response, error) { return llm.Response{}, errors.New("no") }},
 		"an unusable answer": judgetest.Script("nonsense"),
 		"an unproven denial": judgetest.Model(func(judgetest.Rule, string) judgetest.Entry { return judgetest.Deny("os.RemoveAll") }),
@@ -330,7 +331,7 @@ func TestTheFirstVerdictOfTwoNodesStands(t *testing.T) {
 	}
 	// Both ask before either has stored.
 	gate := make(chan struct{})
-	slow := &llm.Fake{Respond: func(ctx context.Context, req llm.Request) (llm.Response, error) {
+	slow := &llmtest.Fake{Respond: func(ctx context.Context, req llm.Request) (llm.Response, error) {
 		<-gate
 		return judgetest.Model(allowAll).Complete(ctx, req)
 	}}
@@ -354,14 +355,14 @@ func TestTheFirstVerdictOfTwoNodesStands(t *testing.T) {
 
 func TestAClosedCacheHasStoredEverything(t *testing.T) {
 	db := database(t)
-	c := judge.NewCache(judge.CacheConfig{Store: db})
+	c := judge.NewCache(judge.CacheConfig{Store: db, Verdicts: db.Verdicts})
 	rules := newRules(10)
 	for _, r := range rules {
 		r.ProjectID = "p"
 	}
 	judge.New(judge.Config{Model: judgetest.Model(allowAll), Cache: c}).Decide(t.Context(), build(t, subject.Input{Diff: hunks(4, nil)}), rules)
 	c.Close()
-	if stats, err := db.VerdictStats(t.Context(), "p"); err != nil || stats.Count != 10*5 {
+	if stats, err := db.Verdicts.Stats(t.Context(), "p"); err != nil || stats.Count != 10*5 {
 		t.Errorf("stored are %+v, %v", stats, err)
 	}
 	c.Close()
@@ -466,7 +467,7 @@ func TestAStandInsVerdictIsNotKept(t *testing.T) {
 		}
 		return judgetest.Deny("value0")
 	})
-	m := &llm.Fake{Name: "strong:a,weak:b", Respond: func(ctx context.Context, req llm.Request) (llm.Response, error) {
+	m := &llmtest.Fake{Name: "strong:a,weak:b", Respond: func(ctx context.Context, req llm.Request) (llm.Response, error) {
 		resp, err := says.Complete(ctx, req)
 		resp.Model = answers
 		return resp, err
@@ -485,7 +486,7 @@ func TestAStandInsVerdictIsNotKept(t *testing.T) {
 	}
 }
 
-// TestADenialThatTakesTheRestFallsWithIt denies a handler that nothing authorises, until another hunk does. Kept verdicts
+// TestADenialThatTakesTheRestFallsWithIt denies a handler that nothing authorises, until another hunk does. Stored verdicts
 // must not bring the denial back.
 func TestADenialThatTakesTheRestFallsWithIt(t *testing.T) {
 	m := judgetest.Model(func(_ judgetest.Rule, text string) judgetest.Entry {

@@ -3,23 +3,25 @@ package judge
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
 	"tenet/internal/rule"
+	"tenet/internal/wire"
 )
 
-// conclude joins what is known into one verdict per rule and accounts for what was seen. It may be called while sessions
-// are under way: what they have not brought by then is told as missing.
-func (h *hearing) conclude() Result {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	res := Result{Verdicts: make([]rule.RuleVerdict, len(h.rules)), Redacted: h.redacted, Reused: h.reused}
-	h.account(&res)
-	for i, r := range h.rules {
-		o := h.merge(i)
+// conclude returns one verdict per rule and accounts for what was examined. It may be called while batches are running: then
+// their calls count as unanswered.
+func (d *decision) conclude() Result {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	res := Result{Verdicts: make([]rule.RuleVerdict, len(d.rules)), Redacted: d.redacted, Reused: d.reused}
+	d.account(&res)
+	for i, r := range d.rules {
+		o := d.merge(i)
 		if o.verdict == rule.Allow {
-			o = h.withhold(o)
+			o = d.withhold(o)
 		}
 		if o.by == rule.ByCache {
 			res.Cost.CachedCalls++
@@ -30,12 +32,12 @@ func (h *hearing) conclude() Result {
 }
 
 // withhold turns an ALLOW that cannot be trusted into one that needs confirmation.
-func (h *hearing) withhold(o outcome) outcome {
+func (d *decision) withhold(o outcome) outcome {
 	switch {
-	case h.suspicion() != "":
-		o = o.doubt("The model allowed, but the subject holds text that seems to address the judge (" + h.suspicion() + "), so that is not trusted. It said: ")
-	case len(h.docket.blind) > 0:
-		o = o.doubt("The model allowed what it saw, but not all of the subject was examined (" + unseen(h.docket.blind) + "). It said: ")
+	case d.injection() != "":
+		o = o.doubt("The model allowed, but the subject holds text that seems to address the judge (" + d.injection() + "), so that is not trusted. It said: ")
+	case len(d.layout.unseen) > 0:
+		o = o.doubt("The model allowed what it saw, but not all of the subject was examined (" + describeUnseen(d.layout.unseen) + "). It said: ")
 	default:
 		return o
 	}
@@ -43,65 +45,65 @@ func (h *hearing) withhold(o outcome) outcome {
 	return o
 }
 
-// noAnswerYet is why there is no answer of a call under way, or of one that there was no time to make.
+// noAnswerYet is why a call in flight, or one that came too late to be made, has no answer.
 const noAnswerYet = "the model did not answer in time"
 
-// view is what one session found out about a rule.
+// view is the outcome of one batch for a rule.
 type view struct {
-	s *session
+	b *batch
 	o outcome
 }
 
-// stands reports whether an outcome is a denial that holds whatever the rest of the subject says.
-func (o *outcome) stands() bool { return o.verdict == rule.Deny && !o.absent && !o.together }
+// conclusive reports whether an outcome is a denial that holds regardless of the rest of the subject.
+func (o *outcome) conclusive() bool { return o.verdict == rule.Deny && !o.absent && !o.together }
 
-// views lists what sessions have found out about rule i: if the whole was asked about, only what that gave and what was
-// denied before whatever the rest says.
-func (h *hearing) views(i int) (list []view) {
-	whole := slices.ContainsFunc(h.rounds, func(s *session) bool { return s.purpose == CallWhole && slices.Contains(s.members, i) })
-	for _, s := range h.rounds {
-		n := slices.Index(s.members, i)
+// viewsOf lists what batches have found about rule i. If the whole was asked about, it lists only what that gave, and
+// conclusive denials from before.
+func (d *decision) viewsOf(i int) (list []view) {
+	whole := slices.ContainsFunc(d.batches, func(b *batch) bool { return b.purpose == CallWhole && slices.Contains(b.members, i) })
+	for _, b := range d.batches {
+		n := slices.Index(b.members, i)
 		if n < 0 {
 			continue
 		}
-		o := s.outcomes[n]
-		if whole && s.purpose != CallWhole && !o.stands() {
+		o := b.outcomes[n]
+		if whole && b.purpose != CallWhole && !o.conclusive() {
 			continue
 		}
-		if s.pending != nil && o.by == rule.ByNone && !h.finished {
-			o = nothing("The model gave no answer: " + noAnswerYet + ".")
+		if b.pending != nil && o.by == rule.ByNone && !d.finished {
+			o = undecided("The model gave no answer: " + noAnswerYet + ".")
 		}
-		if !s.settled && s.takesTwo(&o) {
-			o = h.alone(o, noAnswerYet)
+		if !b.secondLooked && b.needsSecondLook(&o) {
+			o = d.withoutSecondLook(o, noAnswerYet)
 		}
-		if !s.group.whole && s.purpose != CallWhole && o.decided() && o.verdict != rule.NeedsConfirmation && (o.absent || o.together) {
+		if !b.group.whole && b.purpose != CallWhole && o.decided() && o.verdict != rule.NeedsConfirmation && (o.absent || o.together) {
 			o = o.doubt("The model was shown what has changed and found that its verdict takes the whole, which it did not get to judge. It said: ")
 			o.issue = issueNone
 		}
-		list = append(list, view{s, o})
+		list = append(list, view{b, o})
 	}
 	return list
 }
 
-// merge joins what is known about one rule: DENY wins, then NEEDS_CONFIRMATION; ALLOW takes all units. That something is
-// missing shows only where every part agrees: what one part lacks another may have.
-func (h *hearing) merge(i int) outcome {
-	m := &h.matters[i]
-	if m.whole != nil {
-		return *m.whole
+// merge joins all that was found about one rule: DENY wins, then NEEDS_CONFIRMATION; ALLOW takes all units. A denial for
+// something missing holds only if every part agrees, since another part may have it.
+func (d *decision) merge(i int) outcome {
+	st := &d.states[i]
+	if st.whole != nil {
+		return *st.whole
 	}
-	if len(h.docket.units) == 0 {
-		return nothing("Nothing of the subject could be shown to the model (" + unseen(h.docket.blind) + ").")
+	if len(d.layout.units) == 0 {
+		return undecided("Nothing of the subject could be shown to the model (" + describeUnseen(d.layout.unseen) + ").")
 	}
-	views := h.views(i)
+	views := d.viewsOf(i)
 	var open, allowed []outcome
-	denied := slices.Clone(m.denied)
-	absent, parts := 0, len(views)+len(m.denied)
-	// What was asked about the whole speaks for the units that kept verdicts allow, too.
-	whole := slices.ContainsFunc(views, func(v view) bool { return v.s.purpose == CallWhole })
-	if m.clear > 0 && !whole {
+	denied := slices.Clone(st.denied)
+	absent, parts := 0, len(views)+len(st.denied)
+	// An answer about the whole covers the units that stored verdicts allow, too.
+	whole := slices.ContainsFunc(views, func(v view) bool { return v.b.purpose == CallWhole })
+	if st.allowedUnits > 0 && !whole {
 		parts++
-		allowed = append(allowed, keptAllow(m.clear))
+		allowed = append(allowed, storedAllow(st.allowedUnits))
 	}
 	for _, v := range views {
 		switch o := v.o; {
@@ -113,8 +115,8 @@ func (h *hearing) merge(i int) outcome {
 		case o.verdict == rule.Allow && o.decided():
 			allowed = append(allowed, o)
 		default:
-			if len(v.s.group.parts) > 1 {
-				o.reasoning = fmt.Sprintf("Part %d of %d (%s): %s", v.s.part+1, len(v.s.group.parts), v.s.group.parts[v.s.part].label, o.reasoning)
+			if len(v.b.group.parts) > 1 {
+				o.reasoning = fmt.Sprintf("Part %d of %d (%s): %s", v.b.part+1, len(v.b.group.parts), v.b.group.parts[v.b.part].label, o.reasoning)
 			}
 			open = append(open, o)
 		}
@@ -126,21 +128,21 @@ func (h *hearing) merge(i int) outcome {
 		return join(denied).doubt("The model denied because something is missing, but only for some parts of the subject, so it may stand in another. It said: ")
 	case len(open) > 0:
 		return join(open)
-	case len(allowed) == 0 || (len(views) == 0 && len(m.need) > 0):
-		return nothing("The rule was not reached.")
+	case len(allowed) == 0 || (len(views) == 0 && len(st.need) > 0):
+		return undecided("The rule was not reached.")
 	}
 	return join(allowed)
 }
 
-// keptAllow is the outcome of units that kept verdicts allow.
-func keptAllow(units int) outcome {
+// storedAllow returns the outcome of units that stored verdicts allow.
+func storedAllow(units int) outcome {
 	return outcome{
 		verdict: rule.Allow, by: rule.ByCache, passes: 1, agreed: 1,
 		reasoning: fmt.Sprintf("Judged before, unchanged, and found to keep the rule: %d of the subject's pieces.", units),
 	}
 }
 
-// join makes one outcome of several with the same verdict, saying each thing once.
+// join makes one outcome of several with the same verdict. It repeats no text, place or quote.
 func join(list []outcome) outcome {
 	out := list[0]
 	for _, o := range list[1:] {
@@ -149,32 +151,30 @@ func join(list []outcome) outcome {
 		out.fix = also(out.fix, o.fix)
 		out.together = out.together || o.together
 		out.passes, out.agreed = min(out.passes, o.passes), min(out.agreed, o.agreed)
-		for _, q := range o.quotes {
-			if !slices.Contains(out.quotes, q) {
-				out.quotes = append(slices.Clip(out.quotes), q)
-			}
-		}
+		out.quotes = union(out.quotes, o.quotes, math.MaxInt)
+		out.locations = union(out.locations, o.locations, maxLocations)
+		out.evidence = union(out.evidence, o.evidence, maxEvidence)
 		if out.absence == "" {
 			out.absence = o.absence
 		}
 		if o.by == rule.ByNone || out.by == rule.ByCache && o.by == rule.ByModel {
 			out.by = o.by
 		}
-		for _, l := range o.locations {
-			if len(out.locations) < maxLocations && !slices.Contains(out.locations, l) {
-				out.locations = append(slices.Clip(out.locations), l)
-			}
-		}
-		for _, e := range o.evidence {
-			if len(out.evidence) < maxEvidence && !slices.Contains(out.evidence, e) {
-				out.evidence = append(slices.Clip(out.evidence), e)
-			}
-		}
 	}
 	return out
 }
 
-// also appends a text unless it is there already or all would become longer than anybody reads.
+// union appends to list what it does not contain of more, up to limit items. It does not change list in place.
+func union[T comparable](list, more []T, limit int) []T {
+	for _, v := range more {
+		if len(list) < limit && !slices.Contains(list, v) {
+			list = append(slices.Clip(list), v)
+		}
+	}
+	return list
+}
+
+// also appends a text unless text contains it already or would become longer than anybody reads.
 func also(text, more string) string {
 	switch {
 	case more == "" || strings.Contains(text, more) || len(text)+len(more) > maxProse:
@@ -185,18 +185,16 @@ func also(text, more string) string {
 	return text + " " + more
 }
 
-// account fills what res tells about calls and about what was seen.
-func (h *hearing) account(res *Result) {
-	sights := make([]bool, len(h.docket.units))
-	var deaf []*session // that no call has answered
-	for _, s := range h.rounds {
-		res.Parts = max(res.Parts, len(s.group.parts))
-		if !s.answered {
-			deaf = append(deaf, s)
-		} else {
-			see(sights, s.group.parts[s.part].units)
+// account adds to res the calls, and how much of the subject answered calls have shown.
+func (d *decision) account(res *Result) {
+	shown := make([]bool, len(d.layout.units))
+	res.Parts = 1
+	for _, b := range d.batches {
+		res.Parts = max(res.Parts, len(b.group.parts))
+		if b.answered {
+			mark(shown, b.units())
 		}
-		for _, c := range h.callsOf(s) {
+		for _, c := range b.recordedCalls() {
 			res.Calls = append(res.Calls, c)
 			res.Cost.Calls++
 			res.Cost.InputTokens += c.InputTokens
@@ -206,71 +204,68 @@ func (h *hearing) account(res *Result) {
 			}
 		}
 	}
-	h.recalled(res, sights)
-	for _, s := range deaf {
-		if p := s.group.parts[s.part]; len(p.units) > 0 && slices.ContainsFunc(p.units, func(u int) bool { return !sights[u] }) {
-			if u := h.silent(s); !slices.Contains(res.Unexamined, u) {
-				res.Unexamined = append(res.Unexamined, u)
-			}
-		}
-	}
-	res.Unexamined = append(res.Unexamined, h.docket.dropped...)
-	unseenHunks := maps.Clone(h.docket.maimed)
-	any := false
-	for i, u := range h.docket.units {
-		if any = any || sights[i]; sights[i] {
-			res.BytesExamined += u.bytes
-		} else if u.hunk >= 0 {
-			unseenHunks[u.hunk] = true
-		}
-	}
-	if any {
-		res.BytesExamined += h.docket.leadBytes
-	}
-	res.HunksExamined = h.docket.hunks - len(unseenHunks)
-}
-
-// recalled marks as seen what a model had seen when it gave the kept verdicts, and names that model.
-func (h *hearing) recalled(res *Result, sights []bool) {
-	for i := range h.matters {
-		m := &h.matters[i]
-		if m.whole != nil {
-			see(sights, h.docket.all())
-		} else if m.clear > 0 || len(m.denied) > 0 {
-			for u := range sights {
-				if _, asked := slices.BinarySearch(m.need, u); !asked {
-					sights[u] = true
-				}
-			}
-		}
-	}
-	res.Parts = max(res.Parts, 1)
-	if model := leading(h.plan.model); len(h.reused) > 0 && !slices.Contains(res.Models, model) {
+	d.markStored(shown)
+	if model := firstModel(d.plan.model); len(d.reused) > 0 && !slices.Contains(res.Models, model) {
 		res.Models = append(res.Models, model)
 	}
+	for _, b := range d.batches {
+		if !b.answered && slices.ContainsFunc(b.units(), func(u int) bool { return !shown[u] }) {
+			res.Unexamined = union(res.Unexamined, []rule.Unexamined{b.unexamined()}, math.MaxInt)
+		}
+	}
+	res.Unexamined = append(res.Unexamined, d.layout.omitted...)
+	hidden := maps.Clone(d.layout.partialHunks)
+	for i, u := range d.layout.units {
+		if shown[i] {
+			res.BytesExamined += u.bytes
+		} else if u.hunk >= 0 {
+			hidden[u.hunk] = true
+		}
+	}
+	if slices.Contains(shown, true) {
+		res.BytesExamined += d.layout.leadBytes
+	}
+	res.HunksExamined = d.layout.hunks - len(hidden)
 }
 
-func see(sights []bool, units []int) {
+// markStored marks the units that a model had seen when it gave the stored verdicts.
+func (d *decision) markStored(shown []bool) {
+	for i := range d.states {
+		st := &d.states[i]
+		if st.whole == nil && st.allowedUnits+len(st.denied) == 0 {
+			continue
+		}
+		for u := range shown {
+			_, asked := slices.BinarySearch(st.need, u)
+			shown[u] = shown[u] || st.whole != nil || !asked
+		}
+	}
+}
+
+func mark(shown []bool, units []int) {
 	for _, u := range units {
-		sights[u] = true
+		shown[u] = true
 	}
 }
 
-// callsOf lists the calls of a session, the one under way as failed.
-func (h *hearing) callsOf(s *session) []Call {
-	if s.pending == nil || h.finished {
-		return s.calls
+// recordedCalls lists the calls of a batch, the one in flight as failed.
+func (b *batch) recordedCalls() []wire.ModelCall {
+	if b.pending == nil || b.d.finished {
+		return b.calls
 	}
-	c := *s.pending
+	c := *b.pending
 	c.Error, c.ErrorCode = noAnswerYet, string(rule.CodeUnavailable)
-	return append(slices.Clip(s.calls), c)
+	return append(slices.Clip(b.calls), c)
 }
 
-// silent names a part that no answered call has seen.
-func (h *hearing) silent(s *session) rule.Unexamined {
+// units lists the units of the batch's part.
+func (b *batch) units() []int { return b.group.parts[b.part].units }
+
+// unexamined names the part of a batch that no answered call has shown.
+func (b *batch) unexamined() rule.Unexamined {
 	const reason = "no model call about it was answered"
-	if len(s.group.parts) == 1 && s.group.whole {
+	if len(b.group.parts) == 1 && b.group.whole {
 		return rule.Unexamined{Part: "the whole subject", Reason: reason}
 	}
-	return rule.Unexamined{Part: fmt.Sprintf("part %d of %d (%s)", s.part+1, len(s.group.parts), s.group.parts[s.part].label), Reason: reason}
+	return rule.Unexamined{Part: fmt.Sprintf("part %d of %d (%s)", b.part+1, len(b.group.parts), b.group.parts[b.part].label), Reason: reason}
 }

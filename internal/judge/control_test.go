@@ -11,6 +11,7 @@ import (
 	"tenet/internal/judge"
 	"tenet/internal/judge/judgetest"
 	"tenet/internal/llm"
+	"tenet/internal/llm/llmtest"
 	"tenet/internal/rule"
 	"tenet/internal/subject"
 )
@@ -29,7 +30,7 @@ func obedient(rules int) func(context.Context, llm.Request) (llm.Response, error
 }
 
 func TestAModelThatAllowsEverythingIsUnmasked(t *testing.T) {
-	m := &llm.Fake{Respond: obedient(20)}
+	m := &llmtest.Fake{Respond: obedient(20)}
 	rules := newRules(25)
 	rules[3].Severity = rule.Critical
 	res := judge.New(judge.Config{Model: m}).Decide(t.Context(), build(t, subject.Input{Diff: diff}), rules)
@@ -47,7 +48,7 @@ func TestAModelThatAllowsEverythingIsUnmasked(t *testing.T) {
 }
 
 func TestAFailedControlDoesNotWeakenWhatIsProven(t *testing.T) {
-	m := &llm.Fake{Respond: func(_ context.Context, req llm.Request) (llm.Response, error) {
+	m := &llmtest.Fake{Respond: func(_ context.Context, req llm.Request) (llm.Response, error) {
 		var entries []judgetest.Entry
 		for i := range 3 {
 			e := judgetest.Deny("card.Number")
@@ -73,7 +74,7 @@ func TestAFailedControlDoesNotWeakenWhatIsProven(t *testing.T) {
 func TestAModelThatHoldsTheSecondControlIsBelieved(t *testing.T) {
 	honest := judgetest.Model(allowAll)
 	first := true
-	m := &llm.Fake{Respond: func(ctx context.Context, req llm.Request) (llm.Response, error) {
+	m := &llmtest.Fake{Respond: func(ctx context.Context, req llm.Request) (llm.Response, error) {
 		if first {
 			first = false
 			return obedient(4)(ctx, req)
@@ -165,7 +166,7 @@ func TestAnObedientModelNeverAllows(t *testing.T) {
 			s := build(t, all[place])
 			for name, obey := range map[string]func(context.Context, llm.Request) (llm.Response, error){"allow": obedient(2), "other task": otherTask} {
 				obeyed := false
-				m := &llm.Fake{Respond: func(ctx context.Context, req llm.Request) (llm.Response, error) {
+				m := &llmtest.Fake{Respond: func(ctx context.Context, req llm.Request) (llm.Response, error) {
 					if strings.Contains(squashed(judgetest.Subject(req)), squashed(text)[:5]) {
 						obeyed = true
 						return obey(ctx, req)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// form tells how far the outline of an answer is what was asked for.
+// form says how far the outline of an answer is valid.
 type form int
 
 const (
@@ -16,7 +16,7 @@ const (
 
 // cutEntries cuts the answer {"verdicts": [{...}, {...}]} into its entries without reading them, so that a fault in one
 // does not take the others with it. For a truncated answer, rest is the text behind the last whole entry. Anything before,
-// behind or beside the list makes the answer malformed: what it says there may take back what an entry says.
+// behind or next to the list makes the answer malformed: it may take back what an entry says.
 func cutEntries(text string) (entries []string, rest string, f form) {
 	s := scan{text: text}
 	for _, want := range []string{"{", `"verdicts"`, ":", "["} {
@@ -79,7 +79,7 @@ func (s *scan) done() bool {
 	return s.at == len(s.text)
 }
 
-// take moves over token, and white space before it, and reports whether it stands there.
+// take moves over token, and white space before it, and reports whether it is there.
 func (s *scan) take(token string) bool {
 	s.space()
 	if !strings.HasPrefix(s.text[s.at:], token) {
@@ -89,7 +89,7 @@ func (s *scan) take(token string) bool {
 	return true
 }
 
-// object moves over the braces at the current place and what they enclose, and reports whether they close before end.
+// object moves over the braces at the current place with their content, and reports whether they close before end.
 // Braces in strings do not count.
 func (s *scan) object(end int) bool {
 	depth, quoted := 0, false

@@ -1,14 +1,14 @@
-// Package judge lets a language model decide rules that no check decides, and trusts it as little as it can. What comes
-// back is a verdict for every rule, always: ALLOW and DENY only where the model really gave them and the server could
-// verify what they rest on, NEEDS_CONFIRMATION with the reason everywhere else.
+// Package judge lets a language model decide rules that no check decides, and trusts it as little as it can. It returns a
+// verdict for every rule, always: ALLOW and DENY only if the model gave them and the server verified their evidence, else
+// NEEDS_CONFIRMATION with the reason.
 //
-// The laws it keeps:
-//   - Nothing fails open. No model, an error, a timeout, an unusable answer, a part of the subject that was not seen, text
+// Its laws:
+//   - Nothing fails open. No model, an error, a timeout, an unusable answer, an unseen part of the subject, text
 //     in the subject that addresses the judge, or a control rule that the model got wrong: no ALLOW.
 //   - A DENY quotes the subject. The server looks for the quote itself and takes file and line from there.
-//   - A fault stays in the rule it concerns. Entries of an answer are read one by one, and bad ones are asked for once more.
+//   - A fault stays in the rule it concerns. It reads the entries of an answer one by one, and asks once more for bad ones.
 //   - The subject is data behind a fence that its author cannot know, and holds no secrets.
-//   - Same input, same verdict: what was judged is kept under its content, and equal requests at one time share their calls.
+//   - Same input, same verdict: it stores verdicts by content, and equal requests at one time share their calls.
 package judge
 
 import (
@@ -22,6 +22,7 @@ import (
 	"tenet/internal/redact"
 	"tenet/internal/rule"
 	"tenet/internal/subject"
+	"tenet/internal/wire"
 )
 
 // Config sets up [New]. Zero fields take the defaults.
@@ -30,7 +31,7 @@ type Config struct {
 	Model llm.Model
 	// Confirm confirms denials of CRITICAL rules; nil lets Model look a second time.
 	Confirm llm.Model
-	// Cache keeps verdicts; nil keeps none.
+	// Cache stores verdicts; nil stores none.
 	Cache *Cache
 	// Timeout bounds one call; 0 means 30 s.
 	Timeout time.Duration
@@ -43,10 +44,10 @@ type Config struct {
 	// MaxSubjectBytes is how much of a subject one call sees, line numbers included; 0 means 200,000. A larger subject is
 	// split into parts.
 	MaxSubjectBytes int
-	// MaxParts is how many parts of a subject are judged; 0 means 8. What lies beyond is named as unexamined and forbids ALLOW.
+	// MaxParts is how many parts of a subject are judged; 0 means 8. The rest counts as unexamined and forbids ALLOW.
 	MaxParts int
 	// MaxTokens bounds the input of all calls of one Decide together, by an estimate of four bytes a token; 0 means no
-	// bound. A call that would go beyond it is not made.
+	// bound. It makes no call beyond that.
 	MaxTokens int
 	// MaxOutputTokens bounds the answer of one call; 0 means 1,500 and 400 more per rule.
 	MaxOutputTokens int
@@ -78,7 +79,7 @@ type Judge struct {
 	cfg      Config
 	redactor *redact.Redactor
 	slots    chan struct{}
-	flights  flights
+	running  runningDecisions
 	// secret makes fences and controls that nobody outside this process can know; see nonceOf.
 	secret [32]byte
 }
@@ -91,7 +92,7 @@ func New(cfg Config) *Judge {
 	return j
 }
 
-// Result is what [Judge.Decide] found out.
+// Result holds the verdicts of one [Judge.Decide].
 type Result struct {
 	// Verdicts has one verdict per rule, in the order of the rules, before modality and enforcement are applied.
 	Verdicts []rule.RuleVerdict
@@ -99,75 +100,35 @@ type Result struct {
 	// Models lists the models that answered.
 	Models []string
 	// Calls are all calls in a fixed order: by round, by group of rules, by part, a repair behind what it repairs.
-	Calls []Call
-	// Reused are the kept verdicts that were taken instead of calls, in order of the rules.
-	Reused []Reused
-	// Redacted is how many secrets were replaced before the subject was shown.
+	Calls []wire.ModelCall
+	// Reused are the stored verdicts used instead of calls, in order of the rules.
+	Reused []wire.ReusedVerdict
+	// Redacted is how many secrets were replaced before a model saw the subject.
 	Redacted int
 	// Parts is how many parts the subject was split into.
 	Parts int
 	// HunksExamined and BytesExamined count what at least one answered call, now or when a reused verdict was made, has
 	// seen. Bytes are counted as in [subject.Subject.Size].
 	HunksExamined, BytesExamined int
-	// Unexamined names what no answered call has seen. Files without content and binary files are not in it: the subject
-	// itself tells of them.
+	// Unexamined names what no answered call has seen. It leaves out files without content and binary files, which the
+	// subject lists.
 	Unexamined []rule.Unexamined
 }
 
-// clone copies what a caller may change.
+// clone copies the list that a caller may change.
 func (r Result) clone() Result {
 	r.Verdicts = slices.Clone(r.Verdicts)
 	return r
 }
 
-// Purposes of a [Call].
+// Purposes of a [wire.ModelCall].
 const (
 	CallJudge   = "judge"   // the first question about rules
 	CallRepair  = "repair"  // once more about rules whose answer was unusable
-	CallWhole   = "whole"   // about rules that could not be judged by the changed hunks alone
+	CallWhole   = "whole"   // about rules that need more than the changed hunks
 	CallConfirm = "confirm" // a second look at a denial of a CRITICAL rule
 	CallRecheck = "recheck" // a second look, at marked text, at an ALLOW on a subject that gives orders
 )
-
-// Call is one call to a model, for the record. With the subject and the rules it is all that [Replay] needs: the prompt
-// follows from them and from Seed, Nonce and Plan.
-type Call struct {
-	Model         string `json:"model" doc:"The model that was asked."`
-	PromptVersion string `json:"prompt_version" doc:"Version of the prompt templates."`
-	PromptHash    string `json:"prompt_hash" doc:"SHA-256 of system text, prompt and schema, in hex."`
-	Purpose       string `json:"purpose,omitempty" enum:"judge,repair,whole,confirm,recheck" doc:"Why it was asked."`
-	// Rules holds the ids of the rules asked for, in the order of their references.
-	Rules []string `json:"rules" nullable:"false" doc:"Ids of the rules asked for, in the order of R1, R2 and so on, the control left out."`
-	// Control is the index of the control among the references: 0 where R1 is the control.
-	Control      int    `json:"control" doc:"Place of the planted control among the references, from 0; its right answer is known."`
-	Held         bool   `json:"held" doc:"True if the model answered the control rightly; else no ALLOW of the answer counts."`
-	Part         int    `json:"part" doc:"Part of the subject that was shown, from 1."`
-	Units        []int  `json:"units,omitempty" doc:"Pieces of the subject that were shown, by number from 0; absent means all of the part."`
-	Seed         string `json:"seed,omitempty" doc:"Hash of the request, which orders the rules."`
-	Nonce        string `json:"nonce,omitempty" doc:"What fence and control were made from."`
-	Plan         string `json:"plan,omitempty" doc:"How the subject was cut and the rules batched."`
-	Repair       bool   `json:"repair,omitempty" doc:"True for a second call about rules whose first answer was unusable."`
-	Raw          string `json:"raw" doc:"The model's answer as it came, cut where it is beyond what is read."`
-	Error        string `json:"error,omitempty" doc:"Why there is no answer."`
-	ErrorCode    string `json:"error_code,omitempty" doc:"Kind of that error."`
-	DurationMS   int64  `json:"duration_ms" doc:"How long the call took, in milliseconds, waiting included."`
-	InputTokens  int    `json:"input_tokens" doc:"Tokens sent."`
-	OutputTokens int    `json:"output_tokens" doc:"Tokens received."`
-	CachedTokens int    `json:"cached_tokens" doc:"Tokens sent that the provider had in its prompt cache."`
-}
-
-// Reused is a kept verdict that was taken instead of a call.
-type Reused struct {
-	RuleID string `json:"rule_id" doc:"The rule."`
-	// Unit and Rule are the key: what was judged, under which prompt and model, and the content of the rule.
-	Unit string `json:"unit" doc:"Hash of the piece of the subject, with prompt version and model."`
-	Rule string `json:"rule" doc:"Hash of the rule's content."`
-	// Entry is the verdict as it was kept.
-	Entry string `json:"entry" doc:"The verdict as it was kept, JSON."`
-	// Seed and Plan are those of [Call]; the first of a Decide has them.
-	Seed string `json:"seed,omitempty" doc:"Hash of the request, which orders the rules."`
-	Plan string `json:"plan,omitempty" doc:"How the subject was cut."`
-}
 
 // Reasons of verdicts that no model gave.
 const (
@@ -178,64 +139,64 @@ const (
 )
 
 // Decide judges s against rules. It always answers, with one verdict per rule: when the context or the total timeout
-// ends, rules without an answer are NEEDS_CONFIRMATION. Equal requests that run at the same time share their calls; that
-// one of the callers goes away does not disturb the others.
+// ends, rules without an answer are NEEDS_CONFIRMATION. Equal requests that run at the same time share their calls; a
+// caller that goes away does not disturb the others.
 func (j *Judge) Decide(ctx context.Context, s *subject.Subject, rules []*rule.Rule) Result {
 	switch {
 	case len(rules) == 0:
 		return Result{Verdicts: []rule.RuleVerdict{}}
 	case j.cfg.Model == nil:
-		return undecided(rules, reasonNoModel)
+		return allUndecided(rules, reasonNoModel)
 	case s == nil || s.Empty():
-		return undecided(rules, reasonEmpty)
+		return allUndecided(rules, reasonEmpty)
 	}
 	s, secrets := j.redactor.Subject(s)
-	h := j.open(s, rules, j.cfg.plan(), len(secrets))
-	return j.flights.join(ctx, h)
+	d := j.newDecision(s, rules, j.cfg.plan(), len(secrets))
+	return j.running.join(ctx, d)
 }
 
-// Estimate tells what Decide would ask, if no verdict were kept and no second look needed. It asks nothing.
+// Estimate returns the calls that Decide would make without stored verdicts and second looks. It makes none.
 func (j *Judge) Estimate(s *subject.Subject, rules []*rule.Rule) rule.Estimate {
 	e := rule.Estimate{Verdicts: len(rules)}
 	if len(rules) == 0 || j.cfg.Model == nil || s == nil || s.Empty() {
 		return e
 	}
-	h := j.open(s, rules, j.cfg.plan(), 0)
+	d := j.newDecision(s, rules, j.cfg.plan(), 0)
 	need := make([][]int, len(rules))
 	for i := range need {
-		need[i] = h.docket.all()
+		need[i] = d.layout.all()
 	}
-	for _, g := range h.groups(need) {
-		for _, session := range h.sessions(g, CallJudge) {
-			if session.admitted {
+	for _, g := range d.groups(need) {
+		for _, b := range d.newBatches(g, CallJudge) {
+			if b.withinBudget {
 				e.Calls++
 			}
 		}
 	}
-	e.InputTokens = h.spent
+	e.InputTokens = d.spent
 	return e
 }
 
-// Replay decides again from what was recorded of a Decide: its calls and the kept verdicts that it took. No model is
-// asked and nothing is kept. With the same subject, redacted or not, and the same rules it gives the same verdicts. calls
-// and reused may hold more than this Decide made, such as all of an evaluation; what it does not use is left out of the
-// result. Calls of an older prompt version cannot be replayed: their rules are NEEDS_CONFIRMATION, and say so.
-func Replay(ctx context.Context, s *subject.Subject, rules []*rule.Rule, calls []Call, reused []Reused) Result {
+// Replay decides again from the record of a Decide: its calls and the stored verdicts that it used. It asks no model and
+// stores nothing. With the same subject, redacted or not, and the same rules it gives the same verdicts. calls and reused
+// may hold more than this Decide made, such as those of a whole evaluation; the result leaves out the rest. It cannot
+// replay calls of an older prompt version: their rules are NEEDS_CONFIRMATION, and say so.
+func Replay(ctx context.Context, s *subject.Subject, rules []*rule.Rule, calls []wire.ModelCall, reused []wire.ReusedVerdict) Result {
 	switch {
 	case len(rules) == 0:
 		return Result{Verdicts: []rule.RuleVerdict{}}
 	case s == nil || s.Empty():
-		return undecided(rules, reasonEmpty)
+		return allUndecided(rules, reasonEmpty)
 	case len(calls)+len(reused) == 0:
-		return undecided(rules, reasonNoModel)
+		return allUndecided(rules, reasonNoModel)
 	}
 	return replay(ctx, s, rules, calls, reused)
 }
 
-func undecided(rules []*rule.Rule, reason string) Result {
+func allUndecided(rules []*rule.Rule, reason string) Result {
 	verdicts := make([]rule.RuleVerdict, len(rules))
 	for i, r := range rules {
-		verdicts[i] = nothing(reason).verdictOf(r)
+		verdicts[i] = undecided(reason).verdictOf(r)
 	}
 	return Result{Verdicts: verdicts}
 }

@@ -14,6 +14,7 @@ import (
 	"tenet/internal/judge"
 	"tenet/internal/judge/judgetest"
 	"tenet/internal/llm"
+	"tenet/internal/llm/llmtest"
 	"tenet/internal/rule"
 	"tenet/internal/subject"
 )
@@ -224,7 +225,7 @@ func TestThePromptHasStableTextFirstAndTheSubjectLast(t *testing.T) {
 
 func TestTheFenceCannotBeKnownOrClosed(t *testing.T) {
 	in := subject.Input{Diff: diff}
-	fenceOf := func(j *judge.Judge, m *llm.Fake, in subject.Input) string {
+	fenceOf := func(j *judge.Judge, m *llmtest.Fake, in subject.Input) string {
 		j.Decide(t.Context(), build(t, in), newRules(1))
 		return judgetest.Fence(m.Requests()[m.Calls()-1])
 	}
@@ -262,7 +263,7 @@ func TestAnErrorOfTheModelLeavesEveryRuleUndecided(t *testing.T) {
 	for _, err := range []error{
 		rule.Errorf(rule.CodeUnavailable, "the server is on fire"), errors.New("secret internals"), context.DeadlineExceeded,
 	} {
-		m := &llm.Fake{}
+		m := &llmtest.Fake{}
 		m.PushError(err)
 		res := decide(t, m, build(t, subject.Input{Diff: diff}), newRules(4))
 		for _, v := range res.Verdicts {
@@ -298,7 +299,7 @@ func TestTheDeadlineGivesPartialResults(t *testing.T) {
 		release := make(chan struct{})
 		answer := judgetest.Model(allowAll)
 		calls := make(chan int, 10)
-		m := &llm.Fake{Respond: func(ctx context.Context, req llm.Request) (llm.Response, error) {
+		m := &llmtest.Fake{Respond: func(ctx context.Context, req llm.Request) (llm.Response, error) {
 			calls <- 1
 			if len(calls) == 2 {
 				<-release
@@ -354,7 +355,7 @@ func TestTimeouts(t *testing.T) {
 }
 
 func TestAPanicOfTheModelIsAFault(t *testing.T) {
-	m := &llm.Fake{Respond: func(context.Context, llm.Request) (llm.Response, error) { panic("boom") }}
+	m := &llmtest.Fake{Respond: func(context.Context, llm.Request) (llm.Response, error) { panic("boom") }}
 	wantUndecided(t, decide(t, m, build(t, subject.Input{Diff: diff}), newRules(1)).Verdicts[0], "client broke")
 }
 

@@ -3,29 +3,31 @@ package judge
 import (
 	"container/list"
 	"sync"
+
+	"tenet/internal/store"
 )
 
-// memory keeps the verdicts of the units that were used last. The zero value with a limit is ready to use.
+// memory holds the stored verdicts of the units that were used last. The zero value with a limit is ready to use.
 type memory struct {
 	limit int64 // bytes, by estimate
 
 	mu    sync.Mutex
 	size  int64
 	units map[[2]string]*list.Element // by project and unit
-	order list.List                   // of *remembered, the one used last in front
+	order list.List                   // of *memoryUnit, the one used last in front
 }
 
-// remembered is a unit with the verdicts of rules on it.
-type remembered struct {
+// memoryUnit is a unit with the verdicts of rules on it.
+type memoryUnit struct {
 	key     [2]string
 	entries map[string]string // by rule
 	size    int64
 }
 
-// overhead is what a verdict takes in memory beside its text, and a unit beside its verdicts, about.
+// overhead is about what a verdict takes in memory in addition to its text, and a unit in addition to its verdicts.
 const overhead = 200
 
-// get implements kept.
+// get is a lookup.
 func (m *memory) get(project, unit, rule string) (string, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -33,30 +35,30 @@ func (m *memory) get(project, unit, rule string) (string, bool) {
 	if e == nil {
 		return "", false
 	}
-	text, ok := e.Value.(*remembered).entries[rule]
+	text, ok := e.Value.(*memoryUnit).entries[rule]
 	if ok {
 		m.order.MoveToFront(e)
 	}
 	return text, ok
 }
 
-// put takes a verdict. One that is there already stays, unless it is to be replaced.
-func (m *memory) put(k keepsake, replace bool) {
+// put adds a verdict. It replaces one that it holds already only if replace says so.
+func (m *memory) put(v *store.Verdict, replace bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.units == nil {
 		m.units = map[[2]string]*list.Element{}
 	}
-	key := [2]string{k.project, k.unit}
+	key := [2]string{v.ProjectID, v.Unit}
 	e := m.units[key]
 	if e == nil {
-		e = m.order.PushFront(&remembered{key: key, entries: map[string]string{}, size: overhead})
+		e = m.order.PushFront(&memoryUnit{key: key, entries: map[string]string{}, size: overhead})
 		m.units[key] = e
 		m.size += overhead
 	}
-	r := e.Value.(*remembered)
-	added := int64(len(k.entry))
-	if old, ok := r.entries[k.rule]; ok {
+	r := e.Value.(*memoryUnit)
+	added := int64(len(v.Entry))
+	if old, ok := r.entries[v.Rule]; ok {
 		if !replace {
 			return
 		}
@@ -64,7 +66,7 @@ func (m *memory) put(k keepsake, replace bool) {
 	} else {
 		added += overhead
 	}
-	r.entries[k.rule] = k.entry
+	r.entries[v.Rule] = v.Entry
 	r.size += added
 	m.size += added
 	m.order.MoveToFront(e)
@@ -74,12 +76,12 @@ func (m *memory) put(k keepsake, replace bool) {
 }
 
 func (m *memory) drop(e *list.Element) {
-	r := m.order.Remove(e).(*remembered)
+	r := m.order.Remove(e).(*memoryUnit)
 	delete(m.units, r.key)
 	m.size -= r.size
 }
 
-// forget drops what belongs to a project.
+// forget drops the verdicts of a project.
 func (m *memory) forget(project string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -2,24 +2,24 @@ package judge
 
 import "strings"
 
-// part is what one call sees.
+// part holds the units that one call sees.
 type part struct {
 	units []int
 	label string // the files in it, for messages
 }
 
-// pack fills parts with the given units in order. There is at least one part, which may be empty.
-func (d *docket) pack(units []int) []part {
+// pack fills parts with the given units in order. It returns at least one part, which may be empty.
+func (l *layout) pack(units []int) []part {
 	var parts []part
 	var cur part
 	file, used := -1, 0
 	for _, i := range units {
-		u := &d.units[i]
+		u := &l.units[i]
 		n := len(u.text)
 		if u.file != file {
 			n += len(u.head)
 		}
-		if used > 0 && used+n > d.room {
+		if used > 0 && used+n > l.room {
 			parts = append(parts, cur)
 			cur = part{}
 			used, n = 0, len(u.text)+len(u.head)
@@ -33,13 +33,13 @@ func (d *docket) pack(units []int) []part {
 }
 
 // text renders a part with a control planted at one of the borders between files, as far in as at says (0 to 255).
-func (d *docket) text(p part, control string, at byte) string {
+func (l *layout) text(p part, control string, at byte) string {
 	var borders []int
 	file := -2
 	for n, i := range p.units {
-		if d.units[i].file != file {
+		if l.units[i].file != file {
 			borders = append(borders, n)
-			file = d.units[i].file
+			file = l.units[i].file
 		}
 	}
 	place := len(p.units)
@@ -47,13 +47,13 @@ func (d *docket) text(p part, control string, at byte) string {
 		place = borders[n]
 	}
 	var b strings.Builder
-	b.WriteString(d.lead)
+	b.WriteString(l.lead)
 	file = -2
 	for n, i := range p.units {
 		if n == place {
 			b.WriteString(control)
 		}
-		u := &d.units[i]
+		u := &l.units[i]
 		if u.file != file {
 			b.WriteString(u.head)
 			file = u.file
@@ -76,21 +76,21 @@ func span(label, last string) string {
 }
 
 // unitAt returns the number of the unit that shows a line of a file, counted in the new file, or -1.
-func (d *docket) unitAt(path string, line int) int {
-	for i := range d.units {
-		if u := &d.units[i]; u.label == path && u.from > 0 && u.from <= line && line <= u.to {
+func (l *layout) unitAt(path string, line int) int {
+	for i := range l.units {
+		if u := &l.units[i]; u.label == path && u.from > 0 && u.from <= line && line <= u.to {
 			return i
 		}
 	}
 	return -1
 }
 
-// turned lists units with their files in the opposite order; the hunks of a file stay in theirs.
-func (d *docket) turned(units []int) []int {
+// reversed lists units with their files in the opposite order; the hunks of a file stay in theirs.
+func (l *layout) reversed(units []int) []int {
 	out := make([]int, 0, len(units))
 	for end := len(units); end > 0; {
 		start := end - 1
-		for start > 0 && d.units[units[start-1]].file == d.units[units[start]].file {
+		for start > 0 && l.units[units[start-1]].file == l.units[units[start]].file {
 			start--
 		}
 		out = append(out, units[start:end]...)

@@ -7,7 +7,7 @@ const (
 	ignoreVerb  meaning = 1 << iota // ignore, disregard, forget
 	prior                           // previous, above
 	whole                           // all, your, everything
-	instruction                     // instructions, prompt, told
+	instruction                     // instructions, prompt
 	rulebook                        // rules, policies
 	respondVerb                     // respond, answer, output
 	allowToken                      // ALLOW, or allow in quotes
@@ -87,13 +87,13 @@ func build(roles map[meaning]string) map[string]meaning {
 	return out
 }
 
-// step is the next word of a phrase and how many words after the one before it may stand at most.
+// step is the next word of a phrase: its roles, and its largest distance from the word before.
 type step struct {
 	mean   meaning
 	within int
 }
 
-// phrases are sequences of roles that a subject has no business to hold.
+// phrases are sequences of roles that do not belong in a subject.
 var phrases = []struct {
 	what  string
 	steps []step

@@ -10,46 +10,48 @@ import (
 
 	"tenet/internal/llm"
 	"tenet/internal/rule"
+	"tenet/internal/store"
 	"tenet/internal/subject"
+	"tenet/internal/wire"
 )
 
-// record gives the answers and kept verdicts that were recorded.
-type record struct {
-	mu    sync.Mutex
-	calls map[string][]Call
-	kept  map[[2]string]string
+// recordedSource returns the answers and stored verdicts that a record holds.
+type recordedSource struct {
+	mu       sync.Mutex
+	calls    map[string][]wire.ModelCall
+	verdicts map[[2]string]string // by unit and rule
 }
 
 // reasonVersion is why a record cannot be replayed.
 const reasonVersion = "The record was made with another version of the judge's prompt and cannot be replayed."
 
-func replay(ctx context.Context, s *subject.Subject, rules []*rule.Rule, calls []Call, reused []Reused) Result {
+func replay(ctx context.Context, s *subject.Subject, rules []*rule.Rule, calls []wire.ModelCall, reused []wire.ReusedVerdict) Result {
 	seed, nonce, written := origin(rules, calls, reused)
 	p, ok := parsePlan(written)
 	if !ok {
-		return undecided(rules, reasonVersion)
+		return allUndecided(rules, reasonVersion)
 	}
 	j := New(Config{MaxTokens: p.tokens})
 	s, secrets := j.redactor.Subject(s)
-	h := j.open(s, rules, p, len(secrets))
-	r := &record{calls: map[string][]Call{}, kept: map[[2]string]string{}}
+	d := j.newDecision(s, rules, p, len(secrets))
+	r := &recordedSource{calls: map[string][]wire.ModelCall{}, verdicts: map[[2]string]string{}}
 	for _, c := range calls {
 		if c.Seed == seed {
-			r.calls[place(&c)] = append(r.calls[place(&c)], c)
+			r.calls[callKey(&c)] = append(r.calls[callKey(&c)], c)
 		}
 	}
 	for _, u := range reused {
-		r.kept[[2]string{u.Unit, u.Rule}] = u.Entry
+		r.verdicts[[2]string{u.Unit, u.Rule}] = u.Entry
 	}
-	h.source = r
-	fill(&h.seed, seed)
-	fill(&h.nonce, nonce)
-	h.hear(ctx)
-	return h.conclude()
+	d.source = r
+	fillHex(d.seed[:], seed)
+	fillHex(d.nonce[:], nonce)
+	d.run(ctx)
+	return d.conclude()
 }
 
-// origin finds what a hearing about these rules followed from, in the first call or kept verdict that was theirs.
-func origin(rules []*rule.Rule, calls []Call, reused []Reused) (seed, nonce, plan string) {
+// origin finds seed, nonce and plan of the decision about these rules, in its first call or reused verdict.
+func origin(rules []*rule.Rule, calls []wire.ModelCall, reused []wire.ReusedVerdict) (seed, nonce, plan string) {
 	ours := map[string]bool{}
 	for _, r := range rules {
 		ours[r.ID] = true
@@ -67,28 +69,28 @@ func origin(rules []*rule.Rule, calls []Call, reused []Reused) (seed, nonce, pla
 	return "", "", ""
 }
 
-// fill reads hex into dst, which stays as it is if there is nothing to read.
-func fill(dst *[32]byte, text string) {
+// fillHex reads hex into dst, and leaves dst as it is if text is not that.
+func fillHex(dst []byte, text string) {
 	if b, err := hex.DecodeString(text); err == nil && len(b) == len(dst) {
-		copy(dst[:], b)
+		copy(dst, b)
 	}
 }
 
-// place is what tells the calls of a hearing apart.
-func place(c *Call) string {
+// callKey identifies a call within its decision.
+func callKey(c *wire.ModelCall) string {
 	return fmt.Sprint(c.Purpose, c.Part, c.Units, strings.Join(c.Rules, ","))
 }
 
 // answer implements source.
-func (r *record) answer(_ context.Context, _ question, call *Call, _ llm.Request) (llm.Response, error) {
+func (r *recordedSource) answer(_ context.Context, _ question, call *wire.ModelCall, _ llm.Request) (llm.Response, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	list := r.calls[place(call)]
+	list := r.calls[callKey(call)]
 	if len(list) == 0 {
 		return llm.Response{}, errNotRecorded
 	}
 	c := list[0]
-	r.calls[place(call)] = list[1:]
+	r.calls[callKey(call)] = list[1:]
 	call.DurationMS, call.Model = c.DurationMS, c.Model
 	resp := llm.Response{Text: c.Raw, InputTokens: c.InputTokens, OutputTokens: c.OutputTokens, CachedTokens: c.CachedTokens}
 	if c.Error != "" {
@@ -97,14 +99,13 @@ func (r *record) answer(_ context.Context, _ question, call *Call, _ llm.Request
 	return resp, nil
 }
 
-// recall implements source.
-func (r *record) recall(context.Context, *hearing, *keys) kept { return r }
-
-// get implements kept.
-func (r *record) get(_, unit, rule string) (string, bool) {
-	text, ok := r.kept[[2]string{unit, rule}]
-	return text, ok
+// lookUp implements source.
+func (r *recordedSource) lookUp(context.Context, *decision, *cacheKeys) lookup {
+	return func(_, unit, rule string) (string, bool) {
+		entry, ok := r.verdicts[[2]string{unit, rule}]
+		return entry, ok
+	}
 }
 
-// keep implements source: a replay keeps nothing.
-func (r *record) keep(*hearing, []keepsake) {}
+// store implements source: a replay stores nothing.
+func (r *recordedSource) store([]store.Verdict) {}

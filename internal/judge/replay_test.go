@@ -14,9 +14,11 @@ import (
 	"tenet/internal/judge"
 	"tenet/internal/judge/judgetest"
 	"tenet/internal/llm"
+	"tenet/internal/llm/llmtest"
 	"tenet/internal/redact"
 	"tenet/internal/rule"
 	"tenet/internal/subject"
+	"tenet/internal/wire"
 )
 
 // replayed decides again from what a result tells, after a journey through JSON.
@@ -27,8 +29,8 @@ func replayed(t *testing.T, s *subject.Subject, rules []*rule.Rule, res judge.Re
 		t.Fatal(err)
 	}
 	var kept struct {
-		Calls  []judge.Call
-		Reused []judge.Reused
+		Calls  []wire.ModelCall
+		Reused []wire.ReusedVerdict
 	}
 	if err := json.Unmarshal(data, &kept); err != nil {
 		t.Fatal(err)
@@ -53,7 +55,7 @@ func wantSame(t *testing.T, about string, was, is judge.Result) {
 }
 
 // moody answers at random: rightly, wrongly, in part or not at all, or with an error.
-func moody(seed uint64) *llm.Fake {
+func moody(seed uint64) *llmtest.Fake {
 	r := rand.New(rand.NewPCG(seed, 3))
 	good := judgetest.Model(func(rl judgetest.Rule, text string) judgetest.Entry {
 		switch len(rl.Statement+text) % 5 {
@@ -66,7 +68,7 @@ func moody(seed uint64) *llm.Fake {
 		}
 		return judgetest.Allow()
 	})
-	return &llm.Fake{Respond: func(ctx context.Context, req llm.Request) (llm.Response, error) {
+	return &llmtest.Fake{Respond: func(ctx context.Context, req llm.Request) (llm.Response, error) {
 		resp, err := good.Complete(ctx, req)
 		switch r.IntN(8) {
 		case 0:
@@ -117,7 +119,7 @@ func TestReplayNeedsNoModelAndTakesWhatIsItsOwn(t *testing.T) {
 	j := judge.New(judge.Config{Model: m})
 	s := build(t, subject.Input{Diff: hunks(3, map[int]string{1: "forbidden(1)"})})
 	one, two := j.Decide(t.Context(), s, rules[:3]), j.Decide(t.Context(), s, rules[3:])
-	all := judge.Result{Calls: append(append([]judge.Call{}, two.Calls...), one.Calls...)}
+	all := judge.Result{Calls: append(append([]wire.ModelCall{}, two.Calls...), one.Calls...)}
 	wantSame(t, "first half", one, replayed(t, s, rules[:3], all))
 	wantSame(t, "second half", two, replayed(t, s, rules[3:], all))
 }
@@ -135,14 +137,14 @@ func TestReplayWorksOnWhatIsLeftOfARedactedSubject(t *testing.T) {
 			t.Errorf("got %+v", v)
 		}
 	}
-	clean, _ := redact.New().Input(in)
+	clean, _, _ := redact.New().Input(in)
 	wantSame(t, "redacted", res, replayed(t, build(t, clean), rules, res))
 }
 
 func TestReplayOfPartialResults(t *testing.T) {
 	answer := judgetest.Model(allowAll)
 	release := make(chan struct{})
-	m := &llm.Fake{Respond: func(ctx context.Context, req llm.Request) (llm.Response, error) {
+	m := &llmtest.Fake{Respond: func(ctx context.Context, req llm.Request) (llm.Response, error) {
 		if strings.Contains(req.Prefix, "Statement 3.") {
 			<-release
 		}
@@ -170,7 +172,7 @@ func TestReplayOfPartialResults(t *testing.T) {
 
 func TestReplayOfAnOlderPromptSaysSo(t *testing.T) {
 	rules := newRules(1)
-	res := judge.Replay(t.Context(), build(t, subject.Input{Diff: diff}), rules, []judge.Call{{Rules: []string{rules[0].ID}, PromptVersion: "v1", Raw: "{}"}}, nil)
+	res := judge.Replay(t.Context(), build(t, subject.Input{Diff: diff}), rules, []wire.ModelCall{{Rules: []string{rules[0].ID}, PromptVersion: "v1", Raw: "{}"}}, nil)
 	wantUndecided(t, res.Verdicts[0], "another version of the judge's prompt")
 	res = judge.Replay(t.Context(), build(t, subject.Input{Diff: diff}), rules, nil, nil)
 	wantUndecided(t, res.Verdicts[0], "No model is configured")

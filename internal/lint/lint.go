@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"tenet/internal/rule"
+	"tenet/internal/text"
 )
 
 // The codes of findings. They are stable; scripts may rely on them.
@@ -54,12 +55,13 @@ type Case struct {
 	Expected rule.Verdict
 }
 
-// Cases is what lint needs of the test cases of a rule.
+// Cases holds the facts about a rule's test cases that lint uses.
 type Cases struct {
 	Total int
-	// Verdict is what all of them expect; empty if they expect different ones, or there are none.
+	// Verdict is the verdict that all of them expect; empty if they differ, or without any.
 	Verdict rule.Verdict
-	// Contradictory tells that two have the same input and expect different verdicts; Contrary names one of them, if that is known.
+	// Contradictory reports whether two have the same input and expect different verdicts; Contrary names one of them, if
+	// possible.
 	Contradictory bool
 	Contrary      string
 }
@@ -97,11 +99,11 @@ func Rule(r *rule.Rule, cases Cases) []rule.Finding {
 }
 
 // Statement returns the findings on the wording alone.
-func Statement(text string, modality rule.Modality) []rule.Finding {
-	w := read(text)
+func Statement(s string, modality rule.Modality) []rule.Finding {
+	w := read(s)
 	found := w.wording()
 	if n := len(w.words); n > longest {
-		found = append(found, rule.Finding{Code: TooLong, Message: "The statement has " + count(n, "word") + "; say what is demanded in one or two sentences and move the rest to the rationale."})
+		found = append(found, rule.Finding{Code: TooLong, Message: "The statement has " + text.Plural(n, "word") + "; say what is demanded in one or two sentences and move the rest to the rationale."})
 	}
 	if modality == rule.May || modality == rule.Info {
 		return found
@@ -129,15 +131,6 @@ func coverage(r *rule.Rule, cases Cases) []rule.Finding {
 
 func everywhere(scope []string) bool {
 	return len(scope) == 0 || slices.Contains(scope, "*")
-}
-
-func count(n int, noun string) string {
-	digits := []byte{}
-	for ; n > 0; n /= 10 {
-		digits = append(digits, byte('0'+n%10))
-	}
-	slices.Reverse(digits)
-	return string(digits) + " " + noun + "s"
 }
 
 // quoted shortens what a finding cites.

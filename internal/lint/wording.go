@@ -6,7 +6,7 @@ import (
 	"tenet/internal/rule"
 )
 
-// wording finds what is said badly, whatever is demanded.
+// wording finds bad wording, whatever the demand.
 func (s *statement) wording() []rule.Finding {
 	var found []rule.Finding
 	for _, q := range s.find(escapes) {
@@ -27,7 +27,7 @@ func (s *statement) wording() []rule.Finding {
 	return found
 }
 
-// within reports whether a vague word stands only inside phrases of another list, such as "appropriate" in "where appropriate".
+// within reports whether a vague word occurs only inside phrases of another list, such as "appropriate" in "where appropriate".
 func (s *statement) within(list map[string][][]string, q string) bool {
 	lower := strings.ToLower(q)
 	for _, outer := range s.find(list) {
@@ -125,7 +125,7 @@ func (s *statement) demands() []duty {
 	return out
 }
 
-// subordinate reports whether a normative word stands in a relative or conditional clause, where it describes instead of demanding:
+// subordinate reports whether a normative word is in a relative or conditional clause, where it describes instead of demanding:
 // "a key that must be rotated is ...", "if a person should leave". A relative clause with a verb of its own ends before the
 // normative word, as in "templates that render HTML should escape".
 func (s *statement) subordinate(i int) bool {

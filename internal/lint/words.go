@@ -19,7 +19,7 @@ var vague = phrases(
 	"and the like", "and so forth",
 )
 
-// escapes are phrases that excuse whoever breaks the rule.
+// escapes are phrases that excuse a violation.
 var escapes = phrases(
 	"where possible", "if possible", "when possible", "whenever possible", "as far as possible", "as much as possible",
 	"where appropriate", "as appropriate", "if appropriate", "when appropriate", "where applicable", "as applicable", "if necessary",
@@ -34,8 +34,8 @@ var dangling = phrases(
 	"mentioned earlier", "previous section", "this document", "this section", "this page", "the table below", "the list below",
 )
 
-// binding tells what a normative word says. The words and their force are those of RFC 2119 and of the drafting rules of laws and
-// standards (ISO/IEC Directives, Part 2, clause 7).
+// binding has the modality of each normative word. The words and their force are those of RFC 2119 and of the drafting rules of
+// laws and standards (ISO/IEC Directives, Part 2, clause 7).
 var binding = map[string]rule.Modality{
 	"must": rule.Must, "shall": rule.Must, "required": rule.Must, "mandatory": rule.Must, "obliged": rule.Must,
 	"should": rule.Should, "recommended": rule.Should, "ought": rule.Should, "encouraged": rule.Should,
@@ -45,7 +45,7 @@ var binding = map[string]rule.Modality{
 // forbidding words demand or forbid without a word of [binding].
 var forbidding = set("never", "forbidden", "prohibited", "disallowed", "banned", "unacceptable", "don't", "dont", "avoid", "refrain", "no", "not", "cannot", "can't", "without", "nobody", "none", "only", "disallows", "forbids", "prohibits", "requires", "enforces")
 
-// negative words negate what they stand with.
+// negative words negate their neighbour.
 var negative = set("not", "no", "never", "without", "none", "nobody", "nothing", "cannot", "don't", "mustn't", "shouldn't", "can't", "unless")
 
 // imperative verbs begin a demand, as in "Use parameterised queries". Rules for code are mostly written so.
@@ -89,9 +89,9 @@ func phrases(list ...string) map[string][][]string {
 type word struct {
 	text       string
 	start, end int
-	// first tells that the word begins a sentence or a clause after a semicolon.
+	// first reports whether the word begins a sentence or a clause after a semicolon.
 	first bool
-	// code tells that the word stands in backquotes: it names something and says nothing itself.
+	// code reports whether the word is in backquotes: it names something and says nothing itself.
 	code bool
 }
 
@@ -101,7 +101,7 @@ type statement struct {
 	words []word
 }
 
-// read splits a text into words. What stands in backquotes or quotation marks is cited, not said.
+// read splits a text into words. Text in backquotes or quotation marks is cited, not said.
 func read(text string) *statement {
 	s := &statement{text: text}
 	first, code := true, false
@@ -157,7 +157,7 @@ func (s *statement) find(list map[string][][]string) []string {
 	return out
 }
 
-// matches returns how many words of the longest phrase of the list stand at i.
+// matches returns the length in words of the longest phrase of the list at i.
 func (s *statement) matches(list map[string][][]string, i int) int {
 	if s.words[i].code {
 		return 0

@@ -21,8 +21,8 @@ type Model interface {
 type Request struct {
 	// System is the stable instruction text.
 	System string
-	// Prefix is the stable beginning of the user turn: what many requests have in common, such as the rules. Providers that
-	// are told what to cache mark its end. It may be empty.
+	// Prefix is the stable beginning of the user turn: what many requests have in common, such as the rules. Clients of
+	// providers with explicit caching mark its end. It may be empty.
 	Prefix string
 	// Prompt is the user turn, or what follows Prefix in it: rules first, subject last.
 	Prompt string

@@ -6,9 +6,10 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"tenet/internal/catalog"
 	"tenet/internal/client"
 	"tenet/internal/rule"
+	"tenet/internal/wire"
+	"tenet/internal/wire/op"
 )
 
 type tryInput struct {
@@ -54,24 +55,24 @@ func (s *server) authorTools(m *mcp.Server) {
 			if in.SampleCode == "" && len(in.SampleFacts) == 0 {
 				return nil, "", rule.Errorf(rule.CodeInvalid, "there is no sample; give sample_code or sample_facts")
 			}
-			p, err := c.Play(ctx, client.Play{
-				RuleID: in.Rule, Statement: in.Statement, Modality: rule.Modality(in.Modality), SampleCode: in.SampleCode, SamplePath: in.SamplePath,
+			p, err := client.Call(ctx, c, op.PlaygroundEvaluate, wire.PlaygroundRequest{
+				RuleID: in.Rule, RuleStatement: in.Statement, RuleModality: rule.Modality(in.Modality), SampleCode: in.SampleCode, SamplePath: in.SamplePath,
 				SampleFacts: in.SampleFacts,
 			})
 			if err != nil {
 				return nil, "", err
 			}
-			out := &tried{string(p.Verdict), cut(p.Reasoning), cut(p.IssueDescription), string(p.DecidedBy)}
+			out := &tried{string(p.Verdict), clip(p.Reasoning), clip(p.IssueDescription), string(p.DecidedBy)}
 			return out, fmt.Sprintf("%s (decided by %s): %s", out.Verdict, out.DecidedBy, out.Reasoning), nil
 		}))
 	mcp.AddTool(m, tool("propose_rule", "Propose a rule",
 		"Propose a new rule, when the user asks for one or you see that one is missing. It is stored as a DRAFT, which applies to nothing until a person "+
 			"approves it; you cannot approve it. Look with search_rules first whether there is one already.", false),
 		handle(s, func(ctx context.Context, c *client.Client, in proposeInput) (*proposed, string, error) {
-			made, err := c.CreateRule(ctx, catalog.Input{
+			made, err := client.Call(ctx, c, op.CreateRule, wire.CreateRule{RuleInput: wire.RuleInput{
 				Statement: in.Statement, Modality: rule.Modality(in.Modality), Severity: rule.Severity(in.Severity), Status: rule.Draft,
 				Rationale: &in.Rationale, Scope: in.Scope, Tags: in.Tags, Exceptions: in.Exceptions, ChangeNote: "Proposed over MCP.",
-			})
+			}})
 			if err != nil {
 				return nil, "", err
 			}

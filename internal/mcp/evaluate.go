@@ -11,6 +11,7 @@ import (
 
 	"tenet/internal/client"
 	"tenet/internal/rule"
+	"tenet/internal/text"
 )
 
 const (
@@ -118,7 +119,7 @@ func (s *server) evaluationTools(m *mcp.Server) {
 		}))
 }
 
-// judged is an evaluation in short, as data and in words. Whatever is not clearly ALLOW, by every rule that applies, does not proceed.
+// judged is an evaluation in short, as data and in words. Only a clear ALLOW by every rule that applies proceeds.
 func judged(e *rule.Evaluation, err error) (*verdict, string, error) {
 	if err != nil {
 		return nil, "", undecided(err)
@@ -140,7 +141,7 @@ func judged(e *rule.Evaluation, err error) (*verdict, string, error) {
 		}
 	}
 	for _, u := range e.Coverage.Unexamined[:min(len(e.Coverage.Unexamined), maxFindings)] {
-		v.Unexamined = append(v.Unexamined, cut(u.Part+": "+u.Reason))
+		v.Unexamined = append(v.Unexamined, clip(u.Part+": "+u.Reason))
 	}
 	switch e.OverallVerdict {
 	case rule.Allow:
@@ -159,17 +160,14 @@ func judged(e *rule.Evaluation, err error) (*verdict, string, error) {
 
 func findingOf(v *rule.RuleVerdict) finding {
 	f := finding{
-		Rule: name(v.RuleSlug, v.RuleID), Statement: cut(v.RuleStatement), Severity: string(v.Severity), Verdict: string(v.Verdict),
-		Issue: cut(cmp.Or(v.IssueDescription, v.Reasoning)), Fix: cut(v.FixSuggestion),
+		Rule: cmp.Or(v.RuleSlug, v.RuleID), Statement: clip(v.RuleStatement), Severity: string(v.Severity), Verdict: string(v.Verdict),
+		Issue: clip(cmp.Or(v.IssueDescription, v.Reasoning)), Fix: clip(v.FixSuggestion),
 	}
 	if len(v.Locations) > 0 {
 		f.File, f.Line = v.Locations[0].FilePath, v.Locations[0].StartLine
 	}
 	return f
 }
-
-// oneLine is a text in one line: none of what is reported can pass for a line of the report.
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // text is the verdict in words.
 func (v *verdict) text() string {
@@ -178,11 +176,11 @@ func (v *verdict) text() string {
 	for _, f := range v.Findings {
 		fmt.Fprintf(&b, "- %s %s (%s)", f.Verdict, f.Rule, f.Severity)
 		if f.File != "" {
-			fmt.Fprintf(&b, " at %s:%d", oneLine(f.File), f.Line)
+			fmt.Fprintf(&b, " at %s:%d", text.OneLine(f.File), f.Line)
 		}
-		b.WriteString(": " + oneLine(f.Issue))
+		b.WriteString(": " + text.OneLine(f.Issue))
 		if f.Fix != "" {
-			b.WriteString(" Fix: " + oneLine(f.Fix))
+			b.WriteString(" Fix: " + text.OneLine(f.Fix))
 		}
 		b.WriteString("\n")
 	}
@@ -193,7 +191,7 @@ func (v *verdict) text() string {
 		fmt.Fprintf(&b, "%d more rules apply and were not judged.\n", v.NotEvaluated)
 	}
 	for _, u := range v.Unexamined {
-		b.WriteString("Not examined: " + oneLine(u) + "\n")
+		b.WriteString("Not examined: " + text.OneLine(u) + "\n")
 	}
 	return b.String()
 }

@@ -8,6 +8,7 @@ import (
 
 	"tenet/internal/client"
 	"tenet/internal/rule"
+	"tenet/internal/text"
 )
 
 // toolError is an error that is worded for a model already.
@@ -65,18 +66,5 @@ func undecided(err error) error {
 // maxText bounds one text of an answer, in bytes: a model reads all of it.
 const maxText = 500
 
-// cut shortens s to at most maxText bytes without splitting a character, and shows that it did.
-func cut(s string) string {
-	if len(s) <= maxText {
-		return s
-	}
-	return strings.ToValidUTF8(s[:maxText], "") + " ..."
-}
-
-// name is how a rule is called: by its slug, if it has one.
-func name(slug, id string) string {
-	if slug != "" {
-		return slug
-	}
-	return id
-}
+// clip shortens s to maxText bytes and a mark.
+func clip(s string) string { return text.Clip(s, maxText, " ...") }

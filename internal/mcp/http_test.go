@@ -13,6 +13,8 @@ import (
 	"tenet/internal/app"
 	"tenet/internal/client"
 	"tenet/internal/mcp"
+	"tenet/internal/wire"
+	"tenet/internal/wire/op"
 )
 
 // bearer sends a key with every request.
@@ -37,7 +39,7 @@ func over(t testing.TB, a *app.App, path, key string) *sdk.ClientSession {
 // makeKey makes a key in process, as the local administrator.
 func makeKey(t testing.TB, a *app.App, role, project string) string {
 	t.Helper()
-	made, err := inside(t, a).InProject(project).CreateKey(t.Context(), client.NewKey{Name: role, Role: role})
+	made, err := client.Call(t.Context(), inside(t, a), op.CreateKey, wire.CreateKey{Name: role, Role: role, ProjectID: project})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,5 +1,5 @@
-// Package mcp serves Tenet to language models over the Model Context Protocol: on standard input and output beside an editor, and
-// over HTTP. It is one more client of the API, so that what a tool may do is what the caller's key may do.
+// Package mcp serves Tenet to language models over the Model Context Protocol: on standard input and output of an editor, and
+// over HTTP. It is a client of the API, so a tool may do what the caller's key may do.
 package mcp
 
 import (
@@ -31,10 +31,10 @@ type Config struct {
 	Version string
 	// MaxBody bounds a request over HTTP, in bytes; 0 is 4 MiB.
 	MaxBody int64
-	Logger  *slog.Logger // nil drops what it is told
+	Logger  *slog.Logger // nil drops its lines
 }
 
-// instructions tell a model what the server is for, before it has read about any tool.
+// instructions describe the server to a model that has not read about any tool yet.
 const instructions = `Tenet knows the rules that this organisation's changes, payments and actions have to keep, and judges by them.
 
 - Before you act: check_action. Before you commit or propose a change: evaluate_diff with the whole diff. For transactions and other facts: evaluate_facts.
@@ -67,7 +67,7 @@ func New(cfg Config) *mcp.Server {
 }
 
 // Handler serves the protocol over HTTP. It keeps no sessions, so any node may answer any request, and each request goes by its
-// own key. Whom a request is for, by its Host header, is looked at by whoever stands before it.
+// own key. The handler in front of it checks the Host header.
 func Handler(cfg Config) http.Handler {
 	return handler(New(cfg), cfg.MaxBody, mcp.StreamableHTTPOptions{DisableLocalhostProtection: true})
 }
@@ -125,7 +125,7 @@ type unread struct {
 	io.Closer
 }
 
-// failing gives an error, or the end where there is none.
+// failing returns an error, or io.EOF if err is nil.
 type failing struct{ err error }
 
 // Read implements io.Reader.
@@ -142,7 +142,7 @@ func Serve(ctx context.Context, cfg Config, in io.Reader, out io.Writer) error {
 	return err
 }
 
-// warnings drops what is less: over HTTP the protocol's implementation tells of three things with every request.
+// warnings drops lower levels: over HTTP the protocol's implementation logs three lines with every request.
 type warnings struct{ slog.Handler }
 
 // Enabled implements slog.Handler.
@@ -192,7 +192,7 @@ func tool(name, title, description string, reading bool) *mcp.Tool {
 func handle[In, Out any](s *server, run func(ctx context.Context, c *client.Client, in In) (Out, string, error)) mcp.ToolHandlerFor[In, Out] {
 	return func(ctx context.Context, req *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error) {
 		var none Out
-		// Names that stand twice are refused as the API does: whoever acts by the arguments may read the other value.
+		// It refuses repeated names as the API does: a program that acts on the arguments may read the other value.
 		if raw := jsontext.Value(req.Params.Arguments); len(raw) > 0 && !raw.IsValid() {
 			return nil, none, undecided(rule.Errorf(rule.CodeInvalid, "the arguments name something twice in one object, or are not valid UTF-8"))
 		}

@@ -14,24 +14,24 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"tenet/internal/app"
-	"tenet/internal/catalog"
 	"tenet/internal/client"
 	"tenet/internal/config"
 	"tenet/internal/mcp"
 	"tenet/internal/rule"
 	"tenet/internal/store/litetest"
+	"tenet/internal/wire"
 )
 
 func none(string) string { return "" }
 
 // rules are what the tests' nodes hold.
-func rules() []*catalog.File {
-	return []*catalog.File{{Rules: []catalog.Input{
+func rules() []*wire.RuleFile {
+	return []*wire.RuleFile{{Rules: []wire.RuleInput{
 		{
 			Slug: new("PY-001"), Statement: "Code must not call eval.", Modality: rule.MustNot, Severity: rule.High, Status: rule.Effective,
 			Rationale: new("It runs text as code."), Exceptions: []string{"Notebooks."}, AppliesTo: &rule.AppliesTo{Kinds: []string{"code_change"}, Paths: []string{"**/*.py"}},
 			Check:         &rule.Check{Pattern: &rule.Pattern{Regex: `\beval\(`}, Message: "eval runs text as code.", Fix: "Parse the text."},
-			Relationships: []catalog.InputRelationship{{Kind: rule.Refines, To: "SEC-001", Reason: "The same for Python."}},
+			Relationships: []wire.RelationshipInput{{Kind: rule.Refines, To: "SEC-001", Reason: "The same for Python."}},
 		},
 		{
 			Slug: new("SEC-001"), Statement: "Text must not be run as code.", Modality: rule.MustNot, Severity: rule.High, Status: rule.Effective,

@@ -11,6 +11,7 @@ import (
 
 	"tenet/internal/client"
 	"tenet/internal/rule"
+	"tenet/internal/wire"
 	"tenet/packs"
 )
 
@@ -137,7 +138,7 @@ func (s *server) slugs(ctx context.Context, extra *mcp.RequestExtra, typed strin
 	if strings.TrimSpace(typed) == "" || len(values) > 0 {
 		return values, nil
 	}
-	found, err := c.Search(ctx, "keyword", client.SearchQuery{Text: typed, SearchPage: client.SearchPage{PageSize: maxListed}})
+	found, err := client.SearchRules(ctx, c, "keyword", client.SearchQuery{Text: typed, PageBody: wire.PageBody{PageSize: maxListed}})
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -9,6 +10,8 @@ import (
 
 	"tenet/internal/client"
 	"tenet/internal/rule"
+	"tenet/internal/wire"
+	"tenet/internal/wire/op"
 )
 
 // Bounds of lists.
@@ -60,7 +63,7 @@ func lineOf(r *rule.Rule) ruleLine {
 		scope = []string{}
 	}
 	return ruleLine{
-		Rule: name(r.Slug, r.ID), Statement: cut(r.Statement), Modality: string(r.Modality), Severity: string(r.Severity), Status: string(r.Status), Scope: scope,
+		Rule: cmp.Or(r.Slug, r.ID), Statement: clip(r.Statement), Modality: string(r.Modality), Severity: string(r.Severity), Status: string(r.Status), Scope: scope,
 	}
 }
 
@@ -114,9 +117,9 @@ func (s *server) search(ctx context.Context, c *client.Client, in searchInput) (
 	if err != nil {
 		return nil, "", err
 	}
-	found, err := c.Search(ctx, "hybrid", client.SearchQuery{
-		Text: in.Query, SearchFilter: client.SearchFilter{Scope: in.Scope, Severity: rule.Severity(in.Severity), Tags: in.Tags},
-		SearchPage: client.SearchPage{PageSize: size},
+	found, err := client.SearchRules(ctx, c, "hybrid", client.SearchQuery{
+		Text: in.Query, SearchFilter: wire.SearchFilter{Scope: in.Scope, Severity: rule.Severity(in.Severity), Tags: in.Tags},
+		PageBody: wire.PageBody{PageSize: size},
 	})
 	if err != nil {
 		return nil, "", err
@@ -126,7 +129,7 @@ func (s *server) search(ctx context.Context, c *client.Client, in searchInput) (
 		out.Rules = append(out.Rules, lineOf(&found.Items[i].Rule))
 	}
 	if found.Degraded != nil {
-		out.Note = cut(found.Degraded.Reason)
+		out.Note = clip(found.Degraded.Reason)
 	}
 	return out, out.text(), nil
 }
@@ -136,7 +139,7 @@ func (s *server) applicable(ctx context.Context, c *client.Client, in applicable
 	if err != nil {
 		return nil, "", err
 	}
-	rules, err := c.ApplicableRules(ctx, client.Applicable{
+	rules, err := c.ApplicableRules(ctx, wire.ApplicableRequest{
 		FilePaths: in.FilePaths, Repository: in.Repository, Scope: in.Scope, NodeID: in.NodeID, Environment: in.Environment,
 	})
 	if err != nil {
@@ -191,7 +194,7 @@ type testCase struct {
 	Expected string `json:"expected"`
 }
 
-// explained gathers all there is about a rule.
+// explained gathers everything about a rule.
 func explained(ctx context.Context, c *client.Client, ref string) (*explanation, error) {
 	if strings.TrimSpace(ref) == "" {
 		return nil, rule.Errorf(rule.CodeInvalid, "rule is empty; give a slug or an id")
@@ -200,11 +203,11 @@ func explained(ctx context.Context, c *client.Client, ref string) (*explanation,
 	if err != nil {
 		return nil, err
 	}
-	related, err := c.Relationships(ctx, r.ID)
+	related, err := client.All(ctx, c, op.ListRelationships.At(r.ID))
 	if err != nil {
 		return nil, err
 	}
-	cases, err := c.TestCases(ctx, r.ID)
+	cases, err := client.Get(ctx, c, op.ListTestCases.At(r.ID))
 	if err != nil {
 		return nil, err
 	}
@@ -216,17 +219,17 @@ func explained(ctx context.Context, c *client.Client, ref string) (*explanation,
 		Relationships: []relation{}, TestCases: []testCase{},
 	}
 	for _, x := range r.Examples {
-		e.Examples = append(e.Examples, example{cut(x.Input), string(x.Verdict), cut(x.Note)})
+		e.Examples = append(e.Examples, example{clip(x.Input), string(x.Verdict), clip(x.Note)})
 	}
 	for _, s := range r.SourceRefs {
 		e.Sources = append(e.Sources, strings.Join(strings.Fields(s.Kind+" "+s.URI+" "+s.Section), " "))
 	}
 	names := map[string]string{r.ID: e.Rule}
 	for _, x := range related[:min(len(related), maxListed)] {
-		e.Relationships = append(e.Relationships, relation{string(x.Kind), named(ctx, c, names, x.FromID), named(ctx, c, names, x.ToID), cut(x.Reason)})
+		e.Relationships = append(e.Relationships, relation{string(x.Kind), named(ctx, c, names, x.FromID), named(ctx, c, names, x.ToID), clip(x.Reason)})
 	}
 	for i := range cases[:min(len(cases), maxCasesShown)] {
-		e.TestCases = append(e.TestCases, testCase{cases[i].Name, cut(cases[i].SampleInput), string(cases[i].ExpectedVerdict)})
+		e.TestCases = append(e.TestCases, testCase{cases[i].Name, clip(cases[i].SampleInput), string(cases[i].ExpectedVerdict)})
 	}
 	e.MoreTestCases = len(cases) - len(e.TestCases)
 	return e, nil
@@ -239,7 +242,7 @@ func named(ctx context.Context, c *client.Client, known map[string]string, id st
 	}
 	known[id] = id
 	if r, err := c.Rule(ctx, id); err == nil {
-		known[id] = name(r.Slug, r.ID)
+		known[id] = cmp.Or(r.Slug, r.ID)
 	}
 	return known[id]
 }
@@ -265,11 +268,11 @@ func decidedBy(c *rule.Check) string {
 	case c == nil:
 		return "a model; without one, it needs confirmation"
 	case c.CEL != "":
-		return "the expression " + cut(c.CEL)
+		return "the expression " + clip(c.CEL)
 	case c.Decides == rule.DenyOnly:
-		return "the pattern " + cut(c.Pattern.Regex) + " denies; what it does not match is left to a model"
+		return "the pattern " + clip(c.Pattern.Regex) + " denies; what it does not match is left to a model"
 	}
-	return "the pattern " + cut(c.Pattern.Regex)
+	return "the pattern " + clip(c.Pattern.Regex)
 }
 
 func (e *explanation) text() string {

@@ -2,116 +2,135 @@ package redact
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
+	"tenet/internal/diff"
 	"tenet/internal/subject"
+	"tenet/internal/wire"
 )
 
 // Input redacts all texts of raw input: diff, contents and paths of files, keys and values of facts, action, intent. The
-// input itself is not changed. The places are in the order of the fields; those in facts in order of their keys.
-func (r *Redactor) Input(in subject.Input) (subject.Input, []Found) {
-	var all []Found
-	text := func(where, s string) string {
-		s, found := r.Text(s)
-		all = append(all, at(where, found)...)
-		return s
-	}
-	in.Diff = text("diff", in.Diff)
+// input itself is not changed. The places are in the order of the fields; those in facts in order of their keys. The replacer
+// puts the same placeholders into other texts, such as a verdict that quotes the input. It is nil for input without secrets.
+func (r *Redactor) Input(in subject.Input) (subject.Input, []wire.Redaction, *strings.Replacer) {
+	p := r.pass()
+	in.Diff = p.text("diff", in.Diff)
 	in.Files = slices.Clone(in.Files)
 	for i := range in.Files {
 		f := &in.Files[i]
-		f.Path = text(fmt.Sprintf("files[%d].path", i), f.Path)
+		f.Path = p.text(fmt.Sprintf("files[%d].path", i), f.Path)
 		if f.Content != nil {
-			content := text(fmt.Sprintf("files[%d].content", i), *f.Content)
+			content := p.text(fmt.Sprintf("files[%d].content", i), *f.Content)
 			f.Content = &content
 		}
 	}
-	var found []Found
-	in.Facts, found = r.facts(in.Facts)
-	all = append(all, found...)
-	in.Action, in.Intent = text("action", in.Action), text("intent", in.Intent)
-	in.Repository, in.Scope = text("repository", in.Repository), text("scope", in.Scope)
-	return in, all
+	in.Facts = p.facts(in.Facts)
+	in.Action, in.Intent = p.text("action", in.Action), p.text("intent", in.Intent)
+	in.Repository, in.Scope = p.text("repository", in.Repository), p.text("scope", in.Scope)
+	return in, p.found, p.replacer()
 }
 
-// Subject redacts all texts of a subject. It returns s itself if there is no secret in it, else a subject that shares what
-// has none. Lines and their numbers stay as they are.
-func (r *Redactor) Subject(s *subject.Subject) (*subject.Subject, []Found) {
-	out, all := *s, []Found(nil)
-	text := func(where, s string) string {
-		s, found := r.Text(s)
-		all = append(all, at(where, found)...)
-		return s
-	}
+// Subject redacts all texts of a subject. It returns s itself if it finds no secret, else a subject that shares the parts
+// without secrets. Lines and their numbers stay as they are.
+func (r *Redactor) Subject(s *subject.Subject) (*subject.Subject, []wire.Redaction) {
+	p := r.pass()
+	out := *s
 	for i := range s.Files {
-		if f, found := r.file(&s.Files[i]); len(found) > 0 {
-			if &out.Files[0] == &s.Files[0] {
-				out.Files = slices.Clone(s.Files)
-			}
-			out.Files[i] = f
-			all = append(all, found...)
+		before := len(p.found)
+		f := p.file(&s.Files[i])
+		if len(p.found) == before {
+			continue
 		}
+		if &out.Files[0] == &s.Files[0] {
+			out.Files = slices.Clone(s.Files)
+		}
+		out.Files[i] = f
 	}
-	var found []Found
-	out.Facts, found = r.facts(s.Facts)
-	all = append(all, found...)
-	out.Action, out.Intent = text("action", s.Action), text("intent", s.Intent)
-	out.Repository, out.Scope = text("repository", s.Repository), text("scope", s.Scope)
-	if len(all) == 0 {
+	out.Facts = p.facts(s.Facts)
+	out.Action, out.Intent = p.text("action", s.Action), p.text("intent", s.Intent)
+	out.Repository, out.Scope = p.text("repository", s.Repository), p.text("scope", s.Scope)
+	if len(p.found) == 0 {
 		return s, nil
 	}
-	return &out, all
+	return &out, p.found
 }
 
-// file redacts a file. All its lines are read as one text, so that a key that a hunk breaks off is still seen.
-func (r *Redactor) file(f *subject.File) (subject.File, []Found) {
+// pass redacts the texts of one subject and collects what it finds.
+type pass struct {
+	r     *Redactor
+	found []wire.Redaction
+	// replaced has the placeholders of the secrets by their text.
+	replaced map[string]string
+}
+
+func (r *Redactor) pass() *pass { return &pass{r: r, replaced: map[string]string{}} }
+
+// text redacts a text, which where names.
+func (p *pass) text(where, s string) string {
+	clean, found := p.r.text(s, p.replaced)
+	p.note(where, found)
+	return clean
+}
+
+func (p *pass) note(where string, found []wire.Redaction) {
+	for _, f := range found {
+		f.Where = where
+		p.found = append(p.found, f)
+	}
+}
+
+// replacer returns a replacer of all secrets found so far, the longest first, or nil without secrets.
+func (p *pass) replacer() *strings.Replacer {
+	if len(p.replaced) == 0 {
+		return nil
+	}
+	secrets := slices.SortedFunc(maps.Keys(p.replaced), longestFirst)
+	list := make([]string, 0, 2*len(secrets))
+	for _, s := range secrets {
+		list = append(list, s, p.replaced[s])
+	}
+	return strings.NewReplacer(list...)
+}
+
+// file redacts a file. It reads all lines as one text, so that it still sees a key that a hunk breaks off.
+func (p *pass) file(f *diff.File) diff.File {
 	var b strings.Builder
+	var numbers []int // of the new file, by line of the text
 	for i := range f.Hunks {
 		for _, l := range f.Hunks[i].Lines {
-			b.WriteString(l.Text)
-			b.WriteByte('\n')
+			b.WriteString(l.Text + "\n")
+			numbers = append(numbers, l.New)
 		}
 		b.WriteString(f.Hunks[i].Section + "\n")
+		numbers = append(numbers, f.Hunks[i].NewStart)
 	}
 	b.WriteString(f.Path + "\n" + f.OldPath + "\n")
-	whole := b.String()
-	text, found := r.Text(whole)
+	numbers = append(numbers, 0, 0)
+	text, found := p.r.text(b.String(), p.replaced)
 	if len(found) == 0 {
-		return *f, nil
+		return *f
 	}
 	lines := strings.Split(text, "\n")
-	out, n := *f, 0
+	next := func() (line string) {
+		line, lines = lines[0], lines[1:]
+		return line
+	}
+	out := *f
 	out.Hunks = slices.Clone(f.Hunks)
-	numbers := make([]int, 0, len(lines)) // of the new file, by line of the text
 	for i := range out.Hunks {
 		h := &out.Hunks[i]
 		h.Lines = slices.Clone(h.Lines)
 		for k := range h.Lines {
-			h.Lines[k].Text = lines[n]
-			numbers = append(numbers, h.Lines[k].New)
-			n++
+			h.Lines[k].Text = next()
 		}
-		h.Section = lines[n]
-		numbers = append(numbers, h.NewStart)
-		n++
+		h.Section = next()
 	}
-	out.Path, out.OldPath = lines[n], lines[n+1]
+	out.Path, out.OldPath = next(), next()
 	for i := range found {
-		found[i].Where = out.Path
-		if l := found[i].Line - 1; l < len(numbers) {
-			found[i].Line = numbers[l]
-		} else {
-			found[i].Line = 0
-		}
+		found[i].Line = numbers[found[i].Line-1]
 	}
-	return out, found
-}
-
-// at names the text that places are in.
-func at(where string, found []Found) []Found {
-	for i := range found {
-		found[i].Where = where
-	}
-	return found
+	p.note(out.Path, found)
+	return out
 }

@@ -1,9 +1,9 @@
 // Package redact finds secrets (keys, tokens, passwords) in texts and replaces each by a placeholder, so that they neither
-// leave for a model nor stay in a record. What is found is what gitleaks finds with its own rules, and besides private
-// keys that are cut off and passwords in addresses.
+// reach a model nor stay in a record. It applies the rules of gitleaks, and finds truncated private keys and passwords in
+// addresses besides.
 //
-// Most text holds no secret, and gitleaks' expressions take milliseconds for a diff of ten kilobytes. So a cheap look goes
-// first, and the detector reads only the neighbourhoods of what might be a secret; see windows.
+// Most text holds no secret, and the expressions of gitleaks take milliseconds for a diff of ten kilobytes. So a cheap scan
+// runs first, and the rules see only the surroundings of a possible secret; see windows.
 package redact
 
 import (
@@ -12,100 +12,76 @@ import (
 	"slices"
 	"sort"
 	"strings"
-	"sync"
 
-	"github.com/zricethezav/gitleaks/v8/detect"
-	"github.com/zricethezav/gitleaks/v8/logging"
+	"tenet/internal/wire"
 )
 
-// Found is one place where a secret stood. It does not tell the secret.
-type Found struct {
-	// Kind is what the secret looks like, such as aws-access-token, private-key or url-password.
-	Kind string `json:"kind"`
-	// Where names the text: diff, files[2].content, facts.a.b, or the path of a file. It is empty for [Redactor.Text].
-	Where string `json:"where,omitempty"`
-	// Line is the line in that text, from 1. For a file of a subject it is the line of the new file, 0 in removed text.
-	Line int `json:"line,omitempty"`
-}
-
-// Placeholder is what stands in place of a secret of a kind.
+// Placeholder returns the text that replaces a secret of a kind.
 func Placeholder(kind string) string { return "[redacted:" + kind + "]" }
 
 // Redactor finds and replaces secrets. It is safe for concurrent use.
-type Redactor struct {
-	// detector is made when the first text needs it: compiling its expressions takes some tens of milliseconds.
-	detector func() *detect.Detector
-}
+type Redactor struct{ rules func() *ruleSet }
 
-// New makes a redactor.
-func New() *Redactor { return &Redactor{detector: detector} }
+// New returns a redactor. It loads its rules when a text first needs them.
+func New() *Redactor { return &Redactor{rules: leakRules} }
 
-// detector is shared by all redactors.
-var detector = sync.OnceValue(newDetector)
-
-func newDetector() *detect.Detector {
-	const silent = 7                              // zerolog.Disabled
-	logging.Logger = logging.Logger.Level(silent) // it would write to standard error
-	d, err := detect.NewDetectorDefaultConfig()
-	if err != nil {
-		panic("redact: the rules of gitleaks do not load: " + err.Error()) // they are part of the program
-	}
-	d.IgnoreGitleaksAllow = true // whoever writes the text does not say what is looked at
-	return d
-}
-
-// minSecret is the length of the shortest secret that is replaced wherever it stands.
+// minSecret is the length of the shortest secret that Text replaces everywhere in a text.
 const minSecret = 6
 
-// secret is a text that must not be shown, but for so many bytes at each end.
+// secret is a text to replace, except keep bytes at each end.
 type secret struct {
 	text, kind string
 	keep       int
-	// from and to bound where it is a secret; to is 0 if that is anywhere in the text.
+	// from and to bound the part of the text where it is a secret; a to of 0 means all of the text.
 	from, to int
 }
 
 // Text replaces every secret in text by a placeholder. Lines stay where they are: a secret that spans lines leaves a
-// placeholder in each. The text is returned as it is if there is none.
-func (r *Redactor) Text(text string) (string, []Found) {
+// placeholder in each. Text returns a text without secrets as it is.
+func (r *Redactor) Text(text string) (string, []wire.Redaction) { return r.text(text, nil) }
+
+// text does the same, and adds each replaced piece with its placeholder to replaced, if that is not nil.
+func (r *Redactor) text(text string, replaced map[string]string) (string, []wire.Redaction) {
 	found := r.secrets(text)
 	if len(found) == 0 {
 		return text, nil
 	}
-	return replace(text, found)
+	return replace(text, found, replaced)
 }
 
-// secrets finds the secrets of a text, each a piece of one line, the longest first.
+// secrets returns the secrets of a text, each a piece of one line, the longest first.
 func (r *Redactor) secrets(text string) []secret {
 	if len(text) < minSecret {
 		return nil
 	}
 	suspicious, out := windows(text)
 	for piece := range pieces(suspicious) {
-		for _, f := range r.detector().DetectString(piece) {
-			for line := range strings.Lines(f.Secret) {
+		for _, f := range r.rules().find(piece) {
+			for line := range strings.Lines(f.secret) {
 				line = strings.Trim(line, " \t\r\n+-'\"`")
-				if f.RuleID == privateKeyKind && !keyText(line) { // whatever stands between head and foot
+				if f.rule == privateKeyKind && !keyText(line) { // any text between head and foot
 					continue
 				}
-				out = append(out, secret{text: line, kind: f.RuleID})
+				out = append(out, secret{text: line, kind: f.rule})
 			}
 		}
 	}
 	out = slices.DeleteFunc(out, func(s secret) bool { return len(s.text) < minSecret })
 	slices.SortFunc(out, func(a, b secret) int {
-		return cmp.Or(cmp.Compare(len(b.text), len(a.text)), cmp.Compare(a.text, b.text), cmp.Compare(a.to, b.to), cmp.Compare(a.kind, b.kind))
+		return cmp.Or(longestFirst(a.text, b.text), cmp.Compare(a.to, b.to), cmp.Compare(a.kind, b.kind))
 	})
 	return slices.CompactFunc(out, func(a, b secret) bool { return a.text == b.text && a.to == b.to })
 }
 
-// What a detector reads at once, and how much of it twice, in bytes. It compares what it finds each with each.
+func longestFirst(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) }
+
+// Bytes that the rules read at once, and how many of them again with the next piece. Work within a piece may be quadratic.
 const (
 	pieceSize = 32 << 10
 	overlap   = 2 * longRun
 )
 
-// pieces cuts text into pieces that overlap, so that a secret and what stands in front of it are whole in one of them.
+// pieces cuts text into overlapping pieces, so that one of them holds a secret and the text before it whole.
 func pieces(text string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for len(text) > pieceSize {
@@ -120,38 +96,42 @@ func pieces(text string) iter.Seq[string] {
 	}
 }
 
-// replace puts placeholders in the place of secrets, which must be in order of length, the longest first.
-func replace(text string, secrets []secret) (string, []Found) {
-	known := tableOf(secrets)
+// replace puts placeholders in the place of secrets, which are in order of length, the longest first. It adds the pieces that
+// it replaces to replaced, if that is not nil.
+func replace(text string, secrets []secret, replaced map[string]string) (string, []wire.Redaction) {
+	table := tableOf(secrets)
 	var b strings.Builder
-	var found []Found
-	line, kept := 1, 0
+	var found []wire.Redaction
+	line, copied := 1, 0
 	for i := 0; i+minSecret <= len(text); {
 		if text[i] == '\n' {
 			line++
 			i++
 			continue
 		}
-		s := known.at(text, i)
+		s := table.at(text, i)
 		if s == nil {
 			i++
 			continue
 		}
-		b.WriteString(text[kept : i+s.keep])
+		b.WriteString(text[copied : i+s.keep])
 		b.WriteString(Placeholder(s.kind))
-		found = append(found, Found{Kind: s.kind, Line: line})
+		found = append(found, wire.Redaction{Kind: s.kind, Line: line})
+		if replaced != nil {
+			replaced[s.text[s.keep:len(s.text)-s.keep]] = Placeholder(s.kind)
+		}
 		i += len(s.text)
-		kept = i - s.keep
+		copied = i - s.keep
 	}
-	b.WriteString(text[kept:])
+	b.WriteString(text[copied:])
 	return b.String(), found
 }
 
-// table finds secrets by their text, so that very many of them, all alike, cost no more than few.
+// table finds secrets by their text in constant time, however many of them are alike.
 type table struct {
-	// lengths are those of the secrets that begin with the same bytes, the longest first.
+	// lengths are the lengths of the secrets that begin with the same bytes, the longest first.
 	lengths map[[4]byte][]int
-	// texts has the secrets of a text by where they end to be ones, that which is one anywhere first.
+	// texts are the secrets with the same text, in order of to.
 	texts map[string][]secret
 }
 
@@ -167,7 +147,7 @@ func tableOf(secrets []secret) table {
 	return t
 }
 
-// at returns the longest secret that begins at a place of a text; nil if there is none.
+// at returns the longest secret that begins at offset i of a text, or nil.
 func (t table) at(text string, i int) *secret {
 	for _, n := range t.lengths[start(text[i:])] {
 		if n > len(text)-i {
@@ -188,7 +168,7 @@ func (t table) at(text string, i int) *secret {
 	return nil
 }
 
-// start is what secrets are looked up by: the first bytes of a text of at least minSecret bytes.
+// start returns the first bytes of a text of at least minSecret bytes, by which table looks secrets up.
 func start(s string) (key [4]byte) {
 	copy(key[:], s)
 	return key

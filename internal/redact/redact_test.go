@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"tenet/internal/proptest"
 	"tenet/internal/redact"
 	"tenet/internal/subject"
 )
@@ -171,7 +172,7 @@ func TestAnInputIsRedactedInAllItsFields(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, found := redact.New().Input(in)
+	out, found, secrets := redact.New().Input(in)
 	after, err := json.Marshal(out)
 	if err != nil {
 		t.Fatal(err)
@@ -180,6 +181,10 @@ func TestAnInputIsRedactedInAllItsFields(t *testing.T) {
 		if strings.Contains(string(after), s) {
 			t.Errorf("%q is still in %s", s, after)
 		}
+	}
+	quotes := fmt.Sprintf("uses %s and %s, logs in with %s and hunter2hunter2 twice: %s", awsKey(), generic(), password(), password())
+	if got := secrets.Replace(quotes); strings.Count(got, "[redacted:") != 5 || strings.Contains(got, awsKey()) {
+		t.Errorf("a text that quotes the secrets became %q", got)
 	}
 	if still, _ := json.Marshal(in); string(still) != string(before) {
 		t.Error("the input itself was changed")
@@ -207,7 +212,7 @@ func TestARedactedDiffHasTheSameLines(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	in, found := redact.New().Input(subject.Input{Diff: dirty})
+	in, found, _ := redact.New().Input(subject.Input{Diff: dirty})
 	s, err := subject.Build(in)
 	if err != nil || len(found) < 5 {
 		t.Fatalf("%v, %+v", err, found)
@@ -259,7 +264,7 @@ func TestLinesStayWhereTheyAre(t *testing.T) {
 	r := redact.New()
 	all, _ := pem()
 	pieces := []string{"\n", "+", "-", " ", "key = ", `"`, "text ", awsKey(), generic(), all, "postgres://u:" + password() + "@h/", "curl -u a:" + password(), "π"}
-	rapid.Check(t, func(rt *rapid.T) {
+	proptest.Check(t, func(rt *rapid.T) {
 		text := strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 60).Draw(rt, "pieces"), "")
 		got, found := r.Text(text)
 		if strings.Count(got, "\n") != strings.Count(text, "\n") {

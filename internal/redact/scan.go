@@ -4,39 +4,38 @@ import (
 	"strings"
 )
 
-// What windows looks for, in bytes.
+// Limits of windows. A run is a sequence of letters, digits, _ and -. All are bytes, except minMixed.
 const (
-	minRun    = 10   // of letters and digits that may be a secret
-	minValue  = 16   // of a run that is a value and has few digits
-	minMixed  = 3    // changes between letter and digit in a run that no word has
-	minCaps   = 16   // of capitals and digits alone, as access keys with few digits are
-	before    = 96   // shown in front of a run: detectors want a name and an equals sign there
-	behind    = 24   // shown behind it
-	longRun   = 4096 // a longer one is an embedded file: only its ends are shown
-	longLogin = 300  // of user and password in an address
+	minRun    = 10   // the shortest run that may be a secret
+	minValue  = 16   // the shortest run with few digits that may be a secret as a value
+	minMixed  = 3    // changes between letter and digit, which no word has
+	minCaps   = 16   // the shortest run of capitals alone, such as an access key
+	before    = 96   // copied from before a run: many rules want a name and an equals sign there
+	behind    = 24   // copied from after it
+	longRun   = 4096 // a longer run is an embedded file: windows copies only its ends
+	longLogin = 300  // the longest user and password in an address
 )
 
-// windows returns the pieces of text that a detector of secrets has to see, one below the other, and the secrets that need
-// no detector. A secret is a run of letters and digits in which these alternate, or which is the value of something; of
-// capitals and digits alone; or it stands in a line that names curl. All else, most of any text, need not be read by expressions.
+// windows returns the parts of a text that may hold a secret, one below the other, for the rules to read, and the secrets
+// that it finds without rules. A possible secret is a run in which letters and digits alternate, a run that is the value of
+// something, a run of capitals, or the rest of a line that names curl.
 func windows(text string) (suspicious string, secrets []secret) {
 	var b strings.Builder
-	shown := 0 // text before it is in b already
-	show := func(from, to int) {
+	copied := 0 // the end of the text that is in b
+	include := func(from, to int) {
 		from, to = boundary(text, max(from, 0), -1), boundary(text, min(to, len(text)), +1)
-		if from = max(from, shown); from >= to {
+		if from = max(from, copied); from >= to {
 			return
 		}
-		if from > shown && b.Len() > 0 {
+		if from > copied && b.Len() > 0 {
 			b.WriteByte('\n')
 		}
 		b.WriteString(text[from:to])
-		shown = to
+		copied = to
 	}
 	keyEnd := 0
 	for i := 0; i < len(text); {
-		c := class[text[i]]
-		if c == 0 {
+		if class[text[i]] == 0 {
 			if text[i] == ':' && strings.HasPrefix(text[i:], "://") {
 				if password := login(text[i+3:]); password != "" {
 					secrets = append(secrets, secret{text: ":" + password + "@", kind: "url-password", keep: 1})
@@ -45,14 +44,9 @@ func windows(text string) (suspicious string, secrets []secret) {
 			i++
 			continue
 		}
-		from, kinds, mixed := i, c, 0
-		for i++; i < len(text) && class[text[i]] != 0; i++ {
-			next := class[text[i]]
-			if (c|next)&digit != 0 && (c&next)&digit == 0 && (c|next)&joint == 0 {
-				mixed++
-			}
-			c, kinds = next, kinds|next
-		}
+		from := i
+		end, kinds, mixed := runAt(text, from)
+		i = end
 		switch n := i - from; {
 		case from < keyEnd: // inside a private key
 		case n >= minRun && text[from] == '-' && strings.HasPrefix(text[from:], "-----BEGIN"):
@@ -61,15 +55,29 @@ func windows(text string) (suspicious string, secrets []secret) {
 				secrets = append(secrets, lines...)
 			}
 		case n >= longRun && kinds&digit != 0:
-			show(from-before, from+longRun/8)
-			show(i-longRun/8, i+behind)
+			include(from-before, from+longRun/8)
+			include(i-longRun/8, i+behind)
 		case n >= minRun && mixed >= minMixed, n >= minValue && mixed > 0 && isValue(text[:from]), n >= minCaps && kinds&(upper|lower|joint) == upper:
-			show(from-before, i+behind)
+			include(from-before, i+behind)
 		case n == len("curl") && text[from:i] == "curl":
-			show(from, i+longLogin)
+			include(from, i+longLogin)
 		}
 	}
 	return b.String(), secrets
+}
+
+// runAt returns the end of the run that begins at from, the classes of its bytes, and its changes between letter and digit.
+func runAt(text string, from int) (end int, kinds uint8, mixed int) {
+	last := class[text[from]]
+	kinds = last
+	for end = from + 1; end < len(text) && class[text[end]] != 0; end++ {
+		c := class[text[end]]
+		if (last|c)&digit != 0 && (last&c)&digit == 0 && (last|c)&joint == 0 {
+			mixed++
+		}
+		last, kinds = c, kinds|c
+	}
+	return end, kinds, mixed
 }
 
 // Classes of the bytes that runs are made of.
@@ -96,13 +104,13 @@ var class = func() (c [256]uint8) {
 	return c
 }()
 
-// isValue reports whether what follows a text is the value of something: behind an equals sign, a colon or a quote.
+// isValue reports whether a value follows a text: whether it ends in an equals sign, a colon or a quote.
 func isValue(text string) bool {
 	text = strings.TrimRight(text[max(0, len(text)-4):], " ")
 	return text != "" && strings.IndexByte("=:\"'`>", text[len(text)-1]) >= 0
 }
 
-// boundary moves at to the nearest place in a direction that is not inside a run, at most one run's usual length away.
+// boundary moves at in the direction of step to the nearest place outside a run, at most 64 bytes away.
 func boundary(text string, at, step int) int {
 	for range 64 {
 		if at == 0 || at == len(text) || class[text[at-1]] == 0 || class[text[at]] == 0 {
@@ -113,7 +121,7 @@ func boundary(text string, at, step int) int {
 	return at
 }
 
-// login returns the password of an address whose text begins behind the slashes, such as user:password@host.
+// login returns the password of an address such as user:password@host, which begins after the slashes.
 func login(address string) string {
 	address = address[:min(len(address), longLogin)]
 	end := strings.IndexAny(address, " \t\r\n\"'`<>/|\\")
@@ -125,26 +133,26 @@ func login(address string) string {
 		return ""
 	}
 	_, password, ok := strings.Cut(address[:at], ":")
-	if !ok || strings.ContainsAny(password, "${}()[]%*") { // a variable to be filled in, or masked already
+	if !ok || strings.ContainsAny(password, "${}()[]%*") { // a variable, or masked already
 		return ""
 	}
 	return password
 }
 
-// privateKeyKind is what a line of a private key looks like.
+// privateKeyKind is the kind of the lines of a private key.
 const privateKeyKind = "private-key"
 
-// maxKeyLines is how many lines of a private key are looked at.
+// maxKeyLines is how many lines of a private key privateKey reads.
 const maxKeyLines = 400
 
-// privateKey reads the lines of a private key whose head begins at from, up to its foot or to where the text is no longer
-// that of a key. It returns the secret lines and where the key ends. Text that is no private key has none.
+// privateKey reads the private key whose head begins at from, up to its foot or to an empty line. It returns the secret lines
+// and the end of the key; no lines for another text.
 func privateKey(text string, from int) (lines []secret, end int) {
 	head, _, _ := strings.Cut(text[from:min(len(text), from+200)], "\n")
 	if !strings.Contains(head, "PRIVATE KEY") {
 		return nil, from
 	}
-	// Behind the head the key goes on in the same line where line ends are written as \n.
+	// The key continues in the line of its head where line ends are written as \n.
 	_, rest, _ := strings.Cut(text[from:], "PRIVATE KEY")
 	rest = strings.TrimPrefix(strings.TrimPrefix(rest, " BLOCK"), "-----")
 	end = len(text) - len(rest)
@@ -162,14 +170,14 @@ func privateKey(text string, from int) (lines []secret, end int) {
 		}
 		end++
 	}
-	// Only there: anybody can pass a word off as a line of a key, and it must not vanish from code that way.
+	// The lines are secret here only. Otherwise an author could hide a word of the code by putting it into a key.
 	for i := range lines {
 		lines[i].from, lines[i].to = from, end
 	}
 	return lines, end
 }
 
-// wordLength is the length from which letters alone are no word.
+// wordLength is the length from which a run of letters is no word.
 const wordLength = 40
 
 // keyText reports whether s may be a line of a key: base64 without blanks, and no word.

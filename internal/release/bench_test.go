@@ -14,6 +14,7 @@ import (
 	"tenet/internal/rule"
 	"tenet/internal/store"
 	"tenet/internal/store/sqlstore"
+	"tenet/internal/wire"
 )
 
 // BenchmarkReleases measures what a release of 100,000 rules costs, of which 1 % have changed since the one before.
@@ -26,13 +27,12 @@ func BenchmarkReleases(b *testing.B) {
 	}
 	b.Cleanup(func() { _ = s.Close() })
 	ctx := auth.WithActor(b.Context(), auth.Local("bench"))
-	live := corpus.NewLive(corpus.Config{Store: s, Logger: quiet})
-	rules := catalog.New(s, live, nil, time.Now)
-	if _, err := rules.CreateProject(ctx, project, catalog.ProjectInput{}); err != nil {
+	live := corpus.NewLive(corpus.Config{Store: corpus.Store{Projects: s.Projects, Federation: s.Federation, Embeddings: s.Embeddings, Waivers: s.Waivers}, Logger: quiet})
+	if _, err := catalog.NewProjects(s, s.Projects, time.Now).Create(ctx, project, catalog.ProjectInput{}); err != nil {
 		b.Fatal(err)
 	}
 	fill(b, s, n)
-	r := release.New(release.Config{Store: s, Views: release.NewViews(s, live), Now: time.Now})
+	r := release.New(release.Config{Store: release.Store{Updater: s, Jobs: s.Jobs, Releases: s.Releases, Rules: s.Rules, Runs: s.Runs, TestCases: s.TestCases}, Views: release.NewViews(s.Releases, s.Rules, live), Now: time.Now})
 	first, err := r.Create(ctx, project, "first", "")
 	if err != nil {
 		b.Fatal(err)
@@ -58,17 +58,17 @@ func BenchmarkReleases(b *testing.B) {
 	})
 	b.Run("first view", func(b *testing.B) {
 		for b.Loop() {
-			cold := release.NewViews(s, live)
+			cold := release.NewViews(s.Releases, s.Rules, live)
 			if v, err := cold.View(ctx, project, first.ID); err != nil || v.Len() != n {
 				b.Fatal(err)
 			}
 		}
 	})
 	b.Run("view again", func(b *testing.B) {
-		if _, err := r.Deploy(ctx, project, first.ID, release.Production, ""); err != nil {
+		if _, err := r.Deploy(ctx, project, first.ID, wire.Production, ""); err != nil {
 			b.Fatal(err)
 		}
-		views := release.NewViews(s, live)
+		views := release.NewViews(s.Releases, s.Rules, live)
 		for b.Loop() {
 			if _, _, err := views.Deployed(ctx, project, "production"); err != nil {
 				b.Fatal(err)
@@ -89,12 +89,12 @@ func BenchmarkStorage(b *testing.B) {
 			b.Fatal(err)
 		}
 		ctx := auth.WithActor(b.Context(), auth.Local("bench"))
-		live := corpus.NewLive(corpus.Config{Store: s, Logger: quiet})
-		if _, err := catalog.New(s, live, nil, time.Now).CreateProject(ctx, project, catalog.ProjectInput{}); err != nil {
+		live := corpus.NewLive(corpus.Config{Store: corpus.Store{Projects: s.Projects, Federation: s.Federation, Embeddings: s.Embeddings, Waivers: s.Waivers}, Logger: quiet})
+		if _, err := catalog.NewProjects(s, s.Projects, time.Now).Create(ctx, project, catalog.ProjectInput{}); err != nil {
 			b.Fatal(err)
 		}
 		fill(b, s, n)
-		r := release.New(release.Config{Store: s, Views: release.NewViews(s, live), Now: time.Now})
+		r := release.New(release.Config{Store: release.Store{Updater: s, Jobs: s.Jobs, Releases: s.Releases, Rules: s.Rules, Runs: s.Runs, TestCases: s.TestCases}, Views: release.NewViews(s.Releases, s.Rules, live), Now: time.Now})
 		rules := size(b, dir)
 		for i := range releases {
 			revise(b, s, n/100, i+2)
@@ -146,11 +146,11 @@ func fill(b *testing.B, s store.Store, n int) {
 		rules[i] = benchRule(i)
 	}
 	err := s.Update(b.Context(), func(tx store.Tx) error {
-		cv, err := tx.RaiseCorpus(b.Context(), project)
+		cv, err := tx.Projects.RaiseCorpus(b.Context(), project)
 		if err != nil {
 			return err
 		}
-		return tx.InsertRules(b.Context(), cv, rules)
+		return tx.Rules.Insert(b.Context(), cv, rules)
 	})
 	if err != nil {
 		b.Fatal(err)
@@ -165,11 +165,11 @@ func revise(b *testing.B, s store.Store, n, version int) {
 		rules[i].Version, rules[i].Statement = version, fmt.Sprintf("Payments must be approved %d times.", version)
 	}
 	err := s.Update(b.Context(), func(tx store.Tx) error {
-		cv, err := tx.RaiseCorpus(b.Context(), project)
+		cv, err := tx.Projects.RaiseCorpus(b.Context(), project)
 		if err != nil {
 			return err
 		}
-		return tx.UpdateRules(b.Context(), cv, rules)
+		return tx.Rules.Update(b.Context(), cv, rules)
 	})
 	if err != nil {
 		b.Fatal(err)

@@ -6,72 +6,41 @@ import (
 
 	"tenet/internal/rule"
 	"tenet/internal/store"
+	"tenet/internal/wire"
 )
 
 // MaxDiff is how many rules of each kind a difference lists at most; all are counted.
 const MaxDiff = 1000
 
-// Difference tells how one snapshot differs from another.
-type Difference struct {
-	From          string         `json:"from" doc:"The snapshot that is compared with."`
-	To            string         `json:"to" doc:"The snapshot that is compared."`
-	RulesAdded    int            `json:"rules_added" doc:"Rules that only the second holds."`
-	RulesRemoved  int            `json:"rules_removed" doc:"Rules that only the first holds."`
-	RulesModified int            `json:"rules_modified" doc:"Rules that both hold, in versions that differ."`
-	Relationships int            `json:"relationships_changed" doc:"Relationships that only one of them holds."`
-	Federation    bool           `json:"federation_changed" doc:"True if nodes, or what is attached to them, differ."`
-	Added         []RuleNote     `json:"added" nullable:"false" doc:"The added rules, the first 1000."`
-	Removed       []RuleNote     `json:"removed" nullable:"false" doc:"The removed rules, the first 1000."`
-	Modified      []RuleModified `json:"modified" nullable:"false" doc:"The modified rules with what differs, the first 1000."`
-	Truncated     bool           `json:"truncated" doc:"True if not all rules are listed."`
-}
-
-// RuleNote names a rule.
-type RuleNote struct {
-	RuleID    string        `json:"rule_id" doc:"The rule."`
-	Slug      string        `json:"slug,omitempty" doc:"Its slug."`
-	Version   int           `json:"version" doc:"Its version in the snapshot."`
-	Statement string        `json:"statement" doc:"What it says."`
-	Severity  rule.Severity `json:"severity" enum:"LOW,MEDIUM,HIGH,CRITICAL" doc:"Its severity."`
-	Status    rule.Status   `json:"status" enum:"DRAFT,REVIEW,APPROVED,EFFECTIVE,SUPERSEDED,RETIRED" doc:"Its status."`
-}
-
-// RuleModified names a rule whose versions differ.
-type RuleModified struct {
-	RuleNote
-	FromVersion int                `json:"from_version" doc:"Its version in the first snapshot."`
-	Fields      []rule.FieldChange `json:"fields" nullable:"false" doc:"What differs."`
-}
-
 // Diff compares two snapshots of a project.
-func (r *Releases) Diff(ctx context.Context, projectID, from, to string) (Difference, error) {
-	_, a, err := r.manifest(ctx, projectID, from)
+func (r *Releases) Diff(ctx context.Context, projectID, from, to string) (wire.Difference, error) {
+	_, a, err := manifestOf(ctx, r.store.Releases, projectID, from)
 	if err != nil {
-		return Difference{}, err
+		return wire.Difference{}, err
 	}
-	_, b, err := r.manifest(ctx, projectID, to)
+	_, b, err := manifestOf(ctx, r.store.Releases, projectID, to)
 	if err != nil {
-		return Difference{}, err
+		return wire.Difference{}, err
 	}
-	d := Difference{From: from, To: to, Added: []RuleNote{}, Removed: []RuleNote{}, Modified: []RuleModified{}}
+	d := wire.Difference{From: from, To: to, Added: []wire.RuleNote{}, Removed: []wire.RuleNote{}, Modified: []wire.RuleModified{}}
 	c := compare(a, b)
 	d.RulesAdded, d.RulesRemoved, d.Relationships = len(c.added), len(c.removed), c.relationships
 	d.Federation = !reflect.DeepEqual(a.Federation, b.Federation)
 	d.Truncated = max(len(c.added), len(c.removed)) > MaxDiff
-	if d.Added, err = r.notes(ctx, projectID, c.added); err != nil {
+	if d.Added, err = notes(ctx, r.store.Rules, projectID, c.added); err != nil {
 		return d, err
 	}
-	if d.Removed, err = r.notes(ctx, projectID, c.removed); err != nil {
+	if d.Removed, err = notes(ctx, r.store.Rules, projectID, c.removed); err != nil {
 		return d, err
 	}
-	return d, r.modified(ctx, projectID, c, &d)
+	return d, modified(ctx, r.store.Rules, projectID, c, &d)
 }
 
 // notes names the first rules of a list.
-func (r *Releases) notes(ctx context.Context, projectID string, refs []store.VersionRef) ([]RuleNote, error) {
+func notes(ctx context.Context, from store.RuleReader, projectID string, refs []store.VersionRef) ([]wire.RuleNote, error) {
 	refs = refs[:min(len(refs), MaxDiff)]
-	rules, err := r.store.RulesAt(ctx, projectID, refs)
-	out := make([]RuleNote, 0, len(refs))
+	rules, err := from.AtVersions(ctx, projectID, refs)
+	out := make([]wire.RuleNote, 0, len(refs))
 	for _, ref := range refs {
 		if one, ok := rules[ref.RuleID]; ok {
 			out = append(out, noteOf(&one))
@@ -80,17 +49,17 @@ func (r *Releases) notes(ctx context.Context, projectID string, refs []store.Ver
 	return out, err
 }
 
-func noteOf(r *rule.Rule) RuleNote {
-	return RuleNote{RuleID: r.ID, Slug: r.Slug, Version: r.Version, Statement: r.Statement, Severity: r.Severity, Status: r.Status}
+func noteOf(r *rule.Rule) wire.RuleNote {
+	return wire.RuleNote{RuleID: r.ID, Slug: r.Slug, Version: r.Version, Statement: r.Statement, Severity: r.Severity, Status: r.Status}
 }
 
 // modified fills in the rules whose versions differ. A rule that was changed and changed back has new versions but is the same.
-func (r *Releases) modified(ctx context.Context, projectID string, c comparison, d *Difference) error {
-	before, err := r.store.RulesAt(ctx, projectID, c.before)
+func modified(ctx context.Context, from store.RuleReader, projectID string, c comparison, d *wire.Difference) error {
+	before, err := from.AtVersions(ctx, projectID, c.before)
 	if err != nil {
 		return err
 	}
-	after, err := r.store.RulesAt(ctx, projectID, c.after)
+	after, err := from.AtVersions(ctx, projectID, c.after)
 	if err != nil {
 		return err
 	}
@@ -109,7 +78,7 @@ func (r *Releases) modified(ctx context.Context, projectID string, c comparison,
 			d.Truncated = true
 			continue
 		}
-		d.Modified = append(d.Modified, RuleModified{RuleNote: noteOf(&y), FromVersion: x.Version, Fields: fields})
+		d.Modified = append(d.Modified, wire.RuleModified{RuleNote: noteOf(&y), FromVersion: x.Version, Fields: fields})
 	}
 	return nil
 }

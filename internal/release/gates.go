@@ -11,6 +11,7 @@ import (
 	"tenet/internal/auth"
 	"tenet/internal/rule"
 	"tenet/internal/store"
+	"tenet/internal/wire"
 )
 
 // Limits of gates.
@@ -19,33 +20,9 @@ const (
 	MaxApprovals = 10
 )
 
-// Gates are what a deployment to an environment must pass. The zero value lets everything pass. A rollback passes no gates: the way
-// back must be open when it is needed.
-type Gates struct {
-	TestsPass bool     `json:"tests_pass,omitempty" doc:"All confirmed test cases of the snapshot's rules must have passed on the rules as they are in it; POST /api/v1/test-runs with its snapshot_id runs them."`
-	MaxRisk   Risk     `json:"max_risk,omitempty" enum:"none,low,medium,high,critical" doc:"The most risk that a simulation against the active snapshot may find; absent for any."`
-	Approvals int      `json:"approvals,omitempty" minimum:"0" maximum:"10" doc:"How many people other than the one who took the snapshot must have approved it."`
-	Freezes   []Freeze `json:"freezes,omitempty" doc:"Times in which nothing is deployed, at most 50."`
-}
-
-// Freeze is a time in which nothing is deployed.
-type Freeze struct {
-	From   time.Time `json:"from" doc:"Beginning."`
-	Until  time.Time `json:"until" doc:"End, which is not part of it."`
-	Reason string    `json:"reason,omitempty" doc:"Why, for those who are refused."`
-}
-
-// Approval is a person's word for a snapshot.
-type Approval struct {
-	SnapshotID string    `json:"snapshot_id" doc:"The snapshot."`
-	Actor      string    `json:"actor" doc:"Who approved it."`
-	At         time.Time `json:"at" doc:"When."`
-	Note       string    `json:"note" doc:"What they had to say."`
-}
-
-func (g *Gates) validate() error {
+func validateGates(g *wire.Gates) error {
 	var p rule.Problems
-	if g.MaxRisk != "" && !slices.Contains(Risks, g.MaxRisk) {
+	if g.MaxRisk != "" && !slices.Contains(wire.Risks, g.MaxRisk) {
 		p.Add("max_risk", "is %q; use none, low, medium, high or critical", string(g.MaxRisk))
 	}
 	if g.Approvals < 0 || g.Approvals > MaxApprovals {
@@ -64,12 +41,12 @@ func (g *Gates) validate() error {
 }
 
 // Gates returns the gates of an environment.
-func (r *Releases) Gates(ctx context.Context, projectID string, environment Environment) (Gates, error) {
-	body, err := r.store.Gates(ctx, projectID, string(environment))
+func (r *Releases) Gates(ctx context.Context, projectID string, environment wire.Environment) (wire.Gates, error) {
+	body, err := r.store.Releases.Gates(ctx, projectID, string(environment))
 	if err != nil || len(body) == 0 {
-		return Gates{}, err
+		return wire.Gates{}, err
 	}
-	var g Gates
+	var g wire.Gates
 	if err := json.Unmarshal(body, &g); err != nil {
 		return g, fmt.Errorf("release: gates of %s: %w", environment, err)
 	}
@@ -77,8 +54,8 @@ func (r *Releases) Gates(ctx context.Context, projectID string, environment Envi
 }
 
 // SetGates replaces the gates of an environment.
-func (r *Releases) SetGates(ctx context.Context, projectID string, environment Environment, g Gates) error {
-	if err := g.validate(); err != nil {
+func (r *Releases) SetGates(ctx context.Context, projectID string, environment wire.Environment, g wire.Gates) error {
+	if err := validateGates(&g); err != nil {
 		return err
 	}
 	body, err := json.Marshal(&g)
@@ -86,7 +63,7 @@ func (r *Releases) SetGates(ctx context.Context, projectID string, environment E
 		return fmt.Errorf("release: gates: %w", err)
 	}
 	return r.store.Update(ctx, func(tx store.Tx) error {
-		if err := tx.PutGates(ctx, projectID, string(environment), body); err != nil {
+		if err := tx.Releases.PutGates(ctx, projectID, string(environment), body); err != nil {
 			return err
 		}
 		return note(ctx, tx, projectID, r.instant(), map[string]any{"action": "gates", "environment": environment, "gates": g})
@@ -94,16 +71,16 @@ func (r *Releases) SetGates(ctx context.Context, projectID string, environment E
 }
 
 // Approve records the caller's word for a snapshot. The one who took it cannot give it; giving it again changes nothing.
-func (r *Releases) Approve(ctx context.Context, projectID, id, text string) (Approval, error) {
+func (r *Releases) Approve(ctx context.Context, projectID, id, text string) (wire.Approval, error) {
 	var p rule.Problems
 	tooLong(&p, "note", text, MaxDescription)
 	if err := p.Err("the approval is invalid"); err != nil {
-		return Approval{}, err
+		return wire.Approval{}, err
 	}
 	who := auth.ActorFrom(ctx).Name
-	var given Approval
+	var given wire.Approval
 	err := r.store.Update(ctx, func(tx store.Tx) error {
-		s, err := tx.Snapshot(ctx, projectID, id)
+		s, err := tx.Releases.Snapshot(ctx, projectID, id)
 		if err != nil {
 			return err
 		}
@@ -111,11 +88,11 @@ func (r *Releases) Approve(ctx context.Context, projectID, id, text string) (App
 			return rule.Errorf(rule.CodeConflict, "%s took this snapshot; somebody else must approve it", who)
 		}
 		now := r.instant()
-		a, fresh, err := tx.PutApproval(ctx, store.Approval{ProjectID: projectID, SnapshotID: s.ID, Actor: who, At: now, Note: text})
+		a, fresh, err := tx.Releases.PutApproval(ctx, store.Approval{ProjectID: projectID, SnapshotID: s.ID, Actor: who, At: now, Note: text})
 		if err != nil {
 			return err
 		}
-		given = Approval{SnapshotID: a.SnapshotID, Actor: a.Actor, At: a.At, Note: a.Note}
+		given = wire.Approval{SnapshotID: a.SnapshotID, Actor: a.Actor, At: a.At, Note: a.Note}
 		if !fresh {
 			return nil
 		}
@@ -125,43 +102,36 @@ func (r *Releases) Approve(ctx context.Context, projectID, id, text string) (App
 }
 
 // approvals lists who has approved a snapshot, oldest first.
-func (r *Releases) approvals(ctx context.Context, projectID, id string) ([]Approval, error) {
-	list, err := r.store.Approvals(ctx, projectID, id)
-	out := make([]Approval, len(list))
+func approvals(ctx context.Context, from store.ReleaseReader, projectID, id string) ([]wire.Approval, error) {
+	list, err := from.Approvals(ctx, projectID, id)
+	out := make([]wire.Approval, len(list))
 	for i, a := range list {
-		out[i] = Approval{SnapshotID: a.SnapshotID, Actor: a.Actor, At: a.At, Note: a.Note}
+		out[i] = wire.Approval{SnapshotID: a.SnapshotID, Actor: a.Actor, At: a.At, Note: a.Note}
 	}
 	return out, err
 }
 
-// GateResult is how a snapshot stands before one gate.
-type GateResult struct {
-	Gate   string `json:"gate" enum:"freeze,approvals,tests,risk" doc:"The gate."`
-	Passed bool   `json:"passed" doc:"Whether it lets the snapshot pass."`
-	Detail string `json:"detail" doc:"What that rests on."`
-}
-
-// CheckGates tells how a snapshot stands before the gates of an environment; none of those that are not set.
-func (r *Releases) CheckGates(ctx context.Context, projectID, id string, environment Environment) ([]GateResult, error) {
+// CheckGates returns the results of a snapshot at the gates of an environment that are set.
+func (r *Releases) CheckGates(ctx context.Context, projectID, id string, environment wire.Environment) ([]wire.GateResult, error) {
 	g, err := r.Gates(ctx, projectID, environment)
 	if err != nil {
 		return nil, err
 	}
-	s, m, err := r.manifest(ctx, projectID, id)
+	s, m, err := manifestOf(ctx, r.store.Releases, projectID, id)
 	if err != nil {
 		return nil, err
 	}
-	results := []GateResult{}
+	results := []wire.GateResult{}
 	if len(g.Freezes) > 0 {
-		results = append(results, g.freeze(r.now()))
+		results = append(results, freezeAt(&g, r.now()))
 	}
 	if g.Approvals > 0 {
-		list, err := r.store.Approvals(ctx, projectID, s.ID)
+		list, err := r.store.Releases.Approvals(ctx, projectID, s.ID)
 		if err != nil {
 			return nil, err
 		}
-		results = append(results, GateResult{
-			"approvals", len(list) >= g.Approvals, fmt.Sprintf("%d of %d people have approved the snapshot", len(list), g.Approvals),
+		results = append(results, wire.GateResult{
+			Gate: "approvals", Passed: len(list) >= g.Approvals, Detail: fmt.Sprintf("%d of %d people have approved the snapshot", len(list), g.Approvals),
 		})
 	}
 	if g.TestsPass {
@@ -181,32 +151,32 @@ func (r *Releases) CheckGates(ctx context.Context, projectID, id string, environ
 	return results, nil
 }
 
-func (g *Gates) freeze(now time.Time) GateResult {
+func freezeAt(g *wire.Gates, now time.Time) wire.GateResult {
 	for _, f := range g.Freezes {
 		if !now.Before(f.From) && now.Before(f.Until) {
 			detail := "nothing is deployed until " + f.Until.UTC().Format(time.RFC3339)
 			if f.Reason != "" {
 				detail += ": " + f.Reason
 			}
-			return GateResult{"freeze", false, detail}
+			return wire.GateResult{Gate: "freeze", Passed: false, Detail: detail}
 		}
 	}
-	return GateResult{"freeze", true, "no freeze is in force"}
+	return wire.GateResult{Gate: "freeze", Passed: true, Detail: "no freeze is in force"}
 }
 
 // testGate counts the test cases of the snapshot's rules: those that have passed on just what the rules say in it.
-func (r *Releases) testGate(ctx context.Context, projectID, id string, m *Manifest) (GateResult, error) {
+func (r *Releases) testGate(ctx context.Context, projectID, id string, m *Manifest) (wire.GateResult, error) {
 	view, err := r.views.View(ctx, projectID, id)
 	if err != nil {
-		return GateResult{}, err
+		return wire.GateResult{}, err
 	}
 	ids := make([]string, len(m.Items))
 	for i, item := range m.Items {
 		ids[i] = item.RuleID
 	}
-	counts, err := r.store.CountTests(ctx, projectID, ids)
+	counts, err := r.store.TestCases.Count(ctx, projectID, ids)
 	if err != nil {
-		return GateResult{}, err
+		return wire.GateResult{}, err
 	}
 	total, passing := 0, 0
 	for _, c := range counts {
@@ -218,36 +188,36 @@ func (r *Releases) testGate(ctx context.Context, projectID, id string, m *Manife
 			passing += c.Passing()
 		}
 	}
-	return GateResult{"tests", passing == total, fmt.Sprintf("%d of %d test cases have passed on the rules as they are in the snapshot", passing, total)}, nil
+	return wire.GateResult{Gate: "tests", Passed: passing == total, Detail: fmt.Sprintf("%d of %d test cases have passed on the rules as they are in the snapshot", passing, total)}, nil
 }
 
-func (r *Releases) riskGate(ctx context.Context, projectID, id string, environment Environment, most Risk) (GateResult, error) {
-	history, err := r.store.Deployments(ctx, projectID, string(environment))
+func (r *Releases) riskGate(ctx context.Context, projectID, id string, environment wire.Environment, most wire.Risk) (wire.GateResult, error) {
+	history, err := r.store.Releases.Deployments(ctx, projectID, string(environment))
 	if err != nil {
-		return GateResult{}, err
+		return wire.GateResult{}, err
 	}
-	active := Active(stepsOf(history))
+	active := Active(history)
 	if active == "" || active == id {
-		return GateResult{"risk", true, "no other snapshot is active, so nothing changes"}, nil
+		return wire.GateResult{Gate: "risk", Passed: true, Detail: "no other snapshot is active, so nothing changes"}, nil
 	}
-	s, err := r.Simulate(ctx, projectID, SimulateRequest{SnapshotID: id, CompareTo: active}, nil)
+	s, err := r.Simulate(ctx, projectID, wire.SimulateRequest{SnapshotID: id, CompareTo: active}, nil)
 	if err != nil {
-		return GateResult{}, err
+		return wire.GateResult{}, err
 	}
 	detail := fmt.Sprintf("the simulated risk is %s, at most %s is allowed", s.RiskLevel, most)
 	if len(s.RiskReasons) > 0 {
 		detail += " (" + strings.Join(s.RiskReasons, "; ") + ")"
 	}
-	return GateResult{"risk", !s.RiskLevel.Above(most), detail}, nil
+	return wire.GateResult{Gate: "risk", Passed: !s.RiskLevel.Above(most), Detail: detail}, nil
 }
 
 // pass refuses a deployment that does not pass the gates; the error names every gate's result.
-func (r *Releases) pass(ctx context.Context, projectID, id string, environment Environment) error {
+func (r *Releases) pass(ctx context.Context, projectID, id string, environment wire.Environment) error {
 	results, err := r.CheckGates(ctx, projectID, id, environment)
 	if err != nil {
 		return err
 	}
-	refused := slices.ContainsFunc(results, func(g GateResult) bool { return !g.Passed })
+	refused := slices.ContainsFunc(results, func(g wire.GateResult) bool { return !g.Passed })
 	if !refused {
 		return nil
 	}

@@ -10,13 +10,14 @@ import (
 	"tenet/internal/release"
 	"tenet/internal/rule"
 	"tenet/internal/store"
+	"tenet/internal/wire"
 )
 
 func TestGates(t *testing.T) {
 	each(t, func(w *world) {
 		now := time.Now().UTC().Truncate(time.Microsecond)
 		records := replayer{&recorded{id: "one", text: "a password", verdict: rule.Allow}}
-		r := release.New(release.Config{Store: w.store, Views: w.views, Replayer: records, Now: func() time.Time { return now }})
+		r := release.New(release.Config{Store: release.Store{Updater: w.store, Jobs: w.store.Jobs, Releases: w.store.Releases, Rules: w.store.Rules, Runs: w.store.Runs, TestCases: w.store.TestCases}, Views: w.views, Replayer: records, Now: func() time.Time { return now }})
 		w.create("A-1", "unheard of")
 		first := w.snapshot("first")
 		password := w.create("A-2", "password")
@@ -25,12 +26,12 @@ func TestGates(t *testing.T) {
 			ProjectID: project, RuleID: password.ID, ID: "0199f0a0-0000-7000-8000-000000000001", Name: "a password", SampleInput: "a password",
 			InputType: "code", Expected: "DENY", Origin: "manual", Confirmed: true, CreatedAt: now, CreatedBy: "ann",
 		}
-		w.update(func(tx store.Tx) error { return tx.InsertTestCases(w.ctx, []store.TestCase{tried}) })
+		w.update(func(tx store.Tx) error { return tx.TestCases.Insert(w.ctx, []store.TestCase{tried}) })
 		bob := auth.WithActor(w.ctx, auth.Local("bob"))
 
 		refused := func(about string, gates ...string) {
 			w.Helper()
-			_, err := r.Deploy(w.ctx, project, second.ID, release.Production, "")
+			_, err := r.Deploy(w.ctx, project, second.ID, wire.Production, "")
 			w.code(err, rule.CodeConflict, about)
 			problem, ok := errors.AsType[*rule.Error](err)
 			if !ok {
@@ -45,18 +46,18 @@ func TestGates(t *testing.T) {
 			if strings.Join(got, " ") != strings.Join(gates, " ") {
 				w.Errorf("%s: refused by %v, want %v: %v", about, got, gates, err)
 			}
-			if history, err := w.store.Deployments(w.ctx, project, "production"); err != nil || len(history) != 1 {
+			if history, err := w.store.Releases.Deployments(w.ctx, project, "production"); err != nil || len(history) != 1 {
 				w.Errorf("%s: a refused deployment leaves %d steps, %v", about, len(history), err)
 			}
 		}
-		if _, err := r.Deploy(w.ctx, project, first.ID, release.Production, ""); err != nil {
+		if _, err := r.Deploy(w.ctx, project, first.ID, wire.Production, ""); err != nil {
 			w.Fatal(err)
 		}
-		gates := release.Gates{
-			TestsPass: true, MaxRisk: release.RiskMedium, Approvals: 1,
-			Freezes: []release.Freeze{{From: now.Add(-time.Hour), Until: now.Add(time.Hour), Reason: "year-end"}},
+		gates := wire.Gates{
+			TestsPass: true, MaxRisk: wire.RiskMedium, Approvals: 1,
+			Freezes: []wire.Freeze{{From: now.Add(-time.Hour), Until: now.Add(time.Hour), Reason: "year-end"}},
 		}
-		if err := r.SetGates(w.ctx, project, release.Production, gates); err != nil {
+		if err := r.SetGates(w.ctx, project, wire.Production, gates); err != nil {
 			w.Fatal(err)
 		}
 		refused("with all against it", "freeze", "approvals", "tests", "risk")
@@ -71,28 +72,28 @@ func TestGates(t *testing.T) {
 		}
 		refused("after the approval", "tests", "risk")
 		tried.LastResult, tried.LastRunAt, tried.LastHash, tried.LastVersion = "DENY", &now, "of another text", 1
-		w.update(func(tx store.Tx) error { return tx.StoreTestResults(w.ctx, []store.TestCase{tried}) })
+		w.update(func(tx store.Tx) error { return tx.TestCases.PutResults(w.ctx, []store.TestCase{tried}) })
 		refused("after tests of another version", "tests", "risk")
 		tried.LastHash = password.ContentHash()
-		w.update(func(tx store.Tx) error { return tx.StoreTestResults(w.ctx, []store.TestCase{tried}) })
+		w.update(func(tx store.Tx) error { return tx.TestCases.PutResults(w.ctx, []store.TestCase{tried}) })
 		refused("after the tests", "risk")
-		results, err := r.CheckGates(w.ctx, project, second.ID, release.Production)
+		results, err := r.CheckGates(w.ctx, project, second.ID, wire.Production)
 		if err != nil || len(results) != 4 || results[0].Passed != true || results[3].Passed {
 			w.Errorf("gates %+v, %v", results, err)
 		}
-		gates.MaxRisk = release.RiskHigh
-		if err := r.SetGates(w.ctx, project, release.Production, gates); err != nil {
+		gates.MaxRisk = wire.RiskHigh
+		if err := r.SetGates(w.ctx, project, wire.Production, gates); err != nil {
 			w.Fatal(err)
 		}
-		if _, err := r.Deploy(w.ctx, project, second.ID, release.Production, ""); err != nil {
+		if _, err := r.Deploy(w.ctx, project, second.ID, wire.Production, ""); err != nil {
 			w.Errorf("through open gates: %v", err)
 		}
 		// The way back is open whatever the gates say.
 		now = now.Add(-time.Minute)
-		if _, err := r.Rollback(w.ctx, project, second.ID, release.Production, ""); err != nil {
+		if _, err := r.Rollback(w.ctx, project, second.ID, wire.Production, ""); err != nil {
 			w.Errorf("rollback during a freeze: %v", err)
 		}
-		if _, err := r.Deploy(w.ctx, project, second.ID, release.Staging, ""); err != nil {
+		if _, err := r.Deploy(w.ctx, project, second.ID, wire.Staging, ""); err != nil {
 			w.Errorf("an environment without gates: %v", err)
 		}
 	})
@@ -101,17 +102,17 @@ func TestGates(t *testing.T) {
 func TestGatesThatCannotBe(t *testing.T) {
 	each(t, func(w *world) {
 		now := time.Now()
-		for name, g := range map[string]release.Gates{
+		for name, g := range map[string]wire.Gates{
 			"an unknown risk":         {MaxRisk: "some"},
 			"too many approvals":      {Approvals: 11},
 			"negative approvals":      {Approvals: -1},
-			"a freeze without time":   {Freezes: []release.Freeze{{From: now, Until: now}}},
-			"too many freezes":        {Freezes: make([]release.Freeze, 51)},
-			"a freeze that runs back": {Freezes: []release.Freeze{{From: now, Until: now.Add(-time.Hour)}}},
+			"a freeze without time":   {Freezes: []wire.Freeze{{From: now, Until: now}}},
+			"too many freezes":        {Freezes: make([]wire.Freeze, 51)},
+			"a freeze that runs back": {Freezes: []wire.Freeze{{From: now, Until: now.Add(-time.Hour)}}},
 		} {
-			w.code(w.releases.SetGates(w.ctx, project, release.Production, g), rule.CodeInvalid, name)
+			w.code(w.releases.SetGates(w.ctx, project, wire.Production, g), rule.CodeInvalid, name)
 		}
-		w.code(w.releases.SetGates(w.ctx, "nowhere", release.Production, release.Gates{}), rule.CodeNotFound, "an unknown project")
+		w.code(w.releases.SetGates(w.ctx, "nowhere", wire.Production, wire.Gates{}), rule.CodeNotFound, "an unknown project")
 		_, err := w.releases.Approve(w.ctx, project, "0199f0a0-0000-7000-8000-00000000ffff", "")
 		w.code(err, rule.CodeNotFound, "approving an unknown snapshot")
 	})

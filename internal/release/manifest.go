@@ -20,7 +20,7 @@ type Item struct {
 	Version int
 }
 
-// Manifest is what a snapshot holds. It names the rules instead of repeating them: versions of rules are immutable, so a
+// Manifest is the content of a snapshot. It names the rules instead of repeating them: versions of rules are immutable, so a
 // snapshot of 100,000 rules takes some 2 MB and no text.
 type Manifest struct {
 	Items         []Item // in order of rule id
@@ -38,7 +38,7 @@ type Federation struct {
 // manifestVersion begins every encoded manifest.
 const manifestVersion = 1
 
-// errManifest is what a damaged manifest is refused with. It comes from our own database, so it tells of damage there.
+// errManifest reports a damaged manifest. Manifests come from our own database, so the damage is there.
 var errManifest = errors.New("release: the snapshot's manifest is damaged")
 
 // Encode writes a manifest: a version byte; the number of items; for each item how many leading bytes of the 16-byte id it shares

@@ -15,6 +15,7 @@ import (
 	"tenet/internal/job"
 	"tenet/internal/rule"
 	"tenet/internal/store"
+	"tenet/internal/wire"
 )
 
 // Limits of a snapshot's texts, in characters.
@@ -31,60 +32,55 @@ type LiveViews interface {
 
 // Releases takes snapshots and deploys them. It is safe for concurrent use.
 type Releases struct {
-	store    store.Store
+	store    Store
 	views    *Views
 	replayer Replayer
 	now      func() time.Time
-	runs     job.Runs[SimulateRequest, Simulation]
+	runs     job.Runs[wire.SimulateRequest, wire.Simulation]
 	publish  func(ctx context.Context, tx store.Tx, e rule.Event) error
+}
+
+// Store holds the parts of the database that this package uses.
+type Store struct {
+	store.Updater
+	Jobs      store.JobReader
+	Releases  store.ReleaseReader
+	Rules     store.RuleReader
+	Runs      store.RunReader
+	TestCases store.TestCaseReader
 }
 
 // Config sets up [New]. All fields but Publish are required; Queue is that of the jobs which HandleSimulation does.
 type Config struct {
-	Store    store.Store
+	Store    Store
 	Views    *Views
 	Replayer Replayer
 	Queue    job.Queue
 	Now      func() time.Time
-	// Publish tells of deployments and rollbacks, in their transaction. Nil: nobody listens.
+	// Publish publishes deployments and rollbacks, in their transaction; nil publishes none.
 	Publish func(ctx context.Context, tx store.Tx, e rule.Event) error
 }
 
 // New makes Releases.
 func New(c Config) *Releases {
 	r := &Releases{store: c.Store, views: c.Views, replayer: c.Replayer, now: c.Now, publish: c.Publish}
-	r.runs = job.Runs[SimulateRequest, Simulation]{
-		Kind: SimulateKind, Name: "simulation", Store: c.Store, Queue: c.Queue, Now: c.Now, Do: r.simulate,
+	r.runs = job.Runs[wire.SimulateRequest, wire.Simulation]{
+		Kind: SimulateKind, Name: "simulation", Store: job.RunStore{Updater: c.Store, Runs: c.Store.Runs, Jobs: c.Store.Jobs}, Queue: c.Queue, Now: c.Now,
+		Do: func(ctx context.Context, projectID string, q wire.SimulateRequest, progress func(done, total int)) (wire.Simulation, error) {
+			s, err := r.Simulate(ctx, projectID, q, progress)
+			if err != nil {
+				return wire.Simulation{}, err
+			}
+			return *s, nil
+		},
 	}
 	return r
 }
 
-func (r *Releases) instant() time.Time { return r.now().UTC().Truncate(time.Microsecond) }
-
-// Snapshot is a snapshot with where it is, or was, deployed.
-type Snapshot struct {
-	ID            string          `json:"id" doc:"Snapshot identifier."`
-	ProjectID     string          `json:"project_id" doc:"Project whose rules it holds."`
-	Name          string          `json:"name" doc:"Name given at creation."`
-	Description   string          `json:"description" doc:"Description given at creation."`
-	RuleCount     int             `json:"rule_count" doc:"Number of rules captured, of all statuses but RETIRED."`
-	ContentHash   string          `json:"content_hash" doc:"Merkle root (SHA-256, RFC 6962) over the captured rules; equal corpora have equal hashes."`
-	CorpusVersion int64           `json:"corpus_version" doc:"Version of the corpus that it was taken from."`
-	CreatedAt     time.Time       `json:"created_at" doc:"Creation time."`
-	CreatedBy     string          `json:"created_by" doc:"Who took it."`
-	Deployments   []SnapshotPlace `json:"deployments" nullable:"false" doc:"Where it is or was deployed, newest first."`
-	Approvals     []Approval      `json:"approvals,omitempty" doc:"Who has approved it, oldest first; not in lists."`
-}
-
-// SnapshotPlace is a deployment of one snapshot.
-type SnapshotPlace struct {
-	Environment Environment `json:"environment" enum:"production,staging,development" doc:"The environment."`
-	DeployedAt  time.Time   `json:"deployed_at" doc:"Since when it was active there."`
-	Active      bool        `json:"active" doc:"Whether it still is."`
-}
+func (r *Releases) instant() time.Time { return rule.Instant(r.now()) }
 
 // Create takes a snapshot of the live corpus of a project.
-func (r *Releases) Create(ctx context.Context, projectID, name, description string) (Snapshot, error) {
+func (r *Releases) Create(ctx context.Context, projectID, name, description string) (wire.Snapshot, error) {
 	name = strings.TrimSpace(name)
 	var p rule.Problems
 	if name == "" {
@@ -93,31 +89,31 @@ func (r *Releases) Create(ctx context.Context, projectID, name, description stri
 	tooLong(&p, "name", name, MaxName)
 	tooLong(&p, "description", description, MaxDescription)
 	if err := p.Err("the snapshot is invalid"); err != nil {
-		return Snapshot{}, err
+		return wire.Snapshot{}, err
 	}
 	// What others have written before this call must be in it.
 	view, err := r.views.live.Refresh(ctx, projectID)
 	if err != nil {
-		return Snapshot{}, err
+		return wire.Snapshot{}, err
 	}
 	manifest, root := capture(view)
 	encoded, err := manifest.Encode()
 	if err != nil {
-		return Snapshot{}, err
+		return wire.Snapshot{}, err
 	}
 	s := store.Snapshot{
 		ProjectID: projectID, ID: audit.NewID(), Name: name, Description: description, RuleCount: len(manifest.Items), ContentHash: root,
 		CorpusVersion: view.Version(), CreatedAt: r.instant(), CreatedBy: auth.ActorFrom(ctx).Name, Manifest: encoded,
 	}
 	err = r.store.Update(ctx, func(tx store.Tx) error {
-		if err := tx.InsertSnapshot(ctx, s); err != nil {
+		if err := tx.Releases.InsertSnapshot(ctx, s); err != nil {
 			return err
 		}
 		return note(ctx, tx, projectID, s.CreatedAt, map[string]any{
 			"action": "snapshot", "snapshot_id": s.ID, "name": s.Name, "rule_count": s.RuleCount, "content_hash": s.ContentHash,
 		})
 	})
-	return described(s, nil), err
+	return snapshotOf(s, nil), err
 }
 
 func tooLong(p *rule.Problems, field, text string, limit int) {
@@ -133,8 +129,8 @@ func note(ctx context.Context, tx store.Tx, projectID string, at time.Time, body
 	})
 }
 
-// captured reports whether a rule belongs into a snapshot. Retired rules are gone for good.
-func captured(r *rule.Rule) bool { return r.Status != rule.Retired }
+// inSnapshot reports whether a rule belongs into a snapshot. Retired rules are gone for good.
+func inSnapshot(r *rule.Rule) bool { return r.Status != rule.Retired }
 
 // capture makes the manifest of a view and its Merkle root.
 func capture(view *corpus.View) (*Manifest, string) {
@@ -142,7 +138,7 @@ func capture(view *corpus.View) (*Manifest, string) {
 	entries := make([]*corpus.Entry, 0, view.Len())
 	at := make(map[string]int, view.Len())
 	for e := range view.All() {
-		if captured(e.Rule) {
+		if inSnapshot(e.Rule) {
 			at[e.Rule.ID] = len(entries)
 			entries = append(entries, e)
 			m.Items = append(m.Items, Item{RuleID: e.Rule.ID, Version: e.Rule.Version})
@@ -168,7 +164,7 @@ func capture(view *corpus.View) (*Manifest, string) {
 	return m, m.root(leaves, at)
 }
 
-// root is the Merkle root over the leaves of the rules, which stand where at says by rule id, and over what ties them.
+// root returns the Merkle root over the leaves of the rules, whose places at gives by rule id, and over what ties them.
 func (m *Manifest) root(leaves []Leaf, at map[string]int) string {
 	all := slices.Clone(leaves)
 	for _, rel := range m.Relationships {
@@ -197,87 +193,78 @@ func leavesOf(n int, leaf func(i int) Leaf) []Leaf {
 	return leaves
 }
 
-func described(s store.Snapshot, history []store.Deployment) Snapshot {
-	return Snapshot{
+func snapshotOf(s store.Snapshot, history []store.Deployment) wire.Snapshot {
+	return wire.Snapshot{
 		ID: s.ID, ProjectID: s.ProjectID, Name: s.Name, Description: s.Description, RuleCount: s.RuleCount, ContentHash: s.ContentHash,
 		CorpusVersion: s.CorpusVersion, CreatedAt: s.CreatedAt, CreatedBy: s.CreatedBy, Deployments: places(s.ID, history),
 	}
 }
 
 // places lists where a snapshot is or was active, newest first. history is ordered by environment and number.
-func places(id string, history []store.Deployment) []SnapshotPlace {
-	out := []SnapshotPlace{}
+func places(id string, history []store.Deployment) []wire.SnapshotPlace {
+	out := []wire.SnapshotPlace{}
 	for i, d := range history {
 		if d.SnapshotID == id {
 			last := i+1 == len(history) || history[i+1].Environment != d.Environment
-			out = append(out, SnapshotPlace{Environment: Environment(d.Environment), DeployedAt: d.At, Active: last})
+			out = append(out, wire.SnapshotPlace{Environment: wire.Environment(d.Environment), DeployedAt: d.At, Active: last})
 		}
 	}
-	sortNewest(out, func(p SnapshotPlace) time.Time { return p.DeployedAt })
+	sortNewest(out, func(p wire.SnapshotPlace) time.Time { return p.DeployedAt })
 	return out
 }
 
 // Get returns a snapshot.
-func (r *Releases) Get(ctx context.Context, projectID, id string) (Snapshot, error) {
-	s, err := r.store.Snapshot(ctx, projectID, id)
+func (r *Releases) Get(ctx context.Context, projectID, id string) (wire.Snapshot, error) {
+	s, err := r.store.Releases.Snapshot(ctx, projectID, id)
 	if err != nil {
-		return Snapshot{}, err
+		return wire.Snapshot{}, err
 	}
-	history, err := r.store.Deployments(ctx, projectID, "")
+	history, err := r.store.Releases.Deployments(ctx, projectID, "")
 	if err != nil {
-		return Snapshot{}, err
+		return wire.Snapshot{}, err
 	}
-	out := described(s, history)
-	out.Approvals, err = r.approvals(ctx, projectID, s.ID)
+	out := snapshotOf(s, history)
+	out.Approvals, err = approvals(ctx, r.store.Releases, projectID, s.ID)
 	return out, err
 }
 
-// List returns a page of snapshots, newest first, and how many there are.
-func (r *Releases) List(ctx context.Context, projectID string, offset, limit int) ([]Snapshot, int, error) {
-	list, total, err := r.store.Snapshots(ctx, projectID, offset, limit)
+// List returns a page of snapshots, newest first, and the number of all.
+func (r *Releases) List(ctx context.Context, projectID string, offset, limit int) ([]wire.Snapshot, int, error) {
+	list, total, err := r.store.Releases.Snapshots(ctx, projectID, offset, limit)
 	if err != nil {
 		return nil, 0, err
 	}
-	history, err := r.store.Deployments(ctx, projectID, "")
-	out := make([]Snapshot, len(list))
+	history, err := r.store.Releases.Deployments(ctx, projectID, "")
+	out := make([]wire.Snapshot, len(list))
 	for i, s := range list {
-		out[i] = described(s, history)
+		out[i] = snapshotOf(s, history)
 	}
 	return out, total, err
 }
 
-// Verification is what became of a stored snapshot's check.
-type Verification struct {
-	SnapshotID  string   `json:"snapshot_id" doc:"The snapshot."`
-	Valid       bool     `json:"valid" doc:"True if the stored rules give the snapshot's hash."`
-	ContentHash string   `json:"content_hash" doc:"The hash that was stored with the snapshot."`
-	Computed    string   `json:"computed_hash" doc:"The hash of the rules as they are stored now."`
-	Missing     []string `json:"missing" nullable:"false" doc:"Ids of captured rules whose version is not there."`
-}
-
-// Verify computes the Merkle root of a snapshot anew from the stored rules.
-func (r *Releases) Verify(ctx context.Context, projectID, id string) (Verification, error) {
-	s, m, err := r.manifest(ctx, projectID, id)
+// Verify computes the Merkle root of a snapshot again from the stored rules.
+func (r *Releases) Verify(ctx context.Context, projectID, id string) (wire.Verification, error) {
+	s, m, err := manifestOf(ctx, r.store.Releases, projectID, id)
 	if err != nil {
-		return Verification{}, err
+		return wire.Verification{}, err
 	}
-	rules, err := r.store.RulesAt(ctx, projectID, m.refs())
+	rules, err := r.store.Rules.AtVersions(ctx, projectID, m.refs())
 	if err != nil {
-		return Verification{}, err
+		return wire.Verification{}, err
 	}
-	v := Verification{SnapshotID: s.ID, ContentHash: s.ContentHash, Missing: []string{}}
+	v := wire.Verification{SnapshotID: s.ID, ContentHash: s.ContentHash, Missing: []string{}}
 	at := make(map[string]int, len(m.Items))
-	var kept []rule.Rule
+	var stored []rule.Rule
 	for _, item := range m.Items {
 		one, ok := rules[item.RuleID]
 		if !ok {
 			v.Missing = append(v.Missing, item.RuleID)
 			continue
 		}
-		at[item.RuleID] = len(kept)
-		kept = append(kept, one)
+		at[item.RuleID] = len(stored)
+		stored = append(stored, one)
 	}
-	leaves := leavesOf(len(kept), func(i int) Leaf { return RuleLeaf(kept[i].ContentHash(), kept[i].Slug, kept[i].Status) })
+	leaves := leavesOf(len(stored), func(i int) Leaf { return RuleLeaf(stored[i].ContentHash(), stored[i].Slug, stored[i].Status) })
 	v.Computed = m.root(leaves, at)
 	v.Valid = len(v.Missing) == 0 && v.Computed == s.ContentHash
 	return v, nil
@@ -291,12 +278,8 @@ func (m *Manifest) refs() []store.VersionRef {
 	return refs
 }
 
-// manifest reads a snapshot with what it holds.
-func (r *Releases) manifest(ctx context.Context, projectID, id string) (store.Snapshot, *Manifest, error) {
-	return manifestOf(ctx, r.store, projectID, id)
-}
-
-func manifestOf(ctx context.Context, from store.Reader, projectID, id string) (store.Snapshot, *Manifest, error) {
+// manifestOf reads a snapshot with its manifest.
+func manifestOf(ctx context.Context, from store.ReleaseReader, projectID, id string) (store.Snapshot, *Manifest, error) {
 	s, err := from.Snapshot(ctx, projectID, id)
 	if err != nil {
 		return s, nil, err

@@ -12,6 +12,8 @@ import (
 
 	"tenet/internal/release"
 	"tenet/internal/rule"
+	"tenet/internal/store"
+	"tenet/internal/wire"
 )
 
 func id(n int) string { return fmt.Sprintf("0199f0a0-%04x-7000-8000-%012x", n%7, n) }
@@ -134,13 +136,13 @@ func TestLeavesDiffer(t *testing.T) {
 }
 
 // history makes steps from words: a letter deploys, - rolls back.
-func history(t *testing.T, words string) []release.Step {
+func history(t *testing.T, words string) []store.Deployment {
 	t.Helper()
-	var steps []release.Step
+	var steps []store.Deployment
 	for i, w := range words {
-		s := release.Step{Seq: int64(i + 1), Action: release.Deploy, SnapshotID: string(w), At: time.Unix(int64(i), 0)}
+		s := store.Deployment{Seq: int64(i + 1), Action: string(wire.ActionDeploy), SnapshotID: string(w), At: time.Unix(int64(i), 0)}
 		if w == '-' {
-			s.Action, s.SnapshotID = release.Rollback, release.Previous(steps)
+			s.Action, s.SnapshotID = string(wire.ActionRollback), release.Previous(steps)
 		}
 		steps = append(steps, s)
 	}
@@ -169,29 +171,55 @@ func TestRollbackWalksBack(t *testing.T) {
 		if got := release.Previous(steps); got != test.previous {
 			t.Errorf("%s: back leads to %q, want %q", test.words, got, test.previous)
 		}
-		if err := release.CheckHistory(steps); err != nil {
+		if err := checkHistory(steps); err != nil {
 			t.Errorf("%s: %v", test.words, err)
 		}
 	}
 }
 
+// checkHistory reports the first step that could not have followed those before it: a gap in the numbers, a time that runs
+// backwards, or a rollback to another snapshot than [release.Previous] gives.
+func checkHistory(steps []store.Deployment) error {
+	var stack []string
+	for i, s := range steps {
+		switch {
+		case s.Seq != int64(i+1):
+			return fmt.Errorf("step %d of the history has the number %d", i+1, s.Seq)
+		case i > 0 && s.At.Before(steps[i-1].At):
+			return fmt.Errorf("step %d of the history is older than the one before", s.Seq)
+		}
+		if s.Action == string(wire.ActionDeploy) {
+			stack = append(stack, s.SnapshotID)
+			continue
+		}
+		if s.Action != string(wire.ActionRollback) || len(stack) < 2 {
+			return fmt.Errorf("step %d of the history, a %s, has nothing to go back to", s.Seq, s.Action)
+		}
+		stack = stack[:len(stack)-1]
+		if s.SnapshotID != stack[len(stack)-1] {
+			return fmt.Errorf("step %d of the history goes back to %s instead of %s", s.Seq, s.SnapshotID, stack[len(stack)-1])
+		}
+	}
+	return nil
+}
+
 func TestCheckHistoryFindsWhatCannotBe(t *testing.T) {
-	for name, damage := range map[string]func([]release.Step) []release.Step{
-		"a gap":                     func(s []release.Step) []release.Step { return append(s[:1:1], s[2:]...) },
-		"two of one number":         func(s []release.Step) []release.Step { s[2].Seq = 2; return s },
-		"another way back":          func(s []release.Step) []release.Step { s[2].SnapshotID = "B"; return s },
-		"time runs backwards":       func(s []release.Step) []release.Step { s[3].At = time.Unix(0, 0); return s },
-		"nothing to go back to":     func(s []release.Step) []release.Step { s[1].Action = release.Rollback; return s },
-		"an action that is not one": func(s []release.Step) []release.Step { s[2].Action = "undo"; return s },
+	for name, damage := range map[string]func([]store.Deployment) []store.Deployment{
+		"a gap":                     func(s []store.Deployment) []store.Deployment { return append(s[:1:1], s[2:]...) },
+		"two of one number":         func(s []store.Deployment) []store.Deployment { s[2].Seq = 2; return s },
+		"another way back":          func(s []store.Deployment) []store.Deployment { s[2].SnapshotID = "B"; return s },
+		"time runs backwards":       func(s []store.Deployment) []store.Deployment { s[3].At = time.Unix(0, 0); return s },
+		"nothing to go back to":     func(s []store.Deployment) []store.Deployment { s[1].Action = string(wire.ActionRollback); return s },
+		"an action that is not one": func(s []store.Deployment) []store.Deployment { s[2].Action = "undo"; return s },
 	} {
-		if err := release.CheckHistory(damage(history(t, "AB-C-"))); err == nil {
+		if err := checkHistory(damage(history(t, "AB-C-"))); err == nil {
 			t.Errorf("%s is not noticed", name)
 		}
 	}
 }
 
 func TestEnvironments(t *testing.T) {
-	for _, e := range release.Environments {
+	for _, e := range wire.Environments {
 		if got, err := release.ParseEnvironment(string(e)); err != nil || got != e {
 			t.Errorf("%s: %v, %v", e, got, err)
 		}

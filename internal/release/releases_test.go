@@ -14,6 +14,7 @@ import (
 	"tenet/internal/audit"
 	"tenet/internal/auth"
 	"tenet/internal/catalog"
+	"tenet/internal/change"
 	"tenet/internal/corpus"
 	"tenet/internal/release"
 	"tenet/internal/rule"
@@ -21,6 +22,7 @@ import (
 	"tenet/internal/store/litetest"
 	"tenet/internal/store/pgtest"
 	"tenet/internal/store/sqlstore"
+	"tenet/internal/wire"
 )
 
 const project = "default"
@@ -58,13 +60,13 @@ func each(t *testing.T, test func(w *world)) {
 					t.Error(err)
 				}
 			})
-			live := corpus.NewLive(corpus.Config{Store: s, Logger: quiet})
+			live := corpus.NewLive(corpus.Config{Store: corpus.Store{Projects: s.Projects, Federation: s.Federation, Embeddings: s.Embeddings, Waivers: s.Waivers}, Logger: quiet})
 			w := &world{
 				T: t, ctx: auth.WithActor(t.Context(), auth.Local("ann")), store: s, live: live,
-				rules: catalog.New(s, live, nil, time.Now), views: release.NewViews(s, live),
+				rules: catalog.New(catalog.Store{Updater: s, Projects: s.Projects, Rules: s.Rules}, live, change.New(s, live, nil, quiet, time.Now), nil, nil, time.Now), views: release.NewViews(s.Releases, s.Rules, live),
 			}
-			w.releases = release.New(release.Config{Store: s, Views: w.views, Now: time.Now})
-			if _, err := w.rules.CreateProject(w.ctx, project, catalog.ProjectInput{}); err != nil {
+			w.releases = release.New(release.Config{Store: release.Store{Updater: s, Jobs: s.Jobs, Releases: s.Releases, Rules: s.Rules, Runs: s.Runs, TestCases: s.TestCases}, Views: w.views, Now: time.Now})
+			if _, err := catalog.NewProjects(w.store, w.store.Projects, time.Now).Create(w.ctx, project, catalog.ProjectInput{}); err != nil {
 				t.Fatal(err)
 			}
 			test(w)
@@ -74,7 +76,7 @@ func each(t *testing.T, test func(w *world)) {
 
 func (w *world) create(slug, statement string) rule.Rule {
 	w.Helper()
-	r, err := w.rules.Create(w.ctx, project, catalog.Input{Slug: &slug, Statement: statement, Status: rule.Effective})
+	r, err := w.rules.Create(w.ctx, project, wire.RuleInput{Slug: &slug, Statement: statement, Status: rule.Effective})
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -89,7 +91,7 @@ func (w *world) say(slug, statement string) {
 	}
 }
 
-func (w *world) snapshot(name string) release.Snapshot {
+func (w *world) snapshot(name string) wire.Snapshot {
 	w.Helper()
 	s, err := w.releases.Create(w.ctx, project, name, "")
 	if err != nil {
@@ -149,7 +151,7 @@ func TestSnapshotsHoldTheRulesAsTheyWere(t *testing.T) {
 		if d, err := w.releases.Diff(w.ctx, project, first.ID, w.snapshot("third").ID); err != nil || d.RulesModified != 0 || d.RulesAdded != 1 {
 			w.Errorf("a rule that was changed back is modified: %+v, %v", d, err)
 		}
-		for _, s := range []release.Snapshot{first, second} {
+		for _, s := range []wire.Snapshot{first, second} {
 			if v, err := w.releases.Verify(w.ctx, project, s.ID); err != nil || !v.Valid || v.Computed != s.ContentHash {
 				w.Errorf("%s: %+v, %v", s.Name, v, err)
 			}
@@ -162,14 +164,14 @@ func TestRelationshipsAreCaptured(t *testing.T) {
 		w.create("A-1", "Say please.")
 		w.create("A-2", "Say nothing.")
 		before := w.snapshot("before")
-		if _, err := w.rules.Relate(w.ctx, project, "A-2", catalog.InputRelationship{Kind: rule.Overrides, To: "A-1"}); err != nil {
+		if _, err := w.rules.Relate(w.ctx, project, "A-2", wire.RelationshipInput{Kind: rule.Overrides, To: "A-1"}); err != nil {
 			w.Fatal(err)
 		}
 		after := w.snapshot("after")
 		if before.ContentHash == after.ContentHash {
 			w.Error("a relationship leaves the hash as it is")
 		}
-		for i, s := range []release.Snapshot{before, after} {
+		for i, s := range []wire.Snapshot{before, after} {
 			view, err := w.views.View(w.ctx, project, s.ID)
 			if err != nil {
 				w.Fatal(err)
@@ -202,17 +204,17 @@ func TestDeployAndRollBack(t *testing.T) {
 		w.code(err, rule.CodeInvalid, "an unknown environment")
 		_, err = w.releases.Rollback(w.ctx, project, a.ID, "", "")
 		w.code(err, rule.CodeConflict, "rolling back what is not active")
-		_, err = w.releases.Deploy(w.ctx, project, "0199f0a0-0000-7000-8000-00000000ffff", release.Production, "")
+		_, err = w.releases.Deploy(w.ctx, project, "0199f0a0-0000-7000-8000-00000000ffff", wire.Production, "")
 		w.code(err, rule.CodeNotFound, "deploying an unknown snapshot")
 
-		deploy := func(s release.Snapshot, previous string) {
+		deploy := func(s wire.Snapshot, previous string) {
 			w.Helper()
-			d, err := w.releases.Deploy(w.ctx, project, s.ID, release.Production, "")
+			d, err := w.releases.Deploy(w.ctx, project, s.ID, wire.Production, "")
 			if err != nil || d.SnapshotID != s.ID || value(d.PreviousSnapshotID) != previous {
 				w.Errorf("deploying %s: %+v, %v", s.Name, d, err)
 			}
 		}
-		active := func(s release.Snapshot, statement string) {
+		active := func(s wire.Snapshot, statement string) {
 			w.Helper()
 			view, id, err := w.views.Deployed(w.ctx, project, "production")
 			if err != nil {
@@ -229,39 +231,39 @@ func TestDeployAndRollBack(t *testing.T) {
 		deploy(b, a.ID)
 		active(b, "Two.")
 		back, err := w.releases.Rollback(w.ctx, project, b.ID, "", "")
-		if err != nil || back.RolledBackFrom != b.ID || back.RolledBackTo != a.ID || back.Environment != release.Production {
+		if err != nil || back.RolledBackFrom != b.ID || back.RolledBackTo != a.ID || back.Environment != wire.Production {
 			w.Errorf("rollback %+v, %v", back, err)
 		}
 		active(a, "One.")
 		deploy(c, a.ID)
 		active(c, "Three.")
-		if back, err := w.releases.Rollback(w.ctx, project, c.ID, release.Production, ""); err != nil || back.RolledBackTo != a.ID {
+		if back, err := w.releases.Rollback(w.ctx, project, c.ID, wire.Production, ""); err != nil || back.RolledBackTo != a.ID {
 			w.Errorf("rollback after A, B, back, C: %+v, %v", back, err)
 		}
 		active(a, "One.")
 
-		state, err := w.releases.Environment(w.ctx, project, release.Production)
+		state, err := w.releases.Environment(w.ctx, project, wire.Production)
 		if err != nil || state.Active == nil || state.Active.SnapshotName != "A" || len(state.History) != 5 || state.History[0].ReplacedAt != nil ||
-			state.History[1].ReplacedAt == nil || state.History[0].Action != release.Rollback {
+			state.History[1].ReplacedAt == nil || state.History[0].Action != wire.ActionRollback {
 			w.Errorf("production: %+v, %v", state, err)
 		}
-		if empty, err := w.releases.Environment(w.ctx, project, release.Staging); err != nil || empty.Active != nil || len(empty.History) != 0 {
+		if empty, err := w.releases.Environment(w.ctx, project, wire.Staging); err != nil || empty.Active != nil || len(empty.History) != 0 {
 			w.Errorf("staging: %+v, %v", empty, err)
 		}
-		if _, err := w.releases.Deploy(w.ctx, project, a.ID, release.Staging, ""); err != nil {
+		if _, err := w.releases.Deploy(w.ctx, project, a.ID, wire.Staging, ""); err != nil {
 			w.Fatal(err)
 		}
 		_, err = w.releases.Rollback(w.ctx, project, a.ID, "", "")
 		w.code(err, rule.CodeConflict, "rolling back a snapshot that is active in two environments")
 		list, err := w.releases.Active(w.ctx, project)
-		if err != nil || len(list) != 2 || list[0].Environment != release.Production || list[1].Environment != release.Staging {
+		if err != nil || len(list) != 2 || list[0].Environment != wire.Production || list[1].Environment != wire.Staging {
 			w.Errorf("active: %+v, %v", list, err)
 		}
 		got, err := w.releases.Get(w.ctx, project, a.ID)
-		if err != nil || len(got.Deployments) != 4 || !got.Deployments[0].Active || got.Deployments[0].Environment != release.Staging {
+		if err != nil || len(got.Deployments) != 4 || !got.Deployments[0].Active || got.Deployments[0].Environment != wire.Staging {
 			w.Errorf("places of A: %+v, %v", got.Deployments, err)
 		}
-		if report, err := audit.Verify(w.ctx, w.store, project, store.AuditHead{}); err != nil || len(report.Problems) > 0 {
+		if report, err := audit.Verify(w.ctx, w.store.Audit, project, wire.AuditHead{}); err != nil || len(report.Problems) > 0 {
 			w.Errorf("audit: %+v, %v", report, err)
 		}
 	})
@@ -278,12 +280,12 @@ func value(s *string) string {
 // be a step of it.
 func TestRacesLeaveALinearHistory(t *testing.T) {
 	each(t, func(w *world) {
-		var snapshots []release.Snapshot
+		var snapshots []wire.Snapshot
 		for i := range 4 {
 			w.create(fmt.Sprint("A-", i), "Say please.")
 			snapshots = append(snapshots, w.snapshot(fmt.Sprint(i)))
 		}
-		for _, e := range release.Environments {
+		for _, e := range wire.Environments {
 			if _, err := w.releases.Deploy(w.ctx, project, snapshots[0].ID, e, ""); err != nil {
 				w.Fatal(err)
 			}
@@ -293,11 +295,11 @@ func TestRacesLeaveALinearHistory(t *testing.T) {
 			id, from string
 		}
 		var mu sync.Mutex
-		answers := map[release.Environment][]answer{}
+		answers := map[wire.Environment][]answer{}
 		var wg sync.WaitGroup
 		for i := range 64 {
 			wg.Go(func() {
-				e := release.Environments[i%3]
+				e := wire.Environments[i%3]
 				if i%4 == 3 {
 					back, err := w.releases.Rollback(w.ctx, project, snapshots[i%len(snapshots)].ID, e, "")
 					if err != nil {
@@ -320,16 +322,12 @@ func TestRacesLeaveALinearHistory(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		for _, e := range release.Environments {
-			history, err := w.store.Deployments(w.ctx, project, string(e))
+		for _, e := range wire.Environments {
+			steps, err := w.store.Releases.Deployments(w.ctx, project, string(e))
 			if err != nil {
 				w.Fatal(err)
 			}
-			var steps []release.Step
-			for _, d := range history {
-				steps = append(steps, release.Step{Seq: d.Seq, Action: release.Action(d.Action), SnapshotID: d.SnapshotID, At: d.At})
-			}
-			if err := release.CheckHistory(steps); err != nil {
+			if err := checkHistory(steps); err != nil {
 				w.Errorf("%s: %v", e, err)
 			}
 			if len(steps) != len(answers[e])+1 {
@@ -358,7 +356,7 @@ func TestReadersSeeOneSnapshot(t *testing.T) {
 		w.say("A-2", "second")
 		second := w.snapshot("second")
 		ids := []string{first.ID, second.ID}
-		if _, err := w.releases.Deploy(w.ctx, project, first.ID, release.Production, ""); err != nil {
+		if _, err := w.releases.Deploy(w.ctx, project, first.ID, wire.Production, ""); err != nil {
 			w.Fatal(err)
 		}
 		stop := make(chan struct{})
@@ -386,7 +384,7 @@ func TestReadersSeeOneSnapshot(t *testing.T) {
 			})
 		}
 		for i := range 20 {
-			if _, err := w.releases.Deploy(w.ctx, project, ids[i%2], release.Production, ""); err != nil {
+			if _, err := w.releases.Deploy(w.ctx, project, ids[i%2], wire.Production, ""); err != nil {
 				w.Error(err)
 			}
 			if _, id, err := w.views.Deployed(w.ctx, project, "production"); err != nil || id != ids[i%2] {
@@ -400,13 +398,13 @@ func TestReadersSeeOneSnapshot(t *testing.T) {
 
 func TestSnapshotsOfOthers(t *testing.T) {
 	each(t, func(w *world) {
-		if _, err := w.rules.CreateProject(w.ctx, "other", catalog.ProjectInput{}); err != nil {
+		if _, err := catalog.NewProjects(w.store, w.store.Projects, time.Now).Create(w.ctx, "other", catalog.ProjectInput{}); err != nil {
 			w.Fatal(err)
 		}
 		s := w.snapshot("mine")
 		_, err := w.releases.Get(w.ctx, "other", s.ID)
 		w.code(err, rule.CodeNotFound, "reading another project's snapshot")
-		_, err = w.releases.Deploy(w.ctx, "other", s.ID, release.Production, "")
+		_, err = w.releases.Deploy(w.ctx, "other", s.ID, wire.Production, "")
 		w.code(err, rule.CodeNotFound, "deploying another project's snapshot")
 		_, err = w.views.View(w.ctx, "other", s.ID)
 		w.code(err, rule.CodeNotFound, "the view of another project's snapshot")
@@ -426,13 +424,13 @@ func TestSnapshotsOfOthers(t *testing.T) {
 func TestRequestsWithAKeyAreDoneOnce(t *testing.T) {
 	each(t, func(w *world) {
 		a, b := w.snapshot("a"), w.snapshot("b")
-		if _, err := w.releases.Deploy(w.ctx, project, a.ID, release.Production, "first"); err != nil {
+		if _, err := w.releases.Deploy(w.ctx, project, a.ID, wire.Production, "first"); err != nil {
 			w.Fatal(err)
 		}
 		var wg sync.WaitGroup
 		for range 8 {
 			wg.Go(func() {
-				d, err := w.releases.Deploy(w.ctx, project, b.ID, release.Production, "second")
+				d, err := w.releases.Deploy(w.ctx, project, b.ID, wire.Production, "second")
 				if err != nil || d.SnapshotID != b.ID || value(d.PreviousSnapshotID) != a.ID || d.DeployedAt.IsZero() {
 					w.Errorf("%+v, %v", d, err)
 				}
@@ -441,20 +439,20 @@ func TestRequestsWithAKeyAreDoneOnce(t *testing.T) {
 		wg.Wait()
 		for range 2 {
 			back, err := w.releases.Rollback(w.ctx, project, b.ID, "", "third")
-			if err != nil || back.RolledBackFrom != b.ID || back.RolledBackTo != a.ID || back.Environment != release.Production {
+			if err != nil || back.RolledBackFrom != b.ID || back.RolledBackTo != a.ID || back.Environment != wire.Production {
 				w.Errorf("%+v, %v", back, err)
 			}
 		}
-		if d, err := w.releases.Deploy(w.ctx, project, a.ID, release.Production, "first"); err != nil || d.PreviousSnapshotID != nil {
+		if d, err := w.releases.Deploy(w.ctx, project, a.ID, wire.Production, "first"); err != nil || d.PreviousSnapshotID != nil {
 			w.Errorf("the first request again: %+v, %v", d, err)
 		}
-		_, err := w.releases.Deploy(w.ctx, project, b.ID, release.Production, "first")
+		_, err := w.releases.Deploy(w.ctx, project, b.ID, wire.Production, "first")
 		w.code(err, rule.CodeConflict, "a key for another snapshot")
-		_, err = w.releases.Deploy(w.ctx, project, a.ID, release.Staging, "first")
+		_, err = w.releases.Deploy(w.ctx, project, a.ID, wire.Staging, "first")
 		w.code(err, rule.CodeConflict, "a key for another environment")
-		_, err = w.releases.Rollback(w.ctx, project, b.ID, release.Production, "second")
+		_, err = w.releases.Rollback(w.ctx, project, b.ID, wire.Production, "second")
 		w.code(err, rule.CodeConflict, "the key of a deployment for a rollback")
-		if history, err := w.store.Deployments(w.ctx, project, "production"); err != nil || len(history) != 3 {
+		if history, err := w.store.Releases.Deployments(w.ctx, project, "production"); err != nil || len(history) != 3 {
 			w.Errorf("%d steps, %v; want 3", len(history), err)
 		}
 	})
@@ -467,7 +465,7 @@ func TestStepsAreTold(t *testing.T) {
 		one, two := w.snapshot("one"), w.snapshot("two")
 		var told []rule.Event
 		var failing error
-		w.releases = release.New(release.Config{Store: w.store, Views: w.views, Now: time.Now, Publish: func(_ context.Context, _ store.Tx, e rule.Event) error {
+		w.releases = release.New(release.Config{Store: release.Store{Updater: w.store, Jobs: w.store.Jobs, Releases: w.store.Releases, Rules: w.store.Rules, Runs: w.store.Runs, TestCases: w.store.TestCases}, Views: w.views, Now: time.Now, Publish: func(_ context.Context, _ store.Tx, e rule.Event) error {
 			if failing == nil {
 				told = append(told, e)
 			}
@@ -485,9 +483,9 @@ func TestStepsAreTold(t *testing.T) {
 			w.Fatalf("%d events", len(told))
 		}
 		for i, want := range []release.Deployed{
-			{Deployment: release.Deployment{SnapshotID: one.ID}, Action: release.Deploy},
-			{Deployment: release.Deployment{SnapshotID: two.ID, PreviousSnapshotID: &one.ID}, Action: release.Deploy},
-			{Deployment: release.Deployment{SnapshotID: one.ID, PreviousSnapshotID: &two.ID}, Action: release.Rollback},
+			{Deployment: wire.Deployment{SnapshotID: one.ID}, Action: wire.ActionDeploy},
+			{Deployment: wire.Deployment{SnapshotID: two.ID, PreviousSnapshotID: &one.ID}, Action: wire.ActionDeploy},
+			{Deployment: wire.Deployment{SnapshotID: one.ID, PreviousSnapshotID: &two.ID}, Action: wire.ActionRollback},
 		} {
 			var got release.Deployed
 			if err := json.Unmarshal(told[i].Data, &got); err != nil {

@@ -5,25 +5,8 @@ import (
 	"slices"
 
 	"tenet/internal/rule"
+	"tenet/internal/wire"
 )
-
-// Risk says how much a change of rules may upset, from none to critical.
-type Risk string
-
-// The levels, least first.
-const (
-	RiskNone     Risk = "none"
-	RiskLow      Risk = "low"
-	RiskMedium   Risk = "medium"
-	RiskHigh     Risk = "high"
-	RiskCritical Risk = "critical"
-)
-
-// Risks are all levels, least first.
-var Risks = []Risk{RiskNone, RiskLow, RiskMedium, RiskHigh, RiskCritical}
-
-// Above reports whether r is a higher level than other.
-func (r Risk) Above(other Risk) bool { return slices.Index(Risks, r) > slices.Index(Risks, other) }
 
 // Shares of changed evaluations from which on a change is more than low, as fractions.
 const (
@@ -33,11 +16,11 @@ const (
 
 // assessment gathers what makes a change risky.
 type assessment struct {
-	level   Risk
+	level   wire.Risk
 	reasons []string
 }
 
-func (a *assessment) raise(level Risk, format string, args ...any) {
+func (a *assessment) raise(level wire.Risk, format string, args ...any) {
 	if level.Above(a.level) {
 		a.level = level
 	}
@@ -46,25 +29,25 @@ func (a *assessment) raise(level Risk, format string, args ...any) {
 
 // assess applies the rule of docs/releases.md. A critical rule that stops denying, or an allowed thing that a critical rule no longer
 // allows, weighs most; then denials that fall away, then the share of evaluations that change. Where nothing was replayed, the
-// rules themselves must tell.
-func assess(d *Difference, changes []VerdictChange, counts VerdictChanges) (Risk, []string) {
-	a := assessment{level: RiskNone, reasons: []string{}}
+// rules themselves must show.
+func assess(d *wire.Difference, changes []wire.VerdictChange, counts wire.VerdictChanges) (wire.Risk, []string) {
+	a := assessment{level: wire.RiskNone, reasons: []string{}}
 	if d.RulesAdded+d.RulesRemoved+d.RulesModified+d.Relationships > 0 {
-		a.raise(RiskLow, "%d rules added, %d removed, %d modified", d.RulesAdded, d.RulesRemoved, d.RulesModified)
+		a.raise(wire.RiskLow, "%d rules added, %d removed, %d modified", d.RulesAdded, d.RulesRemoved, d.RulesModified)
 	}
 	if d.Federation {
-		a.raise(RiskLow, "the federation differs")
+		a.raise(wire.RiskLow, "the federation differs")
 	}
 	a.fallen(changes)
 	if n := counts.TotalSampled; n > 0 && counts.Changed > 0 {
 		share := float64(counts.Changed) / float64(n)
 		switch {
 		case share >= highShare:
-			a.raise(RiskHigh, "%d of %d replayed evaluations change", counts.Changed, n)
+			a.raise(wire.RiskHigh, "%d of %d replayed evaluations change", counts.Changed, n)
 		case share >= mediumShare:
-			a.raise(RiskMedium, "%d of %d replayed evaluations change", counts.Changed, n)
+			a.raise(wire.RiskMedium, "%d of %d replayed evaluations change", counts.Changed, n)
 		default:
-			a.raise(RiskLow, "%d of %d replayed evaluations change", counts.Changed, n)
+			a.raise(wire.RiskLow, "%d of %d replayed evaluations change", counts.Changed, n)
 		}
 	}
 	if counts.TotalSampled == 0 {
@@ -74,7 +57,7 @@ func assess(d *Difference, changes []VerdictChange, counts VerdictChanges) (Risk
 }
 
 // fallen looks at single verdicts that change.
-func (a *assessment) fallen(changes []VerdictChange) {
+func (a *assessment) fallen(changes []wire.VerdictChange) {
 	var criticalFell, criticalRose, fell int
 	for _, c := range changes {
 		critical := c.Severity == rule.Critical
@@ -88,18 +71,18 @@ func (a *assessment) fallen(changes []VerdictChange) {
 		}
 	}
 	if criticalFell > 0 {
-		a.raise(RiskCritical, "CRITICAL rules deny no longer what they denied, %d times", criticalFell)
+		a.raise(wire.RiskCritical, "CRITICAL rules deny no longer what they denied, %d times", criticalFell)
 	}
 	if criticalRose > 0 {
-		a.raise(RiskHigh, "CRITICAL rules allow no longer what they allowed, %d times", criticalRose)
+		a.raise(wire.RiskHigh, "CRITICAL rules allow no longer what they allowed, %d times", criticalRose)
 	}
 	if fell > 0 {
-		a.raise(RiskMedium, "denials become allowances, %d times", fell)
+		a.raise(wire.RiskMedium, "denials become allowances, %d times", fell)
 	}
 }
 
 // unseen judges by the rules alone when no evaluation could be replayed.
-func (a *assessment) unseen(d *Difference) {
+func (a *assessment) unseen(d *wire.Difference) {
 	critical := 0
 	for _, n := range d.Removed {
 		if n.Severity == rule.Critical {
@@ -116,8 +99,8 @@ func (a *assessment) unseen(d *Difference) {
 	}
 	switch {
 	case critical > 0:
-		a.raise(RiskHigh, "nothing could be replayed, and %d CRITICAL rules are removed or modified", critical)
-	case a.level != RiskNone:
-		a.raise(RiskMedium, "nothing could be replayed, so the effect is not known")
+		a.raise(wire.RiskHigh, "nothing could be replayed, and %d CRITICAL rules are removed or modified", critical)
+	case a.level != wire.RiskNone:
+		a.raise(wire.RiskMedium, "nothing could be replayed, so the effect is not known")
 	}
 }

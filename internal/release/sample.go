@@ -45,7 +45,7 @@ func draw(all []Recorded, n int, changed map[string]bool, seed uint64) []Recorde
 // byTurns orders evaluations so that rules take turns: next comes one whose least shown rule was shown least. Changed rules
 // count as shown less.
 func byTurns(list []Recorded, changed map[string]bool) []Recorded {
-	shown := map[string]int{}
+	counts := map[string]int{}
 	type ranked struct {
 		r    Recorded
 		turn int
@@ -54,12 +54,12 @@ func byTurns(list []Recorded, changed map[string]bool) []Recorded {
 	for i, r := range list {
 		turn := len(list)
 		for _, id := range r.Rules() {
-			t := 2*shown[id] + 1
+			t := 2*counts[id] + 1
 			if changed[id] {
-				t = shown[id]
+				t = counts[id]
 			}
 			turn = min(turn, t)
-			shown[id]++
+			counts[id]++
 		}
 		out[i] = ranked{r, turn}
 	}

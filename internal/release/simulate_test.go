@@ -13,6 +13,7 @@ import (
 	"tenet/internal/corpus"
 	"tenet/internal/release"
 	"tenet/internal/rule"
+	"tenet/internal/wire"
 )
 
 // recorded is an evaluation of a text: a rule denies it if the text holds the rule's statement. Rules whose statement begins with "model"
@@ -67,7 +68,7 @@ func (r replayer) Recent(_ context.Context, _ string, verdict rule.Verdict, limi
 }
 
 func (w *world) over(records replayer) *release.Releases {
-	return release.New(release.Config{Store: w.store, Views: w.views, Replayer: records, Now: time.Now})
+	return release.New(release.Config{Store: release.Store{Updater: w.store, Jobs: w.store.Jobs, Releases: w.store.Releases, Rules: w.store.Rules, Runs: w.store.Runs, TestCases: w.store.TestCases}, Views: w.views, Replayer: records, Now: time.Now})
 }
 
 func TestSimulation(t *testing.T) {
@@ -91,14 +92,14 @@ func TestSimulation(t *testing.T) {
 		}
 		releases := w.over(records)
 		var told atomic.Int64
-		s, err := releases.Simulate(w.ctx, project, release.SimulateRequest{SnapshotID: after.ID, CompareTo: before.ID}, func(done, total int) { told.Store(int64(done*100 + total)) })
+		s, err := releases.Simulate(w.ctx, project, wire.SimulateRequest{SnapshotID: after.ID, CompareTo: before.ID}, func(done, total int) { told.Store(int64(done*100 + total)) })
 		if err != nil {
 			w.Fatal(err)
 		}
 		if s.RulesAdded != 1 || s.RulesRemoved != 1 || s.RulesModified != 1 {
 			w.Errorf("%d added, %d removed, %d modified", s.RulesAdded, s.RulesRemoved, s.RulesModified)
 		}
-		if want := (release.VerdictChanges{TotalSampled: 3, Changed: 2, AllowToDeny: 1, DenyToAllow: 1}); s.VerdictChanges != want {
+		if want := (wire.VerdictChanges{TotalSampled: 3, Changed: 2, AllowToDeny: 1, DenyToAllow: 1}); s.VerdictChanges != want {
 			w.Errorf("%+v, want %+v", s.VerdictChanges, want)
 		}
 		if len(s.NotReplayed) != 2 || told.Load() != 505 {
@@ -119,12 +120,12 @@ func TestSimulation(t *testing.T) {
 		if s.Confidence == nil || s.Confidence.Of != 3 || s.Confidence.Low <= 0 || s.Confidence.High >= 1 {
 			w.Errorf("confidence %+v", s.Confidence)
 		}
-		if s.RiskLevel != release.RiskHigh || len(s.RiskReasons) == 0 {
+		if s.RiskLevel != wire.RiskHigh || len(s.RiskReasons) == 0 {
 			w.Errorf("risk %s: %v", s.RiskLevel, s.RiskReasons)
 		}
 
 		asked.Store(0)
-		dry, err := releases.Simulate(w.ctx, project, release.SimulateRequest{SnapshotID: after.ID, CompareTo: before.ID, DryRun: true}, nil)
+		dry, err := releases.Simulate(w.ctx, project, wire.SimulateRequest{SnapshotID: after.ID, CompareTo: before.ID, DryRun: true}, nil)
 		if err != nil || asked.Load() != 0 || dry.CostEstimate.Verdicts != 3 || dry.Cost != (rule.Cost{}) || !dry.DryRun || dry.VerdictChanges.TotalSampled != 0 || len(dry.NotReplayed) != 5 {
 			w.Errorf("a dry run asks %d times and estimates %+v, %v", asked.Load(), dry, err)
 		}
@@ -136,21 +137,21 @@ func TestSimulationsThatCannotBe(t *testing.T) {
 		a, b := w.snapshot("a"), w.snapshot("b")
 		r := w.over(nil)
 		for name, tt := range map[string]struct {
-			q    release.SimulateRequest
+			q    wire.SimulateRequest
 			want rule.Code
 		}{
-			"with itself":       {release.SimulateRequest{SnapshotID: a.ID, CompareTo: a.ID}, rule.CodeInvalid},
-			"with nothing":      {release.SimulateRequest{SnapshotID: a.ID}, rule.CodeInvalid},
-			"with an unknown":   {release.SimulateRequest{SnapshotID: a.ID, CompareTo: "0199f0a0-0000-7000-8000-00000000ffff"}, rule.CodeNotFound},
-			"of an unknown":     {release.SimulateRequest{SnapshotID: "0199f0a0-0000-7000-8000-00000000ffff", CompareTo: a.ID}, rule.CodeNotFound},
-			"a negative sample": {release.SimulateRequest{SnapshotID: a.ID, CompareTo: b.ID, SampleSize: -1}, rule.CodeInvalid},
-			"a huge sample":     {release.SimulateRequest{SnapshotID: a.ID, CompareTo: b.ID, SampleSize: 1001}, rule.CodeInvalid},
+			"with itself":       {wire.SimulateRequest{SnapshotID: a.ID, CompareTo: a.ID}, rule.CodeInvalid},
+			"with nothing":      {wire.SimulateRequest{SnapshotID: a.ID}, rule.CodeInvalid},
+			"with an unknown":   {wire.SimulateRequest{SnapshotID: a.ID, CompareTo: "0199f0a0-0000-7000-8000-00000000ffff"}, rule.CodeNotFound},
+			"of an unknown":     {wire.SimulateRequest{SnapshotID: "0199f0a0-0000-7000-8000-00000000ffff", CompareTo: a.ID}, rule.CodeNotFound},
+			"a negative sample": {wire.SimulateRequest{SnapshotID: a.ID, CompareTo: b.ID, SampleSize: -1}, rule.CodeInvalid},
+			"a huge sample":     {wire.SimulateRequest{SnapshotID: a.ID, CompareTo: b.ID, SampleSize: 1001}, rule.CodeInvalid},
 		} {
 			_, err := r.Simulate(w.ctx, project, tt.q, nil)
 			w.code(err, tt.want, name)
 		}
-		s, err := r.Simulate(w.ctx, project, release.SimulateRequest{SnapshotID: a.ID, CompareTo: b.ID}, nil)
-		if err != nil || s.VerdictChanges != (release.VerdictChanges{}) || s.RiskLevel != release.RiskNone || s.Confidence != nil {
+		s, err := r.Simulate(w.ctx, project, wire.SimulateRequest{SnapshotID: a.ID, CompareTo: b.ID}, nil)
+		if err != nil || s.VerdictChanges != (wire.VerdictChanges{}) || s.RiskLevel != wire.RiskNone || s.Confidence != nil {
 			w.Errorf("equal snapshots without records: %+v, %v", s, err)
 		}
 	})
@@ -169,8 +170,8 @@ func TestSamplesAreStratified(t *testing.T) {
 		records = append(records,
 			&recorded{id: "rare rule", text: "rare", verdict: rule.Allow, rules: []string{"common", rare.ID}},
 			&recorded{id: "rare verdict", text: "rare", verdict: rule.NeedsConfirmation, rules: []string{"common"}})
-		simulate := func(seed uint64) *release.Simulation {
-			s, err := w.over(records).Simulate(w.ctx, project, release.SimulateRequest{SnapshotID: b.ID, CompareTo: a.ID, SampleSize: 6, Seed: seed}, nil)
+		simulate := func(seed uint64) *wire.Simulation {
+			s, err := w.over(records).Simulate(w.ctx, project, wire.SimulateRequest{SnapshotID: b.ID, CompareTo: a.ID, SampleSize: 6, Seed: seed}, nil)
 			if err != nil {
 				w.Fatal(err)
 			}
@@ -212,18 +213,18 @@ func TestRisk(t *testing.T) {
 			return append(replayer{&recorded{id: "one", text: text, verdict: v}}, quiet[1:]...)
 		}
 		for name, tt := range map[string]struct {
-			from, to release.Snapshot
+			from, to wire.Snapshot
 			records  replayer
-			want     release.Risk
+			want     wire.Risk
 		}{
 			"nothing differs":                     {before, before, quiet, ""},
-			"rules differ, no verdict does":       {loosened, added, quiet, release.RiskLow},
-			"a critical rule denies no longer":    {critical, loosened, one("password", rule.Deny), release.RiskCritical},
-			"a critical rule allows no longer":    {loosened, critical, one("password", rule.Allow), release.RiskHigh},
-			"nothing replayed, critical modified": {critical, loosened, nil, release.RiskHigh},
-			"nothing replayed, a rule added":      {loosened, added, nil, release.RiskMedium},
+			"rules differ, no verdict does":       {loosened, added, quiet, wire.RiskLow},
+			"a critical rule denies no longer":    {critical, loosened, one("password", rule.Deny), wire.RiskCritical},
+			"a critical rule allows no longer":    {loosened, critical, one("password", rule.Allow), wire.RiskHigh},
+			"nothing replayed, critical modified": {critical, loosened, nil, wire.RiskHigh},
+			"nothing replayed, a rule added":      {loosened, added, nil, wire.RiskMedium},
 		} {
-			s, err := w.over(tt.records).Simulate(w.ctx, project, release.SimulateRequest{SnapshotID: tt.to.ID, CompareTo: tt.from.ID, SampleSize: 100}, nil)
+			s, err := w.over(tt.records).Simulate(w.ctx, project, wire.SimulateRequest{SnapshotID: tt.to.ID, CompareTo: tt.from.ID, SampleSize: 100}, nil)
 			if tt.want == "" {
 				w.code(err, rule.CodeInvalid, name)
 				continue

@@ -8,17 +8,19 @@ import (
 	"tenet/internal/corpus"
 	"tenet/internal/rule"
 	"tenet/internal/store"
+	"tenet/internal/wire"
 )
 
 // keptViews is how many snapshot views a node keeps. They share rules and indexes with the live view, so they are small;
 // more than an active and a former snapshot per environment of a few projects are seldom asked for.
-const keptViews = 16
+const maxViews = 16
 
 // Views gives what evaluations with an environment need: which snapshots are active, and their views. It is safe for
 // concurrent use.
 type Views struct {
-	store store.Reader
-	live  LiveViews
+	releases store.ReleaseReader
+	rules    store.RuleReader
+	live     LiveViews
 
 	mu     sync.Mutex
 	active map[string]activeAt // by project
@@ -28,7 +30,7 @@ type Views struct {
 // activeAt is which snapshot was active in each environment when the corpus had a version.
 type activeAt struct {
 	version int64
-	ids     map[Environment]string
+	ids     map[wire.Environment]string
 }
 
 // slot is the view of one snapshot, which is made once.
@@ -39,8 +41,8 @@ type slot struct {
 }
 
 // NewViews makes Views.
-func NewViews(s store.Reader, live LiveViews) *Views {
-	return &Views{store: s, live: live, active: map[string]activeAt{}}
+func NewViews(releases store.ReleaseReader, rules store.RuleReader, live LiveViews) *Views {
+	return &Views{releases: releases, rules: rules, live: live, active: map[string]activeAt{}}
 }
 
 // slot finds or makes the slot of a snapshot, and drops the one that was not used for longest.
@@ -54,7 +56,7 @@ func (v *Views) slot(projectID, id string) *slot {
 		v.slots = slices.Delete(v.slots, at, at+1)
 	}
 	v.slots = append(v.slots, s)
-	if len(v.slots) > keptViews {
+	if len(v.slots) > maxViews {
 		v.slots = slices.Delete(v.slots, 0, 1)
 	}
 	return s
@@ -68,7 +70,7 @@ func (v *Views) drop(s *slot) {
 }
 
 // Deployed returns the view of the snapshot that is active in an environment, and its id; conflict if nothing is deployed
-// there: live rules never stand in for it.
+// there: live rules never take the place of it.
 func (v *Views) Deployed(ctx context.Context, projectID, environment string) (*corpus.View, string, error) {
 	e, err := ParseEnvironment(environment)
 	if err != nil {
@@ -94,22 +96,22 @@ func (r *Releases) Deployed(ctx context.Context, projectID, environment string) 
 
 // activeIn returns the active snapshots of a project by environment. Deployments raise the corpus version, so what was read at
 // a version holds as long as the live view has it.
-func (v *Views) activeIn(ctx context.Context, projectID string) (map[Environment]string, error) {
+func (v *Views) activeIn(ctx context.Context, projectID string) (map[wire.Environment]string, error) {
 	live, err := v.live.View(ctx, projectID)
 	if err != nil {
 		return nil, err
 	}
 	v.mu.Lock()
-	known, ok := v.active[projectID]
+	cached, ok := v.active[projectID]
 	v.mu.Unlock()
-	if ok && known.version >= live.Version() {
-		return known.ids, nil
+	if ok && cached.version >= live.Version() {
+		return cached.ids, nil
 	}
-	list, err := activeDeployments(ctx, v.store, projectID)
+	list, err := activeDeployments(ctx, v.releases, projectID)
 	if err != nil {
 		return nil, err
 	}
-	read := activeAt{version: live.Version(), ids: map[Environment]string{}}
+	read := activeAt{version: live.Version(), ids: map[wire.Environment]string{}}
 	for _, d := range list {
 		read.ids[d.Environment] = d.SnapshotID
 	}
@@ -140,7 +142,7 @@ func (v *Views) View(ctx context.Context, projectID, id string) (*corpus.View, e
 
 // makeView makes the view of a snapshot from the live one: rules that have not changed since are shared, the others are read.
 func (v *Views) makeView(ctx context.Context, projectID, id string) (*corpus.View, error) {
-	snapshot, m, err := manifestOf(ctx, v.store, projectID, id)
+	snapshot, m, err := manifestOf(ctx, v.releases, projectID, id)
 	if err != nil {
 		return nil, err
 	}
@@ -165,7 +167,7 @@ func (v *Views) makeView(ctx context.Context, projectID, id string) (*corpus.Vie
 			others = append(others, store.VersionRef(item))
 		}
 	}
-	read, err := v.store.RulesAt(ctx, projectID, others)
+	read, err := v.rules.AtVersions(ctx, projectID, others)
 	if err != nil {
 		return nil, err
 	}

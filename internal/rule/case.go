@@ -1,7 +1,7 @@
 package rule
 
-// FileCase is a test case as it stands in a rule file: a subject with the verdict that one rule must give on it. It has
-// files, a diff, facts or an action.
+// FileCase is a test case of a rule file: a subject with the verdict that one rule must give on it. It has files, a diff, facts
+// or an action.
 type FileCase struct {
 	// Rule is the slug or the id of the rule.
 	Rule   string         `json:"rule" yaml:"rule" doc:"Slug or id of the rule."`
@@ -12,8 +12,8 @@ type FileCase struct {
 	Action string         `json:"action,omitempty" yaml:"action,omitempty" doc:"The sample: an action in plain words."`
 	// Expect is the verdict after modality and enforcement: a broken SHOULD is NEEDS_CONFIRMATION.
 	Expect Verdict `json:"expect" yaml:"expect" enum:"ALLOW,DENY,NEEDS_CONFIRMATION" doc:"Verdict of an evaluation, after modality and enforcement."`
-	// Lines are the lines at which the verdict's locations must begin, exactly these; empty means that none is told, as for
-	// facts. They are compared where cases run from files; what is stored with a rule has none.
+	// Lines are the lines at which the verdict's locations must begin, exactly these; empty means that they are not compared,
+	// as for facts. Only cases that run from files compare them; stored cases have none.
 	Lines []int `json:"lines,omitempty" yaml:"lines,omitempty" doc:"Lines at which violations begin; compared where cases run from files."`
 }
 
@@ -23,8 +23,8 @@ type CaseFile struct {
 	Content string `json:"content" yaml:"content" doc:"Its text."`
 }
 
-// CaseChanges tells what an import does to the test cases that came with imports before. Cases that people or models have
-// written stay as they are.
+// CaseChanges counts the changes that an import makes to the test cases of earlier imports. It does not touch cases that people
+// or models have written.
 type CaseChanges struct {
 	Added     int `json:"added" doc:"Cases added."`
 	Removed   int `json:"removed" doc:"Cases removed because the file, which has cases of their rule, does not have them any more."`

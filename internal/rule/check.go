@@ -8,15 +8,15 @@ type Check struct {
 	Pattern *Pattern `json:"pattern,omitempty" yaml:"pattern,omitempty" doc:"Text pattern whose match breaks the rule."`
 	// When is a CEL guard; where it is false, the rule does not concern the subject.
 	When string `json:"when,omitempty" yaml:"when,omitempty" doc:"CEL guard: where it is false, the rule does not concern the subject and is ALLOW." example:"'amount' in facts"`
-	// Decides tells whether the check alone gives ALLOW as well as DENY.
+	// Decides is whether the check alone gives ALLOW as well as DENY.
 	Decides Decides `json:"decides,omitempty" yaml:"decides,omitempty" enum:"both,deny" doc:"both: the check alone gives ALLOW and DENY. deny: a hit is DENY, without a hit the rule goes to the judge." default:"both"`
 	// Message describes the issue when the check denies.
-	Message string `json:"message,omitempty" yaml:"message,omitempty" doc:"What is wrong, told when the check denies."`
-	// Fix tells how to mend the issue.
-	Fix string `json:"fix,omitempty" yaml:"fix,omitempty" doc:"How to fix it, told when the check denies."`
+	Message string `json:"message,omitempty" yaml:"message,omitempty" doc:"What is wrong, shown when the check denies."`
+	// Fix describes how to fix the issue.
+	Fix string `json:"fix,omitempty" yaml:"fix,omitempty" doc:"How to fix it, shown when the check denies."`
 }
 
-// Decides tells what a check may decide alone.
+// Decides is the extent to which a check may decide alone.
 type Decides string
 
 // Both lets a check give ALLOW and DENY; DenyOnly lets a hit deny and leaves everything else to the judge.
@@ -38,7 +38,7 @@ type Pattern struct {
 	Multiline    bool     `json:"multiline,omitempty" yaml:"multiline,omitempty" doc:"Match over runs of neighbouring lines instead of line by line; a hit must touch a line that counts."`
 }
 
-// Lines tells which lines of a diff a pattern looks at.
+// Lines selects the lines of a diff that a pattern searches.
 type Lines string
 
 // LinesAdded looks at added lines (and all lines of whole files), LinesAny at context lines too. Deleted lines are never

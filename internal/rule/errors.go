@@ -83,7 +83,10 @@ func (p *Problems) Add(field, format string, args ...any) {
 }
 
 // AddAll notes the field errors of err under a prefix; a nil err adds nothing.
-func (p *Problems) AddAll(prefix string, err error) {
+func (p *Problems) AddAll(prefix string, err error) { p.AddNamed(prefix, "", err) }
+
+// AddNamed is [Problems.AddAll] with the name of the thing that is wrong before each message.
+func (p *Problems) AddNamed(prefix, name string, err error) {
 	if err == nil {
 		return
 	}
@@ -94,11 +97,14 @@ func (p *Problems) AddAll(prefix string, err error) {
 	}
 	for _, f := range e.Fields {
 		f.Field = prefix + "." + f.Field
+		if name != "" {
+			f.Message = name + ": " + f.Message
+		}
 		p.fields = append(p.fields, f)
 	}
 }
 
-// Len returns how many field errors there are.
+// Len returns the number of field errors.
 func (p *Problems) Len() int { return len(p.fields) }
 
 // Err returns nil without field errors, else an invalid error that carries them.

@@ -77,10 +77,10 @@ func (c *Cost) Add(other Cost) {
 	c.CachedCalls += other.CachedCalls
 }
 
-// Estimate is what models would be asked, before they are.
+// Estimate is the expected cost of asking models.
 type Estimate struct {
 	Verdicts    int `json:"verdicts" doc:"Verdicts that no check and no record gives."`
-	Calls       int `json:"calls" doc:"Calls that a model would be asked in for them, second looks and kept verdicts left out of account."`
+	Calls       int `json:"calls" doc:"Calls that a model would be asked in for them, second looks and stored verdicts left out of account."`
 	InputTokens int `json:"input_tokens" doc:"Tokens that these calls would send, about: four bytes are one."`
 }
 

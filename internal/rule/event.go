@@ -8,7 +8,7 @@ import (
 // EventType is the kind of an [Event], by the name under which webhooks get it.
 type EventType string
 
-// The events that webhooks can be told of.
+// Types of events.
 const (
 	AlertCreated       EventType = "alert.created"       // data: the alert
 	AlertResolved      EventType = "alert.resolved"      // data: the alert
@@ -17,13 +17,12 @@ const (
 	CandidateCreated   EventType = "candidate.created"   // data: the candidate
 )
 
-// EventTypes are the values of [Event.Type] that are told to webhooks, in the order they are shown in.
+// EventTypes lists the values of [Event.Type] that webhooks can receive, in the order in which they are shown.
 var EventTypes = []EventType{AlertCreated, AlertResolved, EvaluationViolated, SnapshotDeployed, CandidateCreated}
 
-// Event is something that has happened in a project and that others may want to be told of. It is published in the
-// transaction of its cause.
+// Event is something that has happened in a project. It is published in the transaction of its cause.
 type Event struct {
-	// ID is a UUID, the same however often the event is told.
+	// ID is a UUID, the same for each delivery of the event.
 	ID        string
 	ProjectID string
 	Type      EventType
@@ -33,11 +32,11 @@ type Event struct {
 	RuleIDs  []string
 	Severity Severity
 	Scope    []string
-	// Data is what is told: the JSON object that the API would answer for the thing that the event is about.
+	// Data is the JSON object that the API would answer for the subject of the event.
 	Data json.RawMessage
 }
 
-// AlertType is the condition that an [Alert] tells of.
+// AlertType is the condition that an [Alert] reports.
 type AlertType string
 
 // The conditions that alerts are raised for.
@@ -61,7 +60,7 @@ const (
 	AlertDone         AlertStatus = "resolved"
 )
 
-// Alert tells that something is wrong with a rule. Of one type and rule at most one is open.
+// Alert reports that something is wrong with a rule. Of one type and rule at most one is open.
 type Alert struct {
 	ID             string         `json:"id" format:"uuid" doc:"Alert identifier."`
 	ProjectID      string         `json:"project_id" doc:"Project of the rule."`

@@ -4,15 +4,18 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"reflect"
 )
 
-// ContentHash is the SHA-256, in hex, of what the rule says: everything but its identity, version, status, owner and
-// times. Two rules with equal hashes judge alike, so verdicts are kept under this hash and never under ids.
+// ContentHash returns the SHA-256, in hex, of the fields that verdicts depend on: those that the author writes, without slug, status
+// and owner. Rules with equal hashes are judged alike, so verdicts are stored under this hash and never under ids.
 func (r *Rule) ContentHash() string {
-	content := Rule{
-		Statement: r.Statement, Modality: r.Modality, Severity: r.Severity, Scope: r.Scope, Tags: r.Tags,
-		Rationale: r.Rationale, Exceptions: r.Exceptions, Examples: r.Examples, SourceRefs: r.SourceRefs, EffectivePeriod: r.EffectivePeriod,
-		AppliesTo: r.AppliesTo, Check: r.Check, Enforcement: r.Enforcement,
+	var content Rule
+	to, from := reflect.ValueOf(&content).Elem(), reflect.ValueOf(r).Elem()
+	for _, f := range ruleFields {
+		if f.kind == "" {
+			to.Field(f.index).Set(from.Field(f.index))
+		}
 	}
 	b, err := json.Marshal(&content)
 	if err != nil {

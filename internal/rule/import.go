@@ -2,7 +2,7 @@ package rule
 
 import "encoding/json"
 
-// ImportResult tells what an import did, or would do.
+// ImportResult holds the changes that an import made, or would make.
 type ImportResult struct {
 	Created   int            `json:"created" doc:"Rules created."`
 	Updated   int            `json:"updated" doc:"Rules that got a new version."`
@@ -10,12 +10,12 @@ type ImportResult struct {
 	Retired   int            `json:"retired" doc:"Rules retired because the file does not name them."`
 	DryRun    bool           `json:"dry_run" doc:"True if nothing was changed."`
 	Changes   []ImportChange `json:"changes" nullable:"false" doc:"What changes, in the order of the file."`
-	// Federation is what changes of the federation nodes.
+	// Federation lists the changes of federation nodes.
 	Federation []NodeChange `json:"federation" nullable:"false" doc:"What changes of the federation, parents before their children."`
 	Cases      CaseChanges  `json:"cases" doc:"What changes of the test cases that came with imports."`
 }
 
-// ImportChange is what an import does to one rule.
+// ImportChange is the change that an import makes to one rule.
 type ImportChange struct {
 	Action    string        `json:"action" enum:"create,update,retire" doc:"create, update or retire."`
 	RuleID    string        `json:"rule_id" doc:"The rule; for a dry run of a creation, an id that will differ."`
@@ -32,7 +32,13 @@ type FieldChange struct {
 	After  json.RawMessage `json:"after,omitempty" doc:"Value after."`
 }
 
-// NodeChange is what an import does to one federation node.
+// NodesImport is the result of importing federation nodes: the changes, and for the record the attachments made and removed.
+type NodesImport struct {
+	Changes            []NodeChange
+	Attached, Detached []Attachment
+}
+
+// NodeChange is the change that an import makes to one federation node.
 type NodeChange struct {
 	Action     string           `json:"action" enum:"create,update,move,delete" doc:"create, update, move or delete."`
 	NodeID     string           `json:"node_id" doc:"The node; for a dry run of a creation, an id that will differ."`
@@ -41,12 +47,12 @@ type NodeChange struct {
 	Fields     []FieldChange    `json:"fields,omitempty" doc:"Fields that change in an update or move."`
 	Attached   []string         `json:"attached,omitempty" doc:"Rules that are attached to it."`
 	Detached   []string         `json:"detached,omitempty" doc:"Rules that are removed from it."`
-	Gains      []string         `json:"gains,omitempty" doc:"Rules that come to hold at the node; what it inherits from nodes that change as well is told there."`
+	Gains      []string         `json:"gains,omitempty" doc:"Rules that come to hold at the node; what it inherits from nodes that change as well is listed there."`
 	Loses      []string         `json:"loses,omitempty" doc:"Rules that no longer hold at the node."`
-	Overridden []NodeOverridden `json:"overridden,omitempty" doc:"Rules that no longer hold because others stand in for them."`
+	Overridden []NodeOverridden `json:"overridden,omitempty" doc:"Rules that no longer hold because others replace them."`
 }
 
-// NodeOverridden names a rule and the one that comes to stand in for it at a node.
+// NodeOverridden names a rule and the one that comes to replace it at a node.
 type NodeOverridden struct {
 	Rule string `json:"rule" doc:"The overridden rule."`
 	By   string `json:"by" doc:"The rule in its place."`

@@ -16,10 +16,18 @@ var transitions = map[Status][]Status{
 // RETIRED may be retired.
 func CanTransition(from, to Status) bool { return slices.Contains(transitions[from], to) }
 
+// Advances reports whether a status comes after another one in DRAFT, REVIEW, APPROVED, EFFECTIVE. A rule file, which is reviewed
+// where it is kept, may take several of these steps at once.
+func Advances(from, to Status) bool {
+	order := []Status{Draft, Review, Approved, Effective}
+	at := slices.Index(order, from)
+	return at >= 0 && slices.Index(order, to) > at
+}
+
 // NextStatuses lists where a rule may go from a status.
 func NextStatuses(from Status) []Status { return slices.Clone(transitions[from]) }
 
-// RelationKind names how one rule stands to another.
+// RelationKind is the kind of relationship from one rule to another.
 type RelationKind string
 
 // Relation kinds, read from the rule that has the relationship to the other one.

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Loosens tells, in words, in what r asks less than base, for which it would stand in; nil if in nothing. It compares how
-// much a violation matters, how binding the rule is, what a broken rule leads to, and where the rule holds. It does not
-// compare statements, nor periods: a rule out of its period stands in for nothing.
+// Loosens lists, in words, the ways in which r demands less than base, which it would replace; nil without any. It compares how
+// much a violation matters, how binding the rule is, what a broken rule leads to, and where the rule holds. It does not compare
+// statements, nor periods: a rule out of its period replaces nothing.
 func (r *Rule) Loosens(base *Rule) []string {
 	var ways []string
 	if r.Severity.Rank() < base.Severity.Rank() {

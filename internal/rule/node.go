@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Level is how high a federation node stands.
+// Level is the level of a federation node.
 type Level string
 
-// Levels. A parent's level is above its children's, so that no node can ever stand above itself.
+// Levels. A parent's level is above its children's, so that no node can be above itself.
 const (
 	LevelOrganization Level = "organization"
 	LevelTeam         Level = "team"
@@ -25,18 +25,18 @@ func (l Level) Above(other Level) bool { return slices.Index(Levels, l) < slices
 // Node is a place in the hierarchy of organization, team and project that rules are attached to. What is attached to a
 // node holds at all nodes below it too, unless it is overridden there.
 type Node struct {
-	ID           string    `json:"id" format:"uuid" doc:"Node identifier."`
-	ProjectID    string    `json:"project_id" doc:"Project the node belongs to."`
+	ID           string    `json:"id" kind:"record" format:"uuid" doc:"Node identifier."`
+	ProjectID    string    `json:"project_id" kind:"record" doc:"Project the node belongs to."`
 	Name         string    `json:"name" doc:"Node name."`
 	Level        Level     `json:"level" enum:"organization,team,project" doc:"organization, team or project."`
 	ParentID     *string   `json:"parent_id" nullable:"true" doc:"Parent node; null for an organization."`
-	Description  string    `json:"description" doc:"What the node stands for."`
+	Description  string    `json:"description" doc:"What the node is."`
 	DefaultScope string    `json:"default_scope" doc:"Scope of the rules attached here that have none of their own."`
-	Repositories []string  `json:"repositories" nullable:"false" doc:"Globs of the repositories that the node stands for."`
-	CreatedAt    time.Time `json:"created_at" doc:"When the node was made."`
-	CreatedBy    string    `json:"created_by" doc:"Actor that made it."`
-	UpdatedAt    time.Time `json:"updated_at" doc:"When the node was last changed."`
-	UpdatedBy    string    `json:"updated_by" doc:"Actor that last changed it."`
+	Repositories []string  `json:"repositories" nullable:"false" doc:"Globs of the repositories of the node."`
+	CreatedAt    time.Time `json:"created_at" kind:"record" doc:"When the node was made."`
+	CreatedBy    string    `json:"created_by" kind:"record" doc:"Actor that made it."`
+	UpdatedAt    time.Time `json:"updated_at" kind:"record" doc:"When the node was last changed."`
+	UpdatedBy    string    `json:"updated_by" kind:"record" doc:"Actor that last changed it."`
 }
 
 // Parent is the id of the parent, empty for a root.
@@ -66,8 +66,8 @@ func (n *Node) Normalize() {
 	n.Repositories = normalList(n.Repositories, strings.TrimSpace)
 }
 
-// Validate returns an invalid error that names every wrong field of a normalized node, or nil. Whether the parent exists and
-// stands above it is for the tree to say.
+// Validate returns an invalid error that names every wrong field of a normalized node, or nil. Package federation checks its
+// place in the tree.
 func (n *Node) Validate() error {
 	var p Problems
 	text(&p, "name", n.Name, 1, MaxLabel)
@@ -95,15 +95,15 @@ func (n *Node) Validate() error {
 type Attachment struct {
 	NodeID     string  `json:"node_id" format:"uuid" doc:"The node."`
 	RuleID     string  `json:"rule_id" format:"uuid" doc:"The rule."`
-	OverrideID *string `json:"override_parent_rule_id" format:"uuid" nullable:"true" doc:"Rule of an ancestor that this rule stands in for."`
-	// AllowWeakening lets the rule stand in for a CRITICAL one although it asks less; Reason says why that is right.
+	OverrideID *string `json:"override_parent_rule_id" format:"uuid" nullable:"true" doc:"Rule of an ancestor that this rule replaces."`
+	// AllowWeakening lets the rule replace a CRITICAL one although it demands less; Reason says why that is right.
 	AllowWeakening bool      `json:"allow_weakening" doc:"Whether the override may loosen a CRITICAL rule."`
 	Reason         string    `json:"reason" doc:"Why the rule is attached or may loosen another."`
 	CreatedAt      time.Time `json:"created_at" doc:"When it was attached."`
 	CreatedBy      string    `json:"created_by" doc:"Actor that attached it."`
 }
 
-// Override is the id of the rule that the attached one stands in for, or empty.
+// Override returns the id of the rule that the attached one replaces, or empty.
 func (a *Attachment) Override() string {
 	if a.OverrideID == nil {
 		return ""

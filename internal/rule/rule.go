@@ -1,8 +1,9 @@
-// Package rule holds the nouns of Tenet and their laws: rules, scopes, verdicts, evaluations. It imports only the
-// standard library and does no input or output; reading it tells what the system is about.
+// Package rule holds the nouns of Tenet and their laws: rules, scopes, verdicts, evaluations. It imports only the standard
+// library and does no input or output.
 package rule
 
 import (
+	"cmp"
 	"time"
 )
 
@@ -18,12 +19,13 @@ const (
 	MaxExample   = 2000 // characters of the input of an example
 )
 
-// Rule is one natural-language rule at one version. The zero value is not a valid rule; see [Rule.Validate].
+// Rule is one natural-language rule at one version. The zero value is not a valid rule; see [Rule.Validate]. The tag kind says who writes a
+// field: see field.kind.
 type Rule struct {
-	ID              string          `json:"id" format:"uuid" doc:"Rule identifier."`
-	ProjectID       string          `json:"project_id" doc:"Project the rule belongs to."`
-	Slug            string          `json:"slug,omitempty" doc:"Short unique name such as SEC-003, usable wherever a rule id is." example:"SEC-003"`
-	Version         int             `json:"version" minimum:"1" doc:"Version, raised by every change of the rule."`
+	ID              string          `json:"id" kind:"record" format:"uuid" doc:"Rule identifier."`
+	ProjectID       string          `json:"project_id" kind:"record" doc:"Project the rule belongs to."`
+	Slug            string          `json:"slug,omitempty" kind:"label" doc:"Short unique name such as SEC-003, usable wherever a rule id is." example:"SEC-003"`
+	Version         int             `json:"version" kind:"record" minimum:"1" doc:"Version, raised by every change of the rule."`
 	Statement       string          `json:"statement" doc:"Natural-language rule text."`
 	Modality        Modality        `json:"modality" enum:"MUST,MUST_NOT,SHOULD,MAY,INFO" doc:"How binding the rule is."`
 	Severity        Severity        `json:"severity" enum:"LOW,MEDIUM,HIGH,CRITICAL" doc:"How much a violation matters."`
@@ -34,19 +36,19 @@ type Rule struct {
 	Examples        []Example       `json:"examples,omitempty" doc:"Cases with their right verdict; the judge is shown them."`
 	SourceRefs      []SourceRef     `json:"source_refs" nullable:"false" doc:"Where the rule comes from."`
 	EffectivePeriod EffectivePeriod `json:"effective_period" doc:"When the rule holds."`
-	Status          Status          `json:"status" enum:"DRAFT,REVIEW,APPROVED,EFFECTIVE,SUPERSEDED,RETIRED" doc:"Place in the life cycle."`
+	Status          Status          `json:"status" kind:"label" enum:"DRAFT,REVIEW,APPROVED,EFFECTIVE,SUPERSEDED,RETIRED" doc:"Place in the life cycle."`
 	AppliesTo       *AppliesTo      `json:"applies_to,omitempty" doc:"Which subjects the rule concerns; absent means all."`
 	Check           *Check          `json:"check,omitempty" doc:"Deterministic check that decides without a model."`
 	Enforcement     Enforcement     `json:"enforcement" enum:"enforce,warn,shadow" doc:"What a broken rule leads to."`
-	Owner           string          `json:"owner" doc:"Person or team that answers for the rule."`
-	CreatedAt       time.Time       `json:"created_at" doc:"When the first version was made."`
-	CreatedBy       string          `json:"created_by" doc:"Actor that made the first version."`
-	AuthoredBy      string          `json:"authored_by" doc:"Actor that last changed what the rule says, rather than its status."`
-	UpdatedAt       time.Time       `json:"updated_at" doc:"When this version was made."`
-	UpdatedBy       string          `json:"updated_by" doc:"Actor that made this version."`
-	Tests           *Tests          `json:"tests,omitempty" doc:"Its test cases, where they are counted; never stored with the rule."`
-	Findings        []Finding       `json:"lint,omitempty" doc:"What makes it hard to judge, where that is looked at; never stored with the rule."`
-	ChangeNote      string          `json:"change_note,omitempty" doc:"Why this version was made."`
+	Owner           string          `json:"owner" kind:"label" doc:"Person or team that answers for the rule."`
+	CreatedAt       time.Time       `json:"created_at" kind:"record" doc:"When the first version was made."`
+	CreatedBy       string          `json:"created_by" kind:"record" doc:"Actor that made the first version."`
+	AuthoredBy      string          `json:"authored_by" kind:"record" doc:"Actor that last changed what the rule says, rather than its status."`
+	UpdatedAt       time.Time       `json:"updated_at" kind:"record" doc:"When this version was made."`
+	UpdatedBy       string          `json:"updated_by" kind:"record" doc:"Actor that made this version."`
+	Tests           *Tests          `json:"tests,omitempty" kind:"derived" doc:"Its test cases, where they are counted; never stored with the rule."`
+	Findings        []Finding       `json:"lint,omitempty" kind:"derived" doc:"What makes it hard to judge, where that is looked at; never stored with the rule."`
+	ChangeNote      string          `json:"change_note,omitempty" kind:"record" doc:"Why this version was made."`
 }
 
 // Example is a case with its right verdict: what a model learns the meaning of a rule from.
@@ -91,6 +93,9 @@ type AppliesTo struct {
 func (a *AppliesTo) Empty() bool {
 	return a == nil || len(a.Paths)+len(a.ExcludePaths)+len(a.Repositories)+len(a.Kinds) == 0
 }
+
+// Label returns the slug of the rule, or its id if it has none.
+func (r *Rule) Label() string { return cmp.Or(r.Slug, r.ID) }
 
 // Judged reports whether the rule is one that verdicts are given for. MAY and INFO rules are context only.
 func (r *Rule) Judged() bool {

@@ -2,9 +2,9 @@ package rule
 
 import "strings"
 
-// ScopeApplies reports whether a rule with the given scope list holds for a subject in scope subject. Paths compare by
-// segment: a/b holds for a/b and a/b/c, not for a or a/bc. An empty list and * hold everywhere, * may stand for one
-// segment, and a subject without scope is in every scope.
+// ScopeApplies reports whether a rule with the given scope list holds for a subject in scope subject. Paths compare by segment:
+// a/b holds for a/b and a/b/c, not for a or a/bc. An empty list and * hold everywhere, * in a path matches one segment, and a
+// subject without scope is in every scope.
 func ScopeApplies(scope []string, subject string) bool {
 	if len(scope) == 0 || subject == "" {
 		return true

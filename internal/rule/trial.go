@@ -2,11 +2,11 @@ package rule
 
 import "time"
 
-// Trial is what one rule says of a sample, tried out of the record.
+// Trial is the result of one rule on a sample, outside of the record.
 type Trial struct {
 	// Raw is the verdict before modality and enforcement soften it: DENY means that the sample breaks the rule.
 	Raw Verdict
-	// Verdict is what an evaluation would tell.
+	// Verdict is the verdict that an evaluation would return.
 	Verdict RuleVerdict
 	// Models lists the models that answered.
 	Models []string

@@ -35,14 +35,18 @@ func (r *Rule) Normalize() {
 	r.Enforcement = normalEnum(r.Enforcement, Enforcements, Enforce)
 	r.Scope = normalList(r.Scope, CleanScope)
 	r.Tags = normalList(r.Tags, strings.TrimSpace)
-	if len(r.Exceptions) > 0 {
-		r.Exceptions = normalList(r.Exceptions, strings.TrimSpace)
-	}
-	r.Examples = slices.Clone(r.Examples)
+	r.Exceptions = NilIfEmpty(normalList(r.Exceptions, strings.TrimSpace))
+	r.Examples = NilIfEmpty(slices.Clone(r.Examples))
 	for i := range r.Examples {
 		e := &r.Examples[i]
 		e.Input, e.Note = strings.Trim(e.Input, "\n"), strings.TrimSpace(e.Note)
 		e.Verdict = normalEnum(e.Verdict, exampleVerdicts, "")
+	}
+	for _, t := range []**time.Time{&r.EffectivePeriod.From, &r.EffectivePeriod.Until} {
+		if *t != nil {
+			stored := Instant(**t)
+			*t = &stored
+		}
 	}
 	if r.SourceRefs == nil {
 		r.SourceRefs = []SourceRef{}

@@ -2,7 +2,7 @@ package rule
 
 import "strings"
 
-// Modality tells how binding a rule is, in the words of RFC 2119.
+// Modality is how binding a rule is, in the words of RFC 2119.
 type Modality string
 
 // Modalities. A broken MUST or MUST_NOT is denied, a broken SHOULD needs confirmation, MAY and INFO are context.
@@ -17,7 +17,7 @@ const (
 // Modalities lists all modalities from the most to the least binding.
 var Modalities = []Modality{Must, MustNot, Should, May, Info}
 
-// Severity tells how much a violation matters.
+// Severity is how much a violation matters.
 type Severity string
 
 // Severities.
@@ -62,11 +62,14 @@ const (
 // Statuses lists all statuses in the order of the life cycle.
 var Statuses = []Status{Draft, Review, Approved, Effective, Superseded, Retired}
 
-// Enforcement tells what a broken rule leads to.
+// Ended reports whether the life of a rule is over: it is superseded or retired.
+func (s Status) Ended() bool { return s == Superseded || s == Retired }
+
+// Enforcement is the consequence of a broken rule.
 type Enforcement string
 
-// Enforcements. Enforce lets a violation stand, Warn turns DENY into NEEDS_CONFIRMATION, Shadow records the verdict and
-// keeps it out of the overall verdict.
+// Enforcements. Enforce keeps a DENY, Warn turns it into NEEDS_CONFIRMATION, Shadow records the verdict and keeps it out of the
+// overall verdict.
 const (
 	Enforce Enforcement = "enforce"
 	Warn    Enforcement = "warn"
@@ -89,7 +92,7 @@ const (
 // Verdicts lists all verdicts.
 var Verdicts = []Verdict{Allow, Deny, NeedsConfirmation}
 
-// DecidedBy tells what a verdict rests on.
+// DecidedBy is the basis of a verdict.
 type DecidedBy string
 
 // Deciders. None means that nothing could decide, so the verdict is NEEDS_CONFIRMATION.
@@ -100,7 +103,7 @@ const (
 	ByNone  DecidedBy = "none"
 )
 
-// Mode tells whether an action is still to be taken or has happened.
+// Mode is whether an action is still to be taken or has happened.
 type Mode string
 
 // Modes. Preflight gates an action not yet taken, Posthoc judges one that happened.
@@ -112,7 +115,7 @@ const (
 // Modes lists all modes.
 var Modes = []Mode{Preflight, Posthoc}
 
-// Parse finds the value among all that equals s regardless of letter case. It returns false if there is none.
+// Parse returns the value among all that equals s regardless of letter case, and false without one.
 func Parse[T ~string](s string, all []T) (T, bool) {
 	for _, v := range all {
 		if strings.EqualFold(string(v), s) {

@@ -17,7 +17,7 @@ type RuleVerdict struct {
 	FixSuggestion    string         `json:"fix_suggestion" doc:"How to fix it; empty for ALLOW."`
 	Locations        []Location     `json:"locations" nullable:"false" doc:"Code locations, in new-file lines."`
 	Evidence         []Evidence     `json:"evidence" nullable:"false" doc:"What the verdict rests on, found in the subject by the server."`
-	Fingerprint      string         `json:"fingerprint,omitempty" doc:"Identifies what the rule objects to, whatever line it stands at; what a waiver is bound to. Absent where the denial cannot be waived."`
+	Fingerprint      string         `json:"fingerprint,omitempty" doc:"Identifies what the rule objects to, whatever its line; what a waiver is bound to. Absent where the denial cannot be waived."`
 	Waiver           *AppliedWaiver `json:"waiver,omitempty" doc:"The waiver that covers this denial; it then does not count in the overall verdict."`
 	SourceNodeID     string         `json:"source_node_id,omitempty" doc:"Federation node that supplies the rule; absent if no node is in play."`
 }
@@ -31,12 +31,12 @@ type Location struct {
 	Snippet      string `json:"snippet" doc:"The text of those lines."`
 }
 
-// Evidence is one piece of proof. A quote stands in the subject, an absence names what is not there, a fact names a
+// Evidence is one piece of proof. A quote is text of the subject, an absence names something that is missing, a fact names a
 // value that decided.
 type Evidence struct {
 	Kind     string `json:"kind" enum:"quote,absence,fact" doc:"quote, absence or fact."`
 	Quote    string `json:"quote,omitempty" doc:"Text of the subject, verbatim."`
-	FilePath string `json:"file_path,omitempty" doc:"File the quote stands in."`
+	FilePath string `json:"file_path,omitempty" doc:"File of the quote."`
 	Line     int    `json:"line,omitempty" doc:"Line of the quote, from 1."`
 	Fact     string `json:"fact,omitempty" doc:"Name of the fact, such as facts.amount."`
 	Value    string `json:"value,omitempty" doc:"Its value as JSON."`

@@ -16,7 +16,7 @@ const (
 	MaxWaiverTime   = 366 * 24 * time.Hour // from its making to its end
 )
 
-// WaiverStatus tells whether a [Waiver] covers anything.
+// WaiverStatus is whether a [Waiver] covers anything.
 type WaiverStatus string
 
 // States of a waiver. Only an active one covers anything.
@@ -30,8 +30,8 @@ const (
 // WaiverStatuses are the values of [Waiver.Status].
 var WaiverStatuses = []WaiverStatus{WaiverActive, WaiverPending, WaiverExpired, WaiverRevoked}
 
-// Waiver lets one denial of one rule stand for a while. It is bound to the text that the denial cites: with another text, or another
-// wording of the rule, it covers nothing.
+// Waiver excuses one denial of one rule until a date. It is bound to the text that the denial cites: with another text, or
+// another wording of the rule, it covers nothing.
 type Waiver struct {
 	ID          string       `json:"id" format:"uuid" doc:"Identifier."`
 	ProjectID   string       `json:"project_id" doc:"Project of the rule."`
@@ -50,8 +50,8 @@ type Waiver struct {
 	Status      WaiverStatus `json:"status" enum:"active,pending,expired,revoked" doc:"Whether it covers anything now. One for a CRITICAL rule is pending until a second person approves it."`
 }
 
-// At is what the waiver is worth at a time for a rule of a severity. One that was made for a CRITICAL rule takes a second person
-// also where the rule is taken less seriously, such as below a federation node.
+// At returns the status of the waiver at a time for a rule of a severity. One that was made for a CRITICAL rule takes a second
+// person also where the rule is taken less seriously, such as below a federation node.
 func (w *Waiver) At(now time.Time, s Severity) WaiverStatus {
 	switch {
 	case w.RevokedAt != nil:
@@ -80,17 +80,17 @@ type AppliedWaiver struct {
 // Counts reports whether the verdict weighs in the overall verdict: one of a rule in shadow does not, and neither does a waived one.
 func (v *RuleVerdict) Counts() bool { return v.Enforcement != Shadow && v.Waiver == nil }
 
-// Bounds of what a fingerprint can stand for. Checks and judges list so many places and quotes, and of a longer line checks quote
-// about so many bytes: beyond, a change could go unseen.
+// Bounds of a fingerprint. Checks and judges list so many places and quotes, and of a longer line checks quote about so many
+// bytes: beyond, a change could go unseen.
 const (
 	checkedPlaces = 50
 	judgedPlaces  = 20
 	cutQuote      = 290
 )
 
-// FingerprintOf identifies what a denial objects to: the rule and its wording, and the quoted texts with their files, whatever
-// lines they stand at and however they are spaced. It is empty where nothing is quoted, such as for a fact or for what is
-// absent, and where not all is told: such a denial cannot be waived.
+// FingerprintOf identifies the object of a denial: the rule and its wording, and the quoted texts with their files, whatever
+// their lines and spacing. It is empty without a quote, such as for a fact or an absence, and where the list of quotes is cut:
+// such a denial cannot be waived.
 func FingerprintOf(v *RuleVerdict, contentHash string) string {
 	type cited struct{ Path, Text string }
 	var list []cited

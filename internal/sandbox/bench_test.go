@@ -48,16 +48,16 @@ func bedOf(t testing.TB, model llm.Model, parallel int, edit func(*rule.Rule), h
 	}
 	r.Normalize()
 	err = s.Update(ctx, func(tx store.Tx) error {
-		if err := tx.CreateProject(ctx, rule.Project{ID: "p"}); err != nil {
+		if err := tx.Projects.Create(ctx, rule.Project{ID: "p"}); err != nil {
 			return err
 		}
-		return tx.InsertRules(ctx, 1, []rule.Rule{r})
+		return tx.Rules.Insert(ctx, 1, []rule.Rule{r})
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return sandbox.New(sandbox.Config{
-		Store: s, Model: model, Recorded: h, Now: time.Now, Evaluator: evaluate.New(evaluate.Config{
+		Store: sandbox.Store{Updater: s, Jobs: s.Jobs, Rules: s.Rules, Runs: s.Runs, TestCases: s.TestCases}, Model: model, Recorded: h, Now: time.Now, Evaluator: evaluate.New(evaluate.Config{
 			Checks: check.NewCache(100), Now: time.Now, Judge: judge.New(judge.Config{Model: model, Concurrency: parallel}),
 		}),
 	}), ctx

@@ -12,6 +12,7 @@ import (
 	"tenet/internal/rule"
 	"tenet/internal/store"
 	"tenet/internal/subject"
+	"tenet/internal/wire"
 )
 
 // Types of a sample.
@@ -34,31 +35,9 @@ const (
 	MaxName    = 200     // characters
 )
 
-// Case is a sample with the verdict that a rule must give on it.
-type Case struct {
-	ID              string       `json:"id" doc:"Identifier."`
-	RuleID          string       `json:"rule_id" doc:"The rule."`
-	Name            string       `json:"name" doc:"Label."`
-	SampleInput     string       `json:"sample_input" doc:"Code snippet, diff or scenario text."`
-	InputType       string       `json:"input_type" enum:"code,facts" doc:"How the sample is read."`
-	ExpectedVerdict rule.Verdict `json:"expected_verdict" enum:"ALLOW,DENY" doc:"ALLOW if the sample keeps the rule, DENY if it breaks it."`
-	Origin          string       `json:"origin" enum:"manual,generated,import" doc:"Where the case comes from."`
-	Confirmed       bool         `json:"confirmed" doc:"False for a generated case until a person confirms it."`
-	LastResult      rule.Verdict `json:"last_result,omitempty" doc:"Verdict of the latest run: DENY if the sample breaks the rule, whatever its modality and enforcement make of that."`
-	Passing         *bool        `json:"passing,omitempty" doc:"Whether last_result equals expected_verdict."`
-	Stale           bool         `json:"stale,omitempty" doc:"The rule says something else than at the latest run."`
-	LastRunAt       *time.Time   `json:"last_run_at,omitempty" doc:"Time of the latest run."`
-	LastReasoning   string       `json:"last_reasoning,omitempty" doc:"Why the latest run came to its result."`
-	LastDecidedBy   string       `json:"last_decided_by,omitempty" doc:"check, model or none."`
-	LastModel       string       `json:"last_model,omitempty" doc:"Model that judged in the latest run."`
-	LastRuleVersion int          `json:"last_rule_version,omitempty" doc:"Version of the rule in the latest run."`
-	CreatedAt       time.Time    `json:"created_at" doc:"When it was made."`
-	CreatedBy       string       `json:"created_by" doc:"Actor that made it."`
-}
-
 // caseOf is a stored case as callers see it. hash is that of what the rule says now.
-func caseOf(c *store.TestCase, hash string) Case {
-	out := Case{
+func caseOf(c *store.TestCase, hash string) wire.Case {
+	out := wire.Case{
 		ID: c.ID, RuleID: c.RuleID, Name: c.Name, SampleInput: c.SampleInput, InputType: c.InputType, ExpectedVerdict: rule.Verdict(c.Expected),
 		Origin: c.Origin, Confirmed: c.Confirmed, LastResult: rule.Verdict(c.LastResult), LastRunAt: c.LastRunAt, LastReasoning: c.LastReasoning,
 		LastDecidedBy: c.LastDecidedBy, LastModel: c.LastModel, LastRuleVersion: c.LastVersion, CreatedAt: c.CreatedAt, CreatedBy: c.CreatedBy,
@@ -123,7 +102,7 @@ func (n *NewCase) checkSample(p *rule.Problems) {
 		p.Add("sample_input", "must be valid UTF-8 without NUL characters")
 		return
 	}
-	s, err := sampleOf(n.SampleInput, n.InputType)
+	s, err := ParseSample(n.SampleInput, n.InputType)
 	if err == nil {
 		var in subject.Input
 		if in, err = s.input(&rule.Rule{}); err == nil {
@@ -135,7 +114,7 @@ func (n *NewCase) checkSample(p *rule.Problems) {
 	}
 }
 
-// reason is what is wrong, without the names of fields that the caller does not have.
+// reason returns the fault, without the names of fields that the caller does not have.
 func reason(err error) string {
 	e, ok := err.(*rule.Error) //nolint:errorlint // the errors of samples are not wrapped
 	if !ok || len(e.Fields) == 0 {
@@ -144,8 +123,8 @@ func reason(err error) string {
 	return e.Fields[0].Message
 }
 
-// sampleOf reads the text of a test case.
-func sampleOf(text, inputType string) (Sample, error) {
+// ParseSample reads the text of a test case.
+func ParseSample(text, inputType string) (Sample, error) {
 	if inputType == Code {
 		return Sample{Code: text}, nil
 	}
@@ -161,28 +140,28 @@ func sampleOf(text, inputType string) (Sample, error) {
 
 // AddCase keeps a test case with a rule. The error is invalid and names the fields, not_found without the rule, or conflict
 // if the rule has MaxCases already, or samples of MaxSamples.
-func (b *Sandbox) AddCase(ctx context.Context, projectID, ref string, n NewCase) (Case, error) {
+func (b *Sandbox) AddCase(ctx context.Context, projectID, ref string, n NewCase) (wire.Case, error) {
 	made, err := b.addCases(ctx, projectID, ref, []NewCase{n})
 	if err != nil {
-		return Case{}, err
+		return wire.Case{}, err
 	}
 	return made[0], nil
 }
 
 // addCases keeps test cases with a rule: all, or none.
-func (b *Sandbox) addCases(ctx context.Context, projectID, ref string, list []NewCase) ([]Case, error) {
+func (b *Sandbox) addCases(ctx context.Context, projectID, ref string, list []NewCase) ([]wire.Case, error) {
 	for i := range list {
 		if err := list[i].normalize(); err != nil {
 			return nil, err
 		}
 	}
-	var made []Case
+	var made []wire.Case
 	err := b.cfg.Store.Update(ctx, func(tx store.Tx) error {
-		r, err := tx.Rule(ctx, projectID, ref)
+		r, err := tx.Rules.Get(ctx, projectID, ref)
 		if err != nil {
 			return err
 		}
-		have, err := tx.TestCases(ctx, projectID, r.ID)
+		have, err := tx.TestCases.List(ctx, projectID, r.ID)
 		if err != nil {
 			return err
 		}
@@ -196,7 +175,7 @@ func (b *Sandbox) addCases(ctx context.Context, projectID, ref string, list []Ne
 		if err := withinBounds(len(have)+len(list), size); err != nil {
 			return err
 		}
-		made = make([]Case, len(list))
+		made = make([]wire.Case, len(list))
 		stored := make([]store.TestCase, len(list))
 		for i, n := range list {
 			stored[i] = store.TestCase{
@@ -206,10 +185,10 @@ func (b *Sandbox) addCases(ctx context.Context, projectID, ref string, list []Ne
 			}
 			made[i] = caseOf(&stored[i], "")
 		}
-		if err := tx.InsertTestCases(ctx, stored); err != nil {
+		if err := tx.TestCases.Insert(ctx, stored); err != nil {
 			return err
 		}
-		return b.note(ctx, tx, projectID, "created", made)
+		return note(ctx, tx, b.instant(), projectID, "created", made)
 	})
 	return made, err
 }
@@ -226,27 +205,27 @@ func withinBounds(cases, size int) error {
 }
 
 // instant is the current time as it is stored.
-func (b *Sandbox) instant() time.Time { return b.cfg.Now().UTC().Truncate(time.Microsecond) }
+func (b *Sandbox) instant() time.Time { return rule.Instant(b.cfg.Now()) }
 
 // note records a change of test cases: what a rule is held to is part of its history.
-func (b *Sandbox) note(ctx context.Context, tx store.Tx, projectID, action string, cases []Case) error {
+func note(ctx context.Context, tx store.Tx, at time.Time, projectID, action string, cases []wire.Case) error {
 	return audit.Append(ctx, tx, projectID, audit.Record{
-		Kind: audit.KindTestCase, At: b.instant(), Actor: auth.ActorFrom(ctx).Name, Body: audit.JSON(map[string]any{"action": action, "test_cases": cases}),
+		Kind: audit.KindTestCase, At: at, Actor: auth.ActorFrom(ctx).Name, Body: audit.JSON(map[string]any{"action": action, "test_cases": cases}),
 	})
 }
 
 // Cases returns the test cases of a rule, oldest first; not_found without the rule.
-func (b *Sandbox) Cases(ctx context.Context, projectID, ref string) ([]Case, error) {
-	r, err := b.cfg.Store.Rule(ctx, projectID, ref)
+func (b *Sandbox) Cases(ctx context.Context, projectID, ref string) ([]wire.Case, error) {
+	r, err := b.cfg.Store.Rules.Get(ctx, projectID, ref)
 	if err != nil {
 		return nil, err
 	}
-	stored, err := b.cfg.Store.TestCases(ctx, projectID, r.ID)
+	stored, err := b.cfg.Store.TestCases.List(ctx, projectID, r.ID)
 	if err != nil {
 		return nil, err
 	}
 	hash := r.ContentHash()
-	cases := make([]Case, len(stored))
+	cases := make([]wire.Case, len(stored))
 	for i := range stored {
 		cases[i] = caseOf(&stored[i], hash)
 	}
@@ -255,30 +234,30 @@ func (b *Sandbox) Cases(ctx context.Context, projectID, ref string) ([]Case, err
 
 // DeleteCase removes a test case; not_found without the rule or the case.
 func (b *Sandbox) DeleteCase(ctx context.Context, projectID, ref, id string) error {
-	_, err := b.changeCase(ctx, projectID, ref, id, "deleted", store.Tx.DeleteTestCase)
+	_, err := b.changeCase(ctx, projectID, ref, id, "deleted", store.TestCaseTx.Delete)
 	return err
 }
 
-// ConfirmCase lets a person stand by a generated case; not_found without the rule or the case.
-func (b *Sandbox) ConfirmCase(ctx context.Context, projectID, ref, id string) (Case, error) {
-	return b.changeCase(ctx, projectID, ref, id, "confirmed", store.Tx.ConfirmTestCase)
+// ConfirmCase lets a person confirm a generated case; not_found without the rule or the case.
+func (b *Sandbox) ConfirmCase(ctx context.Context, projectID, ref, id string) (wire.Case, error) {
+	return b.changeCase(ctx, projectID, ref, id, "confirmed", store.TestCaseTx.Confirm)
 }
 
 func (b *Sandbox) changeCase(ctx context.Context, projectID, ref, id, action string,
-	do func(tx store.Tx, ctx context.Context, projectID, ruleID, id string) (store.TestCase, error),
-) (Case, error) {
-	var changed Case
+	do func(tests store.TestCaseTx, ctx context.Context, projectID, ruleID, id string) (store.TestCase, error),
+) (wire.Case, error) {
+	var changed wire.Case
 	err := b.cfg.Store.Update(ctx, func(tx store.Tx) error {
-		r, err := tx.Rule(ctx, projectID, ref)
+		r, err := tx.Rules.Get(ctx, projectID, ref)
 		if err != nil {
 			return err
 		}
-		stored, err := do(tx, ctx, projectID, r.ID, strings.ToLower(id))
+		stored, err := do(tx.TestCases, ctx, projectID, r.ID, strings.ToLower(id))
 		if err != nil {
 			return err
 		}
 		changed = caseOf(&stored, r.ContentHash())
-		return b.note(ctx, tx, projectID, action, []Case{changed})
+		return note(ctx, tx, b.instant(), projectID, action, []wire.Case{changed})
 	})
 	return changed, err
 }

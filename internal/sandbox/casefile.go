@@ -21,53 +21,53 @@ type CaseFiles struct{ Now func() time.Time }
 // have written, and the rules that have no case in the file. It is part of the caller's transaction. The error is invalid, and
 // names the fields, or conflict if a rule would have too many cases.
 func (f CaseFiles) Import(ctx context.Context, tx store.Tx, projectID string, cases []rule.FileCase) (rule.CaseChanges, error) {
-	im := &caseImport{tx: tx, projectID: projectID, at: f.Now().UTC().Truncate(time.Microsecond), by: auth.ActorFrom(ctx).Name}
+	im := &caseImport{tx: tx, projectID: projectID, at: rule.Instant(f.Now()), by: auth.ActorFrom(ctx).Name}
 	refs := make([]string, len(cases))
 	for i := range cases {
 		refs[i] = cases[i].Rule
 	}
-	known, err := tx.Rules(ctx, projectID, refs)
+	existing, err := tx.Rules.GetMany(ctx, projectID, refs)
 	if err != nil {
 		return im.changes, err
 	}
 	var p rule.Problems
 	var order []string
-	wanted := map[string][]NewCase{}
+	newCases := map[string][]NewCase{}
 	for i := range cases {
 		c := &cases[i]
-		r, ok := known[c.Rule]
+		r, ok := existing[c.Rule]
 		if !ok {
 			p.Add(fmt.Sprintf("cases[%d].rule", i), "is %q, which is no rule of the project or the file", c.Rule)
 			continue
 		}
-		n, kept, err := fromFile(c, &r)
+		n, count, err := fromFile(c, &r)
 		if err != nil {
 			p.AddAll(fmt.Sprintf("cases[%d]", i), err)
 			continue
 		}
-		if _, ok := wanted[r.ID]; !ok {
+		if _, ok := newCases[r.ID]; !ok {
 			order = append(order, r.ID)
-			wanted[r.ID] = nil
+			newCases[r.ID] = nil
 		}
-		if !kept {
+		if !count {
 			im.changes.FileOnly++
 			continue
 		}
-		wanted[r.ID] = append(wanted[r.ID], n)
+		newCases[r.ID] = append(newCases[r.ID], n)
 	}
 	if err := p.Err("the rule file is invalid; nothing was imported"); err != nil {
 		return im.changes, err
 	}
 	for _, id := range order {
-		if err := im.replace(ctx, id, wanted[id]); err != nil {
+		if err := im.replace(ctx, id, newCases[id]); err != nil {
 			return im.changes, err
 		}
 	}
 	return im.changes, im.finish(ctx)
 }
 
-// fromFile makes a case to be kept of one in a file; kept is false for what a stored case cannot say.
-func fromFile(c *rule.FileCase, r *rule.Rule) (n NewCase, kept bool, err error) {
+// fromFile makes a case of one in a file; storable is false for a case that the store cannot express.
+func fromFile(c *rule.FileCase, r *rule.Rule) (n NewCase, storable bool, err error) {
 	var p rule.Problems
 	if parts := countTrue(len(c.Files) > 0, c.Diff != "", c.Facts != nil, c.Action != ""); parts != 1 {
 		p.Add("files", "a case has either files, a diff, facts or an action; this one has %d of them", parts)
@@ -102,21 +102,21 @@ func fromFile(c *rule.FileCase, r *rule.Rule) (n NewCase, kept bool, err error) 
 		}
 		n.ExpectedVerdict = rule.Deny // of the sample; what that leads to is the modality's business
 	}
-	return n, true, renamed(n.normalize())
+	return n, true, fileFields(n.normalize())
 }
 
 func countTrue(list ...bool) int {
 	n := 0
-	for _, is := range list {
-		if is {
+	for _, yes := range list {
+		if yes {
 			n++
 		}
 	}
 	return n
 }
 
-// renamed gives the field errors of a test case the names that its parts have in a file.
-func renamed(err error) error {
+// fileFields gives the field errors of a test case the names that its parts have in a file.
+func fileFields(err error) error {
 	e, ok := err.(*rule.Error) //nolint:errorlint // the errors of test cases are not wrapped
 	if !ok {
 		return err
@@ -139,12 +139,12 @@ type caseImport struct {
 	at        time.Time
 	by        string
 	changes   rule.CaseChanges
-	added     []notedCase
-	removed   []notedCase
+	added     []caseNote
+	removed   []caseNote
 }
 
-// notedCase is what the record of an import tells of a case: the sample itself is in the file.
-type notedCase struct {
+// caseNote is a case in the record of an import: the sample itself is in the file.
+type caseNote struct {
 	RuleID   string `json:"rule_id"`
 	ID       string `json:"id"`
 	Name     string `json:"name"`
@@ -152,35 +152,35 @@ type notedCase struct {
 	Sample   string `json:"sample_sha256"`
 }
 
-func noted(c *store.TestCase) notedCase {
+func caseNoteOf(c *store.TestCase) caseNote {
 	sum := sha256.Sum256([]byte(c.SampleInput))
-	return notedCase{c.RuleID, c.ID, c.Name, c.Expected, hex.EncodeToString(sum[:])}
+	return caseNote{c.RuleID, c.ID, c.Name, c.Expected, hex.EncodeToString(sum[:])}
 }
 
 // replace makes the imported cases of a rule those that are wanted.
-func (im *caseImport) replace(ctx context.Context, ruleID string, wanted []NewCase) error {
-	have, err := im.tx.TestCases(ctx, im.projectID, ruleID)
+func (im *caseImport) replace(ctx context.Context, ruleID string, newCases []NewCase) error {
+	have, err := im.tx.TestCases.List(ctx, im.projectID, ruleID)
 	if err != nil {
 		return err
 	}
 	type key struct{ name, sample, inputType, expected string }
-	known := map[key][]*store.TestCase{}
-	kept, size := 0, 0
+	existing := map[key][]*store.TestCase{}
+	count, size := 0, 0
 	for i := range have {
 		c := &have[i]
 		if c.Origin != Imported {
-			kept, size = kept+1, size+len(c.SampleInput)
+			count, size = count+1, size+len(c.SampleInput)
 			continue
 		}
 		k := key{c.Name, c.SampleInput, c.InputType, c.Expected}
-		known[k] = append(known[k], c)
+		existing[k] = append(existing[k], c)
 	}
 	var fresh []store.TestCase
-	for _, n := range wanted {
-		kept, size = kept+1, size+len(n.SampleInput)
+	for _, n := range newCases {
+		count, size = count+1, size+len(n.SampleInput)
 		k := key{n.Name, n.SampleInput, n.InputType, string(n.ExpectedVerdict)}
-		if same := known[k]; len(same) > 0 {
-			known[k] = same[1:]
+		if same := existing[k]; len(same) > 0 {
+			existing[k] = same[1:]
 			im.changes.Unchanged++
 			continue
 		}
@@ -189,25 +189,25 @@ func (im *caseImport) replace(ctx context.Context, ruleID string, wanted []NewCa
 			Expected: string(n.ExpectedVerdict), Origin: Imported, Confirmed: true, CreatedAt: im.at, CreatedBy: im.by,
 		})
 	}
-	if err := withinBounds(kept, size); err != nil {
+	if err := withinBounds(count, size); err != nil {
 		return err
 	}
 	for i := range have {
 		c := &have[i]
 		k := key{c.Name, c.SampleInput, c.InputType, c.Expected}
-		if c.Origin != Imported || len(known[k]) == 0 {
+		if c.Origin != Imported || len(existing[k]) == 0 {
 			continue
 		}
-		known[k] = known[k][1:]
-		if _, err := im.tx.DeleteTestCase(ctx, im.projectID, ruleID, c.ID); err != nil {
+		existing[k] = existing[k][1:]
+		if _, err := im.tx.TestCases.Delete(ctx, im.projectID, ruleID, c.ID); err != nil {
 			return err
 		}
-		im.removed = append(im.removed, noted(c))
+		im.removed = append(im.removed, caseNoteOf(c))
 	}
 	for i := range fresh {
-		im.added = append(im.added, noted(&fresh[i]))
+		im.added = append(im.added, caseNoteOf(&fresh[i]))
 	}
-	return im.tx.InsertTestCases(ctx, fresh)
+	return im.tx.TestCases.Insert(ctx, fresh)
 }
 
 // finish counts and records what has changed.

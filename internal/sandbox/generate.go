@@ -9,6 +9,7 @@ import (
 
 	"tenet/internal/llm"
 	"tenet/internal/rule"
+	"tenet/internal/wire"
 )
 
 // Bounds of how many cases a model is asked for at once.
@@ -40,7 +41,7 @@ const generateSchema = `{"type":"object","additionalProperties":false,"required"
 // Generate lets the model write count test cases for a rule, half of which keep it, and keeps them as generated until a
 // person confirms them. What is no case, or is there already, is left out, so that there may be fewer. The error is
 // unavailable without a model, or if nothing of its answers can be used.
-func (b *Sandbox) Generate(ctx context.Context, projectID, ref string, count int) ([]Case, error) {
+func (b *Sandbox) Generate(ctx context.Context, projectID, ref string, count int) ([]wire.Case, error) {
 	if count < 1 || count > MaxGenerated {
 		var p rule.Problems
 		p.Add("count", "is %d; use 1 to %d", count, MaxGenerated)
@@ -49,17 +50,17 @@ func (b *Sandbox) Generate(ctx context.Context, projectID, ref string, count int
 	if b.cfg.Model == nil {
 		return nil, noModel("test cases are written by a model")
 	}
-	r, err := b.cfg.Store.Rule(ctx, projectID, ref)
+	r, err := b.cfg.Store.Rules.Get(ctx, projectID, ref)
 	if err != nil {
 		return nil, err
 	}
-	have, err := b.cfg.Store.TestCases(ctx, projectID, r.ID)
+	have, err := b.cfg.Store.TestCases.List(ctx, projectID, r.ID)
 	if err != nil {
 		return nil, err
 	}
 	g := &gathering{want: map[rule.Verdict]int{rule.Deny: (count + 1) / 2, rule.Allow: count / 2}, seen: map[string]bool{}}
 	for _, c := range have {
-		g.seen[essence(c.SampleInput)] = true
+		g.seen[normalized(c.SampleInput)] = true
 		g.names = append(g.names, c.Name)
 	}
 	for round := 0; round < maxRounds && g.missing() > 0; round++ {
@@ -93,20 +94,22 @@ type gathering struct {
 
 func (g *gathering) missing() int { return g.want[rule.Deny] + g.want[rule.Allow] }
 
-// essence is what makes two samples the same: their text without white space and letter case.
-func essence(sample string) string { return strings.ToLower(strings.Join(strings.Fields(sample), " ")) }
+// normalized returns the text of a sample without white space and letter case, which equal samples share.
+func normalized(sample string) string {
+	return strings.ToLower(strings.Join(strings.Fields(sample), " "))
+}
 
-// maxShownNames bounds how many cases that there are already a prompt lists.
+// maxShownNames bounds how many existing cases a prompt lists.
 const maxShownNames = 100
 
 func (g *gathering) request(b *Sandbox, r *rule.Rule) llm.Request {
-	text := b.cleanRule(r)
+	text := cleanRule(b.redactor, r)
 	if r.AppliesTo != nil {
 		text["applies_to"] = r.AppliesTo
 	}
 	names := slices.Clone(g.names[max(0, len(g.names)-maxShownNames):])
 	for i := range names {
-		names[i] = b.clean(names[i])
+		names[i] = clean(b.redactor, names[i])
 	}
 	shown := map[string]any{"rule": text, "existing_cases": names}
 	data, err := json.MarshalIndent(shown, "", "  ")
@@ -141,11 +144,11 @@ func (g *gathering) take(answer string) {
 			continue
 		}
 		n := NewCase{Name: c.Name, InputType: c.InputType, SampleInput: c.SampleInput, ExpectedVerdict: c.ExpectedVerdict, Origin: Generated}
-		if n.normalize() != nil || g.want[n.ExpectedVerdict] == 0 || g.seen[essence(n.SampleInput)] {
+		if n.normalize() != nil || g.want[n.ExpectedVerdict] == 0 || g.seen[normalized(n.SampleInput)] {
 			continue
 		}
 		g.want[n.ExpectedVerdict]--
-		g.seen[essence(n.SampleInput)] = true
+		g.seen[normalized(n.SampleInput)] = true
 		g.names = append(g.names, n.Name)
 		g.good = append(g.good, n)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tenet/internal/llm"
+	"tenet/internal/llm/llmtest"
 	"tenet/internal/rule"
 	"tenet/internal/sandbox"
 )
@@ -28,7 +29,7 @@ func answer(t *testing.T, cases ...any) string {
 }
 
 func TestGeneratedCasesAreBalancedAndDistinct(t *testing.T) {
-	model := &llm.Fake{}
+	model := &llmtest.Fake{}
 	var first []any
 	for i := range 9 { // far too many that deny, and each twice
 		c := written{fmt.Sprint("deny ", i), "code", fmt.Sprintf("eval(%d)", i), "DENY"}
@@ -73,7 +74,7 @@ func TestGeneratedCasesAreBalancedAndDistinct(t *testing.T) {
 func TestNothingIsKeptOfAnswersWithoutCases(t *testing.T) {
 	for name, model := range map[string]llm.Model{
 		"no model":      nil,
-		"no cases":      &llm.Fake{Respond: (&llm.Fake{}).Complete},
+		"no cases":      &llmtest.Fake{Respond: (&llmtest.Fake{}).Complete},
 		"empty answers": pushed(`{"cases":[]}`, `{}`, `[]`),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -95,8 +96,8 @@ func TestNothingIsKeptOfAnswersWithoutCases(t *testing.T) {
 	}
 }
 
-func pushed(texts ...string) *llm.Fake {
-	f := &llm.Fake{}
+func pushed(texts ...string) *llmtest.Fake {
+	f := &llmtest.Fake{}
 	f.Push(texts...)
 	return f
 }

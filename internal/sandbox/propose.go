@@ -4,46 +4,25 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"tenet/internal/check"
 	"tenet/internal/llm"
 	"tenet/internal/rule"
 	"tenet/internal/store"
 	"tenet/internal/subject"
+	"tenet/internal/text"
+	"tenet/internal/wire"
 )
 
 // Bounds of a search for checks.
 const (
-	proposalRounds = 2   // calls to the model; the second is told why the first proposals failed
+	proposalRounds = 2   // calls to the model; the second says why the first proposals failed
 	maxProposals   = 5   // of one call
 	shownCases     = 40  // test cases in a prompt
 	shownSample    = 800 // bytes of a sample in a prompt
 	recordedLimit  = 200 // recorded evaluations that proposals are tried on
 	maxDiffering   = 10  // evaluations that are named
 )
-
-// Proposal is a check that agrees with every test case of a rule.
-type Proposal struct {
-	Check       rule.Check `json:"check" doc:"The check; a person adopts it by revising the rule."`
-	Explanation string     `json:"explanation" doc:"The model's words on how it decides the rule."`
-	Cases       int        `json:"cases" doc:"Test cases, all of which it decides as expected."`
-	Recorded    Agreement  `json:"recorded" doc:"How it would have done on recent recorded evaluations."`
-}
-
-// Agreement compares a check with recorded verdicts of its rule.
-type Agreement struct {
-	Evaluations int      `json:"evaluations" doc:"Recorded evaluations with a verdict of the rule that were looked at."`
-	Agree       int      `json:"agree" doc:"Those on which the check gives the verdict that was recorded."`
-	Differ      int      `json:"differ" doc:"The others."`
-	Differing   []string `json:"differing" nullable:"false" doc:"Ids of the first of those."`
-}
-
-// Proposals are what the model found, and how much of it was thrown away.
-type Proposals struct {
-	Proposals []Proposal `json:"proposals" nullable:"false" doc:"Checks that agree with every test case."`
-	Rejected  int        `json:"rejected" doc:"Proposals that do not compile, or contradict a test case."`
-}
 
 const proposeSystem = `You turn one rule of an organisation into a deterministic check. Propose up to 5 different checks that decide the rule
 without a model. A check is either an expression or a pattern:
@@ -87,31 +66,31 @@ func (p *proposed) check() rule.Check {
 // Propose asks the model for checks that could decide a rule, tries each on all test cases of the rule, and returns those
 // that agree with every one, with how they do on recorded evaluations. Nothing is changed. The error is not_found without
 // the rule, conflict without test cases of both verdicts, unavailable without a model or an answer of it.
-func (b *Sandbox) Propose(ctx context.Context, projectID, ref string) (Proposals, error) {
+func (b *Sandbox) Propose(ctx context.Context, projectID, ref string) (wire.Proposals, error) {
 	if b.cfg.Model == nil {
-		return Proposals{}, noModel("checks are proposed by a model")
+		return wire.Proposals{}, noModel("checks are proposed by a model")
 	}
-	r, err := b.cfg.Store.Rule(ctx, projectID, ref)
+	r, err := b.cfg.Store.Rules.Get(ctx, projectID, ref)
 	if err != nil {
-		return Proposals{}, err
+		return wire.Proposals{}, err
 	}
-	cases, err := b.cfg.Store.TestCases(ctx, projectID, r.ID)
+	cases, err := b.cfg.Store.TestCases.List(ctx, projectID, r.ID)
 	if err != nil {
-		return Proposals{}, err
+		return wire.Proposals{}, err
 	}
 	if err := bothVerdicts(cases); err != nil {
-		return Proposals{}, err
+		return wire.Proposals{}, err
 	}
 	past, err := b.cfg.Recorded.Past(ctx, projectID, r.ID, recordedLimit)
 	if err != nil {
-		return Proposals{}, err
+		return wire.Proposals{}, err
 	}
-	out, seen := Proposals{Proposals: []Proposal{}}, map[string]bool{}
+	out, seen := wire.Proposals{Proposals: []wire.Proposal{}}, map[string]bool{}
 	var failures []string
 	for round := 0; round < proposalRounds && len(out.Proposals) == 0; round++ {
 		answer, err := b.cfg.Model.Complete(ctx, b.proposeRequest(&r, cases, failures))
 		if err != nil {
-			return Proposals{}, err
+			return wire.Proposals{}, err
 		}
 		for _, p := range proposalsOf(answer.Text) {
 			key := fmt.Sprint(p.CEL, "\x00", p.When, "\x00", p.Regex, "\x00", p.Unless, "\x00", p.Paths)
@@ -125,7 +104,7 @@ func (b *Sandbox) Propose(ctx context.Context, projectID, ref string) (Proposals
 				failures = append(failures, fmt.Sprintf("cel %q, when %q, regex %q, unless %q, paths %q: %s", p.CEL, p.When, p.Regex, p.Unless, p.Paths, why))
 				continue
 			}
-			out.Proposals = append(out.Proposals, Proposal{
+			out.Proposals = append(out.Proposals, wire.Proposal{
 				Check: *good.Check, Explanation: storable(p.Explanation), Cases: len(cases), Recorded: b.compare(ctx, good, past),
 			})
 		}
@@ -182,15 +161,15 @@ func (b *Sandbox) agrees(ctx context.Context, r rule.Rule, c rule.Check, cases [
 			return nil, fmt.Sprintf("on %q: %s", n.Name, reason(err))
 		}
 		if string(trial.Raw) != n.Expected || trial.Verdict.DecidedBy != rule.ByCheck {
-			return nil, fmt.Sprintf("on %q it says %s instead of %s: %s", n.Name, trial.Raw, n.Expected, cut(trial.Verdict.Reasoning))
+			return nil, fmt.Sprintf("on %q it says %s instead of %s: %s", n.Name, trial.Raw, n.Expected, text.Clip(trial.Verdict.Reasoning, shownSample, " ..."))
 		}
 	}
 	return &r, ""
 }
 
 // compare tries a rule on what was judged before.
-func (b *Sandbox) compare(ctx context.Context, r *rule.Rule, past []subject.Past) Agreement {
-	a := Agreement{Evaluations: len(past), Differing: []string{}}
+func (b *Sandbox) compare(ctx context.Context, r *rule.Rule, past []subject.Past) wire.Agreement {
+	a := wire.Agreement{Evaluations: len(past), Differing: []string{}}
 	for i := range past {
 		trial, err := b.cfg.Evaluator.Try(ctx, *r, past[i].Subject)
 		if err == nil && trial.Verdict.Verdict == past[i].Verdict {
@@ -214,14 +193,14 @@ func (b *Sandbox) proposeRequest(r *rule.Rule, cases []store.TestCase, failures 
 	var list []shown
 	for i := range cases[:min(len(cases), shownCases)] {
 		c := &cases[i]
-		list = append(list, shown{b.clean(c.Name), c.InputType, cut(b.clean(c.SampleInput)), c.Expected})
+		list = append(list, shown{clean(b.redactor, c.Name), c.InputType, text.Clip(clean(b.redactor, c.SampleInput), shownSample, " ..."), c.Expected})
 	}
 	why := make([]string, len(failures))
 	for i, f := range failures {
-		why[i] = b.clean(f)
+		why[i] = clean(b.redactor, f)
 	}
 	data, err := json.MarshalIndent(map[string]any{
-		"rule": b.cleanRule(r), "test_cases": list, "failed_proposals": why,
+		"rule": cleanRule(b.redactor, r), "test_cases": list, "failed_proposals": why,
 	}, "", "  ")
 	if err != nil {
 		panic("sandbox: a rule must encode as JSON: " + err.Error())
@@ -230,12 +209,4 @@ func (b *Sandbox) proposeRequest(r *rule.Rule, cases []store.TestCase, failures 
 		System: proposeSystem, Prompt: string(data) + "\n\nPropose checks.", Schema: json.RawMessage(proposeSchema), SchemaName: "check_proposals",
 		MaxOutputTokens: 4000,
 	}
-}
-
-// cut shortens a text for a prompt.
-func cut(text string) string {
-	if len(text) <= shownSample {
-		return text
-	}
-	return strings.ToValidUTF8(text[:shownSample], "") + " ..."
 }

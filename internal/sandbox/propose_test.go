@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"tenet/internal/llm"
+	"tenet/internal/llm/llmtest"
 	"tenet/internal/rule"
 	"tenet/internal/sandbox"
 	"tenet/internal/subject"
@@ -35,7 +35,7 @@ func checks(t *testing.T, list ...any) string {
 }
 
 func TestOnlyChecksThatAgreeWithEveryCaseAreProposed(t *testing.T) {
-	model := &llm.Fake{}
+	model := &llmtest.Fake{}
 	model.Push(
 		checks(t, draft{"regex": "("}, draft{"regex": "never"}, draft{"cel": "true"}, "no object", draft{}),
 		checks(t, draft{"regex": `\beval\(`, "explanation": "calls of eval", "message": "No."}, draft{"regex": `\beval\(`}, draft{"regex": "never"},
@@ -70,7 +70,7 @@ func TestProposingNeedsAModelAndCases(t *testing.T) {
 	if _, err := b.Propose(ctx, "p", "R-1"); rule.CodeOf(err) != rule.CodeUnavailable {
 		t.Errorf("without a model: %v", err)
 	}
-	b, ctx = bedWith(t, &llm.Fake{}, history{})
+	b, ctx = bedWith(t, &llmtest.Fake{}, history{})
 	if _, err := b.Propose(ctx, "p", "R-1"); rule.CodeOf(err) != rule.CodeConflict {
 		t.Errorf("without cases: %v", err)
 	}
@@ -86,7 +86,7 @@ func TestProposingNeedsAModelAndCases(t *testing.T) {
 // A model that writes cases or checks sees no secrets, as one that judges.
 func TestTheModelSeesNoSecrets(t *testing.T) {
 	secret := "AKIA" + "IOSFODNN7" + "ABCDEFG"
-	model := &llm.Fake{}
+	model := &llmtest.Fake{}
 	b, ctx := bedWith(t, model, history{})
 	for name, verdict := range map[string]rule.Verdict{"aws_access_key_id = " + secret: rule.Deny, "none": rule.Allow} {
 		// The sample is longer than what is shown: a secret that is cut is a secret still.

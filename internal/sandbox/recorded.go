@@ -10,6 +10,7 @@ import (
 
 	"tenet/internal/rule"
 	"tenet/internal/subject"
+	"tenet/internal/wire"
 )
 
 // Recorded gives what was judged in a recorded evaluation, and its verdicts.
@@ -28,11 +29,11 @@ type FromEvaluation struct {
 }
 
 // Keep makes a test case of the subject of a recorded evaluation, for one of its rules. The error is not_found without the
-// evaluation, invalid if it has no such rule, or if its subject cannot be one sample: code beside facts, or a file without content.
-func (b *Sandbox) Keep(ctx context.Context, projectID, evaluationID string, f FromEvaluation) (Case, error) {
+// evaluation, invalid if it has no such rule, or if its subject cannot be one sample: code together with facts, or a file without content.
+func (b *Sandbox) Keep(ctx context.Context, projectID, evaluationID string, f FromEvaluation) (wire.Case, error) {
 	in, verdicts, err := b.cfg.Recorded.Subject(ctx, projectID, evaluationID)
 	if err != nil {
-		return Case{}, err
+		return wire.Case{}, err
 	}
 	var p rule.Problems
 	v := find(&p, verdicts, f.Rule)
@@ -47,7 +48,7 @@ func (b *Sandbox) Keep(ctx context.Context, projectID, evaluationID string, f Fr
 	}
 	n.SampleInput, n.InputType = textOf(&p, in)
 	if err := p.Err("no test case can be made of the evaluation"); err != nil {
-		return Case{}, err
+		return wire.Case{}, err
 	}
 	return b.AddCase(ctx, projectID, v.RuleID, n)
 }

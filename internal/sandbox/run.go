@@ -10,47 +10,40 @@ import (
 	"tenet/internal/lint"
 	"tenet/internal/rule"
 	"tenet/internal/store"
+	"tenet/internal/wire"
 )
 
 // side is how many cases are tried side by side. The judge has a limit of its own, which is for calls.
 const side = 64
 
-// Report is what a run of test cases has found.
-type Report struct {
-	Total   int    `json:"total" doc:"Cases run."`
-	Passing int    `json:"passing" doc:"Cases whose result is the expected verdict."`
-	Failing int    `json:"failing" doc:"The others."`
-	Results []Case `json:"results" nullable:"false" doc:"The cases with their results, oldest first."`
-}
-
 // Run tries all test cases of a rule and keeps the results; not_found without the rule. If ctx ends first, nothing is kept.
-func (b *Sandbox) Run(ctx context.Context, projectID, ref string) (Report, error) {
-	r, err := b.cfg.Store.Rule(ctx, projectID, ref)
+func (b *Sandbox) Run(ctx context.Context, projectID, ref string) (wire.Report, error) {
+	r, err := b.cfg.Store.Rules.Get(ctx, projectID, ref)
 	if err != nil {
-		return Report{}, err
+		return wire.Report{}, err
 	}
 	return b.runRule(ctx, &r)
 }
 
 // runRule tries all test cases of a rule on one of its versions, and keeps the results.
-func (b *Sandbox) runRule(ctx context.Context, r *rule.Rule) (Report, error) {
-	cases, err := b.cfg.Store.TestCases(ctx, r.ProjectID, r.ID)
+func (b *Sandbox) runRule(ctx context.Context, r *rule.Rule) (wire.Report, error) {
+	cases, err := b.cfg.Store.TestCases.List(ctx, r.ProjectID, r.ID)
 	if err != nil {
-		return Report{}, err
+		return wire.Report{}, err
 	}
 	if err := b.tryAll(ctx, r, cases); err != nil {
-		return Report{}, err
+		return wire.Report{}, err
 	}
 	if len(cases) > 0 {
-		if err := b.cfg.Store.Update(ctx, func(tx store.Tx) error { return tx.StoreTestResults(ctx, cases) }); err != nil {
-			return Report{}, err
+		if err := b.cfg.Store.Update(ctx, func(tx store.Tx) error { return tx.TestCases.PutResults(ctx, cases) }); err != nil {
+			return wire.Report{}, err
 		}
 	}
 	return reportOf(r, cases), nil
 }
 
-func reportOf(r *rule.Rule, cases []store.TestCase) Report {
-	report := Report{Total: len(cases), Results: make([]Case, len(cases))}
+func reportOf(r *rule.Rule, cases []store.TestCase) wire.Report {
+	report := wire.Report{Total: len(cases), Results: make([]wire.Case, len(cases))}
 	hash := r.ContentHash()
 	for i := range cases {
 		report.Results[i] = caseOf(&cases[i], hash)
@@ -95,7 +88,7 @@ func (b *Sandbox) tryCase(ctx context.Context, r *rule.Rule, c *store.TestCase) 
 }
 
 func (b *Sandbox) trial(ctx context.Context, r *rule.Rule, text, inputType string) (rule.Trial, error) {
-	s, err := sampleOf(text, inputType)
+	s, err := ParseSample(text, inputType)
 	if err != nil {
 		return rule.Trial{}, err
 	}
@@ -122,11 +115,11 @@ func (b *Sandbox) Count(ctx context.Context, projectID string, rules []rule.Rule
 	for i := range rules {
 		ids[i] = rules[i].ID
 	}
-	counts, err := b.cfg.Store.CountTests(ctx, projectID, ids)
+	counts, err := b.cfg.Store.TestCases.Count(ctx, projectID, ids)
 	if err != nil {
 		return err
 	}
-	contradictory, err := b.cfg.Store.ContradictoryTests(ctx, projectID, ids)
+	contradictory, err := b.cfg.Store.TestCases.Contradictory(ctx, projectID, ids)
 	if err != nil {
 		return err
 	}

@@ -12,13 +12,13 @@ import (
 // diffStart finds the lines that only diffs have: a header of git's, the two names, or a hunk.
 var diffStart = regexp.MustCompile(`(?m)^(diff --git \S|--- \S.*\r?\n\+\+\+ \S|@@ -\d+(,\d+)? \+\d+(,\d+)? @@)`)
 
-// isDiff tells a diff from a snippet.
+// isDiff reports whether a text is a diff rather than a snippet.
 func isDiff(code string) bool { return diffStart.MatchString(code) }
 
 // unnamed is the path of a snippet of which nothing says what it is.
 const unnamed = "sample.txt"
 
-// pathFor is a path for a snippet that the rule concerns, as far as its globs tell: for **/*.py it is sample.py.
+// pathFor returns a path for a snippet that the rule concerns, as its globs show: for **/*.py it is sample.py.
 func pathFor(r *rule.Rule) string {
 	var globs [][]string
 	if r.AppliesTo != nil && len(r.AppliesTo.Paths) > 0 {

@@ -5,30 +5,31 @@ package sandbox
 import (
 	"context"
 	"encoding/json"
-	"slices"
 	"strings"
 	"time"
 
 	"tenet/internal/check"
+	"tenet/internal/corpus"
 	"tenet/internal/job"
 	"tenet/internal/llm"
 	"tenet/internal/redact"
 	"tenet/internal/rule"
 	"tenet/internal/store"
 	"tenet/internal/subject"
+	"tenet/internal/wire"
 )
 
 // MaxSample bounds a sample, in bytes.
 const MaxSample = 512 << 10
 
-// Evaluator tells what a rule says of a subject without keeping anything, verdicts included.
+// Evaluator judges a subject by a rule and stores nothing, not even verdicts.
 type Evaluator interface {
 	Try(ctx context.Context, r rule.Rule, in subject.Input) (rule.Trial, error)
 }
 
-// Sample is what a rule is tried on. Code goes before facts.
+// Sample is the input of a trial. Code goes before facts.
 type Sample struct {
-	// Code is a snippet or a unified diff; its content tells which.
+	// Code is a snippet or a unified diff; its content shows which.
 	Code string
 	// Path is the path of a snippet; if empty, one that the rule concerns.
 	Path string
@@ -36,15 +37,24 @@ type Sample struct {
 	Facts map[string]any
 }
 
+// Store holds the parts of the database that this package uses.
+type Store struct {
+	store.Updater
+	Jobs      store.JobReader
+	Rules     store.RuleReader
+	Runs      store.RunReader
+	TestCases store.TestCaseReader
+}
+
 // Config sets up [New]. All fields but Model are required.
 type Config struct {
-	Store     store.Store
+	Store     Store
 	Evaluator Evaluator
 	Recorded  Recorded
-	Views     Views
+	Views     corpus.Views
 	Snapshots Snapshots
 	Queue     job.Queue // of the jobs that HandleRun does
-	// Model writes test cases; nil means that there is none.
+	// Model writes test cases; it may be nil.
 	Model llm.Model
 	Now   func() time.Time
 }
@@ -53,31 +63,31 @@ type Config struct {
 type Sandbox struct {
 	cfg      Config
 	redactor *redact.Redactor
-	runs     job.Runs[RunFilter, RunResult]
+	runs     job.Runs[wire.RunFilter, wire.RunResult]
 }
 
 // New makes a sandbox.
 func New(cfg Config) *Sandbox {
 	b := &Sandbox{cfg: cfg, redactor: redact.New()}
-	b.runs = job.Runs[RunFilter, RunResult]{Kind: RunKind, Name: "test run", Store: cfg.Store, Queue: cfg.Queue, Now: cfg.Now, Do: b.runAll}
+	b.runs = job.Runs[wire.RunFilter, wire.RunResult]{Kind: RunKind, Name: "test run", Store: job.RunStore{Updater: cfg.Store, Runs: cfg.Store.Runs, Jobs: cfg.Store.Jobs}, Queue: cfg.Queue, Now: cfg.Now, Do: b.runAll}
 	return b
 }
 
 // clean is a text as the model may see it: without secrets.
-func (b *Sandbox) clean(text string) string {
-	text, _ = b.redactor.Text(text)
+func clean(r *redact.Redactor, text string) string {
+	text, _ = r.Text(text)
 	return text
 }
 
 // cleanRule is a rule as the model may see it.
-func (b *Sandbox) cleanRule(r *rule.Rule) map[string]any {
-	return map[string]any{"statement": b.clean(r.Statement), "modality": r.Modality, "rationale": b.clean(r.Rationale)}
+func cleanRule(by *redact.Redactor, r *rule.Rule) map[string]any {
+	return map[string]any{"statement": clean(by, r.Statement), "modality": r.Modality, "rationale": clean(by, r.Rationale)}
 }
 
 // Play tries a rule on a sample. The rule need not be stored or complete: what it lacks takes its default. The error is
 // invalid, and names the fields of the rule, sample_code or sample_facts.
 func (b *Sandbox) Play(ctx context.Context, r rule.Rule, s Sample) (rule.Trial, error) {
-	r = own(r)
+	r = r.Clone() // Normalize writes to it, and others read the rules of a corpus view
 	r.Normalize()
 	if err := validate(&r); err != nil {
 		return rule.Trial{}, err
@@ -88,21 +98,6 @@ func (b *Sandbox) Play(ctx context.Context, r rule.Rule, s Sample) (rule.Trial, 
 	}
 	trial, err := b.cfg.Evaluator.Try(ctx, r, in)
 	return trial, fieldsOf(err, "sample_code", "sample_facts")
-}
-
-// own is a copy of a rule that shares nothing with it that Normalize writes to: rules of the corpus view are read by others.
-func own(r rule.Rule) rule.Rule {
-	r.SourceRefs = slices.Clone(r.SourceRefs)
-	if r.Check == nil {
-		return r
-	}
-	c := *r.Check
-	if c.Pattern != nil {
-		p := *c.Pattern
-		c.Pattern = &p
-	}
-	r.Check = &c
-	return r
 }
 
 // validate checks all that an evaluation relies on.

@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"tenet/internal/llm"
+	"tenet/internal/text"
 )
 
 // Limits on what is read of a model's answers. Nothing that a working model says comes near them.
@@ -36,16 +37,16 @@ func decode[T any](text string) (T, error) {
 }
 
 // parseQueries reads the queries that a model proposes: the first ones that say something, each once.
-func parseQueries(text string) ([]string, error) {
+func parseQueries(answer string) ([]string, error) {
 	a, err := decode[struct {
 		Queries []string `json:"queries"`
-	}](text)
+	}](answer)
 	if err != nil {
 		return nil, err
 	}
 	var out []string
 	for _, q := range a.Queries {
-		q = strings.Join(strings.Fields(clean(q)), " ")
+		q = text.OneLine(clean(q))
 		if q == "" || utf8.RuneCountInString(q) > maxQuery || slices.ContainsFunc(out, func(have string) bool { return strings.EqualFold(have, q) }) {
 			continue
 		}
@@ -68,7 +69,7 @@ const (
 	none    relevance = "none"
 )
 
-// opinion is what a model says of a rule; without a relevance it says nothing.
+// opinion is the judgement of a model on a rule; without a relevance it has none.
 type opinion struct {
 	relevance relevance
 	reason    string
@@ -76,14 +77,14 @@ type opinion struct {
 
 // parseRelevance reads what a model says of n rules. Entries of unknown rules or values are dropped, and of several entries of
 // a rule the one that makes it most relevant counts: an answer that contradicts itself must not hide a rule.
-func parseRelevance(text string, n int) ([]opinion, error) {
+func parseRelevance(s string, n int) ([]opinion, error) {
 	a, err := decode[struct {
 		Rules []struct {
 			Ref       string    `json:"rule_ref"`
 			Reason    string    `json:"reason"`
 			Relevance relevance `json:"relevance"`
 		} `json:"rules"`
-	}](text)
+	}](s)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +98,7 @@ func parseRelevance(text string, n int) ([]opinion, error) {
 		}
 		usable = true
 		if o := &out[i-1]; e.Relevance.rank() > o.relevance.rank() {
-			*o = opinion{e.Relevance, shorten(clean(e.Reason))}
+			*o = opinion{e.Relevance, text.FitRunes(clean(e.Reason), maxReason, "…")}
 		}
 	}
 	if !usable {
@@ -130,11 +131,4 @@ func clean(s string) string {
 		}
 		return r
 	}, s))
-}
-
-func shorten(s string) string {
-	if runes := []rune(s); len(runes) > maxReason {
-		return string(runes[:maxReason-1]) + "…"
-	}
-	return s
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tenet/internal/rule"
+	"tenet/internal/wire"
 )
 
 // shelf100k is a corpus of 100,000 rules; every tenth names a source, and every hundredth is for managers.
@@ -45,7 +46,9 @@ func BenchmarkSearch(b *testing.B) {
 		}},
 		{"temporal", func() (Result, error) { return s.Temporal(ctx, a, time.Unix(1_700_000_000, 0), "", first) }},
 		{"citation", func() (Result, error) { return s.Citation(ctx, a, "https://example.com/law/40", first) }},
-		{"subject", func() (Result, error) { return s.Profile(ctx, a, Profile{Role: "manager", Location: "region3"}, first) }},
+		{"subject", func() (Result, error) {
+			return s.Profile(ctx, a, wire.Profile{Role: "manager", Location: "region3"}, first)
+		}},
 		{"conflict", func() (Result, error) {
 			_, list, err := s.Conflicts(ctx, a, "00000000-0000-7000-8000-000000000007")
 			return Result{Total: len(list) + 1}, err

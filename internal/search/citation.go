@@ -8,6 +8,8 @@ import (
 
 	"tenet/internal/corpus"
 	"tenet/internal/rule"
+	"tenet/internal/text"
+	"tenet/internal/wire"
 )
 
 // How closely a source reference answers to what is looked for.
@@ -70,7 +72,7 @@ func cites(ref *rule.SourceRef, wanted string, normal func(string) string) float
 
 // normalSource brings a source into the form in which sources are compared.
 func normalSource(s string) string {
-	s = strings.Join(strings.Fields(strings.ToLower(s)), " ")
+	s = text.OneLine(strings.ToLower(s))
 	for _, scheme := range []string{"https://", "http://"} {
 		if rest, ok := strings.CutPrefix(s, scheme); ok {
 			s = strings.TrimPrefix(rest, "www.")
@@ -99,9 +101,9 @@ func (s *Searcher) scored(ctx context.Context, among Among, p Page, score func(*
 		}
 	}
 	slices.SortStableFunc(found, func(a, b match) int { return cmp.Compare(b.score, a.score) })
-	out := Result{Items: []Item{}, Total: len(found)}
+	out := Result{Items: []wire.RuleSearchItem{}, Total: len(found)}
 	for _, m := range slice(found, p) {
-		out.Items = append(out.Items, Item{Rule: *m.Rule, Score: m.score})
+		out.Items = append(out.Items, wire.RuleSearchItem{Rule: *m.Rule, Score: m.score})
 	}
 	return out, nil
 }

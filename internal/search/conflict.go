@@ -5,26 +5,15 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"time"
 
 	"tenet/internal/rule"
 	"tenet/internal/store"
+	"tenet/internal/wire"
 )
-
-// Conflict is a rule that contradicts another.
-type Conflict struct {
-	Rule         rule.Rule         `json:"rule" doc:"The other rule."`
-	Relationship rule.RelationKind `json:"relationship" enum:"CONFLICTS_WITH" doc:"How the two stand to one another."`
-	Reason       string            `json:"reason" doc:"Why they conflict."`
-	DetectedAt   time.Time         `json:"detected_at" doc:"When the conflict was first noted."`
-	State        string            `json:"state" enum:"suggested,confirmed" doc:"confirmed if a person says so, suggested if nobody has decided yet."`
-	Confidence   float64           `json:"confidence" minimum:"0" maximum:"1" doc:"How sure it is; 1 for relationships made by hand."`
-	ConflictID   string            `json:"conflict_id,omitempty" doc:"Id to confirm or reject it by; none for relationships made by hand."`
-}
 
 // Conflicts finds the current rules that have a CONFLICTS_WITH relationship with a rule, in either direction, and those that such
 // a relationship is suggested with, the earliest noted first. Of a snapshot only the relationships are known. It also returns the id of the rule, which ref names by id or slug; not_found without it.
-func (s *Searcher) Conflicts(ctx context.Context, among Among, ref string) (ruleID string, list []Conflict, err error) {
+func (s *Searcher) Conflicts(ctx context.Context, among Among, ref string) (ruleID string, list []wire.RuleConflict, err error) {
 	view, among, err := s.view(ctx, among)
 	if err != nil {
 		return "", nil, err
@@ -33,7 +22,7 @@ func (s *Searcher) Conflicts(ctx context.Context, among Among, ref string) (rule
 	if !ok {
 		return "", nil, rule.NotFound("rule", ref)
 	}
-	found := map[string]Conflict{}
+	found := map[string]wire.RuleConflict{}
 	detected, err := s.detected(ctx, among, of.Rule.ID)
 	if err != nil {
 		return "", nil, err
@@ -42,7 +31,7 @@ func (s *Searcher) Conflicts(ctx context.Context, among Among, ref string) (rule
 		if !among.current(other) || other.ID == of.Rule.ID {
 			return
 		}
-		c := Conflict{
+		c := wire.RuleConflict{
 			Rule: *other, Relationship: rel.Kind, Reason: rel.Reason, DetectedAt: rel.CreatedAt, State: store.ConflictConfirmed, Confidence: 1,
 		}
 		if d := detected[other.ID]; d != nil {
@@ -71,17 +60,17 @@ func (s *Searcher) Conflicts(ctx context.Context, among Among, ref string) (rule
 	for id, d := range detected {
 		other, ok := view.Get(id)
 		if _, noted := found[id]; ok && !noted && d.State == store.ConflictSuggested && among.current(other.Rule) {
-			found[id] = Conflict{
+			found[id] = wire.RuleConflict{
 				Rule: *other.Rule, Relationship: rule.ConflictsWith, Reason: d.Reason, DetectedAt: d.DetectedAt, State: d.State, Confidence: d.Confidence,
 				ConflictID: d.ID,
 			}
 		}
 	}
-	list = []Conflict{}
+	list = []wire.RuleConflict{}
 	for _, c := range found {
 		list = append(list, c)
 	}
-	slices.SortFunc(list, func(a, b Conflict) int {
+	slices.SortFunc(list, func(a, b wire.RuleConflict) int {
 		return cmp.Or(a.DetectedAt.Compare(b.DetectedAt), strings.Compare(a.Rule.ID, b.Rule.ID))
 	})
 	return of.Rule.ID, list, nil

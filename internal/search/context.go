@@ -17,6 +17,8 @@ import (
 	"tenet/internal/corpus"
 	"tenet/internal/llm"
 	"tenet/internal/rule"
+	"tenet/internal/text"
+	"tenet/internal/wire"
 )
 
 // Bounds of a search by situation.
@@ -28,9 +30,6 @@ const (
 	perQuery      = 20 // rules that each query may bring in
 	maxSituations = 256
 	assessedFor   = 10 * time.Minute // how long an assessment is the answer
-	// fusion flattens the ranks of the queries' results, so that a rule found by two queries comes before one found high by
-	// one (Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion", 2009).
-	fusion = 60
 )
 
 // situation names an assessment: the same situation has the same one for a while, until the rules change, so that its pages
@@ -45,8 +44,8 @@ type situation struct {
 type assessment struct {
 	until    time.Time
 	found    []found
-	mode     Mode
-	degraded *Degraded
+	mode     wire.SearchMode
+	degraded *wire.Degraded
 }
 
 type found struct {
@@ -57,8 +56,8 @@ type found struct {
 
 // Context finds the rules that matter in a situation described in words. A model proposes queries, they are run as hybrid
 // searches with the description itself, and the model judges which of the best rules matter, and why. Rules that it judges
-// irrelevant are left out, and rules it says nothing of come last. Without a model, or if its answer cannot be used, this is a
-// hybrid search for the description, told as degraded. The description is data to the model and never an instruction.
+// irrelevant are left out, and rules it does not judge come last. Without a model, or if its answer cannot be used, this is a
+// hybrid search for the description, marked as degraded. The description is data to the model and never an instruction.
 func (s *Searcher) Context(ctx context.Context, among Among, facts, scope string, p Page) (Result, error) {
 	switch n := utf8.RuneCountInString(facts); {
 	case strings.TrimSpace(facts) == "":
@@ -85,15 +84,15 @@ func (s *Searcher) Context(ctx context.Context, among Among, facts, scope string
 		s.cfg.Logger.WarnContext(ctx, "searching by situation without the model", slog.Any("error", err))
 		return s.unassisted(ctx, view, facts, filter, p, modelFault(err))
 	}
-	r := Result{Items: []Item{}, Total: len(a.found), Mode: a.mode, Degraded: a.degraded}
+	r := Result{Items: []wire.RuleSearchItem{}, Total: len(a.found), Mode: a.mode, Degraded: a.degraded}
 	for _, f := range slice(a.found, p) {
-		r.Items = append(r.Items, Item{Rule: *f.Rule, Score: f.score, Reason: f.reason})
+		r.Items = append(r.Items, wire.RuleSearchItem{Rule: *f.Rule, Score: f.score, Reason: f.reason})
 	}
 	return r, nil
 }
 
-// assessed is what was found for a situation a short while ago, or is found now. What Keep keeps has no name, and a snapshot is not the live rules, so these are never
-// remembered.
+// assessed returns the assessment of a situation, from the cache if it is recent. Searches with a Keep function or in a snapshot are
+// not cached: the key does not name them.
 func (s *Searcher) assessed(ctx context.Context, view *corpus.View, among Among, key situation, facts string, f corpus.Filter) (*assessment, error) {
 	a, ok := s.situations.get(key)
 	if ok && among.lasting() && s.cfg.Now().Before(a.until) {
@@ -123,20 +122,20 @@ func (s *Searcher) unassisted(ctx context.Context, view *corpus.View, facts stri
 	if err != nil {
 		return Result{}, err
 	}
-	hits, total, mode := find(view, facts, vector, f, p.offset(), p.Size)
-	r := answer(view, facts, hits, total, mode)
+	hits, total, mode := find(view, facts, vector, f, p.Offset(), p.Size)
+	r := answer(facts, hits, total, mode)
 	r.Degraded = degraded(why+", so the words of the description were searched for", missing)
 	return r, nil
 }
 
 // find searches for a text by words, and by meaning too if it has a vector.
-func find(view *corpus.View, text string, vector []float32, f corpus.Filter, offset, limit int) ([]corpus.Hit, int, Mode) {
+func find(view *corpus.View, text string, vector []float32, f corpus.Filter, offset, limit int) ([]corpus.Hit, int, wire.SearchMode) {
 	if vector == nil {
 		hits, total := view.Keyword(text, f, offset, limit)
-		return hits, total, Keyword
+		return hits, total, wire.Keyword
 	}
 	hits, total := view.Hybrid(text, vector, f, offset, limit)
-	return hits, total, Hybrid
+	return hits, total, wire.Hybrid
 }
 
 // assess asks the model about a situation, twice. Its errors are the model's.
@@ -144,15 +143,15 @@ func (s *Searcher) assess(ctx context.Context, view *corpus.View, facts string, 
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.ModelTimeout)
 	defer cancel()
 	shown, _ := s.redactor.Text(facts) // without secrets
-	text, err := s.ask(ctx, queriesPrompt(shown))
+	content, err := s.ask(ctx, queriesPrompt(shown))
 	if err != nil {
 		return nil, fmt.Errorf("proposing queries: %w", err)
 	}
-	queries, err := parseQueries(text)
+	queries, err := parseQueries(content)
 	if err != nil {
 		return nil, err
 	}
-	a := &assessment{mode: Keyword, until: s.cfg.Now().Add(assessedFor)}
+	a := &assessment{mode: wire.Keyword, until: s.cfg.Now().Add(assessedFor)}
 	candidates, missing, err := s.gather(ctx, view, append([]string{facts}, queries...), f, a)
 	if err != nil {
 		return nil, err
@@ -164,12 +163,12 @@ func (s *Searcher) assess(ctx context.Context, view *corpus.View, facts string, 
 	rules := make([]promptRule, len(candidates))
 	for i, c := range candidates {
 		statement, _ := s.redactor.Text(c.Rule.Statement)
-		rules[i] = promptRule{ref(i), c.Rule.Modality, cut(statement, maxPromptStatement), c.Rule.Scope}
+		rules[i] = promptRule{ref(i), c.Rule.Modality, text.Clip(statement, maxPromptStatement, ""), c.Rule.Scope}
 	}
-	if text, err = s.ask(ctx, relevancePrompt(rules, shown)); err != nil {
+	if content, err = s.ask(ctx, relevancePrompt(rules, shown)); err != nil {
 		return nil, fmt.Errorf("judging relevance: %w", err)
 	}
-	opinions, err := parseRelevance(text, len(rules))
+	opinions, err := parseRelevance(content, len(rules))
 	if err != nil {
 		return nil, err
 	}
@@ -201,11 +200,11 @@ func (s *Searcher) gather(ctx context.Context, view *corpus.View, texts []string
 	scores := map[*corpus.Entry]float64{}
 	for i, text := range texts {
 		hits, _, mode := find(view, text, vectors[i], f, 0, perQuery)
-		if mode == Hybrid {
-			a.mode = Hybrid
+		if mode == wire.Hybrid {
+			a.mode = wire.Hybrid
 		}
 		for i, h := range hits {
-			scores[h.Entry] += 1 / float64(fusion+i+1)
+			scores[h.Entry] += reciprocal(i)
 		}
 	}
 	joined := make([]corpus.Hit, 0, len(scores))

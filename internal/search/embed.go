@@ -23,30 +23,25 @@ const EmbedKind = "rules.embed"
 const (
 	embedBatch    = 64 // texts of one call and one transaction
 	embedParallel = 4  // calls at once
-	// refusedInRow texts of a spoilt batch, all refused by themselves too, are not to blame.
+	// After refusedInRow single texts of a refused batch were refused too, the model is to blame and not the texts.
 	refusedInRow = 5
-	// keptTexts is how many embeddings of texts that no rule has any more are kept in any case: edits are taken back.
+	// keptTexts is how many embeddings of texts that no rule has any more are kept: people undo edits.
 	keptTexts = 1000
 )
 
-// LiveViews gives and refreshes corpus views; corpus.Live is one.
-type LiveViews interface {
-	Views
-	Refresh(ctx context.Context, projectID string) (*corpus.View, error)
-}
-
-// Embeddings keeps the vectors of rules.
+// Embeddings stores the vectors of rules.
 type Embeddings struct {
-	store    store.Store
-	views    LiveViews
+	store    store.Updater
+	stored   store.EmbeddingReader
+	views    corpus.LiveViews
 	embedder llm.Embedder
 	redactor *redact.Redactor
 	log      *slog.Logger
 }
 
 // NewEmbeddings makes the keeper of the vectors that an embedder gives. The views must load those of the same model.
-func NewEmbeddings(s store.Store, views LiveViews, e llm.Embedder, log *slog.Logger) *Embeddings {
-	return &Embeddings{store: s, views: views, embedder: e, redactor: redact.New(), log: log}
+func NewEmbeddings(s store.Updater, stored store.EmbeddingReader, views corpus.LiveViews, e llm.Embedder, log *slog.Logger) *Embeddings {
+	return &Embeddings{store: s, stored: stored, views: views, embedder: e, redactor: redact.New(), log: log}
 }
 
 // Missing reports whether rules of a project have no vector of the embedder's model.
@@ -150,11 +145,11 @@ func (w *embedding) embed(ctx context.Context, batch []ruleText) error {
 		rows[i] = store.Embedding{Model: w.embedder.ID(), TextHash: t.hash, Vector: vectors[i]}
 	}
 	err = w.store.Update(ctx, func(tx store.Tx) error {
-		cv, err := tx.RaiseCorpus(ctx, w.projectID)
+		cv, err := tx.Projects.RaiseCorpus(ctx, w.projectID)
 		if err != nil {
 			return err
 		}
-		return tx.PutEmbeddings(ctx, w.projectID, cv, rows)
+		return tx.Embeddings.Put(ctx, w.projectID, cv, rows)
 	})
 	if err != nil {
 		return err
@@ -168,8 +163,8 @@ func (w *embedding) embed(ctx context.Context, batch []ruleText) error {
 	return nil
 }
 
-// embedEach embeds the texts of a batch by themselves: one of them has spoilt the call. If it was all of them, it is the
-// model that is wrong, and the error is that of the batch.
+// embedEach embeds the texts of a refused batch one by one: one of them may have caused the refusal. If the first ones are all
+// refused, the model is wrong, and the error is that of the batch.
 func (w *embedding) embedEach(ctx context.Context, batch []ruleText, cause error) error {
 	for i := range batch {
 		if err := w.embed(ctx, batch[i:i+1]); err != nil {
@@ -208,7 +203,7 @@ func (w *embedding) count(n int) {
 // mistaken setting can be taken back at no cost.
 func (e *Embeddings) tidy(ctx context.Context, projectID string, view *corpus.View, complete bool) error {
 	model := e.embedder.ID()
-	hashes, err := e.store.EmbeddingHashes(ctx, projectID, model)
+	hashes, err := e.stored.Hashes(ctx, projectID, model)
 	if err != nil {
 		return err
 	}
@@ -222,14 +217,14 @@ func (e *Embeddings) tidy(ctx context.Context, projectID string, view *corpus.Vi
 	}
 	return e.store.Update(ctx, func(tx store.Tx) error {
 		if complete {
-			if _, err := tx.DeleteOtherEmbeddings(ctx, projectID, model); err != nil {
+			if _, err := tx.Embeddings.DeleteOther(ctx, projectID, model); err != nil {
 				return err
 			}
 		}
 		if len(unused) <= keptTexts {
 			return nil
 		}
-		_, err := tx.DeleteEmbeddings(ctx, projectID, model, unused)
+		_, err := tx.Embeddings.Delete(ctx, projectID, model, unused)
 		return err
 	})
 }

@@ -12,6 +12,7 @@ import (
 
 	"tenet/internal/corpus"
 	"tenet/internal/llm"
+	"tenet/internal/llm/llmtest"
 	"tenet/internal/rule"
 	"tenet/internal/store"
 	"tenet/internal/store/litetest"
@@ -49,7 +50,7 @@ func onBoth(t *testing.T, test func(l *library)) {
 func newLibrary(t *testing.T, s store.Store) *library {
 	t.Helper()
 	t.Cleanup(func() { _ = s.Close() })
-	err := s.Update(t.Context(), func(tx store.Tx) error { return tx.CreateProject(t.Context(), rule.Project{ID: "p", Name: "p"}) })
+	err := s.Update(t.Context(), func(tx store.Tx) error { return tx.Projects.Create(t.Context(), rule.Project{ID: "p", Name: "p"}) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,11 +69,11 @@ func (l *library) add(statements ...string) {
 		rules = append(rules, r)
 	}
 	err := l.store.Update(l.t.Context(), func(tx store.Tx) error {
-		cv, err := tx.RaiseCorpus(l.t.Context(), "p")
+		cv, err := tx.Projects.RaiseCorpus(l.t.Context(), "p")
 		if err != nil {
 			return err
 		}
-		return tx.InsertRules(l.t.Context(), cv, rules)
+		return tx.Rules.Insert(l.t.Context(), cv, rules)
 	})
 	if err != nil {
 		l.t.Fatal(err)
@@ -90,8 +91,8 @@ func numbered(n int) []string {
 
 // keeper makes the keeper of the vectors of an embedder, on views of its own as another node has them.
 func (l *library) keeper(e llm.Embedder) (*Embeddings, *corpus.Live) {
-	live := corpus.NewLive(corpus.Config{Store: l.store, Logger: slog.New(slog.DiscardHandler), EmbeddingModel: e.ID()})
-	return NewEmbeddings(l.store, live, e, slog.New(slog.DiscardHandler)), live
+	live := corpus.NewLive(corpus.Config{Store: corpus.Store{Projects: l.store.Projects, Federation: l.store.Federation, Embeddings: l.store.Embeddings, Waivers: l.store.Waivers}, Logger: slog.New(slog.DiscardHandler), EmbeddingModel: e.ID()})
+	return NewEmbeddings(l.store, l.store.Embeddings, live, e, slog.New(slog.DiscardHandler)), live
 }
 
 func (l *library) vectors(live *corpus.Live) (have, of int) {
@@ -105,7 +106,7 @@ func (l *library) vectors(live *corpus.Live) (have, of int) {
 }
 
 // embedded counts the texts that were embedded.
-func embedded(f *llm.FakeEmbedder) int {
+func embedded(f *llmtest.Embedder) int {
 	n := 0
 	for _, call := range f.Calls() {
 		n += len(call)
@@ -116,10 +117,11 @@ func embedded(f *llm.FakeEmbedder) int {
 func ignore(int, int) {}
 
 func TestRulesAreEmbedded(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(l *library) {
 		l.add(numbered(150)...)
 		l.add("Statement number7 is kept.", "Statement number7 is kept.") // equal texts share a vector
-		f := &llm.FakeEmbedder{}
+		f := &llmtest.Embedder{}
 		keeper, live := l.keeper(f)
 		if missing, err := keeper.Missing(l.t.Context(), "p"); err != nil || !missing {
 			l.t.Errorf("before: missing is %t, %v", missing, err)
@@ -161,10 +163,11 @@ func TestRulesAreEmbedded(t *testing.T) {
 
 // What was stored before an end that came early is not embedded again.
 func TestEmbeddingGoesOnWhereItEnded(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(l *library) {
 		l.add(numbered(500)...)
 		var calls atomic.Int64
-		f := &llm.FakeEmbedder{Respond: func(context.Context, []string) error {
+		f := &llmtest.Embedder{Respond: func(context.Context, []string) error {
 			if calls.Add(1) > 4 {
 				return rule.Errorf(rule.CodeUnavailable, "overloaded")
 			}
@@ -178,7 +181,7 @@ func TestEmbeddingGoesOnWhereItEnded(t *testing.T) {
 		if have == 0 || have == 500 {
 			l.t.Fatalf("%d rules have a vector", have)
 		}
-		again := &llm.FakeEmbedder{}
+		again := &llmtest.Embedder{}
 		keeper, live = l.keeper(again)
 		if err := keeper.EmbedRules(l.t.Context(), "p", ignore); err != nil {
 			l.t.Fatal(err)
@@ -197,9 +200,10 @@ func TestEmbeddingGoesOnWhereItEnded(t *testing.T) {
 
 // Another model embeds all texts anew. The old vectors stay until it has them all.
 func TestAnotherModelEmbedsAnew(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(l *library) {
 		l.add(numbered(10)...)
-		old := &llm.FakeEmbedder{Name: "fake:old"}
+		old := &llmtest.Embedder{Name: "fake:old"}
 		keeper, live := l.keeper(old)
 		if err := keeper.EmbedRules(l.t.Context(), "p", ignore); err != nil {
 			l.t.Fatal(err)
@@ -208,13 +212,13 @@ func TestAnotherModelEmbedsAnew(t *testing.T) {
 			l.t.Fatalf("%d rules have a vector", have)
 		}
 		hashes := func(model string) int {
-			list, err := l.store.EmbeddingHashes(l.t.Context(), "p", model)
+			list, err := l.store.Embeddings.Hashes(l.t.Context(), "p", model)
 			if err != nil {
 				l.t.Fatal(err)
 			}
 			return len(list)
 		}
-		next := &llm.FakeEmbedder{Name: "fake:next", Respond: func(context.Context, []string) error { return rule.Errorf(rule.CodeUnavailable, "away") }}
+		next := &llmtest.Embedder{Name: "fake:next", Respond: func(context.Context, []string) error { return rule.Errorf(rule.CodeUnavailable, "away") }}
 		keeper, live = l.keeper(next)
 		if err := keeper.EmbedRules(l.t.Context(), "p", ignore); err == nil || hashes("fake:old") != 10 {
 			l.t.Errorf("%v, and %d vectors of the old model are left", err, hashes("fake:old"))
@@ -231,11 +235,12 @@ func TestAnotherModelEmbedsAnew(t *testing.T) {
 
 // Views of another model never show the vectors: that ends in an error, and not in a bill.
 func TestViewsOfAnotherModelAreFound(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(l *library) {
 		l.add("One.")
-		_, live := l.keeper(&llm.FakeEmbedder{Name: "fake:other"})
-		f := &llm.FakeEmbedder{}
-		err := NewEmbeddings(l.store, live, f, slog.New(slog.DiscardHandler)).EmbedRules(l.t.Context(), "p", ignore)
+		_, live := l.keeper(&llmtest.Embedder{Name: "fake:other"})
+		f := &llmtest.Embedder{}
+		err := NewEmbeddings(l.store, l.store.Embeddings, live, f, slog.New(slog.DiscardHandler)).EmbedRules(l.t.Context(), "p", ignore)
 		if err == nil || len(f.Calls()) != 1 {
 			l.t.Errorf("%d calls, %v", len(f.Calls()), err)
 		}
@@ -244,6 +249,7 @@ func TestViewsOfAnotherModelAreFound(t *testing.T) {
 
 // A text that the model refuses keeps no other from its vector; a model that refuses everything is told at once.
 func TestRefusedTexts(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(l *library) {
 		l.add(numbered(100)...)
 		l.add("poison")
@@ -255,12 +261,12 @@ func TestRefusedTexts(t *testing.T) {
 				return nil
 			}
 		}
-		all := &llm.FakeEmbedder{Respond: refuses("")}
+		all := &llmtest.Embedder{Respond: refuses("")}
 		keeper, _ := l.keeper(all)
 		if err := keeper.EmbedRules(l.t.Context(), "p", ignore); rule.CodeOf(err) != rule.CodeInvalid || len(all.Calls()) > 2*(refusedInRow+1) {
 			l.t.Errorf("after %d calls: %v", len(all.Calls()), err)
 		}
-		some := &llm.FakeEmbedder{Respond: refuses("poison")}
+		some := &llmtest.Embedder{Respond: refuses("poison")}
 		keeper, live := l.keeper(some)
 		if err := keeper.EmbedRules(l.t.Context(), "p", ignore); err != nil {
 			l.t.Fatal(err)
@@ -273,10 +279,11 @@ func TestRefusedTexts(t *testing.T) {
 
 // Rules that change while others are embedded get their vectors too.
 func TestRulesThatChangeMeanwhileAreEmbedded(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(l *library) {
 		l.add("First.")
 		var once atomic.Bool
-		f := &llm.FakeEmbedder{}
+		f := &llmtest.Embedder{}
 		f.Respond = func(context.Context, []string) error {
 			if once.CompareAndSwap(false, true) {
 				l.add("Second.")
@@ -295,12 +302,13 @@ func TestRulesThatChangeMeanwhileAreEmbedded(t *testing.T) {
 
 // Vectors of texts that are long gone do not pile up for ever, and a few stay for edits that are taken back.
 func TestUnusedVectorsAreRemoved(t *testing.T) {
+	t.Parallel()
 	s, err := sqlstore.OpenSQLite(t.Context(), litetest.Dir(t), sqlstore.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	l := newLibrary(t, s)
-	f := &llm.FakeEmbedder{}
+	f := &llmtest.Embedder{}
 	put := func(from, to int) {
 		t.Helper()
 		v, err := f.Embed(t.Context(), []string{"x"})
@@ -312,11 +320,11 @@ func TestUnusedVectorsAreRemoved(t *testing.T) {
 			list = append(list, store.Embedding{Model: f.ID(), TextHash: fmt.Sprintf("gone-%d", i), Vector: v[0]})
 		}
 		err = s.Update(t.Context(), func(tx store.Tx) error {
-			cv, err := tx.RaiseCorpus(t.Context(), "p")
+			cv, err := tx.Projects.RaiseCorpus(t.Context(), "p")
 			if err != nil {
 				return err
 			}
-			return tx.PutEmbeddings(t.Context(), "p", cv, list)
+			return tx.Embeddings.Put(t.Context(), "p", cv, list)
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -329,7 +337,7 @@ func TestUnusedVectorsAreRemoved(t *testing.T) {
 		if err := keeper.EmbedRules(t.Context(), "p", ignore); err != nil {
 			t.Fatal(err)
 		}
-		hashes, err := s.EmbeddingHashes(t.Context(), "p", f.ID())
+		hashes, err := s.Embeddings.Hashes(t.Context(), "p", f.ID())
 		if have, _ := l.vectors(live); err != nil || have != 1 || len(hashes) != step.want {
 			t.Errorf("with %d unused vectors, %d are left, want %d; %v", step.to, len(hashes), step.want, err)
 		}

@@ -6,16 +6,16 @@ import (
 
 	"tenet/internal/corpus"
 	"tenet/internal/rule"
+	"tenet/internal/wire"
 )
 
-// Filter selects the rules to search among. Empty fields select everything, but for Status.
+// Filter selects the rules to search among. Empty fields except Status select everything.
 type Filter struct {
 	Modality rule.Modality
 	Severity rule.Severity
 	Scope    string   // a finds the rules of a, a/b and a/b/c
 	Tags     []string // all of them, in any letter case
-	// Status is the only one, or empty for every status but SUPERSEDED and RETIRED: who searches wants the rules there are
-	// and those that are being made, rather than those there were.
+	// Status is the only one; empty means every status except SUPERSEDED and RETIRED.
 	Status rule.Status
 }
 
@@ -60,16 +60,16 @@ func (s *Searcher) Temporal(ctx context.Context, among Among, asOf time.Time, te
 	if err := checkText("q", text, "leave it out"); err != nil {
 		return Result{}, err
 	}
-	hits, total := view.Keyword(text, f, p.offset(), p.Size)
-	return answer(view, text, hits, total, Keyword), nil
+	hits, total := view.Keyword(text, f, p.Offset(), p.Size)
+	return answer(text, hits, total, wire.Keyword), nil
 }
 
 // listed is a page of the rules that a filter selects.
 func listed(view *corpus.View, f corpus.Filter, p Page) Result {
-	entries, total := view.List(f, p.offset(), p.Size)
-	r := Result{Items: make([]Item, len(entries)), Total: total}
+	entries, total := view.List(f, p.Offset(), p.Size)
+	r := Result{Items: make([]wire.RuleSearchItem, len(entries)), Total: total}
 	for i, e := range entries {
-		r.Items[i] = Item{Rule: *e.Rule, Score: 1}
+		r.Items[i] = wire.RuleSearchItem{Rule: *e.Rule, Score: 1}
 	}
 	return r
 }

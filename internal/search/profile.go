@@ -6,13 +6,12 @@ import (
 	"strings"
 
 	"tenet/internal/rule"
+	"tenet/internal/text"
+	"tenet/internal/wire"
 )
 
-// Profile describes a person that rules may be for. Empty fields are left open.
-type Profile struct{ Role, Location, EmploymentType, Department string }
-
-// attributes lists what the profile says, under the names that a scope may use.
-func (p Profile) attributes() ([]attribute, error) {
+// attributesOf lists what the profile says, under the names that a scope may use.
+func attributesOf(p wire.Profile) ([]attribute, error) {
 	var out []attribute
 	var problems rule.Problems
 	for _, a := range []struct{ name, value string }{
@@ -41,15 +40,15 @@ type attribute struct {
 const (
 	byName     = 1.0
 	byWildcard = 0.5
-	// apart weighs a rule down none of whose paths contains all values by itself.
+	// apart is the weight of a rule with no path that contains all values.
 	apart = 0.8
 )
 
 // Profile finds the rules whose scope patterns contain every value of the profile: as a segment, as neighbouring segments,
 // as role:manager or role=manager, or under a * segment. Letter case does not matter, nor whether words are joined by blanks,
 // - or _. A rule without scope names nobody and is not found. Rules that name all values in one path come first.
-func (s *Searcher) Profile(ctx context.Context, among Among, profile Profile, p Page) (Result, error) {
-	attributes, err := profile.attributes()
+func (s *Searcher) Profile(ctx context.Context, among Among, profile wire.Profile, p Page) (Result, error) {
+	attributes, err := attributesOf(profile)
 	if err != nil {
 		return Result{}, err
 	}
@@ -139,5 +138,5 @@ var joiners = strings.NewReplacer("_", " ", "-", " ")
 
 // segment is lower case, with blanks between words.
 func segment(s string) string {
-	return strings.Join(strings.Fields(joiners.Replace(strings.ToLower(s))), " ")
+	return text.OneLine(joiners.Replace(strings.ToLower(s)))
 }

@@ -1,10 +1,7 @@
 package search
 
 import (
-	"bytes"
-	"crypto/rand"
 	"embed"
-	"encoding/hex"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -56,11 +53,11 @@ func render(rules []promptRule, facts string) string {
 	view := struct {
 		Rules              []string
 		Fence, Facts, Refs string
-	}{Fence: fence(facts), Facts: facts}
+	}{Fence: llm.Fence("SITUATION", facts), Facts: facts}
 	refs := make([]string, len(rules))
 	for i, r := range rules {
 		refs[i] = r.Ref
-		view.Rules = append(view.Rules, r.json())
+		view.Rules = append(view.Rules, llm.JSON(r))
 	}
 	view.Refs = strings.Join(refs, ", ")
 	var b strings.Builder
@@ -70,7 +67,7 @@ func render(rules []promptRule, facts string) string {
 	return b.String()
 }
 
-// maxPromptStatement bounds the bytes of a statement that the model is shown: the first sentences tell what a rule is about.
+// maxPromptStatement bounds the bytes of a statement that the model is shown: the first sentences say what a rule is about.
 const maxPromptStatement = 1000
 
 // promptRule is a rule as the model sees it. It is shown as JSON, so that a statement cannot pass for another rule.
@@ -81,34 +78,5 @@ type promptRule struct {
 	Scope     []string      `json:"scope,omitempty"`
 }
 
-func (r promptRule) json() string {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(r); err != nil {
-		panic("search: a rule must encode as JSON: " + err.Error())
-	}
-	return strings.TrimSuffix(b.String(), "\n")
-}
-
 // ref is the short name of the n-th rule of a prompt, counted from 0.
 func ref(n int) string { return "R" + strconv.Itoa(n+1) }
-
-// fence is a marker that whoever wrote the text cannot have known.
-func fence(text string) string {
-	for {
-		var b [12]byte
-		_, _ = rand.Read(b[:]) // never fails
-		if marker := "SITUATION-" + hex.EncodeToString(b[:]); !strings.Contains(text, marker) {
-			return marker
-		}
-	}
-}
-
-// cut shortens s to at most n bytes without splitting a character.
-func cut(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[:n], "")
-}

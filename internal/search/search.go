@@ -1,6 +1,6 @@
-// Package search finds rules: by words, by likeness of meaning, by both, by what they are, by the situation they are for, by
-// time, by source, by the people they are for, and by conflict. All searches but
-// that for conflicts run on the corpus view and touch no database.
+// Package search finds rules and documents. Rules are found by words, by meaning, by both, by their fields, by situation, by time,
+// by source, by the people they are for, and by conflict, on the corpus view and, except for conflicts, without the database.
+// Documents are found by words and by meaning in the database.
 package search
 
 import (
@@ -14,26 +14,20 @@ import (
 	"tenet/internal/redact"
 	"tenet/internal/rule"
 	"tenet/internal/store"
+	"tenet/internal/wire"
 )
-
-// Views gives the corpus views of projects; corpus.Live is one.
-type Views interface {
-	View(ctx context.Context, projectID string) (*corpus.View, error)
-}
 
 // Config sets up [New]. Views is required.
 type Config struct {
-	Views Views
-	// Embedder makes the vectors of queries; nil means that there is no embedding service.
+	Views corpus.Views
+	// Embedder makes the vectors of queries; nil without an embedding service.
 	Embedder llm.Embedder
-	// Model assists the search by situation; nil means that there is none.
+	// Model assists the search by situation; nil without a model.
 	Model llm.Model
 	// ModelTimeout bounds both calls to the model together; 0 is 30 s.
 	ModelTimeout time.Duration
-	// Logger is told why a search had to do without a service; nil drops it.
-	Logger *slog.Logger
-	// Conflicts gives the conflicts of a live rule that have been found and neither rejected nor closed, oldest first; nil means that only
-	// relationships tell of any.
+	Logger       *slog.Logger // nil logs nothing
+	// Conflicts returns the open conflicts of a live rule, oldest first; nil means that only relationships count as conflicts.
 	Conflicts func(ctx context.Context, projectID, ruleID string) ([]store.Conflict, error)
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
@@ -65,7 +59,7 @@ func New(cfg Config) *Searcher {
 	return s
 }
 
-// Among says which rules are searched.
+// Among selects the rules that are searched.
 type Among struct {
 	ProjectID string
 	// View is searched instead of the live rules, such as that of a snapshot; nil searches those.
@@ -108,62 +102,27 @@ func (a Among) current(r *rule.Rule) bool {
 	return slices.Contains(currentStatuses, r.Status) && (a.Keep == nil || a.Keep(r))
 }
 
-// Page is a part of the results. Number counts from 1; Size is at least 1.
-type Page struct{ Number, Size int }
-
-func (p Page) offset() int { return (p.Number - 1) * p.Size }
-
-// Mode tells how rules were found.
-type Mode string
-
-// Modes. Keyword compares words, Vector meaning, Hybrid both.
-const (
-	Keyword Mode = "keyword"
-	Vector  Mode = "vector"
-	Hybrid  Mode = "hybrid"
-)
-
-// Modes lists all modes.
-var Modes = []Mode{Keyword, Vector, Hybrid}
+// Page is [rule.Page].
+type Page = rule.Page
 
 // Result is a page of what was found.
 type Result struct {
-	Items []Item
+	Items []wire.RuleSearchItem
 	Total int // on all pages
 	// Mode is empty for searches that rank by neither words nor meaning.
-	Mode Mode
-	// Degraded says what the search had to do without; nil if nothing.
-	Degraded *Degraded
+	Mode wire.SearchMode
+	// Degraded is nil if the search was complete.
+	Degraded *wire.Degraded
 }
 
-// Item is a rule that was found.
-type Item struct {
-	Rule       rule.Rule   `json:"rule" doc:"The rule."`
-	Score      float64     `json:"score" doc:"Higher is better. Scores of different searches cannot be compared."`
-	Reason     string      `json:"reason,omitempty" doc:"Why the rule matters in the situation, where a model has judged it."`
-	Highlights []Highlight `json:"highlights,omitempty" nullable:"false" doc:"Where the words of the query stand in the rule."`
-}
-
-// Highlight is a part of a rule's text in which words of the query stand.
-type Highlight struct {
-	Field string `json:"field" enum:"statement,rationale" doc:"The text: statement or rationale."`
-	Start int    `json:"start" minimum:"0" doc:"First character, counted in Unicode characters from 0."`
-	End   int    `json:"end" minimum:"0" doc:"Character behind the last."`
-}
-
-// Degraded says why a search answers with less than was asked for.
-type Degraded struct {
-	Reason string `json:"reason" doc:"What was missing, and what was done instead."`
-}
-
-// degraded joins the reasons there are; nil without any.
-func degraded(reasons ...string) *Degraded {
-	var d *Degraded
+// degraded joins reasons; nil without any.
+func degraded(reasons ...string) *wire.Degraded {
+	var d *wire.Degraded
 	for _, reason := range reasons {
 		switch {
 		case reason == "":
 		case d == nil:
-			d = &Degraded{Reason: reason}
+			d = &wire.Degraded{Reason: reason}
 		default:
 			d.Reason += "; " + reason
 		}
@@ -171,8 +130,15 @@ func degraded(reasons ...string) *Degraded {
 	return d
 }
 
+// fusion flattens ranks, so that what two rankings have comes before what one has high up (Cormack, Clarke and Büttcher,
+// "Reciprocal Rank Fusion", 2009).
+const fusion = 60
+
+// reciprocal is the score of a place in a ranking, from 0. The scores of several rankings add up.
+func reciprocal(place int) float64 { return 1 / float64(fusion+place+1) }
+
 // slice is the part of a list that makes up a page; empty beyond the end.
 func slice[T any](all []T, p Page) []T {
-	from := min(p.offset(), len(all))
+	from := min(p.Offset(), len(all))
 	return all[from:min(from+p.Size, len(all))]
 }

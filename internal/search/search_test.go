@@ -9,6 +9,7 @@ import (
 	"tenet/internal/corpus"
 	"tenet/internal/rule"
 	"tenet/internal/store"
+	"tenet/internal/wire"
 )
 
 // shelf gives one view for every project.
@@ -68,6 +69,7 @@ func statements(r Result) []string {
 
 // Every search heeds what it shall search among.
 func TestKeepNarrowsEverySearch(t *testing.T) {
+	t.Parallel()
 	keep, drop := words("Payments are logged."), words("Payments are taxed.")
 	for _, r := range []*rule.Rule{&keep, &drop} {
 		r.Scope, r.SourceRefs = []string{"fin"}, []rule.SourceRef{{Kind: "law", URI: "BGB"}}
@@ -82,8 +84,10 @@ func TestKeepNarrowsEverySearch(t *testing.T) {
 		"category": func(a Among) (Result, error) { return s.Category(t.Context(), a, Filter{}, first) },
 		"temporal": func(a Among) (Result, error) { return s.Temporal(t.Context(), a, time.Now(), "", first) },
 		"citation": func(a Among) (Result, error) { return s.Citation(t.Context(), a, "bgb", first) },
-		"profile":  func(a Among) (Result, error) { return s.Profile(t.Context(), a, Profile{Department: "FIN"}, first) },
-		"context":  func(a Among) (Result, error) { return s.Context(t.Context(), a, "payments", "", first) },
+		"profile": func(a Among) (Result, error) {
+			return s.Profile(t.Context(), a, wire.Profile{Department: "FIN"}, first)
+		},
+		"context": func(a Among) (Result, error) { return s.Context(t.Context(), a, "payments", "", first) },
 	} {
 		all, err := run(Among{ProjectID: "p"})
 		if err != nil || all.Total != 2 {
@@ -97,6 +101,7 @@ func TestKeepNarrowsEverySearch(t *testing.T) {
 }
 
 func TestCacheForgetsWhatWasNotUsedForLongest(t *testing.T) {
+	t.Parallel()
 	c := newCache[string, int](2)
 	c.put("a", 1)
 	c.put("b", 2)
@@ -111,6 +116,7 @@ func TestCacheForgetsWhatWasNotUsedForLongest(t *testing.T) {
 }
 
 func TestCites(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		ref    rule.SourceRef
 		source string
@@ -135,24 +141,25 @@ func TestCites(t *testing.T) {
 }
 
 func TestConcerns(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		scope   []string
-		profile Profile
+		profile wire.Profile
 		want    float64
 	}{
-		{[]string{"sales/emea/germany"}, Profile{Department: "Sales", Location: "emea/germany"}, 1},
-		{[]string{"sales/emea/germany"}, Profile{Location: "germany/emea"}, 0},
-		{[]string{"sales/emea"}, Profile{Location: "eme"}, 0},
-		{[]string{"sales/*"}, Profile{Department: "sales", Location: "peru"}, 0.75},
-		{[]string{"*"}, Profile{Role: "anyone"}, 0.5},
-		{[]string{"sales/france", "legal/germany"}, Profile{Department: "sales", Location: "germany"}, 0.8},
-		{[]string{"role:manager"}, Profile{Role: "Manager"}, 1},
-		{[]string{"role:manager"}, Profile{Department: "manager"}, 0},
-		{[]string{"Employment_Type=full-time"}, Profile{EmploymentType: "full time"}, 1},
-		{nil, Profile{Role: "manager"}, 0},
-		{nil, Profile{}, 1},
+		{[]string{"sales/emea/germany"}, wire.Profile{Department: "Sales", Location: "emea/germany"}, 1},
+		{[]string{"sales/emea/germany"}, wire.Profile{Location: "germany/emea"}, 0},
+		{[]string{"sales/emea"}, wire.Profile{Location: "eme"}, 0},
+		{[]string{"sales/*"}, wire.Profile{Department: "sales", Location: "peru"}, 0.75},
+		{[]string{"*"}, wire.Profile{Role: "anyone"}, 0.5},
+		{[]string{"sales/france", "legal/germany"}, wire.Profile{Department: "sales", Location: "germany"}, 0.8},
+		{[]string{"role:manager"}, wire.Profile{Role: "Manager"}, 1},
+		{[]string{"role:manager"}, wire.Profile{Department: "manager"}, 0},
+		{[]string{"Employment_Type=full-time"}, wire.Profile{EmploymentType: "full time"}, 1},
+		{nil, wire.Profile{Role: "manager"}, 0},
+		{nil, wire.Profile{}, 1},
 	} {
-		attributes, err := test.profile.attributes()
+		attributes, err := attributesOf(test.profile)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -24,10 +24,12 @@ const (
 	// same query finds its vector the next time, and such searches do not wait at all for slowFor.
 	embedPatience = 1500 * time.Millisecond
 	slowFor       = 15 * time.Second
+	// patient is how long a search waits that has nothing else: longer than a call may take.
+	patient = embedTimeout + time.Second
 )
 
-// queryVectors embeds the texts of queries: each once, however many ask for it at the same time, and with a memory of the last
-// ones. A service that is slow costs those no time who can do without.
+// queryVectors embeds the texts of queries: each once for all that ask for it at the same time, with a cache of the last ones.
+// Searches that can do without a vector do not wait for a slow service.
 type queryVectors struct {
 	embedder llm.Embedder
 	redactor *redact.Redactor
@@ -36,19 +38,19 @@ type queryVectors struct {
 	flights  singleflight.Group
 	slots    chan struct{}
 
-	failing atomic.Bool // the last search that could do without a vector had to
+	failing atomic.Bool // the last search by words and meaning got no vector
 
 	mu   sync.Mutex
-	slow time.Time // until then nobody waits who need not
+	slow time.Time // until then only searches by meaning alone wait
 }
 
 func newQueryVectors(e llm.Embedder, r *redact.Redactor, now func() time.Time) *queryVectors {
 	return &queryVectors{embedder: e, redactor: r, now: now, known: newCache[string, []float32](maxCachedVectors), slots: make(chan struct{}, maxEmbedding)}
 }
 
-// get returns the vector of a text. Who is patient waits as long as a call may take. Errors are unavailable, or the
-// context's.
-func (q *queryVectors) get(ctx context.Context, text string, patient bool) ([]float32, error) {
+// get returns the vector of a text and waits for it as long as patience allows. A caller that does not wait for a whole call gets
+// an error at once while the service is slow. Errors are unavailable, or the context's.
+func (q *queryVectors) get(ctx context.Context, text string, patience time.Duration) ([]float32, error) {
 	if v, ok := q.known.get(text); ok {
 		return v, nil
 	}
@@ -56,10 +58,7 @@ func (q *queryVectors) get(ctx context.Context, text string, patient bool) ([]fl
 		// Others wait for this call too, so it does not end with the first of them.
 		return q.call(context.WithoutCancel(ctx), text)
 	})
-	patience := embedPatience
-	if patient {
-		patience = embedTimeout + time.Second
-	} else if q.isSlow() {
+	if patience < embedTimeout && q.isSlow() {
 		return nil, rule.Errorf(rule.CodeUnavailable, "the embedding service is slow; search again in a few seconds")
 	}
 	timer := time.NewTimer(patience)
@@ -127,7 +126,7 @@ func vectorsFrom(ctx context.Context, e llm.Embedder, r *redact.Redactor, texts 
 	return vectors, nil
 }
 
-// checkVector tells what is wrong with a vector.
+// checkVector returns an error that says what is wrong with a vector.
 func checkVector(v []float32) error {
 	if len(v) != llm.Dimensions {
 		return fmt.Errorf("has %d numbers; vectors have %d", len(v), llm.Dimensions)

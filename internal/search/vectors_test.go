@@ -13,27 +13,29 @@ import (
 	"time"
 
 	"tenet/internal/llm"
+	"tenet/internal/llm/llmtest"
 	"tenet/internal/redact"
 	"tenet/internal/rule"
+	"tenet/internal/wire"
 )
 
 // A query that many send at once is embedded once, and the end of one caller does not end the call of the others.
 func TestQueryIsEmbeddedOnceForAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
-		e := &llm.FakeEmbedder{Respond: func(context.Context, []string) error { <-release; return nil }}
+		e := &llmtest.Embedder{Respond: func(context.Context, []string) error { <-release; return nil }}
 		q := newQueryVectors(e, redact.New(), time.Now)
 		impatient, leave := context.WithCancel(t.Context())
 		var done sync.WaitGroup
 		done.Go(func() {
-			if _, err := q.get(impatient, "payments", true); !errors.Is(err, context.Canceled) {
+			if _, err := q.get(impatient, "payments", patient); !errors.Is(err, context.Canceled) {
 				t.Errorf("who has gone gets %v", err)
 			}
 		})
 		synctest.Wait()
 		for range 10 {
 			done.Go(func() {
-				if v, err := q.get(t.Context(), "payments", true); err != nil || len(v) != llm.Dimensions {
+				if v, err := q.get(t.Context(), "payments", patient); err != nil || len(v) != llm.Dimensions {
 					t.Errorf("got %d numbers, %v", len(v), err)
 				}
 			})
@@ -42,7 +44,7 @@ func TestQueryIsEmbeddedOnceForAll(t *testing.T) {
 		synctest.Wait()
 		close(release)
 		done.Wait()
-		if _, err := q.get(t.Context(), "payments", false); err != nil || len(e.Calls()) != 1 {
+		if _, err := q.get(t.Context(), "payments", embedPatience); err != nil || len(e.Calls()) != 1 {
 			t.Errorf("%d calls, %v", len(e.Calls()), err)
 		}
 	})
@@ -53,7 +55,7 @@ func TestQueryIsEmbeddedOnceForAll(t *testing.T) {
 func TestSlowServiceDoesNotMakeHybridSlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var slow atomic.Bool
-		e := &llm.FakeEmbedder{Respond: func(context.Context, []string) error {
+		e := &llmtest.Embedder{Respond: func(context.Context, []string) error {
 			if slow.Load() {
 				time.Sleep(5 * time.Second)
 			}
@@ -70,22 +72,22 @@ func TestSlowServiceDoesNotMakeHybridSlow(t *testing.T) {
 			return r, time.Since(began)
 		}
 		r, took := hybrid("payments")
-		if r.Mode != Keyword || r.Degraded == nil || !strings.Contains(r.Degraded.Reason, "has not answered") || r.Total != 1 || took != embedPatience {
+		if r.Mode != wire.Keyword || r.Degraded == nil || !strings.Contains(r.Degraded.Reason, "has not answered") || r.Total != 1 || took != embedPatience {
 			t.Errorf("the first takes %s: %+v", took, r)
 		}
-		if r, took = hybrid("logged payments"); r.Mode != Keyword || r.Degraded == nil || !strings.Contains(r.Degraded.Reason, "slow") || took != 0 {
+		if r, took = hybrid("logged payments"); r.Mode != wire.Keyword || r.Degraded == nil || !strings.Contains(r.Degraded.Reason, "slow") || took != 0 {
 			t.Errorf("the second takes %s: %+v", took, r)
 		}
 		began := time.Now()
 		if r, err := s.Vector(t.Context(), Among{}, Query{Text: "patience", Page: first}); err != nil || r.Total != 1 || time.Since(began) != 5*time.Second {
 			t.Errorf("who cannot do without waits %s: %+v, %v", time.Since(began), r, err)
 		}
-		if r, took = hybrid("payments"); r.Mode != Hybrid || r.Degraded != nil || took != 0 {
+		if r, took = hybrid("payments"); r.Mode != wire.Hybrid || r.Degraded != nil || took != 0 {
 			t.Errorf("once the vector is known: %s, %+v", took, r)
 		}
 		slow.Store(false)
 		time.Sleep(slowFor)
-		if r, took = hybrid("something else"); r.Mode != Hybrid || took != 0 {
+		if r, took = hybrid("something else"); r.Mode != wire.Hybrid || took != 0 {
 			t.Errorf("once the service is quick again: %s, %+v", took, r)
 		}
 	})
@@ -93,7 +95,7 @@ func TestSlowServiceDoesNotMakeHybridSlow(t *testing.T) {
 
 func TestServiceThatNeverAnswersIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := &llm.FakeEmbedder{Respond: func(ctx context.Context, _ []string) error { <-ctx.Done(); return ctx.Err() }}
+		e := &llmtest.Embedder{Respond: func(ctx context.Context, _ []string) error { <-ctx.Done(); return ctx.Err() }}
 		s := New(Config{Views: shelve(t, words("Payments are logged.")), Embedder: e})
 		began := time.Now()
 		if _, err := s.Vector(t.Context(), Among{}, Query{Text: "x", Page: first}); rule.CodeOf(err) != rule.CodeUnavailable || time.Since(began) > embedTimeout+time.Second {
@@ -105,17 +107,17 @@ func TestServiceThatNeverAnswersIsGivenUp(t *testing.T) {
 func TestTooManyCallsAreRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
-		q := newQueryVectors(&llm.FakeEmbedder{Respond: func(context.Context, []string) error { <-release; return nil }}, redact.New(), time.Now)
+		q := newQueryVectors(&llmtest.Embedder{Respond: func(context.Context, []string) error { <-release; return nil }}, redact.New(), time.Now)
 		var done sync.WaitGroup
 		for i := range maxEmbedding {
 			done.Go(func() {
-				if _, err := q.get(t.Context(), strings.Repeat("x", i+1), true); err != nil {
+				if _, err := q.get(t.Context(), strings.Repeat("x", i+1), patient); err != nil {
 					t.Error(err)
 				}
 			})
 		}
 		synctest.Wait()
-		if _, err := q.get(t.Context(), "one more", true); rule.CodeOf(err) != rule.CodeUnavailable {
+		if _, err := q.get(t.Context(), "one more", patient); rule.CodeOf(err) != rule.CodeUnavailable {
 			t.Errorf("one more call gives %v", err)
 		}
 		close(release)
@@ -125,9 +127,10 @@ func TestTooManyCallsAreRefused(t *testing.T) {
 
 // A service that fails is told in the log when that begins, not with every query.
 func TestFailingServiceIsLoggedOnce(t *testing.T) {
+	t.Parallel()
 	var log bytes.Buffer
 	var away error
-	e := &llm.FakeEmbedder{Respond: func(context.Context, []string) error { return away }}
+	e := &llmtest.Embedder{Respond: func(context.Context, []string) error { return away }}
 	s := New(Config{Views: shelve(t, words("Payments are logged.")).embedded(t, e), Embedder: e, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	for i, want := range []int{1, 1, 1, 2} {
 		away = rule.Errorf(rule.CodeUnavailable, "away")
@@ -149,6 +152,7 @@ func (broken) ID() string { return "broken:model" }
 func (b broken) Embed(context.Context, []string) ([][]float32, error) { return b.vectors, nil }
 
 func TestVectorsThatAreNoneAreRefused(t *testing.T) {
+	t.Parallel()
 	huge := make([]float32, llm.Dimensions)
 	huge[0] = 3e38
 	huge[1] = huge[0] * 10 // infinite

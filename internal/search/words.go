@@ -12,23 +12,23 @@ import (
 	"tenet/internal/corpus"
 	"tenet/internal/llm"
 	"tenet/internal/rule"
+	"tenet/internal/wire"
 )
 
 // MaxText is the most characters that the text of a query may have.
 const MaxText = 10_000
 
-// Query is what is looked for: a text, or for searches by meaning a vector in its stead, among the rules of a filter.
+// Query is a text, or for searches by meaning a vector instead, to find among the rules of a filter.
 type Query struct {
 	Text string
-	// Vector is what to be like, of llm.Dimensions numbers as the embedding model of the rules gives them. Absent, the text is
-	// embedded.
+	// Vector has llm.Dimensions numbers, made by the embedding model of the rules. Without it the text is embedded.
 	Vector []float64
 	Filter Filter
 	Page   Page
 }
 
-// Fulltext finds the rules in whose statements and rationales the words of the query stand, best first. No text is
-// malformed: what is no word finds nothing.
+// Fulltext finds the rules whose statements and rationales contain the words of the query, best first. No text is malformed: text
+// without words finds nothing.
 func (s *Searcher) Fulltext(ctx context.Context, among Among, q Query) (Result, error) {
 	if err := checkText("query", q.Text, "list rules by filters alone with POST /api/v1/search/category"); err != nil {
 		return Result{}, err
@@ -37,8 +37,8 @@ func (s *Searcher) Fulltext(ctx context.Context, among Among, q Query) (Result, 
 	if err != nil {
 		return Result{}, err
 	}
-	hits, total := view.Keyword(q.Text, q.Filter.in(among), q.Page.offset(), q.Page.Size)
-	return answer(view, q.Text, hits, total, Keyword), nil
+	hits, total := view.Keyword(q.Text, q.Filter.in(among), q.Page.Offset(), q.Page.Size)
+	return answer(q.Text, hits, total, wire.Keyword), nil
 }
 
 // Vector finds the rules whose meaning is nearest to the query's, best first, by the cosine of their vectors. The error is
@@ -59,22 +59,21 @@ func (s *Searcher) Vector(ctx context.Context, among Among, q Query) (Result, er
 		return Result{}, err
 	}
 	if s.vectors == nil {
-		return Result{}, rule.Errorf(rule.CodeUnavailable, "vector search needs an embedding service; name its model in "+
-			"TENET_EMBEDDING_MODEL, such as ollama:nomic-embed-text, or use fulltext search")
+		return Result{}, errNoEmbedder()
 	}
 	if vector == nil {
-		if vector, err = s.vectors.get(ctx, q.Text, true); err != nil {
+		if vector, err = s.vectors.get(ctx, q.Text, patient); err != nil {
 			return Result{}, err
 		}
 	}
-	hits, total := view.Nearest(vector, q.Filter.in(among), q.Page.offset(), q.Page.Size)
-	r := answer(view, q.Text, hits, total, Vector)
+	hits, total := view.Nearest(vector, q.Filter.in(among), q.Page.Offset(), q.Page.Size)
+	r := answer(q.Text, hits, total, wire.Vector)
 	r.Degraded = degraded(unembedded(view))
 	return r, nil
 }
 
-// Hybrid finds rules by words and by meaning together. Where there is no vector to compare with, because there is no
-// embedding service, it fails or takes too long, it finds them by words alone and says so.
+// Hybrid finds rules by words and by meaning together. Without an embedding service, or while it fails or takes too long, it finds
+// them by words alone and reports that.
 func (s *Searcher) Hybrid(ctx context.Context, among Among, q Query) (Result, error) {
 	given, err := unit(q.Vector)
 	if err != nil {
@@ -93,19 +92,19 @@ func (s *Searcher) Hybrid(ctx context.Context, among Among, q Query) (Result, er
 	}
 	filter := q.Filter.in(among)
 	if vector == nil {
-		hits, total := view.Keyword(q.Text, filter, q.Page.offset(), q.Page.Size)
-		r := answer(view, q.Text, hits, total, Keyword)
+		hits, total := view.Keyword(q.Text, filter, q.Page.Offset(), q.Page.Size)
+		r := answer(q.Text, hits, total, wire.Keyword)
 		r.Degraded = degraded(missing + ", so rules were found by their words alone")
 		return r, nil
 	}
-	hits, total := view.Hybrid(q.Text, vector, filter, q.Page.offset(), q.Page.Size)
-	r := answer(view, q.Text, hits, total, Hybrid)
+	hits, total := view.Hybrid(q.Text, vector, filter, q.Page.Offset(), q.Page.Size)
+	r := answer(q.Text, hits, total, wire.Hybrid)
 	r.Degraded = degraded(missing)
 	return r, nil
 }
 
-// vectorOf is the vector to compare a text with in a search that can do without; nil where there is none, and then missing
-// says why. It may say of a vector, too, that some rules have none. The only errors are those of ctx.
+// vectorOf returns the vector of a text, for a search that can do without; nil if it cannot be had. missing says why, or that some
+// rules have no vector. The only errors are those of ctx.
 func (s *Searcher) vectorOf(ctx context.Context, view *corpus.View, text string, given []float32) (vector []float32, missing string, err error) {
 	if s.vectors == nil {
 		return nil, "there is no embedding service", nil
@@ -116,12 +115,12 @@ func (s *Searcher) vectorOf(ctx context.Context, view *corpus.View, text string,
 	if given != nil {
 		return given, unembedded(view), nil
 	}
-	vector, err = s.vectors.get(ctx, text, false)
+	vector, err = s.vectors.get(ctx, text, embedPatience)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, "", ctx.Err()
 		}
-		if s.vectors.failing.CompareAndSwap(false, true) { // told once, not with every letter that somebody types
+		if s.vectors.failing.CompareAndSwap(false, true) { // logged once, not with every letter that somebody types
 			s.cfg.Logger.WarnContext(ctx, "queries cannot be embedded; searching by words alone", slog.Any("error", err))
 		}
 		return nil, publicReason(err), nil
@@ -138,7 +137,7 @@ func unembedded(view *corpus.View) string {
 	return ""
 }
 
-// publicReason is what an error says without its cause, which may name addresses.
+// publicReason returns the text of an error without its cause, which may name addresses.
 func publicReason(err error) string {
 	e, ok := errors.AsType[*rule.Error](err)
 	if !ok {
@@ -151,33 +150,33 @@ func publicReason(err error) string {
 }
 
 // answer makes the result of hits, with the places of the query's words.
-func answer(view *corpus.View, text string, hits []corpus.Hit, total int, mode Mode) Result {
-	r := Result{Items: make([]Item, len(hits)), Total: total, Mode: mode}
+func answer(text string, hits []corpus.Hit, total int, mode wire.SearchMode) Result {
+	r := Result{Items: make([]wire.RuleSearchItem, len(hits)), Total: total, Mode: mode}
 	for i, h := range hits {
-		r.Items[i] = Item{Rule: *h.Rule, Score: h.Score}
+		r.Items[i] = wire.RuleSearchItem{Rule: *h.Rule, Score: h.Score}
 		if text != "" {
-			r.Items[i].Highlights = highlights(view, text, h.Entry)
+			r.Items[i].Highlights = highlights(text, h.Entry)
 		}
 	}
 	return r
 }
 
-// highlights are the places of a text's words, in characters: callers do not count in bytes.
-func highlights(view *corpus.View, text string, e *corpus.Entry) []Highlight {
-	spans := view.Highlight(text, e)
-	out := make([]Highlight, 0, len(spans))
+// highlights returns the places of a text's words, in characters: callers do not count in bytes.
+func highlights(text string, e *corpus.Entry) []wire.Highlight {
+	spans := corpus.Highlight(text, e)
+	out := make([]wire.Highlight, 0, len(spans))
 	for _, sp := range spans {
 		of := e.Rule.Statement
 		if sp.Field == "rationale" {
 			of = e.Rule.Rationale
 		}
 		start := utf8.RuneCountInString(of[:sp.Start])
-		out = append(out, Highlight{Field: sp.Field, Start: start, End: start + utf8.RuneCountInString(of[sp.Start:sp.End])})
+		out = append(out, wire.Highlight{Field: sp.Field, Start: start, End: start + utf8.RuneCountInString(of[sp.Start:sp.End])})
 	}
 	return out
 }
 
-// checkText refuses a text without anything in it; what it says is what to do instead.
+// checkText refuses an empty or too long text; instead says what to do instead.
 func checkText(field, text, instead string) error {
 	switch n := utf8.RuneCountInString(text); {
 	case strings.TrimSpace(text) == "":
@@ -188,7 +187,12 @@ func checkText(field, text, instead string) error {
 	return nil
 }
 
-// unit checks a vector that a caller gives and scales it to length 1; nil if there is none.
+func errNoEmbedder() error {
+	return rule.Errorf(rule.CodeUnavailable, "vector search needs an embedding service; name its model in "+
+		"TENET_EMBEDDING_MODEL, such as ollama:nomic-embed-text, or use fulltext search")
+}
+
+// unit checks a caller's vector and scales it to length 1; nil for nil.
 func unit(given []float64) ([]float32, error) {
 	if given == nil {
 		return nil, nil

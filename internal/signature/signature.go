@@ -1,5 +1,5 @@
-// Package signature signs what is sent to webhooks and verifies what comes from them: messages by the Standard Webhooks
-// specification (version 1 signatures, HMAC-SHA256), and bodies by the scheme of GitHub.
+// Package signature signs and verifies webhook messages: by the Standard Webhooks specification (version 1 signatures,
+// HMAC-SHA256), and by the scheme of GitHub.
 package signature
 
 import (
@@ -25,27 +25,27 @@ const (
 // Prefix begins every secret of the specification; base64 of the key follows.
 const Prefix = "whsec_"
 
-// Sizes of a key, in bytes, that the specification allows, and the one of keys made here.
+// Sizes of a key in bytes: the range of the specification, and the size of new keys.
 const (
 	minKey = 24
 	maxKey = 64
 	newKey = 32
 )
 
-// Tolerance is how far the time of a message may be from ours, in either direction. What is further off is a replay.
+// Tolerance is how far the time of a message may be from ours, in either direction. A message beyond it is a replay.
 const Tolerance = 5 * time.Minute
 
-// maxSignatures bounds how many signatures of a message are looked at.
+// maxSignatures is how many signatures of a message Verify reads.
 const maxSignatures = 16
 
-// NewSecret makes a secret at random.
+// NewSecret returns a random secret.
 func NewSecret() string {
 	key := make([]byte, newKey)
 	_, _ = rand.Read(key) // never fails
 	return Prefix + base64.StdEncoding.EncodeToString(key)
 }
 
-// CheckSecret returns an invalid error, which does not repeat the secret, unless it is one that messages can be signed with.
+// CheckSecret returns an invalid error, which does not repeat the secret, unless Sign can use the secret.
 func CheckSecret(secret string) error {
 	_, err := keyOf(secret)
 	return err
@@ -60,7 +60,7 @@ func keyOf(secret string) ([]byte, error) {
 	return key, nil
 }
 
-// Sign gives the signature of a message by each secret, as its header has them. It fails for a secret that is none.
+// Sign returns the signature header of a message, with a signature by each secret. It fails if [CheckSecret] does.
 func Sign(id string, at time.Time, body []byte, secrets ...string) (string, error) {
 	list := make([]string, len(secrets))
 	for i, secret := range secrets {
@@ -80,8 +80,8 @@ func sum(key []byte, id, at string, body []byte) []byte {
 	return h.Sum(nil)
 }
 
-// Verify checks the headers of a message that came at now. The error is unauthenticated and says what is wrong, but not what
-// would be right. The caller refuses ids that it has seen before.
+// Verify checks the headers of a message that came at now. The error is unauthenticated and names the fault without the right
+// value. The caller must refuse repeated ids.
 func Verify(secret, id, timestamp, signatures string, body []byte, now time.Time) error {
 	key, err := keyOf(secret)
 	if err != nil {
@@ -101,7 +101,7 @@ func Verify(secret, id, timestamp, signatures string, body []byte, now time.Time
 	return refused("no signature of webhook-signature matches; check the secret, and sign the body as it is sent")
 }
 
-// CheckHeader is what Verify can tell without the body.
+// CheckHeader makes the checks of [Verify] that do not need the body.
 func CheckHeader(id, timestamp, signatures string, now time.Time) error {
 	if id == "" || timestamp == "" || signatures == "" {
 		return refused("the headers webhook-id, webhook-timestamp and webhook-signature are needed")
@@ -112,7 +112,7 @@ func CheckHeader(id, timestamp, signatures string, now time.Time) error {
 	}
 	at := time.Unix(seconds, 0)
 	if at.Before(now.Add(-Tolerance)) || at.After(now.Add(Tolerance)) {
-		return refused("webhook-timestamp is more than " + Tolerance.String() + " off; check the clock, and sign each attempt anew")
+		return refused("webhook-timestamp is more than " + Tolerance.String() + " off; check the clock, and sign each attempt again")
 	}
 	return nil
 }
@@ -120,7 +120,7 @@ func CheckHeader(id, timestamp, signatures string, now time.Time) error {
 // VerifyGitHub checks the header X-Hub-Signature-256 of a body. The error is unauthenticated.
 func VerifyGitHub(secret, header string, body []byte) error {
 	if secret == "" {
-		return refused("there is no secret to verify with")
+		return refused("the server has no secret to verify with")
 	}
 	if err := CheckGitHubHeader(header); err != nil {
 		return err
@@ -137,7 +137,7 @@ func VerifyGitHub(secret, header string, body []byte) error {
 // gitHubPrefix begins GitHub's signatures.
 const gitHubPrefix = "sha256="
 
-// CheckGitHubHeader is what VerifyGitHub can tell without the body.
+// CheckGitHubHeader makes the checks of [VerifyGitHub] that do not need the body.
 func CheckGitHubHeader(header string) error {
 	digits, ok := strings.CutPrefix(header, gitHubPrefix)
 	if got, err := hex.DecodeString(digits); !ok || err != nil || len(got) != sha256.Size {

@@ -7,30 +7,6 @@ import (
 	"tenet/internal/rule"
 )
 
-// AlertReader reads alerts.
-type AlertReader interface {
-	// Alert returns an alert, or not_found.
-	Alert(ctx context.Context, projectID, id string) (rule.Alert, error)
-	// FindAlerts returns a page of alerts that match f, newest first, and how many match.
-	FindAlerts(ctx context.Context, f AlertFilter) ([]rule.Alert, int, error)
-	// CountAlerts counts the alerts of a project ([AllProjects] for those of all) by status and type.
-	CountAlerts(ctx context.Context, projectID string) ([]AlertCount, error)
-	// OpenAlerts returns the alerts of a type that are not resolved, by rule: of ruleIDs or, if it is nil, of all.
-	OpenAlerts(ctx context.Context, projectID string, t rule.AlertType, ruleIDs []string) ([]rule.Alert, error)
-	// ResolvedAlerts returns the rules that had an alert of a type which somebody other than `but` has resolved at since or
-	// later, each once, in order.
-	ResolvedAlerts(ctx context.Context, projectID string, t rule.AlertType, since time.Time, but string) ([]string, error)
-}
-
-// AlertTx writes alerts.
-type AlertTx interface {
-	// InsertAlert stores a new alert and reports whether it did: not if one of its type and rule is not resolved yet. Of
-	// transactions that race, one does. The rule must exist.
-	InsertAlert(ctx context.Context, a rule.Alert) (bool, error)
-	// UpdateAlert changes the status of an alert and who has acknowledged and resolved it; not_found without it.
-	UpdateAlert(ctx context.Context, a rule.Alert) error
-}
-
 // AlertFilter selects alerts. Empty fields select everything; ProjectID is required.
 type AlertFilter struct {
 	ProjectID string
@@ -46,4 +22,30 @@ type AlertCount struct {
 	Status rule.AlertStatus
 	Type   rule.AlertType
 	Count  int
+}
+
+// AlertReader reads alerts.
+type AlertReader interface {
+	// Get returns an alert, or not_found.
+	Get(ctx context.Context, projectID, id string) (rule.Alert, error)
+	// Find returns a page of alerts that match f, newest first, and the total.
+	Find(ctx context.Context, f AlertFilter) ([]rule.Alert, int, error)
+	// Count counts the alerts of a project ([AllProjects] for those of all) by status and type.
+	Count(ctx context.Context, projectID string) ([]AlertCount, error)
+	// ListOpen returns the alerts of a type that are not resolved, by rule: of ruleIDs or, if it is nil, of all.
+	ListOpen(ctx context.Context, projectID string, t rule.AlertType, ruleIDs []string) ([]rule.Alert, error)
+	// ResolvedRules returns the rules that had an alert of a type that an actor other than `but` has resolved at
+	// since or later, each once, in order.
+	ResolvedRules(ctx context.Context, projectID string, t rule.AlertType, since time.Time, but string) ([]string, error)
+}
+
+// AlertTx writes alerts.
+type AlertTx interface {
+	AlertReader
+
+	// Insert stores a new alert and reports whether it did. It does not if an alert of the same type and rule is
+	// unresolved. Of concurrent transactions, one inserts it. The rule must exist.
+	Insert(ctx context.Context, a rule.Alert) (bool, error)
+	// Update changes the status of an alert and who has acknowledged and resolved it; not_found without it.
+	Update(ctx context.Context, a rule.Alert) error
 }

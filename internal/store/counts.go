@@ -8,28 +8,22 @@ import (
 // Day is a day in UTC, counted from 1970-01-01.
 type Day int64
 
-// DayOf is the day of a time.
+// DayOf returns the day of a time.
 func DayOf(t time.Time) Day {
-	const seconds = 24 * 60 * 60
-	n := t.Unix()
-	d := n / seconds
-	if n%seconds < 0 {
-		d--
-	}
-	return Day(d)
+	return Day(t.Truncate(24*time.Hour).Unix() / (24 * 60 * 60))
 }
 
-// Time is the beginning of a day.
+// Time returns the beginning of the day.
 func (d Day) Time() time.Time { return time.Unix(int64(d)*24*60*60, 0).UTC() }
 
-// String is the day as a date: 2026-02-03.
+// String returns the day as a date: 2026-02-03.
 func (d Day) String() string { return d.Time().Format(time.DateOnly) }
 
-// CountMark tells how far the audit chain of a project has been counted.
+// CountMark is the place in the audit chain of a project up to which its entries are counted.
 type CountMark struct {
 	Seq int64     // last entry that is counted; 0 before the first
 	At  time.Time // of that entry
-	// BlindUntil is nil unless records had been removed before they were counted: of what was recorded before, not all is known.
+	// BlindUntil is nil unless records were removed before they were counted. The counts of earlier records are incomplete.
 	BlindUntil *time.Time
 }
 
@@ -41,17 +35,17 @@ type Uncounted struct {
 
 // RuleCount counts verdicts of a rule.
 type RuleCount struct {
-	Day                       Day // not of sums
+	Day                       Day // zero in sums
 	RuleID                    string
 	Allowed, Denied, Unsure   int64
-	ByCheck, ByModel, ByCache int64     // the others were decided by nothing
+	ByCheck, ByModel, ByCache int64     // the others had no decider
 	Calls                     int64     // to models that asked about the rule
 	CallMS                    int64     // time of those calls, in milliseconds
 	Tokens                    int64     // in and out, of the rule's share of those calls
-	LastAt                    time.Time // not of sums
+	LastAt                    time.Time // zero in sums
 }
 
-// Verdicts is how many verdicts were given.
+// Verdicts returns the number of verdicts.
 func (c *RuleCount) Verdicts() int64 { return c.Allowed + c.Denied + c.Unsure }
 
 // DayCount counts evaluations of a project on a day, by overall verdict.
@@ -59,30 +53,30 @@ type DayCount struct {
 	Day                     Day
 	Evaluations             int64
 	Allowed, Denied, Unsure int64
-	Incidents               int64 // denied, of actions that had happened already
-	LatencyMS, MaxLatencyMS int64 // sum and maximum; records that had been removed count for 0
+	Incidents               int64 // denied, of actions that had already happened
+	LatencyMS, MaxLatencyMS int64 // sum and maximum; removed records count as 0
 }
 
 // ModelCount counts calls to a model.
 type ModelCount struct {
-	Day                                     Day // not of sums
+	Day                                     Day // zero in sums
 	Model                                   string
 	Calls, Failed                           int64
 	InputTokens, OutputTokens, CachedTokens int64
 	DurationMS                              int64
 }
 
-// Counts is what a piece of a project's chain adds: the entries after From up to and including Mark.Seq.
+// Counts holds the counts of a part of a project's chain: the entries after From up to and including Mark.Seq.
 type Counts struct {
 	ProjectID string
 	From      int64
-	Mark      CountMark // a nil BlindUntil leaves that as it is
+	Mark      CountMark // a nil BlindUntil keeps the stored one
 	Rules     []RuleCount
 	Days      []DayCount
 	Models    []ModelCount
 }
 
-// RuleCountFilter selects counts of rules to be summed up. ProjectID is required.
+// RuleCountFilter selects the counts of rules for a sum. ProjectID is required.
 type RuleCountFilter struct {
 	ProjectID string
 	From      Day      // first day
@@ -94,46 +88,58 @@ type RuleCountFilter struct {
 type HealthScore struct {
 	ProjectID, RuleID string
 	Score             int
-	Before            *int // what it was before Day; nil if it was not measured before
-	Day               Day  // on which it last changed
+	Before            *int // the score before Day; nil without one
+	Day               Day  // of the last change
 }
 
-// HealthDay is the score that a rule has had since a day.
+// HealthDay is the score of a rule since a day.
 type HealthDay struct {
 	Day   Day
 	Score int
 }
 
-// CountReader reads what is counted of a project's evaluations, and the health of its rules.
+// CountReader reads the counts of a project's evaluations.
 type CountReader interface {
-	// CountMark returns how far a project has been counted.
-	CountMark(ctx context.Context, projectID string) (CountMark, error)
-	// Uncounted lists the projects with entries that are not counted yet, by id: a cheap read, meant to be polled.
+	// Mark returns the mark of a project.
+	Mark(ctx context.Context, projectID string) (CountMark, error)
+	// Uncounted lists the projects with entries that are not counted yet, by id: a cheap read for polling.
 	Uncounted(ctx context.Context) ([]Uncounted, error)
-	// RuleCounts sums up the counts of rules since a day.
-	RuleCounts(ctx context.Context, f RuleCountFilter) ([]RuleCount, error)
-	// DayCounts returns the counts of days from one on, in order.
-	DayCounts(ctx context.Context, projectID string, from Day) ([]DayCount, error)
-	// ModelCounts sums up the counts of models since a day, by model.
-	ModelCounts(ctx context.Context, projectID string, from Day) ([]ModelCount, error)
-	// RuleActivity returns when rules last had a verdict, those of ruleIDs or, if it is nil, all. Rules that never had one are
+	// Rules sums up the counts of rules since a day.
+	Rules(ctx context.Context, f RuleCountFilter) ([]RuleCount, error)
+	// Days returns the counts of the days since from, in order.
+	Days(ctx context.Context, projectID string, from Day) ([]DayCount, error)
+	// Models sums up the counts of models since a day, by model.
+	Models(ctx context.Context, projectID string, from Day) ([]ModelCount, error)
+	// LastVerdicts returns when rules last had a verdict, those of ruleIDs or, if it is nil, all. Rules that never had one are
 	// absent.
-	RuleActivity(ctx context.Context, projectID string, ruleIDs []string) (map[string]time.Time, error)
-	// HealthScores returns the latest scores of all rules that were measured, by rule.
-	HealthScores(ctx context.Context, projectID string) ([]HealthScore, error)
-	// HealthHistory returns the scores of a rule, newest first, limit at most.
-	HealthHistory(ctx context.Context, projectID, ruleID string, limit int) ([]HealthDay, error)
+	LastVerdicts(ctx context.Context, projectID string, ruleIDs []string) (map[string]time.Time, error)
 }
 
-// CountTx writes what is counted.
+// CountTx writes counts.
 type CountTx interface {
-	// AddCounts adds counts and moves the mark; conflict if the mark is not at From: another has counted meanwhile. Each of its
-	// rules, days and models comes once.
-	AddCounts(ctx context.Context, c Counts) error
-	// PutHealth stores scores of rules that were measured on a day and have changed. A history has one score for each day, the
+	CountReader
+
+	// Add adds counts and moves the mark; conflict if the mark is not at From, because another caller has counted. Each
+	// rule, day and model occurs once.
+	Add(ctx context.Context, c Counts) error
+	// DeleteOld removes the counts of the days before a day, and the health histories except the last day before, up to limit
+	// rows, and returns their number. The times of the last verdicts stay.
+	DeleteOld(ctx context.Context, projectID string, before Day, limit int) (int, error)
+}
+
+// HealthReader reads the health of rules.
+type HealthReader interface {
+	// Scores returns the latest scores of all measured rules, by rule.
+	Scores(ctx context.Context, projectID string) ([]HealthScore, error)
+	// History returns the scores of a rule, newest first, up to limit.
+	History(ctx context.Context, projectID, ruleID string, limit int) ([]HealthDay, error)
+}
+
+// HealthTx writes the health of rules.
+type HealthTx interface {
+	HealthReader
+
+	// Put stores the changed scores of rules that were measured on a day. A history has one score for each day, the
 	// last; Before becomes the score that the rule had before that day. Of scores only RuleID and Score are read.
-	PutHealth(ctx context.Context, projectID string, day Day, scores []HealthScore) error
-	// DropCounts removes what is counted of days before a day, and histories of health but for the last day before, up to limit
-	// rows, and returns how many. The times of the last verdicts stay.
-	DropCounts(ctx context.Context, projectID string, before Day, limit int) (int, error)
+	Put(ctx context.Context, projectID string, day Day, scores []HealthScore) error
 }

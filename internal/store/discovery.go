@@ -7,7 +7,7 @@ import (
 
 // States of a [Scan].
 const (
-	ScanOpen      = "open" // its job has not ended it
+	ScanOpen      = "open" // its job has not ended
 	ScanCompleted = "completed"
 	ScanFailed    = "failed"
 )
@@ -19,12 +19,12 @@ const (
 	CandidateDismissed = "dismissed"
 )
 
-// Scan is a search for candidate rules. What it is asked and what it finds is the business of package discover.
+// Scan is a search for candidate rules. Package discover defines its request and its result.
 type Scan struct {
 	ProjectID, ID string
 	JobID         int64
 	Repository    string // may be empty
-	DocumentID    string // of the uploaded document that it reads, if it reads one
+	DocumentID    string // of the uploaded document that it reads; else empty
 	Request       []byte // JSON
 	CreatedAt     time.Time
 	CreatedBy     string
@@ -34,14 +34,14 @@ type Scan struct {
 	EndedAt       *time.Time
 }
 
-// Candidate is a rule that a scan has found and that a person decides on.
+// Candidate is a rule that a scan has found, for a person to decide on.
 type Candidate struct {
 	ProjectID, ID, ScanID string
 	N                     int // place in the scan, from 1
 	Repository            string
 	Fingerprint           string // of its statement and file
 	Confidence            float64
-	Body                  []byte // JSON: all else that the scan has found out
+	Body                  []byte // JSON: the other results of the scan
 	Status                string
 	RuleID                string // of an approved one
 	Reason                string // of a dismissed one; may be empty
@@ -57,11 +57,11 @@ type CandidateFilter struct {
 	Offset, Limit     int
 }
 
-// CandidateDecision is what a person decides of a pending candidate.
+// CandidateDecision is a decision of a person on a pending candidate.
 type CandidateDecision struct {
 	ProjectID, ID string
-	// Fingerprints are those of all places that the candidate was found in. Later scans of its repository leave them out. One
-	// that was approved stays so.
+	// Fingerprints are those of all places of the candidate. Later scans of its repository omit them. An approved fingerprint
+	// stays approved.
 	Fingerprints   []string
 	Status, RuleID string
 	Reason         string
@@ -69,41 +69,53 @@ type CandidateDecision struct {
 	By             string
 }
 
-// DecidedPlace is what was decided of a statement in a file.
+// DecidedPlace is the decision on a statement in a file.
 type DecidedPlace struct{ CandidateID, Status, RuleID string }
 
-// DiscoveryReader reads scans and candidates.
-type DiscoveryReader interface {
-	// Scan returns a scan, or not_found.
-	Scan(ctx context.Context, projectID, id string) (Scan, error)
-	// Scans returns a page of a project's scans, newest first, and how many there are.
-	Scans(ctx context.Context, projectID string, offset, limit int) ([]Scan, int, error)
-	// OpenScans returns up to limit scans of all projects that are open and were made before a time, oldest first.
-	OpenScans(ctx context.Context, before time.Time, limit int) ([]Scan, error)
-	// ScanFiles calls fn with the parts of what an open scan reads, in order. An error of fn ends the walk and is returned.
-	ScanFiles(ctx context.Context, projectID, id string, fn func(part []byte) error) error
-	// Candidate returns a candidate, or not_found.
-	Candidate(ctx context.Context, projectID, id string) (Candidate, error)
-	// FindCandidates returns a page of the candidates that match f, in the order of the scan, and how many match.
-	FindCandidates(ctx context.Context, f CandidateFilter) ([]Candidate, int, error)
-	// CountCandidates returns how many candidates each of some scans has, by id of the scan and status.
-	CountCandidates(ctx context.Context, projectID string, scanIDs []string) (map[string]map[string]int, error)
-	// DecidedPlaces returns what was decided of those among fingerprints that something was, by fingerprint.
+// ScanReader reads scans.
+type ScanReader interface {
+	// Get returns a scan, or not_found.
+	Get(ctx context.Context, projectID, id string) (Scan, error)
+	// List returns a page of a project's scans, newest first, and their total.
+	List(ctx context.Context, projectID string, offset, limit int) ([]Scan, int, error)
+	// ListOpen returns up to limit scans of all projects that are open and were created before a time, oldest first.
+	ListOpen(ctx context.Context, before time.Time, limit int) ([]Scan, error)
+	// Files calls fn with the parts of the input of an open scan, in order. An error of fn ends the walk, and the method returns it.
+	Files(ctx context.Context, projectID, id string, fn func(part []byte) error) error
+}
+
+// ScanTx writes scans.
+type ScanTx interface {
+	ScanReader
+
+	// Insert stores an open scan with the parts of its input; conflict if the id is taken.
+	Insert(ctx context.Context, s Scan, parts [][]byte) error
+	// Complete ends an open scan with candidates, and removes its input; conflict if it has
+	// ended, not_found without it.
+	Complete(ctx context.Context, projectID, id string, result []byte, candidates []Candidate, at time.Time) error
+	// Fail ends an open scan as failed, and removes its input; conflict if it has ended, not_found
+	// without it.
+	Fail(ctx context.Context, projectID, id, reason string, at time.Time) error
+}
+
+// CandidateReader reads candidates.
+type CandidateReader interface {
+	// Get returns a candidate, or not_found.
+	Get(ctx context.Context, projectID, id string) (Candidate, error)
+	// Find returns a page of the candidates that match f, in the order of the scan, and the total.
+	Find(ctx context.Context, f CandidateFilter) ([]Candidate, int, error)
+	// Count returns the number of candidates of scans, by id of the scan and status.
+	Count(ctx context.Context, projectID string, scanIDs []string) (map[string]map[string]int, error)
+	// DecidedPlaces returns the decisions on fingerprints that have one, by fingerprint.
 	DecidedPlaces(ctx context.Context, projectID, repository string, fingerprints []string) (map[string]DecidedPlace, error)
 }
 
-// DiscoveryTx writes scans and candidates.
-type DiscoveryTx interface {
-	// InsertScan stores an open scan with the parts of what it reads; conflict if the id is taken.
-	InsertScan(ctx context.Context, s Scan, parts [][]byte) error
-	// CompleteScan makes an open scan a completed one with candidates, and removes what it has read; conflict if it has
-	// ended, not_found without it.
-	CompleteScan(ctx context.Context, projectID, id string, result []byte, candidates []Candidate, at time.Time) error
-	// FailScan makes an open scan a failed one, and removes what it should have read; conflict if it has ended, not_found
-	// without it.
-	FailScan(ctx context.Context, projectID, id, reason string, at time.Time) error
-	// DecideCandidate notes a decision on a pending candidate, and on those pending ones of other scans of its repository
-	// that have its fingerprint; conflict if it has been decided, or if the statement has been approved in one of its places;
-	// not_found without it. Of transactions that race for it, one succeeds.
-	DecideCandidate(ctx context.Context, d CandidateDecision) error
+// CandidateTx writes candidates.
+type CandidateTx interface {
+	CandidateReader
+
+	// Decide stores a decision on a pending candidate, and on the pending candidates of other scans of its repository
+	// that have its fingerprint; conflict if it has a decision, or if the statement was approved in one of its places;
+	// not_found without it. Of concurrent transactions, one succeeds.
+	Decide(ctx context.Context, d CandidateDecision) error
 }

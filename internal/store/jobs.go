@@ -14,7 +14,7 @@ const (
 	JobCancelled = "cancelled"
 )
 
-// Job is a row of background work. What it means is the business of package job.
+// Job is a row of background work. Package job defines its meaning.
 type Job struct {
 	ID          int64 // unique over all projects
 	ProjectID   string
@@ -27,7 +27,7 @@ type Job struct {
 	MaxAttempts int
 	Done, Total int
 	Error       string
-	Cancel      bool   // a running one shall end
+	Cancel      bool   // asks a running one to end
 	Owner       string // of a running one
 	LeaseUntil  time.Time
 	RunAt       time.Time
@@ -36,53 +36,8 @@ type Job struct {
 	FinishedAt  *time.Time
 }
 
-// JobReader reads jobs. Jobs are not part of what transactions see as one: each method sees what is committed, and the
-// transaction's own writes, when it is called.
-type JobReader interface {
-	// Job returns a job, or not_found.
-	Job(ctx context.Context, projectID string, id int64) (Job, error)
-	// FindJobs returns a page of jobs that match f, newest first, and how many match.
-	FindJobs(ctx context.Context, f JobFilter) ([]Job, int, error)
-	// CountJobs counts the jobs that are queued or running by kind and state.
-	CountJobs(ctx context.Context) ([]JobCount, error)
-	// NextJob returns when there is next something to claim: the earliest start of a queued job or end of a lease; false
-	// without any. It is a cheap read, meant to be polled.
-	NextJob(ctx context.Context) (time.Time, bool, error)
-}
-
-// JobTx writes jobs.
-type JobTx interface {
-	// InsertJob stores a queued job and returns its id. If it has a unique key and one of its project, kind and key is
-	// queued already, that one stays alone, starts no later than this one would have, and its id is returned.
-	InsertJob(ctx context.Context, j Job) (int64, error)
-	// ClaimJobs makes up to limit queued jobs that are due at now running ones of owner until lease, with one attempt more,
-	// and returns them, those of a better priority and an earlier start first. Only jobs of the given kinds are taken, and
-	// none of whose unique key one is running.
-	ClaimJobs(ctx context.Context, now time.Time, kinds []string, owner string, lease time.Time, limit int) ([]Job, error)
-	// RenewJobs moves the leases of those of the running jobs that their Owner still has in their Attempt, and stores their
-	// progress. It returns the jobs that are still had, with Cancel as it is stored.
-	RenewJobs(ctx context.Context, lease time.Time, jobs []Job) ([]Job, error)
-	// FinishJobs ends the attempts of those of the running jobs that their Owner still has in their Attempt: State, RunAt,
-	// MaxAttempts, Error, Done, Total and FinishedAt become those given. One that would be queued again is cancelled at the
-	// time of its RunAt instead if that was asked for, or if another of its unique key is queued. What has been lost is left alone.
-	FinishJobs(ctx context.Context, jobs []Job) error
-	// ExpiredJobs returns up to limit running jobs whose lease has ended before now and that no other transaction looks at.
-	// The transaction finishes them in the place of their owners.
-	ExpiredJobs(ctx context.Context, now time.Time, limit int) ([]Job, error)
-	// RetryJob makes a failed or cancelled job queued at now with all its attempts; conflict if it is in another state, or
-	// another of its unique key is queued; not_found without it.
-	RetryJob(ctx context.Context, projectID string, id int64, now time.Time) (Job, error)
-	// CancelJob makes a queued job cancelled, and asks a running one to end; conflict if it has ended; not_found without it.
-	CancelJob(ctx context.Context, projectID string, id int64, now time.Time) (Job, error)
-	// DeleteJobs removes up to limit jobs that have ended before a time, and returns how many.
-	DeleteJobs(ctx context.Context, before time.Time, limit int) (int, error)
-	// TakeRound reports whether the round of a kind that begins at round has not been taken yet, and takes it. Of
-	// transactions that race for it, one gets it.
-	TakeRound(ctx context.Context, kind string, round time.Time) (bool, error)
-}
-
 // JobFilter selects jobs. Empty fields select everything; ProjectID is required, and [AllProjects] means the jobs that work
-// on all of them.
+// on all projects.
 type JobFilter struct {
 	ProjectID string
 	Kind      string
@@ -91,8 +46,61 @@ type JobFilter struct {
 	Limit     int
 }
 
-// JobCount is how many jobs of a kind are in a state.
+// JobCount is the number of jobs of a kind in a state.
 type JobCount struct {
 	Kind, State string
 	Count       int
+}
+
+// JobWatcher reports new jobs.
+type JobWatcher interface {
+	// WatchJobs returns a channel that gets a value after transactions of this process that have made jobs to claim, until
+	// stop is called. Values that no receiver takes are not counted.
+	WatchJobs() (added <-chan struct{}, stop func())
+}
+
+// JobReader reads jobs. Jobs are not part of the one state that a transaction sees: each method sees the committed rows, and
+// the transaction's own writes, at the time of the call.
+type JobReader interface {
+	// Get returns a job, or not_found.
+	Get(ctx context.Context, projectID string, id int64) (Job, error)
+	// Find returns a page of jobs that match f, newest first, and the total.
+	Find(ctx context.Context, f JobFilter) ([]Job, int, error)
+	// Count counts the jobs that are queued or running by kind and state.
+	Count(ctx context.Context) ([]JobCount, error)
+	// Next returns the time of the next job to claim: the earliest start of a queued job or end of a lease; false
+	// without any. It is a cheap read for polling.
+	Next(ctx context.Context) (time.Time, bool, error)
+}
+
+// JobTx writes jobs.
+type JobTx interface {
+	JobReader
+
+	// Insert stores a queued job and returns its id. If the job has a unique key and one of its project, kind and key is
+	// queued already, Insert only moves the start of the queued one forward if needed, and returns its id.
+	Insert(ctx context.Context, j Job) (int64, error)
+	// Claim makes owner run up to limit queued jobs of the given kinds that are due at now, until lease, raises their
+	// Attempt, and returns them by priority and start. It passes over a job while another of its unique key is running.
+	Claim(ctx context.Context, now time.Time, kinds []string, owner string, lease time.Time, limit int) ([]Job, error)
+	// Renew moves the leases of the jobs that still run with the same Owner and Attempt, and stores their progress. It
+	// returns these jobs with the stored Cancel.
+	Renew(ctx context.Context, lease time.Time, jobs []Job) ([]Job, error)
+	// Finish ends the attempts of the jobs that still run with the same Owner and Attempt: it stores State, RunAt,
+	// MaxAttempts, Error, Done, Total and FinishedAt. Instead of queueing a job again, it cancels it at the time of its RunAt
+	// if it was asked to cancel it, or if another of its unique key is queued. It ignores the other jobs.
+	Finish(ctx context.Context, jobs []Job) error
+	// ListExpired returns up to limit running jobs whose lease has ended before now, without those that another
+	// transaction has locked. The transaction finishes them for their owners.
+	ListExpired(ctx context.Context, now time.Time, limit int) ([]Job, error)
+	// Retry queues a failed or cancelled job at now with all its attempts; conflict if it is in another state, or
+	// another of its unique key is queued; not_found without it.
+	Retry(ctx context.Context, projectID string, id int64, now time.Time) (Job, error)
+	// Cancel cancels a queued job, and asks a running one to end; conflict if it has ended; not_found without it.
+	Cancel(ctx context.Context, projectID string, id int64, now time.Time) (Job, error)
+	// DeleteOld removes up to limit jobs that have ended before a time, and returns their number.
+	DeleteOld(ctx context.Context, before time.Time, limit int) (int, error)
+	// TakeRound takes the round of a kind that begins at round, and reports whether it was free. Of concurrent
+	// transactions, one takes it.
+	TakeRound(ctx context.Context, kind string, round time.Time) (bool, error)
 }

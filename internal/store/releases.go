@@ -3,8 +3,6 @@ package store
 import (
 	"context"
 	"time"
-
-	"tenet/internal/rule"
 )
 
 // Snapshot is a stored snapshot. It never changes.
@@ -15,13 +13,13 @@ type Snapshot struct {
 	Description   string
 	RuleCount     int
 	ContentHash   string // Merkle root in hex; see package release
-	CorpusVersion int64  // of the corpus that it was taken from
+	CorpusVersion int64  // of the corpus at its creation
 	CreatedAt     time.Time
 	CreatedBy     string
-	Manifest      []byte // what it holds; nil in lists
+	Manifest      []byte // its content; nil in lists
 }
 
-// Deployment is one entry in the history of an environment: from At on a snapshot was active. It never changes.
+// Deployment is one entry in the history of an environment: a snapshot became active At. It never changes.
 type Deployment struct {
 	ProjectID   string
 	Environment string
@@ -30,12 +28,12 @@ type Deployment struct {
 	SnapshotID  string
 	At          time.Time
 	By          string
-	// Key is the caller's name for the request that made the step, unique within the project, or empty; Request says what was asked.
+	// Key is the caller's name for the request, unique within the project, or empty. Request is its content.
 	Key     string
 	Request string
 }
 
-// Approval is a person's word for a snapshot.
+// Approval is a person's approval of a snapshot.
 type Approval struct {
 	ProjectID  string
 	SnapshotID string
@@ -44,41 +42,35 @@ type Approval struct {
 	Note       string
 }
 
-// VersionRef names one version of a rule.
-type VersionRef struct {
-	RuleID  string
-	Version int
-}
-
 // ReleaseReader reads snapshots and deployments.
 type ReleaseReader interface {
 	// Snapshot returns a snapshot with its manifest, or not_found.
 	Snapshot(ctx context.Context, projectID, id string) (Snapshot, error)
-	// Snapshots returns a page of a project's snapshots without their manifests, newest first, and how many there are.
+	// Snapshots returns a page of a project's snapshots without their manifests, newest first, and their total.
 	Snapshots(ctx context.Context, projectID string, offset, limit int) ([]Snapshot, int, error)
 	// Deployments returns the history of an environment, or of all if it is empty, by environment and in order of Seq.
 	Deployments(ctx context.Context, projectID, environment string) ([]Deployment, error)
-	// DeploymentByKey returns the step that a request with a key made, or not_found.
+	// DeploymentByKey returns the deployment of the request with a key, or not_found.
 	DeploymentByKey(ctx context.Context, projectID, key string) (Deployment, error)
-	// Gates returns what was put for an environment, or nothing.
+	// Gates returns the gates of an environment, or nil.
 	Gates(ctx context.Context, projectID, environment string) ([]byte, error)
 	// Approvals lists the approvals of a snapshot, oldest first.
 	Approvals(ctx context.Context, projectID, snapshotID string) ([]Approval, error)
-	// RulesAt returns exact versions of rules, current or past, by rule id. What does not exist is left out. Each rule may be named
-	// once.
-	RulesAt(ctx context.Context, projectID string, refs []VersionRef) (map[string]rule.Rule, error)
 }
 
 // ReleaseTx writes snapshots and deployments.
 type ReleaseTx interface {
+	ReleaseReader
+
 	// InsertSnapshot stores a snapshot; conflict if the id is taken, not_found without the project.
 	InsertSnapshot(ctx context.Context, s Snapshot) error
-	// AppendDeployment stores the next step of an environment's history, whose Seq must follow the last; conflict if it does
-	// not or if the key is taken, not_found without the snapshot. The caller holds RaiseCorpus, so that nodes learn of it.
+	// AppendDeployment stores the next deployment of an environment, whose Seq must follow the last; conflict if it does
+	// not or if the key is taken, not_found without the snapshot. The caller holds the lock of [ProjectTx.RaiseCorpus], so that
+	// other nodes notice it.
 	AppendDeployment(ctx context.Context, d Deployment) error
-	// PutGates replaces what an environment demands of a deployment; not_found without the project.
+	// PutGates replaces the gates of an environment; not_found without the project.
 	PutGates(ctx context.Context, projectID, environment string, body []byte) error
-	// PutApproval stores an approval, or returns the one that this actor has given before and fresh false; not_found without the
+	// PutApproval stores an approval, or returns the earlier one of the same actor and false; not_found without the
 	// snapshot.
 	PutApproval(ctx context.Context, a Approval) (stored Approval, fresh bool, err error)
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Run is work that somebody asked for and whose result they come back for. A job of the same kind does it.
+// Run is work whose result a caller asks for later. A job of the same kind does it.
 type Run struct {
 	ProjectID, ID string
 	Kind          string
@@ -17,18 +17,20 @@ type Run struct {
 	FinishedAt    *time.Time
 }
 
-// RunReader reads runs. Runs stand for themselves, as jobs do.
+// RunReader reads runs. Like jobs, they are not part of the one state that a transaction sees.
 type RunReader interface {
-	// Run returns a run of a kind, or not_found.
-	Run(ctx context.Context, projectID, kind, id string) (Run, error)
+	// Get returns a run of a kind, or not_found.
+	Get(ctx context.Context, projectID, kind, id string) (Run, error)
 }
 
 // RunTx writes runs.
 type RunTx interface {
-	// InsertRun stores a run; conflict if the id is taken.
-	InsertRun(ctx context.Context, r Run) error
-	// FinishRun stores the result of a run; not_found without it.
-	FinishRun(ctx context.Context, projectID, id string, result []byte, at time.Time) error
-	// DeleteRuns removes up to limit runs of all projects that were asked for before a time, and returns how many.
-	DeleteRuns(ctx context.Context, before time.Time, limit int) (int, error)
+	RunReader
+
+	// Insert stores a run; conflict if the id is taken.
+	Insert(ctx context.Context, r Run) error
+	// Finish stores the result of a run; not_found without it.
+	Finish(ctx context.Context, projectID, id string, result []byte, at time.Time) error
+	// DeleteOld removes up to limit runs of all projects that were created before a time, and returns their number.
+	DeleteOld(ctx context.Context, before time.Time, limit int) (int, error)
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestCase is a sample with the verdict that a rule must give on it, and what the last run has given.
+// TestCase is a sample with the verdict that a rule must give on it, and the result of the last run.
 type TestCase struct {
 	ProjectID, RuleID, ID string
 	Name                  string
@@ -13,7 +13,7 @@ type TestCase struct {
 	InputType             string // code or facts
 	Expected              string
 	Origin                string // manual, generated or import
-	Confirmed             bool   // a person stands by it
+	Confirmed             bool   // by a person
 	CreatedAt             time.Time
 	CreatedBy             string
 
@@ -22,14 +22,14 @@ type TestCase struct {
 	LastDecidedBy string
 	LastModel     string
 	LastVersion   int    // of the rule
-	LastHash      string // of what the rule said
+	LastHash      string // of the content of the rule
 	LastRunAt     *time.Time
 }
 
-// TestCount counts the test cases of a rule that are alike.
+// TestCount is the number of test cases of a rule that are alike.
 type TestCount struct {
 	RuleID     string
-	LastHash   string // of what the rule said in their last run; empty before the first
+	LastHash   string // of the content of the rule in their last run; empty before the first
 	Expected   string
 	LastResult string
 	Confirmed  bool
@@ -37,7 +37,7 @@ type TestCount struct {
 	LastRunAt  *time.Time // latest
 }
 
-// Passing is how many of them have passed.
+// Passing returns the number of test cases that pass.
 func (c *TestCount) Passing() int {
 	if c.LastResult == c.Expected {
 		return c.Total
@@ -45,24 +45,26 @@ func (c *TestCount) Passing() int {
 	return 0
 }
 
-// TestCaseReader reads test cases. They belong to what transactions see as the rules of a project.
+// TestCaseReader reads test cases. To transactions they are part of the rules of a project.
 type TestCaseReader interface {
-	// TestCases returns the test cases of a rule, oldest first.
-	TestCases(ctx context.Context, projectID, ruleID string) ([]TestCase, error)
-	// CountTests counts the test cases of rules.
-	CountTests(ctx context.Context, projectID string, ruleIDs []string) ([]TestCount, error)
-	// ContradictoryTests returns which of the rules have two test cases with the same sample and different expected verdicts.
-	ContradictoryTests(ctx context.Context, projectID string, ruleIDs []string) ([]string, error)
+	// List returns the test cases of a rule, oldest first.
+	List(ctx context.Context, projectID, ruleID string) ([]TestCase, error)
+	// Count counts the test cases of rules.
+	Count(ctx context.Context, projectID string, ruleIDs []string) ([]TestCount, error)
+	// Contradictory returns the rules that have two test cases with the same sample and different expected verdicts.
+	Contradictory(ctx context.Context, projectID string, ruleIDs []string) ([]string, error)
 }
 
 // TestCaseTx writes test cases.
 type TestCaseTx interface {
-	// InsertTestCases stores new test cases; conflict if an id is taken. The rules must exist.
-	InsertTestCases(ctx context.Context, cases []TestCase) error
-	// ConfirmTestCase marks a test case as confirmed and returns it; not_found without it.
-	ConfirmTestCase(ctx context.Context, projectID, ruleID, id string) (TestCase, error)
-	// DeleteTestCase removes a test case and returns it; not_found without it.
-	DeleteTestCase(ctx context.Context, projectID, ruleID, id string) (TestCase, error)
-	// StoreTestResults stores the Last fields of test cases. Those that have been deleted are passed over.
-	StoreTestResults(ctx context.Context, cases []TestCase) error
+	TestCaseReader
+
+	// Insert stores new test cases; conflict if an id is taken. The rules must exist.
+	Insert(ctx context.Context, cases []TestCase) error
+	// Confirm marks a test case as confirmed and returns it; not_found without it.
+	Confirm(ctx context.Context, projectID, ruleID, id string) (TestCase, error)
+	// Delete removes a test case and returns it; not_found without it.
+	Delete(ctx context.Context, projectID, ruleID, id string) (TestCase, error)
+	// PutResults stores the Last fields of test cases. It ignores deleted ones.
+	PutResults(ctx context.Context, cases []TestCase) error
 }

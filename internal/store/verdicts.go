@@ -3,48 +3,44 @@ package store
 import (
 	"context"
 	"time"
+
+	"tenet/internal/wire"
 )
 
-// VerdictReader reads the verdicts that the judge keeps. They are found by content, never by ids of rules or evaluations.
-type VerdictReader interface {
-	// Verdicts returns all verdicts of a project about any of the units.
-	Verdicts(ctx context.Context, projectID string, units []string) ([]Verdict, error)
-	// VerdictStats tells how much is kept for a project.
-	VerdictStats(ctx context.Context, projectID string) (VerdictStats, error)
-}
-
-// VerdictTx writes verdicts.
-type VerdictTx interface {
-	// PutVerdicts stores verdicts of one project. What is stored already stays as it is, so that all nodes come to say the
-	// same: where that differs from what was to be stored, it is returned.
-	PutVerdicts(ctx context.Context, list []Verdict) ([]Verdict, error)
-	// PruneVerdicts deletes verdicts of a project and returns how many.
-	PruneVerdicts(ctx context.Context, projectID string, p Prune) (int64, error)
-}
-
-// Verdict is a judged verdict at rest.
+// Verdict is a stored verdict of the judge.
 type Verdict struct {
 	ProjectID string
 	Unit      string // hash of the piece of a subject, with prompt version and model
 	Rule      string // hash of the rule's content
-	Entry     string // the verdict, JSON; package judge knows its form
+	Entry     string // the verdict, JSON; package judge defines its form
 	CreatedAt time.Time
 }
 
-// VerdictStats tells how many verdicts are kept. The times are nil if there are none.
-type VerdictStats struct {
-	Count  int64      `json:"count" doc:"Verdicts that are kept."`
-	Bytes  int64      `json:"bytes" doc:"Bytes of their text."`
-	Oldest *time.Time `json:"oldest,omitempty" doc:"When the oldest was made."`
-	Newest *time.Time `json:"newest,omitempty" doc:"When the newest was made."`
-}
-
-// Prune says which verdicts to delete. The zero value deletes none.
+// Prune selects verdicts to delete. The zero value selects none.
 type Prune struct {
 	// All deletes all verdicts.
 	All bool
 	// Before deletes verdicts made before a time, if it is not zero.
 	Before time.Time
-	// MaxBytes deletes the oldest verdicts until the text of the others has at most so many bytes, if it is not zero.
+	// MaxBytes deletes the oldest verdicts until the text of the others has at most this number of bytes, if it is not zero.
 	MaxBytes int64
+}
+
+// VerdictReader reads the stored verdicts of the judge. It finds them by content, never by ids of rules or evaluations.
+type VerdictReader interface {
+	// List returns all verdicts of a project about any of the units.
+	List(ctx context.Context, projectID string, units []string) ([]Verdict, error)
+	// Stats returns the number and the size of the verdicts of a project.
+	Stats(ctx context.Context, projectID string) (wire.VerdictStats, error)
+}
+
+// VerdictTx writes verdicts.
+type VerdictTx interface {
+	VerdictReader
+
+	// Put stores verdicts of one project. Existing ones stay unchanged, so that all nodes return the
+	// same: Put returns the existing ones that differ from list.
+	Put(ctx context.Context, list []Verdict) ([]Verdict, error)
+	// Prune deletes verdicts of a project and returns their number.
+	Prune(ctx context.Context, projectID string, p Prune) (int64, error)
 }

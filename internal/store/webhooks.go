@@ -15,7 +15,7 @@ const (
 	DeliveryDead      = "dead"
 )
 
-// WebhookPolicy says which events are told to which endpoint. What it means is the business of package webhook.
+// WebhookPolicy selects the events that an endpoint receives. Package webhook defines its meaning.
 type WebhookPolicy struct {
 	ProjectID  string
 	ID         string
@@ -25,7 +25,7 @@ type WebhookPolicy struct {
 	Filter     WebhookFilter
 	Format     string
 	Enabled    bool
-	// DisabledReason says why the server has disabled it by itself; empty otherwise.
+	// DisabledReason is the reason why the server has disabled it; else empty.
 	DisabledReason string
 	Secret         string
 	// OldSecret signs too, until OldUntil.
@@ -34,8 +34,8 @@ type WebhookPolicy struct {
 	CreatedAt time.Time
 	CreatedBy string
 	UpdatedAt time.Time
-	// Failures counts the attempts that have failed since the last success; nothing is sent before PausedUntil. Both are
-	// changed by [WebhookTx.PauseWebhook] and [WebhookTx.WakeWebhook] alone.
+	// Failures counts the attempts that have failed since the last success; the server sends nothing before PausedUntil. Only
+	// [WebhookTx.Pause] and [WebhookTx.Wake] change them.
 	Failures    int
 	PausedUntil *time.Time
 }
@@ -47,7 +47,7 @@ type WebhookFilter struct {
 	RuleIDs     []string      `json:"rule_ids,omitempty"`
 }
 
-// WebhookDelivery is the telling of one event to one policy's endpoint.
+// WebhookDelivery is the delivery of one event to the endpoint of one policy.
 type WebhookDelivery struct {
 	ID        int64 // unique over all projects, in the order in which they were written
 	ProjectID string
@@ -58,18 +58,18 @@ type WebhookDelivery struct {
 	Attempts  int
 	CreatedAt time.Time
 	NextAt    time.Time // of the next attempt, while it is pending
-	ExpiresAt time.Time // it is given up then
+	ExpiresAt time.Time // of the last attempt
 	EndedAt   *time.Time
-	// Of the last attempt: when, the status of the answer (0 without one), why it has failed, and how the answer begins.
+	// Of the last attempt: when, the status of the answer (0 without one), the reason of its failure, and the beginning of the answer.
 	LastAt     *time.Time
 	LastStatus int
 	Reason     string
 	Answer     string
-	// Event is what is told; only [WebhookReader.DueWebhookDeliveries] gives it.
+	// Event is the event; only [DeliveryReader.ListDue] sets it.
 	Event *WebhookEvent
 }
 
-// WebhookEvent is an event as it is kept until its deliveries have ended.
+// WebhookEvent is an event, stored until its deliveries have ended.
 type WebhookEvent struct {
 	ProjectID string
 	ID        string
@@ -88,27 +88,6 @@ type DeliveryFilter struct {
 	Limit     int
 }
 
-// WebhookReader reads webhook policies and deliveries. Like jobs, they are not part of what transactions see as one: each method
-// sees what is committed, and the transaction's own writes, when it is called.
-type WebhookReader interface {
-	// WebhookPolicies lists the policies of a project, oldest first. A transaction that writes reads them once: after that it
-	// knows of its own changes only, so that it can ask for each of many events.
-	WebhookPolicies(ctx context.Context, projectID string) ([]WebhookPolicy, error)
-	// WebhookPolicy returns a policy, or not_found. In a transaction that writes it keeps others from changing the policy.
-	WebhookPolicy(ctx context.Context, projectID, id string) (WebhookPolicy, error)
-	// WebhookDelivery returns a delivery of a policy, or not_found.
-	WebhookDelivery(ctx context.Context, projectID, policyID string, id int64) (WebhookDelivery, error)
-	// FindWebhookDeliveries returns a page of deliveries that match f, newest first, and how many match.
-	FindWebhookDeliveries(ctx context.Context, f DeliveryFilter) ([]WebhookDelivery, int, error)
-	// DueWebhookDeliveries returns up to limit pending deliveries of a policy whose next attempt is due at now and that have not
-	// expired, oldest first, with their events.
-	DueWebhookDeliveries(ctx context.Context, projectID, policyID string, now time.Time, limit int) ([]WebhookDelivery, error)
-	// NextWebhookDelivery returns when the next attempt of a policy's pending deliveries is due; false without any.
-	NextWebhookDelivery(ctx context.Context, projectID, policyID string) (time.Time, bool, error)
-	// WaitingWebhooks lists the enabled policies of all projects that have pending deliveries, by project and id.
-	WaitingWebhooks(ctx context.Context) ([]WaitingWebhook, error)
-}
-
 // WaitingWebhook is a policy with pending deliveries.
 type WaitingWebhook struct {
 	ProjectID, PolicyID string
@@ -116,33 +95,66 @@ type WaitingWebhook struct {
 	PausedUntil         *time.Time
 }
 
-// WebhookTx writes webhook policies and deliveries.
+// WebhookReader reads webhook policies. Like jobs, they are not part of the one state that a transaction sees: each
+// method sees the committed rows, and the transaction's own writes, at the time of the call.
+type WebhookReader interface {
+	// List lists the policies of a project, oldest first. A transaction that writes reads them once and then
+	// sees only its own changes, so that it can ask for each of many events.
+	List(ctx context.Context, projectID string) ([]WebhookPolicy, error)
+	// Get returns a policy, or not_found. In a transaction that writes it locks the policy.
+	Get(ctx context.Context, projectID, id string) (WebhookPolicy, error)
+	// ListWaiting lists the enabled policies of all projects that have pending deliveries, by project and id.
+	ListWaiting(ctx context.Context) ([]WaitingWebhook, error)
+}
+
+// WebhookTx writes webhook policies.
 type WebhookTx interface {
-	// InsertWebhookPolicy stores a policy; conflict if the id or the name is taken, not_found without the project.
-	InsertWebhookPolicy(ctx context.Context, p WebhookPolicy) error
-	// UpdateWebhookPolicy replaces all of a policy but its creation, Failures and PausedUntil; conflict if the name is taken,
+	WebhookReader
+
+	// Insert stores a policy; conflict if the id or the name is taken, not_found without the project.
+	Insert(ctx context.Context, p WebhookPolicy) error
+	// Update replaces all of a policy except its creation, Failures and PausedUntil; conflict if the name is taken,
 	// not_found without it.
-	UpdateWebhookPolicy(ctx context.Context, p WebhookPolicy) error
-	// PauseWebhook changes Failures and PausedUntil of a policy, if it is still there.
-	PauseWebhook(ctx context.Context, projectID, id string, failures int, until *time.Time) error
-	// WakeWebhook clears Failures and PausedUntil of a policy, if it is still there, and makes its pending deliveries due at now at
+	Update(ctx context.Context, p WebhookPolicy) error
+	// Pause changes Failures and PausedUntil of a policy, if it exists.
+	Pause(ctx context.Context, projectID, id string, failures int, until *time.Time) error
+	// Wake clears Failures and PausedUntil of a policy, if it exists, and makes its pending deliveries due at now at
 	// the latest.
-	WakeWebhook(ctx context.Context, projectID, id string, now time.Time) error
-	// DeleteWebhookPolicy removes a policy; not_found without it. Its deliveries are left to DropWebhooks.
-	DeleteWebhookPolicy(ctx context.Context, projectID, id string) error
-	// InsertWebhookEvent stores an event with a pending delivery, due at once, for each of some policies. An event that is
-	// there already, and a delivery of it to the same policy, stay as they are.
-	InsertWebhookEvent(ctx context.Context, e WebhookEvent, policyIDs []string, now, expires time.Time) error
-	// FinishWebhookDeliveries stores State, Attempts, NextAt, EndedAt and the last attempt of those of the deliveries that are
+	Wake(ctx context.Context, projectID, id string, now time.Time) error
+	// Delete removes a policy; not_found without it. [DeliveryTx.DeleteOld] removes its deliveries.
+	Delete(ctx context.Context, projectID, id string) error
+}
+
+// DeliveryReader reads webhook deliveries, which are not part of the one state that a transaction sees, like webhook policies.
+type DeliveryReader interface {
+	// Get returns a delivery of a policy, or not_found.
+	Get(ctx context.Context, projectID, policyID string, id int64) (WebhookDelivery, error)
+	// Find returns a page of deliveries that match f, newest first, and the total.
+	Find(ctx context.Context, f DeliveryFilter) ([]WebhookDelivery, int, error)
+	// ListDue returns up to limit pending deliveries of a policy whose next attempt is due at now and that have not
+	// expired, oldest first, with their events.
+	ListDue(ctx context.Context, projectID, policyID string, now time.Time, limit int) ([]WebhookDelivery, error)
+	// Next returns when the next attempt of a policy's pending deliveries is due; false without any.
+	Next(ctx context.Context, projectID, policyID string) (time.Time, bool, error)
+}
+
+// DeliveryTx writes webhook deliveries.
+type DeliveryTx interface {
+	DeliveryReader
+
+	// Insert stores an event with a pending delivery, due at once, for each policy. An existing event and its
+	// existing deliveries stay unchanged.
+	Insert(ctx context.Context, e WebhookEvent, policyIDs []string, now, expires time.Time) error
+	// Finish stores State, Attempts, NextAt, EndedAt and the last attempt of the deliveries that are
 	// still pending.
-	FinishWebhookDeliveries(ctx context.Context, list []WebhookDelivery) error
-	// RedeliverWebhook makes a delivery that has ended pending anew, due at now and without attempts; conflict if it is
+	Finish(ctx context.Context, list []WebhookDelivery) error
+	// Redeliver makes a delivery that has ended pending again, due at now and without attempts; conflict if it is
 	// pending, not_found without it.
-	RedeliverWebhook(ctx context.Context, projectID, policyID string, id int64, now, expires time.Time) (WebhookDelivery, error)
-	// ExpireWebhooks makes up to limit pending deliveries that have expired at now dead, for a reason that is put before that of
-	// their last attempt, and returns how many.
-	ExpireWebhooks(ctx context.Context, now time.Time, reason string, limit int) (int, error)
-	// DropWebhooks removes up to limit deliveries that have ended before a time, and returns how many. Those of a policy that is gone
-	// end when they expire. Events without any delivery go with them.
-	DropWebhooks(ctx context.Context, before time.Time, limit int) (int, error)
+	Redeliver(ctx context.Context, projectID, policyID string, id int64, now, expires time.Time) (WebhookDelivery, error)
+	// Expire marks up to limit pending deliveries that have expired at now as dead, prefixes the reason of their last attempt
+	// with reason, and returns their number.
+	Expire(ctx context.Context, now time.Time, reason string, limit int) (int, error)
+	// DeleteOld removes up to limit deliveries that have ended before a time, and returns their number. Deliveries of a
+	// removed policy end when they expire. DeleteOld also removes events without a delivery.
+	DeleteOld(ctx context.Context, before time.Time, limit int) (int, error)
 }

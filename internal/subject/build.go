@@ -1,22 +1,23 @@
 package subject
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"tenet/internal/diff"
 	"tenet/internal/rule"
+	"tenet/internal/wire"
 )
 
-// Build makes a subject from raw input. The leading kind is the input's, if it has one; the others follow from what is
-// there: code_change for a diff or files, facts for facts, action for an action; text of nothing but white space counts as absent, and input with nothing in it gives a
-// subject that is [Subject.Empty].
+// Build makes a subject from raw input. The leading kind is the input's, if it has one; the others follow from the fields:
+// code_change for a diff or files, facts for facts, action for an action. A text of white space counts as absent. Input with
+// nothing in it gives a subject that is [Subject.Empty].
 //
 // The error is a [*rule.Error] of code invalid that names every wrong field (diff, files[3].path, facts.a.b, ...), and for a
-// diff the line of the diff text where it breaks. A diff whose line numbers are not certain is refused: it would otherwise
-// be judged in part, or at the wrong lines.
+// diff the line of the diff text where it breaks. Build refuses a diff whose line numbers are not certain: rules would
+// otherwise judge a part of it, or the wrong lines.
 func Build(in Input) (*Subject, error) {
 	var p rule.Problems
 	s := &Subject{
@@ -25,8 +26,8 @@ func Build(in Input) (*Subject, error) {
 		Repository: label(&p, "repository", in.Repository, MaxLabel),
 		Scope:      rule.CleanScope(label(&p, "scope", in.Scope, MaxLabel)),
 	}
-	if in.Kind != "" && !slices.Contains(SubmittedKinds, in.Kind) {
-		p.Add("kind", "is %q; use one of %s", string(in.Kind), rule.Names(SubmittedKinds))
+	if in.Kind != "" && !slices.Contains(wire.SubmittedKinds, in.Kind) {
+		p.Add("kind", "is %q; use one of %s", string(in.Kind), rule.Names(wire.SubmittedKinds))
 	}
 	if strings.TrimSpace(in.Diff) == "" {
 		in.Diff = ""
@@ -45,8 +46,8 @@ func Build(in Input) (*Subject, error) {
 	return s, nil
 }
 
-// kinds are the leading kind, if it is told, and those that follow from what is there. The text of a document stands in a
-// file, but it is no code.
+// kinds returns the leading kind, if the input has one, and those that follow from the fields. The text of a document is a
+// file, but not code.
 func kinds(leading Kind, s *Subject) []Kind {
 	var list []Kind
 	add := func(k Kind, is bool) {
@@ -61,7 +62,7 @@ func kinds(leading Kind, s *Subject) []Kind {
 	return list
 }
 
-// withinBounds notes a diff and files that are too many or too large, before anything is made of them.
+// withinBounds notes a diff and files that are too many or too large, before Build reads them.
 func withinBounds(p *rule.Problems, in *Input) bool {
 	field, bytes, lines := "diff", len(in.Diff), strings.Count(in.Diff, "\n")
 	for i := range in.Files {
@@ -86,13 +87,13 @@ func withinBounds(p *rule.Problems, in *Input) bool {
 	return false
 }
 
-func (s *Subject) addDiff(p *rule.Problems, diff string) {
-	if diff == "" {
+func (s *Subject) addDiff(p *rule.Problems, text string) {
+	if text == "" {
 		return
 	}
-	files, err := parseDiff(diff)
-	if broken, ok := errors.AsType[*diffError](err); ok {
-		p.Add("diff", "line %d: %s", broken.line, broken.reason)
+	files, err := diff.Parse(text)
+	if err != nil {
+		p.Add("diff", "%s", err.Error())
 		return
 	}
 	s.Files = files
@@ -105,7 +106,7 @@ func (s *Subject) addFiles(p *rule.Problems, files []InputFile) {
 	}
 	first := make(map[string]int, len(files))
 	for i, in := range files {
-		path, err := cleanPath(in.Path)
+		path, err := diff.CleanPath(in.Path)
 		if err != nil {
 			p.Add(fmt.Sprintf("files[%d].path", i), "%s", err.Error())
 			continue
@@ -115,7 +116,7 @@ func (s *Subject) addFiles(p *rule.Problems, files []InputFile) {
 			continue
 		}
 		first[path] = i
-		f := File{Path: path, Change: Whole, Missing: in.Content == nil}
+		f := diff.File{Path: path, Change: diff.Whole, Missing: in.Content == nil}
 		if in.Content != nil {
 			if at := strings.IndexByte(*in.Content, 0); at >= 0 {
 				p.Add(fmt.Sprintf("files[%d].content", i),
@@ -128,28 +129,16 @@ func (s *Subject) addFiles(p *rule.Problems, files []InputFile) {
 	}
 }
 
-// wholeText makes the one hunk of a whole file, or none for an empty file.
-func wholeText(content string) []Hunk {
+// wholeText returns the one hunk of a whole file, or none for an empty file.
+func wholeText(content string) []diff.Hunk {
 	if content == "" {
 		return nil
 	}
-	lines := make([]Line, 0, strings.Count(content, "\n")+1)
+	lines := make([]diff.Line, 0, strings.Count(content, "\n")+1)
 	for text := range strings.Lines(content) {
-		lines = append(lines, Line{Op: OpAdd, New: len(lines) + 1, Text: lineText(strings.TrimSuffix(text, "\n"))})
+		lines = append(lines, diff.Line{Op: diff.OpAdd, New: len(lines) + 1, Text: diff.LineText(strings.TrimSuffix(text, "\n"))})
 	}
-	return []Hunk{{NewStart: 1, NewLines: len(lines), Lines: lines}}
-}
-
-// lineText is a line as it is kept: without the carriage returns of its line end, which would keep patterns that end in $
-// from matching, and with every byte that is not UTF-8 replaced, since real diffs hold files in other encodings.
-func lineText(s string) string {
-	for len(s) > 0 && s[len(s)-1] == '\r' {
-		s = s[:len(s)-1]
-	}
-	if utf8.ValidString(s) {
-		return s
-	}
-	return strings.ToValidUTF8(s, "\uFFFD")
+	return []diff.Hunk{{NewStart: 1, NewLines: len(lines), Lines: lines}}
 }
 
 // label checks a text field and trims it.

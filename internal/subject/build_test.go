@@ -9,8 +9,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
+	"tenet/internal/diff"
 	"tenet/internal/rule"
 )
+
+const gitHeader = "diff --git a/x.go b/x.go\nindex 1111111..2222222 100644\n--- a/x.go\n+++ b/x.go\n"
 
 func TestBuildKinds(t *testing.T) {
 	facts := map[string]any{"amount": 12.5}
@@ -50,12 +55,19 @@ func TestBuildFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "modified x.go\n  -1,1 +1,1 \n    1   0 -|a\n    0   1 +|b\n" +
-		"whole src/app.py\n  -0,0 +1,4 \n    0   1 +|one\n    0   2 +|two\n    0   3 +|\n    0   4 +|four\n" +
-		"whole win/style.cs\nwhole x.go (missing)\n" +
-		"whole Makefile\n  -0,0 +1,1 \n    0   1 +|all:\n"
-	if got := show(s.Files); got != want {
-		t.Errorf("files are\n%s\nwant\n%s", got, want)
+	want := []diff.File{
+		{Path: "x.go", Change: diff.Modified, Hunks: []diff.Hunk{{OldStart: 1, OldLines: 1, NewStart: 1, NewLines: 1, Lines: []diff.Line{
+			{Op: diff.OpDelete, Old: 1, Text: "a"}, {Op: diff.OpAdd, New: 1, Text: "b"},
+		}}}},
+		{Path: "src/app.py", Change: diff.Whole, Hunks: []diff.Hunk{{NewStart: 1, NewLines: 4, Lines: []diff.Line{
+			{Op: diff.OpAdd, New: 1, Text: "one"}, {Op: diff.OpAdd, New: 2, Text: "two"}, {Op: diff.OpAdd, New: 3}, {Op: diff.OpAdd, New: 4, Text: "four"},
+		}}}},
+		{Path: "win/style.cs", Change: diff.Whole},
+		{Path: "x.go", Change: diff.Whole, Missing: true},
+		{Path: "Makefile", Change: diff.Whole, Hunks: []diff.Hunk{{NewStart: 1, NewLines: 1, Lines: []diff.Line{{Op: diff.OpAdd, New: 1, Text: "all:"}}}}},
+	}
+	if d := cmp.Diff(want, s.Files); d != "" {
+		t.Error(d)
 	}
 	if s.Action != "rollout" || s.Intent != "fix" || s.Repository != "acme/pay" || s.Scope != "finance/eu" {
 		t.Errorf("labels are %q %q %q %q", s.Action, s.Intent, s.Repository, s.Scope)
@@ -106,7 +118,7 @@ func TestBuildRefusesFiles(t *testing.T) {
 		{Path: "a\x00b"},
 		{Path: "a\xff"},
 		{Path: "a\nb"},
-		{Path: strings.Repeat("x", MaxPath+1)},
+		{Path: strings.Repeat("x", diff.MaxPath+1)},
 		{Path: "./ok.go"},
 		{Path: "bin", Content: new("a\nb\x00")},
 		{Path: "dir/"},
@@ -221,21 +233,5 @@ func TestBuildRefusesFacts(t *testing.T) {
 	}
 	if got := problems(t, Input{Facts: map[string]any{"list": bad}}); len(got) != maxFactProblems {
 		t.Errorf("%d problems are told, want %d", len(got), maxFactProblems)
-	}
-}
-
-func TestIsDiff(t *testing.T) {
-	for diff, want := range map[string]bool{
-		gitHeader:                            true,
-		"text\n--- a/x\n+++ b/x\n":           true,
-		"@@ -1 +1 @@\n":                      true,
-		"diff --cc x\r\n":                    true,
-		"":                                   false,
-		"---\ntitle: x\n---\n":               false,
-		"x = 1\n- y\n+ z\n@@\ndiff --stat\n": false,
-	} {
-		if got := IsDiff(diff); got != want {
-			t.Errorf("IsDiff(%q) = %v", diff, got)
-		}
 	}
 }

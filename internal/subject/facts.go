@@ -19,18 +19,18 @@ func normalFacts(p *rule.Problems, facts map[string]any) map[string]any {
 	return out
 }
 
-// maxFactProblems is how many problems of facts are told before the walk stops.
+// maxFactProblems is how many problems of facts Build reports.
 const maxFactProblems = 20
 
 type factWalk struct {
 	problems *rule.Problems
-	path     []string // where the walk is, below facts; joined only for a problem, since keys may be long
-	left     int      // values that may still come
-	told     int
+	path     []string // of the current value below facts; joined only for a problem, since keys may be long
+	left     int      // values until the limit
+	count    int
 	stopped  bool
 }
 
-// value normalises one value. A subject with problems is thrown away, so what a bad value becomes does not matter.
+// value normalises one value. The result for a bad value does not matter: it makes Build fail.
 func (w *factWalk) value(v any) any {
 	if w.left--; w.left < 0 {
 		w.problem("brings facts to more than %d values", MaxFactsNodes)
@@ -125,9 +125,9 @@ func (w *factWalk) text(s string) {
 	}
 }
 
-// problem notes that the value where the walk is, is wrong.
+// problem notes that the current value is wrong.
 func (w *factWalk) problem(format string, args ...any) {
-	const longest = 40 // bytes of one key that are shown
+	const longest = 40 // bytes of a key in a message
 	field := "facts"
 	for _, piece := range w.path {
 		if len(piece) > longest {
@@ -137,12 +137,12 @@ func (w *factWalk) problem(format string, args ...any) {
 	}
 	field = strings.ReplaceAll(strings.ToValidUTF8(field, "\uFFFD"), "\x00", "\uFFFD")
 	w.problems.Add(field, format, args...)
-	w.told++
-	w.stopped = w.stopped || w.told == maxFactProblems
+	w.count++
+	w.stopped = w.stopped || w.count == maxFactProblems
 }
 
-// factsJSON renders facts as JSON with sorted keys and characters unescaped, spread over lines if there is an indent.
-// Facts of a built subject always encode; others that do not give "".
+// factsJSON encodes facts as JSON with sorted keys and unescaped characters, over several lines if indent is not empty. It
+// returns "" for facts that do not encode, which a built subject never has.
 func factsJSON(facts map[string]any, indent string) string {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

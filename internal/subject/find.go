@@ -5,45 +5,45 @@ import (
 	"iter"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
+	"tenet/internal/diff"
 	"tenet/internal/rule"
+	"tenet/internal/text"
 )
 
 const (
-	// MaxFound is how many places [Subject.Find] returns at most.
+	// MaxFound is the most locations that [Subject.Find] returns.
 	MaxFound = 20
-	// MaxSnippet is how many bytes the snippet of a location has at most; a longer one is cut and ends in "...".
+	// MaxSnippet is the most bytes of the snippet of a location; a longer one is cut and ends in "...".
 	MaxSnippet = 4_000
-	// MinQuote is how many characters, white space left out, a quote must have to be found. Shorter ones, such as a closing
-	// brace, stand in any text and prove nothing.
+	// MinQuote is how many characters besides white space a quote must have. Every text has shorter ones, such as a closing
+	// brace, and they prove nothing.
 	MinQuote = 3
 
-	maxHits  = 1_000    // occurrences that are looked at, and so the work for a quote that stands everywhere
-	maxQuote = 16 << 10 // bytes of a quote that is looked for; a longer one is no quote but the text itself
+	maxHits  = 1_000    // occurrences to read, which bounds the work for a frequent quote
+	maxQuote = 16 << 10 // bytes of a quote; a longer one is the text itself
 )
 
-// Find returns where a quote stands in the new text of the files (added and context lines), in new-file lines. Places that
-// touch an added line come first, else they are in order of the subject; there are at most [MaxFound]. A quote may span
-// lines of one hunk.
+// Find returns the locations of a quote in the new text of the files (added and context lines), in new-file lines. Locations
+// with an added line come first, the others follow in the order of the subject; Find returns at most [MaxFound]. A quote may
+// span lines of one hunk.
 //
-// The quote is looked for verbatim; then with every run of white space, line ends included, equal to one blank; then as a
-// piece of a diff or of a numbered listing, without the + or the number before each line, where lines that begin with - do not
-// count. The first reading that is found anywhere is the one returned. Nothing is returned for a quote shorter than
-// [MinQuote].
+// Find searches for the quote verbatim; then with every run of white space, line ends included, equal to one blank; then as
+// a piece of a diff or of a numbered listing, without the + or the number before each line and without lines that begin with
+// -. It returns the locations of the first of these readings that has any, and none for a quote shorter than [MinQuote].
 func (s *Subject) Find(quote string) []rule.Location {
-	for _, text := range readings(quote) {
-		if found := s.find(text, '\n', appendVerbatim); len(found) > 0 {
+	for _, content := range readings(quote) {
+		if found := s.find(content, '\n', appendVerbatim); len(found) > 0 {
 			return found
 		}
-		if found := s.find(squash(text), ' ', appendSquashed); len(found) > 0 {
+		if found := s.find(text.OneLine(content), ' ', appendSquashed); len(found) > 0 {
 			return found
 		}
 	}
 	return nil
 }
 
-// places collects locations, those that touch added lines apart.
+// places collects locations, those with added lines separately.
 type places struct{ added, context []rule.Location }
 
 func (p *places) full() bool { return len(p.added) == MaxFound }
@@ -54,15 +54,15 @@ func (p *places) all() []rule.Location {
 }
 
 // put notes that lines from to to (indexes into h.Lines, the last included) hold the quote.
-func (p *places) put(f *File, h *Hunk, from, to int) {
+func (p *places) put(f *diff.File, h *diff.Hunk, from, to int) {
 	list, snippet := &p.context, strings.Builder{}
 	for i := from; i <= to; i++ {
 		switch h.Lines[i].Op {
-		case OpDelete:
+		case diff.OpDelete:
 			continue
-		case OpAdd:
+		case diff.OpAdd:
 			list = &p.added
-		case OpContext:
+		case diff.OpContext:
 		}
 		if snippet.Len() <= MaxSnippet {
 			if i > from {
@@ -76,24 +76,12 @@ func (p *places) put(f *File, h *Hunk, from, to int) {
 	}
 	*list = append(*list, rule.Location{
 		FilePath: f.Path, StartLine: h.Lines[from].New, EndLine: h.Lines[to].New,
-		FunctionName: h.Section, Snippet: cut(snippet.String(), MaxSnippet),
+		FunctionName: h.Section, Snippet: text.Fit(snippet.String(), MaxSnippet, "..."),
 	})
 }
 
-// cut shortens a text to so many bytes, at the start of a character.
-func cut(s string, longest int) string {
-	if len(s) <= longest {
-		return s
-	}
-	end := longest - len("...")
-	for end > 0 && !utf8.RuneStart(s[end]) {
-		end--
-	}
-	return s[:end] + "..."
-}
-
-// find looks for a quote in the text of each hunk: its new lines in the form that render gives them, joined by join. Lines
-// that have nothing in a squashed form are left out.
+// find searches the text of each hunk for a quote: its new lines as render returns them, joined by join. It leaves out lines
+// whose squashed form is empty.
 func (s *Subject) find(quote string, join byte, render func(dst []byte, line string) []byte) []rule.Location {
 	var found places
 	var t newText
@@ -113,14 +101,14 @@ func (s *Subject) find(quote string, join byte, render func(dst []byte, line str
 	return found.all()
 }
 
-// newText is the new text of a hunk, made for searching.
+// newText is the new text of a hunk for a search.
 type newText struct {
 	text   []byte
-	starts []int // where each line begins in text
-	lines  []int // which line of the hunk it is
+	starts []int // offset of each line in text
+	lines  []int // index of each line in the hunk
 }
 
-func (t *newText) read(h *Hunk, join byte, render func(dst []byte, line string) []byte) {
+func (t *newText) read(h *diff.Hunk, join byte, render func(dst []byte, line string) []byte) {
 	size := 0
 	for k := range h.Lines {
 		size += len(h.Lines[k].Text) + 1
@@ -128,7 +116,7 @@ func (t *newText) read(h *Hunk, join byte, render func(dst []byte, line string) 
 	t.text = slices.Grow(t.text[:0], size)
 	t.starts, t.lines = slices.Grow(t.starts[:0], len(h.Lines)), slices.Grow(t.lines[:0], len(h.Lines))
 	for k := range h.Lines {
-		if h.Lines[k].Op == OpDelete {
+		if h.Lines[k].Op == diff.OpDelete {
 			continue
 		}
 		end := len(t.text)
@@ -145,8 +133,7 @@ func (t *newText) read(h *Hunk, join byte, render func(dst []byte, line string) 
 	}
 }
 
-// occurrences yields, for every line in which an occurrence of quote begins, that line of the hunk and the one in which
-// the occurrence ends.
+// occurrences yields the first and the last line in the hunk of each occurrence of quote, at most one for each first line.
 func (t *newText) occurrences(quote string) iter.Seq2[int, int] {
 	return func(yield func(from, to int) bool) {
 		needle := []byte(quote)
@@ -164,7 +151,7 @@ func (t *newText) occurrences(quote string) iter.Seq2[int, int] {
 	}
 }
 
-// lineAt returns which of the lines of t holds the offset at.
+// lineAt returns the index in t of the line at an offset.
 func (t *newText) lineAt(at int) int {
 	line, exact := slices.BinarySearch(t.starts, at)
 	if !exact {

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"tenet/internal/rule"
+	"tenet/internal/text"
 )
 
 // findable is a subject with a changed file, of which lines 10 to 16 are shown, and a whole one.
@@ -155,17 +156,17 @@ func FuzzFind(f *testing.F) {
 				t.Fatalf("%q is at %d-%d of %d lines", quote, place.StartLine, place.EndLine, len(lines))
 			}
 			there := strings.Join(lines[place.StartLine-1:place.EndLine], "\n")
-			if place.Snippet != cut(there, MaxSnippet) {
+			if place.Snippet != text.Fit(there, MaxSnippet, "...") {
 				t.Errorf("snippet is %q, the lines are %q", place.Snippet, there)
 			}
-			if !slices.ContainsFunc(readings(quote), func(r string) bool { return strings.Contains(squash(there), squash(r)) }) {
+			if !slices.ContainsFunc(readings(quote), func(r string) bool { return strings.Contains(text.OneLine(there), text.OneLine(r)) }) {
 				t.Errorf("%q is not in %q", quote, there)
 			}
 		}
 		for i, l := range lines { // every line that has enough in it is found, at its own number too
 			places := s.Find(l)
 			own := func(p rule.Location) bool { return p.StartLine == i+1 }
-			if telling(l) && len(l) < maxQuote && len(places) < MaxFound && !slices.ContainsFunc(places, own) {
+			if longEnough(l) && len(l) < maxQuote && len(places) < MaxFound && !slices.ContainsFunc(places, own) {
 				t.Errorf("line %d %q is found at %v", i+1, l, places)
 			}
 		}

@@ -1,6 +1,7 @@
 package subject
 
 import (
+	"fmt"
 	"strings"
 	"unicode/utf8"
 
@@ -9,7 +10,7 @@ import (
 	"tenet/internal/rule"
 )
 
-// maxAlternatives bounds what the braces of one glob expand to, and so the work of one match.
+// maxAlternatives bounds the alternatives of one glob, and so the work of one match.
 const maxAlternatives = 256
 
 // Globs is a compiled list of path globs. The zero value is empty and matches nothing. It is safe for concurrent use.
@@ -18,10 +19,10 @@ type Globs struct {
 	list []glob
 }
 
-// CompileGlobs compiles path globs. * and ? stay within a folder, ** crosses folders and also stands for none, [a-z] is a
-// class, {a,b} are alternatives, \ takes the meaning off the next character; case counts. A glob without a slash matches the
-// base name in any folder, every other one the path from the root; a leading / or ./ only says so, and a trailing / means
-// everything below that folder.
+// CompileGlobs compiles path globs. * and ? match within a folder, ** matches any number of folders, [a-z] is a class, {a,b}
+// are alternatives, \ escapes the next character; case counts. A glob without a slash matches the base name in any folder,
+// every other one the path from the root; a leading / or ./ changes nothing else, and a trailing / means everything below that
+// folder.
 //
 // The error is a [*rule.Error] of code invalid that says which glob is wrong and why.
 func CompileGlobs(patterns []string) (Globs, error) {
@@ -54,7 +55,16 @@ func CompileGlobs(patterns []string) (Globs, error) {
 	return g, nil
 }
 
-// Empty reports whether there is no glob.
+// CheckGlobs notes the globs of a field that do not compile.
+func CheckGlobs(p *rule.Problems, field string, globs []string) {
+	for i, g := range globs {
+		if _, err := CompileGlobs([]string{g}); err != nil {
+			p.Add(fmt.Sprintf("%s[%d]", field, i), "is not a valid glob: %v", err)
+		}
+	}
+}
+
+// Empty reports whether the list has no glob.
 func (g Globs) Empty() bool { return len(g.list) == 0 }
 
 // Match reports whether some glob matches a clean path with forward slashes, as [File] has them.
@@ -71,7 +81,7 @@ func (g Globs) Match(name string) bool {
 	return false
 }
 
-// expand writes out the alternatives of braces, innermost last. It returns false if there are too many.
+// expand returns the alternatives of braces, innermost last. It returns false if they are too many.
 func expand(pattern string, out []string) ([]string, bool) {
 	open := indexMeta(pattern, "{")
 	if open < 0 {
@@ -102,7 +112,7 @@ func expand(pattern string, out []string) ([]string, bool) {
 	return out, true
 }
 
-// indexMeta finds the first of some characters that is neither escaped nor in a class, -1 if there is none.
+// indexMeta returns the index of the first of some characters that is neither escaped nor in a class, or -1.
 func indexMeta(pattern, chars string) int {
 	for i := 0; i < len(pattern); i++ {
 		switch {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"tenet/internal/diff"
 	"tenet/internal/rule"
 )
 
@@ -98,7 +99,7 @@ func FuzzGlobs(f *testing.F) {
 	f.Fuzz(func(t *testing.T, pattern, name string) {
 		g, err := CompileGlobs([]string{pattern})
 		name = strings.ToValidUTF8(name, "?")
-		clean, pathErr := cleanPath(name)
+		clean, pathErr := diff.CleanPath(name)
 		if err != nil || pathErr != nil || clean != name || len(pattern) > 200 || len(name) > 500 {
 			return
 		}

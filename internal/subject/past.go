@@ -2,7 +2,7 @@ package subject
 
 import "tenet/internal/rule"
 
-// Past is what was judged in a recorded evaluation, with the verdict of one rule on it.
+// Past is the subject of a recorded evaluation, with the verdict of one rule on it.
 type Past struct {
 	EvaluationID string
 	Subject      Input

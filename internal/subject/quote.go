@@ -4,10 +4,11 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
-	"unicode/utf8"
+
+	"tenet/internal/text"
 )
 
-// readings lists the texts that a quote may mean, the most literal first.
+// readings returns the texts that a quote may mean, the most literal first.
 func readings(quote string) []string {
 	if len(quote) > maxQuote {
 		return nil
@@ -22,15 +23,15 @@ func readings(quote string) []string {
 	var out []string
 	for _, variant := range [][]string{lines, unmarked(lines), unnumbered(lines), unmarked(unnumbered(lines)), unnumbered(unmarked(lines))} {
 		text := strings.Join(variant, "\n")
-		if telling(text) {
+		if longEnough(text) {
 			out = append(out, text)
 		}
 	}
 	return out
 }
 
-// telling reports whether a text has enough in it to prove something.
-func telling(text string) bool {
+// longEnough reports whether a text has enough characters to prove something.
+func longEnough(text string) bool {
 	n := 0
 	for _, r := range text {
 		if !unicode.IsSpace(r) {
@@ -43,18 +44,18 @@ func telling(text string) bool {
 }
 
 // unmarked reads lines as a piece of a diff: without the marks of added and context lines, and without deleted lines, which
-// are not in the new text, unless there are no others. It returns nil where some line bears no mark or none is + or -.
+// are not in the new text, unless all are deleted. It returns nil if some line has no mark or none is + or -.
 func unmarked(lines []string) []string {
-	var kept, deleted []string
+	var current, deleted []string
 	marked := false
 	for _, l := range lines {
 		switch {
 		case strings.HasPrefix(l, "+"):
-			kept, marked = append(kept, l[1:]), true
+			current, marked = append(current, l[1:]), true
 		case strings.HasPrefix(l, "-"):
 			deleted, marked = append(deleted, l[1:]), true
 		case l == "" || strings.HasPrefix(l, " "):
-			kept = append(kept, strings.TrimPrefix(l, " "))
+			current = append(current, strings.TrimPrefix(l, " "))
 		default:
 			return nil
 		}
@@ -62,16 +63,16 @@ func unmarked(lines []string) []string {
 	switch {
 	case !marked:
 		return nil
-	case len(kept) == 0:
+	case len(current) == 0:
 		return deleted
 	}
-	return kept
+	return current
 }
 
-// gutter matches the number in front of a line of a listing, such as "  12| " or "12: ".
+// gutter matches the number before a line of a listing, such as "  12| " or "12: ".
 var gutter = regexp.MustCompile(`^[ \t]*L?[0-9]{1,7}[ \t]*[|:\x{2502}\x{2192}\t] ?`)
 
-// unnumbered takes line numbers off. It returns nil where some line has none.
+// unnumbered returns lines without their numbers. It returns nil if some line has none.
 func unnumbered(lines []string) []string {
 	var out []string
 	for _, l := range lines {
@@ -88,48 +89,30 @@ func unnumbered(lines []string) []string {
 	return out
 }
 
-// squash makes every run of white space one blank and drops it at the ends.
-func squash(s string) string { return strings.Join(strings.Fields(s), " ") }
-
 // appendSquashed appends the squashed form of s to dst.
 func appendSquashed(dst []byte, s string) []byte {
-	pending := false
 	begun := len(dst)
-	for i := 0; i < len(s); {
-		size, space := 1, false
-		if c := s[i]; c < utf8.RuneSelf {
-			space = c == ' ' || '\t' <= c && c <= '\r'
-		} else {
-			var r rune
-			r, size = utf8.DecodeRuneInString(s[i:])
-			space = unicode.IsSpace(r)
+	for field := range strings.FieldsSeq(s) {
+		if len(dst) > begun {
+			dst = append(dst, ' ')
 		}
-		if space {
-			pending = len(dst) > begun
-		} else {
-			if pending {
-				dst = append(dst, ' ')
-				pending = false
-			}
-			dst = append(dst, s[i:i+size]...)
-		}
-		i += size
+		dst = append(dst, field...)
 	}
 	return dst
 }
 
-// Contains reports whether a quote stands in the text of the subject that belongs to no file: the action, the intent, the
-// strings among the facts, or the facts as JSON with sorted keys, on one line or indented. Runs of white space are equal. A
-// quote with fewer than [MinQuote] characters is found only if it is the whole of one of these texts.
+// Contains reports whether the text of the subject outside of files contains a quote: the action, the intent, the strings
+// among the facts, or the facts as JSON with sorted keys, on one line or indented. Runs of white space are equal. A quote
+// with fewer than [MinQuote] characters must be the whole of one of these texts.
 func (s *Subject) Contains(quote string) bool {
-	text := squash(quote)
-	if text == "" || len(quote) > maxQuote {
+	content := text.OneLine(quote)
+	if content == "" || len(quote) > maxQuote {
 		return false
 	}
-	short := !telling(text)
+	short := !longEnough(content)
 	in := func(whole string) bool {
-		whole = squash(whole)
-		return whole == text || !short && strings.Contains(whole, text)
+		whole = text.OneLine(whole)
+		return whole == content || !short && strings.Contains(whole, content)
 	}
 	if in(s.Action) || in(s.Intent) {
 		return true
@@ -161,7 +144,7 @@ func anyString(v any, in func(string) bool) bool {
 	return false
 }
 
-// spacedJSON puts a blank behind every colon and comma of compact JSON that is not in a string.
+// spacedJSON puts a blank after every colon and comma of compact JSON that is not in a string.
 func spacedJSON(compact string) string {
 	var b strings.Builder
 	quoted := false

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tenet/internal/rule"
+	"tenet/internal/wire"
 )
 
 func TestSubmittedFieldsBecomeFacts(t *testing.T) {
@@ -26,11 +27,11 @@ func TestSubmittedFieldsBecomeFacts(t *testing.T) {
 		},
 		`{"kind":"document","content":"x","document_type":"contract","title":"Offer"}`: {"document_type": "contract", "title": "Offer"},
 	} {
-		var s Submitted
+		var s wire.Submitted
 		if err := json.Unmarshal([]byte(text), &s); err != nil {
 			t.Fatal(err)
 		}
-		in, err := s.Input()
+		in, err := InputOf(&s)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,28 +46,28 @@ func TestSubmittedFieldsBecomeFacts(t *testing.T) {
 }
 
 func TestSubmittedContradictions(t *testing.T) {
-	var s Submitted
+	var s wire.Submitted
 	if err := json.Unmarshal([]byte(`{"kind":"communication","sender":"ann","recipients":["bob"],"facts":{"sender":"bob","recipients":["bob"]}}`), &s); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Input(); rule.CodeOf(err) != rule.CodeInvalid || !strings.Contains(err.Error(), "subject.facts.sender") || strings.Contains(err.Error(), "recipients") {
+	if _, err := InputOf(&s); rule.CodeOf(err) != rule.CodeInvalid || !strings.Contains(err.Error(), "subject.facts.sender") || strings.Contains(err.Error(), "recipients") {
 		t.Errorf("two senders: %v", err)
 	}
-	doc := Submitted{Kind: Document, Of: &DocumentSubject{DocumentID: "d"}}
-	if err := doc.WithText("Offer", "the text"); err != nil {
+	doc := wire.Submitted{Kind: Document, Of: &wire.DocumentSubject{DocumentID: "d"}}
+	if err := WithText(&doc, "Offer", "the text"); err != nil {
 		t.Fatal(err)
 	}
-	in, err := doc.Input()
+	in, err := InputOf(&doc)
 	if err != nil || in.Files[0].Path != "Offer" || *in.Files[0].Content != "the text" || in.Facts["document_id"] != "d" {
 		t.Errorf("an uploaded document: %+v, %v", in, err)
 	}
-	both := Submitted{Kind: Document, Of: &DocumentSubject{DocumentID: "d", Content: "mine"}}
-	if err := both.WithText("Offer", "the text"); rule.CodeOf(err) != rule.CodeInvalid {
+	both := wire.Submitted{Kind: Document, Of: &wire.DocumentSubject{DocumentID: "d", Content: "mine"}}
+	if err := WithText(&both, "Offer", "the text"); rule.CodeOf(err) != rule.CodeInvalid {
 		t.Errorf("two texts: %v", err)
 	}
 	for _, title := range []string{"", "../../etc/passwd", "/etc/passwd", "a\nb", strings.Repeat("x", 5000)} {
-		doc := DocumentSubject{Content: "x", Title: title}
-		in := doc.input(new(rule.Problems))
+		doc := wire.DocumentSubject{Content: "x", Title: title}
+		in := inputOf(&doc, new(rule.Problems))
 		if in.Files[0].Path != "document" {
 			t.Errorf("the title %.20q becomes the path %.20q", title, in.Files[0].Path)
 		}
@@ -83,11 +84,11 @@ func FuzzSubmitted(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		var s Submitted
+		var s wire.Submitted
 		if json.Unmarshal(data, &s) != nil || s.Of == nil {
 			return
 		}
-		in, err := s.Input()
+		in, err := InputOf(&s)
 		if err != nil {
 			if rule.CodeOf(err) != rule.CodeInvalid {
 				t.Fatal(err)
@@ -102,7 +103,7 @@ func FuzzSubmitted(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var back Submitted
+		var back wire.Submitted
 		if err := json.Unmarshal(again, &back); err != nil || back.Kind != s.Kind {
 			t.Fatalf("%s: %v", again, err)
 		}

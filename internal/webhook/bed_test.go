@@ -25,6 +25,7 @@ import (
 	"tenet/internal/store/pgtest"
 	"tenet/internal/store/sqlstore"
 	"tenet/internal/webhook"
+	"tenet/internal/wire"
 )
 
 // project is the one that tests work in.
@@ -98,13 +99,13 @@ func newBedAt(t testing.TB, target string) *bed {
 	b := &bed{t: t, s: s, clock: &clock{}, log: &lockedBuffer{}, seen: map[string]int{}}
 	b.clock.set(time.Now())
 	b.cfg = webhook.Config{
-		Store: s, Queue: job.NewQueue(b.clock.now), Now: b.clock.now, AllowNetworks: loopback, Timeout: 10 * time.Second,
+		Store: webhook.Store{Updater: s, Webhooks: s.Webhooks, Deliveries: s.Deliveries}, Queue: job.NewQueue(b.clock.now), Now: b.clock.now, AllowNetworks: loopback, Timeout: 10 * time.Second,
 		Logger:  slog.New(slog.NewTextHandler(b.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Observe: func(outcome string, _ time.Duration) { b.seen[outcome]++ },
 	}
 	b.hooks = webhook.New(b.cfg)
 	err = s.Update(t.Context(), func(tx store.Tx) error {
-		return tx.CreateProject(t.Context(), rule.Project{ID: project, Name: "Default", CreatedAt: b.clock.now(), UpdatedAt: b.clock.now()})
+		return tx.Projects.Create(t.Context(), rule.Project{ID: project, Name: "Default", CreatedAt: b.clock.now(), UpdatedAt: b.clock.now()})
 	})
 	if err != nil && rule.CodeOf(err) != rule.CodeConflict {
 		t.Fatal(err)
@@ -115,7 +116,7 @@ func newBedAt(t testing.TB, target string) *bed {
 func (b *bed) ctx() context.Context { return auth.WithActor(b.t.Context(), auth.Local("ann")) }
 
 // policy makes a policy for all events.
-func (b *bed) policy(url string, edit func(*webhook.Input)) webhook.PolicyWithSecret {
+func (b *bed) policy(url string, edit func(*webhook.Input)) wire.PolicyWithSecret {
 	b.t.Helper()
 	b.n++
 	in := webhook.Input{Name: new(fmt.Sprintf("policy %d", b.n)), URL: &url, EventTypes: &rule.EventTypes}
@@ -152,7 +153,7 @@ func (b *bed) publishEvent(e rule.Event) {
 func (b *bed) work() int {
 	b.t.Helper()
 	for n := 0; ; n++ {
-		next, any, err := b.s.NextJob(b.ctx()) // which costs much less than to claim in vain
+		next, any, err := b.s.Jobs.Next(b.ctx()) // which costs much less than to claim in vain
 		if err != nil {
 			b.t.Fatal(err)
 		}
@@ -161,7 +162,7 @@ func (b *bed) work() int {
 		}
 		var jobs []store.Job
 		err = b.s.Update(b.ctx(), func(tx store.Tx) (err error) {
-			jobs, err = tx.ClaimJobs(b.ctx(), b.clock.now(), []string{webhook.DeliverKind}, "test", b.clock.now().Add(time.Hour), 1)
+			jobs, err = tx.Jobs.Claim(b.ctx(), b.clock.now(), []string{webhook.DeliverKind}, "test", b.clock.now().Add(time.Hour), 1)
 			return err
 		})
 		if err != nil {
@@ -171,13 +172,13 @@ func (b *bed) work() int {
 			return n
 		}
 		j := jobs[0]
-		err = b.hooks.Deliver(b.ctx(), job.Job{ID: j.ID, ProjectID: j.ProjectID, Kind: j.Kind, Args: j.Args, Attempt: j.Attempt}, func(int, int) {})
+		err = b.hooks.Deliver(b.ctx(), wire.Job{ID: j.ID, ProjectID: j.ProjectID, Kind: j.Kind, Args: j.Args, Attempt: j.Attempt}, func(int, int) {})
 		if err != nil {
 			b.t.Fatal(err)
 		}
 		now := b.clock.now()
 		j.State, j.FinishedAt = store.JobSucceeded, &now
-		if err := b.s.Update(b.ctx(), func(tx store.Tx) error { return tx.FinishJobs(b.ctx(), []store.Job{j}) }); err != nil {
+		if err := b.s.Update(b.ctx(), func(tx store.Tx) error { return tx.Jobs.Finish(b.ctx(), []store.Job{j}) }); err != nil {
 			b.t.Fatal(err)
 		}
 	}
@@ -188,7 +189,7 @@ func (b *bed) workUntil(end time.Time) {
 	b.t.Helper()
 	for {
 		b.work()
-		next, any, err := b.s.NextJob(b.ctx())
+		next, any, err := b.s.Jobs.Next(b.ctx())
 		if err != nil {
 			b.t.Fatal(err)
 		}
@@ -202,12 +203,12 @@ func (b *bed) workUntil(end time.Time) {
 
 func (b *bed) sweep() {
 	b.t.Helper()
-	if err := b.hooks.Sweep(b.ctx(), job.Job{}, func(int, int) {}); err != nil {
+	if err := b.hooks.Sweep(b.ctx(), wire.Job{}, func(int, int) {}); err != nil {
 		b.t.Fatal(err)
 	}
 }
 
-func (b *bed) deliveries(policyID, state string) []webhook.Delivery {
+func (b *bed) deliveries(policyID, state string) []wire.Delivery {
 	b.t.Helper()
 	list, total, err := b.hooks.Deliveries(b.ctx(), project, policyID, state, 0, 1000)
 	if err != nil || total != len(list) {
@@ -216,7 +217,7 @@ func (b *bed) deliveries(policyID, state string) []webhook.Delivery {
 	return list
 }
 
-func (b *bed) get(id string) webhook.Policy {
+func (b *bed) get(id string) wire.Policy {
 	b.t.Helper()
 	p, err := b.hooks.Policy(b.ctx(), project, id)
 	if err != nil {

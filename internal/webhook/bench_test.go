@@ -31,12 +31,12 @@ func benchmarkDeliveries(b *testing.B, target string) {
 	bed := newBedAt(b, target)
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	b.Cleanup(server.Close)
-	bed.hooks = webhook.New(webhook.Config{Store: bed.s, Queue: job.NewQueue(time.Now), Now: time.Now, AllowNetworks: loopback})
+	bed.hooks = webhook.New(webhook.Config{Store: webhook.Store{Updater: bed.s, Webhooks: bed.s.Webhooks, Deliveries: bed.s.Deliveries}, Queue: job.NewQueue(time.Now), Now: time.Now, AllowNetworks: loopback})
 	p := bed.policy(server.URL, nil)
-	r := job.New(job.Config{Store: bed.s, Handlers: map[string]job.Handler{webhook.DeliverKind: bed.hooks.Deliver}})
+	r := job.New(job.Config{Store: job.Store{Updater: bed.s, JobWatcher: bed.s, Jobs: bed.s.Jobs}, Handlers: map[string]job.Handler{webhook.DeliverKind: bed.hooks.Deliver}})
 	r.Start()
 	pending := func() int {
-		_, n, err := bed.s.FindWebhookDeliveries(b.Context(), store.DeliveryFilter{ProjectID: project, PolicyID: p.ID, State: store.DeliveryPending})
+		_, n, err := bed.s.Deliveries.Find(b.Context(), store.DeliveryFilter{ProjectID: project, PolicyID: p.ID, State: store.DeliveryPending})
 		if err != nil {
 			b.Fatal(err)
 		}

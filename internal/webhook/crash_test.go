@@ -33,8 +33,8 @@ func deliverUntilKilled(target string) error {
 	if err != nil {
 		return err
 	}
-	hooks := webhook.New(webhook.Config{Store: s, Queue: job.NewQueue(time.Now), Now: time.Now, AllowNetworks: loopback})
-	job.New(job.Config{Store: s, Lease: time.Second, Poll: 20 * time.Millisecond, Handlers: map[string]job.Handler{webhook.DeliverKind: hooks.Deliver}}).Start()
+	hooks := webhook.New(webhook.Config{Store: webhook.Store{Updater: s, Webhooks: s.Webhooks, Deliveries: s.Deliveries}, Queue: job.NewQueue(time.Now), Now: time.Now, AllowNetworks: loopback})
+	job.New(job.Config{Store: job.Store{Updater: s, JobWatcher: s, Jobs: s.Jobs}, Lease: time.Second, Poll: 20 * time.Millisecond, Handlers: map[string]job.Handler{webhook.DeliverKind: hooks.Deliver}}).Start()
 	select {}
 }
 

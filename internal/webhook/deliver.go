@@ -12,6 +12,7 @@ import (
 	"tenet/internal/job"
 	"tenet/internal/rule"
 	"tenet/internal/store"
+	"tenet/internal/wire"
 )
 
 const (
@@ -42,14 +43,14 @@ func pause(failures int) time.Duration {
 }
 
 // Deliver is the handler of the jobs that send what is pending for one policy. No two of a policy run at once.
-func (w *Webhooks) Deliver(ctx context.Context, j job.Job, progress func(done, total int)) error {
+func (w *Webhooks) Deliver(ctx context.Context, j wire.Job, progress func(done, total int)) error {
 	var args deliverArgs
-	if err := j.Decode(&args); err != nil {
+	if err := job.DecodeArgs(&j, &args); err != nil {
 		return err
 	}
 	end := time.Now().Add(turn)
 	for done := 0; ; progress(done, 0) {
-		p, err := w.cfg.Store.WebhookPolicy(ctx, j.ProjectID, args.PolicyID)
+		p, err := w.cfg.Store.Webhooks.Get(ctx, j.ProjectID, args.PolicyID)
 		switch now := w.cfg.Now(); {
 		case rule.CodeOf(err) == rule.CodeNotFound:
 			return nil
@@ -60,12 +61,12 @@ func (w *Webhooks) Deliver(ctx context.Context, j job.Job, progress func(done, t
 		case p.PausedUntil != nil && p.PausedUntil.After(now):
 			return w.later(ctx, &p, *p.PausedUntil)
 		}
-		list, err := w.cfg.Store.DueWebhookDeliveries(ctx, p.ProjectID, p.ID, w.cfg.Now(), batchSize)
+		list, err := w.cfg.Store.Deliveries.ListDue(ctx, p.ProjectID, p.ID, w.cfg.Now(), batchSize)
 		if err != nil {
 			return err
 		}
 		if len(list) == 0 {
-			next, any, err := w.cfg.Store.NextWebhookDelivery(ctx, p.ProjectID, p.ID)
+			next, any, err := w.cfg.Store.Deliveries.Next(ctx, p.ProjectID, p.ID)
 			if err != nil || !any {
 				return err
 			}
@@ -132,10 +133,10 @@ func (w *Webhooks) sendAll(ctx context.Context, p *store.WebhookPolicy, list []s
 	return n, m.flush()
 }
 
-// reread reads a policy anew: another address or secret, or the end of a policy, holds from the next delivery on. It returns false
-// if nothing is to be sent any more.
+// reread reads a policy again, so that a new address or secret, or its end, counts from the next delivery on. It returns false if
+// nothing is to be sent any more.
 func (w *Webhooks) reread(ctx context.Context, p *store.WebhookPolicy) (wanted bool, err error) {
-	now, err := w.cfg.Store.WebhookPolicy(ctx, p.ProjectID, p.ID)
+	now, err := w.cfg.Store.Webhooks.Get(ctx, p.ProjectID, p.ID)
 	if rule.CodeOf(err) == rule.CodeNotFound {
 		return false, nil
 	}
@@ -146,7 +147,7 @@ func (w *Webhooks) reread(ctx context.Context, p *store.WebhookPolicy) (wanted b
 	return p.Enabled && (p.PausedUntil == nil || !p.PausedUntil.After(w.cfg.Now())), nil
 }
 
-// conclude works out what becomes of a delivery after an attempt, but for pauses of its endpoint.
+// conclude sets the state of a delivery after an attempt, except for pauses of its endpoint.
 func (w *Webhooks) conclude(d *store.WebhookDelivery, p *store.WebhookPolicy, r result) {
 	now := w.instant()
 	d.Attempts++
@@ -188,12 +189,12 @@ func (w *Webhooks) settle(ctx context.Context, p *store.WebhookPolicy, d *store.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 	defer cancel()
 	return w.cfg.Store.Update(ctx, func(tx store.Tx) error {
-		now, err := tx.WebhookPolicy(ctx, p.ProjectID, p.ID)
+		now, err := tx.Webhooks.Get(ctx, p.ProjectID, p.ID)
 		if err != nil && rule.CodeOf(err) != rule.CodeNotFound {
 			return err
 		}
 		elsewhere := err != nil || now.URL != p.URL
-		if err := tx.FinishWebhookDeliveries(ctx, []store.WebhookDelivery{*d}); err != nil {
+		if err := tx.Deliveries.Finish(ctx, []store.WebhookDelivery{*d}); err != nil {
 			return err
 		}
 		if elsewhere {
@@ -204,24 +205,24 @@ func (w *Webhooks) settle(ctx context.Context, p *store.WebhookPolicy, d *store.
 				return err
 			}
 		}
-		return tx.PauseWebhook(ctx, p.ProjectID, p.ID, p.Failures, p.PausedUntil)
+		return tx.Webhooks.Pause(ctx, p.ProjectID, p.ID, p.Failures, p.PausedUntil)
 	})
 }
 
 // disable ends a policy whose endpoint wants no more.
 func (w *Webhooks) disable(ctx context.Context, tx store.Tx, p store.WebhookPolicy, reason string) error {
 	p.Enabled, p.DisabledReason, p.UpdatedAt = false, reason, w.instant()
-	if err := tx.UpdateWebhookPolicy(ctx, p); err != nil {
+	if err := tx.Webhooks.Update(ctx, p); err != nil {
 		return err
 	}
 	return note(auth.WithActor(ctx, auth.Actor{Name: "system"}), tx, "disable", &p)
 }
 
 // Redeliver sends a delivery that has ended once more, under the same webhook-id and with a lifetime of its own.
-func (w *Webhooks) Redeliver(ctx context.Context, projectID, policyID string, id int64) (Delivery, error) {
+func (w *Webhooks) Redeliver(ctx context.Context, projectID, policyID string, id int64) (wire.Delivery, error) {
 	var d store.WebhookDelivery
 	err := w.cfg.Store.Update(ctx, func(tx store.Tx) error {
-		p, err := tx.WebhookPolicy(ctx, projectID, policyID)
+		p, err := tx.Webhooks.Get(ctx, projectID, policyID)
 		if err != nil {
 			return err
 		}
@@ -229,7 +230,7 @@ func (w *Webhooks) Redeliver(ctx context.Context, projectID, policyID string, id
 			return rule.Errorf(rule.CodeConflict, "the policy is disabled; enable it first")
 		}
 		now := w.instant()
-		if d, err = tx.RedeliverWebhook(ctx, projectID, p.ID, id, now, now.Add(Lifetime)); err != nil {
+		if d, err = tx.Deliveries.Redeliver(ctx, projectID, p.ID, id, now, now.Add(Lifetime)); err != nil {
 			return err
 		}
 		at := time.Time{}
@@ -241,21 +242,21 @@ func (w *Webhooks) Redeliver(ctx context.Context, projectID, policyID string, id
 	return deliveryOf(d), err
 }
 
-// Test sends a ping to the endpoint of a policy, at once and once, and tells what came of it. It is kept nowhere, and changes
-// nothing about the policy.
-func (w *Webhooks) Test(ctx context.Context, projectID, id string) (TestResult, error) {
-	p, err := w.cfg.Store.WebhookPolicy(ctx, projectID, id)
+// Test sends one ping to the endpoint of a policy, at once, and returns the result. It stores nothing and does not change the
+// policy.
+func (w *Webhooks) Test(ctx context.Context, projectID, id string) (wire.TestResult, error) {
+	p, err := w.cfg.Store.Webhooks.Get(ctx, projectID, id)
 	if err != nil {
-		return TestResult{}, err
+		return wire.TestResult{}, err
 	}
 	e := store.WebhookEvent{ProjectID: projectID, ID: audit.NewID(), Type: Ping, Time: w.instant(), Data: audit.JSON(map[string]string{
 		"policy_id": p.ID, "policy_name": p.Name, "message": "This is a test of the webhook policy " + p.Name + ".",
 	})}
 	r := w.sender.send(ctx, &p, &e)
 	if err := ctx.Err(); err != nil {
-		return TestResult{}, err
+		return wire.TestResult{}, err
 	}
-	return TestResult{
+	return wire.TestResult{
 		Delivered: r.ok(), EventID: e.ID, Status: r.status, Reason: r.reason, Answer: r.answer, DurationMS: r.took.Milliseconds(),
 	}, nil
 }

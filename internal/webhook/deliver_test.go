@@ -20,6 +20,7 @@ import (
 	"tenet/internal/store"
 	"tenet/internal/store/pgtest"
 	"tenet/internal/webhook"
+	"tenet/internal/wire"
 )
 
 func TestAnEventArrivesSigned(t *testing.T) { onBoth(t, testArrives) }
@@ -89,7 +90,7 @@ func testHour(t *testing.T, b *bed) {
 		want = append(want, b.publish())
 		b.workUntil(began.Add(time.Duration(minute+1) * time.Minute))
 	}
-	if got := b.get(p.ID); got.State != webhook.Paused || got.Failures < 5 || got.PausedUntil == nil {
+	if got := b.get(p.ID); got.State != wire.PolicyPaused || got.Failures < 5 || got.PausedUntil == nil {
 		t.Errorf("after an hour: %+v", got)
 	}
 	if n := refused.Load(); n < 6 || n > 60 {
@@ -108,7 +109,7 @@ func testHour(t *testing.T, b *bed) {
 	if diff := cmp.Diff(want, arrived); diff != "" {
 		t.Errorf("arrived (-want +got):\n%s", diff)
 	}
-	if got := b.get(p.ID); got.State != webhook.Active || got.Failures != 0 || got.PausedUntil != nil {
+	if got := b.get(p.ID); got.State != wire.PolicyActive || got.Failures != 0 || got.PausedUntil != nil {
 		t.Errorf("after all: %+v", got)
 	}
 }
@@ -276,7 +277,7 @@ func TestGoneDisablesThePolicy(t *testing.T) {
 	second := b.publish()
 	b.workUntil(b.clock.now().Add(time.Hour))
 	got := b.get(p.ID)
-	if got.Enabled || got.State != webhook.Disabled || !strings.Contains(got.DisabledReason, "410") || len(e.ids()) != 1 {
+	if got.Enabled || got.State != wire.PolicyDisabled || !strings.Contains(got.DisabledReason, "410") || len(e.ids()) != 1 {
 		t.Fatalf("after 410: %+v, %d requests", got, len(e.ids()))
 	}
 	b.publish() // nobody wants it
@@ -288,14 +289,14 @@ func TestGoneDisablesThePolicy(t *testing.T) {
 		t.Errorf("redelivering to a disabled policy: %v", err)
 	}
 	e.answer(nil)
-	if got, err := b.hooks.Change(b.ctx(), project, p.ID, webhook.Input{Enabled: new(true)}); err != nil || got.DisabledReason != "" || got.State != webhook.Active {
+	if got, err := b.hooks.Change(b.ctx(), project, p.ID, webhook.Input{Enabled: new(true)}); err != nil || got.DisabledReason != "" || got.State != wire.PolicyActive {
 		t.Fatalf("enabled: %+v, %v", got, err)
 	}
 	b.work()
 	if ids := e.ids(); len(ids) != 2 || ids[1] != second {
 		t.Errorf("after it was enabled: %v", ids)
 	}
-	entries, _, err := b.s.FindAudit(b.ctx(), store.AuditFilter{ProjectID: project, Kind: "webhook", Limit: 9})
+	entries, _, err := b.s.Audit.Find(b.ctx(), store.AuditFilter{ProjectID: project, Kind: "webhook", Limit: 9})
 	if err != nil || len(entries) != 3 || entries[1].Actor != "system" || entries[0].Actor != "ann" {
 		t.Errorf("audit: %+v, %v", entries, err)
 	}
@@ -308,7 +309,7 @@ func TestANodeThatStopsCutsNoDeliveryOff(t *testing.T) {
 	for range 3 {
 		b.publish()
 	}
-	runner := job.New(job.Config{Store: b.s, Poll: 5 * time.Millisecond, Handlers: map[string]job.Handler{webhook.DeliverKind: b.hooks.Deliver}})
+	runner := job.New(job.Config{Store: job.Store{Updater: b.s, JobWatcher: b.s, Jobs: b.s.Jobs}, Poll: 5 * time.Millisecond, Handlers: map[string]job.Handler{webhook.DeliverKind: b.hooks.Deliver}})
 	stopped := make(chan error, 1)
 	e.answer(func(http.ResponseWriter, *http.Request) {
 		go func() { stopped <- runner.Stop(b.ctx()) }()
@@ -388,7 +389,7 @@ func testAfresh(t *testing.T, b *bed) {
 		w.WriteHeader(http.StatusInternalServerError)
 	})
 	b.work()
-	if got := b.get(p.ID); got.State != webhook.Active || got.Failures != 0 {
+	if got := b.get(p.ID); got.State != wire.PolicyActive || got.Failures != 0 {
 		t.Errorf("after another address was given: %+v", got)
 	}
 	if diff := cmp.Diff(want[:4], other.ids()); diff != "" {
@@ -519,7 +520,7 @@ func TestSecretsAreShownOnceAndNowhereElse(t *testing.T) {
 		t.Fatal(err)
 	}
 	told = append(told, b.log.String()...)
-	entries, _, err := b.s.FindAudit(b.ctx(), store.AuditFilter{ProjectID: project, Limit: 9})
+	entries, _, err := b.s.Audit.Find(b.ctx(), store.AuditFilter{ProjectID: project, Limit: 9})
 	if err != nil || len(entries) != 3 {
 		t.Fatalf("%d entries, %v", len(entries), err)
 	}

@@ -10,14 +10,16 @@ import (
 
 	"tenet/internal/rule"
 	"tenet/internal/store"
+	"tenet/internal/text"
+	"tenet/internal/wire"
 )
 
 // Ping is the type of the event that a test sends.
 const Ping rule.EventType = "ping"
 
 // render writes an event in a format. The bytes of an event are the same in every attempt.
-func render(f Format, e *store.WebhookEvent) ([]byte, error) {
-	if f == Slack {
+func render(f wire.WebhookFormat, e *store.WebhookEvent) ([]byte, error) {
+	if f == wire.FormatSlack {
 		return encode(slackMessage(e))
 	}
 	return encode(struct {
@@ -72,25 +74,25 @@ func slackMessage(e *store.WebhookEvent) slackBody {
 	if e.Severity != "" {
 		title = "[" + string(e.Severity) + "] " + title
 	}
-	var text strings.Builder
+	var s strings.Builder
 	for i, line := range lines {
 		if i == maxLines {
-			fmt.Fprintf(&text, "and %d more", len(lines)-i)
+			fmt.Fprintf(&s, "and %d more", len(lines)-i)
 			break
 		}
-		line = escape(shorten(oneLine(line), maxLine)) + "\n"
-		if utf8.RuneCountInString(text.String())+utf8.RuneCountInString(line) > maxSection-100 {
-			fmt.Fprintf(&text, "and %d more", len(lines)-i)
+		line = escape(text.FitRunes(text.OneLine(line), maxLine, "…")) + "\n"
+		if utf8.RuneCountInString(s.String())+utf8.RuneCountInString(line) > maxSection-100 {
+			fmt.Fprintf(&s, "and %d more", len(lines)-i)
 			break
 		}
-		text.WriteString(line)
+		s.WriteString(line)
 	}
 	body := slackBody{
 		Text:   escape(title),
-		Blocks: []slackBlock{{Type: "header", Text: &slackText{"plain_text", shorten(title, maxHeader)}}},
+		Blocks: []slackBlock{{Type: "header", Text: &slackText{"plain_text", text.FitRunes(title, maxHeader, "…")}}},
 	}
-	if text.Len() > 0 {
-		body.Blocks = append(body.Blocks, slackBlock{Type: "section", Text: &slackText{"mrkdwn", strings.TrimSpace(text.String())}})
+	if s.Len() > 0 {
+		body.Blocks = append(body.Blocks, slackBlock{Type: "section", Text: &slackText{"mrkdwn", strings.TrimSpace(s.String())}})
 	}
 	foot := fmt.Sprintf("%s · project %s · %s · %s", e.Type, e.ProjectID, e.Time.UTC().Format(time.RFC3339), e.ID)
 	body.Blocks = append(body.Blocks, slackBlock{Type: "context", Elements: []slackText{{"mrkdwn", escape(foot)}}})
@@ -113,7 +115,7 @@ func summary(e *store.WebhookEvent) (title string, lines []string) {
 			IssueDescription string `json:"issue_description"`
 		}
 	}
-	// Data of another form is told by its type alone.
+	// An event with data of another form is described by its type alone.
 	_ = json.Unmarshal(e.Data, &d)
 	switch e.Type {
 	case rule.AlertCreated:
@@ -137,7 +139,7 @@ func summary(e *store.WebhookEvent) (title string, lines []string) {
 		if d.Action == "rollback" {
 			verb = "rolled back in "
 		}
-		return "Rules " + verb + shorten(oneLine(d.Environment), maxHeader/2), nonEmpty(about("Snapshot", d.SnapshotID), about("By", d.By))
+		return "Rules " + verb + text.FitRunes(text.OneLine(d.Environment), maxHeader/2, "…"), nonEmpty(about("Snapshot", d.SnapshotID), about("By", d.By))
 	case rule.CandidateCreated:
 		return "A rule was discovered", nonEmpty(d.Statement, about("From", d.SourceFile))
 	case Ping:
@@ -165,21 +167,10 @@ func nonEmpty(list ...string) []string {
 
 // words is a name such as high_deny_rate for people.
 func words(name string) string {
-	return shorten(oneLine(strings.NewReplacer("_", " ", ".", " ").Replace(name)), maxHeader/2)
+	return text.FitRunes(text.OneLine(strings.NewReplacer("_", " ", ".", " ").Replace(name)), maxHeader/2, "…")
 }
 
-// oneLine keeps text from looking like more than one line.
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
-
-// shorten cuts text to a number of characters.
-func shorten(s string, limit int) string {
-	if utf8.RuneCountInString(s) <= limit {
-		return s
-	}
-	return string([]rune(s)[:limit-1]) + "…"
-}
-
-// escape keeps text from naming people and channels and from hiding links, which all stand in angle brackets in Slack's markup.
+// escape keeps text from naming people and channels and from hiding links, which are all in angle brackets in Slack's markup.
 func escape(s string) string { return slackEscapes.Replace(s) }
 
 var slackEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")

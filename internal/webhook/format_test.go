@@ -10,6 +10,7 @@ import (
 	"tenet/internal/rule"
 	"tenet/internal/store"
 	"tenet/internal/webhook"
+	"tenet/internal/wire"
 )
 
 type slackMessage struct {
@@ -25,7 +26,7 @@ type slackMessage struct {
 func slack(t *testing.T, e store.WebhookEvent) (m slackMessage, body string) {
 	t.Helper()
 	e.ProjectID, e.ID, e.Time = "p", "id", time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	raw, err := webhook.Render(webhook.Slack, &e)
+	raw, err := webhook.Render(wire.FormatSlack, &e)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +123,7 @@ func FuzzSlack(f *testing.F) {
 func TestASlackPolicySendsMessages(t *testing.T) {
 	b := newBed(t)
 	e := newEndpoint(t)
-	b.policy(e.URL, func(in *webhook.Input) { in.Format = new(webhook.Slack) })
+	b.policy(e.URL, func(in *webhook.Input) { in.Format = new(wire.FormatSlack) })
 	b.publish()
 	b.work()
 	if got := e.messages(); len(got) != 1 || !strings.HasPrefix(string(got[0].body), `{"text":"[HIGH] Alert: dormant rule","blocks":[`) {

@@ -57,7 +57,7 @@ func (m *marks) waiting(first store.WebhookDelivery) []store.WebhookDelivery {
 func (w *Webhooks) write(list []store.WebhookDelivery) error {
 	ctx, cancel := context.WithTimeout(context.Background(), writeTimeout)
 	defer cancel()
-	return w.cfg.Store.Update(ctx, func(tx store.Tx) error { return tx.FinishWebhookDeliveries(ctx, list) })
+	return w.cfg.Store.Update(ctx, func(tx store.Tx) error { return tx.Deliveries.Finish(ctx, list) })
 }
 
 // add has a delivery marked, and waits while too many are not. It returns false if marking has failed; flush says why.

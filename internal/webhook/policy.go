@@ -13,6 +13,7 @@ import (
 	"tenet/internal/rule"
 	"tenet/internal/signature"
 	"tenet/internal/store"
+	"tenet/internal/wire"
 )
 
 // Limits of policies.
@@ -28,21 +29,21 @@ const (
 	MaxOverlap     = 30 * 24 * time.Hour
 )
 
-// Input is what a caller says about a policy. Nil fields are left as they are, or take the defaults of a new one.
+// Input has the fields of a policy that a caller sets. Nil fields stay as they are, or take the defaults of a new policy.
 type Input struct {
 	Name       *string
 	URL        *string
 	EventTypes *[]rule.EventType
-	Filter     *Filter
-	Format     *Format
+	Filter     *wire.Filter
+	Format     *wire.WebhookFormat
 	Enabled    *bool
 }
 
 // Create makes a policy. An empty secret makes one at random.
-func (w *Webhooks) Create(ctx context.Context, projectID string, in Input, secret string) (PolicyWithSecret, error) {
+func (w *Webhooks) Create(ctx context.Context, projectID string, in Input, secret string) (wire.PolicyWithSecret, error) {
 	now := w.instant()
 	p := store.WebhookPolicy{
-		ProjectID: projectID, ID: audit.NewID(), Format: string(Standard), Enabled: true, Secret: secret, CreatedAt: now,
+		ProjectID: projectID, ID: audit.NewID(), Format: string(wire.FormatStandard), Enabled: true, Secret: secret, CreatedAt: now,
 		CreatedBy: auth.ActorFrom(ctx).Name, UpdatedAt: now,
 	}
 	err := w.cfg.Store.Update(ctx, func(tx store.Tx) error {
@@ -50,19 +51,19 @@ func (w *Webhooks) Create(ctx context.Context, projectID string, in Input, secre
 		if err := w.apply(ctx, tx, p, in, &secret); err != nil {
 			return err
 		}
-		all, err := tx.WebhookPolicies(ctx, projectID)
+		all, err := tx.Webhooks.List(ctx, projectID)
 		if err != nil {
 			return err
 		}
 		if len(all) >= MaxPolicies {
 			return rule.Errorf(rule.CodeConflict, "the project has %d webhook policies, and more are not allowed; delete one first", len(all))
 		}
-		if err := tx.InsertWebhookPolicy(ctx, *p); err != nil {
+		if err := tx.Webhooks.Insert(ctx, *p); err != nil {
 			return err
 		}
 		return note(ctx, tx, "create", p)
 	})
-	return PolicyWithSecret{policyOf(p, now), p.Secret}, err
+	return wire.PolicyWithSecret{Policy: policyOf(p, now), Secret: p.Secret}, err
 }
 
 // apply puts what a caller says into a policy, checks it, and resolves the rules that it names. secret is nil where it stays.
@@ -82,9 +83,9 @@ func (w *Webhooks) apply(ctx context.Context, tx store.Tx, p *store.WebhookPolic
 		}
 	}
 	if in.Format != nil {
-		format, ok := rule.Parse(string(*in.Format), Formats)
+		format, ok := rule.Parse(string(*in.Format), wire.WebhookFormats)
 		if p.Format = string(format); !ok {
-			problems.Add("format", "is %q; use one of %s", string(*in.Format), rule.Names(Formats))
+			problems.Add("format", "is %q; use one of %s", string(*in.Format), rule.Names(wire.WebhookFormats))
 		}
 	}
 	p.EventTypes = eventTypes(&problems, p.EventTypes)
@@ -125,7 +126,7 @@ func eventTypes(problems *rule.Problems, given []rule.EventType) []rule.EventTyp
 	return slices.DeleteFunc(slices.Clone(rule.EventTypes), func(t rule.EventType) bool { return !slices.Contains(known, t) })
 }
 
-func applyFilter(ctx context.Context, tx store.Tx, p *store.WebhookPolicy, f Filter, problems *rule.Problems) error {
+func applyFilter(ctx context.Context, tx store.Tx, p *store.WebhookPolicy, f wire.Filter, problems *rule.Problems) error {
 	if f.SeverityMin != "" {
 		s, ok := rule.Parse(string(f.SeverityMin), rule.Severities)
 		if !ok {
@@ -143,7 +144,7 @@ func applyFilter(ctx context.Context, tx store.Tx, p *store.WebhookPolicy, f Fil
 		problems.Add("filter.rule_ids", "has %d rules; at most %d are allowed", len(f.RuleIDs), MaxRuleIDs)
 		return nil
 	}
-	rules, err := tx.Rules(ctx, p.ProjectID, f.RuleIDs)
+	rules, err := tx.Rules.GetMany(ctx, p.ProjectID, f.RuleIDs)
 	if err != nil {
 		return err
 	}
@@ -165,9 +166,9 @@ func applyFilter(ctx context.Context, tx store.Tx, p *store.WebhookPolicy, f Fil
 }
 
 // Policies lists the policies of a project, oldest first.
-func (w *Webhooks) Policies(ctx context.Context, projectID string) ([]Policy, error) {
-	list, err := w.cfg.Store.WebhookPolicies(ctx, projectID)
-	out := make([]Policy, len(list))
+func (w *Webhooks) Policies(ctx context.Context, projectID string) ([]wire.Policy, error) {
+	list, err := w.cfg.Store.Webhooks.List(ctx, projectID)
+	out := make([]wire.Policy, len(list))
 	for i, p := range list {
 		out[i] = policyOf(p, w.cfg.Now())
 	}
@@ -175,17 +176,17 @@ func (w *Webhooks) Policies(ctx context.Context, projectID string) ([]Policy, er
 }
 
 // Policy returns a policy.
-func (w *Webhooks) Policy(ctx context.Context, projectID, id string) (Policy, error) {
-	p, err := w.cfg.Store.WebhookPolicy(ctx, projectID, id)
+func (w *Webhooks) Policy(ctx context.Context, projectID, id string) (wire.Policy, error) {
+	p, err := w.cfg.Store.Webhooks.Get(ctx, projectID, id)
 	return policyOf(p, w.cfg.Now()), err
 }
 
 // Change changes a policy. Enabling one that is disabled, or giving it another URL, lets it begin afresh: it is not paused, and
 // what is pending is sent at once.
-func (w *Webhooks) Change(ctx context.Context, projectID, id string, in Input) (Policy, error) {
+func (w *Webhooks) Change(ctx context.Context, projectID, id string, in Input) (wire.Policy, error) {
 	var p store.WebhookPolicy
 	err := w.cfg.Store.Update(ctx, func(tx store.Tx) (err error) {
-		if p, err = tx.WebhookPolicy(ctx, projectID, id); err != nil {
+		if p, err = tx.Webhooks.Get(ctx, projectID, id); err != nil {
 			return err
 		}
 		before := p
@@ -196,7 +197,7 @@ func (w *Webhooks) Change(ctx context.Context, projectID, id string, in Input) (
 		if in.Enabled != nil {
 			p.DisabledReason = "" // whether it is enabled is now somebody's word
 		}
-		if err := tx.UpdateWebhookPolicy(ctx, p); err != nil {
+		if err := tx.Webhooks.Update(ctx, p); err != nil {
 			return err
 		}
 		if err := note(ctx, tx, "change", &p); err != nil {
@@ -213,7 +214,7 @@ func (w *Webhooks) Change(ctx context.Context, projectID, id string, in Input) (
 // refresh forgets the failures of an endpoint and sends what is pending, also what waits for its next attempt.
 func (w *Webhooks) refresh(ctx context.Context, tx store.Tx, p *store.WebhookPolicy) error {
 	p.Failures, p.PausedUntil = 0, nil
-	if err := tx.WakeWebhook(ctx, p.ProjectID, p.ID, w.instant()); err != nil {
+	if err := tx.Webhooks.Wake(ctx, p.ProjectID, p.ID, w.instant()); err != nil {
 		return err
 	}
 	return w.enqueue(ctx, tx, p, time.Time{})
@@ -222,11 +223,11 @@ func (w *Webhooks) refresh(ctx context.Context, tx store.Tx, p *store.WebhookPol
 // Delete removes a policy. What is pending is not sent any more.
 func (w *Webhooks) Delete(ctx context.Context, projectID, id string) error {
 	return w.cfg.Store.Update(ctx, func(tx store.Tx) error {
-		p, err := tx.WebhookPolicy(ctx, projectID, id)
+		p, err := tx.Webhooks.Get(ctx, projectID, id)
 		if err != nil {
 			return err
 		}
-		if err := tx.DeleteWebhookPolicy(ctx, projectID, p.ID); err != nil {
+		if err := tx.Webhooks.Delete(ctx, projectID, p.ID); err != nil {
 			return err
 		}
 		p.UpdatedAt = w.instant()
@@ -236,15 +237,15 @@ func (w *Webhooks) Delete(ctx context.Context, projectID, id string) error {
 
 // Rotate gives a policy another secret; an empty one is made at random. For the time overlap, which may be 0, messages are
 // signed with the one before too, so that receivers can change over without losing any.
-func (w *Webhooks) Rotate(ctx context.Context, projectID, id, secret string, overlap time.Duration) (PolicyWithSecret, error) {
+func (w *Webhooks) Rotate(ctx context.Context, projectID, id, secret string, overlap time.Duration) (wire.PolicyWithSecret, error) {
 	if overlap < 0 || overlap > MaxOverlap {
 		var problems rule.Problems
 		problems.Add("overlap_seconds", "must be between 0 and %d", int(MaxOverlap.Seconds()))
-		return PolicyWithSecret{}, problems.Err("the rotation is invalid")
+		return wire.PolicyWithSecret{}, problems.Err("the rotation is invalid")
 	}
 	var p store.WebhookPolicy
 	err := w.cfg.Store.Update(ctx, func(tx store.Tx) (err error) {
-		if p, err = tx.WebhookPolicy(ctx, projectID, id); err != nil {
+		if p, err = tx.Webhooks.Get(ctx, projectID, id); err != nil {
 			return err
 		}
 		now := w.instant()
@@ -259,15 +260,15 @@ func (w *Webhooks) Rotate(ctx context.Context, projectID, id, secret string, ove
 		if overlap == 0 {
 			p.OldSecret, p.OldUntil = "", nil
 		}
-		if err := tx.UpdateWebhookPolicy(ctx, p); err != nil {
+		if err := tx.Webhooks.Update(ctx, p); err != nil {
 			return err
 		}
 		return note(ctx, tx, "rotate", &p)
 	})
-	return PolicyWithSecret{policyOf(p, w.cfg.Now()), p.Secret}, err
+	return wire.PolicyWithSecret{Policy: policyOf(p, w.cfg.Now()), Secret: p.Secret}, err
 }
 
-// note writes a change of a policy into the audit chain. Of its address only the host is told: the rest may be a secret.
+// note writes a change of a policy into the audit chain, with only the host of its address: the rest may be a secret.
 func note(ctx context.Context, tx store.Tx, action string, p *store.WebhookPolicy) error {
 	return audit.Append(ctx, tx, p.ProjectID, audit.Record{
 		Kind: audit.KindWebhook, At: p.UpdatedAt, Actor: auth.ActorFrom(ctx).Name, Body: audit.JSON(map[string]any{

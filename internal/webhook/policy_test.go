@@ -10,6 +10,7 @@ import (
 	"tenet/internal/rule"
 	"tenet/internal/store"
 	"tenet/internal/webhook"
+	"tenet/internal/wire"
 )
 
 func auditBody(t *testing.T, e store.AuditEntry) string {
@@ -55,7 +56,7 @@ func TestEventsGoWithTheirCause(t *testing.T) {
 	if err == nil || len(b.deliveries(p.ID, "")) != 0 {
 		t.Errorf("%v, %d deliveries", err, len(b.deliveries(p.ID, "")))
 	}
-	if _, any, err := b.s.NextJob(b.ctx()); any || err != nil {
+	if _, any, err := b.s.Jobs.Next(b.ctx()); any || err != nil {
 		t.Errorf("there is a job: %v, %v", any, err)
 	}
 }
@@ -64,12 +65,12 @@ func TestFilters(t *testing.T) {
 	b := newBed(t)
 	rules := []rule.Rule{{ID: audit.NewID(), ProjectID: project, Slug: "SEC-1", Version: 1, Statement: "x"}, {ID: audit.NewID(), ProjectID: project, Version: 1, Statement: "y"}}
 	err := b.s.Update(b.ctx(), func(tx store.Tx) error {
-		cv, err := tx.RaiseCorpus(b.ctx(), project)
+		cv, err := tx.Projects.RaiseCorpus(b.ctx(), project)
 		for i := range rules {
 			rules[i].Normalize()
 		}
 		if err == nil {
-			err = tx.InsertRules(b.ctx(), cv, rules)
+			err = tx.Rules.Insert(b.ctx(), cv, rules)
 		}
 		return err
 	})
@@ -83,22 +84,22 @@ func TestFilters(t *testing.T) {
 	deployed := rule.Event{Type: rule.SnapshotDeployed}
 	for name, c := range map[string]struct {
 		types  []rule.EventType
-		filter webhook.Filter
+		filter wire.Filter
 		event  rule.Event
 		want   bool
 	}{
 		"no filter":                       {event: alert(rule.Low, nil, other), want: true},
 		"another type":                    {types: []rule.EventType{rule.AlertResolved}, event: alert(rule.Low, nil, sec)},
-		"severe enough":                   {filter: webhook.Filter{SeverityMin: "high"}, event: alert(rule.High, nil, sec), want: true},
-		"not severe enough":               {filter: webhook.Filter{SeverityMin: "HIGH"}, event: alert(rule.Medium, nil, sec)},
-		"in scope":                        {filter: webhook.Filter{Scope: "/finance/"}, event: alert(rule.Low, []string{"hr", "finance/pay"}, sec), want: true},
-		"out of scope":                    {filter: webhook.Filter{Scope: "finance"}, event: alert(rule.Low, []string{"financex"}, sec)},
-		"everywhere":                      {filter: webhook.Filter{Scope: "finance"}, event: alert(rule.Low, nil, sec), want: true},
-		"everywhere by star":              {filter: webhook.Filter{Scope: "finance"}, event: alert(rule.Low, []string{"*"}, sec), want: true},
-		"a rule by slug":                  {filter: webhook.Filter{RuleIDs: []string{"SEC-1"}}, event: alert(rule.Low, nil, other, sec), want: true},
-		"another rule":                    {filter: webhook.Filter{RuleIDs: []string{sec, "SEC-1"}}, event: alert(rule.Low, nil, other)},
-		"no rule is concerned":            {filter: webhook.Filter{SeverityMin: "CRITICAL", Scope: "finance", RuleIDs: []string{sec}}, event: deployed, want: true},
-		"one part of the filter suffices": {filter: webhook.Filter{SeverityMin: "LOW", Scope: "hr"}, event: alert(rule.Low, []string{"finance"}, sec)},
+		"severe enough":                   {filter: wire.Filter{SeverityMin: "high"}, event: alert(rule.High, nil, sec), want: true},
+		"not severe enough":               {filter: wire.Filter{SeverityMin: "HIGH"}, event: alert(rule.Medium, nil, sec)},
+		"in scope":                        {filter: wire.Filter{Scope: "/finance/"}, event: alert(rule.Low, []string{"hr", "finance/pay"}, sec), want: true},
+		"out of scope":                    {filter: wire.Filter{Scope: "finance"}, event: alert(rule.Low, []string{"financex"}, sec)},
+		"everywhere":                      {filter: wire.Filter{Scope: "finance"}, event: alert(rule.Low, nil, sec), want: true},
+		"everywhere by star":              {filter: wire.Filter{Scope: "finance"}, event: alert(rule.Low, []string{"*"}, sec), want: true},
+		"a rule by slug":                  {filter: wire.Filter{RuleIDs: []string{"SEC-1"}}, event: alert(rule.Low, nil, other, sec), want: true},
+		"another rule":                    {filter: wire.Filter{RuleIDs: []string{sec, "SEC-1"}}, event: alert(rule.Low, nil, other)},
+		"no rule is concerned":            {filter: wire.Filter{SeverityMin: "CRITICAL", Scope: "finance", RuleIDs: []string{sec}}, event: deployed, want: true},
+		"one part of the filter suffices": {filter: wire.Filter{SeverityMin: "LOW", Scope: "hr"}, event: alert(rule.Low, []string{"finance"}, sec)},
 	} {
 		p := b.policy("https://hooks.example.com", func(in *webhook.Input) {
 			in.Filter = &c.filter
@@ -132,10 +133,10 @@ func TestPoliciesAreChecked(t *testing.T) {
 		"url":         {"url", "", func(in *webhook.Input) { in.URL = nil }},
 		"no events":   {"event_types", "", func(in *webhook.Input) { in.EventTypes = nil }},
 		"an event":    {"event_types", "", func(in *webhook.Input) { in.EventTypes = &[]rule.EventType{"alert.made"} }},
-		"format":      {"format", "", func(in *webhook.Input) { in.Format = new(webhook.Format("xml")) }},
-		"severity":    {"filter.severity_min", "", func(in *webhook.Input) { in.Filter = &webhook.Filter{SeverityMin: "huge"} }},
-		"scope":       {"filter.scope", "", func(in *webhook.Input) { in.Filter = &webhook.Filter{Scope: "a//b"} }},
-		"rule":        {"filter.rule_ids", "", func(in *webhook.Input) { in.Filter = &webhook.Filter{RuleIDs: []string{"none"}} }},
+		"format":      {"format", "", func(in *webhook.Input) { in.Format = new(wire.WebhookFormat("xml")) }},
+		"severity":    {"filter.severity_min", "", func(in *webhook.Input) { in.Filter = &wire.Filter{SeverityMin: "huge"} }},
+		"scope":       {"filter.scope", "", func(in *webhook.Input) { in.Filter = &wire.Filter{Scope: "a//b"} }},
+		"rule":        {"filter.rule_ids", "", func(in *webhook.Input) { in.Filter = &wire.Filter{RuleIDs: []string{"none"}} }},
 		"secret":      {"secret", "hunter2", func(*webhook.Input) {}},
 		"weak secret": {"secret", "whsec_" + "c2hvcnQ=", func(*webhook.Input) {}},
 	} {
@@ -148,7 +149,7 @@ func TestPoliciesAreChecked(t *testing.T) {
 		}
 	}
 	p, err := b.hooks.Create(b.ctx(), project, good(), "")
-	if err != nil || len(p.EventTypes) != 1 || p.EventTypes[0] != rule.AlertCreated || p.Format != webhook.Standard || !p.Enabled || p.CreatedBy != "ann" {
+	if err != nil || len(p.EventTypes) != 1 || p.EventTypes[0] != rule.AlertCreated || p.Format != wire.FormatStandard || !p.Enabled || p.CreatedBy != "ann" {
 		t.Errorf("made %+v, %v", p.Policy, err)
 	}
 	if _, err := b.hooks.Create(b.ctx(), project, good(), ""); rule.CodeOf(err) != rule.CodeConflict {
@@ -165,13 +166,13 @@ func TestSweep(t *testing.T) {
 	b.work()
 	id := b.publish()
 	err := b.s.Update(b.ctx(), func(tx store.Tx) error {
-		jobs, err := tx.ClaimJobs(b.ctx(), b.clock.now(), []string{webhook.DeliverKind}, "test", b.clock.now().Add(time.Hour), 9)
+		jobs, err := tx.Jobs.Claim(b.ctx(), b.clock.now(), []string{webhook.DeliverKind}, "test", b.clock.now().Add(time.Hour), 9)
 		for i := range jobs {
 			now := b.clock.now()
 			jobs[i].State, jobs[i].FinishedAt = store.JobFailed, &now
 		}
 		if err == nil {
-			err = tx.FinishJobs(b.ctx(), jobs)
+			err = tx.Jobs.Finish(b.ctx(), jobs)
 		}
 		return err
 	})

@@ -17,12 +17,11 @@ const Lifetime = 24 * time.Hour
 // another one then.
 const attemptsOfJob = 1000
 
-// Publish tells an event to the policies that want it, as part of the transaction of its cause: once that is committed, it
-// will be delivered. The policies are those of the transaction's database as it is now, so one that another node has just
-// made counts. Without any it is one read by index. It comes last in a transaction, after the audit record: all then lock in
-// one order.
+// Publish adds deliveries of an event to the policies that want it, as part of the transaction of its cause. The policies are those
+// in the database now, including one that another node has just made. Without policies it costs one read by index. Callers publish
+// last in a transaction, after the audit record, so that all lock in one order.
 func (w *Webhooks) Publish(ctx context.Context, tx store.Tx, e rule.Event) error {
-	policies, err := tx.WebhookPolicies(ctx, e.ProjectID)
+	policies, err := tx.Webhooks.List(ctx, e.ProjectID)
 	if err != nil {
 		return err
 	}
@@ -35,7 +34,7 @@ func (w *Webhooks) Publish(ctx context.Context, tx store.Tx, e rule.Event) error
 		ids[i] = policies[i].ID
 	}
 	now := w.instant()
-	err = tx.InsertWebhookEvent(ctx, store.WebhookEvent{
+	err = tx.Deliveries.Insert(ctx, store.WebhookEvent{
 		ProjectID: e.ProjectID, ID: e.ID, Type: e.Type, Time: e.Time, Severity: e.Severity, Data: e.Data,
 	}, ids, now, now.Add(Lifetime))
 	if err != nil {
@@ -67,8 +66,7 @@ type deliverArgs struct {
 	PolicyID string `json:"policy_id"`
 }
 
-// wants reports whether a policy is to be told of an event. A part of the filter that the event has nothing to be held
-// against lets it through.
+// wants reports whether a policy gets an event. A condition of the filter on a field that the event does not have lets it through.
 func wants(p *store.WebhookPolicy, e *rule.Event) bool {
 	if !p.Enabled || !slices.Contains(p.EventTypes, e.Type) {
 		return false

@@ -18,6 +18,7 @@ import (
 
 	"tenet/internal/signature"
 	"tenet/internal/store"
+	"tenet/internal/wire"
 )
 
 // Bounds of what is read of an endpoint's answer.
@@ -38,8 +39,8 @@ type sender struct {
 
 func newSender(c Config) *sender {
 	guard := newGuard(c.AllowNetworks)
-	// Control sees the address of every connection after its name was resolved, and before it is made: there is no moment in
-	// which a name could lead elsewhere.
+	// Control checks the address of every connection after its name was resolved and before it is made, so that a name cannot lead
+	// elsewhere in between.
 	dialer := &net.Dialer{Timeout: c.Timeout, Control: guard.Safe, Resolver: c.Resolver}
 	return &sender{
 		guard: guard, timeout: c.Timeout, now: c.Now,
@@ -53,7 +54,7 @@ func newSender(c Config) *sender {
 	}
 }
 
-// result is what came of one attempt.
+// result is the outcome of one attempt.
 type result struct {
 	status int    // of the answer; 0 without one
 	answer string // how it begins
@@ -68,7 +69,7 @@ type result struct {
 
 func (r *result) ok() bool { return r.reason == "" }
 
-// send makes one attempt to tell an endpoint of an event.
+// send makes one attempt to deliver an event to an endpoint.
 func (s *sender) send(ctx context.Context, p *store.WebhookPolicy, e *store.WebhookEvent) result {
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
@@ -82,7 +83,7 @@ func (s *sender) send(ctx context.Context, p *store.WebhookPolicy, e *store.Webh
 }
 
 func (s *sender) attempt(ctx context.Context, p *store.WebhookPolicy, e *store.WebhookEvent) (result, error) {
-	body, err := render(Format(p.Format), e)
+	body, err := render(wire.WebhookFormat(p.Format), e)
 	if err != nil {
 		return result{}, err
 	}
@@ -155,7 +156,7 @@ func retryAfter(header string, now time.Time) time.Duration {
 	return min(max(after, 0), longestAfter)
 }
 
-// explain says why there is no answer. It leaves out the address, which may hold a secret.
+// explain says why an endpoint did not answer. It leaves out the address, which may hold a secret.
 func (s *sender) explain(ctx context.Context, err error) string {
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		err = e.Err
@@ -178,14 +179,4 @@ func clean(s string, limit int) string {
 		s = s[:limit]
 	}
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
-}
-
-// TestResult is what an endpoint said to a ping.
-type TestResult struct {
-	Delivered  bool   `json:"delivered" doc:"True if the endpoint has answered with a status from 200 to 299."`
-	EventID    string `json:"event_id" doc:"The webhook-id that was sent."`
-	Status     int    `json:"status,omitempty" doc:"HTTP status of the answer; absent if there was none."`
-	Reason     string `json:"reason,omitempty" doc:"Why it counts as failed."`
-	Answer     string `json:"answer,omitempty" doc:"How the answer begins, up to 4 KiB."`
-	DurationMS int64  `json:"duration_ms" doc:"Time of the attempt in milliseconds."`
 }

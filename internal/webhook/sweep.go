@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"tenet/internal/job"
 	"tenet/internal/store"
+	"tenet/internal/wire"
 )
 
 // someAtOnce bounds how many deliveries one transaction ends or removes.
@@ -13,14 +13,16 @@ const someAtOnce = 1000
 
 // Sweep is the handler of the periodic jobs that give up what has expired, remove what ended long ago, and ask for the jobs of
 // policies that have something pending, in case one was cancelled or has failed.
-func (w *Webhooks) Sweep(ctx context.Context, _ job.Job, progress func(done, total int)) error {
+func (w *Webhooks) Sweep(ctx context.Context, _ wire.Job, progress func(done, total int)) error {
 	now := w.instant()
 	total := 0
 	for _, some := range []func(tx store.Tx) (int, error){
 		func(tx store.Tx) (int, error) {
-			return tx.ExpireWebhooks(ctx, now, "given up after "+Lifetime.String(), someAtOnce)
+			return tx.Deliveries.Expire(ctx, now, "given up after "+Lifetime.String(), someAtOnce)
 		},
-		func(tx store.Tx) (int, error) { return tx.DropWebhooks(ctx, now.Add(-w.cfg.Retention), someAtOnce) },
+		func(tx store.Tx) (int, error) {
+			return tx.Deliveries.DeleteOld(ctx, now.Add(-w.cfg.Retention), someAtOnce)
+		},
 	} {
 		for n := someAtOnce; n == someAtOnce; progress(total, 0) {
 			err := w.cfg.Store.Update(ctx, func(tx store.Tx) (err error) {
@@ -33,7 +35,7 @@ func (w *Webhooks) Sweep(ctx context.Context, _ job.Job, progress func(done, tot
 			total += n
 		}
 	}
-	waiting, err := w.cfg.Store.WaitingWebhooks(ctx)
+	waiting, err := w.cfg.Store.Webhooks.ListWaiting(ctx)
 	if err != nil {
 		return err
 	}
@@ -54,7 +56,7 @@ func (w *Webhooks) Sweep(ctx context.Context, _ job.Job, progress func(done, tot
 
 // Pending counts the deliveries that wait, over all projects.
 func (w *Webhooks) Pending(ctx context.Context) (int, error) {
-	waiting, err := w.cfg.Store.WaitingWebhooks(ctx)
+	waiting, err := w.cfg.Store.Webhooks.ListWaiting(ctx)
 	n := 0
 	for _, one := range waiting {
 		n += one.Pending

@@ -42,7 +42,7 @@ func (c *clause) words() set {
 // maxClauses bounds the demands of a statement that are compared.
 const maxClauses = 6
 
-// clausesOf takes a statement apart. Sentences that demand nothing, such as explanations, are left out.
+// clausesOf parses a statement. It leaves out sentences that demand nothing, such as explanations.
 func clausesOf(text string, modality rule.Modality) []clause {
 	var out []clause
 	var sentence []word
@@ -91,7 +91,7 @@ var modals = map[string]force{
 	"cannot": permit, "can't": permit, "needs": require, "need": require, "has-to": require, "have-to": require,
 }
 
-// verdicts are words that make a demand of what they are said of: "is forbidden". Below 0, they forbid.
+// verdicts are words that make a demand of their subject: "is forbidden". Below 0, they forbid.
 var verdicts = map[string]force{
 	"required": require, "mandatory": require, "obligatory": require, "compulsory": require, "recommended": recommend, "allowed": permit, "permitted": permit,
 	"forbidden": -require, "prohibited": -require, "banned": -require, "disallowed": -require, "unacceptable": -require, "discouraged": -recommend,
@@ -103,7 +103,7 @@ var commands = map[string]int{
 	"don't": -1, "no": -1, "require": 1, "requires": 1, "enforce": 1, "enforces": 1, "mandate": 1, "always": 1, "please": 1, "prefer": 1,
 }
 
-// readClause reads a part of a sentence. Subject is what an earlier part of the sentence spoke of.
+// readClause parses a part of a sentence. subject is that of an earlier part of the sentence.
 func readClause(part []word, modality rule.Modality, first bool, subject set) (clause, bool) {
 	words := places(part)
 	own, at, next := findForce(words)
@@ -136,7 +136,8 @@ func readClause(part []word, modality rule.Modality, first bool, subject set) (c
 	return c, len(c.words())+len(c.quantities) > 0 && !c.unfinished(part, own, at, next)
 }
 
-// unfinished reports whether what a clause is about stands elsewhere: "An insurer must not:", "must be paid", "an activity of".
+// unfinished reports whether a clause lacks the words that say what it is about: "An insurer must not:", "must be paid", "an
+// activity of".
 func (c *clause) unfinished(part []word, own ownForce, at, next int) bool {
 	last := part[len(part)-1]
 	if !last.code && (hanging[last.text] || modals[last.text] != 0) {
@@ -155,7 +156,7 @@ func (c *clause) unfinished(part []word, own ownForce, at, next int) bool {
 // hanging are words that no clause ends with.
 var hanging = list("a an the of to from by with for into onto over about against between through via per upon and or but that which if when unless not following")
 
-// weigh brings what the words say and what the modality says together; false if they contradict each other.
+// weigh combines the force of the words with the modality; false if they contradict each other.
 func (c *clause) weigh(modality rule.Modality, own ownForce) bool {
 	strength := require
 	switch modality {
@@ -166,7 +167,7 @@ func (c *clause) weigh(modality rule.Modality, own ownForce) bool {
 	default:
 	}
 	switch {
-	case own.force == 0: // the modality alone tells
+	case own.force == 0: // the modality alone decides
 		c.force = strength
 		c.negative = c.negative || modality == rule.MustNot
 	case modality == rule.MustNot && !c.negative:
@@ -181,7 +182,7 @@ func (c *clause) weigh(modality rule.Modality, own ownForce) bool {
 	return true
 }
 
-// ownForce is what the words of a clause say of its force.
+// ownForce is the force that the words of a clause express.
 type ownForce struct {
 	force       force // 0 if they say nothing
 	negative    bool
@@ -189,7 +190,7 @@ type ownForce struct {
 	named       bool // the thing is only named, as in "eval is forbidden in tests": no verb follows
 }
 
-// findForce finds the words that a demand is made with: those from at to before next. What stands before them is the subject.
+// findForce finds the words of a demand, those from at to before next. The words before them are the subject.
 func findForce(words []placed) (own ownForce, at, next int) {
 	for i := range words {
 		if words[i].place != inPredicate {
@@ -217,7 +218,7 @@ func findForce(words []placed) (own ownForce, at, next int) {
 	return findCommand(words)
 }
 
-// after takes in what follows a modal verb: not, never, only, be.
+// after reads the words after a modal verb: not, never, only, be.
 func (o *ownForce) after(words []placed, i int) int {
 	for ; i < len(words); i++ {
 		switch t := words[i].text; {
@@ -236,7 +237,7 @@ func (o *ownForce) after(words []placed, i int) int {
 	return i
 }
 
-// verdict reads words such as forbidden at i. End is 0 if there is none.
+// verdict reads a word such as forbidden at i. end is 0 without one.
 func (o ownForce) verdict(words []placed, i int) (v ownForce, end int) {
 	if i >= len(words) || verdicts[words[i].text] == 0 {
 		return o, 0
@@ -254,7 +255,7 @@ func (o ownForce) verdict(words []placed, i int) (v ownForce, end int) {
 	return v, end
 }
 
-// leading takes in what stands before the subject: no, only.
+// leading reads the words before the subject: no, only.
 func (o *ownForce) leading(subject []placed) {
 	for i := range subject {
 		switch subject[i].text {
@@ -287,7 +288,7 @@ func findCommand(words []placed) (own ownForce, at, next int) {
 		next++
 	}
 	if next > start {
-		own.force = 0 // the modality tells how binding it is
+		own.force = 0 // the modality says how binding it is
 		return own, start, next
 	}
 	for i := start; i+1 < len(words) && words[i].place == inPredicate; i++ {
@@ -341,7 +342,7 @@ func (c *clause) fill(words []placed) {
 	delete(c.subject, c.head)
 }
 
-// turn takes in words that turn a predicate into its opposite: without, and no.
+// turn reads words that turn a predicate into its opposite: without, and no.
 func (c *clause) turn(words []placed, i int) bool {
 	switch words[i].text {
 	case "without":
@@ -356,7 +357,7 @@ func (c *clause) turn(words []placed, i int) bool {
 	return false
 }
 
-// add takes in a content word of the predicate.
+// add adds a content word of the predicate.
 func (c *clause) add(key string) {
 	if opposite, ok := opposites[key]; ok {
 		key = opposite
@@ -370,21 +371,21 @@ func (c *clause) add(key string) {
 	c.predicate[key] = true
 }
 
-// turns are words that begin a part of a clause with a place of its own, which ends at a comma.
+// turns are words that begin another part of a clause, which ends at a comma.
 var turns = map[string]place{
 	"if": inCondition, "when": inCondition, "whenever": inCondition, "while": inCondition, "where": inCondition, "once": inCondition, "during": inCondition,
 	"until": inCondition, "unless": inException, "except": inException, "excluding": inException, "besides": inException,
 	"because": dropped, "since": dropped, "so": dropped, "whatever": dropped, "regardless": dropped, "even": dropped,
 }
 
-// turnPairs are the same of two words.
+// turnPairs are turns of two words.
 var turnPairs = map[string]place{
 	"other than": inException, "apart from": inException, "aside from": inException, "save for": inException, "instead of": dropped, "rather than": dropped, "and not": dropped,
 	"but not": dropped, "so that": dropped, "in order": dropped, "in case": inCondition, "as long": inCondition, "for example": dropped, "such as": dropped,
 	"to avoid": dropped, "to prevent": dropped, "to ensure": dropped, "to make": dropped, "as well": dropped,
 }
 
-// places tells the parts of a clause apart. What is not a condition, an exception or a reason is in the predicate at first.
+// places divides a clause into its parts. Words outside conditions, exceptions and reasons are in the predicate at first.
 func places(part []word) []placed {
 	out := make([]placed, len(part))
 	now := inPredicate

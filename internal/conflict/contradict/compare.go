@@ -26,7 +26,7 @@ func forces(a, b *clause) (Finding, bool) {
 	dw, pw := d.words(), p.words()
 	least := 2 // words, or it is not clear what either speaks of
 	if d.head == "" || p.head == "" {
-		least = 1 // to use a thing is what is left to do with it
+		least = 1 // to use a thing is the least that one can do with it
 		delete(dw, "use")
 		delete(pw, "use")
 	}
@@ -105,7 +105,7 @@ func hasIn(c *clause, p place) bool {
 	return false
 }
 
-// limit is the quantity that a clause bounds something by, with negations resolved; false if there is none, or several.
+// limit returns the quantity by which a clause bounds something, with negations resolved; false for none or several.
 func (c *clause) limit() (quantity, bool) {
 	var found []quantity
 	for _, q := range c.quantities {
@@ -155,7 +155,7 @@ func limits(a, b *clause) (Finding, bool) {
 	return Finding{Limit, fmt.Sprintf("%s and %s set different limits: %s, and %s", a.quoted(), b.quoted(), x.text, y.text), confidence}, true
 }
 
-// limited is what a limit is set for: words that only measure are left out.
+// limited returns the words for which a limit is set, without those that only measure.
 func limited(c *clause) set {
 	out := set{}
 	for w := range c.words() {
@@ -166,7 +166,7 @@ func limited(c *clause) set {
 	return out
 }
 
-// measured are the stems of verbs and nouns that stand between a thing and its limit.
+// measured are the stems of verbs and nouns between a thing and its limit.
 var measured = func() map[string]bool {
 	out := map[string]bool{}
 	for w := range strings.FieldsSeq("have contain take last be stay keep limit set configure exceed length size duration age time use allow maximum minimum number expire " +
@@ -207,7 +207,7 @@ func thresholds(a, b *clause) (Finding, bool) {
 	return Finding{Threshold, fmt.Sprintf("%s and %s demand the same from different numbers on: %s, and %s", a.quoted(), b.quoted(), x.text, y.text), .7}, true
 }
 
-// values finds demands that are the same but for a value, of which a thing can have one only.
+// values finds demands that differ only in a value, of which a thing can have one only.
 func values(a, b *clause) (Finding, bool) {
 	if a.negative || b.negative || a.force == permit || b.force == permit || len(a.quantities)+len(b.quantities) > 0 {
 		return Finding{}, false

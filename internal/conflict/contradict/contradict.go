@@ -1,17 +1,17 @@
-// Package contradict tells without a model whether two rules contradict each other: one demands what the other forbids, or
-// both set different numbers, or values that exclude each other, for the same thing. It knows two rules and nothing else, and prefers to
-// miss a contradiction rather than to claim one; docs/conflicts.md says how often it does either.
+// Package contradict reports without a model whether two rules contradict each other: one demands what the other forbids, or both
+// set different numbers, or values that exclude each other, for the same thing. It compares two rules and nothing else, and prefers
+// to miss a contradiction rather than to claim one; docs/conflicts.md says how often it does either.
 package contradict
 
 import (
-	"fmt"
+	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"tenet/internal/rule"
+	"tenet/internal/text"
 )
 
-// Kind is what two rules contradict each other in.
+// Kind is the subject of a contradiction.
 type Kind string
 
 // Kinds of contradictions.
@@ -25,35 +25,31 @@ const (
 // Finding is a contradiction.
 type Finding struct {
 	Kind Kind
-	// Reason tells people what contradicts what, with words of both statements.
+	// Reason explains the contradiction to people, with words of both statements.
 	Reason string
 	// Confidence is above 0 and at most 1: how sure it is that no subject, or hardly any, can keep both rules.
 	Confidence float64
 }
 
-// maxStatement is how many bytes of a statement are read. Longer ones are prose, whose end is no demand of its own.
+// maxStatement bounds the bytes of a statement that are read. Longer ones are prose, whose end holds no other demand.
 const maxStatement = 2000
 
-// Reading is a rule taken apart, for comparing it with many others.
+// Reading is a parsed rule, for comparing it with many others.
 type Reading struct {
 	rule       *rule.Rule
 	clauses    []clause
 	exceptions []exception
 }
 
-// exception is what a rule leaves out.
+// exception is a part of the subjects that a rule leaves out.
 type exception struct {
 	text  string // in lower case
 	words set
 }
 
-// Read takes a rule apart. The rule must not be changed afterwards.
+// Read parses a rule. The caller must not change the rule afterwards.
 func Read(r *rule.Rule) *Reading {
-	text := r.Statement
-	if len(text) > maxStatement {
-		text = strings.ToValidUTF8(text[:maxStatement], "")
-	}
-	out := &Reading{rule: r, clauses: clausesOf(text, r.Modality)}
+	out := &Reading{rule: r, clauses: clausesOf(text.Clip(r.Statement, maxStatement, ""), r.Modality)}
 	for _, e := range r.Exceptions {
 		out.except(e)
 	}
@@ -76,10 +72,10 @@ func (r *Reading) except(text string) {
 // Rules reports whether two rules contradict each other; see [Compare].
 func Rules(a, b *rule.Rule) (Finding, bool) { return Compare(Read(a), Read(b)) }
 
-// Compare reports whether two rules contradict each other where and when both hold. The order does not matter but for the
-// order of the words of the reason. Rules of modality INFO contradict nothing. Of several contradictions it gives the surest.
+// Compare reports whether two rules contradict each other where and when both hold. The order of the arguments changes only the
+// order of the words of the reason. Rules of modality INFO contradict nothing. Of several contradictions it returns the surest.
 //
-// How the two are related is the caller's to know: a rule that overrides, refines or supersedes another is not in conflict with it.
+// Callers check the relationships of the two: a rule that overrides, refines or supersedes another is not in conflict with it.
 func Compare(a, b *Reading) (Finding, bool) {
 	if a.rule.Modality == rule.Info || b.rule.Modality == rule.Info || !Meet(a.rule, b.rule) {
 		return Finding{}, false
@@ -110,7 +106,7 @@ func (r *Reading) leavesOut(other *Reading, c *clause) bool {
 	return false
 }
 
-// within reports whether most of what the exception speaks of is what the words speak of.
+// within reports whether at least half of the words of the exception are among words.
 func (e *exception) within(words set) bool {
 	shared := 0
 	for w := range e.words {
@@ -121,7 +117,7 @@ func (e *exception) within(words set) bool {
 	return len(e.words) > 0 && 2*shared >= len(e.words)
 }
 
-// compareClauses gives the surest contradiction of two clauses.
+// compareClauses returns the surest contradiction of two clauses.
 func compareClauses(a, b *clause) (Finding, bool) {
 	for _, test := range []func(a, b *clause) (Finding, bool){limits, thresholds, forces, values} {
 		if f, ok := test(a, b); ok {
@@ -131,16 +127,10 @@ func compareClauses(a, b *clause) (Finding, bool) {
 	return Finding{}, false
 }
 
-// quoted is a clause as a reason quotes it.
+// maxQuoted bounds the bytes of a clause in a reason.
+const maxQuoted = 160
+
+// quoted returns a clause as a reason quotes it.
 func (c *clause) quoted() string {
-	const most = 160
-	text := strings.Join(strings.Fields(c.text), " ")
-	if len(text) > most {
-		cut := most
-		for !utf8.RuneStart(text[cut]) {
-			cut--
-		}
-		text = text[:cut] + "..."
-	}
-	return fmt.Sprintf("%q", text)
+	return strconv.Quote(text.Clip(text.OneLine(c.text), maxQuoted, "..."))
 }

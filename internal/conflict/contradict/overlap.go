@@ -28,7 +28,7 @@ func scopesMeet(a, b []string) bool {
 	return false
 }
 
-// segmentsMeet reports whether the segments that both paths have are equal, or stand for any.
+// segmentsMeet reports whether the segments that both paths have are equal, or match any.
 func segmentsMeet(p, q string) bool {
 	left, right := strings.Split(p, "/"), strings.Split(q, "/")
 	for i := range min(len(left), len(right)) {

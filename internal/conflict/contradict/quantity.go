@@ -11,7 +11,7 @@ import (
 	"tenet/internal/corpus"
 )
 
-// place is the part of a clause that a word stands in.
+// place is the part of a clause that a word is in.
 type place int
 
 const (
@@ -48,7 +48,7 @@ func (v interval) differs(o interval) bool {
 	return side(v.lo, o.lo) || side(v.hi, o.hi)
 }
 
-// not gives the other numbers of an interval that is bounded on one side; false for others.
+// not returns the other numbers of an interval that is bounded on one side; false for others.
 func (v interval) not() (interval, bool) {
 	low, high := !math.IsInf(v.lo, -1), !math.IsInf(v.hi, 1)
 	switch {
@@ -60,7 +60,7 @@ func (v interval) not() (interval, bool) {
 	return v, false
 }
 
-// scale is what a unit is brought to, and by which factor.
+// scale is the unit to which another is converted, and the factor.
 type scale struct {
 	unit   string
 	factor float64
@@ -139,7 +139,7 @@ func numberOf(text string) (n float64, unit string, ok bool) {
 	return n, unit, true
 }
 
-// side is how a phrase bounds the number beside it.
+// side is how a phrase bounds the number next to it.
 type side int
 
 const (

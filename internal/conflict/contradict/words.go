@@ -29,7 +29,7 @@ func (s set) within(other set) bool {
 	return true
 }
 
-// minus gives the words of s that are not in other, in order.
+// minus returns the words of s that are not in other, in order.
 func (s set) minus(other set) []string {
 	var out []string
 	for _, w := range slices.Sorted(maps.Keys(s)) {
@@ -50,8 +50,8 @@ func union(sets ...set) set {
 
 // word is a word, number or piece of code of a statement.
 type word struct {
-	text string // in lower case, but for code
-	code bool   // stood between backticks
+	text string // in lower case, except code
+	code bool   // was between backticks
 	// end is the punctuation mark behind it: a comma, a semicolon, the end of a sentence ('.'), or 0.
 	end byte
 }
@@ -74,7 +74,7 @@ func (w word) key() string {
 // maxWords bounds the words of a statement that are looked at.
 const maxWords = 300
 
-// tokens takes a text apart. What stands in parentheses is left out: it explains.
+// tokens divides a text into words. It leaves out parentheses, which explain.
 func tokens(text string) []word {
 	var out []word
 	depth := 0
@@ -121,7 +121,7 @@ func (w *word) mark(c rune, rest string) {
 	}
 }
 
-// backticks gives the code at the beginning of a text and the bytes it takes with its marks; 0 if there is no second mark.
+// backticks returns the code at the beginning of a text and its length with the marks; 0 without a second mark.
 func backticks(text string) (code string, n int) {
 	end := strings.IndexByte(text[1:], '`')
 	if end < 1 {
@@ -178,7 +178,7 @@ var noContent = list(
 	"please ensure ensures sure make that's it's e.g i.e etc only least most others such",
 )
 
-// synonyms gives the one of several words of like meaning by which they are compared, stems all.
+// synonyms maps several words of like meaning to the one by which they are compared, as stems.
 var synonyms = groups(
 	"use employ utilis util utilize utilise usage",
 	"store save persist",

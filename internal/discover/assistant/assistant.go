@@ -8,31 +8,33 @@ import (
 	"slices"
 	"strings"
 
+	"tenet/internal/blocks"
 	"tenet/internal/discover/prose"
 	"tenet/internal/discover/source"
 	"tenet/internal/rule"
+	"tenet/internal/text"
+	"tenet/internal/wire"
 )
 
 // names are files with instructions, in lower case.
-var names = map[string]bool{
-	"agents.md": true, "agent.md": true, "agents.override.md": true, "claude.md": true, "claude.local.md": true, "gemini.md": true, "conventions.md": true,
-	".cursorrules": true, ".windsurfrules": true, ".clinerules": true, ".rules": true, "copilot-instructions.md": true,
-	"pr_compliance_checklist.yaml": true, "pr_compliance_checklist.yml": true,
-}
+var names = text.Words(`
+agents.md agent.md agents.override.md claude.md claude.local.md gemini.md conventions.md .cursorrules .windsurfrules .clinerules .rules
+copilot-instructions.md pr_compliance_checklist.yaml pr_compliance_checklist.yml
+`)
 
 // spoken are names of instructions that are ordinary words too. In small letters among documents they name a page, such as
 // docs/agents.md.
-var spoken = map[string]bool{"agents.md": true, "agent.md": true, "claude.md": true, "gemini.md": true, "conventions.md": true}
+var spoken = text.Words("agents.md agent.md claude.md gemini.md conventions.md")
 
 // documents are folders of pages for people.
-var documents = []string{"docs", "doc", "documentation", "site", "website", "content", "pages", "guide", "guides", "wiki", "blog"}
+var documents = text.Words("docs doc documentation site website content pages guide guides wiki blog")
 
 // folders hold files with instructions.
 var folders = []string{".cursor/rules/", ".windsurf/rules/", ".continue/rules/", ".clinerules/", ".github/instructions/", ".claude/rules/", ".roo/rules/"}
 
 // Instructions reports whether a file is made for assistants, by its path alone.
 func Instructions(file string) bool {
-	if dir, name := path.Split(file); spoken[name] && slices.ContainsFunc(strings.Split(dir, "/"), func(part string) bool { return slices.Contains(documents, part) }) {
+	if dir, name := path.Split(file); spoken[name] && slices.ContainsFunc(strings.Split(dir, "/"), func(part string) bool { return documents[part] }) {
 		return false
 	}
 	file = strings.ToLower(file)
@@ -52,7 +54,7 @@ type Reader struct{}
 var _ source.Reader = Reader{}
 
 // Kind implements [source.Reader].
-func (Reader) Kind() source.Kind { return source.AssistantMD }
+func (Reader) Kind() wire.SourceKind { return wire.AssistantMD }
 
 // Reads implements [source.Reader]; see [Instructions].
 func (Reader) Reads(file string) bool { return Instructions(file) }
@@ -71,14 +73,14 @@ func (Reader) Read(ctx context.Context, files []source.File) (found []source.Fou
 
 // read reads one file.
 func read(ctx context.Context, f source.File) ([]source.Found, []source.Problem) {
-	text, ok := prose.Decode(f.Content)
+	text, ok := blocks.Decode(f.Content)
 	if !ok {
 		return nil, []source.Problem{{File: f.Path, Reason: "it holds binary data, not text; save it as UTF-8 text"}}
 	}
 	if ext := strings.ToLower(path.Ext(f.Path)); ext == ".yaml" || ext == ".yml" {
 		return readChecklist(f.Path, text)
 	}
-	matter, rest, first := prose.FrontMatter(text)
+	matter, rest, first := blocks.FrontMatter(text)
 	about := readMatter(f.Path, matter)
 	lines := splitLines(rest)
 	items := taggedItems(lines)
@@ -89,9 +91,9 @@ func read(ctx context.Context, f source.File) ([]source.Found, []source.Problem)
 	if len(items) > 0 {
 		rest = strings.Join(lines, "\n")
 	}
-	blocks := prose.Markdown(rest, first)
-	found := about.tagged(f.Path, items, blocks, first, text)
-	norms, gaps := prose.Find(ctx, blocks, prose.Instructions)
+	list := blocks.Markdown(rest, first, blocks.Sentences)
+	found := about.tagged(f.Path, items, list, first, text)
+	norms, gaps := prose.Find(ctx, list, prose.Instructions)
 	for _, g := range gaps {
 		about.problems = append(about.problems, source.Problem{File: f.Path, Line: g.Line, Reason: g.Reason})
 	}
@@ -114,7 +116,7 @@ func splitLines(text string) []string {
 // found makes a candidate of a norm.
 func (m *matter) found(file string, n prose.Norm) source.Found {
 	f := source.Found{
-		Kind: source.AssistantMD, Statement: n.Statement, Modality: n.Modality, Severity: n.Severity, Tags: n.Tags(), Exceptions: n.Exceptions,
+		Kind: wire.AssistantMD, Statement: n.Statement, Modality: n.Modality, Severity: n.Severity, Tags: n.Tags(), Exceptions: n.Exceptions,
 		AppliesTo: m.appliesTo(), Rationale: n.Rationale, File: file, Line: n.Line, EndLine: n.EndLine, Quote: n.Quote,
 		Section: strings.Join(n.Section, " > "), Method: n.Method, Note: m.note, Confidence: n.Confidence,
 	}
@@ -128,7 +130,7 @@ func (m *matter) found(file string, n prose.Norm) source.Found {
 const maxQuote = 2000
 
 // tagged makes candidates of items with a tag.
-func (m *matter) tagged(file string, items []tagged, blocks []prose.Block, first int, text string) []source.Found {
+func (m *matter) tagged(file string, items []tagged, list []blocks.Block, first int, text string) []source.Found {
 	if len(items) == 0 {
 		return nil
 	}
@@ -138,14 +140,14 @@ func (m *matter) tagged(file string, items []tagged, blocks []prose.Block, first
 	next := 0
 	for _, t := range items {
 		line, end := t.line+first, t.end+first
-		for ; next < len(blocks) && blocks[next].Line < line; next++ {
-			section = blocks[next].Section
-			if blocks[next].Kind == prose.Heading {
-				section = append(slices.Clip(section), blocks[next].Text)
+		for ; next < len(list) && list[next].Line < line; next++ {
+			section = list[next].Section
+			if list[next].Kind == blocks.Heading {
+				section = append(slices.Clip(section), list[next].Text)
 			}
 		}
 		f := source.Found{
-			Kind: source.AssistantMD, Statement: t.statement, Modality: t.tag.modality, Severity: t.tag.severity, Scope: t.tag.scope, Tags: t.tag.tags,
+			Kind: wire.AssistantMD, Statement: t.statement, Modality: t.tag.modality, Severity: t.tag.severity, Scope: t.tag.scope, Tags: t.tag.tags,
 			Exceptions: t.exceptions, Rationale: t.rationale, File: file, Line: line, EndLine: end, Quote: quoteOf(lines[line-1 : end]),
 			Section: strings.Join(section, " > "), Method: "item of a list with a tag", Note: m.note, Confidence: 1,
 			AppliesTo: t.tag.appliesTo(m),
@@ -172,7 +174,7 @@ func valid(f *source.Found, slug string) error {
 	return r.Validate()
 }
 
-// appliesTo is what the tag narrows a rule to, or the front matter where the tag names no paths.
+// appliesTo returns the files that the tag narrows a rule to, or those of the front matter where the tag names no paths.
 func (t *tag) appliesTo(m *matter) *rule.AppliesTo {
 	a := &rule.AppliesTo{Paths: t.paths, ExcludePaths: t.exclude, Repositories: t.repos, Kinds: t.kinds}
 	if about := m.appliesTo(); len(a.Paths) == 0 && about != nil {
@@ -187,9 +189,5 @@ func (t *tag) appliesTo(m *matter) *rule.AppliesTo {
 
 // quoteOf joins lines to a quote.
 func quoteOf(lines []string) string {
-	q := strings.Join(lines, "\n")
-	if len(q) > maxQuote {
-		q = strings.ToValidUTF8(q[:maxQuote], "")
-	}
-	return q
+	return text.Clip(strings.Join(lines, "\n"), maxQuote, "")
 }

@@ -12,6 +12,8 @@ import (
 	"tenet/internal/discover/prose"
 	"tenet/internal/discover/source"
 	"tenet/internal/rule"
+	"tenet/internal/text"
+	"tenet/internal/wire"
 )
 
 // Limits of a checklist.
@@ -22,23 +24,23 @@ const (
 )
 
 // readChecklist reads pr_compliance_checklist.yaml: a list of items with title, objective, and the criteria of success and failure.
-func readChecklist(file, text string) ([]source.Found, []source.Problem) {
+func readChecklist(file, s string) ([]source.Found, []source.Problem) {
 	wrong := func(line int, reason string) ([]source.Found, []source.Problem) {
 		return nil, []source.Problem{{File: file, Line: line, Reason: reason}}
 	}
-	if len(text) > maxChecklist {
+	if len(s) > maxChecklist {
 		return wrong(0, "the checklist is larger than 256 KiB")
 	}
-	tokens := lexer.Tokenize(text)
+	tokens := lexer.Tokenize(s)
 	if line, reason := harm(tokens); reason != "" {
 		return wrong(line, reason)
 	}
 	parsed, err := parser.Parse(tokens, 0)
 	if err != nil {
-		return wrong(0, "it is not YAML: "+oneLine(err.Error()))
+		return wrong(0, "it is not YAML: "+text.OneLine(err.Error()))
 	}
 	var found []source.Found
-	lines := splitLines(text)
+	lines := splitLines(s)
 	for _, doc := range parsed.Docs {
 		for _, item := range items(doc.Body) {
 			if f, ok := checklistRule(file, item, lines); ok {
@@ -76,7 +78,7 @@ func harm(tokens token.Tokens) (line int, reason string) {
 	return 0, ""
 }
 
-// items are the mappings of the first list: the document itself, or the value of one of its keys.
+// items returns the mappings of the first list: the document itself, or the value of one of its keys.
 func items(n ast.Node) []*ast.MappingNode {
 	switch n := n.(type) {
 	case *ast.SequenceNode:
@@ -120,7 +122,7 @@ func checklistRule(file string, item *ast.MappingNode, lines []string) (source.F
 	n := prose.Judge(statement)
 	end = min(max(end, begin), len(lines))
 	f := source.Found{
-		Kind: source.AssistantMD, Statement: statement, Modality: n.Modality, Severity: n.Severity, Tags: n.Tags(), Exceptions: n.Exceptions,
+		Kind: wire.AssistantMD, Statement: statement, Modality: n.Modality, Severity: n.Severity, Tags: n.Tags(), Exceptions: n.Exceptions,
 		Rationale: criteria(values), File: file, Line: begin, EndLine: end, Quote: quoteOf(lines[begin-1 : end]), Section: title,
 		Method: "item of a compliance checklist", Confidence: checklistPrecision,
 	}
@@ -141,7 +143,7 @@ func criteria(values map[string]string) string {
 	return strings.Join(parts, " ")
 }
 
-// lastLine is the line that a value ends at.
+// lastLine returns the line that a value ends at.
 func lastLine(n ast.Node) int {
 	t := n.GetToken()
 	if l, ok := n.(*ast.LiteralNode); ok { // its text begins below the sign
@@ -150,15 +152,13 @@ func lastLine(n ast.Node) int {
 	return t.Position.Line + strings.Count(strings.TrimSpace(t.Origin), "\n")
 }
 
-// scalarOf is the text of a value, on one line; empty for lists and mappings.
+// scalarOf returns the text of a value, on one line; empty for lists and mappings.
 func scalarOf(n ast.Node) string {
 	switch n := n.(type) {
 	case *ast.StringNode:
-		return oneLine(n.Value)
+		return text.OneLine(n.Value)
 	case *ast.LiteralNode:
-		return oneLine(n.Value.Value)
+		return text.OneLine(n.Value.Value)
 	}
 	return ""
 }
-
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

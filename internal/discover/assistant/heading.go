@@ -2,10 +2,10 @@ package assistant
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"tenet/internal/rule"
+	"tenet/internal/text"
 )
 
 // languages are the files of a language that a heading names.
@@ -16,13 +16,12 @@ var languages = map[string][]string{
 	"markdown": {"**/*.md"}, "dockerfile": {"**/Dockerfile"}, "dockerfiles": {"**/Dockerfile"}, "bash": {"**/*.sh"}, "shell": {"**/*.sh"},
 }
 
-// filler are words that a heading may have beside the language.
-var filler = map[string]bool{
-	"code": true, "style": true, "coding": true, "rules": true, "guidelines": true, "guide": true, "conventions": true, "standards": true, "best": true,
-	"practices": true, "specific": true, "files": true, "idioms": true, "scripts": true, "&": true, "and": true, "for": true, "in": true, "the": true,
-}
+// filler are words that a heading may have besides the language.
+var filler = text.Words(`
+code style coding rules guidelines guide conventions standards best practices specific files idioms scripts & and for in the
+`)
 
-// headingGlobs are the files that the innermost heading which names some is about: a path in backquotes, or a language.
+// headingGlobs returns the files that the innermost heading which names some is about: a path in backquotes, or a language.
 func headingGlobs(section []string) []string {
 	for _, heading := range slices.Backward(section) {
 		if globs := globsOf(heading); len(globs) > 0 {
@@ -65,12 +64,4 @@ func pathGlob(name string, closed bool) []string {
 		return nil
 	}
 	return []string{name}
-}
-
-// count says how many.
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return strconv.Itoa(n) + " " + noun + "s"
 }

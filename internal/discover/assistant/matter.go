@@ -8,9 +8,10 @@ import (
 	"tenet/internal/discover/source"
 	"tenet/internal/rule"
 	"tenet/internal/subject"
+	"tenet/internal/text"
 )
 
-// matter is what the path of a file and its front matter say about the rules in it.
+// matter holds the files that the rules of a file apply to, by its path and its front matter.
 type matter struct {
 	paths    []string
 	exclude  []string
@@ -21,13 +22,13 @@ type matter struct {
 
 // readMatter reads front matter. It takes what assistants take, such as globs: **/*, which is not YAML; so it is no YAML reader,
 // and knows neither anchors nor nesting.
-func readMatter(file, text string) *matter {
+func readMatter(file, s string) *matter {
 	m := &matter{folder: folderOf(file)}
 	if len(escape(m.folder)) > rule.MaxLabel/2 {
 		m.folder = ""
 		m.wrong(file, 0, "its folder has a name too long for a glob")
 	}
-	values, lines := fields(text)
+	values, lines := fields(s)
 	always := strings.EqualFold(first(values["alwaysApply"]), "true")
 	var globs []string
 	at := 0
@@ -44,10 +45,7 @@ func readMatter(file, text string) *matter {
 	if always || len(globs) > 0 || about == "" || m.note != "" {
 		return m
 	}
-	if len(about) > 300 {
-		about = strings.ToValidUTF8(about[:300], "") + "…"
-	}
-	m.note = "The assistant reads this file when it concerns the task; its description: " + about
+	m.note = "The assistant reads this file when it concerns the task; its description: " + text.Clip(about, 300, "…")
 	return m
 }
 
@@ -74,7 +72,7 @@ func (m *matter) globs(file string, globs []string, line int) {
 	if len(wrong) == 0 {
 		return
 	}
-	m.wrong(file, line, "its front matter names "+count(len(wrong), "glob")+" that cannot be read, such as "+short(wrong[0]))
+	m.wrong(file, line, "its front matter names "+text.Plural(len(wrong), "glob")+" that cannot be read, such as "+short(wrong[0]))
 }
 
 // wrong notes, for the scan and for each candidate, why rules of the file may apply to more than meant.
@@ -94,7 +92,7 @@ func compiles(glob string) bool {
 	return err == nil
 }
 
-// appliesTo is what rules of the file are narrowed to; nil for all files.
+// appliesTo returns the files that rules of the file are narrowed to; nil for all files.
 func (m *matter) appliesTo() *rule.AppliesTo {
 	paths := m.paths
 	if len(paths) == 0 && m.folder != "" {
@@ -106,7 +104,7 @@ func (m *matter) appliesTo() *rule.AppliesTo {
 	return &rule.AppliesTo{Paths: slices.Clone(paths), ExcludePaths: slices.Clone(m.exclude)}
 }
 
-// below is what globs of a heading narrow a rule to.
+// below narrows a rule to the globs of a heading.
 func (m *matter) below(globs []string) *rule.AppliesTo {
 	if len(globs) == 0 {
 		return nil
@@ -119,7 +117,7 @@ func everything(g string) bool {
 	return g == "*" || g == "**" || g == "**/*" || g == "/**" || g == "/**/*" || g == "**/**" || g == "*.*" || g == "**/*.*"
 }
 
-// folderOf is the folder that the rules of a file hold in: that of AGENTS.md, and the one that holds .cursor or .github.
+// folderOf returns the folder that the rules of a file hold in: that of AGENTS.md, and the one that holds .cursor or .github.
 func folderOf(file string) string {
 	dir := path.Dir(strings.ReplaceAll(file, "\\", "/")) + "/"
 	for part := range strings.SplitSeq(dir, "/") {
@@ -155,7 +153,7 @@ func escape(s string) string {
 // maxField bounds the values of one key.
 const maxField = 256
 
-// fields reads key: value, key: [a, b], and key: with a list below it. lines is where each key stands, from 1.
+// fields reads key: value, key: [a, b], and key: with a list below it. lines holds the line of each key, from 1.
 func fields(text string) (values map[string][]string, lines map[string]int) {
 	values, lines = map[string][]string{}, map[string]int{}
 	key, number := "", 1
@@ -243,8 +241,5 @@ func first(list []string) string {
 
 // short shows a piece of what someone else has written.
 func short(s string) string {
-	if len(s) > 60 {
-		s = strings.ToValidUTF8(s[:60], "") + "…"
-	}
-	return "\"" + s + "\""
+	return "\"" + text.Clip(s, 60, "…") + "\""
 }

@@ -12,6 +12,7 @@ import (
 	"tenet/internal/discover/assistant"
 	"tenet/internal/discover/source"
 	"tenet/internal/rule"
+	"tenet/internal/wire"
 )
 
 func readText(path, text string) ([]source.Found, []source.Problem) {
@@ -106,7 +107,7 @@ func TestTagsByHand(t *testing.T) {
 	}
 	f := found[1]
 	want := source.Found{
-		Kind: source.AssistantMD, Statement: "Payments need a second\napprover.", Modality: rule.Must, Severity: rule.Critical, Scope: []string{"finance"},
+		Kind: wire.AssistantMD, Statement: "Payments need a second\napprover.", Modality: rule.Must, Severity: rule.Critical, Scope: []string{"finance"},
 		Tags: []string{"money", "two words"}, Exceptions: []string{"refunds."}, File: "AGENTS.md", Line: 5, EndLine: 6,
 		Quote: "- Payments need a second\n  approver. `[MUST CRITICAL scope:finance tags:money,\"two words\"]`", Section: "Rules", Method: "item of a list with a tag", Confidence: 1,
 	}

@@ -8,12 +8,12 @@ import (
 	"tenet/internal/rule"
 )
 
-// A tag stands behind the statement of a rule, in backquotes, and says what the wording does not:
+// A tag follows the statement of a rule, in backquotes, and says what the wording does not:
 //
 //   - Payments above 10000 need a second approver. `[MUST CRITICAL PAY-001 scope:finance/payments]`
 //
-// Modality and severity come first, then the slug if there is one, then what narrows the rule. A value that holds a space, a
-// comma or another sign of the notation stands in quotation marks, with the escapes of Go.
+// Modality and severity come first, then the slug, if any, then the parts that narrow the rule. A value that holds a space, a
+// comma or another sign of the notation is in quotation marks, with the escapes of Go.
 type tag struct {
 	modality rule.Modality
 	severity rule.Severity
@@ -24,10 +24,10 @@ type tag struct {
 	repos    []string
 	kinds    []string
 	tags     []string
-	text     string // the statement, where it cannot stand in a list item as it is
+	text     string // the statement, where a list item cannot hold it as it is
 }
 
-// fields are the named parts of a tag, in the order they are written in.
+// fields returns the named parts of a tag, in the order they are written in.
 func (t *tag) fields() []struct {
 	name string
 	list *[]string
@@ -93,7 +93,7 @@ func cutTag(line string) (before string, t tag, ok bool) {
 	return strings.TrimRight(inside[:at], " \t"), t, ok
 }
 
-// parseTag reads what stands between the brackets. Anything it does not know makes it no tag.
+// parseTag reads the text between the brackets. A part that it does not know makes it no tag.
 func parseTag(s string) (t tag, ok bool) {
 	first, rest, _ := strings.Cut(s, " ")
 	if t.modality, ok = exact(first, rule.Modalities); !ok {
@@ -119,7 +119,7 @@ func parseTag(s string) (t tag, ok bool) {
 	return t, true
 }
 
-// take reads the values of one named part, and returns what stands behind them.
+// take reads the values of one named part, and returns the rest of the text.
 func (t *tag) take(name, s string) (rest string, ok bool) {
 	var list []string
 	for {

@@ -1,6 +1,7 @@
 package assistant
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -18,18 +19,18 @@ type tagged struct {
 // taggedItems finds the items with a tag, in one pass over the lines of a file.
 func taggedItems(lines []string) []tagged {
 	var out []tagged
-	fence := ""
+	open := ""
 	for i := 0; i < len(lines); i++ {
 		if mark := fenceMark(lines[i]); mark != "" {
 			switch {
-			case fence == "":
-				fence = mark
-			case strings.HasPrefix(mark, fence):
-				fence = ""
+			case open == "":
+				open = mark
+			case strings.HasPrefix(mark, open):
+				open = ""
 			}
 			continue
 		}
-		if fence != "" || !strings.HasPrefix(lines[i], "- ") {
+		if open != "" || !strings.HasPrefix(lines[i], "- ") {
 			continue
 		}
 		last := i
@@ -46,17 +47,15 @@ func taggedItems(lines []string) []tagged {
 	return out
 }
 
-// fenceMark is the mark of a line that begins or ends a block of code: three or more backquotes or tildes.
+// fence is a line that begins or ends a block of code: three or more backquotes or tildes.
+var fence = regexp.MustCompile("^ {0,3}(?:(`{3,})[^`]*|(~{3,}).*)$")
+
+// fenceMark returns the mark of a line that is a fence; empty for another.
 func fenceMark(line string) string {
-	s := strings.TrimLeft(line, " ")
-	if len(line)-len(s) > 3 || len(s) < 3 || (s[0] != '`' && s[0] != '~') {
-		return ""
+	if m := fence.FindStringSubmatch(line); m != nil {
+		return m[1] + m[2]
 	}
-	n := len(s) - len(strings.TrimLeft(s, s[:1]))
-	if n < 3 || s[0] == '`' && strings.Contains(s[n:], "`") {
-		return ""
-	}
-	return s[:n]
+	return ""
 }
 
 // readTagged reads the lines of an item, of which the first is line from of the file.
@@ -82,7 +81,7 @@ func readTagged(lines []string, from int) (item tagged, ok bool) {
 	return tagged{}, false
 }
 
-// points reads what stands below the statement.
+// points reads the items below the statement.
 func (item *tagged) points(lines []string) {
 	for _, line := range lines {
 		line = strings.TrimPrefix(line, "  - ")

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"tenet/internal/discover/prose"
+	"tenet/internal/blocks"
 	"tenet/internal/rule"
 )
 
@@ -71,20 +71,20 @@ type group struct {
 	rules []*rule.Rule
 }
 
-// frontGlobs are the globs of a rule if the format can say them in the front matter of a file, so that they are read again as
+// frontGlobs returns the globs of a rule if the format can say them in the front matter of a file, so that they are read again as
 // they are. Others, such as those with a comma in braces, go into the tag.
 func frontGlobs(f Format, a *rule.AppliesTo) []string {
 	if (f != Cursor && f != Copilot) || a == nil || len(a.Paths) == 0 || strings.ContainsAny(strings.Join(a.Paths, ""), "\r\n") {
 		return nil
 	}
-	matter, _, _ := prose.FrontMatter((&group{globs: a.Paths}).front(f))
+	matter, _, _ := blocks.FrontMatter((&group{globs: a.Paths}).front(f))
 	if m := readMatter(f.path(a.Paths), matter); !slices.Equal(m.paths, a.Paths) || len(m.exclude)+len(m.problems) > 0 {
 		return nil
 	}
 	return a.Paths
 }
 
-// path is the file for rules with these globs in the front matter.
+// path returns the file for rules with these globs in the front matter.
 func (f Format) path(globs []string) string {
 	name := "tenet"
 	if len(globs) > 0 {
@@ -104,7 +104,7 @@ func (f Format) path(globs []string) string {
 	return ".github/instructions/" + name + ".instructions.md"
 }
 
-// front is the front matter of a file.
+// front returns the front matter of a file.
 func (g *group) front(f Format) string {
 	list := strings.Join(g.globs, ",")
 	switch {
@@ -118,7 +118,7 @@ func (g *group) front(f Format) string {
 	return ""
 }
 
-// preamble tells people and assistants what the tags are.
+// preamble explains the tags to people and assistants.
 const preamble = "# Rules\n\n<!-- Written by `tenet rules export`: change the rules there. -->\n\n" +
 	"The tag behind a rule tells how binding it is and how much a violation matters.\n"
 
@@ -137,7 +137,7 @@ func (g *group) write(f Format) []byte {
 	return b.Bytes()
 }
 
-// heading is what a rule stands under: its scope. It is for people; the tag says it exactly.
+// heading returns the heading of a rule: its scope, for people; the tag says it exactly.
 func heading(r *rule.Rule) string {
 	if len(r.Scope) == 0 {
 		return "Everywhere"

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"tenet/internal/discover/source"
+	"tenet/internal/wire"
 )
 
 // maxFile is the size in bytes up to which files are counted. What people write by hand is far smaller.
@@ -24,8 +25,8 @@ type Reader struct{}
 // New makes a reader.
 func New() *Reader { return &Reader{} }
 
-// Kind is what it reads.
-func (*Reader) Kind() source.Kind { return source.CodePatterns }
+// Kind implements [source.Reader].
+func (*Reader) Kind() wire.SourceKind { return wire.CodePatterns }
 
 // Reads reports whether a file is code in a language that it knows, and not the code of others.
 func (*Reader) Reads(file string) bool { return languageOf(file) != "" }
@@ -59,7 +60,7 @@ var languages = map[string]string{
 	".mjs": script, ".cjs": script,
 }
 
-// languageOf is the language of a file; empty for one that is not read.
+// languageOf returns the language of a file; empty for one that is not read.
 func languageOf(file string) string {
 	for part := range strings.SplitSeq(path.Dir(file), "/") {
 		switch part {
@@ -134,12 +135,12 @@ func (u *unit) count(question string, keeps bool, line int) {
 type place struct {
 	file string
 	line int
-	text string // where it is known; else it is looked up when it is told
+	text string // empty until a finding needs it, which looks it up
 }
 
 func (p place) String() string { return fmt.Sprintf("%s:%d", p.file, p.line) }
 
-// lineAt is the text of a line that counts from 1.
+// lineAt returns the text of a line that counts from 1.
 func lineAt(src string, line int) string {
 	for l := range strings.Lines(src) {
 		if line--; line == 0 {
@@ -149,7 +150,7 @@ func lineAt(src string, line int) string {
 	return ""
 }
 
-// generated is the line that says a file is generated, among the first few; 0 without one.
+// generated returns the line that says a file is generated, among the first few; 0 without one.
 func generated(src string) int {
 	line := 0
 	for l := range strings.Lines(src) {

@@ -13,6 +13,7 @@ import (
 	"tenet/internal/discover/source"
 	"tenet/internal/rule"
 	"tenet/internal/subject"
+	"tenet/internal/wire"
 )
 
 // tree makes files of path and content, in the order given.
@@ -181,7 +182,7 @@ func TestTold(t *testing.T) {
 	}
 	share := rule.Wilson(60, 61)
 	want := &source.Found{
-		Kind: source.CodePatterns, Statement: "Errors that are passed on with fmt.Errorf should be wrapped with %w.", Modality: rule.Should,
+		Kind: wire.CodePatterns, Statement: "Errors that are passed on with fmt.Errorf should be wrapped with %w.", Modality: rule.Should,
 		Severity: rule.Medium, Tags: []string{"go", "errors"}, AppliesTo: &rule.AppliesTo{Paths: []string{"**/*.go"}},
 		Rationale: "Kept in 60 of 61 places in the code.", File: "a/two.go", Line: 5, EndLine: 5, Quote: "\t\treturn fmt.Errorf(\"x0: %w\", err)",
 		Method: "counted in the code: calls of fmt.Errorf that are given an error", Note: "Broken at a/one.go:4.", Confidence: share.Low, Check: got.Check,

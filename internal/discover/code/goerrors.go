@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// callee is what a call calls, such as fmt.Errorf; empty for anything but a function of a package.
+// callee returns the function of a package that a call calls, such as fmt.Errorf; empty for other calls.
 func callee(c *ast.CallExpr) string {
 	sel, ok := c.Fun.(*ast.SelectorExpr)
 	if !ok {
@@ -20,7 +20,7 @@ func callee(c *ast.CallExpr) string {
 	return ""
 }
 
-// errorName reports whether an expression is a name that stands for an error.
+// errorName reports whether an expression is a name of an error.
 func errorName(e ast.Expr) bool {
 	id, ok := e.(*ast.Ident)
 	return ok && (id.Name == "err" || strings.HasSuffix(id.Name, "Err") || strings.HasPrefix(id.Name, "err") && len(id.Name) > 3 && id.Name[3] >= '0' && id.Name[3] <= 'Z')

@@ -14,6 +14,7 @@ import (
 	"unicode"
 
 	"tenet/internal/discover/source"
+	"tenet/internal/text"
 )
 
 // goUnit is one Go file while it is counted.
@@ -37,7 +38,7 @@ func (u *unit) golang() *source.Problem {
 	if err != nil {
 		p := &source.Problem{File: u.path, Reason: "it is not valid Go"}
 		if list, ok := errors.AsType[scanner.ErrorList](err); ok && len(list) > 0 {
-			p.Line, p.Reason = list[0].Pos.Line, p.Reason+": "+cut(list[0].Msg, 200)
+			p.Line, p.Reason = list[0].Pos.Line, p.Reason+": "+text.FitRunes(list[0].Msg, 200, "…")
 		}
 		return p
 	}
@@ -107,7 +108,7 @@ func (g *goUnit) header() {
 	case name == "main":
 		g.survey.mains[strings.TrimPrefix(dir+"/*", "./")] = true
 	}
-	if _, known := g.survey.docs[dir]; !known {
+	if _, seen := g.survey.docs[dir]; !seen {
 		g.survey.docs[dir] = place{file: g.path, line: g.line(g.file.Name)}
 	}
 	if g.file.Doc != nil && !g.survey.documents[dir] {
@@ -148,15 +149,11 @@ func (g *goUnit) imports() {
 }
 
 // standard are the first parts of paths of the standard library; modules without a dot in their name are not in it.
-var standard = func() map[string]bool {
-	all := map[string]bool{}
-	for name := range strings.FieldsSeq(`archive arena bufio bytes cmp compress container context crypto database debug embed encoding
-		errors expvar flag fmt go hash html image index io iter log maps math mime net os path plugin reflect regexp runtime slices sort
-		strconv strings structs sync syscall testing text time unicode unique unsafe weak`) {
-		all[name] = true
-	}
-	return all
-}()
+var standard = text.Words(`
+archive arena bufio bytes cmp compress container context crypto database debug embed encoding errors expvar flag fmt go hash
+html image index io iter log maps math mime net os path plugin reflect regexp runtime slices sort strconv strings structs sync
+syscall testing text time unicode unique unsafe weak
+`)
 
 func (g *goUnit) function(f *ast.FuncDecl) {
 	name := f.Name.Name
@@ -181,7 +178,7 @@ func isName(e ast.Expr, name string) bool {
 	return ok && id.Name == name
 }
 
-// receiverType is the name of the type of a method.
+// receiverType returns the name of the type of a method.
 func receiverType(f *ast.FuncDecl) string {
 	if f.Recv == nil || len(f.Recv.List) != 1 {
 		return ""
@@ -237,7 +234,7 @@ func (s *survey) finishGo() {
 	}
 }
 
-// sortedPlaces are the keys of a map in the order of the files and lines of their places.
+// sortedPlaces returns the keys of a map in the order of the files and lines of their places.
 func sortedPlaces[T any](s *survey, m map[string]T, at func(T) place) []string {
 	keys := make([]string, 0, len(m))
 	for k := range m {
@@ -361,7 +358,7 @@ func callsMethod(body *ast.BlockStmt, on string, methods ...string) bool {
 	return found
 }
 
-// jsonName tells how a field in JSON is named.
+// jsonName finds the name of a field in JSON.
 var jsonName = regexp.MustCompile(`json:"([A-Za-z0-9_]+)`)
 
 func (g *goUnit) tag(f *ast.Field) {

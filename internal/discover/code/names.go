@@ -14,7 +14,7 @@ var (
 	pascal = regexp.MustCompile(`^_*[A-Z][A-Za-z0-9]*$`)
 )
 
-// caseOf is the way a name of several words is written; empty for one word, which is written alike in most ways.
+// caseOf returns the way a name of several words is written; empty for one word, which is written alike in most ways.
 func caseOf(name string) string {
 	switch {
 	case strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789") == "":

@@ -3,30 +3,33 @@ package code
 import (
 	"path"
 	"strings"
+
+	"tenet/internal/lex"
+	"tenet/internal/text"
 )
 
 // statement is a logical line of Python: its tokens, and how far it is indented.
 type statement struct {
 	deep int
-	toks []lexeme
+	toks []lex.Token
 }
 
 // is reports whether the token at i is a name or mark that is written so.
 func (s statement) is(i int, word string) bool {
-	return i < len(s.toks) && s.toks[i].text == word && (s.toks[i].kind == name || s.toks[i].kind == mark)
+	return i < len(s.toks) && s.toks[i].Text == word && (s.toks[i].Kind == lex.Name || s.toks[i].Kind == lex.Mark)
 }
 
 // statements joins tokens to logical lines: brackets hold lines together.
-func statements(toks []lexeme) []statement {
+func statements(toks []lex.Token) []statement {
 	var out []statement
 	start, open := 0, 0
 	for i, t := range toks {
-		if t.fresh && open == 0 && i > start {
-			out = append(out, statement{toks[start].deep, toks[start:i]})
+		if t.Fresh && open == 0 && i > start {
+			out = append(out, statement{toks[start].Indent, toks[start:i]})
 			start = i
 		}
-		if t.kind == mark {
-			switch t.text {
+		if t.Kind == lex.Mark {
+			switch t.Text {
 			case "(", "[", "{":
 				open++
 			case ")", "]", "}":
@@ -35,7 +38,7 @@ func statements(toks []lexeme) []statement {
 		}
 	}
 	if start < len(toks) {
-		out = append(out, statement{toks[start].deep, toks[start:]})
+		out = append(out, statement{toks[start].Indent, toks[start:]})
 	}
 	return out
 }
@@ -55,13 +58,13 @@ type pythonUnit struct {
 }
 
 func (u *unit) python() {
-	toks := lexPython(u.src)
+	toks := lex.Python(u.src)
 	p := &pythonUnit{unit: u, list: statements(toks)}
 	if len(p.list) == 0 {
 		return
 	}
 	if !u.test && path.Base(u.path) != "__init__.py" {
-		p.count("python.moduledoc", p.list[0].toks[0].kind == text, p.list[0].toks[0].line)
+		p.count("python.moduledoc", p.list[0].toks[0].Kind == lex.String, p.list[0].toks[0].Line)
 	}
 	p.tokens(toks)
 	for i, s := range p.list {
@@ -75,7 +78,7 @@ func (u *unit) python() {
 
 func (p *pythonUnit) statement(i int, s statement) {
 	first := s.toks[0]
-	if first.kind != name {
+	if first.Kind != lex.Name {
 		return
 	}
 	if s.is(0, "async") {
@@ -93,50 +96,50 @@ func (p *pythonUnit) statement(i int, s statement) {
 	case s.is(0, "import"), s.is(0, "from"):
 		p.imported(s)
 	case s.is(0, "print") && s.is(1, "("):
-		p.prints = first.line
+		p.prints = first.Line
 	case s.is(0, "if") && s.is(1, "__name__"):
 		p.main = true
 	case p.test && s.is(0, "assert"):
-		p.vote("python.assert", "assert", first.line)
-	case p.test && s.is(0, "self") && len(s.toks) > 2 && strings.HasPrefix(s.toks[2].text, "assert"):
-		p.vote("python.assert", "unittest", first.line)
+		p.vote("python.assert", "assert", first.Line)
+	case p.test && s.is(0, "self") && len(s.toks) > 2 && strings.HasPrefix(s.toks[2].Text, "assert"):
+		p.vote("python.assert", "unittest", first.Line)
 	}
 }
 
 // documented reports whether a docstring follows a definition.
 func (p *pythonUnit) documented(i int) bool {
-	return i+1 < len(p.list) && p.list[i+1].deep > p.list[i].deep && p.list[i+1].toks[0].kind == text
+	return i+1 < len(p.list) && p.list[i+1].deep > p.list[i].deep && p.list[i+1].toks[0].Kind == lex.String
 }
 
 func (p *pythonUnit) function(i int, s statement) {
 	own := s.toks[1]
-	if strings.HasPrefix(own.text, "__") || strings.HasPrefix(own.text, "visit_") || own.text == "setUp" || own.text == "tearDown" {
+	if strings.HasPrefix(own.Text, "__") || strings.HasPrefix(own.Text, "visit_") || own.Text == "setUp" || own.Text == "tearDown" {
 		return
 	}
-	p.count("python.function", snake.MatchString(own.text), own.line)
+	p.count("python.function", snake.MatchString(own.Text), own.Line)
 	if p.test {
 		return
 	}
-	if !strings.HasPrefix(own.text, "_") {
-		p.count("python.functiondoc", p.documented(i), own.line)
+	if !strings.HasPrefix(own.Text, "_") {
+		p.count("python.functiondoc", p.documented(i), own.Line)
 	}
 	arrow := false
 	for j := range s.toks {
 		arrow = arrow || s.is(j, "-") && s.is(j+1, ">")
 	}
-	p.count("python.returns", arrow, own.line)
+	p.count("python.returns", arrow, own.Line)
 }
 
 func (p *pythonUnit) class(i int, s statement) {
 	own := s.toks[1]
-	p.count("python.class", pascal.MatchString(own.text), own.line)
-	if !p.test && !strings.HasPrefix(own.text, "_") {
-		p.count("python.classdoc", p.documented(i), own.line)
+	p.count("python.class", pascal.MatchString(own.Text), own.Line)
+	if !p.test && !strings.HasPrefix(own.Text, "_") {
+		p.count("python.classdoc", p.documented(i), own.Line)
 	}
 }
 
 func (p *pythonUnit) except(s statement) {
-	line := s.toks[0].line
+	line := s.toks[0].Line
 	bare := s.is(1, ":")
 	p.count("python.bare", !bare, line)
 	p.count("python.broad", !bare && !s.is(1, "Exception") && !s.is(1, "BaseException"), line)
@@ -163,16 +166,16 @@ func (p *pythonUnit) raise(s statement) {
 			from = true
 		}
 	}
-	p.count("python.from", from, s.toks[0].line)
+	p.count("python.from", from, s.toks[0].Line)
 }
 
 func (p *pythonUnit) imported(s statement) {
-	line := s.toks[0].line
+	line := s.toks[0].Line
 	p.imports++
 	relative := s.is(0, "from") && s.is(1, ".")
 	module := ""
-	if len(s.toks) > 1 && s.toks[1].kind == name {
-		module = s.toks[1].text
+	if len(s.toks) > 1 && s.toks[1].Kind == lex.Name {
+		module = s.toks[1].Text
 	}
 	if s.is(0, "from") {
 		star := s.is(len(s.toks)-1, "*")
@@ -197,51 +200,51 @@ func (p *pythonUnit) imported(s statement) {
 }
 
 // tokens counts what needs no statement: quotes, formatting, paths, loggers.
-func (p *pythonUnit) tokens(toks []lexeme) {
+func (p *pythonUnit) tokens(toks []lex.Token) {
 	for i, t := range toks {
 		next := func(n int, word string) bool {
-			return i+n < len(toks) && toks[i+n].text == word && toks[i+n].kind != text
+			return i+n < len(toks) && toks[i+n].Text == word && toks[i+n].Kind != lex.String
 		}
-		switch t.kind {
-		case text:
+		switch t.Kind {
+		case lex.String:
 			p.str(toks, i, next)
-		case name:
+		case lex.Name:
 			switch {
-			case t.text == "os" && next(1, ".") && next(2, "path") && next(3, "."):
-				p.vote("python.path", "os.path", t.line)
-			case t.text == "Path" && next(1, "("):
-				p.vote("python.path", "pathlib", t.line)
-			case t.text == "getLogger" && next(1, "("):
+			case t.Text == "os" && next(1, ".") && next(2, "path") && next(3, "."):
+				p.vote("python.path", "os.path", t.Line)
+			case t.Text == "Path" && next(1, "("):
+				p.vote("python.path", "pathlib", t.Line)
+			case t.Text == "getLogger" && next(1, "("):
 				choice := "other"
 				if next(2, "__name__") {
 					choice = "name"
 				}
-				p.vote("python.logger", choice, t.line)
+				p.vote("python.logger", choice, t.Line)
 			}
-		case number, pattern, mark, ended:
+		case lex.Number, lex.Regexp, lex.Mark, lex.Unclosed:
 		}
 	}
 }
 
-func (p *pythonUnit) str(toks []lexeme, i int, next func(int, string) bool) {
+func (p *pythonUnit) str(toks []lex.Token, i int, next func(int, string) bool) {
 	t := toks[i]
-	prefix := strings.TrimRight(t.quote, "\"'")
-	if quotes := t.quote[len(prefix):]; len(quotes) == 1 && !strings.ContainsAny(t.text, `"'`) && t.text != "" {
-		p.vote("python.quotes", map[string]string{`"`: "double", "'": "single"}[quotes], t.line)
+	prefix := strings.TrimRight(t.Quote, "\"'")
+	if quotes := t.Quote[len(prefix):]; len(quotes) == 1 && !strings.ContainsAny(t.Text, `"'`) && t.Text != "" {
+		p.vote("python.quotes", map[string]string{`"`: "double", "'": "single"}[quotes], t.Line)
 	}
 	switch {
 	case strings.Contains(prefix, "f"):
-		p.vote("python.format", "f", t.line)
+		p.vote("python.format", "f", t.Line)
 	case next(1, ".") && next(2, "format") && next(3, "("):
-		p.vote("python.format", "format", t.line)
-	case next(1, "%") && strings.Contains(t.text, "%"):
-		p.vote("python.format", "percent", t.line)
+		p.vote("python.format", "format", t.Line)
+	case next(1, "%") && strings.Contains(t.Text, "%"):
+		p.vote("python.format", "percent", t.Line)
 	}
 }
 
 // whole counts what is true of the file as a whole.
 func (p *pythonUnit) whole() {
-	line := p.list[0].toks[0].line
+	line := p.list[0].toks[0].Line
 	if p.imports > 0 {
 		p.count("python.future", p.future, line)
 	}
@@ -256,7 +259,7 @@ func (p *pythonUnit) whole() {
 	}
 }
 
-// pythonPackages are the names of folders and modules of the project.
+// pythonPackages returns the names of folders and modules of the project.
 func pythonPackages(order map[string]int) map[string]bool {
 	names := map[string]bool{}
 	for file := range order {
@@ -270,19 +273,15 @@ func pythonPackages(order map[string]int) map[string]bool {
 	return names
 }
 
-var pythonStandard = func() map[string]bool {
-	all := map[string]bool{}
-	for name := range strings.FieldsSeq(`abc argparse array ast asyncio atexit base64 bdb binascii bisect builtins bz2 calendar cmath cmd
-		code codecs collections colorsys compileall concurrent configparser contextlib contextvars copy copyreg csv ctypes curses dataclasses
-		datetime dbm decimal difflib dis doctest email enum errno faulthandler fcntl filecmp fileinput fnmatch fractions ftplib functools
-		gc getopt getpass gettext glob graphlib grp gzip hashlib heapq hmac html http imaplib importlib inspect io ipaddress itertools json
-		keyword linecache locale logging lzma mailbox marshal math mimetypes mmap multiprocessing netrc numbers operator optparse os
-		pathlib pdb pickle pkgutil platform plistlib poplib posixpath pprint profile pty pwd py_compile queue random re readline reprlib
-		resource runpy sched secrets select selectors shelve shlex shutil signal site smtplib socket socketserver sqlite3 ssl stat
-		statistics string struct subprocess symtable sys sysconfig syslog tarfile tempfile termios test textwrap threading time timeit
-		tkinter token tokenize tomllib trace traceback tracemalloc tty turtle types typing unicodedata unittest urllib uuid venv warnings
-		wave weakref webbrowser winreg wsgiref xml xmlrpc zipapp zipfile zipimport zlib zoneinfo`) {
-		all[name] = true
-	}
-	return all
-}()
+var pythonStandard = text.Words(`
+abc argparse array ast asyncio atexit base64 bdb binascii bisect builtins bz2 calendar cmath cmd code codecs collections
+colorsys compileall concurrent configparser contextlib contextvars copy copyreg csv ctypes curses dataclasses datetime dbm
+decimal difflib dis doctest email enum errno faulthandler fcntl filecmp fileinput fnmatch fractions ftplib functools gc getopt
+getpass gettext glob graphlib grp gzip hashlib heapq hmac html http imaplib importlib inspect io ipaddress itertools json
+keyword linecache locale logging lzma mailbox marshal math mimetypes mmap multiprocessing netrc numbers operator optparse os
+pathlib pdb pickle pkgutil platform plistlib poplib posixpath pprint profile pty pwd py_compile queue random re readline reprlib
+resource runpy sched secrets select selectors shelve shlex shutil signal site smtplib socket socketserver sqlite3 ssl stat
+statistics string struct subprocess symtable sys sysconfig syslog tarfile tempfile termios test textwrap threading time timeit
+tkinter token tokenize tomllib trace traceback tracemalloc tty turtle types typing unicodedata unittest urllib uuid venv
+warnings wave weakref webbrowser winreg wsgiref xml xmlrpc zipapp zipfile zipimport zlib zoneinfo
+`)

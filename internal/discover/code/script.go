@@ -4,12 +4,14 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"tenet/internal/lex"
 )
 
 // scriptUnit is one file of TypeScript or JavaScript while it is counted.
 type scriptUnit struct {
 	*unit
-	toks    []lexeme
+	toks    []lex.Token
 	jsx     bool
 	typed   bool
 	console int // lines where it breaks a rule about the whole file
@@ -19,21 +21,21 @@ type scriptUnit struct {
 func (u *unit) script() {
 	ext := path.Ext(u.path)
 	s := &scriptUnit{unit: u, jsx: ext == ".tsx" || ext == ".jsx", typed: strings.Contains(ext, "ts")}
-	s.toks = lexScript(u.src, s.jsx)
+	s.toks = lex.Script(u.src, s.jsx)
 	if len(s.toks) == 0 {
 		return
 	}
 	for i := range s.toks {
-		switch s.toks[i].kind {
-		case name:
+		switch s.toks[i].Kind {
+		case lex.Name:
 			s.word(i)
-		case mark:
+		case lex.Mark:
 			s.mark(i)
-		case text:
-			if !s.jsx && s.toks[i].quote != "`" {
+		case lex.String:
+			if !s.jsx && s.toks[i].Quote != "`" {
 				s.quotes(s.toks[i])
 			}
-		case number, pattern, ended:
+		case lex.Number, lex.Regexp, lex.Unclosed:
 		}
 	}
 	if s.test {
@@ -51,54 +53,54 @@ func (s *scriptUnit) file(question string, broken int) {
 		s.count(question, false, broken)
 		return
 	}
-	s.count(question, true, s.toks[0].line)
+	s.count(question, true, s.toks[0].Line)
 }
 
 // is reports whether the token at i is a name or mark that is written so.
 func (s *scriptUnit) is(i int, word string) bool {
-	return i >= 0 && i < len(s.toks) && s.toks[i].text == word && (s.toks[i].kind == name || s.toks[i].kind == mark)
+	return i >= 0 && i < len(s.toks) && s.toks[i].Text == word && (s.toks[i].Kind == lex.Name || s.toks[i].Kind == lex.Mark)
 }
 
-func (s *scriptUnit) kind(i int, k kind) bool {
-	return i >= 0 && i < len(s.toks) && s.toks[i].kind == k
+func (s *scriptUnit) kind(i int, k lex.Kind) bool {
+	return i >= 0 && i < len(s.toks) && s.toks[i].Kind == k
 }
 
-// starts reports whether the token at i begins a statement, as far as that can be told from its neighbours.
+// starts reports whether the token at i begins a statement, as far as its neighbours show.
 func (s *scriptUnit) starts(i int) bool {
 	t := s.toks[i]
-	return t.fresh || s.is(i-1, ";") || s.is(i-1, "{") || s.is(i-1, "}")
+	return t.Fresh || s.is(i-1, ";") || s.is(i-1, "{") || s.is(i-1, "}")
 }
 
-func (s *scriptUnit) quotes(t lexeme) {
-	if t.text != "" && !strings.ContainsAny(t.text, "\"'") {
-		s.vote("script.quotes", map[string]string{`"`: "double", "'": "single"}[t.quote], t.line)
+func (s *scriptUnit) quotes(t lex.Token) {
+	if t.Text != "" && !strings.ContainsAny(t.Text, "\"'") {
+		s.vote("script.quotes", map[string]string{`"`: "double", "'": "single"}[t.Quote], t.Line)
 	}
 }
 
 func (s *scriptUnit) word(i int) {
 	t := s.toks[i]
 	if s.is(i-1, ".") || s.is(i-1, "?.") { // a property
-		if t.text == "then" && s.is(i+1, "(") && !s.test {
-			s.vote("script.async", "then", t.line)
+		if t.Text == "then" && s.is(i+1, "(") && !s.test {
+			s.vote("script.async", "then", t.Line)
 		}
 		return
 	}
 	if s.is(i+1, ":") { // a key
 		return
 	}
-	switch t.text {
+	switch t.Text {
 	case "import":
 		s.imported(i)
 	case "require":
-		if s.is(i+1, "(") && s.kind(i+2, text) {
-			s.vote("script.modules", "require", t.line)
+		if s.is(i+1, "(") && s.kind(i+2, lex.String) {
+			s.vote("script.modules", "require", t.Line)
 			s.module(s.toks[i+2])
 		}
 	case "export":
 		s.exported(i)
 	case "function":
-		if s.kind(i+1, name) && s.is(i+2, "(") {
-			s.named("script.function", s.toks[i+1], camel.MatchString(s.toks[i+1].text) || pascal.MatchString(s.toks[i+1].text), "camel")
+		if s.kind(i+1, lex.Name) && s.is(i+2, "(") {
+			s.named("script.function", s.toks[i+1], camel.MatchString(s.toks[i+1].Text) || pascal.MatchString(s.toks[i+1].Text), "camel")
 		}
 	case "class", "interface", "enum":
 		s.typeName(i)
@@ -107,44 +109,44 @@ func (s *scriptUnit) word(i int) {
 	case "catch":
 		s.caught(i)
 	case "throw":
-		if s.starts(i) && i+1 < len(s.toks) && (s.is(i+1, "new") || s.kind(i+1, text) || s.is(i+1, "{")) {
-			s.count("script.throw", s.is(i+1, "new"), t.line)
+		if s.starts(i) && i+1 < len(s.toks) && (s.is(i+1, "new") || s.kind(i+1, lex.String) || s.is(i+1, "{")) {
+			s.count("script.throw", s.is(i+1, "new"), t.Line)
 		}
 	case "let", "const", "var":
-		if (s.starts(i) || s.is(i-1, "export") || s.is(i-1, "(")) && (s.kind(i+1, name) || s.is(i+1, "{") || s.is(i+1, "[")) {
-			s.count("script.var", t.text != "var", t.line)
+		if (s.starts(i) || s.is(i-1, "export") || s.is(i-1, "(")) && (s.kind(i+1, lex.Name) || s.is(i+1, "{") || s.is(i+1, "[")) {
+			s.count("script.var", t.Text != "var", t.Line)
 		}
 	case "await":
 		if !s.test {
-			s.vote("script.async", "await", t.line)
+			s.vote("script.async", "await", t.Line)
 		}
 	case "console":
 		if s.is(i+1, ".") && s.is(i+3, "(") && s.starts(i) {
-			s.console = t.line
+			s.console = t.Line
 		}
 	case "any":
 		if s.typed && (s.is(i-1, ":") || s.is(i-1, "as") || s.is(i-1, "<")) {
-			s.any = t.line
+			s.any = t.Line
 		}
 	case "return":
 		s.ending(i)
 	}
 }
 
-func (s *scriptUnit) named(question string, t lexeme, keeps bool, choice string) {
+func (s *scriptUnit) named(question string, t lex.Token, keeps bool, choice string) {
 	if !keeps {
 		choice = "other"
 	}
-	s.vote(question, choice, t.line)
+	s.vote(question, choice, t.Line)
 }
 
 func (s *scriptUnit) mark(i int) {
-	switch t := s.toks[i]; t.text {
+	switch t := s.toks[i]; t.Text {
 	case "===", "!==":
-		s.count("script.equality", true, t.line)
+		s.count("script.equality", true, t.Line)
 	case "==", "!=":
 		if !s.is(i+1, "null") && !s.is(i-1, "null") {
-			s.count("script.equality", false, t.line)
+			s.count("script.equality", false, t.Line)
 		}
 	}
 }
@@ -156,16 +158,16 @@ func (s *scriptUnit) imported(i int) {
 	}
 	for j := i + 1; j < len(s.toks) && j < i+400; j++ {
 		t := s.toks[j]
-		if t.kind == text {
-			s.vote("script.modules", "import", s.toks[i].line)
+		if t.Kind == lex.String {
+			s.vote("script.modules", "import", s.toks[i].Line)
 			s.module(t)
 			if s.jsx {
 				s.quotes(t)
 			}
-			s.count("script.semicolons", s.is(j+1, ";"), t.line)
+			s.count("script.semicolons", s.is(j+1, ";"), t.Line)
 			return
 		}
-		if t.kind != name && t.text != "{" && t.text != "}" && t.text != "," && t.text != "*" {
+		if t.Kind != lex.Name && t.Text != "{" && t.Text != "}" && t.Text != "," && t.Text != "*" {
 			return
 		}
 	}
@@ -173,12 +175,12 @@ func (s *scriptUnit) imported(i int) {
 
 // ending counts whether a return of one name or literal on one line ends with a semicolon.
 func (s *scriptUnit) ending(i int) {
-	if !s.starts(i) || i+2 >= len(s.toks) || s.toks[i+1].line != s.toks[i].line {
+	if !s.starts(i) || i+2 >= len(s.toks) || s.toks[i+1].Line != s.toks[i].Line {
 		return
 	}
-	value := s.toks[i+1].kind == name || s.toks[i+1].kind == number
-	if after := s.toks[i+2]; value && (after.text == ";" && after.line == s.toks[i].line || after.fresh && after.text == "}") {
-		s.count("script.semicolons", after.text == ";", s.toks[i].line)
+	value := s.toks[i+1].Kind == lex.Name || s.toks[i+1].Kind == lex.Number
+	if after := s.toks[i+2]; value && (after.Text == ";" && after.Line == s.toks[i].Line || after.Fresh && after.Text == "}") {
+		s.count("script.semicolons", after.Text == ";", s.toks[i].Line)
 	}
 }
 
@@ -188,22 +190,22 @@ var nodeModules = []string{
 }
 
 // module counts how a module is named.
-func (s *scriptUnit) module(t lexeme) {
-	switch m := t.text; {
+func (s *scriptUnit) module(t lex.Token) {
+	switch m := t.Text; {
 	case strings.HasPrefix(m, "node:"):
-		s.count("script.node", true, t.line)
+		s.count("script.node", true, t.Line)
 	case slices.Contains(nodeModules, m):
-		s.count("script.node", false, t.line)
+		s.count("script.node", false, t.Line)
 	case strings.HasPrefix(m, "./"), strings.HasPrefix(m, "../"):
-		s.vote("script.alias", "relative", t.line)
+		s.vote("script.alias", "relative", t.Line)
 		switch path.Ext(m) {
 		case ".js", ".ts", ".jsx", ".tsx", ".mjs", ".cjs", ".mts":
-			s.vote("script.extension", "yes", t.line)
+			s.vote("script.extension", "yes", t.Line)
 		case "":
-			s.vote("script.extension", "no", t.line)
+			s.vote("script.extension", "no", t.Line)
 		}
 	case strings.HasPrefix(m, "@/"), strings.HasPrefix(m, "~/"), strings.HasPrefix(m, "#/"):
-		s.vote("script.alias", "alias", t.line)
+		s.vote("script.alias", "alias", t.Line)
 	}
 }
 
@@ -213,14 +215,14 @@ func (s *scriptUnit) exported(i int) {
 	}
 	t := s.toks[i]
 	if s.is(i+1, "default") {
-		s.vote("script.exports", "default", t.line)
+		s.vote("script.exports", "default", t.Line)
 		i++
 	} else {
-		s.vote("script.exports", "named", t.line)
+		s.vote("script.exports", "named", t.Line)
 	}
 	for j := i + 1; j < i+4; j++ {
 		if s.is(j, "function") || s.is(j, "class") {
-			s.count("script.doc", t.doc, t.line)
+			s.count("script.doc", t.Doc, t.Line)
 			return
 		}
 		if !s.is(j, "async") && !s.is(j, "abstract") && !s.is(j, "declare") {
@@ -230,7 +232,7 @@ func (s *scriptUnit) exported(i int) {
 }
 
 func (s *scriptUnit) typeName(i int) {
-	if !s.kind(i+1, name) || s.is(i+1, "extends") || s.is(i+1, "implements") || s.is(i-1, "=") {
+	if !s.kind(i+1, lex.Name) || s.is(i+1, "extends") || s.is(i+1, "implements") || s.is(i-1, "=") {
 		return
 	}
 	after := i + 2
@@ -238,20 +240,20 @@ func (s *scriptUnit) typeName(i int) {
 		return
 	}
 	own := s.toks[i+1]
-	s.named("script.type", own, pascal.MatchString(own.text), "pascal")
+	s.named("script.type", own, pascal.MatchString(own.Text), "pascal")
 	if s.is(i, "interface") {
-		s.vote("script.objects", "interface", own.line)
+		s.vote("script.objects", "interface", own.Line)
 	}
 }
 
 func (s *scriptUnit) alias(i int) {
-	if !s.typed || !s.kind(i+1, name) || !s.is(i+2, "=") || s.is(i-1, ".") || !s.starts(i) && !s.is(i-1, "export") {
+	if !s.typed || !s.kind(i+1, lex.Name) || !s.is(i+2, "=") || s.is(i-1, ".") || !s.starts(i) && !s.is(i-1, "export") {
 		return
 	}
 	own := s.toks[i+1]
-	s.named("script.type", own, pascal.MatchString(own.text), "pascal")
+	s.named("script.type", own, pascal.MatchString(own.Text), "pascal")
 	if s.is(i+3, "{") {
-		s.vote("script.objects", "type", own.line)
+		s.vote("script.objects", "type", own.Line)
 	}
 }
 
@@ -267,5 +269,5 @@ func (s *scriptUnit) caught(i int) {
 	if !s.is(j, "{") || !s.is(i-1, "}") {
 		return
 	}
-	s.count("script.catch", !s.is(j+1, "}") || s.toks[j+1].noted, s.toks[i].line)
+	s.count("script.catch", !s.is(j+1, "}") || s.toks[j+1].Noted, s.toks[i].Line)
 }

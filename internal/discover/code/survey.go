@@ -5,18 +5,19 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"tenet/internal/discover/source"
 	"tenet/internal/rule"
+	"tenet/internal/text"
+	"tenet/internal/wire"
 )
 
 // enough is the lower end of the 95 % Wilson interval of the share of places from which a convention becomes a candidate. It
 // takes 16 places without an exception, 36 with one, 52 with two.
 const enough = 0.8
 
-// shown is how many places that break a convention are told.
-const shown = 5
+// maxBreaks is how many places that break a convention a candidate lists.
+const maxBreaks = 5
 
 // tally are the places that chose alike.
 type tally struct {
@@ -69,7 +70,7 @@ func (s *survey) vote(name, choice string, at place) {
 	}
 	t.count++
 	s.votes++
-	if len(t.first) < shown {
+	if len(t.first) < maxBreaks {
 		t.first = append(t.first, at)
 		t.seen = append(t.seen, s.votes)
 	}
@@ -81,16 +82,16 @@ func (s *survey) found() []source.Found {
 	for i := range conventions {
 		c := &conventions[i]
 		q := s.questions[c.question]
-		kept := q[c.choice]
-		if kept == nil {
+		keeping := q[c.choice]
+		if keeping == nil {
 			continue
 		}
 		all := 0
 		for _, t := range q {
 			all += t.count
 		}
-		if share := rule.Wilson(kept.count, all); share.Low >= enough {
-			found = append(found, s.candidate(c, kept, q, all, share.Low))
+		if share := rule.Wilson(keeping.count, all); share.Low >= enough {
+			found = append(found, s.candidate(c, keeping, q, all, share.Low))
 		}
 	}
 	slices.SortStableFunc(found, func(a, b source.Found) int {
@@ -99,17 +100,17 @@ func (s *survey) found() []source.Found {
 	return found
 }
 
-func (s *survey) candidate(c *convention, kept *tally, q question, all int, confidence float64) source.Found {
-	first := kept.first[0]
+func (s *survey) candidate(c *convention, keeping *tally, q question, all int, confidence float64) source.Found {
+	first := keeping.first[0]
 	f := source.Found{
-		Kind: source.CodePatterns, File: first.file, Line: first.line, EndLine: first.line, Quote: s.text(first),
+		Kind: wire.CodePatterns, File: first.file, Line: first.line, EndLine: first.line, Quote: s.text(first),
 		Statement: c.words, Modality: rule.Must, Severity: c.severity, Tags: slices.Concat([]string{c.language()}, c.tags),
-		Rationale: fmt.Sprintf("Kept in %d of %d places in the code.", kept.count, all), Confidence: confidence,
+		Rationale: fmt.Sprintf("Kept in %d of %d places in the code.", keeping.count, all), Confidence: confidence,
 		Method: "counted in the code: " + c.places,
 		Note:   "Every place keeps it.",
 	}
 	// The rule about licence headers shows one.
-	f.Statement = strings.Replace(f.Statement, "%s", cut(strings.TrimLeft(strings.TrimSpace(f.Quote), "/#* "), 120), 1)
+	f.Statement = strings.Replace(f.Statement, "%s", text.FitRunes(strings.TrimLeft(strings.TrimSpace(f.Quote), "/#* "), 120, "…"), 1)
 	if strings.Contains(f.Statement, " must not ") {
 		f.Modality = rule.MustNot
 	}
@@ -117,7 +118,7 @@ func (s *survey) candidate(c *convention, kept *tally, q question, all int, conf
 		f.Modality = rule.Should
 		f.Statement = strings.Replace(f.Statement, " must ", " should ", 1)
 		f.Note = "Broken at " + strings.Join(broken, ", ")
-		if more := all - kept.count - len(broken); more > 0 {
+		if more := all - keeping.count - len(broken); more > 0 {
 			f.Note += fmt.Sprintf(" and %d more places", more)
 		}
 		f.Note += "."
@@ -127,7 +128,7 @@ func (s *survey) candidate(c *convention, kept *tally, q question, all int, conf
 	return f
 }
 
-// breaks are the first places that answered otherwise, in the order in which they were counted.
+// breaks returns the first places that answered otherwise, in the order in which they were counted.
 func breaks(c *convention, q question) []string {
 	type broken struct {
 		seen int
@@ -144,24 +145,16 @@ func breaks(c *convention, q question) []string {
 	}
 	slices.SortFunc(all, func(a, b broken) int { return cmp.Compare(a.seen, b.seen) })
 	var out []string
-	for _, b := range all[:min(len(all), shown)] {
+	for _, b := range all[:min(len(all), maxBreaks)] {
 		out = append(out, b.at.String())
 	}
 	return out
 }
 
-// text is the line of a place.
+// text returns the line of a place.
 func (s *survey) text(p place) string {
 	if p.text == "" {
 		p.text = lineAt(s.sources[p.file], p.line)
 	}
-	return cut(p.text, 2000)
-}
-
-// cut shortens a text to n characters.
-func cut(s string, n int) string {
-	if utf8.RuneCountInString(s) <= n {
-		return s
-	}
-	return string([]rune(s)[:n-1]) + "…"
+	return text.FitRunes(p.text, 2000, "…")
 }

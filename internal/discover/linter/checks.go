@@ -1,74 +1,44 @@
 package linter
 
 import (
+	_ "embed" // the table
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"tenet/internal/rule"
 )
 
-// exact are checks for rules that a line alone breaks or keeps, by the statement's meaning rather than by the tool: the key is the
-// name of the rule in any table. A hit is certain; whether the rule is kept without one, too, is what both says.
+// exact is a check for a rule that a line alone breaks or keeps, by the statement's meaning rather than by the tool: the key is the
+// name of the rule in any table. A hit is certain; with both, a line without a hit keeps the rule.
 type exact struct {
 	regex  string
 	unless string
 	both   bool
 }
 
-const (
-	notComment = `^\s*(//|/?\*|#|--)`
-	anyQuote   = "'\"`/*"
-)
+//go:embed tables/checks.txt
+var checks string
 
-var patterns = map[string]exact{
-	"eslint/no-debugger":                        {regex: `^\s*debugger\s*;?\s*$`, both: true},
-	"eslint/no-var":                             {regex: `^\s*(export\s+)?var\s+[A-Za-z_$\[{]`, unless: notComment, both: true},
-	"jshint/varstmt":                            {regex: `^\s*(export\s+)?var\s+[A-Za-z_$\[{]`, unless: notComment, both: true},
-	"eslint/no-eval":                            {regex: `^[^` + anyQuote + `]*(^|[^.\w$])eval\s*\(`},
-	"eslint/no-global-eval":                     {regex: `^[^` + anyQuote + `]*(^|[^.\w$])eval\s*\(`},
-	"eslint/no-new-func":                        {regex: `^[^` + anyQuote + `]*\bnew\s+Function\s*\(`},
-	"eslint/no-with":                            {regex: `^\s*with\s*\([^)]*\)\s*\{`, both: true},
-	"eslint/no-trailing-spaces":                 {regex: `[ \t]+\r?$`, both: true},
-	"eslint/no-tabs":                            {regex: `\t`, both: true},
-	"eslint/jest/no-focused-tests":              {regex: `^\s*(describe|it|test)\.only\s*\(|^\s*f(describe|it)\s*\(`},
-	"eslint/mocha/no-exclusive-tests":           {regex: `^\s*(describe|it|test|context)\.only\s*\(`},
-	"eslint/no-focused-tests":                   {regex: `^\s*(describe|it|test)\.only\s*\(|^\s*f(describe|it)\s*\(`},
-	"eslint/import/no-default-export":           {regex: `^\s*export\s+default\b`, both: true},
-	"eslint/no-default-export":                  {regex: `^\s*export\s+default\b`, both: true},
-	"eslint/@typescript-eslint/ban-ts-comment":  {regex: `^\s*(//|/\*)\s*@ts-(ignore|nocheck)\s*(\*/)?\s*$`},
-	"eslint/@typescript-eslint/no-explicit-any": {regex: `^[^` + anyQuote + `]*[\w)\]?]\s*:\s*any\s*([;,)=\[{]|$)`},
-	"eslint/no-explicit-any":                    {regex: `^[^` + anyQuote + `]*[\w)\]?]\s*:\s*any\s*([;,)=\[{]|$)`},
-	"eslint/unicorn/prefer-node-protocol":       {regex: `^\s*import\s.*\bfrom\s+['"](fs|path|os|http|https|crypto|util|child_process|url|stream|events|assert|buffer|zlib)(/promises)?['"]\s*;?\s*$`},
-	"eslint/use-nodejs-import-protocol":         {regex: `^\s*import\s.*\bfrom\s+['"](fs|path|os|http|https|crypto|util|child_process|url|stream|events|assert|buffer|zlib)(/promises)?['"]\s*;?\s*$`},
-	"ruff/E722":                                 {regex: `^\s*except\s*:\s*(#.*)?$`, both: true},
-	"ruff/F403":                                 {regex: `^\s*from\s+[\w.]+\s+import\s+\*\s*(#.*)?$`, both: true},
-	"ruff/T201":                                 {regex: `^\s*print\(`},
-	"ruff/T20":                                  {regex: `^\s*p?print\(`},
-	"ruff/T10":                                  {regex: `^\s*(import\s+i?pdb|i?pdb\.set_trace\(\)|breakpoint\(\))\s*(#.*|;.*)?$`, both: true},
-	"ruff/S602":                                 {regex: `^[^"'#]*\bsubprocess\.\w+\(.*\bshell\s*=\s*True\b`},
-	"ruff/TID252":                               {regex: `^\s*from\s+\.\.[\w.]*\s+import\b`, both: true},
-	"ruff/E711":                                 {regex: `^[^"'#]*\w\s*[=!]=\s*None\b`},
-	"ruff/E101":                                 {regex: `^ *\t`, both: true},
-	"ruff/W191":                                 {regex: `^ *\t`, both: true},
-	"clippy/clippy::dbg_macro":                  {regex: `^[^"/]*\bdbg!\s*\(`},
-	"clippy/clippy::todo":                       {regex: `^[^"/]*\btodo!\s*\(`},
-	"clippy/clippy::unimplemented":              {regex: `^[^"/]*\bunimplemented!\s*\(`},
-	"rubocop/Lint/Debugger":                     {regex: `^\s*(binding\.(pry|irb)|byebug|debugger)\s*$`},
-	"rubocop/Layout/TrailingWhitespace":         {regex: `[ \t]+\r?$`, both: true},
-	"rubocop/Security/Eval":                     {regex: `^\s*eval\s*\(`},
-	"markdownlint/MD010":                        {regex: `\t`},
-	"checkstyle/AvoidStarImport":                {regex: `^\s*import\s+[\w.]+\.\*\s*;`},
-	"checkstyle/FileTabCharacter":               {regex: `\t`, both: true},
-	"hadolint/DL3007":                           {regex: `^\s*FROM\s+\S+:latest\b`, both: true},
-	"hadolint/DL3004":                           {regex: `^\s*RUN\s+sudo\b`},
-	"editorconfig/trim_trailing_whitespace":     {regex: `[ \t]+$`, both: true},
-	"yamllint/trailing-spaces":                  {regex: `[ \t]+\r?$`, both: true},
-	"jshint/trailing":                           {regex: `[ \t]+\r?$`, both: true},
-	"golangci/revive/dot-imports":               {regex: `^\s*(import\s+)?\.\s+"[^"]+"\s*$`, both: true},
-	"pre-commit/check-merge-conflict":           {regex: `^(<<<<<<<|>>>>>>>) \S`, both: true},
-	"pre-commit/detect-private-key":             {regex: `-----BEGIN ([A-Z]+ )?PRIVATE KEY-----`},
-}
+// patterns returns the checks by the names of their rules.
+var patterns = sync.OnceValue(func() map[string]exact {
+	all := map[string]exact{}
+	for _, row := range rowsOf(checks) {
+		names, rest, _ := strings.Cut(row, " ")
+		what, regex, _ := strings.Cut(rest, " ")
+		for name := range strings.SplitSeq(names, ",") {
+			e := all[name]
+			if what == "unless" {
+				e.unless = regex
+			} else {
+				e.regex, e.both = regex, what == "both"
+			}
+			all[name] = e
+		}
+	}
+	return all
+})
 
 // lengths are rules about the length of lines: the option that holds it.
 var lengths = map[string]string{
@@ -85,7 +55,7 @@ func checkOf(t *tool, s setting, where *rule.AppliesTo, statement string) *rule.
 	pattern, both := s.pattern, true
 	if pattern == nil {
 		name := t.table + "/" + s.key
-		e, ok := patterns[name]
+		e, ok := patterns()[name]
 		switch {
 		case ok:
 		case lengths[name] != "":
@@ -126,7 +96,7 @@ func lengthOf(args []*node, name string) (exact, bool) {
 	if err != nil || n < 20 || n >= maxRepeat {
 		return exact{}, false
 	}
-	// A line that cannot be broken, such as one that holds an address, is what every tool lets pass in some way.
+	// Every tool lets a line pass that cannot be broken, such as one that holds an address.
 	return exact{regex: "^.{" + strconv.Itoa(n+1) + "}", unless: `https?://`, both: true}, true
 }
 

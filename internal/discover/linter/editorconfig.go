@@ -19,14 +19,14 @@ func readEditorconfig(p *page) error {
 		}
 		for _, s := range section.value.each() {
 			value := option([]*node{s.value}, s.key)
-			if _, known := lookup("editorconfig", s.key, strings.ToLower(value)); !known || value == "" || value == "unset" || value == "off" || !numeric(s.key, value) {
+			if _, listed := lookup("editorconfig", s.key, strings.ToLower(value)); !listed || value == "" || value == "unset" || value == "off" || !numeric(s.key, value) {
 				continue
 			}
 			add := setting{
 				key: s.key, value: strings.ToLower(value), args: []*node{s.value}, level: fail, line: s.line, end: s.last(),
 				section: section.key + "." + s.key, paths: editorGlobs(section.key),
 			}
-			if s.key == "indent_size" && section.value.get("indent_style").all() != nil && option([]*node{section.value}, "indent_style") == "tab" {
+			if s.key == "indent_size" && option([]*node{section.value}, "indent_style") == "tab" {
 				continue // the width that a tab is shown with
 			}
 			for _, later := range sections[i+1:] {
@@ -45,7 +45,7 @@ func numeric(key, value string) bool {
 	return key != "indent_size" && key != "max_line_length" || strings.Trim(value, "0123456789") == ""
 }
 
-// editorGlobs are path globs for the name of a section. Both have *, ** and {a,b}; numbers as in {1..3} have no counterpart.
+// editorGlobs returns path globs for the name of a section. Both have *, ** and {a,b}; numbers as in {1..3} have no counterpart.
 func editorGlobs(name string) []string {
 	if name == "*" || name == "" {
 		return []string{}

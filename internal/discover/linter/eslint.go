@@ -28,10 +28,10 @@ func readESLint(p *page) error {
 	if err != nil {
 		return err
 	}
-	return p.eslint(n)
+	return readESLintConfig(p, n)
 }
 
-func (p *page) eslint(n *node) error {
+func readESLintConfig(p *page, n *node) error {
 	if n == nil {
 		return nil
 	}
@@ -41,11 +41,11 @@ func (p *page) eslint(n *node) error {
 		p.presets(eslint, n.get("extends"))
 		blocks = legacyBlocks(n)
 	case list, call:
-		blocks = p.flatBlocks(n)
+		blocks = flatBlocks(p, n)
 	default:
 		return &syntaxError{line: max(n.line, 1), reason: "it exports no plain data; settings that code puts together are not read"}
 	}
-	p.blocks(eslint, blocks)
+	addBlocks(p, eslint, blocks)
 	return nil
 }
 
@@ -60,8 +60,8 @@ func legacyBlocks(n *node) []block {
 	return blocks
 }
 
-// flatBlocks are the objects of a flat configuration, however deep in lists and in calls such as defineConfig.
-func (p *page) flatBlocks(n *node) []block {
+// flatBlocks returns the objects of a flat configuration, however deep in lists and in calls such as defineConfig.
+func flatBlocks(p *page, n *node) []block {
 	var blocks []block
 	var ignored []string
 	todo := slices.Clone(n.items)
@@ -110,9 +110,9 @@ func (p *page) preset(t *tool, item *node, name, section string) {
 	})
 }
 
-// blocks makes candidates of the rules of all blocks. Of two blocks for the same files the later one counts; a block for some
+// addBlocks makes candidates of the rules of all blocks. Of two blocks for the same files the later one counts; a block for some
 // files that switches a rule off makes them an exception from the others.
-func (p *page) blocks(t *tool, blocks []block) {
+func addBlocks(p *page, t *tool, blocks []block) {
 	last := map[string]int{}
 	key := func(b block, rule string) string { return rule + "\x00" + strings.Join(b.files, "\x00") }
 	for i, b := range blocks {
@@ -128,12 +128,12 @@ func (p *page) blocks(t *tool, blocks []block) {
 			lvl, args := levelOf(r.value)
 			s := setting{key: r.key, level: lvl, args: args, line: r.line, end: r.last(), section: under(b.section, r.key), paths: b.files}
 			s.exclude = slices.Concat(excepted(blocks, b, r.key), b.exclude)
-			p.addScript(t, s)
+			addScript(p, t, s)
 		}
 	}
 }
 
-// excepted are the files for which another block switches a rule off.
+// excepted returns the files for which another block switches a rule off.
 func excepted(blocks []block, but block, rule string) []string {
 	var files []string
 	for _, b := range blocks {
@@ -171,7 +171,7 @@ func levelOf(n *node) (level, []*node) {
 }
 
 // addScript adds a rule of JavaScript or TypeScript under the name that the table has it by.
-func (p *page) addScript(t *tool, s setting) {
+func addScript(p *page, t *tool, s setting) {
 	written := s.key
 	if s.paths == nil && (strings.HasPrefix(s.key, "@typescript-eslint/") || strings.HasPrefix(s.key, "typescript/")) {
 		s.paths = typed
@@ -227,15 +227,11 @@ func restricted(key string, args []*node) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return "Code must not " + what + " " + cut(printable(strings.Join(slices.Compact(names), ", ")), 400) + "."
+	return "Code must not " + what + " " + brief(strings.Join(slices.Compact(names), ", "), 400) + "."
 }
 
 // readOxlint reads .oxlintrc.json: rules as in ESLint, and whole categories.
-func readOxlint(p *page) error {
-	n, err := p.rooted()
-	if err != nil {
-		return err
-	}
+func readOxlint(p *page, n *node) {
 	for _, c := range n.get("categories").each() {
 		lvl, _ := levelOf(c.value)
 		p.add(oxlint, setting{
@@ -244,37 +240,27 @@ func readOxlint(p *page) error {
 			set:   true,
 		})
 	}
-	p.blocks(oxlint, legacyBlocks(n))
-	return nil
+	addBlocks(p, oxlint, legacyBlocks(n))
 }
 
 // readPackage reads the settings that package.json may hold.
-func readPackage(p *page) error {
-	n, err := p.rooted()
-	if err != nil || n == nil {
-		return err
-	}
+func readPackage(p *page, n *node) {
 	if c := n.get("prettier"); c != nil && c.form == table {
-		p.prettier(c, "prettier.")
+		readPrettier(p, c, "prettier.")
 	}
 	if c := n.get("stylelint"); c != nil && c.form == table {
-		p.stylelint(c)
+		readStylelint(p, c)
 	}
 	if c := n.get("commitlint"); c != nil && c.form == table {
-		p.commitlint(c)
+		readCommitlint(p, c)
 	}
 	if c := n.get("eslintConfig"); c != nil && c.form == table {
-		return p.eslint(c)
+		_ = readESLintConfig(p, c) // only settings that are no table are an error
 	}
-	return nil
 }
 
 // readBiome reads biome.json: rules in groups, and settings of its formatter.
-func readBiome(p *page) error {
-	n, err := p.rooted()
-	if err != nil || n == nil {
-		return err
-	}
+func readBiome(p *page, n *node) {
 	lint := n.get("linter")
 	if !lint.get("enabled").off() {
 		groups := lint.get("rules")
@@ -291,14 +277,13 @@ func readBiome(p *page) error {
 			files := slices.Concat(o.get("includes").strings(), o.get("include").strings())
 			blocks = append(blocks, biomeBlocks(o.get("linter", "rules"), "overrides.linter.rules", files)...)
 		}
-		p.blocks(biome, blocks)
+		addBlocks(p, biome, blocks)
 	}
 	if f := n.get("formatter"); f != nil && !f.get("enabled").off() {
-		p.biomeFormat(f, "formatter.", []string{"indentStyle", "indentWidth", "lineWidth", "lineEnding"})
+		readBiomeFormat(p, f, "formatter.", []string{"indentStyle", "indentWidth", "lineWidth", "lineEnding"})
 	}
-	p.biomeFormat(n.get("javascript", "formatter"), "javascript.formatter.",
+	readBiomeFormat(p, n.get("javascript", "formatter"), "javascript.formatter.",
 		[]string{"quoteStyle", "semicolons", "trailingCommas", "arrowParentheses", "jsxQuoteStyle"})
-	return nil
 }
 
 // biomeBlocks makes a block of each group, with the names of its rules as ESLint writes names.

@@ -1,113 +1,96 @@
 package linter
 
 import (
+	_ "embed" // the tables
 	"errors"
 	"path"
 	"strings"
+	"sync"
 )
 
 // format reads the settings of one kind of file.
 type format func(*page) error
 
-// byName are the formats of files that are known by their name.
-var byName = map[string]format{
-	".editorconfig":            readEditorconfig,
-	".eslintrc":                readESLint,
-	".eslintrc.json":           readESLint,
-	".eslintrc.yaml":           readESLint,
-	".eslintrc.yml":            readESLint,
-	".eslintrc.js":             readESLint,
-	".eslintrc.cjs":            readESLint,
-	".eslintrc.mjs":            readESLint,
-	".oxlintrc.json":           readOxlint,
-	"oxlintrc.json":            readOxlint,
-	"biome.json":               readBiome,
-	"biome.jsonc":              readBiome,
-	".prettierrc":              readPrettier,
-	".prettierrc.json":         readPrettier,
-	".prettierrc.json5":        readPrettier,
-	".prettierrc.yaml":         readPrettier,
-	".prettierrc.yml":          readPrettier,
-	".prettierrc.toml":         readPrettier,
-	".prettierrc.js":           readPrettier,
-	".prettierrc.cjs":          readPrettier,
-	".prettierrc.mjs":          readPrettier,
-	"prettier.config.js":       readPrettier,
-	"prettier.config.cjs":      readPrettier,
-	"prettier.config.mjs":      readPrettier,
-	"package.json":             readPackage,
-	".jshintrc":                readJSHint,
-	"ruff.toml":                readRuffFile,
-	".ruff.toml":               readRuffFile,
-	"pyproject.toml":           readPyproject,
-	"setup.cfg":                readPythonINI,
-	"tox.ini":                  readPythonINI,
-	".flake8":                  readPythonINI,
-	"mypy.ini":                 readPythonINI,
-	".mypy.ini":                readPythonINI,
-	".pylintrc":                readPythonINI,
-	"pylintrc":                 readPythonINI,
-	".isort.cfg":               readPythonINI,
-	".coveragerc":              readPythonINI,
-	".golangci.yml":            readGolangci,
-	".golangci.yaml":           readGolangci,
-	".golangci.toml":           readGolangci,
-	".golangci.json":           readGolangci,
-	"staticcheck.conf":         readStaticcheck,
-	"revive.toml":              readReviveFile,
-	".rubocop.yml":             readRubocop,
-	".rubocop.yaml":            readRubocop,
-	"clippy.toml":              readClippy,
-	".clippy.toml":             readClippy,
-	"rustfmt.toml":             readClippy,
-	".rustfmt.toml":            readClippy,
-	"Cargo.toml":               readCargo,
-	".markdownlint.json":       readMarkdownlint,
-	".markdownlint.jsonc":      readMarkdownlint,
-	".markdownlint.yaml":       readMarkdownlint,
-	".markdownlint.yml":        readMarkdownlint,
-	".markdownlintrc":          readMarkdownlint,
-	".markdownlint-cli2.jsonc": readMarkdownlint,
-	".markdownlint-cli2.yaml":  readMarkdownlint,
-	".stylelintrc":             readStylelint,
-	".stylelintrc.json":        readStylelint,
-	".stylelintrc.yaml":        readStylelint,
-	".stylelintrc.yml":         readStylelint,
-	".stylelintrc.js":          readStylelint,
-	".stylelintrc.cjs":         readStylelint,
-	"stylelint.config.js":      readStylelint,
-	"stylelint.config.cjs":     readStylelint,
-	"stylelint.config.mjs":     readStylelint,
-	".hadolint.yaml":           readHadolint,
-	".hadolint.yml":            readHadolint,
-	"hadolint.yaml":            readHadolint,
-	".yamllint":                readYamllint,
-	".yamllint.yaml":           readYamllint,
-	".yamllint.yml":            readYamllint,
-	".shellcheckrc":            readShellcheck,
-	"shellcheckrc":             readShellcheck,
-	".commitlintrc":            readCommitlint,
-	".commitlintrc.json":       readCommitlint,
-	".commitlintrc.yaml":       readCommitlint,
-	".commitlintrc.yml":        readCommitlint,
-	".commitlintrc.js":         readCommitlint,
-	".commitlintrc.cjs":        readCommitlint,
-	"commitlint.config.js":     readCommitlint,
-	"commitlint.config.cjs":    readCommitlint,
-	"commitlint.config.mjs":    readCommitlint,
-	".pre-commit-config.yaml":  readPreCommit,
-	".pre-commit-config.yml":   readPreCommit,
-	"google_checks.xml":        readCheckstyle,
-	"sun_checks.xml":           readCheckstyle,
+// rooted reads settings that are keys and values, in the language that the file is in.
+func rooted(read func(*page, *node)) format {
+	return func(p *page) error {
+		n, err := p.data()
+		if err == nil && n != nil && n.form != table && n.form != nothing {
+			err = errors.New("it does not hold settings as keys and values")
+		}
+		if err == nil {
+			read(p, n)
+		}
+		return err
+	}
 }
 
-// formatOf is the format of a file by its path; nil for a file that is none.
+// parsed reads settings in one language.
+func parsed(parse func(string) (*node, error), read func(*page, *node)) format {
+	return func(p *page) error {
+		n, err := parse(p.src)
+		if err == nil {
+			read(p, n)
+		}
+		return err
+	}
+}
+
+func ini(read func(*page, *node)) format {
+	return parsed(func(src string) (*node, error) { return readINI(src), nil }, read)
+}
+
+// readers are the formats by their names in tables/files.txt.
+var readers = map[string]format{
+	"editorconfig": readEditorconfig,
+	"eslint":       readESLint,
+	"oxlint":       rooted(readOxlint),
+	"biome":        rooted(readBiome),
+	"prettier":     rooted(func(p *page, n *node) { readPrettier(p, n, "") }),
+	"package":      rooted(readPackage),
+	"jshint":       rooted(readJSHint),
+	"ruff":         parsed(readTOML, func(p *page, n *node) { readRuff(p, n, "") }),
+	"pyproject":    parsed(readTOML, readPyproject),
+	"python":       ini(readPythonINI),
+	"golangci":     rooted(readGolangci),
+	"staticcheck":  parsed(readTOML, func(p *page, n *node) { readStaticcheck(p, staticcheck, n.get("checks"), "checks") }),
+	"revive":       parsed(readTOML, readReviveFile),
+	"rubocop":      rooted(readRubocop),
+	"clippy":       parsed(readTOML, readClippy),
+	"cargo":        parsed(readTOML, readCargo),
+	"markdownlint": rooted(readMarkdownlint),
+	"stylelint":    rooted(readStylelint),
+	"hadolint":     rooted(readHadolint),
+	"yamllint":     parsed(readYAML, readYamllint),
+	"shellcheck":   ini(readShellcheck),
+	"commitlint":   rooted(readCommitlint),
+	"precommit":    parsed(readYAML, readPreCommit),
+	"checkstyle":   readCheckstyle,
+	"tsconfig":     rooted(readTSConfig),
+}
+
+//go:embed tables/files.txt
+var files string
+
+// byName returns the formats of files that have a fixed name.
+var byName = sync.OnceValue(func() map[string]format {
+	all := map[string]format{}
+	for _, row := range rowsOf(files) {
+		name, list, _ := strings.Cut(row, " | ")
+		for file := range strings.FieldsSeq(list) {
+			all[file] = readers[name]
+		}
+	}
+	return all
+})
+
+// formatOf returns the format of a file by its path; nil for a file that is none.
 func formatOf(file string) format {
 	base := path.Base(file)
 	if inDependencies(file) {
 		return nil
 	}
-	if f, ok := byName[base]; ok {
+	if f, ok := byName()[base]; ok {
 		return f
 	}
 	lower := strings.ToLower(base)
@@ -117,7 +100,7 @@ func formatOf(file string) format {
 	case strings.HasPrefix(lower, ".eslintrc.") && ext == ".json":
 		return readESLint
 	case (strings.HasPrefix(lower, "tsconfig") || strings.HasPrefix(lower, "jsconfig")) && ext == ".json":
-		return readTSConfig
+		return readers["tsconfig"]
 	case strings.Contains(lower, "checkstyle") && ext == ".xml":
 		return readCheckstyle
 	}
@@ -134,7 +117,7 @@ func inDependencies(file string) bool {
 	return false
 }
 
-// data reads a file as the language that its name, or else its first character, tells.
+// data reads a file in the language of its name, or else of its first character.
 func (p *page) data() (*node, error) {
 	switch strings.ToLower(path.Ext(p.path)) {
 	case ".json", ".jsonc", ".json5":
@@ -146,7 +129,7 @@ func (p *page) data() (*node, error) {
 	case ".js", ".cjs", ".mjs", ".ts", ".mts", ".cts":
 		return readScript(p.src)
 	}
-	if first := strings.TrimSpace(withoutLead(p.src)); strings.HasPrefix(first, "{") {
+	if newScript(p.src, false).mark() == "{" { // behind comments
 		return p.json()
 	}
 	return readYAML(p.src)
@@ -158,22 +141,6 @@ func (p *page) json() (*node, error) {
 		return nil, nil
 	}
 	return readJSON(p.src)
-}
-
-// withoutLead leaves out the comments that a file begins with.
-func withoutLead(src string) string {
-	s := &script{src: src, line: 1}
-	s.space()
-	return src[s.pos:]
-}
-
-// rooted is the table that a file consists of.
-func (p *page) rooted() (*node, error) {
-	n, err := p.data()
-	if err != nil || n == nil || n.form == table || n.form == nothing {
-		return n, err
-	}
-	return nil, errors.New("it does not hold settings as keys and values")
 }
 
 // under joins the names of keys to the path of one.

@@ -23,24 +23,15 @@ var codeOnly = []string{
 	"singleQuote", "trailingComma",
 }
 
-func readPrettier(p *page) error {
-	n, err := p.rooted()
-	if err != nil || n == nil {
-		return err
-	}
-	p.prettier(n, "")
-	return nil
-}
-
-func (p *page) prettier(n *node, section string) {
+func readPrettier(p *page, n *node, section string) {
 	overrides := n.get("overrides").all()
-	p.prettierBlock(n, section, nil, overrides)
+	readPrettierBlock(p, n, section, nil, overrides)
 	for _, o := range overrides {
-		p.prettierBlock(o.get("options"), section+"overrides.options.", o.get("files").strings(), nil)
+		readPrettierBlock(p, o.get("options"), section+"overrides.options.", o.get("files").strings(), nil)
 	}
 }
 
-func (p *page) prettierBlock(n *node, section string, files []string, overrides []*node) {
+func readPrettierBlock(p *page, n *node, section string, files []string, overrides []*node) {
 	for _, s := range n.each() {
 		if !s.value.scalar() {
 			continue
@@ -63,8 +54,8 @@ func (p *page) prettierBlock(n *node, section string, files []string, overrides 
 	}
 }
 
-// biomeFormat adds settings of Biome's formatter under the names that Prettier has for them.
-func (p *page) biomeFormat(n *node, section string, keys []string) {
+// readBiomeFormat adds settings of Biome's formatter under the names that Prettier has for them.
+func readBiomeFormat(p *page, n *node, section string, keys []string) {
 	names := map[string]string{
 		"indentStyle=tab": "useTabs=true", "indentStyle=space": "useTabs=false", "indentWidth": "tabWidth", "lineWidth": "printWidth",
 		"lineEnding=lf": "endOfLine=lf", "lineEnding=crlf": "endOfLine=crlf", "quoteStyle=single": "singleQuote=true",
@@ -92,19 +83,13 @@ func (p *page) biomeFormat(n *node, section string, keys []string) {
 	}
 }
 
-func readTSConfig(p *page) error {
-	n, err := p.rooted()
-	if err != nil {
-		return err
-	}
+func readTSConfig(p *page, n *node) {
 	options := n.get("compilerOptions")
 	for _, o := range options.each() {
 		if !o.value.scalar() {
 			continue
 		}
-		_, exact := tables()["tsconfig"][o.key+"="+o.value.text]
-		_, plain := tables()["tsconfig"][o.key]
-		if !exact && (!plain || !o.value.on()) {
+		if exact, plain := inTable("tsconfig", o.key, o.value); !exact && (!plain || !o.value.on()) {
 			continue
 		}
 		s := setting{key: o.key, value: o.value.text, level: fail, line: o.line, end: o.last(), section: under("compilerOptions", o.key)}
@@ -113,14 +98,9 @@ func readTSConfig(p *page) error {
 		}
 		p.add(tsc, s)
 	}
-	return nil
 }
 
-func readJSHint(p *page) error {
-	n, err := p.rooted()
-	if err != nil {
-		return err
-	}
+func readJSHint(p *page, n *node) {
 	for _, o := range n.each() {
 		if !o.value.scalar() || o.value.off() {
 			continue
@@ -129,27 +109,17 @@ func readJSHint(p *page) error {
 			p.add(jshint, setting{key: o.key, value: o.value.text, args: []*node{o.value}, level: fail, line: o.line, end: o.last(), section: o.key})
 		}
 	}
-	return nil
 }
 
-func readStylelint(p *page) error {
-	n, err := p.rooted()
-	if err != nil || n == nil {
-		return err
-	}
-	p.stylelint(n)
-	return nil
-}
-
-func (p *page) stylelint(n *node) {
+func readStylelint(p *page, n *node) {
 	p.presets(stylelint, n.get("extends"))
-	p.stylelintRules(n.get("rules"), "rules", nil, n.get("ignoreFiles").strings())
+	readStylelintRules(p, n.get("rules"), "rules", nil, n.get("ignoreFiles").strings())
 	for _, o := range n.get("overrides").all() {
-		p.stylelintRules(o.get("rules"), "overrides.rules", o.get("files").strings(), nil)
+		readStylelintRules(p, o.get("rules"), "overrides.rules", o.get("files").strings(), nil)
 	}
 }
 
-func (p *page) stylelintRules(rules *node, section string, files, exclude []string) {
+func readStylelintRules(p *page, rules *node, section string, files, exclude []string) {
 	for _, r := range rules.each() {
 		primary, second := r.value, (*node)(nil)
 		if primary != nil && primary.form == list && len(primary.items) > 0 {
@@ -175,17 +145,8 @@ func (p *page) stylelintRules(rules *node, section string, files, exclude []stri
 	}
 }
 
-func readCommitlint(p *page) error {
-	n, err := p.rooted()
-	if err != nil || n == nil {
-		return err
-	}
-	p.commitlint(n)
-	return nil
-}
-
-// commitlint reads rules of the form [level, always or never, value].
-func (p *page) commitlint(n *node) {
+// readCommitlint reads rules of the form [level, always or never, value].
+func readCommitlint(p *page, n *node) {
 	p.presets(commitlint, n.get("extends"))
 	for _, r := range n.get("rules").each() {
 		lvl, args := levelOf(r.value)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tenet/internal/rule"
+	"tenet/internal/text"
 )
 
 var (
@@ -17,11 +18,7 @@ var (
 )
 
 // readGolangci reads .golangci.yml and the like, of version 1 and 2.
-func readGolangci(p *page) error {
-	n, err := p.rooted()
-	if err != nil || n == nil {
-		return err
-	}
+func readGolangci(p *page, n *node) {
 	settings, where := n.get("linters", "settings"), "linters.settings"
 	if settings == nil {
 		settings, where = n.get("linters-settings"), "linters-settings"
@@ -32,11 +29,11 @@ func readGolangci(p *page) error {
 		if !item.scalar() || slices.Contains(disabled, item.text) {
 			continue
 		}
-		p.goLinter(item, settings, free)
+		addGoLinter(p, item, settings, free)
 	}
 	running := goRunning(n)
 	for _, key := range []string{"default", "enable-all", "presets"} {
-		p.goSet(n.get("linters", key), key)
+		addGoSet(p, n.get("linters", key), key)
 	}
 	for _, item := range n.get("formatters", "enable").all() {
 		if item.scalar() && n.get("formatters", "settings", item.text, said[item.text]) == nil {
@@ -46,12 +43,12 @@ func readGolangci(p *page) error {
 			})
 		}
 	}
-	p.goSettings(settings, where, running)
-	p.goSettings(n.get("formatters", "settings"), "formatters.settings", running)
-	return nil
+	readGoSettings(p, settings, where, running)
+	readGoSettings(p, n.get("formatters", "settings"), "formatters.settings", running)
 }
 
-// goRunning tells which linters and formatters run: those that are enabled, the standard ones, or all, less those disabled.
+// goRunning returns a test of which linters and formatters run: those that are enabled, the standard ones, or all, less those
+// disabled.
 func goRunning(n *node) func(string) bool {
 	enabled := slices.Concat(n.get("linters", "enable").strings(), n.get("formatters", "enable").strings())
 	all := n.get("linters", "enable-all").on() || n.get("linters", "default").is("all")
@@ -73,23 +70,19 @@ var said = map[string]string{
 	"staticcheck": "checks", "revive": "enable-all-rules", "exhaustive": "default-signifies-exhaustive",
 }
 
-func (p *page) goLinter(item, settings *node, free map[string][]string) {
+func addGoLinter(p *page, item, settings *node, free map[string][]string) {
 	own := settings.get(item.text)
 	if own.get(said[item.text]) != nil {
 		return
 	}
-	note := ""
-	if off := own.get("excludes").strings(); len(off) > 0 {
-		note = "Switched off in the same file: " + cut(printable(strings.Join(off, ", ")), 300) + "."
-	}
 	p.add(golangci, setting{
 		key: item.text, args: []*node{own}, level: fail, line: item.line, end: item.end, section: "linters.enable",
-		exclude: slices.Concat(free[item.text], free[""]), note: note,
+		exclude: slices.Concat(free[item.text], free[""]), note: switchedOff(own.get("excludes").strings()),
 	})
 }
 
-// goSet adds a whole set of linters.
-func (p *page) goSet(n *node, key string) {
+// addGoSet adds a whole set of linters.
+func addGoSet(p *page, n *node, key string) {
 	for _, item := range n.all() {
 		words := ""
 		switch {
@@ -106,8 +99,8 @@ func (p *page) goSet(n *node, key string) {
 	}
 }
 
-// goSettings adds settings of single linters that are rules by themselves.
-func (p *page) goSettings(settings *node, where string, running func(string) bool) {
+// readGoSettings adds settings of single linters that are rules of their own.
+func readGoSettings(p *page, settings *node, where string, running func(string) bool) {
 	for _, l := range settings.each() {
 		if !running(l.key) {
 			continue
@@ -115,42 +108,35 @@ func (p *page) goSettings(settings *node, where string, running func(string) boo
 		at := under(where, l.key)
 		switch l.key {
 		case "depguard":
-			p.depguard(l.value, at)
+			readDepguard(p, l.value, at)
 		case "forbidigo":
-			p.forbidigo(l.value, at)
+			readForbidigo(p, l.value, at)
 		case "revive":
-			p.revive(l.value, at)
+			readRevive(p, l.value, at)
 		case "staticcheck", "stylecheck", "gosimple":
-			p.staticcheck(golangci, l.value.get("checks"), under(at, "checks"))
+			readStaticcheck(p, golangci, l.value.get("checks"), under(at, "checks"))
 		case "gomodguard":
 			for _, key := range []string{"modules", "versions"} {
-				p.blocked(l.value.get("blocked", key), under(at, "blocked", key))
+				readGomodguard(p, l.value.get("blocked", key), under(at, "blocked", key))
 			}
 		case "goheader":
-			p.header(l.value, at)
+			readGoheader(p, l.value, at)
 		case aliasLinter:
-			p.aliases(l.value.get("alias"), under(at, "alias"))
+			readImportAliases(p, l.value.get("alias"), under(at, "alias"))
 		case "govet":
-			p.govet(l.value, at)
+			readGovet(p, l.value, at)
 		}
 		for _, s := range l.value.each() {
-			key := under(l.key, s.key)
-			text := ""
-			if s.value.scalar() {
-				text = s.value.text
-			}
-			_, exact := tables()["golangci"][key+"="+text]
-			_, plain := tables()["golangci"][key]
-			if (exact || plain) && !s.value.off() && text != "0" {
-				p.add(golangci, setting{key: key, value: text, args: []*node{s.value}, level: fail, line: s.line, end: s.last(), section: under(at, s.key)})
+			if !s.value.is("0") {
+				p.value(golangci, under(l.key, s.key), s, under(at, s.key))
 			}
 		}
 	}
 }
 
-// depguard adds the packages that must not be imported, each with the project's own reason. The check is exact: an import stands
-// on a line of its own.
-func (p *page) depguard(n *node, at string) {
+// readDepguard adds the packages that must not be imported, each with the project's own reason. The check is exact: an import has a
+// line of its own.
+func readDepguard(p *page, n *node, at string) {
 	for _, list := range n.get("rules").each() {
 		var files, free []string
 		for _, f := range list.value.get("files").strings() {
@@ -166,33 +152,33 @@ func (p *page) depguard(n *node, at string) {
 			if !name.scalar() {
 				continue
 			}
-			p.forbidImport(name.text, option([]*node{d}, "desc"), d, under(at, "rules", list.key), files, free)
+			forbidImport(p, name.text, option([]*node{d}, "desc"), d, under(at, "rules", list.key), files, free)
 		}
 	}
 }
 
-func (p *page) forbidImport(name, why string, d *node, section string, files, free []string) {
+func forbidImport(p *page, name, why string, d *node, section string, files, free []string) {
 	exact := strings.HasSuffix(name, "$")
 	name = strings.TrimSuffix(name, "$")
 	if name == "" || printable(name) != name || len(name) > 1000 {
 		return // no package has such a name
 	}
-	words, tail := "Code must not import "+printable(cut(name, 200))+" or what is below it.", `[^"]*`
+	below, tail := " or what is below it", `[^"]*`
 	if exact {
-		words, tail = "Code must not import "+printable(cut(name, 200))+".", ""
+		below, tail = "", ""
 	}
 	p.add(golangci, setting{
-		key: "depguard", level: fail, line: d.line, end: d.end, section: section, words: words, class: design, paths: files, exclude: free,
+		key: "depguard", level: fail, line: d.line, end: d.end, section: section, words: "Code must not import " + brief(name, 200) + below + ".", class: design, paths: files, exclude: free,
 		why:     strings.TrimSpace(printable(why)),
 		pattern: &rule.Pattern{Regex: `^\s*(import\s+)?([A-Za-z_.][A-Za-z0-9_]*\s+)?"` + regexp.QuoteMeta(name) + tail + `"\s*(//.*)?$`},
 	})
 }
 
-// blocked adds the modules that gomodguard blocks.
-func (p *page) blocked(n *node, at string) {
+// readGomodguard adds the modules that gomodguard blocks.
+func readGomodguard(p *page, n *node, at string) {
 	for _, item := range n.all() {
 		for _, m := range item.each() {
-			p.forbidImport(m.key, option([]*node{m.value}, "reason"), &node{line: m.line, end: m.last()}, at, nil, nil)
+			forbidImport(p, m.key, option([]*node{m.value}, "reason"), &node{line: m.line, end: m.last()}, at, nil, nil)
 		}
 	}
 }
@@ -200,8 +186,8 @@ func (p *page) blocked(n *node, at string) {
 // message is where older settings of forbidigo keep the reason: in a group of the expression that begins with #.
 var message = regexp.MustCompile(`\(# *(.*?)\)\??$`)
 
-// forbidigo adds the expressions that must not occur.
-func (p *page) forbidigo(n *node, at string) {
+// readForbidigo adds the expressions that must not occur.
+func readForbidigo(p *page, n *node, at string) {
 	for _, f := range n.get("forbid").all() {
 		pattern, why := f, ""
 		if f.form == table {
@@ -221,7 +207,7 @@ func (p *page) forbidigo(n *node, at string) {
 		name := strings.Trim(strings.ReplaceAll(expr, `\.`, "."), "^$")
 		s := setting{
 			key: "forbidigo", level: fail, line: f.line, end: f.end, section: under(at, "forbid"), class: design,
-			words: "Code must not use " + printable(cut(name, 200)) + ".", why: printable(why),
+			words: "Code must not use " + brief(name, 200) + ".", why: printable(why),
 		}
 		if len(expr) < 200 && plainName.MatchString(expr) {
 			s.pattern = &rule.Pattern{Regex: `^[^"'` + "`" + `/]*\b` + strings.Trim(expr, "^$") + `\b`}
@@ -233,7 +219,7 @@ func (p *page) forbidigo(n *node, at string) {
 // plainName is an expression that can be looked for in a line: the name of a function of a package.
 var plainName = regexp.MustCompile(`^\^?[A-Za-z_][A-Za-z0-9_]*\\\.[A-Za-z_|()]+\$?$`)
 
-func (p *page) revive(n *node, at string) {
+func readRevive(p *page, n *node, at string) {
 	if all, ok := n.at("enable-all-rules"); ok && all.value.on() {
 		p.add(revive, setting{
 			key: "enable-all-rules", level: fail, line: all.line, end: all.last(), section: under(at, "enable-all-rules"), class: design,
@@ -255,11 +241,7 @@ func (p *page) revive(n *node, at string) {
 }
 
 // readReviveFile reads revive's own file, in which each rule is a table.
-func readReviveFile(p *page) error {
-	n, err := readTOML(p.src)
-	if err != nil {
-		return err
-	}
+func readReviveFile(p *page, n *node) {
 	for _, r := range n.get("rule").each() {
 		if r.value.get("disabled").on() || r.value.get("Disabled").on() {
 			continue
@@ -270,7 +252,6 @@ func readReviveFile(p *page) error {
 		}
 		p.add(revive, s)
 	}
-	return nil
 }
 
 var checkNames = map[string]string{
@@ -278,12 +259,12 @@ var checkNames = map[string]string{
 	"ST*": "the checks of staticcheck for style", "QF*": "the quick fixes of staticcheck", "U1000": "the check of staticcheck for unused code",
 }
 
-// staticcheck adds one candidate for the checks that are selected, with those that are not.
-func (p *page) staticcheck(t *tool, checks *node, at string) {
+// readStaticcheck adds one candidate for the checks that are selected, with those that are not.
+func readStaticcheck(p *page, t *tool, checks *node, at string) {
 	var without []string
 	for _, c := range checks.all() {
 		if rest, not := strings.CutPrefix(c.text, "-"); not {
-			without = append(without, printable(cut(rest, 20)))
+			without = append(without, text.FitRunes(rest, 20, "…"))
 		}
 	}
 	for _, c := range checks.all() {
@@ -292,50 +273,39 @@ func (p *page) staticcheck(t *tool, checks *node, at string) {
 		}
 		what, ok := checkNames[c.text]
 		if !ok {
-			what = "the check " + printable(cut(c.text, 20)) + " of staticcheck"
+			what = "the check " + brief(c.text, 20) + " of staticcheck"
 		}
-		note := ""
-		if len(without) > 0 {
-			note = "Switched off in the same file: " + cut(strings.Join(without, ", "), 300) + "."
-		}
-		p.add(t, setting{key: c.text, level: fail, line: c.line, end: c.end, section: at, words: "Go code must pass " + what + ".", class: correctness, note: note, set: c.text == "all" || strings.HasSuffix(c.text, "*")})
+		p.add(t, setting{
+			key: c.text, level: fail, line: c.line, end: c.end, section: at, words: "Go code must pass " + what + ".", class: correctness,
+			note: switchedOff(without), set: c.text == "all" || strings.HasSuffix(c.text, "*"),
+		})
 	}
 }
 
-// readStaticcheck reads staticcheck.conf, which is TOML.
-func readStaticcheck(p *page) error {
-	n, err := readTOML(p.src)
-	if err != nil {
-		return err
-	}
-	p.staticcheck(staticcheck, n.get("checks"), "checks")
-	return nil
-}
-
-func (p *page) header(n *node, at string) {
+func readGoheader(p *page, n *node, at string) {
 	t, ok := n.at("template")
 	if !ok || !t.value.scalar() || strings.TrimSpace(t.value.text) == "" {
 		return
 	}
 	p.add(golangci, setting{
 		key: "goheader", level: fail, line: t.line, end: t.last(), section: under(at, "template"), class: docs,
-		words: "Files must begin with the header: " + cut(printable(t.value.text), 500),
+		words: "Files must begin with the header: " + brief(t.value.text, 500),
 	})
 }
 
-func (p *page) aliases(n *node, at string) {
+func readImportAliases(p *page, n *node, at string) {
 	for _, item := range n.all() {
 		pkg, alias := item.get("pkg"), item.get("alias")
 		if pkg.scalar() && alias.scalar() && alias.text != "" && !strings.ContainsAny(pkg.text, `(*\`) {
 			p.add(golangci, setting{
 				key: aliasLinter, level: fail, line: item.line, end: item.end, section: at, class: naming,
-				words: "The package " + printable(cut(pkg.text, 200)) + " must be imported under the name " + printable(cut(alias.text, 60)) + ".",
+				words: "The package " + brief(pkg.text, 200) + " must be imported under the name " + brief(alias.text, 60) + ".",
 			})
 		}
 	}
 }
 
-func (p *page) govet(n *node, at string) {
+func readGovet(p *page, n *node, at string) {
 	for _, a := range n.get("enable").all() {
 		if a.scalar() {
 			p.add(golangci, setting{key: "govet/" + a.text, level: fail, line: a.line, end: a.end, section: under(at, "enable")})
@@ -343,7 +313,7 @@ func (p *page) govet(n *node, at string) {
 	}
 }
 
-// exclusions are the files that linters leave alone, by linter; those of all linters are under "".
+// exclusions returns the files that linters leave alone, by linter; those of all linters are under "".
 func exclusions(n *node) map[string][]string {
 	out := map[string][]string{}
 	rules := slices.Concat(n.get("linters", "exclusions", "rules").all(), n.get("issues", "exclude-rules").all())

@@ -20,7 +20,7 @@ func readINI(src string) *node {
 			root.pairs = append(root.pairs, pair{key: strings.TrimSpace(bare[1 : len(bare)-1]), line: number, value: section})
 			value = nil
 		case value != nil && (line[0] == ' ' || line[0] == '\t') && !strings.Contains(bare, "="):
-			value.items = append(value.items, &node{form: text, text: withoutComment(bare), line: number, end: number})
+			value.items = append(value.items, &node{form: str, text: withoutComment(bare), line: number, end: number})
 			value.end = number
 		default:
 			i := strings.IndexAny(bare, "=:")
@@ -30,7 +30,7 @@ func readINI(src string) *node {
 			}
 			value = &node{form: list, line: number, end: number}
 			if v := withoutComment(strings.TrimSpace(bare[i+1:])); v != "" {
-				value.items = append(value.items, &node{form: text, text: v, line: number, end: number})
+				value.items = append(value.items, &node{form: str, text: v, line: number, end: number})
 			}
 			section.pairs = append(section.pairs, pair{key: strings.ToLower(strings.TrimSpace(bare[:i])), line: number, value: value})
 		}
@@ -47,12 +47,12 @@ func withoutComment(s string) string {
 	return strings.TrimSpace(s)
 }
 
-// words are the values of a key that lists them with commas or blanks.
+// words returns the values of a key that lists them with commas or blanks.
 func (n *node) words() []*node {
 	var out []*node
 	for _, item := range n.all() {
 		for _, w := range strings.FieldsFunc(item.text, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' }) {
-			out = append(out, &node{form: text, text: w, line: item.line, end: item.end})
+			out = append(out, &node{form: str, text: w, line: item.line, end: item.end})
 		}
 	}
 	return out

@@ -14,6 +14,8 @@ import (
 
 	"tenet/internal/discover/source"
 	"tenet/internal/rule"
+	"tenet/internal/text"
+	"tenet/internal/wire"
 )
 
 // Reader reads the settings of linters. It is a [source.Reader] and safe for concurrent use. The zero value is ready to use.
@@ -22,8 +24,8 @@ type Reader struct{}
 // New makes a reader.
 func New() *Reader { return &Reader{} }
 
-// Kind is what it reads.
-func (*Reader) Kind() source.Kind { return source.LinterConfig }
+// Kind implements [source.Reader].
+func (*Reader) Kind() wire.SourceKind { return wire.LinterConfig }
 
 // Reads reports whether a file is one of a linter that is known, by its path alone.
 func (*Reader) Reads(file string) bool { return formatOf(file) != nil }
@@ -63,7 +65,7 @@ func problemOf(file string, err error) source.Problem {
 	return p
 }
 
-// page is one settings file and what was found in it.
+// page is one settings file and the findings in it. The functions that read the settings of one tool take it.
 type page struct {
 	path     string
 	dir      string // folder of the file, "." for the root
@@ -71,7 +73,7 @@ type page struct {
 	lines    []string
 	found    []source.Found
 	problems []source.Problem
-	// globs are those that were looked at, as rules can have them; empty for one that none can have.
+	// globs holds each glob of the file in the form that rules have; empty for one that no rule can have.
 	globs map[string]string
 }
 
@@ -87,18 +89,18 @@ func open(f source.File) (*page, error) {
 	return &page{path: f.Path, dir: path.Dir(f.Path), src: src, lines: strings.Split(src, "\n"), globs: map[string]string{}}, nil
 }
 
-// sorted are the findings in the order of lines.
+// sorted returns the findings in the order of lines.
 func (p *page) sorted() []source.Found {
 	slices.SortStableFunc(p.found, func(a, b source.Found) int { return cmp.Compare(a.Line, b.Line) })
 	return p.found
 }
 
-// quote is the text of some lines, as far as 2,000 characters go, and the last line that it holds.
+// quote returns the text of some lines, as far as 2,000 characters go, and the last line that it holds.
 func (p *page) quote(line, end int) (string, int) {
 	const most = 2000
 	line = min(max(line, 1), len(p.lines))
 	end = min(max(end, line), len(p.lines))
-	quote := cut(strings.TrimRight(p.lines[line-1], "\r"), most)
+	quote := text.FitRunes(strings.TrimRight(p.lines[line-1], "\r"), most, "…")
 	size := utf8.RuneCountInString(quote)
 	for i := line; i < end; i++ {
 		next := strings.TrimRight(p.lines[i], "\r")
@@ -110,7 +112,7 @@ func (p *page) quote(line, end int) (string, int) {
 	return quote, end
 }
 
-// remark is the comment at the end of a line: why people have switched a rule on is worth more than what it does.
+// remark returns the comment at the end of a line: why people have switched a rule on is worth more than what it does.
 func (p *page) remark(line int) string {
 	if line < 1 || line > len(p.lines) {
 		return ""
@@ -118,13 +120,13 @@ func (p *page) remark(line int) string {
 	l := p.lines[line-1]
 	for _, mark := range []string{" # ", " // "} {
 		if i := strings.LastIndex(l, mark); i >= 0 && strings.TrimSpace(l[:i]) != "" {
-			return cut(strings.TrimSpace(l[i+len(mark):]), 500)
+			return text.FitRunes(strings.TrimSpace(l[i+len(mark):]), 500, "…")
 		}
 	}
 	return ""
 }
 
-// glob is a path glob from the root of the scan for one from the folder of the file.
+// glob returns a path glob from the root of the scan for one from the folder of the file.
 func (p *page) glob(g string) string {
 	g = strings.TrimPrefix(g, "./")
 	if p.dir == "." {
@@ -140,21 +142,13 @@ var globSigns = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, 
 
 func escapeGlob(s string) string { return globSigns.Replace(s) }
 
-// cut shortens a text to n characters.
-func cut(s string, n int) string {
-	if utf8.RuneCountInString(s) <= n {
-		return s
-	}
-	return string([]rune(s)[:n-1]) + "…"
-}
-
 // labelled drops what cannot be a glob of a rule: too long, empty, or more than there may be.
 func labelled(globs []string) []string {
-	var kept []string
+	var out []string
 	for _, g := range globs {
-		if n := utf8.RuneCountInString(g); n > 0 && n <= rule.MaxLabel && !slices.Contains(kept, g) && len(kept) < rule.MaxListItems {
-			kept = append(kept, g)
+		if n := utf8.RuneCountInString(g); n > 0 && n <= rule.MaxLabel && !slices.Contains(out, g) && len(out) < rule.MaxListItems {
+			out = append(out, g)
 		}
 	}
-	return kept
+	return out
 }

@@ -13,6 +13,7 @@ import (
 	"tenet/internal/discover/source"
 	"tenet/internal/rule"
 	"tenet/internal/subject"
+	"tenet/internal/wire"
 )
 
 // read reads one settings file; a problem ends the test.
@@ -313,7 +314,7 @@ func TestTold(t *testing.T) {
 	found := read(t, ".golangci.yml", "linters:\n  default: none\n  enable:\n    - noctx # calls must be cancelled\n    - mystery\n")
 	known := one(t, found, "HTTP requests and other calls that can take one must have a context.")
 	want := source.Found{
-		Kind: source.LinterConfig, Statement: known.Statement, Modality: rule.Must, Severity: rule.High, Tags: []string{"golangci", "go", "correctness"},
+		Kind: wire.LinterConfig, Statement: known.Statement, Modality: rule.Must, Severity: rule.High, Tags: []string{"golangci", "go", "correctness"},
 		AppliesTo: &rule.AppliesTo{Paths: []string{"**/*.go"}}, Rationale: "Remark in the settings: calls must be cancelled",
 		File: ".golangci.yml", Line: 4, EndLine: 4, Quote: "    - noctx # calls must be cancelled", Section: "linters.enable",
 		Method: "setting noctx of golangci-lint, level error", Note: "golangci-lint already enforces this wherever it runs.", Confidence: known.Confidence,

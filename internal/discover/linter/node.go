@@ -12,14 +12,14 @@ const (
 	nothing  form = iota // null
 	truth                // true or false
 	number               // as it is written
-	text                 // a string
+	str                  // a string
 	list                 // items
 	table                // pairs
 	computed             // code in a settings file that is not plain data; text is as it is written
-	call                 // a call in such a file: text is what is called, items are what it is given
+	call                 // a call in such a file: text is the function, items are its arguments
 )
 
-// node is a value of a settings file with its place, whatever the language of the file. A nil node is nothing.
+// node is a value of a settings file with its place, in any language. A nil node is nothing.
 type node struct {
 	form  form
 	text  string
@@ -44,25 +44,16 @@ const (
 	maxParts = 1_000   // sections of .editorconfig, each of which is compared with those after it
 )
 
-// get is the value of a key; the last one where a key is repeated, as the tools read it.
+// get returns the value of a key; the last one where a key is repeated, as the tools read it.
 func (n *node) get(keys ...string) *node {
 	for _, key := range keys {
-		if n == nil || n.form != table {
-			return nil
-		}
-		var found *node
-		for _, p := range slices.Backward(n.pairs) {
-			if p.key == key {
-				found = p.value
-				break
-			}
-		}
-		n = found
+		p, _ := n.at(key)
+		n = p.value
 	}
 	return n
 }
 
-// at is the pair of a key and whether there is one.
+// at returns the pair of a key and whether the table has it.
 func (n *node) at(key string) (pair, bool) {
 	if n != nil && n.form == table {
 		for _, p := range slices.Backward(n.pairs) {
@@ -74,7 +65,7 @@ func (n *node) at(key string) (pair, bool) {
 	return pair{}, false
 }
 
-// each are the pairs of a table: of a repeated key only the last one.
+// each returns the pairs of a table: of a repeated key only the last one.
 func (n *node) each() []pair {
 	if n == nil || n.form != table {
 		return nil
@@ -83,16 +74,16 @@ func (n *node) each() []pair {
 	for i, p := range n.pairs {
 		last[p.key] = i
 	}
-	var kept []pair
+	var out []pair
 	for i, p := range n.pairs {
 		if last[p.key] == i {
-			kept = append(kept, p)
+			out = append(out, p)
 		}
 	}
-	return kept
+	return out
 }
 
-// all are the items of a list; a scalar is a list of itself.
+// all returns the items of a list; a scalar is a list of itself.
 func (n *node) all() []*node {
 	switch {
 	case n == nil || n.form == nothing:
@@ -103,7 +94,7 @@ func (n *node) all() []*node {
 	return []*node{n}
 }
 
-// strings are the scalars of a list, or the one scalar.
+// strings returns the scalars of a list, or the one scalar.
 func (n *node) strings() []string {
 	var out []string
 	for _, item := range n.all() {
@@ -115,10 +106,18 @@ func (n *node) strings() []string {
 }
 
 func (n *node) scalar() bool {
-	return n != nil && (n.form == truth || n.form == number || n.form == text)
+	return n != nil && (n.form == truth || n.form == number || n.form == str)
 }
 
-// is reports whether a node is a scalar that is written so, but for case.
+// scalarText returns the text of a scalar; empty for other nodes.
+func (n *node) scalarText() string {
+	if !n.scalar() {
+		return ""
+	}
+	return n.text
+}
+
+// is reports whether a node is a scalar that is written so, in upper or lower case.
 func (n *node) is(word string) bool { return n.scalar() && strings.EqualFold(n.text, word) }
 
 // on reports whether a node is true, or a word for it.
@@ -127,7 +126,7 @@ func (n *node) on() bool { return n.is("true") || n.is("yes") || n.is("on") }
 // off reports whether a node is false, or a word for it.
 func (n *node) off() bool { return n.is("false") || n.is("no") || n.is("off") }
 
-// last is the last line of a node, or of its key where there is no value.
+// last returns the last line of the value, or of the key without one.
 func (p pair) last() int {
 	if p.value == nil {
 		return p.line

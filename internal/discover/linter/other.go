@@ -3,6 +3,8 @@ package linter
 import (
 	"slices"
 	"strings"
+
+	"tenet/internal/text"
 )
 
 var (
@@ -16,15 +18,11 @@ var (
 )
 
 // readRubocop reads cops: a table for each, unless it is switched off.
-func readRubocop(p *page) error {
-	n, err := p.rooted()
-	if err != nil {
-		return err
-	}
+func readRubocop(p *page, n *node) {
 	for _, cop := range n.each() {
 		if cop.key == "AllCops" {
 			for _, s := range cop.value.each() {
-				p.copsOf(cop.key, s)
+				p.value(rubocop, under(cop.key, s.key), s, under(cop.key, s.key))
 			}
 			continue
 		}
@@ -42,7 +40,6 @@ func readRubocop(p *page) error {
 			p.add(rubocop, s)
 		}
 	}
-	return nil
 }
 
 // ruleOfCop reports whether a table switches a cop on or says what it demands; one that only leaves files out does not.
@@ -55,36 +52,19 @@ func ruleOfCop(n *node) bool {
 	return false
 }
 
-func (p *page) copsOf(section string, s pair) {
-	text := ""
-	if s.value.scalar() {
-		text = s.value.text
-	}
-	key := under(section, s.key)
-	_, exact := tables()["rubocop"][key+"="+text]
-	_, plain := tables()["rubocop"][key]
-	if exact || plain && text != "" {
-		p.add(rubocop, setting{key: key, value: text, args: []*node{s.value}, level: fail, line: s.line, end: s.last(), section: key})
-	}
-}
-
 // readMarkdownlint reads rules by number or name: true, or a table of options.
-func readMarkdownlint(p *page) error {
-	n, err := p.rooted()
-	if err != nil {
-		return err
-	}
+func readMarkdownlint(p *page, n *node) {
 	where := ""
 	if strings.Contains(p.path, "cli2") {
 		n, where = n.get("config"), "config."
 	}
 	for _, r := range n.each() {
-		if _, known := lookup("markdownlint", strings.ToUpper(r.key), ""); known {
+		if _, listed := lookup("markdownlint", strings.ToUpper(r.key), ""); listed {
 			r.key = strings.ToUpper(r.key)
 		}
-		_, known := lookup("markdownlint", r.key, "")
+		_, listed := lookup("markdownlint", r.key, "")
 		number := len(r.key) == 5 && strings.HasPrefix(r.key, "MD")
-		if !known && !number || r.value == nil || r.value.form != table && !r.value.on() && !r.value.is("error") && !r.value.is("warning") {
+		if !listed && !number || r.value == nil || r.value.form != table && !r.value.on() && !r.value.is("error") && !r.value.is("warning") {
 			continue
 		}
 		s := setting{key: r.key, level: fail, line: r.line, end: r.last(), section: where + r.key}
@@ -98,32 +78,20 @@ func readMarkdownlint(p *page) error {
 			s.level = warn
 		}
 		if r.key == "default" {
-			s.set, s.note = true, switchedOff(n)
+			var off []string
+			for _, r := range n.each() {
+				if r.value.off() {
+					off = append(off, text.FitRunes(r.key, 40, "…"))
+				}
+			}
+			s.set, s.note = true, switchedOff(off)
 		}
 		p.add(markdownlint, s)
 	}
-	return nil
-}
-
-func switchedOff(n *node) string {
-	var names []string
-	for _, r := range n.each() {
-		if r.value.off() {
-			names = append(names, printable(cut(r.key, 40)))
-		}
-	}
-	if len(names) == 0 {
-		return ""
-	}
-	return "Switched off in the same file: " + cut(strings.Join(names, ", "), 300) + "."
 }
 
 // readHadolint reads trusted registries, labels, and the rules whose level is set.
-func readHadolint(p *page) error {
-	n, err := p.rooted()
-	if err != nil {
-		return err
-	}
+func readHadolint(p *page, n *node) {
 	ignored := slices.Concat(n.get("ignored").strings(), n.get("ignore").strings())
 	for _, key := range []string{"trustedRegistries", "label-schema", "strict-labels"} {
 		s, ok := n.at(key)
@@ -134,7 +102,7 @@ func readHadolint(p *page) error {
 		if arg.form == table {
 			arg = &node{form: list}
 			for _, l := range s.value.each() {
-				arg.items = append(arg.items, &node{form: text, text: l.key})
+				arg.items = append(arg.items, &node{form: str, text: l.key})
 			}
 		}
 		p.add(hadolint, setting{key: key, args: []*node{arg}, level: fail, line: s.line, end: s.last(), section: key})
@@ -151,15 +119,10 @@ func readHadolint(p *page) error {
 			}
 		}
 	}
-	return nil
 }
 
 // readYamllint reads rules: enable, or a table of options.
-func readYamllint(p *page) error {
-	n, err := readYAML(p.src)
-	if err != nil {
-		return err
-	}
+func readYamllint(p *page, n *node) {
 	p.presets(yamllint, n.get("extends"))
 	for _, r := range n.get("rules").each() {
 		on := r.value.on() || r.value.is("enable") || r.value != nil && r.value.form == table
@@ -175,12 +138,11 @@ func readYamllint(p *page) error {
 		}
 		p.add(yamllint, s)
 	}
-	return nil
 }
 
 // readShellcheck reads the optional checks that .shellcheckrc enables.
-func readShellcheck(p *page) error {
-	for _, s := range readINI(p.src).get("").each() {
+func readShellcheck(p *page, n *node) {
+	for _, s := range n.get("").each() {
 		for _, w := range s.value.words() {
 			switch s.key {
 			case "enable":
@@ -190,27 +152,21 @@ func readShellcheck(p *page) error {
 			}
 		}
 	}
-	return nil
 }
 
 // readPreCommit reads the hooks that commits must pass. Hooks that only run another linter say nothing of their own.
-func readPreCommit(p *page) error {
-	n, err := readYAML(p.src)
-	if err != nil {
-		return err
-	}
+func readPreCommit(p *page, n *node) {
 	for _, repo := range n.get("repos").all() {
 		for _, h := range repo.get("hooks").all() {
 			id := h.get("id")
 			if !id.scalar() {
 				continue
 			}
-			if _, known := lookup("pre-commit", id.text, ""); known {
+			if _, listed := lookup("pre-commit", id.text, ""); listed {
 				p.add(preCommit, setting{key: id.text, args: h.get("args").all(), level: fail, line: h.line, end: h.end, section: "repos.hooks"})
 			}
 		}
 	}
-	return nil
 }
 
 // readCheckstyle reads the modules of a Checkstyle file.
@@ -221,14 +177,14 @@ func readCheckstyle(p *page) error {
 	}
 	for _, e := range root.children {
 		if e.name == "module" && e.attrs["name"] == "Checker" {
-			p.modules(e, fail)
+			readCheckstyleModules(p, e, fail)
 		}
 	}
 	return nil
 }
 
-// modules adds what stands below a module, whose level holds for those that name none.
-func (p *page) modules(parent *element, inherited level) {
+// readCheckstyleModules adds the modules below a module, whose level holds for those that name none.
+func readCheckstyleModules(p *page, parent *element, inherited level) {
 	for _, e := range parent.children {
 		if e.name != "module" {
 			continue
@@ -244,13 +200,13 @@ func (p *page) modules(parent *element, inherited level) {
 			if c.attrs["name"] == "severity" {
 				lvl = severityLevel(c.attrs["value"])
 			}
-			options.pairs = append(options.pairs, pair{key: c.attrs["name"], line: c.line, value: &node{form: text, text: c.attrs["value"]}})
+			options.pairs = append(options.pairs, pair{key: c.attrs["name"], line: c.line, value: &node{form: str, text: c.attrs["value"]}})
 		}
 		switch {
 		case name == "TreeWalker":
-			p.modules(e, lvl)
+			readCheckstyleModules(p, e, lvl)
 		case name == "Regexp" || strings.HasPrefix(name, "RegexpSingleline") || name == "RegexpMultiline":
-			p.checkstyleRegexp(e, name, options, lvl)
+			addCheckstyleRegexp(p, e, name, options, lvl)
 		case name == "" || strings.HasPrefix(name, "Suppress") || strings.HasSuffix(name, "Filter") || strings.HasSuffix(name, "Holder"):
 		default:
 			p.add(checkstyle, setting{key: name, args: []*node{options}, level: lvl, line: e.line, end: e.line, section: name})
@@ -268,8 +224,8 @@ func severityLevel(s string) level {
 	return fail
 }
 
-// checkstyleRegexp adds an expression that must not occur, with the project's own message.
-func (p *page) checkstyleRegexp(e *element, name string, options *node, lvl level) {
+// addCheckstyleRegexp adds an expression that must not occur, with the project's own message.
+func addCheckstyleRegexp(p *page, e *element, name string, options *node, lvl level) {
 	expr, why := option([]*node{options}, "format"), option([]*node{options}, "message")
 	if expr == "" {
 		return

@@ -3,6 +3,8 @@ package linter
 import (
 	"slices"
 	"strings"
+
+	"tenet/internal/text"
 )
 
 var (
@@ -13,7 +15,7 @@ var (
 	flake8 = &tool{name: "Flake8", table: "ruff", paths: pythonFiles, language: "python", silence: `#\s*noqa`}
 )
 
-// pythonTool is one that has its rules in the table of Python's tools.
+// pythonTool returns a tool that has its rules in the table of Python's tools.
 func pythonTool(name string, formats bool) *tool {
 	return &tool{name: name, table: "python", paths: pythonFiles, language: "python", formats: formats}
 }
@@ -26,23 +28,10 @@ var pythonTools = map[string]*tool{
 	"coverage": pythonTool("coverage.py", false),
 }
 
-func readRuffFile(p *page) error {
-	n, err := readTOML(p.src)
-	if err != nil {
-		return err
-	}
-	p.ruff(n, "")
-	return nil
-}
-
-func readPyproject(p *page) error {
-	n, err := readTOML(p.src)
-	if err != nil {
-		return err
-	}
+func readPyproject(p *page, n *node) {
 	tools := n.get("tool")
 	if r := tools.get("ruff"); r != nil {
-		p.ruff(r, "tool.ruff.")
+		readRuff(p, r, "tool.ruff.")
 	}
 	for _, section := range tools.each() {
 		t, ok := pythonTools[section.key]
@@ -50,19 +39,18 @@ func readPyproject(p *page) error {
 			continue
 		}
 		where := under("tool", section.key)
-		p.pythonSection(t, section.key, section.value, where)
+		readPythonSection(p, t, section.key, section.value, where)
 		for _, sub := range section.value.each() { // [tool.pylint.format], [tool.coverage.report]
-			p.pythonSection(t, section.key, sub.value, under(where, sub.key))
+			readPythonSection(p, t, section.key, sub.value, under(where, sub.key))
 		}
 		if section.key == "black" {
 			p.add(t, setting{key: "black", level: fail, line: section.value.line, end: section.value.line, section: where})
 		}
 	}
-	return nil
 }
 
-// pythonSection adds the settings of a section that the table knows.
-func (p *page) pythonSection(t *tool, name string, section *node, where string) {
+// readPythonSection adds the settings of a section that the table knows.
+func readPythonSection(p *page, t *tool, name string, section *node, where string) {
 	for _, s := range section.each() {
 		value := ""
 		if all := s.value.strings(); len(all) > 0 {
@@ -78,16 +66,16 @@ func (p *page) pythonSection(t *tool, name string, section *node, where string) 
 	}
 }
 
-// ruff reads the settings of Ruff, which keep those of its linter at the top in older files.
-func (p *page) ruff(n *node, where string) {
+// readRuff reads the settings of Ruff, which keep those of its linter at the top in older files.
+func readRuff(p *page, n *node, where string) {
 	lint := n.get("lint")
-	p.codes(ruff, n, n, where)
-	p.codes(ruff, lint, n, where+"lint.")
+	readRuffCodes(p, n, n, where)
+	readRuffCodes(p, lint, n, where+"lint.")
 	if s, ok := n.at("line-length"); ok {
-		p.value(ruffer, s, where)
+		p.value(ruffer, s.key, s, where+s.key)
 	}
 	for _, s := range n.get("format").each() {
-		p.value(ruffer, s, where+"format.")
+		p.value(ruffer, s.key, s, where+"format."+s.key)
 	}
 	for _, plugin := range []string{
 		"pydocstyle", "isort", "mccabe", "pylint", "flake8-quotes", "flake8-tidy-imports", "pycodestyle",
@@ -95,39 +83,26 @@ func (p *page) ruff(n *node, where string) {
 		for _, from := range []*node{n, lint} {
 			for _, s := range from.get(plugin).each() {
 				if s.key == "banned-api" {
-					p.banned(s, where)
+					addBannedName(p, s, where)
 					continue
 				}
-				p.value(ruff, s, where+"lint."+plugin+".")
+				p.value(ruff, s.key, s, where+"lint."+plugin+"."+s.key)
 			}
 		}
 	}
 }
 
-// value adds a setting with a value, if the table knows it.
-func (p *page) value(t *tool, s pair, where string) {
-	text := ""
-	if s.value.scalar() {
-		text = s.value.text
-	}
-	_, exact := tables()[t.table][s.key+"="+text]
-	_, plain := tables()[t.table][s.key]
-	if (exact || plain) && !s.value.off() {
-		p.add(t, setting{key: s.key, value: text, args: []*node{s.value}, level: fail, line: s.line, end: s.last(), section: where + s.key})
-	}
-}
-
-// codes adds the rules that are selected by code or by the beginning of codes.
-func (p *page) codes(t *tool, n, root *node, where string) {
+// readRuffCodes adds the rules that are selected by code or by the beginning of codes.
+func readRuffCodes(p *page, n, root *node, where string) {
 	ignored := slices.Concat(n.get("ignore").strings(), n.get("extend-ignore").strings())
 	for _, key := range []string{"select", "extend-select"} {
 		for _, item := range n.get(key).all() {
-			p.code(t, item, ignored, perFile(n), root, where+key)
+			addPythonCode(p, ruff, item, ignored, perFile(n), root, where+key)
 		}
 	}
 }
 
-// perFile are the rules that some files are free of: glob and codes.
+// perFile returns the rules that some files are free of: glob and codes.
 func perFile(n *node) map[string][]string {
 	out := map[string][]string{}
 	for _, key := range []string{"per-file-ignores", "extend-per-file-ignores"} {
@@ -138,7 +113,8 @@ func perFile(n *node) map[string][]string {
 	return out
 }
 
-func (p *page) code(t *tool, item *node, ignored []string, free map[string][]string, root *node, where string) {
+// addPythonCode adds a rule under its code, or under the family of its code, of Ruff or of Flake8, which has the same codes.
+func addPythonCode(p *page, t *tool, item *node, ignored []string, free map[string][]string, root *node, where string) {
 	code := item.text
 	if !item.scalar() || slices.Contains(ignored, code) {
 		return
@@ -147,22 +123,20 @@ func (p *page) code(t *tool, item *node, ignored []string, free map[string][]str
 	if code == "ALL" {
 		s.words, s.class, s.set = "Python code must pass all rules of "+t.name+".", design, true
 	}
-	family, known := familyOf(code)
-	if known {
+	family, listed := familyOf(code)
+	if listed {
 		s.key = family
 	}
-	if family != code && known {
+	if family != code && listed {
 		s.note = "The code that is selected is " + printable(code) + "; the words are those of its family."
 	}
 	var without []string
 	for _, i := range ignored {
 		if (strings.HasPrefix(i, code) || code == "ALL") && i != code {
-			without = append(without, printable(cut(i, 20)))
+			without = append(without, text.FitRunes(i, 20, "…"))
 		}
 	}
-	if len(without) > 0 {
-		s.note = strings.TrimSpace(s.note + " Switched off in the same file: " + cut(strings.Join(without, ", "), 300) + ".")
-	}
+	s.note = strings.TrimSpace(s.note + " " + switchedOff(without))
 	for glob, codes := range free {
 		for _, c := range codes {
 			if strings.HasPrefix(code, c) || c == "ALL" {
@@ -185,24 +159,23 @@ func familyOf(code string) (string, bool) {
 	return code, false
 }
 
-// banned adds the names that flake8-tidy-imports bans, each with the project's own reason.
-func (p *page) banned(s pair, where string) {
+// addBannedName adds the names that flake8-tidy-imports bans, each with the project's own reason.
+func addBannedName(p *page, s pair, where string) {
 	for _, b := range s.value.each() {
 		p.add(ruff, setting{
 			key: "TID251", level: fail, line: b.line, end: b.last(), section: where + "lint.flake8-tidy-imports.banned-api",
-			words: "Code must not use " + printable(cut(b.key, 200)) + ".", class: design, why: printable(option([]*node{b.value}, "msg")),
+			words: "Code must not use " + brief(b.key, 200) + ".", class: design, why: printable(option([]*node{b.value}, "msg")),
 		})
 	}
 }
 
 // readPythonINI reads the sections of tools of Python in INI files.
-func readPythonINI(p *page) error {
-	n := readINI(p.src)
+func readPythonINI(p *page, n *node) {
 	for _, section := range n.each() {
 		name := strings.ToLower(section.key)
 		switch {
 		case name == "flake8":
-			p.flake8(section.value)
+			readFlake8(p, section.value)
 		case name == "report" && strings.HasSuffix(p.path, ".coveragerc"), name == "coverage:report":
 			name = "coverage"
 		case name == "settings" && strings.HasSuffix(p.path, ".isort.cfg"), name == "tool:isort":
@@ -211,14 +184,13 @@ func readPythonINI(p *page) error {
 			name = "pylint"
 		}
 		if t, ok := pythonTools[name]; ok {
-			p.pythonSection(t, name, section.value, section.key)
+			readPythonSection(p, t, name, section.value, section.key)
 		}
 	}
-	return nil
 }
 
-// flake8 reads the codes of Flake8, whose families are those of Ruff.
-func (p *page) flake8(n *node) {
+// readFlake8 reads the codes of Flake8, whose families are those of Ruff.
+func readFlake8(p *page, n *node) {
 	var ignored []string
 	for _, key := range []string{"ignore", "extend-ignore"} {
 		for _, w := range n.get(key).words() {
@@ -226,15 +198,13 @@ func (p *page) flake8(n *node) {
 		}
 	}
 	free := map[string][]string{}
-	for _, key := range []string{"per-file-ignores"} {
-		for _, w := range n.get(key).all() {
-			glob, codes, _ := strings.Cut(w.text, ":")
-			free[strings.TrimSpace(glob)] = strings.FieldsFunc(codes, func(r rune) bool { return r == ',' || r == ' ' })
-		}
+	for _, w := range n.get("per-file-ignores").all() {
+		glob, codes, _ := strings.Cut(w.text, ":")
+		free[strings.TrimSpace(glob)] = strings.FieldsFunc(codes, func(r rune) bool { return r == ',' || r == ' ' })
 	}
 	for _, key := range []string{"select", "extend-select"} {
 		for _, w := range n.get(key).words() {
-			p.code(flake8, w, ignored, free, nil, "flake8."+key)
+			addPythonCode(p, flake8, w, ignored, free, nil, "flake8."+key)
 		}
 	}
 }

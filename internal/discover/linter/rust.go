@@ -13,11 +13,7 @@ var (
 )
 
 // readClippy reads clippy.toml and rustfmt.toml.
-func readClippy(p *page) error {
-	n, err := readTOML(p.src)
-	if err != nil {
-		return err
-	}
+func readClippy(p *page, n *node) {
 	t := clippy
 	if strings.Contains(p.path, "rustfmt") {
 		t = rustfmt
@@ -25,21 +21,20 @@ func readClippy(p *page) error {
 	for _, s := range n.each() {
 		switch s.key {
 		case "disallowed-methods", "disallowed-types", "disallowed-macros", "disallowed-fields":
-			p.disallowed(s)
+			addDisallowed(p, s)
 		case "disallowed-names":
 			p.add(clippy, setting{
 				key: s.key, level: fail, line: s.line, end: s.last(), section: s.key, class: naming,
-				words: "Names must not be " + cut(printable(strings.Join(slices.DeleteFunc(s.value.strings(), func(v string) bool { return v == ".." }), ", ")), 300) + ".",
+				words: "Names must not be " + brief(strings.Join(slices.DeleteFunc(s.value.strings(), func(v string) bool { return v == ".." }), ", "), 300) + ".",
 			})
 		default:
-			p.value(t, s, "")
+			p.value(t, s.key, s, s.key)
 		}
 	}
-	return nil
 }
 
-// disallowed adds the methods, types and macros that must not be used, each with the project's own reason.
-func (p *page) disallowed(s pair) {
+// addDisallowed adds the methods, types and macros that must not be used, each with the project's own reason.
+func addDisallowed(p *page, s pair) {
 	what := strings.TrimPrefix(s.key, "disallowed-")
 	verb := map[string]string{"methods": "call", "macros": "call", "types": "use the type", "fields": "use the field"}[what]
 	for _, item := range s.value.all() {
@@ -52,17 +47,13 @@ func (p *page) disallowed(s pair) {
 		}
 		p.add(clippy, setting{
 			key: s.key, level: fail, line: item.line, end: item.end, section: s.key, class: design,
-			words: "Code must not " + verb + " " + printable(cut(path.text, 200)) + ".", why: printable(option([]*node{item}, "reason")),
+			words: "Code must not " + verb + " " + brief(path.text, 200) + ".", why: printable(option([]*node{item}, "reason")),
 		})
 	}
 }
 
 // readCargo reads the tables of lints of a manifest.
-func readCargo(p *page) error {
-	n, err := readTOML(p.src)
-	if err != nil {
-		return err
-	}
+func readCargo(p *page, n *node) {
 	for _, root := range []string{"lints", "workspace"} {
 		lints, where := n.get(root), root
 		if root == "workspace" {
@@ -89,5 +80,4 @@ func readCargo(p *page) error {
 			}
 		}
 	}
-	return nil
 }

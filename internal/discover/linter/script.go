@@ -2,11 +2,15 @@ package linter
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"tenet/internal/lex"
+	"tenet/internal/text"
 )
 
-// syntaxError is why a settings file could not be read, and where.
+// syntaxError is the reason and the line of a settings file that cannot be read.
 type syntaxError struct {
 	line   int
 	reason string
@@ -15,101 +19,108 @@ type syntaxError struct {
 func (e *syntaxError) Error() string { return fmt.Sprintf("line %d: %s", e.line, e.reason) }
 
 // script reads the data of JSON and JavaScript: objects, lists and scalars, with comments, trailing commas and keys without
-// quotes. In JavaScript, what is not plain data becomes a computed node and is stepped over; JSON has none of it. One reader
-// serves both, because a settings file of the one kind is often pasted into the other.
+// quotes. In JavaScript, an expression that is not plain data becomes a computed node; JSON has none. One reader serves both,
+// because people paste settings of one kind into files of the other.
 type script struct {
 	src   string
-	pos   int
-	line  int
+	toks  []lex.Token
+	pos   int // in toks
 	nodes int
 	code  bool // JavaScript
 }
 
+func newScript(src string, code bool) *script {
+	return &script{src: src, toks: lex.Script(src, false), code: code}
+}
+
 // readJSON reads JSON with comments and trailing commas.
 func readJSON(src string) (*node, error) {
-	s := &script{src: src, line: 1}
+	s := newScript(src, false)
 	n, err := s.value(0)
 	if err != nil {
 		return nil, err
 	}
-	if s.space(); s.pos < len(s.src) {
+	if s.pos < len(s.toks) {
 		return nil, s.errorf("something follows the value")
 	}
 	return n, nil
 }
 
 func (s *script) errorf(format string, args ...any) error {
-	return &syntaxError{line: s.line, reason: fmt.Sprintf(format, args...)}
+	return &syntaxError{line: s.next().Line, reason: fmt.Sprintf(format, args...)}
 }
 
-// peek is the next byte; 0 at the end. The source holds no NUL.
-func (s *script) peek() byte { return s.ahead(0) }
-
-func (s *script) ahead(n int) byte {
-	if s.pos+n < len(s.src) {
-		return s.src[s.pos+n]
+// next returns the token that comes next. At the end it is a mark without text on the last line.
+func (s *script) next() lex.Token {
+	if s.pos < len(s.toks) {
+		return s.toks[s.pos]
 	}
-	return 0
+	return lex.Token{Kind: lex.Mark, Line: 1 + strings.Count(s.src, "\n"), Start: len(s.src), End: len(s.src)}
 }
 
-// step goes on by n bytes and counts lines.
-func (s *script) step(n int) {
-	end := min(s.pos+n, len(s.src))
-	s.line += strings.Count(s.src[s.pos:end], "\n")
-	s.pos = end
-}
-
-// space steps over blanks and comments.
-func (s *script) space() {
-	for {
-		switch c := s.peek(); {
-		case c == ' ' || c == '\t' || c == '\r' || c == '\n':
-			s.step(1)
-		case c == '/' && s.ahead(1) == '/':
-			s.stepPast("\n")
-		case c == '/' && s.ahead(1) == '*':
-			s.stepPast("*/")
-		default:
-			return
-		}
+// mark returns the text of the next token if it is a mark; empty at the end and for others.
+func (s *script) mark() string {
+	if t := s.next(); t.Kind == lex.Mark {
+		return t.Text
 	}
+	return ""
 }
 
-func (s *script) stepPast(mark string) {
-	i := strings.Index(s.src[s.pos:], mark)
-	if i < 0 {
-		s.step(len(s.src))
-		return
+// take steps over the next token if it is a name or mark with this text.
+func (s *script) take(word string) bool {
+	t := s.next()
+	if t.Text != word || t.Kind != lex.Name && t.Kind != lex.Mark {
+		return false
 	}
-	s.step(i + len(mark))
+	s.pos++
+	return true
+}
+
+func (s *script) ended() bool { return s.pos >= len(s.toks) }
+
+// since returns the source from token from up to the next one.
+func (s *script) since(from int) string {
+	if s.pos == from {
+		return ""
+	}
+	return s.src[s.toks[from].Start:s.toks[s.pos-1].End]
+}
+
+// lastLine returns the last line of the token before the next one.
+func (s *script) lastLine() int {
+	t := s.toks[s.pos-1]
+	return t.Line + strings.Count(s.src[t.Start:t.End], "\n")
 }
 
 // value reads one value, and in JavaScript the whole expression that it begins.
 func (s *script) value(depth int) (*node, error) {
-	s.space()
-	start, line := s.pos, s.line
+	start, line := s.pos, s.next().Line
 	n, err := s.plain(depth)
 	if err != nil {
 		return nil, err
 	}
-	n.line, n.end = line, s.line
-	if !s.code {
+	n.line, n.end = line, line
+	if s.pos > start {
+		n.end = s.lastLine()
+	}
+	if !s.code || s.ended() {
 		return n, nil
 	}
-	s.space()
-	if s.word("as") || s.word("satisfies") {
+	if s.take("as") || s.take("satisfies") {
 		return n, s.skip()
 	}
-	if c := s.peek(); c == 0 || strings.IndexByte(",}]);", c) >= 0 {
+	next := s.next()
+	switch s.mark() {
+	case ",", "}", "]", ")", ";":
 		return n, nil
 	}
-	if n.form != call && n.form != computed && line != s.line && !strings.ContainsRune(".?+|&=([`", rune(s.peek())) {
+	if n.form != call && n.form != computed && line != next.Line && !strings.ContainsRune(".?+|&=([`", rune(s.src[next.Start])) {
 		return n, nil // a statement that ends without a semicolon
 	}
 	if err := s.skip(); err != nil {
 		return nil, err
 	}
-	return &node{form: computed, text: strings.TrimSpace(s.src[start:s.pos]), line: line, end: s.line}, nil
+	return &node{form: computed, text: s.since(start), line: line, end: s.lastLine()}, nil
 }
 
 func (s *script) plain(depth int) (*node, error) {
@@ -119,57 +130,65 @@ func (s *script) plain(depth int) (*node, error) {
 	if depth > maxDepth {
 		return nil, s.errorf("values are nested more than %d deep", maxDepth)
 	}
-	switch c := s.peek(); {
-	case c == 0:
+	t := s.next()
+	switch {
+	case s.ended():
 		return nil, s.errorf("the file ends where a value is expected")
-	case c == '{':
+	case t.Text == "{" && t.Kind == lex.Mark:
 		return s.object(depth)
-	case c == '[':
-		return s.list(depth, list, '[', ']')
-	case c == '"' || c == '\'':
-		v, err := s.quoted(c)
-		return &node{form: text, text: v}, err
-	case c == '-' || c == '+' || c >= '0' && c <= '9':
+	case t.Text == "[" && t.Kind == lex.Mark:
+		return s.list(depth, list, "]")
+	case t.Quote != "" && t.Quote != "`":
+		v, err := s.quoted()
+		return &node{form: str, text: v}, err
+	case t.Kind == lex.Number, t.Text == "-" || t.Text == "+":
 		start := s.pos
-		for c := s.peek(); c == '-' || c == '+' || c == '.' || wordByte(c); c = s.peek() {
-			s.step(1)
-		}
-		return &node{form: number, text: s.src[start:s.pos]}, nil
-	case wordByte(c):
+		s.adjacent("-+.")
+		return &node{form: number, text: s.since(start)}, nil
+	case t.Kind == lex.Name:
 		return s.name(depth)
 	}
 	return s.expression()
 }
 
+// adjacent steps over the next token, and over names, numbers and the given marks that follow it without a space.
+func (s *script) adjacent(marks string) {
+	for s.pos++; !s.ended(); s.pos++ {
+		t := s.next()
+		if t.Start != s.toks[s.pos-1].End || t.Kind != lex.Name && t.Kind != lex.Number && (t.Kind != lex.Mark || !strings.Contains(marks, t.Text)) {
+			return
+		}
+	}
+}
+
 // expression reads an expression that does not begin like data.
 func (s *script) expression() (*node, error) {
+	t := s.next()
 	if !s.code {
-		return nil, s.errorf("a value cannot begin with %q", s.src[s.pos:s.pos+runeLen(s.src[s.pos:])])
+		_, size := utf8.DecodeRuneInString(s.src[t.Start:])
+		return nil, s.errorf("a value cannot begin with %q", s.src[t.Start:t.Start+size])
+	}
+	if t.Kind == lex.String && !t.Pauses && !strings.Contains(t.Text, `\`) {
+		s.pos++
+		return &node{form: str, text: t.Text}, nil
 	}
 	start := s.pos
-	if s.peek() == '`' {
-		if err := s.template(); err != nil {
-			return nil, err
-		}
-		if body := s.src[start+1 : s.pos-1]; !strings.Contains(body, "${") && !strings.Contains(body, `\`) {
-			return &node{form: text, text: body}, nil
-		}
-		return &node{form: computed, text: s.src[start:s.pos]}, nil
-	}
 	err := s.skip()
 	if err == nil && s.pos == start {
 		err = s.errorf("a value is missing")
 	}
-	return &node{form: computed, text: strings.TrimSpace(s.src[start:s.pos])}, err
+	return &node{form: computed, text: s.since(start)}, err
 }
 
-// name reads true, false, null, and in JavaScript the name of something and a call of it.
+// name reads true, false, null, and in JavaScript a name and a call of it.
 func (s *script) name(depth int) (*node, error) {
 	start := s.pos
-	for wordByte(s.peek()) || s.code && s.peek() == '.' {
-		s.step(1)
+	if s.code {
+		s.adjacent(".")
+	} else {
+		s.pos++
 	}
-	word := s.src[start:s.pos]
+	word := s.since(start)
 	switch word {
 	case "true", "false":
 		return &node{form: truth, text: word}, nil
@@ -177,10 +196,11 @@ func (s *script) name(depth int) (*node, error) {
 		return &node{form: nothing}, nil
 	}
 	if !s.code {
-		return nil, s.errorf("%q is not a value; write texts in quotes", cut(word, 40))
+		s.pos--
+		return nil, s.errorf("%q is not a value; write texts in quotes", text.FitRunes(word, 40, "…"))
 	}
-	if s.peek() == '(' && word != "function" {
-		n, err := s.list(depth, call, '(', ')')
+	if s.mark() == "(" && word != "function" {
+		n, err := s.list(depth, call, ")")
 		if n != nil {
 			n.text = word
 		}
@@ -189,126 +209,228 @@ func (s *script) name(depth int) (*node, error) {
 	return &node{form: computed, text: word}, nil
 }
 
-func (s *script) list(depth int, as form, opening, closing byte) (*node, error) {
+// list reads the items up to the closing bracket.
+func (s *script) list(depth int, as form, closing string) (*node, error) {
 	n := &node{form: as}
-	at := s.line
-	s.step(1)
-	for {
-		s.space()
-		switch c := s.peek(); {
-		case c == closing:
-			s.step(1)
-			return n, nil
-		case c == 0:
-			return nil, &syntaxError{line: at, reason: fmt.Sprintf("the %c is never closed", opening)}
-		case c == ',':
-			s.step(1)
+	err := s.items(closing, func() error {
+		s.spread()
+		item, err := s.value(depth + 1)
+		n.items = append(n.items, item)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return n, nil
+}
+
+// items steps over an opening bracket and reads items with commas between them up to the closing one.
+func (s *script) items(closing string, read func() error) error {
+	opening := s.next()
+	for s.pos++; ; {
+		switch {
+		case s.ended():
+			return &syntaxError{line: opening.Line, reason: "the " + opening.Text + " is never closed"}
+		case s.take(closing):
+			return nil
+		case s.take(","):
 			continue
 		}
-		item, err := s.item(depth)
-		if err != nil {
-			return nil, err
+		if err := read(); err != nil {
+			return err
 		}
-		n.items = append(n.items, item)
-		s.space()
-		if c := s.peek(); c != ',' && c != closing {
-			return nil, s.errorf("a , or %c is expected", closing)
+		if m := s.mark(); m != "," && m != closing {
+			return s.errorf("a , or %s is expected", closing)
 		}
 	}
 }
 
-// item is a value, or in JavaScript what ... spreads.
-func (s *script) item(depth int) (*node, error) {
-	if !s.code || !strings.HasPrefix(s.src[s.pos:], "...") {
-		return s.value(depth + 1)
-	}
-	s.step(3)
-	return s.value(depth + 1)
-}
+// spread steps over the ... before a value in JavaScript.
+func (s *script) spread() bool { return s.code && s.take("...") }
 
 func (s *script) object(depth int) (*node, error) {
 	n := &node{form: table}
-	at := s.line
-	s.step(1)
-	for {
-		s.space()
-		switch s.peek() {
-		case '}':
-			s.step(1)
-			return n, nil
-		case 0:
-			return nil, &syntaxError{line: at, reason: "the { is never closed"}
-		case ',':
-			s.step(1)
-			continue
-		}
+	err := s.items("}", func() error {
 		p, err := s.pair(depth)
-		if err != nil {
-			return nil, err
-		}
 		n.pairs = append(n.pairs, p)
-		s.space()
-		if c := s.peek(); c != ',' && c != '}' {
-			return nil, s.errorf("a , or } is expected")
-		}
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
+	return n, nil
 }
 
 func (s *script) pair(depth int) (pair, error) {
-	line := s.line
-	if s.code && strings.HasPrefix(s.src[s.pos:], "...") {
-		v, err := s.item(depth)
+	line := s.next().Line
+	if s.spread() {
+		v, err := s.value(depth + 1)
 		return pair{key: "...", line: line, value: v}, err
 	}
 	key, err := s.key()
 	if err != nil {
 		return pair{}, err
 	}
-	s.space()
-	if s.peek() == ':' {
-		s.step(1)
+	if s.take(":") {
 		v, err := s.value(depth + 1)
 		return pair{key: key, line: line, value: v}, err
 	}
 	if !s.code {
-		return pair{}, s.errorf("a : is expected after the key %q", cut(key, 40))
+		return pair{}, s.errorf("a : is expected after the key %q", text.FitRunes(key, 40, "…"))
 	}
-	// A method, a computed key, or a name that stands for itself.
-	start := s.pos
+	// A method, a computed key, or a name that is its own value.
+	start, first := s.pos, s.next().Line
 	err = s.skip()
-	return pair{key: key, line: line, value: &node{form: computed, text: s.src[start:s.pos], line: line, end: s.line}}, err
+	return pair{key: key, line: line, value: &node{form: computed, text: s.since(start), line: first, end: s.lastLine()}}, err
 }
 
 func (s *script) key() (string, error) {
-	switch c := s.peek(); {
-	case c == '"' || c == '\'':
-		return s.quoted(c)
-	case wordByte(c):
+	switch t := s.next(); {
+	case t.Quote != "" && t.Quote != "`":
+		return s.quoted()
+	case t.Kind == lex.Name || t.Kind == lex.Number:
 		start := s.pos
-		for c := s.peek(); wordByte(c) || c == '-'; c = s.peek() {
-			s.step(1)
-		}
-		return s.src[start:s.pos], nil
-	case s.code && c == '[':
+		s.adjacent("-")
+		return s.since(start), nil
+	case s.code && s.mark() == "[":
 		return "", nil
 	}
 	return "", s.errorf("a key is expected")
 }
 
-// word steps over a word if it comes next.
-func (s *script) word(w string) bool {
-	if !strings.HasPrefix(s.src[s.pos:], w) || wordByte(s.ahead(len(w))) {
-		return false
+// quoted reads a string in quotes.
+func (s *script) quoted() (string, error) {
+	t := s.next()
+	if t.Kind == lex.Unclosed {
+		return "", s.unclosed(t)
 	}
-	s.step(len(w))
-	return true
+	s.pos++
+	return unescape(t.Text), nil
 }
 
-func wordByte(c byte) bool {
-	return c == '_' || c == '$' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= utf8.RuneSelf
+func (s *script) unclosed(t lex.Token) error {
+	if t.Quote == "`" {
+		return s.errorf("a text in back quotes is never closed")
+	}
+	return s.errorf("a text is not closed on its line")
 }
 
-func runeLen(s string) int {
-	_, n := utf8.DecodeRuneInString(s)
-	return n
+// unescape replaces the escapes of a string; one that it does not know means the character after it.
+func unescape(raw string) string {
+	var b strings.Builder
+	for i := 0; i < len(raw); i++ {
+		if raw[i] != '\\' || i+1 == len(raw) {
+			b.WriteByte(raw[i])
+			continue
+		}
+		i++
+		switch raw[i] {
+		case 'n':
+			b.WriteByte('\n')
+		case 't':
+			b.WriteByte('\t')
+		case 'r', '\n':
+		case 'u':
+			if i+4 < len(raw) {
+				if r, err := strconv.ParseUint(raw[i+1:i+5], 16, 16); err == nil {
+					b.WriteRune(rune(r))
+					i += 4
+				}
+			}
+		default:
+			b.WriteByte(raw[i])
+		}
+	}
+	return b.String()
+}
+
+// skip steps over the rest of an expression: up to a , ; or closing bracket that is not its own. It keeps no stack, so that
+// nesting has no limit.
+func (s *script) skip() error {
+	at := s.next().Line
+	for depth := 0; ; s.pos++ {
+		t := s.next()
+		switch {
+		case s.ended() && depth > 0:
+			return &syntaxError{line: at, reason: "a bracket is never closed"}
+		case s.ended():
+			return nil
+		case t.Kind == lex.Unclosed:
+			return s.unclosed(t)
+		case t.Pauses && !t.Resumes:
+			depth++
+		case t.Resumes && !t.Pauses:
+			depth--
+		}
+		switch m := s.mark(); m {
+		case "(", "[", "{":
+			depth++
+		case ")", "]", "}", ",", ";":
+			if depth == 0 {
+				return nil
+			}
+			if m != "," && m != ";" {
+				depth--
+			}
+		}
+	}
+}
+
+// readScript finds the settings that a file in JavaScript exports. A file that builds its settings by code is an error.
+func readScript(src string) (*node, error) {
+	s := newScript(src, true)
+	named := map[string]int{} // where the value of a constant begins
+	for !s.ended() {
+		t := s.next()
+		switch m := s.mark(); {
+		case t.Kind == lex.Unclosed:
+			return nil, s.unclosed(t)
+		case t.Kind == lex.Name:
+			start := s.pos
+			s.adjacent(".")
+			switch word := s.since(start); {
+			case word == "export" && s.take("default"), word == "module.exports" && s.take("="):
+				return s.exported(named)
+			case word == "const" || word == "let" || word == "var":
+				s.constant(named)
+			}
+		case m == "(" || m == "[" || m == "{":
+			s.pos++
+			if err := s.skip(); err != nil {
+				return nil, err
+			}
+		default:
+			s.pos++
+		}
+	}
+	return nil, &syntaxError{line: 1, reason: "it exports no plain data; settings that code puts together are not read"}
+}
+
+// constant notes where the value of a declared name begins.
+func (s *script) constant(named map[string]int) {
+	name := s.next()
+	if name.Kind != lex.Name {
+		return
+	}
+	s.pos++
+	if s.take(":") { // a type
+		for m := s.mark(); !s.ended() && m != "=" && m != ";" && s.next().Line == name.Line; m = s.mark() {
+			s.pos++
+		}
+	}
+	if s.take("=") && len(named) < 100 {
+		named[name.Text] = s.pos
+	}
+}
+
+func (s *script) exported(named map[string]int) (*node, error) {
+	n, err := s.value(0)
+	if err != nil || n.form != computed {
+		return n, err
+	}
+	if from, ok := named[n.text]; ok {
+		s.pos = from
+		return s.value(0)
+	}
+	return n, nil
 }

@@ -9,6 +9,8 @@ import (
 	"tenet/internal/discover/source"
 	"tenet/internal/rule"
 	"tenet/internal/subject"
+	"tenet/internal/text"
+	"tenet/internal/wire"
 )
 
 // level is how a tool answers to a broken rule.
@@ -25,11 +27,11 @@ type tool struct {
 	name  string   // as people write it
 	table string   // of its rules, and its tag
 	paths []string // the files that it looks at
-	// language is a tag too; empty if there are several.
+	// language is a tag too; empty for several.
 	language string
 	// formats is set for a formatter, which mends what it objects to.
 	formats bool
-	// silence is an expression for the comment that silences the tool on a line; empty if there is none.
+	// silence is an expression for the comment that silences the tool on a line; empty for a tool without such a comment.
 	silence string
 }
 
@@ -45,7 +47,7 @@ type setting struct {
 	paths   []string // nil: all files of the tool
 	exclude []string
 	note    string
-	set     bool // it stands for a whole set of rules
+	set     bool // it names a whole set of rules
 	// words replaces the statement of the table.
 	words string
 	class class
@@ -69,19 +71,19 @@ func (p *page) add(t *tool, s setting) {
 	if s.level == off {
 		return
 	}
-	e, known := lookup(t.table, s.key, s.value)
+	e, listed := lookup(t.table, s.key, s.value)
 	if s.words != "" {
-		e, known = entry{class: s.class, statement: s.words}, true
+		e, listed = entry{class: s.class, statement: s.words}, true
 	}
-	vague := known && (s.set || leavesOpen.MatchString(fill(e.statement, s.args)))
-	if !known {
-		e = entry{class: design, statement: fmt.Sprintf("Code must pass the check %q of %s.", cut(printable(s.key), 100), t.name)}
+	vague := listed && (s.set || leavesOpen.MatchString(fill(e.statement, s.args)))
+	if !listed {
+		e = entry{class: design, statement: fmt.Sprintf("Code must pass the check %q of %s.", brief(s.key, 100), t.name)}
 	}
-	statement := cut(fill(e.statement, s.args), rule.MaxStatement)
+	statement := text.FitRunes(fill(e.statement, s.args), rule.MaxStatement, "…")
 	f := source.Found{
-		Kind: source.LinterConfig, File: p.path, Line: s.line, Section: cut(printable(s.section), 200),
+		Kind: wire.LinterConfig, File: p.path, Line: s.line, Section: brief(s.section, 200),
 		Statement: statement, Modality: rule.Must, Severity: e.class.severity(s.level), Tags: tags(t, e.class),
-		Method: method(t, s), Note: note(t, s, known, vague), Rationale: s.why, Confidence: confidence(t, s, e, known, vague),
+		Method: method(t, s), Note: note(t, s, listed, vague), Rationale: s.why, Confidence: confidence(t, s, e, listed, vague),
 	}
 	f.Quote, f.EndLine = p.quote(s.line, s.end)
 	if strings.Contains(statement, " must not ") || strings.HasPrefix(statement, "Never ") {
@@ -96,10 +98,17 @@ func (p *page) add(t *tool, s setting) {
 	}
 	f.AppliesTo = p.appliesTo(t, s)
 	if len(s.paths) > 0 && len(p.usableAll(s.paths)) == 0 {
-		f.Note += " It is for files that no glob of a rule can name, so it is proposed for all: " + cut(printable(strings.Join(s.paths, ", ")), 300) + "."
+		f.Note += " It is for files that no glob of a rule can name, so it is proposed for all: " + brief(strings.Join(s.paths, ", "), 300) + "."
 	}
 	f.Check = checkOf(t, s, f.AppliesTo, statement)
 	p.found = append(p.found, f)
+}
+
+// value adds a setting whose value is an option, if the table has its key and the value is not off.
+func (p *page) value(t *tool, key string, s pair, section string) {
+	if exact, plain := inTable(t.table, key, s.value); (exact || plain) && !s.value.off() {
+		p.add(t, setting{key: key, value: s.value.scalarText(), args: []*node{s.value}, level: fail, line: s.line, end: s.last(), section: section})
+	}
 }
 
 func tags(t *tool, c class) []string {
@@ -113,9 +122,9 @@ func tags(t *tool, c class) []string {
 }
 
 func method(t *tool, s setting) string {
-	name := cut(printable(s.key), 100)
+	name := brief(s.key, 100)
 	if s.value != "" {
-		name += " = " + cut(printable(s.value), 60)
+		name += " = " + brief(s.value, 60)
 	}
 	how := "error"
 	if s.level == warn {
@@ -124,12 +133,12 @@ func method(t *tool, s setting) string {
 	return fmt.Sprintf("setting %s of %s, level %s", name, t.name, how)
 }
 
-func note(t *tool, s setting, known, vague bool) string {
+func note(t *tool, s setting, listed, vague bool) string {
 	enforces := t.name + " already enforces this wherever it runs."
 	if t.formats {
 		enforces = t.name + " already brings files into this form wherever it runs."
 	}
-	if !known {
+	if !listed {
 		enforces += " The rule is not in our table, so the statement only names it: say in words what it demands before you approve it."
 	}
 	switch {
@@ -141,9 +150,9 @@ func note(t *tool, s setting, known, vague bool) string {
 	return strings.TrimSpace(enforces + " " + s.note)
 }
 
-func confidence(t *tool, s setting, e entry, known, vague bool) float64 {
+func confidence(t *tool, s setting, e entry, listed, vague bool) float64 {
 	switch {
-	case !known:
+	case !listed:
 		return sureUnknown
 	case vague:
 		return sureVague
@@ -155,7 +164,7 @@ func confidence(t *tool, s setting, e entry, known, vague bool) float64 {
 	return sureWorded
 }
 
-// appliesTo are the files of a tool below the folder of its settings, or those that the setting is for.
+// appliesTo returns the files of a tool below the folder of its settings, or those that the setting is for.
 func (p *page) appliesTo(t *tool, s setting) *rule.AppliesTo {
 	a := &rule.AppliesTo{Paths: p.usableAll(s.paths), ExcludePaths: p.usableAll(s.exclude)}
 	if len(a.Paths) == 0 {
@@ -170,7 +179,7 @@ func (p *page) appliesTo(t *tool, s setting) *rule.AppliesTo {
 	return a
 }
 
-// usableAll are the globs of a list that a rule can have.
+// usableAll returns the globs of a list that a rule can have.
 func (p *page) usableAll(globs []string) []string {
 	var out []string
 	for _, g := range globs {
@@ -179,26 +188,26 @@ func (p *page) usableAll(globs []string) []string {
 	return labelled(out)
 }
 
-// usable is a glob from the root, or empty where a rule cannot have it.
+// usable returns a glob from the root, or empty where a rule cannot have it.
 func (p *page) usable(g string) string {
 	if g == "" || g[0] == '!' {
 		return ""
 	}
-	known, ok := p.globs[g]
+	full, ok := p.globs[g]
 	if !ok {
-		known = p.glob(g)
-		if _, err := subject.CompileGlobs([]string{known}); err != nil {
-			known = ""
+		full = p.glob(g)
+		if _, err := subject.CompileGlobs([]string{full}); err != nil {
+			full = ""
 		}
-		p.globs[g] = known
+		p.globs[g] = full
 	}
-	return known
+	return full
 }
 
 // leavesOpen finds statements that are whole only with what the project agreed.
 var leavesOpen = regexp.MustCompile(`\bagreed\b|\bthe (project|company) (allows|forbids|requires|restricts|lists|blocks|disallows|bans|trusts|agreed)|the (checks of gocritic|rules of revive)`)
 
-// placeholder stands in a statement for an option: its name and what holds without it.
+// placeholder finds an option in a statement: its name and the text that holds without it.
 var placeholder = regexp.MustCompile(`\{([A-Za-z_-]+)=([^}]*)\}`)
 
 // fill puts options into a statement. An option is a scalar, or the key of that name in a table.
@@ -211,20 +220,31 @@ func fill(statement string, args []*node) string {
 				v = a.get(m[1])
 			}
 			if v.scalar() && v.text != "" {
-				return cut(printable(v.text), 80)
+				return brief(v.text, 80)
 			}
 			if all := v.strings(); len(all) > 0 {
-				return cut(printable(strings.Join(all, ", ")), 200)
+				return brief(strings.Join(all, ", "), 200)
 			}
 		}
 		return m[2]
 	})
 }
 
-// option is a scalar option of a rule: itself, or the key of that name in a table; empty without one.
+// option returns a scalar option of a rule: itself, or the key of that name in a table; empty without one.
 func option(args []*node, name string) string {
 	return fill("{"+name+"=}", args)
 }
+
+// switchedOff returns the note on a set without some of its rules; empty if it has them all.
+func switchedOff(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return "Switched off in the same file: " + brief(strings.Join(names, ", "), 300) + "."
+}
+
+// brief returns a text on one line, cut to n characters.
+func brief(s string, n int) string { return text.FitRunes(printable(s), n, "…") }
 
 // printable makes a line of a text.
 func printable(s string) string {

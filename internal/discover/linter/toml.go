@@ -7,6 +7,8 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
+
+	"tenet/internal/text"
 )
 
 // tomlReader turns the expressions of the parser, which come one by one, into one tree.
@@ -51,15 +53,15 @@ func readTOML(src string) (*node, error) {
 	if err := t.parser.Error(); err != nil {
 		reason := "it is not valid TOML"
 		if d, ok := errors.AsType[*toml.DecodeError](err); ok {
-			reason += ": " + cut(d.Error(), 200)
+			reason += ": " + text.FitRunes(d.Error(), 200, "…")
 		}
 		return nil, &syntaxError{line: t.line, reason: reason}
 	}
 	return t.root, nil
 }
 
-// lineOf is the line of a part of the source. Data that the parser made anew, such as a text without its escapes, has no place
-// of its own: it is where the last part was.
+// lineOf returns the line of a part of the source. Data that the parser has made, such as a text without its escapes, has no place
+// of its own: it counts as where the last part was.
 func (t *tomlReader) lineOf(n *unstable.Node) int {
 	if n.Raw.Length > 0 {
 		t.line = sort.SearchInts(t.starts, int(n.Raw.Offset)+1)
@@ -104,7 +106,7 @@ func (t *tomlReader) child(n *node, key string, item bool) (*node, error) {
 	case p.value.form == table:
 		return p.value, nil
 	default:
-		return nil, &syntaxError{line: t.line, reason: "the key " + cut(key, 40) + " is a table and a value"}
+		return nil, &syntaxError{line: t.line, reason: "the key " + text.FitRunes(key, 40, "…") + " is a table and a value"}
 	}
 	return made, nil
 }
@@ -136,7 +138,7 @@ func (t *tomlReader) pair(into *node, e *unstable.Node, depth int) error {
 }
 
 func (t *tomlReader) value(from *unstable.Node, depth int) (*node, error) {
-	n := &node{form: text, line: t.lineOf(from)}
+	n := &node{form: str, line: t.lineOf(from)}
 	if t.nodes++; t.nodes > maxNodes || depth > maxDepth {
 		return nil, &syntaxError{line: t.line, reason: "there are too many values, or they are nested too deep"}
 	}

@@ -40,7 +40,7 @@ func (c class) severity(l level) rule.Severity {
 	return rule.Low
 }
 
-// entry is what we say of one rule.
+// entry is a row of a table: the class and the statement of a rule.
 type entry struct {
 	class     class
 	statement string
@@ -108,4 +108,23 @@ func lookup(tool, key, value string) (entry, bool) {
 	}
 	e, ok := t[key]
 	return e, ok
+}
+
+// inTable reports whether a tool's table has a key with a value, and without one.
+func inTable(tool, key string, value *node) (exact, plain bool) {
+	t := tables()[tool]
+	_, exact = t[key+"="+value.scalarText()]
+	_, plain = t[key]
+	return exact, plain
+}
+
+// rowsOf returns the lines of a table, except empty ones and comments.
+func rowsOf(content string) []string {
+	var rows []string
+	for line := range strings.Lines(content) {
+		if line = strings.TrimRight(line, "\r\n"); line != "" && line[0] != '#' {
+			rows = append(rows, line)
+		}
+	}
+	return rows
 }

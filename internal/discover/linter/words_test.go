@@ -45,7 +45,7 @@ func TestWordsThatAreWrong(t *testing.T) {
 // TestPatterns checks that checks are for rules that the tables know, and that they compile.
 func TestPatterns(t *testing.T) {
 	names := []string{"eslint/no-console"}
-	for name := range patterns {
+	for name := range patterns() {
 		names = append(names, name)
 	}
 	for name := range lengths {

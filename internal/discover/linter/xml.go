@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"strings"
+
+	"tenet/internal/text"
 )
 
 // element is an element of an XML file. Elements nest at most [maxDepth] deep.
@@ -28,7 +30,7 @@ func readXML(src string) (*element, error) {
 		}
 		if err != nil {
 			line, _ = dec.InputPos()
-			return nil, &syntaxError{line: line, reason: "it is not valid XML: " + cut(err.Error(), 200)}
+			return nil, &syntaxError{line: line, reason: "it is not valid XML: " + text.FitRunes(err.Error(), 200, "…")}
 		}
 		switch t := token.(type) {
 		case xml.StartElement:

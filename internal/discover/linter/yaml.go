@@ -8,6 +8,8 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
+
+	"tenet/internal/text"
 )
 
 // readYAML reads the first document of a YAML file.
@@ -34,7 +36,7 @@ func readYAML(src string) (*node, error) {
 func yamlError(err error) error {
 	e := &syntaxError{reason: "it is not valid YAML"}
 	if s, ok := errors.AsType[*yaml.SyntaxError](err); ok {
-		e.reason += ": " + cut(s.Message, 200)
+		e.reason += ": " + text.FitRunes(s.Message, 200, "…")
 		if s.Token != nil && s.Token.Position != nil {
 			e.line = s.Token.Position.Line
 		}
@@ -42,7 +44,7 @@ func yamlError(err error) error {
 	return e
 }
 
-// tooDeep is the line where brackets, or dashes on one line, nest too deep for a parser that calls itself; 0 if none does. It
+// tooDeep returns the line where brackets, or dashes on one line, nest too deep for a parser that calls itself; 0 if none does. It
 // counts brackets in texts too, which is why it allows more than [maxDepth].
 func tooDeep(src string) int {
 	const most = 500
@@ -71,8 +73,8 @@ func tooDeep(src string) int {
 	return 0
 }
 
-// tooMany is the line from which there are more than [maxKeys] keys and documents; 0 if there are not. A colon in a
-// text may be taken for a key, which is why there may be more of them than of settings.
+// tooMany returns the line at which keys and documents exceed [maxKeys]; 0 if none does. It takes a colon in a text for a key, so
+// maxKeys is more than settings files need.
 func tooMany(src string) int {
 	keys, line := 0, 0
 	for l := range strings.Lines(src) {
@@ -191,7 +193,7 @@ func (y *yamlReader) mapping(values []*ast.MappingValueNode, line, depth int) (*
 }
 
 func yamlScalar(from ast.Node, line int) *node {
-	n := &node{form: text, line: line, end: line}
+	n := &node{form: str, line: line, end: line}
 	switch v := from.(type) {
 	case *ast.NullNode:
 		n.form = nothing
@@ -210,7 +212,7 @@ func yamlScalar(from ast.Node, line int) *node {
 		}
 		n.end = line + strings.Count(strings.TrimRight(n.text, "\n"), "\n") + 1
 	default:
-		n.text = cut(from.String(), 1000)
+		n.text = text.FitRunes(from.String(), 1000, "…")
 	}
 	return n
 }

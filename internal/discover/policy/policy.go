@@ -8,11 +8,14 @@ import (
 	"strings"
 	"unicode"
 
+	"tenet/internal/blocks"
 	"tenet/internal/discover/assistant"
 	"tenet/internal/discover/prose"
 	"tenet/internal/discover/source"
 	"tenet/internal/document/extract"
 	"tenet/internal/rule"
+	"tenet/internal/text"
+	"tenet/internal/wire"
 )
 
 // formats are the endings of file names that are read. A template of a document is read like the document.
@@ -22,10 +25,10 @@ var formats = map[string]extract.Format{
 }
 
 // others are files of these formats that hold no rules for people, by the name without its ending.
-var others = map[string]bool{
-	"changelog": true, "changes": true, "history": true, "news": true, "license": true, "licence": true, "copying": true, "notice": true, "authors": true,
-	"contributors": true, "cmakelists": true, "robots": true, "humans": true, "requirements": true, "requirements-dev": true, "third_party_notices": true,
-}
+var others = text.Words(`
+changelog changes history news license licence copying notice authors contributors cmakelists robots humans requirements
+requirements-dev third_party_notices
+`)
 
 // Reader reads policy documents. The zero value is ready; it is safe for concurrent use.
 type Reader struct {
@@ -36,7 +39,7 @@ type Reader struct {
 var _ source.Reader = Reader{}
 
 // Kind implements [source.Reader].
-func (Reader) Kind() source.Kind { return source.PolicyDocument }
+func (Reader) Kind() wire.SourceKind { return wire.PolicyDocument }
 
 // Reads implements [source.Reader]: documents that are not instructions to assistants, change logs or licences.
 func (Reader) Reads(file string) bool {
@@ -44,7 +47,7 @@ func (Reader) Reads(file string) bool {
 	return format != "" && !others[stem] && !assistant.Instructions(file)
 }
 
-// formatOf tells the format of a file by its name, and the name without its ending, in lower case.
+// formatOf returns the format of a file by its name, and the name without its ending, in lower case.
 func formatOf(file string) (f extract.Format, stem string) {
 	base := strings.ToLower(path.Base(file))
 	for _, template := range []string{".tmpl", ".tpl", ".j2"} {
@@ -60,7 +63,7 @@ func (r Reader) Read(ctx context.Context, files []source.File) (found []source.F
 		if ctx.Err() != nil {
 			break
 		}
-		blocks, title, err := r.blocks(ctx, f)
+		list, title, err := r.blocks(ctx, f)
 		if err != nil {
 			if ctx.Err() == nil {
 				problems = append(problems, source.Problem{File: f.Path, Reason: err.Error()})
@@ -68,13 +71,13 @@ func (r Reader) Read(ctx context.Context, files []source.File) (found []source.F
 			continue
 		}
 		scope := scopeOf(f.Path)
-		norms, gaps := prose.Find(ctx, blocks, genre(f.Path, title))
+		norms, gaps := prose.Find(ctx, list, genre(f.Path, title))
 		for _, g := range gaps {
 			problems = append(problems, source.Problem{File: f.Path, Line: g.Line, Reason: g.Reason})
 		}
 		for _, n := range norms {
 			found = append(found, source.Found{
-				Kind: source.PolicyDocument, Statement: n.Statement, Modality: n.Modality, Severity: n.Severity, Scope: scope, Tags: n.Tags(),
+				Kind: wire.PolicyDocument, Statement: n.Statement, Modality: n.Modality, Severity: n.Severity, Scope: scope, Tags: n.Tags(),
 				Exceptions: n.Exceptions, Rationale: n.Rationale, File: f.Path, Line: n.Line, EndLine: n.EndLine, Quote: n.Quote,
 				Section: strings.Join(n.Section, " > "), Method: n.Method, Confidence: n.Confidence,
 			})
@@ -84,31 +87,33 @@ func (r Reader) Read(ctx context.Context, files []source.File) (found []source.F
 }
 
 // blocks cuts a file into blocks, and finds its title.
-func (r Reader) blocks(ctx context.Context, f source.File) (blocks []prose.Block, title string, err error) {
+func (r Reader) blocks(ctx context.Context, f source.File) (list []blocks.Block, title string, err error) {
 	format, _ := formatOf(f.Path)
 	if format == extract.DOCX || format == extract.PDF {
 		return r.extracted(ctx, format, f.Content)
 	}
-	text, ok := prose.Decode(f.Content)
+	text, ok := blocks.Decode(f.Content)
 	if !ok {
 		return nil, "", rule.Errorf(rule.CodeInvalid, "it holds binary data, not text; save it as UTF-8 text")
 	}
 	switch format {
 	case extract.HTML:
-		blocks = prose.HTML(text)
+		if list, _, err = blocks.HTML(text, blocks.Sentences); err != nil {
+			return nil, "", rule.Errorf(rule.CodeTooLarge, "%s", err)
+		}
 	case extract.Text:
 		if !records(text) {
-			blocks = prose.Plain(text, 1)
+			list = blocks.Text(text, 1)
 		}
 	default:
-		matter, rest, first := prose.FrontMatter(text)
-		blocks, title = prose.Markdown(rest, first), matterTitle(matter)
+		matter, rest, first := blocks.FrontMatter(text)
+		list, title = blocks.Markdown(rest, first, blocks.Sentences), matterTitle(matter)
 	}
-	return blocks, title, nil
+	return list, title, nil
 }
 
 // extracted reads a docx or PDF file. Its lines are those of its text: headings and paragraphs with an empty line between them.
-func (r Reader) extracted(ctx context.Context, format extract.Format, content []byte) ([]prose.Block, string, error) {
+func (r Reader) extracted(ctx context.Context, format extract.Format, content []byte) ([]blocks.Block, string, error) {
 	result, err := extract.Run(ctx, format, content, r.Limits)
 	if err != nil {
 		return nil, "", err
@@ -120,7 +125,7 @@ func (r Reader) extracted(ctx context.Context, format extract.Format, content []
 		}
 		text.WriteString(b.Text + "\n\n")
 	}
-	return prose.Plain(text.String(), 1), result.Title, nil
+	return blocks.Text(text.String(), 1), result.Title, nil
 }
 
 // records reports whether a text is data with one record in each line, whose fields are parted by bars, tabs or semicolons.
@@ -142,7 +147,7 @@ func records(text string) bool {
 	return lines >= 3 && 10*max(parted['|'], parted['\t'], parted[';']) >= 9*lines
 }
 
-// matterTitle is the title that front matter gives.
+// matterTitle returns the title that front matter gives.
 func matterTitle(matter string) string {
 	for line := range strings.Lines(matter) {
 		if title, ok := strings.CutPrefix(line, "title:"); ok {
@@ -153,14 +158,13 @@ func matterTitle(matter string) string {
 }
 
 // regulating are words in a path or title of a document that is there to regulate.
-var regulating = map[string]bool{
-	"policy": true, "policies": true, "standard": true, "standards": true, "guideline": true, "guidelines": true, "handbook": true, "rules": true, "rule": true,
-	"conduct": true, "security": true, "contributing": true, "compliance": true, "terms": true, "convention": true, "conventions": true, "styleguide": true,
-	"style": true, "governance": true, "procedure": true, "procedures": true, "regulation": true, "regulations": true, "agreement": true, "requirements": true,
-	"checklist": true, "code-of-conduct": true, "controls": true, "directive": true, "law": true, "act": true, "statute": true, "playbook": true,
-}
+var regulating = text.Words(`
+policy policies standard standards guideline guidelines handbook rules rule conduct security contributing compliance terms
+convention conventions styleguide style governance procedure procedures regulation regulations agreement requirements checklist
+code-of-conduct controls directive law act statute playbook
+`)
 
-// genre tells how a document is read, by its path and title.
+// genre returns how to read a document, by its path and title.
 func genre(file, title string) prose.Genre {
 	for w := range strings.FieldsFuncSeq(strings.ToLower(file+" "+title), func(r rune) bool { return !unicode.IsLetter(r) }) {
 		if regulating[w] {
@@ -171,9 +175,9 @@ func genre(file, title string) prose.Genre {
 }
 
 // homes are folders that hold policies by the part of the organisation they are for.
-var homes = map[string]bool{"policy": true, "policies": true, "standards": true, "handbook": true, "regulations": true, "compliance": true}
+var homes = text.Words("policy policies standards handbook regulations compliance")
 
-// scopeOf is the scope of the rules of a file: the folders between the one that holds policies and the file. A policy in
+// scopeOf returns the scope of the rules of a file: the folders between the one that holds policies and the file. A policy in
 // policies/finance/payments.md holds in finance.
 func scopeOf(file string) []string {
 	parts := strings.Split(strings.ToLower(file), "/")

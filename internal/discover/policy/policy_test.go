@@ -12,6 +12,7 @@ import (
 	"tenet/internal/discover/source"
 	"tenet/internal/document/documenttest"
 	"tenet/internal/rule"
+	"tenet/internal/wire"
 )
 
 func readFile(path string, content []byte) ([]source.Found, []source.Problem) {
@@ -54,14 +55,14 @@ func TestPolicy(t *testing.T) {
 		t.Fatal(problems)
 	}
 	must := source.Found{
-		Kind: source.PolicyDocument, Statement: "All doors must be locked at night, except the front door.", Modality: rule.Must, Severity: rule.Medium,
+		Kind: wire.PolicyDocument, Statement: "All doors must be locked at night, except the front door.", Modality: rule.Must, Severity: rule.Medium,
 		Scope: []string{"hq"}, Exceptions: []string{"Except the front door"}, Rationale: "This keeps the insurance valid.",
 		File: "policies/hq/access.md", Line: 8, EndLine: 8, Quote: "All doors must be locked at night, except the front door.", Section: "Access policy > Doors",
 		Method: "sentence that binds (\"must\")",
 	}
 	below := func(line int, text, statement string) source.Found {
 		return source.Found{
-			Kind: source.PolicyDocument, Statement: statement, Modality: rule.MustNot, Severity: rule.Medium, Scope: []string{"hq"}, File: "policies/hq/access.md",
+			Kind: wire.PolicyDocument, Statement: statement, Modality: rule.MustNot, Severity: rule.Medium, Scope: []string{"hq"}, File: "policies/hq/access.md",
 			Line: line, EndLine: line, Quote: text, Section: "Access policy > Doors", Method: "item below (\"Staff must not:\")",
 		}
 	}

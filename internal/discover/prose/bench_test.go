@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"tenet/internal/blocks"
 	"tenet/internal/discover/prose"
 )
 
@@ -17,7 +18,7 @@ func BenchmarkFind(b *testing.B) {
 	text := strings.Repeat(page, 1<<20/len(page))
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
-		if found, _ := prose.Find(context.Background(), prose.Markdown(text, 1), prose.Instructions); len(found) < 1000 {
+		if found, _ := prose.Find(context.Background(), blocks.Markdown(text, 1, blocks.Sentences), prose.Instructions); len(found) < 1000 {
 			b.Fatalf("%d norms", len(found))
 		}
 	}

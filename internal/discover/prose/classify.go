@@ -1,21 +1,28 @@
 package prose
 
-import (
-	"strings"
+import "tenet/internal/rule"
 
-	"tenet/internal/rule"
-)
-
-// reading is what a sentence says about what is to be done.
+// reading is the duty that a sentence states.
 type reading struct {
 	modality rule.Modality
 	means    Means
 	phrase   string // the words that say it
 	at       int    // the token that they begin at
-	subject  bool   // what stands before them is their subject
+	subject  bool   // the tokens before them are their subject
 }
 
-// place is where a sentence stands.
+// turn turns the duty round that the word at i gives where the sentence denies it.
+func (r *reading) turn(t []token, i int) {
+	not := negated(t, i)
+	if not {
+		r.phrase += " not"
+	}
+	if r.modality == rule.Must && (not || denied(t, i, place{})) {
+		r.modality = rule.MustNot
+	}
+}
+
+// place is the surroundings of a sentence.
 type place struct {
 	genre   Genre
 	item    bool // in an item of a list
@@ -37,7 +44,7 @@ func classify(t []token, c place) (reading, bool) {
 			continue
 		}
 		if r, ok := modal(t, i, c); ok {
-			r.at, r.subject = i, i > 0
+			r.subject = i > 0
 			return r, true
 		}
 	}
@@ -57,20 +64,15 @@ func defines(t []token) bool {
 	return false
 }
 
-// modal reads the word at i, such as must, with what stands around it.
+// modal reads the word at i, such as must, with the words around it.
 func modal(t []token, i int, c place) (reading, bool) {
-	for _, try := range []func([]token, int, place) (reading, bool){binding, required, forbidding, advice, restraint, permission, midway} {
-		if r, ok := try(t, i, c); ok {
-			if guarded(t, i) {
-				return reading{}, false
-			}
-			return r, true
-		}
+	if r := modals.find(t, i, c); r != nil && !guarded(t, i) {
+		return r.reading(t, i), true
 	}
 	return reading{}, false
 }
 
-// guarded reports whether the word at i stands in a clause that says nothing by itself: "if you must ...", "what must ...".
+// guarded reports whether the word at i is in a clause that says nothing alone: "if you must ...", "what must ...".
 func guarded(t []token, i int) bool {
 	for k := i - 1; k >= 0; k-- {
 		w := t[k].low
@@ -88,89 +90,11 @@ func guarded(t []token, i int) bool {
 }
 
 // announces reports whether that, at k, begins what the sentence is about: "note that ...".
-func announces(t []token, k int) bool {
-	switch at(t, k-1) {
-	case "note", "remember", "mind", "aware", "requires", "require", "means", "ensure", "sure", "states", "demands", "so":
-		return t[k].low == "that"
-	}
-	return false
-}
+func announces(t []token, k int) bool { return t[k].low == "that" && announcing[at(t, k-1)] }
 
 // negated reports whether not or never follows, with at most one word between.
 func negated(t []token, i int) bool {
 	return is(t, i+1, "not") || is(t, i+1, "never") || is(t, i+2, "not") && adverbs[at(t, i+1)]
-}
-
-// denied reports whether the subject of the word at i is nobody or nothing.
-func denied(t []token, i int) bool {
-	for k := i - 1; k >= 0 && i-k < 12; k-- {
-		if nothings[t[k].low] && (k == 0 || t[k].before != 0 || t[k-1].low == "that" || t[k-1].low == "and" || t[k-1].low == "but") {
-			return at(t, k+1) != "longer"
-		}
-		if t[k].before == ',' || t[k].before == ';' || t[k].before == ':' {
-			break
-		}
-	}
-	return false
-}
-
-// binding reads must, shall, need to, have to.
-func binding(t []token, i int, c place) (reading, bool) {
-	r := reading{modality: rule.Must, means: ByBinding, phrase: t[i].low}
-	next := at(t, i+1)
-	switch t[i].low {
-	case "must", "shall":
-		if next == "have" && is(t, i+2, "been") || mentioned(t, i) {
-			return r, false
-		}
-	case "mustn't", "shan't":
-		r.modality = rule.MustNot
-		return r, true
-	case "need", "needs", "has", "have":
-		if next != "to" && !(approvals[next] && strings.HasPrefix(t[i].low, "need") && c.genre == Policy) || t[i+1].before != 0 || c.genre == Document || unless(t, i) {
-			return r, false
-		}
-		r.phrase += " " + next
-	case "responsible", "accountable":
-		return reading{rule.Must, ByBinding, t[i].low + " for", i, true}, c.genre == Policy && copulas[at(t, i-1)] && next == "for"
-	default:
-		return r, false
-	}
-	if negated(t, i) || denied(t, i) {
-		r.modality = rule.MustNot
-		if negated(t, i) {
-			r.phrase += " not"
-		}
-	}
-	return r, true
-}
-
-// mentioned reports whether the word at i is named rather than used: "MUST, SHOULD or MAY", "a broken SHOULD".
-func mentioned(t []token, i int) bool {
-	switch at(t, i-1) {
-	case "a", "an", "the", "broken", "modality", "like", "or", "of", "word", "words", "says", "say":
-		return true
-	}
-	if i+1 >= len(t) {
-		return true
-	}
-	switch next := t[i+1].low; next {
-	case "or", "and", "to", "is", "are", "of", "rule", "rules":
-		return true
-	default:
-		return t[i+1].before == ',' && !openers[next] && !adverbs[next] || t[i+1].before == '(' && next != "not"
-	}
-}
-
-// unless reports whether need or have at i is not a duty: negated, asked, wished, or of something that just needs.
-func unless(t []token, i int) bool {
-	for k := i - 1; k >= 0 && i-k <= 3; k-- {
-		w := t[k].low
-		if negations[w] || w == "if" || w == "might" || w == "may" || w == "would" || w == "could" || w == "i" || w == "why" || w == "that" || w == "who" || w == "which" {
-			return true
-		}
-	}
-	return i == 0 || at(t, i-1) == "we" || at(t, i-1) == "you" && !begins(t, i-1)
 }
 
 // begins reports whether the word at i begins a clause: not "the guidelines you need to follow".
@@ -182,137 +106,84 @@ func begins(t []token, i int) bool {
 	return adverbs[w] || w == "that" || w == "and" || w == "then"
 }
 
-// required reads is required, requires, mandatory.
-func required(t []token, i int, c place) (reading, bool) {
-	r := reading{modality: rule.Must, means: ByBinding, phrase: t[i].low}
-	prev, next := at(t, i-1), at(t, i+1)
-	switch t[i].low {
-	case "required", "obliged", "obligated", "mandatory":
-		if t[i].low == "mandatory" && !copulas[prev] {
-			return r, false
+// test is a condition of a pattern on the word at i.
+type test func(t []token, i int, c place) bool
+
+// denied reports whether the subject of the word at i is nobody or nothing.
+func denied(t []token, i int, _ place) bool {
+	for k := i - 1; k >= 0 && i-k < 12; k-- {
+		if nothings[t[k].low] && (k == 0 || t[k].before != 0 || t[k-1].low == "that" || t[k-1].low == "and" || t[k-1].low == "but") {
+			return at(t, k+1) != "longer"
 		}
-		if !copulas[prev] && !(adverbs[prev] && copulas[at(t, i-2)]) && next != "to" && !(i == 1 && prev == "all") || next == "by" {
-			return r, false
+		if t[k].before == ',' || t[k].before == ';' || t[k].before == ':' {
+			break
 		}
-		if c.genre == Document && next != "to" && t[i].low == "required" {
-			return r, false
-		}
-		return r, !negations[prev] && !negations[at(t, i-2)] && !denied(t, i)
-	case "require", "requires":
-		if i == 0 || c.genre == Document || negations[prev] || nearby[prev] || prev == "may" || prev == "might" || prev == "would" || prev == "could" || prev == "will" || prev == "to" || prev == "can" {
-			return r, false
-		}
-		for k := i + 1; k < len(t) && k < i+8; k++ {
-			if t[k].low == "to" || t[k].low == "that" || approvals[t[k].low] {
-				return r, true
-			}
-		}
-		return r, c.genre == Policy && people[prev]
 	}
-	return r, false
+	return false
 }
 
-// forbidding reads is prohibited, is not allowed, prohibits.
-func forbidding(t []token, i int, c place) (reading, bool) {
-	w, prev := t[i].low, at(t, i-1)
-	r := reading{modality: rule.MustNot, means: ByBinding, phrase: w}
-	switch {
-	case forbiddenWords[w]:
-		return r, copulas[prev] || copulas[at(t, i-2)] || i == len(t)-1 && i > 0 && c.item
-	case allowedWords[w]:
-		if negations[prev] || prev == "longer" || prev == "never" || negations[at(t, i-2)] && copulas[prev] {
-			r.phrase = prev + " " + w
-			return r, c.genre != Document || prev == "not"
-		}
-		return r, copulas[prev] && denied(t, i)
-	case forbids[w]:
-		return r, c.genre != Document && i > 0 && prev != "that" && prev != "which" && prev != "to" && prev != "and" && at(t, i+1) != "by"
-	case w == "allow" || w == "permit" || w == "tolerate" || w == "accept":
-		r.phrase = prev + " " + w
-		who := at(t, i-2)
-		if who == "do" && prev == "not" {
-			who, r.phrase = at(t, i-3), "do not "+w
-		}
-		return r, (prev == "not" || prev == "don't" || prev == "never") && (who == "we" || c.genre == Policy && people[who])
+// used reports whether the sentence uses the word at i and does not just name it: "MUST, SHOULD or MAY", "a broken SHOULD".
+func used(t []token, i int, _ place) bool {
+	if mentions[at(t, i-1)] || i+1 >= len(t) || mentionedTails[t[i+1].low] {
+		return false
 	}
-	return r, false
+	next := t[i+1].low
+	return !(t[i+1].before == ',' && !openers[next] && !adverbs[next] || t[i+1].before == '(' && next != "not")
 }
 
-// advice reads should, is recommended, we encourage.
-func advice(t []token, i int, c place) (reading, bool) {
-	if c.genre == Document {
-		return reading{}, false
-	}
-	w, prev, next := t[i].low, at(t, i-1), at(t, i+1)
-	r := reading{modality: rule.Should, means: ByAdvice, phrase: w}
-	switch {
-	case w == "should":
-		if negated(t, i) {
-			r.phrase = "should not"
+// needed reports whether need or have at i is a duty: not negated, asked or wished, nor of something that just needs.
+func needed(t []token, i int, _ place) bool {
+	for k := i - 1; k >= 0 && i-k <= 3; k-- {
+		if wishes[t[k].low] {
+			return false
 		}
-		return r, i > 0 && !mentioned(t, i) && !unsaid[next] && !(next == "be" && at(t, i+2) == "able") && next != "you" && next != "now" && next != "i" && next != "we"
-	case w == "shouldn't":
-		return r, i > 0
-	case w == "ought":
-		return r, next == "to"
-	case recommendedWords[w]:
-		return r, (copulas[prev] || copulas[at(t, i-2)]) && !(w == "expected" && next != "to") && !negations[prev]
-	case recommends[w]:
-		who := i - 1
-		if prev == "strongly" || prev == "highly" {
-			who--
-		}
-		return r, (at(t, who) == "we" || at(t, who) == "i") && begins(t, who)
-	case w == "best":
-		r.phrase = "best to"
-		return r, next == "to" || next == "if"
 	}
-	return r, false
+	prev := at(t, i-1)
+	return i > 0 && t[i+1].before == 0 && prev != "we" && (prev != "you" || begins(t, i-1))
 }
 
-// restraint reads cannot, may not, may only, can ... at most.
-func restraint(t []token, i int, c place) (reading, bool) {
-	w, prev, next := t[i].low, at(t, i-1), at(t, i+1)
-	r := reading{modality: rule.MustNot, means: ByRestraint, phrase: w}
-	if c.genre == Document || i == 0 {
-		return r, false
-	}
-	person := people[prev] && prev != "we"
-	switch w {
-	case "cannot", "can't":
-		return r, (c.genre == Policy || person && prev == "you" && c.item) && prev != "we" && prev != "it" && prev != "i" && prev != "that" && !unsaid[next] && !(next == "be" && unsaid[at(t, i+2)])
-	case "may", "can":
-		rest := i + 2
-		switch {
-		case next == "not" && w == "may":
-			r.phrase = "may not"
-			return r, (c.genre == Policy || person) && prev != "we" && prev != "it" && !unsaid[at(t, rest)] && !(is(t, rest, "be") && (at(t, rest+1) == "able" || at(t, rest+1) == "a" || at(t, rest+1) == "the"))
-		case next == "only" && (c.genre == Policy || person), c.genre == Policy && only(t, i):
-			return reading{rule.Must, ByRestraint, "only", i, true}, true
-		case c.genre == Policy && denied(t, i) && w == "may":
-			return r, true
-		case c.genre == Policy && refused(t, i):
-			r.phrase += " ... but not"
-			return r, true
-		case c.genre == Policy && bounded(t, i):
-			return reading{rule.Must, ByRestraint, "at most", i, true}, true
-		}
-	}
-	return r, false
+// affirmed reports whether nothing denies the word at i.
+func affirmed(t []token, i int, c place) bool {
+	return !negations[at(t, i-1)] && !negations[at(t, i-2)] && !denied(t, i, c)
 }
 
-// refused reports whether some of what is allowed at i is taken back: "can add but not remove ...".
-func refused(t []token, i int) bool {
-	for k := i + 1; k < len(t) && k < i+7; k++ {
-		if is(t, k, "but", "not") || is(t, k, "but", "cannot") {
+// demanding reports whether a duty follows the word at i.
+func demanding(t []token, i int, _ place) bool {
+	return within(t, i, 8, func(k int) bool { return t[k].low == "to" || t[k].low == "that" || approvals[t[k].low] })
+}
+
+// within reports whether a condition holds for a token less than n behind i.
+func within(t []token, i, n int, holds func(k int) bool) bool {
+	for k := i + 1; k < len(t) && k < i+n; k++ {
+		if holds(k) {
 			return true
 		}
 	}
 	return false
 }
 
+// ours reports whether the we or I before the word at i begins a clause.
+func ours(t []token, i int, _ place) bool {
+	if w := at(t, i-1); w == "strongly" || w == "highly" {
+		i--
+	}
+	return begins(t, i-1)
+}
+
+// refused reports whether the sentence takes back some of what the word at i allows: "can add but not remove ...".
+func refused(t []token, i int, _ place) bool {
+	return within(t, i, 7, func(k int) bool { return is(t, k, "but", "not") || is(t, k, "but", "cannot") })
+}
+
+// bounded reports whether a number is bounded after i.
+func bounded(t []token, i int, _ place) bool {
+	return within(t, i, 7, func(k int) bool {
+		return is(t, k, "at", "most") || is(t, k, "no", "more", "than") || is(t, k, "up", "to")
+	})
+}
+
 // only reports whether the sentence allows something to few: "Only administrators may ...".
-func only(t []token, i int) bool {
+func only(t []token, i int, _ place) bool {
 	for k := i - 1; k >= 0 && i-k < 10; k-- {
 		if t[k].low == "only" {
 			return true
@@ -324,58 +195,13 @@ func only(t []token, i int) bool {
 	return false
 }
 
-// bounded reports whether a number is bounded after i.
-func bounded(t []token, i int) bool {
-	for k := i + 1; k < len(t) && k < i+7; k++ {
-		if is(t, k, "at", "most") || is(t, k, "no", "more", "than") || is(t, k, "up", "to") {
-			return true
-		}
-	}
-	return false
+// joined reports whether the word at i begins a clause behind a sign or a word that joins clauses.
+func joined(t []token, i int, _ place) bool {
+	return t[i].before != 0 && t[i].before != '(' && t[i].before != '|' || joining[at(t, i-1)]
 }
 
-// permission reads you may, is allowed to.
-func permission(t []token, i int, c place) (reading, bool) {
-	r := reading{modality: rule.May, means: ByPermission, phrase: t[i].low}
-	if c.genre == Document || i == 0 {
-		return r, false
-	}
-	prev, next := at(t, i-1), at(t, i+1)
-	switch {
-	case t[i].low == "may":
-		return r, people[prev] && prev != "we" && next != "be" && next != "have" && next != "also" && next != "not" && !unsaid[next] && next != "need" && next != "want"
-	case allowedWords[t[i].low]:
-		return r, copulas[prev] && (next == "to" || t[i].low == "acceptable")
-	}
-	return r, false
-}
-
-// midway reads an order in the middle of a sentence: "..., but do not ...".
-func midway(t []token, i int, c place) (reading, bool) {
-	r := reading{modality: rule.MustNot, means: ByNegation, phrase: t[i].low}
-	if c.genre == Document {
-		return r, false
-	}
-	joined := t[i].before != 0 && t[i].before != '(' && t[i].before != '|' || at(t, i-1) == "so" || at(t, i-1) == "but" || at(t, i-1) == "and" || at(t, i-1) == "please" || at(t, i-1) == "then"
-	switch t[i].low {
-	case "do", "don't":
-		next := i + 1
-		if t[i].low == "do" {
-			next++
-			if !is(t, i+1, "not") {
-				return r, false
-			}
-			r.phrase = "do not"
-		}
-		return r, i > 0 && joined && (verbs[at(t, next)] || at(t, next) == "") && next < len(t)
-	case "never":
-		who := at(t, i-1)
-		return r, i > 0 && verbs[at(t, i+1)] && who != "we" && who != "i" && who != "they" && who != "it" && who != "who" && who != "that" && who != "will" && who != "would" && who != "can" && who != "could" && (joined || !copulas[who])
-	}
-	return r, false
-}
-
-// practice reads what is so because it is to be so: "You use Python 3.12", "Logic belongs in the service layer".
+// practice reads a statement of how things are that means how they must be: "You use Python 3.12", "Logic belongs in the service
+// layer".
 func practice(t []token, c place) (reading, bool) {
 	r := reading{modality: rule.Must, means: ByPractice, phrase: "you"}
 	if c.genre != Instructions || c.facts || c.row {
@@ -387,7 +213,7 @@ func practice(t []token, c place) (reading, bool) {
 			for adverbs[at(t, k)] || at(t, k) == "never" {
 				k++
 			}
-			if w := at(t, k); verbs[w] && w != "have" && w != "work" && w != "specialize" && w != "know" && !guarded(t, i) {
+			if w := at(t, k); verbs[w] && !descriptive[w] && !guarded(t, i) {
 				r.at = k
 				return r, true
 			}

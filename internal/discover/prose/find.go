@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"strings"
 
+	"tenet/internal/blocks"
 	"tenet/internal/rule"
+	"tenet/internal/text"
 )
 
 // maxQuote bounds a quote, in characters.
@@ -16,25 +18,25 @@ const maxNorms = 10_000
 
 // finder goes over the blocks of a text.
 type finder struct {
-	blocks []Block
-	genre  Genre
-	out    []Norm
-	leads  map[int]lead // what blocks that lead to others say
-	long   int          // sentences that are too long to be read
-	first  int          // the line of the first of them
+	list  []blocks.Block
+	genre Genre
+	out   []Norm
+	leads map[int]lead // what blocks that lead to others say
+	long  int          // sentences that are too long to be read
+	first int          // the line of the first of them
 }
 
-// Find finds the norms of a text, and tells where it has not looked for any. When ctx ends it returns what it has.
-func Find(ctx context.Context, blocks []Block, g Genre) (found []Norm, gaps []Gap) {
-	f := &finder{blocks: blocks, genre: g, leads: map[int]lead{}}
-	for i := range blocks {
+// Find returns the norms of a text, and the places that it has not read. When ctx ends it returns those found until then.
+func Find(ctx context.Context, list []blocks.Block, g Genre) (found []Norm, gaps []Gap) {
+	f := &finder{list: list, genre: g, leads: map[int]lead{}}
+	for i := range list {
 		if i%64 == 0 && ctx.Err() != nil {
 			break
 		}
 		if len(f.out) > maxNorms {
 			break
 		}
-		if b := &blocks[i]; b.Kind != Heading && !silent(b.Section) {
+		if b := &list[i]; b.Kind != blocks.Heading && !silent(b.Section) {
 			f.block(i)
 		}
 	}
@@ -50,12 +52,12 @@ func Find(ctx context.Context, blocks []Block, g Genre) (found []Norm, gaps []Ga
 
 // block reads one block.
 func (f *finder) block(i int) {
-	b := &f.blocks[i]
+	b := &f.list[i]
 	c := f.context(i)
-	places := b.sentences()
+	sentences := places(b)
 	line, counted := b.Line, 0
 	first := len(f.out)
-	for k, p := range places {
+	for k, p := range sentences {
 		line += strings.Count(b.Text[counted:p[0]], "\n")
 		counted = p[0]
 		raw := b.Text[p[0]:p[1]]
@@ -65,21 +67,21 @@ func (f *finder) block(i int) {
 			}
 			continue
 		}
-		if k == len(places)-1 && f.leading(i, p[0], raw, c) {
+		if k == len(sentences)-1 && f.leading(i, p[0], raw, c) {
 			continue
 		}
 		f.sentence(i, raw, line, c, first)
 	}
 }
 
-// context is where the sentences of a block stand.
+// context returns the surroundings of the sentences of a block.
 func (f *finder) context(i int) place {
-	b := &f.blocks[i]
-	c := place{genre: f.genre, item: b.Kind == Item, row: b.Kind == Row, facts: factual(b.Section)}
-	if l, ok := f.lead(b.Lead); ok && b.Kind == Paragraph && l.open {
+	b := &f.list[i]
+	c := place{genre: f.genre, item: b.Kind == blocks.Item, row: b.Kind == blocks.Row, facts: factual(b.Section)}
+	if l, ok := f.lead(b.Lead); ok && b.Kind == blocks.Paragraph && l.open {
 		c.item = true
 	}
-	if b.Kind == Paragraph && b.Code && leads(b.Text) {
+	if b.Kind == blocks.Paragraph && b.BeforeCode && blocks.Leads(b.Text) {
 		c.running = true
 	}
 	return c
@@ -99,15 +101,15 @@ func (f *finder) sentence(i int, raw string, line int, c place, first int) {
 	found := f.read(i, raw, line, c)
 	if len(found) == 0 && len(f.out) > first && explains(raw) {
 		n := &f.out[len(f.out)-1]
-		n.Rationale = cut(strings.TrimSpace(n.Rationale+" "+plain(raw)), maxQuote)
+		n.Rationale = text.FitRunes(strings.TrimSpace(n.Rationale+" "+blocks.Plain(raw)), maxQuote, "")
 	}
 	f.out = append(f.out, found...)
 }
 
-// read finds the norms of a sentence: by itself, part by part, or by what leads to it.
+// read returns the norms of a sentence: of the whole, part by part, or by its lead.
 func (f *finder) read(i int, raw string, line int, c place) []Norm {
 	if c.row {
-		if f.genre == Document { // a table tells what there is, such as settings
+		if f.genre == Document { // a table describes things, such as settings
 			return nil
 		}
 		return f.cells(i, raw, line, c)
@@ -134,7 +136,7 @@ func (f *finder) read(i int, raw string, line int, c place) []Norm {
 	l, led := f.leader(i, raw)
 	inherits := led && l.open
 	switch {
-	case ok && !(inherits && (r.means == ByItem || r.means == BySentence)): // under "Never:", an order is what is forbidden
+	case ok && !(inherits && (r.means == ByItem || r.means == BySentence)): // under "Never:", an order is a prohibition
 		parts := split(body, t, r, c)
 		if len(parts) < 2 {
 			n := f.norm(i, raw, line, r, c)
@@ -148,10 +150,10 @@ func (f *finder) read(i int, raw string, line int, c place) []Norm {
 		return norms
 	case inherits:
 		n := f.norm(i, raw, line, *l.says, c)
-		n.Means, n.Confidence, n.Method = ByLead, confidence(ByLead, f.genre), methods[ByLead]+" (\""+cut(l.text, 60)+":\")"
-		n.Statement = clean(l.text + ": " + strings.TrimLeft(plain(raw), signs))
+		n.Means, n.Confidence, n.Method = ByLead, confidence(ByLead, f.genre), methods[ByLead]+" (\""+text.FitRunes(l.text, 60, "")+":\")"
+		n.Statement = clean(l.text + ": " + strings.TrimLeft(blocks.Plain(raw), signs))
 		if fullSentence(t) && n.Modality == rule.Must { // the lead adds nothing
-			n.Statement = clean(plain(raw))
+			n.Statement = clean(blocks.Plain(raw))
 		}
 		return []Norm{n}
 	}
@@ -166,7 +168,7 @@ func (f *finder) parts(i int, raw, body string, line int, parts []part, c place)
 		text := body[p.start:p.end]
 		n := f.norm(i, text, line+strings.Count(raw[:offset+p.start], "\n"), p.says, c)
 		if p.subject != "" {
-			n.Statement = clean(p.subject + " " + plain(text))
+			n.Statement = clean(p.subject + " " + blocks.Plain(text))
 		}
 		out = append(out, n)
 	}
@@ -181,9 +183,9 @@ func (f *finder) cells(i int, raw string, line int, c place) []Norm {
 		if r, ok := classify(tokenize(cell), c); ok {
 			n := f.norm(i, raw, line, r, c)
 			if from > 0 {
-				n.Statement = clean(plain(head) + ": " + plain(cell))
+				n.Statement = clean(blocks.Plain(head) + ": " + blocks.Plain(cell))
 			} else {
-				n.Statement = clean(plain(cell))
+				n.Statement = clean(blocks.Plain(cell))
 			}
 			return []Norm{n}
 		}
@@ -194,9 +196,9 @@ func (f *finder) cells(i int, raw string, line int, c place) []Norm {
 
 // norm makes the norm of a sentence.
 func (f *finder) norm(i int, raw string, line int, r reading, c place) Norm {
-	b := &f.blocks[i]
+	b := &f.list[i]
 	n := Norm{
-		Statement: clean(plain(raw)), Modality: r.modality, Line: line, EndLine: line + strings.Count(raw, "\n"), Quote: cut(raw, maxQuote),
+		Statement: clean(blocks.Plain(raw)), Modality: r.modality, Line: line, EndLine: line + strings.Count(raw, "\n"), Quote: text.FitRunes(raw, maxQuote, ""),
 		Section: b.Section, Means: r.means, Method: method(r, c), Confidence: confidence(r.means, f.genre),
 	}
 	n.Severity = severity(&n, r)
@@ -209,7 +211,7 @@ func (f *finder) norm(i int, raw string, line int, r reading, c place) Norm {
 // except adds an exception.
 func (n *Norm) except(e string) {
 	if len(n.Exceptions) < rule.MaxPoints {
-		n.Exceptions = append(n.Exceptions, cut(e, rule.MaxException))
+		n.Exceptions = append(n.Exceptions, text.FitRunes(e, rule.MaxException, ""))
 	}
 }
 
@@ -228,7 +230,7 @@ func method(r reading, c place) string {
 	return name + " (\"" + r.phrase + "\")"
 }
 
-// signs stand before text to catch the eye.
+// signs are characters before a text that catch the eye.
 const signs = " ✅✔☑👍⚠️🔴🟢🟡❗❌🚫⛔✗✘👎•–—-"
 
 // clean makes a statement of text: one line that begins with a capital letter and has no loose ends.
@@ -238,21 +240,7 @@ func clean(s string) string {
 	if len(s) > 0 && s[0] >= 'a' && s[0] <= 'z' {
 		s = string(s[0]-'a'+'A') + s[1:]
 	}
-	return cut(s, rule.MaxStatement)
-}
-
-// cut shortens text to at most n characters.
-func cut(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	count := 0
-	for i := range s {
-		if count++; count > n {
-			return s[:i]
-		}
-	}
-	return s
+	return text.FitRunes(s, rule.MaxStatement, "")
 }
 
 // Judge reads a statement that is known to be a rule, such as an item of a checklist: its modality, MUST if nothing says

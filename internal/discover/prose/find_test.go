@@ -6,14 +6,15 @@ import (
 	"strings"
 	"testing"
 
+	"tenet/internal/blocks"
 	"tenet/internal/discover/prose"
 	"tenet/internal/rule"
 )
 
 func find(text string, g prose.Genre) []prose.Norm {
-	matter, rest, first := prose.FrontMatter(text)
+	matter, rest, first := blocks.FrontMatter(text)
 	_ = matter
-	found, _ := prose.Find(context.Background(), prose.Markdown(rest, first), g)
+	found, _ := prose.Find(context.Background(), blocks.Markdown(rest, first, blocks.Sentences), g)
 	return found
 }
 
@@ -172,7 +173,7 @@ func TestLines(t *testing.T) {
 		{19, 19, "Logs shall be kept.", "Title"},
 	}
 	for _, ends := range []string{"\n", "\r\n"} {
-		decoded, ok := prose.Decode([]byte(strings.ReplaceAll(text, "\n", ends)))
+		decoded, ok := blocks.Decode([]byte(strings.ReplaceAll(text, "\n", ends)))
 		if !ok {
 			t.Fatal("not decoded")
 		}
@@ -195,7 +196,11 @@ func TestHTML(t *testing.T) {
 		"<p>Every visitor\nmust sign&nbsp;in. <b>Staff</b> <!-- must -->are\nrequired to ask.</p><p>Staff must not:</p>\n<ul><li>share\nkeys<li>smoke</ul>\n" +
 		"<script>\n\"You must not read this.\"\n</script>\n<table><tr><td>Doors<td>must be locked</tr></table>\n"
 	var got []string
-	found, _ := prose.Find(context.Background(), prose.HTML(page), prose.Policy)
+	list, _, err := blocks.HTML(page, blocks.Sentences)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, _ := prose.Find(context.Background(), list, prose.Policy)
 	for _, n := range found {
 		got = append(got, strings.Join([]string{strings.Join(n.Section, "/"), string(n.Modality), n.Statement, strings.Repeat("|", n.Line) + strings.Repeat("+", n.EndLine-n.Line)}, " "))
 	}
@@ -215,7 +220,7 @@ func TestHTML(t *testing.T) {
 func TestFindEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if found, _ := prose.Find(ctx, prose.Markdown("Doors must be locked.", 1), prose.Policy); len(found) != 0 {
+	if found, _ := prose.Find(ctx, blocks.Markdown("Doors must be locked.", 1, blocks.Sentences), prose.Policy); len(found) != 0 {
 		t.Errorf("found %+v", found)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"tenet/internal/blocks"
 	"tenet/internal/discover/prose"
 	"tenet/internal/rule"
 )
@@ -47,10 +48,14 @@ func TestHostileTexts(t *testing.T) {
 		"entities":        fill("&amp"),
 	} {
 		start := time.Now()
-		_, rest, first := prose.FrontMatter(text)
-		found, _ := prose.Find(context.Background(), prose.Markdown(rest, first), prose.Instructions)
-		page, _ := prose.Find(context.Background(), prose.HTML(text), prose.Policy)
-		plain, _ := prose.Find(context.Background(), prose.Plain(text, 1), prose.Policy)
+		_, rest, first := blocks.FrontMatter(text)
+		found, _ := prose.Find(context.Background(), blocks.Markdown(rest, first, blocks.Sentences), prose.Instructions)
+		list, _, err := blocks.HTML(text, blocks.Sentences)
+		if err != nil {
+			t.Fatal(err)
+		}
+		page, _ := prose.Find(context.Background(), list, prose.Policy)
+		plain, _ := prose.Find(context.Background(), blocks.Text(text, 1), prose.Policy)
 		found = slices.Concat(found, page, plain)
 		for _, n := range found {
 			if n.Line < 1 || n.EndLine < n.Line || n.EndLine > strings.Count(text, "\n")+1 || len(n.Statement) > 2*rule.MaxStatement {

@@ -3,24 +3,26 @@ package prose
 import (
 	"strings"
 
+	"tenet/internal/blocks"
 	"tenet/internal/rule"
+	"tenet/internal/text"
 )
 
-// lead is what a block that leads to a list says about its items.
+// lead is the meaning of a block that leads to a list for the items of the list.
 type lead struct {
 	text string // without marks and the colon
 	says *reading
-	open bool // the items are what is demanded: "Agents must:"
+	open bool // the items are the demands: "Agents must:"
 	when bool // it says when the items hold: "When committing:"
 }
 
 // leading notes what a block says that leads to a list, and reports whether it is read with the list.
 func (f *finder) leading(i, at int, raw string, c place) bool {
-	if !leads(raw) || !f.hasItems(i) {
+	if !blocks.Leads(raw) || !f.hasItems(i) {
 		return false
 	}
 	t := tokenize(raw)
-	l := lead{text: strings.TrimRight(plain(raw), ": ")}
+	l := lead{text: strings.TrimRight(blocks.Plain(raw), ": ")}
 	if r, ok := classify(t, c); ok {
 		l.says = &r
 		l.open = r.at+4 > len(t) && r.means != ByItem && r.means != BySentence || demands(t)
@@ -41,12 +43,12 @@ func (f *finder) leading(i, at int, raw string, c place) bool {
 	return true
 }
 
-// hasItems reports whether the next block stands under block i.
+// hasItems reports whether block i leads to the next block.
 func (f *finder) hasItems(i int) bool {
-	return i+1 < len(f.blocks) && f.blocks[i+1].Lead == i
+	return i+1 < len(f.list) && f.list[i+1].Lead == i
 }
 
-// lead is what block i says about the blocks below it.
+// lead returns the meaning of block i for the blocks below it.
 func (f *finder) lead(i int) (lead, bool) {
 	l, ok := f.leads[i]
 	return l, ok && i >= 0
@@ -83,28 +85,28 @@ func generic(t []token) bool {
 // maxJoined bounds a statement that is joined from a lead and its items, in bytes.
 const maxJoined = 800
 
-// joined finds the norm of a lead whose items are only what it is about: "Include the following: ...". Items that are norms
-// stand for themselves.
+// joined adds the norm of a lead whose items are only its objects: "Include the following: ...". Items that are norms are norms of
+// their own.
 func (f *finder) joined(i, from int, raw string, l lead, c place) {
-	b := &f.blocks[i]
-	text, last := plain(raw), i
-	size := len(text)
-	for k := i + 1; k < len(f.blocks) && f.blocks[k].Lead == i; k++ {
-		for _, p := range sentences(f.blocks[k].Text) {
+	b := &f.list[i]
+	s, last := blocks.Plain(raw), i
+	size := len(s)
+	for k := i + 1; k < len(f.list) && f.list[k].Lead == i; k++ {
+		for _, p := range sentences(f.list[k].Text) {
 			if p[1]-p[0] > maxSentence {
 				continue
 			}
-			if _, ok := classify(tokenize(f.blocks[k].Text[p[0]:p[1]]), f.context(k)); ok {
+			if _, ok := classify(tokenize(f.list[k].Text[p[0]:p[1]]), f.context(k)); ok {
 				size = maxJoined
 			}
 		}
-		if size += len(f.blocks[k].Text); size > maxJoined {
+		if size += len(f.list[k].Text); size > maxJoined {
 			last = i
 			break
 		}
 		last = k
 	}
-	n := f.norm(i, raw, b.line(from), *l.says, c)
+	n := f.norm(i, raw, lineAt(b, from), *l.says, c)
 	if last == i {
 		n.Statement = clean(l.text)
 		if strings.Count(l.text, " ") > 2 || l.says.means == ByNegation { // "Change flights:" is a title
@@ -114,22 +116,19 @@ func (f *finder) joined(i, from int, raw string, l lead, c place) {
 	}
 	parts := make([]string, 0, last-i)
 	for k := i + 1; k <= last; k++ {
-		parts = append(parts, strings.TrimRight(plain(f.blocks[k].Text), ".;, "))
-		n.Quote += "\n" + f.blocks[k].Text
+		parts = append(parts, strings.TrimRight(blocks.Plain(f.list[k].Text), ".;, "))
+		n.Quote += "\n" + f.list[k].Text
 	}
 	n.Statement = clean(l.text + ": " + strings.Join(parts, "; "))
-	n.EndLine = f.blocks[last].line(len(f.blocks[last].Text))
-	n.Quote = cut(n.Quote, maxQuote)
+	n.EndLine = lineAt(&f.list[last], len(f.list[last].Text))
+	n.Quote = text.FitRunes(n.Quote, maxQuote, "")
 	f.out = append(f.out, n)
 }
 
 // refusals begin an item that shows what not to do.
 var refusals = []string{"❌", "🚫", "⛔", "✗", "✘", "👎"}
 
-// refusing are headings of what not to do.
-var refusing = words("don't donts don'ts dont never avoid forbidden prohibited disallowed unacceptable anti-patterns antipatterns")
-
-// leader is what leads to block i, of which raw is a sentence: a block before it, its heading, or a sign.
+// leader returns the lead of block i, of which raw is a sentence: a block before it, its heading, or a sign.
 func (f *finder) leader(i int, raw string) (lead, bool) {
 	no := lead{text: "Do not", says: &reading{modality: rule.MustNot, means: ByNegation}, open: true}
 	for _, sign := range refusals {
@@ -137,11 +136,11 @@ func (f *finder) leader(i int, raw string) (lead, bool) {
 			return no, true
 		}
 	}
-	if l, ok := f.lead(f.blocks[i].Lead); ok {
+	if l, ok := f.lead(f.list[i].Lead); ok {
 		return l, true
 	}
-	section := f.blocks[i].Section
-	if len(section) == 0 || f.blocks[i].Kind != Item || f.blocks[i].Lead >= 0 {
+	section := f.list[i].Section
+	if len(section) == 0 || f.list[i].Kind != blocks.Item || f.list[i].Lead >= 0 {
 		return lead{}, false
 	}
 	t := tokenize(section[len(section)-1])
@@ -174,5 +173,5 @@ func (f *finder) underLead(statement string, l lead, led bool) string {
 	if !led || !l.when || len(l.text) > 160 {
 		return statement
 	}
-	return cut(l.text+": "+statement, rule.MaxStatement)
+	return text.FitRunes(l.text+": "+statement, rule.MaxStatement, "")
 }

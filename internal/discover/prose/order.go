@@ -1,6 +1,7 @@
 package prose
 
 import (
+	"slices"
 	"strings"
 
 	"tenet/internal/rule"
@@ -15,7 +16,7 @@ func order(t []token, c place) (reading, bool) {
 	for from < len(t)-1 && adverbs[t[from].low] && t[from].low != "by" && t[from].low != "as" && t[from].low != "in" {
 		from++
 	}
-	if r, ok := aside(t, c); ok {
+	if r, ok := behindDash(t, c); ok {
 		return r, true
 	}
 	if !openers[t[from].low] {
@@ -37,8 +38,8 @@ func order(t []token, c place) (reading, bool) {
 	return reading{}, false
 }
 
-// aside reads an order behind a dash or a semicolon, in instructions: "CI runs on Windows - ensure that it passes".
-func aside(t []token, c place) (reading, bool) {
+// behindDash reads an order behind a dash or a semicolon, in instructions: "CI runs on Windows - ensure that it passes".
+func behindDash(t []token, c place) (reading, bool) {
 	if c.genre != Instructions || c.facts || c.row {
 		return reading{}, false
 	}
@@ -89,72 +90,40 @@ func orderAt(t []token, i int, c place) (reading, bool) {
 	if c.item {
 		r.means = ByItem
 	}
-	w, next := at(t, i), at(t, i+1)
 	if i < len(t) && t[i].quoted {
 		return r, false
 	}
-	switch w {
-	case "do", "don't", "dont", "never", "not", "no", "cannot":
-		return negation(t, i, c)
-	case "only":
-		if verbs[next] && (!nouns[next] || follower(t, i+1, c) || is(t, i+3, "when") || is(t, i+3, "if")) {
-			r.phrase = "only " + next
-			return r, c.genre != Document
+	if found := openings.find(t, i, c); found != nil {
+		r.modality, r.phrase = found.says, found.reading(t, i).phrase
+		if found.means == ByNegation {
+			r.means = ByNegation
 		}
-		return r, false
-	case "make", "be":
-		if next == "sure" || next == "certain" {
-			return r, true
-		}
-		if w == "be" && (c.facts || len(t) < i+2) {
-			return r, false
-		}
-	case "ensure":
-		return r, c.genre != Document || !c.facts
+		return r, true
 	}
-	if c.facts || c.row || c.genre == Document && !always || c.running && running[w] || !(always && verbs[w]) && !isOrder(t, i, c) {
+	w := r.phrase
+	switch {
+	case w == "ensure":
+		return r, c.genre != Document || !c.facts
+	case phrasal[w], w == "be" && len(t) < i+2, c.facts, c.row, c.genre == Document && !always, c.running && running[w]:
 		return r, false
 	}
 	if advising[w] {
 		r.modality = rule.Should
 	}
-	return r, true
+	return r, always && verbs[w] || isOrder(t, i, c)
 }
 
-// negation reads do not, never, not and no at the beginning of an order.
-func negation(t []token, i int, c place) (reading, bool) {
-	r := reading{modality: rule.MustNot, means: ByNegation, phrase: t[i].low, at: i}
-	next := at(t, i+1)
-	switch t[i].low {
-	case "do":
-		if next != "not" && next != "never" {
-			return r, false
-		}
-		r.phrase = "do " + next
-		next = at(t, i+2)
-	case "no":
-		// "No exported types" forbids in a list of rules, and tells a fact elsewhere.
-		return r, c.genre == Instructions && c.item && !c.facts && len(t) > i+1 && len(t) <= 12 && t[i+1].before == 0 && !says(t, i)
-	case "not", "cannot":
-		return r, false
+// unwanted reports whether no, at i, forbids: "No exported types" does in a list of rules, and is a fact elsewhere.
+func unwanted(t []token, i int, c place) bool {
+	if c.genre != Instructions || c.facts || len(t) <= i+1 || len(t) > 12 || t[i+1].before != 0 {
+		return false
 	}
-	if next == "worry" || next == "hesitate" || next == "mind" || next == "know" {
-		return r, false
-	}
-	if next == "forget" {
-		r.modality = rule.Must
-	}
-	return r, len(t) > i+1
+	return !within(t, i, len(t), func(k int) bool { return stating[t[k].low] })
 }
 
-// says reports whether a verb follows that tells a fact.
-func says(t []token, i int) bool {
-	for k := i + 1; k < len(t); k++ {
-		if copulas[t[k].low] || t[k].low == "needed" || t[k].low == "required" || t[k].low == "found" || t[k].low == "has" || t[k].low == "have" {
-			return true
-		}
-	}
-	return false
+// verbNext reports whether the word behind i, which may be a noun, is a verb.
+func verbNext(t []token, i int, c place) bool {
+	return !nouns[at(t, i+1)] || follower(t, i+1, c) || is(t, i+3, "when") || is(t, i+3, "if")
 }
 
 // subjectAt reports whether the words from i on are the subject of a verb: "Release notes must be written".
@@ -163,13 +132,8 @@ func subjectAt(t []token, i int) bool {
 		return true
 	}
 	for k := i + 1; k < len(t) && k < i+8 && t[k].before == 0 && !objects[t[k].low]; k++ {
-		switch w := t[k].low; w {
-		case "must", "shall", "should", "may", "can", "cannot", "will", "has":
+		if auxiliaries[t[k].low] {
 			return true
-		default:
-			if copulas[w] && w != "being" && w != "been" && w != "be" {
-				return true
-			}
 		}
 	}
 	return false
@@ -195,31 +159,29 @@ func follower(t []token, i int, c place) bool {
 
 // isOrder reports whether the word at i is a verb that begins an order.
 func isOrder(t []token, i int, c place) bool {
-	w := at(t, i)
-	if w == "" || pointers[w] || i >= len(t) {
-		return false
-	}
-	if c.genre == Policy && !c.item && asides[w] && i == 0 {
-		return false
-	}
-	next := at(t, i+1)
-	if i+1 < len(t) && t[i+1].before == ':' {
-		return false // a label
-	}
-	if copulas[next] || next == "of" || next == "have" || subjectAt(t, i) {
-		return false
-	}
+	w, next := at(t, i), at(t, i+1)
 	switch {
-	case verbs[w] && !nouns[w]:
-		return true
-	case nouns[w] && verbs[w]:
-		return follower(t, i, c)
+	case w == "" || pointers[w] || c.genre == Policy && !c.item && asides[w] && i == 0:
+		return false
+	case i+1 < len(t) && t[i+1].before == ':', copulas[next], next == "of", next == "have", subjectAt(t, i): // a label or a subject
+		return false
+	case verbs[w]:
+		return !nouns[w] || follower(t, i, c)
 	}
-	// A word that is not in the lists is an order if it looks like a verb and takes an object.
-	if i > 0 && t[i].before == 0 && !adverbs[at(t, i-1)] || strings.HasSuffix(w, "ing") || strings.HasSuffix(w, "ed") || strings.HasSuffix(w, "s") || openers[w] || opens[w] || people[w] || adverbs[w] || len(w) < 3 {
+	return c.genre == Instructions && c.item && coined(t, i)
+}
+
+// coined reports whether the word at i, which is in no list of verbs, looks like a verb and takes an object.
+func coined(t []token, i int) bool {
+	w := t[i].low
+	if i > 0 && t[i].before == 0 && !adverbs[at(t, i-1)] || len(w) < 3 || openers[w] || opens[w] || people[w] || adverbs[w] || hasAny(w, inflections, strings.HasSuffix) {
 		return false
 	}
-	object := next == "the" || next == "a" || next == "an" || next == "all" || next == "your" || next == "each" || next == "every" || next == "any"
-	made := strings.HasSuffix(w, "ize") || strings.HasSuffix(w, "ise") || strings.HasSuffix(w, "ify") || strings.HasPrefix(w, "re-") || strings.HasPrefix(w, "co-")
-	return c.genre == Instructions && c.item && (object || made && i+1 < len(t))
+	made := hasAny(w, coinages, strings.HasSuffix) || hasAny(w, prefixes, strings.HasPrefix)
+	return determiners[at(t, i+1)] || made && i+1 < len(t)
+}
+
+// hasAny reports whether s has one of the parts.
+func hasAny(s string, parts []string, has func(s, part string) bool) bool {
+	return slices.ContainsFunc(parts, func(p string) bool { return has(s, p) })
 }

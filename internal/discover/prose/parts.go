@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"tenet/internal/blocks"
 	"tenet/internal/rule"
 )
 
@@ -14,8 +15,8 @@ type part struct {
 	subject    string // of the first part, where this one has none of its own
 }
 
-// split cuts a sentence that clearly has several duties: at a semicolon, and before ", and must", "and do not" and the like,
-// when each part says something by itself.
+// split divides a sentence that clearly has several duties: at a semicolon, and before ", and must", "and do not" and the like,
+// when each part says something alone.
 func split(s string, t []token, first reading, c place) []part {
 	cuts := []int{0}
 	for i := 1; i < len(t); i++ {
@@ -28,7 +29,7 @@ func split(s string, t []token, first reading, c place) []part {
 	}
 	subject := ""
 	if first.subject && first.at > 0 && first.at < cuts[1] && (t[0].before == 0) {
-		subject = strings.TrimSpace(plain(s[:t[first.at].start]))
+		subject = strings.TrimSpace(blocks.Plain(s[:t[first.at].start]))
 	}
 	var out []part
 	for k, from := range cuts {
@@ -71,7 +72,7 @@ func split(s string, t []token, first reading, c place) []part {
 // orders reports whether the means is an order, which has no subject.
 func orders(m Means) bool { return m == ByItem || m == BySentence || m == ByNegation }
 
-// trail is how much of what stands between two parts belongs to the first: marks that it closes.
+// trail returns how much of the text between two parts belongs to the first: marks that it closes.
 func trail(s string) int {
 	n := strings.IndexAny(s, ";, \n")
 	if n < 0 {
@@ -101,10 +102,10 @@ var exceptionStarts = []string{
 
 // exception reads a sentence that is an exception of the rule before it.
 func exception(raw string) (string, bool) {
-	s := plain(raw)
+	s := blocks.Plain(raw)
 	low := lower(s[:min(len(s), 60)])
 	for _, start := range exceptionStarts {
-		if rest, ok := strings.CutPrefix(low, start); ok && (rest == "" || !wordByte(rest[0])) {
+		if rest, ok := strings.CutPrefix(low, start); ok && (rest == "" || !blocks.WordByte(rest[0])) {
 			if start == "unless" && strings.Contains(s, ",") || start == "exceptions" && strings.Contains(low, "must") {
 				return "", false
 			}
@@ -128,13 +129,13 @@ func clause(raw string) (string, bool) {
 				break
 			}
 		}
-		e := strings.TrimRight(clean(plain(raw[t[i].start:end])), ".)")
+		e := strings.TrimRight(clean(blocks.Plain(raw[t[i].start:end])), ".)")
 		return e, len(e) > len("except ")
 	}
 	return "", false
 }
 
-// explains reports whether a sentence tells why the rule before it is there.
+// explains reports whether a sentence gives the reason for the rule before it.
 func explains(raw string) bool {
 	t := tokenize(raw)
 	if len(t) < 3 {
@@ -147,7 +148,7 @@ func explains(raw string) bool {
 	return false
 }
 
-// cutLabel takes the label off a sentence: "**Errors**: return them", "Naming - use camelCase". label is empty if there is none.
+// cutLabel takes the label off a sentence: "**Errors**: return them", "Naming - use camelCase". label is empty without one.
 func cutLabel(raw string) (label, body string) {
 	for _, mark := range []string{"**", "__", "`", "["} {
 		if !strings.HasPrefix(raw, mark) {
@@ -156,11 +157,9 @@ func cutLabel(raw string) (label, body string) {
 		end := 0
 		switch mark {
 		case "`":
-			end = codeEnd(raw, 0)
+			end = blocks.CodeEnd(raw, 0)
 		case "[":
-			if end = linkEnd(raw, 0); end > 0 {
-				end = targetEnd(raw, end)
-			}
+			end = blocks.LinkEnd(raw, 0)
 		default:
 			if at := strings.Index(raw[2:], mark); at >= 0 {
 				end = at + 4

@@ -3,7 +3,10 @@
 // time and memory proportional to the text; docs/discovery-quality.md says how often it is right.
 package prose
 
-import "tenet/internal/rule"
+import (
+	"tenet/internal/blocks"
+	"tenet/internal/rule"
+)
 
 // Genre is the kind of text, which decides how much its wording binds.
 type Genre int
@@ -11,11 +14,11 @@ type Genre int
 // The genres.
 const (
 	// Document is any text for people. Only words that bind, such as must and is prohibited, make a rule in it: its imperatives
-	// tell how to do something.
+	// explain how to do something.
 	Document Genre = iota
 	// Policy is a text that is there to regulate: what it says in lists in the imperative binds too.
 	Policy
-	// Instructions tell an assistant, or whoever works on the project, what to do.
+	// Instructions are for an assistant, or for the people who work on the project.
 	Instructions
 )
 
@@ -28,7 +31,7 @@ type Norm struct {
 	Rationale  string
 	Line       int // of the text, from 1
 	EndLine    int
-	Quote      string   // as it stands in the text
+	Quote      string   // the words of the text
 	Section    []string // headings above it, outermost first
 	Method     string   // in a sentence, for people
 	Means      Means
@@ -59,34 +62,9 @@ const (
 	byLast
 )
 
-// Block is a piece of text in reading order.
-type Block struct {
-	Kind BlockKind
-	// Text has the line ends of the source, without what marks the block, so that the line of a place in it can be counted.
-	Text string
-	Line int // from 1
-	// Section is the headings above it, outermost first. Blocks share it: never change it.
-	Section []string
-	// Lead is the index of the block that leads to this one, such as "Agents must:" before a list; -1 if there is none.
-	Lead int
-	// Code tells that a block of code follows.
-	Code bool
-}
-
-// BlockKind is the kind of a [Block].
-type BlockKind int
-
-// The kinds of blocks. Code, comments and front matter are none.
-const (
-	Heading BlockKind = iota
-	Paragraph
-	Item
-	Row // of a table, with its cells between bars
-)
-
-// sentences are the places of the sentences in the block.
-func (b *Block) sentences() [][2]int {
-	if b.Kind == Paragraph {
+// places returns the places of the sentences in a block.
+func places(b *blocks.Block) [][2]int {
+	if b.Kind == blocks.Paragraph {
 		if lines := lineSentences(b.Text); lines != nil {
 			return lines
 		}
@@ -94,8 +72,8 @@ func (b *Block) sentences() [][2]int {
 	return sentences(b.Text)
 }
 
-// line is the line of a place in the text of a block.
-func (b *Block) line(at int) int {
+// lineAt returns the line of a place in the text of a block.
+func lineAt(b *blocks.Block, at int) int {
 	n := b.Line
 	for i := 0; i < at && i < len(b.Text); i++ {
 		if b.Text[i] == '\n' {

@@ -4,13 +4,12 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"tenet/internal/blocks"
 )
 
-// maxSentence is the longest sentence that is read, in bytes; a longer one is told of as a [Gap].
+// maxSentence is the longest sentence that Find reads, in bytes; a longer one is a [Gap].
 const maxSentence = 4000
-
-// abbreviations end in a full stop that ends no sentence.
-var abbreviations = words("e.g. i.e. etc. vs. cf. no. nos. mr. mrs. ms. dr. st. inc. ltd. co. corp. art. sec. para. approx. incl. excl. resp. max. min. fig. vol. ch. pp. p. u.s. u.k. e.u. viz. al.")
 
 // sentences cuts the text of a block into sentences, as places in it.
 func sentences(text string) [][2]int {
@@ -21,7 +20,7 @@ func sentences(text string) [][2]int {
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; c {
 		case '`':
-			if end := codeEnd(text, i); end > 0 {
+			if end := blocks.CodeEnd(text, i); end > 0 {
 				i = end - 1
 			}
 		case '"':
@@ -53,7 +52,7 @@ func sentences(text string) [][2]int {
 	return trimmed(text, append(out, [2]int{from, len(text)}))
 }
 
-// closers is behind what may stand between the end of a sentence and the space.
+// closers returns the index after the marks between the end of a sentence and the space.
 func closers(text string, i int) int {
 	for i < len(text) {
 		r, size := utf8.DecodeRuneInString(text[i:])
@@ -128,15 +127,6 @@ func trimmed(text string, list [][2]int) [][2]int {
 		if from < to {
 			out = append(out, [2]int{from, to})
 		}
-	}
-	return out
-}
-
-// words makes a set of words.
-func words(list string) map[string]bool {
-	out := map[string]bool{}
-	for w := range strings.FieldsSeq(list) {
-		out[w] = true
 	}
 	return out
 }

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"tenet/internal/blocks"
 )
 
 // token is a word of a sentence, or code in it.
@@ -32,7 +34,7 @@ func tokenize(s string) []token {
 		start, before, linked = -1, 0, false
 	}
 	for i := 0; i < len(s); {
-		n, keep := inline(s, i)
+		n, keep := blocks.Inline(s, i)
 		r, _ := utf8.DecodeRuneInString(keep)
 		switch {
 		case n > 1 && strings.HasPrefix(keep, "`"):
@@ -60,7 +62,7 @@ func tokenize(s string) []token {
 	return out
 }
 
-// sign is what a character other than a word says about the clauses on both sides of it.
+// sign returns how a character parts the clauses on both sides of it; 0 if it does not.
 func sign(r rune, s string, i int) byte {
 	switch r {
 	case ';', ':', ',', '(', '|':
@@ -79,7 +81,7 @@ func sign(r rune, s string, i int) byte {
 	return 0
 }
 
-// stronger is the sign that parts more.
+// stronger returns the sign that parts more.
 func stronger(a, b byte) byte {
 	const order = "|;:.-(," // from the strongest
 	if a == 0 || b != 0 && strings.IndexByte(order, b) < strings.IndexByte(order, a) {
@@ -88,7 +90,7 @@ func stronger(a, b byte) byte {
 	return a
 }
 
-// lower is a word in lower case, with the plain apostrophe.
+// lower returns a word in lower case, with the plain apostrophe.
 func lower(s string) string {
 	s = strings.ToLower(s)
 	if strings.Contains(s, "’") {
@@ -97,7 +99,7 @@ func lower(s string) string {
 	return s
 }
 
-// is reports whether the words of a phrase stand at i. The signs between them do not matter, but code does.
+// is reports whether the words of a phrase begin at i. The signs between them do not matter, but code does.
 func is(t []token, i int, phrase ...string) bool {
 	if i < 0 || i+len(phrase) > len(t) {
 		return false
@@ -110,7 +112,7 @@ func is(t []token, i int, phrase ...string) bool {
 	return true
 }
 
-// at is the word at i; empty beyond the ends.
+// at returns the word at i; empty beyond the ends.
 func at(t []token, i int) string {
 	if i < 0 || i >= len(t) {
 		return ""

@@ -3,16 +3,17 @@ package prose
 import (
 	"strings"
 
+	"tenet/internal/blocks"
 	"tenet/internal/rule"
 )
 
-// silentSections hold no rules, whatever they say.
+// silentSections are headings of sections without rules.
 var silentSections = []string{
 	"definition", "glossary", "table of contents", "contents", "changelog", "references", "further reading", "see also",
 	"resources", "related documents", "revision history", "version history", "acknowledg", "license", "licence",
 }
 
-// factualSections tell how something is or is done; only words that bind make a rule there.
+// factualSections are headings of descriptions; only words that bind make a rule there.
 var factualSections = []string{
 	"command", "quick start", "quickstart", "usage", "installation", "installing", "setup", "getting started", "architecture", "overview", "structure",
 	"layout", "quick reference", "background", "introduction", "features", "tech stack", "technology stack", "directory", "directories",
@@ -42,12 +43,6 @@ func announced(section, list []string) bool {
 // gravest are words of a rule that nothing weighs more than.
 var gravest = []string{"critical", "under no circumstances", "zero tolerance", "strictly prohibited", "strictly forbidden", "at all costs", "non-negotiable"}
 
-// grave are subjects where a breach hurts others.
-var grave = words(`
-secret secrets password passwords credential credentials encrypt encrypted encryption pii vulnerability vulnerabilities injection bribe bribes bribery bribing
-illegal confidential breach breaches privacy authentication authorization authorisation money-laundering sanctions
-`)
-
 // severity weighs a norm by its wording.
 func severity(n *Norm, r reading) rule.Severity {
 	if n.Modality == rule.Should || n.Modality == rule.May {
@@ -73,37 +68,14 @@ func severity(n *Norm, r reading) rule.Severity {
 // shouted reports whether the words that bind are in capitals.
 func shouted(s string) bool {
 	for _, w := range []string{"MUST", "NEVER", "ALWAYS", "IMPORTANT", "DO NOT", "NOT ", "REQUIRED", "SHALL"} {
-		if at := strings.Index(s, w); at >= 0 && (at == 0 || !wordByte(s[at-1])) && (at+len(w) == len(s) || !wordByte(s[at+len(w)])) {
+		if at := strings.Index(s, w); at >= 0 && (at == 0 || !blocks.WordByte(s[at-1])) && (at+len(w) == len(s) || !blocks.WordByte(s[at+len(w)])) {
 			return true
 		}
 	}
 	return false
 }
 
-// topics are tags with the words that earn them.
-var topics = []struct {
-	tag   string
-	words map[string]bool
-}{
-	{"accessibility", words("accessibility accessible aria wcag a11y")},
-	{"api", words("api apis endpoint endpoints rest graphql")},
-	{"ci", words("ci pipeline pipelines workflow workflows")},
-	{"compliance", words("compliance regulation regulations law laws legal audit gdpr hipaa")},
-	{"data", words("data database databases sql schema migration migrations")},
-	{"dependencies", words("dependency dependencies lockfile package packages import imports")},
-	{"documentation", words("documentation docs docstring docstrings comment comments readme")},
-	{"errors", words("error errors exception exceptions panic")},
-	{"git", words("git commit commits branch branches pr merge rebase")},
-	{"logging", words("log logs logging logger")},
-	{"naming", words("name names naming camelcase snake_case kebab-case pascalcase")},
-	{"performance", words("performance cache caching latency memory")},
-	{"privacy", words("privacy pii personal gdpr")},
-	{"security", words("security secret secrets password passwords credential credentials encryption encrypt encrypted vulnerability vulnerabilities authentication authorization injection")},
-	{"style", words("style format formatting indentation lint linter prettier eslint")},
-	{"testing", words("test tests testing coverage mock mocks fixture fixtures")},
-}
-
-// Tags are labels for what the norm is about, by its words and its innermost heading.
+// Tags returns labels for what the norm is about, by its words and its innermost heading.
 func (n *Norm) Tags() []string {
 	text := lower(n.Statement)
 	if k := len(n.Section); k > 0 {
@@ -135,7 +107,7 @@ var precision = [byLast]float64{
 // inDocuments is the same for texts that are not there to regulate, where must often says how something works.
 const inDocuments = 0.79
 
-// confidence is the measured precision of some means in texts of a genre.
+// confidence returns the measured precision of some means in texts of a genre.
 func confidence(m Means, g Genre) float64 {
 	if g == Document {
 		return inDocuments

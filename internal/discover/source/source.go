@@ -7,25 +7,12 @@ import (
 	"context"
 
 	"tenet/internal/rule"
+	"tenet/internal/wire"
 )
-
-// Kind is a kind of place that rules are found in.
-type Kind string
-
-// The kinds of sources.
-const (
-	PolicyDocument Kind = "policy_document"
-	AssistantMD    Kind = "assistant_md"
-	LinterConfig   Kind = "linter_config"
-	CodePatterns   Kind = "code_patterns"
-)
-
-// Kinds are all kinds, in the order they are shown in.
-var Kinds = []Kind{PolicyDocument, AssistantMD, LinterConfig, CodePatterns}
 
 // File is one file of a scan.
 type File struct {
-	// Path has slashes, is relative to the root of the scan, and is made by whoever asked for it: never open it.
+	// Path has slashes and is relative to the root of the scan. It comes from the caller: never open it.
 	Path string
 	// Content is as it came: any bytes, UTF-8 or not.
 	Content []byte
@@ -33,7 +20,7 @@ type File struct {
 
 // Found is a rule that a reader has found.
 type Found struct {
-	Kind       Kind
+	Kind       wire.SourceKind
 	Statement  string // what a person would write; one duty
 	Modality   rule.Modality
 	Severity   rule.Severity
@@ -53,7 +40,7 @@ type Found struct {
 	Section string
 	// Method says in a sentence how it was found, for the reviewer, such as: sentence with "must not".
 	Method string
-	// Note tells the reviewer what else to know, such as that the linter enforces it already.
+	// Note has more for the reviewer, such as that the linter enforces it already.
 	Note string
 	// Confidence is from 0 to 1: the share of candidates found in this way that a reviewer would approve, as measured; for
 	// patterns in code, the lower end of the 95 % interval of the share of places that keep it.
@@ -69,8 +56,8 @@ type Problem struct {
 
 // Reader finds rules of one kind of source.
 type Reader interface {
-	// Kind is what it reads.
-	Kind() Kind
+	// Kind returns the kind of source that it reads.
+	Kind() wire.SourceKind
 	// Reads reports whether a file is one for it, by its path alone.
 	Reads(path string) bool
 	// Read finds the rules in files, all of which it [Reader.Reads], in the order of files and lines. Files are hostile: it

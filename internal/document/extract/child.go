@@ -14,7 +14,7 @@ import (
 	"tenet/internal/rule"
 )
 
-// How a program of ours is told to be the reading process of another: by this argument and this variable.
+// The argument and the variable that make a program the reading process of another.
 const (
 	childArgument = "read-document"
 	childVariable = "TENET_READ_DOCUMENT"
@@ -27,21 +27,21 @@ const (
 	childLate    = 72 // its time was up, and nobody has ended it
 )
 
-// task is what the reading process is to do with what comes on its standard input.
+// task is the order to the reading process; the file comes on its standard input.
 type task struct {
 	Format Format `json:"format"`
 	Limits Limits `json:"limits"`
 }
 
-// outcome is what it answers on its standard output.
+// outcome is its answer on its standard output.
 type outcome struct {
 	Result  *Result   `json:"result,omitempty"`
 	Code    rule.Code `json:"code,omitempty"`
 	Message string    `json:"message,omitempty"`
 }
 
-// Every program that holds this package can be its own reading process, test programs too, so that there is one way to
-// read a file and no setting to forget. It must begin before anything of the program runs, hence here.
+// Every program that links this package can be its own reading process, test programs too, so that one way to read a file
+// suffices and no setting can be forgotten. It must begin before anything of the program runs, hence here.
 func init() {
 	if len(os.Args) == 2 && os.Args[1] == childArgument && os.Getenv(childVariable) != "" {
 		exit(child(os.Getenv(childVariable), os.Stdin, os.Stdout))
@@ -87,7 +87,7 @@ func watch(limit int64) {
 	samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	for {
 		metrics.Read(samples)
-		if held := samples[0].Value.Uint64() - samples[1].Value.Uint64(); held > uint64(limit) { //nolint:gosec // limits are positive
+		if used := samples[0].Value.Uint64() - samples[1].Value.Uint64(); used > uint64(limit) { //nolint:gosec // limits are positive
 			fmt.Fprintln(os.Stderr, "tenet: the document needs too much memory")
 			exit(childStuffed)
 		}

@@ -126,7 +126,7 @@ func (p *parts) walk(name string, start func(xml.StartElement) error, end func(x
 	}
 }
 
-// attribute is the value of an attribute, whatever its name space.
+// attribute returns the value of an attribute in any name space.
 func attribute(e xml.StartElement, name string) string {
 	for _, a := range e.Attr {
 		if a.Name.Local == name {
@@ -154,7 +154,7 @@ func (p *parts) title() (string, error) {
 	return b.String(), err
 }
 
-// wordStyle is what is needed of a style of paragraphs.
+// wordStyle is a style of paragraphs.
 type wordStyle struct {
 	level int // of a heading, 0 for none
 	based string
@@ -199,7 +199,7 @@ func (p *parts) headings() (map[string]int, error) {
 	return levels, err
 }
 
-// headingName is the level of the built-in styles "heading 1" to "heading 9" and "Title"; 0 for others.
+// headingName returns the level of the built-in styles "heading 1" to "heading 9" and "Title"; 0 for others.
 func headingName(name string) int {
 	name = strings.ToLower(strings.ReplaceAll(name, " ", ""))
 	if name == "title" {

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"tenet/internal/rule"
+	"tenet/internal/text"
 )
 
 // Block is a piece of a document in reading order: a heading or a paragraph, a list item, a row of a table.
@@ -26,9 +27,9 @@ type Block struct {
 
 // Result is the text of a document.
 type Result struct {
-	// Title is what the file itself gives as its title; often empty.
+	// Title is the title that the file itself gives; often empty.
 	Title string `json:"title,omitempty"`
-	// Pages is how many pages there are; 0 where the format has none.
+	// Pages is the number of pages; 0 where the format has none.
 	Pages  int     `json:"pages,omitempty"`
 	Blocks []Block `json:"blocks"`
 }
@@ -108,7 +109,7 @@ func (s *sink) add(b Block) error {
 	}
 	if b.Heading > 0 {
 		b.Heading = min(b.Heading, 6)
-		b.Text = strings.Join(strings.Fields(b.Text), " ")
+		b.Text = text.OneLine(b.Text)
 	}
 	s.count += utf8.RuneCountInString(b.Text)
 	if s.count > s.limits.Characters {
@@ -155,11 +156,5 @@ func tidy(text string) string {
 // ligatures are letters that typesetters draw as one, and that nobody types.
 var ligatures = strings.NewReplacer("\ufb00", "ff", "\ufb01", "fi", "\ufb02", "fl", "\ufb03", "ffi", "\ufb04", "ffl", "\ufb05", "st", "\ufb06", "st")
 
-// plain is text on one line, cut to at most n bytes.
-func plain(text string, n int) string {
-	text = strings.Join(strings.Fields(tidy(text)), " ")
-	if len(text) > n {
-		text = strings.ToValidUTF8(text[:n], "")
-	}
-	return text
-}
+// plain returns text on one line, cut to at most n bytes.
+func plain(s string, n int) string { return text.Clip(text.OneLine(tidy(s)), n, "") }

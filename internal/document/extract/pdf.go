@@ -16,7 +16,7 @@ const (
 	maxTreeNodes = 50_000
 )
 
-// readPDF takes the text of a PDF. The library panics on what it does not like, and may run for ever: see [Run].
+// readPDF takes the text of a PDF. The library panics on malformed input, and may run without end: see [Run].
 func readPDF(s *sink, data []byte) error {
 	doc, err := openPDF(data)
 	if err != nil {
@@ -106,7 +106,7 @@ func inherited(page pdf.Value, key string) pdf.Value {
 	return pdf.Value{}
 }
 
-// pdfFont is what is needed of a font to read its text.
+// pdfFont is the part of a font that reading its text needs.
 type pdfFont struct {
 	encoder pdf.TextEncoding
 	wide    bool            // codes of two bytes
@@ -115,10 +115,10 @@ type pdfFont struct {
 	bold    bool
 }
 
-// usualWidth stands in where a font does not tell widths, in thousandths of its size.
+// usualWidth is the width of letters where a font gives none, in thousandths of its size.
 const usualWidth = 500
 
-// advance is how far a string moves on, in thousandths of the size, and how many codes it has.
+// advance returns how far a string moves on, in thousandths of the size, and how many codes it has.
 func (f *pdfFont) advance(raw string) (sum float64, codes int) {
 	step := 1
 	if f.wide {
@@ -183,7 +183,7 @@ func (f *pdfFont) wideWidths(list pdf.Value) {
 	}
 }
 
-// streams are the parts of a page's content.
+// streams returns the parts of a page's content.
 func streams(contents pdf.Value) []pdf.Value {
 	if contents.Kind() != pdf.Array {
 		return []pdf.Value{contents}

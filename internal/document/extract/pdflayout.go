@@ -29,7 +29,7 @@ type pdfBlock struct {
 	lines int
 }
 
-// layOut joins lines to paragraphs and tells headings by the size of their letters, or by being bold and short.
+// layOut joins lines to paragraphs and recognises headings by the size of their letters, or by being bold and short.
 func layOut(s *sink, lines []*pdfLine) error {
 	var blocks []*pdfBlock
 	var last *pdfLine
@@ -100,7 +100,7 @@ func sizes(letters map[float64]int) (body float64, levels []float64) {
 	return body, levels
 }
 
-// level is the level of a heading, or 0 for text.
+// level returns the level of a heading, or 0 for text.
 func (b *pdfBlock) level(body float64, levels []float64) int {
 	if utf8.RuneCountInString(b.Text) > maxHeading || leader.MatchString(b.Text) {
 		return 0

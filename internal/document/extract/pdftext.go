@@ -31,28 +31,28 @@ type pdfWalker struct {
 	saved     []textState
 }
 
-// textState is what operators change.
+// textState is the state that operators change.
 type textState struct {
 	font                      *pdfFont
 	size, leading, char, word float64
 	scale, rise               float64
-	page, line, text          transform
+	page, line, text          matrix
 }
 
-// transform maps x, y to a*x + c*y + e, b*x + d*y + f.
-type transform struct{ a, b, c, d, e, f float64 }
+// matrix maps x, y to a*x + c*y + e, b*x + d*y + f.
+type matrix struct{ a, b, c, d, e, f float64 }
 
-var unmoved = transform{a: 1, d: 1}
+var unmoved = matrix{a: 1, d: 1}
 
-// of is first t, then u.
-func (t transform) of(u transform) transform {
-	return transform{
+// of returns the transform that is first t, then u.
+func (t matrix) of(u matrix) matrix {
+	return matrix{
 		t.a*u.a + t.b*u.c, t.a*u.b + t.b*u.d, t.c*u.a + t.d*u.c, t.c*u.b + t.d*u.d,
 		t.e*u.a + t.f*u.c + u.e, t.e*u.b + t.f*u.d + u.f,
 	}
 }
 
-func moved(x, y float64) transform { return transform{1, 0, 0, 1, x, y} }
+func moved(x, y float64) matrix { return matrix{1, 0, 0, 1, x, y} }
 
 // Bounds of nesting within a page.
 const (
@@ -101,7 +101,7 @@ func (w *pdfWalker) readStream(part pdf.Value, depth int) (whole bool, err error
 	return true, nil
 }
 
-// numbers reads n numeric arguments; false if there are not as many.
+// numbers reads n numeric arguments; false for any other number of them.
 func numbers(args []pdf.Value, n int) ([]float64, bool) {
 	if len(args) != n {
 		return nil, false
@@ -130,13 +130,13 @@ func (w *pdfWalker) operate(op string, args []pdf.Value, depth int) {
 		}
 	case "cm":
 		if n, ok := numbers(args, 6); ok {
-			s.page = transform{n[0], n[1], n[2], n[3], n[4], n[5]}.of(s.page)
+			s.page = matrix{n[0], n[1], n[2], n[3], n[4], n[5]}.of(s.page)
 		}
 	case "BT":
 		s.text, s.line = unmoved, unmoved
 	case "Tm":
 		if n, ok := numbers(args, 6); ok {
-			s.line = transform{n[0], n[1], n[2], n[3], n[4], n[5]}
+			s.line = matrix{n[0], n[1], n[2], n[3], n[4], n[5]}
 			s.text = s.line
 		}
 	case "Td", "TD":
@@ -213,7 +213,7 @@ func (w *pdfWalker) form(name string, depth int) {
 		w.resources = own
 	}
 	if m := v.Key("Matrix"); m.Len() == 6 {
-		w.now.page = transform{
+		w.now.page = matrix{
 			m.Index(0).Float64(), m.Index(1).Float64(), m.Index(2).Float64(), m.Index(3).Float64(), m.Index(4).Float64(), m.Index(5).Float64(),
 		}.of(w.now.page)
 	}
@@ -266,7 +266,7 @@ func (w *pdfWalker) show(raw string) {
 	w.place(text, at.e, at.f+s.rise*at.d, s.text.of(s.page).e, size)
 }
 
-// place appends text to the line under way, with a space where there is a gap, or begins another line.
+// place appends text to the line under way, with a space across a gap, or begins another line.
 func (w *pdfWalker) place(text string, x, y, end, size float64) {
 	var l *pdfLine
 	if n := len(w.lines); n > 0 && w.lines[n-1].page == w.page {

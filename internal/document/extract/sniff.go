@@ -33,10 +33,10 @@ var mimeTypes = map[Format]string{
 	HTML: "text/html", Markdown: "text/markdown", Text: "text/plain",
 }
 
-// MIMEType is the media type of the format.
+// MIMEType returns the media type of the format.
 func (f Format) MIMEType() string { return mimeTypes[f] }
 
-// Noun is how messages call the format.
+// Noun returns how messages call the format.
 func (f Format) Noun() string {
 	return map[Format]string{PDF: "PDF", DOCX: "Word", HTML: "HTML", Markdown: "Markdown", Text: "text"}[f]
 }
@@ -46,27 +46,27 @@ var extensions = map[string]Format{
 	".pdf": PDF, ".docx": DOCX, ".html": HTML, ".htm": HTML, ".xhtml": HTML, ".md": Markdown, ".markdown": Markdown, ".txt": Text, ".text": Text,
 }
 
-// KnownEnding reports whether the ending of a file's name tells its format.
+// KnownEnding reports whether a file's name has the ending of a format.
 func KnownEnding(name string) bool {
-	_, known := extensions[strings.ToLower(path.Ext(name))]
-	return known
+	_, ok := extensions[strings.ToLower(path.Ext(name))]
+	return ok
 }
 
-// Sniff tells the format of a file by its content. The name only tells kinds of text apart, which look alike; a name that
-// contradicts the content is an error of code invalid, and so is a kind of file that cannot be read, with
-// [ErrUnsupported] in its chain.
+// Sniff returns the format of a file by its content. The name only decides between kinds of text, which look alike; a name that
+// contradicts the content is an error of code invalid, and so is a kind of file that cannot be read, with [ErrUnsupported] in its
+// chain.
 func Sniff(filename string, data []byte) (Format, error) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return "", rule.Errorf(rule.CodeInvalid, "the file is empty")
 	}
-	named, known := extensions[strings.ToLower(path.Ext(filename))]
+	named, hasEnding := extensions[strings.ToLower(path.Ext(filename))]
 	is, err := content(data)
 	switch {
-	case err != nil && known:
+	case err != nil && hasEnding:
 		return "", rule.Errorf(rule.CodeInvalid, "the file is named %q but does not hold %s: %w", filename, named.Noun(), err)
 	case err != nil:
 		return "", rule.Errorf(rule.CodeInvalid, "%w", err)
-	case !known:
+	case !hasEnding:
 		return is, nil
 	case is == named, is == Text && (named == Markdown || named == HTML):
 		return named, nil
@@ -79,7 +79,7 @@ func unsupported(what string) error {
 	return rule.Errorf(rule.CodeInvalid, "it is %s (%w); upload %s", what, ErrUnsupported, Accepted)
 }
 
-// content tells the format by content alone; all text that is not HTML is Text.
+// content returns the format by content alone; all text that is not HTML is Text.
 func content(data []byte) (Format, error) {
 	head := data[:min(len(data), 1024)]
 	switch {
@@ -115,7 +115,7 @@ func inZip(data []byte) (Format, error) {
 
 // isText reports whether data is text in an encoding that decode knows.
 func isText(data []byte) bool {
-	if encoding, _ := mark(data); encoding == utf16le || encoding == utf16be {
+	if wide(data) {
 		return true
 	}
 	control := 0

@@ -9,18 +9,18 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// entry is one hook and the event that it stands under.
+// entry is a hook and its event.
 type entry struct {
 	event string
 	hook  any
 }
 
-// document is a JSON file, perhaps with comments, in the form it was written in.
+// document is a JSON file, perhaps with comments, and its formatting.
 type document struct {
 	root   hujson.Value
-	unit   string // of indentation
-	end    string // of lines
-	narrow bool   // all on one line
+	unit   string // indentation of one level
+	end    string // line end
+	narrow bool   // whether all is on one line
 }
 
 func openJSON(b []byte) (*document, *hujson.Object, error) {
@@ -47,7 +47,7 @@ func openJSON(b []byte) (*document, *hujson.Object, error) {
 	return d, root, nil
 }
 
-// addJSON adds hooks to a file, in place of those with a mark. Fresh is what a new file begins with.
+// addJSON adds hooks to a file, in place of those with a mark. Fresh is the content of a new file.
 func addJSON(old, fresh []byte, m mark, entries []entry) ([]byte, error) {
 	if len(bytes.TrimSpace(old)) == 0 {
 		if old = fresh; old == nil {
@@ -82,12 +82,12 @@ func addJSON(old, fresh []byte, m mark, entries []entry) ([]byte, error) {
 	}
 	after := d.root.Pack()
 	if bytes.Equal(normal(after), normal(old)) {
-		return old, nil // the same hooks in another form
+		return old, nil // the same hooks in another formatting
 	}
 	return after, nil
 }
 
-// normal is a JSON text without its form.
+// normal returns a JSON text without its formatting.
 func normal(b []byte) []byte {
 	std, err := hujson.Standardize(bytes.Clone(b))
 	if err != nil {
@@ -110,18 +110,18 @@ type composite interface {
 	hujson.ValueTrimmed
 }
 
-// child is the member of an object with a name, which is made if it is missing.
+// child returns the member of an object with a name, which it adds if it is missing.
 func child[T composite](d *document, o *hujson.Object, depth int, name string, fresh T) (T, error) {
 	at, err := member(o, name)
 	if err != nil {
 		return nil, err
 	}
 	if at >= 0 {
-		found, ok := o.Members[at].Value.Value.(T)
+		value, ok := o.Members[at].Value.Value.(T)
 		if !ok {
-			return nil, malformed("%s is not what it should be, %T", name, fresh)
+			return nil, malformed("%s is not of the expected type %T", name, fresh)
 		}
-		return found, nil
+		return value, nil
 	}
 	m := hujson.ObjectMember{Name: hujson.Value{Value: hujson.String(name)}, Value: hujson.Value{Value: fresh}}
 	if !d.narrow {
@@ -136,7 +136,7 @@ func child[T composite](d *document, o *hujson.Object, depth int, name string, f
 	return fresh, nil
 }
 
-// member is the place of a member; -1 if there is none.
+// member returns the index of a member, or -1.
 func member(o *hujson.Object, name string) (int, error) {
 	at := -1
 	for i := range o.Members {
@@ -150,7 +150,7 @@ func member(o *hujson.Object, name string) (int, error) {
 	return at, nil
 }
 
-// trailing keeps the habit of a comma behind the last one.
+// trailing returns the text before a comma after a new last element, if the old last one had a comma.
 func trailing(last hujson.Extra) hujson.Extra {
 	if last == nil {
 		return nil
@@ -158,7 +158,7 @@ func trailing(last hujson.Extra) hujson.Extra {
 	return hujson.Extra{}
 }
 
-// lead is what stands before a new last element of a list of n. A comment at the end of the list stays where it is.
+// lead returns the text before a new last element of a list of n. A comment at the end of the list stays in its place.
 func (d *document) lead(after *hujson.Extra, n, depth int) hujson.Extra {
 	if d.narrow {
 		return nil
@@ -180,7 +180,7 @@ func (d *document) put(list *hujson.Array, v hujson.Value) {
 	list.Elements = append(list.Elements, v)
 }
 
-// value writes v in the form of the file.
+// value returns v in the formatting of the file.
 func (d *document) value(v any, depth int) (hujson.Value, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -195,7 +195,7 @@ func (d *document) value(v any, depth int) (hujson.Value, error) {
 	return hujson.Parse([]byte(text))
 }
 
-// removeJSON takes out the hooks with a mark, and what is empty without them; nil if that is all.
+// removeJSON removes the hooks with a mark, and the lists and objects that become empty; it returns nil for an empty file.
 func removeJSON(old []byte, m mark) ([]byte, error) {
 	d, root, err := openJSON(old)
 	if err != nil {
@@ -235,27 +235,27 @@ func removeJSON(old []byte, m mark) ([]byte, error) {
 	return d.root.Pack(), nil
 }
 
-// removeHooks takes out of a list, and of the lists named hooks in it, the objects with a mark.
+// removeHooks removes the objects with a mark from a list and from the lists named hooks in it.
 func removeHooks(list *hujson.Array, m mark) (changed bool) {
 	for i, e := range slices.Backward(list.Elements) {
 		o, ok := e.Value.(*hujson.Object)
 		if !ok {
 			continue
 		}
-		gone := false
+		remove := false
 		for j := range o.Members {
 			name, _ := o.Members[j].Name.Value.(hujson.Literal)
 			switch v := o.Members[j].Value.Value.(type) {
 			case hujson.Literal:
-				gone = gone || (name.String() == "command" && m.is(v.String()))
+				remove = remove || (name.String() == "command" && m.is(v.String()))
 			case *hujson.Array:
 				if name.String() == "hooks" && removeHooks(v, m) {
 					changed = true
-					gone = gone || len(v.Elements) == 0
+					remove = remove || len(v.Elements) == 0
 				}
 			}
 		}
-		if gone {
+		if remove {
 			changed = true
 			removeElement(list, i)
 		}
@@ -264,28 +264,28 @@ func removeHooks(list *hujson.Array, m mark) (changed bool) {
 }
 
 func removeElement(list *hujson.Array, at int) {
-	gone := list.Elements[at]
+	removed := list.Elements[at]
 	if n := len(list.Elements); at == n-1 {
 		if at > 0 {
-			inherit(&list.Elements[at-1].AfterExtra, gone.AfterExtra)
+			inherit(&list.Elements[at-1].AfterExtra, removed.AfterExtra)
 		}
-		restore(&list.AfterExtra, gone.BeforeExtra)
+		restore(&list.AfterExtra, removed.BeforeExtra)
 	}
 	list.Elements = append(list.Elements[:at], list.Elements[at+1:]...)
 }
 
 func removeMember(o *hujson.Object, at int) {
-	gone := o.Members[at]
+	removed := o.Members[at]
 	if n := len(o.Members); at == n-1 {
 		if at > 0 {
-			inherit(&o.Members[at-1].Value.AfterExtra, gone.Value.AfterExtra)
+			inherit(&o.Members[at-1].Value.AfterExtra, removed.Value.AfterExtra)
 		}
-		restore(&o.AfterExtra, gone.Name.BeforeExtra)
+		restore(&o.AfterExtra, removed.Name.BeforeExtra)
 	}
 	o.Members = append(o.Members[:at], o.Members[at+1:]...)
 }
 
-// inherit lets the element before the last become the last: with a comma behind it only if the last had one.
+// inherit makes the element before the last the last one, with a comma after it only if the last had one.
 func inherit(before *hujson.Extra, last hujson.Extra) {
 	if last == nil && len(*before) == 0 {
 		*before = nil
@@ -294,7 +294,7 @@ func inherit(before *hujson.Extra, last hujson.Extra) {
 	}
 }
 
-// restore puts back the comment that stood at the end of a list before its last element came.
+// restore puts a comment before the last element at the end of the list.
 func restore(after *hujson.Extra, lead hujson.Extra) {
 	if comment := strings.TrimRight(string(lead), " \t\r\n"); comment != "" {
 		*after = hujson.Extra(comment + string(*after))

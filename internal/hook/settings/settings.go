@@ -1,5 +1,5 @@
-// Package settings edits the files in which tools keep their hooks. An edit adds or takes out what is Tenet's and leaves every
-// other byte alone: other keys, their order, comments, indentation. A file that is not understood is refused, never mended.
+// Package settings edits the files in which tools configure their hooks. An edit adds or removes the hooks of Tenet and changes
+// no other byte: other keys, their order, comments, indentation. It refuses a file that it does not understand.
 package settings
 
 import (
@@ -11,12 +11,12 @@ import (
 	"tenet/internal/rule"
 )
 
-// Format is how a tool keeps its hooks.
+// Format is the format in which a tool configures its hooks.
 type Format struct {
-	// Add returns the file with the hook that runs command, in place of one that is there already. Old is nil where there is
-	// no file yet.
+	// Add returns the file with the hook that runs command, in place of an earlier hook of Tenet. Old is nil for a new file.
 	Add func(old []byte, command string) ([]byte, error)
-	// Remove returns the file without Tenet's hooks, and those that call program if it is not empty; nil if nothing else is left.
+	// Remove returns the file without the hooks of Tenet, and without those that call program if it is not empty; nil if nothing
+	// else is left.
 	Remove func(old []byte, program string) ([]byte, error)
 }
 
@@ -29,20 +29,20 @@ var (
 	Git       = Format{addGit, removeGit}
 )
 
-// timeLimit is how many seconds a tool gives the hook. It is above the hook's own limit, so that the answer is the hook's.
+// timeLimit is the tool's limit for the hook in seconds. It is above the hook's own limit, so that the answer is the hook's.
 const timeLimit = 30
 
 func malformed(format string, args ...any) error {
 	return rule.Errorf(rule.CodeInvalid, "the file is left alone: "+format, args...)
 }
 
-// mark tells Tenet's hooks for a tool from those of others, who may have a command hook as well.
+// mark distinguishes the hooks of Tenet for a tool from other hooks.
 type mark struct {
 	tool    string
-	program string // that is Tenet whatever its name is; empty for none
+	program string // a program that is Tenet under another name; empty for none
 }
 
-// is reports whether a command is one that Tenet has put there: it calls a program whose name begins with tenet.
+// is reports whether a command is a hook of Tenet: whether it calls a program whose name begins with tenet.
 func (m mark) is(command string) bool {
 	before, _, found := strings.Cut(command+" ", " hook "+m.tool+" ")
 	if !found {
@@ -59,7 +59,7 @@ func (m mark) is(command string) bool {
 	return false
 }
 
-// programOf is the program that a command calls, without quotes.
+// programOf returns the program that a command calls, without quotes.
 func programOf(command string) string {
 	if rest, ok := strings.CutPrefix(command, "'"); ok {
 		program, _, _ := strings.Cut(rest, "' ")
@@ -80,12 +80,12 @@ type claudeGroup struct {
 	Hooks   []claudeHook `json:"hooks"`
 }
 
-// claudeMatcher stands for every tool: one that the next version of Claude Code brings must not pass unasked. Those that change
-// nothing are answered without judging.
+// claudeMatcher matches every tool: a tool of the next version of Claude Code must not pass without a question. The hook allows
+// the tools that change nothing without judging them.
 const claudeMatcher = "*"
 
-// addClaude lets the shell turn every failure of the command, such as that it is not installed, into exit code 2: Claude Code
-// takes every other code for a pass.
+// addClaude makes the shell turn every failure of the command, such as a missing program, into exit code 2: Claude Code treats
+// every other code as Allow.
 func addClaude(old []byte, command string) ([]byte, error) {
 	group := claudeGroup{claudeMatcher, []claudeHook{{"command", command + " || exit 2", timeLimit}}}
 	return addJSON(old, nil, mark{"claude-code", programOf(command)}, []entry{{"PreToolUse", group}})
@@ -121,13 +121,13 @@ func removeCursor(old []byte, program string) ([]byte, error) {
 	return left, err
 }
 
-// Marks stand around what is Tenet's in files of lines.
+// Marks enclose the lines of Tenet in files of lines.
 const (
 	beginMark = "# tenet: begin (tenet hook uninstall takes this out)"
 	endMark   = "# tenet: end"
 )
 
-// cutBlock takes out the lines from one mark to the other.
+// cutBlock removes the lines from one mark to the other and returns their offset, or -1.
 func cutBlock(text string) (rest string, at int, err error) {
 	lines := strings.SplitAfter(text, "\n")
 	from, to := -1, -1
@@ -168,7 +168,7 @@ func removeBlock(old []byte, _ string) ([]byte, error) {
 
 const shebang = "#!/bin/sh\n"
 
-// addGit puts the hook before everything else of a script, which may end at any line.
+// addGit puts the hook first in a script, which may exit at any line.
 func addGit(old []byte, command string) ([]byte, error) {
 	if bytes.IndexByte(old, 0) >= 0 {
 		return nil, malformed("it is a program, not a script; call `%s` from it yourself", command)
@@ -188,7 +188,7 @@ func addGit(old []byte, command string) ([]byte, error) {
 	return fmt.Appendf(nil, "%s\n%s\n%s || exit $?\n%s\n%s", first, beginMark, command, endMark, rest), nil
 }
 
-// isShell reports whether a #! line names a shell that knows ||.
+// isShell reports whether a #! line names a shell that has the operator ||.
 func isShell(words []string) bool {
 	name := words[0]
 	if strings.HasSuffix(name, "/env") && len(words) > 1 {

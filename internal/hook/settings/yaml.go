@@ -8,7 +8,7 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// preCommitFile is as much of .pre-commit-config.yaml as must be right.
+// preCommitFile is the part of .pre-commit-config.yaml that must be valid.
 type preCommitFile struct {
 	Repos []map[string]any `yaml:"repos"`
 }
@@ -18,8 +18,8 @@ var (
 	firstItem = regexp.MustCompile(`\A(?:[ \t]*(?:#.*)?\r?\n)*([ ]*)- `)
 )
 
-// addPreCommit puts the hook before the repositories that are there. It writes lines and does not encode the file anew, which
-// would lose its comments.
+// addPreCommit puts the hook before the other repositories. It inserts lines and does not encode the file again, which would
+// lose its comments.
 func addPreCommit(old []byte, command string) ([]byte, error) {
 	text, _, err := cutBlock(string(old))
 	if err != nil {
@@ -82,7 +82,7 @@ func validPreCommit(text string) (err error) {
 	return nil
 }
 
-// yamlString quotes a text so that YAML reads it back whatever it holds.
+// yamlString quotes any text for YAML.
 func yamlString(s string) string {
 	return fmt.Sprintf("'%s'", strings.ReplaceAll(s, "'", "''"))
 }

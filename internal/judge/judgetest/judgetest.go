@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"tenet/internal/llm"
+	"tenet/internal/llm/llmtest"
 	"tenet/internal/rule"
 )
 
@@ -68,9 +69,9 @@ func Unsure() Entry {
 
 // Model makes a model that answers every prompt of the judge by asking decide about each rule, with the subject as it is
 // shown. An entry without a reference gets that of its rule. The control, which is no rule of anybody's, it answers rightly
-// by itself.
-func Model(decide func(r Rule, subject string) Entry) *llm.Fake {
-	return &llm.Fake{Respond: func(_ context.Context, req llm.Request) (llm.Response, error) {
+// on its own.
+func Model(decide func(r Rule, subject string) Entry) *llmtest.Fake {
+	return &llmtest.Fake{Respond: func(_ context.Context, req llm.Request) (llm.Response, error) {
 		subject := Subject(req)
 		var entries []Entry
 		for _, r := range all(req) {
@@ -176,9 +177,9 @@ var reference = regexp.MustCompile(`\bR\d+|\\u0052\\u003\d`)
 
 // Script makes a model that gives answers written for calls about the rules R1, R2 and so on, in order and adapted to each
 // request; the last one is given again and again.
-func Script(answers ...string) *llm.Fake {
+func Script(answers ...string) *llmtest.Fake {
 	var mu sync.Mutex
-	return &llm.Fake{Respond: func(_ context.Context, req llm.Request) (llm.Response, error) {
+	return &llmtest.Fake{Respond: func(_ context.Context, req llm.Request) (llm.Response, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		text := answers[0]

@@ -8,7 +8,7 @@ import (
 	"tenet/internal/rule"
 )
 
-// place is where a provider's server and key are told.
+// place names the variables of a provider's server and key.
 type place struct {
 	keyName string
 	// baseNames are the settings of the address, the usual one first.
@@ -66,8 +66,8 @@ func open(who identity, env func(string) string, opts Options) (*link, error) {
 	return newLink(who, base, key, p.authorise, opts), nil
 }
 
-// ollamaAddress completes what OLLAMA_HOST may hold, as Ollama's own client does. The variable also tells Ollama where to
-// listen, so it may lack the scheme, the port or the host, and may hold an address that means every interface.
+// ollamaAddress completes what OLLAMA_HOST may hold, as Ollama's own client does. The variable also sets where Ollama
+// listens, so it may lack the scheme, the port or the host, and may hold an address that means every interface.
 func ollamaAddress(host string) string {
 	host = strings.TrimSpace(host)
 	scheme, rest, ok := strings.Cut(host, "://")
@@ -115,7 +115,7 @@ func parseBase(setting, address string) (*url.URL, error) {
 	return u, nil
 }
 
-// plainKey reports whether key can stand in a header: visible ASCII only.
+// plainKey reports whether key fits in a header: visible ASCII only.
 func plainKey(key string) bool {
 	for i := range len(key) {
 		if key[i] <= ' ' || key[i] > '~' {

@@ -15,7 +15,7 @@ type anthropic struct{}
 // anthropicVersion is the version of the protocol. It is not the date of a feature: all later ones came under it.
 const anthropicVersion = "2023-06-01"
 
-// anthropicOutput is the limit of output tokens where the request has none: the protocol demands one, and it is what the
+// anthropicOutput is the limit of output tokens if the request has none: the protocol demands one, and it is the limit of the
 // smallest model served allows.
 const anthropicOutput = 4096
 
@@ -157,7 +157,7 @@ func (anthropic) decode(body []byte) (llm.Response, error) {
 		case "text":
 			text.WriteString(block.Text)
 		case "tool_use":
-			// The one tool that there is takes the answer; what was said beside it is not part of that.
+			// The only tool takes the answer; text next to it is not part of that.
 			if !called {
 				text.Reset()
 				text.Write(block.Input)

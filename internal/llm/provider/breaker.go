@@ -19,7 +19,7 @@ const (
 type result int
 
 const (
-	unknown  result = iota // the attempt was given up before it could tell
+	unknown  result = iota // the attempt was given up before it had a result
 	answered               // the server answered, if only to refuse
 	failed
 )
@@ -38,7 +38,7 @@ type breaker struct {
 // pass is the leave to make one attempt.
 type pass struct{ probe bool }
 
-// enter gives a pass for one attempt, which must be handed back with leave. If there is none, it tells for how long.
+// enter gives a pass for one attempt, which must be handed back with leave. If it has none, it returns for how long.
 func (b *breaker) enter(now time.Time) (p pass, rest time.Duration, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

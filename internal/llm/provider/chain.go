@@ -68,7 +68,7 @@ func (c *chain) ask(ctx context.Context, m Model, left int, req llm.Request) (ll
 	return m.Complete(ctx, req)
 }
 
-// Check checks all models at once. One that works is enough to judge, but all that do not are told.
+// Check checks all models at once. One working model is enough to judge, but the error names all that fail.
 func (c *chain) Check(ctx context.Context) error {
 	errs := make([]error, len(c.models))
 	done := make(chan struct{})
@@ -91,12 +91,12 @@ func (c *chain) Check(ctx context.Context) error {
 	case 0:
 		return nil
 	case len(c.models):
-		return rule.Errorf(rule.CodeUnavailable, "%w", joined(failed))
+		return rule.Errorf(rule.CodeUnavailable, "%w", joinErrors(failed))
 	}
-	return &PartialError{Err: joined(failed)}
+	return &PartialError{Err: joinErrors(failed)}
 }
 
-// PartialError tells that some models of a chain do not work, while another does.
+// PartialError reports that some models of a chain do not work, while another does.
 type PartialError struct{ Err error }
 
 // Error names those that do not work and why.
@@ -105,8 +105,8 @@ func (e *PartialError) Error() string { return e.Err.Error() }
 // Unwrap returns what is wrong with them.
 func (e *PartialError) Unwrap() error { return e.Err }
 
-// joined puts errors on one line.
-func joined(errs []error) error {
+// joinErrors puts errors on one line.
+func joinErrors(errs []error) error {
 	return &lines{errors.Join(errs...)}
 }
 

@@ -21,7 +21,7 @@ type wire interface {
 	list() string
 }
 
-// dialect is what a server was found to understand. The zero value is what most servers of its kind do.
+// dialect records the features that a server was found to understand. The zero value fits most servers of its kind.
 type dialect struct {
 	format        format
 	newTokenLimit bool // OpenAI: max_completion_tokens instead of max_tokens
@@ -41,7 +41,7 @@ const (
 	formatText                       // nothing, the schema in words
 )
 
-// thoughtRoom is what is added to the limit of output tokens where thoughts, which nobody asked for, count against it.
+// thoughtRoom is added to the limit of output tokens if unrequested thoughts count against it.
 const thoughtRoom = 8192
 
 // inWords is the schema for servers that are not held to it.

@@ -11,9 +11,10 @@ import (
 
 	"tenet/internal/llm"
 	"tenet/internal/rule"
+	"tenet/internal/text"
 )
 
-// Embedder is an embedding model of a vendor. Check tells whether it can be reached and accepts the key, without asking it
+// Embedder is an embedding model of a vendor. Check reports whether it can be reached and accepts the key, without asking it
 // anything; see [Model].
 type Embedder interface {
 	llm.Embedder
@@ -38,13 +39,13 @@ const batchSize = 32
 type embedder struct {
 	*link
 	wire vectorWire
-	// unsized is set once the server has refused to be told the length.
+	// unsized is set once the server has refused a length.
 	unsized atomic.Bool
 }
 
 // NewEmbedder makes the embedding model that spec names as provider:model, such as openai:text-embedding-3-small,
-// gemini:gemini-embedding-001 or ollama:nomic-embed-text. Addresses and keys come from env as for [New]. There is no chain of
-// embedding models: vectors of two models cannot be compared.
+// gemini:gemini-embedding-001 or ollama:nomic-embed-text. Addresses and keys come from env as for [New]. It takes no chain
+// of models: vectors of two models cannot be compared.
 func NewEmbedder(spec string, env func(string) string, opts Options) (Embedder, error) {
 	if strings.Contains(spec, ",") {
 		return nil, rule.Errorf(rule.CodeInvalid, "%q names several embedding models; name one, because vectors of two models cannot be compared", spec)
@@ -71,8 +72,8 @@ func (e *embedder) Check(ctx context.Context) error { return e.check(ctx, e.wire
 func (e *embedder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	vectors := make([][]float32, 0, len(texts))
 	short := make([]string, len(texts))
-	for i, text := range texts {
-		if short[i] = cut(strings.TrimSpace(text), llm.MaxEmbedBytes); short[i] == "" {
+	for i, s := range texts {
+		if short[i] = text.Clip(strings.TrimSpace(s), llm.MaxEmbedBytes, ""); short[i] == "" {
 			return nil, rule.Errorf(rule.CodeInvalid, "text %d is blank; there is nothing to make a vector of", i)
 		}
 	}
@@ -86,7 +87,7 @@ func (e *embedder) Embed(ctx context.Context, texts []string) ([][]float32, erro
 	return vectors, nil
 }
 
-// attempt asks for one batch, and again without the length if that is what the server refuses.
+// attempt asks for one batch, and again without the length if the server refuses that.
 func (e *embedder) attempt(ctx context.Context, texts []string) ([][]float32, error) {
 	for {
 		sized := !e.unsized.Load()

@@ -16,6 +16,7 @@ import (
 	"unicode"
 
 	"tenet/internal/rule"
+	"tenet/internal/text"
 )
 
 // identity names a model and the settings it hangs on, for error messages.
@@ -26,7 +27,7 @@ type identity struct {
 
 func (i identity) id() string { return i.vendor + ":" + i.model }
 
-// link is the way to one model on one server: it makes exchanges and tells what went wrong in them.
+// link is the way to one model on one server: it makes exchanges and reports their faults.
 type link struct {
 	identity
 	base *url.URL
@@ -52,7 +53,7 @@ func newLink(who identity, base *url.URL, key string, authorise func(http.Header
 // ID returns provider:model.
 func (l *link) ID() string { return l.id() }
 
-// reply is what a server answered.
+// reply is a server's answer.
 type reply struct {
 	status int
 	header http.Header
@@ -84,12 +85,12 @@ func (l *link) do(ctx context.Context, method, path string, payload []byte) (rep
 	l.authorise(req.Header, l.key)
 	resp, err := l.http.Do(req)
 	if err != nil {
-		return reply{}, l.broken(ctx, err)
+		return reply{}, l.exchangeError(ctx, err)
 	}
 	defer func() { _ = resp.Body.Close() }()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, l.opts.MaxResponseBytes+1))
 	if err != nil {
-		return reply{}, l.broken(ctx, err)
+		return reply{}, l.exchangeError(ctx, err)
 	}
 	if int64(len(body)) > l.opts.MaxResponseBytes {
 		return reply{}, rule.Errorf(rule.CodeInvalid, "the answer of %s is larger than %d bytes", l.id(), l.opts.MaxResponseBytes)
@@ -112,8 +113,8 @@ func (l *link) check(ctx context.Context, path string) error {
 	return nil
 }
 
-// broken tells of an exchange that did not come to an end.
-func (l *link) broken(ctx context.Context, err error) error {
+// exchangeError returns the error of an exchange that did not come to an end.
+func (l *link) exchangeError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return &transientError{err: l.interrupted(ctx.Err())}
 	}
@@ -191,13 +192,5 @@ func (l *link) scrub(s string) string {
 		}
 		return r
 	}, s)
-	return strings.TrimSpace(cut(s, 200))
-}
-
-// cut shortens s to at most n bytes without splitting a character.
-func cut(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[:n], "")
+	return strings.TrimSpace(text.Clip(s, 200, ""))
 }

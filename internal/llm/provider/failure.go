@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"strings"
 	"time"
+
+	"tenet/internal/text"
 )
 
-// failure is what an error answer says, in the forms that servers use.
+// failure is the body of an error answer, in the forms that servers use.
 type failure struct {
 	code    string
 	message string
@@ -14,7 +16,7 @@ type failure struct {
 	complaint string
 	// retryDelay is the pause that the body asks for; 0 for none.
 	retryDelay time.Duration
-	// badKey and tooLong are told by words, because the status alone (400) does not tell them.
+	// badKey and tooLong are recognised by words, because both have the status 400.
 	badKey, tooLong bool
 }
 
@@ -62,7 +64,7 @@ func decodeFailure(body []byte) failure {
 		return f
 	}
 	if f.complaint == "" {
-		f.complaint = strings.ToLower(cut(f.message, 500))
+		f.complaint = strings.ToLower(text.Clip(f.message, 500, ""))
 	}
 	f.tooLong = f.tooLong || saysTooLong(f.message)
 	return f
@@ -73,7 +75,7 @@ func (f *failure) read(o *errorObject) {
 	f.code = strings.Trim(string(o.Code), `"`)
 	if o.Param != nil && *o.Param != "" {
 		// The message alone may be ambiguous: max_tokens refused in favour of max_completion_tokens.
-		f.complaint = strings.ToLower(cut(*o.Param, 100))
+		f.complaint = strings.ToLower(text.Clip(*o.Param, 100, ""))
 	}
 	f.tooLong = f.code == "context_length_exceeded" || o.Type == "exceed_context_size_error"
 	for _, d := range o.Details {
@@ -86,7 +88,7 @@ func (f *failure) read(o *errorObject) {
 
 // saysTooLong knows the sentences in which Anthropic, Gemini, Ollama and llama.cpp refuse a prompt for its length.
 func saysTooLong(message string) bool {
-	message = strings.ToLower(cut(message, 500))
+	message = strings.ToLower(text.Clip(message, 500, ""))
 	for _, words := range []string{
 		"prompt is too long", "exceeds the maximum number of tokens", "exceeds the context length", "exceeds the available context size",
 		"exceed context limit", "maximum context length", "exceeds maximum context length", "exceed context window",

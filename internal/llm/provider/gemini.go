@@ -9,7 +9,7 @@ import (
 	"tenet/internal/llm"
 )
 
-// gemini is the generateContent protocol of Google's Gemini. It caches the beginning of a prompt by itself.
+// gemini is the generateContent protocol of Google's Gemini. It caches the beginning of a prompt automatically.
 type gemini struct{}
 
 func geminiKey(h http.Header, key string) { h.Set("X-Goog-Api-Key", key) }

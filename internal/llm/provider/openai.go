@@ -13,7 +13,7 @@ import (
 const seed = 20240229
 
 // openAI is the chat completions protocol of OpenAI and of the many servers that are compatible with it. OpenAI caches the
-// beginning of a prompt by itself: what is stable needs no mark, only to come first.
+// beginning of a prompt automatically: stable text needs no mark, only to come first.
 type openAI struct{}
 
 func bearer(h http.Header, key string) {

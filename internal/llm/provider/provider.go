@@ -1,7 +1,7 @@
 // Package provider talks to the vendors of language models: OpenAI and every server that is compatible with it, Anthropic,
 // Gemini and Ollama.
 //
-// The clients are our own, over net/http, with types for the few fields that we use. ADR 7 tells why, with the weight of the
+// The clients are our own, over net/http, with types for the few fields that we use. ADR 7 says why, with the weight of the
 // vendors' libraries. What remains for each vendor is a file that writes its prompts and reads its answers; exchanges,
 // retries, the breaker and the words for what went wrong are the same for all.
 package provider
@@ -19,7 +19,7 @@ import (
 	"tenet/internal/rule"
 )
 
-// Model is a model of a vendor. Check tells whether it can be reached and accepts the key, without asking it anything.
+// Model is a model of a vendor. Check reports whether it can be reached and accepts the key, without asking it anything.
 type Model interface {
 	llm.Model
 	// Check asks the server for its list of models: a cheap call, meant for readiness. It returns an unavailable error that

@@ -17,7 +17,7 @@ const maxBackoff = 8 * time.Second
 // transientError is a failure that may pass. It never leaves the package.
 type transientError struct {
 	err error
-	// pause is what the server asked to wait for, if asked.
+	// pause is how long the server asked to wait, if it did.
 	pause time.Duration
 	asked bool
 }
@@ -81,7 +81,7 @@ func retry[T any](ctx context.Context, l *link, attempt func(context.Context) (T
 	}
 }
 
-// guarded makes one attempt within the time for one, and tells the breaker how it went.
+// guarded makes one attempt within the time for one, and reports its outcome to the breaker.
 func guarded[T any](ctx context.Context, l *link, p pass, attempt func(context.Context) (T, error)) (resp T, err error) {
 	result := unknown // also if attempt panics
 	defer func() { l.breaker.leave(time.Now(), p, result) }()

@@ -11,8 +11,8 @@ import (
 	"tenet/internal/store/sqlstore"
 )
 
-// template is the file of a database with the current schema and nothing in it. Bringing up the schema takes many times as long as
-// to copy it, so it is done once per test binary.
+// template is the file of an empty database with the current schema. Migrating takes many times as long as copying, so it runs
+// once per test binary.
 var template = sync.OnceValues(func() (file []byte, err error) {
 	dir, err := os.MkdirTemp("", "tenet-litetest-")
 	if err != nil {
@@ -29,7 +29,7 @@ var template = sync.OnceValues(func() (file []byte, err error) {
 	return os.ReadFile(filepath.Join(dir, sqlstore.FileName))
 })
 
-// Dir makes a folder with a database of the current schema, which goes with the test.
+// Dir creates a folder with a database of the current schema, which the test removes at its end.
 func Dir(t testing.TB) string {
 	t.Helper()
 	file, err := template()

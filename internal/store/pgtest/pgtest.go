@@ -18,17 +18,17 @@ import (
 	"tenet/internal/store/sqlstore"
 )
 
-// Env names the variable that holds the address of a server on which databases may be made.
+// Env names the variable that holds the address of a server on which tests may create databases.
 const Env = "TENET_TEST_POSTGRES"
 
-// made is the template database and its schema.
+// made holds the name of the template database and its schema.
 type made struct{ name, schema string }
 
 var template = sync.OnceValues(makeTemplate)
 
-// DSN gives this test a database with the current schema and nothing in it, and returns its address. When the test has passed, the
-// database is emptied for the next one: to make one takes several times as long. It fails the test if no server is given: a test
-// that needs PostgreSQL is never skipped.
+// DSN creates an empty database with the current schema for this test, and returns its address. When the test has passed, it
+// empties the database for the next one, since creating one takes several times as long. Without a server it fails the test: a
+// test that needs PostgreSQL is never skipped.
 func DSN(t testing.TB) string {
 	t.Helper()
 	address := server(t)
@@ -50,7 +50,7 @@ func DSN(t testing.TB) string {
 	return withDatabase(address, name)
 }
 
-// names are those of databases that wait to be used again.
+// names holds the names of databases to use again.
 type names struct {
 	mu   sync.Mutex
 	list []string
@@ -76,8 +76,8 @@ func (n *names) give(name string) {
 	n.list = append(n.list, name)
 }
 
-// Empty makes a database without any tables, with options as CREATE DATABASE has them, and returns its address; the
-// database goes with the test.
+// Empty creates a database without tables, with options as CREATE DATABASE has them, and returns its address. The
+// test drops it at its end.
 func Empty(t testing.TB, options string) string {
 	t.Helper()
 	name := create(t, "TEMPLATE template0 "+options)
@@ -94,7 +94,7 @@ func server(t testing.TB) string {
 	return address
 }
 
-// create makes a database, with options as CREATE DATABASE has them.
+// create creates a database, with options as CREATE DATABASE has them.
 func create(t testing.TB, options string) string {
 	t.Helper()
 	name := newName("test")
@@ -111,10 +111,10 @@ func drop(t testing.TB, name string) {
 	}
 }
 
-// schema tells two schemas apart that a test could leave behind: by the newest migration and the number of tables and indices.
+// schema identifies the schema of a database by its newest migration and the number of tables and indices.
 const schema = `SELECT (SELECT max(version_id) FROM goose_db_version) || '/' || count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace`
 
-// empty deletes all rows, also those that triggers keep, and lets numbers begin at 1. Deleting is quicker than truncating where there are few.
+// empty deletes all rows, including those that triggers protect, and resets sequences. For few rows DELETE is faster than TRUNCATE.
 const empty = `DO $$
 DECLARE one record;
 BEGIN
@@ -133,7 +133,7 @@ BEGIN
 	END LOOP;
 END $$`
 
-// clean empties a database. The error is not nil if it cannot be used again.
+// clean empties a database. It returns an error if the database cannot be used again.
 func clean(dsn, want string) error {
 	return connected(dsn, func(ctx context.Context, conn *pgx.Conn) error {
 		var have string
@@ -148,8 +148,8 @@ func clean(dsn, want string) error {
 	})
 }
 
-// makeTemplate makes a migrated database, once per test binary. Nothing tells when the last test has used it, so the
-// databases that older runs have left behind go here.
+// makeTemplate creates a migrated database, once per test binary. The end of the last test is unknown, so the next run drops the
+// databases of older runs here.
 func makeTemplate() (made, error) {
 	address, m := os.Getenv(Env), made{name: newName("template")}
 	if err := admin(address, "CREATE DATABASE "+m.name); err != nil {
@@ -168,7 +168,7 @@ func makeTemplate() (made, error) {
 	return m, errors.Join(err, dropStale(address))
 }
 
-// stale is the age at which a database belongs to no running test any more.
+// stale is the age from which a database belongs to no running test.
 const stale = 2 * time.Hour
 
 func dropStale(address string) error {
@@ -196,7 +196,7 @@ func dropStale(address string) error {
 	})
 }
 
-// newName is a name that no other test has, with the time of its making: tenet_test_1760000000_a1b2.
+// newName returns a unique name with the time of its creation: tenet_test_1760000000_a1b2.
 func newName(kind string) string {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // never fails, see crypto/rand

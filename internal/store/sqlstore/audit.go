@@ -5,80 +5,60 @@ import (
 	"database/sql"
 	"errors"
 	"slices"
+	"strconv"
 
 	"tenet/internal/rule"
 	"tenet/internal/store"
+	"tenet/internal/wire"
 )
 
 const auditColumns = "project_id, seq, id, kind, at, actor, verdict, mode, body, body_hash, prev_hash, hash"
 
-func scanAudit(scan func(...any) error) (store.AuditEntry, error) {
-	var e store.AuditEntry
-	var at int64
-	err := scan(&e.ProjectID, &e.Seq, &e.ID, &e.Kind, &at, &e.Actor, &e.Verdict, &e.Mode, &e.Body, &e.BodyHash, &e.PrevHash, &e.Hash)
-	e.At = fromMicros(at)
-	return e, err
+func auditFields(e *store.AuditEntry) []any {
+	return []any{&e.ProjectID, &e.Seq, &e.ID, &e.Kind, timeColumn{&e.At}, &e.Actor, &e.Verdict, &e.Mode, &e.Body, &e.BodyHash, &e.PrevHash, &e.Hash}
 }
 
-// AuditHead implements store.Reader.
-func (r *reader) AuditHead(ctx context.Context, projectID string) (store.AuditHead, error) {
+// Head implements store.AuditReader.
+func (t auditTable) Head(ctx context.Context, projectID string) (wire.AuditHead, error) {
 	chain, query := chainOf(projectID), "SELECT seq, hash FROM audit_heads WHERE project_id = ?"
-	var head store.AuditHead
-	if r.mustHold(chain) {
-		// What every append begins with locks and reads in one go.
-		err := r.row(ctx, "lock audit head", query+" FOR UPDATE", []any{projectID}, &head.Seq, &head.Hash)
+	var head wire.AuditHead
+	if t.needsLock(chain) {
+		// Every append begins here, so one statement locks and reads.
+		err := t.row(ctx, "lock audit head", query+" FOR UPDATE", []any{projectID}, &head.Seq, &head.Hash)
 		if err == nil {
-			r.inside.held[chain] = true
+			t.state.locked[chain] = true
 			return head, nil
 		}
 		if !errors.Is(err, sql.ErrNoRows) {
 			return head, err
 		}
 	}
-	if err := r.hold(ctx, chain); err != nil {
+	if err := t.lock(ctx, chain); err != nil {
 		return head, err
 	}
-	err := r.row(ctx, "audit head", query, []any{projectID}, &head.Seq, &head.Hash)
-	return head, missing(err, "project", projectID)
+	err := t.row(ctx, "audit head", query, []any{projectID}, &head.Seq, &head.Hash)
+	return head, notFound(err, "project", projectID)
 }
 
-// LockAudit implements store.Tx.
-func (t *tx) LockAudit(ctx context.Context, projectID string) (store.AuditHead, error) {
-	return t.AuditHead(ctx, projectID) // a transaction locks what it reads
+// Lock implements store.AuditTx.
+func (t auditTable) Lock(ctx context.Context, projectID string) (wire.AuditHead, error) {
+	return t.Head(ctx, projectID) // a transaction locks what it reads
 }
 
-// AuditEntries implements store.Reader.
-func (r *reader) AuditEntries(ctx context.Context, projectID string, after int64, limit int) ([]store.AuditEntry, error) {
-	if err := r.hold(ctx, chainOf(projectID)); err != nil {
-		return nil, err
-	}
-	return r.auditList(ctx, "SELECT "+auditColumns+" FROM audit_entries WHERE project_id = ? AND seq > ? ORDER BY seq LIMIT ?",
-		projectID, after, max(limit, 0))
+// Entries implements store.AuditReader.
+func (t auditTable) Entries(ctx context.Context, projectID string, after int64, limit int) ([]store.AuditEntry, error) {
+	return many(ctx, t.session, chainOf(projectID), "audit entries",
+		"SELECT "+auditColumns+" FROM audit_entries WHERE project_id = ? AND seq > ? ORDER BY seq LIMIT ?", []any{projectID, after, max(limit, 0)}, auditFields)
 }
 
-func (r *reader) auditList(ctx context.Context, query string, args ...any) ([]store.AuditEntry, error) {
-	list := []store.AuditEntry{}
-	err := r.each(ctx, "audit entries", query, args, func(rows *sql.Rows) error {
-		e, err := scanAudit(rows.Scan)
-		list = append(list, e)
-		return err
-	})
-	return list, err
+// Get implements store.AuditReader.
+func (t auditTable) Get(ctx context.Context, projectID, id string) (store.AuditEntry, error) {
+	e, err := one(ctx, t.session, chainOf(projectID), "audit entry", "SELECT "+auditColumns+" FROM audit_entries WHERE project_id = ? AND id = ?", []any{projectID, id}, auditFields)
+	return e, notFound(err, "audit entry", id)
 }
 
-// AuditEntry implements store.Reader.
-func (r *reader) AuditEntry(ctx context.Context, projectID, id string) (store.AuditEntry, error) {
-	if err := r.hold(ctx, chainOf(projectID)); err != nil {
-		return store.AuditEntry{}, err
-	}
-	e, err := scanAudit(func(dest ...any) error {
-		return r.row(ctx, "audit entry", "SELECT "+auditColumns+" FROM audit_entries WHERE project_id = ? AND id = ?", []any{projectID, id}, dest...)
-	})
-	return e, missing(err, "audit entry", id)
-}
-
-// FindAudit implements store.Reader.
-func (r *reader) FindAudit(ctx context.Context, f store.AuditFilter) ([]store.AuditEntry, int, error) {
+// Find implements store.AuditReader.
+func (t auditTable) Find(ctx context.Context, f store.AuditFilter) ([]store.AuditEntry, int, error) {
 	where, args := auditWhere(f)
 	window := []any{max(f.Limit, 0), max(f.Offset, 0)}
 	count, page, pageArgs := "SELECT COUNT(*)"+where, "SELECT "+auditColumns+where+" ORDER BY seq DESC LIMIT ? OFFSET ?", slices.Concat(args, window)
@@ -86,7 +66,7 @@ func (r *reader) FindAudit(ctx context.Context, f store.AuditFilter) ([]store.Au
 	case len(args) == 1: // by project only
 		count = "SELECT seq FROM audit_heads WHERE project_id = ?" // entries count from 1 without gaps
 	case len(args) == 2 && f.Kind != "":
-		// The index by kind has them in order.
+		// The index by kind has this order.
 	default:
 		// The + keeps databases from walking the entries in order of seq, with their large bodies, until enough match: the index
 		// that holds all these columns finds them first.
@@ -96,28 +76,21 @@ func (r *reader) FindAudit(ctx context.Context, f store.AuditFilter) ([]store.Au
 	}
 	var list []store.AuditEntry
 	total := 0
-	err := r.holding(ctx, chainOf(f.ProjectID), func(r *reader) error {
+	err := t.lockedSnapshot(ctx, chainOf(f.ProjectID), func(r *session) error {
 		err := r.row(ctx, "count audit entries", count, args, &total)
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
-		list, err = r.auditList(ctx, page, pageArgs...)
+		list, err = many(ctx, r, unlocked, "audit entries", page, pageArgs, auditFields)
 		return err
 	})
 	return list, total, err
 }
 
-// auditWhere is the part of a query that selects what a filter lets through. The first argument is the project.
+// auditWhere returns the part of a query that selects by a filter. The first argument is the project.
 func auditWhere(f store.AuditFilter) (where string, args []any) {
-	where, args = " FROM audit_entries WHERE project_id = ?", []any{f.ProjectID}
-	for _, c := range []struct{ column, value string }{
-		{"kind", f.Kind}, {"verdict", f.Verdict}, {"mode", f.Mode}, {"actor", f.Actor},
-	} {
-		if c.value != "" {
-			where += " AND " + c.column + " = ?"
-			args = append(args, c.value)
-		}
-	}
+	where, args = equal(" FROM audit_entries WHERE project_id = ?", []any{f.ProjectID},
+		"kind", f.Kind, "verdict", f.Verdict, "mode", f.Mode, "actor", f.Actor)
 	if f.Since != nil {
 		where += " AND at >= ?"
 		args = append(args, micros(*f.Since))
@@ -129,39 +102,64 @@ func auditWhere(f store.AuditFilter) (where string, args []any) {
 	return where, args
 }
 
-// AppendAudit implements store.Tx.
-func (t *tx) AppendAudit(ctx context.Context, entries []store.AuditEntry) error {
-	if len(entries) == 0 {
-		return nil
+// LockMany implements store.AuditTx.
+func (t auditTable) LockMany(ctx context.Context, projectIDs []string) (map[string]wire.AuditHead, error) {
+	if t.d.rowLocks {
+		heads := make(map[string]wire.AuditHead, len(projectIDs))
+		for _, id := range projectIDs {
+			head, err := t.Head(ctx, id)
+			if err != nil {
+				return nil, err
+			}
+			heads[id] = head
+		}
+		return heads, nil
 	}
-	first, last := &entries[0], &entries[len(entries)-1]
-	if err := t.hold(ctx, chainOf(first.ProjectID)); err != nil {
-		return err
+	in, list := t.d.in("project_id", projectIDs)
+	heads, err := byKey(ctx, t.session, unlocked, "audit heads", "SELECT project_id, seq, hash FROM audit_heads WHERE "+in, []any{list},
+		func(id *string, h *wire.AuditHead) []any { return []any{id, &h.Seq, &h.Hash} })
+	for _, id := range projectIDs {
+		if _, ok := heads[id]; !ok && err == nil {
+			err = rule.NotFound("project", id)
+		}
 	}
-	args := make([]any, 0, 12*len(entries))
+	return heads, err
+}
+
+// moveHeads and whereHead move the heads that are still before the first entry of their project.
+const (
+	moveHeads = "WITH moved (project_id, from_seq, from_hash, seq, hash) AS (VALUES "
+	whereHead = `) UPDATE audit_heads SET seq = CAST(moved.seq AS BIGINT), hash = moved.hash FROM moved
+		WHERE audit_heads.project_id = moved.project_id AND audit_heads.seq = CAST(moved.from_seq AS BIGINT) AND audit_heads.hash = moved.from_hash`
+)
+
+// Append implements store.AuditTx.
+func (t auditTable) Append(ctx context.Context, entries []store.AuditEntry) error {
+	args, heads := make([]any, 0, 12*len(entries)), []any{}
 	for i := range entries {
 		e := &entries[i]
-		if e.ProjectID != first.ProjectID || e.Seq != first.Seq+int64(i) {
+		if i == 0 || e.ProjectID != entries[i-1].ProjectID {
+			if err := t.lock(ctx, chainOf(e.ProjectID)); err != nil {
+				return err
+			}
+			heads = append(heads, e.ProjectID, strconv.FormatInt(e.Seq-1, 10), e.PrevHash, "", "")
+		} else if e.Seq != entries[i-1].Seq+1 {
 			return rule.Errorf(rule.CodeConflict, "audit entry %d of project %q does not follow the one before it", e.Seq, e.ProjectID)
 		}
-		body := e.Body
-		if body == nil {
-			body = []byte{}
-		}
-		args = append(args, e.ProjectID, e.Seq, e.ID, e.Kind, micros(e.At), e.Actor, e.Verdict, e.Mode, body, e.BodyHash, e.PrevHash, e.Hash)
+		heads[len(heads)-2], heads[len(heads)-1] = strconv.FormatInt(e.Seq, 10), e.Hash
+		args = append(args, e.ProjectID, e.Seq, e.ID, e.Kind, micros(e.At), e.Actor, e.Verdict, e.Mode, blob(e.Body), e.BodyHash, e.PrevHash, e.Hash)
 	}
-	// The head moves first: if it is not where the entries begin, nothing else is tried.
-	n, err := t.exec(ctx, "move audit head", "UPDATE audit_heads SET seq = ?, hash = ? WHERE project_id = ? AND seq = ? AND hash = ?",
-		last.Seq, last.Hash, first.ProjectID, first.Seq-1, first.PrevHash)
+	// The heads move first: if one has moved, Append ends.
+	n, err := t.countRows(ctx, "move audit heads", moveHeads, 5, whereHead, heads)
 	if err != nil {
 		return err
 	}
-	if n == 0 {
-		return rule.Errorf(rule.CodeConflict, "the audit chain of project %q has moved on; read its head again", first.ProjectID)
+	if n < int64(len(heads)/5) {
+		return rule.Errorf(rule.CodeConflict, "an audit chain has moved on; read its head again")
 	}
 	err = t.execRows(ctx, "append audit entries", "INSERT INTO audit_entries ("+auditColumns+") VALUES ", 12, "", args)
 	if t.d.duplicate(err) {
-		// Only the text of the outer error names columns; users are shown the inner one.
+		// Only the text of the outer error names columns; users see the inner one.
 		return errors.Join(rule.Errorf(rule.CodeConflict, "an audit entry with this id exists already; give it a new one"), err)
 	}
 	return err

@@ -33,7 +33,7 @@ func eachDatabase(b *testing.B, bench func(*testing.B, store.Store)) {
 		b.Run(name, func(b *testing.B) {
 			s, err := open[name](b)
 			opened(b, s, err)
-			err = s.Update(b.Context(), func(tx store.Tx) error { return tx.CreateProject(b.Context(), rule.Project{ID: "p", Name: "p"}) })
+			err = s.Update(b.Context(), func(tx store.Tx) error { return tx.Projects.Create(b.Context(), rule.Project{ID: "p", Name: "p"}) })
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -63,7 +63,7 @@ func benchRules(from, n int) []rule.Rule {
 func change(b *testing.B, s store.Store, fn func(tx store.Tx, cv int64) error) {
 	b.Helper()
 	err := s.Update(b.Context(), func(tx store.Tx) error {
-		cv, err := tx.RaiseCorpus(b.Context(), "p")
+		cv, err := tx.Projects.RaiseCorpus(b.Context(), "p")
 		if err != nil {
 			return err
 		}
@@ -78,7 +78,7 @@ func fill(b *testing.B, s store.Store, n int) {
 	b.Helper()
 	for from := 0; from < n; from += 10_000 {
 		change(b, s, func(tx store.Tx, cv int64) error {
-			return tx.InsertRules(b.Context(), cv, benchRules(from, min(10_000, n-from)))
+			return tx.Rules.Insert(b.Context(), cv, benchRules(from, min(10_000, n-from)))
 		})
 	}
 }
@@ -88,7 +88,7 @@ func BenchmarkInsertRules(b *testing.B) {
 	eachDatabase(b, func(b *testing.B, s store.Store) {
 		n := 0
 		for b.Loop() {
-			change(b, s, func(tx store.Tx, cv int64) error { return tx.InsertRules(b.Context(), cv, benchRules(n, 10_000)) })
+			change(b, s, func(tx store.Tx, cv int64) error { return tx.Rules.Insert(b.Context(), cv, benchRules(n, 10_000)) })
 			n += 10_000
 		}
 	})
@@ -98,12 +98,12 @@ func BenchmarkInsertRules(b *testing.B) {
 func BenchmarkUpdateRules(b *testing.B) {
 	eachDatabase(b, func(b *testing.B, s store.Store) {
 		rules := benchRules(0, 10_000)
-		change(b, s, func(tx store.Tx, cv int64) error { return tx.InsertRules(b.Context(), cv, rules) })
+		change(b, s, func(tx store.Tx, cv int64) error { return tx.Rules.Insert(b.Context(), cv, rules) })
 		for b.Loop() {
 			for i := range rules {
 				rules[i].Version++
 			}
-			change(b, s, func(tx store.Tx, cv int64) error { return tx.UpdateRules(b.Context(), cv, rules) })
+			change(b, s, func(tx store.Tx, cv int64) error { return tx.Rules.Update(b.Context(), cv, rules) })
 		}
 	})
 }
@@ -114,7 +114,7 @@ func BenchmarkChanges(b *testing.B) {
 		fill(b, s, 100_000)
 		read := func(b *testing.B, after int64, want int) {
 			n := 0
-			if _, err := s.Changes(b.Context(), "p", after, func(store.RuleState) error { n++; return nil }); err != nil || n != want {
+			if _, err := s.Rules.Changes(b.Context(), "p", after, func(store.RuleState) error { n++; return nil }); err != nil || n != want {
 				b.Fatal(n, err)
 			}
 		}
@@ -123,7 +123,7 @@ func BenchmarkChanges(b *testing.B) {
 				read(b, 0, 100_000)
 			}
 		})
-		change(b, s, func(tx store.Tx, cv int64) error { return tx.InsertRules(b.Context(), cv, benchRules(100_000, 1)) })
+		change(b, s, func(tx store.Tx, cv int64) error { return tx.Rules.Insert(b.Context(), cv, benchRules(100_000, 1)) })
 		b.Run("one", func(b *testing.B) {
 			for b.Loop() {
 				read(b, 10, 1)
@@ -136,21 +136,21 @@ func BenchmarkChanges(b *testing.B) {
 func BenchmarkRules(b *testing.B) {
 	eachDatabase(b, func(b *testing.B, s store.Store) {
 		rules := benchRules(0, 10_000)
-		change(b, s, func(tx store.Tx, cv int64) error { return tx.InsertRules(b.Context(), cv, rules) })
+		change(b, s, func(tx store.Tx, cv int64) error { return tx.Rules.Insert(b.Context(), cv, rules) })
 		refs := make([]string, 200)
 		for i := range refs {
 			refs[i] = rules[50*i].Slug
 		}
 		b.Run("many", func(b *testing.B) {
 			for b.Loop() {
-				if found, err := s.Rules(b.Context(), "p", refs); err != nil || len(found) != len(refs) {
+				if found, err := s.Rules.GetMany(b.Context(), "p", refs); err != nil || len(found) != len(refs) {
 					b.Fatal(len(found), err)
 				}
 			}
 		})
 		b.Run("one", func(b *testing.B) {
 			for b.Loop() {
-				if _, err := s.Rule(b.Context(), "p", rules[77].ID); err != nil {
+				if _, err := s.Rules.Get(b.Context(), "p", rules[77].ID); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -211,7 +211,7 @@ func BenchmarkFindAudit(b *testing.B) {
 			f.ProjectID, f.Limit = "p", 20
 			b.Run(name, func(b *testing.B) {
 				for b.Loop() {
-					if _, _, err := s.FindAudit(b.Context(), f); err != nil {
+					if _, _, err := s.Audit.Find(b.Context(), f); err != nil {
 						b.Fatal(err)
 					}
 				}

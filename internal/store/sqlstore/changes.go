@@ -13,16 +13,16 @@ import (
 	"tenet/internal/store"
 )
 
-// Changes implements store.Reader.
-func (r *reader) Changes(ctx context.Context, projectID string, after int64, fn func(store.RuleState) error) (int64, error) {
-	return r.changes(ctx, projectID, after, fn, func(*reader) error { return nil })
+// Changes implements store.RuleReader.
+func (t ruleTable) Changes(ctx context.Context, projectID string, after int64, fn func(store.RuleState) error) (int64, error) {
+	return t.changes(ctx, projectID, after, fn, func(*session) error { return nil })
 }
 
-// changes walks changed rules and then calls more with a reader to which the database stands still.
-func (r *reader) changes(ctx context.Context, projectID string, after int64, fn func(store.RuleState) error, more func(*reader) error) (int64, error) {
+// changes walks changed rules and then calls more with a session that sees the same state of the database.
+func (t ruleTable) changes(ctx context.Context, projectID string, after int64, fn func(store.RuleState) error, more func(*session) error) (int64, error) {
 	reached := int64(0)
-	err := r.holding(ctx, corpusOf(projectID), func(r *reader) error {
-		project, err := r.Project(ctx, projectID)
+	err := t.lockedSnapshot(ctx, corpusOf(projectID), func(r *session) error {
+		project, err := projectTable{r}.Get(ctx, projectID)
 		if err != nil {
 			return err
 		}
@@ -30,13 +30,13 @@ func (r *reader) changes(ctx context.Context, projectID string, after int64, fn 
 		if reached == after {
 			return nil
 		}
-		next := r.wholePages(projectID)
+		next := ruleTable{r}.wholePages(projectID)
 		if after > 0 {
-			if next, err = r.changedPages(ctx, projectID, after); err != nil {
+			if next, err = (ruleTable{r}).changedPages(ctx, projectID, after); err != nil {
 				return err
 			}
 		}
-		if err := r.walk(ctx, next, fn); err != nil {
+		if err := (ruleTable{r}).walk(ctx, next, fn); err != nil {
 			return err
 		}
 		return more(r)
@@ -44,75 +44,70 @@ func (r *reader) changes(ctx context.Context, projectID string, after int64, fn 
 	return reached, err
 }
 
-// pageSize is how many rules are read at once. While no rows are open, fn may use the same transaction.
+// pageSize is the number of rules in one read. Between reads no rows are open, so that fn may use the same transaction.
 const pageSize = 512
 
-// page is a run of rules in order of their ids, as stored.
-type page struct {
+// rulePage holds stored rules in order of their ids.
+type rulePage struct {
 	bodies [][]byte
 	rels   map[string][]rule.Relationship // by the rule they go out from
 	err    error
 }
 
 // nextPage reads the next page; one without bodies is the end.
-type nextPage func(ctx context.Context) page
+type nextPage func(ctx context.Context) rulePage
 
 // wholePages reads all rules of a project.
-func (r *reader) wholePages(projectID string) nextPage {
+func (t ruleTable) wholePages(projectID string) nextPage {
 	last, ended := "", false
-	return func(ctx context.Context) (p page) {
+	return func(ctx context.Context) (p rulePage) {
 		if ended {
-			return page{}
+			return rulePage{}
 		}
 		first := last
-		p.err = r.bodies(ctx, &p, &last, "id > ? ORDER BY id LIMIT ?", projectID, last, pageSize)
+		p.err = p.readBodies(ctx, t.session, &last, "id > ? ORDER BY id LIMIT ?", projectID, last, pageSize)
 		ended = len(p.bodies) < pageSize
 		if p.err == nil && len(p.bodies) > 0 {
-			p.err = r.outgoing(ctx, &p, "from_id > ? AND from_id <= ?", projectID, first, last)
+			p.err = p.readRelationships(ctx, t, "from_id > ? AND from_id <= ?", projectID, first, last)
 		}
 		return p
 	}
 }
 
 // changedPages reads the rules that have changed after a corpus version.
-func (r *reader) changedPages(ctx context.Context, projectID string, after int64) (nextPage, error) {
-	var ids []string
-	err := r.each(ctx, "changed rules", "SELECT id FROM rules WHERE project_id = ? AND corpus_version > ?",
-		[]any{projectID, after}, func(rows *sql.Rows) error {
-			var id string
-			err := rows.Scan(&id)
-			ids = append(ids, id)
-			return err
-		})
+func (t ruleTable) changedPages(ctx context.Context, projectID string, after int64) (nextPage, error) {
+	ids, err := many(ctx, t.session, unlocked, "changed rules", "SELECT id FROM rules WHERE project_id = ? AND corpus_version > ?",
+		[]any{projectID, after}, textFields)
 	slices.Sort(ids)
-	return func(ctx context.Context) (p page) {
+	return func(ctx context.Context) (p rulePage) {
 		part := ids[:min(pageSize, len(ids))]
 		ids = ids[len(part):]
 		if len(part) == 0 {
-			return page{}
+			return rulePage{}
 		}
 		last := ""
-		in, list := r.d.in("id", part)
-		if p.err = r.bodies(ctx, &p, &last, in+" ORDER BY id", projectID, list); p.err == nil {
-			in, list = r.d.in("from_id", part)
-			p.err = r.outgoing(ctx, &p, in, projectID, list)
+		in, list := t.d.in("id", part)
+		if p.err = p.readBodies(ctx, t.session, &last, in+" ORDER BY id", projectID, list); p.err == nil {
+			in, list = t.d.in("from_id", part)
+			p.err = p.readRelationships(ctx, t, in, projectID, list)
 		}
 		return p
 	}, err
 }
 
-// bodies adds rules that meet a condition to a page and notes the id of the last.
-func (r *reader) bodies(ctx context.Context, p *page, last *string, condition string, args ...any) error {
+// readBodies adds the rules that meet a condition to the page and sets last to the id of the last one.
+func (p *rulePage) readBodies(ctx context.Context, s *session, last *string, condition string, args ...any) error {
 	var raw sql.RawBytes
-	return r.each(ctx, "changed rules", "SELECT id, body FROM rules WHERE project_id = ? AND "+condition, args, func(rows *sql.Rows) error {
+	return s.each(ctx, "changed rules", "SELECT id, body FROM rules WHERE project_id = ? AND "+condition, args, func(rows *sql.Rows) error {
 		err := rows.Scan(last, &raw)
 		p.bodies = append(p.bodies, slices.Clone(raw))
 		return err
 	})
 }
 
-func (r *reader) outgoing(ctx context.Context, p *page, condition string, args ...any) error {
-	list, err := r.relationships(ctx, condition, args)
+// readRelationships adds the relationships that meet a condition to the page.
+func (p *rulePage) readRelationships(ctx context.Context, t ruleTable, condition string, args ...any) error {
+	list, err := t.relationships(ctx, condition, args)
 	p.rels = map[string][]rule.Relationship{}
 	for _, rel := range list {
 		p.rels[rel.FromID] = append(p.rels[rel.FromID], rel)
@@ -120,13 +115,13 @@ func (r *reader) outgoing(ctx context.Context, p *page, condition string, args .
 	return err
 }
 
-// walk calls fn for the rules of all pages. Outside of a transaction that writes, which fn may be using, the next page is
-// read while the last is decoded.
-func (r *reader) walk(ctx context.Context, next nextPage, fn func(store.RuleState) error) error {
-	if r.inside == nil {
+// walk calls fn for the rules of all pages. Outside of a transaction that writes, which fn may use, it reads
+// the next page while it decodes the last.
+func (t ruleTable) walk(ctx context.Context, next nextPage, fn func(store.RuleState) error) error {
+	if t.state == nil {
 		ahead, stop := readAhead(ctx, next)
 		defer stop()
-		next = func(context.Context) page { return <-ahead }
+		next = func(context.Context) rulePage { return <-ahead }
 	}
 	for {
 		p := next(ctx)
@@ -145,10 +140,10 @@ func (r *reader) walk(ctx context.Context, next nextPage, fn func(store.RuleStat
 	}
 }
 
-// readAhead reads pages into a channel until the last, which is empty or an error. Stop ends it early and waits for it; the
-// read that is under way is not broken off, since that would cost the connection.
-func readAhead(ctx context.Context, next nextPage) (pages <-chan page, stop func()) {
-	ahead, stopped := make(chan page, 2), make(chan struct{})
+// readAhead reads pages into a channel until the last, which is empty or an error. stop ends it early and waits
+// for the current read, which it does not cancel, since that would cost the connection.
+func readAhead(ctx context.Context, next nextPage) (pages <-chan rulePage, stop func()) {
+	ahead, stopped := make(chan rulePage, 2), make(chan struct{})
 	var reading sync.WaitGroup
 	reading.Go(func() {
 		for {
@@ -170,7 +165,7 @@ func readAhead(ctx context.Context, next nextPage) (pages <-chan page, stop func
 }
 
 // decode decodes a page on all processors: it takes longer than reading.
-func (p *page) decode() ([]rule.Rule, error) {
+func (p *rulePage) decode() ([]rule.Rule, error) {
 	rules := make([]rule.Rule, len(p.bodies))
 	share := max(64, (len(rules)+runtime.GOMAXPROCS(0)-1)/runtime.GOMAXPROCS(0))
 	var decoding errgroup.Group

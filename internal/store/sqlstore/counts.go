@@ -10,116 +10,63 @@ import (
 	"tenet/internal/store"
 )
 
-// CountMark implements store.CountReader.
-func (r *reader) CountMark(ctx context.Context, projectID string) (store.CountMark, error) {
-	var m store.CountMark
-	if err := r.hold(ctx, countsOf(projectID)); err != nil {
-		return m, err
-	}
-	var at int64
-	var blind sql.NullInt64
-	err := r.row(ctx, "count mark", "SELECT seq, at, blind_until FROM count_marks WHERE project_id = ?", []any{projectID}, &m.Seq, &at, &blind)
+// Mark implements store.CountReader.
+func (t countTable) Mark(ctx context.Context, projectID string) (store.CountMark, error) {
+	m, err := one(ctx, t.session, countsOf(projectID), "count mark", "SELECT seq, at, blind_until FROM count_marks WHERE project_id = ?", []any{projectID},
+		func(m *store.CountMark) []any {
+			return []any{&m.Seq, timeColumn{&m.At}, optionalTimeColumn{&m.BlindUntil}}
+		})
 	if errors.Is(err, sql.ErrNoRows) {
 		return m, nil
 	}
-	m.At, m.BlindUntil = fromMicros(at), fromNullable(blind)
 	return m, err
 }
 
 // Uncounted implements store.CountReader. It locks nothing: what is counted is decided when the mark moves.
-func (r *reader) Uncounted(ctx context.Context) ([]store.Uncounted, error) {
-	list := []store.Uncounted{}
-	err := r.each(ctx, "uncounted", `SELECT h.project_id, h.seq - COALESCE(m.seq, 0) FROM audit_heads AS h
+func (t countTable) Uncounted(ctx context.Context) ([]store.Uncounted, error) {
+	return many(ctx, t.session, unlocked, "uncounted", `SELECT h.project_id, h.seq - COALESCE(m.seq, 0) FROM audit_heads AS h
 			LEFT JOIN count_marks AS m ON m.project_id = h.project_id WHERE h.seq > COALESCE(m.seq, 0) ORDER BY h.project_id`,
-		nil, func(rows *sql.Rows) error {
-			var u store.Uncounted
-			err := rows.Scan(&u.ProjectID, &u.Entries)
-			list = append(list, u)
-			return err
-		})
-	return list, err
+		nil, func(u *store.Uncounted) []any { return []any{&u.ProjectID, &u.Entries} })
 }
 
-// RuleCounts implements store.CountReader.
-func (r *reader) RuleCounts(ctx context.Context, f store.RuleCountFilter) ([]store.RuleCount, error) {
-	if err := r.hold(ctx, countsOf(f.ProjectID)); err != nil {
-		return nil, err
-	}
-	where, args := "project_id = ? AND day >= ?", []any{f.ProjectID, int64(f.From)}
-	if f.RuleIDs != nil {
-		named, ids := r.d.in("rule_id", f.RuleIDs)
-		where, args = where+" AND "+named, append(args, ids)
-	}
+// Rules implements store.CountReader.
+func (t countTable) Rules(ctx context.Context, f store.RuleCountFilter) ([]store.RuleCount, error) {
+	where, args := t.d.amongRules("project_id = ? AND day >= ?", []any{f.ProjectID, int64(f.From)}, f.RuleIDs)
 	query := `SELECT rule_id, SUM(allowed), SUM(denied), SUM(unsure), SUM(by_check), SUM(by_model), SUM(by_cache), SUM(calls), SUM(call_ms), SUM(tokens)
 			FROM rule_counts WHERE ` + where + " GROUP BY rule_id HAVING SUM(allowed + denied + unsure) >= ? ORDER BY rule_id"
-	args = append(args, max(f.Min, 0))
-	list := []store.RuleCount{}
-	err := r.each(ctx, "rule counts", query, args, func(rows *sql.Rows) error {
-		var c store.RuleCount
-		err := rows.Scan(&c.RuleID, &c.Allowed, &c.Denied, &c.Unsure, &c.ByCheck, &c.ByModel, &c.ByCache, &c.Calls, &c.CallMS, &c.Tokens)
-		list = append(list, c)
-		return err
+	return many(ctx, t.session, countsOf(f.ProjectID), "rule counts", query, append(args, max(f.Min, 0)), func(c *store.RuleCount) []any {
+		return []any{&c.RuleID, &c.Allowed, &c.Denied, &c.Unsure, &c.ByCheck, &c.ByModel, &c.ByCache, &c.Calls, &c.CallMS, &c.Tokens}
 	})
-	return list, err
 }
 
-// DayCounts implements store.CountReader.
-func (r *reader) DayCounts(ctx context.Context, projectID string, from store.Day) ([]store.DayCount, error) {
-	if err := r.hold(ctx, countsOf(projectID)); err != nil {
-		return nil, err
-	}
-	list := []store.DayCount{}
-	err := r.each(ctx, "day counts", `SELECT day, evaluations, allowed, denied, unsure, incidents, latency_ms, max_latency_ms FROM day_counts
-			WHERE project_id = ? AND day >= ? ORDER BY day`, []any{projectID, int64(from)}, func(rows *sql.Rows) error {
-		var c store.DayCount
-		err := rows.Scan(&c.Day, &c.Evaluations, &c.Allowed, &c.Denied, &c.Unsure, &c.Incidents, &c.LatencyMS, &c.MaxLatencyMS)
-		list = append(list, c)
-		return err
+// Days implements store.CountReader.
+func (t countTable) Days(ctx context.Context, projectID string, from store.Day) ([]store.DayCount, error) {
+	const query = `SELECT day, evaluations, allowed, denied, unsure, incidents, latency_ms, max_latency_ms FROM day_counts
+			WHERE project_id = ? AND day >= ? ORDER BY day`
+	return many(ctx, t.session, countsOf(projectID), "day counts", query, []any{projectID, int64(from)}, func(c *store.DayCount) []any {
+		return []any{&c.Day, &c.Evaluations, &c.Allowed, &c.Denied, &c.Unsure, &c.Incidents, &c.LatencyMS, &c.MaxLatencyMS}
 	})
-	return list, err
 }
 
-// ModelCounts implements store.CountReader.
-func (r *reader) ModelCounts(ctx context.Context, projectID string, from store.Day) ([]store.ModelCount, error) {
-	if err := r.hold(ctx, countsOf(projectID)); err != nil {
-		return nil, err
-	}
-	list := []store.ModelCount{}
-	err := r.each(ctx, "model counts", `SELECT model, SUM(calls), SUM(failed), SUM(input_tokens), SUM(output_tokens), SUM(cached_tokens), SUM(duration_ms)
-			FROM model_counts WHERE project_id = ? AND day >= ? GROUP BY model ORDER BY model`,
-		[]any{projectID, int64(from)}, func(rows *sql.Rows) error {
-			var c store.ModelCount
-			err := rows.Scan(&c.Model, &c.Calls, &c.Failed, &c.InputTokens, &c.OutputTokens, &c.CachedTokens, &c.DurationMS)
-			list = append(list, c)
-			return err
-		})
-	return list, err
-}
-
-// RuleActivity implements store.CountReader.
-func (r *reader) RuleActivity(ctx context.Context, projectID string, ruleIDs []string) (map[string]time.Time, error) {
-	if err := r.hold(ctx, countsOf(projectID)); err != nil {
-		return nil, err
-	}
-	where, args := "project_id = ?", []any{projectID}
-	if ruleIDs != nil {
-		named, ids := r.d.in("rule_id", ruleIDs)
-		where, args = where+" AND "+named, append(args, ids)
-	}
-	last := map[string]time.Time{}
-	err := r.each(ctx, "rule activity", "SELECT rule_id, last_at FROM rule_activity WHERE "+where, args, func(rows *sql.Rows) error {
-		var id string
-		var at int64
-		err := rows.Scan(&id, &at)
-		last[id] = fromMicros(at)
-		return err
+// Models implements store.CountReader.
+func (t countTable) Models(ctx context.Context, projectID string, from store.Day) ([]store.ModelCount, error) {
+	const query = `SELECT model, SUM(calls), SUM(failed), SUM(input_tokens), SUM(output_tokens), SUM(cached_tokens), SUM(duration_ms)
+			FROM model_counts WHERE project_id = ? AND day >= ? GROUP BY model ORDER BY model`
+	return many(ctx, t.session, countsOf(projectID), "model counts", query, []any{projectID, int64(from)}, func(c *store.ModelCount) []any {
+		return []any{&c.Model, &c.Calls, &c.Failed, &c.InputTokens, &c.OutputTokens, &c.CachedTokens, &c.DurationMS}
 	})
-	return last, err
 }
 
-// AddCounts implements store.CountTx. The mark moves first: it lets only one of those through who have counted the same.
-func (t *tx) AddCounts(ctx context.Context, c store.Counts) error {
-	if err := t.hold(ctx, countsOf(c.ProjectID)); err != nil {
+// LastVerdicts implements store.CountReader.
+func (t countTable) LastVerdicts(ctx context.Context, projectID string, ruleIDs []string) (map[string]time.Time, error) {
+	where, args := t.d.amongRules("project_id = ?", []any{projectID}, ruleIDs)
+	return byKey(ctx, t.session, countsOf(projectID), "rule activity", "SELECT rule_id, last_at FROM rule_activity WHERE "+where, args,
+		func(id *string, at *time.Time) []any { return []any{id, timeColumn{at}} })
+}
+
+// Add implements store.CountTx. The mark moves first: it lets only one of those through who have counted the same.
+func (t countTable) Add(ctx context.Context, c store.Counts) error {
+	if err := t.lock(ctx, countsOf(c.ProjectID)); err != nil {
 		return err
 	}
 	if c.From == 0 {
@@ -130,16 +77,13 @@ func (t *tx) AddCounts(ctx context.Context, c store.Counts) error {
 	}
 	n, err := t.exec(ctx, "move count mark", "UPDATE count_marks SET seq = ?, at = ?, blind_until = COALESCE(?, blind_until) WHERE project_id = ? AND seq = ?",
 		c.Mark.Seq, micros(c.Mark.At), nullable(c.Mark.BlindUntil), c.ProjectID, c.From)
-	if err != nil {
+	if err := unlessNone(n, err, rule.Errorf(rule.CodeConflict, "evaluations of project %q have been counted meanwhile; read the mark again", c.ProjectID)); err != nil {
 		return err
-	}
-	if n == 0 {
-		return rule.Errorf(rule.CodeConflict, "evaluations of project %q have been counted meanwhile; read the mark again", c.ProjectID)
 	}
 	return errors.Join(t.addRules(ctx, &c), t.addDays(ctx, &c), t.addModels(ctx, &c))
 }
 
-func (t *tx) addRules(ctx context.Context, c *store.Counts) error {
+func (t countTable) addRules(ctx context.Context, c *store.Counts) error {
 	counts, last := make([]any, 0, 12*len(c.Rules)), []any{}
 	latest := map[string]time.Time{}
 	for i := range c.Rules {
@@ -170,7 +114,7 @@ func (t *tx) addRules(ctx context.Context, c *store.Counts) error {
 			CASE WHEN excluded.last_at > rule_activity.last_at THEN excluded.last_at ELSE rule_activity.last_at END`, last)
 }
 
-func (t *tx) addDays(ctx context.Context, c *store.Counts) error {
+func (t countTable) addDays(ctx context.Context, c *store.Counts) error {
 	args := make([]any, 0, 9*len(c.Days))
 	for i := range c.Days {
 		d := &c.Days[i]
@@ -185,7 +129,7 @@ func (t *tx) addDays(ctx context.Context, c *store.Counts) error {
 			CASE WHEN excluded.max_latency_ms > day_counts.max_latency_ms THEN excluded.max_latency_ms ELSE day_counts.max_latency_ms END`, args)
 }
 
-func (t *tx) addModels(ctx context.Context, c *store.Counts) error {
+func (t countTable) addModels(ctx context.Context, c *store.Counts) error {
 	args := make([]any, 0, 9*len(c.Models))
 	for i := range c.Models {
 		m := &c.Models[i]
@@ -199,9 +143,9 @@ func (t *tx) addModels(ctx context.Context, c *store.Counts) error {
 			cached_tokens = model_counts.cached_tokens + excluded.cached_tokens, duration_ms = model_counts.duration_ms + excluded.duration_ms`, args)
 }
 
-// DropCounts implements store.CountTx.
-func (t *tx) DropCounts(ctx context.Context, projectID string, before store.Day, limit int) (int, error) {
-	if err := t.hold(ctx, countsOf(projectID)); err != nil {
+// DeleteOld implements store.CountTx.
+func (t countTable) DeleteOld(ctx context.Context, projectID string, before store.Day, limit int) (int, error) {
+	if err := t.lock(ctx, countsOf(projectID)); err != nil {
 		return 0, err
 	}
 	total := 0

@@ -21,6 +21,7 @@ import (
 	"tenet/internal/store"
 	"tenet/internal/store/pgtest"
 	"tenet/internal/store/sqlstore"
+	"tenet/internal/wire"
 )
 
 // crashTarget names the database that this test binary writes to instead of running tests: a folder, or a postgres:// URL.
@@ -73,21 +74,21 @@ func writeUntilKilled(target string) error {
 
 // crashChange inserts a rule, revises it, relates it to itself and records that: all of it must be there, or nothing.
 func crashChange(ctx context.Context, tx store.Tx, id string) error {
-	cv, err := tx.RaiseCorpus(ctx, "p")
+	cv, err := tx.Projects.RaiseCorpus(ctx, "p")
 	if err != nil {
 		return err
 	}
 	r := rule.Rule{ID: id, ProjectID: "p", Version: 1, Statement: strings.Repeat("Keep what was committed. ", 40)}
 	r.Normalize()
-	if err := tx.InsertRules(ctx, cv, []rule.Rule{r}); err != nil {
+	if err := tx.Rules.Insert(ctx, cv, []rule.Rule{r}); err != nil {
 		return err
 	}
 	r.Version++
-	if err := tx.UpdateRules(ctx, cv, []rule.Rule{r}); err != nil {
+	if err := tx.Rules.Update(ctx, cv, []rule.Rule{r}); err != nil {
 		return err
 	}
 	rel := rule.Relationship{ID: audit.NewID(), FromID: id, ToID: id, Kind: rule.DependsOn, CreatedAt: time.Now()}
-	if err := tx.InsertRelationship(ctx, "p", cv, rel); err != nil {
+	if err := tx.Rules.InsertRelationship(ctx, "p", cv, rel); err != nil {
 		return err
 	}
 	return audit.Append(ctx, tx, "p", audit.Record{Kind: audit.KindRule, Actor: id, At: time.Now(), Body: audit.JSON(r)})
@@ -123,7 +124,7 @@ func testKilled(t *testing.T, target string, checkFiles func(*testing.T)) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Update(t.Context(), func(tx store.Tx) error { return tx.CreateProject(t.Context(), rule.Project{ID: "p"}) }); err != nil {
+	if err := s.Update(t.Context(), func(tx store.Tx) error { return tx.Projects.Create(t.Context(), rule.Project{ID: "p"}) }); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
@@ -137,7 +138,7 @@ func testKilled(t *testing.T, target string, checkFiles func(*testing.T)) {
 			t.Fatalf("opening after the kill: %v", err)
 		}
 		// A server may still be carrying out the last commit it was sent. It holds the project, so this waits for it.
-		if err := s.Update(t.Context(), func(tx store.Tx) error { _, err := tx.Project(t.Context(), "p"); return err }); err != nil {
+		if err := s.Update(t.Context(), func(tx store.Tx) error { _, err := tx.Projects.Get(t.Context(), "p"); return err }); err != nil {
 			t.Fatal(err)
 		}
 		checkWhole(t, s, committed)
@@ -184,12 +185,12 @@ func checkWhole(t *testing.T, s store.Store, committed []string) {
 	t.Helper()
 	ctx := t.Context()
 	var rules []string
-	version, err := s.Changes(ctx, "p", 0, func(state store.RuleState) error {
+	version, err := s.Rules.Changes(ctx, "p", 0, func(state store.RuleState) error {
 		rules = append(rules, state.Rule.ID)
 		if state.Rule.Version != 2 || len(state.Relationships) != 1 {
 			t.Errorf("rule %s is at version %d with %d relationships; want 2 and 1", state.Rule.ID, state.Rule.Version, len(state.Relationships))
 		}
-		if _, err := s.RuleVersion(ctx, "p", state.Rule.ID, 1); err != nil {
+		if _, err := s.Rules.Version(ctx, "p", state.Rule.ID, 1); err != nil {
 			t.Errorf("the first version: %v", err)
 		}
 		return nil
@@ -202,11 +203,11 @@ func checkWhole(t *testing.T, s store.Store, committed []string) {
 			t.Errorf("the change of %s was reported as committed and is gone", id)
 		}
 	}
-	report, err := audit.Verify(ctx, s, "p", store.AuditHead{})
+	report, err := audit.Verify(ctx, s.Audit, "p", wire.AuditHead{})
 	if err != nil || !report.OK() || report.Entries != version {
 		t.Fatalf("%d audit entries for %d changes, %v: %v", report.Entries, version, err, report.Problems)
 	}
-	entries, err := s.AuditEntries(ctx, "p", 0, len(rules)+1)
+	entries, err := s.Audit.Entries(ctx, "p", 0, len(rules)+1)
 	if err != nil {
 		t.Fatal(err)
 	}

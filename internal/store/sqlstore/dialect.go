@@ -18,23 +18,23 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// dialect is what really differs between the databases. All SQL is written once, with ? as placeholder.
+// dialect holds the differences between the databases. All SQL is written once, with ? as placeholder.
 type dialect struct {
 	goose goose.Dialect
-	// types are the names that migrations fill in. Text compares by bytes, as Go does. Serial is a key that counts up and is
-	// not given twice.
+	// types are the names in migrations. Text compares by bytes, as Go does. Serial is a key that counts up and is never
+	// reused.
 	types struct {
 		Text, Blob, Serial string
-		// Vector says that full text is a column of type TSVECTOR, rather than a table of FTS5.
+		// Vector reports that full text is a column of type TSVECTOR, rather than a table of FTS5.
 		Vector bool
-		// Frozen makes a table whose rows never change and never go.
+		// Frozen makes the rows of a table permanent.
 		Frozen func(table string) string
 	}
-	// demands are what a server must answer to be of use.
-	demands []demand
-	// reading and writing set up transactions. A reading one sees one state of the database.
+	// requirements are the answers that a server must give.
+	requirements []requirement
+	// reading and writing are the options of transactions. A reading one sees one state of the database.
 	reading, writing *sql.TxOptions
-	// rowLocks is true where transactions run at once and so must lock what they touch.
+	// rowLocks is true where transactions run concurrently and so must lock the rows that they touch.
 	rowLocks bool
 	// numbered is true where placeholders are $1, $2 and so on.
 	numbered bool
@@ -47,20 +47,20 @@ type dialect struct {
 	each string
 	// fullText is the full-text index of documents.
 	fullText fullText
-	// retryable tells a transaction that failed only because of another one.
+	// retryable reports that a transaction failed only because of another one.
 	retryable func(error) bool
-	// duplicate tells a violated unique key.
+	// duplicate reports a violated unique key.
 	duplicate func(error) bool
-	// away tells a database that cannot be reached or cannot write now.
-	away func(error) bool
+	// unreachable reports a database that cannot be reached or cannot write now.
+	unreachable func(error) bool
 
 	bound sync.Map // query with ? to query with $n
 }
 
-// demand is a question to the server with the answer it must have.
-type demand struct {
-	query, demand string
-	meets         func(answer string) bool
+// requirement is a query to the server with the answer that it needs.
+type requirement struct {
+	query, text string
+	meets       func(answer string) bool
 }
 
 func newSQLite() *dialect {
@@ -86,7 +86,7 @@ func newSQLite() *dialect {
 		c := code(err)
 		return c == sqlite3.SQLITE_CONSTRAINT_UNIQUE || c == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY
 	}
-	d.away = func(err error) bool {
+	d.unreachable = func(err error) bool {
 		switch code(err) & 0xff {
 		case sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY:
 			return true
@@ -100,8 +100,8 @@ func newPostgres() *dialect {
 	d := &dialect{
 		goose: goose.DialectPostgres, rowLocks: true, numbered: true, skipLocked: " FOR UPDATE SKIP LOCKED",
 		reading: &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
-		writing: &sql.TxOptions{Isolation: sql.LevelReadCommitted}, // see lump
-		demands: []demand{
+		writing: &sql.TxOptions{Isolation: sql.LevelReadCommitted}, // see lockDomain
+		requirements: []requirement{
 			{"SHOW server_version_num", "PostgreSQL 15 or later is needed", func(v string) bool {
 				n, err := strconv.Atoi(v)
 				return err == nil && n >= 150_000
@@ -125,7 +125,7 @@ func newPostgres() *dialect {
 		return c == "40001" || c == "40P01" // serialization_failure, deadlock_detected
 	}
 	d.duplicate = func(err error) bool { return code(err) == "23505" } // unique_violation
-	d.away = func(err error) bool {
+	d.unreachable = func(err error) bool {
 		switch c := code(err); {
 		case strings.HasPrefix(c, "08"), strings.HasPrefix(c, "53"), strings.HasPrefix(c, "57P"), c == "25006", c == "3D000":
 			return true // connection, resources, shutdown, read-only, no such database
@@ -142,7 +142,7 @@ func newPostgres() *dialect {
 	return d
 }
 
-// bind writes a query's placeholders as the database wants them. Bound queries are kept, so there must not be too many.
+// bind writes a query's placeholders in the syntax of the database. It caches all queries, so their number must be bounded.
 func (d *dialect) bind(query string) string {
 	if !d.numbered {
 		return query

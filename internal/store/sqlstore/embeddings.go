@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -12,15 +11,15 @@ import (
 	"tenet/internal/store"
 )
 
-// EmbeddingsOf implements store.EmbeddingReader.
-func (r *reader) EmbeddingsOf(ctx context.Context, projectID, model string, hashes []string) ([]store.Embedding, error) {
-	if err := r.hold(ctx, corpusOf(projectID)); err != nil {
+// GetMany implements store.EmbeddingReader.
+func (t embeddingTable) GetMany(ctx context.Context, projectID, model string, hashes []string) ([]store.Embedding, error) {
+	if err := t.lock(ctx, corpusOf(projectID)); err != nil {
 		return nil, err
 	}
 	list := []store.Embedding{}
 	for part := range slices.Chunk(hashes, pageSize) {
-		in, names := r.d.in("text_hash", part)
-		found, err := r.embeddings(ctx, model, in, projectID, model, names)
+		in, names := t.d.in("text_hash", part)
+		found, err := t.embeddings(ctx, model, in, projectID, model, names)
 		if err != nil {
 			return nil, err
 		}
@@ -29,18 +28,18 @@ func (r *reader) EmbeddingsOf(ctx context.Context, projectID, model string, hash
 	return list, nil
 }
 
-// EmbeddingChanges implements store.EmbeddingReader.
-func (r *reader) EmbeddingChanges(ctx context.Context, projectID, model string, after int64, fn func(store.Embedding) error) error {
-	return r.holding(ctx, corpusOf(projectID), func(r *reader) error {
+// Changes implements store.EmbeddingReader.
+func (t embeddingTable) Changes(ctx context.Context, projectID, model string, after int64, fn func(store.Embedding) error) error {
+	return t.lockedSnapshot(ctx, corpusOf(projectID), func(r *session) error {
 		if after > 0 {
-			return r.embeddingsAfter(ctx, projectID, model, after, fn)
+			return embeddingTable{r}.embeddingsAfter(ctx, projectID, model, after, fn)
 		}
 		for last := ""; ; {
-			page, err := r.embeddings(ctx, model, "text_hash > ? ORDER BY text_hash LIMIT ?", projectID, model, last, pageSize)
+			page, err := embeddingTable{r}.embeddings(ctx, model, "text_hash > ? ORDER BY text_hash LIMIT ?", projectID, model, last, pageSize)
 			if err != nil {
 				return err
 			}
-			if err := eachOf(page, fn); err != nil || len(page) < pageSize {
+			if err := callEach(page, nil, fn); err != nil || len(page) < pageSize {
 				return err
 			}
 			last = page[len(page)-1].TextHash
@@ -49,76 +48,52 @@ func (r *reader) EmbeddingChanges(ctx context.Context, projectID, model string, 
 }
 
 // embeddingsAfter walks the embeddings that were stored after a corpus version.
-func (r *reader) embeddingsAfter(ctx context.Context, projectID, model string, after int64, fn func(store.Embedding) error) error {
-	hashes, err := r.embeddingHashes(ctx, "corpus_version > ?", projectID, model, after)
+func (t embeddingTable) embeddingsAfter(ctx context.Context, projectID, model string, after int64, fn func(store.Embedding) error) error {
+	hashes, err := t.embeddingHashes(ctx, "corpus_version > ?", projectID, model, after)
 	if err != nil {
 		return err
 	}
 	for part := range slices.Chunk(hashes, pageSize) {
-		in, names := r.d.in("text_hash", part)
-		page, err := r.embeddings(ctx, model, in+" ORDER BY text_hash", projectID, model, names)
+		in, names := t.d.in("text_hash", part)
+		page, err := t.embeddings(ctx, model, in+" ORDER BY text_hash", projectID, model, names)
 		if err != nil {
 			return err
 		}
-		if err := eachOf(page, fn); err != nil {
+		if err := callEach(page, nil, fn); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func eachOf(page []store.Embedding, fn func(store.Embedding) error) error {
-	for _, e := range page {
-		if err := fn(e); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// EmbeddingHashes implements store.EmbeddingReader.
-func (r *reader) EmbeddingHashes(ctx context.Context, projectID, model string) ([]string, error) {
-	if err := r.hold(ctx, corpusOf(projectID)); err != nil {
+// Hashes implements store.EmbeddingReader.
+func (t embeddingTable) Hashes(ctx context.Context, projectID, model string) ([]string, error) {
+	if err := t.lock(ctx, corpusOf(projectID)); err != nil {
 		return nil, err
 	}
-	return r.embeddingHashes(ctx, "1 = 1", projectID, model)
+	return t.embeddingHashes(ctx, "1 = 1", projectID, model)
 }
 
 // embeddingHashes lists the hashes of the embeddings that meet a condition, in order.
-func (r *reader) embeddingHashes(ctx context.Context, condition string, args ...any) ([]string, error) {
-	hashes := []string{}
-	err := r.each(ctx, "embedding hashes", "SELECT text_hash FROM embeddings WHERE project_id = ? AND model = ? AND "+condition,
-		args, func(rows *sql.Rows) error {
-			var hash string
-			err := rows.Scan(&hash)
-			hashes = append(hashes, hash)
-			return err
-		})
+func (t embeddingTable) embeddingHashes(ctx context.Context, condition string, args ...any) ([]string, error) {
+	hashes, err := many(ctx, t.session, unlocked, "embedding hashes",
+		"SELECT text_hash FROM embeddings WHERE project_id = ? AND model = ? AND "+condition, args, textFields)
 	slices.Sort(hashes)
 	return hashes, err
 }
 
 // embeddings reads the embeddings of a model that meet a condition; args begin with the project and the model.
-func (r *reader) embeddings(ctx context.Context, model, condition string, args ...any) ([]store.Embedding, error) {
-	var list []store.Embedding
-	var raw sql.RawBytes
-	err := r.each(ctx, "embeddings", "SELECT text_hash, vector FROM embeddings WHERE project_id = ? AND model = ? AND "+condition,
-		args, func(rows *sql.Rows) error {
-			e := store.Embedding{Model: model}
-			if err := rows.Scan(&e.TextHash, &raw); err != nil {
-				return err
-			}
-			var err error
-			e.Vector, err = decodeVector(raw)
-			list = append(list, e)
-			return err
+func (t embeddingTable) embeddings(ctx context.Context, model, condition string, args ...any) ([]store.Embedding, error) {
+	return many(ctx, t.session, unlocked, "embeddings", "SELECT text_hash, vector FROM embeddings WHERE project_id = ? AND model = ? AND "+condition,
+		args, func(e *store.Embedding) []any {
+			e.Model = model
+			return []any{&e.TextHash, vectorsColumn{&e.Vector}}
 		})
-	return list, err
 }
 
-// PutEmbeddings implements store.EmbeddingWriter.
-func (t *tx) PutEmbeddings(ctx context.Context, projectID string, cv int64, embeddings []store.Embedding) error {
-	if _, err := t.Project(ctx, projectID); err != nil {
+// Put implements store.EmbeddingTx.
+func (t embeddingTable) Put(ctx context.Context, projectID string, cv int64, embeddings []store.Embedding) error {
+	if _, err := projectTable(t).Get(ctx, projectID); err != nil {
 		return err
 	}
 	args := make([]any, 0, 5*len(embeddings))
@@ -132,9 +107,9 @@ func (t *tx) PutEmbeddings(ctx context.Context, projectID string, cv int64, embe
 		5, " ON CONFLICT DO NOTHING", args)
 }
 
-// DeleteEmbeddings implements store.EmbeddingWriter.
-func (t *tx) DeleteEmbeddings(ctx context.Context, projectID, model string, hashes []string) (int, error) {
-	if err := t.hold(ctx, corpusOf(projectID)); err != nil {
+// Delete implements store.EmbeddingTx.
+func (t embeddingTable) Delete(ctx context.Context, projectID, model string, hashes []string) (int, error) {
+	if err := t.lock(ctx, corpusOf(projectID)); err != nil {
 		return 0, err
 	}
 	in, names := t.d.in("text_hash", hashes)
@@ -142,12 +117,9 @@ func (t *tx) DeleteEmbeddings(ctx context.Context, projectID, model string, hash
 	return int(n), err
 }
 
-// DeleteOtherEmbeddings implements store.EmbeddingWriter.
-func (t *tx) DeleteOtherEmbeddings(ctx context.Context, projectID, model string) (int, error) {
-	if err := t.hold(ctx, corpusOf(projectID)); err != nil {
-		return 0, err
-	}
-	n, err := t.exec(ctx, "delete other embeddings", "DELETE FROM embeddings WHERE project_id = ? AND model <> ?", projectID, model)
+// DeleteOther implements store.EmbeddingTx.
+func (t embeddingTable) DeleteOther(ctx context.Context, projectID, model string) (int, error) {
+	n, err := t.lockedExec(ctx, corpusOf(projectID), "delete other embeddings", "DELETE FROM embeddings WHERE project_id = ? AND model <> ?", projectID, model)
 	return int(n), err
 }
 
@@ -164,7 +136,7 @@ func validVector(v []float32) error {
 	return nil
 }
 
-// encodeVector writes a vector as it is stored: its numbers one after the other, the lowest byte of each first.
+// encodeVector writes a vector as it is stored: its numbers in order, little-endian.
 func encodeVector(v []float32) []byte {
 	b := make([]byte, 0, 4*len(v))
 	for _, x := range v {
@@ -173,13 +145,18 @@ func encodeVector(v []float32) []byte {
 	return b
 }
 
-func decodeVector(b []byte) ([]float32, error) {
-	if len(b) != 4*store.Dimensions {
-		return nil, fmt.Errorf("sqlstore: a stored vector has %d bytes, not %d", len(b), 4*store.Dimensions)
+// vectorsColumn reads one or more concatenated vectors.
+type vectorsColumn struct{ v *[]float32 }
+
+// Scan implements sql.Scanner.
+func (c vectorsColumn) Scan(value any) error {
+	b, ok := value.([]byte)
+	if !ok || len(b) == 0 || len(b)%(4*store.Dimensions) != 0 {
+		return fmt.Errorf("sqlstore: a stored vector (%T) has %d bytes, not a multiple of %d", value, len(b), 4*store.Dimensions)
 	}
-	v := make([]float32, store.Dimensions)
-	for i := range v {
-		v[i] = math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
+	*c.v = make([]float32, len(b)/4)
+	for i := range *c.v {
+		(*c.v)[i] = math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
 	}
-	return v, nil
+	return nil
 }

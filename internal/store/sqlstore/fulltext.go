@@ -13,18 +13,18 @@ import (
 	"tenet/internal/store"
 )
 
-// fullText is a database's index of the words of documents. The words come as they are to be compared, so that both
-// databases find the same; how they weigh words is their own.
+// fullText is a database's index of the words of documents. The words are normalised, so that both databases
+// find the same; each ranks words in its own way.
 type fullText interface {
 	// insert stores the chunks of a document and indexes them.
-	insert(ctx context.Context, t *tx, projectID, documentID string, chunks []store.DocumentChunk) error
+	insert(ctx context.Context, t *session, projectID, documentID string, chunks []store.DocumentChunk) error
 	// remove takes the chunks of a document out of the index, before they are deleted.
-	remove(ctx context.Context, t *tx, projectID, documentID string) error
-	// hits is the beginning of a query WITH ... hits (document_id, n, score), with its arguments: the chunks that match.
+	remove(ctx context.Context, t *session, projectID, documentID string) error
+	// hits returns the beginning of a query WITH ... hits (document_id, n, score), the chunks that match, with its arguments.
 	hits(d *dialect, q store.DocumentQuery) (with string, args []any)
 }
 
-// ranked goes on from hits: a document scores as its best chunk and its names (chunk 0) do together.
+// ranked continues from hits: the score of a document is that of its best chunk plus that of its names (chunk 0).
 const ranked = `,
 	placed AS (
 		SELECT document_id, n, score, ROW_NUMBER() OVER (PARTITION BY document_id, CASE WHEN n = 0 THEN 0 ELSE 1 END ORDER BY score DESC, n) AS place
@@ -33,32 +33,32 @@ const ranked = `,
 	found AS (SELECT document_id, MAX(n) AS n, SUM(score) AS score FROM placed WHERE place = 1 GROUP BY document_id)
 	SELECT document_id, n, score, COUNT(*) OVER () FROM found ORDER BY score DESC, document_id DESC LIMIT ? OFFSET ?`
 
-// FindDocuments implements store.DocumentReader.
-func (r *reader) FindDocuments(ctx context.Context, q store.DocumentQuery) ([]store.DocumentMatch, int, error) {
+// Find implements store.DocumentReader.
+func (t documentTable) Find(ctx context.Context, q store.DocumentQuery) ([]store.DocumentMatch, int, error) {
 	if len(q.Any) == 0 && len(q.Phrases) == 0 {
 		return []store.DocumentMatch{}, 0, nil
 	}
-	with, args := r.d.fullText.hits(r.d, q)
-	return r.matches(ctx, q, with, args)
+	with, args := t.d.fullText.hits(t.d, q)
+	return t.matches(ctx, q, with, args)
 }
 
-// ScanDocuments implements store.DocumentReader.
-func (r *reader) ScanDocuments(ctx context.Context, q store.DocumentQuery) ([]store.DocumentMatch, int, error) {
+// Scan implements store.DocumentReader.
+func (t documentTable) Scan(ctx context.Context, q store.DocumentQuery) ([]store.DocumentMatch, int, error) {
 	var patterns []string
 	for _, word := range q.Any {
 		if word != "" && text(word) { // no text that can be stored holds others
 			patterns = append(patterns, "%"+likePattern(word)+"%")
 		}
 	}
-	return r.matches(ctx, q, `WITH hits AS MATERIALIZED (
+	return t.matches(ctx, q, `WITH hits AS MATERIALIZED (
 		SELECT c.document_id, c.n, CAST(COUNT(*) AS DOUBLE PRECISION) AS score
-		FROM document_chunks c JOIN `+r.d.each+` ON LOWER(c.text) LIKE value ESCAPE '\'
+		FROM document_chunks c JOIN `+t.d.each+` ON LOWER(c.text) LIKE value ESCAPE '\'
 		WHERE c.project_id = ? GROUP BY c.document_id, c.n
-	)`, []any{r.d.list(patterns), q.ProjectID})
+	)`, []any{t.d.list(patterns), q.ProjectID})
 }
 
-// likePattern is a word as LIKE finds it in text that LOWER has been applied to. That changes ASCII letters only, so other
-// letters that have cases stand for any character.
+// likePattern returns the LIKE pattern of a word in text after LOWER, which changes ASCII letters only. Other letters with a
+// case match any character.
 func likePattern(word string) string {
 	var b strings.Builder
 	for _, c := range word {
@@ -75,10 +75,10 @@ func likePattern(word string) string {
 	return b.String()
 }
 
-// matches runs a query that begins with hits. Beyond the last page it looks again for how many there are.
-func (r *reader) matches(ctx context.Context, q store.DocumentQuery, with string, args []any) ([]store.DocumentMatch, int, error) {
+// matches runs a query that begins with hits. Beyond the last page it runs it again for the total.
+func (t documentTable) matches(ctx context.Context, q store.DocumentQuery, with string, args []any) ([]store.DocumentMatch, int, error) {
 	list, total := []store.DocumentMatch{}, 0
-	err := r.holding(ctx, documentsOf(q.ProjectID), func(r *reader) error {
+	err := t.lockedSnapshot(ctx, documentsOf(q.ProjectID), func(r *session) error {
 		page := func(limit, offset int) error {
 			return r.each(ctx, "find documents", with+ranked, append(slices.Clip(args), limit, offset), func(rows *sql.Rows) error {
 				var m store.DocumentMatch
@@ -99,10 +99,10 @@ func (r *reader) matches(ctx context.Context, q store.DocumentQuery, with string
 	return list, total, err
 }
 
-// maxWord is the longest word, in bytes, that is indexed as it is. The indexes have limits of their own.
+// maxWord is the length in bytes of the longest word that is indexed unchanged. The indexes have their own limits.
 const maxWord = 200
 
-// plainTerm is a word as both indexes keep it: letters a to z and digits only, so that neither reads anything into it.
+// plainTerm returns a word as both indexes store it: letters a to z and digits only, so that neither interprets it.
 func plainTerm(word string) string {
 	if len(word) > maxWord {
 		sum := sha256.Sum256([]byte(word))
@@ -116,7 +116,7 @@ func plainTerm(word string) string {
 	return word
 }
 
-// projectTerm stands in every chunk of a project, so that a search reads nothing of others.
+// projectTerm is a term in every chunk of a project, so that a search reads no other project.
 func projectTerm(projectID string) string { return "x9" + hex.EncodeToString([]byte(projectID)) }
 
 func plainTerms(words []string) []string {
@@ -131,14 +131,14 @@ func plainTerms(words []string) []string {
 
 const chunkInto = "INSERT INTO document_chunks (project_id, document_id, n, section, page, line, text"
 
-// fts5 is the full text of SQLite (https://sqlite.org/fts5.html): words are weighed by BM25. A row's id is made of the number of
-// the document and that of the chunk, so that a search does not read the chunks themselves.
+// fts5 is the full text of SQLite (https://sqlite.org/fts5.html): BM25 ranks words. The id of a row
+// combines the numbers of the document and of the chunk, so that a search does not read the chunks.
 type fts5 struct{}
 
 // chunkBits are the bits of a row's id that hold the number of the chunk; queries name them too.
 const chunkBits = 20
 
-func (fts5) insert(ctx context.Context, t *tx, projectID, documentID string, chunks []store.DocumentChunk) error {
+func (fts5) insert(ctx context.Context, t *session, projectID, documentID string, chunks []store.DocumentChunk) error {
 	var number int64
 	err := t.row(ctx, "number document",
 		"UPDATE documents SET number = (SELECT COALESCE(MAX(number), 0) + 1 FROM documents) WHERE project_id = ? AND id = ? RETURNING number",
@@ -160,7 +160,7 @@ func (fts5) insert(ctx context.Context, t *tx, projectID, documentID string, chu
 	return t.execRows(ctx, "index chunks", "INSERT INTO document_terms (rowid, project, words, wholes) VALUES ", 4, "", terms)
 }
 
-func (fts5) remove(ctx context.Context, t *tx, projectID, documentID string) error {
+func (fts5) remove(ctx context.Context, t *session, projectID, documentID string) error {
 	_, err := t.exec(ctx, "remove from the index", `DELETE FROM document_terms WHERE rowid IN (
 		SELECT d.number << 20 | c.n FROM documents d JOIN document_chunks c ON c.project_id = d.project_id AND c.document_id = d.id
 		WHERE d.project_id = ? AND d.id = ?)`, projectID, documentID)
@@ -177,7 +177,7 @@ func (fts5) hits(_ *dialect, q store.DocumentQuery) (with string, args []any) {
 		either = append(either, quoted([]string{word}))
 	}
 	match := strings.Join(append(slices.Clip(all), "("+strings.Join(append(either, all...), " OR ")+")"), " AND ")
-	// The project weighs nothing. A column filter is no part of a word, and words hold nothing but letters and digits.
+	// The project weighs nothing. A column filter is no part of a word, since words are only letters and digits.
 	return `WITH hits AS MATERIALIZED (
 		SELECT d.id AS document_id, document_terms.rowid & 1048575 AS n, -bm25(document_terms, 0.0, 1.0, 1.0) AS score
 		FROM document_terms JOIN documents d ON d.number = document_terms.rowid >> 20
@@ -185,14 +185,14 @@ func (fts5) hits(_ *dialect, q store.DocumentQuery) (with string, args []any) {
 	)`, []any{`project : "` + projectTerm(q.ProjectID) + `" AND ` + match, q.ProjectID}
 }
 
-// tsvector is the full text of PostgreSQL. Its own ranking does not know how rare a word is, so each word is weighed by
-// that here, as BM25 does.
+// tsvector is the full text of PostgreSQL. Its ranking ignores how rare a word is, so the query weighs each word by
+// that, as BM25 does.
 type tsvector struct{}
 
-// maxPosition is the largest place of a word that a tsvector tells apart.
+// maxPosition is the largest position that a tsvector distinguishes.
 const maxPosition = 16_383
 
-func (tsvector) insert(ctx context.Context, t *tx, projectID, documentID string, chunks []store.DocumentChunk) error {
+func (tsvector) insert(ctx context.Context, t *session, projectID, documentID string, chunks []store.DocumentChunk) error {
 	var rows []any
 	for _, c := range chunks {
 		var b strings.Builder
@@ -208,7 +208,7 @@ func (tsvector) insert(ctx context.Context, t *tx, projectID, documentID string,
 	return t.execRows(ctx, "insert chunks", chunkInto+", terms) VALUES ", 8, "", rows)
 }
 
-func (tsvector) remove(context.Context, *tx, string, string) error { return nil } // it is a column
+func (tsvector) remove(context.Context, *session, string, string) error { return nil } // it is a column
 
 func (tsvector) hits(d *dialect, q store.DocumentQuery) (with string, args []any) {
 	var all []string

@@ -2,51 +2,30 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
 
 	"tenet/internal/store"
 )
 
-// HealthScores implements store.CountReader.
-func (r *reader) HealthScores(ctx context.Context, projectID string) ([]store.HealthScore, error) {
-	if err := r.hold(ctx, countsOf(projectID)); err != nil {
-		return nil, err
-	}
-	list := []store.HealthScore{}
-	err := r.each(ctx, "health scores", "SELECT rule_id, score, score_before, day FROM rule_health WHERE project_id = ? ORDER BY rule_id",
-		[]any{projectID}, func(rows *sql.Rows) error {
-			h := store.HealthScore{ProjectID: projectID}
-			var before sql.NullInt64
-			err := rows.Scan(&h.RuleID, &h.Score, &before, &h.Day)
-			if before.Valid {
-				n := int(before.Int64)
-				h.Before = &n
-			}
-			list = append(list, h)
-			return err
+// Scores implements store.HealthReader.
+func (t healthTable) Scores(ctx context.Context, projectID string) ([]store.HealthScore, error) {
+	return many(ctx, t.session, countsOf(projectID), "health scores",
+		"SELECT rule_id, score, score_before, day FROM rule_health WHERE project_id = ? ORDER BY rule_id",
+		[]any{projectID}, func(h *store.HealthScore) []any {
+			h.ProjectID = projectID
+			return []any{&h.RuleID, &h.Score, &h.Before, &h.Day}
 		})
-	return list, err
 }
 
-// HealthHistory implements store.CountReader.
-func (r *reader) HealthHistory(ctx context.Context, projectID, ruleID string, limit int) ([]store.HealthDay, error) {
-	if err := r.hold(ctx, countsOf(projectID)); err != nil {
-		return nil, err
-	}
-	list := []store.HealthDay{}
-	err := r.each(ctx, "health history", "SELECT day, score FROM health_history WHERE project_id = ? AND rule_id = ? ORDER BY day DESC LIMIT ?",
-		[]any{projectID, ruleID, max(limit, 0)}, func(rows *sql.Rows) error {
-			var h store.HealthDay
-			err := rows.Scan(&h.Day, &h.Score)
-			list = append(list, h)
-			return err
-		})
-	return list, err
+// History implements store.HealthReader.
+func (t healthTable) History(ctx context.Context, projectID, ruleID string, limit int) ([]store.HealthDay, error) {
+	return many(ctx, t.session, countsOf(projectID), "health history",
+		"SELECT day, score FROM health_history WHERE project_id = ? AND rule_id = ? ORDER BY day DESC LIMIT ?",
+		[]any{projectID, ruleID, max(limit, 0)}, func(h *store.HealthDay) []any { return []any{&h.Day, &h.Score} })
 }
 
-// PutHealth implements store.CountTx.
-func (t *tx) PutHealth(ctx context.Context, projectID string, day store.Day, scores []store.HealthScore) error {
-	if err := t.hold(ctx, countsOf(projectID)); err != nil {
+// Put implements store.HealthTx.
+func (t healthTable) Put(ctx context.Context, projectID string, day store.Day, scores []store.HealthScore) error {
+	if err := t.lock(ctx, countsOf(projectID)); err != nil {
 		return err
 	}
 	latest, days := make([]any, 0, 4*len(scores)), make([]any, 0, 4*len(scores))

@@ -13,8 +13,8 @@ import (
 	"tenet/internal/store"
 )
 
-// InsertJob implements store.JobTx.
-func (t *tx) InsertJob(ctx context.Context, j store.Job) (int64, error) {
+// Insert implements store.JobTx.
+func (t jobTable) Insert(ctx context.Context, j store.Job) (int64, error) {
 	const insert = `INSERT INTO jobs (project_id, kind, unique_key, args, state, priority, attempt, max_attempts, done, total, error,
 			cancel, owner, lease_until, run_at, created_at)
 		VALUES (?, ?, ?, ?, 'queued', ?, 0, ?, 0, 0, '', FALSE, '', 0, ?, ?)
@@ -29,15 +29,15 @@ func (t *tx) InsertJob(ctx context.Context, j store.Job) (int64, error) {
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, rule.Errorf(rule.CodeInvalid, "text must be valid UTF-8 without NUL characters")
 	}
-	t.inside.jobs = true
+	t.state.jobs = true
 	return id, err
 }
 
-// ClaimJobs implements store.JobTx.
-func (t *tx) ClaimJobs(ctx context.Context, now time.Time, kinds []string, owner string, lease time.Time, limit int) ([]store.Job, error) {
+// Claim implements store.JobTx.
+func (t jobTable) Claim(ctx context.Context, now time.Time, kinds []string, owner string, lease time.Time, limit int) ([]store.Job, error) {
 	var claimed []store.Job
 	known, names := t.d.in("kind", kinds)
-	// A list made once: a plan may otherwise ask for it again and again, and lock more rows each time.
+	// The list is materialised: a plan may otherwise compute it repeatedly, and lock more rows each time.
 	query := `WITH due AS MATERIALIZED (
 			SELECT id FROM jobs AS j WHERE state = 'queued' AND priority = ? AND run_at <= ? AND ` + known + ` AND (unique_key = '' OR
 				NOT EXISTS (SELECT 1 FROM jobs AS other WHERE other.project_id = j.project_id AND other.kind = j.kind
@@ -45,7 +45,7 @@ func (t *tx) ClaimJobs(ctx context.Context, now time.Time, kinds []string, owner
 			ORDER BY run_at, id LIMIT ?` + t.d.skipLocked + `)
 		UPDATE jobs SET state = 'running', attempt = attempt + 1, done = 0, total = 0, owner = ?, lease_until = ?, started_at = ?
 		WHERE id IN (SELECT id FROM due) RETURNING ` + jobColumns
-	// One priority after the other, so that what waits for a later time is never passed over row by row.
+	// One priority after the other, so that it skips no rows of a later time.
 	for priority := 1; priority <= 3 && len(claimed) < limit; priority++ {
 		some, err := t.jobList(ctx, query, priority, micros(now), names, limit-len(claimed), owner, micros(lease), micros(now))
 		if err != nil {
@@ -57,13 +57,13 @@ func (t *tx) ClaimJobs(ctx context.Context, now time.Time, kinds []string, owner
 	return claimed, nil
 }
 
-// ofAttempt is the condition that the attempt of a job is under way and its owner's, with its arguments.
+// ofAttempt returns the condition that a job runs with the same owner and attempt, with its arguments.
 const ofAttempt = " WHERE project_id = ? AND id = ? AND state = 'running' AND owner = ? AND attempt = ?"
 
 func attemptOf(j *store.Job) []any { return []any{j.ProjectID, j.ID, j.Owner, j.Attempt} }
 
-// RenewJobs implements store.JobTx.
-func (t *tx) RenewJobs(ctx context.Context, lease time.Time, jobs []store.Job) ([]store.Job, error) {
+// Renew implements store.JobTx.
+func (t jobTable) Renew(ctx context.Context, lease time.Time, jobs []store.Job) ([]store.Job, error) {
 	var had []store.Job
 	for _, j := range jobs {
 		err := t.row(ctx, "renew job", "UPDATE jobs SET lease_until = ?, done = ?, total = ?"+ofAttempt+" RETURNING cancel",
@@ -79,8 +79,8 @@ func (t *tx) RenewJobs(ctx context.Context, lease time.Time, jobs []store.Job) (
 	return had, nil
 }
 
-// FinishJobs implements store.JobTx.
-func (t *tx) FinishJobs(ctx context.Context, jobs []store.Job) error {
+// Finish implements store.JobTx.
+func (t jobTable) Finish(ctx context.Context, jobs []store.Job) error {
 	for i := range jobs {
 		if err := t.finishJob(ctx, jobs[i]); err != nil {
 			return err
@@ -89,7 +89,7 @@ func (t *tx) FinishJobs(ctx context.Context, jobs []store.Job) error {
 	return nil
 }
 
-func (t *tx) finishJob(ctx context.Context, j store.Job) error {
+func (t jobTable) finishJob(ctx context.Context, j store.Job) error {
 	if j.State == store.JobQueued {
 		if err := t.mayWait(ctx, &j); err != nil {
 			return err
@@ -98,14 +98,14 @@ func (t *tx) finishJob(ctx context.Context, j store.Job) error {
 	_, err := t.exec(ctx, "finish job", `UPDATE jobs SET state = ?, run_at = ?, max_attempts = ?, error = ?, done = ?, total = ?,
 			finished_at = ?, cancel = FALSE, owner = '', lease_until = 0`+ofAttempt,
 		append([]any{j.State, micros(j.RunAt), j.MaxAttempts, j.Error, j.Done, j.Total, nullable(j.FinishedAt)}, attemptOf(&j)...)...)
-	if t.d.duplicate(err) && t.inside.rival == nil {
-		t.inside.rival = err // another of its key has been queued since mayWait: the next try sees it
+	if t.d.duplicate(err) && t.state.retry == nil {
+		t.state.retry = err // another of its key has been queued since mayWait: the next try sees it
 	}
 	return err
 }
 
-// mayWait turns a job that would be queued again into a cancelled one where it must not be.
-func (t *tx) mayWait(ctx context.Context, j *store.Job) error {
+// mayWait makes a job that must not be queued again a cancelled one.
+func (t jobTable) mayWait(ctx context.Context, j *store.Job) error {
 	var cancel, twin bool
 	err := t.row(ctx, "job to queue again", `SELECT cancel, unique_key <> '' AND EXISTS (SELECT 1 FROM jobs AS other
 			WHERE other.project_id = jobs.project_id AND other.kind = jobs.kind AND other.unique_key = jobs.unique_key
@@ -120,20 +120,20 @@ func (t *tx) mayWait(ctx context.Context, j *store.Job) error {
 	return nil
 }
 
-// ExpiredJobs implements store.JobTx.
-func (t *tx) ExpiredJobs(ctx context.Context, now time.Time, limit int) ([]store.Job, error) {
+// ListExpired implements store.JobTx.
+func (t jobTable) ListExpired(ctx context.Context, now time.Time, limit int) ([]store.Job, error) {
 	return t.jobList(ctx, "SELECT "+jobColumns+" FROM jobs WHERE state = 'running' AND lease_until < ? ORDER BY lease_until LIMIT ?"+t.d.skipLocked,
 		micros(now), limit)
 }
 
-// RetryJob implements store.JobTx.
-func (t *tx) RetryJob(ctx context.Context, projectID string, id int64, now time.Time) (store.Job, error) {
+// Retry implements store.JobTx.
+func (t jobTable) Retry(ctx context.Context, projectID string, id int64, now time.Time) (store.Job, error) {
 	const retry = `UPDATE jobs SET state = 'queued', attempt = 0, done = 0, total = 0, error = '', run_at = ?, started_at = NULL, finished_at = NULL
 		WHERE project_id = ? AND id = ? AND state IN ('failed', 'cancelled') AND NOT EXISTS (SELECT 1 FROM jobs AS other
 			WHERE other.project_id = jobs.project_id AND other.kind = jobs.kind AND other.unique_key = jobs.unique_key
 			AND other.unique_key <> '' AND other.state = 'queued')
 		RETURNING ` + jobColumns
-	t.inside.jobs = true
+	t.state.jobs = true
 	return t.changeJob(ctx, "retry job", retry, projectID, id, now, func(j store.Job) error {
 		if j.State == store.JobFailed || j.State == store.JobCancelled {
 			return rule.Errorf(rule.CodeConflict, "another job that does the same as job %d waits already", id)
@@ -142,8 +142,8 @@ func (t *tx) RetryJob(ctx context.Context, projectID string, id int64, now time.
 	})
 }
 
-// CancelJob implements store.JobTx.
-func (t *tx) CancelJob(ctx context.Context, projectID string, id int64, now time.Time) (store.Job, error) {
+// Cancel implements store.JobTx.
+func (t jobTable) Cancel(ctx context.Context, projectID string, id int64, now time.Time) (store.Job, error) {
 	const cancel = `UPDATE jobs SET cancel = state = 'running', finished_at = CASE WHEN state = 'queued' THEN CAST(? AS BIGINT) END,
 			state = CASE WHEN state = 'queued' THEN 'cancelled' ELSE state END
 		WHERE project_id = ? AND id = ? AND state IN ('queued', 'running') RETURNING ` + jobColumns
@@ -152,30 +152,30 @@ func (t *tx) CancelJob(ctx context.Context, projectID string, id int64, now time
 	})
 }
 
-// changeJob runs a statement on one job; refused tells why it has not touched the job that it found.
-func (t *tx) changeJob(ctx context.Context, doing, query, projectID string, id int64, now time.Time, refused func(store.Job) error) (store.Job, error) {
-	j, err := scanJob(func(dest ...any) error { return t.row(ctx, doing, query, []any{micros(now), projectID, id}, dest...) })
+// changeJob runs a statement on one job; refused returns the error for a job that the statement has not touched.
+func (t jobTable) changeJob(ctx context.Context, doing, query, projectID string, id int64, now time.Time, refused func(store.Job) error) (store.Job, error) {
+	j, err := one(ctx, t.session, unlocked, doing, query, []any{micros(now), projectID, id}, jobFields)
 	if !errors.Is(err, sql.ErrNoRows) {
-		if t.d.duplicate(err) && t.inside.rival == nil {
-			t.inside.rival = err
+		if t.d.duplicate(err) && t.state.retry == nil {
+			t.state.retry = err
 		}
 		return j, err
 	}
-	if j, err = t.Job(ctx, projectID, id); err != nil {
+	if j, err = t.Get(ctx, projectID, id); err != nil {
 		return j, err
 	}
 	return store.Job{}, refused(j)
 }
 
-// DeleteJobs implements store.JobTx.
-func (t *tx) DeleteJobs(ctx context.Context, before time.Time, limit int) (int, error) {
+// DeleteOld implements store.JobTx.
+func (t jobTable) DeleteOld(ctx context.Context, before time.Time, limit int) (int, error) {
 	n, err := t.exec(ctx, "delete jobs", `DELETE FROM jobs WHERE id IN (SELECT id FROM jobs
 			WHERE state IN ('succeeded', 'failed', 'cancelled') AND finished_at < ? ORDER BY finished_at LIMIT ?)`, micros(before), limit)
 	return int(n), err
 }
 
 // TakeRound implements store.JobTx.
-func (t *tx) TakeRound(ctx context.Context, kind string, round time.Time) (bool, error) {
+func (t jobTable) TakeRound(ctx context.Context, kind string, round time.Time) (bool, error) {
 	n, err := t.exec(ctx, "take round", `INSERT INTO job_rounds (project_id, kind, begun_at) VALUES (?, ?, ?)
 		ON CONFLICT (project_id, kind) DO UPDATE SET begun_at = excluded.begun_at WHERE job_rounds.begun_at < excluded.begun_at`,
 		store.AllProjects, kind, micros(round))

@@ -8,131 +8,144 @@ import (
 	"tenet/internal/rule"
 )
 
-// On PostgreSQL, transactions are made serialisable by locks on a few big lumps of data: before a transaction first reads
-// or writes anything of a lump, it locks the lump until its end. Statements run at READ COMMITTED, so each sees what the
-// lump's last holder has committed.
+// On PostgreSQL, transactions are made serialisable by locks on a few big domains of data: before a transaction first reads
+// or writes anything of a domain, it locks the domain until its end. Statements run at READ COMMITTED, so each sees what the
+// domain's last holder has committed.
 //
 // PostgreSQL's own SERIALIZABLE level would fail a transaction whenever the end of the audit chain has moved since its
 // first statement. Under a steady load of evaluations, that is always: a change of rules, which writes its audit record
-// last, would never get through. Here it waits its turn.
+// last, would never succeed. Here it waits its turn.
 //
-// Locks of two lumps may be taken in any order: the database ends a deadlock, and Update runs the loser again.
+// A transaction may lock two domains in any order: the database ends a deadlock, and Update runs the loser again.
 //
 // SQLite has one writer at a time and needs none of this.
-type lump struct {
-	kind      lumpKind
-	projectID string // of a corpus or chain
+type lockDomain struct {
+	kind      domainKind
+	projectID string // empty for the list of projects and the keys
 }
 
-type lumpKind int
+type domainKind int
 
 const (
-	projectList    lumpKind = iota // which projects there are
-	keyring                        // all API keys
-	corpusLump                     // a project's row, rules and relationships
-	chainLump                      // a project's audit entries and their head
-	documentLump                   // a project's documents
-	submissionLump                 // a project's submissions and feedback
-	discoveryLump                  // a project's scans and candidates
-	alertLump                      // a project's alerts
-	countLump                      // what is counted of a project's evaluations, and the health of its rules
+	noDomain       domainKind = iota - 1 // rows that transactions lock one by one, or not at all
+	listOfProjects                       // which projects exist
+	allKeys                              // all API keys
+	corpusKind                           // a project's row, rules and relationships
+	chainKind                            // a project's audit entries and their head
+	documentKind                         // a project's documents
+	submissionKind                       // a project's submissions and feedback
+	discoveryKind                        // a project's scans and candidates
+	alertKind                            // a project's alerts
+	countKind                            // the counts of a project's evaluations, and the health of its rules
 )
 
-func corpusOf(projectID string) lump { return lump{corpusLump, projectID} }
+var (
+	unlocked          = lockDomain{kind: noDomain}
+	projectListDomain = lockDomain{kind: listOfProjects}
+	keyDomain         = lockDomain{kind: allKeys}
+)
 
-func documentsOf(projectID string) lump { return lump{documentLump, projectID} }
+func corpusOf(projectID string) lockDomain      { return lockDomain{corpusKind, projectID} }
+func chainOf(projectID string) lockDomain       { return lockDomain{chainKind, projectID} }
+func documentsOf(projectID string) lockDomain   { return lockDomain{documentKind, projectID} }
+func submissionsOf(projectID string) lockDomain { return lockDomain{submissionKind, projectID} }
+func discoveryOf(projectID string) lockDomain   { return lockDomain{discoveryKind, projectID} }
+func alertsOf(projectID string) lockDomain      { return lockDomain{alertKind, projectID} }
+func countsOf(projectID string) lockDomain      { return lockDomain{countKind, projectID} }
 
-func chainOf(projectID string) lump { return lump{chainLump, projectID} }
-
-func submissionsOf(projectID string) lump { return lump{submissionLump, projectID} }
-
-func discoveryOf(projectID string) lump { return lump{discoveryLump, projectID} }
-func alertsOf(projectID string) lump    { return lump{alertLump, projectID} }
-
-func countsOf(projectID string) lump { return lump{countLump, projectID} }
-
-// hold locks a lump until the transaction ends. Outside of transactions it does nothing.
-func (r *reader) hold(ctx context.Context, l lump) error {
-	if !r.mustHold(l) {
+// lock locks a domain until the transaction ends. Outside of transactions it does nothing.
+func (s *session) lock(ctx context.Context, d lockDomain) error {
+	if !s.needsLock(d) {
 		return nil
 	}
 	var err error
-	switch l.kind {
-	case projectList, keyring:
-		_, err = r.exec(ctx, "lock", "SELECT pg_advisory_xact_lock(?)", int64(advisory+l.kind))
-	case corpusLump:
+	switch d.kind {
+	case noDomain:
+	case listOfProjects, allKeys:
+		_, err = s.exec(ctx, "lock", "SELECT pg_advisory_xact_lock(?)", int64(advisory+d.kind))
+	case corpusKind:
 		// NO KEY lets others refer to the project in the meantime.
-		err = r.holdRow(ctx, "SELECT 1 FROM projects WHERE project_id = ? FOR NO KEY UPDATE", l.projectID)
-	case documentLump:
-		// Two projects whose names have one hash wait for each other, which does no harm.
-		_, err = r.exec(ctx, "lock", "SELECT pg_advisory_xact_lock(?, hashtext(?))", int32(documentLocks), l.projectID)
-	case chainLump:
-		err = r.holdRow(ctx, "SELECT 1 FROM audit_heads WHERE project_id = ? FOR UPDATE", l.projectID)
-	case submissionLump, discoveryLump, alertLump, countLump:
-		// No row stands for it, and the project's own would hold up changes of its rules.
-		_, err = r.exec(ctx, "lock", "SELECT pg_advisory_xact_lock(hashtextextended(?, ?))", l.projectID, int64(advisory+l.kind))
+		err = s.lockRow(ctx, "SELECT 1 FROM projects WHERE project_id = ? FOR NO KEY UPDATE", d.projectID)
+	case documentKind:
+		// Two projects whose names have one hash wait for each other, which is harmless.
+		_, err = s.exec(ctx, "lock", "SELECT pg_advisory_xact_lock(?, hashtext(?))", int32(documentLocks), d.projectID)
+	case chainKind:
+		err = s.lockRow(ctx, "SELECT 1 FROM audit_heads WHERE project_id = ? FOR UPDATE", d.projectID)
+	case submissionKind, discoveryKind, alertKind, countKind:
+		// These have no row to lock, and a lock on the project's row would delay changes of its rules.
+		_, err = s.exec(ctx, "lock", "SELECT pg_advisory_xact_lock(hashtextextended(?, ?))", d.projectID, int64(advisory+d.kind))
 	}
 	if err == nil {
-		r.inside.held[l] = true
+		s.state.locked[d] = true
 	}
 	return err
 }
 
-// mustHold reports whether a lump has yet to be locked.
-func (r *reader) mustHold(l lump) bool { return r.inside != nil && r.d.rowLocks && !r.inside.held[l] }
+// needsLock reports whether the transaction has yet to lock a domain.
+func (s *session) needsLock(d lockDomain) bool {
+	return s.state != nil && s.d.rowLocks && !s.state.locked[d]
+}
 
-// advisory begins the numbers of Tenet's advisory locks: "tenet" in ASCII, then one byte.
+// advisory is the first number of Tenet's advisory locks: "tenet" in ASCII, then one byte.
 const advisory = 0x74656e657400
 
-// documentLocks begins the pairs of numbers of the locks on a project's documents.
+// documentLocks is the first number of the locks on a project's documents.
 const documentLocks = 0x74656e64
 
-// migrating is the advisory lock of the node that brings up the schema.
+// migrating is the advisory lock of the node that migrates the schema.
 const migrating = advisory + 0xff
 
-// holdRow locks the row that stands for a lump. If there is no such project, it keeps others from making it.
-func (r *reader) holdRow(ctx context.Context, query, projectID string) error {
+// lockRow locks the row that represents a domain. If the project does not exist, it keeps others from creating it.
+func (s *session) lockRow(ctx context.Context, query, projectID string) error {
 	var one int
-	err := r.row(ctx, "lock", query, []any{projectID}, &one)
+	err := s.row(ctx, "lock", query, []any{projectID}, &one)
 	if !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
-	if err := r.hold(ctx, lump{kind: projectList}); err != nil {
+	if err := s.lock(ctx, projectListDomain); err != nil {
 		return err
 	}
-	err = r.row(ctx, "lock", query, []any{projectID}, &one)
+	err = s.row(ctx, "lock", query, []any{projectID}, &one)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}
 	return err
 }
 
-// holdAll locks the list of projects and every project's row.
-func (r *reader) holdAll(ctx context.Context) error {
-	if r.inside == nil || !r.d.rowLocks {
+// lockProjects locks the list of projects and every project's row.
+func (s *session) lockProjects(ctx context.Context) error {
+	if s.state == nil || !s.d.rowLocks {
 		return nil
 	}
-	if err := r.hold(ctx, lump{kind: projectList}); err != nil {
+	if err := s.lock(ctx, projectListDomain); err != nil {
 		return err
 	}
-	return r.each(ctx, "lock", "SELECT project_id FROM projects ORDER BY project_id FOR NO KEY UPDATE", nil, func(rows *sql.Rows) error {
+	return s.each(ctx, "lock", "SELECT project_id FROM projects ORDER BY project_id FOR NO KEY UPDATE", nil, func(rows *sql.Rows) error {
 		var id string
 		err := rows.Scan(&id)
-		r.inside.held[corpusOf(id)] = true
+		s.state.locked[corpusOf(id)] = true
 		return err
 	})
 }
 
-// holding locks a lump and then runs fn, in one state of the database.
-func (r *reader) holding(ctx context.Context, l lump, fn func(*reader) error) error {
-	if err := r.hold(ctx, l); err != nil {
+// lockedSnapshot locks a domain and then runs fn on one state of the database.
+func (s *session) lockedSnapshot(ctx context.Context, d lockDomain, fn func(*session) error) error {
+	if err := s.lock(ctx, d); err != nil {
 		return err
 	}
-	return r.snapshot(ctx, fn)
+	return s.snapshot(ctx, fn)
 }
 
-// missing turns an absent row into not_found.
-func missing(err error, noun, ref string) error {
+// lockedExec is exec after a lock on a domain.
+func (s *session) lockedExec(ctx context.Context, d lockDomain, doing, query string, args ...any) (int64, error) {
+	if err := s.lock(ctx, d); err != nil {
+		return 0, err
+	}
+	return s.exec(ctx, doing, query, args...)
+}
+
+// notFound turns an absent row into not_found.
+func notFound(err error, noun, ref string) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return rule.NotFound(noun, ref)
 	}

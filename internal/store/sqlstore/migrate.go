@@ -18,28 +18,28 @@ import (
 	"tenet/internal/rule"
 )
 
-// Migrations are numbered SQL files, the same for both databases: what differs is filled in from the dialect. They only
-// go forward.
+// Migrations are numbered SQL files, the same for both databases except the names that the dialect fills in. They only go
+// forward.
 //
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-// migrate brings the schema up to date. Several processes may do so at once. A schema that is newer than this program is
-// refused, since it may hold what this program would damage.
-func (s *Store) migrate(ctx context.Context) error {
+// migrate updates the schema. Several processes may do so at once. It refuses a schema that is newer than this program, since
+// the program could damage its data.
+func (s *database) migrate(ctx context.Context) error {
 	if s.d.rowLocks {
-		// The lock is held by a transaction of its own, on a connection to read with: migrations use the ones to write with.
+		// A separate transaction on a reading connection holds the lock, since migrations use the writing ones.
 		lock, err := s.pool.BeginTx(ctx, nil)
 		if err != nil {
-			return s.fault(ctx, "migration lock", err)
+			return s.wrap(ctx, "migration lock", err)
 		}
-		defer func() { _ = lock.Rollback() }() // gives the lock back
+		defer func() { _ = lock.Rollback() }() // releases the lock
 		if _, err := lock.ExecContext(ctx, s.d.bind("SELECT pg_advisory_xact_lock(?)"), int64(migrating)); err != nil {
-			return s.fault(ctx, "migration lock", err)
+			return s.wrap(ctx, "migration lock", err)
 		}
 		return s.migrateOnce(ctx)
 	}
-	// SQLite has no such lock. Each migration is one transaction, so whoever comes second fails, and finds it done.
+	// SQLite has no such lock. Each migration is one transaction, so the second process fails, and finds it done.
 	for try := 1; ; try++ {
 		err := s.migrateOnce(ctx)
 		if err == nil || rule.CodeOf(err) == rule.CodeConflict || ctx.Err() != nil || (try >= 10 && !s.d.retryable(err)) {
@@ -49,7 +49,7 @@ func (s *Store) migrate(ctx context.Context) error {
 	}
 }
 
-func (s *Store) migrateOnce(ctx context.Context) error {
+func (s *database) migrateOnce(ctx context.Context) error {
 	migrations, newest, err := rendered(s.d)
 	if err != nil {
 		return err
@@ -60,7 +60,7 @@ func (s *Store) migrateOnce(ctx context.Context) error {
 	}
 	have, err := provider.GetDBVersion(ctx)
 	if err != nil {
-		return s.fault(ctx, "schema version", err)
+		return s.wrap(ctx, "schema version", err)
 	}
 	if have > newest {
 		return rule.Errorf(rule.CodeConflict,
@@ -70,7 +70,7 @@ func (s *Store) migrateOnce(ctx context.Context) error {
 		return nil
 	}
 	if _, err := provider.Up(ctx); err != nil {
-		return s.fault(ctx, "migrating the schema", err)
+		return s.wrap(ctx, "migrating the schema", err)
 	}
 	s.log.InfoContext(ctx, "database schema migrated", "from", have, "to", newest)
 	return nil

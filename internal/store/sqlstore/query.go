@@ -19,76 +19,82 @@ type conn interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// reader is a store.Reader on a pool or in a transaction.
-type reader struct {
-	db     conn
-	d      *dialect
-	pool   *sql.DB // nil in a transaction
-	gate   *gate   // nil in a transaction, which has passed it
-	inside *inside // of a transaction that writes, else nil
+// session reads and writes on a pool or in a transaction.
+type session struct {
+	db    conn
+	d     *dialect
+	pool  *sql.DB  // nil in a transaction
+	gate  *gate    // nil in a transaction, which has passed it
+	state *txState // of a transaction that writes; else nil
 }
 
-// snapshot calls fn with a reader to which the database stands still.
-func (r *reader) snapshot(ctx context.Context, fn func(*reader) error) error {
-	if r.pool == nil {
-		return fn(r) // the transaction, which holds the locks of what it reads
+// snapshot calls fn with a session that sees one state of the database.
+func (s *session) snapshot(ctx context.Context, fn func(*session) error) error {
+	if s.pool == nil {
+		return fn(s) // a transaction holds the locks of the rows that it reads
 	}
-	if err := r.gate.enter(); err != nil {
+	if err := s.gate.enter(); err != nil {
 		return err
 	}
-	defer r.gate.leave()
-	sqlTx, err := r.pool.BeginTx(ctx, r.d.reading)
+	defer s.gate.leave()
+	sqlTx, err := s.pool.BeginTx(ctx, s.d.reading)
 	if err != nil {
-		return r.fault(ctx, "begin reading", err)
+		return s.wrap(ctx, "begin reading", err)
 	}
 	defer func() { _ = sqlTx.Rollback() }() // it only reads
-	return fn(&reader{db: sqlTx, d: r.d})
+	return fn(&session{db: sqlTx, d: s.d})
 }
 
-// exec runs a statement and returns how many rows it has touched.
-func (r *reader) exec(ctx context.Context, doing, query string, args ...any) (int64, error) {
+// exec runs a statement and returns the number of rows that it has touched.
+func (s *session) exec(ctx context.Context, doing, query string, args ...any) (int64, error) {
 	if !storable(args) {
 		return 0, rule.Errorf(rule.CodeInvalid, "text must be valid UTF-8 without NUL characters")
 	}
-	result, err := r.db.ExecContext(ctx, r.d.bind(query), args...)
+	result, err := s.db.ExecContext(ctx, s.d.bind(query), args...)
 	if err != nil {
-		return 0, r.fault(ctx, doing, err)
+		return 0, s.wrap(ctx, doing, err)
 	}
 	n, err := result.RowsAffected()
 	if err != nil {
-		return 0, r.fault(ctx, doing, err)
+		return 0, s.wrap(ctx, doing, err)
 	}
 	return n, nil
 }
 
-// row reads one row into dest; [sql.ErrNoRows] if there is none.
-func (r *reader) row(ctx context.Context, doing, query string, args []any, dest ...any) error {
-	if err := r.enter(); err != nil {
+// row reads one row into dest; [sql.ErrNoRows] without one.
+func (s *session) row(ctx context.Context, doing, query string, args []any, dest ...any) error {
+	if err := s.enter(); err != nil {
 		return err
 	}
-	defer r.leave()
+	defer s.leave()
 	if !storable(args) {
-		return sql.ErrNoRows // nothing stored is equal to it
+		return sql.ErrNoRows // no stored text equals it
 	}
-	err := r.db.QueryRowContext(ctx, r.d.bind(query), args...).Scan(dest...)
+	err := s.db.QueryRowContext(ctx, s.d.bind(query), args...).Scan(dest...)
 	if err == nil || errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
-	return r.fault(ctx, doing, err)
+	return s.wrap(ctx, doing, err)
 }
 
-// each calls fn for every row of a query. Until it returns, the transaction can do nothing else.
-func (r *reader) each(ctx context.Context, doing, query string, args []any, fn func(*sql.Rows) error) error {
-	if err := r.enter(); err != nil {
+// exists returns nil if a query has a row, and otherwise not_found of the noun with ref.
+func (s *session) exists(ctx context.Context, noun, ref, query string, args ...any) error {
+	var one int
+	return notFound(s.row(ctx, noun, query, args, &one), noun, ref)
+}
+
+// each calls fn for every row of a query. Until it returns, the transaction can run no other statement.
+func (s *session) each(ctx context.Context, doing, query string, args []any, fn func(*sql.Rows) error) error {
+	if err := s.enter(); err != nil {
 		return err
 	}
-	defer r.leave()
+	defer s.leave()
 	if !storable(args) {
-		return nil // nothing stored is equal to it
+		return nil // no stored text equals it
 	}
-	rows, err := r.db.QueryContext(ctx, r.d.bind(query), args...)
+	rows, err := s.db.QueryContext(ctx, s.d.bind(query), args...)
 	if err != nil {
-		return r.fault(ctx, doing, err)
+		return s.wrap(ctx, doing, err)
 	}
 	defer func() { _ = rows.Close() }() // after the loop there is nothing left to fail
 	for rows.Next() {
@@ -97,35 +103,35 @@ func (r *reader) each(ctx context.Context, doing, query string, args []any, fn f
 		}
 	}
 	if err := rows.Err(); err != nil {
-		return r.fault(ctx, doing, err)
+		return s.wrap(ctx, doing, err)
 	}
 	return nil
 }
 
-func (r *reader) enter() error {
-	if r.gate == nil {
+func (s *session) enter() error {
+	if s.gate == nil {
 		return nil
 	}
-	return r.gate.enter()
+	return s.gate.enter()
 }
 
-func (r *reader) leave() {
-	if r.gate != nil {
-		r.gate.leave()
+func (s *session) leave() {
+	if s.gate != nil {
+		s.gate.leave()
 	}
 }
 
-// fault wraps a driver's error. Its text is for the log; users are shown the [rule.Error] in its chain, if there is one.
-func (r *reader) fault(ctx context.Context, doing string, err error) error {
+// wrap wraps a driver's error. Its text is for the log; users see only the [rule.Error] in its chain.
+func (s *session) wrap(ctx context.Context, doing string, err error) error {
 	switch {
-	case r.inside != nil && r.d.retryable(err):
-		if r.inside.rival == nil {
-			r.inside.rival = err
+	case s.state != nil && s.d.retryable(err):
+		if s.state.retry == nil {
+			s.state.retry = err
 		}
 		return fmt.Errorf("sqlstore: %s: %w: %w", doing, unavailable(), err)
 	case ctx.Err() != nil:
 		return fmt.Errorf("sqlstore: %s: %w: %w", doing, ctx.Err(), err)
-	case r.d.away(err):
+	case s.d.unreachable(err):
 		return fmt.Errorf("sqlstore: %s: %w: %w", doing, unavailable(), err)
 	}
 	return fmt.Errorf("sqlstore: %s: %w", doing, err)
@@ -158,12 +164,4 @@ func nullable(t *time.Time) any {
 		return nil
 	}
 	return t.UnixMicro()
-}
-
-func fromNullable(n sql.NullInt64) *time.Time {
-	if !n.Valid {
-		return nil
-	}
-	t := fromMicros(n.Int64)
-	return &t
 }

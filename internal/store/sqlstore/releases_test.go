@@ -47,13 +47,13 @@ func release(t *testing.T, s store.Store) {
 	t.Helper()
 	now, id := time.Now().UTC(), "0199f0a0-0000-7000-8000-000000000001"
 	err := s.Update(t.Context(), func(tx store.Tx) error {
-		if err := tx.CreateProject(t.Context(), rule.Project{ID: "p", CreatedAt: now, UpdatedAt: now}); err != nil {
+		if err := tx.Projects.Create(t.Context(), rule.Project{ID: "p", CreatedAt: now, UpdatedAt: now}); err != nil {
 			return err
 		}
-		if err := tx.InsertSnapshot(t.Context(), store.Snapshot{ProjectID: "p", ID: id, CreatedAt: now, Manifest: []byte{1}}); err != nil {
+		if err := tx.Releases.InsertSnapshot(t.Context(), store.Snapshot{ProjectID: "p", ID: id, CreatedAt: now, Manifest: []byte{1}}); err != nil {
 			return err
 		}
-		return tx.AppendDeployment(t.Context(), store.Deployment{ProjectID: "p", Environment: "production", Seq: 1, Action: "deploy", SnapshotID: id, At: now})
+		return tx.Releases.AppendDeployment(t.Context(), store.Deployment{ProjectID: "p", Environment: "production", Seq: 1, Action: "deploy", SnapshotID: id, At: now})
 	})
 	if err != nil {
 		t.Fatal(err)

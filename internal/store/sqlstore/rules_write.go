@@ -9,24 +9,28 @@ import (
 
 const insertRules = "INSERT INTO rules (project_id, id, slug, version, status, corpus_version, body) VALUES "
 
-// holdRules holds the project of rules and returns it with their ids and what is stored under these. Without rules there is
-// nothing to hold.
-func (t *tx) holdRules(ctx context.Context, rules []rule.Rule) (projectID string, ids []string, stored map[string]storedRule, err error) {
-	projectID, err = t.holdProjectOf(ctx, rules)
-	if err != nil || len(rules) == 0 {
-		return projectID, nil, nil, err
+// lockRules locks the corpus of the one project of rules and returns the project with the ids and the stored versions of the
+// rules. Without rules it locks nothing.
+func (t ruleTable) lockRules(ctx context.Context, rules []rule.Rule) (projectID string, ids []string, stored map[string]storedRule, err error) {
+	if len(rules) == 0 {
+		return "", nil, nil, nil
 	}
-	ids = make([]string, len(rules))
+	projectID, ids = rules[0].ProjectID, make([]string, len(rules))
 	for i := range rules {
 		ids[i] = rules[i].ID
+		if rules[i].ProjectID != projectID {
+			return "", nil, nil, rule.Errorf(rule.CodeInvalid, "rules of the projects %q and %q cannot be stored together", projectID, rules[i].ProjectID)
+		}
 	}
-	stored, err = t.stored(ctx, projectID, ids)
+	in, list := t.d.in("id", ids)
+	stored, err = byKey(ctx, t.session, corpusOf(projectID), "stored rules", "SELECT id, version, slug FROM rules WHERE project_id = ? AND "+in,
+		[]any{projectID, list}, func(id *string, r *storedRule) []any { return []any{id, &r.version, &r.slug} })
 	return projectID, ids, stored, err
 }
 
-// InsertRules implements store.Tx.
-func (t *tx) InsertRules(ctx context.Context, cv int64, rules []rule.Rule) error {
-	projectID, _, stored, err := t.holdRules(ctx, rules)
+// Insert implements store.RuleTx.
+func (t ruleTable) Insert(ctx context.Context, cv int64, rules []rule.Rule) error {
+	projectID, _, stored, err := t.lockRules(ctx, rules)
 	if err != nil || len(rules) == 0 {
 		return err
 	}
@@ -44,10 +48,10 @@ func (t *tx) InsertRules(ctx context.Context, cv int64, rules []rule.Rule) error
 	return t.putRules(ctx, "insert rules", cv, rules, "")
 }
 
-// UpdateRules implements store.Tx. All rules give up their old slugs first and take the new ones then, so that rules may
+// Update implements store.RuleTx. All rules give up their old slugs first and take the new ones then, so that rules may
 // exchange slugs.
-func (t *tx) UpdateRules(ctx context.Context, cv int64, rules []rule.Rule) error {
-	projectID, ids, stored, err := t.holdRules(ctx, rules)
+func (t ruleTable) Update(ctx context.Context, cv int64, rules []rule.Rule) error {
+	projectID, ids, stored, err := t.lockRules(ctx, rules)
 	if err != nil || len(rules) == 0 {
 		return err
 	}
@@ -79,21 +83,7 @@ func (t *tx) UpdateRules(ctx context.Context, cv int64, rules []rule.Rule) error
 		version = excluded.version, status = excluded.status, corpus_version = excluded.corpus_version, body = excluded.body`)
 }
 
-// holdProjectOf locks the corpus of the one project that rules belong to.
-func (t *tx) holdProjectOf(ctx context.Context, rules []rule.Rule) (string, error) {
-	if len(rules) == 0 {
-		return "", nil
-	}
-	projectID := rules[0].ProjectID
-	for i := range rules {
-		if rules[i].ProjectID != projectID {
-			return "", rule.Errorf(rule.CodeInvalid, "rules of the projects %q and %q cannot be stored together", projectID, rules[i].ProjectID)
-		}
-	}
-	return projectID, t.hold(ctx, corpusOf(projectID))
-}
-
-// nameOf is what people call a rule.
+// nameOf returns the name of a rule in messages.
 func nameOf(r *rule.Rule) string {
 	if r.Slug != "" {
 		return r.Slug
@@ -106,24 +96,9 @@ type storedRule struct {
 	slug    string
 }
 
-// stored looks up rules by their ids.
-func (t *tx) stored(ctx context.Context, projectID string, ids []string) (map[string]storedRule, error) {
-	found := make(map[string]storedRule, len(ids))
-	in, list := t.d.in("id", ids)
-	err := t.each(ctx, "stored rules", "SELECT id, version, slug FROM rules WHERE project_id = ? AND "+in, []any{projectID, list},
-		func(rows *sql.Rows) error {
-			var id string
-			var s storedRule
-			err := rows.Scan(&id, &s.version, &s.slug)
-			found[id] = s
-			return err
-		})
-	return found, err
-}
-
-// slugsFree checks that no two of the rules, and no other rule in force, claim one slug. Changes of a corpus are made one
-// after the other, so what is free now stays free.
-func (t *tx) slugsFree(ctx context.Context, projectID string, rules []rule.Rule) error {
+// slugsFree checks that no two of the rules, and no other rule in force, have the same slug. A corpus has one
+// change at a time, so a free slug stays free.
+func (t ruleTable) slugsFree(ctx context.Context, projectID string, rules []rule.Rule) error {
 	claims := make(map[string]string, len(rules)) // slug to rule id
 	slugs := make([]string, 0, len(rules))
 	for i := range rules {
@@ -138,7 +113,7 @@ func (t *tx) slugsFree(ctx context.Context, projectID string, rules []rule.Rule)
 		slugs = append(slugs, r.Slug)
 	}
 	in, list := t.d.in("slug", slugs)
-	return t.each(ctx, "slugs", "SELECT id, slug FROM rules WHERE project_id = ? AND "+live+" AND "+in, []any{projectID, list},
+	return t.each(ctx, "slugs", "SELECT id, slug FROM rules WHERE project_id = ? AND "+unretired+" AND "+in, []any{projectID, list},
 		func(rows *sql.Rows) error {
 			var id, slug string
 			if err := rows.Scan(&id, &slug); err != nil {
@@ -152,7 +127,7 @@ func (t *tx) slugsFree(ctx context.Context, projectID string, rules []rule.Rule)
 }
 
 // inProject runs a statement for some rules of a project.
-func (t *tx) inProject(ctx context.Context, doing, statement, projectID string, ids []string) error {
+func (t ruleTable) inProject(ctx context.Context, doing, statement, projectID string, ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
@@ -161,7 +136,7 @@ func (t *tx) inProject(ctx context.Context, doing, statement, projectID string, 
 	return err
 }
 
-func (t *tx) putRules(ctx context.Context, doing string, cv int64, rules []rule.Rule, after string) error {
+func (t ruleTable) putRules(ctx context.Context, doing string, cv int64, rules []rule.Rule, after string) error {
 	args := make([]any, 0, 7*len(rules))
 	for i := range rules {
 		r := &rules[i]

@@ -9,7 +9,7 @@ func TestSQLiteIsDurableAndReadersOnlyRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close() //nolint:errcheck // nothing was written
-	both := s.(*Store)
+	both := s.Database.(*database)
 	for _, tt := range []struct {
 		handle        conn
 		pragma, value string

@@ -133,7 +133,7 @@ func openAtOnce(t *testing.T, open func() (store.Store, error)) {
 				return err
 			}
 			err = s.Update(t.Context(), func(tx store.Tx) error {
-				return tx.CreateProject(t.Context(), rule.Project{ID: strconv.Itoa(i)})
+				return tx.Projects.Create(t.Context(), rule.Project{ID: strconv.Itoa(i)})
 			})
 			return errors.Join(err, s.Close())
 		})
@@ -157,24 +157,24 @@ func TestOrderDoesNotFollowTheLocale(t *testing.T) {
 	opened(t, s, err)
 	ids := []string{"B", "_", "a", "a-b", "aa", "ä"}
 	err = s.Update(t.Context(), func(tx store.Tx) error {
-		if err := tx.CreateProject(t.Context(), rule.Project{ID: "p"}); err != nil {
+		if err := tx.Projects.Create(t.Context(), rule.Project{ID: "p"}); err != nil {
 			return err
 		}
 		rules := make([]rule.Rule, len(ids))
 		for i, id := range ids {
 			rules[i] = rule.Rule{ID: id, ProjectID: "p", Version: 1}
 		}
-		return tx.InsertRules(t.Context(), 1, rules)
+		return tx.Rules.Insert(t.Context(), 1, rules)
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got []string
 	err = s.Update(t.Context(), func(tx store.Tx) error {
-		if _, err := tx.RaiseCorpus(t.Context(), "p"); err != nil {
+		if _, err := tx.Projects.RaiseCorpus(t.Context(), "p"); err != nil {
 			return err
 		}
-		_, err := tx.Changes(t.Context(), "p", 0, func(r store.RuleState) error { got = append(got, r.Rule.ID); return nil })
+		_, err := tx.Rules.Changes(t.Context(), "p", 0, func(r store.RuleState) error { got = append(got, r.Rule.ID); return nil })
 		return err
 	})
 	if err != nil || !slices.Equal(got, ids) {
@@ -215,11 +215,11 @@ func TestLostConnectionsComeBack(t *testing.T) {
 		}
 	}
 	err = s.Update(t.Context(), func(tx store.Tx) error {
-		if err := tx.CreateProject(t.Context(), rule.Project{ID: "p"}); err != nil {
+		if err := tx.Projects.Create(t.Context(), rule.Project{ID: "p"}); err != nil {
 			return err
 		}
 		kill()
-		_, err := tx.RaiseCorpus(t.Context(), "p")
+		_, err := tx.Projects.RaiseCorpus(t.Context(), "p")
 		return err
 	})
 	if rule.CodeOf(err) != rule.CodeUnavailable {
@@ -238,14 +238,14 @@ func TestLostConnectionsComeBack(t *testing.T) {
 		}
 	}
 	works("writing", func() error {
-		return s.Update(t.Context(), func(tx store.Tx) error { return tx.CreateProject(t.Context(), rule.Project{ID: "p"}) })
+		return s.Update(t.Context(), func(tx store.Tx) error { return tx.Projects.Create(t.Context(), rule.Project{ID: "p"}) })
 	})
 	works("reading", func() error {
-		_, err := s.Project(t.Context(), "p")
+		_, err := s.Projects.Get(t.Context(), "p")
 		return err
 	})
 	works("reading one state", func() error {
-		_, err := s.Changes(t.Context(), "p", 0, func(store.RuleState) error { return nil })
+		_, err := s.Rules.Changes(t.Context(), "p", 0, func(store.RuleState) error { return nil })
 		return err
 	})
 }

@@ -1,4 +1,4 @@
-// Package sqlstore keeps Tenet's data in SQLite or PostgreSQL. The SQL is written once; a dialect holds the few real
+// Package sqlstore implements package store on SQLite and PostgreSQL. The SQL is written once; a dialect holds the few
 // differences. Times are stored as microseconds since the Unix epoch, rules and records as JSON.
 package sqlstore
 
@@ -15,25 +15,26 @@ import (
 	"tenet/internal/store"
 )
 
-// Store is a store.Store on an SQL database.
-type Store struct {
-	reader
+// database is a store.Database on an SQL database.
+type database struct {
+	*session
 	write   *sql.DB
 	log     *slog.Logger
 	release func() error
-	added   watchers // of jobs
+	added   watchers // notified of new jobs
 }
 
-var _ store.Store = (*Store)(nil)
+// Serial implements store.Database.
+func (s *database) Serial() bool { return !s.d.rowLocks }
 
-// Ping implements store.Store.
-func (s *Store) Ping(ctx context.Context) error {
+// Ping implements store.Database.
+func (s *database) Ping(ctx context.Context) error {
 	var one int
 	return s.row(ctx, "ping", "SELECT 1", nil, &one)
 }
 
-// Close implements store.Store.
-func (s *Store) Close() error {
+// Close implements store.Database.
+func (s *database) Close() error {
 	if !s.gate.close() {
 		return nil
 	}
@@ -44,28 +45,28 @@ func (s *Store) Close() error {
 }
 
 const (
-	// patience bounds how long Update tries again when other transactions are in the way.
+	// patience bounds how long Update retries after conflicts with other transactions.
 	patience = 20 * time.Second
-	// shortPause and longPause bound the pauses between the tries, which are drawn at random so that rivals part.
+	// shortPause and longPause bound the random pauses between the tries.
 	shortPause = 2 * time.Millisecond
 	longPause  = 100 * time.Millisecond
 )
 
-// Update implements store.Store.
-func (s *Store) Update(ctx context.Context, fn func(store.Tx) error) error {
+// Update implements store.Database.
+func (s *database) Update(ctx context.Context, fn func(store.Tx) error) error {
 	if err := s.gate.enter(); err != nil {
 		return err
 	}
 	defer s.gate.leave()
 	begun, pause := time.Now(), shortPause
 	for try := 1; ; try++ {
-		rival, err := s.once(ctx, fn)
-		if rival == nil {
+		retry, err := s.once(ctx, fn)
+		if retry == nil {
 			return err
 		}
 		if time.Since(begun) > patience {
 			return fmt.Errorf("sqlstore: given up after %d tries: %w: %w", try,
-				rule.Errorf(rule.CodeUnavailable, "the database is too busy; try again later"), rival)
+				rule.Errorf(rule.CodeUnavailable, "the database is too busy; try again later"), retry)
 		}
 		select {
 		case <-time.After(rand.N(pause)):
@@ -76,54 +77,51 @@ func (s *Store) Update(ctx context.Context, fn func(store.Tx) error) error {
 	}
 }
 
-// once runs fn in a transaction. rival is the failure that is to blame on another transaction and makes another try
-// worthwhile, whatever fn has made of it.
-func (s *Store) once(ctx context.Context, fn func(store.Tx) error) (rival, err error) {
+// once runs fn in a transaction. retry is a failure that another transaction has caused, so that another try may succeed; fn
+// may have wrapped or dropped it.
+func (s *database) once(ctx context.Context, fn func(store.Tx) error) (retry, err error) {
 	sqlTx, err := s.write.BeginTx(ctx, s.d.writing)
 	if err != nil {
 		if s.d.retryable(err) && ctx.Err() == nil {
 			return err, nil
 		}
-		return nil, s.fault(ctx, "begin", err)
+		return nil, s.wrap(ctx, "begin", err)
 	}
-	t := &tx{reader{db: sqlTx, d: s.d, inside: &inside{held: map[lump]bool{}}}}
+	t := &session{db: sqlTx, d: s.d, state: &txState{locked: map[lockDomain]bool{}, webhooks: map[string][]store.WebhookPolicy{}}}
 	done := false
 	defer func() {
-		if !done { // fn has failed, or panicked
+		if !done { // fn has failed or panicked
 			_ = sqlTx.Rollback() // the first error is the one that matters
 		}
 	}()
-	if err := fn(t); err != nil || t.inside.rival != nil {
-		return t.inside.rival, err
+	if err := fn(t.tx()); err != nil || t.state.retry != nil {
+		return t.state.retry, err
 	}
 	done = true
 	if err := sqlTx.Commit(); err != nil {
 		if s.d.retryable(err) && ctx.Err() == nil {
 			return err, nil
 		}
-		return nil, s.fault(ctx, "commit", err)
+		return nil, s.wrap(ctx, "commit", err)
 	}
-	if t.inside.jobs {
-		s.added.tell()
+	if t.state.jobs {
+		s.added.notify()
 	}
 	return nil, nil
 }
 
-// tx is a store.Tx.
-type tx struct{ reader }
-
-// inside is what a transaction keeps in mind.
-type inside struct {
-	held map[lump]bool
-	// rival is the first failure that is to blame on another transaction.
-	rival error
-	// jobs is true once there are jobs to claim.
+// txState is the state of a transaction.
+type txState struct {
+	locked map[lockDomain]bool
+	// retry is the first failure that another transaction has caused.
+	retry error
+	// jobs is true when the transaction has made jobs to claim.
 	jobs bool
-	// webhooks are the webhook policies of projects that have been read.
+	// webhooks holds the webhook policies that the transaction has read, by project.
 	webhooks map[string][]store.WebhookPolicy
 }
 
-// gate counts what is running, so that Close can wait for it.
+// gate counts the running operations, so that Close can wait for them.
 type gate struct {
 	mu      sync.Mutex
 	running int
@@ -131,7 +129,7 @@ type gate struct {
 	empty   chan struct{}
 }
 
-// enter begins something, or fails once the gate is closed.
+// enter begins an operation, or fails when the gate is closed.
 func (g *gate) enter() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -142,7 +140,7 @@ func (g *gate) enter() error {
 	return nil
 }
 
-// leave ends what enter has begun.
+// leave ends an operation.
 func (g *gate) leave() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -152,7 +150,7 @@ func (g *gate) leave() {
 	}
 }
 
-// close lets nothing more in and waits for what is running. It returns false if the gate was closed before.
+// close refuses new operations and waits for the running ones. It returns false if the gate was closed before.
 func (g *gate) close() bool {
 	g.mu.Lock()
 	if g.closed {

@@ -13,57 +13,45 @@ import (
 const submissionColumns = "project_id, id, idempotency_key, body_hash, kind, evaluation_id, actor, request, failure, owner, " +
 	"lease_until, created_at, finished_at"
 
-func scanSubmission(scan func(...any) error) (store.Submission, error) {
-	var s store.Submission
-	var lease, created int64
-	var finished sql.NullInt64
-	err := scan(&s.ProjectID, &s.ID, &s.Key, &s.BodyHash, &s.Kind, &s.EvaluationID, &s.Actor, &s.Request, &s.Failure, &s.Owner,
-		&lease, &created, &finished)
-	s.LeaseUntil, s.CreatedAt, s.FinishedAt = fromMicros(lease), fromMicros(created), fromNullable(finished)
-	return s, err
+func submissionFields(s *store.Submission) []any {
+	return []any{
+		&s.ProjectID, &s.ID, &s.Key, &s.BodyHash, &s.Kind, &s.EvaluationID, &s.Actor, &s.Request, &s.Failure, &s.Owner,
+		timeColumn{&s.LeaseUntil},
+		timeColumn{&s.CreatedAt},
+		optionalTimeColumn{&s.FinishedAt},
+	}
 }
 
-// Submission implements store.SubmissionReader.
-func (r *reader) Submission(ctx context.Context, projectID, id string) (store.Submission, error) {
-	s, err := r.submission(ctx, projectID, "id", id)
-	return s, missing(err, "submission", id)
+// Get implements store.SubmissionReader.
+func (t submissionTable) Get(ctx context.Context, projectID, id string) (store.Submission, error) {
+	s, err := t.submission(ctx, projectID, "id", id)
+	return s, notFound(err, "submission", id)
 }
 
-// SubmissionByKey implements store.SubmissionReader.
-func (r *reader) SubmissionByKey(ctx context.Context, projectID, key string) (store.Submission, error) {
+// GetByKey implements store.SubmissionReader.
+func (t submissionTable) GetByKey(ctx context.Context, projectID, key string) (store.Submission, error) {
 	if key == "" {
 		return store.Submission{}, rule.NotFound("idempotency key", key)
 	}
-	s, err := r.submission(ctx, projectID, "idempotency_key <> '' AND idempotency_key", key)
-	return s, missing(err, "idempotency key", key)
+	s, err := t.submission(ctx, projectID, "idempotency_key <> '' AND idempotency_key", key)
+	return s, notFound(err, "idempotency key", key)
 }
 
-func (r *reader) submission(ctx context.Context, projectID, column, value string) (store.Submission, error) {
-	if err := r.hold(ctx, submissionsOf(projectID)); err != nil {
-		return store.Submission{}, err
-	}
-	return scanSubmission(func(dest ...any) error {
-		return r.row(ctx, "submission", "SELECT "+submissionColumns+" FROM submissions WHERE project_id = ? AND "+column+" = ?",
-			[]any{projectID, value}, dest...)
-	})
+func (t submissionTable) submission(ctx context.Context, projectID, column, value string) (store.Submission, error) {
+	return one(ctx, t.session, submissionsOf(projectID), "submission", "SELECT "+submissionColumns+" FROM submissions WHERE project_id = ? AND "+column+" = ?",
+		[]any{projectID, value}, submissionFields)
 }
 
-// InsertSubmission implements store.SubmissionTx.
-func (t *tx) InsertSubmission(ctx context.Context, s store.Submission) error {
-	if err := t.hold(ctx, submissionsOf(s.ProjectID)); err != nil {
-		return err
-	}
-	n, err := t.exec(ctx, "insert submission",
+// Insert implements store.SubmissionTx.
+func (t submissionTable) Insert(ctx context.Context, s store.Submission) error {
+	n, err := t.lockedExec(ctx, submissionsOf(s.ProjectID), "insert submission",
 		"INSERT INTO submissions ("+submissionColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
 		s.ProjectID, s.ID, s.Key, s.BodyHash, s.Kind, s.EvaluationID, s.Actor, blob(s.Request), s.Failure, s.Owner,
 		micros(s.LeaseUntil), micros(s.CreatedAt), nullable(s.FinishedAt))
-	if err == nil && n == 0 {
-		return rule.Errorf(rule.CodeConflict, "there is a submission with this id or key already; use another one")
-	}
-	return err
+	return unlessNone(n, err, rule.Errorf(rule.CodeConflict, "there is a submission with this id or key already; use another one"))
 }
 
-// blob is bytes for a column that cannot be null.
+// blob returns bytes for a column that cannot be null.
 func blob(b []byte) []byte {
 	if b == nil {
 		return []byte{}
@@ -71,47 +59,35 @@ func blob(b []byte) []byte {
 	return b
 }
 
-// LeaseSubmission implements store.SubmissionTx.
-func (t *tx) LeaseSubmission(ctx context.Context, projectID, id, owner string, now, until time.Time) (bool, error) {
-	if err := t.hold(ctx, submissionsOf(projectID)); err != nil {
-		return false, err
-	}
-	n, err := t.exec(ctx, "lease submission",
+// Lease implements store.SubmissionTx.
+func (t submissionTable) Lease(ctx context.Context, projectID, id, owner string, now, until time.Time) (bool, error) {
+	n, err := t.lockedExec(ctx, submissionsOf(projectID), "lease submission",
 		"UPDATE submissions SET owner = ?, lease_until = ? WHERE project_id = ? AND id = ? AND finished_at IS NULL AND (owner = ? OR lease_until <= ?)",
 		owner, micros(until), projectID, id, owner, micros(now))
 	return n > 0, err
 }
 
-// FinishSubmission implements store.SubmissionTx.
-func (t *tx) FinishSubmission(ctx context.Context, projectID, id, failure string, at time.Time) error {
-	if err := t.hold(ctx, submissionsOf(projectID)); err != nil {
-		return err
-	}
-	n, err := t.exec(ctx, "finish submission",
+// Finish implements store.SubmissionTx.
+func (t submissionTable) Finish(ctx context.Context, projectID, id, failure string, at time.Time) error {
+	n, err := t.lockedExec(ctx, submissionsOf(projectID), "finish submission",
 		"UPDATE submissions SET failure = ?, finished_at = ?, request = ? WHERE project_id = ? AND id = ? AND finished_at IS NULL",
 		failure, micros(at), []byte{}, projectID, id)
 	if err != nil || n > 0 {
 		return err
 	}
-	_, err = t.Submission(ctx, projectID, id)
+	_, err = t.Get(ctx, projectID, id)
 	return err
 }
 
-// DeleteSubmission implements store.SubmissionTx.
-func (t *tx) DeleteSubmission(ctx context.Context, projectID, id, owner string) error {
-	if err := t.hold(ctx, submissionsOf(projectID)); err != nil {
-		return err
-	}
-	_, err := t.exec(ctx, "delete submission", "DELETE FROM submissions WHERE project_id = ? AND id = ? AND owner = ?", projectID, id, owner)
+// Delete implements store.SubmissionTx.
+func (t submissionTable) Delete(ctx context.Context, projectID, id, owner string) error {
+	_, err := t.lockedExec(ctx, submissionsOf(projectID), "delete submission", "DELETE FROM submissions WHERE project_id = ? AND id = ? AND owner = ?", projectID, id, owner)
 	return err
 }
 
-// DropSubmissions implements store.SubmissionTx.
-func (t *tx) DropSubmissions(ctx context.Context, projectID string, before time.Time, limit int) (int, error) {
-	if err := t.hold(ctx, submissionsOf(projectID)); err != nil {
-		return 0, err
-	}
-	n, err := t.exec(ctx, "drop submissions",
+// DeleteOld implements store.SubmissionTx.
+func (t submissionTable) DeleteOld(ctx context.Context, projectID string, before time.Time, limit int) (int, error) {
+	n, err := t.lockedExec(ctx, submissionsOf(projectID), "drop submissions",
 		"DELETE FROM submissions WHERE project_id = ? AND id IN (SELECT id FROM submissions WHERE project_id = ? AND created_at < ?"+
 			" AND (finished_at IS NOT NULL OR (lease_until < ? AND (length(request) = 0 OR NOT EXISTS (SELECT 1 FROM jobs"+
 			" WHERE jobs.project_id = submissions.project_id AND submissions.owner = ? || jobs.id AND jobs.state IN (?, ?)))))"+
@@ -120,9 +96,9 @@ func (t *tx) DropSubmissions(ctx context.Context, projectID string, before time.
 	return int(n), err
 }
 
-// DropBodies implements store.RetentionTx.
-func (t *tx) DropBodies(ctx context.Context, projectID, kind string, after, through int64, limit int) (int64, int, error) {
-	if err := t.hold(ctx, chainOf(projectID)); err != nil {
+// DropBodies implements store.AuditTx.
+func (t auditTable) DropBodies(ctx context.Context, projectID, kind string, after, through int64, limit int) (int64, int, error) {
+	if err := t.lock(ctx, chainOf(projectID)); err != nil {
 		return after, 0, err
 	}
 	var last sql.NullInt64

@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"time"
 
@@ -12,62 +11,41 @@ import (
 const waiverColumns = "project_id, id, rule_id, severity, fingerprint, reason, approver, expires_at, created_at, created_by, approved_at, " +
 	"approved_by, revoked_at, revoked_by"
 
-func scanWaiver(scan func(...any) error) (rule.Waiver, error) {
-	var w rule.Waiver
-	var expires, created int64
-	var approved, revoked sql.NullInt64
-	err := scan(&w.ProjectID, &w.ID, &w.RuleID, &w.Severity, &w.Fingerprint, &w.Reason, &w.Approver, &expires, &created, &w.CreatedBy, &approved,
-		&w.ApprovedBy, &revoked, &w.RevokedBy)
-	w.ExpiresAt, w.CreatedAt, w.ApprovedAt, w.RevokedAt = fromMicros(expires), fromMicros(created), fromNullable(approved), fromNullable(revoked)
-	return w, err
-}
-
-func (r *reader) waivers(ctx context.Context, projectID, condition string, args ...any) ([]rule.Waiver, error) {
-	if err := r.hold(ctx, corpusOf(projectID)); err != nil {
-		return nil, err
+func waiverFields(w *rule.Waiver) []any {
+	return []any{
+		&w.ProjectID, &w.ID, &w.RuleID, &w.Severity, &w.Fingerprint, &w.Reason, &w.Approver,
+		timeColumn{&w.ExpiresAt},
+		timeColumn{&w.CreatedAt},
+		&w.CreatedBy,
+		optionalTimeColumn{&w.ApprovedAt},
+		&w.ApprovedBy,
+		optionalTimeColumn{&w.RevokedAt},
+		&w.RevokedBy,
 	}
-	list := []rule.Waiver{}
-	err := r.each(ctx, "waivers", "SELECT "+waiverColumns+" FROM waivers WHERE project_id = ? "+condition, append([]any{projectID}, args...),
-		func(rows *sql.Rows) error {
-			w, err := scanWaiver(rows.Scan)
-			list = append(list, w)
-			return err
-		})
-	return list, err
 }
 
-// Waiver implements store.WaiverReader.
-func (r *reader) Waiver(ctx context.Context, projectID, id string) (rule.Waiver, error) {
-	list, err := r.waivers(ctx, projectID, "AND id = ?", id)
-	if err == nil && len(list) == 0 {
-		err = rule.NotFound("waiver", id)
-	}
-	if err != nil {
-		return rule.Waiver{}, err
-	}
-	return list[0], nil
+// Get implements store.WaiverReader.
+func (t waiverTable) Get(ctx context.Context, projectID, id string) (rule.Waiver, error) {
+	w, err := one(ctx, t.session, corpusOf(projectID), "waiver", "SELECT "+waiverColumns+" FROM waivers WHERE project_id = ? AND id = ?",
+		[]any{projectID, id}, waiverFields)
+	return w, notFound(err, "waiver", id)
 }
 
-// Waivers implements store.WaiverReader.
-func (r *reader) Waivers(ctx context.Context, projectID, ruleID string, offset, limit int) ([]rule.Waiver, int, error) {
-	all, err := r.waivers(ctx, projectID, "AND (? = '' OR rule_id = ?) ORDER BY created_at DESC, id DESC LIMIT ? OFFSET ?", ruleID, ruleID, limit, offset)
-	if err != nil {
-		return nil, 0, err
-	}
-	total := 0
-	err = r.each(ctx, "count waivers", "SELECT COUNT(*) FROM waivers WHERE project_id = ? AND (? = '' OR rule_id = ?)",
-		[]any{projectID, ruleID, ruleID}, func(rows *sql.Rows) error { return rows.Scan(&total) })
-	return all, total, err
+// List implements store.WaiverReader.
+func (t waiverTable) List(ctx context.Context, projectID, ruleID string, offset, limit int) ([]rule.Waiver, int, error) {
+	from, args := equal("FROM waivers WHERE project_id = ?", []any{projectID}, "rule_id", ruleID)
+	return page(ctx, t.session, corpusOf(projectID), "waivers", waiverColumns, from, "created_at DESC, id DESC", args, window{offset, limit}, waiverFields)
 }
 
-// LiveWaivers implements store.WaiverReader.
-func (r *reader) LiveWaivers(ctx context.Context, projectID string, now time.Time) ([]rule.Waiver, error) {
-	return r.waivers(ctx, projectID, "AND revoked_at IS NULL AND expires_at > ? ORDER BY created_at DESC, id DESC", micros(now))
+// ListLive implements store.WaiverReader.
+func (t waiverTable) ListLive(ctx context.Context, projectID string, now time.Time) ([]rule.Waiver, error) {
+	return many(ctx, t.session, corpusOf(projectID), "waivers", "SELECT "+waiverColumns+` FROM waivers
+		WHERE project_id = ? AND revoked_at IS NULL AND expires_at > ? ORDER BY created_at DESC, id DESC`, []any{projectID, micros(now)}, waiverFields)
 }
 
-// InsertWaiver implements store.WaiverTx.
-func (t *tx) InsertWaiver(ctx context.Context, w rule.Waiver) error {
-	if err := t.hold(ctx, corpusOf(w.ProjectID)); err != nil {
+// Insert implements store.WaiverTx.
+func (t waiverTable) Insert(ctx context.Context, w rule.Waiver) error {
+	if err := t.lock(ctx, corpusOf(w.ProjectID)); err != nil {
 		return err
 	}
 	err := t.execRows(ctx, "insert waiver", "INSERT INTO waivers ("+waiverColumns+") VALUES ", 14, "", []any{
@@ -80,9 +58,9 @@ func (t *tx) InsertWaiver(ctx context.Context, w rule.Waiver) error {
 	return err
 }
 
-// MarkWaiver implements store.WaiverTx.
-func (t *tx) MarkWaiver(ctx context.Context, w rule.Waiver) error {
-	if _, err := t.Waiver(ctx, w.ProjectID, w.ID); err != nil {
+// Mark implements store.WaiverTx.
+func (t waiverTable) Mark(ctx context.Context, w rule.Waiver) error {
+	if _, err := t.Get(ctx, w.ProjectID, w.ID); err != nil {
 		return err
 	}
 	_, err := t.exec(ctx, "mark waiver", "UPDATE waivers SET approved_at = ?, approved_by = ?, revoked_at = ?, revoked_by = ? WHERE project_id = ? AND id = ?",

@@ -11,35 +11,32 @@ import (
 	"tenet/internal/store"
 )
 
-// encoded is a part of a policy as JSON. It is made of strings, so it always encodes.
+// encoded returns a part of a policy as JSON. It consists of strings, so it always encodes.
 func encoded(v any) string {
 	b, _ := json.Marshal(v)
 	return string(b)
 }
 
-// InsertWebhookPolicy implements store.WebhookTx.
-func (t *tx) InsertWebhookPolicy(ctx context.Context, p store.WebhookPolicy) error {
-	t.inside.webhooks = nil
-	if _, err := t.Project(ctx, p.ProjectID); err != nil {
+// Insert implements store.WebhookTx.
+func (t webhookTable) Insert(ctx context.Context, p store.WebhookPolicy) error {
+	clear(t.state.webhooks)
+	if _, err := projectTable(t).Get(ctx, p.ProjectID); err != nil {
 		return err
 	}
 	n, err := t.exec(ctx, "insert webhook policy",
 		"INSERT INTO webhook_policies ("+webhookPolicyColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
 		p.ProjectID, p.ID, p.Name, p.URL, encoded(p.EventTypes), encoded(p.Filter), p.Format, p.Enabled, p.DisabledReason, p.Secret, p.OldSecret,
 		nullable(p.OldUntil), micros(p.CreatedAt), p.CreatedBy, micros(p.UpdatedAt), p.Failures, nullable(p.PausedUntil))
-	if err == nil && n == 0 {
-		return nameTaken(p.Name)
-	}
-	return err
+	return unlessNone(n, err, nameTaken(p.Name))
 }
 
 func nameTaken(name string) error {
 	return rule.Errorf(rule.CodeConflict, "there is a webhook policy named %q already; choose another name", name)
 }
 
-// UpdateWebhookPolicy implements store.WebhookTx.
-func (t *tx) UpdateWebhookPolicy(ctx context.Context, p store.WebhookPolicy) error {
-	t.inside.webhooks = nil
+// Update implements store.WebhookTx.
+func (t webhookTable) Update(ctx context.Context, p store.WebhookPolicy) error {
+	clear(t.state.webhooks)
 	n, err := t.exec(ctx, "update webhook policy",
 		`UPDATE webhook_policies SET name = ?, url = ?, event_types = ?, filter = ?, format = ?, enabled = ?, disabled_reason = ?, secret = ?,
 			old_secret = ?, old_until = ?, updated_at = ? WHERE project_id = ? AND id = ?`,
@@ -48,23 +45,20 @@ func (t *tx) UpdateWebhookPolicy(ctx context.Context, p store.WebhookPolicy) err
 	if t.d.duplicate(err) {
 		return errors.Join(nameTaken(p.Name), err)
 	}
-	if err == nil && n == 0 {
-		return rule.NotFound("webhook policy", p.ID)
-	}
-	return err
+	return unlessNone(n, err, rule.NotFound("webhook policy", p.ID))
 }
 
-// PauseWebhook implements store.WebhookTx.
-func (t *tx) PauseWebhook(ctx context.Context, projectID, id string, failures int, until *time.Time) error {
-	t.inside.webhooks = nil
+// Pause implements store.WebhookTx.
+func (t webhookTable) Pause(ctx context.Context, projectID, id string, failures int, until *time.Time) error {
+	clear(t.state.webhooks)
 	_, err := t.exec(ctx, "pause webhook", "UPDATE webhook_policies SET failures = ?, paused_until = ? WHERE project_id = ? AND id = ?",
 		failures, nullable(until), projectID, id)
 	return err
 }
 
-// WakeWebhook implements store.WebhookTx.
-func (t *tx) WakeWebhook(ctx context.Context, projectID, id string, now time.Time) error {
-	if err := t.PauseWebhook(ctx, projectID, id, 0, nil); err != nil {
+// Wake implements store.WebhookTx.
+func (t webhookTable) Wake(ctx context.Context, projectID, id string, now time.Time) error {
+	if err := t.Pause(ctx, projectID, id, 0, nil); err != nil {
 		return err
 	}
 	_, err := t.exec(ctx, "wake webhook", "UPDATE webhook_deliveries SET next_at = ? WHERE project_id = ? AND policy_id = ? AND state = 'pending' AND next_at > ?",
@@ -72,18 +66,15 @@ func (t *tx) WakeWebhook(ctx context.Context, projectID, id string, now time.Tim
 	return err
 }
 
-// DeleteWebhookPolicy implements store.WebhookTx.
-func (t *tx) DeleteWebhookPolicy(ctx context.Context, projectID, id string) error {
-	t.inside.webhooks = nil
+// Delete implements store.WebhookTx.
+func (t webhookTable) Delete(ctx context.Context, projectID, id string) error {
+	clear(t.state.webhooks)
 	n, err := t.exec(ctx, "delete webhook policy", "DELETE FROM webhook_policies WHERE project_id = ? AND id = ?", projectID, canonical(id))
-	if err == nil && n == 0 {
-		return rule.NotFound("webhook policy", id)
-	}
-	return err
+	return unlessNone(n, err, rule.NotFound("webhook policy", id))
 }
 
-// InsertWebhookEvent implements store.WebhookTx.
-func (t *tx) InsertWebhookEvent(ctx context.Context, e store.WebhookEvent, policyIDs []string, now, expires time.Time) error {
+// Insert implements store.DeliveryTx.
+func (t deliveryTable) Insert(ctx context.Context, e store.WebhookEvent, policyIDs []string, now, expires time.Time) error {
 	_, err := t.exec(ctx, "insert webhook event",
 		"INSERT INTO webhook_events (project_id, id, type, at, severity, data) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
 		e.ProjectID, e.ID, string(e.Type), micros(e.Time), string(e.Severity), string(e.Data))
@@ -98,8 +89,8 @@ func (t *tx) InsertWebhookEvent(ctx context.Context, e store.WebhookEvent, polic
 			created_at, next_at, expires_at, last_status, reason, answer) VALUES `, 12, " ON CONFLICT DO NOTHING", args)
 }
 
-// FinishWebhookDeliveries implements store.WebhookTx.
-func (t *tx) FinishWebhookDeliveries(ctx context.Context, list []store.WebhookDelivery) error {
+// Finish implements store.DeliveryTx.
+func (t deliveryTable) Finish(ctx context.Context, list []store.WebhookDelivery) error {
 	for i := range list {
 		d := &list[i]
 		_, err := t.exec(ctx, "finish delivery",
@@ -113,24 +104,22 @@ func (t *tx) FinishWebhookDeliveries(ctx context.Context, list []store.WebhookDe
 	return nil
 }
 
-// RedeliverWebhook implements store.WebhookTx.
-func (t *tx) RedeliverWebhook(ctx context.Context, projectID, policyID string, id int64, now, expires time.Time) (store.WebhookDelivery, error) {
-	d, err := scanDelivery(func(dest ...any) error {
-		return t.row(ctx, "redeliver", `UPDATE webhook_deliveries SET state = 'pending', attempts = 0, next_at = ?, expires_at = ?, ended_at = NULL
+// Redeliver implements store.DeliveryTx.
+func (t deliveryTable) Redeliver(ctx context.Context, projectID, policyID string, id int64, now, expires time.Time) (store.WebhookDelivery, error) {
+	d, err := one(ctx, t.session, unlocked, "redeliver", `UPDATE webhook_deliveries SET state = 'pending', attempts = 0, next_at = ?, expires_at = ?, ended_at = NULL
 			WHERE project_id = ? AND policy_id = ? AND id = ? AND state <> 'pending' RETURNING `+deliveryColumns,
-			[]any{micros(now), micros(expires), projectID, canonical(policyID), id}, dest...)
-	})
+		[]any{micros(now), micros(expires), projectID, canonical(policyID), id}, deliveryFields)
 	if !errors.Is(err, sql.ErrNoRows) {
 		return d, err
 	}
-	if d, err = t.WebhookDelivery(ctx, projectID, policyID, id); err != nil {
+	if d, err = t.Get(ctx, projectID, policyID, id); err != nil {
 		return d, err
 	}
 	return d, rule.Errorf(rule.CodeConflict, "delivery %d is still pending; it will be tried again by itself", id)
 }
 
-// ExpireWebhooks implements store.WebhookTx.
-func (t *tx) ExpireWebhooks(ctx context.Context, now time.Time, reason string, limit int) (int, error) {
+// Expire implements store.DeliveryTx.
+func (t deliveryTable) Expire(ctx context.Context, now time.Time, reason string, limit int) (int, error) {
 	n, err := t.exec(ctx, "expire deliveries", `UPDATE webhook_deliveries SET state = 'dead', ended_at = ?,
 			reason = CAST(? AS TEXT) || CASE WHEN reason = '' THEN '' ELSE ': ' || reason END
 		WHERE id IN (SELECT id FROM webhook_deliveries WHERE state = 'pending' AND expires_at <= ? ORDER BY expires_at LIMIT ?) AND state = 'pending'`,
@@ -138,8 +127,8 @@ func (t *tx) ExpireWebhooks(ctx context.Context, now time.Time, reason string, l
 	return int(n), err
 }
 
-// DropWebhooks implements store.WebhookTx.
-func (t *tx) DropWebhooks(ctx context.Context, before time.Time, limit int) (int, error) {
+// DeleteOld implements store.DeliveryTx.
+func (t deliveryTable) DeleteOld(ctx context.Context, before time.Time, limit int) (int, error) {
 	n := 0
 	events := map[string][]string{} // by project
 	err := t.each(ctx, "drop deliveries", `DELETE FROM webhook_deliveries WHERE id IN (SELECT id FROM webhook_deliveries

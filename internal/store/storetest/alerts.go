@@ -19,11 +19,11 @@ func newAlert(n int, t rule.AlertType, ruleID string) rule.Alert {
 	}
 }
 
-// insertAlert stores an alert, which must be made or not as told.
+// insertAlert stores an alert and checks whether it was new.
 func (f *fixture) insertAlert(a rule.Alert, want bool) {
 	f.t.Helper()
 	f.update(func(tx store.Tx) error {
-		made, err := tx.InsertAlert(f.ctx, a)
+		made, err := tx.Alerts.Insert(f.ctx, a)
 		if made != want {
 			f.t.Errorf("alert %s made: %v, want %v (%v)", a.ID, made, want, err)
 		}
@@ -32,7 +32,7 @@ func (f *fixture) insertAlert(a rule.Alert, want bool) {
 }
 
 func testAlerts(t *testing.T, f *fixture) {
-	f.update(func(tx store.Tx) error { return tx.CreateProject(f.ctx, project("q")) })
+	f.update(func(tx store.Tx) error { return tx.Projects.Create(f.ctx, project("q")) })
 	one, two := newRule(1, nil), newRule(2, nil)
 	f.insert(one, two)
 	denied, dormant, other := newAlert(11, rule.HighDenyRate, one.ID), newAlert(12, rule.DormantRule, one.ID), newAlert(13, rule.HighDenyRate, two.ID)
@@ -41,7 +41,7 @@ func testAlerts(t *testing.T, f *fixture) {
 	}
 	f.insertAlert(newAlert(14, rule.HighDenyRate, one.ID), false)
 	if err := f.s.Update(f.ctx, func(tx store.Tx) error {
-		_, err := tx.InsertAlert(f.ctx, newAlert(15, rule.HighDenyRate, newRule(99, nil).ID))
+		_, err := tx.Alerts.Insert(f.ctx, newAlert(15, rule.HighDenyRate, newRule(99, nil).ID))
 		return err
 	}); err == nil {
 		t.Error("an alert about no rule was stored")
@@ -49,7 +49,7 @@ func testAlerts(t *testing.T, f *fixture) {
 
 	list := func(about string, filter store.AlertFilter, total int, want ...rule.Alert) {
 		t.Helper()
-		got, n, err := f.s.FindAlerts(f.ctx, filter)
+		got, n, err := f.s.Alerts.Find(f.ctx, filter)
 		if diff := cmp.Diff(append([]rule.Alert{}, want...), got); err != nil || n != total || diff != "" {
 			t.Errorf("%s: %d alerts, want %d, %v (-want +got):\n%s", about, n, total, err, diff)
 		}
@@ -65,20 +65,20 @@ func testAlerts(t *testing.T, f *fixture) {
 	denied.ResolvedAt, denied.ResolvedBy, denied.ResolutionNote = &end, "ann", "done"
 	other.Status, other.ResolvedAt, other.ResolvedBy = rule.AlertDone, &end, "system"
 	f.update(func(tx store.Tx) error {
-		if err := tx.UpdateAlert(f.ctx, denied); err != nil {
+		if err := tx.Alerts.Update(f.ctx, denied); err != nil {
 			return err
 		}
-		return tx.UpdateAlert(f.ctx, other)
+		return tx.Alerts.Update(f.ctx, other)
 	})
-	if got, err := f.s.Alert(f.ctx, "p", denied.ID); err != nil || cmp.Diff(denied, got) != "" {
+	if got, err := f.s.Alerts.Get(f.ctx, "p", denied.ID); err != nil || cmp.Diff(denied, got) != "" {
 		t.Errorf("resolved: %v, %v", got, err)
 	}
 	list("by status", store.AlertFilter{ProjectID: "p", Status: rule.AlertDone, Limit: 10}, 2, other, denied)
-	_, err := f.s.Alert(f.ctx, "q", denied.ID)
+	_, err := f.s.Alerts.Get(f.ctx, "q", denied.ID)
 	code(t, "an alert of another project", err, rule.CodeNotFound)
 	stray := denied
 	stray.ProjectID = "q"
-	f.fails(rule.CodeNotFound, func(tx store.Tx) error { return tx.UpdateAlert(f.ctx, stray) })
+	f.fails(rule.CodeNotFound, func(tx store.Tx) error { return tx.Alerts.Update(f.ctx, stray) })
 
 	for _, tt := range []struct {
 		kind rule.AlertType
@@ -91,12 +91,12 @@ func testAlerts(t *testing.T, f *fixture) {
 		{rule.DormantRule, []string{}, []rule.Alert{}},
 		{rule.HighDenyRate, nil, []rule.Alert{}},
 	} {
-		if got, err := f.s.OpenAlerts(f.ctx, "p", tt.kind, tt.ids); err != nil || cmp.Diff(tt.want, got) != "" {
+		if got, err := f.s.Alerts.ListOpen(f.ctx, "p", tt.kind, tt.ids); err != nil || cmp.Diff(tt.want, got) != "" {
 			t.Errorf("open %s of %v: %v, %v", tt.kind, tt.ids, got, err)
 		}
 	}
 	for since, want := range map[time.Time][]string{end: {one.ID}, end.Add(time.Microsecond): {}} {
-		got, err := f.s.ResolvedAlerts(f.ctx, "p", rule.HighDenyRate, since, "system")
+		got, err := f.s.Alerts.ResolvedRules(f.ctx, "p", rule.HighDenyRate, since, "system")
 		if err != nil || cmp.Diff(want, got) != "" {
 			t.Errorf("resolved by people since %v: %v, %v, want %v", since, got, err, want)
 		}
@@ -105,7 +105,7 @@ func testAlerts(t *testing.T, f *fixture) {
 		{Status: rule.AlertActive, Type: rule.DormantRule, Count: 1}, {Status: rule.AlertDone, Type: rule.HighDenyRate, Count: 2},
 	}
 	for project, want := range map[string][]store.AlertCount{"p": counts, "q": {}, store.AllProjects: counts} {
-		if got, err := f.s.CountAlerts(f.ctx, project); err != nil || cmp.Diff(want, got) != "" {
+		if got, err := f.s.Alerts.Count(f.ctx, project); err != nil || cmp.Diff(want, got) != "" {
 			t.Errorf("counts of %s: %v, %v, want %v", project, got, err, want)
 		}
 	}
@@ -122,7 +122,7 @@ func testRaceAlerts(t *testing.T, f *fixture) {
 		wg.Go(func() {
 			first := false
 			err := handles[i%2].Update(f.ctx, func(tx store.Tx) (err error) {
-				first, err = tx.InsertAlert(f.ctx, newAlert(100+i, rule.HighDenyRate, r.ID))
+				first, err = tx.Alerts.Insert(f.ctx, newAlert(100+i, rule.HighDenyRate, r.ID))
 				return err
 			})
 			if err != nil {
@@ -133,7 +133,7 @@ func testRaceAlerts(t *testing.T, f *fixture) {
 		})
 	}
 	wg.Wait()
-	list, total, err := f.s.FindAlerts(f.ctx, store.AlertFilter{ProjectID: "p", Limit: 10})
+	list, total, err := f.s.Alerts.Find(f.ctx, store.AlertFilter{ProjectID: "p", Limit: 10})
 	if made.Load() != 1 || total != 1 || len(list) != 1 || err != nil {
 		t.Errorf("%d of 64 have made an alert, and %d are stored (%v); want 1", made.Load(), total, err)
 	}

@@ -9,9 +9,10 @@ import (
 
 	"tenet/internal/rule"
 	"tenet/internal/store"
+	"tenet/internal/wire"
 )
 
-// entryAt makes an entry; its hashes are only labels here.
+// entryAt makes an entry; its hashes are labels.
 func entryAt(seq int64, edit func(*store.AuditEntry)) store.AuditEntry {
 	e := store.AuditEntry{
 		ProjectID: "p", Seq: seq, ID: newRule(int(seq), nil).ID, Kind: "evaluation", At: at.Add(time.Duration(seq) * time.Second),
@@ -29,16 +30,16 @@ func entryAt(seq int64, edit func(*store.AuditEntry)) store.AuditEntry {
 
 func (f *fixture) appendAudit(entries ...store.AuditEntry) error {
 	return f.s.Update(f.ctx, func(tx store.Tx) error {
-		if _, err := tx.LockAudit(f.ctx, entries[0].ProjectID); err != nil {
+		if _, err := tx.Audit.Lock(f.ctx, entries[0].ProjectID); err != nil {
 			return err
 		}
-		return tx.AppendAudit(f.ctx, entries)
+		return tx.Audit.Append(f.ctx, entries)
 	})
 }
 
 func testAudit(t *testing.T, f *fixture) {
-	head, err := f.s.AuditHead(f.ctx, "p")
-	if err != nil || head != (store.AuditHead{}) {
+	head, err := f.s.Audit.Head(f.ctx, "p")
+	if err != nil || head != (wire.AuditHead{}) {
 		t.Errorf("head of an empty chain: %v, %v", head, err)
 	}
 	entries := []store.AuditEntry{entryAt(1, nil), entryAt(2, nil), entryAt(3, nil)}
@@ -54,25 +55,25 @@ func testAudit(t *testing.T, f *fixture) {
 	} {
 		code(t, name, f.appendAudit(wrong...), rule.CodeConflict)
 	}
-	head, err = f.s.AuditHead(f.ctx, "p")
-	if err != nil || head != (store.AuditHead{Seq: 3, Hash: "h3"}) {
+	head, err = f.s.Audit.Head(f.ctx, "p")
+	if err != nil || head != (wire.AuditHead{Seq: 3, Hash: "h3"}) {
 		t.Errorf("head: %v, %v", head, err)
 	}
-	got, err := f.s.AuditEntries(f.ctx, "p", 1, 10)
+	got, err := f.s.Audit.Entries(f.ctx, "p", 1, 10)
 	if diff := cmp.Diff(entries[1:], got); err != nil || diff != "" {
 		t.Errorf("entries after 1: %v (-want +got):\n%s", err, diff)
 	}
-	if got, err := f.s.AuditEntries(f.ctx, "p", 0, 2); err != nil || len(got) != 2 {
+	if got, err := f.s.Audit.Entries(f.ctx, "p", 0, 2); err != nil || len(got) != 2 {
 		t.Errorf("%d entries, %v; want the limit of 2", len(got), err)
 	}
-	one, err := f.s.AuditEntry(f.ctx, "p", entries[1].ID)
+	one, err := f.s.Audit.Get(f.ctx, "p", entries[1].ID)
 	if diff := cmp.Diff(entries[1], one); err != nil || diff != "" {
 		t.Errorf("entry by id: %v (-want +got):\n%s", err, diff)
 	}
-	_, err = f.s.AuditEntry(f.ctx, "p", "none")
+	_, err = f.s.Audit.Get(f.ctx, "p", "none")
 	code(t, "no entry", err, rule.CodeNotFound)
 	f.fails(rule.CodeNotFound, func(tx store.Tx) error {
-		_, err := tx.LockAudit(f.ctx, "none")
+		_, err := tx.Audit.Lock(f.ctx, "none")
 		return err
 	})
 }
@@ -106,7 +107,7 @@ func testFindAudit(t *testing.T, f *fixture) {
 		if tt.filter.ProjectID == "" {
 			tt.filter.ProjectID = "p"
 		}
-		list, total, err := f.s.FindAudit(f.ctx, tt.filter)
+		list, total, err := f.s.Audit.Find(f.ctx, tt.filter)
 		var got []int64
 		for _, e := range list {
 			got = append(got, e.Seq)
@@ -122,32 +123,32 @@ func testKeys(t *testing.T, f *fixture) {
 	one := store.Key{ProjectID: "p", ID: "1", Name: "ci", Role: "viewer", Hash: "h1", CreatedAt: at, CreatedBy: "ann"}
 	two := store.Key{ProjectID: store.AllProjects, ID: "2", Name: "ops", Role: "admin", Hash: "h2", CreatedAt: at, ExpiresAt: &soon}
 	f.update(func(tx store.Tx) error {
-		if err := tx.InsertKey(f.ctx, one); err != nil {
+		if err := tx.Keys.Insert(f.ctx, one); err != nil {
 			return err
 		}
-		return tx.InsertKey(f.ctx, two)
+		return tx.Keys.Insert(f.ctx, two)
 	})
 	sameHash := one
 	sameHash.ID = "3"
-	f.fails(rule.CodeConflict, func(tx store.Tx) error { return tx.InsertKey(f.ctx, sameHash) })
-	got, err := f.s.KeyByHash(f.ctx, "h2")
+	f.fails(rule.CodeConflict, func(tx store.Tx) error { return tx.Keys.Insert(f.ctx, sameHash) })
+	got, err := f.s.Keys.GetByHash(f.ctx, "h2")
 	if diff := cmp.Diff(two, got); err != nil || diff != "" {
 		t.Errorf("key: %v (-want +got):\n%s", err, diff)
 	}
-	_, err = f.s.KeyByHash(f.ctx, "none")
+	_, err = f.s.Keys.GetByHash(f.ctx, "none")
 	code(t, "no key", err, rule.CodeNotFound)
 	count := func(want int) {
 		t.Helper()
-		if n, err := f.s.CountKeys(f.ctx); err != nil || n != want {
+		if n, err := f.s.Keys.Count(f.ctx); err != nil || n != want {
 			t.Errorf("%d keys in force, %v; want %d", n, err, want)
 		}
 	}
 	count(2) // one of them ends some day, and counts even then
-	f.update(func(tx store.Tx) error { return tx.RevokeKey(f.ctx, "p", "1", at.Add(time.Minute)) })
-	f.update(func(tx store.Tx) error { return tx.RevokeKey(f.ctx, "p", "1", at.Add(time.Hour)) })
-	f.fails(rule.CodeNotFound, func(tx store.Tx) error { return tx.RevokeKey(f.ctx, "p", "2", at) })
+	f.update(func(tx store.Tx) error { return tx.Keys.Revoke(f.ctx, "p", "1", at.Add(time.Minute)) })
+	f.update(func(tx store.Tx) error { return tx.Keys.Revoke(f.ctx, "p", "1", at.Add(time.Hour)) })
+	f.fails(rule.CodeNotFound, func(tx store.Tx) error { return tx.Keys.Revoke(f.ctx, "p", "2", at) })
 	count(1)
-	list, err := f.s.Keys(f.ctx, "p")
+	list, err := f.s.Keys.List(f.ctx, "p")
 	if err != nil || len(list) != 1 || list[0].RevokedAt == nil || !list[0].RevokedAt.Equal(at.Add(time.Minute)) {
 		t.Errorf("keys: %+v, %v; want one, revoked at its first revocation", list, err)
 	}

@@ -23,33 +23,33 @@ func testConflicts(t *testing.T, f *fixture) {
 	first, second := newConflict(11, two.ID, one.ID), newConflict(12, one.ID, three.ID)
 	second.DetectedAt = at.Add(time.Second)
 	f.update(func(tx store.Tx) error {
-		if err := tx.InsertConflict(f.ctx, first); err != nil {
+		if err := tx.Conflicts.Insert(f.ctx, first); err != nil {
 			return err
 		}
-		return tx.InsertConflict(f.ctx, second)
+		return tx.Conflicts.Insert(f.ctx, second)
 	})
 	for _, again := range []store.Conflict{newConflict(13, one.ID, two.ID), newConflict(14, two.ID, one.ID), newConflict(11, two.ID, three.ID)} {
-		f.fails(rule.CodeConflict, func(tx store.Tx) error { return tx.InsertConflict(f.ctx, again) })
+		f.fails(rule.CodeConflict, func(tx store.Tx) error { return tx.Conflicts.Insert(f.ctx, again) })
 	}
 	decided := at.Add(time.Hour)
 	first.State, first.DecidedAt, first.DecidedBy, first.Note, first.RelationshipID = store.ConflictRejected, &decided, "ann", "they do not", "r"
 	first.RuleID, first.OtherID, first.RuleHash, first.Confidence, first.Reason, first.FoundBy = one.ID, two.ID, "c", .5, "because", "model"
-	f.update(func(tx store.Tx) error { return tx.UpdateConflict(f.ctx, first) })
+	f.update(func(tx store.Tx) error { return tx.Conflicts.Update(f.ctx, first) })
 	elsewhere := first
 	elsewhere.OtherID = three.ID // not the rules that it is between
-	f.fails(rule.CodeNotFound, func(tx store.Tx) error { return tx.UpdateConflict(f.ctx, elsewhere) })
-	f.fails(rule.CodeNotFound, func(tx store.Tx) error { return tx.UpdateConflict(f.ctx, newConflict(19, one.ID, two.ID)) })
-	got, err := f.s.Conflict(f.ctx, "p", first.ID)
+	f.fails(rule.CodeNotFound, func(tx store.Tx) error { return tx.Conflicts.Update(f.ctx, elsewhere) })
+	f.fails(rule.CodeNotFound, func(tx store.Tx) error { return tx.Conflicts.Update(f.ctx, newConflict(19, one.ID, two.ID)) })
+	got, err := f.s.Conflicts.Get(f.ctx, "p", first.ID)
 	if diff := cmp.Diff(first, got); err != nil || diff != "" {
 		t.Errorf("conflict: %v (-want +got):\n%s", err, diff)
 	}
-	_, err = f.s.Conflict(f.ctx, "q", first.ID)
+	_, err = f.s.Conflicts.Get(f.ctx, "q", first.ID)
 	code(t, "another project", err, rule.CodeNotFound)
 
 	find := func(want []store.Conflict, total int, q store.ConflictFilter) {
 		t.Helper()
 		q.ProjectID = "p"
-		got, n, err := f.s.FindConflicts(f.ctx, q)
+		got, n, err := f.s.Conflicts.Find(f.ctx, q)
 		if diff := cmp.Diff(want, got); err != nil || diff != "" || n != total {
 			t.Errorf("%+v: %d, %v (-want +got):\n%s", q, n, err, diff)
 		}
@@ -59,7 +59,7 @@ func testConflicts(t *testing.T, f *fixture) {
 	find([]store.Conflict{first}, 1, store.ConflictFilter{Limit: 10, States: []string{store.ConflictRejected}})
 	find([]store.Conflict{second, first}, 2, store.ConflictFilter{Limit: 10, RuleID: one.ID, States: []string{store.ConflictRejected, store.ConflictSuggested}})
 	find([]store.Conflict{second}, 1, store.ConflictFilter{Limit: 10, RuleID: three.ID})
-	of, err := f.s.ConflictsOf(f.ctx, "p", []string{two.ID, three.ID, "none"})
+	of, err := f.s.Conflicts.OfRules(f.ctx, "p", []string{two.ID, three.ID, "none"})
 	if diff := cmp.Diff([]store.Conflict{first, second}, of); err != nil || diff != "" {
 		t.Errorf("of two rules: %v (-want +got):\n%s", err, diff)
 	}
@@ -68,13 +68,13 @@ func testConflicts(t *testing.T, f *fixture) {
 func testConflictWalks(t *testing.T, f *fixture) {
 	look := func(name string, want store.ConflictWalk) {
 		t.Helper()
-		if got, err := f.s.ConflictWalk(f.ctx, "p", name); err != nil || got != want {
+		if got, err := f.s.Conflicts.Walk(f.ctx, "p", name); err != nil || got != want {
 			t.Errorf("walk %s: %+v, %v; want %+v", name, got, err, want)
 		}
 	}
 	look("changes", store.ConflictWalk{})
 	for _, w := range []store.ConflictWalk{{Reached: 3, Toward: 9, LastID: "x"}, {Reached: 9}} {
-		f.update(func(tx store.Tx) error { return tx.PutConflictWalk(f.ctx, "p", "changes", w) })
+		f.update(func(tx store.Tx) error { return tx.Conflicts.PutWalk(f.ctx, "p", "changes", w) })
 		look("changes", w)
 	}
 	look("all", store.ConflictWalk{})

@@ -28,20 +28,20 @@ func testCounts(t *testing.T, f *fixture) {
 	}
 	add := func(c store.Counts) {
 		t.Helper()
-		f.update(func(tx store.Tx) error { return tx.AddCounts(f.ctx, c) })
+		f.update(func(tx store.Tx) error { return tx.Counts.Add(f.ctx, c) })
 	}
 	add(first)
-	f.fails(rule.CodeConflict, func(tx store.Tx) error { return tx.AddCounts(f.ctx, first) })
+	f.fails(rule.CodeConflict, func(tx store.Tx) error { return tx.Counts.Add(f.ctx, first) })
 	second := first
 	second.From, second.Mark = 7, store.CountMark{Seq: 9, At: late}
 	add(second)
-	if got, err := f.s.CountMark(f.ctx, "p"); err != nil || cmp.Diff(store.CountMark{Seq: 9, At: late, BlindUntil: &early}, got) != "" {
+	if got, err := f.s.Counts.Mark(f.ctx, "p"); err != nil || cmp.Diff(store.CountMark{Seq: 9, At: late, BlindUntil: &early}, got) != "" {
 		t.Errorf("mark %+v, %v", got, err)
 	}
 	rules := func(filter store.RuleCountFilter, want ...store.RuleCount) {
 		t.Helper()
 		filter.ProjectID = "p"
-		got, err := f.s.RuleCounts(f.ctx, filter)
+		got, err := f.s.Counts.Rules(f.ctx, filter)
 		if diff := cmp.Diff(append([]store.RuleCount{}, want...), got); err != nil || diff != "" {
 			t.Errorf("%+v: %v (-want +got):\n%s", filter, err, diff)
 		}
@@ -57,34 +57,34 @@ func testCounts(t *testing.T, f *fixture) {
 		{Day: today - 1, Evaluations: 12, Allowed: 2, Denied: 4, Unsure: 6, Incidents: 2, LatencyMS: 180, MaxLatencyMS: 50},
 		{Day: today, Evaluations: 2, Denied: 2},
 	}
-	if got, err := f.s.DayCounts(f.ctx, "p", today-1); err != nil || cmp.Diff(days, got) != "" {
+	if got, err := f.s.Counts.Days(f.ctx, "p", today-1); err != nil || cmp.Diff(days, got) != "" {
 		t.Errorf("days: %v, %v", got, err)
 	}
 	models := []store.ModelCount{{Model: "m", Calls: 4, Failed: 2, InputTokens: 20, OutputTokens: 10, CachedTokens: 6, DurationMS: 140}}
-	if got, err := f.s.ModelCounts(f.ctx, "p", today-1); err != nil || cmp.Diff(models, got) != "" {
+	if got, err := f.s.Counts.Models(f.ctx, "p", today-1); err != nil || cmp.Diff(models, got) != "" {
 		t.Errorf("models: %v, %v", got, err)
 	}
 	for _, tt := range []struct {
 		ids  []string
 		want map[string]time.Time
 	}{{nil, map[string]time.Time{"a": late, "b": late}}, {[]string{"b", "c"}, map[string]time.Time{"b": late}}} {
-		if got, err := f.s.RuleActivity(f.ctx, "p", tt.ids); err != nil || cmp.Diff(tt.want, got) != "" {
+		if got, err := f.s.Counts.LastVerdicts(f.ctx, "p", tt.ids); err != nil || cmp.Diff(tt.want, got) != "" {
 			t.Errorf("activity of %v: %v, %v", tt.ids, got, err)
 		}
 	}
 
 	f.update(func(tx store.Tx) error {
-		if n, err := tx.DropCounts(f.ctx, "p", today, 1); n != 1 {
+		if n, err := tx.Counts.DeleteOld(f.ctx, "p", today, 1); n != 1 {
 			t.Errorf("dropped %d rows (%v), want the limit", n, err)
 		}
-		n, err := tx.DropCounts(f.ctx, "p", today, 100)
+		n, err := tx.Counts.DeleteOld(f.ctx, "p", today, 100)
 		if n != 1 {
 			t.Errorf("dropped %d rows, want the other", n)
 		}
 		return err
 	})
 	rules(store.RuleCountFilter{From: today - 1}, store.RuleCount{RuleID: "a", Denied: 2, ByCheck: 2}, b)
-	if got, err := f.s.RuleActivity(f.ctx, "p", nil); err != nil || len(got) != 2 {
+	if got, err := f.s.Counts.LastVerdicts(f.ctx, "p", nil); err != nil || len(got) != 2 {
 		t.Errorf("activity after dropping: %v, %v", got, err)
 	}
 }
@@ -92,19 +92,19 @@ func testCounts(t *testing.T, f *fixture) {
 func testUncounted(t *testing.T, f *fixture) {
 	look := func(want ...store.Uncounted) {
 		t.Helper()
-		if got, err := f.s.Uncounted(f.ctx); err != nil || cmp.Diff(append([]store.Uncounted{}, want...), got) != "" {
+		if got, err := f.s.Counts.Uncounted(f.ctx); err != nil || cmp.Diff(append([]store.Uncounted{}, want...), got) != "" {
 			t.Errorf("uncounted: %v, %v, want %v", got, err, want)
 		}
 	}
 	look()
 	f.update(func(tx store.Tx) error {
-		return tx.AppendAudit(f.ctx, []store.AuditEntry{
+		return tx.Audit.Append(f.ctx, []store.AuditEntry{
 			{ProjectID: "p", Seq: 1, ID: "a", At: at, Hash: "1"}, {ProjectID: "p", Seq: 2, ID: "b", At: at, PrevHash: "1", Hash: "2"},
 		})
 	})
 	look(store.Uncounted{ProjectID: "p", Entries: 2})
 	f.update(func(tx store.Tx) error {
-		return tx.AddCounts(f.ctx, store.Counts{ProjectID: "p", Mark: store.CountMark{Seq: 2, At: at}})
+		return tx.Counts.Add(f.ctx, store.Counts{ProjectID: "p", Mark: store.CountMark{Seq: 2, At: at}})
 	})
 	look()
 }
@@ -116,7 +116,7 @@ func testRaceCounts(t *testing.T, f *fixture) {
 	for i := range 12 {
 		wg.Go(func() {
 			err := handles[i%2].Update(f.ctx, func(tx store.Tx) error {
-				return tx.AddCounts(f.ctx, store.Counts{
+				return tx.Counts.Add(f.ctx, store.Counts{
 					ProjectID: "p", Mark: store.CountMark{Seq: 5, At: at}, Rules: []store.RuleCount{{Day: today, RuleID: "a", Denied: 1, LastAt: at}},
 				})
 			})
@@ -128,7 +128,7 @@ func testRaceCounts(t *testing.T, f *fixture) {
 		})
 	}
 	wg.Wait()
-	got, err := f.s.RuleCounts(f.ctx, store.RuleCountFilter{ProjectID: "p"})
+	got, err := f.s.Counts.Rules(f.ctx, store.RuleCountFilter{ProjectID: "p"})
 	if err != nil || done.Load() != 1 || len(got) != 1 || got[0].Denied != 1 {
 		t.Errorf("%d of 12 have counted the same entries: %+v, %v", done.Load(), got, err)
 	}
@@ -142,7 +142,7 @@ func testHealth(t *testing.T, f *fixture) {
 			for id, score := range scores {
 				list = append(list, store.HealthScore{RuleID: id, Score: score})
 			}
-			return tx.PutHealth(f.ctx, "p", day, list)
+			return tx.Health.Put(f.ctx, "p", day, list)
 		})
 	}
 	put(today, map[string]int{"a": 80, "b": 50})
@@ -152,17 +152,17 @@ func testHealth(t *testing.T, f *fixture) {
 	put(today+2, map[string]int{"a": 1}) // a node whose clock is behind changes nothing of what is latest
 	sixty := 60
 	want := []store.HealthScore{{ProjectID: "p", RuleID: "a", Score: 65, Before: &sixty, Day: today + 3}, {ProjectID: "p", RuleID: "b", Score: 50, Day: today}}
-	if got, err := f.s.HealthScores(f.ctx, "p"); err != nil || cmp.Diff(want, got) != "" {
+	if got, err := f.s.Health.Scores(f.ctx, "p"); err != nil || cmp.Diff(want, got) != "" {
 		t.Errorf("scores: %v (-want +got):\n%s", err, cmp.Diff(want, got))
 	}
 	history := func(id string, limit int, want ...store.HealthDay) {
 		t.Helper()
-		if got, err := f.s.HealthHistory(f.ctx, "p", id, limit); err != nil || cmp.Diff(want, got) != "" {
+		if got, err := f.s.Health.History(f.ctx, "p", id, limit); err != nil || cmp.Diff(want, got) != "" {
 			t.Errorf("history of %s: %v, %v, want %v", id, got, err, want)
 		}
 	}
 	history("a", 2, store.HealthDay{Day: today + 3, Score: 65}, store.HealthDay{Day: today + 2, Score: 1})
-	f.update(func(tx store.Tx) error { _, err := tx.DropCounts(f.ctx, "p", today+3, 100); return err })
+	f.update(func(tx store.Tx) error { _, err := tx.Counts.DeleteOld(f.ctx, "p", today+3, 100); return err })
 	history("a", 9, store.HealthDay{Day: today + 3, Score: 65})
 	history("b", 9, store.HealthDay{Day: today, Score: 50}) // its score since, however long ago
 }

@@ -15,7 +15,7 @@ import (
 	"tenet/internal/store"
 )
 
-// newDocument is a document of two chunks, whose words are those of their text.
+// newDocument returns a document of two chunks, whose words are those of their text.
 func newDocument(n int, name string, texts ...string) (store.Document, []store.DocumentChunk) {
 	d := store.Document{
 		ProjectID: "p", ID: fmt.Sprintf("00000000-0000-7000-8000-%012d", n), Filename: name, MIMEType: "text/plain", Title: "Title of " + name,
@@ -34,94 +34,94 @@ func newDocument(n int, name string, texts ...string) (store.Document, []store.D
 func (f *fixture) insertDocument(n int, name string, texts ...string) store.Document {
 	f.t.Helper()
 	d, chunks := newDocument(n, name, texts...)
-	f.update(func(tx store.Tx) error { return tx.InsertDocument(f.ctx, d, []byte("\x00\xff"+name), chunks) })
+	f.update(func(tx store.Tx) error { return tx.Documents.Insert(f.ctx, d, []byte("\x00\xff"+name), chunks) })
 	return d
 }
 
 func testDocuments(t *testing.T, f *fixture) {
 	one := f.insertDocument(1, "one", "Keys rotate.", "Keys expire.")
 	two := f.insertDocument(2, "two", "Cash is refused.")
-	got, err := f.s.Document(f.ctx, "p", strings.ToUpper(one.ID))
+	got, err := f.s.Documents.Get(f.ctx, "p", strings.ToUpper(one.ID))
 	if err != nil {
 		t.Fatal(err)
 	}
 	same(t, "the document", one, got)
-	list, total, err := f.s.Documents(f.ctx, "p", 0, 1)
+	list, total, err := f.s.Documents.List(f.ctx, "p", 0, 1)
 	if err != nil || total != 2 {
 		t.Errorf("%d documents, error %v", total, err)
 	}
 	same(t, "the newest", []store.Document{two}, list)
-	list, total, err = f.s.Documents(f.ctx, "p", 5, 1)
+	list, total, err = f.s.Documents.List(f.ctx, "p", 5, 1)
 	if err != nil || total != 2 || len(list) != 0 {
 		t.Errorf("beyond the end: %v of %d, error %v", list, total, err)
 	}
-	byID, err := f.s.DocumentsByID(f.ctx, "p", []string{two.ID, "none\x00"})
+	byID, err := f.s.Documents.GetMany(f.ctx, "p", []string{two.ID, "none\x00"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	same(t, "by id", map[string]store.Document{two.ID: two}, byID)
-	if bySum, err := f.s.DocumentBySum(f.ctx, "p", two.SHA256); err != nil || bySum.ID != two.ID {
+	if bySum, err := f.s.Documents.GetBySum(f.ctx, "p", two.SHA256); err != nil || bySum.ID != two.ID {
 		t.Errorf("by hash: %v, error %v", bySum, err)
 	}
-	content, err := f.s.DocumentContent(f.ctx, "p", one.ID)
+	content, err := f.s.Documents.Content(f.ctx, "p", one.ID)
 	if err != nil || string(content) != "\x00\xffone" {
 		t.Errorf("content %q, error %v", content, err)
 	}
-	chunks, err := f.s.DocumentChunks(f.ctx, "p", one.ID, 1, 10)
+	chunks, err := f.s.Documents.Chunks(f.ctx, "p", one.ID, 1, 10)
 	if err != nil {
 		t.Fatal(err)
 	}
 	same(t, "chunks", []store.DocumentChunk{{N: 2, Section: "A > B", Page: 2, Line: 10, Text: "Keys expire.\n\n"}}, chunks)
-	if c, err := f.s.DocumentChunk(f.ctx, "p", one.ID, 0); err != nil || c.Text != "one" {
+	if c, err := f.s.Documents.Chunk(f.ctx, "p", one.ID, 0); err != nil || c.Text != "one" {
 		t.Errorf("names %+v, error %v", c, err)
 	}
 
-	_, err = f.s.Document(f.ctx, "q", one.ID)
+	_, err = f.s.Documents.Get(f.ctx, "q", one.ID)
 	code(t, "another project's", err, rule.CodeNotFound)
-	_, err = f.s.DocumentContent(f.ctx, "p", "none")
+	_, err = f.s.Documents.Content(f.ctx, "p", "none")
 	code(t, "no content", err, rule.CodeNotFound)
-	_, err = f.s.DocumentChunk(f.ctx, "p", one.ID, 9)
+	_, err = f.s.Documents.Chunk(f.ctx, "p", one.ID, 9)
 	code(t, "no chunk", err, rule.CodeNotFound)
-	_, err = f.s.DocumentBySum(f.ctx, "p", "none")
+	_, err = f.s.Documents.GetBySum(f.ctx, "p", "none")
 	code(t, "no hash", err, rule.CodeNotFound)
 	again, parts := newDocument(3, "three", "x")
 	again.SHA256 = one.SHA256
-	f.fails(rule.CodeConflict, func(tx store.Tx) error { return tx.InsertDocument(f.ctx, again, nil, parts) })
+	f.fails(rule.CodeConflict, func(tx store.Tx) error { return tx.Documents.Insert(f.ctx, again, nil, parts) })
 	again.ProjectID = "none"
-	f.fails(rule.CodeNotFound, func(tx store.Tx) error { return tx.InsertDocument(f.ctx, again, nil, parts) })
-	f.fails(rule.CodeNotFound, func(tx store.Tx) error { return tx.DeleteDocument(f.ctx, "p", again.ID) })
+	f.fails(rule.CodeNotFound, func(tx store.Tx) error { return tx.Documents.Insert(f.ctx, again, nil, parts) })
+	f.fails(rule.CodeNotFound, func(tx store.Tx) error { return tx.Documents.Delete(f.ctx, "p", again.ID) })
 }
 
 func testDeleteDocument(t *testing.T, f *fixture) {
 	one := f.insertDocument(1, "one", "Keys rotate.")
 	f.insertDocument(2, "two", "Keys stay.")
 	f.update(func(tx store.Tx) error {
-		return tx.PutDocumentVectors(f.ctx, "p", "m", store.DocumentVectors{DocumentID: one.ID, N: 1, Vectors: vectors(1)})
+		return tx.Vectors.Put(f.ctx, "p", "m", store.DocumentVectors{DocumentID: one.ID, N: 1, Vectors: vectors(1)})
 	})
-	f.update(func(tx store.Tx) error { return tx.DeleteDocument(f.ctx, "p", one.ID) })
-	_, err := f.s.Document(f.ctx, "p", one.ID)
+	f.update(func(tx store.Tx) error { return tx.Documents.Delete(f.ctx, "p", one.ID) })
+	_, err := f.s.Documents.Get(f.ctx, "p", one.ID)
 	code(t, "the document", err, rule.CodeNotFound)
-	_, err = f.s.DocumentContent(f.ctx, "p", one.ID)
+	_, err = f.s.Documents.Content(f.ctx, "p", one.ID)
 	code(t, "its content", err, rule.CodeNotFound)
-	if chunks, err := f.s.DocumentChunks(f.ctx, "p", one.ID, 0, 9); err != nil || len(chunks) != 0 {
+	if chunks, err := f.s.Documents.Chunks(f.ctx, "p", one.ID, 0, 9); err != nil || len(chunks) != 0 {
 		t.Errorf("chunks are left: %v, error %v", chunks, err)
 	}
-	if keys, err := f.s.DocumentVectorKeys(f.ctx, "p", "m"); err != nil || len(keys) != 0 {
+	if keys, err := f.s.Vectors.Keys(f.ctx, "p", "m"); err != nil || len(keys) != 0 {
 		t.Errorf("vectors are left: %v, error %v", keys, err)
 	}
-	f.finds(store.DocumentQuery{Any: []string{"keys"}}, 2)
+	findsDocuments(f, store.DocumentQuery{Any: []string{"keys"}}, 2)
 	f.insertDocument(1, "one", "Something else.")
-	f.finds(store.DocumentQuery{Any: []string{"keys"}}, 2)
-	f.finds(store.DocumentQuery{Any: []string{"else"}}, 1)
+	findsDocuments(f, store.DocumentQuery{Any: []string{"keys"}}, 2)
+	findsDocuments(f, store.DocumentQuery{Any: []string{"else"}}, 1)
 }
 
-// finds checks which documents a query finds, best first.
-func (f *fixture) finds(q store.DocumentQuery, want ...int) []store.DocumentMatch {
+// findsDocuments checks which documents a query finds, best first.
+func findsDocuments(f *fixture, q store.DocumentQuery, want ...int) []store.DocumentMatch {
 	f.t.Helper()
-	return f.finding(f.s.FindDocuments, q, want...)
+	return checkFound(f, f.s.Documents.Find, q, want...)
 }
 
-func (f *fixture) finding(find func(context.Context, store.DocumentQuery) ([]store.DocumentMatch, int, error), q store.DocumentQuery,
+func checkFound(f *fixture, find func(context.Context, store.DocumentQuery) ([]store.DocumentMatch, int, error), q store.DocumentQuery,
 	want ...int,
 ) []store.DocumentMatch {
 	f.t.Helper()
@@ -151,39 +151,39 @@ func testFindDocuments(t *testing.T, f *fixture) {
 	f.insertDocument(1, "keys", "Other text entirely.", "Rotate keys every year and tell nobody.")
 	f.insertDocument(2, "two", "The year has days and nothing about the thing.")
 	f.insertDocument(3, "three", "Every key is a key year.", "every")
-	f.update(func(tx store.Tx) error { return tx.CreateProject(f.ctx, project("q")) })
+	f.update(func(tx store.Tx) error { return tx.Projects.Create(f.ctx, project("q")) })
 	other, chunks := newDocument(4, "keys", "rotate keys every year")
 	other.ProjectID = "q"
 	chunks[1].Words, chunks[1].Wholes = append(chunks[1].Words, "schlüssel", "鍵"), []string{"os.environ"}
-	f.update(func(tx store.Tx) error { return tx.InsertDocument(f.ctx, other, nil, chunks) })
+	f.update(func(tx store.Tx) error { return tx.Documents.Insert(f.ctx, other, nil, chunks) })
 
-	if found := f.finds(store.DocumentQuery{Any: []string{"keys"}}, 1); found[0].N != 2 || found[0].Score <= 0 {
+	if found := findsDocuments(f, store.DocumentQuery{Any: []string{"keys"}}, 1); found[0].N != 2 || found[0].Score <= 0 {
 		t.Errorf("%+v, want chunk 2 with a score", found)
 	}
-	if found := f.finds(store.DocumentQuery{Any: []string{"two"}}, 2); found[0].N != 0 {
+	if found := findsDocuments(f, store.DocumentQuery{Any: []string{"two"}}, 2); found[0].N != 0 {
 		t.Errorf("%+v, want the names", found)
 	}
-	f.finds(store.DocumentQuery{Any: []string{"rotate", "year"}}, 1, 3, 2) // a rare word counts more, and a short text
-	f.finds(store.DocumentQuery{Phrases: [][]string{{"every", "year"}}}, 1)
-	f.finds(store.DocumentQuery{Phrases: [][]string{{"every", "year"}, {"tell", "nobody"}}, Any: []string{"thing"}}, 1)
-	f.finds(store.DocumentQuery{Phrases: [][]string{{"year", "every"}}})
-	f.finds(store.DocumentQuery{Any: []string{"absent"}})
-	f.finds(store.DocumentQuery{})
-	f.finds(store.DocumentQuery{ProjectID: "q", Any: []string{"schlüssel"}}, 4)
-	f.finds(store.DocumentQuery{ProjectID: "q", Any: []string{"鍵"}}, 4)
-	f.finds(store.DocumentQuery{ProjectID: "q", Any: []string{"os.environ"}}, 4)
-	f.finds(store.DocumentQuery{ProjectID: "none", Any: []string{"keys"}})
+	findsDocuments(f, store.DocumentQuery{Any: []string{"rotate", "year"}}, 1, 3, 2) // a rare word counts more, and a short text
+	findsDocuments(f, store.DocumentQuery{Phrases: [][]string{{"every", "year"}}}, 1)
+	findsDocuments(f, store.DocumentQuery{Phrases: [][]string{{"every", "year"}, {"tell", "nobody"}}, Any: []string{"thing"}}, 1)
+	findsDocuments(f, store.DocumentQuery{Phrases: [][]string{{"year", "every"}}})
+	findsDocuments(f, store.DocumentQuery{Any: []string{"absent"}})
+	findsDocuments(f, store.DocumentQuery{})
+	findsDocuments(f, store.DocumentQuery{ProjectID: "q", Any: []string{"schlüssel"}}, 4)
+	findsDocuments(f, store.DocumentQuery{ProjectID: "q", Any: []string{"鍵"}}, 4)
+	findsDocuments(f, store.DocumentQuery{ProjectID: "q", Any: []string{"os.environ"}}, 4)
+	findsDocuments(f, store.DocumentQuery{ProjectID: "none", Any: []string{"keys"}})
 	for _, hostile := range []string{`"`, `' OR 1=1 --`, "a AND b", "project : x", "😀", "\x00", "\xff", "*", "a:*", "!", "<->", "NEAR(", strings.Repeat("x", 5000)} {
-		f.finds(store.DocumentQuery{Any: []string{hostile}})
-		f.finds(store.DocumentQuery{Phrases: [][]string{{hostile, "keys"}}})
-		f.finding(f.s.ScanDocuments, store.DocumentQuery{Any: []string{"%" + hostile, "_" + hostile}})
+		findsDocuments(f, store.DocumentQuery{Any: []string{hostile}})
+		findsDocuments(f, store.DocumentQuery{Phrases: [][]string{{hostile, "keys"}}})
+		checkFound(f, f.s.Documents.Scan, store.DocumentQuery{Any: []string{"%" + hostile, "_" + hostile}})
 	}
 
-	page, total, err := f.s.FindDocuments(f.ctx, store.DocumentQuery{ProjectID: "p", Any: []string{"year"}, Offset: 1, Limit: 1})
+	page, total, err := f.s.Documents.Find(f.ctx, store.DocumentQuery{ProjectID: "p", Any: []string{"year"}, Offset: 1, Limit: 1})
 	if err != nil || total != 3 || len(page) != 1 {
 		t.Errorf("the second page: %v of %d, error %v", page, total, err)
 	}
-	page, total, err = f.s.FindDocuments(f.ctx, store.DocumentQuery{ProjectID: "p", Any: []string{"year"}, Offset: 9, Limit: 1})
+	page, total, err = f.s.Documents.Find(f.ctx, store.DocumentQuery{ProjectID: "p", Any: []string{"year"}, Offset: 9, Limit: 1})
 	if err != nil || total != 3 || len(page) != 0 {
 		t.Errorf("beyond the end: %v of %d, error %v", page, total, err)
 	}
@@ -194,7 +194,7 @@ func testScanDocuments(t *testing.T, f *fixture) {
 	f.insertDocument(2, "two", "monkeys")
 	scan := func(want []int, words ...string) []store.DocumentMatch {
 		t.Helper()
-		return f.finding(f.s.ScanDocuments, store.DocumentQuery{Any: words}, want...)
+		return checkFound(f, f.s.Documents.Scan, store.DocumentQuery{Any: words}, want...)
 	}
 	if found := scan([]int{1, 2}, "keys", "rotate"); found[0].N != 1 || found[0].Score != 3 || found[1].Score != 1 {
 		t.Errorf("%+v, want two words in chunk 1 and one in the names", found)
@@ -206,7 +206,7 @@ func testScanDocuments(t *testing.T, f *fixture) {
 	scan(nil)
 }
 
-// vectors are n vectors that differ.
+// vectors returns n different vectors.
 func vectors(n int) []float32 {
 	v := make([]float32, n*store.Dimensions)
 	for i := range n {
@@ -219,54 +219,54 @@ func testDocumentVectors(t *testing.T, f *fixture) {
 	one, two := f.insertDocument(1, "one", "a", "b", "c"), f.insertDocument(2, "two", "d")
 	put := func(model string, v store.DocumentVectors) {
 		t.Helper()
-		f.update(func(tx store.Tx) error { return tx.PutDocumentVectors(f.ctx, "p", model, v) })
+		f.update(func(tx store.Tx) error { return tx.Vectors.Put(f.ctx, "p", model, v) })
 	}
 	put("m", store.DocumentVectors{DocumentID: one.ID, N: 1, Vectors: vectors(1)})
 	put("m", store.DocumentVectors{DocumentID: one.ID, N: 1, Vectors: vectors(2)})
 	put("m", store.DocumentVectors{DocumentID: one.ID, N: 3, Vectors: vectors(1)})
 	put("old", store.DocumentVectors{DocumentID: one.ID, N: 1, Vectors: vectors(1)})
 	put("old", store.DocumentVectors{DocumentID: two.ID, N: 1, Vectors: vectors(1)})
-	keys, err := f.s.DocumentVectorKeys(f.ctx, "p", "m")
+	keys, err := f.s.Vectors.Keys(f.ctx, "p", "m")
 	if err != nil {
 		t.Fatal(err)
 	}
 	same(t, "keys", []store.DocumentVectors{{DocumentID: one.ID, N: 1}, {DocumentID: one.ID, N: 3}}, keys)
 	var got []store.DocumentVectors
 	read := func(v store.DocumentVectors) error { got = append(got, v); return nil }
-	if err := f.s.EachDocumentVectors(f.ctx, "p", "m", []string{one.ID, two.ID}, read); err != nil {
+	if err := f.s.Vectors.Each(f.ctx, "p", "m", []string{one.ID, two.ID}, read); err != nil {
 		t.Fatal(err)
 	}
 	slices.SortFunc(got, func(a, b store.DocumentVectors) int { return a.N - b.N })
 	same(t, "vectors", []store.DocumentVectors{{DocumentID: one.ID, N: 1, Vectors: vectors(2)}, {DocumentID: one.ID, N: 3, Vectors: vectors(1)}}, got)
 	stop := errors.New("stop")
-	if err := f.s.EachDocumentVectors(f.ctx, "p", "m", []string{one.ID}, func(store.DocumentVectors) error { return stop }); !errors.Is(err, stop) {
+	if err := f.s.Vectors.Each(f.ctx, "p", "m", []string{one.ID}, func(store.DocumentVectors) error { return stop }); !errors.Is(err, stop) {
 		t.Errorf("error %v, want the caller's", err)
 	}
 
 	lacking := func(want ...string) {
 		t.Helper()
-		list, err := f.s.UnembeddedDocuments(f.ctx, "p", "m")
+		list, err := f.s.Vectors.Unembedded(f.ctx, "p", "m")
 		if err != nil {
 			t.Fatal(err)
 		}
 		same(t, "documents without vectors", append([]string{}, want...), list)
 	}
 	lacking(one.ID, two.ID)
-	f.update(func(tx store.Tx) error { return tx.MarkEmbedded(f.ctx, "p", one.ID, "m") })
+	f.update(func(tx store.Tx) error { return tx.Vectors.MarkEmbedded(f.ctx, "p", one.ID, "m") })
 	lacking(two.ID)
-	keys, err = f.s.DocumentVectorKeys(f.ctx, "p", "old")
+	keys, err = f.s.Vectors.Keys(f.ctx, "p", "old")
 	if err != nil {
 		t.Fatal(err)
 	}
 	same(t, "vectors of the old model", []store.DocumentVectors{{DocumentID: two.ID, N: 1}}, keys)
 
 	f.fails(rule.CodeInvalid, func(tx store.Tx) error {
-		return tx.PutDocumentVectors(f.ctx, "p", "m", store.DocumentVectors{DocumentID: one.ID, N: 1, Vectors: make([]float32, 5)})
+		return tx.Vectors.Put(f.ctx, "p", "m", store.DocumentVectors{DocumentID: one.ID, N: 1, Vectors: make([]float32, 5)})
 	})
 	f.fails(rule.CodeNotFound, func(tx store.Tx) error {
-		return tx.PutDocumentVectors(f.ctx, "p", "m", store.DocumentVectors{DocumentID: "none", N: 1, Vectors: vectors(1)})
+		return tx.Vectors.Put(f.ctx, "p", "m", store.DocumentVectors{DocumentID: "none", N: 1, Vectors: vectors(1)})
 	})
-	f.fails(rule.CodeNotFound, func(tx store.Tx) error { return tx.MarkEmbedded(f.ctx, "p", "none", "m") })
+	f.fails(rule.CodeNotFound, func(tx store.Tx) error { return tx.Vectors.MarkEmbedded(f.ctx, "p", "none", "m") })
 }
 
 // A failed transaction leaves no part of a document.
@@ -274,7 +274,7 @@ func testDocumentRollback(t *testing.T, f *fixture) {
 	d, chunks := newDocument(1, "one", "keys rotate")
 	failed := errors.New("failed")
 	err := f.s.Update(f.ctx, func(tx store.Tx) error {
-		if err := tx.InsertDocument(f.ctx, d, []byte("x"), chunks); err != nil {
+		if err := tx.Documents.Insert(f.ctx, d, []byte("x"), chunks); err != nil {
 			return err
 		}
 		return failed
@@ -282,11 +282,11 @@ func testDocumentRollback(t *testing.T, f *fixture) {
 	if !errors.Is(err, failed) {
 		t.Fatal(err)
 	}
-	f.finds(store.DocumentQuery{Any: []string{"keys"}})
-	_, err = f.s.DocumentContent(f.ctx, "p", d.ID)
+	findsDocuments(f, store.DocumentQuery{Any: []string{"keys"}})
+	_, err = f.s.Documents.Content(f.ctx, "p", d.ID)
 	code(t, "content", err, rule.CodeNotFound)
 	f.insertDocument(1, "one", "keys rotate")
-	f.finds(store.DocumentQuery{Any: []string{"keys"}}, 1)
+	findsDocuments(f, store.DocumentQuery{Any: []string{"keys"}}, 1)
 }
 
 func same(t *testing.T, what string, want, got any) {

@@ -15,7 +15,7 @@ import (
 	"tenet/internal/store"
 )
 
-// vectorOf is a vector that is different for each n.
+// vectorOf returns a different vector for each n.
 func vectorOf(n int) []float32 {
 	v := make([]float32, store.Dimensions)
 	for i := range v {
@@ -32,12 +32,12 @@ func embedding(model string, n int) store.Embedding {
 func (f *fixture) embed(embeddings ...store.Embedding) (version int64) {
 	f.t.Helper()
 	f.update(func(tx store.Tx) error {
-		cv, err := tx.RaiseCorpus(f.ctx, "p")
+		cv, err := tx.Projects.RaiseCorpus(f.ctx, "p")
 		if err != nil {
 			return err
 		}
 		version = cv
-		return tx.PutEmbeddings(f.ctx, "p", cv, embeddings)
+		return tx.Embeddings.Put(f.ctx, "p", cv, embeddings)
 	})
 	return version
 }
@@ -46,15 +46,15 @@ var anyOrder = cmpopts.SortSlices(func(a, b store.Embedding) bool { return a.Tex
 
 func testEmbeddings(t *testing.T, f *fixture) {
 	a, b, other := embedding("m", 1), embedding("m", 2), embedding("n", 1)
-	f.update(func(tx store.Tx) error { return tx.CreateProject(f.ctx, project("q")) })
+	f.update(func(tx store.Tx) error { return tx.Projects.Create(f.ctx, project("q")) })
 	first := f.embed(a, other, a)
 	second := f.embed(b)
-	got, err := f.s.EmbeddingsOf(f.ctx, "p", "m", []string{a.TextHash, b.TextHash, "none", "no\x00ne"})
+	got, err := f.s.Embeddings.GetMany(f.ctx, "p", "m", []string{a.TextHash, b.TextHash, "none", "no\x00ne"})
 	if diff := cmp.Diff([]store.Embedding{a, b}, got, anyOrder); diff != "" || err != nil {
 		t.Errorf("embeddings of hashes, %v (-want +got):\n%s", err, diff)
 	}
 	for about, args := range map[string][2]string{"another project": {"q", "m"}, "another model": {"p", "M"}, "no project": {"none", "m"}} {
-		if got, err := f.s.EmbeddingsOf(f.ctx, args[0], args[1], []string{a.TextHash}); err != nil || len(got) != 0 {
+		if got, err := f.s.Embeddings.GetMany(f.ctx, args[0], args[1], []string{a.TextHash}); err != nil || len(got) != 0 {
 			t.Errorf("%s: %d embeddings, %v; want none", about, len(got), err)
 		}
 	}
@@ -74,10 +74,10 @@ func testEmbeddings(t *testing.T, f *fixture) {
 	}
 }
 
-// embeddingChanges are the embeddings of project p and model m that were stored after a corpus version.
+// embeddingChanges returns the embeddings of project p and model m that were stored after a corpus version.
 func (f *fixture) embeddingChanges(after int64) (got []store.Embedding) {
 	f.t.Helper()
-	err := f.s.EmbeddingChanges(f.ctx, "p", "m", after, func(e store.Embedding) error { got = append(got, e); return nil })
+	err := f.s.Embeddings.Changes(f.ctx, "p", "m", after, func(e store.Embedding) error { got = append(got, e); return nil })
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -95,13 +95,13 @@ func testEmbeddingsRefused(t *testing.T, f *fixture) {
 	} {
 		good, bad := embedding("m", 1), embedding("m", 2)
 		spoil(&bad)
-		err := f.s.Update(f.ctx, func(tx store.Tx) error { return tx.PutEmbeddings(f.ctx, "p", 1, []store.Embedding{good, bad}) })
+		err := f.s.Update(f.ctx, func(tx store.Tx) error { return tx.Embeddings.Put(f.ctx, "p", 1, []store.Embedding{good, bad}) })
 		code(t, about, err, rule.CodeInvalid)
 	}
 	f.fails(rule.CodeNotFound, func(tx store.Tx) error {
-		return tx.PutEmbeddings(f.ctx, "none", 1, []store.Embedding{embedding("m", 1)})
+		return tx.Embeddings.Put(f.ctx, "none", 1, []store.Embedding{embedding("m", 1)})
 	})
-	if hashes, err := f.s.EmbeddingHashes(f.ctx, "p", "m"); err != nil || len(hashes) != 0 {
+	if hashes, err := f.s.Embeddings.Hashes(f.ctx, "p", "m"); err != nil || len(hashes) != 0 {
 		t.Errorf("refused embeddings left %v, %v", hashes, err)
 	}
 }
@@ -121,18 +121,18 @@ func testManyEmbeddings(t *testing.T, f *fixture) {
 			t.Errorf("after %d there are %d embeddings, want %d in order", after, len(got), want)
 		}
 	}
-	hashes, err := f.s.EmbeddingHashes(f.ctx, "p", "m")
+	hashes, err := f.s.Embeddings.Hashes(f.ctx, "p", "m")
 	if err != nil || len(hashes) != n+1 || !slices.IsSorted(hashes) {
 		t.Fatalf("%d hashes, %v; want %d in order", len(hashes), err, n+1)
 	}
-	if got, err := f.s.EmbeddingsOf(f.ctx, "p", "m", hashes); err != nil || len(got) != n+1 {
+	if got, err := f.s.Embeddings.GetMany(f.ctx, "p", "m", hashes); err != nil || len(got) != n+1 {
 		t.Errorf("%d embeddings of %d hashes, %v", len(got), len(hashes), err)
 	}
 	f.update(func(tx store.Tx) error {
 		walked := 0
-		err := tx.EmbeddingChanges(f.ctx, "p", "m", 0, func(e store.Embedding) error {
+		err := tx.Embeddings.Changes(f.ctx, "p", "m", 0, func(e store.Embedding) error {
 			walked++
-			_, err := tx.DeleteEmbeddings(f.ctx, "p", "m", []string{e.TextHash})
+			_, err := tx.Embeddings.Delete(f.ctx, "p", "m", []string{e.TextHash})
 			return err
 		})
 		if walked != n+1 {
@@ -142,7 +142,7 @@ func testManyEmbeddings(t *testing.T, f *fixture) {
 	})
 	stop := errors.New("enough")
 	f.embed(many...)
-	if err := f.s.EmbeddingChanges(f.ctx, "p", "m", 0, func(store.Embedding) error { return stop }); !errors.Is(err, stop) {
+	if err := f.s.Embeddings.Changes(f.ctx, "p", "m", 0, func(store.Embedding) error { return stop }); !errors.Is(err, stop) {
 		t.Errorf("the walk ends with %v, want the error of the callback", err)
 	}
 }
@@ -151,17 +151,17 @@ func testDeleteEmbeddings(t *testing.T, f *fixture) {
 	f.embed(embedding("m", 1), embedding("m", 2), embedding("m", 3), embedding("old", 1), embedding("older", 1))
 	var one, others int
 	f.update(func(tx store.Tx) (err error) {
-		if one, err = tx.DeleteEmbeddings(f.ctx, "p", "m", []string{"hash0002", "none"}); err != nil {
+		if one, err = tx.Embeddings.Delete(f.ctx, "p", "m", []string{"hash0002", "none"}); err != nil {
 			return err
 		}
-		others, err = tx.DeleteOtherEmbeddings(f.ctx, "p", "m")
+		others, err = tx.Embeddings.DeleteOther(f.ctx, "p", "m")
 		return err
 	})
 	if one != 1 || others != 2 {
 		t.Errorf("deleted %d by hash and %d of other models, want 1 and 2", one, others)
 	}
 	for model, want := range map[string][]string{"m": {"hash0001", "hash0003"}, "old": {}, "older": {}} {
-		if got, err := f.s.EmbeddingHashes(f.ctx, "p", model); err != nil || !slices.Equal(got, want) {
+		if got, err := f.s.Embeddings.Hashes(f.ctx, "p", model); err != nil || !slices.Equal(got, want) {
 			t.Errorf("model %s has %v left, %v; want %v", model, got, err, want)
 		}
 	}

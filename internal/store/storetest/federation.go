@@ -31,7 +31,7 @@ func newNode(n int, parent *rule.Node, edit func(*rule.Node)) rule.Node {
 // corpusChange runs a change under a raised corpus version.
 func (f *fixture) corpusChange(projectID string, fn func(tx store.Tx, cv int64) error) error {
 	return f.s.Update(f.ctx, func(tx store.Tx) error {
-		cv, err := tx.RaiseCorpus(f.ctx, projectID)
+		cv, err := tx.Projects.RaiseCorpus(f.ctx, projectID)
 		if err != nil {
 			return err
 		}
@@ -39,14 +39,14 @@ func (f *fixture) corpusChange(projectID string, fn func(tx store.Tx, cv int64) 
 	})
 }
 
-// followed is what Follow gives.
+// followed holds the values from Follow.
 type followed struct {
 	Rules    []string
 	Nodes    []store.NodeState
 	Attached []store.AttachmentState
 }
 
-func (f *fixture) follow(r store.Reader, projectID string, after int64) (followed, int64) {
+func (f *fixture) follow(r store.FederationReader, projectID string, after int64) (followed, int64) {
 	f.t.Helper()
 	var got followed
 	version, err := r.Follow(f.ctx, projectID, after,
@@ -72,120 +72,128 @@ func testFederation(t *testing.T, f *fixture) {
 		n.Description, n.DefaultScope, n.Repositories = "All of it: ä, 漢", "acme", []string{"acme/**"}
 	})
 	team := newNode(2, &org, nil)
-	must(f.corpusChange("p", func(tx store.Tx, cv int64) error { return tx.InsertNodes(f.ctx, "p", cv, []rule.Node{org, team}) }))
+	must(f.corpusChange("p", func(tx store.Tx, cv int64) error {
+		return tx.Federation.InsertNodes(f.ctx, "p", cv, []rule.Node{org, team})
+	}))
 	plain := rule.Attachment{NodeID: org.ID, RuleID: r1.ID, CreatedAt: at, CreatedBy: "ann"}
 	over := rule.Attachment{NodeID: team.ID, RuleID: r2.ID, OverrideID: &r1.ID, AllowWeakening: true, Reason: "agreed", CreatedAt: at, CreatedBy: "bob"}
 	must(f.corpusChange("p", func(tx store.Tx, cv int64) error {
-		return tx.InsertAttachments(f.ctx, "p", cv, []rule.Attachment{over, plain})
+		return tx.Federation.InsertAttachments(f.ctx, "p", cv, []rule.Attachment{over, plain})
 	}))
 
 	whole := followed{
 		Rules: []string{r1.ID, r2.ID}, Nodes: []store.NodeState{{Node: org}, {Node: team}},
 		Attached: []store.AttachmentState{{Attachment: plain}, {Attachment: over}},
 	}
-	got, version := f.follow(f.s, "p", 0)
+	got, version := f.follow(f.s.Federation, "p", 0)
 	if diff := cmp.Diff(whole, got); diff != "" || version != 3 {
 		t.Fatalf("all at version %d (-want +got):\n%s", version, diff)
 	}
-	if got, _ := f.follow(f.s, "p", version); len(got.Rules)+len(got.Nodes)+len(got.Attached) > 0 {
+	if got, _ := f.follow(f.s.Federation, "p", version); len(got.Rules)+len(got.Nodes)+len(got.Attached) > 0 {
 		t.Errorf("nothing has changed, but %+v", got)
 	}
 
-	f.fails(rule.CodeConflict, func(tx store.Tx) error { return tx.InsertNodes(f.ctx, "p", 4, []rule.Node{org}) })
-	f.fails(rule.CodeConflict, func(tx store.Tx) error { return tx.InsertAttachments(f.ctx, "p", 4, []rule.Attachment{plain}) })
+	f.fails(rule.CodeConflict, func(tx store.Tx) error { return tx.Federation.InsertNodes(f.ctx, "p", 4, []rule.Node{org}) })
+	f.fails(rule.CodeConflict, func(tx store.Tx) error {
+		return tx.Federation.InsertAttachments(f.ctx, "p", 4, []rule.Attachment{plain})
+	})
 	ghost := newRule(99, nil).ID
 	f.fails(rule.CodeNotFound, func(tx store.Tx) error {
-		return tx.InsertAttachments(f.ctx, "p", 4, []rule.Attachment{{NodeID: org.ID, RuleID: ghost, CreatedAt: at}})
+		return tx.Federation.InsertAttachments(f.ctx, "p", 4, []rule.Attachment{{NodeID: org.ID, RuleID: ghost, CreatedAt: at}})
 	})
 	f.fails(rule.CodeNotFound, func(tx store.Tx) error {
-		return tx.InsertAttachments(f.ctx, "p", 4, []rule.Attachment{{NodeID: ghost, RuleID: r1.ID, CreatedAt: at}})
+		return tx.Federation.InsertAttachments(f.ctx, "p", 4, []rule.Attachment{{NodeID: ghost, RuleID: r1.ID, CreatedAt: at}})
 	})
-	f.fails(rule.CodeNotFound, func(tx store.Tx) error { return tx.UpdateNode(f.ctx, "p", 4, newNode(7, nil, nil)) })
-	f.fails(rule.CodeNotFound, func(tx store.Tx) error { return tx.RemoveNode(f.ctx, "p", 4, ghost) })
-	f.fails(rule.CodeNotFound, func(tx store.Tx) error { return tx.RemoveAttachment(f.ctx, "p", 4, org.ID, r2.ID) })
+	f.fails(rule.CodeNotFound, func(tx store.Tx) error { return tx.Federation.UpdateNode(f.ctx, "p", 4, newNode(7, nil, nil)) })
+	f.fails(rule.CodeNotFound, func(tx store.Tx) error { return tx.Federation.RemoveNode(f.ctx, "p", 4, ghost) })
+	f.fails(rule.CodeNotFound, func(tx store.Tx) error { return tx.Federation.RemoveAttachment(f.ctx, "p", 4, org.ID, r2.ID) })
 	f.fails(rule.CodeInvalid, func(tx store.Tx) error {
-		return tx.InsertNodes(f.ctx, "p", 4, []rule.Node{newNode(8, nil, func(n *rule.Node) { n.Name = "a\x00b" })})
+		return tx.Federation.InsertNodes(f.ctx, "p", 4, []rule.Node{newNode(8, nil, func(n *rule.Node) { n.Name = "a\x00b" })})
 	})
 
-	// A follower is told what has changed and what is gone; whoever begins is not told of what is gone.
+	// A follower receives changes and removals; a new one receives no removals.
 	moved := team
 	moved.Name, moved.UpdatedBy = "moved", "eve"
 	must(f.corpusChange("p", func(tx store.Tx, cv int64) error {
-		if err := tx.UpdateNode(f.ctx, "p", cv, moved); err != nil {
+		if err := tx.Federation.UpdateNode(f.ctx, "p", cv, moved); err != nil {
 			return err
 		}
-		return tx.RemoveAttachment(f.ctx, "p", cv, org.ID, r1.ID)
+		return tx.Federation.RemoveAttachment(f.ctx, "p", cv, org.ID, r1.ID)
 	}))
-	got, version = f.follow(f.s, "p", version)
+	got, version = f.follow(f.s.Federation, "p", version)
 	want := followed{Nodes: []store.NodeState{{Node: moved}}, Attached: []store.AttachmentState{{Attachment: plain, Removed: true}}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("after the move (-want +got):\n%s", diff)
 	}
-	must(f.corpusChange("p", func(tx store.Tx, cv int64) error { return tx.RemoveNode(f.ctx, "p", cv, team.ID) }))
+	must(f.corpusChange("p", func(tx store.Tx, cv int64) error { return tx.Federation.RemoveNode(f.ctx, "p", cv, team.ID) }))
 	must(f.corpusChange("p", func(tx store.Tx, cv int64) error {
 		again := plain
 		again.CreatedBy = "eve"
-		return tx.InsertAttachments(f.ctx, "p", cv, []rule.Attachment{again})
+		return tx.Federation.InsertAttachments(f.ctx, "p", cv, []rule.Attachment{again})
 	}))
-	got, _ = f.follow(f.s, "p", version)
+	got, _ = f.follow(f.s.Federation, "p", version)
 	if len(got.Nodes) != 1 || !got.Nodes[0].Removed || len(got.Attached) != 2 || got.Attached[0].Removed || got.Attached[0].Attachment.CreatedBy != "eve" ||
 		!got.Attached[1].Removed {
 		t.Errorf("after removing the team and attaching again: %+v", got)
 	}
-	got, _ = f.follow(f.s, "p", 0)
+	got, _ = f.follow(f.s.Federation, "p", 0)
 	if len(got.Nodes) != 1 || len(got.Attached) != 1 || got.Nodes[0].Node.ID != org.ID {
 		t.Errorf("whoever begins now gets %+v", got)
 	}
-	f.fails(rule.CodeNotFound, func(tx store.Tx) error { return tx.RemoveNode(f.ctx, "p", 9, team.ID) })
-	must(f.corpusChange("p", func(tx store.Tx, cv int64) error { return tx.RemoveNode(f.ctx, "p", cv, org.ID) }))
+	f.fails(rule.CodeNotFound, func(tx store.Tx) error { return tx.Federation.RemoveNode(f.ctx, "p", 9, team.ID) })
+	must(f.corpusChange("p", func(tx store.Tx, cv int64) error { return tx.Federation.RemoveNode(f.ctx, "p", cv, org.ID) }))
 }
 
-// testFederationProjects: nothing of one project is seen or touched from another.
+// testFederationProjects checks that projects do not see or change one another.
 func testFederationProjects(t *testing.T, f *fixture) {
-	f.update(func(tx store.Tx) error { return tx.CreateProject(f.ctx, project("q")) })
+	f.update(func(tx store.Tx) error { return tx.Projects.Create(f.ctx, project("q")) })
 	r := newRule(1, nil)
 	f.insert(r)
 	n := newNode(1, nil, nil)
 	for _, p := range []string{"p", "q"} {
-		if err := f.corpusChange(p, func(tx store.Tx, cv int64) error { return tx.InsertNodes(f.ctx, p, cv, []rule.Node{n}) }); err != nil {
+		if err := f.corpusChange(p, func(tx store.Tx, cv int64) error { return tx.Federation.InsertNodes(f.ctx, p, cv, []rule.Node{n}) }); err != nil {
 			t.Fatalf("node in %s: %v", p, err)
 		}
 	}
 	a := rule.Attachment{NodeID: n.ID, RuleID: r.ID, CreatedAt: at}
-	f.fails(rule.CodeNotFound, func(tx store.Tx) error { return tx.InsertAttachments(f.ctx, "q", 9, []rule.Attachment{a}) })
-	f.fails(rule.CodeNotFound, func(tx store.Tx) error { return tx.RemoveAttachment(f.ctx, "q", 9, n.ID, r.ID) })
-	if err := f.corpusChange("p", func(tx store.Tx, cv int64) error { return tx.InsertAttachments(f.ctx, "p", cv, []rule.Attachment{a}) }); err != nil {
+	f.fails(rule.CodeNotFound, func(tx store.Tx) error { return tx.Federation.InsertAttachments(f.ctx, "q", 9, []rule.Attachment{a}) })
+	f.fails(rule.CodeNotFound, func(tx store.Tx) error { return tx.Federation.RemoveAttachment(f.ctx, "q", 9, n.ID, r.ID) })
+	if err := f.corpusChange("p", func(tx store.Tx, cv int64) error {
+		return tx.Federation.InsertAttachments(f.ctx, "p", cv, []rule.Attachment{a})
+	}); err != nil {
 		t.Fatal(err)
 	}
-	if got, _ := f.follow(f.s, "q", 0); len(got.Nodes) != 1 || got.Nodes[0].Node.ProjectID != "q" || len(got.Attached) != 0 {
+	if got, _ := f.follow(f.s.Federation, "q", 0); len(got.Nodes) != 1 || got.Nodes[0].Node.ProjectID != "q" || len(got.Attached) != 0 {
 		t.Errorf("in q: %+v", got)
 	}
-	if err := f.corpusChange("q", func(tx store.Tx, cv int64) error { return tx.RemoveNode(f.ctx, "q", cv, n.ID) }); err != nil {
+	if err := f.corpusChange("q", func(tx store.Tx, cv int64) error { return tx.Federation.RemoveNode(f.ctx, "q", cv, n.ID) }); err != nil {
 		t.Fatal(err)
 	}
-	if got, _ := f.follow(f.s, "p", 0); len(got.Nodes) != 1 || len(got.Attached) != 1 {
+	if got, _ := f.follow(f.s.Federation, "p", 0); len(got.Nodes) != 1 || len(got.Attached) != 1 {
 		t.Errorf("in p after removing the node of q: %+v", got)
 	}
 	for _, hostile := range []string{"", "p\x00", "\xff", strings.Repeat("x", 5000), "' OR 1=1 --"} {
-		f.fails(rule.CodeNotFound, func(tx store.Tx) error { return tx.RemoveAttachment(f.ctx, "p", 9, n.ID, hostileText(hostile)) })
+		f.fails(rule.CodeNotFound, func(tx store.Tx) error {
+			return tx.Federation.RemoveAttachment(f.ctx, "p", 9, n.ID, hostileText(hostile))
+		})
 	}
 }
 
-// hostileText leaves out what a database refuses before it looks.
+// hostileText omits text that a database refuses before a look-up.
 func hostileText(s string) string {
 	return strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), "")
 }
 
-// testFollowStops: an error of any callback ends the walk, and callbacks may use the same transaction.
+// testFollowStops checks that an error of a callback ends the walk, and that callbacks may use the same transaction.
 func testFollowStops(t *testing.T, f *fixture) {
 	r := newRule(1, nil)
 	f.insert(r)
 	nodes := []rule.Node{newNode(1, nil, nil), newNode(2, nil, nil)}
 	if err := f.corpusChange("p", func(tx store.Tx, cv int64) error {
-		if err := tx.InsertNodes(f.ctx, "p", cv, nodes); err != nil {
+		if err := tx.Federation.InsertNodes(f.ctx, "p", cv, nodes); err != nil {
 			return err
 		}
-		return tx.InsertAttachments(f.ctx, "p", cv, []rule.Attachment{{NodeID: nodes[0].ID, RuleID: r.ID, CreatedAt: at}})
+		return tx.Federation.InsertAttachments(f.ctx, "p", cv, []rule.Attachment{{NodeID: nodes[0].ID, RuleID: r.ID, CreatedAt: at}})
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -199,10 +207,10 @@ func testFollowStops(t *testing.T, f *fixture) {
 			return nil
 		}
 		f.update(func(tx store.Tx) error {
-			_, err := tx.Follow(f.ctx, "p", 0,
+			_, err := tx.Federation.Follow(f.ctx, "p", 0,
 				func(store.RuleState) error { return note(0, "rule") },
 				func(s store.NodeState) error {
-					if _, err := tx.Rule(f.ctx, "p", r.ID); err != nil {
+					if _, err := tx.Rules.Get(f.ctx, "p", r.ID); err != nil {
 						return err
 					}
 					return note(1, "node")
@@ -220,20 +228,20 @@ func testFollowStops(t *testing.T, f *fixture) {
 	}
 }
 
-// testRaceAttach: of many who attach the same rule at once, one succeeds and all others are told.
+// testRaceAttach attaches the same rule in concurrent transactions: one succeeds, the others return a conflict.
 func testRaceAttach(t *testing.T, f *fixture) {
 	r, n := newRule(1, nil), newNode(1, nil, nil)
 	f.insert(r)
-	if err := f.corpusChange("p", func(tx store.Tx, cv int64) error { return tx.InsertNodes(f.ctx, "p", cv, []rule.Node{n}) }); err != nil {
+	if err := f.corpusChange("p", func(tx store.Tx, cv int64) error { return tx.Federation.InsertNodes(f.ctx, "p", cv, []rule.Node{n}) }); err != nil {
 		t.Fatal(err)
 	}
 	outcomes := make([]error, 12)
 	f.race(t, len(outcomes), func(tx store.Tx, i int) error {
-		cv, err := tx.RaiseCorpus(f.ctx, "p")
+		cv, err := tx.Projects.RaiseCorpus(f.ctx, "p")
 		if err != nil {
 			return err
 		}
-		outcomes[i] = tx.InsertAttachments(f.ctx, "p", cv, []rule.Attachment{{NodeID: n.ID, RuleID: r.ID, CreatedAt: at}})
+		outcomes[i] = tx.Federation.InsertAttachments(f.ctx, "p", cv, []rule.Attachment{{NodeID: n.ID, RuleID: r.ID, CreatedAt: at}})
 		if rule.CodeOf(outcomes[i]) == rule.CodeConflict {
 			return nil
 		}

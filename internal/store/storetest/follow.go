@@ -14,7 +14,7 @@ import (
 	"tenet/internal/store"
 )
 
-// testFollow makes random changes and follows them. What a follower has in the end must be what a full read gives.
+// testFollow makes random changes and follows them. The follower and a full read must end with the same values.
 func testFollow(t *testing.T, f *fixture) {
 	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same changes in every run
 	followed := map[string]store.RuleState{}
@@ -23,27 +23,27 @@ func testFollow(t *testing.T, f *fixture) {
 	var version int64
 	for step := range 100 {
 		f.update(func(tx store.Tx) error {
-			cv, err := tx.RaiseCorpus(f.ctx, "p")
+			cv, err := tx.Projects.RaiseCorpus(f.ctx, "p")
 			if err != nil {
 				return err
 			}
 			switch n := random.IntN(4); {
 			case n == 0 || len(rules) < 4:
-				// Ids do not come in the order of their making.
+				// Ids are not in the order of creation.
 				r := newRule((step*7919)%1000, nil)
 				rules = append(rules, r)
-				return tx.InsertRules(f.ctx, cv, []rule.Rule{r})
+				return tx.Rules.Insert(f.ctx, cv, []rule.Rule{r})
 			case n == 1:
 				r := &rules[random.IntN(len(rules))]
 				*r = next(*r, func(r *rule.Rule) { r.Owner = fmt.Sprint(step) })
-				return tx.UpdateRules(f.ctx, cv, []rule.Rule{*r})
+				return tx.Rules.Update(f.ctx, cv, []rule.Rule{*r})
 			case n == 2 || len(rels) == 0:
 				rel := rule.Relationship{
 					ID: newRule(5000+step, nil).ID, Kind: rule.RelationKinds[random.IntN(len(rule.RelationKinds))], Reason: fmt.Sprint(step),
 					FromID: rules[random.IntN(len(rules))].ID, ToID: rules[random.IntN(len(rules))].ID,
 					CreatedAt: at.Add(-time.Duration(step) * time.Second), // later ones are older
 				}
-				err := tx.InsertRelationship(f.ctx, "p", cv, rel)
+				err := tx.Rules.InsertRelationship(f.ctx, "p", cv, rel)
 				if rule.CodeOf(err) == rule.CodeConflict {
 					return nil // drawn before
 				}
@@ -53,14 +53,14 @@ func testFollow(t *testing.T, f *fixture) {
 				i := random.IntN(len(rels))
 				rel := rels[i]
 				rels = slices.Delete(rels, i, i+1)
-				return tx.DeleteRelationship(f.ctx, "p", cv, []string{rel.FromID, rel.ToID}[random.IntN(2)], rel.ID)
+				return tx.Rules.DeleteRelationship(f.ctx, "p", cv, []string{rel.FromID, rel.ToID}[random.IntN(2)], rel.ID)
 			}
 		})
 		if step%3 != 0 {
 			continue // several changes are followed at once
 		}
 		last := ""
-		reached, err := f.s.Changes(f.ctx, "p", version, func(s store.RuleState) error {
+		reached, err := f.s.Rules.Changes(f.ctx, "p", version, func(s store.RuleState) error {
 			if s.Rule.ID <= last {
 				t.Errorf("rule %s came after %s", s.Rule.ID, last)
 			}
@@ -74,7 +74,7 @@ func testFollow(t *testing.T, f *fixture) {
 		version = reached
 	}
 	whole := map[string]store.RuleState{}
-	if _, err := f.s.Changes(f.ctx, "p", 0, func(s store.RuleState) error { whole[s.Rule.ID] = s; return nil }); err != nil {
+	if _, err := f.s.Rules.Changes(f.ctx, "p", 0, func(s store.RuleState) error { whole[s.Rule.ID] = s; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(whole, followed); diff != "" {
@@ -106,7 +106,7 @@ func testChangesNested(t *testing.T, f *fixture) {
 	scattered := slices.Clone(rules)
 	rand.New(rand.NewPCG(3, 4)).Shuffle(len(scattered), func(i, j int) { scattered[i], scattered[j] = scattered[j], scattered[i] })
 	f.insert(scattered...)
-	nested := func(outer, inner store.Reader, after int64) {
+	nested := func(outer, inner store.RuleReader, after int64) {
 		t.Helper()
 		n, last := 0, ""
 		_, err := outer.Changes(f.ctx, "p", after, func(s store.RuleState) error {
@@ -117,17 +117,17 @@ func testChangesNested(t *testing.T, f *fixture) {
 			if n++; n%500 != 1 {
 				return nil
 			}
-			_, err := inner.Rule(f.ctx, "p", s.Rule.ID)
+			_, err := inner.Get(f.ctx, "p", s.Rule.ID)
 			return err
 		})
 		if err != nil || n != len(rules) {
 			t.Errorf("%d of %d rules: %v", n, len(rules), err)
 		}
 	}
-	nested(f.s, f.s, 0)
+	nested(f.s.Rules, f.s.Rules, 0)
 	f.update(func(tx store.Tx) error {
-		nested(tx, tx, 0)
-		cv, err := tx.RaiseCorpus(f.ctx, "p")
+		nested(tx.Rules, tx.Rules, 0)
+		cv, err := tx.Projects.RaiseCorpus(f.ctx, "p")
 		if err != nil {
 			return err
 		}
@@ -136,11 +136,11 @@ func testChangesNested(t *testing.T, f *fixture) {
 		for i := range changed {
 			changed[i].Version++
 		}
-		if err := tx.UpdateRules(f.ctx, cv, changed); err != nil {
+		if err := tx.Rules.Update(f.ctx, cv, changed); err != nil {
 			return err
 		}
-		nested(tx, tx, cv-1)
-		nested(tx, f.s, cv-1)
+		nested(tx.Rules, tx.Rules, cv-1)
+		nested(tx.Rules, f.s.Rules, cv-1)
 		return nil
 	})
 }

@@ -12,7 +12,7 @@ import (
 	"tenet/internal/store"
 )
 
-// both opens a second handle, so that racing transactions meet in the database and not only inside one process.
+// both opens a second handle, so that concurrent transactions use two handles and not only one process.
 func (f *fixture) both(t *testing.T) []store.Store { return []store.Store{f.s, f.open(t)} }
 
 // race runs transactions from n goroutines on two handles; each must succeed.
@@ -30,21 +30,21 @@ func (f *fixture) race(t *testing.T, n int, fn func(tx store.Tx, i int) error) {
 	wg.Wait()
 }
 
-// linger gives other transactions the time to read what this one has read, before this one writes.
+// linger gives other transactions the time to read the same rows before this one writes.
 func linger() { time.Sleep(10 * time.Millisecond) }
 
-// Each of these transactions decides by what it has read and then writes. One after the other, the outcome is certain.
+// Each of these transactions reads, decides and then writes. In sequence, the outcome is certain.
 
 func testSerialKeys(t *testing.T, f *fixture) {
 	f.race(t, 12, func(tx store.Tx, i int) error {
-		n, err := tx.CountKeys(f.ctx)
+		n, err := tx.Keys.Count(f.ctx)
 		if err != nil || n > 0 {
 			return err
 		}
 		linger()
-		return tx.InsertKey(f.ctx, store.Key{ProjectID: "p", ID: strconv.Itoa(i), Hash: strconv.Itoa(i), CreatedAt: at})
+		return tx.Keys.Insert(f.ctx, store.Key{ProjectID: "p", ID: strconv.Itoa(i), Hash: strconv.Itoa(i), CreatedAt: at})
 	})
-	if n, err := f.s.CountKeys(f.ctx); err != nil || n != 1 {
+	if n, err := f.s.Keys.Count(f.ctx); err != nil || n != 1 {
 		t.Errorf("%d first keys were made (%v), want 1", n, err)
 	}
 }
@@ -52,41 +52,41 @@ func testSerialKeys(t *testing.T, f *fixture) {
 func testSerialProject(t *testing.T, f *fixture) {
 	const callers = 12
 	f.race(t, callers, func(tx store.Tx, _ int) error {
-		p, err := tx.Project(f.ctx, "p")
+		p, err := tx.Projects.Get(f.ctx, "p")
 		if err != nil {
 			return err
 		}
 		linger()
 		p.Description += "x"
-		return tx.UpdateProject(f.ctx, p)
+		return tx.Projects.Update(f.ctx, p)
 	})
-	if p, err := f.s.Project(f.ctx, "p"); err != nil || len(p.Description) != callers {
+	if p, err := f.s.Projects.Get(f.ctx, "p"); err != nil || len(p.Description) != callers {
 		t.Errorf("%d of %d changes are left (%v)", len(p.Description), callers, err)
 	}
 }
 
 func testSerialProjects(t *testing.T, f *fixture) {
 	f.race(t, 12, func(tx store.Tx, i int) error {
-		list, err := tx.Projects(f.ctx)
+		list, err := tx.Projects.List(f.ctx)
 		if err != nil || len(list) >= 3 {
 			return err
 		}
 		linger()
-		return tx.CreateProject(f.ctx, project(fmt.Sprintf("extra%d", i)))
+		return tx.Projects.Create(f.ctx, project(fmt.Sprintf("extra%d", i)))
 	})
-	if list, err := f.s.Projects(f.ctx); err != nil || len(list) != 3 {
+	if list, err := f.s.Projects.List(f.ctx); err != nil || len(list) != 3 {
 		t.Errorf("%d projects (%v), want the 3 at which creating stops", len(list), err)
 	}
 }
 
 func testSerialFirstProject(t *testing.T, f *fixture) {
 	f.race(t, 12, func(tx store.Tx, _ int) error {
-		_, err := tx.Project(f.ctx, "seeded")
+		_, err := tx.Projects.Get(f.ctx, "seeded")
 		if rule.CodeOf(err) != rule.CodeNotFound {
 			return err
 		}
 		linger()
-		return tx.CreateProject(f.ctx, project("seeded")) // conflict if another one has created it since
+		return tx.Projects.Create(f.ctx, project("seeded")) // conflict if another one has created it since
 	})
 }
 
@@ -98,7 +98,7 @@ func testSerialRules(t *testing.T, f *fixture) {
 	// Each retires its rule only while another one is in force.
 	f.race(t, rules, func(tx store.Tx, i int) error {
 		live := 0
-		if _, err := tx.Changes(f.ctx, "p", 0, func(s store.RuleState) error {
+		if _, err := tx.Rules.Changes(f.ctx, "p", 0, func(s store.RuleState) error {
 			if s.Rule.Status != rule.Retired {
 				live++
 			}
@@ -107,15 +107,15 @@ func testSerialRules(t *testing.T, f *fixture) {
 			return err
 		}
 		linger()
-		cv, err := tx.RaiseCorpus(f.ctx, "p")
+		cv, err := tx.Projects.RaiseCorpus(f.ctx, "p")
 		if err != nil {
 			return err
 		}
-		return tx.UpdateRules(f.ctx, cv, []rule.Rule{next(newRule(i, nil), func(r *rule.Rule) { r.Status = rule.Retired })})
+		return tx.Rules.Update(f.ctx, cv, []rule.Rule{next(newRule(i, nil), func(r *rule.Rule) { r.Status = rule.Retired })})
 	})
 	live := 0
 	for i := range rules {
-		if r, err := f.s.Rule(f.ctx, "p", newRule(i, nil).ID); err != nil {
+		if r, err := f.s.Rules.Get(f.ctx, "p", newRule(i, nil).ID); err != nil {
 			t.Error(err)
 		} else if r.Status != rule.Retired {
 			live++
@@ -128,28 +128,28 @@ func testSerialRules(t *testing.T, f *fixture) {
 
 func testSerialAudit(t *testing.T, f *fixture) {
 	f.race(t, 12, func(tx store.Tx, i int) error {
-		_, n, err := tx.FindAudit(f.ctx, store.AuditFilter{ProjectID: "p", Actor: "once", Limit: 1})
+		_, n, err := tx.Audit.Find(f.ctx, store.AuditFilter{ProjectID: "p", Actor: "once", Limit: 1})
 		if err != nil || n > 0 {
 			return err
 		}
 		linger()
-		head, err := tx.LockAudit(f.ctx, "p")
+		head, err := tx.Audit.Lock(f.ctx, "p")
 		if err != nil {
 			return err
 		}
-		return tx.AppendAudit(f.ctx, []store.AuditEntry{entryAt(head.Seq+1, func(e *store.AuditEntry) {
+		return tx.Audit.Append(f.ctx, []store.AuditEntry{entryAt(head.Seq+1, func(e *store.AuditEntry) {
 			e.ID, e.PrevHash, e.Actor = newRule(i, nil).ID, head.Hash, "once"
 		})})
 	})
-	if _, n, err := f.s.FindAudit(f.ctx, store.AuditFilter{ProjectID: "p", Actor: "once", Limit: 1}); err != nil || n != 1 {
+	if _, n, err := f.s.Audit.Find(f.ctx, store.AuditFilter{ProjectID: "p", Actor: "once", Limit: 1}); err != nil || n != 1 {
 		t.Errorf("%d entries (%v), want 1", n, err)
 	}
 }
 
 // testDeadlock lets two transactions lock two projects crosswise. Where that is a deadlock, the loser runs again, even if
-// its callback hides what the database said.
+// its callback hides the database's error.
 func testDeadlock(t *testing.T, f *fixture) {
-	f.update(func(tx store.Tx) error { return tx.CreateProject(f.ctx, project("q")) })
+	f.update(func(tx store.Tx) error { return tx.Projects.Create(f.ctx, project("q")) })
 	hidden := errors.New("something went wrong")
 	handles := f.both(t)
 	started := [2]chan struct{}{make(chan struct{}), make(chan struct{})}
@@ -165,7 +165,7 @@ func testDeadlock(t *testing.T, f *fixture) {
 		wg.Go(func() {
 			err := handles[i].Update(f.ctx, func(tx store.Tx) error {
 				for _, id := range order {
-					if _, err := tx.RaiseCorpus(f.ctx, id); err != nil {
+					if _, err := tx.Projects.RaiseCorpus(f.ctx, id); err != nil {
 						return hidden
 					}
 					first()
@@ -178,13 +178,13 @@ func testDeadlock(t *testing.T, f *fixture) {
 		})
 	}
 	wg.Wait()
-	versions, err := f.s.CorpusVersions(f.ctx)
+	versions, err := f.s.Projects.CorpusVersions(f.ctx)
 	if err != nil || versions["p"] != 2 || versions["q"] != 2 {
 		t.Errorf("corpus versions %v (%v), want both raised twice", versions, err)
 	}
 }
 
-// testOneState reads while every transaction of a writer leaves the data in step: what a read returns must be in step too.
+// testOneState reads while each transaction of a writer keeps the data consistent: the results of a read must be consistent too.
 func testOneState(t *testing.T, f *fixture) {
 	const rules = 900 // more than one statement reads at once
 	list, refs := make([]rule.Rule, rules), make([]string, rules)
@@ -203,7 +203,7 @@ func testOneState(t *testing.T, f *fixture) {
 			default:
 			}
 			err := f.s.Update(f.ctx, func(tx store.Tx) error {
-				cv, err := tx.RaiseCorpus(f.ctx, "p")
+				cv, err := tx.Projects.RaiseCorpus(f.ctx, "p")
 				if err != nil {
 					return err
 				}
@@ -211,14 +211,14 @@ func testOneState(t *testing.T, f *fixture) {
 				for i := range list {
 					changed[i] = next(list[i], func(r *rule.Rule) { r.Owner = strconv.FormatInt(cv, 10) })
 				}
-				if err := tx.UpdateRules(f.ctx, cv, changed); err != nil {
+				if err := tx.Rules.Update(f.ctx, cv, changed); err != nil {
 					return err
 				}
 				copy(list, changed)
-				if _, err := tx.LockAudit(f.ctx, "p"); err != nil {
+				if _, err := tx.Audit.Lock(f.ctx, "p"); err != nil {
 					return err
 				}
-				return tx.AppendAudit(f.ctx, []store.AuditEntry{entryAt(seq, nil)})
+				return tx.Audit.Append(f.ctx, []store.AuditEntry{entryAt(seq, nil)})
 			})
 			if err != nil {
 				t.Error(err)
@@ -235,14 +235,14 @@ func testOneState(t *testing.T, f *fixture) {
 
 func readOneState(t *testing.T, f *fixture, refs []string) {
 	owners := map[string]bool{}
-	version, err := f.s.Changes(f.ctx, "p", 0, func(s store.RuleState) error {
+	version, err := f.s.Rules.Changes(f.ctx, "p", 0, func(s store.RuleState) error {
 		owners[s.Rule.Owner] = true
 		return nil
 	})
 	if err != nil || len(owners) != 1 || !owners[strconv.FormatInt(version, 10)] {
 		t.Errorf("changes up to version %d mix states %v (%v)", version, owners, err)
 	}
-	found, err := f.s.Rules(f.ctx, "p", refs)
+	found, err := f.s.Rules.GetMany(f.ctx, "p", refs)
 	clear(owners)
 	for _, r := range found {
 		owners[r.Owner] = true
@@ -250,11 +250,11 @@ func readOneState(t *testing.T, f *fixture, refs []string) {
 	if err != nil || len(found) != len(refs) || len(owners) != 1 {
 		t.Errorf("%d of %d rules, with mixed states %v (%v)", len(found), len(refs), owners, err)
 	}
-	versions, n, err := f.s.RuleVersions(f.ctx, "p", newRule(0, nil).ID, 0, 10_000)
+	versions, n, err := f.s.Rules.Versions(f.ctx, "p", newRule(0, nil).ID, 0, 10_000)
 	if err != nil || len(versions) != n || versions[0].Version != n {
 		t.Errorf("%d versions of %d, the newest is %d (%v)", len(versions), n, versions[0].Version, err)
 	}
-	entries, n, err := f.s.FindAudit(f.ctx, store.AuditFilter{ProjectID: "p", Kind: "evaluation", Limit: 10_000})
+	entries, n, err := f.s.Audit.Find(f.ctx, store.AuditFilter{ProjectID: "p", Kind: "evaluation", Limit: 10_000})
 	if err != nil || len(entries) != n || (n > 0 && entries[0].Seq != int64(n)) {
 		t.Errorf("%d entries of %d (%v)", len(entries), n, err)
 	}

@@ -23,7 +23,7 @@ func newJob(edit func(*store.Job)) store.Job {
 func (f *fixture) addJob(edit func(*store.Job)) (id int64) {
 	f.t.Helper()
 	f.update(func(tx store.Tx) (err error) {
-		id, err = tx.InsertJob(f.ctx, newJob(edit))
+		id, err = tx.Jobs.Insert(f.ctx, newJob(edit))
 		return err
 	})
 	return id
@@ -33,7 +33,7 @@ func (f *fixture) addJob(edit func(*store.Job)) (id int64) {
 func (f *fixture) claim(owner string, now time.Time, limit int) (jobs []store.Job) {
 	f.t.Helper()
 	f.update(func(tx store.Tx) (err error) {
-		jobs, err = tx.ClaimJobs(f.ctx, now, []string{"k"}, owner, now.Add(time.Minute), limit)
+		jobs, err = tx.Jobs.Claim(f.ctx, now, []string{"k"}, owner, now.Add(time.Minute), limit)
 		return err
 	})
 	return jobs
@@ -41,7 +41,7 @@ func (f *fixture) claim(owner string, now time.Time, limit int) (jobs []store.Jo
 
 func (f *fixture) job(id int64) store.Job {
 	f.t.Helper()
-	j, err := f.s.Job(f.ctx, "p", id)
+	j, err := f.s.Jobs.Get(f.ctx, "p", id)
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func testJobLife(t *testing.T, f *fixture) {
 	}
 	want.Done, want.Total = 3, 7
 	f.update(func(tx store.Tx) error {
-		had, err := tx.RenewJobs(f.ctx, now.Add(time.Hour), []store.Job{want})
+		had, err := tx.Jobs.Renew(f.ctx, now.Add(time.Hour), []store.Job{want})
 		if len(had) != 1 {
 			t.Errorf("renewed %+v", had)
 		}
@@ -89,38 +89,38 @@ func testJobLife(t *testing.T, f *fixture) {
 	for _, other := range []store.Job{lost, later} {
 		other.State = store.JobFailed
 		f.update(func(tx store.Tx) error {
-			had, err := tx.RenewJobs(f.ctx, now, []store.Job{other})
+			had, err := tx.Jobs.Renew(f.ctx, now, []store.Job{other})
 			if len(had) != 0 {
 				t.Errorf("renewed what is another's: %+v", had)
 			}
 			if err != nil {
 				return err
 			}
-			return tx.FinishJobs(f.ctx, []store.Job{other})
+			return tx.Jobs.Finish(f.ctx, []store.Job{other})
 		})
 	}
 	end := now.Add(time.Minute)
 	done := want
 	done.State, done.FinishedAt, done.Done = store.JobSucceeded, &end, 7
-	f.update(func(tx store.Tx) error { return tx.FinishJobs(f.ctx, []store.Job{done}) })
+	f.update(func(tx store.Tx) error { return tx.Jobs.Finish(f.ctx, []store.Job{done}) })
 	done.Owner, done.LeaseUntil = "", time.UnixMicro(0).UTC()
 	if diff := cmp.Diff(done, f.job(id)); diff != "" {
 		t.Errorf("finished (-want +got):\n%s", diff)
 	}
-	if _, any, err := f.s.NextJob(f.ctx); any || err != nil {
+	if _, any, err := f.s.Jobs.Next(f.ctx); any || err != nil {
 		t.Errorf("something is next although all is done: %v", err)
 	}
-	_, err := f.s.Job(f.ctx, "q", id)
+	_, err := f.s.Jobs.Get(f.ctx, "q", id)
 	code(t, "a job of another project", err, rule.CodeNotFound)
 	f.update(func(tx store.Tx) error {
-		n, err := tx.DeleteJobs(f.ctx, end, 10)
+		n, err := tx.Jobs.DeleteOld(f.ctx, end, 10)
 		if n != 0 {
 			t.Errorf("%d deleted that had not ended before", n)
 		}
 		return err
 	})
 	f.update(func(tx store.Tx) error {
-		n, err := tx.DeleteJobs(f.ctx, end.Add(time.Microsecond), 10)
+		n, err := tx.Jobs.DeleteOld(f.ctx, end.Add(time.Microsecond), 10)
 		if n != 1 {
 			t.Errorf("%d deleted, want 1", n)
 		}
@@ -134,7 +134,7 @@ func testJobOrder(t *testing.T, f *fixture) {
 	last := f.addJob(func(j *store.Job) { j.Priority = 3 })
 	first := f.addJob(func(j *store.Job) { j.Priority, j.RunAt = 1, at.Add(2*time.Second) })
 	f.addJob(func(j *store.Job) { j.Kind = "other" })
-	if next, any, err := f.s.NextJob(f.ctx); !any || !next.Equal(at) || err != nil {
+	if next, any, err := f.s.Jobs.Next(f.ctx); !any || !next.Equal(at) || err != nil {
 		t.Errorf("next is at %v (%v, %v)", next, any, err)
 	}
 	if got := ids(f.claim("me", at.Add(-time.Microsecond), 10)); len(got) != 0 {
@@ -182,12 +182,12 @@ func testJobUnique(t *testing.T, f *fixture) {
 		first = running[1]
 	}
 	first.State = store.JobQueued
-	f.update(func(tx store.Tx) error { return tx.FinishJobs(f.ctx, []store.Job{first}) })
+	f.update(func(tx store.Tx) error { return tx.Jobs.Finish(f.ctx, []store.Job{first}) })
 	if got := f.job(one); got.State != store.JobCancelled || got.FinishedAt == nil {
 		t.Errorf("a failed attempt beside a waiting job of its key: %+v, want it cancelled", got)
 	}
 	f.fails(rule.CodeConflict, func(tx store.Tx) error {
-		_, err := tx.RetryJob(f.ctx, "p", one, at)
+		_, err := tx.Jobs.Retry(f.ctx, "p", one, at)
 		return err
 	})
 	if got := ids(f.claim("me", at, 10)); len(got) != 1 || got[0] != two {
@@ -200,7 +200,7 @@ func testJobsByHand(t *testing.T, f *fixture) {
 	claimed := f.claim("me", at, 1)
 	cancel := func(id int64) (j store.Job) {
 		f.update(func(tx store.Tx) (err error) {
-			j, err = tx.CancelJob(f.ctx, "p", id, at)
+			j, err = tx.Jobs.Cancel(f.ctx, "p", id, at)
 			return err
 		})
 		return j
@@ -212,20 +212,20 @@ func testJobsByHand(t *testing.T, f *fixture) {
 		t.Errorf("a running job that was cancelled: %+v", j)
 	}
 	f.update(func(tx store.Tx) error {
-		had, err := tx.RenewJobs(f.ctx, at.Add(time.Hour), claimed)
+		had, err := tx.Jobs.Renew(f.ctx, at.Add(time.Hour), claimed)
 		if len(had) != 1 || !had[0].Cancel {
 			t.Errorf("its owner hears %+v", had)
 		}
 		return err
 	})
 	claimed[0].State = store.JobQueued
-	f.update(func(tx store.Tx) error { return tx.FinishJobs(f.ctx, claimed) })
+	f.update(func(tx store.Tx) error { return tx.Jobs.Finish(f.ctx, claimed) })
 	if j := f.job(running); j.State != store.JobCancelled || j.Cancel {
 		t.Errorf("a cancelled job that would be tried again: %+v", j)
 	}
 	for name, change := range map[string]func(tx store.Tx, id int64) error{
-		"cancel": func(tx store.Tx, id int64) error { _, err := tx.CancelJob(f.ctx, "p", id, at); return err },
-		"retry":  func(tx store.Tx, id int64) error { _, err := tx.RetryJob(f.ctx, "p", id, at); return err },
+		"cancel": func(tx store.Tx, id int64) error { _, err := tx.Jobs.Cancel(f.ctx, "p", id, at); return err },
+		"retry":  func(tx store.Tx, id int64) error { _, err := tx.Jobs.Retry(f.ctx, "p", id, at); return err },
 	} {
 		f.fails(rule.CodeNotFound, func(tx store.Tx) error { return change(tx, 1<<40) })
 		if name == "cancel" {
@@ -233,13 +233,13 @@ func testJobsByHand(t *testing.T, f *fixture) {
 		}
 	}
 	f.update(func(tx store.Tx) error {
-		j, err := tx.RetryJob(f.ctx, "p", running, at.Add(time.Minute))
+		j, err := tx.Jobs.Retry(f.ctx, "p", running, at.Add(time.Minute))
 		if j.State != store.JobQueued || j.Attempt != 0 || j.FinishedAt != nil || !j.RunAt.Equal(at.Add(time.Minute)) {
 			t.Errorf("retried: %+v", j)
 		}
 		return err
 	})
-	f.fails(rule.CodeConflict, func(tx store.Tx) error { _, err := tx.RetryJob(f.ctx, "p", running, at); return err })
+	f.fails(rule.CodeConflict, func(tx store.Tx) error { _, err := tx.Jobs.Retry(f.ctx, "p", running, at); return err })
 }
 
 func testFindJobs(t *testing.T, f *fixture) {
@@ -260,16 +260,16 @@ func testFindJobs(t *testing.T, f *fixture) {
 		{store.JobFilter{Limit: 10, Kind: "k", State: store.JobQueued}, []int64{a}, 1},
 	} {
 		tt.filter.ProjectID = "p"
-		list, total, err := f.s.FindJobs(f.ctx, tt.filter)
+		list, total, err := f.s.Jobs.Find(f.ctx, tt.filter)
 		if diff := cmp.Diff(tt.want, ids(list)); err != nil || diff != "" || total != tt.total {
 			t.Errorf("%+v: total %d, want %d; %v (-want +got):\n%s", tt.filter, total, tt.total, err, diff)
 		}
 	}
 	f.update(func(tx store.Tx) error {
-		_, err := tx.CancelJob(f.ctx, "p", a, at)
+		_, err := tx.Jobs.Cancel(f.ctx, "p", a, at)
 		return err
 	})
-	counts, err := f.s.CountJobs(f.ctx)
+	counts, err := f.s.Jobs.Count(f.ctx)
 	want := []store.JobCount{{Kind: "k", State: "queued", Count: 1}, {Kind: "k", State: "running", Count: 1}, {Kind: "l", State: "queued", Count: 1}}
 	if diff := cmp.Diff(want, counts); err != nil || diff != "" {
 		t.Errorf("counts: %v (-want +got):\n%s", err, diff)
@@ -281,7 +281,7 @@ func testExpiredJobs(t *testing.T, f *fixture) {
 	claimed := f.claim("me", at, 1)
 	look := func(now time.Time) (jobs []store.Job) {
 		f.update(func(tx store.Tx) (err error) {
-			jobs, err = tx.ExpiredJobs(f.ctx, now, 10)
+			jobs, err = tx.Jobs.ListExpired(f.ctx, now, 10)
 			return err
 		})
 		return jobs
@@ -294,12 +294,12 @@ func testExpiredJobs(t *testing.T, f *fixture) {
 	}
 }
 
-// Sixteen handles race for the same jobs: each job is had by one.
+// Sixteen handles claim the same jobs: one gets each job.
 func testRaceJobs(t *testing.T, f *fixture) {
 	const jobs = 40
 	f.update(func(tx store.Tx) error {
 		for range jobs {
-			if _, err := tx.InsertJob(f.ctx, newJob(nil)); err != nil {
+			if _, err := tx.Jobs.Insert(f.ctx, newJob(nil)); err != nil {
 				return err
 			}
 		}
@@ -318,10 +318,10 @@ func testRaceJobs(t *testing.T, f *fixture) {
 				var got []store.Job
 				var won bool
 				err := s.Update(f.ctx, func(tx store.Tx) (err error) {
-					if won, err = tx.TakeRound(f.ctx, "k", at); err != nil {
+					if won, err = tx.Jobs.TakeRound(f.ctx, "k", at); err != nil {
 						return err
 					}
-					got, err = tx.ClaimJobs(f.ctx, at, []string{"k"}, "me", at, 3)
+					got, err = tx.Jobs.Claim(f.ctx, at, []string{"k"}, "me", at, 3)
 					return err
 				})
 				if won && err == nil {
@@ -341,8 +341,8 @@ func testRaceJobs(t *testing.T, f *fixture) {
 		t.Errorf("%d jobs were taken of %d, and the round %d times", taken.Load(), jobs, rounds.Load())
 	}
 	f.update(func(tx store.Tx) error {
-		again, err := tx.TakeRound(f.ctx, "k", at)
-		next, err2 := tx.TakeRound(f.ctx, "k", at.Add(time.Minute))
+		again, err := tx.Jobs.TakeRound(f.ctx, "k", at)
+		next, err2 := tx.Jobs.TakeRound(f.ctx, "k", at.Add(time.Minute))
 		if again || !next || err2 != nil {
 			t.Errorf("the round again: %v; the next one: %v, %v", again, next, err2)
 		}
@@ -354,18 +354,18 @@ func testWatchJobs(t *testing.T, f *fixture) {
 	added, stop := f.s.WatchJobs()
 	defer stop()
 	_ = f.s.Update(f.ctx, func(tx store.Tx) error {
-		if _, err := tx.InsertJob(f.ctx, newJob(nil)); err != nil {
+		if _, err := tx.Jobs.Insert(f.ctx, newJob(nil)); err != nil {
 			t.Error(err)
 		}
 		return rule.Errorf(rule.CodeConflict, "no")
 	})
-	f.update(func(tx store.Tx) error { return tx.CreateProject(f.ctx, project("q")) })
+	f.update(func(tx store.Tx) error { return tx.Projects.Create(f.ctx, project("q")) })
 	select {
 	case <-added:
 		t.Error("told of a job that was rolled back")
 	default:
 	}
-	if _, total, err := f.s.FindJobs(f.ctx, store.JobFilter{ProjectID: "p", Limit: 1}); total != 0 || err != nil {
+	if _, total, err := f.s.Jobs.Find(f.ctx, store.JobFilter{ProjectID: "p", Limit: 1}); total != 0 || err != nil {
 		t.Errorf("%d jobs after a rollback, %v", total, err)
 	}
 	f.addJob(nil)

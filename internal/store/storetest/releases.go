@@ -26,7 +26,7 @@ func (f *fixture) insertSnapshots(n int) []store.Snapshot {
 	f.update(func(tx store.Tx) error {
 		for i := range list {
 			list[i] = snapshotAt(i + 1)
-			if err := tx.InsertSnapshot(f.ctx, list[i]); err != nil {
+			if err := tx.Releases.InsertSnapshot(f.ctx, list[i]); err != nil {
 				return err
 			}
 		}
@@ -37,37 +37,37 @@ func (f *fixture) insertSnapshots(n int) []store.Snapshot {
 
 func testSnapshots(t *testing.T, f *fixture) {
 	made := f.insertSnapshots(3)
-	got, err := f.s.Snapshot(f.ctx, "p", made[1].ID)
+	got, err := f.s.Releases.Snapshot(f.ctx, "p", made[1].ID)
 	if diff := cmp.Diff(made[1], got); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
-	list, total, err := f.s.Snapshots(f.ctx, "p", 1, 5)
+	list, total, err := f.s.Releases.Snapshots(f.ctx, "p", 1, 5)
 	want := []store.Snapshot{made[1], made[0]}
 	want[0].Manifest, want[1].Manifest = nil, nil
 	if diff := cmp.Diff(want, list); err != nil || total != 3 || diff != "" {
 		t.Errorf("%d, %v (-want +got):\n%s", total, err, diff)
 	}
-	if list, total, err := f.s.Snapshots(f.ctx, "p", 9, 5); err != nil || total != 3 || len(list) != 0 {
+	if list, total, err := f.s.Releases.Snapshots(f.ctx, "p", 9, 5); err != nil || total != 3 || len(list) != 0 {
 		t.Errorf("beyond the end: %v of %d, %v", list, total, err)
 	}
-	_, err = f.s.Snapshot(f.ctx, "p", newRule(99, nil).ID)
+	_, err = f.s.Releases.Snapshot(f.ctx, "p", newRule(99, nil).ID)
 	code(t, "an unknown snapshot", err, rule.CodeNotFound)
-	_, err = f.s.Snapshot(f.ctx, "q", made[0].ID)
+	_, err = f.s.Releases.Snapshot(f.ctx, "q", made[0].ID)
 	code(t, "another project's snapshot", err, rule.CodeNotFound)
-	f.fails(rule.CodeConflict, func(tx store.Tx) error { return tx.InsertSnapshot(f.ctx, made[0]) })
+	f.fails(rule.CodeConflict, func(tx store.Tx) error { return tx.Releases.InsertSnapshot(f.ctx, made[0]) })
 	f.fails(rule.CodeNotFound, func(tx store.Tx) error {
 		s := snapshotAt(7)
 		s.ProjectID = "q"
-		return tx.InsertSnapshot(f.ctx, s)
+		return tx.Releases.InsertSnapshot(f.ctx, s)
 	})
 }
 
 func (f *fixture) deploy(d store.Deployment) error {
 	return f.s.Update(f.ctx, func(tx store.Tx) error {
-		if _, err := tx.RaiseCorpus(f.ctx, d.ProjectID); err != nil {
+		if _, err := tx.Projects.RaiseCorpus(f.ctx, d.ProjectID); err != nil {
 			return err
 		}
-		return tx.AppendDeployment(f.ctx, d)
+		return tx.Releases.AppendDeployment(f.ctx, d)
 	})
 }
 
@@ -85,11 +85,11 @@ func testDeployments(t *testing.T, f *fixture) {
 			t.Fatal(err)
 		}
 	}
-	all, err := f.s.Deployments(f.ctx, "p", "")
+	all, err := f.s.Releases.Deployments(f.ctx, "p", "")
 	if diff := cmp.Diff(steps, all); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
-	one, err := f.s.Deployments(f.ctx, "p", "staging")
+	one, err := f.s.Releases.Deployments(f.ctx, "p", "staging")
 	if diff := cmp.Diff(steps[3:], one); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
@@ -102,22 +102,22 @@ func testDeployments(t *testing.T, f *fixture) {
 		t.Fatal(err)
 	}
 	steps = append(steps, named)
-	if got, err := f.s.DeploymentByKey(f.ctx, "p", "key-1"); err != nil || got != named {
+	if got, err := f.s.Releases.DeploymentByKey(f.ctx, "p", "key-1"); err != nil || got != named {
 		t.Errorf("by key: %+v, %v", got, err)
 	}
 	for _, key := range []string{"", "key-2"} {
-		_, err := f.s.DeploymentByKey(f.ctx, "p", key)
+		_, err := f.s.Releases.DeploymentByKey(f.ctx, "p", key)
 		code(t, "an unknown key", err, rule.CodeNotFound)
 	}
 	again := step("staging", 2, "deploy", made[0].ID)
 	again.Key = "key-1"
 	code(t, "a key that is taken", f.deploy(again), rule.CodeConflict)
-	if after, err := f.s.Deployments(f.ctx, "p", ""); err != nil || len(after) != len(steps) {
+	if after, err := f.s.Releases.Deployments(f.ctx, "p", ""); err != nil || len(after) != len(steps) {
 		t.Errorf("refused steps leave %v, %v", after, err)
 	}
 }
 
-// testRaceDeploy lets many deploy at once; each reads where the history ends and goes on from there.
+// testRaceDeploy deploys in concurrent transactions; each reads the end of the history and continues from there.
 func testRaceDeploy(t *testing.T, f *fixture) {
 	made := f.insertSnapshots(1)
 	const racers, rounds = 8, 4
@@ -126,14 +126,14 @@ func testRaceDeploy(t *testing.T, f *fixture) {
 		wg.Go(func() {
 			for range rounds {
 				err := f.s.Update(f.ctx, func(tx store.Tx) error {
-					if _, err := tx.RaiseCorpus(f.ctx, "p"); err != nil {
+					if _, err := tx.Projects.RaiseCorpus(f.ctx, "p"); err != nil {
 						return err
 					}
-					history, err := tx.Deployments(f.ctx, "p", "production")
+					history, err := tx.Releases.Deployments(f.ctx, "p", "production")
 					if err != nil {
 						return err
 					}
-					return tx.AppendDeployment(f.ctx, store.Deployment{
+					return tx.Releases.AppendDeployment(f.ctx, store.Deployment{
 						ProjectID: "p", Environment: "production", Seq: int64(len(history) + 1), Action: "deploy", SnapshotID: made[0].ID, At: at, By: "ann",
 					})
 				})
@@ -144,7 +144,7 @@ func testRaceDeploy(t *testing.T, f *fixture) {
 		})
 	}
 	wg.Wait()
-	history, err := f.s.Deployments(f.ctx, "p", "production")
+	history, err := f.s.Releases.Deployments(f.ctx, "p", "production")
 	if err != nil || len(history) != racers*rounds {
 		t.Fatalf("%d steps, %v; want %d", len(history), err, racers*rounds)
 	}
@@ -164,69 +164,69 @@ func testRulesAt(t *testing.T, f *fixture) {
 		refs[i] = store.VersionRef{RuleID: rules[i].ID, Version: 1}
 	}
 	f.update(func(tx store.Tx) error {
-		cv, err := tx.RaiseCorpus(f.ctx, "p")
+		cv, err := tx.Projects.RaiseCorpus(f.ctx, "p")
 		if err != nil {
 			return err
 		}
-		return tx.InsertRules(f.ctx, cv, rules)
+		return tx.Rules.Insert(f.ctx, cv, rules)
 	})
 	revised := rules[5]
 	revised.Version, revised.Statement = 2, "Revised."
 	f.update(func(tx store.Tx) error {
-		cv, err := tx.RaiseCorpus(f.ctx, "p")
+		cv, err := tx.Projects.RaiseCorpus(f.ctx, "p")
 		if err != nil {
 			return err
 		}
-		return tx.UpdateRules(f.ctx, cv, []rule.Rule{revised})
+		return tx.Rules.Update(f.ctx, cv, []rule.Rule{revised})
 	})
-	got, err := f.s.RulesAt(f.ctx, "p", refs)
+	got, err := f.s.Rules.AtVersions(f.ctx, "p", refs)
 	if err != nil || len(got) != n {
 		t.Fatalf("%d rules, %v; want %d", len(got), err, n)
 	}
 	if diff := cmp.Diff(rules[5], got[rules[5].ID]); diff != "" {
 		t.Errorf("a past version (-want +got):\n%s", diff)
 	}
-	got, err = f.s.RulesAt(f.ctx, "p", []store.VersionRef{{RuleID: rules[5].ID, Version: 2}, {RuleID: rules[6].ID, Version: 2}, {RuleID: "none", Version: 1}})
+	got, err = f.s.Rules.AtVersions(f.ctx, "p", []store.VersionRef{{RuleID: rules[5].ID, Version: 2}, {RuleID: rules[6].ID, Version: 2}, {RuleID: "none", Version: 1}})
 	if diff := cmp.Diff(map[string]rule.Rule{revised.ID: revised}, got); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
-	if got, err := f.s.RulesAt(f.ctx, "q", refs[:1]); err != nil || len(got) != 0 {
+	if got, err := f.s.Rules.AtVersions(f.ctx, "q", refs[:1]); err != nil || len(got) != 0 {
 		t.Errorf("another project: %v, %v", got, err)
 	}
 }
 
 func testGates(t *testing.T, f *fixture) {
 	made := f.insertSnapshots(1)
-	if body, err := f.s.Gates(f.ctx, "p", "production"); err != nil || len(body) != 0 {
+	if body, err := f.s.Releases.Gates(f.ctx, "p", "production"); err != nil || len(body) != 0 {
 		t.Errorf("before: %s, %v", body, err)
 	}
 	for _, body := range []string{`{"approvals":1}`, `{"approvals":2}`} {
-		f.update(func(tx store.Tx) error { return tx.PutGates(f.ctx, "p", "production", []byte(body)) })
-		if got, err := f.s.Gates(f.ctx, "p", "production"); err != nil || string(got) != body {
+		f.update(func(tx store.Tx) error { return tx.Releases.PutGates(f.ctx, "p", "production", []byte(body)) })
+		if got, err := f.s.Releases.Gates(f.ctx, "p", "production"); err != nil || string(got) != body {
 			t.Errorf("got %s, %v", got, err)
 		}
 	}
-	if body, err := f.s.Gates(f.ctx, "p", "staging"); err != nil || len(body) != 0 {
+	if body, err := f.s.Releases.Gates(f.ctx, "p", "staging"); err != nil || len(body) != 0 {
 		t.Errorf("another environment: %s, %v", body, err)
 	}
-	f.fails(rule.CodeNotFound, func(tx store.Tx) error { return tx.PutGates(f.ctx, "q", "production", []byte("{}")) })
+	f.fails(rule.CodeNotFound, func(tx store.Tx) error { return tx.Releases.PutGates(f.ctx, "q", "production", []byte("{}")) })
 
 	first := store.Approval{ProjectID: "p", SnapshotID: made[0].ID, Actor: "bob", At: at, Note: "fine"}
 	for i, a := range []store.Approval{first, {ProjectID: "p", SnapshotID: made[0].ID, Actor: "bob", At: at.Add(time.Hour), Note: "again"}} {
 		f.update(func(tx store.Tx) error {
-			stored, fresh, err := tx.PutApproval(f.ctx, a)
+			stored, fresh, err := tx.Releases.PutApproval(f.ctx, a)
 			if stored != first || fresh != (i == 0) {
 				t.Errorf("approval %d: %+v, fresh %t", i, stored, fresh)
 			}
 			return err
 		})
 	}
-	list, err := f.s.Approvals(f.ctx, "p", made[0].ID)
+	list, err := f.s.Releases.Approvals(f.ctx, "p", made[0].ID)
 	if diff := cmp.Diff([]store.Approval{first}, list); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 	f.fails(rule.CodeNotFound, func(tx store.Tx) error {
-		_, _, err := tx.PutApproval(f.ctx, store.Approval{ProjectID: "p", SnapshotID: newRule(99, nil).ID, Actor: "bob", At: at})
+		_, _, err := tx.Releases.PutApproval(f.ctx, store.Approval{ProjectID: "p", SnapshotID: newRule(99, nil).ID, Actor: "bob", At: at})
 		return err
 	})
 }

@@ -15,28 +15,28 @@ import (
 )
 
 func testProjects(t *testing.T, f *fixture) {
-	f.fails(rule.CodeConflict, func(tx store.Tx) error { return tx.CreateProject(f.ctx, project("p")) })
-	f.update(func(tx store.Tx) error { return tx.CreateProject(f.ctx, project("a")) })
+	f.fails(rule.CodeConflict, func(tx store.Tx) error { return tx.Projects.Create(f.ctx, project("p")) })
+	f.update(func(tx store.Tx) error { return tx.Projects.Create(f.ctx, project("a")) })
 	changed := project("p")
 	changed.Name, changed.TwoPerson, changed.TestsRequired, changed.UpdatedAt = "Naïve 日本", true, true, at.Add(time.Hour)
-	f.update(func(tx store.Tx) error { return tx.UpdateProject(f.ctx, changed) })
-	f.fails(rule.CodeNotFound, func(tx store.Tx) error { return tx.UpdateProject(f.ctx, project("none")) })
-	got, err := f.s.Project(f.ctx, "p")
+	f.update(func(tx store.Tx) error { return tx.Projects.Update(f.ctx, changed) })
+	f.fails(rule.CodeNotFound, func(tx store.Tx) error { return tx.Projects.Update(f.ctx, project("none")) })
+	got, err := f.s.Projects.Get(f.ctx, "p")
 	if diff := cmp.Diff(changed, got); err != nil || diff != "" {
 		t.Errorf("project: %v (-want +got):\n%s", err, diff)
 	}
-	_, err = f.s.Project(f.ctx, "P")
+	_, err = f.s.Projects.Get(f.ctx, "P")
 	code(t, "a project in another letter case", err, rule.CodeNotFound)
-	list, err := f.s.Projects(f.ctx)
+	list, err := f.s.Projects.List(f.ctx)
 	if err != nil || len(list) != 2 || list[0].ID != "a" {
 		t.Errorf("projects: %v, %v", list, err)
 	}
 	f.fails(rule.CodeNotFound, func(tx store.Tx) error {
-		_, err := tx.RaiseCorpus(f.ctx, "none")
+		_, err := tx.Projects.RaiseCorpus(f.ctx, "none")
 		return err
 	})
 	f.insert(newRule(1, nil))
-	versions, err := f.s.CorpusVersions(f.ctx)
+	versions, err := f.s.Projects.CorpusVersions(f.ctx)
 	if diff := cmp.Diff(map[string]int64{"a": 0, "p": 1}, versions); err != nil || diff != "" {
 		t.Errorf("corpus versions: %v (-want +got):\n%s", err, diff)
 	}
@@ -53,7 +53,7 @@ func testRoundTrip(t *testing.T, f *fixture) {
 		r.Check = &rule.Check{Pattern: &rule.Pattern{Regex: `\bx\b`}, When: "true", Message: "m", Fix: "f"}
 	})
 	f.insert(r)
-	got, err := f.s.Rule(f.ctx, "p", r.ID)
+	got, err := f.s.Rules.Get(f.ctx, "p", r.ID)
 	if diff := cmp.Diff(r, got); err != nil || diff != "" {
 		t.Errorf("rule: %v (-want +got):\n%s", err, diff)
 	}
@@ -62,17 +62,17 @@ func testRoundTrip(t *testing.T, f *fixture) {
 func testLookUp(t *testing.T, f *fixture) {
 	f.insert(newRule(1, nil), newRule(2, func(r *rule.Rule) { r.Slug = "" }))
 	for _, ref := range []string{newRule(1, nil).ID, strings.ToUpper(newRule(1, nil).ID), "R-1"} {
-		if r, err := f.s.Rule(f.ctx, "p", ref); err != nil || r.Slug != "R-1" {
+		if r, err := f.s.Rules.Get(f.ctx, "p", ref); err != nil || r.Slug != "R-1" {
 			t.Errorf("%s: %v, %v", ref, r.Slug, err)
 		}
 	}
 	for _, ref := range []string{"r-1", "R-2", "", "none", newRule(9, nil).ID} {
-		_, err := f.s.Rule(f.ctx, "p", ref)
+		_, err := f.s.Rules.Get(f.ctx, "p", ref)
 		code(t, "rule "+ref, err, rule.CodeNotFound)
 	}
-	_, err := f.s.Rule(f.ctx, "other", "R-1")
+	_, err := f.s.Rules.Get(f.ctx, "other", "R-1")
 	code(t, "a rule of another project", err, rule.CodeNotFound)
-	found, err := f.s.Rules(f.ctx, "p", []string{"R-1", newRule(1, nil).ID, newRule(2, nil).ID, "R-3"})
+	found, err := f.s.Rules.GetMany(f.ctx, "p", []string{"R-1", newRule(1, nil).ID, newRule(2, nil).ID, "R-3"})
 	if err != nil || len(found) != 3 || found["R-1"].ID != newRule(1, nil).ID {
 		t.Errorf("found %d rules, %v; want 3", len(found), err)
 	}
@@ -92,18 +92,18 @@ func testUpdateRules(t *testing.T, f *fixture) {
 		t.Fatal(err)
 	}
 	for version, want := range map[int]rule.Rule{1: first, 2: second, 3: third} {
-		got, err := f.s.RuleVersion(f.ctx, "p", first.ID, version)
+		got, err := f.s.Rules.Version(f.ctx, "p", first.ID, version)
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("version %d: %v (-want +got):\n%s", version, err, diff)
 		}
 	}
-	_, err := f.s.RuleVersion(f.ctx, "p", first.ID, 4)
+	_, err := f.s.Rules.Version(f.ctx, "p", first.ID, 4)
 	code(t, "a version that is not", err, rule.CodeNotFound)
 	for _, tt := range []struct {
 		offset, limit int
 		want          []int
 	}{{0, 10, []int{3, 2, 1}}, {0, 1, []int{3}}, {1, 1, []int{2}}, {2, 5, []int{1}}, {3, 5, nil}} {
-		list, total, err := f.s.RuleVersions(f.ctx, "p", first.ID, tt.offset, tt.limit)
+		list, total, err := f.s.Rules.Versions(f.ctx, "p", first.ID, tt.offset, tt.limit)
 		var got []int
 		for _, r := range list {
 			got = append(got, r.Version)
@@ -112,7 +112,7 @@ func testUpdateRules(t *testing.T, f *fixture) {
 			t.Errorf("versions from %d, %d of them: %v of %d, %v; want %v", tt.offset, tt.limit, got, total, err, tt.want)
 		}
 	}
-	_, _, err = f.s.RuleVersions(f.ctx, "p", newRule(9, nil).ID, 0, 1)
+	_, _, err = f.s.Rules.Versions(f.ctx, "p", newRule(9, nil).ID, 0, 1)
 	code(t, "versions of no rule", err, rule.CodeNotFound)
 }
 
@@ -126,16 +126,16 @@ func testSlugs(t *testing.T, f *fixture) {
 	if err := f.change(swapped...); err != nil {
 		t.Fatalf("exchanging slugs: %v", err)
 	}
-	if r, err := f.s.Rule(f.ctx, "p", "R-1"); err != nil || r.ID != two.ID {
+	if r, err := f.s.Rules.Get(f.ctx, "p", "R-1"); err != nil || r.ID != two.ID {
 		t.Errorf("R-1 is now %s, %v; want %s", r.ID, err, two.ID)
 	}
 	if err := f.change(next(swapped[1], func(r *rule.Rule) { r.Status = rule.Retired })); err != nil {
 		t.Fatal(err)
 	}
-	_, err := f.s.Rule(f.ctx, "p", "R-1")
+	_, err := f.s.Rules.Get(f.ctx, "p", "R-1")
 	code(t, "the slug of a retired rule", err, rule.CodeNotFound)
 	f.insert(newRule(4, func(r *rule.Rule) { r.Slug = "R-1" })) // it is free again
-	if _, err := f.s.Rule(f.ctx, "p", two.ID); err != nil {
+	if _, err := f.s.Rules.Get(f.ctx, "p", two.ID); err != nil {
 		t.Errorf("a retired rule by its id: %v", err)
 	}
 }
@@ -149,17 +149,17 @@ func testInsertConflicts(t *testing.T, f *fixture) {
 		"a slug used twice": {newRule(2, nil), newRule(3, func(r *rule.Rule) { r.Slug = "R-2" })},
 	} {
 		err := f.s.Update(f.ctx, func(tx store.Tx) error {
-			cv, err := tx.RaiseCorpus(f.ctx, "p")
+			cv, err := tx.Projects.RaiseCorpus(f.ctx, "p")
 			if err != nil {
 				return err
 			}
-			return tx.InsertRules(f.ctx, cv, rules)
+			return tx.Rules.Insert(f.ctx, cv, rules)
 		})
 		code(t, name, err, rule.CodeConflict)
 		if !strings.Contains(fmt.Sprint(err), "R-") && !strings.Contains(fmt.Sprint(err), newRule(1, nil).ID) {
 			t.Errorf("%s: the error does not name the rule: %v", name, err)
 		}
-		if _, err := f.s.Rule(f.ctx, "p", "R-2"); rule.CodeOf(err) != rule.CodeNotFound {
+		if _, err := f.s.Rules.Get(f.ctx, "p", "R-2"); rule.CodeOf(err) != rule.CodeNotFound {
 			t.Errorf("%s: the other rule was stored: %v", name, err)
 		}
 	}
@@ -169,7 +169,7 @@ func testInsertConflicts(t *testing.T, f *fixture) {
 func (f *fixture) gather(after int64) ([]string, int64) {
 	f.t.Helper()
 	var got []string
-	version, err := f.s.Changes(f.ctx, "p", after, func(s store.RuleState) error {
+	version, err := f.s.Rules.Changes(f.ctx, "p", after, func(s store.RuleState) error {
 		got = append(got, fmt.Sprintf("%s.%d+%d", s.Rule.Slug, s.Rule.Version, len(s.Relationships)))
 		return nil
 	})
@@ -196,19 +196,19 @@ func testChanges(t *testing.T, f *fixture) {
 	expect(1, "R-2.2+0")
 	rel := rule.Relationship{ID: newRule(7, nil).ID, FromID: newRule(1, nil).ID, ToID: newRule(2, nil).ID, Kind: rule.Refines, CreatedAt: at}
 	f.update(func(tx store.Tx) error {
-		cv, err := tx.RaiseCorpus(f.ctx, "p")
+		cv, err := tx.Projects.RaiseCorpus(f.ctx, "p")
 		if err != nil {
 			return err
 		}
-		return tx.InsertRelationship(f.ctx, "p", cv, rel)
+		return tx.Rules.InsertRelationship(f.ctx, "p", cv, rel)
 	})
 	expect(2, "R-1.1+1")
 	f.update(func(tx store.Tx) error {
-		cv, err := tx.RaiseCorpus(f.ctx, "p")
+		cv, err := tx.Projects.RaiseCorpus(f.ctx, "p")
 		if err != nil {
 			return err
 		}
-		return tx.DeleteRelationship(f.ctx, "p", cv, rel.ToID, rel.ID)
+		return tx.Rules.DeleteRelationship(f.ctx, "p", cv, rel.ToID, rel.ID)
 	})
 	expect(3, "R-1.1+0")
 	expect(4)
@@ -216,7 +216,7 @@ func testChanges(t *testing.T, f *fixture) {
 	if _, version := f.gather(0); version != 4 {
 		t.Errorf("version %d, want 4", version)
 	}
-	_, err := f.s.Changes(f.ctx, "none", 0, func(store.RuleState) error { return nil })
+	_, err := f.s.Rules.Changes(f.ctx, "none", 0, func(store.RuleState) error { return nil })
 	code(t, "changes of no project", err, rule.CodeNotFound)
 }
 
@@ -227,14 +227,14 @@ func testChangesError(t *testing.T, f *fixture) {
 	}
 	f.insert(rules...)
 	stop := errors.New("stop")
-	for _, in := range []func(func(store.Reader) error) error{
-		func(read func(store.Reader) error) error { return read(f.s) },
-		func(read func(store.Reader) error) error {
-			return f.s.Update(f.ctx, func(tx store.Tx) error { return read(tx) })
+	for _, in := range []func(func(store.RuleReader) error) error{
+		func(read func(store.RuleReader) error) error { return read(f.s.Rules) },
+		func(read func(store.RuleReader) error) error {
+			return f.s.Update(f.ctx, func(tx store.Tx) error { return read(tx.Rules) })
 		},
 	} {
 		seen := 0
-		err := in(func(r store.Reader) error {
+		err := in(func(r store.RuleReader) error {
 			_, err := r.Changes(f.ctx, "p", 0, func(store.RuleState) error {
 				if seen++; seen == 700 {
 					return stop
@@ -255,21 +255,21 @@ func testRelationships(t *testing.T, f *fixture) {
 		ID: newRule(7, nil).ID, FromID: newRule(1, nil).ID, ToID: newRule(2, nil).ID, Kind: rule.Overrides,
 		Reason: "newer", CreatedAt: at, CreatedBy: "ann",
 	}
-	f.update(func(tx store.Tx) error { return tx.InsertRelationship(f.ctx, "p", 2, rel) })
+	f.update(func(tx store.Tx) error { return tx.Rules.InsertRelationship(f.ctx, "p", 2, rel) })
 	again := rel
 	again.ID = newRule(8, nil).ID
-	f.fails(rule.CodeConflict, func(tx store.Tx) error { return tx.InsertRelationship(f.ctx, "p", 2, again) })
+	f.fails(rule.CodeConflict, func(tx store.Tx) error { return tx.Rules.InsertRelationship(f.ctx, "p", 2, again) })
 	again.ToID = newRule(9, nil).ID
-	f.fails(rule.CodeNotFound, func(tx store.Tx) error { return tx.InsertRelationship(f.ctx, "p", 2, again) })
+	f.fails(rule.CodeNotFound, func(tx store.Tx) error { return tx.Rules.InsertRelationship(f.ctx, "p", 2, again) })
 	for _, id := range []string{rel.FromID, rel.ToID} {
-		list, err := f.s.Relationships(f.ctx, "p", id)
+		list, err := f.s.Rules.Relationships(f.ctx, "p", id)
 		if diff := cmp.Diff([]rule.Relationship{rel}, list); err != nil || diff != "" {
 			t.Errorf("relationships of %s: %v (-want +got):\n%s", id, err, diff)
 		}
 	}
-	f.fails(rule.CodeNotFound, func(tx store.Tx) error { return tx.DeleteRelationship(f.ctx, "p", 3, newRule(3, nil).ID, rel.ID) })
-	f.update(func(tx store.Tx) error { return tx.DeleteRelationship(f.ctx, "p", 3, rel.ToID, rel.ID) })
-	f.fails(rule.CodeNotFound, func(tx store.Tx) error { return tx.DeleteRelationship(f.ctx, "p", 3, rel.ToID, rel.ID) })
+	f.fails(rule.CodeNotFound, func(tx store.Tx) error { return tx.Rules.DeleteRelationship(f.ctx, "p", 3, newRule(3, nil).ID, rel.ID) })
+	f.update(func(tx store.Tx) error { return tx.Rules.DeleteRelationship(f.ctx, "p", 3, rel.ToID, rel.ID) })
+	f.fails(rule.CodeNotFound, func(tx store.Tx) error { return tx.Rules.DeleteRelationship(f.ctx, "p", 3, rel.ToID, rel.ID) })
 }
 
 func testManyRules(t *testing.T, f *fixture) {
@@ -286,7 +286,7 @@ func testManyRules(t *testing.T, f *fixture) {
 	if err := f.change(rules...); err != nil {
 		t.Fatal(err)
 	}
-	found, err := f.s.Rules(f.ctx, "p", refs)
+	found, err := f.s.Rules.GetMany(f.ctx, "p", refs)
 	if err != nil || len(found) != len(rules) || found["R-2400"].Statement != "Statement 2400.!" {
 		t.Errorf("found %d rules, %v; want %d, all changed", len(found), err, len(rules))
 	}

@@ -12,11 +12,11 @@ import (
 
 func testRuns(t *testing.T, f *fixture) {
 	run := store.Run{ProjectID: "p", ID: "r", Kind: "k", JobID: 7, Request: []byte(`{"tags":["a"]}`), CreatedAt: at, CreatedBy: "ann", Result: []byte{}}
-	f.update(func(tx store.Tx) error { return tx.InsertRun(f.ctx, run) })
-	f.fails(rule.CodeConflict, func(tx store.Tx) error { return tx.InsertRun(f.ctx, run) })
+	f.update(func(tx store.Tx) error { return tx.Runs.Insert(f.ctx, run) })
+	f.fails(rule.CodeConflict, func(tx store.Tx) error { return tx.Runs.Insert(f.ctx, run) })
 	look := func() {
 		t.Helper()
-		got, err := f.s.Run(f.ctx, "p", "k", "r")
+		got, err := f.s.Runs.Get(f.ctx, "p", "k", "r")
 		if diff := cmp.Diff(run, got); err != nil || diff != "" {
 			t.Errorf("run: %v (-want +got):\n%s", err, diff)
 		}
@@ -24,26 +24,26 @@ func testRuns(t *testing.T, f *fixture) {
 	look()
 	end := at.Add(time.Minute)
 	run.Result, run.FinishedAt = []byte(`{"total":3}`), &end
-	f.update(func(tx store.Tx) error { return tx.FinishRun(f.ctx, "p", "r", run.Result, end) })
+	f.update(func(tx store.Tx) error { return tx.Runs.Finish(f.ctx, "p", "r", run.Result, end) })
 	look()
-	f.fails(rule.CodeNotFound, func(tx store.Tx) error { return tx.FinishRun(f.ctx, "q", "r", run.Result, end) })
+	f.fails(rule.CodeNotFound, func(tx store.Tx) error { return tx.Runs.Finish(f.ctx, "q", "r", run.Result, end) })
 	for _, other := range [][3]string{{"p", "k", "none"}, {"p", "other", "r"}, {"q", "k", "r"}} {
-		_, err := f.s.Run(f.ctx, other[0], other[1], other[2])
+		_, err := f.s.Runs.Get(f.ctx, other[0], other[1], other[2])
 		code(t, "no run", err, rule.CodeNotFound)
 	}
 
 	late := store.Run{ProjectID: "p", ID: "s", Kind: "k", Request: []byte("{}"), CreatedAt: at.Add(time.Hour), CreatedBy: "ann"}
-	f.update(func(tx store.Tx) error { return tx.InsertRun(f.ctx, late) })
+	f.update(func(tx store.Tx) error { return tx.Runs.Insert(f.ctx, late) })
 	for _, want := range []int{1, 0} {
 		f.update(func(tx store.Tx) error {
-			n, err := tx.DeleteRuns(f.ctx, at.Add(time.Minute), 10)
+			n, err := tx.Runs.DeleteOld(f.ctx, at.Add(time.Minute), 10)
 			if n != want {
 				t.Errorf("%d runs deleted, want %d", n, want)
 			}
 			return err
 		})
 	}
-	if _, err := f.s.Run(f.ctx, "p", "k", "s"); err != nil {
+	if _, err := f.s.Runs.Get(f.ctx, "p", "k", "s"); err != nil {
 		t.Errorf("the later run: %v", err)
 	}
 }

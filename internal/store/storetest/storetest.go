@@ -72,7 +72,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Open) {
 		"alerts":                             testAlerts,
 		"racing to raise one alert":          testRaceAlerts,
 		"counts":                             testCounts,
-		"what is not counted":                testUncounted,
+		"uncounted entries":                  testUncounted,
 		"racing to count":                    testRaceCounts,
 		"health":                             testHealth,
 		"verdicts":                           testVerdicts,
@@ -104,7 +104,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Open) {
 		"reading does not queue with transactions":  testQueue,
 		"hostile names find nothing":                testHostileText,
 		"times are UTC, cut to microseconds":        testTimes,
-		"errors do not tell the database's words":   testErrorsTellNothing,
+		"errors hide the database's words":          testErrorsHideDatabase,
 		"following changes gives the whole":         testFollow,
 		"changes may be read while others are read": testChangesNested,
 
@@ -116,7 +116,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Open) {
 		t.Run(name, func(t *testing.T) {
 			open := fresh(t)
 			f := &fixture{t: t, ctx: t.Context(), open: open, s: open(t)}
-			f.update(func(tx store.Tx) error { return tx.CreateProject(f.ctx, project("p")) })
+			f.update(func(tx store.Tx) error { return tx.Projects.Create(f.ctx, project("p")) })
 			test(t, f)
 		})
 	}
@@ -129,7 +129,7 @@ type fixture struct {
 	s    store.Store
 }
 
-// at is a time with microseconds, so that cutting shows.
+// at is a time with microseconds, so that truncation shows.
 var at = time.Date(2026, 2, 3, 4, 5, 6, 789_123_000, time.UTC)
 
 func project(id string) rule.Project {
@@ -169,26 +169,26 @@ func (f *fixture) fails(want rule.Code, fn func(store.Tx) error) {
 func (f *fixture) insert(rules ...rule.Rule) {
 	f.t.Helper()
 	f.update(func(tx store.Tx) error {
-		cv, err := tx.RaiseCorpus(f.ctx, rules[0].ProjectID)
+		cv, err := tx.Projects.RaiseCorpus(f.ctx, rules[0].ProjectID)
 		if err != nil {
 			return err
 		}
-		return tx.InsertRules(f.ctx, cv, rules)
+		return tx.Rules.Insert(f.ctx, cv, rules)
 	})
 }
 
 // change updates rules under a raised corpus version.
 func (f *fixture) change(rules ...rule.Rule) error {
 	return f.s.Update(f.ctx, func(tx store.Tx) error {
-		cv, err := tx.RaiseCorpus(f.ctx, rules[0].ProjectID)
+		cv, err := tx.Projects.RaiseCorpus(f.ctx, rules[0].ProjectID)
 		if err != nil {
 			return err
 		}
-		return tx.UpdateRules(f.ctx, cv, rules)
+		return tx.Rules.Update(f.ctx, cv, rules)
 	})
 }
 
-// next is the following version of a rule.
+// next returns the next version of a rule.
 func next(r rule.Rule, edit func(*rule.Rule)) rule.Rule {
 	r.Version++
 	edit(&r)

@@ -20,11 +20,11 @@ func testTestCases(t *testing.T, f *fixture) {
 	two, three := one, one
 	two.ID, two.Name, two.Expected, two.Confirmed, two.CreatedAt = newRule(10, nil).ID, "two", "ALLOW", false, at.Add(time.Second)
 	three.ID, three.RuleID = newRule(12, nil).ID, other.ID
-	f.update(func(tx store.Tx) error { return tx.InsertTestCases(f.ctx, []store.TestCase{one, two, three}) })
-	f.fails(rule.CodeConflict, func(tx store.Tx) error { return tx.InsertTestCases(f.ctx, []store.TestCase{one}) })
+	f.update(func(tx store.Tx) error { return tx.TestCases.Insert(f.ctx, []store.TestCase{one, two, three}) })
+	f.fails(rule.CodeConflict, func(tx store.Tx) error { return tx.TestCases.Insert(f.ctx, []store.TestCase{one}) })
 	list := func(want ...store.TestCase) {
 		t.Helper()
-		got, err := f.s.TestCases(f.ctx, "p", r.ID)
+		got, err := f.s.TestCases.List(f.ctx, "p", r.ID)
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("test cases: %v (-want +got):\n%s", err, diff)
 		}
@@ -35,9 +35,9 @@ func testTestCases(t *testing.T, f *fixture) {
 	two.LastResult, two.LastHash, two.LastRunAt = "DENY", "h", &run
 	gone := one
 	gone.ID = newRule(99, nil).ID
-	f.update(func(tx store.Tx) error { return tx.StoreTestResults(f.ctx, []store.TestCase{one, two, gone}) })
+	f.update(func(tx store.Tx) error { return tx.TestCases.PutResults(f.ctx, []store.TestCase{one, two, gone}) })
 	list(one, two)
-	counts, err := f.s.CountTests(f.ctx, "p", []string{r.ID, other.ID, "none"})
+	counts, err := f.s.TestCases.Count(f.ctx, "p", []string{r.ID, other.ID, "none"})
 	want := []store.TestCount{
 		{RuleID: r.ID, LastHash: "h", Expected: "ALLOW", LastResult: "DENY", Total: 1, LastRunAt: &run},
 		{RuleID: r.ID, LastHash: "h", Expected: "DENY", LastResult: "DENY", Confirmed: true, Total: 1, LastRunAt: &run},
@@ -48,30 +48,30 @@ func testTestCases(t *testing.T, f *fixture) {
 	}
 	three.Expected, three.ID, three.RuleID = "ALLOW", newRule(13, nil).ID, r.ID
 	f.update(func(tx store.Tx) error {
-		if got, err := tx.ContradictoryTests(f.ctx, "p", []string{other.ID}); err != nil || len(got) != 0 {
+		if got, err := tx.TestCases.Contradictory(f.ctx, "p", []string{other.ID}); err != nil || len(got) != 0 {
 			t.Errorf("contradictory: %v, %v", got, err)
 		}
 		three.SampleInput = "other(x)" // all samples of the rule were the same so far
-		return tx.InsertTestCases(f.ctx, []store.TestCase{three})
+		return tx.TestCases.Insert(f.ctx, []store.TestCase{three})
 	})
-	if got, err := f.s.ContradictoryTests(f.ctx, "p", []string{r.ID, other.ID}); err != nil || len(got) != 1 || got[0] != r.ID {
+	if got, err := f.s.TestCases.Contradictory(f.ctx, "p", []string{r.ID, other.ID}); err != nil || len(got) != 1 || got[0] != r.ID {
 		t.Errorf("contradictory: %v, %v; want the first rule", got, err)
 	}
-	f.update(func(tx store.Tx) error { _, err := tx.DeleteTestCase(f.ctx, "p", r.ID, three.ID); return err })
+	f.update(func(tx store.Tx) error { _, err := tx.TestCases.Delete(f.ctx, "p", r.ID, three.ID); return err })
 	f.update(func(tx store.Tx) error {
-		got, err := tx.ConfirmTestCase(f.ctx, "p", r.ID, two.ID)
+		got, err := tx.TestCases.Confirm(f.ctx, "p", r.ID, two.ID)
 		two.Confirmed = true
 		if diff := cmp.Diff(two, got); diff != "" {
 			t.Errorf("confirmed (-want +got):\n%s", diff)
 		}
-		if _, err := tx.DeleteTestCase(f.ctx, "p", r.ID, one.ID); err != nil {
+		if _, err := tx.TestCases.Delete(f.ctx, "p", r.ID, one.ID); err != nil {
 			return err
 		}
 		return err
 	})
 	list(two)
 	for _, id := range []string{one.ID, newRule(12, nil).ID} { // deleted before, and another rule's
-		f.fails(rule.CodeNotFound, func(tx store.Tx) error { _, err := tx.DeleteTestCase(f.ctx, "p", r.ID, id); return err })
-		f.fails(rule.CodeNotFound, func(tx store.Tx) error { _, err := tx.ConfirmTestCase(f.ctx, "p", r.ID, id); return err })
+		f.fails(rule.CodeNotFound, func(tx store.Tx) error { _, err := tx.TestCases.Delete(f.ctx, "p", r.ID, id); return err })
+		f.fails(rule.CodeNotFound, func(tx store.Tx) error { _, err := tx.TestCases.Confirm(f.ctx, "p", r.ID, id); return err })
 	}
 }

@@ -16,7 +16,7 @@ import (
 func testRollback(t *testing.T, f *fixture) {
 	stop := errors.New("stop")
 	err := f.s.Update(f.ctx, func(tx store.Tx) error {
-		if err := tx.InsertRules(f.ctx, 1, []rule.Rule{newRule(1, nil)}); err != nil {
+		if err := tx.Rules.Insert(f.ctx, 1, []rule.Rule{newRule(1, nil)}); err != nil {
 			return err
 		}
 		return stop
@@ -24,7 +24,7 @@ func testRollback(t *testing.T, f *fixture) {
 	if err != stop { //nolint:errorlint // the contract is that the very error comes back
 		t.Errorf("error %v, want the callback's own", err)
 	}
-	if _, err := f.s.Rule(f.ctx, "p", "R-1"); rule.CodeOf(err) != rule.CodeNotFound {
+	if _, err := f.s.Rules.Get(f.ctx, "p", "R-1"); rule.CodeOf(err) != rule.CodeNotFound {
 		t.Errorf("the rule of a failed transaction: %v", err)
 	}
 }
@@ -37,13 +37,13 @@ func testPanic(t *testing.T, f *fixture) {
 			}
 		}()
 		_ = f.s.Update(f.ctx, func(tx store.Tx) error {
-			if err := tx.InsertRules(f.ctx, 1, []rule.Rule{newRule(1, nil)}); err != nil {
+			if err := tx.Rules.Insert(f.ctx, 1, []rule.Rule{newRule(1, nil)}); err != nil {
 				return err
 			}
 			panic("boom")
 		})
 	}()
-	if _, err := f.s.Rule(f.ctx, "p", "R-1"); rule.CodeOf(err) != rule.CodeNotFound {
+	if _, err := f.s.Rules.Get(f.ctx, "p", "R-1"); rule.CodeOf(err) != rule.CodeNotFound {
 		t.Errorf("the rule of a panicked transaction: %v", err)
 	}
 	f.insert(newRule(1, nil)) // the store still works
@@ -51,17 +51,17 @@ func testPanic(t *testing.T, f *fixture) {
 
 func testOwnWrites(t *testing.T, f *fixture) {
 	f.update(func(tx store.Tx) error {
-		cv, err := tx.RaiseCorpus(f.ctx, "p")
+		cv, err := tx.Projects.RaiseCorpus(f.ctx, "p")
 		if err != nil {
 			return err
 		}
-		if err := tx.InsertRules(f.ctx, cv, []rule.Rule{newRule(1, nil)}); err != nil {
+		if err := tx.Rules.Insert(f.ctx, cv, []rule.Rule{newRule(1, nil)}); err != nil {
 			return err
 		}
-		if _, err := tx.Rule(f.ctx, "p", "R-1"); err != nil {
+		if _, err := tx.Rules.Get(f.ctx, "p", "R-1"); err != nil {
 			t.Errorf("inside: %v", err)
 		}
-		if _, err := f.s.Rule(f.ctx, "p", "R-1"); rule.CodeOf(err) != rule.CodeNotFound {
+		if _, err := f.s.Rules.Get(f.ctx, "p", "R-1"); rule.CodeOf(err) != rule.CodeNotFound {
 			t.Errorf("outside, before the commit: %v", err)
 		}
 		return nil
@@ -71,14 +71,14 @@ func testOwnWrites(t *testing.T, f *fixture) {
 func testCancel(t *testing.T, f *fixture) {
 	ctx, cancel := context.WithCancel(f.ctx)
 	cancel()
-	err := f.s.Update(ctx, func(tx store.Tx) error { return tx.CreateProject(ctx, project("q")) })
+	err := f.s.Update(ctx, func(tx store.Tx) error { return tx.Projects.Create(ctx, project("q")) })
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("update: %v, want the context's error", err)
 	}
-	if _, err := f.s.Projects(ctx); !errors.Is(err, context.Canceled) {
+	if _, err := f.s.Projects.List(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("read: %v, want the context's error", err)
 	}
-	if _, err := f.s.Project(f.ctx, "q"); rule.CodeOf(err) != rule.CodeNotFound {
+	if _, err := f.s.Projects.Get(f.ctx, "q"); rule.CodeOf(err) != rule.CodeNotFound {
 		t.Errorf("the project of a cancelled update: %v", err)
 	}
 	if err := f.s.Ping(f.ctx); err != nil {
@@ -89,7 +89,7 @@ func testCancel(t *testing.T, f *fixture) {
 func testTwoHandles(t *testing.T, f *fixture) {
 	other := f.open(t)
 	f.insert(newRule(1, nil))
-	if _, err := other.Rule(f.ctx, "p", "R-1"); err != nil {
+	if _, err := other.Rules.Get(f.ctx, "p", "R-1"); err != nil {
 		t.Errorf("the other handle: %v", err)
 	}
 	var wg sync.WaitGroup
@@ -97,11 +97,11 @@ func testTwoHandles(t *testing.T, f *fixture) {
 		wg.Go(func() {
 			for n := range 25 {
 				err := s.Update(f.ctx, func(tx store.Tx) error {
-					cv, err := tx.RaiseCorpus(f.ctx, "p")
+					cv, err := tx.Projects.RaiseCorpus(f.ctx, "p")
 					if err != nil {
 						return err
 					}
-					return tx.InsertRules(f.ctx, cv, []rule.Rule{newRule(100+2*n+i, nil)})
+					return tx.Rules.Insert(f.ctx, cv, []rule.Rule{newRule(100+2*n+i, nil)})
 				})
 				if err != nil {
 					t.Error(err)
@@ -122,22 +122,22 @@ func testRaceCorpus(t *testing.T, f *fixture) {
 	for i := range callers {
 		wg.Go(func() {
 			err := f.s.Update(f.ctx, func(tx store.Tx) error {
-				cv, err := tx.RaiseCorpus(f.ctx, "p")
+				cv, err := tx.Projects.RaiseCorpus(f.ctx, "p")
 				if err != nil {
 					return err
 				}
 				versions[i] = cv
-				return tx.InsertRules(f.ctx, cv, []rule.Rule{newRule(i, nil)})
+				return tx.Rules.Insert(f.ctx, cv, []rule.Rule{newRule(i, nil)})
 			})
 			if err != nil {
 				t.Error(err)
 			}
 		})
 	}
-	// A follower that always goes on from the version it has seen must see every rule.
+	// A follower that continues from its last version must see every rule.
 	seen, at := map[string]bool{}, int64(0)
 	follow := func() {
-		version, err := f.s.Changes(f.ctx, "p", at, func(s store.RuleState) error {
+		version, err := f.s.Rules.Changes(f.ctx, "p", at, func(s store.RuleState) error {
 			seen[s.Rule.ID] = true
 			return nil
 		})
@@ -173,12 +173,12 @@ func testRaceAudit(t *testing.T, f *fixture) {
 	for i := range callers {
 		wg.Go(func() {
 			err := f.s.Update(f.ctx, func(tx store.Tx) error {
-				head, err := tx.LockAudit(f.ctx, "p")
+				head, err := tx.Audit.Lock(f.ctx, "p")
 				if err != nil {
 					return err
 				}
 				e := entryAt(head.Seq+1, func(e *store.AuditEntry) { e.ID, e.PrevHash = newRule(i, nil).ID, head.Hash })
-				return tx.AppendAudit(f.ctx, []store.AuditEntry{e})
+				return tx.Audit.Append(f.ctx, []store.AuditEntry{e})
 			})
 			if err != nil {
 				t.Error(err)
@@ -186,7 +186,7 @@ func testRaceAudit(t *testing.T, f *fixture) {
 		})
 	}
 	wg.Wait()
-	list, err := f.s.AuditEntries(f.ctx, "p", 0, 1000)
+	list, err := f.s.Audit.Entries(f.ctx, "p", 0, 1000)
 	if err != nil || len(list) != callers {
 		t.Fatalf("%d entries, %v; want %d", len(list), err, callers)
 	}
@@ -222,15 +222,15 @@ func testRaceUpdate(t *testing.T, f *fixture) {
 func testReadWhileWriting(t *testing.T, f *fixture) {
 	f.insert(newRule(1, nil))
 	f.update(func(tx store.Tx) error {
-		if _, err := tx.RaiseCorpus(f.ctx, "p"); err != nil {
+		if _, err := tx.Projects.RaiseCorpus(f.ctx, "p"); err != nil {
 			return err
 		}
 		ctx, cancel := context.WithTimeout(f.ctx, 5*time.Second)
 		defer cancel()
-		if _, err := f.s.Rule(ctx, "p", "R-1"); err != nil {
+		if _, err := f.s.Rules.Get(ctx, "p", "R-1"); err != nil {
 			t.Errorf("reading while a transaction is open: %v", err)
 		}
-		if _, err := f.s.Changes(ctx, "p", 0, func(store.RuleState) error { return nil }); err != nil {
+		if _, err := f.s.Rules.Changes(ctx, "p", 0, func(store.RuleState) error { return nil }); err != nil {
 			t.Errorf("changes while a transaction is open: %v", err)
 		}
 		return nil

@@ -10,17 +10,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tenet/internal/store"
+	"tenet/internal/wire"
 )
 
 func verdict(project, unit, rule, entry string, age time.Duration) store.Verdict {
 	return store.Verdict{ProjectID: project, Unit: unit, Rule: rule, Entry: entry, CreatedAt: at.Add(-age)}
 }
 
-// put stores verdicts and returns what was stored differently before.
+// put stores verdicts and returns the existing ones that differ.
 func (f *fixture) put(list ...store.Verdict) (differing []store.Verdict) {
 	f.t.Helper()
 	f.update(func(tx store.Tx) (err error) {
-		differing, err = tx.PutVerdicts(f.ctx, list)
+		differing, err = tx.Verdicts.Put(f.ctx, list)
 		return err
 	})
 	return differing
@@ -29,7 +30,7 @@ func (f *fixture) put(list ...store.Verdict) (differing []store.Verdict) {
 // verdicts reads verdicts in order of unit and rule.
 func (f *fixture) verdicts(project string, units ...string) []store.Verdict {
 	f.t.Helper()
-	list, err := f.s.Verdicts(f.ctx, project, units)
+	list, err := f.s.Verdicts.List(f.ctx, project, units)
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -53,7 +54,7 @@ func testVerdicts(t *testing.T, f *fixture) {
 	if got := f.verdicts("p"); len(got) != 0 {
 		t.Errorf("no units have the verdicts %v", got)
 	}
-	// The first verdict stays, and is told to whoever comes second.
+	// The first verdict stays, and the second caller receives it.
 	later := verdict("p", "u1", "r1", `{"v":"DENY"}`, -time.Hour)
 	if d := cmp.Diff([]store.Verdict{a}, f.put(later, b, verdict("p", "u4", "r1", "x", 0))); d != "" {
 		t.Error(d)
@@ -64,11 +65,11 @@ func testVerdicts(t *testing.T, f *fixture) {
 	if got := f.verdicts("p", "u4"); len(got) != 1 {
 		t.Errorf("what is new beside it is not stored: %v", got)
 	}
-	stats, err := f.s.VerdictStats(f.ctx, "p")
+	stats, err := f.s.Verdicts.Stats(f.ctx, "p")
 	if err != nil || stats.Count != 4 || stats.Bytes != int64(len(a.Entry)+len(b.Entry)+len(c.Entry)+1) || !stats.Oldest.Equal(at) || !stats.Newest.Equal(at) {
 		t.Errorf("stats are %+v, %v", stats, err)
 	}
-	if stats, err := f.s.VerdictStats(f.ctx, "none"); err != nil || stats != (store.VerdictStats{}) {
+	if stats, err := f.s.Verdicts.Stats(f.ctx, "none"); err != nil || stats != (wire.VerdictStats{}) {
 		t.Errorf("stats of nothing are %+v, %v", stats, err)
 	}
 }
@@ -77,7 +78,7 @@ func testPruneVerdicts(t *testing.T, f *fixture) {
 	prune := func(p store.Prune, want int64) {
 		t.Helper()
 		f.update(func(tx store.Tx) error {
-			n, err := tx.PruneVerdicts(f.ctx, "p", p)
+			n, err := tx.Verdicts.Prune(f.ctx, "p", p)
 			if n != want {
 				t.Errorf("%+v deletes %d, want %d", p, n, want)
 			}

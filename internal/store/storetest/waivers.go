@@ -20,39 +20,39 @@ func testWaivers(t *testing.T, f *fixture) {
 	two := one
 	two.ID, two.RuleID, two.ExpiresAt, two.CreatedAt = newRule(12, nil).ID, newRule(2, nil).ID, at.Add(time.Minute), at.Add(time.Second)
 	f.update(func(tx store.Tx) error {
-		if err := tx.InsertWaiver(f.ctx, one); err != nil {
+		if err := tx.Waivers.Insert(f.ctx, one); err != nil {
 			return err
 		}
-		return tx.InsertWaiver(f.ctx, two)
+		return tx.Waivers.Insert(f.ctx, two)
 	})
-	f.fails(rule.CodeConflict, func(tx store.Tx) error { return tx.InsertWaiver(f.ctx, one) })
+	f.fails(rule.CodeConflict, func(tx store.Tx) error { return tx.Waivers.Insert(f.ctx, one) })
 	live := func(now time.Time, want ...rule.Waiver) {
 		t.Helper()
-		got, err := f.s.LiveWaivers(f.ctx, "p", now)
+		got, err := f.s.Waivers.ListLive(f.ctx, "p", now)
 		if diff := cmp.Diff(append([]rule.Waiver{}, want...), got); err != nil || diff != "" {
 			t.Errorf("live waivers: %v (-want +got):\n%s", err, diff)
 		}
 	}
 	live(at, two, one)
 	live(two.ExpiresAt, one)
-	page, total, err := f.s.Waivers(f.ctx, "p", "", 1, 1)
+	page, total, err := f.s.Waivers.List(f.ctx, "p", "", 1, 1)
 	if diff := cmp.Diff([]rule.Waiver{one}, page); err != nil || total != 2 || diff != "" {
 		t.Errorf("%d waivers, %v (-want +got):\n%s", total, err, diff)
 	}
-	if page, total, err = f.s.Waivers(f.ctx, "p", two.RuleID, 0, 10); err != nil || total != 1 || len(page) != 1 || page[0].ID != two.ID {
+	if page, total, err = f.s.Waivers.List(f.ctx, "p", two.RuleID, 0, 10); err != nil || total != 1 || len(page) != 1 || page[0].ID != two.ID {
 		t.Errorf("of a rule: %v, %d, %v", page, total, err)
 	}
 	when := at.Add(time.Second)
 	one.ApprovedAt, one.ApprovedBy = &when, "bo"
-	f.update(func(tx store.Tx) error { return tx.MarkWaiver(f.ctx, one) })
-	if got, err := f.s.Waiver(f.ctx, "p", one.ID); err != nil || cmp.Diff(one, got) != "" {
+	f.update(func(tx store.Tx) error { return tx.Waivers.Mark(f.ctx, one) })
+	if got, err := f.s.Waivers.Get(f.ctx, "p", one.ID); err != nil || cmp.Diff(one, got) != "" {
 		t.Errorf("approved: %v\n%s", err, cmp.Diff(one, got))
 	}
 	one.RevokedAt, one.RevokedBy = &when, "cy"
-	f.update(func(tx store.Tx) error { return tx.MarkWaiver(f.ctx, one) })
+	f.update(func(tx store.Tx) error { return tx.Waivers.Mark(f.ctx, one) })
 	live(at, two)
 	one.ProjectID = "q"
-	f.fails(rule.CodeNotFound, func(tx store.Tx) error { return tx.MarkWaiver(f.ctx, one) })
-	_, err = f.s.Waiver(f.ctx, "q", one.ID)
+	f.fails(rule.CodeNotFound, func(tx store.Tx) error { return tx.Waivers.Mark(f.ctx, one) })
+	_, err = f.s.Waivers.Get(f.ctx, "q", one.ID)
 	code(t, "another project's", err, rule.CodeNotFound)
 }

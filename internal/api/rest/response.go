@@ -1,0 +1,95 @@
+package rest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"sync"
+)
+
+// response delays the status until the first byte of the body, so that a whole answer carries its length, and one that
+// cannot be encoded becomes a proper error.
+type response struct {
+	http.ResponseWriter
+	status int // 0 until WriteHeader
+	sent   bool
+	closed bool // the answer is complete; later writes are dropped
+}
+
+// WriteHeader sets the status; the first Write, Flush or the end of the request sends it.
+func (w *response) WriteHeader(status int) {
+	if status < http.StatusOK {
+		w.ResponseWriter.WriteHeader(status)
+		return
+	}
+	if !w.sent && !w.closed {
+		w.status = status
+	}
+}
+
+// Write sends a part of the body.
+func (w *response) Write(b []byte) (int, error) {
+	if w.closed {
+		return len(b), nil
+	}
+	w.send()
+	return w.ResponseWriter.Write(b)
+}
+
+// Flush sends the bytes written so far.
+func (w *response) Flush() {
+	w.send()
+	_ = http.NewResponseController(w.ResponseWriter).Flush() // not every writer can
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (w *response) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func (w *response) send() {
+	if w.sent {
+		return
+	}
+	w.sent = true
+	if w.status == 0 {
+		w.status = http.StatusOK
+	}
+	w.ResponseWriter.WriteHeader(w.status)
+}
+
+// maxPooled is the largest buffer, in bytes, that the pool takes back.
+const maxPooled = 1 << 20
+
+var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+func getBuffer() *bytes.Buffer { return buffers.Get().(*bytes.Buffer) }
+
+func putBuffer(b *bytes.Buffer) {
+	if b.Cap() <= maxPooled {
+		b.Reset()
+		buffers.Put(b)
+	}
+}
+
+// encodeTo appends v as JSON and a line break, without escaping for HTML: snippets of code stay readable. It panics for a
+// value that cannot be encoded, a programming error.
+func encodeTo(buf *bytes.Buffer, v any) {
+	enc := json.NewEncoder(buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		panic(fmt.Errorf("rest: an answer cannot be encoded: %w", err))
+	}
+}
+
+// encode sends v as JSON, and ignores a client that has gone.
+func encode(w io.Writer, v any) {
+	buf := getBuffer()
+	defer putBuffer(buf)
+	encodeTo(buf, v)
+	if rw, ok := w.(*response); ok && !rw.sent {
+		rw.Header().Set("Content-Length", strconv.Itoa(buf.Len()))
+	}
+	_, _ = w.Write(buf.Bytes())
+}

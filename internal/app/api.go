@@ -1,0 +1,83 @@
+package app
+
+import (
+	"net/http"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"tenet/internal/api"
+	"tenet/internal/api/rest"
+	"tenet/internal/client"
+	"tenet/internal/mcp"
+)
+
+// serveAPI returns the HTTP API over the capabilities.
+func (a *App) serveAPI(p *parts, registry *prometheus.Registry, version string) http.Handler {
+	verdicts := api.NewVerdictCounter(registry)
+	prefix := a.cfg.RESTPrefix
+	if prefix == "off" {
+		prefix = ""
+	}
+	resources := []rest.Resource{
+		api.Rules{Catalog: p.catalog, Tests: p.sandbox, Logger: a.log},
+		api.RuleFiles{Catalog: p.catalog},
+		api.Relationships{Catalog: p.catalog},
+		api.Federation{Hierarchy: p.hierarchy, Released: p.releases},
+		api.Waivers{Waivers: p.waivers},
+		api.Projects{Projects: p.projects},
+		api.Keys{Keys: a.keys},
+		api.Evaluations{Evaluator: p.evaluator, Released: p.releases, Verdicts: verdicts},
+		api.Records{Recorded: p.evaluator},
+		api.Agents{Agents: p.agents, Prefix: prefix, Verdicts: verdicts},
+		api.Search{Search: p.searcher, Released: p.releases},
+		api.Documents{Documents: p.documents},
+		api.DocumentSearch{Documents: p.documents, Search: p.library},
+		api.Discovery{Discovery: p.discovery},
+		api.Conflicts{Conflicts: p.conflicts, Jobs: p.jobs},
+		api.Releases{Releases: p.releases},
+		api.Audit{Chains: a.store.Audit, Projects: a.store.Projects},
+		api.Jobs{Jobs: p.jobs},
+		api.Alerts{Alerts: p.alerts},
+		api.Insights{Health: p.monitor},
+		api.Webhooks{Webhooks: p.webhooks},
+		api.Ingest{Ingest: p.ingest, Evaluator: p.evaluator},
+		api.Playground{Sandbox: p.sandbox, Catalog: p.catalog},
+		api.TestCases{Sandbox: p.sandbox},
+		api.VerdictCache{Cache: p.verdicts, Projects: a.store.Projects},
+		api.Service{Version: version, Ready: a.Ready, JudgeState: a.watch.State},
+	}
+	if a.cfg.MCP {
+		resources = append(resources, api.MCP{Handler: a.modelProtocol(version)})
+	}
+	loopback := loopbackOnly(a.cfg.Listen)
+	return rest.New(rest.Config{
+		Keys: a.keys, Logger: a.log, Description: api.Description(version), Registry: registry,
+		Served: api.CountRules(registry, p.catalog, a.log), RequireLoopbackHost: loopback, RequireKey: !loopback,
+		Limits: rest.Limits{
+			MaxBody: a.cfg.MaxBody, MaxImportBody: a.cfg.MaxImportBody, MaxDocument: a.cfg.MaxDocument, RatePerSecond: a.cfg.RateLimit, Burst: a.cfg.RateBurst,
+		},
+	}, resources...)
+}
+
+// modelProtocol returns the handler of the Model Context Protocol. Its tools call the API of this node in process with the key
+// of the request that called them, so that they may do what that key may do. It is made when first asked for: most commands
+// never do.
+func (a *App) modelProtocol(version string) http.Handler {
+	inside := &http.Client{Transport: client.InProcess(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		a.handler.ServeHTTP(w, r)
+	}))}
+	handler := sync.OnceValue(func() http.Handler {
+		return mcp.Handler(mcp.Config{
+			Version: version, MaxBody: a.cfg.MaxBody, Logger: a.log,
+			Client: func(header http.Header) (*client.Client, error) {
+				c, err := client.New("http://localhost", client.KeyOf(header), inside)
+				if err != nil {
+					return nil, err
+				}
+				return c.InProject(header.Get(api.ProjectHeader)), nil
+			},
+		})
+	})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler().ServeHTTP(w, r) })
+}

@@ -1,0 +1,60 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"tenet/internal/metric"
+)
+
+// observeJobs adds a histogram of attempts at jobs to a registry and returns what observes one.
+func observeJobs(registry *prometheus.Registry) func(kind, outcome string, took time.Duration) {
+	seconds := metric.Seconds(registry, "tenet_job_attempt_duration_seconds", "Time of attempts at background jobs, by kind and by what became of the job.",
+		[]float64{.01, .1, 1, 10, 60, 600, 3600}, "kind", "outcome")
+	return func(kind, outcome string, took time.Duration) { seconds(took, kind, outcome) }
+}
+
+// observeDeliveries adds a histogram of attempts at deliveries to a registry and returns what observes one.
+func observeDeliveries(registry *prometheus.Registry) func(outcome string, took time.Duration) {
+	seconds := metric.Seconds(registry, "tenet_webhook_attempt_duration_seconds", "Time of attempts to deliver an event, by outcome: delivered, failed or gone.",
+		[]float64{.01, .05, .1, .25, .5, 1, 2.5, 5, 15}, "outcome")
+	return func(outcome string, took time.Duration) { seconds(took, outcome) }
+}
+
+// registerGauges adds the gauges that are counted in the database, over all nodes.
+func (p *parts) registerGauges(registry *prometheus.Registry, log *slog.Logger) {
+	metric.Register(registry, log,
+		metric.Gauge{
+			Name: "tenet_jobs", Help: "Background jobs that wait or run, over all nodes.", Labels: []string{"kind", "state"},
+			Read: func(ctx context.Context) ([]metric.Sample, error) {
+				counts, err := p.jobs.Count(ctx)
+				samples := make([]metric.Sample, len(counts))
+				for i, c := range counts {
+					samples[i] = metric.Sample{Value: c.Count, Labels: []string{c.Kind, c.State}}
+				}
+				return samples, err
+			},
+		},
+		metric.Gauge{
+			Name: "tenet_alerts", Help: "Alerts that are not resolved, over all projects.", Labels: []string{"type", "status"},
+			Read: func(ctx context.Context) ([]metric.Sample, error) {
+				counts, err := p.alerts.Open(ctx)
+				samples := make([]metric.Sample, len(counts))
+				for i, c := range counts {
+					samples[i] = metric.Sample{Value: c.Count, Labels: []string{string(c.Type), string(c.Status)}}
+				}
+				return samples, err
+			},
+		},
+		metric.Gauge{
+			Name: "tenet_webhook_deliveries_pending", Help: "Webhook deliveries that wait, over all nodes.",
+			Read: func(ctx context.Context) ([]metric.Sample, error) {
+				n, err := p.webhooks.Pending(ctx)
+				return []metric.Sample{{Value: n}}, err
+			},
+		},
+	)
+}

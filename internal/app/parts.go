@@ -1,0 +1,233 @@
+package app
+
+import (
+	"maps"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"tenet/internal/agent"
+	"tenet/internal/audit"
+	"tenet/internal/catalog"
+	"tenet/internal/change"
+	"tenet/internal/check"
+	"tenet/internal/config"
+	"tenet/internal/conflict"
+	"tenet/internal/discover"
+	"tenet/internal/discover/assistant"
+	"tenet/internal/discover/code"
+	"tenet/internal/discover/linter"
+	"tenet/internal/discover/policy"
+	"tenet/internal/discover/source"
+	"tenet/internal/document"
+	"tenet/internal/evaluate"
+	"tenet/internal/evaluate/record"
+	"tenet/internal/health"
+	"tenet/internal/hierarchy"
+	"tenet/internal/ingest"
+	"tenet/internal/job"
+	"tenet/internal/judge"
+	"tenet/internal/redact"
+	"tenet/internal/release"
+	"tenet/internal/sandbox"
+	"tenet/internal/search"
+	"tenet/internal/webhook"
+	"tenet/internal/wire"
+)
+
+const (
+	maxPrograms        = 20_000 // compiled checks in memory
+	maxSandboxPrograms = 2_000  // compiled checks of the sandbox in memory
+)
+
+const day = 24 * time.Hour
+
+// parts are the capabilities of a node, each made of those before it.
+type parts struct {
+	jobs       *job.Jobs
+	webhooks   *webhook.Webhooks
+	alerts     *health.Alerts
+	monitor    *health.Monitor
+	conflicts  *conflict.Conflicts
+	catalog    *catalog.Catalog
+	waivers    *catalog.Waivers
+	projects   *catalog.Projects
+	hierarchy  *hierarchy.Hierarchy
+	verdicts   *judge.Cache
+	documents  *document.Documents
+	library    *search.DocumentSearcher
+	embeddings *search.Follower // nil without an embedding model
+	searcher   *search.Searcher
+	evaluator  *evaluate.Evaluator
+	sandbox    *sandbox.Sandbox
+	releases   *release.Releases
+	discovery  *discover.Discovery
+	ingest     *ingest.Ingest
+	agents     *agent.Agents
+}
+
+// assemble makes the capabilities.
+func (a *App) assemble(registry *prometheus.Registry, now func() time.Time) (*parts, error) {
+	cfg, s := a.cfg, a.store
+	queue := job.NewQueue(now)
+	p := &parts{jobs: job.NewJobs(s, s.Jobs, now)}
+	if err := a.assembleRules(p, registry, queue, now); err != nil {
+		return nil, err
+	}
+	a.assembleSearch(p, queue, now)
+	if err := a.assembleJudging(p, queue, now); err != nil {
+		return nil, err
+	}
+	var err error
+	p.ingest, err = ingest.New(ingest.Config{
+		Store: s, Queue: queue, Evaluator: changes{p.evaluator, s.Submissions}, Now: now, ProjectID: cfg.IngestProject, Secret: cfg.IngestSecret,
+		GitHubSecret: cfg.IngestGitHubSecret, GitHubURL: cfg.GitHubURL, GitHubToken: cfg.GitHubToken, MaxDiff: cfg.MaxBody,
+	})
+	return p, err
+}
+
+// assembleRules makes the capabilities that hold rules and watch over them.
+func (a *App) assembleRules(p *parts, registry *prometheus.Registry, queue job.Queue, now func() time.Time) error {
+	cfg, log, s, m := a.cfg, a.log, a.store, a.models
+	networks, err := webhook.ParseNetworks(cfg.WebhookAllowNetworks)
+	if err != nil {
+		return err
+	}
+	p.webhooks = webhook.New(webhook.Config{
+		Store: webhook.Store{Updater: s, Webhooks: s.Webhooks, Deliveries: s.Deliveries}, Queue: queue, Now: now, Logger: log,
+		AllowNetworks: networks, Retention: cfg.WebhookRetention, Observe: observeDeliveries(registry),
+	})
+	p.alerts = health.NewAlerts(health.AlertsConfig{
+		Store: health.AlertStore{Updater: s, Alerts: s.Alerts, Projects: s.Projects, Rules: s.Rules}, Now: now, Publish: p.webhooks.Publish,
+		ManualResolve: !cfg.AlertAutoResolve,
+	})
+	p.monitor = health.New(health.Config{
+		Store: health.Store{
+			Updater: s, Alerts: s.Alerts, Audit: s.Audit, Counts: s.Counts, Feedback: s.Feedback, Health: s.Health, Projects: s.Projects, Rules: s.Rules,
+			TestCases: s.TestCases,
+		},
+		Views: a.live, Alerts: p.alerts, Now: now, Logger: log, Off: !cfg.Alerts, Working: func() bool { return a.working },
+		Settings: health.Settings{
+			DormantAfter: time.Duration(cfg.AlertDormantDays) * day, DenyRate: cfg.AlertDenyRate, DenyWindow: cfg.AlertDenyDays,
+			DenyMin: cfg.AlertDenyMin, HealthDrop: cfg.AlertHealthDrop, Quiet: time.Duration(cfg.AlertQuietDays) * day,
+		},
+	})
+	conflicts := conflict.Config{
+		Store: conflict.Store{Updater: s, Conflicts: s.Conflicts, Rules: s.Rules}, Views: a.live, Queue: queue, Logger: log, Now: now,
+		Model: m.judge, Embedder: m.embedder, Settle: p.alerts.Settle,
+	}
+	if cfg.Alerts {
+		conflicts.Raise = p.alerts.Raise
+	}
+	p.conflicts = conflict.New(conflicts)
+	runner := change.New(s, a.live, p.conflicts.Changed, a.log, now)
+	p.hierarchy = hierarchy.New(a.live, runner, now)
+	p.catalog = catalog.New(
+		catalog.Store{Updater: s, Projects: s.Projects, Rules: s.Rules}, a.live, runner,
+		sandbox.CaseFiles{Now: now}, p.hierarchy, now)
+	p.waivers = catalog.NewWaivers(s.Waivers, a.live, runner, now)
+	p.projects = catalog.NewProjects(s, s.Projects, now)
+	return nil
+}
+
+// assembleSearch makes the capabilities that store documents, and find rules and candidates.
+func (a *App) assembleSearch(p *parts, queue job.Queue, now func() time.Time) {
+	cfg, log, s, m := a.cfg, a.log, a.store, a.models
+	p.documents = document.New(document.Config{
+		Store: document.Store{Updater: s, Documents: s.Documents, Projects: s.Projects, Vectors: s.Vectors}, Views: a.live, Queue: queue, Logger: log,
+		Embedder: m.embedder,
+	})
+	p.library = search.NewDocuments(search.DocumentConfig{
+		Store: search.DocumentStore{Documents: s.Documents, Projects: s.Projects, Vectors: s.Vectors}, Sources: p.documents.Sources,
+		Embedder: m.embedder, Logger: log, Now: now,
+	})
+	if m.embedder != nil {
+		p.embeddings = search.NewFollower(search.NewEmbeddings(s, s.Embeddings, a.live, m.embedder, log), s.Projects, queue, cfg.PollInterval)
+	}
+	p.searcher = search.New(search.Config{
+		Views: a.live, Embedder: m.embedder, Model: m.judge, ModelTimeout: cfg.JudgeTimeout, Logger: log, Conflicts: p.conflicts.Open,
+	})
+	p.discovery = discover.New(discover.Config{
+		Store:   discover.Store{Updater: s, Candidates: s.Candidates, Documents: s.Documents, Jobs: s.Jobs, Scans: s.Scans},
+		Readers: Readers(), Rules: p.catalog, Views: a.live, Documents: p.documents, Queue: queue,
+		Model: m.judge, Embedder: m.embedder, Contradicts: contradicts, Publish: p.webhooks.Publish, Logger: log, Now: now,
+	})
+}
+
+// assembleJudging makes the capabilities that give verdicts.
+func (a *App) assembleJudging(p *parts, queue job.Queue, now func() time.Time) error {
+	cfg, log, s, m := a.cfg, a.log, a.store, a.models
+	declared, err := agent.ReadDeclared(cfg.AgentsFile)
+	if err != nil {
+		return err
+	}
+	writer := audit.NewWriter(s)
+	a.stopLast(func() error { writer.Close(); return nil })
+	p.verdicts = judge.NewCache(judge.CacheConfig{Store: s, Verdicts: s.Verdicts, MaxMemory: cfg.CacheMemory, MaxStored: cfg.CacheMaxMB << 20, Now: now, Logger: log})
+	a.stopLast(func() error { p.verdicts.Close(); return nil })
+	snapshots := release.NewViews(s.Releases, s.Rules, a.live)
+	judging := m.newJudge(cfg, log, p.verdicts)
+	p.evaluator = evaluate.New(evaluate.Config{
+		Views: a.live, Released: snapshots, Recorder: writer, Checks: check.NewCache(maxPrograms), Now: now,
+		Records: evaluate.Store{
+			Updater: s, Audit: s.Audit, Feedback: s.Feedback, Jobs: s.Jobs, Projects: s.Projects, Rules: s.Rules, Submissions: s.Submissions,
+			TestCases: s.TestCases,
+		},
+		Judge: judging, Estimate: judging.Estimate, Fresh: m.newJudge(cfg, log, nil), Queue: queue, Redact: redact.New(),
+		Subjects: wire.Keep(cfg.RecordSubjects), Documents: p.documents, Publish: p.webhooks.Publish,
+	})
+	// The sandbox stores no verdicts: its judge and checks are its own, so that nothing else is answered from them.
+	p.sandbox = sandbox.New(sandbox.Config{
+		Store: sandbox.Store{Updater: s, Jobs: s.Jobs, Rules: s.Rules, Runs: s.Runs, TestCases: s.TestCases}, Recorded: p.evaluator, Views: a.live, Snapshots: snapshots, Queue: queue, Model: m.judge, Now: now,
+		Evaluator: evaluate.New(evaluate.Config{Checks: check.NewCache(maxSandboxPrograms), Now: now, Judge: m.newJudge(cfg, log, nil)}),
+	})
+	p.releases = release.New(release.Config{
+		Store: release.Store{Updater: s, Jobs: s.Jobs, Releases: s.Releases, Rules: s.Rules, Runs: s.Runs, TestCases: s.TestCases},
+		Views: snapshots, Replayer: replayer{p.evaluator}, Queue: queue, Now: now, Publish: p.webhooks.Publish,
+	})
+	p.agents = agent.New(agent.Config{
+		Evaluator: agentEvaluator{p.evaluator}, Rules: agentRules{p.evaluator, p.searcher, snapshots}, Drafts: agentDrafts{p.catalog, p.sandbox},
+		Recorder: writer, Model: m.judge, Confirm: m.confirm, Timeout: cfg.JudgeTimeout, Declared: declared, Now: now, Logger: log,
+		Bare:     cfg.RecordSubjects == "none" || cfg.RecordRetention > 0,
+		Sessions: agent.Limits{Count: cfg.SessionCount, Age: cfg.SessionAge},
+	})
+	return nil
+}
+
+// handlers returns the handlers of background jobs, by kind.
+func (p *parts) handlers(cfg config.Config) map[string]job.Handler {
+	all := map[string]job.Handler{
+		webhook.DeliverKind:  p.webhooks.Deliver,
+		webhook.SweepKind:    p.webhooks.Sweep,
+		conflict.FindKind:    p.conflicts.Find,
+		discover.ScanKind:    p.discovery.HandleScan,
+		discover.PruneKind:   p.discovery.Prune,
+		sandbox.RunKind:      p.sandbox.HandleRun,
+		release.SimulateKind: p.releases.HandleSimulation,
+		ingest.GitHubKind:    p.ingest.FetchDiff,
+		evaluate.JobKind:     p.evaluator.HandleSubmission,
+		record.PruneKind: p.evaluator.Prune(record.Retention{
+			Records: time.Duration(cfg.RecordRetention) * day, Submissions: cfg.SubmissionRetention,
+		}),
+	}
+	maps.Copy(all, p.monitor.Handlers())
+	if p.embeddings != nil {
+		all[search.EmbedKind] = p.embeddings.Embed
+		all[document.EmbedKind] = p.documents.EmbedJob
+	}
+	return all
+}
+
+// periodic returns the rounds of background jobs.
+func (p *parts) periodic() []job.Periodic {
+	return append(p.monitor.Periodic(),
+		job.Periodic{Kind: webhook.SweepKind, Every: webhook.SweepEvery, Priority: job.Last},
+		job.Periodic{Kind: discover.PruneKind, Every: discover.PruneEvery, Priority: job.Last},
+		job.Periodic{Kind: record.PruneKind, Every: record.PruneEvery, Priority: job.Last},
+	)
+}
+
+// Readers returns the readers of all kinds of sources in which discovery finds candidate rules.
+func Readers() []source.Reader {
+	return []source.Reader{policy.Reader{}, assistant.Reader{}, linter.New(), code.New()}
+}

@@ -1,0 +1,100 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"tenet/internal/rule"
+)
+
+// Start listens and serves in the background, follows other nodes, and loads the default project. It refuses an address
+// that others can reach until an API key exists. Callers call Stop even if it fails.
+func (a *App) Start(ctx context.Context) error {
+	if err := a.mayListen(ctx); err != nil {
+		return err
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", a.cfg.Listen)
+	if err != nil {
+		return err
+	}
+	a.listener = listener
+	a.run(ctx, a.followers...)
+	if !a.working {
+		a.work()
+	}
+	server := &http.Server{
+		Handler: a.handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
+		WriteTimeout: 5 * time.Minute, MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			a.failed <- err
+		}
+	}()
+	a.onStop = append(a.onStop, func(ctx context.Context) error {
+		err := server.Shutdown(ctx)
+		if err != nil {
+			err = errors.Join(err, server.Close()) // clients that are still connected have had their time
+		}
+		<-ended
+		return err
+	})
+	return nil
+}
+
+// Failed returns a channel that gets the error with which the HTTP server ends before Stop.
+func (a *App) Failed() <-chan error { return a.failed }
+
+// Addr is the address the node listens on.
+func (a *App) Addr() string { return a.listener.Addr().String() }
+
+// loopbackOnly reports whether an address to listen on can be reached from this machine only.
+func loopbackOnly(listen string) bool {
+	host, _, err := net.SplitHostPort(listen)
+	if err != nil {
+		return false
+	}
+	return host == "localhost" || net.ParseIP(host).IsLoopback()
+}
+
+// mayListen refuses an address that others can reach until an API key exists.
+func (a *App) mayListen(ctx context.Context) error {
+	if loopbackOnly(a.cfg.Listen) {
+		return nil
+	}
+	required, err := a.keys.Required(ctx)
+	if err != nil {
+		return err
+	}
+	if !required {
+		return rule.Errorf(rule.CodeInvalid,
+			"%s can be reached from other machines, but there is no API key; make one with `tenet keys create`, or listen on 127.0.0.1", a.cfg.Listen)
+	}
+	return nil
+}
+
+// load brings the default project into memory and then makes the node ready. It retries while the database is away.
+func (a *App) load(ctx context.Context) {
+	for {
+		_, err := a.live.View(ctx, rule.DefaultProject)
+		if err == nil {
+			close(a.ready)
+			return
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		a.log.WarnContext(ctx, "cannot load the rules; trying again", slog.Any("error", err))
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(time.Second):
+		}
+	}
+}

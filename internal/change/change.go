@@ -1,0 +1,106 @@
+// Package change runs the transactions that change a project's rules, relationships, waivers and federation nodes. Each raises
+// the corpus version, and then brings the views of this node up to date.
+package change
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"tenet/internal/audit"
+	"tenet/internal/auth"
+	"tenet/internal/corpus"
+	"tenet/internal/rule"
+	"tenet/internal/store"
+)
+
+// ErrUndo rolls a transaction back, if its function returns it, without an error to the caller.
+var ErrUndo = errors.New("undo")
+
+// Hook is part of the transaction of every change, so that work that follows from it can be queued. An error of it undoes the
+// change.
+type Hook func(ctx context.Context, tx store.Tx, projectID string) error
+
+// Views refreshes the corpus views of projects; corpus.Live is one.
+type Views interface {
+	Refresh(ctx context.Context, projectID string) (*corpus.View, error)
+}
+
+// Changes runs changes.
+type Changes struct {
+	store  store.Updater
+	views  Views
+	hook   Hook
+	logger *slog.Logger
+	now    func() time.Time
+}
+
+// New returns a Changes. hook may be nil.
+func New(s store.Updater, views Views, hook Hook, logger *slog.Logger, now func() time.Time) *Changes {
+	return &Changes{store: s, views: views, hook: hook, logger: logger, now: now}
+}
+
+// Change is a change inside its transaction.
+type Change struct {
+	Tx      store.Tx
+	Project rule.Project
+	Version int64     // corpus version that the change makes
+	At      time.Time // of the change, as it is stored
+	By      string    // name of the actor
+}
+
+// Run runs fn in a transaction with the corpus version raised. The transaction may run again, and fn with it. After the commit
+// Run refreshes the project's view, so that this node reads its own writes. A refresh that fails is only logged: the change
+// is stored, and the view follows with the next poll.
+func (c *Changes) Run(ctx context.Context, projectID string, fn func(*Change) error) error {
+	err := c.store.Update(ctx, func(tx store.Tx) error { return c.Join(ctx, tx, projectID, fn) })
+	if errors.Is(err, ErrUndo) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	// A caller who has gone leaves a change that others read.
+	if _, err := c.views.Refresh(context.WithoutCancel(ctx), projectID); err != nil {
+		c.logger.ErrorContext(ctx, "a stored change is not visible on this node yet", "project", projectID, "error", err)
+	}
+	return nil
+}
+
+// Join is [Changes.Run] as a part of a transaction of the caller, who refreshes the view if needed.
+func (c *Changes) Join(ctx context.Context, tx store.Tx, projectID string, fn func(*Change) error) error {
+	version, err := tx.Projects.RaiseCorpus(ctx, projectID)
+	if err != nil {
+		return err
+	}
+	project, err := tx.Projects.Get(ctx, projectID)
+	if err != nil {
+		return err
+	}
+	// The time is read under the lock of the corpus version, so that changes are in the order of their times.
+	ch := &Change{Tx: tx, Project: project, Version: version, At: rule.Instant(c.now()), By: auth.ActorFrom(ctx).Name}
+	if err := fn(ch); err != nil || c.hook == nil {
+		return err
+	}
+	return c.hook(ctx, tx, projectID)
+}
+
+// Before returns the corpus as it is before the change. All other changes of the project wait for this one, so the view is
+// exact. latest is any view of the project that the caller has.
+func (c *Change) Before(ctx context.Context, latest *corpus.View) (*corpus.View, error) {
+	if latest.Version() == c.Version-1 {
+		return latest, nil
+	}
+	return latest.Follow(ctx, c.Tx.Federation, c.Project.ID)
+}
+
+// Note appends a record of the change to the audit chain.
+func (c *Change) Note(ctx context.Context, kind string, body map[string]any) error {
+	return audit.Append(ctx, c.Tx, c.Project.ID, c.Record(kind, body))
+}
+
+// Record returns the record that [Change.Note] appends.
+func (c *Change) Record(kind string, body map[string]any) audit.Record {
+	return audit.Record{Kind: kind, At: c.At, Actor: c.By, Body: audit.JSON(body)}
+}

@@ -1,0 +1,106 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"tenet/internal/rule"
+	"tenet/internal/wire"
+	"tenet/internal/wire/op"
+)
+
+// Call carries out an operation with a body and decodes its answer. A body of []byte is sent as it is, with the Content-Type that the
+// operation has.
+func Call[In, Out any](ctx context.Context, c *Client, o op.Op[In, Out], in In) (Out, error) {
+	var out Out
+	r := request{
+		method: o.Method, path: o.Path, query: o.Query, header: o.Header.Clone(), repeatable: o.Again, anywhere: o.Anywhere, limit: maxAnswer,
+	}
+	if o.Large {
+		r.limit = maxExport
+	}
+	switch body := any(in).(type) {
+	case wire.None:
+	case []byte:
+		r.body = body
+	default:
+		var err error
+		if r.body, err = json.Marshal(body); err != nil {
+			return out, fmt.Errorf("client: encoding the request: %w", err)
+		}
+		if r.header == nil {
+			r.header = http.Header{}
+		}
+		r.header.Set("Content-Type", "application/json")
+	}
+	a, err := c.do(ctx, r)
+	if err != nil {
+		return out, err
+	}
+	switch v := any(&out).(type) {
+	case *wire.None:
+	case *[]byte:
+		*v = a.body
+	default:
+		if err := json.Unmarshal(a.body, v); err != nil {
+			return out, fmt.Errorf("%s %s: the server's answer is not understood: %w", o.Method, o.Path, err)
+		}
+	}
+	return out, nil
+}
+
+// Get carries out an operation that has no body.
+func Get[Out any](ctx context.Context, c *Client, o op.Op[wire.None, Out]) (Out, error) {
+	return Call(ctx, c, o, wire.None{})
+}
+
+// Run carries out an operation that has neither body nor answer.
+func Run(ctx context.Context, c *Client, o op.Op[wire.None, wire.None]) error {
+	_, err := Get(ctx, c, o)
+	return err
+}
+
+// maxPage is the largest page that the API gives.
+const maxPage = 100
+
+// All collects the pages of a list. What is made meanwhile comes at the end of lists in the order of making, so no item is missed
+// there.
+func All[T any](ctx context.Context, c *Client, o op.Op[wire.None, wire.Page[T]]) ([]T, error) {
+	items := []T{}
+	for number := 1; ; number++ {
+		list, err := Get(ctx, c, o.Where(wire.PageQuery{Page: number, PageSize: maxPage}))
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, list.Items...)
+		if len(list.Items) < maxPage {
+			return items, nil
+		}
+	}
+}
+
+// Do carries out any operation of the HTTP API by its method and path, which may have a query, with in as the JSON of its body unless it
+// is nil, and decodes the answer into out unless that is nil.
+func (c *Client) Do(ctx context.Context, method, path string, in, out any) error {
+	path, rawQuery, _ := strings.Cut(path, "?")
+	query, err := url.ParseQuery(rawQuery)
+	if err != nil {
+		return rule.Errorf(rule.CodeInvalid, "the query of %s is malformed: %w", path, err)
+	}
+	o := op.Op[any, []byte]{Method: method, Path: path, Again: method == http.MethodGet, Query: query}
+	if in == nil {
+		in = wire.None{}
+	}
+	answer, err := Call(ctx, c, o, in)
+	if err != nil || out == nil {
+		return err
+	}
+	if err := json.Unmarshal(answer, out); err != nil {
+		return fmt.Errorf("%s %s: the server's answer is not understood: %w", method, path, err)
+	}
+	return nil
+}

@@ -1,0 +1,115 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"tenet/internal/rule"
+	"tenet/internal/wire"
+	"tenet/internal/wire/op"
+)
+
+// Evaluate is a request for an evaluation. Zero fields are absent, and the server's defaults apply. It is [wire.EvaluateRequest] with
+// facts that are sent as they are.
+type Evaluate struct {
+	Diff        string           `json:"diff,omitempty"`
+	Files       []wire.InputFile `json:"files,omitempty"`
+	Facts       json.RawMessage  `json:"facts,omitempty"` // a JSON object
+	Intent      string           `json:"intent,omitempty"`
+	Scope       string           `json:"scope,omitempty"`
+	Repository  string           `json:"repository,omitempty"`
+	Mode        rule.Mode        `json:"mode,omitempty"`
+	MaxRules    int              `json:"max_rules,omitempty"`
+	SeverityMin rule.Severity    `json:"severity_min,omitempty"`
+	NodeID      string           `json:"node_id,omitempty"`     // federation node
+	Environment string           `json:"environment,omitempty"` // whose active snapshot judges; empty for the live rules
+}
+
+// Submit is a request for an evaluation of a subject of any kind. Zero fields are absent, and the server's defaults apply. It is
+// [wire.SubmissionRequest] with a subject that is sent as it is.
+type Submit struct {
+	Subject      json.RawMessage `json:"subject"` // a JSON object with its kind
+	Scope        string          `json:"scope,omitempty"`
+	ProjectID    string          `json:"project_id,omitempty"`
+	NodeID       string          `json:"node_id,omitempty"`
+	Environment  string          `json:"environment,omitempty"`
+	Mode         rule.Mode       `json:"mode,omitempty"`
+	MaxRules     int             `json:"max_rules,omitempty"`
+	SeverityMin  rule.Severity   `json:"severity_min,omitempty"`
+	SubmissionID string          `json:"submission_id,omitempty"`
+	// Key is the idempotency key, sent as a header; empty for none.
+	Key string `json:"-"`
+}
+
+// Evaluate judges a diff, files or facts and records the evaluation. It is repeated when the server was unavailable,
+// which at worst makes a second record.
+func (c *Client) Evaluate(ctx context.Context, r Evaluate) (*rule.Evaluation, error) {
+	e, err := Call(ctx, c, op.Evaluate, any(r))
+	return checked(&e, err)
+}
+
+// EvaluateQuick judges an action and records the evaluation.
+func (c *Client) EvaluateQuick(ctx context.Context, r wire.QuickRequest) (*rule.Evaluation, error) {
+	e, err := Call(ctx, c, op.EvaluateQuick, r)
+	return checked(&e, err)
+}
+
+// checked refuses half an evaluation and one that contradicts itself: taking it for a pass would fail open.
+func checked(e *rule.Evaluation, err error) (*rule.Evaluation, error) {
+	if err != nil {
+		return nil, err
+	}
+	if flaw := e.Flaw(); flaw != "" {
+		return nil, rule.Errorf(rule.CodeInternal, "%s", flaw)
+	}
+	return e, nil
+}
+
+// ApplicableRules lists the rules that would apply, best ranked first. Nothing is evaluated.
+func (c *Client) ApplicableRules(ctx context.Context, r wire.ApplicableRequest) ([]rule.Rule, error) {
+	return Call(ctx, c, op.ApplicableRules, r)
+}
+
+// EvaluationFilter selects evaluations; empty fields select everything.
+type EvaluationFilter struct {
+	Verdict  rule.Verdict `query:"verdict"`
+	Mode     rule.Mode    `query:"mode"`
+	Actor    string       `query:"actor"`
+	Since    time.Time    `query:"since"`
+	Until    time.Time    `query:"until"`
+	Page     int          `query:"page"`      // from 1; 0 is the first
+	PageSize int          `query:"page_size"` // up to 100; 0 leaves the choice to the server
+}
+
+// Evaluations returns a page of recorded evaluations, newest first.
+func (c *Client) Evaluations(ctx context.Context, f EvaluationFilter) (wire.Page[wire.EvaluationSummary], error) {
+	return Get(ctx, c, op.ListEvaluations.Where(f))
+}
+
+// Evaluation returns the record of an evaluation.
+func (c *Client) Evaluation(ctx context.Context, id string) (wire.EvaluationRecord, error) {
+	return Get(ctx, c, op.GetEvaluation.At(id))
+}
+
+// Submit evaluates a subject of any kind and records the evaluation. It is repeated when the server was unavailable; without
+// a name, this at worst makes a second record.
+func (c *Client) Submit(ctx context.Context, s Submit) (*wire.SubmissionAnswer, error) {
+	a, err := Call(ctx, c, op.Submit.With(idempotencyKey, s.Key), any(s))
+	if _, err = checked(&a.Evaluation, err); err != nil {
+		return nil, err
+	}
+	return &a, nil
+}
+
+// SubmitLater has a subject evaluated in the background; ask for it with [Client.Submission].
+func (c *Client) SubmitLater(ctx context.Context, s Submit) (wire.SubmissionState, error) {
+	return Call(ctx, c, op.SubmitLater.With(idempotencyKey, s.Key), any(s))
+}
+
+const idempotencyKey = "Idempotency-Key"
+
+// Submission returns a submission and how far it has come.
+func (c *Client) Submission(ctx context.Context, id string) (wire.SubmissionState, error) {
+	return Get(ctx, c, op.GetSubmission.At(id))
+}

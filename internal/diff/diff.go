@@ -1,0 +1,99 @@
+// Package diff reads unified diffs of git, diff -u, Subversion, Mercurial, CVS and Bazaar into files, hunks and lines with exact
+// line numbers.
+//
+// The parser is our own. The libraries we tried drop what they do not understand: lines beyond a hunk's count and whole
+// combined diffs pass for text between files, and names without prefix lose their first folder. Here such a loss would mean
+// that a change is judged in part, so every line must be accounted for: a line that looks like a part of a change but is in
+// no hunk is an error. The shape of headers and hunks follows git apply and diff -u; the headers of the other tools differ only
+// before the --- line. Property changes of Subversion count as mode changes.
+package diff
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// Limits on a diff.
+const (
+	MaxFiles = 5_000 // files
+	MaxPath  = 4_096 // bytes of one path
+)
+
+// Change names what a diff does to a file.
+type Change string
+
+// Changes. Whole is a file given with its content instead of a diff.
+const (
+	Added    Change = "added"
+	Modified Change = "modified"
+	Deleted  Change = "deleted"
+	Renamed  Change = "renamed"
+	Copied   Change = "copied"
+	Mode     Change = "mode"
+	Whole    Change = "whole"
+)
+
+// File is one file of a subject: changed by a diff, or whole.
+type File struct {
+	// Path is the new path (the old one for a deleted file), with forward slashes and no leading a/ or b/.
+	Path string
+	// OldPath is the path before a rename or copy, else empty.
+	OldPath string
+	Change  Change
+	// Binary is true if the contents differ and the diff does not show them.
+	Binary bool
+	// Missing is true for a file named without content: it cannot be examined.
+	Missing bool
+	// Hunks hold the text. A whole file is one hunk whose lines are all added.
+	Hunks []Hunk
+}
+
+// Hunk is a run of neighbouring lines. Line numbers count from 1.
+type Hunk struct {
+	OldStart, OldLines int
+	NewStart, NewLines int
+	// Section is the text after the second @@, often the enclosing function.
+	Section string
+	Lines   []Line
+}
+
+// Op names what a diff does with a line.
+type Op byte
+
+// Ops.
+const (
+	OpContext Op = ' '
+	OpAdd     Op = '+'
+	OpDelete  Op = '-'
+)
+
+// Line is one line of a hunk without its line end.
+type Line struct {
+	Op Op
+	// New is the line number in the new file, 0 for a deleted line. Old is the number in the old file, 0 for an added one.
+	Old, New int
+	Text     string
+}
+
+// NewLines calls yield for every line that the new version of the file has and the diff shows (added and context lines), in
+// order, with its hunk. It stops when yield returns false. Use it as for h, l := range f.NewLines.
+func (f *File) NewLines(yield func(h *Hunk, l Line) bool) {
+	for i := range f.Hunks {
+		h := &f.Hunks[i]
+		for _, l := range h.Lines {
+			if l.Op != OpDelete && !yield(h, l) {
+				return
+			}
+		}
+	}
+}
+
+// LineText returns the text of a line without the carriage returns of its line end, which would keep patterns that end in $
+// from matching, and with every byte replaced that is not UTF-8, since real diffs hold files in other encodings.
+func LineText(s string) string {
+	s = strings.TrimRight(s, "\r")
+	if utf8.ValidString(s) {
+		return s
+	}
+	return strings.ToValidUTF8(s, "\uFFFD")
+}

@@ -1,0 +1,97 @@
+package diff
+
+import (
+	"regexp"
+	"strings"
+)
+
+// combinedFile reads a file of a combined diff, which shows a merge against all its parents. Its first line has the path
+// without a prefix.
+func (p *parser) combinedFile() error {
+	h := header{line: p.no, isMerge: true}
+	_, operand, _ := strings.Cut(p.line[len("diff "):], " ")
+	path, ok := wholeName(operand)
+	if !ok {
+		return brokenAt(p.no, "cannot read the file name in %s", excerpt(p.line))
+	}
+	p.advance()
+	for more := true; more && !p.end; {
+		var err error
+		if more, err = p.extendedLine(&h); err != nil {
+			return err
+		}
+	}
+	if h.hasFile && h.file.new != devNull && !endsInPath(h.file.new, path) {
+		return h.contradiction()
+	}
+	n := names{path, path}
+	if h.file.new == devNull {
+		n.new = devNull
+	}
+	// A rename in a merge has one old name per parent; rules judge the new one.
+	if h.change == Renamed || h.change == Copied {
+		h.change = Modified
+	}
+	f, err := h.fileOf(n, nil)
+	if err != nil {
+		return err
+	}
+	return p.finish(f, &h, parentsOf(p.line))
+}
+
+var (
+	submoduleLine = regexp.MustCompile(`^Submodule (.+) (?:[0-9a-f]{7,64}\.{2,3}[0-9a-f]{7,64}(?: \(.*\))?:?|contains (?:un|mod).* content)$`)
+	onlyInLine    = regexp.MustCompile(`^Only in (.+): (.+)$`)
+)
+
+// fileWithoutText reads a line that names a file whose content the diff does not show: a binary file, a file that diff -r
+// finds on one side only or diff -q different, an unmerged file, or a submodule in the form of a log.
+func (p *parser) fileWithoutText() (f File, ok bool, err error) {
+	h := header{line: p.no, change: Modified}
+	line := p.line
+	if len(line) > 3*MaxPath {
+		return f, false, nil // not a line of this kind
+	}
+	var n names
+	switch {
+	case p.has("Binary files ") && strings.HasSuffix(line, " differ"):
+		if n, ok = splitNames(strings.TrimSuffix(line[len("Binary files "):], " differ"), " and "); !ok {
+			return f, false, brokenAt(p.no, "cannot find the file name in %s", excerpt(line))
+		}
+		h.isBinary, h.change, n = true, "", n.stripped()
+	case p.has("Files ") && strings.HasSuffix(line, " differ") && p.zone != message:
+		rest := strings.TrimSuffix(line[len("Files "):], " differ")
+		if n, ok = splitNames(rest, " and "); !ok {
+			if n.old, n.new, ok = strings.Cut(rest, " and "); !ok {
+				return f, false, nil
+			}
+		}
+		n = n.stripped()
+	case p.has("Binary file ") && strings.HasSuffix(line, " has changed"):
+		name := strings.TrimSuffix(line[len("Binary file "):], " has changed")
+		h.isBinary, n = true, names{name, name}
+	case p.has("* Unmerged path "):
+		name, good := wholeName(line[len("* Unmerged path "):])
+		if !good {
+			return f, false, brokenAt(p.no, "cannot find the file name in %s", excerpt(line))
+		}
+		n = names{name, name}
+	case p.has("Submodule "):
+		found := submoduleLine.FindStringSubmatch(line)
+		if found == nil {
+			return f, false, nil
+		}
+		n = names{found[1], found[1]}
+	case p.has("Only in ") && p.zone != message:
+		found := onlyInLine.FindStringSubmatch(line)
+		if found == nil {
+			return f, false, nil
+		}
+		n = names{found[1] + "/" + found[2], found[1] + "/" + found[2]}
+	default:
+		return f, false, nil
+	}
+	f, err = h.fileOf(n, nil)
+	f.Binary, f.Missing = h.isBinary, !h.isBinary
+	return f, err == nil, err
+}

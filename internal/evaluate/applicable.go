@@ -1,0 +1,54 @@
+package evaluate
+
+import (
+	"context"
+
+	"tenet/internal/corpus"
+	"tenet/internal/rule"
+	"tenet/internal/subject"
+)
+
+// ApplicableQuery asks which rules would apply. Empty fields leave open what they describe.
+type ApplicableQuery struct {
+	ProjectID  string
+	View       *corpus.View // whose rules may apply instead of the live ones, such as a snapshot's; nil for those
+	FilePaths  []string
+	Repository string
+	Scope      string
+	NodeID     string // as in [Request]
+}
+
+// Applicable returns the rules that apply, best ranked first, MAY and INFO rules included. Nothing is evaluated.
+func (e *Evaluator) Applicable(ctx context.Context, q ApplicableQuery) ([]rule.Rule, error) {
+	var p rule.Problems
+	q.Scope = cleanScope(&p, q.Scope)
+	if err := p.Err("the question is invalid"); err != nil {
+		return nil, err
+	}
+	view := q.View
+	if view == nil {
+		var err error
+		if view, err = e.cfg.Views.View(ctx, q.ProjectID); err != nil {
+			return nil, err
+		}
+	}
+	now := e.cfg.Now()
+	within, err := withinNode(view, q.NodeID, q.Repository, now)
+	if err != nil {
+		return nil, err
+	}
+	query := corpus.Query{
+		Now: now, Scope: q.Scope, Repository: q.Repository, Context: true, Within: within,
+		AnyKind: len(q.FilePaths) == 0, AnyPath: len(q.FilePaths) == 0, Paths: q.FilePaths, Terms: q.FilePaths,
+		Kinds: []subject.Kind{subject.CodeChange},
+	}
+	matches, _ := within.Split(view.Applicable(&query))
+	silencers := corpus.Silencers(&query, matches, func(int) bool { return true })
+	rules := make([]rule.Rule, 0, len(matches))
+	for i, m := range matches {
+		if silencers[i] < 0 {
+			rules = append(rules, *m.Rule)
+		}
+	}
+	return rules, nil
+}

@@ -1,0 +1,116 @@
+package record
+
+import (
+	"context"
+	"time"
+
+	"tenet/internal/audit"
+	"tenet/internal/rule"
+	"tenet/internal/store"
+	"tenet/internal/subject"
+	"tenet/internal/wire"
+)
+
+// Filter selects evaluations; empty fields select everything.
+type Filter struct {
+	Verdict      rule.Verdict
+	Mode         rule.Mode
+	Actor        string
+	Since, Until *time.Time
+}
+
+// List returns a page of evaluations, newest first, and how many match.
+func (a *Archive) List(ctx context.Context, projectID string, f Filter, offset, limit int) ([]wire.EvaluationSummary, int, error) {
+	entries, total, err := a.store.Audit.Find(ctx, store.AuditFilter{
+		ProjectID: projectID, Kind: audit.KindEvaluation, Verdict: string(f.Verdict), Mode: string(f.Mode), Actor: f.Actor,
+		Since: f.Since, Until: f.Until, Offset: offset, Limit: limit,
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	list := make([]wire.EvaluationSummary, len(entries))
+	for i, entry := range entries {
+		rec, err := decode(entry)
+		if IsPruned(err) {
+			list[i] = wire.EvaluationSummary{
+				EvaluationID: entry.ID, OverallVerdict: rule.Verdict(entry.Verdict), Mode: rule.Mode(entry.Mode), Actor: entry.Actor,
+				Timestamp: entry.At, Pruned: true,
+			}
+			continue
+		}
+		if err != nil {
+			return nil, 0, err
+		}
+		ev := rec.Evaluation
+		list[i] = wire.EvaluationSummary{
+			EvaluationID: ev.EvaluationID, OverallVerdict: ev.OverallVerdict, Mode: ev.Mode, Actor: entry.Actor,
+			Repository: rec.Subject.Repository, Scope: rec.Subject.Scope, RulesEvaluated: ev.RulesEvaluated,
+			RulesViolated: ev.RulesViolated, RulesUncertain: ev.RulesUncertain, Timestamp: ev.Timestamp,
+		}
+	}
+	return list, total, nil
+}
+
+// Recent returns the newest recorded evaluations with an overall verdict, limit at most. Those whose record was removed by
+// retention are left out.
+func (a *Archive) Recent(ctx context.Context, projectID string, verdict rule.Verdict, limit int) ([]*wire.EvaluationRecord, error) {
+	entries, _, err := a.store.Audit.Find(ctx, store.AuditFilter{
+		ProjectID: projectID, Kind: audit.KindEvaluation, Verdict: string(verdict), Limit: limit,
+	})
+	if err != nil {
+		return nil, err
+	}
+	list := make([]*wire.EvaluationRecord, 0, len(entries))
+	for _, entry := range entries {
+		if len(entry.Body) == 0 {
+			continue
+		}
+		rec, err := decode(entry)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, rec)
+	}
+	return list, nil
+}
+
+// Subject returns what was judged in a recorded evaluation, and its verdicts; not_found without it, conflict if its record
+// does not hold the subject.
+func (a *Archive) Subject(ctx context.Context, projectID, id string) (subject.Input, []rule.RuleVerdict, error) {
+	record, err := a.Get(ctx, projectID, id)
+	if err != nil {
+		return subject.Input{}, nil, err
+	}
+	if record.Kept == wire.KeepNone {
+		return subject.Input{}, nil, rule.Errorf(rule.CodeConflict, "the record of evaluation %s does not hold the subject (setting record_subjects: none)", id)
+	}
+	return record.Subject, record.Evaluation.RuleVerdicts, nil
+}
+
+// Past returns those of the latest limit evaluations of a project that have a verdict of a rule, newest first. Those whose
+// records do not hold the whole subject, or not any more, are left out: a rule would be tried on something else.
+func (a *Archive) Past(ctx context.Context, projectID, ruleID string, limit int) ([]subject.Past, error) {
+	entries, _, err := a.store.Audit.Find(ctx, store.AuditFilter{ProjectID: projectID, Kind: audit.KindEvaluation, Limit: limit})
+	if err != nil {
+		return nil, err
+	}
+	var past []subject.Past
+	for _, entry := range entries {
+		record, err := decode(entry)
+		if IsPruned(err) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if record.Kept == wire.KeepNone || len(record.Redactions) > 0 {
+			continue
+		}
+		for i := range record.Evaluation.RuleVerdicts {
+			if v := &record.Evaluation.RuleVerdicts[i]; v.RuleID == ruleID {
+				past = append(past, subject.Past{EvaluationID: entry.ID, Subject: record.Subject, Verdict: v.Verdict})
+			}
+		}
+	}
+	return past, nil
+}

@@ -1,0 +1,103 @@
+// Package record stores the record of each evaluation in the audit chain and reads it back: what was judged, by which rules,
+// and how the verdicts came about. It lists records, removes them after their retention, compares a replay with its record,
+// and holds the feedback that people give on recorded verdicts.
+package record
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"tenet/internal/audit"
+	"tenet/internal/rule"
+	"tenet/internal/store"
+	"tenet/internal/wire"
+)
+
+// Archive reads the records of evaluations and holds the feedback on them. It is safe for concurrent use.
+type Archive struct {
+	store    Store
+	now      func() time.Time
+	feedback feedbackCache
+}
+
+// Store holds the parts of the database that an [Archive] uses.
+type Store struct {
+	store.Updater
+	Audit     store.AuditReader
+	Feedback  store.FeedbackReader
+	Projects  store.ProjectReader
+	Rules     store.RuleReader
+	TestCases store.TestCaseReader
+}
+
+// NewArchive returns an archive of the records in s.
+func NewArchive(s Store, now func() time.Time) *Archive { return &Archive{store: s, now: now} }
+
+// EntryOf returns what the audit chain stores of the record.
+func EntryOf(rec *wire.EvaluationRecord) audit.Record {
+	e := rec.Evaluation
+	return audit.Record{
+		ProjectID: e.ProjectID, ID: e.EvaluationID, Kind: audit.KindEvaluation, At: e.Timestamp,
+		Verdict: string(e.OverallVerdict), Mode: string(e.Mode), Body: audit.JSON(rec),
+	}
+}
+
+// Get returns the record of an evaluation.
+func (a *Archive) Get(ctx context.Context, projectID, id string) (*wire.EvaluationRecord, error) {
+	entry, err := a.store.Audit.Get(ctx, projectID, strings.ToLower(id))
+	if err != nil && rule.CodeOf(err) != rule.CodeNotFound {
+		return nil, err
+	}
+	if err != nil || entry.Kind != audit.KindEvaluation {
+		return nil, rule.NotFound("evaluation", id)
+	}
+	return decode(entry)
+}
+
+// errPruned marks the errors about records that were removed.
+var errPruned = errors.New("the record was removed under the retention setting")
+
+// IsPruned reports whether err says that retention has removed a record.
+func IsPruned(err error) bool { return errors.Is(err, errPruned) }
+
+// verdictIn finds the verdict of a rule, named by id or slug, and the hash of the content that was judged.
+func verdictIn(rec *wire.EvaluationRecord, ref string) (*rule.RuleVerdict, string) {
+	for i := range rec.Evaluation.RuleVerdicts {
+		v := &rec.Evaluation.RuleVerdicts[i]
+		if !strings.EqualFold(v.RuleID, ref) && (v.RuleSlug == "" || v.RuleSlug != ref) {
+			continue
+		}
+		for _, r := range rec.Rules {
+			if r.RuleID == v.RuleID {
+				return v, r.ContentHash
+			}
+		}
+	}
+	return nil, ""
+}
+
+func decode(entry store.AuditEntry) (*wire.EvaluationRecord, error) {
+	if len(entry.Body) == 0 {
+		return nil, rule.Errorf(rule.CodeNotFound, "evaluation %q was recorded, but %w", entry.ID, errPruned)
+	}
+	body, err := audit.Body(entry)
+	if err != nil {
+		return nil, err
+	}
+	var rec wire.EvaluationRecord
+	if err := json.Unmarshal(body, &rec); err != nil {
+		return nil, fmt.Errorf("record: evaluation %s: %w", entry.ID, err)
+	}
+	if rec.Evaluation == nil {
+		return nil, fmt.Errorf("record: evaluation %s holds no evaluation", entry.ID)
+	}
+	overall := rec.Evaluation.OverallVerdict
+	rec.Evaluation.Tally()
+	rec.Evaluation.OverallVerdict = overall
+	rec.Audit = &wire.AuditPlace{Seq: entry.Seq, Hash: entry.Hash, PrevHash: entry.PrevHash, At: entry.At, Actor: entry.Actor}
+	return &rec, nil
+}

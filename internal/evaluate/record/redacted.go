@@ -1,0 +1,41 @@
+package record
+
+import (
+	"slices"
+	"strings"
+
+	"tenet/internal/rule"
+	"tenet/internal/subject"
+	"tenet/internal/wire"
+)
+
+// Redactor takes secrets out of texts; redact.Redactor is one.
+type Redactor interface {
+	Input(in subject.Input) (subject.Input, []wire.Redaction, *strings.Replacer)
+}
+
+// ReplaceSecrets replaces secrets in all texts of an evaluation that may quote the subject. It changes no list in place. With
+// nil secrets it does nothing.
+func ReplaceSecrets(e *rule.Evaluation, secrets *strings.Replacer) {
+	if secrets == nil {
+		return
+	}
+	e.FixSummary = secrets.Replace(e.FixSummary)
+	e.RuleVerdicts = slices.Clone(e.RuleVerdicts)
+	for i := range e.RuleVerdicts {
+		v := &e.RuleVerdicts[i]
+		v.Locations, v.Evidence = slices.Clone(v.Locations), slices.Clone(v.Evidence)
+		texts := []*string{&v.Reasoning, &v.IssueDescription, &v.FixSuggestion}
+		for j := range v.Locations {
+			l := &v.Locations[j]
+			texts = append(texts, &l.FilePath, &l.FunctionName, &l.Snippet)
+		}
+		for j := range v.Evidence {
+			x := &v.Evidence[j]
+			texts = append(texts, &x.FilePath, &x.Quote, &x.Value)
+		}
+		for _, text := range texts {
+			*text = secrets.Replace(*text)
+		}
+	}
+}

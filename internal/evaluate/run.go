@@ -1,0 +1,160 @@
+package evaluate
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"tenet/internal/check"
+	"tenet/internal/corpus"
+	"tenet/internal/evaluate/record"
+	"tenet/internal/rule"
+	"tenet/internal/subject"
+	"tenet/internal/wire"
+)
+
+// run is one evaluation, as its stages fill it in.
+type run struct {
+	e     *Evaluator
+	req   *Request
+	start time.Time
+	judge Judge
+	// raw leaves verdicts as checks and judge give them, before modality, enforcement, feedback and waivers.
+	raw bool
+	// recordedVerdict returns a verdict that need not be found again; nil has none.
+	recordedVerdict func(*chosen) (rule.RuleVerdict, bool)
+	// waiver returns the waiver that covers a denial, or nil; nil has none.
+	waiver func(v *rule.RuleVerdict) *rule.AppliedWaiver
+	// calibration returns the confidence that feedback gives judged verdicts. It reads feedback at its first call.
+	calibration func() record.Calibration
+
+	subject *subject.Subject
+	whole   part
+	// parts are those of rules that concern only some files, by the key of their coverage.
+	parts map[string]*part
+	view  *corpus.View
+	// snapshot is the id of the snapshot that the view is of; empty for live rules.
+	snapshot string
+	within   *corpus.Within // the rules in force at the federation node of the request; nil without one
+	query    *corpus.Query
+	sel      selection
+	answer   *rule.Evaluation
+	open     []int // indices of the chosen rules that no check has decided
+	examined examined
+	// calls are those the judge has made to models, reused the stored verdicts that it took instead, for the record.
+	calls  []wire.ModelCall
+	reused []wire.ReusedVerdict
+}
+
+// stage is one step of an evaluation. It ends the evaluation by an error.
+type stage func(ctx context.Context) error
+
+// through runs stages in order until one fails.
+func through(ctx context.Context, stages ...stage) error {
+	for _, s := range stages {
+		if err := s(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// prepare runs all stages that can refuse a request.
+func (e *Evaluator) prepare(ctx context.Context, req Request) (*run, error) {
+	r := newRun(ctx, e, &req, e.cfg.Now())
+	return r, through(ctx, r.readRequest, r.parse, r.findRules, r.findNode, r.findWaivers)
+}
+
+// conduct runs the stages behind [Evaluator.prepare] and returns the recorded evaluation.
+func (r *run) conduct(ctx context.Context) (*rule.Evaluation, error) {
+	err := through(ctx, r.selectRules, r.decide, r.record)
+	if err != nil {
+		return nil, err
+	}
+	return r.answer, nil
+}
+
+// decide finds the verdicts of the selected rules.
+func (r *run) decide(ctx context.Context) error {
+	return through(ctx, r.outline, r.takeChecks, r.askJudge, r.conclude)
+}
+
+func newRun(ctx context.Context, e *Evaluator, req *Request, start time.Time) *run {
+	r := &run{e: e, req: req, start: start, judge: e.cfg.Judge}
+	r.calibration = sync.OnceValue(func() record.Calibration {
+		if e.cfg.Records.Feedback == nil {
+			return nil
+		}
+		return e.Calibration(ctx, req.ProjectID)
+	})
+	return r
+}
+
+// readRequest turns a submitted subject into input, fills the defaults of the request and refuses values out of range.
+func (r *run) readRequest(ctx context.Context) error {
+	if err := r.req.resolve(ctx, r.e.cfg.Documents); err != nil {
+		return err
+	}
+	return r.req.normalize()
+}
+
+// parse builds the subject.
+func (r *run) parse(context.Context) error {
+	s, err := subject.Build(r.req.Input)
+	if err != nil {
+		return r.req.fieldsOf(err)
+	}
+	r.subject, r.whole = s, part{s, check.Prepare(s)}
+	return nil
+}
+
+// findRules finds the rules to judge by: those of the snapshot that is active in an environment, or the live ones. Where
+// nothing is deployed, live rules do not take the place of a release: they would pass what a release forbids.
+func (r *run) findRules(ctx context.Context) (err error) {
+	switch environment := r.req.Environment; {
+	case environment == "":
+		r.view, err = r.e.cfg.Views.View(ctx, r.req.ProjectID)
+	case r.e.cfg.Released == nil:
+		err = rule.Errorf(rule.CodeConflict, "nothing is deployed to %s", environment)
+	default:
+		r.view, r.snapshot, err = r.e.cfg.Released.Deployed(ctx, r.req.ProjectID, environment)
+	}
+	return err
+}
+
+// findNode finds the rules in force at the federation node of the request.
+func (r *run) findNode(context.Context) (err error) {
+	r.within, err = withinNode(r.view, r.req.NodeID, r.subject.Repository, r.start)
+	return err
+}
+
+// withinNode returns the rules in force at a federation node, or else at the one that a repository is bound to; nil where
+// neither is. An unknown node is not_found, a repository that is bound to two nodes alike a conflict: to take all rules, or
+// none, in their place would be a guess.
+func withinNode(view *corpus.View, nodeID, repository string, now time.Time) (*corpus.Within, error) {
+	if nodeID == "" {
+		bound, err := view.Federation().Bound(repository)
+		if err != nil || bound == "" {
+			return nil, err
+		}
+		nodeID = bound
+	}
+	return view.Within(nodeID, now)
+}
+
+// findWaivers finds the waivers of the project as they are now, also for rules of a snapshot: a waiver is granted to a denial,
+// whichever state of the rules gives it. If the project's view cannot be read, no waiver applies.
+func (r *run) findWaivers(ctx context.Context) error {
+	view, err := r.e.cfg.Views.View(ctx, r.req.ProjectID)
+	if err != nil {
+		return nil //nolint:nilerr // an evaluation without waivers denies more, never less
+	}
+	r.waiver = func(v *rule.RuleVerdict) *rule.AppliedWaiver {
+		w, ok := view.Waiver(v.RuleID, v.Fingerprint, v.Severity, r.start)
+		if !ok {
+			return nil
+		}
+		return w.Applied()
+	}
+	return nil
+}

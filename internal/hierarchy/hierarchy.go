@@ -1,0 +1,23 @@
+// Package hierarchy keeps the federation of a project: nodes of organizations, teams and projects, the rules attached to them, and
+// what holds at each. The laws of the tree are in package federation.
+package hierarchy
+
+import (
+	"time"
+
+	"tenet/internal/change"
+	"tenet/internal/corpus"
+)
+
+// Hierarchy keeps federation nodes and what is attached to them.
+type Hierarchy struct {
+	views       corpus.Views
+	changes     *change.Changes
+	now         func() time.Time
+	attachments attachQueue
+}
+
+// New returns a Hierarchy.
+func New(views corpus.Views, changes *change.Changes, now func() time.Time) *Hierarchy {
+	return &Hierarchy{views: views, changes: changes, now: now}
+}

@@ -1,0 +1,89 @@
+package judge
+
+import (
+	"encoding/hex"
+	"slices"
+	"testing"
+	"time"
+
+	"tenet/internal/corpus"
+	"tenet/internal/llm"
+	"tenet/internal/rule"
+	"tenet/internal/subject"
+)
+
+const goldenDiff = `diff --git a/x/a.go b/x/a.go
+--- a/x/a.go
++++ b/x/a.go
+@@ -10,3 +10,4 @@ func f() {
+ one
+-two
++too
++log(secret)
+ three
+@@ -40,2 +41,2 @@ func g() {
+-a
++b
+ c
+diff --git a/y.png b/y.png
+Binary files a/y.png and b/y.png differ
+diff --git a/old.txt b/new.txt
+similarity index 100%
+rename from old.txt
+rename to new.txt
+`
+
+// Databases hold verdicts, records, waivers and embeddings under these hashes. A changed hash lets a model judge all of it
+// again, ends waivers, and makes recorded rules unknown. They may change only with PromptVersion or a migration.
+func TestHashesOfStoredDataStay(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC)
+	r := &rule.Rule{
+		ID: "0192f0c4-0000-7000-8000-000000000001", ProjectID: "default", Slug: "SEC-1", Version: 3,
+		Statement: "Do not log <secrets> & tokens.", Modality: rule.MustNot, Severity: rule.Critical, Scope: []string{"a/b"},
+		Tags: []string{"t"}, Rationale: "Why.", Exceptions: []string{"Tests."},
+		Examples:   []rule.Example{{Input: "log(x)", Verdict: rule.Deny, Note: "n"}},
+		SourceRefs: []rule.SourceRef{}, EffectivePeriod: rule.EffectivePeriod{From: &at}, Status: rule.Effective,
+		AppliesTo: &rule.AppliesTo{Paths: []string{"**/*.go"}}, Check: &rule.Check{When: "true"}, Enforcement: rule.Enforce, Owner: "o",
+		CreatedAt: at, CreatedBy: "c", UpdatedAt: at, UpdatedBy: "u", ChangeNote: "x",
+	}
+	s, err := subject.Build(subject.Input{
+		Diff: goldenDiff, Facts: map[string]any{"n": 1.5, "s": "<x>"}, Intent: "fix", Repository: "acme/r", Scope: "a/b",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	denial := rule.RuleVerdict{
+		RuleID: r.ID, DecidedBy: rule.ByModel, Locations: []rule.Location{{FilePath: "x/a.go", Snippet: "log(secret)"}},
+		Evidence: []rule.Evidence{{Kind: rule.EvidenceQuote, Quote: " log(secret)\n  x", FilePath: "x/a.go"}},
+	}
+	d := New(Config{}).newDecision(s, []*rule.Rule{r}, plan{bytes: 400, parts: 8, batch: 10, model: "m:1,n:2", confirm: "c:1"}, 0)
+	keys := d.cacheKeys()
+	for name, hash := range map[string][2]string{
+		"the content of a rule":  {r.ContentHash(), "afcb8335b23f9a053a2db3d4c0142433e1de282ee8dcbb27644dd7d5c8d25aaf"},
+		"the embedded text":      {corpus.TextHash(r), "0ac3e5d8c100d33f5c4d86880d8b9725"},
+		"the subject":            {s.Hash(), "fbbbbb25f8fdddaf11c3159af444ef89d8f62ec75b2c41754c8e283164358fd3"},
+		"the object of a denial": {rule.FingerprintOf(&denial, r.ContentHash()), "958b76a45101957f366887d54c4d36371bf214820ff4e057b52205aacc454db7"},
+		"the request":            {hex.EncodeToString(d.seed[:]), "2af034e76799060bb68618582d96b3a8d73bde57cc75aa451fc4ac746f5d7031"},
+		"the whole":              {keys.whole, "aeuYh3Ic4FZn8pX3ha-Z6i2SpKnEHYGhpk5daLCo59M"},
+		"the rule":               {keys.rules[0], "IB1t5Q6g8SyLaciLqKoz2mkZtSIk28enykgffqudqBY"},
+	} {
+		if hash[0] != hash[1] {
+			t.Errorf("the hash of %s is %s, want %s", name, hash[0], hash[1])
+		}
+	}
+	units := []string{
+		"EuQCkdqVQ0eaikD-o6MgZv87Y_3D6W1sXa_6wRSjvn4", "HiGwIVtdQdwD2NFWdPCq1oj9l4Rxxbx94Q-U_K3vpQ4",
+		"87y5EJmqmkc9KnhtIIGtJ35EmDPDu5JtJdqcl4NbNww", "nIg6LvFkAfvGZagCDuyasFTJMuxpTi3S84Jj0ZKpBDo",
+	}
+	if !slices.Equal(keys.units, units) {
+		t.Errorf("the hashes of the units are %q, want %q", keys.units, units)
+	}
+	entry := llm.JSON(storedVerdict{
+		Verdict: "DENY", Reasoning: "r <b>", Issue: "i", Fix: "f", Quotes: []quote{{"q", "f"}}, Absence: "a", Passes: 2, Agreed: 1,
+	})
+	const stored = `{"v":"DENY","r":"r <b>","i":"i","f":"f","q":[{"quote":"q","file":"f"}],"a":"a","n":2,"k":1}`
+	if entry != stored {
+		t.Errorf("a verdict is stored as %s, want %s", entry, stored)
+	}
+}

@@ -1,0 +1,84 @@
+package judge
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"tenet/internal/llm"
+	"tenet/internal/rule"
+	"tenet/internal/store"
+	"tenet/internal/wire"
+)
+
+// source is where answers and stored verdicts come from: models and a cache, or a record.
+type source interface {
+	// answer asks for one answer and notes in the call how long that took. It returns errNotRecorded for a call that a record
+	// does not hold.
+	answer(ctx context.Context, q question, call *wire.ModelCall, req llm.Request) (llm.Response, error)
+	// lookUp returns a lookup of the stored verdicts of a decision.
+	lookUp(ctx context.Context, d *decision, k *cacheKeys) lookup
+	// store stores verdicts, which have no time yet.
+	store(list []store.Verdict)
+}
+
+// lookup returns the entry of a stored verdict of a rule on a unit.
+type lookup func(project, unit, rule string) (entry string, ok bool)
+
+// errNotRecorded reports that a record holds no such call.
+var errNotRecorded = errors.New("judge: the record holds no such call")
+
+// lookUp implements source.
+func (j *Judge) lookUp(ctx context.Context, d *decision, k *cacheKeys) lookup {
+	if j.cfg.Cache == nil {
+		return func(string, string, string) (string, bool) { return "", false }
+	}
+	return j.cfg.Cache.lookUp(ctx, d.rules, k)
+}
+
+// store implements source.
+func (j *Judge) store(list []store.Verdict) {
+	if j.cfg.Cache != nil {
+		j.cfg.Cache.put(list)
+	}
+}
+
+// answer implements source: it asks the model under the concurrency limit and the timeout. It returns when the context ends
+// even if the model does not; such a call keeps its slot until it really ends.
+func (j *Judge) answer(ctx context.Context, q question, call *wire.ModelCall, req llm.Request) (llm.Response, error) {
+	start := time.Now()
+	defer func() { call.DurationMS = time.Since(start).Milliseconds() }()
+	model := j.cfg.Model
+	if q.purpose == CallConfirm && j.cfg.Confirm != nil {
+		model = j.cfg.Confirm
+	}
+	select {
+	case j.slots <- struct{}{}:
+	case <-ctx.Done():
+		return llm.Response{}, rule.Errorf(rule.CodeUnavailable, "the time for the evaluation was up before the model was free: %w", ctx.Err())
+	}
+	ctx, cancel := context.WithTimeout(ctx, j.cfg.Timeout)
+	defer cancel()
+	type result struct {
+		resp llm.Response
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() {
+		var r result
+		defer func() {
+			if p := recover(); p != nil {
+				r = result{err: rule.Errorf(rule.CodeUnavailable, "the model's client broke: %v", p)}
+			}
+			done <- r
+			<-j.slots
+		}()
+		r.resp, r.err = model.Complete(ctx, req)
+	}()
+	select {
+	case r := <-done:
+		return r.resp, r.err
+	case <-ctx.Done():
+		return llm.Response{}, rule.Errorf(rule.CodeUnavailable, "the model did not answer in time: %w", ctx.Err())
+	}
+}

@@ -1,0 +1,95 @@
+package modeleval
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"tenet/internal/rule"
+	"tenet/internal/subject"
+)
+
+// Decider decides one rule on one subject, as the service would, without remembering earlier verdicts.
+type Decider interface {
+	// Model names the model that is asked; empty means none.
+	Model() string
+	// Prompt names the version of the prompts.
+	Prompt() string
+	// Decide always gives a verdict.
+	Decide(ctx context.Context, s *subject.Subject, r *rule.Rule) (rule.RuleVerdict, rule.Cost)
+}
+
+// Options tune a run. Zero fields take the defaults.
+type Options struct {
+	// Repeat is how often each case is judged; 0 means once.
+	Repeat int
+	// Parallel is how many cases are judged at once; 0 means 4.
+	Parallel int
+	// Progress gets the number of verdicts so far and of all after each of them, one call after the other; nil gets none.
+	Progress func(done, all int)
+	// Now is the clock that latencies are taken by; nil means time.Now.
+	Now func() time.Time
+}
+
+// judgement is one verdict on one case.
+type judgement struct {
+	verdict rule.Verdict
+	by      rule.DecidedBy
+	reason  string
+	cost    rule.Cost
+	took    time.Duration
+}
+
+// Run judges all cases and measures what came out. Repeats of a case lie as far apart as they can. The error is that of
+// ctx if it ends before all is judged: a part of a run would measure something else.
+func Run(ctx context.Context, d Decider, cases []Case, o Options) (*Report, error) {
+	o.Repeat, o.Parallel = max(o.Repeat, 1), max(o.Parallel, 0)
+	if o.Parallel == 0 {
+		o.Parallel = 4
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	got := make([][]judgement, len(cases))
+	for i := range got {
+		got[i] = make([]judgement, o.Repeat)
+	}
+	type place struct{ i, n int }
+	next := make(chan place)
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	done := 0
+	for range min(o.Parallel, max(1, len(cases)*o.Repeat)) {
+		wg.Go(func() {
+			for p := range next {
+				got[p.i][p.n] = judge(ctx, d, &cases[p.i], o.Now)
+				if o.Progress != nil {
+					mu.Lock()
+					done++
+					o.Progress(done, len(cases)*o.Repeat)
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	for n := range o.Repeat {
+		for i := range cases {
+			select {
+			case next <- place{i, n}:
+			case <-ctx.Done():
+			}
+		}
+	}
+	close(next)
+	wg.Wait()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return measure(d, cases, got), nil
+}
+
+func judge(ctx context.Context, d Decider, c *Case, now func() time.Time) judgement {
+	start := now()
+	v, cost := d.Decide(ctx, c.Subject, c.Rule)
+	return judgement{verdict: v.Verdict, by: v.DecidedBy, reason: v.Reasoning, cost: cost, took: now().Sub(start)}
+}

@@ -1,0 +1,91 @@
+package sqlstore
+
+import "tenet/internal/store"
+
+// Each noun of package store has one type, which implements its reader and its transaction on a session.
+type (
+	projectTable    struct{ *session }
+	ruleTable       struct{ *session }
+	federationTable struct{ *session }
+	waiverTable     struct{ *session }
+	testCaseTable   struct{ *session }
+	conflictTable   struct{ *session }
+	auditTable      struct{ *session }
+	keyTable        struct{ *session }
+	submissionTable struct{ *session }
+	feedbackTable   struct{ *session }
+	verdictTable    struct{ *session }
+	embeddingTable  struct{ *session }
+	documentTable   struct{ *session }
+	vectorTable     struct{ *session }
+	scanTable       struct{ *session }
+	candidateTable  struct{ *session }
+	releaseTable    struct{ *session }
+	jobTable        struct{ *session }
+	runTable        struct{ *session }
+	countTable      struct{ *session }
+	healthTable     struct{ *session }
+	alertTable      struct{ *session }
+	webhookTable    struct{ *session }
+	deliveryTable   struct{ *session }
+)
+
+// readers returns the readers of a session.
+func (s *session) readers() store.Readers {
+	return store.Readers{
+		Projects:    projectTable{s},
+		Rules:       ruleTable{s},
+		Federation:  federationTable{s},
+		Waivers:     waiverTable{s},
+		TestCases:   testCaseTable{s},
+		Conflicts:   conflictTable{s},
+		Audit:       auditTable{s},
+		Keys:        keyTable{s},
+		Submissions: submissionTable{s},
+		Feedback:    feedbackTable{s},
+		Verdicts:    verdictTable{s},
+		Embeddings:  embeddingTable{s},
+		Documents:   documentTable{s},
+		Vectors:     vectorTable{s},
+		Scans:       scanTable{s},
+		Candidates:  candidateTable{s},
+		Releases:    releaseTable{s},
+		Jobs:        jobTable{s},
+		Runs:        runTable{s},
+		Counts:      countTable{s},
+		Health:      healthTable{s},
+		Alerts:      alertTable{s},
+		Webhooks:    webhookTable{s},
+		Deliveries:  deliveryTable{s},
+	}
+}
+
+// tx returns the transaction of a session.
+func (s *session) tx() store.Tx {
+	return store.Tx{
+		Projects:    projectTable{s},
+		Rules:       ruleTable{s},
+		Federation:  federationTable{s},
+		Waivers:     waiverTable{s},
+		TestCases:   testCaseTable{s},
+		Conflicts:   conflictTable{s},
+		Audit:       auditTable{s},
+		Keys:        keyTable{s},
+		Submissions: submissionTable{s},
+		Feedback:    feedbackTable{s},
+		Verdicts:    verdictTable{s},
+		Embeddings:  embeddingTable{s},
+		Documents:   documentTable{s},
+		Vectors:     vectorTable{s},
+		Scans:       scanTable{s},
+		Candidates:  candidateTable{s},
+		Releases:    releaseTable{s},
+		Jobs:        jobTable{s},
+		Runs:        runTable{s},
+		Counts:      countTable{s},
+		Health:      healthTable{s},
+		Alerts:      alertTable{s},
+		Webhooks:    webhookTable{s},
+		Deliveries:  deliveryTable{s},
+	}
+}

@@ -1,0 +1,210 @@
+package wire
+
+import (
+	"time"
+
+	"tenet/internal/rule"
+)
+
+// Candidates is a page of the candidates of a scan.
+type Candidates struct {
+	Candidates []Candidate `json:"candidates" nullable:"false" doc:"Candidates of this page."`
+	Total      int         `json:"total" doc:"Candidates on all pages."`
+	Limit      int         `json:"limit" doc:"Candidates per page."`
+	Offset     int         `json:"offset" doc:"Candidates before this page."`
+}
+
+// DismissCandidate is the body that dismisses a candidate.
+type DismissCandidate struct {
+	Reason string `json:"reason,omitempty" doc:"Why, at most 1000 characters."`
+}
+
+// ApproveCandidates is the body that approves many candidates.
+type ApproveCandidates struct {
+	Selection
+	Overrides *Overrides `json:"metadata_overrides,omitempty" nullable:"false" doc:"What takes the place of the suggested metadata of each."`
+}
+
+// DismissCandidates is the body that dismisses many candidates.
+type DismissCandidates struct {
+	Selection
+	Reason string `json:"reason,omitempty" doc:"Why, at most 1000 characters."`
+}
+
+// CandidateApproval holds the changes of a reviewer to a candidate that becomes a rule. Empty fields take what the candidate suggests.
+type CandidateApproval struct {
+	Statement string     `json:"statement,omitempty" doc:"Rule text in place of the proposed one."`
+	Overrides *Overrides `json:"metadata_overrides,omitempty" nullable:"false" doc:"What takes the place of the suggested metadata, and what else the rule shall have."`
+}
+
+// Overrides take the place of suggested metadata, field by field; what is absent stays.
+type Overrides struct {
+	Scope       any              `json:"scope,omitempty" doc:"A scope path such as finance/payments, or a list of them; an empty one means everywhere."`
+	Modality    rule.Modality    `json:"modality,omitempty" enum:"MUST,MUST_NOT,SHOULD,MAY,INFO" doc:"In any letter case."`
+	Severity    rule.Severity    `json:"severity,omitempty" enum:"LOW,MEDIUM,HIGH,CRITICAL" doc:"In any letter case."`
+	Tags        []string         `json:"tags,omitempty" nullable:"false" doc:"Free labels."`
+	Exceptions  []string         `json:"exceptions,omitempty" nullable:"false" doc:"Cases that the rule leaves out."`
+	AppliesTo   *rule.AppliesTo  `json:"applies_to,omitempty" nullable:"false" doc:"Which subjects it concerns; an empty one means all."`
+	Check       *rule.Check      `json:"check,omitempty" nullable:"false" doc:"Deterministic check; an empty one means none."`
+	Rationale   string           `json:"rationale,omitempty" doc:"Why it exists."`
+	Slug        string           `json:"slug,omitempty" doc:"Short unique name." example:"SEC-003"`
+	Owner       string           `json:"owner,omitempty" doc:"Person or team that answers for it."`
+	Enforcement rule.Enforcement `json:"enforcement,omitempty" enum:"enforce,warn,shadow" doc:"What breaking it leads to."`
+	Status      rule.Status      `json:"status,omitempty" enum:"DRAFT,REVIEW,APPROVED,EFFECTIVE" doc:"DRAFT if absent, as for every new rule; a project that demands two people or tests refuses more."`
+}
+
+// Decided is a candidate after a decision.
+type Decided struct {
+	CandidateID string          `json:"candidate_id" doc:"The candidate."`
+	Status      CandidateStatus `json:"status" enum:"approved,dismissed" doc:"What was decided."`
+	RuleID      string          `json:"rule_id,omitempty" doc:"The rule it has become."`
+}
+
+// Selection names candidates of a scan: by their ids, or all that wait for a decision and are confident enough.
+type Selection struct {
+	CandidateIDs  []string `json:"candidate_ids,omitempty" nullable:"false" maxItems:"500" doc:"Ids of candidates of the scan."`
+	All           bool     `json:"all,omitempty" doc:"All that wait for a decision, in place of ids; those of the most confidence first, 500 in one call."`
+	MinConfidence *float64 `json:"min_confidence,omitempty" nullable:"false" minimum:"0" maximum:"1" doc:"Of these only those with at least this confidence; it implies all."`
+}
+
+// Bulk is the result of decisions on many candidates.
+type Bulk struct {
+	Results   []BulkResult `json:"results" nullable:"false" doc:"One for each candidate, in order."`
+	Done      int          `json:"done" doc:"How many were decided as asked."`
+	Failed    int          `json:"failed" doc:"How many were not; their results say why."`
+	Remaining int          `json:"remaining" doc:"Candidates that the selection also names and that this call has left for the next one."`
+}
+
+// BulkResult is the result for one of them.
+type BulkResult struct {
+	CandidateID string `json:"candidate_id" doc:"The candidate."`
+	Status      string `json:"status" enum:"approved,dismissed,failed" doc:"What was decided; failed if nothing could be."`
+	RuleID      string `json:"rule_id,omitempty" doc:"The rule it has become."`
+	Code        string `json:"code,omitempty" doc:"Kind of the failure, such as conflict."`
+	Error       string `json:"error,omitempty" doc:"Why it failed."`
+}
+
+// CandidateStatus is the decision on a candidate.
+type CandidateStatus string
+
+// States of a candidate.
+const (
+	CandidateUndecided CandidateStatus = "pending"
+	CandidateApproved  CandidateStatus = "approved"
+	CandidateDismissed CandidateStatus = "dismissed"
+)
+
+// CandidateStatuses are the states of a candidate.
+var CandidateStatuses = []CandidateStatus{CandidateUndecided, CandidateApproved, CandidateDismissed}
+
+// Scan is a search for candidate rules, in the background.
+type Scan struct {
+	ID         string       `json:"scan_id" format:"uuid" doc:"Identifier."`
+	Status     Status       `json:"status" enum:"pending,running,completed,failed" doc:"How far it has come."`
+	Sources    []SourceKind `json:"sources" nullable:"false" doc:"Kinds of sources that it looks at."`
+	Repository string       `json:"repository,omitempty" doc:"Repository of the files."`
+	DocumentID string       `json:"document_id,omitempty" doc:"Uploaded document that it reads, if it reads one."`
+	JobID      int64        `json:"job_id" doc:"The job that does it."`
+	Progress   Progress     `json:"progress" doc:"Files read, and files there are to read."`
+	CreatedAt  time.Time    `json:"created_at" doc:"When it was asked for."`
+	CreatedBy  string       `json:"created_by" doc:"Actor that asked for it."`
+	// CandidatesCount is nil until the scan is completed, and so are the figures after it.
+	CandidatesCount *int       `json:"candidates_count,omitempty" doc:"Candidates it has found, decided or not; absent until it is completed."`
+	Pending         *int       `json:"candidates_pending,omitempty" doc:"Those of them that wait for a decision."`
+	CompletedAt     *time.Time `json:"completed_at,omitempty" doc:"When it was completed."`
+	Reason          string     `json:"reason,omitempty" doc:"Why it failed."`
+	ScanResult      `yaml:"result"`
+}
+
+// ScanResult holds the figures of a scan. It is empty until the scan is completed.
+type ScanResult struct {
+	Files         int          `json:"files" doc:"Files it was given."`
+	FilesRead     int          `json:"files_read" doc:"Those of them that are of the kinds asked for."`
+	Found         int          `json:"found" doc:"Statements found, before those that are the same were merged."`
+	Known         int          `json:"known" doc:"Statements left out because they have been approved or dismissed before, in the same file."`
+	LeftOut       int          `json:"left_out,omitempty" doc:"Candidates left out because there were too many: those of the least confidence."`
+	Refined       int          `json:"refined,omitempty" doc:"Candidates that the model has refined."`
+	Model         string       `json:"model,omitempty" doc:"The model that refined candidates, if there is one."`
+	ModelProblem  string       `json:"model_problem,omitempty" doc:"Why the model could not look at all candidates; those stay as they were found."`
+	Problems      []Unreadable `json:"problems" nullable:"false" doc:"Files that could not be read, or not wholly; the first 1,000."`
+	ProblemsTotal int          `json:"problems_total" doc:"How many there are."`
+}
+
+// Unreadable is a file, or a part of one, that a scan could not read.
+type Unreadable struct {
+	File   string `json:"file" doc:"The file."`
+	Line   int    `json:"line,omitempty" doc:"Where in it; 0 if that is not known."`
+	Reason string `json:"reason" doc:"Why it could not be read."`
+}
+
+// Place is where a candidate was found.
+type Place struct {
+	SourceFile    string     `json:"source_file" doc:"File the candidate came from."`
+	SourceLine    int        `json:"source_line" doc:"Line in that file, from 1."`
+	SourceEndLine int        `json:"source_end_line" doc:"Last line."`
+	Quote         string     `json:"quote" doc:"What the file says there."`
+	Section       string     `json:"section,omitempty" doc:"Headings or keys above it."`
+	Source        SourceKind `json:"source" enum:"policy_document,assistant_md,linter_config,code_patterns" doc:"Kind of source."`
+	Method        string     `json:"method" doc:"How it was found."`
+	Note          string     `json:"note,omitempty" doc:"What else a reviewer should know."`
+}
+
+// Metadata holds the fields that a candidate suggests for its rule.
+type Metadata struct {
+	Scope      string          `json:"scope" doc:"Scope path that the rule should hold in; several are joined by commas; empty means everywhere."`
+	Modality   rule.Modality   `json:"modality" enum:"MUST,MUST_NOT,SHOULD,MAY,INFO" doc:"How binding it is."`
+	Severity   string          `json:"severity" enum:"low,medium,high,critical" doc:"How much a violation matters, in lower case."`
+	Tags       []string        `json:"tags" nullable:"false" doc:"Free labels."`
+	Exceptions []string        `json:"exceptions,omitempty" doc:"Cases that it leaves out."`
+	AppliesTo  *rule.AppliesTo `json:"applies_to,omitempty" doc:"Which subjects it concerns; absent means all."`
+	Check      *rule.Check     `json:"check,omitempty" doc:"Deterministic check."`
+	Rationale  string          `json:"rationale,omitempty" doc:"Why it exists."`
+}
+
+// Similar is an existing rule that says the same as a candidate, nearly the same, or the contrary.
+type Similar struct {
+	RuleID      string  `json:"rule_id" doc:"The rule."`
+	Slug        string  `json:"slug,omitempty" doc:"Its short name."`
+	Statement   string  `json:"statement" doc:"What it says."`
+	Similarity  float64 `json:"similarity" minimum:"0" maximum:"1" doc:"1 for the same words, apart from case and endings."`
+	Contradicts bool    `json:"contradicts" doc:"Whether the two contradict each other."`
+	Reason      string  `json:"reason,omitempty" doc:"Why they do."`
+}
+
+// Candidate is a rule that was found and that a reviewer decides on.
+type Candidate struct {
+	ID         string  `json:"id" format:"uuid" doc:"Candidate identifier."`
+	ScanID     string  `json:"scan_id" format:"uuid" doc:"The scan that found it."`
+	Statement  string  `json:"statement" doc:"Proposed rule text."`
+	Confidence float64 `json:"confidence" minimum:"0" maximum:"1" doc:"Share of candidates found in this way that a reviewer would approve."`
+	Place
+	SuggestedMetadata Metadata        `json:"suggested_metadata" doc:"What its rule should be."`
+	Places            []Place         `json:"places" nullable:"false" doc:"All places it was found in, the one above first."`
+	SimilarRules      []Similar       `json:"similar_rules" nullable:"false" doc:"Rules there were, at the time of the scan, that say the same, nearly so, or the contrary; the nearest first."`
+	Status            CandidateStatus `json:"status" enum:"pending,approved,dismissed" doc:"What has been decided."`
+	RuleID            string          `json:"rule_id,omitempty" doc:"The rule it has become."`
+	Reason            string          `json:"reason,omitempty" doc:"Why it was dismissed."`
+	DecidedAt         *time.Time      `json:"decided_at,omitempty" doc:"When that was decided."`
+	DecidedBy         string          `json:"decided_by,omitempty" doc:"Actor that decided it."`
+}
+
+// ScanRequest asks for a scan.
+type ScanRequest struct {
+	Sources    []SourceKind      `json:"sources" nullable:"false" doc:"Kinds of sources to look at: policy_document, assistant_md, linter_config, code_patterns."`
+	Files      map[string]string `json:"file_contents" doc:"Texts of files by their path, which is relative to the root of the repository; 10,000 at most."`
+	Repository string            `json:"repository,omitempty" doc:"Repository they are from. What was decided of a file of a repository is remembered for its next scan." example:"acme/payments"`
+}
+
+// SourceKind is a kind of place that rules are found in.
+type SourceKind string
+
+// The kinds of sources.
+const (
+	PolicyDocument SourceKind = "policy_document"
+	AssistantMD    SourceKind = "assistant_md"
+	LinterConfig   SourceKind = "linter_config"
+	CodePatterns   SourceKind = "code_patterns"
+)
+
+// SourceKinds are all kinds, in the order they are shown in.
+var SourceKinds = []SourceKind{PolicyDocument, AssistantMD, LinterConfig, CodePatterns}

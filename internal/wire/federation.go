@@ -1,0 +1,113 @@
+package wire
+
+import "tenet/internal/rule"
+
+// CreateNode is the body that makes a federation node.
+type CreateNode struct {
+	Name         string     `json:"name" doc:"Node name." example:"Payments"`
+	Level        rule.Level `json:"level" enum:"organization,team,project" doc:"organization, team or project."`
+	ParentID     string     `json:"parent_id,omitempty" nullable:"true" doc:"Parent node, of a higher level; required for teams and projects."`
+	Description  string     `json:"description,omitempty" nullable:"true" doc:"What the node represents."`
+	DefaultScope string     `json:"default_scope,omitempty" nullable:"true" doc:"Scope of the rules attached here that have none of their own." example:"finance/payments"`
+	Repositories []string   `json:"repositories,omitempty" nullable:"true" doc:"Globs of the repositories that the node represents." example:"[\"acme/pay-*\"]"`
+}
+
+// ChangeNode is the body that changes a federation node.
+type ChangeNode struct {
+	Name         Optional[string]     `json:"name,omitzero" nullable:"false" doc:"Node name."`
+	Level        Optional[rule.Level] `json:"level,omitzero" nullable:"false" enum:"organization,team,project" doc:"organization, team or project."`
+	ParentID     Optional[string]     `json:"parent_id,omitzero" doc:"Parent node; null for an organization."`
+	Description  Optional[string]     `json:"description,omitzero" doc:"What the node represents; null clears it."`
+	DefaultScope Optional[string]     `json:"default_scope,omitzero" doc:"Scope of the rules attached here that have none of their own; null clears it."`
+	Repositories Optional[[]string]   `json:"repositories,omitzero" doc:"Globs of the repositories that the node represents; null clears them."`
+}
+
+// AttachRule is the body that attaches a rule to a node.
+type AttachRule struct {
+	RuleID         string `json:"rule_id" doc:"Id or slug of the rule." example:"SEC-003"`
+	OverrideID     string `json:"override_parent_rule_id,omitempty" nullable:"true" doc:"Id or slug of the rule of an ancestor that this rule replaces."`
+	AllowWeakening bool   `json:"allow_weakening,omitempty" doc:"Let the rule replace a CRITICAL one although it asks less; needs a reason."`
+	Reason         string `json:"reason,omitempty" nullable:"true" doc:"Why; kept in the audit chain."`
+}
+
+// RuleBrief is a rule in a list of rules in force.
+type RuleBrief struct {
+	ID          string           `json:"id" format:"uuid" doc:"Rule identifier."`
+	Slug        string           `json:"slug,omitempty" doc:"Its slug."`
+	Version     int              `json:"version" doc:"Its version."`
+	Statement   string           `json:"statement" doc:"Natural-language rule text."`
+	Modality    rule.Modality    `json:"modality" enum:"MUST,MUST_NOT,SHOULD,MAY,INFO" doc:"How binding it is."`
+	Severity    rule.Severity    `json:"severity" enum:"LOW,MEDIUM,HIGH,CRITICAL" doc:"How much a violation matters."`
+	Scope       []string         `json:"scope" nullable:"false" doc:"Where it holds at the node, the node's default scope included; empty means everywhere."`
+	Enforcement rule.Enforcement `json:"enforcement" enum:"enforce,warn,shadow" doc:"What a broken rule leads to."`
+	Status      rule.Status      `json:"status" enum:"DRAFT,REVIEW,APPROVED,EFFECTIVE,SUPERSEDED,RETIRED" doc:"Place in the life cycle."`
+}
+
+// TreeNode is a federation node with those below it.
+type TreeNode struct {
+	rule.Node
+	Children []TreeNode `json:"children" nullable:"false" doc:"Nodes below, by name."`
+}
+
+// NodeTree is the tree of a project's nodes.
+type NodeTree struct {
+	Nodes []TreeNode `json:"nodes" nullable:"false" doc:"Roots, by name, each with what is below it."`
+}
+
+// NodeDetail is a federation node with what is attached to it and the way to it.
+type NodeDetail struct {
+	rule.Node
+	Rules     []NodeRule  `json:"rules" nullable:"false" doc:"Rules attached to the node itself."`
+	Ancestors []rule.Node `json:"ancestors" nullable:"false" doc:"Nodes above, the root first."`
+}
+
+// NodeRule is a rule attached to a node.
+type NodeRule struct {
+	rule.Attachment
+	Rule           RuleBrief `json:"rule" doc:"The rule."`
+	OverriddenSlug string    `json:"overridden_slug,omitempty" doc:"Slug of the rule that this one is to override."`
+	Holds          bool      `json:"holds" doc:"Whether the rule is in force, and so holds at the node."`
+	Acts           bool      `json:"acts" doc:"Whether it now replaces the rule that it is to override. It does not while it is not in force, or loosens a CRITICAL rule without being allowed to, or the other rule is no longer attached above."`
+}
+
+// EffectiveRules are the rules that hold at a node.
+type EffectiveRules struct {
+	NodeID string          `json:"node_id" format:"uuid" doc:"The node."`
+	Rules  []EffectiveRule `json:"effective_rules" nullable:"false" doc:"Rules that hold, those of the root first."`
+	Total  int             `json:"total" doc:"How many there are."`
+}
+
+// EffectiveRule is a rule that holds at a node.
+type EffectiveRule struct {
+	Rule           RuleBrief `json:"rule" doc:"The rule."`
+	SourceNodeID   string    `json:"source_node_id" format:"uuid" doc:"Node that supplies the rule: of several, the nearest."`
+	OverriddenID   *string   `json:"overridden_rule_id" format:"uuid" nullable:"true" doc:"Parent rule that this rule overrides."`
+	OverriddenSlug string    `json:"overridden_slug,omitempty" doc:"Slug of that rule."`
+	Inherited      bool      `json:"inherited" doc:"True when the rule comes from an ancestor."`
+}
+
+// FederationDiff lists what a node changes in the rules of its parent.
+type FederationDiff struct {
+	NodeID         string           `json:"node_id" format:"uuid" doc:"The node."`
+	ParentID       *string          `json:"parent_id" format:"uuid" nullable:"true" doc:"Its parent."`
+	Added          []AddedRule      `json:"added" nullable:"false" doc:"Rules that the node brings in."`
+	Overridden     []OverriddenRule `json:"overridden" nullable:"false" doc:"Rules of ancestors in whose place the node puts others."`
+	InheritedCount int              `json:"inherited_count" doc:"Rules that hold because they hold at the parent."`
+}
+
+// AddedRule is a rule that a node brings in.
+type AddedRule struct {
+	RuleID    string `json:"rule_id" format:"uuid" doc:"The rule."`
+	Slug      string `json:"slug,omitempty" doc:"Its slug."`
+	Statement string `json:"statement" doc:"Its text."`
+}
+
+// OverriddenRule is a rule of an ancestor and the rule that replaces it.
+type OverriddenRule struct {
+	ParentRuleID    string `json:"parent_rule_id" format:"uuid" doc:"The overridden rule."`
+	ChildRuleID     string `json:"child_rule_id" format:"uuid" doc:"The rule in its place."`
+	ParentSlug      string `json:"parent_slug,omitempty" doc:"Slug of the overridden rule."`
+	ChildSlug       string `json:"child_slug,omitempty" doc:"Slug of the rule in its place."`
+	ParentStatement string `json:"parent_statement" doc:"Text of the overridden rule."`
+	ChildStatement  string `json:"child_statement" doc:"Text of the rule in its place."`
+}

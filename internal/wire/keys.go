@@ -1,0 +1,46 @@
+package wire
+
+import "time"
+
+// Key is an API key without its secret.
+type Key struct {
+	ID        string     `json:"id" doc:"Identifier of the key."`
+	ProjectID string     `json:"project_id" doc:"The one project it may touch, or * for all."`
+	Name      string     `json:"name" doc:"Who or what uses it; part of the actor in records."`
+	Role      string     `json:"role" enum:"viewer,evaluator,reviewer,admin" doc:"What it may do; each role may do what those before it may."`
+	CreatedAt time.Time  `json:"created_at" doc:"When it was made."`
+	CreatedBy string     `json:"created_by" doc:"Actor that made it."`
+	ExpiresAt *time.Time `json:"expires_at,omitempty" doc:"From then on it is refused."`
+	RevokedAt *time.Time `json:"revoked_at,omitempty" doc:"When it was revoked."`
+}
+
+// CreateKey is the body that makes a key.
+type CreateKey struct {
+	Name      string     `json:"name" minLength:"1" doc:"Who or what uses the key." example:"ci"`
+	Role      string     `json:"role" enum:"viewer,evaluator,reviewer,admin" doc:"What it may do."`
+	ProjectID string     `json:"project_id,omitempty" doc:"The one project it may touch, or * for all; if the query does not name it."`
+	ExpiresAt *time.Time `json:"expires_at,omitempty" doc:"From then on it is refused; never if absent."`
+}
+
+// CreatedKey is a new key with its secret.
+type CreatedKey struct {
+	Key
+	Secret string `json:"secret" doc:"What to send as Authorization: Bearer. It is shown this once and not stored."`
+}
+
+// CreateProject is the body that makes a project.
+type CreateProject struct {
+	ID            string `json:"id" doc:"1 to 63 lower-case letters, digits, - and _, beginning with a letter or digit." example:"payments"`
+	Name          string `json:"name,omitempty" doc:"Display name; the id if absent."`
+	Description   string `json:"description,omitempty" doc:"What the project is for."`
+	TwoPerson     bool   `json:"two_person_approval,omitempty" doc:"Refuse an approval by the author of the rule's last content change."`
+	TestsRequired bool   `json:"tests_required,omitempty" doc:"Refuse to make a rule EFFECTIVE unless it has test cases and all of them pass."`
+}
+
+// ChangeProject is the body that changes a project.
+type ChangeProject struct {
+	Name          Optional[string] `json:"name,omitzero" nullable:"false" doc:"Display name."`
+	Description   Optional[string] `json:"description,omitzero" doc:"What the project is for; null clears it."`
+	TwoPerson     Optional[bool]   `json:"two_person_approval,omitzero" nullable:"false" doc:"Refuse an approval by the author of the rule's last content change."`
+	TestsRequired Optional[bool]   `json:"tests_required,omitzero" nullable:"false" doc:"Refuse to make a rule EFFECTIVE unless it has test cases and all of them pass."`
+}

@@ -1,0 +1,138 @@
+package wire
+
+// PageQuery asks for a page of a list.
+type PageQuery struct {
+	Page     int `query:"page" default:"1" minimum:"1" maximum:"1000000000" doc:"Page, from 1."`
+	PageSize int `query:"page_size" default:"20" minimum:"1" maximum:"100" doc:"Items per page."`
+}
+
+// Offset is the number of items before the page.
+func (q PageQuery) Offset() int { return (q.Page - 1) * q.PageSize }
+
+// OffsetQuery asks for a part of a list.
+type OffsetQuery struct {
+	Limit  int `query:"limit" default:"20" minimum:"1" maximum:"100" doc:"Items to return."`
+	Offset int `query:"offset" default:"0" minimum:"0" maximum:"1000000000" doc:"Items to skip."`
+}
+
+// EnvironmentQuery selects the rules that are active in an environment.
+type EnvironmentQuery struct {
+	Environment string `query:"environment" doc:"production, staging or development: the rules of the snapshot that is active there, instead of the live ones. 409 if nothing is deployed there."`
+}
+
+// RollbackQuery says where to roll back.
+type RollbackQuery struct {
+	Environment string `query:"environment" doc:"Where to roll back; needed if the snapshot is active in several environments."`
+}
+
+// AlertQuery selects alerts; empty fields select everything.
+type AlertQuery struct {
+	Status string `query:"status" doc:"active, acknowledged or resolved, in any letter case."`
+	Type   string `query:"alert_type" doc:"dormant_rule, high_deny_rate, health_decline or conflict_detected, in any letter case."`
+	RuleID string `query:"rule_id" doc:"Only alerts about this rule; id or slug."`
+	OffsetQuery
+}
+
+// ConflictQuery selects conflicts; empty fields select everything.
+type ConflictQuery struct {
+	State  string `query:"state" doc:"suggested, confirmed, rejected or closed, in any letter case."`
+	RuleID string `query:"rule_id" doc:"Only conflicts of this rule: its id or slug."`
+	PageQuery
+}
+
+// WaiverQuery selects waivers.
+type WaiverQuery struct {
+	RuleID string `query:"rule_id" doc:"Only waivers of this rule: its id or slug."`
+	PageQuery
+}
+
+// CandidateQuery selects candidates of a scan; empty fields select everything.
+type CandidateQuery struct {
+	Status        CandidateStatus `query:"status" enum:"pending,approved,dismissed" doc:"Only candidates with this decision."`
+	MinConfidence float64         `query:"min_confidence" default:"0" minimum:"0" maximum:"1" doc:"Only candidates with at least this confidence."`
+	Limit         int             `query:"limit" default:"1000" minimum:"1" maximum:"1000" doc:"Candidates to return."`
+	Offset        int             `query:"offset" default:"0" minimum:"0" maximum:"1000000000" doc:"Candidates to skip."`
+}
+
+// JobQuery selects jobs; empty fields select everything.
+type JobQuery struct {
+	Kind  string `query:"kind" doc:"Only jobs of this kind, such as rules.embed."`
+	State string `query:"state" doc:"queued, running, succeeded, failed or cancelled, in any letter case."`
+	PageQuery
+}
+
+// DeliveryQuery selects deliveries of a webhook policy.
+type DeliveryQuery struct {
+	PageQuery
+	State string `query:"state" doc:"pending, delivered or dead, in any letter case; all if absent."`
+}
+
+// InsightsQuery says how many days to count.
+type InsightsQuery struct {
+	PeriodDays int `query:"period_days" default:"30" minimum:"1" maximum:"400" doc:"Days to count, today included, in UTC."`
+}
+
+// AuditQuery is an earlier head of the audit chain, which the chain must still hold.
+type AuditQuery struct {
+	ExpectSeq  int64  `query:"expect_seq" minimum:"1" doc:"Number of the entry that was the head earlier; needs expect_hash."`
+	ExpectHash string `query:"expect_hash" maxLength:"64" doc:"Hash of that entry."`
+}
+
+// ImportQuery says how rules are imported.
+type ImportQuery struct {
+	Mode   string `query:"mode" enum:"upsert,create" default:"upsert" doc:"upsert updates rules that exist; create refuses them."`
+	Prune  bool   `query:"prune" doc:"Retire the rules of the project that the file does not name; if it has a federation, also delete the nodes and remove the attachments that it does not name."`
+	DryRun bool   `query:"dry_run" doc:"Report the changes without making them."`
+}
+
+// ExportQuery says how rules are exported.
+type ExportQuery struct {
+	Format string `query:"format" enum:"yaml,json" default:"yaml" doc:"Format of the file."`
+}
+
+// ContentQuery says what of a document is asked for.
+type ContentQuery struct {
+	Format string `query:"format" enum:"file,text" default:"file" doc:"The file as it was uploaded, or its text."`
+}
+
+// SearchQuery are the parameters of every search for rules.
+type SearchQuery struct {
+	EnvironmentQuery
+	NodeID string `query:"node_id" doc:"Only rules that hold at this federation node, inherited ones included."`
+}
+
+// TemporalQuery looks for the rules in force at a time.
+type TemporalQuery struct {
+	SearchQuery
+	AsOf string `query:"as_of" required:"true" doc:"The time, in ISO 8601; a date is its first instant, and a time without zone is in UTC." example:"2026-01-31"`
+	Q    string `query:"q" maxLength:"10000" doc:"Words to look for among the rules in force." example:"retention"`
+	PageQuery
+}
+
+// CitationQuery looks for the rules that refer to a source.
+type CitationQuery struct {
+	SearchQuery
+	Source string `query:"source" required:"true" maxLength:"4000" doc:"Address, name or section of the source." example:"GDPR Art. 32"`
+	PageQuery
+}
+
+// Profile describes a person.
+type Profile struct {
+	Role           string `query:"role" maxLength:"256" doc:"The person's role." example:"manager"`
+	Location       string `query:"location" maxLength:"256" doc:"The person's place of work." example:"emea/germany"`
+	EmploymentType string `query:"employment_type" maxLength:"256" doc:"The person's kind of employment." example:"contractor"`
+	Department     string `query:"department" maxLength:"256" doc:"The person's department." example:"finance"`
+}
+
+// SubjectQuery looks for the rules for a kind of person.
+type SubjectQuery struct {
+	SearchQuery
+	Profile
+	PageQuery
+}
+
+// RuleConflictQuery looks for the rules that conflict with a rule.
+type RuleConflictQuery struct {
+	SearchQuery
+	RuleID string `query:"rule_id" required:"true" doc:"Id or slug of the rule." example:"SEC-003"`
+}

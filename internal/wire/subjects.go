@@ -1,0 +1,154 @@
+package wire
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"time"
+
+	"tenet/internal/rule"
+)
+
+// SubjectKind says what a subject is about. A subject may have several: a code change may come with facts.
+type SubjectKind string
+
+// Kinds of subject.
+const (
+	CodeChange      SubjectKind = "code_change"
+	Facts           SubjectKind = "facts"
+	Action          SubjectKind = "action"
+	BusinessEvent   SubjectKind = "business_event"
+	DocumentKind    SubjectKind = "document"
+	Transaction     SubjectKind = "transaction"
+	Communication   SubjectKind = "communication"
+	DecisionRequest SubjectKind = "decision_request"
+)
+
+// RecordedSubject is the raw material of a subject, as an evaluation request carries it. Zero fields are absent.
+type RecordedSubject struct {
+	// Kind is the leading kind of a submission, one of [SubmittedKinds]; empty lets the kinds follow from what is there.
+	Kind       SubjectKind    `json:"kind,omitempty"`
+	Diff       string         `json:"diff,omitempty"`
+	Files      []InputFile    `json:"files,omitempty"`
+	Facts      map[string]any `json:"facts,omitempty"`
+	Action     string         `json:"action,omitempty"`
+	Intent     string         `json:"intent,omitempty"`
+	Repository string         `json:"repository,omitempty"`
+	Scope      string         `json:"scope,omitempty"`
+}
+
+// InputFile is a file to evaluate. A nil Content means that only the path is known.
+type InputFile struct {
+	Path    string  `json:"path"`
+	Content *string `json:"content,omitempty"`
+}
+
+// SubmittedKinds are the kinds that a submission may have.
+var SubmittedKinds = []SubjectKind{CodeChange, BusinessEvent, DocumentKind, Transaction, Communication, DecisionRequest}
+
+// Submitted is the subject of a submission: one of the types below, by kind.
+type Submitted struct {
+	Kind SubjectKind
+	// Of is the subject itself; a pointer to the type of the kind.
+	Of any
+}
+
+// CodeChangeSubject is a change of code: a diff, whole files, or both.
+type CodeChangeSubject struct {
+	Kind       SubjectKind `json:"kind" enum:"code_change" doc:"code_change."`
+	Diff       string      `json:"diff,omitempty" nullable:"true" doc:"Unified diff text."`
+	Files      []InputFile `json:"files,omitempty" nullable:"true" doc:"Files to evaluate. A file without content is known by its path only."`
+	Repository string      `json:"repository,omitempty" nullable:"true" doc:"Repository identifier." example:"acme/payments"`
+	Intent     string      `json:"intent,omitempty" nullable:"true" maxLength:"10000" doc:"What the author says about the change: a claim to be checked."`
+}
+
+// BusinessEventSubject is something that happened or is to happen in a business process.
+type BusinessEventSubject struct {
+	Kind       SubjectKind    `json:"kind" enum:"business_event" doc:"business_event."`
+	EventType  string         `json:"event_type,omitempty" nullable:"true" doc:"Type of the event; checks read it as facts.event_type." example:"customer.data_exported"`
+	Actor      string         `json:"actor,omitempty" nullable:"true" doc:"Who acts; facts.actor." example:"dana.ito"`
+	Facts      map[string]any `json:"facts,omitempty" nullable:"true" doc:"Free-form key-value context."`
+	OccurredAt *time.Time     `json:"occurred_at,omitempty" nullable:"true" doc:"When it happened; facts.occurred_at."`
+}
+
+// DocumentSubject is a text: one that the server holds, or one given here.
+type DocumentSubject struct {
+	Kind         SubjectKind `json:"kind" enum:"document" doc:"document."`
+	DocumentID   string      `json:"document_id,omitempty" nullable:"true" doc:"Id of an uploaded document; instead of content."`
+	Content      string      `json:"content,omitempty" nullable:"true" doc:"Text of the document; instead of document_id."`
+	DocumentType string      `json:"document_type,omitempty" nullable:"true" doc:"Type of the document; checks read it as facts.document_type." example:"contract"`
+	Title        string      `json:"title,omitempty" nullable:"true" doc:"Title; facts.title. Locations name the document by it. Absent: the title of the uploaded document, or document."`
+}
+
+// TransactionSubject is a transaction of money or goods.
+type TransactionSubject struct {
+	Kind            SubjectKind    `json:"kind" enum:"transaction" doc:"transaction."`
+	TransactionType string         `json:"transaction_type,omitempty" nullable:"true" doc:"Type of the transaction; checks read it as facts.transaction_type." example:"payment"`
+	Amount          *float64       `json:"amount,omitempty" nullable:"true" doc:"Amount; facts.amount."`
+	Currency        string         `json:"currency,omitempty" nullable:"true" doc:"Currency; facts.currency." example:"EUR"`
+	Facts           map[string]any `json:"facts,omitempty" nullable:"true" doc:"Free-form key-value context, such as requester and approver."`
+}
+
+// CommunicationSubject is a message to be sent or sent.
+type CommunicationSubject struct {
+	Kind       SubjectKind    `json:"kind" enum:"communication" doc:"communication."`
+	Channel    string         `json:"channel,omitempty" nullable:"true" doc:"Channel; checks read it as facts.channel." example:"email"`
+	Content    string         `json:"content,omitempty" nullable:"true" doc:"Text of the message; facts.content."`
+	Sender     string         `json:"sender,omitempty" nullable:"true" doc:"Who sends; facts.sender."`
+	Recipients []string       `json:"recipients,omitempty" nullable:"true" doc:"Who receives; facts.recipients."`
+	Facts      map[string]any `json:"facts,omitempty" nullable:"true" doc:"Free-form key-value context, such as external or purpose."`
+}
+
+// DecisionRequestSubject is a decision that is to be taken.
+type DecisionRequestSubject struct {
+	Kind         SubjectKind `json:"kind" enum:"decision_request" doc:"decision_request."`
+	DecisionType string      `json:"decision_type,omitempty" nullable:"true" doc:"Type of the decision; checks read it as facts.decision_type." example:"vendor_selection"`
+	Question     string      `json:"question,omitempty" nullable:"true" doc:"What is to be decided; facts.question."`
+	Context      any         `json:"context,omitempty" doc:"What is known: text, or an object; facts.context."`
+	Options      []any       `json:"options,omitempty" nullable:"true" doc:"What may be chosen: texts or objects; facts.options."`
+}
+
+// forms makes an empty subject of each kind.
+var forms = map[SubjectKind]func() any{
+	CodeChange:      func() any { return &CodeChangeSubject{} },
+	BusinessEvent:   func() any { return &BusinessEventSubject{} },
+	DocumentKind:    func() any { return &DocumentSubject{} },
+	Transaction:     func() any { return &TransactionSubject{} },
+	Communication:   func() any { return &CommunicationSubject{} },
+	DecisionRequest: func() any { return &DecisionRequestSubject{} },
+}
+
+// FormOf is the type that describes subjects of one of [SubmittedKinds].
+func FormOf(k SubjectKind) reflect.Type { return reflect.TypeOf(forms[k]()).Elem() }
+
+// UnmarshalJSON reads the subject of the kind that the JSON names, in any letter case. An unknown kind is an invalid error
+// that names the six.
+func (s *Submitted) UnmarshalJSON(b []byte) error {
+	var head struct {
+		Kind SubjectKind `json:"kind"`
+	}
+	if err := json.Unmarshal(b, &head); err != nil {
+		return err
+	}
+	kind, ok := rule.Parse(string(head.Kind), SubmittedKinds)
+	if !ok {
+		return rule.Errorf(rule.CodeInvalid, "the kind is %q; use one of %s", string(head.Kind), rule.Names(SubmittedKinds))
+	}
+	of := forms[kind]()
+	if err := json.Unmarshal(b, of); err != nil {
+		return err
+	}
+	*s = Submitted{Kind: kind, Of: of}
+	return nil
+}
+
+// MarshalJSON writes the subject itself.
+func (s Submitted) MarshalJSON() ([]byte, error) { return json.Marshal(s.Of) }
+
+// DocumentID is the id of the uploaded document that is to be judged, or empty.
+func (s *Submitted) DocumentID() string {
+	if d, ok := s.Of.(*DocumentSubject); ok {
+		return strings.TrimSpace(d.DocumentID)
+	}
+	return ""
+}
