@@ -59,6 +59,7 @@ var table = map[string]row{
 	"metric":              {layer: block},
 	"redact":              {layer: block, imports: []string{"diff", "subject"}},
 	"report":              {layer: block, imports: []string{"rule"}},
+	"shell":               {layer: block},
 	"signature":           {layer: block, imports: []string{"rule"}},
 	"store":               {layer: block, imports: []string{"rule"}},
 	"store/sqlstore":      {layer: block, imports: []string{"rule", "store"}},
@@ -167,6 +168,7 @@ var homes = map[string][]string{
 	"golang.org/x/net/html":               {"blocks"},
 	"golang.org/x/text":                   {"blocks", "corpus", "document/extract"},
 	"modernc.org/sqlite":                  {"store/sqlstore"},
+	"mvdan.cc/sh":                         {"shell"},
 }
 
 // vague are names that say nothing about what a package gives.
