@@ -29,7 +29,7 @@ func (c *change) add(other *change) {
 
 // changeOf makes a change of what git gives.
 func changeOf(g *git.Change) *change {
-	c := &change{diff: validText(g.Diff), unread: g.Unread}
+	c := &change{diff: g.Diff, unread: g.Unread}
 	for _, f := range g.Files {
 		c.files = append(c.files, inputFile(f.Path, f.Content))
 	}
@@ -87,7 +87,7 @@ func rangeChange(ctx context.Context, revisions string) (*change, error) {
 // givenChange returns a diff from stdin, with the contents that it names and the repository around the current folder holds, if
 // there is one.
 func givenChange(ctx context.Context, diff []byte) (*change, error) {
-	g, err := git.Repository{}.Contents(ctx, validText(diff))
+	g, err := git.Repository{}.Contents(ctx, diff)
 	if err != nil {
 		return nil, err
 	}

@@ -8,14 +8,16 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
+	"tenet/internal/charset"
 	"tenet/internal/diff"
 )
 
 // Change is a change as git shows it, with the contents that it does not show.
 type Change struct {
-	// Diff is the diff in the form of git, as it came: lines may be in any encoding. No hunk of it holds a NUL character.
-	Diff []byte
+	// Diff is the diff as UTF-8. Lines in another encoding are decoded; a file whose lines cannot be decoded is shown as binary.
+	Diff string
 	// Files hold the new contents of the files that Diff does not show as a whole, in its order.
 	Files []File
 	// Unread are the files that Diff does not show as a whole and whose contents are not in Files.
@@ -80,13 +82,19 @@ func (r Repository) Diff(ctx context.Context, revisions, paths []string) (*Chang
 	}
 	var c Change
 	var wanted []*part
+	var whole strings.Builder
 	for _, p := range parts {
-		p.hideNUL()
-		c.Diff = append(c.Diff, p.text...)
+		if text, ok := decoded(p.text); ok && strings.IndexByte(text, 0) < 0 {
+			p.text = text
+		} else {
+			p.text, p.hidden = hidden(p.text), true
+		}
+		whole.WriteString(p.text)
 		if p.incomplete() {
 			wanted = append(wanted, p)
 		}
 	}
+	c.Diff = whole.String()
 	return &c, o.fetch(ctx, &c, wanted)
 }
 
@@ -146,7 +154,7 @@ func unquoted(name string) (string, bool) {
 type part struct {
 	entry
 
-	text   []byte
+	text   string
 	hidden bool   // git shows no hunks of it, for it takes it for binary
 	size   int64  // of the new content, in bytes; set by objects.find
 	unread string // why the new content cannot be read; empty if it can
@@ -193,7 +201,7 @@ func match(entries []entry, patch string) ([]*part, error) {
 			return nil, fmt.Errorf("git diff names %q as changed and does not show it; give a range of two commits", e.path)
 		}
 		for _, text := range texts[:n] {
-			p := &part{entry: e, text: []byte(text), hidden: isHidden(text)}
+			p := &part{entry: e, text: text, hidden: isHidden(text)}
 			if strings.Contains(before(text, "\n@@ "), "\ndeleted file mode ") {
 				p.status = 'D'
 			}
@@ -235,15 +243,15 @@ func isHidden(text string) bool {
 // showTexts has git show as text the files that it takes for binary. What git takes for binary is up to the attributes of the judged
 // tree, so a text could hide itself. The parts of files with a NUL character, or of more than maxShown bytes, stay as they are.
 func (r Repository) showTexts(ctx context.Context, o *objects, w what, parts []*part) error {
-	var hidden []*part
+	var binary []*part
 	for _, p := range parts {
 		if p.hidden && (p.status == 'M' || p.status == 'A') {
-			hidden = append(hidden, p)
+			binary = append(binary, p)
 		}
 	}
 	texts := map[string]*part{}
 	var paths []string
-	err := o.read(ctx, hidden, maxShown, func(p *part, content []byte) {
+	err := o.read(ctx, binary, maxShown, func(p *part, content []byte) {
 		if bytes.IndexByte(content, 0) < 0 {
 			texts[p.path] = p
 			paths = append(paths, ":(top,literal)"+p.path)
@@ -278,26 +286,36 @@ func (r Repository) showTexts(ctx context.Context, o *objects, w what, parts []*
 // maxShown bounds the files that git is asked to show as text although it takes them for binary, in bytes.
 const maxShown = 8 << 20
 
-// hideNUL replaces hunks that hold a NUL character by the statement that the file is binary: they are no text in an encoding of
-// bytes, and the content as a whole shows which encoding it is in.
-func (p *part) hideNUL() {
-	if bytes.IndexByte(p.text, 0) < 0 {
-		return
+// decoded returns a part of a diff as UTF-8. It returns false if a line cannot be decoded.
+func decoded(text string) (string, bool) {
+	if utf8.ValidString(text) {
+		return text, true
 	}
-	head, _, _ := bytes.Cut(p.text, []byte("\n--- "))
-	old, now := "/dev/null", "/dev/null"
-	names := p.text[len(head):]
-	for line := range bytes.Lines(names) {
-		name := strings.TrimRight(string(line), "\t\r\n")
-		if n, ok := strings.CutPrefix(name, "--- "); ok && old == "/dev/null" {
-			old = n
-		} else if n, ok := strings.CutPrefix(name, "+++ "); ok {
-			now = n
-			break
+	if strings.IndexByte(text, 0) >= 0 {
+		return "", false // maybe of two bytes a character; the whole content shows which
+	}
+	var out strings.Builder
+	for line := range strings.Lines(text) {
+		if !utf8.ValidString(line) {
+			if line = charset.Line(line); strings.Contains(line, string(utf8.RuneError)) {
+				return "", false
+			}
 		}
+		out.WriteString(line)
 	}
-	p.text = fmt.Appendf(slices.Clip(head), "\nBinary files %s and %s differ\n", old, now)
-	p.hidden = true
+	return out.String(), true
+}
+
+// hidden returns a part of a diff in the form of git with the statement that its file is binary in place of its hunks.
+func hidden(text string) string {
+	head, rest, shown := strings.Cut(text, "\n--- ")
+	if !shown {
+		return strings.ToValidUTF8(text, string(utf8.RuneError))
+	}
+	old, rest, _ := strings.Cut(rest, "\n")
+	now, _, _ := strings.Cut(strings.TrimPrefix(rest, "+++ "), "\n")
+	text = fmt.Sprintf("%s\nBinary files %s and %s differ\n", head, strings.TrimRight(old, "\t\r"), strings.TrimRight(now, "\t\r"))
+	return strings.ToValidUTF8(text, string(utf8.RuneError))
 }
 
 // incomplete reports whether a part does not show all that its file brings to its path.
@@ -308,6 +326,6 @@ func (p *part) incomplete() bool {
 	if p.hidden || p.status == 'R' || p.status == 'C' {
 		return true
 	}
-	files, err := diff.Parse(string(p.text))
+	files, err := diff.Parse(p.text)
 	return err != nil || len(files) != 1 || files[0].Unseen != "" || files[0].Binary || files[0].Missing
 }

@@ -56,7 +56,7 @@ func changed(t *testing.T, revisions ...string) (*git.Change, map[string]string)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := diff.Parse(string(c.Diff)); err != nil {
+	if _, err := diff.Parse(c.Diff); err != nil {
 		t.Fatalf("%v in\n%s", err, c.Diff)
 	}
 	contents := map[string]string{}
@@ -96,8 +96,8 @@ func TestWhatGitHidesIsShownOrFetched(t *testing.T) {
 			revisions = []string{"HEAD~1..HEAD"}
 		}
 		c, contents := changed(t, revisions...)
-		for _, want := range []string{"+y = eval(x)\n", "+int caf\xe9;\n", "\n@@ -18,3 +18,4 @@", "Binary files a/late.py and b/late.py differ\n"} {
-			if !strings.Contains(string(c.Diff), want) {
+		for _, want := range []string{"+y = eval(x)\n", "+int café;\n", "\n@@ -18,3 +18,4 @@", "Binary files a/late.py and b/late.py differ\n"} {
+			if !strings.Contains(c.Diff, want) {
 				t.Errorf("%s: %q is not in the diff:\n%s", where, want, c.Diff)
 			}
 		}
@@ -109,7 +109,7 @@ func TestWhatGitHidesIsShownOrFetched(t *testing.T) {
 		if len(c.Files) != 4 || len(c.Unread) != 1 || !strings.Contains(c.Unread[0].Path, "quotes") {
 			t.Errorf("%s: %d contents, unread %v", where, len(c.Files), c.Unread)
 		}
-		if strings.Contains(string(c.Diff), "\x00") {
+		if strings.Contains(c.Diff, "\x00") {
 			t.Errorf("%s: the diff holds a NUL character", where)
 		}
 	}
@@ -146,7 +146,7 @@ func TestSettingsAndEnvironmentHideNothing(t *testing.T) {
 		{"diff.fake.binary", "true"}, {"diff.autoRefreshIndex", "false"}, {"core.fsmonitor", "false"}, {"diff.wsErrorHighlight", "all"},
 	} {
 		run("config", s[0], s[1])
-		if got, _ := changed(t, "--cached"); string(got.Diff) != string(want.Diff) {
+		if got, _ := changed(t, "--cached"); got.Diff != want.Diff {
 			t.Errorf("with %s=%s the diff is\n%s\nwant\n%s", s[0], s[1], got.Diff, want.Diff)
 		}
 		run("config", "--unset", s[0])
@@ -156,7 +156,7 @@ func TestSettingsAndEnvironmentHideNothing(t *testing.T) {
 	} {
 		t.Run(v[0], func(t *testing.T) {
 			t.Setenv(v[0], v[1])
-			if got, _ := changed(t, "--cached"); string(got.Diff) != string(want.Diff) {
+			if got, _ := changed(t, "--cached"); got.Diff != want.Diff {
 				t.Errorf("with %s=%s the diff is\n%s", v[0], v[1], got.Diff)
 			}
 		})
@@ -169,7 +169,7 @@ func TestAReplacedObjectIsNotShown(t *testing.T) {
 	run("commit", "--quiet", "--all", "--message=two")
 	put(t, map[string]string{"harmless": "a = 1\n"})
 	run("replace", run("rev-parse", "HEAD:a.py"), run("hash-object", "-w", "harmless"))
-	if c, _ := changed(t, "HEAD~1..HEAD"); !strings.Contains(string(c.Diff), "+eval(x)\n") {
+	if c, _ := changed(t, "HEAD~1..HEAD"); !strings.Contains(c.Diff, "+eval(x)\n") {
 		t.Errorf("the diff is\n%s", c.Diff)
 	}
 }
@@ -187,7 +187,7 @@ func TestSubmodulesLinksAndKindsAreShownAsTheyAre(t *testing.T) {
 	run("update-index", "--add", "--cacheinfo", "160000,"+run("rev-parse", "HEAD")+",sub")
 	c, contents := changed(t, "--cached")
 	for _, want := range []string{"deleted file mode 100644", "new file mode 120000", "+bin\n", "+Subproject commit "} {
-		if !strings.Contains(string(c.Diff), want) {
+		if !strings.Contains(c.Diff, want) {
 			t.Errorf("%q is not in the diff:\n%s", want, c.Diff)
 		}
 	}
@@ -221,7 +221,54 @@ func TestAMergeUnderWay(t *testing.T) {
 		t.Errorf("staged changes with a conflict: %+v, %v", c, err)
 	}
 	c, _ := changed(t, "HEAD")
-	if !strings.Contains(string(c.Diff), "+>>>>>>> topic") {
+	if !strings.Contains(c.Diff, "+>>>>>>> topic") {
 		t.Errorf("the working tree is shown as\n%s", c.Diff)
+	}
+}
+func TestADiffFromElsewhereTakesOnlyTheContentsThatItNames(t *testing.T) {
+	run := newRepository(t, map[string]string{"a.bin": "a\x00", "b.bin": "b\x00"})
+	put(t, map[string]string{"a.bin": "eval\x00", "b.bin": "not this\x00"})
+	run("add", "a.bin")
+	blob := run("rev-parse", ":a.bin")
+	head := func(path, blob string) string {
+		return fmt.Sprintf("diff --git a/%s b/%[1]s\nindex 1111111..%s 100644\nBinary files a/%[1]s and b/%[1]s differ\n", path, blob)
+	}
+	text := head("a.bin", blob) + head("short.bin", blob[:7]) + head("b.bin", "2222222222222222222222222222222222222222") + head("c.bin", "-p") +
+		head("d.bin", blob[:6])
+	c, err := git.Repository{}.Contents(t.Context(), []byte(text))
+	if err != nil || len(c.Files) != 2 || string(c.Files[0].Content) != "eval\x00" || c.Files[1].Path != "short.bin" || c.Diff != text {
+		t.Errorf("the contents are %+v, %v", c, err)
+	}
+	if len(c.Unread) != 1 || c.Unread[0].Path != "b.bin" {
+		t.Errorf("unread is %v", c.Unread)
+	}
+	t.Chdir(t.TempDir())
+	if c, err := (git.Repository{}).Contents(t.Context(), []byte(text)); err != nil || len(c.Files) != 0 || c.Diff != text {
+		t.Errorf("outside a repository it is %+v, %v", c, err)
+	}
+}
+
+func TestLinesOfADiffFromElsewhereAreDecodedOrLeftOutAsAWhole(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const odd = "+\x83\x81\x83C\x8d\x9d eval(x)\n" // Shift JIS, which no single-byte encoding reads
+	git1 := "diff --git a/a.c b/a.c\nindex 1111111..2222222 100644\n--- a/a.c\n+++ b/a.c\n@@ -1 +1,2 @@\n x\n"
+	for _, c := range []struct{ name, in, want string }{
+		{"Latin-1", git1 + "+caf\xe9\n", git1 + "+café\n"},
+		{"a mail", "From: caf\xe9 \x81\x8d\x9d\n\n" + git1 + "+x\n", ""},
+		{"unknown", git1 + odd, "diff --git a/a.c b/a.c\nindex 1111111..2222222 100644\nBinary files a/a.c and b/a.c differ\n"},
+		{"wide", git1 + "+e\x00v\x00a\x00l\x00\xe9\x00\n", "diff --git a/a.c b/a.c\nindex 1111111..2222222 100644\nBinary files a/a.c and b/a.c differ\n"},
+		{"not of git", "--- a.c\n+++ a.c\n@@ -1 +1,2 @@\n x\n" + odd, "error"},
+	} {
+		got, err := git.Repository{}.Contents(t.Context(), []byte(c.in))
+		switch {
+		case c.want == "error":
+			if err == nil || !strings.Contains(err.Error(), "encoding") {
+				t.Errorf("%s: %+v, %v", c.name, got, err)
+			}
+		case err != nil:
+			t.Errorf("%s: %v", c.name, err)
+		case c.want != "" && got.Diff != c.want, !strings.Contains(got.Diff, "diff --git"):
+			t.Errorf("%s: the diff is %q, want %q", c.name, got.Diff, c.want)
+		}
 	}
 }

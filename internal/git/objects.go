@@ -217,18 +217,33 @@ func (o *objects) fetch(ctx context.Context, c *Change, wanted []*part) error {
 	})
 }
 
-// Contents reads the new contents of the files of a diff from elsewhere that it does not show as a whole. Only contents that the diff
+// Contents returns a diff from elsewhere with the new contents of the files that it does not show as a whole. Only contents that the diff
 // names in its index lines and that the repository holds are read, never the working tree: a file of the same name may be another one.
-func (r Repository) Contents(ctx context.Context, text string) (*Change, error) {
-	c := &Change{Diff: []byte(text)}
-	files, err := diff.Parse(text)
+// Outside a repository none are. The error says that a part of the diff cannot be decoded, in a form in which it cannot be left out.
+func (r Repository) Contents(ctx context.Context, raw []byte) (*Change, error) {
+	var whole strings.Builder
+	for i, text := range split(string(raw)) {
+		plain, ok := decoded(text)
+		switch {
+		case ok:
+		case strings.HasPrefix(text, "diff --git "):
+			plain = hidden(text)
+		case i == 0 && !strings.Contains("\n"+text, "\n@@ "): // the text of a mail
+			plain = strings.ToValidUTF8(text, string(utf8.RuneError))
+		default:
+			return nil, errors.New("the diff has lines in an encoding that Tenet cannot read; let git make the diff, or give the files with --file")
+		}
+		whole.WriteString(plain)
+	}
+	c := &Change{Diff: whole.String()}
+	files, err := diff.Parse(c.Diff)
 	if err != nil {
-		return c, nil //nolint:nilerr // the server gives the error, with the line
+		return c, nil //nolint:nilerr // whoever judges the diff gives the error, with the line
 	}
 	var wanted []*part
 	for i := range files {
 		f := &files[i]
-		if f.Change != diff.Deleted && (f.Binary || f.Missing || f.Unseen != "") && isName(f.NewBlob) && f.NewMode != submodule && f.NewMode != symlink {
+		if f.Change != diff.Deleted && f.Unseen != "" && isName(f.NewBlob) && f.NewMode != submodule && f.NewMode != symlink {
 			wanted = append(wanted, &part{entry: entry{path: f.Path, blob: f.NewBlob}})
 		}
 	}
@@ -236,7 +251,10 @@ func (r Repository) Contents(ctx context.Context, text string) (*Change, error) 
 		return c, nil
 	}
 	o := &objects{Repository: r, environ: []string{"GIT_NO_LAZY_FETCH=1"}}
-	return c, o.fetch(ctx, c, wanted)
+	if err := o.fetch(ctx, c, wanted); err != nil {
+		c.Files, c.Unread = nil, nil // not examined then, as the diff itself shows
+	}
+	return c, nil
 }
 
 // isName reports whether s is the name of a content: at least as many hexadecimal digits as git writes by default.
