@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"tenet/internal/federation"
+	"tenet/internal/rule"
 	"tenet/internal/store"
 )
 
@@ -15,6 +16,7 @@ type View struct {
 	tree    *federation.Tree
 	held    held
 	waivers waivers
+	policy  rule.Policy
 }
 
 // New makes a view of the given rules at a corpus version.
@@ -29,12 +31,23 @@ func (v *View) Version() int64 { return v.version }
 // Len returns the number of the view's rules, of all statuses.
 func (v *View) Len() int { return v.index.live }
 
+// Policy returns the policy of the project at the view's version. A view that is not of a project as it is now, such as that of a
+// snapshot, has the zero policy.
+func (v *View) Policy() *rule.Policy { return &v.policy }
+
+// WithPolicy returns the view with another policy.
+func (v *View) WithPolicy(p rule.Policy) *View {
+	next := v.with(v.version, v.index)
+	next.policy = p
+	return next
+}
+
 // Bytes estimates the memory the view takes.
 func (v *View) Bytes() int64 { return v.index.bytes() + v.tree.Bytes() }
 
 // with returns the view at a version with another index.
 func (v *View) with(version int64, x index) *View {
-	return &View{version: version, index: x, tree: v.tree, waivers: v.waivers}
+	return &View{version: version, index: x, tree: v.tree, waivers: v.waivers, policy: v.policy}
 }
 
 // Apply returns the view with changed rules replaced and new ones added. It costs time in proportion to the change, not
