@@ -29,6 +29,7 @@ var table = map[string]row{
 	"wire":    {layer: nouns, imports: []string{"rule"}},         // the requests and the answers of the API
 	"wire/op": {layer: nouns, imports: []string{"rule", "wire"}}, // and its operations
 	"text":    {layer: nouns},
+	"ledger":  {layer: nouns, imports: []string{"rule"}}, // the law of ALLOW
 
 	"audit":  {layer: block, imports: []string{"rule", "store"}},
 	"auth":   {layer: block, imports: []string{"audit", "rule", "store"}},
