@@ -16,7 +16,7 @@ type View struct {
 	tree    *federation.Tree
 	held    held
 	waivers waivers
-	policy  rule.Policy
+	policy  rule.ProjectPolicy
 }
 
 // New makes a view of the given rules at a corpus version.
@@ -33,10 +33,10 @@ func (v *View) Len() int { return v.index.live }
 
 // Policy returns the policy of the project at the view's version. A view that is not of a project as it is now, such as that of a
 // snapshot, has the zero policy.
-func (v *View) Policy() *rule.Policy { return &v.policy }
+func (v *View) Policy() *rule.ProjectPolicy { return &v.policy }
 
 // WithPolicy returns the view with another policy.
-func (v *View) WithPolicy(p rule.Policy) *View {
+func (v *View) WithPolicy(p rule.ProjectPolicy) *View {
 	next := v.with(v.version, v.index)
 	next.policy = p
 	return next

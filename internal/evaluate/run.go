@@ -29,7 +29,7 @@ type run struct {
 	calibration func() record.Calibration
 
 	// policy is that of the project.
-	policy *rule.Policy
+	policy *rule.ProjectPolicy
 	// before is the recorded answer that is decided again; nil for a new evaluation.
 	before *rule.Evaluation
 
@@ -85,7 +85,7 @@ func (r *run) decide(ctx context.Context) error {
 }
 
 func newRun(ctx context.Context, e *Evaluator, req *Request, start time.Time) *run {
-	r := &run{e: e, req: req, start: start, judge: e.cfg.Judge, policy: &rule.Policy{}}
+	r := &run{e: e, req: req, start: start, judge: e.cfg.Judge, policy: &rule.ProjectPolicy{}}
 	r.calibration = sync.OnceValue(func() record.Calibration {
 		if e.cfg.Records.Feedback == nil {
 			return nil

@@ -26,9 +26,9 @@ var UncoveredWords = []Uncovered{UncoveredAllow, UncoveredConfirm, UncoveredDeny
 // exceptions to what is usual, while an action or a payment that no rule covers was foreseen by nobody.
 var openKinds = []string{"code_change", "document"}
 
-// Policy is what a project demands of every evaluation, whoever asks for it. The zero Policy has no floor and the defaults of
-// [Policy.UncoveredFor].
-type Policy struct {
+// ProjectPolicy is what a project demands of every evaluation, whoever asks for it. The zero value has no floor and the defaults of
+// [ProjectPolicy.UncoveredFor].
+type ProjectPolicy struct {
 	Floor     Floor                `json:"floor,omitzero" doc:"What callers cannot narrow: an evaluation below the floor is never ALLOW."`
 	Uncovered map[string]Uncovered `json:"uncovered,omitempty" doc:"The overall verdict where no rule covers the subject, by the leading kind of the subject: allow, confirm or deny. Absent kinds take the default: allow for code_change and document, confirm for all others."`
 	// Unreadable is true if the stored policy cannot be read. It then demands the most: see [ReadPolicy].
@@ -56,7 +56,7 @@ func (f Floor) IsZero() bool {
 
 // UncoveredFor returns the word of the policy for subjects of a leading kind; an empty kind is that of a subject without
 // content.
-func (p *Policy) UncoveredFor(kind string) Uncovered {
+func (p *ProjectPolicy) UncoveredFor(kind string) Uncovered {
 	if p.Unreadable {
 		return UncoveredConfirm
 	}
@@ -69,23 +69,23 @@ func (p *Policy) UncoveredFor(kind string) Uncovered {
 	return UncoveredConfirm
 }
 
-// ReadPolicy reads a policy as [Policy.Stored] writes it. A text that cannot be read, or that has words unknown here, gives a
+// ReadPolicy reads a policy as [ProjectPolicy.Stored] writes it. A text that cannot be read, or that has words unknown here, gives a
 // policy that is Unreadable instead of an error: it asks for confirmation where it would otherwise have to guess.
-func ReadPolicy(stored []byte) Policy {
-	var p Policy
+func ReadPolicy(stored []byte) ProjectPolicy {
+	var p ProjectPolicy
 	if len(stored) == 0 {
 		return p
 	}
 	d := json.NewDecoder(strings.NewReader(string(stored)))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&p); err != nil || p.Unreadable || p.Validate() != nil {
-		return Policy{Unreadable: true}
+		return ProjectPolicy{Unreadable: true}
 	}
 	return p
 }
 
 // Stored returns the text that [ReadPolicy] reads; empty for the zero policy.
-func (p *Policy) Stored() (string, error) {
+func (p *ProjectPolicy) Stored() (string, error) {
 	if p.Floor.IsZero() && len(p.Uncovered) == 0 && !p.Unreadable {
 		return "", nil
 	}
@@ -95,7 +95,7 @@ func (p *Policy) Stored() (string, error) {
 
 // Normalize brings a policy to its canonical form: enumerations in their letter case, clean scopes and trimmed globs, nil for
 // what is empty.
-func (p *Policy) Normalize() {
+func (p *ProjectPolicy) Normalize() {
 	f := &p.Floor
 	f.SeverityMin = normalEnum(f.SeverityMin, Severities, "")
 	f.Environment = strings.ToLower(strings.TrimSpace(f.Environment))
@@ -115,7 +115,7 @@ func (p *Policy) Normalize() {
 
 // Validate returns an invalid error that names every wrong field of a normalized policy, or nil. It does not know the
 // environments, the kinds of subjects, nor globs; package catalog checks them.
-func (p *Policy) Validate() error {
+func (p *ProjectPolicy) Validate() error {
 	var problems Problems
 	f := &p.Floor
 	if f.SeverityMin != "" {
@@ -142,7 +142,7 @@ func (p *Policy) Validate() error {
 }
 
 // Loosens lists, in words, the ways in which p demands less than base, which it would replace; nil without any.
-func (p *Policy) Loosens(base *Policy) []string {
+func (p *ProjectPolicy) Loosens(base *ProjectPolicy) []string {
 	if base.Unreadable {
 		return []string{"the policy before cannot be read"}
 	}
@@ -159,7 +159,9 @@ func (p *Policy) Loosens(base *Policy) []string {
 		way("no floor.bound_node")
 	}
 	for _, s := range was.Scopes {
-		if !slices.ContainsFunc(f.Scopes, func(next ScopeFloor) bool { return next.Scope == s.Scope && contains(next.Repositories, s.Repositories) }) {
+		if !slices.ContainsFunc(f.Scopes, func(next ScopeFloor) bool {
+			return next.Scope == s.Scope && contains(next.Repositories, s.Repositories)
+		}) {
 			way("no floor.scopes entry for %s in %s", strings.Join(s.Repositories, ", "), s.Scope)
 		}
 	}

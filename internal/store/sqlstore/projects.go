@@ -10,7 +10,7 @@ import (
 const projectColumns = "project_id, name, description, two_person, tests_required, policy, corpus_version, created_at, updated_at"
 
 // policyColumn reads a policy. One that cannot be read is no error: it demands the most.
-type policyColumn struct{ p *rule.Policy }
+type policyColumn struct{ p *rule.ProjectPolicy }
 
 // Scan implements sql.Scanner.
 func (c policyColumn) Scan(value any) error {

@@ -19,7 +19,7 @@ func testProjects(t *testing.T, f *fixture) {
 	f.update(func(tx store.Tx) error { return tx.Projects.Create(f.ctx, project("a")) })
 	changed := project("p")
 	changed.Name, changed.TwoPerson, changed.TestsRequired, changed.UpdatedAt = "Naïve 日本", true, true, at.Add(time.Hour)
-	changed.Policy = rule.Policy{
+	changed.Policy = rule.ProjectPolicy{
 		Floor: rule.Floor{
 			SeverityMin: rule.Low, Environment: "production", BoundNode: true,
 			Scopes: []rule.ScopeFloor{{Repositories: []string{"zahlung/*-日本"}, Scope: "finance/payments"}},
@@ -35,13 +35,13 @@ func testProjects(t *testing.T, f *fixture) {
 	_, err = f.s.Projects.Get(f.ctx, "P")
 	code(t, "a project in another letter case", err, rule.CodeNotFound)
 	withPolicy := project("b")
-	withPolicy.Policy = rule.Policy{Floor: rule.Floor{BoundNode: true}}
+	withPolicy.Policy = rule.ProjectPolicy{Floor: rule.Floor{BoundNode: true}}
 	f.update(func(tx store.Tx) error { return tx.Projects.Create(f.ctx, withPolicy) })
 	if got, err := f.s.Projects.Get(f.ctx, "b"); err != nil || !got.Policy.Floor.BoundNode {
 		t.Errorf("the policy that a project was made with: %+v, %v", got.Policy, err)
 	}
 	// A word that a newer program has written is no reason to take the policy for none.
-	withPolicy.Policy = rule.Policy{Uncovered: map[string]rule.Uncovered{"action": "escalate"}}
+	withPolicy.Policy = rule.ProjectPolicy{Uncovered: map[string]rule.Uncovered{"action": "escalate"}}
 	f.update(func(tx store.Tx) error { return tx.Projects.Update(f.ctx, withPolicy) })
 	if got, err := f.s.Projects.Get(f.ctx, "b"); err != nil || !got.Policy.Unreadable {
 		t.Errorf("a policy with a word that nobody knows: %+v, %v", got.Policy, err)
