@@ -15,6 +15,12 @@ type View struct {
 	index   index
 	tree    *federation.Tree
 	held    held
+	demands
+}
+
+// demands holds what a project says about verdicts beside its rules. Changing it raises the corpus version, but snapshots do not
+// have it.
+type demands struct {
 	waivers waivers
 	policy  rule.ProjectPolicy
 }
@@ -31,9 +37,8 @@ func (v *View) Version() int64 { return v.version }
 // Len returns the number of the view's rules, of all statuses.
 func (v *View) Len() int { return v.index.live }
 
-// Policy returns the policy of the project at the view's version. A view that is not of a project as it is now, such as that of a
-// snapshot, has the zero policy.
-func (v *View) Policy() *rule.ProjectPolicy { return &v.policy }
+// Policy returns the policy of the project at the view's version; the zero policy for the view of a snapshot.
+func (d *demands) Policy() *rule.ProjectPolicy { return &d.policy }
 
 // WithPolicy returns the view with another policy.
 func (v *View) WithPolicy(p rule.ProjectPolicy) *View {
@@ -47,7 +52,7 @@ func (v *View) Bytes() int64 { return v.index.bytes() + v.tree.Bytes() }
 
 // with returns the view at a version with another index.
 func (v *View) with(version int64, x index) *View {
-	return &View{version: version, index: x, tree: v.tree, waivers: v.waivers, policy: v.policy}
+	return &View{version: version, index: x, tree: v.tree, demands: v.demands}
 }
 
 // Apply returns the view with changed rules replaced and new ones added. It costs time in proportion to the change, not

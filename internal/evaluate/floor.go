@@ -45,16 +45,18 @@ func defaultSeverity(floor *rule.Floor) rule.Severity {
 	return DefaultSeverityMin
 }
 
-// takePolicy applies the policy to the answer: it lists by which parameters the caller has narrowed the evaluation, with a
+// takePolicy applies the policy to the answer of r: it lists the parameters by which the caller has narrowed the evaluation, with a
 // notice for each that is below the floor. [rule.Evaluation.Tally] draws the consequences. An evaluation that is decided again
 // from its record keeps those of the record.
-func (r *run) takePolicy() {
+func takePolicy(r *run) {
 	if was := r.before; was != nil {
 		r.answer.Narrowed, r.answer.Notices = was.Narrowed, was.Notices
 		return
 	}
-	r.answer.Narrowed = r.narrowed()
-	for _, n := range r.answer.Narrowed {
+	n := narrowing{run: r, floor: &r.policy.Floor}
+	n.find()
+	r.answer.Narrowed = n.list
+	for _, n := range n.list {
 		if n.Floor != "" {
 			r.answer.Notices = append(r.answer.Notices, fmt.Sprintf(
 				"The request asked for %s %s; the project's policy demands %s. The overall verdict is therefore not ALLOW.", n.Parameter, n.Asked, n.Floor))
@@ -62,68 +64,67 @@ func (r *run) takePolicy() {
 	}
 }
 
-// narrowed lists the parameters by which the caller made fewer rules hold. A policy that cannot be read has a floor that
-// nothing narrowed reaches.
-func (r *run) narrowed() []rule.Narrowed {
-	var list []rule.Narrowed
-	add := func(parameter, asked, whole, floor string) {
-		if r.policy.Unreadable {
-			floor = "something unknown, since it cannot be read"
-		}
-		list = append(list, rule.Narrowed{Parameter: parameter, Asked: asked, Default: whole, Floor: floor})
+// narrowing finds the parameters by which the caller made fewer rules hold.
+type narrowing struct {
+	*run
+	floor *rule.Floor
+	list  []rule.Narrowed
+}
+
+// add notes a parameter; demand is empty if the floor permits it. A policy that cannot be read has a floor that nothing narrowed
+// reaches.
+func (n *narrowing) add(parameter, asked, whole, demand string) {
+	if n.policy.Unreadable {
+		demand = "something unknown, since it cannot be read"
 	}
-	req, floor := r.req, &r.policy.Floor
+	n.list = append(n.list, rule.Narrowed{Parameter: parameter, Asked: asked, Default: whole, Floor: demand})
+}
+
+func (n *narrowing) find() {
+	req, floor := n.req, n.floor
 	if least := defaultSeverity(floor); req.SeverityMin.Rank() > least.Rank() {
 		demand := ""
 		if floor.SeverityMin != "" && req.SeverityMin.Rank() > floor.SeverityMin.Rank() {
 			demand = "at most " + string(floor.SeverityMin)
 		}
-		add(bySeverity, string(req.SeverityMin), string(least), demand)
+		n.add(bySeverity, string(req.SeverityMin), string(least), demand)
 	}
 	if req.NodeID != "" {
-		if whole, demand := r.boundNode(); whole != "" {
-			add(byNode, req.NodeID, whole, demand)
-		}
+		n.findNode()
 	}
-	if asked := r.subject.Scope; asked != "" {
-		add(byScope, asked, "every scope", scopeDemand(floor.Scopes, r.subject.Repository, asked))
+	if asked := n.subject.Scope; asked != "" {
+		n.add(byScope, asked, "every scope", scopeDemand(floor.Scopes, n.subject.Repository, asked))
 	}
 	if req.Environment != floor.Environment {
-		demand := ""
-		if floor.Environment != "" {
-			demand = floor.Environment
-		}
-		add(byEnvironment, req.Environment, cmp.Or(floor.Environment, "the live rules"), demand)
+		n.add(byEnvironment, req.Environment, cmp.Or(floor.Environment, "the live rules"), floor.Environment)
 	}
-	if cut := r.sel.inScope - r.sel.selected; cut > 0 && req.MaxRules < DefaultMaxRules {
-		add(byMaxRules, strconv.Itoa(req.MaxRules), strconv.Itoa(DefaultMaxRules), "")
+	if n.sel.inScope > n.sel.selected && req.MaxRules < DefaultMaxRules {
+		n.add(byMaxRules, strconv.Itoa(req.MaxRules), strconv.Itoa(DefaultMaxRules), "")
 	}
-	return list
 }
 
-// boundNode returns what holds if the request names no node, empty if that is the named node, and what the floor demands
-// instead of it.
-func (r *run) boundNode() (whole, demand string) {
-	tree := r.view.Federation()
-	bound, err := tree.Bound(r.subject.Repository)
-	strict := r.policy.Floor.BoundNode
+// findNode notes the node of the request, unless the repository is bound to it.
+func (n *narrowing) findNode() {
+	asked, tree := n.req.NodeID, n.view.Federation()
+	bound, err := tree.Bound(n.subject.Repository)
+	var whole, demand string
 	switch {
 	case err != nil:
-		if whole = "no node: the repository is bound to several alike"; strict {
-			demand = "the node that the repository is bound to, which several are alike"
-		}
+		whole, demand = "no node: the repository is bound to several alike", "the node of the repository, which is bound to several alike"
 	case bound == "":
-		if whole = "all rules: the repository is bound to no node"; strict {
-			demand = "no node_id, since the repository is bound to no node"
-		}
-	case strings.EqualFold(bound, r.req.NodeID):
+		whole, demand = "all rules: the repository is bound to no node", "no node_id, since the repository is bound to no node"
+	case strings.EqualFold(bound, asked):
+		return
 	default:
-		below := slices.ContainsFunc(tree.Below(bound), func(id string) bool { return strings.EqualFold(id, r.req.NodeID) })
-		if whole = "the node that the repository is bound to, " + bound; strict && !below {
-			demand = "that node " + bound + " or one below it, since the repository is bound to it"
+		whole = "node " + bound + ", to which the repository is bound"
+		if !slices.ContainsFunc(tree.Below(bound), func(id string) bool { return strings.EqualFold(id, asked) }) {
+			demand = "node " + bound + ", to which the repository is bound, or one below it"
 		}
 	}
-	return whole, demand
+	if !n.floor.BoundNode {
+		demand = ""
+	}
+	n.add(byNode, asked, whole, demand)
 }
 
 // scopeDemand returns the scopes of a floor that the asked one is not in; empty without any. A subject that names no repository

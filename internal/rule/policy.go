@@ -26,7 +26,7 @@ var UncoveredWords = []Uncovered{UncoveredAllow, UncoveredConfirm, UncoveredDeny
 // exceptions to what is usual, while an action or a payment that no rule covers was foreseen by nobody.
 var openKinds = []string{"code_change", "document"}
 
-// ProjectPolicy is what a project demands of every evaluation, whoever asks for it. The zero value has no floor and the defaults of
+// ProjectPolicy holds the demands of a project on every evaluation, which callers cannot change. The zero value has no floor and the defaults of
 // [ProjectPolicy.UncoveredFor].
 type ProjectPolicy struct {
 	Floor     Floor                `json:"floor,omitzero" doc:"What callers cannot narrow: an evaluation below the floor is never ALLOW."`

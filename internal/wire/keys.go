@@ -40,7 +40,7 @@ type CreateProject struct {
 	TwoPerson     bool   `json:"two_person_approval,omitempty" doc:"Refuse an approval by the author of the rule's last content change."`
 	TestsRequired bool   `json:"tests_required,omitempty" doc:"Refuse to make a rule EFFECTIVE unless it has test cases and all of them pass."`
 	// Policy is nil for the default policy.
-	Policy *ProjectPolicyInput `json:"policy,omitempty" doc:"What the project demands of every evaluation."`
+	Policy *ProjectPolicyInput `json:"policy,omitempty" doc:"Demands of the project on every evaluation."`
 }
 
 // ChangeProject is the body that changes a project.
@@ -50,7 +50,7 @@ type ChangeProject struct {
 	TwoPerson     Optional[bool]   `json:"two_person_approval,omitzero" nullable:"false" doc:"Refuse an approval by the author of the rule's last content change."`
 	TestsRequired Optional[bool]   `json:"tests_required,omitzero" nullable:"false" doc:"Refuse to make a rule EFFECTIVE unless it has test cases and all of them pass."`
 	// Policy is nil if it stays as it is.
-	Policy *ProjectPolicyInput `json:"policy,omitempty" doc:"What the project demands of every evaluation; absent parts stay as they are."`
+	Policy *ProjectPolicyInput `json:"policy,omitempty" doc:"Demands of the project on every evaluation; absent parts stay as they are."`
 }
 
 // ProjectPolicyInput is the policy of a project as its administrator writes it. Absent parts stay as they are.
