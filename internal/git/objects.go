@@ -105,7 +105,7 @@ func (o *objects) store(ctx context.Context, p *part) error {
 	name, err := at.output(ctx, nil, o.environ, "hash-object", "-w", "--", p.path)
 	if err != nil {
 		p.unread = "git cannot read it: " + err.Error()
-		return nil //nolint:nilerr // the reason is told with the file
+		return nil //nolint:nilerr // Unread has the reason
 	}
 	p.blob = strings.TrimSpace(name)
 	return nil
@@ -238,7 +238,7 @@ func (r Repository) Contents(ctx context.Context, raw []byte) (*Change, error) {
 	c := &Change{Diff: whole.String()}
 	files, err := diff.Parse(c.Diff)
 	if err != nil {
-		return c, nil //nolint:nilerr // whoever judges the diff gives the error, with the line
+		return c, nil //nolint:nilerr // the evaluation reports the error, with the line
 	}
 	var wanted []*part
 	for i := range files {
