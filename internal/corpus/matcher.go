@@ -34,11 +34,6 @@ type Coverage struct {
 	matcher *matcher
 }
 
-// File reports whether the rule concerns a file with this path, or with this path before a rename.
-func (c *Coverage) File(path, oldPath string) bool {
-	return c.Path(path) || (oldPath != "" && c.Path(oldPath))
-}
-
 // Path reports whether the rule concerns a file with this path. A file whose path can be read in several ways is concerned if one of
 // its readings is.
 func (c *Coverage) Path(path string) bool { return c.matcher.covers(path) }

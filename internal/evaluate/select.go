@@ -146,7 +146,7 @@ func (r *run) part(e *corpus.Entry) *part {
 		return p
 	}
 	p := &r.whole
-	if only := r.subject.Only(func(f *diff.File) bool { return covers.File(f.Path, f.OldPath) }); only != r.subject {
+	if only := r.subject.Only(func(f *diff.File) bool { return f.AnyPath(covers.Path) || f.OldPath != "" && covers.Path(f.OldPath) }); only != r.subject {
 		p = &part{only, check.Prepare(only)}
 	}
 	if r.parts == nil {
@@ -162,7 +162,7 @@ func movedIn(s *subject.Subject, covers *corpus.Coverage) *diff.File {
 		return nil
 	}
 	for i := range s.Files {
-		if f := &s.Files[i]; f.OldPath != "" && covers.File(f.Path, "") && !covers.File(f.OldPath, "") {
+		if f := &s.Files[i]; f.OldPath != "" && f.AnyPath(covers.Path) && !covers.Path(f.OldPath) {
 			return f
 		}
 	}
@@ -193,6 +193,7 @@ func (r *run) queryOf() *corpus.Query {
 	for i := range s.Files {
 		f := &s.Files[i]
 		q.Paths = append(q.Paths, f.Path)
+		q.Paths = append(q.Paths, f.Others...)
 		take(f.Path)
 		if f.OldPath != "" {
 			q.Paths = append(q.Paths, f.OldPath)
