@@ -24,6 +24,7 @@ type Evaluation struct {
 	Timestamp      time.Time     `json:"timestamp" doc:"When the evaluation ran."`
 	Mode           Mode          `json:"mode" enum:"preflight,posthoc" doc:"Before or after the action."`
 	Coverage       Coverage      `json:"coverage" doc:"What was looked at, and what was not."`
+	Notices        []string      `json:"notices,omitempty" nullable:"false" doc:"What else the reader of the verdict must know, each in a sentence; absent without any."`
 	Overridden     []Overridden  `json:"overridden" nullable:"false" doc:"Rules that apply but are silenced by another rule that overrides them."`
 	NodeID         string        `json:"node_id,omitempty" doc:"Federation node whose effective rules were applied; absent if none was in play."`
 	SnapshotID     string        `json:"snapshot_id,omitempty" doc:"Snapshot whose rules were applied; absent for live rules."`
