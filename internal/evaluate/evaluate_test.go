@@ -17,6 +17,7 @@ import (
 	"tenet/internal/corpus"
 	"tenet/internal/evaluate"
 	"tenet/internal/judge"
+	"tenet/internal/ledger"
 	"tenet/internal/rule"
 	"tenet/internal/store"
 	"tenet/internal/subject"
@@ -55,13 +56,22 @@ func noModel(t *testing.T) evaluate.Judge { t.Helper(); return judge.New(judge.C
 
 // saying judges every rule alike.
 func saying(v rule.Verdict) judgeFunc {
-	return func(_ *subject.Subject, rules []*rule.Rule) judge.Result {
-		res := judge.Result{Models: []string{"fake:1"}, Cost: rule.Cost{Calls: 1}, HunksExamined: 1 << 20, BytesExamined: 1 << 20}
+	return func(s *subject.Subject, rules []*rule.Rule) judge.Result {
+		res := judge.Result{Models: []string{"fake:1"}, Cost: rule.Cost{Calls: 1}}
 		for _, r := range rules {
 			res.Verdicts = append(res.Verdicts, rule.RuleVerdict{RuleID: r.ID, Verdict: v, DecidedBy: rule.ByModel, Reasoning: "said the model"})
+			res.Accounts = append(res.Accounts, readAll(s))
 		}
 		return res
 	}
+}
+
+// readAll is the account of a model that has read all of a subject.
+func readAll(s *subject.Subject) ledger.Account {
+	units := s.Units().Units
+	a := ledger.NewAccount(units, nil)
+	a.Examined(rule.ByModel, units.All())
+	return a
 }
 
 type bench struct {
@@ -276,8 +286,8 @@ func TestDecidesDenyLeavesTheRestToTheJudge(t *testing.T) {
 }
 
 func TestAJudgeThatForgetsARuleDoesNotAllowIt(t *testing.T) {
-	e := evaluator(t, judgeFunc(func(_ *subject.Subject, rules []*rule.Rule) judge.Result {
-		res := saying(rule.Allow)(nil, rules[:1])
+	e := evaluator(t, judgeFunc(func(s *subject.Subject, rules []*rule.Rule) judge.Result {
+		res := saying(rule.Allow)(s, rules[:1])
 		res.Verdicts = append(res.Verdicts, rule.RuleVerdict{RuleID: "made up", Verdict: rule.Allow, DecidedBy: rule.ByModel})
 		return res
 	}), rule.Rule{Statement: "One."}, rule.Rule{Statement: "Two."}).run(t, subject.Input{Action: "act"})
