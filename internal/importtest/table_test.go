@@ -63,7 +63,8 @@ var table = map[string]row{
 	"signature":           {layer: block, imports: []string{"rule"}},
 	"store":               {layer: block, imports: []string{"rule"}},
 	"store/sqlstore":      {layer: block, imports: []string{"rule", "store"}},
-	"diff":                {layer: block},
+	"charset":             {layer: block},
+	"diff":                {layer: block, imports: []string{"charset"}},
 	"subject":             {layer: block, imports: []string{"diff", "rule"}},
 	"/packs":              {layer: block, imports: []string{"rule"}, tests: []string{"catalog", "evaluate"}},
 
@@ -166,7 +167,7 @@ var homes = map[string][]string{
 	"github.com/tailscale/hujson":         {"hook/settings"},
 	"github.com/yuin/goldmark":            {"blocks"},
 	"golang.org/x/net/html":               {"blocks"},
-	"golang.org/x/text":                   {"blocks", "corpus", "document/extract"},
+	"golang.org/x/text":                   {"blocks", "charset", "corpus", "document/extract"},
 	"modernc.org/sqlite":                  {"store/sqlstore"},
 }
 
