@@ -73,7 +73,7 @@ func (w *wide) guess(b []byte) (string, bool) {
 // such bytes, four in a row hardly.
 const maxASCIIRun = 7
 
-// asciiRun reports whether bytes that a wide encoding reads as other characters hold a run of ASCII, which is what an
+// asciiRun reports whether bytes that a wide encoding reads as other characters hold a run of ASCII, which an
 // interpreter that ignores the encoding reads.
 func asciiRun(b []byte) bool {
 	run := 0

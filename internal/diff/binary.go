@@ -12,7 +12,7 @@ import (
 
 // binaryPatch is the forward part of a binary patch of git.
 type binaryPatch struct {
-	line    int // of its first line, which tells the kind and the size
+	line    int // of its first line, which has the kind and the size
 	isDelta bool
 	data    []byte // unpacked
 }

@@ -50,9 +50,9 @@ type File struct {
 	// Others are further paths that a tool may read in the same header, such as src/a.py in "diff --git a/src/a.py a/src/a.py":
 	// rules for any of them apply.
 	Others []string
-	// OldMode and NewMode are the modes of the file in git, such as 100755; empty if the diff does not tell them.
+	// OldMode and NewMode are the modes of the file in git, such as 100755; empty if the diff does not give them.
 	OldMode, NewMode string
-	// OldBlob and NewBlob are the names of its content in git, maybe cut short; empty if the diff does not tell them.
+	// OldBlob and NewBlob are the names of its content in git, maybe cut short; empty if the diff does not give them.
 	OldBlob, NewBlob string
 	// Unseen says why content that the change brings to Path is not in Hunks, such as "its content is not given"; empty if all
 	// of it is there. No rule about content can be known to be kept then.

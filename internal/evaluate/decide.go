@@ -54,6 +54,7 @@ func (r *run) conclude(ctx context.Context) error {
 	}
 	r.answer.Coverage.Redacted = r.redacted
 	ledger.Cover(&r.answer.Coverage, r.whole.units.Units, r.accounts)
+	takePolicy(r)
 	r.answer.Tally()
 	if r.subject.Empty() {
 		r.answer.OverallVerdict = rule.NeedsConfirmation
