@@ -125,6 +125,9 @@ func (r *run) byCheck(c *chosen) (v rule.RuleVerdict, a ledger.Account, final bo
 	}
 	out := &c.outcome
 	finding := findings[out.Result]
+	if r.part(c.Entry).subject.Empty() {
+		finding, out = ledger.NotConcerned, &check.Outcome{Reason: "no file of it is among those that the rule applies to"}
+	}
 	if finding == ledger.Kept && c.Rule.Check.Decides == rule.DenyOnly {
 		return v, a, false
 	}

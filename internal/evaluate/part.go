@@ -33,7 +33,7 @@ func (r *run) part(e *corpus.Entry) *part {
 	}
 	p, ok := r.parts[covers.Key]
 	if !ok {
-		p = r.newPart(covers)
+		p = newPart(&r.whole, covers)
 		if r.parts == nil {
 			r.parts = map[string]*part{}
 		}
@@ -45,13 +45,12 @@ func (r *run) part(e *corpus.Entry) *part {
 // newPart returns the part with the files that are covered. Of a file that leaves the covered paths, a rule is about the change
 // and not about the content at its new path. The units of the part are those of the whole subject in the same order, without
 // those that are left out.
-func (r *run) newPart(covers *corpus.Coverage) *part {
-	only := *r.subject
+func newPart(all *part, covers *corpus.Coverage) *part {
+	only := *all.subject
 	only.Files = nil
 	var from []int // numbers of the files in the whole subject
 	leaves := false
-	for i := range r.subject.Files {
-		f := r.subject.Files[i]
+	for i, f := range all.subject.Files {
 		if !covers.File(f.Path, f.OldPath) {
 			continue
 		}
@@ -60,12 +59,12 @@ func (r *run) newPart(covers *corpus.Coverage) *part {
 		}
 		only.Files, from = append(only.Files, f), append(from, i)
 	}
-	if len(from) == len(r.subject.Files) && !leaves {
-		return &r.whole
+	if len(from) == len(all.subject.Files) && !leaves {
+		return all
 	}
 	checked := check.Prepare(&only)
 	p := &part{subject: &only, checked: checked, units: checked.Units()}
-	whole := r.whole.units
+	whole := all.units
 	for unit := range whole.Name(0) { // before those of files
 		p.numbers = append(p.numbers, unit)
 	}
