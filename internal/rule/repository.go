@@ -11,7 +11,7 @@ import (
 // https://github.com/Acme/Billing.git, git@github.com:acme/billing and github.com/acme/billing.
 //
 // Letter case never counts. The common hosts ignore it, and so do GitLab, GitHub Enterprise, Gitea and Bitbucket on hosts of one's own;
-// where a host does tell two names apart by case, rules for one of them apply to both.
+// where a host has two names that differ in case, rules for one of them apply to both.
 type Repository struct {
 	// Host is the DNS name of the server, without user and port; empty if the name does not give one.
 	Host string

@@ -41,7 +41,7 @@ func nearForm(s string) string {
 }
 
 // Near returns up to most of the names that somebody who wrote name may have meant, the nearest first and equals in alphabetical order. A
-// name is near if a third of its characters differ at most, or if it is a path that ends with name or, but for its last element, is name.
+// name is near if a third of its characters differ at most, or if one of the two paths ends with the other.
 // It reads the first 10,000 names.
 func Near(name string, names []string, most int) []string {
 	type candidate struct {
