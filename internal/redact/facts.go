@@ -47,15 +47,15 @@ func (p *pass) value(path, key string, v any) any {
 // fact redacts a string. The rules see its key in front of it, because many look for a name such as api_key there.
 func (p *pass) fact(path, key, s string) string {
 	if secretNames[normal(key)] && plain(s) {
-		p.replaced[s] = Placeholder("password")
+		p.known.fact(key, s)
 		p.note(path, []wire.Redaction{{Kind: "password", Line: 1}})
-		return p.replaced[s]
+		return Placeholder("password")
 	}
 	lead := ""
 	if key != "" && len(key) <= before/2 && !strings.ContainsAny(key, "\n") {
 		lead = key + `="`
 	}
-	clean, found := p.r.text(lead+s, p.replaced)
+	clean, found := p.r.text(lead+s, p.known)
 	rest, ok := strings.CutPrefix(clean, lead)
 	if !ok { // the key itself holds a secret; its own redaction replaces it
 		return p.text(path, s)
@@ -75,7 +75,17 @@ func normal(key string) string { return strings.ToLower(joints.Replace(key)) }
 
 var joints = strings.NewReplacer("_", "", "-", "", " ", "")
 
-// plain reports whether a value may be a secret, not a reference to one or a placeholder.
+// plain reports whether the value of a secret name may be a secret, not a reference to one, a placeholder, or code. It is one
+// word without the signs of code, or of high entropy.
 func plain(s string) bool {
-	return len(s) >= minSecret && !strings.ContainsAny(s, "${}<>*") && !strings.HasPrefix(s, "[redacted:")
+	if len(s) < minSecret || strings.ContainsAny(s, " \t\r\n\v\f") || strings.HasPrefix(s, "[redacted:") {
+		return false
+	}
+	return !strings.ContainsAny(s, "${}<>*()[];,|&\\\"'`=") || !reference(s) && highEntropy(s)
+}
+
+// reference reports whether a value names a variable or is masked.
+func reference(s string) bool {
+	return strings.HasPrefix(s, "$") || strings.Contains(s, "{") && strings.Contains(s, "}") || strings.Contains(s, "**") ||
+		strings.HasPrefix(s, "<") && strings.HasSuffix(s, ">")
 }
