@@ -6,6 +6,7 @@ package check
 import (
 	"context"
 
+	"tenet/internal/ledger"
 	"tenet/internal/rule"
 )
 
@@ -47,6 +48,8 @@ type Outcome struct {
 	Issue, Fix string
 	// Locations are the lines that break the rule, at most 50 of them.
 	Locations []rule.Location
+	// About are the units of the subject that the check is about, Seen those that it has read; see [Input.Units].
+	About, Seen *ledger.Set
 	// Evidence are the facts that an expression read, or the lines that a pattern found, at most 50 of them.
 	Evidence []rule.Evidence
 }
@@ -120,7 +123,8 @@ func (p *Program) runCEL(ctx context.Context, in *Input) Outcome {
 	case reason != "":
 		return undecided("the check could not be evaluated: " + reason)
 	case holds:
-		return Outcome{Result: Kept, Reason: "the check holds: " + p.cel.short}
+		read := in.readable()
+		return Outcome{Result: Kept, Reason: "the check holds: " + p.cel.short, About: read, Seen: read}
 	}
 	out := p.broken("the check does not hold: "+p.cel.short, "The check does not hold: "+p.cel.short)
 	out.Evidence = p.cel.evidence(in)

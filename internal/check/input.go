@@ -8,6 +8,7 @@ import (
 	"cel.dev/cel-go/interpreter"
 
 	"tenet/internal/diff"
+	"tenet/internal/ledger"
 	"tenet/internal/subject"
 )
 
@@ -24,6 +25,12 @@ type Input struct {
 
 	// Parts for patterns: the texts of files, and the action with the strings in facts.
 	fileTexts, looseTexts func() []*content
+
+	// Parts for the account of what a check is about.
+	units                       func() *subject.Units
+	readable, searchable, loose func() *ledger.Set
+	// about are the texts and the hidden contents of all files.
+	about func() *ledger.Set
 }
 
 // Prepare returns the input of checks for a subject. It does no work yet.
@@ -34,13 +41,51 @@ func Prepare(s *subject.Subject) *Input {
 		files:      sync.OnceValue(func() *celFiles { return newCELFiles(s) }),
 		fileTexts:  sync.OnceValue(func() []*content { return fileTexts(s) }),
 		looseTexts: sync.OnceValue(func() []*content { return looseTexts(s) }),
+		units:      sync.OnceValue(s.Units),
 	}
+	in.readable = sync.OnceValue(func() *ledger.Set { return in.units().Of(ledger.Action, ledger.Facts, ledger.Name, ledger.Text) })
+	in.loose = sync.OnceValue(func() *ledger.Set { return in.units().Of(ledger.Action, ledger.Facts) })
+	in.searchable = sync.OnceValue(in.searchedTexts)
+	in.about = sync.OnceValue(func() *ledger.Set { return in.textsOf(func(string) bool { return true }) })
 	if in.facts == nil {
 		in.facts = map[string]any{}
 	}
 	in.subjectVar = &object{typ: subjectType, native: in}
 	in.diffVar = &object{typ: diffType, native: in}
 	return in
+}
+
+// Units returns the units of the subject, by whose numbers outcomes say what a check is about and has read.
+func (in *Input) Units() *subject.Units { return in.units() }
+
+// textsOf returns the units that a pattern for some paths is about: the hunks with new lines and the hidden contents of files.
+func (in *Input) textsOf(wanted func(path string) bool) *ledger.Set {
+	units := in.units()
+	set := ledger.NewSet(units.Len())
+	for i := range in.subject.Files {
+		if !wanted(in.subject.Files[i].Path) {
+			continue
+		}
+		from, to := units.Hunks(i)
+		for unit := from; unit < to; unit++ {
+			if units.At(unit).Bytes > 0 {
+				set.Add(unit)
+			}
+		}
+		if hidden := units.Content(i); hidden >= 0 && units.At(hidden).Media == "" {
+			set.Add(hidden)
+		}
+	}
+	return set
+}
+
+// searchedTexts returns the units whose texts patterns read.
+func (in *Input) searchedTexts() *ledger.Set {
+	set := ledger.NewSet(in.units().Len())
+	for _, t := range in.fileTexts() {
+		set.AddRange(in.units().Hunks(t.file))
+	}
+	return set
 }
 
 // activation gives expressions their variables.

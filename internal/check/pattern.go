@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"tenet/internal/diff"
+	"tenet/internal/ledger"
 	"tenet/internal/rule"
 	"tenet/internal/subject"
 	"tenet/internal/text"
@@ -129,14 +130,26 @@ func (p *pattern) searchText(t *content) string {
 // runPattern looks for the pattern in every text that it wants.
 func (p *Program) runPattern(ctx context.Context, in *Input) Outcome {
 	search := search{ctx: ctx, pattern: p.pattern}
+	everywhere := p.pattern.paths.Empty() && p.pattern.excluded.Empty()
+	about, seen := in.about(), in.searchable()
+	if !everywhere {
+		about, seen = in.textsOf(p.pattern.wants), ledger.NewSet(in.units().Len())
+	}
 	for _, t := range in.fileTexts() {
-		if p.pattern.wants(t.path) {
-			search.text(t)
+		if !everywhere {
+			if !p.pattern.wants(t.path) {
+				continue
+			}
+			seen.AddRange(in.units().Hunks(t.file))
 		}
+		search.text(t)
 	}
 	if p.pattern.paths.Empty() {
 		for _, t := range in.looseTexts() {
 			search.text(t)
+		}
+		if !in.loose().Empty() {
+			about, seen = ledger.Union(about, in.loose()), ledger.Union(seen, in.loose())
 		}
 	}
 	missing := 0
@@ -158,7 +171,7 @@ func (p *Program) runPattern(ctx context.Context, in *Input) Outcome {
 	case search.lines == 0:
 		return Outcome{Result: NotConcerned, Reason: p.pattern.nothing(in)}
 	}
-	return Outcome{Result: Kept, Reason: fmt.Sprintf("no match of `%s` in %s", p.pattern.short, search.looked())}
+	return Outcome{Result: Kept, Reason: fmt.Sprintf("no match of `%s` in %s", p.pattern.short, search.looked()), About: about, Seen: seen}
 }
 
 // nothing explains why the pattern read no line.

@@ -13,6 +13,7 @@ import (
 // content is a text that patterns search: the new lines of a file, the action, or the strings in facts.
 type content struct {
 	path  string // of the file, empty for action and facts
+	file  int    // its number in the subject
 	body  string // all lines, each with a line end
 	lines []textLine
 	added int // how many lines are added
@@ -127,7 +128,7 @@ func fileTexts(s *subject.Subject) []*content {
 		if f.Binary || f.Missing {
 			continue
 		}
-		w := textWriter{text: content{path: f.Path}}
+		w := textWriter{text: content{path: f.Path, file: i}}
 		bytes, lines := 0, 0
 		for _, l := range f.NewLines {
 			bytes, lines = bytes+len(l.Text)+1, lines+1

@@ -29,6 +29,7 @@ var table = map[string]row{
 	"wire":    {layer: nouns, imports: []string{"rule"}},         // the requests and the answers of the API
 	"wire/op": {layer: nouns, imports: []string{"rule", "wire"}}, // and its operations
 	"text":    {layer: nouns},
+	"ledger":  {layer: nouns, imports: []string{"rule"}}, // the law of ALLOW
 
 	"audit":  {layer: block, imports: []string{"rule", "store"}},
 	"auth":   {layer: block, imports: []string{"audit", "rule", "store"}},
@@ -59,10 +60,12 @@ var table = map[string]row{
 	"metric":              {layer: block},
 	"redact":              {layer: block, imports: []string{"diff", "subject"}},
 	"report":              {layer: block, imports: []string{"rule"}},
+	"shell":               {layer: block},
 	"signature":           {layer: block, imports: []string{"rule"}},
 	"store":               {layer: block, imports: []string{"rule"}},
 	"store/sqlstore":      {layer: block, imports: []string{"rule", "store"}},
-	"diff":                {layer: block},
+	"charset":             {layer: block},
+	"diff":                {layer: block, imports: []string{"charset"}},
 	"subject":             {layer: block, imports: []string{"diff", "rule"}},
 	"/packs":              {layer: block, imports: []string{"rule"}, tests: []string{"catalog", "evaluate"}},
 
@@ -165,8 +168,9 @@ var homes = map[string][]string{
 	"github.com/tailscale/hujson":         {"hook/settings"},
 	"github.com/yuin/goldmark":            {"blocks"},
 	"golang.org/x/net/html":               {"blocks"},
-	"golang.org/x/text":                   {"blocks", "corpus", "document/extract"},
+	"golang.org/x/text":                   {"blocks", "charset", "corpus", "document/extract"},
 	"modernc.org/sqlite":                  {"store/sqlstore"},
+	"mvdan.cc/sh":                         {"shell"},
 }
 
 // vague are names that say nothing about what a package gives.

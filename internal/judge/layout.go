@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"tenet/internal/diff"
+	"tenet/internal/redact"
 	"tenet/internal/rule"
 	"tenet/internal/subject"
 )
@@ -82,6 +83,9 @@ func newLayout(s *subject.Subject, limit, maxParts int) layout {
 	}
 	for i := range l.units {
 		l.units[i].content = l.units[i].hash()
+	}
+	if l.contains(redact.Placeholder(redact.WithheldKind)) {
+		l.omit("facts", "a fact is named like a secret and has more than one word, so the model did not see it")
 	}
 	l.findUnseen(s)
 	return l

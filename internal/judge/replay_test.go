@@ -187,3 +187,24 @@ func TestAnEditedAnswerShowsInTheReplay(t *testing.T) {
 		t.Errorf("got %+v", v)
 	}
 }
+
+// TestAPasswordOfManyWordsIsNotExamined has a fact that is not shown to the model, which so cannot be allowed.
+func TestAPasswordOfManyWordsIsNotExamined(t *testing.T) {
+	rules := newRules(1)
+	for value, want := range map[string]rule.Verdict{"correct horse; drop table users": rule.NeedsConfirmation, "hunter2hunter2": rule.Allow} {
+		in := subject.Input{Facts: map[string]any{"password": value, "amount": 5}}
+		m := judgetest.Model(allowAll)
+		res := decide(t, m, build(t, in), rules)
+		if res.Verdicts[0].Verdict != want || strings.Contains(m.Requests()[0].Prompt, value) {
+			t.Errorf("%q: %+v", value, res.Verdicts[0])
+		}
+		if want == rule.Allow {
+			continue
+		}
+		if len(res.Unexamined) != 1 || res.Unexamined[0].Part != "facts" {
+			t.Errorf("unexamined %+v", res.Unexamined)
+		}
+		clean, _, _ := redact.New().Input(in)
+		wantSame(t, "redacted", res, replayed(t, build(t, clean), rules, res))
+	}
+}

@@ -16,7 +16,7 @@ type secrets struct {
 // place is the text before and after a secret in its line.
 type place struct {
 	before, after, kind string
-	// whole means that a quote has all of the text before and after, and may have more. Otherwise it is a part of that line.
+	// whole means that the secret is all of a fact, which is quoted alone or in quotes, as in JSON.
 	whole bool
 }
 
@@ -47,17 +47,12 @@ func (k *secrets) add(text string, spans []span) {
 	}
 }
 
-// fact adds a fact whose value is a secret.
-func (k *secrets) fact(key, value string) {
-	name, _ := json.Marshal(key) //nolint:errchkjson // a string
-	p := place{before: string(name) + ":", kind: "password", whole: true}
-	for _, q := range []place{p, {kind: p.kind}} { // as JSON in an object, and alone
-		if q.whole {
-			q.before += `"`
-			q.after = `"`
-		}
-		if list := k.places[value]; len(list) < maxPlaces {
-			k.places[value] = append(list, q)
+// fact adds a secret that is the value of a fact.
+func (k *secrets) fact(value, kind string) {
+	escaped, _ := json.Marshal(value) //nolint:errchkjson // a string
+	for _, form := range []string{value, string(escaped[1 : len(escaped)-1])} {
+		if list := k.places[form]; len(list) < maxPlaces {
+			k.places[form] = append(list, place{kind: kind, whole: true})
 		}
 	}
 }
@@ -100,7 +95,7 @@ func (p *place) quoted(text string, from, to int) bool {
 	before := text[strings.LastIndexByte(text[:from], '\n')+1 : from]
 	after, _, _ := strings.Cut(text[to:], "\n")
 	if p.whole {
-		return strings.HasSuffix(before, p.before) && strings.HasPrefix(after, p.after)
+		return (before == "" || strings.HasSuffix(before, `"`) || strings.HasSuffix(before, " ")) && (after == "" || after[0] == '"')
 	}
 	before, after = strings.TrimLeft(before, " \t"), strings.TrimRight(after, " \t\r")
 	before, after = before[max(0, len(before)-maxContext):], after[:min(len(after), maxContext)]

@@ -224,7 +224,7 @@ func trimmed(text string, from, to int) [2]int {
 	return [2]int{from, to}
 }
 
-// password reports whether a text that stands for a password is one token: letters, digits, - . _ ~ + @ and percent-encoded
+// password reports whether a text in the place of a password is one token: letters, digits, - . _ ~ + @ and percent-encoded
 // bytes, with = and ! at its end.
 func password(s string) bool {
 	if len(s) < minPassword {

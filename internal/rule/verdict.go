@@ -19,6 +19,8 @@ type RuleVerdict struct {
 	Evidence         []Evidence     `json:"evidence" nullable:"false" doc:"What the verdict rests on, found in the subject by the server."`
 	Fingerprint      string         `json:"fingerprint,omitempty" doc:"Identifies what the rule objects to, whatever its line; what a waiver is bound to. Absent where the denial cannot be waived."`
 	Waiver           *AppliedWaiver `json:"waiver,omitempty" doc:"The waiver that covers this denial; it then does not count in the overall verdict."`
+	Concerned        bool           `json:"concerned" doc:"Whether the rule has anything to say about the subject; false for an ALLOW because its condition does not hold or no file is among its paths."`
+	Unexamined       []Unexamined   `json:"unexamined,omitempty" doc:"What the rule is about and nothing has examined; with it the verdict is never ALLOW."`
 	SourceNodeID     string         `json:"source_node_id,omitempty" doc:"Federation node that supplies the rule; absent if no node is in play."`
 }
 

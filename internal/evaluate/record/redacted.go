@@ -22,6 +22,13 @@ func ReplaceSecrets(e *rule.Evaluation, replace func(text string) string) {
 		return
 	}
 	e.FixSummary = replace(e.FixSummary)
+	e.Notices, e.Narrowed = slices.Clone(e.Notices), slices.Clone(e.Narrowed)
+	for i := range e.Notices {
+		e.Notices[i] = replace(e.Notices[i])
+	}
+	for i := range e.Narrowed {
+		e.Narrowed[i].Asked = replace(e.Narrowed[i].Asked)
+	}
 	e.RuleVerdicts = slices.Clone(e.RuleVerdicts)
 	for i := range e.RuleVerdicts {
 		v := &e.RuleVerdicts[i]

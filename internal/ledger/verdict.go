@@ -1,0 +1,52 @@
+package ledger
+
+import (
+	"tenet/internal/rule"
+)
+
+// Finding is the result of an examination, before the account is drawn up.
+type Finding uint8
+
+// Findings. The zero value is Open, so that an empty one never passes.
+const (
+	// Open means that nothing could decide.
+	Open Finding = iota
+	// Kept means that what was examined keeps the rule.
+	Kept
+	// Broken means that what was examined breaks the rule.
+	Broken
+	// Doubtful means that somebody decided that a person has to.
+	Doubtful
+	// NotConcerned means that the rule has nothing to say about the subject.
+	NotConcerned
+)
+
+// Decide sets the verdict of v, which says in its other fields what was found, by whom and why. Broken is DENY. Kept and
+// NotConcerned are ALLOW if nothing that the rule is about is missing (and Kept needs at least one unit), else NEEDS_CONFIRMATION with the missing units. All other
+// findings are NEEDS_CONFIRMATION.
+func (a *Account) Decide(f Finding, v *rule.RuleVerdict) {
+	v.Verdict, v.Concerned = rule.NeedsConfirmation, f != NotConcerned
+	switch f {
+	case Broken:
+		v.Verdict = rule.Deny
+		return
+	case Kept, NotConcerned:
+		if a.complete() && (f == NotConcerned || !a.about.Empty()) {
+			v.Verdict = rule.Allow
+			return
+		}
+	case Open, Doubtful:
+		if f == Open {
+			v.DecidedBy, v.Confidence = rule.ByNone, 0
+		}
+		return
+	default:
+	}
+	v.Concerned, v.DecidedBy, v.Confidence = true, rule.ByNone, 0
+	v.Unexamined = a.Unexamined()
+	v.IssueDescription = "Nothing of what the rule is about was examined."
+	if len(v.Unexamined) > 0 {
+		v.IssueDescription = "Not all that the rule is about was examined: " + describe(v.Unexamined) + "."
+	}
+	v.Reasoning = v.IssueDescription + " What was examined: " + v.Reasoning
+}
