@@ -46,8 +46,10 @@ func wantSame(t *testing.T, about string, was, is judge.Result) {
 	if d := cmp.Diff(was.Cost, is.Cost); d != "" {
 		t.Errorf("%s: the cost differs: %s", about, d)
 	}
-	if was.HunksExamined != is.HunksExamined || was.BytesExamined != is.BytesExamined || !cmp.Equal(was.Unexamined, is.Unexamined) {
-		t.Errorf("%s: coverage differs", about)
+	for i := range was.Accounts {
+		if d := cmp.Diff(was.Accounts[i].Unexamined(), is.Accounts[i].Unexamined()); d != "" {
+			t.Errorf("%s: the accounts differ: %s", about, d)
+		}
 	}
 	if !cmp.Equal(was.Calls, is.Calls) || !cmp.Equal(was.Reused, is.Reused) {
 		t.Errorf("%s: the calls of the replay are others: %s", about, cmp.Diff(was.Calls, is.Calls))
@@ -198,11 +200,8 @@ func TestAPasswordOfManyWordsIsNotExamined(t *testing.T) {
 		if res.Verdicts[0].Verdict != want || strings.Contains(m.Requests()[0].Prompt, value) {
 			t.Errorf("%q: %+v", value, res.Verdicts[0])
 		}
-		if want == rule.Allow {
-			continue
-		}
-		if len(res.Unexamined) != 1 || res.Unexamined[0].Part != "facts" {
-			t.Errorf("unexamined %+v", res.Unexamined)
+		if want == rule.NeedsConfirmation && !strings.Contains(res.Verdicts[0].Reasoning, "named like a secret") {
+			t.Errorf("the reason is %q", res.Verdicts[0].Reasoning)
 		}
 		clean, _, _ := redact.New().Input(in)
 		wantSame(t, "redacted", res, replayed(t, build(t, clean), rules, res))

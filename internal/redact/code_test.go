@@ -142,8 +142,8 @@ func TestAWordIsNoSecretElsewhere(t *testing.T) {
 // TestAWordBesideASecretStays has a name joined to a secret.
 func TestAWordBesideASecretStays(t *testing.T) {
 	for text, want := range map[string]string{
-		"api_key = " + generic() + "/DestroyAll\n":                                          "api_key = [redacted:generic-api-key]/DestroyAll\n",
-		"curl -u \"user:" + password() + "\" ; eval x\n":                                   "curl -u \"user:[redacted:curl-auth-user]\" ; eval x\n",
+		"api_key = " + generic() + "/DestroyAll\n":                                            "api_key = [redacted:generic-api-key]/DestroyAll\n",
+		"curl -u \"user:" + password() + "\" ; eval x\n":                                      "curl -u \"user:[redacted:curl-auth-user]\" ; eval x\n",
 		"-----BEGIN PRIVATE KEY-----\n" + generic() + generic() + "\neval(x)\nDestroyUsers\n": "-----BEGIN PRIVATE KEY-----\n[redacted:private-key]\neval(x)\nDestroyUsers\n",
 		"u = https://u:a%40" + password() + "@h":                                              "u = https://u:[redacted:url-password]@h",
 	} {
