@@ -32,8 +32,12 @@ Example:
 
 func (k *gitHook) Run(ctx context.Context, s *session) error {
 	return k.commit(ctx, s, func(ctx context.Context) (hook.Question, error) {
-		diff, err := stagedDiff(ctx)
-		return hook.Question{Diff: diff}, err
+		c, err := stagedChange(ctx)
+		if err != nil {
+			return hook.Question{}, err
+		}
+		c.tellUnread(s)
+		return hook.Question{Diff: c.diff, Files: c.files}, nil
 	})
 }
 
@@ -64,24 +68,27 @@ func (k *preCommitHook) question(ctx context.Context, s *session) (hook.Question
 	if err != nil {
 		return hook.Question{}, err
 	}
-	diff, err := gitDiff(ctx, append(what, k.named()...)...)
-	if err != nil || len(k.Files) == 0 {
-		return hook.Question{Diff: diff}, err
+	c, err := gitChange(ctx, what, k.named()...)
+	if err != nil {
+		return hook.Question{}, err
 	}
 	// pre-commit does not name the files that are deleted.
-	deleted, err := gitDiff(ctx, append(what, "--diff-filter=D", "--")...)
-	if err != nil || diff != "" || s.env(fromRef) != "" {
-		return hook.Question{Diff: diff + deleted}, err
-	}
-	q := hook.Question{Diff: deleted}
-	var c checkSubject
-	err = c.read(ctx, s, k.Files)
-	for _, f := range c.files {
-		if f.Content != nil { // the others are reported as not examined
-			q.Files = append(q.Files, f)
+	if len(k.Files) > 0 {
+		deleted, err := gitChange(ctx, append(what, "--diff-filter=D"))
+		if err != nil {
+			return hook.Question{}, err
 		}
+		if c.empty() && s.env(fromRef) == "" {
+			var whole checkSubject
+			if err := whole.read(ctx, s, k.Files); err != nil {
+				return hook.Question{}, err
+			}
+			c.add(&whole.change)
+		}
+		c.add(deleted)
 	}
-	return q, err
+	c.tellUnread(s)
+	return hook.Question{Diff: c.diff, Files: c.files}, nil
 }
 
 // fromRef and toRef are the variables by which pre-commit names two commits.
@@ -102,9 +109,9 @@ func (k *preCommitHook) change(s *session) ([]string, error) {
 	return []string{from + "..." + to}, nil
 }
 
-// named limits git diff to the files that pre-commit names.
+// named returns the pathspecs of the files that pre-commit names.
 func (k *preCommitHook) named() []string {
-	args := []string{"--"}
+	var args []string
 	for _, name := range k.Files {
 		args = append(args, ":(literal)"+name)
 	}

@@ -30,7 +30,6 @@ func TestDiffRefused(t *testing.T) {
 		{"code", "func main() {\n-\treturn\n+\tpanic(1)\n}\n", 1, "not a unified diff"},
 		{"context diff", "*** a/x\n--- b/x\n***************\n*** 1 ****\n! a\n--- 1 ----\n! b\n", 1, "context diff"},
 		{"colours", "\x1b[1mdiff --git a/x b/x\x1b[m\n", 1, "--no-color"},
-		{"NUL", gitHeader + "@@ -1 +1 @@\n-a\n+b\x00\n", 7, "NUL"},
 		{"hunk alone", "@@ -1 +1 @@\n-a\n+b\n", 1, "without a file header"},
 		{"combined hunk alone", "@@@ -1,1 -1,1 +1,1 @@@\n++a\n--b\n", 1, "without a file header"},
 		{"cut inside a hunk", gitHeader + "@@ -1,3 +1,3 @@\n a\n-b\n+c\n", 8, "begins in line 5: 1 old and 1 new lines more"},

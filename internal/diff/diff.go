@@ -10,13 +10,16 @@ package diff
 
 import (
 	"strings"
-	"unicode/utf8"
+
+	"tenet/internal/charset"
 )
 
 // Limits on a diff.
 const (
-	MaxFiles = 5_000 // files
-	MaxPath  = 4_096 // bytes of one path
+	MaxFiles = 5_000     // files
+	MaxPath  = 4_096     // bytes of one path
+	MaxBytes = 64 << 20  // bytes of content in all binary patches, unpacked
+	MaxLines = 1_000_000 // lines of text in all binary patches, unpacked
 )
 
 // Change names what a diff does to a file.
@@ -47,9 +50,9 @@ type File struct {
 	// Others are further paths that a tool may read in the same header, such as src/a.py in "diff --git a/src/a.py a/src/a.py":
 	// rules for any of them apply.
 	Others []string
-	// OldMode and NewMode are the modes of the file in git, such as 100755; empty if the diff does not tell them.
+	// OldMode and NewMode are the modes of the file in git, such as 100755; empty if the diff does not give them.
 	OldMode, NewMode string
-	// OldBlob and NewBlob are the names of its content in git, maybe cut short; empty if the diff does not tell them.
+	// OldBlob and NewBlob are the names of its content in git, maybe cut short; empty if the diff does not give them.
 	OldBlob, NewBlob string
 	// Unseen says why content that the change brings to Path is not in Hunks, such as "its content is not given"; empty if all
 	// of it is there. No rule about content can be known to be kept then.
@@ -57,6 +60,8 @@ type File struct {
 	// Media names what a file is whose content shows that it is no text, such as "a PNG image"; rules about text do not concern
 	// it. Unseen is empty then.
 	Media string
+	// Delta is the change of a binary file as a delta of git, for [File.Apply]; nil if the diff gives none.
+	Delta []byte
 	// Hunks hold the text. A whole file is one hunk whose lines are all added.
 	Hunks []Hunk
 }
@@ -102,11 +107,6 @@ func (f *File) NewLines(yield func(h *Hunk, l Line) bool) {
 }
 
 // LineText returns the text of a line without the carriage returns of its line end, which would keep patterns that end in $
-// from matching, and with every byte replaced that is not UTF-8, since real diffs hold files in other encodings.
-func LineText(s string) string {
-	s = strings.TrimRight(s, "\r")
-	if utf8.ValidString(s) {
-		return s
-	}
-	return strings.ToValidUTF8(s, "\uFFFD")
-}
+// from matching. Real diffs hold files in other encodings: bytes that are not UTF-8 are read as Windows-1252, or replaced by
+// U+FFFD in a line that is no text then.
+func LineText(s string) string { return charset.Line(strings.TrimRight(s, "\r")) }

@@ -25,6 +25,14 @@ func show(files []File) string {
 			b.WriteString(" (missing)")
 		}
 		b.WriteByte('\n')
+		for _, told := range [][2]string{{"unseen: ", f.Unseen}, {"media: ", f.Media}, {"others: ", strings.Join(f.Others, ", ")}} {
+			if told[1] != "" {
+				b.WriteString("  " + told[0] + told[1] + "\n")
+			}
+		}
+		if f.OldMode != f.NewMode {
+			fmt.Fprintf(&b, "  mode: %s to %s\n", f.OldMode, f.NewMode)
+		}
 		for _, h := range f.Hunks {
 			fmt.Fprintf(&b, "  -%d,%d +%d,%d %s\n", h.OldStart, h.OldLines, h.NewStart, h.NewLines, h.Section)
 			for _, l := range h.Lines {

@@ -16,6 +16,9 @@ type header struct {
 	isBinary bool
 	isMerge  bool // of a combined diff
 	hasText  tri  // whether the file has new content that hunks must show
+	// Modes and names of blobs, old and new, as far as the header has them.
+	oldMode, newMode, oldBlob, newBlob string
+	patch                              *binaryPatch
 }
 
 // tri is a boolean that may be unknown.
@@ -26,13 +29,6 @@ const (
 	no
 	yes
 )
-
-func triOf(b bool) tri {
-	if b {
-		return yes
-	}
-	return no
-}
 
 // gitFile reads a file that begins with a diff --git line.
 func (p *parser) gitFile() error {
@@ -57,12 +53,14 @@ func (p *parser) gitFile() error {
 // finish reads the hunks of a file and checks that they agree with its header.
 func (p *parser) finish(f File, h *header, parents int) error {
 	f.Binary = h.isBinary
+	f.OldMode, f.NewMode, f.OldBlob, f.NewBlob = h.oldMode, h.newMode, h.oldBlob, h.newBlob
 	if h.hasFile && !p.has("@@") {
 		return brokenAt(p.no, "a hunk must follow the --- and +++ lines; send the whole diff")
 	}
 	if h.isBinary && p.has("@@") {
 		return brokenAt(p.no, "a hunk follows a file that is shown as binary")
 	}
+	p.garbled = false
 	if err := p.hunks(&f, parents, h.operands == "" && !h.isMerge); err != nil {
 		return err
 	}
@@ -77,6 +75,18 @@ func (p *parser) finish(f File, h *header, parents int) error {
 	if len(f.Hunks) == 0 && !f.Binary && f.Change != Deleted {
 		f.Missing = h.hasText == yes || h.hasText == unknown && (f.Change == Added || f.Change == Modified)
 	}
+	if p.nul && p.decodeLines(&f) {
+		p.garbled = true
+	}
+	f.Unseen = f.unseen()
+	if f.Unseen == "" && p.garbled {
+		f.Unseen = garbledUnseen
+	}
+	if h.patch != nil {
+		if err := p.unpack(&f, h); err != nil {
+			return err
+		}
+	}
 	p.add(f)
 	return nil
 }
@@ -88,13 +98,20 @@ func (p *parser) extendedLine(h *header) (more bool, err error) {
 	ok := true
 	switch {
 	case word("index "):
-		h.hasText = triOf(hasContent(value("index ")))
-	case word("old mode "), word("new mode "), word("mode "):
-		h.mode = true
+		h.index(value("index "))
+	case word("old mode "):
+		h.mode, h.oldMode = true, modeOf(value("old mode "))
+	case word("new mode "):
+		h.mode, h.newMode = true, modeOf(value("new mode "))
+	case word("mode "): // of a combined diff, with a mode per parent
+		older, newer, _ := strings.Cut(value("mode "), "..")
+		older, _, _ = strings.Cut(older, ",")
+		h.mode, h.oldMode, h.newMode = true, modeOf(older), modeOf(newer)
 	case word("new file mode "):
-		h.change = Added
+		h.change, h.newMode = Added, modeOf(value("new file mode "))
 	case word("deleted file mode "):
-		h.change = Deleted
+		older, _, _ := strings.Cut(value("deleted file mode "), ",")
+		h.change, h.oldMode = Deleted, modeOf(older)
 	case word("rename from "):
 		h.change = Renamed
 		h.move.old, ok = wholeName(value("rename from "))
@@ -108,7 +125,11 @@ func (p *parser) extendedLine(h *header) (more bool, err error) {
 		h.change = Copied
 		h.move.new, ok = wholeName(value("copy to "))
 	case word("similarity index "):
-		h.hasText = triOf(value("similarity index ") != "100%")
+		if value("similarity index ") == "100%" {
+			h.hasText = no
+		} else {
+			h.hasText = yes
+		}
 	case word("dissimilarity index "):
 	case word("Binary files ") && strings.HasSuffix(p.line, " differ"):
 		h.isBinary = true
@@ -116,7 +137,8 @@ func (p *parser) extendedLine(h *header) (more bool, err error) {
 		h.isBinary = true
 	case p.line == "GIT binary patch":
 		h.isBinary = true
-		return false, p.binaryPatch()
+		h.patch, err = p.binaryPatch()
+		return false, err
 	case word("--- "):
 		return false, p.fileLines(h)
 	default:
@@ -152,40 +174,4 @@ func (p *parser) fileLine() (name, stamp string, err error) {
 	}
 	p.advance()
 	return name, stamp, nil
-}
-
-// hasContent reports whether a line "index OLD..NEW MODE" names new content that is not empty, which hunks must show.
-func hasContent(index string) bool {
-	const empty1, empty256 = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391", "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813"
-	hashes, _, _ := strings.Cut(index, " ")
-	older, newer, _ := strings.Cut(hashes, "..")
-	return older != newer && strings.Trim(newer, "0") != "" &&
-		!strings.HasPrefix(empty1, newer) && !strings.HasPrefix(empty256, newer)
-}
-
-// binaryPatch skips the payload of a binary patch: up to two blocks, each ended by an empty line. No rule can judge the
-// payload, but a line that is not payload must not get lost in it.
-func (p *parser) binaryPatch() error {
-	p.advance()
-	for p.has("literal ") || p.has("delta ") {
-		for p.advance(); !p.end && p.line != ""; p.advance() {
-			if !isPayload(p.line) {
-				return brokenAt(p.no, "%s is no line of the binary patch before it", excerpt(p.line))
-			}
-		}
-		p.advance()
-	}
-	return nil
-}
-
-// isPayload reports whether a line is a letter for its length and 5 characters for every 4 bytes of that length.
-func isPayload(line string) bool {
-	length := 0
-	switch c := line[0]; {
-	case 'A' <= c && c <= 'Z':
-		length = int(c-'A') + 1
-	case 'a' <= c && c <= 'z':
-		length = int(c-'a') + 27
-	}
-	return length > 0 && len(line) == 1+(length+3)/4*5
 }

@@ -152,7 +152,7 @@ func (p *parser) hunkBody(h hunkHeader) error {
 		case left.over:
 			return brokenAt(p.no, "the hunk that begins in line %d has other lines than its header counts; its line numbers cannot be trusted", header)
 		}
-		l := Line{Op: op, Text: LineText(p.line[min(len(h.old), len(p.line)):])}
+		l := Line{Op: op, Text: p.lineText(p.line[min(len(h.old), len(p.line)):])}
 		if op != OpDelete {
 			l.New = newNo
 			newNo++

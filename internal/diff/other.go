@@ -53,6 +53,7 @@ func (p *parser) fileWithoutText() (f File, ok bool, err error) {
 		return f, false, nil // not a line of this kind
 	}
 	var n names
+	submodule := false
 	switch {
 	case p.has("Binary files ") && strings.HasSuffix(line, " differ"):
 		if n, ok = splitNames(strings.TrimSuffix(line[len("Binary files "):], " differ"), " and "); !ok {
@@ -81,7 +82,7 @@ func (p *parser) fileWithoutText() (f File, ok bool, err error) {
 		if found == nil {
 			return f, false, nil
 		}
-		n = names{found[1], found[1]}
+		n, submodule = names{found[1], found[1]}, true
 	case p.has("Only in ") && p.zone != message:
 		found := onlyInLine.FindStringSubmatch(line)
 		if found == nil {
@@ -93,5 +94,8 @@ func (p *parser) fileWithoutText() (f File, ok bool, err error) {
 	}
 	f, err = h.fileOf(n, nil)
 	f.Binary, f.Missing = h.isBinary, !h.isBinary
+	if f.Unseen = f.unseen(); submodule {
+		f.Unseen = submoduleUnseen
+	}
 	return f, err == nil, err
 }

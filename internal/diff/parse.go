@@ -7,11 +7,12 @@ import (
 
 // Parse reads unified diffs of any number of files. The error names the line where the text breaks.
 func Parse(text string) ([]File, error) {
-	if before, _, ok := strings.Cut(text, "\x00"); ok {
-		return nil, brokenAt(1+strings.Count(before, "\n"), "holds a NUL character; make the diff show binary files as such")
-	}
+	text = unmarkedText(text)
 	// Hunks have slices of one array, which never grows: each line of text makes at most one line.
-	p := parser{cursor: newCursor(text), lines: make([]Line, 0, strings.Count(text, "\n")+1)}
+	p := parser{
+		cursor: newCursor(text), lines: make([]Line, 0, strings.Count(text, "\n")+1),
+		nul: strings.IndexByte(text, 0) >= 0, bytesLeft: MaxBytes, linesLeft: MaxLines,
+	}
 	for !p.end {
 		if err := p.step(); err != nil {
 			return nil, err
@@ -32,6 +33,12 @@ type parser struct {
 	lines []Line // of all hunks
 	spans []span // the spans of one hunk header, reused
 	zone  zone
+	// nul is true for a diff with NUL characters: its lines wait in their raw form until [parser.decodeLines].
+	nul bool
+	// garbled is true if the current file has a line that is no text in any encoding.
+	garbled bool
+	// bytesLeft and linesLeft are how much more binary patches may unpack to.
+	bytesLeft, linesLeft int
 }
 
 // zone is a part of a diff outside of files.

@@ -57,6 +57,7 @@ func (r *run) conclude(ctx context.Context) error {
 	}
 	checked := slices.ContainsFunc(r.sel.chosen, func(c chosen) bool { return c.ran })
 	r.examined.cover(&r.answer.Coverage, r.subject, checked)
+	takePolicy(r)
 	r.answer.Tally()
 	if r.subject.Empty() {
 		r.answer.OverallVerdict = rule.NeedsConfirmation

@@ -49,6 +49,7 @@ var table = map[string]row{
 	"document/extract":    {layer: block, imports: []string{"blocks", "rule"}},
 	"evaluate/record":     {layer: block, imports: []string{"audit", "auth", "job", "rule", "store", "subject"}},
 	"federation":          {layer: block, imports: []string{"rule", "store", "subject"}},
+	"git":                 {layer: block, imports: []string{"charset", "diff"}},
 	"hook":                {layer: block, imports: []string{"report", "rule", "subject"}},
 	"hook/settings":       {layer: block, imports: []string{"rule"}},
 	"job":                 {layer: block, imports: []string{"audit", "rule", "store"}},
@@ -60,10 +61,12 @@ var table = map[string]row{
 	"metric":              {layer: block},
 	"redact":              {layer: block, imports: []string{"diff", "subject"}},
 	"report":              {layer: block, imports: []string{"rule"}},
+	"shell":               {layer: block},
 	"signature":           {layer: block, imports: []string{"rule"}},
 	"store":               {layer: block, imports: []string{"rule"}},
 	"store/sqlstore":      {layer: block, imports: []string{"rule", "store"}},
-	"diff":                {layer: block},
+	"charset":             {layer: block},
+	"diff":                {layer: block, imports: []string{"charset"}},
 	"subject":             {layer: block, imports: []string{"diff", "rule"}},
 	"/packs":              {layer: block, imports: []string{"rule"}, tests: []string{"catalog", "evaluate"}},
 
@@ -124,7 +127,7 @@ var table = map[string]row{
 		layer: command,
 		imports: []string{
 			"app", "catalog", "client", "config", "discover/assistant",
-			"discover/source", "health", "hook", "hook/settings", "job", "lint", "mcp", "modeleval", "release",
+			"discover/source", "git", "health", "hook", "hook/settings", "job", "lint", "mcp", "modeleval", "release",
 			"report", "rule", "sandbox", "store", "subject",
 		},
 	},
@@ -166,8 +169,9 @@ var homes = map[string][]string{
 	"github.com/tailscale/hujson":         {"hook/settings"},
 	"github.com/yuin/goldmark":            {"blocks"},
 	"golang.org/x/net/html":               {"blocks"},
-	"golang.org/x/text":                   {"blocks", "corpus", "document/extract"},
+	"golang.org/x/text":                   {"blocks", "charset", "corpus", "document/extract"},
 	"modernc.org/sqlite":                  {"store/sqlstore"},
+	"mvdan.cc/sh":                         {"shell"},
 }
 
 // vague are names that say nothing about what a package gives.

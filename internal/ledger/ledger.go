@@ -131,7 +131,7 @@ func (a *Account) Examined(by rule.DecidedBy, units *Set) {
 	}
 }
 
-// Gap notes why a unit was not, or not wholly, examined. It then counts as missing, whoever claims to have examined it.
+// Gap notes why a unit was not, or not wholly, examined. It then counts as missing, whichever part claims to have examined it.
 func (a *Account) Gap(unit int, reason string) {
 	if a.gaps == nil {
 		a.gaps = map[int]string{}

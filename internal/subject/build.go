@@ -118,27 +118,10 @@ func (s *Subject) addFiles(p *rule.Problems, files []InputFile) {
 		first[path] = i
 		f := diff.File{Path: path, Change: diff.Whole, Missing: in.Content == nil}
 		if in.Content != nil {
-			if at := strings.IndexByte(*in.Content, 0); at >= 0 {
-				p.Add(fmt.Sprintf("files[%d].content", i),
-					"holds a NUL character in line %d; name a binary file by its path alone", 1+strings.Count((*in.Content)[:at], "\n"))
-				continue
-			}
-			f.Hunks = wholeText(*in.Content)
+			f.FillText(*in.Content)
 		}
 		s.Files = append(s.Files, f)
 	}
-}
-
-// wholeText returns the one hunk of a whole file, or none for an empty file.
-func wholeText(content string) []diff.Hunk {
-	if content == "" {
-		return nil
-	}
-	lines := make([]diff.Line, 0, strings.Count(content, "\n")+1)
-	for text := range strings.Lines(content) {
-		lines = append(lines, diff.Line{Op: diff.OpAdd, New: len(lines) + 1, Text: diff.LineText(strings.TrimSuffix(text, "\n"))})
-	}
-	return []diff.Hunk{{NewStart: 1, NewLines: len(lines), Lines: lines}}
 }
 
 // label checks a text field and trims it.

@@ -66,6 +66,28 @@ func (c *content) file(f *diff.File) {
 	for i := range f.Hunks {
 		c.hunk(&f.Hunks[i])
 	}
+	c.seen(f)
+}
+
+// seen adds which content of a file is given, and further readings of its path. Records have hashes from before these were
+// known, so it adds nothing where they follow from the rest: a file without content, a binary or a moved one is not wholly given.
+func (c *content) seen(f *diff.File) {
+	unseen := f.Change != diff.Deleted && (f.Missing || f.Binary || f.Change == diff.Renamed || f.Change == diff.Copied)
+	if unseen != (f.Unseen != "") {
+		c.text("unseen").text(f.Unseen)
+	}
+	if f.Media != "" {
+		c.text("media").text(f.Media)
+	}
+	if len(f.Others) > 0 {
+		c.text("others").count(len(f.Others))
+		for _, path := range f.Others {
+			c.text(path)
+		}
+	}
+	if f.Delta != nil {
+		c.text("delta").text(string(f.Delta))
+	}
 }
 
 func (c *content) hunk(h *diff.Hunk) {

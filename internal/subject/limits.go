@@ -6,8 +6,8 @@ import "tenet/internal/diff"
 // beyond one of them and never cuts it.
 const (
 	MaxFiles      = diff.MaxFiles // files of a diff plus files given beside it
-	MaxLines      = 1_000_000     // lines of the diff text plus lines of whole files
-	MaxBytes      = 64 << 20      // bytes of the diff text plus contents of whole files
+	MaxLines      = diff.MaxLines // lines of the diff text plus lines of whole files
+	MaxBytes      = diff.MaxBytes // bytes of the diff text plus contents of whole files
 	MaxFactsDepth = 32            // objects and lists inside one another
 	MaxFactsNodes = 200_000       // values in facts, objects and lists counted too
 	MaxAction     = 1 << 20       // bytes of the action

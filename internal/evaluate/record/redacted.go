@@ -21,6 +21,13 @@ func ReplaceSecrets(e *rule.Evaluation, secrets *strings.Replacer) {
 		return
 	}
 	e.FixSummary = secrets.Replace(e.FixSummary)
+	e.Notices, e.Narrowed = slices.Clone(e.Notices), slices.Clone(e.Narrowed)
+	for i := range e.Notices {
+		e.Notices[i] = secrets.Replace(e.Notices[i])
+	}
+	for i := range e.Narrowed {
+		e.Narrowed[i].Asked = secrets.Replace(e.Narrowed[i].Asked)
+	}
 	e.RuleVerdicts = slices.Clone(e.RuleVerdicts)
 	for i := range e.RuleVerdicts {
 		v := &e.RuleVerdicts[i]

@@ -1,0 +1,77 @@
+package diff
+
+import (
+	"crypto/sha1" //nolint:gosec // git names blobs so
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"path"
+	"strings"
+
+	"tenet/internal/charset"
+)
+
+// Fill gives a file its whole new content. Text becomes lines that are all added; of media only the kind is kept; other content
+// cannot be examined, and Unseen says so.
+func (f *File) Fill(content []byte) {
+	f.Missing, f.Binary, f.Delta, f.Hunks, f.Unseen, f.Media = false, false, nil, nil, "", ""
+	if text, _, ok := charset.Decode(content); ok {
+		f.Hunks = WholeText(text)
+		return
+	}
+	f.Binary = true
+	name, ok := charset.Media(content)
+	switch {
+	case !ok:
+		f.Unseen = "its content is neither text nor media that can be recognised"
+	case isProgramName(f.Path):
+		f.Unseen = fmt.Sprintf("it is named like a program, but its content is that of %s", name)
+	default:
+		f.Media = name
+	}
+}
+
+// FillText gives a file its whole new content, of which the caller has only text: other bytes may be lost. Text that reads like
+// no text is kept too, but Unseen says that it is not all.
+func (f *File) FillText(content string) {
+	if f.Fill([]byte(content)); f.Binary {
+		f.Binary, f.Unseen, f.Media = false, garbledUnseen, ""
+		f.Hunks = WholeText(strings.ReplaceAll(content, "\x00", ""))
+	}
+}
+
+// WholeText returns the one hunk of a file that is given whole, or none for an empty text.
+func WholeText(text string) []Hunk {
+	if text == "" {
+		return nil
+	}
+	lines := make([]Line, 0, strings.Count(text, "\n")+1)
+	for line := range strings.Lines(text) {
+		lines = append(lines, Line{Op: OpAdd, New: len(lines) + 1, Text: LineText(strings.TrimSuffix(line, "\n"))})
+	}
+	return []Hunk{{NewStart: 1, NewLines: len(lines), Lines: lines}}
+}
+
+// programEndings are endings of names by which interpreters, compilers and web servers take a file for a program.
+var programEndings = map[string]bool{}
+
+func init() {
+	for ending := range strings.FieldsSeq(`asp aspx bash bat c cc cgi cjs class clj cmd cpp cs css cxx dart ex exs fish go groovy h hpp
+		hs htaccess htm html java jl js jsp jsx kt kts lua m mjs ml mm mts phar php php3 php4 php5 php7 php8 phtml pht pl pm ps1 psm1 py
+		pyc pyi pyw r rb rs sass scala scss sh shtml sol sql svelte svg swift tcl tf ts tsx vb vbs vue xhtml xml xsl yaml yml zig zsh`) {
+		programEndings["."+ending] = true
+	}
+}
+
+func isProgramName(name string) bool { return programEndings[strings.ToLower(path.Ext(name))] }
+
+// IsBlob reports whether content has a name as a blob in git, by SHA-1 or SHA-256; the name may be cut short.
+func IsBlob(name string, content []byte) bool {
+	head := fmt.Appendf(nil, "blob %d\x00", len(content))
+	one, two := sha1.New(), sha256.New() //nolint:gosec // as above
+	for _, part := range [][]byte{head, content} {
+		_, _ = one.Write(part)
+		_, _ = two.Write(part)
+	}
+	return name != "" && (strings.HasPrefix(hex.EncodeToString(one.Sum(nil)), name) || strings.HasPrefix(hex.EncodeToString(two.Sum(nil)), name))
+}

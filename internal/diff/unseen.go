@@ -1,0 +1,129 @@
+package diff
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// Modes of git for what is no file.
+const (
+	linkMode      = "120000"
+	submoduleMode = "160000"
+)
+
+const (
+	submoduleUnseen = "the content of the submodule is not given"
+	garbledUnseen   = "part of its text is in an unknown encoding"
+)
+
+// subprojectLine matches what git shows of a submodule.
+var subprojectLine = regexp.MustCompile(`^Subproject commit [0-9a-f]{7,64}(-dirty)?$`)
+
+// unseen says why the hunks of a file, as its header describes it, do not have all content that the change brings to its path.
+// It returns "" if they do.
+//
+// A renamed or copied file brings all of its content to its path, whatever else has changed in it: else a rule for that path
+// could be passed by a move that changes nothing.
+func (f *File) unseen() string {
+	switch {
+	case f.Change == Deleted:
+		return ""
+	case f.isSubmodule():
+		return submoduleUnseen
+	case f.NewMode == linkMode:
+		if to := f.linkTarget(); to != "" {
+			return fmt.Sprintf("it is a link to %s, whose content is not given", to)
+		}
+		return "it is a link, and its target is not given"
+	case (f.OldMode == linkMode || f.OldMode == submoduleMode) && f.NewMode != "" && f.NewMode != f.OldMode && len(f.Hunks) == 0:
+		return "it becomes a file, whose content is not given"
+	case f.Change == Renamed || f.Change == Copied:
+		if isEmptyBlob(f.NewBlob) && !f.Binary {
+			return ""
+		}
+		return fmt.Sprintf("it comes from %s, and the diff shows only what else has changed in it", f.OldPath)
+	case f.Missing:
+		return "its content is not given"
+	case f.Binary:
+		return "its content is binary and not given"
+	case f.Change == Added && len(f.Hunks) > 0 && (len(f.Hunks) > 1 || f.Hunks[0].NewStart > 1):
+		return "the diff shows only a part of its content"
+	}
+	return ""
+}
+
+// isSubmodule reports whether a file is a commit of another repository, by its mode or, without one, by its lines.
+func (f *File) isSubmodule() bool {
+	if f.NewMode != "" {
+		return f.NewMode == submoduleMode
+	}
+	any := false
+	for _, l := range f.NewLines {
+		if !subprojectLine.MatchString(l.Text) {
+			return false
+		}
+		any = true
+	}
+	return any
+}
+
+// linkTarget returns the path in the text of a link, shortened for a message.
+func (f *File) linkTarget() string {
+	const longest = 200
+	for _, l := range f.NewLines {
+		return strings.ToValidUTF8(l.Text[:min(len(l.Text), longest)], "")
+	}
+	return ""
+}
+
+// index reads a line "index OLD..NEW MODE". In a combined diff OLD has a name per parent.
+func (h *header) index(value string) {
+	blobs, mode, _ := strings.Cut(value, " ")
+	older, newer, _ := strings.Cut(blobs, "..")
+	older, _, _ = strings.Cut(older, ",")
+	if mode = modeOf(mode); mode != "" {
+		h.oldMode, h.newMode = mode, mode
+	}
+	h.oldBlob, h.newBlob = blobOf(older), blobOf(newer)
+	switch {
+	case isEmptyBlob(h.newBlob):
+		h.hasText = no
+	case h.newBlob != "" && h.newBlob == h.oldBlob:
+		// Names cut short may be equal by chance, and git writes no such line: it proves nothing.
+	default:
+		h.hasText = yes
+	}
+}
+
+// blobName matches the name of a blob, maybe cut short.
+var blobName = regexp.MustCompile(`^[0-9a-f]{4,64}$`)
+
+// blobOf returns the name of a blob in an index line, "" for another text and for the name of no blob, which is all zeros.
+func blobOf(s string) string {
+	if !blobName.MatchString(s) || strings.Trim(s, "0") == "" {
+		return ""
+	}
+	return s
+}
+
+// minAbbreviation is the fewest digits of a blob's name that git writes.
+const minAbbreviation = 7
+
+// isEmptyBlob reports whether a name, maybe cut short, is that of empty content. Seven digits are no proof against somebody who
+// searches for content with an equal beginning. But git writes no index line without hunks for such content: it shows the
+// content, or that it is binary.
+func isEmptyBlob(name string) bool {
+	const empty1, empty256 = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391", "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813"
+	return len(name) >= minAbbreviation && (strings.HasPrefix(empty1, name) || strings.HasPrefix(empty256, name))
+}
+
+var modeNumber = regexp.MustCompile(`^[0-7]{6}$`)
+
+// modeOf returns the mode of a file in a header line, "" for another text.
+func modeOf(s string) string {
+	if !modeNumber.MatchString(s) {
+		return ""
+	}
+	return s
+}

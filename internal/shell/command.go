@@ -1,0 +1,347 @@
+package shell
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// Command is a simple command that a program may run.
+type Command struct {
+	// Name is the last part of the path of the program: rm for /bin/rm. It is empty if it is not known.
+	Name string
+	// Path is the first word of the command.
+	Path Word
+	// Args are the words after the first.
+	Args []Word
+	// Env are the variables that are set for this command, as NAME=value.
+	Env []Word
+	// Dir is the folder in which the command runs, absolute or relative to the folder in which the program begins ("." is that one).
+	Dir Word
+	// Redirects are its redirections, and those of the groups around it, inner ones first.
+	Redirects []Redirect
+	// Input is the text of its standard input, if a here-document, a here-string or echo gives it.
+	Input *Word
+	// Via names the wrappers that start it, the outer first: sudo, xargs, sh, find. Each wrapper is a command of its own as well.
+	Via []string
+	// Pipes are its places in pipelines, the outer first.
+	Pipes []Pipe
+	// Into is the index of the command among whose words or inputs the output of this one is: curl in sh -c "$(curl URL)", or in
+	// sh <(curl URL). It is -1 for all others.
+	Into int
+	// Known means that the name, all arguments, redirections and the folder are known.
+	Known bool
+}
+
+// Pipe is a place in a pipeline.
+type Pipe struct {
+	// ID is the number of the pipeline within its program; Stage counts from 0.
+	ID, Stage int
+}
+
+// Redirect is a redirection of a command.
+type Redirect struct {
+	// FD is the number on the left of the operator; empty without one.
+	FD string
+	// Op is the operator, such as > or >>.
+	Op string
+	// Target is the word on its right; of a here-document, its text.
+	Target Word
+}
+
+// Bounds of the commands of a program, where loops and functions repeat them.
+const (
+	maxCommands = 2000
+	maxSteps    = 10000
+	maxBytes    = 4 << 20 // of all words together
+)
+
+// Commands returns the simple commands that the program may run, in its order: in all branches, in functions, in the programs that
+// sh -c, eval, here-documents and pipes into a shell run, and those that wrappers such as sudo, env, xargs and find -exec start. A
+// text that another program takes as an argument, such as the pattern of grep, is no command. The result of a program that
+// goes beyond the bounds ends in a command without a name.
+func (s Script) Commands() []Command {
+	w := &walker{vars: map[string]value{}, functions: map[string]*function{}, dir: known("."), paramsKnown: true}
+	w.dialect = s.dialect
+	w.stmts(s.stmts)
+	for changed := true; changed; { // functions that are called by an unknown name, if at all
+		changed = false
+		for _, name := range w.order {
+			if f := w.functions[name]; f != nil && !f.called {
+				changed = true
+				w.call(f, nil, false)
+			}
+		}
+	}
+	if w.full {
+		w.list = append(w.list, Command{Into: -1, Dir: w.dir})
+	}
+	return w.list
+}
+
+// function is a function of the program.
+type function struct {
+	body   *syntax.Stmt
+	called bool
+}
+
+// walker follows a program and collects its commands.
+type walker struct {
+	dialect     Dialect
+	vars        map[string]value
+	functions   map[string]*function
+	order       []string
+	params      []Word
+	paramsKnown bool
+	dir         Word
+	redirects   []Redirect
+	pipes       []Pipe
+	pipelines   int
+	via         []string
+	input       *Word
+	depth       int
+	steps       int
+	bytes       int
+	full        bool // a bound is reached
+	unsure      bool // the text of the present program has unknown parts
+	list        []Command
+}
+
+func (w *walker) expander() *expander {
+	return &expander{
+		dialect: w.dialect, lookup: w.lookup, params: w.params, paramsKnown: w.paramsKnown,
+		output: func(stmts []*syntax.Stmt) (string, bool) { return w.substitution(stmts) },
+		process: func(p *syntax.ProcSubst) {
+			w.apart(func() { w.stmts(p.Stmts) })
+		},
+		assign: func(name string, v value) { w.vars[name] = v }, differs: func(string) {},
+	}
+}
+
+func (w *walker) lookup(name string) value {
+	v, ok := w.vars[name]
+	switch {
+	case ok:
+		return v
+	case name == "IFS":
+		return value{defaultIFS, true, true}
+	}
+	return value{}
+}
+
+// deeper runs f one level deeper, within the bounds.
+func (w *walker) deeper(f func()) {
+	if w.depth >= maxDepth || w.full {
+		w.full = true
+		return
+	}
+	w.depth++
+	f()
+	w.depth--
+}
+
+// apart runs f as a subshell: its variables, folder and redirections end with it.
+func (w *walker) apart(f func()) {
+	vars, dir, redirects, pipes, via, input, params, all := cloned(w.vars), w.dir, w.redirects, w.pipes, w.via, w.input, w.params, w.paramsKnown
+	w.deeper(f)
+	w.vars, w.dir, w.redirects, w.pipes, w.via, w.input, w.params, w.paramsKnown = vars, dir, redirects, pipes, via, input, params, all
+}
+
+func cloned(m map[string]value) map[string]value {
+	c := make(map[string]value, len(m))
+	for k, v := range m {
+		c[k] = v
+	}
+	return c
+}
+
+// substitution reads the program of $(...), and returns its output if that is the text of an echo or printf.
+func (w *walker) substitution(stmts []*syntax.Stmt) (string, bool) {
+	first, text, ok := len(w.list), "", false
+	w.apart(func() {
+		w.input = nil
+		w.stmts(stmts)
+		if len(stmts) == 1 && len(w.list) == first+1 && len(stmts[0].Redirs) == 0 {
+			text, ok = printed(&w.list[first])
+		}
+	})
+	return strings.TrimRight(text, "\n"), ok
+}
+
+// printed returns the output of a command that prints its arguments.
+func printed(c *Command) (string, bool) {
+	input := func(r Redirect) bool { return strings.HasPrefix(r.Op, "<") && r.FD == "" }
+	if !c.Known || slices.ContainsFunc(c.Redirects, func(r Redirect) bool { return !input(r) }) {
+		return "", false
+	}
+	args := make([]string, len(c.Args))
+	for i, a := range c.Args {
+		args[i] = a.Text
+	}
+	switch {
+	case c.Name == "echo":
+		text, _ := echo(args, Bash)
+		return text, true
+	case c.Name == "printf":
+		text, _, ok := printf(args, Bash)
+		return text, ok
+	case c.Name == "cat" && len(args) == 0 && c.Input != nil:
+		return c.Input.Text, c.Input.Known
+	}
+	return "", false
+}
+
+func (w *walker) stmts(list []*syntax.Stmt) {
+	for _, s := range list {
+		w.stmt(s)
+	}
+}
+
+func (w *walker) stmt(s *syntax.Stmt) {
+	if w.steps++; w.steps > maxSteps {
+		w.full = true
+	}
+	if s == nil || w.full {
+		return
+	}
+	first := len(w.list)
+	redirects, input := w.redirects, w.input
+	w.redirects = slices.Clone(redirects)
+	e := w.expander()
+	for _, r := range s.Redirs {
+		w.redirect(e, r)
+	}
+	if call, ok := s.Cmd.(*syntax.CallExpr); ok {
+		w.simple(call, first)
+	} else if s.Cmd != nil {
+		w.deeper(func() { w.compound(s.Cmd) })
+	} else if len(s.Redirs) > 0 {
+		w.emit(Command{}, first, len(w.list))
+	}
+	w.redirects, w.input = redirects, input
+}
+
+func (w *walker) redirect(e *expander, r *syntax.Redirect) {
+	one := Redirect{Op: r.Op.String()}
+	if r.N != nil {
+		one.FD = r.N.Value
+	}
+	switch r.Op {
+	case syntax.Hdoc, syntax.DashHdoc:
+		one.Target = e.document(r)
+	default:
+		one.Target = e.text(r.Word, false)
+	}
+	if one.FD == "" || one.FD == "0" {
+		switch r.Op {
+		case syntax.Hdoc, syntax.DashHdoc:
+			w.input = &one.Target
+		case syntax.WordHdoc:
+			w.input = &Word{one.Target.Text + "\n", one.Target.Known}
+		case syntax.RdrIn, syntax.RdrInOut, syntax.DplIn:
+			w.input = nil
+		}
+	}
+	w.redirects = append(w.redirects, one)
+}
+
+// emit adds a command. The commands from first to before last are those whose outputs its words take.
+func (w *walker) emit(c Command, first, last int) *Command {
+	for _, a := range c.Args {
+		w.bytes += len(a.Text)
+	}
+	if len(w.list) >= maxCommands || w.bytes > maxBytes {
+		w.full = true
+		return &c
+	}
+	c.Dir, c.Redirects, c.Input, c.Into = w.dir, w.redirects, w.input, -1
+	c.Via, c.Pipes = slices.Clone(w.via), slices.Clone(w.pipes)
+	if w.unsure {
+		c.Path.Known = c.Path.Known && !strings.Contains(c.Path.Text, Hole)
+	}
+	if c.Path.Known {
+		c.Name = path.Base(c.Path.Text)
+	}
+	unknown := func(a Word) bool { return !a.Known }
+	c.Known = !w.unsure && (c.Path.Known || c.Path.Text == "" && len(c.Args) == 0) && c.Dir.Known && !slices.ContainsFunc(c.Args, unknown) &&
+		!slices.ContainsFunc(c.Env, unknown) && !slices.ContainsFunc(c.Redirects, func(r Redirect) bool { return !r.Target.Known })
+	for i := first; i < last; i++ {
+		if w.list[i].Into < 0 {
+			w.list[i].Into = len(w.list)
+		}
+	}
+	w.list = append(w.list, c)
+	return &w.list[len(w.list)-1]
+}
+
+// simple reads a simple command.
+func (w *walker) simple(call *syntax.CallExpr, first int) {
+	e := w.expander()
+	var env []Word
+	for _, a := range call.Assigns {
+		name, v := w.assignment(e, a)
+		if len(call.Args) == 0 {
+			w.vars[name] = v
+			continue
+		}
+		env = append(env, Word{name + "=" + v.text, v.known})
+	}
+	if len(call.Args) == 0 {
+		if len(w.redirects) > 0 || len(w.list) > first {
+			w.emit(Command{}, first, len(w.list))
+		}
+		return
+	}
+	words := e.fields(call.Args)
+	if len(words) == 0 {
+		return
+	}
+	w.run(words, env, first)
+}
+
+// run adds the command of the words, and those that it starts.
+func (w *walker) run(words, env []Word, first int) {
+	c := w.emit(Command{Path: words[0], Args: words[1:], Env: env}, first, len(w.list))
+	if w.full || !c.Path.Known {
+		return
+	}
+	name, args := c.Name, words[1:]
+	if f := w.functions[c.Path.Text]; f != nil {
+		w.call(f, args, true)
+		return
+	}
+	w.deeper(func() { starter{w}.started(name, args) })
+}
+
+// call follows a function.
+func (w *walker) call(f *function, args []Word, all bool) {
+	f.called = true
+	params, whole := w.params, w.paramsKnown
+	w.params, w.paramsKnown = args, all
+	w.deeper(func() { w.stmt(f.body) })
+	w.params, w.paramsKnown = params, whole
+}
+
+// assignment returns the name and the value of an assignment.
+func (w *walker) assignment(e *expander, a *syntax.Assign) (string, value) {
+	if a.Name == nil {
+		if a.Value != nil {
+			e.visit(a.Value)
+		}
+		return "", value{}
+	}
+	name := a.Name.Value
+	if a.Array != nil || a.Index != nil {
+		e.visit(a)
+		return name, value{}
+	}
+	v := e.text(a.Value, false)
+	result := value{v.Text, true, v.Known}
+	if a.Append {
+		before := w.lookup(name)
+		result.text, result.known = before.text+v.Text, v.Known && before.known
+	}
+	return name, result
+}
