@@ -37,7 +37,7 @@ func newObjectType(name string) *objectType {
 func field[T any](t *objectType, name string, typ *types.Type, get func(T) ref.Val) {
 	t.names = append(t.names, name)
 	t.fields[name] = &types.FieldType{
-		Type:  typ,
+		Type: typ,
 		IsSet: func(target any) bool {
 			_, ok := target.(T)
 			return ok || isUnknown(target)
