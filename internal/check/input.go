@@ -1,6 +1,7 @@
 package check
 
 import (
+	"fmt"
 	"slices"
 	"sync"
 
@@ -10,6 +11,7 @@ import (
 
 	"tenet/internal/diff"
 	"tenet/internal/ledger"
+	"tenet/internal/rule"
 	"tenet/internal/subject"
 )
 
@@ -38,6 +40,8 @@ type Input struct {
 	}
 	// about are the texts and the hidden contents of all files.
 	about func() *ledger.Set
+	// hides reports whether the subject brings content that it does not show.
+	hides func() bool
 }
 
 // Prepare returns the input of checks for a subject. It does no work yet.
@@ -54,6 +58,15 @@ func Prepare(s *subject.Subject) *Input {
 	in.readable = sync.OnceValue(func() *ledger.Set { return in.units().Of(ledger.Action, ledger.Facts, ledger.Name, ledger.Text) })
 	in.loose = sync.OnceValue(func() *ledger.Set { return in.units().Of(ledger.Action, ledger.Facts) })
 	in.searchable = sync.OnceValue(in.searchedTexts)
+	in.hides = sync.OnceValue(func() bool {
+		units := in.units()
+		for unit := range units.Len() {
+			if units.At(unit).Unseen != "" {
+				return true
+			}
+		}
+		return false
+	})
 	in.about = sync.OnceValue(func() *ledger.Set { return in.textsOf(func(string) bool { return true }) })
 	if in.facts == nil {
 		in.facts = map[string]any{}
@@ -85,6 +98,24 @@ func (in *Input) textsOf(wanted func(path string) bool) *ledger.Set {
 		}
 	}
 	return set
+}
+
+// missing names the first of the units that a check is about and has not seen; empty if it has seen all.
+func (in *Input) missing(about, seen *ledger.Set) string {
+	if !in.hides() {
+		return ""
+	}
+	account := ledger.NewAccount(in.units().Units, about)
+	account.Examined(rule.ByCheck, seen)
+	list := account.Unexamined()
+	if len(list) == 0 {
+		return ""
+	}
+	reason := list[0].Part + ": " + list[0].Reason
+	if more := len(list) - 1; more > 0 {
+		reason += fmt.Sprintf(" (and %d more)", more)
+	}
+	return reason
 }
 
 // searchedTexts returns the units whose texts patterns read.

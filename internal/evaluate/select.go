@@ -9,7 +9,6 @@ import (
 	"tenet/internal/corpus"
 	"tenet/internal/diff"
 	"tenet/internal/rule"
-	"tenet/internal/subject"
 )
 
 // selection holds the rules of an evaluation.
@@ -125,45 +124,6 @@ func (r *run) runChecks(ctx context.Context) error {
 		}
 		if c.program, c.fault = r.e.cfg.Checks.Get(c.Rule.Check); c.fault == nil {
 			c.outcome, c.ran = c.program.Run(ctx, r.part(c.Entry).checked), true
-		}
-	}
-	return nil
-}
-
-// part is a subject without the files that a rule's applies_to leaves out. Rules with the same applies_to share it, since
-// preparing it is most of the work.
-type part struct {
-	subject *subject.Subject
-	checked *check.Input
-}
-
-func (r *run) part(e *corpus.Entry) *part {
-	covers := e.Covers()
-	if covers == nil || len(r.subject.Files) == 0 {
-		return &r.whole
-	}
-	if p, ok := r.parts[covers.Key]; ok {
-		return p
-	}
-	p := &r.whole
-	if only := r.subject.Only(func(f *diff.File) bool { return covers.File(f.Path, f.OldPath) }); only != r.subject {
-		p = &part{only, check.Prepare(only)}
-	}
-	if r.parts == nil {
-		r.parts = map[string]*part{}
-	}
-	r.parts[covers.Key] = p
-	return p
-}
-
-// movedIn returns the first file that a diff brings from where a rule does not apply to where it does, or nil.
-func movedIn(s *subject.Subject, covers *corpus.Coverage) *diff.File {
-	if covers == nil {
-		return nil
-	}
-	for i := range s.Files {
-		if f := &s.Files[i]; f.OldPath != "" && covers.File(f.Path, "") && !covers.File(f.OldPath, "") {
-			return f
 		}
 	}
 	return nil
