@@ -86,8 +86,8 @@ func (p factPath) resolve(facts map[string]any) (v any, at int, found bool) {
 type reads struct {
 	facts       []factRead
 	diff, files bool
-	// action and texts mean that it reads the action or intent, and the lines of files.
-	action, texts bool
+	// action, intent and texts mean that it reads the action, the intent, and the lines of files.
+	action, intent, texts bool
 }
 
 // factRead is a fact that an expression reads. A tested fact may be absent.
@@ -114,7 +114,7 @@ func (r *reads) walk(node ast.Expr, shadowed []string) {
 			r.diff = r.diff || name == "diff"
 			r.files = r.files || name == "files"
 			if name == "subject" { // as a whole
-				r.action, r.texts = true, true
+				r.action, r.intent, r.texts = true, true, true
 			}
 		}
 	case ast.CallKind:
@@ -130,7 +130,8 @@ func (r *reads) walk(node ast.Expr, shadowed []string) {
 		sel := node.AsSelect()
 		r.texts = r.texts || textFields[sel.FieldName()]
 		if of := sel.Operand(); of.Kind() == ast.IdentKind && of.AsIdent() == "subject" && !slices.Contains(shadowed, "subject") {
-			r.action = r.action || slices.Contains([]string{"action", "intent", "text"}, sel.FieldName())
+			r.action = r.action || sel.FieldName() == "action" || sel.FieldName() == "text"
+			r.intent = r.intent || sel.FieldName() == "intent"
 			return
 		}
 		r.walk(sel.Operand(), shadowed)
@@ -177,7 +178,7 @@ func (r *reads) index(call ast.CallExpr) {
 // not depend on them. It returns all that can be read for an expression that reads none.
 func (e *expression) about(in *Input) *ledger.Set {
 	mask := 0
-	for i, reads := range []bool{e.reads.action, len(e.reads.facts) > 0, e.reads.diff || e.reads.files, e.reads.texts} {
+	for i, reads := range []bool{e.reads.action, e.reads.intent, len(e.reads.facts) > 0, e.reads.diff || e.reads.files, e.reads.texts} {
 		if reads {
 			mask |= 1 << i
 		}
@@ -185,7 +186,7 @@ func (e *expression) about(in *Input) *ledger.Set {
 	r := &in.read[mask]
 	r.once.Do(func() {
 		var kinds []ledger.Kind
-		for i, kind := range []ledger.Kind{ledger.Action, ledger.Facts, ledger.Name, ledger.Text} {
+		for i, kind := range []ledger.Kind{ledger.Action, ledger.Intent, ledger.Facts, ledger.Name, ledger.Text} {
 			if mask&(1<<i) != 0 {
 				kinds = append(kinds, kind)
 			}

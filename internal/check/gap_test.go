@@ -216,13 +216,13 @@ func TestAboutOfExpressions(t *testing.T) {
 		Action: "deploy", Facts: map[string]any{"n": 1.0},
 		Files: []diff.File{{Path: "a.py", Change: diff.Added, Hunks: added("a")}, {Path: "b.bin", Change: diff.Added, Binary: true}},
 	}
-	const action, facts, names, texts = "1", "2", "3", "4"
+	const action, facts, names, texts = "action ", "facts ", "names ", "texts "
 	for cel, want := range map[string]string{
 		"true":                                 action + facts + names + texts,
 		"subject.scope == ''":                  action + facts + names + texts,
 		"facts.n == 1":                         facts,
 		"subject.action == 'deploy'":           action,
-		"subject.intent == '' && 'n' in facts": action + facts,
+		"subject.intent == '' && 'n' in facts": facts,
 		"diff.files.all(f, f.path != 'x')":     names,
 		"diff.files.all(f, f.binary || f.added_text != 'x')":                                 names + texts,
 		"diff.files.all(f, f.binary || dyn(f)['added_text'] != 'x')":                         names + texts,
@@ -234,9 +234,9 @@ func TestAboutOfExpressions(t *testing.T) {
 		in := Prepare(s)
 		out := mustCompile(t, &rule.Check{CEL: cel}).Run(t.Context(), in)
 		got := ""
-		for _, kind := range []ledger.Kind{ledger.Action, ledger.Facts, ledger.Name, ledger.Text} {
+		for i, kind := range []ledger.Kind{ledger.Action, ledger.Facts, ledger.Name, ledger.Text} {
 			if slices.ContainsFunc(slices.Collect(out.About.All), func(unit int) bool { return in.Units().At(unit).Kind == kind }) {
-				got += fmt.Sprint(kind)
+				got += []string{action, facts, names, texts}[i]
 			}
 		}
 		if out.Result != Kept || got != want {

@@ -34,7 +34,7 @@ type Input struct {
 	units                       func() *subject.Units
 	readable, searchable, loose func() *ledger.Set
 	// read are the units that expressions read, by the kinds of units.
-	read [16]struct {
+	read [32]struct {
 		once  sync.Once
 		units *ledger.Set
 	}
@@ -153,6 +153,3 @@ func (in *Input) holds() (changed, whole bool) {
 	isWhole := func(f diff.File) bool { return f.Change == diff.Whole }
 	return slices.ContainsFunc(in.subject.Files, func(f diff.File) bool { return !isWhole(f) }), slices.ContainsFunc(in.subject.Files, isWhole)
 }
-
-// notGiven is the reason for a file without its content.
-func notGiven(path string) string { return "content of " + path + " was not given" }
