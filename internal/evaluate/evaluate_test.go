@@ -425,13 +425,13 @@ func TestScopesOfSubjects(t *testing.T) {
 	r := celRule("false")
 	r.Scope = []string{"finance/payments"}
 	ev := evaluator(t, noModel(t), r)
-	for scope, want := range map[string]rule.Verdict{"": rule.Deny, "*": rule.Deny, "/finance/payments/": rule.Deny, "sales": rule.Allow} {
+	for scope, want := range map[string]rule.Verdict{"": rule.Deny, "*": rule.Deny, "/finance/payments/": rule.Deny, "Finance//Payments": rule.Deny, `.\finance.payments`: rule.Deny, "sales": rule.Allow} {
 		e := ev.run(t, subject.Input{Scope: scope, Facts: map[string]any{"a": 1.0}})
 		if e.OverallVerdict != want {
 			t.Errorf("scope %q: %s, want %s", scope, e.OverallVerdict, want)
 		}
 	}
-	for _, scope := range []string{"finance//payments", "finance/*"} {
+	for _, scope := range []string{"finance/../hr", "finance/*"} {
 		_, err := ev.Evaluate(t.Context(), evaluate.Request{ProjectID: "p", Input: subject.Input{Scope: scope, Facts: map[string]any{"a": 1.0}}})
 		if rule.CodeOf(err) != rule.CodeInvalid {
 			t.Errorf("scope %q, which could match no rule: %v", scope, err)

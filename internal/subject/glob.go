@@ -22,13 +22,13 @@ type Globs struct {
 // CompileGlobs compiles path globs. * and ? match within a folder, ** matches any number of folders, [a-z] is a class, {a,b}
 // are alternatives, \ escapes the next character; case counts. A glob without a slash matches the base name in any folder,
 // every other one the path from the root; a leading / or ./ changes nothing else, and a trailing / means everything below that
-// folder.
+// folder. [rule.CleanGlob] says where a backslash separates folders.
 //
 // The error is a [*rule.Error] of code invalid that says which glob is wrong and why.
 func CompileGlobs(patterns []string) (Globs, error) {
 	var g Globs
 	for _, pattern := range patterns {
-		p, rooted := strings.CutPrefix(strings.TrimPrefix(pattern, "./"), "/")
+		p, rooted := strings.CutPrefix(strings.TrimPrefix(rule.CleanGlob(pattern), "./"), "/")
 		if strings.HasSuffix(p, "/") {
 			p += "**"
 		}

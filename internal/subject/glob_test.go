@@ -103,7 +103,7 @@ func FuzzGlobs(f *testing.F) {
 		if err != nil || pathErr != nil || clean != name || len(pattern) > 200 || len(name) > 500 {
 			return
 		}
-		p, rooted := strings.CutPrefix(strings.TrimPrefix(pattern, "./"), "/")
+		p, rooted := strings.CutPrefix(strings.TrimPrefix(rule.CleanGlob(pattern), "./"), "/")
 		if strings.HasSuffix(p, "/") {
 			p += "**"
 		}
