@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/interpreter"
 
@@ -22,7 +23,8 @@ type Input struct {
 	// Parts for expressions.
 	facts               map[string]any
 	subjectVar, diffVar ref.Val
-	text                func() ref.Val
+	celFacts            func() *celFacts
+	text                func() types.String
 	files               func() *celFiles
 
 	// Parts for patterns: the texts of files, and the action with the strings in facts.
@@ -31,6 +33,11 @@ type Input struct {
 	// Parts for the account of what a check is about.
 	units                       func() *subject.Units
 	readable, searchable, loose func() *ledger.Set
+	// read are the units that expressions read, by the kinds of units.
+	read [32]struct {
+		once  sync.Once
+		units *ledger.Set
+	}
 	// about are the texts and the hidden contents of all files.
 	about func() *ledger.Set
 	// hides reports whether the subject brings content that it does not show.
@@ -41,12 +48,13 @@ type Input struct {
 func Prepare(s *subject.Subject) *Input {
 	in := &Input{
 		subject: s, facts: s.Facts,
-		text:       sync.OnceValue(func() ref.Val { return subjectText(s) }),
-		files:      sync.OnceValue(func() *celFiles { return newCELFiles(s) }),
+		text:       sync.OnceValue(func() types.String { return shownText(s) }),
 		fileTexts:  sync.OnceValue(func() []*content { return fileTexts(s) }),
 		looseTexts: sync.OnceValue(func() []*content { return looseTexts(s) }),
 		units:      sync.OnceValue(s.Units),
 	}
+	in.files = sync.OnceValue(func() *celFiles { return newCELFiles(s, in.gapUnit) })
+	in.celFacts = sync.OnceValue(func() *celFacts { return newCELFacts(s, in.units) })
 	in.readable = sync.OnceValue(func() *ledger.Set { return in.units().Of(ledger.Action, ledger.Facts, ledger.Name, ledger.Text) })
 	in.loose = sync.OnceValue(func() *ledger.Set { return in.units().Of(ledger.Action, ledger.Facts) })
 	in.searchable = sync.OnceValue(in.searchedTexts)
@@ -126,7 +134,7 @@ type activation struct{ in *Input }
 func (a activation) ResolveName(name string) (any, bool) {
 	switch name {
 	case "facts":
-		return a.in.facts, true
+		return a.in.celFacts().values, true
 	case "subject":
 		return a.in.subjectVar, true
 	case "diff":
@@ -145,6 +153,3 @@ func (in *Input) holds() (changed, whole bool) {
 	isWhole := func(f diff.File) bool { return f.Change == diff.Whole }
 	return slices.ContainsFunc(in.subject.Files, func(f diff.File) bool { return !isWhole(f) }), slices.ContainsFunc(in.subject.Files, isWhole)
 }
-
-// notGiven is the reason for a file without its content.
-func notGiven(path string) string { return "content of " + path + " was not given" }
