@@ -86,7 +86,7 @@ func (k *checkCommand) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	policy, err := s.undecidedPolicy(k.Undecided)
+	policy, err := readUndecided(s, k.Undecided)
 	if err != nil {
 		return err
 	}
@@ -171,7 +171,7 @@ func (k *checkCommand) judge(ctx context.Context, s *session, t *trust) (e *rule
 	case err != nil:
 		return nil, nil, false, err
 	case subject.empty():
-		return nothing(), nil, true, k.told(s)
+		return nothing(), nil, true, k.noteEmpty(s)
 	case errConnect != nil:
 		return nil, nil, false, errConnect
 	}

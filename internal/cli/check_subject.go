@@ -129,8 +129,8 @@ func (k *checkCommand) origin(s *session) origin {
 	return fromStdin
 }
 
-// told says why there is nothing to judge. An empty diff from a pipe is an error unless the caller means it.
-func (k *checkCommand) told(s *session) error {
+// noteEmpty says why there is nothing to judge. An empty diff from a pipe is an error unless the caller means it.
+func (k *checkCommand) noteEmpty(s *session) error {
 	switch k.origin(s) {
 	case fromBase:
 		s.note("nothing has changed since %s", k.Base)

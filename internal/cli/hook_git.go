@@ -130,7 +130,7 @@ func (k *preCommitHook) named() []string {
 // modes returns the time limit, the fail modes where nothing could be judged, and those of a single rule that nothing could decide. Settings
 // in the repository are those before the change.
 func (k *commitFlags) modes(ctx context.Context, s *session) (limit time.Duration, all, single hook.FailModes, err error) {
-	if s.namesFiles() {
+	if namesFiles(s) {
 		t, err := newTrust(ctx, func(r git.Repository) (string, error) {
 			if from, to := s.env(fromRef), s.env(toRef); from != "" {
 				return r.MergeBase(ctx, from, to)
@@ -147,7 +147,7 @@ func (k *commitFlags) modes(ctx context.Context, s *session) (limit time.Duratio
 	if limit, all, err = k.settings(s); err != nil {
 		return 0, nil, nil, err
 	}
-	policy, err := s.undecidedPolicy(k.Undecided)
+	policy, err := readUndecided(s, k.Undecided)
 	if err != nil {
 		return 0, nil, nil, err
 	}

@@ -61,7 +61,7 @@ func (k *submitCommand) Run(ctx context.Context, s *session) error {
 	if k.Async && s.globals.Server == "" && s.env("TENET_SERVER") == "" {
 		return errors.New("--async needs a server to do the work; name it with --server")
 	}
-	policy, err := s.undecidedPolicy(k.Undecided)
+	policy, err := readUndecided(s, k.Undecided)
 	if err != nil {
 		return err
 	}

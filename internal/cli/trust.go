@@ -52,7 +52,7 @@ func newTrust(ctx context.Context, baseOf func(git.Repository) (string, error)) 
 // file that could be in the repository.
 func (k *checkCommand) trust(ctx context.Context, s *session) (*trust, error) {
 	from := k.origin(s)
-	if k.RulesFrom == rulesFromWorktree || from == fromNowhere && len(k.File) == 0 || k.Rules == "" && !s.namesFiles() {
+	if k.RulesFrom == rulesFromWorktree || from == fromNowhere && len(k.File) == 0 || k.Rules == "" && !namesFiles(s) {
 		return nil, nil
 	}
 	t, err := newTrust(ctx, func(r git.Repository) (string, error) {
@@ -73,7 +73,7 @@ func (k *checkCommand) trust(ctx context.Context, s *session) (*trust, error) {
 }
 
 // namesFiles reports whether a settings file or a folder of the database is named.
-func (s *session) namesFiles() bool {
+func namesFiles(s *session) bool {
 	return cmp.Or(s.globals.Config, s.env("TENET_CONFIG"), s.globals.Data, s.env("TENET_DATA")) != ""
 }
 

@@ -11,7 +11,7 @@ import (
 	"tenet/internal/text"
 )
 
-// onUndecided is what follows from a rule that nothing could decide.
+// onUndecided names the consequence of a rule that nothing could decide.
 type onUndecided string
 
 // Fail ends with an error, warn lets it pass and says so, pass lets it pass.
@@ -21,7 +21,7 @@ const (
 	passUndecided onUndecided = "pass"
 )
 
-// undecidedPolicy is what follows by the severity of the rule. A severity without an entry fails.
+// undecidedPolicy has the consequence for each severity of the rule. A severity without an entry fails.
 type undecidedPolicy map[rule.Severity]onUndecided
 
 // parseUndecided reads one word for all severities (warn), or one for each with commas between (HIGH=fail,MEDIUM=warn).
@@ -70,8 +70,8 @@ func (p undecidedPolicy) undecided(e *rule.Evaluation) map[onUndecided][]*rule.R
 	return by
 }
 
-// undecidedPolicy reads what follows from undecided rules: from a flag, else from the setting.
-func (s *session) undecidedPolicy(flag string) (undecidedPolicy, error) {
+// readUndecided reads the policy about undecided rules: from a flag, else from the setting.
+func readUndecided(s *session, flag string) (undecidedPolicy, error) {
 	if flag != "" {
 		return parseUndecided(flag)
 	}

@@ -56,7 +56,7 @@ func TestVerdictExitsByWhatIsUndecided(t *testing.T) {
 	} {
 		var notes strings.Builder
 		s := &session{err: &notes, env: func(string) string { return "" }, globals: &globals{}}
-		policy, err := s.undecidedPolicy(test.policy)
+		policy, err := readUndecided(s, test.policy)
 		if err != nil {
 			t.Fatal(err)
 		}
