@@ -53,7 +53,7 @@ var (
 )
 
 // fileWithoutText reads a line that names a file whose content the diff does not show: a binary file, a file that diff -q
-// finds different, an unmerged file, or a submodule in the form of a log. It refuses a line of diff -r that may stand for many files.
+// finds different, an unmerged file, or a submodule in the form of a log. It refuses a line of diff -r that may mean many files.
 func (p *parser) fileWithoutText() (f File, ok bool, err error) {
 	h := header{line: p.no, change: Modified}
 	line := p.line
