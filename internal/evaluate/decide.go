@@ -64,7 +64,7 @@ func (r *run) conclude(ctx context.Context) error {
 	if notice := notAskedNotice(&r.sel); notice != "" {
 		r.answer.Notices = append(r.answer.Notices, notice)
 	}
-	r.list()
+	listWorst(r)
 	r.answer.Tally()
 	if r.subject.Empty() {
 		r.answer.OverallVerdict = rule.NeedsConfirmation

@@ -18,15 +18,16 @@ func (r *run) limitQuestions(context.Context) error {
 	if len(r.open) <= r.req.MaxRules {
 		return nil
 	}
-	slices.SortStableFunc(r.open, func(a, b int) int { return r.shadow(a) - r.shadow(b) })
+	slices.SortStableFunc(r.open, func(a, b int) int { return shadowLast(&r.sel.chosen[a]) - shadowLast(&r.sel.chosen[b]) })
 	r.open, r.sel.notAsked = r.open[:r.req.MaxRules], r.open[r.req.MaxRules:]
 	slices.Sort(r.open)
 	slices.Sort(r.sel.notAsked)
 	return nil
 }
 
-func (r *run) shadow(at int) int {
-	if r.sel.chosen[at].Rule.Enforcement == rule.Shadow {
+// shadowLast orders rules that decide nothing after the others.
+func shadowLast(c *chosen) int {
+	if c.Rule.Enforcement == rule.Shadow {
 		return 1
 	}
 	return 0
@@ -50,9 +51,9 @@ func notAskedNotice(sel *selection) string {
 		text.Plural(len(rules), "rule"), strings.Join(names, ", "))
 }
 
-// list leaves in the answer the verdicts of rules that were asked about: if there are more than max_rules, the worst of them, each
+// listWorst leaves in the answer the verdicts of rules that were asked about: if there are more than max_rules, the worst of them, each
 // group in the order of its rank.
-func (r *run) list() {
+func listWorst(r *run) {
 	verdicts := r.answer.RuleVerdicts
 	order := make([]int, 0, len(verdicts))
 	for at := range verdicts {

@@ -40,7 +40,7 @@ func (r *run) selectRules(ctx context.Context) error {
 
 // match finds the rules that apply, best ranked first.
 func (r *run) match(context.Context) error {
-	r.query = r.queryOf()
+	r.query = queryOf(r)
 	matches, overridden := r.within.Split(r.view.Applicable(r.query))
 	r.sel = selection{inScope: len(matches), overridden: orEmpty(overridden), chosen: make([]chosen, len(matches))}
 	for i := range matches {
@@ -101,7 +101,7 @@ func (r *run) runChecks(ctx context.Context) error {
 }
 
 // queryOf describes the subject for the selection.
-func (r *run) queryOf() *corpus.Query {
+func queryOf(r *run) *corpus.Query {
 	s := r.subject
 	q := &corpus.Query{
 		Now: r.start, Within: r.within, Scope: s.Scope, Repository: s.Repository, SeverityMin: r.req.SeverityMin, Kinds: s.Kinds,
