@@ -189,3 +189,40 @@ func TestAnEditedAnswerShowsInTheReplay(t *testing.T) {
 		t.Errorf("got %+v", v)
 	}
 }
+
+// TestAPasswordOfManyWordsIsNotExamined has a fact that is not shown to the model, which so cannot be allowed.
+func TestAPasswordOfManyWordsIsNotExamined(t *testing.T) {
+	rules := newRules(1)
+	for value, want := range map[string]rule.Verdict{"correct horse; drop table users": rule.NeedsConfirmation, "hunter2hunter2": rule.Allow} {
+		in := subject.Input{Facts: map[string]any{"password": value, "amount": 5}}
+		m := judgetest.Model(allowAll)
+		res := decide(t, m, build(t, in), rules)
+		if res.Verdicts[0].Verdict != want || strings.Contains(m.Requests()[0].Prompt, value) {
+			t.Errorf("%q: %+v", value, res.Verdicts[0])
+		}
+		if want == rule.NeedsConfirmation && !strings.Contains(res.Verdicts[0].Reasoning, "named like a secret") {
+			t.Errorf("the reason is %q", res.Verdicts[0].Reasoning)
+		}
+		clean, _, _ := redact.New().Input(in)
+		wantSame(t, "redacted", res, replayed(t, build(t, clean), rules, res))
+	}
+}
+
+func TestSecretsOfRulesAreNotShown(t *testing.T) {
+	secret := "AKIA" + "IOSFODNN7" + "ABCDEFG"
+	rules := newRules(1)
+	rules[0].Statement += " Never use aws_access_key_id = " + secret
+	rules[0].Rationale = "as in key = " + secret
+	rules[0].Exceptions = []string{"the key = " + secret}
+	rules[0].Examples = []rule.Example{{Input: "key = " + secret, Verdict: rule.Deny, Note: "it has key = " + secret}}
+	m := judgetest.Model(allowAll)
+	s := build(t, subject.Input{Diff: diff})
+	res := decide(t, m, s, rules)
+	if r := m.Requests()[0]; strings.Contains(r.Prefix+r.Prompt, secret) || strings.Count(r.Prefix+r.Prompt, "[redacted:aws-access-token]") != 5 {
+		t.Errorf("the model was shown %s", r.Prefix)
+	}
+	if rules[0].Exceptions[0] != "the key = "+secret {
+		t.Error("the rule itself was changed")
+	}
+	wantSame(t, "with secrets in rules", res, replayed(t, s, rules, res))
+}
