@@ -10,6 +10,7 @@ import (
 
 	"tenet/internal/diff"
 	"tenet/internal/ledger"
+	"tenet/internal/redact"
 	"tenet/internal/rule"
 	"tenet/internal/subject"
 )
@@ -60,6 +61,9 @@ func newLayout(s *subject.Subject, limit, maxParts int) layout {
 	// Facts, action and claim explain the rest, so every part shows them if that leaves room for the rest.
 	shared := len(s.Files) > 0 && size <= l.room/2
 	for _, u := range core {
+		if strings.Contains(u.text, redact.Placeholder(redact.WithheldKind)) {
+			l.gaps[u.id] = "a fact that is named like a secret has more than one word, and is not shown to a model"
+		}
 		switch {
 		case shared:
 			l.lead += u.text

@@ -189,3 +189,21 @@ func TestAnEditedAnswerShowsInTheReplay(t *testing.T) {
 		t.Errorf("got %+v", v)
 	}
 }
+
+// TestAPasswordOfManyWordsIsNotExamined has a fact that is not shown to the model, which so cannot be allowed.
+func TestAPasswordOfManyWordsIsNotExamined(t *testing.T) {
+	rules := newRules(1)
+	for value, want := range map[string]rule.Verdict{"correct horse; drop table users": rule.NeedsConfirmation, "hunter2hunter2": rule.Allow} {
+		in := subject.Input{Facts: map[string]any{"password": value, "amount": 5}}
+		m := judgetest.Model(allowAll)
+		res := decide(t, m, build(t, in), rules)
+		if res.Verdicts[0].Verdict != want || strings.Contains(m.Requests()[0].Prompt, value) {
+			t.Errorf("%q: %+v", value, res.Verdicts[0])
+		}
+		if want == rule.NeedsConfirmation && !strings.Contains(res.Verdicts[0].Reasoning, "named like a secret") {
+			t.Errorf("the reason is %q", res.Verdicts[0].Reasoning)
+		}
+		clean, _, _ := redact.New().Input(in)
+		wantSame(t, "redacted", res, replayed(t, build(t, clean), rules, res))
+	}
+}
