@@ -12,9 +12,8 @@ import (
 // scope holds the paths that a pattern is about. Where tools disagree about the path of a file, the pattern is about each of them: a
 // file is in scope if one of its readings is, ignoring case, and excluded only if all of them are, to the letter.
 type scope struct {
-	key           string // which no other list of globs has
-	paths, folded subject.Globs
-	excluded      subject.Globs
+	key             string // which no other list of globs has
+	paths, excluded subject.Globs
 	// begins are the texts without case with which matches of paths begin, empty for a glob that begins with a wildcard. Folders are
 	// those that are excluded with everything below.
 	begins, folders []string
@@ -22,13 +21,8 @@ type scope struct {
 
 func compileScope(problems *rule.Problems, from *rule.Pattern) scope {
 	s := scope{key: join(from.Paths) + "!" + join(from.ExcludePaths), paths: patternGlobs(problems, "check.pattern.paths", from.Paths), excluded: patternGlobs(problems, "check.pattern.exclude_paths", from.ExcludePaths)}
-	lower := make([]string, len(from.Paths))
-	for i, glob := range from.Paths {
-		lower[i] = strings.ToLower(glob)
-		s.begins = append(s.begins, literalBegin(lower[i]))
-	}
-	if folded, err := subject.CompileGlobs(lower); err == nil {
-		s.folded = folded
+	for _, glob := range from.Paths {
+		s.begins = append(s.begins, literalBegin(strings.ToLower(glob)))
 	}
 	for _, glob := range from.ExcludePaths {
 		folder, ok := strings.CutSuffix(rooted(glob), "/**")
@@ -67,10 +61,7 @@ func (s *scope) wants(f *diff.File) bool {
 		return true
 	}
 	folder := isFolder(f)
-	if !s.wantsPath(f.Path, folder) && !slices.ContainsFunc(f.Others, func(path string) bool { return s.wantsPath(path, folder) }) {
-		return false
-	}
-	return !s.excludes(f.Path, folder) || slices.ContainsFunc(f.Others, func(path string) bool { return !s.excludes(path, folder) })
+	return f.AnyPath(func(path string) bool { return s.wantsPath(path, folder) }) && f.AnyPath(func(path string) bool { return !s.excludes(path, folder) })
 }
 
 // isFolder reports whether a file is a submodule or a link: it brings files below its path.
@@ -80,15 +71,11 @@ func isFolder(f *diff.File) bool {
 }
 
 func (s *scope) wantsPath(path string, folder bool) bool {
-	if s.paths.Empty() || s.paths.Match(path) {
-		return true
-	}
-	lower := strings.ToLower(path)
-	if s.folded.Match(lower) {
+	if s.paths.Empty() || s.paths.MatchFold(path) {
 		return true
 	}
 	if folder {
-		lower += "/"
+		lower := strings.ToLower(path) + "/"
 		return slices.ContainsFunc(s.begins, func(begin string) bool { return strings.HasPrefix(begin, lower) || strings.HasPrefix(lower, begin) })
 	}
 	return false

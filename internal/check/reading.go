@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Some characters hide words from a pattern and not from whoever runs the text: characters without width inside a word, spaces
-// beyond ASCII, and line ends other than \n. A text with any of them has a second reading without them, which patterns search too.
+// Some characters hide words from a pattern and not from the program that runs the text: characters without width inside a word,
+// spaces beyond ASCII, and line ends other than \n. A text with any of them has a second reading without them, which patterns search too.
 
 // charKind says what a character becomes in the second reading.
 type charKind uint8
