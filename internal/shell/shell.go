@@ -70,6 +70,9 @@ func ParseAs(command string, d Dialect) (s Script, err error) {
 	if err := bounded(file); err != nil {
 		return Script{}, err
 	}
+	if strayDocument(file) {
+		return Script{}, errors.New("the text of a here-document is outside of the brackets that it begins in, which shells read in several ways")
+	}
 	return Script{dialect: d, stmts: file.Stmts}, nil
 }
 
@@ -109,4 +112,34 @@ func bounded(file *syntax.File) error {
 		return fmt.Errorf("the command has more than %d parts", maxNodes)
 	}
 	return nil
+}
+
+// strayDocument reports whether the text of a here-document is after the end of the substitution that has its operator. Some shells
+// take its lines for commands.
+func strayDocument(file *syntax.File) bool {
+	stray := false
+	var check func(n syntax.Node, end syntax.Pos)
+	check = func(n syntax.Node, end syntax.Pos) {
+		syntax.Walk(n, func(inner syntax.Node) bool {
+			switch x := inner.(type) {
+			case *syntax.CmdSubst:
+				if inner != n {
+					check(x, x.Right)
+					return false
+				}
+			case *syntax.ProcSubst:
+				if inner != n {
+					check(x, x.Rparen)
+					return false
+				}
+			case *syntax.Redirect:
+				if x.Hdoc != nil && end.IsValid() && x.Hdoc.Pos().After(end) {
+					stray = true
+				}
+			}
+			return true
+		})
+	}
+	check(file, syntax.Pos{})
+	return stray
 }
