@@ -206,7 +206,7 @@ func newNodeOn(t testing.TB, s store.Store, configure ...func(*config)) *node {
 	cfg := config{
 		Config: rest.Config{Logger: logger, Description: Description("1.2.3")},
 		Agents: agent.New(agent.Config{Now: time.Now}), Verdicts: judge.NewCache(judge.CacheConfig{}),
-		Catalog: rules, Waivers: catalog.NewWaivers(s.Waivers, live, changes, time.Now), Projects: catalog.NewProjects(s, s.Projects, time.Now), Hierarchy: nodes, Conflicts: conflicts, Keys: n.keys, Jobs: job.NewJobs(s, s.Jobs, time.Now),
+		Catalog: rules, Waivers: catalog.NewWaivers(s.Waivers, live, changes, time.Now), Projects: catalog.NewProjects(s, s.Projects, changes, time.Now), Hierarchy: nodes, Conflicts: conflicts, Keys: n.keys, Jobs: job.NewJobs(s, s.Jobs, time.Now),
 		Search:    search.New(search.Config{Views: live, Logger: logger, Conflicts: conflicts.Open}),
 		Documents: document.New(document.Config{Store: document.Store{Updater: s, Documents: s.Documents, Projects: s.Projects, Vectors: s.Vectors}, Views: live, Logger: logger}),
 		Evaluator: evaluate.New(evaluate.Config{

@@ -28,7 +28,7 @@ func (s Projects) Routes(r *rest.Router) {
 	rest.HandleBody(r, rest.Operation{
 		ID: "create-project", Route: op.CreateProject.Route(), Role: auth.Admin, Place: rest.AllProjects, Status: http.StatusCreated, Summary: "Create a project",
 	}, func(ctx context.Context, _ *rest.None, body *wire.CreateProject) (rest.Created[rule.Project], error) {
-		in := catalog.ProjectInput{Description: &body.Description, TwoPerson: &body.TwoPerson, TestsRequired: &body.TestsRequired}
+		in := catalog.ProjectInput{Description: &body.Description, TwoPerson: &body.TwoPerson, TestsRequired: &body.TestsRequired, Policy: body.Policy}
 		if body.Name != "" {
 			in.Name = &body.Name
 		}
@@ -48,10 +48,11 @@ func (s Projects) Routes(r *rest.Router) {
 		func(ctx context.Context, in *projectRef) (rule.Project, error) { return s.Projects.Get(ctx, in.ID) })
 	rest.HandleBody(r, rest.Operation{
 		ID: "change-project", Route: op.ChangeProject.Route(), Role: auth.Admin, Place: rest.PathProject,
-		Summary: "Change a project", Description: "Absent fields stay as they are.",
+		Summary: "Change a project", Description: "Absent fields stay as they are. A change that loosens the policy needs a reason.",
 	}, func(ctx context.Context, in *projectRef, body *wire.ChangeProject) (rule.Project, error) {
 		return s.Projects.Update(ctx, in.ID, catalog.ProjectInput{
 			Name: given(&body.Name), Description: given(&body.Description), TwoPerson: given(&body.TwoPerson), TestsRequired: given(&body.TestsRequired),
+			Policy: body.Policy,
 		})
 	})
 }

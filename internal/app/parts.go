@@ -126,7 +126,7 @@ func (a *App) assembleRules(p *parts, registry *prometheus.Registry, queue job.Q
 		catalog.Store{Updater: s, Projects: s.Projects, Rules: s.Rules}, a.live, runner,
 		sandbox.CaseFiles{Now: now}, p.hierarchy, now)
 	p.waivers = catalog.NewWaivers(s.Waivers, a.live, runner, now)
-	p.projects = catalog.NewProjects(s, s.Projects, now)
+	p.projects = catalog.NewProjects(s, s.Projects, runner, now)
 	return nil
 }
 

@@ -51,7 +51,7 @@ func each(t *testing.T, test func(t *testing.T, c *catalog.Catalog, s store.Stor
 			quiet := slog.New(slog.DiscardHandler)
 			live := corpus.NewLive(corpus.Config{Store: corpus.Store{Projects: s.Projects, Federation: s.Federation, Embeddings: s.Embeddings, Waivers: s.Waivers}, Logger: slog.New(slog.DiscardHandler)})
 			c := catalog.New(catalog.Store{Updater: s, Projects: s.Projects, Rules: s.Rules}, live, change.New(s, live, nil, quiet, time.Now), nil, nil, time.Now)
-			if _, err := catalog.NewProjects(s, s.Projects, time.Now).Create(t.Context(), "default", catalog.ProjectInput{}); err != nil {
+			if _, err := catalog.NewProjects(s, s.Projects, nil, time.Now).Create(t.Context(), "default", catalog.ProjectInput{}); err != nil {
 				t.Fatal(err)
 			}
 			test(t, c, s)
@@ -176,7 +176,7 @@ func TestTwoPersonApproval(t *testing.T) {
 	each(t, func(t *testing.T, c *catalog.Catalog, s store.Store) {
 		ann, bob := as(t.Context(), "ann"), as(t.Context(), "bob")
 		yes := true
-		if _, err := catalog.NewProjects(s, s.Projects, time.Now).Create(ann, "bank", catalog.ProjectInput{TwoPerson: &yes}); err != nil {
+		if _, err := catalog.NewProjects(s, s.Projects, nil, time.Now).Create(ann, "bank", catalog.ProjectInput{TwoPerson: &yes}); err != nil {
 			t.Fatal(err)
 		}
 		_, err := c.Create(ann, "bank", wire.RuleInput{Statement: "One.", Status: rule.Effective})

@@ -7,20 +7,24 @@ import (
 
 	"tenet/internal/audit"
 	"tenet/internal/auth"
+	"tenet/internal/change"
 	"tenet/internal/rule"
 	"tenet/internal/store"
+	"tenet/internal/wire"
 )
 
 // Projects keeps the projects.
 type Projects struct {
-	store  store.Updater
-	reader store.ProjectReader
-	now    func() time.Time
+	store   store.Updater
+	reader  store.ProjectReader
+	changes *change.Changes
+	now     func() time.Time
 }
 
-// NewProjects returns the Projects of a database. now is the clock.
-func NewProjects(s store.Updater, r store.ProjectReader, now func() time.Time) *Projects {
-	return &Projects{store: s, reader: r, now: now}
+// NewProjects returns the Projects of a database. changes carries out the changes of policies; it may be nil where none is changed. now
+// is the clock.
+func NewProjects(s store.Updater, r store.ProjectReader, changes *change.Changes, now func() time.Time) *Projects {
+	return &Projects{store: s, reader: r, changes: changes, now: now}
 }
 
 // ProjectInput is a project as its admin writes it. On an update, absent fields stay as they are.
@@ -29,6 +33,7 @@ type ProjectInput struct {
 	Description   *string
 	TwoPerson     *bool
 	TestsRequired *bool
+	Policy        *wire.ProjectPolicyInput
 }
 
 // List returns all projects by id.
@@ -45,45 +50,57 @@ func (s *Projects) Get(ctx context.Context, id string) (rule.Project, error) {
 func (s *Projects) Create(ctx context.Context, id string, in ProjectInput) (rule.Project, error) {
 	now := rule.Instant(s.now())
 	p := rule.Project{ID: id, Name: id, CreatedAt: now, UpdatedAt: now}
-	in.apply(&p)
-	if err := validateProject(p); err != nil {
+	policy, err := in.apply(&p)
+	if err != nil {
 		return rule.Project{}, err
 	}
 	return p, s.store.Update(ctx, func(tx store.Tx) error {
 		if err := tx.Projects.Create(ctx, p); err != nil {
 			return err
 		}
-		return noteProject(ctx, tx, "created", p)
+		return noteProject(ctx, tx, "created", p, policy)
 	})
 }
 
-// Update changes a project.
+// Update changes a project. A change of its policy holds from the next evaluation on: like a change of a rule, it raises the
+// corpus version.
 func (s *Projects) Update(ctx context.Context, id string, in ProjectInput) (rule.Project, error) {
 	var p rule.Project
-	err := s.store.Update(ctx, func(tx store.Tx) error {
+	update := func(tx store.Tx) error {
 		var err error
 		if p, err = tx.Projects.Get(ctx, id); err != nil {
 			return err
 		}
-		in.apply(&p)
-		p.UpdatedAt = rule.Instant(s.now())
-		if err := validateProject(p); err != nil {
+		policy, err := in.apply(&p)
+		if err != nil {
 			return err
 		}
+		p.UpdatedAt = rule.Instant(s.now())
 		if err := tx.Projects.Update(ctx, p); err != nil {
 			return err
 		}
-		return noteProject(ctx, tx, "changed", p)
-	})
+		return noteProject(ctx, tx, "changed", p, policy)
+	}
+	var err error
+	if in.Policy == nil {
+		err = s.store.Update(ctx, update)
+	} else {
+		err = s.changes.Run(ctx, id, func(ch *change.Change) error { return update(ch.Tx) })
+	}
 	return p, err
 }
 
-func (in *ProjectInput) apply(p *rule.Project) {
+// apply changes a project and returns the change of its policy, if any. The error names every wrong field.
+func (in *ProjectInput) apply(p *rule.Project) (*policyChange, error) {
 	rule.Set(&p.Name, in.Name)
 	rule.Set(&p.Description, in.Description)
 	rule.Set(&p.TwoPerson, in.TwoPerson)
 	rule.Set(&p.TestsRequired, in.TestsRequired)
 	p.Name, p.Description = strings.TrimSpace(p.Name), strings.TrimSpace(p.Description)
+	if err := validateProject(*p); err != nil {
+		return nil, err
+	}
+	return changePolicy(p, in.Policy)
 }
 
 func validateProject(p rule.Project) error {
@@ -100,9 +117,13 @@ func validateProject(p rule.Project) error {
 	return problems.Err("the project is invalid")
 }
 
-func noteProject(ctx context.Context, tx store.Tx, action string, p rule.Project) error {
+// noteProject notes a change of a project in the audit chain; policy is nil if its policy stays.
+func noteProject(ctx context.Context, tx store.Tx, action string, p rule.Project, policy *policyChange) error {
+	body := map[string]any{"action": action, "project": p}
+	if policy != nil {
+		body["policy"] = policy
+	}
 	return audit.Append(ctx, tx, p.ID, audit.Record{
-		Kind: audit.KindProject, At: p.UpdatedAt, Actor: auth.ActorFrom(ctx).Name,
-		Body: audit.JSON(map[string]any{"action": action, "project": p}),
+		Kind: audit.KindProject, At: p.UpdatedAt, Actor: auth.ActorFrom(ctx).Name, Body: audit.JSON(body),
 	})
 }

@@ -34,7 +34,7 @@ func (k *checkCommand) knownFindings(ctx context.Context, c *client.Client, s *c
 	if len(files) == 0 {
 		return nil, nil
 	}
-	before, err := k.ask(ctx, c, &checkSubject{files: files, repository: s.repository})
+	before, err := k.ask(ctx, c, &checkSubject{change: change{files: files}, repository: s.repository})
 	if err != nil {
 		return nil, fmt.Errorf("the base cannot be judged: %w", err)
 	}
@@ -79,7 +79,7 @@ func readFindings(ctx context.Context, diff, head string, e *rule.Evaluation) (*
 			if _, read := f.texts[l.FilePath]; read || !inDiff {
 				continue
 			}
-			if f.texts[l.FilePath], err = git(ctx, "show", head+":"+l.FilePath); err != nil {
+			if f.texts[l.FilePath], err = gitOutput(ctx, "show", head+":"+l.FilePath); err != nil {
 				return nil, fmt.Errorf("cannot read %s: %w", l.FilePath, err)
 			}
 			f.from[old] = append(f.from[old], l.FilePath)
@@ -92,7 +92,7 @@ func readFindings(ctx context.Context, diff, head string, e *rule.Evaluation) (*
 func (f *findings) baseFiles(ctx context.Context, base string) []wire.InputFile {
 	var files []wire.InputFile
 	for _, path := range slices.Sorted(maps.Keys(f.from)) {
-		content, err := git(ctx, "show", base+":"+path)
+		content, err := gitOutput(ctx, "show", base+":"+path)
 		if err != nil {
 			continue // a new file is not in the base
 		}
@@ -122,7 +122,7 @@ func (k *checkCommand) sides(ctx context.Context) (base, head string, err error)
 	if k.Staged {
 		return k.Base, "", nil
 	}
-	base, err = git(ctx, "merge-base", "--end-of-options", k.Base, "HEAD")
+	base, err = gitOutput(ctx, "merge-base", "--end-of-options", k.Base, "HEAD")
 	if err != nil {
 		return "", "", fmt.Errorf("cannot find where HEAD and %q have parted: %w", k.Base, err)
 	}

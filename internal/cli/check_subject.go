@@ -18,15 +18,14 @@ import (
 
 // checkSubject holds the subject of `tenet check`.
 type checkSubject struct {
-	diff, action string
-	files        []wire.InputFile
-	facts        json.RawMessage
-	repository   string
+	change
+
+	action     string
+	facts      json.RawMessage
+	repository string
 }
 
-func (c *checkSubject) empty() bool {
-	return strings.TrimSpace(c.diff) == "" && len(c.files) == 0 && c.facts == nil && c.action == ""
-}
+func (c *checkSubject) empty() bool { return c.change.empty() && c.facts == nil && c.action == "" }
 
 // subject gathers what is to be judged.
 func (k *checkCommand) subject(ctx context.Context, s *session) (*checkSubject, error) {
@@ -40,9 +39,12 @@ func (k *checkCommand) subject(ctx context.Context, s *session) (*checkSubject, 
 	if err := c.read(ctx, s, k.File); err != nil {
 		return nil, err
 	}
-	if c.diff, err = k.diff(ctx, s); err != nil {
+	shown, err := k.diff(ctx, s)
+	if err != nil {
 		return nil, err
 	}
+	shown.tellUnread(s)
+	c.add(shown)
 	if c.repository == "" && (c.diff != "" || len(c.files) > 0) {
 		c.repository = repository(ctx)
 	}
@@ -72,26 +74,81 @@ func (c *checkSubject) read(ctx context.Context, s *session, paths []string) err
 }
 
 // diff takes the diff from where the flags say, and from stdin if they say nothing.
-func (k *checkCommand) diff(ctx context.Context, s *session) (string, error) {
-	switch {
-	case k.Base != "":
-		return baseDiff(ctx, k.Base, k.Staged)
-	case k.Staged:
-		return stagedDiff(ctx)
-	case k.Range != "" && k.Range != "-":
-		return rangeDiff(ctx, k.Range)
-	case k.Range == "" && (k.Facts != "" || k.Action != "" || len(k.File) > 0):
-		return "", nil
-	case k.Range == "" && isTerminal(s.stdin):
-		diff, err := rangeDiff(ctx, "HEAD")
+func (k *checkCommand) diff(ctx context.Context, s *session) (*change, error) {
+	switch k.origin(s) {
+	case fromBase:
+		return baseChange(ctx, k.Base, k.Staged)
+	case fromIndex:
+		return stagedChange(ctx)
+	case fromRange:
+		return rangeChange(ctx, k.Range)
+	case fromNowhere:
+		return &change{}, nil
+	case fromHead:
+		c, err := rangeChange(ctx, "HEAD")
 		if err != nil {
-			return "", fmt.Errorf("%w\nGive a diff on stdin, a git range, --staged, --file, --facts or --action", err)
+			return nil, fmt.Errorf("%w\nGive a diff on stdin, a git range, --staged, --file, --facts or --action", err)
 		}
 		s.note("judging what has changed since HEAD")
-		return diff, nil
+		return c, nil
+	default:
+		b, err := readAll(s.in, "the diff")
+		if err != nil {
+			return nil, err
+		}
+		return givenChange(ctx, b)
 	}
-	b, err := readAll(s.in, "the diff")
-	return validText(b), err
+}
+
+// origin says where a diff comes from.
+type origin int
+
+const (
+	fromStdin origin = iota
+	fromBase         // what HEAD, or the index, has changed since --base
+	fromIndex        // --staged
+	fromRange
+	fromHead    // the working tree, on a terminal
+	fromNowhere // only files, facts or an action are given
+)
+
+// origin returns where the flags say that the diff comes from.
+func (k *checkCommand) origin(s *session) origin {
+	switch {
+	case k.Base != "":
+		return fromBase
+	case k.Staged:
+		return fromIndex
+	case k.Range != "" && k.Range != "-":
+		return fromRange
+	case k.Range == "" && (k.Facts != "" || k.Action != "" || len(k.File) > 0):
+		return fromNowhere
+	case k.Range == "" && isTerminal(s.stdin):
+		return fromHead
+	}
+	return fromStdin
+}
+
+// noteEmpty says why there is nothing to judge. An empty diff from a pipe is an error unless the caller means it.
+func (k *checkCommand) noteEmpty(s *session) error {
+	switch k.origin(s) {
+	case fromBase:
+		s.note("nothing has changed since %s", k.Base)
+	case fromIndex:
+		s.note("nothing is staged")
+	case fromRange:
+		s.note("nothing has changed in %s", k.Range)
+	case fromHead:
+		s.note("nothing has changed since HEAD")
+	default:
+		if !k.AllowEmpty {
+			return errors.New("stdin holds no diff, so nothing was judged. The command before the pipe may have failed: " +
+				"set -o pipefail, and in CI fetch the base (fetch-depth: 0). " +
+				"Name the change instead, by --base, --staged or a range; or give --allow-empty if an empty diff is meant")
+		}
+		s.note("the diff is empty")
+	}
+	return nil
 }
 
 // readAll reads up to maxInput bytes.
@@ -149,14 +206,21 @@ func readWhole(name string) (wire.InputFile, error) {
 	if err != nil {
 		return f, err
 	}
-	if mostlyText(b) {
-		content := validText(bytes.ReplaceAll(b, []byte{0}, []byte("\uFFFD"))) // one odd character does not hide the rest
-		f.Content = &content
-	}
+	f = inputFile(f.Path, b)
 	if rel, ok := belowCurrent(name); ok {
 		f.Path = rel
 	}
 	return f, nil
+}
+
+// inputFile makes a file of a request. One that is not text is named without its content.
+func inputFile(path string, b []byte) wire.InputFile {
+	f := wire.InputFile{Path: path}
+	if mostlyText(b) {
+		content := validText(bytes.ReplaceAll(b, []byte{0}, []byte("\uFFFD"))) // one odd character does not hide the rest
+		f.Content = &content
+	}
+	return f
 }
 
 // mostlyText reports whether data are text, perhaps in another encoding than UTF-8.

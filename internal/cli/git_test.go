@@ -6,9 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"tenet/internal/subject"
-	"tenet/internal/wire"
 )
 
 func TestRepositoryName(t *testing.T) {
@@ -55,8 +52,8 @@ func FuzzRepositoryNameShowsNoPassword(f *testing.F) {
 
 func TestRangeThatIsAFlagIsRefused(t *testing.T) {
 	for _, hostile := range []string{"--output=/tmp/x", "-O/tmp/x", "--ext-diff", "-", "a\x00b", "a\n--output=x"} {
-		if _, err := rangeDiff(t.Context(), hostile); err == nil || !strings.Contains(err.Error(), "is not a git range") {
-			t.Errorf("rangeDiff(%q) gives %v", hostile, err)
+		if _, err := rangeChange(t.Context(), hostile); err == nil || !strings.Contains(err.Error(), "is not a git range") {
+			t.Errorf("rangeChange(%q) gives %v", hostile, err)
 		}
 	}
 }
@@ -95,10 +92,11 @@ func TestDiffIsTheSameWhateverGitIsConfiguredTo(t *testing.T) {
 	run("commit", "--quiet", "--message=one")
 	put(t, "é.txt", "one\n\ntwo\nthree\n")
 	run("add", ".")
-	plain, err := stagedDiff(t.Context())
-	if err != nil || !strings.Contains(plain, "+three") || !strings.Contains(plain, "diff --git a/é.txt b/é.txt") {
-		t.Fatalf("staged diff is %q, %v", plain, err)
+	first, err := stagedChange(t.Context())
+	if err != nil || !strings.Contains(first.diff, "+three") || !strings.Contains(first.diff, "diff --git a/é.txt b/é.txt") {
+		t.Fatalf("staged change is %+v, %v", first, err)
 	}
+	plain := first.diff
 	for _, setting := range [][2]string{
 		{"diff.noprefix", "true"},
 		{"diff.mnemonicPrefix", "true"},
@@ -110,9 +108,9 @@ func TestDiffIsTheSameWhateverGitIsConfiguredTo(t *testing.T) {
 		{"core.pager", "false"},
 	} {
 		run("config", setting[0], setting[1])
-		got, err := stagedDiff(t.Context())
-		if err != nil || got != plain {
-			t.Errorf("with %s=%s the diff is %q, %v; want %q", setting[0], setting[1], got, err, plain)
+		got, err := stagedChange(t.Context())
+		if err != nil || got.diff != plain {
+			t.Errorf("with %s=%s the change is %+v, %v; want the diff %q", setting[0], setting[1], got, err, plain)
 		}
 		run("config", "--unset", setting[0])
 	}
@@ -124,11 +122,11 @@ func TestRangeIsNeverTakenForAFile(t *testing.T) {
 	run("add", ".")
 	run("commit", "--quiet", "--message=one")
 	put(t, "a", "2\n")
-	if diff, err := rangeDiff(t.Context(), "a"); err == nil {
-		t.Errorf("the file a was diffed as a range: %q", diff)
+	if c, err := rangeChange(t.Context(), "a"); err == nil {
+		t.Errorf("the file a was diffed as a range: %+v", c)
 	}
-	if diff, err := rangeDiff(t.Context(), "HEAD"); err != nil || !strings.Contains(diff, "+2") {
-		t.Errorf("diff of HEAD is %q, %v", diff, err)
+	if c, err := rangeChange(t.Context(), "HEAD"); err != nil || !strings.Contains(c.diff, "+2") {
+		t.Errorf("the change since HEAD is %+v, %v", c, err)
 	}
 }
 
@@ -151,79 +149,6 @@ func TestFilesCountFromTheRootOfTheRepository(t *testing.T) {
 	for i, want := range []string{"src/deep/a.py", "src/b.py", "src/deep/a.py", "src/deep/a.py"} {
 		if s.files[i].Path != want {
 			t.Errorf("file %d is %q, want %q", i, s.files[i].Path, want)
-		}
-	}
-}
-
-// TestAFileCannotHideItselfFromTheDiff holds for what git takes for binary: because its attributes say so, or for one character.
-func TestAFileCannotHideItselfFromTheDiff(t *testing.T) {
-	t.Setenv("GIT_CONFIG_GLOBAL", "/dev/null")
-	t.Chdir(t.TempDir())
-	random := make([]byte, 200_000)
-	for i := range random {
-		random[i] = byte(i * i >> 3)
-	}
-	for name, content := range map[string]string{
-		".gitattributes": "*.py -diff\n", "a.py": "x\ny = eval(x)\n", "b.js": "eval(x)\n\x00\n", "logo.png": string(random), "z.txt": "plain\n",
-		"wide.txt": strings.Repeat("e\x00v\x00a\x00l\x00", 30),
-	} {
-		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, args := range [][]string{{"init", "--quiet"}, {"add", "."}} {
-		if err := exec.Command("git", args...).Run(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	diff, err := stagedDiff(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"+y = eval(x)\n", "+eval(x)\n+\uFFFD\n", "+plain\n", "b/logo.png differ\n", "b/wide.txt differ\n"} {
-		if !strings.Contains(diff, want) {
-			t.Errorf("%q is not in the diff:\n%s", want, diff)
-		}
-	}
-	if s, err := subject.Build(wire.RecordedSubject{Diff: diff}); err != nil || len(s.Files) != 6 {
-		t.Errorf("the diff is read as %+v, %v", s, err)
-	}
-}
-
-// TestAFileThatBecomesAnotherKindIsShownAsAWhole holds also for names that git writes in quotes.
-func TestAFileThatBecomesAnotherKindIsShownAsAWhole(t *testing.T) {
-	t.Setenv("GIT_CONFIG_GLOBAL", "/dev/null")
-	t.Chdir(t.TempDir())
-	names := map[string]string{"notes.txt": "app.py", "x\ty.txt": "x\ty.py", "kept.py": "sub/kept.py"}
-	commands := [][]string{{"init", "--quiet"}, {"add", "."}, {"-c", "user.name=x", "-c", "user.email=x@example.com", "commit", "--quiet", "--message=x"}}
-	for _, odd := range []bool{false, true} {
-		for from, to := range names {
-			if err := os.WriteFile(from, []byte("y = eval(x)\n# "+from+"\n"), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			if strings.Contains(from, "\t") == odd || !odd && from == "kept.py" {
-				commands = append(commands, []string{"mv", from, to})
-			}
-		}
-		if err := os.MkdirAll("sub", 0o700); err != nil {
-			t.Fatal(err)
-		}
-		for _, args := range commands {
-			if out, err := exec.Command("git", args...).CombinedOutput(); err != nil {
-				t.Fatalf("git %v: %s", args, out)
-			}
-		}
-		commands = nil
-		diff, err := stagedDiff(t.Context())
-		want := 1
-		if odd {
-			want = 3 // where a name is in quotes, nothing is shown as renamed
-		}
-		if n := strings.Count(diff, "\n+y = eval(x)"); err != nil || n != want {
-			t.Errorf("odd names %v: %d files are shown as a whole, want %d, %v:\n%s", odd, n, want, err, diff)
-		}
-		if _, err := subject.Build(wire.RecordedSubject{Diff: diff}); err != nil {
-			t.Error(err)
 		}
 	}
 }

@@ -110,13 +110,13 @@ func (k *hookTarget) file(ctx context.Context, s *session) (string, settings.For
 	if k.Tool == "pre-commit" {
 		return filepath.Join(base, ".pre-commit-config.yaml"), settings.PreCommit, nil
 	}
-	path, err := git(ctx, "rev-parse", "--git-path", "hooks/pre-commit")
+	path, err := gitOutput(ctx, "rev-parse", "--git-path", "hooks/pre-commit")
 	return strings.TrimRight(path, "\r\n"), settings.Git, err
 }
 
 // projectFolder is the root of the repository, or the current folder outside of one.
 func projectFolder(ctx context.Context) (string, error) {
-	if root, err := git(ctx, "rev-parse", "--show-toplevel"); err == nil {
+	if root, err := gitOutput(ctx, "rev-parse", "--show-toplevel"); err == nil {
 		return strings.TrimRight(root, "\r\n"), nil
 	}
 	return os.Getwd()

@@ -91,7 +91,7 @@ func listFiles(ctx context.Context, dir string) ([]string, error) {
 		return nil, fmt.Errorf("%s is no folder", dir)
 	}
 	// A repository may be a stranger's: its settings must start no program.
-	list, err := git(ctx, "-C", dir, "-c", "core.quotepath=false", "-c", "core.fsmonitor=false", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", ".")
+	list, err := gitOutput(ctx, "-C", dir, "-c", "core.quotepath=false", "-c", "core.fsmonitor=false", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", ".")
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()

@@ -72,7 +72,7 @@ func open(t testing.TB, s store.Store, configure ...func(*conflict.Config)) *pla
 	}
 	p.b = conflict.New(cfg)
 	p.catalog = p.rules(p.b.Changed)
-	if _, err := catalog.NewProjects(s, s.Projects, time.Now).Create(p.ctx, "p", catalog.ProjectInput{}); err != nil {
+	if _, err := catalog.NewProjects(s, s.Projects, nil, time.Now).Create(p.ctx, "p", catalog.ProjectInput{}); err != nil {
 		t.Fatal(err)
 	}
 	return p

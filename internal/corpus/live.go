@@ -135,7 +135,12 @@ func (l *Live) advance(ctx context.Context, projectID string, v *View) (*View, e
 	if next == v && v.version > 0 {
 		return v, nil
 	}
-	return l.embed(ctx, projectID, v.version, changed, l.waive(ctx, projectID, next))
+	// A view without the policy would let callers ask for less than the project demands, so the error ends the refresh.
+	project, err := l.cfg.Store.Projects.Get(ctx, projectID)
+	if err != nil {
+		return nil, err
+	}
+	return l.embed(ctx, projectID, v.version, changed, l.waive(ctx, projectID, next.WithPolicy(project.Policy)))
 }
 
 // embedBatch is how many vectors are read at once, at 3 KB each.

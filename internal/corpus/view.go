@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"tenet/internal/federation"
+	"tenet/internal/rule"
 	"tenet/internal/store"
 )
 
@@ -14,7 +15,14 @@ type View struct {
 	index   index
 	tree    *federation.Tree
 	held    held
+	demands
+}
+
+// demands holds what a project says about verdicts beside its rules. Changing it raises the corpus version, but snapshots do not
+// have it.
+type demands struct {
 	waivers waivers
+	policy  rule.ProjectPolicy
 }
 
 // New makes a view of the given rules at a corpus version.
@@ -29,12 +37,22 @@ func (v *View) Version() int64 { return v.version }
 // Len returns the number of the view's rules, of all statuses.
 func (v *View) Len() int { return v.index.live }
 
+// Policy returns the policy of the project at the view's version; the zero policy for the view of a snapshot.
+func (d *demands) Policy() *rule.ProjectPolicy { return &d.policy }
+
+// WithPolicy returns the view with another policy.
+func (v *View) WithPolicy(p rule.ProjectPolicy) *View {
+	next := v.with(v.version, v.index)
+	next.policy = p
+	return next
+}
+
 // Bytes estimates the memory the view takes.
 func (v *View) Bytes() int64 { return v.index.bytes() + v.tree.Bytes() }
 
 // with returns the view at a version with another index.
 func (v *View) with(version int64, x index) *View {
-	return &View{version: version, index: x, tree: v.tree, waivers: v.waivers}
+	return &View{version: version, index: x, tree: v.tree, demands: v.demands}
 }
 
 // Apply returns the view with changed rules replaced and new ones added. It costs time in proportion to the change, not

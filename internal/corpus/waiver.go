@@ -15,8 +15,8 @@ type waivers map[waived][]rule.Waiver
 type waived struct{ ruleID, fingerprint string }
 
 // Waiver returns the waiver that covers a denial by a rule of a severity at a time: the newest of those that do.
-func (v *View) Waiver(ruleID, fingerprint string, s rule.Severity, now time.Time) (*rule.Waiver, bool) {
-	list := v.waivers[waived{ruleID, fingerprint}]
+func (d *demands) Waiver(ruleID, fingerprint string, s rule.Severity, now time.Time) (*rule.Waiver, bool) {
+	list := d.waivers[waived{ruleID, fingerprint}]
 	for i := range list {
 		if list[i].At(now, s) == rule.WaiverActive {
 			return &list[i], true

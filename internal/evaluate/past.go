@@ -54,11 +54,11 @@ func (p *Past) Under(ctx context.Context, view *corpus.View, asks bool) (e *rule
 	}
 	counter := &counter{judge: p.e.cfg.Judge, estimate: p.e.cfg.Estimate, asks: asks}
 	r := again(ctx, p.e, rec)
-	r.start, r.view, r.judge, r.recordedVerdict = p.e.cfg.Now(), view, counter, p.verdicts()
+	r.start, r.view, r.judge, r.recordedVerdict, r.before = p.e.cfg.Now(), view, counter, p.verdicts(), nil
 	if err := r.parse(ctx); err != nil {
 		return nil, open, rule.Errorf(rule.CodeConflict, "the recorded subject cannot be read: %w", err)
 	}
-	if err := through(ctx, r.findNode, r.selectRules); err != nil {
+	if err := through(ctx, r.findPolicy, r.findNode, r.selectRules); err != nil {
 		return nil, open, err
 	}
 	if len(rec.Redactions) > 0 && slices.ContainsFunc(r.sel.chosen, func(c chosen) bool { _, ok := r.recordedVerdict(&c); return !ok }) {

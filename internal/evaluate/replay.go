@@ -17,10 +17,10 @@ import (
 func again(ctx context.Context, e *Evaluator, rec *wire.EvaluationRecord) *run {
 	req := &Request{
 		ProjectID: rec.Evaluation.ProjectID, Input: rec.Subject,
-		EvaluateOptions: wire.EvaluateOptions{NodeID: rec.NodeID, Mode: rec.Evaluation.Mode, MaxRules: rec.MaxRules, SeverityMin: rec.SeverityMin},
+		EvaluateOptions: wire.EvaluateOptions{NodeID: rec.NodeID, Environment: rec.Environment, Mode: rec.Evaluation.Mode, MaxRules: rec.MaxRules, SeverityMin: rec.SeverityMin},
 	}
 	r := newRun(ctx, e, req, rec.Evaluation.Timestamp)
-	r.waiver = rec.Waiver
+	r.waiver, r.before = rec.Waiver, rec.Evaluation
 	return r
 }
 

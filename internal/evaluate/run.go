@@ -5,9 +5,9 @@ import (
 	"sync"
 	"time"
 
-	"tenet/internal/check"
 	"tenet/internal/corpus"
 	"tenet/internal/evaluate/record"
+	"tenet/internal/ledger"
 	"tenet/internal/rule"
 	"tenet/internal/subject"
 	"tenet/internal/wire"
@@ -28,6 +28,11 @@ type run struct {
 	// calibration returns the confidence that feedback gives judged verdicts. It reads feedback at its first call.
 	calibration func() record.Calibration
 
+	// policy is that of the project.
+	policy *rule.ProjectPolicy
+	// before is the recorded answer that is decided again; nil for a new evaluation.
+	before *rule.Evaluation
+
 	subject *subject.Subject
 	whole   part
 	// parts are those of rules that concern only some files, by the key of their coverage.
@@ -40,7 +45,9 @@ type run struct {
 	sel      selection
 	answer   *rule.Evaluation
 	open     []int // indices of the chosen rules that no check has decided
-	examined examined
+	// accounts are by chosen rule, over the units of the whole subject.
+	accounts []ledger.Account
+	redacted int // secrets that were replaced before a model was shown the subject
 	// calls are those the judge has made to models, reused the stored verdicts that it took instead, for the record.
 	calls  []wire.ModelCall
 	reused []wire.ReusedVerdict
@@ -62,7 +69,7 @@ func through(ctx context.Context, stages ...stage) error {
 // prepare runs all stages that can refuse a request.
 func (e *Evaluator) prepare(ctx context.Context, req Request) (*run, error) {
 	r := newRun(ctx, e, &req, e.cfg.Now())
-	return r, through(ctx, r.readRequest, r.parse, r.findRules, r.findNode, r.findWaivers)
+	return r, through(ctx, r.findPolicy, r.readRequest, r.parse, r.findRules, r.findNode, r.findWaivers)
 }
 
 // conduct runs the stages behind [Evaluator.prepare] and returns the recorded evaluation.
@@ -80,7 +87,7 @@ func (r *run) decide(ctx context.Context) error {
 }
 
 func newRun(ctx context.Context, e *Evaluator, req *Request, start time.Time) *run {
-	r := &run{e: e, req: req, start: start, judge: e.cfg.Judge}
+	r := &run{e: e, req: req, start: start, judge: e.cfg.Judge, policy: &rule.ProjectPolicy{}}
 	r.calibration = sync.OnceValue(func() record.Calibration {
 		if e.cfg.Records.Feedback == nil {
 			return nil
@@ -104,7 +111,7 @@ func (r *run) parse(context.Context) error {
 	if err != nil {
 		return r.req.fieldsOf(err)
 	}
-	r.subject, r.whole = s, part{s, check.Prepare(s)}
+	r.subject, r.whole = s, wholePart(s)
 	return nil
 }
 

@@ -45,7 +45,7 @@ func each(t *testing.T, test func(t *testing.T, c *catalog.Catalog, h *hierarchy
 			changes := change.New(s, live, nil, quiet, time.Now)
 			h := hierarchy.New(live, changes, time.Now)
 			c := catalog.New(catalog.Store{Updater: s, Projects: s.Projects, Rules: s.Rules}, live, changes, nil, h, time.Now)
-			if _, err := catalog.NewProjects(s, s.Projects, time.Now).Create(t.Context(), "default", catalog.ProjectInput{}); err != nil {
+			if _, err := catalog.NewProjects(s, s.Projects, changes, time.Now).Create(t.Context(), "default", catalog.ProjectInput{}); err != nil {
 				t.Fatal(err)
 			}
 			test(t, c, h, s)

@@ -49,6 +49,7 @@ var table = map[string]row{
 	"document/extract":    {layer: block, imports: []string{"blocks", "rule"}},
 	"evaluate/record":     {layer: block, imports: []string{"audit", "auth", "job", "rule", "store", "subject"}},
 	"federation":          {layer: block, imports: []string{"rule", "store", "subject"}},
+	"git":                 {layer: block, imports: []string{"charset", "diff"}},
 	"hook":                {layer: block, imports: []string{"report", "rule", "subject"}},
 	"hook/settings":       {layer: block, imports: []string{"rule"}},
 	"job":                 {layer: block, imports: []string{"audit", "rule", "store"}},
@@ -66,7 +67,7 @@ var table = map[string]row{
 	"store/sqlstore":      {layer: block, imports: []string{"rule", "store"}},
 	"charset":             {layer: block},
 	"diff":                {layer: block, imports: []string{"charset"}},
-	"subject":             {layer: block, imports: []string{"diff", "rule"}},
+	"subject":             {layer: block, imports: []string{"charset", "diff", "rule"}},
 	"/packs":              {layer: block, imports: []string{"rule"}, tests: []string{"catalog", "evaluate"}},
 
 	"agent":   {layer: capability, imports: []string{"audit", "auth", "lint", "llm", "redact", "rule", "subject"}},
@@ -126,7 +127,7 @@ var table = map[string]row{
 		layer: command,
 		imports: []string{
 			"app", "catalog", "client", "config", "discover/assistant",
-			"discover/source", "health", "hook", "hook/settings", "job", "lint", "mcp", "modeleval", "release",
+			"discover/source", "git", "health", "hook", "hook/settings", "job", "lint", "mcp", "modeleval", "release",
 			"report", "rule", "sandbox", "store", "subject",
 		},
 	},

@@ -28,7 +28,7 @@ func BenchmarkReleases(b *testing.B) {
 	b.Cleanup(func() { _ = s.Close() })
 	ctx := auth.WithActor(b.Context(), auth.Local("bench"))
 	live := corpus.NewLive(corpus.Config{Store: corpus.Store{Projects: s.Projects, Federation: s.Federation, Embeddings: s.Embeddings, Waivers: s.Waivers}, Logger: quiet})
-	if _, err := catalog.NewProjects(s, s.Projects, time.Now).Create(ctx, project, catalog.ProjectInput{}); err != nil {
+	if _, err := catalog.NewProjects(s, s.Projects, nil, time.Now).Create(ctx, project, catalog.ProjectInput{}); err != nil {
 		b.Fatal(err)
 	}
 	fill(b, s, n)
@@ -90,7 +90,7 @@ func BenchmarkStorage(b *testing.B) {
 		}
 		ctx := auth.WithActor(b.Context(), auth.Local("bench"))
 		live := corpus.NewLive(corpus.Config{Store: corpus.Store{Projects: s.Projects, Federation: s.Federation, Embeddings: s.Embeddings, Waivers: s.Waivers}, Logger: quiet})
-		if _, err := catalog.NewProjects(s, s.Projects, time.Now).Create(ctx, project, catalog.ProjectInput{}); err != nil {
+		if _, err := catalog.NewProjects(s, s.Projects, nil, time.Now).Create(ctx, project, catalog.ProjectInput{}); err != nil {
 			b.Fatal(err)
 		}
 		fill(b, s, n)

@@ -66,7 +66,7 @@ func each(t *testing.T, test func(w *world)) {
 				rules: catalog.New(catalog.Store{Updater: s, Projects: s.Projects, Rules: s.Rules}, live, change.New(s, live, nil, quiet, time.Now), nil, nil, time.Now), views: release.NewViews(s.Releases, s.Rules, live),
 			}
 			w.releases = release.New(release.Config{Store: release.Store{Updater: s, Jobs: s.Jobs, Releases: s.Releases, Rules: s.Rules, Runs: s.Runs, TestCases: s.TestCases}, Views: w.views, Now: time.Now})
-			if _, err := catalog.NewProjects(w.store, w.store.Projects, time.Now).Create(w.ctx, project, catalog.ProjectInput{}); err != nil {
+			if _, err := catalog.NewProjects(w.store, w.store.Projects, nil, time.Now).Create(w.ctx, project, catalog.ProjectInput{}); err != nil {
 				t.Fatal(err)
 			}
 			test(w)
@@ -398,7 +398,7 @@ func TestReadersSeeOneSnapshot(t *testing.T) {
 
 func TestSnapshotsOfOthers(t *testing.T) {
 	each(t, func(w *world) {
-		if _, err := catalog.NewProjects(w.store, w.store.Projects, time.Now).Create(w.ctx, "other", catalog.ProjectInput{}); err != nil {
+		if _, err := catalog.NewProjects(w.store, w.store.Projects, nil, time.Now).Create(w.ctx, "other", catalog.ProjectInput{}); err != nil {
 			w.Fatal(err)
 		}
 		s := w.snapshot("mine")

@@ -1,6 +1,7 @@
 package rule
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
@@ -9,7 +10,7 @@ import (
 type Evaluation struct {
 	EvaluationID   string        `json:"evaluation_id" doc:"Unique identifier for the audit trail."`
 	ProjectID      string        `json:"project_id" doc:"Project whose rules were applied."`
-	OverallVerdict Verdict       `json:"overall_verdict" enum:"ALLOW,DENY,NEEDS_CONFIRMATION" doc:"ALLOW only if every selected rule was judged ALLOW."`
+	OverallVerdict Verdict       `json:"overall_verdict" enum:"ALLOW,DENY,NEEDS_CONFIRMATION" doc:"ALLOW only if every selected rule was judged ALLOW and the caller did not go below the floor of the project's policy."`
 	RuleVerdicts   []RuleVerdict `json:"rule_verdicts" nullable:"false" doc:"All per-rule verdicts."`
 	Violations     []RuleVerdict `json:"violations" nullable:"false" doc:"The verdicts that are DENY and not waived."`
 	Warnings       []RuleVerdict `json:"warnings" nullable:"false" doc:"The verdicts that are NEEDS_CONFIRMATION and not waived."`
@@ -24,11 +25,21 @@ type Evaluation struct {
 	Timestamp      time.Time     `json:"timestamp" doc:"When the evaluation ran."`
 	Mode           Mode          `json:"mode" enum:"preflight,posthoc" doc:"Before or after the action."`
 	Coverage       Coverage      `json:"coverage" doc:"What was looked at, and what was not."`
+	Narrowed       []Narrowed    `json:"narrowed,omitempty" nullable:"false" doc:"Parameters by which the caller made fewer rules hold; absent without any."`
+	Notices        []string      `json:"notices,omitempty" nullable:"false" doc:"What else the reader of the verdict must know, each in a sentence; absent without any."`
 	Overridden     []Overridden  `json:"overridden" nullable:"false" doc:"Rules that apply but are silenced by another rule that overrides them."`
 	NodeID         string        `json:"node_id,omitempty" doc:"Federation node whose effective rules were applied; absent if none was in play."`
 	SnapshotID     string        `json:"snapshot_id,omitempty" doc:"Snapshot whose rules were applied; absent for live rules."`
 	CorpusVersion  int64         `json:"corpus_version" doc:"Version of the corpus that was applied."`
 	Cost           Cost          `json:"cost" doc:"Model calls and tokens."`
+}
+
+// Narrowed is a parameter of the request by which the caller made fewer rules hold than would without it.
+type Narrowed struct {
+	Parameter string `json:"parameter" enum:"severity_min,node_id,scope,environment,max_rules" doc:"Parameter of the request."`
+	Asked     string `json:"asked" doc:"What the caller asked for."`
+	Default   string `json:"default" doc:"What holds without it, in words."`
+	Floor     string `json:"floor,omitempty" doc:"What the floor of the project's policy demands, where asked is below it: the overall verdict is then not ALLOW."`
 }
 
 // Overridden names a rule that another applicable rule silences, and that other rule.
@@ -122,10 +133,20 @@ func Overall(verdicts []RuleVerdict) Verdict {
 	return overall
 }
 
+// Overall is the verdict that follows from all that e holds: [Overall] of its rule verdicts, but not ALLOW where the caller went
+// below the floor of the policy.
+func (e *Evaluation) Overall() Verdict {
+	overall := Overall(e.RuleVerdicts)
+	if overall == Allow && slices.ContainsFunc(e.Narrowed, func(n Narrowed) bool { return n.Floor != "" }) {
+		return NeedsConfirmation
+	}
+	return overall
+}
+
 // Tally fills the fields of e that follow from its rule verdicts: the overall verdict, violations, warnings, counts and
 // the fix summary.
 func (e *Evaluation) Tally() {
-	e.OverallVerdict = Overall(e.RuleVerdicts)
+	e.OverallVerdict = e.Overall()
 	e.Violations, e.Warnings = []RuleVerdict{}, []RuleVerdict{}
 	e.RulesEvaluated, e.RulesPassed = len(e.RuleVerdicts), 0
 	e.RulesWaived = 0
@@ -170,7 +191,7 @@ func (e *Evaluation) Tally() {
 // contradicts itself, must not be taken for a pass.
 func (e *Evaluation) Flaw() string {
 	_, known := Parse(string(e.OverallVerdict), Verdicts)
-	overall := Overall(e.RuleVerdicts)
+	overall := e.Overall()
 	switch {
 	case !known:
 		return "the server's answer has no verdict; is it a Tenet server?"

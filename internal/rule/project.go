@@ -7,14 +7,15 @@ const DefaultProject = "default"
 
 // Project is a tenant: rules, evaluations and keys belong to one project.
 type Project struct {
-	ID            string    `json:"id" doc:"Project identifier: lower-case letters, digits, - and _." example:"payments"`
-	Name          string    `json:"name" doc:"Display name."`
-	Description   string    `json:"description" doc:"What the project is for."`
-	TwoPerson     bool      `json:"two_person_approval" doc:"Refuse an approval by the author of the rule's last content change."`
-	TestsRequired bool      `json:"tests_required" doc:"Refuse to make a rule EFFECTIVE unless it has test cases and all of them pass."`
-	CorpusVersion int64     `json:"corpus_version" doc:"Raised by every change of the project's rules."`
-	CreatedAt     time.Time `json:"created_at" doc:"When the project was made."`
-	UpdatedAt     time.Time `json:"updated_at" doc:"When the project was last changed."`
+	ID            string        `json:"id" doc:"Project identifier: lower-case letters, digits, - and _." example:"payments"`
+	Name          string        `json:"name" doc:"Display name."`
+	Description   string        `json:"description" doc:"What the project is for."`
+	TwoPerson     bool          `json:"two_person_approval" doc:"Refuse an approval by the author of the rule's last content change."`
+	TestsRequired bool          `json:"tests_required" doc:"Refuse to make a rule EFFECTIVE unless it has test cases and all of them pass."`
+	Policy        ProjectPolicy `json:"policy" doc:"Demands of the project on every evaluation, which callers cannot change."`
+	CorpusVersion int64         `json:"corpus_version" doc:"Raised by every change of the project's rules or policy."`
+	CreatedAt     time.Time     `json:"created_at" doc:"When the project was made."`
+	UpdatedAt     time.Time     `json:"updated_at" doc:"When the project was last changed."`
 }
 
 // Relationship is a directed, typed link between two rules of one project.

@@ -10,7 +10,7 @@ import (
 type ProjectReader interface {
 	// List lists all projects by id.
 	List(ctx context.Context) ([]rule.Project, error)
-	// Get returns one project, or not_found.
+	// Get returns one project, or not_found. A stored policy that cannot be read is no error; see [rule.ReadPolicy].
 	Get(ctx context.Context, id string) (rule.Project, error)
 	// CorpusVersions returns the corpus version of every project: a cheap read for polling.
 	CorpusVersions(ctx context.Context) (map[string]int64, error)
@@ -22,7 +22,7 @@ type ProjectTx interface {
 
 	// Create stores a project with corpus version 0; conflict if the id is taken.
 	Create(ctx context.Context, p rule.Project) error
-	// Update changes name, description, settings and UpdatedAt; not_found without the project.
+	// Update changes name, description, settings, policy and UpdatedAt; not_found without the project.
 	Update(ctx context.Context, p rule.Project) error
 	// RaiseCorpus raises the corpus version of a project by one, returns it, and keeps other transactions from raising it
 	// until this one ends; not_found without the project. Every change of rules or relationships needs it.

@@ -1,6 +1,10 @@
 package wire
 
-import "time"
+import (
+	"time"
+
+	"tenet/internal/rule"
+)
 
 // Key is an API key without its secret.
 type Key struct {
@@ -35,6 +39,8 @@ type CreateProject struct {
 	Description   string `json:"description,omitempty" doc:"What the project is for."`
 	TwoPerson     bool   `json:"two_person_approval,omitempty" doc:"Refuse an approval by the author of the rule's last content change."`
 	TestsRequired bool   `json:"tests_required,omitempty" doc:"Refuse to make a rule EFFECTIVE unless it has test cases and all of them pass."`
+	// Policy is nil for the default policy.
+	Policy *ProjectPolicyInput `json:"policy,omitempty" doc:"Demands of the project on every evaluation."`
 }
 
 // ChangeProject is the body that changes a project.
@@ -43,4 +49,13 @@ type ChangeProject struct {
 	Description   Optional[string] `json:"description,omitzero" doc:"What the project is for; null clears it."`
 	TwoPerson     Optional[bool]   `json:"two_person_approval,omitzero" nullable:"false" doc:"Refuse an approval by the author of the rule's last content change."`
 	TestsRequired Optional[bool]   `json:"tests_required,omitzero" nullable:"false" doc:"Refuse to make a rule EFFECTIVE unless it has test cases and all of them pass."`
+	// Policy is nil if it stays as it is.
+	Policy *ProjectPolicyInput `json:"policy,omitempty" doc:"Demands of the project on every evaluation; absent parts stay as they are."`
+}
+
+// ProjectPolicyInput is the policy of a project as its administrator writes it. Absent parts stay as they are.
+type ProjectPolicyInput struct {
+	Floor     Optional[rule.Floor]      `json:"floor,omitzero" doc:"What callers cannot narrow; replaced as a whole, null takes it away."`
+	Uncovered map[string]rule.Uncovered `json:"uncovered,omitempty" doc:"The overall verdict where no rule covers the subject, by the kind of the subject: allow, confirm or deny. Absent kinds stay as they are."`
+	Reason    string                    `json:"reason,omitempty" maxLength:"8000" doc:"Why; needed for a change that loosens the policy."`
 }

@@ -2,14 +2,24 @@ package sqlstore
 
 import (
 	"context"
+	"fmt"
 
 	"tenet/internal/rule"
 )
 
-const projectColumns = "project_id, name, description, two_person, tests_required, corpus_version, created_at, updated_at"
+const projectColumns = "project_id, name, description, two_person, tests_required, policy, corpus_version, created_at, updated_at"
+
+// policyColumn reads a policy. One that cannot be read is no error: it demands the most.
+type policyColumn struct{ p *rule.ProjectPolicy }
+
+// Scan implements sql.Scanner.
+func (c policyColumn) Scan(value any) error {
+	*c.p = rule.ReadPolicy(bytesOf(value))
+	return nil
+}
 
 func projectFields(p *rule.Project) []any {
-	return []any{&p.ID, &p.Name, &p.Description, &p.TwoPerson, &p.TestsRequired, &p.CorpusVersion, timeColumn{&p.CreatedAt}, timeColumn{&p.UpdatedAt}}
+	return []any{&p.ID, &p.Name, &p.Description, &p.TwoPerson, &p.TestsRequired, policyColumn{&p.Policy}, &p.CorpusVersion, timeColumn{&p.CreatedAt}, timeColumn{&p.UpdatedAt}}
 }
 
 // List implements store.ProjectReader.
@@ -37,9 +47,13 @@ func (t projectTable) CorpusVersions(ctx context.Context) (map[string]int64, err
 
 // Create implements store.ProjectTx.
 func (t projectTable) Create(ctx context.Context, p rule.Project) error {
+	policy, err := p.Policy.Stored()
+	if err != nil {
+		return fmt.Errorf("sqlstore: policy of a project: %w", err)
+	}
 	n, err := t.lockedExec(ctx, projectListDomain, "create project",
-		"INSERT INTO projects ("+projectColumns+") VALUES (?, ?, ?, ?, ?, 0, ?, ?) ON CONFLICT (project_id) DO NOTHING",
-		p.ID, p.Name, p.Description, p.TwoPerson, p.TestsRequired, micros(p.CreatedAt), micros(p.UpdatedAt))
+		"INSERT INTO projects ("+projectColumns+") VALUES (?, ?, ?, ?, ?, ?, 0, ?, ?) ON CONFLICT (project_id) DO NOTHING",
+		p.ID, p.Name, p.Description, p.TwoPerson, p.TestsRequired, policy, micros(p.CreatedAt), micros(p.UpdatedAt))
 	if err := unlessNone(n, err, rule.Errorf(rule.CodeConflict, "there is a project %q already", p.ID)); err != nil {
 		return err
 	}
@@ -49,9 +63,13 @@ func (t projectTable) Create(ctx context.Context, p rule.Project) error {
 
 // Update implements store.ProjectTx.
 func (t projectTable) Update(ctx context.Context, p rule.Project) error {
+	policy, err := p.Policy.Stored()
+	if err != nil {
+		return fmt.Errorf("sqlstore: policy of a project: %w", err)
+	}
 	n, err := t.lockedExec(ctx, corpusOf(p.ID), "update project",
-		"UPDATE projects SET name = ?, description = ?, two_person = ?, tests_required = ?, updated_at = ? WHERE project_id = ?",
-		p.Name, p.Description, p.TwoPerson, p.TestsRequired, micros(p.UpdatedAt), p.ID)
+		"UPDATE projects SET name = ?, description = ?, two_person = ?, tests_required = ?, policy = ?, updated_at = ? WHERE project_id = ?",
+		p.Name, p.Description, p.TwoPerson, p.TestsRequired, policy, micros(p.UpdatedAt), p.ID)
 	return unlessNone(n, err, rule.NotFound("project", p.ID))
 }
 

@@ -19,6 +19,13 @@ func testProjects(t *testing.T, f *fixture) {
 	f.update(func(tx store.Tx) error { return tx.Projects.Create(f.ctx, project("a")) })
 	changed := project("p")
 	changed.Name, changed.TwoPerson, changed.TestsRequired, changed.UpdatedAt = "Naïve 日本", true, true, at.Add(time.Hour)
+	changed.Policy = rule.ProjectPolicy{
+		Floor: rule.Floor{
+			SeverityMin: rule.Low, Environment: "production", BoundNode: true,
+			Scopes: []rule.ScopeFloor{{Repositories: []string{"zahlung/*-日本"}, Scope: "finance/payments"}},
+		},
+		Uncovered: map[string]rule.Uncovered{"action": rule.UncoveredDeny, "facts": rule.UncoveredAllow},
+	}
 	f.update(func(tx store.Tx) error { return tx.Projects.Update(f.ctx, changed) })
 	f.fails(rule.CodeNotFound, func(tx store.Tx) error { return tx.Projects.Update(f.ctx, project("none")) })
 	got, err := f.s.Projects.Get(f.ctx, "p")
@@ -27,8 +34,20 @@ func testProjects(t *testing.T, f *fixture) {
 	}
 	_, err = f.s.Projects.Get(f.ctx, "P")
 	code(t, "a project in another letter case", err, rule.CodeNotFound)
+	withPolicy := project("b")
+	withPolicy.Policy = rule.ProjectPolicy{Floor: rule.Floor{BoundNode: true}}
+	f.update(func(tx store.Tx) error { return tx.Projects.Create(f.ctx, withPolicy) })
+	if got, err := f.s.Projects.Get(f.ctx, "b"); err != nil || !got.Policy.Floor.BoundNode {
+		t.Errorf("the policy that a project was made with: %+v, %v", got.Policy, err)
+	}
+	// A word that a newer program has written is no reason to take the policy for none.
+	withPolicy.Policy = rule.ProjectPolicy{Uncovered: map[string]rule.Uncovered{"action": "escalate"}}
+	f.update(func(tx store.Tx) error { return tx.Projects.Update(f.ctx, withPolicy) })
+	if got, err := f.s.Projects.Get(f.ctx, "b"); err != nil || !got.Policy.Unreadable {
+		t.Errorf("a policy with a word that nobody knows: %+v, %v", got.Policy, err)
+	}
 	list, err := f.s.Projects.List(f.ctx)
-	if err != nil || len(list) != 2 || list[0].ID != "a" {
+	if err != nil || len(list) != 3 || list[0].ID != "a" {
 		t.Errorf("projects: %v, %v", list, err)
 	}
 	f.fails(rule.CodeNotFound, func(tx store.Tx) error {
@@ -37,7 +56,7 @@ func testProjects(t *testing.T, f *fixture) {
 	})
 	f.insert(newRule(1, nil))
 	versions, err := f.s.Projects.CorpusVersions(f.ctx)
-	if diff := cmp.Diff(map[string]int64{"a": 0, "p": 1}, versions); err != nil || diff != "" {
+	if diff := cmp.Diff(map[string]int64{"a": 0, "b": 0, "p": 1}, versions); err != nil || diff != "" {
 		t.Errorf("corpus versions: %v (-want +got):\n%s", err, diff)
 	}
 }

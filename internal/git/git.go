@@ -1,0 +1,113 @@
+// Package git reads changes and contents from a git repository. Neither the settings of the repository nor the attributes that the
+// judged tree brings along hide a part of a change: what git shows as binary, as renamed or not at all is fetched as a whole.
+package git
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+)
+
+// MaxOutput bounds what is read from one run of git, in bytes.
+const MaxOutput = 64 << 20
+
+// maxTime bounds how long one run of git may take.
+const maxTime = 2 * time.Minute
+
+// Repository is the git repository around a folder. The zero value is that around the current folder.
+type Repository struct {
+	// Dir is the folder; empty for the current one.
+	Dir string
+}
+
+// neutral are the settings under which git runs: no replaced objects, no names in escapes, no program that names the changed
+// files, no writing to the index.
+var neutral = []string{
+	"--no-pager", "--no-replace-objects", "--no-optional-locks", "-c", "core.quotepath=false", "-c", "core.fsmonitor=false",
+	"-c", "color.ui=false",
+}
+
+// steering are variables of the environment that change what git shows. Those that say where the repository and its index are stay:
+// git sets them for its hooks.
+var steering = []string{
+	"GIT_EXTERNAL_DIFF", "GIT_DIFF_OPTS", "GIT_ATTR_SOURCE", "GIT_LITERAL_PATHSPECS", "GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS",
+	"GIT_ICASE_PATHSPECS", "GIT_REPLACE_REF_BASE", "GIT_TRACE", "GIT_TRACE_SETUP", "GIT_FLUSH", "GIT_DEFAULT_HASH",
+}
+
+// Output runs git and returns what it prints. The error is the first line of git's complaint.
+func (r Repository) Output(ctx context.Context, args ...string) (string, error) {
+	return r.output(ctx, nil, nil, args...)
+}
+
+// output is Output with an input and with variables on top of the environment.
+func (r Repository) output(ctx context.Context, in io.Reader, environ []string, args ...string) (string, error) {
+	out := &bounded{limit: MaxOutput}
+	err := r.run(ctx, in, out, environ, args...)
+	if out.exceeded {
+		return "", fmt.Errorf("git prints more than %d MiB; judge it in parts", MaxOutput>>20)
+	}
+	if err != nil {
+		return "", err
+	}
+	return out.String(), nil
+}
+
+func (r Repository) run(ctx context.Context, in io.Reader, out io.Writer, environ []string, args ...string) error {
+	ctx, cancel := context.WithTimeout(ctx, maxTime)
+	defer cancel()
+	var at []string
+	if r.Dir != "" {
+		at = []string{"-C", r.Dir}
+	}
+	cmd := exec.CommandContext(ctx, "git", slices.Concat(at, neutral, args)...)
+	cmd.Env = append(environment(os.Environ()), environ...)
+	var complaint bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, &complaint
+	switch err := cmd.Run(); {
+	case errors.Is(err, exec.ErrNotFound):
+		return errors.New("git is not installed; give the diff on stdin instead")
+	case err != nil && complaint.Len() > 0:
+		return errors.New(firstLine(complaint.String()))
+	case err != nil:
+		return fmt.Errorf("git: %w", err)
+	}
+	return nil
+}
+
+// environment returns the variables without those that steer git.
+func environment(all []string) []string {
+	return slices.DeleteFunc(slices.Clone(all), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return slices.Contains(steering, name)
+	})
+}
+
+// firstLine returns the first line of git's complaint, without its prefix.
+func firstLine(s string) string {
+	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
+	return strings.TrimPrefix(strings.TrimPrefix(s, "fatal: "), "error: ")
+}
+
+// bounded keeps what is written to it, and refuses more than its limit.
+type bounded struct {
+	bytes.Buffer
+
+	limit    int
+	exceeded bool
+}
+
+// Write implements [io.Writer].
+func (b *bounded) Write(p []byte) (int, error) {
+	if b.Len()+len(p) > b.limit {
+		b.exceeded = true
+		return 0, io.ErrShortWrite
+	}
+	return b.Buffer.Write(p)
+}
