@@ -9,8 +9,11 @@ import (
 	"strings"
 )
 
+// filer runs programs that handle files.
+type filer struct{ *tracer }
+
 // options splits arguments of a program into options and operands; false if an option is not among the letters or names.
-func (t *tracer) options(name string, args []string, allowed ...string) (given []string, operands []string, ok bool) {
+func (t filer) options(name string, args []string, allowed ...string) (given []string, operands []string, ok bool) {
 	for i, a := range args {
 		switch {
 		case a == "--":
@@ -31,14 +34,14 @@ func (t *tracer) options(name string, args []string, allowed ...string) (given [
 }
 
 // done sets the status after a change of the entry with a real name.
-func (t *tracer) done(real string) {
+func (t filer) done(real string) {
 	if !t.tree.inside(real) && t.last == succeeded {
 		t.last = unsureStatus // a sandbox may forbid it
 	}
 }
 
 // fails notes that a program ends in an error, whose effect is not worked out.
-func (t *tracer) fails(name, operand string, err error) {
+func (t filer) fails(name, operand string, err error) {
 	t.last = unsureStatus
 	why := "fails"
 	if err != nil && !errors.Is(err, errUnsure) {
@@ -47,7 +50,7 @@ func (t *tracer) fails(name, operand string, err error) {
 	t.unsure("%s %s: %s", name, operand, why)
 }
 
-func (t *tracer) cat(args []string) {
+func (t filer) cat(args []string) {
 	_, operands, ok := t.options("cat", args, "-u")
 	if !ok {
 		t.output(1, Hole, false)
@@ -97,7 +100,7 @@ func (t *tracer) cat(args []string) {
 	}
 }
 
-func (t *tracer) tee(args []string) {
+func (t filer) tee(args []string) {
 	given, operands, ok := t.options("tee", args, "-a")
 	text, sure := t.input(0)
 	t.last = succeeded
@@ -128,17 +131,17 @@ func (t *tracer) tee(args []string) {
 			t.done(real)
 		}
 		if len(operands) > 1 {
-			t.tree.duplicates(t, "tee", operands)
+			t.duplicateNames("tee", operands)
 		}
 	}
 	t.output(1, text, sure)
 }
 
-// duplicates notes operands that name the same file.
-func (tr *tree) duplicates(t *tracer, name string, operands []string) {
+// duplicateNames notes operands that name the same file.
+func (t filer) duplicateNames(name string, operands []string) {
 	seen := map[string]bool{}
 	for _, o := range operands {
-		real, _, err := tr.resolve(t.absolute(o), true)
+		real, _, err := t.tree.resolve(t.absolute(o), true)
 		if err == nil && seen[real] {
 			t.unsure("%s names a file twice", name)
 		}
@@ -147,7 +150,7 @@ func (tr *tree) duplicates(t *tracer, name string, operands []string) {
 }
 
 // target returns the absolute names that a program such as cp makes of sources in a destination.
-func (t *tracer) target(name string, operands []string) (sources, targets []string, ok bool) {
+func (t filer) target(name string, operands []string) (sources, targets []string, ok bool) {
 	if len(operands) < 2 {
 		t.fails(name, "", nil)
 		return nil, nil, false
@@ -179,12 +182,12 @@ func (t *tracer) target(name string, operands []string) (sources, targets []stri
 		targets = append(targets, to)
 	}
 	if len(targets) > 1 {
-		t.tree.duplicates(t, name, targets)
+		t.duplicateNames(name, targets)
 	}
 	return sources, targets, true
 }
 
-func (t *tracer) cp(args []string) {
+func (t filer) cp(args []string) {
 	_, operands, ok := t.options("cp", args, "-f")
 	if !ok {
 		return
@@ -221,7 +224,7 @@ func (t *tracer) cp(args []string) {
 }
 
 // linked reports whether a name is a link that leads to nothing.
-func (t *tracer) linked(name string) (bool, error) {
+func (t filer) linked(name string) (bool, error) {
 	_, n, err := t.tree.resolve(name, false)
 	if err != nil || n == nil || n.kind != Link {
 		return false, err
@@ -230,7 +233,7 @@ func (t *tracer) linked(name string) (bool, error) {
 	return end == nil, err
 }
 
-func (t *tracer) mv(args []string) {
+func (t filer) mv(args []string) {
 	_, operands, ok := t.options("mv", args, "-f")
 	if !ok {
 		return
@@ -255,6 +258,10 @@ func (t *tracer) mv(args []string) {
 			t.fails("mv", targets[i], err)
 			return
 		}
+		if old != nil && t.same(from, to) {
+			t.fails("mv", targets[i], nil)
+			return
+		}
 		if t.within(t.dir, from) {
 			t.unsure("the present folder is moved")
 		}
@@ -265,13 +272,20 @@ func (t *tracer) mv(args []string) {
 	}
 }
 
+// same reports whether two names lead to one file.
+func (t filer) same(a, b string) bool {
+	left, _, err := t.tree.resolve(a, true)
+	right, _, otherErr := t.tree.resolve(b, true)
+	return err != nil || otherErr != nil || left == right
+}
+
 // within reports whether a folder is an entry or below it.
-func (t *tracer) within(dir, real string) bool {
+func (t filer) within(dir, real string) bool {
 	at, _, err := t.tree.resolve(dir, true)
 	return err != nil || strings.HasPrefix(at+"/", real+"/")
 }
 
-func (t *tracer) rm(args []string) {
+func (t filer) rm(args []string) {
 	given, operands, ok := t.options("rm", args, "-f", "-r", "-R", "-rf", "-fr", "-Rf", "-fR")
 	if !ok {
 		return
@@ -300,7 +314,7 @@ func (t *tracer) rm(args []string) {
 	}
 }
 
-func (t *tracer) mkdir(args []string) {
+func (t filer) mkdir(args []string) {
 	given, operands, ok := t.options("mkdir", args, "-p")
 	if !ok {
 		return
@@ -340,7 +354,7 @@ func (t *tracer) mkdir(args []string) {
 	}
 }
 
-func (t *tracer) touch(args []string) {
+func (t filer) touch(args []string) {
 	_, operands, ok := t.options("touch", args)
 	if !ok {
 		return
@@ -360,7 +374,7 @@ func (t *tracer) touch(args []string) {
 	}
 }
 
-func (t *tracer) ln(args []string) {
+func (t filer) ln(args []string) {
 	given, operands, ok := t.options("ln", args, "-s", "-sf", "-fs", "-f")
 	if !ok {
 		return
@@ -384,9 +398,7 @@ func (t *tracer) ln(args []string) {
 	}
 	if old != nil {
 		same, _, err := t.tree.resolve(t.absolute(operands[0]), false)
-		end, _, endErr := t.tree.resolve(t.absolute(operands[0]), true)
-		at, _, atErr := t.tree.resolve(real, true)
-		if same == real || end == at || err != nil || endErr != nil || atErr != nil || t.tree.load(real, old) != nil {
+		if err != nil || same == real || t.same(t.absolute(operands[0]), real) || t.tree.load(real, old) != nil {
 			t.fails("ln", operands[1], err)
 			return
 		}
@@ -400,7 +412,7 @@ func (t *tracer) ln(args []string) {
 // modes matches permissions that leave a file readable and writable for its owner.
 var modes = regexp.MustCompile(`^([ugoa]*\+[rwx]+|0?[67][0-7][0-7])$`)
 
-func (t *tracer) chmod(args []string) {
+func (t filer) chmod(args []string) {
 	_, operands, ok := t.options("chmod", args)
 	if !ok {
 		return

@@ -6,8 +6,11 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
+// flow follows commands with commands in them.
+type flow struct{ *tracer }
+
 // compound runs a command with commands in it.
-func (t *tracer) compound(cmd syntax.Command) {
+func (t flow) compound(cmd syntax.Command) {
 	switch c := cmd.(type) {
 	case *syntax.Block:
 		t.stmts(c.Stmts)
@@ -66,13 +69,13 @@ func (t *tracer) compound(cmd syntax.Command) {
 }
 
 // condition runs f, whose failure does not end the program.
-func (t *tracer) condition(f func()) {
+func (t flow) condition(f func()) {
 	t.tested++
 	f()
 	t.tested--
 }
 
-func (t *tracer) conditional(c *syntax.IfClause) {
+func (t flow) conditional(c *syntax.IfClause) {
 	if len(c.Cond) == 0 { // else
 		t.stmts(c.Then)
 		return
@@ -98,7 +101,7 @@ func (t *tracer) conditional(c *syntax.IfClause) {
 	}
 }
 
-func (t *tracer) while(c *syntax.WhileClause) {
+func (t flow) while(c *syntax.WhileClause) {
 	for turn := 0; ; turn++ {
 		t.condition(func() { t.stmts(c.Cond) })
 		if t.ended {
@@ -124,7 +127,7 @@ func (t *tracer) while(c *syntax.WhileClause) {
 	}
 }
 
-func (t *tracer) loop(c *syntax.ForClause) {
+func (t flow) loop(c *syntax.ForClause) {
 	iter, ok := c.Loop.(*syntax.WordIter)
 	if !ok || c.Select || c.Braces {
 		t.unsure("how often a loop runs is not known")
@@ -150,7 +153,7 @@ func (t *tracer) loop(c *syntax.ForClause) {
 }
 
 // choice runs case. Patterns other than * and plain words are not followed.
-func (t *tracer) choice(c *syntax.CaseClause) {
+func (t flow) choice(c *syntax.CaseClause) {
 	e := t.expander()
 	word := e.text(c.Word, false)
 	t.last = succeeded
@@ -178,7 +181,7 @@ func (t *tracer) choice(c *syntax.CaseClause) {
 	}
 }
 
-func (t *tracer) matches(e *expander, p *syntax.Word, word Word) status {
+func (t flow) matches(e *expander, p *syntax.Word, word Word) status {
 	if p.Lit() == "*" {
 		return succeeded
 	}
@@ -198,7 +201,7 @@ func (t *tracer) matches(e *expander, p *syntax.Word, word Word) status {
 	return statusOf(value.Text == word.Text)
 }
 
-func (t *tracer) declaration(c *syntax.DeclClause) {
+func (t flow) declaration(c *syntax.DeclClause) {
 	e := t.expander()
 	variant := c.Variant.Value
 	if variant != "export" && variant != "readonly" && variant != "local" {
@@ -233,7 +236,7 @@ func (t *tracer) declaration(c *syntax.DeclClause) {
 }
 
 // pipeline runs a | b one stage after the other, where the order in which shells run them makes no difference.
-func (t *tracer) pipeline(c *syntax.BinaryCmd) {
+func (t flow) pipeline(c *syntax.BinaryCmd) {
 	var stages []*syntax.Stmt
 	var flatten func(s *syntax.Stmt)
 	flatten = func(s *syntax.Stmt) {

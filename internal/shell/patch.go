@@ -22,8 +22,11 @@ type patched struct {
 	hunks  []hunk
 }
 
+// editor runs programs that edit files.
+type editor struct{ filer }
+
 // gitApply follows git apply for patches that fit the files exactly.
-func (t *tracer) gitApply(dir string, args []string) {
+func (t editor) gitApply(dir string, args []string) {
 	text, sure := "", true
 	var files []string
 	for _, a := range args {
@@ -64,7 +67,7 @@ func (t *tracer) gitApply(dir string, args []string) {
 }
 
 // applied changes files as a patch says.
-func (t *tracer) applied(program, dir string, list []patched) {
+func (t editor) applied(program, dir string, list []patched) {
 	seen := map[string]bool{}
 	for _, p := range list {
 		if seen[p.name] || p.name == "" || strings.HasPrefix(p.name, "/") || slices.Contains(strings.Split(p.name, "/"), "..") {
@@ -109,7 +112,7 @@ func (t *tracer) applied(program, dir string, list []patched) {
 }
 
 // parents makes the folders of a file.
-func (t *tracer) parents(name string) {
+func (t editor) parents(name string) {
 	for i := 1; i < len(name); i++ {
 		if name[i] != '/' {
 			continue
@@ -291,7 +294,7 @@ func (h *hunk) unended(lines []string, i int) int {
 }
 
 // applyPatch follows apply_patch with a patch as its argument or its input.
-func (t *tracer) applyPatch(args []string) {
+func (t editor) applyPatch(args []string) {
 	text, sure := "", true
 	if len(args) == 1 {
 		text = args[0]

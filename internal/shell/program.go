@@ -17,22 +17,28 @@ var specialBuiltins = map[string]bool{
 }
 
 // builtins are the commands of the shell itself, which have no path, and programs the programs whose effect on files is worked out.
-var builtins, programs map[string]func(t *tracer, args []string)
+var (
+	builtins map[string]func(t call, args []string)
+	programs map[string]func(t filer, args []string)
+)
 
 func init() { // the functions of the table refer to it
-	builtins = map[string]func(t *tracer, args []string){
-		":": (*tracer).succeed, "true": (*tracer).succeed, "false": func(t *tracer, _ []string) { t.last = failed },
-		"echo": (*tracer).echo, "printf": (*tracer).printf, "cd": (*tracer).cd, "pwd": (*tracer).pwd, "test": (*tracer).test, "[": (*tracer).bracket,
-		"eval": (*tracer).eval, "set": (*tracer).set, "unset": (*tracer).unset, "exit": (*tracer).exit, "shift": (*tracer).shift,
+	builtins = map[string]func(t call, args []string){
+		":": call.succeed, "true": call.succeed, "false": func(t call, _ []string) { t.last = failed },
+		"echo": call.echo, "printf": call.printf, "cd": call.cd, "pwd": call.pwd, "test": call.test, "[": call.bracket,
+		"eval": call.eval, "set": call.set, "unset": call.unset, "exit": call.exit, "shift": call.shift,
 	}
-	programs = map[string]func(t *tracer, args []string){
-		"cat": (*tracer).cat, "tee": (*tracer).tee, "cp": (*tracer).cp, "mv": (*tracer).mv, "rm": (*tracer).rm, "mkdir": (*tracer).mkdir, "touch": (*tracer).touch,
-		"ln": (*tracer).ln, "chmod": (*tracer).chmod, "sed": (*tracer).sed, "git": (*tracer).git, "apply_patch": (*tracer).applyPatch,
+	programs = map[string]func(t filer, args []string){
+		"cat": filer.cat, "tee": filer.tee, "cp": filer.cp, "mv": filer.mv, "rm": filer.rm, "mkdir": filer.mkdir, "touch": filer.touch,
+		"ln": filer.ln, "chmod": filer.chmod, "sed": func(t filer, args []string) { editor{t}.sed(args) }, "git": func(t filer, args []string) { reading{t}.git(args) }, "apply_patch": func(t filer, args []string) { editor{t}.applyPatch(args) },
 	}
 }
 
+// call runs a simple command.
+type call struct{ *tracer }
+
 // command runs a command with variables of its own.
-func (t *tracer) command(words []Word, env map[string]value) {
+func (t call) command(words []Word, env map[string]value) {
 	name := words[0].Text
 	t.last = unsureStatus
 	if !words[0].Known {
@@ -79,15 +85,15 @@ func (t *tracer) command(words []Word, env map[string]value) {
 	}
 	if f := programs[base]; f != nil {
 		if all || base == "cat" || base == "tee" {
-			f(t, args)
+			f(filer{t.tracer}, args)
 		}
 		return
 	}
-	t.reader(base, args)
+	reading{filer{t.tracer}}.reader(base, args)
 }
 
 // function runs a function of the program.
-func (t *tracer) function(name string, body *syntax.Stmt, args []Word, env map[string]value) {
+func (t call) function(name string, body *syntax.Stmt, args []Word, env map[string]value) {
 	if len(env) > 0 || specialBuiltins[name] {
 		t.unsure("the function %s is called in a way that is not followed", name)
 	}
@@ -99,7 +105,7 @@ func (t *tracer) function(name string, body *syntax.Stmt, args []Word, env map[s
 }
 
 // wrapped runs the command of command and builtin.
-func (t *tracer) wrapped(name string, words []Word, env map[string]value) {
+func (t call) wrapped(name string, words []Word, env map[string]value) {
 	switch {
 	case len(words) == 0:
 		t.last = succeeded
@@ -119,7 +125,7 @@ func (t *tracer) wrapped(name string, words []Word, env map[string]value) {
 }
 
 // shell runs sh -c TEXT, or the program that a shell has as its input.
-func (t *tracer) shell(name string, words []Word, env map[string]value) {
+func (t call) shell(name string, words []Word, env map[string]value) {
 	d := Sh
 	if name == "bash" {
 		d = Bash
@@ -147,7 +153,7 @@ func (t *tracer) shell(name string, words []Word, env map[string]value) {
 }
 
 // inner runs the program of another shell, which knows the exported variables only.
-func (t *tracer) inner(d Dialect, text Word, params []Word, env map[string]value, stdin bool) {
+func (t call) inner(d Dialect, text Word, params []Word, env map[string]value, stdin bool) {
 	if !text.Known {
 		t.unsure("the program of a shell is not known")
 	}
@@ -177,9 +183,9 @@ func (t *tracer) inner(d Dialect, text Word, params []Word, env map[string]value
 	t.dialect = dialect
 }
 
-func (t *tracer) succeed([]string) { t.last = succeeded }
+func (t call) succeed([]string) { t.last = succeeded }
 
-func (t *tracer) echo(args []string) {
+func (t call) echo(args []string) {
 	text, sure := echo(args, t.dialect)
 	if !sure {
 		t.unsure("shells read this in several ways: the options or escapes of echo")
@@ -187,7 +193,7 @@ func (t *tracer) echo(args []string) {
 	t.print(text, args)
 }
 
-func (t *tracer) printf(args []string) {
+func (t call) printf(args []string) {
 	text, sure, ok := printf(args, t.dialect)
 	switch {
 	case !ok:
@@ -199,13 +205,13 @@ func (t *tracer) printf(args []string) {
 }
 
 // print writes a text that is made of arguments.
-func (t *tracer) print(text string, args []string) {
+func (t call) print(text string, args []string) {
 	t.last = succeeded
 	sure := len(t.reasons) == 0 || !slices.ContainsFunc(args, func(a string) bool { return strings.Contains(a, Hole) || strings.Contains(a, "$") })
 	t.output(1, text, sure)
 }
 
-func (t *tracer) cd(args []string) {
+func (t call) cd(args []string) {
 	if len(args) != 1 || args[0] == "" || strings.HasPrefix(args[0], "-") || strings.HasPrefix(args[0], "+") {
 		t.unsure("the folder of cd is not known")
 		return
@@ -227,14 +233,14 @@ func (t *tracer) cd(args []string) {
 	t.last = succeeded
 }
 
-func (t *tracer) pwd(args []string) {
+func (t call) pwd(args []string) {
 	real, _, err := t.tree.resolve(t.dir, true)
 	t.last = succeeded
 	t.output(1, t.dir+"\n", len(args) == 0 && err == nil && real == t.dir)
 }
 
 // eval runs its arguments as a program.
-func (t *tracer) eval(args []string) {
+func (t call) eval(args []string) {
 	s, err := ParseAs(strings.Join(args, " "), t.dialect)
 	if err != nil {
 		t.unsure("%s", err.Error())
@@ -245,7 +251,7 @@ func (t *tracer) eval(args []string) {
 }
 
 // set sets options and parameters.
-func (t *tracer) set(args []string) {
+func (t call) set(args []string) {
 	t.last = succeeded
 	t.vchanged++
 	for i := 0; i < len(args); i++ {
@@ -273,7 +279,7 @@ func (t *tracer) set(args []string) {
 	}
 }
 
-func (t *tracer) unset(args []string) {
+func (t call) unset(args []string) {
 	t.last = succeeded
 	for _, name := range args {
 		if strings.HasPrefix(name, "-") || special.MatchString(name) || t.functions[name] != nil {
@@ -285,7 +291,7 @@ func (t *tracer) unset(args []string) {
 	}
 }
 
-func (t *tracer) exit(args []string) {
+func (t call) exit(args []string) {
 	switch {
 	case len(args) == 1 && args[0] == "0":
 		t.last = succeeded
@@ -301,7 +307,7 @@ func (t *tracer) exit(args []string) {
 	t.ended = true
 }
 
-func (t *tracer) shift(args []string) {
+func (t call) shift(args []string) {
 	if len(args) > 0 || len(t.params) == 0 || !t.paramsKnown {
 		t.unsure("shift is not followed")
 		return

@@ -61,8 +61,11 @@ func (r readerRule) allows(args []string) (string, bool) {
 	return "an operand", r.operands == 0 || operands <= max(r.operands, 0)
 }
 
+// reading runs programs that change no file.
+type reading struct{ filer }
+
 // reader runs a program that changes no file. Its output and its status are not known.
-func (t *tracer) reader(name string, args []string) {
+func (t reading) reader(name string, args []string) {
 	t.last = unsureStatus
 	r, ok := readers[name]
 	if !ok {
@@ -89,7 +92,7 @@ func (t *tracer) readsFiles(args []string) {
 }
 
 // git follows the subcommands of git that change nothing, and git apply.
-func (t *tracer) git(args []string) {
+func (t reading) git(args []string) {
 	t.last = unsureStatus
 	dir := t.dir
 	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
@@ -113,7 +116,7 @@ func (t *tracer) git(args []string) {
 	r, reads := gitReaders[name]
 	switch {
 	case name == "apply":
-		t.gitApply(dir, rest)
+		editor{t.filer}.gitApply(dir, rest)
 		return
 	case name == "branch" && !slices.ContainsFunc(rest, func(a string) bool {
 		return !slices.Contains([]string{"-a", "-r", "-v", "-vv", "--all", "--show-current"}, a)

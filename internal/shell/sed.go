@@ -25,7 +25,7 @@ type piece struct {
 }
 
 // sed follows s commands with addresses that are line numbers, with -i or without.
-func (t *tracer) sed(args []string) {
+func (t editor) sed(args []string) {
 	t.last = unsureStatus
 	t.gnu("sed")
 	inPlace, quiet, extended := false, false, false
@@ -77,7 +77,7 @@ func (t *tracer) sed(args []string) {
 // printing matches programs of sed -n that print lines.
 var printing = regexp.MustCompile(`^([0-9]+|\$)(,([0-9]+|\$))?p$`)
 
-func (t *tracer) sedInPlace(commands []substitute, operands []string, sure bool) {
+func (t editor) sedInPlace(commands []substitute, operands []string, sure bool) {
 	if len(operands) == 0 {
 		t.fails("sed", "-i", nil)
 		return
@@ -115,7 +115,7 @@ func (t *tracer) sedInPlace(commands []substitute, operands []string, sure bool)
 	}
 }
 
-func (t *tracer) sedOutput(commands []substitute, operands []string) {
+func (t editor) sedOutput(commands []substitute, operands []string) {
 	text, known := "", true
 	t.last = succeeded
 	if len(operands) == 0 {

@@ -8,7 +8,7 @@ import (
 )
 
 // bracket runs [ ... ].
-func (t *tracer) bracket(args []string) {
+func (t call) bracket(args []string) {
 	if len(args) == 0 || args[len(args)-1] != "]" {
 		t.unsure("[ without ] is not followed")
 		return
@@ -17,7 +17,7 @@ func (t *tracer) bracket(args []string) {
 }
 
 // test runs test with up to four arguments.
-func (t *tracer) test(args []string) {
+func (t call) test(args []string) {
 	not := false
 	if len(args) > 2 && args[0] == "!" {
 		not, args = true, args[1:]
@@ -38,7 +38,7 @@ func (t *tracer) test(args []string) {
 	}
 }
 
-func (t *tracer) unary(op, arg string) status {
+func (t call) unary(op, arg string) status {
 	switch op {
 	case "!":
 		return statusOf(arg == "")
@@ -76,7 +76,7 @@ func (t *tracer) unary(op, arg string) status {
 	return succeeded
 }
 
-func (t *tracer) binary(left, op, right string) status {
+func (t call) binary(left, op, right string) status {
 	switch op {
 	case "=":
 		return statusOf(left == right)
@@ -106,7 +106,7 @@ func (t *tracer) binary(left, op, right string) status {
 }
 
 // testClause runs [[ ... ]].
-func (t *tracer) testClause(x syntax.TestExpr) status {
+func (t flow) testClause(x syntax.TestExpr) status {
 	e := t.expander()
 	operand := func(x syntax.TestExpr) (Word, bool) {
 		w, ok := x.(*syntax.Word)
@@ -137,7 +137,7 @@ func (t *tracer) testClause(x syntax.TestExpr) status {
 		if !ok {
 			return unsureStatus
 		}
-		return t.unary(x.Op.String(), w.Text)
+		return call{t.tracer}.unary(x.Op.String(), w.Text)
 	case *syntax.BinaryTest:
 		if x.Op == syntax.AndTest || x.Op == syntax.OrTest {
 			l, r := t.testClause(x.X), t.testClause(x.Y)

@@ -176,8 +176,8 @@ func (t *tracer) stmt(s *syntax.Stmt) {
 	}
 	fds := t.fds
 	keep := false
-	if call, ok := s.Cmd.(*syntax.CallExpr); ok {
-		keep = t.simple(s, call)
+	if c, ok := s.Cmd.(*syntax.CallExpr); ok {
+		keep = t.simple(s, c)
 	} else {
 		t.fds = maps.Clone(fds)
 		fine := t.redirects(t.expander(), s.Redirs)
@@ -190,7 +190,7 @@ func (t *tracer) stmt(s *syntax.Stmt) {
 			if s.Negated {
 				t.tested++
 			}
-			t.deeper(func() { t.compound(s.Cmd) })
+			t.deeper(func() { flow{t}.compound(s.Cmd) })
 			if s.Negated {
 				t.tested--
 			}
@@ -207,21 +207,21 @@ func (t *tracer) stmt(s *syntax.Stmt) {
 }
 
 // simple runs a simple command. Keep means that its redirections last, as those of exec do.
-func (t *tracer) simple(s *syntax.Stmt, call *syntax.CallExpr) (keep bool) {
+func (t *tracer) simple(s *syntax.Stmt, c *syntax.CallExpr) (keep bool) {
 	if s.Negated {
 		t.tested++
 		defer func() { t.tested-- }()
 	}
 	e := t.expander()
-	words := t.words(e, call.Args)
+	words := t.words(e, c.Args)
 	fds := t.fds
 	t.fds = maps.Clone(fds)
 	if len(words) == 0 {
-		if len(call.Args) > 0 || len(s.Redirs) > 0 {
+		if len(c.Args) > 0 || len(s.Redirs) > 0 {
 			t.unsure("shells read this in several ways: redirections without a command")
 		}
 		t.last = succeeded
-		for _, a := range call.Assigns {
+		for _, a := range c.Assigns {
 			if name, v, ok := t.assignment(e, a); ok {
 				t.assign(name, v)
 			}
@@ -236,13 +236,13 @@ func (t *tracer) simple(s *syntax.Stmt, call *syntax.CallExpr) (keep bool) {
 	t.redirects(e, s.Redirs)
 	if name == "exec" && len(words) == 1 {
 		t.last = succeeded
-		if len(call.Assigns) > 0 {
+		if len(c.Assigns) > 0 {
 			t.unsure("variables of exec are not followed")
 		}
 		return true
 	}
 	env := map[string]value{}
-	for _, a := range call.Assigns {
+	for _, a := range c.Assigns {
 		if variable, v, ok := t.assignment(e, a); ok {
 			env[variable] = v
 			if special.MatchString(variable) {
@@ -250,7 +250,7 @@ func (t *tracer) simple(s *syntax.Stmt, call *syntax.CallExpr) (keep bool) {
 			}
 		}
 	}
-	t.deeper(func() { t.command(words, env) })
+	t.deeper(func() { call{t}.command(words, env) })
 	return false
 }
 
