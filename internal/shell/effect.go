@@ -89,6 +89,9 @@ func (s Script) Effect(fsys FS, dir string) Effect {
 	}
 	t.tree.root = path.Clean(dir)
 	t.dir = t.tree.root
+	if s.unsure != "" {
+		t.unsure("%s", s.unsure)
+	}
 	t.stmts(s.stmts)
 	return Effect{Files: t.tree.changes(len(t.reasons) > 0), Unknown: t.reasons}
 }
@@ -107,7 +110,7 @@ func (t *tree) changes(earlier bool) []File {
 		if was != nil {
 			f.Before = &was.text
 		}
-		if is != nil && is.guess && is.text == "" && len(t.earlier[name]) == 0 && was == nil {
+		if is != nil && is.guess && is.text == "" && len(t.earlier[name]) == 0 {
 			continue // nothing of its content is known
 		}
 		if earlier {

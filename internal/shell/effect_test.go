@@ -136,6 +136,8 @@ func TestAPartOfTheEffectIsShown(t *testing.T) {
 		`python3 gen.py | sed s/a/b/; sed -i 's/a=1/eval/' src/old.py`: `src/old.py="eval\nb=2\n"`,
 		`echo 'a\tb' > a`:        `a="a\\tb\n"`,
 		`echo "eval(x) $Y" > a`:  `a="eval(x) $Y\n"`,
+		"cat > a <<E\nx":         `a="x\n"`,
+		`ls > b.txt; echo x > a`: `a="x\n"`,
 		`sh -c "$X; echo y > b"`: `b="y\n"`,
 	} {
 		e := effect(t, text)

@@ -53,7 +53,7 @@ func (t filer) fails(name, operand string, err error) {
 func (t filer) cat(args []string) {
 	_, operands, ok := t.options("cat", args, "-u")
 	if !ok {
-		t.output(1, Hole, false)
+		t.output(1, "", false)
 		return
 	}
 	if len(operands) == 0 {
@@ -76,7 +76,7 @@ func (t filer) cat(args []string) {
 		real, n, err := t.tree.resolve(t.absolute(name), true)
 		switch {
 		case strings.HasPrefix(name, "/dev/") || strings.HasPrefix(name, "/proc/") || errors.Is(err, errUnsure):
-			t.output(1, Hole, false)
+			t.output(1, "", false)
 			t.last = unsureStatus
 			continue
 		case err != nil || n == nil || n.kind != Regular:
@@ -91,7 +91,7 @@ func (t filer) cat(args []string) {
 			continue // nothing depends on the content, which may be large
 		}
 		if t.tree.load(real, n) != nil {
-			t.output(1, Hole, false)
+			t.output(1, "", false)
 			continue
 		}
 		last := t.last

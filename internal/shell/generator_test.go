@@ -151,7 +151,7 @@ func (g *generator) stmt() string {
 	case 15:
 		return "touch " + g.name()
 	case 16:
-		return "ln " + g.pick("-sf ", "|", "-s ", "") + g.pick("a", "d", "nope", "../b") + " " + g.name()
+		return "ln " + g.pick("-sf ", "|", "-s ", "") + g.pick("a", "d", "nope", "n/m/o") + " " + g.name()
 	case 17:
 		return "chmod " + g.pick("+x ", "644 ", "u+w ", "a+r ", "|", "000 ") + g.name()
 	case 18, 19:

@@ -14,7 +14,7 @@ type hunk struct {
 	before, after int // lines of context at its beginning and its end
 }
 
-// patched is what a patch does with one file.
+// patched is the part of a patch for one file.
 type patched struct {
 	name   string
 	add    bool

@@ -113,7 +113,7 @@ func (t call) wrapped(name string, words []Word, env map[string]value) {
 		if words[0].Text != "-v" {
 			t.unsure("the options of %s are not followed", name)
 		}
-		t.output(1, Hole, false)
+		t.output(1, "", false)
 	case specialBuiltins[words[0].Text] || builtins[words[0].Text] == nil && name == "builtin" || words[0].Text == "cd":
 		t.unsure("%s %s is not followed", name, words[0].Text)
 	default:
@@ -275,7 +275,7 @@ func (t call) set(args []string) {
 		}
 	}
 	if len(args) == 0 {
-		t.output(1, Hole, false)
+		t.output(1, "", false)
 	}
 }
 

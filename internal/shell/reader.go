@@ -74,7 +74,7 @@ func (t reading) reader(name string, args []string) {
 		t.unsure("the effect of %s with %s is not known", name, arg)
 	}
 	t.readsFiles(args)
-	t.output(1, Hole, false)
+	t.output(1, "", false)
 }
 
 // readsFiles notes which files the arguments of a program name, for the files that a pipeline uses at the same time. A program may
@@ -109,7 +109,7 @@ func (t reading) git(args []string) {
 		break
 	}
 	if len(args) == 0 {
-		t.output(1, Hole, false)
+		t.output(1, "", false)
 		return
 	}
 	name, rest := args[0], args[1:]
@@ -130,5 +130,5 @@ func (t reading) git(args []string) {
 		}
 	}
 	t.readsFiles(rest)
-	t.output(1, Hole, false)
+	t.output(1, "", false)
 }

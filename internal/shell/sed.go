@@ -58,13 +58,13 @@ func (t editor) sed(args []string) {
 	}
 	if quiet && !inPlace && len(scripts) == 1 && printing.MatchString(scripts[0]) {
 		t.readsFiles(operands)
-		t.output(1, Hole, false)
+		t.output(1, "", false)
 		return
 	}
 	commands, ok := parseSed(strings.Join(scripts, "\n"), extended)
 	if !ok || quiet || len(scripts) == 0 {
 		t.unsure("the program of sed is not followed: %s", strings.Join(scripts, "; "))
-		t.output(1, Hole, false)
+		t.output(1, "", false)
 		return
 	}
 	if inPlace {

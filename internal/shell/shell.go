@@ -6,6 +6,7 @@ package shell
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -40,6 +41,7 @@ func (d Dialect) variant() syntax.LangVariant {
 type Script struct {
 	dialect Dialect
 	stmts   []*syntax.Stmt
+	unsure  string // why shells may read the text in another way; empty if they do not
 }
 
 // Parse reads a program of the dialect Bash. Its error says in words why the program cannot be read.
@@ -64,6 +66,15 @@ func ParseAs(command string, d Dialect) (s Script, err error) {
 		}
 	}()
 	file, err := syntax.NewParser(syntax.Variant(d.variant())).Parse(strings.NewReader(command), "")
+	for range maxUnclosed {
+		m := unclosed.FindStringSubmatch(errorText(err))
+		if m == nil {
+			break
+		}
+		s.unsure = "a here-document ends with the program"
+		command += "\n" + m[1] + "\n"
+		file, err = syntax.NewParser(syntax.Variant(d.variant())).Parse(strings.NewReader(command), "")
+	}
 	if err != nil {
 		return Script{}, fmt.Errorf("the command cannot be read: %w", err)
 	}
@@ -73,7 +84,20 @@ func ParseAs(command string, d Dialect) (s Script, err error) {
 	if strayDocument(file) {
 		return Script{}, errors.New("the text of a here-document is outside of the brackets that it begins in, which shells read in several ways")
 	}
-	return Script{dialect: d, stmts: file.Stmts}, nil
+	return Script{dialect: d, stmts: file.Stmts, unsure: s.unsure}, nil
+}
+
+// unclosed matches the error of the parser about a here-document that the end of the program ends, which shells accept.
+var unclosed = regexp.MustCompile("unclosed here-document [`']([^`'\\s]+)[`']")
+
+// maxUnclosed is the most here-documents that the end of a program ends.
+const maxUnclosed = 5
+
+func errorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
 }
 
 // nesting returns the most brackets that are open at one place, ignoring quotes. The parser takes time in proportion to the square
