@@ -37,13 +37,13 @@ type Coverage struct {
 	matcher *matcher
 }
 
-// File reports whether the rule concerns a file with this path, or with this path before a rename.
-func (c *Coverage) File(path, oldPath string) bool {
-	return c.matcher.covers(path) || (oldPath != "" && c.matcher.covers(oldPath))
-}
+// Path reports whether the rule concerns a file with this path. A file whose path can be read in several ways is concerned if one of
+// its readings is.
+func (c *Coverage) Path(path string) bool { return c.matcher.covers(path) }
 
+// covers matches the paths on file systems that ignore case too, but the exclusions exactly: each on the side of the rule.
 func (m *matcher) covers(path string) bool {
-	return (m.paths.Empty() || m.paths.Match(path)) && !m.exclude.Match(path)
+	return (m.paths.Empty() || m.paths.MatchFold(path)) && !m.exclude.Match(path)
 }
 
 // newMatcher returns nil for a block that restricts nothing. It reads names in their normal form, also those of rules that were stored

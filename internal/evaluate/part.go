@@ -51,10 +51,10 @@ func newPart(all *part, covers *corpus.Coverage) *part {
 	var from []int // numbers of the files in the whole subject
 	leaves := false
 	for i, f := range all.subject.Files {
-		if !covers.File(f.Path, f.OldPath) {
+		if !f.AnyPath(covers.Path) && (f.OldPath == "" || !covers.Path(f.OldPath)) {
 			continue
 		}
-		if f.Unseen != "" && !covers.File(f.Path, "") {
+		if f.Unseen != "" && !f.AnyPath(covers.Path) {
 			f.Unseen, leaves = "", true
 		}
 		only.Files, from = append(only.Files, f), append(from, i)

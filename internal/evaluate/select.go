@@ -153,6 +153,7 @@ func (r *run) queryOf() *corpus.Query {
 	for i := range s.Files {
 		f := &s.Files[i]
 		q.Paths = append(q.Paths, f.Path)
+		q.Paths = append(q.Paths, f.Others...)
 		take(f.Path)
 		if f.OldPath != "" {
 			q.Paths = append(q.Paths, f.OldPath)
