@@ -31,10 +31,10 @@ type knownNames struct {
 	remarks map[[2]string][]string // by scope and repository
 }
 
-// Remarks returns a sentence for each name of a query that nothing in the view knows, with the nearest known names: a scope in which,
+// Remarks returns a sentence for each name of the query that nothing in a view knows, with the nearest known names: a scope in which,
 // above which and below which no rule is, a repository that no rule and no node names, kinds that no rule is for. A project whose rules
 // name none of a sort knows all of that sort.
-func (v *View) Remarks(q *Query) []string {
+func (q *Query) Remarks(v *View) []string {
 	if q.Scope == "" && q.Repository == "" && (q.AnyKind || len(q.Kinds) == 0) {
 		return nil
 	}

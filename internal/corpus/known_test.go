@@ -54,21 +54,21 @@ func TestRemarksFollowTheView(t *testing.T) {
 		t.Fatal(err)
 	}
 	q := &corpus.Query{Now: noon, Scope: "finanse"}
-	if got := view.Remarks(q); !slices.Equal(got, []string{"scope finanse: no rule is in it, above it or below it; did you mean finance?"}) {
+	if got := q.Remarks(view); !slices.Equal(got, []string{"scope finanse: no rule is in it, above it or below it; did you mean finance?"}) {
 		t.Errorf("remarks %q", got)
 	}
 	r.Status = rule.Retired
 	if view, err = view.Apply(2, []store.RuleState{{Rule: r}}); err != nil {
 		t.Fatal(err)
 	}
-	if got := view.Remarks(q); got != nil {
+	if got := q.Remarks(view); got != nil {
 		t.Errorf("without rules in a scope: %q", got)
 	}
 	view, err = view.Follow(t.Context(), fed{version: 3, nodes: []store.NodeState{fedNode("n", "", "Finanse")}}, "p")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := view.Remarks(q); got != nil {
+	if got := q.Remarks(view); got != nil {
 		t.Errorf("the scope of a node: %q", got)
 	}
 }

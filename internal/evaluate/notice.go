@@ -16,16 +16,18 @@ const (
 	maxFactsListed = 5    // names in the notice about all others
 )
 
-// notice finds the names of the request that nothing knows: places that no rule is for, and facts that no applicable rule reads. It decides
-// nothing.
-func (r *run) notice(context.Context) error {
-	r.notices = append(r.view.Remarks(r.query), r.factNotices()...)
-	return nil
+// noticing is the stage that finds the names of the request that nothing knows: places that no rule is for, and facts that no applicable
+// rule reads. It decides nothing.
+func noticing(r *run) stage {
+	return func(context.Context) error {
+		r.notices = append(r.query.Remarks(r.view), factNotices(r)...)
+		return nil
+	}
 }
 
 // factNotices returns a sentence for facts that no applicable rule reads while rules read others that are not given. Where rules have all
 // the facts that they read, others are no mistake.
-func (r *run) factNotices() []string {
+func factNotices(r *run) []string {
 	if len(r.subject.Facts) == 0 {
 		return nil
 	}

@@ -38,7 +38,7 @@ const maxTermBytes = 16 << 10
 // selectRules finds the rules that apply, runs the checks of the best ranked, and keeps max_rules of them by urgency. Of
 // these, a rule that another one overrides is silenced; one that was cut silences nothing.
 func (r *run) selectRules(ctx context.Context) error {
-	return through(ctx, r.match, r.runChecks, r.notice, r.cut)
+	return through(ctx, r.match, r.runChecks, noticing(r), r.cut)
 }
 
 // match finds the rules that apply, best ranked first.
