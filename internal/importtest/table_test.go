@@ -59,7 +59,7 @@ var table = map[string]row{
 	"llm":                 {layer: block},
 	"llm/provider":        {layer: block, imports: []string{"llm", "rule"}},
 	"metric":              {layer: block},
-	"redact":              {layer: block, imports: []string{"diff", "subject"}},
+	"redact":              {layer: block, imports: []string{"charset", "diff", "subject"}},
 	"report":              {layer: block, imports: []string{"rule"}},
 	"shell":               {layer: block},
 	"signature":           {layer: block, imports: []string{"rule"}},

@@ -53,9 +53,11 @@ type Overridden struct {
 // Coverage accounts for what an evaluation looked at. What was not examined is named, never dropped in silence.
 type Coverage struct {
 	RulesInScope  int          `json:"rules_in_scope" doc:"Rules that apply to the subject."`
-	RulesSelected int          `json:"rules_selected" doc:"Rules selected within max_rules."`
-	RulesJudged   int          `json:"rules_judged" doc:"Selected rules that a check, the cache or a model decided."`
-	RulesCut      int          `json:"rules_cut" doc:"Rules that apply but were beyond max_rules."`
+	RulesSelected int          `json:"rules_selected" doc:"Rules that a check has run for or a model was asked about."`
+	RulesJudged   int          `json:"rules_judged" doc:"Selected rules that a check, the cache or a model decided; those that are not listed count."`
+	RulesCut      int          `json:"rules_cut" doc:"The same as rules_not_asked."`
+	RulesNotAsked int          `json:"rules_not_asked" doc:"Rules that apply, that only a model can decide, and that it was not asked about, since they are beyond max_rules: the overall verdict is then not ALLOW."`
+	RulesUnlisted int          `json:"rules_unlisted" doc:"Rules that were decided and that rule_verdicts does not list, since it ends after max_rules verdicts. It lists the worst."`
 	FilesTotal    int          `json:"files_total" doc:"Files in the subject."`
 	FilesExamined int          `json:"files_examined" doc:"Files whose text was examined."`
 	HunksTotal    int          `json:"hunks_total" doc:"Hunks in the diff."`
@@ -137,6 +139,9 @@ func Overall(verdicts []RuleVerdict) Verdict {
 // below the floor of the policy.
 func (e *Evaluation) Overall() Verdict {
 	overall := Overall(e.RuleVerdicts)
+	if overall == Allow && e.Coverage.RulesNotAsked > 0 {
+		return NeedsConfirmation
+	}
 	if overall == Allow && slices.ContainsFunc(e.Narrowed, func(n Narrowed) bool { return n.Floor != "" }) {
 		return NeedsConfirmation
 	}
@@ -150,7 +155,7 @@ func (e *Evaluation) Tally() {
 	e.Violations, e.Warnings = []RuleVerdict{}, []RuleVerdict{}
 	e.RulesEvaluated, e.RulesPassed = len(e.RuleVerdicts), 0
 	e.RulesWaived = 0
-	e.Coverage.RulesJudged = 0
+	e.Coverage.RulesJudged = e.Coverage.RulesUnlisted
 	var fixes strings.Builder
 	seen := map[string]bool{}
 	for i := range e.RuleVerdicts {
