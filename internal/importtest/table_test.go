@@ -50,7 +50,7 @@ var table = map[string]row{
 	"evaluate/record":     {layer: block, imports: []string{"audit", "auth", "job", "rule", "store", "subject"}},
 	"federation":          {layer: block, imports: []string{"rule", "store", "subject"}},
 	"git":                 {layer: block, imports: []string{"charset", "diff"}},
-	"hook":                {layer: block, imports: []string{"report", "rule", "subject"}},
+	"hook":                {layer: block, imports: []string{"report", "rule", "shell", "subject"}},
 	"hook/settings":       {layer: block, imports: []string{"rule"}},
 	"job":                 {layer: block, imports: []string{"audit", "rule", "store"}},
 	"judge":               {layer: block, imports: []string{"diff", "llm", "redact", "rule", "store", "subject"}, tests: []string{"catalog"}},
