@@ -294,7 +294,7 @@ func (k *checkCommand) verdict(s *session, e *rule.Evaluation) error {
 	switch {
 	case e.OverallVerdict == rule.Deny:
 		if k.FailOn == "never" {
-			s.note("rules are violated; exits with 0 because of --fail-on=never")
+			s.note("denied; exits with 0 because of --fail-on=never")
 			return nil
 		}
 		return exit(exitFound)
@@ -302,13 +302,16 @@ func (k *checkCommand) verdict(s *session, e *rule.Evaluation) error {
 		return exit(exitFound)
 	case e.OverallVerdict == rule.NeedsConfirmation && k.FailOn == "never":
 		s.note("needs confirmation; exits with 0 because of --fail-on=never")
+	case e.Coverage.Uncovered == rule.UncoveredConfirm || e.BelowFloor():
+		s.note("the project's policy asks for confirmation; exits with 2, and with 0 under --fail-on=never")
+		return exit(exitFailed)
 	case undecided(e) > 0:
 		s.note("%d of the rules could not be decided; exits with 2, and with 0 under --fail-on=never", undecided(e))
 		return exit(exitFailed)
 	case e.OverallVerdict == rule.NeedsConfirmation:
 		s.note("needs confirmation; exits with 0, and with 1 under --fail-on=confirmation")
-	case e.OverallVerdict == rule.Allow && e.RulesEvaluated == 0 && e.Coverage.FilesTotal > 0:
-		s.note("no rule applies to this subject, so nothing was judged")
+	case e.OverallVerdict == rule.Allow && e.Coverage.Uncovered != "":
+		s.note("no rule covers this subject, so nothing was checked")
 	}
 	return nil
 }

@@ -120,7 +120,7 @@ func (r *run) byCheck(c *chosen) (rule.RuleVerdict, bool) {
 		v.Locations, v.Evidence = orEmpty(c.outcome.Locations), orEmpty(c.outcome.Evidence)
 		return v, true
 	case check.NotConcerned:
-		v.Verdict = rule.Allow
+		v.Verdict, v.Concerned = rule.Allow, false
 		v.Reasoning = "The rule does not concern this subject: " + c.outcome.Reason + "."
 		return v, true
 	case check.Kept:
@@ -140,7 +140,7 @@ func (r *run) byCheck(c *chosen) (rule.RuleVerdict, bool) {
 func blank(r *rule.Rule) rule.RuleVerdict {
 	return rule.RuleVerdict{
 		RuleID: r.ID, RuleSlug: r.Slug, RuleStatement: r.Statement, RuleVersion: r.Version, Severity: r.Severity,
-		Modality: r.Modality, Enforcement: r.Enforcement, Verdict: rule.NeedsConfirmation, DecidedBy: rule.ByNone,
+		Modality: r.Modality, Enforcement: r.Enforcement, Verdict: rule.NeedsConfirmation, Concerned: true, DecidedBy: rule.ByNone,
 		Locations: []rule.Location{}, Evidence: []rule.Evidence{},
 	}
 }
