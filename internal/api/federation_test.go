@@ -228,7 +228,7 @@ func testFederationBadInput(t *testing.T, n *node) {
 	invalid(create(fields{"name": "x", "level": "team", "parent_id": theirs}), "parent_id")
 	invalid(create(fields{"name": "x", "level": "team", "parent_id": team}), "parent_id")
 	invalid(create(fields{"name": "x", "level": "team", "parent_id": repo}), "parent_id")
-	invalid(create(fields{"name": "x", "level": "organization", "default_scope": "a//b"}), "default_scope")
+	invalid(create(fields{"name": "x", "level": "organization", "default_scope": strings.Repeat("x", rule.MaxLabel+1)}), "default_scope")
 	invalid(create(fields{"name": "x", "level": "organization", "repositories": []string{"ok/*", "a["}}), "repositories[1]")
 	invalid(create(fields{"name": "x", "level": "organization", "children": []string{}}), "children")
 	conflict(create(fields{"name": "x", "level": "organization", "repositories": []string{"acme/**"}}))

@@ -269,7 +269,7 @@ func testRuleProject(t *testing.T, n *node) {
 func TestRuleProblemsNameTheField(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
-	p := n.call("POST", rulesPath, fields{"statement": "", "severity": "SEVERE", "scope": []string{"a//b"}, "check": fields{"cel": "facts.amount <"}}).
+	p := n.call("POST", rulesPath, fields{"statement": "", "severity": "SEVERE", "scope": []string{""}, "check": fields{"cel": "facts.amount <"}}).
 		wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid)
 	named := map[string]bool{}
 	for _, f := range p.Errors {

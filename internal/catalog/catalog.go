@@ -328,7 +328,7 @@ func validateFields(r *rule.Rule) error {
 	if a := r.AppliesTo; a != nil {
 		subject.CheckGlobs(&p, "applies_to.paths", a.Paths)
 		subject.CheckGlobs(&p, "applies_to.exclude_paths", a.ExcludePaths)
-		subject.CheckGlobs(&p, "applies_to.repositories", a.Repositories)
+		subject.CheckRepositories(&p, "applies_to.repositories", a.Repositories)
 		for i, k := range a.Kinds {
 			if !slices.Contains(subject.Kinds, subject.Kind(k)) {
 				p.Add(fmt.Sprintf("applies_to.kinds[%d]", i), "is %q; use one of %s", k, rule.Names(subject.Kinds))

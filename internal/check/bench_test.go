@@ -165,7 +165,7 @@ var diffRules = []string{
 	"diff.files.all(f, f.added.all(l, !l.text.contains('drop table')))",
 	"diff.files.filter(f, glob(f.path, '*.go')).all(f, !f.added_text.contains('InsecureSkipVerify'))",
 	"diff.files.all(f, f.added.all(l, !l.text.matches('(?i)drop\\\\s+table')))",
-	"diff.files.all(f, f.lines.all(l, !l.text.matches('^\\\\s*print\\\\(') && !l.text.matches('\\\\bexec\\\\(')))",
+	"diff.files.all(f, f.added.all(l, !l.text.matches('^\\\\s*print\\\\(') && !l.text.matches('\\\\bexec\\\\(')))",
 	"diff.files.exists(f, f.path.startsWith('src/')) ? diff.files.all(f, f.removed_text == '') : true",
 	"!subject.text.lowerAscii().contains('begin private key')",
 }

@@ -9,47 +9,53 @@ import (
 	"cel.dev/cel-go/interpreter"
 )
 
-// decorated wraps the parts of an expression whose work CEL does not bound.
-func (env *environment) decorated(i interpreter.InterpretableV2) interpreter.InterpretableV2 {
-	switch i := i.(type) {
-	case interpreter.InterpretableCall:
-		return env.gated(i)
-	case interpreter.InterpretableConstructor:
-		for _, v := range i.InitVals() {
+// weighed wraps the lists and maps that an expression makes, whose work CEL does not bound.
+func weighed(i interpreter.InterpretableV2) interpreter.InterpretableV2 {
+	if made, ok := i.(interpreter.InterpretableConstructor); ok {
+		for _, v := range made.InitVals() {
 			if _, isConst := v.(interpreter.InterpretableConst); !isConst {
-				return &construction{i}
+				return &construction{made}
 			}
 		}
 	}
 	return i
 }
 
-// gated makes a call pass its gate, if it has one.
-func (env *environment) gated(call interpreter.InterpretableCall) interpreter.InterpretableV2 {
-	function := call.Function()
-	pass, o := gates[function], env.overloads[call.OverloadID()]
+// gated makes a call pass its gate, if it has one, and compare values of one type only.
+func (env *environment) gated(call interpreter.InterpretableCall) interpreter.InterpretableCall {
+	function, overload := call.Function(), call.OverloadID()
+	pass, counts, o := gates[function], counting[function], env.overloads[overload]
 	if o == nil {
 		o = env.overloads[function]
 	}
 	equality := function == operators.Equals || function == operators.NotEquals
-	if pass == nil || o == nil && !equality {
+	if pass == nil && !counts || o == nil && !equality {
 		return call
 	}
-	return interpreter.NewCall(call.ID(), function, call.OverloadID(), call.Args(), func(args ...ref.Val) ref.Val {
+	_, written := call.Args()[len(call.Args())-1].(interpreter.InterpretableConst)
+	if function == operators.In {
+		overload = "" // CEL replaces in of a list by a look-up that takes a value of another type for absent
+	}
+	return interpreter.NewCall(call.ID(), function, overload, call.Args(), func(args ...ref.Val) ref.Val {
 		if !equality && o.OperandTrait != 0 && !args[0].Type().HasTrait(o.OperandTrait) {
 			return types.NewErr("no such overload: %s", function)
 		}
-		if reason := pass(args); reason != "" {
-			return types.NewErr("%s", reason)
+		if counts {
+			for _, arg := range args {
+				if unknown := unknownWithin(arg); unknown != nil {
+					return unknown
+				}
+			}
 		}
-		if !equality {
-			return invoke(o, function, args)
+		if pass != nil {
+			if reason := pass(args); reason != "" {
+				return types.NewErr("%s", reason)
+			}
 		}
-		result := types.Equal(args[0], args[1])
-		if function == operators.NotEquals && !types.IsError(result) {
-			result = types.Bool(result != types.True)
+		if result := inPlaceOf(function, args, written); result != nil {
+			return result
 		}
-		return result
+		return invoke(o, function, args)
 	})
 }
 

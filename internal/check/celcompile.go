@@ -7,6 +7,7 @@ import (
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/interpreter"
@@ -27,7 +28,10 @@ type expression struct {
 
 // compileExpression compiles source, or notes what is wrong with it and returns nil.
 func compileExpression(problems *rule.Problems, field, source string) *expression {
-	c := compiling{problems: problems, field: field, before: problems.Len(), consts: map[int64]constCall{}}
+	c := compiling{
+		problems: problems, field: field, before: problems.Len(), consts: map[int64]constCall{}, ranges: map[int64]fieldRead{},
+		partial: map[int64]func(*partialCall) func(*interpreter.ExecutionFrame) ref.Val{}, nullTests: map[int64]int{},
+	}
 	env := celEnvironment()
 	checked, issues := env.cel.Compile(source)
 	if issues.Err() != nil {
@@ -62,12 +66,20 @@ type compiling struct {
 	before   int
 	ast      *ast.AST
 	consts   map[int64]constCall
+
+	// By the id of a node: the ranges of loops that are lines of a file, the calls that a part of a field may decide, and the
+	// number of the argument that is compared with null.
+	ranges    map[int64]fieldRead
+	partial   map[int64]func(*partialCall) func(*interpreter.ExecutionFrame) ref.Val
+	nullTests map[int64]int
 }
 
 // constCall is a call of matches or glob whose second argument is compiled.
 type constCall struct {
 	match func(text string) bool
 	fits  func(bytes int) bool
+	// anywhere means that a match in a line is one in every text with that line.
+	anywhere bool
 }
 
 // replace returns the call with the compiled argument.
@@ -122,6 +134,7 @@ func (c *compiling) walk(e *expression, node ast.NavigableExpr, loops int) {
 	case ast.CallKind:
 		call := node.AsCall()
 		e.calls[node.ID()] = newCalledOn(call)
+		c.partially(node.ID(), call)
 		if name := call.FunctionName(); name == "matches" || name == globFunction {
 			c.compileConst(node.ID(), call)
 		}
@@ -141,6 +154,9 @@ func (c *compiling) walkLoop(e *expression, node ast.NavigableExpr, loops int) {
 		inside = loops
 	}
 	e.loops = true
+	if read, ok := c.fieldOf(loop.IterRange(), "added", "lines"); ok {
+		c.ranges[loop.IterRange().ID()] = read
+	}
 	if inside == maxLoopDepth+1 && loops == maxLoopDepth {
 		c.add(node.ID(), "more than %d loops (all, exists, map, filter, ...) inside one another", maxLoopDepth)
 	}
@@ -166,14 +182,14 @@ func (c *compiling) compileConst(id int64, call ast.CallExpr) {
 			c.add(second.ID(), "%s", err.Error())
 			return
 		}
-		c.consts[id] = constCall{globs.Match, func(int) bool { return true }}
+		c.consts[id] = constCall{match: globs.Match, fits: func(int) bool { return true }}
 	default:
 		re, err := compileRegex(source)
 		if err != nil {
 			c.add(second.ID(), "%s", err.Error())
 			return
 		}
-		c.consts[id] = constCall{re.MatchString, re.fits}
+		c.consts[id] = constCall{re.MatchString, re.fits, anywhere(re.syntax)}
 	}
 }
 
@@ -192,18 +208,48 @@ func (c *compiling) options(env *environment) []cel.ProgramOption {
 		cel.CostLimit(maxCost),
 		cel.InterruptCheckFrequency(64),
 		cel.CustomDecoratorV2(func(i interpreter.InterpretableV2) (interpreter.InterpretableV2, error) {
-			if call, ok := i.(interpreter.InterpretableCall); ok {
-				if compiled, ok := c.consts[call.ID()]; ok {
-					return compiled.replace(call), nil
-				}
-			}
-			return env.decorated(i), nil
+			return c.decorated(env, i), nil
 		}),
 	}
 }
 
-// eval evaluates the expression. If it has no result, reason is not empty.
-func (e *expression) eval(ctx context.Context, in *Input) (holds bool, reason string) {
+// decorated replaces the parts of an expression that do something else here than in CEL.
+func (c *compiling) decorated(env *environment, i interpreter.InterpretableV2) interpreter.InterpretableV2 {
+	if read, ok := c.ranges[i.ID()]; ok {
+		if _, isField := i.(interpreter.InterpretableAttribute); isField {
+			return &shownLines{i, read}
+		}
+	}
+	call, ok := i.(interpreter.InterpretableCall)
+	if !ok {
+		return weighed(i)
+	}
+	if operand, ok := c.nullTests[call.ID()]; ok {
+		return &nullTest{call.ID(), call.Args()[operand], call.Function() == operators.NotEquals}
+	}
+	if compiled, ok := c.consts[call.ID()]; ok {
+		call = compiled.replace(call)
+	} else {
+		call = env.gated(call)
+	}
+	if decide, ok := c.partial[call.ID()]; ok {
+		p := &partialCall{InterpretableCall: call}
+		p.decide = decide(p)
+		return p
+	}
+	return call
+}
+
+// answer is the result of an expression. If it has none, reason is not empty, and gaps are the units of the subject that it would
+// have to know.
+type answer struct {
+	holds  bool
+	reason string
+	gaps   []int
+}
+
+// eval evaluates the expression.
+func (e *expression) eval(ctx context.Context, in *Input) answer {
 	if e.loops {
 		limited, cancel := context.WithTimeout(ctx, maxLoopTime)
 		defer cancel()
@@ -215,13 +261,15 @@ func (e *expression) eval(ctx context.Context, in *Input) (holds bool, reason st
 	return e.result(in, out, err)
 }
 
-func (e *expression) result(in *Input, out ref.Val, err error) (holds bool, reason string) {
+func (e *expression) result(in *Input, out ref.Val, err error) answer {
 	if err != nil {
-		return false, e.explain(in, err)
+		return answer{reason: "could not be evaluated: " + e.explain(in, err)}
 	}
-	b, ok := out.(types.Bool)
-	if !ok {
-		return false, fmt.Sprintf("it gives a value of type %s and not true or false", typeName(out))
+	switch out := out.(type) {
+	case types.Bool:
+		return answer{holds: bool(out)}
+	case *types.Unknown:
+		return in.openBy(out)
 	}
-	return bool(b), ""
+	return answer{reason: fmt.Sprintf("could not be evaluated: it gives a value of type %s and not true or false", typeName(out))}
 }

@@ -18,6 +18,8 @@ import (
 type calledOn struct {
 	name string
 	args []factPath // nil for an argument that is not a fact
+	// literals are the types of arguments that the expression writes out, else empty.
+	literals []string
 }
 
 func newCalledOn(call ast.CallExpr) *calledOn {
@@ -34,9 +36,22 @@ func newCalledOn(call ast.CallExpr) *calledOn {
 		if !ok {
 			path = nil
 		}
-		c.args = append(c.args, path)
+		c.args, c.literals = append(c.args, path), append(c.literals, literalType(arg))
 	}
 	return c
+}
+
+// literalType names the type of a literal, or of the elements of a list of literals.
+func literalType(e ast.Expr) string {
+	if e.Kind() == ast.ListKind && e.AsList().Size() > 0 {
+		if of := literalType(e.AsList().Elements()[0]); of != "" {
+			return "a list with " + of
+		}
+	}
+	if e.Kind() != ast.LiteralKind {
+		return ""
+	}
+	return "a " + typeName(e.AsLiteral())
 }
 
 // explain describes in a few words why an evaluation has no result. It names the fact at fault, if it finds one.
@@ -77,8 +92,11 @@ func (e *expression) missing(in *Input, key string) string {
 func (c *calledOn) mismatch(in *Input) string {
 	var facts []string
 	numbers := false
-	for _, path := range c.args {
+	for i, path := range c.args {
 		if path == nil {
+			if c.literals[i] != "" {
+				facts = append(facts, "the other side is "+c.literals[i])
+			}
 			continue
 		}
 		v, _, _ := path.resolve(in.facts)
@@ -128,15 +146,15 @@ func shorten(source string) string {
 	return text.Fit(strings.Join(strings.Fields(source), " "), maxShort, "...")
 }
 
-// misses describes an expression that would hold only because it reads the diff and the subject has whole files instead, or
-// the other way round.
-func (e *expression) misses(in *Input) string {
+// misses describes an expression that has its result only because it reads the diff and the subject has whole files instead, or the
+// other way round. If the subject has both, that counts only if passes is true.
+func (e *expression) misses(in *Input, passes bool) string {
 	hasDiff, hasWhole := in.holds()
 	switch {
-	case e.reads.diff && !e.reads.files && hasWhole && !hasDiff:
-		return "the check looks at diff only, and the subject has whole files; look at files too"
-	case e.reads.files && !e.reads.diff && hasDiff && !hasWhole:
-		return "the check looks at files only, and the subject has a diff; look at diff.files too"
+	case e.reads.diff && !e.reads.files && hasWhole && (!hasDiff || passes):
+		return "looks at diff only, and the subject has whole files; look at files too"
+	case e.reads.files && !e.reads.diff && hasDiff && (!hasWhole || passes):
+		return "looks at files only, and the subject has a diff; look at diff.files too"
 	}
 	return ""
 }

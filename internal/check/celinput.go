@@ -28,18 +28,26 @@ func kindList(kinds []subject.Kind) ref.Val {
 
 // celFiles holds the variable files and the fields of diff.
 type celFiles struct {
-	diff, whole              ref.Val
+	diff, whole ref.Val
+	// added and deleted count the lines that the diff shows. addedLines and deletedLines are unknown if it does not show all.
+	added, deleted           int
 	addedLines, deletedLines ref.Val
+
+	content, parts, names gaps
+	// inText is the unknown of all hidden content.
+	inText ref.Val
 }
 
-func newCELFiles(s *subject.Subject) *celFiles {
+func newCELFiles(s *subject.Subject, unit func(file int) int) *celFiles {
+	files := &celFiles{content: gaps{base: contentGaps}, parts: gaps{base: partGaps}, names: gaps{base: nameGaps}}
 	var changed, whole []ref.Val
-	added, deleted := 0, 0
+	var inText, inDiff *types.Unknown
 	for i := range s.Files {
 		f := &s.Files[i]
-		c := &celFile{
-			file: f, path: types.String(f.Path), oldPath: types.String(f.OldPath), change: types.String(f.Change),
-			text: sync.OnceValue(func() *celFileText { return newCELFileText(f) }),
+		c := files.file(f, func() int { return unit(i) })
+		inText, _ = types.MaybeMergeUnknowns(c.unseen, inText)
+		if f.Change != diff.Whole {
+			inDiff, _ = types.MaybeMergeUnknowns(c.removed, inDiff)
 		}
 		if f.Change == diff.Whole {
 			whole = append(whole, &object{typ: wholeType, native: c})
@@ -50,15 +58,23 @@ func newCELFiles(s *subject.Subject) *celFiles {
 			for _, l := range h.Lines {
 				switch l.Op {
 				case diff.OpAdd:
-					added++
+					files.added++
 				case diff.OpDelete:
-					deleted++
+					files.deleted++
 				case diff.OpContext:
 				}
 			}
 		}
 	}
-	return &celFiles{diff: refList(changed), whole: refList(whole), addedLines: types.Int(added), deletedLines: types.Int(deleted)}
+	files.diff, files.whole = refList(changed), refList(whole)
+	files.addedLines, files.deletedLines = types.Int(files.added), types.Int(files.deleted)
+	if inDiff != nil {
+		files.addedLines, files.deletedLines = inDiff, inDiff
+	}
+	if inText != nil {
+		files.inText = inText
+	}
+	return files
 }
 
 // celFile is a file of a diff or a whole file. It makes its texts when an expression first reads them.
@@ -66,7 +82,40 @@ type celFile struct {
 	file                  *diff.File
 	path, oldPath, change ref.Val
 
+	// unseen is set if the hunks lack content that the subject brings to the file, removed if they lack what it deletes, and
+	// part if they lack lines of the new version.
+	unseen, removed, part ref.Val
+
 	text func() *celFileText
+}
+
+// file returns a file and notes its gaps.
+func (files *celFiles) file(f *diff.File, unit func() int) *celFile {
+	c := &celFile{
+		file: f, path: types.String(f.Path), oldPath: types.String(f.OldPath), change: types.String(f.Change),
+		text: sync.OnceValue(func() *celFileText { return newCELFileText(f) }),
+	}
+	if reason := hidden(f); reason != "" {
+		gap := files.content.add(unit(), "%s: %s", f.Path, reason)
+		c.unseen, c.removed, c.part = gap, gap, gap
+	} else if reason := partial(f); reason != "" {
+		c.part = files.parts.add(unit(), "%s: %s", f.Path, reason)
+	}
+	if f.Change == diff.Deleted && len(f.Hunks) == 0 && f.Media == "" && !isEmptyBlob(f.OldBlob) {
+		c.removed = files.content.add(unit(), "%s: the diff does not show what it deletes", f.Path)
+	}
+	if len(f.Others) > 0 {
+		c.path = files.names.add(unit(), "%s: its path may also be read as %s", f.Path, strings.Join(f.Others, " or "))
+	}
+	return c
+}
+
+// orGap returns what a file shows, or the gap in it.
+func orGap(gap ref.Val, shown func() ref.Val) ref.Val {
+	if gap != nil {
+		return gap
+	}
+	return shown()
 }
 
 type celFileText struct {
@@ -104,15 +153,6 @@ func newCELFileText(f *diff.File) *celFileText {
 	return t
 }
 
-// content returns the text of a whole file. A file without content is an error: an expression would otherwise hold for a file
-// that nobody has read.
-func (f *celFile) content() ref.Val {
-	if f.file.Missing {
-		return types.NewErr("%s", notGiven(f.file.Path))
-	}
-	return f.text().addedText
-}
-
 func lineList(lines []celLine) ref.Val {
 	objects := make([]object, len(lines))
 	values := make([]ref.Val, len(lines))
@@ -138,15 +178,12 @@ func refList(values []ref.Val) ref.Val {
 	return types.NewRefValList(types.DefaultTypeAdapter, values)
 }
 
-// subjectText returns all text of a subject: the action, then the added lines of each file of the diff and the content of each
-// whole file. A file without content is an error.
-func subjectText(s *subject.Subject) ref.Val {
+// shownText returns the text of a subject: the action, then the added lines of each file of the diff and the content of each
+// whole file.
+func shownText(s *subject.Subject) types.String {
 	var b strings.Builder
 	b.WriteString(s.Action)
 	for i := range s.Files {
-		if s.Files[i].Missing {
-			return types.NewErr("%s", notGiven(s.Files[i].Path))
-		}
 		for _, h := range s.Files[i].Hunks {
 			for _, l := range h.Lines {
 				if l.Op != diff.OpAdd {
@@ -160,4 +197,9 @@ func subjectText(s *subject.Subject) ref.Val {
 		}
 	}
 	return types.String(b.String())
+}
+
+// allText returns the text of the subject, or the gaps in it.
+func (in *Input) allText() ref.Val {
+	return orGap(in.files().inText, func() ref.Val { return in.text() })
 }

@@ -37,9 +37,15 @@ func newObjectType(name string) *objectType {
 func field[T any](t *objectType, name string, typ *types.Type, get func(T) ref.Val) {
 	t.names = append(t.names, name)
 	t.fields[name] = &types.FieldType{
-		Type:  typ,
-		IsSet: func(target any) bool { _, ok := target.(T); return ok },
+		Type: typ,
+		IsSet: func(target any) bool {
+			_, ok := target.(T)
+			return ok || isUnknown(target)
+		},
 		GetFrom: func(target any) (any, error) {
+			if isUnknown(target) {
+				return target, nil
+			}
 			v, ok := target.(T)
 			if !ok {
 				return nil, fmt.Errorf("no such field: %s", name)
@@ -53,6 +59,11 @@ func field[T any](t *objectType, name string, typ *types.Type, get func(T) ref.V
 	}
 }
 
+func isUnknown(v any) bool {
+	_, ok := v.(*types.Unknown)
+	return ok
+}
+
 func init() {
 	texts := types.NewListType(types.StringType)
 	lines := types.NewListType(lineType.cel)
@@ -62,7 +73,7 @@ func init() {
 	field(subjectType, "scope", types.StringType, func(in *Input) ref.Val { return types.String(in.subject.Scope) })
 	field(subjectType, "intent", types.StringType, func(in *Input) ref.Val { return types.String(in.subject.Intent) })
 	field(subjectType, "action", types.StringType, func(in *Input) ref.Val { return types.String(in.subject.Action) })
-	field(subjectType, "text", types.StringType, func(in *Input) ref.Val { return in.text() })
+	field(subjectType, "text", types.StringType, func(in *Input) ref.Val { return in.allText() })
 
 	field(diffType, "files", types.NewListType(fileType.cel), func(in *Input) ref.Val { return in.files().diff })
 	field(diffType, "added_lines", types.IntType, func(in *Input) ref.Val { return in.files().addedLines })
@@ -72,16 +83,16 @@ func init() {
 	field(fileType, "old_path", types.StringType, func(f *celFile) ref.Val { return f.oldPath })
 	field(fileType, "change", types.StringType, func(f *celFile) ref.Val { return f.change })
 	field(fileType, "binary", types.BoolType, func(f *celFile) ref.Val { return types.Bool(f.file.Binary) })
-	field(fileType, "added", lines, func(f *celFile) ref.Val { return f.text().added })
-	field(fileType, "lines", lines, func(f *celFile) ref.Val { return f.text().lines })
-	field(fileType, "added_text", types.StringType, func(f *celFile) ref.Val { return f.text().addedText })
-	field(fileType, "removed_text", types.StringType, func(f *celFile) ref.Val { return f.text().removedText })
+	field(fileType, "added", lines, func(f *celFile) ref.Val { return orGap(f.unseen, func() ref.Val { return f.text().added }) })
+	field(fileType, "lines", lines, func(f *celFile) ref.Val { return orGap(f.part, func() ref.Val { return f.text().lines }) })
+	field(fileType, "added_text", types.StringType, func(f *celFile) ref.Val { return orGap(f.unseen, func() ref.Val { return f.text().addedText }) })
+	field(fileType, "removed_text", types.StringType, func(f *celFile) ref.Val { return orGap(f.removed, func() ref.Val { return f.text().removedText }) })
 
 	field(lineType, "line", types.IntType, func(l *celLine) ref.Val { return types.Int(l.line) })
 	field(lineType, "text", types.StringType, func(l *celLine) ref.Val { return types.String(l.text) })
 
 	field(wholeType, "path", types.StringType, func(f *celFile) ref.Val { return f.path })
-	field(wholeType, "content", types.StringType, (*celFile).content)
+	field(wholeType, "content", types.StringType, func(f *celFile) ref.Val { return orGap(f.unseen, func() ref.Val { return f.text().addedText }) })
 	field(wholeType, "missing", types.BoolType, func(f *celFile) ref.Val { return types.Bool(f.file.Missing) })
 
 	for _, t := range []*objectType{subjectType, diffType, fileType, lineType, wholeType} {

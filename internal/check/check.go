@@ -100,12 +100,16 @@ func (p *Program) Run(ctx context.Context, in *Input) Outcome {
 		return undecided("the check was stopped: " + err.Error())
 	}
 	if p.when != nil {
-		holds, reason := p.when.eval(ctx, in)
-		if reason != "" {
-			return undecided("the condition when could not be evaluated: " + reason)
+		a := p.when.eval(ctx, in)
+		if a.reason == "" && !a.holds {
+			a.reason = p.when.misses(in, true)
 		}
-		if !holds {
-			return Outcome{Result: NotConcerned, Reason: "the condition when does not hold: " + p.when.short}
+		switch {
+		case a.reason != "":
+			return p.when.open(in, "the condition when "+a.reason, a.gaps)
+		case !a.holds:
+			read := p.when.about(in)
+			return Outcome{Result: NotConcerned, Reason: "the condition when does not hold: " + p.when.short, About: read, Seen: read}
 		}
 	}
 	if p.pattern != nil {
@@ -115,19 +119,33 @@ func (p *Program) Run(ctx context.Context, in *Input) Outcome {
 }
 
 func (p *Program) runCEL(ctx context.Context, in *Input) Outcome {
-	if reason := p.cel.misses(in); reason != "" {
-		return undecided(reason)
+	a := p.cel.eval(ctx, in)
+	if a.reason == "" {
+		a.reason = p.cel.misses(in, a.holds && p.cel.reads.texts)
 	}
-	holds, reason := p.cel.eval(ctx, in)
 	switch {
-	case reason != "":
-		return undecided("the check could not be evaluated: " + reason)
-	case holds:
-		read := in.readable()
+	case a.reason != "":
+		return p.cel.open(in, "the check "+a.reason, a.gaps)
+	case a.holds:
+		read := p.cel.about(in)
 		return Outcome{Result: Kept, Reason: "the check holds: " + p.cel.short, About: read, Seen: read}
 	}
 	out := p.broken("the check does not hold: "+p.cel.short, "The check does not hold: "+p.cel.short)
 	out.Evidence = p.cel.evidence(in)
+	return out
+}
+
+// open returns the outcome of an expression without a result. It names the gaps at fault, if it is because of any.
+func (e *expression) open(in *Input, reason string, gaps []int) Outcome {
+	out := undecided(reason)
+	if len(gaps) > 0 {
+		read := e.about(in)
+		missing := &ledger.Set{}
+		for _, unit := range gaps {
+			missing.Add(unit)
+		}
+		out.About, out.Seen = ledger.Union(read, missing), without(read, missing)
+	}
 	return out
 }
 

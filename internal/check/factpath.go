@@ -11,6 +11,7 @@ import (
 	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
 
+	"tenet/internal/ledger"
 	"tenet/internal/rule"
 	"tenet/internal/text"
 )
@@ -85,6 +86,8 @@ func (p factPath) resolve(facts map[string]any) (v any, at int, found bool) {
 type reads struct {
 	facts       []factRead
 	diff, files bool
+	// action, intent and texts mean that it reads the action, the intent, and the lines of files.
+	action, intent, texts bool
 }
 
 // factRead is a fact that an expression reads. A tested fact may be absent.
@@ -110,9 +113,13 @@ func (r *reads) walk(node ast.Expr, shadowed []string) {
 		if name := node.AsIdent(); !slices.Contains(shadowed, name) {
 			r.diff = r.diff || name == "diff"
 			r.files = r.files || name == "files"
+			if name == "subject" { // as a whole
+				r.action, r.intent, r.texts = true, true, true
+			}
 		}
 	case ast.CallKind:
 		call := node.AsCall()
+		r.index(call)
 		if call.IsMemberFunction() {
 			r.walk(call.Target(), shadowed)
 		}
@@ -120,7 +127,14 @@ func (r *reads) walk(node ast.Expr, shadowed []string) {
 			r.walk(arg, shadowed)
 		}
 	case ast.SelectKind:
-		r.walk(node.AsSelect().Operand(), shadowed)
+		sel := node.AsSelect()
+		r.texts = r.texts || textFields[sel.FieldName()]
+		if of := sel.Operand(); of.Kind() == ast.IdentKind && of.AsIdent() == "subject" && !slices.Contains(shadowed, "subject") {
+			r.action = r.action || sel.FieldName() == "action" || sel.FieldName() == "text"
+			r.intent = r.intent || sel.FieldName() == "intent"
+			return
+		}
+		r.walk(sel.Operand(), shadowed)
 	case ast.ListKind:
 		for _, e := range node.AsList().Elements() {
 			r.walk(e, shadowed)
@@ -140,6 +154,48 @@ func (r *reads) walk(node ast.Expr, shadowed []string) {
 		}
 	case ast.LiteralKind, ast.StructKind, ast.UnspecifiedExprKind:
 	}
+}
+
+// textFields are the fields with lines of files.
+var textFields = map[string]bool{
+	"added": true, "lines": true, "added_text": true, "removed_text": true, "content": true, "text": true, "added_lines": true, "deleted_lines": true,
+}
+
+// index notes the field that an index may name.
+func (r *reads) index(call ast.CallExpr) {
+	switch call.FunctionName() {
+	case operators.Index, operators.OptIndex, operators.OptSelect:
+		if step, ok := literalStep(call.Args()[1]); ok {
+			name, _ := step.(string)
+			r.texts = r.texts || textFields[name]
+			return
+		}
+		r.texts = true
+	}
+}
+
+// about returns the units of the subject that the expression reads, without those that nobody can: it has a result only if that does
+// not depend on them. It returns all that can be read for an expression that reads none.
+func (e *expression) about(in *Input) *ledger.Set {
+	mask := 0
+	for i, reads := range []bool{e.reads.action, e.reads.intent, len(e.reads.facts) > 0, e.reads.diff || e.reads.files, e.reads.texts} {
+		if reads {
+			mask |= 1 << i
+		}
+	}
+	r := &in.read[mask]
+	r.once.Do(func() {
+		var kinds []ledger.Kind
+		for i, kind := range []ledger.Kind{ledger.Action, ledger.Intent, ledger.Facts, ledger.Name, ledger.Text} {
+			if mask&(1<<i) != 0 {
+				kinds = append(kinds, kind)
+			}
+		}
+		if r.units = in.units().Of(kinds...); r.units.Empty() {
+			r.units = in.readable()
+		}
+	})
+	return r.units
 }
 
 func (r *reads) add(path factPath, tested bool) {

@@ -1,14 +1,17 @@
 package check
 
 import (
+	"fmt"
 	"slices"
 	"sync"
 
+	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/interpreter"
 
 	"tenet/internal/diff"
 	"tenet/internal/ledger"
+	"tenet/internal/rule"
 	"tenet/internal/subject"
 )
 
@@ -20,7 +23,8 @@ type Input struct {
 	// Parts for expressions.
 	facts               map[string]any
 	subjectVar, diffVar ref.Val
-	text                func() ref.Val
+	celFacts            func() *celFacts
+	text                func() types.String
 	files               func() *celFiles
 
 	// Parts for patterns: the texts of files, and the action with the strings in facts.
@@ -29,23 +33,40 @@ type Input struct {
 	// Parts for the account of what a check is about.
 	units                       func() *subject.Units
 	readable, searchable, loose func() *ledger.Set
+	// read are the units that expressions read, by the kinds of units.
+	read [32]struct {
+		once  sync.Once
+		units *ledger.Set
+	}
 	// about are the texts and the hidden contents of all files.
 	about func() *ledger.Set
+	// hides reports whether the subject brings content that it does not show.
+	hides func() bool
 }
 
 // Prepare returns the input of checks for a subject. It does no work yet.
 func Prepare(s *subject.Subject) *Input {
 	in := &Input{
 		subject: s, facts: s.Facts,
-		text:       sync.OnceValue(func() ref.Val { return subjectText(s) }),
-		files:      sync.OnceValue(func() *celFiles { return newCELFiles(s) }),
+		text:       sync.OnceValue(func() types.String { return shownText(s) }),
 		fileTexts:  sync.OnceValue(func() []*content { return fileTexts(s) }),
 		looseTexts: sync.OnceValue(func() []*content { return looseTexts(s) }),
 		units:      sync.OnceValue(s.Units),
 	}
+	in.files = sync.OnceValue(func() *celFiles { return newCELFiles(s, in.gapUnit) })
+	in.celFacts = sync.OnceValue(func() *celFacts { return newCELFacts(s, in.units) })
 	in.readable = sync.OnceValue(func() *ledger.Set { return in.units().Of(ledger.Action, ledger.Facts, ledger.Name, ledger.Text) })
 	in.loose = sync.OnceValue(func() *ledger.Set { return in.units().Of(ledger.Action, ledger.Facts) })
 	in.searchable = sync.OnceValue(in.searchedTexts)
+	in.hides = sync.OnceValue(func() bool {
+		units := in.units()
+		for unit := range units.Len() {
+			if units.At(unit).Unseen != "" {
+				return true
+			}
+		}
+		return false
+	})
 	in.about = sync.OnceValue(func() *ledger.Set { return in.textsOf(func(string) bool { return true }) })
 	if in.facts == nil {
 		in.facts = map[string]any{}
@@ -79,6 +100,24 @@ func (in *Input) textsOf(wanted func(path string) bool) *ledger.Set {
 	return set
 }
 
+// missing names the first of the units that a check is about and has not seen; empty if it has seen all.
+func (in *Input) missing(about, seen *ledger.Set) string {
+	if !in.hides() {
+		return ""
+	}
+	account := ledger.NewAccount(in.units().Units, about)
+	account.Examined(rule.ByCheck, seen)
+	list := account.Unexamined()
+	if len(list) == 0 {
+		return ""
+	}
+	reason := list[0].Part + ": " + list[0].Reason
+	if more := len(list) - 1; more > 0 {
+		reason += fmt.Sprintf(" (and %d more)", more)
+	}
+	return reason
+}
+
 // searchedTexts returns the units whose texts patterns read.
 func (in *Input) searchedTexts() *ledger.Set {
 	set := ledger.NewSet(in.units().Len())
@@ -95,7 +134,7 @@ type activation struct{ in *Input }
 func (a activation) ResolveName(name string) (any, bool) {
 	switch name {
 	case "facts":
-		return a.in.facts, true
+		return a.in.celFacts().values, true
 	case "subject":
 		return a.in.subjectVar, true
 	case "diff":
@@ -114,6 +153,3 @@ func (in *Input) holds() (changed, whole bool) {
 	isWhole := func(f diff.File) bool { return f.Change == diff.Whole }
 	return slices.ContainsFunc(in.subject.Files, func(f diff.File) bool { return !isWhole(f) }), slices.ContainsFunc(in.subject.Files, isWhole)
 }
-
-// notGiven is the reason for a file without its content.
-func notGiven(path string) string { return "content of " + path + " was not given" }

@@ -152,24 +152,17 @@ func (p *Program) runPattern(ctx context.Context, in *Input) Outcome {
 			about, seen = ledger.Union(about, in.loose()), ledger.Union(seen, in.loose())
 		}
 	}
-	missing := 0
-	for i := range in.subject.Files {
-		f := &in.subject.Files[i]
-		if movedIn := f.OldPath != "" && !p.pattern.wants(f.OldPath); (f.Missing || movedIn) && p.pattern.wants(f.Path) {
-			if missing++; search.open == "" {
-				search.open = notGiven(f.Path)
-			}
-		}
-	}
 	switch {
 	case search.hits > 0:
 		return search.broken(p)
-	case search.open != "" && missing > 1:
-		return undecided(fmt.Sprintf("%s (and of %d more)", search.open, missing-1))
 	case search.open != "":
-		return undecided(search.open)
-	case search.lines == 0:
-		return Outcome{Result: NotConcerned, Reason: p.pattern.nothing(in)}
+		return Outcome{Reason: search.open, About: about, Seen: seen}
+	}
+	if reason := in.missing(about, seen); reason != "" {
+		return Outcome{Reason: reason, About: about, Seen: seen}
+	}
+	if search.lines == 0 {
+		return Outcome{Result: NotConcerned, Reason: p.pattern.nothing(in), About: about, Seen: seen}
 	}
 	return Outcome{Result: Kept, Reason: fmt.Sprintf("no match of `%s` in %s", p.pattern.short, search.looked()), About: about, Seen: seen}
 }

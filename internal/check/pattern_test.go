@@ -177,7 +177,7 @@ func TestPatternWithoutText(t *testing.T) {
 	for name, s := range map[string]*subject.Subject{
 		"nothing":      {},
 		"numbers only": facts(t, `{"amount": 5}`),
-		"binary":       {Files: []diff.File{{Path: "a.png", Change: diff.Modified, Binary: true}}},
+		"media":        {Files: []diff.File{{Path: "a.png", Change: diff.Modified, Binary: true, Media: "a PNG image"}}},
 		"mode only":    {Files: []diff.File{{Path: "a.sh", Change: diff.Mode}}},
 		"deletions": {Files: []diff.File{{Path: "a.go", Change: diff.Modified, Hunks: []diff.Hunk{
 			{NewStart: 1, Lines: []diff.Line{{Op: diff.OpContext, Old: 1, New: 1, Text: "x"}, {Op: diff.OpDelete, Old: 2, Text: "y"}}},
@@ -205,8 +205,8 @@ func TestPatternWithMissingContent(t *testing.T) {
 		want   Result
 		reason string
 	}{
-		{build(unknown), nil, Undecided, "content of b.py was not given"},
-		{build(unknown, other), nil, Undecided, "content of b.py was not given (and of 1 more)"},
+		{build(unknown), nil, Undecided, "b.py: its content is not given"},
+		{build(unknown, other), nil, Undecided, "b.py: its content is not given (and 1 more)"},
 		{build(unknown), []string{"*.go"}, NotConcerned, "no file of the subject is among the paths"},
 		{build(unknown, subject.InputFile{Path: "a.py", Content: &bad}), nil, Broken, "a.py:1"},
 	} {

@@ -141,7 +141,10 @@ func (s *segment) indexTraits() {
 			}
 		}
 		for _, scope := range e.Rule.Scope {
-			s.byPath[scope] = append(s.byPath[scope], int32(i))
+			scope = rule.CleanScope(scope)
+			if list := s.byPath[scope]; len(list) == 0 || list[len(list)-1] != int32(i) {
+				s.byPath[scope] = append(list, int32(i))
+			}
 		}
 	}
 }

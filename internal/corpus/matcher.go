@@ -2,6 +2,7 @@ package corpus
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 
 	"tenet/internal/rule"
@@ -10,9 +11,10 @@ import (
 
 // matcher decides whether a subject matches an applies_to block.
 type matcher struct {
-	key                          string
-	paths, exclude, repositories subject.Globs
-	kinds                        []string
+	key            string
+	paths, exclude subject.Globs
+	repositories   subject.RepositoryGlobs
+	kinds          []string
 }
 
 // matcherKey is equal for equal blocks.
@@ -34,31 +36,31 @@ type Coverage struct {
 	matcher *matcher
 }
 
-// File reports whether the rule concerns a file with this path, or with this path before a rename.
-func (c *Coverage) File(path, oldPath string) bool {
-	return c.matcher.covers(path) || (oldPath != "" && c.matcher.covers(oldPath))
-}
+// Path reports whether the rule concerns a file with this path. A file whose path can be read in several ways is concerned if one of
+// its readings is.
+func (c *Coverage) Path(path string) bool { return c.matcher.covers(path) }
 
+// covers matches the paths on file systems that ignore case too, but the exclusions exactly: each on the side of the rule.
 func (m *matcher) covers(path string) bool {
-	return (m.paths.Empty() || m.paths.Match(path)) && !m.exclude.Match(path)
+	return (m.paths.Empty() || m.paths.MatchFold(path)) && !m.exclude.Match(path)
 }
 
-// newMatcher returns nil for a block that restricts nothing.
+// newMatcher returns nil for a block that restricts nothing. It reads names in their normal form, also those of rules that were stored
+// otherwise. A block that cannot be read restricts nothing: a rule that cannot be matched must not be lost in silence.
 func newMatcher(a *rule.AppliesTo, key string) *matcher {
 	if a.Empty() {
 		return nil
 	}
-	m := &matcher{key: key, kinds: a.Kinds}
-	for _, g := range []struct {
-		into  *subject.Globs
-		globs []string
-	}{{&m.paths, a.Paths}, {&m.exclude, a.ExcludePaths}, {&m.repositories, a.Repositories}} {
-		compiled, err := subject.CompileGlobs(g.globs)
-		if err != nil {
-			// A rule that cannot be matched must not be lost in silence: it then concerns every subject.
-			return nil
-		}
-		*g.into = compiled
+	m := &matcher{key: key}
+	for _, k := range a.Kinds {
+		m.kinds = append(m.kinds, rule.CleanKind(k))
+	}
+	var errs [3]error
+	m.paths, errs[0] = subject.CompileGlobs(rule.GlobReadings(a.Paths))
+	m.exclude, errs[1] = subject.CompileGlobs(a.ExcludePaths)
+	m.repositories, errs[2] = subject.CompileRepositories(a.Repositories)
+	if errors.Join(errs[:]...) != nil {
+		return nil
 	}
 	return m
 }
@@ -74,8 +76,10 @@ func (m *matcher) matches(q *Query) bool {
 			return false
 		}
 	}
-	if !m.repositories.Empty() && q.Repository != "" && !m.repositories.Match(q.Repository) {
-		return false
+	if !m.repositories.Empty() && q.Repository != "" {
+		if ok, _ := m.repositories.Match(q.repository); !ok {
+			return false
+		}
 	}
 	return m.matchesPath(q)
 }

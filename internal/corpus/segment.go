@@ -73,11 +73,12 @@ func (s *segment) indexScopes() {
 		}
 		m := s.intern(interned, r.AppliesTo)
 		e.cover(s.matchers[m])
-		if len(r.Scope) == 0 || slices.Contains(r.Scope, "*") {
+		scopes := cleanScopes(r.Scope)
+		if len(scopes) == 0 {
 			everywhere.add(m, doc)
 			continue
 		}
-		for _, scope := range r.Scope {
+		for _, scope := range scopes {
 			if byScope[scope] == nil {
 				byScope[scope] = newGrouping()
 			}
@@ -92,6 +93,21 @@ func (s *segment) indexScopes() {
 			s.byScope[scope] = g.groups
 		}
 	}
+}
+
+// cleanScopes returns the scope paths of a rule in their normal form, each once; none if the rule holds everywhere.
+func cleanScopes(list []string) []string {
+	out := make([]string, 0, len(list))
+	for _, s := range list {
+		s = rule.CleanScope(s)
+		if s == "" || s == "*" {
+			return nil
+		}
+		if !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
 }
 
 // intern returns the number of the matcher for a, making it at its first use.

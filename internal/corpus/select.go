@@ -27,6 +27,8 @@ type Query struct {
 	Context bool
 	// Within narrows the selection to a federation node: what holds there and what is overridden there; nil does not.
 	Within *Within
+
+	repository rule.Repository // Repository as it is read
 }
 
 // Match is a rule that applies to a subject, with its rank score.
@@ -44,6 +46,7 @@ type candidate struct {
 // Applicable returns the rules that apply, best ranked first; see [Silencers] for those that others override. The same rules
 // and query give the same order, whatever the history of the view.
 func (v *View) Applicable(q *Query) []Match {
+	q.read()
 	found := q.candidates(&v.index)
 	q.rank(&v.index, found)
 	matches := make([]Match, len(found))
@@ -54,6 +57,14 @@ func (v *View) Applicable(q *Query) []Match {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), strings.Compare(a.Rule.ID, b.Rule.ID))
 	})
 	return matches
+}
+
+// read brings the names that place the subject to their normal form.
+func (q *Query) read() {
+	q.Scope = rule.CleanScope(q.Scope)
+	if q.Repository != "" {
+		q.repository = rule.ParseRepository(q.Repository)
+	}
 }
 
 // candidates finds the rules that apply, by scope bucket and then by matcher, so that rules out of scope cost nothing.
@@ -214,8 +225,21 @@ func (q *Query) surely(r *rule.Rule) bool {
 		return false
 	}
 	a := r.AppliesTo
-	return a.Empty() || ((len(a.Repositories) == 0 || q.Repository != "") && (len(a.Kinds) == 0 || !q.AnyKind) &&
+	return a.Empty() || (q.surelyIn(a.Repositories) && (len(a.Kinds) == 0 || !q.AnyKind) &&
 		(len(a.Paths)+len(a.ExcludePaths) == 0 || !q.AnyPath))
+}
+
+// surelyIn reports whether the repository matches globs by what its name says.
+func (q *Query) surelyIn(globs []string) bool {
+	if len(globs) == 0 {
+		return true
+	}
+	compiled, err := subject.CompileRepositories(globs)
+	if err != nil || q.Repository == "" {
+		return false
+	}
+	_, certain := compiled.Match(rule.ParseRepository(q.Repository))
+	return certain
 }
 
 // covers reports whether a covers every file of the subject that b covers.

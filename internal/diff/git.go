@@ -10,6 +10,7 @@ type header struct {
 	operands string // of the diff --git line
 	hasFile  bool   // there are --- and +++ lines
 	file     names  // the names in them
+	rawFile  names  // the text of these lines behind their mark
 	move     names  // in rename or copy lines, which never have prefixes
 	change   Change // from extended lines, else ""
 	mode     bool   // the mode changes
@@ -19,6 +20,7 @@ type header struct {
 	// Modes and names of blobs, old and new, as far as the header has them.
 	oldMode, newMode, oldBlob, newBlob string
 	patch                              *binaryPatch
+	indexName                          string // in a line Index:
 }
 
 // tri is a boolean that may be unknown.
@@ -155,6 +157,7 @@ func (p *parser) extendedLine(h *header) (more bool, err error) {
 func (p *parser) fileLines(h *header) (err error) {
 	h.hasFile = true
 	for first := true; p.has("--- ") && (first || h.isMerge); first = false {
+		h.rawFile.old = p.line[len("--- "):]
 		if h.file.old, _, err = p.fileLine(); err != nil {
 			return err
 		}
@@ -162,6 +165,7 @@ func (p *parser) fileLines(h *header) (err error) {
 	if !p.has("+++ ") {
 		return brokenAt(p.no, "a +++ line must follow the --- line; send the whole diff")
 	}
+	h.rawFile.new = p.line[len("+++ "):]
 	h.file.new, _, err = p.fileLine()
 	return err
 }

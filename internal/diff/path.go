@@ -30,13 +30,7 @@ func CleanPath(raw string) (string, error) {
 // diffPath cleans a path in a diff. Git allows any path, so diffPath drops a leading slash, as git does, and replaces bytes
 // that are not text by U+FFFD: neither makes it another path of the repository. It refuses a .. segment, as git does.
 func diffPath(raw string) (string, error) {
-	p := strings.Map(func(r rune) rune {
-		if r == utf8.RuneError || unicode.IsControl(r) {
-			return utf8.RuneError
-		}
-		return r
-	}, raw)
-	return inside(strings.TrimLeft(p, "/"))
+	return inside(strings.TrimLeft(visiblePath(raw), "/"))
 }
 
 // inside cleans a slash-separated path that must stay below the root.

@@ -10,10 +10,12 @@ import (
 // only its last part, as those of CVS do.
 func (p *parser) plainFile(index string) error {
 	h := header{line: p.no, hasFile: true, change: Modified}
+	h.indexName, h.rawFile.old = index, p.line[len("--- "):]
 	oldName, oldStamp, err := p.plainLine()
 	if err != nil {
 		return err
 	}
+	h.rawFile.new = p.line[len("+++ "):]
 	newName, newStamp, err := p.plainLine()
 	if err != nil {
 		return err
@@ -55,7 +57,7 @@ func (f *File) presume(added, deleted bool) {
 }
 
 // spacedStamp matches a name and a time stamp whose tab has become blanks.
-var spacedStamp = regexp.MustCompile(`^(.*\S) +(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d.*)$`)
+var spacedStamp = regexp.MustCompile(`^(.*\S) +(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?(?: [+-]\d\d:?\d\d)?)$`)
 
 // plainLine reads a --- or +++ line of a tool other than git, which may write backslashes.
 func (p *parser) plainLine() (name, stamp string, err error) {

@@ -96,5 +96,8 @@ func (h *header) fileOf(n names, err error) (File, error) {
 			return File{}, brokenAt(h.line, "the old path %s", err.Error())
 		}
 	}
+	if f.Others, err = h.others(&f); err != nil {
+		return File{}, err
+	}
 	return f, nil
 }

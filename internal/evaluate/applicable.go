@@ -21,7 +21,7 @@ type ApplicableQuery struct {
 // Applicable returns the rules that apply, best ranked first, MAY and INFO rules included. Nothing is evaluated.
 func (e *Evaluator) Applicable(ctx context.Context, q ApplicableQuery) ([]rule.Rule, error) {
 	var p rule.Problems
-	q.Scope = cleanScope(&p, q.Scope)
+	q.Scope, q.Repository = cleanScope(&p, q.Scope), cleanRepository(&p, q.Repository)
 	if err := p.Err("the question is invalid"); err != nil {
 		return nil, err
 	}

@@ -6,8 +6,8 @@ import (
 	"sync"
 
 	"tenet/internal/judge"
+	"tenet/internal/ledger"
 	"tenet/internal/rule"
-	"tenet/internal/subject"
 )
 
 // question is one call of the judge: rules that concern the same part of the subject.
@@ -29,7 +29,7 @@ func (r *run) askJudge(ctx context.Context) error {
 			q.result = r.judge.Decide(ctx, q.part.subject, q.rules)
 			joining.Lock()
 			defer joining.Unlock()
-			q.join(r.answer, r.sel.chosen)
+			q.join(r)
 			for _, at := range q.places {
 				r.final(at)
 			}
@@ -44,7 +44,7 @@ func (r *run) askJudge(ctx context.Context) error {
 			}
 		}
 		r.calls, r.reused = append(r.calls, q.result.Calls...), append(r.reused, q.result.Reused...)
-		r.examined.add(q)
+		r.redacted = max(r.redacted, q.result.Redacted)
 	}
 	return nil
 }
@@ -66,75 +66,28 @@ func (r *run) questions() (list []*question) {
 	return list
 }
 
-// join takes the verdicts of a question into the answer.
-func (q *question) join(answer *rule.Evaluation, rules []chosen) {
+// join takes the verdicts and accounts of a question into the run. A verdict without an account gives no ALLOW.
+func (q *question) join(r *run) {
 	place := make(map[string]int, len(q.places))
 	for _, at := range q.places {
-		place[rules[at].Rule.ID] = at
-		answer.RuleVerdicts[at].Reasoning = "The judge gave no answer for this rule."
+		place[r.sel.chosen[at].Rule.ID] = at
+		r.answer.RuleVerdicts[at].Reasoning = "The judge gave no answer for this rule."
 	}
-	for _, v := range q.result.Verdicts {
+	for i, v := range q.result.Verdicts {
 		at, ok := place[v.RuleID]
 		if !ok {
 			continue
 		}
-		verdict := blank(rules[at].Rule)
-		verdict.Verdict, verdict.DecidedBy, verdict.Confidence = v.Verdict, v.DecidedBy, v.Confidence
+		verdict := blank(r.sel.chosen[at].Rule)
+		verdict.DecidedBy, verdict.Confidence = v.DecidedBy, v.Confidence
 		verdict.Reasoning, verdict.IssueDescription, verdict.FixSuggestion = v.Reasoning, v.IssueDescription, v.FixSuggestion
 		verdict.Locations, verdict.Evidence = orEmpty(v.Locations), orEmpty(v.Evidence)
-		answer.RuleVerdicts[at] = verdict
-	}
-}
-
-// examined is how much of the subject the judge has examined, over all questions.
-type examined struct {
-	hunks, bytes int
-	// missedHunks and missedBytes are how much of what it was asked about no answered call has shown.
-	missedHunks, missedBytes int
-	unexamined               []rule.Unexamined
-	redacted                 int
-}
-
-// add takes in what the judge has examined for one question. Without a call it examined nothing, and the verdicts say why.
-func (all *examined) add(q *question) {
-	if q.result.Cost.Calls+q.result.Cost.CachedCalls == 0 {
-		return
-	}
-	all.redacted = max(all.redacted, q.result.Redacted)
-	size := q.part.subject.Size()
-	all.hunks, all.bytes = max(all.hunks, min(q.result.HunksExamined, size.Hunks)), max(all.bytes, min(q.result.BytesExamined, size.Bytes))
-	all.missedHunks = max(all.missedHunks, size.Hunks-q.result.HunksExamined)
-	all.missedBytes = max(all.missedBytes, size.Bytes-q.result.BytesExamined)
-	for _, u := range q.result.Unexamined {
-		if !slices.Contains(all.unexamined, u) {
-			all.unexamined = append(all.unexamined, u)
+		verdict.Unexamined = v.Unexamined
+		var account ledger.Account
+		if i < len(q.result.Accounts) {
+			account = q.result.Accounts[i].Over(r.whole.units.Units, q.part.numbers)
 		}
+		account.Decide(ledger.FindingOf(v.Verdict, v.DecidedBy), &verdict)
+		r.answer.RuleVerdicts[at], r.accounts[at] = verdict, account
 	}
-}
-
-// cover fills in how much of a subject was examined: all of it if a check has run, else what the calls of the judge have shown.
-func (all *examined) cover(c *rule.Coverage, s *subject.Subject, checked bool) {
-	if !checked && all.hunks+all.bytes == 0 {
-		if !s.Empty() {
-			c.Unexamined = append(c.Unexamined, rule.Unexamined{Part: "all", Reason: "no check and no model has looked at the subject"})
-		}
-		return
-	}
-	c.Redacted = all.redacted
-	c.HunksExamined, c.BytesExamined = all.hunks, all.bytes
-	if checked {
-		c.HunksExamined, c.BytesExamined = c.HunksTotal-all.missedHunks, c.BytesTotal-all.missedBytes
-	}
-	for i := range s.Files {
-		f := &s.Files[i]
-		switch {
-		case f.Missing:
-			c.Unexamined = append(c.Unexamined, rule.Unexamined{Part: f.Path, Reason: "its content is not given"})
-		case f.Binary:
-			c.Unexamined = append(c.Unexamined, rule.Unexamined{Part: f.Path, Reason: "the file is binary"})
-		default:
-			c.FilesExamined++
-		}
-	}
-	c.Unexamined = append(c.Unexamined, all.unexamined...)
 }

@@ -3,11 +3,10 @@ package evaluate
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"slices"
 
 	"tenet/internal/audit"
 	"tenet/internal/check"
+	"tenet/internal/ledger"
 	"tenet/internal/rule"
 )
 
@@ -31,16 +30,14 @@ func (r *run) outline(context.Context) error {
 
 // takeChecks takes the verdicts that a record or a check gives, and notes which rules they leave open.
 func (r *run) takeChecks(context.Context) error {
+	r.accounts = make([]ledger.Account, len(r.sel.chosen))
 	for i := range r.sel.chosen {
 		c := &r.sel.chosen[i]
-		v, decided := rule.RuleVerdict{}, false
-		if r.recordedVerdict != nil {
-			v, decided = r.recordedVerdict(c)
-		}
+		v, a, decided := r.byRecord(c)
 		if !decided {
-			v, decided = r.byCheck(c)
+			v, a, decided = r.byCheck(c)
 		}
-		r.answer.RuleVerdicts[i] = v
+		r.answer.RuleVerdicts[i], r.accounts[i] = v, a.Over(r.whole.units.Units, r.part(c.Entry).numbers)
 		if decided {
 			r.final(i)
 		} else {
@@ -55,8 +52,8 @@ func (r *run) conclude(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	checked := slices.ContainsFunc(r.sel.chosen, func(c chosen) bool { return c.ran })
-	r.examined.cover(&r.answer.Coverage, r.subject, checked)
+	r.answer.Coverage.Redacted = r.redacted
+	ledger.Cover(&r.answer.Coverage, r.whole.units.Units, r.accounts)
 	takePolicy(r)
 	r.answer.Tally()
 	if r.subject.Empty() {
@@ -71,11 +68,6 @@ func (r *run) final(i int) {
 		return
 	}
 	c, v := &r.sel.chosen[i], &r.answer.RuleVerdicts[i]
-	if f := movedIn(r.subject, c.Entry.Covers()); f != nil && v.Verdict == rule.Allow {
-		v.Verdict, v.DecidedBy, v.Confidence = rule.NeedsConfirmation, rule.ByNone, 0
-		v.Reasoning = fmt.Sprintf("%s comes from %s, where this rule did not apply; a diff shows only what else has changed in it.", f.Path, f.OldPath)
-		v.IssueDescription = "The rest of the file was not given."
-	}
 	hash := c.ContentHash()
 	if v.DecidedBy == rule.ByModel || v.DecidedBy == rule.ByCache {
 		r.calibration().Apply(v, hash)
@@ -98,42 +90,75 @@ func (r *run) final(i int) {
 
 const emptySubject = "There is nothing to judge: the request has no diff, files, facts or action."
 
-// byCheck gives the verdict of a rule's check and whether it is final. If not, the judge decides, and the verdict says
-// why nothing could in case the judge cannot either.
-func (r *run) byCheck(c *chosen) (rule.RuleVerdict, bool) {
-	v := blank(c.Rule)
+// byRecord gives the verdict of a record and its account, if there is one. What nobody could examine then, nobody has examined.
+func (r *run) byRecord(c *chosen) (v rule.RuleVerdict, a ledger.Account, decided bool) {
+	if r.recordedVerdict == nil {
+		return v, a, false
+	}
+	if v, decided = r.recordedVerdict(c); !decided {
+		return v, a, false
+	}
+	units, finding := r.part(c.Entry).units, ledger.FindingOf(v.Verdict, v.DecidedBy)
+	about := c.outcome.About
+	if c.outcome.Result == check.NotConcerned && finding == ledger.Kept {
+		finding, about = ledger.NotConcerned, orNone(about)
+	}
+	a = ledger.NewAccount(units.Units, about)
+	a.Examined(v.DecidedBy, units.All())
+	a.Decide(finding, &v)
+	return v, a, true
+}
+
+// byCheck gives the verdict of a rule's check, its account, and whether it is final. If not, the judge decides, and the verdict
+// says why nothing could in case the judge cannot either.
+func (r *run) byCheck(c *chosen) (v rule.RuleVerdict, a ledger.Account, final bool) {
+	v = blank(c.Rule)
 	switch {
 	case r.subject.Empty():
 		v.Reasoning = emptySubject
-		return v, true
+		return v, a, true
 	case c.Rule.Check == nil:
-		return v, false
+		return v, a, false
 	case c.fault != nil:
 		v.Reasoning = "The rule's check cannot be compiled: " + c.fault.Error()
-		return v, true
+		return v, a, true
 	}
-	v.DecidedBy, v.Confidence, v.Reasoning = rule.ByCheck, 1, c.outcome.Reason
-	switch c.outcome.Result {
-	case check.Broken:
-		v.Verdict = rule.Deny
-		v.IssueDescription, v.FixSuggestion = c.outcome.Issue, c.outcome.Fix
-		v.Locations, v.Evidence = orEmpty(c.outcome.Locations), orEmpty(c.outcome.Evidence)
-		return v, true
-	case check.NotConcerned:
-		v.Verdict, v.Concerned = rule.Allow, false
-		v.Reasoning = "The rule does not concern this subject: " + c.outcome.Reason + "."
-		return v, true
-	case check.Kept:
-		if c.Rule.Check.Decides == rule.DenyOnly {
-			return blank(c.Rule), false
-		}
-		v.Verdict = rule.Allow
-		return v, true
-	case check.Undecided:
+	out := &c.outcome
+	finding := findings[out.Result]
+	if r.part(c.Entry).subject.Empty() {
+		finding, out = ledger.NotConcerned, &check.Outcome{Reason: "no file of it is among those that the rule applies to"}
 	}
-	v.Verdict, v.DecidedBy, v.Confidence = rule.NeedsConfirmation, rule.ByNone, 0
-	v.IssueDescription = "The rule's check could not decide."
-	return v, true
+	if finding == ledger.Kept && c.Rule.Check.Decides == rule.DenyOnly {
+		return v, a, false
+	}
+	v.DecidedBy, v.Confidence, v.Reasoning = rule.ByCheck, 1, out.Reason
+	switch finding {
+	case ledger.Broken:
+		v.IssueDescription, v.FixSuggestion = out.Issue, out.Fix
+		v.Locations, v.Evidence = orEmpty(out.Locations), orEmpty(out.Evidence)
+	case ledger.NotConcerned:
+		v.Reasoning = "The rule does not concern this subject: " + out.Reason + "."
+	case ledger.Open:
+		v.IssueDescription = "The rule's check could not decide."
+	default:
+	}
+	a = ledger.NewAccount(r.part(c.Entry).units.Units, orNone(out.About))
+	a.Examined(rule.ByCheck, out.Seen)
+	a.Decide(finding, &v)
+	return v, a, true
+}
+
+// findings are those of the results of checks.
+var findings = map[check.Result]ledger.Finding{
+	check.Undecided: ledger.Open, check.Kept: ledger.Kept, check.Broken: ledger.Broken, check.NotConcerned: ledger.NotConcerned,
+}
+
+// orNone returns an empty set for nil, which would mean all units.
+func orNone(units *ledger.Set) *ledger.Set {
+	if units == nil {
+		return &ledger.Set{}
+	}
+	return units
 }
 
 // blank is the verdict of a rule that nothing has decided.

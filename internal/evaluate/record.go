@@ -3,7 +3,6 @@ package evaluate
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"tenet/internal/audit"
 	"tenet/internal/auth"
@@ -40,7 +39,7 @@ func (r *run) recorded() wire.EvaluationRecord {
 	in := r.req.Input
 	var found []wire.Redaction
 	if r.e.cfg.Subjects != wire.KeepFull && r.e.cfg.Redact != nil {
-		var secrets *strings.Replacer
+		var secrets func(string) string
 		in, found, secrets = r.e.cfg.Redact.Input(in)
 		record.ReplaceSecrets(&answer, secrets)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"tenet/internal/rule"
 	"tenet/internal/subject"
@@ -110,9 +111,7 @@ func (req *Request) normalize() error {
 	}
 	in := &req.Input
 	in.Scope = cleanScope(&p, in.Scope)
-	if len(in.Repository) > MaxName {
-		p.Add("repository", "has %d bytes; at most %d are allowed", len(in.Repository), MaxName)
-	}
+	in.Repository = cleanRepository(&p, in.Repository)
 	if n := len([]rune(in.Intent)); n > MaxIntent {
 		p.Add("intent", "has %d characters; at most %d are allowed", n, MaxIntent)
 	}
@@ -124,15 +123,29 @@ func (req *Request) normalize() error {
 
 // cleanScope brings the scope of a subject to the form that rules have; * is every scope, as none is. A scope that could match
 // no rule by mistake is noted.
-func cleanScope(p *rule.Problems, scope string) string {
-	scope = rule.CleanScope(scope)
+func cleanScope(p *rule.Problems, given string) string {
+	if len(given) > MaxName {
+		p.Add("scope", "has %d bytes; at most %d are allowed", len(given), MaxName)
+		return given
+	}
+	scope := rule.CleanScope(given)
 	switch {
 	case scope == "*":
 		return ""
-	case len(scope) > MaxName:
-		p.Add("scope", "has %d bytes; at most %d are allowed", len(scope), MaxName)
-	case scope != "" && slices.ContainsFunc(strings.Split(scope, "/"), func(s string) bool { return s == "" || s == "*" }):
-		p.Add("scope", "is %q; write a path without empty or * segments, such as finance/payments", scope)
+	case strings.Contains(scope, "*"), slices.Contains(strings.FieldsFunc(given, func(r rune) bool { return r == '/' || r == '\\' }), ".."):
+		p.Add("scope", "is %q; write a path without * and .. segments, such as finance/payments", given)
 	}
 	return scope
+}
+
+// cleanRepository brings the name of a repository to its normal form.
+func cleanRepository(p *rule.Problems, name string) string {
+	if len(name) > MaxName {
+		p.Add("repository", "has %d bytes; at most %d are allowed", len(name), MaxName)
+		return name
+	}
+	if !utf8.ValidString(name) {
+		return name // refused with the subject
+	}
+	return rule.CleanRepository(name)
 }

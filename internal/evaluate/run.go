@@ -5,9 +5,9 @@ import (
 	"sync"
 	"time"
 
-	"tenet/internal/check"
 	"tenet/internal/corpus"
 	"tenet/internal/evaluate/record"
+	"tenet/internal/ledger"
 	"tenet/internal/rule"
 	"tenet/internal/subject"
 	"tenet/internal/wire"
@@ -45,7 +45,9 @@ type run struct {
 	sel      selection
 	answer   *rule.Evaluation
 	open     []int // indices of the chosen rules that no check has decided
-	examined examined
+	// accounts are by chosen rule, over the units of the whole subject.
+	accounts []ledger.Account
+	redacted int // secrets that were replaced before a model was shown the subject
 	// calls are those the judge has made to models, reused the stored verdicts that it took instead, for the record.
 	calls  []wire.ModelCall
 	reused []wire.ReusedVerdict
@@ -109,7 +111,7 @@ func (r *run) parse(context.Context) error {
 	if err != nil {
 		return r.req.fieldsOf(err)
 	}
-	r.subject, r.whole = s, part{s, check.Prepare(s)}
+	r.subject, r.whole = s, wholePart(s)
 	return nil
 }
 

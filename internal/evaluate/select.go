@@ -9,7 +9,6 @@ import (
 	"tenet/internal/corpus"
 	"tenet/internal/diff"
 	"tenet/internal/rule"
-	"tenet/internal/subject"
 )
 
 // selection holds the rules of an evaluation.
@@ -130,45 +129,6 @@ func (r *run) runChecks(ctx context.Context) error {
 	return nil
 }
 
-// part is a subject without the files that a rule's applies_to leaves out. Rules with the same applies_to share it, since
-// preparing it is most of the work.
-type part struct {
-	subject *subject.Subject
-	checked *check.Input
-}
-
-func (r *run) part(e *corpus.Entry) *part {
-	covers := e.Covers()
-	if covers == nil || len(r.subject.Files) == 0 {
-		return &r.whole
-	}
-	if p, ok := r.parts[covers.Key]; ok {
-		return p
-	}
-	p := &r.whole
-	if only := r.subject.Only(func(f *diff.File) bool { return covers.File(f.Path, f.OldPath) }); only != r.subject {
-		p = &part{only, check.Prepare(only)}
-	}
-	if r.parts == nil {
-		r.parts = map[string]*part{}
-	}
-	r.parts[covers.Key] = p
-	return p
-}
-
-// movedIn returns the first file that a diff brings from where a rule does not apply to where it does, or nil.
-func movedIn(s *subject.Subject, covers *corpus.Coverage) *diff.File {
-	if covers == nil {
-		return nil
-	}
-	for i := range s.Files {
-		if f := &s.Files[i]; f.OldPath != "" && covers.File(f.Path, "") && !covers.File(f.OldPath, "") {
-			return f
-		}
-	}
-	return nil
-}
-
 // queryOf describes the subject for the selection.
 func (r *run) queryOf() *corpus.Query {
 	s := r.subject
@@ -193,6 +153,7 @@ func (r *run) queryOf() *corpus.Query {
 	for i := range s.Files {
 		f := &s.Files[i]
 		q.Paths = append(q.Paths, f.Path)
+		q.Paths = append(q.Paths, f.Others...)
 		take(f.Path)
 		if f.OldPath != "" {
 			q.Paths = append(q.Paths, f.OldPath)

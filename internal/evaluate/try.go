@@ -3,7 +3,6 @@ package evaluate
 import (
 	"context"
 
-	"tenet/internal/check"
 	"tenet/internal/corpus"
 	"tenet/internal/rule"
 	"tenet/internal/store"
@@ -29,7 +28,7 @@ func (e *Evaluator) Try(ctx context.Context, r rule.Rule, in subject.Input) (rul
 		return rule.Trial{}, err
 	}
 	entry, _ := view.Get(r.ID)
-	t := &run{e: e, subject: s, judge: e.cfg.Judge, raw: true, whole: part{s, check.Prepare(s)}, view: view, req: &Request{}}
+	t := &run{e: e, subject: s, judge: e.cfg.Judge, raw: true, whole: wholePart(s), view: view, req: &Request{}}
 	t.sel.chosen = []chosen{{Match: corpus.Match{Entry: entry}}}
 	if err := through(ctx, t.runChecks, t.outline, t.takeChecks, t.askJudge); err != nil {
 		return rule.Trial{}, err

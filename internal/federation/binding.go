@@ -13,10 +13,17 @@ import (
 // binding is one glob of the repositories of a node.
 type binding struct {
 	node    *rule.Node
-	text    string
-	glob    subject.Globs
+	text    string // in its normal form
+	glob    subject.RepositoryGlobs
 	exact   bool
-	literal int // characters of the glob that match only themselves
+	hosted  bool // whether it names a host
+	literal int  // characters of the path that match only themselves
+}
+
+// match is a binding of a repository. It is certain unless the binding names a host and the repository does not.
+type match struct {
+	*binding
+	certain bool
 }
 
 // maxRemembered bounds how many repositories a tree remembers the nodes of. Their names come from outside.
@@ -24,7 +31,7 @@ const maxRemembered = 4096
 
 // bindings finds the node of a repository.
 type bindings struct {
-	exact map[string][]*binding
+	exact map[string][]*binding // by the path, without the host
 	globs []*binding
 	mu    sync.Mutex
 	known map[string]found
@@ -42,26 +49,26 @@ func (b *bindings) index(nodes []*Node) {
 	b.exact, b.known = map[string][]*binding{}, map[string]found{}
 	for _, n := range nodes {
 		for _, text := range n.Repositories {
-			g, err := subject.CompileGlobs([]string{text})
+			g, err := subject.CompileRepositories([]string{text})
 			if err != nil {
 				continue // refused when it was written
 			}
-			bind := &binding{node: n.Node, text: text, glob: g, exact: !strings.ContainsAny(text, meta) && strings.Contains(strings.Trim(text, "/"), "/")}
-			if bind.exact && !strings.HasSuffix(text, "/") {
-				name := strings.TrimPrefix(strings.TrimPrefix(text, "./"), "/")
-				b.exact[name] = append(b.exact[name], bind)
+			name := rule.ParseRepositoryGlob(text)
+			bind := &binding{node: n.Node, text: name.String(), glob: g, hosted: name.Host != ""}
+			if bind.exact = !strings.ContainsAny(name.Path, meta) && strings.Contains(strings.Trim(name.Path, "/"), "/") && !strings.HasSuffix(name.Path, "/"); bind.exact {
+				b.exact[name.Path] = append(b.exact[name.Path], bind)
 				continue
 			}
-			bind.exact = false
-			bind.literal = len(text) - strings.Count(text, "*") - strings.Count(text, "?")
+			bind.literal = len(name.Path) - strings.Count(name.Path, "*") - strings.Count(name.Path, "?")
 			b.globs = append(b.globs, bind)
 		}
 	}
 }
 
-// Bound returns the id of the node of a repository, empty without one. Of several, the node that names the repository itself
-// wins over those that match it by a glob, of globs the one with more literal characters, of equals the node of the lower
-// level. If that leaves two, the error is a conflict that names them.
+// Bound returns the id of the node of a repository, empty without one. Of several, those that match the name as it is win over those
+// that name a host the name leaves open, the node that names the repository itself over those that match it by a glob, of globs the one
+// with more literal characters, then the one that names the host, of equals the node of the lower level. If that leaves two, the error is
+// a conflict that names them.
 func (t *Tree) Bound(repository string) (string, error) {
 	if t.Len() == 0 || repository == "" {
 		return "", nil
@@ -87,18 +94,26 @@ func (t *Tree) Bound(repository string) (string, error) {
 }
 
 func (b *bindings) find(repository string) (string, error) {
-	matching := slices.Clone(b.exact[repository])
-	if len(matching) == 0 {
-		for _, g := range b.globs {
-			if g.glob.Match(repository) {
-				matching = append(matching, g)
+	name := rule.ParseRepository(repository)
+	var matching []match
+	try := func(list []*binding) {
+		for _, g := range list {
+			if ok, certain := g.glob.Match(name); ok {
+				matching = append(matching, match{g, certain})
 			}
 		}
+	}
+	try(b.exact[name.Path])
+	if name.Host != "" {
+		try(b.exact[name.String()]) // a path that looks as if it began with a host
+	}
+	if len(matching) == 0 || !slices.ContainsFunc(matching, func(m match) bool { return m.certain }) {
+		try(b.globs)
 	}
 	if len(matching) == 0 {
 		return "", nil
 	}
-	slices.SortFunc(matching, func(x, y *binding) int { return cmp.Or(weigh(x, y), strings.Compare(x.node.ID, y.node.ID)) })
+	slices.SortFunc(matching, func(x, y match) int { return cmp.Or(weigh(x, y), strings.Compare(x.node.ID, y.node.ID)) })
 	first := matching[0]
 	for _, other := range matching[1:] {
 		if other.node.ID != first.node.ID && weigh(first, other) == 0 {
@@ -111,15 +126,22 @@ func (b *bindings) find(repository string) (string, error) {
 }
 
 // weigh orders bindings that match; the one that wins comes first.
-func weigh(x, y *binding) int {
-	switch {
-	case x.exact != y.exact:
-		if x.exact {
+func weigh(x, y match) int {
+	first := func(is bool) int {
+		if is {
 			return -1
 		}
 		return 1
+	}
+	switch {
+	case x.certain != y.certain:
+		return first(x.certain)
+	case x.exact != y.exact:
+		return first(x.exact)
 	case x.literal != y.literal:
 		return y.literal - x.literal
+	case x.certain && x.hosted != y.hosted:
+		return first(x.hosted)
 	case x.node.Level.Above(y.node.Level):
 		return 1
 	case y.node.Level.Above(x.node.Level):
@@ -136,8 +158,9 @@ func (t *Tree) Taken(n *rule.Node) error {
 	}
 	b := &t.shape.of(t).bound
 	for _, text := range n.Repositories {
-		for _, bind := range slices.Concat(b.exact[strings.TrimPrefix(strings.TrimPrefix(text, "./"), "/")], b.globs) {
-			if bind.text == text && bind.node.ID != n.ID && bind.node.Level == n.Level {
+		name := rule.ParseRepositoryGlob(text)
+		for _, bind := range slices.Concat(b.exact[name.Path], b.globs) {
+			if bind.text == name.String() && bind.node.ID != n.ID && bind.node.Level == n.Level {
 				return rule.Errorf(rule.CodeConflict, "the repositories %q are bound to the node %s (%s) already", text, bind.node.Name, bind.node.ID)
 			}
 		}

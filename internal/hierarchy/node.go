@@ -82,7 +82,7 @@ func checkNode(t *federation.Tree, n *rule.Node) error {
 	if err := n.Validate(); err != nil {
 		return err
 	}
-	subject.CheckGlobs(&p, "repositories", n.Repositories)
+	subject.CheckRepositories(&p, "repositories", n.Repositories)
 	if err := p.Err("the node is invalid"); err != nil {
 		return err
 	}

@@ -111,8 +111,9 @@ func TestARepeatedRequestTakesNoCall(t *testing.T) {
 					t.Errorf("%s: decided by %s", name, v.DecidedBy)
 				}
 			}
-			if first.HunksExamined != second.HunksExamined || first.BytesExamined != second.BytesExamined || len(second.Unexamined) != 0 || !slices.Equal(first.Models, second.Models) {
-				t.Errorf("%s: coverage was %d, %d and is %d, %d, %v, %v", name, first.HunksExamined, first.BytesExamined, second.HunksExamined, second.BytesExamined, second.Unexamined, second.Models)
+			was, is := coverage(s, &first), coverage(s, &second)
+			if d := cmp.Diff(was, is); d != "" || len(is.Unexamined) != 0 || !slices.Equal(first.Models, second.Models) {
+				t.Errorf("%s: coverage has changed: %s; models %v", name, d, second.Models)
 			}
 		}
 	}
@@ -145,8 +146,8 @@ func TestOneChangedHunkOutOfFifty(t *testing.T) {
 			t.Errorf("rule %d: got %+v", i, v)
 		}
 	}
-	if size := s.Size(); res.HunksExamined != 50 || res.BytesExamined != size.Bytes || len(res.Unexamined) != 0 {
-		t.Errorf("coverage is %d hunks, %d of %d bytes, %v", res.HunksExamined, res.BytesExamined, size.Bytes, res.Unexamined)
+	if c, size := coverage(s, &res), s.Size(); c.HunksExamined != 50 || c.BytesExamined != size.Bytes || len(c.Unexamined) != 0 {
+		t.Errorf("coverage is %+v of %d bytes", c, size.Bytes)
 	}
 	// With the broken hunk mended, only what the denial left open is asked: for the rules that denied, nothing else.
 	before = m.Calls()
@@ -453,8 +454,8 @@ func TestManyHunksAreRecalledInLittleMemory(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	res := j.Decide(t.Context(), s, newRules(1))
 	runtime.ReadMemStats(&after)
-	if used := (after.TotalAlloc - before.TotalAlloc) >> 20; used > 200 || res.Verdicts[0].Verdict != rule.Allow || len(res.Reused) != n/2 || res.HunksExamined != n {
-		t.Errorf("%d MiB for %s with %d reused and %d hunks examined", used, res.Verdicts[0].Verdict, len(res.Reused), res.HunksExamined)
+	if used := (after.TotalAlloc - before.TotalAlloc) >> 20; used > 200 || res.Verdicts[0].Verdict != rule.Allow || len(res.Reused) != n/2 || coverage(s, &res).HunksExamined != n {
+		t.Errorf("%d MiB for %s with %d reused and %d hunks examined", used, res.Verdicts[0].Verdict, len(res.Reused), coverage(s, &res).HunksExamined)
 	}
 }
 

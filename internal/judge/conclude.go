@@ -2,11 +2,11 @@ package judge
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
 
+	"tenet/internal/ledger"
 	"tenet/internal/rule"
 	"tenet/internal/wire"
 )
@@ -16,32 +16,31 @@ import (
 func (d *decision) conclude() Result {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	res := Result{Verdicts: make([]rule.RuleVerdict, len(d.rules)), Redacted: d.redacted, Reused: d.reused}
+	res := Result{
+		Verdicts: make([]rule.RuleVerdict, len(d.rules)), Accounts: make([]ledger.Account, len(d.rules)),
+		Redacted: d.redacted, Reused: d.reused,
+	}
 	d.account(&res)
 	for i, r := range d.rules {
 		o := d.merge(i)
-		if o.verdict == rule.Allow {
+		if o.finding == ledger.Kept {
 			o = d.withhold(o)
 		}
 		if o.by == rule.ByCache {
 			res.Cost.CachedCalls++
 		}
-		res.Verdicts[i] = o.verdictOf(r)
+		a := d.accountOf(i)
+		res.Verdicts[i], res.Accounts[i] = o.verdictOf(r, &a), a
 	}
 	return res
 }
 
 // withhold turns an ALLOW that cannot be trusted into one that needs confirmation.
 func (d *decision) withhold(o outcome) outcome {
-	switch {
-	case d.injection() != "":
-		o = o.doubt("The model allowed, but the subject holds text that seems to address the judge (" + d.injection() + "), so that is not trusted. It said: ")
-	case len(d.layout.unseen) > 0:
-		o = o.doubt("The model allowed what it saw, but not all of the subject was examined (" + describeUnseen(d.layout.unseen) + "). It said: ")
-	default:
-		return o
+	if where := d.injection(); where != "" {
+		o = o.doubt("The model allowed, but the subject holds text that seems to address the judge (" + where + "), so that is not trusted. It said: ")
+		o.issue = issueNone
 	}
-	o.issue = issueNone
 	return o
 }
 
@@ -55,7 +54,7 @@ type view struct {
 }
 
 // conclusive reports whether an outcome is a denial that holds regardless of the rest of the subject.
-func (o *outcome) conclusive() bool { return o.verdict == rule.Deny && !o.absent && !o.together }
+func (o *outcome) conclusive() bool { return o.finding == ledger.Broken && !o.absent && !o.together }
 
 // viewsOf lists what batches have found about rule i. If the whole was asked about, it lists only what that gave, and
 // conclusive denials from before.
@@ -76,7 +75,7 @@ func (d *decision) viewsOf(i int) (list []view) {
 		if !b.secondLooked && b.needsSecondLook(&o) {
 			o = d.withoutSecondLook(o, noAnswerYet)
 		}
-		if !b.group.whole && b.purpose != CallWhole && o.decided() && o.verdict != rule.NeedsConfirmation && (o.absent || o.together) {
+		if !b.group.whole && b.purpose != CallWhole && o.decided() && o.finding != ledger.Doubtful && (o.absent || o.together) {
 			o = o.doubt("The model was shown what has changed and found that its verdict takes the whole, which it did not get to judge. It said: ")
 			o.issue = issueNone
 		}
@@ -107,12 +106,12 @@ func (d *decision) merge(i int) outcome {
 	}
 	for _, v := range views {
 		switch o := v.o; {
-		case o.verdict == rule.Deny:
+		case o.finding == ledger.Broken:
 			denied = append(denied, o)
 			if o.absent {
 				absent++
 			}
-		case o.verdict == rule.Allow && o.decided():
+		case o.finding == ledger.Kept && o.decided():
 			allowed = append(allowed, o)
 		default:
 			if len(v.b.group.parts) > 1 {
@@ -137,7 +136,7 @@ func (d *decision) merge(i int) outcome {
 // storedAllow returns the outcome of units that stored verdicts allow.
 func storedAllow(units int) outcome {
 	return outcome{
-		verdict: rule.Allow, by: rule.ByCache, passes: 1, agreed: 1,
+		finding: ledger.Kept, by: rule.ByCache, passes: 1, agreed: 1,
 		reasoning: fmt.Sprintf("Judged before, unchanged, and found to keep the rule: %d of the subject's pieces.", units),
 	}
 }
@@ -185,15 +184,11 @@ func also(text, more string) string {
 	return text + " " + more
 }
 
-// account adds to res the calls, and how much of the subject answered calls have shown.
+// account adds the calls to res.
 func (d *decision) account(res *Result) {
-	shown := make([]bool, len(d.layout.units))
 	res.Parts = 1
 	for _, b := range d.batches {
 		res.Parts = max(res.Parts, len(b.group.parts))
-		if b.answered {
-			mark(shown, b.units())
-		}
 		for _, c := range b.recordedCalls() {
 			res.Calls = append(res.Calls, c)
 			res.Cost.Calls++
@@ -204,47 +199,8 @@ func (d *decision) account(res *Result) {
 			}
 		}
 	}
-	d.markStored(shown)
 	if model := firstModel(d.plan.model); len(d.reused) > 0 && !slices.Contains(res.Models, model) {
 		res.Models = append(res.Models, model)
-	}
-	for _, b := range d.batches {
-		if !b.answered && slices.ContainsFunc(b.units(), func(u int) bool { return !shown[u] }) {
-			res.Unexamined = union(res.Unexamined, []rule.Unexamined{b.unexamined()}, math.MaxInt)
-		}
-	}
-	res.Unexamined = append(res.Unexamined, d.layout.omitted...)
-	hidden := maps.Clone(d.layout.partialHunks)
-	for i, u := range d.layout.units {
-		if shown[i] {
-			res.BytesExamined += u.bytes
-		} else if u.hunk >= 0 {
-			hidden[u.hunk] = true
-		}
-	}
-	if slices.Contains(shown, true) {
-		res.BytesExamined += d.layout.leadBytes
-	}
-	res.HunksExamined = d.layout.hunks - len(hidden)
-}
-
-// markStored marks the units that a model had seen when it gave the stored verdicts.
-func (d *decision) markStored(shown []bool) {
-	for i := range d.states {
-		st := &d.states[i]
-		if st.whole == nil && st.allowedUnits+len(st.denied) == 0 {
-			continue
-		}
-		for u := range shown {
-			_, asked := slices.BinarySearch(st.need, u)
-			shown[u] = shown[u] || st.whole != nil || !asked
-		}
-	}
-}
-
-func mark(shown []bool, units []int) {
-	for _, u := range units {
-		shown[u] = true
 	}
 }
 
@@ -260,12 +216,3 @@ func (b *batch) recordedCalls() []wire.ModelCall {
 
 // units lists the units of the batch's part.
 func (b *batch) units() []int { return b.group.parts[b.part].units }
-
-// unexamined names the part of a batch that no answered call has shown.
-func (b *batch) unexamined() rule.Unexamined {
-	const reason = "no model call about it was answered"
-	if len(b.group.parts) == 1 && b.group.whole {
-		return rule.Unexamined{Part: "the whole subject", Reason: reason}
-	}
-	return rule.Unexamined{Part: fmt.Sprintf("part %d of %d (%s)", b.part+1, len(b.group.parts), b.group.parts[b.part].label), Reason: reason}
-}

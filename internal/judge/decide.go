@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"tenet/internal/ledger"
 	"tenet/internal/rule"
 	"tenet/internal/subject"
 	"tenet/internal/wire"
@@ -121,7 +122,7 @@ func (d *decision) needsWhole(i int) bool {
 		case o.conclusive():
 			return false
 		default:
-			needs = needs || o.verdict == rule.NeedsConfirmation || o.absent || o.together
+			needs = needs || o.finding == ledger.Doubtful || o.absent || o.together
 		}
 	}
 	return needs && len(d.states[i].denied) == 0

@@ -8,14 +8,15 @@ import (
 	"unicode"
 
 	"tenet/internal/diff"
+	"tenet/internal/ledger"
 	"tenet/internal/rule"
 	"tenet/internal/subject"
 	"tenet/internal/text"
 )
 
-// outcome is the verdict on one rule for one part of a subject.
+// outcome is the finding on one rule for one part of a subject.
 type outcome struct {
-	verdict               rule.Verdict
+	finding               ledger.Finding
 	by                    rule.DecidedBy
 	reasoning, issue, fix string
 	locations             []rule.Location
@@ -31,19 +32,22 @@ type outcome struct {
 	passes, agreed int
 }
 
+// words are the findings as models and stored verdicts write them.
+var words = map[ledger.Finding]string{ledger.Kept: "ALLOW", ledger.Broken: "DENY", ledger.Doubtful: "NEEDS_CONFIRMATION", ledger.Open: "NEEDS_CONFIRMATION"}
+
 // decided reports whether a model gave the verdict, now or when it was stored.
 func (o *outcome) decided() bool { return o.by == rule.ByModel || o.by == rule.ByCache }
 
 // undecided returns the outcome of a rule that nothing decided.
 func undecided(reason string) outcome {
-	return outcome{verdict: rule.NeedsConfirmation, by: rule.ByNone, reasoning: reason, issue: issueNone}
+	return outcome{finding: ledger.Open, by: rule.ByNone, reasoning: reason, issue: issueNone}
 }
 
-// verdictOf turns o into the verdict of r.
-func (o outcome) verdictOf(r *rule.Rule) rule.RuleVerdict {
+// verdictOf returns the verdict on r that o earns by an account of what was examined.
+func (o outcome) verdictOf(r *rule.Rule, a *ledger.Account) rule.RuleVerdict {
 	v := rule.RuleVerdict{
 		RuleID: r.ID, RuleSlug: r.Slug, RuleStatement: r.Statement, RuleVersion: r.Version, Severity: r.Severity,
-		Modality: r.Modality, Enforcement: r.Enforcement, Verdict: o.verdict, DecidedBy: o.by, Reasoning: o.reasoning,
+		Modality: r.Modality, Enforcement: r.Enforcement, DecidedBy: o.by, Reasoning: o.reasoning,
 		IssueDescription: o.issue, FixSuggestion: o.fix, Locations: o.locations, Evidence: o.evidence,
 	}
 	if o.decided() {
@@ -55,6 +59,7 @@ func (o outcome) verdictOf(r *rule.Rule) rule.RuleVerdict {
 	if v.Evidence == nil {
 		v.Evidence = []rule.Evidence{}
 	}
+	a.Decide(o.finding, &v)
 	return v
 }
 
@@ -71,7 +76,7 @@ const maxLocations = 20
 // rests on an absence, the missing text is not.
 func weigh(s *subject.Subject, l *layout, a *answer) outcome {
 	o := outcome{
-		verdict: a.Verdict, by: rule.ByModel, reasoning: a.Reasoning, together: a.Together == nil || *a.Together, passes: 1, agreed: 1,
+		finding: ledger.FindingOf(a.Verdict, rule.ByModel), by: rule.ByModel, reasoning: a.Reasoning, together: a.Together == nil || *a.Together, passes: 1, agreed: 1,
 		quotes: a.Evidence, absence: a.Absence,
 	}
 	quoted := false
@@ -111,7 +116,7 @@ func weigh(s *subject.Subject, l *layout, a *answer) outcome {
 // who confirms.
 func (o outcome) doubt(why string) outcome {
 	o.reasoning = why + o.reasoning
-	o.verdict, o.by = rule.NeedsConfirmation, rule.ByNone
+	o.finding, o.by = ledger.Open, rule.ByNone
 	o.evidence, o.locations = nil, nil
 	return o
 }

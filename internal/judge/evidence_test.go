@@ -166,22 +166,30 @@ func TestASubjectSeenInPartForbidsAllow(t *testing.T) {
 	binary := "diff --git a/%[1]s b/%[1]s\nindex 1111111..2222222 100644\nBinary files a/%[1]s and b/%[1]s differ\n"
 	file := "x = 1\n"
 	for name, c := range map[string]struct {
-		in    subject.Input
-		allow bool
+		in   subject.Input
+		part string
 	}{
-		"a file without content": {subject.Input{Files: []subject.InputFile{{Path: "a.py", Content: &file}, {Path: "b.py"}}}, false},
-		"a binary script":        {subject.Input{Diff: diff + fmt.Sprintf(binary, "run.py")}, false},
-		"a picture":              {subject.Input{Diff: diff + fmt.Sprintf(binary, "logo.PNG")}, true},
+		"a file without content": {subject.Input{Files: []subject.InputFile{{Path: "a.py", Content: &file}, {Path: "b.py"}}}, "b.py"},
+		"a binary script":        {subject.Input{Diff: diff + fmt.Sprintf(binary, "run.py")}, "run.py"},
+		"a picture by its name":  {subject.Input{Diff: diff + fmt.Sprintf(binary, "logo.PNG")}, "logo.PNG"},
 	} {
 		v := one(t, c.in, judgetest.Allow())
-		if c.allow != (v.Verdict == rule.Allow) {
-			t.Errorf("%s: got %+v", name, v)
-		}
-		if !c.allow {
-			wantUndecided(t, v, "not all of the subject was examined")
+		wantUndecided(t, v, "Not all that the rule is about was examined: "+c.part)
+		if len(v.Unexamined) != 1 || v.Unexamined[0].Part != c.part {
+			t.Errorf("%s: unexamined %v", name, v.Unexamined)
 		}
 		if v := one(t, c.in, judgetest.Unsure()); v.DecidedBy != rule.ByModel {
 			t.Errorf("%s: got %+v", name, v)
 		}
+	}
+	s := build(t, subject.Input{Diff: diff + fmt.Sprintf(binary, "logo.png")})
+	picture := &s.Files[len(s.Files)-1]
+	picture.Media, picture.Unseen = "a PNG image", ""
+	res := decide(t, judgetest.Model(allowAll), s, newRules(1))
+	if res.Verdicts[0].Verdict != rule.Allow {
+		t.Errorf("a picture by its content: got %+v", res.Verdicts[0])
+	}
+	if c := coverage(s, &res); len(c.Unexamined) != 1 || !strings.Contains(c.Unexamined[0].Reason, "PNG image") {
+		t.Errorf("a picture by its content: unexamined %v", c.Unexamined)
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"slices"
 	"time"
 
+	"tenet/internal/ledger"
 	"tenet/internal/llm"
 	"tenet/internal/redact"
 	"tenet/internal/rule"
@@ -94,7 +95,8 @@ func New(cfg Config) *Judge {
 
 // Result holds the verdicts of one [Judge.Decide].
 type Result struct {
-	// Verdicts has one verdict per rule, in the order of the rules, before modality and enforcement are applied.
+	// Verdicts has one verdict per rule, in the order of the rules, before modality and enforcement are applied. The ledger
+	// gives them.
 	Verdicts []rule.RuleVerdict
 	Cost     rule.Cost
 	// Models lists the models that answered.
@@ -107,12 +109,8 @@ type Result struct {
 	Redacted int
 	// Parts is how many parts the subject was split into.
 	Parts int
-	// HunksExamined and BytesExamined count what at least one answered call, now or when a reused verdict was made, has
-	// seen. Bytes are counted as in [subject.Subject.Size].
-	HunksExamined, BytesExamined int
-	// Unexamined names what no answered call has seen. It leaves out files without content and binary files, which the
-	// subject lists.
-	Unexamined []rule.Unexamined
+	// Accounts are by rule, over the units of the subject that was given.
+	Accounts []ledger.Account
 }
 
 // clone copies the list that a caller may change.
@@ -196,7 +194,7 @@ func Replay(ctx context.Context, s *subject.Subject, rules []*rule.Rule, calls [
 func allUndecided(rules []*rule.Rule, reason string) Result {
 	verdicts := make([]rule.RuleVerdict, len(rules))
 	for i, r := range rules {
-		verdicts[i] = undecided(reason).verdictOf(r)
+		verdicts[i] = undecided(reason).verdictOf(r, &ledger.Account{})
 	}
-	return Result{Verdicts: verdicts}
+	return Result{Verdicts: verdicts, Accounts: make([]ledger.Account, len(rules))}
 }

@@ -3,14 +3,14 @@ package judge
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
 
 	"tenet/internal/diff"
+	"tenet/internal/ledger"
+	"tenet/internal/redact"
 	"tenet/internal/rule"
 	"tenet/internal/subject"
 )
@@ -19,28 +19,27 @@ import (
 type layout struct {
 	// lead is on top of every part: where the subject belongs, and facts, action and claim if they are short and explain
 	// files.
-	lead      string
-	leadBytes int // size of it as in subject.Size
-	units     []unit
-	room      int // bytes of units in one part
-	hunks     int
-	// partialHunks holds the numbers of hunks with omitted lines.
-	partialHunks map[int]bool
-	// omitted names what is in no unit, for the caller's account.
-	omitted []rule.Unexamined
-	// unseen names everything that the model cannot see and that could break a rule: omitted pieces, files without content,
-	// and binary files that are not plain media. It forbids ALLOW.
+	lead  string
+	units []unit
+	room  int // bytes of units in one part
+	// subject are the units of the subject for the ledger, about those that a rule for the model is about, lead those on top of
+	// every part.
+	subject *subject.Units
+	about   *ledger.Set
+	onTop   []int
+	// gaps say why units of the subject are not, or not wholly, in any unit of the layout.
+	gaps map[int]string
+	// unseen names what the model cannot see and what could break a rule: gaps, and content that the subject does not hold.
 	unseen []rule.Unexamined
 }
 
 // unit is a piece of a subject that no cut divides: a hunk, a piece of a long hunk, a file without hunks, or the facts,
 // the action or the claim.
 type unit struct {
-	file  int // index of the file, -1 for facts, action and claim
-	head  string
-	text  string
-	hunk  int // number of the hunk it belongs to, -1 for none; a long hunk has several units
-	bytes int // size as in subject.Size
+	file int // index of the file, -1 for facts, action and claim
+	id   int // its number in the ledger; a long hunk has several units
+	head string
+	text string
 	// from and to are the first and the last line of the new file in it, 0 if it has none.
 	from, to int
 	label    string
@@ -51,8 +50,9 @@ type unit struct {
 // newLayout cuts s into units for parts of about limit bytes each, along files and hunks. It cuts long hunks between lines.
 // It omits and names what still does not fit, or lies beyond the last part.
 func newLayout(s *subject.Subject, limit, maxParts int) layout {
-	l := layout{partialHunks: map[int]bool{}, lead: placeText(s)}
-	core := coreUnits(s)
+	l := layout{subject: s.Units(), gaps: map[int]string{}, lead: placeText(s)}
+	l.about = l.subject.All()
+	core := l.coreUnits(s)
 	l.room = limit - len(l.lead)
 	size := 0
 	for _, u := range core {
@@ -61,13 +61,16 @@ func newLayout(s *subject.Subject, limit, maxParts int) layout {
 	// Facts, action and claim explain the rest, so every part shows them if that leaves room for the rest.
 	shared := len(s.Files) > 0 && size <= l.room/2
 	for _, u := range core {
+		if strings.Contains(u.text, redact.Placeholder(redact.WithheldKind)) {
+			l.gaps[u.id] = "a fact that is named like a secret has more than one word, and is not shown to a model"
+		}
 		switch {
 		case shared:
 			l.lead += u.text
-			l.leadBytes += u.bytes
+			l.onTop = append(l.onTop, u.id)
 			l.room -= len(u.text)
 		case len(u.text) > l.room:
-			l.omit(u.label, fmt.Sprintf("it is longer than the %d bytes that one model call may see", limit))
+			l.gaps[u.id] = fmt.Sprintf("it is longer than the %d bytes that one model call may see", limit)
 		default:
 			l.units = append(l.units, u)
 		}
@@ -83,7 +86,12 @@ func newLayout(s *subject.Subject, limit, maxParts int) layout {
 	for i := range l.units {
 		l.units[i].content = l.units[i].hash()
 	}
-	l.findUnseen(s)
+	all := ledger.NewAccount(l.subject.Units, l.about)
+	all.Examined(rule.ByModel, l.about)
+	for unit, reason := range l.gaps {
+		all.Gap(unit, reason)
+	}
+	l.unseen = all.Unexamined()
 	return l
 }
 
@@ -108,20 +116,17 @@ func placeText(s *subject.Subject) string {
 	return b.String()
 }
 
-func coreUnits(s *subject.Subject) []unit {
+// coreUnits returns claim, action and facts.
+func (l *layout) coreUnits(s *subject.Subject) []unit {
 	var out []unit
 	if s.Intent != "" {
-		out = append(out, unit{file: -1, hunk: -1, label: "intent", text: "claim of the author, not verified:\n" + barred(s.Intent)})
+		out = append(out, unit{file: -1, id: l.subject.Intent(), label: "intent", text: "claim of the author, not verified:\n" + barred(s.Intent)})
 	}
 	if s.Action != "" {
-		out = append(out, unit{file: -1, hunk: -1, label: "action", text: "action:\n" + barred(s.Action), bytes: len(s.Action)})
+		out = append(out, unit{file: -1, id: l.subject.Action(), label: "action", text: "action:\n" + barred(s.Action)})
 	}
 	if len(s.Facts) > 0 {
-		n := 0
-		if b, err := json.Marshal(s.Facts); err == nil {
-			n = len(b)
-		}
-		out = append(out, unit{file: -1, hunk: -1, label: "facts", text: "facts:\n" + indentedJSON(s.Facts) + "\n", bytes: n})
+		out = append(out, unit{file: -1, id: l.subject.Facts(), label: "facts", text: "facts:\n" + indentedJSON(s.Facts) + "\n"})
 	}
 	return out
 }
@@ -139,16 +144,15 @@ func (l *layout) addFile(s *subject.Subject, i, room int) {
 	f := &s.Files[i]
 	head := fileHead(f)
 	if len(f.Hunks) == 0 {
-		l.units = append(l.units, unit{file: i, head: head, hunk: -1, label: f.Path})
+		l.units = append(l.units, unit{file: i, head: head, id: l.subject.Name(i), label: f.Path})
 	}
 	for k := range f.Hunks {
-		l.addHunk(f, &f.Hunks[k], unit{file: i, head: head, hunk: l.hunks, label: f.Path}, room-len(head))
-		l.hunks++
+		l.addHunk(&f.Hunks[k], unit{file: i, head: head, id: l.subject.Hunk(i, k), label: f.Path}, room-len(head))
 	}
 }
 
-// addHunk appends the units of a hunk to d, each like its pattern and at most room bytes long.
-func (l *layout) addHunk(f *diff.File, h *diff.Hunk, like unit, room int) {
+// addHunk appends the units of a hunk, each like its pattern and at most room bytes long.
+func (l *layout) addHunk(h *diff.Hunk, like unit, room int) {
 	head := "@@ " + visible(h.Section) + "\n"
 	text := []byte(head)
 	cur := like
@@ -165,8 +169,7 @@ func (l *layout) addHunk(f *diff.File, h *diff.Hunk, like unit, room int) {
 		n := len(text) - before
 		if len(head)+n > room {
 			text = text[:before]
-			l.omit(f.Path, fmt.Sprintf("line %d is longer than one model call may see", max(line.New, line.Old)))
-			l.partialHunks[like.hunk] = true
+			l.gaps[like.id] = fmt.Sprintf("line %d is longer than one model call may see", max(line.New, line.Old))
 			continue
 		}
 		if len(text) > room {
@@ -175,7 +178,6 @@ func (l *layout) addHunk(f *diff.File, h *diff.Hunk, like unit, room int) {
 			text = appendLine(text, line)
 		}
 		if line.Op != diff.OpDelete {
-			cur.bytes += len(line.Text) + 1
 			if cur.to = line.New; cur.from == 0 {
 				cur.from = line.New
 			}
@@ -216,6 +218,8 @@ func fileHead(f *diff.File) string {
 	}
 	b.WriteString(")")
 	switch {
+	case f.Media != "":
+		b.WriteString(", " + f.Media)
 	case f.Missing:
 		b.WriteString(", content not given")
 	case f.Binary:
@@ -225,49 +229,13 @@ func fileHead(f *diff.File) string {
 	return b.String()
 }
 
-// maxNamed bounds how many unexamined pieces have an entry of their own.
-const maxNamed = 100
-
-func (l *layout) omit(name, reason string) {
-	switch n := len(l.omitted); {
-	case n > 0 && l.omitted[n-1].Part == name && l.omitted[n-1].Reason == reason, n > maxNamed:
-	case n == maxNamed:
-		l.omitted = append(l.omitted, rule.Unexamined{Part: "more", Reason: "further pieces were not examined either"})
-	default:
-		l.omitted = append(l.omitted, rule.Unexamined{Part: name, Reason: reason})
-	}
-}
-
 // omitFrom omits the units from index i on.
 func (l *layout) omitFrom(i, maxParts int) {
 	reason := fmt.Sprintf("the subject has more than the %d parts that one evaluation judges", maxParts)
 	for _, u := range l.units[i:] {
-		l.omit(u.label, reason)
-		if u.hunk >= 0 {
-			l.partialHunks[u.hunk] = true
-		}
+		l.gaps[u.id] = reason
 	}
 	l.units = l.units[:i]
-}
-
-// media are endings of images, sounds, films and fonts, which rules about text do not concern. Any other binary file may be a
-// text file that a repository setting hides from the diff.
-var media = map[string]bool{
-	".png": true, ".jpg": true, ".jpeg": true, ".gif": true, ".webp": true, ".ico": true, ".bmp": true, ".avif": true,
-	".tif": true, ".tiff": true, ".woff": true, ".woff2": true, ".ttf": true, ".otf": true, ".eot": true, ".mp3": true,
-	".wav": true, ".ogg": true, ".flac": true, ".mp4": true, ".webm": true, ".mov": true,
-}
-
-func (l *layout) findUnseen(s *subject.Subject) {
-	l.unseen = append(l.unseen, l.omitted...)
-	for i := range s.Files {
-		switch f := &s.Files[i]; {
-		case f.Missing:
-			l.unseen = append(l.unseen, rule.Unexamined{Part: f.Path, Reason: "the file was named without its content"})
-		case f.Binary && !media[strings.ToLower(path.Ext(f.Path))]:
-			l.unseen = append(l.unseen, rule.Unexamined{Part: f.Path, Reason: "the file is binary"})
-		}
-	}
 }
 
 // contains reports whether a phrase occurs in the text of the subject.

@@ -46,8 +46,10 @@ func wantSame(t *testing.T, about string, was, is judge.Result) {
 	if d := cmp.Diff(was.Cost, is.Cost); d != "" {
 		t.Errorf("%s: the cost differs: %s", about, d)
 	}
-	if was.HunksExamined != is.HunksExamined || was.BytesExamined != is.BytesExamined || !cmp.Equal(was.Unexamined, is.Unexamined) {
-		t.Errorf("%s: coverage differs", about)
+	for i := range was.Accounts {
+		if d := cmp.Diff(was.Accounts[i].Unexamined(), is.Accounts[i].Unexamined()); d != "" {
+			t.Errorf("%s: the accounts differ: %s", about, d)
+		}
 	}
 	if !cmp.Equal(was.Calls, is.Calls) || !cmp.Equal(was.Reused, is.Reused) {
 		t.Errorf("%s: the calls of the replay are others: %s", about, cmp.Diff(was.Calls, is.Calls))
@@ -185,5 +187,23 @@ func TestAnEditedAnswerShowsInTheReplay(t *testing.T) {
 	res.Calls[0].Raw = strings.ReplaceAll(res.Calls[0].Raw, "DENY", "ALLOW")
 	if v := replayed(t, s, rules, res).Verdicts[0]; v.Verdict != rule.NeedsConfirmation {
 		t.Errorf("got %+v", v)
+	}
+}
+
+// TestAPasswordOfManyWordsIsNotExamined has a fact that is not shown to the model, which so cannot be allowed.
+func TestAPasswordOfManyWordsIsNotExamined(t *testing.T) {
+	rules := newRules(1)
+	for value, want := range map[string]rule.Verdict{"correct horse; drop table users": rule.NeedsConfirmation, "hunter2hunter2": rule.Allow} {
+		in := subject.Input{Facts: map[string]any{"password": value, "amount": 5}}
+		m := judgetest.Model(allowAll)
+		res := decide(t, m, build(t, in), rules)
+		if res.Verdicts[0].Verdict != want || strings.Contains(m.Requests()[0].Prompt, value) {
+			t.Errorf("%q: %+v", value, res.Verdicts[0])
+		}
+		if want == rule.NeedsConfirmation && !strings.Contains(res.Verdicts[0].Reasoning, "named like a secret") {
+			t.Errorf("the reason is %q", res.Verdicts[0].Reasoning)
+		}
+		clean, _, _ := redact.New().Input(in)
+		wantSame(t, "redacted", res, replayed(t, build(t, clean), rules, res))
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 
+	"tenet/internal/ledger"
 	"tenet/internal/rule"
 )
 
@@ -14,10 +15,10 @@ func (b *batch) needsSecondLook(o *outcome) bool {
 	switch {
 	case !o.decided() || o.passes > 1:
 		return false
-	case o.verdict == rule.Deny:
+	case o.finding == ledger.Broken:
 		return len(b.members) == 1 && b.d.rules[b.members[0]].Severity == rule.Critical
 	}
-	return o.verdict == rule.Allow && b.d.instruction() != ""
+	return o.finding == ledger.Kept && b.d.instruction() != ""
 }
 
 // lookAgain takes the second looks that outcomes need. It confirms a denial with the files in another order, and by the
@@ -32,7 +33,7 @@ func (b *batch) lookAgain(ctx context.Context) {
 			continue
 		}
 		places = append(places, n)
-		if o.verdict == rule.Deny { // it is alone in its batch
+		if o.finding == ledger.Broken { // it is alone in its batch
 			purpose = CallConfirm
 		}
 	}
@@ -52,11 +53,11 @@ func (d *decision) secondLook(first outcome, r *reply, k int) outcome {
 	}
 	second, fault := r.outcome(k)
 	switch {
-	case fault != "" && first.verdict == rule.Deny:
+	case fault != "" && first.finding == ledger.Broken:
 		return first.doubt("The model denied, and the second look that a CRITICAL rule needs gave nothing to use. " + fault + " It said: ")
 	case fault != "":
 		return d.withoutSecondLook(first, strings.TrimSuffix(fault, "."))
-	case second.verdict != first.verdict:
+	case second.finding != first.finding:
 		return disagree(first, second)
 	}
 	first.passes, first.agreed = 2, 2
@@ -65,7 +66,7 @@ func (d *decision) secondLook(first outcome, r *reply, k int) outcome {
 
 // withoutSecondLook returns the outcome of a first look that needs a second one and got none.
 func (d *decision) withoutSecondLook(first outcome, why string) outcome {
-	if first.verdict == rule.Deny {
+	if first.finding == ledger.Broken {
 		return first.doubt("The model denied, and the second look that a CRITICAL rule needs failed: " + why + ". It said: ")
 	}
 	o := first.doubt("The model allowed, but the subject reads as if it gave orders (" + d.instruction() + "), and the second look that this needs failed: " + why + ". It said: ")
@@ -84,12 +85,12 @@ func secondLookError(err error) string {
 // disagree returns the outcome of two looks that do not agree.
 func disagree(first, second outcome) outcome {
 	o := outcome{
-		verdict: rule.NeedsConfirmation, by: rule.ByModel, passes: 2, agreed: 1, together: true,
-		reasoning: "Two looks disagree. The first said " + string(first.verdict) + ": " + first.reasoning + " The second said " + string(second.verdict) + ": " + second.reasoning,
+		finding: ledger.Doubtful, by: rule.ByModel, passes: 2, agreed: 1, together: true,
+		reasoning: "Two looks disagree. The first said " + words[first.finding] + ": " + first.reasoning + " The second said " + words[second.finding] + ": " + second.reasoning,
 		issue:     also(first.issue, second.issue), fix: also(first.fix, second.fix),
 		locations: first.locations, evidence: first.evidence, quotes: first.quotes, absence: first.absence,
 	}
-	if first.verdict == rule.Allow {
+	if first.finding == ledger.Kept {
 		o.locations, o.evidence, o.quotes, o.absence = second.locations, second.evidence, second.quotes, second.absence
 	}
 	if o.issue == "" {

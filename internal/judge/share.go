@@ -103,8 +103,10 @@ func (d *decision) sharingKey() string {
 	for i, r := range d.rules {
 		parts = append(parts, r.ProjectID, r.ID, r.Slug, fmt.Sprint(r.Version), d.contents[i])
 	}
-	for _, u := range d.layout.unseen {
-		parts = append(parts, u.Part, u.Reason)
+	for unit := range d.layout.subject.Len() {
+		if u := d.layout.subject.At(unit); u.Unseen != "" || u.Media != "" {
+			parts = append(parts, u.Path, u.Unseen, u.Media)
+		}
 	}
 	return hashed(parts...)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"tenet/internal/judge"
 	"tenet/internal/judge/judgetest"
@@ -35,7 +36,7 @@ func TestEqualRequestsShareTheirCalls(t *testing.T) {
 			t.Errorf("%d calls for 16 equal requests, want 2", m.Calls())
 		}
 		for _, res := range results {
-			if d := cmp.Diff(results[0], res); d != "" {
+			if d := cmp.Diff(results[0], res, cmpopts.IgnoreFields(judge.Result{}, "Accounts")); d != "" {
 				t.Errorf("results differ: %s", d)
 			}
 		}

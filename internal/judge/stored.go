@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"tenet/internal/ledger"
 	"tenet/internal/llm"
 	"tenet/internal/rule"
 	"tenet/internal/store"
@@ -45,7 +46,7 @@ const shownOnly = "seen"
 // storedVerdictOf returns the stored form of an outcome of the whole.
 func storedVerdictOf(o *outcome) storedVerdict {
 	v := storedVerdict{
-		Verdict: string(o.verdict), Reasoning: o.reasoning, Issue: o.issue, Fix: o.fix, Absence: o.absence, Passes: o.passes, Agreed: o.agreed,
+		Verdict: words[o.finding], Reasoning: o.reasoning, Issue: o.issue, Fix: o.fix, Absence: o.absence, Passes: o.passes, Agreed: o.agreed,
 	}
 	for _, q := range o.quotes {
 		if strings.TrimSpace(q.Quote) != "" {
@@ -73,7 +74,7 @@ func (v *storedVerdict) outcome(d *decision) (outcome, bool) {
 	o := weigh(d.subject, &d.layout, &answer{
 		Verdict: rule.Verdict(v.Verdict), Evidence: v.Quotes, Absence: v.Absence, Reasoning: v.Reasoning, Issue: v.Issue, Fix: v.Fix, Together: &together,
 	})
-	if string(o.verdict) != v.Verdict {
+	if words[o.finding] != v.Verdict {
 		return o, false
 	}
 	o.by, o.passes, o.agreed = rule.ByCache, v.Passes, v.Agreed
@@ -159,7 +160,7 @@ func (d *decision) takeUnits(i int, units []string, get func(unit string) (store
 		v, entry := get(unit)
 		entries[u] = entry
 		switch {
-		case v.Verdict == string(rule.Allow):
+		case v.Verdict == words[ledger.Kept]:
 			st.allowedUnits++
 			take(unit, entry)
 		case v.Verdict == shownOnly:
@@ -231,12 +232,12 @@ func (v *view) unitVerdicts(l *layout) map[int]storedVerdict {
 		return out
 	}
 	shown := v.b.group.parts[v.b.part].units
-	switch v.o.verdict {
-	case rule.Allow:
+	switch v.o.finding {
+	case ledger.Kept:
 		for _, u := range shown {
-			out[u] = storedVerdict{Verdict: string(rule.Allow), Passes: v.o.passes, Agreed: v.o.agreed}
+			out[u] = storedVerdict{Verdict: words[ledger.Kept], Passes: v.o.passes, Agreed: v.o.agreed}
 		}
-	case rule.Deny:
+	case ledger.Broken:
 		denied := l.deniedUnits(&v.o)
 		for _, u := range shown {
 			if quotes := denied[u]; len(quotes) > 0 {
@@ -247,7 +248,7 @@ func (v *view) unitVerdicts(l *layout) map[int]storedVerdict {
 				out[u] = storedVerdict{Verdict: shownOnly}
 			}
 		}
-	case rule.NeedsConfirmation:
+	default:
 	}
 	return out
 }

@@ -26,7 +26,8 @@ type Kind uint8
 
 // Kinds of units.
 const (
-	Action  Kind = iota + 1 // the action in words, with the intent that goes with it
+	Action  Kind = iota + 1 // the action in words
+	Intent                  // what the author says about the subject; only models are asked about it
 	Facts                   // all facts
 	Name                    // names, mode and kind of change of a file
 	Text                    // the lines of one hunk
@@ -53,6 +54,8 @@ func (u *Unit) String() string {
 	switch {
 	case u.Kind == Action:
 		return "the action"
+	case u.Kind == Intent:
+		return "the intent"
 	case u.Kind == Facts:
 		return "the facts"
 	case u.Kind == Text && u.From > 0:
@@ -96,7 +99,7 @@ func (us *Units) Of(kinds ...Kind) *Set {
 }
 
 // All returns the set of all units, without those that are media.
-func (us *Units) All() *Set { return us.Of(Action, Facts, Name, Text, Content) }
+func (us *Units) All() *Set { return us.Of(Action, Intent, Facts, Name, Text, Content) }
 
 // examination notes who has examined which units.
 type examination struct {
@@ -208,17 +211,25 @@ func (a *Account) reason(unit int) string {
 	if why := a.gaps[unit]; why != "" {
 		return why
 	}
-	return "nothing has examined it"
+	return unexplained
 }
+
+const unexplained = "nothing has examined it"
 
 // maxNamed bounds the missing units that a verdict lists.
 const maxNamed = 20
 
 // Unexamined lists the missing units by name, each name and reason once, and at most some of them.
-func (a *Account) Unexamined() []rule.Unexamined {
+func (a *Account) Unexamined() []rule.Unexamined { return a.unexamined(false) }
+
+// unexamined does the same, explained limits it to the units that say why.
+func (a *Account) unexamined(explained bool) []rule.Unexamined {
 	var out []rule.Unexamined
 	more := 0
 	for unit := range a.Missing().All {
+		if explained && a.reason(unit) == unexplained {
+			continue
+		}
 		u := rule.Unexamined{Part: "the subject", Reason: a.reason(unit)}
 		if unit < a.units.Len() {
 			u.Part = a.units.At(unit).String()

@@ -53,6 +53,13 @@ func (s *Set) Empty() bool {
 	return true
 }
 
+// Remove takes a unit out.
+func (s *Set) Remove(unit int) {
+	if unit/64 < len(s.words) {
+		s.words[unit/64] &^= 1 << (unit % 64)
+	}
+}
+
 // word returns the i-th word of the set; 0 beyond its end and for a nil set.
 func (s *Set) word(i int) uint64 {
 	if s == nil || i >= len(s.words) {

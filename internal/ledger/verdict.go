@@ -21,6 +21,20 @@ const (
 	NotConcerned
 )
 
+// FindingOf returns the finding that a verdict is of: that of a model, a record or a stored verdict. An ALLOW among them still has
+// to pass [Account.Decide].
+func FindingOf(v rule.Verdict, by rule.DecidedBy) Finding {
+	switch {
+	case v == rule.Allow:
+		return Kept
+	case v == rule.Deny:
+		return Broken
+	case by == rule.ByNone || by == "":
+		return Open
+	}
+	return Doubtful
+}
+
 // Decide sets the verdict of v, which says in its other fields what was found, by whom and why. Broken is DENY. Kept and
 // NotConcerned are ALLOW if nothing that the rule is about is missing (and Kept needs at least one unit), else NEEDS_CONFIRMATION with the missing units. All other
 // findings are NEEDS_CONFIRMATION.
@@ -38,6 +52,9 @@ func (a *Account) Decide(f Finding, v *rule.RuleVerdict) {
 	case Open, Doubtful:
 		if f == Open {
 			v.DecidedBy, v.Confidence = rule.ByNone, 0
+			if len(v.Unexamined) == 0 {
+				v.Unexamined = a.unexamined(true)
+			}
 		}
 		return
 	default:

@@ -46,16 +46,19 @@ func (p *pass) value(path, key string, v any) any {
 
 // fact redacts a string. The rules see its key in front of it, because many look for a name such as api_key there.
 func (p *pass) fact(path, key, s string) string {
-	if secretNames[normal(key)] && plain(s) {
-		p.replaced[s] = Placeholder("password")
-		p.note(path, []wire.Redaction{{Kind: "password", Line: 1}})
-		return p.replaced[s]
+	if secretNames[normal(key)] {
+		scheme, value := schemeOf(s)
+		if kind := valueKind(value); kind != "" {
+			p.known.fact(value, kind)
+			p.note(path, []wire.Redaction{{Kind: kind, Line: 1}})
+			return scheme + Placeholder(kind)
+		}
 	}
 	lead := ""
 	if key != "" && len(key) <= before/2 && !strings.ContainsAny(key, "\n") {
 		lead = key + `="`
 	}
-	clean, found := p.r.text(lead+s, p.replaced)
+	clean, found := p.r.text(lead+s, p.known)
 	rest, ok := strings.CutPrefix(clean, lead)
 	if !ok { // the key itself holds a secret; its own redaction replaces it
 		return p.text(path, s)
@@ -75,7 +78,34 @@ func normal(key string) string { return strings.ToLower(joints.Replace(key)) }
 
 var joints = strings.NewReplacer("_", "", "-", "", " ", "")
 
-// plain reports whether a value may be a secret, not a reference to one or a placeholder.
-func plain(s string) bool {
-	return len(s) >= minSecret && !strings.ContainsAny(s, "${}<>*") && !strings.HasPrefix(s, "[redacted:")
+// WithheldKind is the kind of a fact that is replaced because its name is that of a secret, although it is more than one token.
+// The judge does not see what it says, so a text with a placeholder of this kind counts as unexamined.
+const WithheldKind = "password-text"
+
+// valueKind returns the kind of the value of a secret name: password for one word without the signs of code or of high entropy,
+// [WithheldKind] for other text, and nothing for a reference or a placeholder.
+func valueKind(s string) string {
+	switch {
+	case len(s) < minSecret, strings.HasPrefix(s, "[redacted:"), reference(s):
+		return ""
+	case strings.ContainsAny(s, " \t\r\n\v\f"), strings.ContainsAny(s, "${}<>*()[];,|&\\\"'`=") && !highEntropy(s):
+		return WithheldKind
+	}
+	return "password"
+}
+
+// reference reports whether a value names a variable or is masked.
+func reference(s string) bool {
+	return !strings.ContainsAny(s, " \t\r\n\v\f();") && (strings.HasPrefix(s, "$") || strings.Contains(s, "**") ||
+		strings.HasPrefix(s, "{{") && strings.HasSuffix(s, "}}") || strings.HasPrefix(s, "<") && strings.HasSuffix(s, ">"))
+}
+
+// schemeOf cuts the scheme off the value of an Authorization header.
+func schemeOf(s string) (scheme, value string) {
+	for _, scheme := range []string{"Bearer ", "Basic ", "Token "} {
+		if len(s) > len(scheme) && strings.EqualFold(s[:len(scheme)], scheme) {
+			return s[:len(scheme)], s[len(scheme):]
+		}
+	}
+	return "", s
 }

@@ -2,7 +2,6 @@ package redact
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -12,9 +11,9 @@ import (
 )
 
 // Input redacts all texts of raw input: diff, contents and paths of files, keys and values of facts, action, intent. The
-// input itself is not changed. The places are in the order of the fields; those in facts in order of their keys. The replacer
-// puts the same placeholders into other texts, such as a verdict that quotes the input. It is nil for input without secrets.
-func (r *Redactor) Input(in subject.Input) (subject.Input, []wire.Redaction, *strings.Replacer) {
+// input itself is not changed. The places are in the order of the fields; those in facts in order of their keys. The function
+// takes the same secrets out of other texts, such as a verdict that quotes the input. It is nil for input without secrets.
+func (r *Redactor) Input(in subject.Input) (subject.Input, []wire.Redaction, func(text string) string) {
 	p := r.pass()
 	in.Diff = p.text("diff", in.Diff)
 	in.Files = slices.Clone(in.Files)
@@ -61,15 +60,14 @@ func (r *Redactor) Subject(s *subject.Subject) (*subject.Subject, []wire.Redacti
 type pass struct {
 	r     *Redactor
 	found []wire.Redaction
-	// replaced has the placeholders of the secrets by their text.
-	replaced map[string]string
+	known *secrets
 }
 
-func (r *Redactor) pass() *pass { return &pass{r: r, replaced: map[string]string{}} }
+func (r *Redactor) pass() *pass { return &pass{r: r, known: newSecrets()} }
 
 // text redacts a text, which where names.
 func (p *pass) text(where, s string) string {
-	clean, found := p.r.text(s, p.replaced)
+	clean, found := p.r.text(s, p.known)
 	p.note(where, found)
 	return clean
 }
@@ -81,17 +79,16 @@ func (p *pass) note(where string, found []wire.Redaction) {
 	}
 }
 
-// replacer returns a replacer of all secrets found so far, the longest first, or nil without secrets.
-func (p *pass) replacer() *strings.Replacer {
-	if len(p.replaced) == 0 {
+// replacer returns a function that replaces the secrets found so far in other texts, or nil without secrets.
+func (p *pass) replacer() func(text string) string {
+	if len(p.found) == 0 {
 		return nil
 	}
-	secrets := slices.SortedFunc(maps.Keys(p.replaced), longestFirst)
-	list := make([]string, 0, 2*len(secrets))
-	for _, s := range secrets {
-		list = append(list, s, p.replaced[s])
+	p.known.anywhere.sort()
+	return func(text string) string {
+		spans := p.r.spans(text)
+		return p.known.replace(text, spans)
 	}
-	return strings.NewReplacer(list...)
 }
 
 // file redacts a file. It reads all lines as one text, so that it still sees a key that a hunk breaks off.
@@ -108,7 +105,7 @@ func (p *pass) file(f *diff.File) diff.File {
 	}
 	b.WriteString(f.Path + "\n" + f.OldPath + "\n")
 	numbers = append(numbers, 0, 0)
-	text, found := p.r.text(b.String(), p.replaced)
+	text, found := p.r.text(b.String(), p.known)
 	if len(found) == 0 {
 		return *f
 	}

@@ -95,7 +95,9 @@ func compile(expressions ...string) func() *regexp.Regexp {
 // leak is a secret that a rule finds in a text.
 type leak struct {
 	rule, secret string
-	line         int // of the start of the match, from 0
+	// from and to are the offsets of the secret in the text.
+	from, to int
+	line     int // of the start of the match, from 0
 }
 
 // find returns the secrets of a text, as gitleaks does for a text without a path and without decoding. It ignores marks such as
@@ -127,7 +129,8 @@ func (s *ruleSet) find(text string) []leak {
 func (s *ruleSet) apply(r *leakRule, text string, leaks []leak) []leak {
 	for _, m := range r.compiled().FindAllStringSubmatchIndex(text, -1) {
 		match := strings.Trim(text[m[0]:m[1]], "\n")
-		secret := r.secret(text, match, m)
+		at, end := r.secret(text, m)
+		secret := text[at:end]
 		if r.Entropy > 0 && entropy(secret) <= r.Entropy {
 			continue
 		}
@@ -140,20 +143,27 @@ func (s *ruleSet) apply(r *leakRule, text string, leaks []leak) []leak {
 		}
 		allows := func(a allowlist) bool { return a.allows(secret, match, text[from:to]) }
 		if !allows(s.Allowlist) && !slices.ContainsFunc(r.Allowlists, allows) {
-			leaks = append(leaks, leak{rule: r.ID, secret: secret, line: strings.Count(text[:m[0]], "\n")})
+			leaks = append(leaks, leak{rule: r.ID, secret: secret, from: at, to: end, line: strings.Count(text[:m[0]], "\n")})
 		}
 	}
 	return leaks
 }
 
-// secret returns the secret of a match: one of its groups, or all of it.
-func (r *leakRule) secret(text, match string, m []int) string {
+// secret returns where the secret of a match is: one of its groups, or all of it without the line ends around it.
+func (r *leakRule) secret(text string, m []int) (from, to int) {
 	for g := 1; 2*g < len(m); g++ {
 		if m[2*g] >= 0 && (r.SecretGroup == g || r.SecretGroup == 0 && m[2*g] < m[2*g+1]) {
-			return text[m[2*g]:m[2*g+1]]
+			return m[2*g], m[2*g+1]
 		}
 	}
-	return match
+	from, to = m[0], m[1]
+	for from < to && text[from] == '\n' {
+		from++
+	}
+	for from < to && text[to-1] == '\n' {
+		to--
+	}
+	return from, to
 }
 
 // allows reports whether a secret is none.

@@ -7,11 +7,9 @@
 package redact
 
 import (
-	"cmp"
 	"iter"
 	"slices"
 	"sort"
-	"strings"
 
 	"tenet/internal/wire"
 )
@@ -25,55 +23,72 @@ type Redactor struct{ rules func() *ruleSet }
 // New returns a redactor. It loads its rules when a text first needs them.
 func New() *Redactor { return &Redactor{rules: leakRules} }
 
-// minSecret is the length of the shortest secret that Text replaces everywhere in a text.
-const minSecret = 6
-
-// secret is a text to replace, except keep bytes at each end.
-type secret struct {
-	text, kind string
-	keep       int
-	// from and to bound the part of the text where it is a secret; a to of 0 means all of the text.
-	from, to int
-}
-
-// Text replaces every secret in text by a placeholder. Lines stay where they are: a secret that spans lines leaves a
-// placeholder in each. Text returns a text without secrets as it is.
+// Text replaces every secret in text by a placeholder. A secret is a token of one line, so lines and the code beside it stay. One
+// of high entropy is replaced wherever the text has it. Text returns a text without secrets as it is.
 func (r *Redactor) Text(text string) (string, []wire.Redaction) { return r.text(text, nil) }
 
-// text does the same, and adds each replaced piece with its placeholder to replaced, if that is not nil.
-func (r *Redactor) text(text string, replaced map[string]string) (string, []wire.Redaction) {
-	found := r.secrets(text)
-	if len(found) == 0 {
+// text does the same, and adds what it replaces to known, if that is not nil.
+func (r *Redactor) text(text string, known *secrets) (string, []wire.Redaction) {
+	spans := r.spans(text)
+	if len(spans) == 0 {
 		return text, nil
 	}
-	return replace(text, found, replaced)
+	known.add(text, spans)
+	return placed(text, spans)
 }
 
-// secrets returns the secrets of a text, each a piece of one line, the longest first.
-func (r *Redactor) secrets(text string) []secret {
+// spans returns the secrets of a text in order.
+func (r *Redactor) spans(text string) []span {
 	if len(text) < minSecret {
 		return nil
 	}
-	suspicious, out := windows(text)
-	for piece := range pieces(suspicious) {
+	suspicious, places, out := windows(text)
+	for at, piece := range pieces(suspicious) {
 		for _, f := range r.rules().find(piece) {
-			for line := range strings.Lines(f.secret) {
-				line = strings.Trim(line, " \t\r\n+-'\"`")
-				if f.rule == privateKeyKind && !keyText(line) { // any text between head and foot
-					continue
+			from, to := at+f.from, at+f.to
+			if f.to == len(piece) && to < len(suspicious) && tokenByte(suspicious, to-1) && tokenByte(suspicious, to) {
+				continue // cut off; the next piece has it whole
+			}
+			first := sort.Search(len(places), func(i int) bool { return places[i].at > from }) - 1
+			for _, w := range places[max(first, 0):] {
+				if w.at >= to {
+					break
 				}
-				out = append(out, secret{text: line, kind: f.rule})
+				a, b := w.from+max(from-w.at, 0), min(w.from+to-w.at, w.to)
+				out = append(out, narrow(text, a, b, f.rule)...)
 			}
 		}
 	}
-	out = slices.DeleteFunc(out, func(s secret) bool { return len(s.text) < minSecret })
-	slices.SortFunc(out, func(a, b secret) int {
-		return cmp.Or(longestFirst(a.text, b.text), cmp.Compare(a.to, b.to), cmp.Compare(a.kind, b.kind))
-	})
-	return slices.CompactFunc(out, func(a, b secret) bool { return a.text == b.text && a.to == b.to })
+	if len(out) == 0 {
+		return nil
+	}
+	out = ordered(out)
+	return ordered(append(out, everywhere(text, out)...))
 }
 
-func longestFirst(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) }
+// everywhere returns where else a text has those of its secrets that are of high entropy.
+func everywhere(text string, spans []span) (out []span) {
+	t := table{map[[4]byte][]int{}, map[string]string{}}
+	for _, s := range spans {
+		t.add(text[s.from:s.to], s.kind)
+	}
+	t.sort()
+	if len(t.kinds) == 0 {
+		return nil
+	}
+	for i := 0; i+minSecret <= len(text); {
+		n, kind := t.at(text, i)
+		if n == 0 {
+			i++
+			continue
+		}
+		if s, ok := tokenAt(text, i, i+n, kind); ok {
+			out = append(out, s)
+		}
+		i += n
+	}
+	return out
+}
 
 // Bytes that the rules read at once, and how many of them again with the next piece. Work within a piece may be quadratic.
 const (
@@ -81,91 +96,56 @@ const (
 	overlap   = 2 * longRun
 )
 
-// pieces cuts text into overlapping pieces, so that one of them holds a secret and the text before it whole.
-func pieces(text string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for len(text) > pieceSize {
-			if !yield(text[:pieceSize]) {
+// pieces cuts text into overlapping pieces, each with its offset, so that one of them holds a secret and the text before it whole.
+func pieces(text string) iter.Seq2[int, string] {
+	return func(yield func(int, string) bool) {
+		at := 0
+		for ; len(text)-at > pieceSize; at += pieceSize - overlap {
+			if !yield(at, text[at:at+pieceSize]) {
 				return
 			}
-			text = text[pieceSize-overlap:]
 		}
-		if text != "" {
-			yield(text)
+		if at < len(text) {
+			yield(at, text[at:])
 		}
 	}
 }
 
-// replace puts placeholders in the place of secrets, which are in order of length, the longest first. It adds the pieces that
-// it replaces to replaced, if that is not nil.
-func replace(text string, secrets []secret, replaced map[string]string) (string, []wire.Redaction) {
-	table := tableOf(secrets)
-	var b strings.Builder
-	var found []wire.Redaction
-	line, copied := 1, 0
-	for i := 0; i+minSecret <= len(text); {
-		if text[i] == '\n' {
-			line++
-			i++
-			continue
-		}
-		s := table.at(text, i)
-		if s == nil {
-			i++
-			continue
-		}
-		b.WriteString(text[copied : i+s.keep])
-		b.WriteString(Placeholder(s.kind))
-		found = append(found, wire.Redaction{Kind: s.kind, Line: line})
-		if replaced != nil {
-			replaced[s.text[s.keep:len(s.text)-s.keep]] = Placeholder(s.kind)
-		}
-		i += len(s.text)
-		copied = i - s.keep
-	}
-	b.WriteString(text[copied:])
-	return b.String(), found
-}
-
-// table finds secrets by their text in constant time, however many of them are alike.
+// table finds secrets of high entropy by their text in constant time, however many of them are alike.
 type table struct {
 	// lengths are the lengths of the secrets that begin with the same bytes, the longest first.
 	lengths map[[4]byte][]int
-	// texts are the secrets with the same text, in order of to.
-	texts map[string][]secret
+	kinds   map[string]string
 }
 
-func tableOf(secrets []secret) table {
-	t := table{map[[4]byte][]int{}, make(map[string][]secret, len(secrets))}
-	for _, s := range secrets {
-		key, n := start(s.text), len(s.text)
-		if list := t.lengths[key]; len(list) == 0 || list[len(list)-1] != n {
-			t.lengths[key] = append(list, n)
-		}
-		t.texts[s.text] = append(t.texts[s.text], s)
+// add adds a secret if it is of high entropy.
+func (t table) add(secret, kind string) {
+	if _, ok := t.kinds[secret]; ok || !highEntropy(secret) {
+		return
 	}
-	return t
+	t.kinds[secret] = kind
+	key := start(secret)
+	if !slices.Contains(t.lengths[key], len(secret)) {
+		t.lengths[key] = append(t.lengths[key], len(secret))
+	}
 }
 
-// at returns the longest secret that begins at offset i of a text, or nil.
-func (t table) at(text string, i int) *secret {
+func (t table) sort() {
+	for _, list := range t.lengths {
+		slices.SortFunc(list, func(a, b int) int { return b - a })
+	}
+}
+
+// at returns the length and the kind of the longest secret that begins at offset i of a text; a length of 0 for none.
+func (t table) at(text string, i int) (n int, kind string) {
 	for _, n := range t.lengths[start(text[i:])] {
-		if n > len(text)-i {
-			continue
-		}
-		list := t.texts[text[i:i+n]]
-		if len(list) == 0 {
-			continue
-		}
-		if list[0].to == 0 {
-			return &list[0]
-		}
-		k := sort.Search(len(list), func(k int) bool { return i < list[k].to })
-		if k < len(list) && list[k].from <= i {
-			return &list[k]
+		if n <= len(text)-i {
+			if kind, ok := t.kinds[text[i:i+n]]; ok {
+				return n, kind
+			}
 		}
 	}
-	return nil
+	return 0, ""
 }
 
 // start returns the first bytes of a text of at least minSecret bytes, by which table looks secrets up.

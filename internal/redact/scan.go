@@ -16,10 +16,13 @@ const (
 	longLogin = 300  // the longest user and password in an address
 )
 
-// windows returns the parts of a text that may hold a secret, one below the other, for the rules to read, and the secrets
-// that it finds without rules. A possible secret is a run in which letters and digits alternate, a run that is the value of
+// window is a part of a text, copied to an offset of another one.
+type window struct{ at, from, to int }
+
+// windows returns the parts of a text that may hold a secret, one below the other, for the rules to read, where they come from,
+// and the secrets that it finds without rules. A possible secret is a run in which letters and digits alternate, a run that is the value of
 // something, a run of capitals, or the rest of a line that names curl.
-func windows(text string) (suspicious string, secrets []secret) {
+func windows(text string) (suspicious string, places []window, secrets []span) {
 	var b strings.Builder
 	copied := 0 // the end of the text that is in b
 	include := func(from, to int) {
@@ -30,6 +33,11 @@ func windows(text string) (suspicious string, secrets []secret) {
 		if from > copied && b.Len() > 0 {
 			b.WriteByte('\n')
 		}
+		if n := len(places); from == copied && n > 0 {
+			places[n-1].to = to
+		} else {
+			places = append(places, window{b.Len(), from, to})
+		}
 		b.WriteString(text[from:to])
 		copied = to
 	}
@@ -37,8 +45,8 @@ func windows(text string) (suspicious string, secrets []secret) {
 	for i := 0; i < len(text); {
 		if class[text[i]] == 0 {
 			if text[i] == ':' && strings.HasPrefix(text[i:], "://") {
-				if password := login(text[i+3:]); password != "" {
-					secrets = append(secrets, secret{text: ":" + password + "@", kind: "url-password", keep: 1})
+				if p, ok := urlPassword(text, i+len("://")); ok {
+					secrets = append(secrets, p)
 				}
 			}
 			i++
@@ -49,11 +57,10 @@ func windows(text string) (suspicious string, secrets []secret) {
 		i = end
 		switch n := i - from; {
 		case from < keyEnd: // inside a private key
-		case n >= minRun && text[from] == '-' && strings.HasPrefix(text[from:], "-----BEGIN"):
-			var lines []secret
-			if lines, keyEnd = privateKey(text, from); len(lines) > 0 {
-				secrets = append(secrets, lines...)
-			}
+		case n >= minRun && text[from] == '-' && (strings.HasPrefix(text[from:], "-----BEGIN") || strings.HasPrefix(text[from:], "------BEGIN")):
+			var lines []span
+			lines, keyEnd = privateKey(text, from)
+			secrets = append(secrets, lines...)
 		case n >= longRun && kinds&digit != 0:
 			include(from-before, from+longRun/8)
 			include(i-longRun/8, i+behind)
@@ -63,7 +70,7 @@ func windows(text string) (suspicious string, secrets []secret) {
 			include(from, i+longLogin)
 		}
 	}
-	return b.String(), secrets
+	return b.String(), places, secrets
 }
 
 // runAt returns the end of the run that begins at from, the classes of its bytes, and its changes between letter and digit.
@@ -121,68 +128,19 @@ func boundary(text string, at, step int) int {
 	return at
 }
 
-// login returns the password of an address such as user:password@host, which begins after the slashes.
-func login(address string) string {
-	address = address[:min(len(address), longLogin)]
-	end := strings.IndexAny(address, " \t\r\n\"'`<>/|\\")
-	if end >= 0 {
+// password returns where the password of an address is, such as user:password@host, which begins at from, after the slashes.
+func urlPassword(text string, from int) (span, bool) {
+	address := text[from:min(len(text), from+longLogin)]
+	if end := strings.IndexAny(address, " \t\r\n\"'`<>/|\\?#"); end >= 0 {
 		address = address[:end]
 	}
 	at := strings.LastIndexByte(address, '@')
 	if at < 0 {
-		return ""
+		return span{}, false
 	}
-	_, password, ok := strings.Cut(address[:at], ":")
-	if !ok || strings.ContainsAny(password, "${}()[]%*") { // a variable, or masked already
-		return ""
+	user, secret, ok := strings.Cut(address[:at], ":")
+	if !ok || !password(secret) { // a variable, or masked already
+		return span{}, false
 	}
-	return password
-}
-
-// privateKeyKind is the kind of the lines of a private key.
-const privateKeyKind = "private-key"
-
-// maxKeyLines is how many lines of a private key privateKey reads.
-const maxKeyLines = 400
-
-// privateKey reads the private key whose head begins at from, up to its foot or to an empty line. It returns the secret lines
-// and the end of the key; no lines for another text.
-func privateKey(text string, from int) (lines []secret, end int) {
-	head, _, _ := strings.Cut(text[from:min(len(text), from+200)], "\n")
-	if !strings.Contains(head, "PRIVATE KEY") {
-		return nil, from
-	}
-	// The key continues in the line of its head where line ends are written as \n.
-	_, rest, _ := strings.Cut(text[from:], "PRIVATE KEY")
-	rest = strings.TrimPrefix(strings.TrimPrefix(rest, " BLOCK"), "-----")
-	end = len(text) - len(rest)
-	for range maxKeyLines {
-		line, _, more := strings.Cut(text[end:], "\n")
-		body, _, closed := strings.Cut(line, "-----END")
-		for piece := range strings.SplitSeq(body, `\n`) {
-			if piece = strings.Trim(piece, " \t\r+-\"'`,;"); keyText(piece) {
-				lines = append(lines, secret{text: piece, kind: privateKeyKind})
-			}
-		}
-		end += len(line)
-		if closed || !more || (len(lines) > 0 && strings.Trim(line, " \t\r+-") == "" && end > len(text)-len(rest)+1) {
-			break
-		}
-		end++
-	}
-	// The lines are secret here only. Otherwise an author could hide a word of the code by putting it into a key.
-	for i := range lines {
-		lines[i].from, lines[i].to = from, end
-	}
-	return lines, end
-}
-
-// wordLength is the length from which a run of letters is no word.
-const wordLength = 40
-
-// keyText reports whether s may be a line of a key: base64 without blanks, and no word.
-func keyText(s string) bool {
-	return len(s) >= minSecret && (len(s) >= wordLength || strings.ContainsAny(s, "0123456789+/=")) && strings.IndexFunc(s, func(r rune) bool {
-		return r > 0x7f || class[byte(r)] == 0 && r != '+' && r != '/' && r != '=' //nolint:gosec // ASCII, checked before
-	}) < 0
+	return tokenAt(text, from+len(user)+1, from+at, "url-password")
 }

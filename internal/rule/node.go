@@ -63,7 +63,7 @@ func (n *Node) Normalize() {
 	if n.DefaultScope = CleanScope(n.DefaultScope); n.DefaultScope == "*" {
 		n.DefaultScope = ""
 	}
-	n.Repositories = normalList(n.Repositories, strings.TrimSpace)
+	n.Repositories = normalList(n.Repositories, CleanRepositoryGlob)
 }
 
 // Validate returns an invalid error that names every wrong field of a normalized node, or nil. Package federation checks its
@@ -74,9 +74,6 @@ func (n *Node) Validate() error {
 	text(&p, "description", n.Description, 0, MaxRationale)
 	enum(&p, "level", n.Level, Levels)
 	text(&p, "default_scope", n.DefaultScope, 0, MaxLabel)
-	if n.DefaultScope != "" && slices.Contains(strings.Split(n.DefaultScope, "/"), "") {
-		p.Add("default_scope", "has an empty segment; write a path such as finance/payments")
-	}
 	labels(&p, "repositories", n.Repositories)
 	switch {
 	case n.Level == LevelOrganization && n.ParentID != nil:

@@ -31,7 +31,6 @@ func TestNodeNormalizesAndValidates(t *testing.T) {
 		"NUL":                     {func(n *rule.Node) { n.Name = "a\x00" }, "name"},
 		"long description":        {func(n *rule.Node) { n.Description = strings.Repeat("x", rule.MaxRationale+1) }, "description"},
 		"level":                   {func(n *rule.Node) { n.Level = "squad" }, "level"},
-		"scope":                   {func(n *rule.Node) { n.DefaultScope = "a//b" }, "default_scope"},
 		"repository":              {func(n *rule.Node) { n.Repositories = []string{""} }, "repositories[0]"},
 		"organization below":      {func(n *rule.Node) { n.Level = rule.LevelOrganization }, "parent_id"},
 		"team without parent":     {func(n *rule.Node) { n.ParentID = nil }, "parent_id"},

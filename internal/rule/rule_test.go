@@ -28,7 +28,7 @@ func TestScopeApplies(t *testing.T) {
 		{"a/*/c", "a/b/x", false},
 		{"a/*/c", "a/b", false},
 		{"x|a", "a/b", true},
-		{"A", "a", false},
+		{"A", "a", true},
 	} {
 		var scope []string
 		if tt.scope != "" {
@@ -169,7 +169,7 @@ func TestValidateNamesTheField(t *testing.T) {
 		"severity":               func(r *rule.Rule) { r.Severity = "SEVERE" },
 		"status":                 func(r *rule.Rule) { r.Status = "LIVE" },
 		"enforcement":            func(r *rule.Rule) { r.Enforcement = "block" },
-		"scope[0]":               func(r *rule.Rule) { r.Scope = []string{"a//b"} },
+		"scope[0]":               func(r *rule.Rule) { r.Scope = []string{""} },
 		"tags":                   func(r *rule.Rule) { r.Tags = many },
 		"tags[1]":                func(r *rule.Rule) { r.Tags = []string{"a", strings.Repeat("x", 257)} },
 		"source_refs[0].kind":    func(r *rule.Rule) { r.SourceRefs = []rule.SourceRef{{Kind: "rumour", URI: "x"}} },

@@ -4,13 +4,13 @@ import "strings"
 
 // ScopeApplies reports whether a rule with the given scope list holds for a subject in scope subject. Paths compare by segment:
 // a/b holds for a/b and a/b/c, not for a or a/bc. An empty list and * hold everywhere, * in a path matches one segment, and a
-// subject without scope is in every scope.
+// subject without scope is in every scope. Both sides are read in their normal form; see [CleanScope].
 func ScopeApplies(scope []string, subject string) bool {
-	if len(scope) == 0 || subject == "" {
+	if subject = CleanScope(subject); len(scope) == 0 || subject == "" {
 		return true
 	}
 	for _, s := range scope {
-		if s == "*" || scopePrefix(s, subject) {
+		if s = CleanScope(s); s == "" || s == "*" || scopePrefix(s, subject) {
 			return true
 		}
 	}
@@ -20,11 +20,11 @@ func ScopeApplies(scope []string, subject string) bool {
 // ScopeFinds reports whether a search filter finds a rule with the given scope list. It reads the other way round than
 // [ScopeApplies]: filter a finds a, a/b and a/b/c. An empty filter finds every rule.
 func ScopeFinds(scope []string, filter string) bool {
-	if filter == "" {
+	if filter = CleanScope(filter); filter == "" {
 		return true
 	}
 	for _, s := range scope {
-		if scopePrefix(filter, s) {
+		if scopePrefix(filter, CleanScope(s)) {
 			return true
 		}
 	}
@@ -49,5 +49,45 @@ func scopePrefix(prefix, path string) bool {
 	}
 }
 
-// CleanScope trims white space and slashes at both ends of a scope path.
-func CleanScope(s string) string { return strings.Trim(strings.TrimSpace(s), "/") }
+// scopeSeparators are the characters that people write between the segments of a scope path.
+const scopeSeparators = `/\.:>`
+
+// CleanScope returns a scope path in its normal form: segments in lower case, without white space around them, joined by single slashes.
+// Backslashes, dots, colons and > separate segments as slashes do, so ./Finance//Payments/, finance.payments and Finance > Payments are
+// all finance/payments. A segment with a * in it is *, and ** means all that is below: a rule holds rather than not.
+func CleanScope(s string) string {
+	if isCleanScope(s) {
+		return s
+	}
+	var out []string
+	for segment := range strings.FieldsFuncSeq(foldCase(s), func(r rune) bool { return strings.ContainsRune(scopeSeparators, r) }) {
+		segment = strings.TrimSpace(segment)
+		if segment == "**" {
+			break
+		}
+		if strings.Contains(segment, "*") {
+			segment = "*"
+		}
+		if segment != "" {
+			out = append(out, segment)
+		}
+	}
+	if len(out) == 0 && strings.Contains(s, "*") {
+		return "*"
+	}
+	return strings.Join(out, "/")
+}
+
+// isCleanScope recognizes the normal form of plain names, which nearly all scopes have.
+func isCleanScope(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		switch {
+		case c >= 'a' && c <= 'z', c >= '0' && c <= '9', c == '-', c == '_':
+		case c == '/' && i > 0 && i < len(s)-1 && s[i-1] != '/':
+		default:
+			return s == "*"
+		}
+	}
+	return true
+}

@@ -54,13 +54,12 @@ func (r *Rule) Normalize() {
 	for i := range r.SourceRefs {
 		r.SourceRefs[i].Kind = strings.ToLower(strings.TrimSpace(r.SourceRefs[i].Kind))
 	}
-	if r.AppliesTo.Empty() {
-		r.AppliesTo = nil
-	}
+	r.AppliesTo = r.AppliesTo.normal()
 	if r.Check != nil {
 		r.Check.Decides = normalEnum(r.Check.Decides, DecidesValues, Both)
 		if p := r.Check.Pattern; p != nil {
 			p.Lines = normalEnum(p.Lines, LinesValues, LinesAdded)
+			p.Paths, p.ExcludePaths = cleanList(p.Paths, CleanGlob), cleanList(p.ExcludePaths, CleanGlob)
 		}
 	}
 }
@@ -73,6 +72,30 @@ func normalEnum[T ~string](v T, all []T, def T) T {
 		return known
 	}
 	return v
+}
+
+// normal returns the block in its normal form; nil if it restricts nothing.
+func (a *AppliesTo) normal() *AppliesTo {
+	if a.Empty() {
+		return nil
+	}
+	return &AppliesTo{
+		Paths: cleanList(a.Paths, CleanGlob), ExcludePaths: cleanList(a.ExcludePaths, CleanGlob),
+		Repositories: cleanList(a.Repositories, CleanRepositoryGlob), Kinds: a.Kinds,
+	}
+}
+
+// CleanKind returns the name of a subject kind in its normal form: Code-Change is code_change.
+func CleanKind(s string) string {
+	return strings.NewReplacer("-", "_", " ", "_").Replace(strings.ToLower(strings.TrimSpace(s)))
+}
+
+// cleanList is [normalList] of a list that may be nil.
+func cleanList(list []string, clean func(string) string) []string {
+	if len(list) == 0 {
+		return list
+	}
+	return normalList(list, clean)
 }
 
 // normalList cleans every entry and drops repeated ones, keeping the order of first mention.
@@ -103,11 +126,6 @@ func (r *Rule) Validate() error {
 	enum(&p, "status", r.Status, Statuses)
 	enum(&p, "enforcement", r.Enforcement, Enforcements)
 	labels(&p, "scope", r.Scope)
-	for i, s := range r.Scope {
-		if slices.Contains(strings.Split(s, "/"), "") {
-			p.Add(fmt.Sprintf("scope[%d]", i), "has an empty segment; write paths such as finance/payments")
-		}
-	}
 	labels(&p, "tags", r.Tags)
 	r.validatePoints(&p)
 	r.validateSources(&p)

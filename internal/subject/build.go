@@ -24,7 +24,7 @@ func Build(in Input) (*Subject, error) {
 		Action:     label(&p, "action", in.Action, MaxAction),
 		Intent:     label(&p, "intent", in.Intent, MaxIntent),
 		Repository: label(&p, "repository", in.Repository, MaxLabel),
-		Scope:      rule.CleanScope(label(&p, "scope", in.Scope, MaxLabel)),
+		Scope:      strings.Trim(label(&p, "scope", in.Scope, MaxLabel), "/"), // as recorded subjects have it: their hash must stay
 	}
 	if in.Kind != "" && !slices.Contains(wire.SubmittedKinds, in.Kind) {
 		p.Add("kind", "is %q; use one of %s", string(in.Kind), rule.Names(wire.SubmittedKinds))

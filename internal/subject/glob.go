@@ -7,6 +7,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"tenet/internal/charset"
 	"tenet/internal/rule"
 )
 
@@ -17,18 +18,20 @@ const maxAlternatives = 256
 type Globs struct {
 	all  bool
 	list []glob
+	// folded are the globs in the form of [charset.Fold]; nil if they have it already.
+	folded []glob
 }
 
 // CompileGlobs compiles path globs. * and ? match within a folder, ** matches any number of folders, [a-z] is a class, {a,b}
 // are alternatives, \ escapes the next character; case counts. A glob without a slash matches the base name in any folder,
 // every other one the path from the root; a leading / or ./ changes nothing else, and a trailing / means everything below that
-// folder.
+// folder. [rule.CleanGlob] says where a backslash separates folders.
 //
 // The error is a [*rule.Error] of code invalid that says which glob is wrong and why.
 func CompileGlobs(patterns []string) (Globs, error) {
 	var g Globs
 	for _, pattern := range patterns {
-		p, rooted := strings.CutPrefix(strings.TrimPrefix(pattern, "./"), "/")
+		p, rooted := strings.CutPrefix(strings.TrimPrefix(rule.CleanGlob(pattern), "./"), "/")
 		if strings.HasSuffix(p, "/") {
 			p += "**"
 		}
@@ -46,10 +49,14 @@ func CompileGlobs(patterns []string) (Globs, error) {
 		if !ok {
 			return Globs{}, rule.Errorf(rule.CodeInvalid, "glob %q has more than %d alternatives; split it", pattern, maxAlternatives)
 		}
+		rooted = rooted || strings.Contains(p, "/")
 		for _, alternative := range expanded {
-			shaped := shapeOf(alternative, rooted || strings.Contains(p, "/"))
+			shaped := shapeOf(alternative, rooted)
 			g.all = g.all || shaped.kind == anything
 			g.list = append(g.list, shaped)
+			if folded := charset.Fold(alternative); folded != alternative && doublestar.ValidatePattern(folded) {
+				g.folded = append(g.folded, shapeOf(folded, rooted))
+			}
 		}
 	}
 	return g, nil
@@ -79,6 +86,17 @@ func (g Globs) Match(name string) bool {
 		}
 	}
 	return false
+}
+
+// MatchFold reports whether some glob matches a path on a file system that ignores case and the Unicode form of names, or on one
+// that does not. Use it where a match brings a file under a rule, as applies_to.paths and pattern.paths do: SRC/a.py may well
+// be the file src/a.py there. Exclusions use [Globs.Match], since a folded match would exclude more.
+func (g Globs) MatchFold(name string) bool {
+	if g.Match(name) {
+		return true
+	}
+	folded := charset.Fold(name)
+	return folded != name && g.Match(folded) || len(g.folded) > 0 && Globs{list: g.folded}.Match(folded)
 }
 
 // expand returns the alternatives of braces, innermost last. It returns false if they are too many.

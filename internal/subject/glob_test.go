@@ -73,6 +73,35 @@ func TestGlobsList(t *testing.T) {
 	}
 }
 
+func TestGlobsFold(t *testing.T) {
+	for _, c := range []struct{ glob, yes, no string }{
+		{"src/**", "src/a SRC/a Src/A", "lib/a"},
+		{"Src/**", "src/a SRC/a Src/a", "lib/a"},
+		{"*.py", "a.PY x/a.py", "a.pyc"},
+		{"Makefile", "makefile a/MAKEFILE Makefile", "make"},
+		{"été/*.go", "ÉTÉ/a.go e\u0301te\u0301/a.go été/a.GO", "ete/a.go"},
+		{"e\u0301t\u00e9/**", "été/a", "ete/a"},
+		{"[A-C]x", "ax Bx", "dx"},
+		{"[^A]x", "ax bx Bx", "y"}, // a folded match only adds to the exact one
+		{"{Src,Lib}/*", "src/a LIB/a", "bin/a"},
+	} {
+		g, err := CompileGlobs([]string{c.glob})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name := range strings.FieldsSeq(c.yes) {
+			if !g.MatchFold(name) {
+				t.Errorf("%s does not match %s", c.glob, name)
+			}
+		}
+		for name := range strings.FieldsSeq(c.no) {
+			if g.MatchFold(name) {
+				t.Errorf("%s matches %s", c.glob, name)
+			}
+		}
+	}
+}
+
 func TestGlobsRefused(t *testing.T) {
 	for _, glob := range []string{
 		"", "/", "./", "[a", "{a", "a}", "a[]b", `a\`, "!x", "a\xff", "a\x00", strings.Repeat("{a,b}", 9), strings.Repeat("{a,a}", 50),
@@ -103,7 +132,7 @@ func FuzzGlobs(f *testing.F) {
 		if err != nil || pathErr != nil || clean != name || len(pattern) > 200 || len(name) > 500 {
 			return
 		}
-		p, rooted := strings.CutPrefix(strings.TrimPrefix(pattern, "./"), "/")
+		p, rooted := strings.CutPrefix(strings.TrimPrefix(rule.CleanGlob(pattern), "./"), "/")
 		if strings.HasSuffix(p, "/") {
 			p += "**"
 		}
@@ -114,6 +143,9 @@ func FuzzGlobs(f *testing.F) {
 		want, err := doublestar.Match(p, against)
 		if err != nil {
 			t.Fatalf("%q is compiled, but the matcher says %v", pattern, err)
+		}
+		if want && !g.MatchFold(name) {
+			t.Errorf("%q matches %q, but not with folding", pattern, name)
 		}
 		if got := g.Match(name); got != want {
 			t.Errorf("%q matches %q: %v, the general matcher says %v", pattern, name, got, want)

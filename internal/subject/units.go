@@ -10,16 +10,16 @@ import (
 // Units are the units of a subject for the ledger, with their numbers by place.
 type Units struct {
 	*ledger.Units
-	subject       *Subject
-	action, facts int
-	names         []int // by file; its hunks follow, then its content
+	subject               *Subject
+	action, intent, facts int
+	names                 []int // by file; its hunks follow, then its content
 }
 
 // Units returns the units of the subject: the action, the facts, and for each file its name, its hunks, and the content that no
 // hunk shows.
 func (s *Subject) Units() *Units {
-	u := &Units{subject: s, action: -1, facts: -1, names: make([]int, len(s.Files))}
-	n := 2
+	u := &Units{subject: s, action: -1, intent: -1, facts: -1, names: make([]int, len(s.Files))}
+	n := 3
 	for i := range s.Files {
 		n += 2 + len(s.Files[i].Hunks)
 	}
@@ -27,6 +27,10 @@ func (s *Subject) Units() *Units {
 	if s.Action != "" {
 		u.action = len(list)
 		list = append(list, ledger.Unit{Kind: ledger.Action, Bytes: len(s.Action)})
+	}
+	if s.Intent != "" {
+		u.intent = len(list)
+		list = append(list, ledger.Unit{Kind: ledger.Intent})
 	}
 	if len(s.Facts) > 0 {
 		u.facts = len(list)
@@ -84,6 +88,9 @@ func factsSize(facts map[string]any) int {
 // Action returns the number of the action; -1 without one.
 func (u *Units) Action() int { return u.action }
 
+// Intent returns the number of the intent; -1 without one.
+func (u *Units) Intent() int { return u.intent }
+
 // Facts returns the number of the facts; -1 without any.
 func (u *Units) Facts() int { return u.facts }
 
@@ -97,6 +104,14 @@ func (u *Units) Hunk(file, hunk int) int { return u.names[file] + 1 + hunk }
 func (u *Units) Hunks(file int) (from, to int) {
 	from = u.names[file] + 1
 	return from, from + len(u.subject.Files[file].Hunks)
+}
+
+// After returns the number after the last unit of a file.
+func (u *Units) After(file int) int {
+	if file+1 < len(u.names) {
+		return u.names[file+1]
+	}
+	return u.Len()
 }
 
 // Content returns the number of the content of a file that no hunk shows; -1 if its hunks show all.

@@ -137,9 +137,6 @@ func applyFilter(ctx context.Context, tx store.Tx, p *store.WebhookPolicy, f wir
 	if f.Scope = rule.CleanScope(f.Scope); f.Scope == "*" {
 		f.Scope = ""
 	}
-	if slices.Contains(strings.Split(f.Scope, "/"), "") && f.Scope != "" {
-		problems.Add("filter.scope", "is %q; write a path without empty segments, such as finance/payments", f.Scope)
-	}
 	if len(f.RuleIDs) > MaxRuleIDs {
 		problems.Add("filter.rule_ids", "has %d rules; at most %d are allowed", len(f.RuleIDs), MaxRuleIDs)
 		return nil

@@ -135,7 +135,6 @@ func TestPoliciesAreChecked(t *testing.T) {
 		"an event":    {"event_types", "", func(in *webhook.Input) { in.EventTypes = &[]rule.EventType{"alert.made"} }},
 		"format":      {"format", "", func(in *webhook.Input) { in.Format = new(wire.WebhookFormat("xml")) }},
 		"severity":    {"filter.severity_min", "", func(in *webhook.Input) { in.Filter = &wire.Filter{SeverityMin: "huge"} }},
-		"scope":       {"filter.scope", "", func(in *webhook.Input) { in.Filter = &wire.Filter{Scope: "a//b"} }},
 		"rule":        {"filter.rule_ids", "", func(in *webhook.Input) { in.Filter = &wire.Filter{RuleIDs: []string{"none"}} }},
 		"secret":      {"secret", "hunter2", func(*webhook.Input) {}},
 		"weak secret": {"secret", "whsec_" + "c2hvcnQ=", func(*webhook.Input) {}},

@@ -19,7 +19,9 @@ func scopesMeet(a, b []string) bool {
 		return true
 	}
 	for _, p := range a {
+		p = rule.CleanScope(p)
 		for _, q := range b {
+			q = rule.CleanScope(q)
 			if p == "*" || q == "*" || segmentsMeet(p, q) {
 				return true
 			}
@@ -53,8 +55,17 @@ func appliesMeet(a, b *rule.AppliesTo) bool {
 	if len(a.Kinds) > 0 && len(b.Kinds) > 0 && !slices.ContainsFunc(a.Kinds, func(k string) bool { return slices.Contains(b.Kinds, k) }) {
 		return false
 	}
-	return globsMeet(a.Repositories, b.Repositories) && globsMeet(a.Paths, b.Paths) &&
+	return globsMeet(repositoryPaths(a.Repositories), repositoryPaths(b.Repositories)) && globsMeet(a.Paths, b.Paths) &&
 		!excludes(a.ExcludePaths, b.Paths) && !excludes(b.ExcludePaths, a.Paths)
+}
+
+// repositoryPaths returns globs of repositories without their hosts: where only one names a host, both may be for it.
+func repositoryPaths(globs []string) []string {
+	paths := make([]string, len(globs))
+	for i, g := range globs {
+		paths[i] = rule.ParseRepositoryGlob(g).Path
+	}
+	return paths
 }
 
 // excludes reports whether all paths that a rule is for are left out by another, by the same globs.

@@ -2,7 +2,6 @@ package record
 
 import (
 	"slices"
-	"strings"
 
 	"tenet/internal/rule"
 	"tenet/internal/subject"
@@ -11,22 +10,24 @@ import (
 
 // Redactor takes secrets out of texts; redact.Redactor is one.
 type Redactor interface {
-	Input(in subject.Input) (subject.Input, []wire.Redaction, *strings.Replacer)
+	// Input returns in without its secrets, where they were, and a function that takes them out of a text that quotes in; nil
+	// if there are none.
+	Input(in subject.Input) (clean subject.Input, found []wire.Redaction, replace func(text string) string)
 }
 
 // ReplaceSecrets replaces secrets in all texts of an evaluation that may quote the subject. It changes no list in place. With
-// nil secrets it does nothing.
-func ReplaceSecrets(e *rule.Evaluation, secrets *strings.Replacer) {
-	if secrets == nil {
+// a nil function it does nothing.
+func ReplaceSecrets(e *rule.Evaluation, replace func(text string) string) {
+	if replace == nil {
 		return
 	}
-	e.FixSummary = secrets.Replace(e.FixSummary)
+	e.FixSummary = replace(e.FixSummary)
 	e.Notices, e.Narrowed = slices.Clone(e.Notices), slices.Clone(e.Narrowed)
 	for i := range e.Notices {
-		e.Notices[i] = secrets.Replace(e.Notices[i])
+		e.Notices[i] = replace(e.Notices[i])
 	}
 	for i := range e.Narrowed {
-		e.Narrowed[i].Asked = secrets.Replace(e.Narrowed[i].Asked)
+		e.Narrowed[i].Asked = replace(e.Narrowed[i].Asked)
 	}
 	e.RuleVerdicts = slices.Clone(e.RuleVerdicts)
 	for i := range e.RuleVerdicts {
@@ -42,7 +43,7 @@ func ReplaceSecrets(e *rule.Evaluation, secrets *strings.Replacer) {
 			texts = append(texts, &x.FilePath, &x.Quote, &x.Value)
 		}
 		for _, text := range texts {
-			*text = secrets.Replace(*text)
+			*text = replace(*text)
 		}
 	}
 }

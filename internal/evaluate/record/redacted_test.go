@@ -17,7 +17,7 @@ func TestSecretsAreReplacedInAllTextsAndNotInPlace(t *testing.T) {
 		Evidence:  []rule.Evidence{{FilePath: secret + ".go", Quote: secret, Value: secret}},
 	}}}
 	clean := e
-	record.ReplaceSecrets(&clean, strings.NewReplacer(secret, "[redacted:password]"))
+	record.ReplaceSecrets(&clean, strings.NewReplacer(secret, "[redacted:password]").Replace)
 	before, err := json.Marshal(e)
 	if err != nil {
 		t.Fatal(err)
