@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -21,26 +22,31 @@ import (
 
 // checkCommand is `tenet check`.
 type checkCommand struct {
-	Range string `arg:"" optional:"" help:"Git range or commit, as git diff takes it; - reads a diff from stdin."`
+	Range string `arg:"" optional:"" type:"filled" help:"Git range or commit, as git diff takes it; - reads a diff from stdin."`
 
 	Staged bool     `group:"What to judge" help:"What the next commit would change."`
-	Base   string   `group:"What to judge" placeholder:"REF" help:"Judge the changes since HEAD left this branch, or with --staged since this commit. Violations that are in the base already are reported and do not fail."`
+	Base   string   `group:"What to judge" type:"filled" placeholder:"REF" help:"Judge the changes since HEAD left this branch, or with --staged since this commit. Violations that are in the base already are reported and do not fail."`
 	File   []string `group:"What to judge" sep:"none" placeholder:"PATH" help:"A whole file; may be repeated."`
-	Facts  string   `group:"What to judge" placeholder:"FILE" help:"JSON object of facts; - reads it from stdin."`
-	Action string   `group:"What to judge" placeholder:"TEXT" help:"An action in plain words."`
+	Facts  string   `group:"What to judge" type:"filled" placeholder:"FILE" help:"JSON object of facts; - reads it from stdin."`
+	Action string   `group:"What to judge" type:"filled" placeholder:"TEXT" help:"An action in plain words."`
+
+	AllowEmpty bool `group:"What to judge" help:"An empty diff on stdin passes. Without it, that is an error: the command before the pipe may have failed."`
 
 	Intent      string        `group:"How" placeholder:"TEXT" help:"What the change is meant to do: a claim that the judge checks."`
-	Scope       string        `group:"How" placeholder:"PATH" help:"Scope of the subject, such as finance/payments."`
-	Repository  string        `group:"How" placeholder:"NAME" help:"Repository of the subject; default is the path of the git remote origin."`
-	Node        string        `group:"How" placeholder:"NODE" help:"Judge by the rules that hold at this federation node: its id, or its name or path of names. Default is the node that the repository is bound to, or all rules."`
-	Environment string        `group:"How" placeholder:"NAME" help:"Judge by the snapshot that is active in production, staging or development instead of the live rules."`
+	Scope       string        `group:"How" type:"filled" placeholder:"PATH" help:"Scope of the subject, such as finance/payments."`
+	Repository  string        `group:"How" type:"filled" placeholder:"NAME" help:"Repository of the subject; default is the path of the git remote origin."`
+	Node        string        `group:"How" type:"filled" placeholder:"NODE" help:"Judge by the rules that hold at this federation node: its id, or its name or path of names. Default is the node that the repository is bound to, or all rules."`
+	Environment string        `group:"How" type:"filled" placeholder:"NAME" help:"Judge by the snapshot that is active in production, staging or development instead of the live rules."`
 	Mode        rule.Mode     `group:"How" placeholder:"MODE" help:"preflight (default) or posthoc."`
 	SeverityMin rule.Severity `group:"How" placeholder:"LEVEL" help:"Least severity that is judged: LOW, MEDIUM (default), HIGH or CRITICAL."`
 	MaxRules    int           `group:"How" default:"100" placeholder:"N" help:"Most rules that are judged, 1 to 100 (default 100)."`
 	Timeout     time.Duration `group:"How" default:"5m" placeholder:"TIME" help:"Longest time to wait for the verdicts (default 5m)."`
-	Rules       string        `group:"How" placeholder:"PATH" help:"Judge by the rules of this file or folder alone. Rules without a status count as EFFECTIVE."`
+	Rules       string        `group:"How" type:"filled" placeholder:"PATH" help:"Judge by the rules of this file or folder alone. Rules without a status count as EFFECTIVE. In the judged repository they are those of the commit before the change."`
+	RulesFrom   string        `group:"How" enum:"base,worktree" default:"base" help:"Where rules and settings in the judged repository come from: base, the commit before the change (default), or worktree, the files as they are, to try out rules."`
 
-	FailOn  string   `group:"Result" enum:"deny,confirmation,never" default:"deny" help:"What exits with 1: deny (default), confirmation (DENY and NEEDS_CONFIRMATION) or never."`
+	FailOn    string `group:"Result" enum:"deny,confirmation,never" default:"deny" help:"What exits with 1: deny (default), confirmation (DENY and NEEDS_CONFIRMATION) or never."`
+	Undecided string `group:"Result" type:"filled" placeholder:"WORDS" help:"What follows from a rule that nothing could decide: fail exits with 2, warn says so, pass does not; one word, or one for each severity (setting undecided, default CRITICAL=fail,HIGH=fail,MEDIUM=warn,LOW=warn)."`
+
 	Format  string   `group:"Result" short:"f" enum:"text,json,sarif,junit,github,markdown" default:"text" help:"${enum}."`
 	Output  string   `group:"Result" short:"o" placeholder:"FILE" help:"Write the report to this file."`
 	Also    []string `group:"Result" sep:"none" placeholder:"FORMAT=FILE" help:"Write another report of the same evaluation, such as sarif=tenet.sarif; may be repeated."`
@@ -53,16 +59,18 @@ git diff HEAD shows.
 
 Without --server, the rules are those of the embedded database; where there is none yet, those of the starter packs.
 
-Exit codes: 0 nothing is violated, 1 something is, 2 it could not be judged, or a rule could not be decided (a fact is
-missing, or only a model could judge it and there is none). A broken SHOULD asks for confirmation and exits with 0, unless
---fail-on=confirmation is given.
+Exit codes: 0 nothing is violated, 1 something is, 2 it could not be judged: there is no input, a part of it could not be
+examined, or a rule of severity HIGH or CRITICAL could not be decided (a fact is missing, or only a model could judge it and there is
+none; see --undecided). A broken SHOULD asks for confirmation and exits with 0, unless --fail-on=confirmation is given.
+
+A change does not choose its rules: --rules and --config in the judged repository mean the files before the change.
 
 Examples:
 
-    git diff | tenet check
     tenet check --staged
     tenet check --base origin/main --format markdown
     tenet check main...HEAD --format sarif --output tenet.sarif
+    set -o pipefail; git diff HEAD | tenet check
     tenet check --facts payment.json --scope finance/payments`
 }
 
@@ -71,7 +79,18 @@ func (k *checkCommand) Run(ctx context.Context, s *session) error {
 		return err
 	}
 	defer unhurried(s)()
-	e, known, empty, err := k.judge(ctx, s)
+	t, err := k.trust(ctx, s)
+	if err == nil {
+		err = t.settings(ctx, s)
+	}
+	if err != nil {
+		return err
+	}
+	policy, err := readUndecided(s, k.Undecided)
+	if err != nil {
+		return err
+	}
+	e, known, empty, err := k.judge(ctx, s, t)
 	if err != nil {
 		return err
 	}
@@ -82,7 +101,10 @@ func (k *checkCommand) Run(ctx context.Context, s *session) error {
 	if err := k.report(s, e, known, empty); err != nil && !errors.Is(err, syscall.EPIPE) {
 		return err
 	}
-	return k.verdict(s, standing(e, known))
+	if empty {
+		return nil
+	}
+	return verdict(s, standing(e, known), k.FailOn, policy)
 }
 
 // unhurried keeps the garbage collector from running in a process that ends in a moment, as long as memory is not short.
@@ -138,8 +160,8 @@ func nothing() *rule.Evaluation {
 
 // judge gathers the subject and asks the server, or a node in this process, which is started meanwhile. empty reports that
 // the subject is empty.
-func (k *checkCommand) judge(ctx context.Context, s *session) (e *rule.Evaluation, known map[*rule.RuleVerdict]bool, empty bool, err error) {
-	node := k.begin(ctx, s)
+func (k *checkCommand) judge(ctx context.Context, s *session, t *trust) (e *rule.Evaluation, known map[*rule.RuleVerdict]bool, empty bool, err error) {
+	node := k.begin(ctx, s, t)
 	subject, err := k.subject(ctx, s)
 	c, stop, errConnect := node()
 	if errConnect == nil {
@@ -149,9 +171,12 @@ func (k *checkCommand) judge(ctx context.Context, s *session) (e *rule.Evaluatio
 	case err != nil:
 		return nil, nil, false, err
 	case subject.empty():
-		return nothing(), nil, true, nil
+		return nothing(), nil, true, k.noteEmpty(s)
 	case errConnect != nil:
 		return nil, nil, false, errConnect
+	}
+	if err := t.changes(s, &subject.change); err != nil {
+		return nil, nil, false, err
 	}
 	defer s.progress("judging")()
 	if e, err = k.ask(ctx, c, subject); err == nil && k.Base != "" {
@@ -161,14 +186,14 @@ func (k *checkCommand) judge(ctx context.Context, s *session) (e *rule.Evaluatio
 }
 
 // begin connects in the background; the returned function waits for it.
-func (k *checkCommand) begin(ctx context.Context, s *session) func() (*client.Client, func() error, error) {
+func (k *checkCommand) begin(ctx context.Context, s *session, t *trust) func() (*client.Client, func() error, error) {
 	var c *client.Client
 	var stop func() error
 	var err error
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		c, stop, err = k.connect(ctx, s)
+		c, stop, err = k.connect(ctx, s, t)
 	}()
 	return func() (*client.Client, func() error, error) {
 		<-done
@@ -202,11 +227,11 @@ func (k *checkCommand) ask(outer context.Context, c *client.Client, subject *che
 
 // connect is like that of the session, but a settings file must be named: check runs in other people's folders, whose
 // tenet.yaml must not choose the rules.
-func (k *checkCommand) connect(ctx context.Context, s *session) (*client.Client, func() error, error) {
+func (k *checkCommand) connect(ctx context.Context, s *session, t *trust) (*client.Client, func() error, error) {
 	if k.Rules == "" {
 		return s.connect(ctx, evaluates, "")
 	}
-	files, err := loadRules(k.Rules, s.in)
+	files, err := t.rules(ctx, s, k.Rules)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -221,7 +246,6 @@ func (k *checkCommand) connect(ctx context.Context, s *session) (*client.Client,
 // report writes the report.
 func (k *checkCommand) report(s *session, e *rule.Evaluation, known map[*rule.RuleVerdict]bool, empty bool) error {
 	if empty && (k.Format == "text" || k.Format == "github") && k.Output == "" {
-		s.note("there is nothing to check: the diff is empty")
 		return nil
 	}
 	o := report.Options{Color: s.colour && k.Output == "", Version: version(), Verbose: k.Verbose, ConfirmFails: k.FailOn == "confirmation", Known: known}
@@ -289,25 +313,35 @@ func toDevice(path string, write func(io.Writer) error) error {
 	return errors.Join(write(f), f.Close())
 }
 
-// verdict is the exit code of an evaluation.
-func (k *checkCommand) verdict(s *session, e *rule.Evaluation) error {
+// verdict ends a command with the exit code of an evaluation.
+func verdict(s *session, e *rule.Evaluation, failOn string, policy undecidedPolicy) error {
+	open := policy.undecided(e)
 	switch {
 	case e.OverallVerdict == rule.Deny:
-		if k.FailOn == "never" {
+		if failOn == "never" {
 			s.note("denied; exits with 0 because of --fail-on=never")
 			return nil
 		}
 		return exit(exitFound)
-	case e.OverallVerdict == rule.NeedsConfirmation && k.FailOn == "confirmation":
+	case e.OverallVerdict == rule.NeedsConfirmation && failOn == "confirmation":
 		return exit(exitFound)
-	case e.OverallVerdict == rule.NeedsConfirmation && k.FailOn == "never":
+	case e.OverallVerdict == rule.NeedsConfirmation && failOn == "never":
 		s.note("needs confirmation; exits with 0 because of --fail-on=never")
+		return nil
 	case e.Coverage.Uncovered == rule.UncoveredConfirm || e.BelowFloor():
 		s.note("the project's policy asks for confirmation; exits with 2, and with 0 under --fail-on=never")
 		return exit(exitFailed)
-	case undecided(e) > 0:
-		s.note("%d of the rules could not be decided; exits with 2, and with 0 under --fail-on=never", undecided(e))
+	case len(open[failUndecided]) > 0:
+		s.note("%s; exits with 2, and with 0 under --fail-on=never", severities(open[failUndecided]))
 		return exit(exitFailed)
+	case e.OverallVerdict == rule.NeedsConfirmation && !asks(e):
+		s.note("the subject was not judged as a whole; exits with 2, and with 0 under --fail-on=never")
+		return exit(exitFailed)
+	}
+	if len(open[warnUndecided]) > 0 {
+		s.note("warning: %s; exits with 0, and with 2 under --undecided=fail", severities(open[warnUndecided]))
+	}
+	switch {
 	case e.OverallVerdict == rule.NeedsConfirmation:
 		s.note("needs confirmation; exits with 0, and with 1 under --fail-on=confirmation")
 	case e.OverallVerdict == rule.Allow && e.Coverage.Uncovered != "":
@@ -316,15 +350,9 @@ func (k *checkCommand) verdict(s *session, e *rule.Evaluation) error {
 	return nil
 }
 
-// undecided counts the rules that nothing could decide: for them, the subject was not evaluated.
-func undecided(e *rule.Evaluation) int {
-	n := 0
-	for i := range e.RuleVerdicts {
-		if v := &e.RuleVerdicts[i]; v.DecidedBy == rule.ByNone && v.Counts() {
-			n++
-		}
-	}
-	return n
+// asks reports whether a verdict asks for the confirmation that an evaluation needs as a whole.
+func asks(e *rule.Evaluation) bool {
+	return slices.ContainsFunc(e.RuleVerdicts, func(v rule.RuleVerdict) bool { return v.Verdict == rule.NeedsConfirmation && v.Counts() })
 }
 
 // validText replaces what is not valid UTF-8, such as lines of files in another encoding, so that the rest can be judged.

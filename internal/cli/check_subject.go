@@ -129,6 +129,28 @@ func (k *checkCommand) origin(s *session) origin {
 	return fromStdin
 }
 
+// noteEmpty says why there is nothing to judge. An empty diff from a pipe is an error unless the caller means it.
+func (k *checkCommand) noteEmpty(s *session) error {
+	switch k.origin(s) {
+	case fromBase:
+		s.note("nothing has changed since %s", k.Base)
+	case fromIndex:
+		s.note("nothing is staged")
+	case fromRange:
+		s.note("nothing has changed in %s", k.Range)
+	case fromHead:
+		s.note("nothing has changed since HEAD")
+	default:
+		if !k.AllowEmpty {
+			return errors.New("stdin holds no diff, so nothing was judged. The command before the pipe may have failed: " +
+				"set -o pipefail, and in CI fetch the base (fetch-depth: 0). " +
+				"Name the change instead, by --base, --staged or a range; or give --allow-empty if an empty diff is meant")
+		}
+		s.note("the diff is empty")
+	}
+	return nil
+}
+
 // readAll reads up to maxInput bytes.
 func readAll(r io.Reader, what string) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(r, maxInput+1))

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"strings"
 	"syscall"
 
@@ -61,12 +62,12 @@ type grammar struct {
 
 // globals are the flags of all commands.
 type globals struct {
-	Server      string `placeholder:"URL" help:"Use the server at this address instead of working embedded ($$TENET_SERVER)."`
-	Key         string `placeholder:"KEY" help:"API key for the server ($$TENET_KEY or $$TENET_API_KEY)."`
-	Project     string `short:"p" placeholder:"ID" help:"Project to work in; default is the project default ($$TENET_PROJECT)."`
-	Data        string `placeholder:"DIR" help:"Folder of the embedded database ($$TENET_DATA). Default is the user's data folder."`
-	DatabaseURL string `name:"database-url" placeholder:"URL" help:"PostgreSQL database instead of the embedded one ($$TENET_DATABASE_URL)."`
-	Config      string `placeholder:"FILE" help:"Settings file ($$TENET_CONFIG). Default is tenet.yaml in the current folder, which check does not read unless it is named."`
+	Server      string `type:"filled" placeholder:"URL" help:"Use the server at this address instead of working embedded ($$TENET_SERVER)."`
+	Key         string `type:"filled" placeholder:"KEY" help:"API key for the server ($$TENET_KEY or $$TENET_API_KEY)."`
+	Project     string `type:"filled" short:"p" placeholder:"ID" help:"Project to work in; default is the project default ($$TENET_PROJECT)."`
+	Data        string `type:"filled" placeholder:"DIR" help:"Folder of the embedded database ($$TENET_DATA). Default is the user's data folder."`
+	DatabaseURL string `type:"filled" name:"database-url" placeholder:"URL" help:"PostgreSQL database instead of the embedded one ($$TENET_DATABASE_URL)."`
+	Config      string `type:"filled" placeholder:"FILE" help:"Settings file ($$TENET_CONFIG). Default is tenet.yaml in the current folder, and else in tenet/ of the user's configuration folder; commands that judge skip that of the current folder."`
 	Color       string `enum:"auto,always,never" default:"auto" help:"Colours: ${enum}. auto is on a terminal, unless $$NO_COLOR is set."`
 }
 
@@ -102,6 +103,7 @@ func (s *session) run(ctx context.Context, args []string) (err error) {
 		kong.Writers(s.out, s.err),
 		kong.Exit(func(code int) { panic(left(code)) }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, NoExpandSubcommands: true}),
+		kong.NamedMapper("filled", kong.MapperFunc(filled)),
 		kong.BindTo(ctx, (*context.Context)(nil)),
 		kong.Bind(s),
 	)
@@ -127,6 +129,20 @@ func (s *session) run(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	return closed(command.Run(), stop)
+}
+
+// filled reads a flag or an argument that must not be empty: an empty one is a variable of the caller that is not set, and leaving it out
+// would judge something else, or by other rules.
+func filled(c *kong.DecodeContext, target reflect.Value) error {
+	var value string
+	if err := c.Scan.PopValueInto("string", &value); err != nil {
+		return err
+	}
+	if strings.TrimSpace(value) == "" {
+		return errors.New("is empty; set the variable that it comes from, or leave it out")
+	}
+	target.SetString(value)
+	return nil
 }
 
 // usage adds to an error how to get help on the command.

@@ -103,7 +103,7 @@ func TestHelp(t *testing.T) {
 		{[]string{"search", "--help"}, []string{"--as-of", "--cites", "tenet search --conflicts SEC-003"}},
 		{nil, []string{"check", "serve", "rules", "search", "audit", "keys", "--server"}},
 		{[]string{"--help"}, []string{"Usage: tenet"}},
-		{[]string{"check", "--help"}, []string{"Exit codes: 0", "--fail-on", "git diff | tenet check", "$NO_COLOR"}},
+		{[]string{"check", "--help"}, []string{"Exit codes: 0", "--fail-on", "set -o pipefail; git diff HEAD | tenet check", "$NO_COLOR"}},
 		{[]string{"serve", "--help"}, []string{"--listen", "$TENET_LISTEN", "loopback"}},
 		{[]string{"rules", "plan", "--help"}, []string{"--exit-code", "--prune"}},
 		{[]string{"audit", "verify", "--help"}, []string{"--expect-hash"}},
@@ -128,16 +128,41 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-func TestEmptyDiffIsNothingToCheck(t *testing.T) {
+func TestAnEmptyDiffIsAnErrorUnlessItIsMeant(t *testing.T) {
 	for _, stdin := range []string{"", " \n\n"} {
-		code, out, errs := run(t, stdin, "check")
-		if code != 0 || out != "" || !strings.Contains(errs, "nothing to check") {
+		if code, out, errs := run(t, stdin, "check"); code != exitFailed || out != "" || !strings.Contains(errs, "pipefail") || !strings.Contains(errs, "fetch-depth: 0") {
 			t.Errorf("exits with %d, %q and %q", code, out, errs)
 		}
+		if code, out, errs := run(t, stdin, "check", "--allow-empty"); code != exitOK || out != "" || !strings.Contains(errs, "the diff is empty") {
+			t.Errorf("under --allow-empty it exits with %d, %q and %q", code, out, errs)
+		}
 	}
-	for format, want := range map[string]string{"json": `"overall_verdict": "ALLOW"`, "sarif": `"results": []`, "junit": "<testsuites"} {
-		if code, out, _ := run(t, "", "check", "--format", format); code != 0 || !strings.Contains(out, want) {
-			t.Errorf("format %s exits with %d and %q: whoever reads the report needs one", format, code, out)
+	for format, want := range map[string]string{"json": `"rules_evaluated": 0`, "sarif": `"results": []`, "junit": "<testsuites"} {
+		if code, out, _ := run(t, "", "check", "--allow-empty", "--format", format); code != exitOK || !strings.Contains(out, want) {
+			t.Errorf("format %s exits with %d and %q: the reader of the report needs one", format, code, out)
+		}
+	}
+}
+
+func TestAnEmptyFlagIsAVariableThatIsNotSet(t *testing.T) {
+	for _, args := range [][]string{
+		{"check", ""},
+		{"check", "--base", ""},
+		{"check", "--action", " "},
+		{"check", "--facts="},
+		{"check", "--rules", ""},
+		{"check", "--node", ""},
+		{"check", "--environment", ""},
+		{"check", "--scope", ""},
+		{"check", "--repository", ""},
+		{"--server", "", "check"},
+		{"--data", "", "check"},
+		{"--config", "", "check"},
+		{"--project", "", "check"},
+		{"submit", "-", "--scope", ""},
+	} {
+		if code, out, errs := run(t, "x", args...); code != exitFailed || out != "" || !strings.Contains(errs, "is empty; set the variable") {
+			t.Errorf("tenet %q exits with %d, %q and %q", args, code, out, errs)
 		}
 	}
 }

@@ -67,7 +67,8 @@ func defaultSettings() string {
 	return ""
 }
 
-// configure reads the settings, with the flags given here on top. A settings file that is named wins over the default one.
+// configure reads the settings, with the flags given here on top. A settings file that is named wins over the default one, and that over
+// the user's own.
 func (s *session) configure(settings string, flags map[string]string) (config.Config, error) {
 	if flags == nil {
 		flags = map[string]string{}
@@ -78,7 +79,10 @@ func (s *session) configure(settings string, flags map[string]string) (config.Co
 	if s.globals.DatabaseURL != "" {
 		flags["database_url"] = s.globals.DatabaseURL
 	}
-	return config.Load(cmp.Or(s.globals.Config, s.env("TENET_CONFIG"), settings), s.env, flags)
+	if s.settings != nil {
+		return config.Read(s.settings.name, s.settings.data, s.env, flags)
+	}
+	return config.Load(cmp.Or(s.globals.Config, s.env("TENET_CONFIG"), settings, userSettings(s.env)), s.env, flags)
 }
 
 // embed starts a node in this process.

@@ -3,8 +3,11 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
+	"tenet/internal/git"
 	"tenet/internal/hook"
 	"tenet/internal/report"
 	"tenet/internal/rule"
@@ -14,10 +17,16 @@ import (
 const confirmVar = "TENET_CONFIRM"
 
 // commitFlags are those of both hooks that stop a commit.
-type commitFlags struct{ hookFlags }
+type commitFlags struct {
+	hookFlags
+
+	Undecided string `type:"filled" placeholder:"WORDS" help:"What follows from a rule that nothing could decide: fail takes its fail mode, warn lets the commit pass and says so, pass is the same; one word, or one for each severity (setting undecided, default CRITICAL=fail,HIGH=fail,MEDIUM=warn,LOW=warn)."`
+}
 
 const commitHelp = `The commit is stopped with exit code 1 if it breaks a rule. What needs confirmation stops it too, since git cannot ask: a person
 who agrees repeats it with TENET_CONFIRM=yes, which does not help against a broken rule.
+
+A settings file in the repository counts as it was before the change. What could not be examined of the change stops the commit.
 
 ` + hookHelp
 
@@ -118,9 +127,47 @@ func (k *preCommitHook) named() []string {
 	return args
 }
 
+// modes returns the time limit, the fail modes where nothing could be judged, and those of a single rule that nothing could decide. Settings
+// in the repository are those before the change.
+func (k *commitFlags) modes(ctx context.Context, s *session) (limit time.Duration, all, single hook.FailModes, err error) {
+	if namesFiles(s) {
+		t, err := newTrust(ctx, func(r git.Repository) (string, error) {
+			if from, to := s.env(fromRef), s.env(toRef); from != "" {
+				return r.MergeBase(ctx, from, to)
+			}
+			return r.Commit(ctx, "HEAD")
+		})
+		if err == nil {
+			err = t.settings(ctx, s)
+		}
+		if err != nil {
+			return 0, nil, nil, err
+		}
+	}
+	if limit, all, err = k.settings(s); err != nil {
+		return 0, nil, nil, err
+	}
+	policy, err := readUndecided(s, k.Undecided)
+	if err != nil {
+		return 0, nil, nil, err
+	}
+	cfg, err := s.configure("", nil)
+	if k.Fail != "" {
+		cfg.HookFail = k.Fail
+	}
+	return limit, all, policy.failModes(all, &cfg, k.Undecided), err
+}
+
+// unexamined reports whether a rule is undecided because a part of the subject could not be examined.
+func unexamined(e *rule.Evaluation) bool {
+	return slices.ContainsFunc(e.RuleVerdicts, func(v rule.RuleVerdict) bool {
+		return v.DecidedBy == rule.ByNone && v.Counts() && len(v.Unexamined) > 0
+	})
+}
+
 // commit judges a change and stops the commit unless it may go on.
 func (k *commitFlags) commit(ctx context.Context, s *session, gather func(context.Context) (hook.Question, error)) error {
-	limit, modes, err := k.settings(s)
+	limit, modes, single, err := k.modes(ctx, s)
 	if err != nil {
 		return stopOrGo(s, hook.Failed("the settings are wrong: "+err.Error(), nil))
 	}
@@ -136,6 +183,11 @@ func (k *commitFlags) commit(ctx context.Context, s *session, gather func(contex
 		return nil
 	}
 	a, e := k.judge(ctx, s, limit, modes, q)
+	if e != nil && e.Flaw() == "" && asks(e) {
+		if a = hook.Decide(e, single); a.Decision == hook.Allow && unexamined(e) {
+			a.Decision = hook.Ask
+		}
+	}
 	if e != nil && a.Reason != "" {
 		if err := report.Write(s.out, report.Text, e, report.Options{Color: s.colour, Version: version()}); err != nil {
 			return err

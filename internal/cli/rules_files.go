@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -32,19 +33,37 @@ func loadRules(path string, stdin io.Reader) (*ruleFiles, error) {
 			return nil, err
 		}
 	}
-	r := &ruleFiles{paths: paths}
+	r := &ruleFiles{}
 	for _, p := range paths {
 		data, err := readPath(p, stdin)
 		if err != nil {
 			return nil, err
 		}
-		f, err := catalog.ParseYAML(data)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", p, err)
+		if err := r.add(p, data); err != nil {
+			return nil, err
 		}
-		r.files = append(r.files, f)
 	}
 	return r, nil
+}
+
+// add reads the content of a file.
+func (r *ruleFiles) add(path string, data []byte) error {
+	f, err := catalog.ParseYAML(data)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	r.paths, r.files = append(r.paths, path), append(r.files, f)
+	return nil
+}
+
+// isRuleFile reports whether a path below a folder of rules is a rule file: it ends like one and nothing of it is hidden.
+func isRuleFile(name string) bool {
+	for part := range strings.SplitSeq(name, "/") {
+		if strings.HasPrefix(part, ".") {
+			return false
+		}
+	}
+	return slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(path.Ext(name)))
 }
 
 // rulePaths lists the rule files below a folder; of a file, itself. Hidden files and folders are left out.
@@ -62,7 +81,7 @@ func rulePaths(root string) ([]string, error) {
 			if d.IsDir() {
 				return fs.SkipDir
 			}
-		case !d.IsDir() && slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(path))):
+		case !d.IsDir() && isRuleFile(d.Name()):
 			paths = append(paths, path)
 		}
 		return nil

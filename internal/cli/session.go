@@ -18,6 +18,7 @@ type session struct {
 	out, err io.Writer
 	env      func(string) string
 	globals  *globals
+	settings *settingsText // the settings file that is named, if it was read from a commit
 	colour   bool
 	working  bool // an embedded node carries out background work
 	follow   bool // an embedded node sees what other processes change

@@ -23,9 +23,9 @@ import (
 type submitCommand struct {
 	File string `arg:"" help:"JSON file with the subject, or with a whole submission; - reads stdin."`
 
-	Scope       string        `group:"How" placeholder:"PATH" help:"Scope of the subject, such as finance/payments."`
-	Node        string        `group:"How" placeholder:"NODE" help:"Judge by the rules that hold at this federation node: its id, or its name or path of names."`
-	Environment string        `group:"How" placeholder:"NAME" help:"Environment whose deployed rules apply: production, staging or development."`
+	Scope       string        `group:"How" type:"filled" placeholder:"PATH" help:"Scope of the subject, such as finance/payments."`
+	Node        string        `group:"How" type:"filled" placeholder:"NODE" help:"Judge by the rules that hold at this federation node: its id, or its name or path of names."`
+	Environment string        `group:"How" type:"filled" placeholder:"NAME" help:"Environment whose deployed rules apply: production, staging or development."`
 	Mode        rule.Mode     `group:"How" placeholder:"MODE" help:"preflight (default) or posthoc."`
 	SeverityMin rule.Severity `group:"How" placeholder:"LEVEL" help:"Least severity that is judged: LOW, MEDIUM (default), HIGH or CRITICAL."`
 	MaxRules    int           `group:"How" placeholder:"N" help:"Most rules that are judged, 1 to 100 (default 20)."`
@@ -33,7 +33,8 @@ type submitCommand struct {
 	Async       bool          `group:"How" help:"Have it evaluated in the background and print its id; needs a server."`
 	Timeout     time.Duration `group:"How" default:"5m" placeholder:"TIME" help:"Longest time to wait for the verdicts (default 5m)."`
 
-	FailOn string `group:"Result" enum:"deny,confirmation,never" default:"deny" help:"What exits with 1: deny (default), confirmation (DENY and NEEDS_CONFIRMATION) or never."`
+	FailOn    string `group:"Result" enum:"deny,confirmation,never" default:"deny" help:"What exits with 1: deny (default), confirmation (DENY and NEEDS_CONFIRMATION) or never."`
+	Undecided string `group:"Result" type:"filled" placeholder:"WORDS" help:"What follows from a rule that nothing could decide: fail, warn or pass; one word, or one for each severity (setting undecided)."`
 	output
 	Verbose bool `group:"Result" short:"v" help:"Show the rules that are kept, too."`
 }
@@ -60,38 +61,50 @@ func (k *submitCommand) Run(ctx context.Context, s *session) error {
 	if k.Async && s.globals.Server == "" && s.env("TENET_SERVER") == "" {
 		return errors.New("--async needs a server to do the work; name it with --server")
 	}
-	return s.with(ctx, readsData, func(c *client.Client) error {
-		ctx, cancel := context.WithTimeout(ctx, k.Timeout)
-		defer cancel()
-		if k.Node != "" {
-			node, err := findNode(ctx, c, k.Node)
-			if err != nil {
-				return err
-			}
-			sub.NodeID = node.ID
-		}
-		if k.Async {
-			later, err := c.SubmitLater(ctx, *sub)
-			if err != nil {
-				return err
-			}
-			if k.json() {
-				return printJSON(s.out, later)
-			}
-			_, err = fmt.Fprintf(s.out, "%s %s\n", later.SubmissionID, later.Status)
-			return err
-		}
-		done := s.progress("judging")
-		a, err := c.Submit(ctx, *sub)
-		done()
+	policy, err := readUndecided(s, k.Undecided)
+	if err != nil {
+		return err
+	}
+	// As for check, a settings file must be named: that of the current folder is of the checkout, which may be the judged one's.
+	c, stop, err := s.connect(ctx, readsData, "")
+	if err != nil {
+		return err
+	}
+	return closed(k.judge(ctx, s, c, sub, policy), stop)
+}
+
+// judge has the submission judged within the time limit.
+func (k *submitCommand) judge(ctx context.Context, s *session, c *client.Client, sub *client.Submit, policy undecidedPolicy) error {
+	ctx, cancel := context.WithTimeout(ctx, k.Timeout)
+	defer cancel()
+	if k.Node != "" {
+		node, err := findNode(ctx, c, k.Node)
 		if err != nil {
 			return err
 		}
-		return k.report(s, a)
-	})
+		sub.NodeID = node.ID
+	}
+	if k.Async {
+		later, err := c.SubmitLater(ctx, *sub)
+		if err != nil {
+			return err
+		}
+		if k.json() {
+			return printJSON(s.out, later)
+		}
+		_, err = fmt.Fprintf(s.out, "%s %s\n", later.SubmissionID, later.Status)
+		return err
+	}
+	done := s.progress("judging")
+	a, err := c.Submit(ctx, *sub)
+	done()
+	if err != nil {
+		return err
+	}
+	return k.report(s, a, policy)
 }
 
-func (k *submitCommand) report(s *session, a *wire.SubmissionAnswer) error {
+func (k *submitCommand) report(s *session, a *wire.SubmissionAnswer, policy undecidedPolicy) error {
 	var err error
 	if k.json() {
 		err = printJSON(s.out, a)
@@ -104,8 +117,7 @@ func (k *submitCommand) report(s *session, a *wire.SubmissionAnswer) error {
 	if err != nil && !errors.Is(err, syscall.EPIPE) {
 		return err
 	}
-	check := checkCommand{FailOn: k.FailOn}
-	return check.verdict(s, &a.Evaluation)
+	return verdict(s, &a.Evaluation, k.FailOn, policy)
 }
 
 // read reads the file and puts the flags on top.

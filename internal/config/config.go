@@ -78,6 +78,8 @@ type Config struct {
 	HookTimeout        time.Duration `key:"hook_timeout" default:"10s" doc:"Longest time that tenet hook takes for its answer. For claude-code and cursor it is capped at 25s, since these wait for 30s; the flag --timeout allows more."`
 	HookFail           string        `key:"hook_fail" default:"CRITICAL=closed,HIGH=ask,MEDIUM=ask,LOW=open" doc:"What tenet hook answers where a rule of a severity could not be judged: closed denies, ask asks the person, open lets it pass and says so. One word sets all severities. Where nothing at all could be judged, the strictest counts."`
 
+	Undecided string `key:"undecided" default:"CRITICAL=fail,HIGH=fail,MEDIUM=warn,LOW=warn" doc:"What tenet check and the hooks of git do about a rule that nothing could decide, for want of a model or a fact: fail, warn lets it pass and says so, pass lets it pass. One word sets all severities. What could not be examined of the subject always fails."`
+
 	LogLevel  string `key:"log_level" default:"info" doc:"Least level that is logged: debug, info, warn or error."`
 	LogFormat string `key:"log_format" default:"text" doc:"Format of the log: text or json."`
 }
@@ -104,9 +106,18 @@ const maxFile = 1 << 20
 
 // Load reads the settings: defaults, then the file (none if path is empty), then the environment, then flags by key.
 func Load(path string, env func(string) string, flags map[string]string) (Config, error) {
+	data, err := readFile(path)
+	if err != nil {
+		return Config{}, err
+	}
+	return Read(path, data, env, flags)
+}
+
+// Read is Load for the content of a settings file, which errors name by its path.
+func Read(path string, data []byte, env func(string) string, flags map[string]string) (Config, error) {
 	var c Config
 	v := reflect.ValueOf(&c).Elem()
-	file, err := readFile(path)
+	file, err := parse(path, data)
 	if err != nil {
 		return c, err
 	}
@@ -132,7 +143,7 @@ func Load(path string, env func(string) string, flags map[string]string) (Config
 	return c, c.validate()
 }
 
-func readFile(path string) (map[string]string, error) {
+func readFile(path string) ([]byte, error) {
 	if path == "" {
 		return nil, nil
 	}
@@ -141,10 +152,11 @@ func readFile(path string) (map[string]string, error) {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }() // opened for reading
-	data, err := io.ReadAll(io.LimitReader(f, maxFile))
-	if err != nil {
-		return nil, err
-	}
+	return io.ReadAll(io.LimitReader(f, maxFile))
+}
+
+// parse reads settings by their keys.
+func parse(path string, data []byte) (map[string]string, error) {
 	values := map[string]any{}
 	if err := yaml.NewDecoder(bytes.NewReader(data)).Decode(&values); err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("%s: %w", path, err)
