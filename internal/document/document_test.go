@@ -2,6 +2,8 @@ package document
 
 import (
 	"context"
+	"crypto/sha512"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"strings"
@@ -283,6 +285,29 @@ func TestSecretsAreNotEmbedded(t *testing.T) {
 		text := "aws_access_key_id = " + "AKIA" + "IOSFODNN7" + "ABCDEFG"
 		s.embed(s.upload("a.txt", "Set "+text+" and go on."))
 		if calls := fmt.Sprint(s.embedder.Calls()); strings.Contains(calls, "ABCDEFG") || strings.Count(calls, "[redacted:") != 1 {
+			t.Errorf("the service was shown %s", calls)
+		}
+	})
+}
+
+// A private key may begin in one chunk and end in another.
+func TestKeysOverChunksAreNotEmbedded(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *shelf) {
+		var key strings.Builder
+		for i := range 70 {
+			sum := sha512.Sum512([]byte{byte(i)})
+			key.WriteString(base64.StdEncoding.EncodeToString(sum[:48]) + "\n")
+		}
+		body := key.String()
+		s.embed(s.upload("a.txt", "The key of the server:\n\n-----BEGIN RSA "+"PRIVATE KEY-----\n"+body+"-----END RSA "+"PRIVATE KEY-----\n\nKeep it."))
+		calls := fmt.Sprint(s.embedder.Calls())
+		for line := range strings.Lines(body) {
+			if strings.Contains(calls, strings.TrimSpace(line)) {
+				t.Fatalf("the service was shown %s", line)
+			}
+		}
+		if !strings.Contains(calls, "Keep it.") || !strings.Contains(calls, "[redacted:private-key]") {
 			t.Errorf("the service was shown %s", calls)
 		}
 	})

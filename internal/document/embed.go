@@ -156,17 +156,23 @@ func (d *Documents) embedded(ctx context.Context, projectID, id, model string) (
 	return have, err
 }
 
-// embedChunks makes and stores the vectors of one batch.
+// keyChunks is how many chunks before a batch are read with it, for a private key that begins in them: eight kilobytes of text.
+const keyChunks = 8
+
+// embedChunks makes and stores the vectors of one batch. The service sees the chunks without the secrets in them, and without
+// those that begin in one chunk and end in another.
 func (d *Documents) embedChunks(ctx context.Context, document store.Document, after int) error {
-	chunks, err := d.store.Documents.Chunks(ctx, document.ProjectID, document.ID, after, embedBatch)
-	if err != nil || len(chunks) == 0 {
+	start := max(0, after-keyChunks)
+	chunks, err := d.store.Documents.Chunks(ctx, document.ProjectID, document.ID, start, after-start+embedBatch)
+	if err != nil || len(chunks) <= after-start {
 		return err
 	}
 	texts := make([]string, len(chunks))
 	for i, c := range chunks {
 		texts[i] = strings.TrimSpace(c.Section + "\n" + c.Text)
 	}
-	made, err := d.vectorsOf(ctx, texts)
+	texts = d.redactor.Texts(texts)[after-start:]
+	made, err := d.cfg.Embedder.Embed(ctx, texts)
 	if err != nil {
 		return err
 	}
@@ -180,13 +186,4 @@ func (d *Documents) embedChunks(ctx context.Context, document store.Document, af
 	return d.store.Update(ctx, func(tx store.Tx) error {
 		return tx.Vectors.Put(ctx, document.ProjectID, d.cfg.Embedder.ID(), v)
 	})
-}
-
-// vectorsOf embeds texts with a service, without the secrets in them.
-func (d *Documents) vectorsOf(ctx context.Context, texts []string) ([][]float32, error) {
-	clean := make([]string, len(texts))
-	for i, text := range texts {
-		clean[i], _ = d.redactor.Text(text)
-	}
-	return d.cfg.Embedder.Embed(ctx, clean)
 }

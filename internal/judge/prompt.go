@@ -6,6 +6,7 @@ import (
 	"embed"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 	"text/template"
@@ -99,11 +100,24 @@ func (d *decision) rulesText(members []int, c control) string {
 			continue
 		}
 		r := d.rules[members[c.member(n)]]
-		lines = append(lines, ruleLine(ref(n), r.Modality, r.Statement, ruleRest{r.Rationale, r.Exceptions, r.Examples}))
+		rest := ruleRest{d.clean(r.Rationale), slices.Clone(r.Exceptions), slices.Clone(r.Examples)}
+		for i := range rest.Exceptions {
+			rest.Exceptions[i] = d.clean(rest.Exceptions[i])
+		}
+		for i := range rest.Examples {
+			rest.Examples[i].Input, rest.Examples[i].Note = d.clean(rest.Examples[i].Input), d.clean(rest.Examples[i].Note)
+		}
+		lines = append(lines, ruleLine(ref(n), r.Modality, d.clean(r.Statement), rest))
 	}
 	var b strings.Builder
 	render(&b, rulesTemplate, lines)
 	return b.String()
+}
+
+// clean returns a text of a rule without secrets.
+func (d *decision) clean(text string) string {
+	text, _ = d.j.redactor.Text(text)
+	return text
 }
 
 func render(b *strings.Builder, t *template.Template, view any) {

@@ -207,3 +207,22 @@ func TestAPasswordOfManyWordsIsNotExamined(t *testing.T) {
 		wantSame(t, "redacted", res, replayed(t, build(t, clean), rules, res))
 	}
 }
+
+func TestSecretsOfRulesAreNotShown(t *testing.T) {
+	secret := "AKIA" + "IOSFODNN7" + "ABCDEFG"
+	rules := newRules(1)
+	rules[0].Statement += " Never use aws_access_key_id = " + secret
+	rules[0].Rationale = "as in key = " + secret
+	rules[0].Exceptions = []string{"the key = " + secret}
+	rules[0].Examples = []rule.Example{{Input: "key = " + secret, Verdict: rule.Deny, Note: "it has key = " + secret}}
+	m := judgetest.Model(allowAll)
+	s := build(t, subject.Input{Diff: diff})
+	res := decide(t, m, s, rules)
+	if r := m.Requests()[0]; strings.Contains(r.Prefix+r.Prompt, secret) || strings.Count(r.Prefix+r.Prompt, "[redacted:aws-access-token]") != 5 {
+		t.Errorf("the model was shown %s", r.Prefix)
+	}
+	if rules[0].Exceptions[0] != "the key = "+secret {
+		t.Error("the rule itself was changed")
+	}
+	wantSame(t, "with secrets in rules", res, replayed(t, s, rules, res))
+}

@@ -10,6 +10,7 @@ import (
 	"iter"
 	"slices"
 	"sort"
+	"strings"
 
 	"tenet/internal/wire"
 )
@@ -27,7 +28,29 @@ func New() *Redactor { return &Redactor{rules: leakRules} }
 // of high entropy is replaced wherever the text has it. Text returns a text without secrets as it is.
 func (r *Redactor) Text(text string) (string, []wire.Redaction) { return r.text(text, nil) }
 
-// text does the same, and adds what it replaces to known, if that is not nil.
+// Texts does the same for texts that follow one another, such as the pieces of a document: a secret of high entropy, and a
+// private key that begins in one and ends in another, is replaced in all of them.
+func (r *Redactor) Texts(texts []string) []string {
+	clean, found := r.Text(strings.Join(texts, "\n"))
+	if len(found) == 0 {
+		return texts
+	}
+	out := make([]string, len(texts))
+	for i, was := range texts {
+		end := 0
+		for range strings.Count(was, "\n") + 1 {
+			if n := strings.IndexByte(clean[end:], '\n'); n >= 0 {
+				end += n + 1
+			} else {
+				end = len(clean) + 1
+			}
+		}
+		out[i], clean = clean[:end-1], clean[min(end, len(clean)):]
+	}
+	return out
+}
+
+// text does the same as Text, and adds what it replaces to known, if that is not nil.
 func (r *Redactor) text(text string, known *secrets) (string, []wire.Redaction) {
 	spans := r.spans(text)
 	if len(spans) == 0 {

@@ -155,7 +155,7 @@ func randomParts(text string, from, to int, kind string) []span {
 // Lengths of the longest piece of a token: shorter ones make a formula, or a name such as ECDHE-RSA-AES128-GCM-SHA256.
 const (
 	minPiece        = 5
-	minPieceOfNamed = 8
+	minPieceOfNamed = 10 // as long as the shortest value that the generic rule takes
 )
 
 // random reports whether a token may be replaced where a rule of a kind finds it.
