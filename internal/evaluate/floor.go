@@ -62,7 +62,7 @@ func takePolicy(r *run) {
 				"The request asked for %s %s; the project's policy demands %s. The overall verdict is therefore not ALLOW.", n.Parameter, n.Asked, n.Floor))
 		}
 	}
-	if r.subject.Empty() || r.covered() {
+	if r.subject.Empty() || covered(r) {
 		return
 	}
 	word := r.policy.UncoveredFor(kindOf(r.subject))
@@ -72,7 +72,7 @@ func takePolicy(r *run) {
 
 // covered reports whether some rule that counts concerns the subject and is kept, broken or open. A pattern without a hit has
 // scanned the text of files; it does not cover an action or facts, which can be put into any words.
-func (r *run) covered() bool {
+func covered(r *run) bool {
 	for i := range r.answer.RuleVerdicts {
 		v, c := &r.answer.RuleVerdicts[i], &r.sel.chosen[i]
 		scanned := v.DecidedBy == rule.ByCheck && v.Verdict == rule.Allow && c.Rule.Check != nil && c.Rule.Check.Pattern != nil

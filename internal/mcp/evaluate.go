@@ -163,7 +163,7 @@ func judged(e *rule.Evaluation, err error) (*verdict, string, error) {
 	return v, v.text(), nil
 }
 
-// uncoveredStep is what to do about a subject that no rule covers; empty if a rule does.
+// uncoveredStep returns the next step about a subject that no rule covers; empty if a rule covers it.
 func uncoveredStep(e *rule.Evaluation) string {
 	switch {
 	case e.Coverage.Uncovered == "" || e.Coverage.RulesCut > 0:
