@@ -81,7 +81,7 @@ func TestBadDeclarationsAreRefusedAndNamed(t *testing.T) {
 		{"match: all", "match: some", "agents[0].rules.match"},
 		{"severity_min: high", "severity_min: huge", "agents[0].rules.severity_min"},
 		{"max: 1", "max: 1000", "agents[0].rules.max"},
-		{"scope: ops", "scope: ops//night", "agents[0].rules.scope"},
+		{"scope: ops", "scope: ops/*/night", "agents[0].rules.scope"},
 		{"scope: ops", "scope: ops/*", "agents[0].rules.scope"},
 		{"type: object", "type: list", "agents[0].result"},
 		{"type: object", "type: string", "agents[0].result"},

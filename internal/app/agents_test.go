@@ -193,7 +193,7 @@ func TestAgentsRestOnTheRulesThatApply(t *testing.T) {
 			t.Errorf("%q: %d %v, want %s", scope, code, got, want)
 		}
 	}
-	if code := ask(t, a, http.MethodPost, "/agent/ask", `{"intent": "May production data be copied?", "scope": "hr//payroll"}`, nil); code != http.StatusUnprocessableEntity {
+	if code := ask(t, a, http.MethodPost, "/agent/ask", `{"intent": "May production data be copied?", "scope": "hr/*/payroll"}`, nil); code != http.StatusUnprocessableEntity {
 		t.Errorf("a scope that no rule can have: %d", code)
 	}
 }

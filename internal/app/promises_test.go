@@ -182,7 +182,7 @@ func TestPromise2CoverageIsTold(t *testing.T) {
 		t.Errorf("too much to look at: %s; unexamined %d", v.Verdict, len(e.Coverage.Unexamined))
 	}
 	e = answers(t, a, map[string]any{"diff": oneHunk, "max_rules": 1})
-	if c := e.Coverage; c.RulesInScope != 2 || c.RulesSelected != 1 || c.RulesCut != 1 {
+	if c := e.Coverage; c.RulesInScope != 2 || c.RulesSelected+c.RulesNotAsked != 2 || c.RulesSelected != len(e.RuleVerdicts)+c.RulesUnlisted {
 		t.Errorf("rules: %+v", c)
 	}
 }

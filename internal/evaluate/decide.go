@@ -22,8 +22,8 @@ func (r *run) outline(context.Context) error {
 	}
 	size := r.subject.Size()
 	r.answer.Coverage = rule.Coverage{
-		RulesInScope: r.sel.inScope, RulesSelected: r.sel.selected, RulesCut: r.sel.inScope - r.sel.selected,
-		FilesTotal: size.Files, HunksTotal: size.Hunks, BytesTotal: size.Bytes, Unexamined: []rule.Unexamined{},
+		RulesInScope: r.sel.inScope,
+		FilesTotal:   size.Files, HunksTotal: size.Hunks, BytesTotal: size.Bytes, Unexamined: []rule.Unexamined{},
 	}
 	return nil
 }
@@ -37,7 +37,10 @@ func (r *run) takeChecks(context.Context) error {
 		if !decided {
 			v, a, decided = r.byCheck(c)
 		}
-		r.answer.RuleVerdicts[i], r.accounts[i] = v, a.Over(r.whole.units.Units, r.part(c.Entry).numbers)
+		if p := r.part(c.Entry); p != &r.whole {
+			a = a.Over(r.whole.units.Units, p.numbers)
+		}
+		r.answer.RuleVerdicts[i], r.accounts[i] = v, a
 		if decided {
 			r.final(i)
 		} else {
@@ -54,7 +57,14 @@ func (r *run) conclude(ctx context.Context) error {
 	}
 	r.answer.Coverage.Redacted = r.redacted
 	ledger.Cover(&r.answer.Coverage, r.whole.units.Units, r.accounts)
+	c := &r.answer.Coverage
+	c.RulesNotAsked = len(r.sel.notAsked)
+	c.RulesCut, c.RulesSelected = c.RulesNotAsked, c.RulesInScope-c.RulesNotAsked
 	takePolicy(r)
+	if notice := notAskedNotice(&r.sel); notice != "" {
+		r.answer.Notices = append(r.answer.Notices, notice)
+	}
+	listWorst(r)
 	r.answer.Tally()
 	if r.subject.Empty() {
 		r.answer.OverallVerdict = rule.NeedsConfirmation

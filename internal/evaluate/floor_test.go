@@ -106,7 +106,7 @@ func TestWhatACallerNarrows(t *testing.T) {
 		"the defaults":             {func(r *evaluate.Request) { r.SeverityMin, r.MaxRules = "medium", 20 }, "", ""},
 		"more":                     {func(r *evaluate.Request) { r.SeverityMin, r.MaxRules = "LOW", 100 }, "", ""},
 		"severity":                 {func(r *evaluate.Request) { r.SeverityMin = "high" }, "severity_min", "severity_min"},
-		"few rules":                {func(r *evaluate.Request) { r.MaxRules = 5 }, "max_rules", ""},
+		"few rules in the list":    {func(r *evaluate.Request) { r.MaxRules = 5 }, "", ""},
 		"the bound node":           {func(r *evaluate.Request) { r.NodeID = nodeID("02") }, "", ""},
 		"a node below":             {func(r *evaluate.Request) { r.NodeID = nodeID("03") }, "node_id", ""},
 		"the node above":           {func(r *evaluate.Request) { r.NodeID = nodeID("01") }, "node_id", "node_id"},

@@ -55,6 +55,7 @@ func (p *Past) Under(ctx context.Context, view *corpus.View, asks bool) (e *rule
 	counter := &counter{judge: p.e.cfg.Judge, estimate: p.e.cfg.Estimate, asks: asks}
 	r := again(ctx, p.e, rec)
 	r.start, r.view, r.judge, r.recordedVerdict, r.before = p.e.cfg.Now(), view, counter, p.verdicts(), nil
+	r.listAll = true
 	if err := r.parse(ctx); err != nil {
 		return nil, open, rule.Errorf(rule.CodeConflict, "the recorded subject cannot be read: %w", err)
 	}

@@ -21,7 +21,7 @@ func (r *run) record(ctx context.Context) error {
 	entry := record.EntryOf(&rec)
 	entry.Actor = auth.ActorFrom(ctx).Name
 	if r.e.cfg.Publish != nil && violated(r.answer) {
-		event := r.violation(rec.Evaluation)
+		event := violation(r, rec.Evaluation)
 		entry.Also = func(ctx context.Context, tx store.Tx) error { return r.e.cfg.Publish(ctx, tx, event) }
 	}
 	return r.e.cfg.Recorder.Append(ctx, entry)
@@ -62,7 +62,7 @@ func (r *run) recorded() wire.EvaluationRecord {
 
 // violation makes the event about an evaluation as it was recorded. It concerns the rules that deny, except those in their
 // shadow time.
-func (r *run) violation(recorded *rule.Evaluation) rule.Event {
+func violation(r *run, recorded *rule.Evaluation) rule.Event {
 	whole := *recorded
 	if r.e.cfg.Subjects == wire.KeepFull && r.e.cfg.Redact != nil {
 		// The record may keep secrets of the subject; what leaves the server must not.

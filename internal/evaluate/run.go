@@ -19,6 +19,8 @@ type run struct {
 	req   *Request
 	start time.Time
 	judge Judge
+	// listAll leaves all verdicts in the answer, beyond max_rules too.
+	listAll bool
 	// raw leaves verdicts as checks and judge give them, before modality, enforcement, feedback and waivers.
 	raw bool
 	// recordedVerdict returns a verdict that need not be found again; nil has none.
@@ -83,7 +85,7 @@ func (r *run) conduct(ctx context.Context) (*rule.Evaluation, error) {
 
 // decide finds the verdicts of the selected rules.
 func (r *run) decide(ctx context.Context) error {
-	return through(ctx, r.outline, r.takeChecks, r.askJudge, r.conclude)
+	return through(ctx, r.outline, r.takeChecks, r.limitQuestions, r.askJudge, r.conclude)
 }
 
 func newRun(ctx context.Context, e *Evaluator, req *Request, start time.Time) *run {

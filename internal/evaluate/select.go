@@ -14,12 +14,13 @@ import (
 // selection holds the rules of an evaluation.
 type selection struct {
 	inScope    int
-	selected   int // within max_rules, silenced rules included
-	chosen     []chosen
+	chosen     []chosen // without those that others override
 	overridden []rule.Overridden
+	// notAsked are the places of the rules that only a model can decide, beyond max_rules.
+	notAsked []int
 }
 
-// chosen is a selected rule with the outcome of its check, if the check has run.
+// chosen is a rule that applies, with the outcome of its check, if the check has run.
 type chosen struct {
 	corpus.Match
 	program *check.Program
@@ -28,54 +29,43 @@ type chosen struct {
 	ran     bool
 }
 
-// screened is how many of the best-ranked rules have their checks run before max_rules cuts. Checks take microseconds,
-// so a violation that a check can see is not cut off by a rank that did not foresee it.
-const screened = 256
-
 // maxTermBytes is how much of the subject's text is used to rank rules.
 const maxTermBytes = 16 << 10
 
-// selectRules finds the rules that apply, runs the checks of the best ranked, and keeps max_rules of them by urgency. Of
-// these, a rule that another one overrides is silenced; one that was cut silences nothing.
+// selectRules finds the rules that apply, best ranked first, runs all of their checks, and takes out the rules that others
+// override.
 func (r *run) selectRules(ctx context.Context) error {
-	return through(ctx, r.match, r.runChecks, r.cut)
+	return through(ctx, r.match, r.runChecks, r.silence)
 }
 
 // match finds the rules that apply, best ranked first.
 func (r *run) match(context.Context) error {
-	r.query = r.queryOf()
+	r.query = queryOf(r)
 	matches, overridden := r.within.Split(r.view.Applicable(r.query))
-	r.sel = selection{inScope: len(matches), overridden: orEmpty(overridden)}
-	r.sel.chosen = make([]chosen, min(len(matches), max(screened, r.req.MaxRules)))
-	for i := range r.sel.chosen {
+	r.sel = selection{inScope: len(matches), overridden: orEmpty(overridden), chosen: make([]chosen, len(matches))}
+	for i := range matches {
 		r.sel.chosen[i].Match = matches[i]
 	}
 	return nil
 }
 
-// cut keeps the most urgent max_rules of the rules that apply, without those that others of them override.
-func (r *run) cut(context.Context) error {
-	sel := &r.sel
-	if sel.inScope > r.req.MaxRules {
-		slices.SortStableFunc(sel.chosen, func(a, b chosen) int { return a.urgency() - b.urgency() })
-	}
-	sel.chosen = sel.chosen[:min(sel.inScope, r.req.MaxRules)]
-	sel.selected = len(sel.chosen)
-	sel.silence(r.query)
+// silence takes out the rules that others override, and names both.
+func (r *run) silence(context.Context) error {
+	r.sel.silence(r.query)
 	slug := func(id string) string {
 		if found, ok := r.view.Rule(id); ok {
 			return found.Slug
 		}
 		return ""
 	}
-	for i := range sel.overridden {
-		o := &sel.overridden[i]
+	for i := range r.sel.overridden {
+		o := &r.sel.overridden[i]
 		o.RuleSlug, o.OverriddenBySlug = slug(o.RuleID), slug(o.OverriddenBy)
 	}
 	return nil
 }
 
-// silence takes out the chosen rules that others override. A rule that does not concern the subject overrides nothing.
+// silence takes out the rules that others override. A rule that does not concern the subject overrides nothing.
 func (sel *selection) silence(q *corpus.Query) {
 	matches := make([]corpus.Match, len(sel.chosen))
 	for i := range sel.chosen {
@@ -96,25 +86,6 @@ func (sel *selection) silence(q *corpus.Query) {
 	sel.chosen = remaining
 }
 
-// urgency orders screened rules for the cut; lower comes first. A denial must be in the answer, an open rule must be
-// judged before an ALLOW may be given, a rule that a check has cleared can be cut with less loss, and shadow rules decide
-// nothing.
-func (c *chosen) urgency() int {
-	switch {
-	case c.Rule.Enforcement == rule.Shadow:
-		return 4
-	case !c.ran:
-		return 1
-	case c.outcome.Result == check.Broken && rule.Settle(rule.Deny, c.Rule.Modality, c.Rule.Enforcement) == rule.Deny:
-		return 0
-	case c.outcome.Result == check.NotConcerned:
-		return 3
-	case c.outcome.Result == check.Kept && c.program.Decides() == rule.Both:
-		return 2
-	}
-	return 1
-}
-
 // runChecks runs the checks of the chosen rules, each on the part of the subject that its rule concerns.
 func (r *run) runChecks(ctx context.Context) error {
 	for i := range r.sel.chosen {
@@ -130,7 +101,7 @@ func (r *run) runChecks(ctx context.Context) error {
 }
 
 // queryOf describes the subject for the selection.
-func (r *run) queryOf() *corpus.Query {
+func queryOf(r *run) *corpus.Query {
 	s := r.subject
 	q := &corpus.Query{
 		Now: r.start, Within: r.within, Scope: s.Scope, Repository: s.Repository, SeverityMin: r.req.SeverityMin, Kinds: s.Kinds,

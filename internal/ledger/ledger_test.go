@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tenet/internal/ledger"
+	"tenet/internal/proptest"
 	"tenet/internal/rule"
 )
 
@@ -66,7 +67,7 @@ func draw(t *rapid.T) drawn {
 // TestLaw checks on random accounts that ALLOW is given for just those in which every unit was examined, and DENY for a broken
 // rule whatever was examined.
 func TestLaw(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	proptest.Check(t, func(t *rapid.T) {
 		d := draw(t)
 		v := d.verdict()
 		var missing []int
@@ -96,7 +97,7 @@ func TestLaw(t *testing.T) {
 
 // TestHiding checks that to hide something of a subject, or to add something to it, never gives an ALLOW.
 func TestHiding(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	proptest.Check(t, func(t *rapid.T) {
 		d := draw(t)
 		if d.verdict().Verdict == rule.Allow {
 			return
