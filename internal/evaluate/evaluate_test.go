@@ -326,11 +326,7 @@ func TestAViolationIsNotCutByRank(t *testing.T) {
 		t.Errorf("%d verdicts, first %s, overall %s", len(e.RuleVerdicts), e.RuleVerdicts[0].RuleSlug, e.OverallVerdict)
 	}
 	want := rule.Coverage{
-<<<<<<< HEAD
-		RulesInScope: 61, RulesSelected: 5, RulesConcerned: 5, RulesJudged: 5, RulesCut: 56, BytesTotal: e.Coverage.BytesTotal,
-=======
-		RulesInScope: 61, RulesSelected: 61, RulesJudged: 61, RulesUnlisted: 56, BytesTotal: e.Coverage.BytesTotal,
->>>>>>> main
+		RulesInScope: 61, RulesSelected: 61, RulesConcerned: 5, RulesJudged: 61, RulesUnlisted: 56, BytesTotal: e.Coverage.BytesTotal,
 		BytesExamined: e.Coverage.BytesTotal, Unexamined: []rule.Unexamined{},
 	}
 	if d := cmp.Diff(want, e.Coverage); d != "" || e.Coverage.BytesTotal == 0 {

@@ -46,8 +46,8 @@ func defaultSeverity(floor *rule.Floor) rule.Severity {
 }
 
 // takePolicy applies the policy to the answer of r: it lists the parameters by which the caller has narrowed the evaluation, with a
-// notice for each that is below the floor, and notes if no rule covers the subject. [rule.Evaluation.Tally] draws the consequences. An evaluation that is decided again
-// from its record keeps those of the record.
+// notice for each that is below the floor, and notes if no rule covers the subject. [rule.Evaluation.Tally] draws the consequences.
+// An evaluation that is decided again from its record keeps those of the record.
 func takePolicy(r *run) {
 	if was := r.before; was != nil {
 		r.answer.Narrowed, r.answer.Notices, r.answer.Coverage.Uncovered = was.Narrowed, was.Notices, was.Coverage.Uncovered
@@ -62,7 +62,7 @@ func takePolicy(r *run) {
 				"The request asked for %s %s; the project's policy demands %s. The overall verdict is therefore not ALLOW.", n.Parameter, n.Asked, n.Floor))
 		}
 	}
-	if r.subject.Empty() || covered(r) {
+	if r.subject.Empty() || covered(r) || len(r.sel.notAsked) > 0 { // a rule that was not asked may cover the subject
 		return
 	}
 	word := r.policy.UncoveredFor(kindOf(r.subject))

@@ -52,12 +52,13 @@ type Overridden struct {
 
 // Coverage accounts for what an evaluation looked at. What was not examined is named, never dropped in silence.
 type Coverage struct {
-<<<<<<< HEAD
 	RulesInScope   int          `json:"rules_in_scope" doc:"Rules that apply to the subject."`
-	RulesSelected  int          `json:"rules_selected" doc:"Rules selected within max_rules."`
-	RulesConcerned int          `json:"rules_concerned" doc:"Selected rules that have something to say about the subject, whether they were judged or not."`
-	RulesJudged    int          `json:"rules_judged" doc:"Selected rules that a check, the cache or a model decided."`
-	RulesCut       int          `json:"rules_cut" doc:"Rules that apply but were beyond max_rules."`
+	RulesSelected  int          `json:"rules_selected" doc:"Rules that a check has run for or a model was asked about."`
+	RulesConcerned int          `json:"rules_concerned" doc:"Rules of rule_verdicts that have something to say about the subject, whether they were judged or not."`
+	RulesJudged    int          `json:"rules_judged" doc:"Selected rules that a check, the cache or a model decided; those that are not listed count."`
+	RulesCut       int          `json:"rules_cut" doc:"The same as rules_not_asked."`
+	RulesNotAsked  int          `json:"rules_not_asked" doc:"Rules that apply, that only a model can decide, and that it was not asked about, since they are beyond max_rules: the overall verdict is then not ALLOW."`
+	RulesUnlisted  int          `json:"rules_unlisted" doc:"Rules that were decided and that rule_verdicts does not list, since it ends after max_rules verdicts. It lists the worst."`
 	FilesTotal     int          `json:"files_total" doc:"Files in the subject."`
 	FilesExamined  int          `json:"files_examined" doc:"Files whose text was examined."`
 	HunksTotal     int          `json:"hunks_total" doc:"Hunks in the diff."`
@@ -67,22 +68,6 @@ type Coverage struct {
 	Redacted       int          `json:"redacted" doc:"Secrets that were replaced before a model was shown the subject."`
 	Uncovered      Uncovered    `json:"uncovered,omitempty" enum:"allow,confirm,deny" doc:"The word of the project's policy for this kind of subject, where no rule that concerns it has decided; absent where one has."`
 	Unexamined     []Unexamined `json:"unexamined" nullable:"false" doc:"Parts that were not examined, with the reason."`
-=======
-	RulesInScope  int          `json:"rules_in_scope" doc:"Rules that apply to the subject."`
-	RulesSelected int          `json:"rules_selected" doc:"Rules that a check has run for or a model was asked about."`
-	RulesJudged   int          `json:"rules_judged" doc:"Selected rules that a check, the cache or a model decided; those that are not listed count."`
-	RulesCut      int          `json:"rules_cut" doc:"The same as rules_not_asked."`
-	RulesNotAsked int          `json:"rules_not_asked" doc:"Rules that apply, that only a model can decide, and that it was not asked about, since they are beyond max_rules: the overall verdict is then not ALLOW."`
-	RulesUnlisted int          `json:"rules_unlisted" doc:"Rules that were decided and that rule_verdicts does not list, since it ends after max_rules verdicts. It lists the worst."`
-	FilesTotal    int          `json:"files_total" doc:"Files in the subject."`
-	FilesExamined int          `json:"files_examined" doc:"Files whose text was examined."`
-	HunksTotal    int          `json:"hunks_total" doc:"Hunks in the diff."`
-	HunksExamined int          `json:"hunks_examined" doc:"Hunks that were examined."`
-	BytesTotal    int          `json:"bytes_total" doc:"Bytes of subject text."`
-	BytesExamined int          `json:"bytes_examined" doc:"Bytes of subject text that were examined."`
-	Redacted      int          `json:"redacted" doc:"Secrets that were replaced before a model was shown the subject."`
-	Unexamined    []Unexamined `json:"unexamined" nullable:"false" doc:"Parts that were not examined, with the reason."`
->>>>>>> main
 }
 
 // Unexamined names a part of a subject that was not examined.
@@ -155,19 +140,11 @@ func Overall(verdicts []RuleVerdict) Verdict {
 // Overall is the verdict that follows from all that e holds: [Overall] of its rule verdicts, then the word of the policy where no
 // rule covers the subject, and never ALLOW where the caller went below the floor of the policy.
 func (e *Evaluation) Overall() Verdict {
-<<<<<<< HEAD
 	overall, word := Overall(e.RuleVerdicts), e.Coverage.Uncovered
 	switch {
 	case overall == Deny || word == UncoveredDeny:
 		return Deny
-	case (word != "" && word != UncoveredAllow) || e.BelowFloor():
-=======
-	overall := Overall(e.RuleVerdicts)
-	if overall == Allow && e.Coverage.RulesNotAsked > 0 {
-		return NeedsConfirmation
-	}
-	if overall == Allow && slices.ContainsFunc(e.Narrowed, func(n Narrowed) bool { return n.Floor != "" }) {
->>>>>>> main
+	case (word != "" && word != UncoveredAllow) || e.BelowFloor() || e.Coverage.RulesNotAsked > 0:
 		return NeedsConfirmation
 	}
 	return overall
@@ -185,11 +162,7 @@ func (e *Evaluation) Tally() {
 	e.Violations, e.Warnings = []RuleVerdict{}, []RuleVerdict{}
 	e.RulesEvaluated, e.RulesPassed = len(e.RuleVerdicts), 0
 	e.RulesWaived = 0
-<<<<<<< HEAD
-	e.Coverage.RulesJudged, e.Coverage.RulesConcerned = 0, 0
-=======
-	e.Coverage.RulesJudged = e.Coverage.RulesUnlisted
->>>>>>> main
+	e.Coverage.RulesJudged, e.Coverage.RulesConcerned = e.Coverage.RulesUnlisted, 0
 	var fixes strings.Builder
 	seen := map[string]bool{}
 	for i := range e.RuleVerdicts {
