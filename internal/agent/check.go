@@ -45,7 +45,7 @@ func (a *Agents) check(ctx context.Context, req *Request, past []turn) (*reply, 
 }
 
 // hasContent reports whether the content of a file is given.
-func hasContent(f subject.InputFile) bool { return f.Content != nil }
+func hasContent(f subject.InputFile) bool { return f.Content != nil || f.ContentBase64 != nil }
 
 // permits reports whether an evaluation is a permission: rules that apply and were left out give none.
 func permits(e *rule.Evaluation) bool {

@@ -112,7 +112,10 @@ func TestBadInput(t *testing.T) {
 
 		// Characters.
 		{"NUL in text", "POST " + evaluatePath, `{"intent":"a\u0000b"}`, 422, []string{"intent"}},
-		{"NUL in a diff", "POST " + evaluatePath, `{"diff":"\u0000"}`, 422, []string{"diff"}},
+		{"NUL in a path of a diff", "POST " + evaluatePath, `{"diff":"diff --git a/x b/x\n--- a/x\u0000y\n+++ b/x\u0000y\n@@ -1 +1 @@\n-a\n+b\n"}`, 422, []string{"diff"}},
+		{"NUL in a path", "POST " + evaluatePath, `{"files":[{"path":"x\u0000","content":""}]}`, 422, []string{"files[0].path"}},
+		{"content twice", "POST " + evaluatePath, `{"files":[{"path":"x","content":"","content_base64":""}]}`, 422, []string{"files[0].content_base64"}},
+		{"content that is no base64", "POST " + evaluatePath, `{"files":[{"path":"x","content_base64":"*"}]}`, 422, []string{"files[0].content_base64"}},
 		{"NUL in a fact", "POST " + evaluatePath, `{"facts":{"a":["\u0000"]}}`, 422, []string{"facts.a[0]"}},
 		{"NUL in a name", "POST " + evaluatePath, `{"facts":{"a\u0000":1}}`, 422, []string{"facts.a\uFFFD"}},
 		{"NUL in a rule", "POST " + rulesPath, `{"statement":"a\u0000"}`, 422, []string{"statement"}},
@@ -173,6 +176,8 @@ func TestGoodInputAtTheEdges(t *testing.T) {
 		`{}`, `{"diff":null,"files":null,"facts":null,"intent":null,"scope":null,"repository":null,"mode":null,"max_rules":null,"severity_min":null}`,
 		`{"max_rules":1}`, `{"max_rules":100}`, `{"mode":"POSTHOC","severity_min":"low"}`, `{"facts":{}}`, `{"files":[]}`, `{"diff":""}`,
 		`{"files":[{"path":"a.go"},{"path":"b.go","content":null},{"path":"c.go","content":""}]}`,
+		`{"diff":"diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+/*\u0000*/b\n"}`,
+		`{"files":[{"path":"a.js","content":"/*\u0000*/"},{"path":"b.js","content_base64":"/w=="},{"path":"c.js","content_base64":null}]}`,
 		`{"facts":{"a":"\\u0000"}}`, `{"facts":{"a":[null,true,1.5e-3,"x",{}]}}`, `{"facts":{"a":` + nested(20) + `}}`,
 		` {"intent" : "é😀\u00e9\ud83d\ude00" } `,
 	} {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"tenet/internal/diff"
 	"tenet/internal/rule"
@@ -23,11 +24,13 @@ func FuzzCompile(f *testing.F) {
 	f.Add("optional.of(facts.text).optMap(a, a + a).value().replace('a', 'bb') == '%s'.format([1])", "glob('a', '*')", `[^a]`, `\pL`)
 	f.Add(strings.Repeat("[", 200), "\x00", `(((`, `*`)
 	f.Add("facts.?a.b[?0].orValue({'x': 1}) == {'x': 1} || subject.kinds.exists(k, k == 'facts')", "has(facts.a)", `x{2,}?`, `\Q`)
+	f.Add("diff.files.all(f, f.added.exists(l, l.text == 'a')) || facts.a == null", "diff.added_lines > 3 && has(facts.a)", `ev\x{200b}?al`, ``)
+	f.Add("facts.a != facts.text || sets.contains(facts.mixed, [facts.a])", "subject.text.lowerAscii().contains('x')", `\d+e\+?21`, ``)
 	content := "eval(x)\naaaa\n\npassword = 'x'\nÄÖ ſ K"
 	s, err := subject.Build(subject.Input{
 		Diff:   shopDiff,
 		Files:  []subject.InputFile{{Path: "x.py", Content: &content}, {Path: "y.py"}},
-		Facts:  map[string]any{"amount": 5.0, "text": strings.Repeat("a", 5000), "items": []any{map[string]any{"price": 1.0}}, "a": nil},
+		Facts:  map[string]any{"amount": 5.0, "text": strings.Repeat("a", 5000), "items": []any{map[string]any{"price": 1.0}}, "a": nil, "mixed": []any{1e21, nil, "x"}},
 		Action: "send mail",
 	})
 	if err != nil {
@@ -74,6 +77,9 @@ func FuzzPatternFastPath(f *testing.F) {
 		f.Add(regex, "y|Z", strings.ReplaceAll(text, "\n", " "), uint64(0xFFFF))
 	}
 	f.Fuzz(func(t *testing.T, regex, unless, body string, mask uint64) {
+		if !plain(strings.ToValidUTF8(body, "\uFFFD")) {
+			return // it has two readings; see FuzzHidingCharacters
+		}
 		s := &subject.Subject{Files: []diff.File{{Path: "a", Change: diff.Modified, Hunks: hunksOf(body, mask)}}}
 		for _, p := range []rule.Pattern{
 			{Regex: regex, Unless: unless},
@@ -93,6 +99,39 @@ func FuzzPatternFastPath(f *testing.F) {
 			want := naive(&p, &s.Files[0])
 			if !slices.Equal(got, want[:min(len(want), 2*maxHits)]) || (out.Result == Broken) != (len(want) > 0) {
 				t.Errorf("%+v over %q: %v at %v, want %v", p, body, out.Result, got, want)
+			}
+		}
+	})
+}
+
+// FuzzHidingCharacters checks that characters put into a line hide no word of it from a pattern.
+func FuzzHidingCharacters(f *testing.F) {
+	f.Add("x = eval(y) # no", 5, "\u200b")
+	f.Add("import os", 0, "\ufeff")
+	f.Add("eval (y)", 8, "\r")
+	f.Add("ex\u2028eval(y)", 2, "\u0085\u00ad\U000E0041")
+	f.Fuzz(func(t *testing.T, line string, at int, hiding string) {
+		line = strings.ToValidUTF8(strings.ReplaceAll(line, "\n", " "), "")
+		for _, r := range hiding {
+			if kindOfChar(r) != invisible {
+				return
+			}
+		}
+		if hiding = strings.ToValidUTF8(hiding, ""); hiding == "" {
+			return
+		}
+		cut := min(max(at, 0), len(line))
+		for cut < len(line) && !utf8.RuneStart(line[cut]) {
+			cut++
+		}
+		hidden := line[:cut] + hiding + line[cut:]
+		for _, multiline := range []bool{false, true} {
+			p := mustCompile(t, &rule.Check{Pattern: &rule.Pattern{Regex: `\beval\s*\(|^import`, Multiline: multiline}})
+			subjectOf := func(text string) *Input {
+				return Prepare(&subject.Subject{Files: []diff.File{{Path: "a", Change: diff.Added, Hunks: added(text)}}})
+			}
+			if p.Run(context.Background(), subjectOf(line)).Result == Broken && p.Run(context.Background(), subjectOf(hidden)).Result != Broken {
+				t.Errorf("%q hides what %q shows", hidden, line)
 			}
 		}
 	})

@@ -2,7 +2,6 @@ package check
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"cel.dev/cel-go/common/types"
@@ -144,16 +143,15 @@ func partial(f *diff.File) string {
 	if reason := hidden(f); reason != "" {
 		return reason
 	}
-	if f.Media != "" || f.Change == diff.Whole || f.Change == diff.Added || f.Change == diff.Deleted || isEmptyBlob(f.NewBlob) || isWhole(f) {
+	switch f.Change {
+	case diff.Whole, diff.Added, diff.Deleted, diff.Renamed, diff.Copied: // it comes from nowhere else, so its hunks have all of it
+		return ""
+	case diff.Modified, diff.Mode:
+	}
+	if f.Media != "" || isEmptyBlob(f.NewBlob) {
 		return ""
 	}
 	return "the diff shows only a part of it; look at the added lines instead"
-}
-
-// isWhole reports whether a file that was moved is there with all its content: one hunk of added lines from the first one on.
-func isWhole(f *diff.File) bool {
-	return (f.Change == diff.Renamed || f.Change == diff.Copied) && len(f.Hunks) == 1 && f.Hunks[0].NewStart <= 1 &&
-		!slices.ContainsFunc(f.Hunks[0].Lines, func(l diff.Line) bool { return l.Op != diff.OpAdd })
 }
 
 // gapUnit returns the unit of a file that holds its gap.

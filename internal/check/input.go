@@ -27,19 +27,21 @@ type Input struct {
 	text                func() types.String
 	files               func() *celFiles
 
-	// Parts for patterns: the texts of files, and the action with the strings in facts.
+	// Parts for patterns: the texts of files, the action and the facts, the pieces of all of them, and whether one is odd.
 	fileTexts, looseTexts func() []*content
+	grams                 func() *grams
+	odd                   func() bool
+	viewsMu               sync.RWMutex
+	views                 map[string]*view // by scope
 
 	// Parts for the account of what a check is about.
-	units                       func() *subject.Units
-	readable, searchable, loose func() *ledger.Set
+	units    func() *subject.Units
+	readable func() *ledger.Set
 	// read are the units that expressions read, by the kinds of units.
 	read [32]struct {
 		once  sync.Once
 		units *ledger.Set
 	}
-	// about are the texts and the hidden contents of all files.
-	about func() *ledger.Set
 	// hides reports whether the subject brings content that it does not show.
 	hides func() bool
 }
@@ -56,8 +58,10 @@ func Prepare(s *subject.Subject) *Input {
 	in.files = sync.OnceValue(func() *celFiles { return newCELFiles(s, in.gapUnit) })
 	in.celFacts = sync.OnceValue(func() *celFacts { return newCELFacts(s, in.units) })
 	in.readable = sync.OnceValue(func() *ledger.Set { return in.units().Of(ledger.Action, ledger.Facts, ledger.Name, ledger.Text) })
-	in.loose = sync.OnceValue(func() *ledger.Set { return in.units().Of(ledger.Action, ledger.Facts) })
-	in.searchable = sync.OnceValue(in.searchedTexts)
+	in.grams = sync.OnceValue(in.newGrams)
+	in.odd = sync.OnceValue(func() bool {
+		return slices.ContainsFunc(slices.Concat(in.fileTexts(), in.looseTexts()), func(t *content) bool { return t.odd || t.again != nil && t.again.odd })
+	})
 	in.hides = sync.OnceValue(func() bool {
 		units := in.units()
 		for unit := range units.Len() {
@@ -67,7 +71,6 @@ func Prepare(s *subject.Subject) *Input {
 		}
 		return false
 	})
-	in.about = sync.OnceValue(func() *ledger.Set { return in.textsOf(func(string) bool { return true }) })
 	if in.facts == nil {
 		in.facts = map[string]any{}
 	}
@@ -78,27 +81,6 @@ func Prepare(s *subject.Subject) *Input {
 
 // Units returns the units of the subject, by whose numbers outcomes say what a check is about and has read.
 func (in *Input) Units() *subject.Units { return in.units() }
-
-// textsOf returns the units that a pattern for some paths is about: the hunks with new lines and the hidden contents of files.
-func (in *Input) textsOf(wanted func(path string) bool) *ledger.Set {
-	units := in.units()
-	set := ledger.NewSet(units.Len())
-	for i := range in.subject.Files {
-		if !wanted(in.subject.Files[i].Path) {
-			continue
-		}
-		from, to := units.Hunks(i)
-		for unit := from; unit < to; unit++ {
-			if units.At(unit).Bytes > 0 {
-				set.Add(unit)
-			}
-		}
-		if hidden := units.Content(i); hidden >= 0 && units.At(hidden).Media == "" {
-			set.Add(hidden)
-		}
-	}
-	return set
-}
 
 // missing names the first of the units that a check is about and has not seen; empty if it has seen all.
 func (in *Input) missing(about, seen *ledger.Set) string {
@@ -116,15 +98,6 @@ func (in *Input) missing(about, seen *ledger.Set) string {
 		reason += fmt.Sprintf(" (and %d more)", more)
 	}
 	return reason
-}
-
-// searchedTexts returns the units whose texts patterns read.
-func (in *Input) searchedTexts() *ledger.Set {
-	set := ledger.NewSet(in.units().Len())
-	for _, t := range in.fileTexts() {
-		set.AddRange(in.units().Hunks(t.file))
-	}
-	return set
 }
 
 // activation gives expressions their variables.

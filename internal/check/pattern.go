@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"tenet/internal/diff"
-	"tenet/internal/ledger"
 	"tenet/internal/rule"
 	"tenet/internal/subject"
 	"tenet/internal/text"
@@ -18,8 +16,7 @@ import (
 type pattern struct {
 	regex     *regex
 	unless    *regex // nil if the pattern has none
-	paths     subject.Globs
-	excluded  subject.Globs
+	scope     scope
 	anyLine   bool
 	multiline bool
 
@@ -41,8 +38,7 @@ func compilePattern(problems *rule.Problems, from *rule.Pattern) *pattern {
 	if from.Unless != "" {
 		p.unless = patternRegex(problems, "check.pattern.unless", from.Unless)
 	}
-	p.paths = patternGlobs(problems, "check.pattern.paths", from.Paths)
-	p.excluded = patternGlobs(problems, "check.pattern.exclude_paths", from.ExcludePaths)
+	p.scope = compileScope(problems, from)
 	if problems.Len() > before {
 		return nil
 	}
@@ -98,11 +94,6 @@ func mayBeEmpty(re *syntax.Regexp) bool {
 	return true
 }
 
-// wants reports whether the path passes the filters.
-func (p *pattern) wants(path string) bool {
-	return (p.paths.Empty() || p.paths.Match(path)) && !p.excluded.Match(path)
-}
-
 // counts reports whether hits in a line count.
 func (p *pattern) counts(l *textLine) bool { return p.anyLine || l.added }
 
@@ -127,53 +118,48 @@ func (p *pattern) searchText(t *content) string {
 	return t.body
 }
 
-// runPattern looks for the pattern in every text that it wants.
-func (p *Program) runPattern(ctx context.Context, in *Input) Outcome {
-	search := search{ctx: ctx, pattern: p.pattern}
-	everywhere := p.pattern.paths.Empty() && p.pattern.excluded.Empty()
-	about, seen := in.about(), in.searchable()
-	if !everywhere {
-		about, seen = in.textsOf(p.pattern.wants), ledger.NewSet(in.units().Len())
+// absentAnywhere reports whether no text of the subject has a literal of a match. It needs longer literals, and may be false where
+// absent is true.
+func (p *pattern) absentAnywhere(in *Input) bool {
+	if len(p.literals.any) == 0 || p.literals.fold && in.odd() {
+		return false
 	}
-	for _, t := range in.fileTexts() {
-		if !everywhere {
-			if !p.pattern.wants(t.path) {
-				continue
-			}
-			seen.AddRange(in.units().Hunks(t.file))
-		}
-		search.text(t)
-	}
-	if p.pattern.paths.Empty() {
-		for _, t := range in.looseTexts() {
-			search.text(t)
-		}
-		if !in.loose().Empty() {
-			about, seen = ledger.Union(about, in.loose()), ledger.Union(seen, in.loose())
+	g := in.grams()
+	for i, literal := range p.literals.any {
+		if len(literal) < 3 || g.mayHold(p.hashes[i]) {
+			return false
 		}
 	}
-	switch {
-	case search.hits > 0:
-		return search.broken(p)
-	case search.open != "":
-		return Outcome{Reason: search.open, About: about, Seen: seen}
-	}
-	if reason := in.missing(about, seen); reason != "" {
-		return Outcome{Reason: reason, About: about, Seen: seen}
-	}
-	if search.lines == 0 {
-		return Outcome{Result: NotConcerned, Reason: p.pattern.nothing(in), About: about, Seen: seen}
-	}
-	return Outcome{Result: Kept, Reason: fmt.Sprintf("no match of `%s` in %s", p.pattern.short, search.looked()), About: about, Seen: seen}
+	return true
 }
 
-// nothing explains why the pattern read no line.
-func (p *pattern) nothing(in *Input) string {
-	switch {
-	case len(in.subject.Files) == 0:
-		return "the subject has no text that the pattern looks at"
-	case !slices.ContainsFunc(in.subject.Files, func(f diff.File) bool { return p.wants(f.Path) }):
-		return "no file of the subject is among the paths of the pattern"
+// runPattern looks for the pattern in every text that it wants.
+func (p *Program) runPattern(ctx context.Context, in *Input) Outcome {
+	v := in.view(&p.pattern.scope)
+	found := search{ctx: ctx, pattern: p.pattern}
+	if !p.pattern.absentAnywhere(in) {
+		for _, t := range v.texts {
+			found.text(t)
+		}
 	}
-	return "no lines are added in the files that the pattern looks at"
+	out := Outcome{About: v.about, Seen: v.seen}
+	looked := &v.added
+	if p.pattern.anyLine {
+		looked = &v.any
+	}
+	switch {
+	case found.hits > 0:
+		return found.broken(p)
+	case found.open != "":
+		out.Reason = found.open
+	case v.missing != "" && p.decides == rule.DenyOnly:
+		out.Result, out.Reason = Kept, "no match of `"+p.pattern.short+"` in what is shown" // the judge decides
+	case v.missing != "":
+		out.Reason = v.missing
+	case looked.lines == 0:
+		out.Result, out.Reason = NotConcerned, looked.text
+	default:
+		out.Result, out.Reason = Kept, "no match of `"+p.pattern.short+"` in "+looked.text
+	}
+	return out
 }

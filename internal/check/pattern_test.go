@@ -175,10 +175,9 @@ func TestPatternOverWholeFilesActionAndFacts(t *testing.T) {
 
 func TestPatternWithoutText(t *testing.T) {
 	for name, s := range map[string]*subject.Subject{
-		"nothing":      {},
-		"numbers only": facts(t, `{"amount": 5}`),
-		"media":        {Files: []diff.File{{Path: "a.png", Change: diff.Modified, Binary: true, Media: "a PNG image"}}},
-		"mode only":    {Files: []diff.File{{Path: "a.sh", Change: diff.Mode}}},
+		"nothing":   {},
+		"media":     {Files: []diff.File{{Path: "a.png", Change: diff.Modified, Binary: true, Media: "a PNG image"}}},
+		"mode only": {Files: []diff.File{{Path: "a.sh", Change: diff.Mode}}},
 		"deletions": {Files: []diff.File{{Path: "a.go", Change: diff.Modified, Hunks: []diff.Hunk{
 			{NewStart: 1, Lines: []diff.Line{{Op: diff.OpContext, Old: 1, New: 1, Text: "x"}, {Op: diff.OpDelete, Old: 2, Text: "y"}}},
 		}}}},

@@ -16,13 +16,14 @@ type search struct {
 	ctx     context.Context
 	pattern *pattern
 
-	texts, lines int    // that were read
-	open         string // why the answer is open if nothing matches
-	hits         int
-	first        string // the place of the first hit
-	locations    []rule.Location
-	evidence     []rule.Evidence
-	found        []int // the candidates of a text, reused
+	open      string // why the answer is open if nothing matches
+	hits      int
+	first     string // the place of the first hit
+	locations []rule.Location
+	evidence  []rule.Evidence
+	found     []int // the candidates of a text, reused
+	// taken are the first and last lines of the hits in a text of which there are two readings.
+	taken map[[2]int]bool
 }
 
 const (
@@ -31,7 +32,7 @@ const (
 	maxQuote   = 300 // bytes of a quote
 )
 
-// text searches one text.
+// text searches one text in all its readings.
 func (s *search) text(t *content) {
 	lines := t.added
 	if s.pattern.anyLine {
@@ -40,8 +41,15 @@ func (s *search) text(t *content) {
 	if lines == 0 {
 		return
 	}
-	s.texts++
-	s.lines += lines
+	s.taken = nil
+	s.reading(t)
+	if t.again != nil {
+		s.reading(t.again)
+	}
+}
+
+// reading searches a text in one reading.
+func (s *search) reading(t *content) {
 	switch {
 	case s.pattern.absent(t) || s.stopped():
 	case s.pattern.multiline:
@@ -133,6 +141,9 @@ func (s *search) fits(t *content, i, bytes int) bool {
 
 // place names a line.
 func (t *content) place(i int) string {
+	if t.of != nil {
+		t, i = t.of, int(t.origin[i])
+	}
 	l := &t.lines[i]
 	switch {
 	case t.isFacts:
@@ -145,6 +156,21 @@ func (t *content) place(i int) string {
 
 // hit notes that lines first to last of a text match. The match begins at byte at of the text quoted.
 func (s *search) hit(t *content, first, last int, quoted string, at int) {
+	if t.of != nil {
+		first, last = int(t.origin[first]), int(t.origin[last])
+		t = t.of
+		quoted = t.body[t.lines[first].start:t.end(last)]
+	}
+	if t.again != nil {
+		at := [2]int{first, last}
+		if s.taken[at] {
+			return
+		}
+		if s.taken == nil {
+			s.taken = map[[2]int]bool{}
+		}
+		s.taken[at] = true
+	}
 	if s.hits++; s.hits > maxHits {
 		return
 	}
@@ -154,7 +180,11 @@ func (s *search) hit(t *content, first, last int, quoted string, at int) {
 	from, to := &t.lines[first], &t.lines[last]
 	section, quote := t.sections[from.section], window(quoted, at, maxQuote)
 	if t.isFacts {
-		s.evidence = append(s.evidence, rule.Evidence{Kind: rule.EvidenceFact, Fact: section, Value: factJSON(quote)})
+		value := factJSON(quote)
+		if v, ok := t.values[from.section]; ok {
+			value = factJSON(v)
+		}
+		s.evidence = append(s.evidence, rule.Evidence{Kind: rule.EvidenceFact, Fact: section, Value: value})
 		return
 	}
 	s.evidence = append(s.evidence, rule.Evidence{
@@ -200,16 +230,4 @@ func (s *search) broken(prog *Program) Outcome {
 	out := prog.broken(reason, "Text matches the forbidden pattern `"+s.pattern.short+"`.")
 	out.Locations, out.Evidence = s.locations, s.evidence
 	return out
-}
-
-// looked counts the lines and texts that were read.
-func (s *search) looked() string {
-	lines, texts := "1 line", "1 text"
-	if s.lines > 1 {
-		lines = fmt.Sprintf("%d lines", s.lines)
-	}
-	if s.texts > 1 {
-		texts = fmt.Sprintf("%d texts", s.texts)
-	}
-	return lines + " of " + texts
 }

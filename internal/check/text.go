@@ -3,6 +3,7 @@ package check
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -10,7 +11,7 @@ import (
 	"tenet/internal/subject"
 )
 
-// content is a text that patterns search: the new lines of a file, the action, or the strings in facts.
+// content is a text that patterns search: the new lines of a file, the action, or the facts.
 type content struct {
 	path  string // of the file, empty for action and facts
 	file  int    // its number in the subject
@@ -20,6 +21,13 @@ type content struct {
 
 	sections []string // of hunks; for facts, the paths of the values
 	isFacts  bool
+	// values are those of facts whose lines are not their own text: of numbers, booleans and keys, by section.
+	values map[int32]any
+
+	// again is the second reading of the text, if it differs. In a second reading, of is the text itself and origin the number of
+	// its line for each line.
+	again, of *content
+	origin    []int32
 
 	grams grams
 	// odd is true if the text has characters beyond ASCII that are equal to ASCII letters when case is ignored.
@@ -115,9 +123,16 @@ func (w *textWriter) finish(all []*content) []*content {
 		return all
 	}
 	t.body = w.body.String()
-	t.grams.fill(t.body)
-	t.odd = strings.Contains(t.body, "\u017F") || strings.Contains(t.body, "\u212A")
+	t.index()
+	t.again = readAgain(t)
 	return append(all, t)
+}
+
+// index prepares the body for searches.
+func (t *content) index() {
+	t.grams.room(len(t.body))
+	t.grams.add(t.body)
+	t.odd = strings.Contains(t.body, "\u017F") || strings.Contains(t.body, "\u212A")
 }
 
 // fileTexts returns the texts of the files that have new lines.
@@ -125,7 +140,7 @@ func fileTexts(s *subject.Subject) []*content {
 	var all []*content
 	for i := range s.Files {
 		f := &s.Files[i]
-		if f.Binary || f.Missing {
+		if len(f.Hunks) == 0 {
 			continue
 		}
 		w := textWriter{text: content{path: f.Path, file: i}}
@@ -151,17 +166,19 @@ func fileTexts(s *subject.Subject) []*content {
 	return all
 }
 
-// looseTexts returns the texts outside of files: the action, and the strings in facts in the order of their keys.
+// looseTexts returns the texts outside of files: the action, and the facts in the order of their keys.
 func looseTexts(s *subject.Subject) []*content {
 	var action textWriter
 	action.addLines(s.Action, "")
-	facts := textWriter{text: content{isFacts: true}}
+	facts := textWriter{text: content{isFacts: true, values: map[int32]any{}}}
 	facts.addFacts(s.Facts, nil)
 	return facts.finish(action.finish(nil))
 }
 
+// addFacts adds keys, texts, numbers and booleans, each as lines of their own.
 func (w *textWriter) addFacts(v any, path factPath) {
 	switch v := v.(type) {
+	case nil:
 	case string:
 		w.addLines(v, path.qualified())
 	case []any:
@@ -170,9 +187,24 @@ func (w *textWriter) addFacts(v any, path factPath) {
 		}
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(v)) {
+			w.addValue(key, append(path, key), v[key])
 			w.addFacts(v[key], append(path, key))
 		}
+	case float64:
+		text := factJSON(v)
+		w.addValue(text, path, v)
+		if long := strconv.FormatFloat(v, 'f', -1, 64); long != text { // such as 1e+21
+			w.addValue(long, path, v)
+		}
+	default:
+		w.addValue(factJSON(v), path, v)
 	}
+}
+
+// addValue adds lines that are reported as a value.
+func (w *textWriter) addValue(lines string, path factPath, v any) {
+	w.text.values[int32(len(w.text.sections))] = v
+	w.addLines(lines, path.qualified())
 }
 
 // grams is a set of the three-byte pieces of a text in lower case. It may hold more, never less, and finds in a few
@@ -192,12 +224,17 @@ func gramHash(a, b, c byte) uint32 {
 	return (uint32(a) | uint32(b)<<8 | uint32(c)<<16) * 0x9E3779B1
 }
 
-func (g *grams) fill(s string) {
+// room makes an empty set for so many bytes of text.
+func (g *grams) room(bytes int) {
 	width := uint(minGrams)
-	for width < maxGrams && 1<<width < 8*len(s) {
+	for width < maxGrams && 1<<width < 8*bytes {
 		width++
 	}
 	g.bits, g.shift = make([]uint64, 1<<(width-6)), 32-width
+}
+
+// add adds the pieces of a text.
+func (g *grams) add(s string) {
 	if len(s) < 3 {
 		return
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"tenet/internal/subject"
 	"tenet/internal/wire"
 )
 
@@ -65,8 +67,8 @@ func (c *checkSubject) read(ctx context.Context, s *session, paths []string) err
 		if joined := path.Join(folder, f.Path); !path.IsAbs(f.Path) && !strings.HasPrefix(joined, "../") {
 			f.Path = joined
 		}
-		if f.Content == nil {
-			s.note("%s is binary and is not examined", name)
+		if whole, err := subject.Build(wire.RecordedSubject{Files: []wire.InputFile{f}}); err == nil && whole.Files[0].Unseen != "" {
+			s.note("%s is not examined: %s", name, whole.Files[0].Unseen)
 		}
 		c.files = append(c.files, f)
 	}
@@ -196,7 +198,7 @@ func readFacts(path string, stdin io.Reader) (json.RawMessage, error) {
 	return b, nil
 }
 
-// readWhole reads a file to judge as a whole. One that is not text is named without its content.
+// readWhole reads a file to judge as a whole.
 func readWhole(name string) (wire.InputFile, error) {
 	f := wire.InputFile{Path: filepath.ToSlash(filepath.Clean(name))}
 	if name == "-" {
@@ -213,27 +215,14 @@ func readWhole(name string) (wire.InputFile, error) {
 	return f, nil
 }
 
-// inputFile makes a file of a request. One that is not text is named without its content.
+// inputFile makes a file of a request. Bytes that are not UTF-8 go as base64, as they are.
 func inputFile(path string, b []byte) wire.InputFile {
-	f := wire.InputFile{Path: path}
-	if mostlyText(b) {
-		content := validText(bytes.ReplaceAll(b, []byte{0}, []byte("\uFFFD"))) // one odd character does not hide the rest
-		f.Content = &content
+	if utf8.Valid(b) {
+		content := string(b)
+		return wire.InputFile{Path: path, Content: &content}
 	}
-	return f
-}
-
-// mostlyText reports whether data are text, perhaps in another encoding than UTF-8.
-func mostlyText(b []byte) bool {
-	odd := 0
-	for rest := b; len(rest) > 0; {
-		r, size := utf8.DecodeRune(rest)
-		if r == 0 || (r == utf8.RuneError && size == 1) {
-			odd++
-		}
-		rest = rest[size:]
-	}
-	return odd*10 <= len(b)
+	encoded := base64.StdEncoding.EncodeToString(b)
+	return wire.InputFile{Path: path, ContentBase64: &encoded}
 }
 
 // belowCurrent gives an absolute path relative to the current folder, if it lies below it: rules match relative paths.

@@ -140,7 +140,10 @@ func (k *hookFlags) answer(ctx context.Context, s *session, read hook.Reader) (e
 	case q.Skip:
 		a = hook.Answer{Decision: hook.Allow}
 	default:
-		a, _ = k.judge(ctx, s, limit, modes, q)
+		var e *rule.Evaluation
+		if a, e = k.judge(ctx, s, limit, modes, q); e != nil {
+			a.Unknown = q.Unknown
+		}
 	}
 	if q.Note != "" && (a.Reason != "" || q.Skip) {
 		a.Reason = strings.TrimSpace(a.Reason + "\nTenet: " + q.Note + ".")
@@ -211,7 +214,7 @@ func (k *hookFlags) ask(ctx context.Context, s *session, q hook.Question) (list 
 	}
 	if q.Action != "" {
 		e, err := c.EvaluateQuick(ctx, wire.QuickRequest{Action: q.Action, Scope: k.Scope, NodeID: node.ID, Environment: k.Environment})
-		if list = append(list, e); err != nil || len(q.Files) == 0 {
+		if list = append(list, e); err != nil || len(q.Files) == 0 && q.Diff == "" {
 			return list, err
 		}
 	}

@@ -75,3 +75,9 @@ func IsBlob(name string, content []byte) bool {
 	}
 	return name != "" && (strings.HasPrefix(hex.EncodeToString(one.Sum(nil)), name) || strings.HasPrefix(hex.EncodeToString(two.Sum(nil)), name))
 }
+
+// Completable reports whether the content of the file itself can be given where the diff does not show it: not that of a
+// submodule or of the file that a link names, which are elsewhere.
+func (f *File) Completable() bool {
+	return f.Change != Deleted && f.NewMode != linkMode && !f.isSubmodule() && f.Unseen != submoduleUnseen
+}

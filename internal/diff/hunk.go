@@ -1,6 +1,7 @@
 package diff
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -112,6 +113,9 @@ func (p *parser) hunks(f *File, parents int, plain bool) error {
 		if err := p.hunkBody(h); err != nil {
 			return err
 		}
+		if parents == 1 && !changes(p.lines[at:]) {
+			return brokenAt(header, "this hunk changes no line; if it is of a word diff, make the diff without --word-diff")
+		}
 		if plain && p.endsInHeader(p.lines[at:]) {
 			return brokenAt(header, "this hunk takes in the --- and +++ lines of the next file; its header counts too many lines")
 		}
@@ -121,6 +125,12 @@ func (p *parser) hunks(f *File, parents int, plain bool) error {
 		})
 	}
 	return nil
+}
+
+// changes reports whether the lines of a hunk change something. A word diff puts changes inside of lines, and all of its lines look like
+// context. A hunk without lines is none.
+func changes(lines []Line) bool {
+	return len(lines) == 0 || slices.ContainsFunc(lines, func(l Line) bool { return l.Op != OpContext })
 }
 
 // noNewline begins the line after a last line without a line end. The rest of it depends on the language of the tool.

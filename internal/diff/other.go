@@ -29,23 +29,31 @@ func (p *parser) combinedFile() error {
 		n.new = devNull
 	}
 	// A rename in a merge has one old name per parent; rules judge the new one.
-	if h.change == Renamed || h.change == Copied {
+	moved := h.change == Renamed || h.change == Copied
+	if moved {
 		h.change = Modified
 	}
 	f, err := h.fileOf(n, nil)
 	if err != nil {
 		return err
 	}
-	return p.finish(f, &h, parentsOf(p.line))
+	if err := p.finish(f, &h, parentsOf(p.line)); err != nil {
+		return err
+	}
+	if last := &p.files[len(p.files)-1]; moved && last.Unseen == "" {
+		last.Unseen = "it comes from another path, and the diff shows only what else has changed in it"
+	}
+	return nil
 }
 
 var (
 	submoduleLine = regexp.MustCompile(`^Submodule (.+) (?:[0-9a-f]{7,64}\.{2,3}[0-9a-f]{7,64}(?: \(.*\))?:?|contains (?:un|mod).* content)$`)
-	onlyInLine    = regexp.MustCompile(`^Only in (.+): (.+)$`)
+	onlyInLine    = regexp.MustCompile(`^Only in .+: .+$`)
+	otherKindLine = regexp.MustCompile(`^File .+ is an? .+ while file .+ is an? .+$`)
 )
 
-// fileWithoutText reads a line that names a file whose content the diff does not show: a binary file, a file that diff -r
-// finds on one side only or diff -q different, an unmerged file, or a submodule in the form of a log.
+// fileWithoutText reads a line that names a file whose content the diff does not show: a binary file, a file that diff -q
+// finds different, an unmerged file, or a submodule in the form of a log. It refuses a line of diff -r that may mean many files.
 func (p *parser) fileWithoutText() (f File, ok bool, err error) {
 	h := header{line: p.no, change: Modified}
 	line := p.line
@@ -83,12 +91,16 @@ func (p *parser) fileWithoutText() (f File, ok bool, err error) {
 			return f, false, nil
 		}
 		n, submodule = names{found[1], found[1]}, true
-	case p.has("Only in ") && p.zone != message:
-		found := onlyInLine.FindStringSubmatch(line)
-		if found == nil {
-			return f, false, nil
+		switch {
+		case strings.HasSuffix(strings.TrimSuffix(line, ":"), " (new submodule)"):
+			h.change = Added
+		case strings.HasSuffix(strings.TrimSuffix(line, ":"), " (submodule deleted)"):
+			h.change = Deleted
 		}
-		n = names{found[1] + "/" + found[2], found[1] + "/" + found[2]}
+	case p.zone != message && onlyInLine.MatchString(line):
+		return f, false, brokenAt(p.no, "%s may name a folder, and the files in it are not shown; give diff the option -N", excerpt(line))
+	case p.zone != message && otherKindLine.MatchString(line):
+		return f, false, brokenAt(p.no, "%s: diff does not show what changes; send the output of git diff --no-index", excerpt(line))
 	default:
 		return f, false, nil
 	}

@@ -29,10 +29,11 @@ func Parse(text string) ([]File, error) {
 
 type parser struct {
 	cursor
-	files []File
-	lines []Line // of all hunks
-	spans []span // the spans of one hunk header, reused
-	zone  zone
+	files   []File
+	lines   []Line // of all hunks
+	spans   []span // the spans of one hunk header, reused
+	zone    zone
+	foreign foreign
 	// nul is true for a diff with NUL characters: its lines wait in their raw form until [parser.decodeLines].
 	nul bool
 	// garbled is true if the current file has a line that is no text in any encoding.
@@ -54,11 +55,8 @@ const (
 // noDiff returns the error for a text without a file header.
 func noDiff(text string) error {
 	const advice = "send the output of git diff or diff -u"
-	switch {
-	case strings.Contains(text, "\x1b["):
+	if strings.Contains(text, "\x1b[") {
 		return brokenAt(1, "holds terminal colours; make the diff with --no-color")
-	case strings.Contains(text, "\n***************\n"):
-		return brokenAt(1, "is a context diff; "+advice)
 	}
 	return brokenAt(1, "is not a unified diff: it has no file header such as diff --git a/x b/x, or --- a/x and +++ b/x; "+advice)
 }
@@ -93,7 +91,7 @@ func (p *parser) add(f File) {
 	if f.Path != "" {
 		p.files = append(p.files, f)
 	}
-	p.zone = tail
+	p.zone, p.foreign = tail, foreign{}
 }
 
 // atFileLines reports whether a file begins here with --- and +++ lines alone. As in git, they count only before a hunk.
@@ -104,7 +102,7 @@ func (p *parser) atFileLines() bool {
 // strayHunk refuses a hunk without a file. A text that begins with @@ may come before the first file.
 func (p *parser) strayHunk() error {
 	_, ok := parseHunkHeader(p.line, parentsOf(p.line), p.spans)
-	if ok || p.zone == tail || p.zone == remark {
+	if ok || p.zone == tail || p.zone == remark || p.foreign.named {
 		return brokenAt(p.no, "%s is a hunk without a file header before it; send the --- and +++ lines too", excerpt(p.line))
 	}
 	p.advance()
@@ -117,6 +115,9 @@ var commitStart = regexp.MustCompile(`^(commit [0-9a-f]{7,64}\b|From [0-9a-f]{40
 // betweenFiles skips a line that belongs to no file. It refuses one that looks like a line of a hunk with too low a count.
 func (p *parser) betweenFiles() error {
 	line := p.line
+	if err := p.foreignLine(); err != nil {
+		return err
+	}
 	switch {
 	case commitStart.MatchString(line):
 		p.zone = message

@@ -40,12 +40,12 @@ func (p *parser) plainFile(index string) error {
 		return err
 	}
 	last := &p.files[len(p.files)-1]
-	last.presume(absent(oldStamp), absent(newStamp))
+	last.presume(oldStamp == "" || absent(oldStamp), absent(newStamp))
 	return nil
 }
 
 // presume marks a file of one hunk as added or deleted if its time stamp says so and its hunk agrees. A stamp alone is not
-// enough: files with the time stamp 0 do exist.
+// enough: files with the time stamp 0 do exist. Without a stamp, what was empty may not have been there: tools then make the file.
 func (f *File) presume(added, deleted bool) {
 	switch {
 	case f.Change != Modified || len(f.Hunks) != 1:

@@ -4,12 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	"tenet/internal/rule"
-	"tenet/internal/subject"
 )
 
 // claudeQuiet are the tools of Claude Code that change nothing outside the conversation: they read, plan, or talk to the
@@ -55,44 +53,22 @@ func Claude(payload []byte) (Question, error) {
 	}
 	switch name {
 	case "Bash", "PowerShell", "Monitor":
-		return q, q.command(in)
+		return q, q.command(name, in)
 	case "Edit", "MultiEdit", "Write":
 		return q, q.claudeEdit(name, o, in)
 	case "NotebookEdit":
 		return q, q.cell(in)
 	case "WebFetch", "WebSearch", "EnterWorktree":
+		q.unsure("the effect of " + name + " is not known")
 		return q, q.call(name, in)
 	case "":
 		return q, errors.New("the payload has no tool_name")
 	}
-	if strings.HasPrefix(name, "mcp__") {
-		return q, q.call(name, in)
+	if rest, ok := strings.CutPrefix(name, "mcp__"); ok {
+		server, tool, _ := strings.Cut(rest, "__")
+		return q, q.remote(server, tool, name, in)
 	}
 	return q, fmt.Errorf("the tool %q is unknown to Tenet, which cannot judge its effect", name)
-}
-
-// command asks about a shell command, and about the texts that it writes into files.
-func (q *Question) command(in object) error {
-	command, ok := in.text("command")
-	if !ok || strings.TrimSpace(command) == "" {
-		return errors.New("the payload has no command")
-	}
-	byPath := map[string]*subject.InputFile{}
-	for _, w := range writes(command) {
-		for _, f := range place(q.Dir, w.name).files(w.text) {
-			if first := byPath[f.Path]; first != nil {
-				joined := *first.Content + w.text
-				first.Content = &joined
-				continue
-			}
-			byPath[f.Path] = &f
-		}
-	}
-	for _, path := range slices.Sorted(maps.Keys(byPath)) {
-		q.Files = append(q.Files, *byPath[path])
-		q.Note = "line numbers of files that a command writes count within the text it writes"
-	}
-	return q.action("%s", command)
 }
 
 // claudeEdit asks about an edit before or after the tool makes it.
@@ -158,7 +134,8 @@ type claudeAnswer struct {
 
 // WriteClaude returns the answer to Claude Code: its stdout, its stderr, and the exit code. A denial uses both ways of the
 // protocol: exit code 2 with the reason on stderr, and JSON. For an Allow the answer is empty, and Claude Code asks the person
-// according to its own settings; with approve it does not ask about an approved answer.
+// according to its own settings; with approve it does not ask about an approved answer. Nothing is approved whose whole effect is
+// not known.
 func WriteClaude(event string, a Answer, approve bool) (stdout, stderr string, code int) {
 	var out claudeAnswer
 	switch {
@@ -170,7 +147,7 @@ func WriteClaude(event string, a Answer, approve bool) (stdout, stderr string, c
 		return "", "", 0
 	case a.Decision != Allow:
 		out.Output = &claudeDecision{Event: preToolUse, Decision: a.Decision, Reason: a.Reason}
-	case approve && event == preToolUse && a.Approved:
+	case approve && event == preToolUse && a.Approved && len(a.Unknown) == 0:
 		out.Output = &claudeDecision{Event: preToolUse, Decision: Allow}
 	case a.Reason != "":
 		out.Message = a.Reason

@@ -33,7 +33,7 @@ func Cursor(payload []byte) (Question, error) {
 	}
 	switch q.Event {
 	case "beforeShellExecution":
-		return q, q.command(o)
+		return q, q.command("", o)
 	case "beforeMCPExecution":
 		name, ok := o.text("tool_name")
 		if !ok {
@@ -43,7 +43,7 @@ func Cursor(payload []byte) (Question, error) {
 		if err != nil {
 			return q, err
 		}
-		return q, q.call(name, in)
+		return q, q.remote("", name, name, in)
 	case "beforeReadFile":
 		name, ok := o.text("file_path")
 		if !ok {
@@ -147,6 +147,10 @@ func WriteCursor(event string, a Answer) (stdout, stderr string, code int) {
 			stderr = a.Reason + "\n"
 		}
 		return "{}\n", stderr, 0
+	}
+	if a.Decision == Allow && len(a.Unknown) > 0 && slices.Contains(cursorAsks, event) { // allow would be an approval
+		a.Decision = Ask
+		a.Reason = strings.TrimSpace(a.Reason + "\nTenet has no objection, and does not know the whole effect: " + strings.Join(a.Unknown, "; ") + ".")
 	}
 	if a.Decision == Ask && !slices.Contains(cursorAsks, event) {
 		a.Decision = Deny

@@ -2,6 +2,7 @@ package hook
 
 import (
 	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -62,7 +63,7 @@ func TestOfTwoAnswersTheStricterCounts(t *testing.T) {
 	for _, test := range []struct{ a, b, want Answer }{
 		{deny, ask, Answer{Decision: Deny, Reason: "no\nsure?"}}, {kept, deny, deny}, {ask, kept, ask}, {kept, kept, kept}, {kept, Answer{Decision: Allow}, Answer{Decision: Allow}},
 	} {
-		if got := Stricter(test.a, test.b); got != test.want {
+		if got := Stricter(test.a, test.b); !reflect.DeepEqual(got, test.want) {
 			t.Errorf("%+v and %+v give %+v", test.a, test.b, got)
 		}
 	}

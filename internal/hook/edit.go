@@ -294,14 +294,32 @@ func (q *Question) change(f file, before, after string) error {
 		q.Skip = true
 		return nil
 	}
+	for _, path := range f.paths() {
+		q.Diff += changeOf(path, before, after)
+	}
+	return nil
+}
+
+// changeOf returns the diff of a file that is there before and after.
+func changeOf(path, before, after string) string {
+	before, after = strings.ToValidUTF8(before, "\uFFFD"), strings.ToValidUTF8(after, "\uFFFD")
 	hunks := diff.Diff("old", []byte(before), "new", []byte(after))
 	for range 3 { // its own heading, which does not quote paths
 		_, hunks, _ = bytes.Cut(hunks, []byte("\n"))
 	}
-	for _, path := range f.paths() {
-		q.Diff += "--- " + quoted("a/"+path) + "\n+++ " + quoted("b/"+path) + "\n" + string(hunks)
+	return "--- " + quoted("a/"+path) + "\n+++ " + quoted("b/"+path) + "\n" + string(hunks)
+}
+
+// deletion returns the diff of a file that is removed.
+func deletion(path, before string) string {
+	head := "diff --git " + quoted("a/"+path) + " " + quoted("b/"+path) + "\ndeleted file mode 100644\n"
+	if before == "" {
+		return head
 	}
-	return nil
+	change := changeOf(path, before, "")
+	_, hunks, _ := strings.Cut(change, "\n")
+	_, hunks, _ = strings.Cut(hunks, "\n")
+	return head + "--- " + quoted("a/"+path) + "\n+++ /dev/null\n" + hunks
 }
 
 // quoted returns a path in the quoting of git, so that no character of it ends the line or the name.

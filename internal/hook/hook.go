@@ -5,6 +5,7 @@ package hook
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -37,6 +38,8 @@ type Answer struct {
 	// Approved means that Tenet judged all rules that apply, at least one, and that the subject keeps each. An Allow without it
 	// is no approval.
 	Approved bool
+	// Unknown says in words what Tenet does not know of the effect of a command or call. An answer with it is never an approval.
+	Unknown []string
 }
 
 // Question is the question of a tool to its hook.
@@ -47,13 +50,16 @@ type Question struct {
 	Skip bool
 	// Note is a remark to show with every answer.
 	Note string
-	// Action is a command or tool call in words. Diff and Files are a change; for a command, Files are the files it writes.
+	// Action is a command or tool call in words. Diff and Files are a change; for a command or call, they are the files that it leaves,
+	// as far as that could be worked out.
 	Action string
 	Diff   string
 	Files  []subject.InputFile
 	Mode   rule.Mode
 	// Dir is the folder the tool works in; empty if the payload lacks it.
 	Dir string
+	// Unknown says in words what could not be worked out of the effect of a command or call.
+	Unknown []string
 }
 
 // Reader reads a payload. Its error says in words why Tenet cannot judge it; the question then has the event, if the payload
@@ -120,6 +126,14 @@ func (q *Question) call(name string, in object) error {
 		return err
 	}
 	return q.action("Call the tool %s with %s", name, b)
+}
+
+// decode reads a field of any form.
+func decode(raw json.RawMessage, v any) error {
+	if len(raw) == 0 {
+		return errors.New("the field is missing")
+	}
+	return json.Unmarshal(raw, v)
 }
 
 // list returns a field that holds strings.

@@ -195,12 +195,12 @@ func TestCommandsAndCallsAreActions(t *testing.T) {
 func TestWhatACommandWritesIntoFilesIsJudgedAsSuch(t *testing.T) {
 	dir := project(t, "a.py", "one\n")
 	for command, want := range map[string]string{
-		"cat > a.py <<'EOF'\nx\ny\nEOF\nls":                     "a.py:1 x|a.py:2 y",
-		"cat <<EOF >>'b c.py'\nx\nEOF":                          "b c.py:1 x",
-		"cat <<-\"E O\" | tee -a n/b.py >/dev/null\n\tx\n\tE O": "n/b.py:1 x",
-		"cat <<A > a.py && cat <<B > b.py\nx\nA\ny\nB":          "a.py:1 x|a.py:2 y|b.py:1 x|b.py:2 y",
-		"cd x; echo \"y = 1\" > a.py":                           "a.py:1 y = 1",
-		`printf 'x\ny\n' >> a.py`:                               "a.py:1 x|a.py:2 y",
+		"cat > a.py <<'EOF'\nx\ny\nEOF\nls":                                 "a.py:1 x|a.py:2 y",
+		"cat <<EOF >>'b c.py'\nx\nEOF":                                      "b c.py:1 x",
+		"mkdir -p n; cat <<-\"E O\" | tee -a n/b.py >/dev/null\n\tx\n\tE O": "n/b.py:1 x",
+		"cat <<A > a.py && cat <<B > b.py\nx\nA\ny\nB":                      "a.py:1 x|b.py:1 y",
+		"cd x; echo \"y = 1\" > a.py":                                       "a.py:1 y = 1",
+		`printf 'x\ny\n' >> a.py`:                                           "a.py:2 x|a.py:3 y",
 		"apply_patch <<'E'\n*** Begin Patch\n*** Update File: a.py\n@@\n-one\n+two\n*** Add File: b.py\n+x\n*** End Patch\nE": "a.py:1 two|b.py:1 x",
 		"cat > a.py <<EOF\nx":                                   "a.py:1 x", // the shell ends it as well
 		"n=$((1 << 2))\ncat > a.py <<'EOF'\nx\nEOF":             "a.py:1 x",

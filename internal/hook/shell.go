@@ -1,97 +1,198 @@
 package hook
 
 import (
-	"regexp"
+	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
+
+	"tenet/internal/rule"
+	"tenet/internal/shell"
+	"tenet/internal/subject"
 )
 
-// Expressions for the common ways in which a shell command writes its own text into a file. A command has endless other ways;
-// Tenet judges their results at the commit.
+// maxUnknown is the most reasons that a question keeps.
+const maxUnknown = 5
+
+// command asks about a shell command, and about the files that it leaves.
+func (q *Question) command(tool string, in object) error {
+	command, ok := in.text("command")
+	if !ok || strings.TrimSpace(command) == "" {
+		return errors.New("the payload has no command")
+	}
+	if tool == "PowerShell" {
+		q.unsure("programs of PowerShell are not followed")
+	} else {
+		q.follow(command)
+	}
+	return q.action("%s", command)
+}
+
+// unsure notes why the whole effect of a question is not known.
+func (q *Question) unsure(why string) {
+	if len(q.Unknown) < maxUnknown {
+		q.Unknown = append(q.Unknown, why)
+	}
+}
+
+// follow adds the files that a shell program leaves to the question.
+func (q *Question) follow(command string) {
+	script, err := shell.Parse(command)
+	if err != nil {
+		q.unsure(err.Error())
+		return
+	}
+	dir, err := filepath.Abs(q.Dir)
+	if err != nil || filepath.Separator != '/' {
+		q.unsure("the folder of the command is not known")
+		return
+	}
+	e := script.Effect(shell.Disk{}, dir)
+	for _, why := range e.Unknown {
+		q.unsure(why)
+	}
+	asked := map[string]bool{}
+	for i := range e.Files {
+		f := &e.Files[i]
+		var paths []string
+		for _, name := range append([]string{f.Path}, f.Names...) {
+			for _, path := range place(dir, name).paths() {
+				if !asked[path] {
+					asked[path] = true
+					paths = append(paths, path)
+				}
+			}
+		}
+		q.effect(f, paths)
+	}
+}
+
+// effect asks about one file that a command changes, under each of its paths.
+func (q *Question) effect(f *shell.File, paths []string) {
+	switch {
+	case f.Kind == shell.Folder || len(paths) == 0:
+		return
+	case f.Kind == shell.Link:
+		q.unsure("it changes the link " + paths[0])
+	case f.Mode:
+		q.unsure("it changes the permissions of " + paths[0])
+	}
+	before, after := f.Before, f.After
+	if q.Mode == rule.Posthoc { // the file on disk is the result, and what it was is not known
+		b, err := shell.Disk{}.ReadFile(f.Path)
+		if errors.Is(err, os.ErrNotExist) {
+			return
+		}
+		before, after = nil, &b
+	}
+	if len(f.Earlier) > 0 {
+		text := strings.Join(f.Earlier, "\n")
+		if after != nil {
+			text += "\n" + *after
+		}
+		before, after = nil, &text
+		q.Note = "line numbers of files that a command writes several times count within all that it writes"
+	}
+	for _, text := range []*string{before, after} {
+		if text != nil && (strings.IndexByte(*text, 0) >= 0 || len(*text) > maxFile) {
+			q.unsure(paths[0] + " is not a text file")
+			return
+		}
+	}
+	for _, text := range []**string{&before, &after} {
+		if *text != nil && !utf8.ValidString(**text) {
+			q.unsure(paths[0] + " is not text in UTF-8")
+			valid := strings.ToValidUTF8(**text, "\uFFFD")
+			*text = &valid
+		}
+	}
+	for _, path := range paths {
+		switch {
+		case before == nil && after == nil:
+		case before == nil:
+			q.Files = append(q.Files, subject.InputFile{Path: path, Content: after})
+		case after == nil:
+			q.Diff += deletion(path, *before)
+		case *before != *after:
+			q.Diff += changeOf(path, *before, *after)
+		}
+	}
+}
+
+// contentKeys and pathKeys are the names that tools of MCP servers have for the content and the path of a file.
 var (
-	shellWord = `('[^'\n]*'|"[^"\n]*"|[^\s'"<>|&;()]+)`
-	hereDoc   = regexp.MustCompile(`(?:^|[^<])<<(-?)[ \t]*\\?('[^'\n]+'|"[^"\n]+"|\w+)`)
-	redirect  = regexp.MustCompile(`(?:^|[^0-9&>]|\b1)>{1,2}\|?[ \t]*` + shellWord)
-	tee       = regexp.MustCompile(`\btee[ \t]+(?:-a[ \t]+|--append[ \t]+)?` + shellWord)
-	echo      = regexp.MustCompile(`(?:^|[\n;&|({][ \t]*)(?:echo|printf)[ \t]+(?:-[neE]+[ \t]+)*('[^']*'|"(?:[^"\\]|\\.)*"|[^\n'"<>|&;]*)[ \t]*>{1,2}\|?[ \t]*` + shellWord)
-	// arithmetic has << for a shift, as in n=$((1 << 2)), where no here-document begins.
-	arithmetic = regexp.MustCompile(`\(\([^;|&<>]*(?:<<[^;|&<>]*)+\)\)`)
-	patched    = regexp.MustCompile(`^\*\*\* (?:Add|Update) File: (.+)$`)
+	contentKeys = []string{"content", "contents", "text", "file_text"}
+	pathKeys    = []string{"path", "file_path", "filename", "relative_path", "target_file"}
 )
 
-// write is a text and the file that a command writes it into.
-type write struct{ name, text string }
+// filesystem is the reference server for files, whose tools write exactly what their arguments say.
+const filesystem = "filesystem"
 
-// writes returns the texts that a shell command writes into files: here-documents, echo and printf with a redirection, and
-// patches for apply_patch.
-func writes(command string) []write {
-	var list []write
-	add := func(name, text string) {
-		if name = bare(name); name != "" && !strings.HasPrefix(name, "/dev/") && strings.TrimSpace(text) != "" {
-			list = append(list, write{name, strings.TrimSuffix(text, "\n") + "\n"})
-		}
+// remote asks about a call of a tool of an MCP server, and about the file that it writes, if its arguments have the form of such a
+// call. Only calls of the reference server for files have a known effect.
+func (q *Question) remote(server, tool, full string, in object) error {
+	if err := q.call(full, in); err != nil {
+		return err
 	}
-	for _, m := range echo.FindAllStringSubmatch(command, -1) {
-		add(m[2], strings.NewReplacer(`\n`, "\n", `\"`, `"`).Replace(bare(m[1])))
+	name, named := in.first(pathKeys...)
+	content, writes := in.first(contentKeys...)
+	edits, err := remoteEdits(in)
+	switch {
+	case !named || !writes && err != nil:
+		q.unsure("the effect of the tool " + full + " is not known")
+		return nil
+	case server != filesystem || !slices.Contains([]string{"write_file", "edit_file"}, tool) || writes != (tool == "write_file") || !filepath.IsAbs(name):
+		q.unsure("the effect of the tool " + full + " is not known")
 	}
-	lines := strings.Split(strings.ReplaceAll(command, "\r\n", "\n"), "\n")
-	for at := 0; at < len(lines); at++ {
-		line := lines[at]
-		var names []string
-		for _, m := range slices.Concat(redirect.FindAllStringSubmatch(line, -1), tee.FindAllStringSubmatch(line, -1)) {
-			names = append(names, m[1])
-		}
-		for _, m := range hereDoc.FindAllStringSubmatch(arithmetic.ReplaceAllString(line, ""), -1) {
-			var text []string
-			end := at + 1
-			for ; end < len(lines); end++ {
-				body := lines[end]
-				if m[1] != "" {
-					body = strings.TrimLeft(body, "\t")
-				}
-				if body == bare(m[2]) {
-					break
-				}
-				text = append(text, body)
-			}
-			if end < len(lines) { // else it may be no here-document, and commands follow
-				at = end
-			}
-			for _, name := range names {
-				add(name, strings.Join(text, "\n"))
-			}
-			for name, added := range patches(text) {
-				add(name, added)
+	f := place(q.Dir, name)
+	before, err := f.read()
+	fresh := errors.Is(err, errNone)
+	if err != nil && !fresh {
+		q.unsure(err.Error())
+	}
+	after, fits := content, true
+	if !writes {
+		if after, fits = apply(before, edits); !fits {
+			q.unsure("the edit does not fit the text of " + f.path)
+			for _, e := range edits {
+				after += e.new + "\n"
 			}
 		}
 	}
-	return list
+	if q.Mode == rule.Posthoc {
+		after, fresh = before, true
+	}
+	now := &shell.File{Kind: shell.Regular, After: &after}
+	if !fresh && err == nil && fits {
+		now.Before = &before
+	}
+	mode := q.Mode
+	q.Mode = rule.Preflight // the texts are those to judge
+	q.effect(now, f.paths())
+	q.Mode = mode
+	return nil
 }
 
-// patches yields the files of a patch in the form of apply_patch, and the lines that it adds to each.
-func patches(lines []string) func(yield func(name, added string) bool) {
-	return func(yield func(name, added string) bool) {
-		name, added := "", ""
-		for _, line := range lines {
-			if m := patched.FindStringSubmatch(line); m != nil {
-				if name != "" && !yield(name, added) {
-					return
-				}
-				name, added = m[1], ""
-			} else if text, ok := strings.CutPrefix(line, "+"); ok {
-				added += text + "\n"
-			}
-		}
-		if name != "" {
-			yield(name, added)
-		}
+// remoteEdits reads the edits of a call in one of the forms that servers have.
+func remoteEdits(in object) ([]edit, error) {
+	list, err := readEdits(in)
+	if err == nil {
+		return list, nil
 	}
-}
-
-// bare returns a word without its quotes.
-func bare(word string) string {
-	if n := len(word); n >= 2 && (word[0] == '\'' || word[0] == '"') && word[n-1] == word[0] {
-		return word[1 : n-1]
+	var raw []object
+	if decode(in["edits"], &raw) != nil || len(raw) == 0 {
+		return nil, err
 	}
-	return strings.TrimSpace(word)
+	list = nil
+	for _, one := range raw {
+		old, oldOK := one.text("oldText")
+		now, newOK := one.text("newText")
+		if !oldOK || !newOK {
+			return nil, err
+		}
+		list = append(list, edit{old: old, new: now})
+	}
+	return list, nil
 }

@@ -1,10 +1,12 @@
 package redact
 
 import (
+	"encoding/base64"
 	"fmt"
 	"slices"
 	"strings"
 
+	"tenet/internal/charset"
 	"tenet/internal/diff"
 	"tenet/internal/subject"
 	"tenet/internal/wire"
@@ -24,11 +26,28 @@ func (r *Redactor) Input(in subject.Input) (subject.Input, []wire.Redaction, fun
 			content := p.text(fmt.Sprintf("files[%d].content", i), *f.Content)
 			f.Content = &content
 		}
+		p.encoded(fmt.Sprintf("files[%d].content_base64", i), f)
 	}
 	in.Facts = p.facts(in.Facts)
 	in.Action, in.Intent = p.text("action", in.Action), p.text("intent", in.Intent)
 	in.Repository, in.Scope = p.text("repository", in.Repository), p.text("scope", in.Scope)
+	in.Redacted = in.Redacted || len(p.found) > 0
 	return in, p.found, p.replacer()
+}
+
+// encoded redacts the text of a file whose bytes are given in base64. Text with secrets becomes plain content.
+func (p *pass) encoded(where string, f *subject.InputFile) {
+	if f.ContentBase64 == nil {
+		return
+	}
+	b, err := base64.StdEncoding.DecodeString(*f.ContentBase64)
+	text, _, ok := charset.Decode(b)
+	if err != nil || !ok {
+		return
+	}
+	if clean := p.text(where, text); clean != text {
+		f.Content, f.ContentBase64 = &clean, nil
+	}
 }
 
 // Subject redacts all texts of a subject. It returns s itself if it finds no secret, else a subject that shares the parts

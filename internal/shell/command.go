@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -144,17 +145,9 @@ func (w *walker) deeper(f func()) {
 
 // apart runs f as a subshell: its variables, folder and redirections end with it.
 func (w *walker) apart(f func()) {
-	vars, dir, redirects, pipes, via, input, params, all := cloned(w.vars), w.dir, w.redirects, w.pipes, w.via, w.input, w.params, w.paramsKnown
+	vars, dir, redirects, pipes, via, input, params, all := maps.Clone(w.vars), w.dir, w.redirects, w.pipes, w.via, w.input, w.params, w.paramsKnown
 	w.deeper(f)
 	w.vars, w.dir, w.redirects, w.pipes, w.via, w.input, w.params, w.paramsKnown = vars, dir, redirects, pipes, via, input, params, all
-}
-
-func cloned(m map[string]value) map[string]value {
-	c := make(map[string]value, len(m))
-	for k, v := range m {
-		c[k] = v
-	}
-	return c
 }
 
 // substitution reads the program of $(...), and returns its output if that is the text of an echo or printf.

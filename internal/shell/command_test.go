@@ -55,7 +55,7 @@ func TestNothingHidesACommand(t *testing.T) {
 		`nohup rm -rf /data &`, `time rm -rf /data`, `time -p rm -rf /data`, `command rm -rf /data`, `builtin command rm -rf /data`, `exec rm -rf /data`, `nice -n 5 rm -rf /data`,
 		`timeout -s KILL 5 rm -rf /data`, `stdbuf -oL rm -rf /data`, `xargs -n1 rm -rf /data </dev/null`, `echo /data | xargs rm -rf`, `printf '%s\n' -rf /data | xargs -n 5 rm`,
 		`find . -exec rm -rf /data \;`, `find . -name x -execdir rm -rf /data {} +`, `sudo env X=1 nice sh -c 'exec rm -rf /data'`,
-		"sh <<EOF\nrm -rf /data\nEOF", "bash -s <<'EOF'\nrm -rf /data\nEOF", "x=/data; sh <<EOF\nrm -rf $x\nEOF", `bash <<< 'rm -rf /data'`, `echo rm -rf /data | sh`, "cat <<E | bash\nrm -rf /data\nE",
+		"sh <<EOF\nrm -rf /data\nEOF", "bash -s <<'EOF'\nrm -rf /data\nEOF", "sh <<EOF\nrm -rf /data", "x=/data; sh <<EOF\nrm -rf $x\nEOF", `bash <<< 'rm -rf /data'`, `echo rm -rf /data | sh`, "cat <<E | bash\nrm -rf /data\nE",
 		`printf 'rm -rf /%s' data | sudo bash`, `echo $(rm -rf /data)`, "echo `rm -rf /data`", `echo "$(rm -rf /data)"`, `cat <(rm -rf /data)`, `echo x > $(rm -rf /data)`, `x=$(rm -rf /data)`, `x=${y:-$(rm -rf /data)}`,
 		`echo $((1 + $(rm -rf /data)))`, `[[ -n $(rm -rf /data) ]]`, `for i in $(rm -rf /data); do :; done`, `case $(rm -rf /data) in x) ;; esac`, "cat <<E\n$(rm -rf /data)\nE",
 		`true && rm -rf /data`, `false || rm -rf /data`, `! rm -rf /data`, `if false; then :; else rm -rf /data; fi`, `while rm -rf /data; do :; done`, `until false; do rm -rf /data; done`,

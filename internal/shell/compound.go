@@ -1,6 +1,8 @@
 package shell
 
 import (
+	"maps"
+
 	"mvdan.cc/sh/v3/syntax"
 )
 
@@ -57,7 +59,7 @@ func (w *walker) compound(cmd syntax.Command) {
 
 // maybe reads statements that run or not: variables that they change are not known afterwards.
 func (w *walker) maybe(list []*syntax.Stmt) {
-	before := cloned(w.vars)
+	before := maps.Clone(w.vars)
 	w.stmts(list)
 	for name, v := range w.vars {
 		if old, ok := before[name]; !ok || old != v {

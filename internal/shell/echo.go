@@ -112,7 +112,7 @@ func printf(args []string, d Dialect) (text string, sure, ok bool) {
 		}
 		sure = sure && turnSure
 		if stop || taken >= len(args) || taken == 0 {
-			return b.String(), sure && (taken > 0 || len(args) == 0), true
+			return b.String(), sure, true
 		}
 		args = args[taken:]
 	}

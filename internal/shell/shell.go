@@ -6,6 +6,7 @@ package shell
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -40,6 +41,7 @@ func (d Dialect) variant() syntax.LangVariant {
 type Script struct {
 	dialect Dialect
 	stmts   []*syntax.Stmt
+	unsure  string // why shells may read the text in another way; empty if they do not
 }
 
 // Parse reads a program of the dialect Bash. Its error says in words why the program cannot be read.
@@ -64,13 +66,38 @@ func ParseAs(command string, d Dialect) (s Script, err error) {
 		}
 	}()
 	file, err := syntax.NewParser(syntax.Variant(d.variant())).Parse(strings.NewReader(command), "")
+	for range maxUnclosed {
+		m := unclosed.FindStringSubmatch(errorText(err))
+		if m == nil {
+			break
+		}
+		s.unsure = "a here-document ends with the program"
+		command += "\n" + m[1] + "\n"
+		file, err = syntax.NewParser(syntax.Variant(d.variant())).Parse(strings.NewReader(command), "")
+	}
 	if err != nil {
 		return Script{}, fmt.Errorf("the command cannot be read: %w", err)
 	}
 	if err := bounded(file); err != nil {
 		return Script{}, err
 	}
-	return Script{dialect: d, stmts: file.Stmts}, nil
+	if strayDocument(file) {
+		return Script{}, errors.New("the text of a here-document is outside of the brackets that it begins in, which shells read in several ways")
+	}
+	return Script{dialect: d, stmts: file.Stmts, unsure: s.unsure}, nil
+}
+
+// unclosed matches the error of the parser about a here-document that the end of the program ends, which shells accept.
+var unclosed = regexp.MustCompile("unclosed here-document [`']([^`'\\s]+)[`']")
+
+// maxUnclosed is the most here-documents that the end of a program ends.
+const maxUnclosed = 5
+
+func errorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
 }
 
 // nesting returns the most brackets that are open at one place, ignoring quotes. The parser takes time in proportion to the square
@@ -109,4 +136,34 @@ func bounded(file *syntax.File) error {
 		return fmt.Errorf("the command has more than %d parts", maxNodes)
 	}
 	return nil
+}
+
+// strayDocument reports whether the text of a here-document is after the end of the substitution that has its operator. Some shells
+// take its lines for commands.
+func strayDocument(file *syntax.File) bool {
+	stray := false
+	var check func(n syntax.Node, end syntax.Pos)
+	check = func(n syntax.Node, end syntax.Pos) {
+		syntax.Walk(n, func(inner syntax.Node) bool {
+			switch x := inner.(type) {
+			case *syntax.CmdSubst:
+				if inner != n {
+					check(x, x.Right)
+					return false
+				}
+			case *syntax.ProcSubst:
+				if inner != n {
+					check(x, x.Rparen)
+					return false
+				}
+			case *syntax.Redirect:
+				if x.Hdoc != nil && end.IsValid() && x.Hdoc.Pos().After(end) {
+					stray = true
+				}
+			}
+			return true
+		})
+	}
+	check(file, syntax.Pos{})
+	return stray
 }

@@ -187,6 +187,13 @@ func (e *expander) parts(b *builder, parts []syntax.WordPart, quoted, first bool
 	for i, part := range parts {
 		switch p := part.(type) {
 		case *syntax.Lit:
+			if p.Value == "[" && first && len(parts) == 1 && !quoted { // the command, and no pattern
+				b.add("[")
+				continue
+			}
+			if e.dialect == Sh && i+1 < len(parts) && strings.HasSuffix(p.Value, "$") {
+				e.differs("a $ before a quote")
+			}
 			e.literal(b, p.Value, quoted, first && i == 0)
 		case *syntax.SglQuoted:
 			e.single(b, p)

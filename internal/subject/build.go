@@ -1,6 +1,7 @@
 package subject
 
 import (
+	"encoding/base64"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,6 +19,8 @@ import (
 // The error is a [*rule.Error] of code invalid that names every wrong field (diff, files[3].path, facts.a.b, ...), and for a
 // diff the line of the diff text where it breaks. Build refuses a diff whose line numbers are not certain: rules would
 // otherwise judge a part of it, or the wrong lines.
+//
+// A whole file completes a file of the diff at the same path whose content the diff does not show: see [diff.File] Unseen.
 func Build(in Input) (*Subject, error) {
 	var p rule.Problems
 	s := &Subject{
@@ -34,7 +37,7 @@ func Build(in Input) (*Subject, error) {
 	}
 	if withinBounds(&p, &in) {
 		s.addDiff(&p, in.Diff)
-		s.addFiles(&p, in.Files)
+		s.addFiles(&p, &in)
 	}
 	if len(in.Facts) > 0 {
 		s.Facts = normalFacts(&p, in.Facts)
@@ -69,9 +72,14 @@ func withinBounds(p *rule.Problems, in *Input) bool {
 		if bytes > MaxBytes || lines > MaxLines {
 			break
 		}
-		if c := in.Files[i].Content; c != nil {
+		f := &in.Files[i]
+		if f.Content != nil {
 			field = fmt.Sprintf("files[%d].content", i)
-			bytes, lines = bytes+len(*c), lines+strings.Count(*c, "\n")
+			bytes, lines = bytes+len(*f.Content), lines+strings.Count(*f.Content, "\n")
+		}
+		if f.ContentBase64 != nil {
+			field = fmt.Sprintf("files[%d].content_base64", i)
+			bytes += base64.StdEncoding.DecodedLen(len(*f.ContentBase64))
 		}
 	}
 	switch {
@@ -97,31 +105,6 @@ func (s *Subject) addDiff(p *rule.Problems, text string) {
 		return
 	}
 	s.Files = files
-}
-
-func (s *Subject) addFiles(p *rule.Problems, files []InputFile) {
-	if len(s.Files)+len(files) > MaxFiles {
-		p.Add("files", "brings the subject to %d files; at most %d are allowed", len(s.Files)+len(files), MaxFiles)
-		return
-	}
-	first := make(map[string]int, len(files))
-	for i, in := range files {
-		path, err := diff.CleanPath(in.Path)
-		if err != nil {
-			p.Add(fmt.Sprintf("files[%d].path", i), "%s", err.Error())
-			continue
-		}
-		if j, taken := first[path]; taken {
-			p.Add(fmt.Sprintf("files[%d].path", i), "is %q like files[%d]; give each file once", path, j)
-			continue
-		}
-		first[path] = i
-		f := diff.File{Path: path, Change: diff.Whole, Missing: in.Content == nil}
-		if in.Content != nil {
-			f.FillText(*in.Content)
-		}
-		s.Files = append(s.Files, f)
-	}
 }
 
 // label checks a text field and trims it.

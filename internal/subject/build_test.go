@@ -62,8 +62,8 @@ func TestBuildFiles(t *testing.T) {
 		{Path: "src/app.py", Change: diff.Whole, Hunks: []diff.Hunk{{NewStart: 1, NewLines: 4, Lines: []diff.Line{
 			{Op: diff.OpAdd, New: 1, Text: "one"}, {Op: diff.OpAdd, New: 2, Text: "two"}, {Op: diff.OpAdd, New: 3}, {Op: diff.OpAdd, New: 4, Text: "four"},
 		}}}},
-		{Path: "win/style.cs", Change: diff.Whole},
-		{Path: "x.go", Change: diff.Whole, Missing: true},
+		{Path: "win/style.cs", Change: diff.Whole, Others: []string{`win\style.cs`}},
+		{Path: "x.go", Change: diff.Whole, Missing: true, Unseen: "its content is not given"},
 		{Path: "Makefile", Change: diff.Whole, Hunks: []diff.Hunk{{NewStart: 1, NewLines: 1, Lines: []diff.Line{{Op: diff.OpAdd, New: 1, Text: "all:"}}}}},
 	}
 	if d := cmp.Diff(want, s.Files); d != "" {

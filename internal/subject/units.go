@@ -54,6 +54,8 @@ func (s *Subject) Units() *Units {
 // unseen returns why a file has content that is not in its hunks; empty if it has none.
 func unseen(f *diff.File) string {
 	switch {
+	case f.Change == diff.Deleted:
+		return ""
 	case f.Unseen != "" || f.Media != "":
 		return f.Unseen
 	case f.Missing:

@@ -156,8 +156,8 @@ type AgentPlace struct {
 
 // AgentChange is a change that is to be judged.
 type AgentChange struct {
-	Diff       string      `json:"diff,omitempty" nullable:"true" doc:"Unified diff text."`
-	Files      []InputFile `json:"files,omitempty" nullable:"true" doc:"Files. A file without content is known by its path only."`
+	Diff       string      `json:"diff,omitempty" nullable:"true" nul:"true" doc:"Unified diff text."`
+	Files      []InputFile `json:"files,omitempty" nullable:"true" doc:"Files. At a path whose content the diff does not show as a whole, the content completes the diff; any other file is judged beside it. A file without content is known by its path only."`
 	Repository string      `json:"repository,omitempty" nullable:"true" doc:"Repository identifier."`
 }
 

@@ -8,8 +8,8 @@ import (
 
 // EvaluateRequest is the body of an evaluation. A field that is null counts as absent.
 type EvaluateRequest struct {
-	Diff       string         `json:"diff,omitempty" nullable:"true" doc:"Unified diff text."`
-	Files      []InputFile    `json:"files,omitempty" nullable:"true" doc:"Files to evaluate. A file without content is known by its path only."`
+	Diff       string         `json:"diff,omitempty" nullable:"true" nul:"true" doc:"Unified diff text."`
+	Files      []InputFile    `json:"files,omitempty" nullable:"true" doc:"Files to evaluate. At a path whose content the diff does not show as a whole, the content completes the diff; any other file is judged beside it. A file without content is known by its path only."`
 	Facts      map[string]any `json:"facts,omitempty" nullable:"true" doc:"Free-form key-value context."`
 	Intent     string         `json:"intent,omitempty" nullable:"true" maxLength:"10000" doc:"Description of the change or action: a claim to be checked."`
 	Scope      string         `json:"scope,omitempty" nullable:"true" doc:"Scope of the subject; absent means every scope." example:"finance/payments"`

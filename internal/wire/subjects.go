@@ -35,12 +35,16 @@ type RecordedSubject struct {
 	Intent     string         `json:"intent,omitempty"`
 	Repository string         `json:"repository,omitempty"`
 	Scope      string         `json:"scope,omitempty"`
+	// Redacted is true if placeholders have taken the place of secrets: contents then do not have the names of their blobs.
+	Redacted bool `json:"redacted,omitempty"`
 }
 
-// InputFile is a file to evaluate. A nil Content means that only the path is known.
+// InputFile is a file to evaluate. Without Content and ContentBase64, only the path is known.
 type InputFile struct {
-	Path    string  `json:"path"`
-	Content *string `json:"content,omitempty"`
+	Path    string  `json:"path" doc:"Path from the root of the repository."`
+	Content *string `json:"content,omitempty" nullable:"true" nul:"true" doc:"The whole content. If the diff has the path and does not show its whole content (a renamed, copied or binary file, or one without hunks), this is that content: it must be the one that the index line of the diff names, as git stores it, or, for a binary delta, the content before the change."`
+	// ContentBase64 is the content of a file that is not UTF-8, which JSON cannot carry.
+	ContentBase64 *string `json:"content_base64,omitempty" nullable:"true" doc:"The whole content in standard base64, for bytes that are not UTF-8. Text in any encoding is judged as text; media are recognised by their content; anything else is not examined. Not together with content."`
 }
 
 // SubmittedKinds are the kinds that a submission may have.
@@ -56,8 +60,8 @@ type Submitted struct {
 // CodeChangeSubject is a change of code: a diff, whole files, or both.
 type CodeChangeSubject struct {
 	Kind       SubjectKind `json:"kind" enum:"code_change" doc:"code_change."`
-	Diff       string      `json:"diff,omitempty" nullable:"true" doc:"Unified diff text."`
-	Files      []InputFile `json:"files,omitempty" nullable:"true" doc:"Files to evaluate. A file without content is known by its path only."`
+	Diff       string      `json:"diff,omitempty" nullable:"true" nul:"true" doc:"Unified diff text."`
+	Files      []InputFile `json:"files,omitempty" nullable:"true" doc:"Files to evaluate. At a path whose content the diff does not show as a whole, the content completes the diff; any other file is judged beside it. A file without content is known by its path only."`
 	Repository string      `json:"repository,omitempty" nullable:"true" doc:"Repository identifier." example:"acme/payments"`
 	Intent     string      `json:"intent,omitempty" nullable:"true" maxLength:"10000" doc:"What the author says about the change: a claim to be checked."`
 }
@@ -75,7 +79,7 @@ type BusinessEventSubject struct {
 type DocumentSubject struct {
 	Kind         SubjectKind `json:"kind" enum:"document" doc:"document."`
 	DocumentID   string      `json:"document_id,omitempty" nullable:"true" doc:"Id of an uploaded document; instead of content."`
-	Content      string      `json:"content,omitempty" nullable:"true" doc:"Text of the document; instead of document_id."`
+	Content      string      `json:"content,omitempty" nullable:"true" nul:"true" doc:"Text of the document; instead of document_id."`
 	DocumentType string      `json:"document_type,omitempty" nullable:"true" doc:"Type of the document; checks read it as facts.document_type." example:"contract"`
 	Title        string      `json:"title,omitempty" nullable:"true" doc:"Title; facts.title. Locations name the document by it. Absent: the title of the uploaded document, or document."`
 }
@@ -93,7 +97,7 @@ type TransactionSubject struct {
 type CommunicationSubject struct {
 	Kind       SubjectKind    `json:"kind" enum:"communication" doc:"communication."`
 	Channel    string         `json:"channel,omitempty" nullable:"true" doc:"Channel; checks read it as facts.channel." example:"email"`
-	Content    string         `json:"content,omitempty" nullable:"true" doc:"Text of the message; facts.content."`
+	Content    string         `json:"content,omitempty" nullable:"true" nul:"true" doc:"Text of the message; facts.content."`
 	Sender     string         `json:"sender,omitempty" nullable:"true" doc:"Who sends; facts.sender."`
 	Recipients []string       `json:"recipients,omitempty" nullable:"true" doc:"Who receives; facts.recipients."`
 	Facts      map[string]any `json:"facts,omitempty" nullable:"true" doc:"Free-form key-value context, such as external or purpose."`

@@ -303,6 +303,7 @@ func (r *schemas) ofField(f reflect.StructField) *Schema {
 	if value, ok := tag.Lookup("example"); ok {
 		s.Examples = []json.RawMessage{s.literal(value)}
 	}
+	each.AllowNUL = tag.Get("nul") == "true"
 	switch tag.Get("nullable") {
 	case "true":
 		s.Nullable = true

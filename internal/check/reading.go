@@ -1,0 +1,105 @@
+package check
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Some characters hide words from a pattern and not from the program that runs the text: characters without width inside a word,
+// spaces beyond ASCII, and line ends other than \n. A text with any of them has a second reading without them, which patterns search too.
+
+// charKind says what a character becomes in the second reading.
+type charKind uint8
+
+const (
+	plainChar charKind = iota
+	invisible          // left out
+	lineEnd            // ends a line
+	space              // an ASCII space
+)
+
+func kindOfChar(r rune) charKind {
+	switch {
+	case r == '\n' || r == '\t' || r >= ' ' && r < 0x7F:
+		return plainChar
+	case r == '\r', r == '\v', r == '\f', r >= 0x1C && r <= 0x1E, r == 0x85, r == 0x2028, r == 0x2029:
+		return lineEnd
+	case r == utf8.RuneError:
+		return plainChar
+	case unicode.Is(unicode.Zs, r):
+		return space
+	case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector):
+		return invisible
+	}
+	return plainChar
+}
+
+// plain reports whether a text has no character that its second reading lacks.
+func plain(s string) bool {
+	beyond := false
+	for i := range len(s) {
+		if c := s[i]; c >= utf8.RuneSelf {
+			beyond = true
+		} else if c < ' ' && c != '\n' && c != '\t' || c == 0x7F {
+			return false
+		}
+	}
+	if beyond {
+		for _, r := range s {
+			if r >= utf8.RuneSelf && kindOfChar(r) != plainChar {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// reread returns a line in its second reading, with \n for line ends.
+func reread(line string) string {
+	return strings.Map(func(r rune) rune {
+		switch kindOfChar(r) {
+		case invisible:
+			return -1
+		case lineEnd:
+			return '\n'
+		case space:
+			return ' '
+		case plainChar:
+		}
+		return r
+	}, line)
+}
+
+// readAgain returns the second reading of a text, nil if it is the same. Lines that it splits are there once more in one piece, with
+// spaces for the line ends.
+func readAgain(t *content) *content {
+	if plain(t.body) {
+		return nil
+	}
+	var w textWriter
+	var origin []int32
+	add := func(i int, line string, adjacent bool) {
+		w.add(line, int(t.lines[i].number), 0, t.lines[i].added, adjacent)
+		origin = append(origin, int32(i))
+	}
+	var joined []int
+	for i := range t.lines {
+		first, split := true, false
+		for part := range strings.SplitSeq(reread(t.line(i)), "\n") {
+			add(i, part, !first || t.lines[i].adjacent)
+			split = !first
+			first = false
+		}
+		if split {
+			joined = append(joined, i)
+		}
+	}
+	for _, i := range joined {
+		add(i, strings.ReplaceAll(reread(t.line(i)), "\n", " "), false)
+	}
+	w.text.body = w.body.String()
+	w.text.index()
+	w.text.of, w.text.origin = t, origin
+	return &w.text
+}
