@@ -10,6 +10,7 @@ import (
 	"tenet/internal/auth"
 	"tenet/internal/llm/llmtest"
 	"tenet/internal/rule"
+	"tenet/internal/subject"
 	"tenet/internal/wire"
 )
 
@@ -61,6 +62,21 @@ func TestADeclaredAgentAnswersInItsForm(t *testing.T) {
 	}
 	if _, err := a.Run(as(t, "ann", auth.Evaluator), "triage", agent.Request{ProjectID: "default", Intent: "x", Input: inputOf(strings.Repeat("x", 300<<10))}); rule.CodeOf(err) != rule.CodeTooLarge {
 		t.Errorf("a huge diff: %v", err)
+	}
+}
+
+func TestADeclaredAgentShowsNoSecrets(t *testing.T) {
+	secret := "AKIA" + "Q3EGRIJ5KM7PLZ2X"
+	d, model := newDesk(), &llmtest.Fake{}
+	d.rules[0].Rationale = strings.Repeat("because ", 43) + "of key = " + secret + " and more" // a cut goes through the secret
+	a := d.agents(model, func(c *agent.Config) { c.Declared = declare(t, declared) })
+	model.Push(`{"result":{"team":"ops"},"reasoning":"It is down.","clarification":""}`)
+	content := "x = 1"
+	in := subject.Input{Files: []subject.InputFile{{Path: "keys/key=" + secret + " ", Content: &content}}, Facts: map[string]any{"password": "hunter2hunter2"}}
+	run(t, a, "triage", agent.Request{Intent: "The server is down", Input: in})
+	req := model.Requests()[0]
+	if all := req.System + req.Prefix + req.Prompt; strings.Contains(all, secret[:8]) || strings.Contains(all, "hunter2") || !strings.Contains(all, "[redacted:password]") {
+		t.Errorf("the model sees %s", all)
 	}
 }
 

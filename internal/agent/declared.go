@@ -10,6 +10,7 @@ import (
 
 	"tenet/internal/llm"
 	"tenet/internal/rule"
+	"tenet/internal/subject"
 	"tenet/internal/text"
 )
 
@@ -44,7 +45,8 @@ func (a *Agents) runDeclared(ctx context.Context, d *Declared, req *Request, pas
 		return nil, err
 	}
 	req.step("rules", fmt.Sprintf("%d rules in force are in view", len(rules)))
-	parts, err := material(req)
+	in, _, _ := a.redactor.Input(req.Input) // paths and facts too, by their names
+	parts, err := material(in)
 	if err != nil {
 		return nil, err
 	}
@@ -62,17 +64,17 @@ const maxMaterial = 256 << 10
 
 // material returns diff, files and facts of a request, in pairs of name and text. It refuses too much for one call, and
 // never cut.
-func material(req *Request) ([]string, error) {
-	parts := []string{"DIFF", req.Input.Diff}
-	for _, f := range req.Input.Files {
+func material(in subject.Input) ([]string, error) {
+	parts := []string{"DIFF", in.Diff}
+	for _, f := range in.Files {
 		content := "(only the path is known)"
 		if f.Content != nil {
 			content = *f.Content
 		}
 		parts = append(parts, "FILE "+f.Path, content)
 	}
-	if len(req.Input.Facts) > 0 {
-		data, err := json.Marshal(req.Input.Facts)
+	if len(in.Facts) > 0 {
+		data, err := json.Marshal(in.Facts)
 		if err != nil {
 			return nil, err
 		}

@@ -121,7 +121,7 @@ func (a *Agents) promptRules(rules []rule.Rule) []promptRule {
 		r := &rules[i]
 		out[i] = promptRule{
 			Ref: "R" + strconv.Itoa(i+1), Modality: r.Modality, Severity: r.Severity, Statement: a.clean(r.Statement),
-			Why: a.clean(text.Clip(r.Rationale, maxRationale, " ...")), Scope: r.Scope,
+			Why: text.Clip(a.clean(r.Rationale), maxRationale, " ..."), Scope: r.Scope,
 		}
 		for _, e := range r.Exceptions {
 			out[i].Exceptions = append(out[i].Exceptions, a.clean(e))

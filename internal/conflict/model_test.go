@@ -300,12 +300,15 @@ func TestLargeImportsAreLeftToTheTests(t *testing.T) {
 	}
 }
 
-// alike embeds every text alike.
-type alike struct{}
+// alike embeds every text alike, and notes the texts if it has a place for them.
+type alike struct{ texts *[]string }
 
 func (alike) ID() string { return embedModel }
 
-func (alike) Embed(_ context.Context, texts []string) ([][]float32, error) {
+func (a alike) Embed(_ context.Context, texts []string) ([][]float32, error) {
+	if a.texts != nil {
+		*a.texts = append(*a.texts, texts...)
+	}
 	out := make([][]float32, len(texts))
 	for i := range out {
 		out[i] = make([]float32, llm.Dimensions)
@@ -318,7 +321,8 @@ func (alike) Embed(_ context.Context, texts []string) ([][]float32, error) {
 func TestNearByVectors(t *testing.T) {
 	t.Parallel()
 	model := &llmtest.Fake{}
-	p := lite(t, func(c *conflict.Config) { c.Model, c.Embedder = model, alike{} })
+	var shown []string
+	p := lite(t, func(c *conflict.Config) { c.Model, c.Embedder = model, alike{&shown} })
 	old := p.create("A-1", rule.Must, settled)
 	p.work()
 	err := p.store.Update(p.ctx, func(tx store.Tx) error {
@@ -336,8 +340,12 @@ func TestNearByVectors(t *testing.T) {
 		t.Fatal(err)
 	}
 	model.Push(`{"conflicts":[{"pair":"P1","reason":"Both cannot be.","confidence":0.8}]}`)
-	p.create("A-2", rule.Must, "Nobody shall get any money.")
+	secret := "gh" + "p_" + "aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xY1zA2"
+	p.create("A-2", rule.Must, "Nobody shall get any money. Token "+secret)
 	p.work()
+	if all := strings.Join(shown, "\n"); strings.Contains(all, secret) || !strings.Contains(all, "[redacted:github-pat]") {
+		t.Errorf("the embedding service is shown %q", all)
+	}
 	if c := p.only(store.ConflictSuggested); c.Other.ID != old.ID {
 		t.Errorf("%+v", c)
 	}

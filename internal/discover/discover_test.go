@@ -244,15 +244,35 @@ func TestEventsAreBounded(t *testing.T) {
 
 func TestSimilarRules(t *testing.T) {
 	embedder := new(llmtest.Embedder)
+	secret := "AK" + "IA" + "QYLPMN5HHHFPZAM2"
 	f := newFixture(t, func(c *Config) { c.Embedder = embedder })
 	for _, statement := range []string{"Receipts must be kept for ten years.", "Nobody may smoke."} {
-		if _, err := f.rules.Create(f.ctx, rule.DefaultProject, wire.RuleInput{Statement: statement}); err != nil {
+		r, err := f.rules.Create(f.ctx, rule.DefaultProject, wire.RuleInput{Statement: statement})
+		if err != nil {
+			t.Fatal(err)
+		}
+		vectors, err := new(llmtest.Embedder).Embed(f.ctx, []string{statement})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = f.store.Update(f.ctx, func(tx store.Tx) error {
+			version, err := tx.Projects.RaiseCorpus(f.ctx, rule.DefaultProject)
+			if err != nil {
+				return err
+			}
+			return tx.Embeddings.Put(f.ctx, rule.DefaultProject, version, []store.Embedding{{Model: embedder.ID(), TextHash: corpus.TextHash(&r), Vector: vectors[0]}})
+		})
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
 	_, list := f.scanned(map[string]string{"a.md": `receipts must be kept for ten years
 Receipts must be kept for "six" years.
-Doors must be shut.`})
+Doors must be shut.
+The key ` + secret + ` must be rotated.`})
+	if shown := fmt.Sprint(embedder.Calls()); strings.Contains(shown, secret) || !strings.Contains(shown, "[redacted:") {
+		t.Errorf("the embedding service is shown %s", shown)
+	}
 	want := map[string]float64{"receipts must be kept for ten years": 1, `Receipts must be kept for "six" years.`: 0.6}
 	for _, c := range list {
 		least, similar := want[c.Statement]

@@ -14,7 +14,7 @@ import (
 func (r *run) outline(context.Context) error {
 	r.answer = &rule.Evaluation{
 		EvaluationID: cmp.Or(r.req.id, audit.NewID()), ProjectID: r.req.ProjectID, Mode: r.req.Mode, Timestamp: rule.Instant(r.start),
-		CorpusVersion: r.view.Version(), SnapshotID: r.snapshot, Overridden: r.sel.overridden, ModelIDsUsed: []string{},
+		CorpusVersion: r.view.Version(), SnapshotID: r.snapshot, Overridden: r.sel.overridden, ModelIDsUsed: []string{}, Notices: r.notices,
 		RuleVerdicts: make([]rule.RuleVerdict, len(r.sel.chosen)),
 	}
 	if r.within != nil {

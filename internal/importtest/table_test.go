@@ -126,7 +126,7 @@ var table = map[string]row{
 	"cli": {
 		layer: command,
 		imports: []string{
-			"app", "catalog", "client", "config", "discover/assistant",
+			"app", "catalog", "charset", "client", "config", "discover/assistant",
 			"discover/source", "git", "health", "hook", "hook/settings", "job", "lint", "mcp", "modeleval", "release",
 			"report", "rule", "sandbox", "store", "subject",
 		},
