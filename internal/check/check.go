@@ -62,6 +62,7 @@ type Program struct {
 	decides rule.Decides
 	message string
 	fix     string
+	facts   factNames
 }
 
 // Compile compiles a check. The error is a [*rule.Error] of code invalid that describes each wrong field: check.cel and
@@ -88,6 +89,7 @@ func Compile(c *rule.Check) (*Program, error) {
 	if err := problems.Err("the check is invalid"); err != nil {
 		return nil, err
 	}
+	p.facts = namesOf(p.when, p.cel)
 	return p, nil
 }
 

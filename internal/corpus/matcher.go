@@ -14,6 +14,7 @@ type matcher struct {
 	key            string
 	paths, exclude subject.Globs
 	repositories   subject.RepositoryGlobs
+	named          []string // the globs of repositories in their normal form
 	kinds          []string
 }
 
@@ -52,6 +53,9 @@ func newMatcher(a *rule.AppliesTo, key string) *matcher {
 		return nil
 	}
 	m := &matcher{key: key}
+	for _, r := range a.Repositories {
+		m.named = append(m.named, rule.CleanRepositoryGlob(r))
+	}
 	for _, k := range a.Kinds {
 		m.kinds = append(m.kinds, rule.CleanKind(k))
 	}

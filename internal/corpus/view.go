@@ -15,6 +15,7 @@ type View struct {
 	index   index
 	tree    *federation.Tree
 	held    held
+	names   knownNames
 	demands
 }
 

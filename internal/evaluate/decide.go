@@ -14,7 +14,7 @@ import (
 func (r *run) outline(context.Context) error {
 	r.answer = &rule.Evaluation{
 		EvaluationID: cmp.Or(r.req.id, audit.NewID()), ProjectID: r.req.ProjectID, Mode: r.req.Mode, Timestamp: rule.Instant(r.start),
-		CorpusVersion: r.view.Version(), SnapshotID: r.snapshot, Overridden: r.sel.overridden, ModelIDsUsed: []string{},
+		CorpusVersion: r.view.Version(), SnapshotID: r.snapshot, Overridden: r.sel.overridden, ModelIDsUsed: []string{}, Notices: r.notices,
 		RuleVerdicts: make([]rule.RuleVerdict, len(r.sel.chosen)),
 	}
 	if r.within != nil {
@@ -175,7 +175,7 @@ func orNone(units *ledger.Set) *ledger.Set {
 func blank(r *rule.Rule) rule.RuleVerdict {
 	return rule.RuleVerdict{
 		RuleID: r.ID, RuleSlug: r.Slug, RuleStatement: r.Statement, RuleVersion: r.Version, Severity: r.Severity,
-		Modality: r.Modality, Enforcement: r.Enforcement, Verdict: rule.NeedsConfirmation, DecidedBy: rule.ByNone,
+		Modality: r.Modality, Enforcement: r.Enforcement, Verdict: rule.NeedsConfirmation, Concerned: true, DecidedBy: rule.ByNone,
 		Locations: []rule.Location{}, Evidence: []rule.Evidence{},
 	}
 }

@@ -46,7 +46,8 @@ type run struct {
 	query    *corpus.Query
 	sel      selection
 	answer   *rule.Evaluation
-	open     []int // indices of the chosen rules that no check has decided
+	notices  []string // about names that nothing knows
+	open     []int    // indices of the chosen rules that no check has decided
 	// accounts are by chosen rule, over the units of the whole subject.
 	accounts []ledger.Account
 	redacted int // secrets that were replaced before a model was shown the subject

@@ -35,7 +35,7 @@ const maxTermBytes = 16 << 10
 // selectRules finds the rules that apply, best ranked first, runs all of their checks, and takes out the rules that others
 // override.
 func (r *run) selectRules(ctx context.Context) error {
-	return through(ctx, r.match, r.runChecks, r.silence)
+	return through(ctx, r.match, r.runChecks, noticing(r), r.silence)
 }
 
 // match finds the rules that apply, best ranked first.

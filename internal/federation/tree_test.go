@@ -146,6 +146,10 @@ func TestBound(t *testing.T) {
 	k.node("repo", "team", bind("acme/pay-api", "acme/**"))
 	k.node("twin", "org", bind("acme/web-*"))
 	k.node("twin2", "org", bind("acme/*-app", "acme/web-?"))
+	k.node("hosted", "org", bind("github.com/other/hosted", "https://github.com/other/only.git", "github.com/other/both"))
+	k.node("elsehost", "org", bind("gitlab.com/Other/*"))
+	k.node("bare", "org", bind("Other/Hosted"))
+	k.node("twohost", "org", bind("gitlab.com/other/both"))
 	for repository, want := range map[string]string{
 		"acme/pay-api":    "repo",      // by its name
 		"acme/pay-web":    "team",      // by the glob with more characters
@@ -154,7 +158,17 @@ func TestBound(t *testing.T) {
 		"acme/web-shop":   "twin",      // one glob
 		"acme/web-x":      "ambiguous", // acme/web-* and acme/web-?: alike in length and level
 		"elsewhere/thing": "",
-		"":                "",
+
+		"git@github.com:Acme/Pay-API.git": "repo",
+		"https://github.com/acme/pay-web": "team",
+		"ACME/legacy.git":                 "org",
+		"github.com/other/hosted":         "hosted", // by its host
+		"gitlab.com/other/hosted":         "bare", "gitlab.com/other/x": "elsehost",
+		"other/hosted":             "bare",   // a node that leaves the host open is certain
+		"other/only":               "hosted", // perhaps there
+		"bitbucket.org/other/only": "",
+		"other/both":               "ambiguous",
+		"":                         "",
 	} {
 		for range 2 { // remembered
 			got, err := k.tree.Bound(repository)
@@ -176,7 +190,7 @@ func TestBound(t *testing.T) {
 	taken := func(id string, level rule.Level, globs ...string) rule.Code {
 		return rule.CodeOf(k.tree.Taken(&rule.Node{ID: id, Level: level, Repositories: globs}))
 	}
-	if got := taken("new", rule.LevelTeam, "acme/x", "acme/pay-*"); got != rule.CodeConflict {
+	if got := taken("new", rule.LevelTeam, "acme/x", "Acme/pay-*.git"); got != rule.CodeConflict {
 		t.Errorf("a glob of another team is taken twice: %q", got)
 	}
 	if got := taken("new", rule.LevelProject, "acme/pay-api"); got != rule.CodeConflict {

@@ -167,6 +167,33 @@ func TestEvaluationsOverMCP(t *testing.T) {
 	}
 }
 
+// The form of a repository that the schema shows, and every other one, meets the rules that name it.
+func TestSpellingsOfARepositoryOverMCP(t *testing.T) {
+	c := inside(t, newNode(t, map[string]string{}))
+	_, err := client.ImportRules(t.Context(), c, &wire.RuleFile{Rules: []wire.RuleInput{{
+		Slug: new("ACME-001"), Statement: "Billing must not call eval.", Modality: rule.MustNot, Severity: rule.Critical, Status: rule.Effective, Scope: []string{"finance/payments"},
+		AppliesTo: &rule.AppliesTo{Repositories: []string{"acme/billing"}}, Check: &rule.Check{Pattern: &rule.Pattern{Regex: `eval\(`}},
+	}}}, wire.ImportQuery{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := speaking(t, c)
+	diff := strings.ReplaceAll(badDiff, "x.py", "x.rb")
+	for repository, want := range map[string]rule.Verdict{
+		"github.com/acme/billing": rule.Deny, "Acme/billing": rule.Deny, "acme/billing.git": rule.Deny, "https://github.com/acme/billing": rule.Deny,
+		"git@github.com:acme/billing.git": rule.Deny, "ssh://git@github.com:22/acme/billing": rule.Deny, "acme/bill": "",
+	} {
+		out, text := call(t, s, "evaluate_diff", map[string]any{"diff": diff, "repository": repository, "scope": "Finance/Payments"})
+		if want == rule.Deny && (out["verdict"] != "DENY" || out["may_proceed"] != false) || want == "" && out["verdict"] == "DENY" {
+			t.Errorf("%s: %v\n%s", repository, out, text)
+		}
+		a, err := c.Check(t.Context(), client.AgentRequest{Intent: "Tidy up.", Diff: diff, Repository: repository, Scope: "finance.payments"})
+		if err != nil || want == rule.Deny && a.Result.Allowed {
+			t.Errorf("the agent about %s: %+v (%v)", repository, a, err)
+		}
+	}
+}
+
 func TestWhatCannotBeEvaluatedIsAnErrorAndNoPermission(t *testing.T) {
 	s := session(t)
 	for name, tt := range map[string]struct {

@@ -41,7 +41,7 @@ func nearForm(s string) string {
 }
 
 // Near returns up to most of the names that somebody who wrote name may have meant, the nearest first and equals in alphabetical order. A
-// name is near if a third of its characters differ at most, or if one of the two paths ends with the other.
+// name is near if a third of its characters differ at most, or if one of the two, as a path with / or ., ends with the other.
 // It reads the first 10,000 names.
 func Near(name string, names []string, most int) []string {
 	type candidate struct {
@@ -62,13 +62,13 @@ func Near(name string, names []string, most int) []string {
 				off = d
 			}
 		}
-		last := n[strings.LastIndexByte(n, '/')+1:]
-		if last != n && !strings.Contains(name, "/") && abs(len(last)-len(name)) <= len(name)/3 {
+		last := n[strings.LastIndexAny(n, "/.")+1:]
+		if last != n && !strings.ContainsAny(name, "/.") && abs(len(last)-len(name)) <= len(name)/3 {
 			if d := Distance(name, last); d <= len(name)/3 {
 				off = min(off, d+1)
 			}
 		}
-		if strings.HasSuffix(n, "/"+name) || strings.HasSuffix(name, "/"+n) {
+		if endsWith(n, name) || endsWith(name, n) {
 			off = min(off, 1)
 		}
 		if off < len(n)+len(name) {
@@ -82,6 +82,11 @@ func Near(name string, names []string, most int) []string {
 		out = append(out, c.name)
 	}
 	return out
+}
+
+// endsWith reports whether a path ends with another one.
+func endsWith(path, end string) bool {
+	return strings.HasSuffix(path, "/"+end) || strings.HasSuffix(path, "."+end)
 }
 
 // DidYouMean is the end of a sentence about a name that nothing has: it asks whether one of the near names is meant, and is empty without
