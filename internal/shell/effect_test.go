@@ -110,7 +110,7 @@ func TestWhatIsNotUnderstoodIsNamed(t *testing.T) {
 		`set -e; grep x b.txt; echo y > a`: "set -e", `set -o noclobber`: "option -o", `cat b.txt | tee b.txt`: "same file", `sed s/a/b/ b.txt | tee b.txt`: "same file", `cat b.txt >> b.txt`: "cat reads the file", `echo x | tee a | head -1`: "end early",
 		`sed -i s/a/b/w b.txt`: "program of sed", `sed -i 's/a/id/e' b.txt`: "program of sed", `sed -n 'w a' b.txt`: "program of sed", `sed -i.bak s/a/b/ b.txt`: "-i.bak", `sed -i 's/o\|n/b/' b.txt`: "program of sed", `sed -i s/a/b/ nope`: "sed nope",
 		`sed -i s/a/b/ l.py`: "replaces the link", `cp -r src q`: "option -r", `cp nope q`: "cp nope", `cp src q`: "cp src", `mv b.txt nope/`: "mv nope/", `rm nope`: "rm nope", `rm src`: "rm src", `rm -rf .`: "rm .", `cd src; rm -rf ../src`: "rm ../src",
-		`mkdir src`: "mkdir src", `ln b.txt c`: "ln", `chmod 444 b.txt`: "chmod", `chmod u+s b.txt`: "chmod", `echo x > /dev/sda`: "/dev/sda", `cat /dev/stdin`: "", `echo x > src`: "cannot be written", `echo x > nope/a`: "cannot be written",
+		`mkdir src`: "mkdir src", `ln b.txt c`: "ln", `chmod 444 b.txt`: "chmod", `chmod u+s b.txt`: "chmod", `echo x > /dev/sda`: "/dev/sda", `cat /dev/stdin`: "", `echo x > src`: "cannot be written", `echo x > nope/a`: "folder of /p/nope/a is not there",
 		`echo x > .git/config`: "file of git itself", `cd dl/..; ls`: "leads through a link", `x=(1 2); ls`: "array", `((x++))`: "arithmetic", `declare x=1`: "declare", `f() { ls; }; X=1 f`: "function f", `exec ls`: "exec", `bash -x b.txt`: "options or the file",
 		`bash <<< "$X"`: "program of a shell", `eval "$X"`: "", `printf -v x y`: "format", `printf '%5s' x > a`: "format", `echo x | sh`: "program x", `echo "x > a" | bash -i`: "options", `|& x`: "", `echo x >&7`: "not open", `cat <&7`: "not open",
 		`for ((i=0;i<3;i++)); do echo x > a; done`: "loop", `case x in [x]) echo y > a;; esac`: "which case", `nohup ls`: "nohup", `time npm x`: "npm", `shift`: "shift", `local x=1`: "local", `{ echo x; echo y > q; } | true`: "end early",
@@ -135,11 +135,12 @@ func TestAPartOfTheEffectIsShown(t *testing.T) {
 		"npm test && cd src && cat > a.py <<E\neval($Y)\nE":            `src/a.py="eval($Y)\n"`,
 		`if npm test; then echo a > q; else echo b > r; fi`:            `q="a\n"; r="b\n"`,
 		`python3 gen.py | sed s/a/b/; sed -i 's/a=1/eval/' src/old.py`: `src/old.py="eval\nb=2\n"`,
-		`echo 'a\tb' > a`:        `a="a\\tb\n"`,
-		`echo "eval(x) $Y" > a`:  `a="eval(x) $Y\n"`,
-		"cat > a <<E\nx":         `a="x\n"`,
-		`ls > b.txt; echo x > a`: `a="x\n"`,
-		`sh -c "$X; echo y > b"`: `b="y\n"`,
+		`echo 'a\tb' > a`:                  `a="a\\tb\n"`,
+		`echo "eval(x) $Y" > a`:            `a="eval(x) $Y\n"`,
+		"cat > a <<E\nx":                   `a="x\n"`,
+		`ls > b.txt; echo x > a`:           `a="x\n"`,
+		`make build; echo x > build/out/a`: `build/out/a="x\n"`,
+		`sh -c "$X; echo y > b"`:           `b="y\n"`,
 	} {
 		e := effect(t, text)
 		if len(e.Unknown) == 0 {
@@ -214,4 +215,15 @@ func FuzzEffect(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestAFolderThatIsNotThereHidesNothing(t *testing.T) {
+	s, err := Parse("cat > app.py <<E\neval(x)\nE")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := s.Effect(world(), "/elsewhere/src")
+	if len(e.Unknown) == 0 || len(e.Files) != 1 || e.Files[0].Path != "/elsewhere/src/app.py" || *e.Files[0].After != "eval(x)\n" {
+		t.Errorf("leaves %s", told(e))
+	}
 }
