@@ -352,5 +352,3 @@ func asks(e *rule.Evaluation) bool {
 	return slices.ContainsFunc(e.RuleVerdicts, func(v rule.RuleVerdict) bool { return v.Verdict == rule.NeedsConfirmation && v.Counts() })
 }
 
-// validText replaces what is not valid UTF-8, such as lines of files in another encoding, so that the rest can be judged.
-func validText(b []byte) string { return strings.ToValidUTF8(string(b), "\uFFFD") }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -10,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"tenet/internal/charset"
 	"tenet/internal/client"
 	"tenet/internal/rule"
 	"tenet/internal/subject"
@@ -79,9 +79,11 @@ func readFindings(ctx context.Context, diff, head string, e *rule.Evaluation) (*
 			if _, read := f.texts[l.FilePath]; read || !inDiff {
 				continue
 			}
-			if f.texts[l.FilePath], err = gitOutput(ctx, "show", head+":"+l.FilePath); err != nil {
+			content, err := gitOutput(ctx, "show", head+":"+l.FilePath)
+			if err != nil {
 				return nil, fmt.Errorf("cannot read %s: %w", l.FilePath, err)
 			}
+			f.texts[l.FilePath], _, _ = charset.Decode([]byte(content)) // of what is no text, allIn knows the locations alone
 			f.from[old] = append(f.from[old], l.FilePath)
 		}
 	}
@@ -96,8 +98,7 @@ func (f *findings) baseFiles(ctx context.Context, base string) []wire.InputFile 
 		if err != nil {
 			continue // a new file is not in the base
 		}
-		content = validText(bytes.ReplaceAll([]byte(content), []byte{0}, []byte("\uFFFD")))
-		files = append(files, wire.InputFile{Path: path, Content: &content})
+		files = append(files, inputFile(path, []byte(content)))
 	}
 	return files
 }
@@ -107,10 +108,12 @@ func (f *findings) allIn(had map[finding]int, v *rule.RuleVerdict) bool {
 	if len(v.Locations) == 0 || v.Verdict == rule.Allow || v.Fingerprint == "" {
 		return false
 	}
+	now := map[finding]int{}
 	for i := range v.Locations {
-		l := &v.Locations[i]
-		at := findingAt(v, f.basePath[l.FilePath], l.Snippet)
-		if at.text == "" || had[at] == 0 || occurrences(f.texts, f.from[at.path], at.text) > had[at] {
+		now[findingAt(v, f.basePath[v.Locations[i].FilePath], v.Locations[i].Snippet)]++
+	}
+	for at, n := range now {
+		if at.text == "" || max(n, occurrences(f.texts, f.from[at.path], at.text)) > had[at] {
 			return false
 		}
 	}
@@ -164,6 +167,9 @@ func standing(e *rule.Evaluation, known map[*rule.RuleVerdict]bool) *rule.Evalua
 		return e
 	}
 	rest.Tally()
+	if e.OverallVerdict == rule.NeedsConfirmation && !asks(e) {
+		rest.OverallVerdict = rule.NeedsConfirmation // for a reason that is in no verdict
+	}
 	return &rest
 }
 

@@ -15,7 +15,7 @@ func (mcpCommand) Help() string {
 	return `For coding agents and editors, which start it themselves. It works on the embedded database, or with --server and a key on a server,
 where it may do what the key may do. A server also serves the protocol itself, at /mcp.
 
-Like check, it reads no tenet.yaml unless --config names one: the current folder is the project that is being worked on.
+Like check, it does not read the tenet.yaml of the current folder unless --config names it: the current folder is the project that is being worked on.
 
 Example, for Claude Code:
 

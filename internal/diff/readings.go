@@ -85,9 +85,9 @@ func onWindows(raw string) string {
 	return strings.Join(segments, "/")
 }
 
-// others returns the paths that git apply, patch -p1 and patch -p0 may read in a header, beside the path of its file. Names in
-// git's pair of prefixes, a/ and b/, have one reading only.
-func (h *header) others(f *File) ([]string, error) {
+// others returns the paths that git apply, patch -p1 and patch -p0 may read in a header, beside the path of its file, which comes
+// from the name own. Names in git's pair of prefixes, a/ and b/, have one reading only.
+func (h *header) others(f *File, own string) ([]string, error) {
 	r := readings{taken: []string{f.Path}}
 	for _, pair := range h.pairs() {
 		for i, name := range []string{pair.new, pair.old} {
@@ -106,7 +106,7 @@ func (h *header) others(f *File) ([]string, error) {
 			}
 		}
 	}
-	for _, name := range []string{h.move.new, h.indexName} {
+	for _, name := range []string{own, h.move.new, h.indexName} {
 		if name != "" && !(f.Change == Deleted && name == h.move.new) {
 			r.add(name)
 		}
@@ -143,6 +143,9 @@ func (h *header) pairs() []namePair {
 		if fields := strings.Split(h.operands, " "); len(fields) == 2 && !strings.Contains(h.operands, `"`) { // patch ends a name at a blank
 			add(names{fields[0], fields[1]})
 		}
+	}
+	if h.differ != (names{}) {
+		add(h.differ)
 	}
 	if h.hasFile {
 		add(h.file)

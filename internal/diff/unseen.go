@@ -14,6 +14,7 @@ const (
 
 const (
 	submoduleUnseen = "the content of the submodule is not given"
+	codeUnseen      = "it declares an encoding in which its text means something else"
 	garbledUnseen   = "part of its text is in an unknown encoding"
 )
 
@@ -47,10 +48,28 @@ func (f *File) unseen() string {
 		return "its content is not given"
 	case f.Binary:
 		return "its content is binary and not given"
+	case f.declaresCode():
+		return codeUnseen
 	case f.Change == Added && len(f.Hunks) > 0 && (len(f.Hunks) > 1 || f.Hunks[0].NewStart > 1):
 		return "the diff shows only a part of its content"
 	}
 	return ""
+}
+
+// codeDeclared matches the line of a Python file that names an encoding which gives escapes in plain ASCII another meaning.
+var codeDeclared = regexp.MustCompile(`(?i)^[ \t\f]*#.*?coding[:=][ \t]*(u(tf)?[-_]?7\b|unicode[-_]?1[-_]1[-_]utf[-_]?7|(raw[-_])?unicode[-_]escape|rot[-_]?13|punycode|idna)`)
+
+// declaresCode reports whether one of the first two lines declares such an encoding: the rest is then not the text that runs.
+func (f *File) declaresCode() bool {
+	for _, l := range f.NewLines {
+		if l.New > 2 {
+			return false
+		}
+		if codeDeclared.MatchString(l.Text) {
+			return true
+		}
+	}
+	return false
 }
 
 // isSubmodule reports whether a file is a commit of another repository, by its mode or, without one, by its lines.

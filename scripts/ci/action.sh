@@ -56,6 +56,8 @@ rm -f "$sarif" "$comment" # of an earlier step
 arguments=(check --base "$base" --format github --also "sarif=$sarif" --also "markdown=$comment" --fail-on "${INPUT_FAIL_ON:-deny}")
 if [[ -n ${INPUT_SERVER:-} ]]; then arguments+=(--server "$INPUT_SERVER"); fi
 if [[ -n ${INPUT_PROJECT:-} ]]; then arguments+=(--project "$INPUT_PROJECT"); fi
+if [[ -n ${INPUT_UNDECIDED:-} ]]; then arguments+=(--undecided "$INPUT_UNDECIDED"); fi
+# Rules in the repository: tenet takes them from the base, so that a change does not choose what judges it.
 if [[ -n ${INPUT_RULES:-} ]]; then arguments+=(--rules "$INPUT_RULES"); fi
 
 code=0
