@@ -78,6 +78,45 @@ func Benchmark100PatternsOverBigDiff(b *testing.B) {
 	}
 }
 
+// manyChecks are checks of n rules in scope: patterns of which most have a literal that no text has, under some lists of paths, and an
+// expression for every tenth. A pattern without any literal costs milliseconds more, see BenchmarkPattern.
+func manyChecks(tb testing.TB, n int) []*Program {
+	scopes := [][]string{nil, {"**/*.py"}, {"src/**"}, {"*.go", "*.js"}, {"docs/"}, {"**/*.{java,kt}"}, {"internal/**/*.go"}}
+	programs := make([]*Program, 0, n)
+	real := patterns()[:20]
+	for i := range n {
+		c := rule.Check{Pattern: &rule.Pattern{Regex: fmt.Sprintf(`\b(?:old|legacy)_%d_(call|send)\(`, i), Paths: scopes[i%len(scopes)]}}
+		switch {
+		case i < len(real):
+			c.Pattern.Regex = real[i].Regex
+		case i%10 == 9:
+			c = rule.Check{CEL: fmt.Sprintf("diff.files.size() <= %d", 100+i)}
+		case i%3 == 0:
+			c.Pattern.Regex = fmt.Sprintf(`(?i)api%d\.v[0-9]+\.internal\.example`, i)
+		}
+		programs = append(programs, mustCompile(tb, &c))
+	}
+	return programs
+}
+
+// BenchmarkManyChecks runs all checks of 100, 1,000 and 10,000 rules on 50 files with 300 KB.
+func BenchmarkManyChecks(b *testing.B) {
+	s := bigDiff(b)
+	for _, n := range []int{100, 1_000, 10_000} {
+		programs := manyChecks(b, n)
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			b.ReportAllocs()
+			outcomes := make([]Outcome, n)
+			for b.Loop() {
+				in := Prepare(s)
+				for i, p := range programs {
+					outcomes[i] = p.Run(b.Context(), in)
+				}
+			}
+		})
+	}
+}
+
 func BenchmarkPrepareText(b *testing.B) {
 	s := bigDiff(b)
 	b.SetBytes(int64(s.Size().Bytes))

@@ -51,7 +51,12 @@ func literalType(e ast.Expr) string {
 	if e.Kind() != ast.LiteralKind {
 		return ""
 	}
-	return "a " + typeName(e.AsLiteral())
+	switch name := typeName(e.AsLiteral()); name {
+	case "int", "uint":
+		return "an " + name
+	default:
+		return "a " + name
+	}
 }
 
 // explain describes in a few words why an evaluation has no result. It names the fact at fault, if it finds one.

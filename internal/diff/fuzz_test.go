@@ -3,6 +3,7 @@ package diff
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -22,6 +23,7 @@ func FuzzParse(f *testing.F) {
 		}
 		f.Add(string(text))
 	}
+	f.Add("diff --git a/x b/x\nnew file mode 120000\nindex 0000000..1111111\n--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+y\x00\xff\n")
 	f.Add(gitHeader + "@@ -1,3 +1,2 @@\n a\n-b\n\n\\ No newline at end of file\n")
 	f.Fuzz(func(t *testing.T, diff string) {
 		files, err := Parse(diff)
@@ -31,7 +33,9 @@ func FuzzParse(f *testing.F) {
 		for i := range files {
 			checkFile(t, &files[i], strings.Contains(diff, "@@@"))
 		}
-		nothingLost(t, diff, files)
+		if !strings.Contains(diff, "\x00") && utf8.ValidString(diff) { // other text is decoded
+			nothingLost(t, strings.TrimPrefix(diff, "\ufeff"), files)
+		}
 	})
 }
 
@@ -39,6 +43,17 @@ func FuzzParse(f *testing.F) {
 func checkFile(t *testing.T, f *File, combined bool) {
 	if _, err := CleanPath(strings.ReplaceAll(f.Path, `\`, "_")); err != nil && len(f.Path) > 2 && f.Path[1] != ':' {
 		t.Errorf("path %q %v", f.Path, err)
+	}
+	if len(f.Others) > MaxOthers || slices.Contains(f.Others, f.Path) {
+		t.Errorf("readings of %q are %q", f.Path, f.Others)
+	}
+	for _, path := range f.Others {
+		if clean, err := inside(path); err != nil || clean != path || strings.HasPrefix(path, "/") {
+			t.Errorf("reading %q is not clean: %v", path, err)
+		}
+	}
+	if open := f.Missing || f.Binary && f.Media == ""; open && f.Unseen == "" && f.Change != Deleted || f.Media != "" && f.Unseen != "" {
+		t.Errorf("%s %s: missing %v, binary %v, media %q, but unseen is %q", f.Change, f.Path, f.Missing, f.Binary, f.Media, f.Unseen)
 	}
 	last := 0
 	for _, h := range f.Hunks {

@@ -1,0 +1,138 @@
+package diff
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestUnseenOfGit makes one change at a time with git and expects what its diff does not show.
+func TestUnseenOfGit(t *testing.T) {
+	r := newRepository(t)
+	lines := strings.Repeat("one line of text\n", 30)
+	for _, name := range []string{"a.py", "b.py", "c.py", "mode.sh", "gone.py", "link.py", "plain.py"} {
+		r.write(name, name+"\n"+lines)
+	}
+	r.write(".gitattributes", "hidden.js -diff\n")
+	r.diff()
+	link := func(to, name string) {
+		_ = os.Remove(filepath.Join(r.dir, name))
+		if err := os.Symlink(to, filepath.Join(r.dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		name   string
+		change func()
+		args   []string
+		path   string
+		unseen string
+	}{
+		{"modified", func() { r.write("plain.py", "new\n"+lines) }, nil, "plain.py", ""},
+		{"added", func() { r.write("added.py", lines) }, nil, "added.py", ""},
+		{"added and empty", func() { r.write("empty.py", "") }, nil, "empty.py", ""},
+		{"a mode", func() {
+			r.git("update-index", "--chmod=+x", "mode.sh")
+			_ = os.Chmod(filepath.Join(r.dir, "mode.sh"), 0o755)
+		}, nil, "mode.sh", ""},
+		{"deleted", func() { r.git("rm", "-q", "gone.py") }, nil, "gone.py", ""},
+		{"moved", func() { r.git("mv", "a.py", "moved.py") }, []string{"-M"}, "moved.py", "it comes from a.py"},
+		{"moved and changed", func() { r.git("mv", "b.py", "moved2.py"); r.write("moved2.py", "more\n"+lines) }, []string{"-M"}, "moved2.py", "it comes from b.py"},
+		{"moved without -M", func() { r.git("mv", "c.py", "zz.py") }, []string{"--no-renames"}, "zz.py", ""},
+		{"copied", func() { r.write("copy.py", "plain\nnew\n"+lines) }, []string{"-C", "--find-copies-harder"}, "copy.py", "it comes from"},
+		{"hidden", func() { r.write("hidden.js", "eval(x)\n") }, nil, "hidden.js", "binary and not given"},
+		{"a link", func() { link("/etc/passwd", "new.link") }, nil, "new.link", "a link to /etc/passwd"},
+		{"a changed link", func() { link("/etc/shadow", "new.link") }, nil, "new.link", "a link to /etc/shadow"},
+		{"a file becomes a link", func() { link("zz.py", "link.py") }, nil, "link.py", "a link to zz.py"},
+		{"a submodule", func() { r.git("update-index", "--add", "--cacheinfo", "160000,"+strings.Repeat("1", 40)+",lib") }, nil, "lib", "submodule"},
+	} {
+		if c.change(); c.name == "a submodule" {
+			r.git("commit", "-qm", "m")
+		}
+		var text string
+		if c.name == "a submodule" {
+			text = r.git("show", "--format=", "HEAD")
+		} else {
+			text = r.diff(c.args...)
+		}
+		files, err := Parse(text)
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		f := files[len(files)-1]
+		if f.Path != c.path || (c.unseen == "") != (f.Unseen == "") || !strings.Contains(f.Unseen, c.unseen) {
+			t.Errorf("%s: %s %s: unseen is %q, want %q\n%s", c.name, f.Change, f.Path, f.Unseen, c.unseen, text)
+		}
+	}
+}
+
+func TestUnseen(t *testing.T) {
+	const hunk = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n"
+	const empty1, empty256 = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391", "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813"
+	added := func(blob string) string {
+		return "diff --git a/x b/x\nnew file mode 100644\nindex 0000000.." + blob + "\n"
+	}
+	for diff, want := range map[string]string{
+		added(empty1):       "",
+		added(empty1[:7]):   "",
+		added(empty256):     "",
+		added(empty1[:6]):   "not given", // too short to mean anything
+		added("e"):          "not given",
+		added("1111111"):    "not given",
+		added("0000000"):    "not given",
+		added(empty1 + "1"): "not given",
+		"diff --git a/x b/x\nindex 1111111..1111111 100644\n":                                                                "not given",
+		"diff --git a/x b/x\nindex 1111111..0000000 100644\n":                                                                "not given",
+		"diff --git a/x b/x\nindex 1..1 100644\n":                                                                            "not given",
+		"diff --git a/x b/x\nold mode 100644\nnew mode 100755\n":                                                             "",
+		"diff --git a/x b/x\nold mode 100644\nnew mode 100755\nindex 1111111..2222222\n":                                     "not given",
+		"diff --git a/x b/x\nold mode 100644\nnew mode 120000\n":                                                             "a link",
+		"diff --git a/x b/x\nold mode 120000\nnew mode 100644\n":                                                             "becomes a file",
+		"diff --git a/x b/x\nold mode 160000\nnew mode 100644\n":                                                             "becomes a file",
+		"diff --git a/x b/x\nold mode 100644\nnew mode 160000\n":                                                             "submodule",
+		"diff --git a/x b/x\nindex 1111111..2222222 120000\n" + hunk:                                                         "a link to b",
+		"diff --git a/x b/x\nindex 1111111..2222222 160000\n" + hunk:                                                         "submodule",
+		"--- a/x\n+++ b/x\n@@ -1 +1 @@\n-Subproject commit 1111111\n+Subproject commit 2222222-dirty\n":                      "submodule",
+		"diff --git a/x b/x\nindex 1111111..2222222 100644\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+Subproject commit 2222222\n": "",
+		"diff --git a/x b/x\n" + hunk:                                                                                        "",
+		"diff --git a/y b/x\nsimilarity index 100%\nrename from y\nrename to x\n":                                            "it comes from y",
+		"diff --git a/y b/x\nsimilarity index 100%\nrename from y\nrename to x\nindex 1111111.." + empty1[:7] + "\n":         "",
+		"diff --git a/y b/x\n--- a/y\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n":                                                        "it comes from y",
+		"diff --git a/x b/x\nnew file mode 100644\n--- /dev/null\n+++ b/x\n@@ -0,0 +5 @@\n+a\n":                              "only a part",
+		"diff --git a/x b/x\nnew file mode 100644\n--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+a\n@@ -0,0 +5 @@\n+a\n":           "only a part",
+		"Binary files a/x and b/x differ\n":                                                                                  "binary",
+		"Binary files a/x and /dev/null differ\n":                                                                            "",
+		"diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+# -*- coding: UTF-7 -*-\n":                                  "declares an encoding",
+		"diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -2 +2 @@\n-a\n+# vim: fileencoding=raw_unicode_escape\n":                   "declares an encoding",
+		"diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -3 +3 @@\n-a\n+# coding: utf-7\n":                                          "",
+		"diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+# coding: utf-8\n":                                          "",
+		"Submodule x 1111111..2222222:\n":                                                                                    "submodule",
+		"* Unmerged path x\n":                                                                                                "not given",
+	} {
+		files, err := Parse(diff)
+		if err != nil {
+			t.Errorf("%q: %v", diff, err)
+			continue
+		}
+		if got := files[0].Unseen; (got == "") != (want == "") || !strings.Contains(got, want) {
+			t.Errorf("%q: unseen is %q, want %q", diff, got, want)
+		}
+	}
+}
+
+func TestModesAndBlobs(t *testing.T) {
+	files, err := Parse("diff --git a/x b/x\nold mode 100644\nnew mode 100755\nindex 1111111..2222222\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n" +
+		"diff --cc y\nindex 1111111,2222222..3333333\nmode 100644,100644..100755\n--- a/y\n+++ b/y\n@@@ -1,1 -1,1 +1,1 @@@\n--a\n++b\n" +
+		"diff --git a/z b/z\nindex nothing..2222 999\n--- a/z\n+++ b/z\n@@ -1 +1 @@\n-a\n+b\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range [][4]string{{"100644", "100755", "1111111", "2222222"}, {"100644", "100755", "1111111", "3333333"}, {"", "", "", "2222"}} {
+		f := files[i]
+		if got := [4]string{f.OldMode, f.NewMode, f.OldBlob, f.NewBlob}; got != want {
+			t.Errorf("%s: %q, want %q", f.Path, got, want)
+		}
+	}
+}
