@@ -27,13 +27,14 @@ func hiding() *subject.Subject {
 	modified[0].Lines[1].Op = diff.OpContext
 	return &subject.Subject{Kinds: []subject.Kind{subject.CodeChange}, Files: []diff.File{
 		{Path: "shown.py", Change: diff.Added, Hunks: added("a = 1")},
-		{Path: "b.bin", Change: diff.Modified, Binary: true},
+		{Path: "b.bin", Change: diff.Modified, Binary: true, OldBlob: "1111111", NewBlob: "2222222"},
 		{Path: "part.py", Change: diff.Renamed, OldPath: "old.py", Unseen: "only what changed in it is given", Hunks: modified},
 		{Path: "gone.bin", Change: diff.Deleted},
 		{Path: "logo.png", Change: diff.Added, Media: "a PNG image"},
 		{Path: "empty.py", Change: diff.Added, NewBlob: "e69de29"},
 		{Path: "mode.sh", Change: diff.Mode, OldMode: "100644", NewMode: "100755"},
 		{Path: "mod.py", Change: diff.Modified, Hunks: modified},
+		{Path: "compared.bin", Change: diff.Modified, Binary: true},
 	}}
 }
 
@@ -55,6 +56,7 @@ func TestWhatADiffDoesNotShowIsUnknown(t *testing.T) {
 		{on("gone.bin", "f.removed_text == ''"), Undecided, "gone.bin: the diff does not show what it deletes"},
 		{on("b.bin", "f.path == 'b.bin' && f.old_path == '' && f.change == 'modified' && f.binary"), Kept, ""},
 		{on("b.bin", "has(f.added)"), Kept, ""},
+		{on("compared.bin", "f.change != 'added'"), Undecided, "compared.bin: the diff does not say whether the file was there before"},
 		{on("b.bin", "!f.added_text.contains('eval')"), Undecided, "b.bin: the file is binary"},
 		{on("mode.sh", "!f.added_text.contains('eval')"), Undecided, "mode.sh: the diff shows none of its content"},
 
