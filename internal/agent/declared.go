@@ -3,11 +3,13 @@ package agent
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"tenet/internal/charset"
 	"tenet/internal/llm"
 	"tenet/internal/rule"
 	"tenet/internal/subject"
@@ -68,8 +70,16 @@ func material(in subject.Input) ([]string, error) {
 	parts := []string{"DIFF", in.Diff}
 	for _, f := range in.Files {
 		content := "(only the path is known)"
-		if f.Content != nil {
+		switch {
+		case f.Content != nil:
 			content = *f.Content
+		case f.ContentBase64 != nil:
+			b, err := base64.StdEncoding.DecodeString(*f.ContentBase64)
+			if text, _, ok := charset.Decode(b); ok && err == nil {
+				content = text
+			} else {
+				content = "(the content is no text)"
+			}
 		}
 		parts = append(parts, "FILE "+f.Path, content)
 	}

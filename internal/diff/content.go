@@ -17,6 +17,9 @@ func (f *File) Fill(content []byte) {
 	f.Missing, f.Binary, f.Delta, f.Hunks, f.Unseen, f.Media = false, false, nil, nil, "", ""
 	if text, _, ok := charset.Decode(content); ok {
 		f.Hunks = WholeText(text)
+		if f.declaresCode() {
+			f.Unseen = codeUnseen
+		}
 		return
 	}
 	f.Binary = true

@@ -11,6 +11,7 @@ type header struct {
 	hasFile  bool   // there are --- and +++ lines
 	file     names  // the names in them
 	rawFile  names  // the text of these lines behind their mark
+	differ   names  // in a line that says that two files differ
 	move     names  // in rename or copy lines, which never have prefixes
 	change   Change // from extended lines, else ""
 	mode     bool   // the mode changes

@@ -67,7 +67,7 @@ func (p *parser) fileWithoutText() (f File, ok bool, err error) {
 		if n, ok = splitNames(strings.TrimSuffix(line[len("Binary files "):], " differ"), " and "); !ok {
 			return f, false, brokenAt(p.no, "cannot find the file name in %s", excerpt(line))
 		}
-		h.isBinary, h.change, n = true, "", n.stripped()
+		h.isBinary, h.change, h.differ, n = true, "", n, n.stripped()
 	case p.has("Files ") && strings.HasSuffix(line, " differ") && p.zone != message:
 		rest := strings.TrimSuffix(line[len("Files "):], " differ")
 		if n, ok = splitNames(rest, " and "); !ok {
@@ -75,7 +75,7 @@ func (p *parser) fileWithoutText() (f File, ok bool, err error) {
 				return f, false, nil
 			}
 		}
-		n = n.stripped()
+		h.differ, n = n, n.stripped()
 	case p.has("Binary file ") && strings.HasSuffix(line, " has changed"):
 		name := strings.TrimSuffix(line[len("Binary file "):], " has changed")
 		h.isBinary, n = true, names{name, name}

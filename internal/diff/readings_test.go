@@ -113,6 +113,38 @@ func TestReadings(t *testing.T) {
 	}
 }
 
+// Lines that only name files have the readings of headers.
+func TestReadingsOfNames(t *testing.T) {
+	for diff, want := range map[string]string{
+		"Binary files a/src/a.py and a/src/a.py differ\n":                  "src/a.py",
+		"Files a/src/a.py and a/src/a.py differ\n":                         "src/a.py",
+		"Binary files old/src/a.py and new/src/a.py differ\n":              "new/src/a.py",
+		"* Unmerged path src\\a.py\n":                                      "src/a.py",
+		"diff --cc src/a.py.\nindex 1111111,2222222..3333333\n":            "src/a.py",
+		"diff --git a/x b/src/a.py.\nrename from x\nrename to src/a.py.\n": "src/a.py",
+	} {
+		files, err := Parse(diff)
+		if err != nil || !slices.Contains(files[0].Others, want) {
+			t.Errorf("%q: files are %s (%v), want the reading %s", diff, show(files), err, want)
+		}
+	}
+}
+
+// The short cut for usual headers must not leave a reading out.
+func TestOneReading(t *testing.T) {
+	for path, want := range map[string]bool{
+		"src/a.py": true, "A-b_c/@x+y.z": true, ".github/x": true, "a": true, "src/a.py.": false, "src./a": false, "a b": false, `a\b`: false,
+		"a/../b": false, "a//b": false, "a/": false, "": false, "é": false, "a::$DATA": false, "a\x00": false, "~a": false,
+	} {
+		if got := isPlainPath(path); got != want {
+			t.Errorf("%q: %v", path, got)
+		}
+		if got := Readings(path, path); want && len(got) > 0 {
+			t.Errorf("%q has the readings %q", path, got)
+		}
+	}
+}
+
 func TestAnyPath(t *testing.T) {
 	f := File{Path: "a", Others: []string{"b", "c"}, OldPath: "d"}
 	if got := f.Paths(); !slices.Equal(got, []string{"a", "b", "c"}) {

@@ -96,7 +96,7 @@ func (h *header) fileOf(n names, err error) (File, error) {
 			return File{}, brokenAt(h.line, "the old path %s", err.Error())
 		}
 	}
-	if f.Others, err = h.others(&f); err != nil {
+	if f.Others, err = h.others(&f, name); err != nil {
 		return File{}, err
 	}
 	return f, nil

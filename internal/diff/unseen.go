@@ -14,6 +14,7 @@ const (
 
 const (
 	submoduleUnseen = "the content of the submodule is not given"
+	codeUnseen      = "it declares an encoding in which its text means something else"
 	garbledUnseen   = "part of its text is in an unknown encoding"
 )
 
@@ -47,10 +48,28 @@ func (f *File) unseen() string {
 		return "its content is not given"
 	case f.Binary:
 		return "its content is binary and not given"
+	case f.declaresCode():
+		return codeUnseen
 	case f.Change == Added && len(f.Hunks) > 0 && (len(f.Hunks) > 1 || f.Hunks[0].NewStart > 1):
 		return "the diff shows only a part of its content"
 	}
 	return ""
+}
+
+// codeDeclared matches the line of a Python file that names an encoding which gives escapes in plain ASCII another meaning.
+var codeDeclared = regexp.MustCompile(`^[ \t\f]*#.*?coding[:=][ \t]*(?i:u(tf)?[-_]?7\b|unicode[-_]?1[-_]1[-_]utf[-_]?7|(raw[-_])?unicode[-_]escape|rot[-_]?13|punycode|idna)`)
+
+// declaresCode reports whether one of the first two lines declares such an encoding: the rest is then not the text that runs.
+func (f *File) declaresCode() bool {
+	for _, l := range f.NewLines {
+		if l.New > 2 {
+			return false
+		}
+		if strings.Contains(l.Text, "coding") && codeDeclared.MatchString(l.Text) {
+			return true
+		}
+	}
+	return false
 }
 
 // isSubmodule reports whether a file is a commit of another repository, by its mode or, without one, by its lines.
@@ -96,13 +115,15 @@ func (h *header) index(value string) {
 	}
 }
 
-// blobName matches the name of a blob, maybe cut short.
-var blobName = regexp.MustCompile(`^[0-9a-f]{4,64}$`)
-
 // blobOf returns the name of a blob in an index line, "" for another text and for the name of no blob, which is all zeros.
 func blobOf(s string) string {
-	if !blobName.MatchString(s) || strings.Trim(s, "0") == "" {
+	if len(s) < 4 || len(s) > 64 || strings.Trim(s, "0") == "" {
 		return ""
+	}
+	for i := range len(s) {
+		if c := s[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return ""
+		}
 	}
 	return s
 }
@@ -118,11 +139,9 @@ func isEmptyBlob(name string) bool {
 	return len(name) >= minAbbreviation && (strings.HasPrefix(empty1, name) || strings.HasPrefix(empty256, name))
 }
 
-var modeNumber = regexp.MustCompile(`^[0-7]{6}$`)
-
 // modeOf returns the mode of a file in a header line, "" for another text.
 func modeOf(s string) string {
-	if !modeNumber.MatchString(s) {
+	if len(s) != 6 || strings.Trim(s, "01234567") != "" {
 		return ""
 	}
 	return s

@@ -104,6 +104,10 @@ func TestUnseen(t *testing.T) {
 		"diff --git a/x b/x\nnew file mode 100644\n--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+a\n@@ -0,0 +5 @@\n+a\n":           "only a part",
 		"Binary files a/x and b/x differ\n":                                                                                  "binary",
 		"Binary files a/x and /dev/null differ\n":                                                                            "",
+		"diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+# -*- coding: UTF-7 -*-\n":                                  "declares an encoding",
+		"diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -2 +2 @@\n-a\n+# vim: fileencoding=raw_unicode_escape\n":                   "declares an encoding",
+		"diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -3 +3 @@\n-a\n+# coding: utf-7\n":                                          "",
+		"diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+# coding: utf-8\n":                                          "",
 		"Submodule x 1111111..2222222:\n":                                                                                    "submodule",
 		"* Unmerged path x\n":                                                                                                "not given",
 	} {

@@ -70,7 +70,7 @@ var table = map[string]row{
 	"subject":             {layer: block, imports: []string{"charset", "diff", "rule"}},
 	"/packs":              {layer: block, imports: []string{"rule"}, tests: []string{"catalog", "evaluate"}},
 
-	"agent":   {layer: capability, imports: []string{"audit", "auth", "lint", "llm", "redact", "rule", "subject"}},
+	"agent":   {layer: capability, imports: []string{"audit", "auth", "charset", "lint", "llm", "redact", "rule", "subject"}},
 	"catalog": {layer: capability, imports: []string{"audit", "auth", "change", "check", "corpus", "rule", "store", "subject"}},
 	"conflict": {
 		layer:   capability,

@@ -83,7 +83,7 @@ func textOf(p *rule.Problems, in subject.Input) (text, inputType string) {
 		text := in.Diff
 		for i, f := range in.Files {
 			if f.Content == nil {
-				p.Add(fmt.Sprintf("evaluation.files[%d]", i), "came without its content")
+				p.Add(fmt.Sprintf("evaluation.files[%d]", i), "came without its content as text")
 				continue
 			}
 			text += AddedDiff(f.Path, *f.Content)

@@ -72,7 +72,7 @@ func (c *content) file(f *diff.File) {
 // seen adds which content of a file is given, and further readings of its path. Records have hashes from before these were
 // known, so it adds nothing where they follow from the rest: a file without content, a binary or a moved one is not wholly given.
 func (c *content) seen(f *diff.File) {
-	unseen := f.Change != diff.Deleted && (f.Missing || f.Binary || f.Change == diff.Renamed || f.Change == diff.Copied)
+	unseen := f.Change != diff.Deleted && (f.Missing || f.Binary && f.Change != diff.Whole || f.Change == diff.Renamed || f.Change == diff.Copied)
 	if unseen != (f.Unseen != "") {
 		c.text("unseen").text(f.Unseen)
 	}
