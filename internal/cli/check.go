@@ -354,4 +354,3 @@ func verdict(s *session, e *rule.Evaluation, failOn string, policy undecidedPoli
 func asks(e *rule.Evaluation) bool {
 	return slices.ContainsFunc(e.RuleVerdicts, func(v rule.RuleVerdict) bool { return v.Verdict == rule.NeedsConfirmation && v.Counts() })
 }
-

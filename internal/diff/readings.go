@@ -95,7 +95,7 @@ func (h *header) others(f *File, own string) ([]string, error) {
 	for _, pair := range h.pairs() {
 		for i, name := range []string{pair.new, pair.old} {
 			isOld := i == 1
-			if name == "" || name == devNull || isOld && (f.Change == Added || f.Change == Renamed || f.Change == Copied) {
+			if name == "" || name == devNull || isOld && h.move.old != "" {
 				continue
 			}
 			if strings.IndexByte(name, 0) >= 0 {
