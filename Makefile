@@ -79,7 +79,7 @@ bench-discovery: ## Measure how well and how fast rules are found in texts (DISC
 	CGO_ENABLED=0 go run ./bench/discovery -data='$(DISCOVERY)'
 
 .PHONY: fuzz
-fuzz: ## Run every fuzz target for a while, and property tests from random seeds (FUZZTIME=10s)
+fuzz: ## Run every fuzz target for a while, and property tests from random seeds (FUZZTIME=10s, CHECKS=2000)
 	@FUZZTIME=$(FUZZTIME) scripts/fuzz.sh $(PACKAGES)
 
 .PHONY: conformance

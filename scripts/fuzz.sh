@@ -11,7 +11,7 @@ while read -r directory package; do
 	if [ -n "$properties" ]; then
 		found=$((found + 1))
 		echo "== $package $properties"
-		RAPID_SEED=0 RAPID_CHECKS="${CHECKS:-2000}" go test -vet=off -count=1 -run="^($properties)\$" "$package"
+		RAPID_SEED=0 RAPID_CHECKS="${CHECKS:-2000}" go test -vet=off -count=1 -timeout=3h -run="^($properties)\$" "$package"
 	fi
 	# Listing targets builds the test binary, so packages without one are left out first.
 	grep -qs '^func Fuzz' "$directory"/*_test.go || continue

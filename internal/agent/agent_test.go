@@ -30,11 +30,13 @@ type desk struct {
 	verdict rule.RuleVerdict
 	also    []rule.RuleVerdict
 	cut     int // rules that apply and are left out
-	judged  []agent.Request
-	records []audit.Record
-	saved   []wire.RuleDraft
-	tried   rule.Verdict
-	now     time.Time
+	// uncovered is the word of the policy where no rule covers what is asked.
+	uncovered rule.Uncovered
+	judged    []agent.Request
+	records   []audit.Record
+	saved     []wire.RuleDraft
+	tried     rule.Verdict
+	now       time.Time
 }
 
 func (d *desk) Find(_ context.Context, q agent.Query) ([]rule.Rule, error) {
@@ -49,7 +51,7 @@ func (d *desk) Evaluate(_ context.Context, req *agent.Request) (*rule.Evaluation
 	defer d.mu.Unlock()
 	d.judged = append(d.judged, *req)
 	e := &rule.Evaluation{EvaluationID: fmt.Sprintf("evaluation-%d", len(d.judged)), RuleVerdicts: append([]rule.RuleVerdict{d.verdict}, d.also...)}
-	e.Coverage.RulesCut = d.cut
+	e.Coverage.RulesCut, e.Coverage.Uncovered = d.cut, d.uncovered
 	e.Tally()
 	return e, nil
 }
@@ -79,7 +81,7 @@ func (d *desk) Try(_ context.Context, _ wire.RuleDraft, c wire.RuleDraftCase) (r
 func newDesk() *desk {
 	return &desk{
 		now:     time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC),
-		verdict: rule.RuleVerdict{RuleID: "r1", RuleSlug: "SEC-001", Verdict: rule.Allow, Confidence: 0.7, DecidedBy: rule.ByModel},
+		verdict: rule.RuleVerdict{RuleID: "r1", RuleSlug: "SEC-001", Verdict: rule.Allow, Concerned: true, Confidence: 0.7, DecidedBy: rule.ByModel},
 		rules: []rule.Rule{
 			{
 				ID: "id-1", Slug: "DATA-001", Modality: rule.MustNot, Severity: rule.High, Statement: "Contractors must not read production data without a ticket.",
@@ -514,10 +516,25 @@ func TestRulesOnTrialAndWaivedDenialsAreNotBlamed(t *testing.T) {
 	}
 }
 
-func TestAPermissionThatRestsOnNoRuleIsNotConfident(t *testing.T) {
-	d := newDesk()
-	d.verdict.Enforcement, d.verdict.Confidence = rule.Shadow, 0.9
-	if got := run(t, d.agents(nil), agent.Check, agent.Request{Intent: "Send the list to Bob"}); got.Confidence != 0 || got.Reasoning != "No rule in force decides about it." {
-		t.Errorf("%+v", got)
+func TestWhatNoRuleCoversIsNoPermissionOfRules(t *testing.T) {
+	for word, want := range map[rule.Uncovered]struct {
+		status  wire.AgentStatus
+		allowed bool
+		reason  string
+	}{
+		rule.UncoveredAllow:   {wire.AgentCompleted, true, "No rule covers it, so nothing was checked"},
+		rule.UncoveredConfirm: {wire.AgentPendingApproval, false, "No rule covers it, so a person has to confirm it."},
+		rule.UncoveredDeny:    {wire.AgentCompleted, false, "No rule covers it, and the project's policy denies"},
+	} {
+		d := newDesk()
+		d.verdict.Enforcement, d.verdict.Confidence, d.uncovered = rule.Shadow, 0.9, word
+		got := run(t, d.agents(nil), agent.Check, agent.Request{Intent: "Send the list to Bob"})
+		allowed := result[wire.AgentCheckResult](t, got).Allowed
+		if got.Confidence != 0 || !strings.HasPrefix(got.Reasoning, want.reason) || got.Status != want.status || allowed != want.allowed {
+			t.Errorf("%s: allowed %v, %+v", word, allowed, got)
+		}
+		if strings.Contains(got.Reasoning, "allow it") {
+			t.Errorf("%s reads as a permission: %s", word, got.Reasoning)
+		}
 	}
 }

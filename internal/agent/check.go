@@ -58,10 +58,15 @@ func replyOf(e *rule.Evaluation) *reply {
 	denials, warnings := counted(e.Violations), counted(e.Warnings)
 	switch e.OverallVerdict {
 	case rule.Allow:
-		judged := len(counted(e.RuleVerdicts))
-		out.reasoning = fmt.Sprintf("All %d rules that decide about it allow it.", judged)
-		if judged == 0 {
-			out.reasoning = "No rule in force decides about it."
+		judged := 0
+		for _, v := range counted(e.RuleVerdicts) {
+			if v.Concerned {
+				judged++
+			}
+		}
+		out.reasoning = fmt.Sprintf("All %d rules that concern it allow it.", judged)
+		if e.Coverage.Uncovered != "" {
+			out.reasoning, out.confidence = "No rule covers it, so nothing was checked; the project's policy does not ask for more.", 0
 		}
 		if cut := e.Coverage.RulesCut; cut > 0 {
 			out.status, out.confidence = wire.AgentPendingApproval, 0
@@ -69,6 +74,11 @@ func replyOf(e *rule.Evaluation) *reply {
 			out.followUps = append(out.followUps, "Narrow the scope, or name the federation node, so that fewer rules apply.")
 		}
 	case rule.Deny:
+		if len(denials) == 0 {
+			out.reasoning = "No rule covers it, and the project's policy denies what none covers."
+			out.followUps = append(out.followUps, "Ask a person.")
+			break
+		}
 		out.reasoning = "It breaks " + namesOf(denials) + "."
 		for _, v := range denials {
 			if v.FixSuggestion != "" {
@@ -79,7 +89,13 @@ func replyOf(e *rule.Evaluation) *reply {
 	case rule.NeedsConfirmation:
 		out.status = wire.AgentPendingApproval
 		out.reasoning = "Nobody could clear it by " + namesOf(warnings) + ", so a person has to confirm it."
-		if len(warnings) == 0 {
+		switch {
+		case len(warnings) > 0:
+		case e.Coverage.Uncovered != "":
+			out.reasoning = "No rule covers it, so a person has to confirm it."
+		case e.BelowFloor():
+			out.reasoning = "The request went below the floor of the project's policy, so a person has to confirm it."
+		default:
 			out.reasoning = "There was nothing in it that a rule could be held against, so a person has to confirm it."
 		}
 		for _, v := range warnings[:min(len(warnings), 3)] {
@@ -87,6 +103,7 @@ func replyOf(e *rule.Evaluation) *reply {
 		}
 		out.followUps = append(out.followUps, "Ask a person to confirm, or give more detail in the same session.")
 	}
+	out.followUps = append(out.followUps, e.Notices...)
 	if n := e.RulesWaived; n > 0 {
 		out.reasoning += fmt.Sprintf(" Of the denials, %d are waived.", n)
 	}

@@ -37,11 +37,9 @@ func (c *Catalog) Import(ctx context.Context, projectID string, f *wire.RuleFile
 		return nil, err
 	}
 	uncompiled := compileAll(inputs)
-	var latest *corpus.View
-	if f.Federation != nil {
-		if latest, err = c.views.View(ctx, projectID); err != nil {
-			return nil, err
-		}
+	latest, err := c.views.View(ctx, projectID)
+	if err != nil {
+		return nil, err
 	}
 	var result *rule.ImportResult
 	err = c.changes.Run(ctx, projectID, func(ch *change.Change) error {
@@ -56,6 +54,7 @@ func (c *Catalog) Import(ctx context.Context, projectID string, f *wire.RuleFile
 			return err
 		}
 		result = im.result
+		result.Notices = strangeNames(latest, im.changed)
 		if o.DryRun || !im.changes() {
 			return change.ErrUndo
 		}

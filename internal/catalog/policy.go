@@ -14,8 +14,8 @@ import (
 // policyChange is a change of a project's policy, for the audit chain.
 type policyChange struct {
 	Before   rule.ProjectPolicy `json:"before"`
-	Loosened []string    `json:"loosened,omitempty"`
-	Reason   string      `json:"reason,omitempty"`
+	Loosened []string           `json:"loosened,omitempty"`
+	Reason   string             `json:"reason,omitempty"`
 }
 
 // changePolicy changes the policy of a project and returns what it was; nil without a change. A change that loosens it needs a

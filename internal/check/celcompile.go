@@ -80,6 +80,8 @@ type constCall struct {
 	fits  func(bytes int) bool
 	// anywhere means that a match in a line is one in every text with that line.
 	anywhere bool
+	// folded matches like match, and ignores case too; nil for a pattern.
+	folded func(text string) bool
 }
 
 // replace returns the call with the compiled argument.
@@ -91,9 +93,17 @@ func (c constCall) replace(call interpreter.InterpretableCall) interpreter.Inter
 			return types.NewErr("no such overload: %s", call.Function())
 		case !c.fits(len(s)):
 			return types.NewErr("a text of %d bytes is too long for this pattern", len(s))
+		case c.inCaseOnly(string(s)):
+			return types.NewUnknown(caseGap, types.NewAttributeTrail(string(s)))
 		}
 		return types.Bool(c.match(string(s)))
 	})
+}
+
+// inCaseOnly reports whether a glob matches only if case is ignored. Whether such a path is the one that is meant depends on the
+// file system.
+func (c constCall) inCaseOnly(path string) bool {
+	return c.folded != nil && !c.match(path) && c.folded(path)
 }
 
 func (c *compiling) failed() bool { return c.problems.Len() > c.before }
@@ -182,14 +192,14 @@ func (c *compiling) compileConst(id int64, call ast.CallExpr) {
 			c.add(second.ID(), "%s", err.Error())
 			return
 		}
-		c.consts[id] = constCall{match: globs.Match, fits: func(int) bool { return true }}
+		c.consts[id] = constCall{match: globs.Match, fits: func(int) bool { return true }, folded: globs.MatchFold}
 	default:
 		re, err := compileRegex(source)
 		if err != nil {
 			c.add(second.ID(), "%s", err.Error())
 			return
 		}
-		c.consts[id] = constCall{re.MatchString, re.fits, anywhere(re.syntax)}
+		c.consts[id] = constCall{match: re.MatchString, fits: re.fits, anywhere: anywhere(re.syntax)}
 	}
 }
 

@@ -104,6 +104,9 @@ func (files *celFiles) file(f *diff.File, unit func() int) *celFile {
 	if f.Change == diff.Deleted && len(f.Hunks) == 0 && f.Media == "" && !isEmptyBlob(f.OldBlob) {
 		c.removed = files.content.add(unit(), "%s: the diff does not show what it deletes", f.Path)
 	}
+	if f.Change == diff.Modified && (f.Binary || f.Missing) && f.OldBlob == "" && f.OldMode == "" {
+		c.change = files.names.add(unit(), "%s: the diff does not say whether the file was there before", f.Path)
+	}
 	if len(f.Others) > 0 {
 		c.path = files.names.add(unit(), "%s: its path may also be read as %s", f.Path, strings.Join(f.Others, " or "))
 	}

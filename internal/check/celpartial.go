@@ -254,6 +254,9 @@ func (c *compiling) byReadings(p *partialCall, frame *interpreter.ExecutionFrame
 	for _, path := range append([]string{f.file.Path}, f.file.Others...) {
 		var holds bool
 		if isCompiled {
+			if compiled.inCaseOnly(path) {
+				return nil
+			}
 			holds = compiled.match(path)
 		} else {
 			with, isText := literal.Value().(types.String)

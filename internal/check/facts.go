@@ -2,8 +2,11 @@ package check
 
 import (
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
+
+	"tenet/internal/rule"
 )
 
 // factNames are the names of the facts that a check reads.
@@ -66,5 +69,28 @@ func NamesIn(facts map[string]any, most int) []string {
 		}
 	}
 	walk(nil, facts)
+	return out
+}
+
+// factsNamed finds the names of facts in the text of an expression.
+var factsNamed = regexp.MustCompile(`\bfacts((?:\.\??[A-Za-z_][A-Za-z0-9_]*)+)(\(?)`)
+
+// FactsNamed returns the names of the facts that the text of a check gives, sorted, such as amount and payment.amount. It does not compile
+// the check, so that thousands cost little; [Program.FactNames] is exact.
+func FactsNamed(c *rule.Check) []string {
+	if c == nil {
+		return nil
+	}
+	var out []string
+	for _, m := range factsNamed.FindAllStringSubmatch(c.When+"\n"+c.CEL, -1) {
+		name := strings.ReplaceAll(m[1][1:], "?", "")
+		if m[2] != "" { // what is called is a function: facts.name.size()
+			name = name[:max(strings.LastIndexByte(name, '.'), 0)]
+		}
+		if name != "" && !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
 	return out
 }

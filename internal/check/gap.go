@@ -37,6 +37,7 @@ const (
 	partGaps                       // lines of a file around those that a diff shows
 	nameGaps                       // names of a file of which there are several readings
 	factGaps                       // facts that are null
+	caseGap                        // the case of paths; its attributes are the paths
 )
 
 // add notes a gap and returns its unknown.
@@ -78,6 +79,12 @@ func (in *Input) openBy(u *types.Unknown) answer {
 	var texts []string
 	more := 0
 	for _, id := range u.IDs() {
+		if id == caseGap {
+			paths, _ := u.GetAttributeTrails(id)
+			texts = append(texts, text.Fit(paths[0].Variable(), maxShort, "...")+": it matches a glob only if case is ignored")
+			more += len(paths) - 1
+			continue
+		}
 		found, others := in.gapOf(id)
 		a.gaps = append(a.gaps, found.units...)
 		more += others
@@ -103,7 +110,7 @@ func isNull(v ref.Val) bool {
 		return false
 	}
 	ids := u.IDs()
-	return len(ids) == 1 && ids[0] >= factGaps
+	return len(ids) == 1 && ids[0] >= factGaps && ids[0] < caseGap
 }
 
 // nullReason explains a fact that is null.

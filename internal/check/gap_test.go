@@ -1,10 +1,13 @@
 package check
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 
 	"tenet/internal/diff"
 	"tenet/internal/ledger"
@@ -27,13 +30,14 @@ func hiding() *subject.Subject {
 	modified[0].Lines[1].Op = diff.OpContext
 	return &subject.Subject{Kinds: []subject.Kind{subject.CodeChange}, Files: []diff.File{
 		{Path: "shown.py", Change: diff.Added, Hunks: added("a = 1")},
-		{Path: "b.bin", Change: diff.Modified, Binary: true},
+		{Path: "b.bin", Change: diff.Modified, Binary: true, OldBlob: "1111111", NewBlob: "2222222"},
 		{Path: "part.py", Change: diff.Renamed, OldPath: "old.py", Unseen: "only what changed in it is given", Hunks: modified},
 		{Path: "gone.bin", Change: diff.Deleted},
 		{Path: "logo.png", Change: diff.Added, Media: "a PNG image"},
 		{Path: "empty.py", Change: diff.Added, NewBlob: "e69de29"},
 		{Path: "mode.sh", Change: diff.Mode, OldMode: "100644", NewMode: "100755"},
 		{Path: "mod.py", Change: diff.Modified, Hunks: modified},
+		{Path: "compared.bin", Change: diff.Modified, Binary: true},
 	}}
 }
 
@@ -55,6 +59,7 @@ func TestWhatADiffDoesNotShowIsUnknown(t *testing.T) {
 		{on("gone.bin", "f.removed_text == ''"), Undecided, "gone.bin: the diff does not show what it deletes"},
 		{on("b.bin", "f.path == 'b.bin' && f.old_path == '' && f.change == 'modified' && f.binary"), Kept, ""},
 		{on("b.bin", "has(f.added)"), Kept, ""},
+		{on("compared.bin", "f.change != 'added'"), Undecided, "compared.bin: the diff does not say whether the file was there before"},
 		{on("b.bin", "!f.added_text.contains('eval')"), Undecided, "b.bin: the file is binary"},
 		{on("mode.sh", "!f.added_text.contains('eval')"), Undecided, "mode.sh: the diff shows none of its content"},
 
@@ -195,6 +200,22 @@ func TestPathsOfSeveralReadings(t *testing.T) {
 	}
 }
 
+func TestGlobsInAnotherCase(t *testing.T) {
+	s := &subject.Subject{Files: []diff.File{{Path: "SRC/a.py", Change: diff.Added, Hunks: added("a")}, {Path: "SRC/b.py", Change: diff.Added, Hunks: added("a")}}}
+	for cel, want := range map[string]Result{
+		"diff.files.exists(f, glob(f.path, 'SRC/**'))":           Kept,
+		"diff.files.all(f, !glob(f.path, 'lib/**'))":             Kept,
+		"diff.files.all(f, !glob(f.path, 'src/**'))":             Undecided,
+		"diff.files.exists(f, glob(f.path, 'src/**'))":           Undecided,
+		"diff.files.map(f, f.path).exists(p, glob(p, 'src/**'))": Undecided,
+	} {
+		out := mustCompile(t, &rule.Check{CEL: cel}).Run(t.Context(), Prepare(s))
+		if out.Result != want || want == Undecided && !strings.HasSuffix(out.Reason, "SRC/a.py: it matches a glob only if case is ignored; and 1 more") {
+			t.Errorf("%s: %v (%s), want %v", cel, out.Result, out.Reason, want)
+		}
+	}
+}
+
 func TestManyGapsAreNamedInPart(t *testing.T) {
 	s := &subject.Subject{}
 	for i := range 2_000 {
@@ -243,4 +264,43 @@ func TestAboutOfExpressions(t *testing.T) {
 			t.Errorf("%s: %v (%s) about %s, want kept about %s", cel, out.Result, out.Reason, got, want)
 		}
 	}
+}
+
+// TestResultsHoldForWhateverIsHidden checks the law of unknowns on random files: an expression that has a result for a file of which a
+// part is hidden has the same for every content of that part.
+func TestResultsHoldForWhateverIsHidden(t *testing.T) {
+	var programs []*Program
+	for _, cel := range []string{
+		"diff.files.all(f, f.added.all(l, !l.text.contains('eval')))", "diff.files.exists(f, f.added.exists(l, l.text == 'a'))",
+		"diff.files.exists(f, f.added.exists_one(l, l.text == 'a'))", "diff.files.all(f, !f.added_text.contains('eval'))",
+		"diff.files.all(f, f.added_text.contains('a'))", "!subject.text.lowerAscii().contains('eval')", "subject.text.matches('(?m)^a$')",
+		"diff.files.all(f, f.added_text.matches('^a'))", "diff.files.all(f, !f.added_text.matches('\\\\beval\\\\b'))",
+		"diff.added_lines <= 3", "diff.added_lines > 2", "4 > diff.added_lines", "diff.added_lines == 2", "diff.added_lines != 2",
+		"diff.files.all(f, f.added.size() < 3)", "diff.files.all(f, f.added.filter(l, l.text == 'a').size() == 0)",
+		"diff.files.all(f, f.path != 'p' || f.added_text == 'a')", "diff.files.exists(f, f.added.map(l, l.text).exists(x, x == 'eval'))",
+		"diff.files.all(f, f.added_text != '' ? true : f.path != 'p')", "diff.files.all(f, f.lines.all(l, l.text != 'b'))",
+		"diff.files.all(f, f.lines.exists(l, l.text == 'b') || f.path == 'q')", "diff.files.all(f, f.added.all(l, l.line > 0) && f.added_text in ['a', 'b'])",
+		"!diff.files.exists(f, f.added.exists(l, l.text.matches('^eval')) && f.added_text.contains('b'))",
+		"diff.files.all(f, f.added == [] || f.added[0].text == 'a')", "diff.files.map(f, f.added_text).join('').contains('eval')",
+	} {
+		programs = append(programs, mustCompile(t, &rule.Check{CEL: cel}))
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		lines := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "eval", "x eval(a)", "EVAL", ""}), 1, 6).Draw(t, "lines")
+		shown := slices.DeleteFunc(slices.Clone(lines), func(string) bool { return rapid.Bool().Draw(t, "hidden") })
+		whole := diff.File{Path: "p", Change: diff.Added, Hunks: added(lines...)}
+		part := diff.File{Path: "p", Change: diff.Added, Hunks: added(shown...), Unseen: "it is cut"}
+		if rapid.Bool().Draw(t, "all hidden") {
+			part.Hunks = nil
+		}
+		other := diff.File{Path: "q", Change: diff.Added, Hunks: added("b")}
+		for _, p := range programs {
+			of := func(f diff.File) Outcome {
+				return p.Run(context.Background(), Prepare(&subject.Subject{Files: []diff.File{f, other}}))
+			}
+			if some, all := of(part), of(whole); some.Result != Undecided && some.Result != all.Result {
+				t.Fatalf("%s: %v of %q, and %v of %q", p.cel.short, some.Result, shown, all.Result, lines)
+			}
+		}
+	})
 }

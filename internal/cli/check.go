@@ -319,7 +319,7 @@ func verdict(s *session, e *rule.Evaluation, failOn string, policy undecidedPoli
 	switch {
 	case e.OverallVerdict == rule.Deny:
 		if failOn == "never" {
-			s.note("rules are violated; exits with 0 because of --fail-on=never")
+			s.note("denied; exits with 0 because of --fail-on=never")
 			return nil
 		}
 		return exit(exitFound)
@@ -328,6 +328,9 @@ func verdict(s *session, e *rule.Evaluation, failOn string, policy undecidedPoli
 	case e.OverallVerdict == rule.NeedsConfirmation && failOn == "never":
 		s.note("needs confirmation; exits with 0 because of --fail-on=never")
 		return nil
+	case e.Coverage.Uncovered == rule.UncoveredConfirm || e.BelowFloor():
+		s.note("the project's policy asks for confirmation; exits with 2, and with 0 under --fail-on=never")
+		return exit(exitFailed)
 	case len(open[failUndecided]) > 0:
 		s.note("%s; exits with 2, and with 0 under --fail-on=never", severities(open[failUndecided]))
 		return exit(exitFailed)
@@ -341,8 +344,8 @@ func verdict(s *session, e *rule.Evaluation, failOn string, policy undecidedPoli
 	switch {
 	case e.OverallVerdict == rule.NeedsConfirmation:
 		s.note("needs confirmation; exits with 0, and with 1 under --fail-on=confirmation")
-	case e.OverallVerdict == rule.Allow && e.RulesEvaluated == 0 && e.Coverage.FilesTotal > 0:
-		s.note("no rule applies to this subject, so nothing was judged")
+	case e.OverallVerdict == rule.Allow && e.Coverage.Uncovered != "":
+		s.note("no rule covers this subject, so nothing was checked")
 	}
 	return nil
 }
@@ -351,4 +354,3 @@ func verdict(s *session, e *rule.Evaluation, failOn string, policy undecidedPoli
 func asks(e *rule.Evaluation) bool {
 	return slices.ContainsFunc(e.RuleVerdicts, func(v rule.RuleVerdict) bool { return v.Verdict == rule.NeedsConfirmation && v.Counts() })
 }
-

@@ -39,6 +39,7 @@ type grammar struct {
 	Waivers    waiversCommands    `cmd:"" help:"Waive a violation until a date."`
 	Serve      serveCommand       `cmd:"" help:"Serve the HTTP API."`
 	MCP        mcpCommand         `cmd:"" name:"mcp" help:"Serve the Model Context Protocol on standard input and output."`
+	Policy     policyCommands     `cmd:"" help:"Bound what callers may leave out, and decide about what no rule covers."`
 	Rules      rulesCommands      `cmd:"" help:"List, export and apply rules."`
 	Nodes      nodesCommands      `cmd:"" help:"Set which rules apply where in an organization."`
 	Search     searchCommand      `cmd:"" help:"Find rules by words, meaning, time, source, conflict, person or situation."`

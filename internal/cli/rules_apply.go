@@ -245,6 +245,9 @@ func printPlan(s *session, r *rule.ImportResult) error {
 	} else {
 		fmt.Fprintln(&b, tally(r))
 	}
+	for _, notice := range r.Notices {
+		fmt.Fprintf(&b, "%s %s\n", s.yellow("!"), line(notice))
+	}
 	_, err := s.out.Write(b.Bytes())
 	return err
 }

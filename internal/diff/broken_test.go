@@ -41,6 +41,7 @@ func TestDiffRefused(t *testing.T) {
 		{"file in place of a folder", "File a/x is a directory while file b/x is a regular file\n" + gitHeader + "@@ -1 +1 @@\n-a\n+b\n", 1, "git diff --no-index"},
 		{"word diff", gitHeader + "@@ -1,2 +1,2 @@\n  return [-x-]{+y+}\n  z\n", 5, "--word-diff"},
 		{"colours", "\x1b[1mdiff --git a/x b/x\x1b[m\n", 1, "--no-color"},
+		{"colours around a header without any", "\x1b[1mdiff --git a/x b/x\x1b[m\nBinary files a/y and b/y differ\n", 1, "--no-color"},
 		{"hunk alone", "@@ -1 +1 @@\n-a\n+b\n", 1, "without a file header"},
 		{"combined hunk alone", "@@@ -1,1 -1,1 +1,1 @@@\n++a\n--b\n", 1, "without a file header"},
 		{"cut inside a hunk", gitHeader + "@@ -1,3 +1,3 @@\n a\n-b\n+c\n", 8, "begins in line 5: 1 old and 1 new lines more"},

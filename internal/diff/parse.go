@@ -22,7 +22,7 @@ func Parse(text string) ([]File, error) {
 		}
 	}
 	if len(p.files) == 0 {
-		return nil, noDiff(text)
+		return nil, errNoDiff
 	}
 	return p.files, nil
 }
@@ -52,14 +52,8 @@ const (
 	remark              // after a line of text after a file: no line that could be a changed one
 )
 
-// noDiff returns the error for a text without a file header.
-func noDiff(text string) error {
-	const advice = "send the output of git diff or diff -u"
-	if strings.Contains(text, "\x1b[") {
-		return brokenAt(1, "holds terminal colours; make the diff with --no-color")
-	}
-	return brokenAt(1, "is not a unified diff: it has no file header such as diff --git a/x b/x, or --- a/x and +++ b/x; "+advice)
-}
+// errNoDiff is the error for a text without a file header.
+var errNoDiff = brokenAt(1, "is not a unified diff: it has no file header such as diff --git a/x b/x, or --- a/x and +++ b/x; send the output of git diff or diff -u")
 
 // step reads one file, or one line between files.
 func (p *parser) step() error {
@@ -115,6 +109,9 @@ var commitStart = regexp.MustCompile(`^(commit [0-9a-f]{7,64}\b|From [0-9a-f]{40
 // betweenFiles skips a line that belongs to no file. It refuses one that looks like a line of a hunk with too low a count.
 func (p *parser) betweenFiles() error {
 	line := p.line
+	if p.has("\x1b[") { // some of the headers may have no colour
+		return brokenAt(p.no, "holds terminal colours; make the diff with --no-color")
+	}
 	if err := p.foreignLine(); err != nil {
 		return err
 	}

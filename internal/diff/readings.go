@@ -88,11 +88,14 @@ func onWindows(raw string) string {
 // others returns the paths that git apply, patch -p1 and patch -p0 may read in a header, beside the path of its file, which comes
 // from the name own. Names in git's pair of prefixes, a/ and b/, have one reading only.
 func (h *header) others(f *File, own string) ([]string, error) {
+	if h.oneReading(f.Path) {
+		return nil, nil
+	}
 	r := readings{taken: []string{f.Path}}
 	for _, pair := range h.pairs() {
 		for i, name := range []string{pair.new, pair.old} {
 			isOld := i == 1
-			if name == "" || name == devNull || isOld && (f.Change == Added || f.Change == Renamed || f.Change == Copied) {
+			if name == "" || name == devNull || isOld && h.move.old != "" {
 				continue
 			}
 			if strings.IndexByte(name, 0) >= 0 {
@@ -115,6 +118,37 @@ func (h *header) others(f *File, own string) ([]string, error) {
 		return nil, brokenAt(h.line, "the path can be read in more than %d ways", MaxOthers)
 	}
 	return r.others(), nil
+}
+
+// oneReading reports whether a header is the usual one of git for a path that every system reads in the same way. Nearly all
+// are, so it costs little.
+func (h *header) oneReading(path string) bool {
+	return isPlainPath(path) && h.move == (names{}) && h.differ == (names{}) && h.indexName == "" && !h.isMerge &&
+		len(h.operands) == 2*len(path)+5 && isPrefixed(h.operands[:len(path)+2], "a/", path) &&
+		h.operands[len(path)+2] == ' ' && isPrefixed(h.operands[len(path)+3:], "b/", path) &&
+		(!h.hasFile || h.rawFile == h.file &&
+			(h.file.old == devNull || isPrefixed(h.file.old, "a/", path)) && (h.file.new == devNull || isPrefixed(h.file.new, "b/", path)))
+}
+
+func isPrefixed(name, prefix, path string) bool {
+	rest, ok := strings.CutPrefix(name, prefix)
+	return ok && rest == path
+}
+
+// isPlainPath reports whether a path has only characters that no system reads in another way, and no dot at the end of a name.
+func isPlainPath(path string) bool {
+	before := byte('/')
+	for i := range len(path) {
+		c := path[i]
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '_', c == '-', c == '.', c == '+', c == '@':
+		case c == '/' && before != '.' && before != '/':
+		default:
+			return false
+		}
+		before = c
+	}
+	return before != '.' && before != '/'
 }
 
 // namePair is a pair of names in a header. It is usual if both have the prefixes that git puts before them.

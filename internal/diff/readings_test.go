@@ -130,6 +130,21 @@ func TestReadingsOfNames(t *testing.T) {
 	}
 }
 
+// The short cut for usual headers must not leave a reading out.
+func TestOneReading(t *testing.T) {
+	for path, want := range map[string]bool{
+		"src/a.py": true, "A-b_c/@x+y.z": true, ".github/x": true, "a": true, "src/a.py.": false, "src./a": false, "a b": false, `a\b`: false,
+		"a/../b": false, "a//b": false, "a/": false, "": false, "é": false, "a::$DATA": false, "a\x00": false, "~a": false,
+	} {
+		if got := isPlainPath(path); got != want {
+			t.Errorf("%q: %v", path, got)
+		}
+		if got := Readings(path, path); want && len(got) > 0 {
+			t.Errorf("%q has the readings %q", path, got)
+		}
+	}
+}
+
 func TestAnyPath(t *testing.T) {
 	f := File{Path: "a", Others: []string{"b", "c"}, OldPath: "d"}
 	if got := f.Paths(); !slices.Equal(got, []string{"a", "b", "c"}) {

@@ -57,7 +57,7 @@ func (f *File) unseen() string {
 }
 
 // codeDeclared matches the line of a Python file that names an encoding which gives escapes in plain ASCII another meaning.
-var codeDeclared = regexp.MustCompile(`(?i)^[ \t\f]*#.*?coding[:=][ \t]*(u(tf)?[-_]?7\b|unicode[-_]?1[-_]1[-_]utf[-_]?7|(raw[-_])?unicode[-_]escape|rot[-_]?13|punycode|idna)`)
+var codeDeclared = regexp.MustCompile(`^[ \t\f]*#.*?coding[:=][ \t]*(?i:u(tf)?[-_]?7\b|unicode[-_]?1[-_]1[-_]utf[-_]?7|(raw[-_])?unicode[-_]escape|rot[-_]?13|punycode|idna)`)
 
 // declaresCode reports whether one of the first two lines declares such an encoding: the rest is then not the text that runs.
 func (f *File) declaresCode() bool {
@@ -65,7 +65,7 @@ func (f *File) declaresCode() bool {
 		if l.New > 2 {
 			return false
 		}
-		if codeDeclared.MatchString(l.Text) {
+		if strings.Contains(l.Text, "coding") && codeDeclared.MatchString(l.Text) {
 			return true
 		}
 	}
@@ -115,13 +115,15 @@ func (h *header) index(value string) {
 	}
 }
 
-// blobName matches the name of a blob, maybe cut short.
-var blobName = regexp.MustCompile(`^[0-9a-f]{4,64}$`)
-
 // blobOf returns the name of a blob in an index line, "" for another text and for the name of no blob, which is all zeros.
 func blobOf(s string) string {
-	if !blobName.MatchString(s) || strings.Trim(s, "0") == "" {
+	if len(s) < 4 || len(s) > 64 || strings.Trim(s, "0") == "" {
 		return ""
+	}
+	for i := range len(s) {
+		if c := s[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return ""
+		}
 	}
 	return s
 }
@@ -137,11 +139,9 @@ func isEmptyBlob(name string) bool {
 	return len(name) >= minAbbreviation && (strings.HasPrefix(empty1, name) || strings.HasPrefix(empty256, name))
 }
 
-var modeNumber = regexp.MustCompile(`^[0-7]{6}$`)
-
 // modeOf returns the mode of a file in a header line, "" for another text.
 func modeOf(s string) string {
-	if !modeNumber.MatchString(s) {
+	if len(s) != 6 || strings.Trim(s, "01234567") != "" {
 		return ""
 	}
 	return s

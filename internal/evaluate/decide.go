@@ -175,7 +175,7 @@ func orNone(units *ledger.Set) *ledger.Set {
 func blank(r *rule.Rule) rule.RuleVerdict {
 	return rule.RuleVerdict{
 		RuleID: r.ID, RuleSlug: r.Slug, RuleStatement: r.Statement, RuleVersion: r.Version, Severity: r.Severity,
-		Modality: r.Modality, Enforcement: r.Enforcement, Verdict: rule.NeedsConfirmation, DecidedBy: rule.ByNone,
+		Modality: r.Modality, Enforcement: r.Enforcement, Verdict: rule.NeedsConfirmation, Concerned: true, DecidedBy: rule.ByNone,
 		Locations: []rule.Location{}, Evidence: []rule.Evidence{},
 	}
 }

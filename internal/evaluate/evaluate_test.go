@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -247,12 +248,15 @@ func TestModalityAndEnforcement(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			r := celRule("facts.amount <= 100")
 			tt.edit(&r)
-			e := evaluator(t, noModel(t), r).run(t, subject.Input{Facts: map[string]any{"amount": 500.0}})
-			if e.RuleVerdicts[0].Verdict != tt.want || e.OverallVerdict != tt.overall {
-				t.Errorf("%s, overall %s; want %s, overall %s", e.RuleVerdicts[0].Verdict, e.OverallVerdict, tt.want, tt.overall)
+			kept := celRule("facts.amount > 0")
+			kept.Slug = "CEL-2"
+			e := evaluator(t, noModel(t), r, kept).run(t, subject.Input{Facts: map[string]any{"amount": 500.0}})
+			v := e.RuleVerdicts[slices.IndexFunc(e.RuleVerdicts, func(v rule.RuleVerdict) bool { return v.RuleSlug == "CEL-1" })]
+			if v.Verdict != tt.want || e.OverallVerdict != tt.overall {
+				t.Errorf("%s, overall %s; want %s, overall %s", v.Verdict, e.OverallVerdict, tt.want, tt.overall)
 			}
-			if e.RuleVerdicts[0].IssueDescription != "too much" {
-				t.Errorf("issue %q", e.RuleVerdicts[0].IssueDescription)
+			if v.IssueDescription != "too much" {
+				t.Errorf("issue %q", v.IssueDescription)
 			}
 		})
 	}
@@ -322,7 +326,7 @@ func TestAViolationIsNotCutByRank(t *testing.T) {
 		t.Errorf("%d verdicts, first %s, overall %s", len(e.RuleVerdicts), e.RuleVerdicts[0].RuleSlug, e.OverallVerdict)
 	}
 	want := rule.Coverage{
-		RulesInScope: 61, RulesSelected: 61, RulesJudged: 61, RulesUnlisted: 56, BytesTotal: e.Coverage.BytesTotal,
+		RulesInScope: 61, RulesSelected: 61, RulesConcerned: 5, RulesJudged: 61, RulesUnlisted: 56, BytesTotal: e.Coverage.BytesTotal,
 		BytesExamined: e.Coverage.BytesTotal, Unexamined: []rule.Unexamined{},
 	}
 	if d := cmp.Diff(want, e.Coverage); d != "" || e.Coverage.BytesTotal == 0 {
@@ -422,9 +426,9 @@ func TestTheJudgeSeesOnlyTheFilesThatTheRuleConcerns(t *testing.T) {
 }
 
 func TestScopesOfSubjects(t *testing.T) {
-	r := celRule("false")
-	r.Scope = []string{"finance/payments"}
-	ev := evaluator(t, noModel(t), r)
+	r, everywhere := celRule("false"), celRule("true")
+	r.Scope, everywhere.Slug = []string{"finance/payments"}, "CEL-2"
+	ev := evaluator(t, noModel(t), r, everywhere)
 	for scope, want := range map[string]rule.Verdict{"": rule.Deny, "*": rule.Deny, "/finance/payments/": rule.Deny, "Finance//Payments": rule.Deny, `.\finance.payments`: rule.Deny, "sales": rule.Allow} {
 		e := ev.run(t, subject.Input{Scope: scope, Facts: map[string]any{"a": 1.0}})
 		if e.OverallVerdict != want {

@@ -46,11 +46,11 @@ func defaultSeverity(floor *rule.Floor) rule.Severity {
 }
 
 // takePolicy applies the policy to the answer of r: it lists the parameters by which the caller has narrowed the evaluation, with a
-// notice for each that is below the floor. [rule.Evaluation.Tally] draws the consequences. An evaluation that is decided again
-// from its record keeps those of the record.
+// notice for each that is below the floor, and notes if no rule covers the subject. [rule.Evaluation.Tally] draws the consequences.
+// An evaluation that is decided again from its record keeps those of the record.
 func takePolicy(r *run) {
 	if was := r.before; was != nil {
-		r.answer.Narrowed, r.answer.Notices = was.Narrowed, was.Notices
+		r.answer.Narrowed, r.answer.Notices, r.answer.Coverage.Uncovered = was.Narrowed, was.Notices, was.Coverage.Uncovered
 		return
 	}
 	n := narrowing{run: r, floor: &r.policy.Floor}
@@ -62,6 +62,25 @@ func takePolicy(r *run) {
 				"The request asked for %s %s; the project's policy demands %s. The overall verdict is therefore not ALLOW.", n.Parameter, n.Asked, n.Floor))
 		}
 	}
+	if r.subject.Empty() || covered(r) || len(r.sel.notAsked) > 0 { // a rule that was not asked may cover the subject
+		return
+	}
+	word := r.policy.UncoveredFor(kindOf(r.subject))
+	r.answer.Coverage.Uncovered = word
+	r.answer.Notices = append(r.answer.Notices, fmt.Sprintf("No rule covers this: the project's policy for a subject of the kind %s is %s.", kindOf(r.subject), word))
+}
+
+// covered reports whether some rule that counts concerns the subject and is kept, broken or open. A pattern without a hit has
+// scanned the text of files; it does not cover an action or facts, which can be put into any words.
+func covered(r *run) bool {
+	for i := range r.answer.RuleVerdicts {
+		v, c := &r.answer.RuleVerdicts[i], &r.sel.chosen[i]
+		scanned := v.DecidedBy == rule.ByCheck && v.Verdict == rule.Allow && c.Rule.Check != nil && c.Rule.Check.Pattern != nil
+		if v.Concerned && v.Enforcement != rule.Shadow && (!scanned || len(r.subject.Files) > 0) {
+			return true
+		}
+	}
+	return false
 }
 
 // narrowing finds the parameters by which the caller made fewer rules hold.

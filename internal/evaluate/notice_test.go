@@ -9,6 +9,16 @@ import (
 	"tenet/internal/subject"
 )
 
+// aboutNames returns the notices of an evaluation, except that no rule covers the subject.
+func aboutNames(e *rule.Evaluation) (list []string) {
+	for _, notice := range e.Notices {
+		if !strings.HasPrefix(notice, "No rule covers this") {
+			list = append(list, notice)
+		}
+	}
+	return list
+}
+
 func TestNamesThatNothingKnowsAreReported(t *testing.T) {
 	amount := rule.Rule{Slug: "PAY-1", Statement: "x", Severity: rule.High, Scope: []string{"Finance//Payments"}, Check: &rule.Check{When: "has(facts.amount)", CEL: "facts.amount <= 10 || has(facts.payment.approver)"}}
 	bound := celRule("true")
@@ -35,25 +45,25 @@ func TestNamesThatNothingKnowsAreReported(t *testing.T) {
 		"no names":                    {subject.Input{Action: "x"}, nil},
 	} {
 		for range 2 { // kept by the view
-			got := e.run(t, c.in)
-			if strings.Join(got.Notices, "\n") != strings.Join(c.want, "\n") {
-				t.Errorf("%s: notices %q, want %q", name, got.Notices, c.want)
+			got := aboutNames(e.run(t, c.in))
+			if strings.Join(got, "\n") != strings.Join(c.want, "\n") {
+				t.Errorf("%s: notices %q, want %q", name, got, c.want)
 			}
 		}
 	}
-	if free := evaluator(t, noModel(t), celRule("facts.size() > 0")).run(t, subject.Input{Scope: "x", Repository: "a/b", Facts: map[string]any{"ammount": 1.0}}); free.Notices != nil {
-		t.Errorf("rules without names: %q", free.Notices)
+	if free := aboutNames(evaluator(t, noModel(t), celRule("facts.size() > 0")).run(t, subject.Input{Scope: "x", Repository: "a/b", Facts: map[string]any{"ammount": 1.0}})); free != nil {
+		t.Errorf("rules without names: %q", free)
 	}
 	only := celRule("true")
 	only.AppliesTo = &rule.AppliesTo{Kinds: []string{"code_change"}}
-	if got := evaluator(t, noModel(t), only).run(t, subject.Input{Action: "x"}).Notices; len(got) != 1 || got[0] != "kind action: no rule is for it; the rules are for code_change." {
+	if got := aboutNames(evaluator(t, noModel(t), only).run(t, subject.Input{Action: "x"})); len(got) != 1 || got[0] != "kind action: no rule is for it; the rules are for code_change." {
 		t.Errorf("a kind that no rule is for: %q", got)
 	}
 	many := map[string]any{}
 	for _, c := range "abcdefghijklmnopqrstuvwxyz" {
 		many[strings.Repeat(string(c), 30)] = 1.0
 	}
-	if got := e.run(t, subject.Input{Facts: many}).Notices; len(got) != 1 || !strings.Contains(got[0], "and 21 others") && !strings.Contains(got[0], "21 other facts") {
+	if got := aboutNames(e.run(t, subject.Input{Facts: many})); len(got) != 1 || !strings.Contains(got[0], "and 21 others") && !strings.Contains(got[0], "21 other facts") {
 		t.Errorf("many facts: %q", got)
 	}
 }

@@ -73,7 +73,10 @@ func violation(r *run, recorded *rule.Evaluation) rule.Event {
 	e := rule.Event{
 		ID: audit.NewID(), ProjectID: whole.ProjectID, Type: rule.EvaluationViolated, Time: whole.Timestamp, Data: audit.JSON(&whole),
 	}
-	everywhere := false
+	everywhere := len(whole.Violations) == 0
+	if everywhere { // the policy denies what no rule covers, and there is no rule by which to call that minor
+		e.Severity = rule.Critical
+	}
 	for _, v := range whole.Violations {
 		if v.Enforcement == rule.Shadow {
 			continue

@@ -106,3 +106,24 @@ func TestViolationsTellNoSecrets(t *testing.T) {
 		}
 	}
 }
+
+func TestAViolationOfThePolicyIsPublishedToo(t *testing.T) {
+	view, err := corpus.New(1, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec := &recorder{}
+	var published []rule.Event
+	b := bench{evaluate.New(evaluate.Config{
+		Views: fixed{view.WithPolicy(rule.ProjectPolicy{Uncovered: map[string]rule.Uncovered{"action": rule.UncoveredDeny}})}, Judge: noModel(t), Recorder: rec,
+		Checks: check.NewCache(1), Now: func() time.Time { return noon },
+		Publish: func(_ context.Context, _ store.Tx, e rule.Event) error { published = append(published, e); return nil },
+	}), rec}
+	b.run(t, subject.Input{Action: "delete the backups"}, func(r *evaluate.Request) { r.Mode = rule.Posthoc })
+	if err := rec.records[0].Also(t.Context(), store.Tx{}); err != nil {
+		t.Fatal(err)
+	}
+	if e := published[0]; e.Severity != rule.Critical || len(e.RuleIDs) != 0 || strings.Join(e.Scope, " ") != "*" {
+		t.Errorf("published %+v", e)
+	}
+}

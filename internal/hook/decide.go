@@ -99,7 +99,8 @@ func Stricter(a, b Answer) Answer {
 }
 
 // Decide returns the answer for an evaluation: Deny for a denial, Ask for a verdict that needs confirmation, and the fail mode
-// of its severity for a rule that Tenet could not judge. An evaluation that contradicts itself, such as half an answer, is a
+// of its severity for a rule that Tenet could not judge. Where no rule covers the subject, the project's policy decides; what it
+// allows is not objected to, and not approved either. An evaluation that contradicts itself, such as half an answer, is a
 // failure.
 func Decide(e *rule.Evaluation, m FailModes) Answer {
 	if why := e.Flaw(); why != "" {
@@ -126,7 +127,13 @@ func Decide(e *rule.Evaluation, m FailModes) Answer {
 			a.Decision = d
 		}
 	}
-	if e.OverallVerdict == rule.NeedsConfirmation && len(denied)+len(asked)+len(passed) == 0 {
+	uncovered := e.Coverage.Uncovered
+	switch {
+	case uncovered == rule.UncoveredDeny:
+		a.Decision = Deny
+	case (uncovered == rule.UncoveredConfirm || e.BelowFloor()) && Ask.above(a.Decision):
+		a.Decision = Ask
+	case e.OverallVerdict == rule.NeedsConfirmation && len(denied)+len(asked)+len(passed) == 0:
 		return Failed("it has nothing that a rule could judge", m)
 	}
 	var parts []string
@@ -141,6 +148,13 @@ func Decide(e *rule.Evaluation, m FailModes) Answer {
 	add("Tenet: this breaks rules.", denied)
 	add("Tenet: this needs confirmation.", asked)
 	add("Tenet: these rules could not be judged, and their fail mode lets it pass.", passed)
+	if uncovered != rule.UncoveredAllow {
+		lines := make([]string, len(e.Notices))
+		for i, notice := range e.Notices {
+			lines[i] = report.Line(notice, maxLine)
+		}
+		add("Tenet: the project's policy.", lines)
+	}
 	if n := e.Coverage.RulesCut; n > 0 {
 		parts = append(parts, fmt.Sprintf("%d more rules apply and were not judged, because they are beyond max_rules.", n))
 	}
@@ -151,7 +165,7 @@ func Decide(e *rule.Evaluation, m FailModes) Answer {
 		}
 		add("Tenet: this was not examined.", lines)
 	}
-	a.Approved = a.Decision == Allow && len(parts) == 0 && e.RulesEvaluated > 0 && e.RulesWaived == 0
+	a.Approved = a.Decision == Allow && len(parts) == 0 && e.RulesEvaluated > 0 && e.RulesWaived == 0 && uncovered == ""
 	if len(parts) > 0 {
 		parts = append(parts, "Evaluation "+report.Line(e.EvaluationID, maxLine))
 	}

@@ -202,3 +202,32 @@ func TestAnswersHaveTheFormOfTheirTool(t *testing.T) {
 		t.Errorf("a prompt is answered with %s", out)
 	}
 }
+
+func TestWhatNoRuleCoversIsForThePolicyToDecide(t *testing.T) {
+	below := []rule.Narrowed{{Parameter: "scope", Asked: "x", Floor: "y"}}
+	for name, tt := range map[string]struct {
+		word     rule.Uncovered
+		narrowed []rule.Narrowed
+		want     Decision
+		says     bool
+	}{
+		"covered":         {"", nil, Allow, false},
+		"allowed":         {rule.UncoveredAllow, nil, Allow, false},
+		"to be confirmed": {rule.UncoveredConfirm, nil, Ask, true},
+		"denied":          {rule.UncoveredDeny, nil, Deny, true},
+		"below the floor": {"", below, Ask, true},
+	} {
+		e := &rule.Evaluation{EvaluationID: "e-1", RuleVerdicts: []rule.RuleVerdict{given(rule.High, rule.Allow, rule.ByCheck)}, Narrowed: tt.narrowed}
+		e.Coverage.Uncovered = tt.word
+		if tt.word != "" || tt.narrowed != nil {
+			e.Notices = []string{"The policy says so."}
+		}
+		e.Tally()
+		for _, mode := range []string{"closed", "open"} {
+			a := Decide(e, must(t, mode))
+			if a.Decision != tt.want || strings.Contains(a.Reason, "The policy says so.") != tt.says || a.Approved != (name == "covered") {
+				t.Errorf("%s, fail mode %s: %+v", name, mode, a)
+			}
+		}
+	}
+}

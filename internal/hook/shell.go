@@ -22,12 +22,15 @@ func (q *Question) command(tool string, in object) error {
 	if !ok || strings.TrimSpace(command) == "" {
 		return errors.New("the payload has no command")
 	}
+	if err := q.action("%s", command); err != nil {
+		return err
+	}
 	if tool == "PowerShell" {
 		q.unsure("programs of PowerShell are not followed")
 	} else {
 		q.follow(command)
 	}
-	return q.action("%s", command)
+	return nil
 }
 
 // unsure notes why the whole effect of a question is not known.

@@ -139,6 +139,7 @@ var table = map[string]row{
 
 	"document/documenttest": {layer: support},
 	"importtest":            {layer: support},
+	"oracletest":            {layer: support, tests: []string{"catalog", "evaluate"}},
 	"proptest":              {layer: support},
 	"wordtest":              {layer: support},
 	"judge/judgetest":       {layer: support, imports: []string{"llm", "llm/llmtest", "rule"}},

@@ -56,7 +56,9 @@ type verdict struct {
 	Findings     []finding `json:"findings" jsonschema:"the rules that are broken (DENY) or that a person must look at (NEEDS_CONFIRMATION), the worst first"`
 	MoreFindings int       `json:"more_findings" jsonschema:"findings beyond those listed"`
 	Evaluated    int       `json:"rules_evaluated" jsonschema:"rules that were applied"`
+	Concerned    int       `json:"rules_concerned" jsonschema:"rules of them that have something to say about it"`
 	NotEvaluated int       `json:"rules_not_evaluated" jsonschema:"rules that apply but were beyond max_rules"`
+	Notices      []string  `json:"notices" jsonschema:"what the project's policy says: that no rule covers this, or that the call asked for fewer rules than it may"`
 	Unexamined   []string  `json:"unexamined" jsonschema:"parts that were not looked at, with the reason"`
 	EvaluationID string    `json:"evaluation_id" jsonschema:"record of this evaluation"`
 }
@@ -125,8 +127,8 @@ func judged(e *rule.Evaluation, err error) (*verdict, string, error) {
 		return nil, "", undecided(err)
 	}
 	v := &verdict{
-		Verdict: string(e.OverallVerdict), MayProceed: e.OverallVerdict == rule.Allow, Findings: []finding{}, Evaluated: e.RulesEvaluated,
-		NotEvaluated: e.Coverage.RulesCut, Unexamined: []string{}, EvaluationID: e.EvaluationID,
+		Verdict: string(e.OverallVerdict), MayProceed: e.OverallVerdict == rule.Allow, Findings: []finding{}, Evaluated: e.RulesEvaluated, Concerned: e.Coverage.RulesConcerned,
+		NotEvaluated: e.Coverage.RulesCut, Notices: append([]string{}, e.Notices...), Unexamined: []string{}, EvaluationID: e.EvaluationID,
 	}
 	for _, list := range [][]rule.RuleVerdict{e.Violations, e.Warnings} {
 		for i := range list {
@@ -155,7 +157,23 @@ func judged(e *rule.Evaluation, err error) (*verdict, string, error) {
 	case rule.NeedsConfirmation:
 		v.NextStep = "Stop and ask the user to confirm; nobody could clear this."
 	}
+	if step := uncoveredStep(e); step != "" {
+		v.NextStep = step
+	}
 	return v, v.text(), nil
+}
+
+// uncoveredStep returns the next step about a subject that no rule covers; empty if a rule covers it.
+func uncoveredStep(e *rule.Evaluation) string {
+	switch {
+	case e.Coverage.Uncovered == "" || e.Coverage.RulesCut > 0:
+		return ""
+	case e.OverallVerdict == rule.Allow:
+		return "No rule covers this, so nothing was checked; the project's policy does not ask for more. Decide as you would without rules."
+	case e.OverallVerdict == rule.Deny:
+		return "No rule covers this, and the project's policy denies what none covers. Do not do this, or ask the user."
+	}
+	return "No rule covers this. Stop and ask the user to confirm."
 }
 
 func findingOf(v *rule.RuleVerdict) finding {
@@ -172,7 +190,7 @@ func findingOf(v *rule.RuleVerdict) finding {
 // text is the verdict in words.
 func (v *verdict) text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s. %s (%d rules applied)\n", v.Verdict, v.NextStep, v.Evaluated)
+	fmt.Fprintf(&b, "%s. %s (%d rules applied, %d of them concern this)\n", v.Verdict, v.NextStep, v.Evaluated, v.Concerned)
 	for _, f := range v.Findings {
 		fmt.Fprintf(&b, "- %s %s (%s)", f.Verdict, f.Rule, f.Severity)
 		if f.File != "" {
@@ -189,6 +207,9 @@ func (v *verdict) text() string {
 	}
 	if v.NotEvaluated > 0 {
 		fmt.Fprintf(&b, "%d more rules apply and were not judged.\n", v.NotEvaluated)
+	}
+	for _, notice := range v.Notices {
+		b.WriteString(text.OneLine(notice) + "\n")
 	}
 	for _, u := range v.Unexamined {
 		b.WriteString("Not examined: " + text.OneLine(u) + "\n")

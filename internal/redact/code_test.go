@@ -145,6 +145,7 @@ func TestAWordBesideASecretStays(t *testing.T) {
 		"api_key = " + generic() + "/DestroyAll\n":                                            "api_key = [redacted:generic-api-key]/DestroyAll\n",
 		"curl -u \"user:" + password() + "\" ; eval x\n":                                      "curl -u \"user:[redacted:curl-auth-user]\" ; eval x\n",
 		"-----BEGIN PRIVATE KEY-----\n" + generic() + generic() + "\neval(x)\nDestroyUsers\n": "-----BEGIN PRIVATE KEY-----\n[redacted:private-key]\neval(x)\nDestroyUsers\n",
+		"curl -H 'X-Api-Key: hunter2hunter2' h && eval x\n":                                   "curl -H 'X-Api-Key: [redacted:curl-auth-header]' h && eval x\n",
 		"u = https://u:a%40" + password() + "@h":                                              "u = https://u:[redacted:url-password]@h",
 	} {
 		if got, _ := redact.New().Text(text); got != want {

@@ -46,6 +46,42 @@ func TestEachRuleFindsWhatGitleaksFinds(t *testing.T) {
 	}
 }
 
+// unfound are the kinds whose sample Text leaves: a secret with blanks and control characters, text between head and foot that is no
+// key, a part of an address, and two short numbers.
+var unfound = map[string]bool{
+	"curl-auth-user": true, privateKeyKind: true, "microsoft-teams-webhook": true, "sidekiq-secret": true,
+}
+
+// TestSamplesAreRedacted has Text replace what the rules find: of each secret, every run of eight or more letters and digits that is
+// no word.
+func TestSamplesAreRedacted(t *testing.T) {
+	t.Parallel()
+	r := New()
+	for line := range strings.Lines(samples) {
+		fields := strings.Fields(line)
+		if fields[0] == "-" || unfound[fields[0]] {
+			continue
+		}
+		text, err := base64.StdEncoding.DecodeString(fields[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		secret, err := base64.StdEncoding.DecodeString(fields[2])
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, found := r.Text(string(text))
+		for run := range strings.FieldsFuncSeq(string(secret), func(c rune) bool { return c > 0x7f || class[byte(c)]&(upper|lower|digit) == 0 }) {
+			if len(run) >= 8 && !word(run, 4) && strings.Contains(got, run) && run != "slacktcom" {
+				t.Errorf("%s: %q is left in %q", fields[0], run, got)
+			}
+		}
+		if len(found) == 0 {
+			t.Errorf("%s: nothing found in %q", fields[0], text)
+		}
+	}
+}
+
 func TestAllExpressionsCompile(t *testing.T) {
 	t.Parallel()
 	set := leakRules()

@@ -9,6 +9,7 @@ const (
 	minRun    = 10   // the shortest run that may be a secret
 	minValue  = 16   // the shortest run with few digits that may be a secret as a value
 	minMixed  = 3    // changes between letter and digit, which no word has
+	minMarked = 14   // the shortest run that begins as one kind of secret does
 	minCaps   = 16   // the shortest run of capitals alone, such as an access key
 	before    = 96   // copied from before a run: many rules want a name and an equals sign there
 	behind    = 24   // copied from after it
@@ -64,13 +65,25 @@ func windows(text string) (suspicious string, places []window, secrets []span) {
 		case n >= longRun && kinds&digit != 0:
 			include(from-before, from+longRun/8)
 			include(i-longRun/8, i+behind)
-		case n >= minRun && mixed >= minMixed, n >= minValue && mixed > 0 && isValue(text[:from]), n >= minCaps && kinds&(upper|lower|joint) == upper:
+		case n >= minRun && mixed >= minMixed, n >= minValue && mixed > 0 && isValue(text[:from]), n >= minCaps && kinds&(upper|lower|joint) == upper,
+			n >= minMarked && marked(text[from:i]):
 			include(from-before, i+behind)
 		case n == len("curl") && text[from:i] == "curl":
 			include(from, i+longLogin)
 		}
 	}
 	return b.String(), places, secrets
+}
+
+// marked reports whether a run begins as the tokens of Hugging Face, Slack or GitLab do, in which letters and digits may not alternate.
+func marked(run string) bool {
+	switch run[0] {
+	case 'a', 'h', 'x':
+		return strings.HasPrefix(run, "api_org_") || strings.HasPrefix(run, "hf_") || strings.HasPrefix(run, "xox")
+	case 'g':
+		return run[1] == 'l' && strings.IndexByte(run[4:8], '-') >= 0
+	}
+	return false
 }
 
 // runAt returns the end of the run that begins at from, the classes of its bytes, and its changes between letter and digit.

@@ -59,6 +59,19 @@ func narrow(text string, from, to int, kind string) []span {
 		return nil // privateKey reads them
 	case "curl-auth-user":
 		return login(text, from, to, kind)
+	case "curl-auth-header": // its place is certain too
+		if password(text[from:to]) {
+			if s, ok := tokenAt(text, from, to, kind); ok {
+				return []span{s}
+			}
+		}
+	case "jwt-base64": // the rule takes a few of its characters
+		for from > 0 && class[text[from-1]] != 0 {
+			from--
+		}
+		for to < len(text) && class[text[to]] != 0 {
+			to++
+		}
 	}
 	var out []span
 	for i := from; i < to; {
@@ -154,8 +167,9 @@ func randomParts(text string, from, to int, kind string) []span {
 
 // Lengths of the longest piece of a token: shorter ones make a formula, or a name such as ECDHE-RSA-AES128-GCM-SHA256.
 const (
-	minPiece        = 5
-	minPieceOfNamed = 10 // as long as the shortest value that the generic rule takes
+	minPiece         = 5
+	minPieceOfNamed  = 10 // as long as the shortest value that the generic rule takes
+	minPieceOfRandom = 8  // of a token that is a million times likelier to be random
 )
 
 // random reports whether a token may be replaced where a rule of a kind finds it.
@@ -163,15 +177,12 @@ func random(token, kind string) bool {
 	if len(token) < minSecret {
 		return false
 	}
-	least, longest, odds := minPiece, longestPiece(token, joiners), float64(minOddsOfForm)
-	if named(kind) {
-		least, longest, odds = minPieceOfNamed, longestPiece(token, joiners+"_"), minOdds
+	_, odds := randomness(token)
+	if !named(kind) {
+		return odds >= minOddsOfForm && longestPiece(token, joiners) >= min(minPiece, len(token))
 	}
-	if longest < min(least, len(token)) && (!named(kind) || !serial(token)) {
-		return false
-	}
-	_, got := randomness(token)
-	return got >= odds
+	longest := longestPiece(token, joiners+"_")
+	return odds >= minOdds && (longest >= minPieceOfNamed || odds >= minOddsElsewhere && longest >= minPieceOfRandom || serial(token))
 }
 
 func longestPiece(token, joints string) (longest int) {

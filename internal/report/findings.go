@@ -15,6 +15,7 @@ type findings struct {
 	denied []*rule.RuleVerdict
 	open   []*rule.RuleVerdict // NEEDS_CONFIRMATION, and any verdict unknown here
 	passed []*rule.RuleVerdict
+	beside []*rule.RuleVerdict // of rules that do not concern the subject
 	waived []*rule.RuleVerdict // denials that a waiver covers
 	known  []*rule.RuleVerdict // findings that the base has already; see Options.Known
 	shadow int                 // denied or open ones that do not count, because their rules are in shadow
@@ -34,7 +35,11 @@ func sortFindings(e *rule.Evaluation, o Options) findings {
 		}
 		switch v.Verdict {
 		case rule.Allow:
-			f.passed = append(f.passed, v)
+			if v.Concerned {
+				f.passed = append(f.passed, v)
+			} else {
+				f.beside = append(f.beside, v)
+			}
 			continue
 		case rule.Deny:
 			f.denied = append(f.denied, v)
@@ -45,7 +50,7 @@ func sortFindings(e *rule.Evaluation, o Options) findings {
 			f.shadow++
 		}
 	}
-	for _, list := range [][]*rule.RuleVerdict{f.denied, f.open, f.passed, f.waived, f.known} {
+	for _, list := range [][]*rule.RuleVerdict{f.denied, f.open, f.passed, f.beside, f.waived, f.known} {
 		slices.SortStableFunc(list, func(a, b *rule.RuleVerdict) int {
 			return cmp.Compare(b.Severity.Rank(), a.Severity.Rank())
 		})
@@ -145,6 +150,9 @@ func proof(v *rule.RuleVerdict) []string {
 // counts summarises the verdicts in one line.
 func counts(f findings) string {
 	s := fmt.Sprintf("%d violated, %d to be confirmed, %d passed", len(f.denied), len(f.open), len(f.passed))
+	if n := len(f.beside); n > 0 {
+		s += fmt.Sprintf(", %d not concerned", n)
+	}
 	if n := len(f.waived); n > 0 {
 		s += fmt.Sprintf(", %d waived", n)
 	}
@@ -166,6 +174,7 @@ func account(e *rule.Evaluation) []string {
 	lines := []string{fmt.Sprintf("%s in scope, %d selected, %d judged; %d of %s, %d of %s, %d of %s examined",
 		text.Plural(c.RulesInScope, "rule"), c.RulesSelected, c.RulesJudged, c.FilesExamined, text.Plural(c.FilesTotal, "file"),
 		c.HunksExamined, text.Plural(c.HunksTotal, "hunk"), c.BytesExamined, text.Plural(c.BytesTotal, "byte"))}
+	lines = append(lines, e.Notices...)
 	if c.RulesCut > 0 {
 		lines = append(lines, fmt.Sprintf("not judged: %s beyond max_rules; raise max_rules to judge more at once", text.Plural(c.RulesCut, "rule")))
 	}

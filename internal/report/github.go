@@ -19,6 +19,13 @@ func writeGitHub(b *bytes.Buffer, e *rule.Evaluation, o Options) {
 			annotate(b, group, o)
 		}
 	}
+	for _, notice := range e.Notices {
+		kind := "warning"
+		if e.OverallVerdict == rule.Deny || (e.OverallVerdict != rule.Allow && o.ConfirmFails) {
+			kind = "error"
+		}
+		command(b, kind, nil, "Tenet policy", cleanText(notice))
+	}
 	for _, v := range append(f.waived, f.known...) {
 		why := "known from the base"
 		if v.Waiver != nil {

@@ -12,7 +12,8 @@ import (
 
 // JUnit XML in the form that build servers share. A DENY is a failure. A NEEDS_CONFIRMATION is a skipped test: nobody
 // has found the rule broken, and nobody has found it kept; with [Options.ConfirmFails] it is an error. Rules in shadow
-// are skipped tests with every verdict, unless they pass.
+// are skipped tests with every verdict, unless they pass. A rule that does not concern the subject is a skipped test, and a
+// policy that does not allow the evaluation, or a subject that no rule covers, is a test case of its own.
 type junitSuites struct {
 	XMLName xml.Name `xml:"testsuites"`
 	Name    string   `xml:"name,attr"`
@@ -69,6 +70,7 @@ func writeJUnit(b *bytes.Buffer, e *rule.Evaluation, o Options) error {
 	for i := range e.RuleVerdicts {
 		suite.add(&e.RuleVerdicts[i], o)
 	}
+	suite.addPolicy(e, o)
 	suite.Time = strconv.FormatFloat(float64(e.TotalLatencyMS)/1000, 'f', 3, 64)
 	lines := append([]string{string(e.OverallVerdict) + ": " + counts(sortFindings(e, o))}, account(e)...)
 	for _, line := range lines {
@@ -95,7 +97,11 @@ func (s *junitSuite) add(v *rule.RuleVerdict, o Options) {
 	problem := &junitProblem{Message: headline(reason(v, o.Verbose), 500), Type: clean(string(v.Verdict)), Text: junitText(v, o)}
 	s.Tests++
 	switch {
+	case v.Verdict == rule.Allow && v.Concerned:
 	case v.Verdict == rule.Allow:
+		problem.Message = strings.TrimSuffix("not concerned: "+problem.Message, ": ")
+		c.Skipped = problem
+		s.Skipped++
 	case v.Waiver != nil:
 		problem.Message = headline(waiver(v.Waiver), 500)
 		c.Skipped = problem
@@ -120,6 +126,30 @@ func (s *junitSuite) add(v *rule.RuleVerdict, o Options) {
 	}
 	if c.Skipped != nil {
 		c.Skipped.Type = "" // the common schema knows none there
+	}
+	s.Cases = append(s.Cases, c)
+}
+
+// addPolicy adds a test case for what the project's policy makes of the evaluation, if it says anything.
+func (s *junitSuite) addPolicy(e *rule.Evaluation, o Options) {
+	if len(e.Notices) == 0 {
+		return
+	}
+	c := junitCase{Class: "tenet.policy", Name: "the project's policy", Time: "0"}
+	text := strings.Join(e.Notices, "\n")
+	problem := &junitProblem{Message: headline(text, 500), Type: clean(string(e.OverallVerdict)), Text: cleanText(text)}
+	s.Tests++
+	switch {
+	case e.Coverage.Uncovered == rule.UncoveredDeny:
+		c.Failure = problem
+		s.Failures++
+	case o.ConfirmFails && (e.BelowFloor() || e.Coverage.Uncovered == rule.UncoveredConfirm):
+		c.Error = problem
+		s.Errors++
+	default:
+		problem.Type = ""
+		c.Skipped = problem
+		s.Skipped++
 	}
 	s.Cases = append(s.Cases, c)
 }

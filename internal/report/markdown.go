@@ -69,6 +69,12 @@ func heading(e *rule.Evaluation, f findings) string {
 		return "rules are broken"
 	case len(f.open) > 0:
 		return "confirmation is needed"
+	case e.OverallVerdict == rule.Deny:
+		return "no rule covers this, and the project's policy denies it"
+	case e.Coverage.Uncovered != "" && e.OverallVerdict == rule.Allow:
+		return "no rule covers this"
+	case e.Coverage.Uncovered != "" || e.BelowFloor():
+		return "confirmation is needed"
 	case e.OverallVerdict == rule.Allow || len(f.known) > 0:
 		return "no new findings"
 	}

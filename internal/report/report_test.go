@@ -35,7 +35,7 @@ func sample() *rule.Evaluation {
 	verdict := func(id byte, slug, statement string, s rule.Severity, v rule.Verdict, by rule.DecidedBy) *rule.RuleVerdict {
 		e.RuleVerdicts = append(e.RuleVerdicts, rule.RuleVerdict{
 			RuleID: "00000000-0000-4000-8000-00000000000" + string('0'+id), RuleSlug: slug, RuleStatement: statement, RuleVersion: 1,
-			Severity: s, Modality: rule.Must, Enforcement: rule.Enforce, Verdict: v, DecidedBy: by, Confidence: 1,
+			Severity: s, Modality: rule.Must, Enforcement: rule.Enforce, Verdict: v, Concerned: true, DecidedBy: by, Confidence: 1,
 			Locations: []rule.Location{}, Evidence: []rule.Evidence{},
 		})
 		return &e.RuleVerdicts[len(e.RuleVerdicts)-1]

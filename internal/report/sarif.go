@@ -99,6 +99,9 @@ func sarifInvocation(e *rule.Evaluation) *sarif.Invocation {
 	warn := func(text string) {
 		inv.AddToolExecutionNotification(sarif.NewNotification().WithLevel(sarif.LevelWarning).WithMessage(sarif.NewTextMessage(text)))
 	}
+	for _, notice := range e.Notices {
+		warn(notice)
+	}
 	for _, u := range e.Coverage.Unexamined {
 		warn("Not examined: " + u.Part + ": " + u.Reason)
 	}

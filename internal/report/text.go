@@ -41,7 +41,8 @@ func writeText(b *bytes.Buffer, e *rule.Evaluation, o Options) {
 	t.set(f.waived, "waived")
 	t.set(f.known, "known from the base")
 	if o.Verbose {
-		t.passed(f.passed)
+		t.passed(f.passed, "")
+		t.passed(f.beside, "not concerned")
 	}
 	t.summary(e, f)
 }
@@ -170,9 +171,13 @@ func (t textReport) excerpt(x excerptLine) {
 	}
 }
 
-func (t textReport) passed(list []*rule.RuleVerdict) {
+// passed lists verdicts that are ALLOW, a line for each, with a note before the statement.
+func (t textReport) passed(list []*rule.RuleVerdict, note string) {
+	if note != "" {
+		note = t.paint(faint, note) + "  "
+	}
 	for _, v := range list {
-		fmt.Fprintf(t, "%s  %s  %s  %s\n", t.verdict(v.Verdict), t.paint(bold, clean(name(v))), clean(string(v.Severity)), headline(v.RuleStatement, 100))
+		fmt.Fprintf(t, "%s  %s  %s  %s%s\n", t.verdict(v.Verdict), t.paint(bold, clean(name(v))), clean(string(v.Severity)), note, headline(v.RuleStatement, 100))
 	}
 	if len(list) > 0 {
 		t.WriteByte('\n')

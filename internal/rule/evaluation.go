@@ -10,7 +10,7 @@ import (
 type Evaluation struct {
 	EvaluationID   string        `json:"evaluation_id" doc:"Unique identifier for the audit trail."`
 	ProjectID      string        `json:"project_id" doc:"Project whose rules were applied."`
-	OverallVerdict Verdict       `json:"overall_verdict" enum:"ALLOW,DENY,NEEDS_CONFIRMATION" doc:"ALLOW only if every selected rule was judged ALLOW and the caller did not go below the floor of the project's policy."`
+	OverallVerdict Verdict       `json:"overall_verdict" enum:"ALLOW,DENY,NEEDS_CONFIRMATION" doc:"ALLOW only if every selected rule was judged ALLOW, and the project's policy is content: with a subject that no rule covers, and with what the caller has narrowed."`
 	RuleVerdicts   []RuleVerdict `json:"rule_verdicts" nullable:"false" doc:"All per-rule verdicts."`
 	Violations     []RuleVerdict `json:"violations" nullable:"false" doc:"The verdicts that are DENY and not waived."`
 	Warnings       []RuleVerdict `json:"warnings" nullable:"false" doc:"The verdicts that are NEEDS_CONFIRMATION and not waived."`
@@ -52,20 +52,22 @@ type Overridden struct {
 
 // Coverage accounts for what an evaluation looked at. What was not examined is named, never dropped in silence.
 type Coverage struct {
-	RulesInScope  int          `json:"rules_in_scope" doc:"Rules that apply to the subject."`
-	RulesSelected int          `json:"rules_selected" doc:"Rules that a check has run for or a model was asked about."`
-	RulesJudged   int          `json:"rules_judged" doc:"Selected rules that a check, the cache or a model decided; those that are not listed count."`
-	RulesCut      int          `json:"rules_cut" doc:"The same as rules_not_asked."`
-	RulesNotAsked int          `json:"rules_not_asked" doc:"Rules that apply, that only a model can decide, and that it was not asked about, since they are beyond max_rules: the overall verdict is then not ALLOW."`
-	RulesUnlisted int          `json:"rules_unlisted" doc:"Rules that were decided and that rule_verdicts does not list, since it ends after max_rules verdicts. It lists the worst."`
-	FilesTotal    int          `json:"files_total" doc:"Files in the subject."`
-	FilesExamined int          `json:"files_examined" doc:"Files whose text was examined."`
-	HunksTotal    int          `json:"hunks_total" doc:"Hunks in the diff."`
-	HunksExamined int          `json:"hunks_examined" doc:"Hunks that were examined."`
-	BytesTotal    int          `json:"bytes_total" doc:"Bytes of subject text."`
-	BytesExamined int          `json:"bytes_examined" doc:"Bytes of subject text that were examined."`
-	Redacted      int          `json:"redacted" doc:"Secrets that were replaced before a model was shown the subject."`
-	Unexamined    []Unexamined `json:"unexamined" nullable:"false" doc:"Parts that were not examined, with the reason."`
+	RulesInScope   int          `json:"rules_in_scope" doc:"Rules that apply to the subject."`
+	RulesSelected  int          `json:"rules_selected" doc:"Rules that a check has run for or a model was asked about."`
+	RulesConcerned int          `json:"rules_concerned" doc:"Rules of rule_verdicts that have something to say about the subject, whether they were judged or not."`
+	RulesJudged    int          `json:"rules_judged" doc:"Selected rules that a check, the cache or a model decided; those that are not listed count."`
+	RulesCut       int          `json:"rules_cut" doc:"The same as rules_not_asked."`
+	RulesNotAsked  int          `json:"rules_not_asked" doc:"Rules that apply, that only a model can decide, and that it was not asked about, since they are beyond max_rules: the overall verdict is then not ALLOW."`
+	RulesUnlisted  int          `json:"rules_unlisted" doc:"Rules that were decided and that rule_verdicts does not list, since it ends after max_rules verdicts. It lists the worst."`
+	FilesTotal     int          `json:"files_total" doc:"Files in the subject."`
+	FilesExamined  int          `json:"files_examined" doc:"Files whose text was examined."`
+	HunksTotal     int          `json:"hunks_total" doc:"Hunks in the diff."`
+	HunksExamined  int          `json:"hunks_examined" doc:"Hunks that were examined."`
+	BytesTotal     int          `json:"bytes_total" doc:"Bytes of subject text."`
+	BytesExamined  int          `json:"bytes_examined" doc:"Bytes of subject text that were examined."`
+	Redacted       int          `json:"redacted" doc:"Secrets that were replaced before a model was shown the subject."`
+	Uncovered      Uncovered    `json:"uncovered,omitempty" enum:"allow,confirm,deny" doc:"The word of the project's policy for this kind of subject, where no rule that concerns it has decided; absent where one has."`
+	Unexamined     []Unexamined `json:"unexamined" nullable:"false" doc:"Parts that were not examined, with the reason."`
 }
 
 // Unexamined names a part of a subject that was not examined.
@@ -135,17 +137,22 @@ func Overall(verdicts []RuleVerdict) Verdict {
 	return overall
 }
 
-// Overall is the verdict that follows from all that e holds: [Overall] of its rule verdicts, but not ALLOW where the caller went
-// below the floor of the policy.
+// Overall is the verdict that follows from all that e holds: [Overall] of its rule verdicts, then the word of the policy where no
+// rule covers the subject, and never ALLOW where the caller went below the floor of the policy.
 func (e *Evaluation) Overall() Verdict {
-	overall := Overall(e.RuleVerdicts)
-	if overall == Allow && e.Coverage.RulesNotAsked > 0 {
-		return NeedsConfirmation
-	}
-	if overall == Allow && slices.ContainsFunc(e.Narrowed, func(n Narrowed) bool { return n.Floor != "" }) {
+	overall, word := Overall(e.RuleVerdicts), e.Coverage.Uncovered
+	switch {
+	case overall == Deny || word == UncoveredDeny:
+		return Deny
+	case (word != "" && word != UncoveredAllow) || e.BelowFloor() || e.Coverage.RulesNotAsked > 0:
 		return NeedsConfirmation
 	}
 	return overall
+}
+
+// BelowFloor reports whether the caller asked for less than the floor of the project's policy.
+func (e *Evaluation) BelowFloor() bool {
+	return slices.ContainsFunc(e.Narrowed, func(n Narrowed) bool { return n.Floor != "" })
 }
 
 // Tally fills the fields of e that follow from its rule verdicts: the overall verdict, violations, warnings, counts and
@@ -155,13 +162,16 @@ func (e *Evaluation) Tally() {
 	e.Violations, e.Warnings = []RuleVerdict{}, []RuleVerdict{}
 	e.RulesEvaluated, e.RulesPassed = len(e.RuleVerdicts), 0
 	e.RulesWaived = 0
-	e.Coverage.RulesJudged = e.Coverage.RulesUnlisted
+	e.Coverage.RulesJudged, e.Coverage.RulesConcerned = e.Coverage.RulesUnlisted, 0
 	var fixes strings.Builder
 	seen := map[string]bool{}
 	for i := range e.RuleVerdicts {
 		v := &e.RuleVerdicts[i]
 		if v.DecidedBy != ByNone {
 			e.Coverage.RulesJudged++
+		}
+		if v.Concerned {
+			e.Coverage.RulesConcerned++
 		}
 		if v.Waiver != nil {
 			e.RulesWaived++

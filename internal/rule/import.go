@@ -13,6 +13,7 @@ type ImportResult struct {
 	// Federation lists the changes of federation nodes.
 	Federation []NodeChange `json:"federation" nullable:"false" doc:"What changes of the federation, parents before their children."`
 	Cases      CaseChanges  `json:"cases" doc:"What changes of the test cases that came with imports."`
+	Notices    []string     `json:"notices,omitempty" nullable:"false" doc:"Scopes and fact names of the written rules that no other rule uses, each in a sentence with the nearest names; absent without any."`
 }
 
 // ImportChange is the change that an import makes to one rule.

@@ -1,6 +1,7 @@
 package rule_test
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -129,6 +130,15 @@ func TestNothingBelowTheFloorIsAllowed(t *testing.T) {
 		}
 		if flaw := e.Flaw(); flaw != "" {
 			t.Errorf("%s narrowed by %d parameters: %s", tt.verdict, len(tt.narrowed), flaw)
+		}
+	}
+}
+
+func TestAnOldVerdictConcerns(t *testing.T) {
+	for text, want := range map[string]bool{`{"rule_id":"a"}`: true, `{"concerned":true}`: true, `{"concerned":false}`: false} {
+		var v rule.RuleVerdict
+		if err := json.Unmarshal([]byte(text), &v); err != nil || v.Concerned != want {
+			t.Errorf("%s concerns: %v, %v", text, v.Concerned, err)
 		}
 	}
 }

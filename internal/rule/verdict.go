@@ -1,5 +1,7 @@
 package rule
 
+import "encoding/json"
+
 // RuleVerdict is the answer of one rule on a subject, with its evidence.
 type RuleVerdict struct {
 	RuleID           string         `json:"rule_id" doc:"The rule's identifier."`
@@ -22,6 +24,18 @@ type RuleVerdict struct {
 	Concerned        bool           `json:"concerned" doc:"Whether the rule has anything to say about the subject; false for an ALLOW because its condition does not hold or no file is among its paths."`
 	Unexamined       []Unexamined   `json:"unexamined,omitempty" doc:"What the rule is about and nothing has examined; with it the verdict is never ALLOW."`
 	SourceNodeID     string         `json:"source_node_id,omitempty" doc:"Federation node that supplies the rule; absent if no node is in play."`
+}
+
+// UnmarshalJSON implements json.Unmarshaler. A verdict from before concerned was written says nothing about it; its rule counts
+// as concerned.
+func (v *RuleVerdict) UnmarshalJSON(b []byte) error {
+	type plain RuleVerdict
+	p := plain{Concerned: true}
+	if err := json.Unmarshal(b, &p); err != nil {
+		return err
+	}
+	*v = RuleVerdict(p)
+	return nil
 }
 
 // Location is a place in the new version of a file. Lines count from 1; both ends are included.

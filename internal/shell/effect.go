@@ -89,6 +89,10 @@ func (s Script) Effect(fsys FS, dir string) Effect {
 	}
 	t.tree.root = path.Clean(dir)
 	t.dir = t.tree.root
+	if _, n, err := t.tree.resolve(t.dir, true); err != nil || n == nil || n.kind != Folder {
+		t.unsure("the folder in which the program begins is not there")
+		t.tree.assume(t.dir)
+	}
 	if s.unsure != "" {
 		t.unsure("%s", s.unsure)
 	}
@@ -109,6 +113,9 @@ func (t *tree) changes(earlier bool) []File {
 		}
 		if was != nil {
 			f.Before = &was.text
+		}
+		if is != nil && is.kind == Folder && is.guess {
+			continue
 		}
 		if is != nil && is.guess && is.text == "" && len(t.earlier[name]) == 0 {
 			continue // nothing of its content is known

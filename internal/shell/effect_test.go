@@ -10,7 +10,7 @@ import (
 // world is a file system for tests.
 func world() Map {
 	return Map{
-		"/p/src/old.py": "a=1\nb=2\n", "/p/src/x/y.txt": "y\n", "/p/b.txt": "one\ntwo\nthree\n", "/p/lnk": "-> src", "/p/dl": "-> src/x", "/p/l.py": "-> src/old.py", "/p/.git/": "", "/p/none": "no newline",
+		"/p/src/old.py": "a=1\nb=2\n", "/p/src/x/y.txt": "y\n", "/p/b.txt": "one\ntwo\nthree\n", "/p/lnk": "-> src", "/p/dl": "-> src/x", "/p/l.py": "-> src/old.py", "/p/.git/": "", "/p/none": "no newline", "/p/nest/.git/config": "", "/p/bare/HEAD": "",
 	}
 }
 
@@ -60,7 +60,7 @@ func TestTheFilesOfAProgramAreWorkedOut(t *testing.T) {
 		`printf 'a%s\n' 1 2 > a; printf '%b' 'x\ty' > b; printf '\x41%%%d' 7 > c`: `a="a1\na2\n"; b="x\ty"; c="A%7"`,
 		`echo -n x > a; echo -e 'a\tb\c' > b`:                                     `a="x"; b="a\tb"`,
 		`cp b.txt src; mv src/old.py new.py; rm none; touch t src/old2`:           `new.py="a=1\nb=2\n"; -none; src/b.txt="one\ntwo\nthree\n"; -src/old.py; src/old2=""; t=""`,
-		`mkdir -p q/r && echo x > q/r/s; rm -rf src`:                              `q/; q/r/; q/r/s="x\n"; -src; -src/old.py; -src/x; -src/x/y.txt`,
+		`mkdir -p r/r && echo x > r/r/s; rm -rf src`:                              `r/; r/r/; r/r/s="x\n"; -src; -src/old.py; -src/x; -src/x/y.txt`,
 		`mv src moved`: `moved/; moved/old.py="a=1\nb=2\n"; moved/x/; moved/x/y.txt="y\n"; -src; -src/old.py; -src/x; -src/x/y.txt`,
 		`ln -s b.txt z; echo x > z; chmod +x none`:                                                                              `b.txt="x\n"; none="no newline" (mode); z -> b.txt`,
 		`echo x > lnk/q; echo y >> l.py`:                                                                                        `src/old.py="a=1\nb=2\ny\n"; src/q="x\n"`,
@@ -80,7 +80,7 @@ func TestTheFilesOfAProgramAreWorkedOut(t *testing.T) {
 		"git apply <<'E'\n--- /dev/null\n+++ b/n/f\n@@ -0,0 +1,1 @@\n+x\nE":                                                     `n/; n/f="x\n"`,
 		"apply_patch <<'E'\n*** Begin Patch\n*** Update File: b.txt\n@@\n one\n-two\n+2\n*** Add File: c\n+x\n*** End Patch\nE": `b.txt="one\n2\nthree\n"; c="x\n"`,
 		`ls -la; cat b.txt | grep -n x | sort -u | head -5; git status; git diff HEAD~1 -- src; wc -l < b.txt`:                  ``,
-		`cd src && ls`: ``, `true && pwd`: ``, `git log --oneline -5 | cat`: ``, `find . -name '*.py' -type f`: `an argument is not known: *.py`, `rg -n 'eval\(' src`: ``, `echo hi >&2`: ``, `ls > /dev/null 2>&1`: ``,
+		`cd src && ls`: ``, `true && pwd`: ``, `git log --oneline -5 | cat`: ``, `cd src && git status; git -C src diff`: ``, `date +%s`: ``, `find . -name '*.py' -type f`: `an argument is not known: *.py`, `rg -n 'eval\(' src`: ``, `echo hi >&2`: ``, `ls > /dev/null 2>&1`: ``,
 		`exit 0; echo x > a`: ``, `false && echo x > a`: ``, `set -e; echo x > a`: `a="x\n"`, `! true || echo x > a`: `a="x\n"`,
 		`x=$(ls); echo y > a`: `a="y\n"`, `> a`: `a=""`,
 	} {
@@ -100,7 +100,8 @@ func TestWhatIsNotUnderstoodIsNamed(t *testing.T) {
 		`echo $HOME`: "$HOME", `rm $X`: "$X", `cat *.txt`: "*.txt", `echo ~`: "~", `$X b.txt`: "not known", `> $X`: "target of a redirection", `cd $X && ls`: "$X", `cd; ls`: "folder of cd",
 		`find . -delete`: "find with -delete", `find . -exec rm {} +`: "find with -exec", `find . -fprint a`: "-fprint", `sort -o a b.txt`: "sort with -o", `sort -uo a b.txt`: "sort with -uo", `sort --outp=a b.txt`: "sort with",
 		`rg --pre x y`: "rg with --pre", `uniq a b`: "uniq", `git -c core.pager=x log`: "option -c of git", `git log --output=a`: "--output", `git diff --ext-diff`: "--ext-diff", `git push`: "git push", `git commit -m x`: "git commit",
-		`git grep -Ox y`: "-Ox", `git branch new`: "git branch", `tree -o a`: "tree", `date -s 1`: "date", `go vet ./...`: "program go", `xargs rm < b.txt`: "xargs", `env ls`: "env",
+		`git grep -Ox y`: "-Ox", `git branch new`: "git branch", `tree -o a`: "tree", `cd nest && git status`: "settings of the repository", `git -C bare log`: "settings of the repository", `mkdir w && cd w && echo x > HEAD && git status`: "settings of the repository", `date 01010000`: "date", `hostname x`: "hostname",
+		`echo x >!a`: "several ways", `echo "$+x" > a`: "several ways", `set -- a; echo $10 > a`: "several ways", `date -s 1`: "date", `go vet ./...`: "program go", `xargs rm < b.txt`: "xargs", `env ls`: "env",
 		`PATH=. ls`: "variable PATH", `export LD_PRELOAD=x; ls`: "LD_PRELOAD", `GIT_EXTERNAL_DIFF=x git diff`: "GIT_EXTERNAL_DIFF", `HOME=x; cd`: "HOME", `IFS=x; ls`: "IFS", `RIPGREP_CONFIG_PATH=x rg y`: "RIPGREP",
 		`ls & echo x > a`: "background", `cat <(ls)`: "process substitution", `coproc ls`: "background", `trap 'x' EXIT`: "trap", `alias ls=rm`: "alias", `. ./x`: "program .", `source x`: "source", `read x < b.txt`: "program read",
 		`echo 'a\tb' > a`: "several ways", `echo - > a`: "several ways", `x="a b"; echo $x > a`: "several ways", `echo x > a > b`: "several ways", `echo x > a | cat`: "several ways", `echo a | x=1`: "several ways",
@@ -109,7 +110,7 @@ func TestWhatIsNotUnderstoodIsNamed(t *testing.T) {
 		`set -e; grep x b.txt; echo y > a`: "set -e", `set -o noclobber`: "option -o", `cat b.txt | tee b.txt`: "same file", `sed s/a/b/ b.txt | tee b.txt`: "same file", `cat b.txt >> b.txt`: "cat reads the file", `echo x | tee a | head -1`: "end early",
 		`sed -i s/a/b/w b.txt`: "program of sed", `sed -i 's/a/id/e' b.txt`: "program of sed", `sed -n 'w a' b.txt`: "program of sed", `sed -i.bak s/a/b/ b.txt`: "-i.bak", `sed -i 's/o\|n/b/' b.txt`: "program of sed", `sed -i s/a/b/ nope`: "sed nope",
 		`sed -i s/a/b/ l.py`: "replaces the link", `cp -r src q`: "option -r", `cp nope q`: "cp nope", `cp src q`: "cp src", `mv b.txt nope/`: "mv nope/", `rm nope`: "rm nope", `rm src`: "rm src", `rm -rf .`: "rm .", `cd src; rm -rf ../src`: "rm ../src",
-		`mkdir src`: "mkdir src", `ln b.txt c`: "ln", `chmod 444 b.txt`: "chmod", `chmod u+s b.txt`: "chmod", `echo x > /dev/sda`: "/dev/sda", `cat /dev/stdin`: "", `echo x > src`: "cannot be written", `echo x > nope/a`: "cannot be written",
+		`mkdir src`: "mkdir src", `ln b.txt c`: "ln", `chmod 444 b.txt`: "chmod", `chmod u+s b.txt`: "chmod", `echo x > /dev/sda`: "/dev/sda", `cat /dev/stdin`: "", `echo x > src`: "cannot be written", `echo x > nope/a`: "folder of /p/nope/a is not there",
 		`echo x > .git/config`: "file of git itself", `cd dl/..; ls`: "leads through a link", `x=(1 2); ls`: "array", `((x++))`: "arithmetic", `declare x=1`: "declare", `f() { ls; }; X=1 f`: "function f", `exec ls`: "exec", `bash -x b.txt`: "options or the file",
 		`bash <<< "$X"`: "program of a shell", `eval "$X"`: "", `printf -v x y`: "format", `printf '%5s' x > a`: "format", `echo x | sh`: "program x", `echo "x > a" | bash -i`: "options", `|& x`: "", `echo x >&7`: "not open", `cat <&7`: "not open",
 		`for ((i=0;i<3;i++)); do echo x > a; done`: "loop", `case x in [x]) echo y > a;; esac`: "which case", `nohup ls`: "nohup", `time npm x`: "npm", `shift`: "shift", `local x=1`: "local", `{ echo x; echo y > q; } | true`: "end early",
@@ -134,11 +135,12 @@ func TestAPartOfTheEffectIsShown(t *testing.T) {
 		"npm test && cd src && cat > a.py <<E\neval($Y)\nE":            `src/a.py="eval($Y)\n"`,
 		`if npm test; then echo a > q; else echo b > r; fi`:            `q="a\n"; r="b\n"`,
 		`python3 gen.py | sed s/a/b/; sed -i 's/a=1/eval/' src/old.py`: `src/old.py="eval\nb=2\n"`,
-		`echo 'a\tb' > a`:        `a="a\\tb\n"`,
-		`echo "eval(x) $Y" > a`:  `a="eval(x) $Y\n"`,
-		"cat > a <<E\nx":         `a="x\n"`,
-		`ls > b.txt; echo x > a`: `a="x\n"`,
-		`sh -c "$X; echo y > b"`: `b="y\n"`,
+		`echo 'a\tb' > a`:                  `a="a\\tb\n"`,
+		`echo "eval(x) $Y" > a`:            `a="eval(x) $Y\n"`,
+		"cat > a <<E\nx":                   `a="x\n"`,
+		`ls > b.txt; echo x > a`:           `a="x\n"`,
+		`make build; echo x > build/out/a`: `build/out/a="x\n"`,
+		`sh -c "$X; echo y > b"`:           `b="y\n"`,
 	} {
 		e := effect(t, text)
 		if len(e.Unknown) == 0 {
@@ -213,4 +215,15 @@ func FuzzEffect(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestAFolderThatIsNotThereHidesNothing(t *testing.T) {
+	s, err := Parse("cat > app.py <<E\neval(x)\nE")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := s.Effect(world(), "/elsewhere/src")
+	if len(e.Unknown) == 0 || len(e.Files) != 1 || e.Files[0].Path != "/elsewhere/src/app.py" || *e.Files[0].After != "eval(x)\n" {
+		t.Errorf("leaves %s", told(e))
+	}
 }

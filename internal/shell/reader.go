@@ -18,10 +18,10 @@ type readerRule struct {
 
 // readers are programs that change no file, with the options by which they would.
 var readers = map[string]readerRule{
-	"ls": {}, "grep": {}, "egrep": {}, "fgrep": {}, "head": {}, "tail": {}, "wc": {}, "whoami": {operands: -1}, "id": {}, "uname": {}, "hostname": {operands: -1},
+	"ls": {}, "grep": {}, "egrep": {}, "fgrep": {}, "head": {}, "tail": {}, "wc": {}, "whoami": {operands: -1}, "id": {}, "uname": {}, "hostname": {short: "Fb", operands: -1},
 	"basename": {}, "dirname": {}, "realpath": {}, "readlink": {}, "stat": {}, "diff": {}, "cmp": {}, "cut": {}, "tr": {}, "nl": {}, "tac": {}, "rev": {}, "seq": {}, "sleep": {},
 	"du": {}, "df": {}, "md5sum": {}, "sha1sum": {}, "sha256sum": {}, "od": {}, "comm": {}, "paste": {}, "fold": {}, "expr": {}, "nproc": {}, "arch": {}, "which": {}, "type": {}, "jq": {},
-	"date": {short: "s", long: []string{"set"}}, "file": {short: "C", long: []string{"compile"}}, "tree": {short: "oR", long: []string{"output"}},
+	"date": {short: "s", long: []string{"set"}, operands: -1}, "file": {short: "C", long: []string{"compile"}}, "tree": {short: "oR", long: []string{"output"}},
 	"sort": {short: "oT", long: []string{"output", "compress-program", "temporary-directory", "files0-from"}}, "uniq": {operands: 1},
 	"rg":   {short: "z", long: []string{"pre", "hostname-bin", "search-zip"}},
 	"find": {long: []string{"exec", "execdir", "ok", "okdir", "delete", "fprint", "fprint0", "fprintf", "fls", "files0-from"}},
@@ -44,6 +44,10 @@ func (r readerRule) allows(args []string) (string, bool) {
 		case a == "--":
 			operands += len(args) - i - 1
 			return a, r.operands == 0 || operands <= max(r.operands, 0)
+		case strings.HasPrefix(a, "+"): // a format of date, or a count of lines
+			if r.operands > 0 {
+				operands++
+			}
 		case a == "-" || !strings.HasPrefix(a, "-"):
 			operands++
 		default:
@@ -129,6 +133,33 @@ func (t reading) git(args []string) {
 			t.unsure("the effect of git %s with %s is not known", name, arg)
 		}
 	}
+	t.repository(dir)
 	t.readsFiles(rest)
 	t.output(1, "", false)
+}
+
+// repository notes a folder whose repository is another one than that of the folder in which the program begins: git runs programs
+// that the settings of a repository name, and any folder with the right files is a repository.
+func (t reading) repository(dir string) {
+	own, ok := t.rootOf(t.tree.root)
+	other, otherOK := t.rootOf(path.Clean(dir))
+	if !ok || !otherOK || own != other {
+		t.unsure("the settings of the repository of %s are not known", dir)
+	}
+}
+
+// rootOf returns the root of the repository of a folder, empty outside of one; false if it is not certain.
+func (t reading) rootOf(dir string) (string, bool) {
+	for {
+		if _, n, err := t.tree.resolve(strings.TrimSuffix(dir, "/")+"/.git", false); err == nil && n != nil {
+			return dir, true
+		}
+		if _, n, err := t.tree.resolve(strings.TrimSuffix(dir, "/")+"/HEAD", false); err == nil && n != nil {
+			return "", false // it may be a bare repository
+		}
+		if dir == "/" {
+			return "", true
+		}
+		dir = path.Dir(dir)
+	}
 }

@@ -166,6 +166,9 @@ func (t *tracer) redirect(e *expander, r *syntax.Redirect, fd int) bool {
 		t.fds[fd] = &stream{kind: capture, guess: true}
 		return false
 	}
+	if strings.HasPrefix(word.Text, "!") || strings.HasPrefix(word.Text, "|") {
+		t.unsure("shells read this in several ways: > before %s", word.Text[:1])
+	}
 	switch r.Op {
 	case syntax.DplIn, syntax.DplOut:
 		if r.Op == syntax.DplOut && r.N == nil && t.dialect == Bash && !duplicates(word.Text) {

@@ -213,6 +213,11 @@ func (t *tree) parent(real string) error {
 // file returns the regular file with a name for writing, and makes it if need be.
 func (t *tree) file(name string) (string, *node, error) {
 	real, n, err := t.resolve(name, true)
+	if errors.Is(err, fs.ErrNotExist) {
+		t.unsure("the folder of %s is not there", name)
+		t.assume(path.Dir(path.Clean(name)))
+		real, n, err = t.resolve(name, true)
+	}
 	switch {
 	case err != nil:
 		return "", nil, err
@@ -234,6 +239,18 @@ func (t *tree) file(name string) (string, *node, error) {
 		return "", nil, fmt.Errorf("%s has another name", name)
 	}
 	return real, n, t.load(real, n)
+}
+
+// assume takes the folders of a name for given, which something that is not followed may have made.
+func (t *tree) assume(name string) {
+	for i := 1; i <= len(name); i++ {
+		if i < len(name) && name[i] != '/' {
+			continue
+		}
+		if real, n, err := t.resolve(name[:i], true); err == nil && n == nil {
+			t.nodes[real] = &node{kind: Folder, loaded: true, guess: true}
+		}
+	}
 }
 
 // put replaces the content of a file.

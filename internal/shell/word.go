@@ -194,6 +194,11 @@ func (e *expander) parts(b *builder, parts []syntax.WordPart, quoted, first bool
 			if e.dialect == Sh && i+1 < len(parts) && strings.HasSuffix(p.Value, "$") {
 				e.differs("a $ before a quote")
 			}
+			if i+1 < len(parts) && strings.HasSuffix(p.Value, "$") {
+				if next, ok := parts[i+1].(*syntax.Lit); ok && next.Value != "" && strings.IndexByte("~^=+:#", next.Value[0]) >= 0 {
+					e.differs("a $ before " + next.Value[:1])
+				}
+			}
 			e.literal(b, p.Value, quoted, first && i == 0)
 		case *syntax.SglQuoted:
 			e.single(b, p)
@@ -209,6 +214,11 @@ func (e *expander) parts(b *builder, parts []syntax.WordPart, quoted, first bool
 			if p.Short && i+1 < len(parts) {
 				if next, ok := parts[i+1].(*syntax.Lit); ok && (strings.HasPrefix(next.Value, ":") || strings.HasPrefix(next.Value, "[")) {
 					e.differs("a variable with : or [ after it")
+				}
+			}
+			if digit := p.Param; p.Short && digit != nil && i+1 < len(parts) && digit.Value >= "0" && digit.Value <= "9" {
+				if next, ok := parts[i+1].(*syntax.Lit); ok && next.Value != "" && next.Value[0] >= '0' && next.Value[0] <= '9' {
+					e.differs("$1 with a digit after it")
 				}
 			}
 			e.param(b, p, quoted)
@@ -275,6 +285,9 @@ func (e *expander) literal(b *builder, text string, quoted, first bool) {
 				b.add(text[i : i+1])
 			}
 			b.quote()
+		case c == '$' && i+1 < len(text) && strings.IndexByte("~^=+:#", text[i+1]) >= 0:
+			e.differs("a $ before " + text[i+1:i+2])
+			b.add("$")
 		case !quoted && (c == '*' || c == '?' || c == '['):
 			b.pattern(text[i : i+1])
 		default:

@@ -1,0 +1,143 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"tenet/internal/client"
+	"tenet/internal/rule"
+	"tenet/internal/subject"
+	"tenet/internal/wire"
+	"tenet/internal/wire/op"
+)
+
+// policyCommands are `tenet policy ...`.
+type policyCommands struct {
+	Show policyShowCommand `cmd:"" data:"read" help:"Show the policy of the project."`
+	Set  policySetCommand  `cmd:"" help:"Change the policy of the project."`
+}
+
+// policyProject is the project whose policy a command is about.
+func policyProject(s *session) string { return cmp.Or(s.project(), rule.DefaultProject) }
+
+type policyShowCommand struct {
+	output
+}
+
+func (policyShowCommand) Help() string {
+	return `The policy of a project bounds what callers may leave out, and decides about subjects that no rule covers.
+
+    tenet policy show
+    tenet policy show --project payments --format json`
+}
+
+func (k *policyShowCommand) Run(ctx context.Context, s *session, c *client.Client) error {
+	p, err := client.Get(ctx, c, op.GetProject.At(policyProject(s)))
+	return show(s, k.output, p.Policy, err, printPolicy)
+}
+
+func printPolicy(s *session, p rule.ProjectPolicy) error {
+	if p.Unreadable {
+		s.note("the stored policy cannot be read; until it is set again, nothing uncovered and nothing narrowed is ALLOW")
+	}
+	f := &p.Floor
+	bound := "free"
+	if f.BoundNode {
+		bound = "the node of the repository, or one below it"
+	}
+	rows := [][]any{
+		{"floor severity_min", cmp.Or(string(f.SeverityMin), "none")}, {"floor environment", cmp.Or(f.Environment, "none")}, {"floor node_id", bound},
+	}
+	for i := range f.Scopes {
+		rows = append(rows, []any{"floor scope", f.Scopes[i].Scope + " for " + strings.Join(f.Scopes[i].Repositories, ", ")})
+	}
+	for _, kind := range subject.Kinds {
+		word := string(p.UncoveredFor(string(kind)))
+		if _, set := p.Uncovered[string(kind)]; !set {
+			word += " (default)"
+		}
+		rows = append(rows, []any{"uncovered " + string(kind), word})
+	}
+	return s.table("SETTING\tVALUE", rows)
+}
+
+type policySetCommand struct {
+	SeverityMin string            `placeholder:"SEVERITY" help:"The highest severity_min that a caller may ask for: LOW, MEDIUM, HIGH or CRITICAL; none takes it away."`
+	Environment string            `placeholder:"NAME" help:"The environment whose snapshot judges: production, staging or development; none takes it away."`
+	BoundNode   string            `placeholder:"YES|NO" enum:",yes,no" default:"" help:"yes: a caller's node must be that of the repository, or one below it."`
+	Scope       map[string]string `placeholder:"GLOB=SCOPE" help:"Subjects of these repositories are in this scope, several times for several; replaces those that there are."`
+	NoScopes    bool              `help:"Take all scopes away."`
+	Uncovered   map[string]string `placeholder:"KIND=WORD" help:"What becomes of a subject of this kind that no rule covers: allow, confirm or deny; several times for several."`
+	Reason      string            `placeholder:"TEXT" help:"Why; needed for a change that loosens the policy."`
+}
+
+func (policySetCommand) Help() string {
+	return `What is not named stays as it is. An evaluation below the floor gives its verdicts, but is never ALLOW.
+
+    tenet policy set --severity-min MEDIUM --bound-node yes
+    tenet policy set --scope 'acme/*=finance' --environment production
+    tenet policy set --uncovered action=allow --reason 'the assistant asks by itself'`
+}
+
+// Run reads the policy before it changes a part of the floor, which the server replaces as a whole.
+func (k *policySetCommand) Run(ctx context.Context, s *session) error {
+	if k.NoScopes && len(k.Scope) > 0 {
+		return errors.New("give --scope or --no-scopes, not both")
+	}
+	return s.with(ctx, needsData, func(c *client.Client) error {
+		project := policyProject(s)
+		now, err := client.Get(ctx, c, op.GetProject.At(project))
+		if err != nil {
+			return err
+		}
+		change := wire.ProjectPolicyInput{Reason: k.Reason}
+		if k.SeverityMin+k.Environment+k.BoundNode != "" || k.NoScopes || len(k.Scope) > 0 {
+			change.Floor = wire.Some(k.floor(now.Policy.Floor))
+		}
+		if len(k.Uncovered) > 0 {
+			change.Uncovered = map[string]rule.Uncovered{}
+			for kind, word := range k.Uncovered {
+				change.Uncovered[kind] = rule.Uncovered(word)
+			}
+		}
+		if !change.Floor.Set && len(change.Uncovered) == 0 {
+			return errors.New("nothing to change; name a setting, such as --severity-min MEDIUM")
+		}
+		p, err := client.Call(ctx, c, op.ChangeProject.At(project), wire.ChangeProject{Policy: &change})
+		if err != nil {
+			return err
+		}
+		return printPolicy(s, p.Policy)
+	})
+}
+
+// floor returns a floor with the changes of the command.
+func (k *policySetCommand) floor(f rule.Floor) rule.Floor {
+	set := func(to *string, from string) {
+		switch strings.ToLower(from) {
+		case "":
+		case "none":
+			*to = ""
+		default:
+			*to = from
+		}
+	}
+	severity := string(f.SeverityMin)
+	set(&severity, k.SeverityMin)
+	set(&f.Environment, k.Environment)
+	f.SeverityMin = rule.Severity(severity)
+	if k.BoundNode != "" {
+		f.BoundNode = k.BoundNode == "yes"
+	}
+	if k.NoScopes || len(k.Scope) > 0 {
+		f.Scopes = nil
+	}
+	for _, glob := range slices.Sorted(maps.Keys(k.Scope)) {
+		f.Scopes = append(f.Scopes, rule.ScopeFloor{Repositories: []string{glob}, Scope: k.Scope[glob]})
+	}
+	return f
+}

@@ -1,0 +1,31 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestPolicyCommands(t *testing.T) {
+	data := t.TempDir()
+	step := func(code int, says string, args ...string) {
+		t.Helper()
+		got, out, errs := run(t, "", append([]string{"policy"}, append(args, "--data", data)...)...)
+		if got != code || !strings.Contains(strings.Join(strings.Fields(out+errs), " "), says) {
+			t.Errorf("%v: exit %d, want %d with %q:\n%s%s", args, got, code, says, out, errs)
+		}
+	}
+	step(0, "uncovered action confirm (default)", "set", "--severity-min", "medium")
+	step(0, "floor severity_min MEDIUM", "show")
+	step(0, "floor node_id the node of the repository", "set", "--bound-node", "yes", "--scope", "acme/*=finance", "--uncovered", "action=deny")
+	step(0, "floor scope finance for acme/*", "show")
+	step(0, "floor severity_min MEDIUM", "show")
+	step(0, "uncovered action deny", "show")
+	step(0, `"bound_node": true`, "show", "--format", "json")
+	step(2, "loosens the policy: floor.severity_min none instead of MEDIUM", "set", "--severity-min", "none")
+	step(0, "floor severity_min none", "set", "--severity-min", "none", "--reason", "agreed")
+	step(2, "no floor.scopes entry", "set", "--no-scopes")
+	step(2, "policy.uncovered.deed", "set", "--uncovered", "deed=deny")
+	step(2, "nothing to change", "set")
+	step(2, "not both", "set", "--no-scopes", "--scope", "a=b")
+	step(2, "policy.floor.environment", "set", "--environment", "moon")
+}
