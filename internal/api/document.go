@@ -104,7 +104,7 @@ func (s Documents) content(ctx context.Context, in *struct {
 },
 ) (contentOutput, error) {
 	if in.Format == "text" {
-		_, text, err := s.Documents.Text(ctx, rest.Project(ctx), in.ID)
+		_, text, _, err := s.Documents.Text(ctx, rest.Project(ctx), in.ID)
 		return contentOutput{"text/plain; charset=utf-8", "inline", filePolicy, []byte(text)}, err
 	}
 	d, content, err := s.Documents.Content(ctx, rest.Project(ctx), in.ID)

@@ -74,7 +74,7 @@ func documentOf(d store.Document, rules int) wire.Document {
 	return wire.Document{
 		ID: d.ID, ProjectID: d.ProjectID, Filename: d.Filename, MIMEType: d.MIMEType, SizeBytes: d.SizeBytes, Title: d.Title,
 		DocumentType: d.DocumentType, SHA256: d.SHA256, UploadedBy: d.UploadedBy, UploadedAt: d.UploadedAt, Chunks: d.Chunks, Pages: d.Pages,
-		Characters: d.Characters, RulesExtracted: rules, EmbeddingModel: d.EmbeddingModel,
+		Characters: d.Characters, Unread: d.Unread, RulesExtracted: rules, EmbeddingModel: d.EmbeddingModel,
 	}
 }
 
@@ -131,23 +131,23 @@ func (d *Documents) File(ctx context.Context, projectID, id string) (filename st
 // textBatch is how many chunks are read at once.
 const textBatch = 500
 
-// Text returns the title of a document and its text, or not_found. Paragraphs are parted by an empty line.
-func (d *Documents) Text(ctx context.Context, projectID, id string) (title, text string, err error) {
+// Text returns the title of a document, its text, and what that leaves out, or not_found. Paragraphs are parted by an empty line.
+func (d *Documents) Text(ctx context.Context, projectID, id string) (title, text, unread string, err error) {
 	document, err := d.store.Documents.Get(ctx, projectID, id)
 	if err != nil {
-		return "", "", err
+		return "", "", "", err
 	}
 	var b strings.Builder
 	for after := 0; ; {
 		chunks, err := d.store.Documents.Chunks(ctx, projectID, id, after, textBatch)
 		if err != nil {
-			return "", "", err
+			return "", "", "", err
 		}
 		for _, c := range chunks {
 			b.WriteString(c.Text)
 		}
 		if len(chunks) < textBatch {
-			return document.Title, strings.TrimSpace(b.String()), nil
+			return document.Title, strings.TrimSpace(b.String()), document.Unread, nil
 		}
 		after = chunks[len(chunks)-1].N
 	}

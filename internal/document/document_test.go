@@ -110,7 +110,7 @@ func TestUploads(t *testing.T) {
 		if again, err := s.Get(s.ctx, "p", got.ID); err != nil || again != got {
 			t.Errorf("%+v, error %v", again, err)
 		}
-		if title, text, err := s.Text(s.ctx, "p", got.ID); err != nil || title != "Key policy" || text != "Key policy\n\nRotate keys.\n\nDoors\n\nLock doors." {
+		if title, text, unread, err := s.Text(s.ctx, "p", got.ID); err != nil || unread != "" || title != "Key policy" || text != "Key policy\n\nRotate keys.\n\nDoors\n\nLock doors." {
 			t.Errorf("%q, %q, error %v", title, text, err)
 		}
 		if _, content, err := s.Content(s.ctx, "p", got.ID); err != nil || !strings.HasPrefix(string(content), "# Key") {

@@ -52,7 +52,7 @@ func (d *Documents) Upload(ctx context.Context, projectID string, u wire.Upload)
 	made := store.Document{
 		ProjectID: projectID, ID: audit.NewID(), Filename: u.Filename, MIMEType: format.MIMEType(), Title: titleOf(&u, result),
 		DocumentType: u.DocumentType, SHA256: hash, SizeBytes: int64(len(u.Content)), UploadedBy: auth.ActorFrom(ctx).Name,
-		UploadedAt: rule.Instant(d.cfg.Now()), Pages: result.Pages,
+		UploadedAt: rule.Instant(d.cfg.Now()), Pages: result.Pages, Unread: result.Unread,
 	}
 	chunks := divide(result.Blocks)
 	if len(chunks) > maxChunks {

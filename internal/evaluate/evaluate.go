@@ -80,7 +80,7 @@ type Released interface {
 // Documents holds uploaded documents.
 type Documents interface {
 	// Text returns the title and the text of a document, or not_found.
-	Text(ctx context.Context, projectID, id string) (title, text string, err error)
+	Text(ctx context.Context, projectID, id string) (title, text, unread string, err error)
 }
 
 // Evaluator runs evaluations. It is safe for concurrent use.

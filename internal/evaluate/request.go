@@ -50,11 +50,11 @@ func (req *Request) resolve(ctx context.Context, documents Documents) error {
 		if documents == nil {
 			return rule.NotFound("document", id)
 		}
-		title, text, err := documents.Text(ctx, req.ProjectID, id)
+		title, text, unread, err := documents.Text(ctx, req.ProjectID, id)
 		if err != nil {
 			return err
 		}
-		if err := subject.WithText(&s, title, text); err != nil {
+		if err := subject.WithText(&s, title, text, unread); err != nil {
 			return err
 		}
 	}

@@ -20,6 +20,7 @@ type Document struct {
 	Pages        int // 0 where the format has none
 	Characters   int // of the extracted text
 	Chunks       int
+	Unread       string // what the text leaves out, such as "page 3 shows no text and may be a picture of it"; empty if nothing
 	// EmbeddingModel is the model of which every chunk has a vector; empty without one.
 	EmbeddingModel string
 }

@@ -9,6 +9,9 @@ import (
 	"tenet/internal/rule"
 )
 
+// maxIncomplete is the most bytes of what a content leaves out.
+const maxIncomplete = 1000
+
 // given is a file of the input with its content as bytes; nil if only the path is known.
 type given struct {
 	number  int // in the input
@@ -44,7 +47,7 @@ func (s *Subject) addFiles(p *rule.Problems, in *Input) {
 			p.Add(fmt.Sprintf("files[%d].content_base64", i), "brings the subject to more than %d lines; split it", MaxLines)
 			return
 		}
-		if g.content != nil && c.complete(path, g) {
+		if g.content != nil && file.Incomplete == "" && c.complete(path, g) {
 			continue
 		}
 		f := diff.File{Path: path, Change: diff.Whole, Others: diff.Readings(file.Path, path)}
@@ -52,6 +55,9 @@ func (s *Subject) addFiles(p *rule.Problems, in *Input) {
 			f.Missing, f.Unseen = true, "its content is not given"
 		} else {
 			g.fill(&f)
+		}
+		if left := label(p, fmt.Sprintf("files[%d].incomplete", i), file.Incomplete, maxIncomplete); left != "" && f.Unseen == "" {
+			f.Unseen = left
 		}
 		s.Files = append(s.Files, f)
 	}

@@ -40,7 +40,9 @@ func inputOf(of any, p *rule.Problems) Input {
 		}
 		return textInput(s, p)
 	case *loadedDocument:
-		return textInput(&s.DocumentSubject, p)
+		in := textInput(&s.DocumentSubject, p)
+		in.Files[0].Incomplete = s.unread
+		return in
 	case *wire.TransactionSubject:
 		return transactionInput(s, p)
 	case *wire.CommunicationSubject:
@@ -51,9 +53,9 @@ func inputOf(of any, p *rule.Problems) Input {
 	panic(fmt.Sprintf("subject: %T is not a submitted subject", of))
 }
 
-// WithText sets the text of an uploaded document, and its title unless it has one. A document that has a text already is
+// WithText sets the text of an uploaded document and what that leaves out, and its title unless it has one. A document that has a text already is
 // invalid: nobody could say which of the two to judge.
-func WithText(s *wire.Submitted, title, text string) error {
+func WithText(s *wire.Submitted, title, text, unread string) error {
 	d, ok := s.Of.(*wire.DocumentSubject)
 	if !ok || d.Content != "" {
 		var p rule.Problems
@@ -65,7 +67,7 @@ func WithText(s *wire.Submitted, title, text string) error {
 	if strings.TrimSpace(full.Title) == "" {
 		full.Title = title
 	}
-	s.Of = &loadedDocument{full}
+	s.Of = &loadedDocument{full, unread}
 	return nil
 }
 
@@ -80,7 +82,11 @@ func eventInput(s *wire.BusinessEventSubject, p *rule.Problems) Input {
 }
 
 // loadedDocument is an uploaded document with its text.
-type loadedDocument struct{ wire.DocumentSubject }
+type loadedDocument struct {
+	wire.DocumentSubject
+
+	unread string
+}
 
 // textInput makes the document's text a whole file, so that the judge can read it in parts and locations have lines.
 func textInput(s *wire.DocumentSubject, p *rule.Problems) Input {

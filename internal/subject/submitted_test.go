@@ -54,7 +54,7 @@ func TestSubmittedContradictions(t *testing.T) {
 		t.Errorf("two senders: %v", err)
 	}
 	doc := wire.Submitted{Kind: Document, Of: &wire.DocumentSubject{DocumentID: "d"}}
-	if err := WithText(&doc, "Offer", "the text"); err != nil {
+	if err := WithText(&doc, "Offer", "the text", ""); err != nil {
 		t.Fatal(err)
 	}
 	in, err := InputOf(&doc)
@@ -62,7 +62,7 @@ func TestSubmittedContradictions(t *testing.T) {
 		t.Errorf("an uploaded document: %+v, %v", in, err)
 	}
 	both := wire.Submitted{Kind: Document, Of: &wire.DocumentSubject{DocumentID: "d", Content: "mine"}}
-	if err := WithText(&both, "Offer", "the text"); rule.CodeOf(err) != rule.CodeInvalid {
+	if err := WithText(&both, "Offer", "the text", ""); rule.CodeOf(err) != rule.CodeInvalid {
 		t.Errorf("two texts: %v", err)
 	}
 	for _, title := range []string{"", "../../etc/passwd", "/etc/passwd", "a\nb", strings.Repeat("x", 5000)} {

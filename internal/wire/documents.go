@@ -57,6 +57,7 @@ type Document struct {
 	Chunks         int       `json:"chunks" doc:"Pieces that its text was divided into for search."`
 	Pages          int       `json:"pages" doc:"Pages; 0 where the format has none."`
 	Characters     int       `json:"characters" doc:"Characters of its text."`
+	Unread         string    `json:"unread,omitempty" doc:"What its text leaves out, such as pages that are pictures: no rule about its content is then ALLOW. Absent if the text is all of it."`
 	RulesExtracted int       `json:"rules_extracted" doc:"Rules whose source_refs name the document, without superseded and retired ones."`
 	EmbeddingModel string    `json:"embedding_model" doc:"Model that has made vectors of all its chunks; empty while there is none."`
 }

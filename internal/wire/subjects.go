@@ -45,6 +45,8 @@ type InputFile struct {
 	Content *string `json:"content,omitempty" nullable:"true" nul:"true" doc:"The whole content. If the diff has the path and does not show its whole content (a renamed, copied or binary file, or one without hunks), this is that content: it must be the one that the index line of the diff names, as git stores it, or, for a binary delta, the content before the change."`
 	// ContentBase64 is the content of a file that is not UTF-8, which JSON cannot carry.
 	ContentBase64 *string `json:"content_base64,omitempty" nullable:"true" doc:"The whole content in standard base64, for bytes that are not UTF-8. Text in any encoding is judged as text; media are recognised by their content; anything else is not examined. Not together with content."`
+	// Incomplete is set where the content is a part of the file.
+	Incomplete string `json:"incomplete,omitempty" maxLength:"1000" doc:"What of the file the content leaves out, in words, if it is a part of it: no rule about its content is then ALLOW."`
 }
 
 // SubmittedKinds are the kinds that a submission may have.

@@ -6,7 +6,9 @@ import (
 	"encoding/xml"
 	"errors"
 	"io"
+	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -58,6 +60,9 @@ func readDOCX(s *sink, data []byte) error {
 	if err := p.walk(main, body.start, body.end, body.text); err != nil {
 		return err
 	}
+	if err := p.walkBeside(s, styles); err != nil {
+		return err
+	}
 	if body.page == 1 { // Word has noted no page breaks, so nothing is known of pages
 		for i := range s.result.Blocks {
 			s.result.Blocks[i].Page = 0
@@ -65,6 +70,37 @@ func readDOCX(s *sink, data []byte) error {
 		return nil
 	}
 	return s.page(body.page)
+}
+
+// besidePart matches the parts of a docx with text beside that of its pages.
+var besidePart = regexp.MustCompile(`^word/(header|footer|footnotes|endnotes|comments)[0-9]{0,3}\.xml$`)
+
+// unreadParts are folders of parts that hold text in forms that are not read, with their names for people.
+var unreadParts = []struct{ prefix, name string }{
+	{"word/embeddings/", "embedded objects"}, {"word/charts/", "charts"}, {"word/diagrams/", "diagrams"}, {"word/afchunk", "embedded documents"},
+}
+
+// walkBeside adds the texts of headers, footers, notes and comments behind that of the pages, and notes the parts that it does not
+// read.
+func (p *parts) walkBeside(s *sink, styles map[string]int) error {
+	var unread []string
+	for _, name := range slices.Sorted(maps.Keys(p.files)) {
+		if besidePart.MatchString(name) {
+			body := &wordBody{sink: s, styles: styles}
+			if err := p.walk(name, body.start, body.end, body.text); err != nil {
+				return err
+			}
+		}
+		for _, u := range unreadParts {
+			if strings.HasPrefix(strings.ToLower(name), u.prefix) && !slices.Contains(unread, u.name) {
+				unread = append(unread, u.name)
+			}
+		}
+	}
+	if len(unread) > 0 {
+		s.unread("it holds " + strings.Join(unread, ", ") + ", which are not read")
+	}
+	return nil
 }
 
 // errTooLarge ends the reading of a part that unpacks to too much.

@@ -5,6 +5,8 @@ package extract
 
 import (
 	"errors"
+	"fmt"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -32,6 +34,8 @@ type Result struct {
 	// Pages is the number of pages; 0 where the format has none.
 	Pages  int     `json:"pages,omitempty"`
 	Blocks []Block `json:"blocks"`
+	// Unread says what the text leaves out; empty if it is all of the document.
+	Unread string `json:"unread,omitempty"`
 }
 
 // Limits bound one extraction. Zero fields take the defaults.
@@ -117,6 +121,34 @@ func (s *sink) add(b Block) error {
 	}
 	s.result.Blocks = append(s.result.Blocks, b)
 	return nil
+}
+
+// unreadPages notes pages whose content the text leaves out, for a reason.
+func (s *sink) unreadPages(pages []int, one, several string) {
+	const most = 10
+	if len(pages) == 0 {
+		return
+	}
+	var names []string
+	for _, n := range pages[:min(len(pages), most)] {
+		names = append(names, strconv.Itoa(n))
+	}
+	if more := len(pages) - most; more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	noun, rest := "page ", one
+	if len(pages) > 1 {
+		noun, rest = "pages ", several
+	}
+	s.unread(noun + strings.Join(names, ", ") + rest)
+}
+
+// unread notes what the text leaves out.
+func (s *sink) unread(what string) {
+	if s.result.Unread != "" {
+		s.result.Unread += "; "
+	}
+	s.result.Unread += what
 }
 
 // page checks a number of pages against the limit.

@@ -88,6 +88,56 @@ func TestWord(t *testing.T) {
 	}
 }
 
+// TestUnread has documents of which the text is not all.
+func TestUnread(t *testing.T) {
+	text := "BT /F1 11 Tf 72 700 Td (Pay late.) Tj ET"
+	noted := documenttest.PDFObjects("",
+		"<< /Type /Catalog /Pages 2 0 R >>", "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+		"<< /Type /Page /Parent 2 0 R /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> /Annots [<< /Subtype /FreeText /Contents (Never mind.) >>] >>",
+		documenttest.Stream(text), "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>")
+	for name, tt := range map[string]struct {
+		format Format
+		data   []byte
+		want   string
+	}{
+		"a page that is a picture": {PDF, documenttest.PDFOf("", text, "q 500 0 0 700 0 0 cm /Im1 Do Q"), "page 2 shows no text and may be a picture of it"},
+		"several":                  {PDF, documenttest.PDFOf("", "0 0 10 10 re f", text, "0 0 10 10 re f"), "pages 1, 3 show no text and may be pictures of it"},
+		"an empty page":            {PDF, documenttest.PDFOf("", text, ""), ""},
+		"a note":                   {PDF, noted, "page 1 has notes or form fields, which are not read"},
+		"all of it":                {PDF, documenttest.PDFOf("", text), ""},
+	} {
+		if got := run(t, tt.format, tt.data).Unread; got != tt.want {
+			t.Errorf("%s: unread %q, want %q", name, got, tt.want)
+		}
+	}
+}
+
+// TestWordBesideThePages has text in parts beside that of the pages.
+func TestWordBesideThePages(t *testing.T) {
+	part := func(root, text string) string {
+		return `<w:` + root + ` xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main">` + documenttest.Paragraph("", text) + `</w:` + root + `>`
+	}
+	r := run(t, DOCX, documenttest.Zip(map[string]string{
+		"[Content_Types].xml":   "<Types/>",
+		"word/document.xml":     part("body", "Pay in time."),
+		"word/footnotes.xml":    part("footnotes", "Unless told otherwise."),
+		"word/header1.xml":      part("hdr", "Confidential"),
+		"word/comments.xml":     part("comments", "Is this so?"),
+		"word/embeddings/a.bin": "x", "word/charts/chart1.xml": "<c/>",
+	}))
+	same(t, []string{"Pay in time.", "Is this so?", "Unless told otherwise.", "Confidential"}, texts(r))
+	if want := "it holds charts, embedded objects, which are not read"; r.Unread != want {
+		t.Errorf("unread %q, want %q", r.Unread, want)
+	}
+}
+
+func texts(r *Result) (list []string) {
+	for _, b := range r.Blocks {
+		list = append(list, b.Text)
+	}
+	return list
+}
+
 func TestHTML(t *testing.T) {
 	r := run(t, HTML, []byte(`<!doctype html><html><head><title>Travel &amp; more</title><style>p{x:y}</style>
 <script>document.write("<p>not this</p>")</script></head><body onload="evil()">

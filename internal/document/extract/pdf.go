@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"slices"
 
 	"github.com/ledongthuc/pdf"
 
@@ -31,21 +32,48 @@ func readPDF(s *sink, data []byte) error {
 		return rule.Errorf(rule.CodeInvalid, "the PDF file is damaged: it has no pages")
 	}
 	w := &pdfWalker{fonts: map[string]*pdfFont{}, limit: s.limits.Characters}
-	damaged := 0
+	var damaged, pictures, noted []int
 	for i, page := range t.pages {
 		w.page = i + 1
+		before := len(w.lines)
 		whole, err := w.readPage(page)
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
+		case !whole:
+			damaged = append(damaged, w.page)
+		case len(w.lines) == before && slices.ContainsFunc(streams(page.Key("Contents")), hasContent):
+			pictures = append(pictures, w.page)
 		}
-		if !whole {
-			damaged++
+		if hasNotes(page) {
+			noted = append(noted, w.page)
 		}
 	}
-	if damaged == len(t.pages) && len(w.lines) == 0 {
+	if len(damaged) == len(t.pages) && len(w.lines) == 0 {
 		return rule.Errorf(rule.CodeInvalid, "the PDF file is damaged: none of its pages can be read")
 	}
+	s.unreadPages(damaged, " can be read in part only", " can be read in part only")
+	s.unreadPages(pictures, " shows no text and may be a picture of it", " show no text and may be pictures of it")
+	s.unreadPages(noted, " has notes or form fields, which are not read", " have notes or form fields, which are not read")
 	return layOut(s, w.lines)
+}
+
+// maxNotes bounds the annotations of a page that hasNotes looks at.
+const maxNotes = 10_000
+
+// hasNotes reports whether a page has annotations with a text of their own: notes, free text, filled form fields.
+func hasNotes(page pdf.Value) bool {
+	list := page.Key("Annots")
+	for i := range min(list.Len(), maxNotes) {
+		note := list.Index(i)
+		if note.Key("Subtype").Name() == "Link" {
+			continue
+		}
+		if note.Key("Contents").Text() != "" || note.Key("V").Kind() == pdf.String && note.Key("V").Text() != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // openPDF opens a file, past the small faults that the library is strict about: bytes before the header and behind the

@@ -10,13 +10,13 @@ import (
 )
 
 const documentColumns = "project_id, id, filename, mime_type, title, document_type, sha256, size_bytes, uploaded_by, uploaded_at, " +
-	"pages, characters, chunks, embedding_model"
+	"pages, characters, chunks, embedding_model, unread"
 
 func documentFields(d *store.Document) []any {
 	return []any{
 		&d.ProjectID, &d.ID, &d.Filename, &d.MIMEType, &d.Title, &d.DocumentType, &d.SHA256, &d.SizeBytes, &d.UploadedBy,
 		timeColumn{&d.UploadedAt},
-		&d.Pages, &d.Characters, &d.Chunks, &d.EmbeddingModel,
+		&d.Pages, &d.Characters, &d.Chunks, &d.EmbeddingModel, &d.Unread,
 	}
 }
 
@@ -89,9 +89,9 @@ func (t documentTable) Insert(ctx context.Context, d store.Document, content []b
 		return err
 	}
 	n, err := t.lockedExec(ctx, documentsOf(d.ProjectID), "insert document",
-		"INSERT INTO documents ("+documentColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+		"INSERT INTO documents ("+documentColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
 		d.ProjectID, canonical(d.ID), d.Filename, d.MIMEType, d.Title, d.DocumentType, d.SHA256, d.SizeBytes, d.UploadedBy, micros(d.UploadedAt),
-		d.Pages, d.Characters, d.Chunks, d.EmbeddingModel)
+		d.Pages, d.Characters, d.Chunks, d.EmbeddingModel, d.Unread)
 	if err := unlessNone(n, err, rule.Errorf(rule.CodeConflict, "the project has this document already")); err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ func newDocument(n int, name string, texts ...string) (store.Document, []store.D
 	d := store.Document{
 		ProjectID: "p", ID: fmt.Sprintf("00000000-0000-7000-8000-%012d", n), Filename: name, MIMEType: "text/plain", Title: "Title of " + name,
 		DocumentType: "policy", SHA256: fmt.Sprintf("%064d", n), SizeBytes: 3, UploadedBy: "ann", UploadedAt: at.Add(time.Duration(n) * time.Second),
-		Pages: 2, Characters: 100, Chunks: len(texts),
+		Pages: 2, Characters: 100, Chunks: len(texts), Unread: "page 2 shows no text and may be a picture of it",
 	}
 	chunks := []store.DocumentChunk{{Text: name, Words: strings.Fields(name)}}
 	for i, text := range texts {
