@@ -101,7 +101,7 @@ func Stricter(a, b Answer) Answer {
 
 // Decide returns the answer for an evaluation: Deny for a denial, Ask for a verdict that needs confirmation, and the fail mode
 // of its severity for a rule that Tenet could not judge. Where no rule covers the subject, the project's policy decides; what it
-// allows is not objected to, and not approved either; nor is what it wants confirmed only by default. An evaluation that contradicts itself, such as half an answer, is a
+// allows is not objected to, and not approved either; nor a subject that it wants confirmed by default alone. An evaluation that contradicts itself, such as half an answer, is a
 // failure.
 func Decide(e *rule.Evaluation, m FailModes) Answer {
 	if why := e.Flaw(); why != "" {
