@@ -3,6 +3,7 @@ package evaluate
 import (
 	"cmp"
 	"context"
+	"slices"
 
 	"tenet/internal/audit"
 	"tenet/internal/check"
@@ -56,7 +57,11 @@ func (r *run) conclude(ctx context.Context) error {
 		return err
 	}
 	r.answer.Coverage.Redacted = r.redacted
-	ledger.Cover(&r.answer.Coverage, r.whole.units.Units, r.accounts)
+	accounts := slices.Clip(r.accounts)
+	for i := range r.sel.aside {
+		accounts = append(accounts, r.sel.aside[i].account)
+	}
+	ledger.Cover(&r.answer.Coverage, r.whole.units.Units, accounts...)
 	c := &r.answer.Coverage
 	c.RulesNotAsked = len(r.sel.notAsked)
 	c.RulesCut, c.RulesSelected = c.RulesNotAsked, c.RulesInScope-c.RulesNotAsked
@@ -136,7 +141,7 @@ func (r *run) byCheck(c *chosen) (v rule.RuleVerdict, a ledger.Account, final bo
 	out := &c.outcome
 	finding := findings[out.Result]
 	if r.part(c.Entry).subject.Empty() {
-		finding, out = ledger.NotConcerned, &check.Outcome{Reason: "no file of it is among those that the rule applies to"}
+		finding, out = ledger.NotConcerned, &noFile
 	}
 	if finding == ledger.Kept && c.Rule.Check.Decides == rule.DenyOnly {
 		return v, a, false
@@ -152,14 +157,23 @@ func (r *run) byCheck(c *chosen) (v rule.RuleVerdict, a ledger.Account, final bo
 		v.IssueDescription = "The rule's check could not decide."
 	default:
 	}
-	a = ledger.NewAccount(r.part(c.Entry).units.Units, orNone(out.About))
-	a.Examined(rule.ByCheck, out.Seen)
+	a = accountOf(r.part(c.Entry), out)
 	a.Decide(finding, &v)
 	return v, a, true
 }
 
+// accountOf returns the account of a check on a part of the subject.
+func accountOf(p *part, out *check.Outcome) ledger.Account {
+	a := ledger.NewAccount(p.units.Units, orNone(out.About))
+	a.Examined(rule.ByCheck, out.Seen)
+	return a
+}
+
+// noFile is the outcome on a part of the subject that is empty.
+var noFile = check.Outcome{Result: check.NotConcerned, Reason: "no file of it is among those that the rule applies to"}
+
 // findings are those of the results of checks.
-var findings = map[check.Result]ledger.Finding{
+var findings = [...]ledger.Finding{
 	check.Undecided: ledger.Open, check.Kept: ledger.Kept, check.Broken: ledger.Broken, check.NotConcerned: ledger.NotConcerned,
 }
 

@@ -51,6 +51,58 @@ func notAskedNotice(sel *selection) string {
 		text.Plural(len(rules), "rule"), strings.Join(names, ", "))
 }
 
+// aside is a rule that its check clears, and that the answer may not list.
+type aside struct {
+	chosen
+
+	finding ledger.Finding
+	account ledger.Account // over the whole subject
+}
+
+// setAside takes the rules that their checks clear out of the chosen ones if the answer cannot list all, so that verdicts are made
+// only for those that it lists.
+func setAside(r *run) {
+	if r.listAll || r.raw || r.recordedVerdict != nil || r.subject.Empty() || len(r.sel.chosen) <= r.req.MaxRules {
+		return
+	}
+	rest := r.sel.chosen[:0]
+	for i := range r.sel.chosen {
+		c := &r.sel.chosen[i]
+		finding, out, p := findings[c.outcome.Result], &c.outcome, r.part(c.Entry)
+		if p.subject.Empty() {
+			finding, out = ledger.NotConcerned, &noFile
+		}
+		if c.ran && (finding == ledger.NotConcerned || c.Rule.Check.Decides != rule.DenyOnly) {
+			if a := accountOf(p, out); a.Earns(finding) {
+				if p != &r.whole {
+					a = a.Over(r.whole.units.Units, p.numbers)
+				}
+				r.sel.aside = append(r.sel.aside, aside{*c, finding, a})
+				continue
+			}
+		}
+		rest = append(rest, *c)
+	}
+	r.sel.chosen = rest
+}
+
+// listAside fills the list with verdicts of rules that were set aside: those that are kept, then those not concerned.
+func listAside(r *run) {
+	for _, finding := range []ledger.Finding{ledger.Kept, ledger.NotConcerned} {
+		for i := range r.sel.aside {
+			if len(r.answer.RuleVerdicts) >= r.req.MaxRules {
+				return
+			}
+			if found := &r.sel.aside[i]; found.finding == finding {
+				v, a, _ := r.byCheck(&found.chosen)
+				r.sel.chosen, r.accounts = append(r.sel.chosen, found.chosen), append(r.accounts, a)
+				r.answer.RuleVerdicts = append(r.answer.RuleVerdicts, v)
+				r.final(len(r.answer.RuleVerdicts) - 1)
+			}
+		}
+	}
+}
+
 // listWorst leaves in the answer the verdicts of rules that were asked about: if there are more than max_rules, the worst of them, each
 // group in the order of its rank.
 func listWorst(r *run) {
@@ -61,11 +113,14 @@ func listWorst(r *run) {
 			order = append(order, at)
 		}
 	}
+	total := len(order) + len(r.sel.aside)
 	var beyond []int
 	if len(order) > r.req.MaxRules && !r.listAll {
 		slices.SortStableFunc(order, func(a, b int) int { return goodness(&verdicts[a]) - goodness(&verdicts[b]) })
 		order, beyond = order[:r.req.MaxRules], order[r.req.MaxRules:]
 	} else if len(order) == len(verdicts) {
+		listAside(r)
+		r.answer.Coverage.RulesUnlisted = total - len(r.answer.RuleVerdicts)
 		return
 	}
 	listed, chosen, accounts := make([]rule.RuleVerdict, len(order)), make([]chosen, len(order)), make([]ledger.Account, len(order))
@@ -85,8 +140,9 @@ func listWorst(r *run) {
 		r.answer.Notices = append(r.answer.Notices, fmt.Sprintf("Beyond max_rules, %s broken and %s to be confirmed are not listed.",
 			text.Plural(denied, "more rule"), text.Plural(unsure, "more rule")))
 	}
-	r.answer.Coverage.RulesUnlisted = len(beyond)
 	r.answer.RuleVerdicts, r.sel.chosen, r.accounts = listed, chosen, accounts
+	listAside(r)
+	r.answer.Coverage.RulesUnlisted = total - len(r.answer.RuleVerdicts)
 }
 
 // goodness orders verdicts for the list: what denies, what needs confirmation, what counts for nothing, what is kept, what is not

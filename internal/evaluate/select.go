@@ -14,7 +14,8 @@ import (
 // selection holds the rules of an evaluation.
 type selection struct {
 	inScope    int
-	chosen     []chosen // without those that others override
+	chosen     []chosen // without those that others override and those set aside
+	aside      []aside
 	overridden []rule.Overridden
 	// notAsked are the places of the rules that only a model can decide, beyond max_rules.
 	notAsked []int
