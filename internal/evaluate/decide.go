@@ -21,7 +21,7 @@ func (r *run) outline(context.Context) error {
 	if r.within != nil {
 		r.answer.NodeID = r.within.NodeID
 	}
-	size := r.subject.Size()
+	size := r.whole.units.Size()
 	r.answer.Coverage = rule.Coverage{
 		RulesInScope: r.sel.inScope,
 		FilesTotal:   size.Files, HunksTotal: size.Hunks, BytesTotal: size.Bytes, Unexamined: []rule.Unexamined{},
@@ -57,11 +57,7 @@ func (r *run) conclude(ctx context.Context) error {
 		return err
 	}
 	r.answer.Coverage.Redacted = r.redacted
-	accounts := slices.Clip(r.accounts)
-	for i := range r.sel.aside {
-		accounts = append(accounts, r.sel.aside[i].account)
-	}
-	ledger.Cover(&r.answer.Coverage, r.whole.units.Units, accounts...)
+	ledger.Cover(&r.answer.Coverage, r.whole.units.Units, slices.Concat(r.accounts, accountsOfAside(r))...)
 	c := &r.answer.Coverage
 	c.RulesNotAsked = len(r.sel.notAsked)
 	c.RulesCut, c.RulesSelected = c.RulesNotAsked, c.RulesInScope-c.RulesNotAsked

@@ -87,7 +87,7 @@ func covered(r *run) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(r.sel.aside, func(a aside) bool { return covers(&a.chosen, a.finding == ledger.Kept, true) })
+	return slices.ContainsFunc(r.sel.aside, func(a aside) bool { return covers(a.chosen, a.finding == ledger.Kept, true) })
 }
 
 // narrowing finds the parameters by which the caller made fewer rules hold.

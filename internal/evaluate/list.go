@@ -53,49 +53,85 @@ func notAskedNotice(sel *selection) string {
 
 // aside is a rule that its check clears, and that the answer may not list.
 type aside struct {
-	chosen
+	*chosen
 
 	finding ledger.Finding
-	account ledger.Account // over the whole subject
 }
 
 // setAside takes the rules that their checks clear out of the chosen ones if the answer cannot list all, so that verdicts are made
 // only for those that it lists.
 func setAside(r *run) {
-	if r.listAll || r.raw || r.recordedVerdict != nil || r.subject.Empty() || len(r.sel.chosen) <= r.req.MaxRules {
+	all := r.sel.chosen
+	if r.listAll || r.raw || r.recordedVerdict != nil || r.subject.Empty() || len(all) <= r.req.MaxRules {
 		return
 	}
-	rest := r.sel.chosen[:0]
-	for i := range r.sel.chosen {
-		c := &r.sel.chosen[i]
-		finding, out, p := findings[c.outcome.Result], &c.outcome, r.part(c.Entry)
-		if p.subject.Empty() {
-			finding, out = ledger.NotConcerned, &noFile
+	r.sel.aside = make([]aside, 0, len(all))
+	r.sel.chosen = nil
+	for i := range all {
+		if finding, ok := cleared(r, &all[i]); ok {
+			r.sel.aside = append(r.sel.aside, aside{&all[i], finding})
+		} else {
+			r.sel.chosen = append(r.sel.chosen, all[i])
 		}
-		if c.ran && (finding == ledger.NotConcerned || c.Rule.Check.Decides != rule.DenyOnly) {
-			if a := accountOf(p, out); a.Earns(finding) {
-				if p != &r.whole {
-					a = a.Over(r.whole.units.Units, p.numbers)
-				}
-				r.sel.aside = append(r.sel.aside, aside{*c, finding, a})
-				continue
-			}
-		}
-		rest = append(rest, *c)
 	}
-	r.sel.chosen = rest
+}
+
+// cleared reports whether the check of a rule alone gives an ALLOW, and by which finding.
+func cleared(r *run, c *chosen) (ledger.Finding, bool) {
+	if !c.ran {
+		return ledger.Open, false
+	}
+	finding, out, p := findings[c.outcome.Result], &c.outcome, r.part(c.Entry)
+	if p.subject.Empty() {
+		finding, out = ledger.NotConcerned, &noFile
+	}
+	if finding != ledger.NotConcerned && c.Rule.Check.Decides == rule.DenyOnly {
+		return finding, false
+	}
+	a := accountOf(p, out)
+	return finding, a.Earns(finding)
+}
+
+// accountsOfAside returns the accounts of the rules that were set aside, those with the same units once.
+func accountsOfAside(r *run) (list []ledger.Account) {
+	type key struct {
+		part  *part
+		about *ledger.Set
+	}
+	seen := map[key]bool{}
+	for i := range r.sel.aside {
+		c := r.sel.aside[i].chosen
+		p := r.part(c.Entry)
+		k := key{p, c.outcome.About}
+		if seen[k] {
+			continue
+		}
+		seen[k] = true
+		a := accountOf(p, &c.outcome)
+		if p != &r.whole {
+			a = a.Over(r.whole.units.Units, p.numbers)
+		}
+		list = append(list, a)
+	}
+	return list
 }
 
 // listAside fills the list with verdicts of rules that were set aside: those that are kept, then those not concerned.
 func listAside(r *run) {
+	if len(r.sel.aside) == 0 {
+		return
+	}
+	room := max(0, r.req.MaxRules-len(r.answer.RuleVerdicts))
+	r.answer.RuleVerdicts = slices.Grow(r.answer.RuleVerdicts, room)
+	r.sel.chosen, r.accounts = slices.Grow(r.sel.chosen, room), slices.Grow(r.accounts, room)
 	for _, finding := range []ledger.Finding{ledger.Kept, ledger.NotConcerned} {
 		for i := range r.sel.aside {
 			if len(r.answer.RuleVerdicts) >= r.req.MaxRules {
 				return
 			}
 			if found := &r.sel.aside[i]; found.finding == finding {
-				v, a, _ := r.byCheck(&found.chosen)
-				r.sel.chosen, r.accounts = append(r.sel.chosen, found.chosen), append(r.accounts, a)
+				v, a, _ := r.byCheck(found.chosen)
+				r.sel.chosen, r.accounts = append(r.sel.chosen, *found.chosen), append(r.accounts, a)
 				r.answer.RuleVerdicts = append(r.answer.RuleVerdicts, v)
 				r.final(len(r.answer.RuleVerdicts) - 1)
 			}

@@ -77,6 +77,9 @@ func (sel *selection) silence(q *corpus.Query) []string {
 		c := &sel.chosen[i]
 		return !c.ran || c.outcome.Result != check.NotConcerned
 	})
+	if !slices.ContainsFunc(by, func(silencer int) bool { return silencer >= 0 }) {
+		return refusedNotices(matches, refused)
+	}
 	remaining := make([]chosen, 0, len(sel.chosen))
 	for i, c := range sel.chosen {
 		if by[i] < 0 {

@@ -68,14 +68,16 @@ func (u *Unit) String() string {
 type Units struct {
 	list   []Unit
 	unseen *Set
+	shown  bool // no unit says why nobody can examine it
 }
 
 // NewUnits returns units in the order of a list, which nobody may change afterwards.
 func NewUnits(list []Unit) *Units {
-	us := &Units{list, NewSet(len(list))}
+	us := &Units{list, NewSet(len(list)), true}
 	for i := range list {
 		if list[i].Unseen != "" {
 			us.unseen.Add(i)
+			us.shown = false
 		}
 	}
 	return us
@@ -214,6 +216,9 @@ func (a *Account) missing(i int) uint64 {
 func (a *Account) complete() bool {
 	if a.about == nil {
 		return false
+	}
+	if a.count == 1 && a.seen[0].units == a.about && len(a.gaps) == 0 && a.units.shown {
+		return true
 	}
 	for i := range a.about.words {
 		if a.missing(i) != 0 {
