@@ -124,7 +124,8 @@ func TestLeavesDiffer(t *testing.T) {
 	a := release.RuleLeaf("h", "s", rule.Effective)
 	all := []release.Leaf{
 		a, release.RuleLeaf("hs", "", rule.Effective), release.RuleLeaf("h", "", rule.Effective), release.RuleLeaf("h", "s", rule.Draft),
-		release.RelationshipLeaf(rule.Overrides, a, a), release.RelationshipLeaf(rule.Refines, a, a), release.NodeLeaf("h", nil), release.NodeLeaf("", nil), release.NodeLeaf("h", []string{""}),
+		release.RelationshipLeaf(&rule.Relationship{Kind: rule.Overrides}, a, a), release.RelationshipLeaf(&rule.Relationship{Kind: rule.Refines}, a, a),
+		release.RelationshipLeaf(&rule.Relationship{Kind: rule.Overrides, AllowWeakening: true}, a, a), release.NodeLeaf("h", nil), release.NodeLeaf("", nil), release.NodeLeaf("h", []string{""}),
 	}
 	for i := range all {
 		for k := range i {

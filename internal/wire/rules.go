@@ -99,4 +99,6 @@ type RelationshipInput struct {
 	Kind   rule.RelationKind `json:"kind" yaml:"kind" doc:"REFINES, OVERRIDES, CONFLICTS_WITH, DEPENDS_ON, DERIVES_FROM or SUPERSEDES."`
 	To     string            `json:"to" yaml:"to" doc:"Id or slug of the other rule."`
 	Reason string            `json:"reason,omitempty" yaml:"reason,omitempty" required:"false" doc:"Why the relationship holds."`
+	// AllowWeakening goes with OVERRIDES and a reason.
+	AllowWeakening bool `json:"allow_weakening,omitempty" yaml:"allow_weakening,omitempty" required:"false" doc:"Let an OVERRIDES silence a rule that is more severe or more binding; needs a reason."`
 }
