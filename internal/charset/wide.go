@@ -74,8 +74,8 @@ func (w *wide) guess(b []byte) (text string, found, ok bool) {
 const maxASCIIRun = 7
 
 // readsNarrow reports whether bytes that a wide encoding reads as other characters are words for an interpreter that ignores the
-// encoding and drops NULs: to it, the four characters of UTF-16 in `e\0val(x)` are a call. A text with a byte order mark is what it
-// says more often, so that it takes a word of four letters; without one it takes two characters in a row.
+// encoding and drops NULs: to it, the four characters of UTF-16 in `e\0val(x)` are a call. A byte order mark makes the encoding likely, so
+// that it takes a word of four letters; without one it takes two characters in a row.
 func (w *wide) readsNarrow(b []byte, marked bool) bool {
 	const word = 4
 	if marked {
@@ -103,7 +103,7 @@ func asciiRun(b []byte) bool {
 }
 
 // hides reports whether bytes of a kind follow one another, NULs aside, of which this encoding reads two or more as parts of other
-// characters. Dashes, quotes and signs of currencies do not count: they stand in texts that are ASCII otherwise.
+// characters. Dashes, quotes and signs of currencies do not count: texts that are ASCII otherwise have them.
 func (w *wide) hides(b []byte, longest int, kind func(byte) bool) bool {
 	run, hidden := 0, 0
 	for ; len(b) >= w.size; b = b[w.size:] {
