@@ -162,7 +162,7 @@ func (r *run) findWaivers(ctx context.Context) error {
 		return nil //nolint:nilerr // an evaluation without waivers denies more, never less
 	}
 	r.waiver = func(v *rule.RuleVerdict) *rule.AppliedWaiver {
-		w, ok := view.Waiver(v.RuleID, v.Fingerprint, v.Severity, r.start)
+		w, ok := view.Waiver(v, r.subject.Repository, r.start)
 		if !ok {
 			return nil
 		}
