@@ -87,7 +87,7 @@ func (r *run) final(i int) {
 	}
 	settle(v)
 	v.Waiver = nil // a recorded verdict may bring one
-	if v.Fingerprint != "" && r.waiver != nil {
+	if v.Fingerprint != "" && r.waiver != nil && c.Rule.MayBeWaived() {
 		v.Waiver = r.waiver(v)
 	}
 	if r.within != nil {
