@@ -38,6 +38,7 @@ const (
 	nameGaps                       // names of a file of which there are several readings
 	factGaps                       // facts that are null
 	caseGap                        // the case of paths; its attributes are the paths
+	nameGap                        // the spelling of a repository or scope; its attributes are the reasons
 )
 
 // add notes a gap and returns its unknown.
@@ -79,10 +80,16 @@ func (in *Input) openBy(u *types.Unknown) answer {
 	var texts []string
 	more := 0
 	for _, id := range u.IDs() {
-		if id == caseGap {
-			paths, _ := u.GetAttributeTrails(id)
-			texts = append(texts, text.Fit(paths[0].Variable(), maxShort, "...")+": it matches a glob only if case is ignored")
-			more += len(paths) - 1
+		trails, _ := u.GetAttributeTrails(id)
+		switch id {
+		case caseGap:
+			texts = append(texts, text.Fit(trails[0].Variable(), maxShort, "...")+": it matches a glob only if case is ignored")
+			more += len(trails) - 1
+			continue
+		case nameGap:
+			for _, trail := range trails {
+				texts = append(texts, trail.Variable())
+			}
 			continue
 		}
 		found, others := in.gapOf(id)
@@ -118,36 +125,9 @@ func nullReason(path factPath) string {
 	return fmt.Sprintf("fact %q is null", text.Fit(path.String(), maxShort, "..."))
 }
 
-// hidden says why content that the subject brings to a file is not in its hunks; it is empty if all of it is there.
-func hidden(f *diff.File) string {
-	switch {
-	case f.Media != "" || f.Change == diff.Deleted:
-		return ""
-	case f.Unseen != "":
-		return f.Unseen
-	case f.Missing:
-		return "its content is not given"
-	case f.Binary:
-		return "the file is binary"
-	case len(f.Hunks) > 0 || f.Change == diff.Whole || isEmptyBlob(f.NewBlob):
-		return ""
-	}
-	return "the diff shows none of its content"
-}
-
-// isEmptyBlob reports whether a name in git, maybe cut short, is that of empty content.
-func isEmptyBlob(name string) bool {
-	return len(name) >= 7 && (strings.HasPrefix(emptyBlob, name) || strings.HasPrefix(emptyBlob256, name))
-}
-
-const (
-	emptyBlob    = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
-	emptyBlob256 = "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813"
-)
-
 // partial says why the hunks do not show all lines of the new version of a file; it is empty if they do.
 func partial(f *diff.File) string {
-	if reason := hidden(f); reason != "" {
+	if reason := f.Hidden(); reason != "" {
 		return reason
 	}
 	switch f.Change {
@@ -155,7 +135,7 @@ func partial(f *diff.File) string {
 		return ""
 	case diff.Modified, diff.Mode:
 	}
-	if f.Media != "" || isEmptyBlob(f.NewBlob) {
+	if f.Media != "" || diff.IsEmptyBlob(f.NewBlob) {
 		return ""
 	}
 	return "the diff shows only a part of it; look at the added lines instead"

@@ -142,6 +142,11 @@ func (p *Program) runPattern(ctx context.Context, in *Input) Outcome {
 			found.text(t)
 		}
 	}
+	if p.pattern.multiline && p.decides != rule.DenyOnly {
+		for _, t := range v.texts {
+			found.beyond(t)
+		}
+	}
 	out := Outcome{About: v.about, Seen: v.seen}
 	looked := &v.added
 	if p.pattern.anyLine {
@@ -152,8 +157,6 @@ func (p *Program) runPattern(ctx context.Context, in *Input) Outcome {
 		return found.broken(p)
 	case found.open != "":
 		out.Reason = found.open
-	case v.missing != "" && p.decides == rule.DenyOnly:
-		out.Result, out.Reason = Kept, "no match of `"+p.pattern.short+"` in what is shown" // the judge decides
 	case v.missing != "":
 		out.Reason = v.missing
 	case looked.lines == 0:

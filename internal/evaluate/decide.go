@@ -88,7 +88,7 @@ func (r *run) final(i int) {
 	}
 	settle(v)
 	v.Waiver = nil // a recorded verdict may bring one
-	if v.Fingerprint != "" && r.waiver != nil {
+	if v.Fingerprint != "" && r.waiver != nil && c.Rule.MayBeWaived() {
 		v.Waiver = r.waiver(v)
 	}
 	if r.within != nil {
@@ -139,7 +139,7 @@ func (r *run) byCheck(c *chosen) (v rule.RuleVerdict, a ledger.Account, final bo
 	if r.part(c.Entry).subject.Empty() {
 		finding, out = ledger.NotConcerned, &noFile
 	}
-	if finding == ledger.Kept && c.Rule.Check.Decides == rule.DenyOnly {
+	if c.Rule.Check.Decides == rule.DenyOnly && (finding == ledger.Kept || finding == ledger.Open) {
 		return v, a, false
 	}
 	v.DecidedBy, v.Confidence, v.Reasoning = rule.ByCheck, 1, out.Reason
@@ -150,7 +150,7 @@ func (r *run) byCheck(c *chosen) (v rule.RuleVerdict, a ledger.Account, final bo
 	case ledger.NotConcerned:
 		v.Reasoning = "The rule does not concern this subject: " + out.Reason + "."
 	case ledger.Open:
-		v.IssueDescription = "The rule's check could not decide."
+		v.IssueDescription = undecidedCheck
 	default:
 	}
 	a = accountOf(r.part(c.Entry), out)
@@ -167,6 +167,7 @@ func accountOf(p *part, out *check.Outcome) ledger.Account {
 
 // noFile is the outcome on a part of the subject that is empty.
 var noFile = check.Outcome{Result: check.NotConcerned, Reason: "no file of it is among those that the rule applies to"}
+const undecidedCheck = "The rule's check could not decide."
 
 // findings are those of the results of checks.
 var findings = [...]ledger.Finding{

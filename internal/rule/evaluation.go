@@ -29,7 +29,7 @@ type Evaluation struct {
 	Notices        []string      `json:"notices,omitempty" nullable:"false" doc:"What else the reader of the verdict must know, each in a sentence; absent without any."`
 	Overridden     []Overridden  `json:"overridden" nullable:"false" doc:"Rules that apply but are silenced by another rule that overrides them."`
 	NodeID         string        `json:"node_id,omitempty" doc:"Federation node whose effective rules were applied; absent if none was in play."`
-	SnapshotID     string        `json:"snapshot_id,omitempty" doc:"Snapshot whose rules were applied; absent for live rules."`
+	SnapshotID     *string       `json:"snapshot_id" doc:"Snapshot whose rules were applied; null for live rules."`
 	CorpusVersion  int64         `json:"corpus_version" doc:"Version of the corpus that was applied."`
 	Cost           Cost          `json:"cost" doc:"Model calls and tokens."`
 }

@@ -32,6 +32,9 @@ func (r *Rule) Weakens(base *Rule) []string {
 	if slices.Index(Enforcements, r.Enforcement) > slices.Index(Enforcements, base.Enforcement) {
 		ways = append(ways, fmt.Sprintf("enforcement %s instead of %s", r.Enforcement, base.Enforcement))
 	}
+	if !base.MayBeWaived() && r.MayBeWaived() {
+		ways = append(ways, "waivable, unlike the other")
+	}
 	return ways
 }
 
