@@ -26,6 +26,7 @@ type Input struct {
 	celFacts            func() *celFacts
 	text                func() types.String
 	files               func() *celFiles
+	repository, scope   func() *subjectName
 
 	// Parts for patterns: the texts of files, the action and the facts, the pieces of all of them, and whether one is odd.
 	fileTexts, looseTexts func() []*content
@@ -57,6 +58,8 @@ func Prepare(s *subject.Subject) *Input {
 	}
 	in.files = sync.OnceValue(func() *celFiles { return newCELFiles(s, in.gapUnit) })
 	in.celFacts = sync.OnceValue(func() *celFacts { return newCELFacts(s, in.units) })
+	in.repository = sync.OnceValue(func() *subjectName { return repositoryOf(s) })
+	in.scope = sync.OnceValue(func() *subjectName { return scopeOf(s) })
 	in.readable = sync.OnceValue(func() *ledger.Set { return in.units().Of(ledger.Action, ledger.Facts, ledger.Name, ledger.Text) })
 	in.grams = sync.OnceValue(in.newGrams)
 	in.odd = sync.OnceValue(func() bool {
@@ -110,6 +113,8 @@ func (a activation) ResolveName(name string) (any, bool) {
 		return a.in.celFacts().values, true
 	case "subject":
 		return a.in.subjectVar, true
+	case subjectVariable:
+		return a.in, true
 	case "diff":
 		return a.in.diffVar, true
 	case "files":
