@@ -167,6 +167,7 @@ func accountOf(p *part, out *check.Outcome) ledger.Account {
 
 // noFile is the outcome on a part of the subject that is empty.
 var noFile = check.Outcome{Result: check.NotConcerned, Reason: "no file of it is among those that the rule applies to"}
+
 const undecidedCheck = "The rule's check could not decide."
 
 // findings are those of the results of checks.
