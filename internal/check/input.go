@@ -26,6 +26,7 @@ type Input struct {
 	celFacts            func() *celFacts
 	text                func() types.String
 	files               func() *celFiles
+	commands            func() *celCommands
 
 	// Parts for patterns: the texts of files, the action and the facts, the pieces of all of them, and whether one is odd.
 	fileTexts, looseTexts func() []*content
@@ -56,6 +57,7 @@ func Prepare(s *subject.Subject) *Input {
 		units:      sync.OnceValue(s.Units),
 	}
 	in.files = sync.OnceValue(func() *celFiles { return newCELFiles(s, in.gapUnit) })
+	in.commands = sync.OnceValue(func() *celCommands { return newCELCommands(s.Action, in.units().Action()) })
 	in.celFacts = sync.OnceValue(func() *celFacts { return newCELFacts(s, in.units) })
 	in.readable = sync.OnceValue(func() *ledger.Set { return in.units().Of(ledger.Action, ledger.Facts, ledger.Name, ledger.Text) })
 	in.grams = sync.OnceValue(in.newGrams)
@@ -100,6 +102,9 @@ func (in *Input) missing(about, seen *ledger.Set) string {
 	return reason
 }
 
+// inputVar is the name of the Input itself for the parts of a program; no expression can write it.
+const inputVar = "@input"
+
 // activation gives expressions their variables.
 type activation struct{ in *Input }
 
@@ -114,6 +119,10 @@ func (a activation) ResolveName(name string) (any, bool) {
 		return a.in.diffVar, true
 	case "files":
 		return a.in.files().whole, true
+	case commandsVar:
+		return a.in.commands().list.whole(), true
+	case inputVar:
+		return a.in, true
 	}
 	return nil, false
 }

@@ -35,7 +35,7 @@ var table = map[string]row{
 	"auth":   {layer: block, imports: []string{"audit", "rule", "store"}},
 	"blocks": {layer: block},
 	"change": {layer: block, imports: []string{"audit", "auth", "corpus", "rule", "store"}},
-	"check":  {layer: block, imports: []string{"diff", "rule", "subject"}},
+	"check":  {layer: block, imports: []string{"diff", "rule", "shell", "subject"}},
 	"config": {layer: block},
 	// What contradicts what is asked of discovery too, of candidates.
 	"conflict/contradict": {layer: block, imports: []string{"corpus", "rule"}},
