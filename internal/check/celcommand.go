@@ -24,20 +24,23 @@ func init() {
 	texts := types.NewListType(types.StringType)
 	field(commandType, "name", types.StringType, func(c *celCommand) ref.Val { return types.String(c.name) })
 	field(commandType, "args", texts, func(c *celCommand) ref.Val { return c.args.whole() })
-	field(commandType, "words", texts, func(c *celCommand) ref.Val { return wordList(c.command.Args) })
+	field(commandType, "program", types.StringType, func(c *celCommand) ref.Val { return types.String(c.command.Path.Text) })
+	field(commandType, "paths", texts, func(c *celCommand) ref.Val { return c.paths })
+	field(commandType, "words", texts, func(c *celCommand) ref.Val { return c.words })
 	field(commandType, "env", texts, func(c *celCommand) ref.Val { return wordList(c.command.Env) })
 	field(commandType, "dir", types.StringType, func(c *celCommand) ref.Val { return types.String(c.command.Dir.Text) })
 	field(commandType, "input", types.StringType, func(c *celCommand) ref.Val { return types.String(c.input()) })
-	field(commandType, "redirects", types.NewListType(redirectType.cel), func(c *celCommand) ref.Val { return c.redirects() })
+	field(commandType, "redirects", types.NewListType(redirectType.cel), func(c *celCommand) ref.Val { return c.redirected })
 	field(commandType, "via", texts, func(c *celCommand) ref.Val { return stringList(c.command.Via) })
 	field(commandType, "pipe", types.IntType, func(c *celCommand) ref.Val { return types.Int(c.last().ID) })
 	field(commandType, "stage", types.IntType, func(c *celCommand) ref.Val { return types.Int(c.last().Stage) })
 	field(commandType, "from", types.NewListType(commandType.cel), func(c *celCommand) ref.Val { return c.from.whole() })
 	field(commandType, "known", types.BoolType, func(c *celCommand) ref.Val { return types.Bool(c.command.Known) })
 
-	field(redirectType, "fd", types.StringType, func(r *shell.Redirect) ref.Val { return types.String(r.FD) })
-	field(redirectType, "op", types.StringType, func(r *shell.Redirect) ref.Val { return types.String(r.Op) })
-	field(redirectType, "target", types.StringType, func(r *shell.Redirect) ref.Val { return types.String(r.Target.Text) })
+	field(redirectType, "fd", types.StringType, func(r *celRedirect) ref.Val { return types.String(r.FD) })
+	field(redirectType, "op", types.StringType, func(r *celRedirect) ref.Val { return types.String(r.Op) })
+	field(redirectType, "target", types.StringType, func(r *celRedirect) ref.Val { return types.String(r.Target.Text) })
+	field(redirectType, "path", types.StringType, func(r *celRedirect) ref.Val { return types.String(r.path) })
 
 	for _, t := range []*objectType{commandType, redirectType} {
 		slices.Sort(t.names)
@@ -84,6 +87,14 @@ type celCommand struct {
 	name    string
 	args    openList
 	from    openList
+
+	words, paths, redirected ref.Val
+}
+
+// celRedirect is a redirection with the path of its file, which is empty for a here-document.
+type celRedirect struct {
+	*shell.Redirect
+	path string
 }
 
 // newCELCommands reads an action as a shell program. Unit is the number of the action.
@@ -107,6 +118,7 @@ func newCELCommands(action string, unit int) *celCommands {
 			continue
 		}
 		c.name = name
+		c.words, c.paths, c.redirected = wordList(c.command.Args), stringList(c.command.Paths()), c.redirects()
 		for _, a := range c.command.Args {
 			if a.Settled() {
 				c.args.add(types.String(a.Text))
@@ -158,7 +170,12 @@ func (c *celCommand) input() string {
 func (c *celCommand) redirects() ref.Val {
 	list := make([]ref.Val, len(c.command.Redirects))
 	for i := range c.command.Redirects {
-		list[i] = &object{typ: redirectType, native: &c.command.Redirects[i]}
+		r := &c.command.Redirects[i]
+		place := ""
+		if !strings.HasPrefix(r.Op, "<<") {
+			place = c.command.Place(r.Target.Text)
+		}
+		list[i] = &object{typ: redirectType, native: &celRedirect{r, place}}
 	}
 	return refList(list)
 }

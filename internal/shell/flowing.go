@@ -105,3 +105,44 @@ func before(c *Command, p Pipe) bool {
 	}
 	return false
 }
+
+// Paths returns the arguments that may be names of files, as absolute paths or relative to the folder in which the program begins, without
+// detours such as a/../b; $HOME is ~. Of option=value and @file, the value and the file are among them.
+func (c *Command) Paths() []string {
+	var list []string
+	for _, a := range c.Args {
+		if !strings.HasPrefix(a.Text, "-") {
+			list = append(list, c.Place(a.Text))
+		}
+		if at := strings.LastIndexAny(a.Text, "=@"); at >= 0 && at+1 < len(a.Text) {
+			list = append(list, c.Place(a.Text[at+1:]))
+		}
+	}
+	return list
+}
+
+// Place returns the path of a file that the command names.
+func (c *Command) Place(name string) string {
+	for _, home := range []string{"$HOME", "${HOME}", "~root", "~"} {
+		if rest, ok := strings.CutPrefix(name, home); ok && (rest == "" || rest[0] == '/') {
+			return strings.TrimSuffix(path.Join("~/", rest), "/")
+		}
+	}
+	for _, pwd := range []string{"$PWD", "${PWD}"} {
+		if rest, ok := strings.CutPrefix(name, pwd); ok && (rest == "" || rest[0] == '/') {
+			name = "." + rest
+		}
+	}
+	switch {
+	case name == "":
+		return ""
+	case name[0] == '/' || name[0] == '$' || strings.HasPrefix(name, Hole) || strings.Contains(name, "://"):
+		if strings.Contains(name, "://") {
+			return name
+		}
+		return path.Clean(name)
+	case strings.HasPrefix(c.Dir.Text, "~") || c.Dir.Known:
+		return path.Join(c.Dir.Text, name)
+	}
+	return path.Clean(name)
+}

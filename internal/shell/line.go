@@ -2,6 +2,7 @@ package shell
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -67,10 +68,16 @@ func looksLikeProgram(text string) bool {
 	return c.typed() && !prose(&c)
 }
 
-// typed reports whether the program is one that people type, or is given by a path.
+// typed reports whether the program is one that people type, is given by a path, has the form of a program's name, or has an option.
 func (c *Command) typed() bool {
-	return programNames[c.Name] || strings.Contains(c.Path.Text, "/") && c.Name != ""
+	return programNames[c.Name] || c.Name != "" && (strings.Contains(c.Path.Text, "/") || programForm.MatchString(c.Name) ||
+		slices.ContainsFunc(c.Args, func(a Word) bool { return optionForm.MatchString(a.Text) }))
 }
+
+var (
+	programForm = regexp.MustCompile(`^[a-z][a-z0-9]*([-_][a-z0-9]+)+$`)
+	optionForm  = regexp.MustCompile(`^--?[a-zA-Z]`)
+)
 
 // prose reports whether the words of a command read as an English sentence.
 func prose(c *Command) bool {
