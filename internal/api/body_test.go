@@ -204,8 +204,14 @@ func TestMediaTypes(t *testing.T) {
 func TestBodyWhereNoneBelongs(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
-	n.call("GET", rulesPath, "{}").wantProblem(http.StatusBadRequest, rule.CodeInvalid)
-	n.call("DELETE", rulesPath+"/x", io.MultiReader(strings.NewReader("{}"))).wantProblem(http.StatusBadRequest, rule.CodeInvalid)
+	for _, body := range []string{`{"a":1}`, "[]", "null", "{", "{}{}", "{}" + strings.Repeat(" ", 100), strings.Repeat("x", 100)} {
+		n.call("GET", rulesPath, body).wantProblem(http.StatusBadRequest, rule.CodeInvalid)
+		n.call("DELETE", rulesPath+"/x", io.MultiReader(strings.NewReader(body))).wantProblem(http.StatusBadRequest, rule.CodeInvalid)
+	}
+	for _, body := range []string{"{}", " { }\n", " "} { // they say nothing
+		n.call("GET", rulesPath, body).want(http.StatusOK)
+		n.call("DELETE", rulesPath+"/x", io.MultiReader(strings.NewReader(body))).wantProblem(http.StatusNotFound, rule.CodeNotFound)
+	}
 	n.call("GET", rulesPath, io.MultiReader(strings.NewReader(""))).want(http.StatusOK)
 }
 

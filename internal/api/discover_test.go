@@ -240,11 +240,13 @@ func TestApprovalsThatAreRefused(t *testing.T) {
 	path := discoverPath + "/candidates/" + id + "/approve"
 	for body, field := range map[string]string{
 		`{"statement":"` + strings.Repeat("x", rule.MaxStatement+1) + `"}`: "statement",
-		`{"metadata_overrides":{"scope":7}}`:                               "metadata_overrides.scope",
-		`{"metadata_overrides":{"severity":"huge"}}`:                       "metadata_overrides.severity",
-		`{"metadata_overrides":{"check":{"cel":"1"}}}`:                     "check.cel",
-		`{"metadata_overrides":{"applies_to":{"paths":["["]}}}`:            "applies_to.paths[0]",
-		`{"metadata_overrides":{"colour":"red"}}`:                          "metadata_overrides.colour",
+		`{"statement":""}`:                                      "statement",
+		`{"statement":" \n "}`:                                  "statement",
+		`{"metadata_overrides":{"scope":7}}`:                    "metadata_overrides.scope",
+		`{"metadata_overrides":{"severity":"huge"}}`:            "metadata_overrides.severity",
+		`{"metadata_overrides":{"check":{"cel":"1"}}}`:          "check.cel",
+		`{"metadata_overrides":{"applies_to":{"paths":["["]}}}`: "applies_to.paths[0]",
+		`{"metadata_overrides":{"colour":"red"}}`:               "metadata_overrides.colour",
 	} {
 		n.call("POST", path, body).wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, field)
 	}

@@ -71,6 +71,7 @@ func (s Releases) Routes(r *rest.Router) {
 func (s Releases) deploymentRoutes(r *rest.Router) {
 	rest.HandleBody(r, rest.Operation{
 		ID: "deploy-snapshot", Route: op.DeploySnapshot.Route(), Role: auth.Reviewer, Summary: "Make a snapshot active in an environment",
+		Description: "Deploying the snapshot that is active changes nothing and passes no gate; the answer says unchanged. 409 with every gate's result if a gate refuses it.",
 	}, func(ctx context.Context, in *namedRelease, body *wire.DeploySnapshot) (out wire.Deployment, err error) {
 		environment, err := release.ParseEnvironment(body.Environment)
 		if err != nil {

@@ -158,10 +158,14 @@ func testEnvironmentsDecide(t *testing.T, n *node) {
 	}
 
 	n.call("PATCH", rulesPath+"/PAY-1", fields{"statement": "Payments must not be above 10.", "check": fields{"cel": "facts.amount <= 10"}}).want(http.StatusOK)
-	live := into[rule.Evaluation](judge(50, "").want(http.StatusOK))
+	answer := judge(50, "").want(http.StatusOK)
+	live := into[rule.Evaluation](answer)
 	deployed := into[rule.Evaluation](judge(50, "production").want(http.StatusOK))
-	if live.OverallVerdict != rule.Deny || live.SnapshotID != "" || deployed.OverallVerdict != rule.Allow || deployed.SnapshotID != first {
-		t.Errorf("live %s by %q, deployed %s by %q", live.OverallVerdict, live.SnapshotID, deployed.OverallVerdict, deployed.SnapshotID)
+	if live.OverallVerdict != rule.Deny || live.SnapshotID != nil || deployed.OverallVerdict != rule.Allow || deployed.SnapshotID == nil || *deployed.SnapshotID != first {
+		t.Errorf("live %+v, deployed %+v", live, deployed)
+	}
+	if id, ok := into[fields](answer)["snapshot_id"]; !ok || id != nil {
+		t.Errorf("a live evaluation has snapshot_id %v, present: %v", id, ok)
 	}
 	submitted := n.call("POST", submissionsPath, fields{"subject": fields{"kind": "transaction", "amount": 50}, "environment": "production"}).want(http.StatusOK)
 	if got := into[fields](submitted); got["snapshot_id"] != first || got["overall_verdict"] != "ALLOW" {

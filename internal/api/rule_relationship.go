@@ -31,7 +31,8 @@ func (s Relationships) Routes(r *rest.Router) {
 	})
 	rest.HandleBody(r, rest.Operation{
 		ID: "create-relationship", Route: op.CreateRelationship.Route(), Role: auth.Reviewer, Status: http.StatusCreated, Summary: "Relate a rule to another",
-		Description: "OVERRIDES silences the other rule where both apply; the other kinds serve people and search.",
+		Description: "OVERRIDES silences the other rule where both apply; the other kinds serve people and search. 409 if the other rule is more severe or " +
+			"more binding, unless allow_weakening and a reason are given.",
 	}, func(ctx context.Context, in *ruleRef, body *wire.RelationshipInput) (rule.Relationship, error) {
 		return s.Catalog.Relate(ctx, rest.Project(ctx), in.ID, *body)
 	})

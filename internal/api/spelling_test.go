@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 
 	"tenet/internal/rule"
@@ -39,8 +40,9 @@ func TestSpellingsOfPlacesMeetTheirRules(t *testing.T) {
 		}
 	}
 	e := into[rule.Evaluation](n.call("POST", "/api/v1/evaluate", fields{"files": files, "repository": "acme/biling", "scope": "payments"}).want(http.StatusOK))
-	if len(e.Notices) != 2 || e.Notices[0] != "scope payments: no rule is in it, above it or below it; did you mean finance/payments?" ||
-		e.Notices[1] != "repository acme/biling: no rule and no node names it; did you mean acme/billing?" {
+	if len(e.Notices) != 3 || e.Notices[0] != "scope payments: no rule is in it, above it or below it; did you mean finance/payments?" ||
+		e.Notices[1] != "repository acme/biling: no rule and no node names it; did you mean acme/billing?" ||
+		!strings.HasPrefix(e.Notices[2], "No rule covers this") {
 		t.Errorf("notices %q", e.Notices)
 	}
 	n.call("POST", "/api/v1/evaluate", fields{"files": files, "scope": "a/../b"}).wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "scope")

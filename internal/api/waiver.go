@@ -30,11 +30,11 @@ func (s Waivers) Routes(r *rest.Router) {
 	}
 	rest.HandleBody(r, rest.Operation{
 		ID: "create-waiver", Route: op.CreateWaiver.Route(), Role: auth.Reviewer, Status: http.StatusCreated, Summary: "Waive a denial until a date",
-		Description: "It covers the denial whose verdict has the fingerprint, until it expires or the cited text or the rule changes. Such a " +
+		Description: "It covers the denial whose verdict has the fingerprint, in the repository of its evaluation, until it expires or the cited text or the rule changes. Such a " +
 			"verdict stays DENY, names the waiver, and does not count in the overall verdict. For a CRITICAL rule it covers nothing until a second person approves it.",
 	}, func(ctx context.Context, _ *rest.None, body *wire.CreateWaiver) (rest.Created[rule.Waiver], error) {
 		w, err := s.Waivers.Create(ctx, rest.Project(ctx), catalog.WaiverInput{
-			Rule: body.RuleID, Fingerprint: body.Fingerprint, Reason: body.Reason, ExpiresAt: body.ExpiresAt, Approver: body.Approver,
+			Rule: body.RuleID, Fingerprint: body.Fingerprint, Repository: body.Repository, Reason: body.Reason, ExpiresAt: body.ExpiresAt, Approver: body.Approver,
 		})
 		return rest.At(ctx, op.GetWaiver.Path, w.ID, w), err
 	})

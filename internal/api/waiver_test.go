@@ -26,6 +26,82 @@ func waiver(fingerprint string, more fields) fields {
 	return w
 }
 
+func TestAWaiverCoversOneRepository(t *testing.T) {
+	t.Parallel()
+	onBoth(t, testAWaiverCoversOneRepository)
+}
+
+func testAWaiverCoversOneRepository(t *testing.T, n *node) {
+	n.key = n.makeKey(auth.Admin, store.AllProjects)
+	n.call("POST", rulesPath, fields{
+		"slug": "SEC-1", "statement": "Do not call eval.", "modality": "MUST_NOT", "status": "EFFECTIVE", "severity": "HIGH",
+		"check": fields{"pattern": fields{"regex": `\beval\(`}},
+	}).want(http.StatusCreated)
+	in := func(repository string) fields {
+		f := evalFile(2, "eval( y )")
+		if repository != "" {
+			f["repository"] = repository
+		}
+		return f
+	}
+	fingerprint := n.evaluates(in("acme/sandbox")).RuleVerdicts[0].Fingerprint
+	w := into[rule.Waiver](n.call("POST", waiversPath, waiver(fingerprint, fields{"repository": "https://GitHub.com/acme/Sandbox.git"})).want(http.StatusCreated))
+	if w.Repository != "github.com/acme/sandbox" {
+		t.Errorf("made for %q", w.Repository)
+	}
+	for repository, want := range map[string]rule.Verdict{
+		"github.com/acme/sandbox": rule.Allow, "git@github.com:Acme/sandbox": rule.Allow,
+		"acme/production": rule.Deny, "github.com/acme/production": rule.Deny, "gitlab.com/acme/sandbox": rule.Deny, "": rule.Deny,
+	} {
+		if e := n.evaluates(in(repository)); e.OverallVerdict != want {
+			t.Errorf("in %q: %s with %d waived, want %s", repository, e.OverallVerdict, e.RulesWaived, want)
+		}
+	}
+	// One without a repository, as all were before they had one, covers what names none.
+	n.call("POST", waiversPath, waiver(fingerprint, nil)).want(http.StatusCreated)
+	for repository, want := range map[string]rule.Verdict{"": rule.Allow, "acme/production": rule.Deny, "acme/sandbox": rule.Deny} {
+		if e := n.evaluates(in(repository)); e.OverallVerdict != want {
+			t.Errorf("waived where no repository is named, in %q: %s, want %s", repository, e.OverallVerdict, want)
+		}
+	}
+	for _, bad := range []string{"/", strings.Repeat("a", 1025)} {
+		n.call("POST", waiversPath, waiver(fingerprint, fields{"repository": bad})).wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "repository")
+	}
+	if code := n.call("POST", waiversPath, waiver(fingerprint, fields{"repository": "a\x00/b"})).status; code >= http.StatusInternalServerError {
+		t.Errorf("a repository with a NUL character: %d", code)
+	}
+}
+
+func TestSomeRulesMayNotBeWaived(t *testing.T) {
+	t.Parallel()
+	onBoth(t, testSomeRulesMayNotBeWaived)
+}
+
+func testSomeRulesMayNotBeWaived(t *testing.T, n *node) {
+	n.key = n.makeKey(auth.Admin, store.AllProjects)
+	made := into[rule.Rule](n.call("POST", rulesPath, fields{
+		"slug": "SEC-1", "statement": "Do not call eval.", "modality": "MUST_NOT", "status": "EFFECTIVE", "waivable": false,
+		"check": fields{"pattern": fields{"regex": `\beval\(`}},
+	}).want(http.StatusCreated))
+	if made.MayBeWaived() {
+		t.Fatalf("made %+v", made)
+	}
+	fingerprint := n.evaluates(evalFile(2, "eval( y )")).RuleVerdicts[0].Fingerprint
+	n.call("POST", waiversPath, waiver(fingerprint, nil)).wantProblem(http.StatusConflict, rule.CodeConflict)
+
+	n.call("PATCH", rulesPath+"/SEC-1", fields{"waivable": true}).want(http.StatusOK)
+	open := n.evaluates(evalFile(2, "eval( y )")).RuleVerdicts[0].Fingerprint
+	n.call("POST", waiversPath, waiver(open, nil)).want(http.StatusCreated)
+	if e := n.evaluates(evalFile(2, "eval( y )")); e.RulesWaived != 1 {
+		t.Errorf("waivable, it is %+v", e)
+	}
+	// A marking takes back the waivers there are.
+	n.call("PATCH", rulesPath+"/SEC-1", fields{"waivable": false}).want(http.StatusOK)
+	if e := n.evaluates(evalFile(2, "eval( y )")); e.OverallVerdict != rule.Deny || e.RulesWaived != 0 {
+		t.Errorf("marked again, it is %+v", e)
+	}
+}
+
 func TestWaivers(t *testing.T) {
 	t.Parallel()
 	onBoth(t, testWaivers)

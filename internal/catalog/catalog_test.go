@@ -439,6 +439,52 @@ func TestThousandsOfRulesInOneImport(t *testing.T) {
 	})
 }
 
+// A relationship that would let a weaker rule silence another needs allow_weakening and a reason, by itself and in a file.
+func TestOverridesThatWeakenNeedPermission(t *testing.T) {
+	each(t, func(t *testing.T, c *catalog.Catalog, _ store.Store) {
+		ctx := as(t.Context(), "ann")
+		for slug, severity := range map[string]rule.Severity{"STRICT": rule.Critical, "LAX": rule.Low, "OTHER": rule.Critical} {
+			if _, err := c.Create(ctx, "default", wire.RuleInput{Slug: new(slug), Statement: slug + " holds.", Severity: severity}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		in := wire.RelationshipInput{Kind: rule.Overrides, To: "STRICT"}
+		_, err := c.Relate(ctx, "default", "LAX", in)
+		code(t, err, rule.CodeConflict, "a weaker rule")
+		if err == nil || !strings.Contains(err.Error(), "severity LOW instead of CRITICAL") || !strings.Contains(err.Error(), "allow_weakening") {
+			t.Errorf("the refusal does not say why: %v", err)
+		}
+		_, err = c.Create(ctx, "default", wire.RuleInput{Slug: new("NEW"), Statement: "New.", Severity: rule.High, Relationships: []wire.RelationshipInput{in}})
+		code(t, err, rule.CodeConflict, "a new rule that is weaker")
+		in.AllowWeakening = true
+		_, err = c.Relate(ctx, "default", "LAX", in)
+		if got := fields(err); got != "reason" {
+			t.Errorf("without a reason: %q (%v)", got, err)
+		}
+		_, err = c.Relate(ctx, "default", "LAX", wire.RelationshipInput{Kind: rule.Refines, To: "STRICT", AllowWeakening: true, Reason: "so"})
+		if got := fields(err); got != "allow_weakening" {
+			t.Errorf("of another kind: %q (%v)", got, err)
+		}
+		in.Reason = "The lab moves no money."
+		made, err := c.Relate(ctx, "default", "LAX", in)
+		if err != nil || !made.AllowWeakening {
+			t.Fatalf("allowed: %+v, %v", made, err)
+		}
+		if _, err := c.Relate(ctx, "default", "OTHER", wire.RelationshipInput{Kind: rule.Overrides, To: "STRICT"}); err != nil {
+			t.Errorf("a rule as strong: %v", err)
+		}
+		file, err := c.Export(ctx, "default", func(*rule.Rule) bool { return true })
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range file.Rules {
+			if *r.Slug == "LAX" && (len(r.Relationships) != 1 || !r.Relationships[0].AllowWeakening || r.Relationships[0].Reason != in.Reason) {
+				t.Errorf("exported as %+v", r.Relationships)
+			}
+		}
+	})
+}
+
 func TestRelationships(t *testing.T) {
 	each(t, func(t *testing.T, c *catalog.Catalog, _ store.Store) {
 		ctx := as(t.Context(), "ann")

@@ -184,7 +184,9 @@ func (c *Catalog) Export(ctx context.Context, projectID string, selects func(*ru
 		}
 		in := toInput(e.Rule)
 		for _, rel := range e.Relationships {
-			in.Relationships = append(in.Relationships, wire.RelationshipInput{Kind: rel.Kind, To: name(rel.ToID), Reason: rel.Reason})
+			in.Relationships = append(in.Relationships, wire.RelationshipInput{
+				Kind: rel.Kind, To: name(rel.ToID), Reason: rel.Reason, AllowWeakening: rel.AllowWeakening,
+			})
 		}
 		slices.SortFunc(in.Relationships, func(a, b wire.RelationshipInput) int {
 			return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.To, b.To))

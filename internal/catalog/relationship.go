@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"tenet/internal/audit"
 	"tenet/internal/change"
@@ -92,6 +93,13 @@ func newRelationship(ctx context.Context, ch *change.Change, from rule.Rule, in 
 	if len(in.Reason) > rule.MaxRationale {
 		p.Add("reason", "has %d bytes; at most %d are allowed", len(in.Reason), rule.MaxRationale)
 	}
+	in.Reason = strings.TrimSpace(in.Reason)
+	switch {
+	case in.AllowWeakening && kind != rule.Overrides:
+		p.Add("allow_weakening", "goes with OVERRIDES: no other relationship silences a rule")
+	case in.AllowWeakening && in.Reason == "":
+		p.Add("reason", "is missing; say why the rule may silence one that is more severe or more binding")
+	}
 	to, err := ch.Tx.Rules.Get(ctx, from.ProjectID, in.To)
 	switch {
 	case rule.CodeOf(err) == rule.CodeNotFound:
@@ -109,8 +117,12 @@ func newRelationship(ctx context.Context, ch *change.Change, from rule.Rule, in 
 			return rule.Relationship{}, err
 		}
 	}
+	if ways := from.Weakens(&to); kind == rule.Overrides && !in.AllowWeakening && len(ways) > 0 {
+		return rule.Relationship{}, rule.Errorf(rule.CodeConflict,
+			"%s would silence %s, which demands more: %s; if that is meant, say allow_weakening and give a reason", from.Label(), to.Label(), strings.Join(ways, ", "))
+	}
 	return rule.Relationship{
-		ID: audit.NewID(), FromID: from.ID, ToID: to.ID, Kind: kind, Reason: in.Reason,
+		ID: audit.NewID(), FromID: from.ID, ToID: to.ID, Kind: kind, Reason: in.Reason, AllowWeakening: in.AllowWeakening,
 		CreatedAt: ch.At, CreatedBy: ch.By,
 	}, nil
 }
@@ -207,7 +219,7 @@ func sameRelationship(ctx context.Context, rules store.RuleReader, rel rule.Rela
 		return false
 	}
 	to, err := rules.Get(ctx, projectID, w.To)
-	return err == nil && to.ID == rel.ToID && rel.Reason == w.Reason
+	return err == nil && to.ID == rel.ToID && rel.Reason == strings.TrimSpace(w.Reason) && rel.AllowWeakening == w.AllowWeakening
 }
 
 func noteRelationship(ctx context.Context, ch *change.Change, action string, rel rule.Relationship) error {

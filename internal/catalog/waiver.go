@@ -27,10 +27,14 @@ func NewWaivers(s store.WaiverReader, views corpus.Views, changes *change.Change
 	return &Waivers{store: s, views: views, changes: changes, now: now}
 }
 
+// maxRepository bounds the name of a repository as that of an evaluation is bounded, in bytes.
+const maxRepository = 1024
+
 // WaiverInput is a waiver as its author writes it.
 type WaiverInput struct {
 	Rule        string // id or slug
 	Fingerprint string // of the verdict
+	Repository  string // of the evaluation, in any form; empty if it names none
 	Reason      string
 	ExpiresAt   time.Time
 	Approver    string // who is asked to approve it; may be empty
@@ -53,8 +57,12 @@ func (s *Waivers) Create(ctx context.Context, projectID string, in WaiverInput) 
 		if err != nil {
 			return err
 		}
+		if !r.MayBeWaived() {
+			return rule.Errorf(rule.CodeConflict, "the rule %s may not be waived (waivable: false)", r.Label())
+		}
 		made = rule.Waiver{
-			ID: audit.NewID(), ProjectID: projectID, RuleID: r.ID, Severity: r.Severity, Fingerprint: in.Fingerprint, Reason: in.Reason,
+			ID: audit.NewID(), ProjectID: projectID, RuleID: r.ID, Severity: r.Severity, Fingerprint: in.Fingerprint, Repository: in.Repository,
+			Reason:   in.Reason,
 			Approver: in.Approver, ExpiresAt: rule.Instant(in.ExpiresAt), CreatedAt: now, CreatedBy: ch.By,
 		}
 		if err := ch.Tx.Waivers.Insert(ctx, made); err != nil {
@@ -71,6 +79,14 @@ func (in *WaiverInput) validate(now time.Time) error {
 	in.Fingerprint = strings.ToLower(strings.TrimSpace(in.Fingerprint))
 	if len(in.Fingerprint) != 64 || strings.Trim(in.Fingerprint, "0123456789abcdef") != "" {
 		p.Add("fingerprint", "is not the fingerprint of a verdict; take it from the verdict that is to be waived")
+	}
+	switch {
+	case len(in.Repository) > maxRepository:
+		p.Add("repository", "has %d bytes; at most %d are allowed", len(in.Repository), maxRepository)
+	case strings.TrimSpace(in.Repository) != "" && rule.CleanRepository(in.Repository) == "":
+		p.Add("repository", "is not the name of a repository; write it as the evaluation does, such as acme/billing")
+	default:
+		in.Repository = rule.CleanRepository(in.Repository)
 	}
 	if in.Reason == "" {
 		p.Add("reason", "is empty; say why the denial may stand")

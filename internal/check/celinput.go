@@ -95,13 +95,13 @@ func (files *celFiles) file(f *diff.File, unit func() int) *celFile {
 		file: f, path: types.String(f.Path), oldPath: types.String(f.OldPath), change: types.String(f.Change),
 		text: sync.OnceValue(func() *celFileText { return newCELFileText(f) }),
 	}
-	if reason := hidden(f); reason != "" {
+	if reason := f.Hidden(); reason != "" {
 		gap := files.content.add(unit(), "%s: %s", f.Path, reason)
 		c.unseen, c.removed, c.part = gap, gap, gap
 	} else if reason := partial(f); reason != "" {
 		c.part = files.parts.add(unit(), "%s: %s", f.Path, reason)
 	}
-	if f.Change == diff.Deleted && len(f.Hunks) == 0 && f.Media == "" && !isEmptyBlob(f.OldBlob) {
+	if f.Change == diff.Deleted && len(f.Hunks) == 0 && f.Media == "" && !diff.IsEmptyBlob(f.OldBlob) {
 		c.removed = files.content.add(unit(), "%s: the diff does not show what it deletes", f.Path)
 	}
 	if f.Change == diff.Modified && (f.Binary || f.Missing) && f.OldBlob == "" && f.OldMode == "" {

@@ -93,7 +93,7 @@ func Compile(c *rule.Check) (*Program, error) {
 	return p, nil
 }
 
-// Decides returns the results that the check may decide alone. With [rule.DenyOnly] the judge decides all except Broken.
+// Decides returns the results that the check may decide alone. With [rule.DenyOnly] the judge decides Kept and Undecided.
 func (p *Program) Decides() rule.Decides { return p.decides }
 
 // Run runs the check on a subject. It stops when ctx ends and is then Undecided.

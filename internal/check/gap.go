@@ -121,36 +121,9 @@ func nullReason(path factPath) string {
 	return fmt.Sprintf("fact %q is null", text.Fit(path.String(), maxShort, "..."))
 }
 
-// hidden says why content that the subject brings to a file is not in its hunks; it is empty if all of it is there.
-func hidden(f *diff.File) string {
-	switch {
-	case f.Media != "" || f.Change == diff.Deleted:
-		return ""
-	case f.Unseen != "":
-		return f.Unseen
-	case f.Missing:
-		return "its content is not given"
-	case f.Binary:
-		return "the file is binary"
-	case len(f.Hunks) > 0 || f.Change == diff.Whole || isEmptyBlob(f.NewBlob):
-		return ""
-	}
-	return "the diff shows none of its content"
-}
-
-// isEmptyBlob reports whether a name in git, maybe cut short, is that of empty content.
-func isEmptyBlob(name string) bool {
-	return len(name) >= 7 && (strings.HasPrefix(emptyBlob, name) || strings.HasPrefix(emptyBlob256, name))
-}
-
-const (
-	emptyBlob    = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
-	emptyBlob256 = "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813"
-)
-
 // partial says why the hunks do not show all lines of the new version of a file; it is empty if they do.
 func partial(f *diff.File) string {
-	if reason := hidden(f); reason != "" {
+	if reason := f.Hidden(); reason != "" {
 		return reason
 	}
 	switch f.Change {
@@ -158,7 +131,7 @@ func partial(f *diff.File) string {
 		return ""
 	case diff.Modified, diff.Mode:
 	}
-	if f.Media != "" || isEmptyBlob(f.NewBlob) {
+	if f.Media != "" || diff.IsEmptyBlob(f.NewBlob) {
 		return ""
 	}
 	return "the diff shows only a part of it; look at the added lines instead"

@@ -61,7 +61,10 @@ func TestWhatADiffDoesNotShowIsUnknown(t *testing.T) {
 		{on("b.bin", "has(f.added)"), Kept, ""},
 		{on("compared.bin", "f.change != 'added'"), Undecided, "compared.bin: the diff does not say whether the file was there before"},
 		{on("b.bin", "!f.added_text.contains('eval')"), Undecided, "b.bin: the file is binary"},
-		{on("mode.sh", "!f.added_text.contains('eval')"), Undecided, "mode.sh: the diff shows none of its content"},
+
+		// chmod brings no content, and leaves what was there.
+		{on("mode.sh", "f.added_text == '' && f.added == [] && f.removed_text == '' && f.change == 'mode'"), Kept, ""},
+		{on("mode.sh", "f.lines.all(l, l.text != 'eval')"), Undecided, "mode.sh: the diff shows only a part of it"},
 
 		// Context lines are a part of the file, and added lines are all that the change adds.
 		{on("mod.py", "f.added.size() == 1 && f.added_text == 'eval(x)' && f.removed_text == ''"), Kept, ""},
@@ -144,6 +147,49 @@ func TestWhatADiffDoesNotShowIsUnknown(t *testing.T) {
 		}
 		if out.Result == Kept && !without(out.About, out.Seen).Empty() {
 			t.Errorf("%s: kept with a missing unit", c.cel)
+		}
+	}
+}
+
+// TestChangesOfMode checks that patterns and expressions read a change of mode alike: chmod brings nothing, a change of type does.
+func TestChangesOfMode(t *testing.T) {
+	const head = "diff --git a/run.sh b/run.sh\n"
+	for text, hides := range map[string]bool{
+		head + "old mode 100644\nnew mode 100755\n":                                   false,
+		head + "old mode 100755\nnew mode 100644\n":                                   false,
+		head + "old mode 100644\nnew mode 120000\n":                                   true,
+		head + "old mode 100644\nnew mode 160000\n":                                   true,
+		head + "old mode 120000\nnew mode 100644\n":                                   true,
+		head + "old mode 160000\nnew mode 100755\n":                                   true,
+		head + "new mode 100755\n":                                                    true,
+		head + "old mode 100644\n":                                                    true,
+		head + "old mode 100644\nnew mode 040000\n":                                   true,
+		head + "old mode 100644\nnew mode 100755\nindex 1111111..2222222\n":           true,
+		head + "old mode 100644\nnew mode 120000\nindex 1111111..2222222 100644\n":    true,
+		"diff --cc run.sh\nmode 100644,120000..100755\n":                              true,
+		"Property changes on: run.sh\n_____\nAdded: svn:executable\n   + *\n":         false,
+		"Property changes on: run.sh\n_____\nAdded: svn:special\n## -0,0 +1 ##\n+*\n": true,
+	} {
+		s, err := subject.Build(subject.Input{Diff: text})
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+			continue
+		}
+		want := Kept
+		if hides {
+			want = Undecided
+		}
+		in := Prepare(s)
+		for _, cel := range []string{"diff.files.all(f, !f.added_text.contains('eval'))", "diff.files.all(f, f.added.all(l, l.text != 'eval'))", "!subject.text.contains('eval')", "diff.added_lines < 3"} {
+			if out := mustCompile(t, &rule.Check{CEL: cel}).Run(t.Context(), in); out.Result != want {
+				t.Errorf("%q: %s: %v (%s), want %v", text, cel, out.Result, out.Reason, want)
+			}
+		}
+		if out := mustCompile(t, &rule.Check{Pattern: &rule.Pattern{Regex: "eval"}}).Run(t.Context(), in); (out.Result == Undecided) != hides {
+			t.Errorf("%q: the pattern: %v (%s)", text, out.Result, out.Reason)
+		}
+		if unseen := in.Units().Content(0) >= 0; unseen != hides {
+			t.Errorf("%q: the judge has a unit of content that it cannot see: %v", text, unseen)
 		}
 	}
 }

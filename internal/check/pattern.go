@@ -152,8 +152,6 @@ func (p *Program) runPattern(ctx context.Context, in *Input) Outcome {
 		return found.broken(p)
 	case found.open != "":
 		out.Reason = found.open
-	case v.missing != "" && p.decides == rule.DenyOnly:
-		out.Result, out.Reason = Kept, "no match of `"+p.pattern.short+"` in what is shown" // the judge decides
 	case v.missing != "":
 		out.Reason = v.missing
 	case looked.lines == 0:

@@ -156,7 +156,7 @@ func (k *chosen) each(s *session, one func(id string) (wire.Decided, error), man
 type candidatesApproveCommand struct {
 	chosen
 
-	Statement string   `placeholder:"TEXT" help:"Rule text in place of the proposed one, for a single candidate."`
+	Statement *string  `placeholder:"TEXT" help:"Rule text in place of the proposed one, for a single candidate."`
 	Severity  string   `placeholder:"LEVEL" help:"Severity in place of the suggested one."`
 	Modality  string   `placeholder:"MODALITY" help:"Modality in place of the suggested one."`
 	Scope     []string `placeholder:"PATH" help:"Scope in place of the suggested one; may be repeated."`
@@ -177,7 +177,7 @@ func (k *candidatesApproveCommand) Run(ctx context.Context, s *session) error {
 	if err := k.check(); err != nil {
 		return err
 	}
-	if (k.Statement != "" || k.Slug != "") && len(k.Candidates) != 1 {
+	if (k.Statement != nil || k.Slug != "") && len(k.Candidates) != 1 {
 		return errors.New("--statement and --slug are for a single candidate")
 	}
 	o := &wire.Overrides{

@@ -14,8 +14,8 @@ import (
 
 type snapshotsGatesCommand struct {
 	Environment string   `arg:"" enum:"production,staging,development" help:"${enum}."`
-	TestsPass   *bool    `negatable:"" help:"Demand that all confirmed test cases pass on the snapshot's rules."`
-	MaxRisk     string   `placeholder:"RISK" help:"The most risk that a simulation may find: none, low, medium, high, critical; any for no bound."`
+	TestsPass   *bool    `negatable:"" help:"Demand that all confirmed test cases pass on the snapshot's rules, at least one."`
+	MaxRisk     string   `placeholder:"RISK" help:"The most risk that a simulation may find: none, low, medium, high, critical; any for no bound. Other rules pass only if evaluations were replayed."`
 	Approvals   *int     `placeholder:"N" help:"How many people other than the one who took the snapshot must approve it."`
 	Freeze      []string `placeholder:"FROM/UNTIL" sep:"none" help:"A time in which nothing is deployed, such as 2026-12-24/2027-01-02; may be repeated, and takes the place of those that are set."`
 	Reason      string   `placeholder:"TEXT" help:"Why, for those whom a freeze refuses."`
@@ -111,7 +111,7 @@ func instantOf(text string) (time.Time, error) {
 func printGates(s *session, e wire.Environment, g *wire.Gates) error {
 	var b strings.Builder
 	if g.TestsPass {
-		fmt.Fprintln(&b, "tests: all confirmed test cases must pass on the snapshot's rules")
+		fmt.Fprintln(&b, "tests: all confirmed test cases must pass on the snapshot's rules, at least one")
 	}
 	if g.MaxRisk != "" {
 		fmt.Fprintf(&b, "risk: at most %s\n", g.MaxRisk)

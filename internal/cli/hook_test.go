@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -156,7 +157,7 @@ func TestInstallShowsTheChangeAndAsks(t *testing.T) {
 }
 
 func TestTheHookJudgesWhatACommandWrites(t *testing.T) {
-	payload := `{"hook_event_name":"PreToolUse","cwd":"/src","tool_name":"Bash","tool_input":{"command":"cat > app.py <<EOF\nx = eval(y)\nEOF"}}`
+	payload := fmt.Sprintf(`{"hook_event_name":"PreToolUse","cwd":%q,"tool_name":"Bash","tool_input":{"command":"cat > app.py <<EOF\nx = eval(y)\nEOF"}}`, t.TempDir())
 	code, out, errs := run(t, payload, "hook", "claude-code", "--timeout", "60s")
 	if code != 2 || !strings.Contains(errs, "PY-001") || !strings.Contains(errs, "app.py:1") {
 		t.Errorf("exits with %d, %s and %s", code, out, errs)

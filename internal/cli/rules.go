@@ -106,6 +106,9 @@ func printRule(s *session, r rule.Rule) error {
 	row("severity", string(r.Severity))
 	row("modality", string(r.Modality))
 	row("enforcement", string(r.Enforcement))
+	if !r.MayBeWaived() {
+		row("waivable", "no")
+	}
 	row("decided by", decider(&r))
 	row("scope", strings.Join(r.Scope, ", "))
 	row("tags", strings.Join(r.Tags, ", "))

@@ -60,12 +60,16 @@ func review(ctx context.Context, s *session, c *client.Client, list []wire.Candi
 		case "y", "e":
 			approval := wire.CandidateApproval{}
 			if answer == "e" {
-				approval.Statement, err = askLine(s, in, "statement (empty keeps it): ")
+				var statement string
+				statement, err = askLine(s, in, "statement (empty keeps it): ")
 				if errors.Is(err, io.EOF) {
 					return nil
 				}
 				if err != nil {
 					return err
+				}
+				if statement != "" {
+					approval.Statement = &statement
 				}
 			}
 			var done wire.Decided

@@ -296,6 +296,10 @@ func (k *snapshotsDeployCommand) Run(ctx context.Context, s *session, c *client.
 	if err != nil {
 		return err
 	}
+	if d.Unchanged {
+		_, err = fmt.Fprintf(s.out, "%s is active in %s already, since %s; nothing was deployed\n", d.SnapshotID, d.Environment, d.DeployedAt.Format(time.DateTime))
+		return err
+	}
 	before := "nothing"
 	if d.PreviousSnapshotID != nil {
 		before = *d.PreviousSnapshotID

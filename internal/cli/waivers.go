@@ -33,22 +33,26 @@ func (k *waiversListCommand) Run(ctx context.Context, s *session, c *client.Clie
 }
 
 func printWaivers(s *session, waivers []rule.Waiver) error {
-	return list(s, "there are no such waivers", "ID\tSTATUS\tRULE\tSEVERITY\tENDS\tMADE BY\tAPPROVED BY\tREASON", waivers, func(w *rule.Waiver) []any {
-		return []any{w.ID, w.Status, w.RuleID, w.Severity, w.ExpiresAt.Format(time.DateOnly), w.CreatedBy, w.ApprovedBy, w.Reason}
+	return list(s, "there are no such waivers", "ID\tSTATUS\tRULE\tSEVERITY\tREPOSITORY\tENDS\tMADE BY\tAPPROVED BY\tREASON", waivers, func(w *rule.Waiver) []any {
+		return []any{w.ID, w.Status, w.RuleID, w.Severity, w.Repository, w.ExpiresAt.Format(time.DateOnly), w.CreatedBy, w.ApprovedBy, w.Reason}
 	})
 }
 
 type waiversAddCommand struct {
 	Rule        string `arg:"" help:"Id or slug of the rule."`
 	Fingerprint string `arg:"" help:"Fingerprint of the verdict, as tenet check --format json shows it."`
-	Reason      string `required:"" placeholder:"TEXT" help:"Why the violation is accepted."`
-	Expires     string `required:"" placeholder:"WHEN" help:"When it lapses: a date such as 2026-12-31, a time in RFC 3339, or days from now such as 30d."`
-	Approver    string `placeholder:"NAME" help:"Who is asked to approve it; nobody else can then."`
+	// Repository goes with the evaluation of files or a diff; one of an action or of facts names none.
+	Repository   string `type:"filled" xor:"repository" placeholder:"NAME" help:"Repository that it covers; default is the path of the git remote origin, as tenet check takes it."`
+	NoRepository bool   `xor:"repository" help:"Cover evaluations that name no repository, such as those of actions."`
+
+	Reason   string `required:"" placeholder:"TEXT" help:"Why the violation is accepted."`
+	Expires  string `required:"" placeholder:"WHEN" help:"When it lapses: a date such as 2026-12-31, a time in RFC 3339, or days from now such as 30d."`
+	Approver string `placeholder:"NAME" help:"Who is asked to approve it; nobody else can then."`
 }
 
 func (waiversAddCommand) Help() string {
-	return `A waiver covers one denial: that of this rule, about exactly the text that it cites. It lapses on its date, and when that text or the
-rule changes. The verdict stays DENY, is shown as waived, and does not count. For a CRITICAL rule a second person must approve it.
+	return `A waiver covers one denial: that of this rule, in this repository, about exactly the text that it cites. It lapses on its date, and when
+that text or the rule changes. The verdict stays DENY, is shown as waived, and does not count. For a CRITICAL rule a second person must approve it.
 
 Example:
 
@@ -61,9 +65,12 @@ func (k *waiversAddCommand) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return fmt.Errorf("--expires: %w", err)
 	}
+	if k.Repository == "" && !k.NoRepository {
+		k.Repository = repository(ctx)
+	}
 	return s.with(ctx, needsData, func(c *client.Client) error {
 		w, err := c.CreateWaiver(ctx, wire.CreateWaiver{
-			RuleID: k.Rule, Fingerprint: k.Fingerprint, Reason: k.Reason, ExpiresAt: ends, Approver: k.Approver,
+			RuleID: k.Rule, Fingerprint: k.Fingerprint, Repository: k.Repository, Reason: k.Reason, ExpiresAt: ends, Approver: k.Approver,
 		})
 		return noteWaiver(s, w, err)
 	})

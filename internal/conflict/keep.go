@@ -97,10 +97,10 @@ func (k *keeping) observation(ctx context.Context, o *observation) error {
 	case o.outcome == none && had && isOpen(&c) && (c.State == store.ConflictSuggested || !same || o.related):
 		// If only the tests or the model have changed their answer, the decision of the person who confirmed it stays.
 		return k.end(ctx, pair, c, store.ConflictClosed, "the rules do not contradict each other any more")
-	case o.outcome == none || had && c.State == store.ConflictRejected && same:
+	case o.outcome == none || had && c.State == store.ConflictRejected && same && o.stated == nil:
 		return nil
-	case !had || !isOpen(&c):
-		return k.suggest(ctx, pair, c, o)
+	case !had || !isOpen(&c) || o.stated != nil && c.State == store.ConflictSuggested:
+		return k.open(ctx, pair, c, o)
 	case same && c.Reason == o.reason && c.Confidence == o.confidence:
 		return nil
 	}
@@ -132,11 +132,15 @@ func (k *keeping) withdrawn(ctx context.Context, c *store.Conflict) (bool, error
 	return true, nil
 }
 
-// suggest stores a new conflict, or opens a closed one again, and raises an alert.
-func (k *keeping) suggest(ctx context.Context, pair [2]string, had store.Conflict, o *observation) error {
+// open stores a new conflict, or opens a closed one again, and raises an alert. A conflict that a person has recorded is confirmed.
+func (k *keeping) open(ctx context.Context, pair [2]string, had store.Conflict, o *observation) error {
 	c := store.Conflict{
 		ProjectID: k.projectID, ID: had.ID, RuleID: o.rule, OtherID: o.other, State: store.ConflictSuggested, FoundBy: o.foundBy, Reason: o.reason,
 		Confidence: o.confidence, RuleHash: o.ruleHash, OtherHash: o.otherHash, DetectedAt: k.b.instant(),
+	}
+	if o.stated != nil {
+		at := o.stated.CreatedAt
+		c.State, c.DetectedAt, c.DecidedAt, c.DecidedBy = store.ConflictConfirmed, at, &at, o.stated.CreatedBy
 	}
 	write := k.tx.Conflicts.Update
 	if c.ID == "" {

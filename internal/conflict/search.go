@@ -37,10 +37,14 @@ type observation struct {
 	foundBy             string
 	reason              string
 	confidence          float64
+	stated              *rule.Relationship // by which a person has recorded the conflict; nil if it was found
 }
 
-// foundByModel is the FoundBy of conflicts that the model has found.
-const foundByModel = "model"
+// Values of FoundBy for conflicts that no test has found.
+const (
+	foundByModel  = "model"
+	foundByPerson = "person" // who has made the CONFLICTS_WITH relationship by hand
+)
 
 // search looks for the conflicts of rules.
 type search struct {
@@ -74,9 +78,21 @@ func (s *search) look(ctx context.Context, ids []string) ([]observation, error) 
 	return out, nil
 }
 
-// compare compares a rule with the rules near it, and with those that it has a stored conflict with.
+// compare compares a rule with the rules near it, those that it has a stored conflict with, and those that a person says it conflicts
+// with.
 func (s *search) compare(ctx context.Context, view *corpus.View, e *corpus.Entry, stored []store.Conflict) []observation {
 	others := s.near(ctx, view, e)
+	add := func(id string) {
+		other, ok := view.Get(id)
+		if ok && current(other.Rule) && !slices.ContainsFunc(others, func(o *corpus.Entry) bool { return o.Rule.ID == id }) {
+			others = append(others, other)
+		}
+	}
+	for _, rel := range e.Relationships {
+		if rel.Kind == rule.ConflictsWith {
+			add(rel.ToID)
+		}
+	}
 	conflicts := map[string]*store.Conflict{} // of e, by the other rule
 	for i := range stored {
 		c := &stored[i]
@@ -89,10 +105,7 @@ func (s *search) compare(ctx context.Context, view *corpus.View, e *corpus.Entry
 			continue
 		}
 		conflicts[id] = c
-		other, ok := view.Get(id)
-		if ok && current(other.Rule) && !slices.ContainsFunc(others, func(o *corpus.Entry) bool { return o.Rule.ID == id }) {
-			others = append(others, other)
-		}
+		add(id)
 	}
 	reading := contradict.Read(e.Rule)
 	var out []observation
@@ -116,8 +129,11 @@ func (s *search) compare(ctx context.Context, view *corpus.View, e *corpus.Entry
 func (s *search) test(e, other *corpus.Entry, reading *contradict.Reading, c *store.Conflict) (o observation, open bool) {
 	o = observe(e, other)
 	o.related = related(e, other)
-	if o.related || c == nil && linked(e, other, rule.ConflictsWith) { // a person has recorded the latter
+	if o.related {
 		return o, false
+	}
+	if rel := stated(e, other); rel != nil && (c == nil || c.RelationshipID != rel.ID) {
+		return o.of(rel, e, other), false
 	}
 	if f, ok := contradict.Compare(reading, contradict.Read(other.Rule)); ok {
 		o.outcome, o.foundBy, o.reason, o.confidence = conflict, string(f.Kind), f.Reason, f.Confidence
@@ -140,6 +156,33 @@ func observe(a, b *corpus.Entry) observation {
 		a, b = b, a
 	}
 	return observation{rule: a.Rule.ID, other: b.Rule.ID, ruleHash: a.ContentHash(), otherHash: b.ContentHash(), outcome: none}
+}
+
+// stated returns the CONFLICTS_WITH relationship of two rules, the oldest of several; nil without one.
+func stated(a, b *corpus.Entry) *rule.Relationship {
+	var oldest *rule.Relationship
+	for _, side := range [][2]*corpus.Entry{{a, b}, {b, a}} {
+		for i := range side[0].Relationships {
+			rel := &side[0].Relationships[i]
+			if rel.Kind == rule.ConflictsWith && rel.ToID == side[1].Rule.ID && (oldest == nil || rel.CreatedAt.Before(oldest.CreatedAt)) {
+				oldest = rel
+			}
+		}
+	}
+	return oldest
+}
+
+// of is the observation of two rules that a person has related. The one that the relationship begins at has brought the conflict.
+func (o observation) of(rel *rule.Relationship, a, b *corpus.Entry) observation {
+	if rel.FromID != a.Rule.ID {
+		a, b = b, a
+	}
+	o.rule, o.other, o.ruleHash, o.otherHash = a.Rule.ID, b.Rule.ID, a.ContentHash(), b.ContentHash()
+	o.outcome, o.stated, o.foundBy, o.reason, o.confidence = conflict, rel, foundByPerson, rel.Reason, 1
+	if o.reason == "" {
+		o.reason = rel.CreatedBy + " has related the two with " + string(rel.Kind)
+	}
+	return o
 }
 
 // unchanged reports whether the rules of a conflict say what they said when it was found or decided.

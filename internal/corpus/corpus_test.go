@@ -179,7 +179,8 @@ func silenced(v *corpus.View, q corpus.Query) map[string]string {
 	q.Now = noon
 	matches := v.Applicable(&q)
 	out := map[string]string{}
-	for i, by := range corpus.Silencers(&q, matches, func(int) bool { return true }) {
+	silencers, _ := corpus.Silencers(&q, matches, func(int) bool { return true })
+	for i, by := range silencers {
 		if by >= 0 {
 			out[matches[i].Rule.Slug] = matches[by].Rule.Slug
 		}

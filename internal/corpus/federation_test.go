@@ -154,7 +154,8 @@ func TestSilencersWithinANode(t *testing.T) {
 		q := &corpus.Query{Now: noon, Scope: scope, AnyKind: true, AnyPath: true, Within: within}
 		matches := view.Applicable(q)
 		n := 0
-		for _, by := range corpus.Silencers(q, matches, func(int) bool { return true }) {
+		silencers, _ := corpus.Silencers(q, matches, func(int) bool { return true })
+		for _, by := range silencers {
 			if by >= 0 {
 				n++
 			}

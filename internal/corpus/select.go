@@ -172,18 +172,25 @@ func (q *Query) rank(x *index, found []candidate) {
 	}
 }
 
+// Refused is an OVERRIDES between two matches that silences nothing, because the rule is weaker than the one that it names.
+type Refused struct {
+	By, Of int      // indexes of matches
+	Ways   []string // in which By is weaker
+}
+
 // Silencers returns, for each match, the index of the match that overrides it, or -1. Overriding is transitive. No rule is lost
 // to a mistake: rules that override one another in a circle stay, a shadow rule silences nothing, nor does a rule that is not
-// active, or that applies only because the query leaves something open, or that covers fewer files of the subject.
-func Silencers(q *Query, matches []Match, active func(i int) bool) []int {
-	by := make([]int, len(matches))
+// active, or that applies only because the query leaves something open, or that covers fewer files of the subject. A rule that is
+// less severe or less binding than the other silences it only where the relationship allows weakening; refused lists the others.
+func Silencers(q *Query, matches []Match, active func(i int) bool) (by []int, refused []Refused) {
+	by = make([]int, len(matches))
 	related := 0
 	for i, m := range matches {
 		by[i] = -1
 		related += len(m.Relationships)
 	}
 	if related == 0 {
-		return by
+		return by, nil
 	}
 	at := make(map[string]int, len(matches))
 	for i, m := range matches {
@@ -196,10 +203,18 @@ func Silencers(q *Query, matches []Match, active func(i int) bool) []int {
 			continue
 		}
 		for _, rel := range m.Relationships {
-			if to, ok := at[rel.ToID]; ok && rel.Kind == rule.Overrides && to != i && q.covers(m, matches[to]) {
-				targets[i] = append(targets[i], to)
-				hasSilencer[to] = true
+			to, ok := at[rel.ToID]
+			if !ok || rel.Kind != rule.Overrides || to == i || !q.covers(m, matches[to]) {
+				continue
 			}
+			if !rel.AllowWeakening {
+				if ways := m.Rule.Weakens(matches[to].Rule); len(ways) > 0 {
+					refused = append(refused, Refused{i, to, ways})
+					continue
+				}
+			}
+			targets[i] = append(targets[i], to)
+			hasSilencer[to] = true
 		}
 	}
 	var walk func(root, i int)
@@ -216,7 +231,7 @@ func Silencers(q *Query, matches []Match, active func(i int) bool) []int {
 			walk(i, i)
 		}
 	}
-	return by
+	return by, refused
 }
 
 // surely reports whether a rule that applies does so by what the query says, not by what it leaves open.

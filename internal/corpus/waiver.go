@@ -12,13 +12,14 @@ import (
 type waivers map[waived][]rule.Waiver
 
 // waived identifies what a waiver covers.
-type waived struct{ ruleID, fingerprint string }
+type waived struct{ ruleID, fingerprint, repository string }
 
-// Waiver returns the waiver that covers a denial by a rule of a severity at a time: the newest of those that do.
-func (d *demands) Waiver(ruleID, fingerprint string, s rule.Severity, now time.Time) (*rule.Waiver, bool) {
-	list := d.waivers[waived{ruleID, fingerprint}]
+// Waiver returns the waiver that covers a denial in a repository at a time: the newest of those that do. A denial in no repository is
+// covered by waivers for none only, and the reverse.
+func (d *demands) Waiver(v *rule.RuleVerdict, repository string, now time.Time) (*rule.Waiver, bool) {
+	list := d.waivers[waived{v.RuleID, v.Fingerprint, rule.CleanRepository(repository)}]
 	for i := range list {
-		if list[i].At(now, s) == rule.WaiverActive {
+		if list[i].At(now, v.Severity) == rule.WaiverActive {
 			return &list[i], true
 		}
 	}
@@ -30,7 +31,7 @@ func (v *View) WithWaivers(list []rule.Waiver) *View {
 	next := v.with(v.version, v.index)
 	next.waivers = waivers{}
 	for _, w := range list {
-		key := waived{w.RuleID, w.Fingerprint}
+		key := waived{w.RuleID, w.Fingerprint, w.Repository}
 		next.waivers[key] = append(next.waivers[key], w)
 	}
 	return next

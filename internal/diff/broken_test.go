@@ -34,6 +34,7 @@ func TestDiffRefused(t *testing.T) {
 		{"diff behind X", gitHeader + "@@ -1 +1 @@\n-a\n+b\nX--- /dev/null\nX+++ b/x\nX@@ -0,0 +1 @@\nX+a\n", 10, "indented"},
 		{"hunk after half a header", "+++ b/x\n@@ -0,0 +1 @\n+a\n" + gitHeader + "@@ -1 +1 @@\n-a\n+b\n", 2, "without a file header"},
 		{"normal diff", "Index: x\n0a1\n> a\n" + gitHeader + "@@ -1 +1 @@\n-a\n+b\n", 3, "normal diff"},
+		{"normal diff of a file without hunks", "diff --git a/x b/x\nold mode 100644\nnew mode 100755\n0a1\n> a\n", 5, "normal diff"},
 		{"normal diff of folders", "diff -r a/x b/x\n1c1\n< a\n---\n> b\nBinary files a/y and b/y differ\n", 3, "normal diff"},
 		{"script for ed", "Index: x\n0a\na\n.\n" + gitHeader + "@@ -1 +1 @@\n-a\n+b\n", 4, "script for ed"},
 		{"encoded mail", "Subject: x\nContent-Transfer-Encoding: quoted-printable\n\n" + gitHeader + "@@ -1 +1 @@\n-a\n+=62\n", 2, "encoded"},

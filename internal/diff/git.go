@@ -82,6 +82,9 @@ func (p *parser) finish(f File, h *header, parents int) error {
 		p.garbled = true
 	}
 	f.Unseen = f.unseen()
+	if f.Unseen == "" && f.Change == Mode && !h.staysFile() {
+		f.Unseen = modeUnseen
+	}
 	if f.Unseen == "" && p.garbled {
 		f.Unseen = garbledUnseen
 	}

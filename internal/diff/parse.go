@@ -85,7 +85,8 @@ func (p *parser) add(f File) {
 	if f.Path != "" {
 		p.files = append(p.files, f)
 	}
-	p.zone, p.foreign = tail, foreign{}
+	// The names of a file without hunks hold for what follows.
+	p.zone, p.foreign = tail, foreign{named: len(f.Hunks) == 0}
 }
 
 // atFileLines reports whether a file begins here with --- and +++ lines alone. As in git, they count only before a hunk.

@@ -145,6 +145,11 @@ func (p *parser) properties() error {
 				return err
 			}
 			p.lines = p.lines[:begun]
+		case p.has("Added: svn:special"), p.has("Name: svn:special"): // Subversion writes the file as a link
+			if at := &p.files[len(p.files)-1]; at.Unseen == "" {
+				at.Unseen = "it becomes a link, and its target is not given"
+			}
+			p.advance()
 		case p.line == "", p.has("   "), p.has("Added: "), p.has("Modified: "), p.has("Deleted: "), p.has("Name: "):
 			p.advance()
 		default:

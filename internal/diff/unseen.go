@@ -1,6 +1,7 @@
 package diff
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strings"
@@ -14,6 +15,8 @@ const (
 
 const (
 	submoduleUnseen = "the content of the submodule is not given"
+	missingUnseen   = "its content is not given"
+	modeUnseen      = "the diff does not say that it stays a file, and gives no content"
 	codeUnseen      = "it declares an encoding in which its text means something else"
 	garbledUnseen   = "part of its text is in an unknown encoding"
 )
@@ -40,12 +43,12 @@ func (f *File) unseen() string {
 	case (f.OldMode == linkMode || f.OldMode == submoduleMode) && f.NewMode != "" && f.NewMode != f.OldMode && len(f.Hunks) == 0:
 		return "it becomes a file, whose content is not given"
 	case f.Change == Renamed || f.Change == Copied:
-		if isEmptyBlob(f.NewBlob) && !f.Binary {
+		if IsEmptyBlob(f.NewBlob) && !f.Binary {
 			return ""
 		}
 		return fmt.Sprintf("it comes from %s, and the diff shows only what else has changed in it", f.OldPath)
 	case f.Missing:
-		return "its content is not given"
+		return missingUnseen
 	case f.Binary:
 		return "its content is binary and not given"
 	case f.declaresCode():
@@ -55,6 +58,33 @@ func (f *File) unseen() string {
 	}
 	return ""
 }
+
+// Hidden says why the hunks of a file do not have all content that the change brings to its path, such as "its content is not given".
+// It returns "" if they do, and for media, which have no text. Patterns, expressions and the judge all ask it.
+func (f *File) Hidden() string {
+	switch {
+	case f.Change == Deleted:
+		return ""
+	case f.Unseen != "" || f.Media != "":
+		return f.Unseen
+	case f.Missing:
+		return missingUnseen
+	case f.Binary:
+		return "the file is binary"
+	case (f.Change == Added || f.Change == Modified) && len(f.Hunks) == 0 && !IsEmptyBlob(f.NewBlob):
+		return "the diff shows none of its content"
+	}
+	return ""
+}
+
+// staysFile reports whether the header of a change of mode says that a file stays a file, as chmod leaves it: then it has no other
+// content than before. A change of type, such as from a file to a link, does bring content.
+func (h *header) staysFile() bool {
+	return !h.mode || !h.isMerge && isFileMode(h.oldMode) && isFileMode(h.newMode)
+}
+
+// isFileMode reports whether a mode is that of a file and not of a link, a submodule or a folder.
+func isFileMode(mode string) bool { return strings.HasPrefix(mode, "100") }
 
 // codeDeclared matches the line of a Python file that names an encoding which gives escapes in plain ASCII another meaning.
 var codeDeclared = regexp.MustCompile(`^[ \t\f]*#.*?coding[:=][ \t]*(?i:u(tf)?[-_]?7\b|unicode[-_]?1[-_]1[-_]utf[-_]?7|(raw[-_])?unicode[-_]escape|rot[-_]?13|punycode|idna)`)
@@ -101,12 +131,12 @@ func (h *header) index(value string) {
 	blobs, mode, _ := strings.Cut(value, " ")
 	older, newer, _ := strings.Cut(blobs, "..")
 	older, _, _ = strings.Cut(older, ",")
-	if mode = modeOf(mode); mode != "" {
-		h.oldMode, h.newMode = mode, mode
+	if mode = modeOf(mode); mode != "" { // lines old mode and new mode go before it, and git apply follows them
+		h.oldMode, h.newMode = cmp.Or(h.oldMode, mode), cmp.Or(h.newMode, mode)
 	}
 	h.oldBlob, h.newBlob = blobOf(older), blobOf(newer)
 	switch {
-	case isEmptyBlob(h.newBlob):
+	case IsEmptyBlob(h.newBlob):
 		h.hasText = no
 	case h.newBlob != "" && h.newBlob == h.oldBlob:
 		// Names cut short may be equal by chance, and git writes no such line: it proves nothing.
@@ -131,10 +161,10 @@ func blobOf(s string) string {
 // minAbbreviation is the fewest digits of a blob's name that git writes.
 const minAbbreviation = 7
 
-// isEmptyBlob reports whether a name, maybe cut short, is that of empty content. Seven digits are no proof against somebody who
+// IsEmptyBlob reports whether a name, maybe cut short, is that of empty content. Seven digits are no proof against somebody who
 // searches for content with an equal beginning. But git writes no index line without hunks for such content: it shows the
 // content, or that it is binary.
-func isEmptyBlob(name string) bool {
+func IsEmptyBlob(name string) bool {
 	const empty1, empty256 = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391", "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813"
 	return len(name) >= minAbbreviation && (strings.HasPrefix(empty1, name) || strings.HasPrefix(empty256, name))
 }

@@ -56,8 +56,8 @@ func approvedRule(a *wire.CandidateApproval, c *wire.Candidate, documentID strin
 		Exceptions: m.Exceptions, AppliesTo: m.AppliesTo, Check: m.Check, Rationale: m.Rationale, SourceRefs: sourceRefs(c, documentID),
 		ChangeNote: fmt.Sprintf("Discovered in %s, line %d.", c.SourceFile, c.SourceLine),
 	}
-	if strings.TrimSpace(a.Statement) != "" {
-		r.Statement = a.Statement
+	if a.Statement != nil {
+		r.Statement = *a.Statement
 	}
 	o := a.Overrides
 	if o == nil {

@@ -43,7 +43,7 @@ func (e *Evaluator) Applicable(ctx context.Context, q ApplicableQuery) ([]rule.R
 		Kinds: []subject.Kind{subject.CodeChange},
 	}
 	matches, _ := within.Split(view.Applicable(&query))
-	silencers := corpus.Silencers(&query, matches, func(int) bool { return true })
+	silencers, _ := corpus.Silencers(&query, matches, func(int) bool { return true })
 	rules := make([]rule.Rule, 0, len(matches))
 	for i, m := range matches {
 		if silencers[i] < 0 {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"tenet/internal/check"
 	"tenet/internal/judge"
 	"tenet/internal/ledger"
 	"tenet/internal/rule"
@@ -66,12 +67,21 @@ func (r *run) questions() (list []*question) {
 	return list
 }
 
+// sayWhyOpen puts the reason of a check that could not decide before that of a judge that could not either.
+func sayWhyOpen(c *chosen, v *rule.RuleVerdict) {
+	if v.DecidedBy == rule.ByNone && c.ran && c.outcome.Result == check.Undecided {
+		v.IssueDescription = undecidedCheck
+		v.Reasoning = "The check left the rule to the judge: " + c.outcome.Reason + ". " + v.Reasoning
+	}
+}
+
 // join takes the verdicts and accounts of a question into the run. A verdict without an account gives no ALLOW.
 func (q *question) join(r *run) {
 	place := make(map[string]int, len(q.places))
 	for _, at := range q.places {
 		place[r.sel.chosen[at].Rule.ID] = at
 		r.answer.RuleVerdicts[at].Reasoning = "The judge gave no answer for this rule."
+		sayWhyOpen(&r.sel.chosen[at], &r.answer.RuleVerdicts[at])
 	}
 	for i, v := range q.result.Verdicts {
 		at, ok := place[v.RuleID]
@@ -88,6 +98,7 @@ func (q *question) join(r *run) {
 			account = q.result.Accounts[i].Over(r.whole.units.Units, q.part.numbers)
 		}
 		account.Decide(ledger.FindingOf(v.Verdict, v.DecidedBy), &verdict)
+		sayWhyOpen(&r.sel.chosen[at], &verdict)
 		r.answer.RuleVerdicts[at], r.accounts[at] = verdict, account
 	}
 }

@@ -87,7 +87,7 @@ func (r *run) final(i int) {
 	}
 	settle(v)
 	v.Waiver = nil // a recorded verdict may bring one
-	if v.Fingerprint != "" && r.waiver != nil {
+	if v.Fingerprint != "" && r.waiver != nil && c.Rule.MayBeWaived() {
 		v.Waiver = r.waiver(v)
 	}
 	if r.within != nil {
@@ -138,7 +138,7 @@ func (r *run) byCheck(c *chosen) (v rule.RuleVerdict, a ledger.Account, final bo
 	if r.part(c.Entry).subject.Empty() {
 		finding, out = ledger.NotConcerned, &check.Outcome{Reason: "no file of it is among those that the rule applies to"}
 	}
-	if finding == ledger.Kept && c.Rule.Check.Decides == rule.DenyOnly {
+	if c.Rule.Check.Decides == rule.DenyOnly && (finding == ledger.Kept || finding == ledger.Open) {
 		return v, a, false
 	}
 	v.DecidedBy, v.Confidence, v.Reasoning = rule.ByCheck, 1, out.Reason
@@ -149,7 +149,7 @@ func (r *run) byCheck(c *chosen) (v rule.RuleVerdict, a ledger.Account, final bo
 	case ledger.NotConcerned:
 		v.Reasoning = "The rule does not concern this subject: " + out.Reason + "."
 	case ledger.Open:
-		v.IssueDescription = "The rule's check could not decide."
+		v.IssueDescription = undecidedCheck
 	default:
 	}
 	a = ledger.NewAccount(r.part(c.Entry).units.Units, orNone(out.About))
@@ -157,6 +157,8 @@ func (r *run) byCheck(c *chosen) (v rule.RuleVerdict, a ledger.Account, final bo
 	a.Decide(finding, &v)
 	return v, a, true
 }
+
+const undecidedCheck = "The rule's check could not decide."
 
 // findings are those of the results of checks.
 var findings = map[check.Result]ledger.Finding{

@@ -392,6 +392,30 @@ func TestARuleThatDoesNotConcernTheSubjectOverridesNothing(t *testing.T) {
 	}
 }
 
+func TestAWeakerOverrideIsReportedAndBothRulesAreDecided(t *testing.T) {
+	strict := celRule("facts.amount <= 100")
+	strict.Slug, strict.Severity = "STRICT", rule.Critical
+	lax := rule.Rule{Slug: "LAX", Statement: "More is fine.", Severity: rule.Medium, Modality: rule.Should, Check: &rule.Check{CEL: "facts.amount <= 1000"}}
+	for _, allowed := range []bool{false, true} {
+		rel := rule.Relationship{FromID: inForce(2, lax).ID, ToID: inForce(1, strict).ID, Kind: rule.Overrides, AllowWeakening: allowed}
+		view, err := corpus.New(1, []store.RuleState{{Rule: inForce(1, strict)}, {Rule: inForce(2, lax), Relationships: []rule.Relationship{rel}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := bench{evaluate.New(evaluate.Config{
+			Views: fixed{view}, Judge: noModel(t), Recorder: &recorder{}, Checks: check.NewCache(10), Now: func() time.Time { return noon },
+		}), nil}.run(t, subject.Input{Facts: map[string]any{"amount": 500.0}})
+		told := strings.Contains(strings.Join(e.Notices, "\n"), "LAX does not override STRICT, which demands more (severity MEDIUM instead of CRITICAL, modality SHOULD instead of MUST)")
+		want := rule.Deny
+		if allowed {
+			want = rule.Allow
+		}
+		if e.OverallVerdict != want || told == allowed || (len(e.Overridden) == 1) != allowed {
+			t.Errorf("allowed %t: %s, overridden %v, notices %q", allowed, e.OverallVerdict, e.Overridden, e.Notices)
+		}
+	}
+}
+
 // inForce is a rule as a corpus holds it.
 func inForce(n int, r rule.Rule) rule.Rule {
 	r.ID, r.ProjectID, r.Version, r.Status = fmt.Sprintf("00000000-0000-7000-8000-%012d", n), "p", 1, rule.Effective

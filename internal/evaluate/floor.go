@@ -51,6 +51,7 @@ func defaultSeverity(floor *rule.Floor) rule.Severity {
 func takePolicy(r *run) {
 	if was := r.before; was != nil {
 		r.answer.Narrowed, r.answer.Notices, r.answer.Coverage.Uncovered = was.Narrowed, was.Notices, was.Coverage.Uncovered
+		r.answer.Coverage.UncoveredByDefault = was.Coverage.UncoveredByDefault
 		return
 	}
 	n := narrowing{run: r, floor: &r.policy.Floor}
@@ -67,6 +68,8 @@ func takePolicy(r *run) {
 	}
 	word := r.policy.UncoveredFor(kindOf(r.subject))
 	r.answer.Coverage.Uncovered = word
+	_, named := r.policy.Uncovered[kindOf(r.subject)]
+	r.answer.Coverage.UncoveredByDefault = !named && !r.policy.Unreadable
 	r.answer.Notices = append(r.answer.Notices, fmt.Sprintf("No rule covers this: the project's policy for a subject of the kind %s is %s.", kindOf(r.subject), word))
 }
 

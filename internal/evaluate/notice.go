@@ -2,10 +2,12 @@ package evaluate
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
 	"tenet/internal/check"
+	"tenet/internal/corpus"
 	"tenet/internal/text"
 )
 
@@ -15,6 +17,22 @@ const (
 	maxFactNotices = 5    // notices with a suggestion
 	maxFactsListed = 5    // names in the notice about all others
 )
+
+// maxRefusedNotices bounds the notices about overrides that silence nothing.
+const maxRefusedNotices = 5
+
+// refusedNotices names the OVERRIDES relationships that silence nothing because they would weaken.
+func refusedNotices(matches []corpus.Match, refused []corpus.Refused) []string {
+	var list []string
+	for i, f := range refused {
+		if i == maxRefusedNotices {
+			return append(list, text.Plural(len(refused)-i, "more override")+" of this kind.")
+		}
+		list = append(list, fmt.Sprintf("%s does not override %s, which demands more (%s): both are decided. The relationship needs allow_weakening and a reason.",
+			matches[f.By].Rule.Label(), matches[f.Of].Rule.Label(), strings.Join(f.Ways, ", ")))
+	}
+	return list
+}
 
 // noticing is the stage that finds the names of the request that nothing knows: places that no rule is for, and facts that no applicable
 // rule reads. It decides nothing.

@@ -40,8 +40,8 @@ type run struct {
 	// parts are those of rules that concern only some files, by the key of their coverage.
 	parts map[string]*part
 	view  *corpus.View
-	// snapshot is the id of the snapshot that the view is of; empty for live rules.
-	snapshot string
+	// snapshot is the id of the snapshot that the view is of; nil for live rules.
+	snapshot *string
 	within   *corpus.Within // the rules in force at the federation node of the request; nil without one
 	query    *corpus.Query
 	sel      selection
@@ -127,7 +127,9 @@ func (r *run) findRules(ctx context.Context) (err error) {
 	case r.e.cfg.Released == nil:
 		err = rule.Errorf(rule.CodeConflict, "nothing is deployed to %s", environment)
 	default:
-		r.view, r.snapshot, err = r.e.cfg.Released.Deployed(ctx, r.req.ProjectID, environment)
+		var id string
+		r.view, id, err = r.e.cfg.Released.Deployed(ctx, r.req.ProjectID, environment)
+		r.snapshot = &id
 	}
 	return err
 }
@@ -160,7 +162,7 @@ func (r *run) findWaivers(ctx context.Context) error {
 		return nil //nolint:nilerr // an evaluation without waivers denies more, never less
 	}
 	r.waiver = func(v *rule.RuleVerdict) *rule.AppliedWaiver {
-		w, ok := view.Waiver(v.RuleID, v.Fingerprint, v.Severity, r.start)
+		w, ok := view.Waiver(v, r.subject.Repository, r.start)
 		if !ok {
 			return nil
 		}

@@ -51,7 +51,7 @@ func (r *run) match(context.Context) error {
 
 // silence takes out the rules that others override, and names both.
 func (r *run) silence(context.Context) error {
-	r.sel.silence(r.query)
+	r.notices = append(r.notices, r.sel.silence(r.query)...)
 	slug := func(id string) string {
 		if found, ok := r.view.Rule(id); ok {
 			return found.Slug
@@ -65,13 +65,14 @@ func (r *run) silence(context.Context) error {
 	return nil
 }
 
-// silence takes out the rules that others override. A rule that does not concern the subject overrides nothing.
-func (sel *selection) silence(q *corpus.Query) {
+// silence takes out the rules that others override, and returns a notice for each that a weaker rule would have overridden. A rule that
+// does not concern the subject overrides nothing.
+func (sel *selection) silence(q *corpus.Query) []string {
 	matches := make([]corpus.Match, len(sel.chosen))
 	for i := range sel.chosen {
 		matches[i] = sel.chosen[i].Match
 	}
-	by := corpus.Silencers(q, matches, func(i int) bool {
+	by, refused := corpus.Silencers(q, matches, func(i int) bool {
 		c := &sel.chosen[i]
 		return !c.ran || c.outcome.Result != check.NotConcerned
 	})
@@ -84,6 +85,7 @@ func (sel *selection) silence(q *corpus.Query) {
 		sel.overridden = append(sel.overridden, rule.Overridden{RuleID: c.Rule.ID, OverriddenBy: matches[by[i]].Rule.ID})
 	}
 	sel.chosen = remaining
+	return refusedNotices(matches, refused)
 }
 
 // runChecks runs the checks of the chosen rules, each on the part of the subject that its rule concerns.

@@ -151,6 +151,8 @@ func WriteClaude(event string, a Answer, approve bool) (stdout, stderr string, c
 		out.Output = &claudeDecision{Event: preToolUse, Decision: Allow}
 	case a.Reason != "":
 		out.Message = a.Reason
+	case a.Uncovered != "":
+		return "", a.Uncovered + "\n", 0
 	default:
 		return "", "", 0
 	}

@@ -152,6 +152,9 @@ func WriteCursor(event string, a Answer) (stdout, stderr string, code int) {
 		a.Decision = Ask
 		a.Reason = strings.TrimSpace(a.Reason + "\nTenet has no objection, and does not know the whole effect: " + strings.Join(a.Unknown, "; ") + ".")
 	}
+	if a.Decision == Allow && a.Uncovered != "" && slices.Contains(cursorAsks, event) {
+		a.Decision, a.Reason = Ask, strings.TrimSpace(a.Reason+"\n"+a.Uncovered)
+	}
 	if a.Decision == Ask && !slices.Contains(cursorAsks, event) {
 		a.Decision = Deny
 		a.Reason += "\nCursor cannot ask at this point, so the answer is a denial. A person who agrees can do it by hand."

@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -91,7 +92,7 @@ const (
 
 // Stricter returns the stricter of two answers, with the reasons of both.
 func Stricter(a, b Answer) Answer {
-	stricter := Answer{Decision: a.Decision, Reason: strings.Trim(a.Reason+"\n"+b.Reason, "\n"), Approved: a.Approved && b.Approved}
+	stricter := Answer{Decision: a.Decision, Reason: strings.Trim(a.Reason+"\n"+b.Reason, "\n"), Approved: a.Approved && b.Approved, Uncovered: cmp.Or(a.Uncovered, b.Uncovered)}
 	if b.Decision.above(a.Decision) {
 		stricter.Decision = b.Decision
 	}
@@ -100,7 +101,7 @@ func Stricter(a, b Answer) Answer {
 
 // Decide returns the answer for an evaluation: Deny for a denial, Ask for a verdict that needs confirmation, and the fail mode
 // of its severity for a rule that Tenet could not judge. Where no rule covers the subject, the project's policy decides; what it
-// allows is not objected to, and not approved either. An evaluation that contradicts itself, such as half an answer, is a
+// allows is not objected to, and not approved either; nor a subject that it wants confirmed by default alone. An evaluation that contradicts itself, such as half an answer, is a
 // failure.
 func Decide(e *rule.Evaluation, m FailModes) Answer {
 	if why := e.Flaw(); why != "" {
@@ -128,10 +129,13 @@ func Decide(e *rule.Evaluation, m FailModes) Answer {
 		}
 	}
 	uncovered := e.Coverage.Uncovered
+	// Commands that no rule covers are everyday ones: unless a policy says otherwise, the tool's own permissions decide.
+	passes := uncovered == rule.UncoveredConfirm && e.Coverage.UncoveredByDefault && !e.BelowFloor() && e.Coverage.RulesNotAsked == 0
 	switch {
 	case uncovered == rule.UncoveredDeny:
 		a.Decision = Deny
-	case (uncovered == rule.UncoveredConfirm || e.BelowFloor()) && Ask.above(a.Decision):
+	case passes:
+	case (uncovered == rule.UncoveredConfirm || e.BelowFloor() || e.Coverage.RulesNotAsked > 0) && Ask.above(a.Decision):
 		a.Decision = Ask
 	case e.OverallVerdict == rule.NeedsConfirmation && len(denied)+len(asked)+len(passed) == 0:
 		return Failed("it has nothing that a rule could judge", m)
@@ -148,7 +152,7 @@ func Decide(e *rule.Evaluation, m FailModes) Answer {
 	add("Tenet: this breaks rules.", denied)
 	add("Tenet: this needs confirmation.", asked)
 	add("Tenet: these rules could not be judged, and their fail mode lets it pass.", passed)
-	if uncovered != rule.UncoveredAllow {
+	if uncovered != rule.UncoveredAllow && !passes {
 		lines := make([]string, len(e.Notices))
 		for i, notice := range e.Notices {
 			lines[i] = report.Line(notice, maxLine)
@@ -170,6 +174,9 @@ func Decide(e *rule.Evaluation, m FailModes) Answer {
 		parts = append(parts, "Evaluation "+report.Line(e.EvaluationID, maxLine))
 	}
 	a.Reason = strings.Join(parts, "\n")
+	if passes && a.Decision == Allow {
+		a.Uncovered = "Tenet: no rule covers this, so nothing was checked."
+	}
 	return a
 }
 

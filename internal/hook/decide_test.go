@@ -206,19 +206,22 @@ func TestAnswersHaveTheFormOfTheirTool(t *testing.T) {
 func TestWhatNoRuleCoversIsForThePolicyToDecide(t *testing.T) {
 	below := []rule.Narrowed{{Parameter: "scope", Asked: "x", Floor: "y"}}
 	for name, tt := range map[string]struct {
-		word     rule.Uncovered
-		narrowed []rule.Narrowed
-		want     Decision
-		says     bool
+		word      rule.Uncovered
+		byDefault bool
+		narrowed  []rule.Narrowed
+		want      Decision
+		says      bool
 	}{
-		"covered":         {"", nil, Allow, false},
-		"allowed":         {rule.UncoveredAllow, nil, Allow, false},
-		"to be confirmed": {rule.UncoveredConfirm, nil, Ask, true},
-		"denied":          {rule.UncoveredDeny, nil, Deny, true},
-		"below the floor": {"", below, Ask, true},
+		"covered":                     {"", false, nil, Allow, false},
+		"allowed":                     {rule.UncoveredAllow, false, nil, Allow, false},
+		"to be confirmed":             {rule.UncoveredConfirm, false, nil, Ask, true},
+		"to be confirmed by default":  {rule.UncoveredConfirm, true, nil, Allow, false},
+		"by default, below the floor": {rule.UncoveredConfirm, true, below, Ask, true},
+		"denied":                      {rule.UncoveredDeny, false, nil, Deny, true},
+		"below the floor":             {"", false, below, Ask, true},
 	} {
 		e := &rule.Evaluation{EvaluationID: "e-1", RuleVerdicts: []rule.RuleVerdict{given(rule.High, rule.Allow, rule.ByCheck)}, Narrowed: tt.narrowed}
-		e.Coverage.Uncovered = tt.word
+		e.Coverage.Uncovered, e.Coverage.UncoveredByDefault = tt.word, tt.byDefault
 		if tt.word != "" || tt.narrowed != nil {
 			e.Notices = []string{"The policy says so."}
 		}
@@ -229,5 +232,14 @@ func TestWhatNoRuleCoversIsForThePolicyToDecide(t *testing.T) {
 				t.Errorf("%s, fail mode %s: %+v", name, mode, a)
 			}
 		}
+	}
+}
+
+func TestRulesThatNobodyWasAskedAboutAsk(t *testing.T) {
+	e := &rule.Evaluation{EvaluationID: "e-1", RuleVerdicts: []rule.RuleVerdict{given(rule.High, rule.Allow, rule.ByModel)}}
+	e.Coverage.RulesCut, e.Coverage.RulesNotAsked = 3, 3
+	e.Tally()
+	if a := Decide(e, must(t, "open")); a.Decision != Ask || !strings.Contains(a.Reason, "3 more rules apply") {
+		t.Errorf("%+v", a)
 	}
 }

@@ -40,6 +40,9 @@ type Answer struct {
 	Approved bool
 	// Unknown says in words what Tenet does not know of the effect of a command or call. An answer with it is never an approval.
 	Unknown []string
+	// Uncovered says that no rule covers the call, where that alone is no reason to ask or deny; empty otherwise. The tool's own
+	// permissions decide then.
+	Uncovered string
 }
 
 // Question is the question of a tool to its hook.

@@ -18,6 +18,7 @@ var mildness = []rule.Verdict{rule.Deny, rule.NeedsConfirmation, rule.Allow}
 // TestAddingRulesIsNeverMilder: with more rules, a subject that some rule did not allow does not get a milder overall verdict, however few
 // rules are to be judged.
 func TestAddingRulesIsNeverMilder(t *testing.T) {
+	t.Parallel()
 	examples := packExamples(t)
 	proptest.Check(t, func(rt *rapid.T) {
 		d := drawer{rt}

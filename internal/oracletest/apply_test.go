@@ -13,7 +13,7 @@ func (r *repository) outcomes(s *sample) ([]*outcome, error) {
 		list = append(list, newOutcome(by, s.diff, s.before, after))
 	}
 	if !s.lossy {
-		add("its origin", s.after)
+		add(origin, s.after)
 	}
 	if len(s.before) > 1 {
 		return list, nil

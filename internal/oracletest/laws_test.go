@@ -13,12 +13,15 @@ import (
 
 // outcome is what a diff does when a tool applies it.
 type outcome struct {
-	by     string // the tool that applied it
+	by     string // the tool that applied it, or origin
 	before []tree // more than one for a merge
 	after  tree
 	// sources are the files that the diff renames or copies, by their new paths.
 	sources map[string][]string
 }
+
+// origin names the outcome that a diff was made of.
+const origin = "its origin"
 
 // newOutcome makes the outcome of a diff. Files that are gone may be the sources of all files that are new.
 func newOutcome(by, diff string, before []tree, after tree) *outcome {
@@ -92,10 +95,10 @@ func (o *outcome) brings(domain func(string) bool, holds func(line string) bool)
 	return ""
 }
 
-// creates returns the first path that exists after the change only, unless the diff moves or copies a file there. What patch makes of a
-// change of a file that is not there does not count.
+// creates returns the first path that exists after the change only, unless the diff moves or copies a file there. Tools that apply a change
+// of a file that is not there make the file; that does not count.
 func (o *outcome) creates() string {
-	if strings.HasPrefix(o.by, "patch") {
+	if o.by != origin {
 		return ""
 	}
 	for _, p := range o.touched(everywhere) {

@@ -18,7 +18,7 @@ import (
 
 // Bounds of the time of a test run. make fuzz has none: it sets the number of draws, such as CHECKS=20000 for an hour.
 const (
-	longest  = 9 * time.Second
+	longest  = 6 * time.Second
 	shortest = 2 * time.Second
 )
 
@@ -104,6 +104,7 @@ func (o *oracle) hold(t *rapid.T, s *sample) {
 
 // TestGitIsTheOracle draws repositories, changes and diffs of them.
 func TestGitIsTheOracle(t *testing.T) {
+	t.Parallel()
 	o := newOracle(t)
 	limit := longest
 	if testing.Short() {

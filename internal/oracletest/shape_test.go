@@ -172,8 +172,8 @@ func (d drawer) folders(r *repository, s *sample, command string, config, flags 
 	if command == "no-index" {
 		args := slices.Concat(config, []string{"diff", "--no-index", "--no-renames"}, withoutRenames(flags), names)
 		s.describe(args)
-		// With prefixes, a reader has to strip two folders to find the files.
-		s.lossy = s.lossy || !slices.Contains(args, "--no-prefix")
+		// With prefixes, or with folders of two names, a reader has to strip two folders to find the files.
+		s.lossy = s.lossy || !slices.Contains(args, "--no-prefix") || strings.Contains(names[0], "/")
 		return d.compare(r, s, "git", args, names)
 	}
 	args := slices.Concat([]string{"--no-dereference"}, strings.Fields(pick(d, "flags", folderFlags)), names)

@@ -17,22 +17,45 @@ import (
 
 // Deploy makes a snapshot active in an environment. Many at once are put into one order. It is a conflict, which names every gate's
 // result, if the snapshot does not pass the environment's [wire.Gates]. A key, if not empty, names the request: asked again, it is answered
-// as the first time and changes nothing.
+// as the first time and changes nothing. Deploying the snapshot that is active changes nothing, passes no gate and keeps no key.
 func (r *Releases) Deploy(ctx context.Context, projectID, id string, environment wire.Environment, key string) (wire.Deployment, error) {
 	id = strings.ToLower(id)
 	want := store.Deployment{Environment: string(environment), Key: key, Request: strings.Join([]string{string(wire.ActionDeploy), id, string(environment)}, " ")}
-	// What was done already passes no gate again.
-	if _, err := r.store.Releases.DeploymentByKey(ctx, projectID, key); rule.CodeOf(err) == rule.CodeNotFound {
+	passed := false
+	var active wire.Deployment // what is answered if the snapshot is active
+	next := func(history []store.Deployment) (wire.DeploymentAction, string, error) {
+		if Active(history) == id {
+			active = wire.Deployment{
+				SnapshotID: id, Environment: environment, DeployedAt: history[len(history)-1].At, PreviousSnapshotID: optional(Previous(history)), Unchanged: true,
+			}
+			return "", "", errUnchanged
+		}
+		if !passed {
+			return "", "", errGates
+		}
+		return wire.ActionDeploy, id, nil
+	}
+	made, before, err := r.step(ctx, projectID, want, next)
+	if errors.Is(err, errGates) {
+		// Gates take their time, so they are passed outside of the step's transaction.
 		if err := r.pass(ctx, projectID, id, environment); err != nil {
 			return wire.Deployment{}, err
 		}
+		passed = true
+		made, before, err = r.step(ctx, projectID, want, next)
 	}
-	made, before, err := r.step(ctx, projectID, want, func([]store.Deployment) (wire.DeploymentAction, string, error) { return wire.ActionDeploy, id, nil })
-	d := wire.Deployment{SnapshotID: made.SnapshotID, Environment: environment, DeployedAt: made.At}
-	if before != "" {
-		d.PreviousSnapshotID = &before
+	if errors.Is(err, errUnchanged) {
+		return active, nil
 	}
-	return d, err
+	return wire.Deployment{SnapshotID: made.SnapshotID, Environment: environment, DeployedAt: made.At, PreviousSnapshotID: optional(before)}, err
+}
+
+// optional returns nil for an empty id.
+func optional(id string) *string {
+	if id == "" {
+		return nil
+	}
+	return &id
 }
 
 // Rollback takes back the deployment of a snapshot that is active in an environment, or, if environment is empty, in just one. It is a
@@ -160,19 +183,22 @@ func (r *Releases) publishStep(ctx context.Context, tx store.Tx, d store.Deploym
 		return nil
 	}
 	data := Deployed{
-		Deployment: wire.Deployment{SnapshotID: d.SnapshotID, Environment: wire.Environment(d.Environment), DeployedAt: d.At},
-		Action:     wire.DeploymentAction(d.Action), DeployedBy: d.By,
-	}
-	if before != "" {
-		data.PreviousSnapshotID = &before
+		Deployment: wire.Deployment{
+			SnapshotID: d.SnapshotID, Environment: wire.Environment(d.Environment), DeployedAt: d.At, PreviousSnapshotID: optional(before),
+		},
+		Action: wire.DeploymentAction(d.Action), DeployedBy: d.By,
 	}
 	return r.publish(ctx, tx, rule.Event{
 		ID: audit.NewID(), ProjectID: d.ProjectID, Type: rule.SnapshotDeployed, Time: d.At, Data: audit.JSON(data),
 	})
 }
 
-// errKnown ends a request that was carried out before.
-var errRepeated = errors.New("release: the request is known")
+// Reasons for which a step is not made.
+var (
+	errRepeated  = errors.New("release: the request is known")
+	errUnchanged = errors.New("release: the snapshot is active")
+	errGates     = errors.New("release: the gates have not been passed")
+)
 
 // checkRequest refuses the key of another request.
 func checkRequest(earlier, want store.Deployment) error {

@@ -109,13 +109,17 @@ func compare(a, b *Manifest) comparison {
 			i, k = i+1, k+1
 		}
 	}
-	type edge struct{ from, to, kind string }
+	type edge struct {
+		from, to string
+		kind     rule.RelationKind
+		weakens  bool
+	}
 	count := map[edge]int{}
 	for _, rel := range a.Relationships {
-		count[edge{rel.FromID, rel.ToID, string(rel.Kind)}]--
+		count[edge{rel.FromID, rel.ToID, rel.Kind, rel.AllowWeakening}]--
 	}
 	for _, rel := range b.Relationships {
-		count[edge{rel.FromID, rel.ToID, string(rel.Kind)}]++
+		count[edge{rel.FromID, rel.ToID, rel.Kind, rel.AllowWeakening}]++
 	}
 	for _, n := range count {
 		c.relationships += max(n, -n)

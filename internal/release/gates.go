@@ -188,9 +188,14 @@ func (r *Releases) testGate(ctx context.Context, projectID, id string, m *Manife
 			passing += c.Passing()
 		}
 	}
+	if total == 0 {
+		return wire.GateResult{Gate: "tests", Detail: "the snapshot's rules have no confirmed test case, so nothing was tested"}, nil
+	}
 	return wire.GateResult{Gate: "tests", Passed: passing == total, Detail: fmt.Sprintf("%d of %d test cases have passed on the rules as they are in the snapshot", passing, total)}, nil
 }
 
+// riskGate simulates the snapshot against the active one. Without an active one, or if both say the same, nothing can change; if they
+// differ and no evaluation could be replayed, nothing was simulated, whatever risk the gate allows.
 func (r *Releases) riskGate(ctx context.Context, projectID, id string, environment wire.Environment, most wire.Risk) (wire.GateResult, error) {
 	history, err := r.store.Releases.Deployments(ctx, projectID, string(environment))
 	if err != nil {
@@ -198,17 +203,26 @@ func (r *Releases) riskGate(ctx context.Context, projectID, id string, environme
 	}
 	active := Active(history)
 	if active == "" || active == id {
-		return wire.GateResult{Gate: "risk", Passed: true, Detail: "no other snapshot is active, so nothing changes"}, nil
+		return wire.GateResult{Gate: "risk", Passed: true, Detail: "no other snapshot is active, so no verdict can change"}, nil
 	}
 	s, err := r.Simulate(ctx, projectID, wire.SimulateRequest{SnapshotID: id, CompareTo: active}, nil)
 	if err != nil {
 		return wire.GateResult{}, err
 	}
-	detail := fmt.Sprintf("the simulated risk is %s, at most %s is allowed", s.RiskLevel, most)
+	replayed := s.VerdictChanges.TotalSampled
+	if replayed == 0 && s.RiskLevel == wire.RiskNone {
+		return wire.GateResult{Gate: "risk", Passed: true, Detail: "the rules are those of the active snapshot, so no verdict can change"}, nil
+	}
+	var detail string
+	if replayed == 0 {
+		detail = "no recorded evaluation could be replayed, so the risk is not known"
+	} else {
+		detail = fmt.Sprintf("the risk of %d replayed evaluations is %s, at most %s is allowed", replayed, s.RiskLevel, most)
+	}
 	if len(s.RiskReasons) > 0 {
 		detail += " (" + strings.Join(s.RiskReasons, "; ") + ")"
 	}
-	return wire.GateResult{Gate: "risk", Passed: !s.RiskLevel.Above(most), Detail: detail}, nil
+	return wire.GateResult{Gate: "risk", Passed: replayed > 0 && !s.RiskLevel.Above(most), Detail: detail}, nil
 }
 
 // pass refuses a deployment that does not pass the gates; the error names every gate's result.

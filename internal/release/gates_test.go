@@ -99,6 +99,44 @@ func TestGates(t *testing.T) {
 	})
 }
 
+// A gate that has looked at nothing has not passed: no test case, no evaluation that could be replayed.
+func TestGatesThatLookAtNothing(t *testing.T) {
+	each(t, func(w *world) {
+		w.create("A-1", "unheard of")
+		first := w.snapshot("first")
+		same := w.snapshot("the same rules")
+		w.create("A-2", "password")
+		second := w.snapshot("second")
+		none := w.over(nil)
+		check := func(r *release.Releases, id string, passed bool, detail string) {
+			w.Helper()
+			results, err := r.CheckGates(w.ctx, project, id, wire.Production)
+			if err != nil || len(results) != 1 || results[0].Passed != passed || !strings.Contains(results[0].Detail, detail) {
+				w.Errorf("gates %+v, %v; want passed=%v with %q", results, err, passed, detail)
+			}
+		}
+		set := func(g wire.Gates) {
+			w.Helper()
+			if err := none.SetGates(w.ctx, project, wire.Production, g); err != nil {
+				w.Fatal(err)
+			}
+		}
+		set(wire.Gates{TestsPass: true})
+		check(none, first.ID, false, "no confirmed test case")
+		_, err := none.Deploy(w.ctx, project, first.ID, wire.Production, "")
+		w.code(err, rule.CodeConflict, "deploying what no test case looks at")
+
+		set(wire.Gates{MaxRisk: wire.RiskCritical})
+		check(none, first.ID, true, "no other snapshot is active")
+		if _, err := none.Deploy(w.ctx, project, first.ID, wire.Production, ""); err != nil {
+			w.Fatal(err)
+		}
+		check(none, same.ID, true, "the rules are those of the active snapshot")
+		check(none, second.ID, false, "no recorded evaluation could be replayed")
+		check(w.over(replayer{&recorded{id: "one", text: "nothing", verdict: rule.Allow}}), second.ID, true, "the risk of 1 replayed evaluations is")
+	})
+}
+
 func TestGatesThatCannotBe(t *testing.T) {
 	each(t, func(w *world) {
 		now := time.Now()

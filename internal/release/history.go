@@ -27,7 +27,8 @@ func Active(steps []store.Deployment) string {
 }
 
 // Previous returns the snapshot to which a rollback after the steps leads; empty without one. A rollback takes back the last
-// deployment that has not been taken back, so that after A, B, rollback, C another rollback leads to A, not to B.
+// deployment that has not been taken back, so that after A, B, rollback, C another rollback leads to A, not to B. A deployment of
+// the snapshot that was active, as older histories may have it, counts for nothing.
 func Previous(steps []store.Deployment) string {
 	stack := deployed(steps)
 	if len(stack) < 2 {
@@ -36,10 +37,13 @@ func Previous(steps []store.Deployment) string {
 	return stack[len(stack)-2]
 }
 
-// deployed lists the snapshots whose deployments no rollback has taken back, the active one last.
+// deployed lists the snapshots whose deployments no rollback has taken back, the active one last. Neighbours differ.
 func deployed(steps []store.Deployment) []string {
 	var stack []string
 	for _, s := range steps {
+		if len(stack) > 0 && stack[len(stack)-1] == s.SnapshotID {
+			continue // it was active already: older histories have such deployments and rollbacks
+		}
 		switch wire.DeploymentAction(s.Action) {
 		case wire.ActionDeploy:
 			stack = append(stack, s.SnapshotID)

@@ -21,6 +21,7 @@ const (
 	ruleLeaf         = "rule"
 	relationshipLeaf = "relationship"
 	nodeLeaf         = "node"
+	weakeningLeaf    = "allow_weakening"
 )
 
 // RuleLeaf is the hash of a rule in a snapshot: of what it says ([rule.Rule.ContentHash]), its slug and its status. Its id and
@@ -29,9 +30,14 @@ func RuleLeaf(contentHash, slug string, status rule.Status) Leaf {
 	return leafOf(ruleLeaf, contentHash, slug, string(status))
 }
 
-// RelationshipLeaf is the hash of a relationship between two rules with the given leaves.
-func RelationshipLeaf(kind rule.RelationKind, from, to Leaf) Leaf {
-	return leafOf(relationshipLeaf, string(kind), string(from[:]), string(to[:]))
+// RelationshipLeaf is the hash of a relationship between two rules with the given leaves. One that may weaken has another than one
+// that may not.
+func RelationshipLeaf(rel *rule.Relationship, from, to Leaf) Leaf {
+	parts := []string{relationshipLeaf, string(rel.Kind), string(from[:]), string(to[:])}
+	if rel.AllowWeakening {
+		parts = append(parts, weakeningLeaf)
+	}
+	return leafOf(parts...)
 }
 
 // NodeLeaf is the hash of a federation node: what it is, in a form without ids, and what is attached to it, in any order.

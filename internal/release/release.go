@@ -167,11 +167,12 @@ func capture(view *corpus.View) (*Manifest, string) {
 // root returns the Merkle root over the leaves of the rules, whose places at gives by rule id, and over what ties them.
 func (m *Manifest) root(leaves []Leaf, at map[string]int) string {
 	all := slices.Clone(leaves)
-	for _, rel := range m.Relationships {
+	for i := range m.Relationships {
+		rel := &m.Relationships[i]
 		from, okFrom := at[rel.FromID]
 		to, okTo := at[rel.ToID]
 		if okFrom && okTo {
-			all = append(all, RelationshipLeaf(rel.Kind, leaves[from], leaves[to]))
+			all = append(all, RelationshipLeaf(rel, leaves[from], leaves[to]))
 		}
 	}
 	return Root(append(all, m.Federation.leaves(leaves, at)...))

@@ -124,7 +124,8 @@ func TestLeavesDiffer(t *testing.T) {
 	a := release.RuleLeaf("h", "s", rule.Effective)
 	all := []release.Leaf{
 		a, release.RuleLeaf("hs", "", rule.Effective), release.RuleLeaf("h", "", rule.Effective), release.RuleLeaf("h", "s", rule.Draft),
-		release.RelationshipLeaf(rule.Overrides, a, a), release.RelationshipLeaf(rule.Refines, a, a), release.NodeLeaf("h", nil), release.NodeLeaf("", nil), release.NodeLeaf("h", []string{""}),
+		release.RelationshipLeaf(&rule.Relationship{Kind: rule.Overrides}, a, a), release.RelationshipLeaf(&rule.Relationship{Kind: rule.Refines}, a, a),
+		release.RelationshipLeaf(&rule.Relationship{Kind: rule.Overrides, AllowWeakening: true}, a, a), release.NodeLeaf("h", nil), release.NodeLeaf("", nil), release.NodeLeaf("h", []string{""}),
 	}
 	for i := range all {
 		for k := range i {
@@ -143,6 +144,9 @@ func history(t *testing.T, words string) []store.Deployment {
 		s := store.Deployment{Seq: int64(i + 1), Action: string(wire.ActionDeploy), SnapshotID: string(w), At: time.Unix(int64(i), 0)}
 		if w == '-' {
 			s.Action, s.SnapshotID = string(wire.ActionRollback), release.Previous(steps)
+			if n := len(steps); n > 1 && steps[n-1].SnapshotID == steps[n-2].SnapshotID {
+				s.SnapshotID = steps[n-1].SnapshotID // as it was
+			}
 		}
 		steps = append(steps, s)
 	}
@@ -162,7 +166,11 @@ func TestRollbackWalksBack(t *testing.T) {
 		{"ABC--", "A", ""},
 		{"ABA", "A", "B"},
 		{"ABA-", "B", "A"},
-		{"AA", "A", "A"},
+		{"AA", "A", ""}, // histories of before redeploying changed nothing
+		{"AA-", "A", ""},
+		{"ABB", "B", "A"},
+		{"ABB-", "B", "A"},
+		{"ABB-C", "C", "B"},
 	} {
 		steps := history(t, test.words)
 		if got := release.Active(steps); got != test.active {

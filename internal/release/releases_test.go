@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -276,6 +277,43 @@ func value(s *string) string {
 	return *s
 }
 
+// Deploying the active snapshot again is no step: a rollback leads to the one before, and gates are for what changes.
+func TestDeployingTheActiveSnapshotChangesNothing(t *testing.T) {
+	each(t, func(w *world) {
+		w.create("A-1", "One.")
+		a := w.snapshot("A")
+		w.say("A-1", "Two.")
+		b := w.snapshot("B")
+		var last wire.Deployment
+		for _, s := range []wire.Snapshot{a, b} {
+			var err error
+			if last, err = w.releases.Deploy(w.ctx, project, s.ID, wire.Production, ""); err != nil || last.Unchanged {
+				w.Fatal(last, err)
+			}
+		}
+		if err := w.releases.SetGates(w.ctx, project, wire.Production, wire.Gates{Approvals: 1}); err != nil {
+			w.Fatal(err)
+		}
+		for range 2 {
+			again, err := w.releases.Deploy(w.ctx, project, strings.ToUpper(b.ID), wire.Production, "key")
+			if err != nil || !again.Unchanged || again.SnapshotID != b.ID || !again.DeployedAt.Equal(last.DeployedAt) || value(again.PreviousSnapshotID) != a.ID {
+				w.Errorf("deployed again: %+v, %v", again, err)
+			}
+		}
+		if steps, err := w.store.Releases.Deployments(w.ctx, project, "production"); err != nil || len(steps) != 2 {
+			w.Errorf("%d steps, %v", len(steps), err)
+		}
+		_, err := w.releases.Deploy(w.ctx, project, a.ID, wire.Production, "")
+		w.code(err, rule.CodeConflict, "another snapshot, which no one has approved")
+		if back, err := w.releases.Rollback(w.ctx, project, b.ID, "", ""); err != nil || back.RolledBackTo != a.ID {
+			w.Errorf("rollback %+v, %v", back, err)
+		}
+		if again, err := w.releases.Deploy(w.ctx, project, a.ID, wire.Production, ""); err != nil || !again.Unchanged || again.PreviousSnapshotID != nil {
+			w.Errorf("deployed again after a rollback: %+v, %v", again, err)
+		}
+	})
+}
+
 // Many deploy and roll back at once. What comes of it must be a history that could have come about one after another, and each answer must
 // be a step of it.
 func TestRacesLeaveALinearHistory(t *testing.T) {
@@ -314,6 +352,9 @@ func TestRacesLeaveALinearHistory(t *testing.T) {
 				d, err := w.releases.Deploy(w.ctx, project, snapshots[(i/3)%len(snapshots)].ID, e, "")
 				if err != nil {
 					w.Error(err)
+					return
+				}
+				if d.Unchanged {
 					return
 				}
 				mu.Lock()

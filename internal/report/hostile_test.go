@@ -33,7 +33,7 @@ func hostile(s string) *rule.Evaluation {
 	passed := v
 	passed.Verdict = rule.Allow
 	e := &rule.Evaluation{
-		EvaluationID: s, ProjectID: s, Mode: rule.Mode(s), ModelIDsUsed: []string{s}, Cost: rule.Cost{Calls: 1}, SnapshotID: s,
+		EvaluationID: s, ProjectID: s, Mode: rule.Mode(s), ModelIDsUsed: []string{s}, Cost: rule.Cost{Calls: 1}, SnapshotID: &s,
 		RuleVerdicts: []rule.RuleVerdict{v, bare, bare, odd, passed},
 		Coverage:     rule.Coverage{Unexamined: []rule.Unexamined{{Part: s, Reason: s}}},
 		Overridden:   []rule.Overridden{{RuleID: s, OverriddenBy: s}},

@@ -175,12 +175,16 @@ func junitText(v *rule.RuleVerdict, o Options) string {
 }
 
 func junitProperties(e *rule.Evaluation) []junitProperty {
+	snapshot := ""
+	if e.SnapshotID != nil {
+		snapshot = *e.SnapshotID
+	}
 	return []junitProperty{
 		{"evaluation_id", clean(e.EvaluationID)},
 		{"project_id", clean(e.ProjectID)},
 		{"overall_verdict", clean(string(e.OverallVerdict))},
 		{"mode", clean(string(e.Mode))},
 		{"corpus_version", strconv.FormatInt(e.CorpusVersion, 10)},
-		{"snapshot_id", clean(e.SnapshotID)},
+		{"snapshot_id", clean(snapshot)},
 	}
 }

@@ -29,7 +29,7 @@ type Evaluation struct {
 	Notices        []string      `json:"notices,omitempty" nullable:"false" doc:"What else the reader of the verdict must know, each in a sentence; absent without any."`
 	Overridden     []Overridden  `json:"overridden" nullable:"false" doc:"Rules that apply but are silenced by another rule that overrides them."`
 	NodeID         string        `json:"node_id,omitempty" doc:"Federation node whose effective rules were applied; absent if none was in play."`
-	SnapshotID     string        `json:"snapshot_id,omitempty" doc:"Snapshot whose rules were applied; absent for live rules."`
+	SnapshotID     *string       `json:"snapshot_id" doc:"Snapshot whose rules were applied; null for live rules."`
 	CorpusVersion  int64         `json:"corpus_version" doc:"Version of the corpus that was applied."`
 	Cost           Cost          `json:"cost" doc:"Model calls and tokens."`
 }
@@ -52,22 +52,23 @@ type Overridden struct {
 
 // Coverage accounts for what an evaluation looked at. What was not examined is named, never dropped in silence.
 type Coverage struct {
-	RulesInScope   int          `json:"rules_in_scope" doc:"Rules that apply to the subject."`
-	RulesSelected  int          `json:"rules_selected" doc:"Rules that a check has run for or a model was asked about."`
-	RulesConcerned int          `json:"rules_concerned" doc:"Rules of rule_verdicts that have something to say about the subject, whether they were judged or not."`
-	RulesJudged    int          `json:"rules_judged" doc:"Selected rules that a check, the cache or a model decided; those that are not listed count."`
-	RulesCut       int          `json:"rules_cut" doc:"The same as rules_not_asked."`
-	RulesNotAsked  int          `json:"rules_not_asked" doc:"Rules that apply, that only a model can decide, and that it was not asked about, since they are beyond max_rules: the overall verdict is then not ALLOW."`
-	RulesUnlisted  int          `json:"rules_unlisted" doc:"Rules that were decided and that rule_verdicts does not list, since it ends after max_rules verdicts. It lists the worst."`
-	FilesTotal     int          `json:"files_total" doc:"Files in the subject."`
-	FilesExamined  int          `json:"files_examined" doc:"Files whose text was examined."`
-	HunksTotal     int          `json:"hunks_total" doc:"Hunks in the diff."`
-	HunksExamined  int          `json:"hunks_examined" doc:"Hunks that were examined."`
-	BytesTotal     int          `json:"bytes_total" doc:"Bytes of subject text."`
-	BytesExamined  int          `json:"bytes_examined" doc:"Bytes of subject text that were examined."`
-	Redacted       int          `json:"redacted" doc:"Secrets that were replaced before a model was shown the subject."`
-	Uncovered      Uncovered    `json:"uncovered,omitempty" enum:"allow,confirm,deny" doc:"The word of the project's policy for this kind of subject, where no rule that concerns it has decided; absent where one has."`
-	Unexamined     []Unexamined `json:"unexamined" nullable:"false" doc:"Parts that were not examined, with the reason."`
+	RulesInScope       int          `json:"rules_in_scope" doc:"Rules that apply to the subject."`
+	RulesSelected      int          `json:"rules_selected" doc:"Rules that a check has run for or a model was asked about."`
+	RulesConcerned     int          `json:"rules_concerned" doc:"Rules of rule_verdicts that have something to say about the subject, whether they were judged or not."`
+	RulesJudged        int          `json:"rules_judged" doc:"Selected rules that a check, the cache or a model decided; those that are not listed count."`
+	RulesCut           int          `json:"rules_cut" doc:"The same as rules_not_asked."`
+	RulesNotAsked      int          `json:"rules_not_asked" doc:"Rules that apply, that only a model can decide, and that it was not asked about, since they are beyond max_rules: the overall verdict is then not ALLOW."`
+	RulesUnlisted      int          `json:"rules_unlisted" doc:"Rules that were decided and that rule_verdicts does not list, since it ends after max_rules verdicts. It lists the worst."`
+	FilesTotal         int          `json:"files_total" doc:"Files in the subject."`
+	FilesExamined      int          `json:"files_examined" doc:"Files whose text was examined."`
+	HunksTotal         int          `json:"hunks_total" doc:"Hunks in the diff."`
+	HunksExamined      int          `json:"hunks_examined" doc:"Hunks that were examined."`
+	BytesTotal         int          `json:"bytes_total" doc:"Bytes of subject text."`
+	BytesExamined      int          `json:"bytes_examined" doc:"Bytes of subject text that were examined."`
+	Redacted           int          `json:"redacted" doc:"Secrets that were replaced before a model was shown the subject."`
+	Uncovered          Uncovered    `json:"uncovered,omitempty" enum:"allow,confirm,deny" doc:"The word of the project's policy for this kind of subject, where no rule that concerns it has decided; absent where one has."`
+	UncoveredByDefault bool         `json:"uncovered_by_default,omitempty" doc:"True if the policy does not name the kind of the subject, so that uncovered is the default."`
+	Unexamined         []Unexamined `json:"unexamined" nullable:"false" doc:"Parts that were not examined, with the reason."`
 }
 
 // Unexamined names a part of a subject that was not examined.

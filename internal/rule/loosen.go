@@ -9,6 +9,19 @@ import (
 // much a violation matters, how binding the rule is, what a broken rule leads to, and where the rule holds. It does not compare
 // statements, nor periods: a rule out of its period replaces nothing.
 func (r *Rule) Loosens(base *Rule) []string {
+	ways := r.Weakens(base)
+	if !scopeCovers(r.Scope, base.Scope) {
+		ways = append(ways, "a narrower scope")
+	}
+	if !r.AppliesTo.covers(base.AppliesTo) {
+		ways = append(ways, "a narrower applies_to")
+	}
+	return ways
+}
+
+// Weakens lists, in words, the ways in which r is less severe or less binding than base; nil without any. Unlike [Rule.Loosens] it does
+// not compare where the two hold, for a rule that takes the place of another only on subjects that both concern.
+func (r *Rule) Weakens(base *Rule) []string {
 	var ways []string
 	if r.Severity.Rank() < base.Severity.Rank() {
 		ways = append(ways, fmt.Sprintf("severity %s instead of %s", r.Severity, base.Severity))
@@ -19,11 +32,8 @@ func (r *Rule) Loosens(base *Rule) []string {
 	if slices.Index(Enforcements, r.Enforcement) > slices.Index(Enforcements, base.Enforcement) {
 		ways = append(ways, fmt.Sprintf("enforcement %s instead of %s", r.Enforcement, base.Enforcement))
 	}
-	if !scopeCovers(r.Scope, base.Scope) {
-		ways = append(ways, "a narrower scope")
-	}
-	if !r.AppliesTo.covers(base.AppliesTo) {
-		ways = append(ways, "a narrower applies_to")
+	if !base.MayBeWaived() && r.MayBeWaived() {
+		ways = append(ways, "waivable, unlike the other")
 	}
 	return ways
 }

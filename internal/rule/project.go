@@ -20,11 +20,13 @@ type Project struct {
 
 // Relationship is a directed, typed link between two rules of one project.
 type Relationship struct {
-	ID        string       `json:"id" format:"uuid" doc:"Relationship identifier."`
-	FromID    string       `json:"from_rule_id" doc:"Rule that has the relationship."`
-	ToID      string       `json:"to_rule_id" doc:"Rule it points to."`
-	Kind      RelationKind `json:"kind" enum:"REFINES,OVERRIDES,CONFLICTS_WITH,DEPENDS_ON,DERIVES_FROM,SUPERSEDES" doc:"How the first rule stands to the second."`
-	Reason    string       `json:"reason" doc:"Why the relationship holds."`
-	CreatedAt time.Time    `json:"created_at" doc:"When it was made."`
-	CreatedBy string       `json:"created_by" doc:"Actor that made it."`
+	ID     string       `json:"id" format:"uuid" doc:"Relationship identifier."`
+	FromID string       `json:"from_rule_id" doc:"Rule that has the relationship."`
+	ToID   string       `json:"to_rule_id" doc:"Rule it points to."`
+	Kind   RelationKind `json:"kind" enum:"REFINES,OVERRIDES,CONFLICTS_WITH,DEPENDS_ON,DERIVES_FROM,SUPERSEDES" doc:"How the first rule stands to the second."`
+	Reason string       `json:"reason" doc:"Why the relationship holds."`
+	// AllowWeakening lets an OVERRIDES silence a rule that is more severe or more binding; Reason says why that is right.
+	AllowWeakening bool      `json:"allow_weakening,omitempty" doc:"Whether an OVERRIDES may silence a rule that is more severe or more binding."`
+	CreatedAt      time.Time `json:"created_at" doc:"When it was made."`
+	CreatedBy      string    `json:"created_by" doc:"Actor that made it."`
 }

@@ -40,6 +40,7 @@ type Rule struct {
 	AppliesTo       *AppliesTo      `json:"applies_to,omitempty" doc:"Which subjects the rule concerns; absent means all."`
 	Check           *Check          `json:"check,omitempty" doc:"Deterministic check that decides without a model."`
 	Enforcement     Enforcement     `json:"enforcement" enum:"enforce,warn,shadow" doc:"What a broken rule leads to."`
+	Waivable        *bool           `json:"waivable,omitempty" doc:"False if no waiver may cover a violation of the rule; absent means true."`
 	Owner           string          `json:"owner" kind:"label" doc:"Person or team that answers for the rule."`
 	CreatedAt       time.Time       `json:"created_at" kind:"record" doc:"When the first version was made."`
 	CreatedBy       string          `json:"created_by" kind:"record" doc:"Actor that made the first version."`
@@ -96,6 +97,9 @@ func (a *AppliesTo) Empty() bool {
 
 // Label returns the slug of the rule, or its id if it has none.
 func (r *Rule) Label() string { return cmp.Or(r.Slug, r.ID) }
+
+// MayBeWaived reports whether a waiver may cover a violation of the rule.
+func (r *Rule) MayBeWaived() bool { return r.Waivable == nil || *r.Waivable }
 
 // Judged reports whether the rule is one that verdicts are given for. MAY and INFO rules are context only.
 func (r *Rule) Judged() bool {

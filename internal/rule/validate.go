@@ -33,6 +33,9 @@ func (r *Rule) Normalize() {
 	r.Severity = normalEnum(r.Severity, Severities, Medium)
 	r.Status = normalEnum(r.Status, Statuses, Draft)
 	r.Enforcement = normalEnum(r.Enforcement, Enforcements, Enforce)
+	if r.MayBeWaived() {
+		r.Waivable = nil
+	}
 	r.Scope = normalList(r.Scope, CleanScope)
 	r.Tags = normalList(r.Tags, strings.TrimSpace)
 	r.Exceptions = NilIfEmpty(normalList(r.Exceptions, strings.TrimSpace))

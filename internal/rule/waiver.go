@@ -30,14 +30,15 @@ const (
 // WaiverStatuses are the values of [Waiver.Status].
 var WaiverStatuses = []WaiverStatus{WaiverActive, WaiverPending, WaiverExpired, WaiverRevoked}
 
-// Waiver excuses one denial of one rule until a date. It is bound to the text that the denial cites: with another text, or
-// another wording of the rule, it covers nothing.
+// Waiver excuses one denial of one rule until a date. It is bound to the repository of the evaluation and to the text that the denial
+// cites, with its files: elsewhere, with another text, or with another wording of the rule, it covers nothing.
 type Waiver struct {
 	ID          string       `json:"id" format:"uuid" doc:"Identifier."`
 	ProjectID   string       `json:"project_id" doc:"Project of the rule."`
 	RuleID      string       `json:"rule_id" doc:"Rule whose denial is waived."`
 	Severity    Severity     `json:"severity" enum:"LOW,MEDIUM,HIGH,CRITICAL" doc:"Severity of the rule when the waiver was made."`
 	Fingerprint string       `json:"fingerprint" doc:"Fingerprint of the verdict that is waived."`
+	Repository  string       `json:"repository,omitempty" doc:"Repository that it covers, in its normal form. Absent: evaluations that name no repository."`
 	Reason      string       `json:"reason" doc:"Why it may stand."`
 	Approver    string       `json:"approver,omitempty" doc:"Who is asked to approve it; nobody else can then. Empty: any second person."`
 	ExpiresAt   time.Time    `json:"expires_at" doc:"When it lapses."`

@@ -19,7 +19,7 @@ type Conflict struct {
 	// RuleID is the rule whose change brought the conflict, and OtherID the other one.
 	RuleID, OtherID string
 	State           string
-	FoundBy         string // a kind of contradiction, or model
+	FoundBy         string // a kind of contradiction, model or person
 	Reason          string
 	Confidence      float64 // 0 to 1
 	// RuleHash and OtherHash are the content hashes of the rules when the conflict was found or decided.

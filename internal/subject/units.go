@@ -43,27 +43,12 @@ func (s *Subject) Units() *Units {
 		for k := range f.Hunks {
 			list = append(list, textUnit(f, &f.Hunks[k]))
 		}
-		if hidden := unseen(f); hidden != "" || f.Media != "" {
+		if hidden := f.Hidden(); hidden != "" || f.Media != "" {
 			list = append(list, ledger.Unit{Kind: ledger.Content, Path: f.Path, Unseen: hidden, Media: f.Media})
 		}
 	}
 	u.Units = ledger.NewUnits(list)
 	return u
-}
-
-// unseen returns why a file has content that is not in its hunks; empty if it has none.
-func unseen(f *diff.File) string {
-	switch {
-	case f.Change == diff.Deleted:
-		return ""
-	case f.Unseen != "" || f.Media != "":
-		return f.Unseen
-	case f.Missing:
-		return "its content is not given"
-	case f.Binary:
-		return "the file is binary"
-	}
-	return ""
 }
 
 func textUnit(f *diff.File, h *diff.Hunk) ledger.Unit {

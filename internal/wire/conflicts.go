@@ -33,7 +33,7 @@ type Conflict struct {
 	State          string       `json:"state" enum:"suggested,confirmed,rejected,closed" doc:"suggested until somebody decides; closed once a rule has gone or the contradiction has."`
 	Rule           ConflictSide `json:"rule" doc:"The rule that brought the conflict: the one that was changed last."`
 	Other          ConflictSide `json:"other" doc:"The rule that it was found with."`
-	FoundBy        string       `json:"found_by" enum:"force,limit,threshold,value,model" doc:"What has found it: one of the tests, or the model."`
+	FoundBy        string       `json:"found_by" enum:"force,limit,threshold,value,model,person" doc:"What has found it: one of the tests, the model, or the person who has made a CONFLICTS_WITH relationship."`
 	Reason         string       `json:"reason" doc:"Why they conflict."`
 	Confidence     float64      `json:"confidence" minimum:"0" maximum:"1" doc:"How sure that is."`
 	DetectedAt     time.Time    `json:"detected_at" doc:"When it was found."`

@@ -33,7 +33,7 @@ type DismissCandidates struct {
 
 // CandidateApproval holds the changes of a reviewer to a candidate that becomes a rule. Empty fields take what the candidate suggests.
 type CandidateApproval struct {
-	Statement string     `json:"statement,omitempty" doc:"Rule text in place of the proposed one."`
+	Statement *string    `json:"statement,omitempty" nullable:"false" doc:"Rule text in place of the proposed one; an empty one is refused."`
 	Overrides *Overrides `json:"metadata_overrides,omitempty" nullable:"false" doc:"What takes the place of the suggested metadata, and what else the rule shall have."`
 }
 

@@ -36,7 +36,8 @@ type Deployment struct {
 	SnapshotID         string      `json:"snapshot_id" doc:"The snapshot that is active now."`
 	Environment        Environment `json:"environment" enum:"production,staging,development" doc:"The environment."`
 	DeployedAt         time.Time   `json:"deployed_at" doc:"Since when."`
-	PreviousSnapshotID *string     `json:"previous_snapshot_id" doc:"The snapshot that was active before; null if there was none."`
+	PreviousSnapshotID *string     `json:"previous_snapshot_id" doc:"The snapshot that was active before, to which a rollback leads; null if there was none."`
+	Unchanged          bool        `json:"unchanged,omitempty" doc:"True if the snapshot was active already, so that nothing was deployed."`
 }
 
 // RolledBack is the answer to a rollback.
@@ -113,8 +114,8 @@ type RuleModified struct {
 // Gates are the conditions for a deployment to an environment. The zero value lets everything pass. A rollback passes no gates: the way
 // back must be open when it is needed.
 type Gates struct {
-	TestsPass bool     `json:"tests_pass,omitempty" doc:"All confirmed test cases of the snapshot's rules must have passed on the rules as they are in it; POST /api/v1/test-runs with its snapshot_id runs them."`
-	MaxRisk   Risk     `json:"max_risk,omitempty" enum:"none,low,medium,high,critical" doc:"The most risk that a simulation against the active snapshot may find; absent for any."`
+	TestsPass bool     `json:"tests_pass,omitempty" doc:"All confirmed test cases of the snapshot's rules must have passed on the rules as they are in it, at least one; POST /api/v1/test-runs with its snapshot_id runs them."`
+	MaxRisk   Risk     `json:"max_risk,omitempty" enum:"none,low,medium,high,critical" doc:"The most risk that a simulation against the active snapshot may find; absent for any. A simulation that replays no evaluation passes only if the rules are the same."`
 	Approvals int      `json:"approvals,omitempty" minimum:"0" maximum:"10" doc:"How many people other than the one who took the snapshot must have approved it."`
 	Freezes   []Freeze `json:"freezes,omitempty" doc:"Times in which nothing is deployed, at most 50."`
 }

@@ -21,6 +21,7 @@ type ReviseRule struct {
 	Modality        Optional[rule.Modality]        `json:"modality,omitzero" nullable:"false" enum:"MUST,MUST_NOT,SHOULD,MAY,INFO" doc:"How binding the rule is, in any letter case."`
 	Severity        Optional[rule.Severity]        `json:"severity,omitzero" nullable:"false" enum:"LOW,MEDIUM,HIGH,CRITICAL" doc:"How much a violation matters, in any letter case."`
 	Enforcement     Optional[rule.Enforcement]     `json:"enforcement,omitzero" nullable:"false" enum:"enforce,warn,shadow" doc:"What a broken rule leads to."`
+	Waivable        Optional[bool]                 `json:"waivable,omitzero" doc:"False: no waiver may cover a violation; null or true: one may."`
 	Owner           Optional[string]               `json:"owner,omitzero" doc:"Person or team that answers for the rule."`
 	Scope           Optional[[]string]             `json:"scope,omitzero" doc:"Scope paths the rule holds in; empty or null means everywhere."`
 	Tags            Optional[[]string]             `json:"tags,omitzero" doc:"Free labels."`
@@ -80,6 +81,7 @@ type RuleInput struct {
 	Severity        rule.Severity         `json:"severity,omitempty" yaml:"severity,omitempty" required:"false" doc:"LOW, MEDIUM (default), HIGH or CRITICAL, in any letter case."`
 	Status          rule.Status           `json:"status,omitempty" yaml:"status,omitempty" required:"false" doc:"DRAFT (default), REVIEW, APPROVED or EFFECTIVE. Only APPROVED and EFFECTIVE rules apply."`
 	Enforcement     rule.Enforcement      `json:"enforcement,omitempty" yaml:"enforcement,omitempty" required:"false" doc:"enforce (default), warn or shadow."`
+	Waivable        *bool                 `json:"waivable,omitempty" yaml:"waivable,omitempty" required:"false" doc:"False: no waiver may cover a violation of the rule. Default is true."`
 	Owner           *string               `json:"owner,omitempty" yaml:"owner,omitempty" required:"false" doc:"Person or team that answers for the rule."`
 	Scope           []string              `json:"scope,omitempty" yaml:"scope,omitempty" required:"false" doc:"Scope paths the rule holds in; empty means everywhere."`
 	Tags            []string              `json:"tags,omitempty" yaml:"tags,omitempty" required:"false" doc:"Free labels."`
@@ -99,4 +101,6 @@ type RelationshipInput struct {
 	Kind   rule.RelationKind `json:"kind" yaml:"kind" doc:"REFINES, OVERRIDES, CONFLICTS_WITH, DEPENDS_ON, DERIVES_FROM or SUPERSEDES."`
 	To     string            `json:"to" yaml:"to" doc:"Id or slug of the other rule."`
 	Reason string            `json:"reason,omitempty" yaml:"reason,omitempty" required:"false" doc:"Why the relationship holds."`
+	// AllowWeakening goes with OVERRIDES and a reason.
+	AllowWeakening bool `json:"allow_weakening,omitempty" yaml:"allow_weakening,omitempty" required:"false" doc:"Let an OVERRIDES silence a rule that is more severe or more binding; needs a reason."`
 }

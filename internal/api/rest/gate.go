@@ -1,9 +1,9 @@
 package rest
 
 import (
+	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"io"
 	"net/http"
 	"net/url"
@@ -45,7 +45,7 @@ func (s *Server) admit(r *http.Request, e *Endpoint) (context.Context, error) {
 		return nil, err
 	}
 	if e.limit == 0 && !e.inner {
-		return ctx, noBody(r)
+		return ctx, x.noBody()
 	}
 	return ctx, nil
 }
@@ -187,15 +187,27 @@ func Location(ctx context.Context, path, id string) string {
 // Project returns the project that a request concerns.
 func Project(ctx context.Context) string { return exchangeFrom(ctx).project }
 
-// noBody refuses a body where the operation takes none, so that no caller believes that it counts.
-func noBody(r *http.Request) error {
+// maxNoBody bounds the bytes of a body that says nothing.
+const maxNoBody = 64
+
+// noBody refuses a body where the operation takes none, so that no caller believes that it counts. An empty JSON object, which some
+// clients send with every POST, says nothing and is accepted.
+func (x *exchange) noBody() error {
+	r := x.r
 	if r.ContentLength == 0 || r.Body == nil || r.Body == http.NoBody {
 		return nil
 	}
-	if r.ContentLength < 0 {
-		if _, err := io.ReadFull(r.Body, make([]byte, 1)); errors.Is(err, io.EOF) {
+	if r.ContentLength <= maxNoBody {
+		timeout := x.awaitBody()
+		body, err := io.ReadAll(io.LimitReader(r.Body, maxNoBody+1))
+		if err != nil {
+			return brokenBody(err, timeout)
+		}
+		said := bytes.TrimSpace(body)
+		inner, object := bytes.CutPrefix(said, []byte("{"))
+		if len(body) <= maxNoBody && (len(said) == 0 || object && string(bytes.TrimSpace(inner)) == "}") {
 			return nil
 		}
 	}
-	return withStatus(http.StatusBadRequest, "", "%s %s takes no body", r.Method, Clip(r.URL.Path, maxField))
+	return withStatus(http.StatusBadRequest, "", "%s %s takes no body but {}", r.Method, Clip(r.URL.Path, maxField))
 }

@@ -6,10 +6,10 @@ import (
 	"tenet/internal/rule"
 )
 
-const relationshipColumns = "id, from_id, to_id, kind, reason, created_at, created_by"
+const relationshipColumns = "id, from_id, to_id, kind, reason, allow_weakening, created_at, created_by"
 
 func relationshipFields(r *rule.Relationship) []any {
-	return []any{&r.ID, &r.FromID, &r.ToID, &r.Kind, &r.Reason, timeColumn{&r.CreatedAt}, &r.CreatedBy}
+	return []any{&r.ID, &r.FromID, &r.ToID, &r.Kind, &r.Reason, &r.AllowWeakening, timeColumn{&r.CreatedAt}, &r.CreatedBy}
 }
 
 // Relationships implements store.RuleReader.
@@ -34,8 +34,8 @@ func (t ruleTable) InsertRelationship(ctx context.Context, projectID string, cv 
 		}
 	}
 	n, err := t.exec(ctx, "insert relationship",
-		"INSERT INTO relationships (project_id, "+relationshipColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-		projectID, rel.ID, rel.FromID, rel.ToID, string(rel.Kind), rel.Reason, micros(rel.CreatedAt), rel.CreatedBy)
+		"INSERT INTO relationships (project_id, "+relationshipColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+		projectID, rel.ID, rel.FromID, rel.ToID, string(rel.Kind), rel.Reason, rel.AllowWeakening, micros(rel.CreatedAt), rel.CreatedBy)
 	if err := unlessNone(n, err, rule.Errorf(rule.CodeConflict, "there is a %s relationship between these rules already", rel.Kind)); err != nil {
 		return err
 	}

@@ -8,12 +8,12 @@ import (
 	"tenet/internal/rule"
 )
 
-const waiverColumns = "project_id, id, rule_id, severity, fingerprint, reason, approver, expires_at, created_at, created_by, approved_at, " +
+const waiverColumns = "project_id, id, rule_id, severity, fingerprint, repository, reason, approver, expires_at, created_at, created_by, approved_at, " +
 	"approved_by, revoked_at, revoked_by"
 
 func waiverFields(w *rule.Waiver) []any {
 	return []any{
-		&w.ProjectID, &w.ID, &w.RuleID, &w.Severity, &w.Fingerprint, &w.Reason, &w.Approver,
+		&w.ProjectID, &w.ID, &w.RuleID, &w.Severity, &w.Fingerprint, &w.Repository, &w.Reason, &w.Approver,
 		timeColumn{&w.ExpiresAt},
 		timeColumn{&w.CreatedAt},
 		&w.CreatedBy,
@@ -48,8 +48,8 @@ func (t waiverTable) Insert(ctx context.Context, w rule.Waiver) error {
 	if err := t.lock(ctx, corpusOf(w.ProjectID)); err != nil {
 		return err
 	}
-	err := t.execRows(ctx, "insert waiver", "INSERT INTO waivers ("+waiverColumns+") VALUES ", 14, "", []any{
-		w.ProjectID, w.ID, w.RuleID, string(w.Severity), w.Fingerprint, w.Reason, w.Approver, micros(w.ExpiresAt), micros(w.CreatedAt), w.CreatedBy,
+	err := t.execRows(ctx, "insert waiver", "INSERT INTO waivers ("+waiverColumns+") VALUES ", 15, "", []any{
+		w.ProjectID, w.ID, w.RuleID, string(w.Severity), w.Fingerprint, w.Repository, w.Reason, w.Approver, micros(w.ExpiresAt), micros(w.CreatedAt), w.CreatedBy,
 		nullable(w.ApprovedAt), w.ApprovedBy, nullable(w.RevokedAt), w.RevokedBy,
 	})
 	if t.d.duplicate(err) {

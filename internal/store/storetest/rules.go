@@ -271,7 +271,7 @@ func testChangesError(t *testing.T, f *fixture) {
 func testRelationships(t *testing.T, f *fixture) {
 	f.insert(newRule(1, nil), newRule(2, nil), newRule(3, nil))
 	rel := rule.Relationship{
-		ID: newRule(7, nil).ID, FromID: newRule(1, nil).ID, ToID: newRule(2, nil).ID, Kind: rule.Overrides,
+		ID: newRule(7, nil).ID, FromID: newRule(1, nil).ID, ToID: newRule(2, nil).ID, Kind: rule.Overrides, AllowWeakening: true,
 		Reason: "newer", CreatedAt: at, CreatedBy: "ann",
 	}
 	f.update(func(tx store.Tx) error { return tx.Rules.InsertRelationship(f.ctx, "p", 2, rel) })

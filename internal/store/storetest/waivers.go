@@ -14,7 +14,7 @@ func testWaivers(t *testing.T, f *fixture) {
 	r := newRule(1, nil)
 	f.insert(r)
 	one := rule.Waiver{
-		ID: newRule(11, nil).ID, ProjectID: "p", RuleID: r.ID, Severity: rule.Critical, Fingerprint: "f", Reason: "because\nit is so", Approver: "bo",
+		ID: newRule(11, nil).ID, ProjectID: "p", RuleID: r.ID, Severity: rule.Critical, Fingerprint: "f", Repository: "acme/billing", Reason: "because\nit is so", Approver: "bo",
 		ExpiresAt: at.Add(time.Hour), CreatedAt: at, CreatedBy: "ann",
 	}
 	two := one
