@@ -52,7 +52,7 @@ func looksLikeProgram(text string) bool {
 		return true
 	case strings.Contains(text, " | ") || strings.Contains(text, "&&") || strings.Contains(text, "||") || strings.Contains(text, "<<"):
 		return true
-	case first == "" || strings.HasPrefix(words[0], "\\"):
+	case first == "" || words[0][0] == '\\' || redirection.MatchString(text):
 		return true
 	case strings.HasPrefix(first, "/") || strings.HasPrefix(first, "./") || strings.HasPrefix(first, "../") || strings.HasPrefix(first, "~/"):
 		return true
@@ -71,11 +71,15 @@ func looksLikeProgram(text string) bool {
 // typed reports whether the program is one that people type, is given by a path, has the form of a program's name, or has an option.
 func (c *Command) typed() bool {
 	return programNames[c.Name] || c.Name != "" && (strings.Contains(c.Path.Text, "/") || programForm.MatchString(c.Name) ||
-		slices.ContainsFunc(c.Args, func(a Word) bool { return optionForm.MatchString(a.Text) }))
+		slices.ContainsFunc(c.Args, func(a Word) bool { return optionForm.MatchString(a.Text) })) ||
+		slices.ContainsFunc(c.Redirects, func(r Redirect) bool {
+			return strings.HasPrefix(r.Target.Text, "/") || strings.HasPrefix(r.Target.Text, "~")
+		})
 }
 
 var (
 	programForm = regexp.MustCompile(`^[a-z][a-z0-9]*([-_][a-z0-9]+)+$`)
+	redirection = regexp.MustCompile(`^[<>]+\s*[/~$.\w]*[/~$][^<>]*`)
 	optionForm  = regexp.MustCompile(`^--?[a-zA-Z]`)
 )
 
