@@ -47,7 +47,7 @@ func comments(e *rule.Evaluation) []wire.ReviewComment {
 		}
 		c := wire.ReviewComment{
 			RuleID: v.RuleID, RuleSlug: v.RuleSlug, Severity: v.Severity, Verdict: v.Verdict, Waived: v.Waiver != nil,
-			Comment: cmp.Or(v.IssueDescription, v.Reasoning, v.RuleStatement), Fix: v.FixSuggestion,
+			Comment: cmp.Or(v.Why(), v.RuleStatement), Fix: v.FixSuggestion,
 		}
 		if len(v.Locations) == 0 {
 			out = append(out, c)

@@ -28,8 +28,8 @@ func Decode(b []byte) (text, name string, ok bool) {
 		return string(b), "UTF-8", plausible(string(b))
 	}
 	for _, w := range wides {
-		if text, ok := w.guess(b); ok {
-			return text, w.name, true
+		if text, found, ok := w.guess(b); found {
+			return text, w.name, ok
 		}
 	}
 	b = bytes.ReplaceAll(b, []byte{0}, nil)
@@ -48,7 +48,7 @@ func decodeMarked(b []byte) (text, name string, marked, ok bool) {
 			continue
 		}
 		text, ok = w.decode(rest)
-		return text, w.name, true, ok && plausible(text) && !asciiRun(rest)
+		return text, w.name, true, ok && plausible(text) && !w.readsNarrow(rest, true)
 	}
 	return "", "", false, false
 }

@@ -36,6 +36,7 @@ func wideText(s, name string) string {
 
 func TestDecode(t *testing.T) {
 	const code = "import os\n\nos.system('rm -rf /')  # naïve, 日本, 😀\n"
+	const latin = "import os\n\nos.system('rm -rf /')  # naïve – “Łódź” € 5 …\n"
 	russian := "привет = \"мир и труд\"\nпечать(привет)\n"
 	for name, c := range map[string]struct{ in, text, encoding string }{
 		"empty":               {"", "", "UTF-8"},
@@ -47,10 +48,10 @@ func TestDecode(t *testing.T) {
 		"UTF-16BE":            {"\xfe\xff" + wideText(code, "UTF-16BE"), code, "UTF-16BE"},
 		"UTF-32LE":            {"\xff\xfe\x00\x00" + wideText(code, "UTF-32LE"), code, "UTF-32LE"},
 		"UTF-32BE":            {"\x00\x00\xfe\xff" + wideText(code, "UTF-32BE"), code, "UTF-32BE"},
-		"UTF-16LE, no mark":   {wideText(code, "UTF-16LE"), code, "UTF-16LE"},
-		"UTF-16BE, no mark":   {wideText(code, "UTF-16BE"), code, "UTF-16BE"},
-		"UTF-32LE, no mark":   {wideText(code, "UTF-32LE"), code, "UTF-32LE"},
-		"UTF-32BE, no mark":   {wideText(code, "UTF-32BE"), code, "UTF-32BE"},
+		"UTF-16LE, no mark":   {wideText(latin, "UTF-16LE"), latin, "UTF-16LE"},
+		"UTF-16BE, no mark":   {wideText(latin, "UTF-16BE"), latin, "UTF-16BE"},
+		"UTF-32LE, no mark":   {wideText(latin, "UTF-32LE"), latin, "UTF-32LE"},
+		"UTF-32BE, no mark":   {wideText(latin, "UTF-32BE"), latin, "UTF-32BE"},
 		"Russian in UTF-16LE": {wideText(russian, "UTF-16LE"), russian, "UTF-16LE"},
 		"Russian in UTF-16BE": {"\xfe\xff" + wideText(russian, "UTF-16BE"), russian, "UTF-16BE"},
 		"NUL in a comment":    {"/* \x00 */ eval(x)\n", "/*  */ eval(x)\n", "UTF-8"},
@@ -79,6 +80,9 @@ func TestDecodeRefuses(t *testing.T) {
 		"WebAssembly of small numbers":       "\x00asm\x01\x00\x00\x00\x01\x04\x01\x60\x00\x00\x03\x02\x01\x00\x0a\x05\x01\x03\x00\x01\x0b",
 		"ASCII after a mark of UTF-16":       "\xff\xfe<?php eval($_GET[0]);\n",
 		"ASCII after a mark, big endian":     "\xfe\xffeval(eval(x))\n",
+		"a word between NULs after a mark":   "\xff\xfe\n\x00eval(\x00x\x00)\x00\n\x00",
+		"words between NULs":                 "e\x00val(x)",
+		"words between NULs, big endian":     "eval\x00(1)\x00eval(1)",
 		"an odd byte in UTF-16":              "\xff\xfea\x00b\x00c",
 		"half a pair in UTF-16":              "\xff\xfea\x00\x00\xd8b\x00",
 		"a number beyond Unicode in UTF-32":  "\x00\x00\xfe\xff\x00\x11\x00\x00",
@@ -109,7 +113,7 @@ func TestLine(t *testing.T) {
 }
 
 func TestDecodeWide(t *testing.T) {
-	lines := []string{"import os", "", "x = 'ü 日本'"}
+	lines := []string{"import os", "", "x = 'ü – Łódź'"}
 	var raw []string
 	for _, l := range lines {
 		raw = append(raw, wideText(l, "UTF-16BE"))

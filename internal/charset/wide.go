@@ -57,32 +57,71 @@ func (w *wide) unit(b []byte) rune {
 }
 
 // guess reads bytes without a byte order mark. Texts have blanks and line ends, whose units have NULs in this order of bytes,
-// and characters that are assigned; other bytes rarely have both.
-func (w *wide) guess(b []byte) (string, bool) {
+// and characters that are assigned; other bytes rarely have both. A text that reads as another one without its NULs is not ok.
+func (w *wide) guess(b []byte) (text string, found, ok bool) {
 	if len(b) < 2*w.size {
-		return "", false
+		return "", false, false
 	}
-	text, ok := w.decode(b)
-	if !ok || asciiRun(b) {
-		return "", false
+	text, valid := w.decode(b)
+	if !valid || asciiRun(b) || utf8.RuneCountInString(text)*w.size < len(b)/2 || !isText(text) {
+		return "", false, false
 	}
-	return text, utf8.RuneCountInString(text)*w.size >= len(b)/2 && isText(text)
+	return text, true, !w.readsNarrow(b, false)
 }
 
 // maxASCIIRun is how many printable ASCII bytes may follow one another in text of a wide encoding. An ideograph may well be two
 // such bytes, four in a row hardly.
 const maxASCIIRun = 7
 
-// asciiRun reports whether bytes that a wide encoding reads as other characters hold a run of ASCII, which an
-// interpreter that ignores the encoding reads.
+// readsNarrow reports whether bytes that a wide encoding reads as other characters are words for an interpreter that ignores the
+// encoding and drops NULs: to it, the four characters of UTF-16 in `e\0val(x)` are a call. A byte order mark makes the encoding likely, so
+// that it takes a word of four letters; without one it takes two characters in a row.
+func (w *wide) readsNarrow(b []byte, marked bool) bool {
+	const word = 4
+	if marked {
+		return asciiRun(b) || w.hides(b, word, isLetter)
+	}
+	return asciiRun(b) || w.hides(b, 2, isPrintable)
+}
+
+func isPrintable(c byte) bool { return ' ' <= c && c <= '~' }
+
+func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
+
+// asciiRun reports whether bytes hold a run of ASCII.
 func asciiRun(b []byte) bool {
 	run := 0
 	for _, c := range b {
-		if run++; c < ' ' || c > '~' {
+		if run++; !isPrintable(c) {
 			run = 0
 		}
 		if run > maxASCIIRun {
 			return true
+		}
+	}
+	return false
+}
+
+// hides reports whether bytes of a kind follow one another, NULs aside, of which this encoding reads two or more as parts of other
+// characters. Dashes, quotes and signs of currencies do not count: texts that are ASCII otherwise have them.
+func (w *wide) hides(b []byte, longest int, kind func(byte) bool) bool {
+	run, hidden := 0, 0
+	for ; len(b) >= w.size; b = b[w.size:] {
+		r := w.unit(b)
+		shown := r < 0x100 || 0x2000 <= r && r < 0x2100
+		for _, c := range b[:w.size] {
+			switch {
+			case c == 0:
+				continue
+			case !kind(c):
+				run, hidden = 0, 0
+				continue
+			case !shown:
+				hidden++
+			}
+			if run++; run >= longest && hidden >= 2 {
+				return true
+			}
 		}
 	}
 	return false
@@ -98,10 +137,13 @@ func DecodeWide(pieces []string, encoding string) ([]string, bool) {
 		out := make([]string, len(pieces))
 		for i, s := range pieces {
 			text, ok := w.decode([]byte(strings.TrimPrefix(s, string(w.mark))))
-			if !ok || strings.ContainsAny(text, "\n") || asciiRun([]byte(s)) {
+			if !ok || strings.ContainsAny(text, "\n") {
 				return nil, false
 			}
 			out[i] = text
+		}
+		if w.readsNarrow([]byte(strings.Join(pieces, "")), false) {
+			return nil, false
 		}
 		all := strings.Join(out, "\n")
 		return out, isText(all)

@@ -31,6 +31,7 @@ func compileExpression(problems *rule.Problems, field, source string) *expressio
 	c := compiling{
 		problems: problems, field: field, before: problems.Len(), consts: map[int64]constCall{}, ranges: map[int64]fieldRead{}, openRanges: map[int64]fieldRead{},
 		partial: map[int64]func(*partialCall) func(*interpreter.ExecutionFrame) ref.Val{}, nullTests: map[int64]int{},
+		names: map[int64]*nameRead{}, nameReads: map[int64]string{}, compared: map[int64]bool{},
 	}
 	env := celEnvironment()
 	checked, issues := env.cel.Compile(source)
@@ -49,6 +50,7 @@ func compileExpression(problems *rule.Problems, field, source string) *expressio
 	if c.failed() {
 		return nil
 	}
+	c.leaveOpen()
 	e.reads = readsOf(root)
 	program, err := env.cel.Program(checked, c.options(env)...)
 	if err != nil {
@@ -74,6 +76,15 @@ type compiling struct {
 	openRanges map[int64]fieldRead
 	partial    map[int64]func(*partialCall) func(*interpreter.ExecutionFrame) ref.Val
 	nullTests  map[int64]int
+
+	// By the id of a node: the calls that ask about a name of the subject, all reads of names, those that such calls make, and those that
+	// are left open. unfolded means that a text outside of such calls has letters in upper case.
+	names     map[int64]*nameRead
+	nameReads map[int64]string
+	compared  map[int64]bool
+	open      map[int64]string
+	unfolded  bool
+	inName    int // how many such calls the walk is in
 }
 
 // constCall is a call of matches or glob whose second argument is compiled.
@@ -150,8 +161,13 @@ func (c *compiling) walk(e *expression, node ast.NavigableExpr, loops int) {
 		if name := call.FunctionName(); name == "matches" || name == globFunction {
 			c.compileConst(node.ID(), call)
 		}
+		if c.named(node.ID(), call) {
+			c.inName++
+			defer func() { c.inName-- }()
+		}
 	case ast.IdentKind, ast.ListKind, ast.LiteralKind, ast.MapKind, ast.SelectKind, ast.UnspecifiedExprKind:
 	}
+	c.noteNames(node)
 	for _, child := range node.Children() {
 		c.walk(e, child, loops)
 	}
@@ -238,12 +254,18 @@ func (c *compiling) decorated(env *environment, i interpreter.InterpretableV2) i
 			return &openElements{i, read}
 		}
 	}
+	if field, ok := c.open[i.ID()]; ok {
+		return &openName{i, field}
+	}
 	call, ok := i.(interpreter.InterpretableCall)
 	if !ok {
 		return weighed(i)
 	}
 	if operand, ok := c.nullTests[call.ID()]; ok {
 		return &nullTest{call.ID(), call.Args()[operand], call.Function() == operators.NotEquals}
+	}
+	if read, ok := c.names[call.ID()]; ok {
+		return newNameCall(read, call)
 	}
 	if compiled, ok := c.consts[call.ID()]; ok {
 		call = compiled.replace(call)

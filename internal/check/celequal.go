@@ -120,11 +120,16 @@ func negated(v ref.Val) ref.Val {
 
 // within reports whether a list has an equal element. If it has not, and an element is of another type, there is no result. In a
 // list that the expression itself writes, such as ['EUR', 978], it is enough that one element is of the right type.
-func within(v ref.Val, list traits.Lister, written bool) ref.Val {
+func within(v ref.Val, list traits.Iterable, written bool) ref.Val {
+	return withinBy(func(e ref.Val) ref.Val { return compare(v, e) }, list, written)
+}
+
+// withinBy does the same with a comparison.
+func withinBy(compare func(ref.Val) ref.Val, list traits.Iterable, written bool) ref.Val {
 	var open ref.Val
 	comparable := false
 	for it := list.Iterator(); it.HasNext() == types.True; {
-		switch result := compare(v, it.Next()); {
+		switch result := compare(it.Next()); {
 		case result == types.True:
 			return types.True
 		case result == types.False:

@@ -57,6 +57,9 @@ func (prices) CallCost(function, _ string, args []ref.Val, result ref.Val) *uint
 		units = size(args[0]) + bytes(result)/bytesScanned
 	case "format":
 		units = 10 + (bytes(args[0])+bytes(result))/bytesDecoded
+	case nameFunction:
+		n, _ := args[0].(types.Int)
+		units = int(n)
 	case weighFunction:
 		units = weigh(args[0], maxCost)
 	case "math.@min", "math.@max", "flatten":

@@ -39,6 +39,7 @@ const (
 	factGaps                       // facts that are null
 	commandGaps                    // commands and arguments that are not known
 	caseGap                        // the case of paths; its attributes are the paths
+	nameGap                        // the spelling of a repository or scope; its attributes are the reasons
 )
 
 // add notes a gap and returns its unknown.
@@ -82,10 +83,16 @@ func (in *Input) openBy(u *types.Unknown) answer {
 	var texts []string
 	more := 0
 	for _, id := range u.IDs() {
-		if id == caseGap {
-			paths, _ := u.GetAttributeTrails(id)
-			texts = append(texts, text.Fit(paths[0].Variable(), maxShort, "...")+": it matches a glob only if case is ignored")
-			more += len(paths) - 1
+		trails, _ := u.GetAttributeTrails(id)
+		switch id {
+		case caseGap:
+			texts = append(texts, text.Fit(trails[0].Variable(), maxShort, "...")+": it matches a glob only if case is ignored")
+			more += len(trails) - 1
+			continue
+		case nameGap:
+			for _, trail := range trails {
+				texts = append(texts, trail.Variable())
+			}
 			continue
 		}
 		found, others := in.gapOf(id)

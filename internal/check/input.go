@@ -27,6 +27,7 @@ type Input struct {
 	text                func() types.String
 	files               func() *celFiles
 	commands            func() *celCommands
+	repository, scope   func() *subjectName
 
 	// Parts for patterns: the texts of files, the action and the facts, the pieces of all of them, and whether one is odd.
 	fileTexts, looseTexts func() []*content
@@ -59,6 +60,8 @@ func Prepare(s *subject.Subject) *Input {
 	in.files = sync.OnceValue(func() *celFiles { return newCELFiles(s, in.gapUnit) })
 	in.commands = sync.OnceValue(func() *celCommands { return newCELCommands(s.Action, in.units().Action()) })
 	in.celFacts = sync.OnceValue(func() *celFacts { return newCELFacts(s, in.units) })
+	in.repository = sync.OnceValue(func() *subjectName { return repositoryOf(s) })
+	in.scope = sync.OnceValue(func() *subjectName { return scopeOf(s) })
 	in.readable = sync.OnceValue(func() *ledger.Set { return in.units().Of(ledger.Action, ledger.Facts, ledger.Name, ledger.Text) })
 	in.grams = sync.OnceValue(in.newGrams)
 	in.odd = sync.OnceValue(func() bool {
@@ -115,6 +118,8 @@ func (a activation) ResolveName(name string) (any, bool) {
 		return a.in.celFacts().values, true
 	case "subject":
 		return a.in.subjectVar, true
+	case subjectVariable:
+		return a.in, true
 	case "diff":
 		return a.in.diffVar, true
 	case "files":

@@ -142,6 +142,11 @@ func (p *Program) runPattern(ctx context.Context, in *Input) Outcome {
 			found.text(t)
 		}
 	}
+	if p.pattern.multiline && p.decides != rule.DenyOnly {
+		for _, t := range v.texts {
+			found.beyond(t)
+		}
+	}
 	out := Outcome{About: v.about, Seen: v.seen}
 	looked := &v.added
 	if p.pattern.anyLine {

@@ -317,3 +317,27 @@ func sameWords(a, b string) bool {
 	slices.Sort(y)
 	return slices.Equal(x, y)
 }
+
+func TestMultilinePatternAtTheEdgesOfADiff(t *testing.T) {
+	load := rule.Pattern{Regex: `yaml\.load\(\s*x`, Multiline: true}
+	head := "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n"
+	for name, c := range map[string]struct {
+		diff string
+		want Result
+	}{
+		"hunks that adjoin":           {head + "@@ -1,0 +2 @@\n+yaml.load(\n@@ -1,0 +3 @@\n+x)\n", Broken},
+		"hunks apart":                 {head + "@@ -1,2 +1,3 @@\n a\n+yaml.load(\n b\n@@ -9,2 +10,3 @@\n a\n+x)\n b\n", Kept},
+		"no context before":           {head + "@@ -2,0 +3 @@\n+x)\n", Undecided},
+		"context":                     {head + "@@ -2,2 +2,3 @@\n a\n+x)\n b\n", Kept},
+		"from the first line":         {head + "@@ -1 +1 @@\n-y\n+x\n", Kept},
+		"two changes of one file":     {head + "@@ -1 +1,2 @@\n a\n+yaml.load(\n" + head + "@@ -1,2 +1,3 @@\n a\n yaml.load(\n+x)\n", Broken},
+		"two changes, cut":            {head + "@@ -1 +1,2 @@\n a\n+yaml.load(\n" + head + "@@ -3 +3,2 @@\n b\n+x)\n", Undecided},
+		"two changes without literal": {head + "@@ -1 +1,2 @@\n a\n+b\n" + head + "@@ -3 +3,2 @@\n b\n+x)\n", Kept},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if out := run(t, load, diffSubject(t, c.diff)); out.Result != c.want {
+				t.Errorf("%v (%s), want %v", out.Result, out.Reason, c.want)
+			}
+		})
+	}
+}

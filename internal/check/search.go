@@ -48,6 +48,16 @@ func (s *search) text(t *content) {
 	}
 }
 
+// beyond leaves the answer open if a match may begin or end in neighbouring lines that the text does not have.
+func (s *search) beyond(t *content) {
+	switch {
+	case t.cut >= 0:
+		s.leaveOpen("the diff does not show what is before " + t.place(t.cut) + ", and the pattern is about several lines")
+	case t.several && !s.pattern.absent(t):
+		s.leaveOpen("the diff changes " + t.path + " more than once, and the pattern is about several lines")
+	}
+}
+
 // reading searches a text in one reading.
 func (s *search) reading(t *content) {
 	switch {

@@ -19,6 +19,11 @@ type content struct {
 	lines []textLine
 	added int // how many lines are added
 
+	// cut is the first line that is added behind one that the diff does not show, as in a diff without context; -1 if there is none.
+	cut int
+	// several is true if the diff changes the file more than once, so that its lines are in several texts.
+	several bool
+
 	sections []string // of hunks; for facts, the paths of the values
 	isFacts  bool
 	// values are those of facts whose lines are not their own text: of numbers, booleans and keys, by section.
@@ -138,39 +143,51 @@ func (t *content) index() {
 // fileTexts returns the texts of the files that have new lines.
 func fileTexts(s *subject.Subject) []*content {
 	var all []*content
+	first := make(map[string]*content, len(s.Files)) // by path
 	for i := range s.Files {
 		f := &s.Files[i]
 		if len(f.Hunks) == 0 {
 			continue
 		}
-		w := textWriter{text: content{path: f.Path, file: i}}
+		w := textWriter{text: content{path: f.Path, file: i, cut: -1}}
 		bytes, lines := 0, 0
 		for _, l := range f.NewLines {
 			bytes, lines = bytes+len(l.Text)+1, lines+1
 		}
 		w.body.Grow(bytes)
 		w.text.lines = make([]textLine, 0, lines)
+		last := 0 // the line before, in this hunk or in one that adjoins
 		for j := range f.Hunks {
 			h := &f.Hunks[j]
 			w.text.sections = append(w.text.sections, strings.TrimSpace(h.Section))
-			first := true
 			for _, l := range h.Lines {
 				if l.Op != diff.OpDelete {
-					w.add(l.Text, l.New, j, l.Op == diff.OpAdd, !first)
-					first = false
+					if l.Op == diff.OpAdd && l.New != last+1 && w.text.cut < 0 {
+						w.text.cut = len(w.text.lines)
+					}
+					w.add(l.Text, l.New, j, l.Op == diff.OpAdd, l.New == last+1 && last > 0)
+					last = l.New
 				}
 			}
 		}
-		all = w.finish(all)
+		before := len(all)
+		if all = w.finish(all); len(all) == before {
+			continue
+		}
+		if other := first[f.Path]; other != nil {
+			other.several, all[before].several = true, true
+		} else {
+			first[f.Path] = all[before]
+		}
 	}
 	return all
 }
 
 // looseTexts returns the texts outside of files: the action, and the facts in the order of their keys.
 func looseTexts(s *subject.Subject) []*content {
-	var action textWriter
+	action := textWriter{text: content{cut: -1}}
 	action.addLines(s.Action, "")
-	facts := textWriter{text: content{isFacts: true, values: map[int32]any{}}}
+	facts := textWriter{text: content{isFacts: true, cut: -1, values: map[int32]any{}}}
 	facts.addFacts(s.Facts, nil)
 	return facts.finish(action.finish(nil))
 }

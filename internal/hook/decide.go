@@ -210,11 +210,7 @@ func finding(v *rule.RuleVerdict, mode FailMode) string {
 		}
 		text += "."
 	}
-	why := v.IssueDescription
-	if why == "" {
-		why = v.Reasoning
-	}
-	if why != "" {
+	if why := v.Why(); why != "" {
 		text += " " + report.Line(why, maxLine)
 	}
 	if v.FixSuggestion != "" {

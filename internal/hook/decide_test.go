@@ -243,3 +243,11 @@ func TestRulesThatNobodyWasAskedAboutAsk(t *testing.T) {
 		t.Errorf("%+v", a)
 	}
 }
+
+func TestTheReasonOfACheckIsPassedOn(t *testing.T) {
+	v := given(rule.High, rule.NeedsConfirmation, rule.ByNone)
+	v.IssueDescription, v.Reasoning = "The rule's check could not decide.", `fact "second_approver" is missing`
+	if a := Decide(evaluation(v), must(t, modes)); a.Decision != Ask || !strings.Contains(a.Reason, `fact "second_approver" is missing`) {
+		t.Errorf("%+v", a)
+	}
+}

@@ -179,7 +179,7 @@ func uncoveredStep(e *rule.Evaluation) string {
 func findingOf(v *rule.RuleVerdict) finding {
 	f := finding{
 		Rule: cmp.Or(v.RuleSlug, v.RuleID), Statement: clip(v.RuleStatement), Severity: string(v.Severity), Verdict: string(v.Verdict),
-		Issue: clip(cmp.Or(v.IssueDescription, v.Reasoning)), Fix: clip(v.FixSuggestion),
+		Issue: clip(v.Why()), Fix: clip(v.FixSuggestion),
 	}
 	if len(v.Locations) > 0 {
 		f.File, f.Line = v.Locations[0].FilePath, v.Locations[0].StartLine

@@ -38,3 +38,15 @@ func TestBelowTheFloorIsNoPermission(t *testing.T) {
 		t.Errorf("%+v, %v\n%s", v, err, text)
 	}
 }
+
+func TestTheReasonOfACheckIsPassedOn(t *testing.T) {
+	e := &rule.Evaluation{EvaluationID: "e", RuleVerdicts: []rule.RuleVerdict{{
+		RuleSlug: "PAY-1", Verdict: rule.NeedsConfirmation, Concerned: true, DecidedBy: rule.ByNone,
+		IssueDescription: "The rule's check could not decide.", Reasoning: `fact "second_approver" is missing`,
+	}}}
+	e.Tally()
+	v, text, err := judged(e, nil)
+	if err != nil || len(v.Findings) != 1 || !strings.Contains(v.Findings[0].Issue, `fact "second_approver" is missing`) || !strings.Contains(text, "second_approver") {
+		t.Errorf("%+v, %v\n%s", v, err, text)
+	}
+}

@@ -64,7 +64,7 @@ func (r Repository) Same(other Repository) bool {
 }
 
 func parseRepository(s string) Repository {
-	s = foldCase(strings.ReplaceAll(strings.TrimSpace(unescaped(s)), `\`, "/"))
+	s = FoldCase(strings.ReplaceAll(strings.TrimSpace(unescaped(s)), `\`, "/"))
 	host, rest, certain := splitAddress(s)
 	path := cleanElements(rest)
 	if host == "" && !certain {
@@ -211,8 +211,9 @@ func unescaped(s string) string {
 	return s
 }
 
-// foldCase returns a text in which letters that differ only in case are equal, in lower case where that exists.
-func foldCase(s string) string {
+// FoldCase returns a text in which letters that differ only in case are equal, in lower case where that exists, as names of repositories
+// and scopes have them in their normal form.
+func FoldCase(s string) string {
 	folded := true
 	for i := range len(s) {
 		if c := s[i]; c >= utf8.RuneSelf || c >= 'A' && c <= 'Z' {
@@ -241,7 +242,7 @@ func foldCase(s string) string {
 func ParseRepositoryGlob(s string) Repository {
 	s = strings.TrimSpace(s)
 	if strings.ContainsAny(s, "{}") {
-		return Repository{Path: foldCase(s)}
+		return Repository{Path: FoldCase(s)}
 	}
 	r := ParseRepository(separators(s))
 	end := strings.TrimRight(s, "/\\ ") != s

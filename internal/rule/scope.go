@@ -60,7 +60,7 @@ func CleanScope(s string) string {
 		return s
 	}
 	var out []string
-	for segment := range strings.FieldsFuncSeq(foldCase(s), func(r rune) bool { return strings.ContainsRune(scopeSeparators, r) }) {
+	for segment := range strings.FieldsFuncSeq(FoldCase(s), func(r rune) bool { return strings.ContainsRune(scopeSeparators, r) }) {
 		segment = strings.TrimSpace(segment)
 		if segment == "**" {
 			break

@@ -1,6 +1,9 @@
 package rule
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // RuleVerdict is the answer of one rule on a subject, with its evidence.
 type RuleVerdict struct {
@@ -24,6 +27,20 @@ type RuleVerdict struct {
 	Concerned        bool           `json:"concerned" doc:"Whether the rule has anything to say about the subject; false for an ALLOW because its condition does not hold or no file is among its paths."`
 	Unexamined       []Unexamined   `json:"unexamined,omitempty" doc:"What the rule is about and nothing has examined; with it the verdict is never ALLOW."`
 	SourceNodeID     string         `json:"source_node_id,omitempty" doc:"Federation node that supplies the rule; absent if no node is in play."`
+}
+
+// Why explains the verdict to those who must act on it: the issue, and where nothing could decide, the reasoning, which names what is
+// missing. Without an issue it is the reasoning.
+func (v *RuleVerdict) Why() string {
+	switch {
+	case v.IssueDescription == "":
+		return v.Reasoning
+	case v.Verdict != NeedsConfirmation || v.DecidedBy != ByNone && v.DecidedBy != ByCheck || v.Reasoning == "":
+		return v.IssueDescription
+	case strings.HasPrefix(v.Reasoning, v.IssueDescription):
+		return v.Reasoning
+	}
+	return v.IssueDescription + " " + v.Reasoning
 }
 
 // UnmarshalJSON implements json.Unmarshaler. A verdict from before concerned was written says nothing about it; its rule counts
