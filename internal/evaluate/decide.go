@@ -3,6 +3,7 @@ package evaluate
 import (
 	"cmp"
 	"context"
+	"slices"
 
 	"tenet/internal/audit"
 	"tenet/internal/check"
@@ -20,7 +21,7 @@ func (r *run) outline(context.Context) error {
 	if r.within != nil {
 		r.answer.NodeID = r.within.NodeID
 	}
-	size := r.subject.Size()
+	size := r.whole.units.Size()
 	r.answer.Coverage = rule.Coverage{
 		RulesInScope: r.sel.inScope,
 		FilesTotal:   size.Files, HunksTotal: size.Hunks, BytesTotal: size.Bytes, Unexamined: []rule.Unexamined{},
@@ -56,7 +57,7 @@ func (r *run) conclude(ctx context.Context) error {
 		return err
 	}
 	r.answer.Coverage.Redacted = r.redacted
-	ledger.Cover(&r.answer.Coverage, r.whole.units.Units, r.accounts)
+	ledger.Cover(&r.answer.Coverage, r.whole.units.Units, slices.Concat(r.accounts, accountsOfAside(r))...)
 	c := &r.answer.Coverage
 	c.RulesNotAsked = len(r.sel.notAsked)
 	c.RulesCut, c.RulesSelected = c.RulesNotAsked, c.RulesInScope-c.RulesNotAsked
@@ -136,7 +137,7 @@ func (r *run) byCheck(c *chosen) (v rule.RuleVerdict, a ledger.Account, final bo
 	out := &c.outcome
 	finding := findings[out.Result]
 	if r.part(c.Entry).subject.Empty() {
-		finding, out = ledger.NotConcerned, &check.Outcome{Reason: "no file of it is among those that the rule applies to"}
+		finding, out = ledger.NotConcerned, &noFile
 	}
 	if c.Rule.Check.Decides == rule.DenyOnly && (finding == ledger.Kept || finding == ledger.Open) {
 		return v, a, false
@@ -152,16 +153,24 @@ func (r *run) byCheck(c *chosen) (v rule.RuleVerdict, a ledger.Account, final bo
 		v.IssueDescription = undecidedCheck
 	default:
 	}
-	a = ledger.NewAccount(r.part(c.Entry).units.Units, orNone(out.About))
-	a.Examined(rule.ByCheck, out.Seen)
+	a = accountOf(r.part(c.Entry), out)
 	a.Decide(finding, &v)
 	return v, a, true
 }
 
+// accountOf returns the account of a check on a part of the subject.
+func accountOf(p *part, out *check.Outcome) ledger.Account {
+	a := ledger.NewAccount(p.units.Units, orNone(out.About))
+	a.Examined(rule.ByCheck, out.Seen)
+	return a
+}
+
+// noFile is the outcome on a part of the subject that is empty.
+var noFile = check.Outcome{Result: check.NotConcerned, Reason: "no file of it is among those that the rule applies to"}
 const undecidedCheck = "The rule's check could not decide."
 
 // findings are those of the results of checks.
-var findings = map[check.Result]ledger.Finding{
+var findings = [...]ledger.Finding{
 	check.Undecided: ledger.Open, check.Kept: ledger.Kept, check.Broken: ledger.Broken, check.NotConcerned: ledger.NotConcerned,
 }
 

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tenet/internal/ledger"
 	"tenet/internal/rule"
 	"tenet/internal/subject"
 )
@@ -76,14 +77,17 @@ func takePolicy(r *run) {
 // covered reports whether some rule that counts concerns the subject and is kept, broken or open. A pattern without a hit has
 // scanned the text of files; it does not cover an action or facts, which can be put into any words.
 func covered(r *run) bool {
+	covers := func(c *chosen, concerned, kept bool) bool {
+		scanned := kept && c.Rule.Check != nil && c.Rule.Check.Pattern != nil
+		return concerned && c.Rule.Enforcement != rule.Shadow && (!scanned || len(r.subject.Files) > 0)
+	}
 	for i := range r.answer.RuleVerdicts {
-		v, c := &r.answer.RuleVerdicts[i], &r.sel.chosen[i]
-		scanned := v.DecidedBy == rule.ByCheck && v.Verdict == rule.Allow && c.Rule.Check != nil && c.Rule.Check.Pattern != nil
-		if v.Concerned && v.Enforcement != rule.Shadow && (!scanned || len(r.subject.Files) > 0) {
+		v := &r.answer.RuleVerdicts[i]
+		if covers(&r.sel.chosen[i], v.Concerned, v.DecidedBy == rule.ByCheck && v.Verdict == rule.Allow) {
 			return true
 		}
 	}
-	return false
+	return slices.ContainsFunc(r.sel.aside, func(a aside) bool { return covers(a.chosen, a.finding == ledger.Kept, true) })
 }
 
 // narrowing finds the parameters by which the caller made fewer rules hold.

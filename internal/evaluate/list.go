@@ -51,6 +51,94 @@ func notAskedNotice(sel *selection) string {
 		text.Plural(len(rules), "rule"), strings.Join(names, ", "))
 }
 
+// aside is a rule that its check clears, and that the answer may not list.
+type aside struct {
+	*chosen
+
+	finding ledger.Finding
+}
+
+// setAside takes the rules that their checks clear out of the chosen ones if the answer cannot list all, so that verdicts are made
+// only for those that it lists.
+func setAside(r *run) {
+	all := r.sel.chosen
+	if r.listAll || r.raw || r.recordedVerdict != nil || r.subject.Empty() || len(all) <= r.req.MaxRules {
+		return
+	}
+	r.sel.aside = make([]aside, 0, len(all))
+	r.sel.chosen = nil
+	for i := range all {
+		if finding, ok := cleared(r, &all[i]); ok {
+			r.sel.aside = append(r.sel.aside, aside{&all[i], finding})
+		} else {
+			r.sel.chosen = append(r.sel.chosen, all[i])
+		}
+	}
+}
+
+// cleared reports whether the check of a rule alone gives an ALLOW, and by which finding.
+func cleared(r *run, c *chosen) (ledger.Finding, bool) {
+	if !c.ran {
+		return ledger.Open, false
+	}
+	finding, out, p := findings[c.outcome.Result], &c.outcome, r.part(c.Entry)
+	if p.subject.Empty() {
+		finding, out = ledger.NotConcerned, &noFile
+	}
+	if finding != ledger.NotConcerned && c.Rule.Check.Decides == rule.DenyOnly {
+		return finding, false
+	}
+	a := accountOf(p, out)
+	return finding, a.Earns(finding)
+}
+
+// accountsOfAside returns the accounts of the rules that were set aside, those with the same units once.
+func accountsOfAside(r *run) (list []ledger.Account) {
+	type key struct {
+		part  *part
+		about *ledger.Set
+	}
+	seen := map[key]bool{}
+	for i := range r.sel.aside {
+		c := r.sel.aside[i].chosen
+		p := r.part(c.Entry)
+		k := key{p, c.outcome.About}
+		if seen[k] {
+			continue
+		}
+		seen[k] = true
+		a := accountOf(p, &c.outcome)
+		if p != &r.whole {
+			a = a.Over(r.whole.units.Units, p.numbers)
+		}
+		list = append(list, a)
+	}
+	return list
+}
+
+// listAside fills the list with verdicts of rules that were set aside: those that are kept, then those not concerned.
+func listAside(r *run) {
+	if len(r.sel.aside) == 0 {
+		return
+	}
+	room := max(0, r.req.MaxRules-len(r.answer.RuleVerdicts))
+	r.answer.RuleVerdicts = slices.Grow(r.answer.RuleVerdicts, room)
+	r.sel.chosen, r.accounts = slices.Grow(r.sel.chosen, room), slices.Grow(r.accounts, room)
+	for _, finding := range []ledger.Finding{ledger.Kept, ledger.NotConcerned} {
+		for i := range r.sel.aside {
+			if len(r.answer.RuleVerdicts) >= r.req.MaxRules {
+				return
+			}
+			if found := &r.sel.aside[i]; found.finding == finding {
+				v, a, _ := r.byCheck(found.chosen)
+				r.sel.chosen, r.accounts = append(r.sel.chosen, *found.chosen), append(r.accounts, a)
+				r.answer.RuleVerdicts = append(r.answer.RuleVerdicts, v)
+				r.final(len(r.answer.RuleVerdicts) - 1)
+			}
+		}
+	}
+}
+
 // listWorst leaves in the answer the verdicts of rules that were asked about: if there are more than max_rules, the worst of them, each
 // group in the order of its rank.
 func listWorst(r *run) {
@@ -61,11 +149,14 @@ func listWorst(r *run) {
 			order = append(order, at)
 		}
 	}
+	total := len(order) + len(r.sel.aside)
 	var beyond []int
 	if len(order) > r.req.MaxRules && !r.listAll {
 		slices.SortStableFunc(order, func(a, b int) int { return goodness(&verdicts[a]) - goodness(&verdicts[b]) })
 		order, beyond = order[:r.req.MaxRules], order[r.req.MaxRules:]
 	} else if len(order) == len(verdicts) {
+		listAside(r)
+		r.answer.Coverage.RulesUnlisted = total - len(r.answer.RuleVerdicts)
 		return
 	}
 	listed, chosen, accounts := make([]rule.RuleVerdict, len(order)), make([]chosen, len(order)), make([]ledger.Account, len(order))
@@ -85,8 +176,9 @@ func listWorst(r *run) {
 		r.answer.Notices = append(r.answer.Notices, fmt.Sprintf("Beyond max_rules, %s broken and %s to be confirmed are not listed.",
 			text.Plural(denied, "more rule"), text.Plural(unsure, "more rule")))
 	}
-	r.answer.Coverage.RulesUnlisted = len(beyond)
 	r.answer.RuleVerdicts, r.sel.chosen, r.accounts = listed, chosen, accounts
+	listAside(r)
+	r.answer.Coverage.RulesUnlisted = total - len(r.answer.RuleVerdicts)
 }
 
 // goodness orders verdicts for the list: what denies, what needs confirmation, what counts for nothing, what is kept, what is not

@@ -104,6 +104,7 @@ type factReads struct {
 	within map[string]bool // objects that hold one of names
 	all    bool            // a check reads facts without naming them
 	judged bool            // a model reads all facts for some rule
+	last   []string        // the names that the last check reads: many read the same
 }
 
 func (f *factReads) add(c *chosen) {
@@ -113,6 +114,10 @@ func (f *factReads) add(c *chosen) {
 	}
 	names, all := c.program.FactNames()
 	f.all = f.all || all
+	if slices.Equal(names, f.last) {
+		return
+	}
+	f.last = names
 	for _, name := range names {
 		if f.names[name] {
 			continue

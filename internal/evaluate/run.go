@@ -86,6 +86,7 @@ func (r *run) conduct(ctx context.Context) (*rule.Evaluation, error) {
 
 // decide finds the verdicts of the selected rules.
 func (r *run) decide(ctx context.Context) error {
+	setAside(r)
 	return through(ctx, r.outline, r.takeChecks, r.limitQuestions, r.askJudge, r.conclude)
 }
 

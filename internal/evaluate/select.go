@@ -14,7 +14,8 @@ import (
 // selection holds the rules of an evaluation.
 type selection struct {
 	inScope    int
-	chosen     []chosen // without those that others override
+	chosen     []chosen // without those that others override and those set aside
+	aside      []aside
 	overridden []rule.Overridden
 	// notAsked are the places of the rules that only a model can decide, beyond max_rules.
 	notAsked []int
@@ -76,6 +77,9 @@ func (sel *selection) silence(q *corpus.Query) []string {
 		c := &sel.chosen[i]
 		return !c.ran || c.outcome.Result != check.NotConcerned
 	})
+	if !slices.ContainsFunc(by, func(silencer int) bool { return silencer >= 0 }) {
+		return refusedNotices(matches, refused)
+	}
 	remaining := make([]chosen, 0, len(sel.chosen))
 	for i, c := range sel.chosen {
 		if by[i] < 0 {

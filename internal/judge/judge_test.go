@@ -384,6 +384,6 @@ func TestCallsAreTold(t *testing.T) {
 // coverage sums up what a result's accounts say was examined.
 func coverage(s *subject.Subject, res *judge.Result) rule.Coverage {
 	var c rule.Coverage
-	ledger.Cover(&c, s.Units().Units, res.Accounts)
+	ledger.Cover(&c, s.Units().Units, res.Accounts...)
 	return c
 }

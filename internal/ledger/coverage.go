@@ -22,8 +22,8 @@ func (a *Account) Over(units *Units, numbers []int) Account {
 		return out
 	}
 	out := Account{units: units, about: move(a.about)}
-	for _, e := range a.seen {
-		out.seen = append(out.seen, examination{e.by, move(e.units)})
+	for e := range a.examinations {
+		out.Examined(e.by, move(e.units))
 	}
 	for unit, reason := range a.gaps {
 		if unit < len(numbers) {
@@ -39,7 +39,7 @@ const maxCovered = 100
 // Cover sums accounts up. A unit counts as examined if some rule has it examined and no rule misses it; an account without any
 // examination, whose verdict says why nothing could decide, makes a unit unexamined only if no other has examined it. All accounts
 // are over units.
-func Cover(c *rule.Coverage, units *Units, accounts []Account) {
+func Cover(c *rule.Coverage, units *Units, accounts ...Account) {
 	examined, missed, unseen := NewSet(units.Len()), NewSet(units.Len()), NewSet(units.Len())
 	reasons := map[int]string{}
 	for i := range accounts {
@@ -49,7 +49,7 @@ func Cover(c *rule.Coverage, units *Units, accounts []Account) {
 		}
 		for w := range a.about.words {
 			missing := a.missing(w)
-			if len(a.seen) > 0 {
+			if a.count > 0 {
 				missed.words[w] |= missing
 				examined.words[w] |= a.about.words[w] &^ missing
 			}

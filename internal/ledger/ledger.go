@@ -68,14 +68,16 @@ func (u *Unit) String() string {
 type Units struct {
 	list   []Unit
 	unseen *Set
+	shown  bool // no unit says why nobody can examine it
 }
 
 // NewUnits returns units in the order of a list, which nobody may change afterwards.
 func NewUnits(list []Unit) *Units {
-	us := &Units{list, NewSet(len(list))}
+	us := &Units{list, NewSet(len(list)), true}
 	for i := range list {
 		if list[i].Unseen != "" {
 			us.unseen.Add(i)
+			us.shown = false
 		}
 	}
 	return us
@@ -112,7 +114,10 @@ type examination struct {
 type Account struct {
 	units *Units
 	about *Set
-	seen  []examination
+	// seen are the examinations; the first two, which are enough for most accounts, take no memory of their own.
+	seen  [2]examination
+	count int
+	more  []examination
 	// gaps are reasons why units were not examined, by unit, where the unit itself does not say.
 	gaps map[int]string
 }
@@ -129,8 +134,27 @@ func NewAccount(units *Units, about *Set) Account {
 // Examined notes who has examined units. Those that the rule is not about do not count. The account keeps the set, which nobody
 // may change afterwards.
 func (a *Account) Examined(by rule.DecidedBy, units *Set) {
-	if units != nil {
-		a.seen = append(a.seen, examination{by, units})
+	switch {
+	case units == nil:
+	case a.count < len(a.seen):
+		a.seen[a.count] = examination{by, units}
+		a.count++
+	default:
+		a.more = append(a.more, examination{by, units})
+	}
+}
+
+// examinations yields the examinations in order.
+func (a *Account) examinations(yield func(examination) bool) {
+	for _, e := range a.seen[:a.count] {
+		if !yield(e) {
+			return
+		}
+	}
+	for _, e := range a.more {
+		if !yield(e) {
+			return
+		}
 	}
 }
 
@@ -152,12 +176,13 @@ func (a *Account) By(unit int) rule.DecidedBy {
 	if a.missing(unit/64)&(1<<(unit%64)) != 0 {
 		return ""
 	}
-	for _, e := range slices.Backward(a.seen) {
+	by := rule.DecidedBy("")
+	for e := range a.examinations {
 		if e.units.Has(unit) {
-			return e.by
+			by = e.by
 		}
 	}
-	return ""
+	return by
 }
 
 // Missing returns the units that the rule is about and that are not examined.
@@ -175,7 +200,7 @@ func (a *Account) Missing() *Set {
 // missing returns the i-th word of the missing units.
 func (a *Account) missing(i int) uint64 {
 	seen := uint64(0)
-	for _, e := range a.seen {
+	for e := range a.examinations {
 		seen |= e.units.word(i)
 	}
 	seen &^= a.units.unseen.word(i)
@@ -191,6 +216,9 @@ func (a *Account) missing(i int) uint64 {
 func (a *Account) complete() bool {
 	if a.about == nil {
 		return false
+	}
+	if a.count == 1 && a.seen[0].units == a.about && len(a.gaps) == 0 && a.units.shown {
+		return true
 	}
 	for i := range a.about.words {
 		if a.missing(i) != 0 {

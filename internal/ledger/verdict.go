@@ -35,8 +35,21 @@ func FindingOf(v rule.Verdict, by rule.DecidedBy) Finding {
 	return Doubtful
 }
 
+// Earns reports whether a finding earns an ALLOW: it is Kept or NotConcerned and nothing that the rule is about is missing. Kept
+// needs at least one unit.
+func (a *Account) Earns(f Finding) bool {
+	switch f {
+	case Kept:
+		return a.complete() && !a.about.Empty()
+	case NotConcerned:
+		return a.complete()
+	default:
+		return false
+	}
+}
+
 // Decide sets the verdict of v, which says in its other fields what was found, by whom and why. Broken is DENY. Kept and
-// NotConcerned are ALLOW if nothing that the rule is about is missing (and Kept needs at least one unit), else NEEDS_CONFIRMATION with the missing units. All other
+// NotConcerned are ALLOW if the account earns it, else NEEDS_CONFIRMATION with the missing units. All other
 // findings are NEEDS_CONFIRMATION.
 func (a *Account) Decide(f Finding, v *rule.RuleVerdict) {
 	v.Verdict, v.Concerned = rule.NeedsConfirmation, f != NotConcerned
@@ -45,7 +58,7 @@ func (a *Account) Decide(f Finding, v *rule.RuleVerdict) {
 		v.Verdict = rule.Deny
 		return
 	case Kept, NotConcerned:
-		if a.complete() && (f == NotConcerned || !a.about.Empty()) {
+		if a.Earns(f) {
 			v.Verdict = rule.Allow
 			return
 		}

@@ -72,6 +72,19 @@ func factsSize(facts map[string]any) int {
 	return len(b)
 }
 
+// Size returns the [Subject.Size] of the subject, from its units.
+func (u *Units) Size() Size {
+	size := Size{Files: len(u.names)}
+	for i := range u.Len() {
+		unit := u.At(i)
+		size.Bytes += unit.Bytes
+		if unit.Kind == ledger.Text {
+			size.Hunks++
+		}
+	}
+	return size
+}
+
 // Action returns the number of the action; -1 without one.
 func (u *Units) Action() int { return u.action }
 

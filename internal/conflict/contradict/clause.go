@@ -111,9 +111,7 @@ func readClause(part []word, modality rule.Modality, first bool, subject set) (c
 		return clause{}, false // an explanation
 	}
 	c := clause{force: own.force, negative: own.negative, conditional: own.conditional, named: own.named, subject: set{}, predicate: set{}, condition: set{}}
-	if !c.weigh(modality, own) {
-		return clause{}, false
-	}
+	c.weigh(modality, own)
 	for i := range words {
 		if words[i].place == inPredicate && i < at {
 			words[i].place = inSubject
@@ -156,8 +154,9 @@ func (c *clause) unfinished(part []word, own ownForce, at, next int) bool {
 // hanging are words that no clause ends with.
 var hanging = list("a an the of to from by with for into onto over about against between through via per upon and or but that which if when unless not following")
 
-// weigh combines the force of the words with the modality; false if they contradict each other.
-func (c *clause) weigh(modality rule.Modality, own ownForce) bool {
+// weigh combines the force and the polarity of the words with the modality. Under MUST_NOT, what a clause names or demands is forbidden; one
+// that forbids in its own words does so once, not twice.
+func (c *clause) weigh(modality rule.Modality, own ownForce) {
 	strength := require
 	switch modality {
 	case rule.Should:
@@ -171,7 +170,7 @@ func (c *clause) weigh(modality rule.Modality, own ownForce) bool {
 		c.force = strength
 		c.negative = c.negative || modality == rule.MustNot
 	case modality == rule.MustNot && !c.negative:
-		return false
+		c.force, c.negative = require, true
 	case c.negative && own.force == permit: // may not
 		c.force = max(strength, recommend)
 	case own.force == permit || strength == permit:
@@ -179,7 +178,6 @@ func (c *clause) weigh(modality rule.Modality, own ownForce) bool {
 	default:
 		c.force = strength
 	}
-	return true
 }
 
 // ownForce is the force that the words of a clause express.

@@ -20,7 +20,7 @@ func forces(a, b *clause) (Finding, bool) {
 			return Finding{}, false // what is discouraged may be allowed
 		}
 	}
-	if p.force == recommend && d.force == permit || !sameHead(d, p) || !conditionsMeet(d, p) || hasIn(d, inPredicate) || hasIn(p, inPredicate) {
+	if p.force == recommend && d.force == permit || !sameHead(d, p) || !conditionsMeet(d, p) || !sameLimits(d, p) {
 		return Finding{}, false
 	}
 	dw, pw := d.words(), p.words()
@@ -38,6 +38,8 @@ func forces(a, b *clause) (Finding, bool) {
 	switch {
 	case len(missing) == 0 && len(pw) == len(dw):
 		confidence = .95
+	case hasIn(d, inPredicate): // the same number for other things
+		return Finding{}, false
 	case d.conditional || p.conditional:
 		return Finding{}, false // how a thing is done says nothing about whether it is
 	case len(missing) == 0:
@@ -94,6 +96,14 @@ func conditionsMeet(a, b *clause) bool {
 		}
 	}
 	return true
+}
+
+// sameLimits reports whether two clauses bound what they speak of by the same numbers, or by none. Other numbers are for [limits].
+func sameLimits(a, b *clause) bool {
+	inside := func(c *clause) []quantity {
+		return slices.DeleteFunc(slices.Clone(c.quantities), func(q quantity) bool { return q.place != inPredicate })
+	}
+	return slices.EqualFunc(inside(a), inside(b), func(x, y quantity) bool { return x.unit == y.unit && x.interval == y.interval })
 }
 
 func hasIn(c *clause, p place) bool {

@@ -203,3 +203,26 @@ func BenchmarkRead(b *testing.B) {
 		contradict.Read(r)
 	}
 }
+
+// Modality and statement are read together: a statement that must and must not be followed contradicts itself, whichever way it is worded.
+func TestTheSameStatementUnderMustAndMustNot(t *testing.T) {
+	for _, s := range []string{
+		"Keep backups for ten years.", "Backups must be kept for 10 years.", "Keep backups.", "Log failed logins.", "Payments must be approved by two people.",
+		"Store passwords with at least 12 characters.",
+	} {
+		a, b := &rule.Rule{Slug: "A", Modality: rule.Must, Statement: s}, &rule.Rule{Slug: "B", Modality: rule.MustNot, Statement: s}
+		f, ok := contradict.Rules(a, b)
+		back, also := contradict.Rules(b, a)
+		if !ok || !also || f.Confidence < .9 || back.Confidence != f.Confidence {
+			t.Errorf("%s: %+v, %v; the other way round %+v, %v", s, f, ok, back, also)
+		}
+		if f, ok := contradict.Rules(a, &rule.Rule{Slug: "B", Modality: rule.Must, Statement: s}); ok {
+			t.Errorf("%s: twice as MUST contradicts itself: %+v", s, f)
+		}
+	}
+	// A prohibition in its own words is one under either modality.
+	forbids := "Secrets must not be logged."
+	if f, ok := contradict.Rules(&rule.Rule{Slug: "A", Modality: rule.Must, Statement: forbids}, &rule.Rule{Slug: "B", Modality: rule.MustNot, Statement: forbids}); ok {
+		t.Errorf("%+v", f)
+	}
+}
