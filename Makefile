@@ -19,6 +19,7 @@ LOADBENCH ?= go run ./bench# load test of bin/tenet that `make bench` ends with;
 COLLECTIONS ?= ../shared/data/retrieval# texts, questions and answers for bench-search; empty leaves quality out
 VECTORS ?=#                vectors of a model for them, see docs/search-ranking.md; empty leaves out what needs them
 DISCOVERY ?= ../shared/data/discovery# files whose rules people have marked, for bench-discovery
+COMMANDS ?= ../shared/data/commands# harmful.jsonl and harmless.jsonl for bench-commands; empty leaves them out
 SIZES ?= 1000,10000,100000# numbers of rules for bench-search; empty leaves speed out
 FUZZTIME ?= 10s#           time for each fuzz target
 
@@ -77,6 +78,10 @@ bench-search: ## Measure how well and how fast rules are found (COLLECTIONS=dir,
 .PHONY: bench-discovery
 bench-discovery: ## Measure how well and how fast rules are found in texts (DISCOVERY=dir)
 	CGO_ENABLED=0 go run ./bench/discovery -data='$(DISCOVERY)'
+
+.PHONY: bench-commands
+bench-commands: ## Measure how many harmful and harmless commands the starter rules stop (COMMANDS=dir)
+	CGO_ENABLED=0 go run ./bench/commands -data='$(COMMANDS)'
 
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for a while, and property tests from random seeds (FUZZTIME=10s, CHECKS=2000)

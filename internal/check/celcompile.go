@@ -29,7 +29,7 @@ type expression struct {
 // compileExpression compiles source, or notes what is wrong with it and returns nil.
 func compileExpression(problems *rule.Problems, field, source string) *expression {
 	c := compiling{
-		problems: problems, field: field, before: problems.Len(), consts: map[int64]constCall{}, ranges: map[int64]fieldRead{},
+		problems: problems, field: field, before: problems.Len(), consts: map[int64]constCall{}, ranges: map[int64]fieldRead{}, openRanges: map[int64]fieldRead{},
 		partial: map[int64]func(*partialCall) func(*interpreter.ExecutionFrame) ref.Val{}, nullTests: map[int64]int{},
 		names: map[int64]*nameRead{}, nameReads: map[int64]string{}, compared: map[int64]bool{},
 	}
@@ -71,9 +71,11 @@ type compiling struct {
 
 	// By the id of a node: the ranges of loops that are lines of a file, the calls that a part of a field may decide, and the
 	// number of the argument that is compared with null.
-	ranges    map[int64]fieldRead
-	partial   map[int64]func(*partialCall) func(*interpreter.ExecutionFrame) ref.Val
-	nullTests map[int64]int
+	ranges map[int64]fieldRead
+	// openRanges are the ranges of loops over commands and their arguments.
+	openRanges map[int64]fieldRead
+	partial    map[int64]func(*partialCall) func(*interpreter.ExecutionFrame) ref.Val
+	nullTests  map[int64]int
 
 	// By the id of a node: the calls that ask about a name of the subject, all reads of names, those that such calls make, and those that
 	// are left open. unfolded means that a text outside of such calls has letters in upper case.
@@ -183,6 +185,7 @@ func (c *compiling) walkLoop(e *expression, node ast.NavigableExpr, loops int) {
 	if read, ok := c.fieldOf(loop.IterRange(), "added", "lines"); ok {
 		c.ranges[loop.IterRange().ID()] = read
 	}
+	c.openRange(loop.IterRange())
 	if inside == maxLoopDepth+1 && loops == maxLoopDepth {
 		c.add(node.ID(), "more than %d loops (all, exists, map, filter, ...) inside one another", maxLoopDepth)
 	}
@@ -244,6 +247,11 @@ func (c *compiling) decorated(env *environment, i interpreter.InterpretableV2) i
 	if read, ok := c.ranges[i.ID()]; ok {
 		if _, isField := i.(interpreter.InterpretableAttribute); isField {
 			return &shownLines{i, read}
+		}
+	}
+	if read, ok := c.openRanges[i.ID()]; ok {
+		if _, isField := i.(interpreter.InterpretableAttribute); isField {
+			return &openElements{i, read}
 		}
 	}
 	if field, ok := c.open[i.ID()]; ok {

@@ -53,6 +53,7 @@ func newEnvironment() (*environment, error) {
 		cel.Variable("facts", cel.MapType(cel.StringType, cel.DynType)),
 		cel.Variable("diff", diffType.cel),
 		cel.Variable("files", cel.ListType(wholeType.cel)),
+		cel.Variable(commandsVar, cel.ListType(commandType.cel)),
 		cel.CrossTypeNumericComparisons(true),
 		cel.OptionalTypes(),
 		ext.Strings(ext.StringsVersion(5)),

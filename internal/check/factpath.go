@@ -113,6 +113,7 @@ func (r *reads) walk(node ast.Expr, shadowed []string) {
 		if name := node.AsIdent(); !slices.Contains(shadowed, name) {
 			r.diff = r.diff || name == "diff"
 			r.files = r.files || name == "files"
+			r.action = r.action || name == commandsVar
 			if name == "subject" { // as a whole
 				r.action, r.intent, r.texts = true, true, true
 			}

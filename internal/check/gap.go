@@ -37,6 +37,7 @@ const (
 	partGaps                       // lines of a file around those that a diff shows
 	nameGaps                       // names of a file of which there are several readings
 	factGaps                       // facts that are null
+	commandGaps                    // commands and arguments that are not known
 	caseGap                        // the case of paths; its attributes are the paths
 	nameGap                        // the spelling of a repository or scope; its attributes are the reasons
 )
@@ -64,6 +65,8 @@ func (in *Input) gapOf(id int64) (found *gap, more int) {
 		g = &in.files().parts
 	case nameGaps:
 		g = &in.files().names
+	case commandGaps:
+		g = &in.commands().gaps
 	default:
 		g = &in.celFacts().gaps
 	}
@@ -117,7 +120,7 @@ func isNull(v ref.Val) bool {
 		return false
 	}
 	ids := u.IDs()
-	return len(ids) == 1 && ids[0] >= factGaps && ids[0] < caseGap
+	return len(ids) == 1 && ids[0] >= factGaps && ids[0] < commandGaps
 }
 
 // nullReason explains a fact that is null.

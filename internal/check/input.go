@@ -26,6 +26,7 @@ type Input struct {
 	celFacts            func() *celFacts
 	text                func() types.String
 	files               func() *celFiles
+	commands            func() *celCommands
 	repository, scope   func() *subjectName
 
 	// Parts for patterns: the texts of files, the action and the facts, the pieces of all of them, and whether one is odd.
@@ -57,6 +58,7 @@ func Prepare(s *subject.Subject) *Input {
 		units:      sync.OnceValue(s.Units),
 	}
 	in.files = sync.OnceValue(func() *celFiles { return newCELFiles(s, in.gapUnit) })
+	in.commands = sync.OnceValue(func() *celCommands { return newCELCommands(s.Action, in.units().Action()) })
 	in.celFacts = sync.OnceValue(func() *celFacts { return newCELFacts(s, in.units) })
 	in.repository = sync.OnceValue(func() *subjectName { return repositoryOf(s) })
 	in.scope = sync.OnceValue(func() *subjectName { return scopeOf(s) })
@@ -103,6 +105,9 @@ func (in *Input) missing(about, seen *ledger.Set) string {
 	return reason
 }
 
+// inputVar is the name of the Input itself for the parts of a program; no expression can write it.
+const inputVar = "@input"
+
 // activation gives expressions their variables.
 type activation struct{ in *Input }
 
@@ -119,6 +124,10 @@ func (a activation) ResolveName(name string) (any, bool) {
 		return a.in.diffVar, true
 	case "files":
 		return a.in.files().whole, true
+	case commandsVar:
+		return a.in.commands().list.whole(), true
+	case inputVar:
+		return a.in, true
 	}
 	return nil, false
 }

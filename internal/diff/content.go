@@ -17,8 +17,11 @@ func (f *File) Fill(content []byte) {
 	f.Missing, f.Binary, f.Delta, f.Hunks, f.Unseen, f.Media = false, false, nil, nil, "", ""
 	if text, _, ok := charset.Decode(content); ok {
 		f.Hunks = WholeText(text)
-		if f.declaresCode() {
+		switch {
+		case f.declaresCode():
 			f.Unseen = codeUnseen
+		case f.isPointer():
+			f.Unseen = pointerUnseen
 		}
 		return
 	}

@@ -2,6 +2,7 @@ package diff
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"fmt"
 	"regexp"
 	"strings"
@@ -18,6 +19,7 @@ const (
 	missingUnseen   = "its content is not given"
 	modeUnseen      = "the diff does not say that it stays a file, and gives no content"
 	codeUnseen      = "it declares an encoding in which its text means something else"
+	pointerUnseen   = "it is a pointer of Git LFS, and the content behind it is not given"
 	garbledUnseen   = "part of its text is in an unknown encoding"
 )
 
@@ -53,6 +55,8 @@ func (f *File) unseen() string {
 		return "its content is binary and not given"
 	case f.declaresCode():
 		return codeUnseen
+	case f.isPointer():
+		return pointerUnseen
 	case f.Change == Added && len(f.Hunks) > 0 && (len(f.Hunks) > 1 || f.Hunks[0].NewStart > 1):
 		return "the diff shows only a part of its content"
 	}
@@ -96,6 +100,37 @@ func (f *File) declaresCode() bool {
 			return false
 		}
 		if strings.Contains(l.Text, "coding") && codeDeclared.MatchString(l.Text) {
+			return true
+		}
+	}
+	return false
+}
+
+// pointerID matches the line of a pointer of Git LFS that names the content, which takes the place of the pointer in a working tree.
+var pointerID = regexp.MustCompile(`^oid sha256:[0-9a-f]{64}\r?$`)
+
+// isPointer reports whether a file is a pointer of Git LFS: a few short lines of keys and values, of which one names the content. A
+// diff without context shows that line alone.
+func (f *File) isPointer() bool {
+	const longest = 1024 // bytes of a pointer, by the specification of Git LFS
+	named, bytes := false, 0
+	for _, l := range f.NewLines {
+		if bytes += len(l.Text) + 1; bytes > longest || l.New == 1 && !strings.HasPrefix(l.Text, "version http") {
+			return false
+		}
+		named = named || pointerID.MatchString(l.Text)
+	}
+	return named
+}
+
+// PointsTo reports whether a file is a pointer of Git LFS to this content.
+func (f *File) PointsTo(content []byte) bool {
+	if !f.isPointer() {
+		return false
+	}
+	id := fmt.Sprintf("oid sha256:%x", sha256.Sum256(content))
+	for _, l := range f.NewLines {
+		if strings.TrimSuffix(l.Text, "\r") == id {
 			return true
 		}
 	}

@@ -1,6 +1,8 @@
 package diff
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -136,5 +138,37 @@ func TestModesAndBlobs(t *testing.T) {
 		if got := [4]string{f.OldMode, f.NewMode, f.OldBlob, f.NewBlob}; got != want {
 			t.Errorf("%s: %q, want %q", f.Path, got, want)
 		}
+	}
+}
+
+func TestPointersOfLFS(t *testing.T) {
+	const content = "eval(x)\n"
+	id := fmt.Sprintf("oid sha256:%x", sha256.Sum256([]byte(content)))
+	head := "diff --git a/n.py b/n.py\n--- a/n.py\n+++ b/n.py\n"
+	for name, c := range map[string]struct {
+		diff   string
+		unseen bool
+	}{
+		"new":              {"diff --git a/n.py b/n.py\nnew file mode 100644\n--- /dev/null\n+++ b/n.py\n@@ -0,0 +1,3 @@\n+version https://git-lfs.github.com/spec/v1\n+" + id + "\n+size 8\n", true},
+		"changed":          {head + "@@ -1,3 +1,3 @@\n version https://git-lfs.github.com/spec/v1\n-oid sha256:" + strings.Repeat("0", 64) + "\n+" + id + "\n size 8\n", true},
+		"without context":  {head + "@@ -2 +2 @@\n-oid sha256:" + strings.Repeat("0", 64) + "\n+" + id + "\n", true},
+		"text about one":   {head + "@@ -1 +1,2 @@\n A pointer has a line such as:\n+" + id + "\n", false},
+		"a long text":      {head + "@@ -8 +8,2 @@\n-a\n+" + id + "\n+" + strings.Repeat("long ", 300) + "\n", false},
+		"no name":          {head + "@@ -1 +1 @@\n-a\n+version https://git-lfs.github.com/spec/v1\n", false},
+		"line ends of DOS": {head + "@@ -2 +2 @@\n-a\n+" + id + "\r\n", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			files, err := Parse(c.diff)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if f := &files[0]; (f.Unseen == pointerUnseen) != c.unseen || f.PointsTo([]byte(content)) != c.unseen || f.PointsTo([]byte("other")) {
+				t.Errorf("unseen %q, points to its content: %v, to another: %v", f.Unseen, f.PointsTo([]byte(content)), f.PointsTo([]byte("other")))
+			}
+		})
+	}
+	var whole File
+	if whole.Fill([]byte("version https://git-lfs.github.com/spec/v1\n" + id + "\nsize 8\n")); whole.Unseen != pointerUnseen {
+		t.Errorf("a whole pointer is unseen because %q", whole.Unseen)
 	}
 }

@@ -35,7 +35,7 @@ var table = map[string]row{
 	"auth":   {layer: block, imports: []string{"audit", "rule", "store"}},
 	"blocks": {layer: block},
 	"change": {layer: block, imports: []string{"audit", "auth", "corpus", "rule", "store"}},
-	"check":  {layer: block, imports: []string{"diff", "rule", "subject"}},
+	"check":  {layer: block, imports: []string{"diff", "rule", "shell", "subject"}},
 	"config": {layer: block},
 	// What contradicts what is asked of discovery too, of candidates.
 	"conflict/contradict": {layer: block, imports: []string{"corpus", "rule"}},
@@ -134,6 +134,7 @@ var table = map[string]row{
 	"mcp/conformance":  {layer: command, imports: []string{"client", "mcp", "rule"}},
 	"/cmd/tenet":       {layer: command, imports: []string{"cli"}},
 	"/bench":           {layer: command}, // a client like any other: it knows the service by its HTTP API
+	"/bench/commands":  {layer: command, imports: []string{"catalog", "check", "subject", "/packs"}},
 	"/bench/discovery": {layer: command, imports: []string{"discover/assistant", "discover/policy", "discover/source"}},
 	"/bench/search":    {layer: command, imports: []string{"corpus", "rule", "store"}},
 

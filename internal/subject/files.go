@@ -132,7 +132,7 @@ func (c *completion) complete(path string, g given) bool {
 // fill gives one file its content: the one that the diff names, or what a delta makes of the one before it.
 func (c *completion) fill(f *diff.File, g *given) bool {
 	switch {
-	case f.NewBlob == "" || g.is(f.NewBlob):
+	case f.NewBlob == "" || g.is(f.NewBlob) || f.PointsTo(g.content):
 		g.fill(f)
 		return true
 	case f.Delta != nil && diff.IsBlob(f.OldBlob, g.content):
