@@ -84,7 +84,7 @@ func TestPoliciesThatAreRefused(t *testing.T) {
 		`{"floor":{"severity_min":"HUGE"}}`:                             {"policy.floor.severity_min"},
 		`{"floor":{"environment":"moon"}}`:                              {"policy.floor.environment"},
 		`{"floor":{"scopes":[{"repositories":["[a"],"scope":"x"}]}}`:    {"policy.floor.scopes[0].repositories[0]"},
-		`{"floor":{"scopes":[{"repositories":[],"scope":"a/*/b"}]}}`:     {"policy.floor.scopes[0].repositories", "policy.floor.scopes[0].scope"},
+		`{"floor":{"scopes":[{"repositories":[],"scope":"a/*/b"}]}}`:    {"policy.floor.scopes[0].repositories", "policy.floor.scopes[0].scope"},
 		`{"floor":{"scopes":[{"repositories":["a"],"scope":"*"}]}}`:     {"policy.floor.scopes[0].scope"},
 		`{"floor":{"ceiling":true}}`:                                    {"policy.floor.ceiling"},
 		`{"uncovered":{"action":"escalate"}}`:                           {"policy.uncovered.action"},

@@ -53,7 +53,7 @@ func strangeNames(before *corpus.View, written []rule.Rule) []string {
 		}
 	}
 	var out []string
-	note := func(r *rule.Rule, had bool, what string, name string, all usage) {
+	note := func(r *rule.Rule, had bool, what, name string, all usage) {
 		near := text.Near(name, slices.Sorted(maps.Keys(all)), 1)
 		if len(near) == 0 && !had {
 			return

@@ -6,6 +6,7 @@ import (
 	"image/gif"
 	"image/jpeg"
 	"image/png"
+	"slices"
 )
 
 // Media returns the kind of media that bytes are, such as "a PNG image". It reads their structure to the last byte: a header
@@ -203,10 +204,5 @@ func isRIFF(b []byte, form string, first ...string) bool {
 }
 
 func oneOf(b []byte, list []string) bool {
-	for _, s := range list {
-		if string(b) == s {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(list, string(b))
 }

@@ -51,8 +51,8 @@ func (c *change) tellUnread(s *session) {
 }
 
 // stagedChange returns the changes of the next commit.
-func stagedChange(ctx context.Context, paths ...string) (*change, error) {
-	return gitChange(ctx, []string{"--cached"}, paths...)
+func stagedChange(ctx context.Context) (*change, error) {
+	return gitChange(ctx, []string{"--cached"})
 }
 
 // gitChange returns the change that git diff shows for revisions and options, limited to pathspecs.

@@ -24,7 +24,7 @@ func newRepository(t *testing.T) *repository {
 	return r
 }
 
-func (r *repository) try(stdin string, name string, args ...string) (string, error) {
+func (r *repository) try(stdin, name string, args ...string) (string, error) {
 	r.t.Helper()
 	cmd := exec.CommandContext(r.t.Context(), name, args...)
 	cmd.Dir, cmd.Stdin = r.dir, strings.NewReader(stdin)

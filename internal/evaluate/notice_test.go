@@ -28,9 +28,9 @@ func TestNamesThatNothingKnowsAreReported(t *testing.T) {
 		in   subject.Input
 		want []string
 	}{
-		"a misspelt fact":             {subject.Input{Scope: "finance/payments", Facts: map[string]any{"ammount": 25000.0}}, []string{"facts.ammount: no rule reads it; did you mean amount?"}},
+		"a misspelt fact":             {subject.Input{Scope: "finance/payments", Facts: map[string]any{"amounnt": 25000.0}}, []string{"facts.amounnt: no rule reads it; did you mean amount?"}},
 		"a misspelt fact in another":  {subject.Input{Facts: map[string]any{"amount": 1.0, "payment": map[string]any{"aprover": "x"}}}, []string{"facts.payment.aprover: no rule reads it; did you mean payment.approver?"}},
-		"all facts are given":         {subject.Input{Facts: map[string]any{"amount": 1.0, "payment": map[string]any{"approver": "x"}, "ammount": 1.0}}, nil},
+		"all facts are given":         {subject.Input{Facts: map[string]any{"amount": 1.0, "payment": map[string]any{"approver": "x"}, "amounnt": 1.0}}, nil},
 		"an object of facts is given": {subject.Input{Facts: map[string]any{"amount": 1.0, "payment": "x"}}, nil},
 		"other facts":                 {subject.Input{Facts: map[string]any{"colour": "red", "b": []any{1.0}}}, []string{"facts.b, facts.colour: no rule reads them; the rules read amount, payment.approver, which the request does not give."}},
 		"an odd name":                 {subject.Input{Facts: map[string]any{"x\ny": 1.0}}, []string{`facts["x\ny"]: no rule reads it; the rules read amount, payment.approver, which the request does not give.`}},
@@ -51,7 +51,7 @@ func TestNamesThatNothingKnowsAreReported(t *testing.T) {
 			}
 		}
 	}
-	if free := aboutNames(evaluator(t, noModel(t), celRule("facts.size() > 0")).run(t, subject.Input{Scope: "x", Repository: "a/b", Facts: map[string]any{"ammount": 1.0}})); free != nil {
+	if free := aboutNames(evaluator(t, noModel(t), celRule("facts.size() > 0")).run(t, subject.Input{Scope: "x", Repository: "a/b", Facts: map[string]any{"amounnt": 1.0}})); free != nil {
 		t.Errorf("rules without names: %q", free)
 	}
 	only := celRule("true")

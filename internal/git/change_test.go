@@ -139,11 +139,30 @@ func TestSettingsAndEnvironmentHideNothing(t *testing.T) {
 	run("add", ".")
 	want, _ := changed(t, "--cached")
 	for _, s := range [][2]string{
-		{"diff.noprefix", "true"}, {"diff.mnemonicPrefix", "true"}, {"color.ui", "always"}, {"color.diff", "always"}, {"diff.external", "false"},
-		{"diff.context", "0"}, {"diff.interHunkContext", "9"}, {"diff.suppressBlankEmpty", "true"}, {"core.pager", "false"}, {"diff.renames", "false"},
-		{"diff.renames", "copies"}, {"diff.renameLimit", "0"}, {"diff.orderFile", "/no/such/file"}, {"diff.relative", "true"}, {"diff.algorithm", "patience"},
-		{"diff.ignoreSubmodules", "all"}, {"diff.submodule", "log"}, {"core.quotePath", "true"}, {"diff.fake.textconv", "true"}, {"diff.fake.command", "true"},
-		{"diff.fake.binary", "true"}, {"diff.autoRefreshIndex", "false"}, {"core.fsmonitor", "false"}, {"diff.wsErrorHighlight", "all"},
+		{"diff.noprefix", "true"},
+		{"diff.mnemonicPrefix", "true"},
+		{"color.ui", "always"},
+		{"color.diff", "always"},
+		{"diff.external", "false"},
+		{"diff.context", "0"},
+		{"diff.interHunkContext", "9"},
+		{"diff.suppressBlankEmpty", "true"},
+		{"core.pager", "false"},
+		{"diff.renames", "false"},
+		{"diff.renames", "copies"},
+		{"diff.renameLimit", "0"},
+		{"diff.orderFile", "/no/such/file"},
+		{"diff.relative", "true"},
+		{"diff.algorithm", "patience"},
+		{"diff.ignoreSubmodules", "all"},
+		{"diff.submodule", "log"},
+		{"core.quotePath", "true"},
+		{"diff.fake.textconv", "true"},
+		{"diff.fake.command", "true"},
+		{"diff.fake.binary", "true"},
+		{"diff.autoRefreshIndex", "false"},
+		{"core.fsmonitor", "false"},
+		{"diff.wsErrorHighlight", "all"},
 	} {
 		run("config", s[0], s[1])
 		if got, _ := changed(t, "--cached"); got.Diff != want.Diff {
@@ -225,6 +244,7 @@ func TestAMergeUnderWay(t *testing.T) {
 		t.Errorf("the working tree is shown as\n%s", c.Diff)
 	}
 }
+
 func TestADiffFromElsewhereTakesOnlyTheContentsThatItNames(t *testing.T) {
 	run := newRepository(t, map[string]string{"a.bin": "a\x00", "b.bin": "b\x00"})
 	put(t, map[string]string{"a.bin": "eval\x00", "b.bin": "not this\x00"})

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"tenet/internal/rule"
@@ -55,9 +56,7 @@ func Cover(c *rule.Coverage, units *Units, accounts ...Account) {
 			}
 			unseen.words[w] |= a.about.words[w] & units.unseen.word(w)
 		}
-		for unit, why := range a.gaps {
-			reasons[unit] = why
-		}
+		maps.Copy(reasons, a.gaps)
 	}
 	for unit := range reasons {
 		if !examined.Has(unit) {

@@ -135,8 +135,12 @@ func TestEmptyAccount(t *testing.T) {
 
 func TestNames(t *testing.T) {
 	units := ledger.NewUnits([]ledger.Unit{
-		{Kind: ledger.Action}, {Kind: ledger.Facts}, {Kind: ledger.Name, Path: "a.go"}, {Kind: ledger.Text, Path: "a.go", From: 3, To: 9},
-		{Kind: ledger.Content, Path: "b.bin", Unseen: "the file is binary"}, {Kind: ledger.Content, Path: "c.png", Media: "a PNG image"},
+		{Kind: ledger.Action},
+		{Kind: ledger.Facts},
+		{Kind: ledger.Name, Path: "a.go"},
+		{Kind: ledger.Text, Path: "a.go", From: 3, To: 9},
+		{Kind: ledger.Content, Path: "b.bin", Unseen: "the file is binary"},
+		{Kind: ledger.Content, Path: "c.png", Media: "a PNG image"},
 	})
 	a := ledger.NewAccount(units, nil)
 	seen := &ledger.Set{}
@@ -146,8 +150,10 @@ func TestNames(t *testing.T) {
 	v := rule.RuleVerdict{Reasoning: "Fine."}
 	a.Decide(ledger.Kept, &v)
 	want := []rule.Unexamined{
-		{Part: "the action", Reason: "nothing has examined it"}, {Part: "the facts", Reason: "nothing has examined it"},
-		{Part: "a.go:3-9", Reason: "a line is too long"}, {Part: "b.bin", Reason: "the file is binary"},
+		{Part: "the action", Reason: "nothing has examined it"},
+		{Part: "the facts", Reason: "nothing has examined it"},
+		{Part: "a.go:3-9", Reason: "a line is too long"},
+		{Part: "b.bin", Reason: "the file is binary"},
 	}
 	if !slices.Equal(v.Unexamined, want) {
 		t.Errorf("unexamined %v, want %v", v.Unexamined, want)

@@ -2,6 +2,7 @@ package oracletest
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -153,6 +154,7 @@ func head(f *diff.File) string {
 	case diff.Renamed, diff.Copied:
 		word := map[diff.Change]string{diff.Renamed: "rename", diff.Copied: "copy"}[f.Change]
 		return first + fmt.Sprintf("similarity index 80%%\n%s from %s\n%s to %s\nindex 1111111..2222222\n", word, old, word, f.Path)
+	case diff.Modified, diff.Mode:
 	}
 	return first + "index 1111111..2222222 100644\n"
 }
@@ -348,9 +350,7 @@ func hiddenInputs(in subject.Input) map[string]subject.Input {
 	if len(in.Facts) > 0 {
 		part := in
 		part.Facts = map[string]any{"zz_note": "nothing", "zz_number": 1.0}
-		for k, v := range in.Facts {
-			part.Facts[k] = v
-		}
+		maps.Copy(part.Facts, in.Facts)
 		found["facts: more"] = part
 	}
 	return found

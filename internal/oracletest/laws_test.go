@@ -147,7 +147,7 @@ type law struct {
 	breaks func(o *outcome) string
 }
 
-func brings(domain func(string) bool, holds func(string) bool) func(*outcome) string {
+func brings(domain, holds func(string) bool) func(*outcome) string {
 	return func(o *outcome) string { return o.brings(domain, holds) }
 }
 

@@ -20,7 +20,8 @@ func TestContentInBase64(t *testing.T) {
 		return new(base64.StdEncoding.EncodeToString([]byte("\xff\xfe" + b.String())))
 	}
 	in := subject.Input{Files: []subject.InputFile{
-		{Path: "a.py", ContentBase64: wide("key = '" + secret + "'\n")}, {Path: "b.py", ContentBase64: wide("x = 1\n")},
+		{Path: "a.py", ContentBase64: wide("key = '" + secret + "'\n")},
+		{Path: "b.py", ContentBase64: wide("x = 1\n")},
 		{Path: "c.py", ContentBase64: new("*")},
 	}}
 	out, found, _ := redact.New().Input(in)

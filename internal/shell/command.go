@@ -235,6 +235,7 @@ func (w *walker) redirect(e *expander, r *syntax.Redirect) {
 			w.input = &Word{one.Target.Text + "\n", one.Target.Known}
 		case syntax.RdrIn, syntax.RdrInOut, syntax.DplIn:
 			w.input = nil
+		default:
 		}
 	}
 	w.redirects = append(w.redirects, one)

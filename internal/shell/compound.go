@@ -2,6 +2,7 @@ package shell
 
 import (
 	"maps"
+	"slices"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -163,7 +164,7 @@ func (w *walker) pipeline(c *syntax.BinaryCmd) {
 			if i > 0 {
 				w.input = text
 			}
-			w.pipes = append(w.pipes[:len(w.pipes):len(w.pipes)], Pipe{id, i})
+			w.pipes = append(slices.Clip(w.pipes), Pipe{id, i})
 			w.stmt(s)
 		})
 		text = nil

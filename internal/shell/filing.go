@@ -13,7 +13,7 @@ import (
 type filer struct{ *tracer }
 
 // options splits arguments of a program into options and operands; false if an option is not among the letters or names.
-func (t filer) options(name string, args []string, allowed ...string) (given []string, operands []string, ok bool) {
+func (t filer) options(name string, args []string, allowed ...string) (given, operands []string, ok bool) {
 	for i, a := range args {
 		switch {
 		case a == "--":
@@ -53,7 +53,7 @@ func (t filer) fails(name, operand string, err error) {
 func (t filer) cat(args []string) {
 	_, operands, ok := t.options("cat", args, "-u")
 	if !ok {
-		t.output(1, "", false)
+		t.output("", false)
 		return
 	}
 	if len(operands) == 0 {
@@ -66,8 +66,8 @@ func (t filer) cat(args []string) {
 			if in := t.fds[0]; in != nil && in.kind == opened && out != nil && in.node == out.node {
 				t.unsure("cat reads the file that it writes")
 			}
-			text, sure := t.input(0)
-			t.output(1, text, sure)
+			text, sure := t.input()
+			t.output(text, sure)
 			continue
 		}
 		if name == "/dev/null" {
@@ -76,7 +76,7 @@ func (t filer) cat(args []string) {
 		real, n, err := t.tree.resolve(t.absolute(name), true)
 		switch {
 		case strings.HasPrefix(name, "/dev/") || strings.HasPrefix(name, "/proc/") || errors.Is(err, errUnsure):
-			t.output(1, "", false)
+			t.output("", false)
 			t.last = unsureStatus
 			continue
 		case err != nil || n == nil || n.kind != Regular:
@@ -91,18 +91,18 @@ func (t filer) cat(args []string) {
 			continue // nothing depends on the content, which may be large
 		}
 		if t.tree.load(real, n) != nil {
-			t.output(1, "", false)
+			t.output("", false)
 			continue
 		}
 		last := t.last
-		t.output(1, n.text, !n.guess)
+		t.output(n.text, !n.guess)
 		t.last = last
 	}
 }
 
 func (t filer) tee(args []string) {
 	given, operands, ok := t.options("tee", args, "-a")
-	text, sure := t.input(0)
+	text, sure := t.input()
 	t.last = succeeded
 	if ok {
 		for _, name := range operands {
@@ -134,7 +134,7 @@ func (t filer) tee(args []string) {
 			t.duplicateNames("tee", operands)
 		}
 	}
-	t.output(1, text, sure)
+	t.output(text, sure)
 }
 
 // duplicateNames notes operands that name the same file.

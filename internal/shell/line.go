@@ -93,7 +93,7 @@ func prose(c *Command) bool {
 
 func wordSet(text string) map[string]bool {
 	set := map[string]bool{}
-	for _, word := range strings.Fields(text) {
+	for word := range strings.FieldsSeq(text) {
 		set[word] = true
 	}
 	return set

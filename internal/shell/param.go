@@ -139,6 +139,7 @@ func (e *expander) expansion(b *builder, name string, v value, x *syntax.Expansi
 			e.add(b, name, value{w.Text, true, w.Known}, quoted)
 			return
 		}
+	default:
 	}
 	switch {
 	case !use:

@@ -39,7 +39,7 @@ func (t editor) gitApply(dir string, args []string) {
 		}
 	}
 	if len(files) == 0 {
-		text, sure = t.input(0)
+		text, sure = t.input()
 	}
 	for _, name := range files {
 		if !strings.HasPrefix(name, "/") {
@@ -299,7 +299,7 @@ func (t editor) applyPatch(args []string) {
 	if len(args) == 1 {
 		text = args[0]
 	} else {
-		text, sure = t.input(0)
+		text, sure = t.input()
 	}
 	list, ok := parseFilePatch(text)
 	if !ok || !sure || len(args) > 1 {

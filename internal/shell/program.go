@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"errors"
 	"path"
 	"runtime"
 	"slices"
@@ -85,11 +86,11 @@ func (t call) command(words []Word, env map[string]value) {
 	}
 	if f := programs[base]; f != nil {
 		if all || base == "cat" || base == "tee" {
-			f(filer{t.tracer}, args)
+			f(filer(t), args)
 		}
 		return
 	}
-	reading{filer{t.tracer}}.reader(base, args)
+	reading{filer(t)}.reader(base, args)
 }
 
 // function runs a function of the program.
@@ -113,7 +114,7 @@ func (t call) wrapped(name string, words []Word, env map[string]value) {
 		if words[0].Text != "-v" {
 			t.unsure("the options of %s are not followed", name)
 		}
-		t.output(1, "", false)
+		t.output("", false)
 	case specialBuiltins[words[0].Text] || builtins[words[0].Text] == nil && name == "builtin" || words[0].Text == "cd":
 		t.unsure("%s %s is not followed", name, words[0].Text)
 	default:
@@ -139,7 +140,7 @@ func (t call) shell(name string, words []Word, env map[string]value) {
 		text = words[1]
 		params = words[min(3, len(words)):]
 	case len(words) == 0 || len(words) == 1 && (words[0].Text == "-s" || words[0].Text == "-"):
-		text.Text, text.Known = t.input(0)
+		text.Text, text.Known = t.input()
 		params = nil
 		t.subshell(func() { t.inner(d, text, nil, env, true) })
 		return
@@ -208,7 +209,7 @@ func (t call) printf(args []string) {
 func (t call) print(text string, args []string) {
 	t.last = succeeded
 	sure := len(t.reasons) == 0 || !slices.ContainsFunc(args, func(a string) bool { return strings.Contains(a, Hole) || strings.Contains(a, "$") })
-	t.output(1, text, sure)
+	t.output(text, sure)
 }
 
 func (t call) cd(args []string) {
@@ -219,7 +220,7 @@ func (t call) cd(args []string) {
 	logical := path.Clean(t.absolute(args[0]))
 	real, n, err := t.tree.resolve(t.absolute(args[0]), true)
 	if err != nil || n == nil || n.kind != Folder {
-		if err != errUnsure {
+		if !errors.Is(err, errUnsure) {
 			t.last = failed
 		}
 		return
@@ -236,7 +237,7 @@ func (t call) cd(args []string) {
 func (t call) pwd(args []string) {
 	real, _, err := t.tree.resolve(t.dir, true)
 	t.last = succeeded
-	t.output(1, t.dir+"\n", len(args) == 0 && err == nil && real == t.dir)
+	t.output(t.dir+"\n", len(args) == 0 && err == nil && real == t.dir)
 }
 
 // eval runs its arguments as a program.
@@ -254,7 +255,7 @@ func (t call) eval(args []string) {
 func (t call) set(args []string) {
 	t.last = succeeded
 	t.vchanged++
-	for i := 0; i < len(args); i++ {
+	for i := range args {
 		switch a := args[i]; a {
 		case "-e":
 			t.errexit = true
@@ -275,7 +276,7 @@ func (t call) set(args []string) {
 		}
 	}
 	if len(args) == 0 {
-		t.output(1, "", false)
+		t.output("", false)
 	}
 }
 

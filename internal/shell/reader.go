@@ -78,7 +78,7 @@ func (t reading) reader(name string, args []string) {
 		t.unsure("the effect of %s with %s is not known", name, arg)
 	}
 	t.readsFiles(args)
-	t.output(1, "", false)
+	t.output("", false)
 }
 
 // readsFiles notes which files the arguments of a program name, for the files that a pipeline uses at the same time. A program may
@@ -113,14 +113,14 @@ func (t reading) git(args []string) {
 		break
 	}
 	if len(args) == 0 {
-		t.output(1, "", false)
+		t.output("", false)
 		return
 	}
 	name, rest := args[0], args[1:]
 	r, reads := gitReaders[name]
 	switch {
 	case name == "apply":
-		editor{t.filer}.gitApply(dir, rest)
+		editor(t).gitApply(dir, rest)
 		return
 	case name == "branch" && !slices.ContainsFunc(rest, func(a string) bool {
 		return !slices.Contains([]string{"-a", "-r", "-v", "-vv", "--all", "--show-current"}, a)
@@ -135,7 +135,7 @@ func (t reading) git(args []string) {
 	}
 	t.repository(dir)
 	t.readsFiles(rest)
-	t.output(1, "", false)
+	t.output("", false)
 }
 
 // repository notes a folder whose repository is another one than that of the folder in which the program begins: git runs programs

@@ -58,13 +58,13 @@ func (t editor) sed(args []string) {
 	}
 	if quiet && !inPlace && len(scripts) == 1 && printing.MatchString(scripts[0]) {
 		t.readsFiles(operands)
-		t.output(1, "", false)
+		t.output("", false)
 		return
 	}
 	commands, ok := parseSed(strings.Join(scripts, "\n"), extended)
 	if !ok || quiet || len(scripts) == 0 {
 		t.unsure("the program of sed is not followed: %s", strings.Join(scripts, "; "))
-		t.output(1, "", false)
+		t.output("", false)
 		return
 	}
 	if inPlace {
@@ -119,7 +119,7 @@ func (t editor) sedOutput(commands []substitute, operands []string) {
 	text, known := "", true
 	t.last = succeeded
 	if len(operands) == 0 {
-		text, known = t.input(0)
+		text, known = t.input()
 	}
 	if len(operands) > 1 {
 		t.unsure("sed with several files is not followed")
@@ -138,7 +138,7 @@ func (t editor) sedOutput(commands []substitute, operands []string) {
 	}
 	text, ok := edited(commands, text)
 	last := t.last
-	t.output(1, text, known && ok)
+	t.output(text, known && ok)
 	t.last = last
 }
 

@@ -35,9 +35,9 @@ type stream struct {
 	consumed bool   // all of the text has been read
 }
 
-// output writes to a descriptor. Sure means that the text is certain.
-func (t *tracer) output(fd int, text string, sure bool) {
-	s := t.fds[fd]
+// output writes to the standard output. Sure means that the text is certain.
+func (t *tracer) output(text string, sure bool) {
+	s := t.fds[1]
 	switch {
 	case s == nil || s.kind == closed:
 		t.unsure("a command writes to a descriptor that is not open")
@@ -91,9 +91,9 @@ func (t *tracer) fileOutput(s *stream, text string, sure bool) {
 	}
 }
 
-// input reads the rest of a descriptor; false if it is not known.
-func (t *tracer) input(fd int) (string, bool) {
-	s := t.fds[fd]
+// input reads the rest of the standard input; false if it is not known.
+func (t *tracer) input() (string, bool) {
+	s := t.fds[0]
 	switch {
 	case s == nil || s.kind == closed:
 		t.unsure("a command reads a descriptor that is not open")
@@ -125,6 +125,7 @@ func (t *tracer) redirects(e *expander, list []*syntax.Redirect) bool {
 		switch r.Op {
 		case syntax.RdrIn, syntax.RdrInOut, syntax.DplIn, syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
 			fd = 0
+		default:
 		}
 		if r.N != nil {
 			n, err := strconv.Atoi(r.N.Value)

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 
@@ -55,7 +56,7 @@ func (t call) unary(op, arg string) status {
 	}
 	real, n, err := t.tree.resolve(t.absolute(arg), op != "-L" && op != "-h")
 	switch {
-	case err == errUnsure:
+	case errors.Is(err, errUnsure):
 		return unsureStatus
 	case err != nil || n == nil:
 		return failed
@@ -137,7 +138,7 @@ func (t flow) testClause(x syntax.TestExpr) status {
 		if !ok {
 			return unsureStatus
 		}
-		return call{t.tracer}.unary(x.Op.String(), w.Text)
+		return call(t).unary(x.Op.String(), w.Text)
 	case *syntax.BinaryTest:
 		if x.Op == syntax.AndTest || x.Op == syntax.OrTest {
 			l, r := t.testClause(x.X), t.testClause(x.Y)
@@ -164,6 +165,7 @@ func (t flow) testClause(x syntax.TestExpr) status {
 			if !pattern {
 				return statusOf(l.Text != r.Text)
 			}
+		default:
 		}
 	}
 	return unsureStatus

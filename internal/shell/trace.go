@@ -287,6 +287,7 @@ func (t *tracer) maybe(result status, f func()) {
 	case succeeded:
 		f()
 		return
+	case unsureStatus:
 	}
 	before, ended := t.state(), t.ended
 	f()

@@ -85,7 +85,7 @@ func (w starter) started(name string, args []Word) {
 // through adds a wrapper for the commands of f.
 func (w *walker) through(name string, f func()) {
 	via := w.via
-	w.via = append(via[:len(via):len(via)], name)
+	w.via = append(slices.Clip(via), name)
 	f()
 	w.via = via
 }
@@ -159,7 +159,7 @@ func (w starter) inputWords() []Word {
 		return []Word{{Text: Hole}}
 	}
 	var list []Word
-	for _, text := range strings.Fields(w.input.Text) {
+	for text := range strings.FieldsSeq(w.input.Text) {
 		list = append(list, known(text))
 	}
 	return list

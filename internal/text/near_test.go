@@ -10,7 +10,7 @@ func TestDistance(t *testing.T) {
 	for _, c := range []struct {
 		a, b string
 		want int
-	}{{"amount", "amount", 0}, {"ammount", "amount", 1}, {"amuont", "amount", 1}, {"Amount", "amount", 0}, {"", "abc", 3}, {"second_approver", "second-approver", 0}, {"kitten", "sitting", 3}, {"ä", "a", 1}} {
+	}{{"amount", "amount", 0}, {"amounnt", "amount", 1}, {"amuont", "amount", 1}, {"Amount", "amount", 0}, {"", "abc", 3}, {"second_approver", "second-approver", 0}, {"kitten", "sitting", 3}, {"ä", "a", 1}} {
 		if got := Distance(c.a, c.b); got != c.want || Distance(c.b, c.a) != got {
 			t.Errorf("%q and %q: %d, want %d", c.a, c.b, got, c.want)
 		}
@@ -20,7 +20,7 @@ func TestDistance(t *testing.T) {
 func TestNear(t *testing.T) {
 	names := []string{"amount", "approver", "finance/payments", "finance/treasury", "hr", "acme/billing", strings.Repeat("x", 200)}
 	for name, want := range map[string]string{
-		"ammount": "amount", "payments": "finance/payments", "paymnts": "finance/payments", "finance/payment": "finance/payments", "eu/finance/payments": "finance/payments",
+		"amounnt": "amount", "payments": "finance/payments", "paymnts": "finance/payments", "finance/payment": "finance/payments", "eu/finance/payments": "finance/payments",
 		"aprover": "approver", "acmee/biling": "acme/billing", "colour": "", "": "", strings.Repeat("x", 199): "", "amount": "",
 	} {
 		if got := strings.Join(Near(name, names, 1), " "); got != want {
