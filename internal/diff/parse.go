@@ -24,6 +24,7 @@ func Parse(text string) ([]File, error) {
 	if len(p.files) == 0 {
 		return nil, errNoDiff
 	}
+	p.addNamed()
 	return p.files, nil
 }
 
@@ -34,6 +35,7 @@ type parser struct {
 	spans   []span // the spans of one hunk header, reused
 	zone    zone
 	foreign foreign
+	named   []string // paths in raw lines
 	// nul is true for a diff with NUL characters: its lines wait in their raw form until [parser.decodeLines].
 	nul bool
 	// garbled is true if the current file has a line that is no text in any encoding.
@@ -114,6 +116,9 @@ func (p *parser) betweenFiles() error {
 		return brokenAt(p.no, "holds terminal colours; make the diff with --no-color")
 	}
 	if err := p.foreignLine(); err != nil {
+		return err
+	}
+	if err := p.note(); err != nil {
 		return err
 	}
 	switch {
