@@ -11,6 +11,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -59,6 +60,7 @@ func (c *checkSubject) read(ctx context.Context, s *session, paths []string) err
 		return nil
 	}
 	folder := folderInRepository(ctx)
+	var behind []wire.InputFile // files behind links
 	for _, name := range paths {
 		f, err := readWhole(name)
 		if err != nil {
@@ -71,8 +73,42 @@ func (c *checkSubject) read(ctx context.Context, s *session, paths []string) err
 			s.note("%s is not examined: %s", name, whole.Files[0].Unseen)
 		}
 		c.files = append(c.files, f)
+		if real, ok := realPath(folder, name); ok && real != f.Path {
+			f.Path = real // so that rules for it apply as well
+			behind = append(behind, f)
+		}
+	}
+	for _, f := range behind {
+		if !slices.ContainsFunc(c.files, func(given wire.InputFile) bool { return given.Path == f.Path }) {
+			c.files = append(c.files, f)
+		}
 	}
 	return nil
+}
+
+// realPath returns the path of a file behind links, counted from the root of the repository of which the current folder is a folder;
+// false if it is not below the root.
+func realPath(folder, name string) (string, bool) {
+	here, err := filepath.Abs(".")
+	if err != nil {
+		return "", false
+	}
+	if here, err = filepath.EvalSymlinks(here); err != nil {
+		return "", false
+	}
+	real, err := filepath.EvalSymlinks(name)
+	if err != nil {
+		return "", false
+	}
+	if !filepath.IsAbs(real) {
+		real = filepath.Join(here, real)
+	}
+	rel, err := filepath.Rel(here, real)
+	if err != nil {
+		return "", false
+	}
+	joined := path.Join(folder, filepath.ToSlash(rel))
+	return joined, filepath.IsLocal(joined)
 }
 
 // diff takes the diff from where the flags say, and from stdin if they say nothing.
