@@ -24,7 +24,7 @@ func Parse(text string) ([]File, error) {
 	if len(p.files) == 0 {
 		return nil, errNoDiff
 	}
-	p.addNamed()
+	addNamed(&p)
 	return p.files, nil
 }
 
@@ -118,7 +118,7 @@ func (p *parser) betweenFiles() error {
 	if err := p.foreignLine(); err != nil {
 		return err
 	}
-	if err := p.note(); err != nil {
+	if err := noteRaw(p); err != nil {
 		return err
 	}
 	switch {

@@ -9,8 +9,8 @@ import (
 // of change, and the paths of the file behind a tab.
 var rawLine = regexp.MustCompile(`^:+(?:[0-7]{6} )+(?:[0-9a-f]{4,64}(?:\.\.\.)? )+([A-Z]+)[0-9]*\t(.+)$`)
 
-// note notes the file of a raw line. Of a deleted file, no content is missing.
-func (p *parser) note() error {
+// noteRaw notes the file of a raw line. Of a deleted file, no content is missing.
+func noteRaw(p *parser) error {
 	if p.line == "" || p.line[0] != ':' || len(p.named) > MaxFiles {
 		return nil
 	}
@@ -32,7 +32,7 @@ func (p *parser) note() error {
 }
 
 // addNamed adds the files that raw lines name and no patch shows: the diff was cut, or limited to a part.
-func (p *parser) addNamed() {
+func addNamed(p *parser) {
 	if len(p.named) == 0 {
 		return
 	}
