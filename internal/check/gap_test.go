@@ -11,6 +11,7 @@ import (
 
 	"tenet/internal/diff"
 	"tenet/internal/ledger"
+	"tenet/internal/proptest"
 	"tenet/internal/rule"
 	"tenet/internal/subject"
 )
@@ -331,7 +332,7 @@ func TestResultsHoldForWhateverIsHidden(t *testing.T) {
 	} {
 		programs = append(programs, mustCompile(t, &rule.Check{CEL: cel}))
 	}
-	rapid.Check(t, func(t *rapid.T) {
+	proptest.Check(t, func(t *rapid.T) {
 		lines := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "eval", "x eval(a)", "EVAL", ""}), 1, 6).Draw(t, "lines")
 		shown := slices.DeleteFunc(slices.Clone(lines), func(string) bool { return rapid.Bool().Draw(t, "hidden") })
 		whole := diff.File{Path: "p", Change: diff.Added, Hunks: added(lines...)}

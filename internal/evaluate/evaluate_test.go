@@ -450,7 +450,7 @@ func TestTheJudgeSeesOnlyTheFilesThatTheRuleConcerns(t *testing.T) {
 }
 
 func TestScopesOfSubjects(t *testing.T) {
-	r, everywhere := celRule("false"), celRule("true")
+	r, everywhere := celRule("false"), celRule("facts.a == 1.0")
 	r.Scope, everywhere.Slug = []string{"finance/payments"}, "CEL-2"
 	ev := evaluator(t, noModel(t), r, everywhere)
 	for scope, want := range map[string]rule.Verdict{"": rule.Deny, "*": rule.Deny, "/finance/payments/": rule.Deny, "Finance//Payments": rule.Deny, `.\finance.payments`: rule.Deny, "sales": rule.Allow} {

@@ -74,12 +74,11 @@ func takePolicy(r *run) {
 	r.answer.Notices = append(r.answer.Notices, fmt.Sprintf("No rule covers this: the project's policy for a subject of the kind %s is %s.", kindOf(r.subject), word))
 }
 
-// covered reports whether some rule that counts concerns the subject and is kept, broken or open. A pattern without a hit has
-// scanned the text of files; it does not cover an action or facts, which can be put into any words.
+// covered reports whether some rule that counts concerns the subject and is kept, broken or open. A check that has only found that
+// some words do not occur covers the text of files, and no action or facts, which can be put into any words.
 func covered(r *run) bool {
 	covers := func(c *chosen, concerned, kept bool) bool {
-		scanned := kept && c.Rule.Check != nil && c.Rule.Check.Pattern != nil
-		return concerned && c.Rule.Enforcement != rule.Shadow && (!scanned || len(r.subject.Files) > 0)
+		return concerned && c.Rule.Enforcement != rule.Shadow && (!kept || len(r.subject.Files) > 0 || asksBeyondWords(c))
 	}
 	for i := range r.answer.RuleVerdicts {
 		v := &r.answer.RuleVerdicts[i]
@@ -88,6 +87,16 @@ func covered(r *run) bool {
 		}
 	}
 	return slices.ContainsFunc(r.sel.aside, func(a aside) bool { return covers(a.chosen, a.finding == ledger.Kept, true) })
+}
+
+// asksBeyondWords reports whether a check that is kept says more about an action or facts than that some words do not occur: an
+// expression that reads facts, or whose condition holds.
+func asksBeyondWords(c *chosen) bool {
+	if c.Rule.Check == nil || c.Rule.Check.Pattern != nil || c.program == nil {
+		return false
+	}
+	names, all := c.program.FactNames()
+	return c.Rule.Check.When != "" || all || len(names) > 0
 }
 
 // narrowing finds the parameters by which the caller made fewer rules hold.

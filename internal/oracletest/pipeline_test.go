@@ -33,11 +33,15 @@ type forgetful struct{}
 
 func (forgetful) Append(context.Context, audit.Record) error { return nil }
 
+// checks are the compiled checks of all pipelines.
+var checks = check.NewCache(5000)
+
 // newPipeline makes a pipeline for rules, which take effect.
 func newPipeline(t testing.TB, model llm.Model, rules ...rule.Rule) *pipeline {
 	t.Helper()
 	states := make([]store.RuleState, len(rules))
-	for i, r := range rules {
+	for i := range rules {
+		r := rules[i].Clone() // tests share rules, and Normalize writes to their parts
 		r.ID, r.ProjectID, r.Version, r.Status = fmt.Sprintf("00000000-0000-7000-8000-%012d", i+1), "p", 1, rule.Effective
 		r.Normalize()
 		states[i].Rule = r
@@ -47,7 +51,7 @@ func newPipeline(t testing.TB, model llm.Model, rules ...rule.Rule) *pipeline {
 		t.Fatal(err)
 	}
 	return &pipeline{evaluate.New(evaluate.Config{
-		Views: fixedView{view}, Judge: judge.New(judge.Config{Model: model}), Recorder: forgetful{}, Checks: check.NewCache(1000), Now: time.Now,
+		Views: fixedView{view}, Judge: judge.New(judge.Config{Model: model}), Recorder: forgetful{}, Checks: checks, Now: time.Now,
 	})}
 }
 
