@@ -71,3 +71,25 @@ func TestManyViolations(t *testing.T) {
 		t.Errorf("overall %s, %d violated, notices %q, coverage %+v", e.OverallVerdict, e.RulesViolated, e.Notices, e.Coverage)
 	}
 }
+
+// TestWordsDoNotCoverAnAction has checks that hold for an action because they find no words in it.
+func TestWordsDoNotCoverAnAction(t *testing.T) {
+	words, condition := celRule(`!subject.action.contains("drop table")`), celRule(`!subject.action.contains("drop table")`)
+	condition.Check.When = `subject.action.contains("wire")`
+	facts := celRule("facts.amount < 10.0")
+	for name, tt := range map[string]struct {
+		rule rule.Rule
+		in   subject.Input
+		want rule.Verdict
+	}{
+		"no words":            {words, subject.Input{Action: "wire 2,000,000 EUR"}, rule.NeedsConfirmation},
+		"no hit":              {patternRule("drop table"), subject.Input{Action: "wire 2,000,000 EUR"}, rule.NeedsConfirmation},
+		"a condition holds":   {condition, subject.Input{Action: "wire 2,000,000 EUR"}, rule.Allow},
+		"a fact":              {facts, subject.Input{Facts: map[string]any{"amount": 5.0}}, rule.Allow},
+		"the words are there": {words, subject.Input{Action: "drop table users"}, rule.Deny},
+	} {
+		if e := evaluator(t, noModel(t), tt.rule).run(t, tt.in); e.OverallVerdict != tt.want {
+			t.Errorf("%s: %s, want %s", name, e.OverallVerdict, tt.want)
+		}
+	}
+}
