@@ -439,7 +439,7 @@ func TestThousandsOfRulesInOneImport(t *testing.T) {
 	})
 }
 
-// A relationship that would let a weaker rule silence another needs allow_weakening and a reason, by itself and in a file.
+// A relationship that would let a weaker rule silence another needs allow_weakening and a reason, in a request and in a file.
 func TestOverridesThatWeakenNeedPermission(t *testing.T) {
 	each(t, func(t *testing.T, c *catalog.Catalog, _ store.Store) {
 		ctx := as(t.Context(), "ann")

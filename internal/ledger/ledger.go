@@ -171,9 +171,9 @@ func (a *Account) Gap(unit int, reason string) {
 // About returns the units that the rule is about; nil for the zero Account.
 func (a *Account) About() *Set { return a.about }
 
-// By returns who has examined a unit: the last of them, and empty if nobody has.
+// By returns who has examined a unit that the rule is about: the last of them, and empty if nobody has.
 func (a *Account) By(unit int) rule.DecidedBy {
-	if a.missing(unit/64)&(1<<(unit%64)) != 0 {
+	if !a.about.Has(unit) || a.missing(unit/64)&(1<<(unit%64)) != 0 {
 		return ""
 	}
 	by := rule.DecidedBy("")

@@ -130,6 +130,9 @@ func TestEmptyAccount(t *testing.T) {
 		if a.Decide(f, &v); v.Verdict == rule.Allow {
 			t.Errorf("the zero account allows finding %d", f)
 		}
+		if by := a.By(0); by != "" {
+			t.Errorf("a unit of the zero account was examined by %q", by)
+		}
 	}
 }
 
