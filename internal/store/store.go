@@ -38,6 +38,7 @@ type Updater interface {
 type Readers struct {
 	Projects    ProjectReader
 	Rules       RuleReader
+	Revisions   RevisionReader
 	Federation  FederationReader
 	Waivers     WaiverReader
 	TestCases   TestCaseReader
@@ -66,6 +67,7 @@ type Readers struct {
 type Tx struct {
 	Projects    ProjectTx
 	Rules       RuleTx
+	Revisions   RevisionTx
 	Federation  FederationTx
 	Waivers     WaiverTx
 	TestCases   TestCaseTx

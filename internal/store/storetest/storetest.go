@@ -47,6 +47,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Open) {
 		"conflicts":                          testConflicts,
 		"walks that look for conflicts":      testConflictWalks,
 		"waivers":                            testWaivers,
+		"revisions":                          testRevisions,
 		"jobs from queue to end":             testJobLife,
 		"jobs in order":                      testJobOrder,
 		"unique jobs":                        testJobUnique,
