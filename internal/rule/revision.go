@@ -38,9 +38,21 @@ type Revision struct {
 	Changes  []FieldChange `json:"changes" nullable:"false" doc:"Fields that it changes; relationships are one of them."`
 	Weakens  []string      `json:"weakens,omitempty" nullable:"false" doc:"In which ways the rule would demand less, or hold in fewer places; absent without any."`
 
+	// Findings and Conflicts are derived, for revisions that wait.
+	Findings  []Finding          `json:"lint,omitempty" nullable:"false" doc:"What would make the rule hard to judge; never stored."`
+	Conflicts []RevisionConflict `json:"conflicts,omitempty" nullable:"false" doc:"Rules that the rule would contradict, as far as their words show it; never stored."`
+
 	DecidedAt *time.Time `json:"decided_at,omitempty" doc:"When it stopped waiting."`
 	DecidedBy string     `json:"decided_by,omitempty" doc:"Actor that decided on it."`
 	Decision  string     `json:"decision_note,omitempty" doc:"What the actor said."`
 	// Version is 0 unless the revision was approved.
 	Version int `json:"version,omitempty" doc:"Version of the rule that its approval made."`
+}
+
+// RevisionConflict names a rule that a revision would contradict.
+type RevisionConflict struct {
+	RuleID    string `json:"rule_id" format:"uuid" doc:"The other rule."`
+	Slug      string `json:"slug,omitempty" doc:"Its slug."`
+	Statement string `json:"statement" doc:"Its statement."`
+	Reason    string `json:"reason" doc:"Why the two contradict each other."`
 }

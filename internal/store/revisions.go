@@ -25,7 +25,7 @@ type RevisionFilter struct {
 	Author  string
 }
 
-// RevisionReader reads the revisions of rules. Stale is not stored, and left false.
+// RevisionReader reads the revisions of rules. Stale, Findings and Conflicts are not stored, and left empty.
 type RevisionReader interface {
 	// Get returns a revision of a rule by its number, or not_found.
 	Get(ctx context.Context, projectID, ruleID string, number int) (Revision, error)

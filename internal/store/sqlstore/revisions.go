@@ -36,7 +36,8 @@ func revisionFields(r *store.Revision) []any { return []any{&r.ProjectID, revisi
 // encodeRevision returns the column values of a revision, except its keys.
 func encodeRevision(r *store.Revision) (body string, err error) {
 	stored := revisionBody{Revision: r.Revision, Relationships: r.Relationships}
-	stored.Revision.Stale, stored.Revision.At = false, rule.Instant(r.At)
+	stored.Revision.Stale, stored.Revision.Findings, stored.Revision.Conflicts = false, nil, nil
+	stored.Revision.At = rule.Instant(r.At)
 	if r.DecidedAt != nil {
 		at := rule.Instant(*r.DecidedAt)
 		stored.Revision.DecidedAt = &at
