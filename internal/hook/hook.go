@@ -64,7 +64,7 @@ type Question struct {
 	Dir string
 	// Unknown says in words what could not be worked out of the effect of a command or call.
 	Unknown []string
-	// Acts are what the tool is about to do, for the guard of Tenet's own walls. They are there also where the question cannot be judged.
+	// Acts lists the intended commands and edits for the guard of Tenet's own walls, also where the question cannot be judged.
 	Acts []guard.Act
 }
 
