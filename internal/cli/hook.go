@@ -125,8 +125,8 @@ func (k *hookFlags) settings(s *session) (hookSettings, error) {
 	return h, err
 }
 
-// fromBase takes a settings file that is named, and that is in the repository, as it is in HEAD: an edit must not choose how it is judged.
-func (s *session) fromBase(ctx context.Context) error {
+// settingsOfBase takes a settings file that is named, and that is in the repository, as it is in HEAD: an edit must not choose how it is judged.
+func settingsOfBase(ctx context.Context, s *session) error {
 	if cmp.Or(s.globals.Config, s.env("TENET_CONFIG")) == "" {
 		return nil
 	}
@@ -155,7 +155,7 @@ func (k *hookFlags) inTime(limit time.Duration) time.Duration {
 // answer reads the payload and has it judged within the time limit, always. The guard of Tenet's own walls comes first, whatever rules there
 // are; where it asks, the rules can only add a denial.
 func (k *hookFlags) answer(ctx context.Context, s *session, tool string, read hook.Reader) (event string, a hook.Answer) {
-	err := s.fromBase(ctx)
+	err := settingsOfBase(ctx, s)
 	var set hookSettings
 	if err == nil {
 		set, err = k.settings(s)
@@ -167,7 +167,7 @@ func (k *hookFlags) answer(ctx context.Context, s *session, tool string, read ho
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	q, err := readQuestion(ctx, s, read)
-	guarded := hook.Guarded(s.guard(&set.Config).Judge(q.Acts), set.self)
+	guarded := hook.Guarded(newGuard(s, &set.Config).Judge(q.Acts), set.self)
 	switch {
 	case guarded.Decision == hook.Deny:
 		a = guarded

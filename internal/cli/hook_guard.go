@@ -15,9 +15,9 @@ import (
 	"tenet/internal/wire"
 )
 
-// guard returns the guard of Tenet's own walls, which knows where they are on this machine.
-func (s *session) guard(cfg *config.Config) *guard.Guard {
-	g := &guard.Guard{Home: s.env("HOME"), Path: filepath.SplitList(s.env("PATH")), Programs: s.programs()}
+// newGuard returns the guard of Tenet's own walls, which knows where they are on this machine.
+func newGuard(s *session, cfg *config.Config) *guard.Guard {
+	g := &guard.Guard{Home: s.env("HOME"), Path: filepath.SplitList(s.env("PATH")), Programs: tenetPrograms(s)}
 	here, err := os.Getwd()
 	if err != nil {
 		here = "/"
@@ -66,8 +66,8 @@ func hostPort(address string) string {
 	return net.JoinHostPort(u.Hostname(), "80")
 }
 
-// programs are the paths of Tenet's program: the one that runs, and those that the PATH has, with links followed too.
-func (s *session) programs() []string {
+// tenetPrograms returns the paths of Tenet's program: the one that runs, and those that the PATH has, with links followed too.
+func tenetPrograms(s *session) []string {
 	var list []string
 	add := func(name string) {
 		list = append(list, name)

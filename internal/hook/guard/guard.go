@@ -14,7 +14,7 @@ import (
 	"tenet/internal/shell"
 )
 
-// Act is what a tool is about to do.
+// Act is an intended command, edit or call of a tool.
 type Act struct {
 	// Command is a shell program. Text is one in another language, or words that could be one.
 	Command, Text string
