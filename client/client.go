@@ -43,7 +43,7 @@ type (
 	RuleFilter = client.RuleFilter
 	// EvaluationFilter selects recorded evaluations.
 	EvaluationFilter = client.EvaluationFilter
-	// RuleOutcome is what a rule came to in the evaluations that are selected: violated, confirm, kept, not_concerned or waived.
+	// RuleOutcome selects evaluations by the outcome of a rule: violated, confirm, kept, not_concerned or waived.
 	RuleOutcome = wire.RuleOutcome
 	// NewWaiver asks for a waiver.
 	NewWaiver = wire.CreateWaiver

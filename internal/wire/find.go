@@ -23,7 +23,7 @@ type EvaluationQuery struct {
 	PageQuery
 }
 
-// RuleOutcome is what a rule came to in an evaluation.
+// RuleOutcome is the outcome of a rule in an evaluation.
 type RuleOutcome string
 
 // Outcomes of a rule in an evaluation. A denial that a waiver covers is waived, not violated.

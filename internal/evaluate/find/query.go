@@ -20,7 +20,7 @@ const (
 	maxValue       = 200 // bytes of a value in a message
 )
 
-// query is what a filter asks of the index: one term of each condition, and a time.
+// query is a filter as the index takes it: evaluations have at least one term of each condition, and a time.
 type query struct {
 	// conditions are in the order in which they probably leave fewest records.
 	conditions   [][]store.Term

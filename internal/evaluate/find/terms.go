@@ -28,7 +28,7 @@ const (
 	maxScope = 32        // segments of a scope
 )
 
-// property is what a term is about. The numbers are part of the hashes that are stored.
+// property is the sort of fact that a term states. The numbers are part of the hashes that are stored.
 type property byte
 
 const (
