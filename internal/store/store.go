@@ -57,6 +57,7 @@ type Readers struct {
 	Jobs        JobReader
 	Runs        RunReader
 	Counts      CountReader
+	Terms       TermReader
 	Health      HealthReader
 	Alerts      AlertReader
 	Webhooks    WebhookReader
@@ -86,6 +87,7 @@ type Tx struct {
 	Jobs        JobTx
 	Runs        RunTx
 	Counts      CountTx
+	Terms       TermTx
 	Health      HealthTx
 	Alerts      AlertTx
 	Webhooks    WebhookTx

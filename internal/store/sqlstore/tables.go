@@ -25,6 +25,7 @@ type (
 	jobTable        struct{ *session }
 	runTable        struct{ *session }
 	countTable      struct{ *session }
+	termTable       struct{ *session }
 	healthTable     struct{ *session }
 	alertTable      struct{ *session }
 	webhookTable    struct{ *session }
@@ -55,6 +56,7 @@ func (s *session) readers() store.Readers {
 		Jobs:        jobTable{s},
 		Runs:        runTable{s},
 		Counts:      countTable{s},
+		Terms:       termTable{s},
 		Health:      healthTable{s},
 		Alerts:      alertTable{s},
 		Webhooks:    webhookTable{s},
@@ -86,6 +88,7 @@ func (s *session) tx() store.Tx {
 		Jobs:        jobTable{s},
 		Runs:        runTable{s},
 		Counts:      countTable{s},
+		Terms:       termTable{s},
 		Health:      healthTable{s},
 		Alerts:      alertTable{s},
 		Webhooks:    webhookTable{s},
