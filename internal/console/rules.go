@@ -29,11 +29,16 @@ func ruleList(p *page) error {
 			query.Set(name, v)
 		}
 	}
-	list, number, problem, err := listed(p, op.ListRules, query)
+	o := op.ListRules.Where(wire.PageQuery{Page: pageOf(p.r), PageSize: listSize})
+	for name, values := range query {
+		o.Query[name] = values
+	}
+	list, err := client.Get(p.ctx, p.api, o)
+	problem, err := refusedFilter(err)
 	if err != nil {
 		return err
 	}
-	v := rules{items: list.Items, place: pager{number, listSize, len(list.Items), list.Total}, filtered: len(query) > 0, problem: problem}
+	v := rules{items: list.Items, place: pager{pageOf(p.r), listSize, len(list.Items), list.Total}, filtered: len(query) > 0, problem: problem}
 	v.moves = []rule.Status{rule.Review, rule.Approved, rule.Effective, rule.Draft, rule.Retired}
 	return p.show(head{Title: "Rules", Nav: "rules"}, rulesView(p, v))
 }

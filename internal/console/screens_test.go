@@ -17,6 +17,7 @@ var screens = []struct {
 }{
 	{"evaluations", "/p/default/evaluations", "Evaluations", []string{"DENY", "acme/payments"}},
 	{"no evaluations", "/p/default/evaluations?verdict=NEEDS_CONFIRMATION&actor=nobody", "Evaluations", []string{"No evaluation matches these filters."}},
+	{"a search for a fact", "/p/default/evaluations?fact=payment_id:PMT-1&rule=FIN-001&rule_verdict=violated", "Evaluations", []string{"DENY", "1 to 1 of 1"}},
 	{"a wrong filter", "/p/default/evaluations?verdict=maybe", "Evaluations", []string{"verdict"}},
 	{"rules", "/p/default/rules", "Rules", []string{"SEC-001", "Code must not call eval.", "FIN-001"}},
 	{"no such page", "/nothing/here", "Not found", []string{"To the start"}},
