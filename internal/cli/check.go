@@ -176,6 +176,7 @@ func (k *checkCommand) judge(ctx context.Context, s *session, t *trust) (e *rule
 	case errConnect != nil:
 		return nil, nil, false, errConnect
 	}
+	noteWalls(s, subject.diff)
 	if err := t.changes(s, &subject.change); err != nil {
 		return nil, nil, false, err
 	}

@@ -50,7 +50,8 @@ var table = map[string]row{
 	"evaluate/record":     {layer: block, imports: []string{"audit", "auth", "job", "rule", "store", "subject"}},
 	"federation":          {layer: block, imports: []string{"rule", "store", "subject"}},
 	"git":                 {layer: block, imports: []string{"charset", "diff"}},
-	"hook":                {layer: block, imports: []string{"report", "rule", "shell", "subject"}},
+	"hook":                {layer: block, imports: []string{"hook/guard", "report", "rule", "shell", "subject"}},
+	"hook/guard":          {layer: block, imports: []string{"hook/settings", "shell"}}, // what would take the hooks out
 	"hook/settings":       {layer: block, imports: []string{"rule"}},
 	"job":                 {layer: block, imports: []string{"audit", "rule", "store"}},
 	"judge":               {layer: block, imports: []string{"diff", "llm", "norm", "redact", "rule", "store", "subject"}, tests: []string{"catalog"}},
@@ -128,7 +129,7 @@ var table = map[string]row{
 		layer: command,
 		imports: []string{
 			"app", "catalog", "charset", "client", "config", "discover/assistant",
-			"discover/source", "git", "health", "hook", "hook/settings", "job", "lint", "mcp", "modeleval", "release",
+			"discover/source", "git", "health", "hook", "hook/guard", "hook/settings", "job", "lint", "mcp", "modeleval", "release",
 			"report", "rule", "sandbox", "store", "subject",
 		},
 	},
