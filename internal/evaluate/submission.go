@@ -106,7 +106,7 @@ func (e *Evaluator) submissionNamed(ctx context.Context, n Named, projectID stri
 	}
 	switch {
 	case rule.CodeOf(err) == rule.CodeNotFound:
-		return nil, e.free(ctx, projectID, n.SubmissionID)
+		return nil, freeID(ctx, e, projectID, n.SubmissionID)
 	case err != nil:
 		return nil, err
 	case n.SubmissionID != "" && (s.ID != n.SubmissionID || s.BodyHash != n.BodyHash):
@@ -117,9 +117,9 @@ func (e *Evaluator) submissionNamed(ctx context.Context, n Named, projectID stri
 	return &s, nil
 }
 
-// free reports a conflict if a submission id is that of an evaluation without a name, which goes by that id: whoever asks for it
-// must not get another answer.
-func (e *Evaluator) free(ctx context.Context, projectID, id string) error {
+// freeID reports a conflict if a submission id is that of an evaluation. A request without a name goes by that id, which must not lead to
+// another answer.
+func freeID(ctx context.Context, e *Evaluator, projectID, id string) error {
 	if !rule.IsID(id) {
 		return nil
 	}
