@@ -77,7 +77,7 @@ func Claude(payload []byte) (Question, error) {
 		server, tool, _ := strings.Cut(rest, "__")
 		return q, q.remote(server, tool, name, in)
 	}
-	return q, q.unknown(name, in)
+	return q, unknown(&q, name, in)
 }
 
 // claudeEdit asks about an edit before or after the tool makes it.

@@ -55,7 +55,7 @@ func Copilot(payload []byte) (Question, error) {
 		return q, err
 	}
 	if name == "multi_replace_string_in_file" {
-		return q, q.replaced(in)
+		return q, replaced(&q, in)
 	}
 	if name == "insert_edit_into_file" { // its text leaves out what stays
 		file, hasFile := in.first(pathFields...)
@@ -77,7 +77,7 @@ func Copilot(payload []byte) (Question, error) {
 }
 
 // replaced asks about edits of several files.
-func (q *Question) replaced(in object) error {
+func replaced(q *Question, in object) error {
 	var list []object
 	if decode(in["replacements"], &list) != nil || len(list) == 0 {
 		return errors.New("replacements is not a list of edits")

@@ -66,7 +66,7 @@ func (q *Question) use(t toolset, name string, in object) error {
 		server, tool, _ := strings.Cut(rest, "__")
 		return q.remote(server, tool, name, in)
 	}
-	return q.unknown(name, in)
+	return unknown(q, name, in)
 }
 
 // tool asks about a write or an edit of a file.
@@ -171,7 +171,7 @@ func (q *Question) patch(text string) error {
 	}
 	script.WriteString("\n" + patchEnd + "\n")
 	if len(q.Acts) == start {
-		q.Acts = append(q.Acts, guard.Act{Text: text, Dir: q.folder()})
+		q.Acts = append(q.Acts, guard.Act{Text: text, Dir: folder(q.Dir)})
 		return errors.New("the patch names no file")
 	}
 	parsed, err := shell.Parse(script.String())
@@ -187,7 +187,7 @@ func (q *Question) patch(text string) error {
 	}
 	for i := range e.Files {
 		f := &e.Files[i]
-		q.effect(f, place(q.folder(), f.Path).paths())
+		q.effect(f, place(folder(q.Dir), f.Path).paths())
 		if f.Kind == shell.Regular {
 			q.touches(file{disk: f.Path}, f.Before, f.After)
 		}
