@@ -45,6 +45,7 @@ type Readers struct {
 	Conflicts   ConflictReader
 	Audit       AuditReader
 	Keys        KeyReader
+	Sessions    SessionReader
 	Submissions SubmissionReader
 	Feedback    FeedbackReader
 	Verdicts    VerdictReader
@@ -57,6 +58,7 @@ type Readers struct {
 	Jobs        JobReader
 	Runs        RunReader
 	Counts      CountReader
+	Terms       TermReader
 	Health      HealthReader
 	Alerts      AlertReader
 	Webhooks    WebhookReader
@@ -74,6 +76,7 @@ type Tx struct {
 	Conflicts   ConflictTx
 	Audit       AuditTx
 	Keys        KeyTx
+	Sessions    SessionTx
 	Submissions SubmissionTx
 	Feedback    FeedbackTx
 	Verdicts    VerdictTx
@@ -86,6 +89,7 @@ type Tx struct {
 	Jobs        JobTx
 	Runs        RunTx
 	Counts      CountTx
+	Terms       TermTx
 	Health      HealthTx
 	Alerts      AlertTx
 	Webhooks    WebhookTx

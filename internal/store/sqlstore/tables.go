@@ -13,6 +13,7 @@ type (
 	conflictTable   struct{ *session }
 	auditTable      struct{ *session }
 	keyTable        struct{ *session }
+	sessionTable    struct{ *session }
 	submissionTable struct{ *session }
 	feedbackTable   struct{ *session }
 	verdictTable    struct{ *session }
@@ -25,6 +26,7 @@ type (
 	jobTable        struct{ *session }
 	runTable        struct{ *session }
 	countTable      struct{ *session }
+	termTable       struct{ *session }
 	healthTable     struct{ *session }
 	alertTable      struct{ *session }
 	webhookTable    struct{ *session }
@@ -43,6 +45,7 @@ func (s *session) readers() store.Readers {
 		Conflicts:   conflictTable{s},
 		Audit:       auditTable{s},
 		Keys:        keyTable{s},
+		Sessions:    sessionTable{s},
 		Submissions: submissionTable{s},
 		Feedback:    feedbackTable{s},
 		Verdicts:    verdictTable{s},
@@ -55,6 +58,7 @@ func (s *session) readers() store.Readers {
 		Jobs:        jobTable{s},
 		Runs:        runTable{s},
 		Counts:      countTable{s},
+		Terms:       termTable{s},
 		Health:      healthTable{s},
 		Alerts:      alertTable{s},
 		Webhooks:    webhookTable{s},
@@ -74,6 +78,7 @@ func (s *session) tx() store.Tx {
 		Conflicts:   conflictTable{s},
 		Audit:       auditTable{s},
 		Keys:        keyTable{s},
+		Sessions:    sessionTable{s},
 		Submissions: submissionTable{s},
 		Feedback:    feedbackTable{s},
 		Verdicts:    verdictTable{s},
@@ -86,6 +91,7 @@ func (s *session) tx() store.Tx {
 		Jobs:        jobTable{s},
 		Runs:        runTable{s},
 		Counts:      countTable{s},
+		Terms:       termTable{s},
 		Health:      healthTable{s},
 		Alerts:      alertTable{s},
 		Webhooks:    webhookTable{s},
