@@ -244,7 +244,7 @@ func newNodeOn(t testing.TB, s store.Store, configure ...func(*config)) *node {
 	}
 	n.live, n.writer = live, writer
 	ctx := auth.WithActor(t.Context(), auth.Local("test"))
-	if _, err := cfg.Catalog.Seed(ctx, rule.DefaultProject, nil); err != nil {
+	if _, err := cfg.Catalog.Seed(ctx, rule.DefaultProject, nil, false); err != nil {
 		t.Fatal(err)
 	}
 	n.cfg = cfg

@@ -27,7 +27,7 @@ type checkCommand struct {
 	Staged bool     `group:"What to judge" help:"What the next commit would change."`
 	Base   string   `group:"What to judge" type:"filled" placeholder:"REF" help:"Judge the changes since HEAD left this branch, or with --staged since this commit. Violations that are in the base already are reported and do not fail."`
 	File   []string `group:"What to judge" sep:"none" placeholder:"PATH" help:"A whole file; may be repeated."`
-	Facts  string   `group:"What to judge" type:"filled" placeholder:"FILE" help:"JSON object of facts; - reads it from stdin."`
+	Facts  string   `group:"What to judge" type:"filled" placeholder:"FILE" help:"JSON object of facts, or the file that holds it; - reads it from stdin."`
 	Action string   `group:"What to judge" type:"filled" placeholder:"TEXT" help:"An action in plain words."`
 
 	AllowEmpty bool `group:"What to judge" help:"An empty diff on stdin passes. Without it, that is an error: the command before the pipe may have failed."`
@@ -175,6 +175,7 @@ func (k *checkCommand) judge(ctx context.Context, s *session, t *trust) (e *rule
 	case errConnect != nil:
 		return nil, nil, false, errConnect
 	}
+	noteWalls(s, subject.diff)
 	if err := t.changes(s, &subject.change); err != nil {
 		return nil, nil, false, err
 	}

@@ -217,19 +217,23 @@ func readPath(path string, stdin io.Reader) ([]byte, error) {
 	return readAll(f, path)
 }
 
-// readFacts reads a JSON object. It is passed on as it is, so that no number loses digits.
-func readFacts(path string, stdin io.Reader) (json.RawMessage, error) {
-	b, err := readPath(path, stdin)
-	if err != nil {
-		return nil, err
+// readFacts reads a JSON object, given as it is or as the name of a file. It is passed on as it is, so that no number loses digits.
+func readFacts(given string, stdin io.Reader) (json.RawMessage, error) {
+	b, from := []byte(given), "--facts"
+	if !strings.HasPrefix(strings.TrimSpace(given), "{") {
+		var err error
+		if b, err = readPath(given, stdin); err != nil {
+			return nil, err
+		}
+		from = given
 	}
 	b = bytes.TrimSpace(b)
 	if !json.Valid(b) {
 		var v any
-		return nil, fmt.Errorf("the facts in %s are not JSON: %w", path, json.Unmarshal(b, &v))
+		return nil, fmt.Errorf("the facts in %s are not JSON: %w", from, json.Unmarshal(b, &v))
 	}
 	if b[0] != '{' {
-		return nil, fmt.Errorf(`the facts in %s are not a JSON object such as {"amount": 1200}`, path)
+		return nil, fmt.Errorf(`the facts in %s are not a JSON object such as {"amount": 1200}`, from)
 	}
 	return b, nil
 }

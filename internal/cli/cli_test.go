@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -47,6 +48,7 @@ func TestUsageErrorsExitWith2AndSayWhatToDo(t *testing.T) {
 		{[]string{"nodes", "update", "x", "--repository", "a/*", "--unbind"}, "--unbind"},
 		{[]string{"check", "-", "--facts", "-"}, "both come from stdin"},
 		{[]string{"check", "--facts", "/no/such/file"}, "/no/such/file"},
+		{[]string{"check", "--facts", `{"amount": `}, "the facts in --facts are not JSON"},
 		{[]string{"check", "--file", "/"}, "is a folder"},
 		{[]string{"check", "--file", "-"}, "--file takes the path"},
 		{[]string{"check", "--rules", "/no/such/file", "--action", "x"}, "/no/such/file"},
@@ -84,6 +86,28 @@ func TestUsageErrorsExitWith2AndSayWhatToDo(t *testing.T) {
 		if code != 2 || out != "" || !strings.Contains(errs, test.want) || !strings.HasPrefix(errs, "tenet: ") {
 			t.Errorf("tenet %s\nexits with %d, prints %q and %q; want 2, nothing and %q", strings.Join(test.args, " "), code, out, errs, test.want)
 		}
+	}
+}
+
+func TestFactsMayStandInTheCommand(t *testing.T) {
+	in, from := t.TempDir(), writeFacts(t)
+	b, err := os.ReadFile(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer := func(facts string) string {
+		t.Helper()
+		code, out, errs := run(t, "", "check", "--data", in, "--facts", facts, "--format", "json")
+		var got struct {
+			Coverage json.RawMessage `json:"coverage"`
+		}
+		if err := json.Unmarshal([]byte(out), &got); err != nil {
+			t.Fatalf("check exits with %d and %q: %v", code, errs, err)
+		}
+		return string(got.Coverage)
+	}
+	if inline, read := answer(" "+string(b)), answer(from); inline != read {
+		t.Errorf("facts in the command are covered as %s, the same in a file as %s", inline, read)
 	}
 }
 

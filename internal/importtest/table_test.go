@@ -38,7 +38,7 @@ var table = map[string]row{
 	"check":  {layer: block, imports: []string{"diff", "rule", "shell", "subject"}},
 	"config": {layer: block},
 	// What contradicts what is asked of discovery too, of candidates.
-	"conflict/contradict": {layer: block, imports: []string{"corpus", "rule"}},
+	"conflict/contradict": {layer: block, imports: []string{"corpus", "norm", "rule"}},
 	"corpus":              {layer: block, imports: []string{"federation", "rule", "store", "subject"}},
 	"discover/assistant":  {layer: block, imports: []string{"blocks", "discover/prose", "discover/source", "rule", "subject"}},
 	"discover/code":       {layer: block, imports: []string{"discover/source", "lex", "rule"}},
@@ -50,15 +50,17 @@ var table = map[string]row{
 	"evaluate/record":     {layer: block, imports: []string{"audit", "auth", "job", "rule", "store", "subject"}},
 	"federation":          {layer: block, imports: []string{"rule", "store", "subject"}},
 	"git":                 {layer: block, imports: []string{"charset", "diff"}},
-	"hook":                {layer: block, imports: []string{"report", "rule", "shell", "subject"}},
+	"hook":                {layer: block, imports: []string{"hook/guard", "report", "rule", "shell", "subject"}},
+	"hook/guard":          {layer: block, imports: []string{"hook/settings", "shell"}}, // what would take the hooks out
 	"hook/settings":       {layer: block, imports: []string{"rule"}},
 	"job":                 {layer: block, imports: []string{"audit", "rule", "store"}},
-	"judge":               {layer: block, imports: []string{"diff", "llm", "redact", "rule", "store", "subject"}, tests: []string{"catalog"}},
+	"judge":               {layer: block, imports: []string{"diff", "llm", "norm", "redact", "rule", "store", "subject"}, tests: []string{"catalog"}},
 	"lex":                 {layer: block},
-	"lint":                {layer: block, imports: []string{"rule"}},
+	"lint":                {layer: block, imports: []string{"norm", "rule"}},
 	"llm":                 {layer: block},
 	"llm/provider":        {layer: block, imports: []string{"llm", "rule"}},
 	"metric":              {layer: block},
+	"norm":                {layer: block, imports: []string{"corpus", "rule"}}, // one reading of a rule for contradictions, lint and judge
 	"redact":              {layer: block, imports: []string{"charset", "diff", "subject"}},
 	"report":              {layer: block, imports: []string{"rule"}},
 	"shell":               {layer: block},
@@ -127,7 +129,7 @@ var table = map[string]row{
 		layer: command,
 		imports: []string{
 			"app", "catalog", "charset", "client", "config", "discover/assistant",
-			"discover/source", "git", "health", "hook", "hook/settings", "job", "lint", "mcp", "modeleval", "release",
+			"discover/source", "git", "health", "hook", "hook/guard", "hook/settings", "job", "lint", "mcp", "modeleval", "release",
 			"report", "rule", "sandbox", "store", "subject",
 		},
 	},

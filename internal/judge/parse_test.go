@@ -58,6 +58,7 @@ func TestPromptsOfAVersionNeverChange(t *testing.T) {
 	want := map[string]string{
 		"v1":        "b5c85fa459a1bef295f8511b3fd930612be545ba75c2f015f5920901301f68e7",
 		"v2":        "1c567956b6d2e98700e3f5c46f5618834b729eaff201c037ca2f344287c085af",
+		"v3":        "815caabb6f337b6ab935733c9aed029e9328af5c7f0fa2af7322f9157b3acc08",
 		"triage-v1": "97bf0694aff9530fafd395166c57a3c2f6c9398ee21aa015726f186d61141d07",
 	}
 	folders, err := fs.ReadDir(prompts, "prompts")
@@ -92,5 +93,19 @@ func TestPromptsOfAVersionNeverChange(t *testing.T) {
 func TestTheSystemTextIsShort(t *testing.T) {
 	if n := len(systemText); n > 1400 {
 		t.Errorf("the system text has %d bytes", n)
+	}
+}
+
+// A MUST_NOT rule whose statement forbids in its own words reaches the model as one prohibition, not two; one that names the forbidden act
+// keeps MUST_NOT.
+func TestProhibitionsReachTheModelOnce(t *testing.T) {
+	for statement, want := range map[string]string{
+		"Keys must not be logged.":          `{"rule_ref":"R1","MUST":"Keys must not be logged."}`,
+		"Log keys.":                         `{"rule_ref":"R1","MUST_NOT":"Log keys."}`,
+		"Log keys that must not be shared.": `{"rule_ref":"R1","MUST_NOT":"Log keys that must not be shared."}`,
+	} {
+		if got := ruleLine(ref(0), rule.MustNot, statement, ruleRest{}); got != want {
+			t.Errorf("the model sees %s, want %s", got, want)
+		}
 	}
 }
