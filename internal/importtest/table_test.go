@@ -47,7 +47,8 @@ var table = map[string]row{
 	"discover/prose":      {layer: block, imports: []string{"blocks", "rule"}},
 	"discover/source":     {layer: block, imports: []string{"rule"}},
 	"document/extract":    {layer: block, imports: []string{"blocks", "rule"}},
-	"evaluate/record":     {layer: block, imports: []string{"audit", "auth", "job", "rule", "store", "subject"}},
+	"evaluate/find":       {layer: block, imports: []string{"audit", "corpus", "job", "rule", "store"}},
+	"evaluate/record":     {layer: block, imports: []string{"audit", "auth", "evaluate/find", "job", "rule", "store", "subject"}},
 	"federation":          {layer: block, imports: []string{"rule", "store", "subject"}},
 	"git":                 {layer: block, imports: []string{"charset", "diff"}},
 	"hook":                {layer: block, imports: []string{"hook/guard", "report", "rule", "shell", "subject"}},
@@ -87,7 +88,7 @@ var table = map[string]row{
 	"document": {layer: capability, imports: []string{"audit", "auth", "corpus", "document/extract", "job", "redact", "rule", "store"}},
 	"evaluate": {
 		layer:   capability,
-		imports: []string{"audit", "auth", "check", "corpus", "diff", "evaluate/record", "job", "judge", "rule", "store", "subject"},
+		imports: []string{"audit", "auth", "check", "corpus", "diff", "evaluate/find", "evaluate/record", "job", "judge", "rule", "store", "subject"},
 	},
 	"health":    {layer: capability, imports: []string{"audit", "auth", "corpus", "job", "lint", "rule", "store"}},
 	"hierarchy": {layer: capability, imports: []string{"audit", "auth", "change", "corpus", "federation", "rule", "store", "subject", "wire"}, tests: []string{"catalog"}},
@@ -106,7 +107,7 @@ var table = map[string]row{
 		layer: surface,
 		imports: []string{
 			"agent", "api/rest", "audit", "auth", "catalog", "conflict", "corpus", "discover", "document",
-			"document/extract", "evaluate", "evaluate/record", "health", "hierarchy", "ingest", "job", "judge", "llm", "metric", "release", "rule", "sandbox", "search",
+			"document/extract", "evaluate", "health", "hierarchy", "ingest", "job", "judge", "llm", "metric", "release", "rule", "sandbox", "search",
 			"signature", "store", "webhook",
 		},
 		tests: []string{"app"},
@@ -120,7 +121,7 @@ var table = map[string]row{
 		imports: []string{
 			"agent", "api", "api/rest", "audit", "auth", "catalog", "change", "check", "client", "config", "conflict", "conflict/contradict", "corpus",
 			"discover", "discover/assistant", "discover/code", "discover/linter", "discover/policy", "discover/source", "document",
-			"evaluate", "evaluate/record", "health", "hierarchy", "ingest", "job", "judge", "llm", "llm/provider", "mcp", "metric", "redact", "release", "rule", "sandbox", "search",
+			"evaluate", "evaluate/find", "evaluate/record", "health", "hierarchy", "ingest", "job", "judge", "llm", "llm/provider", "mcp", "metric", "redact", "release", "rule", "sandbox", "search",
 			"store", "store/sqlstore", "subject", "webhook", "/packs",
 		},
 	},

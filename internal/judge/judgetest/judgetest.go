@@ -120,7 +120,9 @@ func Text(entries ...Entry) string {
 }
 
 // IsTriage reports whether a request is one of triage.
-func IsTriage(req llm.Request) bool { return strings.Contains(req.Prompt, "\nWhich of the RULES could concern it?") }
+func IsTriage(req llm.Request) bool {
+	return strings.Contains(req.Prompt, "\nWhich of the RULES could concern it?")
+}
 
 // TriageText writes an answer to a request of triage that names rules, and gets its controls right.
 func TriageText(req llm.Request, refs ...string) string {
