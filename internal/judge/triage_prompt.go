@@ -25,7 +25,7 @@ var (
 
 // triageControls are two rules among the statements whose right answers the server knows. They are alike: each forbids a phrase.
 // The phrase of the first is planted in the subject, so the model has to name it. The phrase of the decoy is nowhere, so the model
-// must not name it. A model that names nothing, everything, or what the subject tells it to, gets one of the two wrong.
+// must not name it. A model that names nothing or everything, or obeys the subject, gets one of the two wrong.
 type triageControls struct {
 	planted control
 	decoy   string

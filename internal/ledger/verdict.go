@@ -39,7 +39,7 @@ func FindingOf(v rule.Verdict, by rule.DecidedBy) Finding {
 }
 
 // Earns reports whether a finding earns an ALLOW: it is Kept, NotConcerned or RuledOut and nothing that the rule is about is
-// missing. Kept and RuledOut need at least one unit: whoever found them must have looked at something.
+// missing. Kept and RuledOut need at least one unit: a finding of nothing is no finding.
 func (a *Account) Earns(f Finding) bool {
 	switch f {
 	case Kept, RuledOut:

@@ -163,7 +163,7 @@ type TriagedRule struct {
 	Outcome     TriageOutcome `json:"outcome" enum:"kept,ruled_out,open" doc:"kept: it could concern the subject; ruled_out: it could not; open: triage could not find out."`
 }
 
-// TriageOutcome is what triage found about one rule.
+// TriageOutcome is the finding of triage about one rule.
 type TriageOutcome string
 
 // Outcomes of triage. Open means that it could not find out.
