@@ -11,7 +11,7 @@ import (
 	"tenet/internal/wire"
 )
 
-// triage is what triage found about the open rules of a run. The zero value found nothing.
+// triage holds the findings of triage about the open rules of a run. The zero value found nothing.
 type triage struct {
 	judge.Triaged
 

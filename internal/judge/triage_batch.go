@@ -63,7 +63,7 @@ type triageBatch struct {
 	refused string
 }
 
-// statement is what a model sees of a rule.
+// statement is the part of a rule that a model sees.
 type statement struct {
 	hash  [sha256.Size]byte
 	rules []int // with this statement, the one with the least id first
