@@ -38,7 +38,7 @@ func (r *run) askJudge(ctx context.Context) error {
 	}
 	wg.Wait()
 	for _, q := range questions {
-		r.spent(q.result.Cost, q.result.Models, q.result.Redacted)
+		spent(r, q.result.Cost, q.result.Models, q.result.Redacted)
 		r.calls, r.reused = append(r.calls, q.result.Calls...), append(r.reused, q.result.Reused...)
 	}
 	return nil

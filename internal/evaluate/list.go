@@ -19,7 +19,7 @@ func (r *run) limitQuestions(context.Context) error {
 	if len(r.open) <= r.req.MaxRules {
 		return nil
 	}
-	slices.SortStableFunc(r.open, func(a, b int) int { return r.lateness(a) - r.lateness(b) })
+	slices.SortStableFunc(r.open, func(a, b int) int { return lateness(r, a) - lateness(r, b) })
 	r.open, r.sel.notAsked = r.open[:r.req.MaxRules], r.open[r.req.MaxRules:]
 	slices.Sort(r.open)
 	slices.Sort(r.sel.notAsked)
@@ -27,7 +27,7 @@ func (r *run) limitQuestions(context.Context) error {
 }
 
 // lateness orders open rules: those that triage has named, those that it has not, and those that decide nothing.
-func (r *run) lateness(at int) int {
+func lateness(r *run, at int) int {
 	late := 0
 	if c := &r.sel.chosen[at]; c.Rule.Enforcement == rule.Shadow {
 		late = 2

@@ -28,7 +28,7 @@ func (r *run) findConcerned(ctx context.Context) error {
 	t := &r.triage
 	rules := t.rules
 	if r.before == nil && len(r.open) > r.req.MaxRules {
-		rules = r.showable()
+		rules = showable(r)
 	}
 	if len(rules) == 0 || r.raw || r.subject.Empty() {
 		return nil
@@ -38,7 +38,7 @@ func (r *run) findConcerned(ctx context.Context) error {
 	for i, outcome := range t.Outcomes {
 		t.outcomes[rules[i].ID] = outcome
 	}
-	r.spent(t.Cost, t.Models, t.Redacted)
+	spent(r, t.Cost, t.Models, t.Redacted)
 	r.calls = append(r.calls, t.Calls...)
 	if len(t.Calls)+len(t.Reused) > 0 && r.before == nil {
 		t.record = &wire.RecordedTriage{Rules: make([]wire.TriagedRule, 0, len(rules)), Reused: t.Reused}
@@ -49,12 +49,12 @@ func (r *run) findConcerned(ctx context.Context) error {
 			}
 		}
 	}
-	r.takeTriage()
+	takeTriage(r)
 	return nil
 }
 
 // showable lists the open rules that triage may rule out: those of which a model can be shown all that they are about.
-func (r *run) showable() []*rule.Rule {
+func showable(r *run) []*rule.Rule {
 	rules := make([]*rule.Rule, 0, len(r.open))
 	parts := map[*part]bool{}
 	for _, at := range r.open {
@@ -62,7 +62,7 @@ func (r *run) showable() []*rule.Rule {
 		p := r.part(c.Entry)
 		shows, ok := parts[p]
 		if !ok {
-			a := r.aboutAll(p)
+			a := aboutAll(&r.whole, p)
 			a.Examined(rule.ByTriage, r.whole.units.All())
 			shows = a.Earns(ledger.RuledOut)
 			parts[p] = shows
@@ -75,14 +75,14 @@ func (r *run) showable() []*rule.Rule {
 }
 
 // aboutAll returns an account, over the units of the whole subject, of a rule that is about all of a part.
-func (r *run) aboutAll(p *part) ledger.Account {
+func aboutAll(whole, p *part) ledger.Account {
 	a := ledger.NewAccount(p.units.Units, nil)
-	return a.Over(r.whole.units.Units, p.numbers)
+	return a.Over(whole.units.Units, p.numbers)
 }
 
 // takeTriage decides the open rules that triage has ruled out. It sets them aside, so that the answer lists what was judged first;
 // where all are listed, or an answer is decided again, they stay at their places.
-func (r *run) takeTriage() {
+func takeTriage(r *run) {
 	accounts := map[*part]*ledger.Account{}
 	out := map[int]*ledger.Account{}
 	for _, at := range r.open {
@@ -92,7 +92,7 @@ func (r *run) takeTriage() {
 		}
 		p := r.part(c.Entry)
 		if accounts[p] == nil {
-			all := r.aboutAll(p)
+			all := aboutAll(&r.whole, p)
 			a := r.triage.Account(r.whole.units.Units, all.About())
 			accounts[p] = &a
 		}
@@ -146,7 +146,7 @@ func ruledOut(c *chosen, a *ledger.Account) rule.RuleVerdict {
 }
 
 // spent adds what was asked of models to the answer.
-func (r *run) spent(cost rule.Cost, models []string, redacted int) {
+func spent(r *run, cost rule.Cost, models []string, redacted int) {
 	r.answer.Cost.Add(cost)
 	for _, model := range models {
 		if !slices.Contains(r.answer.ModelIDsUsed, model) {
