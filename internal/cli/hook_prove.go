@@ -141,7 +141,7 @@ func prove(ctx context.Context, s *session, w *wallStatus, root string) []proof 
 // proofTime is the limit for one answer: that which tools give, and time to start.
 const proofTime = 40 * time.Second
 
-// ran is what a command line of a hook did.
+// ran holds the outputs and the exit code of a command line.
 type ran struct {
 	stdout, stderr string
 	code           int

@@ -8,7 +8,7 @@ import (
 
 // Call is an act in the form in which an agent asks its hook.
 type Call struct {
-	// Payload is what the agent sends.
+	// Payload holds the bytes that the agent sends.
 	Payload []byte
 	// Act says in words what the agent would do.
 	Act string
