@@ -201,7 +201,7 @@ func BenchmarkFind(b *testing.B) {
 func TestFindNamesTheFunctionOfTheLine(t *testing.T) {
 	const diff = `--- a/pay.go
 +++ b/pay.go
-@@ -10,4 +10,9 @@ func Pay(order Order) error {
+@@ -10,5 +10,9 @@ func Pay(order Order) error {
  	return nil
  }
  
