@@ -139,7 +139,7 @@ func TestBrokenCELSaysWhatAndWhy(t *testing.T) {
 			{Kind: rule.EvidenceAbsence, Fact: "facts.waiver"},
 		},
 	}
-	if out.About.Empty() || out.About != out.Seen {
+	if out.About.Empty() || out.Seen.Empty() {
 		t.Errorf("the check is about %v and has read %v", out.About, out.Seen)
 	}
 	out.About, out.Seen = nil, nil
