@@ -21,6 +21,10 @@ import (
 type hookCommands struct {
 	ClaudeCode claudeHook       `cmd:"" name:"claude-code" help:"Answer a hook of Claude Code, whose JSON comes on stdin."`
 	Cursor     cursorHook       `cmd:"" help:"Answer a hook of Cursor, whose JSON comes on stdin."`
+	Codex      codexHook        `cmd:"" help:"Answer a hook of Codex, whose JSON comes on stdin."`
+	Gemini     geminiHook       `cmd:"" help:"Answer a hook of Gemini CLI, whose JSON comes on stdin."`
+	Copilot    copilotHook      `cmd:"" help:"Answer a hook of GitHub Copilot, whose JSON comes on stdin."`
+	Windsurf   windsurfHook     `cmd:"" help:"Answer a hook of Windsurf, whose JSON comes on stdin."`
 	PreCommit  preCommitHook    `cmd:"" name:"pre-commit" help:"Be a hook of the pre-commit framework."`
 	Git        gitHook          `cmd:"" help:"Be the pre-commit hook of git."`
 	Install    installCommand   `cmd:"" help:"Set a hook up in the settings of its tool."`
@@ -29,7 +33,7 @@ type hookCommands struct {
 
 // hookFlags are those of all hooks.
 type hookFlags struct {
-	Timeout     time.Duration `placeholder:"TIME" help:"Longest time for an answer (setting hook_timeout, default 10s; of it claude-code and cursor take at most 25s)."`
+	Timeout     time.Duration `placeholder:"TIME" help:"Longest time for an answer (setting hook_timeout, default 10s; of it the hooks of agents take at most 25s)."`
 	Fail        string        `placeholder:"MODES" help:"What to answer where nothing could be judged: closed, ask or open, or one for each severity (setting hook_fail, default CRITICAL=closed,HIGH=ask,MEDIUM=ask,LOW=open)."`
 	Scope       string        `placeholder:"PATH" help:"Scope of what is judged, such as finance/payments."`
 	Node        string        `placeholder:"NODE" help:"Judge by the rules that hold at this federation node: its id, or its name or path of names."`

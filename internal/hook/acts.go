@@ -50,7 +50,7 @@ func Unread(why string, m FailModes) Answer {
 // place returns the file of a name, and notes that the tool changes it, in a way that is not known until touches says it.
 func (q *Question) place(name string) file {
 	f := place(q.Dir, name)
-	q.Acts = append(q.Acts, guard.Act{Path: f.disk, Dir: q.folder()})
+	q.Acts = append(q.Acts, guard.Act{Path: f.disk, Dir: folder(q.Dir)})
 	return f
 }
 
@@ -64,7 +64,7 @@ func (q *Question) touches(f file, before, after *string) {
 }
 
 // unknown asks about a tool that Tenet does not know, by the commands and paths in its arguments.
-func (q *Question) unknown(name string, in object) error {
+func unknown(q *Question, name string, in object) error {
 	q.fields(name, in)
 	return fmt.Errorf("the tool %q is unknown to Tenet, which cannot judge its effect", name)
 }
@@ -100,11 +100,11 @@ func (q *Question) fields(tool string, in object) {
 		switch {
 		case strings.TrimSpace(text) == "":
 		case slices.Contains(commandNames, key):
-			q.Acts = append(q.Acts, guard.Act{Command: text, Dir: q.folder()})
+			q.Acts = append(q.Acts, guard.Act{Command: text, Dir: folder(q.Dir)})
 		case slices.Contains(programNames, key) && !reads:
-			q.Acts = append(q.Acts, guard.Act{Text: text, Dir: q.folder()})
+			q.Acts = append(q.Acts, guard.Act{Text: text, Dir: folder(q.Dir)})
 		case slices.Contains(pathNames, key) && !reads:
-			q.Acts = append(q.Acts, guard.Act{Path: place(q.Dir, strings.TrimPrefix(text, "file://")).disk, Dir: q.folder()})
+			q.Acts = append(q.Acts, guard.Act{Path: place(q.Dir, strings.TrimPrefix(text, "file://")).disk, Dir: folder(q.Dir)})
 		}
 	}
 	walk = func(key string, v any, depth int) {

@@ -35,6 +35,9 @@ func Claude(payload []byte) (Question, error) {
 	q := Question{Mode: rule.Preflight}
 	q.Event, _ = o.text("hook_event_name")
 	q.Dir, _ = o.text("cwd")
+	if _, ofCode := o.text("hookEventName"); ofCode && q.Event == "" { // VS Code runs the hooks of Claude Code too, with its own payloads
+		return Copilot(payload)
+	}
 	switch q.Event {
 	case preToolUse:
 	case postToolUse:
@@ -74,7 +77,7 @@ func Claude(payload []byte) (Question, error) {
 		server, tool, _ := strings.Cut(rest, "__")
 		return q, q.remote(server, tool, name, in)
 	}
-	return q, q.unknown(name, in)
+	return q, unknown(&q, name, in)
 }
 
 // claudeEdit asks about an edit before or after the tool makes it.

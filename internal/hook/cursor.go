@@ -112,7 +112,7 @@ func (q *Question) cursorTool(o object) error {
 		q.touches(f, &was, nil)
 		return q.action("Delete the file %s", f.path)
 	default:
-		return q.unknown(tool, in)
+		return unknown(q, tool, in)
 	}
 	if !named {
 		return errors.New("the edit names no file_path")

@@ -33,7 +33,7 @@ func (q *Question) run(tool, command string) error {
 		q.unsure("programs of PowerShell are not followed")
 		return q.action("%s", command)
 	}
-	q.Acts = append(q.Acts, guard.Act{Command: command, Dir: q.folder()})
+	q.Acts = append(q.Acts, guard.Act{Command: command, Dir: folder(q.Dir)})
 	if err := q.action("%s", command); err != nil {
 		return err
 	}
@@ -41,12 +41,12 @@ func (q *Question) run(tool, command string) error {
 	return nil
 }
 
-// folder is the absolute folder that the tool works in.
-func (q *Question) folder() string {
-	if dir, err := filepath.Abs(q.Dir); err == nil {
-		return dir
+// folder is the absolute name of the folder that a tool works in.
+func folder(dir string) string {
+	if full, err := filepath.Abs(dir); err == nil {
+		return full
 	}
-	return q.Dir
+	return dir
 }
 
 // unsure notes why the whole effect of a question is not known.

@@ -52,6 +52,32 @@ func FuzzParseAnswer(f *testing.F) {
 	})
 }
 
+// TestAnEntryThatContradictsItselfIsUnusable has entries that allow in one place and do not in another.
+func TestAnEntryThatContradictsItselfIsUnusable(t *testing.T) {
+	entry := func(verdict, more string) string {
+		return `{"verdicts":[{"rule_ref":"R1","reasoning":"because of it",` + more + verdict + `}]}`
+	}
+	const allow, quote = `"verdict":"ALLOW"`, `"evidence":[{"quote":"rm -rf","file":""}],`
+	for _, c := range []struct {
+		text, fault string
+	}{
+		{entry(`"verdict":"ALLOW","Verdict":"DENY"`, ""), "not what was asked for"},
+		{entry(`"VERDICT":"DENY","verdict":"ALLOW"`, ""), "not what was asked for"},
+		{entry(allow, `"Rule_Ref":"R2",`), "not what was asked for"},
+		{entry(allow, quote+`"issue":"It deletes everything.",`), "objects"},
+		{entry(allow, `"absence":"a test","issue":"It brings no test.",`), "objects"},
+		{entry(allow, quote+`"issue":"No issue found.",`), ""},
+		{entry(allow, quote+`"issue":"none",`), ""},
+		{entry(allow, quote), ""},
+		{entry(`"verdict":"NEEDS_CONFIRMATION"`, quote+`"issue":"It deletes everything.",`), ""},
+	} {
+		answers, faults := parseAnswer(c.text, 1)
+		if (answers[0] == nil) != (c.fault != "") || !strings.Contains(faults[0], c.fault) {
+			t.Errorf("%s: %+v, fault %q, want %q", c.text, answers[0], faults[0], c.fault)
+		}
+	}
+}
+
 // TestPromptsOfAVersionNeverChange holds the content of every released prompt version. To change a prompt, copy the
 // folder, raise PromptVersion, and add the new hash; verdicts are kept and replayed by version.
 func TestPromptsOfAVersionNeverChange(t *testing.T) {
