@@ -52,6 +52,11 @@ func (f judgeFunc) Decide(_ context.Context, s *subject.Subject, rules []*rule.R
 	return f(s, rules)
 }
 
+// Triage finds nothing out.
+func (f judgeFunc) Triage(context.Context, *subject.Subject, []*rule.Rule) judge.Triaged {
+	return judge.Triaged{}
+}
+
 // noModel is the judge of a server without a model.
 func noModel(t *testing.T) evaluate.Judge { t.Helper(); return judge.New(judge.Config{}) }
 
