@@ -476,6 +476,16 @@ func TestScopesOfSubjects(t *testing.T) {
 	}
 }
 
+// TestADenialHasLookedAtTheSubject holds that a check that denies has examined what it has read, like one that allows.
+func TestADenialHasLookedAtTheSubject(t *testing.T) {
+	for _, r := range []rule.Rule{patternRule("."), {Statement: "Say nothing.", Check: &rule.Check{CEL: "subject.text == ''"}}} {
+		e := evaluator(t, noModel(t), r).run(t, subject.Input{Diff: diff})
+		if c := e.Coverage; e.OverallVerdict != rule.Deny || c.HunksExamined != 1 || c.BytesExamined != c.BytesTotal || len(c.Unexamined) != 0 {
+			t.Errorf("%s, coverage %+v", e.OverallVerdict, c)
+		}
+	}
+}
+
 func TestCoverageTellsThatNothingWasLookedAt(t *testing.T) {
 	e := evaluator(t, noModel(t), rule.Rule{Statement: "Be kind."}).run(t, subject.Input{Diff: diff})
 	c := e.Coverage
