@@ -16,7 +16,7 @@ type Tester interface {
 	TryConfirmed(ctx context.Context, r rule.Rule) (total, passing int, err error)
 }
 
-// Reviewing is what looks at a revision beside people.
+// Reviewing holds the readers of a revision beside people.
 type Reviewing struct {
 	// Tester tries the test cases before an approval in a project that demands tests. Without one, their last stored results count.
 	Tester Tester

@@ -106,7 +106,7 @@ func mayBeProposed(ctx context.Context, ch *change.Change, p *proposal) error {
 		}
 	}
 	if p.relationships != nil {
-		// The relationships are made and the guards of each asked again at the approval; a wrong one is told to its author now.
+		// The relationships are made and the guards of each asked again at the approval; its author learns of a wrong one now.
 		for i, w := range p.relationships {
 			if _, err := newRelationship(ctx, ch, p.next, w); err != nil {
 				return atRelationship(i, err)
