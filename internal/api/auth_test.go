@@ -69,6 +69,7 @@ var accessTable = map[string]access{
 	"search-status":       {auth.Viewer, "GET /api/v1/search/status?project_id=pay", "project"},
 	"create-node":         {auth.Reviewer, "POST /api/v1/federations?project_id=pay", "project"},
 	"list-nodes":          {auth.Viewer, "GET /api/v1/federations?project_id=pay", "project"},
+	"preview-nodes":       {auth.Reviewer, "POST /api/v1/federations/preview?project_id=pay", "project"},
 	"get-node":            {auth.Viewer, "GET /api/v1/federations/x?project_id=pay", "project"},
 	"change-node":         {auth.Reviewer, "PATCH /api/v1/federations/x?project_id=pay", "project"},
 	"delete-node":         {auth.Reviewer, "DELETE /api/v1/federations/x?project_id=pay", "project"},
