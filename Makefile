@@ -15,6 +15,7 @@ PACKAGES ?= ./... ./client/...# packages for test, bench and fuzz
 TESTFLAGS ?=#              more flags for go test, such as -run=TestName
 BENCH ?= .#                benchmarks to run, a regular expression
 BENCHTIME ?= 1s#           time for each benchmark
+EVALUATIONS ?= 50000#      records that the benchmark of finding evaluations searches
 LOADBENCH ?= go run ./bench# load test of bin/tenet that `make bench` ends with; empty leaves it out
 COLLECTIONS ?= ../shared/data/retrieval# texts, questions and answers for bench-search; empty leaves quality out
 VECTORS ?=#                vectors of a model for them, see docs/search-ranking.md; empty leaves out what needs them
@@ -28,10 +29,13 @@ help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
 
 .PHONY: run
-run: build ## Judge the sample change with the starter packs, then serve them
+run: build ## Judge the sample change and the sample payment with the starter packs, then serve them
 	@echo "== tenet check < examples/change.diff"
 	@code=0; bin/tenet check --data $(DATA) <examples/change.diff || code=$$?; \
 	if [ $$code -gt 1 ]; then exit $$code; fi # 1 says that the change breaks rules: this one is meant to
+	@echo "== tenet check --facts examples/payment.json"
+	@code=0; bin/tenet check --data $(DATA) --facts examples/payment.json </dev/null || code=$$?; \
+	if [ $$code -gt 1 ]; then exit $$code; fi # as above
 	@echo "== tenet serve --listen $(LISTEN) --data $(DATA)"
 	@exec bin/tenet serve --listen $(LISTEN) --data $(DATA)
 
@@ -43,8 +47,8 @@ build: ## Build bin/tenet, a static binary
 # of all the time of a program that opens a database. Vet runs once, in verify, with the other linters.
 .PHONY: test
 test: ## Run all tests with the race detector, on SQLite and on a private PostgreSQL
-	@scripts/setup-build.sh gcc
-	CGO_ENABLED=1 scripts/with-postgres.sh go test -race -gcflags='modernc.org/...=-race=false -d=checkptr=0' -vet=off -timeout=8m $(TESTFLAGS) $(PACKAGES)
+	@scripts/setup-build.sh gcc $(if $(TENET_TEST_BROWSER),,chromium)
+	CGO_ENABLED=1 TENET_TEST_BROWSER="$${TENET_TEST_BROWSER:-$$(command -v chromium)}" scripts/with-postgres.sh go test -race -gcflags='modernc.org/...=-race=false -d=checkptr=0' -vet=off -timeout=8m $(TESTFLAGS) $(PACKAGES)
 
 .PHONY: verify
 verify: $(LINTER) ## Check modules, generated files, format and linters; changes nothing
@@ -68,7 +72,7 @@ generate: ## Write generated files anew
 
 .PHONY: bench
 bench: build ## Run the benchmarks, then a load test of the binary (BENCH=regexp, BENCHTIME=1s)
-	CGO_ENABLED=0 scripts/with-postgres.sh go test -run='^$$' -bench='$(BENCH)' -benchtime=$(BENCHTIME) -benchmem -vet=off $(TESTFLAGS) $(PACKAGES)
+	TENET_BENCH_EVALUATIONS='$(EVALUATIONS)' CGO_ENABLED=0 scripts/with-postgres.sh go test -run='^$$' -bench='$(BENCH)' -benchtime=$(BENCHTIME) -benchmem -vet=off $(TESTFLAGS) $(PACKAGES)
 	$(LOADBENCH)
 
 .PHONY: bench-search

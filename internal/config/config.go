@@ -40,11 +40,13 @@ type Config struct {
 	RecordRetention     int           `key:"record_retention" default:"0" doc:"Days after which the records of evaluations are removed from the audit chain, which stays whole; 0 keeps them without limit."`
 	SubmissionRetention time.Duration `key:"submission_retention" default:"168h" doc:"How long a repeated submission id or idempotency key gets the answer of its first request."`
 
-	RESTPrefix   string        `key:"rest_prefix" default:"/rest" doc:"Path under which agents are served as REST routes, in addition to /agent, such as /rest; off for none."`
-	AgentsFile   string        `key:"agents_file" default:"" doc:"YAML file that declares more agents. Empty: the built-in ones alone."`
-	SessionCount int           `key:"session_count" default:"2000" doc:"Conversations with agents that a node remembers, of all callers; those not used for longest go first."`
-	SessionAge   time.Duration `key:"session_age" default:"1h" doc:"Time after its last exchange at which a node forgets a conversation with an agent."`
-	MCP          bool          `key:"mcp" default:"true" doc:"Serve the Model Context Protocol at /mcp."`
+	RESTPrefix        string        `key:"rest_prefix" default:"/rest" doc:"Path under which agents are served as REST routes, in addition to /agent, such as /rest; off for none."`
+	AgentsFile        string        `key:"agents_file" default:"" doc:"YAML file that declares more agents. Empty: the built-in ones alone."`
+	SessionCount      int           `key:"session_count" default:"2000" doc:"Conversations with agents that a node remembers, of all callers; those not used for longest go first."`
+	SessionAge        time.Duration `key:"session_age" default:"1h" doc:"Time after its last exchange at which a node forgets a conversation with an agent."`
+	Console           bool          `key:"console" default:"true" doc:"Serve the web console."`
+	ConsoleSessionAge time.Duration `key:"console_session_age" default:"12h" doc:"Time after which people must sign in to the console again."`
+	MCP               bool          `key:"mcp" default:"true" doc:"Serve the Model Context Protocol at /mcp."`
 
 	MaxBody       int64   `key:"max_body" default:"10485760" doc:"Largest request body, in bytes."`
 	MaxImportBody int64   `key:"max_import_body" default:"67108864" doc:"Largest body of a rule import, in bytes."`
@@ -75,8 +77,9 @@ type Config struct {
 	IngestGitHubSecret string        `key:"ingest_github_secret" default:"" doc:"Secret of GitHub's webhooks, sent to /api/v1/gateway/ingest/github. Empty: all are refused."`
 	GitHubURL          string        `key:"github_url" default:"https://api.github.com" doc:"Address of GitHub's API, from which the diffs of pull requests are fetched."`
 	GitHubToken        string        `key:"github_token" default:"" doc:"Token that may read pull requests. Empty: only those of public repositories."`
-	HookTimeout        time.Duration `key:"hook_timeout" default:"10s" doc:"Longest time that tenet hook takes for its answer. For claude-code and cursor it is capped at 25s, since these wait for 30s; the flag --timeout allows more."`
+	HookTimeout        time.Duration `key:"hook_timeout" default:"10s" doc:"Longest time that tenet hook takes for its answer. For agents it is capped at 25s, since these wait for 30s; the flag --timeout allows more."`
 	HookFail           string        `key:"hook_fail" default:"CRITICAL=closed,HIGH=ask,MEDIUM=ask,LOW=open" doc:"What tenet hook answers where a rule of a severity could not be judged: closed denies, ask asks the person, open lets it pass and says so. One word sets all severities. Where nothing at all could be judged, the strictest counts."`
+	HookSelf           string        `key:"hook_self" default:"ask" doc:"What the hooks of agents answer to an act that would take Tenet's own walls out, such as a change of their settings or git commit --no-verify: ask asks the person, deny denies. Nothing lets it pass."`
 
 	Undecided string `key:"undecided" default:"CRITICAL=fail,HIGH=fail,MEDIUM=warn,LOW=warn" doc:"What tenet check and the hooks of git do about a rule that nothing could decide, for want of a model or a fact: fail, warn lets it pass and says so, pass lets it pass. One word sets all severities. What could not be examined of the subject always fails."`
 
@@ -249,7 +252,10 @@ func (c *Config) validate() error {
 var prefixForm = regexp.MustCompile(`^(/[a-z0-9][a-z0-9_-]*)+$`)
 
 // reservedPaths are the first segments of the server's other paths.
-var reservedPaths = []string{"agent", "api", "docs", "health", "mcp", "metrics", "openapi.json", "ready", "ui"}
+var reservedPaths = []string{
+	"agent", "api", "docs", "health", "mcp", "metrics", "openapi.json", "ready", "ui",
+	"assets", "console", "p", "project", "queue", "signin", "signout", "theme",
+}
 
 // Level is the log level.
 func (c *Config) Level() (slog.Level, error) {

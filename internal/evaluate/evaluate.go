@@ -9,6 +9,7 @@ import (
 	"tenet/internal/audit"
 	"tenet/internal/check"
 	"tenet/internal/corpus"
+	"tenet/internal/evaluate/find"
 	"tenet/internal/evaluate/record"
 	"tenet/internal/job"
 	"tenet/internal/judge"
@@ -18,9 +19,12 @@ import (
 	"tenet/internal/wire"
 )
 
-// Judge decides rules that no check decides.
+// Judge decides rules that no check decides, and finds out which of many could concern a subject; judge.Judge is one.
 type Judge interface {
+	// Decide returns a verdict for each rule.
 	Decide(ctx context.Context, s *subject.Subject, rules []*rule.Rule) judge.Result
+	// Triage returns an outcome for each rule. A rule without one counts as open.
+	Triage(ctx context.Context, s *subject.Subject, rules []*rule.Rule) judge.Triaged
 }
 
 // Recorder makes records durable; audit.Writer is one.
@@ -51,12 +55,16 @@ type Config struct {
 	Recorder Recorder
 	// Estimate returns the calls that Judge would make to a model. Nil counts the verdicts alone.
 	Estimate func(s *subject.Subject, rules []*rule.Rule) rule.Estimate
+	// EstimateTriage returns the calls that its triage would make. Nil counts none.
+	EstimateTriage func(s *subject.Subject, rules []*rule.Rule) rule.Estimate
 	// Fresh asks the model again for live replays, and uses no stored verdicts; nil means Judge.
 	Fresh Judge
 	// Records reads what was recorded, and keeps submissions and feedback. Nil is enough for Evaluate and Applicable alone.
 	Records Store
-	Checks  *check.Cache
-	Now     func() time.Time
+	// Index finds what was recorded.
+	Index  *find.Index
+	Checks *check.Cache
+	Now    func() time.Time
 	// Released gives the rules that are active in an environment. Nil means that nothing is deployed anywhere.
 	Released Released
 	// Documents holds the uploaded documents that a submission may name; it may be nil.
@@ -100,7 +108,7 @@ func New(cfg Config) *Evaluator {
 	if cfg.Fresh == nil {
 		cfg.Fresh = cfg.Judge
 	}
-	return &Evaluator{cfg: cfg, Archive: record.NewArchive(cfg.Records.archive(), cfg.Now), owner: audit.NewID()}
+	return &Evaluator{cfg: cfg, Archive: record.NewArchive(cfg.Records.archive(), cfg.Index, cfg.Now), owner: audit.NewID()}
 }
 
 // Evaluate judges a subject against the rules of a project and records the evaluation. If ctx ends before the verdicts are

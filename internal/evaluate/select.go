@@ -19,6 +19,8 @@ type selection struct {
 	overridden []rule.Overridden
 	// notAsked are the places of the rules that only a model can decide, beyond max_rules.
 	notAsked []int
+	// triagedOut counts the rules that triage has ruled out.
+	triagedOut int
 }
 
 // chosen is a rule that applies, with the outcome of its check, if the check has run.
@@ -94,12 +96,14 @@ func (sel *selection) silence(q *corpus.Query) []string {
 
 // runChecks runs the checks of the chosen rules, each on the part of the subject that its rule concerns.
 func (r *run) runChecks(ctx context.Context) error {
+	checks := make([]*rule.Check, len(r.sel.chosen))
+	for i := range checks {
+		checks[i] = r.sel.chosen[i].Rule.Check
+	}
+	programs, faults := r.e.cfg.Checks.GetAll(checks)
 	for i := range r.sel.chosen {
 		c := &r.sel.chosen[i]
-		if c.Rule.Check == nil {
-			continue
-		}
-		if c.program, c.fault = r.e.cfg.Checks.Get(c.Rule.Check); c.fault == nil {
+		if c.program, c.fault = programs[i], faults[i]; c.program != nil {
 			c.outcome, c.ran = c.program.Run(ctx, r.part(c.Entry).checked), true
 		}
 	}

@@ -44,6 +44,7 @@ type Readers struct {
 	Conflicts   ConflictReader
 	Audit       AuditReader
 	Keys        KeyReader
+	Sessions    SessionReader
 	Submissions SubmissionReader
 	Feedback    FeedbackReader
 	Verdicts    VerdictReader
@@ -56,6 +57,7 @@ type Readers struct {
 	Jobs        JobReader
 	Runs        RunReader
 	Counts      CountReader
+	Terms       TermReader
 	Health      HealthReader
 	Alerts      AlertReader
 	Webhooks    WebhookReader
@@ -72,6 +74,7 @@ type Tx struct {
 	Conflicts   ConflictTx
 	Audit       AuditTx
 	Keys        KeyTx
+	Sessions    SessionTx
 	Submissions SubmissionTx
 	Feedback    FeedbackTx
 	Verdicts    VerdictTx
@@ -84,6 +87,7 @@ type Tx struct {
 	Jobs        JobTx
 	Runs        RunTx
 	Counts      CountTx
+	Terms       TermTx
 	Health      HealthTx
 	Alerts      AlertTx
 	Webhooks    WebhookTx

@@ -12,6 +12,7 @@ type (
 	conflictTable   struct{ *session }
 	auditTable      struct{ *session }
 	keyTable        struct{ *session }
+	sessionTable    struct{ *session }
 	submissionTable struct{ *session }
 	feedbackTable   struct{ *session }
 	verdictTable    struct{ *session }
@@ -24,6 +25,7 @@ type (
 	jobTable        struct{ *session }
 	runTable        struct{ *session }
 	countTable      struct{ *session }
+	termTable       struct{ *session }
 	healthTable     struct{ *session }
 	alertTable      struct{ *session }
 	webhookTable    struct{ *session }
@@ -41,6 +43,7 @@ func (s *session) readers() store.Readers {
 		Conflicts:   conflictTable{s},
 		Audit:       auditTable{s},
 		Keys:        keyTable{s},
+		Sessions:    sessionTable{s},
 		Submissions: submissionTable{s},
 		Feedback:    feedbackTable{s},
 		Verdicts:    verdictTable{s},
@@ -53,6 +56,7 @@ func (s *session) readers() store.Readers {
 		Jobs:        jobTable{s},
 		Runs:        runTable{s},
 		Counts:      countTable{s},
+		Terms:       termTable{s},
 		Health:      healthTable{s},
 		Alerts:      alertTable{s},
 		Webhooks:    webhookTable{s},
@@ -71,6 +75,7 @@ func (s *session) tx() store.Tx {
 		Conflicts:   conflictTable{s},
 		Audit:       auditTable{s},
 		Keys:        keyTable{s},
+		Sessions:    sessionTable{s},
 		Submissions: submissionTable{s},
 		Feedback:    feedbackTable{s},
 		Verdicts:    verdictTable{s},
@@ -83,6 +88,7 @@ func (s *session) tx() store.Tx {
 		Jobs:        jobTable{s},
 		Runs:        runTable{s},
 		Counts:      countTable{s},
+		Terms:       termTable{s},
 		Health:      healthTable{s},
 		Alerts:      alertTable{s},
 		Webhooks:    webhookTable{s},
