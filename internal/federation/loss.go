@@ -100,7 +100,7 @@ type setKey struct {
 	node  string
 }
 
-// set is what holds at a node, by rule id, and what is overridden there.
+// set holds the rules at a node, by id, and those that are overridden there.
 type set struct {
 	rules    map[string]held
 	replaced []Replaced

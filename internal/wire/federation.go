@@ -34,7 +34,7 @@ type AttachRule struct {
 	Reason         string `json:"reason,omitempty" nullable:"true" doc:"Why; kept in the audit chain."`
 }
 
-// Effect is what a change of nodes or attachments ends.
+// Effect holds the rules that a change of nodes or attachments ends.
 type Effect struct {
 	Silenced *rule.Silenced `json:"silenced,omitempty" doc:"Rules in force that end somewhere by the change; absent without any."`
 	Warnings []string       `json:"warnings,omitempty" nullable:"false" doc:"The same in a sentence."`
