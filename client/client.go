@@ -43,6 +43,8 @@ type (
 	RuleFilter = client.RuleFilter
 	// EvaluationFilter selects recorded evaluations.
 	EvaluationFilter = client.EvaluationFilter
+	// RuleOutcome selects evaluations by the outcome of a rule: violated, confirm, kept, not_concerned or waived.
+	RuleOutcome = wire.RuleOutcome
 	// NewWaiver asks for a waiver.
 	NewWaiver = wire.CreateWaiver
 	// AgentRequest asks an agent something in plain words.
@@ -53,6 +55,8 @@ type (
 type (
 	// Evaluation is the answer to an evaluation request.
 	Evaluation = rule.Evaluation
+	// EvaluationPage is a page of recorded evaluations.
+	EvaluationPage = wire.EvaluationPage
 	// RuleVerdict is the answer of one rule.
 	RuleVerdict = rule.RuleVerdict
 	// Location is a place in a file, in lines of its new version.

@@ -8,6 +8,7 @@ import (
 
 	"tenet/internal/catalog"
 	"tenet/internal/check"
+	"tenet/internal/lint"
 	"tenet/internal/rule"
 	"tenet/internal/subject"
 	"tenet/internal/wire"
@@ -298,5 +299,15 @@ func BenchmarkAllChecksOverAllCases(b *testing.B) {
 			_ = s.program.Run(context.Background(), in)
 		}
 		i++
+	}
+}
+
+// The wording of the packs is an example to authors: lint finds nothing in it.
+func TestWordingIsClean(t *testing.T) {
+	_, rules := load(t)
+	for slug, s := range rules {
+		if found := lint.Statement(s.rule.Statement, s.rule.Modality); len(found) > 0 {
+			t.Errorf("%s: %q as %s: %+v", slug, s.rule.Statement, s.rule.Modality, found)
+		}
 	}
 }

@@ -16,7 +16,6 @@ import (
 	"tenet/internal/audit"
 	"tenet/internal/auth"
 	"tenet/internal/evaluate"
-	"tenet/internal/evaluate/record"
 	"tenet/internal/rule"
 	"tenet/internal/store"
 	"tenet/internal/wire"
@@ -353,8 +352,8 @@ func (s *stubEvaluator) Submit(ctx context.Context, _ evaluate.Named, _ evaluate
 	return &evaluate.Answer{Evaluation: s.answer}, nil
 }
 
-func (s *stubEvaluator) List(ctx context.Context, _ string, _ record.Filter, _, _ int) ([]wire.EvaluationSummary, int, error) {
-	return nil, 0, s.work(ctx)
+func (s *stubEvaluator) List(ctx context.Context, _ string, _ wire.EvaluationQuery) (wire.EvaluationPage, error) {
+	return wire.EvaluationPage{}, s.work(ctx)
 }
 
 // work takes its time, unless the context ends.

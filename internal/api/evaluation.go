@@ -2,12 +2,9 @@ package api
 
 import (
 	"context"
-	"time"
 
 	"tenet/internal/api/rest"
 	"tenet/internal/auth"
-	"tenet/internal/evaluate/record"
-	"tenet/internal/rule"
 	"tenet/internal/wire"
 	"tenet/internal/wire/op"
 )
@@ -15,7 +12,7 @@ import (
 // Recorded reads and replays recorded evaluations.
 type Recorded interface {
 	Get(ctx context.Context, projectID, id string) (*wire.EvaluationRecord, error)
-	List(ctx context.Context, projectID string, f record.Filter, offset, limit int) ([]wire.EvaluationSummary, int, error)
+	List(ctx context.Context, projectID string, q wire.EvaluationQuery) (wire.EvaluationPage, error)
 	Replay(ctx context.Context, projectID, id string, live bool) (*wire.Replay, error)
 	GiveFeedback(ctx context.Context, projectID, evaluationID, ruleRef string, correct bool, note string) (*wire.Feedback, error)
 	Feedback(ctx context.Context, projectID, evaluationID string) ([]wire.Feedback, error)
@@ -35,7 +32,8 @@ func (e Records) Routes(r *rest.Router) {
 	rules := r.Tag(ruleTag)
 	r = r.Tag(evaluateTag)
 	rest.Handle(r, rest.Operation{
-		ID: "list-evaluations", Route: op.ListEvaluations.Route(), Role: auth.Viewer, Summary: "List recorded evaluations", Description: "Newest first.",
+		ID: "list-evaluations", Route: op.ListEvaluations.Route(), Role: auth.Viewer, Summary: "Find recorded evaluations",
+		Description: "Newest first. All parameters that are given must hold. Pages go by page, or by cursor, which what is recorded meanwhile does not move.",
 	}, e.list)
 	rest.Handle(r, rest.Operation{
 		ID: "get-evaluation", Route: op.GetEvaluation.Route(), Role: auth.Viewer,
@@ -83,23 +81,6 @@ func (e Records) Routes(r *rest.Router) {
 	})
 }
 
-func (e Records) list(ctx context.Context, in *struct {
-	Verdict string     `query:"verdict" doc:"ALLOW, DENY or NEEDS_CONFIRMATION, in any letter case."`
-	Mode    string     `query:"mode" doc:"preflight or posthoc."`
-	Actor   string     `query:"actor" doc:"Who asked, exactly." example:"key:ci"`
-	Since   *time.Time `query:"since" doc:"Not before this time."`
-	Until   *time.Time `query:"until" doc:"Before this time."`
-	wire.PageQuery
-},
-) (wire.Page[wire.EvaluationSummary], error) {
-	var p rule.Problems
-	f := record.Filter{
-		Verdict: rest.EnumParam(&p, "verdict", in.Verdict, rule.Verdicts), Mode: rest.EnumParam(&p, "mode", in.Mode, rule.Modes),
-		Actor: in.Actor, Since: in.Since, Until: in.Until,
-	}
-	if err := p.Err("the query is invalid"); err != nil {
-		return wire.Page[wire.EvaluationSummary]{}, err
-	}
-	list, total, err := e.Recorded.List(ctx, rest.Project(ctx), f, in.Offset(), in.PageSize)
-	return rest.PageOf(in.PageQuery, list, total), err
+func (e Records) list(ctx context.Context, in *wire.EvaluationQuery) (wire.EvaluationPage, error) {
+	return e.Recorded.List(ctx, rest.Project(ctx), *in)
 }

@@ -389,13 +389,27 @@ func testEvaluationAtANode(t *testing.T, n *node) {
 		"the team, with its override":     {fields{"node_id": lab}, outcome{rule.Allow, "HUNDRED=ALLOW LAB=ALLOW"}, lab},
 		"a repository of the team":        {fields{"repository": "acme/lab-1"}, outcome{rule.Allow, "HUNDRED=ALLOW LAB=ALLOW"}, lab},
 		"a repository of the whole":       {fields{"repository": "acme/web"}, outcome{rule.Deny, "TEN=DENY"}, org},
-		"the node wins over the binding":  {fields{"repository": "acme/lab-1", "node_id": org}, outcome{rule.Deny, "TEN=DENY"}, org},
+		"a node below the binding":        {fields{"repository": "acme/web", "node_id": lab}, outcome{rule.Allow, "HUNDRED=ALLOW LAB=ALLOW"}, lab},
 		"in the default scope":            {fields{"node_id": lab, "scope": "lab/a"}, outcome{rule.Allow, "HUNDRED=ALLOW LAB=ALLOW"}, lab},
 		"elsewhere than in default scope": {fields{"node_id": lab, "scope": "office"}, outcome{rule.Allow, "HUNDRED=ALLOW"}, lab},
 	} {
 		got, e := ask(50, c.more)
 		if got != c.want || e.NodeID != c.node {
 			t.Errorf("%s: %+v at node %q, want %+v at %q", name, got, e.NodeID, c.want, c.node)
+		}
+	}
+
+	// The caller takes no repository to another node than its own.
+	for path, body := range map[string]fields{
+		evaluatePath: {"facts": fields{"n": 50}}, evaluatePath + "/applicable-rules": {},
+		"/api/v1/submissions": {"subject": fields{"kind": "code_change", "diff": "", "repository": "acme/lab-1"}},
+	} {
+		if body["node_id"] = org; body["subject"] == nil {
+			body["repository"] = "acme/lab-1"
+		}
+		p := n.call("POST", path, body).wantProblem(http.StatusConflict, rule.CodeConflict)
+		if !strings.Contains(p.Detail, org) || !strings.Contains(p.Detail, lab) {
+			t.Errorf("%s: the refusal names not both nodes: %s", path, p.Detail)
 		}
 	}
 

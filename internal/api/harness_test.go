@@ -36,6 +36,7 @@ import (
 	"tenet/internal/discover/source"
 	"tenet/internal/document"
 	"tenet/internal/evaluate"
+	"tenet/internal/evaluate/find"
 	"tenet/internal/health"
 	"tenet/internal/hierarchy"
 	"tenet/internal/ingest"
@@ -212,7 +213,7 @@ func newNodeOn(t testing.TB, s store.Store, configure ...func(*config)) *node {
 		Search:    search.New(search.Config{Views: live, Logger: logger, Conflicts: conflicts.Open}),
 		Documents: document.New(document.Config{Store: document.Store{Updater: s, Documents: s.Documents, Projects: s.Projects, Vectors: s.Vectors}, Views: live, Logger: logger}),
 		Evaluator: evaluate.New(evaluate.Config{
-			Views: live, Released: snapshots, Judge: judge.New(judge.Config{}), Queue: job.NewQueue(time.Now), Recorder: writer, Records: evaluate.Store{Updater: s, Audit: s.Audit, Feedback: s.Feedback, Jobs: s.Jobs, Projects: s.Projects, Rules: s.Rules, Submissions: s.Submissions, TestCases: s.TestCases}, Checks: check.NewCache(1000), Now: time.Now,
+			Views: live, Released: snapshots, Judge: judge.New(judge.Config{}), Queue: job.NewQueue(time.Now), Recorder: writer, Records: evaluate.Store{Updater: s, Audit: s.Audit, Feedback: s.Feedback, Jobs: s.Jobs, Projects: s.Projects, Rules: s.Rules, Submissions: s.Submissions, TestCases: s.TestCases}, Index: newIndex(s), Checks: check.NewCache(1000), Now: time.Now,
 		}),
 	}
 	cfg.DocumentSearch = search.NewDocuments(search.DocumentConfig{
@@ -257,7 +258,7 @@ func newNodeOn(t testing.TB, s store.Store, configure ...func(*config)) *node {
 	}
 	n.live, n.writer = live, writer
 	ctx := auth.WithActor(t.Context(), auth.Local("test"))
-	if _, err := cfg.Catalog.Seed(ctx, rule.DefaultProject, nil); err != nil {
+	if _, err := cfg.Catalog.Seed(ctx, rule.DefaultProject, nil, false); err != nil {
 		t.Fatal(err)
 	}
 	n.cfg = cfg
@@ -265,10 +266,14 @@ func newNodeOn(t testing.TB, s store.Store, configure ...func(*config)) *node {
 	return n
 }
 
+func newIndex(s store.Store) *find.Index {
+	return find.New(find.Config{Store: find.Store{Updater: s, Audit: s.Audit, Rules: s.Rules, Terms: s.Terms}})
+}
+
 // judging has a node's rules judged by a model, with all that an evaluator can have.
 func (n *node) judging(model llm.Model, configure ...func(*evaluate.Config)) *evaluate.Evaluator {
 	cfg := evaluate.Config{
-		Views: n.live, Recorder: n.writer, Records: evaluate.Store{Updater: n.store, Audit: n.store.Audit, Feedback: n.store.Feedback, Jobs: n.store.Jobs, Projects: n.store.Projects, Rules: n.store.Rules, Submissions: n.store.Submissions, TestCases: n.store.TestCases}, Checks: check.NewCache(1000), Now: time.Now,
+		Views: n.live, Recorder: n.writer, Records: evaluate.Store{Updater: n.store, Audit: n.store.Audit, Feedback: n.store.Feedback, Jobs: n.store.Jobs, Projects: n.store.Projects, Rules: n.store.Rules, Submissions: n.store.Submissions, TestCases: n.store.TestCases}, Index: newIndex(n.store), Checks: check.NewCache(1000), Now: time.Now,
 		Judge: judge.New(judge.Config{Model: model}), Queue: job.NewQueue(time.Now), Redact: redact.New(),
 	}
 	for _, f := range configure {

@@ -220,6 +220,30 @@ func testSubmitOnce(t *testing.T, n *node) {
 	}
 }
 
+// TestASubmissionTakesNoIdOfAnEvaluation holds that the answer to a request without a name cannot be replaced under its id.
+func TestASubmissionTakesNoIdOfAnEvaluation(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	n.call("POST", rulesPath, fields{"slug": "P-1", "statement": "Pay little.", "status": "EFFECTIVE", "check": fields{"cel": "facts.amount <= 10"}}).want(http.StatusCreated)
+	pay := func(amount int, id string) any {
+		body := fields{"subject": fields{"kind": "transaction", "amount": amount}}
+		if id != "" {
+			body["submission_id"] = id
+		}
+		return body
+	}
+	denied := into[wire.SubmissionAnswer](n.call("POST", submissionsPath, pay(1000, "")).want(http.StatusOK))
+	for _, id := range []string{denied.SubmissionID, strings.ToUpper(denied.SubmissionID)} {
+		n.call("POST", submissionsPath, pay(1, id)).wantProblem(http.StatusConflict, rule.CodeConflict)
+		n.call("POST", submissionsPath, pay(1, id), "Prefer", "respond-async").wantProblem(http.StatusConflict, rule.CodeConflict)
+	}
+	state := into[wire.SubmissionState](n.call("GET", submissionsPath+"/"+denied.SubmissionID, nil).want(http.StatusOK))
+	if state.Evaluation == nil || state.Evaluation.OverallVerdict != rule.Deny {
+		t.Errorf("the submission read again is %+v", state.Evaluation)
+	}
+	n.call("POST", submissionsPath, pay(1, "01a204e5-aa06-7a7c-943e-2d4e9d8de826")).want(http.StatusOK)
+}
+
 // hashes records the hashes of the bodies that it is asked to evaluate.
 type hashes struct {
 	evaluator

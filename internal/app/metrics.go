@@ -50,6 +50,13 @@ func (p *parts) registerGauges(registry *prometheus.Registry, log *slog.Logger) 
 			},
 		},
 		metric.Gauge{
+			Name: "tenet_evaluations_unindexed", Help: "Entries of audit chains that the search for evaluations has not indexed yet, over all projects.",
+			Read: func(ctx context.Context) ([]metric.Sample, error) {
+				n, err := p.index.Behind(ctx)
+				return []metric.Sample{{Value: int(n)}}, err
+			},
+		},
+		metric.Gauge{
 			Name: "tenet_webhook_deliveries_pending", Help: "Webhook deliveries that wait, over all nodes.",
 			Read: func(ctx context.Context) ([]metric.Sample, error) {
 				n, err := p.webhooks.Pending(ctx)

@@ -21,14 +21,15 @@ import (
 	"tenet/internal/discover/source"
 	"tenet/internal/document"
 	"tenet/internal/evaluate"
+	"tenet/internal/evaluate/find"
 	"tenet/internal/evaluate/record"
 	"tenet/internal/health"
 	"tenet/internal/hierarchy"
 	"tenet/internal/ingest"
 	"tenet/internal/job"
 	"tenet/internal/judge"
-	"tenet/internal/redact"
 	"tenet/internal/queue"
+	"tenet/internal/redact"
 	"tenet/internal/release"
 	"tenet/internal/sandbox"
 	"tenet/internal/search"
@@ -60,6 +61,7 @@ type parts struct {
 	library    *search.DocumentSearcher
 	embeddings *search.Follower // nil without an embedding model
 	searcher   *search.Searcher
+	index      *find.Index
 	evaluator  *evaluate.Evaluator
 	sandbox    *sandbox.Sandbox
 	releases   *release.Releases
@@ -169,13 +171,17 @@ func (a *App) assembleJudging(p *parts, jobs job.Queue, now func() time.Time) er
 	a.stopLast(func() error { p.verdicts.Close(); return nil })
 	snapshots := release.NewViews(s.Releases, s.Rules, a.live)
 	judging := m.newJudge(cfg, log, p.verdicts)
+	p.index = find.New(find.Config{
+		Store:   find.Store{Updater: s, Audit: s.Audit, Rules: s.Rules, Terms: s.Terms},
+		Working: func() bool { return a.working }, Logger: log,
+	})
 	p.evaluator = evaluate.New(evaluate.Config{
 		Views: a.live, Released: snapshots, Recorder: writer, Checks: check.NewCache(maxPrograms), Now: now,
 		Records: evaluate.Store{
 			Updater: s, Audit: s.Audit, Feedback: s.Feedback, Jobs: s.Jobs, Projects: s.Projects, Rules: s.Rules, Submissions: s.Submissions,
 			TestCases: s.TestCases,
 		},
-		Judge: judging, Estimate: judging.Estimate, Fresh: m.newJudge(cfg, log, nil), Queue: jobs, Redact: redact.New(),
+		Index: p.index, Judge: judging, Estimate: judging.Estimate, Fresh: m.newJudge(cfg, log, nil), Queue: jobs, Redact: redact.New(),
 		Subjects: wire.Keep(cfg.RecordSubjects), Documents: p.documents, Publish: p.webhooks.Publish,
 	})
 	// The sandbox stores no verdicts: its judge and checks are its own, so that nothing else is answered from them.
@@ -211,6 +217,7 @@ func (p *parts) handlers(cfg config.Config) map[string]job.Handler {
 		release.SimulateKind: p.releases.HandleSimulation,
 		ingest.GitHubKind:    p.ingest.FetchDiff,
 		evaluate.JobKind:     p.evaluator.HandleSubmission,
+		find.Kind:            p.index.Handle,
 		record.PruneKind: p.evaluator.Prune(record.Retention{
 			Records: time.Duration(cfg.RecordRetention) * day, Submissions: cfg.SubmissionRetention,
 		}),
@@ -225,7 +232,7 @@ func (p *parts) handlers(cfg config.Config) map[string]job.Handler {
 
 // periodic returns the rounds of background jobs.
 func (p *parts) periodic() []job.Periodic {
-	return append(p.monitor.Periodic(),
+	return append(p.monitor.Periodic(), p.index.Periodic(),
 		job.Periodic{Kind: webhook.SweepKind, Every: webhook.SweepEvery, Priority: job.Last},
 		job.Periodic{Kind: discover.PruneKind, Every: discover.PruneEvery, Priority: job.Last},
 		job.Periodic{Kind: record.PruneKind, Every: record.PruneEvery, Priority: job.Last},

@@ -61,6 +61,13 @@ func Prune(ctx context.Context, s store.Updater, chains store.AuditReader, proje
 	return total, nil
 }
 
+// Pruned returns the last entry of a project's chain up to which [Prune] has removed the bodies of evaluations, or is about to; 0 if it
+// never ran.
+func Pruned(ctx context.Context, r store.AuditReader, projectID string) (through int64, err error) {
+	_, through, err = retained(ctx, r, projectID)
+	return through, err
+}
+
 // retained returns how far Prune has removed bodies: all up to from, and those up to through as far as its last run got. Both
 // are 0 if it never ran.
 func retained(ctx context.Context, r store.AuditReader, projectID string) (from, through int64, err error) {

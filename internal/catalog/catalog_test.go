@@ -547,7 +547,7 @@ func TestSeedHappensOnce(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 8 {
 			wg.Go(func() {
-				ok, err := c.Seed(ctx, "fresh", []*wire.RuleFile{parse(t, file)})
+				ok, err := c.Seed(ctx, "fresh", []*wire.RuleFile{parse(t, file)}, false)
 				if err != nil {
 					t.Error(err)
 				}

@@ -10,8 +10,9 @@ import (
 )
 
 // Seed makes a project with the rules of files, in one transaction, unless the project exists already; it reports
-// whether it made it. Several nodes may seed at once: one does it.
-func (c *Catalog) Seed(ctx context.Context, projectID string, files []*wire.RuleFile) (bool, error) {
+// whether it made it. Several nodes may seed at once: one does it. Compiled reports that all checks of the files are known to compile,
+// as those of the starter packs are; Seed then does not compile them again.
+func (c *Catalog) Seed(ctx context.Context, projectID string, files []*wire.RuleFile, compiled bool) (bool, error) {
 	seeded := false
 	err := c.store.Update(ctx, func(tx store.Tx) error {
 		seeded = false
@@ -33,7 +34,7 @@ func (c *Catalog) Seed(ctx context.Context, projectID string, files []*wire.Rule
 		if len(files) == 0 {
 			return nil
 		}
-		return c.changes.Join(ctx, tx, projectID, func(ch *change.Change) error { return c.seedRules(ctx, ch, files) })
+		return c.changes.Join(ctx, tx, projectID, func(ch *change.Change) error { return c.seedRules(ctx, ch, files, compiled) })
 	})
 	if rule.CodeOf(err) == rule.CodeConflict {
 		if _, known := c.store.Projects.Get(ctx, projectID); known == nil {
@@ -43,7 +44,7 @@ func (c *Catalog) Seed(ctx context.Context, projectID string, files []*wire.Rule
 	return seeded, err
 }
 
-func (c *Catalog) seedRules(ctx context.Context, ch *change.Change, files []*wire.RuleFile) error {
+func (c *Catalog) seedRules(ctx context.Context, ch *change.Change, files []*wire.RuleFile, compiled bool) error {
 	var inputs []wire.RuleInput
 	all := &wire.RuleFile{}
 	for _, f := range files {
@@ -55,7 +56,11 @@ func (c *Catalog) seedRules(ctx context.Context, ch *change.Change, files []*wir
 		all.Cases, all.Federation = append(all.Cases, f.Cases...), append(all.Federation, f.Federation...)
 	}
 	im := c.newImport(ch, ImportOptions{})
-	if err := im.run(ctx, inputs, compileAll(inputs), all); err != nil {
+	uncompiled := make([]error, len(inputs))
+	if !compiled {
+		uncompiled = compileAll(inputs)
+	}
+	if err := im.run(ctx, inputs, uncompiled, all); err != nil {
 		return err
 	}
 	return im.note(ctx)

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"runtime"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -29,7 +30,9 @@ type cacheEntry struct {
 	compile sync.Once
 	program *Program
 	err     error
-	used    atomic.Bool
+	// compiled is set once program and err are.
+	compiled atomic.Bool
+	used     atomic.Bool
 }
 
 // cacheKey has the content of a check.
@@ -65,6 +68,52 @@ func NewCache(size int) *Cache {
 	return &Cache{max: max(size, 1), entries: map[cacheKey]*cacheEntry{}, recent: map[*rule.Check]*cacheEntry{}}
 }
 
+// GetAll returns the programs of checks, and the error of each that does not compile; both lists are nil at a check that is nil. It
+// compiles the checks that are not in the cache yet on all cores: the first evaluation of a process waits for most of those that apply.
+func (c *Cache) GetAll(checks []*rule.Check) ([]*Program, []error) {
+	programs, errs := make([]*Program, len(checks)), make([]error, len(checks))
+	var missing []int
+	for i, check := range checks {
+		if check == nil {
+			continue
+		}
+		if e := c.peek(check); e != nil {
+			programs[i], errs[i] = e.program, e.err
+			continue
+		}
+		missing = append(missing, i)
+	}
+	var next atomic.Int64
+	compile := func() {
+		for k := int(next.Add(1)) - 1; k < len(missing); k = int(next.Add(1)) - 1 {
+			i := missing[k]
+			programs[i], errs[i] = c.Get(checks[i])
+		}
+	}
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(missing)) - 1 {
+		wg.Go(compile)
+	}
+	compile()
+	wg.Wait()
+	return programs, errs
+}
+
+// peek returns the compiled entry of a check that was asked for before; nil without one, which says nothing of its content.
+func (c *Cache) peek(check *rule.Check) *cacheEntry {
+	key := keyOf(check)
+	c.mu.RLock()
+	e := c.recent[check]
+	c.mu.RUnlock()
+	if e == nil || e.key != key || !e.compiled.Load() {
+		return nil
+	}
+	if !e.used.Load() {
+		e.used.Store(true)
+	}
+	return e
+}
+
 // Get returns the program of a check, compiled now or before. The error is that of [Compile].
 func (c *Cache) Get(check *rule.Check) (*Program, error) {
 	if check == nil {
@@ -86,7 +135,10 @@ func (c *Cache) Get(check *rule.Check) (*Program, error) {
 	if !known {
 		c.remember(check, e)
 	}
-	e.compile.Do(func() { e.program, e.err = Compile(check) })
+	e.compile.Do(func() {
+		e.program, e.err = Compile(check)
+		e.compiled.Store(true)
+	})
 	return e.program, e.err
 }
 

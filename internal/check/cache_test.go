@@ -102,3 +102,54 @@ func TestCacheKeepsErrors(t *testing.T) {
 		t.Errorf("error %v for no check, want invalid", err)
 	}
 }
+
+// GetAll gives every check its own program or error, at the first time and from the cache.
+func TestCacheGetsAll(t *testing.T) {
+	c := NewCache(100)
+	checks := []*rule.Check{{CEL: "true"}, nil, {CEL: "1 +"}, {Pattern: &rule.Pattern{Regex: "a"}}, {CEL: "true"}}
+	var first []*Program
+	for range 3 {
+		programs, errs := c.GetAll(checks)
+		for i, check := range checks {
+			switch {
+			case check == nil && (programs[i] != nil || errs[i] != nil):
+				t.Errorf("there is a program or an error without a check")
+			case i == 2 && (programs[i] != nil || rule.CodeOf(errs[i]) != rule.CodeInvalid):
+				t.Errorf("a wrong check has the program %v and the error %v", programs[i], errs[i])
+			case i != 1 && i != 2 && (programs[i] == nil || errs[i] != nil):
+				t.Errorf("check %d has the program %v and the error %v", i, programs[i], errs[i])
+			}
+		}
+		if programs[0] != programs[4] || programs[0] == programs[3] || first != nil && programs[0] != first[0] {
+			t.Errorf("programs do not follow the contents: %v, before %v", programs, first)
+		}
+		first = programs
+	}
+	changed := *checks[0]
+	*checks[0] = rule.Check{CEL: "false"}
+	if programs, _ := c.GetAll(checks[:1]); programs[0] == first[0] {
+		t.Error("a changed check has the program of what it was")
+	}
+	*checks[0] = changed
+}
+
+// Many evaluations may get the same checks at once.
+func TestCacheGetsAllAtOnce(t *testing.T) {
+	c := NewCache(8)
+	checks := make([]*rule.Check, 20)
+	for i := range checks {
+		checks[i] = &rule.Check{CEL: fmt.Sprintf("1 == %d", i)}
+	}
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			programs, errs := c.GetAll(checks)
+			for i := range checks {
+				if programs[i] == nil || errs[i] != nil {
+					t.Errorf("check %d: %v", i, errs[i])
+				}
+			}
+		})
+	}
+	wg.Wait()
+}

@@ -1,6 +1,8 @@
 package check
 
 import (
+	"math"
+
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/common/types/traits"
@@ -40,7 +42,26 @@ func compare(a, b ref.Val) ref.Val {
 			return compareMaps(x, y)
 		}
 	}
-	return types.Equal(a, b)
+	equal := types.Equal(a, b)
+	if equal == types.True && (rounded(a) || rounded(b)) {
+		return types.NewErr("%s", errRounded)
+	}
+	return equal
+}
+
+// errRounded is why two large numbers have no result: JSON numbers become doubles, so that equal ones may have differed.
+const errRounded = "numbers beyond 9007199254740991 lose digits, so equal ones may differ; compare such numbers as strings"
+
+// rounded reports whether several whole numbers become this double.
+func rounded(v ref.Val) bool {
+	d, ok := v.(types.Double)
+	return ok && math.Abs(float64(d)) > 1<<53-1
+}
+
+// isRounded reports whether a result is [errRounded].
+func isRounded(v ref.Val) bool {
+	err, ok := v.(*types.Err)
+	return ok && err.Error() == errRounded
 }
 
 // errTypes begins as CEL's own error does, so that [expression.explain] finds the facts at fault.
@@ -134,11 +155,11 @@ func withinBy(compare func(ref.Val) ref.Val, list traits.Iterable, written bool)
 			return types.True
 		case result == types.False:
 			comparable = true
-		case open == nil || types.IsUnknown(result):
+		case open == nil || types.IsUnknown(result) || isRounded(result):
 			open = result
 		}
 	}
-	if open == nil || written && comparable && !types.IsUnknown(open) {
+	if open == nil || written && comparable && !types.IsUnknown(open) && !isRounded(open) {
 		return types.False
 	}
 	return open

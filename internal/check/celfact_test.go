@@ -118,3 +118,34 @@ func TestWhenThatReadsANullFact(t *testing.T) {
 		}
 	}
 }
+
+// TestNumbersThatLoseDigits holds that no equality of numbers rests on digits that doubles do not have, and that a text which
+// writes no finite number does not become one.
+func TestNumbersThatLoseDigits(t *testing.T) {
+	const ids = `{"id": 9007199254740993, "safe": 9007199254740991, "list": [9007199254740993, 7], "same": [9007199254740993, 7], "nan": "NaN", "inf": "-Infinity", "amount": "12.5"}`
+	const digits = "lose digits"
+	for _, c := range []struct {
+		cel    string
+		want   Result
+		reason string
+	}{
+		{"facts.id == 9007199254740992", Undecided, digits},
+		{"facts.id in [9007199254740992, 12]", Undecided, digits},
+		{"!(facts.id in [9007199254740993, 12])", Undecided, digits},
+		{"!(facts.id in [12, 'x', 9007199254740993])", Undecided, digits},
+		{"facts.id in facts.list", Undecided, digits},
+		{"facts.list == facts.same", Undecided, digits},
+		{"sets.contains(facts.list, [9007199254740992])", Undecided, digits},
+		{"facts.id != 9007199254740000 && !(facts.id in [12, 13])", Kept, ""},
+		{"facts.safe == 9007199254740991 && facts.safe in [9007199254740991]", Kept, ""},
+		{"facts.id > 5 && facts.id <= 1e18", Kept, ""},
+		{"!(double(facts.nan) > 1000.0)", Undecided, "no finite number"},
+		{"double(facts.inf) <= 1000.0", Undecided, "no finite number"},
+		{"double(facts.amount) == 12.5 && double(facts.safe) > 1.0", Kept, ""},
+	} {
+		out := mustCompile(t, &rule.Check{CEL: c.cel}).Run(t.Context(), Prepare(facts(t, ids)))
+		if out.Result != c.want || !strings.Contains(out.Reason, c.reason) {
+			t.Errorf("%s: %v (%s), want %v with %q", c.cel, out.Result, out.Reason, c.want, c.reason)
+		}
+	}
+}

@@ -2,6 +2,8 @@ package check
 
 import (
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
 
 	"cel.dev/cel-go/common/operators"
@@ -49,6 +51,17 @@ var gates = map[string]gate{
 	"split":                 splittable,
 	"join":                  joinable,
 	"format":                formattable,
+	"double":                numeric,
+}
+
+// numeric refuses to make a number of a text that writes none, such as NaN, with which every comparison is false, and -Inf, which is
+// below every limit.
+func numeric(args []ref.Val) string {
+	s, isText := args[0].(types.String)
+	if x, err := strconv.ParseFloat(string(s), 64); isText && err == nil && (math.IsNaN(x) || math.IsInf(x, 0)) {
+		return "a text that writes no finite number cannot be made a number"
+	}
+	return ""
 }
 
 func walkable(v ref.Val) string {

@@ -17,6 +17,7 @@ import (
 	"tenet/internal/client"
 	"tenet/internal/report"
 	"tenet/internal/rule"
+	"tenet/internal/text"
 	"tenet/internal/wire"
 )
 
@@ -175,6 +176,7 @@ func (k *checkCommand) judge(ctx context.Context, s *session, t *trust) (e *rule
 	case errConnect != nil:
 		return nil, nil, false, errConnect
 	}
+	noteWalls(s, subject.diff)
 	if err := t.changes(s, &subject.change); err != nil {
 		return nil, nil, false, err
 	}
@@ -315,7 +317,7 @@ func toDevice(path string, write func(io.Writer) error) error {
 
 // verdict ends a command with the exit code of an evaluation.
 func verdict(s *session, e *rule.Evaluation, failOn string, policy undecidedPolicy) error {
-	open := policy.undecided(e)
+	open, unlisted := policy.undecided(e), policy.unlisted(e)
 	switch {
 	case e.OverallVerdict == rule.Deny:
 		if failOn == "never" {
@@ -334,12 +336,18 @@ func verdict(s *session, e *rule.Evaluation, failOn string, policy undecidedPoli
 	case len(open[failUndecided]) > 0:
 		s.note("%s; exits with 2, and with 0 under --fail-on=never", severities(open[failUndecided]))
 		return exit(exitFailed)
+	case unlisted[failUndecided] > 0:
+		s.note("%s beyond --max-rules could not be decided; exits with 2, and with 0 under --fail-on=never", text.Plural(unlisted[failUndecided], "rule"))
+		return exit(exitFailed)
 	case e.OverallVerdict == rule.NeedsConfirmation && !asks(e):
 		s.note("the subject was not judged as a whole; exits with 2, and with 0 under --fail-on=never")
 		return exit(exitFailed)
 	}
 	if len(open[warnUndecided]) > 0 {
 		s.note("warning: %s; exits with 0, and with 2 under --undecided=fail", severities(open[warnUndecided]))
+	}
+	if n := unlisted[warnUndecided]; n > 0 {
+		s.note("warning: %s beyond --max-rules could not be decided; exits with 0, and with 2 under --undecided=fail", text.Plural(n, "rule"))
 	}
 	switch {
 	case e.OverallVerdict == rule.NeedsConfirmation:

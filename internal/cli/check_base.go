@@ -167,7 +167,10 @@ func standing(e *rule.Evaluation, known map[*rule.RuleVerdict]bool) *rule.Evalua
 		return e
 	}
 	rest.Tally()
-	if e.OverallVerdict == rule.NeedsConfirmation && !asks(e) {
+	switch {
+	case e.Coverage.RulesUnlistedBroken > 0:
+		rest.OverallVerdict = rule.Deny // the base may not have what the answer does not list
+	case e.OverallVerdict == rule.NeedsConfirmation && !asks(e) && rest.OverallVerdict == rule.Allow:
 		rest.OverallVerdict = rule.NeedsConfirmation // for a reason that is in no verdict
 	}
 	return &rest

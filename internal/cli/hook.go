@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"tenet/internal/client"
+	"tenet/internal/config"
+	"tenet/internal/git"
 	"tenet/internal/hook"
 	"tenet/internal/rule"
 	"tenet/internal/wire"
@@ -19,6 +21,10 @@ import (
 type hookCommands struct {
 	ClaudeCode claudeHook       `cmd:"" name:"claude-code" help:"Answer a hook of Claude Code, whose JSON comes on stdin."`
 	Cursor     cursorHook       `cmd:"" help:"Answer a hook of Cursor, whose JSON comes on stdin."`
+	Codex      codexHook        `cmd:"" help:"Answer a hook of Codex, whose JSON comes on stdin."`
+	Gemini     geminiHook       `cmd:"" help:"Answer a hook of Gemini CLI, whose JSON comes on stdin."`
+	Copilot    copilotHook      `cmd:"" help:"Answer a hook of GitHub Copilot, whose JSON comes on stdin."`
+	Windsurf   windsurfHook     `cmd:"" help:"Answer a hook of Windsurf, whose JSON comes on stdin."`
 	PreCommit  preCommitHook    `cmd:"" name:"pre-commit" help:"Be a hook of the pre-commit framework."`
 	Git        gitHook          `cmd:"" help:"Be the pre-commit hook of git."`
 	Install    installCommand   `cmd:"" help:"Set a hook up in the settings of its tool."`
@@ -27,7 +33,7 @@ type hookCommands struct {
 
 // hookFlags are those of all hooks.
 type hookFlags struct {
-	Timeout     time.Duration `placeholder:"TIME" help:"Longest time for an answer (setting hook_timeout, default 10s; of it claude-code and cursor take at most 25s)."`
+	Timeout     time.Duration `placeholder:"TIME" help:"Longest time for an answer (setting hook_timeout, default 10s; of it the hooks of agents take at most 25s)."`
 	Fail        string        `placeholder:"MODES" help:"What to answer where nothing could be judged: closed, ask or open, or one for each severity (setting hook_fail, default CRITICAL=closed,HIGH=ask,MEDIUM=ask,LOW=open)."`
 	Scope       string        `placeholder:"PATH" help:"Scope of what is judged, such as finance/payments."`
 	Node        string        `placeholder:"NODE" help:"Judge by the rules that hold at this federation node: its id, or its name or path of names."`
@@ -58,7 +64,7 @@ Example, in two lines:
 }
 
 func (k *claudeHook) Run(ctx context.Context, s *session) error {
-	event, a := k.answer(ctx, s, hook.Claude)
+	event, a := k.answer(ctx, s, "claude-code", hook.Claude)
 	return s.reply(hook.WriteClaude(event, a, k.Approve))
 }
 
@@ -75,7 +81,7 @@ Example:
 }
 
 func (k *cursorHook) Run(ctx context.Context, s *session) error {
-	event, a := k.answer(ctx, s, hook.Cursor)
+	event, a := k.answer(ctx, s, "cursor", hook.Cursor)
 	return s.reply(hook.WriteCursor(event, a))
 }
 
@@ -93,8 +99,17 @@ func (s *session) reply(stdout, stderr string, code int) error {
 	return nil
 }
 
-// settings returns the time limit and the fail modes. If they cannot be read, it says so and closes everything.
-func (k *hookFlags) settings(s *session) (time.Duration, hook.FailModes, error) {
+// hookSettings are the settings of a hook.
+type hookSettings struct {
+	config.Config
+
+	limit time.Duration
+	modes hook.FailModes
+	self  hook.Decision
+}
+
+// settings returns the settings. If they cannot be read, the caller says so and closes everything.
+func (k *hookFlags) settings(s *session) (hookSettings, error) {
 	flags := map[string]string{}
 	if k.Timeout != 0 {
 		flags["hook_timeout"] = k.Timeout.String()
@@ -104,10 +119,29 @@ func (k *hookFlags) settings(s *session) (time.Duration, hook.FailModes, error) 
 	}
 	cfg, err := s.configure("", flags)
 	if err != nil {
-		return 0, nil, err
+		return hookSettings{}, err
 	}
-	modes, err := hook.ParseFailModes(cfg.HookFail)
-	return cfg.HookTimeout, modes, err
+	h := hookSettings{Config: cfg, limit: cfg.HookTimeout}
+	if h.modes, err = hook.ParseFailModes(cfg.HookFail); err != nil {
+		return hookSettings{}, err
+	}
+	h.self, err = hook.ParseSelf(cfg.HookSelf)
+	return h, err
+}
+
+// settingsOfBase takes a settings file that is named, and that is in the repository, as it is in HEAD: an edit must not choose how it is judged.
+func settingsOfBase(ctx context.Context, s *session) error {
+	if cmp.Or(s.globals.Config, s.env("TENET_CONFIG")) == "" {
+		return nil
+	}
+	silent := *s
+	silent.err = io.Discard // belongs to the answer
+	t, err := newTrust(ctx, func(r git.Repository) (string, error) { return r.Commit(ctx, "HEAD") })
+	if err == nil {
+		err = t.settings(ctx, &silent)
+	}
+	s.settings = silent.settings
+	return err
 }
 
 // toolTime is how much of the time that tools give their hook, 30 s as installed, a setting may take: Claude Code lets pass what a
@@ -122,21 +156,29 @@ func (k *hookFlags) inTime(limit time.Duration) time.Duration {
 	return min(limit, toolTime)
 }
 
-// answer reads the payload and has it judged within the time limit, always.
-func (k *hookFlags) answer(ctx context.Context, s *session, read hook.Reader) (event string, a hook.Answer) {
-	limit, modes, err := k.settings(s)
+// answer reads the payload and has it judged within the time limit, always. The guard of Tenet's own walls comes first, whatever rules there
+// are; where it asks, the rules can only add a denial.
+func (k *hookFlags) answer(ctx context.Context, s *session, tool string, read hook.Reader) (event string, a hook.Answer) {
+	err := settingsOfBase(ctx, s)
+	var set hookSettings
+	if err == nil {
+		set, err = k.settings(s)
+	}
 	if err != nil {
 		return "", hook.Failed("the settings are wrong: "+err.Error(), nil)
 	}
-	limit = k.inTime(limit)
+	limit, modes := k.inTime(set.limit), set.modes
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	q, err := readQuestion(ctx, s, read)
+	guarded := hook.Guarded(newGuard(s, &set.Config).Judge(q.Acts), set.self)
 	switch {
+	case guarded.Decision == hook.Deny:
+		a = guarded
 	case err != nil && ctx.Err() != nil:
-		a = hook.Failed(tooLate(limit), modes)
+		a = hook.Unread(tooLate(limit), modes)
 	case err != nil:
-		a = hook.Failed(err.Error(), modes)
+		a = hook.Unread(err.Error(), modes)
 	case q.Skip:
 		a = hook.Answer{Decision: hook.Allow}
 	default:
@@ -144,6 +186,9 @@ func (k *hookFlags) answer(ctx context.Context, s *session, read hook.Reader) (e
 		if a, e = k.judge(ctx, s, limit, modes, q); e != nil {
 			a.Unknown = q.Unknown
 		}
+	}
+	if guarded.Decision == hook.Ask {
+		a = hook.Stricter(guarded, a)
 	}
 	if q.Note != "" && (a.Reason != "" || q.Skip) {
 		a.Reason = strings.TrimSpace(a.Reason + "\nTenet: " + q.Note + ".")

@@ -144,9 +144,11 @@ func (k *commitFlags) modes(ctx context.Context, s *session) (limit time.Duratio
 			return 0, nil, nil, err
 		}
 	}
-	if limit, all, err = k.settings(s); err != nil {
+	set, err := k.settings(s)
+	if err != nil {
 		return 0, nil, nil, err
 	}
+	limit, all = set.limit, set.modes
 	policy, err := readUndecided(s, k.Undecided)
 	if err != nil {
 		return 0, nil, nil, err
@@ -182,6 +184,7 @@ func (k *commitFlags) commit(ctx context.Context, s *session, gather func(contex
 	case strings.TrimSpace(q.Diff) == "" && len(q.Files) == 0:
 		return nil
 	}
+	noteWalls(s, q.Diff)
 	a, e := k.judge(ctx, s, limit, modes, q)
 	if e != nil && e.Flaw() == "" && asks(e) {
 		if a = hook.Decide(e, single); a.Decision == hook.Allow && unexamined(e) {

@@ -19,8 +19,8 @@ import (
 
 // hookTarget are the tool and the place of its settings.
 type hookTarget struct {
-	Tool string `arg:"" enum:"claude-code,cursor,pre-commit,git" help:"claude-code, cursor, pre-commit or git."`
-	User bool   `help:"For all projects of this user: the settings in the home folder (claude-code and cursor). Without it, those of the repository."`
+	Tool string `arg:"" enum:"claude-code,cursor,codex,gemini,copilot,windsurf,pre-commit,git" help:"${enum}."`
+	User bool   `help:"For all projects of this user: the settings in the home folder (not for pre-commit and git). Without it, those of the repository."`
 	Yes  bool   `short:"y" help:"Do not ask."`
 
 	Program string `placeholder:"PATH" help:"Program that the settings call; default is tenet where the PATH has it, else the one that runs. uninstall needs it for another one whose name does not begin with tenet."`
@@ -33,8 +33,8 @@ type installCommand struct {
 }
 
 func (installCommand) Help() string {
-	return `Shows what it changes, asks, and changes it: .claude/settings.json, .cursor/hooks.json, .pre-commit-config.yaml or the pre-commit hook of
-git. Everything else in the file stays as it is, with its comments and its order; a file that is not understood is left alone. To
+	return `Shows what it changes, asks, and changes it: .claude/settings.json, .cursor/hooks.json, .codex/hooks.json, .gemini/settings.json,
+.github/hooks/tenet.json, .windsurf/hooks.json, .pre-commit-config.yaml or the pre-commit hook of git. Everything else in the file stays as it is, with its comments and its order; a file that is not understood is left alone. To
 install again changes nothing, or brings the hook up to date.
 
 --server, --project, --data and --config become part of the hook. A key does not: the hook takes it from TENET_KEY.
@@ -87,6 +87,22 @@ func (k *uninstallCommand) Run(ctx context.Context, s *session) error {
 	})
 }
 
+// agentTool is where an agent keeps its hooks: below the root of a repository, and below the home folder.
+type agentTool struct {
+	project, user string
+	format        settings.Format
+}
+
+// agentTools are the agents that have hooks.
+var agentTools = map[string]agentTool{
+	"claude-code": {".claude/settings.json", ".claude/settings.json", settings.Claude},
+	"cursor":      {".cursor/hooks.json", ".cursor/hooks.json", settings.Cursor},
+	"codex":       {".codex/hooks.json", ".codex/hooks.json", settings.Codex},
+	"gemini":      {".gemini/settings.json", ".gemini/settings.json", settings.Gemini},
+	"copilot":     {".github/hooks/tenet.json", ".copilot/hooks/tenet.json", settings.Copilot},
+	"windsurf":    {".windsurf/hooks.json", ".codeium/windsurf/hooks.json", settings.Windsurf},
+}
+
 // file is where the tool keeps its hooks, and how.
 func (k *hookTarget) file(ctx context.Context, s *session) (string, settings.Format, error) {
 	base, err := projectFolder(ctx)
@@ -98,11 +114,12 @@ func (k *hookTarget) file(ctx context.Context, s *session) (string, settings.For
 	if err != nil {
 		return "", settings.Format{}, err
 	}
-	switch k.Tool {
-	case "claude-code":
-		return filepath.Join(base, ".claude", "settings.json"), settings.Claude, nil
-	case "cursor":
-		return filepath.Join(base, ".cursor", "hooks.json"), settings.Cursor, nil
+	if t, ok := agentTools[k.Tool]; ok {
+		name := t.project
+		if k.User {
+			name = t.user
+		}
+		return filepath.Join(base, filepath.FromSlash(name)), t.format, nil
 	}
 	if k.User {
 		return "", settings.Format{}, fmt.Errorf("%s has no settings of a user; go to a repository and leave --user out", k.Tool)

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -65,6 +66,26 @@ func (p undecidedPolicy) undecided(e *rule.Evaluation) map[onUndecided][]*rule.R
 	for i := range e.RuleVerdicts {
 		if v := &e.RuleVerdicts[i]; v.DecidedBy == rule.ByNone && v.Counts() {
 			by[p.of(v)] = append(by[p.of(v)], v)
+		}
+	}
+	return by
+}
+
+// unlisted returns how many further rules nothing could decide that the answer does not list, by what follows from them.
+func (p undecidedPolicy) unlisted(e *rule.Evaluation) map[onUndecided]int {
+	if e.Coverage.RulesUndecided == nil { // of an older server: the severity of those that were not asked about is not known
+		return map[onUndecided]int{failUndecided: e.Coverage.RulesNotAsked}
+	}
+	left := maps.Clone(e.Coverage.RulesUndecided)
+	for i := range e.RuleVerdicts {
+		if v := &e.RuleVerdicts[i]; v.DecidedBy == rule.ByNone && v.Counts() {
+			left[v.Severity]--
+		}
+	}
+	by := map[onUndecided]int{}
+	for severity, n := range left {
+		if n > 0 {
+			by[p.of(&rule.RuleVerdict{Severity: severity})] += n
 		}
 	}
 	return by

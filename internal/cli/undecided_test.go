@@ -37,6 +37,11 @@ func TestVerdictExitsByWhatIsUndecided(t *testing.T) {
 	unseen := rule.Unexamined{Part: "a.bin", Reason: "binary"}
 	shadow := undecided(rule.Critical)
 	shadow.Enforcement = rule.Shadow
+	beyond := func(counts map[rule.Severity]int, notAsked int) *rule.Evaluation {
+		e := evaluation(rule.NeedsConfirmation, undecided(rule.Medium))
+		e.Coverage.RulesUndecided, e.Coverage.RulesNotAsked = counts, notAsked
+		return e
+	}
 	for _, test := range []struct {
 		name, policy, failOn string
 		e                    *rule.Evaluation
@@ -52,6 +57,11 @@ func TestVerdictExitsByWhatIsUndecided(t *testing.T) {
 		{"never", "", "never", evaluation(rule.NeedsConfirmation, undecided(rule.High, unseen)), 0, "--fail-on=never"},
 		{"confirmation", "pass", "confirmation", evaluation(rule.NeedsConfirmation, undecided(rule.Low)), 1, ""},
 		{"a denial", "fail", "deny", evaluation(rule.Deny, undecided(rule.High)), 1, ""},
+		{"CRITICAL beyond the list", "", "deny", beyond(map[rule.Severity]int{rule.Medium: 1, rule.Critical: 5}, 5), 2, "5 rules beyond --max-rules could not be decided; exits with 2"},
+		{"MEDIUM beyond the list", "", "deny", beyond(map[rule.Severity]int{rule.Medium: 4}, 3), 0, "warning: 3 rules beyond --max-rules"},
+		{"CRITICAL passes", "pass", "deny", beyond(map[rule.Severity]int{rule.Medium: 1, rule.Critical: 5}, 5), 0, "needs confirmation"},
+		{"all are listed", "", "deny", beyond(map[rule.Severity]int{rule.Medium: 1}, 0), 0, "warning: 1 rule could"},
+		{"of an older server", "warn", "deny", beyond(nil, 5), 2, "5 rules beyond"},
 		{"as a whole", "pass", "deny", evaluation(rule.NeedsConfirmation, shadow), 2, "not judged as a whole"},
 	} {
 		var notes strings.Builder
@@ -64,6 +74,20 @@ func TestVerdictExitsByWhatIsUndecided(t *testing.T) {
 		if code != test.code || !strings.Contains(notes.String(), test.note) || test.note == "" && notes.Len() > 0 {
 			t.Errorf("%s: exits with %d and %q, want %d and %q", test.name, code, notes.String(), test.code, test.note)
 		}
+	}
+}
+
+// TestWhatTheBaseHasHidesNothingThatIsNotListed has an answer whose listed violations are all in the base.
+func TestWhatTheBaseHasHidesNothingThatIsNotListed(t *testing.T) {
+	e := &rule.Evaluation{RuleVerdicts: []rule.RuleVerdict{{Verdict: rule.Deny, Severity: rule.High, DecidedBy: rule.ByCheck}}}
+	e.Tally()
+	known := map[*rule.RuleVerdict]bool{&e.RuleVerdicts[0]: true}
+	if got := standing(e, known).OverallVerdict; got != rule.Allow {
+		t.Errorf("without the violation of the base it is %s", got)
+	}
+	e.Coverage.RulesUnlistedBroken = 1
+	if got := standing(e, known).OverallVerdict; got != rule.Deny {
+		t.Errorf("with a violation that is not listed it is %s", got)
 	}
 }
 

@@ -73,17 +73,29 @@ func (c *Client) ApplicableRules(ctx context.Context, r wire.ApplicableRequest) 
 
 // EvaluationFilter selects evaluations; empty fields select everything.
 type EvaluationFilter struct {
-	Verdict  rule.Verdict `query:"verdict"`
-	Mode     rule.Mode    `query:"mode"`
-	Actor    string       `query:"actor"`
-	Since    time.Time    `query:"since"`
-	Until    time.Time    `query:"until"`
-	Page     int          `query:"page"`      // from 1; 0 is the first
-	PageSize int          `query:"page_size"` // up to 100; 0 leaves the choice to the server
+	Verdict rule.Verdict `query:"verdict"`
+	Mode    rule.Mode    `query:"mode"`
+	Actor   string       `query:"actor"`
+	Since   time.Time    `query:"since"`
+	Until   time.Time    `query:"until"`
+	// Rule is the id or slug of a rule with a verdict in the evaluation, and RuleVerdict what it came to.
+	Rule        string           `query:"rule"`
+	RuleVerdict wire.RuleOutcome `query:"rule_verdict"`
+	Scope       string           `query:"scope"` // finds narrower scopes too
+	Repository  string           `query:"repository"`
+	SubjectKind wire.SubjectKind `query:"subject_kind"`
+	Facts       []string         `query:"fact"` // each a name and a value, such as payment_id:PMT-123
+	Words       string           `query:"q"`    // that all occur in the subject
+	Environment string           `query:"environment"`
+	SnapshotID  string           `query:"snapshot_id"`
+	NodeID      string           `query:"node_id"`
+	Cursor      string           `query:"cursor"`    // NextCursor of the page before
+	Page        int              `query:"page"`      // from 1; 0 is the first
+	PageSize    int              `query:"page_size"` // up to 100; 0 leaves the choice to the server
 }
 
 // Evaluations returns a page of recorded evaluations, newest first.
-func (c *Client) Evaluations(ctx context.Context, f EvaluationFilter) (wire.Page[wire.EvaluationSummary], error) {
+func (c *Client) Evaluations(ctx context.Context, f EvaluationFilter) (wire.EvaluationPage, error) {
 	return Get(ctx, c, op.ListEvaluations.Where(f))
 }
 

@@ -75,8 +75,9 @@ type Config struct {
 	IngestGitHubSecret string        `key:"ingest_github_secret" default:"" doc:"Secret of GitHub's webhooks, sent to /api/v1/gateway/ingest/github. Empty: all are refused."`
 	GitHubURL          string        `key:"github_url" default:"https://api.github.com" doc:"Address of GitHub's API, from which the diffs of pull requests are fetched."`
 	GitHubToken        string        `key:"github_token" default:"" doc:"Token that may read pull requests. Empty: only those of public repositories."`
-	HookTimeout        time.Duration `key:"hook_timeout" default:"10s" doc:"Longest time that tenet hook takes for its answer. For claude-code and cursor it is capped at 25s, since these wait for 30s; the flag --timeout allows more."`
+	HookTimeout        time.Duration `key:"hook_timeout" default:"10s" doc:"Longest time that tenet hook takes for its answer. For agents it is capped at 25s, since these wait for 30s; the flag --timeout allows more."`
 	HookFail           string        `key:"hook_fail" default:"CRITICAL=closed,HIGH=ask,MEDIUM=ask,LOW=open" doc:"What tenet hook answers where a rule of a severity could not be judged: closed denies, ask asks the person, open lets it pass and says so. One word sets all severities. Where nothing at all could be judged, the strictest counts."`
+	HookSelf           string        `key:"hook_self" default:"ask" doc:"What the hooks of agents answer to an act that would take Tenet's own walls out, such as a change of their settings or git commit --no-verify: ask asks the person, deny denies. Nothing lets it pass."`
 
 	Undecided string `key:"undecided" default:"CRITICAL=fail,HIGH=fail,MEDIUM=warn,LOW=warn" doc:"What tenet check and the hooks of git do about a rule that nothing could decide, for want of a model or a fact: fail, warn lets it pass and says so, pass lets it pass. One word sets all severities. What could not be examined of the subject always fails."`
 

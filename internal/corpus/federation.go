@@ -2,7 +2,9 @@ package corpus
 
 import (
 	"context"
+	"iter"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -15,11 +17,24 @@ import (
 func (v *View) Federation() *federation.Tree { return v.tree }
 
 // Rule returns a rule of any status by its id.
-func (v *View) Rule(id string) (*rule.Rule, bool) {
+func (v *ruleset) Rule(id string) (*rule.Rule, bool) {
 	if e, ok := v.index.byID(id); ok {
 		return e.Rule, true
 	}
 	return nil, false
+}
+
+// Guarded lists the rules that are [rule.Rule.Guarded] and APPROVED or EFFECTIVE, in no order.
+func (v *ruleset) Guarded() iter.Seq[*rule.Rule] {
+	return func(yield func(*rule.Rule) bool) {
+		for i, s := range v.index.segments {
+			for _, doc := range s.guarded {
+				if !v.index.deleted[i].has(doc) && !yield(s.entries[doc].Rule) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // Follow returns the view brought up to the state of a project that a store shows, and v itself if it is there already.
@@ -70,7 +85,16 @@ func (w *Within) Encoded(encode func() ([]byte, error)) ([]byte, error) {
 	return w.encoded, w.encoding
 }
 
-// Entry is the rule of an id as it holds at the node; false if it does not hold there.
+// HasRule reports whether a rule holds at the node: attached to it or above, or at all nodes because none has it.
+func (w *Within) HasRule(id string) bool {
+	if _, ok := w.at[id]; ok {
+		return true
+	}
+	_, ok := slices.BinarySearchFunc(w.Everywhere, id, func(r *rule.Rule, id string) int { return strings.Compare(r.ID, id) })
+	return ok
+}
+
+// Entry is an attached rule as it holds at the node; false if no attached rule of the id holds there.
 func (w *Within) Entry(ruleID string) (*federation.Entry, bool) {
 	i, ok := w.at[ruleID]
 	if !ok {
@@ -161,7 +185,7 @@ func (v *View) Within(nodeID string, now time.Time) (*Within, error) {
 func (h *held) keep(id string, w *Within) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	size := len(w.Entries) + len(w.Replaced) + 10
+	size := len(w.Entries) + len(w.Replaced) + len(w.Everywhere)/8 + 10 // one of Everywhere takes a pointer and bits
 	if h.within == nil || h.entries+size > maxHeld {
 		h.within, h.entries = map[string]*Within{}, 0
 	}
@@ -184,6 +208,9 @@ func newWithin(x *index, set *federation.Set) *Within {
 		w.at[e.Rule.ID] = int32(i)
 		w.scoped = w.scoped || e.DefaultScope != nil
 		mark(e.Rule.ID)
+	}
+	for _, r := range set.Everywhere {
+		mark(r.ID)
 	}
 	for _, gone := range set.Replaced {
 		w.by[gone.Rule.ID] = gone.By

@@ -216,6 +216,66 @@ func TestWithinManyNodes(t *testing.T) {
 	}
 }
 
+// Guarded rules that no node has are selected at every node; the tree's own list does not have them. They follow each change of rules
+// and attachments.
+func TestRulesOfNoNodeAreSelectedWithinEveryNode(t *testing.T) {
+	view, err := (&corpus.View{}).Follow(t.Context(), fed{
+		version: 1, nodes: []store.NodeState{fedNode("org", "", ""), fedNode("team", "org", "pay"), {Node: rule.Node{ID: "alone", Level: rule.LevelOrganization, OwnRulesOnly: true}}},
+	}, "p")
+	if err != nil {
+		t.Fatal(err)
+	}
+	critical := newRule(1, func(r *rule.Rule) { r.Severity, r.Status = rule.Critical, rule.Effective }).Rule
+	medium := newRule(2, func(r *rule.Rule) { r.Severity, r.Status = rule.Medium, rule.Effective }).Rule
+	selected := func(v *corpus.View, node, scope string) (n int) {
+		t.Helper()
+		within, err := v.Within(node, noon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range v.Applicable(&corpus.Query{Now: noon, Scope: scope, AnyKind: true, AnyPath: true, Within: within}) {
+			if !within.HasRule(m.Rule.ID) || within.Source(m.Rule.ID) != "" {
+				t.Errorf("%s: has %v, from %q", m.Rule.ID, within.HasRule(m.Rule.ID), within.Source(m.Rule.ID))
+			}
+			n++
+		}
+		if len(within.Entries) > 0 {
+			t.Errorf("the tree gives %d rules", len(within.Entries))
+		}
+		return n
+	}
+	check := func(v *corpus.View, when string, want int) {
+		t.Helper()
+		for _, node := range []string{"org", "team"} {
+			for _, scope := range []string{"", "hr"} {
+				if got := selected(v, node, scope); got != want {
+					t.Errorf("%s: %d rules at %s in scope %q, want %d", when, got, node, scope, want)
+				}
+			}
+		}
+		if got := selected(v, "alone", ""); got != 0 {
+			t.Errorf("%s: %d rules at the node that has only its own", when, got)
+		}
+	}
+	follow := func(v *corpus.View, f fed) *corpus.View {
+		t.Helper()
+		next, err := v.Follow(t.Context(), f, "p")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return next
+	}
+	check(view, "without rules", 0)
+	with := follow(view, fed{version: 2, rules: []store.RuleState{{Rule: critical}, {Rule: medium}}})
+	check(with, "with a CRITICAL and a MEDIUM rule", 1)
+	there := follow(with, fed{version: 3, attached: []store.AttachmentState{{Attachment: rule.Attachment{NodeID: "alone", RuleID: critical.ID}}}})
+	if got := func() int { w, _ := there.Within("org", noon); return len(w.Everywhere) }(); got != 0 {
+		t.Errorf("%d rules hold everywhere although a node has it", got)
+	}
+	critical.Status, critical.Version = rule.Retired, 2
+	check(follow(with, fed{version: 4, rules: []store.RuleState{{Rule: critical}}}), "with the rule retired", 0)
+}
+
 func TestLiveFollowsTheFederation(t *testing.T) {
 	eachStore(t, func(t *testing.T, open func() store.Store) {
 		s := open()

@@ -22,6 +22,7 @@ type segment struct {
 	byScope    map[string][]group // rules by scope path, without wildcards
 	wildScope  map[string][]group // rules by scope path with a wildcard segment
 	matchers   []*matcher
+	guarded    []int32 // rules in force that the weakening guard protects
 	// What filters are decided from: traits by document, and documents by tag in lower case and by scope path.
 	traits []traits
 	byTag  map[string][]int32
@@ -70,6 +71,9 @@ func (s *segment) indexScopes() {
 		s.bytes += e.bytes()
 		if r.Status != rule.Approved && r.Status != rule.Effective {
 			continue
+		}
+		if r.Guarded() {
+			s.guarded = append(s.guarded, doc)
 		}
 		m := s.intern(interned, r.AppliesTo)
 		e.cover(s.matchers[m])

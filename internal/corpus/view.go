@@ -12,12 +12,15 @@ import (
 // View is one state of a project's rules, of all statuses. It never changes; [View.Apply] makes a new one.
 type View struct {
 	version int64
-	index   index
-	tree    *federation.Tree
-	held    held
-	names   knownNames
+	ruleset
+	tree  *federation.Tree
+	held  held
+	names knownNames
 	demands
 }
+
+// ruleset is the rules of a view, found by their ids.
+type ruleset struct{ index index }
 
 // demands holds what a project says about verdicts beside its rules. Changing it raises the corpus version, but snapshots do not
 // have it.
@@ -53,7 +56,7 @@ func (v *View) Bytes() int64 { return v.index.bytes() + v.tree.Bytes() }
 
 // with returns the view at a version with another index.
 func (v *View) with(version int64, x index) *View {
-	return &View{version: version, index: x, tree: v.tree, demands: v.demands}
+	return &View{version: version, ruleset: ruleset{x}, tree: v.tree, demands: v.demands}
 }
 
 // Apply returns the view with changed rules replaced and new ones added. It costs time in proportion to the change, not
@@ -78,7 +81,7 @@ func (v *View) Restrict(version int64, tree *federation.Tree, keep func(*Entry) 
 	if err != nil {
 		return nil, err
 	}
-	return &View{version: version, index: x, tree: tree}, nil
+	return &View{version: version, ruleset: ruleset{x}, tree: tree}, nil
 }
 
 // Get finds a rule by id, or by slug among the rules that are not retired.

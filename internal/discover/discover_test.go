@@ -73,7 +73,7 @@ func newFixture(t testing.TB, configure ...func(*Config)) *fixture {
 	live := corpus.NewLive(corpus.Config{Store: corpus.Store{Projects: s.Projects, Federation: s.Federation, Embeddings: s.Embeddings, Waivers: s.Waivers}, EmbeddingModel: new(llmtest.Embedder).ID()})
 	f := &fixture{t: t, rules: catalog.New(catalog.Store{Updater: s, Projects: s.Projects, Rules: s.Rules}, live, change.New(s, live, nil, slog.New(slog.DiscardHandler), time.Now), nil, nil, time.Now), live: live}
 	f.ctx = auth.WithActor(t.Context(), auth.Local("ann"))
-	if _, err := f.rules.Seed(f.ctx, rule.DefaultProject, nil); err != nil {
+	if _, err := f.rules.Seed(f.ctx, rule.DefaultProject, nil, false); err != nil {
 		t.Fatal(err)
 	}
 	cfg := Config{

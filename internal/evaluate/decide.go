@@ -61,6 +61,7 @@ func (r *run) conclude(ctx context.Context) error {
 	c := &r.answer.Coverage
 	c.RulesNotAsked = len(r.sel.notAsked)
 	c.RulesCut, c.RulesSelected = c.RulesNotAsked, c.RulesInScope-c.RulesNotAsked
+	c.RulesUndecided = undecidedRules(r.answer.RuleVerdicts)
 	takePolicy(r)
 	if notice := notAskedNotice(&r.sel); notice != "" {
 		r.answer.Notices = append(r.answer.Notices, notice)
@@ -71,6 +72,22 @@ func (r *run) conclude(ctx context.Context) error {
 		r.answer.OverallVerdict = rule.NeedsConfirmation
 	}
 	return nil
+}
+
+// undecidedRules counts the verdicts that nothing has decided by severity; nil without any.
+func undecidedRules(verdicts []rule.RuleVerdict) map[rule.Severity]int {
+	var counts map[rule.Severity]int
+	for i := range verdicts {
+		v := &verdicts[i]
+		if v.DecidedBy != rule.ByNone || !v.Counts() {
+			continue
+		}
+		if counts == nil {
+			counts = map[rule.Severity]int{}
+		}
+		counts[v.Severity]++
+	}
+	return counts
 }
 
 // final makes the verdict of the i-th chosen rule what is answered, and hands it to a caller who listens.

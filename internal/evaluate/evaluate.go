@@ -9,6 +9,7 @@ import (
 	"tenet/internal/audit"
 	"tenet/internal/check"
 	"tenet/internal/corpus"
+	"tenet/internal/evaluate/find"
 	"tenet/internal/evaluate/record"
 	"tenet/internal/job"
 	"tenet/internal/judge"
@@ -55,8 +56,10 @@ type Config struct {
 	Fresh Judge
 	// Records reads what was recorded, and keeps submissions and feedback. Nil is enough for Evaluate and Applicable alone.
 	Records Store
-	Checks  *check.Cache
-	Now     func() time.Time
+	// Index finds what was recorded.
+	Index  *find.Index
+	Checks *check.Cache
+	Now    func() time.Time
 	// Released gives the rules that are active in an environment. Nil means that nothing is deployed anywhere.
 	Released Released
 	// Documents holds the uploaded documents that a submission may name; it may be nil.
@@ -100,7 +103,7 @@ func New(cfg Config) *Evaluator {
 	if cfg.Fresh == nil {
 		cfg.Fresh = cfg.Judge
 	}
-	return &Evaluator{cfg: cfg, Archive: record.NewArchive(cfg.Records.archive(), cfg.Now), owner: audit.NewID()}
+	return &Evaluator{cfg: cfg, Archive: record.NewArchive(cfg.Records.archive(), cfg.Index, cfg.Now), owner: audit.NewID()}
 }
 
 // Evaluate judges a subject against the rules of a project and records the evaluation. If ctx ends before the verdicts are

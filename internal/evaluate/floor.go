@@ -53,6 +53,7 @@ func takePolicy(r *run) {
 	if was := r.before; was != nil {
 		r.answer.Narrowed, r.answer.Notices, r.answer.Coverage.Uncovered = was.Narrowed, was.Notices, was.Coverage.Uncovered
 		r.answer.Coverage.UncoveredByDefault = was.Coverage.UncoveredByDefault
+		r.answer.Coverage.RulesUndecided = was.Coverage.RulesUndecided
 		return
 	}
 	n := narrowing{run: r, floor: &r.policy.Floor}

@@ -109,11 +109,8 @@ func TestWhatACallerNarrows(t *testing.T) {
 		"few rules in the list":    {func(r *evaluate.Request) { r.MaxRules = 5 }, "", ""},
 		"the bound node":           {func(r *evaluate.Request) { r.NodeID = nodeID("02") }, "", ""},
 		"a node below":             {func(r *evaluate.Request) { r.NodeID = nodeID("03") }, "node_id", ""},
-		"the node above":           {func(r *evaluate.Request) { r.NodeID = nodeID("01") }, "node_id", "node_id"},
-		"another node":             {func(r *evaluate.Request) { r.NodeID = nodeID("04") }, "node_id", "node_id"},
 		"a node of no binding":     {func(r *evaluate.Request) { r.NodeID, r.Input.Repository = nodeID("04"), "elsewhere/x" }, "node_id", "node_id"},
 		"a node and no repository": {func(r *evaluate.Request) { r.NodeID, r.Input.Repository = nodeID("02"), "" }, "node_id", "node_id"},
-		"one of two nodes":         {func(r *evaluate.Request) { r.NodeID, r.Input.Repository = nodeID("05"), "two/alike" }, "node_id", "node_id"},
 		"the scope":                {func(r *evaluate.Request) { r.Input.Scope = "finance/payments" }, "scope", ""},
 		"a scope below":            {func(r *evaluate.Request) { r.Input.Scope = "/finance/payments/cards/" }, "scope", ""},
 		"a scope above":            {func(r *evaluate.Request) { r.Input.Scope = "finance" }, "scope", "scope"},
@@ -153,6 +150,37 @@ func TestWhatACallerNarrows(t *testing.T) {
 				t.Errorf("with a policy that cannot be read: narrowed by %q, below the floor %q, %s", all, below, unread.OverallVerdict)
 			}
 		})
+	}
+}
+
+// A caller takes no repository to a node that is not its own or below it, whether the project has a floor or not; how the name of the
+// repository is written makes no difference.
+func TestNobodyChoosesTheNodeOfARepository(t *testing.T) {
+	b := floored(t, rule.ProjectPolicy{})
+	for name, tt := range map[string]struct{ repository, node, bound string }{
+		"the node above":     {"acme/pay", "01", "02"},
+		"the node beside":    {"acme/pay", "04", "02"},
+		"in another form":    {"https://github.com/Acme/pay.git", "04", "02"},
+		"a less certain one": {"two/alike", "05", "06"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := b.Evaluate(t.Context(), evaluate.Request{
+				ProjectID: "p", EvaluateOptions: wire.EvaluateOptions{NodeID: nodeID(tt.node)},
+				Input: subject.Input{Facts: map[string]any{"a": 1.0}, Repository: tt.repository},
+			})
+			if rule.CodeOf(err) != rule.CodeConflict || !strings.Contains(err.Error(), nodeID(tt.node)) || !strings.Contains(err.Error(), nodeID(tt.bound)) {
+				t.Errorf("evaluate: %v; want a conflict that names %s and %s", err, nodeID(tt.node), nodeID(tt.bound))
+			}
+			_, err = b.Applicable(t.Context(), evaluate.ApplicableQuery{ProjectID: "p", NodeID: nodeID(tt.node), Repository: tt.repository})
+			if rule.CodeOf(err) != rule.CodeConflict || !strings.Contains(err.Error(), nodeID(tt.bound)) {
+				t.Errorf("applicable: %v; want a conflict", err)
+			}
+		})
+	}
+	for _, id := range []string{"02", "03"} {
+		if _, err := b.Applicable(t.Context(), evaluate.ApplicableQuery{ProjectID: "p", NodeID: nodeID(id), Repository: "acme/pay"}); err != nil {
+			t.Errorf("node %s: %v", id, err)
+		}
 	}
 }
 

@@ -139,8 +139,8 @@ func listAside(r *run) {
 	}
 }
 
-// listWorst leaves in the answer the verdicts of rules that were asked about: if there are more than max_rules, the worst of them, each
-// group in the order of its rank.
+// listWorst leaves in the answer the verdicts of rules that were asked about: if there are more than max_rules, the worst of them: each
+// group by severity, and within that in the order of its rank.
 func listWorst(r *run) {
 	verdicts := r.answer.RuleVerdicts
 	order := make([]int, 0, len(verdicts))
@@ -152,7 +152,9 @@ func listWorst(r *run) {
 	total := len(order) + len(r.sel.aside)
 	var beyond []int
 	if len(order) > r.req.MaxRules && !r.listAll {
-		slices.SortStableFunc(order, func(a, b int) int { return goodness(&verdicts[a]) - goodness(&verdicts[b]) })
+		slices.SortStableFunc(order, func(a, b int) int {
+			return cmp.Or(goodness(&verdicts[a])-goodness(&verdicts[b]), verdicts[b].Severity.Rank()-verdicts[a].Severity.Rank())
+		})
 		order, beyond = order[:r.req.MaxRules], order[r.req.MaxRules:]
 	} else if len(order) == len(verdicts) {
 		listAside(r)
@@ -172,6 +174,7 @@ func listWorst(r *run) {
 			unsure++
 		}
 	}
+	r.answer.Coverage.RulesUnlistedBroken = denied
 	if denied+unsure > 0 {
 		r.answer.Notices = append(r.answer.Notices, fmt.Sprintf("Beyond max_rules, %s broken and %s to be confirmed are not listed.",
 			text.Plural(denied, "more rule"), text.Plural(unsure, "more rule")))

@@ -45,6 +45,9 @@ func TestRulesNotAsked(t *testing.T) {
 	if len(e.Notices) != 1 || !strings.Contains(e.Notices[0], "25 rules") || !strings.Contains(e.Notices[0], "NL-") || !strings.Contains(e.Notices[0], "15 more") {
 		t.Errorf("notices %q", e.Notices)
 	}
+	if n := e.Coverage.RulesUndecided; n[rule.Medium] != 25 || len(n) != 1 {
+		t.Errorf("undecided are %v", n)
+	}
 	if len(e.Narrowed) != 1 || e.Narrowed[0].Parameter != "max_rules" {
 		t.Errorf("narrowed %+v", e.Narrowed)
 	}
@@ -91,5 +94,34 @@ func TestWordsDoNotCoverAnAction(t *testing.T) {
 		if e := evaluator(t, noModel(t), tt.rule).run(t, tt.in); e.OverallVerdict != tt.want {
 			t.Errorf("%s: %s, want %s", name, e.OverallVerdict, tt.want)
 		}
+	}
+}
+
+// TestTheListIsCutByWhatItMeans has more broken and more undecided rules than an answer lists: those of the highest severity stay, and
+// the others are counted.
+func TestTheListIsCutByWhatItMeans(t *testing.T) {
+	few := func(r *evaluate.Request) { r.MaxRules = 5 }
+	var rules []rule.Rule
+	for i := range 10 {
+		r := patternRule("act")
+		r.Slug = fmt.Sprintf("PAT-%d", i)
+		if i == 9 {
+			r.Severity = rule.Critical
+		}
+		rules = append(rules, r)
+	}
+	e := evaluator(t, noModel(t), rules...).run(t, subject.Input{Action: "act"}, few)
+	if e.RuleVerdicts[0].RuleSlug != "PAT-9" || e.Coverage.RulesUnlistedBroken != 5 || e.Coverage.RulesUndecided != nil {
+		t.Errorf("the first is %s, coverage %+v", e.RuleVerdicts[0].RuleSlug, e.Coverage)
+	}
+	for i := range rules {
+		rules[i].Check = &rule.Check{CEL: "facts.missing == 1"}
+	}
+	e = evaluator(t, noModel(t), rules...).run(t, subject.Input{Facts: map[string]any{"a": 1}}, few)
+	if n := e.Coverage.RulesUndecided; e.RuleVerdicts[0].RuleSlug != "PAT-9" || n[rule.Critical] != 1 || n[rule.Medium] != 9 {
+		t.Errorf("the first is %s, undecided %v", e.RuleVerdicts[0].RuleSlug, n)
+	}
+	if e.OverallVerdict != rule.NeedsConfirmation || e.Coverage.RulesUnlisted != 5 {
+		t.Errorf("overall %s, coverage %+v", e.OverallVerdict, e.Coverage)
 	}
 }

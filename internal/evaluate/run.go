@@ -142,15 +142,20 @@ func (r *run) findNode(context.Context) (err error) {
 }
 
 // withinNode returns the rules in force at a federation node, or else at the one that a repository is bound to; nil where
-// neither is. An unknown node is not_found, a repository that is bound to two nodes alike a conflict: to take all rules, or
-// none, in their place would be a guess.
+// neither is. An unknown node is not_found. It is a conflict if a repository is bound to two nodes alike and no node is named: to take
+// all rules, or none, in their place would be a guess. So it is if the caller takes a repository to another node than its own or one
+// below that.
 func withinNode(view *corpus.View, nodeID, repository string, now time.Time) (*corpus.Within, error) {
+	tree := view.Federation()
 	if nodeID == "" {
-		bound, err := view.Federation().Bound(repository)
+		bound, err := tree.Bound(repository)
 		if err != nil || bound == "" {
 			return nil, err
 		}
-		nodeID = bound
+		return view.Within(bound, now)
+	}
+	if err := tree.MayTake(repository, nodeID); err != nil {
+		return nil, err
 	}
 	return view.Within(nodeID, now)
 }

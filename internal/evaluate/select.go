@@ -94,12 +94,14 @@ func (sel *selection) silence(q *corpus.Query) []string {
 
 // runChecks runs the checks of the chosen rules, each on the part of the subject that its rule concerns.
 func (r *run) runChecks(ctx context.Context) error {
+	checks := make([]*rule.Check, len(r.sel.chosen))
+	for i := range checks {
+		checks[i] = r.sel.chosen[i].Rule.Check
+	}
+	programs, faults := r.e.cfg.Checks.GetAll(checks)
 	for i := range r.sel.chosen {
 		c := &r.sel.chosen[i]
-		if c.Rule.Check == nil {
-			continue
-		}
-		if c.program, c.fault = r.e.cfg.Checks.Get(c.Rule.Check); c.fault == nil {
+		if c.program, c.fault = programs[i], faults[i]; c.program != nil {
 			c.outcome, c.ran = c.program.Run(ctx, r.part(c.Entry).checked), true
 		}
 	}

@@ -106,7 +106,7 @@ func (e *Evaluator) submissionNamed(ctx context.Context, n Named, projectID stri
 	}
 	switch {
 	case rule.CodeOf(err) == rule.CodeNotFound:
-		return nil, nil
+		return nil, freeID(ctx, e, projectID, n.SubmissionID)
 	case err != nil:
 		return nil, err
 	case n.SubmissionID != "" && (s.ID != n.SubmissionID || s.BodyHash != n.BodyHash):
@@ -115,6 +115,21 @@ func (e *Evaluator) submissionNamed(ctx context.Context, n Named, projectID stri
 		return nil, rule.Errorf(rule.CodeConflict, "the idempotency key %q stands for another request; use a new one", n.Key)
 	}
 	return &s, nil
+}
+
+// freeID reports a conflict if a submission id is that of an evaluation. A request without a name goes by that id, which must not lead to
+// another answer.
+func freeID(ctx context.Context, e *Evaluator, projectID, id string) error {
+	if !rule.IsID(id) {
+		return nil
+	}
+	switch _, err := e.Get(ctx, projectID, id); {
+	case err == nil, record.IsPruned(err):
+		return rule.Errorf(rule.CodeConflict, "the submission_id %q is that of an evaluation; use another one", id)
+	case rule.CodeOf(err) != rule.CodeNotFound:
+		return err
+	}
+	return nil
 }
 
 func (e *Evaluator) newSubmission(ctx context.Context, n Named, r *run) *store.Submission {

@@ -38,7 +38,7 @@ type bindings struct {
 }
 
 type found struct {
-	id  string
+	ids []string // of several, nothing decides between them
 	err error
 }
 
@@ -70,30 +70,60 @@ func (b *bindings) index(nodes []*Node) {
 // with more literal characters, then the one that names the host, of equals the node of the lower level. If that leaves two, the error is
 // a conflict that names them.
 func (t *Tree) Bound(repository string) (string, error) {
+	f := t.bound(repository)
+	if f.err != nil || len(f.ids) == 0 {
+		return "", f.err
+	}
+	return f.ids[0], nil
+}
+
+// MayTake returns an error if a caller must not take a repository to a node: a conflict if the repository is bound, and neither to that
+// node nor to one above it. A node that does not exist is not refused here.
+func (t *Tree) MayTake(repository, nodeID string) error {
+	f := t.bound(repository)
+	asked, ok := t.Node(nodeID)
+	if !ok || len(f.ids) == 0 {
+		return nil
+	}
+	if slices.ContainsFunc(t.Chain(asked.ID), func(n *Node) bool { return slices.Contains(f.ids, n.ID) }) {
+		return nil
+	}
+	names := make([]string, len(f.ids))
+	for i, id := range f.ids {
+		if n, ok := t.Node(id); ok {
+			names[i] = n.Name + " (" + id + ")"
+		}
+	}
+	return rule.Errorf(rule.CodeConflict,
+		"the repository %q is bound to the node %s, and node_id names %s (%s), which is neither that node nor below it; leave out node_id",
+		repository, strings.Join(names, " and to "), asked.Name, asked.ID)
+}
+
+func (t *Tree) bound(repository string) found {
 	if t.Len() == 0 || repository == "" {
-		return "", nil
+		return found{}
 	}
 	b := &t.shape.of(t).bound
 	if len(b.exact)+len(b.globs) == 0 {
-		return "", nil
+		return found{}
 	}
 	b.mu.Lock()
 	f, ok := b.known[repository]
 	b.mu.Unlock()
 	if ok {
-		return f.id, f.err
+		return f
 	}
-	f.id, f.err = b.find(repository)
+	f = b.find(repository)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if len(b.known) >= maxRemembered {
 		clear(b.known)
 	}
 	b.known[strings.Clone(repository)] = f
-	return f.id, f.err
+	return f
 }
 
-func (b *bindings) find(repository string) (string, error) {
+func (b *bindings) find(repository string) found {
 	name := rule.ParseRepository(repository)
 	var matching []match
 	try := func(list []*binding) {
@@ -111,18 +141,22 @@ func (b *bindings) find(repository string) (string, error) {
 		try(b.globs)
 	}
 	if len(matching) == 0 {
-		return "", nil
+		return found{}
 	}
 	slices.SortFunc(matching, func(x, y match) int { return cmp.Or(weigh(x, y), strings.Compare(x.node.ID, y.node.ID)) })
 	first := matching[0]
+	f := found{ids: []string{first.node.ID}}
 	for _, other := range matching[1:] {
-		if other.node.ID != first.node.ID && weigh(first, other) == 0 {
-			return "", rule.Errorf(rule.CodeConflict,
+		if slices.Contains(f.ids, other.node.ID) || weigh(first, other) != 0 {
+			continue
+		}
+		if f.ids = append(f.ids, other.node.ID); f.err == nil {
+			f.err = rule.Errorf(rule.CodeConflict,
 				"the repository %q is bound to the nodes %s (%s, by %s) and %s (%s, by %s) alike; name one by node_id, or make one glob more specific",
 				repository, first.node.Name, first.node.ID, first.text, other.node.Name, other.node.ID, other.text)
 		}
 	}
-	return first.node.ID, nil
+	return f
 }
 
 // weigh orders bindings that match; the one that wins comes first.

@@ -1,6 +1,7 @@
 package federation
 
 import (
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -14,6 +15,8 @@ type Source interface {
 	Federation() *Tree
 	// Rule returns a rule of any status by its id.
 	Rule(id string) (*rule.Rule, bool)
+	// Guarded lists the rules that are [rule.Rule.Guarded] and, at this time or another, in force.
+	Guarded() iter.Seq[*rule.Rule]
 }
 
 // Entry is a rule that holds at a node.
@@ -55,6 +58,8 @@ type Set struct {
 	// Entries come in order of the depth of their nodes, the root's first, and then of rule ids.
 	Entries  []Entry
 	Replaced []Replaced
+	// Everywhere lists, in order of their ids, the guarded rules that hold because no node of the tree has them.
+	Everywhere []*rule.Rule
 	// From and Until bound the time in which the set holds as long as nothing is changed; zero is unbounded. From is
 	// included, Until is not.
 	From, Until time.Time
@@ -70,7 +75,36 @@ func (s *Set) Holds(t time.Time) bool {
 // Attached rules hold at the node and all nodes below it. An override takes the place of the rule it names, and of all rules
 // that took that place higher up, so the nearest override wins. Rules that are not in force are left out, and override nothing.
 // Nor does an override that loosens a CRITICAL rule without permission: then both hold.
+//
+// Guarded rules that are attached to no node of the tree hold as well, unless the node or one above it has only its own rules.
 func Effective(src Source, nodeID string, now time.Time) (*Set, bool) {
+	r, ok := attachedRules(src, nodeID, now)
+	if !ok {
+		return nil, false
+	}
+	if src.Federation().OwnRulesOnly(nodeID) == nil {
+		r.findEverywhere()
+	}
+	return r.set, true
+}
+
+// findEverywhere adds the guarded rules that no node has.
+func (r *resolution) findEverywhere() {
+	tree := r.src.Federation()
+	for x := range r.src.Guarded() {
+		if tree.attached(x.ID) {
+			continue
+		}
+		r.bound(&x.EffectivePeriod)
+		if x.InForce(r.now) {
+			r.set.Everywhere = append(r.set.Everywhere, x)
+		}
+	}
+	slices.SortFunc(r.set.Everywhere, func(a, b *rule.Rule) int { return strings.Compare(a.ID, b.ID) })
+}
+
+// attachedRules resolves the attachments on the way to a node.
+func attachedRules(src Source, nodeID string, now time.Time) (*resolution, bool) {
 	chain := src.Federation().Chain(nodeID)
 	if chain == nil {
 		return nil, false
@@ -86,7 +120,7 @@ func Effective(src Source, nodeID string, now time.Time) (*Set, bool) {
 		r.descend(depth, n)
 	}
 	r.collect(chain)
-	return r.set, true
+	return r, true
 }
 
 // resolution is the work of Effective.

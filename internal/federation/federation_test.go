@@ -2,6 +2,7 @@ package federation_test
 
 import (
 	"fmt"
+	"iter"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -27,6 +28,16 @@ type corpus struct {
 func (c *corpus) Federation() *federation.Tree { return c.tree }
 
 func (c *corpus) Rule(id string) (*rule.Rule, bool) { r, ok := c.rules[id]; return r, ok }
+
+func (c *corpus) Guarded() iter.Seq[*rule.Rule] {
+	return func(yield func(*rule.Rule) bool) {
+		for _, r := range c.rules {
+			if r.Guarded() && !yield(r) {
+				return
+			}
+		}
+	}
+}
 
 func newCorpus(rules ...string) *corpus {
 	c := &corpus{rules: map[string]*rule.Rule{}}

@@ -34,6 +34,9 @@ func byRule(a *rule.Attachment, id string) int { return strings.Compare(a.RuleID
 type Tree struct {
 	nodes []*Node // in order of their ids
 	shape *shape  // shared by trees that differ in attachments only
+
+	once sync.Once
+	held map[string]struct{} // ids of the attached rules
 }
 
 // Len returns the number of nodes.
@@ -144,6 +147,34 @@ func attach(have []*rule.Attachment, changes []store.AttachmentState) []*rule.At
 		}
 	}
 	return append(out, have...)
+}
+
+// attached reports whether some node has a rule. The first call for a tree takes time in proportion to its attachments.
+func (t *Tree) attached(ruleID string) bool {
+	if t == nil {
+		return false
+	}
+	t.once.Do(func() {
+		t.held = map[string]struct{}{}
+		for _, n := range t.nodes {
+			for _, a := range n.Attached {
+				t.held[a.RuleID] = struct{}{}
+			}
+		}
+	})
+	_, ok := t.held[ruleID]
+	return ok
+}
+
+// OwnRulesOnly returns the nearest node, from the node up, that has only its own rules; nil if none has.
+func (t *Tree) OwnRulesOnly(id string) *Node {
+	chain := t.Chain(id)
+	for _, n := range slices.Backward(chain) {
+		if n.OwnRulesOnly {
+			return n
+		}
+	}
+	return nil
 }
 
 // Chain is the way from the root to a node, both included; nil without the node.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -69,6 +70,9 @@ func (ni *nodesImport) Federation() *federation.Tree { return ni.after }
 // Rule finds a rule as it is after the import.
 func (ni *nodesImport) Rule(id string) (*rule.Rule, bool) { return ni.rules.rule(id) }
 
+// Guarded lists the rules that the weakening guard protects, as they are after the import.
+func (ni *nodesImport) Guarded() iter.Seq[*rule.Rule] { return ni.rules.guarded() }
+
 // overlay is the rules of a view with some of them changed.
 type overlay struct {
 	view         *corpus.View
@@ -92,6 +96,21 @@ func (o *overlay) rule(id string) (*rule.Rule, bool) {
 		return r, true
 	}
 	return o.view.Rule(id)
+}
+
+func (o *overlay) guarded() iter.Seq[*rule.Rule] {
+	return func(yield func(*rule.Rule) bool) {
+		for r := range o.view.Guarded() {
+			if o.byID[r.ID] == nil && !yield(r) {
+				return
+			}
+		}
+		for _, r := range o.byID {
+			if r.Guarded() && (r.Status == rule.Approved || r.Status == rule.Effective) && !yield(r) {
+				return
+			}
+		}
+	}
 }
 
 // get finds a rule by id or slug, as [corpus.View.Get] does.

@@ -229,7 +229,7 @@ func TestExampleFederation(t *testing.T) {
 	}
 	each(t, func(t *testing.T, c *catalog.Catalog, h *hierarchy.Hierarchy, _ store.Store) {
 		ctx := as(t.Context(), "ann")
-		if _, err := c.Seed(ctx, "seeded", []*wire.RuleFile{parse(t, string(data))}); err != nil {
+		if _, err := c.Seed(ctx, "seeded", []*wire.RuleFile{parse(t, string(data))}, false); err != nil {
 			t.Fatal(err)
 		}
 		tree, err := h.Tree(ctx, "seeded")

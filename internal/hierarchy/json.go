@@ -19,7 +19,14 @@ func EncodeEffective(e *wire.EffectiveRules) ([]byte, error) {
 		}
 		w.rule(&e.Rules[i])
 	}
-	w.raw(`],"total":` + strconv.Itoa(e.Total) + "}\n")
+	w.raw(`],"total":` + strconv.Itoa(e.Total) + `,"everywhere":{"total":` + strconv.Itoa(e.Everywhere.Total) + `,"rules":[`)
+	for i := range e.Everywhere.Rules {
+		if i > 0 {
+			w.raw(",")
+		}
+		w.brief(&e.Everywhere.Rules[i])
+	}
+	w.raw("]}}\n")
 	return w.b, w.err
 }
 
@@ -42,8 +49,23 @@ func (w *jsonWriter) text(name, value string) {
 }
 
 func (w *jsonWriter) rule(e *wire.EffectiveRule) {
-	r := &e.Rule
-	w.text(`{"rule":{"id":`, r.ID)
+	w.raw(`{"rule":`)
+	w.brief(&e.Rule)
+	w.text(`,"source_node_id":`, e.SourceNodeID)
+	w.raw(`,"overridden_rule_id":`)
+	if e.OverriddenID == nil {
+		w.raw("null")
+	} else {
+		w.text("", *e.OverriddenID)
+	}
+	if e.OverriddenSlug != "" {
+		w.text(`,"overridden_slug":`, e.OverriddenSlug)
+	}
+	w.raw(`,"inherited":` + strconv.FormatBool(e.Inherited) + "}")
+}
+
+func (w *jsonWriter) brief(r *wire.RuleBrief) {
+	w.text(`{"id":`, r.ID)
 	if r.Slug != "" {
 		w.text(`,"slug":`, r.Slug)
 	}
@@ -60,15 +82,5 @@ func (w *jsonWriter) rule(e *wire.EffectiveRule) {
 	}
 	w.text(`],"enforcement":`, string(r.Enforcement))
 	w.text(`,"status":`, string(r.Status))
-	w.text(`},"source_node_id":`, e.SourceNodeID)
-	w.raw(`,"overridden_rule_id":`)
-	if e.OverriddenID == nil {
-		w.raw("null")
-	} else {
-		w.text("", *e.OverriddenID)
-	}
-	if e.OverriddenSlug != "" {
-		w.text(`,"overridden_slug":`, e.OverriddenSlug)
-	}
-	w.raw(`,"inherited":` + strconv.FormatBool(e.Inherited) + "}")
+	w.raw("}")
 }

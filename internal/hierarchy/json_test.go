@@ -31,6 +31,10 @@ func TestEffectiveRulesAsJSON(t *testing.T) {
 	proptest.Check(t, func(t *rapid.T) {
 		rules := wire.EffectiveRules{NodeID: rapid.String().Draw(t, "node"), Rules: append([]wire.EffectiveRule{}, rapid.SliceOfN(entry, 0, 4).Draw(t, "rules")...)}
 		rules.Total = len(rules.Rules)
+		rules.Everywhere = wire.EverywhereRules{Total: rapid.IntRange(0, 999).Draw(t, "everywhere"), Rules: []wire.RuleBrief{}}
+		for range rapid.IntRange(0, 2).Draw(t, "listed") {
+			rules.Everywhere.Rules = append(rules.Everywhere.Rules, entry.Draw(t, "rule").Rule)
+		}
 		fast, err := hierarchy.EncodeEffective(&rules)
 		if err != nil {
 			t.Fatal(err)
@@ -52,7 +56,7 @@ func TestEffectiveRulesAsJSON(t *testing.T) {
 			t.Fatalf("%s\nbut %s", fast, usual.Bytes())
 		}
 	})
-	if empty, err := hierarchy.EncodeEffective((&wire.EffectiveRules{NodeID: "n"})); err != nil || string(empty) != `{"node_id":"n","effective_rules":[],"total":0}`+"\n" {
+	if empty, err := hierarchy.EncodeEffective((&wire.EffectiveRules{NodeID: "n"})); err != nil || string(empty) != `{"node_id":"n","effective_rules":[],"total":0,"everywhere":{"total":0,"rules":[]}}`+"\n" {
 		t.Errorf("%s, %v", empty, err)
 	}
 }

@@ -2,6 +2,7 @@ package hierarchy
 
 import (
 	"context"
+	"iter"
 	"slices"
 
 	"tenet/internal/audit"
@@ -48,6 +49,9 @@ func (e *edit) Federation() *federation.Tree { return e.tree }
 
 // Rule finds a rule by its id.
 func (e *edit) Rule(id string) (*rule.Rule, bool) { return e.view.Rule(id) }
+
+// Guarded lists the rules that the weakening guard protects.
+func (e *edit) Guarded() iter.Seq[*rule.Rule] { return e.view.Guarded() }
 
 // change runs fn on the exact state of a project's federation.
 func (h *Hierarchy) change(ctx context.Context, projectID string, fn func(*edit) error) error {

@@ -123,6 +123,10 @@ func effectiveRules(view *corpus.View, within *corpus.Within) *wire.EffectiveRul
 			out.Rules[i].OverriddenID, out.Rules[i].OverriddenSlug = &e.Overrides, slugOf(view, e.Overrides)
 		}
 	}
+	out.Everywhere = wire.EverywhereRules{Total: len(within.Everywhere), Rules: []wire.RuleBrief{}}
+	for _, r := range within.Everywhere[:min(len(within.Everywhere), wire.MaxEverywhere)] {
+		out.Everywhere.Rules = append(out.Everywhere.Rules, brief(r, r.Scope))
+	}
 	return out
 }
 

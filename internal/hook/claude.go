@@ -18,6 +18,9 @@ var claudeQuiet = []string{
 	"ListMcpResourcesTool", "ReadMcpResourceTool", "Skill", "SlashCommand", "ToolSearch",
 }
 
+// claudeAfter are the events about a use of a tool at which its hook has been asked before.
+var claudeAfter = []string{"PermissionRequest", "PermissionDenied", "PostToolUseFailure", "PostToolBatch", "Notification"}
+
 const (
 	preToolUse  = "PreToolUse"
 	postToolUse = "PostToolUse"
@@ -32,6 +35,9 @@ func Claude(payload []byte) (Question, error) {
 	q := Question{Mode: rule.Preflight}
 	q.Event, _ = o.text("hook_event_name")
 	q.Dir, _ = o.text("cwd")
+	if _, ofCode := o.text("hookEventName"); ofCode && q.Event == "" { // VS Code runs the hooks of Claude Code too, with its own payloads
+		return Copilot(payload)
+	}
 	switch q.Event {
 	case preToolUse:
 	case postToolUse:
@@ -39,6 +45,9 @@ func Claude(payload []byte) (Question, error) {
 	case "":
 		return q, errors.New("the payload has no hook_event_name")
 	default:
+		if _, uses := o["tool_input"]; uses && !slices.Contains(claudeAfter, q.Event) {
+			return q, fmt.Errorf("the event %q is unknown to Tenet", q.Event)
+		}
 		q.Skip, q.Note = true, fmt.Sprintf("nothing is judged at the event %s; set the hook for PreToolUse", q.Event)
 		return q, nil
 	}
@@ -68,7 +77,7 @@ func Claude(payload []byte) (Question, error) {
 		server, tool, _ := strings.Cut(rest, "__")
 		return q, q.remote(server, tool, name, in)
 	}
-	return q, fmt.Errorf("the tool %q is unknown to Tenet, which cannot judge its effect", name)
+	return q, unknown(&q, name, in)
 }
 
 // claudeEdit asks about an edit before or after the tool makes it.
@@ -77,7 +86,7 @@ func (q *Question) claudeEdit(tool string, o, in object) error {
 	if !ok {
 		return errors.New("the edit names no file_path")
 	}
-	f := place(q.Dir, name)
+	f := q.place(name)
 	if q.Mode == rule.Posthoc {
 		before := ""
 		if answer, err := o.inner("tool_response"); err == nil {
@@ -107,14 +116,15 @@ func (q *Question) cell(in object) error {
 	if !ok {
 		return errors.New("the edit names no notebook_path")
 	}
+	f := q.place(name)
 	if mode, _ := in.text("edit_mode"); mode == "delete" {
-		return q.action("Delete a cell of the notebook %s", place(q.Dir, name).path)
+		return q.action("Delete a cell of the notebook %s", f.path)
 	}
 	source, ok := in.text("new_source")
 	if !ok {
 		return errors.New("the edit names no new_source")
 	}
-	q.fragment(place(q.Dir, name), source)
+	q.fragment(f, source)
 	return nil
 }
 

@@ -81,7 +81,7 @@ func (q *Question) cursorEdited(o object) error {
 	if err != nil {
 		return err
 	}
-	f := place(q.Dir, name)
+	f := q.place(name)
 	now, err := f.read()
 	if err != nil {
 		return err
@@ -107,14 +107,17 @@ func (q *Question) cursorTool(o object) error {
 	switch tool {
 	case "Write", "Edit", "StrReplace", "TabWrite":
 	case "Delete":
-		return q.action("Delete the file %s", place(q.Dir, name).path)
+		f := q.place(name)
+		was := ""
+		q.touches(f, &was, nil)
+		return q.action("Delete the file %s", f.path)
 	default:
-		return fmt.Errorf("the tool %q is unknown to Tenet, which cannot judge its effect", tool)
+		return unknown(q, tool, in)
 	}
 	if !named {
 		return errors.New("the edit names no file_path")
 	}
-	f := place(q.Dir, name)
+	f := q.place(name)
 	if content, ok := in.first("content", "contents", "file_text"); ok {
 		return q.write(f, content)
 	}

@@ -219,6 +219,7 @@ func undo(text string, edits []edit) (string, bool) {
 func (q *Question) write(f file, content string) error {
 	before, err := f.read()
 	if errors.Is(err, errNone) {
+		q.touches(f, nil, &content)
 		q.Files = f.files(content)
 		return nil
 	}
@@ -247,6 +248,7 @@ func (q *Question) edit(f file, edits []edit) error {
 	case !ok: // a less exact tool may accept it, with a result that only the tool knows
 		return fmt.Errorf("the edit does not fit the text of %s, so its result is not certain", f.path)
 	case err != nil:
+		q.touches(f, nil, &after)
 		q.Files = f.files(after)
 		return nil
 	}
@@ -283,6 +285,7 @@ func (q *Question) fragment(f file, text string) {
 
 // change asks about a change of a file's text, as a diff with the lines of the file.
 func (q *Question) change(f file, before, after string) error {
+	q.touches(f, &before, &after)
 	switch {
 	case len(after) > maxFile || len(before) > maxFile:
 		return f.tooLarge()

@@ -1,5 +1,5 @@
-// Package hook implements the hook protocols of Claude Code and Cursor: it reads the payload about an edit or a command,
-// returns the question to judge, and writes the answer as the tool expects it. Payloads are data: nothing in them changes how
+// Package hook implements the hook protocols of coding agents: it reads the payload about an edit or a command, returns the question
+// to judge, and writes the answer as the tool expects it. Payloads are data: nothing in them changes how
 // Tenet judges them.
 package hook
 
@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"strings"
 
+	"tenet/internal/hook/guard"
 	"tenet/internal/rule"
 	"tenet/internal/subject"
 )
@@ -63,6 +64,8 @@ type Question struct {
 	Dir string
 	// Unknown says in words what could not be worked out of the effect of a command or call.
 	Unknown []string
+	// Acts lists the intended commands and edits for the guard of Tenet's own walls, also where the question cannot be judged.
+	Acts []guard.Act
 }
 
 // Reader reads a payload. Its error says in words why Tenet cannot judge it; the question then has the event, if the payload

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"tenet/internal/hook/guard"
 	"tenet/internal/rule"
 	"tenet/internal/shell"
 	"tenet/internal/subject"
@@ -22,15 +23,30 @@ func (q *Question) command(tool string, in object) error {
 	if !ok || strings.TrimSpace(command) == "" {
 		return errors.New("the payload has no command")
 	}
+	return q.run(tool, command)
+}
+
+// run asks about a shell command of a tool, and about the files that it leaves.
+func (q *Question) run(tool, command string) error {
+	if tool == "PowerShell" {
+		q.Acts = append(q.Acts, guard.Act{Text: command, Dir: q.Dir})
+		q.unsure("programs of PowerShell are not followed")
+		return q.action("%s", command)
+	}
+	q.Acts = append(q.Acts, guard.Act{Command: command, Dir: folder(q.Dir)})
 	if err := q.action("%s", command); err != nil {
 		return err
 	}
-	if tool == "PowerShell" {
-		q.unsure("programs of PowerShell are not followed")
-	} else {
-		q.follow(command)
-	}
+	q.follow(command)
 	return nil
+}
+
+// folder is the absolute name of the folder that a tool works in.
+func folder(dir string) string {
+	if full, err := filepath.Abs(dir); err == nil {
+		return full
+	}
+	return dir
 }
 
 // unsure notes why the whole effect of a question is not known.
@@ -53,6 +69,7 @@ func (q *Question) follow(command string) {
 		return
 	}
 	e := script.Effect(shell.Disk{}, dir)
+	q.Acts[len(q.Acts)-1].Effect = &e
 	for _, why := range e.Unknown {
 		q.unsure(why)
 	}
@@ -136,6 +153,7 @@ const filesystem = "filesystem"
 // remote asks about a call of a tool of an MCP server, and about the file that it writes, if its arguments have the form of such a
 // call. Only calls of the reference server for files have a known effect.
 func (q *Question) remote(server, tool, full string, in object) error {
+	q.fields(tool, in)
 	if err := q.call(full, in); err != nil {
 		return err
 	}
@@ -170,6 +188,9 @@ func (q *Question) remote(server, tool, full string, in object) error {
 	now := &shell.File{Kind: shell.Regular, After: &after}
 	if !fresh && err == nil && fits {
 		now.Before = &before
+	}
+	if fits && (err == nil || fresh) && q.Mode == rule.Preflight && server == filesystem {
+		q.touches(f, now.Before, &after)
 	}
 	mode := q.Mode
 	q.Mode = rule.Preflight // the texts are those to judge

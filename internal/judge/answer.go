@@ -2,6 +2,7 @@ package judge
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -98,7 +99,8 @@ func parseAnswer(text string, n int) (answers []*answer, faults []string) {
 // parseEntry reads one entry. A nil answer means that even its rule is unclear; an answer with a fault is unusable.
 func parseEntry(content string) (*answer, string) {
 	var a answer
-	if err := json.Unmarshal([]byte(content), &a); err != nil {
+	// Names in any case: an entry with "verdict" and "Verdict" says two things.
+	if err := json.Unmarshal([]byte(content), &a, json.MatchCaseInsensitiveNames(true)); err != nil {
 		return nil, "its entry is not what was asked for"
 	}
 	tooLong := func(s string, limit int) bool { return len(s) > limit && utf8.RuneCountInString(s) > limit }
@@ -119,7 +121,11 @@ func parseEntry(content string) (*answer, string) {
 	}
 	a.Absence, a.Reasoning, a.Issue, a.Fix = llm.Clean(a.Absence), llm.Clean(a.Reasoning), llm.Clean(a.Issue), llm.Clean(a.Fix)
 	switch a.Verdict {
-	case rule.Allow, rule.NeedsConfirmation:
+	case rule.Allow:
+		if (quoted || a.Absence != "") && objects(a.Issue) {
+			return &a, "its entry allows and objects to something at once"
+		}
+	case rule.NeedsConfirmation:
 	case rule.Deny:
 		if !quoted && a.Absence == "" {
 			return &a, "its entry denies without evidence"
@@ -131,6 +137,15 @@ func parseEntry(content string) (*answer, string) {
 		return &a, "its entry gives no reasoning"
 	}
 	return &a, ""
+}
+
+// objects reports whether the issue of an entry names one, instead of saying that there is none.
+func objects(issue string) bool {
+	if letters(issue) < minReasoning {
+		return false
+	}
+	first := strings.FieldsFunc(strings.ToLower(issue), func(r rune) bool { return !unicode.IsLetter(r) })[0]
+	return !slices.Contains([]string{"no", "none", "not", "nothing", "n", "na", "null"}, first)
 }
 
 // letters counts the letters of s.

@@ -52,12 +52,39 @@ func FuzzParseAnswer(f *testing.F) {
 	})
 }
 
+// TestAnEntryThatContradictsItselfIsUnusable has entries that allow in one place and do not in another.
+func TestAnEntryThatContradictsItselfIsUnusable(t *testing.T) {
+	entry := func(verdict, more string) string {
+		return `{"verdicts":[{"rule_ref":"R1","reasoning":"because of it",` + more + verdict + `}]}`
+	}
+	const allow, quote = `"verdict":"ALLOW"`, `"evidence":[{"quote":"rm -rf","file":""}],`
+	for _, c := range []struct {
+		text, fault string
+	}{
+		{entry(`"verdict":"ALLOW","Verdict":"DENY"`, ""), "not what was asked for"},
+		{entry(`"VERDICT":"DENY","verdict":"ALLOW"`, ""), "not what was asked for"},
+		{entry(allow, `"Rule_Ref":"R2",`), "not what was asked for"},
+		{entry(allow, quote+`"issue":"It deletes everything.",`), "objects"},
+		{entry(allow, `"absence":"a test","issue":"It brings no test.",`), "objects"},
+		{entry(allow, quote+`"issue":"No issue found.",`), ""},
+		{entry(allow, quote+`"issue":"none",`), ""},
+		{entry(allow, quote), ""},
+		{entry(`"verdict":"NEEDS_CONFIRMATION"`, quote+`"issue":"It deletes everything.",`), ""},
+	} {
+		answers, faults := parseAnswer(c.text, 1)
+		if (answers[0] == nil) != (c.fault != "") || !strings.Contains(faults[0], c.fault) {
+			t.Errorf("%s: %+v, fault %q, want %q", c.text, answers[0], faults[0], c.fault)
+		}
+	}
+}
+
 // TestPromptsOfAVersionNeverChange holds the content of every released prompt version. To change a prompt, copy the
 // folder, raise PromptVersion, and add the new hash; verdicts are kept and replayed by version.
 func TestPromptsOfAVersionNeverChange(t *testing.T) {
 	want := map[string]string{
 		"v1": "b5c85fa459a1bef295f8511b3fd930612be545ba75c2f015f5920901301f68e7",
 		"v2": "1c567956b6d2e98700e3f5c46f5618834b729eaff201c037ca2f344287c085af",
+		"v3": "815caabb6f337b6ab935733c9aed029e9328af5c7f0fa2af7322f9157b3acc08",
 	}
 	folders, err := fs.ReadDir(prompts, "prompts")
 	if err != nil {
@@ -91,5 +118,19 @@ func TestPromptsOfAVersionNeverChange(t *testing.T) {
 func TestTheSystemTextIsShort(t *testing.T) {
 	if n := len(systemText); n > 1400 {
 		t.Errorf("the system text has %d bytes", n)
+	}
+}
+
+// A MUST_NOT rule whose statement forbids in its own words reaches the model as one prohibition, not two; one that names the forbidden act
+// keeps MUST_NOT.
+func TestProhibitionsReachTheModelOnce(t *testing.T) {
+	for statement, want := range map[string]string{
+		"Keys must not be logged.":          `{"rule_ref":"R1","MUST":"Keys must not be logged."}`,
+		"Log keys.":                         `{"rule_ref":"R1","MUST_NOT":"Log keys."}`,
+		"Log keys that must not be shared.": `{"rule_ref":"R1","MUST_NOT":"Log keys that must not be shared."}`,
+	} {
+		if got := ruleLine(ref(0), rule.MustNot, statement, ruleRest{}); got != want {
+			t.Errorf("the model sees %s, want %s", got, want)
+		}
 	}
 }

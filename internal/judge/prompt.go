@@ -12,12 +12,13 @@ import (
 	"text/template"
 
 	"tenet/internal/llm"
+	"tenet/internal/norm"
 	"tenet/internal/rule"
 )
 
 // PromptVersion names the prompt templates in use. Verdicts given under different versions are not the same verdicts, so
 // nobody edits a template: a change gets a new folder and a new version.
-const PromptVersion = "v2"
+const PromptVersion = "v3"
 
 //go:embed prompts
 var prompts embed.FS
@@ -38,9 +39,9 @@ func mustRead(name string) string {
 }
 
 // ruleLine is a rule as the model sees it: JSON, so that a statement cannot pass for another rule, with the modality as the
-// name of the statement.
+// name of the statement. A prohibition in the statement's own words is named MUST, or the model would read two negations.
 func ruleLine(ref string, m rule.Modality, statement string, rest any) string {
-	line := `{"rule_ref":"` + ref + `","` + string(m) + `":` + llm.JSON(statement)
+	line := `{"rule_ref":"` + ref + `","` + string(norm.Stated(statement, m)) + `":` + llm.JSON(statement)
 	if more := strings.TrimPrefix(llm.JSON(rest), "{"); more != "}" {
 		return line + "," + more
 	}

@@ -35,7 +35,7 @@ const (
 	TooLong = "too_long"
 	// Dangling: the statement refers to something that is not in it, such as "see above".
 	Dangling = "dangling_reference"
-	// DoubleNegation: two negations that a reader must cancel against each other.
+	// DoubleNegation: two negations that a reader must cancel against each other, in the statement or between statement and modality.
 	DoubleNegation = "double_negation"
 )
 
@@ -108,7 +108,7 @@ func Statement(s string, modality rule.Modality) []rule.Finding {
 	if modality == rule.May || modality == rule.Info {
 		return found
 	}
-	return append(found, w.duties(modality)...)
+	return append(append(found, w.duties(modality)...), w.polarity(modality)...)
 }
 
 // coverage looks at what the rule concerns and how it is tried.

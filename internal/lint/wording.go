@@ -3,6 +3,7 @@ package lint
 import (
 	"strings"
 
+	"tenet/internal/norm"
 	"tenet/internal/rule"
 )
 
@@ -39,7 +40,7 @@ func (s *statement) within(list map[string][][]string, q string) bool {
 }
 
 // doubleNegation finds two negations close to each other within one clause, as in "must not be merged without no review".
-// "not ... without" and "not ... unless" are the usual way to write a condition, and are let pass.
+// "not ... without" and "not ... unless" are the usual way to write a condition, and "not even" stresses the negation before it.
 func (s *statement) doubleNegation() (string, bool) {
 	last := -1
 	for i, w := range s.words {
@@ -49,12 +50,17 @@ func (s *statement) doubleNegation() (string, bool) {
 		if w.code || !negative[w.text] {
 			continue
 		}
-		if last >= 0 && i-last <= 4 && w.text != "without" && w.text != "unless" {
+		if last >= 0 && i-last <= 4 && w.text != "without" && w.text != "unless" && !s.follows(i, "even") {
 			return s.text[s.words[last].start:w.end], true
 		}
 		last = i
 	}
 	return "", false
+}
+
+// follows reports whether a word comes behind word i.
+func (s *statement) follows(i int, text string) bool {
+	return i+1 < len(s.words) && s.words[i+1].text == text
 }
 
 // duty is one demand of a statement.
@@ -77,13 +83,40 @@ func (s *statement) duties(modality rule.Modality) []rule.Finding {
 		q := s.text[s.words[all[1].at].start:]
 		found = append(found, rule.Finding{Code: SeveralDuties, Quote: quoted(q), Message: "The statement demands several things, and one verdict cannot say which is broken; make each a rule of its own."})
 	}
-	if stated := all[0].modality; stated != "" && !agrees(stated, modality) {
+	if stated := all[0].modality; stated != "" && !agrees(stated, modality) && modality != rule.MustNot {
 		found = append(found, rule.Finding{
 			Code: Mismatch, Quote: s.words[all[0].at].text,
 			Message: "\"" + s.words[all[0].at].text + "\" is the wording of " + string(stated) + ", but the modality is " + string(modality) + "; let them say the same.",
 		})
 	}
 	return found
+}
+
+// polarity finds statements of MUST_NOT rules that do not name the forbidden act: those that forbid it in their own words, and those that
+// demand it. It reads the statement as the conflict finder and the judge do.
+func (s *statement) polarity(modality rule.Modality) []rule.Finding {
+	if modality != rule.MustNot {
+		return nil
+	}
+	clauses := norm.Read(s.text, modality)
+	if len(clauses) == 0 || clauses[0].Own.Doubtful {
+		return nil
+	}
+	own := clauses[0].Own
+	quote := s.text[own.From:own.To]
+	switch {
+	case own.Negative:
+		return []rule.Finding{{
+			Code: DoubleNegation, Quote: quoted(quote),
+			Message: "\"" + quoted(quote) + "\" forbids already, and the modality MUST_NOT forbids again; make the modality MUST, or let the statement name the forbidden act without \"" + quoted(quote) + "\".",
+		}}
+	case own.Force >= norm.Recommend:
+		return []rule.Finding{{
+			Code: Mismatch, Quote: quoted(quote),
+			Message: "\"" + quoted(quote) + "\" demands what the modality MUST_NOT forbids; make the modality MUST, or let the statement name the forbidden act without \"" + quoted(quote) + "\".",
+		}}
+	}
+	return nil
 }
 
 // agrees reports whether wording of one force fits a modality. Prohibitions are mostly written with must or may.
@@ -118,7 +151,7 @@ func (s *statement) demands() []duty {
 			}
 		case normative:
 			out = append(out, duty{m, i})
-		case w.first && imperative[w.text] && !s.normative(i):
+		case w.first && norm.Imperative(w.text) && !s.normative(i):
 			out = append(out, duty{"", i})
 		}
 	}

@@ -48,20 +48,6 @@ var forbidding = set("never", "forbidden", "prohibited", "disallowed", "banned",
 // negative words negate their neighbour.
 var negative = set("not", "no", "never", "without", "none", "nobody", "nothing", "cannot", "don't", "mustn't", "shouldn't", "can't", "unless")
 
-// imperative verbs begin a demand, as in "Use parameterised queries". Rules for code are mostly written so.
-var imperative = set(
-	"add", "allow", "always", "apply", "approve", "archive", "ask", "assign", "attach", "audit", "authenticate", "avoid", "back", "bind", "build", "call", "cap",
-	"catch", "check", "choose", "cite", "close", "collect", "commit", "compare", "configure", "confirm", "construct", "contain", "convert", "copy", "create",
-	"declare", "default", "define", "delete", "deny", "deploy", "derive", "describe", "disable", "disallow", "disclose", "do", "document", "drop", "enable", "encode", "encrypt",
-	"end", "enforce", "ensure", "escape", "expose", "fail", "follow", "forbid", "format", "get", "give", "grant", "group", "handle", "hash", "have", "hide", "import",
-	"include", "inform", "initialise", "initialize", "inject", "join", "keep", "label", "leave", "let", "limit", "link", "list", "load", "lock", "log", "make",
-	"mark", "mask", "match", "merge", "mock", "move", "name", "never", "normalise", "normalize", "notify", "obtain", "open", "order", "pass", "pay", "pin", "place",
-	"prefer", "prefix", "protect", "provide", "publish", "put", "read", "record", "redact", "refuse", "reject", "release", "remove", "rename", "replace", "report",
-	"request", "require", "reserve", "restrict", "retain", "return", "review", "revoke", "rotate", "run", "sanitise", "sanitize", "save", "select", "send", "separate",
-	"set", "show", "sign", "sort", "specify", "split", "start", "state", "stop", "store", "submit", "tag", "tell", "test", "throw", "track", "treat", "trim", "turn",
-	"update", "use", "validate", "verify", "version", "wait", "wrap", "write",
-)
-
 func set(words ...string) map[string]bool {
 	out := make(map[string]bool, len(words))
 	for _, w := range words {

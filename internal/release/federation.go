@@ -46,6 +46,9 @@ func (f *Federation) leaves(rules []Leaf, at map[string]int) []Leaf {
 	for i := range f.Nodes {
 		n := &f.Nodes[i]
 		says := []string{pathOf(n, byID), string(n.Level), n.DefaultScope, strings.Join(n.Repositories, "\n")}
+		if n.OwnRulesOnly {
+			says = append(says, ownRulesLeaf)
+		}
 		out[i] = NodeLeaf(strings.Join(says, "\x00"), attached[n.ID])
 	}
 	return out

@@ -22,6 +22,7 @@ const (
 	relationshipLeaf = "relationship"
 	nodeLeaf         = "node"
 	weakeningLeaf    = "allow_weakening"
+	ownRulesLeaf     = "own_rules_only"
 )
 
 // RuleLeaf is the hash of a rule in a snapshot: of what it says ([rule.Rule.ContentHash]), its slug and its status. Its id and

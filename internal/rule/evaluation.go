@@ -52,23 +52,25 @@ type Overridden struct {
 
 // Coverage accounts for what an evaluation looked at. What was not examined is named, never dropped in silence.
 type Coverage struct {
-	RulesInScope       int          `json:"rules_in_scope" doc:"Rules that apply to the subject."`
-	RulesSelected      int          `json:"rules_selected" doc:"Rules that a check has run for or a model was asked about."`
-	RulesConcerned     int          `json:"rules_concerned" doc:"Rules of rule_verdicts that have something to say about the subject, whether they were judged or not."`
-	RulesJudged        int          `json:"rules_judged" doc:"Selected rules that a check, the cache or a model decided; those that are not listed count."`
-	RulesCut           int          `json:"rules_cut" doc:"The same as rules_not_asked."`
-	RulesNotAsked      int          `json:"rules_not_asked" doc:"Rules that apply, that only a model can decide, and that it was not asked about, since they are beyond max_rules: the overall verdict is then not ALLOW."`
-	RulesUnlisted      int          `json:"rules_unlisted" doc:"Rules that were decided and that rule_verdicts does not list, since it ends after max_rules verdicts. It lists the worst."`
-	FilesTotal         int          `json:"files_total" doc:"Files in the subject."`
-	FilesExamined      int          `json:"files_examined" doc:"Files whose text was examined."`
-	HunksTotal         int          `json:"hunks_total" doc:"Hunks in the diff."`
-	HunksExamined      int          `json:"hunks_examined" doc:"Hunks that were examined."`
-	BytesTotal         int          `json:"bytes_total" doc:"Bytes of subject text."`
-	BytesExamined      int          `json:"bytes_examined" doc:"Bytes of subject text that were examined."`
-	Redacted           int          `json:"redacted" doc:"Secrets that were replaced before a model was shown the subject."`
-	Uncovered          Uncovered    `json:"uncovered,omitempty" enum:"allow,confirm,deny" doc:"The word of the project's policy for this kind of subject, where no rule that concerns it has decided; absent where one has."`
-	UncoveredByDefault bool         `json:"uncovered_by_default,omitempty" doc:"True if the policy does not name the kind of the subject, so that uncovered is the default."`
-	Unexamined         []Unexamined `json:"unexamined" nullable:"false" doc:"Parts that were not examined, with the reason."`
+	RulesInScope        int              `json:"rules_in_scope" doc:"Rules that apply to the subject."`
+	RulesSelected       int              `json:"rules_selected" doc:"Rules that a check has run for or a model was asked about."`
+	RulesConcerned      int              `json:"rules_concerned" doc:"Rules of rule_verdicts that have something to say about the subject, whether they were judged or not."`
+	RulesJudged         int              `json:"rules_judged" doc:"Selected rules that a check, the cache or a model decided; those that are not listed count."`
+	RulesCut            int              `json:"rules_cut" doc:"The same as rules_not_asked."`
+	RulesNotAsked       int              `json:"rules_not_asked" doc:"Rules that apply, that only a model can decide, and that it was not asked about, since they are beyond max_rules: the overall verdict is then not ALLOW."`
+	RulesUndecided      map[Severity]int `json:"rules_undecided,omitempty" doc:"Rules that nothing has decided, by severity: those that rule_verdicts lists, those that it does not, and those of rules_not_asked. Rules in shadow do not count. Absent without any."`
+	RulesUnlisted       int              `json:"rules_unlisted" doc:"Rules that were decided and that rule_verdicts does not list, since it ends after max_rules verdicts. It lists the worst."`
+	RulesUnlistedBroken int              `json:"rules_unlisted_broken,omitempty" doc:"Rules of rules_unlisted that are broken, and not waived."`
+	FilesTotal          int              `json:"files_total" doc:"Files in the subject."`
+	FilesExamined       int              `json:"files_examined" doc:"Files whose text was examined."`
+	HunksTotal          int              `json:"hunks_total" doc:"Hunks in the diff."`
+	HunksExamined       int              `json:"hunks_examined" doc:"Hunks that were examined."`
+	BytesTotal          int              `json:"bytes_total" doc:"Bytes of subject text."`
+	BytesExamined       int              `json:"bytes_examined" doc:"Bytes of subject text that were examined."`
+	Redacted            int              `json:"redacted" doc:"Secrets that were replaced before a model was shown the subject."`
+	Uncovered           Uncovered        `json:"uncovered,omitempty" enum:"allow,confirm,deny" doc:"The word of the project's policy for this kind of subject, where no rule that concerns it has decided; absent where one has."`
+	UncoveredByDefault  bool             `json:"uncovered_by_default,omitempty" doc:"True if the policy does not name the kind of the subject, so that uncovered is the default."`
+	Unexamined          []Unexamined     `json:"unexamined" nullable:"false" doc:"Parts that were not examined, with the reason."`
 }
 
 // Unexamined names a part of a subject that was not examined.

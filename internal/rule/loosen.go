@@ -38,6 +38,12 @@ func (r *Rule) Weakens(base *Rule) []string {
 	return ways
 }
 
+// Guarded reports whether the rule falls under the weakening guard: it is CRITICAL or HIGH, binding (MUST or MUST_NOT) and enforced. While
+// no federation node has such a rule, it holds at all nodes.
+func (r *Rule) Guarded() bool {
+	return r.Severity.Rank() >= High.Rank() && (r.Modality == Must || r.Modality == MustNot) && r.Enforcement == Enforce
+}
+
 // strength orders modalities: what denies, what asks for confirmation, what is context.
 func (m Modality) strength() int {
 	switch m {

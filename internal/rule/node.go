@@ -25,18 +25,23 @@ func (l Level) Above(other Level) bool { return slices.Index(Levels, l) < slices
 // Node is a place in the hierarchy of organization, team and project that rules are attached to. What is attached to a
 // node holds at all nodes below it too, unless it is overridden there.
 type Node struct {
-	ID           string    `json:"id" kind:"record" format:"uuid" doc:"Node identifier."`
-	ProjectID    string    `json:"project_id" kind:"record" doc:"Project the node belongs to."`
-	Name         string    `json:"name" doc:"Node name."`
-	Level        Level     `json:"level" enum:"organization,team,project" doc:"organization, team or project."`
-	ParentID     *string   `json:"parent_id" nullable:"true" doc:"Parent node; null for an organization."`
-	Description  string    `json:"description" doc:"What the node is."`
-	DefaultScope string    `json:"default_scope" doc:"Scope of the rules attached here that have none of their own."`
-	Repositories []string  `json:"repositories" nullable:"false" doc:"Globs of the repositories of the node."`
-	CreatedAt    time.Time `json:"created_at" kind:"record" doc:"When the node was made."`
-	CreatedBy    string    `json:"created_by" kind:"record" doc:"Actor that made it."`
-	UpdatedAt    time.Time `json:"updated_at" kind:"record" doc:"When the node was last changed."`
-	UpdatedBy    string    `json:"updated_by" kind:"record" doc:"Actor that last changed it."`
+	ID           string   `json:"id" kind:"record" format:"uuid" doc:"Node identifier."`
+	ProjectID    string   `json:"project_id" kind:"record" doc:"Project the node belongs to."`
+	Name         string   `json:"name" doc:"Node name."`
+	Level        Level    `json:"level" enum:"organization,team,project" doc:"organization, team or project."`
+	ParentID     *string  `json:"parent_id" nullable:"true" doc:"Parent node; null for an organization."`
+	Description  string   `json:"description" doc:"What the node is."`
+	DefaultScope string   `json:"default_scope" doc:"Scope of the rules attached here that have none of their own."`
+	Repositories []string `json:"repositories" nullable:"false" doc:"Globs of the repositories of the node."`
+	// OwnRulesOnly ends the rules that hold at all nodes because no node has them, at this node and all below it.
+	OwnRulesOnly   bool       `json:"own_rules_only,omitempty" doc:"Whether only attached rules hold at the node and below it. Otherwise the enforced CRITICAL and HIGH rules that are attached to no node hold there too."`
+	OwnRulesReason string     `json:"own_rules_reason,omitempty" doc:"Why only attached rules hold."`
+	OwnRulesSince  *time.Time `json:"own_rules_since,omitempty" kind:"record" doc:"Since when only attached rules hold."`
+	OwnRulesBy     string     `json:"own_rules_by,omitempty" kind:"record" doc:"Actor that decided so."`
+	CreatedAt      time.Time  `json:"created_at" kind:"record" doc:"When the node was made."`
+	CreatedBy      string     `json:"created_by" kind:"record" doc:"Actor that made it."`
+	UpdatedAt      time.Time  `json:"updated_at" kind:"record" doc:"When the node was last changed."`
+	UpdatedBy      string     `json:"updated_by" kind:"record" doc:"Actor that last changed it."`
 }
 
 // Parent is the id of the parent, empty for a root.
@@ -64,6 +69,9 @@ func (n *Node) Normalize() {
 		n.DefaultScope = ""
 	}
 	n.Repositories = normalList(n.Repositories, CleanRepositoryGlob)
+	if n.OwnRulesReason = strings.TrimSpace(n.OwnRulesReason); !n.OwnRulesOnly {
+		n.OwnRulesReason, n.OwnRulesSince, n.OwnRulesBy = "", nil, ""
+	}
 }
 
 // Validate returns an invalid error that names every wrong field of a normalized node, or nil. Package federation checks its
@@ -75,6 +83,10 @@ func (n *Node) Validate() error {
 	enum(&p, "level", n.Level, Levels)
 	text(&p, "default_scope", n.DefaultScope, 0, MaxLabel)
 	labels(&p, "repositories", n.Repositories)
+	text(&p, "own_rules_reason", n.OwnRulesReason, 0, MaxRationale)
+	if n.OwnRulesOnly && n.OwnRulesReason == "" {
+		p.Add("own_rules_reason", "is missing; say why the rules that hold at all other nodes do not hold here")
+	}
 	switch {
 	case n.Level == LevelOrganization && n.ParentID != nil:
 		p.Add("parent_id", "must be absent: an organization is a root")

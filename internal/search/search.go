@@ -88,8 +88,7 @@ func (s *Searcher) view(ctx context.Context, among Among) (*corpus.View, Among, 
 	}
 	keep := among.Keep
 	among.Keep = func(r *rule.Rule) bool {
-		_, holds := within.Entry(r.ID)
-		return holds && (keep == nil || keep(r))
+		return within.HasRule(r.ID) && (keep == nil || keep(r))
 	}
 	return view, among, nil
 }

@@ -64,6 +64,13 @@ const (
 // text that another program takes as an argument, such as the pattern of grep, is no command. The result of a program that
 // goes beyond the bounds ends in a command without a name.
 func (s Script) Commands() []Command {
+	list, _ := s.Survey()
+	return list
+}
+
+// Survey returns the commands, and as NAME=value the variables that the program assigns in statements of their own. Those of export and of
+// a single command are words of that command.
+func (s Script) Survey() (list []Command, assigned []Word) {
 	w := &walker{vars: map[string]value{}, functions: map[string]*function{}, dir: known("."), paramsKnown: true}
 	w.dialect = s.dialect
 	w.stmts(s.stmts)
@@ -79,7 +86,7 @@ func (s Script) Commands() []Command {
 	if w.full {
 		w.list = append(w.list, Command{Into: -1, Dir: w.dir})
 	}
-	return w.list
+	return w.list, w.assigned
 }
 
 // function is a function of the program.
@@ -108,6 +115,7 @@ type walker struct {
 	full        bool // a bound is reached
 	unsure      bool // the text of the present program has unknown parts
 	list        []Command
+	assigned    []Word
 }
 
 func (w *walker) expander() *expander {
@@ -278,6 +286,11 @@ func (w *walker) simple(call *syntax.CallExpr, first int) {
 		name, v := w.assignment(e, a)
 		if len(call.Args) == 0 {
 			w.vars[name] = v
+			if w.bytes += len(v.text); w.bytes > maxBytes {
+				w.full = true
+				return
+			}
+			w.assigned = append(w.assigned, Word{name + "=" + v.text, v.known})
 			continue
 		}
 		env = append(env, Word{name + "=" + v.text, v.known})

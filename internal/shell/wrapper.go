@@ -41,6 +41,18 @@ var wrappers = map[string]wrapper{
 // shells are the programs that run the text of a shell program.
 var shells = []string{"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "rbash", "fish"}
 
+// starters are the other programs that run what their arguments say.
+var starters = []string{"eval", "trap", "alias", "su", "script", "runuser", "find", "fd", "fdfind"}
+
+// Starts reports whether a program runs the command or the shell program among its arguments. Commands lists those after it.
+func Starts(name string) bool {
+	_, ok := wrappers[name]
+	return ok || slices.Contains(shells, name) || slices.Contains(starters, name)
+}
+
+// IsShell reports whether a program is a shell.
+func IsShell(name string) bool { return slices.Contains(shells, name) }
+
 // starter follows the commands and programs that a command starts.
 type starter struct{ *walker }
 

@@ -56,6 +56,7 @@ type Readers struct {
 	Jobs        JobReader
 	Runs        RunReader
 	Counts      CountReader
+	Terms       TermReader
 	Health      HealthReader
 	Alerts      AlertReader
 	Webhooks    WebhookReader
@@ -85,6 +86,7 @@ type Tx struct {
 	Jobs        JobTx
 	Runs        RunTx
 	Counts      CountTx
+	Terms       TermTx
 	Health      HealthTx
 	Alerts      AlertTx
 	Webhooks    WebhookTx

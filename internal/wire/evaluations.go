@@ -81,6 +81,10 @@ type EvaluationSummary struct {
 	Actor          string       `json:"actor" doc:"Who asked."`
 	Repository     string       `json:"repository" doc:"Repository of the subject."`
 	Scope          string       `json:"scope" doc:"Scope of the subject."`
+	SubjectKind    string       `json:"subject_kind,omitempty" doc:"Leading kind of the subject."`
+	Environment    string       `json:"environment,omitempty" doc:"Environment, as requested."`
+	SnapshotID     string       `json:"snapshot_id,omitempty" doc:"Snapshot whose rules judged; absent for live rules."`
+	NodeID         string       `json:"node_id,omitempty" doc:"Federation node whose rules were applied; absent if none was in play."`
 	RulesEvaluated int          `json:"rules_evaluated" doc:"Total rules evaluated."`
 	RulesViolated  int          `json:"rules_violated" doc:"Rules that returned DENY."`
 	RulesUncertain int          `json:"rules_uncertain" doc:"Rules that returned NEEDS_CONFIRMATION."`

@@ -75,6 +75,17 @@ type EffectiveRules struct {
 	NodeID string          `json:"node_id" format:"uuid" doc:"The node."`
 	Rules  []EffectiveRule `json:"effective_rules" nullable:"false" doc:"Rules that hold, those of the root first."`
 	Total  int             `json:"total" doc:"How many there are."`
+	// Everywhere lists rules that hold at the node beside those of the tree.
+	Everywhere EverywhereRules `json:"everywhere" doc:"Enforced CRITICAL and HIGH rules that hold at the node because they are attached to no node; none if the node, or one above it, has only its own rules."`
+}
+
+// MaxEverywhere bounds how many of [EverywhereRules] are listed.
+const MaxEverywhere = 200
+
+// EverywhereRules are the rules that hold at all nodes because no node has them.
+type EverywhereRules struct {
+	Total int         `json:"total" doc:"How many there are."`
+	Rules []RuleBrief `json:"rules" nullable:"false" doc:"The first 200 of them, in order of their ids."`
 }
 
 // EffectiveRule is a rule that holds at a node.

@@ -24,6 +24,9 @@ const (
 	DecisionRequest SubjectKind = "decision_request"
 )
 
+// SubjectKinds lists all values of [SubjectKind].
+var SubjectKinds = []SubjectKind{CodeChange, Facts, Action, BusinessEvent, DocumentKind, Transaction, Communication, DecisionRequest}
+
 // RecordedSubject is the raw material of a subject, as an evaluation request carries it. Zero fields are absent.
 type RecordedSubject struct {
 	// Kind is the leading kind of a submission, one of [SubmittedKinds]; empty lets the kinds follow from what is there.

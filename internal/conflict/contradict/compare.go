@@ -4,28 +4,31 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"tenet/internal/corpus"
+	"tenet/internal/norm"
 )
 
 // forces finds a demand or permission for what the other clause forbids.
-func forces(a, b *clause) (Finding, bool) {
-	if a.negative == b.negative {
+func forces(a, b *norm.Clause) (Finding, bool) {
+	if a.Negative == b.Negative {
 		return Finding{}, false
 	}
 	d, p := a, b // the demand and the prohibition
-	if a.negative {
+	if a.Negative {
 		d, p = b, a
 	}
-	if p.force < require && d.force < require {
-		if p.force == permit || d.force == permit {
+	if p.Force < norm.Require && d.Force < norm.Require {
+		if p.Force == norm.Permit || d.Force == norm.Permit {
 			return Finding{}, false // what is discouraged may be allowed
 		}
 	}
-	if p.force == recommend && d.force == permit || !sameHead(d, p) || !conditionsMeet(d, p) || !sameLimits(d, p) {
+	if p.Force == norm.Recommend && d.Force == norm.Permit || !sameHead(d, p) || !conditionsMeet(d, p) || !sameLimits(d, p) {
 		return Finding{}, false
 	}
-	dw, pw := d.words(), p.words()
+	dw, pw := d.Words(), p.Words()
 	least := 2 // words, or it is not clear what either speaks of
-	if d.head == "" || p.head == "" {
+	if d.Head == "" || p.Head == "" {
 		least = 1 // to use a thing is the least that one can do with it
 		delete(dw, "use")
 		delete(pw, "use")
@@ -34,42 +37,42 @@ func forces(a, b *clause) (Finding, bool) {
 		return Finding{}, false
 	}
 	confidence := 0.0
-	missing := pw.minus(dw)
+	missing := pw.Minus(dw)
 	switch {
 	case len(missing) == 0 && len(pw) == len(dw):
 		confidence = .95
-	case hasIn(d, inPredicate): // the same number for other things
+	case d.Bounded(norm.InPredicate): // the same number for other things
 		return Finding{}, false
-	case d.conditional || p.conditional:
+	case d.Conditional || p.Conditional:
 		return Finding{}, false // how a thing is done says nothing about whether it is
 	case len(missing) == 0:
 		confidence = .8
-	case dw.within(pw) && within(missing, p.subject):
+	case dw.Within(pw) && within(missing, p.Subject):
 		confidence = .7 // of fewer things than are demanded
 	default:
 		return Finding{}, false
 	}
 	switch {
-	case d.force == permit:
+	case d.Force == norm.Permit:
 		confidence *= .8
-	case d.force == recommend || p.force == recommend:
+	case d.Force == norm.Recommend || p.Force == norm.Recommend:
 		confidence *= .85
 	}
-	return Finding{Force, fmt.Sprintf("%s %s what %s forbids", d.quoted(), d.verb(), p.quoted()), confidence}, true
+	return Finding{Force, fmt.Sprintf("%s %s what %s forbids", quoted(d), verb(d), quoted(p)), confidence}, true
 }
 
-func (c *clause) verb() string {
-	switch c.force {
-	case permit:
+func verb(c *norm.Clause) string {
+	switch c.Force {
+	case norm.Permit:
 		return "allows"
-	case recommend:
+	case norm.Recommend:
 		return "recommends"
 	default:
 		return "demands"
 	}
 }
 
-func within(words []string, s set) bool {
+func within(words []string, s norm.Set) bool {
 	for _, w := range words {
 		if !s[w] {
 			return false
@@ -79,18 +82,18 @@ func within(words []string, s set) bool {
 }
 
 // sameHead reports whether two clauses are about doing the same: the heads are equal, or one only names the thing.
-func sameHead(a, b *clause) bool {
+func sameHead(a, b *norm.Clause) bool {
 	vague := func(h string) bool { return h == "" || h == "use" }
-	return a.head == b.head || (a.head == "" && vague(b.head)) || (b.head == "" && vague(a.head))
+	return a.Head == b.Head || (a.Head == "" && vague(b.Head)) || (b.Head == "" && vague(a.Head))
 }
 
 // conditionsMeet reports whether the numbers that two clauses begin to hold at leave anything that both hold for. Numbers of
 // different units say nothing of each other.
-func conditionsMeet(a, b *clause) bool {
-	for i := range a.quantities {
-		for j := range b.quantities {
-			x, y := &a.quantities[i], &b.quantities[j]
-			if x.place != inPredicate && y.place != inPredicate && x.unit == y.unit && x.apart(y.interval) {
+func conditionsMeet(a, b *norm.Clause) bool {
+	for i := range a.Quantities {
+		for j := range b.Quantities {
+			x, y := &a.Quantities[i], &b.Quantities[j]
+			if x.Place != norm.InPredicate && y.Place != norm.InPredicate && x.Unit == y.Unit && x.Apart(y.Interval) {
 				return false
 			}
 		}
@@ -99,76 +102,67 @@ func conditionsMeet(a, b *clause) bool {
 }
 
 // sameLimits reports whether two clauses bound what they speak of by the same numbers, or by none. Other numbers are for [limits].
-func sameLimits(a, b *clause) bool {
-	inside := func(c *clause) []quantity {
-		return slices.DeleteFunc(slices.Clone(c.quantities), func(q quantity) bool { return q.place != inPredicate })
+func sameLimits(a, b *norm.Clause) bool {
+	inside := func(c *norm.Clause) []norm.Quantity {
+		return slices.DeleteFunc(slices.Clone(c.Quantities), func(q norm.Quantity) bool { return q.Place != norm.InPredicate })
 	}
-	return slices.EqualFunc(inside(a), inside(b), func(x, y quantity) bool { return x.unit == y.unit && x.interval == y.interval })
-}
-
-func hasIn(c *clause, p place) bool {
-	for i := range c.quantities {
-		if c.quantities[i].place == p {
-			return true
-		}
-	}
-	return false
+	return slices.EqualFunc(inside(a), inside(b), func(x, y norm.Quantity) bool { return x.Unit == y.Unit && x.Interval == y.Interval })
 }
 
 // limit returns the quantity by which a clause bounds something, with negations resolved; false for none or several.
-func (c *clause) limit() (quantity, bool) {
-	var found []quantity
-	for _, q := range c.quantities {
-		if q.place == inPredicate {
+func limit(c *norm.Clause) (norm.Quantity, bool) {
+	var found []norm.Quantity
+	for _, q := range c.Quantities {
+		if q.Place == norm.InPredicate {
 			found = append(found, q)
 		}
 	}
-	if len(found) != 1 || c.force == permit {
-		return quantity{}, false
+	if len(found) != 1 || c.Force == norm.Permit {
+		return norm.Quantity{}, false
 	}
 	q := found[0]
-	if c.negative {
-		other, ok := q.not()
+	if c.Negative {
+		other, ok := q.Not()
 		if !ok {
-			return quantity{}, false
+			return norm.Quantity{}, false
 		}
-		q.interval = other
+		q.Interval = other
 	}
 	return q, true
 }
 
 // limits finds different numbers for the same limit.
-func limits(a, b *clause) (Finding, bool) {
-	x, ok := a.limit()
-	y, also := b.limit()
-	if !ok || !also || x.unit != y.unit || !conditionsMeet(a, b) {
+func limits(a, b *norm.Clause) (Finding, bool) {
+	x, ok := limit(a)
+	y, also := limit(b)
+	if !ok || !also || x.Unit != y.Unit || !conditionsMeet(a, b) {
 		return Finding{}, false
 	}
 	aw, bw := limited(a), limited(b)
-	same := len(aw) == len(bw) && aw.within(bw)
+	same := len(aw) == len(bw) && aw.Within(bw)
 	confidence := 0.0
 	switch {
 	case len(aw) == 0 || len(bw) == 0:
 		return Finding{}, false
-	case x.apart(y.interval) && same:
+	case x.Apart(y.Interval) && same:
 		confidence = .95
-	case x.apart(y.interval) && x.lo != x.hi && y.lo != y.hi && a.head == b.head && (aw.within(bw) || bw.within(aw)):
+	case x.Apart(y.Interval) && x.Lo != x.Hi && y.Lo != y.Hi && a.Head == b.Head && (aw.Within(bw) || bw.Within(aw)):
 		confidence = .75
-	case same && x.differs(y.interval):
+	case same && x.Differs(y.Interval):
 		confidence = .8
 	default:
 		return Finding{}, false
 	}
-	if a.force == recommend || b.force == recommend {
+	if a.Force == norm.Recommend || b.Force == norm.Recommend {
 		confidence *= .85
 	}
-	return Finding{Limit, fmt.Sprintf("%s and %s set different limits: %s, and %s", a.quoted(), b.quoted(), x.text, y.text), confidence}, true
+	return Finding{Limit, fmt.Sprintf("%s and %s set different limits: %s, and %s", quoted(a), quoted(b), x.Text, y.Text), confidence}, true
 }
 
 // limited returns the words for which a limit is set, without those that only measure.
-func limited(c *clause) set {
-	out := set{}
-	for w := range c.words() {
+func limited(c *norm.Clause) norm.Set {
+	out := norm.Set{}
+	for w := range c.Words() {
 		if !measured[w] {
 			out[w] = true
 		}
@@ -181,30 +175,30 @@ var measured = func() map[string]bool {
 	out := map[string]bool{}
 	for w := range strings.FieldsSeq("have contain take last be stay keep limit set configure exceed length size duration age time use allow maximum minimum number expire " +
 		"long old long-lived complete respond finish be of valid live") {
-		out[word{text: w}.key()] = true
-		out[stemOf(w)] = true
+		out[norm.Key(w)] = true
+		out[corpus.Stem(w)] = true
 	}
 	delete(out, "")
 	return out
 }()
 
 // thresholds finds demands of the same that begin to hold at different numbers.
-func thresholds(a, b *clause) (Finding, bool) {
-	if a.negative != b.negative || a.head != b.head || len(a.quantities) != len(b.quantities) || a.force == permit || b.force == permit {
+func thresholds(a, b *norm.Clause) (Finding, bool) {
+	if a.Negative != b.Negative || a.Head != b.Head || len(a.Quantities) != len(b.Quantities) || a.Force == norm.Permit || b.Force == norm.Permit {
 		return Finding{}, false
 	}
-	aw, bw := a.words(), b.words()
-	if len(aw) != len(bw) || !aw.within(bw) || len(aw) < 2 {
+	aw, bw := a.Words(), b.Words()
+	if len(aw) != len(bw) || !aw.Within(bw) || len(aw) < 2 {
 		return Finding{}, false
 	}
 	different := -1
-	for i := range a.quantities {
-		x, y := &a.quantities[i], &b.quantities[i]
+	for i := range a.Quantities {
+		x, y := &a.Quantities[i], &b.Quantities[i]
 		switch {
-		case x.place != y.place || x.unit != y.unit:
+		case x.Place != y.Place || x.Unit != y.Unit:
 			return Finding{}, false
-		case x.interval == y.interval:
-		case different >= 0 || x.place == inPredicate || x.apart(y.interval) || !x.differs(y.interval):
+		case x.Interval == y.Interval:
+		case different >= 0 || x.Place == norm.InPredicate || x.Apart(y.Interval) || !x.Differs(y.Interval):
 			return Finding{}, false
 		default:
 			different = i
@@ -213,20 +207,20 @@ func thresholds(a, b *clause) (Finding, bool) {
 	if different < 0 {
 		return Finding{}, false
 	}
-	x, y := a.quantities[different], b.quantities[different]
-	return Finding{Threshold, fmt.Sprintf("%s and %s demand the same from different numbers on: %s, and %s", a.quoted(), b.quoted(), x.text, y.text), .7}, true
+	x, y := a.Quantities[different], b.Quantities[different]
+	return Finding{Threshold, fmt.Sprintf("%s and %s demand the same from different numbers on: %s, and %s", quoted(a), quoted(b), x.Text, y.Text), .7}, true
 }
 
 // values finds demands that differ only in a value, of which a thing can have one only.
-func values(a, b *clause) (Finding, bool) {
-	if a.negative || b.negative || a.force == permit || b.force == permit || len(a.quantities)+len(b.quantities) > 0 {
+func values(a, b *norm.Clause) (Finding, bool) {
+	if a.Negative || b.Negative || a.Force == norm.Permit || b.Force == norm.Permit || len(a.Quantities)+len(b.Quantities) > 0 {
 		return Finding{}, false
 	}
-	aw, bw := a.words(), b.words()
-	left, right := aw.minus(bw), bw.minus(aw)
+	aw, bw := a.Words(), b.Words()
+	left, right := aw.Minus(bw), bw.Minus(aw)
 	isMeasure := func(w string) bool { return measured[w] } // as in local time
 	left, right = slices.DeleteFunc(left, isMeasure), slices.DeleteFunc(right, isMeasure)
-	if len(left) != 1 || len(right) != 1 || len(aw) < 2 || a.subject[left[0]] || b.subject[right[0]] {
+	if len(left) != 1 || len(right) != 1 || len(aw) < 2 || a.Subject[left[0]] || b.Subject[right[0]] {
 		return Finding{}, false
 	}
 	line, other := exclusive[left[0]], exclusive[right[0]]
@@ -234,8 +228,46 @@ func values(a, b *clause) (Finding, bool) {
 		return Finding{}, false
 	}
 	confidence := .85
-	if a.force == recommend || b.force == recommend {
+	if a.Force == norm.Recommend || b.Force == norm.Recommend {
 		confidence *= .85
 	}
-	return Finding{Value, fmt.Sprintf("%s and %s cannot both be kept", a.quoted(), b.quoted()), confidence}, true
+	return Finding{Value, fmt.Sprintf("%s and %s cannot both be kept", quoted(a), quoted(b)), confidence}, true
+}
+
+// exclusive are values of which a thing can have one only: in each line, the values are apart by spaces. Their keys lead to their line.
+var exclusive = lines(
+	"tab space",
+	"single-quote double-quote single double",
+	"snake_case camelcase kebab-case pascalcase upper-case lower-case uppercase lowercase snake camel kebab pascal",
+	"utc local",
+	"ascending descending",
+	"before after",
+	"public private",
+	"synchronous asynchronous synchronously asynchronously",
+	"mutable immutable",
+	"opt-in opt-out",
+	"allowlist denylist",
+	"http https",
+	"hourly daily weekly monthly quarterly yearly annually",
+	"merge rebase squash",
+	"left right",
+	"inclusive exclusive",
+	"permanent temporary",
+	"optional mandatory",
+	"manually automatically",
+	"open closed",
+	"singular plural",
+	"relative absolute",
+	"centralised decentralised",
+	"default named",
+)
+
+func lines(all ...string) map[string]int {
+	out := map[string]int{}
+	for i, line := range all {
+		for w := range strings.FieldsSeq(line) {
+			out[norm.Key(w)] = i + 1
+		}
+	}
+	return out
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tenet/internal/norm"
 	"tenet/internal/rule"
 	"tenet/internal/text"
 )
@@ -37,24 +38,24 @@ const maxStatement = 2000
 // Reading is a parsed rule, for comparing it with many others.
 type Reading struct {
 	rule       *rule.Rule
-	clauses    []clause
+	clauses    []norm.Clause
 	exceptions []exception
 }
 
 // exception is a part of the subjects that a rule leaves out.
 type exception struct {
 	text  string // in lower case
-	words set
+	words norm.Set
 }
 
 // Read parses a rule. The caller must not change the rule afterwards.
 func Read(r *rule.Rule) *Reading {
-	out := &Reading{rule: r, clauses: clausesOf(text.Clip(r.Statement, maxStatement, ""), r.Modality)}
+	out := &Reading{rule: r, clauses: norm.Read(text.Clip(r.Statement, maxStatement, ""), r.Modality)}
 	for _, e := range r.Exceptions {
 		out.except(e)
 	}
 	for i := range out.clauses {
-		for _, words := range out.clauses[i].except {
+		for _, words := range out.clauses[i].Except {
 			out.exceptions = append(out.exceptions, exception{words: words})
 		}
 	}
@@ -62,11 +63,7 @@ func Read(r *rule.Rule) *Reading {
 }
 
 func (r *Reading) except(text string) {
-	e := exception{text: strings.ToLower(text), words: set{}}
-	for _, t := range tokens(text) {
-		e.words.add(t)
-	}
-	r.exceptions = append(r.exceptions, e)
+	r.exceptions = append(r.exceptions, exception{text: strings.ToLower(text), words: norm.Words(text)})
 }
 
 // Rules reports whether two rules contradict each other; see [Compare].
@@ -93,8 +90,8 @@ func Compare(a, b *Reading) (Finding, bool) {
 }
 
 // leavesOut reports whether an exception of r is for a clause of another rule, or names that rule.
-func (r *Reading) leavesOut(other *Reading, c *clause) bool {
-	words := c.words()
+func (r *Reading) leavesOut(other *Reading, c *norm.Clause) bool {
+	words := c.Words()
 	for _, e := range r.exceptions {
 		if slug := strings.ToLower(other.rule.Slug); slug != "" && strings.Contains(e.text, slug) {
 			return true
@@ -107,7 +104,7 @@ func (r *Reading) leavesOut(other *Reading, c *clause) bool {
 }
 
 // within reports whether at least half of the words of the exception are among words.
-func (e *exception) within(words set) bool {
+func (e *exception) within(words norm.Set) bool {
 	shared := 0
 	for w := range e.words {
 		if words[w] {
@@ -118,8 +115,8 @@ func (e *exception) within(words set) bool {
 }
 
 // compareClauses returns the surest contradiction of two clauses.
-func compareClauses(a, b *clause) (Finding, bool) {
-	for _, test := range []func(a, b *clause) (Finding, bool){limits, thresholds, forces, values} {
+func compareClauses(a, b *norm.Clause) (Finding, bool) {
+	for _, test := range []func(a, b *norm.Clause) (Finding, bool){limits, thresholds, forces, values} {
 		if f, ok := test(a, b); ok {
 			return f, true
 		}
@@ -131,6 +128,6 @@ func compareClauses(a, b *clause) (Finding, bool) {
 const maxQuoted = 160
 
 // quoted returns a clause as a reason quotes it.
-func (c *clause) quoted() string {
-	return strconv.Quote(text.Clip(text.OneLine(c.text), maxQuoted, "..."))
+func quoted(c *norm.Clause) string {
+	return strconv.Quote(text.Clip(text.OneLine(c.Text), maxQuoted, "..."))
 }

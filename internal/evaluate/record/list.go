@@ -2,7 +2,6 @@ package record
 
 import (
 	"context"
-	"time"
 
 	"tenet/internal/audit"
 	"tenet/internal/rule"
@@ -11,44 +10,46 @@ import (
 	"tenet/internal/wire"
 )
 
-// Filter selects evaluations; empty fields select everything.
-type Filter struct {
-	Verdict      rule.Verdict
-	Mode         rule.Mode
-	Actor        string
-	Since, Until *time.Time
+// List returns a page of the evaluations that match a query, newest first; see [find.Index.Find].
+func (a *Archive) List(ctx context.Context, projectID string, q wire.EvaluationQuery) (wire.EvaluationPage, error) {
+	found, err := a.index.Find(ctx, projectID, q)
+	if err != nil {
+		return wire.EvaluationPage{}, err
+	}
+	list := make([]wire.EvaluationSummary, len(found.Entries))
+	for i := range found.Entries {
+		if list[i], err = summary(&found.Entries[i]); err != nil {
+			return wire.EvaluationPage{}, err
+		}
+	}
+	return wire.EvaluationPage{
+		Page:       wire.Page[wire.EvaluationSummary]{Items: list, Total: found.Total, Page: q.Page, PageSize: q.PageSize},
+		NextCursor: found.Next, Partial: found.Partial, Unsearched: found.Unsearched,
+	}, nil
 }
 
-// List returns a page of evaluations, newest first, and how many match.
-func (a *Archive) List(ctx context.Context, projectID string, f Filter, offset, limit int) ([]wire.EvaluationSummary, int, error) {
-	entries, total, err := a.store.Audit.Find(ctx, store.AuditFilter{
-		ProjectID: projectID, Kind: audit.KindEvaluation, Verdict: string(f.Verdict), Mode: string(f.Mode), Actor: f.Actor,
-		Since: f.Since, Until: f.Until, Offset: offset, Limit: limit,
-	})
+// summary returns what a list shows of an evaluation: of one whose record was removed, what its entry in the chain holds.
+func summary(entry *store.AuditEntry) (wire.EvaluationSummary, error) {
+	rec, err := decode(*entry)
+	if IsPruned(err) {
+		return wire.EvaluationSummary{
+			EvaluationID: entry.ID, OverallVerdict: rule.Verdict(entry.Verdict), Mode: rule.Mode(entry.Mode), Actor: entry.Actor,
+			Timestamp: entry.At, Pruned: true,
+		}, nil
+	}
 	if err != nil {
-		return nil, 0, err
+		return wire.EvaluationSummary{}, err
 	}
-	list := make([]wire.EvaluationSummary, len(entries))
-	for i, entry := range entries {
-		rec, err := decode(entry)
-		if IsPruned(err) {
-			list[i] = wire.EvaluationSummary{
-				EvaluationID: entry.ID, OverallVerdict: rule.Verdict(entry.Verdict), Mode: rule.Mode(entry.Mode), Actor: entry.Actor,
-				Timestamp: entry.At, Pruned: true,
-			}
-			continue
-		}
-		if err != nil {
-			return nil, 0, err
-		}
-		ev := rec.Evaluation
-		list[i] = wire.EvaluationSummary{
-			EvaluationID: ev.EvaluationID, OverallVerdict: ev.OverallVerdict, Mode: ev.Mode, Actor: entry.Actor,
-			Repository: rec.Subject.Repository, Scope: rec.Subject.Scope, RulesEvaluated: ev.RulesEvaluated,
-			RulesViolated: ev.RulesViolated, RulesUncertain: ev.RulesUncertain, Timestamp: ev.Timestamp,
-		}
+	ev := rec.Evaluation
+	s := wire.EvaluationSummary{
+		EvaluationID: ev.EvaluationID, OverallVerdict: ev.OverallVerdict, Mode: ev.Mode, Actor: entry.Actor,
+		Repository: rec.Subject.Repository, Scope: rec.Subject.Scope, SubjectKind: rec.Kind(), Environment: rec.Environment, NodeID: ev.NodeID,
+		RulesEvaluated: ev.RulesEvaluated, RulesViolated: ev.RulesViolated, RulesUncertain: ev.RulesUncertain, Timestamp: ev.Timestamp,
 	}
-	return list, total, nil
+	if ev.SnapshotID != nil {
+		s.SnapshotID = *ev.SnapshotID
+	}
+	return s, nil
 }
 
 // Recent returns the newest recorded evaluations with an overall verdict, limit at most. Those whose record was removed by

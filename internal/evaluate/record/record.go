@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"tenet/internal/audit"
+	"tenet/internal/evaluate/find"
 	"tenet/internal/rule"
 	"tenet/internal/store"
 	"tenet/internal/wire"
@@ -20,6 +21,7 @@ import (
 // Archive reads the records of evaluations and holds the feedback on them. It is safe for concurrent use.
 type Archive struct {
 	store    Store
+	index    *find.Index
 	now      func() time.Time
 	feedback feedbackCache
 }
@@ -34,8 +36,10 @@ type Store struct {
 	TestCases store.TestCaseReader
 }
 
-// NewArchive returns an archive of the records in s.
-func NewArchive(s Store, now func() time.Time) *Archive { return &Archive{store: s, now: now} }
+// NewArchive returns an archive of the records in s, which index finds.
+func NewArchive(s Store, index *find.Index, now func() time.Time) *Archive {
+	return &Archive{store: s, index: index, now: now}
+}
 
 // EntryOf returns what the audit chain stores of the record.
 func EntryOf(rec *wire.EvaluationRecord) audit.Record {

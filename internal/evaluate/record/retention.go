@@ -50,6 +50,9 @@ func (a *Archive) prune(ctx context.Context, projectID string, keep Retention) e
 			return err
 		}
 	}
+	if err := a.index.Forget(ctx, projectID); err != nil {
+		return err
+	}
 	for keep.Submissions > 0 {
 		dropped := 0
 		err := a.store.Update(ctx, func(tx store.Tx) (err error) {

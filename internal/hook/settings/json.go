@@ -247,7 +247,7 @@ func removeHooks(list *hujson.Array, m mark) (changed bool) {
 			name, _ := o.Members[j].Name.Value.(hujson.Literal)
 			switch v := o.Members[j].Value.Value.(type) {
 			case hujson.Literal:
-				remove = remove || (name.String() == "command" && m.is(v.String()))
+				remove = remove || (slices.Contains(commandKeys, name.String()) && m.is(v.String()))
 			case *hujson.Array:
 				if name.String() == "hooks" && removeHooks(v, m) {
 					changed = true

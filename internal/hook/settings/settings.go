@@ -21,12 +21,17 @@ type Format struct {
 }
 
 // The formats of the tools that Tenet has hooks for. Claude is .claude/settings.json, Cursor .cursor/hooks.json, PreCommit
-// .pre-commit-config.yaml and Git the script hooks/pre-commit.
+// .pre-commit-config.yaml, Git the script hooks/pre-commit, Codex .codex/hooks.json, Gemini .gemini/settings.json, Copilot
+// .github/hooks/tenet.json and Windsurf .windsurf/hooks.json.
 var (
 	Claude    = Format{addClaude, removeClaude}
 	Cursor    = Format{addCursor, removeCursor}
 	PreCommit = Format{addPreCommit, removeBlock}
 	Git       = Format{addGit, removeGit}
+	Codex     = Format{addCodex, removeOf("codex")}
+	Gemini    = Format{addGemini, removeOf("gemini")}
+	Copilot   = Format{addCopilot, removeOf("copilot")}
+	Windsurf  = Format{addWindsurf, removeOf("windsurf")}
 )
 
 // timeLimit is the tool's limit for the hook in seconds. It is above the hook's own limit, so that the answer is the hook's.
@@ -113,7 +118,12 @@ func addCursor(old []byte, command string) ([]byte, error) {
 }
 
 func removeCursor(old []byte, program string) ([]byte, error) {
-	left, err := removeJSON(old, mark{"cursor", program})
+	return removeVersioned(old, mark{"cursor", program})
+}
+
+// removeVersioned is removeJSON for a file that is empty with nothing but its version.
+func removeVersioned(old []byte, m mark) ([]byte, error) {
+	left, err := removeJSON(old, m)
 	var rest map[string]json.RawMessage
 	if err == nil && json.Unmarshal(left, &rest) == nil && len(rest) == 1 && rest["version"] != nil {
 		return nil, nil

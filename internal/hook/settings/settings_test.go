@@ -33,6 +33,10 @@ func TestUninstallLeavesTheFileAsItWas(t *testing.T) {
 			"default_stages: [commit]\nrepos: # all\n    # first\n    - repo: local\n      hooks:\n        - id: x\n",
 			"repos:\r\n  - repo: local\r\n    hooks: []\r\n",
 		}},
+		"Codex":    {Codex, "codex", []string{"{\n  \"hooks\": {\n    \"Stop\": [{ \"hooks\": [{ \"type\": \"command\", \"command\": \"x\" }] }]\n  }\n}\n"}},
+		"Gemini":   {Gemini, "gemini", []string{"{\n  // mine\n  \"model\": {\"name\": \"x\"}\n}\n"}},
+		"Copilot":  {Copilot, "copilot", []string{"{\n  \"version\": 1,\n  \"hooks\": {\n    \"sessionStart\": [{ \"type\": \"command\", \"bash\": \"x\" }]\n  }\n}\n"}},
+		"Windsurf": {Windsurf, "windsurf", []string{"{\n  \"hooks\": {\n    \"pre_read_code\": [{ \"command\": \"x\" }]\n  }\n}\n"}},
 		"git": {Git, "git", []string{
 			"#!/bin/bash -e\nmake lint\nexit 0\n",
 			"#!/usr/bin/env zsh\n",
@@ -121,6 +125,38 @@ func TestTheCommandOfClaudeCodeCannotFailOpen(t *testing.T) {
 	}
 }
 
+func TestTheCommandsOfOtherAgentsCannotFailOpen(t *testing.T) {
+	for tool, format := range map[string]Format{"codex": Codex, "gemini": Gemini, "copilot": Copilot, "windsurf": Windsurf} {
+		added, err := format.Add(nil, "tenet hook "+tool)
+		if err != nil || !bytes.Contains(added, []byte(`"tenet hook `+tool+` || exit 2"`)) {
+			t.Errorf("%s: a program that is not there would pass: %s (%v)", tool, added, err)
+		}
+		hooks, err := Hooks(added)
+		if err != nil || len(hooks) == 0 || !strings.HasPrefix(hooks[0].Command, "tenet hook "+tool) {
+			t.Errorf("%s: is not found again: %+v (%v)", tool, hooks, err)
+		}
+		if why := Taken(added, []byte("{}")); why == "" {
+			t.Errorf("%s: goes unseen", tool)
+		}
+	}
+}
+
+func FuzzTaken(f *testing.F) {
+	f.Add([]byte(`{"hooks":{"PreToolUse":[{"hooks":[{"command":"tenet hook claude-code"}]}]}}`), []byte(`{"disableAllHooks": 1}`))
+	f.Fuzz(func(t *testing.T, before, after []byte) {
+		if Taken(before, before) != "" {
+			if _, err := Hooks(before); err == nil {
+				t.Errorf("%q takes something out of itself", before)
+			}
+		}
+		hooks, err := Hooks(before)
+		left, errAfter := Hooks(after)
+		if err == nil && len(hooks) > len(left) && (errAfter != nil || Taken(before, after) == "") && Taken(before, after) == "" {
+			t.Errorf("%q loses hooks to %q", before, after)
+		}
+	})
+}
+
 func FuzzSettings(f *testing.F) {
 	for _, seed := range []string{
 		"{\n  \"a\": 1 // x\n}\n", `{"hooks":{"PreToolUse":[{"hooks":[{"command":"tenet hook claude-code"}]},]}}`,
@@ -129,7 +165,9 @@ func FuzzSettings(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, file []byte) {
-		for tool, format := range map[string]Format{"claude-code": Claude, "cursor": Cursor, "pre-commit": PreCommit, "git": Git} {
+		for tool, format := range map[string]Format{
+			"claude-code": Claude, "cursor": Cursor, "pre-commit": PreCommit, "git": Git, "codex": Codex, "gemini": Gemini, "copilot": Copilot, "windsurf": Windsurf,
+		} {
 			added, err := format.Add(file, "tenet hook "+tool)
 			if err != nil {
 				continue

@@ -25,6 +25,8 @@ type dialect struct {
 	// reused.
 	types struct {
 		Text, Blob, Serial string
+		// Clustered ends a table whose rows lie in the order of its key, where the database has that.
+		Clustered string
 		// Vector reports that full text is a column of type TSVECTOR, rather than a table of FTS5.
 		Vector bool
 		// Frozen makes the rows of a table permanent.
@@ -43,6 +45,9 @@ type dialect struct {
 	// oneOf compares a column with the strings of one parameter, which list makes.
 	oneOf string
 	list  func([]string) any
+	// oneOfNumbers compares a column with the numbers of one parameter, which numbers makes.
+	oneOfNumbers string
+	numbers      func([]int64) any
 	// each makes rows, in a column value, of the strings of one parameter, which list makes.
 	each string
 	// fullText is the full-text index of documents.
@@ -66,7 +71,11 @@ type requirement struct {
 func newSQLite() *dialect {
 	d := &dialect{goose: goose.DialectSQLite3, reading: &sql.TxOptions{ReadOnly: true}, writing: &sql.TxOptions{}}
 	d.types.Text, d.types.Blob, d.types.Serial = "TEXT", "BLOB", "INTEGER PRIMARY KEY AUTOINCREMENT"
-	d.types.Frozen = frozenSQLite
+	d.types.Frozen, d.types.Clustered = frozenSQLite, " WITHOUT ROWID"
+	d.oneOfNumbers, d.numbers = " IN (SELECT value FROM json_each(?))", func(n []int64) any {
+		b, _ := json.Marshal(n) // numbers always encode
+		return string(b)
+	}
 	d.oneOf, d.list = " IN (SELECT value FROM json_each(?))", func(s []string) any {
 		b, _ := json.Marshal(s) // strings always encode
 		return string(b)
@@ -112,6 +121,7 @@ func newPostgres() *dialect {
 	d.types.Text, d.types.Blob, d.types.Serial = `TEXT COLLATE "C"`, "BYTEA", "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY"
 	d.types.Frozen = frozenPostgres
 	d.oneOf, d.list = " = ANY (?)", func(s []string) any { return s }
+	d.oneOfNumbers, d.numbers = " = ANY (?)", func(n []int64) any { return n }
 	d.types.Vector = true
 	d.each, d.fullText = "unnest(CAST(? AS TEXT[])) AS words (value)", tsvector{}
 	code := func(err error) string {

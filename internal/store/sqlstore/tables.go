@@ -24,6 +24,7 @@ type (
 	jobTable        struct{ *session }
 	runTable        struct{ *session }
 	countTable      struct{ *session }
+	termTable       struct{ *session }
 	healthTable     struct{ *session }
 	alertTable      struct{ *session }
 	webhookTable    struct{ *session }
@@ -54,6 +55,7 @@ func (s *session) readers() store.Readers {
 		Jobs:        jobTable{s},
 		Runs:        runTable{s},
 		Counts:      countTable{s},
+		Terms:       termTable{s},
 		Health:      healthTable{s},
 		Alerts:      alertTable{s},
 		Webhooks:    webhookTable{s},
@@ -85,6 +87,7 @@ func (s *session) tx() store.Tx {
 		Jobs:        jobTable{s},
 		Runs:        runTable{s},
 		Counts:      countTable{s},
+		Terms:       termTable{s},
 		Health:      healthTable{s},
 		Alerts:      alertTable{s},
 		Webhooks:    webhookTable{s},

@@ -147,7 +147,7 @@ var (
 	Submit           = post[any, wire.SubmissionAnswer]("/api/v1/submissions").again()
 	SubmitLater      = post[any, wire.SubmissionState]("/api/v1/submissions").again().later()
 	GetSubmission    = get[wire.SubmissionState]("/api/v1/submissions/{id}")
-	ListEvaluations  = get[wire.Page[wire.EvaluationSummary]]("/api/v1/evaluations")
+	ListEvaluations  = get[wire.EvaluationPage]("/api/v1/evaluations")
 	GetEvaluation    = get[wire.EvaluationRecord]("/api/v1/evaluations/{id}")
 	ReplayEvaluation = post[wire.ReplayRequest, wire.Replay]("/api/v1/evaluations/{id}/replay").again()
 	GiveFeedback     = post[wire.FeedbackRequest, wire.Feedback]("/api/v1/evaluations/{id}/feedback").again()

@@ -1,4 +1,4 @@
-package contradict
+package norm
 
 import (
 	"fmt"
@@ -7,55 +7,55 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
-
-	"tenet/internal/corpus"
 )
 
-// place is the part of a clause that a word is in.
-type place int
+// Place is the part of a clause that a word is in.
+type Place int
 
+// The parts of a clause.
 const (
-	inSubject   place = iota // who or what: before must
-	inPredicate              // what is to be done
-	inCondition              // when, if
-	inException              // unless, except
+	InSubject   Place = iota // who or what: before must
+	InPredicate              // what is to be done
+	InCondition              // when, if
+	InException              // unless, except
 	dropped                  // reasons, and what is not meant: instead of
 )
 
-// interval is the numbers from lo to hi.
-type interval struct {
-	lo, hi         float64 // infinite if not bounded
-	loOpen, hiOpen bool    // the bound itself is outside
+// Interval is the numbers from Lo to Hi.
+type Interval struct {
+	Lo, Hi         float64 // infinite if not bounded
+	LoOpen, HiOpen bool    // the bound itself is outside
 }
 
-// quantity is a number of a unit that a clause bounds something by.
-type quantity struct {
-	interval
+// Quantity is a number of a unit that a clause bounds something by.
+type Quantity struct {
+	Interval
 
-	unit  string // what all units of one dimension are brought to, such as seconds; or the stem of what is counted
-	place place
-	text  string // as it is written
+	Unit  string // what all units of one dimension are brought to, such as seconds; or the stem of what is counted
+	Place Place
+	Text  string // as it is written
 }
 
-func (v interval) apart(o interval) bool {
-	below := func(x, y interval) bool { return x.hi < y.lo || (x.hi == y.lo && (x.hiOpen || y.loOpen)) }
+// Apart reports whether no number is in both.
+func (v Interval) Apart(o Interval) bool {
+	below := func(x, y Interval) bool { return x.Hi < y.Lo || (x.Hi == y.Lo && (x.HiOpen || y.LoOpen)) }
 	return below(v, o) || below(o, v)
 }
 
-// differs reports whether both bound on the same side, by different numbers.
-func (v interval) differs(o interval) bool {
+// Differs reports whether both bound on the same side, by different numbers.
+func (v Interval) Differs(o Interval) bool {
 	side := func(x, y float64) bool { return !math.IsInf(x, 0) && !math.IsInf(y, 0) && x != y }
-	return side(v.lo, o.lo) || side(v.hi, o.hi)
+	return side(v.Lo, o.Lo) || side(v.Hi, o.Hi)
 }
 
-// not returns the other numbers of an interval that is bounded on one side; false for others.
-func (v interval) not() (interval, bool) {
-	low, high := !math.IsInf(v.lo, -1), !math.IsInf(v.hi, 1)
+// Not returns the other numbers of an interval that is bounded on one side; false for others.
+func (v Interval) Not() (Interval, bool) {
+	low, high := !math.IsInf(v.Lo, -1), !math.IsInf(v.Hi, 1)
 	switch {
 	case low && !high:
-		return interval{lo: math.Inf(-1), hi: v.lo, hiOpen: !v.loOpen}, true
+		return Interval{Lo: math.Inf(-1), Hi: v.Lo, HiOpen: !v.LoOpen}, true
 	case high && !low:
-		return interval{lo: v.hi, loOpen: !v.hiOpen, hi: math.Inf(1)}, true
+		return Interval{Lo: v.Hi, LoOpen: !v.HiOpen, Hi: math.Inf(1)}, true
 	}
 	return v, false
 }
@@ -195,13 +195,13 @@ var measures = list("long old length age size duration value amount total deep h
 type placed struct {
 	word
 
-	place place
+	place Place
 	used  bool
 }
 
 // quantitiesOf finds the quantities of a clause and marks their words as used.
-func quantitiesOf(words []placed) []quantity {
-	var out []quantity
+func quantitiesOf(words []placed) []Quantity {
+	var out []Quantity
 	for i := range words {
 		n, unit, ok := numberOf(words[i].text)
 		if !ok || words[i].used || words[i].code {
@@ -214,7 +214,7 @@ func quantitiesOf(words []placed) []quantity {
 	return joinBetween(out)
 }
 
-func quantityAt(words []placed, i int, n float64, unit string) (quantity, bool) {
+func quantityAt(words []placed, i int, n float64, unit string) (Quantity, bool) {
 	from, to := i, i+1
 	bound, bounded := exact, false
 	for _, p := range boundsBefore {
@@ -224,7 +224,7 @@ func quantityAt(words []placed, i int, n float64, unit string) (quantity, bool) 
 		}
 	}
 	if !bounded && i > 0 && (labels[words[i-1].text] || words[i-1].end == 0 && words[i-1].text == "-") {
-		return quantity{}, false
+		return Quantity{}, false
 	}
 	u, unitEnd, counted := unitAt(words, i, unit)
 	to = max(to, unitEnd)
@@ -235,7 +235,7 @@ func quantityAt(words []placed, i int, n float64, unit string) (quantity, bool) 
 		}
 	}
 	if !bounded && (u.unit == "" || numberWords[words[i].text] == 1 || counted && i > 0 && !beforeCount(words[i-1])) {
-		return quantity{}, false // a name or a label
+		return Quantity{}, false // a name or a label
 	}
 	if u.unit == "time" && bound == exact && i > 0 && words[i-1].text == "in" {
 		bound = atMost
@@ -243,13 +243,13 @@ func quantityAt(words []placed, i int, n float64, unit string) (quantity, bool) 
 	if from > 0 && words[from-1].text == "after" && u.unit == "time" {
 		words[from-1].used = true // after 30 seconds is no order of events
 	}
-	q := quantity{unit: u.unit, place: words[i].place, interval: bound.interval(n * u.factor)}
+	q := Quantity{Unit: u.unit, Place: words[i].place, Interval: bound.interval(n * u.factor)}
 	var text []string
 	for k := from; k < to; k++ {
 		words[k].used = true
 		text = append(text, words[k].text)
 	}
-	q.text = strings.Join(text, " ")
+	q.Text = strings.Join(text, " ")
 	return q, true
 }
 
@@ -302,32 +302,32 @@ func unitAt(words []placed, i int, written string) (u scale, end int, counted bo
 	return scale{"number of " + words[end].key(), 1}, end + 1, true
 }
 
-func (s side) interval(n float64) interval {
-	v := interval{lo: math.Inf(-1), hi: math.Inf(1)}
+func (s side) interval(n float64) Interval {
+	v := Interval{Lo: math.Inf(-1), Hi: math.Inf(1)}
 	switch s {
 	case atMost, under:
-		v.hi, v.hiOpen = n, s == under
+		v.Hi, v.HiOpen = n, s == under
 	case atLeast, over:
-		v.lo, v.loOpen = n, s == over
+		v.Lo, v.LoOpen = n, s == over
 	case exact:
-		v.lo, v.hi = n, n
+		v.Lo, v.Hi = n, n
 	}
 	return v
 }
 
 // joinBetween makes one quantity of a least and a greatest number of one unit and place.
-func joinBetween(list []quantity) []quantity {
-	var out []quantity
+func joinBetween(list []Quantity) []Quantity {
+	var out []Quantity
 	for _, q := range list {
 		if n := len(out); n > 0 && out[n-1].joins(q) {
 			last := &out[n-1]
-			if q.lo > last.lo {
-				last.lo, last.loOpen = q.lo, q.loOpen
+			if q.Lo > last.Lo {
+				last.Lo, last.LoOpen = q.Lo, q.LoOpen
 			}
-			if q.hi < last.hi {
-				last.hi, last.hiOpen = q.hi, q.hiOpen
+			if q.Hi < last.Hi {
+				last.Hi, last.HiOpen = q.Hi, q.HiOpen
 			}
-			last.text += fmt.Sprintf(" and %s", q.text)
+			last.Text += fmt.Sprintf(" and %s", q.Text)
 			continue
 		}
 		out = append(out, q)
@@ -336,12 +336,9 @@ func joinBetween(list []quantity) []quantity {
 }
 
 // joins reports whether one quantity bounds below, and the other above, what may lie between.
-func (q *quantity) joins(o quantity) bool {
-	low := func(v interval) bool { return !math.IsInf(v.lo, 0) && math.IsInf(v.hi, 0) }
-	high := func(v interval) bool { return math.IsInf(v.lo, 0) && !math.IsInf(v.hi, 0) }
-	return q.unit == o.unit && q.place == o.place && !q.apart(o.interval) &&
-		(low(q.interval) && high(o.interval) || high(q.interval) && low(o.interval))
+func (q *Quantity) joins(o Quantity) bool {
+	low := func(v Interval) bool { return !math.IsInf(v.Lo, 0) && math.IsInf(v.Hi, 0) }
+	high := func(v Interval) bool { return math.IsInf(v.Lo, 0) && !math.IsInf(v.Hi, 0) }
+	return q.Unit == o.Unit && q.Place == o.Place && !q.Apart(o.Interval) &&
+		(low(q.Interval) && high(o.Interval) || high(q.Interval) && low(o.Interval))
 }
-
-// stemOf is the stem of a plain word, for tables that are made of words.
-func stemOf(w string) string { return corpus.Stem(w) }

@@ -1,4 +1,4 @@
-package contradict
+package norm
 
 import (
 	"slices"
@@ -7,65 +7,89 @@ import (
 	"tenet/internal/rule"
 )
 
-// force is how binding a clause is.
-type force int
+// Force is how binding a clause is.
+type Force int
 
+// The forces, from weak to strong.
 const (
-	permit force = iota + 1
-	recommend
-	require
+	Permit Force = iota + 1
+	Recommend
+	Require
 )
 
-// clause is one demand, prohibition or permission of a statement.
-type clause struct {
-	text     string
-	force    force
-	negative bool // forbids
-	// conditional is set for demands on how something is done if it is done at all: not without, only by.
-	conditional bool
-	named       bool // has no verb
-	// head is the verb of what is to be done or not; empty if only the thing is named, as in "eval is forbidden".
-	head                          string
-	subject, predicate, condition set // without head
-	except                        []set
-	quantities                    []quantity
+// Clause is one demand, prohibition or permission of a statement: who has to do what, or not to do it, and when.
+type Clause struct {
+	Text string
+	// Own is the force and the polarity that the words of the clause express.
+	Own Wording
+	// Force and Negative are those of words and modality together; Negative forbids.
+	Force    Force
+	Negative bool
+	// Conditional marks demands on how something is done if it is done at all: not without, only by.
+	Conditional bool
+	Named       bool // has no verb
+	// Head is the verb of what is to be done or not; empty if only the thing is named, as in "eval is forbidden".
+	Head string
+	// Subject has the words for who or what is bound, Predicate those for the act, without Head, Condition those for when.
+	Subject, Predicate, Condition Set
+	Except                        []Set // the words of each exception
+	Quantities                    []Quantity
 }
 
-func (c *clause) words() set {
-	out := union(c.subject, c.predicate, c.condition)
-	if c.head != "" {
-		out[c.head] = true
+// Wording is the words of a clause that demand, forbid or permit, such as "must not".
+type Wording struct {
+	Force    Force // 0 if the modality alone says how binding the clause is, as in "Log failed logins" and "Never log passwords"
+	Negative bool  // forbids
+	// Doubtful marks words that may belong to a part of the clause, as in "Log keys users must not see".
+	Doubtful bool
+	From, To int // where the words are in the statement, in bytes; equal if the clause has none
+}
+
+// Words returns the words of all parts of a clause except its exceptions.
+func (c *Clause) Words() Set {
+	out := union(c.Subject, c.Predicate, c.Condition)
+	if c.Head != "" {
+		out[c.Head] = true
 	}
 	return out
 }
 
-// maxClauses bounds the demands of a statement that are compared.
+// Bounded reports whether a quantity is in a part of the clause.
+func (c *Clause) Bounded(p Place) bool {
+	return slices.ContainsFunc(c.Quantities, func(q Quantity) bool { return q.Place == p })
+}
+
+// maxClauses bounds the demands of a statement that are read.
 const maxClauses = 6
 
-// clausesOf parses a statement. It leaves out sentences that demand nothing, such as explanations.
-func clausesOf(text string, modality rule.Modality) []clause {
-	var out []clause
+// Read parses a statement under a modality. It leaves out sentences that demand nothing, such as explanations.
+func Read(statement string, modality rule.Modality) []Clause {
+	var out []Clause
 	var sentence []word
 	first := true
 	end := func() {
-		var subject set
+		var subject Set
 		for _, part := range split(sentence) {
-			c, ok := readClause(part, modality, first, subject)
+			c, ok := readClause(part, first, subject)
 			first = false
 			if ok && len(out) < maxClauses {
 				out = append(out, c)
-				subject = c.subject
+				subject = c.Subject
 			}
 		}
 		sentence = nil
 	}
-	for _, w := range tokens(text) {
+	for _, w := range tokens(statement) {
 		sentence = append(sentence, w)
 		if w.end == '.' {
 			end()
 		}
 	}
 	end()
+	stated := stated(out, modality)
+	for i := range out {
+		out[i].weigh(stated)
+	}
 	return out
 }
 
@@ -86,15 +110,15 @@ func split(sentence []word) [][]word {
 }
 
 // modals are verbs that a demand follows.
-var modals = map[string]force{
-	"must": require, "shall": require, "mustn't": require, "should": recommend, "shouldn't": recommend, "ought": recommend, "may": permit, "can": permit,
-	"cannot": permit, "can't": permit, "needs": require, "need": require, "has-to": require, "have-to": require,
+var modals = map[string]Force{
+	"must": Require, "shall": Require, "mustn't": Require, "should": Recommend, "shouldn't": Recommend, "ought": Recommend, "may": Permit, "can": Permit,
+	"cannot": Permit, "can't": Permit, "needs": Require, "need": Require, "has-to": Require, "have-to": Require,
 }
 
 // verdicts are words that make a demand of their subject: "is forbidden". Below 0, they forbid.
-var verdicts = map[string]force{
-	"required": require, "mandatory": require, "obligatory": require, "compulsory": require, "recommended": recommend, "allowed": permit, "permitted": permit,
-	"forbidden": -require, "prohibited": -require, "banned": -require, "disallowed": -require, "unacceptable": -require, "discouraged": -recommend,
+var verdicts = map[string]Force{
+	"required": Require, "mandatory": Require, "obligatory": Require, "compulsory": Require, "recommended": Recommend, "allowed": Permit, "permitted": Permit,
+	"forbidden": -Require, "prohibited": -Require, "banned": -Require, "disallowed": -Require, "unacceptable": -Require, "discouraged": -Recommend,
 }
 
 // commands begin a statement and forbid (-1) or demand (1) what follows.
@@ -104,17 +128,23 @@ var commands = map[string]int{
 }
 
 // readClause parses a part of a sentence. subject is that of an earlier part of the sentence.
-func readClause(part []word, modality rule.Modality, first bool, subject set) (clause, bool) {
+func readClause(part []word, first bool, subject Set) (Clause, bool) {
 	words := places(part)
 	own, at, next := findForce(words)
 	if own.force == 0 && !first && !own.negative {
-		return clause{}, false // an explanation
+		return Clause{}, false // an explanation
 	}
-	c := clause{force: own.force, negative: own.negative, conditional: own.conditional, named: own.named, subject: set{}, predicate: set{}, condition: set{}}
-	c.weigh(modality, own)
+	c := Clause{
+		Own: Wording{Force: own.force, Negative: own.negative}, Negative: own.negative, Conditional: own.conditional, Named: own.named,
+		Subject: Set{}, Predicate: Set{}, Condition: Set{},
+	}
+	c.Own.Doubtful = at < next && at > 0 && !words[0].code && imperatives[words[0].text]
+	if at < next {
+		c.Own.From, c.Own.To = part[at].from, part[next-1].to
+	}
 	for i := range words {
-		if words[i].place == inPredicate && i < at {
-			words[i].place = inSubject
+		if words[i].place == InPredicate && i < at {
+			words[i].place = InSubject
 		}
 		if i >= at && i < next {
 			words[i].used = true
@@ -124,19 +154,19 @@ func readClause(part []word, modality rule.Modality, first bool, subject set) (c
 	for _, w := range part {
 		texts = append(texts, w.text)
 	}
-	c.text = strings.Join(texts, " ")
-	c.quantities = quantitiesOf(words)
+	c.Text = strings.Join(texts, " ")
+	c.Quantities = quantitiesOf(words)
 	c.fill(words)
-	if len(c.subject) == 0 {
-		c.subject = union(subject)
+	if len(c.Subject) == 0 {
+		c.Subject = union(subject)
 	}
-	c.conditional = c.conditional || len(c.except) > 0
-	return c, len(c.words())+len(c.quantities) > 0 && !c.unfinished(part, own, at, next)
+	c.Conditional = c.Conditional || len(c.Except) > 0
+	return c, len(c.Words())+len(c.Quantities) > 0 && !c.unfinished(part, own, at, next)
 }
 
 // unfinished reports whether a clause lacks the words that say what it is about: "An insurer must not:", "must be paid", "an
 // activity of".
-func (c *clause) unfinished(part []word, own ownForce, at, next int) bool {
+func (c *Clause) unfinished(part []word, own ownForce, at, next int) bool {
 	last := part[len(part)-1]
 	if !last.code && (hanging[last.text] || modals[last.text] != 0) {
 		return true
@@ -144,45 +174,47 @@ func (c *clause) unfinished(part []word, own ownForce, at, next int) bool {
 	if own.force == 0 {
 		return false
 	}
-	if c.head == "" && !c.named && !hasIn(c, inPredicate) {
+	if c.Head == "" && !c.Named && !c.Bounded(InPredicate) {
 		return true
 	}
 	passive := next > at && next <= len(part) && isBe(part[next-1].text)
-	return at == 0 && passive && len(c.subject) == 0
+	return at == 0 && passive && len(c.Subject) == 0
 }
 
 // hanging are words that no clause ends with.
 var hanging = list("a an the of to from by with for into onto over about against between through via per upon and or but that which if when unless not following")
 
-// weigh combines the force and the polarity of the words with the modality. Under MUST_NOT, what a clause names or demands is forbidden; one
-// that forbids in its own words does so once, not twice.
-func (c *clause) weigh(modality rule.Modality, own ownForce) {
-	strength := require
+// weigh combines the force and the polarity of the words with the modality.
+func (c *Clause) weigh(modality rule.Modality) {
+	strength := Require
 	switch modality {
 	case rule.Should:
-		strength = recommend
+		strength = Recommend
 	case rule.May:
-		strength = permit
+		strength = Permit
 	default:
 	}
+	turned := c.Negative != c.Own.Negative // by words such as disable and without
+	forbids := c.Own.Negative
 	switch {
-	case own.force == 0: // the modality alone decides
-		c.force = strength
-		c.negative = c.negative || modality == rule.MustNot
-	case modality == rule.MustNot && !c.negative:
-		c.force, c.negative = require, true
-	case c.negative && own.force == permit: // may not
-		c.force = max(strength, recommend)
-	case own.force == permit || strength == permit:
-		c.force = min(own.force, strength)
+	case c.Own.Force == 0: // the modality alone decides
+		c.Force = strength
+		forbids = forbids || modality == rule.MustNot
+	case modality == rule.MustNot && !forbids:
+		c.Force, forbids = Require, true
+	case forbids && c.Own.Force == Permit: // may not
+		c.Force = max(strength, Recommend)
+	case c.Own.Force == Permit || strength == Permit:
+		c.Force = min(c.Own.Force, strength)
 	default:
-		c.force = strength
+		c.Force = strength
 	}
+	c.Negative = forbids != turned
 }
 
 // ownForce is the force that the words of a clause express.
 type ownForce struct {
-	force       force // 0 if they say nothing
+	force       Force // 0 if they say nothing
 	negative    bool
 	conditional bool
 	named       bool // the thing is only named, as in "eval is forbidden in tests": no verb follows
@@ -191,11 +223,14 @@ type ownForce struct {
 // findForce finds the words of a demand, those from at to before next. The words before them are the subject.
 func findForce(words []placed) (own ownForce, at, next int) {
 	for i := range words {
-		if words[i].place != inPredicate {
+		if words[i].place != InPredicate {
 			continue
 		}
 		t := words[i].text
 		if f := modals[t]; f != 0 && !words[i].code {
+			if relative(words, i) {
+				continue
+			}
 			own.force = f
 			own.negative = t == "cannot" || strings.HasSuffix(t, "n't")
 			next = own.after(words, i+1)
@@ -214,6 +249,18 @@ func findForce(words []placed) (own ownForce, at, next int) {
 		}
 	}
 	return findCommand(words)
+}
+
+// relative reports whether a verb is in a relative clause, which describes: "keys that must not be shared", "who the users are". A relative
+// clause with a verb of its own ends before the verb, as in "templates that render HTML must escape".
+func relative(words []placed, i int) bool {
+	for k := i - 1; k >= max(0, i-2) && words[k].end == 0; k-- {
+		switch words[k].text {
+		case "that", "which", "who", "whose", "whom", "what":
+			return true
+		}
+	}
+	return false
 }
 
 // after reads the words after a modal verb: not, never, only, be.
@@ -273,15 +320,15 @@ func isBe(t string) bool {
 
 // findCommand is findForce for statements without a modal verb: "Never log passwords", "Logs do not hold passwords".
 func findCommand(words []placed) (own ownForce, at, next int) {
-	start := slices.IndexFunc(words, func(w placed) bool { return w.place == inPredicate })
+	start := slices.IndexFunc(words, func(w placed) bool { return w.place == InPredicate })
 	if start < 0 {
 		return own, 0, 0
 	}
 	next = start
 	for next < len(words) && commands[words[next].text] != 0 && !words[next].code {
 		own.negative = own.negative != (commands[words[next].text] < 0)
-		if own.force = require; words[next].text == "prefer" {
-			own.force = recommend
+		if own.force = Require; words[next].text == "prefer" {
+			own.force = Recommend
 		}
 		next++
 	}
@@ -289,7 +336,7 @@ func findCommand(words []placed) (own ownForce, at, next int) {
 		own.force = 0 // the modality says how binding it is
 		return own, start, next
 	}
-	for i := start; i+1 < len(words) && words[i].place == inPredicate; i++ {
+	for i := start; i+1 < len(words) && words[i].place == InPredicate; i++ {
 		t, n := words[i].text, words[i+1].text
 		switch {
 		case (t == "do" || t == "does" || isBe(t)) && (n == "not" || n == "never"):
@@ -304,14 +351,14 @@ func findCommand(words []placed) (own ownForce, at, next int) {
 }
 
 // fill sorts the words of a clause into its sets, once the words of its force and its quantities are marked as used.
-func (c *clause) fill(words []placed) {
-	var exception set
+func (c *Clause) fill(words []placed) {
+	var exception Set
 	for i := range words {
 		w := &words[i]
-		if w.place == inException {
-			if exception == nil || words[i-1].place != inException {
-				exception = set{}
-				c.except = append(c.except, exception)
+		if w.place == InException {
+			if exception == nil || words[i-1].place != InException {
+				exception = Set{}
+				c.Except = append(c.Except, exception)
 			}
 			exception.add(w.word)
 			continue
@@ -319,74 +366,74 @@ func (c *clause) fill(words []placed) {
 		if w.used || w.place == dropped {
 			continue
 		}
-		if w.place == inPredicate && c.turn(words, i) {
+		if w.place == InPredicate && c.turn(words, i) {
 			continue
 		}
 		key := w.key()
-		if key == "" || (len(c.quantities) > 0 && measures[w.text]) {
+		if key == "" || (len(c.Quantities) > 0 && measures[w.text]) {
 			continue
 		}
 		switch w.place {
-		case inSubject:
-			c.subject[key] = true
-		case inCondition:
-			c.condition[key] = true
+		case InSubject:
+			c.Subject[key] = true
+		case InCondition:
+			c.Condition[key] = true
 		default:
-			c.add(key)
+			c.act(key)
 		}
 	}
-	c.except = slices.DeleteFunc(c.except, func(s set) bool { return len(s) == 0 })
-	delete(c.predicate, c.head)
-	delete(c.subject, c.head)
+	c.Except = slices.DeleteFunc(c.Except, func(s Set) bool { return len(s) == 0 })
+	delete(c.Predicate, c.Head)
+	delete(c.Subject, c.Head)
 }
 
 // turn reads words that turn a predicate into its opposite: without, and no.
-func (c *clause) turn(words []placed, i int) bool {
+func (c *Clause) turn(words []placed, i int) bool {
 	switch words[i].text {
 	case "without":
-		c.negative, c.conditional = !c.negative, true
+		c.Negative, c.Conditional = !c.Negative, true
 		return true
 	case "no", "neither", "nor":
 		if i+1 < len(words) && !measures[words[i+1].text] {
-			c.negative = !c.negative
+			c.Negative = !c.Negative
 		}
 		return true
 	}
 	return false
 }
 
-// add adds a content word of the predicate.
-func (c *clause) add(key string) {
+// act adds a content word of the predicate.
+func (c *Clause) act(key string) {
 	if opposite, ok := opposites[key]; ok {
 		key = opposite
-		c.negative = !c.negative
-		c.conditional = c.conditional || c.head != ""
+		c.Negative = !c.Negative
+		c.Conditional = c.Conditional || c.Head != ""
 	}
-	if c.head == "" && !c.named {
-		c.head = key
+	if c.Head == "" && !c.Named {
+		c.Head = key
 		return
 	}
-	c.predicate[key] = true
+	c.Predicate[key] = true
 }
 
 // turns are words that begin another part of a clause, which ends at a comma.
-var turns = map[string]place{
-	"if": inCondition, "when": inCondition, "whenever": inCondition, "while": inCondition, "where": inCondition, "once": inCondition, "during": inCondition,
-	"until": inCondition, "unless": inException, "except": inException, "excluding": inException, "besides": inException,
+var turns = map[string]Place{
+	"if": InCondition, "when": InCondition, "whenever": InCondition, "while": InCondition, "where": InCondition, "once": InCondition, "during": InCondition,
+	"until": InCondition, "unless": InException, "except": InException, "excluding": InException, "besides": InException,
 	"because": dropped, "since": dropped, "so": dropped, "whatever": dropped, "regardless": dropped, "even": dropped,
 }
 
 // turnPairs are turns of two words.
-var turnPairs = map[string]place{
-	"other than": inException, "apart from": inException, "aside from": inException, "save for": inException, "instead of": dropped, "rather than": dropped, "and not": dropped,
-	"but not": dropped, "so that": dropped, "in order": dropped, "in case": inCondition, "as long": inCondition, "for example": dropped, "such as": dropped,
+var turnPairs = map[string]Place{
+	"other than": InException, "apart from": InException, "aside from": InException, "save for": InException, "instead of": dropped, "rather than": dropped, "and not": dropped,
+	"but not": dropped, "so that": dropped, "in order": dropped, "in case": InCondition, "as long": InCondition, "for example": dropped, "such as": dropped,
 	"to avoid": dropped, "to prevent": dropped, "to ensure": dropped, "to make": dropped, "as well": dropped,
 }
 
 // places divides a clause into its parts. Words outside conditions, exceptions and reasons are in the predicate at first.
 func places(part []word) []placed {
 	out := make([]placed, len(part))
-	now := inPredicate
+	now := InPredicate
 	for i, w := range part {
 		if !w.code {
 			pair := ""
@@ -401,7 +448,7 @@ func places(part []word) []placed {
 		}
 		out[i] = placed{word: w, place: now}
 		if w.end == ',' {
-			now = inPredicate
+			now = InPredicate
 		}
 	}
 	return out

@@ -1,4 +1,4 @@
-package contradict
+package norm
 
 import (
 	"maps"
@@ -10,17 +10,17 @@ import (
 	"tenet/internal/corpus"
 )
 
-// set is the content words of a text in the form in which they are compared.
-type set map[string]bool
+// Set is the content words of a text in the form in which they are compared: the stems of words, one of several synonyms.
+type Set map[string]bool
 
-func (s set) add(t word) {
+func (s Set) add(t word) {
 	if w := t.key(); w != "" {
 		s[w] = true
 	}
 }
 
-// within reports whether all words of s are in other.
-func (s set) within(other set) bool {
+// Within reports whether all words of s are in other.
+func (s Set) Within(other Set) bool {
 	for w := range s {
 		if !other[w] {
 			return false
@@ -29,8 +29,8 @@ func (s set) within(other set) bool {
 	return true
 }
 
-// minus returns the words of s that are not in other, in order.
-func (s set) minus(other set) []string {
+// Minus returns the words of s that are not in other, in order.
+func (s Set) Minus(other Set) []string {
 	var out []string
 	for _, w := range slices.Sorted(maps.Keys(s)) {
 		if !other[w] {
@@ -40,8 +40,8 @@ func (s set) minus(other set) []string {
 	return out
 }
 
-func union(sets ...set) set {
-	out := set{}
+func union(sets ...Set) Set {
+	out := Set{}
 	for _, s := range sets {
 		maps.Copy(out, s)
 	}
@@ -54,6 +54,8 @@ type word struct {
 	code bool   // was between backticks
 	// end is the punctuation mark behind it: a comma, a semicolon, the end of a sentence ('.'), or 0.
 	end byte
+	// from and to are its place in the text, in bytes.
+	from, to int
 }
 
 // key is the word as it is compared; empty for words without content.
@@ -88,13 +90,13 @@ func tokens(text string) []word {
 		case depth > 0:
 		case c == '`':
 			if code, n := backticks(text[i:]); n > 0 {
-				out = append(out, word{text: code, code: true})
+				out = append(out, word{text: code, code: true, from: i, to: i + n})
 				i += n
 				continue
 			}
 		case inWord(c) || currency[c] != "":
 			n := wordLength(text[i:])
-			out = append(out, word{text: plainWord(text[i : i+n])})
+			out = append(out, word{text: plainWord(text[i : i+n]), from: i, to: i + n})
 			i += n
 			continue
 		case len(out) > 0:
@@ -185,7 +187,7 @@ var synonyms = groups(
 	"keep retain retent kept",
 	"delet remov eras purg",
 	"send sent transmit",
-	"allow permit accept author",
+	"allow Permit accept author",
 	"approv approve sign-off",
 	"enabl activ turn-on",
 	"contain include have",
@@ -237,40 +239,30 @@ func stems(m map[string]string) map[string]string {
 	return out
 }
 
-// exclusive are values of which a thing can have one only: in each line, the values are apart by spaces. Their keys lead to their line.
-var exclusive = lines(
-	"tab space",
-	"single-quote double-quote single double",
-	"snake_case camelcase kebab-case pascalcase upper-case lower-case uppercase lowercase snake camel kebab pascal",
-	"utc local",
-	"ascending descending",
-	"before after",
-	"public private",
-	"synchronous asynchronous synchronously asynchronously",
-	"mutable immutable",
-	"opt-in opt-out",
-	"allowlist denylist",
-	"http https",
-	"hourly daily weekly monthly quarterly yearly annually",
-	"merge rebase squash",
-	"left right",
-	"inclusive exclusive",
-	"permanent temporary",
-	"optional mandatory",
-	"manually automatically",
-	"open closed",
-	"singular plural",
-	"relative absolute",
-	"centralised decentralised",
-	"default named",
-)
+// Key returns a plain word as it is compared; empty for one without content.
+func Key(w string) string { return word{text: w}.key() }
 
-func lines(all ...string) map[string]int {
-	out := map[string]int{}
-	for i, line := range all {
-		for w := range strings.FieldsSeq(line) {
-			out[word{text: w}.key()] = i + 1
-		}
+// Words returns the content words of a text.
+func Words(text string) Set {
+	out := Set{}
+	for _, t := range tokens(text) {
+		out.add(t)
 	}
 	return out
 }
+
+// imperatives are verbs that begin a demand, as in "Use parameterised queries". Rules for code are mostly written so.
+var imperatives = list(
+	"add allow always apply approve archive ask assign attach audit authenticate avoid back bind build call cap catch check choose cite close",
+	"collect commit compare configure confirm construct contain convert copy create declare default define delete deny deploy derive describe",
+	"disable disallow disclose do document drop enable encode encrypt end enforce ensure escape expose fail follow forbid format get give grant",
+	"group handle hash have hide import include inform initialise initialize inject join keep label leave let limit link list load lock log make",
+	"mark mask match merge mock move name never normalise normalize notify obtain open order pass pay pin place prefer prefix protect provide",
+	"publish put read record redact refuse reject release remove rename replace report request require reserve restrict retain return review",
+	"revoke rotate run sanitise sanitize save select send separate set show sign sort specify split start state stop store submit tag tell test",
+	"throw track treat trim turn update use validate verify version wait wrap write",
+)
+
+// Imperative reports whether a sentence that begins with a word, in lower case, may be an order: the word is a verb that orders often begin
+// with. It may also be a noun, such as log and test.
+func Imperative(w string) bool { return imperatives[w] }

@@ -1,0 +1,274 @@
+// Package find finds recorded evaluations by what they were about: time, verdict, rule, scope, repository, actor, facts and words.
+//
+// A job goes through the audit chain of each project and stores which entries have which terms, see [store.TermReader]. A query intersects
+// the sets of its terms and goes through the entries that are not indexed yet, so that a new record is found at once. docs/records.md
+// says what is found and how it is stored.
+package find
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math"
+	"slices"
+
+	"tenet/internal/rule"
+	"tenet/internal/store"
+	"tenet/internal/wire"
+)
+
+// Store is the part of the database that an [Index] uses.
+type Store struct {
+	store.Updater
+	Audit store.AuditReader
+	Rules store.RuleReader
+	Terms store.TermReader
+}
+
+// Config sets up [New]. Store is required.
+type Config struct {
+	Store Store
+	// Working reports whether background jobs run. While they do not, a query first indexes what is left. Nil means that they run.
+	Working func() bool
+	Logger  *slog.Logger // nil logs nothing
+}
+
+// Index finds recorded evaluations. It is safe for concurrent use.
+type Index struct {
+	cfg  Config
+	tail tails
+}
+
+// New returns an Index.
+func New(cfg Config) *Index {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Index{cfg: cfg}
+}
+
+// Result is a page of evaluations.
+type Result struct {
+	Entries    []store.AuditEntry // newest first
+	Total      int                // that match, on all pages
+	Next       string             // cursor of the next page; empty on the last
+	Partial    int                // see [wire.EvaluationPage]
+	Unsearched int64              // see [wire.EvaluationPage]
+}
+
+// Find returns the evaluations of a project that match a filter; invalid, naming the parameters, if the filter has values that nothing
+// can have.
+func (x *Index) Find(ctx context.Context, projectID string, f wire.EvaluationQuery) (Result, error) {
+	q, err := x.plan(ctx, projectID, &f)
+	if err != nil {
+		return Result{}, err
+	}
+	page := pager{before: math.MaxInt64, skip: f.Offset(), limit: f.PageSize}
+	if f.Cursor != "" {
+		if f.Page > 1 {
+			return Result{}, invalid("page", errors.New("is given together with cursor; use one of them"))
+		}
+		if page.before, err = parseCursor(f.Cursor); err != nil {
+			return Result{}, invalid("cursor", err)
+		}
+	}
+	if err := x.bringUp(ctx, projectID); err != nil {
+		return Result{}, err
+	}
+	mark, err := x.cfg.Store.Terms.Mark(ctx, projectID)
+	if err != nil {
+		return Result{}, err
+	}
+	recent, unsearched, err := x.unindexed(ctx, projectID, mark.Seq)
+	if err != nil {
+		return Result{}, err
+	}
+	r := Result{Unsearched: unsearched}
+	for i := len(recent) - 1; i >= 0; i-- {
+		e := recent[i]
+		if e.Seq <= mark.Pruned { // read before retention has removed the record
+			e.Terms = slices.DeleteFunc(slices.Clone(e.Terms), store.Term.OfRecord)
+		}
+		if found, maybe := q.matches(&e); found {
+			page.add(e.Seq)
+		} else if maybe {
+			r.Partial++
+		}
+	}
+	sets, partial, err := x.search(ctx, projectID, q, mark)
+	if err != nil {
+		return Result{}, err
+	}
+	r.Partial += partial
+	page.addSets(sets)
+	r.Total = page.total
+	if page.more {
+		r.Next = cursorOf(page.seqs[len(page.seqs)-1])
+	}
+	if len(page.seqs) > 0 {
+		r.Entries, err = x.cfg.Store.Terms.Entries(ctx, projectID, page.seqs)
+	}
+	return r, err
+}
+
+// invalid is the error about one parameter.
+func invalid(field string, err error) error {
+	var p rule.Problems
+	p.Add(field, "%s", err.Error())
+	return p.Err("the query is invalid")
+}
+
+// pager takes a page out of matching entries that come newest first.
+type pager struct {
+	before int64 // entries from here on are on earlier pages
+	skip   int
+	limit  int
+	total  int
+	seqs   []int64
+	more   bool // entries follow the page
+}
+
+func (p *pager) add(seq int64) {
+	p.total++
+	p.take(seq)
+}
+
+// take returns whether the page still takes entries.
+func (p *pager) take(seq int64) bool {
+	switch {
+	case seq >= p.before:
+	case p.skip > 0:
+		p.skip--
+	case len(p.seqs) < p.limit:
+		p.seqs = append(p.seqs, seq)
+	default:
+		p.more = true
+	}
+	return !p.more
+}
+
+// addSets adds the entries of blocks.
+func (p *pager) addSets(sets blockSets) {
+	for _, b := range sets.newestFirst() {
+		set := sets[b]
+		n := set.Count()
+		p.total += n
+		if p.more {
+			continue
+		}
+		if p.before > (b+1)*store.BlockSize && p.skip >= n {
+			p.skip -= n
+			continue
+		}
+		set.Newest(b, p.take)
+	}
+}
+
+// search returns the indexed entries that match, and how many others may.
+func (x *Index) search(ctx context.Context, projectID string, q *query, mark store.TermMark) (found blockSets, partial int, err error) {
+	blocks, err := x.cfg.Store.Terms.Blocks(ctx, projectID)
+	if err != nil {
+		return nil, 0, err
+	}
+	var within []int64
+	cut := map[int64]bool{} // blocks with entries of other times, too
+	for i := range blocks {
+		b := &blocks[i]
+		if q.since != nil && b.Until.Before(*q.since) || q.until != nil && !b.From.Before(*q.until) {
+			continue
+		}
+		within = append(within, b.Block)
+		cut[b.Block] = q.since != nil && b.From.Before(*q.since) || q.until != nil && !b.Until.Before(*q.until)
+	}
+	s := search{x, projectID, q, mark, cut}
+	if found, err = s.intersect(ctx, within, q.conditions); err != nil || q.inside == 0 {
+		return found, 0, err
+	}
+	others, err := s.intersect(ctx, within, append([][]store.Term{{termOf(partialRecord)}}, q.conditions[q.inside:]...))
+	for b, set := range others {
+		if known := found[b]; known != nil {
+			set.Subtract(known)
+		}
+		partial += set.Count()
+	}
+	return found, partial, err
+}
+
+// search is one search in the index.
+type search struct {
+	x         *Index
+	projectID string
+	q         *query
+	mark      store.TermMark
+	cut       map[int64]bool
+}
+
+// intersect returns the entries of blocks that meet all conditions. Each condition is only asked of the blocks that the ones before it
+// have left, so a rare one makes the query fast.
+func (s *search) intersect(ctx context.Context, blocks []int64, conditions [][]store.Term) (blockSets, error) {
+	var found blockSets
+	for i, terms := range conditions {
+		if len(blocks) == 0 {
+			return nil, nil
+		}
+		sets, err := s.x.cfg.Store.Terms.Sets(ctx, s.projectID, terms, blocks)
+		if err != nil {
+			return nil, err
+		}
+		after := int64(0)
+		if terms[0].OfRecord() {
+			after = s.mark.Pruned
+		}
+		next := blockSets{}
+		left := blocks[:0:0]
+		for _, b := range blocks {
+			set := sets[b]
+			if set == nil {
+				continue
+			}
+			if i > 0 {
+				set.Intersect(found[b])
+			}
+			set.Keep(b, after, s.mark.Seq)
+			if set.Count() > 0 {
+				next[b], left = set, append(left, b)
+			}
+		}
+		found, blocks = next, left
+	}
+	for _, b := range blocks {
+		if !s.cut[b] {
+			continue
+		}
+		within, err := s.x.cfg.Store.Terms.Within(ctx, s.projectID, b, s.q.since, s.q.until)
+		if err != nil {
+			return nil, err
+		}
+		found[b].Intersect(within)
+	}
+	return found, nil
+}
+
+// matches reports whether an entry that is not indexed yet matches, and if not, whether it may, since not all of its facts and words
+// are among its terms.
+func (q *query) matches(e *store.TermEntry) (found, maybe bool) {
+	if q.since != nil && e.At.Before(*q.since) || q.until != nil && !e.At.Before(*q.until) {
+		return false, false
+	}
+	has := map[store.Term]bool{}
+	for _, t := range e.Terms {
+		has[t] = true
+	}
+	meets := func(conditions [][]store.Term) bool {
+		for _, terms := range conditions {
+			if !slices.ContainsFunc(terms, func(t store.Term) bool { return has[t] }) {
+				return false
+			}
+		}
+		return len(e.Terms) > 0
+	}
+	if meets(q.conditions) {
+		return true, false
+	}
+	return false, q.inside > 0 && has[termOf(partialRecord)] && meets(q.conditions[q.inside:])
+}

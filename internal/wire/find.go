@@ -1,0 +1,49 @@
+package wire
+
+import "time"
+
+// EvaluationQuery selects recorded evaluations; empty fields select everything, and all that are given must hold.
+type EvaluationQuery struct {
+	Verdict     string     `query:"verdict" doc:"ALLOW, DENY or NEEDS_CONFIRMATION, in any letter case."`
+	Mode        string     `query:"mode" doc:"preflight or posthoc."`
+	Actor       string     `query:"actor" doc:"Who asked, exactly." example:"key:ci"`
+	Since       *time.Time `query:"since" doc:"Not before this time."`
+	Until       *time.Time `query:"until" doc:"Before this time."`
+	Rule        string     `query:"rule" doc:"Id or slug of a rule that has a verdict in the evaluation." example:"SEC-003"`
+	RuleVerdict string     `query:"rule_verdict" doc:"What the rule came to: violated, confirm, kept, not_concerned or waived. Needs rule."`
+	Scope       string     `query:"scope" doc:"Scope of the subject; finance finds finance/payments too." example:"finance"`
+	Repository  string     `query:"repository" maxLength:"1024" doc:"Repository of the subject, however its name is written." example:"acme/payments"`
+	SubjectKind string     `query:"subject_kind" doc:"Kind of the subject: code_change, facts, action, business_event, document, transaction, communication or decision_request."`
+	Fact        []string   `query:"fact" doc:"Name and value of a fact, such as payment_id:PMT-123 or customer.country=FR; repeatable. Letter case does not count."`
+	Words       string     `query:"q" maxLength:"1000" doc:"Words that all occur in the subject: in its action, intent, facts, paths, diff or files." example:"refund invoice"`
+	Environment string     `query:"environment" doc:"Environment whose rules judged, as requested: production, staging or development."`
+	SnapshotID  string     `query:"snapshot_id" doc:"Snapshot whose rules judged."`
+	NodeID      string     `query:"node_id" doc:"Federation node, as requested or as applied."`
+	Cursor      string     `query:"cursor" maxLength:"100" doc:"next_cursor of the page before: what is recorded meanwhile moves nothing. Not together with page."`
+	PageQuery
+}
+
+// RuleOutcome is the outcome of a rule in an evaluation.
+type RuleOutcome string
+
+// Outcomes of a rule in an evaluation. A denial that a waiver covers is waived, not violated.
+const (
+	RuleViolated     RuleOutcome = "violated"
+	RuleToConfirm    RuleOutcome = "confirm"
+	RuleKept         RuleOutcome = "kept"
+	RuleNotConcerned RuleOutcome = "not_concerned"
+	RuleWaived       RuleOutcome = "waived"
+)
+
+// RuleOutcomes lists all values of [RuleOutcome].
+var RuleOutcomes = []RuleOutcome{RuleViolated, RuleToConfirm, RuleKept, RuleNotConcerned, RuleWaived}
+
+// EvaluationPage is a page of recorded evaluations, newest first.
+type EvaluationPage struct {
+	Page[EvaluationSummary]
+
+	NextCursor string `json:"next_cursor,omitempty" doc:"Cursor of the next page; absent on the last."`
+	// Partial counts evaluations that may be missing from a search inside subjects.
+	Partial    int   `json:"partial,omitempty" doc:"Evaluations that the other parameters select and that fact and q may miss: they have more facts or words than are indexed."`
+	Unsearched int64 `json:"unsearched,omitempty" doc:"Entries of the audit chain that are neither indexed yet nor among the newest, and so were not searched; they soon will be."`
+}
