@@ -28,10 +28,13 @@ help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
 
 .PHONY: run
-run: build ## Judge the sample change with the starter packs, then serve them
+run: build ## Judge the sample change and the sample payment with the starter packs, then serve them
 	@echo "== tenet check < examples/change.diff"
 	@code=0; bin/tenet check --data $(DATA) <examples/change.diff || code=$$?; \
 	if [ $$code -gt 1 ]; then exit $$code; fi # 1 says that the change breaks rules: this one is meant to
+	@echo "== tenet check --facts examples/payment.json"
+	@code=0; bin/tenet check --data $(DATA) --facts examples/payment.json </dev/null || code=$$?; \
+	if [ $$code -gt 1 ]; then exit $$code; fi # as above
 	@echo "== tenet serve --listen $(LISTEN) --data $(DATA)"
 	@exec bin/tenet serve --listen $(LISTEN) --data $(DATA)
 
@@ -43,8 +46,8 @@ build: ## Build bin/tenet, a static binary
 # of all the time of a program that opens a database. Vet runs once, in verify, with the other linters.
 .PHONY: test
 test: ## Run all tests with the race detector, on SQLite and on a private PostgreSQL
-	@scripts/setup-build.sh gcc
-	CGO_ENABLED=1 scripts/with-postgres.sh go test -race -gcflags='modernc.org/...=-race=false -d=checkptr=0' -vet=off -timeout=8m $(TESTFLAGS) $(PACKAGES)
+	@scripts/setup-build.sh gcc $(if $(TENET_TEST_BROWSER),,chromium)
+	CGO_ENABLED=1 TENET_TEST_BROWSER="$${TENET_TEST_BROWSER:-$$(command -v chromium)}" scripts/with-postgres.sh go test -race -gcflags='modernc.org/...=-race=false -d=checkptr=0' -vet=off -timeout=8m $(TESTFLAGS) $(PACKAGES)
 
 .PHONY: verify
 verify: $(LINTER) ## Check modules, generated files, format and linters; changes nothing

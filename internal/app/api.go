@@ -9,11 +9,12 @@ import (
 	"tenet/internal/api"
 	"tenet/internal/api/rest"
 	"tenet/internal/client"
+	"tenet/internal/console"
 	"tenet/internal/mcp"
 )
 
 // serveAPI returns the HTTP API over the capabilities.
-func (a *App) serveAPI(p *parts, registry *prometheus.Registry, version string) http.Handler {
+func (a *App) serveAPI(p *parts, registry *prometheus.Registry, version string) *rest.Server {
 	verdicts := api.NewVerdictCounter(registry)
 	prefix := a.cfg.RESTPrefix
 	if prefix == "off" {
@@ -59,6 +60,17 @@ func (a *App) serveAPI(p *parts, registry *prometheus.Registry, version string) 
 			MaxBody: a.cfg.MaxBody, MaxImportBody: a.cfg.MaxImportBody, MaxDocument: a.cfg.MaxDocument, RatePerSecond: a.cfg.RateLimit, Burst: a.cfg.RateBurst,
 		},
 	}, resources...)
+}
+
+// serveConsole returns the web console in front of the API, or the API alone if the console is switched off.
+func (a *App) serveConsole() (http.Handler, error) {
+	if !a.cfg.Console {
+		return a.handler, nil
+	}
+	return console.New(console.Config{
+		API: a.handler, Keys: a.keys, Sessions: console.Sessions{SessionReader: a.store.Sessions, Updater: a.store}, Logger: a.log,
+		RequireKey: !loopbackOnly(a.cfg.Listen), SessionAge: a.cfg.ConsoleSessionAge, Version: a.version,
+	})
 }
 
 // modelProtocol returns the handler of the Model Context Protocol. Its tools call the API of this node in process with the key

@@ -14,6 +14,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"tenet/internal/api/rest"
 	"tenet/internal/auth"
 	"tenet/internal/config"
 	"tenet/internal/corpus"
@@ -36,7 +37,8 @@ type App struct {
 	watch     *provider.Watch
 	parts     *parts
 	followers []func(context.Context) // run while the node serves
-	handler   http.Handler
+	handler   *rest.Server
+	version   string
 	runner    *job.Runner
 	working   bool // the runner has been started
 
@@ -74,7 +76,7 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, o Options) (_
 	if o.Env == nil {
 		o.Env = os.Getenv
 	}
-	a := &App{cfg: cfg, log: log, ready: make(chan struct{}), failed: make(chan error, 1)}
+	a := &App{cfg: cfg, log: log, version: o.Version, ready: make(chan struct{}), failed: make(chan error, 1)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.Stop(ctx))

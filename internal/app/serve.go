@@ -22,12 +22,16 @@ func (a *App) Start(ctx context.Context) error {
 		return err
 	}
 	a.listener = listener
+	handler, err := a.serveConsole()
+	if err != nil {
+		return err
+	}
 	a.run(ctx, a.followers...)
 	if !a.working {
 		a.work()
 	}
 	server := &http.Server{
-		Handler: a.handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
+		Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
 		WriteTimeout: 5 * time.Minute, MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
 	}
 	ended := make(chan struct{})

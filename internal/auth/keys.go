@@ -149,22 +149,34 @@ func (k *Keys) Required(ctx context.Context) (bool, error) {
 
 // Authenticate returns the actor of a secret, or an unauthenticated error that does not reveal the reason.
 func (k *Keys) Authenticate(ctx context.Context, secret string) (Actor, error) {
-	refused := rule.Errorf(rule.CodeUnauthenticated, "the API key is unknown, revoked or expired")
 	if !IsSecret(secret) {
-		return Actor{}, refused
+		return Actor{}, refused()
 	}
-	key, err := k.lookUp(ctx, HashSecret(secret))
+	return k.actorOf(ctx, HashSecret(secret))
+}
+
+func refused() error {
+	return rule.Errorf(rule.CodeUnauthenticated, "the API key is unknown, revoked or expired")
+}
+
+// actorOf returns the actor of a key by the hash of its secret.
+func (k *Keys) actorOf(ctx context.Context, hash string) (Actor, error) {
+	key, err := k.lookUp(ctx, hash)
 	if rule.CodeOf(err) == rule.CodeNotFound {
-		return Actor{}, refused
+		return Actor{}, refused()
 	}
 	if err != nil {
 		return Actor{}, err
 	}
 	if key.RevokedAt != nil || (key.ExpiresAt != nil && !k.now().Before(*key.ExpiresAt)) {
-		return Actor{}, refused
+		return Actor{}, refused()
 	}
 	return Actor{Name: "key:" + key.Name, Role: Role(key.Role), ProjectID: key.ProjectID, KeyID: key.ID}, nil
 }
+
+// Resume returns the actor of a key by the hash of its secret (see [HashSecret]), which a session holds in place of the secret. The
+// error is that of [Keys.Authenticate].
+func (k *Keys) Resume(ctx context.Context, hash string) (Actor, error) { return k.actorOf(ctx, hash) }
 
 func (k *Keys) lookUp(ctx context.Context, hash string) (store.Key, error) {
 	now := k.now()

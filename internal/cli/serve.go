@@ -18,6 +18,7 @@ type serveCommand struct {
 	Listen     string `placeholder:"ADDR" help:"Address to listen on; default is 127.0.0.1:8080 ($$TENET_LISTEN)."`
 	NoSeed     bool   `help:"Start the first time with an empty corpus instead of the starter packs ($$TENET_NO_SEED)."`
 	JudgeModel string `placeholder:"MODEL" help:"Model that judges rules without a check, as provider:model ($$TENET_JUDGE_MODEL)."`
+	NoConsole  bool   `help:"Serve the API without the web console ($$TENET_CONSOLE=false)."`
 	LogFormat  string `placeholder:"FORMAT" help:"text (default) or json ($$TENET_LOG_FORMAT)."`
 	LogLevel   string `placeholder:"LEVEL" help:"debug, info (default), warn or error ($$TENET_LOG_LEVEL)."`
 }
@@ -99,6 +100,9 @@ func (k *serveCommand) flags() map[string]string {
 	if k.NoSeed {
 		flags["no_seed"] = "true"
 	}
+	if k.NoConsole {
+		flags["console"] = "false"
+	}
 	return flags
 }
 
@@ -133,6 +137,9 @@ func (s *session) greet(ctx context.Context, node *app.App, cfg config.Config, l
 	row("access", accessLine(keys))
 	row("docs", url+"/docs")
 	fmt.Fprintf(&b, "\n%s\n\n%s\n\n", s.dim("Try it:"), tryIt(url, keys))
+	if cfg.Console {
+		fmt.Fprintf(&b, "%s %s\n\n", s.bold("Open the console:"), s.green(url+"/"))
+	}
 	_, err = fmt.Fprint(s.out, b.String())
 	return err
 }

@@ -40,11 +40,13 @@ type Config struct {
 	RecordRetention     int           `key:"record_retention" default:"0" doc:"Days after which the records of evaluations are removed from the audit chain, which stays whole; 0 keeps them without limit."`
 	SubmissionRetention time.Duration `key:"submission_retention" default:"168h" doc:"How long a repeated submission id or idempotency key gets the answer of its first request."`
 
-	RESTPrefix   string        `key:"rest_prefix" default:"/rest" doc:"Path under which agents are served as REST routes, in addition to /agent, such as /rest; off for none."`
-	AgentsFile   string        `key:"agents_file" default:"" doc:"YAML file that declares more agents. Empty: the built-in ones alone."`
-	SessionCount int           `key:"session_count" default:"2000" doc:"Conversations with agents that a node remembers, of all callers; those not used for longest go first."`
-	SessionAge   time.Duration `key:"session_age" default:"1h" doc:"Time after its last exchange at which a node forgets a conversation with an agent."`
-	MCP          bool          `key:"mcp" default:"true" doc:"Serve the Model Context Protocol at /mcp."`
+	RESTPrefix        string        `key:"rest_prefix" default:"/rest" doc:"Path under which agents are served as REST routes, in addition to /agent, such as /rest; off for none."`
+	AgentsFile        string        `key:"agents_file" default:"" doc:"YAML file that declares more agents. Empty: the built-in ones alone."`
+	SessionCount      int           `key:"session_count" default:"2000" doc:"Conversations with agents that a node remembers, of all callers; those not used for longest go first."`
+	SessionAge        time.Duration `key:"session_age" default:"1h" doc:"Time after its last exchange at which a node forgets a conversation with an agent."`
+	Console           bool          `key:"console" default:"true" doc:"Serve the web console."`
+	ConsoleSessionAge time.Duration `key:"console_session_age" default:"12h" doc:"Time after which people must sign in to the console again."`
+	MCP               bool          `key:"mcp" default:"true" doc:"Serve the Model Context Protocol at /mcp."`
 
 	MaxBody       int64   `key:"max_body" default:"10485760" doc:"Largest request body, in bytes."`
 	MaxImportBody int64   `key:"max_import_body" default:"67108864" doc:"Largest body of a rule import, in bytes."`
@@ -250,7 +252,10 @@ func (c *Config) validate() error {
 var prefixForm = regexp.MustCompile(`^(/[a-z0-9][a-z0-9_-]*)+$`)
 
 // reservedPaths are the first segments of the server's other paths.
-var reservedPaths = []string{"agent", "api", "docs", "health", "mcp", "metrics", "openapi.json", "ready", "ui"}
+var reservedPaths = []string{
+	"agent", "api", "docs", "health", "mcp", "metrics", "openapi.json", "ready", "ui",
+	"assets", "console", "p", "project", "queue", "signin", "signout", "theme",
+}
 
 // Level is the log level.
 func (c *Config) Level() (slog.Level, error) {

@@ -115,12 +115,16 @@ var table = map[string]row{
 	},
 	"api/rest": {layer: surface, imports: []string{"audit", "auth", "metric", "rule", "store", "text"}},
 	"client":   {layer: surface, tests: []string{"api", "app"}},
-	"mcp":      {layer: surface, imports: []string{"client", "rule", "/packs"}, tests: []string{"app", "config"}},
+	"console": {
+		layer: surface, imports: []string{"auth", "client", "rule", "store"},
+		tests: []string{"app", "config", "console/browsertest"},
+	},
+	"mcp": {layer: surface, imports: []string{"client", "rule", "/packs"}, tests: []string{"app", "config"}},
 
 	"app": {
 		layer: wiring,
 		imports: []string{
-			"agent", "api", "api/rest", "audit", "auth", "catalog", "change", "check", "client", "config", "conflict", "conflict/contradict", "corpus",
+			"agent", "api", "api/rest", "audit", "auth", "catalog", "change", "check", "client", "config", "conflict", "conflict/contradict", "console", "corpus",
 			"discover", "discover/assistant", "discover/code", "discover/linter", "discover/policy", "discover/source", "document",
 			"evaluate", "evaluate/find", "evaluate/record", "health", "hierarchy", "ingest", "job", "judge", "llm", "llm/provider", "mcp", "metric", "queue", "redact", "release", "rule", "sandbox", "search",
 			"store", "store/sqlstore", "subject", "webhook", "/packs",
@@ -142,6 +146,7 @@ var table = map[string]row{
 	"/bench/discovery": {layer: command, imports: []string{"discover/assistant", "discover/policy", "discover/source"}},
 	"/bench/search":    {layer: command, imports: []string{"corpus", "rule", "store"}},
 
+	"console/browsertest":   {layer: support},
 	"document/documenttest": {layer: support},
 	"importtest":            {layer: support},
 	"oracletest":            {layer: support, tests: []string{"catalog", "evaluate"}},
@@ -161,7 +166,10 @@ var homes = map[string][]string{
 	"cel.dev/cel-go":                      {"check"},
 	"code.dny.dev/ssrf":                   {"webhook"},
 	"database/sql":                        {"store/sqlstore", "store/pgtest"},
+	"github.com/a-h/templ":                {"console"},
 	"github.com/alecthomas/kong":          {"cli"},
+	"github.com/alexedwards/scs":          {"console"},
+	"github.com/chromedp":                 {"console/browsertest"},
 	"github.com/jackc/pgx":                {"store/sqlstore", "store/pgtest"},
 	"github.com/kljensen/snowball":        {"corpus"},
 	"github.com/ledongthuc/pdf":           {"document/extract"},

@@ -44,6 +44,7 @@ type Readers struct {
 	Conflicts   ConflictReader
 	Audit       AuditReader
 	Keys        KeyReader
+	Sessions    SessionReader
 	Submissions SubmissionReader
 	Feedback    FeedbackReader
 	Verdicts    VerdictReader
@@ -74,6 +75,7 @@ type Tx struct {
 	Conflicts   ConflictTx
 	Audit       AuditTx
 	Keys        KeyTx
+	Sessions    SessionTx
 	Submissions SubmissionTx
 	Feedback    FeedbackTx
 	Verdicts    VerdictTx

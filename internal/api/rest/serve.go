@@ -59,7 +59,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header.Set("Cache-Control", "no-store")
 	defer s.finish(rw, x, start)
 	defer s.recover(rw, x)
-	if err := s.mayEnter(r); err != nil {
+	if err := s.MayEnter(r); err != nil {
 		WriteProblem(rw, r, err)
 		return
 	}
@@ -106,8 +106,15 @@ func (s *Server) recover(rw *response, x *exchange) {
 	WriteProblem(rw, x.r, fmt.Errorf("panic: %v", v))
 }
 
-// mayEnter refuses requests that no operation can answer.
-func (s *Server) mayEnter(r *http.Request) error {
+// Serves reports whether a request has a route.
+func (s *Server) Serves(r *http.Request) bool {
+	_, pattern := s.mux.Handler(r)
+	return pattern != ""
+}
+
+// MayEnter refuses requests that nothing here can answer: paths that are no text, requests to a host name that is not the server's
+// while no key protects it, and requests from pages of another site.
+func (s *Server) MayEnter(r *http.Request) error {
 	if strings.IndexByte(r.URL.Path, 0) >= 0 || !utf8.ValidString(r.URL.Path) {
 		return withStatus(http.StatusBadRequest, "path", "the path holds a NUL character or is not valid UTF-8")
 	}

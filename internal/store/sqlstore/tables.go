@@ -12,6 +12,7 @@ type (
 	conflictTable   struct{ *session }
 	auditTable      struct{ *session }
 	keyTable        struct{ *session }
+	sessionTable    struct{ *session }
 	submissionTable struct{ *session }
 	feedbackTable   struct{ *session }
 	verdictTable    struct{ *session }
@@ -43,6 +44,7 @@ func (s *session) readers() store.Readers {
 		Conflicts:   conflictTable{s},
 		Audit:       auditTable{s},
 		Keys:        keyTable{s},
+		Sessions:    sessionTable{s},
 		Submissions: submissionTable{s},
 		Feedback:    feedbackTable{s},
 		Verdicts:    verdictTable{s},
@@ -75,6 +77,7 @@ func (s *session) tx() store.Tx {
 		Conflicts:   conflictTable{s},
 		Audit:       auditTable{s},
 		Keys:        keyTable{s},
+		Sessions:    sessionTable{s},
 		Submissions: submissionTable{s},
 		Feedback:    feedbackTable{s},
 		Verdicts:    verdictTable{s},

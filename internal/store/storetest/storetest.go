@@ -29,6 +29,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Open) {
 		"audit chain":                        testAudit,
 		"finding audit entries":              testFindAudit,
 		"keys":                               testKeys,
+		"sessions":                           testSessions,
 		"snapshots":                          testSnapshots,
 		"deployments":                        testDeployments,
 		"gates and approvals":                testGates,

@@ -1,0 +1,92 @@
+// The console's own script: times in the reader's zone, and keys. Every screen works without it.
+(() => {
+  "use strict";
+  const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
+
+  // Times: the page has them in UTC, which stays in the title.
+  const format = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+  const localTimes = root => $$("time[datetime]:not([data-local])", root).forEach(time => {
+    const at = new Date(time.getAttribute("datetime"));
+    if (isNaN(at)) return;
+    time.textContent = format.format(at);
+    time.dataset.local = "";
+  });
+  localTimes(document);
+  document.addEventListener("htmx:after:swap", () => localTimes(document));
+
+  // A choice takes effect at once; without the script there is a button.
+  $$("select[data-submit]").forEach(select => {
+    const button = select.form.querySelector("button");
+    if (button) button.hidden = true;
+    select.addEventListener("change", () => select.form.requestSubmit());
+  });
+  $$("[data-all]").forEach(all => {
+    all.hidden = false;
+    all.addEventListener("change", () => $$("[data-item] input[type=checkbox]").forEach(box => { box.checked = all.checked; }));
+  });
+  $$("[data-print]").forEach(button => {
+    button.hidden = false;
+    button.addEventListener("click", () => window.print());
+  });
+
+  const keys = document.getElementById("keys");
+  $$("[data-help]").forEach(button => {
+    button.hidden = false;
+    button.addEventListener("click", () => keys.showModal());
+  });
+
+  // Lists: the current item is the row that has, or had last, the focus.
+  const items = () => $$("[data-item]");
+  let chord = false, chordEnd = 0;
+  const current = () => document.querySelector("[data-item].at");
+  const go = step => {
+    const list = items();
+    if (!list.length) return;
+    const at = list.indexOf(current());
+    const next = list[at < 0 ? (step > 0 ? 0 : list.length - 1) : Math.min(Math.max(at + step, 0), list.length - 1)];
+    mark(next);
+    (next.querySelector("a[href], button") || next).focus();
+    next.scrollIntoView({ block: "nearest" });
+  };
+  const mark = item => items().forEach(other => other.classList.toggle("at", other === item));
+  document.addEventListener("focusin", event => {
+    const item = event.target.closest("[data-item]");
+    if (item) mark(item);
+  });
+
+  const press = key => {
+    const item = current();
+    const target = (item && item.querySelector(`[data-key="${key}"]`)) || document.querySelector(`[data-key="${key}"]`);
+    if (!target) return false;
+    target.matches("a, button, summary") ? target.click() : target.focus();
+    return true;
+  };
+  const acts = {
+    "?": () => { if (keys && !keys.open) keys.showModal(); },
+    "/": () => {
+      const box = document.querySelector("[data-search]");
+      if (box) { box.focus(); box.select(); }
+    },
+    j: () => go(1),
+    k: () => go(-1),
+    x: () => {
+      const box = current() && current().querySelector("input[type=checkbox]");
+      if (box) { box.checked = !box.checked; box.dispatchEvent(new Event("change", { bubbles: true })); }
+    },
+    a: () => press("a"), d: () => press("d"), e: () => press("e"),
+    g: () => { chord = true; chordEnd = Date.now() + 1500; },
+  };
+  document.addEventListener("keydown", event => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+    if (event.target.closest("input:not([type=checkbox]), textarea, select, dialog, [contenteditable]")) return;
+    if (chord && Date.now() < chordEnd) {
+      chord = false;
+      const link = document.querySelector(`[data-go="${CSS.escape(event.key)}"]`);
+      if (link) { event.preventDefault(); link.click(); }
+      return;
+    }
+    chord = false;
+    const act = acts[event.key];
+    if (act) { event.preventDefault(); act(); }
+  });
+})();

@@ -1,0 +1,160 @@
+package console
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/alexedwards/scs/v2"
+
+	"tenet/internal/auth"
+	"tenet/internal/client"
+	"tenet/internal/rule"
+	"tenet/internal/store"
+)
+
+// Keys authenticates people by API keys.
+type Keys interface {
+	// Authenticate returns the actor of a key, or an unauthenticated error.
+	Authenticate(ctx context.Context, secret string) (auth.Actor, error)
+	// Resume returns the actor of a key by the hash of its secret, or an unauthenticated error.
+	Resume(ctx context.Context, hash string) (auth.Actor, error)
+	// Required reports whether any key is in force.
+	Required(ctx context.Context) (bool, error)
+}
+
+// API is the HTTP API that the console is a client of, and that serves what the console does not.
+type API interface {
+	// ServeHTTP carries out requests whose context has an actor as that actor.
+	http.Handler
+	// Serves reports whether a request has a route.
+	Serves(r *http.Request) bool
+	// MayEnter refuses requests from pages of other sites and requests to a host name that is not the server's.
+	MayEnter(r *http.Request) error
+}
+
+// Sessions stores sessions.
+type Sessions struct {
+	store.SessionReader
+	store.Updater
+}
+
+// Config sets up [New]. All fields but Now are required.
+type Config struct {
+	API      API
+	Keys     Keys
+	Sessions Sessions
+	// RequireKey asks for a key even while none is in force. A server that other machines can reach needs it.
+	RequireKey bool
+	// SessionAge is the time after which a person must sign in again.
+	SessionAge time.Duration
+	Logger     *slog.Logger
+	Version    string
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+}
+
+// Console is the handler of the console and of the API behind it.
+type Console struct {
+	cfg      Config
+	mux      *http.ServeMux
+	sessions *scs.SessionManager
+	attempts *attempts
+	api      *client.Client
+}
+
+// New makes a console in front of an API.
+func New(cfg Config) (*Console, error) {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	c := &Console{cfg: cfg, mux: http.NewServeMux(), attempts: newAttempts(cfg.Now)}
+	c.sessions = newSessions(cfg)
+	var err error
+	if c.api, err = client.New("http://localhost", "", &http.Client{Transport: client.InProcess(cfg.API)}); err != nil {
+		return nil, err
+	}
+	for _, screen := range routes() {
+		c.mux.HandleFunc(screen.pattern, func(w http.ResponseWriter, r *http.Request) { c.serve(w, r, screen) })
+	}
+	return c, nil
+}
+
+// ServeHTTP implements [http.Handler]. Requests that are not the console's go to the API: those without a screen, and those for
+// the address / that do not ask for HTML.
+func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	_, pattern := c.mux.Handler(r)
+	switch {
+	case pattern != "" && (r.URL.Path != "/" || wantsHTML(r)):
+		c.mux.ServeHTTP(w, r)
+	case pattern == "" && wantsHTML(r) && !c.cfg.API.Serves(r):
+		c.serve(w, r, route{show: missing, open: true})
+	default:
+		c.cfg.API.ServeHTTP(w, r)
+	}
+}
+
+// wantsHTML reports whether a browser asks for a page to show.
+func wantsHTML(r *http.Request) bool {
+	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && strings.Contains(r.Header.Get("Accept"), "text/html")
+}
+
+// Limits of one request.
+const (
+	maxForm   = 1 << 20          // bytes of a form
+	pageTime  = 15 * time.Second // for a page, retries of the API included
+	nonceSize = 18               // random bytes of a nonce
+)
+
+// policy is the Content-Security-Policy: scripts with the nonce of the page only, everything else from this server only, no frames,
+// and no text that becomes markup except by htmx, whose extension hx-csp admits elements with the nonce alone.
+const policy = "default-src 'none'; script-src 'nonce-%s'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; " +
+	"frame-ancestors 'none'; base-uri 'none'; require-trusted-types-for 'script'; trusted-types htmx"
+
+// serve answers a request with a screen.
+func (c *Console) serve(w http.ResponseWriter, r *http.Request, screen route) {
+	ctx, cancel := context.WithTimeout(r.Context(), pageTime)
+	defer cancel()
+	p := &page{console: c, w: w, r: r.WithContext(ctx), ctx: ctx, api: c.api, nonce: newNonce(), theme: themeOf(r)}
+	header := w.Header()
+	header.Set("Content-Security-Policy", fmt.Sprintf(policy, p.nonce))
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Referrer-Policy", "same-origin")
+	header.Set("Cross-Origin-Opener-Policy", "same-origin")
+	header.Set("Cross-Origin-Resource-Policy", "same-origin")
+	header.Set("Cache-Control", "no-store")
+	defer func() {
+		if v := recover(); v != nil {
+			c.cfg.Logger.ErrorContext(ctx, "panic in the console", slog.Any("panic", v), slog.String("stack", string(debug.Stack())))
+			p.fail(rule.Errorf(rule.CodeInternal, "internal error"))
+		}
+	}()
+	if screen.static {
+		if err := screen.show(p); err != nil {
+			p.fail(err)
+		}
+		return
+	}
+	if err := p.open(screen); err != nil {
+		p.fail(err)
+		return
+	}
+	if p.sent {
+		return
+	}
+	if err := screen.show(p); err != nil {
+		p.fail(err)
+	}
+}
+
+func newNonce() string {
+	var b [nonceSize]byte
+	_, _ = rand.Read(b[:]) // never fails, see crypto/rand
+	return base64.RawURLEncoding.EncodeToString(b[:])
+}

@@ -1,0 +1,36 @@
+package console
+
+import (
+	"tenet/internal/auth"
+)
+
+// route is an address and what it shows or does.
+type route struct {
+	pattern string
+	// role is the one that the operations of the screen need in the project of the path.
+	role auth.Role
+	// open screens are for people who are not signed in too.
+	open bool
+	// static answers do not depend on who asks.
+	static bool
+	show   func(*page) error
+}
+
+// routes lists all addresses. {project} is the project of the page.
+func routes() []route {
+	return []route{
+		{pattern: "GET /{$}", show: home, role: auth.Viewer},
+		{pattern: "GET /console", show: home, role: auth.Viewer},
+		{pattern: "GET /assets/{name}", show: asset, static: true},
+		{pattern: "GET /signin", show: signInPage, open: true},
+		{pattern: "POST /signin", show: signIn, open: true},
+		{pattern: "POST /signout", show: signOut, open: true},
+		{pattern: "POST /theme", show: setTheme, open: true},
+		{pattern: "GET /project", show: switchProject, role: auth.Viewer},
+
+		{pattern: "GET /p/{project}/evaluations", show: evaluationList, role: auth.Viewer},
+
+		{pattern: "GET /p/{project}/rules", show: ruleList, role: auth.Viewer},
+		{pattern: "GET /p/{project}/rules/export", show: exportRules, role: auth.Viewer},
+	}
+}

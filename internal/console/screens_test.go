@@ -1,0 +1,102 @@
+package console_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"tenet/internal/console/browsertest"
+)
+
+// screens lists what every screen must show. A new screen gets a row: it is then opened with and without JavaScript, at 360 pixels, in
+// the light and in the dark, and asked for barriers.
+var screens = []struct {
+	name, path string
+	heading    string
+	shows      []string // without JavaScript too
+}{
+	{"evaluations", "/p/default/evaluations", "Evaluations", []string{"DENY", "acme/payments"}},
+	{"no evaluations", "/p/default/evaluations?verdict=NEEDS_CONFIRMATION&actor=nobody", "Evaluations", []string{"No evaluation matches these filters."}},
+	{"a search for a fact", "/p/default/evaluations?fact=payment_id:PMT-1&rule=FIN-001&rule_verdict=violated", "Evaluations", []string{"DENY", "1 to 1 of 1"}},
+	{"a wrong filter", "/p/default/evaluations?verdict=maybe", "Evaluations", []string{"verdict"}},
+	{"rules", "/p/default/rules", "Rules", []string{"SEC-001", "Code must not call eval.", "FIN-001"}},
+	{"no such page", "/nothing/here", "Not found", []string{"To the start"}},
+}
+
+// badDiff is a change that breaks SEC-001.
+const badDiff = `{"diff": "--- a/app.py\n+++ b/app.py\n@@ -1,2 +1,3 @@\n import os\n+x = eval(input())\n y = 1\n", "repository": "acme/payments", "scope": "finance/payments"}`
+
+// badPayment is a payment that breaks FIN-001.
+const badPayment = `{"facts": {"amount": 25000, "approvers": 1, "payment_id": "PMT-1"}, "scope": "finance/payments"}`
+
+func TestScreensInABrowser(t *testing.T) {
+	n := newNode(t, nil)
+	n.evaluate("default", badDiff)
+	n.evaluate("default", badPayment)
+	tab := browsertest.Open(t, n.url)
+	for _, s := range screens {
+		t.Run(s.name, func(t *testing.T) {
+			tab.Use(t)
+			check := func(about string) {
+				t.Helper()
+				if got := tab.Text("h1"); got != s.heading {
+					t.Errorf("%s: the heading is %q, want %q", about, got, s.heading)
+				}
+				text := tab.Text("main")
+				for _, want := range s.shows {
+					if !strings.Contains(text, want) {
+						t.Errorf("%s: the page does not show %q:\n%s", about, want, text)
+					}
+				}
+				for _, p := range tab.Problems() {
+					t.Errorf("%s: %s", about, p)
+				}
+			}
+			none := func(about string, list []string) {
+				t.Helper()
+				for _, one := range list {
+					t.Errorf("%s: %s", about, one)
+				}
+			}
+			tab.Open(s.path)
+			check("light")
+			none("light", tab.Axe())
+			tab.Dark(true)
+			none("dark", tab.Colours())
+			tab.Dark(false)
+			tab.Width(360)
+			none("at 360 pixels", tab.Overflows())
+			none("at 360 pixels", tab.Axe())
+			tab.Width(1280)
+			tab.Scripts(false)
+			tab.Open(s.path)
+			tab.Scripts(true)
+			check("without JavaScript")
+		})
+	}
+}
+
+// TestPageWeight holds the first visit to 150 KB: the page and all that it loads.
+func TestPageWeight(t *testing.T) {
+	n := newNode(t, nil)
+	v := n.visitor()
+	for range 60 {
+		n.evaluate("default", badDiff)
+	}
+	for _, path := range []string{"/p/default/evaluations", "/p/default/rules"} {
+		a := v.get(path)
+		weight := len(a.body)
+		for _, part := range strings.Split(a.body, `"`) {
+			if strings.HasPrefix(part, "/assets/") {
+				loaded := v.get(part)
+				if loaded.status != http.StatusOK || !strings.Contains(loaded.header.Get("Cache-Control"), "immutable") {
+					t.Errorf("%s: %d, %v", part, loaded.status, loaded.header)
+				}
+				weight += len(loaded.body)
+			}
+		}
+		if weight > 150<<10 {
+			t.Errorf("%s weighs %d bytes with its files, want at most 150 KiB", path, weight)
+		}
+	}
+}
