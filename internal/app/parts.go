@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"maps"
 	"time"
 
@@ -194,7 +195,10 @@ func (a *App) assembleJudging(p *parts, jobs job.Queue, now func() time.Time) er
 		Views: snapshots, Replayer: replayer{p.evaluator}, Queue: jobs, Now: now, Publish: p.webhooks.Publish,
 	})
 	p.queue = queue.New(queue.Config{
-		Store: queue.Store{Updater: s, Queue: s.Queue}, Deciders: p.deciders(), Snapshots: p.awaited, Describe: p.describe, Now: now,
+		Store: queue.Store{Updater: s, Queue: s.Queue}, Deciders: p.deciders(), Describe: p.describe, Now: now,
+		Snapshots: func(ctx context.Context, projectID string, limit int) ([]queue.Snapshot, error) {
+			return awaited(ctx, s.Releases, projectID, limit)
+		},
 	})
 	p.agents = agent.New(agent.Config{
 		Evaluator: agentEvaluator{p.evaluator}, Rules: agentRules{p.evaluator, p.searcher, snapshots}, Drafts: agentDrafts{p.catalog, p.sandbox},

@@ -7,7 +7,9 @@ import (
 
 	"tenet/internal/evaluate/record"
 	"tenet/internal/queue"
+	"tenet/internal/release"
 	"tenet/internal/rule"
+	"tenet/internal/store"
 	"tenet/internal/text"
 	"tenet/internal/wire"
 )
@@ -74,14 +76,14 @@ func (p *parts) deciders() map[wire.QueueKind]queue.Decider {
 }
 
 // awaited lists the snapshots that wait for approvals.
-func (p *parts) awaited(ctx context.Context, projectID string, limit int) ([]queue.Snapshot, error) {
-	list, err := p.releases.Awaiting(ctx, projectID, limit)
+func awaited(ctx context.Context, from store.ReleaseReader, projectID string, limit int) ([]queue.Snapshot, error) {
+	list, err := release.Awaiting(ctx, from, projectID, limit)
 	out := make([]queue.Snapshot, len(list))
 	for i := range list {
 		a := &list[i]
 		s := &a.Snapshot
 		out[i] = queue.Snapshot{
-			ProjectID: a.ProjectID, ID: s.ID, Name: s.Name, By: s.CreatedBy, Since: s.CreatedAt, Environment: string(a.Environment),
+			ProjectID: a.ProjectID, ID: s.ID, Name: s.Name, By: s.CreatedBy, Since: s.CreatedAt, Environment: a.Environment,
 			Needed: a.Needed, Approvals: len(a.Approvals),
 		}
 		for _, given := range a.Approvals {

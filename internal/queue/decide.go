@@ -22,7 +22,7 @@ const (
 	maxSnooze   = 366 * 24 * time.Hour
 )
 
-// Outcome is what a decision has led to.
+// Outcome says where a decision has led.
 type Outcome struct {
 	RuleID string // the rule that a candidate has become
 	Undo   bool   // whether reopen takes it back

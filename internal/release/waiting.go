@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"tenet/internal/store"
 	"tenet/internal/wire"
 )
 
@@ -15,7 +16,7 @@ const maxAwaited = 20
 // Awaited is a snapshot that an environment's gates let pass only after more approvals.
 type Awaited struct {
 	ProjectID   string
-	Snapshot    wire.Snapshot
+	Snapshot    store.Snapshot // without its manifest
 	Environment string
 	Needed      int // approvals
 	Approvals   []wire.Approval
@@ -23,8 +24,8 @@ type Awaited struct {
 
 // Awaiting lists the snapshots of a project, or of all with [store.AllProjects], that wait for approvals: those newer than what is active
 // in an environment whose gates demand more than they have. At most limit, by project and environment.
-func (r *Releases) Awaiting(ctx context.Context, projectID string, limit int) ([]Awaited, error) {
-	gated, err := r.store.Releases.Gated(ctx, projectID)
+func Awaiting(ctx context.Context, from store.ReleaseReader, projectID string, limit int) ([]Awaited, error) {
+	gated, err := from.Gated(ctx, projectID)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +38,7 @@ func (r *Releases) Awaiting(ctx context.Context, projectID string, limit int) ([
 		if g.Approvals == 0 || len(list) >= limit {
 			continue
 		}
-		more, err := r.awaiting(ctx, e.ProjectID, e.Environment, g.Approvals)
+		more, err := awaiting(ctx, from, e.ProjectID, e.Environment, g.Approvals)
 		if err != nil {
 			return nil, err
 		}
@@ -46,8 +47,8 @@ func (r *Releases) Awaiting(ctx context.Context, projectID string, limit int) ([
 	return list, nil
 }
 
-func (r *Releases) awaiting(ctx context.Context, projectID, environment string, needed int) ([]Awaited, error) {
-	history, err := r.store.Releases.Deployments(ctx, projectID, environment)
+func awaiting(ctx context.Context, from store.ReleaseReader, projectID, environment string, needed int) ([]Awaited, error) {
+	history, err := from.Deployments(ctx, projectID, environment)
 	if err != nil {
 		return nil, err
 	}
@@ -55,13 +56,13 @@ func (r *Releases) awaiting(ctx context.Context, projectID, environment string, 
 	active := ""
 	if len(history) > 0 {
 		active = history[len(history)-1].SnapshotID
-		s, err := r.store.Releases.Snapshot(ctx, projectID, active)
+		s, err := from.Snapshot(ctx, projectID, active)
 		if err != nil {
 			return nil, err
 		}
 		since = s.CreatedAt
 	}
-	newest, _, err := r.List(ctx, projectID, 0, maxAwaited)
+	newest, _, err := from.Snapshots(ctx, projectID, 0, maxAwaited)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +71,7 @@ func (r *Releases) awaiting(ctx context.Context, projectID, environment string, 
 		if s.ID == active || s.CreatedAt.Before(since) {
 			continue
 		}
-		given, err := approvals(ctx, r.store.Releases, projectID, s.ID)
+		given, err := approvals(ctx, from, projectID, s.ID)
 		if err != nil {
 			return nil, err
 		}

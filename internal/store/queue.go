@@ -28,7 +28,7 @@ type Waiting struct {
 	Body          []byte      // of a candidate, as package discover stores it
 }
 
-// QueueMark is what people have noted on something that waits.
+// QueueMark is a note of people on something that waits.
 type QueueMark struct {
 	ProjectID, Kind, ID string
 	Assignee            string

@@ -22,7 +22,7 @@ const (
 // QueueKinds are all kinds, in the order they are shown in.
 var QueueKinds = []QueueKind{QueueRule, QueueCandidate, QueueConflict, QueueWaiver, QueueSnapshot, QueueEvaluation}
 
-// QueueAction is what a person decides of something that waits.
+// QueueAction is a decision of a person on something that waits.
 type QueueAction string
 
 // The actions. What each does depends on the kind.
@@ -91,14 +91,14 @@ type DecideQueue struct {
 	Reason string      `json:"reason,omitempty" nullable:"true" maxLength:"1000" doc:"Why. Needed to reject and to settle."`
 }
 
-// QueueDecided is what has become of the decisions, in their order.
+// QueueDecided lists the results of decisions, in their order.
 type QueueDecided struct {
 	Results []QueueResult `json:"results" nullable:"false" doc:"One for each item."`
 	Done    int           `json:"done" doc:"Items that were decided on."`
 	Failed  int           `json:"failed" doc:"Items that were not."`
 }
 
-// QueueResult is what has become of one decision.
+// QueueResult is the result of one decision.
 type QueueResult struct {
 	QueueRef
 	Status string `json:"status" enum:"done,failed" doc:"done or failed."`
