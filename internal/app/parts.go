@@ -182,7 +182,7 @@ func (a *App) assembleJudging(p *parts, jobs job.Queue, now func() time.Time) er
 			Updater: s, Audit: s.Audit, Feedback: s.Feedback, Jobs: s.Jobs, Projects: s.Projects, Rules: s.Rules, Submissions: s.Submissions,
 			TestCases: s.TestCases,
 		},
-		Index: p.index, Judge: judging, Estimate: judging.Estimate, Fresh: m.newJudge(cfg, log, nil), Queue: jobs, Redact: redact.New(),
+		Index: p.index, Judge: judging, Estimate: judging.Estimate, EstimateTriage: judging.EstimateTriage, Fresh: m.newJudge(cfg, log, nil), Queue: jobs, Redact: redact.New(),
 		Subjects: wire.Keep(cfg.RecordSubjects), Documents: p.documents, Publish: p.webhooks.Publish,
 	})
 	// The sandbox stores no verdicts: its judge and checks are its own, so that nothing else is answered from them.

@@ -125,6 +125,10 @@ func TestPatternEvidence(t *testing.T) {
 			{Kind: rule.EvidenceQuote, Quote: `    y = eval("2")`, FilePath: "shop/cart.py", Line: 12},
 		},
 	}
+	if out.About.Empty() || out.Seen.Empty() {
+		t.Errorf("the check is about %v and has read %v", out.About, out.Seen)
+	}
+	out.About, out.Seen = nil, nil
 	if diff := cmp.Diff(want, out); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
