@@ -117,8 +117,8 @@ func TestPatternEvidence(t *testing.T) {
 	want := Outcome{
 		Result: Broken, Reason: "`eval\\(` matches in shop/cart.py:11 and 1 more place", Issue: "No eval.", Fix: "Parse it.",
 		Locations: []rule.Location{
-			{FilePath: "shop/cart.py", StartLine: 11, EndLine: 11, FunctionName: "class Cart:", Snippet: "    x = eval(items)  # noqa"},
-			{FilePath: "shop/cart.py", StartLine: 12, EndLine: 12, FunctionName: "class Cart:", Snippet: `    y = eval("2")`},
+			{FilePath: "shop/cart.py", StartLine: 11, EndLine: 11, FunctionName: "def total(items):", Snippet: "    x = eval(items)  # noqa"},
+			{FilePath: "shop/cart.py", StartLine: 12, EndLine: 12, FunctionName: "def total(items):", Snippet: `    y = eval("2")`},
 		},
 		Evidence: []rule.Evidence{
 			{Kind: rule.EvidenceQuote, Quote: "    x = eval(items)  # noqa", FilePath: "shop/cart.py", Line: 11},
