@@ -280,6 +280,13 @@ var (
 	ScanConflicts    = post[wire.ScanConflicts, wire.Job]("/api/v1/conflicts/scan")
 )
 
+// Queue.
+var (
+	ListQueue   = get[wire.Queue]("/api/v1/queue")
+	DecideQueue = post[wire.DecideQueue, wire.QueueDecided]("/api/v1/queue/decisions")
+	MarkQueue   = post[wire.MarkQueue, wire.QueueDecided]("/api/v1/queue/marks").again()
+)
+
 // Waivers.
 var (
 	CreateWaiver  = post[wire.CreateWaiver, rule.Waiver]("/api/v1/waivers")
