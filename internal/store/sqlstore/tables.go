@@ -31,6 +31,7 @@ type (
 	alertTable      struct{ *session }
 	webhookTable    struct{ *session }
 	deliveryTable   struct{ *session }
+	queueTable      struct{ *session }
 )
 
 // readers returns the readers of a session.
@@ -63,6 +64,7 @@ func (s *session) readers() store.Readers {
 		Alerts:      alertTable{s},
 		Webhooks:    webhookTable{s},
 		Deliveries:  deliveryTable{s},
+		Queue:       queueTable{s},
 	}
 }
 
@@ -96,5 +98,6 @@ func (s *session) tx() store.Tx {
 		Alerts:      alertTable{s},
 		Webhooks:    webhookTable{s},
 		Deliveries:  deliveryTable{s},
+		Queue:       queueTable{s},
 	}
 }
