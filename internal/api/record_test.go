@@ -15,6 +15,7 @@ import (
 	"tenet/internal/evaluate"
 	"tenet/internal/evaluate/record"
 	"tenet/internal/judge/judgetest"
+	"tenet/internal/llm"
 	"tenet/internal/llm/llmtest"
 	"tenet/internal/rule"
 	"tenet/internal/store"
@@ -391,4 +392,103 @@ func ruleID(e rule.Evaluation, slug string) string {
 		}
 	}
 	return ""
+}
+
+// manyRules make 60 rules that the judge decides, of which triage names the tenth part where the subject is quick and dirty.
+func (n *node) manyRules() *llmtest.Fake {
+	n.t.Helper()
+	var rules []fields
+	for i := range 60 {
+		rules = append(rules, fields{"slug": fmt.Sprintf("M-%d", i), "statement": fmt.Sprintf("Statement %d holds.", i), "status": "EFFECTIVE", "severity": "HIGH"})
+	}
+	n.call("POST", rulesPath+"/import", fields{"rules": rules}).want(http.StatusOK)
+	return judgetest.Triager(
+		func(r judgetest.Rule, text string) bool {
+			return strings.Contains(r.Statement, "7 holds") && strings.Contains(text, "quick and dirty")
+		},
+		func(r judgetest.Rule, _ string) judgetest.Entry {
+			if strings.Contains(r.Statement, " 57 ") {
+				return judgetest.Deny("# quick and dirty")
+			}
+			return judgetest.Allow()
+		})
+}
+
+func TestReplayVerifiesTriage(t *testing.T) {
+	t.Parallel()
+	onBoth(t, testReplayVerifiesTriage)
+}
+
+func testReplayVerifiesTriage(t *testing.T, n *node) {
+	model := n.manyRules()
+	n.judging(model)
+	e := n.evaluates(fields{"diff": badDiff})
+	if c := e.Coverage; e.OverallVerdict != rule.Deny || c.RulesTriagedOut != 54 || c.RulesConcerned != 6 || len(e.RuleVerdicts) != 20 || e.Cost.TriageCalls != 1 || e.Cost.Calls != 2 {
+		t.Fatalf("overall %s, coverage %+v, cost %+v", e.OverallVerdict, c, e.Cost)
+	}
+	n.call("PATCH", rulesPath+"/M-3", fields{"statement": "Something else."}).want(http.StatusOK)
+	n.judging(nil)
+	if r := n.replays(e.EvaluationID, fields{}); !r.Agrees || r.Differing+r.Unreplayable != 0 || len(r.Rules) != 20 {
+		t.Errorf("replay %+v", r)
+	}
+	n.judging(model)
+	if r := n.replays(e.EvaluationID, fields{"live": true}); !r.Agrees || r.Cost.TriageCalls != 1 {
+		t.Errorf("live %+v", r)
+	}
+	// A record that claims another triage than its answers give.
+	forge := func(edit func(*wire.EvaluationRecord)) wire.Replay {
+		t.Helper()
+		forged, err := n.cfg.answering.Get(t.Context(), rule.DefaultProject, e.EvaluationID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		forged.Evaluation.EvaluationID, forged.Audit = audit.NewID(), nil
+		edit(forged)
+		err = n.writer.Append(t.Context(), audit.Record{
+			ProjectID: rule.DefaultProject, ID: forged.Evaluation.EvaluationID, Kind: audit.KindEvaluation, At: time.Now(), Body: audit.JSON(forged),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n.replays(forged.Evaluation.EvaluationID, fields{})
+	}
+	if r := forge(func(*wire.EvaluationRecord) {}); !r.Agrees {
+		t.Fatalf("an honest copy differs: %+v", r)
+	}
+	if r := forge(func(f *wire.EvaluationRecord) {
+		for i := range f.Triage.Rules {
+			f.Triage.Rules[i].Outcome = wire.TriageRuledOut
+		}
+	}); r.Agrees || !strings.Contains(r.Problem, "Triage comes out differently for 6 rules") {
+		t.Errorf("other outcomes: %+v", r)
+	}
+	if r := forge(func(f *wire.EvaluationRecord) { f.Calls[0].Raw = strings.Replace(f.Calls[0].Raw, `"R`, `"R9`, 1) }); r.Agrees {
+		t.Errorf("another answer: %+v", r)
+	}
+	if r := forge(func(f *wire.EvaluationRecord) { f.Calls[0].PromptHash = "0" }); r.Agrees || !strings.Contains(r.Problem, "asked") {
+		t.Errorf("another prompt: %+v", r)
+	}
+	if r := forge(func(f *wire.EvaluationRecord) { f.Triage.Rules[5].ContentHash = "0" }); r.Differing != 0 || r.Unreplayable != 14 {
+		t.Errorf("a rule that is gone: %+v", r)
+	}
+}
+
+// TestReplayOfWhatWasNotAsked has more rules than the judge takes, and a triage that gives nothing.
+func TestReplayOfWhatWasNotAsked(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	n.manyRules()
+	n.judging(&llmtest.Fake{Respond: func(ctx context.Context, req llm.Request) (llm.Response, error) {
+		if judgetest.IsTriage(req) {
+			return llm.Response{Text: "No."}, nil
+		}
+		return critic().Complete(ctx, req)
+	}})
+	e := n.evaluates(fields{"diff": badDiff})
+	if e.OverallVerdict != rule.NeedsConfirmation || e.Coverage.RulesNotAsked != 40 || len(e.Notices) != 1 || e.Cost.TriageCalls != 2 {
+		t.Fatalf("overall %s, coverage %+v, notices %q, cost %+v", e.OverallVerdict, e.Coverage, e.Notices, e.Cost)
+	}
+	if r := n.replays(e.EvaluationID, fields{}); !r.Agrees || r.Differing+r.Unreplayable != 0 {
+		t.Errorf("replay %+v", r)
+	}
 }

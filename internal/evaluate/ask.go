@@ -2,7 +2,6 @@ package evaluate
 
 import (
 	"context"
-	"slices"
 	"sync"
 
 	"tenet/internal/check"
@@ -22,6 +21,7 @@ type question struct {
 // askJudge lets the judge decide the open rules, each on the part of the subject that it concerns. A rule that the judge
 // leaves out stays undecided.
 func (r *run) askJudge(ctx context.Context) error {
+	ctx = r.triage.After(ctx)
 	questions := r.questions()
 	var wg sync.WaitGroup
 	var joining sync.Mutex
@@ -38,14 +38,8 @@ func (r *run) askJudge(ctx context.Context) error {
 	}
 	wg.Wait()
 	for _, q := range questions {
-		r.answer.Cost.Add(q.result.Cost)
-		for _, model := range q.result.Models {
-			if !slices.Contains(r.answer.ModelIDsUsed, model) {
-				r.answer.ModelIDsUsed = append(r.answer.ModelIDsUsed, model)
-			}
-		}
+		spent(r, q.result.Cost, q.result.Models, q.result.Redacted)
 		r.calls, r.reused = append(r.calls, q.result.Calls...), append(r.reused, q.result.Reused...)
-		r.redacted = max(r.redacted, q.result.Redacted)
 	}
 	return nil
 }

@@ -59,11 +59,11 @@ func (r *run) conclude(ctx context.Context) error {
 	r.answer.Coverage.Redacted = r.redacted
 	ledger.Cover(&r.answer.Coverage, r.whole.units.Units, slices.Concat(r.accounts, accountsOfAside(r))...)
 	c := &r.answer.Coverage
-	c.RulesNotAsked = len(r.sel.notAsked)
+	c.RulesNotAsked, c.RulesTriagedOut = len(r.sel.notAsked), r.sel.triagedOut
 	c.RulesCut, c.RulesSelected = c.RulesNotAsked, c.RulesInScope-c.RulesNotAsked
 	c.RulesUndecided = undecidedRules(r.answer.RuleVerdicts)
 	takePolicy(r)
-	if notice := notAskedNotice(&r.sel); notice != "" {
+	if notice := notAskedNotice(&r.sel, r.triage.Reason); notice != "" {
 		r.answer.Notices = append(r.answer.Notices, notice)
 	}
 	listWorst(r)
@@ -128,7 +128,10 @@ func (r *run) byRecord(c *chosen) (v rule.RuleVerdict, a ledger.Account, decided
 	}
 	units, finding := r.part(c.Entry).units, ledger.FindingOf(v.Verdict, v.DecidedBy)
 	about := c.outcome.About
-	if c.outcome.Result == check.NotConcerned && finding == ledger.Kept {
+	switch {
+	case v.DecidedBy == rule.ByTriage:
+		finding = ledger.RuledOut
+	case c.outcome.Result == check.NotConcerned && finding == ledger.Kept:
 		finding, about = ledger.NotConcerned, orNone(about)
 	}
 	a = ledger.NewAccount(units.Units, about)

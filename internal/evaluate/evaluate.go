@@ -19,9 +19,12 @@ import (
 	"tenet/internal/wire"
 )
 
-// Judge decides rules that no check decides.
+// Judge decides rules that no check decides, and finds out which of many could concern a subject; judge.Judge is one.
 type Judge interface {
+	// Decide returns a verdict for each rule.
 	Decide(ctx context.Context, s *subject.Subject, rules []*rule.Rule) judge.Result
+	// Triage returns an outcome for each rule. A rule without one counts as open.
+	Triage(ctx context.Context, s *subject.Subject, rules []*rule.Rule) judge.Triaged
 }
 
 // Recorder makes records durable; audit.Writer is one.
@@ -52,6 +55,8 @@ type Config struct {
 	Recorder Recorder
 	// Estimate returns the calls that Judge would make to a model. Nil counts the verdicts alone.
 	Estimate func(s *subject.Subject, rules []*rule.Rule) rule.Estimate
+	// EstimateTriage returns the calls that its triage would make. Nil counts none.
+	EstimateTriage func(s *subject.Subject, rules []*rule.Rule) rule.Estimate
 	// Fresh asks the model again for live replays, and uses no stored verdicts; nil means Judge.
 	Fresh Judge
 	// Records reads what was recorded, and keeps submissions and feedback. Nil is enough for Evaluate and Applicable alone.

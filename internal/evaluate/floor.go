@@ -53,6 +53,7 @@ func takePolicy(r *run) {
 	if was := r.before; was != nil {
 		r.answer.Narrowed, r.answer.Notices, r.answer.Coverage.Uncovered = was.Narrowed, was.Notices, was.Coverage.Uncovered
 		r.answer.Coverage.UncoveredByDefault = was.Coverage.UncoveredByDefault
+		r.answer.Coverage.RulesNotAsked = was.Coverage.RulesNotAsked // the record does not hold them
 		r.answer.Coverage.RulesUndecided = was.Coverage.RulesUndecided
 		return
 	}

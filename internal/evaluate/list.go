@@ -10,31 +10,36 @@ import (
 	"tenet/internal/ledger"
 	"tenet/internal/rule"
 	"tenet/internal/text"
+	"tenet/internal/wire"
 )
 
-// limitQuestions leaves max_rules of the rules that only the judge can decide, those first that decide something. The others are
-// not asked about, which forbids an ALLOW.
+// limitQuestions leaves max_rules of the rules that only the judge can decide, those first that decide something, and of these those
+// that triage has named. The others are not asked about, which forbids an ALLOW.
 func (r *run) limitQuestions(context.Context) error {
 	if len(r.open) <= r.req.MaxRules {
 		return nil
 	}
-	slices.SortStableFunc(r.open, func(a, b int) int { return shadowLast(&r.sel.chosen[a]) - shadowLast(&r.sel.chosen[b]) })
+	slices.SortStableFunc(r.open, func(a, b int) int { return lateness(r, a) - lateness(r, b) })
 	r.open, r.sel.notAsked = r.open[:r.req.MaxRules], r.open[r.req.MaxRules:]
 	slices.Sort(r.open)
 	slices.Sort(r.sel.notAsked)
 	return nil
 }
 
-// shadowLast orders rules that decide nothing after the others.
-func shadowLast(c *chosen) int {
-	if c.Rule.Enforcement == rule.Shadow {
-		return 1
+// lateness orders open rules: those that triage has named, those that it has not, and those that decide nothing.
+func lateness(r *run, at int) int {
+	late := 0
+	if c := &r.sel.chosen[at]; c.Rule.Enforcement == rule.Shadow {
+		late = 2
 	}
-	return 0
+	if r.triage.outcomes[r.sel.chosen[at].Rule.ID] != wire.TriageKept {
+		late++
+	}
+	return late
 }
 
-// notAskedNotice names the rules that nobody was asked about; empty without any.
-func notAskedNotice(sel *selection) string {
+// notAskedNotice names the rules that nobody was asked about, and says why triage has not ruled them out; empty without any.
+func notAskedNotice(sel *selection, triage string) string {
 	const most = 10
 	rules := sel.notAsked
 	if len(rules) == 0 {
@@ -47,15 +52,20 @@ func notAskedNotice(sel *selection) string {
 	if more := len(rules) - most; more > 0 {
 		names = append(names, fmt.Sprintf("%d more", more))
 	}
-	return fmt.Sprintf("%s that only a model can decide, beyond max_rules, not asked about: %s. The overall verdict is therefore not ALLOW.",
+	notice := fmt.Sprintf("%s that only a model can decide, beyond max_rules, not asked about: %s. The overall verdict is therefore not ALLOW.",
 		text.Plural(len(rules), "rule"), strings.Join(names, ", "))
+	if triage != "" {
+		notice += " Triage could not find out which of the rules concern the subject: " + triage + "."
+	}
+	return notice
 }
 
-// aside is a rule that its check clears, and that the answer may not list.
+// aside is a rule that its check clears or that triage has ruled out, and that the answer may not list.
 type aside struct {
 	*chosen
 
 	finding ledger.Finding
+	triage  *ledger.Account // of a rule that triage has ruled out
 }
 
 // setAside takes the rules that their checks clear out of the chosen ones if the answer cannot list all, so that verdicts are made
@@ -69,7 +79,7 @@ func setAside(r *run) {
 	r.sel.chosen = nil
 	for i := range all {
 		if finding, ok := cleared(r, &all[i]); ok {
-			r.sel.aside = append(r.sel.aside, aside{&all[i], finding})
+			r.sel.aside = append(r.sel.aside, aside{&all[i], finding, nil})
 		} else {
 			r.sel.chosen = append(r.sel.chosen, all[i])
 		}
@@ -95,18 +105,26 @@ func cleared(r *run, c *chosen) (ledger.Finding, bool) {
 // accountsOfAside returns the accounts of the rules that were set aside, those with the same units once.
 func accountsOfAside(r *run) (list []ledger.Account) {
 	type key struct {
-		part  *part
-		about *ledger.Set
+		part   *part
+		about  *ledger.Set
+		triage *ledger.Account
 	}
 	seen := map[key]bool{}
 	for i := range r.sel.aside {
 		c := r.sel.aside[i].chosen
 		p := r.part(c.Entry)
-		k := key{p, c.outcome.About}
+		k := key{p, c.outcome.About, r.sel.aside[i].triage}
+		if k.triage != nil {
+			k.about = nil
+		}
 		if seen[k] {
 			continue
 		}
 		seen[k] = true
+		if k.triage != nil {
+			list = append(list, *k.triage)
+			continue
+		}
 		a := accountOf(p, &c.outcome)
 		if p != &r.whole {
 			a = a.Over(r.whole.units.Units, p.numbers)
@@ -116,7 +134,8 @@ func accountsOfAside(r *run) (list []ledger.Account) {
 	return list
 }
 
-// listAside fills the list with verdicts of rules that were set aside: those that are kept, then those not concerned.
+// listAside fills the list with verdicts of rules that were set aside: those that are kept, then those not concerned, then
+// those that triage has ruled out.
 func listAside(r *run) {
 	if len(r.sel.aside) == 0 {
 		return
@@ -124,13 +143,19 @@ func listAside(r *run) {
 	room := max(0, r.req.MaxRules-len(r.answer.RuleVerdicts))
 	r.answer.RuleVerdicts = slices.Grow(r.answer.RuleVerdicts, room)
 	r.sel.chosen, r.accounts = slices.Grow(r.sel.chosen, room), slices.Grow(r.accounts, room)
-	for _, finding := range []ledger.Finding{ledger.Kept, ledger.NotConcerned} {
+	for _, finding := range []ledger.Finding{ledger.Kept, ledger.NotConcerned, ledger.RuledOut} {
 		for i := range r.sel.aside {
 			if len(r.answer.RuleVerdicts) >= r.req.MaxRules {
 				return
 			}
 			if found := &r.sel.aside[i]; found.finding == finding {
-				v, a, _ := r.byCheck(found.chosen)
+				var v rule.RuleVerdict
+				var a ledger.Account
+				if found.triage != nil {
+					v, a = ruledOut(found.chosen, found.triage), *found.triage
+				} else {
+					v, a, _ = r.byCheck(found.chosen)
+				}
 				r.sel.chosen, r.accounts = append(r.sel.chosen, *found.chosen), append(r.accounts, a)
 				r.answer.RuleVerdicts = append(r.answer.RuleVerdicts, v)
 				r.final(len(r.answer.RuleVerdicts) - 1)

@@ -52,7 +52,7 @@ func (p *Past) Under(ctx context.Context, view *corpus.View, asks bool) (e *rule
 	if rec.Kept == wire.KeepNone {
 		return nil, open, rule.Errorf(rule.CodeConflict, "the record does not hold the subject (setting record_subjects: none)")
 	}
-	counter := &counter{judge: p.e.cfg.Judge, estimate: p.e.cfg.Estimate, asks: asks}
+	counter := &counter{judge: p.e.cfg.Judge, estimate: p.e.cfg.Estimate, estimateTriage: p.e.cfg.EstimateTriage, asks: asks}
 	r := again(ctx, p.e, rec)
 	r.start, r.view, r.judge, r.recordedVerdict, r.before = p.e.cfg.Now(), view, counter, p.verdicts(), nil
 	r.listAll = true
@@ -83,8 +83,21 @@ func (p *Past) verdicts() func(*chosen) (rule.RuleVerdict, bool) {
 		v := &p.rec.Evaluation.RuleVerdicts[i]
 		verdicts[v.RuleID] = v
 	}
+	triagedOut := map[string]string{} // content hashes by id
+	if t := p.rec.Triage; t != nil {
+		for i := range t.Rules {
+			if t.Rules[i].Outcome == wire.TriageRuledOut {
+				triagedOut[t.Rules[i].RuleID] = t.Rules[i].ContentHash
+			}
+		}
+	}
 	return func(c *chosen) (rule.RuleVerdict, bool) {
 		v := verdicts[c.Rule.ID]
+		if hash := triagedOut[c.Rule.ID]; v == nil && hash != "" && hash == c.ContentHash() {
+			out := blank(c.Rule)
+			out.DecidedBy, out.Confidence, out.Reasoning = rule.ByTriage, judge.OneLook, ruledOutReason
+			return out, true
+		}
 		if v == nil || v.DecidedBy == rule.ByNone || hashes[c.Rule.ID] != c.ContentHash() {
 			return rule.RuleVerdict{}, false
 		}
@@ -96,7 +109,9 @@ func (p *Past) verdicts() func(*chosen) (rule.RuleVerdict, bool) {
 type counter struct {
 	judge    Judge
 	estimate func(s *subject.Subject, rules []*rule.Rule) rule.Estimate
-	asks     bool
+	// estimateTriage is that of the triage before.
+	estimateTriage func(s *subject.Subject, rules []*rule.Rule) rule.Estimate
+	asks           bool
 
 	mu   sync.Mutex
 	open rule.Estimate
@@ -115,4 +130,18 @@ func (c *counter) Decide(ctx context.Context, s *subject.Subject, rules []*rule.
 		return judge.Result{}
 	}
 	return c.judge.Decide(ctx, s, rules)
+}
+
+// Triage implements [Judge].
+func (c *counter) Triage(ctx context.Context, s *subject.Subject, rules []*rule.Rule) judge.Triaged {
+	if c.estimateTriage != nil {
+		estimate := c.estimateTriage(s, rules)
+		c.mu.Lock()
+		c.open.Add(estimate)
+		c.mu.Unlock()
+	}
+	if !c.asks {
+		return judge.Triaged{}
+	}
+	return c.judge.Triage(ctx, s, rules)
 }

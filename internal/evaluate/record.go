@@ -54,6 +54,7 @@ func (r *run) recorded() wire.EvaluationRecord {
 	for i, c := range r.sel.chosen {
 		rec.Rules[i] = wire.RecordedRule{RuleID: c.Rule.ID, Version: c.Rule.Version, ContentHash: c.ContentHash()}
 	}
+	rec.Triage = r.triage.record
 	if len(r.calls)+len(r.reused) > 0 {
 		rec.Prompt, rec.Calls, rec.Reused = judge.PromptVersion, r.calls, r.reused
 	}

@@ -3,6 +3,7 @@ package evaluate
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"tenet/internal/corpus"
 	"tenet/internal/evaluate/record"
@@ -45,18 +46,22 @@ func (e *Evaluator) Replay(ctx context.Context, projectID, id string, live bool)
 	if problem != "" {
 		return record.NotReplayed(rec, live, false, problem, "the recorded subject is damaged"), nil
 	}
-	view, chosen, lost, err := recordedRules(ctx, e.cfg.Records.Rules, rec)
+	view, list, lost, err := recordedRules(ctx, e.cfg.Records.Rules, rec)
 	if err != nil {
 		return nil, err
 	}
-	r.view, r.sel.chosen = view, chosen
+	if r.triage.rules, err = recordedTriage(ctx, e.cfg.Records.Rules, rec, lost); err != nil {
+		return nil, err
+	}
+	list = slices.DeleteFunc(list, func(c chosen) bool { return lost[c.Rule.ID] != "" })
+	r.view, r.sel.chosen = view, list
 	if r.judge = e.cfg.Fresh; !live {
 		r.judge = recordedJudge{rec}
 	}
 	if err := through(ctx, r.runChecks, r.decide); err != nil {
 		return nil, err
 	}
-	return record.Compare(rec, record.Again{Evaluation: r.answer, Live: live, Calls: r.calls, LostRules: lost}), nil
+	return record.Compare(rec, record.Again{Evaluation: r.answer, Live: live, Calls: r.calls, LostRules: lost, Triage: r.triage.outcomes}), nil
 }
 
 // recordedRules are the rules of a record as they were, in a view of their own, and why others are not what they were, by id.
@@ -96,4 +101,9 @@ type recordedJudge struct{ rec *wire.EvaluationRecord }
 // Decide implements [Judge].
 func (j recordedJudge) Decide(ctx context.Context, s *subject.Subject, rules []*rule.Rule) judge.Result {
 	return judge.Replay(ctx, s, rules, j.rec.Calls, j.rec.Reused)
+}
+
+// Triage implements [Judge].
+func (j recordedJudge) Triage(ctx context.Context, s *subject.Subject, rules []*rule.Rule) judge.Triaged {
+	return judge.ReplayTriage(ctx, s, rules, j.rec.Calls, j.rec.Triage.Reused)
 }

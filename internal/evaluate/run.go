@@ -48,6 +48,7 @@ type run struct {
 	answer   *rule.Evaluation
 	notices  []string // about names that nothing knows
 	open     []int    // indices of the chosen rules that no check has decided
+	triage   triage
 	// accounts are by chosen rule, over the units of the whole subject.
 	accounts []ledger.Account
 	redacted int // secrets that were replaced before a model was shown the subject
@@ -87,7 +88,7 @@ func (r *run) conduct(ctx context.Context) (*rule.Evaluation, error) {
 // decide finds the verdicts of the selected rules.
 func (r *run) decide(ctx context.Context) error {
 	setAside(r)
-	return through(ctx, r.outline, r.takeChecks, r.limitQuestions, r.askJudge, r.conclude)
+	return through(ctx, r.outline, r.takeChecks, r.findConcerned, r.limitQuestions, r.askJudge, r.conclude)
 }
 
 func newRun(ctx context.Context, e *Evaluator, req *Request, start time.Time) *run {

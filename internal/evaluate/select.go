@@ -19,6 +19,8 @@ type selection struct {
 	overridden []rule.Overridden
 	// notAsked are the places of the rules that only a model can decide, beyond max_rules.
 	notAsked []int
+	// triagedOut counts the rules that triage has ruled out.
+	triagedOut int
 }
 
 // chosen is a rule that applies, with the outcome of its check, if the check has run.

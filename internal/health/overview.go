@@ -96,9 +96,9 @@ func (m *Monitor) fillRules(ctx context.Context, o *wire.Overview, view *corpus.
 	for i := range all {
 		c := &all[i]
 		v.Total, v.Allow, v.Deny, v.Unsure = v.Total+c.Verdicts(), v.Allow+c.Allowed, v.Deny+c.Denied, v.Unsure+c.Unsure
-		by.Check, by.Model, by.Cache = by.Check+c.ByCheck, by.Model+c.ByModel, by.Cache+c.ByCache
+		by.Check, by.Model, by.Cache, by.Triage = by.Check+c.ByCheck, by.Model+c.ByModel, by.Cache+c.ByCache, by.Triage+c.ByTriage
 	}
-	by.None = v.Total - by.Check - by.Model - by.Cache
+	by.None = v.Total - by.Check - by.Model - by.Cache - by.Triage
 	setRates(&v.Verdicts)
 	o.MostDenied = figures(view, all, func(c *store.RuleCount) float64 { return float64(c.Denied) })
 	o.Slowest = figures(view, all, func(c *store.RuleCount) float64 { return mean(c.CallMS, c.Calls) })

@@ -185,6 +185,8 @@ func (s *sums) verdicts(e *store.AuditEntry, rec *recorded) {
 			r.ByModel++
 		case rule.ByCache:
 			r.ByCache++
+		case rule.ByTriage:
+			r.ByTriage++
 		case rule.ByNone:
 		}
 		if e.At.After(r.LastAt) {

@@ -24,7 +24,7 @@ func (d *decision) conclude() Result {
 	for i, r := range d.rules {
 		o := d.merge(i)
 		if o.finding == ledger.Kept {
-			o = d.withhold(o)
+			o = withhold(d, o)
 		}
 		if o.by == rule.ByCache {
 			res.Cost.CachedCalls++
@@ -36,7 +36,7 @@ func (d *decision) conclude() Result {
 }
 
 // withhold turns an ALLOW that cannot be trusted into one that needs confirmation.
-func (d *decision) withhold(o outcome) outcome {
+func withhold(d *decision, o outcome) outcome {
 	if where := d.injection(); where != "" {
 		o = o.doubt("The model allowed, but the subject holds text that seems to address the judge (" + where + "), so that is not trusted. It said: ")
 		o.issue = issueNone

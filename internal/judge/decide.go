@@ -56,7 +56,7 @@ func (j *Judge) newDecision(s *subject.Subject, rules []*rule.Rule, p plan, reda
 	}
 	d.injection = sync.OnceValue(func() string { return findInjection(s) })
 	d.instruction = sync.OnceValue(func() string { return findInstruction(s) })
-	d.seed = seedOf(p, &d.layout, d.contents)
+	d.seed = seedOf(p.String(), &d.layout, d.contents)
 	d.nonce = j.nonceOf(d.seed)
 	return d
 }
@@ -65,7 +65,7 @@ func (j *Judge) newDecision(s *subject.Subject, rules []*rule.Rule, p plan, reda
 // that these leave open, and asks again about the whole subject where single hunks do not suffice.
 func (d *decision) run(ctx context.Context) {
 	keys := d.cacheKeys()
-	d.takeStored(keys, d.source.lookUp(ctx, d, keys))
+	d.takeStored(keys, d.source.lookUp(ctx, d.rules, keys))
 	need := make([][]int, len(d.rules))
 	for i := range d.states {
 		need[i] = d.states[i].need

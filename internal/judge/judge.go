@@ -47,8 +47,8 @@ type Config struct {
 	MaxSubjectBytes int
 	// MaxParts is how many parts of a subject are judged; 0 means 8. The rest counts as unexamined and forbids ALLOW.
 	MaxParts int
-	// MaxTokens bounds the input of all calls of one Decide together, by an estimate of four bytes a token; 0 means no
-	// bound. It makes no call beyond that.
+	// MaxTokens bounds the input of all calls of one Decide together, and of a triage before it, by an estimate of four bytes a
+	// token; 0 means no bound. No call is made beyond that.
 	MaxTokens int
 	// MaxOutputTokens bounds the answer of one call; 0 means 1,500 and 400 more per rule.
 	MaxOutputTokens int
@@ -80,7 +80,8 @@ type Judge struct {
 	cfg      Config
 	redactor *redact.Redactor
 	slots    chan struct{}
-	running  runningDecisions
+	running  inFlight[Result]
+	triages  inFlight[Triaged]
 	// secret makes fences and controls that nobody outside this process can know; see nonceOf.
 	secret [32]byte
 }
@@ -126,6 +127,9 @@ const (
 	CallWhole   = "whole"   // about rules that need more than the changed hunks
 	CallConfirm = "confirm" // a second look at a denial of a CRITICAL rule
 	CallRecheck = "recheck" // a second look, at marked text, at an ALLOW on a subject that gives orders
+
+	CallTriage       = "triage"        // which rules of a batch could concern the subject
+	CallTriageRepair = "triage-repair" // once more about a batch whose answer was unusable
 )
 
 // Reasons of verdicts that no model gave.
@@ -149,7 +153,7 @@ func (j *Judge) Decide(ctx context.Context, s *subject.Subject, rules []*rule.Ru
 		return allUndecided(rules, reasonEmpty)
 	}
 	s, secrets := j.redactor.Subject(s)
-	d := j.newDecision(s, rules, j.cfg.plan(), len(secrets))
+	d := j.newDecision(s, rules, j.cfg.plan().after(ctx), len(secrets))
 	return j.running.join(ctx, d)
 }
 
@@ -180,6 +184,7 @@ func (j *Judge) Estimate(s *subject.Subject, rules []*rule.Rule) rule.Estimate {
 // may hold more than this Decide made, such as those of a whole evaluation; the result leaves out the rest. It cannot
 // replay calls of an older prompt version: their rules are NEEDS_CONFIRMATION, and say so.
 func Replay(ctx context.Context, s *subject.Subject, rules []*rule.Rule, calls []wire.ModelCall, reused []wire.ReusedVerdict) Result {
+	calls = slices.DeleteFunc(slices.Clone(calls), func(c wire.ModelCall) bool { return isTriage(&c) })
 	switch {
 	case len(rules) == 0:
 		return Result{Verdicts: []rule.RuleVerdict{}}

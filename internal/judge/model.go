@@ -16,8 +16,8 @@ type source interface {
 	// answer asks for one answer and notes in the call how long that took. It returns errNotRecorded for a call that a record
 	// does not hold.
 	answer(ctx context.Context, q question, call *wire.ModelCall, req llm.Request) (llm.Response, error)
-	// lookUp returns a lookup of the stored verdicts of a decision.
-	lookUp(ctx context.Context, d *decision, k *cacheKeys) lookup
+	// lookUp returns a lookup of what is stored for rules under keys, of which rules[i] goes with k.rules[i].
+	lookUp(ctx context.Context, rules []*rule.Rule, k *cacheKeys) lookup
 	// store stores verdicts, which have no time yet.
 	store(list []store.Verdict)
 }
@@ -29,11 +29,11 @@ type lookup func(project, unit, rule string) (entry string, ok bool)
 var errNotRecorded = errors.New("judge: the record holds no such call")
 
 // lookUp implements source.
-func (j *Judge) lookUp(ctx context.Context, d *decision, k *cacheKeys) lookup {
+func (j *Judge) lookUp(ctx context.Context, rules []*rule.Rule, k *cacheKeys) lookup {
 	if j.cfg.Cache == nil {
 		return func(string, string, string) (string, bool) { return "", false }
 	}
-	return j.cfg.Cache.lookUp(ctx, d.rules, k)
+	return j.cfg.Cache.lookUp(ctx, rules, k)
 }
 
 // store implements source.

@@ -82,9 +82,10 @@ func TestAnEntryThatContradictsItselfIsUnusable(t *testing.T) {
 // folder, raise PromptVersion, and add the new hash; verdicts are kept and replayed by version.
 func TestPromptsOfAVersionNeverChange(t *testing.T) {
 	want := map[string]string{
-		"v1": "b5c85fa459a1bef295f8511b3fd930612be545ba75c2f015f5920901301f68e7",
-		"v2": "1c567956b6d2e98700e3f5c46f5618834b729eaff201c037ca2f344287c085af",
-		"v3": "815caabb6f337b6ab935733c9aed029e9328af5c7f0fa2af7322f9157b3acc08",
+		"v1":        "b5c85fa459a1bef295f8511b3fd930612be545ba75c2f015f5920901301f68e7",
+		"v2":        "1c567956b6d2e98700e3f5c46f5618834b729eaff201c037ca2f344287c085af",
+		"v3":        "815caabb6f337b6ab935733c9aed029e9328af5c7f0fa2af7322f9157b3acc08",
+		"triage-v1": "97bf0694aff9530fafd395166c57a3c2f6c9398ee21aa015726f186d61141d07",
 	}
 	folders, err := fs.ReadDir(prompts, "prompts")
 	if err != nil {

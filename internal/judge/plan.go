@@ -49,13 +49,13 @@ func parsePlan(s string) (p plan, ok bool) {
 
 // seedOf returns the hash of a request: all that the model is shown except fence and control. It does not depend on ids or
 // on the order of the rules as given.
-func seedOf(p plan, l *layout, contents []string) (seed [32]byte) {
+func seedOf(plan string, l *layout, contents []string) (seed [32]byte) {
 	sum := sha256.New()
 	field := func(s string) {
 		sum.Write([]byte(s))
 		sum.Write([]byte{0})
 	}
-	field(p.String())
+	field(plan)
 	for _, s := range slices.Sorted(slices.Values(contents)) {
 		field(s)
 	}

@@ -24,14 +24,14 @@ const PromptVersion = "v3"
 var prompts embed.FS
 
 var (
-	systemText      = mustRead("system.txt")
-	answerSchema    = json.RawMessage(mustRead("schema.json"))
-	rulesTemplate   = template.Must(template.New("rules").Parse(mustRead("rules.tmpl")))
-	subjectTemplate = template.Must(template.New("subject").Parse(mustRead("subject.tmpl")))
+	systemText      = mustRead(PromptVersion, "system.txt")
+	answerSchema    = json.RawMessage(mustRead(PromptVersion, "schema.json"))
+	rulesTemplate   = template.Must(template.New("rules").Parse(mustRead(PromptVersion, "rules.tmpl")))
+	subjectTemplate = template.Must(template.New("subject").Parse(mustRead(PromptVersion, "subject.tmpl")))
 )
 
-func mustRead(name string) string {
-	b, err := prompts.ReadFile("prompts/" + PromptVersion + "/" + name)
+func mustRead(version, name string) string {
+	b, err := prompts.ReadFile("prompts/" + version + "/" + name)
 	if err != nil {
 		panic("judge: a prompt template is not embedded: " + err.Error())
 	}

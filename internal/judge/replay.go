@@ -100,7 +100,7 @@ func (r *recordedSource) answer(_ context.Context, _ question, call *wire.ModelC
 }
 
 // lookUp implements source.
-func (r *recordedSource) lookUp(context.Context, *decision, *cacheKeys) lookup {
+func (r *recordedSource) lookUp(context.Context, []*rule.Rule, *cacheKeys) lookup {
 	return func(_, unit, rule string) (string, bool) {
 		entry, ok := r.verdicts[[2]string{unit, rule}]
 		return entry, ok

@@ -5,29 +5,46 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync"
+	"time"
 )
 
-// runningDecisions lets equal requests that run at the same time share one decision. The zero value is ready to use.
-type runningDecisions struct {
-	mu      sync.Mutex
-	current map[string]*runningDecision
+// shared is work that equal requests share.
+type shared[R any] interface {
+	// sharingKey returns a key that is equal for requests that get one answer.
+	sharingKey() string
+	// timeout bounds the work.
+	timeout() time.Duration
+	// finish does the work. It must not panic.
+	finish(ctx context.Context) R
+	// conclude returns what the work has found so far. It may be called while finish runs.
+	conclude() R
 }
 
-// runningDecision is a decision that is running and its callers.
-type runningDecision struct {
-	*decision
+// cloner is a result of which each caller gets a copy.
+type cloner[R any] interface{ clone() R }
+
+// inFlight lets equal requests that run at the same time share one piece of work. The zero value is ready to use.
+type inFlight[R cloner[R]] struct {
+	mu      sync.Mutex
+	current map[string]*running[R]
+}
+
+// running is work that runs, and its callers.
+type running[R cloner[R]] struct {
+	shared[R]
+
 	key     string
 	cancel  context.CancelFunc
 	waiting int // callers
 	done    chan struct{}
-	result  Result // once done is closed
+	result  R // once done is closed
 }
 
-// join runs d, or waits for an equal decision that is running. If the context ends first, it returns what that has found so
-// far. A decision runs on as long as any caller waits for it.
-func (r *runningDecisions) join(ctx context.Context, d *decision) Result {
-	running := r.start(ctx, d)
-	defer r.leave(running)
+// join does w, or waits for equal work that is running. If the context ends first, it returns what that has found so far. Work
+// runs on as long as any caller waits for it.
+func (f *inFlight[R]) join(ctx context.Context, w shared[R]) R {
+	running := f.start(ctx, w)
+	defer f.leave(running)
 	select {
 	case <-running.done:
 		return running.result.clone()
@@ -41,50 +58,53 @@ func (r *runningDecisions) join(ctx context.Context, d *decision) Result {
 	}
 }
 
-// start starts a decision, or returns an equal one that is running.
-func (r *runningDecisions) start(ctx context.Context, d *decision) *runningDecision {
-	key := d.sharingKey()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if running := r.current[key]; running != nil {
+// start starts work, or returns equal work that is running.
+func (f *inFlight[R]) start(ctx context.Context, w shared[R]) *running[R] {
+	key := w.sharingKey()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if running := f.current[key]; running != nil {
 		running.waiting++
 		return running
 	}
-	running := &runningDecision{decision: d, key: key, waiting: 1, done: make(chan struct{})}
-	ctx, running.cancel = context.WithTimeout(context.WithoutCancel(ctx), d.j.cfg.TotalTimeout)
-	if r.current == nil {
-		r.current = map[string]*runningDecision{}
+	r := &running[R]{shared: w, key: key, waiting: 1, done: make(chan struct{})}
+	ctx, r.cancel = context.WithTimeout(context.WithoutCancel(ctx), w.timeout())
+	if f.current == nil {
+		f.current = map[string]*running[R]{}
 	}
-	r.current[key] = running
+	f.current[key] = r
 	go func() {
-		defer running.cancel()
-		running.result = d.finish(ctx)
-		r.mu.Lock()
-		r.remove(running)
-		r.mu.Unlock()
-		close(running.done)
+		defer r.cancel()
+		r.result = w.finish(ctx)
+		f.mu.Lock()
+		f.remove(r)
+		f.mu.Unlock()
+		close(r.done)
 	}()
-	return running
+	return r
 }
 
-// leave ends the waiting of one caller. Without callers the decision is cancelled.
-func (r *runningDecisions) leave(running *runningDecision) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if running.waiting--; running.waiting == 0 {
-		r.remove(running)
-		running.cancel()
+// leave ends the waiting of one caller. Without callers the work is cancelled.
+func (f *inFlight[R]) leave(r *running[R]) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if r.waiting--; r.waiting == 0 {
+		f.remove(r)
+		r.cancel()
 	}
 }
 
-// remove makes room for a new decision of the same request. The caller holds the mutex.
-func (r *runningDecisions) remove(running *runningDecision) {
-	if r.current[running.key] == running {
-		delete(r.current, running.key)
+// remove makes room for new work of the same request. The caller holds the mutex.
+func (f *inFlight[R]) remove(r *running[R]) {
+	if f.current[r.key] == r {
+		delete(f.current, r.key)
 	}
 }
 
-// finish runs a decision to its result. A fault of our own must not end the program, nor leave a rule without a verdict.
+// timeout implements shared.
+func (d *decision) timeout() time.Duration { return d.j.cfg.TotalTimeout }
+
+// finish implements shared. A fault of our own must not end the program, nor leave a rule without a verdict.
 func (d *decision) finish(ctx context.Context) (r Result) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -96,17 +116,21 @@ func (d *decision) finish(ctx context.Context) (r Result) {
 	return d.conclude()
 }
 
-// sharingKey returns a key that is equal for requests that get one answer: those that show the same, and have the same rules by name and in the
-// same order.
+// sharingKey implements shared: requests get one answer that show the same, and have the same rules by name and in the same order.
 func (d *decision) sharingKey() string {
 	parts := []string{string(d.seed[:]), fmt.Sprint(d.redacted)}
 	for i, r := range d.rules {
 		parts = append(parts, r.ProjectID, r.ID, r.Slug, fmt.Sprint(r.Version), d.contents[i])
 	}
-	for unit := range d.layout.subject.Len() {
-		if u := d.layout.subject.At(unit); u.Unseen != "" || u.Media != "" {
+	return hashed(append(parts, d.layout.hidden()...)...)
+}
+
+// hidden lists what cannot be seen of the subject.
+func (l *layout) hidden() (parts []string) {
+	for unit := range l.subject.Len() {
+		if u := l.subject.At(unit); u.Unseen != "" || u.Media != "" {
 			parts = append(parts, u.Path, u.Unseen, u.Media)
 		}
 	}
-	return hashed(parts...)
+	return parts
 }

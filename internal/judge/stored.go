@@ -91,15 +91,8 @@ type cacheKeys struct {
 // cacheKeys hashes what verdicts depend on: prompt version and model, what every part shows, and the unit or all units; and
 // the content of the rule with the model that confirms it.
 func (d *decision) cacheKeys() *cacheKeys {
-	k := &cacheKeys{units: make([]string, len(d.layout.units)), rules: make([]string, len(d.rules))}
-	base := hashed(PromptVersion, firstModel(d.plan.model), d.layout.lead)
-	var whole []byte
-	for i := range d.layout.units {
-		content := d.layout.units[i].content[:]
-		k.units[i] = hashed(base, "unit", string(content))
-		whole = append(whole, content...)
-	}
-	k.whole = hashed(base, "whole", "whole"+string(whole))
+	k := unitKeys(PromptVersion, d.plan.model, &d.layout)
+	k.rules = make([]string, len(d.rules))
 	for i, r := range d.rules {
 		confirm := ""
 		if r.Severity == rule.Critical {
@@ -107,6 +100,20 @@ func (d *decision) cacheKeys() *cacheKeys {
 		}
 		k.rules[i] = hashed(d.contents[i], confirm)
 	}
+	return k
+}
+
+// unitKeys hashes the units of a layout, and all of them, with the prompt version and the first model.
+func unitKeys(version, model string, l *layout) *cacheKeys {
+	k := &cacheKeys{units: make([]string, len(l.units))}
+	base := hashed(version, firstModel(model), l.lead)
+	var whole []byte
+	for i := range l.units {
+		content := l.units[i].content[:]
+		k.units[i] = hashed(base, "unit", string(content))
+		whole = append(whole, content...)
+	}
+	k.whole = hashed(base, "whole", "whole"+string(whole))
 	return k
 }
 

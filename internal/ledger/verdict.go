@@ -19,6 +19,9 @@ const (
 	Doubtful
 	// NotConcerned means that the rule has nothing to say about the subject.
 	NotConcerned
+	// RuledOut means that triage has found that the rule has nothing to say about the subject: a model was shown the rule and the
+	// subject, and did not name it.
+	RuledOut
 )
 
 // FindingOf returns the finding that a verdict is of: that of a model, a record or a stored verdict. An ALLOW among them still has
@@ -35,11 +38,11 @@ func FindingOf(v rule.Verdict, by rule.DecidedBy) Finding {
 	return Doubtful
 }
 
-// Earns reports whether a finding earns an ALLOW: it is Kept or NotConcerned and nothing that the rule is about is missing. Kept
-// needs at least one unit.
+// Earns reports whether a finding earns an ALLOW: it is Kept, NotConcerned or RuledOut and nothing that the rule is about is
+// missing. Kept and RuledOut need at least one unit: a finding of nothing is no finding.
 func (a *Account) Earns(f Finding) bool {
 	switch f {
-	case Kept:
+	case Kept, RuledOut:
 		return a.complete() && !a.about.Empty()
 	case NotConcerned:
 		return a.complete()
@@ -48,16 +51,16 @@ func (a *Account) Earns(f Finding) bool {
 	}
 }
 
-// Decide sets the verdict of v, which says in its other fields what was found, by whom and why. Broken is DENY. Kept and
-// NotConcerned are ALLOW if the account earns it, else NEEDS_CONFIRMATION with the missing units. All other
+// Decide sets the verdict of v, which says in its other fields what was found, by whom and why. Broken is DENY. Kept,
+// NotConcerned and RuledOut are ALLOW if the account earns it, else NEEDS_CONFIRMATION with the missing units. All other
 // findings are NEEDS_CONFIRMATION.
 func (a *Account) Decide(f Finding, v *rule.RuleVerdict) {
-	v.Verdict, v.Concerned = rule.NeedsConfirmation, f != NotConcerned
+	v.Verdict, v.Concerned = rule.NeedsConfirmation, f != NotConcerned && f != RuledOut
 	switch f {
 	case Broken:
 		v.Verdict = rule.Deny
 		return
-	case Kept, NotConcerned:
+	case Kept, NotConcerned, RuledOut:
 		if a.Earns(f) {
 			v.Verdict = rule.Allow
 			return

@@ -53,12 +53,13 @@ type Overridden struct {
 // Coverage accounts for what an evaluation looked at. What was not examined is named, never dropped in silence.
 type Coverage struct {
 	RulesInScope        int              `json:"rules_in_scope" doc:"Rules that apply to the subject."`
-	RulesSelected       int              `json:"rules_selected" doc:"Rules that a check has run for or a model was asked about."`
+	RulesSelected       int              `json:"rules_selected" doc:"Rules that a check has run for, a model was asked about, or triage has ruled out."`
 	RulesConcerned      int              `json:"rules_concerned" doc:"Rules of rule_verdicts that have something to say about the subject, whether they were judged or not."`
 	RulesJudged         int              `json:"rules_judged" doc:"Selected rules that a check, the cache or a model decided; those that are not listed count."`
 	RulesCut            int              `json:"rules_cut" doc:"The same as rules_not_asked."`
-	RulesNotAsked       int              `json:"rules_not_asked" doc:"Rules that apply, that only a model can decide, and that it was not asked about, since they are beyond max_rules: the overall verdict is then not ALLOW."`
+	RulesNotAsked       int              `json:"rules_not_asked" doc:"Rules that apply, that only a model can decide, that triage has not ruled out, and that it was not asked about, since they are beyond max_rules: the overall verdict is then not ALLOW."`
 	RulesUndecided      map[Severity]int `json:"rules_undecided,omitempty" doc:"Rules that nothing has decided, by severity: those that rule_verdicts lists, those that it does not, and those of rules_not_asked. Rules in shadow do not count. Absent without any."`
+	RulesTriagedOut     int              `json:"rules_triaged_out" doc:"Rules that only a model can decide and that triage has ruled out: a model was shown all of them with the subject, and did not name these as rules that could concern it. They are kept as not concerned, by decided_by triage."`
 	RulesUnlisted       int              `json:"rules_unlisted" doc:"Rules that were decided and that rule_verdicts does not list, since it ends after max_rules verdicts. It lists the worst."`
 	RulesUnlistedBroken int              `json:"rules_unlisted_broken,omitempty" doc:"Rules of rules_unlisted that are broken, and not waived."`
 	FilesTotal          int              `json:"files_total" doc:"Files in the subject."`
@@ -85,6 +86,7 @@ type Cost struct {
 	InputTokens  int `json:"input_tokens" doc:"Tokens sent."`
 	OutputTokens int `json:"output_tokens" doc:"Tokens received."`
 	CachedCalls  int `json:"cached_calls" doc:"Verdicts taken from the cache instead of a call."`
+	TriageCalls  int `json:"triage_calls,omitempty" doc:"Those of the calls that asked which rules could concern the subject; absent without any."`
 }
 
 // Add adds another cost.
@@ -93,6 +95,7 @@ func (c *Cost) Add(other Cost) {
 	c.InputTokens += other.InputTokens
 	c.OutputTokens += other.OutputTokens
 	c.CachedCalls += other.CachedCalls
+	c.TriageCalls += other.TriageCalls
 }
 
 // Estimate is the expected cost of asking models.

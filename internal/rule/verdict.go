@@ -15,7 +15,7 @@ type RuleVerdict struct {
 	Modality         Modality       `json:"modality" enum:"MUST,MUST_NOT,SHOULD,MAY,INFO" doc:"The rule's modality."`
 	Enforcement      Enforcement    `json:"enforcement" enum:"enforce,warn,shadow" doc:"The rule's enforcement."`
 	Verdict          Verdict        `json:"verdict" enum:"ALLOW,DENY,NEEDS_CONFIRMATION" doc:"ALLOW, DENY or NEEDS_CONFIRMATION."`
-	DecidedBy        DecidedBy      `json:"decided_by" enum:"check,model,cache,none" doc:"What the verdict rests on."`
+	DecidedBy        DecidedBy      `json:"decided_by" enum:"check,model,cache,triage,none" doc:"What the verdict rests on."`
 	Confidence       float64        `json:"confidence" minimum:"0" maximum:"1" doc:"0.0 to 1.0; 1.0 for checks."`
 	Reasoning        string         `json:"reasoning" doc:"Why the verdict was reached."`
 	IssueDescription string         `json:"issue_description" doc:"The issue; empty for ALLOW."`
@@ -24,7 +24,7 @@ type RuleVerdict struct {
 	Evidence         []Evidence     `json:"evidence" nullable:"false" doc:"What the verdict rests on, found in the subject by the server."`
 	Fingerprint      string         `json:"fingerprint,omitempty" doc:"Identifies what the rule objects to, whatever its line; what a waiver is bound to. Absent where the denial cannot be waived."`
 	Waiver           *AppliedWaiver `json:"waiver,omitempty" doc:"The waiver that covers this denial; it then does not count in the overall verdict."`
-	Concerned        bool           `json:"concerned" doc:"Whether the rule has anything to say about the subject; false for an ALLOW because its condition does not hold or no file is among its paths."`
+	Concerned        bool           `json:"concerned" doc:"Whether the rule has anything to say about the subject; false for an ALLOW because its condition does not hold, no file is among its paths, or triage has ruled it out."`
 	Unexamined       []Unexamined   `json:"unexamined,omitempty" doc:"What the rule is about and nothing has examined; with it the verdict is never ALLOW."`
 	SourceNodeID     string         `json:"source_node_id,omitempty" doc:"Federation node that supplies the rule; absent if no node is in play."`
 }
@@ -60,7 +60,7 @@ type Location struct {
 	FilePath     string `json:"file_path" doc:"Path of the file."`
 	StartLine    int    `json:"start_line" doc:"First line, from 1."`
 	EndLine      int    `json:"end_line" doc:"Last line, included."`
-	FunctionName string `json:"function_name" doc:"Function that the diff names for this place; may be empty."`
+	FunctionName string `json:"function_name" doc:"Declaration of the function that the first line is in, as it is written; empty if it is in none, the language is not known, or the diff does not show it."`
 	Snippet      string `json:"snippet" doc:"The text of those lines."`
 }
 

@@ -138,6 +138,7 @@ type EvaluationRecord struct {
 	Prompt      string           `json:"prompt_version,omitempty" doc:"Version of the judge's prompt, if a judge was asked."`
 	Calls       []ModelCall      `json:"calls,omitempty" doc:"Calls made to models, with their raw answers."`
 	Reused      []ReusedVerdict  `json:"reused,omitempty" doc:"Stored verdicts that were taken instead of calls."`
+	Triage      *RecordedTriage  `json:"triage,omitempty" doc:"What triage found, where more rules applied than a model judges at once; absent without triage."`
 	Audit       *AuditPlace      `json:"audit,omitempty" doc:"Place in the audit chain."`
 }
 
@@ -147,6 +148,30 @@ type RecordedRule struct {
 	Version     int    `json:"version" doc:"Its version."`
 	ContentHash string `json:"content_hash" doc:"SHA-256 of what it says."`
 }
+
+// RecordedTriage is the triage of the rules of an evaluation. Its calls are among those of the record.
+type RecordedTriage struct {
+	Rules  []TriagedRule  `json:"rules" nullable:"false" doc:"The rules that only a model can decide, as they were."`
+	Reused []ReusedTriage `json:"reused,omitempty" doc:"Stored answers that were taken instead of calls."`
+}
+
+// TriagedRule names the exact content of a rule, and what triage found about it.
+type TriagedRule struct {
+	RuleID      string        `json:"rule_id" doc:"The rule."`
+	Version     int           `json:"version" doc:"Its version."`
+	ContentHash string        `json:"content_hash" doc:"SHA-256 of what it says."`
+	Outcome     TriageOutcome `json:"outcome" enum:"kept,ruled_out,open" doc:"kept: it could concern the subject; ruled_out: it could not; open: triage could not find out."`
+}
+
+// TriageOutcome is the finding of triage about one rule.
+type TriageOutcome string
+
+// Outcomes of triage. Open means that it could not find out.
+const (
+	TriageKept     TriageOutcome = "kept"
+	TriageRuledOut TriageOutcome = "ruled_out"
+	TriageOpen     TriageOutcome = "open"
+)
 
 // AuditPlace is the place of a record in its project's chain.
 type AuditPlace struct {
@@ -167,6 +192,9 @@ func (rec *EvaluationRecord) Withhold() {
 		}
 	}
 	rec.Reused = nil
+	if rec.Triage != nil {
+		rec.Triage = &RecordedTriage{Rules: rec.Triage.Rules}
+	}
 }
 
 // Kind returns the leading kind of the subject; empty for an empty one.
@@ -242,9 +270,9 @@ type ModelCall struct {
 	Model         string `json:"model" doc:"The model that was asked."`
 	PromptVersion string `json:"prompt_version" doc:"Version of the prompt templates."`
 	PromptHash    string `json:"prompt_hash" doc:"SHA-256 of system text, prompt and schema, in hex."`
-	Purpose       string `json:"purpose,omitempty" enum:"judge,repair,whole,confirm,recheck" doc:"Why it was asked."`
+	Purpose       string `json:"purpose,omitempty" enum:"judge,repair,whole,confirm,recheck,triage,triage-repair" doc:"Why it was asked."`
 	// Rules holds the ids of the rules asked for, in the order of their references.
-	Rules []string `json:"rules" nullable:"false" doc:"Ids of the rules asked for, in the order of R1, R2 and so on, the control left out."`
+	Rules []string `json:"rules" nullable:"false" doc:"Ids of the rules asked for, in the order of R1, R2 and so on, controls left out; of several with equal statements, triage names one."`
 	// Control is the index of the control among the references: 0 where R1 is the control.
 	Control      int    `json:"control" doc:"Place of the planted control among the references, from 0; its right answer is known."`
 	Held         bool   `json:"held" doc:"True if the model answered the control rightly; else no ALLOW of the answer counts."`
@@ -274,6 +302,16 @@ type ReusedVerdict struct {
 	// Seed and Plan are those of [Call]; the first of a Decide has them.
 	Seed string `json:"seed,omitempty" doc:"Hash of the request, which orders the rules."`
 	Plan string `json:"plan,omitempty" doc:"How the subject was cut."`
+}
+
+// ReusedTriage is a stored answer of triage that was taken instead of a call.
+type ReusedTriage struct {
+	// Unit and Batch are the key: what was shown, under which prompt and model, and the statements.
+	Unit  string `json:"unit" doc:"Hash of the piece of the subject, with prompt version and model."`
+	Batch string `json:"batch" doc:"Hash of the statements of the rules that were asked about together."`
+	Entry string `json:"entry" doc:"The answer as it was kept, JSON."`
+	Seed  string `json:"seed,omitempty" doc:"Hash of the request; the first of a triage has it."`
+	Plan  string `json:"plan,omitempty" doc:"How the subject was cut and the rules batched; the first of a triage has it."`
 }
 
 // Redaction is one place where a secret was removed. It does not hold the secret.

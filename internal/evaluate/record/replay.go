@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tenet/internal/rule"
+	"tenet/internal/text"
 	"tenet/internal/wire"
 )
 
@@ -25,6 +26,8 @@ type Again struct {
 	Evaluation *rule.Evaluation
 	Live       bool             // the model was asked again
 	Calls      []wire.ModelCall // the calls that were made, or replayed
+	// Triage has the outcomes of the triage that was done again, by rule; nil if none was.
+	Triage map[string]wire.TriageOutcome
 	// LostRules says by id why rules of the record are not what was judged.
 	LostRules map[string]string
 }
@@ -48,6 +51,9 @@ func Compare(rec *wire.EvaluationRecord, again Again) *wire.Replay {
 		out.Cost = again.Evaluation.Cost
 	} else if len(rec.Redactions) == 0 && !samePrompts(rec.Calls, again.Calls) {
 		out.Problem, out.Agrees = "What the record leads to asking the model is not what it was asked.", false
+	}
+	if n := triageDiffers(rec, again.Triage); n > 0 {
+		out.Problem, out.Agrees = fmt.Sprintf("Triage comes out differently for %s.", text.Plural(n, "rule")), false
 	}
 	now := map[string]*rule.RuleVerdict{}
 	for i := range again.Evaluation.RuleVerdicts {
@@ -77,6 +83,19 @@ func Compare(rec *wire.EvaluationRecord, again Again) *wire.Replay {
 		out.Problem, out.Agrees = "The overall verdict does not follow from the verdicts of the rules, from which it is "+string(again.Evaluation.OverallVerdict)+".", false
 	}
 	return out
+}
+
+// triageDiffers counts the rules for which a triage that was done again has another outcome than the record.
+func triageDiffers(rec *wire.EvaluationRecord, again map[string]wire.TriageOutcome) (n int) {
+	if rec.Triage == nil || again == nil {
+		return 0
+	}
+	for i := range rec.Triage.Rules {
+		if was := &rec.Triage.Rules[i]; again[was.RuleID] != was.Outcome {
+			n++
+		}
+	}
+	return n
 }
 
 func newReplay(rec *wire.EvaluationRecord, live bool) *wire.Replay {

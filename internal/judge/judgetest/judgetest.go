@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -69,10 +70,25 @@ func Unsure() Entry {
 
 // Model makes a model that answers every prompt of the judge by asking decide about each rule, with the subject as it is
 // shown. An entry without a reference gets that of its rule. The control, which is no rule of anybody's, it answers rightly
-// on its own.
+// on its own. Asked for triage, it names the rules that it would not allow.
 func Model(decide func(r Rule, subject string) Entry) *llmtest.Fake {
+	return Triager(func(r Rule, subject string) bool { return decide(r, subject).Verdict != rule.Allow }, decide)
+}
+
+// Triager makes a model like [Model] that, asked for triage, names the rules for which concerns is true.
+func Triager(concerns func(r Rule, subject string) bool, decide func(r Rule, subject string) Entry) *llmtest.Fake {
 	return &llmtest.Fake{Respond: func(_ context.Context, req llm.Request) (llm.Response, error) {
 		subject := Subject(req)
+		if IsTriage(req) {
+			var named []string
+			for _, r := range Rules(req) {
+				if concerns(r, subject) {
+					named = append(named, r.Ref)
+				}
+			}
+			text := TriageText(req, named...)
+			return llm.Response{Text: text, InputTokens: (len(req.System) + len(req.Prefix) + len(req.Prompt)) / 4, OutputTokens: len(text) / 4}, nil
+		}
 		var entries []Entry
 		for _, r := range all(req) {
 			e := controlEntry(r)
@@ -101,6 +117,36 @@ func Text(entries ...Entry) string {
 		panic("judgetest: " + err.Error())
 	}
 	return string(b)
+}
+
+// IsTriage reports whether a request is one of triage.
+func IsTriage(req llm.Request) bool {
+	return strings.Contains(req.Prompt, "\nWhich of the RULES could concern it?")
+}
+
+// TriageText writes an answer to a request of triage that names rules, and gets its controls right.
+func TriageText(req llm.Request, refs ...string) string {
+	named, _ := Controls(req)
+	refs = append(slices.Clone(refs), named...)
+	b, err := json.Marshal(map[string]any{"subject": "A change of some code.", "concerned": refs})
+	if err != nil {
+		panic("judgetest: " + err.Error())
+	}
+	return string(b)
+}
+
+// Controls returns the references of the controls of a request: those whose phrase is planted in the subject, and the decoys.
+func Controls(req llm.Request) (named, decoys []string) {
+	for _, r := range all(req) {
+		switch m := phrase.FindStringSubmatch(r.Statement); {
+		case m == nil:
+		case planted(m[1]).MatchString(req.Prompt):
+			named = append(named, r.Ref)
+		default:
+			decoys = append(decoys, r.Ref)
+		}
+	}
+	return named, decoys
 }
 
 // Rules reads the rules that a request asks about, in the order of their references and without the control.
@@ -211,7 +257,7 @@ func Subject(req llm.Request) string {
 	text, _, _ := strings.Cut(after, "END "+fence+"\n")
 	for _, r := range all(req) {
 		if m := phrase.FindStringSubmatch(r.Statement); m != nil {
-			return planted(m[1]).ReplaceAllString(text, "")
+			text = planted(m[1]).ReplaceAllString(text, "")
 		}
 	}
 	return text

@@ -126,3 +126,10 @@ func (f *Fake) end() {
 	defer f.mu.Unlock()
 	f.inFlight--
 }
+
+// Reset forgets the requests made so far.
+func (f *Fake) Reset() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.requests = nil
+}

@@ -32,10 +32,10 @@ func (t countTable) Uncounted(ctx context.Context) ([]store.Uncounted, error) {
 // Rules implements store.CountReader.
 func (t countTable) Rules(ctx context.Context, f store.RuleCountFilter) ([]store.RuleCount, error) {
 	where, args := t.d.amongRules("project_id = ? AND day >= ?", []any{f.ProjectID, int64(f.From)}, f.RuleIDs)
-	query := `SELECT rule_id, SUM(allowed), SUM(denied), SUM(unsure), SUM(by_check), SUM(by_model), SUM(by_cache), SUM(calls), SUM(call_ms), SUM(tokens)
+	query := `SELECT rule_id, SUM(allowed), SUM(denied), SUM(unsure), SUM(by_check), SUM(by_model), SUM(by_cache), SUM(by_triage), SUM(calls), SUM(call_ms), SUM(tokens)
 			FROM rule_counts WHERE ` + where + " GROUP BY rule_id HAVING SUM(allowed + denied + unsure) >= ? ORDER BY rule_id"
 	return many(ctx, t.session, countsOf(f.ProjectID), "rule counts", query, append(args, max(f.Min, 0)), func(c *store.RuleCount) []any {
-		return []any{&c.RuleID, &c.Allowed, &c.Denied, &c.Unsure, &c.ByCheck, &c.ByModel, &c.ByCache, &c.Calls, &c.CallMS, &c.Tokens}
+		return []any{&c.RuleID, &c.Allowed, &c.Denied, &c.Unsure, &c.ByCheck, &c.ByModel, &c.ByCache, &c.ByTriage, &c.Calls, &c.CallMS, &c.Tokens}
 	})
 }
 
@@ -84,11 +84,11 @@ func (t countTable) Add(ctx context.Context, c store.Counts) error {
 }
 
 func (t countTable) addRules(ctx context.Context, c *store.Counts) error {
-	counts, last := make([]any, 0, 12*len(c.Rules)), []any{}
+	counts, last := make([]any, 0, 13*len(c.Rules)), []any{}
 	latest := map[string]time.Time{}
 	for i := range c.Rules {
 		r := &c.Rules[i]
-		counts = append(counts, c.ProjectID, int64(r.Day), r.RuleID, r.Allowed, r.Denied, r.Unsure, r.ByCheck, r.ByModel, r.ByCache, r.Calls, r.CallMS, r.Tokens)
+		counts = append(counts, c.ProjectID, int64(r.Day), r.RuleID, r.Allowed, r.Denied, r.Unsure, r.ByCheck, r.ByModel, r.ByCache, r.ByTriage, r.Calls, r.CallMS, r.Tokens)
 		if r.LastAt.After(latest[r.RuleID]) {
 			latest[r.RuleID] = r.LastAt
 		}
@@ -100,11 +100,11 @@ func (t countTable) addRules(ctx context.Context, c *store.Counts) error {
 		}
 	}
 	err := t.execRows(ctx, "add rule counts", `INSERT INTO rule_counts
-			(project_id, day, rule_id, allowed, denied, unsure, by_check, by_model, by_cache, calls, call_ms, tokens) VALUES `, 12,
+			(project_id, day, rule_id, allowed, denied, unsure, by_check, by_model, by_cache, by_triage, calls, call_ms, tokens) VALUES `, 13,
 		` ON CONFLICT (project_id, day, rule_id) DO UPDATE SET allowed = rule_counts.allowed + excluded.allowed,
 			denied = rule_counts.denied + excluded.denied, unsure = rule_counts.unsure + excluded.unsure,
 			by_check = rule_counts.by_check + excluded.by_check, by_model = rule_counts.by_model + excluded.by_model,
-			by_cache = rule_counts.by_cache + excluded.by_cache, calls = rule_counts.calls + excluded.calls,
+			by_cache = rule_counts.by_cache + excluded.by_cache, by_triage = rule_counts.by_triage + excluded.by_triage, calls = rule_counts.calls + excluded.calls,
 			call_ms = rule_counts.call_ms + excluded.call_ms, tokens = rule_counts.tokens + excluded.tokens`, counts)
 	if err != nil {
 		return err
