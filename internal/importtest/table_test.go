@@ -119,7 +119,9 @@ var table = map[string]row{
 		layer: surface, imports: []string{"auth", "client", "console/patch", "rule", "store"},
 		tests: []string{"app", "config", "console/browsertest"},
 	},
-	"mcp": {layer: surface, imports: []string{"client", "rule", "/packs"}, tests: []string{"app", "config"}},
+	"console/patch":    {layer: block, imports: []string{"console/wordmark", "diff"}},
+	"console/wordmark": {layer: block},
+	"mcp":              {layer: surface, imports: []string{"client", "rule", "/packs"}, tests: []string{"app", "config"}},
 
 	"app": {
 		layer: wiring,
