@@ -454,13 +454,8 @@ func (im *importing) note(ctx context.Context) error {
 	for i, ch := range im.result.Changes {
 		rules[i] = noted{RuleID: ch.RuleID, Version: ch.Version, Action: ch.Action}
 	}
-<<<<<<< HEAD
-	return im.Note(ctx, audit.KindImport, map[string]any{
-		"created": im.result.Created, "updated": im.result.Updated, "proposed": im.result.Proposed, "retired": im.result.Retired, "rules": rules,
-=======
 	body := map[string]any{
-		"created": im.result.Created, "updated": im.result.Updated, "retired": im.result.Retired, "rules": rules,
->>>>>>> main
+		"created": im.result.Created, "updated": im.result.Updated, "proposed": im.result.Proposed, "retired": im.result.Retired, "rules": rules,
 		"nodes": im.result.Federation, "attached": im.nodes.Attached, "detached": im.nodes.Detached,
 	}
 	if im.result.Silenced != nil {

@@ -48,12 +48,9 @@ func Run(t *testing.T, fresh func(t *testing.T) Open) {
 		"conflicts":                          testConflicts,
 		"walks that look for conflicts":      testConflictWalks,
 		"waivers":                            testWaivers,
-<<<<<<< HEAD
 		"revisions":                          testRevisions,
-=======
 		"what waits for people":              testWaiting,
 		"marks of what waits":                testQueueMarks,
->>>>>>> main
 		"jobs from queue to end":             testJobLife,
 		"jobs in order":                      testJobOrder,
 		"unique jobs":                        testJobUnique,
