@@ -15,6 +15,7 @@ PACKAGES ?= ./... ./client/...# packages for test, bench and fuzz
 TESTFLAGS ?=#              more flags for go test, such as -run=TestName
 BENCH ?= .#                benchmarks to run, a regular expression
 BENCHTIME ?= 1s#           time for each benchmark
+EVALUATIONS ?= 50000#      records that the benchmark of finding evaluations searches
 LOADBENCH ?= go run ./bench# load test of bin/tenet that `make bench` ends with; empty leaves it out
 COLLECTIONS ?= ../shared/data/retrieval# texts, questions and answers for bench-search; empty leaves quality out
 VECTORS ?=#                vectors of a model for them, see docs/search-ranking.md; empty leaves out what needs them
@@ -71,7 +72,7 @@ generate: ## Write generated files anew
 
 .PHONY: bench
 bench: build ## Run the benchmarks, then a load test of the binary (BENCH=regexp, BENCHTIME=1s)
-	CGO_ENABLED=0 scripts/with-postgres.sh go test -run='^$$' -bench='$(BENCH)' -benchtime=$(BENCHTIME) -benchmem -vet=off $(TESTFLAGS) $(PACKAGES)
+	TENET_BENCH_EVALUATIONS='$(EVALUATIONS)' CGO_ENABLED=0 scripts/with-postgres.sh go test -run='^$$' -bench='$(BENCH)' -benchtime=$(BENCHTIME) -benchmem -vet=off $(TESTFLAGS) $(PACKAGES)
 	$(LOADBENCH)
 
 .PHONY: bench-search

@@ -29,36 +29,37 @@ const (
 type grammar struct {
 	globals
 
-	Check      checkCommand       `cmd:"" help:"Judge a diff, files, facts or an action by the rules."`
-	Submit     submitCommand      `cmd:"" help:"Judge a subject of any kind, given as JSON."`
-	Ask        askCommand         `cmd:"" data:"read" help:"Ask a question about the rules."`
-	Author     authorCommand      `cmd:"" help:"Draft a rule from a description."`
-	Hook       hookCommands       `cmd:"" help:"Connect coding agents, editors and git, so that they ask before they act."`
-	Replay     replayCommand      `cmd:"" help:"Decide a recorded evaluation again and compare."`
-	Feedback   feedbackCommand    `cmd:"" help:"Say whether a verdict was right."`
-	Waivers    waiversCommands    `cmd:"" help:"Waive a violation until a date."`
-	Serve      serveCommand       `cmd:"" help:"Serve the HTTP API."`
-	MCP        mcpCommand         `cmd:"" name:"mcp" help:"Serve the Model Context Protocol on standard input and output."`
-	Policy     policyCommands     `cmd:"" help:"Bound what callers may leave out, and decide about what no rule covers."`
-	Rules      rulesCommands      `cmd:"" help:"List, export and apply rules."`
-	Nodes      nodesCommands      `cmd:"" help:"Set which rules apply where in an organization."`
-	Search     searchCommand      `cmd:"" help:"Find rules by words, meaning, time, source, conflict, person or situation."`
-	Documents  documentsCommands  `cmd:"" help:"Upload, read and search the documents that rules come from."`
-	Scan       scanCommand        `cmd:"" help:"Find candidate rules in policies, instructions to assistants, linter settings and code."`
-	Candidates candidatesCommands `cmd:"" help:"List, approve and dismiss candidate rules."`
-	Conflicts  conflictsCommands  `cmd:"" help:"Decide on rules that contradict each other."`
-	Cases      casesCommands      `cmd:"" help:"List, generate, confirm and delete the test cases of a rule."`
-	Test       testCommand        `cmd:"" help:"Run the test cases of rules."`
-	Eval       evalCommand        `cmd:"" help:"Measure a model by labelled cases."`
-	Snapshots  snapshotsCommands  `cmd:"" help:"Take snapshots of the rules, deploy them, roll back."`
-	Insights   insightsCommand    `cmd:"" help:"Show how rules were judged, and which need attention."`
-	Alerts     alertsCommands     `cmd:"" help:"List, acknowledge and resolve alerts about rules."`
-	Webhooks   webhooksCommands   `cmd:"" help:"Send events to other systems."`
-	Audit      auditCommands      `cmd:"" help:"Verify the audit chain."`
-	Keys       keysCommands       `cmd:"" help:"Make, list and revoke API keys."`
-	Cache      cacheCommands      `cmd:"" help:"Show and delete stored verdicts of the judge."`
-	Jobs       jobsCommands       `cmd:"" help:"List, retry and cancel background jobs."`
-	Version    versionCommand     `cmd:"" help:"Print the version."`
+	Check       checkCommand        `cmd:"" help:"Judge a diff, files, facts or an action by the rules."`
+	Submit      submitCommand       `cmd:"" help:"Judge a subject of any kind, given as JSON."`
+	Ask         askCommand          `cmd:"" data:"read" help:"Ask a question about the rules."`
+	Author      authorCommand       `cmd:"" help:"Draft a rule from a description."`
+	Hook        hookCommands        `cmd:"" help:"Connect coding agents, editors and git, so that they ask before they act."`
+	Evaluations evaluationsCommands `cmd:"" help:"Find recorded evaluations by rule, fact, words, time and more."`
+	Replay      replayCommand       `cmd:"" help:"Decide a recorded evaluation again and compare."`
+	Feedback    feedbackCommand     `cmd:"" help:"Say whether a verdict was right."`
+	Waivers     waiversCommands     `cmd:"" help:"Waive a violation until a date."`
+	Serve       serveCommand        `cmd:"" help:"Serve the HTTP API."`
+	MCP         mcpCommand          `cmd:"" name:"mcp" help:"Serve the Model Context Protocol on standard input and output."`
+	Policy      policyCommands      `cmd:"" help:"Bound what callers may leave out, and decide about what no rule covers."`
+	Rules       rulesCommands       `cmd:"" help:"List, export and apply rules."`
+	Nodes       nodesCommands       `cmd:"" help:"Set which rules apply where in an organization."`
+	Search      searchCommand       `cmd:"" help:"Find rules by words, meaning, time, source, conflict, person or situation."`
+	Documents   documentsCommands   `cmd:"" help:"Upload, read and search the documents that rules come from."`
+	Scan        scanCommand         `cmd:"" help:"Find candidate rules in policies, instructions to assistants, linter settings and code."`
+	Candidates  candidatesCommands  `cmd:"" help:"List, approve and dismiss candidate rules."`
+	Conflicts   conflictsCommands   `cmd:"" help:"Decide on rules that contradict each other."`
+	Cases       casesCommands       `cmd:"" help:"List, generate, confirm and delete the test cases of a rule."`
+	Test        testCommand         `cmd:"" help:"Run the test cases of rules."`
+	Eval        evalCommand         `cmd:"" help:"Measure a model by labelled cases."`
+	Snapshots   snapshotsCommands   `cmd:"" help:"Take snapshots of the rules, deploy them, roll back."`
+	Insights    insightsCommand     `cmd:"" help:"Show how rules were judged, and which need attention."`
+	Alerts      alertsCommands      `cmd:"" help:"List, acknowledge and resolve alerts about rules."`
+	Webhooks    webhooksCommands    `cmd:"" help:"Send events to other systems."`
+	Audit       auditCommands       `cmd:"" help:"Verify the audit chain."`
+	Keys        keysCommands        `cmd:"" help:"Make, list and revoke API keys."`
+	Cache       cacheCommands       `cmd:"" help:"Show and delete stored verdicts of the judge."`
+	Jobs        jobsCommands        `cmd:"" help:"List, retry and cancel background jobs."`
+	Version     versionCommand      `cmd:"" help:"Print the version."`
 }
 
 // globals are the flags of all commands.

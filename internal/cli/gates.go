@@ -2,7 +2,9 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -106,6 +108,20 @@ func instantOf(text string) (time.Time, error) {
 		return t, nil
 	}
 	return time.Parse(time.RFC3339, text)
+}
+
+// timeAgo reads a date, a time in RFC 3339, or a number of days before now.
+func timeAgo(text string, now time.Time) (time.Time, error) {
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		if n, err := strconv.Atoi(days); err == nil && n > 0 && n <= 100_000 {
+			return now.AddDate(0, 0, -n), nil
+		}
+	}
+	at, err := instantOf(text)
+	if err != nil {
+		return at, errors.New("is not a date such as 2026-12-31, a time such as 2026-12-31T12:00:00Z, or days such as 30d")
+	}
+	return at, nil
 }
 
 func printGates(s *session, e wire.Environment, g *wire.Gates) error {

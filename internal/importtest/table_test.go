@@ -70,7 +70,7 @@ var table = map[string]row{
 	"store/sqlstore":      {layer: block, imports: []string{"rule", "store"}},
 	"charset":             {layer: block},
 	"diff":                {layer: block, imports: []string{"charset"}},
-	"subject":             {layer: block, imports: []string{"charset", "diff", "rule"}},
+	"subject":             {layer: block, imports: []string{"charset", "diff", "lex", "rule"}},
 	"/packs":              {layer: block, imports: []string{"rule"}, tests: []string{"catalog", "evaluate"}},
 
 	"agent":   {layer: capability, imports: []string{"audit", "auth", "charset", "lint", "llm", "redact", "rule", "subject"}},

@@ -8,8 +8,8 @@ import (
 )
 
 // BlockSize is how many entries of an audit chain a block of the index has: block b has the entries with b*BlockSize < Seq <=
-// (b+1)*BlockSize.
-const BlockSize = 8192
+// (b+1)*BlockSize. With its key, a bitmap of a block takes less than a quarter of a page of SQLite, which keeps larger values elsewhere.
+const BlockSize = 7168
 
 // BlockOf returns the block of an entry.
 func BlockOf(seq int64) int64 { return (seq - 1) / BlockSize }
@@ -96,7 +96,7 @@ func (s *EntrySet) Newest(b int64, yield func(seq int64) bool) {
 // mapBytes is the length of an encoded set of many entries. Shorter ones list their entries.
 const mapBytes = BlockSize / 8
 
-// Encode returns a stored form: a list of indexes of two bytes each, or from 512 entries on a bitmap.
+// Encode returns a stored form: a list of indexes of two bytes each, or, where that is longer, a bitmap.
 func (s *EntrySet) Encode() []byte {
 	n := s.Count()
 	if 2*n >= mapBytes {

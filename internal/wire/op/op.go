@@ -108,6 +108,8 @@ func add(query url.Values, filter reflect.Value) {
 
 func text(v any) string {
 	switch v := v.(type) {
+	case *time.Time:
+		return text(*v)
 	case time.Time:
 		return v.UTC().Format(time.RFC3339Nano)
 	case float64:

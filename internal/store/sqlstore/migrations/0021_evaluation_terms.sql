@@ -5,7 +5,7 @@ CREATE TABLE term_marks (
 	pruned BIGINT NOT NULL
 );
 
--- A block is a run of 8,192 entries of a chain. Terms of records up to forgotten are removed.
+-- A block is a run of 7,168 entries of a chain. Terms of records up to forgotten are removed.
 CREATE TABLE term_blocks (
 	project_id {{.Text}} NOT NULL,
 	block BIGINT NOT NULL,

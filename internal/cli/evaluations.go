@@ -1,0 +1,109 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"tenet/internal/client"
+	"tenet/internal/wire"
+	"tenet/internal/wire/op"
+)
+
+// evaluationsCommands are `tenet evaluations ...`.
+type evaluationsCommands struct {
+	List evaluationsListCommand `cmd:"" help:"Find recorded evaluations, newest first."`
+	Show evaluationsShowCommand `cmd:"" help:"Show the record of an evaluation."`
+}
+
+type evaluationsListCommand struct {
+	Verdict     string   `placeholder:"VERDICT" help:"Only ALLOW, DENY or NEEDS_CONFIRMATION."`
+	Rule        string   `placeholder:"RULE" help:"Only those in which this rule has a verdict (id or slug)."`
+	Outcome     string   `placeholder:"OUTCOME" help:"Of the rule: violated, confirm, kept, not_concerned or waived."`
+	Fact        []string `sep:"none" placeholder:"NAME:VALUE" help:"Only those with this fact; repeatable."`
+	Words       string   `placeholder:"WORDS" help:"Only those whose subject has all these words."`
+	Since       string   `placeholder:"TIME" help:"Not before this date (2026-12-31) or time, or so many days ago (30d)."`
+	Until       string   `placeholder:"TIME" help:"Before this date or time, or so many days ago."`
+	Scope       string   `placeholder:"SCOPE" help:"Only this scope, and narrower ones."`
+	Repository  string   `placeholder:"REPOSITORY" help:"Only this repository, however its name is written."`
+	Kind        string   `placeholder:"KIND" help:"Only this kind of subject, such as transaction."`
+	Actor       string   `placeholder:"ACTOR" help:"Only those that this actor asked for."`
+	Mode        string   `placeholder:"MODE" help:"Only preflight or posthoc."`
+	Environment string   `placeholder:"ENVIRONMENT" help:"Only those judged by the rules of production, staging or development."`
+	Snapshot    string   `placeholder:"ID" help:"Only those judged by this snapshot."`
+	Node        string   `placeholder:"NODE" help:"Only those of this federation node."`
+	limit
+	output
+}
+
+func (evaluationsListCommand) Help() string {
+	return `All conditions that are given must hold.
+
+    tenet evaluations list --fact payment_id:PMT-123
+    tenet evaluations list --rule SEC-003 --outcome violated --since 7d
+    tenet evaluations list --words "refund vendor" --scope finance --verdict DENY`
+}
+
+func (k *evaluationsListCommand) Run(ctx context.Context, s *session, c *client.Client) error {
+	q := wire.EvaluationQuery{
+		Verdict: k.Verdict, Mode: k.Mode, Actor: k.Actor, Rule: k.Rule, RuleVerdict: k.Outcome, Scope: k.Scope, Repository: k.Repository,
+		SubjectKind: k.Kind, Fact: k.Fact, Words: k.Words, Environment: k.Environment, SnapshotID: k.Snapshot, NodeID: k.Node,
+		PageQuery: wire.PageQuery{PageSize: k.Limit},
+	}
+	now := time.Now()
+	for _, bound := range []struct {
+		flag, text string
+		to         **time.Time
+	}{{"--since", k.Since, &q.Since}, {"--until", k.Until, &q.Until}} {
+		if bound.text == "" {
+			continue
+		}
+		at, err := timeAgo(bound.text, now)
+		if err != nil {
+			return fmt.Errorf("%s: %q %w", bound.flag, bound.text, err)
+		}
+		*bound.to = &at
+	}
+	page, err := client.Get(ctx, c, op.ListEvaluations.Where(q))
+	return show(s, k.output, page, err, printEvaluations)
+}
+
+func printEvaluations(s *session, page wire.EvaluationPage) error {
+	err := list(s, "there are no such evaluations", "ID\tTIME\tVERDICT\tVIOLATED\tKIND\tSCOPE\tREPOSITORY\tACTOR", page.Items, func(e *wire.EvaluationSummary) []any {
+		return []any{
+			e.EvaluationID, e.Timestamp.Format(time.DateTime), e.OverallVerdict, fmt.Sprintf("%d of %d", e.RulesViolated, e.RulesEvaluated),
+			orDash(e.SubjectKind), orDash(e.Scope), orDash(e.Repository), e.Actor,
+		}
+	})
+	if err != nil {
+		return err
+	}
+	s.more(page.Total, len(page.Items))
+	if page.Partial > 0 {
+		s.note("%d more evaluations may match: they have more facts or words than are indexed", page.Partial)
+	}
+	if page.Unsearched > 0 {
+		s.note("%d entries of the audit chain are not indexed yet, and were not searched; ask again later", page.Unsearched)
+	}
+	return nil
+}
+
+// orDash returns a text, or a dash for an empty one.
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+type evaluationsShowCommand struct {
+	ID string `arg:"" help:"Id of the evaluation, as list shows it."`
+}
+
+func (k *evaluationsShowCommand) Run(ctx context.Context, s *session, c *client.Client) error {
+	rec, err := c.Evaluation(ctx, k.ID)
+	if err != nil {
+		return err
+	}
+	return printJSON(s.out, rec)
+}
