@@ -116,10 +116,12 @@ var table = map[string]row{
 	"api/rest": {layer: surface, imports: []string{"audit", "auth", "metric", "rule", "store", "text"}},
 	"client":   {layer: surface, tests: []string{"api", "app"}},
 	"console": {
-		layer: surface, imports: []string{"auth", "client", "rule", "store"},
+		layer: surface, imports: []string{"auth", "client", "console/patch", "rule", "store"},
 		tests: []string{"app", "config", "console/browsertest"},
 	},
-	"mcp": {layer: surface, imports: []string{"client", "rule", "/packs"}, tests: []string{"app", "config"}},
+	"console/patch":    {layer: block, imports: []string{"console/wordmark", "diff"}},
+	"console/wordmark": {layer: block},
+	"mcp":              {layer: surface, imports: []string{"client", "rule", "/packs"}, tests: []string{"app", "config"}},
 
 	"app": {
 		layer: wiring,
@@ -167,6 +169,7 @@ var homes = map[string][]string{
 	"code.dny.dev/ssrf":                   {"webhook"},
 	"database/sql":                        {"store/sqlstore", "store/pgtest"},
 	"github.com/a-h/templ":                {"console"},
+	"github.com/alecthomas/chroma":        {"console/patch"},
 	"github.com/alecthomas/kong":          {"cli"},
 	"github.com/alexedwards/scs":          {"console"},
 	"github.com/chromedp":                 {"console/browsertest"},
