@@ -44,6 +44,7 @@ import (
 	"tenet/internal/judge"
 	"tenet/internal/llm"
 	"tenet/internal/llm/llmtest"
+	"tenet/internal/queue"
 	"tenet/internal/redact"
 	"tenet/internal/release"
 	"tenet/internal/rule"
@@ -88,6 +89,7 @@ type config struct {
 	Alerts         *health.Alerts
 	Catalog        *catalog.Catalog
 	Waivers        *catalog.Waivers
+	Queue          *queue.Queue
 	Projects       *catalog.Projects
 	Hierarchy      *hierarchy.Hierarchy
 	Conflicts      *conflict.Conflicts
@@ -125,7 +127,7 @@ func (n *node) serve() {
 	c.Config.Served = CountRules(c.Config.Registry, c.Catalog, c.Logger)
 	n.Server = rest.New(c.Config,
 		Rules{c.Catalog, c.Sandbox, c.Logger}, RuleFiles{c.Catalog}, Relationships{c.Catalog}, Federation{c.Hierarchy, c.Releases},
-		Waivers{c.Waivers}, Projects{c.Projects}, Keys{c.Keys}, Evaluations{c.answering, c.Releases, verdicts}, Records{c.answering},
+		Waivers{c.Waivers}, Queue{c.Queue}, Projects{c.Projects}, Keys{c.Keys}, Evaluations{c.answering, c.Releases, verdicts}, Records{c.answering},
 		Agents{c.Agents, "/rest", verdicts}, Search{c.Search, c.Releases}, Documents{c.Documents}, DocumentSearch{c.Documents, c.DocumentSearch},
 		Discovery{c.Discover}, Conflicts{c.Conflicts, c.Jobs}, Releases{c.Releases}, Audit{n.store.Audit, n.store.Projects}, Jobs{c.Jobs},
 		Alerts{c.Alerts}, Insights{c.Health}, Webhooks{c.Webhooks}, Ingest{c.Ingest, c.answering}, Playground{c.Sandbox, c.Catalog},
@@ -238,6 +240,17 @@ func newNodeOn(t testing.TB, s store.Store, configure ...func(*config)) *node {
 		Contradicts: opposite, Logger: logger,
 	})
 	cfg.Alerts = health.NewAlerts(health.AlertsConfig{Store: health.AlertStore{Updater: s, Alerts: s.Alerts, Projects: s.Projects, Rules: s.Rules}})
+	cfg.Queue = queue.New(queue.Config{
+		Store: queue.Store{Updater: s, Queue: s.Queue}, Now: time.Now,
+		Snapshots: func(context.Context, string, int) ([]queue.Snapshot, error) { return nil, nil },
+		Describe: func(ctx context.Context, projectID, id string) (title, detail string, err error) {
+			rec, err := cfg.Evaluator.Get(ctx, projectID, id)
+			if err != nil {
+				return "", "", err
+			}
+			return rec.Subject.Action, "", nil
+		},
+	})
 	cfg.Health = health.New(health.Config{Store: health.Store{Updater: s, Alerts: s.Alerts, Audit: s.Audit, Counts: s.Counts, Feedback: s.Feedback, Health: s.Health, Projects: s.Projects, Rules: s.Rules, TestCases: s.TestCases}, Views: live, Alerts: cfg.Alerts})
 	cfg.store, cfg.answering = s, cfg.Evaluator
 	for _, f := range configure {

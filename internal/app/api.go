@@ -26,6 +26,7 @@ func (a *App) serveAPI(p *parts, registry *prometheus.Registry, version string) 
 		api.Relationships{Catalog: p.catalog},
 		api.Federation{Hierarchy: p.hierarchy, Released: p.releases},
 		api.Waivers{Waivers: p.waivers},
+		api.Queue{Queue: p.queue},
 		api.Projects{Projects: p.projects},
 		api.Keys{Keys: a.keys},
 		api.Evaluations{Evaluator: p.evaluator, Released: p.releases, Verdicts: verdicts},

@@ -28,7 +28,7 @@ type Cases interface {
 
 // Nodes imports and exports the federation nodes of rule files; hierarchy.Hierarchy does.
 type Nodes interface {
-	Import(ctx context.Context, ch *change.Change, before *corpus.View, written []rule.Rule, nodes []wire.FileNode, prune bool) (rule.NodesImport, error)
+	Import(ctx context.Context, ch *change.Change, before *corpus.View, written []rule.Rule, nodes []wire.FileNode, o wire.ImportQuery) (rule.NodesImport, error)
 	Export(*corpus.View) []wire.FileNode
 }
 

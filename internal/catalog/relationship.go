@@ -90,16 +90,13 @@ func newRelationship(ctx context.Context, ch *change.Change, from rule.Rule, in 
 	if !ok {
 		p.Add("kind", "is %q; use one of %s", string(in.Kind), rule.Names(rule.RelationKinds))
 	}
-	if len(in.Reason) > rule.MaxRationale {
-		p.Add("reason", "has %d bytes; at most %d are allowed", len(in.Reason), rule.MaxRationale)
-	}
-	in.Reason = strings.TrimSpace(in.Reason)
-	switch {
-	case in.AllowWeakening && kind != rule.Overrides:
+	permission := rule.Permission{AllowWeakening: in.AllowWeakening, Reason: in.Reason}
+	if in.AllowWeakening && kind != rule.Overrides {
 		p.Add("allow_weakening", "goes with OVERRIDES: no other relationship silences a rule")
-	case in.AllowWeakening && in.Reason == "":
-		p.Add("reason", "is missing; say why the rule may silence one that is more severe or more binding")
+		permission.AllowWeakening = false
 	}
+	permission.Check(&p, "the rule may silence one that is more severe or more binding")
+	in.Reason = permission.Reason
 	to, err := ch.Tx.Rules.Get(ctx, from.ProjectID, in.To)
 	switch {
 	case rule.CodeOf(err) == rule.CodeNotFound:
@@ -117,9 +114,10 @@ func newRelationship(ctx context.Context, ch *change.Change, from rule.Rule, in 
 			return rule.Relationship{}, err
 		}
 	}
-	if ways := from.Weakens(&to); kind == rule.Overrides && !in.AllowWeakening && len(ways) > 0 {
-		return rule.Relationship{}, rule.Errorf(rule.CodeConflict,
-			"%s would silence %s, which demands more: %s; if that is meant, say allow_weakening and give a reason", from.Label(), to.Label(), strings.Join(ways, ", "))
+	if ways := from.Weakens(&to); kind == rule.Overrides && len(ways) > 0 {
+		if err := permission.Refuse("%s would silence %s, which demands more: %s", from.Label(), to.Label(), strings.Join(ways, ", ")); err != nil {
+			return rule.Relationship{}, err
+		}
 	}
 	return rule.Relationship{
 		ID: audit.NewID(), FromID: from.ID, ToID: to.ID, Kind: kind, Reason: in.Reason, AllowWeakening: in.AllowWeakening,

@@ -12,8 +12,10 @@ type ImportResult struct {
 	Changes   []ImportChange `json:"changes" nullable:"false" doc:"What changes, in the order of the file."`
 	// Federation lists the changes of federation nodes.
 	Federation []NodeChange `json:"federation" nullable:"false" doc:"What changes of the federation, parents before their children."`
-	Cases      CaseChanges  `json:"cases" doc:"What changes of the test cases that came with imports."`
-	Notices    []string     `json:"notices,omitempty" nullable:"false" doc:"Scopes and fact names of the written rules that no other rule uses, each in a sentence with the nearest names; absent without any."`
+	// Silenced is nil if no rule ends.
+	Silenced *Silenced   `json:"silenced,omitempty" doc:"Rules in force that end somewhere by the changes of federation nodes; absent without any."`
+	Cases    CaseChanges `json:"cases" doc:"What changes of the test cases that came with imports."`
+	Notices  []string    `json:"notices,omitempty" nullable:"false" doc:"Scopes and fact names of the written rules that no other rule uses, each in a sentence with the nearest names; absent without any."`
 }
 
 // ImportChange is the change that an import makes to one rule.
@@ -36,6 +38,7 @@ type FieldChange struct {
 // NodesImport is the result of importing federation nodes: the changes, and for the record the attachments made and removed.
 type NodesImport struct {
 	Changes            []NodeChange
+	Silenced           *Silenced
 	Attached, Detached []Attachment
 }
 

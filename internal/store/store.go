@@ -62,6 +62,7 @@ type Readers struct {
 	Alerts      AlertReader
 	Webhooks    WebhookReader
 	Deliveries  DeliveryReader
+	Queue       QueueReader
 }
 
 // Tx is a transaction that writes, by noun. It reads its own writes. It is invalid after its callback has returned.
@@ -92,4 +93,5 @@ type Tx struct {
 	Alerts      AlertTx
 	Webhooks    WebhookTx
 	Deliveries  DeliveryTx
+	Queue       QueueTx
 }

@@ -30,6 +30,7 @@ type (
 	alertTable      struct{ *session }
 	webhookTable    struct{ *session }
 	deliveryTable   struct{ *session }
+	queueTable      struct{ *session }
 )
 
 // readers returns the readers of a session.
@@ -61,6 +62,7 @@ func (s *session) readers() store.Readers {
 		Alerts:      alertTable{s},
 		Webhooks:    webhookTable{s},
 		Deliveries:  deliveryTable{s},
+		Queue:       queueTable{s},
 	}
 }
 
@@ -93,5 +95,6 @@ func (s *session) tx() store.Tx {
 		Alerts:      alertTable{s},
 		Webhooks:    webhookTable{s},
 		Deliveries:  deliveryTable{s},
+		Queue:       queueTable{s},
 	}
 }

@@ -48,6 +48,8 @@ func Run(t *testing.T, fresh func(t *testing.T) Open) {
 		"conflicts":                          testConflicts,
 		"walks that look for conflicts":      testConflictWalks,
 		"waivers":                            testWaivers,
+		"what waits for people":              testWaiting,
+		"marks of what waits":                testQueueMarks,
 		"jobs from queue to end":             testJobLife,
 		"jobs in order":                      testJobOrder,
 		"unique jobs":                        testJobUnique,
