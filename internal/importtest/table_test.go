@@ -93,7 +93,7 @@ var table = map[string]row{
 	"health":    {layer: capability, imports: []string{"audit", "auth", "corpus", "job", "lint", "rule", "store"}},
 	"hierarchy": {layer: capability, imports: []string{"audit", "auth", "change", "corpus", "federation", "rule", "store", "subject", "wire"}, tests: []string{"catalog"}},
 	"ingest":    {layer: capability, imports: []string{"auth", "job", "rule", "signature", "store"}},
-	"modeleval": {layer: capability, imports: []string{"rule", "subject"}},
+	"modeleval": {layer: capability, imports: []string{"rule", "subject", "wire"}},
 	"queue":     {layer: capability, imports: []string{"audit", "auth", "rule", "store", "text"}},
 	"release":   {layer: capability, imports: []string{"audit", "auth", "corpus", "federation", "job", "rule", "store"}, tests: []string{"catalog"}},
 	"sandbox": {
