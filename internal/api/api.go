@@ -31,6 +31,7 @@ const (
 	insightTag    = "Insights"
 	alertTag      = "Alerts"
 	waiverTag     = "Waivers"
+	queueTag      = "Queue"
 )
 
 const about = `Tenet keeps an organisation's rules in one governed corpus and answers, per rule and with evidence, whether a change, a
@@ -50,6 +51,7 @@ func Description(version string) rest.Description {
 			{Name: evaluateTag, Description: "Evaluate changes, payments and actions against the rules, and read the records."},
 			{Name: ruleTag, Description: "The corpus: rules, their versions, relationships, import and export."},
 			{Name: conflictTag, Description: "Rules that contradict each other, and the decisions on them."},
+			{Name: queueTag, Description: "What waits for a person, over all projects: list it, decide, assign, put aside."},
 			{Name: documentTag, Description: "Policies, standards and other sources of rules, and the searches over them."},
 			{Name: searchTag, Description: "Find rules by words, meaning, fields, time, source, person or conflict."},
 			{Name: federationTag, Description: "The rules that apply at each node of an organization: inherited from above, added and overridden below."},

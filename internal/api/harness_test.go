@@ -44,6 +44,7 @@ import (
 	"tenet/internal/judge"
 	"tenet/internal/llm"
 	"tenet/internal/llm/llmtest"
+	"tenet/internal/queue"
 	"tenet/internal/redact"
 	"tenet/internal/release"
 	"tenet/internal/rule"
@@ -88,6 +89,7 @@ type config struct {
 	Alerts         *health.Alerts
 	Catalog        *catalog.Catalog
 	Waivers        *catalog.Waivers
+	Queue          *queue.Queue
 	Projects       *catalog.Projects
 	Hierarchy      *hierarchy.Hierarchy
 	Conflicts      *conflict.Conflicts
@@ -124,8 +126,8 @@ func (n *node) serve() {
 	verdicts := NewVerdictCounter(c.Config.Registry)
 	c.Config.Served = CountRules(c.Config.Registry, c.Catalog, c.Logger)
 	n.Server = rest.New(c.Config,
-		Rules{c.Catalog, c.Sandbox, c.Logger}, RuleFiles{c.Catalog}, Relationships{c.Catalog}, Federation{c.Hierarchy, c.Releases},
-		Waivers{c.Waivers}, Projects{c.Projects}, Keys{c.Keys}, Evaluations{c.answering, c.Releases, verdicts}, Records{c.answering},
+		Rules{c.Catalog, c.Sandbox, c.Logger}, Revisions{catalog.NewRevisions(c.Catalog, catalog.Reviewing{Tester: sandbox.Confirmed{Sandbox: c.Sandbox}}), c.Sandbox}, RuleFiles{c.Catalog}, Relationships{c.Catalog}, Federation{c.Hierarchy, c.Releases},
+		Waivers{c.Waivers}, Queue{c.Queue}, Projects{c.Projects}, Keys{c.Keys}, Evaluations{c.answering, c.Releases, verdicts}, Records{c.answering},
 		Agents{c.Agents, "/rest", verdicts}, Search{c.Search, c.Releases}, Documents{c.Documents}, DocumentSearch{c.Documents, c.DocumentSearch},
 		Discovery{c.Discover}, Conflicts{c.Conflicts, c.Jobs}, Releases{c.Releases}, Audit{n.store.Audit, n.store.Projects}, Jobs{c.Jobs},
 		Alerts{c.Alerts}, Insights{c.Health}, Webhooks{c.Webhooks}, Ingest{c.Ingest, c.answering}, Playground{c.Sandbox, c.Catalog},
@@ -203,7 +205,7 @@ func newNodeOn(t testing.TB, s store.Store, configure ...func(*config)) *node {
 	conflicts := conflict.New(conflict.Config{Store: conflict.Store{Updater: s, Conflicts: s.Conflicts, Rules: s.Rules}, Views: live, Queue: job.NewQueue(time.Now), Logger: logger, Now: time.Now})
 	changes := change.New(s, live, conflicts.Changed, logger, time.Now)
 	nodes := hierarchy.New(live, changes, time.Now)
-	rules, snapshots := catalog.New(catalog.Store{Updater: s, Projects: s.Projects, Rules: s.Rules}, live, changes, sandbox.CaseFiles{Now: time.Now}, nodes, time.Now), release.NewViews(s.Releases, s.Rules, live)
+	rules, snapshots := catalog.New(catalog.Store{Updater: s, Projects: s.Projects, Rules: s.Rules, Revisions: s.Revisions}, live, changes, sandbox.CaseFiles{Now: time.Now}, nodes, time.Now), release.NewViews(s.Releases, s.Rules, live)
 	cfg := config{
 		Config: rest.Config{Logger: logger, Description: Description("1.2.3")},
 		Agents: agent.New(agent.Config{Now: time.Now}), Verdicts: judge.NewCache(judge.CacheConfig{}),
@@ -238,6 +240,17 @@ func newNodeOn(t testing.TB, s store.Store, configure ...func(*config)) *node {
 		Contradicts: opposite, Logger: logger,
 	})
 	cfg.Alerts = health.NewAlerts(health.AlertsConfig{Store: health.AlertStore{Updater: s, Alerts: s.Alerts, Projects: s.Projects, Rules: s.Rules}})
+	cfg.Queue = queue.New(queue.Config{
+		Store: queue.Store{Updater: s, Queue: s.Queue}, Now: time.Now,
+		Snapshots: func(context.Context, string, int) ([]queue.Snapshot, error) { return nil, nil },
+		Describe: func(ctx context.Context, projectID, id string) (title, detail string, err error) {
+			rec, err := cfg.Evaluator.Get(ctx, projectID, id)
+			if err != nil {
+				return "", "", err
+			}
+			return rec.Subject.Action, "", nil
+		},
+	})
 	cfg.Health = health.New(health.Config{Store: health.Store{Updater: s, Alerts: s.Alerts, Audit: s.Audit, Counts: s.Counts, Feedback: s.Feedback, Health: s.Health, Projects: s.Projects, Rules: s.Rules, TestCases: s.TestCases}, Views: live, Alerts: cfg.Alerts})
 	cfg.store, cfg.answering = s, cfg.Evaluator
 	for _, f := range configure {

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"maps"
 	"time"
 
@@ -28,6 +29,7 @@ import (
 	"tenet/internal/ingest"
 	"tenet/internal/job"
 	"tenet/internal/judge"
+	"tenet/internal/queue"
 	"tenet/internal/redact"
 	"tenet/internal/release"
 	"tenet/internal/sandbox"
@@ -51,7 +53,9 @@ type parts struct {
 	monitor    *health.Monitor
 	conflicts  *conflict.Conflicts
 	catalog    *catalog.Catalog
+	revisions  *catalog.Revisions
 	waivers    *catalog.Waivers
+	queue      *queue.Queue
 	projects   *catalog.Projects
 	hierarchy  *hierarchy.Hierarchy
 	verdicts   *judge.Cache
@@ -125,7 +129,7 @@ func (a *App) assembleRules(p *parts, registry *prometheus.Registry, queue job.Q
 	runner := change.New(s, a.live, p.conflicts.Changed, a.log, now)
 	p.hierarchy = hierarchy.New(a.live, runner, now)
 	p.catalog = catalog.New(
-		catalog.Store{Updater: s, Projects: s.Projects, Rules: s.Rules}, a.live, runner,
+		catalog.Store{Updater: s, Projects: s.Projects, Rules: s.Rules, Revisions: s.Revisions}, a.live, runner,
 		sandbox.CaseFiles{Now: now}, p.hierarchy, now)
 	p.waivers = catalog.NewWaivers(s.Waivers, a.live, runner, now)
 	p.projects = catalog.NewProjects(s, s.Projects, runner, now)
@@ -133,10 +137,10 @@ func (a *App) assembleRules(p *parts, registry *prometheus.Registry, queue job.Q
 }
 
 // assembleSearch makes the capabilities that store documents, and find rules and candidates.
-func (a *App) assembleSearch(p *parts, queue job.Queue, now func() time.Time) {
+func (a *App) assembleSearch(p *parts, jobs job.Queue, now func() time.Time) {
 	cfg, log, s, m := a.cfg, a.log, a.store, a.models
 	p.documents = document.New(document.Config{
-		Store: document.Store{Updater: s, Documents: s.Documents, Projects: s.Projects, Vectors: s.Vectors}, Views: a.live, Queue: queue, Logger: log,
+		Store: document.Store{Updater: s, Documents: s.Documents, Projects: s.Projects, Vectors: s.Vectors}, Views: a.live, Queue: jobs, Logger: log,
 		Embedder: m.embedder,
 	})
 	p.library = search.NewDocuments(search.DocumentConfig{
@@ -144,20 +148,20 @@ func (a *App) assembleSearch(p *parts, queue job.Queue, now func() time.Time) {
 		Embedder: m.embedder, Logger: log, Now: now,
 	})
 	if m.embedder != nil {
-		p.embeddings = search.NewFollower(search.NewEmbeddings(s, s.Embeddings, a.live, m.embedder, log), s.Projects, queue, cfg.PollInterval)
+		p.embeddings = search.NewFollower(search.NewEmbeddings(s, s.Embeddings, a.live, m.embedder, log), s.Projects, jobs, cfg.PollInterval)
 	}
 	p.searcher = search.New(search.Config{
 		Views: a.live, Embedder: m.embedder, Model: m.judge, ModelTimeout: cfg.JudgeTimeout, Logger: log, Conflicts: p.conflicts.Open,
 	})
 	p.discovery = discover.New(discover.Config{
 		Store:   discover.Store{Updater: s, Candidates: s.Candidates, Documents: s.Documents, Jobs: s.Jobs, Scans: s.Scans},
-		Readers: Readers(), Rules: p.catalog, Views: a.live, Documents: p.documents, Queue: queue,
+		Readers: Readers(), Rules: p.catalog, Views: a.live, Documents: p.documents, Queue: jobs,
 		Model: m.judge, Embedder: m.embedder, Contradicts: contradicts, Publish: p.webhooks.Publish, Logger: log, Now: now,
 	})
 }
 
 // assembleJudging makes the capabilities that give verdicts.
-func (a *App) assembleJudging(p *parts, queue job.Queue, now func() time.Time) error {
+func (a *App) assembleJudging(p *parts, jobs job.Queue, now func() time.Time) error {
 	cfg, log, s, m := a.cfg, a.log, a.store, a.models
 	declared, err := agent.ReadDeclared(cfg.AgentsFile)
 	if err != nil {
@@ -179,17 +183,24 @@ func (a *App) assembleJudging(p *parts, queue job.Queue, now func() time.Time) e
 			Updater: s, Audit: s.Audit, Feedback: s.Feedback, Jobs: s.Jobs, Projects: s.Projects, Rules: s.Rules, Submissions: s.Submissions,
 			TestCases: s.TestCases,
 		},
-		Index: p.index, Judge: judging, Estimate: judging.Estimate, EstimateTriage: judging.EstimateTriage, Fresh: m.newJudge(cfg, log, nil), Queue: queue, Redact: redact.New(),
+		Index: p.index, Judge: judging, Estimate: judging.Estimate, EstimateTriage: judging.EstimateTriage, Fresh: m.newJudge(cfg, log, nil), Queue: jobs, Redact: redact.New(),
 		Subjects: wire.Keep(cfg.RecordSubjects), Documents: p.documents, Publish: p.webhooks.Publish,
 	})
 	// The sandbox stores no verdicts: its judge and checks are its own, so that nothing else is answered from them.
 	p.sandbox = sandbox.New(sandbox.Config{
-		Store: sandbox.Store{Updater: s, Jobs: s.Jobs, Rules: s.Rules, Runs: s.Runs, TestCases: s.TestCases}, Recorded: p.evaluator, Views: a.live, Snapshots: snapshots, Queue: queue, Model: m.judge, Now: now,
+		Store: sandbox.Store{Updater: s, Jobs: s.Jobs, Rules: s.Rules, Runs: s.Runs, TestCases: s.TestCases}, Recorded: p.evaluator, Views: a.live, Snapshots: snapshots, Queue: jobs, Model: m.judge, Now: now,
 		Evaluator: evaluate.New(evaluate.Config{Checks: check.NewCache(maxSandboxPrograms), Now: now, Judge: m.newJudge(cfg, log, nil)}),
 	})
+	p.revisions = catalog.NewRevisions(p.catalog, catalog.Reviewing{Tester: sandbox.Confirmed{Sandbox: p.sandbox}, Contradicts: contradicts})
 	p.releases = release.New(release.Config{
 		Store: release.Store{Updater: s, Jobs: s.Jobs, Releases: s.Releases, Rules: s.Rules, Runs: s.Runs, TestCases: s.TestCases},
-		Views: snapshots, Replayer: replayer{p.evaluator}, Queue: queue, Now: now, Publish: p.webhooks.Publish,
+		Views: snapshots, Replayer: replayer{p.evaluator}, Queue: jobs, Now: now, Publish: p.webhooks.Publish,
+	})
+	p.queue = queue.New(queue.Config{
+		Store: queue.Store{Updater: s, Queue: s.Queue}, Deciders: p.deciders(), Describe: p.describe, Now: now,
+		Snapshots: func(ctx context.Context, projectID string, limit int) ([]queue.Snapshot, error) {
+			return awaited(ctx, s.Releases, projectID, limit)
+		},
 	})
 	p.agents = agent.New(agent.Config{
 		Evaluator: agentEvaluator{p.evaluator}, Rules: agentRules{p.evaluator, p.searcher, snapshots}, Drafts: agentDrafts{p.catalog, p.sandbox},

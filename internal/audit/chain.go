@@ -37,6 +37,7 @@ const (
 	KindDiscovery  = "discovery"    // a scan was started, or a candidate decided on
 	KindAlert      = "alert"        // somebody acknowledged or resolved an alert
 	KindWebhook    = "webhook"      // a webhook policy was made, changed or deleted, or its secret rotated
+	KindQueue      = "queue"        // somebody settled an evaluation that waited for an answer, or opened it again
 	KindAgent      = "agent"        // an agent answered a request that was not an evaluation
 )
 

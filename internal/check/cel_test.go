@@ -139,6 +139,10 @@ func TestBrokenCELSaysWhatAndWhy(t *testing.T) {
 			{Kind: rule.EvidenceAbsence, Fact: "facts.waiver"},
 		},
 	}
+	if out.About.Empty() || out.Seen.Empty() {
+		t.Errorf("the check is about %v and has read %v", out.About, out.Seen)
+	}
+	out.About, out.Seen = nil, nil
 	if diff := cmp.Diff(want, out); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}

@@ -134,6 +134,8 @@ func (p *Program) runCEL(ctx context.Context, in *Input) Outcome {
 	}
 	out := p.broken("the check does not hold: "+p.cel.short, "The check does not hold: "+p.cel.short)
 	out.Evidence = p.cel.evidence(in)
+	out.About = p.cel.about(in)
+	out.Seen = out.About
 	return out
 }
 

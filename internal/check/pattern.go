@@ -154,7 +154,8 @@ func (p *Program) runPattern(ctx context.Context, in *Input) Outcome {
 	}
 	switch {
 	case found.hits > 0:
-		return found.broken(p)
+		out = found.broken(p)
+		out.About, out.Seen = v.about, v.seen
 	case found.open != "":
 		out.Reason = found.open
 	case v.missing != "":

@@ -117,14 +117,18 @@ func TestPatternEvidence(t *testing.T) {
 	want := Outcome{
 		Result: Broken, Reason: "`eval\\(` matches in shop/cart.py:11 and 1 more place", Issue: "No eval.", Fix: "Parse it.",
 		Locations: []rule.Location{
-			{FilePath: "shop/cart.py", StartLine: 11, EndLine: 11, FunctionName: "class Cart:", Snippet: "    x = eval(items)  # noqa"},
-			{FilePath: "shop/cart.py", StartLine: 12, EndLine: 12, FunctionName: "class Cart:", Snippet: `    y = eval("2")`},
+			{FilePath: "shop/cart.py", StartLine: 11, EndLine: 11, FunctionName: "def total(items):", Snippet: "    x = eval(items)  # noqa"},
+			{FilePath: "shop/cart.py", StartLine: 12, EndLine: 12, FunctionName: "def total(items):", Snippet: `    y = eval("2")`},
 		},
 		Evidence: []rule.Evidence{
 			{Kind: rule.EvidenceQuote, Quote: "    x = eval(items)  # noqa", FilePath: "shop/cart.py", Line: 11},
 			{Kind: rule.EvidenceQuote, Quote: `    y = eval("2")`, FilePath: "shop/cart.py", Line: 12},
 		},
 	}
+	if out.About.Empty() || out.Seen.Empty() {
+		t.Errorf("the check is about %v and has read %v", out.About, out.Seen)
+	}
+	out.About, out.Seen = nil, nil
 	if diff := cmp.Diff(want, out); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}

@@ -188,8 +188,9 @@ func (s *search) hit(t *content, first, last int, quoted string, at int) {
 		s.first = t.place(first)
 	}
 	from, to := &t.lines[first], &t.lines[last]
-	section, quote := t.sections[from.section], window(quoted, at, maxQuote)
+	quote := window(quoted, at, maxQuote)
 	if t.isFacts {
+		section := t.sections[from.section]
 		value := factJSON(quote)
 		if v, ok := t.values[from.section]; ok {
 			value = factJSON(v)
@@ -209,7 +210,7 @@ func (s *search) hit(t *content, first, last int, quoted string, at int) {
 	}
 	s.locations = append(s.locations, rule.Location{
 		FilePath: t.path, StartLine: int(from.number), EndLine: int(to.number),
-		FunctionName: section, Snippet: text.Fit(snippet, maxSnippet, "..."),
+		FunctionName: t.functionOf(first), Snippet: text.Fit(snippet, maxSnippet, "..."),
 	})
 }
 

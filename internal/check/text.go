@@ -24,7 +24,8 @@ type content struct {
 	// several is true if the diff changes the file more than once, so that its lines are in several texts.
 	several bool
 
-	sections []string // of hunks; for facts, the paths of the values
+	source   *diff.File // nil for action and facts
+	sections []string   // the paths of the values of facts
 	isFacts  bool
 	// values are those of facts whose lines are not their own text: of numbers, booleans and keys, by section.
 	values map[int32]any
@@ -36,9 +37,11 @@ type content struct {
 
 	grams grams
 	// odd is true if the text has characters beyond ASCII that are equal to ASCII letters when case is ignored.
-	odd       bool
-	lowerOnce sync.Once
-	lowerBody string
+	odd           bool
+	lowerOnce     sync.Once
+	lowerBody     string
+	functionsOnce sync.Once
+	functions     []string // that each line is in
 }
 
 // textLine is a line of a text.
@@ -67,6 +70,22 @@ func (t *content) lineAt(at int) int {
 		i--
 	}
 	return i
+}
+
+// functionOf returns the function that a line of a file is in; empty if the diff does not show it.
+func (t *content) functionOf(line int) string {
+	t.functionsOnce.Do(func() {
+		t.functions = make([]string, 0, len(t.lines))
+		for i := range t.source.Hunks {
+			h := &t.source.Hunks[i]
+			for k, name := range subject.Functions(t.source, h) {
+				if h.Lines[k].Op != diff.OpDelete {
+					t.functions = append(t.functions, name)
+				}
+			}
+		}
+	})
+	return t.functions[line]
 }
 
 // lower returns the body with ASCII letters in lower case.
@@ -149,7 +168,7 @@ func fileTexts(s *subject.Subject) []*content {
 		if len(f.Hunks) == 0 {
 			continue
 		}
-		w := textWriter{text: content{path: f.Path, file: i, cut: -1}}
+		w := textWriter{text: content{path: f.Path, file: i, source: f, cut: -1}}
 		bytes, lines := 0, 0
 		for _, l := range f.NewLines {
 			bytes, lines = bytes+len(l.Text)+1, lines+1
@@ -159,7 +178,6 @@ func fileTexts(s *subject.Subject) []*content {
 		last := 0 // the line before, in this hunk or in one that adjoins
 		for j := range f.Hunks {
 			h := &f.Hunks[j]
-			w.text.sections = append(w.text.sections, strings.TrimSpace(h.Section))
 			for _, l := range h.Lines {
 				if l.Op != diff.OpDelete {
 					if l.Op == diff.OpAdd && l.New != last+1 && w.text.cut < 0 {

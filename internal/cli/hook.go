@@ -27,8 +27,11 @@ type hookCommands struct {
 	Windsurf   windsurfHook     `cmd:"" help:"Answer a hook of Windsurf, whose JSON comes on stdin."`
 	PreCommit  preCommitHook    `cmd:"" name:"pre-commit" help:"Be a hook of the pre-commit framework."`
 	Git        gitHook          `cmd:"" help:"Be the pre-commit hook of git."`
+	Reference  transactionHook  `cmd:"" name:"reference-transaction" help:"Be the reference-transaction hook of git, which reports commits that were not judged."`
 	Install    installCommand   `cmd:"" help:"Set a hook up in the settings of its tool."`
 	Uninstall  uninstallCommand `cmd:"" help:"Take a hook out of the settings of its tool."`
+	Status     statusCommand    `cmd:"" help:"Show which hooks stand here, and what they judged last."`
+	Test       proveCommand     `cmd:"" help:"Prove the hooks with a planted forbidden act."`
 }
 
 // hookFlags are those of all hooks.
@@ -173,6 +176,8 @@ func (k *hookFlags) answer(ctx context.Context, s *session, tool string, read ho
 	q, err := readQuestion(ctx, s, read)
 	guarded := hook.Guarded(newGuard(s, &set.Config).Judge(q.Acts), set.self)
 	switch {
+	case probed(s, &q):
+		a = hook.Answer{Decision: hook.Deny, Reason: "Tenet: this was planted by tenet hook test."}
 	case guarded.Decision == hook.Deny:
 		a = guarded
 	case err != nil && ctx.Err() != nil:
@@ -193,6 +198,7 @@ func (k *hookFlags) answer(ctx context.Context, s *session, tool string, read ho
 	if q.Note != "" && (a.Reason != "" || q.Skip) {
 		a.Reason = strings.TrimSpace(a.Reason + "\nTenet: " + q.Note + ".")
 	}
+	noteJudgement(s, tool, q.Dir, a.Decision)
 	return q.Event, a
 }
 

@@ -40,7 +40,7 @@ Example:
 }
 
 func (k *gitHook) Run(ctx context.Context, s *session) error {
-	return k.commit(ctx, s, func(ctx context.Context) (hook.Question, error) {
+	return k.commit(ctx, s, "git", func(ctx context.Context) (hook.Question, error) {
 		c, err := stagedChange(ctx)
 		if err != nil {
 			return hook.Question{}, err
@@ -69,7 +69,7 @@ Example, in .pre-commit-config.yaml, which tenet hook install pre-commit writes:
 }
 
 func (k *preCommitHook) Run(ctx context.Context, s *session) error {
-	return k.commit(ctx, s, func(ctx context.Context) (hook.Question, error) { return k.question(ctx, s) })
+	return k.commit(ctx, s, "pre-commit", func(ctx context.Context) (hook.Question, error) { return k.question(ctx, s) })
 }
 
 func (k *preCommitHook) question(ctx context.Context, s *session) (hook.Question, error) {
@@ -168,7 +168,20 @@ func unexamined(e *rule.Evaluation) bool {
 }
 
 // commit judges a change and stops the commit unless it may go on.
-func (k *commitFlags) commit(ctx context.Context, s *session, gather func(context.Context) (hook.Question, error)) error {
+func (k *commitFlags) commit(ctx context.Context, s *session, tool string, gather func(context.Context) (hook.Question, error)) error {
+	err := k.judged(ctx, s, gather)
+	d := hook.Allow
+	if err != nil {
+		d = hook.Deny
+	} else if s.env(probeVar) == "" {
+		rememberTree(ctx)
+	}
+	noteJudgement(s, tool, "", d)
+	return err
+}
+
+// judged is commit without the entry in the journal.
+func (k *commitFlags) judged(ctx context.Context, s *session, gather func(context.Context) (hook.Question, error)) error {
 	limit, modes, single, err := k.modes(ctx, s)
 	if err != nil {
 		return stopOrGo(s, hook.Failed("the settings are wrong: "+err.Error(), nil))
@@ -183,6 +196,9 @@ func (k *commitFlags) commit(ctx context.Context, s *session, gather func(contex
 		return stopOrGo(s, hook.Failed(err.Error(), modes))
 	case strings.TrimSpace(q.Diff) == "" && len(q.Files) == 0:
 		return nil
+	}
+	if probed(s, &q) {
+		return stopOrGo(s, hook.Answer{Decision: hook.Deny, Reason: "Tenet: this was planted by tenet hook test."})
 	}
 	noteWalls(s, q.Diff)
 	a, e := k.judge(ctx, s, limit, modes, q)

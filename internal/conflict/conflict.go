@@ -151,6 +151,49 @@ func (b *Conflicts) Reject(ctx context.Context, projectID, id, note string) (wir
 	return b.decide(ctx, projectID, id, note, store.ConflictRejected)
 }
 
+// Reopen takes back the rejection of a conflict: it is suggested again. To reopen a suggested one changes nothing. The error is conflict
+// if it has been confirmed or closed or a rule is no longer as it was rejected with, not_found without it.
+func (b *Conflicts) Reopen(ctx context.Context, projectID, id string) (wire.Conflict, error) {
+	var opened store.Conflict
+	err := b.cfg.Store.Update(ctx, func(tx store.Tx) error {
+		c, err := tx.Conflicts.Get(ctx, projectID, id)
+		opened = c
+		if err != nil || c.State == store.ConflictSuggested {
+			return err
+		}
+		if c.State != store.ConflictRejected {
+			return rule.Errorf(rule.CodeConflict, "the conflict is %s; only a rejected one can be opened again", c.State)
+		}
+		rules, err := tx.Rules.GetMany(ctx, projectID, []string{c.RuleID, c.OtherID})
+		if err != nil {
+			return err
+		}
+		for id, hash := range map[string]string{c.RuleID: c.RuleHash, c.OtherID: c.OtherHash} {
+			if r, ok := rules[id]; !ok || !current(&r) || r.ContentHash() != hash {
+				return rule.Errorf(rule.CodeConflict, "a rule of the conflict has changed since it was rejected; the server compares them anew")
+			}
+		}
+		c.State, c.DecidedAt, c.DecidedBy, c.Note = store.ConflictSuggested, nil, "", ""
+		if err := tx.Conflicts.Update(ctx, c); err != nil {
+			return err
+		}
+		if err := b.raise(ctx, tx, &c, rules); err != nil {
+			return err
+		}
+		opened = c
+		return audit.Append(ctx, tx, projectID, audit.Record{
+			Kind: audit.KindConflict, At: b.instant(), Actor: auth.ActorFrom(ctx).Name, Body: audit.JSON(map[string]any{
+				"action": "reopened", "conflict_id": c.ID, "rule_id": c.RuleID, "other_rule_id": c.OtherID,
+			}),
+		})
+	})
+	if err != nil {
+		return wire.Conflict{}, err
+	}
+	view, err := b.cfg.Views.Refresh(context.WithoutCancel(ctx), projectID)
+	return shown(view, &opened), err
+}
+
 func (b *Conflicts) decide(ctx context.Context, projectID, id, note, to string) (wire.Conflict, error) {
 	if n := len([]rune(note)); n > maxNote {
 		var p rule.Problems

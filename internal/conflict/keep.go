@@ -150,12 +150,17 @@ func (k *keeping) open(ctx context.Context, pair [2]string, had store.Conflict, 
 		return err
 	}
 	k.conflicts[pair] = c
-	if k.b.cfg.Raise == nil {
+	return k.b.raise(ctx, k.tx, &c, k.rules)
+}
+
+// raise raises the alert about an open conflict, unless alerts are off.
+func (b *Conflicts) raise(ctx context.Context, tx store.Tx, c *store.Conflict, rules map[string]rule.Rule) error {
+	if b.cfg.Raise == nil {
 		return nil
 	}
-	one, other := k.rules[c.RuleID], k.rules[c.OtherID]
-	return k.b.cfg.Raise(ctx, k.tx, rule.Alert{
-		ID: audit.NewID(), ProjectID: k.projectID, Type: rule.ConflictDetected, Status: rule.AlertActive, RuleID: c.RuleID, CreatedAt: c.DetectedAt,
+	one, other := rules[c.RuleID], rules[c.OtherID]
+	return b.cfg.Raise(ctx, tx, rule.Alert{
+		ID: audit.NewID(), ProjectID: c.ProjectID, Type: rule.ConflictDetected, Status: rule.AlertActive, RuleID: c.RuleID, CreatedAt: c.DetectedAt,
 		Message: fmt.Sprintf("%s conflicts with %s: %s", one.Label(), other.Label(), c.Reason),
 		Metadata: map[string]any{
 			"other_rule_id": c.OtherID, "reason": c.Reason, "confidence": c.Confidence, "conflict_id": c.ID,

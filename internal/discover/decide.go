@@ -174,6 +174,17 @@ func (d *Discovery) Dismiss(ctx context.Context, projectID, id, reason string) (
 	return wire.Decided{CandidateID: row.ID, Status: wire.CandidateDismissed}, nil
 }
 
+// Reopen takes back the dismissal of a candidate: it is pending again, and later scans find it. The error is not_found without the
+// candidate, conflict if it is not dismissed.
+func (d *Discovery) Reopen(ctx context.Context, projectID, id string) error {
+	return d.store.Update(ctx, func(tx store.Tx) error {
+		if err := tx.Candidates.Reopen(ctx, projectID, id); err != nil {
+			return err
+		}
+		return d.note(ctx, tx, projectID, map[string]any{"action": "candidate opened again", "candidate_id": id})
+	})
+}
+
 func checkReason(reason string) error {
 	var p rule.Problems
 	if n := utf8.RuneCountInString(reason); n > maxReason || !utf8.ValidString(reason) || strings.ContainsRune(reason, 0) {

@@ -220,9 +220,10 @@ func TestAMovedFileIsNewAtItsPath(t *testing.T) {
 	}
 }
 
+// The line is not indented, so that it is in no function, whatever the hunk heading says.
 func TestDenialOfAPatternNamesTheExactLine(t *testing.T) {
 	e := evaluator(t, noModel(t), patternRule(`\beval\(`)).run(t, subject.Input{Diff: diff})
-	want := []rule.Location{{FilePath: "pay.py", StartLine: 12, EndLine: 12, FunctionName: "def pay(amount):", Snippet: "eval(amount)"}}
+	want := []rule.Location{{FilePath: "pay.py", StartLine: 12, EndLine: 12, FunctionName: "", Snippet: "eval(amount)"}}
 	if d := cmp.Diff(want, e.Violations[0].Locations); d != "" {
 		t.Errorf("locations (-want +got):\n%s", d)
 	}
@@ -471,6 +472,16 @@ func TestScopesOfSubjects(t *testing.T) {
 		}
 		if _, err := ev.Applicable(t.Context(), evaluate.ApplicableQuery{ProjectID: "p", Scope: scope}); rule.CodeOf(err) != rule.CodeInvalid {
 			t.Errorf("applicable rules of scope %q: %v", scope, err)
+		}
+	}
+}
+
+// TestADenialHasLookedAtTheSubject holds that a check that denies has examined what it has read, like one that allows.
+func TestADenialHasLookedAtTheSubject(t *testing.T) {
+	for _, r := range []rule.Rule{patternRule("."), {Statement: "Say nothing.", Check: &rule.Check{CEL: "subject.text == ''"}}} {
+		e := evaluator(t, noModel(t), r).run(t, subject.Input{Diff: diff})
+		if c := e.Coverage; e.OverallVerdict != rule.Deny || c.HunksExamined != 1 || c.BytesExamined != c.BytesTotal || len(c.Unexamined) != 0 {
+			t.Errorf("%s, coverage %+v", e.OverallVerdict, c)
 		}
 	}
 }

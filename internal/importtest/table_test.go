@@ -70,11 +70,11 @@ var table = map[string]row{
 	"store/sqlstore":      {layer: block, imports: []string{"rule", "store"}},
 	"charset":             {layer: block},
 	"diff":                {layer: block, imports: []string{"charset"}},
-	"subject":             {layer: block, imports: []string{"charset", "diff", "rule"}},
+	"subject":             {layer: block, imports: []string{"charset", "diff", "lex", "rule"}},
 	"/packs":              {layer: block, imports: []string{"rule"}, tests: []string{"catalog", "evaluate"}},
 
 	"agent":   {layer: capability, imports: []string{"audit", "auth", "charset", "lint", "llm", "redact", "rule", "subject"}},
-	"catalog": {layer: capability, imports: []string{"audit", "auth", "change", "check", "corpus", "rule", "store", "subject"}},
+	"catalog": {layer: capability, imports: []string{"audit", "auth", "change", "check", "corpus", "lint", "rule", "store", "subject"}},
 	"conflict": {
 		layer:   capability,
 		imports: []string{"audit", "auth", "conflict/contradict", "corpus", "job", "llm", "redact", "rule", "store"},
@@ -93,7 +93,8 @@ var table = map[string]row{
 	"health":    {layer: capability, imports: []string{"audit", "auth", "corpus", "job", "lint", "rule", "store"}},
 	"hierarchy": {layer: capability, imports: []string{"audit", "auth", "change", "corpus", "federation", "rule", "store", "subject", "wire"}, tests: []string{"catalog"}},
 	"ingest":    {layer: capability, imports: []string{"auth", "job", "rule", "signature", "store"}},
-	"modeleval": {layer: capability, imports: []string{"rule", "subject"}},
+	"modeleval": {layer: capability, imports: []string{"rule", "subject", "wire"}},
+	"queue":     {layer: capability, imports: []string{"audit", "auth", "rule", "store", "text"}},
 	"release":   {layer: capability, imports: []string{"audit", "auth", "corpus", "federation", "job", "rule", "store"}, tests: []string{"catalog"}},
 	"sandbox": {
 		layer:   capability,
@@ -107,7 +108,7 @@ var table = map[string]row{
 		layer: surface,
 		imports: []string{
 			"agent", "api/rest", "audit", "auth", "catalog", "conflict", "corpus", "discover", "document",
-			"document/extract", "evaluate", "health", "hierarchy", "ingest", "job", "judge", "llm", "metric", "release", "rule", "sandbox", "search",
+			"document/extract", "evaluate", "health", "hierarchy", "ingest", "job", "judge", "llm", "metric", "queue", "release", "rule", "sandbox", "search",
 			"signature", "store", "webhook",
 		},
 		tests: []string{"app"},
@@ -115,17 +116,19 @@ var table = map[string]row{
 	"api/rest": {layer: surface, imports: []string{"audit", "auth", "metric", "rule", "store", "text"}},
 	"client":   {layer: surface, tests: []string{"api", "app"}},
 	"console": {
-		layer: surface, imports: []string{"auth", "client", "rule", "store"},
+		layer: surface, imports: []string{"auth", "client", "console/patch", "rule", "store"},
 		tests: []string{"app", "config", "console/browsertest"},
 	},
-	"mcp": {layer: surface, imports: []string{"client", "rule", "/packs"}, tests: []string{"app", "config"}},
+	"console/patch":    {layer: block, imports: []string{"console/wordmark", "diff"}},
+	"console/wordmark": {layer: block},
+	"mcp":              {layer: surface, imports: []string{"client", "rule", "/packs"}, tests: []string{"app", "config"}},
 
 	"app": {
 		layer: wiring,
 		imports: []string{
 			"agent", "api", "api/rest", "audit", "auth", "catalog", "change", "check", "client", "config", "conflict", "conflict/contradict", "console", "corpus",
 			"discover", "discover/assistant", "discover/code", "discover/linter", "discover/policy", "discover/source", "document",
-			"evaluate", "evaluate/find", "evaluate/record", "health", "hierarchy", "ingest", "job", "judge", "llm", "llm/provider", "mcp", "metric", "redact", "release", "rule", "sandbox", "search",
+			"evaluate", "evaluate/find", "evaluate/record", "health", "hierarchy", "ingest", "job", "judge", "llm", "llm/provider", "mcp", "metric", "queue", "redact", "release", "rule", "sandbox", "search",
 			"store", "store/sqlstore", "subject", "webhook", "/packs",
 		},
 	},
@@ -167,6 +170,7 @@ var homes = map[string][]string{
 	"code.dny.dev/ssrf":                   {"webhook"},
 	"database/sql":                        {"store/sqlstore", "store/pgtest"},
 	"github.com/a-h/templ":                {"console"},
+	"github.com/alecthomas/chroma":        {"console/patch"},
 	"github.com/alecthomas/kong":          {"cli"},
 	"github.com/alexedwards/scs":          {"console"},
 	"github.com/chromedp":                 {"console/browsertest"},

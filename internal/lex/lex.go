@@ -1,4 +1,4 @@
-// Package lex divides JavaScript, TypeScript and Python into tokens. It reads any input in one pass and reports no errors: what is
+// Package lex divides JavaScript, TypeScript and Python into tokens, and finds the functions of these and other languages. It reads any input in one pass and reports no errors: what is
 // malformed becomes a token that says so.
 package lex
 

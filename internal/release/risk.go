@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"tenet/internal/corpus"
 	"tenet/internal/rule"
 	"tenet/internal/wire"
 )
@@ -30,7 +31,7 @@ func (a *assessment) raise(level wire.Risk, format string, args ...any) {
 // assess applies the rule of docs/releases.md. A critical rule that stops denying, or an allowed thing that a critical rule no longer
 // allows, weighs most; then denials that fall away, then the share of evaluations that change. Where nothing was replayed, the
 // rules themselves must show.
-func assess(d *wire.Difference, changes []wire.VerdictChange, counts wire.VerdictChanges) (wire.Risk, []string) {
+func assess(d *wire.Difference, before, after *corpus.View, changes []wire.VerdictChange, counts wire.VerdictChanges) (wire.Risk, []string) {
 	a := assessment{level: wire.RiskNone, reasons: []string{}}
 	if d.RulesAdded+d.RulesRemoved+d.RulesModified+d.Relationships > 0 {
 		a.raise(wire.RiskLow, "%d rules added, %d removed, %d modified", d.RulesAdded, d.RulesRemoved, d.RulesModified)
@@ -39,6 +40,9 @@ func assess(d *wire.Difference, changes []wire.VerdictChange, counts wire.Verdic
 		a.raise(wire.RiskLow, "the federation differs")
 	}
 	a.fallen(changes)
+	if n := demandLess(d, before, after); n > 0 {
+		a.raise(wire.RiskHigh, "%d CRITICAL rules are removed or demand less, whatever the replayed evaluations were about", n)
+	}
 	if n := counts.TotalSampled; n > 0 && counts.Changed > 0 {
 		share := float64(counts.Changed) / float64(n)
 		switch {
@@ -79,6 +83,36 @@ func (a *assessment) fallen(changes []wire.VerdictChange) {
 	if fell > 0 {
 		a.raise(wire.RiskMedium, "denials become allowances, %d times", fell)
 	}
+}
+
+// demandLess counts the binding CRITICAL rules that are removed, or that are less severe, less binding or hold in fewer places or for a
+// shorter time. That no verdict changes does not count for them: the evaluations may be about something else.
+func demandLess(d *wire.Difference, before, after *corpus.View) int {
+	less := 0
+	count := func(id string) {
+		old, ok := before.Rule(id)
+		if !ok || old.Severity != rule.Critical || !old.Guarded() {
+			return
+		}
+		now, ok := after.Rule(id)
+		if !ok || len(now.Loosens(old)) > 0 || shortened(now.EffectivePeriod, old.EffectivePeriod) {
+			less++
+		}
+	}
+	for _, n := range d.Removed {
+		count(n.RuleID)
+	}
+	for i := range d.Modified {
+		count(d.Modified[i].RuleID)
+	}
+	return less
+}
+
+// shortened reports whether a period leaves out a time that another one has.
+func shortened(now, old rule.EffectivePeriod) bool {
+	begins := now.From != nil && (old.From == nil || now.From.After(*old.From))
+	ends := now.Until != nil && (old.Until == nil || now.Until.Before(*old.Until))
+	return begins || ends
 }
 
 // unseen judges by the rules alone when no evaluation could be replayed.

@@ -88,7 +88,7 @@ func (r *Releases) Simulate(ctx context.Context, projectID string, q wire.Simula
 	}
 	sumUp(s, replays)
 	changes := s.Examples
-	s.RiskLevel, s.RiskReasons = assess(&d, changes, s.VerdictChanges)
+	s.RiskLevel, s.RiskReasons = assess(&d, before, after, changes, s.VerdictChanges)
 	s.Examples = changes[:min(len(changes), MaxExamples)]
 	return s, nil
 }

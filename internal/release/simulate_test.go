@@ -205,6 +205,20 @@ func TestRisk(t *testing.T) {
 		loosened := w.snapshot("loosened")
 		w.create("A-2", "unheard of")
 		added := w.snapshot("added")
+		revised := func(name string, change func(*rule.Rule)) wire.Snapshot {
+			if _, err := w.rules.Revise(w.ctx, project, "A-1", 0, "", func(r *rule.Rule) error { change(r); return nil }); err != nil {
+				w.Fatal(err)
+			}
+			return w.snapshot(name)
+		}
+		shadow := revised("shadow", func(r *rule.Rule) { r.Enforcement = rule.Shadow })
+		elsewhere := revised("elsewhere", func(r *rule.Rule) {
+			r.Enforcement, r.AppliesTo = rule.Enforce, &rule.AppliesTo{Paths: []string{"x/**"}}
+		})
+		ending := revised("ending", func(r *rule.Rule) {
+			r.AppliesTo = nil
+			r.EffectivePeriod.Until = new(time.Date(2090, 1, 1, 0, 0, 0, 0, time.UTC))
+		})
 		quiet := make(replayer, 100)
 		for i := range quiet {
 			quiet[i] = &recorded{id: fmt.Sprint(i), text: "nothing", verdict: rule.Allow}
@@ -219,6 +233,11 @@ func TestRisk(t *testing.T) {
 		}{
 			"nothing differs":                     {before, before, quiet, ""},
 			"rules differ, no verdict does":       {loosened, added, quiet, wire.RiskLow},
+			"a critical rule goes into shadow":    {added, shadow, quiet, wire.RiskHigh},
+			"a critical rule comes out of it":     {shadow, added, quiet, wire.RiskLow},
+			"a critical rule holds elsewhere":     {added, elsewhere, quiet[:1], wire.RiskHigh},
+			"a critical rule will end":            {added, ending, quiet, wire.RiskHigh},
+			"a critical rule ends no longer":      {ending, added, quiet, wire.RiskLow},
 			"a critical rule denies no longer":    {critical, loosened, one("password", rule.Deny), wire.RiskCritical},
 			"a critical rule allows no longer":    {loosened, critical, one("password", rule.Allow), wire.RiskHigh},
 			"nothing replayed, critical modified": {critical, loosened, nil, wire.RiskHigh},

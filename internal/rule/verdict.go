@@ -60,7 +60,7 @@ type Location struct {
 	FilePath     string `json:"file_path" doc:"Path of the file."`
 	StartLine    int    `json:"start_line" doc:"First line, from 1."`
 	EndLine      int    `json:"end_line" doc:"Last line, included."`
-	FunctionName string `json:"function_name" doc:"Function that the diff names for this place; may be empty."`
+	FunctionName string `json:"function_name" doc:"Declaration of the function that the first line is in, as it is written; empty if it is in none, the language is not known, or the diff does not show it."`
 	Snippet      string `json:"snippet" doc:"The text of those lines."`
 }
 

@@ -118,4 +118,7 @@ type CandidateTx interface {
 	// that have its fingerprint; conflict if it has a decision, or if the statement was approved in one of its places;
 	// not_found without it. Of concurrent transactions, one succeeds.
 	Decide(ctx context.Context, d CandidateDecision) error
+	// Reopen takes back the dismissal of a candidate, and what was remembered of it for later scans: it is pending again, as are the
+	// candidates that were dismissed with it. conflict if it is not dismissed, not_found without it.
+	Reopen(ctx context.Context, projectID, id string) error
 }

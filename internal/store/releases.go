@@ -42,6 +42,12 @@ type Approval struct {
 	Note       string
 }
 
+// GatedEnvironment is an environment that has gates.
+type GatedEnvironment struct {
+	ProjectID, Environment string
+	Gates                  []byte // JSON, as package release stores them
+}
+
 // ReleaseReader reads snapshots and deployments.
 type ReleaseReader interface {
 	// Snapshot returns a snapshot with its manifest, or not_found.
@@ -54,6 +60,8 @@ type ReleaseReader interface {
 	DeploymentByKey(ctx context.Context, projectID, key string) (Deployment, error)
 	// Gates returns the gates of an environment, or nil.
 	Gates(ctx context.Context, projectID, environment string) ([]byte, error)
+	// Gated lists the environments of a project, or of all with [AllProjects], that have gates.
+	Gated(ctx context.Context, projectID string) ([]GatedEnvironment, error)
 	// Approvals lists the approvals of a snapshot, oldest first.
 	Approvals(ctx context.Context, projectID, snapshotID string) ([]Approval, error)
 }

@@ -38,6 +38,7 @@ type Updater interface {
 type Readers struct {
 	Projects    ProjectReader
 	Rules       RuleReader
+	Revisions   RevisionReader
 	Federation  FederationReader
 	Waivers     WaiverReader
 	TestCases   TestCaseReader
@@ -62,12 +63,14 @@ type Readers struct {
 	Alerts      AlertReader
 	Webhooks    WebhookReader
 	Deliveries  DeliveryReader
+	Queue       QueueReader
 }
 
 // Tx is a transaction that writes, by noun. It reads its own writes. It is invalid after its callback has returned.
 type Tx struct {
 	Projects    ProjectTx
 	Rules       RuleTx
+	Revisions   RevisionTx
 	Federation  FederationTx
 	Waivers     WaiverTx
 	TestCases   TestCaseTx
@@ -92,4 +95,5 @@ type Tx struct {
 	Alerts      AlertTx
 	Webhooks    WebhookTx
 	Deliveries  DeliveryTx
+	Queue       QueueTx
 }

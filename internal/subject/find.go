@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tenet/internal/diff"
+	"tenet/internal/lex"
 	"tenet/internal/rule"
 	"tenet/internal/text"
 )
@@ -44,7 +45,41 @@ func (s *Subject) Find(quote string) []rule.Location {
 }
 
 // places collects locations, those with added lines separately.
-type places struct{ added, context []rule.Location }
+type places struct {
+	added, context []rule.Location
+
+	hunk      *diff.Hunk // that functions are of
+	functions []string   // of each line of the hunk
+}
+
+// functionOf returns the function that line i of a hunk is in; see [Functions].
+func (p *places) functionOf(f *diff.File, h *diff.Hunk, i int) string {
+	if p.hunk != h {
+		p.hunk, p.functions = h, Functions(f, h)
+	}
+	return p.functions[i]
+}
+
+// Functions returns for each line of a hunk the declaration of the function that it is in, in the new file; it is empty for lines in none, for
+// deleted lines, and where the hunk does not show it. See [lex.Functions].
+func Functions(f *diff.File, h *diff.Hunk) []string {
+	var src strings.Builder
+	for i := range h.Lines {
+		if h.Lines[i].Op != diff.OpDelete {
+			src.WriteString(strings.ReplaceAll(h.Lines[i].Text, "\n", " "))
+			src.WriteByte('\n')
+		}
+	}
+	found, next := lex.Functions(f.Path, h.Section, src.String()), 0
+	out := make([]string, len(h.Lines))
+	for i := range h.Lines {
+		if h.Lines[i].Op != diff.OpDelete {
+			out[i] = found[next]
+			next++
+		}
+	}
+	return out
+}
 
 func (p *places) full() bool { return len(p.added) == MaxFound }
 
@@ -76,7 +111,7 @@ func (p *places) put(f *diff.File, h *diff.Hunk, from, to int) {
 	}
 	*list = append(*list, rule.Location{
 		FilePath: f.Path, StartLine: h.Lines[from].New, EndLine: h.Lines[to].New,
-		FunctionName: h.Section, Snippet: text.Fit(snippet.String(), MaxSnippet, "..."),
+		FunctionName: p.functionOf(f, h, from), Snippet: text.Fit(snippet.String(), MaxSnippet, "..."),
 	})
 }
 

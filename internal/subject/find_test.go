@@ -196,3 +196,32 @@ func BenchmarkFind(b *testing.B) {
 		})
 	}
 }
+
+// The heading of a hunk names the function before it, which may have ended.
+func TestFindNamesTheFunctionOfTheLine(t *testing.T) {
+	const diff = `--- a/pay.go
++++ b/pay.go
+@@ -10,5 +10,9 @@ func Pay(order Order) error {
+ 	return nil
+ }
+ 
++const key = "k-1"
++
++func Refund(order Order) error {
++	log.Print(order.Card)
++}
+-func Old() {
+ // end
+`
+	s, err := Build(Input{Diff: diff})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for quote, want := range map[string]string{
+		"return nil": "func Pay(order Order) error {", `const key = "k-1"`: "", "log.Print(order.Card)": "func Refund(order Order) error {", "// end": "",
+	} {
+		if got := s.Find(quote); len(got) != 1 || got[0].FunctionName != want {
+			t.Errorf("%s: %+v, want it in %q", quote, got, want)
+		}
+	}
+}

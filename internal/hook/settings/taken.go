@@ -18,6 +18,8 @@ type Hook struct {
 	Event string
 	// Command is the command line that the tool runs; of a server, its program.
 	Command string
+	// Matcher names the tools that it is asked about, as the settings say it; empty for all.
+	Matcher string
 	// form is the whole entry without its formatting.
 	form string
 }
@@ -102,7 +104,8 @@ func hooksIn(event string, entry any, programs []string) []Hook {
 	var list []Hook
 	for _, key := range commandKeys {
 		if command, ok := o[key].(string); ok && IsHook(command, programs...) {
-			list = append(list, Hook{event, command, event + " " + form(o)})
+			matcher, _ := o["matcher"].(string)
+			list = append(list, Hook{event, command, matcher, event + " " + form(o)})
 		}
 	}
 	inner, _ := o["hooks"].([]any)
@@ -111,6 +114,9 @@ func hooksIn(event string, entry any, programs []string) []Hook {
 	for _, h := range inner {
 		for _, hook := range hooksIn(event, h, programs) {
 			hook.form += " in " + form(group)
+			if matcher, ok := group["matcher"].(string); ok {
+				hook.Matcher = matcher
+			}
 			list = append(list, hook)
 		}
 	}
@@ -137,6 +143,26 @@ func IsHook(command string, programs ...string) bool {
 		}
 	}
 	return slices.Contains(programs, programOf(command))
+}
+
+// Program returns the program that a command line of a hook calls.
+func Program(command string) string { return programOf(command) }
+
+// Disabled returns the key of a settings file by which it turns hooks off, such as disableallhooks; empty if it does not.
+func Disabled(b []byte) string {
+	root, err := tree(b)
+	if err != nil {
+		return ""
+	}
+	values := map[string]string{}
+	flatten("", root, values)
+	for _, path := range slices.Sorted(maps.Keys(values)) {
+		last := path[strings.LastIndexByte(path, '.')+1:]
+		if last != "defaultmode" && !strings.HasPrefix(path, ".env.") && disables(path, values[path]) {
+			return strings.TrimPrefix(path, ".")
+		}
+	}
+	return ""
 }
 
 // isProgram reports whether a path is that of Tenet.

@@ -182,6 +182,27 @@ func (t candidateTable) Decide(ctx context.Context, d store.CandidateDecision) e
 		" ON CONFLICT (project_id, repository, fingerprint) DO UPDATE SET candidate_id = excluded.candidate_id, status = excluded.status, rule_id = excluded.rule_id WHERE candidate_decisions.status <> 'approved'", args)
 }
 
+// Reopen implements store.CandidateTx.
+func (t candidateTable) Reopen(ctx context.Context, projectID, id string) error {
+	c, err := t.Get(ctx, projectID, id)
+	if err != nil {
+		return err
+	}
+	if c.Status != store.CandidateDismissed {
+		return rule.Errorf(rule.CodeConflict, "the candidate is %s; only a dismissed one can be opened again", c.Status)
+	}
+	// Those that were dismissed with it have its fingerprint and its time.
+	_, err = t.exec(ctx, "reopen candidate", `UPDATE candidates SET status = 'pending', reason = '', decided_at = NULL, decided_by = ''
+			WHERE project_id = ? AND status = 'dismissed' AND (id = ? OR repository = ? AND fingerprint = ? AND decided_at = ? AND scan_id <> ?)`,
+		projectID, c.ID, c.Repository, c.Fingerprint, nullable(c.DecidedAt), c.ScanID)
+	if err != nil {
+		return err
+	}
+	_, err = t.exec(ctx, "forget decision", "DELETE FROM candidate_decisions WHERE project_id = ? AND repository = ? AND candidate_id = ? AND status = 'dismissed'",
+		projectID, c.Repository, c.ID)
+	return err
+}
+
 // checkUndecided returns a conflict if a candidate, or its statement in one of its places, has a decision.
 func (t candidateTable) checkUndecided(ctx context.Context, c *store.Candidate, d *store.CandidateDecision) error {
 	switch c.Status {

@@ -37,6 +37,7 @@ const (
 	discoveryKind                        // a project's scans and candidates
 	alertKind                            // a project's alerts
 	countKind                            // the counts of a project's evaluations, and the health of its rules
+	queueKind                            // the marks of what waits in a project
 	termKind                             // the index of a project's evaluations
 )
 
@@ -53,6 +54,7 @@ func submissionsOf(projectID string) lockDomain { return lockDomain{submissionKi
 func discoveryOf(projectID string) lockDomain   { return lockDomain{discoveryKind, projectID} }
 func alertsOf(projectID string) lockDomain      { return lockDomain{alertKind, projectID} }
 func countsOf(projectID string) lockDomain      { return lockDomain{countKind, projectID} }
+func queueOf(projectID string) lockDomain       { return lockDomain{queueKind, projectID} }
 func termsOf(projectID string) lockDomain       { return lockDomain{termKind, projectID} }
 
 // lock locks a domain until the transaction ends. Outside of transactions it does nothing.
@@ -73,7 +75,7 @@ func (s *session) lock(ctx context.Context, d lockDomain) error {
 		_, err = s.exec(ctx, "lock", "SELECT pg_advisory_xact_lock(?, hashtext(?))", int32(documentLocks), d.projectID)
 	case chainKind:
 		err = s.lockRow(ctx, "SELECT 1 FROM audit_heads WHERE project_id = ? FOR UPDATE", d.projectID)
-	case submissionKind, discoveryKind, alertKind, countKind, termKind:
+	case submissionKind, discoveryKind, alertKind, countKind, queueKind, termKind:
 		// These have no row to lock, and a lock on the project's row would delay changes of its rules.
 		_, err = s.exec(ctx, "lock", "SELECT pg_advisory_xact_lock(hashtextextended(?, ?))", d.projectID, int64(advisory+d.kind))
 	}

@@ -59,6 +59,14 @@ func (t releaseTable) Gates(ctx context.Context, projectID, environment string) 
 	return body, err
 }
 
+// Gated implements store.ReleaseReader.
+func (t releaseTable) Gated(ctx context.Context, projectID string) ([]store.GatedEnvironment, error) {
+	query, args := inProject("SELECT project_id, environment, body FROM release_gates WHERE 1 = 1", nil, "project_id", projectID)
+	return many(ctx, t.session, unlocked, "gates", query+" ORDER BY project_id, environment", args, func(g *store.GatedEnvironment) []any {
+		return []any{&g.ProjectID, &g.Environment, &g.Gates}
+	})
+}
+
 // Approvals implements store.ReleaseReader.
 func (t releaseTable) Approvals(ctx context.Context, projectID, snapshotID string) ([]store.Approval, error) {
 	return many(ctx, t.session, corpusOf(projectID), "approvals",

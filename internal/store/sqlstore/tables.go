@@ -6,6 +6,7 @@ import "tenet/internal/store"
 type (
 	projectTable    struct{ *session }
 	ruleTable       struct{ *session }
+	revisionTable   struct{ *session }
 	federationTable struct{ *session }
 	waiverTable     struct{ *session }
 	testCaseTable   struct{ *session }
@@ -30,6 +31,7 @@ type (
 	alertTable      struct{ *session }
 	webhookTable    struct{ *session }
 	deliveryTable   struct{ *session }
+	queueTable      struct{ *session }
 )
 
 // readers returns the readers of a session.
@@ -37,6 +39,7 @@ func (s *session) readers() store.Readers {
 	return store.Readers{
 		Projects:    projectTable{s},
 		Rules:       ruleTable{s},
+		Revisions:   revisionTable{s},
 		Federation:  federationTable{s},
 		Waivers:     waiverTable{s},
 		TestCases:   testCaseTable{s},
@@ -61,6 +64,7 @@ func (s *session) readers() store.Readers {
 		Alerts:      alertTable{s},
 		Webhooks:    webhookTable{s},
 		Deliveries:  deliveryTable{s},
+		Queue:       queueTable{s},
 	}
 }
 
@@ -69,6 +73,7 @@ func (s *session) tx() store.Tx {
 	return store.Tx{
 		Projects:    projectTable{s},
 		Rules:       ruleTable{s},
+		Revisions:   revisionTable{s},
 		Federation:  federationTable{s},
 		Waivers:     waiverTable{s},
 		TestCases:   testCaseTable{s},
@@ -93,5 +98,6 @@ func (s *session) tx() store.Tx {
 		Alerts:      alertTable{s},
 		Webhooks:    webhookTable{s},
 		Deliveries:  deliveryTable{s},
+		Queue:       queueTable{s},
 	}
 }

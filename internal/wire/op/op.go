@@ -167,6 +167,11 @@ var (
 	RetireRule         = remove[wire.None]("/api/v1/rules/{id}")
 	ListRuleVersions   = get[wire.Page[rule.Rule]]("/api/v1/rules/{id}/versions")
 	GetRuleVersion     = get[rule.Rule]("/api/v1/rules/{id}/versions/{n}")
+	ListRevisions      = get[wire.Page[wire.RevisionDetail]]("/api/v1/rules/pending")
+	ListRuleRevisions  = get[wire.Page[wire.RevisionDetail]]("/api/v1/rules/{id}/pending")
+	ApproveRevision    = post[wire.DecideRevision, rule.Rule]("/api/v1/rules/{id}/pending/{n}/approve")
+	RejectRevision     = post[wire.DecideRevision, rule.Revision]("/api/v1/rules/{id}/pending/{n}/reject")
+	WithdrawRevision   = post[wire.DecideRevision, rule.Revision]("/api/v1/rules/{id}/pending/{n}/withdraw")
 	ImportRules        = post[*wire.RuleFile, rule.ImportResult]("/api/v1/rules/import")
 	ExportRules        = get[[]byte]("/api/v1/rules/export").large()
 	ListRelationships  = get[wire.Page[rule.Relationship]]("/api/v1/rules/{id}/relationships")
@@ -235,11 +240,12 @@ var (
 // Federation.
 var (
 	ListNodes      = get[wire.NodeTree]("/api/v1/federations").large()
-	CreateNode     = post[wire.CreateNode, rule.Node]("/api/v1/federations")
+	CreateNode     = post[wire.CreateNode, wire.ChangedNode]("/api/v1/federations")
+	PreviewNodes   = post[wire.PreviewNodes, wire.Effect]("/api/v1/federations/preview")
 	GetNode        = get[wire.NodeDetail]("/api/v1/federations/{node_id}")
-	ChangeNode     = patch[map[string]any, rule.Node]("/api/v1/federations/{node_id}")
+	ChangeNode     = patch[map[string]any, wire.ChangedNode]("/api/v1/federations/{node_id}")
 	DeleteNode     = remove[wire.None]("/api/v1/federations/{node_id}")
-	AttachRule     = post[wire.AttachRule, rule.Attachment]("/api/v1/federations/{node_id}/rules")
+	AttachRule     = post[wire.AttachRule, wire.Attached]("/api/v1/federations/{node_id}/rules")
 	DetachRule     = remove[wire.None]("/api/v1/federations/{node_id}/rules/{rule_id}")
 	EffectiveRules = get[wire.EffectiveRules]("/api/v1/federations/{node_id}/effective-rules").large()
 	DiffNode       = get[wire.FederationDiff]("/api/v1/federations/{node_id}/diff")
@@ -277,6 +283,13 @@ var (
 	ConfirmConflict  = post[wire.DecideConflict, wire.Conflict]("/api/v1/conflicts/{id}/confirm").again()
 	RejectConflict   = post[wire.DecideConflict, wire.Conflict]("/api/v1/conflicts/{id}/reject").again()
 	ScanConflicts    = post[wire.ScanConflicts, wire.Job]("/api/v1/conflicts/scan")
+)
+
+// Queue.
+var (
+	ListQueue   = get[wire.Queue]("/api/v1/queue")
+	DecideQueue = post[wire.DecideQueue, wire.QueueDecided]("/api/v1/queue/decisions")
+	MarkQueue   = post[wire.MarkQueue, wire.QueueDecided]("/api/v1/queue/marks").again()
 )
 
 // Waivers.

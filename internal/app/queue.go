@@ -1,0 +1,126 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"tenet/internal/evaluate/record"
+	"tenet/internal/queue"
+	"tenet/internal/release"
+	"tenet/internal/rule"
+	"tenet/internal/store"
+	"tenet/internal/text"
+	"tenet/internal/wire"
+)
+
+// deciders pass the decisions of the queue on to the capabilities that they belong to.
+func (p *parts) deciders() map[wire.QueueKind]queue.Decider {
+	return map[wire.QueueKind]queue.Decider{
+		wire.QueueRule: func(ctx context.Context, projectID, id string, action wire.QueueAction, reason string) (queue.Outcome, error) {
+			to := map[wire.QueueAction]rule.Status{wire.QueueApprove: rule.Approved, wire.QueueReject: rule.Draft, wire.QueueReopen: rule.Review}[action]
+			if to == "" {
+				return queue.Outcome{}, queue.Unknown(wire.QueueRule, action)
+			}
+			_, err := p.catalog.Transition(ctx, projectID, id, 0, to, reason)
+			return queue.Outcome{RuleID: id, Undo: to != rule.Review}, err
+		},
+		wire.QueueCandidate: func(ctx context.Context, projectID, id string, action wire.QueueAction, reason string) (queue.Outcome, error) {
+			switch action {
+			case wire.QueueApprove:
+				done, err := p.discovery.Approve(ctx, projectID, id, wire.CandidateApproval{})
+				return queue.Outcome{RuleID: done.RuleID}, err
+			case wire.QueueReject:
+				_, err := p.discovery.Dismiss(ctx, projectID, id, reason)
+				return queue.Outcome{Undo: true}, err
+			case wire.QueueReopen:
+				return queue.Outcome{}, p.discovery.Reopen(ctx, projectID, id)
+			case wire.QueueSettle:
+			}
+			return queue.Outcome{}, queue.Unknown(wire.QueueCandidate, action)
+		},
+		wire.QueueConflict: func(ctx context.Context, projectID, id string, action wire.QueueAction, reason string) (queue.Outcome, error) {
+			var err error
+			switch action {
+			case wire.QueueApprove:
+				_, err = p.conflicts.Confirm(ctx, projectID, id, reason)
+			case wire.QueueReject:
+				_, err = p.conflicts.Reject(ctx, projectID, id, reason)
+			case wire.QueueReopen:
+				_, err = p.conflicts.Reopen(ctx, projectID, id)
+			default:
+				err = queue.Unknown(wire.QueueConflict, action)
+			}
+			return queue.Outcome{Undo: action == wire.QueueReject}, err
+		},
+		wire.QueueWaiver: func(ctx context.Context, projectID, id string, action wire.QueueAction, _ string) (queue.Outcome, error) {
+			var err error
+			switch action {
+			case wire.QueueApprove:
+				_, err = p.waivers.Approve(ctx, projectID, id)
+			case wire.QueueReject:
+				_, err = p.waivers.Revoke(ctx, projectID, id)
+			default:
+				err = queue.Unknown(wire.QueueWaiver, action)
+			}
+			return queue.Outcome{}, err
+		},
+		wire.QueueSnapshot: func(ctx context.Context, projectID, id string, action wire.QueueAction, reason string) (queue.Outcome, error) {
+			if action != wire.QueueApprove {
+				return queue.Outcome{}, queue.Unknown(wire.QueueSnapshot, action)
+			}
+			_, err := p.releases.Approve(ctx, projectID, id, reason)
+			return queue.Outcome{}, err
+		},
+	}
+}
+
+// awaited lists the snapshots that wait for approvals.
+func awaited(ctx context.Context, from store.ReleaseReader, projectID string, limit int) ([]queue.Snapshot, error) {
+	list, err := release.Awaiting(ctx, from, projectID, limit)
+	out := make([]queue.Snapshot, len(list))
+	for i := range list {
+		a := &list[i]
+		s := &a.Snapshot
+		out[i] = queue.Snapshot{
+			ProjectID: a.ProjectID, ID: s.ID, Name: s.Name, By: s.CreatedBy, Since: s.CreatedAt, Environment: a.Environment,
+			Needed: a.Needed, Approvals: len(a.Approvals),
+		}
+		for _, given := range a.Approvals {
+			out[i].ApprovedBy = append(out[i].ApprovedBy, given.Actor)
+		}
+	}
+	return out, err
+}
+
+// describe says what a recorded evaluation was about: its action, or else its facts or files, and which rules ask for a confirmation.
+func (p *parts) describe(ctx context.Context, projectID, id string) (title, detail string, err error) {
+	rec, err := p.evaluator.Get(ctx, projectID, id)
+	if record.IsPruned(err) {
+		return "An evaluation whose record was removed under the retention setting", "", nil
+	}
+	if err != nil {
+		return "", "", err
+	}
+	s, ev := &rec.Subject, rec.Evaluation
+	switch {
+	case s.Action != "":
+		title = s.Action
+	case s.Intent != "":
+		title = s.Intent
+	case len(rec.Kinds) > 0:
+		title = "A subject of the kind " + strings.ReplaceAll(string(rec.Kinds[0]), "_", " ")
+	default:
+		title = "A subject of which nothing was kept"
+	}
+	where := []string{text.Plural(ev.RulesUncertain, "rule") + " to be confirmed"}
+	if ev.RulesUncertain == 0 && len(ev.Notices) > 0 {
+		where[0] = ev.Notices[0]
+	}
+	for _, place := range [][2]string{{"in", s.Repository}, {"scope", s.Scope}} {
+		if place[1] != "" {
+			where = append(where, fmt.Sprintf("%s %s", place[0], place[1]))
+		}
+	}
+	return title, strings.Join(where, ", "), nil
+}

@@ -1,0 +1,269 @@
+// Package queue lists what waits for a person: rules in review, candidates, conflicts, waivers and snapshots to approve, and evaluations
+// that ended in NEEDS_CONFIRMATION, over one project or all. It keeps who takes care of what, and passes decisions on to the package that
+// each thing belongs to.
+package queue
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"tenet/internal/auth"
+	"tenet/internal/rule"
+	"tenet/internal/store"
+	"tenet/internal/text"
+	"tenet/internal/wire"
+)
+
+const (
+	// MaxOfKind bounds the items of each kind that are looked at, those that have waited longest.
+	MaxOfKind = 1000
+	// Confirmable is how long an evaluation waits for an answer.
+	Confirmable = 14 * 24 * time.Hour
+
+	maxMarks  = 10_000 // that are read for a list
+	maxTitle  = 400    // characters
+	maxDetail = 400    // characters
+)
+
+// Store is the part of the database that this package uses.
+type Store struct {
+	store.Updater
+	Queue store.QueueReader
+}
+
+// Config sets up [New]. All fields are required.
+type Config struct {
+	Store Store
+	// Deciders carry out decisions, by kind.
+	Deciders map[wire.QueueKind]Decider
+	// Snapshots lists the snapshots of a project, or of all, that an environment's gates let pass only after more approvals.
+	Snapshots func(ctx context.Context, projectID string, limit int) ([]Snapshot, error)
+	// Describe says what an evaluation was about.
+	Describe func(ctx context.Context, projectID, id string) (title, detail string, err error)
+	Now      func() time.Time
+}
+
+// Snapshot is a snapshot that waits for approvals.
+type Snapshot struct {
+	ProjectID, ID, Name, By string
+	Since                   time.Time
+	Environment             string
+	Approvals, Needed       int
+	ApprovedBy              []string // who has approved it already
+}
+
+// Queue lists what waits. It is safe for concurrent use.
+type Queue struct{ cfg Config }
+
+// New makes a Queue.
+func New(cfg Config) *Queue { return &Queue{cfg} }
+
+// Filter selects items; empty fields select everything.
+type Filter struct {
+	Kinds         []wire.QueueKind
+	Severity      rule.Severity // at least
+	Assignee      string        // "me" for the caller, "none" for nobody
+	By            string
+	Words         string
+	Snoozed       bool // also what is put aside
+	Order         string
+	Offset, Limit int
+}
+
+// List returns a page of what waits in a project, or in all with [store.AllProjects]. The page's own number and size are for the caller to set.
+func (q *Queue) List(ctx context.Context, projectID string, f Filter) (wire.Queue, error) {
+	now, who := q.cfg.Now(), auth.ActorFrom(ctx)
+	out := wire.Queue{Items: []wire.QueueItem{}, Counts: map[wire.QueueKind]int{}}
+	all, cut, err := q.collect(ctx, projectID, now)
+	if err != nil {
+		return out, err
+	}
+	marks, err := q.cfg.Store.Queue.Marks(ctx, projectID, maxMarks)
+	if err != nil {
+		return out, err
+	}
+	noted := make(map[wire.QueueRef]store.QueueMark, len(marks))
+	for _, m := range marks {
+		noted[wire.QueueRef{Kind: wire.QueueKind(m.Kind), ID: m.ID, ProjectID: m.ProjectID}] = m
+	}
+	words := strings.Fields(strings.ToLower(f.Words))
+	kept := all[:0]
+	for _, item := range all {
+		m := noted[wire.QueueRef{Kind: item.Kind, ID: item.ID, ProjectID: item.ProjectID}]
+		item.Assignee = m.Assignee
+		if m.SnoozedUntil != nil && m.SnoozedUntil.After(now) {
+			item.SnoozedUntil = m.SnoozedUntil
+		}
+		if !f.matches(&item, who.Name, words) {
+			continue
+		}
+		out.Counts[item.Kind]++
+		if len(f.Kinds) == 0 || slices.Contains(f.Kinds, item.Kind) {
+			kept = append(kept, item)
+		}
+	}
+	sortItems(kept, f.Order)
+	out.Total, out.Cut = len(kept), cut
+	from := min(max(f.Offset, 0), len(kept))
+	out.Items = append(out.Items, kept[from:min(from+max(f.Limit, 0), len(kept))]...)
+	for i := range out.Items {
+		if err := q.complete(ctx, &out.Items[i]); err != nil {
+			return out, err
+		}
+	}
+	return out, nil
+}
+
+func (f *Filter) matches(item *wire.QueueItem, caller string, words []string) bool {
+	assignee := f.Assignee
+	if assignee == "me" {
+		assignee = caller
+	}
+	switch {
+	case item.SnoozedUntil != nil && !f.Snoozed,
+		f.Severity != "" && item.Severity.Rank() < f.Severity.Rank(),
+		f.By != "" && item.By != f.By,
+		assignee == "none" && item.Assignee != "",
+		assignee != "" && assignee != "none" && item.Assignee != assignee:
+		return false
+	}
+	if len(words) == 0 {
+		return true
+	}
+	content := strings.ToLower(item.Title + " " + item.Detail)
+	return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(content, w) })
+}
+
+// sortItems puts items into an order; the oldest first where nothing else decides.
+func sortItems(items []wire.QueueItem, order string) {
+	slices.SortFunc(items, func(a, b wire.QueueItem) int {
+		age := cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.ProjectID, b.ProjectID), cmp.Compare(a.ID, b.ID))
+		switch order {
+		case "age":
+			return age
+		case "newest":
+			return -age
+		}
+		return cmp.Or(b.Severity.Rank()-a.Severity.Rank(), age)
+	})
+}
+
+// collect lists what waits, and the kinds of which more waits than it has looked at.
+func (q *Queue) collect(ctx context.Context, projectID string, now time.Time) (items []wire.QueueItem, cut []wire.QueueKind, err error) {
+	r := q.cfg.Store.Queue
+	for _, source := range []struct {
+		kind wire.QueueKind
+		list func() ([]store.Waiting, error)
+		fill func(item *wire.QueueItem, w *store.Waiting)
+	}{
+		{wire.QueueRule, func() ([]store.Waiting, error) { return r.RulesInReview(ctx, projectID, MaxOfKind+1) }, fillRule},
+		{wire.QueueCandidate, func() ([]store.Waiting, error) { return r.PendingCandidates(ctx, projectID, MaxOfKind+1) }, fillCandidate},
+		{wire.QueueConflict, func() ([]store.Waiting, error) { return r.SuggestedConflicts(ctx, projectID, MaxOfKind+1) }, fillConflict},
+		{wire.QueueWaiver, func() ([]store.Waiting, error) { return r.WaiversToApprove(ctx, projectID, now, MaxOfKind+1) }, fillWaiver},
+		{wire.QueueEvaluation, func() ([]store.Waiting, error) {
+			return r.Unconfirmed(ctx, projectID, now.Add(-Confirmable), MaxOfKind+1)
+		}, fillEvaluation},
+	} {
+		list, err := source.list()
+		if err != nil {
+			return nil, nil, err
+		}
+		if len(list) > MaxOfKind {
+			list, cut = list[:MaxOfKind], append(cut, source.kind)
+		}
+		for i := range list {
+			w := &list[i]
+			item := wire.QueueItem{Kind: source.kind, ID: w.ID, ProjectID: w.ProjectID, Since: w.Since, By: w.By}
+			source.fill(&item, w)
+			items = append(items, item)
+		}
+	}
+	snapshots, err := q.cfg.Snapshots(ctx, projectID, MaxOfKind+1)
+	if len(snapshots) > MaxOfKind {
+		snapshots, cut = snapshots[:MaxOfKind], append(cut, wire.QueueSnapshot)
+	}
+	for i := range snapshots {
+		items = append(items, snapshotItem(ctx, &snapshots[i]))
+	}
+	return items, cut, err
+}
+
+func fillRule(item *wire.QueueItem, w *store.Waiting) {
+	r := &w.Rules[0]
+	item.Title, item.Severity, item.RuleID = r.Statement, r.Severity, r.ID
+	item.Detail = fmt.Sprintf("%s, version %d", r.Label(), r.Version)
+	if r.ChangeNote != "" {
+		item.Detail += ": " + r.ChangeNote
+	}
+}
+
+func fillCandidate(item *wire.QueueItem, w *store.Waiting) {
+	item.ScanID, item.Confidence = w.Ref, &w.Confidence
+	var c struct {
+		Statement string `json:"statement"`
+		wire.Place
+		Metadata struct {
+			Severity string `json:"severity"`
+		} `json:"suggested_metadata"`
+	}
+	if err := json.Unmarshal(w.Body, &c); err != nil {
+		item.Title = "A candidate that cannot be read"
+		return
+	}
+	item.Title, item.Severity = c.Statement, rule.Severity(strings.ToUpper(c.Metadata.Severity))
+	item.Detail = fmt.Sprintf("%s, line %d", c.SourceFile, c.SourceLine)
+}
+
+func fillConflict(item *wire.QueueItem, w *store.Waiting) {
+	one, other := &w.Rules[0], &w.Rules[1]
+	item.Title, item.Detail, item.Confidence = one.Label()+" and "+other.Label(), w.Ref, &w.Confidence
+	item.RuleID, item.OtherRuleID, item.By = one.ID, other.ID, one.UpdatedBy
+	item.Severity = one.Severity
+	if other.Severity.Rank() > one.Severity.Rank() {
+		item.Severity = other.Severity
+	}
+}
+
+func fillWaiver(item *wire.QueueItem, w *store.Waiting) {
+	r := &w.Rules[0]
+	item.Title, item.Detail, item.Severity, item.RuleID = "Waive "+r.Label()+": "+r.Statement, w.Ref, r.Severity, r.ID
+}
+
+// fillEvaluation leaves the title to [Queue.complete], which reads the record.
+func fillEvaluation(item *wire.QueueItem, w *store.Waiting) { item.Detail = w.Ref }
+
+func snapshotItem(ctx context.Context, s *Snapshot) wire.QueueItem {
+	item := wire.QueueItem{Kind: wire.QueueSnapshot, ID: s.ID, ProjectID: s.ProjectID, Title: s.Name, Since: s.Since, By: s.By}
+	item.Detail = fmt.Sprintf("%d of %d people have approved it for %s", s.Approvals, s.Needed, s.Environment)
+	if who := auth.ActorFrom(ctx).Name; who == s.By || slices.Contains(s.ApprovedBy, who) {
+		item.Actions = []wire.QueueAction{}
+	}
+	return item
+}
+
+// complete adds what is worked out only for the items of a page.
+func (q *Queue) complete(ctx context.Context, item *wire.QueueItem) error {
+	if item.Kind == wire.QueueEvaluation {
+		title, detail, err := q.cfg.Describe(ctx, item.ProjectID, item.ID)
+		if err != nil {
+			return err
+		}
+		item.Title, item.Detail = title, detail
+	}
+	item.Title, item.Detail = text.FitRunes(item.Title, maxTitle, "…"), text.FitRunes(item.Detail, maxDetail, "…")
+	who := auth.ActorFrom(ctx)
+	if item.Actions != nil || who.May(auth.Reviewer, item.ProjectID) != nil {
+		item.Actions = []wire.QueueAction{}
+		return nil
+	}
+	item.Actions = offered[item.Kind]
+	if item.Kind == wire.QueueWaiver && item.By == who.Name {
+		item.Actions = []wire.QueueAction{wire.QueueReject}
+	}
+	return nil
+}

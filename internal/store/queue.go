@@ -1,0 +1,67 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"tenet/internal/rule"
+)
+
+// Kinds of things that wait for a person.
+const (
+	WaitingRule       = "rule"
+	WaitingCandidate  = "candidate"
+	WaitingConflict   = "conflict"
+	WaitingWaiver     = "waiver"
+	WaitingSnapshot   = "snapshot"
+	WaitingEvaluation = "evaluation"
+)
+
+// Waiting is something that waits for a person's decision: a row of its own table, with what its reader needs to name it.
+type Waiting struct {
+	ProjectID, ID string
+	Since         time.Time
+	By            string      // who has asked for the decision; empty if nobody has
+	Ref           string      // the scan of a candidate; the reason of a conflict; the mode of an evaluation
+	Confidence    float64     // of a candidate or a conflict, 0 to 1
+	Rules         []rule.Rule // the rule itself; the rules of a conflict, the later one first; the rule of a waiver
+	Body          []byte      // of a candidate, as package discover stores it
+}
+
+// QueueMark is a note of people on something that waits.
+type QueueMark struct {
+	ProjectID, Kind, ID string
+	Assignee            string
+	SnoozedUntil        *time.Time
+	// SettledAt is set if nobody needs to decide on an evaluation any more; its record stays as it is.
+	SettledAt *time.Time
+	SettledBy string
+	Note      string // why it was settled
+}
+
+// QueueReader reads what waits for a person, in one project or, with [AllProjects], in all. Each list has at most limit entries,
+// those that have waited longest, oldest first.
+type QueueReader interface {
+	// RulesInReview lists rules with the status REVIEW.
+	RulesInReview(ctx context.Context, projectID string, limit int) ([]Waiting, error)
+	// PendingCandidates lists candidates without a decision.
+	PendingCandidates(ctx context.Context, projectID string, limit int) ([]Waiting, error)
+	// SuggestedConflicts lists conflicts that nobody has confirmed or rejected.
+	SuggestedConflicts(ctx context.Context, projectID string, limit int) ([]Waiting, error)
+	// WaiversToApprove lists waivers of CRITICAL rules that are live and that nobody has approved.
+	WaiversToApprove(ctx context.Context, projectID string, now time.Time, limit int) ([]Waiting, error)
+	// Unconfirmed lists evaluations since a time whose overall verdict is NEEDS_CONFIRMATION and that no mark has settled.
+	Unconfirmed(ctx context.Context, projectID string, since time.Time, limit int) ([]Waiting, error)
+	// Marks returns up to limit marks of a project, or of all, that settle nothing.
+	Marks(ctx context.Context, projectID string, limit int) ([]QueueMark, error)
+	// Mark returns the mark of a thing; one that says nothing if it has none.
+	Mark(ctx context.Context, projectID, kind, id string) (QueueMark, error)
+}
+
+// QueueTx writes marks.
+type QueueTx interface {
+	QueueReader
+
+	// PutMark replaces the mark of a thing; one that says nothing removes it. not_found without the project.
+	PutMark(ctx context.Context, m QueueMark) error
+}

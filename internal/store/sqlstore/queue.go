@@ -1,0 +1,135 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"tenet/internal/rule"
+	"tenet/internal/store"
+)
+
+// inProject adds the condition on a project to a query whose conditions have begun; [store.AllProjects] adds none.
+func inProject(query string, args []any, column, projectID string) (string, []any) {
+	if projectID == store.AllProjects {
+		return query, args
+	}
+	return query + " AND " + column + " = ?", append(args, projectID)
+}
+
+// waiting reads the rows of a query with the columns that fields takes, of which bodies are those of rules.
+func (t queueTable) waiting(ctx context.Context, doing, query string, args []any, fields func(w *store.Waiting, bodies *[2][]byte) []any) ([]store.Waiting, error) {
+	list := []store.Waiting{}
+	err := t.each(ctx, doing, query, args, func(rows *sql.Rows) error {
+		var w store.Waiting
+		var bodies [2][]byte
+		if err := rows.Scan(fields(&w, &bodies)...); err != nil {
+			return err
+		}
+		for _, body := range bodies {
+			if len(body) == 0 {
+				continue
+			}
+			r, err := decodeRule(body)
+			if err != nil {
+				return err
+			}
+			w.Rules = append(w.Rules, r)
+		}
+		list = append(list, w)
+		return nil
+	})
+	return list, err
+}
+
+// RulesInReview implements store.QueueReader.
+func (t queueTable) RulesInReview(ctx context.Context, projectID string, limit int) ([]store.Waiting, error) {
+	query, args := inProject("SELECT project_id, id, body FROM rules WHERE status = 'REVIEW'", nil, "project_id", projectID)
+	list, err := t.waiting(ctx, "rules in review", query+" ORDER BY corpus_version, id LIMIT ?", append(args, limit),
+		func(w *store.Waiting, bodies *[2][]byte) []any { return []any{&w.ProjectID, &w.ID, &bodies[0]} })
+	for i := range list {
+		list[i].Since, list[i].By = list[i].Rules[0].UpdatedAt, list[i].Rules[0].UpdatedBy
+	}
+	return list, err
+}
+
+// PendingCandidates implements store.QueueReader.
+func (t queueTable) PendingCandidates(ctx context.Context, projectID string, limit int) ([]store.Waiting, error) {
+	query, args := inProject("SELECT project_id, id, scan_id, confidence, body FROM candidates WHERE status = 'pending'", nil, "project_id", projectID)
+	// The ids of scans begin with their time.
+	query = "SELECT c.project_id, c.id, c.scan_id, c.confidence, c.body, s.created_at, s.created_by FROM (" + query + " ORDER BY scan_id, n LIMIT ?) c" +
+		" JOIN scans s ON s.project_id = c.project_id AND s.id = c.scan_id"
+	return t.waiting(ctx, "pending candidates", query, append(args, limit), func(w *store.Waiting, _ *[2][]byte) []any {
+		return []any{&w.ProjectID, &w.ID, &w.Ref, &w.Confidence, &w.Body, timeColumn{&w.Since}, &w.By}
+	})
+}
+
+// SuggestedConflicts implements store.QueueReader.
+func (t queueTable) SuggestedConflicts(ctx context.Context, projectID string, limit int) ([]store.Waiting, error) {
+	query, args := inProject("SELECT project_id, id, rule_id, other_id, reason, confidence, detected_at FROM conflicts WHERE state = 'suggested'", nil, "project_id", projectID)
+	query = "SELECT c.project_id, c.id, c.reason, c.confidence, c.detected_at, a.body, b.body FROM (" + query + " ORDER BY detected_at, id LIMIT ?) c" +
+		" JOIN rules a ON a.project_id = c.project_id AND a.id = c.rule_id JOIN rules b ON b.project_id = c.project_id AND b.id = c.other_id"
+	return t.waiting(ctx, "suggested conflicts", query, append(args, limit), func(w *store.Waiting, bodies *[2][]byte) []any {
+		return []any{&w.ProjectID, &w.ID, &w.Ref, &w.Confidence, timeColumn{&w.Since}, &bodies[0], &bodies[1]}
+	})
+}
+
+// WaiversToApprove implements store.QueueReader.
+func (t queueTable) WaiversToApprove(ctx context.Context, projectID string, now time.Time, limit int) ([]store.Waiting, error) {
+	query, args := inProject(`SELECT w.project_id, w.id, w.reason, w.created_at, w.created_by, r.body FROM waivers w
+		JOIN rules r ON r.project_id = w.project_id AND r.id = w.rule_id
+		WHERE w.approved_at IS NULL AND w.revoked_at IS NULL AND w.severity = ? AND w.expires_at > ?`, []any{string(rule.Critical), micros(now)}, "w.project_id", projectID)
+	return t.waiting(ctx, "waivers to approve", query+" ORDER BY w.created_at, w.id LIMIT ?", append(args, limit), func(w *store.Waiting, bodies *[2][]byte) []any {
+		return []any{&w.ProjectID, &w.ID, &w.Ref, timeColumn{&w.Since}, &w.By, &bodies[0]}
+	})
+}
+
+// Unconfirmed implements store.QueueReader.
+func (t queueTable) Unconfirmed(ctx context.Context, projectID string, since time.Time, limit int) ([]store.Waiting, error) {
+	query, args := inProject(`SELECT e.project_id, e.id, e.mode, e.at, e.actor FROM audit_entries e WHERE e.verdict = 'NEEDS_CONFIRMATION' AND e.at >= ?
+		AND NOT EXISTS (SELECT 1 FROM queue_marks m WHERE m.project_id = e.project_id AND m.kind = ? AND m.id = e.id AND m.settled_at IS NOT NULL)`,
+		[]any{micros(since), store.WaitingEvaluation}, "e.project_id", projectID)
+	return t.waiting(ctx, "evaluations to confirm", query+" ORDER BY e.at, e.seq LIMIT ?", append(args, limit),
+		func(w *store.Waiting, _ *[2][]byte) []any {
+			return []any{&w.ProjectID, &w.ID, &w.Ref, timeColumn{&w.Since}, &w.By}
+		})
+}
+
+const markColumns = "project_id, kind, id, assignee, snoozed_until, settled_at, settled_by, note"
+
+func markFields(m *store.QueueMark) []any {
+	return []any{&m.ProjectID, &m.Kind, &m.ID, &m.Assignee, optionalTimeColumn{&m.SnoozedUntil}, optionalTimeColumn{&m.SettledAt}, &m.SettledBy, &m.Note}
+}
+
+// Marks implements store.QueueReader.
+func (t queueTable) Marks(ctx context.Context, projectID string, limit int) ([]store.QueueMark, error) {
+	query, args := inProject("SELECT "+markColumns+" FROM queue_marks WHERE settled_at IS NULL", nil, "project_id", projectID)
+	return many(ctx, t.session, unlocked, "marks of the queue", query+" ORDER BY project_id, kind, id LIMIT ?", append(args, limit), markFields)
+}
+
+// Mark implements store.QueueReader.
+func (t queueTable) Mark(ctx context.Context, projectID, kind, id string) (store.QueueMark, error) {
+	m, err := one(ctx, t.session, queueOf(projectID), "mark of the queue", "SELECT "+markColumns+" FROM queue_marks WHERE project_id = ? AND kind = ? AND id = ?",
+		[]any{projectID, kind, id}, markFields)
+	if errors.Is(err, sql.ErrNoRows) {
+		return store.QueueMark{ProjectID: projectID, Kind: kind, ID: id}, nil
+	}
+	return m, err
+}
+
+// PutMark implements store.QueueTx.
+func (t queueTable) PutMark(ctx context.Context, m store.QueueMark) error {
+	if m.Assignee == "" && m.SnoozedUntil == nil && m.SettledAt == nil {
+		_, err := t.lockedExec(ctx, queueOf(m.ProjectID), "remove mark", "DELETE FROM queue_marks WHERE project_id = ? AND kind = ? AND id = ?", m.ProjectID, m.Kind, m.ID)
+		return err
+	}
+	if err := t.exists(ctx, "project", m.ProjectID, "SELECT 1 FROM projects WHERE project_id = ?", m.ProjectID); err != nil {
+		return err
+	}
+	_, err := t.lockedExec(ctx, queueOf(m.ProjectID), "put mark", "INSERT INTO queue_marks ("+markColumns+") VALUES "+marks(1, 8)+`
+		ON CONFLICT (project_id, kind, id) DO UPDATE SET assignee = excluded.assignee, snoozed_until = excluded.snoozed_until,
+		settled_at = excluded.settled_at, settled_by = excluded.settled_by, note = excluded.note`,
+		m.ProjectID, m.Kind, m.ID, m.Assignee, nullable(m.SnoozedUntil), nullable(m.SettledAt), m.SettledBy, m.Note)
+	return err
+}
