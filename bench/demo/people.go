@@ -12,7 +12,7 @@ import (
 	"tenet/internal/wire/op"
 )
 
-// endOfMonth is what people do at the end of a month: feedback, waivers, a better rule, a release.
+// endOfMonth does the work of people at the end of a month: feedback, waivers, a better rule, a release.
 func (y *year) endOfMonth(ctx context.Context, month int) error {
 	return errors.Join(y.giveFeedback(ctx), y.waive(ctx, month), y.revise(ctx, month), y.release(ctx, month))
 }

@@ -97,7 +97,7 @@ func expense(r *rand.Rand, n int) question {
 	return question{actor: services["people"], facts: facts, body: client.Evaluate{Scope: "people/expenses", Mode: mode}}
 }
 
-// change draws a small change of code. Line by line it is harmless, but for one line in a few.
+// change draws a small change of code. A few have one line that breaks a rule.
 func change(r *rand.Rand) question {
 	kinds := []struct {
 		path         string
