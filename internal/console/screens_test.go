@@ -20,6 +20,9 @@ var screens = []struct {
 	{"a search for a fact", "/p/default/evaluations?fact=payment_id:PMT-1&rule=FIN-001&rule_verdict=violated", "Evaluations", []string{"DENY", "1 to 1 of 1"}},
 	{"a wrong filter", "/p/default/evaluations?verdict=maybe", "Evaluations", []string{"verdict"}},
 	{"rules", "/p/default/rules", "Rules", []string{"SEC-001", "Code must not call eval.", "FIN-001"}},
+	{"queue", "/queue", "Queue", []string{"Deployments must be announced.", "OPS-001, version 1", "Pay the supplier", "1 to 2 of 2"}},
+	{"queue, filtered", "/queue?kind=snapshot&severity_min=HIGH", "Queue", []string{"Nothing that waits matches these filters."}},
+	{"queue, a wrong filter", "/queue?kind=song", "Queue", []string{"kind"}},
 	{"no such page", "/nothing/here", "Not found", []string{"To the start"}},
 }
 
@@ -33,6 +36,7 @@ func TestScreensInABrowser(t *testing.T) {
 	n := newNode(t, nil)
 	n.evaluate("default", badDiff)
 	n.evaluate("default", badPayment)
+	n.evaluate("default", `{"facts": {"supplier": "S-1"}, "intent": "Pay the supplier"}`)
 	tab := browsertest.Open(t, n.url)
 	for _, s := range screens {
 		t.Run(s.name, func(t *testing.T) {
