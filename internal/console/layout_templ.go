@@ -634,7 +634,7 @@ func keyHelp() templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 59, "<dt><kbd>/</kbd></dt><dd>Search</dd><dt><kbd>j</kbd> <kbd>k</kbd></dt><dd>Next and previous in a list</dd><dt><kbd>Enter</kbd></dt><dd>Open</dd><dt><kbd>x</kbd></dt><dd>Select</dd><dt><kbd>a</kbd> <kbd>d</kbd> <kbd>e</kbd></dt><dd>Approve, dismiss, edit, where the page offers it</dd><dt><kbd>u</kbd></dt><dd>Take the last decisions back</dd><dt><kbd>?</kbd></dt><dd>This list</dd></dl><form method=\"dialog\"><button>Close</button></form></dialog>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 59, "<dt><kbd>/</kbd></dt><dd>Search</dd><dt><kbd>j</kbd> <kbd>k</kbd></dt><dd>Next and previous in a list</dd><dt><kbd>Enter</kbd></dt><dd>Open</dd><dt><kbd>x</kbd></dt><dd>Select; <kbd>X</kbd> all of the page</dd><dt><kbd>a</kbd> <kbd>d</kbd> <kbd>e</kbd></dt><dd>Approve, dismiss, edit, where the page offers it</dd><dt><kbd>u</kbd></dt><dd>Take the last decisions back</dd><dt><kbd>?</kbd></dt><dd>This list</dd></dl><form method=\"dialog\"><button>Close</button></form></dialog>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

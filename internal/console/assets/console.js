@@ -77,6 +77,10 @@
       const box = current() && current().querySelector("input[type=checkbox]");
       if (box) { box.checked = !box.checked; box.dispatchEvent(new Event("change", { bubbles: true })); }
     },
+    X: () => {
+      const all = document.querySelector("[data-all]");
+      if (all) all.click();
+    },
     a: () => press("a"), d: () => press("d"), e: () => press("e"), u: () => press("u"),
     g: () => { chord = true; chordEnd = Date.now() + 1500; },
   };
