@@ -42,8 +42,11 @@ require (
 	pgregory.net/rapid v1.3.0
 )
 
+require github.com/dlclark/regexp2/v2 v2.2.1 // indirect
+
 require (
 	cel.dev/expr v0.25.1 // indirect
+	github.com/alecthomas/chroma/v2 v2.27.0
 	github.com/antlr4-go/antlr/v4 v4.13.1 // indirect
 	github.com/beorn7/perks v1.0.1 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect

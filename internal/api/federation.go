@@ -30,6 +30,10 @@ func (f Federation) Routes(r *rest.Router) {
 		ID: "create-node", Route: op.CreateNode.Route(), Role: auth.Reviewer, Status: http.StatusCreated, Summary: "Create a federation node",
 		Description: "An organization is a root; teams and projects need a parent of a higher level.",
 	}, f.create)
+	rest.HandleBody(r, rest.Operation{
+		ID: "preview-nodes", Route: op.PreviewNodes.Route(), Role: auth.Reviewer, Summary: "Ask which rules a change of nodes would end",
+		Description: "Changes nothing. The action is attach, detach, create, change or delete; the other fields are those of that operation.",
+	}, f.preview)
 	rest.Handle(r, rest.Operation{ID: "list-nodes", Route: op.ListNodes.Route(), Role: auth.Viewer, Summary: "List all nodes as trees"},
 		func(ctx context.Context, _ *rest.None) (encodedOutput, error) {
 			body, err := f.Hierarchy.EncodedTree(ctx, rest.Project(ctx))
@@ -46,25 +50,31 @@ func (f Federation) Routes(r *rest.Router) {
 		Description: "Absent fields stay as they are, null clears. With another parent_id the node moves with its descendants.",
 	}, f.change)
 	rest.Do(r, rest.Operation{ID: "delete-node", Route: op.DeleteNode.Route(), Role: auth.Reviewer, Summary: "Delete a node without children and rules"},
-		func(ctx context.Context, in *nodeRef) error {
-			return f.Hierarchy.DeleteNode(ctx, rest.Project(ctx), in.NodeID)
+		func(ctx context.Context, in *struct {
+			nodeRef
+			wire.WeakeningQuery
+		},
+		) error {
+			return f.Hierarchy.DeleteNode(ctx, rest.Project(ctx), in.NodeID, in.Permission())
 		})
 	rest.HandleBody(r, rest.Operation{
 		ID: "attach-rule", Route: op.AttachRule.Route(), Role: auth.Reviewer, Status: http.StatusCreated, Summary: "Attach a rule to a node",
 		Description: "It then applies there and below. With override_parent_rule_id it replaces a rule of an ancestor; one that " +
-			"loosens a CRITICAL rule needs allow_weakening and a reason.",
-	}, func(ctx context.Context, in *nodeRef, body *wire.AttachRule) (rule.Attachment, error) {
+			"loosens a CRITICAL rule needs allow_weakening and a reason. So does an attachment by which an enforced CRITICAL or HIGH rule " +
+			"ends where it holds: such a rule holds at all nodes while no node has it.",
+	}, func(ctx context.Context, in *nodeRef, body *wire.AttachRule) (wire.Attached, error) {
 		return f.Hierarchy.Attach(ctx, rest.Project(ctx), in.NodeID, hierarchy.AttachInput{
-			Rule: body.RuleID, Overrides: body.OverrideID, AllowWeakening: body.AllowWeakening, Reason: body.Reason,
+			Rule: body.RuleID, Overrides: body.OverrideID, Permission: rule.Permission{AllowWeakening: body.AllowWeakening, Reason: body.Reason},
 		})
 	})
 	rest.Do(r, rest.Operation{ID: "detach-rule", Route: op.DetachRule.Route(), Role: auth.Reviewer, Summary: "Remove a rule from a node"},
 		func(ctx context.Context, in *struct {
 			nodeRef
+			wire.WeakeningQuery
 			RuleID string `path:"rule_id" doc:"Id or slug of the rule."`
 		},
 		) error {
-			return f.Hierarchy.Detach(ctx, rest.Project(ctx), in.NodeID, in.RuleID)
+			return f.Hierarchy.Detach(ctx, rest.Project(ctx), in.NodeID, in.RuleID, in.Permission())
 		})
 	rest.Handle(r, rest.Operation{
 		ID: "effective-rules", Route: op.EffectiveRules.Route(), Role: auth.Viewer, Summary: "List the rules that apply at a node",
@@ -88,19 +98,32 @@ type effectiveOutput struct {
 	encodedOutput
 }
 
-func (f Federation) create(ctx context.Context, _ *rest.None, body *wire.CreateNode) (rest.Created[rule.Node], error) {
+func (f Federation) create(ctx context.Context, _ *rest.None, body *wire.CreateNode) (rest.Created[wire.ChangedNode], error) {
 	n, err := f.Hierarchy.CreateNode(ctx, rest.Project(ctx), hierarchy.NodeInput{
 		Name: &body.Name, Level: &body.Level, ParentID: &body.ParentID, Description: &body.Description, DefaultScope: &body.DefaultScope,
-		Repositories: &body.Repositories,
+		Repositories: &body.Repositories, OwnRulesOnly: &body.OwnRulesOnly, Permission: body.Permission(),
 	})
 	return rest.At(ctx, op.GetNode.Path, n.ID, n), err
 }
 
-func (f Federation) change(ctx context.Context, in *nodeRef, body *wire.ChangeNode) (rule.Node, error) {
-	return f.Hierarchy.UpdateNode(ctx, rest.Project(ctx), in.NodeID, hierarchy.NodeInput{
+func (f Federation) change(ctx context.Context, in *nodeRef, body *wire.ChangeNode) (wire.ChangedNode, error) {
+	return f.Hierarchy.UpdateNode(ctx, rest.Project(ctx), in.NodeID, nodeInput(body))
+}
+
+func (f Federation) preview(ctx context.Context, _ *rest.None, body *wire.PreviewNodes) (wire.Effect, error) {
+	var node hierarchy.NodeInput
+	if body.Node != nil {
+		node = nodeInput(body.Node)
+	}
+	return f.Hierarchy.Preview(ctx, rest.Project(ctx), body, node)
+}
+
+func nodeInput(body *wire.ChangeNode) hierarchy.NodeInput {
+	return hierarchy.NodeInput{
 		Name: given(&body.Name), Level: given(&body.Level), ParentID: given(&body.ParentID), Description: given(&body.Description),
 		DefaultScope: given(&body.DefaultScope), Repositories: given(&body.Repositories),
-	})
+		OwnRulesOnly: given(&body.OwnRulesOnly), Permission: body.Permission(),
+	}
 }
 
 func (f Federation) effective(ctx context.Context, in *struct {

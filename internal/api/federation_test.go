@@ -246,7 +246,7 @@ func testFederationBadInput(t *testing.T, n *node) {
 
 	invalid(attach(team, fields{}), "rule_id")
 	invalid(attach(team, fields{"rule_id": ""}), "rule_id")
-	invalid(attach(team, fields{"rule_id": "B", "allow_weakening": true}), "reason", "allow_weakening")
+	invalid(attach(team, fields{"rule_id": "B", "allow_weakening": true}), "reason")
 	invalid(attach(team, fields{"rule_id": "B", "override_parent_rule_id": "B"}), "override_parent_rule_id")
 	invalid(attach(org, fields{"rule_id": "B", "override_parent_rule_id": "A"}), "override_parent_rule_id")
 	conflict(attach(org, fields{"rule_id": "A"}))

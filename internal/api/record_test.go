@@ -14,6 +14,7 @@ import (
 	"tenet/internal/auth"
 	"tenet/internal/evaluate"
 	"tenet/internal/evaluate/record"
+	"tenet/internal/judge"
 	"tenet/internal/judge/judgetest"
 	"tenet/internal/llm"
 	"tenet/internal/llm/llmtest"
@@ -490,5 +491,54 @@ func TestReplayOfWhatWasNotAsked(t *testing.T) {
 	}
 	if r := n.replays(e.EvaluationID, fields{}); !r.Agrees || r.Differing+r.Unreplayable != 0 {
 		t.Errorf("replay %+v", r)
+	}
+}
+
+// TestPastEvaluationsTakeTheirTriage decides a recorded evaluation under the same rules, and under many more.
+func TestPastEvaluationsTakeTheirTriage(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	model := n.manyRules()
+	j := judge.New(judge.Config{Model: model})
+	e := n.judging(model, func(c *evaluate.Config) { c.Judge, c.Estimate, c.EstimateTriage = j, j.Estimate, j.EstimateTriage })
+	n.evaluates(fields{"diff": badDiff})
+	under := func(asks bool) (*rule.Evaluation, rule.Estimate) {
+		t.Helper()
+		past, err := e.Recent(t.Context(), rule.DefaultProject, rule.Deny, 1)
+		if err != nil || len(past) != 1 {
+			t.Fatalf("%d recent, %v", len(past), err)
+		}
+		view, err := n.live.View(t.Context(), rule.DefaultProject)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, open, err := past[0].Under(t.Context(), view, asks)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return again, open
+	}
+	byTriage := func(e *rule.Evaluation) (n int) {
+		for _, v := range e.RuleVerdicts {
+			if v.DecidedBy == rule.ByTriage && v.Verdict == rule.Allow && !v.Concerned {
+				n++
+			}
+		}
+		return n
+	}
+	calls := model.Calls()
+	if again, open := under(false); again.OverallVerdict != rule.Deny || len(again.RuleVerdicts) != 60 || byTriage(again) != 54 || open.Verdicts != 0 || model.Calls() != calls {
+		t.Errorf("overall %s, %d verdicts, %d by triage, open %+v", again.OverallVerdict, len(again.RuleVerdicts), byTriage(again), open)
+	}
+	var rules []fields
+	for i := range 40 {
+		rules = append(rules, fields{"slug": fmt.Sprintf("N-%d", i), "statement": fmt.Sprintf("Another %d holds.", i), "status": "EFFECTIVE", "severity": "HIGH"})
+	}
+	n.call("POST", rulesPath+"/import", fields{"rules": rules}).want(http.StatusOK)
+	if _, open := under(false); open.Verdicts == 0 || open.Calls != 3 || model.Calls() != calls {
+		t.Errorf("open %+v, %d calls", open, model.Calls()-calls)
+	}
+	if again, _ := under(true); again.OverallVerdict != rule.Deny || len(again.RuleVerdicts) != 100 || byTriage(again) != 54+36 || again.Cost.TriageCalls != 1 {
+		t.Errorf("overall %s, %d verdicts, %d by triage, cost %+v", again.OverallVerdict, len(again.RuleVerdicts), byTriage(again), again.Cost)
 	}
 }

@@ -43,7 +43,7 @@ func (s RuleFiles) load(ctx context.Context, in *wire.ImportQuery) (*rule.Import
 	if err != nil {
 		return nil, err
 	}
-	return s.Catalog.Import(ctx, rest.Project(ctx), f, catalog.ImportOptions{CreateOnly: in.Mode == "create", Prune: in.Prune, DryRun: in.DryRun})
+	return s.Catalog.Import(ctx, rest.Project(ctx), f, catalog.ImportOptions{CreateOnly: in.Mode == "create", Prune: in.Prune, DryRun: in.DryRun, Permission: in.Permission()})
 }
 
 // fileOutput is a file.

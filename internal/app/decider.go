@@ -11,6 +11,7 @@ import (
 	"tenet/internal/llm/provider"
 	"tenet/internal/rule"
 	"tenet/internal/subject"
+	"tenet/internal/wire"
 )
 
 // Decider decides single rules as a node with the same settings would, without a database and without storing verdicts.
@@ -54,6 +55,12 @@ func (d *Decider) Model() string { return d.models.judging() }
 
 // Prompt names the version of the prompts.
 func (d *Decider) Prompt() string { return judge.PromptVersion }
+
+// Triage returns for each rule whether it could concern s.
+func (d *Decider) Triage(ctx context.Context, s *subject.Subject, rules []*rule.Rule) ([]wire.TriageOutcome, rule.Cost) {
+	t := d.judge.Triage(ctx, s, rules)
+	return t.Outcomes, t.Cost
+}
 
 // Decide returns the verdict of r on s, with the laws of modality and enforcement applied.
 func (d *Decider) Decide(ctx context.Context, s *subject.Subject, r *rule.Rule) (rule.RuleVerdict, rule.Cost) {

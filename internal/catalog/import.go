@@ -27,12 +27,14 @@ type ImportOptions struct {
 	Prune bool
 	// DryRun returns the changes without making them.
 	DryRun bool
+	// Permission lets guarded rules end at federation nodes.
+	Permission rule.Permission
 }
 
 // Import creates and updates rules from a file: all of them, or none. Rules are matched by id or slug; a rule with
 // neither is always new. Errors name the rule by its place in the file, its slug and the field.
 func (c *Catalog) Import(ctx context.Context, projectID string, f *wire.RuleFile, o ImportOptions) (*rule.ImportResult, error) {
-	inputs, err := prepare(f, o)
+	inputs, err := prepare(f, &o)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +73,7 @@ func (c *Catalog) newImport(ch *change.Change, o ImportOptions) *importing {
 }
 
 // prepare joins defaults and finds what is wrong with the file itself.
-func prepare(f *wire.RuleFile, o ImportOptions) ([]wire.RuleInput, error) {
+func prepare(f *wire.RuleFile, o *ImportOptions) ([]wire.RuleInput, error) {
 	if len(f.Rules) > MaxImport {
 		return nil, rule.Errorf(rule.CodeTooLarge, "the file holds %d rules; at most %d are allowed in one import", len(f.Rules), MaxImport)
 	}
@@ -79,6 +81,7 @@ func prepare(f *wire.RuleFile, o ImportOptions) ([]wire.RuleInput, error) {
 		return nil, rule.Errorf(rule.CodeTooLarge, "the file holds %d test cases; at most %d are allowed in one import", len(f.Cases), MaxImport)
 	}
 	var p rule.Problems
+	o.Permission.Check(&p, "rules may end somewhere")
 	if f.Federation == nil && len(f.Cases) == 0 && (f.Rules == nil || (len(f.Rules) == 0 && !o.Prune)) {
 		p.Add("rules", "are missing; the file holds no rules")
 		return nil, p.Err("the rule file is invalid")
@@ -134,6 +137,7 @@ type planned struct {
 	existing *rule.Rule
 	next     rule.Rule
 	changed  []rule.FieldChange
+	waits    bool // the change is proposed and waits for a second person
 }
 
 // run imports rules and then test cases and the federation, if the file has them: they may name rules that the file brings.
@@ -151,10 +155,13 @@ func (im *importing) run(ctx context.Context, inputs []wire.RuleInput, uncompile
 		return nil
 	}
 	var err error
-	if im.nodes, err = im.c.nodes.Import(ctx, im.Change, im.before, im.changed, f.Federation, im.o.Prune); err != nil {
+	if im.nodes, err = im.c.nodes.Import(ctx, im.Change, im.before, im.changed, f.Federation, wire.ImportQuery{
+		Prune: im.o.Prune, DryRun: im.o.DryRun,
+		WeakeningQuery: wire.WeakeningQuery{AllowWeakening: im.o.Permission.AllowWeakening, Reason: im.o.Permission.Reason},
+	}); err != nil {
 		return err
 	}
-	im.result.Federation = im.nodes.Changes
+	im.result.Federation, im.result.Silenced = im.nodes.Changes, im.nodes.Silenced
 	return nil
 }
 
@@ -175,10 +182,16 @@ func (im *importing) rules(ctx context.Context, inputs []wire.RuleInput, uncompi
 	if err != nil {
 		return err
 	}
+	if err := im.relationsWait(ctx, plan); err != nil {
+		return err
+	}
 	if err := im.write(ctx, plan); err != nil {
 		return err
 	}
 	if err := im.relateAll(ctx, plan); err != nil {
+		return err
+	}
+	if err := im.proposeAll(ctx, plan); err != nil {
 		return err
 	}
 	if im.prunes {
@@ -293,7 +306,11 @@ func (im *importing) mayTake(pl *planned) error {
 			return rule.Errorf(rule.CodeConflict, "a rule is retired by DELETE or by applying a file without it")
 		}
 	}
-	return mayBeRevised(im.Project, pl.existing.Status)
+	if pl.next.ContentHash() == pl.existing.ContentHash() {
+		return nil
+	}
+	pl.waits = waits(im.Project, pl.existing.Status)
+	return mayBeRevised(pl.existing.Status)
 }
 
 // compileAll compiles the checks of a file on all cores and returns the errors by input. It takes most of an import's time,
@@ -353,6 +370,8 @@ func (im *importing) write(ctx context.Context, plan []planned) error {
 		case pl.existing == nil:
 			created = append(created, pl.next)
 			change.Action = "create"
+		case pl.waits:
+			continue
 		case len(pl.changed) > 0:
 			updated = append(updated, pl.next)
 			change.Action = "update"
@@ -371,8 +390,9 @@ func (im *importing) write(ctx context.Context, plan []planned) error {
 }
 
 func (im *importing) relateAll(ctx context.Context, plan []planned) error {
-	for i, pl := range plan {
-		if pl.in.Relationships == nil {
+	for i := range plan {
+		pl := &plan[i]
+		if pl.in.Relationships == nil || pl.waits {
 			continue
 		}
 		changed, err := relate(ctx, im.Change, pl.next, pl.in.Relationships)
@@ -414,7 +434,14 @@ func (im *importing) prune(ctx context.Context, plan []planned) error {
 	}
 	im.result.Retired = len(retired)
 	im.changed = append(im.changed, retired...)
-	return im.Tx.Rules.Update(ctx, im.Version, retired)
+	if err := im.Tx.Rules.Update(ctx, im.Version, retired); err != nil {
+		return err
+	}
+	ids := make([]string, len(retired))
+	for i := range retired {
+		ids[i] = retired[i].ID
+	}
+	return dropRevisions(ctx, im.Change, ids)
 }
 
 func (im *importing) note(ctx context.Context) error {
@@ -427,8 +454,15 @@ func (im *importing) note(ctx context.Context) error {
 	for i, ch := range im.result.Changes {
 		rules[i] = noted{RuleID: ch.RuleID, Version: ch.Version, Action: ch.Action}
 	}
-	return im.Note(ctx, audit.KindImport, map[string]any{
-		"created": im.result.Created, "updated": im.result.Updated, "retired": im.result.Retired, "rules": rules,
+	body := map[string]any{
+		"created": im.result.Created, "updated": im.result.Updated, "proposed": im.result.Proposed, "retired": im.result.Retired, "rules": rules,
 		"nodes": im.result.Federation, "attached": im.nodes.Attached, "detached": im.nodes.Detached,
-	})
+	}
+	if im.result.Silenced != nil {
+		body["silenced"] = im.result.Silenced
+	}
+	if im.o.Permission.AllowWeakening {
+		body["allow_weakening"], body["reason"] = true, im.o.Permission.Reason
+	}
+	return im.Note(ctx, audit.KindImport, body)
 }

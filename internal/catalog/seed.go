@@ -48,7 +48,7 @@ func (c *Catalog) seedRules(ctx context.Context, ch *change.Change, files []*wir
 	var inputs []wire.RuleInput
 	all := &wire.RuleFile{}
 	for _, f := range files {
-		part, err := prepare(f, ImportOptions{})
+		part, err := prepare(f, &ImportOptions{})
 		if err != nil {
 			return err
 		}

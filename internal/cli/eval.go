@@ -22,6 +22,7 @@ type evalCommand struct {
 	Model    string `placeholder:"MODEL" help:"Model to measure, as provider:model, or none; default is the configured one ($$TENET_JUDGE_MODEL)."`
 	Repeat   int    `default:"1" placeholder:"N" help:"Judge each case N times, to see whether verdicts flip (default 1)."`
 	Parallel int    `default:"4" placeholder:"N" help:"Cases that are judged at once (default 4)."`
+	Triage   int    `default:"99" placeholder:"N" help:"Measure triage with N rules of other cases beside the broken one (default 99); 0 does not measure it."`
 	Limit    int    `placeholder:"N" help:"Judge a sample of N cases, always the same ones; default is all."`
 
 	JSON     string `name:"json" placeholder:"FILE" help:"Write the report as JSON, for --compare."`
@@ -40,8 +41,11 @@ NEEDS_CONFIRMATION), and diff, path and code, facts or action; rationale, modali
 Abstentions are verdicts NEEDS_CONFIRMATION; undecided are those of them that the model did not give, because its answer
 was missing, unusable or not proven. False ALLOWs are what matters most.
 
+Triage chooses which of many rules are judged. Each case that expects a DENY has its rule put among those of other cases; recall is
+the share of them that triage names. A rule that it rules out would not be judged where more rules apply than --max-rules.
+
 --compare looks at the cases that both runs have and counts those that were right and no longer are, against those that
-have become right (McNemar's test in its exact, one-sided form, at 5 %); and the same for false ALLOWs.
+have become right (McNemar's test in its exact, one-sided form, at 5 %); and the same for false ALLOWs and for triage.
 
 Exit codes: 0 done, 1 significantly worse than the report of --compare, 2 could not do it.
 
@@ -52,8 +56,8 @@ Examples:
 }
 
 func (k *evalCommand) Run(ctx context.Context, s *session) error {
-	if k.Repeat < 1 || k.Parallel < 1 || k.Limit < 0 || k.InputPrice < 0 || k.OutputPrice < 0 {
-		return errors.New("--repeat and --parallel must be at least 1, --limit and prices at least 0")
+	if k.Repeat < 1 || k.Parallel < 1 || k.Limit < 0 || k.Triage < 0 || k.InputPrice < 0 || k.OutputPrice < 0 {
+		return errors.New("--repeat and --parallel must be at least 1, --limit, --triage and prices at least 0")
 	}
 	if s.globals.Server != "" || s.globals.Key != "" || s.globals.Project != "" || s.globals.Data != "" || s.globals.DatabaseURL != "" {
 		return errors.New("eval asks the model itself; it goes without --server, --key, --project, --data and --database-url")
@@ -71,8 +75,7 @@ func (k *evalCommand) Run(ctx context.Context, s *session) error {
 		return err
 	}
 	bar, done := s.bar("judging")
-	bar(0, len(cases)*k.Repeat)
-	report, err := modeleval.Run(ctx, judge, cases, modeleval.Options{Repeat: k.Repeat, Parallel: k.Parallel, Progress: bar})
+	report, err := modeleval.Run(ctx, judge, cases, modeleval.Options{Repeat: k.Repeat, Parallel: k.Parallel, Others: k.Triage, Progress: bar})
 	done()
 	if err != nil {
 		return err

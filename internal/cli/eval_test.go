@@ -75,7 +75,7 @@ func TestEvalMeasuresWritesReportsAndCompares(t *testing.T) {
 	if code != 0 || errs != "" {
 		t.Fatalf("exits with %d and %q", code, errs)
 	}
-	for _, want := range []string{"# openai:tiny", "3 cases, judged 2 times each", "| own | 6      | 100 % | 100 %      | 0 %", "| DENY ", "cost 0.0180 USD"} {
+	for _, want := range []string{"# openai:tiny", "3 cases, judged 2 times each", "| own | 6      | 100 % | 100 %      | 0 %", "| DENY ", "cost 0.0180 USD", "| among 99 others | 2         | 2    | 0         | 0    | 100 %  | -", "triage cost 0.0060 USD"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is missing in\n%s", want, out)
 		}
@@ -134,6 +134,7 @@ func TestEvalSaysWhatItCannotDo(t *testing.T) {
 		"twice":        {[]string{"--cases", cases, cases}, "two cases have the id"},
 		"repeat":       {[]string{"--cases", cases, "--repeat", "0"}, "at least 1"},
 		"a server":     {[]string{"--cases", cases, "--server", "http://localhost"}, "goes without --server"},
+		"triage":       {[]string{"--cases", cases, "--triage=-1"}, "at least 0"},
 		"bad model":    {[]string{"--cases", cases, "--model", "gpt"}, "write provider:model"},
 		"bad key":      {[]string{"--cases", cases, "--model", "openai:tiny"}, "check OPENAI_API_KEY"},
 		"no report":    {[]string{"--cases", cases, "--compare", cases}, "no report"},

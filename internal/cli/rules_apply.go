@@ -62,6 +62,14 @@ func tally(r *rule.ImportResult) string {
 		verbs = [3]string{"to create", "to update", "to retire"}
 	}
 	text := fmt.Sprintf("%d %s, %d %s, %d %s, %d unchanged", r.Created, verbs[0], r.Updated, verbs[1], r.Retired, verbs[2], r.Unchanged)
+	if r.Proposed > 0 && r.DryRun {
+		text += fmt.Sprintf(", %d to propose: they wait for approval by another person", r.Proposed)
+	} else if r.Proposed > 0 {
+		text += fmt.Sprintf(", %d proposed: they wait for approval by another person (tenet rules pending)", r.Proposed)
+	}
+	if n := len(r.Waiting); n > 0 {
+		text += fmt.Sprintf(", %d proposed before and still waiting", n)
+	}
 	if n := len(r.Federation); n > 0 {
 		verb := "changed"
 		if r.DryRun {
@@ -230,17 +238,23 @@ func printPlan(s *session, r *rule.ImportResult) error {
 			fmt.Fprintf(&b, "%s %s  %s\n", s.green("+"), name, line(ch.Statement))
 		case "retire":
 			fmt.Fprintf(&b, "%s %s  %s\n", s.red("-"), name, line(ch.Statement))
+		case "propose":
+			fmt.Fprintf(&b, "%s %s  %s %s\n", s.yellow("?"), name, line(ch.Statement), s.dim("(proposed, waits for approval by another person)"))
+			printFields(s, &b, ch.Fields)
+			printWeakens(s, &b, ch.Weakens)
 		default:
 			fmt.Fprintf(&b, "%s %s  %s %s\n", s.yellow("~"), name, line(ch.Statement), s.dim(fmt.Sprintf("(version %d)", ch.Version)))
-			for _, f := range ch.Fields {
-				fmt.Fprintf(&b, "    %s: %s %s %s\n", f.Field, s.red(value(f.Before)), s.dim("→"), s.green(value(f.After)))
-			}
+			printFields(s, &b, ch.Fields)
 		}
 	}
 	for i := range r.Federation {
 		printNodeChange(s, &b, &r.Federation[i])
 	}
-	if changes(r) == 0 {
+	for _, ch := range r.Waiting {
+		fmt.Fprintf(&b, "%s %s  %s %s\n", s.dim("?"), s.bold(cmp.Or(ch.Slug, ch.RuleID)), line(ch.Statement),
+			s.dim(fmt.Sprintf("(revision %d waits already)", ch.Revision)))
+	}
+	if changes(r) == 0 && len(r.Waiting) == 0 {
 		fmt.Fprintf(&b, "No changes: all %d rules are as the files say.\n", r.Unchanged)
 	} else {
 		fmt.Fprintln(&b, tally(r))
@@ -250,6 +264,20 @@ func printPlan(s *session, r *rule.ImportResult) error {
 	}
 	_, err := s.out.Write(b.Bytes())
 	return err
+}
+
+// printFields shows the fields that a change changes.
+func printFields(s *session, b *bytes.Buffer, fields []rule.FieldChange) {
+	for _, f := range fields {
+		fmt.Fprintf(b, "    %s: %s %s %s\n", f.Field, s.red(value(f.Before)), s.dim("→"), s.green(value(f.After)))
+	}
+}
+
+// printWeakens shows in which ways a rule would demand less.
+func printWeakens(s *session, b *bytes.Buffer, ways []string) {
+	if len(ways) > 0 {
+		fmt.Fprintf(b, "    %s %s\n", s.red("demands less:"), line(strings.Join(ways, ", ")))
+	}
 }
 
 // value shows a field's value on one line.

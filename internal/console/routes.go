@@ -33,6 +33,12 @@ func routes() []route {
 		{pattern: "POST /queue/undo", show: undoQueue, role: auth.Reviewer},
 
 		{pattern: "GET /p/{project}/evaluations", show: evaluationList, role: auth.Viewer},
+		{pattern: "GET /p/{project}/evaluations/{id}", show: evaluationPage, role: auth.Viewer},
+		{pattern: "GET /p/{project}/evaluations/{id}/diff", show: evaluationDiff, role: auth.Viewer},
+		{pattern: "GET /p/{project}/evaluations/{id}/json", show: evaluationJSON, role: auth.Viewer},
+		{pattern: "POST /p/{project}/evaluations/{id}/replay", show: replayEvaluation, role: auth.Reviewer},
+		{pattern: "POST /p/{project}/evaluations/{id}/feedback", show: giveFeedback, role: auth.Reviewer},
+		{pattern: "POST /p/{project}/evaluations/{id}/waivers", show: waiveViolation, role: auth.Reviewer},
 
 		{pattern: "GET /p/{project}/rules", show: ruleList, role: auth.Viewer},
 		{pattern: "GET /p/{project}/rules/export", show: exportRules, role: auth.Viewer},

@@ -8,22 +8,33 @@ import (
 	"tenet/internal/console/browsertest"
 )
 
-// screens lists what every screen must show. A new screen gets a row: it is then opened with and without JavaScript, at 360 pixels, in
-// the light and in the dark, and asked for barriers.
-var screens = []struct {
+// screen is what a page must show. A new screen gets a row in the table: it is then opened with and without JavaScript, at 360 pixels,
+// in the light and in the dark, and asked for barriers.
+type screen struct {
 	name, path string
 	heading    string
 	shows      []string // without JavaScript too
-}{
-	{"evaluations", "/p/default/evaluations", "Evaluations", []string{"DENY", "acme/payments"}},
-	{"no evaluations", "/p/default/evaluations?verdict=NEEDS_CONFIRMATION&actor=nobody", "Evaluations", []string{"No evaluation matches these filters."}},
-	{"a search for a fact", "/p/default/evaluations?fact=payment_id:PMT-1&rule=FIN-001&rule_verdict=violated", "Evaluations", []string{"DENY", "1 to 1 of 1"}},
-	{"a wrong filter", "/p/default/evaluations?verdict=maybe", "Evaluations", []string{"verdict"}},
-	{"rules", "/p/default/rules", "Rules", []string{"SEC-001", "Code must not call eval.", "FIN-001"}},
-	{"queue", "/queue", "Queue", []string{"Deployments must be announced.", "OPS-001, version 1", "Pay the supplier", "1 to 2 of 2"}},
-	{"queue, filtered", "/queue?kind=snapshot&severity_min=HIGH", "Queue", []string{"Nothing that waits matches these filters."}},
-	{"queue, a wrong filter", "/queue?kind=song", "Queue", []string{"kind"}},
-	{"no such page", "/nothing/here", "Not found", []string{"To the start"}},
+}
+
+func screens(change, payment string) []screen {
+	return []screen{
+		{"evaluations", "/p/default/evaluations", "Evaluations", []string{"DENY", "acme/payments"}},
+		{"no evaluations", "/p/default/evaluations?verdict=NEEDS_CONFIRMATION&actor=nobody", "Evaluations", []string{"No evaluation matches these filters."}},
+		{"a search for a fact", "/p/default/evaluations?fact=payment_id:PMT-1&rule=FIN-001&rule_verdict=violated", "Evaluations", []string{"DENY", "1 to 1 of 1"}},
+		{"a wrong filter", "/p/default/evaluations?verdict=maybe", "Evaluations", []string{"verdict"}},
+		{"a denied change", "/p/default/evaluations/" + change, "DENY", []string{
+			"1 rule violated", "SEC-001", "Code must not call eval.", "eval runs text as code.", "app.py:2", "Parse the text.", "x = eval(input())", "Waive this violation",
+			"Decided by a check", "Audit chain",
+		}},
+		{"a denied change side by side", "/p/default/evaluations/" + change + "?view=sides", "DENY", []string{"Side by side", "eval(input())"}},
+		{"a denied change for paper", "/p/default/evaluations/" + change + "?print=1", "DENY", []string{"Code must not call eval.", "entry"}},
+		{"a denied payment", "/p/default/evaluations/" + payment, "DENY", []string{"FIN-001", "25000", "payment_id", "PMT-1", "decided"}},
+		{"rules", "/p/default/rules", "Rules", []string{"SEC-001", "Code must not call eval.", "FIN-001"}},
+		{"queue", "/queue", "Queue", []string{"Deployments must be announced.", "OPS-001, version 1", "Pay the supplier", "1 to 2 of 2"}},
+		{"queue, filtered", "/queue?kind=snapshot&severity_min=HIGH", "Queue", []string{"Nothing that waits matches these filters."}},
+		{"queue, a wrong filter", "/queue?kind=song", "Queue", []string{"kind"}},
+		{"no such page", "/nothing/here", "Not found", []string{"To the start"}},
+	}
 }
 
 // badDiff is a change that breaks SEC-001.
@@ -34,11 +45,10 @@ const badPayment = `{"facts": {"amount": 25000, "approvers": 1, "payment_id": "P
 
 func TestScreensInABrowser(t *testing.T) {
 	n := newNode(t, nil)
-	n.evaluate("default", badDiff)
-	n.evaluate("default", badPayment)
 	n.evaluate("default", `{"facts": {"supplier": "S-1"}, "intent": "Pay the supplier"}`)
+	change, payment := n.evaluate("default", badDiff), n.evaluate("default", badPayment)
 	tab := browsertest.Open(t, n.url)
-	for _, s := range screens {
+	for _, s := range screens(change, payment) {
 		t.Run(s.name, func(t *testing.T) {
 			tab.Use(t)
 			check := func(about string) {
@@ -46,7 +56,7 @@ func TestScreensInABrowser(t *testing.T) {
 				if got := tab.Text("h1"); got != s.heading {
 					t.Errorf("%s: the heading is %q, want %q", about, got, s.heading)
 				}
-				text := tab.Text("main")
+				text := browsertest.Eval[string](tab, "document.querySelector('main').textContent.replace(/\\s+/g, ' ')") // with what is folded
 				for _, want := range s.shows {
 					if !strings.Contains(text, want) {
 						t.Errorf("%s: the page does not show %q:\n%s", about, want, text)

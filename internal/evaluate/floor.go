@@ -135,7 +135,7 @@ func (n *narrowing) find() {
 	if req.Environment != floor.Environment {
 		n.add(byEnvironment, req.Environment, cmp.Or(floor.Environment, "the live rules"), floor.Environment)
 	}
-	if len(n.sel.notAsked) > 0 && req.MaxRules < DefaultMaxRules {
+	if (len(n.sel.notAsked) > 0 || n.sel.triagedOut > 0) && req.MaxRules < DefaultMaxRules {
 		n.add(byMaxRules, strconv.Itoa(req.MaxRules), strconv.Itoa(DefaultMaxRules), "")
 	}
 }

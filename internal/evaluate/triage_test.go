@@ -145,8 +145,13 @@ func TestRuledOutRulesAreListedLast(t *testing.T) {
 // TestNothingCoversWhatTriageRulesOut has only rules that do not concern the subject.
 func TestNothingCoversWhatTriageRulesOut(t *testing.T) {
 	e := evaluator(t, byJudge(reviewer()), proseRules(30)...).run(t, subject.Input{Action: "deploy the service"})
-	if e.OverallVerdict != rule.NeedsConfirmation || e.Coverage.Uncovered != rule.UncoveredConfirm || e.RulesPassed != 20 || e.Coverage.RulesConcerned != 0 {
-		t.Errorf("overall %s, coverage %+v", e.OverallVerdict, e.Coverage)
+	if e.OverallVerdict != rule.NeedsConfirmation || e.Coverage.Uncovered != rule.UncoveredConfirm || e.RulesPassed != 20 || e.Coverage.RulesConcerned != 0 || len(e.Narrowed) != 0 {
+		t.Errorf("overall %s, coverage %+v, narrowed %+v", e.OverallVerdict, e.Coverage, e.Narrowed)
+	}
+	// A caller who lets fewer rules be judged has narrowed the evaluation.
+	few := func(r *evaluate.Request) { r.MaxRules = 5 }
+	if e := evaluator(t, byJudge(reviewer()), proseRules(15)...).run(t, twoFiles("x"), few); e.Coverage.RulesTriagedOut != 15 || len(e.Narrowed) != 1 {
+		t.Errorf("coverage %+v, narrowed %+v", e.Coverage, e.Narrowed)
 	}
 }
 

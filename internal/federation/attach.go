@@ -39,12 +39,11 @@ func MayOverride(src Source, a *rule.Attachment, r *rule.Rule) error {
 	} else if !slices.ContainsFunc(above, func(n *Node) bool { return n.Attachment(*a.OverrideID) != nil }) {
 		p.Add("override_parent_rule_id", "%q is not attached to an ancestor of %s", *a.OverrideID, n.Name)
 	}
-	if err := p.Err("the rule cannot be attached"); err != nil || a.AllowWeakening {
+	if err := p.Err("the rule cannot be attached"); err != nil {
 		return err
 	}
 	if ways := wouldLoosen(src, above, *a.OverrideID, r); len(ways) > 0 {
-		return rule.Errorf(rule.CodeConflict, "the override loosens a CRITICAL rule: %s; if that is meant, say allow_weakening and give a reason",
-			strings.Join(ways, ", "))
+		return rule.Permission{AllowWeakening: a.AllowWeakening}.Refuse("the override loosens a CRITICAL rule: %s", strings.Join(ways, ", "))
 	}
 	return nil
 }

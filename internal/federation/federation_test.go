@@ -3,6 +3,7 @@ package federation_test
 import (
 	"fmt"
 	"iter"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -38,6 +39,11 @@ func (c *corpus) Guarded() iter.Seq[*rule.Rule] {
 		}
 	}
 }
+
+func (c *corpus) Rules() iter.Seq[*rule.Rule] { return maps.Values(c.rules) }
+
+// with returns the corpus with another tree.
+func (c *corpus) with(tree *federation.Tree) *corpus { return &corpus{c.rules, tree} }
 
 func newCorpus(rules ...string) *corpus {
 	c := &corpus{rules: map[string]*rule.Rule{}}

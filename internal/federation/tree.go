@@ -187,6 +187,15 @@ func (t *Tree) Chain(id string) []*Node {
 	return chain
 }
 
+// Path joins the names on the way to a node, and its own, by slashes.
+func (t *Tree) Path(id string) string {
+	var names []string
+	for _, n := range t.Chain(id) {
+		names = append(names, n.Name)
+	}
+	return strings.Join(names, "/")
+}
+
 // Roots lists the nodes without a parent, by name.
 func (t *Tree) Roots() []*rule.Node { return t.Children("") }
 

@@ -26,6 +26,7 @@ type attaching struct {
 	who, nodeID string
 	in          AttachInput
 	made        rule.Attachment
+	silenced    *rule.Silenced
 	err         error
 	done        chan struct{}
 }

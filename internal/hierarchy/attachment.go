@@ -2,13 +2,13 @@ package hierarchy
 
 import (
 	"context"
-	"strings"
 
 	"tenet/internal/audit"
 	"tenet/internal/auth"
 	"tenet/internal/federation"
 	"tenet/internal/rule"
 	"tenet/internal/store"
+	"tenet/internal/wire"
 )
 
 // AttachInput says which rule to attach to a node, and how.
@@ -16,19 +16,19 @@ type AttachInput struct {
 	Rule string // id or slug
 	// Overrides is the id or slug of the ancestors' rule to replace; empty for none.
 	Overrides string
-	// AllowWeakening lets the rule replace a CRITICAL one that it loosens; it needs a reason.
-	AllowWeakening bool
-	Reason         string
+	// Permission lets the rule replace a CRITICAL one that it loosens, and guarded rules end where they hold.
+	rule.Permission
 }
 
 // Attach attaches a rule to a federation node: not_found without the node or the rule; conflict if it is attached there
-// already, or would loosen a CRITICAL rule and may not; invalid if it is to override a rule that no ancestor has.
-func (h *Hierarchy) Attach(ctx context.Context, projectID, nodeID string, in AttachInput) (rule.Attachment, error) {
+// already, or would loosen a CRITICAL rule or end a guarded one somewhere and may not; invalid if it is to override a rule that no ancestor has.
+func (h *Hierarchy) Attach(ctx context.Context, projectID, nodeID string, in AttachInput) (wire.Attached, error) {
+	var made wire.Attached
 	if err := in.validate(); err != nil {
-		return rule.Attachment{}, err
+		return made, err
 	}
 	if _, err := h.views.View(ctx, projectID); err != nil {
-		return rule.Attachment{}, err
+		return made, err
 	}
 	w := &attaching{who: auth.ActorFrom(ctx).Name, nodeID: nodeID, in: in, done: make(chan struct{})}
 	if h.attachments.put(projectID, w) {
@@ -36,27 +36,18 @@ func (h *Hierarchy) Attach(ctx context.Context, projectID, nodeID string, in Att
 	}
 	select {
 	case <-w.done:
-		return w.made, w.err
+		return wire.Attached{Attachment: w.made, Effect: wire.EffectOf(w.silenced)}, w.err
 	case <-ctx.Done():
-		return rule.Attachment{}, ctx.Err() // it may be attached nevertheless
+		return made, ctx.Err() // it may be attached nevertheless
 	}
 }
 
 func (in *AttachInput) validate() error {
-	in.Reason = strings.TrimSpace(in.Reason)
 	var p rule.Problems
 	if in.Rule == "" {
 		p.Add("rule_id", "is empty; name the rule by its id or slug")
 	}
-	if in.AllowWeakening && in.Reason == "" {
-		p.Add("reason", "is missing; say why the override may loosen a CRITICAL rule")
-	}
-	if in.AllowWeakening && in.Overrides == "" {
-		p.Add("allow_weakening", "goes with override_parent_rule_id: without an override nothing is loosened")
-	}
-	if len(in.Reason) > rule.MaxRationale {
-		p.Add("reason", "has %d bytes; at most %d are allowed", len(in.Reason), rule.MaxRationale)
-	}
+	in.Permission.Check(&p, "the attachment may loosen a CRITICAL rule, or end one somewhere")
 	return p.Err("the attachment is invalid")
 }
 
@@ -88,31 +79,47 @@ func (e *edit) attach(w *attaching) (audit.Record, error) {
 	if err := federation.MayAttach(e, &w.made, r); err != nil {
 		return none, err
 	}
-	e.tree = e.tree.Apply(nil, []store.AttachmentState{{Attachment: w.made}})
-	record := e.Record(audit.KindFederation, map[string]any{
-		"action": "rule attached", "attachment": w.made, "rule": r.Label(), "rule_version": r.Version,
-	})
+	w.silenced, err = e.take(w.who, w.in.Permission, e.tree.Apply(nil, []store.AttachmentState{{Attachment: w.made}}))
+	if err != nil {
+		return none, err
+	}
+	record := e.Record(audit.KindFederation, noted("rule attached", w.in.Permission, w.silenced, map[string]any{
+		"attachment": w.made, "rule": r.Label(), "rule_version": r.Version,
+	}))
 	record.Actor = w.who
 	return record, nil
 }
 
-// Detach takes a rule off a federation node; not_found if it is not attached there.
-func (h *Hierarchy) Detach(ctx context.Context, projectID, nodeID, ref string) error {
+// Detach takes a rule off a federation node: not_found if it is not attached there; conflict if guarded rules would end somewhere without
+// permission.
+func (h *Hierarchy) Detach(ctx context.Context, projectID, nodeID, ref string, permission rule.Permission) error {
+	if err := checkPermission(&permission); err != nil {
+		return err
+	}
 	return h.change(ctx, projectID, func(e *edit) error {
-		n, err := e.node(nodeID)
-		if err != nil {
-			return err
-		}
-		var a *rule.Attachment
-		if entry, ok := e.view.Get(ref); ok {
-			a = n.Attachment(entry.Rule.ID)
-		}
-		if a == nil {
-			return rule.Errorf(rule.CodeNotFound, "the rule %q is not attached to %s", ref, n.Name)
-		}
-		if err := e.Tx.Federation.RemoveAttachment(ctx, projectID, e.Version, a.NodeID, a.RuleID); err != nil {
-			return err
-		}
-		return e.note(ctx, "rule removed", map[string]any{"attachment": *a})
+		_, err := e.detach(ctx, nodeID, ref, permission)
+		return err
 	})
+}
+
+func (e *edit) detach(ctx context.Context, nodeID, ref string, permission rule.Permission) (*rule.Silenced, error) {
+	n, err := e.node(nodeID)
+	if err != nil {
+		return nil, err
+	}
+	var a *rule.Attachment
+	if entry, ok := e.view.Get(ref); ok {
+		a = n.Attachment(entry.Rule.ID)
+	}
+	if a == nil {
+		return nil, rule.Errorf(rule.CodeNotFound, "the rule %q is not attached to %s", ref, n.Name)
+	}
+	silenced, err := e.take(e.By, permission, e.tree.Apply(nil, []store.AttachmentState{{Attachment: *a, Removed: true}}))
+	if err != nil {
+		return nil, err
+	}
+	if err := e.Tx.Federation.RemoveAttachment(ctx, e.Project.ID, e.Version, a.NodeID, a.RuleID); err != nil {
+		return nil, err
+	}
+	return silenced, e.note(ctx, "rule removed", permission, silenced, map[string]any{"attachment": *a})
 }

@@ -36,6 +36,9 @@ func (x exporting) below(id string) []wire.FileNode {
 		if n.DefaultScope != "" {
 			f.DefaultScope = &n.DefaultScope
 		}
+		if n.OwnRulesOnly {
+			f.OwnRulesOnly, f.OwnRulesReason = &n.OwnRulesOnly, n.OwnRulesReason
+		}
 		x.rules(n.ID, &f)
 		list = append(list, f)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -30,13 +31,16 @@ const (
 // nodesImport is the import of a file's federation inside a transaction, after its rules are written. It plans and checks all of it
 // in memory before it writes anything: the tree afterwards keeps the laws of any other.
 type nodesImport struct {
-	ch     *change.Change
-	now    time.Time
-	prune  bool
-	before *corpus.View // as it was before the import
-	rules  *overlay     // as they are after it
-	after  *federation.Tree
-	plans  []*nodePlan // parents before their children
+	ch    *change.Change
+	now   time.Time
+	prune bool
+	// permission lets guarded rules end somewhere; dryRun asks for the effects only.
+	permission rule.Permission
+	dryRun     bool
+	before     *corpus.View // as it was before the import
+	rules      *overlay     // as they are after it
+	after      *federation.Tree
+	plans      []*nodePlan // parents before their children
 	// planned has the plans by node id, and those of new nodes by the parent's id and their name, too.
 	planned map[string]*nodePlan
 	gone    []*federation.Node // nodes to delete, the deepest first
@@ -73,69 +77,30 @@ func (ni *nodesImport) Rule(id string) (*rule.Rule, bool) { return ni.rules.rule
 // Guarded lists the rules that the weakening guard protects, as they are after the import.
 func (ni *nodesImport) Guarded() iter.Seq[*rule.Rule] { return ni.rules.guarded() }
 
-// overlay is the rules of a view with some of them changed.
-type overlay struct {
-	view         *corpus.View
-	byID, bySlug map[string]*rule.Rule
-}
+// Rules lists all rules as they are after the import.
+func (ni *nodesImport) Rules() iter.Seq[*rule.Rule] { return ni.rules.all() }
 
-func newOverlay(view *corpus.View, changed []rule.Rule) *overlay {
-	o := &overlay{view: view, byID: make(map[string]*rule.Rule, len(changed)), bySlug: map[string]*rule.Rule{}}
-	for i := range changed {
-		r := &changed[i]
-		o.byID[r.ID] = r
-		if r.Slug != "" && r.Status != rule.Retired {
-			o.bySlug[r.Slug] = r
-		}
+// guard finds the rules in force that end somewhere, and refuses the import if guarded ones do without permission.
+func (ni *nodesImport) guard() (*rule.Silenced, error) {
+	c := federation.Change{
+		Before: state{ni.before, ni.before.Federation()}, After: ni, Rules: slices.Collect(maps.Keys(ni.rules.byID)), Now: ni.now, By: ni.ch.By,
 	}
-	return o
-}
-
-func (o *overlay) rule(id string) (*rule.Rule, bool) {
-	if r, ok := o.byID[id]; ok {
-		return r, true
+	silenced := c.Losses().Silenced()
+	if ni.dryRun {
+		return silenced, nil
 	}
-	return o.view.Rule(id)
-}
-
-func (o *overlay) guarded() iter.Seq[*rule.Rule] {
-	return func(yield func(*rule.Rule) bool) {
-		for r := range o.view.Guarded() {
-			if o.byID[r.ID] == nil && !yield(r) {
-				return
-			}
-		}
-		for _, r := range o.byID {
-			if r.Guarded() && (r.Status == rule.Approved || r.Status == rule.Effective) && !yield(r) {
-				return
-			}
-		}
-	}
-}
-
-// get finds a rule by id or slug, as [corpus.View.Get] does.
-func (o *overlay) get(ref string) (*rule.Rule, bool) {
-	if r, ok := o.rule(strings.ToLower(ref)); ok {
-		return r, true
-	}
-	if r, ok := o.bySlug[ref]; ok {
-		return r, true
-	}
-	e, ok := o.view.Get(ref)
-	if !ok || o.byID[e.Rule.ID] != nil { // it has given up the slug
-		return nil, false
-	}
-	return e.Rule, true
+	return silenced, guard(&c, silenced, ni.permission)
 }
 
 // Import makes the nodes of a project as a file says, as part of a change that has written its rules. before is the corpus before the
-// change, and written the rules that it has written. With prune, Import also removes what the file does not name.
-func (h *Hierarchy) Import(ctx context.Context, ch *change.Change, before *corpus.View, written []rule.Rule, nodes []wire.FileNode, prune bool,
+// change, and written the rules that it has written. With prune, Import also removes what the file does not name. Without permission it
+// is a conflict if guarded rules end somewhere, except in a dry run.
+func (h *Hierarchy) Import(ctx context.Context, ch *change.Change, before *corpus.View, written []rule.Rule, nodes []wire.FileNode, o wire.ImportQuery,
 ) (rule.NodesImport, error) {
 	var result rule.NodesImport
 	ni := &nodesImport{
-		ch: ch, now: h.now(), prune: prune, before: before, rules: newOverlay(before, written), room: maxAttachments,
-		planned: map[string]*nodePlan{},
+		ch: ch, now: h.now(), prune: o.Prune, before: before, rules: newOverlay(before, written), room: maxAttachments,
+		planned: map[string]*nodePlan{}, permission: o.Permission(), dryRun: o.DryRun,
 	}
 	ni.walk(nodes, nil, "federation", "")
 	if err := ni.errs.Err("the federation of the file is invalid; nothing was imported"); err != nil {
@@ -143,6 +108,10 @@ func (h *Hierarchy) Import(ctx context.Context, ch *change.Change, before *corpu
 	}
 	ni.settle()
 	if err := ni.check(); err != nil {
+		return result, err
+	}
+	var err error
+	if result.Silenced, err = ni.guard(); err != nil {
 		return result, err
 	}
 	if err := ni.write(ctx); err != nil {
@@ -246,6 +215,7 @@ func (ni *nodesImport) fill(p *nodePlan, in *wire.FileNode, parent *nodePlan) {
 	if in.Repositories != nil {
 		p.next.Repositories = slices.Clone(in.Repositories)
 	}
+	ni.fillOwnRules(p, in)
 	p.next.ParentID = nil
 	if parent != nil {
 		above := parent.id()
@@ -265,6 +235,17 @@ func (ni *nodesImport) fill(p *nodePlan, in *wire.FileNode, parent *nodePlan) {
 	p.next.Normalize()
 }
 
+// fillOwnRules sets whether a node has only its own rules. The reason in the file is the permission.
+func (ni *nodesImport) fillOwnRules(p *nodePlan, in *wire.FileNode) {
+	if in.OwnRulesOnly == nil {
+		return
+	}
+	if *in.OwnRulesOnly && !p.next.OwnRulesOnly {
+		p.next.OwnRulesSince, p.next.OwnRulesBy = &ni.ch.At, ni.ch.By
+	}
+	p.next.OwnRulesOnly, p.next.OwnRulesReason = *in.OwnRulesOnly, in.OwnRulesReason
+}
+
 // want notes the attachments that a node is to have.
 func (ni *nodesImport) want(p *nodePlan, in *wire.FileNode, field string) {
 	attach := func(field string, o wire.FileOverride) {
@@ -274,7 +255,7 @@ func (ni *nodesImport) want(p *nodePlan, in *wire.FileNode, field string) {
 			}
 			return
 		}
-		in := AttachInput{Rule: o.Rule, Overrides: o.InsteadOf, AllowWeakening: o.AllowWeakening, Reason: o.Reason}
+		in := AttachInput{Rule: o.Rule, Overrides: o.InsteadOf, Permission: rule.Permission{AllowWeakening: o.AllowWeakening, Reason: o.Reason}}
 		if err := in.validate(); err != nil {
 			ni.errs.AddAll(field, err)
 			return

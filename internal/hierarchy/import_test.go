@@ -136,7 +136,10 @@ federation:
 			t.Fatal(err)
 		}
 		pay := tree[0].Children[0].ID
-		expect("a move", run(fmt.Sprintf("federation: [{name: second, rules: [B], children: [{id: %s, name: pay}]}]", strings.ToUpper(pay)), catalog.ImportOptions{}),
+		move := fmt.Sprintf("federation: [{name: second, rules: [B], children: [{id: %s, name: pay}]}]", strings.ToUpper(pay))
+		_, err = c.Import(ctx, "default", parse(t, move), catalog.ImportOptions{})
+		code(t, err, rule.CodeConflict, "a move by which C holds for acme/pay-api in a scope only")
+		expect("a move", run(move, catalog.ImportOptions{Permission: rule.Permission{AllowWeakening: true, Reason: "agreed"}}),
 			"create second +B", "move second/pay +B parent_id")
 		detail, err := h.NodeDetail(ctx, "default", pay)
 		if err != nil || detail.Ancestors[0].Name != "second" || detail.DefaultScope != "pay" || len(detail.Rules) != 2 {

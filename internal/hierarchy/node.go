@@ -1,6 +1,7 @@
 package hierarchy
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"slices"
@@ -10,7 +11,9 @@ import (
 	"tenet/internal/corpus"
 	"tenet/internal/federation"
 	"tenet/internal/rule"
+	"tenet/internal/store"
 	"tenet/internal/subject"
+	"tenet/internal/wire"
 )
 
 // NodeInput is a federation node as its author writes it. On an update, absent fields stay as they are; an empty parent is none.
@@ -21,9 +24,19 @@ type NodeInput struct {
 	Description  *string
 	DefaultScope *string
 	Repositories *[]string
+	// OwnRulesOnly ends the guarded rules that no node has, at the node and below it. To set it needs the permission.
+	OwnRulesOnly *bool
+	rule.Permission
 }
 
-func (in *NodeInput) apply(n *rule.Node) {
+func (in *NodeInput) check() error {
+	var p rule.Problems
+	in.Permission.Check(&p, "rules may end somewhere")
+	return p.Err("the node is invalid")
+}
+
+// apply writes the input into n. The error is a conflict if the node is to have only its own rules without permission.
+func (in *NodeInput) apply(n *rule.Node, e *edit) error {
 	rule.Set(&n.Name, in.Name)
 	rule.Set(&n.Level, in.Level)
 	rule.Set(&n.Description, in.Description)
@@ -35,23 +48,57 @@ func (in *NodeInput) apply(n *rule.Node) {
 		parent := *in.ParentID
 		n.ParentID = &parent
 	}
+	if in.OwnRulesOnly != nil && *in.OwnRulesOnly != n.OwnRulesOnly {
+		if n.OwnRulesOnly = *in.OwnRulesOnly; n.OwnRulesOnly {
+			if !e.preview {
+				if err := in.Refuse("with own_rules_only, the CRITICAL and HIGH rules that no node has do not hold at %s and below it, nor do those made later", n.Name); err != nil {
+					return err
+				}
+			}
+			n.OwnRulesReason = cmp.Or(in.Reason, "none yet")
+			n.OwnRulesSince, n.OwnRulesBy = &e.At, e.By
+		}
+	}
+	n.Normalize()
+	return nil
 }
 
-// edit is a change of the federation inside its transaction.
+// state is the rules of a view with a tree of nodes.
+type state struct {
+	view *corpus.View
+	tree *federation.Tree
+}
+
+// Federation implements [federation.Source].
+func (s state) Federation() *federation.Tree { return s.tree }
+
+// Rule implements [federation.Source].
+func (s state) Rule(id string) (*rule.Rule, bool) { return s.view.Rule(id) }
+
+// Guarded implements [federation.Source].
+func (s state) Guarded() iter.Seq[*rule.Rule] { return s.view.Guarded() }
+
+// Rules implements [federation.Corpus].
+func (s state) Rules() iter.Seq[*rule.Rule] { return rulesOf(s.view) }
+
+func rulesOf(v *corpus.View) iter.Seq[*rule.Rule] {
+	return func(yield func(*rule.Rule) bool) {
+		for e := range v.All() {
+			if !yield(e.Rule) {
+				return
+			}
+		}
+	}
+}
+
+// edit is a change of the federation inside its transaction. Its state has the rules from before the change, and the tree with what the
+// change has done so far.
 type edit struct {
 	*change.Change
-	view *corpus.View     // before the change
-	tree *federation.Tree // with what the change has done so far
+	state
+	// preview is true if the change is undone, and only its effects are of interest.
+	preview bool
 }
-
-// Federation returns the tree with what the change has done so far.
-func (e *edit) Federation() *federation.Tree { return e.tree }
-
-// Rule finds a rule by its id.
-func (e *edit) Rule(id string) (*rule.Rule, bool) { return e.view.Rule(id) }
-
-// Guarded lists the rules that the weakening guard protects.
-func (e *edit) Guarded() iter.Seq[*rule.Rule] { return e.view.Guarded() }
 
 // change runs fn on the exact state of a project's federation.
 func (h *Hierarchy) change(ctx context.Context, projectID string, fn func(*edit) error) error {
@@ -64,7 +111,7 @@ func (h *Hierarchy) change(ctx context.Context, projectID string, fn func(*edit)
 		if err != nil {
 			return err
 		}
-		return fn(&edit{Change: ch, view: before, tree: before.Federation()})
+		return fn(&edit{Change: ch, state: state{before, before.Federation()}})
 	})
 }
 
@@ -97,74 +144,107 @@ func checkNode(t *federation.Tree, n *rule.Node) error {
 }
 
 // CreateNode makes a federation node: invalid if it may not be below its parent, conflict if a node of its level has its
-// repositories already.
-func (h *Hierarchy) CreateNode(ctx context.Context, projectID string, in NodeInput) (rule.Node, error) {
-	var n rule.Node
-	err := h.change(ctx, projectID, func(e *edit) error {
-		n = rule.Node{ID: audit.NewID(), ProjectID: projectID, CreatedAt: e.At, CreatedBy: e.By, UpdatedAt: e.At, UpdatedBy: e.By}
-		in.apply(&n)
-		n.Normalize()
-		if err := checkNode(e.tree, &n); err != nil {
-			return err
-		}
-		if err := e.Tx.Federation.InsertNodes(ctx, projectID, e.Version, []rule.Node{n}); err != nil {
-			return err
-		}
-		return e.note(ctx, "node created", map[string]any{"node": n})
-	})
-	return n, err
+// repositories already, or if guarded rules would end for its repositories without permission.
+func (h *Hierarchy) CreateNode(ctx context.Context, projectID string, in NodeInput) (wire.ChangedNode, error) {
+	return h.putNode(ctx, projectID, in, func(e *edit) (wire.ChangedNode, error) { return e.createNode(ctx, in) })
 }
 
 // UpdateNode changes a federation node; with another parent it moves, with all nodes below it. Conflict if it would be below
-// itself, invalid if its level would not be between those of its parent and its children. An update that changes nothing
-// leaves no trace.
-func (h *Hierarchy) UpdateNode(ctx context.Context, projectID, id string, in NodeInput) (rule.Node, error) {
-	var n rule.Node
-	err := h.change(ctx, projectID, func(e *edit) error {
-		before, err := e.node(id)
-		if err != nil {
-			return err
-		}
-		n = *before.Node
-		in.apply(&n)
-		n.Normalize()
-		if err := checkNode(e.tree, &n); err != nil {
-			return err
-		}
-		changed := rule.NodeDiff(*before.Node, n)
-		if len(changed) == 0 {
-			return change.ErrUndo
-		}
-		n.UpdatedAt, n.UpdatedBy = e.At, e.By
-		if err := e.Tx.Federation.UpdateNode(ctx, projectID, e.Version, n); err != nil {
-			return err
-		}
-		return e.note(ctx, "node changed", map[string]any{"node": n, "changed": changed})
+// itself, or if guarded rules would end somewhere without permission; invalid if its level would not be between those of its parent and
+// its children. An update that changes nothing leaves no trace.
+func (h *Hierarchy) UpdateNode(ctx context.Context, projectID, id string, in NodeInput) (wire.ChangedNode, error) {
+	return h.putNode(ctx, projectID, in, func(e *edit) (wire.ChangedNode, error) { return e.updateNode(ctx, id, in) })
+}
+
+func (h *Hierarchy) putNode(ctx context.Context, projectID string, in NodeInput, put func(*edit) (wire.ChangedNode, error)) (n wire.ChangedNode, err error) {
+	if err := in.check(); err != nil {
+		return n, err
+	}
+	err = h.change(ctx, projectID, func(e *edit) (err error) {
+		n, err = put(e)
+		return err
 	})
 	return n, err
 }
 
-// DeleteNode removes a federation node; conflict if it has nodes below it or rules attached.
-func (h *Hierarchy) DeleteNode(ctx context.Context, projectID, id string) error {
+func (e *edit) createNode(ctx context.Context, in NodeInput) (made wire.ChangedNode, err error) {
+	n := rule.Node{ID: audit.NewID(), ProjectID: e.Project.ID, CreatedAt: e.At, CreatedBy: e.By, UpdatedAt: e.At, UpdatedBy: e.By}
+	if err := in.apply(&n, e); err != nil {
+		return made, err
+	}
+	if err := checkNode(e.tree, &n); err != nil {
+		return made, err
+	}
+	silenced, err := e.put(in.Permission, store.NodeState{Node: n})
+	if err != nil {
+		return made, err
+	}
+	if err := e.Tx.Federation.InsertNodes(ctx, e.Project.ID, e.Version, []rule.Node{n}); err != nil {
+		return made, err
+	}
+	return changedNode(n, silenced), e.note(ctx, "node created", in.Permission, silenced, map[string]any{"node": n})
+}
+
+func (e *edit) updateNode(ctx context.Context, id string, in NodeInput) (made wire.ChangedNode, err error) {
+	before, err := e.node(id)
+	if err != nil {
+		return made, err
+	}
+	n := *before.Node
+	if err := in.apply(&n, e); err != nil {
+		return made, err
+	}
+	if err := checkNode(e.tree, &n); err != nil {
+		return made, err
+	}
+	changed := rule.NodeDiff(*before.Node, n)
+	if made.Node = n; len(changed) == 0 {
+		return made, change.ErrUndo
+	}
+	n.UpdatedAt, n.UpdatedBy = e.At, e.By
+	silenced, err := e.put(in.Permission, store.NodeState{Node: n})
+	if err != nil {
+		return made, err
+	}
+	if err := e.Tx.Federation.UpdateNode(ctx, e.Project.ID, e.Version, n); err != nil {
+		return made, err
+	}
+	return changedNode(n, silenced), e.note(ctx, "node changed", in.Permission, silenced, map[string]any{"node": n, "changed": changed})
+}
+
+func changedNode(n rule.Node, silenced *rule.Silenced) wire.ChangedNode {
+	return wire.ChangedNode{Node: n, Effect: wire.EffectOf(silenced)}
+}
+
+// DeleteNode removes a federation node; conflict if it has nodes below it or rules attached, or if guarded rules would end for its
+// repositories without permission.
+func (h *Hierarchy) DeleteNode(ctx context.Context, projectID, id string, permission rule.Permission) error {
+	if err := checkPermission(&permission); err != nil {
+		return err
+	}
 	return h.change(ctx, projectID, func(e *edit) error {
-		n, err := e.node(id)
-		if err != nil {
-			return err
-		}
-		if below := len(e.tree.Children(n.ID)); below > 0 {
-			return rule.Errorf(rule.CodeConflict, "%d nodes stand below %s; move or delete them first", below, n.Name)
-		}
-		if len(n.Attached) > 0 {
-			return rule.Errorf(rule.CodeConflict, "%d rules are attached to %s; remove them first", len(n.Attached), n.Name)
-		}
-		if err := e.Tx.Federation.RemoveNode(ctx, projectID, e.Version, n.ID); err != nil {
-			return err
-		}
-		return e.note(ctx, "node deleted", map[string]any{"node": *n.Node})
+		_, err := e.deleteNode(ctx, id, permission)
+		return err
 	})
 }
 
-func (e *edit) note(ctx context.Context, action string, body map[string]any) error {
-	body["action"] = action
-	return e.Note(ctx, audit.KindFederation, body)
+func (e *edit) deleteNode(ctx context.Context, id string, permission rule.Permission) (*rule.Silenced, error) {
+	n, err := e.node(id)
+	if err != nil {
+		return nil, err
+	}
+	if below := len(e.tree.Children(n.ID)); below > 0 {
+		return nil, rule.Errorf(rule.CodeConflict, "%d nodes stand below %s; move or delete them first", below, n.Name)
+	}
+	if len(n.Attached) > 0 {
+		return nil, rule.Errorf(rule.CodeConflict, "%d rules are attached to %s; remove them first", len(n.Attached), n.Name)
+	}
+	silenced, err := e.put(permission, store.NodeState{Node: *n.Node, Removed: true})
+	if err != nil {
+		return nil, err
+	}
+	if err := e.Tx.Federation.RemoveNode(ctx, e.Project.ID, e.Version, n.ID); err != nil {
+		return nil, err
+	}
+	return silenced, e.note(ctx, "node deleted", permission, silenced, map[string]any{"node": *n.Node})
 }

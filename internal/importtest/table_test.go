@@ -74,7 +74,7 @@ var table = map[string]row{
 	"/packs":              {layer: block, imports: []string{"rule"}, tests: []string{"catalog", "evaluate"}},
 
 	"agent":   {layer: capability, imports: []string{"audit", "auth", "charset", "lint", "llm", "redact", "rule", "subject"}},
-	"catalog": {layer: capability, imports: []string{"audit", "auth", "change", "check", "corpus", "rule", "store", "subject"}},
+	"catalog": {layer: capability, imports: []string{"audit", "auth", "change", "check", "corpus", "lint", "rule", "store", "subject"}},
 	"conflict": {
 		layer:   capability,
 		imports: []string{"audit", "auth", "conflict/contradict", "corpus", "job", "llm", "redact", "rule", "store"},
@@ -93,7 +93,7 @@ var table = map[string]row{
 	"health":    {layer: capability, imports: []string{"audit", "auth", "corpus", "job", "lint", "rule", "store"}},
 	"hierarchy": {layer: capability, imports: []string{"audit", "auth", "change", "corpus", "federation", "rule", "store", "subject", "wire"}, tests: []string{"catalog"}},
 	"ingest":    {layer: capability, imports: []string{"auth", "job", "rule", "signature", "store"}},
-	"modeleval": {layer: capability, imports: []string{"rule", "subject"}},
+	"modeleval": {layer: capability, imports: []string{"rule", "subject", "wire"}},
 	"queue":     {layer: capability, imports: []string{"audit", "auth", "rule", "store", "text"}},
 	"release":   {layer: capability, imports: []string{"audit", "auth", "corpus", "federation", "job", "rule", "store"}, tests: []string{"catalog"}},
 	"sandbox": {
@@ -116,10 +116,12 @@ var table = map[string]row{
 	"api/rest": {layer: surface, imports: []string{"audit", "auth", "metric", "rule", "store", "text"}},
 	"client":   {layer: surface, tests: []string{"api", "app"}},
 	"console": {
-		layer: surface, imports: []string{"auth", "client", "rule", "store"},
+		layer: surface, imports: []string{"auth", "client", "console/patch", "rule", "store"},
 		tests: []string{"app", "config", "console/browsertest"},
 	},
-	"mcp": {layer: surface, imports: []string{"client", "rule", "/packs"}, tests: []string{"app", "config"}},
+	"console/patch":    {layer: block, imports: []string{"console/wordmark", "diff"}},
+	"console/wordmark": {layer: block},
+	"mcp":              {layer: surface, imports: []string{"client", "rule", "/packs"}, tests: []string{"app", "config"}},
 
 	"app": {
 		layer: wiring,
@@ -167,6 +169,7 @@ var homes = map[string][]string{
 	"code.dny.dev/ssrf":                   {"webhook"},
 	"database/sql":                        {"store/sqlstore", "store/pgtest"},
 	"github.com/a-h/templ":                {"console"},
+	"github.com/alecthomas/chroma":        {"console/patch"},
 	"github.com/alecthomas/kong":          {"cli"},
 	"github.com/alexedwards/scs":          {"console"},
 	"github.com/chromedp":                 {"console/browsertest"},

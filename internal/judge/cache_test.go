@@ -520,3 +520,44 @@ func TestADenialThatTakesTheRestFallsWithIt(t *testing.T) {
 		}
 	}
 }
+
+// onServer is a model on a server of its own.
+type onServer struct {
+	*llmtest.Fake
+
+	server string
+}
+
+func (m onServer) Server() string { return m.server }
+
+// TestWhatAServerSaidIsNotTakenForAnother has a server that allows everything, and then an honest one under the same model name.
+func TestWhatAServerSaidIsNotTakenForAnother(t *testing.T) {
+	cache := cacheOn(t, database(t))
+	in := subject.Input{Diff: hunks(2, map[int]string{1: "forbidden()"})}
+	rules := newRules(1)
+	decide := func(m llm.Model) judge.Result {
+		t.Helper()
+		return judge.New(judge.Config{Model: m, Cache: cache}).Decide(t.Context(), build(t, in), rules)
+	}
+	lenient := onServer{judgetest.Model(allowAll), "http://127.0.0.1:9/v1"}
+	if v := decide(lenient).Verdicts[0]; v.Verdict != rule.Allow {
+		t.Fatalf("the first server: %+v", v)
+	}
+	for _, other := range []llm.Model{onServer{judgetest.Model(strict), "http://127.0.0.1:8/v1"}, judgetest.Model(strict)} {
+		if v := decide(other).Verdicts[0]; v.Verdict != rule.Deny || v.DecidedBy != rule.ByModel {
+			t.Errorf("another server: %+v", v)
+		}
+	}
+	again := decide(lenient)
+	if v := again.Verdicts[0]; v.Verdict != rule.Allow || v.DecidedBy != rule.ByCache {
+		t.Errorf("the first server again: %+v", v)
+	}
+	replayed := judge.Replay(t.Context(), build(t, in), rules, again.Calls, again.Reused)
+	if v := replayed.Verdicts[0]; v.Verdict != rule.Allow || v.DecidedBy != rule.ByCache {
+		t.Errorf("replayed: %+v", v)
+	}
+	if v := judge.New(judge.Config{Model: lenient, Confirm: onServer{judgetest.Model(strict), "http://127.0.0.1:8/v1"}, Cache: cache}).
+		Decide(t.Context(), build(t, in), rules).Verdicts[0]; v.DecidedBy != rule.ByModel {
+		t.Errorf("with another server that confirms: %+v", v)
+	}
+}

@@ -79,6 +79,18 @@ func TestHashesOfStoredDataStay(t *testing.T) {
 	if !slices.Equal(keys.units, units) {
 		t.Errorf("the hashes of the units are %q, want %q", keys.units, units)
 	}
+	triage := New(Config{}).newTriage(s, []*rule.Rule{r}, triagePlan{bytes: 400, parts: 8, batch: 150, calls: 128, model: "m:1,n:2"}, 0)
+	for name, hash := range map[string][2]string{
+		"the batch of triage": {triage.cacheKeys().rules[0], "AZ0WrBMAQSZ-tzEWip29Bo8zabMb2CoMS6Dl08NH67c"},
+		"the whole of triage": {triage.cacheKeys().whole, "fjkR9nq6Qpvj8gtF2tHCG6VVT2NCRPefVnVPXu6_2eo"},
+	} {
+		if hash[0] != hash[1] {
+			t.Errorf("the hash of %s is %s, want %s", name, hash[0], hash[1])
+		}
+	}
+	if entry := llm.JSON(storedTriage{7, []int{1, 5}}); entry != `{"of":7,"named":[1,5]}` {
+		t.Errorf("an answer of triage is stored as %s", entry)
+	}
 	entry := llm.JSON(storedVerdict{
 		Verdict: "DENY", Reasoning: "r <b>", Issue: "i", Fix: "f", Quotes: []quote{{"q", "f"}}, Absence: "a", Passes: 2, Agreed: 1,
 	})

@@ -82,6 +82,8 @@ type Judge struct {
 	slots    chan struct{}
 	running  inFlight[Result]
 	triages  inFlight[Triaged]
+	// servers is the hash of the servers of the models; empty if they are the vendors' own.
+	servers string
 	// secret makes fences and controls that nobody outside this process can know; see nonceOf.
 	secret [32]byte
 }
@@ -91,6 +93,9 @@ func New(cfg Config) *Judge {
 	cfg = cfg.withDefaults()
 	j := &Judge{cfg: cfg, redactor: redact.New(), slots: make(chan struct{}, cfg.Concurrency)}
 	_, _ = rand.Read(j.secret[:]) // never fails: crypto/rand ends the program instead
+	if model, confirm := serverOf(cfg.Model), serverOf(cfg.Confirm); model+confirm != "" {
+		j.servers = hashed(model, confirm)
+	}
 	return j
 }
 

@@ -33,14 +33,40 @@ func (j *Judge) lookUp(ctx context.Context, rules []*rule.Rule, k *cacheKeys) lo
 	if j.cfg.Cache == nil {
 		return func(string, string, string) (string, bool) { return "", false }
 	}
-	return j.cfg.Cache.lookUp(ctx, rules, k)
+	placed := &cacheKeys{whole: j.placed(k.whole), units: make([]string, len(k.units)), rules: k.rules}
+	for i, unit := range k.units {
+		placed.units[i] = j.placed(unit)
+	}
+	find := j.cfg.Cache.lookUp(ctx, rules, placed)
+	return func(project, unit, rule string) (string, bool) { return find(project, j.placed(unit), rule) }
+}
+
+// placed returns the key under which the cache stores a unit. Servers of their own answer under any model's name, so the cache keeps
+// apart what they said. Records have the key of the unit itself.
+func (j *Judge) placed(unit string) string {
+	if j.servers == "" {
+		return unit
+	}
+	return hashed(j.servers, unit)
+}
+
+// serverOf returns the server of a model; empty without a model.
+func serverOf(m llm.Model) string {
+	if m == nil {
+		return ""
+	}
+	return llm.ServerOf(m)
 }
 
 // store implements source.
 func (j *Judge) store(list []store.Verdict) {
-	if j.cfg.Cache != nil {
-		j.cfg.Cache.put(list)
+	if j.cfg.Cache == nil {
+		return
 	}
+	for i := range list {
+		list[i].Unit = j.placed(list[i].Unit)
+	}
+	j.cfg.Cache.put(list)
 }
 
 // answer implements source: it asks the model under the concurrency limit and the timeout. It returns when the context ends

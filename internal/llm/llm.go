@@ -17,6 +17,15 @@ type Model interface {
 	Complete(ctx context.Context, req Request) (Response, error)
 }
 
+// ServerOf returns the address of the server on which a model runs; empty for a model on its vendor's own, and for one that has no
+// method Server to return it. Two models with equal ids on different servers are not the same model.
+func ServerOf(m Model) string {
+	if on, ok := m.(interface{ Server() string }); ok {
+		return on.Server()
+	}
+	return ""
+}
+
 // Request is one prompt. The stable parts come first so that providers can cache them.
 type Request struct {
 	// System is the stable instruction text.

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"tenet/internal/rule"
+	"tenet/internal/wire"
 )
 
 // Alpha is how improbable a drop must be as a whim of chance to count as one.
@@ -13,9 +14,13 @@ const Alpha = 0.05
 type Comparison struct {
 	// Shared counts the cases that both runs have, with the same content. Other cases are not compared.
 	Shared int `json:"shared"`
-	// Correct compares what is right; safe compares what is no false ALLOW.
+	// Correct compares what is right; safe compares what is no false ALLOW; triage compares which broken rules triage has not ruled
+	// out, on the cases for which both runs measured it.
 	Correct Change `json:"correct"`
 	Safe    Change `json:"safe"`
+	Triage  Change `json:"triage"`
+	// Triaged counts those cases.
+	Triaged int `json:"triaged"`
 }
 
 // Change counts the cases in which something was the case before and is now.
@@ -33,8 +38,11 @@ type Change struct {
 // Dropped reports whether the change is a drop that chance hardly explains.
 func (c Change) Dropped() bool { return c.Lost > c.Gained && c.P < Alpha }
 
-// Dropped reports whether the run is significantly worse: fewer right verdicts, or more false ALLOWs.
-func (c *Comparison) Dropped() bool { return c.Correct.Dropped() || c.Safe.Dropped() }
+// Dropped reports whether the run is significantly worse: fewer right verdicts, more false ALLOWs, or more broken
+// rules that triage has ruled out.
+func (c *Comparison) Dropped() bool {
+	return c.Correct.Dropped() || c.Safe.Dropped() || c.Triage.Dropped()
+}
 
 // Compare compares a run with an older one. It fails with an error of code invalid if they have no case in common.
 //
@@ -56,10 +64,15 @@ func Compare(before, after *Report) (*Comparison, error) {
 		c.Shared++
 		c.Correct.count(was.Verdicts[0] == was.Expected, now.Verdicts[0] == now.Expected)
 		c.Safe.count(was.safe(), now.safe())
+		if was.Triage != "" && now.Triage != "" {
+			c.Triaged++
+			c.Triage.count(was.Triage != wire.TriageRuledOut, now.Triage != wire.TriageRuledOut)
+		}
 	}
 	if c.Shared == 0 {
 		return nil, rule.Errorf(rule.CodeInvalid, "the two reports have no case in common, so they cannot be compared")
 	}
+	c.Triage.P = atLeast(c.Triage.Lost, c.Triage.Gained)
 	c.Correct.P, c.Safe.P = atLeast(c.Correct.Lost, c.Correct.Gained), atLeast(c.Safe.Lost, c.Safe.Gained)
 	return &c, nil
 }

@@ -50,6 +50,9 @@ func (r *Report) WriteMarkdown(w io.Writer, c *Comparison, long bool) error {
 	if r.USD != nil {
 		fmt.Fprintf(&b, "The tokens cost %.4f USD, %.6f a judgement.\n\n", *r.USD, *r.USD/float64(max(1, r.Judgements)))
 	}
+	if r.Triage != nil {
+		r.Triage.write(&b)
+	}
 	if c != nil {
 		c.write(&b)
 	}
@@ -99,13 +102,15 @@ func table(b *strings.Builder, rows [][]string) {
 
 func (c *Comparison) write(b *strings.Builder) {
 	rows := [][]string{{"compared on " + fmt.Sprint(c.Shared) + " cases", "before", "after", "lost", "gained", "p"}}
-	for _, line := range []struct {
-		name string
-		Change
-	}{{"right", c.Correct}, {"no false ALLOW", c.Safe}} {
+	add := func(name string, line Change) {
 		rows = append(rows, []string{
-			line.name, fmt.Sprint(line.Before), fmt.Sprint(line.After), fmt.Sprint(line.Lost), fmt.Sprint(line.Gained), fmt.Sprintf("%.3f", line.P),
+			name, fmt.Sprint(line.Before), fmt.Sprint(line.After), fmt.Sprint(line.Lost), fmt.Sprint(line.Gained), fmt.Sprintf("%.3f", line.P),
 		})
+	}
+	add("right", c.Correct)
+	add("no false ALLOW", c.Safe)
+	if c.Triaged > 0 {
+		add("not ruled out by triage", c.Triage)
 	}
 	table(b, rows)
 	if c.Dropped() {

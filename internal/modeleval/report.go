@@ -10,6 +10,7 @@ import (
 
 	"tenet/internal/rule"
 	"tenet/internal/text"
+	"tenet/internal/wire"
 )
 
 // ReportVersion is the version of the form of a report.
@@ -28,6 +29,8 @@ type Report struct {
 	USD *float64 `json:"usd,omitempty"`
 	// Sets has the figures of each file of cases, by name.
 	Sets []Set `json:"sets"`
+	// Triage has the figures of triage; nil if it was not measured.
+	Triage *TriageFigures `json:"triage,omitempty"`
 	// Results has every case, by id.
 	Results []Result `json:"results"`
 }
@@ -86,6 +89,8 @@ type Result struct {
 	Verdicts []rule.Verdict `json:"verdicts"`
 	// Reason is that of the first verdict that is not as expected.
 	Reason string `json:"reason,omitempty"`
+	// Triage is the outcome of triage for the rule of the case, which its subject breaks; empty if it was not measured.
+	Triage wire.TriageOutcome `json:"triage,omitempty"`
 }
 
 // maxReason bounds the reason in a result, in bytes.
@@ -170,7 +175,13 @@ func figures(cases []Case, got [][]judgement, members []int) Figures {
 
 // Price notes what the tokens cost at prices in US dollars per million tokens.
 func (r *Report) Price(input, output float64) {
-	r.USD = new((float64(r.Cost.InputTokens)*input + float64(r.Cost.OutputTokens)*output) / 1e6)
+	usd := func(c *rule.Cost) *float64 {
+		return new((float64(c.InputTokens)*input + float64(c.OutputTokens)*output) / 1e6)
+	}
+	r.USD = usd(&r.Cost)
+	if r.Triage != nil {
+		r.Triage.USD = usd(&r.Triage.Cost)
+	}
 }
 
 // share is part of whole, or nil of nothing.

@@ -7,6 +7,7 @@ import (
 
 	"tenet/internal/rule"
 	"tenet/internal/subject"
+	"tenet/internal/wire"
 )
 
 // Decider decides one rule on one subject, as the service would, without remembering earlier verdicts.
@@ -17,15 +18,21 @@ type Decider interface {
 	Prompt() string
 	// Decide always gives a verdict.
 	Decide(ctx context.Context, s *subject.Subject, r *rule.Rule) (rule.RuleVerdict, rule.Cost)
+	// Triage returns for each rule whether it could concern s.
+	Triage(ctx context.Context, s *subject.Subject, rules []*rule.Rule) ([]wire.TriageOutcome, rule.Cost)
 }
 
 // Options tune a run. Zero fields take the defaults.
 type Options struct {
 	// Repeat is how often each case is judged; 0 means once.
 	Repeat int
+	// Others is how many rules of other cases go along with the rule of a case that breaks it when triage is measured; 0 does not
+	// measure it.
+	Others int
 	// Parallel is how many cases are judged at once; 0 means 4.
 	Parallel int
-	// Progress gets the number of verdicts so far and of all after each of them, one call after the other; nil gets none.
+	// Progress gets the number of verdicts and triages so far and of all at the start and after each of them, one call after the
+	// other; nil gets none.
 	Progress func(done, all int)
 	// Now is the clock that latencies are taken by; nil means time.Now.
 	Now func() time.Time
@@ -54,38 +61,55 @@ func Run(ctx context.Context, d Decider, cases []Case, o Options) (*Report, erro
 	for i := range got {
 		got[i] = make([]judgement, o.Repeat)
 	}
+	triaged := newTriages(cases, o.Others)
+	all := len(cases)*o.Repeat + len(triaged)
+	if o.Progress != nil {
+		o.Progress(0, all)
+	}
 	type place struct{ i, n int }
 	next := make(chan place)
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	done := 0
-	for range min(o.Parallel, max(1, len(cases)*o.Repeat)) {
+	for range min(o.Parallel, max(1, all)) {
 		wg.Go(func() {
 			for p := range next {
-				got[p.i][p.n] = judge(ctx, d, &cases[p.i], o.Now)
+				if p.n < 0 {
+					triaged[p.i].run(ctx, d)
+				} else {
+					got[p.i][p.n] = judge(ctx, d, &cases[p.i], o.Now)
+				}
 				if o.Progress != nil {
 					mu.Lock()
 					done++
-					o.Progress(done, len(cases)*o.Repeat)
+					o.Progress(done, all)
 					mu.Unlock()
 				}
 			}
 		})
 	}
+	give := func(p place) {
+		select {
+		case next <- p:
+		case <-ctx.Done():
+		}
+	}
 	for n := range o.Repeat {
 		for i := range cases {
-			select {
-			case next <- place{i, n}:
-			case <-ctx.Done():
-			}
+			give(place{i, n})
 		}
+	}
+	for i := range triaged {
+		give(place{i, -1})
 	}
 	close(next)
 	wg.Wait()
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return measure(d, cases, got), nil
+	report := measure(d, cases, got)
+	report.takeTriage(triaged, o.Others)
+	return report, nil
 }
 
 func judge(ctx context.Context, d Decider, c *Case, now func() time.Time) judgement {

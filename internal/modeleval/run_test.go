@@ -14,6 +14,7 @@ import (
 	"tenet/internal/modeleval"
 	"tenet/internal/rule"
 	"tenet/internal/subject"
+	"tenet/internal/wire"
 )
 
 // script decides by the id of the rule: the verdicts of its entry in turn, and what takes no verdict is not decided.
@@ -52,6 +53,60 @@ func (s *script) Decide(_ context.Context, _ *subject.Subject, r *rule.Rule) (ru
 		v.Verdict, v.DecidedBy = rule.NeedsConfirmation, rule.ByNone
 	}
 	return v, rule.Cost{Calls: 2, InputTokens: 100, OutputTokens: 10}
+}
+
+// Triage keeps rules that are denied, rules out those that are allowed, and finds nothing out about the others.
+func (s *script) Triage(_ context.Context, _ *subject.Subject, rules []*rule.Rule) ([]wire.TriageOutcome, rule.Cost) {
+	out := make([]wire.TriageOutcome, len(rules))
+	for i, r := range rules {
+		switch s.by[r.ID][0] {
+		case 'D':
+			out[i] = wire.TriageKept
+		case 'A':
+			out[i] = wire.TriageRuledOut
+		}
+	}
+	return out, rule.Cost{Calls: 1, InputTokens: 1000, OutputTokens: 10, TriageCalls: 1}
+}
+
+func TestRecallOfTriage(t *testing.T) {
+	// Expected D D D D A A A; triage says kept, ruled out, open, kept, ruled out, kept, ruled out.
+	s := &script{by: map[string]string{"c0": "D", "c1": "A", "c2": "X", "c3": "D", "c4": "A", "c5": "D", "c6": "A"}}
+	cases := labelled(t, "DDDDAAA")
+	for i := range cases {
+		cases[i].Rule.Statement = fmt.Sprintf("Statement %d.", i)
+	}
+	seen := 0
+	r := run(t, s, cases, modeleval.Options{Others: 5, Progress: func(done, all int) {
+		if seen = done; all != 7+4 {
+			t.Errorf("progress %d of %d", done, all)
+		}
+	}})
+	f := r.Triage
+	if f == nil || f.Violating != 4 || f.Kept != 2 || f.RuledOut != 1 || f.Open != 1 || !near(f.Recall, 0.5) || f.Cost.Calls != 4 || seen != 11 {
+		t.Fatalf("triage %+v, progress %d", f, seen)
+	}
+	if f.OthersRuledOut == nil || *f.OthersRuledOut < 0.3 || *f.OthersRuledOut > 0.6 {
+		t.Errorf("others ruled out %v", *f.OthersRuledOut)
+	}
+	if r.Cost.Calls != 14 || r.Results[1].Triage != wire.TriageRuledOut || r.Results[4].Triage != "" {
+		t.Errorf("cost %+v, results %+v", r.Cost, r.Results)
+	}
+	r.Price(1, 1)
+	var b bytes.Buffer
+	if err := r.WriteMarkdown(&b, nil, false); err != nil || !strings.Contains(b.String(), "| among 5 others | 4         | 2    | 1         | 1    | 50 %") ||
+		!strings.Contains(b.String(), "The tokens of triage cost 0.0040 USD.") {
+		t.Errorf("%v\n%s", err, b.String())
+	}
+	// A run that rules more broken rules out.
+	worse := &script{by: map[string]string{"c0": "A", "c1": "A", "c2": "X", "c3": "D", "c4": "A", "c5": "D", "c6": "A"}}
+	c, err := modeleval.Compare(r, run(t, worse, cases, modeleval.Options{Others: 5}))
+	if err != nil || c.Triaged != 4 || c.Triage.Before != 3 || c.Triage.After != 2 || c.Triage.Lost != 1 || c.Triage.Gained != 0 {
+		t.Errorf("compared %+v, %v", c, err)
+	}
+	if c, err := modeleval.Compare(r, run(t, worse, cases, modeleval.Options{})); err != nil || c.Triaged != 0 {
+		t.Errorf("compared %+v, %v", c, err)
+	}
 }
 
 // labelled makes cases: expected verdicts by id, as letters.
@@ -155,7 +210,7 @@ func TestProgressCountsUpToAll(t *testing.T) {
 			t.Errorf("%d of %d", done, all)
 		}
 	}})
-	if fmt.Sprint(seen) != "[1 2 3 4 5 6]" {
+	if fmt.Sprint(seen) != "[0 1 2 3 4 5 6]" {
 		t.Errorf("told %v", seen)
 	}
 }

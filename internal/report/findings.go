@@ -174,6 +174,9 @@ func account(e *rule.Evaluation) []string {
 	lines := []string{fmt.Sprintf("%s in scope, %d selected, %d judged; %d of %s, %d of %s, %d of %s examined",
 		text.Plural(c.RulesInScope, "rule"), c.RulesSelected, c.RulesJudged, c.FilesExamined, text.Plural(c.FilesTotal, "file"),
 		c.HunksExamined, text.Plural(c.HunksTotal, "hunk"), c.BytesExamined, text.Plural(c.BytesTotal, "byte"))}
+	if c.RulesTriagedOut > 0 {
+		lines = append(lines, fmt.Sprintf("ruled out by triage: %s, which a model found not to concern the subject", text.Plural(c.RulesTriagedOut, "rule")))
+	}
 	lines = append(lines, e.Notices...)
 	if c.RulesCut > 0 {
 		lines = append(lines, fmt.Sprintf("not judged: %s beyond max_rules; raise max_rules to judge more at once", text.Plural(c.RulesCut, "rule")))

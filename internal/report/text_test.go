@@ -71,10 +71,10 @@ func TestWhatIsLeftOutIsTold(t *testing.T) {
 		e.Coverage.Unexamined = append(e.Coverage.Unexamined, rule.Unexamined{Part: "part", Reason: "reason"})
 		e.Overridden = append(e.Overridden, rule.Overridden{RuleID: "x", OverriddenBy: "r"})
 	}
-	e.Coverage.RulesCut = 5
+	e.Coverage.RulesCut, e.Coverage.RulesTriagedOut = 5, 1980
 	got := write(t, report.Text, e, report.Options{})
 	for _, want := range []string{
-		"and 12 more lines", "and 21 more places", "not judged: 5 rules beyond max_rules", "not examined: 10 more parts",
+		"and 12 more lines", "and 21 more places", "not judged: 5 rules beyond max_rules", "ruled out by triage: 1980 rules", "not examined: 10 more parts",
 		"overridden: x by R-1", "overridden: 10 more rules",
 	} {
 		if !strings.Contains(got, want) {

@@ -3,14 +3,40 @@ package rule
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
+
+// Permission is a caller's permission to weaken what the weakening guard protects.
+type Permission struct {
+	AllowWeakening bool
+	Reason         string // needed with AllowWeakening
+}
+
+// Check trims the reason and notes in p what is wrong with the permission. why says what the reason is to explain.
+func (w *Permission) Check(p *Problems, why string) {
+	w.Reason = strings.TrimSpace(w.Reason)
+	if w.AllowWeakening && w.Reason == "" {
+		p.Add("reason", "is missing; say why %s", why)
+	}
+	if len(w.Reason) > MaxRationale {
+		p.Add("reason", "has %d bytes; at most %d are allowed", len(w.Reason), MaxRationale)
+	}
+}
+
+// Refuse returns nil with the permission, and otherwise a conflict that says how the change would weaken something, and how to ask for it.
+func (w Permission) Refuse(format string, args ...any) error {
+	if w.AllowWeakening {
+		return nil
+	}
+	return Errorf(CodeConflict, "%s; if that is meant, say allow_weakening and give a reason", fmt.Sprintf(format, args...))
+}
 
 // Loosens lists, in words, the ways in which r demands less than base, which it would replace; nil without any. It compares how
 // much a violation matters, how binding the rule is, what a broken rule leads to, and where the rule holds. It does not compare
 // statements, nor periods: a rule out of its period replaces nothing.
 func (r *Rule) Loosens(base *Rule) []string {
 	ways := r.Weakens(base)
-	if !scopeCovers(r.Scope, base.Scope) {
+	if !ScopeCovers(r.Scope, base.Scope) {
 		ways = append(ways, "a narrower scope")
 	}
 	if !r.AppliesTo.covers(base.AppliesTo) {
@@ -57,8 +83,8 @@ func (m Modality) strength() int {
 	return 0
 }
 
-// scopeCovers reports whether a rule with scope list a holds wherever one with scope list b does.
-func scopeCovers(a, b []string) bool {
+// ScopeCovers reports whether a rule with scope list a holds wherever one with scope list b does.
+func ScopeCovers(a, b []string) bool {
 	if len(a) == 0 || slices.Contains(a, "*") {
 		return true
 	}

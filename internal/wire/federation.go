@@ -10,6 +10,8 @@ type CreateNode struct {
 	Description  string     `json:"description,omitempty" nullable:"true" doc:"What the node represents."`
 	DefaultScope string     `json:"default_scope,omitempty" nullable:"true" doc:"Scope of the rules attached here that have none of their own." example:"finance/payments"`
 	Repositories []string   `json:"repositories,omitempty" nullable:"true" doc:"Globs of the repositories that the node represents." example:"[\"acme/pay-*\"]"`
+	OwnRulesOnly bool       `json:"own_rules_only,omitempty" doc:"Let only attached rules hold at the node and below it, without the enforced CRITICAL and HIGH rules that no node has; needs allow_weakening and a reason."`
+	WeakeningInput
 }
 
 // ChangeNode is the body that changes a federation node.
@@ -20,14 +22,63 @@ type ChangeNode struct {
 	Description  Optional[string]     `json:"description,omitzero" doc:"What the node represents; null clears it."`
 	DefaultScope Optional[string]     `json:"default_scope,omitzero" doc:"Scope of the rules attached here that have none of their own; null clears it."`
 	Repositories Optional[[]string]   `json:"repositories,omitzero" doc:"Globs of the repositories that the node represents; null clears them."`
+	OwnRulesOnly Optional[bool]       `json:"own_rules_only,omitzero" nullable:"false" doc:"Let only attached rules hold at the node and below it, without the enforced CRITICAL and HIGH rules that no node has; true needs allow_weakening and a reason."`
+	WeakeningInput
 }
 
 // AttachRule is the body that attaches a rule to a node.
 type AttachRule struct {
 	RuleID         string `json:"rule_id" doc:"Id or slug of the rule." example:"SEC-003"`
 	OverrideID     string `json:"override_parent_rule_id,omitempty" nullable:"true" doc:"Id or slug of the rule of an ancestor that this rule replaces."`
-	AllowWeakening bool   `json:"allow_weakening,omitempty" doc:"Let the rule replace a CRITICAL one although it asks less; needs a reason."`
+	AllowWeakening bool   `json:"allow_weakening,omitempty" doc:"Let the rule replace a CRITICAL one although it asks less, and enforced CRITICAL and HIGH rules end where they hold; needs a reason."`
 	Reason         string `json:"reason,omitempty" nullable:"true" doc:"Why; kept in the audit chain."`
+}
+
+// Effect holds the rules that a change of nodes or attachments ends.
+type Effect struct {
+	Silenced *rule.Silenced `json:"silenced,omitempty" doc:"Rules in force that end somewhere by the change; absent without any."`
+	Warnings []string       `json:"warnings,omitempty" nullable:"false" doc:"The same in a sentence."`
+}
+
+// EffectOf returns the effect of a change that ends rules; nil ends none.
+func EffectOf(s *rule.Silenced) Effect {
+	if s == nil {
+		return Effect{}
+	}
+	return Effect{s, []string{s.String()}}
+}
+
+// Attached is an attachment that was made.
+type Attached struct {
+	rule.Attachment
+	Effect
+}
+
+// ChangedNode is a node that was made or changed.
+type ChangedNode struct {
+	rule.Node
+	Effect
+}
+
+// PreviewNodes is the body that asks for the effect of a change of nodes or attachments without making it.
+type PreviewNodes struct {
+	Action     string      `json:"action" enum:"attach,detach,create,change,delete" doc:"What is to be done."`
+	NodeID     string      `json:"node_id,omitempty" doc:"The node; absent for create."`
+	RuleID     string      `json:"rule_id,omitempty" doc:"Id or slug of the rule to attach or detach."`
+	OverrideID string      `json:"override_parent_rule_id,omitempty" doc:"As in the body that attaches a rule."`
+	Node       *ChangeNode `json:"node,omitempty" doc:"Fields of the node to create or change."`
+	WeakeningInput
+}
+
+// WeakeningInput is the permission to weaken what is guarded, in a body.
+type WeakeningInput struct {
+	AllowWeakening bool   `json:"allow_weakening,omitempty" doc:"Let enforced CRITICAL and HIGH rules end where they hold; needs a reason."`
+	Reason         string `json:"reason,omitempty" nullable:"true" doc:"Why; kept in the audit chain."`
+}
+
+// Permission returns the input as a permission.
+func (w WeakeningInput) Permission() rule.Permission {
+	return rule.Permission{AllowWeakening: w.AllowWeakening, Reason: w.Reason}
 }
 
 // RuleBrief is a rule in a list of rules in force.

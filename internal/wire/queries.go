@@ -1,5 +1,7 @@
 package wire
 
+import "tenet/internal/rule"
+
 // PageQuery asks for a page of a list.
 type PageQuery struct {
 	Page     int `query:"page" default:"1" minimum:"1" maximum:"1000000000" doc:"Page, from 1."`
@@ -83,6 +85,18 @@ type ImportQuery struct {
 	Mode   string `query:"mode" enum:"upsert,create" default:"upsert" doc:"upsert updates rules that exist; create refuses them."`
 	Prune  bool   `query:"prune" doc:"Retire the rules of the project that the file does not name; if it has a federation, also delete the nodes and remove the attachments that it does not name."`
 	DryRun bool   `query:"dry_run" doc:"Report the changes without making them."`
+	WeakeningQuery
+}
+
+// WeakeningQuery is the permission to weaken what is guarded, in a query.
+type WeakeningQuery struct {
+	AllowWeakening bool   `query:"allow_weakening" doc:"Let enforced CRITICAL and HIGH rules end where they hold; needs a reason."`
+	Reason         string `query:"reason" doc:"Why; kept in the audit chain."`
+}
+
+// Permission returns the query as a permission.
+func (w WeakeningQuery) Permission() rule.Permission {
+	return rule.Permission{AllowWeakening: w.AllowWeakening, Reason: w.Reason}
 }
 
 // ExportQuery says how rules are exported.

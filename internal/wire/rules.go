@@ -38,15 +38,18 @@ type ReviseRule struct {
 // FileNode is a federation node in a rule file. It is found again by its id, or else by its name below its parent. What is
 // absent takes its default on creation and stays as it is on an update.
 type FileNode struct {
-	ID           string         `json:"id,omitempty" yaml:"id,omitempty" required:"false" doc:"UUID of the node; needed where two nodes below one parent have the same name, and to move a node."`
-	Name         string         `json:"name" yaml:"name" doc:"Node name." example:"payments"`
-	Level        rule.Level     `json:"level,omitempty" yaml:"level,omitempty" required:"false" doc:"organization, team or project; by default the level below the parent's."`
-	Description  *string        `json:"description,omitempty" yaml:"description,omitempty" required:"false" doc:"What the node represents."`
-	DefaultScope *string        `json:"default_scope,omitempty" yaml:"default_scope,omitempty" required:"false" doc:"Scope of the rules attached here that have none of their own."`
-	Repositories []string       `json:"repositories,omitempty" yaml:"repositories,omitempty" required:"false" doc:"Globs of the repositories that the node represents."`
-	Rules        []string       `json:"rules,omitempty" yaml:"rules,omitempty" required:"false" doc:"Rules attached here, by slug or id."`
-	Overrides    []FileOverride `json:"overrides,omitempty" yaml:"overrides,omitempty" required:"false" doc:"Rules attached here in place of rules of ancestors."`
-	Children     []FileNode     `json:"children,omitempty" yaml:"children,omitempty" required:"false" doc:"Nodes below."`
+	ID           string     `json:"id,omitempty" yaml:"id,omitempty" required:"false" doc:"UUID of the node; needed where two nodes below one parent have the same name, and to move a node."`
+	Name         string     `json:"name" yaml:"name" doc:"Node name." example:"payments"`
+	Level        rule.Level `json:"level,omitempty" yaml:"level,omitempty" required:"false" doc:"organization, team or project; by default the level below the parent's."`
+	Description  *string    `json:"description,omitempty" yaml:"description,omitempty" required:"false" doc:"What the node represents."`
+	DefaultScope *string    `json:"default_scope,omitempty" yaml:"default_scope,omitempty" required:"false" doc:"Scope of the rules attached here that have none of their own."`
+	Repositories []string   `json:"repositories,omitempty" yaml:"repositories,omitempty" required:"false" doc:"Globs of the repositories that the node represents."`
+	// OwnRulesOnly is nil if the file does not say.
+	OwnRulesOnly   *bool          `json:"own_rules_only,omitempty" yaml:"own_rules_only,omitempty" required:"false" doc:"Let only attached rules hold at the node and below it, without the enforced CRITICAL and HIGH rules that no node has; needs own_rules_reason."`
+	OwnRulesReason string         `json:"own_rules_reason,omitempty" yaml:"own_rules_reason,omitempty" required:"false" doc:"Why only attached rules hold."`
+	Rules          []string       `json:"rules,omitempty" yaml:"rules,omitempty" required:"false" doc:"Rules attached here, by slug or id."`
+	Overrides      []FileOverride `json:"overrides,omitempty" yaml:"overrides,omitempty" required:"false" doc:"Rules attached here in place of rules of ancestors."`
+	Children       []FileNode     `json:"children,omitempty" yaml:"children,omitempty" required:"false" doc:"Nodes below."`
 }
 
 // FileOverride is a rule attached in place of an ancestor's.

@@ -18,11 +18,11 @@ var reading = words(`check submit ask author replay feedback serve mcp search sc
 	waivers/list policy/show rules/list rules/get rules/export rules/plan rules/lint rules/health rules/conflicts nodes/tree nodes/get nodes/effective nodes/diff
 	documents/list documents/get documents/search documents/upload documents/extract candidates/list candidates/show candidates/scans conflicts/list conflicts/scan
 	cases/list cases/generate snapshots/create snapshots/list snapshots/diff snapshots/simulate snapshots/check snapshots/history snapshots/verify alerts/list alerts/show
-	webhooks/list webhooks/test webhooks/deliveries audit/verify keys/list cache/stats jobs/list jobs/get
-	hook/claude-code hook/cursor hook/codex hook/gemini hook/copilot hook/windsurf hook/git hook/pre-commit hook/status hook/test hook/transaction`)
+	evaluations/list evaluations/show webhooks/list webhooks/test webhooks/deliveries audit/verify keys/list cache/stats jobs/list jobs/get
+	hook/claude-code hook/cursor hook/codex hook/gemini hook/copilot hook/windsurf hook/git hook/pre-commit hook/status hook/test hook/reference-transaction`)
 
 // groups are the commands of Tenet that have commands of their own.
-var groups = words(`waivers policy rules nodes documents candidates conflicts cases snapshots alerts webhooks audit keys cache jobs hook`)
+var groups = words(`waivers policy rules nodes documents candidates conflicts cases snapshots alerts webhooks audit keys cache jobs hook evaluations`)
 
 // Reads reports whether a command of Tenet, such as "rules list", takes nothing out of the wall. All others ask.
 func Reads(command string) bool {

@@ -29,6 +29,9 @@ func newChain(models []Model, log *slog.Logger) *chain {
 // ID returns the ids of all models in their order, whichever answers.
 func (c *chain) ID() string { return c.id }
 
+// Server returns the address of the first model's server, as [llm.ServerOf] does. Answers of the others are stored nowhere.
+func (c *chain) Server() string { return llm.ServerOf(c.models[0]) }
+
 // Complete asks the next model where one is unavailable. An answer that came and is unusable is an error at once: the
 // caller knows better what to do about it. A model that is not the last has no more than its share of the time left, so
 // that one that hangs leaves time for the others. Tokens that a refusal has cost are counted in.

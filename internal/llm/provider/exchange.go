@@ -53,6 +53,14 @@ func newLink(who identity, base *url.URL, key string, authorise func(http.Header
 // ID returns provider:model.
 func (l *link) ID() string { return l.id() }
 
+// Server returns the address of the server; empty for the vendor's own.
+func (l *link) Server() string {
+	if at := l.base.String(); at != places[l.vendor].address {
+		return at
+	}
+	return ""
+}
+
 // reply is a server's answer.
 type reply struct {
 	status int

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"tenet/internal/llm"
 	"tenet/internal/llm/provider"
 	"tenet/internal/rule"
 )
@@ -82,6 +83,28 @@ func TestNewEmbedderRefusesWhatCannotWork(t *testing.T) {
 	} {
 		if _, err := provider.NewEmbedder(spec, env(), provider.Options{}); rule.CodeOf(err) != rule.CodeInvalid || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want an invalid error with %q", spec, err, want)
+		}
+	}
+}
+
+func TestServerOf(t *testing.T) {
+	for _, c := range []struct {
+		spec, base, want string
+	}{
+		{"openai:m", "", ""},
+		{"openai:m", "https://api.openai.com/v1/", ""},
+		{"openai:m", "http://127.0.0.1:9/v1", "http://127.0.0.1:9/v1"},
+		{"openai:m,anthropic:n", "http://127.0.0.1:9/v1", "http://127.0.0.1:9/v1"},
+		{"anthropic:n,openai:m", "http://127.0.0.1:9/v1", ""},
+		{"ollama:m", "", ""},
+	} {
+		env := map[string]string{"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k", "OPENAI_BASE_URL": c.base}
+		m, err := provider.New(c.spec, func(name string) string { return env[name] }, provider.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := llm.ServerOf(m); got != c.want {
+			t.Errorf("%s at %q is on %q, want %q", c.spec, c.base, got, c.want)
 		}
 	}
 }
