@@ -116,7 +116,7 @@ var table = map[string]row{
 	"api/rest": {layer: surface, imports: []string{"audit", "auth", "metric", "rule", "store", "text"}},
 	"client":   {layer: surface, tests: []string{"api", "app"}},
 	"console": {
-		layer: surface, imports: []string{"auth", "client", "console/patch", "rule", "store"},
+		layer: surface, imports: []string{"auth", "client", "console/patch", "console/wordmark", "rule", "store"},
 		tests: []string{"app", "config", "console/browsertest"},
 	},
 	"console/patch":    {layer: block, imports: []string{"console/wordmark", "diff"}},
