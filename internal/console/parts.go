@@ -32,7 +32,7 @@ func (p *page) shownProject() string {
 }
 
 // entryAddress is where an entry of the navigation leads. The queue is over all projects.
-func (p *page) entryAddress(name string) string {
+func entryAddress(p *page, name string) string {
 	if name == "queue" {
 		return "/queue"
 	}

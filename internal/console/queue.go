@@ -46,7 +46,7 @@ type queue struct {
 }
 
 // queuePlace is the project that the queue is asked for: one, or all that the person may see.
-func (p *page) queuePlace() string {
+func queuePlace(p *page) string {
 	if p.who.ProjectID != store.AllProjects {
 		return p.who.ProjectID
 	}
@@ -69,7 +69,7 @@ func queueList(p *page) error {
 		}
 	}
 	var err error
-	v.Queue, err = client.Get(p.ctx, p.api.InProject(p.queuePlace()), o)
+	v.Queue, err = client.Get(p.ctx, p.api.InProject(queuePlace(p)), o)
 	if v.problem, err = refusedFilter(err); err != nil {
 		return err
 	}
@@ -134,12 +134,12 @@ func decideQueue(p *page) error {
 			return p.redirect(back)
 		}
 		out, err = client.Call(p.ctx, p.api, op.DecideQueue, wire.DecideQueue{Items: items, Action: wire.QueueAction(do), Reason: reason})
-		p.keepUndo(out)
+		keepUndo(p, out)
 	}
 	if err != nil {
 		return err
 	}
-	p.sayDecided(out)
+	sayDecided(p, out)
 	return p.redirect(back)
 }
 
@@ -166,7 +166,7 @@ func readMark(mark *wire.MarkQueue, do string, form url.Values) error {
 }
 
 // keepUndo keeps the decisions that can be taken back in place of those kept before.
-func (p *page) keepUndo(out wire.QueueDecided) {
+func keepUndo(p *page, out wire.QueueDecided) {
 	var kept undo
 	for _, r := range out.Results {
 		if r.Undo {
@@ -181,7 +181,7 @@ func (p *page) keepUndo(out wire.QueueDecided) {
 }
 
 // sayDecided says on the next page what has become of decisions.
-func (p *page) sayDecided(out wire.QueueDecided) {
+func sayDecided(p *page, out wire.QueueDecided) {
 	said := fmt.Sprintf("%d done.", out.Done)
 	if out.Failed == 0 {
 		p.say(said)
@@ -215,7 +215,7 @@ func undoQueue(p *page) error {
 	if err != nil {
 		return err
 	}
-	p.sayDecided(out)
+	sayDecided(p, out)
 	return p.redirect(back)
 }
 
