@@ -86,7 +86,7 @@
   };
   document.addEventListener("keydown", event => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
-    if (event.target.closest("input:not([type=checkbox]), textarea, select, dialog, [contenteditable]")) return;
+    if (event.target.closest("input:not([type=checkbox]), textarea, select, dialog[open], [contenteditable]")) return;
     if (chord && Date.now() < chordEnd) {
       chord = false;
       const link = document.querySelector(`[data-go="${CSS.escape(event.key)}"]`);
