@@ -56,6 +56,7 @@ func newEnvironment() (*environment, error) {
 		cel.Variable(commandsVar, cel.ListType(commandType.cel)),
 		cel.CrossTypeNumericComparisons(true),
 		cel.OptionalTypes(),
+		commandMacros(),
 		ext.Strings(ext.StringsVersion(5)),
 		ext.Lists(ext.ListsMaxRangeSize(maxNodes)),
 		ext.Math(),

@@ -27,6 +27,7 @@ type hookCommands struct {
 	Windsurf   windsurfHook     `cmd:"" help:"Answer a hook of Windsurf, whose JSON comes on stdin."`
 	PreCommit  preCommitHook    `cmd:"" name:"pre-commit" help:"Be a hook of the pre-commit framework."`
 	Git        gitHook          `cmd:"" help:"Be the pre-commit hook of git."`
+	Reference  transactionHook  `cmd:"" name:"reference-transaction" help:"Be the reference-transaction hook of git, which reports commits that were not judged."`
 	Install    installCommand   `cmd:"" help:"Set a hook up in the settings of its tool."`
 	Uninstall  uninstallCommand `cmd:"" help:"Take a hook out of the settings of its tool."`
 	Status     statusCommand    `cmd:"" help:"Show which hooks stand here, and what they judged last."`

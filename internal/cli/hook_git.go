@@ -173,6 +173,8 @@ func (k *commitFlags) commit(ctx context.Context, s *session, tool string, gathe
 	d := hook.Allow
 	if err != nil {
 		d = hook.Deny
+	} else if s.env(probeVar) == "" {
+		rememberTree(ctx)
 	}
 	noteJudgement(s, tool, "", d)
 	return err

@@ -19,8 +19,8 @@ import (
 
 // hookTarget are the tool and the place of its settings.
 type hookTarget struct {
-	Tool string `arg:"" enum:"claude-code,cursor,codex,gemini,copilot,windsurf,pre-commit,git" help:"${enum}."`
-	User bool   `help:"For all projects of this user: the settings in the home folder (not for pre-commit and git). Without it, those of the repository."`
+	Tool string `arg:"" enum:"claude-code,cursor,codex,gemini,copilot,windsurf,pre-commit,git,reference-transaction" help:"${enum}."`
+	User bool   `help:"For all projects of this user: the settings in the home folder (agents only). Without it, those of the repository."`
 	Yes  bool   `short:"y" help:"Do not ask."`
 
 	Program string `placeholder:"PATH" help:"Program that the settings call; default is tenet where the PATH has it, else the one that runs. uninstall needs it for another one whose name does not begin with tenet."`
@@ -127,8 +127,12 @@ func (k *hookTarget) file(ctx context.Context, s *session) (string, settings.For
 	if k.Tool == "pre-commit" {
 		return filepath.Join(base, ".pre-commit-config.yaml"), settings.PreCommit, nil
 	}
-	path, err := gitOutput(ctx, "rev-parse", "--git-path", "hooks/pre-commit")
-	return strings.TrimRight(path, "\r\n"), settings.Git, err
+	name, format := "hooks/pre-commit", settings.Git
+	if k.Tool == "reference-transaction" {
+		name, format = "hooks/reference-transaction", settings.Transaction
+	}
+	path, err := gitOutput(ctx, "rev-parse", "--git-path", name)
+	return strings.TrimRight(path, "\r\n"), format, err
 }
 
 // projectFolder is the root of the repository, or the current folder outside of one.
@@ -266,12 +270,13 @@ func linked(path string) (string, error) {
 // write replaces a file as a whole and keeps its mode.
 func (k *hookTarget) write(path string, content []byte, was os.FileInfo) error {
 	mode := fs.FileMode(0o644)
-	if k.Tool == "git" {
+	script := k.Tool == "git" || k.Tool == "reference-transaction"
+	if script {
 		mode = 0o755
 	}
 	if was != nil {
 		mode = was.Mode().Perm()
-		if k.Tool == "git" {
+		if script {
 			mode |= 0o100
 		}
 	}

@@ -49,6 +49,9 @@ type proof struct {
 func (p *proof) good() bool { return p.Stopped && p.Passed && p.Problem == "" }
 
 func (k *proveCommand) Run(ctx context.Context, s *session) error {
+	if k.Tool == "reference-transaction" {
+		return errors.New("the hook reference-transaction reports and stops nothing, so there is nothing to prove")
+	}
 	if _, ok := agentTools[k.Tool]; !ok && k.Tool != "" && k.Tool != "git" && k.Tool != "pre-commit" {
 		return fmt.Errorf("%q is no tool that Tenet has a hook for; see tenet hook test --help", k.Tool)
 	}
@@ -63,7 +66,7 @@ func (k *proveCommand) Run(ctx context.Context, s *session) error {
 	var proofs []proof
 	for i := range walls {
 		w := &walls[i]
-		if w.State == wallMissing || k.Tool != "" && k.Tool != w.Tool {
+		if w.State == wallMissing || w.Tool == "reference-transaction" && k.Tool == "" || k.Tool != "" && k.Tool != w.Tool {
 			continue
 		}
 		proofs = append(proofs, prove(ctx, s, w, root)...)

@@ -158,7 +158,8 @@ func allWalls(ctx context.Context, s *session) ([]wallStatus, error) {
 	}
 	if path, err := gitOutput(ctx, "rev-parse", "--git-path", "hooks/pre-commit"); err == nil {
 		path = absolute(strings.TrimRight(path, "\r\n"))
-		add("git", "project", path, func(w *wallStatus, b []byte) { w.git(b) })
+		add("git", "project", path, func(w *wallStatus, b []byte) { w.git(b, hookLine) })
+		add("reference-transaction", "project", filepath.Join(filepath.Dir(path), "reference-transaction"), func(w *wallStatus, b []byte) { w.git(b, transactionLine) })
 		add("pre-commit", "project", filepath.Join(root, ".pre-commit-config.yaml"), func(w *wallStatus, b []byte) { w.preCommit(b, path) })
 	}
 	turnedOff(walls, s.env("HOME"), root)
@@ -230,13 +231,14 @@ var askedEvents = map[string][]string{
 
 // hookLine is the line of Tenet in a hook of git, hookEntry the entry of pre-commit.
 var (
-	hookLine  = regexp.MustCompile(`(?m)^[ \t]*([^\n#]* hook git\b[^\n|;&]*?)(?:[ \t]*\|\|[^\n]*)?[ \t\r]*$`)
-	hookEntry = regexp.MustCompile(`\bentry:[ \t]*(?:'((?:[^'\n]|'')*)'|"([^"\n]*)"|([^,}\n'"]+))`)
+	hookLine        = regexp.MustCompile(`(?m)^[ \t]*([^\n#]* hook git\b[^\n|;&]*?)(?:[ \t]*\|\|[^\n]*)?[ \t\r]*$`)
+	transactionLine = regexp.MustCompile(`(?m)\|\|[ \t]*([^\n#|]* hook reference-transaction)\b`)
+	hookEntry       = regexp.MustCompile(`\bentry:[ \t]*(?:'((?:[^'\n]|'')*)'|"([^"\n]*)"|([^,}\n'"]+))`)
 )
 
 // git looks at the hook of git.
-func (w *wallStatus) git(b []byte) {
-	if !w.scripted(b, "git", hookLine) {
+func (w *wallStatus) git(b []byte, form *regexp.Regexp) {
+	if !w.scripted(b, w.Tool, form) {
 		return
 	}
 	if info, err := os.Stat(w.File); err == nil && info.Mode().Perm()&0o111 == 0 {

@@ -182,6 +182,11 @@ func (r *run) byCheck(c *chosen) (v rule.RuleVerdict, a ledger.Account, final bo
 func accountOf(p *part, out *check.Outcome) ledger.Account {
 	a := ledger.NewAccount(p.units.Units, orNone(out.About))
 	a.Examined(rule.ByCheck, out.Seen)
+	if out.Unread != "" {
+		for unit := range out.About.All {
+			a.Gap(unit, out.Unread)
+		}
+	}
 	return a
 }
 

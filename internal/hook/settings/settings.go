@@ -32,6 +32,8 @@ var (
 	Gemini    = Format{addGemini, removeOf("gemini")}
 	Copilot   = Format{addCopilot, removeOf("copilot")}
 	Windsurf  = Format{addWindsurf, removeOf("windsurf")}
+	// Transaction is the script hooks/reference-transaction.
+	Transaction = Format{addTransaction, removeGit}
 )
 
 // timeLimit is the tool's limit for the hook in seconds. It is above the hook's own limit, so that the answer is the hook's.
@@ -196,6 +198,18 @@ func addGit(old []byte, command string) ([]byte, error) {
 		return nil, malformed("it is no shell script; call `%s` from it yourself", command)
 	}
 	return fmt.Appendf(nil, "%s\n%s\n%s || exit $?\n%s\n%s", first, beginMark, command, endMark, rest), nil
+}
+
+// addTransaction makes a script of its own: what git sends can be read once only. The hook reports, so its failure stops nothing.
+func addTransaction(old []byte, command string) ([]byte, error) {
+	rest, _, err := cutBlock(string(old))
+	if err != nil {
+		return nil, err
+	}
+	if strings.TrimSpace(strings.TrimPrefix(rest, shebang)) != "" {
+		return nil, malformed("it has lines of its own; call `%s` from it yourself, with what git sends on stdin", command)
+	}
+	return fmt.Appendf(nil, "%s%s\n[ \"$1\" != committed ] || %s || :\n%s\n", shebang, beginMark, command, endMark), nil
 }
 
 // isShell reports whether a #! line names a shell that has the operator ||.
