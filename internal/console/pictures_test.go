@@ -88,7 +88,7 @@ func small(t *testing.T, full []byte) []byte {
 	for y := bounds.Min.Y; y < bounds.Max.Y; y++ {
 		for x := bounds.Min.X; x < bounds.Max.X; x++ {
 			r, g, b, _ := from.At(x, y).RGBA()
-			frequent[color.RGBA{uint8(r>>8) &^ 3, uint8(g>>8) &^ 3, uint8(b>>8) &^ 3, 255}]++
+			frequent[color.RGBA{uint8(r>>8) | 3, uint8(g>>8) | 3, uint8(b>>8) | 3, 255}]++
 		}
 	}
 	colours := slices.SortedFunc(maps.Keys(frequent), func(a, b color.RGBA) int {
