@@ -74,7 +74,7 @@ var table = map[string]row{
 	"/packs":              {layer: block, imports: []string{"rule"}, tests: []string{"catalog", "evaluate"}},
 
 	"agent":   {layer: capability, imports: []string{"audit", "auth", "charset", "lint", "llm", "redact", "rule", "subject"}},
-	"catalog": {layer: capability, imports: []string{"audit", "auth", "change", "check", "corpus", "rule", "store", "subject"}},
+	"catalog": {layer: capability, imports: []string{"audit", "auth", "change", "check", "corpus", "lint", "rule", "store", "subject"}},
 	"conflict": {
 		layer:   capability,
 		imports: []string{"audit", "auth", "conflict/contradict", "corpus", "job", "llm", "redact", "rule", "store"},
