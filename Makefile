@@ -11,6 +11,7 @@ LINTER := bin/golangci-lint
 # Settings that may be given on the command line, such as `make run LISTEN=127.0.0.1:9000`.
 LISTEN ?= 127.0.0.1:8080#  address that `make run` serves on
 DATA ?= .tenet#            folder that `make run` keeps its database in
+DEMO ?= .tenet-demo#       folder that `make demo` keeps its database in
 PACKAGES ?= ./... ./client/...# packages for test, bench and fuzz
 TESTFLAGS ?=#              more flags for go test, such as -run=TestName
 BENCH ?= .#                benchmarks to run, a regular expression
@@ -38,6 +39,12 @@ run: build ## Judge the sample change and the sample payment with the starter pa
 	if [ $$code -gt 1 ]; then exit $$code; fi # as above
 	@echo "== tenet serve --listen $(LISTEN) --data $(DATA)"
 	@exec bin/tenet serve --listen $(LISTEN) --data $(DATA)
+
+.PHONY: demo
+demo: build ## Fill a database with a year of an invented company, then serve it (DEMO=dir)
+	@go run ./bench/demo -data='$(DEMO)'
+	@echo "== tenet serve --listen $(LISTEN) --data $(DEMO)"
+	@exec bin/tenet serve --listen $(LISTEN) --data '$(DEMO)'
 
 .PHONY: build
 build: ## Build bin/tenet, a static binary
@@ -101,7 +108,7 @@ soak: ## Kill nodes at random moments, 200 rounds on each database, and look for
 
 .PHONY: clean
 clean: ## Remove what was built and the database of `make run`
-	rm -rf bin $(DATA)
+	rm -rf bin $(DATA) $(DEMO)
 
 # The linter is a module of its own and not in go.work, so that its dependencies never meet those of the service.
 $(LINTER): tools/go.mod tools/go.sum

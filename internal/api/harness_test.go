@@ -126,7 +126,7 @@ func (n *node) serve() {
 	verdicts := NewVerdictCounter(c.Config.Registry)
 	c.Config.Served = CountRules(c.Config.Registry, c.Catalog, c.Logger)
 	n.Server = rest.New(c.Config,
-		Rules{c.Catalog, c.Sandbox, c.Logger}, RuleFiles{c.Catalog}, Relationships{c.Catalog}, Federation{c.Hierarchy, c.Releases},
+		Rules{c.Catalog, c.Sandbox, c.Logger}, Revisions{catalog.NewRevisions(c.Catalog, catalog.Reviewing{Tester: sandbox.Confirmed{Sandbox: c.Sandbox}}), c.Sandbox}, RuleFiles{c.Catalog}, Relationships{c.Catalog}, Federation{c.Hierarchy, c.Releases},
 		Waivers{c.Waivers}, Queue{c.Queue}, Projects{c.Projects}, Keys{c.Keys}, Evaluations{c.answering, c.Releases, verdicts}, Records{c.answering},
 		Agents{c.Agents, "/rest", verdicts}, Search{c.Search, c.Releases}, Documents{c.Documents}, DocumentSearch{c.Documents, c.DocumentSearch},
 		Discovery{c.Discover}, Conflicts{c.Conflicts, c.Jobs}, Releases{c.Releases}, Audit{n.store.Audit, n.store.Projects}, Jobs{c.Jobs},
@@ -205,7 +205,7 @@ func newNodeOn(t testing.TB, s store.Store, configure ...func(*config)) *node {
 	conflicts := conflict.New(conflict.Config{Store: conflict.Store{Updater: s, Conflicts: s.Conflicts, Rules: s.Rules}, Views: live, Queue: job.NewQueue(time.Now), Logger: logger, Now: time.Now})
 	changes := change.New(s, live, conflicts.Changed, logger, time.Now)
 	nodes := hierarchy.New(live, changes, time.Now)
-	rules, snapshots := catalog.New(catalog.Store{Updater: s, Projects: s.Projects, Rules: s.Rules}, live, changes, sandbox.CaseFiles{Now: time.Now}, nodes, time.Now), release.NewViews(s.Releases, s.Rules, live)
+	rules, snapshots := catalog.New(catalog.Store{Updater: s, Projects: s.Projects, Rules: s.Rules, Revisions: s.Revisions}, live, changes, sandbox.CaseFiles{Now: time.Now}, nodes, time.Now), release.NewViews(s.Releases, s.Rules, live)
 	cfg := config{
 		Config: rest.Config{Logger: logger, Description: Description("1.2.3")},
 		Agents: agent.New(agent.Config{Now: time.Now}), Verdicts: judge.NewCache(judge.CacheConfig{}),

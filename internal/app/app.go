@@ -66,6 +66,8 @@ type Options struct {
 	Follow bool
 	// Rules seed the project default on a first start instead of the starter packs.
 	Rules []*wire.RuleFile
+	// Now is the clock of all but background jobs and keys; nil means time.Now. With another one, records of the past can be made.
+	Now func() time.Time
 	// NoCases leaves out the test cases of the starter packs: a throw-away node that only evaluates has no use for them.
 	NoCases bool
 }
@@ -75,6 +77,9 @@ type Options struct {
 func New(ctx context.Context, cfg config.Config, log *slog.Logger, o Options) (_ *App, err error) {
 	if o.Env == nil {
 		o.Env = os.Getenv
+	}
+	if o.Now == nil {
+		o.Now = time.Now
 	}
 	a := &App{cfg: cfg, log: log, version: o.Version, ready: make(chan struct{}), failed: make(chan error, 1)}
 	defer func() {
@@ -98,7 +103,7 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, o Options) (_
 	})
 	a.keys = auth.NewKeys(a.store, a.store.Keys, time.Now)
 	registry := prometheus.NewRegistry()
-	p, err := a.assemble(registry, time.Now)
+	p, err := a.assemble(registry, o.Now)
 	if err != nil {
 		return nil, err
 	}
@@ -163,9 +168,12 @@ func (a *App) Stop(ctx context.Context) error {
 
 // Handler is the HTTP API for callers in this process, who act as the local administrator: they can read and write the
 // database anyway.
-func (a *App) Handler() http.Handler {
+func (a *App) Handler() http.Handler { return a.HandlerFor("local") }
+
+// HandlerFor is [App.Handler] for a caller with a name, under which records are made.
+func (a *App) HandlerFor(name string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		a.handler.ServeHTTP(w, r.WithContext(auth.WithActor(r.Context(), auth.Local("local"))))
+		a.handler.ServeHTTP(w, r.WithContext(auth.WithActor(r.Context(), auth.Local(name))))
 	})
 }
 

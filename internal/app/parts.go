@@ -53,6 +53,7 @@ type parts struct {
 	monitor    *health.Monitor
 	conflicts  *conflict.Conflicts
 	catalog    *catalog.Catalog
+	revisions  *catalog.Revisions
 	waivers    *catalog.Waivers
 	queue      *queue.Queue
 	projects   *catalog.Projects
@@ -128,7 +129,7 @@ func (a *App) assembleRules(p *parts, registry *prometheus.Registry, queue job.Q
 	runner := change.New(s, a.live, p.conflicts.Changed, a.log, now)
 	p.hierarchy = hierarchy.New(a.live, runner, now)
 	p.catalog = catalog.New(
-		catalog.Store{Updater: s, Projects: s.Projects, Rules: s.Rules}, a.live, runner,
+		catalog.Store{Updater: s, Projects: s.Projects, Rules: s.Rules, Revisions: s.Revisions}, a.live, runner,
 		sandbox.CaseFiles{Now: now}, p.hierarchy, now)
 	p.waivers = catalog.NewWaivers(s.Waivers, a.live, runner, now)
 	p.projects = catalog.NewProjects(s, s.Projects, runner, now)
@@ -190,6 +191,7 @@ func (a *App) assembleJudging(p *parts, jobs job.Queue, now func() time.Time) er
 		Store: sandbox.Store{Updater: s, Jobs: s.Jobs, Rules: s.Rules, Runs: s.Runs, TestCases: s.TestCases}, Recorded: p.evaluator, Views: a.live, Snapshots: snapshots, Queue: jobs, Model: m.judge, Now: now,
 		Evaluator: evaluate.New(evaluate.Config{Checks: check.NewCache(maxSandboxPrograms), Now: now, Judge: m.newJudge(cfg, log, nil)}),
 	})
+	p.revisions = catalog.NewRevisions(p.catalog, catalog.Reviewing{Tester: sandbox.Confirmed{Sandbox: p.sandbox}, Contradicts: contradicts})
 	p.releases = release.New(release.Config{
 		Store: release.Store{Updater: s, Jobs: s.Jobs, Releases: s.Releases, Rules: s.Rules, Runs: s.Runs, TestCases: s.TestCases},
 		Views: snapshots, Replayer: replayer{p.evaluator}, Queue: jobs, Now: now, Publish: p.webhooks.Publish,

@@ -6,6 +6,7 @@ package catalog
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -40,13 +41,16 @@ type Catalog struct {
 	cases   Cases
 	nodes   Nodes
 	now     func() time.Time
+
+	reviewing Reviewing
 }
 
 // Store has the parts of the database that a catalog uses.
 type Store struct {
 	store.Updater
-	Projects store.ProjectReader
-	Rules    store.RuleReader
+	Projects  store.ProjectReader
+	Rules     store.RuleReader
+	Revisions store.RevisionReader
 }
 
 // New returns a Catalog. cases may be nil if no imported file has test cases, and nodes if none has federation nodes.
@@ -159,9 +163,12 @@ func mayBeBorn(project rule.Project, s rule.Status) error {
 }
 
 // Revise changes what a rule says, by edit, and makes a new version. ifVersion, if not 0, must be the current version.
-// An edit that changes nothing makes no version.
+// An edit that changes nothing makes no version. Where two people must agree to a rule in force, a change of what verdicts depend on waits
+// for the second: the result is the rule as it is in force, with the revision as Pending.
 func (c *Catalog) Revise(ctx context.Context, projectID, ref string, ifVersion int, note string, edit func(*rule.Rule) error) (rule.Rule, error) {
-	return c.revise(ctx, projectID, ref, ifVersion, "revised", func(ch *change.Change, r *rule.Rule) error {
+	var pending *store.Revision
+	result, err := c.revise(ctx, projectID, ref, ifVersion, "revised", func(ch *change.Change, r *rule.Rule) error {
+		pending = nil // the transaction may run again
 		before := r.Clone()
 		if err := edit(r); err != nil {
 			return err
@@ -174,25 +181,36 @@ func (c *Catalog) Revise(ctx context.Context, projectID, ref string, ifVersion i
 			return change.ErrUndo
 		}
 		if r.ContentHash() != before.ContentHash() {
-			if err := mayBeRevised(ch.Project, r.Status); err != nil {
+			if err := mayBeRevised(r.Status); err != nil {
 				return err
+			}
+			if waits(ch.Project, r.Status) {
+				made, _, err := propose(ctx, ch, &proposal{current: before, next: *r, note: note})
+				if err != nil {
+					return err
+				}
+				pending = &store.Revision{Revision: made, Rule: *r}
+				return errWaits
 			}
 			r.AuthoredBy = ch.By
 		}
 		r.ChangeNote = note
 		return nil
 	})
+	if err != nil || pending == nil {
+		return result, err
+	}
+	result.Pending = &pending.Revision
+	view, err := c.views.View(ctx, projectID)
+	if err == nil {
+		c.review(view, result.Pending, &pending.Rule)
+	}
+	return result, err
 }
 
-func mayBeRevised(project rule.Project, s rule.Status) error {
-	switch {
-	case s == rule.Retired || s == rule.Superseded:
+func mayBeRevised(s rule.Status) error {
+	if s.Ended() {
 		return rule.Errorf(rule.CodeConflict, "a %s rule cannot be revised; create a new one", s)
-	case project.TwoPerson && s == rule.Approved:
-		return rule.Errorf(rule.CodeConflict, "an APPROVED rule of project %q cannot be revised; move it back to REVIEW first", project.ID)
-	case project.TwoPerson && s == rule.Effective:
-		return rule.Errorf(rule.CodeConflict,
-			"an EFFECTIVE rule of project %q cannot be revised; create a new rule, have it approved, and mark this one SUPERSEDED", project.ID)
 	}
 	return nil
 }
@@ -267,7 +285,8 @@ func (c *Catalog) Retire(ctx context.Context, projectID, ref string, ifVersion i
 	return err
 }
 
-// revise makes the next version of a rule by edit and returns it; the current one if edit returns change.ErrUndo.
+// revise makes the next version of a rule by edit and returns it; the current one if edit returns change.ErrUndo, or errWaits, which keeps
+// what edit has stored. A rule that ends takes the revisions that wait with it.
 func (c *Catalog) revise(ctx context.Context, projectID, ref string, ifVersion int, action string,
 	edit func(*change.Change, *rule.Rule) error,
 ) (rule.Rule, error) {
@@ -282,7 +301,9 @@ func (c *Catalog) revise(ctx context.Context, projectID, ref string, ifVersion i
 			return rule.Errorf(rule.CodePrecondition, "the rule is at version %d, not %d; read it again", r.Version, ifVersion)
 		}
 		next := r.Clone()
-		if err := edit(ch, &next); err != nil {
+		if err := edit(ch, &next); errors.Is(err, errWaits) {
+			return nil
+		} else if err != nil {
 			return err
 		}
 		next.Version, next.UpdatedAt, next.UpdatedBy = r.Version+1, ch.At, ch.By
@@ -290,6 +311,11 @@ func (c *Catalog) revise(ctx context.Context, projectID, ref string, ifVersion i
 			return err
 		}
 		result = next
+		if next.Status.Ended() {
+			if err := dropRevisions(ctx, ch, []string{next.ID}); err != nil {
+				return err
+			}
+		}
 		return noteRule(ctx, ch, action, &r, next)
 	})
 	return result, err

@@ -137,6 +137,7 @@ type planned struct {
 	existing *rule.Rule
 	next     rule.Rule
 	changed  []rule.FieldChange
+	waits    bool // the change is proposed and waits for a second person
 }
 
 // run imports rules and then test cases and the federation, if the file has them: they may name rules that the file brings.
@@ -181,10 +182,16 @@ func (im *importing) rules(ctx context.Context, inputs []wire.RuleInput, uncompi
 	if err != nil {
 		return err
 	}
+	if err := im.relationsWait(ctx, plan); err != nil {
+		return err
+	}
 	if err := im.write(ctx, plan); err != nil {
 		return err
 	}
 	if err := im.relateAll(ctx, plan); err != nil {
+		return err
+	}
+	if err := im.proposeAll(ctx, plan); err != nil {
 		return err
 	}
 	if im.prunes {
@@ -299,7 +306,11 @@ func (im *importing) mayTake(pl *planned) error {
 			return rule.Errorf(rule.CodeConflict, "a rule is retired by DELETE or by applying a file without it")
 		}
 	}
-	return mayBeRevised(im.Project, pl.existing.Status)
+	if pl.next.ContentHash() == pl.existing.ContentHash() {
+		return nil
+	}
+	pl.waits = waits(im.Project, pl.existing.Status)
+	return mayBeRevised(pl.existing.Status)
 }
 
 // compileAll compiles the checks of a file on all cores and returns the errors by input. It takes most of an import's time,
@@ -359,6 +370,8 @@ func (im *importing) write(ctx context.Context, plan []planned) error {
 		case pl.existing == nil:
 			created = append(created, pl.next)
 			change.Action = "create"
+		case pl.waits:
+			continue
 		case len(pl.changed) > 0:
 			updated = append(updated, pl.next)
 			change.Action = "update"
@@ -377,8 +390,9 @@ func (im *importing) write(ctx context.Context, plan []planned) error {
 }
 
 func (im *importing) relateAll(ctx context.Context, plan []planned) error {
-	for i, pl := range plan {
-		if pl.in.Relationships == nil {
+	for i := range plan {
+		pl := &plan[i]
+		if pl.in.Relationships == nil || pl.waits {
 			continue
 		}
 		changed, err := relate(ctx, im.Change, pl.next, pl.in.Relationships)
@@ -420,7 +434,14 @@ func (im *importing) prune(ctx context.Context, plan []planned) error {
 	}
 	im.result.Retired = len(retired)
 	im.changed = append(im.changed, retired...)
-	return im.Tx.Rules.Update(ctx, im.Version, retired)
+	if err := im.Tx.Rules.Update(ctx, im.Version, retired); err != nil {
+		return err
+	}
+	ids := make([]string, len(retired))
+	for i := range retired {
+		ids[i] = retired[i].ID
+	}
+	return dropRevisions(ctx, im.Change, ids)
 }
 
 func (im *importing) note(ctx context.Context) error {
@@ -434,7 +455,7 @@ func (im *importing) note(ctx context.Context) error {
 		rules[i] = noted{RuleID: ch.RuleID, Version: ch.Version, Action: ch.Action}
 	}
 	body := map[string]any{
-		"created": im.result.Created, "updated": im.result.Updated, "retired": im.result.Retired, "rules": rules,
+		"created": im.result.Created, "updated": im.result.Updated, "proposed": im.result.Proposed, "retired": im.result.Retired, "rules": rules,
 		"nodes": im.result.Federation, "attached": im.nodes.Attached, "detached": im.nodes.Detached,
 	}
 	if im.result.Silenced != nil {

@@ -153,35 +153,37 @@ func noCircle(ctx context.Context, rules store.RuleReader, from, to rule.Rule, k
 }
 
 // relate makes the relationships that go out from r be exactly wanted, and reports whether that changed any. A nil wanted
-// leaves them as they are.
+// leaves them as they are. Those of a rule that two people must agree to stay.
 func relate(ctx context.Context, ch *change.Change, r rule.Rule, wanted []wire.RelationshipInput) (changed bool, err error) {
+	differ, err := relationsDiffer(ctx, ch, r, wanted)
+	if err != nil || !differ {
+		return false, err
+	}
+	if err := mayBeRelated(ch.Project, r); err != nil {
+		return false, err
+	}
+	return relateAs(ctx, ch, r, wanted)
+}
+
+// relationsDiffer reports whether the relationships that go out from r are others than those wanted, if that is not nil.
+func relationsDiffer(ctx context.Context, ch *change.Change, r rule.Rule, wanted []wire.RelationshipInput) (bool, error) {
 	if wanted == nil {
 		return false, nil
 	}
-	have, err := ch.Tx.Rules.Relationships(ctx, r.ProjectID, r.ID)
+	missing, gone, err := compareRelations(ctx, ch, r, wanted)
+	return len(missing)+len(gone) > 0, err
+}
+
+// relateAs is relate for a rule that two people have agreed to.
+func relateAs(ctx context.Context, ch *change.Change, r rule.Rule, wanted []wire.RelationshipInput) (changed bool, err error) {
+	if wanted == nil {
+		return false, nil
+	}
+	missing, gone, err := compareRelations(ctx, ch, r, wanted)
 	if err != nil {
 		return false, err
 	}
-	have = slices.DeleteFunc(have, func(rel rule.Relationship) bool { return rel.FromID != r.ID })
-	kept := map[string]bool{}
-	var missing []wire.RelationshipInput
-	for _, w := range wanted {
-		i := slices.IndexFunc(have, func(rel rule.Relationship) bool { return sameRelationship(ctx, ch.Tx.Rules, rel, w, r.ProjectID) })
-		if i < 0 {
-			missing = append(missing, w)
-			continue
-		}
-		kept[have[i].ID] = true
-	}
-	if len(missing) > 0 || len(kept) < len(have) {
-		if err := mayBeRelated(ch.Project, r); err != nil {
-			return false, err
-		}
-	}
-	for _, rel := range have {
-		if kept[rel.ID] {
-			continue
-		}
+	for _, rel := range gone {
 		changed = true
 		if err := ch.Tx.Rules.DeleteRelationship(ctx, r.ProjectID, ch.Version, r.ID, rel.ID); err != nil {
 			return false, err
@@ -190,15 +192,10 @@ func relate(ctx context.Context, ch *change.Change, r rule.Rule, wanted []wire.R
 			return false, err
 		}
 	}
-	for i, w := range missing {
+	for _, w := range missing {
 		rel, err := newRelationship(ctx, ch, r, w)
 		if err != nil {
-			if code := rule.CodeOf(err); code != rule.CodeInvalid {
-				return false, err
-			}
-			var p rule.Problems
-			p.AddAll(fmt.Sprintf("relationships[%d]", i), err)
-			return false, p.Err("the rule is invalid")
+			return false, atRelationship(slices.Index(wanted, w), err)
 		}
 		changed = true
 		if err := ch.Tx.Rules.InsertRelationship(ctx, r.ProjectID, ch.Version, rel); err != nil {
@@ -209,6 +206,42 @@ func relate(ctx context.Context, ch *change.Change, r rule.Rule, wanted []wire.R
 		}
 	}
 	return changed, nil
+}
+
+// compareRelations compares the relationships that go out from r with those wanted: what is missing, and what is not wanted.
+func compareRelations(ctx context.Context, ch *change.Change, r rule.Rule, wanted []wire.RelationshipInput) (
+	missing []wire.RelationshipInput, gone []rule.Relationship, err error,
+) {
+	have, err := outgoing(ctx, ch, r)
+	if err != nil {
+		return nil, nil, err
+	}
+	kept := map[string]bool{}
+	for _, w := range wanted {
+		i := slices.IndexFunc(have, func(rel rule.Relationship) bool { return sameRelationship(ctx, ch.Tx.Rules, rel, w, r.ProjectID) })
+		if i < 0 {
+			missing = append(missing, w)
+			continue
+		}
+		kept[have[i].ID] = true
+	}
+	return missing, slices.DeleteFunc(have, func(rel rule.Relationship) bool { return kept[rel.ID] }), nil
+}
+
+// outgoing returns the relationships that go out from a rule.
+func outgoing(ctx context.Context, ch *change.Change, r rule.Rule) ([]rule.Relationship, error) {
+	list, err := ch.Tx.Rules.Relationships(ctx, r.ProjectID, r.ID)
+	return slices.DeleteFunc(list, func(rel rule.Relationship) bool { return rel.FromID != r.ID }), err
+}
+
+// atRelationship puts the place of a relationship in its list before the fields of an invalid one.
+func atRelationship(i int, err error) error {
+	if rule.CodeOf(err) != rule.CodeInvalid {
+		return err
+	}
+	var p rule.Problems
+	p.AddAll(fmt.Sprintf("relationships[%d]", i), err)
+	return p.Err("the rule is invalid")
 }
 
 func sameRelationship(ctx context.Context, rules store.RuleReader, rel rule.Relationship, w wire.RelationshipInput, projectID string) bool {

@@ -49,7 +49,7 @@ func (env *environment) gated(call interpreter.InterpretableCall) interpreter.In
 		}
 		if pass != nil {
 			if reason := pass(args); reason != "" {
-				return types.NewErr("%s", reason)
+				return types.WrapErr(refusal(reason))
 			}
 		}
 		if result := inPlaceOf(function, args, written); result != nil {

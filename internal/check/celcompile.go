@@ -286,6 +286,8 @@ type answer struct {
 	holds  bool
 	reason string
 	gaps   []int
+	// unread says why the expression could not read what it is about; empty if it could.
+	unread string
 }
 
 // eval evaluates the expression.
@@ -303,7 +305,12 @@ func (e *expression) eval(ctx context.Context, in *Input) answer {
 
 func (e *expression) result(in *Input, out ref.Val, err error) answer {
 	if err != nil {
-		return answer{reason: "could not be evaluated: " + e.explain(in, err)}
+		why := e.explain(in, err)
+		a := answer{reason: "could not be evaluated: " + why}
+		if gaveUp(err) {
+			a.unread = why
+		}
+		return a
 	}
 	switch out := out.(type) {
 	case types.Bool:

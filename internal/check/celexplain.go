@@ -82,6 +82,18 @@ func (e *expression) explain(in *Input, err error) string {
 	return text.Fit(message, maxShort, "...")
 }
 
+// refusal is the reason of a gate to refuse a call.
+type refusal string
+
+func (r refusal) Error() string { return string(r) }
+
+// gaveUp reports whether an evaluation had no result because of the size of the subject, which its author chooses.
+func gaveUp(err error) bool {
+	_, refused := errors.AsType[refusal](err)
+	_, cancelled := errors.AsType[interpreter.EvalCancelledError](err)
+	return refused || cancelled || errors.Is(err, interpreter.InterruptError{})
+}
+
 // missing names the first fact of the expression that lacks key.
 func (e *expression) missing(in *Input, key string) string {
 	for _, read := range e.reads.facts {

@@ -50,6 +50,8 @@ type Outcome struct {
 	Locations []rule.Location
 	// About are the units of the subject that the check is about, Seen those that it has read; see [Input.Units].
 	About, Seen *ledger.Set
+	// Unread says why an undecided check could not read what it is about, such as that it takes too much work; empty if it could.
+	Unread string
 	// Evidence are the facts that an expression read, or the lines that a pattern found, at most 50 of them.
 	Evidence []rule.Evidence
 }
@@ -108,7 +110,7 @@ func (p *Program) Run(ctx context.Context, in *Input) Outcome {
 		}
 		switch {
 		case a.reason != "":
-			return p.when.open(in, "the condition when "+a.reason, a.gaps)
+			return p.when.open(in, "the condition when "+a.reason, &a)
 		case !a.holds:
 			read := p.when.about(in)
 			return Outcome{Result: NotConcerned, Reason: "the condition when does not hold: " + p.when.short, About: read, Seen: read}
@@ -127,7 +129,7 @@ func (p *Program) runCEL(ctx context.Context, in *Input) Outcome {
 	}
 	switch {
 	case a.reason != "":
-		return p.cel.open(in, "the check "+a.reason, a.gaps)
+		return p.cel.open(in, "the check "+a.reason, &a)
 	case a.holds:
 		read := p.cel.about(in)
 		return Outcome{Result: Kept, Reason: "the check holds: " + p.cel.short, About: read, Seen: read}
@@ -140,12 +142,15 @@ func (p *Program) runCEL(ctx context.Context, in *Input) Outcome {
 }
 
 // open returns the outcome of an expression without a result. It names the gaps at fault, if it is because of any.
-func (e *expression) open(in *Input, reason string, gaps []int) Outcome {
+func (e *expression) open(in *Input, reason string, a *answer) Outcome {
 	out := undecided(reason)
-	if len(gaps) > 0 {
+	switch {
+	case a.unread != "":
+		out.About, out.Seen, out.Unread = e.about(in), &ledger.Set{}, a.unread
+	case len(a.gaps) > 0:
 		read := e.about(in)
 		missing := &ledger.Set{}
-		for _, unit := range gaps {
+		for _, unit := range a.gaps {
 			missing.Add(unit)
 		}
 		out.About, out.Seen = ledger.Union(read, missing), without(read, missing)

@@ -22,6 +22,11 @@ type rulesCommands struct {
 	Health rulesHealthCommand `cmd:"" help:"Show the health score of a rule, from 0 to 100."`
 	Apply  rulesApplyCommand  `cmd:"" help:"Change the rules to match the files, after showing the changes."`
 
+	Pending          rulesPendingCommand     `cmd:"" data:"read" help:"List the revisions of rules in force that wait for a second person."`
+	ApproveRevision  approveRevisionCommand  `cmd:"" help:"Put a revision that somebody else has proposed into force."`
+	RejectRevision   rejectRevisionCommand   `cmd:"" help:"Reject a revision that somebody else has proposed."`
+	WithdrawRevision withdrawRevisionCommand `cmd:"" help:"Withdraw a revision of one's own."`
+
 	Conflicts rulesConflictsCommand `cmd:"" help:"List rules that contradict each other, or one rule."`
 }
 

@@ -28,6 +28,10 @@ func routes() []route {
 		{pattern: "POST /theme", show: setTheme, open: true},
 		{pattern: "GET /project", show: switchProject, role: auth.Viewer},
 
+		{pattern: "GET /queue", show: queueList, role: auth.Viewer},
+		{pattern: "POST /queue", show: decideQueue, role: auth.Reviewer},
+		{pattern: "POST /queue/undo", show: undoQueue, role: auth.Reviewer},
+
 		{pattern: "GET /p/{project}/evaluations", show: evaluationList, role: auth.Viewer},
 		{pattern: "GET /p/{project}/evaluations/{id}", show: evaluationPage, role: auth.Viewer},
 		{pattern: "GET /p/{project}/evaluations/{id}/diff", show: evaluationDiff, role: auth.Viewer},
@@ -37,6 +41,10 @@ func routes() []route {
 		{pattern: "POST /p/{project}/evaluations/{id}/waivers", show: waiveViolation, role: auth.Reviewer},
 
 		{pattern: "GET /p/{project}/rules", show: ruleList, role: auth.Viewer},
+		{pattern: "POST /p/{project}/rules/transitions", show: moveRules, role: auth.Reviewer},
+		{pattern: "GET /p/{project}/rules/{id}", show: rulePage, role: auth.Viewer},
+		{pattern: "GET /p/{project}/rules/{id}/versions", show: ruleVersions, role: auth.Viewer},
+		{pattern: "POST /p/{project}/rules/{id}/transitions", show: moveRule, role: auth.Reviewer},
 		{pattern: "GET /p/{project}/rules/export", show: exportRules, role: auth.Viewer},
 	}
 }

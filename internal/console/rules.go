@@ -1,7 +1,9 @@
 package console
 
 import (
+	"fmt"
 	"net/url"
+	"strings"
 
 	"tenet/internal/client"
 	"tenet/internal/rule"
@@ -42,6 +44,44 @@ func ruleList(p *page) error {
 	v.moves = []rule.Status{rule.Review, rule.Approved, rule.Effective, rule.Draft, rule.Retired}
 	return p.show(head{Title: "Rules", Nav: "rules"}, rulesView(p, v))
 }
+
+// maxMoved bounds the rules that one form moves.
+const maxMoved = 500
+
+// moveRules moves the selected rules to another status, each on its own: what one lacks does not keep the others.
+func moveRules(p *page) error {
+	form := p.r.PostForm
+	ids := form["id"]
+	switch {
+	case len(ids) == 0:
+		return rule.Errorf(rule.CodeInvalid, "no rule is selected; select some in the list, then move them")
+	case len(ids) > maxMoved:
+		return rule.Errorf(rule.CodeInvalid, "%d rules are selected; at most %d can be moved at once", len(ids), maxMoved)
+	}
+	to, moved := rule.Status(form.Get("to")), 0
+	var refused []string
+	for _, id := range ids {
+		_, err := client.Call(p.ctx, p.api, op.TransitionRule.At(id), wire.Transition{To: to, Note: form.Get("note")})
+		switch code := rule.CodeOf(err); {
+		case err == nil:
+			moved++
+		case code == rule.CodeForbidden, code == rule.CodeInternal, code == rule.CodeUnavailable:
+			return err
+		default:
+			refused = append(refused, err.Error())
+		}
+	}
+	said := fmt.Sprintf("%d of %d rules moved to %s.", moved, len(ids), to)
+	if len(refused) == 0 {
+		p.say(said)
+	} else {
+		p.warn(clipText(said+" The others: "+strings.Join(refused, "; "), maxSaid))
+	}
+	return p.redirect(p.from())
+}
+
+// maxSaid bounds the bytes of a sentence that the session carries to the next page.
+const maxSaid = 2_000
 
 // exportRules answers with the rules of the project as a file.
 func exportRules(p *page) error {

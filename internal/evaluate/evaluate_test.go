@@ -486,6 +486,28 @@ func TestADenialHasLookedAtTheSubject(t *testing.T) {
 	}
 }
 
+// TestACheckThatGivesUpHasNotExamined holds that a subject made too large for a check counts as unexamined, and fails a pipeline at every
+// severity, like any other part that nothing has read. A fact that is missing is no such part.
+func TestACheckThatGivesUpHasNotExamined(t *testing.T) {
+	long := strings.Repeat("x = 1\n", 300_000) + "foo()\n"
+	in := subject.Input{Files: []subject.InputFile{{Path: "a.py", Content: &long}}, Facts: map[string]any{"amount": "NaN"}}
+	for cel, reason := range map[string]string{
+		"!subject.text.matches('foo')":                                    "too much work",
+		"files.all(f, f.content.split('\\n').all(l, !l.contains('foo')))": "too long to be split",
+		"!(double(facts.amount) > 10.0)":                                  "no finite number",
+		"facts.missing == 1":                                              "",
+	} {
+		e := evaluator(t, noModel(t), rule.Rule{Statement: "No foo.", Check: &rule.Check{CEL: cel}}).run(t, in)
+		v := e.RuleVerdicts[0]
+		if v.Verdict != rule.NeedsConfirmation || v.DecidedBy != rule.ByNone {
+			t.Errorf("%s: %s by %s", cel, v.Verdict, v.DecidedBy)
+		}
+		if got := fmt.Sprint(v.Unexamined); (len(v.Unexamined) > 0) != (reason != "") || !strings.Contains(got, reason) {
+			t.Errorf("%s: unexamined %s, want %q", cel, got, reason)
+		}
+	}
+}
+
 func TestCoverageTellsThatNothingWasLookedAt(t *testing.T) {
 	e := evaluator(t, noModel(t), rule.Rule{Statement: "Be kind."}).run(t, subject.Input{Diff: diff})
 	c := e.Coverage

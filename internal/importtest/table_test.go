@@ -116,7 +116,7 @@ var table = map[string]row{
 	"api/rest": {layer: surface, imports: []string{"audit", "auth", "metric", "rule", "store", "text"}},
 	"client":   {layer: surface, tests: []string{"api", "app"}},
 	"console": {
-		layer: surface, imports: []string{"auth", "client", "console/patch", "rule", "store"},
+		layer: surface, imports: []string{"auth", "client", "console/patch", "console/wordmark", "rule", "store"},
 		tests: []string{"app", "config", "console/browsertest"},
 	},
 	"console/patch":    {layer: block, imports: []string{"console/wordmark", "diff"}},
@@ -145,6 +145,7 @@ var table = map[string]row{
 	"/cmd/tenet":       {layer: command, imports: []string{"cli"}},
 	"/bench":           {layer: command}, // a client like any other: it knows the service by its HTTP API
 	"/bench/commands":  {layer: command, imports: []string{"catalog", "check", "subject", "/packs"}},
+	"/bench/demo":      {layer: command, imports: []string{"app", "client", "config", "rule", "store/sqlstore"}},
 	"/bench/discovery": {layer: command, imports: []string{"discover/assistant", "discover/policy", "discover/source"}},
 	"/bench/search":    {layer: command, imports: []string{"corpus", "rule", "store"}},
 

@@ -6,10 +6,12 @@ import "encoding/json"
 type ImportResult struct {
 	Created   int            `json:"created" doc:"Rules created."`
 	Updated   int            `json:"updated" doc:"Rules that got a new version."`
+	Proposed  int            `json:"proposed" doc:"Rules in force for which a new version was proposed: it waits for the approval of a second person."`
 	Unchanged int            `json:"unchanged" doc:"Rules that were as the file says already."`
 	Retired   int            `json:"retired" doc:"Rules retired because the file does not name them."`
 	DryRun    bool           `json:"dry_run" doc:"True if nothing was changed."`
-	Changes   []ImportChange `json:"changes" nullable:"false" doc:"What changes, in the order of the file."`
+	Changes   []ImportChange `json:"changes" nullable:"false" doc:"What changes, in the order of the file; what is proposed after it."`
+	Waiting   []ImportChange `json:"waiting,omitempty" nullable:"false" doc:"Changes of the file that the caller has proposed before, and that still wait; absent without any."`
 	// Federation lists the changes of federation nodes.
 	Federation []NodeChange `json:"federation" nullable:"false" doc:"What changes of the federation, parents before their children."`
 	// Silenced is nil if no rule ends.
@@ -20,12 +22,14 @@ type ImportResult struct {
 
 // ImportChange is the change that an import makes to one rule.
 type ImportChange struct {
-	Action    string        `json:"action" enum:"create,update,retire" doc:"create, update or retire."`
+	Action    string        `json:"action" enum:"create,update,retire,propose" doc:"create, update, retire, or propose: the change waits for the approval of a second person."`
 	RuleID    string        `json:"rule_id" doc:"The rule; for a dry run of a creation, an id that will differ."`
 	Version   int           `json:"version" doc:"The version that the change makes."`
 	Slug      string        `json:"slug,omitempty" doc:"Its slug."`
 	Statement string        `json:"statement" doc:"Its statement."`
 	Fields    []FieldChange `json:"fields,omitempty" doc:"Fields that change in an update."`
+	Revision  int           `json:"revision,omitempty" doc:"Number of the revision that was proposed."`
+	Weakens   []string      `json:"weakens,omitempty" nullable:"false" doc:"In which ways the proposed rule would demand less, or hold in fewer places."`
 }
 
 // FieldChange is a field in which two versions of a rule differ.

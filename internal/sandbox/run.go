@@ -42,6 +42,29 @@ func (b *Sandbox) runRule(ctx context.Context, r *rule.Rule) (wire.Report, error
 	return reportOf(r, cases), nil
 }
 
+// Confirmed tries the test cases that people stand by.
+type Confirmed struct{ Sandbox *Sandbox }
+
+// TryConfirmed tries the test cases of a rule that a person stands by on r, which may say something else than the rule does now. It stores
+// nothing, and returns how many there are and how many have passed.
+func (f Confirmed) TryConfirmed(ctx context.Context, r rule.Rule) (total, passing int, err error) {
+	b := f.Sandbox
+	cases, err := b.cfg.Store.TestCases.List(ctx, r.ProjectID, r.ID)
+	if err != nil {
+		return 0, 0, err
+	}
+	cases = slices.DeleteFunc(cases, func(c store.TestCase) bool { return !c.Confirmed })
+	if err := b.tryAll(ctx, &r, cases); err != nil {
+		return 0, 0, err
+	}
+	for i := range cases {
+		if cases[i].LastResult == cases[i].Expected {
+			passing++
+		}
+	}
+	return len(cases), passing, nil
+}
+
 func reportOf(r *rule.Rule, cases []store.TestCase) wire.Report {
 	report := wire.Report{Total: len(cases), Results: make([]wire.Case, len(cases))}
 	hash := r.ContentHash()

@@ -38,6 +38,7 @@ type Updater interface {
 type Readers struct {
 	Projects    ProjectReader
 	Rules       RuleReader
+	Revisions   RevisionReader
 	Federation  FederationReader
 	Waivers     WaiverReader
 	TestCases   TestCaseReader
@@ -69,6 +70,7 @@ type Readers struct {
 type Tx struct {
 	Projects    ProjectTx
 	Rules       RuleTx
+	Revisions   RevisionTx
 	Federation  FederationTx
 	Waivers     WaiverTx
 	TestCases   TestCaseTx

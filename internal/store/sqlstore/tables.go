@@ -6,6 +6,7 @@ import "tenet/internal/store"
 type (
 	projectTable    struct{ *session }
 	ruleTable       struct{ *session }
+	revisionTable   struct{ *session }
 	federationTable struct{ *session }
 	waiverTable     struct{ *session }
 	testCaseTable   struct{ *session }
@@ -38,6 +39,7 @@ func (s *session) readers() store.Readers {
 	return store.Readers{
 		Projects:    projectTable{s},
 		Rules:       ruleTable{s},
+		Revisions:   revisionTable{s},
 		Federation:  federationTable{s},
 		Waivers:     waiverTable{s},
 		TestCases:   testCaseTable{s},
@@ -71,6 +73,7 @@ func (s *session) tx() store.Tx {
 	return store.Tx{
 		Projects:    projectTable{s},
 		Rules:       ruleTable{s},
+		Revisions:   revisionTable{s},
 		Federation:  federationTable{s},
 		Waivers:     waiverTable{s},
 		TestCases:   testCaseTable{s},

@@ -48,6 +48,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Open) {
 		"conflicts":                          testConflicts,
 		"walks that look for conflicts":      testConflictWalks,
 		"waivers":                            testWaivers,
+		"revisions":                          testRevisions,
 		"what waits for people":              testWaiting,
 		"marks of what waits":                testQueueMarks,
 		"jobs from queue to end":             testJobLife,

@@ -1,0 +1,122 @@
+package console_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"tenet/internal/client"
+	"tenet/internal/console/browsertest"
+	"tenet/internal/wire/op"
+)
+
+func TestARuleGoesItsWay(t *testing.T) {
+	t.Parallel()
+	n := newNode(t, nil)
+	reviewer, viewer := n.signedIn(n.key("rosa", "reviewer", "default")), n.signedIn(n.key("vera", "viewer", "default"))
+	path := "/p/default/rules/DOC-001"
+	page := viewer.get(path)
+	if page.status != http.StatusOK || strings.Contains(page.body, "Submit for review") {
+		t.Errorf("what a viewer is offered: %d", page.status)
+	}
+	if a := viewer.post(path+"/transitions", "to", "REVIEW"); a.status != http.StatusForbidden {
+		t.Errorf("a viewer's transition: %d", a.status)
+	}
+	if page = reviewer.get(path); !strings.Contains(page.body, "Submit for review") || strings.Contains(page.body, ">Approve<") {
+		t.Error("a draft is not offered for review")
+	}
+	a := reviewer.post(path+"/transitions", "to", "REVIEW", "version", "1", "note", "Ready.")
+	if a.status != http.StatusSeeOther {
+		t.Fatalf("submitting: %d %s", a.status, a.body)
+	}
+	if page = reviewer.get(a.header.Get("Location")); !strings.Contains(page.body, "DOC-001 is REVIEW now.") || !strings.Contains(page.body, ">Approve<") {
+		t.Error("a rule in review is not offered for approval")
+	}
+	// The page that somebody else has read is of an old version.
+	if a = reviewer.post(path+"/transitions", "to", "APPROVED", "version", "1"); a.status != http.StatusPreconditionFailed || !strings.Contains(a.body, "Something else came first") {
+		t.Errorf("approving an old version: %d", a.status)
+	}
+	if a = reviewer.post(path+"/transitions", "to", "EFFECTIVE"); a.status < 400 || a.status >= 500 {
+		t.Errorf("an impossible transition: %d", a.status)
+	}
+	if a = viewer.get("/p/default/rules/NO-SUCH"); a.status != http.StatusNotFound {
+		t.Errorf("no such rule: %d", a.status)
+	}
+}
+
+func TestVersionsShowTheChangedWords(t *testing.T) {
+	t.Parallel()
+	n := newNode(t, nil)
+	_, err := client.Call(t.Context(), n.api, op.ReviseRule.At("DOC-001"), map[string]any{
+		"statement": "Every public service should have a page.", "tags": []string{"docs"}, "change_note": "Only <public> ones.",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := n.visitor().get("/p/default/rules/DOC-001/versions")
+	for _, want := range []string{"<bdi>Every </bdi><ins><bdi>public </bdi></ins><bdi>service", "<ins><bdi>docs</bdi></ins>", "Only &lt;public&gt; ones.", "The first version."} {
+		if !strings.Contains(a.body, want) {
+			t.Errorf("the page lacks %s", want)
+		}
+	}
+	if strings.Contains(a.body, "modality") {
+		t.Error("the page shows fields that did not change")
+	}
+}
+
+func TestMovingManyRules(t *testing.T) {
+	t.Parallel()
+	n := newNode(t, nil)
+	v := n.visitor()
+	list, err := client.Get(t.Context(), n.api, op.ListRules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	form := []string{"to", "RETIRED", "note", "Spring cleaning."}
+	for _, r := range list.Items[1:] {
+		form = append(form, "id", r.ID)
+	}
+	form = append(form, "id", "no-such-rule")
+	if a := v.post("/p/default/rules/transitions", form...); a.status != http.StatusSeeOther {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	if a := v.get("/p/default/rules?status=RETIRED"); !strings.Contains(a.body, "3 of 4 rules moved to RETIRED. The others:") || !strings.Contains(a.body, "1 to 3 of 3") {
+		t.Errorf("the list afterwards: %s", a.body)
+	}
+	if a := v.post("/p/default/rules/transitions", "to", "RETIRED"); a.status != http.StatusUnprocessableEntity {
+		t.Errorf("no rule selected: %d", a.status)
+	}
+	if a := v.post("/p/default/rules/transitions", "to", "NOWHERE", "id", list.Items[0].ID); a.status != http.StatusSeeOther {
+		t.Errorf("an unknown status: %d", a.status)
+	}
+	if a := v.get("/p/default/rules"); !strings.Contains(a.body, "0 of 1 rules moved") {
+		t.Error("the page does not say that nothing was moved")
+	}
+}
+
+func TestExport(t *testing.T) {
+	t.Parallel()
+	a := newNode(t, nil).visitor().get("/p/default/rules/export")
+	if a.status != http.StatusOK || !strings.Contains(a.body, "SEC-001") || a.header.Get("Content-Disposition") != "attachment; filename=default-rules.yaml" {
+		t.Errorf("%d %v", a.status, a.header)
+	}
+}
+
+// TestApprovingByKeyboard submits and approves a rule without a mouse.
+func TestApprovingByKeyboard(t *testing.T) {
+	n := newNode(t, nil)
+	tab := browsertest.Open(t, n.url)
+	tab.Open("/p/default/rules?status=REVIEW")
+	tab.Press("j")
+	tab.PressTo("\r")
+	if got := tab.Text("h1"); !strings.Contains(got, "OPS-001") {
+		t.Fatalf("Enter opens %q", got)
+	}
+	tab.PressTo("a")
+	if got := tab.Text(".notice[role=status]"); got != "OPS-001 is APPROVED now." {
+		t.Errorf("a leads to %q", got)
+	}
+	if p := tab.Problems(); len(p) > 0 {
+		t.Error(p)
+	}
+}
