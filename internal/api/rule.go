@@ -109,6 +109,17 @@ func (s Rules) counted(ctx context.Context, r rule.Rule) rule.Rule {
 	return list[0]
 }
 
+// noticed returns a written rule with findings about its names that no other rule uses. The change is stored, so the rule is answered even if
+// the others cannot be read.
+func (s Rules) noticed(ctx context.Context, r rule.Rule) rule.Rule {
+	found, err := s.Catalog.Names(ctx, &r)
+	if err != nil {
+		s.Logger.WarnContext(ctx, "cannot look for the names of a rule in others", slog.Any("error", err))
+	}
+	r.Findings = append(r.Findings, found...)
+	return r
+}
+
 func (s Rules) create(ctx context.Context, _ *rest.None, body *wire.CreateRule) (out createdRule, err error) {
 	projectID, err := rest.EnterProject(ctx, body.ProjectID)
 	if err != nil {
@@ -118,7 +129,7 @@ func (s Rules) create(ctx context.Context, _ *rest.None, body *wire.CreateRule) 
 	if err != nil {
 		return out, err
 	}
-	return createdRule{Location: rest.Location(ctx, op.GetRule.Path, r.ID), ETag: etagOf(r.Version), Body: s.counted(ctx, r)}, nil
+	return createdRule{Location: rest.Location(ctx, op.GetRule.Path, r.ID), ETag: etagOf(r.Version), Body: s.noticed(ctx, s.counted(ctx, r))}, nil
 }
 
 func (s Rules) get(ctx context.Context, in *struct {
@@ -165,7 +176,7 @@ func (s Rules) revise(ctx context.Context, in *guardedRule, body *wire.ReviseRul
 	if err != nil {
 		return ruleOutput{}, err
 	}
-	return answerRule(s.counted(ctx, r)), nil
+	return answerRule(s.noticed(ctx, s.counted(ctx, r))), nil
 }
 
 // given is nil for an absent field, and points to the zero value for null.
