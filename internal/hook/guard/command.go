@@ -207,8 +207,41 @@ func sharesPipe(a, b *shell.Command) bool {
 	})
 }
 
-// maxMatches is the most files of a pattern that are looked at.
-const maxMatches = 200
+// Bounds of a pattern of files: the entries of its folder, and the files that are looked at.
+const (
+	maxFolder  = 2000
+	maxMatches = 200
+)
+
+// matches returns the files that a pattern names: in a folder that is known, all of them; in other folders, the walls.
+func (s *survey) matches(full string) []string {
+	if !strings.ContainsAny(full, "*?[") || strings.Contains(full, shell.Hole) {
+		return nil
+	}
+	var list []string
+	dir, last := filepath.Split(full)
+	if strings.ContainsAny(dir, "*?[") {
+		for _, standing := range s.walls() {
+			if globbed(full, standing) {
+				list = append(list, standing)
+			}
+		}
+		return list
+	}
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = f.Close() }()      // only read
+	names, _ := f.Readdirnames(maxFolder) // those that can be read
+	slices.Sort(names)
+	for _, name := range names {
+		if globbed(last, name) && len(list) < maxMatches {
+			list = append(list, dir+name)
+		}
+	}
+	return list
+}
 
 // touch judges a command that may change a file, or that moves or removes a folder. The name may be a pattern.
 func (s *survey) touch(name string) {
@@ -232,13 +265,10 @@ func (s *survey) touch(name string) {
 		}
 	}
 	full := s.absolute(name)
-	if strings.ContainsAny(full, "*?[") && !strings.Contains(full, shell.Hole) {
-		found, _ := filepath.Glob(full) // a malformed pattern matches nothing
-		for i, match := range found {
-			if w, ok := s.wallAt(match); i < maxMatches && ok && w.taken(s.Guard, readFile(match), nil, false) != "" {
-				s.add("it may change %s (%s)", show(match), w.what)
-				return
-			}
+	for _, match := range s.matches(full) {
+		if w, ok := s.wallAt(match); ok && w.taken(s.Guard, readFile(match), nil, false) != "" {
+			s.add("it may change %s (%s)", show(match), w.what)
+			return
 		}
 	}
 	if strings.ContainsAny(full, "$"+shell.Hole) {
