@@ -10,13 +10,23 @@ import (
 	"tenet/internal/shell"
 )
 
-// maxDepth bounds the scripts that a program runs, which run others.
-const maxDepth = 4
+// Bounds of the programs that a program runs: how deep, and how many.
+const (
+	maxDepth    = 4
+	maxPrograms = 60
+)
 
 // program judges a shell program.
 func (v *visit) program(text string) {
 	if v.depth >= maxDepth {
 		v.add("it runs scripts that run others, more than %d deep", maxDepth)
+		return
+	}
+	if v.programs == nil {
+		v.programs = new(int)
+	}
+	if *v.programs++; *v.programs > maxPrograms {
+		v.add("it runs more than %d programs and scripts", maxPrograms)
 		return
 	}
 	v.depth++
