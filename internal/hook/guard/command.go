@@ -123,7 +123,7 @@ func (s *survey) command(c *shell.Command) {
 		s.patches(c, args)
 		return
 	case runners[c.Name] && len(args) > 0:
-		s.runner(args)
+		runner(s, args)
 	case c.Name == "read", c.Name == "mapfile", c.Name == "readarray", c.Name == "getopts", c.Name == "printf" && len(args) > 1 && args[0] == "-v":
 		for _, a := range args {
 			if strings.HasPrefix(a, "TENET_") || strings.HasPrefix(a, "GIT_CONFIG") {

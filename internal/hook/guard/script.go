@@ -16,7 +16,7 @@ var (
 )
 
 // runner judges the program that a runner of packages starts.
-func (s *survey) runner(args []string) {
+func runner(s *survey, args []string) {
 	for i, a := range args {
 		if strings.HasPrefix(a, "-") || a == "exec" || a == "run" || a == "dlx" {
 			continue
