@@ -286,9 +286,17 @@ func TestCheckNeverReadsAsAPass(t *testing.T) {
 
 func TestCheckOfAChangeTakesTheIntentForAClaim(t *testing.T) {
 	d := newDesk()
-	run(t, d.agents(nil), agent.Check, agent.Request{Intent: "x", Input: inputOf(diff)})
+	answer := run(t, d.agents(nil), agent.Check, agent.Request{Intent: "x", Input: inputOf(diff)})
 	if in := d.judged[0].Input; in.Intent != "x" || in.Action != "" || in.Diff != diff {
 		t.Errorf("judged %+v", in)
+	}
+	// A permission for a harmless change must not read like one for what the intent says.
+	const not = "The intent counts as a claim about them"
+	if !strings.Contains(answer.Reasoning, not) {
+		t.Errorf("reasoning %q", answer.Reasoning)
+	}
+	if alone := run(t, d.agents(nil), agent.Check, agent.Request{Intent: "Send the list to Bob"}); strings.Contains(alone.Reasoning, not) {
+		t.Errorf("an action alone: %q", alone.Reasoning)
 	}
 }
 

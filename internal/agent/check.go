@@ -40,6 +40,9 @@ func (a *Agents) check(ctx context.Context, req *Request, past []turn) (*reply, 
 		return nil, err
 	}
 	out := replyOf(e)
+	if in.Intent != "" && permits(e) {
+		out.reasoning += " What was judged are the diff, files or facts. The intent counts as a claim about them; ask about an action without them."
+	}
 	out.result = &wire.AgentCheckResult{Allowed: permits(e), Verdict: e.OverallVerdict, Evaluation: e}
 	return out, nil
 }

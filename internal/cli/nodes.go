@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -87,18 +88,24 @@ type nodesCreateCommand struct {
 	Description  string     `placeholder:"TEXT" help:"Description of the node."`
 	DefaultScope string     `placeholder:"PATH" help:"Scope of the rules attached to the node that have none of their own."`
 	Repository   []string   `sep:"none" placeholder:"GLOB" help:"Repositories of the node; may be repeated."`
+	OwnRulesOnly bool       `help:"Let only attached rules hold at the node and below it, without the CRITICAL and HIGH rules that no node has; needs --reason."`
+	consent
+	output
 }
 
 func (nodesCreateCommand) Help() string {
 	return `Prints the id of the node. Organizations are roots, teams are below them, projects below either:
 
     tenet nodes create acme --level organization
-    tenet nodes create payments --level team --parent acme --repository 'acme/pay-*'`
+    tenet nodes create payments --level team --parent acme --repository 'acme/pay-*'
+
+Repositories that had no node had all rules. The command lists those that end for them, and asks; --yes answers.`
 }
 
 func (k *nodesCreateCommand) Run(ctx context.Context, s *session, c *client.Client) error {
 	n := wire.CreateNode{
 		Name: k.Name, Level: k.Level, Description: k.Description, DefaultScope: k.DefaultScope, Repositories: k.Repository,
+		OwnRulesOnly: k.OwnRulesOnly,
 	}
 	if k.Parent != "" {
 		parent, err := findNode(ctx, c, k.Parent)
@@ -107,12 +114,23 @@ func (k *nodesCreateCommand) Run(ctx context.Context, s *session, c *client.Clie
 		}
 		n.ParentID = parent.ID
 	}
-	made, err := client.Call(ctx, c, op.CreateNode, n)
-	if err != nil {
+	if err := k.mayOptOut(k.OwnRulesOnly); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(s.out, made.ID)
-	return err
+	planned := wire.ChangeNode{
+		Name: wire.Some(n.Name), Level: wire.Some(n.Level), ParentID: wire.Some(n.ParentID), DefaultScope: wire.Some(n.DefaultScope),
+		Repositories: wire.Some(n.Repositories), OwnRulesOnly: wire.Some(n.OwnRulesOnly),
+	}
+	var err error
+	if n.WeakeningInput, err = k.preview(ctx, s, c, wire.PreviewNodes{Action: "create", Node: &planned}); err != nil {
+		return err
+	}
+	n.AllowWeakening = n.AllowWeakening || k.OwnRulesOnly && n.Reason != ""
+	made, err := client.Call(ctx, c, op.CreateNode, n)
+	return show(s, k.output, made, err, func(s *session, made wire.ChangedNode) error {
+		_, err := fmt.Fprintln(s.out, made.ID)
+		return err
+	})
 }
 
 type nodesUpdateCommand struct {
@@ -124,13 +142,18 @@ type nodesUpdateCommand struct {
 	DefaultScope *string    `placeholder:"PATH" help:"Scope of the rules attached that have none of their own; empty clears it."`
 	Repository   []string   `sep:"none" xor:"repositories" placeholder:"GLOB" help:"Repositories of the node, instead of the present ones; may be repeated."`
 	Unbind       bool       `xor:"repositories" help:"Remove all repositories from the node."`
+	OwnRulesOnly *bool      `negatable:"" help:"Let only attached rules hold at the node and below it, without the CRITICAL and HIGH rules that no node has; needs --reason."`
+	consent
+	output
 }
 
 func (nodesUpdateCommand) Help() string {
 	return `What is not named stays as it is:
 
     tenet nodes update payments --parent acme-europe
-    tenet nodes update payments --repository 'acme/pay-*' --repository acme/ledger`
+    tenet nodes update payments --repository 'acme/pay-*' --repository acme/ledger
+
+The command lists the rules that end somewhere by the change, and asks; --yes answers. Where CRITICAL and HIGH rules end it needs --reason.`
 }
 
 func (k *nodesUpdateCommand) Run(ctx context.Context, s *session, c *client.Client) error {
@@ -166,12 +189,41 @@ func (k *nodesUpdateCommand) Run(ctx context.Context, s *session, c *client.Clie
 			patch["parent_id"] = parent.ID
 		}
 	}
-	_, err = client.Call(ctx, c, op.ChangeNode.At(node.ID), patch)
-	return err
+	if k.OwnRulesOnly != nil {
+		patch["own_rules_only"] = *k.OwnRulesOnly
+		if err := k.mayOptOut(*k.OwnRulesOnly); err != nil {
+			return err
+		}
+	}
+	planned, err := planOf(patch)
+	if err != nil {
+		return err
+	}
+	permission, err := k.preview(ctx, s, c, wire.PreviewNodes{Action: "change", NodeID: node.ID, Node: planned})
+	if err != nil {
+		return err
+	}
+	if permission.Reason != "" {
+		patch["reason"] = permission.Reason
+		patch["allow_weakening"] = permission.AllowWeakening || (k.OwnRulesOnly != nil && *k.OwnRulesOnly)
+	}
+	made, err := client.Call(ctx, c, op.ChangeNode.At(node.ID), patch)
+	return show(s, k.output, made, err, func(*session, wire.ChangedNode) error { return nil })
+}
+
+// planOf returns a patch as the body of a change.
+func planOf(patch map[string]any) (*wire.ChangeNode, error) {
+	text, err := json.Marshal(patch)
+	if err != nil {
+		return nil, err
+	}
+	planned := &wire.ChangeNode{}
+	return planned, json.Unmarshal(text, planned)
 }
 
 type nodesDeleteCommand struct {
 	nodeRef
+	consent
 }
 
 func (k *nodesDeleteCommand) Run(ctx context.Context, s *session, c *client.Client) error {
@@ -179,7 +231,11 @@ func (k *nodesDeleteCommand) Run(ctx context.Context, s *session, c *client.Clie
 	if err != nil {
 		return err
 	}
-	return client.Run(ctx, c, op.DeleteNode.At(node.ID))
+	permission, err := k.preview(ctx, s, c, wire.PreviewNodes{Action: "delete", NodeID: node.ID})
+	if err != nil {
+		return err
+	}
+	return client.Run(ctx, c, op.DeleteNode.At(node.ID).Where(wire.WeakeningQuery(permission)))
 }
 
 type nodesAttachCommand struct {
@@ -187,14 +243,17 @@ type nodesAttachCommand struct {
 	Rule           string `arg:"" help:"Id or slug of the rule."`
 	Overrides      string `placeholder:"RULE" help:"Rule of an ancestor that this one overrides."`
 	AllowWeakening bool   `help:"Let the rule override a CRITICAL one although it demands less; needs --reason."`
-	Reason         string `placeholder:"TEXT" help:"Why; kept in the audit chain."`
+	consent
+	output
 }
 
 func (nodesAttachCommand) Help() string {
 	return `The rule holds at the node and everywhere below it, until it is overridden there:
 
     tenet nodes attach acme SEC-001
-    tenet nodes attach payments PAY-001 --overrides SEC-001`
+    tenet nodes attach payments PAY-001 --overrides SEC-001
+
+An enforced CRITICAL or HIGH rule that no node has holds at all nodes. Attached to one, it ends at the others; that needs --reason.`
 }
 
 func (k *nodesAttachCommand) Run(ctx context.Context, s *session, c *client.Client) error {
@@ -202,15 +261,23 @@ func (k *nodesAttachCommand) Run(ctx context.Context, s *session, c *client.Clie
 	if err != nil {
 		return err
 	}
-	_, err = client.Call(ctx, c, op.AttachRule.At(node.ID), wire.AttachRule{
-		RuleID: k.Rule, OverrideID: k.Overrides, AllowWeakening: k.AllowWeakening, Reason: k.Reason,
+	permission, err := k.preview(ctx, s, c, wire.PreviewNodes{
+		Action: "attach", NodeID: node.ID, RuleID: k.Rule, OverrideID: k.Overrides,
+		WeakeningInput: wire.WeakeningInput{AllowWeakening: k.AllowWeakening, Reason: k.Reason},
 	})
-	return err
+	if err != nil {
+		return err
+	}
+	made, err := client.Call(ctx, c, op.AttachRule.At(node.ID), wire.AttachRule{
+		RuleID: k.Rule, OverrideID: k.Overrides, AllowWeakening: permission.AllowWeakening, Reason: permission.Reason,
+	})
+	return show(s, k.output, made, err, func(*session, wire.Attached) error { return nil })
 }
 
 type nodesDetachCommand struct {
 	nodeRef
 	Rule string `arg:"" help:"Id or slug of the rule."`
+	consent
 }
 
 func (k *nodesDetachCommand) Run(ctx context.Context, s *session, c *client.Client) error {
@@ -218,5 +285,9 @@ func (k *nodesDetachCommand) Run(ctx context.Context, s *session, c *client.Clie
 	if err != nil {
 		return err
 	}
-	return client.Run(ctx, c, op.DetachRule.At(node.ID, k.Rule))
+	permission, err := k.preview(ctx, s, c, wire.PreviewNodes{Action: "detach", NodeID: node.ID, RuleID: k.Rule})
+	if err != nil {
+		return err
+	}
+	return client.Run(ctx, c, op.DetachRule.At(node.ID, k.Rule).Where(wire.WeakeningQuery(permission)))
 }

@@ -64,6 +64,9 @@ func (d *drawing) node(n *wire.TreeNode, branch, margin string) error {
 	if n.DefaultScope != "" {
 		fmt.Fprintf(&d.b, "  %s", d.dim("scope "+line(n.DefaultScope)))
 	}
+	if n.OwnRulesOnly {
+		fmt.Fprintf(&d.b, "  %s", d.yellow("own rules only"))
+	}
 	fmt.Fprintf(&d.b, "  %s\n", d.dim(n.ID))
 	if d.rules {
 		set, err := client.Get(d.ctx, d.client, op.EffectiveRules.At(n.ID))
@@ -130,6 +133,9 @@ func (k *nodesGetCommand) Run(ctx context.Context, s *session, c *client.Client)
 			fmt.Fprintf(&b, "  %s %s\n", s.dim(fmt.Sprintf("%-12s", row[0])), line(row[1]))
 		}
 	}
+	if d.OwnRulesOnly {
+		fmt.Fprintf(&b, "  %s %s\n", s.dim(fmt.Sprintf("%-12s", "own rules")), s.yellow("only, by "+line(d.OwnRulesBy)+": "+line(d.OwnRulesReason)))
+	}
 	for i := range d.Rules {
 		b.WriteString(attachedLine(s, &d.Rules[i]) + "\n")
 	}
@@ -176,9 +182,12 @@ func (k *nodesEffectiveCommand) Run(ctx context.Context, s *session, c *client.C
 	if k.json() {
 		return printJSON(s.out, set)
 	}
-	if set.Total == 0 {
+	if set.Total+set.Everywhere.Total == 0 {
 		s.note("no rules hold at %s", node.path)
 		return nil
+	}
+	if n := set.Everywhere.Total; n > 0 {
+		s.note("beside these hold the enforced CRITICAL and HIGH rules that no node has: %d (see --format json)", n)
 	}
 	var b strings.Builder
 	for i := range set.Rules {

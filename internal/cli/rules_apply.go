@@ -22,6 +22,7 @@ type rulesImportCommand struct {
 	Path       string `arg:"" help:"Rule file, folder of rule files, or - for stdin."`
 	CreateOnly bool   `help:"Refuse rules that exist already instead of updating them."`
 	DryRun     bool   `help:"Show the changes without making them."`
+	Reason     string `placeholder:"TEXT" help:"Why CRITICAL and HIGH rules may end at federation nodes; kept in the audit chain."`
 }
 
 func (k *rulesImportCommand) Run(ctx context.Context, s *session) error {
@@ -30,7 +31,7 @@ func (k *rulesImportCommand) Run(ctx context.Context, s *session) error {
 		return err
 	}
 	return s.with(ctx, needsData, func(c *client.Client) error {
-		q := wire.ImportQuery{DryRun: k.DryRun}
+		q := wire.ImportQuery{DryRun: k.DryRun, WeakeningQuery: wire.WeakeningQuery{AllowWeakening: k.Reason != "", Reason: k.Reason}}
 		if k.CreateOnly {
 			q.Mode = "create"
 		}
@@ -40,7 +41,12 @@ func (k *rulesImportCommand) Run(ctx context.Context, s *session) error {
 		if err != nil {
 			return files.locate(err)
 		}
-		_, err = fmt.Fprintln(s.out, tally(&result))
+		if _, err := fmt.Fprintln(s.out, tally(&result)); err != nil || result.Silenced == nil {
+			return err
+		}
+		var b bytes.Buffer
+		printSilenced(s, &b, result.Silenced)
+		_, err = s.out.Write(b.Bytes())
 		return err
 	})
 }
@@ -179,10 +185,12 @@ type rulesApplyCommand struct {
 	Path  string `arg:"" help:"Rule file, folder of rule files, or - for stdin."`
 	Prune bool   `help:"Retire the rules that the files do not name; remove such nodes and attachments, if the files have a federation."`
 	Yes   bool   `short:"y" help:"Do not ask."`
+	// Reason answers the question like Yes, and is the permission for guarded rules to end.
+	Reason string `placeholder:"TEXT" help:"Do not ask: why CRITICAL and HIGH rules may end at federation nodes; kept in the audit chain."`
 }
 
 func (k *rulesApplyCommand) Run(ctx context.Context, s *session) error {
-	asks := !k.Yes
+	asks := !k.Yes && strings.TrimSpace(k.Reason) == ""
 	if asks && (k.Path == "-" || !isTerminal(s.stdin)) {
 		return errors.New("apply asks before it changes rules, and there is no terminal to ask on; look at `tenet rules plan`, then give --yes")
 	}
@@ -201,12 +209,20 @@ func (k *rulesApplyCommand) Run(ctx context.Context, s *session) error {
 		if err := printPlan(s, &plan); err != nil {
 			return err
 		}
+		q := wire.ImportQuery{Prune: k.Prune}
+		if plan.Silenced != nil {
+			permission, err := (&consent{Yes: true, Reason: k.Reason}).agree(s, plan.Silenced)
+			if err != nil {
+				return err
+			}
+			q.WeakeningQuery = wire.WeakeningQuery(permission)
+		}
 		if asks && changes(&plan) > 0 && !confirm(s, "Apply these changes?") {
 			return errors.New("nothing was changed")
 		}
 		// Relationships may differ even where no rule does, so the import runs in any case.
 		done = s.progress("applying")
-		result, err := client.ImportRules(ctx, c, joined, wire.ImportQuery{Prune: k.Prune})
+		result, err := client.ImportRules(ctx, c, joined, q)
 		done()
 		if err != nil {
 			return files.locate(err)
@@ -249,6 +265,9 @@ func printPlan(s *session, r *rule.ImportResult) error {
 	}
 	for i := range r.Federation {
 		printNodeChange(s, &b, &r.Federation[i])
+	}
+	if r.Silenced != nil {
+		printSilenced(s, &b, r.Silenced)
 	}
 	for _, ch := range r.Waiting {
 		fmt.Fprintf(&b, "%s %s  %s %s\n", s.dim("?"), s.bold(cmp.Or(ch.Slug, ch.RuleID)), line(ch.Statement),

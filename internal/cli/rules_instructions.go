@@ -16,6 +16,7 @@ import (
 	"tenet/internal/client"
 	"tenet/internal/discover/assistant"
 	"tenet/internal/rule"
+	"tenet/internal/wire"
 	"tenet/internal/wire/op"
 )
 
@@ -73,6 +74,20 @@ func (k *rulesExportCommand) inForce(ctx context.Context, c *client.Client) ([]r
 	scopes := map[string][]string{} // as they hold at the node
 	for _, e := range effective.Rules {
 		scopes[e.Rule.ID] = e.Rule.Scope
+	}
+	for _, r := range effective.Everywhere.Rules {
+		scopes[r.ID] = r.Scope
+	}
+	if effective.Everywhere.Total > len(effective.Everywhere.Rules) {
+		applicable, err := client.Call(ctx, c, op.ApplicableRules, wire.ApplicableRequest{NodeID: node.ID})
+		if err != nil {
+			return nil, err
+		}
+		for i := range applicable {
+			if _, ok := scopes[applicable[i].ID]; !ok {
+				scopes[applicable[i].ID] = applicable[i].Scope
+			}
+		}
 	}
 	rules = slices.DeleteFunc(rules, func(r rule.Rule) bool { _, holds := scopes[r.ID]; return !holds })
 	for i := range rules {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -56,16 +57,20 @@ func TestSubmitAtANodeByItsName(t *testing.T) {
 	for _, args := range [][]string{
 		{"nodes", "create", "acme", "--level", "organization"},
 		{"nodes", "create", "payments", "--level", "team", "--parent", "acme"},
-		{"nodes", "attach", "payments", "FIN-002"},
+		{"nodes", "attach", "payments", "FIN-002", "--reason", "Only payments are paid."},
 	} {
 		if code, out, errs := run(t, "", append([]string{"--data", data}, args...)...); code != exitOK {
 			t.Fatalf("%v exits with %d\n%s%s", args, code, out, errs)
 		}
 	}
-	const payment = `{"kind":"transaction","amount":25000,"facts":{"requester":"dana","approver":"lee"}}`
+	const payment = `{"kind":"transaction","transaction_type":"payment","amount":25000,"currency":"EUR",` +
+		`"facts":{"requester":"dana","approver":"lee","second_approver":"kim"}}`
 	code, out, errs := run(t, payment, "--data", data, "submit", "-", "--node", "acme/payments", "--format", "json")
 	var a wire.SubmissionAnswer
-	if err := json.Unmarshal([]byte(out), &a); err != nil || code != exitOK || len(a.RuleVerdicts) != 1 || a.RuleVerdicts[0].RuleSlug != "FIN-002" {
+	of := func(v rule.RuleVerdict) bool {
+		return v.RuleSlug == "FIN-002" && v.SourceNodeID == a.NodeID && a.NodeID != ""
+	}
+	if err := json.Unmarshal([]byte(out), &a); err != nil || code != exitOK || !slices.ContainsFunc(a.RuleVerdicts, of) {
 		t.Errorf("submit at a node exits with %d: %v\n%s%s", code, err, out, errs)
 	}
 }

@@ -31,6 +31,14 @@ func (p *page) shownProject() string {
 	return p.startProject()
 }
 
+// entryAddress is where an entry of the navigation leads. The queue is over all projects.
+func entryAddress(p *page, name string) string {
+	if name == "queue" {
+		return "/queue"
+	}
+	return projectAddress(p.shownProject(), name)
+}
+
 // here is the address of the page, for forms that lead back to it; of a page that a form has led to, the page of the form.
 func (p *page) here() string {
 	if p.r.Method == http.MethodPost {

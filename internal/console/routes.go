@@ -28,6 +28,10 @@ func routes() []route {
 		{pattern: "POST /theme", show: setTheme, open: true},
 		{pattern: "GET /project", show: switchProject, role: auth.Viewer},
 
+		{pattern: "GET /queue", show: queueList, role: auth.Viewer},
+		{pattern: "POST /queue", show: decideQueue, role: auth.Reviewer},
+		{pattern: "POST /queue/undo", show: undoQueue, role: auth.Reviewer},
+
 		{pattern: "GET /p/{project}/evaluations", show: evaluationList, role: auth.Viewer},
 		{pattern: "GET /p/{project}/evaluations/{id}", show: evaluationPage, role: auth.Viewer},
 		{pattern: "GET /p/{project}/evaluations/{id}/diff", show: evaluationDiff, role: auth.Viewer},

@@ -30,6 +30,9 @@ func screens(change, payment string) []screen {
 		{"a denied change for paper", "/p/default/evaluations/" + change + "?print=1", "DENY", []string{"Code must not call eval.", "entry"}},
 		{"a denied payment", "/p/default/evaluations/" + payment, "DENY", []string{"FIN-001", "25000", "payment_id", "PMT-1", "decided"}},
 		{"rules", "/p/default/rules", "Rules", []string{"SEC-001", "Code must not call eval.", "FIN-001"}},
+		{"queue", "/queue", "Queue", []string{"Deployments must be announced.", "OPS-001, version 1", "Pay the supplier", "1 to 2 of 2"}},
+		{"queue, filtered", "/queue?kind=snapshot&severity_min=HIGH", "Queue", []string{"Nothing that waits matches these filters."}},
+		{"queue, a wrong filter", "/queue?kind=song", "Queue", []string{"kind"}},
 		{"a rule", "/p/default/rules/SEC-001", "SEC-001\nEFFECTIVE\nHIGH\nMUST NOT", []string{"It runs text as code.", "Notebooks.", `\beval\(`, "CWE-95", "Improper neutralization", "Last denials", "acme/payments", "Retire", "Score"}},
 		{"a rule without a check", "/p/default/rules/OPS-001", "OPS-001\nREVIEW\nMEDIUM\nMUST", []string{"a model judges the rule", "Approve", "Nothing is waived."}},
 		{"the versions of a rule", "/p/default/rules/SEC-001/versions", "SEC-001 versions", []string{"Version 1", "The first version."}},
@@ -45,6 +48,7 @@ const badPayment = `{"facts": {"amount": 25000, "approvers": 1, "payment_id": "P
 
 func TestScreensInABrowser(t *testing.T) {
 	n := newNode(t, nil)
+	n.evaluate("default", `{"facts": {"supplier": "S-1"}, "intent": "Pay the supplier"}`)
 	change, payment := n.evaluate("default", badDiff), n.evaluate("default", badPayment)
 	tab := browsertest.Open(t, n.url)
 	for _, s := range screens(change, payment) {

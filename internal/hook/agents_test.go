@@ -204,6 +204,22 @@ func TestInputThatIsNotUnderstoodIsStopped(t *testing.T) {
 	}
 }
 
+func TestToolsOfServersAreJudgedByTheirArguments(t *testing.T) {
+	dir := project(t, "a.txt", five)
+	for reader, p := range map[string]payload{
+		"Codex":                  {"hook_event_name": "PreToolUse", "cwd": dir, "tool_name": "mcp__db__query", "tool_input": payload{"sql": "drop table x"}},
+		"Gemini CLI":             {"hook_event_name": "BeforeTool", "cwd": dir, "tool_name": "query", "mcp_context": payload{"server_name": "db"}, "tool_input": payload{"sql": "drop table x"}},
+		"Copilot's command line": {"cwd": dir, "toolName": "db-server-query", "toolArgs": `{"sql":"drop table x"}`},
+		"VS Code":                {"cwd": dir, "hookEventName": "PreToolUse", "tool_name": "mcp_db_query", "tool_input": payload{"sql": "drop table x"}},
+		"Windsurf":               {"agent_action_name": "pre_mcp_tool_use", "tool_info": payload{"mcp_server_name": "db", "mcp_tool_name": "query", "mcp_tool_arguments": payload{"sql": "drop table x"}}},
+	} {
+		q, err := forms(dir)[reader].read(asJSON(t, p))
+		if err != nil || !strings.Contains(q.Action, "drop table x") || len(q.Unknown) == 0 {
+			t.Errorf("%s: asks about %q, unknown %q (%v)", reader, q.Action, q.Unknown, err)
+		}
+	}
+}
+
 func TestAnswersOfAgentsThatCannotAsk(t *testing.T) {
 	for _, name := range []string{"codex", "gemini", "windsurf"} {
 		write := agents[name].write

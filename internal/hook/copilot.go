@@ -3,6 +3,7 @@ package hook
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // copilotTools are the tools of Copilot, in its command line, in its cloud agent and in VS Code.
@@ -72,6 +73,9 @@ func Copilot(payload []byte) (Question, error) {
 			return q, nil
 		}
 		return q, q.tool(name, in)
+	}
+	if strings.Contains(name, "-") || strings.HasPrefix(name, "mcp_") { // of an MCP server: none of its own has such a name
+		return q, q.remote("", name, name, in)
 	}
 	return q, q.use(copilotTools, name, in)
 }

@@ -81,7 +81,7 @@ func (s *Silenced) places() string {
 		list = append(list, "node "+n.Path)
 	}
 	total := len(s.Repositories) + s.NodesTotal
-	if total > maxNames {
+	if total > maxNames+1 {
 		return fmt.Sprintf("%s and %d more places", strings.Join(list[:maxNames], ", "), total-maxNames)
 	}
 	return strings.Join(list, ", ")

@@ -125,7 +125,11 @@ func (w *walker) expander() *expander {
 		process: func(p *syntax.ProcSubst) {
 			w.apart(func() { w.stmts(p.Stmts) })
 		},
-		assign: func(name string, v value) { w.vars[name] = v }, differs: func(string) {},
+		assign: func(name string, v value) {
+			w.vars[name] = v
+			w.assigned = append(w.assigned, Word{name + "=" + v.text, v.known})
+		},
+		differs: func(string) {},
 	}
 }
 

@@ -54,6 +54,10 @@
     if (item) mark(item);
   });
 
+  // A decision on one row leads back to its place in the list, where the next row is now.
+  const row = /^#row-\d+$/.test(location.hash) && (document.querySelector(location.hash) || items().at(-1));
+  if (row) { mark(row); (row.querySelector("a[href], button") || row).focus(); }
+
   const press = key => {
     const item = current();
     const target = (item && item.querySelector(`[data-key="${key}"]`)) || document.querySelector(`[data-key="${key}"]`);
@@ -73,12 +77,16 @@
       const box = current() && current().querySelector("input[type=checkbox]");
       if (box) { box.checked = !box.checked; box.dispatchEvent(new Event("change", { bubbles: true })); }
     },
-    a: () => press("a"), d: () => press("d"), e: () => press("e"),
+    X: () => {
+      const all = document.querySelector("[data-all]");
+      if (all) all.click();
+    },
+    a: () => press("a"), d: () => press("d"), e: () => press("e"), u: () => press("u"),
     g: () => { chord = true; chordEnd = Date.now() + 1500; },
   };
   document.addEventListener("keydown", event => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
-    if (event.target.closest("input:not([type=checkbox]), textarea, select, dialog, [contenteditable]")) return;
+    if (event.target.closest("input:not([type=checkbox]), textarea, select, dialog[open], [contenteditable]")) return;
     if (chord && Date.now() < chordEnd) {
       chord = false;
       const link = document.querySelector(`[data-go="${CSS.escape(event.key)}"]`);

@@ -10,8 +10,17 @@ import (
 	"tenet/internal/shell"
 )
 
+// maxDepth bounds the scripts that a program runs, which run others.
+const maxDepth = 4
+
 // program judges a shell program.
 func (v *visit) program(text string) {
+	if v.depth >= maxDepth {
+		v.add("it runs scripts that run others, more than %d deep", maxDepth)
+		return
+	}
+	v.depth++
+	defer func() { v.depth-- }()
 	script, err := shell.Parse(text)
 	if err != nil {
 		if word := mentioned(text); word != "" {
@@ -23,7 +32,10 @@ func (v *visit) program(text string) {
 	for _, a := range assigned {
 		v.variable(a.Text, "")
 	}
-	s := survey{visit: v, list: list, kept: v.kept()}
+	if name := assignsIfUnset.FindStringSubmatch(text); name != nil {
+		v.variable(name[1], "")
+	}
+	s := survey{visit: v, list: list, text: text, kept: v.kept()}
 	s.pathSet = slices.ContainsFunc(assigned, setsPath) || slices.ContainsFunc(list, func(c shell.Command) bool {
 		return slices.Contains([]string{"export", "declare", "typeset"}, c.Name) && slices.ContainsFunc(c.Args, setsPath)
 	})
@@ -38,21 +50,31 @@ func (v *visit) program(text string) {
 	v.dir = dir
 }
 
+// assignsIfUnset is an expansion that assigns a variable of Tenet or of git.
+var assignsIfUnset = regexp.MustCompile(`\$\{((?:TENET_|GIT_CONFIG)[A-Z0-9_]*):?=`)
+
 func setsPath(w shell.Word) bool { return strings.HasPrefix(w.Text, "PATH=") }
 
 // kept returns the files that a program with a known effect changes, and leaves as walls.
 func (v *visit) kept() map[string]bool {
 	kept := map[string]bool{}
 	e := v.act.Effect
-	if e == nil || len(e.Unknown) > 0 {
+	if e == nil {
 		return kept
 	}
+	certain := len(e.Unknown) == 0
 	for i := range e.Files {
 		f := &e.Files[i]
 		if f.Mode || f.Kind != shell.Regular || len(f.Earlier) > 0 {
 			continue
 		}
-		if w, ok := v.wallAt(f.Path); ok && w.taken(v.Guard, f.Before, f.After, true) == "" {
+		w, ok := v.wallAt(f.Path)
+		if !ok {
+			continue
+		}
+		if why := w.taken(v.Guard, f.Before, f.After, certain); why != "" {
+			v.add("it may change %s (%s): %s", show(f.Path), w.what, why)
+		} else if certain {
 			for _, name := range append([]string{f.Path}, f.Names...) {
 				kept[name] = true
 			}
@@ -66,6 +88,7 @@ type survey struct {
 	*visit
 
 	list    []shell.Command
+	text    string
 	kept    map[string]bool
 	pathSet bool
 }
@@ -85,9 +108,18 @@ func (s *survey) command(c *shell.Command) {
 	s.requests(c, args)
 	s.ends(c, args)
 	switch {
-	case c.Name == "git":
+	case c.Name == "git" || c.Name == "hub":
 		s.git(args)
+		s.patches(c, args)
 		return
+	case runners[c.Name] && len(args) > 0:
+		s.runner(args)
+	case c.Name == "read", c.Name == "mapfile", c.Name == "readarray", c.Name == "getopts", c.Name == "printf" && len(args) > 1 && args[0] == "-v":
+		for _, a := range args {
+			if strings.HasPrefix(a, "TENET_") || strings.HasPrefix(a, "GIT_CONFIG") {
+				s.variable(a, "")
+			}
+		}
 	case c.Name == "export", c.Name == "declare", c.Name == "typeset", c.Name == "readonly", c.Name == "env", c.Name == "unset", c.Name == "setx":
 		s.environment(c.Name, args)
 	case c.Name == "pre-commit", c.Name == "lefthook", c.Name == "husky", c.Name == "overcommit":
@@ -95,13 +127,15 @@ func (s *survey) command(c *shell.Command) {
 			s.add("it takes the hooks of %s out", c.Name)
 		}
 	case c.Name == "find", c.Name == "fd", c.Name == "fdfind":
-		s.finds(args)
+		s.finds(c.Name, args)
 		return
 	}
 	if interprets(c.Name) {
+		s.patches(c, args)
 		s.interpreter(c, args)
 		return
 	}
+	s.script(c, args)
 	if c.Name != "" && shell.Starts(c.Name) {
 		s.unread(c, args)
 		return
@@ -110,6 +144,11 @@ func (s *survey) command(c *shell.Command) {
 		return
 	}
 	s.written(c, args)
+	if c.Input != nil && !copies[c.Name] {
+		if word := mentioned(c.Input.Text); word != "" {
+			s.add("%s takes words that name %s, and its effect is not known", show(c.Name), word)
+		}
+	}
 }
 
 func texts(words []shell.Word) []string {
@@ -135,6 +174,14 @@ func (s *survey) written(c *shell.Command, args []string) {
 			if at := s.holds(name); at != "" && !s.kept[s.absolute(name)] {
 				s.add("it may change %s, which holds %s", show(name), show(at))
 			}
+		}
+	}
+	unknown := slices.ContainsFunc(args, func(a string) bool { return strings.ContainsAny(a, "$"+shell.Hole) })
+	if unknown && slices.Contains(removes, c.Name) && len(s.found) == 0 {
+		if word := wallName.FindString(s.text); word != "" {
+			s.add("it names %s, and what %s changes is not known", show(word), c.Name)
+		} else if w, ok := s.wallAt(s.dir); ok && !w.byContent {
+			s.add("it may change files in %s (%s)", show(s.dir), w.what)
 		}
 	}
 	// The names that xargs takes from another program are not known; those that the other program names are.
@@ -312,113 +359,8 @@ func reads(name string, args []string) bool {
 
 var sedWrites = regexp.MustCompile(`(^|[;}/0-9gip\s])w\s+\S`)
 
-// finds judges find and fd, which may change what they find.
-func (s *survey) finds(args []string) {
-	acts := func(a string) bool {
-		return slices.Contains([]string{"-delete", "-fprint", "-fprint0", "-fprintf", "-fls", "-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"}, a)
-	}
-	at := slices.IndexFunc(args, acts)
-	if at < 0 {
-		return
-	}
-	if strings.HasSuffix(args[at], "ec") || strings.Contains(args[at], "ok") || strings.Contains(args[at], "x") || strings.Contains(args[at], "X") {
-		if at+1 >= len(args) || reads(filepath.Base(args[at+1]), args[at+2:]) || shell.Starts(filepath.Base(args[at+1])) && !mentions(args[at+1:]) {
-			return
-		}
-	}
-	named := false
-	var roots []string
-	for i, a := range args {
-		switch {
-		case slices.Contains([]string{"-name", "-iname", "-path", "-ipath", "-wholename", "-regex", "-iregex", "-fprint", "-fls"}, a) && i+1 < len(args):
-			named = true
-			if word := guardedName(args[i+1]); word != "" {
-				s.add("it may change %s, which is the name of a wall", show(args[i+1]))
-			}
-		case i == len(roots) && !strings.HasPrefix(a, "-") && a != "(" && a != "!":
-			roots = append(roots, a)
-		}
-	}
-	for _, root := range roots {
-		if w, ok := s.wallAt(s.absolute(root)); ok && !w.byContent {
-			s.add("it may change %s (%s)", show(root), w.what)
-		} else if at := s.holds(root); at != "" && !named && !slices.Contains(args, "-newer") {
-			s.add("it may change %s, which holds %s", show(root), show(at))
-		}
-	}
-}
-
-// guardedName returns a pattern of find that names a wall by its last segment.
-func guardedName(glob string) string {
-	last := strings.ToLower(filepath.Base(glob))
-	for _, w := range table {
-		pattern := strings.TrimSuffix(w.pattern, "/**")
-		if w.what == "" || w.byContent {
-			continue
-		}
-		base := pattern[strings.LastIndexByte(pattern, '/')+1:]
-		if base == last || !strings.HasPrefix(base, "*") && overlap(base, last) && strings.Trim(last, "*") != "" && !strings.HasPrefix(last, "*.") {
-			return glob
-		}
-	}
-	for _, name := range []string{"pre-commit", "commit-msg", "pre-push", "reference-transaction", "hooks"} {
-		if last == name {
-			return glob
-		}
-	}
-	return ""
-}
-
-func mentions(args []string) bool {
-	return slices.ContainsFunc(args, func(a string) bool { return mentioned(a) != "" })
-}
-
-// interpreters run programs in languages that are not followed.
-var interpreters = regexp.MustCompile(`^(python[0-9.]*|pypy[0-9.]*|node|nodejs|deno|bun|perl[0-9.]*|ruby[0-9.]*|php[0-9.]*|lua[0-9.]*|luajit|awk|gawk|mawk|nawk|osascript|tclsh|Rscript|pwsh|powershell|cmd|groovy|scala|kotlin|elixir|erl|swift|go|ts-node|tsx|ed|ex|vi|vim|nvim|emacs|patch)$`)
-
-func interprets(name string) bool { return interpreters.MatchString(name) }
-
-// interpreter judges a program in another language by the names in its text.
-func (s *survey) interpreter(c *shell.Command, args []string) {
-	all := slices.Clone(args)
-	if c.Input != nil {
-		all = append(all, c.Input.Text)
-	}
-	for _, text := range all {
-		if word := mentioned(text); word != "" {
-			s.add("its program or an argument names %s, and programs of %s are not followed", word, c.Name)
-			return
-		}
-	}
-	for _, name := range targets(c.Name, args) {
-		s.touch(name)
-	}
-	s.unread(c, args)
-}
-
-// unread reports a program that a shell or an interpreter takes from a pipe, which nobody can read beforehand.
-func (s *survey) unread(c *shell.Command, args []string) {
-	if !shell.IsShell(c.Name) && !interpreters.MatchString(c.Name) || c.Name == "ed" || strings.HasSuffix(c.Name, "awk") || c.Name == "patch" {
-		return
-	}
-	plain := slices.DeleteFunc(slices.Clone(args), func(a string) bool {
-		return a == "-" || a == "-s" || a == "--" || a == "-x" || a == "-e" && shell.IsShell(c.Name)
-	})
-	if len(plain) > 0 && !slices.Contains(args, "-s") || len(c.Pipes) == 0 || c.Pipes[len(c.Pipes)-1].Stage == 0 || c.Input != nil && c.Input.Known {
-		return
-	}
-	s.add("%s takes its program from another one, so what it does to the walls is not known", c.Name)
-}
-
-// text judges words that are no shell program.
-func (v *visit) text(text string) {
-	if word := mentioned(text); word != "" && !quietText.MatchString(text) {
-		v.add("it names %s, and its effect is not known", word)
-	}
-}
-
-// quietText is a command of PowerShell that only reads.
-var quietText = regexp.MustCompile(`(?i)^\s*(get-content|gc|cat|type|select-string|sls|get-childitem|gci|ls|dir|test-path|get-item)\b[^;|&>\n]*$`)
+// wallName are the names of walls in a path.
+var wallName = regexp.MustCompile(`(?i)\.claude\b|\.cursor\b|\.codex\b|\.gemini\b|\.windsurf\b|\.codeium\b|\.github/hooks|\.copilot\b|\.git/hooks|\.githooks|\.husky|tenet\.ya?ml|\.tenet\b|\.mcp\.json`)
 
 // mention are names of walls in a text of any language, and the words of ways around them.
 var mention = regexp.MustCompile(`(?i)\.claude(\.json|["'\\/,)\s]+(hooks|settings))|managed-(settings|mcp)|\.cursor["'\\/,)\s]+(hooks|mcp|cli)|\.mcp\.json|\.codex["'\\/,)\s]+(hooks|config)|\.gemini["'\\/,)\s]+(settings|hooks)|` +

@@ -46,6 +46,9 @@ func (s *survey) git(args []string) {
 // gitSetting judges a setting of git that a command gives or stores.
 func (s *survey) gitSetting(key, value string) {
 	key = strings.ToLower(key)
+	if runsProgram(key) && value != "" {
+		s.program(value)
+	}
 	switch {
 	case key == "core.hookspath":
 		s.add("it has git look for its hooks elsewhere (core.hooksPath), so that those of Tenet do not run")
@@ -62,6 +65,35 @@ func (s *survey) gitSetting(key, value string) {
 	}
 }
 
+// runsProgram reports whether the value of a setting of git is a program that git runs.
+func runsProgram(key string) bool {
+	for _, end := range []string{"editor", "pager", "askpass", "sshcommand", ".cmd", ".clean", ".smudge", ".process", ".textconv", ".command", ".helper", "fsmonitor"} {
+		if strings.HasSuffix(key, end) {
+			return true
+		}
+	}
+	return strings.HasPrefix(key, "pager.")
+}
+
+// gitPrograms judges the programs that commands of git run.
+func (s *survey) gitPrograms(name string, args []string) {
+	for i, a := range args {
+		option, value, joined := strings.Cut(a, "=")
+		if !joined && i+1 < len(args) {
+			value = args[i+1]
+		}
+		switch {
+		case name == "rebase" && (option == "-x" || option == "--exec"), name == "filter-branch" && strings.HasSuffix(option, "-filter"):
+			s.program(value)
+		case name == "rebase" && strings.HasPrefix(a, "-x") && len(a) > 2:
+			s.program(a[2:])
+		case name == "bisect" && i == 0 && a == "run", name == "submodule" && a == "foreach":
+			s.program(strings.TrimSpace(strings.TrimPrefix(strings.Join(args[i+1:], " "), "--recursive")))
+			return
+		}
+	}
+}
+
 // skipping are the commands of git that have --no-verify, with the letters that mean it.
 var skipping = map[string]string{"commit": "n", "push": "", "merge": "", "pull": "", "am": "n", "rebase": "", "cherry-pick": "", "revert": "", "ci": "n", "worktree": ""}
 
@@ -73,6 +105,7 @@ var valuedOptions = []string{"--message", "--file", "--author", "--date", "--tem
 
 func (s *survey) gitCommand(args []string) {
 	name, rest := args[0], args[1:]
+	s.gitPrograms(name, rest)
 	if letters, ok := skipping[name]; ok {
 		if option := skips(rest, letters); option != "" {
 			s.add("git %s %s skips the hooks of git, so that the change is not judged", name, show(option))
@@ -100,7 +133,11 @@ func (s *survey) gitCommand(args []string) {
 		if name == "rm" && slices.Contains(rest, "--cached") {
 			return
 		}
+		earlier := len(rest) > 1 && name == "checkout" && !strings.HasPrefix(rest[0], "-") || slices.ContainsFunc(rest, func(a string) bool { return strings.HasPrefix(a, "--source") || a == "-s" })
 		for _, a := range rest {
+			if at := s.holds(strings.TrimPrefix(a, ":/")); earlier && !strings.HasPrefix(a, "-") && at != "" && (a == "." || strings.Contains(a, "/") || strings.HasPrefix(a, ".")) {
+				s.add("git %s may bring back an earlier state of %s", name, show(at))
+			}
 			if !strings.HasPrefix(a, "-") {
 				s.touch(strings.TrimPrefix(strings.TrimPrefix(a, ":/"), ":(top)"))
 			}

@@ -103,6 +103,7 @@ type visit struct {
 	// standing are the walls on disk around dir; filled on first use.
 	standing []string
 	looked   bool
+	depth    int // of the program that is judged
 }
 
 func (v *visit) add(format string, args ...any) {

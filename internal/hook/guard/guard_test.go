@@ -272,3 +272,10 @@ func FuzzJudge(f *testing.F) {
 		}
 	})
 }
+
+func BenchmarkJudge(b *testing.B) {
+	w := makeWorld(b)
+	for b.Loop() {
+		w.run("cd src && git status && grep -rn foo . | head -5; git commit -m x && sed -i s/a/b/ app.py")
+	}
+}

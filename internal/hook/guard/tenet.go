@@ -117,13 +117,22 @@ func (v *visit) variable(entry, command string) {
 		v.add("it changes the variable %s, which turns hooks of git off", name)
 	case name == "SKIP" && (strings.Contains(value, "tenet") || strings.ContainsAny(value, "$"+shell.Hole)):
 		v.add("it skips hooks of pre-commit (SKIP)")
+	case strings.HasSuffix(name, "EDITOR") || strings.HasSuffix(name, "PAGER") || strings.HasSuffix(name, "SSH_COMMAND") || name == "BASH_ENV" || name == "PROMPT_COMMAND":
+		if word := mentioned(value); word != "" || removesWall.MatchString(value) {
+			v.add("it changes the variable %s, and the program in it names a wall", show(name))
+		}
 	case name == "PATH" && command == "git":
 		v.add("it changes PATH for git, so that its hook may run another program as tenet")
 	}
 }
 
+var removesWall = regexp.MustCompile(`\b(rm|mv|chmod|tee|sed|git)\b.*\.(claude|cursor|codex|gemini|git|windsurf)\b`)
+
 // environment judges export, env, unset and the like.
 func (s *survey) environment(command string, args []string) {
+	if command == "env" && (slices.Contains(args, "-i") || slices.Contains(args, "-") || slices.Contains(args, "--ignore-environment")) && slices.Contains(args, "git") {
+		s.add("it takes all variables from git and its hooks, those of Tenet too")
+	}
 	for i, a := range args {
 		switch {
 		case strings.HasPrefix(a, "--unset="):
@@ -167,7 +176,7 @@ var (
 	requesters   = regexp.MustCompile(`^(curl|wget|http|https|xh|xhs|httpie|curlie|aria2c|nc|ncat|netcat|telnet|socat|websocat|grpcurl|Invoke-WebRequest)$`)
 	writingRoute = regexp.MustCompile(`/api/v1/(waivers|rules|keys|projects|federations|nodes|snapshots|deployments|candidates|conflicts|documents|discover|webhooks|alerts|jobs|cache|test-cases|relationships|environments|gateway)`)
 	readingRoute = regexp.MustCompile(`/api/v1/(evaluate|evaluations|search|submissions|insights)|/agent/|/rest/|/search`)
-	sendingFlag  = regexp.MustCompile(`^(-X|--request|-d|--data.*|-F|--form.*|-T|--upload-file|--json|--post-.*|--method.*|--body-.*)$|^-(X|d|F|T).+|^--(request|data[a-z-]*|json|form|post-data|post-file|method|body-data|body-file|upload-file)=`)
+	sendingFlag  = regexp.MustCompile(`^-[a-zA-Z#]*[XdFT]|^(-X|--request|-d|--data.*|-F|--form.*|-T|--upload-file|--json|--post-.*|--method.*|--body-.*)$|^-(X|d|F|T).+|^--(request|data[a-z-]*|json|form|post-data|post-file|method|body-data|body-file|upload-file)=`)
 )
 
 // requests judges a request to Tenet's server.
@@ -192,7 +201,7 @@ func (s *survey) requests(c *shell.Command, args []string) {
 		return
 	}
 	for _, server := range s.Servers {
-		if server != "" && s.reaches(args, server) && (writingRoute.MatchString(all) || !readingRoute.MatchString(all)) {
+		if server != "" && s.reaches(args, server) && (writingRoute.MatchString(all) || !readingRoute.MatchString(all) || strings.Contains(all, "..") || strings.Contains(strings.ToLower(all), "%2")) {
 			s.add("it sends a change to Tenet's server at %s", show(server))
 			return
 		}
@@ -202,9 +211,14 @@ func (s *survey) requests(c *shell.Command, args []string) {
 	}
 }
 
+var clusteredMethod = regexp.MustCompile(`^-[a-zA-Z#]*X([A-Za-z]+)$`)
+
 // onlyGets reports whether the method is given and changes nothing.
 func onlyGets(args []string) bool {
 	for i, a := range args {
+		if m := clusteredMethod.FindStringSubmatch(a); m != nil {
+			return strings.EqualFold(m[1], "GET") || strings.EqualFold(m[1], "HEAD")
+		}
 		for _, flag := range []string{"-X", "--request", "--request=", "--method="} {
 			if method, ok := strings.CutPrefix(a, flag); ok {
 				if method == "" && i+1 < len(args) {
@@ -270,6 +284,9 @@ func hostOf(a string) string {
 
 func loopback(host string) bool {
 	ip := net.ParseIP(strings.Trim(host, "[]"))
+	if strings.HasPrefix(host, "127.") || ip == nil && host != "" && strings.Trim(strings.ToLower(host), "0123456789abcdefx.") == "" && host[0] >= '0' && host[0] <= '9' {
+		return true // addresses may be short, or one number
+	}
 	return strings.EqualFold(host, "localhost") || strings.HasSuffix(strings.ToLower(host), ".localhost") || ip != nil && (ip.IsLoopback() || ip.IsUnspecified())
 }
 
@@ -279,8 +296,8 @@ func (s *survey) ends(c *shell.Command, args []string) {
 		return slices.ContainsFunc(list, func(a string) bool { return serverName.MatchString(a) })
 	}
 	switch c.Name {
-	case "pkill", "killall", "taskkill", "Stop-Process":
-		if named(args) {
+	case "pkill", "killall", "taskkill", "Stop-Process", "killall5":
+		if named(args) || c.Name == "killall5" || c.Name == "pkill" && slices.ContainsFunc(args, endsServer) {
 			s.add("it ends Tenet's server")
 		}
 	case "systemctl", "service", "rc-service", "launchctl", "supervisorctl", "docker", "podman", "docker-compose", "kubectl", "brew", "sc":
@@ -295,6 +312,15 @@ func (s *survey) ends(c *shell.Command, args []string) {
 			s.add("it ends Tenet's server")
 		}
 	}
+}
+
+// endsServer reports whether a pattern of pkill matches the command line of Tenet's server.
+func endsServer(pattern string) bool {
+	if strings.HasPrefix(pattern, "-") || len(pattern) > 200 {
+		return false
+	}
+	re, err := regexp.Compile(pattern)
+	return err == nil && re.MatchString("tenet serve")
 }
 
 var serverName = regexp.MustCompile(`(?i)(^|[^a-z])tenet([^a-z]|$)`)
