@@ -39,7 +39,7 @@ func (s Rules) Routes(r *rest.Router) {
 	r = r.Tag(ruleTag)
 	rest.HandleBody(r, rest.Operation{ID: "create-rule", Route: op.CreateRule.Route(), Role: auth.Reviewer, Status: http.StatusCreated, Summary: "Create a rule"}, s.create)
 	rest.Handle(r, rest.Operation{
-		ID: "list-rules", Route: op.ListRules.Route(), Role: auth.Viewer, Summary: "List rules", Description: "Oldest first, retired ones included.",
+		ID: "list-rules", Route: op.ListRules.Route(), Role: auth.Viewer, Summary: "List rules", Description: "Oldest first unless sort says otherwise, retired ones included.",
 	}, s.list)
 	rest.Handle(r, rest.Operation{
 		ID: "get-rule", Route: op.GetRule.Route(), Role: auth.Viewer, Summary: "Get a rule", Description: "Answers 304 if the ETag in If-None-Match is still right.",
@@ -222,6 +222,7 @@ func (f *ruleFilter) filter() (corpus.Filter, error) {
 
 func (s Rules) list(ctx context.Context, in *struct {
 	ruleFilter
+	Sort string `query:"sort" doc:"Order: slug, severity, status, updated_at or owner; with a minus before it, the highest first. Absent: as the rules were made." example:"-severity"`
 	wire.PageQuery
 },
 ) (page wire.Page[rule.Rule], err error) {
@@ -229,7 +230,12 @@ func (s Rules) list(ctx context.Context, in *struct {
 	if err != nil {
 		return page, err
 	}
-	rules, total, err := s.Catalog.List(ctx, rest.Project(ctx), f, rule.Page{Number: in.Page, Size: in.PageSize})
+	var p rule.Problems
+	order := rest.EnumParam(&p, "sort", in.Sort, corpus.Orders)
+	if err := p.Err("the query is invalid"); err != nil {
+		return page, err
+	}
+	rules, total, err := s.Catalog.List(ctx, rest.Project(ctx), f, order, rule.Page{Number: in.Page, Size: in.PageSize})
 	if err != nil {
 		return page, err
 	}

@@ -94,6 +94,21 @@ func TestMovingManyRules(t *testing.T) {
 	}
 }
 
+func TestTheListIsSorted(t *testing.T) {
+	t.Parallel()
+	v := newNode(t, nil).visitor()
+	a := v.get("/p/default/rules?sort=-severity&has_check=true")
+	if critical, high := strings.Index(a.body, ">FIN-001<"), strings.Index(a.body, ">SEC-001<"); critical < 0 || high < critical {
+		t.Errorf("the most severe rule does not come first: %d, %d", critical, high)
+	}
+	if !strings.Contains(a.body, `aria-sort="descending"`) || !strings.Contains(a.body, `href="/p/default/rules?has_check=true&amp;sort=severity"`) {
+		t.Error("the head of the column does not lead to the other order")
+	}
+	if a = v.get("/p/default/rules?sort=luck"); a.status != http.StatusOK || !strings.Contains(a.body, "is &#34;luck&#34;") {
+		t.Errorf("an unknown order: %d", a.status)
+	}
+}
+
 func TestExport(t *testing.T) {
 	t.Parallel()
 	a := newNode(t, nil).visitor().get("/p/default/rules/export")

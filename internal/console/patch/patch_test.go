@@ -96,6 +96,26 @@ func TestWholeFiles(t *testing.T) {
 	}
 }
 
+func TestLanguagesInsideOthers(t *testing.T) {
+	t.Parallel()
+	for path, content := range map[string]string{
+		"Dockerfile": "FROM scratch\nRUN echo \"$HOME\" # note\n", "page.html": "<style>p { color: red }</style>\n<script>let a = \"b\"</script>\n",
+		"a.php": "<?php echo \"text\"; ?>\n", "Makefile": "all:\n\techo \"text\"\n", "b.yaml": "a: \"text\"\n", "c.rb": "puts \"text\"\n",
+	} {
+		colours := 0
+		for _, r := range patch.Read("", []patch.Whole{{Path: path, Content: content}}, nil).Page(0, 10) {
+			for _, p := range r.Pieces {
+				if p.Class != "" {
+					colours++
+				}
+			}
+		}
+		if colours == 0 {
+			t.Errorf("%s has no colours", path)
+		}
+	}
+}
+
 // TestHostileTextsEnd lays out what is meant to be slow.
 func TestHostileTextsEnd(t *testing.T) {
 	t.Parallel()
