@@ -206,7 +206,7 @@ func (s *survey) requests(c *shell.Command, args []string) {
 			return
 		}
 	}
-	if writingRoute.MatchString(all) && s.local(args) {
+	if writingRoute.MatchString(all) && toThisMachine(args) {
 		s.add("it sends a change to a server whose route is one of Tenet (%s)", show(writingRoute.FindString(all)))
 	}
 }
@@ -260,8 +260,8 @@ func (s *survey) reaches(args []string, server string) bool {
 	return port != "" && strings.Contains(joined, host) && strings.Contains(joined, port)
 }
 
-// local reports whether an address is on this machine, or is not known.
-func (s *survey) local(args []string) bool {
+// toThisMachine reports whether an address is on this machine, or is not known.
+func toThisMachine(args []string) bool {
 	return slices.ContainsFunc(args, func(a string) bool {
 		h, _, err := net.SplitHostPort(hostOf(a))
 		if err != nil {
