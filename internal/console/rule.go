@@ -16,6 +16,7 @@ import (
 type ruleView struct {
 	rule     rule.Rule
 	moves    []rule.Status // where it may go from its status
+	waiting  []proposal
 	cases    []wire.Case
 	links    []ruleLink
 	health   wire.Health
@@ -50,6 +51,9 @@ func rulePage(p *page) error {
 	}
 	id = v.rule.ID
 	v.moves = rule.NextStatuses(v.rule.Status)
+	if v.waiting, err = proposalsOf(p, id); err != nil {
+		return err
+	}
 	if v.cases, err = client.Get(p.ctx, p.api, op.ListTestCases.At(id)); err != nil {
 		return err
 	}
