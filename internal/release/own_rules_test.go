@@ -32,7 +32,9 @@ func TestSnapshotsHoldOwnRulesOnly(t *testing.T) {
 				w.Fatal(err)
 			}
 		}
-		change(func(tx store.Tx, version int64) error { return tx.Federation.InsertNodes(w.ctx, project, version, []rule.Node{n}) })
+		change(func(tx store.Tx, version int64) error {
+			return tx.Federation.InsertNodes(w.ctx, project, version, []rule.Node{n})
+		})
 		before := w.snapshot("before")
 		n.OwnRulesOnly, n.OwnRulesReason = true, "a lab"
 		change(func(tx store.Tx, version int64) error { return tx.Federation.UpdateNode(w.ctx, project, version, n) })
