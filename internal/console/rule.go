@@ -23,7 +23,6 @@ type ruleView struct {
 	quality  wire.RuleQuality
 	denials  []wire.EvaluationSummary
 	waivers  []rule.Waiver
-	versions int
 }
 
 // ruleLink is a relationship as its rule sees it.
@@ -76,7 +75,7 @@ func rulePage(p *page) error {
 	if err != nil {
 		return err
 	}
-	v.denials, v.waivers, v.versions = denials.Items, waivers.Items, v.rule.Version
+	v.denials, v.waivers = denials.Items, waivers.Items
 	return p.show(head{Title: v.rule.Label(), Nav: "rules"}, rulePageView(p, v))
 }
 
