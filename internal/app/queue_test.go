@@ -53,7 +53,7 @@ func testQueue(t *testing.T, setting, database string) {
 			}
 		}
 	}
-	list := func(who string, query string) wire.Queue {
+	list := func(who, query string) wire.Queue {
 		t.Helper()
 		var page wire.Queue
 		do(who, http.StatusOK, "GET", "/api/v1/queue?project_id=*"+query, "", &page)
