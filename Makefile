@@ -77,6 +77,12 @@ fmt: $(LINTER) ## Format all Go files
 generate: ## Write generated files anew
 	go generate ./...
 
+.PHONY: screenshots
+screenshots: ## Take the pictures of the console that README and docs show
+	@scripts/setup-build.sh chromium
+	@mkdir -p docs/pictures
+	CGO_ENABLED=0 go test -vet=off -count=1 -run='^TestTheSamplesCanBeRead$$' ./internal/console -pictures='$(CURDIR)/docs/pictures'
+
 .PHONY: bench
 bench: build ## Run the benchmarks, then a load test of the binary (BENCH=regexp, BENCHTIME=1s)
 	TENET_BENCH_EVALUATIONS='$(EVALUATIONS)' CGO_ENABLED=0 scripts/with-postgres.sh go test -run='^$$' -bench='$(BENCH)' -benchtime=$(BENCHTIME) -benchmem -vet=off $(TESTFLAGS) $(PACKAGES)

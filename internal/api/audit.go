@@ -2,10 +2,12 @@ package api
 
 import (
 	"context"
+	"net/http"
 
 	"tenet/internal/api/rest"
 	"tenet/internal/audit"
 	"tenet/internal/auth"
+	"tenet/internal/catalog"
 	"tenet/internal/store"
 	"tenet/internal/wire"
 	"tenet/internal/wire/op"
@@ -15,6 +17,7 @@ import (
 type Audit struct {
 	Chains   store.AuditReader
 	Projects store.ProjectReader
+	Catalog  *catalog.Catalog
 }
 
 // Routes implements [rest.Resource].
@@ -33,6 +36,14 @@ func (s Audit) Routes(r *rest.Router) {
 			return head, err
 		}
 		return s.Chains.Head(ctx, rest.Project(ctx))
+	})
+	rest.HandleBody(r, rest.Operation{
+		ID: "accept-corpus", Route: op.AcceptCorpus.Route(), Role: auth.Admin, Status: http.StatusOK, Summary: "Accept the rules as the database has them",
+		Description: "Rules that are missing from the database, or are not as they were written, stop the evaluations of a project with 503. Restore a backup; " +
+			"where there is none, this accepts the rules that are left, and records who did and why. 503 if a row cannot be read.",
+	}, func(ctx context.Context, _ *rest.None, body *wire.AcceptCorpus) (wire.Corpus, error) {
+		t, err := s.Catalog.AcceptCorpus(ctx, rest.Project(ctx), body.Reason)
+		return wire.Corpus{Version: t.Version, Rules: t.Rules, Digest: t.Digest}, err
 	})
 }
 

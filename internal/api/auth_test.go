@@ -130,6 +130,7 @@ var accessTable = map[string]access{
 	"list-feedback":       {auth.Viewer, "GET /api/v1/evaluations/x/feedback?project_id=pay", "project"},
 	"replay-evaluation":   {auth.Reviewer, "POST /api/v1/evaluations/x/replay?project_id=pay", "project"},
 	"rule-quality":        {auth.Viewer, "GET /api/v1/rules/x/quality?project_id=pay", "project"},
+	"accept-corpus":       {auth.Admin, "POST /api/v1/audit/corpus/accept?project_id=pay", "project"},
 	"verify-audit":        {auth.Admin, "GET /api/v1/audit/verify?project_id=pay", "project"},
 	"get-audit-head":      {auth.Admin, "GET /api/v1/audit/head?project_id=pay", "project"},
 	"list-conflicts":      {auth.Viewer, "GET /api/v1/conflicts?project_id=pay", "project"},

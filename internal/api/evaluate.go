@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"reflect"
 	"regexp"
+	"strings"
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -171,6 +172,9 @@ func (e Evaluations) submit(ctx context.Context, in *struct {
 	if body.SubmissionID != "" && !submissionID.MatchString(body.SubmissionID) {
 		return nil, rest.InvalidField("submission_id", "must have 1 to 128 letters, digits and . _ : -, and begin with a letter or digit")
 	}
+	if strings.HasPrefix(strings.ToLower(body.SubmissionID), ingestedPrefix) {
+		return nil, rest.InvalidField("submission_id", "begins with %s, which is for events that this server takes in itself", ingestedPrefix)
+	}
 	req := submissionOf(body, projectID)
 	named, err := name(ctx, body.SubmissionID, in.Key, hashedSubmission{
 		body.Subject, body.Scope, body.NodeID, body.Environment, body.Mode, body.MaxRules, body.SeverityMin, body.SubmissionID,
@@ -202,6 +206,9 @@ func submissionOf(b *wire.SubmissionRequest, projectID string) evaluate.Request 
 		ProjectID: projectID, Submitted: &b.Subject, Input: wire.RecordedSubject{Scope: b.Scope}, EvaluateOptions: b.EvaluateOptions,
 	}
 }
+
+// ingestedPrefix begins the submission ids of events from GitHub. A caller who took one beforehand would have its event pass for known.
+const ingestedPrefix = "github:"
 
 var (
 	submissionID   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$`)

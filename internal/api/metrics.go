@@ -39,7 +39,7 @@ func CountRules(registry *prometheus.Registry, c *catalog.Catalog, log *slog.Log
 			ids := slices.Collect(maps.Keys(seen))
 			mu.RUnlock()
 			for _, id := range ids {
-				_, n, err := c.List(ctx, id, corpus.Filter{}, rule.Page{Number: 1})
+				_, n, err := c.List(ctx, id, corpus.Filter{}, "", rule.Page{Number: 1})
 				switch {
 				case rule.CodeOf(err) == rule.CodeNotFound: // no such project, or * for all of them
 					mu.Lock()

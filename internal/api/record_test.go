@@ -429,7 +429,7 @@ func testReplayVerifiesTriage(t *testing.T, n *node) {
 	}
 	n.call("PATCH", rulesPath+"/M-3", fields{"statement": "Something else."}).want(http.StatusOK)
 	n.judging(nil)
-	if r := n.replays(e.EvaluationID, fields{}); !r.Agrees || r.Differing+r.Unreplayable != 0 || len(r.Rules) != 20 {
+	if r := n.replays(e.EvaluationID, fields{}); !r.Agrees || r.Differing+r.Unreplayable != 0 || len(r.Rules) != 20 || r.Triaged != 60 {
 		t.Errorf("replay %+v", r)
 	}
 	n.judging(model)

@@ -39,7 +39,7 @@ func (s Rules) Routes(r *rest.Router) {
 	r = r.Tag(ruleTag)
 	rest.HandleBody(r, rest.Operation{ID: "create-rule", Route: op.CreateRule.Route(), Role: auth.Reviewer, Status: http.StatusCreated, Summary: "Create a rule"}, s.create)
 	rest.Handle(r, rest.Operation{
-		ID: "list-rules", Route: op.ListRules.Route(), Role: auth.Viewer, Summary: "List rules", Description: "Oldest first, retired ones included.",
+		ID: "list-rules", Route: op.ListRules.Route(), Role: auth.Viewer, Summary: "List rules", Description: "Oldest first unless sort says otherwise, retired ones included.",
 	}, s.list)
 	rest.Handle(r, rest.Operation{
 		ID: "get-rule", Route: op.GetRule.Route(), Role: auth.Viewer, Summary: "Get a rule", Description: "Answers 304 if the ETag in If-None-Match is still right.",
@@ -109,6 +109,17 @@ func (s Rules) counted(ctx context.Context, r rule.Rule) rule.Rule {
 	return list[0]
 }
 
+// noticed returns a written rule with findings about its names that no other rule uses. The change is stored, so the rule is answered even if
+// the others cannot be read.
+func (s Rules) noticed(ctx context.Context, r rule.Rule) rule.Rule {
+	found, err := s.Catalog.Names(ctx, &r)
+	if err != nil {
+		s.Logger.WarnContext(ctx, "cannot look for the names of a rule in others", slog.Any("error", err))
+	}
+	r.Findings = append(r.Findings, found...)
+	return r
+}
+
 func (s Rules) create(ctx context.Context, _ *rest.None, body *wire.CreateRule) (out createdRule, err error) {
 	projectID, err := rest.EnterProject(ctx, body.ProjectID)
 	if err != nil {
@@ -118,7 +129,7 @@ func (s Rules) create(ctx context.Context, _ *rest.None, body *wire.CreateRule) 
 	if err != nil {
 		return out, err
 	}
-	return createdRule{Location: rest.Location(ctx, op.GetRule.Path, r.ID), ETag: etagOf(r.Version), Body: s.counted(ctx, r)}, nil
+	return createdRule{Location: rest.Location(ctx, op.GetRule.Path, r.ID), ETag: etagOf(r.Version), Body: s.noticed(ctx, s.counted(ctx, r))}, nil
 }
 
 func (s Rules) get(ctx context.Context, in *struct {
@@ -165,7 +176,7 @@ func (s Rules) revise(ctx context.Context, in *guardedRule, body *wire.ReviseRul
 	if err != nil {
 		return ruleOutput{}, err
 	}
-	return answerRule(s.counted(ctx, r)), nil
+	return answerRule(s.noticed(ctx, s.counted(ctx, r))), nil
 }
 
 // given is nil for an absent field, and points to the zero value for null.
@@ -211,6 +222,7 @@ func (f *ruleFilter) filter() (corpus.Filter, error) {
 
 func (s Rules) list(ctx context.Context, in *struct {
 	ruleFilter
+	Sort string `query:"sort" doc:"Order: slug, severity, status, updated_at or owner; with a minus before it, the highest first. Absent: as the rules were made." example:"-severity"`
 	wire.PageQuery
 },
 ) (page wire.Page[rule.Rule], err error) {
@@ -218,7 +230,12 @@ func (s Rules) list(ctx context.Context, in *struct {
 	if err != nil {
 		return page, err
 	}
-	rules, total, err := s.Catalog.List(ctx, rest.Project(ctx), f, rule.Page{Number: in.Page, Size: in.PageSize})
+	var p rule.Problems
+	order := rest.EnumParam(&p, "sort", in.Sort, corpus.Orders)
+	if err := p.Err("the query is invalid"); err != nil {
+		return page, err
+	}
+	rules, total, err := s.Catalog.List(ctx, rest.Project(ctx), f, order, rule.Page{Number: in.Page, Size: in.PageSize})
 	if err != nil {
 		return page, err
 	}

@@ -142,6 +142,7 @@ func TestSubmitRefuses(t *testing.T) {
 		{"nothing deployed", fields{"subject": tx(nil), "environment": "production"}, 409, rule.CodeConflict, nil, "production"},
 		{"an unknown node", fields{"subject": tx(nil), "node_id": "11111111-1111-7111-8111-111111111111"}, 404, rule.CodeNotFound, nil, "node"},
 		{"a bad submission_id", fields{"subject": tx(nil), "submission_id": "a b"}, 422, rule.CodeInvalid, []string{"submission_id"}, ""},
+		{"the submission_id of an event", fields{"subject": tx(nil), "submission_id": "GitHub:7b1f"}, 422, rule.CodeInvalid, []string{"submission_id"}, "github:"},
 		{"an unknown project", fields{"subject": tx(nil), "project_id": "nowhere"}, 404, rule.CodeNotFound, nil, ""},
 		{"too deep", `{"subject":{"kind":"transaction","facts":` + strings.Repeat(`{"a":`, 100) + `1` + strings.Repeat(`}`, 100) + `}}`, 400, rule.CodeInvalid, nil, ""},
 	} {

@@ -15,12 +15,26 @@ import (
 	"tenet/internal/config"
 	"tenet/internal/rule"
 	"tenet/internal/store/litetest"
+	"tenet/internal/wire"
 )
 
 // BenchmarkEvaluateWhileCounting compares the latency of evaluations at 8 clients, each with a pause of 5 ms between requests, while
 // what they record is counted and looked at for alerts each second, and while it is not. The two take turns, so that they meet the
 // same machine.
 func BenchmarkEvaluateWhileCounting(b *testing.B) {
+	evaluateWhile(b, func(ctx context.Context, a *App) error { return a.parts.monitor.CatchUp(ctx, rule.DefaultProject) })
+}
+
+// BenchmarkEvaluateWhileIndexing is [BenchmarkEvaluateWhileCounting] while what they record is indexed.
+func BenchmarkEvaluateWhileIndexing(b *testing.B) {
+	evaluateWhile(b, func(ctx context.Context, a *App) error {
+		return a.parts.index.Handle(ctx, wire.Job{}, func(int, int) {})
+	})
+}
+
+// evaluateWhile compares the latency of evaluations while work is done each second, and while it is not.
+func evaluateWhile(b *testing.B, work func(context.Context, *App) error) {
+	b.Helper()
 	cfg, err := config.Load("", func(string) string { return "" }, map[string]string{"data": litetest.Dir(b), "no_seed": "true"})
 	if err != nil {
 		b.Fatal(err)
@@ -67,14 +81,14 @@ func BenchmarkEvaluateWhileCounting(b *testing.B) {
 	var p50s, p99s [2][]float64 // off, on
 	for b.Loop() {
 		for on := range 2 {
-			if err := a.parts.monitor.CatchUp(b.Context(), rule.DefaultProject); err != nil {
+			if err := work(b.Context(), a); err != nil {
 				b.Fatal(err)
 			}
 			stop, stopped := make(chan struct{}), make(chan struct{})
 			go func() {
 				defer close(stopped)
 				for on == 1 {
-					if err := a.parts.monitor.CatchUp(b.Context(), rule.DefaultProject); err != nil {
+					if err := work(b.Context(), a); err != nil {
 						b.Error(err)
 					}
 					select {

@@ -108,7 +108,16 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, o Options) (_
 		return nil, err
 	}
 	a.parts = p
+	if err := p.catalog.CountUncounted(auth.WithActor(ctx, auth.Local("tenet"))); err != nil {
+		return nil, err
+	}
+	if err := guardEmptied(ctx, cfg, a.store.Projects); err != nil {
+		return nil, err
+	}
 	if err := seed(ctx, a.store.Projects, p.catalog, cfg, o); err != nil {
+		return nil, err
+	}
+	if err := markFilled(cfg); err != nil {
 		return nil, err
 	}
 	a.followers = []func(context.Context){a.live.Run, a.load, a.watch.Run, p.documents.Follow}

@@ -25,6 +25,7 @@ const (
 	KindEvaluation = "evaluation"
 	KindRule       = "rule"         // a rule was created, revised, moved to another status or retired
 	KindImport     = "import"       // rules were imported in bulk
+	KindCorpus     = "corpus"       // the rules of a project were counted, or accepted after a damage
 	KindRelation   = "relationship" // a relationship was made or removed
 	KindConflict   = "conflict"     // a conflict of two rules was confirmed or rejected
 	KindFederation = "federation"   // a federation node was changed, or what is attached to one

@@ -58,13 +58,13 @@ func New(s Store, views corpus.Views, changes *change.Changes, cases Cases, node
 	return &Catalog{store: s, views: views, changes: changes, cases: cases, nodes: nodes, now: now}
 }
 
-// List returns a page of a project's rules, in the order they were made, and how many match.
-func (c *Catalog) List(ctx context.Context, projectID string, f corpus.Filter, p rule.Page) ([]rule.Rule, int, error) {
+// List returns a page of a project's rules in an order, and how many match.
+func (c *Catalog) List(ctx context.Context, projectID string, f corpus.Filter, o corpus.Order, p rule.Page) ([]rule.Rule, int, error) {
 	view, err := c.views.View(ctx, projectID)
 	if err != nil {
 		return nil, 0, err
 	}
-	entries, total := view.List(f, p.Offset(), p.Size)
+	entries, total := view.Sorted(f, o, p.Offset(), p.Size)
 	rules := make([]rule.Rule, len(entries))
 	for i, e := range entries {
 		rules[i] = *e.Rule

@@ -424,7 +424,7 @@ func TestThousandsOfRulesInOneImport(t *testing.T) {
 		if err != nil || got.Created != n {
 			t.Fatalf("created %v, %v", got, err)
 		}
-		if _, total, err := c.List(ctx, "default", corpus.Filter{}, rule.Page{Number: 1, Size: 1}); err != nil || total != n {
+		if _, total, err := c.List(ctx, "default", corpus.Filter{}, "", rule.Page{Number: 1, Size: 1}); err != nil || total != n {
 			t.Errorf("%d rules are listed, %v", total, err)
 		}
 		got, err = c.Import(ctx, "default", f, catalog.ImportOptions{})

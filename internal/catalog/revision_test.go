@@ -369,15 +369,16 @@ func TestRaceToDecideOnARevision(t *testing.T) {
 		if _, err := c.Revise(as(t.Context(), "ann"), "bank", "B-1", 0, "", says("Pay early.")); err != nil {
 			t.Fatal(err)
 		}
+		revisions := catalog.NewRevisions(c, catalog.Reviewing{})
 		var running sync.WaitGroup
 		var won, lost atomic.Int32
 		for i := range 8 {
 			running.Go(func() {
 				var err error
 				if i%2 == 0 {
-					_, err = catalog.NewRevisions(c, catalog.Reviewing{}).Approve(as(t.Context(), "bob"), "bank", "B-1", 1, "")
+					_, err = revisions.Approve(as(t.Context(), "bob"), "bank", "B-1", 1, "")
 				} else {
-					_, err = catalog.NewRevisions(c, catalog.Reviewing{}).Reject(as(t.Context(), "cy"), "bank", "B-1", 1, "no")
+					_, err = revisions.Reject(as(t.Context(), "cy"), "bank", "B-1", 1, "no")
 				}
 				switch rule.CodeOf(err) {
 				case "":

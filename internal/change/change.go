@@ -95,8 +95,16 @@ func (c *Change) Before(ctx context.Context, latest *corpus.View) (*corpus.View,
 	return latest.Follow(ctx, c.Tx.Federation, c.Project.ID)
 }
 
-// Note appends a record of the change to the audit chain.
+// Note appends a record of the change to the audit chain. That of a change of rules says how many rules there are after it.
 func (c *Change) Note(ctx context.Context, kind string, body map[string]any) error {
+	if kind == audit.KindRule || kind == audit.KindImport || kind == audit.KindCorpus {
+		switch tally, err := c.Tx.Rules.Tally(ctx, c.Project.ID); {
+		case err == nil:
+			body["corpus"] = tally
+		case rule.CodeOf(err) != rule.CodeNotFound:
+			return err
+		}
+	}
 	return audit.Append(ctx, c.Tx, c.Project.ID, c.Record(kind, body))
 }
 

@@ -78,7 +78,7 @@ var factsNamed = regexp.MustCompile(`\bfacts((?:\.\??[A-Za-z_][A-Za-z0-9_]*)+)(\
 // FactsNamed returns the names of the facts that the text of a check gives, sorted, such as amount and payment.amount. It does not compile
 // the check, so that thousands cost little; [Program.FactNames] is exact.
 func FactsNamed(c *rule.Check) []string {
-	if c == nil {
+	if c == nil || !strings.Contains(c.When, "facts") && !strings.Contains(c.CEL, "facts") {
 		return nil
 	}
 	var out []string

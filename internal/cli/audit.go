@@ -13,6 +13,35 @@ import (
 // auditCommands are `tenet audit ...`.
 type auditCommands struct {
 	Verify auditVerifyCommand `cmd:"" help:"Check that no record was changed, removed, added or moved."`
+	Accept auditAcceptCommand `cmd:"" name:"accept-corpus" help:"Accept the rules as a damaged database has them."`
+}
+
+type auditAcceptCommand struct {
+	Reason string `required:"" placeholder:"TEXT" help:"Why rules may be missing; it is recorded."`
+	Yes    bool   `short:"y" help:"Do not ask."`
+}
+
+func (auditAcceptCommand) Help() string {
+	return `Tenet counts the rules of a project with each change of them. If the database has others than were counted, nothing is evaluated:
+restore the database from a backup. Where there is none, this command accepts the rules that are left.`
+}
+
+func (k *auditAcceptCommand) Run(ctx context.Context, s *session) error {
+	if !k.Yes {
+		if !isTerminal(s.stdin) {
+			return errors.New("accept-corpus asks first, and there is no terminal to ask on; restore a backup, or give --yes")
+		}
+		if !confirm(s, "Rules may be missing. Evaluate by those that are left?") {
+			return errors.New("nothing was changed")
+		}
+	}
+	return s.with(ctx, keepsData, func(c *client.Client) error {
+		corpus, err := client.Call(ctx, c, op.AcceptCorpus, wire.AcceptCorpus{Reason: k.Reason})
+		if err == nil {
+			s.note("the project has %d rules", corpus.Rules)
+		}
+		return err
+	})
 }
 
 type auditVerifyCommand struct {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"tenet/internal/app"
+	"tenet/internal/catalog"
 	"tenet/internal/client"
 	"tenet/internal/lint"
 	"tenet/internal/rule"
@@ -23,7 +24,8 @@ type rulesLintCommand struct {
 func (rulesLintCommand) Help() string {
 	return `Lists wording that makes rules hard to judge: vague words and escape clauses, several duties in one or none, words that bind more
 or less than the modality, double negations, statements that are long or refer to other texts, no scope, no test case, and
-test cases that all expect the same or contradict one another. Retired rules are left out.
+test cases that all expect the same or contradict one another. Also lists scopes, facts and repositories that one rule
+only uses and that are like a name of several others. Retired rules are left out.
 
     tenet rules lint
     tenet rules lint rules/ --format json
@@ -49,7 +51,8 @@ func (k *rulesLintCommand) Run(ctx context.Context, s *session) error {
 		if err != nil {
 			return err
 		}
-		return k.show(s, rules, func(r *rule.Rule) []rule.Finding { return r.Findings })
+		names := catalog.MisspeltNames(rules)
+		return k.show(s, rules, func(r *rule.Rule) []rule.Finding { return append(r.Findings, names[r.ID]...) })
 	})
 }
 
@@ -81,7 +84,8 @@ func (k *rulesLintCommand) lintFiles(ctx context.Context, s *session) (err error
 		n := &cases[i]
 		byRule[n.Rule] = append(byRule[n.Rule], lint.Case{Name: n.Name, Input: fmt.Sprint(n.Files, n.Diff, n.Facts, n.Action), Expected: n.Expect})
 	}
-	return k.show(s, rules, func(r *rule.Rule) []rule.Finding { return lint.Rule(r, lint.Look(byRule[r.Slug])) })
+	names := catalog.MisspeltNames(rules)
+	return k.show(s, rules, func(r *rule.Rule) []rule.Finding { return append(lint.Rule(r, lint.Look(byRule[r.Slug])), names[r.ID]...) })
 }
 
 func (k *rulesLintCommand) show(s *session, rules []rule.Rule, findings func(*rule.Rule) []rule.Finding) error {

@@ -86,7 +86,11 @@ func printReplay(s *session, r *wire.Replay) error {
 	case r.Unreplayable > 0 && r.Unreplayable == len(r.Rules):
 		word = s.yellow("cannot be replayed")
 	}
-	_, err := fmt.Fprintf(s.out, "evaluation %s %s: %d verdicts, %d differ, %d cannot be replayed\n", r.EvaluationID, word, len(r.Rules), r.Differing, r.Unreplayable)
+	triaged := ""
+	if r.Triaged > 0 {
+		triaged = fmt.Sprintf("; triage of %d rules", r.Triaged)
+	}
+	_, err := fmt.Fprintf(s.out, "evaluation %s %s: %d verdicts, %d differ, %d cannot be replayed%s\n", r.EvaluationID, word, len(r.Rules), r.Differing, r.Unreplayable, triaged)
 	return err
 }
 

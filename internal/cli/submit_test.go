@@ -63,10 +63,13 @@ func TestSubmitAtANodeByItsName(t *testing.T) {
 			t.Fatalf("%v exits with %d\n%s%s", args, code, out, errs)
 		}
 	}
-	const payment = `{"kind":"transaction","amount":25000,"facts":{"requester":"dana","approver":"lee"}}`
+	const payment = `{"kind":"transaction","transaction_type":"payment","amount":25000,"currency":"EUR",` +
+		`"facts":{"requester":"dana","approver":"lee","second_approver":"kim"}}`
 	code, out, errs := run(t, payment, "--data", data, "submit", "-", "--node", "acme/payments", "--format", "json")
 	var a wire.SubmissionAnswer
-	of := func(v rule.RuleVerdict) bool { return v.RuleSlug == "FIN-002" && v.SourceNodeID == a.NodeID && a.NodeID != "" }
+	of := func(v rule.RuleVerdict) bool {
+		return v.RuleSlug == "FIN-002" && v.SourceNodeID == a.NodeID && a.NodeID != ""
+	}
 	if err := json.Unmarshal([]byte(out), &a); err != nil || code != exitOK || !slices.ContainsFunc(a.RuleVerdicts, of) {
 		t.Errorf("submit at a node exits with %d: %v\n%s%s", code, err, out, errs)
 	}

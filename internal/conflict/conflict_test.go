@@ -441,7 +441,7 @@ func TestWithoutItsJobAChangeIsUndone(t *testing.T) {
 	rules := p.rules(func(context.Context, store.Tx, string) error { return rule.Errorf(rule.CodeUnavailable, "not now") })
 	_, err := rules.Create(p.ctx, "p", wire.RuleInput{Statement: paid})
 	code(t, "create", err, rule.CodeUnavailable)
-	if _, total, err := p.catalog.List(p.ctx, "p", corpus.Filter{}, rule.Page{Number: 1, Size: 1}); err != nil || total != 0 {
+	if _, total, err := p.catalog.List(p.ctx, "p", corpus.Filter{}, "", rule.Page{Number: 1, Size: 1}); err != nil || total != 0 {
 		t.Errorf("%d rules, %v", total, err)
 	}
 }

@@ -73,6 +73,17 @@ func headingOf(r patch.Row) string {
 	return fmt.Sprintf("@@ -%d +%d @@ %s", r.Old, r.New, r.Text)
 }
 
+// linesOf is the range of lines of a location, such as :3-5; empty for a whole file.
+func linesOf(at rule.Location) string {
+	switch {
+	case at.StartLine == 0:
+		return ""
+	case at.EndLine > at.StartLine:
+		return fmt.Sprintf(":%d-%d", at.StartLine, at.EndLine)
+	}
+	return ":" + strconv.Itoa(at.StartLine)
+}
+
 // labelOf is the short name of a rule, or other without one.
 func labelOf(slug, other string) string { return cmp.Or(slug, other) }
 

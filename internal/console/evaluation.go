@@ -34,9 +34,8 @@ type evaluation struct {
 type verdict struct {
 	rule.RuleVerdict
 
-	id    string // of the element
-	rows  []int  // where each location is in the layout of the change; -1 if it is not there
-	place int    // among the verdicts of the evaluation
+	id   string // of the element
+	rows []int  // where each location is in the layout of the change; -1 if it is not there
 }
 
 // fact is one value among the facts of a subject.
@@ -76,7 +75,7 @@ func readEvaluation(p *page) (*evaluation, error) {
 	v := &evaluation{rec: &rec, e: rec.Evaluation, feedback: map[string][]wire.Feedback{}, print: p.r.URL.Query().Get("print") != ""}
 	v.change = changeOf(p, &rec)
 	for i := range v.e.RuleVerdicts {
-		one := verdict{RuleVerdict: v.e.RuleVerdicts[i], id: "v" + strconv.Itoa(i), place: i}
+		one := verdict{RuleVerdict: v.e.RuleVerdicts[i], id: "v" + strconv.Itoa(i)}
 		for k := range one.Locations {
 			one.rows = append(one.rows, v.change.rowOf(i, k))
 		}

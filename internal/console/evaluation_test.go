@@ -88,26 +88,30 @@ const hostile = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'`--> ${
 func TestHostileContentIsHarmless(t *testing.T) {
 	n := newNode(t, nil)
 	tab := browsertest.Open(t, n.url)
+	bare := strings.ReplaceAll(hostile, "\u001b", "") // what the API takes in a rule
 	long := strings.Repeat("x", 100_000)
 	text, err := json.Marshal("--- a/app.py\n+++ b/app.py\n@@ -1 +1,3 @@\n # one\n+eval( " + hostile + "\n+" + long + "\n")
 	if err != nil {
 		t.Fatal(err)
 	}
-	quoted, err := json.Marshal(strings.ReplaceAll(hostile, "\u001b", ""))
+	quoted, err := json.Marshal(bare)
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = client.Call(t.Context(), n.api, op.CreateRule, wire.CreateRule{RuleInput: wire.RuleInput{
-		Slug: new("BAD-1"), Statement: "Never " + strings.ReplaceAll(hostile, "\u001b", ""), Status: rule.Effective, Modality: rule.MustNot, Severity: rule.High,
-		Check: &rule.Check{Pattern: &rule.Pattern{Regex: `eval\(`}, Message: "No. " + strings.ReplaceAll(hostile, "\u001b", "")},
+		Rationale: new(bare), Tags: []string{"<b>tag"}, Owner: new("<img src=x onerror=alert(4)>\u202e"), Exceptions: []string{bare},
+		Examples:   []rule.Example{{Input: bare, Verdict: rule.Deny, Note: bare}},
+		SourceRefs: []rule.SourceRef{{Kind: "url", URI: "javascript:alert(5)", Section: bare, Quote: bare}},
+		Slug:       new("BAD-1"), Statement: "Never " + bare, Status: rule.Effective, Modality: rule.MustNot, Severity: rule.High,
+		Check: &rule.Check{Pattern: &rule.Pattern{Regex: `eval\(`}, Message: "No. " + bare},
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	id := n.evaluate("default", `{"diff": `+string(text)+`, "facts": {"<b>": `+string(quoted)+`}, "intent": `+string(quoted)+`, "repository": "acme/payments"}`)
-	for _, path := range []string{"/p/default/evaluations", "/p/default/evaluations/" + id, "/p/default/evaluations/" + id + "?view=sides", "/p/default/rules", "/p/default/rules?q=%3Cscript%3Ealert(1)%3C/script%3E%E2%80%AE"} {
+	for _, path := range []string{"/p/default/evaluations", "/p/default/evaluations/" + id, "/p/default/evaluations/" + id + "?view=sides", "/p/default/rules", "/p/default/rules/BAD-1", "/p/default/rules/BAD-1/versions", "/p/default/rules?q=%3Cscript%3Ealert(1)%3C/script%3E%E2%80%AE"} {
 		tab.Open(path)
-		if n := tab.Count("main script, main img, main b:not([class])"); n > 0 {
+		if n := tab.Count("main script, main img, main b, [href^=javascript]"); n > 0 {
 			t.Errorf("%s: %d elements come from the text", path, n)
 		}
 		if p := tab.Problems(); len(p) > 0 {

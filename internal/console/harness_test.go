@@ -96,6 +96,16 @@ func (n *node) evaluate(project, body string) string {
 	return e.EvaluationID
 }
 
+// ruleID returns the id of a rule by its slug.
+func (n *node) ruleID(slug string) string {
+	n.t.Helper()
+	r, err := client.Get(n.t.Context(), n.api, op.GetRule.At(slug))
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return r.ID
+}
+
 // key makes a key with a role in a project (* for all) and returns its secret.
 func (n *node) key(name, role, project string) string {
 	n.t.Helper()

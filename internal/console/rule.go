@@ -16,13 +16,13 @@ import (
 type ruleView struct {
 	rule     rule.Rule
 	moves    []rule.Status // where it may go from its status
+	waiting  []proposal
 	cases    []wire.Case
 	links    []ruleLink
 	health   wire.Health
 	quality  wire.RuleQuality
 	denials  []wire.EvaluationSummary
 	waivers  []rule.Waiver
-	versions int
 }
 
 // ruleLink is a relationship as its rule sees it.
@@ -50,6 +50,9 @@ func rulePage(p *page) error {
 	}
 	id = v.rule.ID
 	v.moves = rule.NextStatuses(v.rule.Status)
+	if v.waiting, err = proposalsOf(p, id); err != nil {
+		return err
+	}
 	if v.cases, err = client.Get(p.ctx, p.api, op.ListTestCases.At(id)); err != nil {
 		return err
 	}
@@ -72,7 +75,7 @@ func rulePage(p *page) error {
 	if err != nil {
 		return err
 	}
-	v.denials, v.waivers, v.versions = denials.Items, waivers.Items, v.rule.Version
+	v.denials, v.waivers = denials.Items, waivers.Items
 	return p.show(head{Title: v.rule.Label(), Nav: "rules"}, rulePageView(p, v))
 }
 

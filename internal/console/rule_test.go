@@ -94,6 +94,21 @@ func TestMovingManyRules(t *testing.T) {
 	}
 }
 
+func TestTheListIsSorted(t *testing.T) {
+	t.Parallel()
+	v := newNode(t, nil).visitor()
+	a := v.get("/p/default/rules?sort=-severity&has_check=true")
+	if critical, high := strings.Index(a.body, ">FIN-001<"), strings.Index(a.body, ">SEC-001<"); critical < 0 || high < critical {
+		t.Errorf("the most severe rule does not come first: %d, %d", critical, high)
+	}
+	if !strings.Contains(a.body, `aria-sort="descending"`) || !strings.Contains(a.body, `href="/p/default/rules?has_check=true&amp;sort=severity"`) {
+		t.Error("the head of the column does not lead to the other order")
+	}
+	if a = v.get("/p/default/rules?sort=luck"); a.status != http.StatusOK || !strings.Contains(a.body, "is &#34;luck&#34;") {
+		t.Errorf("an unknown order: %d", a.status)
+	}
+}
+
 func TestExport(t *testing.T) {
 	t.Parallel()
 	a := newNode(t, nil).visitor().get("/p/default/rules/export")
@@ -115,6 +130,59 @@ func TestApprovingByKeyboard(t *testing.T) {
 	tab.PressTo("a")
 	if got := tab.Text(".notice[role=status]"); got != "OPS-001 is APPROVED now." {
 		t.Errorf("a leads to %q", got)
+	}
+	if p := tab.Problems(); len(p) > 0 {
+		t.Error(p)
+	}
+}
+
+func TestARevisionWaitsForASecondPerson(t *testing.T) {
+	n := newNode(t, nil)
+	if err := n.api.Do(t.Context(), http.MethodPatch, "/api/v1/projects/default", map[string]any{"two_person_approval": true}, nil); err != nil {
+		t.Fatal(err)
+	}
+	first := n.key("first", "admin", "*")
+	ann, err := client.New(n.url, first, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = ann.Do(t.Context(), http.MethodPatch, "/api/v1/rules/SEC-001", map[string]any{"statement": "Code must not call eval or exec.", "change_note": "exec too"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	author, viewer := n.signedIn(first), n.signedIn(n.key("vera", "viewer", "default"))
+	page := author.get("/p/default/rules/SEC-001")
+	if !strings.Contains(page.body, ">Withdraw<") || strings.Contains(page.body, "Approve the revision") {
+		t.Error("the author is not offered to withdraw alone")
+	}
+	if page = viewer.get("/p/default/rules/SEC-001"); !strings.Contains(page.body, "waits for approval") || strings.Contains(page.body, "/pending/") {
+		t.Error("a viewer does not see the revision, or is offered to decide")
+	}
+	id := n.ruleID("SEC-001")
+	action := "/p/default/rules/" + id + "/pending/1"
+	if a := viewer.post(action, "decision", "approve"); a.status != http.StatusForbidden {
+		t.Errorf("a viewer's approval: %d", a.status)
+	}
+	if a := author.post(action, "decision", "approve"); a.status != http.StatusConflict {
+		t.Errorf("the author's approval: %d", a.status)
+	}
+	reviewer := n.key("rosa", "reviewer", "default")
+	tab := browsertest.Open(t, n.url)
+	tab.Open("/p/default/rules/SEC-001")
+	tab.Press(reviewer)
+	tab.PressTo("\r")
+	if got := tab.Text("#revision-1 ins"); strings.TrimSpace(got) != "or exec" {
+		t.Errorf("the added words are %q", got)
+	}
+	for _, one := range append(tab.Axe(), tab.Overflows()...) {
+		t.Error(one)
+	}
+	tab.Follow("#revision-1 button[value=approve]")
+	if got := tab.Text(".notice[role=status]"); !strings.HasPrefix(got, "The revision is approved.") {
+		t.Errorf("the page says %q", got)
+	}
+	if got := tab.Text(".statement"); got != "Code must not call eval or exec." {
+		t.Errorf("the rule says %q", got)
 	}
 	if p := tab.Problems(); len(p) > 0 {
 		t.Error(p)

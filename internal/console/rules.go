@@ -12,7 +12,7 @@ import (
 )
 
 // ruleFilters are the filters of the list of rules; the API has them by the same names.
-var ruleFilters = []string{"q", "status", "severity", "modality", "enforcement", "scope", "tags", "owner", "has_check"}
+var ruleFilters = []string{"q", "status", "severity", "modality", "enforcement", "scope", "tags", "owner", "has_check", "sort"}
 
 // rules is the view of the list of rules.
 type rules struct {
@@ -40,9 +40,41 @@ func ruleList(p *page) error {
 	if err != nil {
 		return err
 	}
-	v := rules{items: list.Items, place: pager{pageOf(p.r), listSize, len(list.Items), list.Total}, filtered: len(query) > 0, problem: problem}
+	v := rules{items: list.Items, place: pager{pageOf(p.r), listSize, len(list.Items), list.Total}, filtered: len(query) > len(query["sort"]), problem: problem}
 	v.moves = []rule.Status{rule.Review, rule.Approved, rule.Effective, rule.Draft, rule.Retired}
 	return p.show(head{Title: "Rules", Nav: "rules"}, rulesView(p, v))
+}
+
+// reverse is an order the other way round.
+func reverse(order string) string {
+	if field, ok := strings.CutPrefix(order, "-"); ok {
+		return field
+	}
+	return "-" + order
+}
+
+// nextOrder is the order that the head of a column leads to.
+func nextOrder(p *page, order string) string {
+	if p.r.URL.Query().Get("sort") == order {
+		return reverse(order)
+	}
+	return order
+}
+
+// sorting is the value of aria-sort of a column.
+func sorting(p *page, order string) string {
+	switch now := p.r.URL.Query().Get("sort"); {
+	case now != order && now != reverse(order):
+		return "none"
+	case strings.HasPrefix(now, "-"):
+		return "descending"
+	}
+	return "ascending"
+}
+
+// sortMark shows the order of a column.
+func sortMark(p *page, order string) string {
+	return map[string]string{"ascending": " ↑", "descending": " ↓"}[sorting(p, order)]
 }
 
 // maxMoved bounds the rules that one form moves.

@@ -188,6 +188,48 @@ func TestPagesOfOtherSitesAreRefused(t *testing.T) {
 	}
 }
 
+// TestThePolicyHolds tries in a browser what injected markup would do: inline scripts and handlers do not run, text does not become
+// markup, and elements without the nonce of the page get nothing from htmx.
+func TestThePolicyHolds(t *testing.T) {
+	n := newNode(t, nil)
+	tab := browsertest.Open(t, n.url)
+	tab.Open("/p/default/rules")
+	got := browsertest.Eval[map[string]any](tab, `(async () => {
+		const out = {};
+		try { document.body.innerHTML = "<b>x</b>"; out.markup = true } catch (e) { out.markup = false }
+		const script = document.createElement("script");
+		try { script.text = "window.ran = true"; document.body.append(script) } catch (e) {}
+		const link = document.createElement("a");
+		try { link.setAttribute("onclick", "window.ran = true") } catch (e) {}
+		link.href = "javascript:window.ran = true";
+		document.body.append(link);
+		link.click();
+		const button = document.createElement("button");
+		button.setAttribute("hx-get", "/p/default/evaluations");
+		button.setAttribute("hx-target", "#main");
+		document.body.append(button);
+		htmx.process(button);
+		button.click();
+		await new Promise(done => setTimeout(done, 300));
+		out.ran = window.ran === true;
+		out.replaced = !document.querySelector("#main h1").innerText.includes("Rules");
+		const frame = document.createElement("iframe");
+		frame.src = "/p/default/rules";
+		document.body.append(frame);
+		await new Promise(done => { frame.onload = frame.onerror = done; setTimeout(done, 500) });
+		try { out.framed = !!frame.contentDocument.querySelector("h1") } catch (e) { out.framed = false }
+		return out;
+	})()`)
+	for _, what := range []string{"markup", "ran", "replaced", "framed"} {
+		if got[what] != false {
+			t.Errorf("%s: %v", what, got[what])
+		}
+	}
+	if len(tab.Problems()) == 0 {
+		t.Error("the browser reports no violation: what watches for them in other tests does not work")
+	}
+}
+
 func TestAServerWithoutKeysAnswersToItsNameOnly(t *testing.T) {
 	t.Parallel()
 	n := newNode(t, nil)

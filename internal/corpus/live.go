@@ -62,7 +62,18 @@ type followed struct {
 	load sync.Mutex
 	view atomic.Pointer[View]
 	used atomic.Int64 // unix nanoseconds of the last use
+	// broken is set while the rules in the database are not those that were written.
+	broken atomic.Pointer[damage]
 }
+
+// damage is why a project has no view.
+type damage struct {
+	err   error
+	until time.Time // when to look again
+}
+
+// lookAgain is how long a damaged corpus is not read again, so that requests do not each read all of it.
+const lookAgain = 2 * time.Second
 
 // NewLive makes a Live that holds no view yet. Call [Live.Run] to follow other nodes.
 func NewLive(cfg Config) *Live {
@@ -81,6 +92,9 @@ func (l *Live) View(ctx context.Context, projectID string) (*View, error) {
 	f.used.Store(time.Now().UnixNano())
 	if v := f.view.Load(); v != nil {
 		return v, nil
+	}
+	if d := f.broken.Load(); d != nil && time.Now().Before(d.until) {
+		return nil, d.err
 	}
 	return l.refresh(ctx, projectID, f)
 }
@@ -115,9 +129,16 @@ func (l *Live) refresh(ctx context.Context, projectID string, f *followed) (*Vie
 		current = &View{}
 	}
 	next, err := l.advance(ctx, projectID, current)
+	if errors.Is(err, store.ErrDamaged) {
+		// Fewer rules, or others than those that were approved, must decide nothing: not even the view from before is left.
+		f.broken.Store(&damage{err: err, until: time.Now().Add(lookAgain)})
+		f.view.Store(nil)
+		return nil, err
+	}
 	if err != nil || (!first && next == current) {
 		return next, err
 	}
+	f.broken.Store(nil)
 	f.view.Store(next)
 	if first {
 		f.used.Store(time.Now().UnixNano())

@@ -123,7 +123,7 @@ func (r *run) byRecord(c *chosen) (v rule.RuleVerdict, a ledger.Account, decided
 	if r.recordedVerdict == nil {
 		return v, a, false
 	}
-	if v, decided = r.recordedVerdict(c); !decided {
+	if v, decided = r.recordedVerdict(c); !decided || v.DecidedBy == rule.ByTriage && r.sel.silencers[c.Rule.ID] {
 		return v, a, false
 	}
 	units, finding := r.part(c.Entry).units, ledger.FindingOf(v.Verdict, v.DecidedBy)

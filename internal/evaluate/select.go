@@ -19,6 +19,8 @@ type selection struct {
 	overridden []rule.Overridden
 	// notAsked are the places of the rules that only a model can decide, beyond max_rules.
 	notAsked []int
+	// silencers are the rules that override others because they may concern the subject.
+	silencers map[string]bool
 	// triagedOut counts the rules that triage has ruled out.
 	triagedOut int
 }
@@ -83,11 +85,13 @@ func (sel *selection) silence(q *corpus.Query) []string {
 		return refusedNotices(matches, refused)
 	}
 	remaining := make([]chosen, 0, len(sel.chosen))
+	sel.silencers = map[string]bool{}
 	for i, c := range sel.chosen {
 		if by[i] < 0 {
 			remaining = append(remaining, c)
 			continue
 		}
+		sel.silencers[matches[by[i]].Rule.ID] = true
 		sel.overridden = append(sel.overridden, rule.Overridden{RuleID: c.Rule.ID, OverriddenBy: matches[by[i]].Rule.ID})
 	}
 	sel.chosen = remaining

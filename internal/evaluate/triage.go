@@ -53,12 +53,16 @@ func (r *run) findConcerned(ctx context.Context) error {
 	return nil
 }
 
-// showable lists the open rules that triage may rule out: those of which a model can be shown all that they are about.
+// showable lists the open rules that triage may rule out: those of which a model can be shown all that they are about, and that
+// silence no other rule. A rule that does not concern the subject overrides nothing, and the silenced rule is not there any more.
 func showable(r *run) []*rule.Rule {
 	rules := make([]*rule.Rule, 0, len(r.open))
 	parts := map[*part]bool{}
 	for _, at := range r.open {
 		c := &r.sel.chosen[at]
+		if r.sel.silencers[c.Rule.ID] {
+			continue
+		}
 		p := r.part(c.Entry)
 		shows, ok := parts[p]
 		if !ok {

@@ -12,6 +12,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"tenet/internal/check"
+	"tenet/internal/corpus"
 	"tenet/internal/evaluate"
 	"tenet/internal/judge"
 	"tenet/internal/judge/judgetest"
@@ -19,6 +21,7 @@ import (
 	"tenet/internal/llm/llmtest"
 	"tenet/internal/proptest"
 	"tenet/internal/rule"
+	"tenet/internal/store"
 	"tenet/internal/subject"
 	"tenet/internal/wire"
 )
@@ -284,3 +287,29 @@ func TestAnotherRuleNeverMakesTheVerdictMilder(t *testing.T) {
 }
 
 var strictness = map[rule.Verdict]int{rule.Allow: 0, rule.NeedsConfirmation: 1, rule.Deny: 2}
+
+// TestARuleThatSilencesIsNotRuledOut has a rule that overrides another: to rule it out would take both away.
+func TestARuleThatSilencesIsNotRuledOut(t *testing.T) {
+	rules := proseRules(30)
+	for i := range rules {
+		rules[i].ID = fmt.Sprintf("00000000-0000-7000-8000-%012d", i+1)
+	}
+	states := make([]store.RuleState, len(rules))
+	for i := range rules {
+		rules[i].ProjectID, rules[i].Version, rules[i].Status = "p", 1, rule.Effective
+		rules[i].Normalize()
+		states[i].Rule = rules[i]
+	}
+	states[3].Relationships = []rule.Relationship{{FromID: rules[3].ID, ToID: rules[4].ID, Kind: rule.Overrides}}
+	view, err := corpus.New(1, states)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := bench{evaluate.New(evaluate.Config{
+		Views: fixed{view}, Judge: byJudge(reviewer()), Recorder: &recorder{}, Checks: check.NewCache(100), Now: func() time.Time { return noon },
+	}), nil}
+	e := b.run(t, twoFiles("x"))
+	if len(e.Overridden) != 1 || e.Coverage.RulesTriagedOut != 28 || e.RuleVerdicts[0].RuleSlug != "NL-3" || e.RuleVerdicts[0].DecidedBy != rule.ByModel {
+		t.Errorf("overridden %+v, coverage %+v, first %+v", e.Overridden, e.Coverage, e.RuleVerdicts[0])
+	}
+}

@@ -183,7 +183,7 @@ func (t *triage) refusal() string {
 		return "the subject holds text that seems to address the judge (" + where + ")"
 	}
 	for _, unit := range slices.Sorted(maps.Keys(t.layout.gaps)) {
-		return "the model cannot be shown all of the subject (" + t.layout.subject.At(unit).String() + ": " + t.layout.gaps[unit] + ")"
+		return "the model cannot be shown all of the subject (" + visible(t.layout.subject.At(unit).String()) + ": " + t.layout.gaps[unit] + ")"
 	}
 	if len(t.layout.units) == 0 {
 		return "nothing of the subject can be shown to the model"

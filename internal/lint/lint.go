@@ -37,11 +37,13 @@ const (
 	Dangling = "dangling_reference"
 	// DoubleNegation: two negations that a reader must cancel against each other, in the statement or between statement and modality.
 	DoubleNegation = "double_negation"
+	// LoneName: a scope, fact name or repository that no other rule uses. Lint does not read other rules; package catalog finds them.
+	LoneName = "lone_name"
 )
 
 // Codes are all kinds, in the order in which findings are given.
 var Codes = []string{
-	NoDuty, Contradiction, SeveralDuties, Escape, Vague, Mismatch, DoubleNegation, Dangling, TooLong, NoScope, NoTestCase, OneSided,
+	NoDuty, Contradiction, SeveralDuties, Escape, Vague, Mismatch, DoubleNegation, Dangling, TooLong, LoneName, NoScope, NoTestCase, OneSided,
 }
 
 // longest is how many words a statement may have before it is called too long. Readers lose the thread of instructions of

@@ -17,7 +17,7 @@ type ImportResult struct {
 	// Silenced is nil if no rule ends.
 	Silenced *Silenced   `json:"silenced,omitempty" doc:"Rules in force that end somewhere by the changes of federation nodes; absent without any."`
 	Cases    CaseChanges `json:"cases" doc:"What changes of the test cases that came with imports."`
-	Notices  []string    `json:"notices,omitempty" nullable:"false" doc:"Scopes and fact names of the written rules that no other rule uses, each in a sentence with the nearest names; absent without any."`
+	Notices  []string    `json:"notices,omitempty" nullable:"false" doc:"Scopes, fact names and repositories of the written rules that no other rule uses, each in a sentence with the nearest names; absent without any."`
 }
 
 // ImportChange is the change that an import makes to one rule.

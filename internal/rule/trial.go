@@ -22,7 +22,7 @@ type Tests struct {
 
 // Finding is one thing that makes a rule hard to judge.
 type Finding struct {
-	Code    string `json:"code" enum:"no_duty,contradictory_test_cases,several_duties,escape_clause,vague_wording,modality_mismatch,double_negation,dangling_reference,too_long,no_scope,no_test_case,one_sided_test_cases" doc:"Kind of finding."`
+	Code    string `json:"code" enum:"no_duty,contradictory_test_cases,several_duties,escape_clause,vague_wording,modality_mismatch,double_negation,dangling_reference,too_long,lone_name,no_scope,no_test_case,one_sided_test_cases" doc:"Kind of finding."`
 	Message string `json:"message" doc:"What is the matter and what to do about it."`
 	Quote   string `json:"quote,omitempty" doc:"Words of the statement, or name of the test case, that it is about."`
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 
 	"tenet/internal/rule"
 )
@@ -11,6 +12,16 @@ type RuleState struct {
 	Rule          rule.Rule
 	Relationships []rule.Relationship
 }
+
+// Tally is how many rules of all statuses a project has, and a digest of their rows, as they were counted with the last change of rules.
+type Tally struct {
+	Version int64  `json:"corpus_version"` // of that change
+	Rules   int    `json:"rules"`
+	Digest  string `json:"digest"`
+}
+
+// ErrDamaged is the cause of an unavailable error of a corpus whose rows are not those that were written.
+var ErrDamaged = errors.New("")
 
 // VersionRef is a reference to one version of a rule.
 type VersionRef struct {
@@ -34,8 +45,11 @@ type RuleReader interface {
 	Versions(ctx context.Context, projectID, ruleID string, offset, limit int) ([]rule.Rule, int, error)
 	// Changes calls fn, in order of rule id, for every rule that has changed after the corpus version `after`, with its
 	// outgoing relationships, and returns the current corpus version. It reads one committed state. With after 0 it reads the
-	// whole corpus. An error of fn ends the walk, and the method returns it.
+	// whole corpus, and fails with an unavailable error of the cause [ErrDamaged] if the rows are not those of the tally. A row that
+	// cannot be read is such an error always. An error of fn ends the walk, and the method returns it.
 	Changes(ctx context.Context, projectID string, after int64, fn func(RuleState) error) (int64, error)
+	// Tally returns how many rules there should be; not_found for a project of an older database that was not counted yet.
+	Tally(ctx context.Context, projectID string) (Tally, error)
 	// Relationships returns the relationships from and to a rule, oldest first.
 	Relationships(ctx context.Context, projectID, ruleID string) ([]rule.Relationship, error)
 }
@@ -50,6 +64,9 @@ type RuleTx interface {
 	// Update replaces the current versions of rules and keeps the old ones as past versions. Each rule must have the
 	// stored version plus one, else precondition_failed; not_found without the rule; conflict as in Insert.
 	Update(ctx context.Context, cv int64, rules []rule.Rule) error
+	// Recount makes the rows of a project that there are at corpus version cv those that there should be, and returns their tally;
+	// unavailable if one cannot be read.
+	Recount(ctx context.Context, projectID string, cv int64) (Tally, error)
 	// InsertRelationship stores a relationship and marks its from-rule as changed at cv; conflict if a relationship of this
 	// kind between these rules exists; not_found without the rules.
 	InsertRelationship(ctx context.Context, projectID string, cv int64, rel rule.Relationship) error

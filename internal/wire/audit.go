@@ -25,3 +25,15 @@ type AuditHead struct {
 	Seq  int64  `json:"seq"`
 	Hash string `json:"hash"` // SHA-256 in hex; empty for an empty chain
 }
+
+// AcceptCorpus is the body that accepts the rules of a project as the database has them.
+type AcceptCorpus struct {
+	Reason string `json:"reason" maxLength:"8000" doc:"Why rules may be missing or other than they were written; recorded in the audit chain."`
+}
+
+// Corpus is how many rules a project has, as it was counted with their last change.
+type Corpus struct {
+	Version int64  `json:"corpus_version" doc:"Corpus version of that change."`
+	Rules   int    `json:"rules" doc:"Rules of all statuses."`
+	Digest  string `json:"digest" doc:"Exclusive or of the hashes of their rows, hex."`
+}

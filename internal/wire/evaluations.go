@@ -239,6 +239,7 @@ type Replay struct {
 	OverallVerdict rule.Verdict   `json:"overall_verdict" enum:"ALLOW,DENY,NEEDS_CONFIRMATION" doc:"The overall verdict that was given."`
 	Rules          []ReplayedRule `json:"rules" nullable:"false" doc:"Each rule that was judged, in the order of the answer."`
 	Differing      int            `json:"differing" doc:"Verdicts that came out differently."`
+	Triaged        int            `json:"triaged,omitempty" doc:"Rules whose triage was done again; absent without any."`
 	Unreplayable   int            `json:"unreplayable" doc:"Verdicts that cannot be decided again from what is kept."`
 	Problem        string         `json:"problem,omitempty" doc:"What is wrong with the record as a whole."`
 	Cost           rule.Cost      `json:"cost" doc:"What asking the model again has cost."`

@@ -47,9 +47,9 @@ func start() (context.Context, error) {
 	if os.Geteuid() == 0 {
 		options = append(options, chromedp.NoSandbox) // Chromium refuses its sandbox to root
 	}
-	allocated, _ := chromedp.NewExecAllocator(context.Background(), options...) //nolint:govet // the browser lives as long as the test binary
+	allocated, _ := chromedp.NewExecAllocator(context.Background(), options...)
 	// Chromium sends events that chromedp does not have yet, which it would log.
-	ctx, _ := chromedp.NewContext(allocated, chromedp.WithErrorf(func(string, ...any) {})) //nolint:govet // as above
+	ctx, _ := chromedp.NewContext(allocated, chromedp.WithErrorf(func(string, ...any) {}))
 	if err := chromedp.Run(ctx); err != nil {
 		return nil, fmt.Errorf("starting %s: %w", program, err)
 	}

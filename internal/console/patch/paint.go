@@ -24,12 +24,13 @@ type languages struct {
 
 var known = sync.OnceValue(func() languages {
 	l := languages{map[string]chroma.Lexer{".go": golang()}}
+	registry := chroma.NewLexerRegistry() // for languages inside others, such as Bash in a Dockerfile
 	names, err := fs.Glob(lexerFiles, "lexers/*.xml")
 	if err != nil {
 		panic(err) // the files are part of the program
 	}
 	for _, name := range names {
-		lexer := chroma.MustNewXMLLexer(lexerFiles, name)
+		lexer := registry.Register(chroma.MustNewXMLLexer(lexerFiles, name))
 		for _, pattern := range lexer.Config().Filenames {
 			key := strings.TrimPrefix(pattern, "*")
 			if _, taken := l.byName[key]; !taken && !strings.ContainsAny(key, "*[?") {
@@ -109,7 +110,7 @@ func (p *painter) paint(files []string, rows []Row) {
 	}
 }
 
-// run colours neighbouring lines, as far as the bounds allow.
+// run colours neighbouring lines, as far as the bounds allow. Colours are not worth a page: where a lexer panics, the lines stay plain.
 func (p *painter) run(lexer chroma.Lexer, rows []*Row) {
 	var b strings.Builder
 	for i, r := range rows {
@@ -123,6 +124,7 @@ func (p *painter) run(lexer chroma.Lexer, rows []*Row) {
 	if len(rows) == 0 || time.Now().After(p.until) {
 		return
 	}
+	defer func() { _ = recover() }()
 	next, err := lexer.Tokenise(nil, b.String())
 	if err != nil {
 		return

@@ -12,6 +12,7 @@ import (
 	"math"
 	"slices"
 
+	"tenet/internal/audit"
 	"tenet/internal/rule"
 	"tenet/internal/store"
 	"tenet/internal/wire"
@@ -83,6 +84,9 @@ func (x *Index) Find(ctx context.Context, projectID string, f wire.EvaluationQue
 	if err != nil {
 		return Result{}, err
 	}
+	if unsearched > 0 && f.Cursor == "" && q.ofEntries() {
+		return x.walk(ctx, projectID, &f)
+	}
 	r := Result{Unsearched: unsearched}
 	for i := len(recent) - 1; i >= 0; i-- {
 		e := recent[i]
@@ -107,6 +111,26 @@ func (x *Index) Find(ctx context.Context, projectID string, f wire.EvaluationQue
 	}
 	if len(page.seqs) > 0 {
 		r.Entries, err = x.cfg.Store.Terms.Entries(ctx, projectID, page.seqs)
+	}
+	return r, err
+}
+
+// ofEntries reports whether a query asks for nothing but what entries of the chain hold.
+func (q *query) ofEntries() bool {
+	return !slices.ContainsFunc(q.conditions, func(terms []store.Term) bool { return terms[0].OfRecord() })
+}
+
+// walk finds evaluations by what entries of the chain hold, without the index. The caller has checked the filter.
+func (x *Index) walk(ctx context.Context, projectID string, f *wire.EvaluationQuery) (Result, error) {
+	v, _ := rule.Parse(f.Verdict, rule.Verdicts)
+	m, _ := rule.Parse(f.Mode, rule.Modes)
+	entries, total, err := x.cfg.Store.Audit.Find(ctx, store.AuditFilter{
+		ProjectID: projectID, Kind: audit.KindEvaluation, Verdict: string(v), Mode: string(m), Actor: f.Actor, Since: f.Since, Until: f.Until,
+		Offset: f.Offset(), Limit: f.PageSize,
+	})
+	r := Result{Entries: entries, Total: total}
+	if n := len(entries); n > 0 && f.Offset()+n < total {
+		r.Next = cursorOf(entries[n-1].Seq)
 	}
 	return r, err
 }

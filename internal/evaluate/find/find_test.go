@@ -403,6 +403,9 @@ func TestLongTails(t *testing.T) {
 		if r := w.find(first); r.Total != 0 || r.Unsearched == 0 {
 			t.Errorf("%d found, %d not searched; the first is not among the newest", r.Total, r.Unsearched)
 		}
+		if r := w.find(wire.EvaluationQuery{Verdict: "allow", PageQuery: wire.PageQuery{Page: 21}}); r.Total != newest+1 || r.Unsearched != 0 || len(r.Entries) != 1 || r.Next != "" {
+			t.Errorf("%d found, %d of them on the last page, though the verdict needs no index", r.Total, len(r.Entries))
+		}
 		working := false
 		w.index.cfg.Working = func() bool { return working }
 		if r := w.find(first); r.Total != 1 || r.Unsearched != 0 {

@@ -19,16 +19,19 @@ import (
 )
 
 const (
-	// batch is how many entries of a chain one transaction indexes at most, piece how many of them one query reads, and batchTerms after
-	// how many terms a transaction ends: on SQLite, evaluations wait for it.
-	batch      = 200
+	// piece is how many entries of a chain one query reads, and one transaction indexes while evaluations may wait for it. A transaction
+	// nobody waits for, or far behind, indexes up to batch entries, and ends after batchTerms terms.
 	piece      = 25
+	batch      = 200
 	batchTerms = 4000
-	// rest is how many times as long as a batch has taken the indexing in the background pauses after it, so that it takes at most an
-	// eighth of one processor from evaluations. More than farBehind entries behind, it pauses shortRest times as long.
+	// rest is how many times as long as a round of reading and writing has taken the indexing in the background pauses after it, so that it
+	// takes at most an eighth of one processor from evaluations, in short slices. It pauses at least writeRest times as long as the
+	// transaction has taken: on SQLite, evaluations wait for that, and must do so in less than 5 % of the time. More than farBehind
+	// entries behind, it pauses shortRest times as long as the round has taken.
 	rest      = 7
+	writeRest = 20
 	shortRest = 1
-	farBehind = 20_000
+	farBehind = 100_000
 	// patience is how long a query may index while no job does.
 	patience = 20 * time.Second
 	// newest is how many entries that are not indexed yet a query goes through.
@@ -83,8 +86,11 @@ func (x *Index) catchUp(ctx context.Context, projectID string, until time.Time, 
 		if err != nil || mark.Seq >= head.Seq || !until.IsZero() && time.Now().After(until) {
 			return err
 		}
-		began := time.Now()
-		next, err := x.indexSome(ctx, projectID, mark)
+		behind, began, size := head.Seq-mark.Seq, time.Now(), int64(batch)
+		if until.IsZero() && behind <= farBehind {
+			size = piece
+		}
+		next, wrote, err := x.indexSome(ctx, projectID, mark, size)
 		if err != nil {
 			return err
 		}
@@ -95,8 +101,8 @@ func (x *Index) catchUp(ctx context.Context, projectID string, until time.Time, 
 		if !until.IsZero() {
 			continue
 		}
-		pause := rest * time.Since(began)
-		if head.Seq-mark.Seq > farBehind {
+		pause := max(rest*time.Since(began), writeRest*wrote)
+		if behind > farBehind {
 			pause = shortRest * time.Since(began)
 		}
 		select {
@@ -107,14 +113,14 @@ func (x *Index) catchUp(ctx context.Context, projectID string, until time.Time, 
 	}
 }
 
-// indexSome indexes the next entries of a chain and returns the mark after that.
-func (x *Index) indexSome(ctx context.Context, projectID string, mark store.TermMark) (store.TermMark, error) {
+// indexSome indexes the next entries of a chain, about size of them, and returns the mark after that and the time of its transaction.
+func (x *Index) indexSome(ctx context.Context, projectID string, mark store.TermMark, size int64) (_ store.TermMark, wrote time.Duration, _ error) {
 	b := store.TermBatch{ProjectID: projectID, From: mark, Through: mark.Seq}
-	for terms := 0; b.Through < mark.Seq+batch && terms < batchTerms; {
+	for terms := 0; b.Through < mark.Seq+size && terms < batchTerms; {
 		// The slow part comes before the transaction, because others wait for that.
 		entries, err := x.cfg.Store.Audit.Entries(ctx, projectID, b.Through, piece)
 		if err != nil {
-			return mark, err
+			return mark, 0, err
 		}
 		for i := range entries {
 			if e := x.read(ctx, &entries[i]); len(e.Terms) > 0 {
@@ -128,16 +134,23 @@ func (x *Index) indexSome(ctx context.Context, projectID string, mark store.Term
 		}
 	}
 	if b.Through == mark.Seq {
-		return mark, nil
+		return mark, 0, nil
 	}
-	err := x.cfg.Store.Update(ctx, func(tx store.Tx) error { return tx.Terms.Add(ctx, b) })
+	var began time.Time
+	err := x.cfg.Store.Update(ctx, func(tx store.Tx) error {
+		began = time.Now() // waiting for others is no time in which others wait
+		return tx.Terms.Add(ctx, b)
+	})
+	if !began.IsZero() {
+		wrote = time.Since(began)
+	}
 	if rule.CodeOf(err) == rule.CodeConflict {
 		now, readErr := x.cfg.Store.Terms.Mark(ctx, projectID)
 		if readErr != nil || now != mark {
-			return now, readErr // another node has indexed them, or retention has moved on
+			return now, wrote, readErr // another node has indexed them, or retention has moved on
 		}
 	}
-	return store.TermMark{Seq: b.Through, Pruned: mark.Pruned}, err
+	return store.TermMark{Seq: b.Through, Pruned: mark.Pruned}, wrote, err
 }
 
 // read returns an entry with its terms. It logs a record that it cannot read.

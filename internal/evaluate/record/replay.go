@@ -52,6 +52,7 @@ func Compare(rec *wire.EvaluationRecord, again Again) *wire.Replay {
 	} else if len(rec.Redactions) == 0 && !samePrompts(rec.Calls, again.Calls) {
 		out.Problem, out.Agrees = "What the record leads to asking the model is not what it was asked.", false
 	}
+	out.Triaged = len(again.Triage)
 	if n := triageDiffers(rec, again.Triage); n > 0 {
 		out.Problem, out.Agrees = fmt.Sprintf("Triage comes out differently for %s.", text.Plural(n, "rule")), false
 	}

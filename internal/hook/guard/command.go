@@ -10,13 +10,23 @@ import (
 	"tenet/internal/shell"
 )
 
-// maxDepth bounds the scripts that a program runs, which run others.
-const maxDepth = 4
+// Bounds of the programs that a program runs: how deep, and how many.
+const (
+	maxDepth    = 4
+	maxPrograms = 60
+)
 
 // program judges a shell program.
 func (v *visit) program(text string) {
 	if v.depth >= maxDepth {
 		v.add("it runs scripts that run others, more than %d deep", maxDepth)
+		return
+	}
+	if v.programs == nil {
+		v.programs = new(int)
+	}
+	if *v.programs++; *v.programs > maxPrograms {
+		v.add("it runs more than %d programs and scripts", maxPrograms)
 		return
 	}
 	v.depth++
@@ -113,7 +123,7 @@ func (s *survey) command(c *shell.Command) {
 		s.patches(c, args)
 		return
 	case runners[c.Name] && len(args) > 0:
-		s.runner(args)
+		runner(s, args)
 	case c.Name == "read", c.Name == "mapfile", c.Name == "readarray", c.Name == "getopts", c.Name == "printf" && len(args) > 1 && args[0] == "-v":
 		for _, a := range args {
 			if strings.HasPrefix(a, "TENET_") || strings.HasPrefix(a, "GIT_CONFIG") {
@@ -207,8 +217,41 @@ func sharesPipe(a, b *shell.Command) bool {
 	})
 }
 
-// maxMatches is the most files of a pattern that are looked at.
-const maxMatches = 200
+// Bounds of a pattern of files: the entries of its folder, and the files that are looked at.
+const (
+	maxFolder  = 2000
+	maxMatches = 200
+)
+
+// matches returns the files that a pattern names: in a folder that is known, all of them; in other folders, the walls.
+func (s *survey) matches(full string) []string {
+	if !strings.ContainsAny(full, "*?[") || strings.Contains(full, shell.Hole) {
+		return nil
+	}
+	var list []string
+	dir, last := filepath.Split(full)
+	if strings.ContainsAny(dir, "*?[") {
+		for _, standing := range s.walls() {
+			if globbed(full, standing) {
+				list = append(list, standing)
+			}
+		}
+		return list
+	}
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = f.Close() }()      // only read
+	names, _ := f.Readdirnames(maxFolder) // those that can be read
+	slices.Sort(names)
+	for _, name := range names {
+		if globbed(last, name) && len(list) < maxMatches {
+			list = append(list, dir+name)
+		}
+	}
+	return list
+}
 
 // touch judges a command that may change a file, or that moves or removes a folder. The name may be a pattern.
 func (s *survey) touch(name string) {
@@ -232,13 +275,10 @@ func (s *survey) touch(name string) {
 		}
 	}
 	full := s.absolute(name)
-	if strings.ContainsAny(full, "*?[") && !strings.Contains(full, shell.Hole) {
-		found, _ := filepath.Glob(full) // a malformed pattern matches nothing
-		for i, match := range found {
-			if w, ok := s.wallAt(match); i < maxMatches && ok && w.taken(s.Guard, readFile(match), nil, false) != "" {
-				s.add("it may change %s (%s)", show(match), w.what)
-				return
-			}
+	for _, match := range s.matches(full) {
+		if w, ok := s.wallAt(match); ok && w.taken(s.Guard, readFile(match), nil, false) != "" {
+			s.add("it may change %s (%s)", show(match), w.what)
+			return
 		}
 	}
 	if strings.ContainsAny(full, "$"+shell.Hole) {

@@ -103,7 +103,8 @@ type visit struct {
 	// standing are the walls on disk around dir; filled on first use.
 	standing []string
 	looked   bool
-	depth    int // of the program that is judged
+	depth    int  // of the program that is judged
+	programs *int // that were judged
 }
 
 func (v *visit) add(format string, args ...any) {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"tenet/internal/shell"
 )
@@ -251,6 +252,18 @@ func TestAKilledProcessIsLookedAt(t *testing.T) {
 	}
 	if found := w.run("kill 1"); len(found) > 0 {
 		t.Errorf("asks: %q", found)
+	}
+}
+
+// TestScriptsThatRunThemselvesEnd holds for time too: each level would multiply the work.
+func TestScriptsThatRunThemselvesEnd(t *testing.T) {
+	w := makeWorld(t)
+	if err := os.WriteFile(filepath.Join(w.dir, "x.sh"), []byte(strings.Repeat("sh x.sh\n", 1000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	if found := w.run("sh x.sh"); len(found) == 0 || time.Since(began) > 10*time.Second {
+		t.Errorf("%q after %s", found, time.Since(began))
 	}
 }
 

@@ -16,7 +16,7 @@ var (
 )
 
 // runner judges the program that a runner of packages starts.
-func (s *survey) runner(args []string) {
+func runner(s *survey, args []string) {
 	for i, a := range args {
 		if strings.HasPrefix(a, "-") || a == "exec" || a == "run" || a == "dlx" {
 			continue
@@ -64,7 +64,7 @@ func (s *survey) script(c *shell.Command, args []string) {
 	if text == "" || len(text) > maxScript || name == c.Path.Text && !shellScript.MatchString(text) {
 		return
 	}
-	inner := &visit{Guard: s.Guard, act: &Act{}, dir: s.dir, depth: s.depth}
+	inner := &visit{Guard: s.Guard, act: &Act{}, dir: s.dir, depth: s.depth, programs: s.programs}
 	inner.program(text)
 	for _, found := range inner.found {
 		s.add("the script %s: %s", show(name), found)

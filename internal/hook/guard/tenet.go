@@ -15,7 +15,7 @@ import (
 
 // reading are the commands of Tenet that take nothing out: the first word, or the first two.
 var reading = words(`check submit ask author replay feedback serve mcp search scan test eval insights version
-	waivers/list policy/show rules/list rules/get rules/export rules/plan rules/lint rules/health rules/conflicts nodes/tree nodes/get nodes/effective nodes/diff
+	waivers/list policy/show rules/list rules/get rules/export rules/plan rules/lint rules/health rules/conflicts rules/pending nodes/tree nodes/get nodes/effective nodes/diff
 	documents/list documents/get documents/search documents/upload documents/extract candidates/list candidates/show candidates/scans conflicts/list conflicts/scan
 	cases/list cases/generate snapshots/create snapshots/list snapshots/diff snapshots/simulate snapshots/check snapshots/history snapshots/verify alerts/list alerts/show
 	evaluations/list evaluations/show webhooks/list webhooks/test webhooks/deliveries audit/verify keys/list cache/stats jobs/list jobs/get
@@ -206,7 +206,7 @@ func (s *survey) requests(c *shell.Command, args []string) {
 			return
 		}
 	}
-	if writingRoute.MatchString(all) && s.local(args) {
+	if writingRoute.MatchString(all) && toThisMachine(args) {
 		s.add("it sends a change to a server whose route is one of Tenet (%s)", show(writingRoute.FindString(all)))
 	}
 }
@@ -260,8 +260,8 @@ func (s *survey) reaches(args []string, server string) bool {
 	return port != "" && strings.Contains(joined, host) && strings.Contains(joined, port)
 }
 
-// local reports whether an address is on this machine, or is not known.
-func (s *survey) local(args []string) bool {
+// toThisMachine reports whether an address is on this machine, or is not known.
+func toThisMachine(args []string) bool {
 	return slices.ContainsFunc(args, func(a string) bool {
 		h, _, err := net.SplitHostPort(hostOf(a))
 		if err != nil {

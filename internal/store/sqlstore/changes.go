@@ -36,8 +36,14 @@ func (t ruleTable) changes(ctx context.Context, projectID string, after int64, f
 				return err
 			}
 		}
-		if err := (ruleTable{r}).walk(ctx, next, fn); err != nil {
+		var got counted
+		if err := (ruleTable{r}).walk(ctx, projectID, next, &got, fn); err != nil {
 			return err
+		}
+		if after == 0 {
+			if err := got.compare(ctx, ruleTable{r}, projectID); err != nil {
+				return err
+			}
 		}
 		return more(r)
 	})
@@ -49,9 +55,12 @@ const pageSize = 512
 
 // rulePage holds stored rules in order of their ids.
 type rulePage struct {
-	bodies [][]byte
-	rels   map[string][]rule.Relationship // by the rule they go out from
-	err    error
+	ids      []string
+	versions []int64
+	bodies   [][]byte
+	sums     []rowSum                       // set by decode
+	rels     map[string][]rule.Relationship // by the rule they go out from
+	err      error
 }
 
 // nextPage reads the next page; one without bodies is the end.
@@ -98,9 +107,10 @@ func (t ruleTable) changedPages(ctx context.Context, projectID string, after int
 // readBodies adds the rules that meet a condition to the page and sets last to the id of the last one.
 func (p *rulePage) readBodies(ctx context.Context, s *session, last *string, condition string, args ...any) error {
 	var raw sql.RawBytes
-	return s.each(ctx, "changed rules", "SELECT id, body FROM rules WHERE project_id = ? AND "+condition, args, func(rows *sql.Rows) error {
-		err := rows.Scan(last, &raw)
-		p.bodies = append(p.bodies, slices.Clone(raw))
+	var version int64
+	return s.each(ctx, "changed rules", "SELECT id, version, body FROM rules WHERE project_id = ? AND "+condition, args, func(rows *sql.Rows) error {
+		err := rows.Scan(last, &version, &raw)
+		p.ids, p.versions, p.bodies = append(p.ids, *last), append(p.versions, version), append(p.bodies, slices.Clone(raw))
 		return err
 	})
 }
@@ -117,7 +127,7 @@ func (p *rulePage) readRelationships(ctx context.Context, t ruleTable, condition
 
 // walk calls fn for the rules of all pages. Outside of a transaction that writes, which fn may use, it reads
 // the next page while it decodes the last.
-func (t ruleTable) walk(ctx context.Context, next nextPage, fn func(store.RuleState) error) error {
+func (t ruleTable) walk(ctx context.Context, projectID string, next nextPage, got *counted, fn func(store.RuleState) error) error {
 	if t.state == nil {
 		ahead, stop := readAhead(ctx, next)
 		defer stop()
@@ -128,10 +138,11 @@ func (t ruleTable) walk(ctx context.Context, next nextPage, fn func(store.RuleSt
 		if p.err != nil || len(p.bodies) == 0 {
 			return p.err
 		}
-		rules, err := p.decode()
+		rules, err := p.decode(projectID)
 		if err != nil {
 			return err
 		}
+		got.add(&p)
 		for i := range rules {
 			if err := fn(store.RuleState{Rule: rules[i], Relationships: p.rels[rules[i].ID]}); err != nil {
 				return err
@@ -164,15 +175,19 @@ func readAhead(ctx context.Context, next nextPage) (pages <-chan rulePage, stop 
 	}
 }
 
-// decode decodes a page on all processors: it takes longer than reading.
-func (p *rulePage) decode() ([]rule.Rule, error) {
+// decode decodes a page on all processors: it takes longer than reading. A row that does not hold the rule of its keys is an error.
+func (p *rulePage) decode(projectID string) ([]rule.Rule, error) {
 	rules := make([]rule.Rule, len(p.bodies))
+	p.sums = make([]rowSum, len(p.bodies))
 	share := max(64, (len(rules)+runtime.GOMAXPROCS(0)-1)/runtime.GOMAXPROCS(0))
 	var decoding errgroup.Group
 	for from := 0; from < len(rules); from += share {
 		decoding.Go(func() (err error) {
 			for i := from; i < min(from+share, len(rules)) && err == nil; i++ {
-				rules[i], err = decodeRule(p.bodies[i])
+				p.sums[i] = sumOf(p.ids[i], p.versions[i], p.bodies[i])
+				if rules[i], err = decodeRule(p.bodies[i]); err != nil || rules[i].ID != p.ids[i] || int64(rules[i].Version) != p.versions[i] {
+					err = damaged("the row of the rule %s of project %q cannot be read", p.ids[i], projectID)
+				}
 			}
 			return err
 		})

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"encoding/hex"
 	"fmt"
 
 	"tenet/internal/rule"
@@ -57,7 +58,11 @@ func (t projectTable) Create(ctx context.Context, p rule.Project) error {
 	if err := unlessNone(n, err, rule.Errorf(rule.CodeConflict, "there is a project %q already", p.ID)); err != nil {
 		return err
 	}
-	_, err = t.exec(ctx, "create chain", "INSERT INTO audit_heads (project_id, seq, hash) VALUES (?, 0, '')", p.ID)
+	if _, err = t.exec(ctx, "create chain", "INSERT INTO audit_heads (project_id, seq, hash) VALUES (?, 0, '')", p.ID); err != nil {
+		return err
+	}
+	_, err = t.exec(ctx, "create tally", "INSERT INTO corpus_tallies (project_id, corpus_version, rules, digest) VALUES (?, 0, 0, ?)",
+		p.ID, hex.EncodeToString(make([]byte, len(rowSum{}))))
 	return err
 }
 

@@ -45,7 +45,11 @@ func (t ruleTable) Insert(ctx context.Context, cv int64, rules []rule.Rule) erro
 	if err := t.slugsFree(ctx, projectID, rules); err != nil {
 		return err
 	}
-	return t.putRules(ctx, "insert rules", cv, rules, "")
+	sum, err := t.putRules(ctx, "insert rules", cv, rules, "")
+	if err != nil {
+		return err
+	}
+	return count(ctx, t, projectID, cv, len(rules), sum)
 }
 
 // Update implements store.RuleTx. All rules give up their old slugs first and take the new ones then, so that rules may
@@ -69,6 +73,10 @@ func (t ruleTable) Update(ctx context.Context, cv int64, rules []rule.Rule) erro
 		}
 		stored[r.ID] = storedRule{version: r.Version} // once more in the same call is based on an old version
 	}
+	gone, err := sumsOf(ctx, t, projectID, ids)
+	if err != nil {
+		return err
+	}
 	if err := t.inProject(ctx, "archive rules",
 		"INSERT INTO rule_versions (project_id, rule_id, version, body) SELECT project_id, id, version, body FROM rules", projectID, ids); err != nil {
 		return err
@@ -79,8 +87,13 @@ func (t ruleTable) Update(ctx context.Context, cv int64, rules []rule.Rule) erro
 	if err := t.slugsFree(ctx, projectID, rules); err != nil {
 		return err
 	}
-	return t.putRules(ctx, "update rules", cv, rules, ` ON CONFLICT (project_id, id) DO UPDATE SET slug = excluded.slug,
+	sum, err := t.putRules(ctx, "update rules", cv, rules, ` ON CONFLICT (project_id, id) DO UPDATE SET slug = excluded.slug,
 		version = excluded.version, status = excluded.status, corpus_version = excluded.corpus_version, body = excluded.body`)
+	if err != nil {
+		return err
+	}
+	sum.mix(gone)
+	return count(ctx, t, projectID, cv, 0, sum)
 }
 
 // nameOf returns the name of a rule in messages.
@@ -136,15 +149,17 @@ func (t ruleTable) inProject(ctx context.Context, doing, statement, projectID st
 	return err
 }
 
-func (t ruleTable) putRules(ctx context.Context, doing string, cv int64, rules []rule.Rule, after string) error {
+// putRules writes the rows of rules and returns the exclusive or of their sums.
+func (t ruleTable) putRules(ctx context.Context, doing string, cv int64, rules []rule.Rule, after string) (sum rowSum, err error) {
 	args := make([]any, 0, 7*len(rules))
 	for i := range rules {
 		r := &rules[i]
 		body, err := encodeRule(*r)
 		if err != nil {
-			return err
+			return sum, err
 		}
+		sum.mix(sumOf(r.ID, int64(r.Version), []byte(body)))
 		args = append(args, r.ProjectID, r.ID, r.Slug, r.Version, string(r.Status), cv, body)
 	}
-	return t.execRows(ctx, doing, insertRules, 7, after, args)
+	return sum, t.execRows(ctx, doing, insertRules, 7, after, args)
 }

@@ -70,6 +70,7 @@ func testFederation(t *testing.T, f *fixture) {
 	f.insert(r1, r2)
 	org := newNode(1, nil, func(n *rule.Node) {
 		n.Description, n.DefaultScope, n.Repositories = "All of it: ä, 漢", "acme", []string{"acme/**"}
+		n.OwnRulesOnly, n.OwnRulesReason, n.OwnRulesSince, n.OwnRulesBy = true, "agreed", &at, "ann"
 	})
 	team := newNode(2, &org, nil)
 	must(f.corpusChange("p", func(tx store.Tx, cv int64) error {

@@ -49,6 +49,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Open) {
 		"walks that look for conflicts":      testConflictWalks,
 		"waivers":                            testWaivers,
 		"revisions":                          testRevisions,
+		"tallies":                            testTallies,
 		"what waits for people":              testWaiting,
 		"marks of what waits":                testQueueMarks,
 		"jobs from queue to end":             testJobLife,

@@ -332,6 +332,7 @@ var (
 	CreateProject = post[wire.CreateProject, rule.Project]("/api/v1/projects").anywhere()
 	ChangeProject = patch[wire.ChangeProject, rule.Project]("/api/v1/projects/{id}").anywhere()
 	GetAuditHead  = get[wire.AuditHead]("/api/v1/audit/head")
+	AcceptCorpus  = post[wire.AcceptCorpus, wire.Corpus]("/api/v1/audit/corpus/accept")
 	VerifyAudit   = get[wire.AuditReport]("/api/v1/audit/verify")
 	GetCache      = get[wire.CacheStats]("/api/v1/cache")
 	PruneCache    = post[wire.PruneCache, wire.CacheDeleted]("/api/v1/cache/prune")

@@ -1,0 +1,139 @@
+package console_test
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"flag"
+	"image"
+	"image/color"
+	"image/draw"
+	"image/png"
+	"log/slog"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"tenet/internal/app"
+	"tenet/internal/client"
+	"tenet/internal/config"
+	"tenet/internal/console/browsertest"
+	"tenet/internal/store/litetest"
+	"tenet/internal/wire"
+	"tenet/internal/wire/op"
+)
+
+var pictures = flag.String("pictures", "", "folder to write the pictures of the guide to; see `make screenshots`")
+
+// samples is a server with the starter packs, on which the sample change and the sample payment have been judged.
+func samples(t *testing.T) (address, change, payment string) {
+	t.Helper()
+	cfg, err := config.Load("", none, map[string]string{"listen": "127.0.0.1:0", "data": litetest.Dir(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := app.New(t.Context(), cfg, slog.New(slog.DiscardHandler), app.Options{Env: none, Version: "1.0.0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Second)
+		defer cancel()
+		_ = a.Stop(ctx) // the browser keeps connections
+	})
+	if err := a.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	api, err := client.New("http://localhost", "", &http.Client{Transport: client.InProcess(a.Handler())})
+	if err != nil {
+		t.Fatal(err)
+	}
+	judge := func(request wire.EvaluateRequest) string {
+		e, err := client.Call(t.Context(), api, op.Evaluate, any(request))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e.EvaluationID
+	}
+	text, err := os.ReadFile("../../examples/change.diff")
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := os.ReadFile("../../examples/payment.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var facts map[string]any
+	if err := json.Unmarshal(body, &facts); err != nil {
+		t.Fatal(err)
+	}
+	change = judge(wire.EvaluateRequest{Diff: string(text), Repository: "acme/payments"})
+	return "http://" + a.Addr(), change, judge(wire.EvaluateRequest{Facts: facts})
+}
+
+// small returns a picture with at most 256 colours, its most frequent ones, which takes a third of the bytes.
+func small(t *testing.T, full []byte) []byte {
+	t.Helper()
+	from, err := png.Decode(bytes.NewReader(full))
+	if err != nil {
+		t.Fatal(err)
+	}
+	frequent := map[color.RGBA]int{}
+	bounds := from.Bounds()
+	for y := bounds.Min.Y; y < bounds.Max.Y; y++ {
+		for x := bounds.Min.X; x < bounds.Max.X; x++ {
+			r, g, b, _ := from.At(x, y).RGBA()
+			frequent[color.RGBA{uint8(r>>8) | 3, uint8(g>>8) | 3, uint8(b>>8) | 3, 255}]++
+		}
+	}
+	colours := slices.SortedFunc(maps.Keys(frequent), func(a, b color.RGBA) int {
+		return cmp.Or(cmp.Compare(frequent[b], frequent[a]), cmp.Compare(a.R, b.R), cmp.Compare(a.G, b.G), cmp.Compare(a.B, b.B))
+	})
+	var palette color.Palette
+	for _, c := range colours[:min(len(colours), 256)] {
+		palette = append(palette, c)
+	}
+	to := image.NewPaletted(bounds, palette)
+	draw.Draw(to, bounds, from, bounds.Min, draw.Src)
+	var out bytes.Buffer
+	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&out, to); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// TestTheSamplesCanBeRead opens what `make run` leads to, and with -pictures takes the pictures of the guide there.
+func TestTheSamplesCanBeRead(t *testing.T) {
+	address, change, payment := samples(t)
+	tab := browsertest.Open(t, address)
+	tab.Width(1100)
+	for _, shot := range []struct {
+		name, path string
+		dark       bool
+		height     float64
+	}{
+		{"evaluations", "/", false, 420},
+		{"evaluation-change", "/p/default/evaluations/" + change, false, 1000},
+		{"evaluation-payment", "/p/default/evaluations/" + payment, true, 900},
+		{"rules", "/p/default/rules?severity=CRITICAL", false, 700},
+		{"rule", "/p/default/rules/FIN-002", false, 900},
+	} {
+		tab.Dark(shot.dark)
+		if status := tab.Open(shot.path); status != http.StatusOK {
+			t.Errorf("%s: %d", shot.path, status)
+		}
+		if p := tab.Problems(); len(p) > 0 {
+			t.Errorf("%s: %v", shot.path, p)
+		}
+		if *pictures != "" {
+			if err := os.WriteFile(filepath.Join(*pictures, shot.name+".png"), small(t, tab.Picture(shot.height)), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
