@@ -59,10 +59,11 @@ var (
 	castPattern     = regexp.MustCompile(`\b(double|int|uint|size|duration|timestamp)\(\s*$`)
 	alonePattern    = regexp.MustCompile(`^\s*(?:\)*\s*(?:&&|\|\||\?|:|,)|\)*\s*$)`)
 	leadPattern     = regexp.MustCompile(`(?:^|&&|\|\||!|\?|:|[^A-Za-z0-9_]\(|^\()\s*$`)
+	argumentPattern = regexp.MustCompile(`^\s*('[^'\\]*'|"[^"\\]*")\s*\)`)
 	literalsPattern = regexp.MustCompile(literalPattern)
 )
 
-// textMethods and listMethods are what expressions call on texts and on lists.
+// textMethods and listMethods are the functions of texts and of lists.
 var (
 	textMethods = []string{"startsWith", "endsWith", "contains", "matches", "lowerAscii", "upperAscii", "trim", "split", "replace", "glob", "substring", "charAt", "indexOf"}
 	listMethods = []string{"exists", "all", "exists_one", "filter", "map", "join", "sum", "sort", "distinct", "first", "last"}
@@ -112,7 +113,7 @@ func readUse(out []FactUse, expression string, at []int) []FactUse {
 			return use(out, path, UnknownFact)
 		case slices.Contains(textMethods, method):
 			var values []string
-			if m := regexpFirstText.FindStringSubmatch(after); m != nil && (method == "startsWith" || method == "contains" || method == "endsWith") {
+			if m := argumentPattern.FindStringSubmatch(after); m != nil && (method == "startsWith" || method == "contains" || method == "endsWith") {
 				values = []string{unquote(m[1])}
 			}
 			return use(out, path, TextFact, values...)
@@ -123,8 +124,6 @@ func readUse(out []FactUse, expression string, at []int) []FactUse {
 	}
 	return compared(out, path, before, after)
 }
-
-var regexpFirstText = regexp.MustCompile(`^\s*('[^'\\]*'|"[^"\\]*")\s*\)`)
 
 // compared reads the constants around a fact.
 func compared(out []FactUse, path []string, before, after string) []FactUse {

@@ -2,6 +2,7 @@ package evaluate
 
 import (
 	"context"
+	"time"
 
 	"tenet/internal/corpus"
 	"tenet/internal/rule"
@@ -20,9 +21,15 @@ type ApplicableQuery struct {
 	Kinds []subject.Kind
 }
 
-// Applicable returns the rules that apply, best ranked first, MAY and INFO rules included. Nothing is evaluated.
-func (e *Evaluator) Applicable(ctx context.Context, q ApplicableQuery) ([]rule.Rule, error) {
-	query, matches, err := e.applicable(ctx, q, true)
+// Applying finds the rules that apply. Nothing is evaluated.
+type Applying struct {
+	views corpus.Views
+	now   func() time.Time
+}
+
+// Applicable returns the rules that apply, best ranked first, MAY and INFO rules included.
+func (a *Applying) Applicable(ctx context.Context, q ApplicableQuery) ([]rule.Rule, error) {
+	query, matches, err := a.applicable(ctx, q, true)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +44,7 @@ func (e *Evaluator) Applicable(ctx context.Context, q ApplicableQuery) ([]rule.R
 }
 
 // applicable finds the rules that apply, also those that others override; MAY and INFO rules only if withContext is true.
-func (e *Evaluator) applicable(ctx context.Context, q ApplicableQuery, withContext bool) (*corpus.Query, []corpus.Match, error) {
+func (a *Applying) applicable(ctx context.Context, q ApplicableQuery, withContext bool) (*corpus.Query, []corpus.Match, error) {
 	var p rule.Problems
 	q.Scope, q.Repository = cleanScope(&p, q.Scope), cleanRepository(&p, q.Repository)
 	if err := p.Err("the question is invalid"); err != nil {
@@ -46,11 +53,11 @@ func (e *Evaluator) applicable(ctx context.Context, q ApplicableQuery, withConte
 	view := q.View
 	if view == nil {
 		var err error
-		if view, err = e.cfg.Views.View(ctx, q.ProjectID); err != nil {
+		if view, err = a.views.View(ctx, q.ProjectID); err != nil {
 			return nil, nil, err
 		}
 	}
-	now := e.cfg.Now()
+	now := a.now()
 	within, err := withinNode(view, q.NodeID, q.Repository, now)
 	if err != nil {
 		return nil, nil, err

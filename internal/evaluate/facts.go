@@ -20,8 +20,8 @@ const (
 
 // Facts returns the facts that the checks of the rules that apply read. Rules that others override count: which ones do depends on the
 // facts. The types are guesses from the text of the checks.
-func (e *Evaluator) Facts(ctx context.Context, q ApplicableQuery) (wire.FactList, error) {
-	_, matches, err := e.applicable(ctx, q, false)
+func (a *Applying) Facts(ctx context.Context, q ApplicableQuery) (wire.FactList, error) {
+	_, matches, err := a.applicable(ctx, q, false)
 	if err != nil {
 		return wire.FactList{}, err
 	}
@@ -50,8 +50,8 @@ func (e *Evaluator) Facts(ctx context.Context, q ApplicableQuery) (wire.FactList
 			}
 		}
 	}
-	slices.SortFunc(out.Facts, func(a, b wire.ReadFact) int {
-		return cmp.Or(cmp.Compare(b.RulesTotal, a.RulesTotal), strings.Compare(a.Name, b.Name))
+	slices.SortFunc(out.Facts, func(x, y wire.ReadFact) int {
+		return cmp.Or(cmp.Compare(y.RulesTotal, x.RulesTotal), strings.Compare(x.Name, y.Name))
 	})
 	if len(out.Facts) > maxFacts {
 		out.Omitted = len(out.Facts) - maxFacts
