@@ -238,7 +238,7 @@ func (b *Tab) PressTo(keys string) int {
 // Type types text into a field, in place of what is there.
 func (b *Tab) Type(selector, text string) {
 	b.t.Helper()
-	b.run(chromedp.SetValue(selector, "", chromedp.ByQuery), chromedp.SendKeys(selector, text, chromedp.ByQuery))
+	b.run(chromedp.Focus(selector, chromedp.ByQuery), chromedp.Evaluate("document.activeElement.select()", nil), typed(text))
 }
 
 // Choose chooses an option of a list by its value.
