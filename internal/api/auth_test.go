@@ -25,6 +25,7 @@ type access struct {
 var accessTable = map[string]access{
 	"create-rule":               {auth.Reviewer, "POST /api/v1/rules?project_id=pay", "project"},
 	"list-rules":                {auth.Viewer, "GET /api/v1/rules?project_id=pay", "project"},
+	"similar-rules":             {auth.Viewer, "POST /api/v1/rules/similar?project_id=pay", "project"},
 	"get-rule":                  {auth.Viewer, "GET /api/v1/rules/x?project_id=pay", "project"},
 	"revise-rule":               {auth.Reviewer, "PATCH /api/v1/rules/x?project_id=pay", "project"},
 	"preview-revision":          {auth.Reviewer, "POST /api/v1/rules/x/preview?project_id=pay", "project"},
@@ -93,6 +94,7 @@ var accessTable = map[string]access{
 	"evaluate":            {auth.Evaluator, "POST /api/v1/evaluate?project_id=pay", "project"},
 	"evaluate-quick":      {auth.Evaluator, "POST /api/v1/evaluate/quick?project_id=pay", "project"},
 	"applicable-rules":    {auth.Evaluator, "POST /api/v1/evaluate/applicable-rules?project_id=pay", "project"},
+	"list-facts":          {auth.Evaluator, "GET /api/v1/evaluate/facts?project_id=pay", "project"},
 	"list-evaluations":    {auth.Viewer, "GET /api/v1/evaluations?project_id=pay", "project"},
 	"get-evaluation":      {auth.Viewer, "GET /api/v1/evaluations/x?project_id=pay", "project"},
 	"create-snapshot":     {auth.Reviewer, "POST /api/v1/snapshots?project_id=pay", "project"},

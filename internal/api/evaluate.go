@@ -28,6 +28,8 @@ type Evaluator interface {
 	Later(ctx context.Context, n evaluate.Named, req evaluate.Request) (*wire.SubmissionState, error)
 	Submission(ctx context.Context, projectID, id string) (*wire.SubmissionState, error)
 	Applicable(ctx context.Context, q evaluate.ApplicableQuery) ([]rule.Rule, error)
+	// Facts returns the facts that the checks of the rules that apply read.
+	Facts(ctx context.Context, q evaluate.ApplicableQuery) (wire.FactList, error)
 }
 
 // Evaluations evaluates subjects.
@@ -56,6 +58,11 @@ func (e Evaluations) Routes(r *rest.Router) {
 		ID: "applicable-rules", Route: op.ApplicableRules.Route(), Role: auth.Evaluator,
 		Summary: "List the rules that would apply", Description: "Best ranked first, MAY and INFO rules included. Nothing is evaluated.",
 	}, e.applicable)
+	rest.Handle(r, rest.Operation{
+		ID: "list-facts", Route: op.ListFacts.Route(), Role: auth.Evaluator, Summary: "List the facts that rules read",
+		Description: "The facts that the checks of the rules in force read, those that most rules read first, with guessed types and examples: for a form " +
+			"that a person fills in. Rules without a check are judged on all facts; rules_total counts them too.",
+	}, e.facts)
 	rest.HandleBody(r, rest.Operation{
 		ID: "submit", Route: op.Submit.Route(), Role: auth.Evaluator,
 		Summary: "Submit a subject of any kind for evaluation",
@@ -134,6 +141,23 @@ func (e Evaluations) applicable(ctx context.Context, _ *rest.None, body *wire.Ap
 		rules = []rule.Rule{}
 	}
 	return applicableOutput{used, rules}, err
+}
+
+func (e Evaluations) facts(ctx context.Context, in *wire.FactQuery) (list wire.FactList, err error) {
+	var p rule.Problems
+	kind := rest.EnumParam(&p, "subject_kind", in.SubjectKind, wire.SubjectKinds)
+	if err := p.Err("the query is invalid"); err != nil {
+		return list, err
+	}
+	q := evaluate.ApplicableQuery{ProjectID: rest.Project(ctx), Scope: in.Scope, Repository: in.Repository, NodeID: in.NodeID}
+	switch kind {
+	case "":
+	case wire.Facts:
+		q.Kinds = []wire.SubjectKind{wire.Facts}
+	default:
+		q.Kinds = []wire.SubjectKind{kind, wire.Facts}
+	}
+	return e.Evaluator.Facts(ctx, q)
 }
 
 func (e Evaluations) submit(ctx context.Context, in *struct {

@@ -39,6 +39,7 @@ func (a *App) serveAPI(p *parts, registry *prometheus.Registry, version string) 
 		api.DocumentSearch{Documents: p.documents, Search: p.library},
 		api.Discovery{Discovery: p.discovery},
 		api.Conflicts{Conflicts: p.conflicts, Jobs: p.jobs},
+		api.Similar{Conflicts: p.conflicts},
 		api.Releases{Releases: p.releases},
 		api.Audit{Chains: a.store.Audit, Projects: a.store.Projects, Catalog: p.catalog},
 		api.Jobs{Jobs: p.jobs},

@@ -134,6 +134,14 @@ func (c *Catalog) create(ctx context.Context, projectID string, in wire.RuleInpu
 	return made, err
 }
 
+// Draft returns a rule in its normal form without storing it. The error is the one that [Catalog.Create] would give for what the rule says.
+func Draft(in wire.RuleInput) (rule.Rule, error) {
+	r := rule.Rule{ID: in.ID, Version: 1}
+	r.Assign(&in)
+	r.Normalize()
+	return r, validate(&r)
+}
+
 // newRule makes version 1 of a rule.
 func newRule(ch *change.Change, in wire.RuleInput) rule.Rule {
 	r := rule.Rule{

@@ -56,7 +56,7 @@ func (c *Catalog) Import(ctx context.Context, projectID string, f *wire.RuleFile
 			return err
 		}
 		result = im.result
-		result.Notices = strangeNames(latest, im.changed)
+		result.Notices = strangeNames(latest, slices.Concat(im.changed, im.proposed))
 		if o.DryRun || !im.changes() {
 			return change.ErrUndo
 		}
@@ -128,7 +128,9 @@ type importing struct {
 	result  *rule.ImportResult
 	related bool
 	changed []rule.Rule // rules as they are written
-	nodes   rule.NodesImport
+	// proposed are rules as revisions propose them. What is in force stays until a second person approves.
+	proposed []rule.Rule
+	nodes    rule.NodesImport
 }
 
 // planned is the plan for one input.

@@ -58,7 +58,7 @@ func (im *importing) proposeAll(ctx context.Context, plan []planned) error {
 		if isNew {
 			im.result.Changes = append(im.result.Changes, entry)
 			im.result.Proposed++
-			im.changed = append(im.changed, pl.next)
+			im.proposed = append(im.proposed, pl.next)
 		} else {
 			im.result.Waiting = append(im.result.Waiting, entry)
 		}

@@ -41,6 +41,7 @@ func routes() []route {
 		{pattern: "POST /p/{project}/evaluations/{id}/waivers", show: waiveViolation, role: auth.Reviewer},
 
 		{pattern: "GET /p/{project}/rules", show: ruleList, role: auth.Viewer},
+		{pattern: "POST /p/{project}/rules/tags", show: tagRules, role: auth.Reviewer},
 		{pattern: "POST /p/{project}/rules/transitions", show: moveRules, role: auth.Reviewer},
 		{pattern: "GET /p/{project}/rules/{id}", show: rulePage, role: auth.Viewer},
 		{pattern: "GET /p/{project}/rules/{id}/versions", show: ruleVersions, role: auth.Viewer},

@@ -14,15 +14,15 @@ import (
 
 // ruleView is the view of one rule.
 type ruleView struct {
-	rule     rule.Rule
-	moves    []rule.Status // where it may go from its status
-	waiting  []proposal
-	cases    []wire.Case
-	links    []ruleLink
-	health   wire.Health
-	quality  wire.RuleQuality
-	denials  []wire.EvaluationSummary
-	waivers  []rule.Waiver
+	rule    rule.Rule
+	moves   []rule.Status // where it may go from its status
+	waiting []proposal
+	cases   []wire.Case
+	links   []ruleLink
+	health  wire.Health
+	quality wire.RuleQuality
+	denials []wire.EvaluationSummary
+	waivers []rule.Waiver
 }
 
 // ruleLink is a relationship as its rule sees it.

@@ -94,6 +94,40 @@ func TestMovingManyRules(t *testing.T) {
 	}
 }
 
+func TestTaggingManyRules(t *testing.T) {
+	t.Parallel()
+	n := newNode(t, nil)
+	v := n.visitor()
+	one, other := n.ruleID("SEC-001"), n.ruleID("FIN-001")
+	if a := v.post("/p/default/rules/tags", "do", "add", "tag", "audit 2026", "note", "The audit.", "id", one, "id", other); a.status != http.StatusSeeOther {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	if a := v.get("/p/default/rules?tags=audit+2026"); !strings.Contains(a.body, "2 of 2 rules have the tag audit 2026.") || !strings.Contains(a.body, "1 to 2 of 2") {
+		t.Error("the rules do not have the tag")
+	}
+	v.post("/p/default/rules/tags", "do", "add", "tag", "Audit 2026", "id", one)
+	if r, err := client.Get(t.Context(), n.api, op.GetRule.At(one)); err != nil || len(r.Tags) != 3 || r.Version != 2 {
+		t.Errorf("the same tag again: %v version %d, %v", r.Tags, r.Version, err)
+	}
+	v.post("/p/default/rules/tags", "do", "remove", "tag", "audit 2026", "id", one)
+	if a := v.get("/p/default/rules?tags=audit+2026"); !strings.Contains(a.body, "1 to 1 of 1") {
+		t.Error("the tag is not taken away")
+	}
+	if a := v.post("/p/default/rules/tags", "do", "add", "tag", " ", "id", one); a.status != http.StatusUnprocessableEntity {
+		t.Errorf("no tag: %d", a.status)
+	}
+	if err := n.api.Do(t.Context(), http.MethodPatch, "/api/v1/projects/default", map[string]any{"two_person_approval": true}, nil); err != nil {
+		t.Fatal(err)
+	}
+	v.post("/p/default/rules/tags", "do", "add", "tag", "later", "id", one)
+	if a := v.get("/p/default/rules"); !strings.Contains(a.body, "0 of 1 rules have the tag later. The others: the change of SEC-001 waits for a second person") {
+		t.Error("the page does not say that the change waits")
+	}
+	if a := n.signedIn(n.key("vera", "viewer", "default")).post("/p/default/rules/tags", "do", "add", "tag", "x", "id", one); a.status != http.StatusForbidden {
+		t.Errorf("a viewer's tag: %d", a.status)
+	}
+}
+
 func TestTheListIsSorted(t *testing.T) {
 	t.Parallel()
 	v := newNode(t, nil).visitor()
@@ -114,6 +148,23 @@ func TestExport(t *testing.T) {
 	a := newNode(t, nil).visitor().get("/p/default/rules/export")
 	if a.status != http.StatusOK || !strings.Contains(a.body, "SEC-001") || a.header.Get("Content-Disposition") != "attachment; filename=default-rules.yaml" {
 		t.Errorf("%d %v", a.status, a.header)
+	}
+}
+
+// TestEnterMovesNothing holds that Enter in a field of the bulk form does not press its first button.
+func TestEnterMovesNothing(t *testing.T) {
+	n := newNode(t, nil)
+	tab := browsertest.Open(t, n.url)
+	tab.Open("/p/default/rules")
+	tab.Click("[data-item] input")
+	tab.Type("#tag", "audit")
+	tab.Press("\r")
+	if got := browsertest.Eval[string](tab, "new Promise(done => setTimeout(() => done(location.pathname + document.querySelectorAll('.notice').length), 200))"); got != "/p/default/rules0" {
+		t.Errorf("after Enter: %s", got)
+	}
+	tab.Follow("button[value=add]")
+	if got := tab.Text(".notice[role=status]"); got != "1 of 1 rules have the tag audit." {
+		t.Errorf("after the button: %q", got)
 	}
 }
 

@@ -3,6 +3,7 @@ package console
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"tenet/internal/client"
@@ -77,33 +78,72 @@ func sortMark(p *page, order string) string {
 	return map[string]string{"ascending": " ↑", "descending": " ↓"}[sorting(p, order)]
 }
 
-// maxMoved bounds the rules that one form moves.
+// maxMoved bounds the rules that one form changes.
 const maxMoved = 500
 
-// moveRules moves the selected rules to another status, each on its own: what one lacks does not keep the others.
+// moveRules moves the selected rules to another status.
 func moveRules(p *page) error {
+	to, note := rule.Status(p.r.PostForm.Get("to")), p.r.PostForm.Get("note")
+	return eachSelected(p, "moved to "+string(to), func(id string) error {
+		_, err := client.Call(p.ctx, p.api, op.TransitionRule.At(id), wire.Transition{To: to, Note: note})
+		return err
+	})
+}
+
+// tagRules adds a tag to the selected rules, or takes it away.
+func tagRules(p *page) error {
 	form := p.r.PostForm
-	ids := form["id"]
+	tag, add := strings.TrimSpace(form.Get("tag")), form.Get("do") == "add"
+	if tag == "" {
+		return rule.Errorf(rule.CodeInvalid, "the form names no tag; type one, then press the button again")
+	}
+	said := "have the tag " + tag
+	if !add {
+		said = "are without the tag " + tag
+	}
+	return eachSelected(p, said, func(id string) error {
+		current, err := client.Get(p.ctx, p.api, op.GetRule.At(id))
+		if err != nil {
+			return err
+		}
+		same := func(other string) bool { return strings.EqualFold(other, tag) }
+		if slices.ContainsFunc(current.Tags, same) == add {
+			return nil
+		}
+		tags := slices.DeleteFunc(slices.Clone(current.Tags), same)
+		if add {
+			tags = append(tags, tag)
+		}
+		revised, err := client.Call(p.ctx, p.api, op.ReviseRule.At(id).IfMatch(current.Version), map[string]any{"tags": tags, "change_note": form.Get("note")})
+		if err == nil && slices.ContainsFunc(revised.Tags, same) != add {
+			err = rule.Errorf(rule.CodeConflict, "the change of %s waits for a second person", current.Label())
+		}
+		return err
+	})
+}
+
+// eachSelected does something with each selected rule on its own: a rule that refuses does not keep the others. The next page counts
+// those for which done holds, and names the reasons of the others.
+func eachSelected(p *page, done string, act func(id string) error) error {
+	ids := p.r.PostForm["id"]
 	switch {
 	case len(ids) == 0:
-		return rule.Errorf(rule.CodeInvalid, "no rule is selected; select some in the list, then move them")
+		return rule.Errorf(rule.CodeInvalid, "no rule is selected; select some in the list, then press the button again")
 	case len(ids) > maxMoved:
-		return rule.Errorf(rule.CodeInvalid, "%d rules are selected; at most %d can be moved at once", len(ids), maxMoved)
+		return rule.Errorf(rule.CodeInvalid, "%d rules are selected; select at most %d", len(ids), maxMoved)
 	}
-	to, moved := rule.Status(form.Get("to")), 0
 	var refused []string
 	for _, id := range ids {
-		_, err := client.Call(p.ctx, p.api, op.TransitionRule.At(id), wire.Transition{To: to, Note: form.Get("note")})
+		err := act(id)
 		switch code := rule.CodeOf(err); {
 		case err == nil:
-			moved++
 		case code == rule.CodeForbidden, code == rule.CodeInternal, code == rule.CodeUnavailable:
 			return err
 		default:
 			refused = append(refused, err.Error())
 		}
 	}
-	said := fmt.Sprintf("%d of %d rules moved to %s.", moved, len(ids), to)
+	said := fmt.Sprintf("%d of %d rules %s.", len(ids)-len(refused), len(ids), done)
 	if len(refused) == 0 {
 		p.say(said)
 	} else {

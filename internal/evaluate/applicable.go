@@ -2,6 +2,7 @@ package evaluate
 
 import (
 	"context"
+	"time"
 
 	"tenet/internal/corpus"
 	"tenet/internal/rule"
@@ -16,34 +17,23 @@ type ApplicableQuery struct {
 	Repository string
 	Scope      string
 	NodeID     string // as in [Request]
+	// Kinds are the kinds of a subject without files; empty for one of any kind. FilePaths are left out then.
+	Kinds []subject.Kind
 }
 
-// Applicable returns the rules that apply, best ranked first, MAY and INFO rules included. Nothing is evaluated.
-func (e *Evaluator) Applicable(ctx context.Context, q ApplicableQuery) ([]rule.Rule, error) {
-	var p rule.Problems
-	q.Scope, q.Repository = cleanScope(&p, q.Scope), cleanRepository(&p, q.Repository)
-	if err := p.Err("the question is invalid"); err != nil {
-		return nil, err
-	}
-	view := q.View
-	if view == nil {
-		var err error
-		if view, err = e.cfg.Views.View(ctx, q.ProjectID); err != nil {
-			return nil, err
-		}
-	}
-	now := e.cfg.Now()
-	within, err := withinNode(view, q.NodeID, q.Repository, now)
+// Applying finds the rules that apply. Nothing is evaluated.
+type Applying struct {
+	views corpus.Views
+	now   func() time.Time
+}
+
+// Applicable returns the rules that apply, best ranked first, MAY and INFO rules included.
+func (a *Applying) Applicable(ctx context.Context, q ApplicableQuery) ([]rule.Rule, error) {
+	query, matches, err := a.applicable(ctx, q, true)
 	if err != nil {
 		return nil, err
 	}
-	query := corpus.Query{
-		Now: now, Scope: q.Scope, Repository: q.Repository, Context: true, Within: within,
-		AnyKind: len(q.FilePaths) == 0, AnyPath: len(q.FilePaths) == 0, Paths: q.FilePaths, Terms: q.FilePaths,
-		Kinds: []subject.Kind{subject.CodeChange},
-	}
-	matches, _ := within.Split(view.Applicable(&query))
-	silencers, _ := corpus.Silencers(&query, matches, func(int) bool { return true })
+	silencers, _ := corpus.Silencers(query, matches, func(int) bool { return true })
 	rules := make([]rule.Rule, 0, len(matches))
 	for i, m := range matches {
 		if silencers[i] < 0 {
@@ -51,4 +41,35 @@ func (e *Evaluator) Applicable(ctx context.Context, q ApplicableQuery) ([]rule.R
 		}
 	}
 	return rules, nil
+}
+
+// applicable finds the rules that apply, also those that others override; MAY and INFO rules only if withContext is true.
+func (a *Applying) applicable(ctx context.Context, q ApplicableQuery, withContext bool) (*corpus.Query, []corpus.Match, error) {
+	var p rule.Problems
+	q.Scope, q.Repository = cleanScope(&p, q.Scope), cleanRepository(&p, q.Repository)
+	if err := p.Err("the question is invalid"); err != nil {
+		return nil, nil, err
+	}
+	view := q.View
+	if view == nil {
+		var err error
+		if view, err = a.views.View(ctx, q.ProjectID); err != nil {
+			return nil, nil, err
+		}
+	}
+	now := a.now()
+	within, err := withinNode(view, q.NodeID, q.Repository, now)
+	if err != nil {
+		return nil, nil, err
+	}
+	query := corpus.Query{
+		Now: now, Scope: q.Scope, Repository: q.Repository, Context: withContext, Within: within,
+		AnyKind: len(q.FilePaths) == 0, AnyPath: len(q.FilePaths) == 0, Paths: q.FilePaths, Terms: q.FilePaths,
+		Kinds: []subject.Kind{subject.CodeChange},
+	}
+	if len(q.Kinds) > 0 {
+		query.Kinds, query.AnyKind, query.AnyPath, query.Beside, query.Paths, query.Terms = q.Kinds, false, false, true, nil, nil
+	}
+	matches, _ := within.Split(view.Applicable(&query))
+	return &query, matches, nil
 }

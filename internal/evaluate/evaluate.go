@@ -96,6 +96,7 @@ type Evaluator struct {
 	cfg Config
 	// Archive reads the records that the evaluator has made.
 	*record.Archive
+	Applying
 	// owner names this process in the leases of submissions.
 	owner string
 }
@@ -108,7 +109,9 @@ func New(cfg Config) *Evaluator {
 	if cfg.Fresh == nil {
 		cfg.Fresh = cfg.Judge
 	}
-	return &Evaluator{cfg: cfg, Archive: record.NewArchive(cfg.Records.archive(), cfg.Index, cfg.Now), owner: audit.NewID()}
+	return &Evaluator{
+		cfg: cfg, Archive: record.NewArchive(cfg.Records.archive(), cfg.Index, cfg.Now), Applying: Applying{cfg.Views, cfg.Now}, owner: audit.NewID(),
+	}
 }
 
 // Evaluate judges a subject against the rules of a project and records the evaluation. If ctx ends before the verdicts are

@@ -304,3 +304,27 @@ func TestAttachingTogether(t *testing.T) {
 		}
 	})
 }
+
+// A revision that waits for a second person is not in force: it does not change what the guard protects.
+func TestImportGuardsTheVersionInForce(t *testing.T) {
+	each(t, func(t *testing.T, c *catalog.Catalog, _ *hierarchy.Hierarchy, s store.Store) {
+		ctx := as(t.Context(), "ann")
+		start := parse(t, "rules: [{slug: A, statement: A., severity: CRITICAL, status: EFFECTIVE}]\nfederation: [{name: org, repositories: [acme/**], children: [{name: pay}]}]")
+		if _, err := c.Import(ctx, "default", start, catalog.ImportOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Update(ctx, func(tx store.Tx) error {
+			p, err := tx.Projects.Get(ctx, "default")
+			if err != nil {
+				return err
+			}
+			p.TwoPerson = true
+			return tx.Projects.Update(ctx, p)
+		}); err != nil {
+			t.Fatal(err)
+		}
+		lower := parse(t, "rules: [{slug: A, statement: A., severity: LOW, status: EFFECTIVE, change_note: less}]\nfederation: [{name: org, children: [{name: pay, rules: [A]}]}]")
+		_, err := c.Import(ctx, "default", lower, catalog.ImportOptions{})
+		code(t, err, rule.CodeConflict, "a CRITICAL rule, whose revision waits, attached to a leaf")
+	})
+}

@@ -181,7 +181,8 @@ func Decide(e *rule.Evaluation, m FailModes) Answer {
 }
 
 // verdict returns the decision about one verdict, and the fail mode if that decides. A rule that asks for confirmation when it
-// is broken does no more than that when Tenet could not judge it.
+// is broken does no more than that when Tenet could not judge it. What could not be examined of the subject asks at every severity: a
+// rule may forbid just what is there.
 func verdict(v *rule.RuleVerdict, m FailModes) (Decision, FailMode) {
 	if v.Verdict == rule.Deny {
 		return Deny, ""
@@ -191,6 +192,9 @@ func verdict(v *rule.RuleVerdict, m FailModes) (Decision, FailMode) {
 	}
 	mode := m.of(v.Severity)
 	if mode == Closed && rule.Settle(rule.Deny, v.Modality, v.Enforcement) != rule.Deny {
+		mode = AskMode
+	}
+	if mode == Open && len(v.Unexamined) > 0 {
 		mode = AskMode
 	}
 	return decisions[mode], mode

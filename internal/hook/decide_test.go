@@ -33,6 +33,8 @@ const modes = "CRITICAL=closed,HIGH=ask,MEDIUM=open,LOW=open"
 func TestTheFailModeOfARulesSeverityCountsWhereNothingDecidedIt(t *testing.T) {
 	should := given(rule.Critical, rule.NeedsConfirmation, rule.ByNone)
 	should.Modality = rule.Should
+	unseen := given(rule.Low, rule.NeedsConfirmation, rule.ByNone)
+	unseen.Unexamined = []rule.Unexamined{{Part: "a.bin", Reason: "it is binary"}}
 	shadow := given(rule.Critical, rule.Deny, rule.ByCheck)
 	shadow.Enforcement = rule.Shadow
 	for _, test := range []struct {
@@ -47,6 +49,7 @@ func TestTheFailModeOfARulesSeverityCountsWhereNothingDecidedIt(t *testing.T) {
 		{"closed", given(rule.Critical, rule.NeedsConfirmation, rule.ByNone), Deny, "fail mode of CRITICAL: closed"},
 		{"ask", given(rule.High, rule.NeedsConfirmation, rule.ByNone), Ask, "fail mode of HIGH: ask"},
 		{"open, and says so", given(rule.Medium, rule.NeedsConfirmation, rule.ByNone), Allow, "fail mode of MEDIUM: open"},
+		{"not examined, so open is not enough", unseen, Ask, "fail mode of LOW: ask"},
 		{"a SHOULD asks at most", should, Ask, "fail mode of CRITICAL: ask"},
 		{"an unknown verdict asks", given(rule.Low, "MAYBE", rule.ByModel), Ask, "needs confirmation"},
 		{"shadow does not count", shadow, Allow, ""},

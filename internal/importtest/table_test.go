@@ -77,7 +77,7 @@ var table = map[string]row{
 	"catalog": {layer: capability, imports: []string{"audit", "auth", "change", "check", "corpus", "lint", "rule", "store", "subject"}},
 	"conflict": {
 		layer:   capability,
-		imports: []string{"audit", "auth", "conflict/contradict", "corpus", "job", "llm", "redact", "rule", "store"},
+		imports: []string{"audit", "auth", "conflict/contradict", "corpus", "job", "llm", "redact", "rule", "store", "text"},
 		tests:   []string{"catalog"},
 	},
 	"discover": {
@@ -108,7 +108,7 @@ var table = map[string]row{
 		layer: surface,
 		imports: []string{
 			"agent", "api/rest", "audit", "auth", "catalog", "conflict", "corpus", "discover", "document",
-			"document/extract", "evaluate", "health", "hierarchy", "ingest", "job", "judge", "llm", "metric", "queue", "release", "rule", "sandbox", "search",
+			"document/extract", "evaluate", "health", "hierarchy", "ingest", "job", "judge", "lint", "llm", "metric", "queue", "release", "rule", "sandbox", "search",
 			"signature", "store", "webhook",
 		},
 		tests: []string{"app"},

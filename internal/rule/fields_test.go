@@ -20,6 +20,8 @@ func fill(t *testing.T, v reflect.Value) {
 		v.SetString("x")
 	case reflect.Int:
 		v.SetInt(1)
+	case reflect.Uint8: // of JSON as it is
+		v.SetUint('1')
 	case reflect.Bool:
 		v.SetBool(true)
 	case reflect.Pointer:

@@ -5,10 +5,11 @@
 
   // Times: the page has them in UTC, which stays in the title.
   const format = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+  const formatDay = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
   const localTimes = root => $$("time[datetime]:not([data-local])", root).forEach(time => {
     const at = new Date(time.getAttribute("datetime"));
     if (isNaN(at)) return;
-    time.textContent = format.format(at);
+    time.textContent = ("day" in time.dataset ? formatDay : format).format(at);
     time.dataset.local = "";
   });
   localTimes(document);

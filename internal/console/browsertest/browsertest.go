@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -33,8 +34,22 @@ const Env = "TENET_TEST_BROWSER"
 //go:embed vendored/axe.min.js
 var axe string
 
-// opened is the browser of the package's tests. The operating system ends it with the test binary: nobody knows which test is the last.
+// opened is the browser of the package's tests.
 var opened = sync.OnceValues(start)
+
+// Main runs the tests of a package, for its TestMain, then ends the browser and removes its files.
+func Main(m *testing.M) {
+	code := m.Run()
+	if started.Load() {
+		if browser, err := opened(); err == nil {
+			_ = chromedp.Cancel(browser) // nothing follows
+		}
+	}
+	os.Exit(code)
+}
+
+// started is true once a test has asked for the browser.
+var started atomic.Bool
 
 func start() (context.Context, error) {
 	program := os.Getenv(Env)
@@ -85,6 +100,7 @@ func Open(t testing.TB, base string) *Tab {
 	if os.Getenv(Env) == "" && find() == "" {
 		t.Skip("this test needs Chromium: run `make test`, which installs it, or install it and set " + Env + " to its path")
 	}
+	started.Store(true)
 	browser, err := opened()
 	if err != nil {
 		t.Fatal(err)
@@ -238,7 +254,7 @@ func (b *Tab) PressTo(keys string) int {
 // Type types text into a field, in place of what is there.
 func (b *Tab) Type(selector, text string) {
 	b.t.Helper()
-	b.run(chromedp.SetValue(selector, "", chromedp.ByQuery), chromedp.SendKeys(selector, text, chromedp.ByQuery))
+	b.run(chromedp.Focus(selector, chromedp.ByQuery), chromedp.Evaluate("document.activeElement.select()", nil), typed(text))
 }
 
 // Choose chooses an option of a list by its value.

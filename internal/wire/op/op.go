@@ -146,6 +146,7 @@ var (
 	Evaluate         = post[any, rule.Evaluation]("/api/v1/evaluate").again()
 	EvaluateQuick    = post[wire.QuickRequest, rule.Evaluation]("/api/v1/evaluate/quick").again()
 	ApplicableRules  = post[wire.ApplicableRequest, []rule.Rule]("/api/v1/evaluate/applicable-rules").again()
+	ListFacts        = get[wire.FactList]("/api/v1/evaluate/facts")
 	Submit           = post[any, wire.SubmissionAnswer]("/api/v1/submissions").again()
 	SubmitLater      = post[any, wire.SubmissionState]("/api/v1/submissions").again().later()
 	GetSubmission    = get[wire.SubmissionState]("/api/v1/submissions/{id}")
@@ -161,6 +162,7 @@ var (
 var (
 	ListRules          = get[wire.Page[rule.Rule]]("/api/v1/rules")
 	CreateRule         = post[wire.CreateRule, rule.Rule]("/api/v1/rules")
+	SimilarRules       = post[wire.SimilarRequest, wire.SimilarRules]("/api/v1/rules/similar").again()
 	GetRule            = get[rule.Rule]("/api/v1/rules/{id}")
 	ReviseRule         = patch[map[string]any, rule.Rule]("/api/v1/rules/{id}")
 	PreviewRevision    = post[wire.PreviewRevision, wire.RevisionPreview]("/api/v1/rules/{id}/preview").again()
