@@ -23,7 +23,7 @@ func TestWrittenRulesReportTheirLoneNames(t *testing.T) {
 		}
 		n.call("POST", "/api/v1/rules", fields{"slug": "N-1", "statement": "Amounts must be small.", "check": check("facts.amount < 1")}).want(http.StatusCreated)
 		wrong := into[rule.Rule](n.call("POST", "/api/v1/rules", fields{"slug": "N-2", "statement": "Amounts must be small.", "check": check("facts.ammount < 1")}).want(http.StatusCreated))
-		if got := lone(wrong); len(got) != 1 || got[0] != "amount" {
+		if got := lone(wrong); len(got) != 1 || got[0] != "ammount" {
 			t.Errorf("created: %q", got)
 		}
 		if got := lone(into[rule.Rule](n.call("GET", "/api/v1/rules/N-2", nil).want(http.StatusOK))); got != nil {

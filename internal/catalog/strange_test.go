@@ -77,7 +77,7 @@ func TestNamesOfASingleRule(t *testing.T) {
 		}
 		wrong := create("A-3", "finance/paymnts", "facts.ammount <= 10", "acme/biling")
 		want := "finance/paymnts: No other rule has the scope finance/paymnts, one above it or one below it; did you mean finance/payments?\n" +
-			"amount: No other rule reads facts.ammount; did you mean amount?\n" +
+			"ammount: No other rule reads facts.ammount; did you mean amount?\n" +
 			"acme/biling: No other rule and no node names the repository acme/biling; did you mean acme/billing?"
 		if got := names(wrong); got != want {
 			t.Errorf("misspelt names:\n%s\nwant\n%s", got, want)
@@ -103,10 +103,9 @@ func TestMisspeltNames(t *testing.T) {
 	found := catalog.MisspeltNames([]rule.Rule{
 		with("1", "finance/payments", "facts.amount < 1"), with("2", "finance/payments", "facts.amount < 2"), with("3", "finance/paymets", "facts.ammount < 3"),
 		with("4", "people", "facts.has_personal_data"), with("5", "people", "facts.has_personal_data"), with("6", "people", "facts.has_health_data"),
-		with("7", "people", "facts.wage > 1"),
-		{ID: "8", Status: rule.Retired, Scope: []string{"people"}},
+		with("7", "people", "facts.wage > 1"), {ID: "8", Status: rule.Retired, Scope: []string{"peopel"}},
 	})
-	if len(found) != 1 || len(found["3"]) != 2 || found["3"][0].Quote != "finance/paymets" || found["3"][1].Quote != "amount" {
+	if len(found) != 1 || len(found["3"]) != 2 || found["3"][0].Quote != "finance/paymets" || found["3"][1].Quote != "ammount" {
 		t.Errorf("%+v", found)
 	}
 }
