@@ -19,7 +19,7 @@ func (s Queue) Routes(r *rest.Router) {
 	r = r.Tag(queueTag)
 	rest.Handle(r, rest.Operation{
 		ID: "list-queue", Route: op.ListQueue.Route(), Role: auth.Viewer, Place: rest.OwnOrAll, Summary: "List what waits for a person",
-		Description: "Rules in REVIEW, candidates, conflicts, waivers of CRITICAL rules, snapshots that an environment's gates hold back, and evaluations of the last 14 days that " +
+		Description: "Rules in REVIEW, revisions of rules in force, candidates, conflicts, waivers of CRITICAL rules, snapshots that an environment's gates hold back, and evaluations of the last 14 days that " +
 			"ended in NEEDS_CONFIRMATION. Of each kind the 1,000 that have waited longest are looked at. project_id=* lists all projects.",
 	}, s.list)
 	rest.HandleBody(r, rest.Operation{

@@ -25,6 +25,7 @@ func (p *parts) deciders() map[wire.QueueKind]queue.Decider {
 			_, err := p.catalog.Transition(ctx, projectID, id, 0, to, reason)
 			return queue.Outcome{RuleID: id, Undo: to != rule.Review}, err
 		},
+		wire.QueueRevision: p.decideRevision,
 		wire.QueueCandidate: func(ctx context.Context, projectID, id string, action wire.QueueAction, reason string) (queue.Outcome, error) {
 			switch action {
 			case wire.QueueApprove:
@@ -72,6 +73,24 @@ func (p *parts) deciders() map[wire.QueueKind]queue.Decider {
 			_, err := p.releases.Approve(ctx, projectID, id, reason)
 			return queue.Outcome{}, err
 		},
+	}
+}
+
+// decideRevision approves a revision, or rejects it; its author withdraws it.
+func (p *parts) decideRevision(ctx context.Context, projectID, id string, action wire.QueueAction, reason string) (queue.Outcome, error) {
+	ruleID, number, ok := store.ParseRevisionID(id)
+	if !ok {
+		return queue.Outcome{}, rule.NotFound("revision", id)
+	}
+	switch action {
+	case wire.QueueApprove:
+		_, err := p.revisions.Approve(ctx, projectID, ruleID, number, reason)
+		return queue.Outcome{RuleID: ruleID}, err
+	case wire.QueueReject:
+		_, err := p.revisions.Decline(ctx, projectID, ruleID, number, reason)
+		return queue.Outcome{RuleID: ruleID}, err
+	default:
+		return queue.Outcome{}, queue.Unknown(wire.QueueRevision, action)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"tenet/internal/audit"
+	"tenet/internal/auth"
 	"tenet/internal/change"
 	"tenet/internal/rule"
 	"tenet/internal/store"
@@ -283,6 +284,22 @@ func (s *Revisions) Withdraw(ctx context.Context, projectID, ref string, number 
 		}
 		return nil
 	})
+}
+
+// Decline ends the waiting of a revision: its author withdraws it, and others reject it. Errors are as in [Revisions.Reject].
+func (s *Revisions) Decline(ctx context.Context, projectID, ref string, number int, note string) (rule.Revision, error) {
+	current, err := s.c.Get(ctx, projectID, ref)
+	if err != nil {
+		return rule.Revision{}, err
+	}
+	r, err := s.c.store.Revisions.Get(ctx, projectID, current.ID, number)
+	if err != nil {
+		return rule.Revision{}, err
+	}
+	if r.Author == auth.ActorFrom(ctx).Name {
+		return s.Withdraw(ctx, projectID, ref, number, note)
+	}
+	return s.Reject(ctx, projectID, ref, number, note)
 }
 
 func (s *Revisions) end(ctx context.Context, projectID, ref string, number int, to rule.RevisionState, note string,

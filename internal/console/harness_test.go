@@ -15,11 +15,14 @@ import (
 	"tenet/internal/app"
 	"tenet/internal/client"
 	"tenet/internal/config"
+	"tenet/internal/console/browsertest"
 	"tenet/internal/rule"
 	"tenet/internal/store/litetest"
 	"tenet/internal/wire"
 	"tenet/internal/wire/op"
 )
+
+func TestMain(m *testing.M) { browsertest.Main(m) }
 
 func none(string) string { return "" }
 

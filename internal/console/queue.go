@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -90,7 +91,7 @@ func queueItem(kind wire.QueueKind, project, id string) string {
 func parseItems(names []string) ([]wire.QueueRef, error) {
 	list := make([]wire.QueueRef, 0, len(names))
 	for _, name := range names {
-		parts := strings.Split(name, "/")
+		parts := strings.SplitN(name, "/", 3) // the id of a revision has a slash too
 		if len(parts) != 3 {
 			return nil, rule.Errorf(rule.CodeInvalid, "the form names an item that the queue cannot have")
 		}
@@ -224,6 +225,8 @@ func queueAddress(i *wire.QueueItem) string {
 	switch i.Kind {
 	case wire.QueueEvaluation:
 		return projectAddress(i.ProjectID, "evaluations", i.ID)
+	case wire.QueueRevision:
+		return projectAddress(i.ProjectID, "rules", i.RuleID) + "#revision-" + strconv.Itoa(i.Revision)
 	case wire.QueueRule, wire.QueueConflict, wire.QueueWaiver:
 		return projectAddress(i.ProjectID, "rules", i.RuleID)
 	case wire.QueueCandidate, wire.QueueSnapshot:
@@ -231,15 +234,17 @@ func queueAddress(i *wire.QueueItem) string {
 	return ""
 }
 
-// queueLabel names an action of a kind on its button.
-func queueLabel(kind wire.QueueKind, action wire.QueueAction) string {
-	switch {
+// queueLabel names an action on an item on its button, for the person who may press it.
+func queueLabel(i *wire.QueueItem, action wire.QueueAction, who string) string {
+	switch kind := i.Kind; {
 	case action == wire.QueueSettle:
 		return "Settle"
 	case action == wire.QueueApprove && kind == wire.QueueConflict:
 		return "Confirm"
 	case action == wire.QueueApprove:
 		return "Approve"
+	case kind == wire.QueueRevision && i.By == who:
+		return "Withdraw"
 	case kind == wire.QueueCandidate:
 		return "Dismiss"
 	case kind == wire.QueueWaiver:

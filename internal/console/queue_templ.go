@@ -327,7 +327,7 @@ func queueView(p *page, v queue) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 29, "<p>Rules in review, candidates of scans, conflicts, waivers, snapshots to approve and evaluations to confirm appear here. Find rules in a repository:</p><pre tabindex=\"0\">tenet scan .</pre>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 29, "<p>Rules in review, revisions of rules in force, candidates of scans, conflicts, waivers, snapshots to approve and evaluations to confirm appear here. Find rules in a repository:</p><pre tabindex=\"0\">tenet scan .</pre>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -387,7 +387,7 @@ func queueView(p *page, v queue) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			for n := range v.Items {
-				templ_7745c5c3_Err = queueRow(v.decides, n, &v.Items[n]).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = queueRow(p.who.Name, v.decides, n, &v.Items[n]).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -448,7 +448,7 @@ func queueBar(v queue) templ.Component {
 	})
 }
 
-func queueRow(decides bool, n int, i *wire.QueueItem) templ.Component {
+func queueRow(who string, decides bool, n int, i *wire.QueueItem) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -730,7 +730,7 @@ func queueRow(decides bool, n int, i *wire.QueueItem) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var30 string
-				templ_7745c5c3_Var30, templ_7745c5c3_Err = templ.JoinStringErrs(queueLabel(i.Kind, action) + " " + visible(i.Title))
+				templ_7745c5c3_Var30, templ_7745c5c3_Err = templ.JoinStringErrs(queueLabel(i, action, who) + " " + visible(i.Title))
 				if templ_7745c5c3_Err != nil {
 					return templ.Error{Err: templ_7745c5c3_Err, FileName: `queue.templ`, Line: 192, Col: 202}
 				}
@@ -743,7 +743,7 @@ func queueRow(decides bool, n int, i *wire.QueueItem) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var31 string
-				templ_7745c5c3_Var31, templ_7745c5c3_Err = templ.JoinStringErrs(queueLabel(i.Kind, action))
+				templ_7745c5c3_Var31, templ_7745c5c3_Err = templ.JoinStringErrs(queueLabel(i, action, who))
 				if templ_7745c5c3_Err != nil {
 					return templ.Error{Err: templ_7745c5c3_Err, FileName: `queue.templ`, Line: 193, Col: 35}
 				}

@@ -125,6 +125,39 @@ func TestQueueRoles(t *testing.T) {
 	}
 }
 
+// TestRevisionsInTheQueue leads to the rule, lets the author withdraw and others approve.
+func TestRevisionsInTheQueue(t *testing.T) {
+	n := newNode(t, nil)
+	if err := n.api.Do(t.Context(), http.MethodPatch, "/api/v1/projects/default", map[string]any{"two_person_approval": true}, nil); err != nil {
+		t.Fatal(err)
+	}
+	first := n.key("first", "admin", "*")
+	ann, err := client.New(n.url, first, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = ann.Do(t.Context(), http.MethodPatch, "/api/v1/rules/SEC-001", map[string]any{"statement": "Code must not call eval or exec.", "change_note": "exec too"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := n.ruleID("SEC-001")
+	const path = "/queue?kind=revision"
+	if body := n.signedIn(first).get(path).body; !strings.Contains(body, `aria-label="Withdraw Code must`) || strings.Contains(body, `aria-label="Approve `) {
+		t.Errorf("what the author is offered: %s", body)
+	}
+	other := n.signedIn(n.key("re", "reviewer", "*"))
+	body := other.get(path).body
+	for _, want := range []string{`href="/p/default/rules/` + id + `#revision-1"`, "changes statement", "proposed by key:first", `aria-label="Reject Code must`} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the page does not show %q: %s", want, body)
+		}
+	}
+	a := other.post("/queue", "do", "approve", "item", itemValue.FindStringSubmatch(body)[1], "next", path)
+	if body = other.get(path).body; a.status != http.StatusSeeOther || !strings.Contains(body, "1 done.") || strings.Contains(body, "Take back") || strings.Contains(body, "data-item") {
+		t.Errorf("after the approval: %d %s", a.status, body)
+	}
+}
+
 // TestHostileQueue shows what others have written as text.
 func TestHostileQueue(t *testing.T) {
 	n := newNode(t, nil)

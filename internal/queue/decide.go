@@ -34,6 +34,7 @@ type Decider func(ctx context.Context, projectID, id string, action wire.QueueAc
 // offered are the actions for things that wait, by kind. What is taken back does not wait any more.
 var offered = map[wire.QueueKind][]wire.QueueAction{
 	wire.QueueRule:       {wire.QueueApprove, wire.QueueReject},
+	wire.QueueRevision:   {wire.QueueApprove, wire.QueueReject},
 	wire.QueueCandidate:  {wire.QueueApprove, wire.QueueReject},
 	wire.QueueConflict:   {wire.QueueApprove, wire.QueueReject},
 	wire.QueueWaiver:     {wire.QueueApprove, wire.QueueReject},
@@ -122,7 +123,11 @@ func (q *Queue) allowed(ctx context.Context, projectID string, ref wire.QueueRef
 	if err := auth.ActorFrom(ctx).May(auth.Reviewer, ref.ProjectID); err != nil {
 		return ref, err
 	}
-	if offered[ref.Kind] == nil || !rule.IsID(ref.ID) {
+	named := rule.IsID(ref.ID)
+	if ref.Kind == wire.QueueRevision {
+		_, _, named = store.ParseRevisionID(ref.ID)
+	}
+	if offered[ref.Kind] == nil || !named {
 		return ref, rule.NotFound(string(ref.Kind), ref.ID)
 	}
 	ref.ID = strings.ToLower(ref.ID)

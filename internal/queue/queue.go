@@ -1,4 +1,4 @@
-// Package queue lists what waits for a person: rules in review, candidates, conflicts, waivers and snapshots to approve, and evaluations
+// Package queue lists what waits for a person: rules in review, revisions of rules in force, candidates, conflicts, waivers and snapshots to approve, and evaluations
 // that ended in NEEDS_CONFIRMATION, over one project or all. It keeps who takes care of what, and passes decisions on to the package that
 // each thing belongs to.
 package queue
@@ -162,6 +162,7 @@ func (q *Queue) collect(ctx context.Context, projectID string, now time.Time) (i
 		fill func(item *wire.QueueItem, w *store.Waiting)
 	}{
 		{wire.QueueRule, func() ([]store.Waiting, error) { return r.RulesInReview(ctx, projectID, MaxOfKind+1) }, fillRule},
+		{wire.QueueRevision, func() ([]store.Waiting, error) { return r.PendingRevisions(ctx, projectID, MaxOfKind+1) }, fillRevision},
 		{wire.QueueCandidate, func() ([]store.Waiting, error) { return r.PendingCandidates(ctx, projectID, MaxOfKind+1) }, fillCandidate},
 		{wire.QueueConflict, func() ([]store.Waiting, error) { return r.SuggestedConflicts(ctx, projectID, MaxOfKind+1) }, fillConflict},
 		{wire.QueueWaiver, func() ([]store.Waiting, error) { return r.WaiversToApprove(ctx, projectID, now, MaxOfKind+1) }, fillWaiver},
@@ -200,6 +201,31 @@ func fillRule(item *wire.QueueItem, w *store.Waiting) {
 	if r.ChangeNote != "" {
 		item.Detail += ": " + r.ChangeNote
 	}
+}
+
+// fillRevision begins the detail with what a reviewer must not overlook, since a long one is cut.
+func fillRevision(item *wire.QueueItem, w *store.Waiting) {
+	r := w.Revision
+	item.Title, item.Severity, item.RuleID, item.Revision, item.Stale = r.Rule.Statement, r.Severity, r.RuleID, r.Number, r.Stale
+	fields := make([]string, len(r.Changes))
+	for i, c := range r.Changes {
+		fields[i] = strings.ReplaceAll(c.Field, "_", " ")
+	}
+	var parts []string
+	if r.Stale {
+		parts = append(parts, "stale: the rule has changed since")
+	}
+	if len(r.Weakens) > 0 {
+		parts = append(parts, "weaker: "+strings.Join(r.Weakens, ", "))
+	}
+	parts = append(parts, fmt.Sprintf("%s, revision %d of version %d, changes %s", r.Rule.Label(), r.Number, r.BaseVersion, strings.Join(fields, ", ")))
+	if r.Author != "" {
+		parts = append(parts, "proposed by "+r.Author)
+	}
+	if r.Note != "" {
+		parts = append(parts, r.Note)
+	}
+	item.Detail = strings.Join(parts, "; ")
 }
 
 func fillCandidate(item *wire.QueueItem, w *store.Waiting) {
@@ -262,7 +288,8 @@ func (q *Queue) complete(ctx context.Context, item *wire.QueueItem) error {
 		return nil
 	}
 	item.Actions = offered[item.Kind]
-	if item.Kind == wire.QueueWaiver && item.By == who.Name {
+	own := item.By == who.Name
+	if item.Kind == wire.QueueWaiver && own || item.Kind == wire.QueueRevision && (own || item.Stale) {
 		item.Actions = []wire.QueueAction{wire.QueueReject}
 	}
 	return nil

@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"strconv"
+	"strings"
 	"time"
 
 	"tenet/internal/rule"
@@ -10,6 +12,7 @@ import (
 // Kinds of things that wait for a person.
 const (
 	WaitingRule       = "rule"
+	WaitingRevision   = "revision"
 	WaitingCandidate  = "candidate"
 	WaitingConflict   = "conflict"
 	WaitingWaiver     = "waiver"
@@ -19,13 +22,26 @@ const (
 
 // Waiting is something that waits for a person's decision: a row of its own table, with what its reader needs to name it.
 type Waiting struct {
-	ProjectID, ID string
-	Since         time.Time
-	By            string      // who has asked for the decision; empty if nobody has
-	Ref           string      // the scan of a candidate; the reason of a conflict; the mode of an evaluation
-	Confidence    float64     // of a candidate or a conflict, 0 to 1
-	Rules         []rule.Rule // the rule itself; the rules of a conflict, the later one first; the rule of a waiver
-	Body          []byte      // of a candidate, as package discover stores it
+	ProjectID  string
+	ID         string // of a revision as [RevisionID] writes it
+	Since      time.Time
+	By         string      // who has asked for the decision; empty if nobody has
+	Ref        string      // the scan of a candidate; the reason of a conflict; the mode of an evaluation
+	Confidence float64     // of a candidate or a conflict, 0 to 1
+	Rules      []rule.Rule // the rule itself; the rules of a conflict, the later one first; the rule of a waiver
+	Body       []byte      // of a candidate, as package discover stores it
+	Revision   *Revision   // the revision itself, with Stale
+}
+
+// RevisionID names a revision among all things of a project that wait: the rule, a slash, the number.
+func RevisionID(ruleID string, number int) string { return ruleID + "/" + strconv.Itoa(number) }
+
+// ParseRevisionID reads a name that [RevisionID] has written, the rule in any case; ok is false for others.
+func ParseRevisionID(id string) (ruleID string, number int, ok bool) {
+	ruleID, digits, _ := strings.Cut(id, "/")
+	number, err := strconv.Atoi(digits)
+	ruleID = strings.ToLower(ruleID)
+	return ruleID, number, err == nil && number > 0 && rule.IsID(ruleID) && strconv.Itoa(number) == digits
 }
 
 // QueueMark is a note of people on something that waits.
@@ -44,6 +60,8 @@ type QueueMark struct {
 type QueueReader interface {
 	// RulesInReview lists rules with the status REVIEW.
 	RulesInReview(ctx context.Context, projectID string, limit int) ([]Waiting, error)
+	// PendingRevisions lists revisions with the state pending.
+	PendingRevisions(ctx context.Context, projectID string, limit int) ([]Waiting, error)
 	// PendingCandidates lists candidates without a decision.
 	PendingCandidates(ctx context.Context, projectID string, limit int) ([]Waiting, error)
 	// SuggestedConflicts lists conflicts that nobody has confirmed or rejected.

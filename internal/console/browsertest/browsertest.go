@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -33,8 +34,22 @@ const Env = "TENET_TEST_BROWSER"
 //go:embed vendored/axe.min.js
 var axe string
 
-// opened is the browser of the package's tests. The operating system ends it with the test binary: nobody knows which test is the last.
+// opened is the browser of the package's tests.
 var opened = sync.OnceValues(start)
+
+// Main runs the tests of a package, for its TestMain, then ends the browser and removes its files.
+func Main(m *testing.M) {
+	code := m.Run()
+	if started.Load() {
+		if browser, err := opened(); err == nil {
+			_ = chromedp.Cancel(browser) // nothing follows
+		}
+	}
+	os.Exit(code)
+}
+
+// started is true once a test has asked for the browser.
+var started atomic.Bool
 
 func start() (context.Context, error) {
 	program := os.Getenv(Env)
@@ -85,6 +100,7 @@ func Open(t testing.TB, base string) *Tab {
 	if os.Getenv(Env) == "" && find() == "" {
 		t.Skip("this test needs Chromium: run `make test`, which installs it, or install it and set " + Env + " to its path")
 	}
+	started.Store(true)
 	browser, err := opened()
 	if err != nil {
 		t.Fatal(err)
@@ -201,7 +217,18 @@ func (b *Tab) Follow(selector string) int {
 // Press types keys, as chromedp's package kb names them, into what has the focus.
 func (b *Tab) Press(keys string) {
 	b.t.Helper()
+	b.awaitFocus()
 	b.run(typed(keys))
+}
+
+// awaitFocus waits until a field that takes the focus as its page opens has it: the browser gives it after the page is loaded.
+func (b *Tab) awaitFocus() {
+	b.t.Helper()
+	for until := time.Now().Add(stepTime); time.Now().Before(until); time.Sleep(10 * time.Millisecond) {
+		if Eval[bool](b, "!document.querySelector('[autofocus]') || document.activeElement !== document.body") {
+			return
+		}
+	}
 }
 
 // typed sends keys one by one. A key that gives a character is one event with its text, as a keyboard sends it, so that a page may
@@ -232,6 +259,7 @@ func typed(keys string) chromedp.Action {
 // PressTo types keys that lead to another page, and returns the status of the answer.
 func (b *Tab) PressTo(keys string) int {
 	b.t.Helper()
+	b.awaitFocus()
 	return b.navigate(typed(keys))
 }
 

@@ -54,6 +54,25 @@ func (t queueTable) RulesInReview(ctx context.Context, projectID string, limit i
 	return list, err
 }
 
+// PendingRevisions implements store.QueueReader.
+func (t queueTable) PendingRevisions(ctx context.Context, projectID string, limit int) ([]store.Waiting, error) {
+	query, args := inProject("SELECT project_id, rule_id, number, created_at, body FROM rule_revisions WHERE state = 'pending'", nil, "project_id", projectID)
+	query = "SELECT v.project_id, v.body, r.version FROM (" + query + " ORDER BY created_at, project_id, rule_id, number LIMIT ?) v" +
+		" JOIN rules r ON r.project_id = v.project_id AND r.id = v.rule_id ORDER BY v.created_at, v.project_id, v.rule_id, v.number"
+	list := []store.Waiting{}
+	err := t.each(ctx, "pending revisions", query, append(args, limit), func(rows *sql.Rows) error {
+		var r store.Revision
+		var version int
+		if err := rows.Scan(&r.ProjectID, revisionColumn{&r}, &version); err != nil {
+			return err
+		}
+		r.Stale = version != r.BaseVersion
+		list = append(list, store.Waiting{ProjectID: r.ProjectID, ID: store.RevisionID(r.RuleID, r.Number), Since: r.At, By: r.Author, Revision: &r})
+		return nil
+	})
+	return list, err
+}
+
 // PendingCandidates implements store.QueueReader.
 func (t queueTable) PendingCandidates(ctx context.Context, projectID string, limit int) ([]store.Waiting, error) {
 	query, args := inProject("SELECT project_id, id, scan_id, confidence, body FROM candidates WHERE status = 'pending'", nil, "project_id", projectID)

@@ -41,6 +41,18 @@ func testWaiting(t *testing.T, f *fixture) {
 		}
 		return nil
 	})
+	fresh, turnedDown := revisionOf(live, 1, "ann", at.Add(time.Hour)), revisionOf(live, 1, "bo", at)
+	turnedDown.State = rule.RevisionRejected
+	stale := revisionOf(live, 2, "cy", at.Add(2*time.Hour))
+	f.update(func(tx store.Tx) error {
+		for _, r := range []store.Revision{fresh, revisionOf(live, 1, "bo", at), stale, revisionOf(two, 1, "ann", at.Add(3*time.Hour))} {
+			if _, err := tx.Revisions.Insert(f.ctx, r); err != nil {
+				return err
+			}
+		}
+		turnedDown.Number = 2
+		return tx.Revisions.Decide(f.ctx, turnedDown)
+	})
 	confirm := func(e *store.AuditEntry) { e.Verdict = "NEEDS_CONFIRMATION" }
 	if err := f.appendAudit(entryAt(1, confirm), entryAt(2, nil), entryAt(3, confirm)); err != nil {
 		t.Fatal(err)
@@ -64,6 +76,8 @@ func testWaiting(t *testing.T, f *fixture) {
 	for _, project := range []string{"p", store.AllProjects} {
 		ids("rules", []string{one.ID, two.ID})(q.RulesInReview(f.ctx, project, 9))
 		ids("a rule", []string{one.ID})(q.RulesInReview(f.ctx, project, 1))
+		ids("revisions", []string{store.RevisionID(live.ID, 1), store.RevisionID(live.ID, 3), store.RevisionID(two.ID, 1)})(q.PendingRevisions(f.ctx, project, 9))
+		ids("a revision", []string{store.RevisionID(live.ID, 1)})(q.PendingRevisions(f.ctx, project, 1))
 		ids("candidates", []string{"scan1", "scan3"})(q.PendingCandidates(f.ctx, project, 9))
 		ids("conflicts", []string{found.ID})(q.SuggestedConflicts(f.ctx, project, 9))
 		ids("waivers", []string{waiver.ID})(q.WaiversToApprove(f.ctx, project, at, 9))
@@ -72,6 +86,7 @@ func testWaiting(t *testing.T, f *fixture) {
 	}
 	for _, list := range []func() ([]store.Waiting, error){
 		func() ([]store.Waiting, error) { return q.RulesInReview(f.ctx, "q", 9) },
+		func() ([]store.Waiting, error) { return q.PendingRevisions(f.ctx, "q", 9) },
 		func() ([]store.Waiting, error) { return q.PendingCandidates(f.ctx, "q", 9) },
 		func() ([]store.Waiting, error) { return q.SuggestedConflicts(f.ctx, "q", 9) },
 		func() ([]store.Waiting, error) { return q.WaiversToApprove(f.ctx, "q", at, 9) },
@@ -83,6 +98,14 @@ func testWaiting(t *testing.T, f *fixture) {
 	if w := rules[0]; w.By != "ann" || !w.Since.Equal(one.UpdatedAt) || len(w.Rules) != 1 || w.Rules[0].Statement != one.Statement {
 		t.Errorf("rule %+v", w)
 	}
+	revisions, _ := q.PendingRevisions(f.ctx, "p", 2)
+	fresh.Number = 1
+	if diff := cmp.Diff(store.Waiting{ProjectID: "p", ID: store.RevisionID(live.ID, 1), Since: fresh.At, By: "ann", Revision: &fresh}, revisions[0]); diff != "" {
+		t.Errorf("revision (-want +got):\n%s", diff)
+	}
+	if !revisions[1].Revision.Stale {
+		t.Errorf("a revision of another version is not stale: %+v", revisions[1].Revision)
+	}
 	candidates, _ := q.PendingCandidates(f.ctx, "p", 1)
 	if diff := cmp.Diff(store.Waiting{ProjectID: "p", ID: "scan1", Since: scan.CreatedAt, By: "ann", Ref: "scan", Confidence: .1, Body: []byte(`{"n":1}`)}, candidates[0]); diff != "" {
 		t.Errorf("candidate (-want +got):\n%s", diff)
@@ -91,6 +114,14 @@ func testWaiting(t *testing.T, f *fixture) {
 	if w := conflicts[0]; w.Ref != found.Reason || len(w.Rules) != 2 || w.Rules[0].ID != two.ID || w.Rules[1].ID != one.ID || w.Confidence != .95 {
 		t.Errorf("conflict %+v", w)
 	}
+}
+
+// revisionOf proposes a statement on a version of a rule.
+func revisionOf(r rule.Rule, base int, author string, when time.Time) store.Revision {
+	next := next(r, func(r *rule.Rule) { r.Statement = "Proposed by " + author + "." })
+	return store.Revision{ProjectID: "p", Rule: next, Revision: rule.Revision{
+		RuleID: r.ID, Slug: r.Slug, State: rule.RevisionPending, BaseVersion: base, Severity: rule.High, Author: author, At: when, Changes: rule.Diff(r, next),
+	}}
 }
 
 func testQueueMarks(t *testing.T, f *fixture) {
