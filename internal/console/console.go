@@ -148,7 +148,7 @@ func (c *Console) serve(w http.ResponseWriter, r *http.Request, screen route) {
 		}
 		return
 	}
-	defer p.forget()
+	defer forget(p)
 	if err := p.open(screen); err != nil {
 		p.fail(err)
 		return

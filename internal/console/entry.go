@@ -10,11 +10,11 @@ import (
 	"tenet/internal/rule"
 )
 
-// entry holds what a person has typed into a form, and what is wrong with it, so that a page can show both again.
+// entry holds the text that a person has typed into a form, and its errors, so that a page can show both again.
 type entry struct {
 	values url.Values
-	wrong  map[string]string // by the name of the field in the form
-	// problem is what is wrong with the form as a whole.
+	wrong  map[string]string // errors by the name of the field in the form
+	// problem is the error of the form as a whole.
 	problem string
 	status  int    // of the page; 0 means 200
 	prefix  string // of the ids of its elements, where a page has several forms

@@ -70,11 +70,11 @@ func (p *page) open(screen route) error {
 	if err := p.enter(screen); err != nil || !screen.upload {
 		return err
 	}
-	return p.receive()
+	return receive(p)
 }
 
 // receive reads a form with files. The person is known by then: nobody else can make the server hold that much.
-func (p *page) receive() error {
+func receive(p *page) error {
 	p.r.Body = http.MaxBytesReader(p.w, p.r.Body, p.console.cfg.MaxBody)
 	err := p.r.ParseMultipartForm(p.console.cfg.MaxBody)
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
@@ -87,7 +87,7 @@ func (p *page) receive() error {
 }
 
 // forget removes the files that the form of the request has left on disk.
-func (p *page) forget() {
+func forget(p *page) {
 	if p.r.MultipartForm != nil {
 		_ = p.r.MultipartForm.RemoveAll() // they are in the folder for temporary files
 	}

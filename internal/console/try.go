@@ -42,7 +42,7 @@ type tryFact struct {
 	own   bool // every subject of the kind has it, whether or not a rule reads it
 }
 
-// ownFacts are the facts that the kinds have by themselves.
+// ownFacts are the facts that each kind has, whichever rules apply.
 var ownFacts = map[wire.SubjectKind][]tryFact{
 	wire.Transaction: {ownFact("transaction_type", "Type", "text", "payment"), ownFact("amount", "Amount", "number"), ownFact("currency", "Currency", "text", "EUR")},
 	wire.BusinessEvent: {

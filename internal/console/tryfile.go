@@ -158,7 +158,7 @@ func fileOf(folder string, f part) wire.InputFile {
 // diffPattern is the beginning of a diff: of git, or the header of a file in unified format.
 var diffPattern = regexp.MustCompile(`(?m)^(?:diff --git |--- [^\n]*\n\+\+\+ [^\n]*\n@@ )`)
 
-// sniffed bounds the bytes that are read to tell a diff from another file.
+// sniffed bounds the bytes in which isDiff looks for a diff.
 const sniffed = 64 << 10
 
 // isDiff reports whether a file is a diff, by its name or by how it begins.
