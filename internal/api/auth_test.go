@@ -28,6 +28,7 @@ var accessTable = map[string]access{
 	"similar-rules":             {auth.Viewer, "POST /api/v1/rules/similar?project_id=pay", "project"},
 	"get-rule":                  {auth.Viewer, "GET /api/v1/rules/x?project_id=pay", "project"},
 	"revise-rule":               {auth.Reviewer, "PATCH /api/v1/rules/x?project_id=pay", "project"},
+	"preview-revision":          {auth.Reviewer, "POST /api/v1/rules/x/preview?project_id=pay", "project"},
 	"retire-rule":               {auth.Reviewer, "DELETE /api/v1/rules/x?project_id=pay", "project"},
 	"transition-rule":           {auth.Reviewer, "POST /api/v1/rules/x/transitions?project_id=pay", "project"},
 	"list-rule-versions":        {auth.Viewer, "GET /api/v1/rules/x/versions?project_id=pay", "project"},

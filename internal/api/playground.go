@@ -33,7 +33,7 @@ func (s Playground) play(ctx context.Context, _ *rest.None, body *wire.Playgroun
 	if err != nil {
 		return answer, err
 	}
-	sample := sandbox.Sample{Code: body.SampleCode, Path: body.SamplePath, Facts: body.SampleFacts}
+	sample := sandbox.Sample{Code: body.SampleCode, Path: body.SamplePath, Facts: body.SampleFacts, ChecksOnly: body.ChecksOnly}
 	trial, err := s.Sandbox.Play(ctx, r, sample)
 	if err != nil {
 		return answer, playgroundFields(err)
@@ -65,6 +65,12 @@ func (s Playground) rule(ctx context.Context, body *wire.PlaygroundRequest) (rul
 		if r = stored; body.RuleStatement != "" {
 			r.Statement = body.RuleStatement
 		}
+		if body.Revision != nil {
+			r = r.Clone()
+			r.Assign(body.Revision)
+		}
+	case body.Revision != nil:
+		return r, rest.InvalidField("rule_id", "is missing; name the stored rule that the revision changes")
 	case body.RuleStatement == "":
 		return r, rest.InvalidField("rule_statement", "is missing; give the text of a rule, or the rule_id of a stored one")
 	}

@@ -20,6 +20,7 @@ import (
 type Rules struct {
 	Catalog *catalog.Catalog
 	Tests   *sandbox.Sandbox // counts the test cases of rules
+	Replays sandbox.Replays
 	Logger  *slog.Logger
 }
 
@@ -48,6 +49,7 @@ func (s Rules) Routes(r *rest.Router) {
 		ID: "revise-rule", Route: op.ReviseRule.Route(), Role: auth.Reviewer, Summary: "Revise a rule",
 		Description: "Absent fields stay as they are; null clears. A change makes a new version. The status is changed by a transition.",
 	}, s.revise)
+	s.previewRoute(r)
 	rest.Do(r, rest.Operation{
 		ID: "retire-rule", Route: op.RetireRule.Route(), Role: auth.Reviewer, Summary: "Retire a rule", Description: "The rule stays readable by its id; its slug becomes free.",
 	}, func(ctx context.Context, in *guardedRule) error {

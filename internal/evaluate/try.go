@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"tenet/internal/corpus"
+	"tenet/internal/judge"
 	"tenet/internal/rule"
 	"tenet/internal/store"
 	"tenet/internal/subject"
@@ -12,10 +13,32 @@ import (
 // tryID is the id of a rule that is not stored.
 const tryID = "00000000-0000-7000-8000-000000000000"
 
+// unasked is the judge of a trial that asks no model.
+type unasked struct{}
+
+// Decide implements [Judge].
+func (unasked) Decide(_ context.Context, _ *subject.Subject, rules []*rule.Rule) judge.Result {
+	out := judge.Result{Verdicts: make([]rule.RuleVerdict, len(rules))}
+	for i, r := range rules {
+		out.Verdicts[i] = rule.RuleVerdict{
+			RuleID: r.ID, Verdict: rule.NeedsConfirmation, DecidedBy: rule.ByNone, IssueDescription: "No check decides this.",
+			Reasoning: "No check decides this, and no model was asked.",
+		}
+	}
+	return out
+}
+
+// Triage implements [Judge].
+func (unasked) Triage(context.Context, *subject.Subject, []*rule.Rule) judge.Triaged { return judge.Triaged{} }
+
 // Try judges a subject by one rule, in the way of [Evaluator.Evaluate] but without reading or recording anything:
-// the rule need not be stored, and its status, period, severity and scope do not matter. The rule must be valid. The error
-// is that of the subject.
-func (e *Evaluator) Try(ctx context.Context, r rule.Rule, in subject.Input) (rule.Trial, error) {
+// the rule need not be stored, and its status, period, severity and scope do not matter. The rule must be valid. With asks false it asks
+// no model: what no check decides needs confirmation. The error is that of the subject.
+func (e *Evaluator) Try(ctx context.Context, r rule.Rule, in subject.Input, asks bool) (rule.Trial, error) {
+	by := e.cfg.Judge
+	if !asks {
+		by = unasked{}
+	}
 	s, err := subject.Build(in)
 	if err != nil {
 		return rule.Trial{}, err
@@ -28,7 +51,7 @@ func (e *Evaluator) Try(ctx context.Context, r rule.Rule, in subject.Input) (rul
 		return rule.Trial{}, err
 	}
 	entry, _ := view.Get(r.ID)
-	t := &run{e: e, subject: s, judge: e.cfg.Judge, raw: true, whole: wholePart(s), view: view, req: &Request{}}
+	t := &run{e: e, subject: s, judge: by, raw: true, whole: wholePart(s), view: view, req: &Request{}}
 	t.sel.chosen = []chosen{{Match: corpus.Match{Entry: entry}}}
 	if err := through(ctx, t.runChecks, t.outline, t.takeChecks, t.askJudge); err != nil {
 		return rule.Trial{}, err

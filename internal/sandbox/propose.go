@@ -171,7 +171,7 @@ func (b *Sandbox) agrees(ctx context.Context, r rule.Rule, c rule.Check, cases [
 func (b *Sandbox) compare(ctx context.Context, r *rule.Rule, past []subject.Past) wire.Agreement {
 	a := wire.Agreement{Evaluations: len(past), Differing: []string{}}
 	for i := range past {
-		trial, err := b.cfg.Evaluator.Try(ctx, *r, past[i].Subject)
+		trial, err := b.cfg.Evaluator.Try(ctx, *r, past[i].Subject, true)
 		if err == nil && trial.Verdict.Verdict == past[i].Verdict {
 			a.Agree++
 			continue

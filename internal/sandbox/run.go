@@ -119,7 +119,7 @@ func (b *Sandbox) trial(ctx context.Context, r *rule.Rule, text, inputType strin
 	if err != nil {
 		return rule.Trial{}, err
 	}
-	return b.cfg.Evaluator.Try(ctx, *r, in)
+	return b.cfg.Evaluator.Try(ctx, *r, in, true)
 }
 
 // maxReasoning bounds the reasoning that is kept, in bytes.

@@ -24,7 +24,8 @@ const MaxSample = 512 << 10
 
 // Evaluator judges a subject by a rule and stores nothing, not even verdicts.
 type Evaluator interface {
-	Try(ctx context.Context, r rule.Rule, in subject.Input) (rule.Trial, error)
+	// Try asks a model only with asks true; without, what no check decides needs confirmation.
+	Try(ctx context.Context, r rule.Rule, in subject.Input, asks bool) (rule.Trial, error)
 }
 
 // Sample is the input of a trial. Code goes before facts.
@@ -35,6 +36,8 @@ type Sample struct {
 	Path string
 	// Facts are keys and values; the text under narrative is the scenario in plain words.
 	Facts map[string]any
+	// ChecksOnly asks no model: what no check decides needs confirmation.
+	ChecksOnly bool
 }
 
 // Store holds the parts of the database that this package uses.
@@ -96,7 +99,7 @@ func (b *Sandbox) Play(ctx context.Context, r rule.Rule, s Sample) (rule.Trial, 
 	if err != nil {
 		return rule.Trial{}, err
 	}
-	trial, err := b.cfg.Evaluator.Try(ctx, r, in)
+	trial, err := b.cfg.Evaluator.Try(ctx, r, in, !s.ChecksOnly)
 	return trial, fieldsOf(err, "sample_code", "sample_facts")
 }
 

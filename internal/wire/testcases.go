@@ -13,6 +13,8 @@ type PlaygroundRequest struct {
 	RuleModality  rule.Modality        `json:"rule_modality,omitempty" nullable:"true" enum:"MUST,MUST_NOT,SHOULD,MAY,INFO" doc:"Default MUST; in any letter case."`
 	RuleSeverity  rule.Severity        `json:"rule_severity,omitempty" nullable:"true" enum:"LOW,MEDIUM,HIGH,CRITICAL" doc:"Default MEDIUM; in any letter case."`
 	Check         Optional[rule.Check] `json:"check,omitzero" doc:"Deterministic check of the rule; null takes that of a stored rule away."`
+	Revision      *ReviseRule          `json:"revision,omitempty" doc:"Change of the stored rule to try, as in a revision of it; needs rule_id."`
+	ChecksOnly    bool                 `json:"checks_only,omitempty" doc:"Ask no model: what no check decides needs confirmation."`
 	SampleCode    string               `json:"sample_code,omitempty" nullable:"true" doc:"Code snippet or unified diff; the content decides which."`
 	SamplePath    string               `json:"sample_path,omitempty" nullable:"true" maxLength:"1024" doc:"Path of the snippet; one that the rule concerns if absent." example:"app/settings.py"`
 	SampleFacts   map[string]any       `json:"sample_facts,omitempty" nullable:"true" doc:"Keys and values; the text under the key narrative is the scenario in plain words."`

@@ -165,6 +165,7 @@ var (
 	SimilarRules       = post[wire.SimilarRequest, wire.SimilarRules]("/api/v1/rules/similar").again()
 	GetRule            = get[rule.Rule]("/api/v1/rules/{id}")
 	ReviseRule         = patch[map[string]any, rule.Rule]("/api/v1/rules/{id}")
+	PreviewRevision    = post[wire.PreviewRevision, wire.RevisionPreview]("/api/v1/rules/{id}/preview").again()
 	TransitionRule     = post[wire.Transition, rule.Rule]("/api/v1/rules/{id}/transitions")
 	RetireRule         = remove[wire.None]("/api/v1/rules/{id}")
 	ListRuleVersions   = get[wire.Page[rule.Rule]]("/api/v1/rules/{id}/versions")
