@@ -106,7 +106,7 @@ func TestPageWeight(t *testing.T) {
 	for _, path := range []string{"/p/default/evaluations", "/p/default/rules"} {
 		a := v.get(path)
 		weight := len(a.body)
-		for _, part := range strings.Split(a.body, `"`) {
+		for part := range strings.SplitSeq(a.body, `"`) {
 			if strings.HasPrefix(part, "/assets/") {
 				loaded := v.get(part)
 				if loaded.status != http.StatusOK || !strings.Contains(loaded.header.Get("Cache-Control"), "immutable") {
