@@ -53,6 +53,8 @@ func routes() []route {
 		{pattern: "GET /p/{project}/rules", show: ruleList, role: auth.Viewer},
 		{pattern: "POST /p/{project}/rules/tags", show: tagRules, role: auth.Reviewer},
 		{pattern: "POST /p/{project}/rules/transitions", show: moveRules, role: auth.Reviewer},
+		{pattern: "GET /p/{project}/rules/new", show: newRulePage, role: auth.Reviewer},
+		{pattern: "POST /p/{project}/rules/new", show: makeRule, role: auth.Reviewer, patience: modelTime},
 		{pattern: "GET /p/{project}/rules/{id}", show: rulePage, role: auth.Viewer},
 		{pattern: "GET /p/{project}/rules/{id}/versions", show: ruleVersions, role: auth.Viewer},
 		{pattern: "POST /p/{project}/rules/{id}/pending/{n}", show: decideRevision, role: auth.Reviewer},

@@ -38,6 +38,7 @@ func screens(change, payment string) []screen {
 		{"the versions of a rule", "/p/default/rules/SEC-001/versions", "SEC-001 versions", []string{"Version 1", "The first version."}},
 		{"try a payment", "/p/default/try?scope=finance/payments", "Try a decision", []string{"1 rule applies.", "Amount", "approvers", "Read by FIN-001.", "Other facts", "Drop files here"}},
 		{"try an action", "/p/default/try?kind=action", "Try a decision", []string{"What is to be done"}},
+		{"a new rule", "/p/default/rules/new", "New rule", []string{"From a sentence", "What it concerns", "Kinds of subject", "Examples, kept as test cases", "Check"}},
 		{"no such page", "/nothing/here", "Not found", []string{"To the start"}},
 	}
 }
