@@ -351,7 +351,9 @@ func testQueueOfRevisions(t *testing.T, setting, database string) {
 	if out := n.decide(bo, wire.QueueReject, "too late", list(bo).Items...); out.Done != 1 || list(bo).Total != 0 {
 		t.Errorf("rejected: %+v", out)
 	}
-	var all struct{ Items []struct{ State, DecidedBy string } }
+	var all struct {
+		Items []struct{ State, DecidedBy string }
+	}
 	n.do(bo, http.StatusOK, "GET", "/api/v1/rules/PAY-1/pending?state=all", "", &all)
 	states := []string{}
 	for _, r := range all.Items {

@@ -46,6 +46,7 @@ type grammar struct {
 	Search      searchCommand       `cmd:"" help:"Find rules by words, meaning, time, source, conflict, person or situation."`
 	Documents   documentsCommands   `cmd:"" help:"Upload, read and search the documents that rules come from."`
 	Scan        scanCommand         `cmd:"" help:"Find candidate rules in policies, instructions to assistants, linter settings and code."`
+	Queue       queueCommands       `cmd:"" help:"List and decide what waits for a person."`
 	Candidates  candidatesCommands  `cmd:"" help:"List, approve and dismiss candidate rules."`
 	Conflicts   conflictsCommands   `cmd:"" help:"Decide on rules that contradict each other."`
 	Cases       casesCommands       `cmd:"" help:"List, generate, confirm and delete the test cases of a rule."`

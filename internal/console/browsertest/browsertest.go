@@ -217,7 +217,18 @@ func (b *Tab) Follow(selector string) int {
 // Press types keys, as chromedp's package kb names them, into what has the focus.
 func (b *Tab) Press(keys string) {
 	b.t.Helper()
+	b.awaitFocus()
 	b.run(typed(keys))
+}
+
+// awaitFocus waits until a field that takes the focus as its page opens has it: the browser gives it after the page is loaded.
+func (b *Tab) awaitFocus() {
+	b.t.Helper()
+	for until := time.Now().Add(stepTime); time.Now().Before(until); time.Sleep(10 * time.Millisecond) {
+		if Eval[bool](b, "!document.querySelector('[autofocus]') || document.activeElement !== document.body") {
+			return
+		}
+	}
 }
 
 // typed sends keys one by one. A key that gives a character is one event with its text, as a keyboard sends it, so that a page may
@@ -248,6 +259,7 @@ func typed(keys string) chromedp.Action {
 // PressTo types keys that lead to another page, and returns the status of the answer.
 func (b *Tab) PressTo(keys string) int {
 	b.t.Helper()
+	b.awaitFocus()
 	return b.navigate(typed(keys))
 }
 
