@@ -56,6 +56,8 @@ func routes() []route {
 		{pattern: "GET /p/{project}/rules/new", show: newRulePage, role: auth.Reviewer},
 		{pattern: "POST /p/{project}/rules/new", show: makeRule, role: auth.Reviewer, patience: modelTime},
 		{pattern: "GET /p/{project}/rules/{id}", show: rulePage, role: auth.Viewer},
+		{pattern: "GET /p/{project}/rules/{id}/edit", show: editRule, role: auth.Reviewer},
+		{pattern: "POST /p/{project}/rules/{id}/edit", show: postRuleEdit, role: auth.Reviewer},
 		{pattern: "GET /p/{project}/rules/{id}/versions", show: ruleVersions, role: auth.Viewer},
 		{pattern: "POST /p/{project}/rules/{id}/pending/{n}", show: decideRevision, role: auth.Reviewer},
 		{pattern: "POST /p/{project}/rules/{id}/transitions", show: moveRule, role: auth.Reviewer},
