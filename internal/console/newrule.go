@@ -69,7 +69,7 @@ func makeRule(p *page) error {
 		err = v.draft(p)
 	case "create":
 		if v.form.get("seen") != fingerprint(p.r.PostForm) {
-			if err = v.compare(p); err == nil {
+			if err = v.compare(p); v.compared != nil {
 				v.drafted = "The rule was not compared with the others as it is now. Look at what this shows, then create it."
 			}
 			break
@@ -183,6 +183,25 @@ func (v *newRule) input() wire.RuleInput {
 	return in
 }
 
+// oneCheck notes fields of a check that would be lost: a rule has one check, of the chosen kind.
+func (v *newRule) oneCheck() {
+	f := &v.form
+	typed := func(names ...string) bool {
+		for _, name := range names {
+			if strings.TrimSpace(f.get(name)) != "" {
+				return true
+			}
+		}
+		return false
+	}
+	switch kind := f.get("check"); {
+	case kind == "" && typed("cel", "when", "regex", "unless"):
+		f.bad("check", "Fields of a check are filled in. Choose its kind, or empty them.")
+	case kind == checkCEL && typed("regex", "unless"), kind == checkPattern && typed("cel"):
+		f.bad("check", "A rule has one check. Empty the fields of the other kind.")
+	}
+}
+
 // check is the check of the form; nil without one.
 func (v *newRule) check() *rule.Check {
 	f := &v.form
@@ -200,6 +219,9 @@ func (v *newRule) check() *rule.Check {
 
 // compare shows what the rule is like, what it contradicts, and what its check says about the examples. It stores nothing.
 func (v *newRule) compare(p *page) error {
+	if v.oneCheck(); v.form.fails() {
+		return nil
+	}
 	in, cases := v.input(), v.cases()
 	found, err := client.Call(p.ctx, p.api, op.SimilarRules, wire.SimilarRequest{Rule: in, Cases: cases})
 	if err != nil {

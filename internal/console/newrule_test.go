@@ -1,12 +1,14 @@
 package console_test
 
 import (
+	"fmt"
 	"net/http"
 	"regexp"
 	"strings"
 	"testing"
 
 	"tenet/internal/client"
+	"tenet/internal/console/browsertest"
 	"tenet/internal/rule"
 	"tenet/internal/wire"
 	"tenet/internal/wire/op"
@@ -101,8 +103,10 @@ func TestNewRuleShowsWhatIsWrong(t *testing.T) {
 		wants(t, a, http.StatusUnprocessableEntity, `id="i-`+id+`-wrong"`, message, "Nothing was stored.", "exec runs text.")
 	}
 	wrong("statement", "", "statement", " ")
-	wrong("cel", "", "check", "cel", "cel", "facts.amount <=")
+	wrong("cel", "", "check", "cel", "regex", "", "cel", "facts.amount <=")
 	wrong("regex", "", "regex", `\bexec(`)
+	wrong("check", "Choose its kind", "check", "")
+	wrong("check", "A rule has one check.", "cel", "true")
 	wrong("when", "", "when", "1 +")
 	wrong("slug", "", "slug", "no spaces here")
 	wrong("paths", "", "paths", "a[")
@@ -158,4 +162,53 @@ func TestHostileNewRule(t *testing.T) {
 	if body := n.visitor().post(newRuleAddress, "do", "check", "statement", "\nZebras", "bad", "\n  x\n").body; !regexp.MustCompile(`name="bad"[^>]*>\n\n  x\n</textarea>`).MatchString(body) {
 		t.Errorf("an example does not come back as it was typed: %s", body)
 	}
+}
+
+// TestNewRuleInABrowser asks the states of the form that a post leads to for barriers.
+func TestNewRuleInABrowser(t *testing.T) {
+	n := newNode(t, nil)
+	tab := browsertest.Open(t, n.url)
+	enter := func(id, text string) {
+		t.Helper()
+		browsertest.Eval[bool](tab, fmt.Sprintf("(document.getElementById(%q).focus(), true)", id))
+		tab.Press(text)
+	}
+	barriers := func(about string) {
+		t.Helper()
+		for _, list := range [][]string{tab.Axe(), tab.Problems()} {
+			for _, one := range list {
+				t.Errorf("%s: %s", about, one)
+			}
+		}
+		tab.Width(360)
+		for _, one := range tab.Overflows() {
+			t.Errorf("%s, at 360 pixels: %s", about, one)
+		}
+		tab.Width(1280)
+	}
+	tab.Open(newRuleAddress)
+	enter("i-slug", "no spaces here")
+	tab.PressTo("\r")
+	tab.Wait("document.getElementById('i-slug-wrong')")
+	barriers("errors")
+	tab.Open(newRuleAddress)
+	enter("i-statement", "Code must not call exec.")
+	enter("i-slug", "SEC-9")
+	tab.PressTo("\r") // Enter checks, and stores nothing
+	tab.Wait("document.getElementById('comparison-title')")
+	barriers("the comparison")
+	browsertest.Eval[bool](tab, "(document.querySelector('[name=do][value=create]').focus(), true)")
+	tab.PressTo("\r")
+	tab.Wait("document.querySelector('h1').textContent.includes('SEC-9')")
+
+	tab.Open("/p/default/try?scope=finance/payments")
+	enter("i-f-amount", "much")
+	tab.PressTo("\r")
+	tab.Wait("document.getElementById('i-f-amount-wrong')")
+	barriers("a payment with errors")
+	browsertest.Eval[bool](tab, "(document.getElementById('i-f-amount').select(), true)")
+	enter("i-f-amount", "25000")
+	enter("i-f-approvers", "1")
+	tab.PressTo("\r")
+	tab.Wait("document.querySelector('h1').textContent.includes('DENY')")
 }

@@ -25,6 +25,9 @@ var tryKinds = []option{
 // maxTryFields bounds the facts that the form has a field for. The others can be given by their names.
 const maxTryFields = 60
 
+// maxHinted bounds the examples that a field shows before somebody types.
+const maxHinted = 3
+
 // Names of fields of the forms.
 const (
 	factPrefix  = "f:" // the rest is the name of the fact, escaped
@@ -147,6 +150,9 @@ func (f *tryFact) asked() asked {
 		a.kind = "area"
 	}
 	var hints []string
+	if shown := a.shownExamples(); len(shown) > 0 {
+		hints = append(hints, "Such as "+strings.Join(shown[:min(len(shown), maxHinted)], ", ")+".")
+	}
 	switch f.Type {
 	case "boolean":
 		a.choices = []option{{"", "Not known"}, {"true", "Yes"}, {"false", "No"}}

@@ -102,7 +102,7 @@ func TestTryWithoutScripts(t *testing.T) {
 	n.nestedRule()
 	v := n.visitor()
 	page := v.get("/p/default/try?scope=finance/suppliers&kind=transaction")
-	wants(t, page, http.StatusOK, `name="f:supplier.country"`, `<option value="FR">`, `name="f:supplier.checked"`, `name="f:amount"`, "Read by FIN-002.", `name="f:approvals"`, "1 rule applies")
+	wants(t, page, http.StatusOK, `name="f:supplier.country"`, `<option value="FR">`, `name="f:supplier.checked"`, `name="f:amount"`, "Such as FR, DE. Read by FIN-002.", `name="f:approvals"`, "1 rule applies")
 	if strings.Contains(page.body, `name="f:approvers"`) {
 		t.Error("a fact of another scope is asked for")
 	}
