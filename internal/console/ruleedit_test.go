@@ -144,8 +144,8 @@ func TestTryingTheChangedRule(t *testing.T) {
 	with := func(pairs ...string) []string { return append(pairs, cel...) }
 	shows(t, v.edits(editFIN, with("do", "try", "sample_facts", "amount=25000\napprovers = 1\nsupplier.name=A \"B\"")...), http.StatusOK, `<span class="badge good">ALLOW`, "by checks only")
 	shows(t, v.edits(editFIN, with("do", "try", "sample_facts", `{"amount": 40000}`)...), http.StatusOK, `<span class="badge bad">DENY`)
-	shows(t, v.edits(editFIN, with("do", "try", "sample_facts", `{"amount": `)...), http.StatusUnprocessableEntity, "begin like JSON and are none")
-	shows(t, v.edits(editFIN, with("do", "try", "sample_facts", "amount=1\namount=2")...), http.StatusUnprocessableEntity, "in line 2")
+	shows(t, v.edits(editFIN, with("do", "try", "sample_facts", `{"amount": `)...), http.StatusUnprocessableEntity, "begins like JSON and is none")
+	shows(t, v.edits(editFIN, with("do", "try", "sample_facts", "amount=1\namount=2")...), http.StatusUnprocessableEntity, "in line 2", "amount is given twice")
 	shows(t, v.edits(editFIN, "do", "ask"), http.StatusUnprocessableEntity, "paste one of them")
 	code := v.edits("/p/default/rules/SEC-001/edit", "do", "try", "check.pattern.regex", `\bexec\(`, "sample_code", "a = 1\nexec(b)\n", "sample_path", "app.py")
 	shows(t, code, http.StatusOK, `<span class="badge bad">DENY`, "app.py:2")
@@ -251,6 +251,7 @@ func TestWhoMayChangeARule(t *testing.T) {
 		t.Errorf("a viewer's forged change: %d", a.status)
 	}
 	shows(t, reviewer.get("/p/default/rules/FIN-001"), http.StatusOK, `/edit" data-key="e">Change the rule</a>`)
+	shows(t, reviewer.edits(editFIN, "do", "replay20", "sample_facts", "amount=5"), http.StatusOK, `<span class="badge good">ALLOW`, "0 of 0 recorded evaluations")
 	shows(t, reviewer.get("/p/elsewhere/rules/FIN-001/edit"), http.StatusNotFound)
 	form := editForm(t, reviewer.get(editFIN).body)
 	form.Set("do", "save")
@@ -311,4 +312,18 @@ func TestLiveValidation(t *testing.T) {
 	if n.rule("FIN-001").Version != 1 {
 		t.Error("the page has stored something")
 	}
+	if status := tab.Follow("button[value=save]"); status != http.StatusOK {
+		t.Errorf("storing: %d", status)
+	}
+	if got := tab.Text(".notice[role=status]"); got != "FIN-001 is at version 2 now." {
+		t.Errorf("the page says %q", got)
+	}
+}
+
+// TestReplayWithoutSubjects says why records cannot be replayed.
+func TestReplayWithoutSubjects(t *testing.T) {
+	t.Parallel()
+	n := newNode(t, map[string]string{"record_subjects": "none"})
+	n.evaluate("default", badPayment)
+	shows(t, n.visitor().edits(editFIN, "do", "replay20", "check.cel", "true"), http.StatusOK, "0 of 1 recorded evaluations replayed", "could not be replayed", "does not hold the subject")
 }
