@@ -237,6 +237,9 @@ func (v *ruleEdit) refused(err error) error {
 
 // after answers with the form and what was found out, or with an error.
 func (v *ruleEdit) after(p *page, err error) error {
+	if e, ok := errors.AsType[*rule.Error](err); ok && p.partial() {
+		v.refusal, err = e.Message, nil // a page about the error would not fit into this one
+	}
 	if err != nil {
 		return err
 	}

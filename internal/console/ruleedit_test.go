@@ -285,6 +285,7 @@ func TestAHostileRuleInTheForm(t *testing.T) {
 // TestLiveValidation shows errors and verdicts as the fields change.
 func TestLiveValidation(t *testing.T) {
 	n := newNode(t, nil)
+	n.evaluate("default", badPayment)
 	tab := browsertest.Open(t, n.url)
 	tab.Open(editFIN)
 	findings := func(want string) {
@@ -309,8 +310,17 @@ func TestLiveValidation(t *testing.T) {
 	for _, one := range append(append(tab.Axe(), tab.Overflows()...), tab.Problems()...) {
 		t.Error(one)
 	}
+	tab.Follow("button[value=replay20]")
+	findings("1 of them changes.")
 	if n.rule("FIN-001").Version != 1 {
 		t.Error("the page has stored something")
+	}
+	for _, one := range append(tab.Axe(), tab.Problems()...) {
+		t.Error(one)
+	}
+	tab.Width(360)
+	for _, one := range tab.Overflows() {
+		t.Error(one)
 	}
 	if status := tab.Follow("button[value=save]"); status != http.StatusOK {
 		t.Errorf("storing: %d", status)
