@@ -134,6 +134,25 @@ func TestErrorsAreShownAtTheirPlace(t *testing.T) {
 	shows(t, v.edits(editFIN, "do", "check", "applies_to.paths", "[a"), http.StatusUnprocessableEntity, `href="#e-applies_to.paths"`)
 }
 
+// TestFindingsAlone answers a script with the findings, also where something is wrong.
+func TestFindingsAlone(t *testing.T) {
+	t.Parallel()
+	v := newNode(t, nil).visitor()
+	form := editForm(t, v.get(editFIN).body)
+	ask := func() answer {
+		t.Helper()
+		return v.do(http.MethodPost, editFIN, form, http.Header{"Origin": {v.base}, "Sec-Fetch-Site": {"same-origin"}, "Hx-Request": {"true"}})
+	}
+	form.Set("check.cel", "facts.amount <")
+	shows(t, ask(), http.StatusOK, `id="findings"`, "Line 1, column")
+	form.Set("base", "99")
+	a := ask()
+	shows(t, a, http.StatusOK, `id="findings"`, "notice bad", "99")
+	if strings.Contains(a.body, "<html") {
+		t.Errorf("the answer to a script is a page: %s", a.body)
+	}
+}
+
 // TestTryingTheChangedRule tries what is typed, and replays it on recorded evaluations, before it is stored.
 func TestTryingTheChangedRule(t *testing.T) {
 	t.Parallel()
@@ -144,8 +163,8 @@ func TestTryingTheChangedRule(t *testing.T) {
 	with := func(pairs ...string) []string { return append(pairs, cel...) }
 	shows(t, v.edits(editFIN, with("do", "try", "sample_facts", "amount=25000\napprovers = 1\nsupplier.name=A \"B\"")...), http.StatusOK, `<span class="badge good">ALLOW`, "by checks only")
 	shows(t, v.edits(editFIN, with("do", "try", "sample_facts", `{"amount": 40000}`)...), http.StatusOK, `<span class="badge bad">DENY`)
-	shows(t, v.edits(editFIN, with("do", "try", "sample_facts", `{"amount": `)...), http.StatusUnprocessableEntity, "begin like JSON and are none")
-	shows(t, v.edits(editFIN, with("do", "try", "sample_facts", "amount=1\namount=2")...), http.StatusUnprocessableEntity, "in line 2")
+	shows(t, v.edits(editFIN, with("do", "try", "sample_facts", `{"amount": `)...), http.StatusUnprocessableEntity, "begins like JSON and is none")
+	shows(t, v.edits(editFIN, with("do", "try", "sample_facts", "amount=1\namount=2")...), http.StatusUnprocessableEntity, "in line 2", "amount is given twice")
 	shows(t, v.edits(editFIN, "do", "ask"), http.StatusUnprocessableEntity, "paste one of them")
 	code := v.edits("/p/default/rules/SEC-001/edit", "do", "try", "check.pattern.regex", `\bexec\(`, "sample_code", "a = 1\nexec(b)\n", "sample_path", "app.py")
 	shows(t, code, http.StatusOK, `<span class="badge bad">DENY`, "app.py:2")
@@ -251,6 +270,7 @@ func TestWhoMayChangeARule(t *testing.T) {
 		t.Errorf("a viewer's forged change: %d", a.status)
 	}
 	shows(t, reviewer.get("/p/default/rules/FIN-001"), http.StatusOK, `/edit" data-key="e">Change the rule</a>`)
+	shows(t, reviewer.edits(editFIN, "do", "replay20", "sample_facts", "amount=5"), http.StatusOK, `<span class="badge good">ALLOW`, "0 of 0 recorded evaluations")
 	shows(t, reviewer.get("/p/elsewhere/rules/FIN-001/edit"), http.StatusNotFound)
 	form := editForm(t, reviewer.get(editFIN).body)
 	form.Set("do", "save")
@@ -284,6 +304,7 @@ func TestAHostileRuleInTheForm(t *testing.T) {
 // TestLiveValidation shows errors and verdicts as the fields change.
 func TestLiveValidation(t *testing.T) {
 	n := newNode(t, nil)
+	n.evaluate("default", badPayment)
 	tab := browsertest.Open(t, n.url)
 	tab.Open(editFIN)
 	findings := func(want string) {
@@ -308,7 +329,30 @@ func TestLiveValidation(t *testing.T) {
 	for _, one := range append(append(tab.Axe(), tab.Overflows()...), tab.Problems()...) {
 		t.Error(one)
 	}
+	tab.Follow("button[value=replay20]")
+	findings("1 of them changes.")
 	if n.rule("FIN-001").Version != 1 {
 		t.Error("the page has stored something")
 	}
+	for _, one := range append(tab.Axe(), tab.Problems()...) {
+		t.Error(one)
+	}
+	tab.Width(360)
+	for _, one := range tab.Overflows() {
+		t.Error(one)
+	}
+	if status := tab.Follow("button[value=save]"); status != http.StatusOK {
+		t.Errorf("storing: %d", status)
+	}
+	if got := tab.Text(".notice[role=status]"); got != "FIN-001 is at version 2 now." {
+		t.Errorf("the page says %q", got)
+	}
+}
+
+// TestReplayWithoutSubjects says why records cannot be replayed.
+func TestReplayWithoutSubjects(t *testing.T) {
+	t.Parallel()
+	n := newNode(t, map[string]string{"record_subjects": "none"})
+	n.evaluate("default", badPayment)
+	shows(t, n.visitor().edits(editFIN, "do", "replay20", "check.cel", "true"), http.StatusOK, "0 of 1 recorded evaluations replayed", "could not be replayed", "does not hold the subject")
 }

@@ -1,11 +1,9 @@
 package console
 
 import (
-	"bytes"
-	"encoding/json"
-	"io"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -244,12 +242,6 @@ func (e *editProblem) mark(source string, line, column, length int) {
 // concealed reports whether a character of an input shows nothing, or changes how the others are shown.
 func concealed(r rune) bool { return r != '\r' && hidden(r) }
 
-// Bounds of facts that are typed by lines.
-const (
-	maxSampleFacts = 1_000
-	maxFactParts   = 20
-)
-
 // readSampleFacts reads facts typed as a JSON object, or as name=value lines, where a dot in a name leads into an object. problem says what is
 // wrong, and what to write.
 func readSampleFacts(text string) (facts map[string]any, problem string) {
@@ -258,67 +250,34 @@ func readSampleFacts(text string) (facts map[string]any, problem string) {
 		return nil, ""
 	}
 	if strings.HasPrefix(text, "{") {
-		if err := decodeWhole(text, &facts); err != nil {
-			return nil, "begin like JSON and are none: " + err.Error()
+		whole, err := parseJSON(text)
+		if err != nil {
+			return nil, err.Error()
 		}
+		facts, _ = whole.(map[string]any) // what begins with a brace is an object
 		return facts, ""
 	}
 	rows := strings.Split(text, "\n")
-	if len(rows) > maxSampleFacts {
-		return nil, "have too many lines; at most " + strconv.Itoa(maxSampleFacts) + " are read"
+	if len(rows) > maxOthers {
+		return nil, "have too many lines; at most " + strconv.Itoa(maxOthers) + " are read"
 	}
 	facts = map[string]any{}
 	for i, row := range rows {
-		if strings.TrimSpace(row) == "" {
-			continue
-		}
 		name, value, ok := strings.Cut(row, "=")
 		path := strings.Split(strings.TrimSpace(name), ".")
-		if !ok || len(path) > maxFactParts || !putSampleFact(facts, path, sampleValue(strings.TrimSpace(value))) {
-			return nil, "have no name and value of their own in line " + strconv.Itoa(i+1) + "; write amount=250 or supplier.country=FR, each name once"
+		switch {
+		case strings.TrimSpace(row) == "":
+			continue
+		case !ok || slices.Contains(path, "") || len(path) > maxFactDepth || strings.TrimSpace(value) == "":
+			return nil, "have no name and value in line " + strconv.Itoa(i+1) + "; write amount=250 or supplier.country=FR"
+		}
+		typed, err := parseFact(value, "")
+		if err == nil {
+			err = putFact(facts, path, typed)
+		}
+		if err != nil {
+			return nil, "are wrong in line " + strconv.Itoa(i+1) + ": " + err.Error()
 		}
 	}
 	return facts, ""
-}
-
-// putSampleFact puts a value where the path leads. It reports false for a name that is empty or taken.
-func putSampleFact(facts map[string]any, path []string, value any) bool {
-	for _, key := range path[:len(path)-1] {
-		if facts[key] == nil {
-			facts[key] = map[string]any{}
-		}
-		below, ok := facts[key].(map[string]any)
-		if !ok || key == "" {
-			return false
-		}
-		facts = below
-	}
-	last := path[len(path)-1]
-	if _, taken := facts[last]; taken || last == "" {
-		return false
-	}
-	facts[last] = value
-	return true
-}
-
-// sampleValue is the JSON value of a text, or the text itself.
-func sampleValue(text string) any {
-	var v any
-	if err := decodeWhole(text, &v); err != nil {
-		return text
-	}
-	return v
-}
-
-// decodeWhole decodes one JSON value, numbers with all their digits, and nothing behind it.
-func decodeWhole(text string, into any) error {
-	d := json.NewDecoder(bytes.NewReader([]byte(text)))
-	d.UseNumber()
-	if err := d.Decode(into); err != nil {
-		return err
-	}
-	if _, err := d.Token(); err != io.EOF { //nolint:errorlint // Token returns io.EOF itself
-		return rule.Errorf(rule.CodeInvalid, "more follows behind the JSON value")
-	}
-	return nil
 }
