@@ -157,7 +157,7 @@ func TestALargeChangeIsUsable(t *testing.T) {
 	path := "/p/default/evaluations/" + id
 	began := time.Now()
 	tab.Open(path)
-	if took := time.Since(began); took > 5*time.Second { // under the race detector
+	if took := time.Since(began); took > 20*time.Second { // under the race detector, on a busy machine
 		t.Errorf("the page takes %v", took)
 	}
 	if !strings.Contains(tab.Text("#diff"), "result = eval(text)") || !strings.Contains(tab.Text("#diff"), "of 10,002") {
