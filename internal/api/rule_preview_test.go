@@ -69,7 +69,7 @@ func TestPreviewOfARevision(t *testing.T) {
 		path := rulesPath + "/PAY-1/preview"
 		n.call("POST", path, fields{"change": fields{"check": fields{"cel": "facts.amount <="}}}).wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "check.cel")
 		n.call("POST", path, fields{"change": fields{}, "replay": 101}).want(http.StatusUnprocessableEntity)
-		n.call("POST", path, fields{"change": fields{"statment": "x"}}).want(http.StatusUnprocessableEntity)
+		n.call("POST", path, fields{"change": fields{"statements": "x"}}).want(http.StatusUnprocessableEntity)
 		n.call("POST", rulesPath+"/NO-1/preview", fields{"change": fields{}}).wantProblem(http.StatusNotFound, rule.CodeNotFound)
 		n.call("PATCH", projectsPath+"/default", `{"two_person_approval":true}`).want(http.StatusOK)
 		if !preview("PAY-1", fields{"severity": "LOW"}, 0).Waits || preview("PAY-1", fields{"owner": "ann"}, 0).Waits {

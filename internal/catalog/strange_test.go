@@ -103,7 +103,8 @@ func TestMisspeltNames(t *testing.T) {
 	found := catalog.MisspeltNames([]rule.Rule{
 		with("1", "finance/payments", "facts.amount < 1"), with("2", "finance/payments", "facts.amount < 2"), with("3", "finance/paymets", "facts.ammount < 3"),
 		with("4", "people", "facts.has_personal_data"), with("5", "people", "facts.has_personal_data"), with("6", "people", "facts.has_health_data"),
-		with("7", "people", "facts.wage > 1"), {ID: "8", Status: rule.Retired, Scope: []string{"peopel"}},
+		with("7", "people", "facts.wage > 1"),
+		{ID: "8", Status: rule.Retired, Scope: []string{"peopel"}},
 	})
 	if len(found) != 1 || len(found["3"]) != 2 || found["3"][0].Quote != "finance/paymets" || found["3"][1].Quote != "ammount" {
 		t.Errorf("%+v", found)

@@ -69,7 +69,7 @@ func (k *proveCommand) Run(ctx context.Context, s *session) error {
 		if w.State == wallMissing || w.Tool == "reference-transaction" && k.Tool == "" || k.Tool != "" && k.Tool != w.Tool {
 			continue
 		}
-		proofs = append(proofs, prove(ctx, s, w, root)...)
+		proofs = append(proofs, prove(ctx, w, root)...)
 	}
 	bad := len(proofs) == 0
 	for i := range proofs {
@@ -117,7 +117,7 @@ func printProofs(s *session, proofs []proof) {
 }
 
 // prove tests each hook of a wall.
-func prove(ctx context.Context, s *session, w *wallStatus, root string) []proof {
+func prove(ctx context.Context, w *wallStatus, root string) []proof {
 	var list []proof
 	for _, h := range w.hooks {
 		p := proof{Tool: w.Tool, Scope: w.Scope, Event: h.Event}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 
 	"tenet/internal/rule"
@@ -25,12 +26,7 @@ func (t *entry) get(name string) string { return t.values.Get(name) }
 
 // has reports whether a field has a value, as one of several.
 func (t *entry) has(name, value string) bool {
-	for _, v := range t.values[name] {
-		if v == value {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(t.values[name], value)
 }
 
 // bad notes what is wrong with a field.

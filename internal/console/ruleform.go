@@ -181,10 +181,8 @@ var (
 // input is the name of the input that the field belongs to.
 func (e *editProblem) input() string {
 	name := indexes.ReplaceAllString(e.field, "")
-	for _, known := range editInputs {
-		if name == known {
-			return name
-		}
+	if slices.Contains(editInputs, name) {
+		return name
 	}
 	first, _, _ := strings.Cut(name, ".")
 	return first

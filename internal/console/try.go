@@ -1,6 +1,7 @@
 package console
 
 import (
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -102,9 +103,7 @@ func (v *try) load(p *page) error {
 	if !slices.ContainsFunc(tryKinds, func(o option) bool { return o.Value == string(v.kind) }) {
 		v.kind = wire.Transaction
 	}
-	for _, own := range ownFacts[v.kind] {
-		v.facts = append(v.facts, own)
-	}
+	v.facts = append(v.facts, ownFacts[v.kind]...)
 	list, err := client.Get(p.ctx, p.api, op.ListFacts.Where(wire.FactQuery{
 		Scope: v.form.get("scope"), Repository: v.form.get("repository"), NodeID: v.form.get("node_id"), SubjectKind: string(v.kind),
 	}))
@@ -215,9 +214,7 @@ func (v *try) evaluate(p *page, facts map[string]any) (string, error) {
 	}
 	subject := map[string]any{"kind": v.kind}
 	if v.kind == wire.DecisionRequest {
-		for name, value := range facts {
-			subject[name] = value
-		}
+		maps.Copy(subject, facts)
 	} else {
 		subject["facts"] = facts
 	}

@@ -65,7 +65,7 @@ func parseJSON(text string) (any, error) {
 	if err := d.Decode(&v); err != nil {
 		return nil, rule.Errorf(rule.CodeInvalid, "This begins like JSON and is none: %s", err.Error())
 	}
-	if _, err := d.Token(); err != io.EOF { //nolint:errorlint // Token returns io.EOF itself
+	if _, err := d.Token(); err != io.EOF {
 		return nil, rule.Errorf(rule.CodeInvalid, "There is more behind the JSON value. Remove it.")
 	}
 	return v, nil
