@@ -1,6 +1,8 @@
 package console
 
 import (
+	"time"
+
 	"tenet/internal/auth"
 )
 
@@ -13,7 +15,9 @@ type route struct {
 	open bool
 	// static answers do not depend on who asks.
 	static bool
-	show   func(*page) error
+	// time is how long the answer may take; 0 means as long as that of a page.
+	time time.Duration
+	show func(*page) error
 }
 
 // routes lists all addresses. {project} is the project of the page.
@@ -29,6 +33,7 @@ func routes() []route {
 		{pattern: "GET /project", show: switchProject, role: auth.Viewer},
 
 		{pattern: "GET /queue", show: queueList, role: auth.Viewer},
+		{pattern: "GET /queue/live", show: liveQueue, role: auth.Viewer, open: true, time: liveAge},
 		{pattern: "POST /queue", show: decideQueue, role: auth.Reviewer},
 		{pattern: "POST /queue/undo", show: undoQueue, role: auth.Reviewer},
 
