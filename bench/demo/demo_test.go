@@ -34,7 +34,7 @@ func TestYear(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = y.app.Stop(context.WithoutCancel(t.Context())) })
 	c := y.as("test")
-	count := func(what string, want int, total int, err error) {
+	count := func(what string, want, total int, err error) {
 		t.Helper()
 		if err != nil || total < want {
 			t.Errorf("%d %s (%v), want %d or more", total, what, err, want)

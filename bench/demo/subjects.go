@@ -104,15 +104,18 @@ func change(r *rand.Rand) question {
 		good, broken []string
 	}{
 		{
-			"src/%s.py", []string{"total = sum(amounts)", "log.info('done')", "rows = list(read(path))", "return {'state': state}", "with open(path, encoding='utf-8') as f:", "    names.append(name.strip())"},
+			"src/%s.py",
+			[]string{"total = sum(amounts)", "log.info('done')", "rows = list(read(path))", "return {'state': state}", "with open(path, encoding='utf-8') as f:", "    names.append(name.strip())"},
 			[]string{"result = eval(text)", "import pickle", "requests.get(url, verify=False)", "import pytz"},
 		},
 		{
-			"web/%s.ts", []string{"const total = items.length;", "export function label(name: string): string {", "  return name.trim();", "}", "const rows = await store.list();"},
+			"web/%s.ts",
+			[]string{"const total = items.length;", "export function label(name: string): string {", "  return name.trim();", "}", "const rows = await store.list();"},
 			[]string{"import moment from 'moment';", "el.innerHTML = text;", "import { map } from 'lodash';"},
 		},
 		{
-			"internal/%s.go", []string{"func total(list []int) int {", "\treturn len(list)", "}", "const limit = 20", "var names []string"},
+			"internal/%s.go",
+			[]string{"func total(list []int) int {", "\treturn len(list)", "}", "const limit = 20", "var names []string"},
 			[]string{"TLSClientConfig: &tls.Config{InsecureSkipVerify: true},", "\tpanic(err)"},
 		},
 		{"db/%s.sql", []string{"SELECT id, name FROM customers WHERE id = $1;", "CREATE INDEX orders_by_day ON orders (day);"}, []string{"DELETE FROM orders;", "SELECT * FROM customers;"}},

@@ -41,6 +41,8 @@ func (w *watching) recordedFigures() (total wire.Verdicts, rules wire.RuleVerdic
 				rules.DecidedBy.Model++
 			case rule.ByCache:
 				rules.DecidedBy.Cache++
+			case rule.ByTriage:
+				rules.DecidedBy.Triage++
 			case rule.ByNone:
 				rules.DecidedBy.None++
 			}

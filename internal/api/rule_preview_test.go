@@ -55,6 +55,14 @@ func TestPreviewOfARevision(t *testing.T) {
 		if words := preview("HR-1", fields{"statement": "Be kind, as appropriate."}, 0); words.Replay != nil || len(words.Rule.Findings) == 0 || words.Weakens != nil {
 			t.Errorf("words only: %+v", words)
 		}
+		view, err := n.live.View(t.Context(), rule.DefaultProject)
+		if err != nil {
+			t.Fatal(err)
+		}
+		late, err := evaluate.Effects{Evaluator: n.cfg.Evaluator}.Effect(t.Context(), rule.DefaultProject, looser.Rule.ID, view, view, 10, 0)
+		if err != nil || !late.Partial || late.Evaluations != 2 || late.Replayed != 0 {
+			t.Errorf("without time: %+v, %v", late, err)
+		}
 		if stored := into[rule.Rule](n.call("GET", rulesPath+"/PAY-1", nil).want(http.StatusOK)); stored.Version != 1 || stored.Check.CEL != "facts.amount <= 100" || stored.Severity != rule.High {
 			t.Errorf("the preview changed the rule: %+v", stored)
 		}

@@ -73,7 +73,7 @@ func (a *App) serveConsole() (handler http.Handler, atEnd func(), err error) {
 	}
 	c, err := console.New(console.Config{
 		API: a.handler, Keys: a.keys, Sessions: console.Sessions{SessionReader: a.store.Sessions, Updater: a.store}, Logger: a.log,
-		RequireKey: !loopbackOnly(a.cfg.Listen), SessionAge: a.cfg.ConsoleSessionAge, Version: a.version,
+		RequireKey: !loopbackOnly(a.cfg.Listen), SessionAge: a.cfg.ConsoleSessionAge, MaxBody: a.cfg.MaxBody, Version: a.version,
 	})
 	if err != nil {
 		return nil, nil, err

@@ -43,6 +43,9 @@ func (u *FactUse) Name() string {
 const (
 	maxExpression = 64 << 10 // bytes
 	maxConstants  = 20       // of a list after in
+	maxUses       = 1_000    // places that name a fact
+	maxBefore     = 200      // bytes before a fact that may compare it
+	maxAfter      = 2_000    // bytes behind it
 )
 
 const literalPattern = `(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|-?[0-9][0-9_]*(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?u?|true\b|false\b)`
@@ -78,7 +81,7 @@ func FactUses(c *rule.Check) []FactUse {
 	var out []FactUse
 	for _, expression := range []string{c.When, c.CEL} {
 		expression = expression[:min(len(expression), maxExpression)]
-		for _, m := range keyPattern.FindAllStringSubmatch(expression, -1) {
+		for _, m := range keyPattern.FindAllStringSubmatch(expression, maxUses) {
 			key, holder := unquote(m[1]), stepsOf(m[2])
 			if len(holder) == 0 {
 				out = use(out, []string{key}, UnknownFact)
@@ -86,7 +89,7 @@ func FactUses(c *rule.Check) []FactUse {
 				out = use(out, holder, UnknownFact) // a key of an object, or an element of a list
 			}
 		}
-		for _, at := range usePattern.FindAllStringSubmatchIndex(expression, -1) {
+		for _, at := range usePattern.FindAllStringSubmatchIndex(expression, maxUses) {
 			out = readUse(out, expression, at)
 		}
 	}
@@ -97,7 +100,7 @@ func FactUses(c *rule.Check) []FactUse {
 // readUse reads one place of an expression that names a fact. at holds the bounds of the match of usePattern.
 func readUse(out []FactUse, expression string, at []int) []FactUse {
 	path := stepsOf(expression[at[2]:at[3]])
-	before, after := expression[:at[0]], expression[at[1]:]
+	before, after := expression[max(0, at[0]-maxBefore):at[0]], expression[at[1]:min(len(expression), at[1]+maxAfter)]
 	if at[4] >= 0 { // facts.name.size(): the last step is a function
 		method := path[len(path)-1]
 		if path = path[:len(path)-1]; len(path) == 0 {
@@ -105,7 +108,7 @@ func readUse(out []FactUse, expression string, at []int) []FactUse {
 		}
 		switch {
 		case method == "orValue":
-			after = expression[at[3]-len(".orValue"):]
+			after = expression[at[3]-len(".orValue") : min(len(expression), at[3]+maxAfter)]
 			if m := orValuePattern.FindStringSubmatch(after); m != nil {
 				out = use(out, path, typeOf(m[1]))
 				return compared(out, path, before, after[len(m[0]):])

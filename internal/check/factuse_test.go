@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"tenet/internal/check"
 	"tenet/internal/rule"
@@ -32,6 +33,25 @@ func TestFactUses(t *testing.T) {
 	}
 	if check.FactUses(nil) != nil {
 		t.Error("no check uses facts")
+	}
+}
+
+// TestFactUsesOfALongCheck bounds the work for an expression of nothing but facts: it must not grow with the square of its length.
+func TestFactUsesOfALongCheck(t *testing.T) {
+	long := strings.Repeat("facts.a&&", 100_000) + "facts.z"
+	start := time.Now()
+	if got := check.FactUses(&rule.Check{CEL: long}); len(got) != 1 || got[0].Type != check.BooleanFact {
+		t.Errorf("got %+v", got)
+	}
+	if took := time.Since(start); took > 5*time.Second {
+		t.Errorf("it took %s", took)
+	}
+}
+
+func BenchmarkFactUses(b *testing.B) {
+	c := &rule.Check{When: "'amount' in facts && facts.transaction_type in ['payment', 'wire']", CEL: "facts.amount <= 10000 || facts.approvers >= 2"}
+	for b.Loop() {
+		check.FactUses(c)
 	}
 }
 

@@ -131,7 +131,7 @@ func prove(ctx context.Context, s *session, w *wallStatus, root string) []proof 
 			if !ok {
 				continue // an event that stops nothing
 			}
-			p.asked(ctx, s, h, root, forbidden, harmless)
+			p.asked(ctx, h, root, forbidden, harmless)
 		}
 		list = append(list, p)
 	}
@@ -171,7 +171,7 @@ func runHook(ctx context.Context, command, dir string, stdin []byte, environ ...
 }
 
 // asked tests the hook of an agent.
-func (p *proof) asked(ctx context.Context, s *session, h settings.Hook, root string, forbidden, harmless hook.Call) {
+func (p *proof) asked(ctx context.Context, h settings.Hook, root string, forbidden, harmless hook.Call) {
 	// The journal leaves these judgements out.
 	mark := probeVar + "=" + word()
 	bad, err := runHook(ctx, h.Command, root, forbidden.Payload, mark)

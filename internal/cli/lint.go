@@ -85,7 +85,9 @@ func (k *rulesLintCommand) lintFiles(ctx context.Context, s *session) (err error
 		byRule[n.Rule] = append(byRule[n.Rule], lint.Case{Name: n.Name, Input: fmt.Sprint(n.Files, n.Diff, n.Facts, n.Action), Expected: n.Expect})
 	}
 	names := catalog.MisspeltNames(rules)
-	return k.show(s, rules, func(r *rule.Rule) []rule.Finding { return append(lint.Rule(r, lint.Look(byRule[r.Slug])), names[r.ID]...) })
+	return k.show(s, rules, func(r *rule.Rule) []rule.Finding {
+		return append(lint.Rule(r, lint.Look(byRule[r.Slug])), names[r.ID]...)
+	})
 }
 
 func (k *rulesLintCommand) show(s *session, rules []rule.Rule, findings func(*rule.Rule) []rule.Finding) error {

@@ -61,10 +61,14 @@ func BenchmarkScreens(b *testing.B) {
 	large := n.evaluate("default", `{"diff": `+string(text)+`}`)
 	v := n.visitor()
 	for _, s := range []struct{ name, path string }{
-		{"rules", "/p/default/rules"}, {"last page of rules", fmt.Sprintf("/p/default/rules?page=%d", size/50)},
-		{"rules by words", "/p/default/rules?q=unit%2077&severity=HIGH"}, {"one rule", "/p/default/rules/B-7"},
-		{"evaluations", "/p/default/evaluations"}, {"evaluations by fact", "/p/default/evaluations?fact=payment_id:PMT-2"},
-		{"evaluation of a payment", "/p/default/evaluations/" + payment}, {"evaluation of 1,000 lines", "/p/default/evaluations/" + large},
+		{"rules", "/p/default/rules"},
+		{"last page of rules", fmt.Sprintf("/p/default/rules?page=%d", size/50)},
+		{"rules by words", "/p/default/rules?q=unit%2077&severity=HIGH"},
+		{"one rule", "/p/default/rules/B-7"},
+		{"evaluations", "/p/default/evaluations"},
+		{"evaluations by fact", "/p/default/evaluations?fact=payment_id:PMT-2"},
+		{"evaluation of a payment", "/p/default/evaluations/" + payment},
+		{"evaluation of 1,000 lines", "/p/default/evaluations/" + large},
 	} {
 		b.Run(s.name, func(b *testing.B) {
 			var times []time.Duration

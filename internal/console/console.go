@@ -46,7 +46,7 @@ type Sessions struct {
 	store.Updater
 }
 
-// Config sets up [New]. All fields but Now are required.
+// Config sets up [New]. All fields but MaxBody and Now are required.
 type Config struct {
 	API      API
 	Keys     Keys
@@ -55,8 +55,10 @@ type Config struct {
 	RequireKey bool
 	// SessionAge is the time after which a person must sign in again.
 	SessionAge time.Duration
-	Logger     *slog.Logger
-	Version    string
+	// MaxBody bounds an upload, in bytes; 0 is 10 MiB.
+	MaxBody int64
+	Logger  *slog.Logger
+	Version string
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
@@ -75,6 +77,9 @@ type Console struct {
 func New(cfg Config) (*Console, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
+	}
+	if cfg.MaxBody <= 0 {
+		cfg.MaxBody = 10 << 20
 	}
 	c := &Console{cfg: cfg, mux: http.NewServeMux(), attempts: newAttempts(cfg.Now), streams: newStreams()}
 	c.sessions = newSessions(cfg)
@@ -111,6 +116,7 @@ func wantsHTML(r *http.Request) bool {
 const (
 	maxForm   = 1 << 20          // bytes of a form
 	pageTime  = 15 * time.Second // for a page, retries of the API included
+	modelTime = 3 * time.Minute  // for an answer that may have to wait for a model
 	nonceSize = 18               // random bytes of a nonce
 )
 
@@ -121,7 +127,7 @@ const policy = "default-src 'none'; script-src 'nonce-%s'; style-src 'self'; img
 
 // serve answers a request with a screen.
 func (c *Console) serve(w http.ResponseWriter, r *http.Request, screen route) {
-	ctx, cancel := context.WithTimeout(r.Context(), cmp.Or(screen.time, pageTime))
+	ctx, cancel := context.WithTimeout(r.Context(), cmp.Or(screen.patience, pageTime))
 	defer cancel()
 	p := &page{console: c, w: w, r: r.WithContext(ctx), ctx: ctx, began: ctx, api: c.api, nonce: newNonce(), theme: themeOf(r)}
 	header := w.Header()
@@ -143,6 +149,7 @@ func (c *Console) serve(w http.ResponseWriter, r *http.Request, screen route) {
 		}
 		return
 	}
+	defer forget(p)
 	if err := p.open(screen); err != nil {
 		p.fail(err)
 		return

@@ -96,6 +96,8 @@ func decider(by rule.DecidedBy) string {
 		return "a model"
 	case rule.ByCache:
 		return "a stored verdict of a model"
+	case rule.ByTriage:
+		return "the triage of a model"
 	case rule.ByNone:
 	}
 	return "nothing"

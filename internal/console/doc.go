@@ -17,6 +17,8 @@
 //	address.go   addresses of screens and of the states of lists
 //	layout.templ the frame of all pages, and the error page
 //	parts.templ  components that screens share: badges, times, tables, pagers, empty states
+//	ruleform.go  the inputs of a rule: filling them, reading them, errors at their place
+//	entry.templ  fields of forms that show again what was typed and what is wrong with it
 //	NAME.go      one screen: its handler, the reads it makes, the view that its template takes
 //	NAME.templ   its components
 //	assets/      own style sheet, own script, icon

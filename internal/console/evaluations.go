@@ -2,6 +2,7 @@ package console
 
 import (
 	"errors"
+	"maps"
 	"net/url"
 	"slices"
 
@@ -23,8 +24,13 @@ var (
 		{"q", "Words of the subject", "search"}, {"fact", "Fact (payment_id:PMT-1)", "text"}, {"rule", "Rule", "text"},
 	}
 	moreEvaluationFilters = []typed{
-		{"repository", "Repository", "text"}, {"scope", "Scope", "text"}, {"actor", "Asked by", "text"},
-		{"since", "From (UTC)", "date"}, {"until", "Before (UTC)", "date"}, {"node_id", "Node", "text"}, {"snapshot_id", "Snapshot", "text"},
+		{"repository", "Repository", "text"},
+		{"scope", "Scope", "text"},
+		{"actor", "Asked by", "text"},
+		{"since", "From (UTC)", "date"},
+		{"until", "Before (UTC)", "date"},
+		{"node_id", "Node", "text"},
+		{"snapshot_id", "Snapshot", "text"},
 	}
 	chosenEvaluationFilters = []string{"verdict", "rule_verdict", "mode", "subject_kind", "environment"}
 )
@@ -66,9 +72,7 @@ func evaluationList(p *page) error {
 		}
 	}
 	o := op.ListEvaluations.Where(wire.PageQuery{Page: pageOf(p.r), PageSize: listSize})
-	for name, values := range query {
-		o.Query[name] = values
-	}
+	maps.Copy(o.Query, query)
 	list, err := client.Get(p.ctx, p.api, o)
 	if v.problem, err = refusedFilter(err); err != nil {
 		return err

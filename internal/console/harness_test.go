@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
@@ -41,9 +42,7 @@ func newNode(t testing.TB, settings map[string]string) *node {
 	if settings["database_url"] == "" {
 		all["data"] = litetest.Dir(t)
 	}
-	for k, v := range settings {
-		all[k] = v
-	}
+	maps.Copy(all, settings)
 	cfg, err := config.Load("", none, all)
 	if err != nil {
 		t.Fatal(err)
@@ -182,9 +181,7 @@ func (v *visitor) do(method, path string, form url.Values, header http.Header) a
 	if form != nil {
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}
-	for k, values := range header {
-		r.Header[k] = values
-	}
+	maps.Copy(r.Header, header)
 	res, err := v.client.Do(r)
 	if err != nil {
 		v.t.Fatal(err)

@@ -49,7 +49,7 @@ func (p *page) open(screen route) error {
 	if err := p.console.cfg.API.MayEnter(p.r); err != nil {
 		return err
 	}
-	if p.r.Method == http.MethodPost {
+	if p.r.Method == http.MethodPost && !screen.upload {
 		p.r.Body = http.MaxBytesReader(p.w, p.r.Body, maxForm)
 		if err := p.r.ParseForm(); err != nil {
 			return rule.Errorf(rule.CodeInvalid, "the form cannot be read: %w", err)
@@ -69,7 +69,30 @@ func (p *page) open(screen route) error {
 	}
 	p.ctx = auth.WithActor(p.ctx, p.who)
 	p.r = p.r.WithContext(p.ctx)
-	return p.enter(screen)
+	if err := p.enter(screen); err != nil || !screen.upload {
+		return err
+	}
+	return receive(p)
+}
+
+// receive reads a form with files. The person is known by then: nobody else can make the server hold that much.
+func receive(p *page) error {
+	p.r.Body = http.MaxBytesReader(p.w, p.r.Body, p.console.cfg.MaxBody)
+	err := p.r.ParseMultipartForm(p.console.cfg.MaxBody)
+	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+		return rule.Errorf(rule.CodeTooLarge, "the files have more than %s together; send a part of them", sizeWords(p.console.cfg.MaxBody))
+	}
+	if err != nil {
+		return rule.Errorf(rule.CodeInvalid, "the form cannot be read: %w", err)
+	}
+	return nil
+}
+
+// forget removes the files that the form of the request has left on disk.
+func forget(p *page) {
+	if p.r.MultipartForm != nil {
+		_ = p.r.MultipartForm.RemoveAll() // they are in the folder for temporary files
+	}
 }
 
 // enter makes the project of the path the project of the page. Projects that the person may not see are not found.
@@ -209,7 +232,7 @@ func (p *page) startProject() string {
 func switchProject(p *page) error {
 	query := p.r.URL.Query()
 	list := query.Get("list")
-	if !slices.Contains([]string{"evaluations", "rules"}, list) {
+	if !slices.Contains([]string{"evaluations", "rules", "try"}, list) {
 		list = "evaluations"
 	}
 	return p.redirect(projectAddress(query.Get("project"), list))

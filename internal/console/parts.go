@@ -94,6 +94,14 @@ func words(s string) string { return strings.ReplaceAll(s, "_", " ") }
 // stamp is a time as pages show it without a script.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
+// sizeWords is a number of bytes for people.
+func sizeWords(n int64) string {
+	if n < 1<<20 {
+		return grouped(n) + " bytes"
+	}
+	return grouped(n>>20) + " MiB"
+}
+
 // machine is a time for attributes.
 func machine(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 

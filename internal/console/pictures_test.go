@@ -23,6 +23,7 @@ import (
 	"tenet/internal/client"
 	"tenet/internal/config"
 	"tenet/internal/console/browsertest"
+	"tenet/internal/rule"
 	"tenet/internal/store/litetest"
 	"tenet/internal/wire"
 	"tenet/internal/wire/op"
@@ -72,6 +73,16 @@ func samples(t *testing.T) (address, change, payment string) {
 	if err := json.Unmarshal(body, &facts); err != nil {
 		t.Fatal(err)
 	}
+	for _, r := range []wire.RuleInput{
+		{Slug: new("PAY-014"), Statement: "Refunds above 500 EUR must name the order that they are for.", Severity: rule.High, Owner: new("payments")},
+		{Slug: new("OPS-022"), Statement: "Backups must be restored on trial once a quarter.", Severity: rule.Medium, Owner: new("platform")},
+	} {
+		r.Status = rule.Review
+		if _, err := client.Call(t.Context(), api, op.CreateRule, wire.CreateRule{RuleInput: r}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	judge(wire.EvaluateRequest{Facts: map[string]any{"supplier": "S-1042", "country": "CH"}, Intent: "Pay the invoice of a new supplier"})
 	change = judge(wire.EvaluateRequest{Diff: string(text), Repository: "acme/payments"})
 	return "http://" + a.Addr(), change, judge(wire.EvaluateRequest{Facts: facts})
 }
@@ -118,6 +129,7 @@ func TestTheSamplesCanBeRead(t *testing.T) {
 		height     float64
 	}{
 		{"evaluations", "/", false, 420},
+		{"queue", "/queue", false, 460},
 		{"evaluation-change", "/p/default/evaluations/" + change, false, 1000},
 		{"evaluation-payment", "/p/default/evaluations/" + payment, true, 900},
 		{"rules", "/p/default/rules?severity=CRITICAL", false, 700},

@@ -15,9 +15,11 @@ type route struct {
 	open bool
 	// static answers do not depend on who asks.
 	static bool
-	// time is how long the answer may take; 0 means as long as that of a page.
-	time time.Duration
-	show func(*page) error
+	// upload routes take forms with files, as large as the bodies of requests to the API.
+	upload bool
+	// patience is the time for an answer that may have to wait for a model; 0 is that of a page.
+	patience time.Duration
+	show     func(*page) error
 }
 
 // routes lists all addresses. {project} is the project of the page.
@@ -33,7 +35,7 @@ func routes() []route {
 		{pattern: "GET /project", show: switchProject, role: auth.Viewer},
 
 		{pattern: "GET /queue", show: queueList, role: auth.Viewer},
-		{pattern: "GET /queue/live", show: liveQueue, role: auth.Viewer, open: true, time: liveAge},
+		{pattern: "GET /queue/live", show: liveQueue, role: auth.Viewer, open: true, patience: liveAge},
 		{pattern: "POST /queue", show: decideQueue, role: auth.Reviewer},
 		{pattern: "POST /queue/undo", show: undoQueue, role: auth.Reviewer},
 
@@ -45,10 +47,18 @@ func routes() []route {
 		{pattern: "POST /p/{project}/evaluations/{id}/feedback", show: giveFeedback, role: auth.Reviewer},
 		{pattern: "POST /p/{project}/evaluations/{id}/waivers", show: waiveViolation, role: auth.Reviewer},
 
+		{pattern: "GET /p/{project}/try", show: tryPage, role: auth.Evaluator},
+		{pattern: "POST /p/{project}/try", show: tryDecision, role: auth.Evaluator, patience: modelTime},
+		{pattern: "POST /p/{project}/try/files", show: tryFiles, role: auth.Evaluator, patience: modelTime, upload: true},
+
 		{pattern: "GET /p/{project}/rules", show: ruleList, role: auth.Viewer},
 		{pattern: "POST /p/{project}/rules/tags", show: tagRules, role: auth.Reviewer},
 		{pattern: "POST /p/{project}/rules/transitions", show: moveRules, role: auth.Reviewer},
+		{pattern: "GET /p/{project}/rules/new", show: newRulePage, role: auth.Reviewer},
+		{pattern: "POST /p/{project}/rules/new", show: makeRule, role: auth.Reviewer, patience: modelTime},
 		{pattern: "GET /p/{project}/rules/{id}", show: rulePage, role: auth.Viewer},
+		{pattern: "GET /p/{project}/rules/{id}/edit", show: editRule, role: auth.Reviewer},
+		{pattern: "POST /p/{project}/rules/{id}/edit", show: postRuleEdit, role: auth.Reviewer},
 		{pattern: "GET /p/{project}/rules/{id}/versions", show: ruleVersions, role: auth.Viewer},
 		{pattern: "POST /p/{project}/rules/{id}/pending/{n}", show: decideRevision, role: auth.Reviewer},
 		{pattern: "POST /p/{project}/rules/{id}/transitions", show: moveRule, role: auth.Reviewer},

@@ -2,6 +2,7 @@ package console
 
 import (
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -33,9 +34,7 @@ func ruleList(p *page) error {
 		}
 	}
 	o := op.ListRules.Where(wire.PageQuery{Page: pageOf(p.r), PageSize: listSize})
-	for name, values := range query {
-		o.Query[name] = values
-	}
+	maps.Copy(o.Query, query)
 	list, err := client.Get(p.ctx, p.api, o)
 	problem, err := refusedFilter(err)
 	if err != nil {

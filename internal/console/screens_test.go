@@ -35,7 +35,11 @@ func screens(change, payment string) []screen {
 		{"queue, a wrong filter", "/queue?kind=song", "Queue", []string{"kind"}},
 		{"a rule", "/p/default/rules/SEC-001", "SEC-001\nEFFECTIVE\nHIGH\nMUST NOT", []string{"It runs text as code.", "Notebooks.", `\beval\(`, "CWE-95", "Improper neutralization", "Last denials", "acme/payments", "Retire", "Score"}},
 		{"a rule without a check", "/p/default/rules/OPS-001", "OPS-001\nREVIEW\nMEDIUM\nMUST", []string{"a model judges the rule", "Approve", "Nothing is waived."}},
+		{"the form that changes a rule", "/p/default/rules/FIN-001/edit", "Change FIN-001", []string{"Statement", "This must hold", "Replay the last 20", "Ask the model", "Press Check to see"}},
 		{"the versions of a rule", "/p/default/rules/SEC-001/versions", "SEC-001 versions", []string{"Version 1", "The first version."}},
+		{"try a payment", "/p/default/try?scope=finance/payments", "Try a decision", []string{"1 rule applies.", "Amount", "approvers", "Read by FIN-001.", "Other facts", "Drop files here"}},
+		{"try an action", "/p/default/try?kind=action", "Try a decision", []string{"What is to be done"}},
+		{"a new rule", "/p/default/rules/new", "New rule", []string{"From a sentence", "What it concerns", "Kinds of subject", "Examples, kept as test cases", "Check"}},
 		{"no such page", "/nothing/here", "Not found", []string{"To the start"}},
 	}
 }
@@ -103,7 +107,7 @@ func TestPageWeight(t *testing.T) {
 	for _, path := range []string{"/p/default/evaluations", "/p/default/rules"} {
 		a := v.get(path)
 		weight := len(a.body)
-		for _, part := range strings.Split(a.body, `"`) {
+		for part := range strings.SplitSeq(a.body, `"`) {
 			if strings.HasPrefix(part, "/assets/") {
 				loaded := v.get(part)
 				if loaded.status != http.StatusOK || !strings.Contains(loaded.header.Get("Cache-Control"), "immutable") {

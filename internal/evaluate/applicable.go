@@ -25,6 +25,7 @@ type ApplicableQuery struct {
 type Applying struct {
 	views corpus.Views
 	now   func() time.Time
+	uses  useCache
 }
 
 // Applicable returns the rules that apply, best ranked first, MAY and INFO rules included.

@@ -70,3 +70,21 @@ func BenchmarkRedaction(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkFacts lists the facts that 10,000 rules read.
+func BenchmarkFacts(b *testing.B) {
+	var rules []rule.Rule
+	for i := range 10_000 {
+		rules = append(rules, rule.Rule{
+			Statement: fmt.Sprintf("Payments above %d need a second approval.", i),
+			Check:     &rule.Check{CEL: fmt.Sprintf("facts.amount <= %d || facts.approvals_%d >= 2", 1000+i, i%700)},
+		})
+	}
+	ev := evaluator(b, judge.New(judge.Config{}), rules...)
+	for b.Loop() {
+		list, err := ev.Facts(b.Context(), evaluate.ApplicableQuery{ProjectID: "p"})
+		if err != nil || len(list.Facts) != 500 || list.Omitted != 201 {
+			b.Fatalf("%d facts, %v", len(list.Facts), err)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package evaluate
 import (
 	"context"
 	"runtime"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -15,15 +16,17 @@ import (
 type Effects struct{ Evaluator *Evaluator }
 
 // Effect decides the newest recorded evaluations of a project, limit at most, under two views that differ in one rule, and compares
-// its verdicts. It asks no model and records nothing. When ctx ends, the result holds what was done by then and is partial; an error
-// means that the records could not be read.
-func (s Effects) Effect(ctx context.Context, projectID, ruleID string, before, after *corpus.View, limit int) (wire.RevisionReplay, error) {
+// its verdicts. It asks no model and records nothing. When the time within has passed, the result holds what was done by then and is
+// partial. An error means that the records could not be read.
+func (s Effects) Effect(ctx context.Context, projectID, ruleID string, before, after *corpus.View, limit int, within time.Duration) (wire.RevisionReplay, error) {
 	out := wire.RevisionReplay{Flips: []wire.Flip{}, NotReplayed: []wire.NotReplayed{}}
 	records, err := s.Evaluator.Recent(ctx, projectID, "", limit)
 	if err != nil {
 		return out, err
 	}
 	out.Evaluations = len(records)
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
 	results := make([]effect, len(records))
 	var all errgroup.Group
 	all.SetLimit(runtime.GOMAXPROCS(0))

@@ -29,7 +29,9 @@ func (unasked) Decide(_ context.Context, _ *subject.Subject, rules []*rule.Rule)
 }
 
 // Triage implements [Judge].
-func (unasked) Triage(context.Context, *subject.Subject, []*rule.Rule) judge.Triaged { return judge.Triaged{} }
+func (unasked) Triage(context.Context, *subject.Subject, []*rule.Rule) judge.Triaged {
+	return judge.Triaged{}
+}
 
 // Try judges a subject by one rule, in the way of [Evaluator.Evaluate] but without reading or recording anything:
 // the rule need not be stored, and its status, period, severity and scope do not matter. The rule must be valid. With asks false it asks

@@ -20,6 +20,7 @@ var allowMakers = map[string]string{
 	"internal/rule/evaluation.go":         "the overall verdict, from those of the rules",
 	"internal/rule/validate.go":           "the verdicts of examples that rules carry",
 	"client/client.go":                    "the constant for users of the client",
+	"internal/console/newcase.go":         "the expected verdict of a test case",
 	"internal/sandbox/case.go":            "the expected verdict of a test case, and results that are stored",
 	"internal/sandbox/run.go":             "the expected verdict of a test case",
 	"internal/sandbox/propose.go":         "the expected verdicts of test cases",

@@ -315,6 +315,7 @@ func TestTriageKeepsTimeAndBudget(t *testing.T) {
 				ruledOut++
 			case wire.TriageOpen:
 				open++
+			case wire.TriageKept:
 			}
 		}
 		if ruledOut < 150 || open < 50 || !strings.Contains(res.Reason, "in time") {

@@ -228,8 +228,8 @@ func (f *functions) nameAt(t Token) string {
 
 // keywordFunction finds a declaration such as "func name(" or "pub fn name<T>(" in a statement.
 func (f *functions) keywordFunction(stmt []Token) (at int, ok bool) {
-	for i := len(stmt) - 1; i >= 0; i-- {
-		t := stmt[i]
+	for i, t := range slices.Backward(stmt) {
+
 		if t.Kind != Name || !slices.Contains(f.keyword, t.Text) || i > 0 && stmt[i-1].Kind == Mark && stmt[i-1].Text == "." {
 			continue
 		}

@@ -19,8 +19,8 @@ const (
 // Effects compares the verdicts of one rule on recorded evaluations; evaluate.Effects does.
 type Effects interface {
 	// Effect decides the latest limit evaluations of a project under two views that differ in one rule, and compares its verdicts. It asks
-	// no model. When ctx ends, the result is partial.
-	Effect(ctx context.Context, projectID, ruleID string, before, after *corpus.View, limit int) (wire.RevisionReplay, error)
+	// no model. When the time within has passed, the result is partial.
+	Effect(ctx context.Context, projectID, ruleID string, before, after *corpus.View, limit int, within time.Duration) (wire.RevisionReplay, error)
 }
 
 // Replays tries changes of rules on recorded evaluations.
@@ -56,7 +56,5 @@ func (s Replays) Try(ctx context.Context, projectID string, next rule.Rule, limi
 	if err != nil {
 		return wire.RevisionReplay{}, err
 	}
-	within, cancel := context.WithTimeout(ctx, ReplayTime)
-	defer cancel()
-	return s.Effects.Effect(within, projectID, next.ID, before, after, limit)
+	return s.Effects.Effect(ctx, projectID, next.ID, before, after, limit, ReplayTime)
 }

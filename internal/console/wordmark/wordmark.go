@@ -2,6 +2,7 @@
 package wordmark
 
 import (
+	"slices"
 	"unicode"
 	"unicode/utf8"
 )
@@ -89,10 +90,10 @@ func (p *pieces) add(op Op, word string) {
 func (p *pieces) align(a, b []string) {
 	width := len(b) + 1
 	common := make([]int32, (len(a)+1)*width) // of the words from i and from j on
-	for i := len(a) - 1; i >= 0; i-- {
-		for j := len(b) - 1; j >= 0; j-- {
+	for i, one := range slices.Backward(a) {
+		for j, other := range slices.Backward(b) {
 			switch {
-			case a[i] == b[j]:
+			case one == other:
 				common[i*width+j] = common[(i+1)*width+j+1] + 1
 			default:
 				common[i*width+j] = max(common[(i+1)*width+j], common[i*width+j+1])

@@ -88,8 +88,8 @@ func (x *Index) Find(ctx context.Context, projectID string, f wire.EvaluationQue
 		return x.walk(ctx, projectID, &f)
 	}
 	r := Result{Unsearched: unsearched}
-	for i := len(recent) - 1; i >= 0; i-- {
-		e := recent[i]
+	for _, e := range slices.Backward(recent) {
+
 		if e.Seq <= mark.Pruned { // read before retention has removed the record
 			e.Terms = slices.DeleteFunc(slices.Clone(e.Terms), store.Term.OfRecord)
 		}

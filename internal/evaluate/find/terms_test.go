@@ -2,6 +2,7 @@ package find
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -95,9 +96,7 @@ func TestTermsAreBounded(t *testing.T) {
 		return b.String()
 	}
 	more := map[string]any{"more": "x"}
-	for k, v := range many {
-		more[k] = v
-	}
+	maps.Copy(more, many)
 	for name, tt := range map[string]struct {
 		subject wire.RecordedSubject
 		cut     bool

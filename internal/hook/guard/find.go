@@ -62,10 +62,8 @@ func guardedName(glob string) string {
 			return glob
 		}
 	}
-	for _, name := range []string{"pre-commit", "commit-msg", "pre-push", "reference-transaction", "hooks"} {
-		if last == name {
-			return glob
-		}
+	if slices.Contains([]string{"pre-commit", "commit-msg", "pre-push", "reference-transaction", "hooks"}, last) {
+		return glob
 	}
 	return ""
 }

@@ -166,7 +166,7 @@ func skips(args []string, letters string) string {
 		case a == "--":
 			return ""
 		case strings.HasPrefix(a, "--"):
-			if strings.HasPrefix(a, "--no-v") && (strings.HasPrefix("--no-verify", a)) {
+			if strings.HasPrefix(a, "--no-v") && strings.HasPrefix("--no-verify", a) {
 				return a
 			}
 			if slices.Contains(valuedOptions, a) {
@@ -187,8 +187,6 @@ func skips(args []string, letters string) string {
 					break
 				}
 			}
-		case strings.Contains(a, "\uFFFD") || strings.HasPrefix(a, "$"):
-			// A word that is not known may be any option; where git takes names of files or branches, it is one of these.
 		}
 	}
 	return ""
