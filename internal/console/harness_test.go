@@ -38,6 +38,12 @@ type node struct {
 // newNode starts a server on a fresh database with the given settings, at least one rule, and no key.
 func newNode(t testing.TB, settings map[string]string) *node {
 	t.Helper()
+	return newNodeIn(t, none, settings)
+}
+
+// newNodeIn is newNode with environment variables.
+func newNodeIn(t testing.TB, env func(string) string, settings map[string]string) *node {
+	t.Helper()
 	all := map[string]string{"listen": "127.0.0.1:0"}
 	if settings["database_url"] == "" {
 		all["data"] = litetest.Dir(t)
@@ -47,7 +53,7 @@ func newNode(t testing.TB, settings map[string]string) *node {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := app.New(t.Context(), cfg, slog.New(slog.DiscardHandler), app.Options{Env: none, Rules: rules(), Version: "v-test"})
+	a, err := app.New(t.Context(), cfg, slog.New(slog.DiscardHandler), app.Options{Env: env, Rules: rules(), Version: "v-test"})
 	if err != nil {
 		t.Fatal(err)
 	}

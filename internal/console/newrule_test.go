@@ -1,8 +1,10 @@
 package console_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"strings"
 	"testing"
@@ -127,6 +129,24 @@ func TestNewRuleFromASentence(t *testing.T) {
 	a := n.visitor().post(newRuleAddress, "do", "draft", "wish", "I want a rule that payments above 10000 EUR never go out without a second approver", "scope", "finance")
 	wants(t, a, http.StatusOK, "No model is configured", "second approver", `value="HIGH" selected`, `value="finance"`)
 	wants(t, n.visitor().post(newRuleAddress, "do", "draft", "wish", "hm"), http.StatusUnprocessableEntity, `id="i-wish-wrong"`)
+}
+
+// TestNewRuleByAModel has a model write the draft and its examples.
+func TestNewRuleByAModel(t *testing.T) {
+	draft := `{"rule": {"statement": "Zebras must wear <b>hats</b>.", "modality": "MUST", "severity": "CRITICAL", "scope": ["zoo"], "tags": ["animals"], "rationale": "Sun.", "exceptions": ["At night."]},
+		"test_cases": [{"name": "good", "input_type": "facts", "sample_input": "a hat", "expected_verdict": "ALLOW"}, {"name": "bad", "input_type": "facts", "sample_input": "no hat", "expected_verdict": "DENY"}], "clarification": ""}`
+	vendor := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_ = json.NewEncoder(w).Encode(map[string]any{"choices": []any{map[string]any{"message": map[string]string{"role": "assistant", "content": draft}, "finish_reason": "stop"}}})
+	}))
+	defer vendor.Close()
+	n := newNodeIn(t, func(name string) string {
+		return map[string]string{"OPENAI_BASE_URL": vendor.URL, "OPENAI_API_KEY": "k"}[name]
+	}, map[string]string{"judge_model": "openai:tiny"})
+	a := n.visitor().post(newRuleAddress, "do", "draft", "wish", "Zebras need hats against the sun")
+	wants(t, a, http.StatusOK, "A model wrote this draft.", "Zebras must wear &lt;b&gt;hats&lt;/b&gt;.", `value="CRITICAL" selected`, `value="zoo"`, "no hat", "a hat", "At night.", `value="facts" selected`)
+	draft = "nonsense"
+	a = n.visitor().post(newRuleAddress, "do", "draft", "wish", "Lions need sunglasses against the sun", "owner", "keeper")
+	wants(t, a, http.StatusServiceUnavailable, `role="alert"`, "Lions need sunglasses", `value="keeper"`)
 }
 
 // TestNewRuleRoles offers the screen to reviewers only.

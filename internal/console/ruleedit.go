@@ -86,13 +86,22 @@ func versionNumber(s string) (int, error) {
 // postRuleEdit does what the pressed button of the form says. Without a button, a script asks for the findings alone.
 func postRuleEdit(p *page) error {
 	v := ruleEdit{form: editForm{p.r.PostForm}}
+	err := v.post(p)
+	if e, ok := errors.AsType[*rule.Error](err); ok && p.partial() {
+		v.refusal = e.Message // a page about the error would not fit into the one that asks
+		return p.fragment(editFindings(p, &v))
+	}
+	return err
+}
+
+func (v *ruleEdit) post(p *page) error {
 	for name, into := range map[string]*int{"base": &v.base, "version": &v.version, "restore": &v.restore} {
 		var err error
 		if *into, err = versionNumber(v.form.get(name)); err != nil {
 			return err
 		}
 	}
-	base, err := editBase(p, &v)
+	base, err := editBase(p, v)
 	if err != nil {
 		return err
 	}
@@ -237,9 +246,6 @@ func (v *ruleEdit) refused(err error) error {
 
 // after answers with the form and what was found out, or with an error.
 func (v *ruleEdit) after(p *page, err error) error {
-	if e, ok := errors.AsType[*rule.Error](err); ok && p.partial() {
-		v.refusal, err = e.Message, nil // a page about the error would not fit into this one
-	}
 	if err != nil {
 		return err
 	}

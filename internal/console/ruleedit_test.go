@@ -134,6 +134,25 @@ func TestErrorsAreShownAtTheirPlace(t *testing.T) {
 	shows(t, v.edits(editFIN, "do", "check", "applies_to.paths", "[a"), http.StatusUnprocessableEntity, `href="#e-applies_to.paths"`)
 }
 
+// TestFindingsAlone answers a script with the findings, also where something is wrong.
+func TestFindingsAlone(t *testing.T) {
+	t.Parallel()
+	v := newNode(t, nil).visitor()
+	form := editForm(t, v.get(editFIN).body)
+	ask := func() answer {
+		t.Helper()
+		return v.do(http.MethodPost, editFIN, form, http.Header{"Origin": {v.base}, "Sec-Fetch-Site": {"same-origin"}, "Hx-Request": {"true"}})
+	}
+	form.Set("check.cel", "facts.amount <")
+	shows(t, ask(), http.StatusOK, `id="findings"`, "Line 1, column")
+	form.Set("base", "99")
+	a := ask()
+	shows(t, a, http.StatusOK, `id="findings"`, "notice bad", "99")
+	if strings.Contains(a.body, "<html") {
+		t.Errorf("the answer to a script is a page: %s", a.body)
+	}
+}
+
 // TestTryingTheChangedRule tries what is typed, and replays it on recorded evaluations, before it is stored.
 func TestTryingTheChangedRule(t *testing.T) {
 	t.Parallel()
