@@ -144,18 +144,27 @@ func liveQueue(p *page) error {
 	if len(asked) > 0 {
 		address += "?" + asked.Encode()
 	}
-	p.follow(p.began, to, func(ctx context.Context) (templ.Component, error) {
+	w := watch{p, to, func(ctx context.Context) (templ.Component, error) {
 		list, err := client.Get(ctx, p.api.InProject(queuePlace(p)), o)
 		n := compareCounts(seen, list.Counts, kinds)
 		n.Address = address
 		return queueNews(n), err
-	})
+	}}
+	w.run(p.began)
 	return nil
 }
 
-// follow sends what look returns each time it differs from before, until the stream has lived its time, its reader is gone, look fails, or the
+// watch is a live stream of a page.
+type watch struct {
+	page *page
+	to   *events
+	look func(context.Context) (templ.Component, error)
+}
+
+// run sends what look returns each time it differs from before, until the stream has lived its time, its reader is gone, look fails, or the
 // session ends.
-func (p *page) follow(request context.Context, to *events, look func(context.Context) (templ.Component, error)) {
+func (w *watch) run(request context.Context) {
+	to := w.to
 	if !to.write(": begun\n\n") {
 		return
 	}
@@ -166,12 +175,12 @@ func (p *page) follow(request context.Context, to *events, look func(context.Con
 		select {
 		case <-request.Done():
 			return
-		case <-p.console.streams.ended:
+		case <-w.page.console.streams.ended:
 			return
 		case <-pause.C:
 		}
 		began := time.Now()
-		same, markup, err := p.glance(request, look)
+		same, markup, err := w.glance(request)
 		switch {
 		case err != nil:
 			return // the script tries again, at growing distances
@@ -191,13 +200,13 @@ func (p *page) follow(request context.Context, to *events, look func(context.Con
 }
 
 // glance looks once, if the session is still that of the person who opened the stream.
-func (p *page) glance(request context.Context, look func(context.Context) (templ.Component, error)) (same bool, markup string, err error) {
+func (w *watch) glance(request context.Context) (same bool, markup string, err error) {
 	request, cancel := context.WithTimeout(request, pageTime)
 	defer cancel()
-	if same, err = p.sameSession(request); err != nil || !same {
+	if same, err = w.sameSession(request); err != nil || !same {
 		return same, "", err
 	}
-	component, err := look(auth.WithActor(request, p.who))
+	component, err := w.look(auth.WithActor(request, w.page.who))
 	if err != nil {
 		return true, "", err
 	}
@@ -208,7 +217,8 @@ func (p *page) glance(request context.Context, look func(context.Context) (templ
 
 // sameSession reports whether the session is still that of the person who opened the stream. The request's context has no session, and so
 // it is read again.
-func (p *page) sameSession(ctx context.Context) (bool, error) {
+func (w *watch) sameSession(ctx context.Context) (bool, error) {
+	p := w.page
 	now := &page{console: p.console, r: p.r, ctx: ctx}
 	err := now.load()
 	return now.who == p.who && now.local == p.local, err
