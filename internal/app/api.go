@@ -67,14 +67,19 @@ func (a *App) serveAPI(p *parts, registry *prometheus.Registry, version string) 
 }
 
 // serveConsole returns the web console in front of the API, or the API alone if the console is switched off.
-func (a *App) serveConsole() (http.Handler, error) {
+// atEnd is called when the server begins to shut down.
+func (a *App) serveConsole() (handler http.Handler, atEnd func(), err error) {
 	if !a.cfg.Console {
-		return a.handler, nil
+		return a.handler, func() {}, nil
 	}
-	return console.New(console.Config{
+	c, err := console.New(console.Config{
 		API: a.handler, Keys: a.keys, Sessions: console.Sessions{SessionReader: a.store.Sessions, Updater: a.store}, Logger: a.log,
 		RequireKey: !loopbackOnly(a.cfg.Listen), SessionAge: a.cfg.ConsoleSessionAge, MaxBody: a.cfg.MaxBody, Version: a.version,
 	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return c, c.EndStreams, nil
 }
 
 // modelProtocol returns the handler of the Model Context Protocol. Its tools call the API of this node in process with the key

@@ -22,7 +22,7 @@ func (a *App) Start(ctx context.Context) error {
 		return err
 	}
 	a.listener = listener
-	handler, err := a.serveConsole()
+	handler, atEnd, err := a.serveConsole()
 	if err != nil {
 		return err
 	}
@@ -34,6 +34,7 @@ func (a *App) Start(ctx context.Context) error {
 		Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
 		WriteTimeout: 5 * time.Minute, MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
 	}
+	server.RegisterOnShutdown(atEnd)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

@@ -69,6 +69,7 @@ type Console struct {
 	mux      *http.ServeMux
 	sessions *scs.SessionManager
 	attempts *attempts
+	streams  *streams
 	api      *client.Client
 }
 
@@ -80,7 +81,7 @@ func New(cfg Config) (*Console, error) {
 	if cfg.MaxBody <= 0 {
 		cfg.MaxBody = 10 << 20
 	}
-	c := &Console{cfg: cfg, mux: http.NewServeMux(), attempts: newAttempts(cfg.Now)}
+	c := &Console{cfg: cfg, mux: http.NewServeMux(), attempts: newAttempts(cfg.Now), streams: newStreams()}
 	c.sessions = newSessions(cfg)
 	var err error
 	if c.api, err = client.New("http://localhost", "", &http.Client{Transport: client.InProcess(cfg.API)}); err != nil {
@@ -128,7 +129,7 @@ const policy = "default-src 'none'; script-src 'nonce-%s'; style-src 'self'; img
 func (c *Console) serve(w http.ResponseWriter, r *http.Request, screen route) {
 	ctx, cancel := context.WithTimeout(r.Context(), cmp.Or(screen.patience, pageTime))
 	defer cancel()
-	p := &page{console: c, w: w, r: r.WithContext(ctx), ctx: ctx, api: c.api, nonce: newNonce(), theme: themeOf(r)}
+	p := &page{console: c, w: w, r: r.WithContext(ctx), ctx: ctx, began: ctx, api: c.api, nonce: newNonce(), theme: themeOf(r)}
 	header := w.Header()
 	header.Set("Content-Security-Policy", fmt.Sprintf(policy, p.nonce))
 	header.Set("X-Content-Type-Options", "nosniff")

@@ -10,6 +10,7 @@
 //	routes.go    the table of routes; the only list of addresses
 //	page.go      page: one request of one person, with everything that a screen needs
 //	session.go   sessions in the database, the cookie, flash messages
+//	live.go      streams of news to open pages, their limits
 //	signin.go    signing in and out
 //	asset.go     embedded files, named by their content
 //	text.go      foreign text: bidi, invisible and control characters made visible, long lines folded

@@ -25,6 +25,8 @@ type page struct {
 	r       *http.Request
 	// ctx has the actor and the session; it ends when the request has taken too long.
 	ctx context.Context //nolint:containedctx // a page lives as long as its request
+	// began is the context that the request came with, which a live stream reads its session in again and again.
+	began context.Context //nolint:containedctx // as above
 	// api calls the API as the actor of ctx, in the project of the page.
 	api   *client.Client
 	nonce string

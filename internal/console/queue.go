@@ -61,14 +61,8 @@ func queuePlace(p *page) string {
 func queueList(p *page) error {
 	v := queue{reason: p.console.sessions.GetString(p.ctx, reasonValue)}
 	o := op.ListQueue.Where(wire.PageQuery{Page: pageOf(p.r), PageSize: listSize})
-	asked := p.r.URL.Query()
-	for _, name := range queueFilters {
-		given := slices.DeleteFunc(slices.Clone(asked[name]), func(s string) bool { return s == "" })
-		if len(given) > 0 {
-			o.Query[name] = given
-			v.filtered = v.filtered || name != "order"
-		}
-	}
+	takeQueueFilters(p.r.URL.Query(), o.Query)
+	v.filtered = slices.ContainsFunc(queueFilters, func(name string) bool { return name != "order" && o.Query.Has(name) })
 	var err error
 	v.Queue, err = client.Get(p.ctx, p.api.InProject(queuePlace(p)), o)
 	if v.problem, err = refusedFilter(err); err != nil {

@@ -35,6 +35,7 @@ func routes() []route {
 		{pattern: "GET /project", show: switchProject, role: auth.Viewer},
 
 		{pattern: "GET /queue", show: queueList, role: auth.Viewer},
+		{pattern: "GET /queue/live", show: liveQueue, role: auth.Viewer, open: true, patience: liveAge},
 		{pattern: "POST /queue", show: decideQueue, role: auth.Reviewer},
 		{pattern: "POST /queue/undo", show: undoQueue, role: auth.Reviewer},
 
