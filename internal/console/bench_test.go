@@ -35,9 +35,13 @@ func BenchmarkScreens(b *testing.B) {
 	for from := 0; from < size; from += batch {
 		file := &wire.RuleFile{}
 		for i := from; i < min(from+batch, size); i++ {
+			status := rule.Effective
+			if i%50 == 0 {
+				status = rule.Review
+			}
 			file.Rules = append(file.Rules, wire.RuleInput{
 				Slug: new(fmt.Sprintf("B-%d", i)), Statement: fmt.Sprintf("In unit %d, payments above %d must be approved by a second person.", i%100, i),
-				Status: rule.Effective, Severity: rule.High, Scope: []string{fmt.Sprintf("unit%d", i%100)}, Tags: []string{"payments"},
+				Status: status, Severity: rule.High, Scope: []string{fmt.Sprintf("unit%d", i%100)}, Tags: []string{"payments"},
 				AppliesTo: &rule.AppliesTo{Kinds: []string{"facts"}}, Check: &rule.Check{CEL: fmt.Sprintf("facts.amount <= %d || facts.approvals >= 2", i)},
 			})
 		}
@@ -67,6 +71,7 @@ func BenchmarkScreens(b *testing.B) {
 		{"one rule", "/p/default/rules/B-7"},
 		{"evaluations", "/p/default/evaluations"},
 		{"evaluations by fact", "/p/default/evaluations?fact=payment_id:PMT-2"},
+		{"queue", "/queue"}, {"queue by words", "/queue?q=unit+payments&severity_min=HIGH"},
 		{"evaluation of a payment", "/p/default/evaluations/" + payment},
 		{"evaluation of 1,000 lines", "/p/default/evaluations/" + large},
 	} {
