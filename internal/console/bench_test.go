@@ -71,7 +71,8 @@ func BenchmarkScreens(b *testing.B) {
 		{"one rule", "/p/default/rules/B-7"},
 		{"evaluations", "/p/default/evaluations"},
 		{"evaluations by fact", "/p/default/evaluations?fact=payment_id:PMT-2"},
-		{"queue", "/queue"}, {"queue by words", "/queue?q=unit+payments&severity_min=HIGH"},
+		{"queue", "/queue"},
+		{"queue by words", "/queue?q=unit+payments&severity_min=HIGH"},
 		{"evaluation of a payment", "/p/default/evaluations/" + payment},
 		{"evaluation of 1,000 lines", "/p/default/evaluations/" + large},
 	} {

@@ -80,7 +80,7 @@ func seenCounts(counts map[wire.QueueKind]int) string {
 // parseCounts reads what seenCounts has written; it leaves out what it does not understand.
 func parseCounts(text string) map[wire.QueueKind]int {
 	counts := map[wire.QueueKind]int{}
-	for _, part := range strings.Fields(text) {
+	for part := range strings.FieldsSeq(text) {
 		kind, number, _ := strings.Cut(part, ".")
 		if n, err := strconv.Atoi(number); err == nil && slices.Contains(wire.QueueKinds, wire.QueueKind(kind)) {
 			counts[wire.QueueKind(kind)] = n

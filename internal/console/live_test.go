@@ -42,7 +42,7 @@ func (v *visitor) stream(t *testing.T, address string) *stream {
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := v.client.Do(r)
+	res, err := v.client.Do(r) //nolint:bodyclose // the end of the stream closes it
 	if err != nil {
 		t.Fatal(err)
 	}
