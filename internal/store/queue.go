@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 	"strings"
@@ -25,12 +26,12 @@ type Waiting struct {
 	ProjectID  string
 	ID         string // of a revision as [RevisionID] writes it
 	Since      time.Time
-	By         string      // who has asked for the decision; empty if nobody has
-	Ref        string      // the scan of a candidate; the reason of a conflict; the mode of an evaluation
-	Confidence float64     // of a candidate or a conflict, 0 to 1
-	Rules      []rule.Rule // the rule itself; the rules of a conflict, the later one first; the rule of a waiver
-	Body       []byte      // of a candidate, as package discover stores it
-	Revision   *Revision   // the revision itself, with Stale
+	By         string       // who has asked for the decision; empty if nobody has
+	Ref        string       // the scan of a candidate; the reason of a conflict; the mode of an evaluation
+	Confidence float64      // of a candidate or a conflict, 0 to 1
+	Rules      []QueuedRule // the rule itself; the rules of a conflict, the later one first; the rule of a waiver
+	Body       []byte       // of a candidate, as package discover stores it
+	Revision   *Revision    // the revision itself, with Stale
 }
 
 // RevisionID names a revision among all things of a project that wait: the rule, a slash, the number.
@@ -43,6 +44,21 @@ func ParseRevisionID(id string) (ruleID string, number int, ok bool) {
 	ruleID = strings.ToLower(ruleID)
 	return ruleID, number, err == nil && number > 0 && rule.IsID(ruleID) && strconv.Itoa(number) == digits
 }
+
+// QueuedRule has the fields of a stored rule that a list of what waits shows or sorts by: to read whole rules would take most of its time.
+type QueuedRule struct {
+	ID         string        `json:"id"`
+	Slug       string        `json:"slug"`
+	Statement  string        `json:"statement"`
+	Severity   rule.Severity `json:"severity"`
+	Version    int           `json:"version"`
+	ChangeNote string        `json:"change_note"`
+	UpdatedAt  time.Time     `json:"updated_at"`
+	UpdatedBy  string        `json:"updated_by"`
+}
+
+// Label is the slug of the rule, or else its id.
+func (r *QueuedRule) Label() string { return cmp.Or(r.Slug, r.ID) }
 
 // QueueMark is a note of people on something that waits.
 type QueueMark struct {

@@ -4,7 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"time"
+
+	jsonv2 "github.com/go-json-experiment/json"
 
 	"tenet/internal/rule"
 	"tenet/internal/store"
@@ -31,9 +34,9 @@ func (t queueTable) waiting(ctx context.Context, doing, query string, args []any
 			if len(body) == 0 {
 				continue
 			}
-			r, err := decodeRule(body)
-			if err != nil {
-				return err
+			var r store.QueuedRule
+			if err := jsonv2.Unmarshal(body, &r); err != nil {
+				return fmt.Errorf("sqlstore: a stored rule cannot be read: %w", err)
 			}
 			w.Rules = append(w.Rules, r)
 		}
