@@ -14,7 +14,7 @@ import (
 const markerName = "tenet.has-rules"
 
 // markerText is for people who find the file.
-const markerText = "The database tenet.db beside this file has held rules. Without it, Tenet would start anew with the starter packs.\n"
+const markerText = "The database tenet.db beside this file has held rules. Without it, Tenet would start again with the starter packs.\n"
 
 // guardEmptied refuses to start with an embedded database that was removed or emptied: a fresh one, with the starter packs, would
 // evaluate as if the rules that were in it had never been.
@@ -31,7 +31,7 @@ func guardEmptied(ctx context.Context, cfg config.Config, projects store.Project
 		return err
 	}
 	return rule.Errorf(rule.CodeUnavailable,
-		"the database of rules in %s was removed or emptied: restore it from a backup, or remove the file %s to begin anew with the starter packs", filepath.Dir(path), path)
+		"the database of rules in %s was removed or emptied: restore it from a backup, or remove the file %s to begin again with the starter packs", filepath.Dir(path), path)
 }
 
 // markFilled notes that the database holds rules.

@@ -41,6 +41,6 @@ func TestARemovedDatabaseIsNotSeededAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := start(); err != nil {
-		t.Errorf("beginning anew: %v", err)
+		t.Errorf("beginning again: %v", err)
 	}
 }

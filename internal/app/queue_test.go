@@ -169,7 +169,7 @@ func testQueue(t *testing.T, setting, database string) {
 
 	// Filters.
 	for query, want := range map[string]int{
-		"&kind=candidate&kind=conflict": 3, "&severity_min=HIGH": 2, "&by=nobody": 0, "&q=push+MAIN": 1, "&assignee=none": 6, "&assignee=me": 0, "&page_size=2&page=3": 6,
+		"&kind=candidate&kind=conflict": 3, "&severity_min=HIGH": 2, "&by=nobody": 0, "&q=push+MAIN": 1, "&q=SUPPLIER+acme/pay": 1, "&assignee=none": 6, "&assignee=me": 0, "&page_size=2&page=3": 6,
 	} {
 		if got := list(bo, query); got.Total != want {
 			t.Errorf("%s: %d items, want %d", query, got.Total, want)

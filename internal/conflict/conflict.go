@@ -170,7 +170,7 @@ func (b *Conflicts) Reopen(ctx context.Context, projectID, id string) (wire.Conf
 		}
 		for id, hash := range map[string]string{c.RuleID: c.RuleHash, c.OtherID: c.OtherHash} {
 			if r, ok := rules[id]; !ok || !current(&r) || r.ContentHash() != hash {
-				return rule.Errorf(rule.CodeConflict, "a rule of the conflict has changed since it was rejected; the server compares them anew")
+				return rule.Errorf(rule.CodeConflict, "a rule of the conflict has changed since it was rejected; the server compares them again")
 			}
 		}
 		c.State, c.DecidedAt, c.DecidedBy, c.Note = store.ConflictSuggested, nil, "", ""

@@ -99,8 +99,16 @@ func (q *Queue) List(ctx context.Context, projectID string, f Filter) (wire.Queu
 		if m.SnoozedUntil != nil && m.SnoozedUntil.After(now) {
 			item.SnoozedUntil = m.SnoozedUntil
 		}
-		if !f.matches(&item, who.Name, words) {
+		if !f.matches(&item, who.Name) {
 			continue
+		}
+		if len(words) > 0 {
+			if err := q.describe(ctx, &item); err != nil {
+				return out, err
+			}
+			if !mentions(&item, words) {
+				continue
+			}
 		}
 		out.Counts[item.Kind]++
 		if len(f.Kinds) == 0 || slices.Contains(f.Kinds, item.Kind) {
@@ -119,7 +127,8 @@ func (q *Queue) List(ctx context.Context, projectID string, f Filter) (wire.Queu
 	return out, nil
 }
 
-func (f *Filter) matches(item *wire.QueueItem, caller string, words []string) bool {
+// matches reports whether the filter selects an item, its words left out.
+func (f *Filter) matches(item *wire.QueueItem, caller string) bool {
 	assignee := f.Assignee
 	if assignee == "me" {
 		assignee = caller
@@ -132,9 +141,11 @@ func (f *Filter) matches(item *wire.QueueItem, caller string, words []string) bo
 		assignee != "" && assignee != "none" && item.Assignee != assignee:
 		return false
 	}
-	if len(words) == 0 {
-		return true
-	}
+	return true
+}
+
+// mentions reports whether the title and the detail of an item have all words, which are in lower case.
+func mentions(item *wire.QueueItem, words []string) bool {
 	content := strings.ToLower(item.Title + " " + item.Detail)
 	return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(content, w) })
 }
@@ -260,7 +271,7 @@ func fillWaiver(item *wire.QueueItem, w *store.Waiting) {
 	item.Title, item.Detail, item.Severity, item.RuleID = "Waive "+r.Label()+": "+r.Statement, w.Ref, r.Severity, r.ID
 }
 
-// fillEvaluation leaves the title to [Queue.complete], which reads the record.
+// fillEvaluation leaves the title to [Queue.describe], which reads the record.
 func fillEvaluation(item *wire.QueueItem, w *store.Waiting) { item.Detail = w.Ref }
 
 func snapshotItem(ctx context.Context, s *Snapshot) wire.QueueItem {
@@ -272,14 +283,19 @@ func snapshotItem(ctx context.Context, s *Snapshot) wire.QueueItem {
 	return item
 }
 
+// describe reads from its record what an evaluation was about, unless that was read already. Other items are described as they are listed.
+func (q *Queue) describe(ctx context.Context, item *wire.QueueItem) (err error) {
+	if item.Kind != wire.QueueEvaluation || item.Title != "" {
+		return nil
+	}
+	item.Title, item.Detail, err = q.cfg.Describe(ctx, item.ProjectID, item.ID)
+	return err
+}
+
 // complete adds what is worked out only for the items of a page.
 func (q *Queue) complete(ctx context.Context, item *wire.QueueItem) error {
-	if item.Kind == wire.QueueEvaluation {
-		title, detail, err := q.cfg.Describe(ctx, item.ProjectID, item.ID)
-		if err != nil {
-			return err
-		}
-		item.Title, item.Detail = title, detail
+	if err := q.describe(ctx, item); err != nil {
+		return err
 	}
 	item.Title, item.Detail = text.FitRunes(item.Title, maxTitle, "…"), text.FitRunes(item.Detail, maxDetail, "…")
 	who := auth.ActorFrom(ctx)
