@@ -30,6 +30,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Open) {
 		"finding audit entries":              testFindAudit,
 		"keys":                               testKeys,
 		"sessions":                           testSessions,
+		"sign-outs":                          testSignouts,
 		"snapshots":                          testSnapshots,
 		"deployments":                        testDeployments,
 		"gates and approvals":                testGates,
