@@ -22,6 +22,7 @@ import (
 	"tenet/internal/llm"
 	"tenet/internal/llm/provider"
 	"tenet/internal/rule"
+	"tenet/internal/sso"
 	"tenet/internal/store"
 	"tenet/internal/wire"
 )
@@ -34,6 +35,7 @@ type App struct {
 	store     store.Store
 	live      *corpus.Live
 	keys      *auth.Keys
+	callers   sso.Callers // keys, and the people of identity providers
 	watch     *provider.Watch
 	parts     *parts
 	followers []func(context.Context) // run while the node serves
@@ -102,6 +104,9 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, o Options) (_
 		Logger: log, Poll: cfg.PollInterval, MaxBytes: cfg.ViewMemory, EmbeddingModel: a.models.embedding(),
 	})
 	a.keys = auth.NewKeys(a.store, a.store.Keys, time.Now)
+	if a.callers, err = a.openCallers(o.Env); err != nil {
+		return nil, err
+	}
 	registry := prometheus.NewRegistry()
 	p, err := a.assemble(registry, o.Now)
 	if err != nil {
@@ -202,7 +207,7 @@ func (a *App) Rules(ctx context.Context) (rules int, keys bool, err error) {
 	if err != nil {
 		return 0, false, err
 	}
-	keys, err = a.keys.Required(ctx)
+	keys, err = a.callers.Required(ctx)
 	return view.Len(), keys, err
 }
 

@@ -126,7 +126,7 @@ func (a Actor) roleIn(projectID string) (role Role, access bool) {
 	return a.Role, a.ProjectID == store.AllProjects || a.ProjectID == projectID
 }
 
-// credential is what gives the actor its roles, for errors.
+// credential names the source of the actor's roles, for errors.
 func (a Actor) credential() string {
 	if a.Grants != nil {
 		return "your sign-in"

@@ -37,6 +37,7 @@ type page struct {
 	project  rule.Project
 	projects []rule.Project // those that who may see, at most maxProjects
 	notice   flash
+	entering bool // the screen is for people who are signed in
 	loaded   bool // the session
 	sent     bool // the answer
 }
@@ -55,7 +56,8 @@ func (p *page) open(screen route) error {
 			return rule.Errorf(rule.CodeInvalid, "the form cannot be read: %w", err)
 		}
 	}
-	if err := p.load(); err != nil {
+	p.entering = !screen.open
+	if err := p.load(); err != nil || p.sent {
 		return err
 	}
 	switch {

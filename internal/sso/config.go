@@ -29,7 +29,7 @@ const (
 type Provider struct {
 	// Name identifies the provider in addresses and in the names of actors: the actor of ann@example.com is NAME:ann@example.com.
 	Name string `yaml:"name"`
-	// Title is what the sign-in page calls it; empty means Name.
+	// Title is its name on the sign-in page; empty means Name.
 	Title string `yaml:"title"`
 	// Issuer is the address whose discovery document describes it.
 	Issuer   string `yaml:"issuer"`

@@ -46,7 +46,7 @@ type provider struct {
 	found *discovered // nil until it has answered
 }
 
-// discovered is what a provider publishes of itself.
+// discovered holds the description that a provider publishes of itself.
 type discovered struct {
 	*oidc.Provider
 

@@ -28,8 +28,8 @@ const checkFor = 2 * time.Second
 // maxChecked bounds that knowledge; when it is full it is cleared.
 const maxChecked = 10_000
 
-// Sessions stores the sign-outs of providers.
-type Sessions interface {
+// Store holds the sign-outs of providers.
+type Store struct {
 	store.SessionReader
 	store.Updater
 }
@@ -37,7 +37,7 @@ type Sessions interface {
 // Config sets up [New]. All fields but Client and Now are required.
 type Config struct {
 	Providers []Provider
-	Sessions  Sessions
+	Store     Store
 	// Lifetime is the longest time that a session of the console lasts. Sign-outs are stored for at least that long.
 	Lifetime time.Duration
 	Logger   *slog.Logger
@@ -160,7 +160,7 @@ func (p *People) signedOut(ctx context.Context, person *Person) (bool, error) {
 	if now.Before(until) {
 		return false, nil
 	}
-	out, err := p.cfg.Sessions.SignedOut(ctx, person.Issuer, person.Subject, person.SID, person.Since)
+	out, err := p.cfg.Store.SignedOut(ctx, person.Issuer, person.Subject, person.SID, person.Since)
 	if out || err != nil {
 		return out, err
 	}
@@ -192,7 +192,7 @@ func (p *People) SignOut(ctx context.Context, token string) error {
 			return err
 		}
 		out.Until = rule.Instant(p.cfg.Now()).Add(p.cfg.Lifetime + maxTokenAge)
-		err = p.cfg.Sessions.Update(ctx, func(tx store.Tx) error { return tx.Sessions.SignOut(ctx, out) })
+		err = p.cfg.Store.Update(ctx, func(tx store.Tx) error { return tx.Sessions.SignOut(ctx, out) })
 		p.mu.Lock()
 		clear(p.checked)
 		p.mu.Unlock()

@@ -20,15 +20,9 @@ import (
 	"tenet/internal/rule"
 	"tenet/internal/sso"
 	"tenet/internal/sso/ssotest"
-	"tenet/internal/store"
 	"tenet/internal/store/litetest"
 	"tenet/internal/store/sqlstore"
 )
-
-type sessions struct {
-	store.SessionReader
-	store.Updater
-}
 
 // ann is a reviewer of payments by her groups.
 var ann = map[string]any{"email": "ann@example.com", "email_verified": true, "groups": []string{"staff", "pay-review"}}
@@ -58,7 +52,7 @@ providers:
 		t.Fatal(err)
 	}
 	return sso.New(sso.Config{
-		Providers: providers, Sessions: sessions{s.Sessions, s}, Lifetime: 12 * time.Hour, Logger: slog.New(slog.DiscardHandler),
+		Providers: providers, Store: sso.Store{SessionReader: s.Sessions, Updater: s}, Lifetime: 12 * time.Hour, Logger: slog.New(slog.DiscardHandler),
 		Now: func() time.Time { return now },
 	}), &now
 }
@@ -154,7 +148,7 @@ func TestKeysOfProvidersRotate(t *testing.T) {
 	if _, err := p.Authenticate(t.Context(), old); rule.CodeOf(err) != rule.CodeUnauthenticated {
 		t.Errorf("a token with the old key: %v, want unauthenticated", err)
 	}
-	before := idp.Keys
+	before := idp.Fetches()
 	stranger, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
 		t.Fatal(err)
@@ -165,7 +159,7 @@ func TestKeysOfProvidersRotate(t *testing.T) {
 			t.Fatalf("a token with an unknown key: %v", err)
 		}
 	}
-	if asked := idp.Keys - before; asked > 1 {
+	if asked := idp.Fetches() - before; asked > 1 {
 		t.Errorf("50 tokens with unknown keys made the server fetch the keys %d times", asked)
 	}
 }

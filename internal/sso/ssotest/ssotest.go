@@ -27,7 +27,14 @@ type Provider struct {
 	id     string // of the key
 	codes  map[string]url.Values
 	claims map[string]any // of the person who signs in
-	Keys   int            // requests for the keys
+	asked  int            // for the keys
+}
+
+// Fetches is how often the keys have been fetched.
+func (p *Provider) Fetches() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.asked
 }
 
 // New starts a provider that ends with the test. The claims are those of the person who signs in.
@@ -111,7 +118,7 @@ func (p *Provider) describe(w http.ResponseWriter, _ *http.Request) {
 func (p *Provider) publish(w http.ResponseWriter, _ *http.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.Keys++
+	p.asked++
 	answer(w, jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: p.key.Public(), KeyID: p.id, Algorithm: "RS256", Use: "sig"}}})
 }
 
