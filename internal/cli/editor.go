@@ -33,8 +33,8 @@ var errUnedited = errors.New("nothing was changed")
 
 // edit opens the editor on a text until accept takes what comes back. It returns errUnedited if the person leaves the first text as it is. If
 // the person gives up on a text with a problem, the error is the problem, and names the file that has the text.
-func (s *session) edit(ctx context.Context, d draft) error {
-	command, err := s.editor()
+func (d *draft) edit(ctx context.Context, s *session) error {
+	command, err := editorOf(s)
 	if err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func (s *session) edit(ctx context.Context, d draft) error {
 		if err := os.WriteFile(path, text, 0o600); err != nil {
 			return err
 		}
-		if err := s.runEditor(ctx, command, path); err != nil {
+		if err := runEditor(ctx, s, command, path); err != nil {
 			return fmt.Errorf("%w; what you have typed is in %s", err, path)
 		}
 		edited, err := readEdited(path)
@@ -59,29 +59,29 @@ func (s *session) edit(ctx context.Context, d draft) error {
 			return fmt.Errorf("%w; what you have typed is in %s", err, path)
 		}
 		if given := withoutProblem(edited); bytes.Equal(given, withoutProblem(text)) || blank(given) {
-			return s.unedited(path, problem)
+			return unedited(s, path, problem)
 		}
 		problem = d.accept(edited)
 		switch {
 		case problem == nil:
 			return os.Remove(path)
 		case errors.Is(problem, errUntouched) || !mendable(problem):
-			return s.givenUp(path, problem)
+			return givenUp(s, path, problem)
 		}
 		text = withProblem(edited, problem)
 	}
 }
 
 // unedited ends an edit that leads to nothing.
-func (s *session) unedited(path string, problem error) error {
+func unedited(s *session, path string, problem error) error {
 	if problem == nil {
 		return errors.Join(errUnedited, os.Remove(path))
 	}
-	return s.givenUp(path, problem)
+	return givenUp(s, path, problem)
 }
 
 // givenUp says where the text is that could not be stored.
-func (s *session) givenUp(path string, problem error) error {
+func givenUp(s *session, path string, problem error) error {
 	s.note("what you have typed is in %s", path)
 	return problem
 }
@@ -92,8 +92,8 @@ func mendable(err error) bool {
 	return !ok || e.Code == rule.CodeInvalid || e.Code == rule.CodeConflict || e.Code == rule.CodeTooLarge
 }
 
-// editor is the command of the person's editor.
-func (s *session) editor() (string, error) {
+// editorOf returns the command of the person's editor.
+func editorOf(s *session) (string, error) {
 	command := cmp.Or(strings.TrimSpace(s.env("VISUAL")), strings.TrimSpace(s.env("EDITOR")))
 	switch {
 	case command != "":
@@ -105,7 +105,7 @@ func (s *session) editor() (string, error) {
 }
 
 // runEditor runs the editor on a file. Like git, it lets a shell read the command, which may have arguments.
-func (s *session) runEditor(ctx context.Context, command, path string) error {
+func runEditor(ctx context.Context, s *session, command, path string) error {
 	run := exec.CommandContext(ctx, "sh", "-c", command+` "$@"`, command, path)
 	run.Stdin, run.Stdout, run.Stderr = s.stdin, s.err, s.err
 	if isTerminal(s.out) {

@@ -173,7 +173,7 @@ func (k *rulesEditCommand) inEditor(ctx context.Context, s *session, c *client.C
 	head := fmt.Sprintf("# Change %s, save, and close the editor. To give up, close it without a change.\n"+
 		"# A line that is deleted clears its field. The status is changed by tenet rules submit, approve, publish and retire.\n", about)
 	agreed := k.Yes
-	err = s.edit(ctx, draft{name: "tenet-rules-*.yaml", text: append([]byte(head), body...), accept: func(edited []byte) error {
+	d := draft{name: "tenet-rules-*.yaml", text: append([]byte(head), body...), accept: func(edited []byte) error {
 		changes, err := changesOf(before, edited)
 		if err != nil {
 			return err
@@ -217,7 +217,8 @@ func (k *rulesEditCommand) inEditor(ctx context.Context, s *session, c *client.C
 			}
 		}
 		return nil
-	}})
+	}}
+	err = d.edit(ctx, s)
 	if errors.Is(err, errUnedited) {
 		s.note("nothing was changed")
 		return nil

@@ -82,7 +82,7 @@ func (k *rulesNewCommand) Run(ctx context.Context, s *session) error {
 }
 
 func (k *rulesNewCommand) inEditor(ctx context.Context, s *session, c *client.Client) error {
-	err := s.edit(ctx, draft{name: "tenet-rule-*.yaml", text: []byte(newRuleText), accept: func(edited []byte) error {
+	d := draft{name: "tenet-rule-*.yaml", text: []byte(newRuleText), accept: func(edited []byte) error {
 		f, err := catalog.ParseYAML(edited)
 		if err != nil {
 			return err
@@ -91,7 +91,8 @@ func (k *rulesNewCommand) inEditor(ctx context.Context, s *session, c *client.Cl
 			return errors.New("the text has no rule")
 		}
 		return k.make(ctx, s, c, f)
-	}})
+	}}
+	err := d.edit(ctx, s)
 	if errors.Is(err, errUnedited) {
 		s.note("no rule was made")
 		return nil
