@@ -53,7 +53,7 @@ func (s *session) connect(ctx context.Context, n need, settings string) (*client
 	key := cmp.Or(g.Key, s.env("TENET_KEY"), s.env("TENET_API_KEY"))
 	if key == "" {
 		var err error
-		if key, err = s.signedIn(ctx, server); err != nil {
+		if key, err = signedIn(ctx, s, server); err != nil {
 			return nil, nil, err
 		}
 	}

@@ -39,7 +39,7 @@ the provider allows. A key (--key, $TENET_KEY) comes before it. tenet logout for
 
 // Run signs in and stores the tokens.
 func (k *loginCommand) Run(ctx context.Context, s *session) error {
-	server, err := s.signInServer()
+	server, err := signInServer(s)
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (k *loginCommand) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return fmt.Errorf("you are signed in at %s, but the server does not let you in: %w", provider.Title, err)
 	}
-	file, err := s.signIns().Save(server, tokens)
+	file, err := signIns(s).Save(server, tokens)
 	if err != nil {
 		return fmt.Errorf("the sign-in cannot be stored: %w", err)
 	}
@@ -91,7 +91,7 @@ func (k *loginCommand) signIn(ctx context.Context, s *session, provider *wire.Si
 		}
 		fmt.Fprintf(s.err, "\n    %s\n\n", address)
 	}
-	if k.Device || !k.NoBrowser && !s.hasDisplay() {
+	if k.Device || !k.NoBrowser && !hasDisplay(s) {
 		return login.Device(ctx, provider, prompt)
 	}
 	var open func(string) error
@@ -102,7 +102,7 @@ func (k *loginCommand) signIn(ctx context.Context, s *session, provider *wire.Si
 }
 
 // signInServer is the server that login and logout concern.
-func (s *session) signInServer() (string, error) {
+func signInServer(s *session) (string, error) {
 	server := s.globals.Server
 	if server == "" {
 		server = s.env("TENET_SERVER")
@@ -133,7 +133,7 @@ func chooseProvider(list []wire.SignInProvider, name string) (*wire.SignInProvid
 }
 
 // hasDisplay reports whether a browser can be opened here.
-func (s *session) hasDisplay() bool {
+func hasDisplay(s *session) bool {
 	return runtime.GOOS != "linux" || s.env("DISPLAY") != "" || s.env("WAYLAND_DISPLAY") != ""
 }
 
@@ -153,14 +153,14 @@ func openBrowser(ctx context.Context, address string) error {
 }
 
 // signIns holds the tokens of this person.
-func (s *session) signIns() login.Store {
+func signIns(s *session) login.Store {
 	return login.Store{Dir: filepath.Join(settingsFolder(s.env), "tenet"), NoKeyring: s.env("TENET_NO_KEYRING") != ""}
 }
 
 // signedIn returns the token with which the person has signed in to a server, renewed if need be; empty without a sign-in.
-func (s *session) signedIn(ctx context.Context, server string) (string, error) {
+func signedIn(ctx context.Context, s *session, server string) (string, error) {
 	server = strings.TrimRight(server, "/")
-	stored, err := s.signIns().Load(server)
+	stored, err := signIns(s).Load(server)
 	if err != nil || stored == nil {
 		return "", err
 	}
@@ -169,7 +169,7 @@ func (s *session) signedIn(ctx context.Context, server string) (string, error) {
 		return "", err
 	}
 	if tokens != stored {
-		if _, err := s.signIns().Save(server, tokens); err != nil {
+		if _, err := signIns(s).Save(server, tokens); err != nil {
 			return "", err
 		}
 	}
@@ -184,11 +184,11 @@ func (logoutCommand) Help() string {
 
 // Run forgets the tokens of a server.
 func (logoutCommand) Run(s *session) error {
-	server, err := s.signInServer()
+	server, err := signInServer(s)
 	if err != nil {
 		return err
 	}
-	if err := s.signIns().Delete(server); err != nil {
+	if err := signIns(s).Delete(server); err != nil {
 		return err
 	}
 	s.note("signed out of %s on this machine", server)

@@ -21,8 +21,8 @@ import (
 	"tenet/internal/store/litetest"
 )
 
-// signInServer starts a server at which the people of dex sign in, and returns its address and dex.
-func signInServer(t *testing.T, tokenSeconds int) (string, *dextest.Provider) {
+// dexServer starts a server at which the people of dex sign in, and returns its address and dex.
+func dexServer(t *testing.T, tokenSeconds int) (string, *dextest.Provider) {
 	t.Helper()
 	reserved, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -106,7 +106,7 @@ func signInAs(t *testing.T, home, server string, flags []string, act func(addres
 
 func TestLogin(t *testing.T) {
 	t.Parallel()
-	server, _ := signInServer(t, 3600)
+	server, _ := dexServer(t, 3600)
 	home := t.TempDir()
 	do := func(args ...string) (int, string, string) {
 		t.Helper()
@@ -167,7 +167,7 @@ func TestLogin(t *testing.T) {
 
 func TestLoginIsRenewed(t *testing.T) {
 	t.Parallel()
-	server, _ := signInServer(t, 20) // shorter than the time before its end at which a token is renewed
+	server, _ := dexServer(t, 20) // shorter than the time before its end at which a token is renewed
 	home := t.TempDir()
 	if code, _, errs := signInAs(t, home, server, []string{"--no-browser"}, func(address, _ string) {
 		dextest.NewBrowser(t).SignIn(address, "ann", dextest.Password)
@@ -195,7 +195,7 @@ func TestLoginIsRenewed(t *testing.T) {
 
 func TestConsoleWithDex(t *testing.T) {
 	t.Parallel()
-	server, _ := signInServer(t, 3600)
+	server, _ := dexServer(t, 3600)
 	b := dextest.NewBrowser(t)
 	if p := b.SignIn(server+"/signin/corp?next=%2Fp%2Fdefault%2Frules", "ann", "wrong"); strings.Contains(p.URL.String(), "/p/default/rules") {
 		t.Errorf("a wrong password leads to %s", p.URL)

@@ -59,7 +59,7 @@ var table = map[string]row{
 	"judge":               {layer: block, imports: []string{"diff", "llm", "norm", "redact", "rule", "store", "subject"}, tests: []string{"catalog"}},
 	"lex":                 {layer: block},
 	"sso":                 {layer: block, imports: []string{"auth", "rule", "store", "text"}}, // who people are, by identity providers
-	"sso/login":           {layer: block, imports: []string{"rule", "wire"}},                  // signing in from the command line
+	"sso/login":           {layer: block, imports: []string{"wire"}},                  // signing in from the command line
 	"lint":                {layer: block, imports: []string{"norm", "rule"}},
 	"llm":                 {layer: block},
 	"llm/provider":        {layer: block, imports: []string{"llm", "rule"}},

@@ -80,7 +80,7 @@ func run(in io.Reader, out io.Writer) error {
 	go func() { failed <- web.Serve(listener) }()
 	fmt.Fprintln(out, issuer)
 	go func() {
-		_, _ = io.Copy(io.Discard, lines) // until whoever started it has gone
+		_, _ = io.Copy(io.Discard, lines) // until its parent has gone
 		failed <- http.ErrServerClosed
 	}()
 	if err := <-failed; !errors.Is(err, http.ErrServerClosed) {

@@ -99,7 +99,7 @@ func Browser(ctx context.Context, p *wire.SignInProvider, open func(address stri
 	}
 }
 
-// answer is what a provider sends the browser back with.
+// answer holds the parameters with which a provider sends the browser back.
 type answer struct{ code, problem string }
 
 // callback takes the first answer that belongs to this sign-in. Others, which any page can send, change nothing.

@@ -16,7 +16,7 @@ import (
 	"tenet/internal/wire"
 )
 
-// Tokens are what a sign-in gives.
+// Tokens hold the result of a sign-in.
 type Tokens struct {
 	Provider wire.SignInProvider `json:"provider"`
 	ID       string              `json:"id_token"`                // sent to the server
