@@ -86,7 +86,7 @@ type candidatesShowCommand struct {
 
 func (k *candidatesShowCommand) Run(ctx context.Context, s *session, c *client.Client) error {
 	candidate, err := client.Get(ctx, c, op.GetCandidate.At(k.Candidate))
-	return show(s, k.output, &candidate, err, printCandidate)
+	return show(s, k.output, &candidate, err, func(s *session, c *wire.CandidateDetail) error { return printCandidate(s, &c.Candidate) })
 }
 
 // chosen names candidates: by their ids, or by the scan they are of.

@@ -35,6 +35,10 @@ const (
 type storedRequest struct {
 	Sources []wire.SourceKind `json:"sources"`
 	Files   int               `json:"files"`
+	Archive string            `json:"archive,omitempty"` // name of the archive that held them
+	// Left lists the first entries of the archive that were left out, LeftTotal counts all.
+	Left      []source.Problem `json:"left,omitempty"`
+	LeftTotal int              `json:"left_total,omitempty"`
 }
 
 func checkRequest(r *wire.ScanRequest) error {
@@ -99,7 +103,7 @@ func (d *Discovery) Start(ctx context.Context, projectID string, r wire.ScanRequ
 	if err != nil {
 		return wire.Scan{}, err
 	}
-	return d.start(ctx, store.Scan{ProjectID: projectID, Repository: strings.TrimSpace(r.Repository)}, storedRequest{r.Sources, len(r.Files)}, parts)
+	return d.start(ctx, store.Scan{ProjectID: projectID, Repository: strings.TrimSpace(r.Repository)}, storedRequest{Sources: r.Sources, Files: len(r.Files)}, parts)
 }
 
 // StartDocument asks for a scan of an uploaded document; not_found without it.
@@ -111,7 +115,7 @@ func (d *Discovery) StartDocument(ctx context.Context, projectID, id string) (wi
 	if document.SizeBytes > MaxDocument {
 		return wire.Scan{}, rule.Errorf(rule.CodeTooLarge, "the document has %d bytes; rules are found in those of at most %d: split it", document.SizeBytes, MaxDocument)
 	}
-	return d.start(ctx, store.Scan{ProjectID: projectID, DocumentID: document.ID}, storedRequest{[]wire.SourceKind{wire.PolicyDocument}, 1}, nil)
+	return d.start(ctx, store.Scan{ProjectID: projectID, DocumentID: document.ID}, storedRequest{Sources: []wire.SourceKind{wire.PolicyDocument}, Files: 1}, nil)
 }
 
 func (d *Discovery) start(ctx context.Context, s store.Scan, about storedRequest, parts [][]byte) (wire.Scan, error) {
@@ -131,7 +135,7 @@ func (d *Discovery) start(ctx context.Context, s store.Scan, about storedRequest
 			return err
 		}
 		return d.note(ctx, tx, s.ProjectID, map[string]any{
-			"action": "scan started", "scan_id": s.ID, "sources": about.Sources, "files": about.Files, "repository": s.Repository, "document_id": s.DocumentID,
+			"action": "scan started", "scan_id": s.ID, "sources": about.Sources, "files": about.Files, "archive": about.Archive, "repository": s.Repository, "document_id": s.DocumentID,
 		})
 	})
 	if err != nil {
@@ -153,7 +157,9 @@ const partSize = 1 << 20
 // packedFile is a file as it is stored until its scan has ended.
 type packedFile struct {
 	Path string `json:"p"`
-	Text string `json:"t"`
+	Text string `json:"t,omitempty"`
+	// Bytes are those of a file that is not UTF-8.
+	Bytes []byte `json:"b,omitempty"`
 }
 
 // pack compresses files, in the order of their paths.
@@ -174,7 +180,11 @@ func pack(files map[string]string) ([][]byte, error) {
 		return nil
 	}
 	for _, path := range slices.Sorted(maps.Keys(files)) {
-		group = append(group, packedFile{path, files[path]})
+		one := packedFile{Path: path, Text: files[path]}
+		if !utf8.ValidString(one.Text) {
+			one.Text, one.Bytes = "", []byte(files[path])
+		}
+		group = append(group, one)
 		if size += len(path) + len(files[path]); size >= partSize {
 			if err := flush(); err != nil {
 				return nil, err
@@ -198,6 +208,9 @@ func unpack(part []byte) ([]source.File, error) {
 	files := make([]source.File, len(group))
 	for i, f := range group {
 		files[i] = source.File{Path: f.Path, Content: []byte(f.Text)}
+		if f.Bytes != nil {
+			files[i].Content = f.Bytes
+		}
 	}
 	return files, nil
 }

@@ -41,6 +41,7 @@ var table = map[string]row{
 	"conflict/contradict": {layer: block, imports: []string{"corpus", "norm", "rule"}},
 	"corpus":              {layer: block, imports: []string{"federation", "rule", "store", "subject"}},
 	"discover/assistant":  {layer: block, imports: []string{"blocks", "discover/prose", "discover/source", "rule", "subject"}},
+	"discover/archive":    {layer: block, imports: []string{"rule"}},
 	"discover/code":       {layer: block, imports: []string{"discover/source", "lex", "rule"}},
 	"discover/linter":     {layer: block, imports: []string{"discover/source", "lex", "rule", "subject"}},
 	"discover/policy":     {layer: block, imports: []string{"blocks", "discover/assistant", "discover/prose", "discover/source", "document/extract", "rule"}},
@@ -82,7 +83,7 @@ var table = map[string]row{
 	},
 	"discover": {
 		layer:   capability,
-		imports: []string{"audit", "auth", "check", "corpus", "discover/source", "job", "llm", "redact", "rule", "store", "subject"},
+		imports: []string{"audit", "auth", "check", "corpus", "discover/archive", "discover/source", "job", "llm", "redact", "rule", "store", "subject"},
 		tests:   []string{"catalog", "document"},
 	},
 	"document": {layer: capability, imports: []string{"audit", "auth", "corpus", "document/extract", "job", "redact", "rule", "store"}},
@@ -136,7 +137,7 @@ var table = map[string]row{
 	"cli": {
 		layer: command,
 		imports: []string{
-			"app", "catalog", "charset", "client", "config", "discover/assistant",
+			"app", "catalog", "charset", "client", "config", "discover/archive", "discover/assistant",
 			"discover/source", "git", "health", "hook", "hook/guard", "hook/settings", "job", "lint", "mcp", "modeleval", "release",
 			"report", "rule", "sandbox", "store", "subject",
 		},
