@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"tenet/internal/api/rest"
@@ -30,10 +31,13 @@ func (s Discovery) archiveRoutes(r *rest.Router) {
 			"are encrypted, larger than 2 MiB, or whose paths lead out of the archive are left out, and listed among the problems of the scan. Archives that " +
 			"unpack to more than 200 times their size are 413.",
 	}, s.scanArchive).Upload(map[string]*rest.Schema{
-		"file":       rest.File("The archive, with its name."),
-		"sources":    rest.Text("Kinds of sources to look at, with commas between; all if absent."),
-		"repository": rest.Text("Repository that the files are from."),
-		"project_id": rest.Text("Project, if the query does not name it."),
+		"file":                rest.File("The archive, with its name."),
+		"sources":             rest.Text("Kinds of sources to look at, with commas between; all if absent."),
+		"repository":          rest.Text("Repository that the files are from."),
+		"exclude":             rest.Text("Globs of files to leave out, one a line."),
+		"include":             rest.Text("Globs of files to read although the default excludes name them, one a line."),
+		"no_default_excludes": rest.Text("true also reads test data, packages of other people, change logs and the manual of a product."),
+		"project_id":          rest.Text("Project, if the query does not name it."),
 	})
 	rest.Handle(r, rest.Operation{
 		ID: "list-scan-files", Route: op.ListScanFiles.Route(), Role: auth.Viewer, Summary: "List the files of a scan that have candidates",
@@ -54,7 +58,7 @@ func (s Discovery) scanArchive(ctx context.Context, _ *rest.None) (made rest.Cre
 		return made, err
 	}
 	defer done()
-	f, err := rest.ReadForm(ctx, "sources", "repository", "project_id")
+	f, err := rest.ReadForm(ctx, "sources", "repository", "exclude", "include", "no_default_excludes", "project_id")
 	if err != nil {
 		return made, err
 	}
@@ -62,17 +66,33 @@ func (s Discovery) scanArchive(ctx context.Context, _ *rest.None) (made rest.Cre
 	if err != nil {
 		return made, err
 	}
-	request := wire.ArchiveScan{Filename: f.Filename, Content: f.File, Repository: f.Fields["repository"]}
-	for name := range strings.SplitSeq(f.Fields["sources"], ",") {
-		if name = strings.TrimSpace(name); name != "" {
-			request.Sources = append(request.Sources, wire.SourceKind(name))
+	request := wire.ArchiveScan{
+		Filename: f.Filename, Content: f.File, Repository: f.Fields["repository"], Exclude: entries(f.Fields["exclude"], "\n"), Include: entries(f.Fields["include"], "\n"),
+	}
+	if word := f.Fields["no_default_excludes"]; word != "" {
+		if request.NoDefaultExcludes, err = strconv.ParseBool(word); err != nil {
+			return made, rest.InvalidField("no_default_excludes", "must be true or false")
 		}
+	}
+	for _, name := range entries(f.Fields["sources"], ",") {
+		request.Sources = append(request.Sources, wire.SourceKind(name))
 	}
 	if len(request.Sources) == 0 {
 		request.Sources = append(request.Sources, wire.SourceKinds...)
 	}
 	scan, err := s.Discovery.StartArchive(ctx, projectID, request)
 	return rest.At(ctx, op.GetScan.Path, scan.ID, scan), err
+}
+
+// entries are the parts of a text between signs, without spaces round them and without empty ones.
+func entries(text, sign string) []string {
+	var list []string
+	for part := range strings.SplitSeq(text, sign) {
+		if part = strings.TrimSpace(part); part != "" {
+			list = append(list, part)
+		}
+	}
+	return list
 }
 
 func (s Discovery) triageRoutes(r *rest.Router) {
@@ -103,7 +123,7 @@ func (s Discovery) exclusionRoutes(r *rest.Router) {
 		ID: "create-exclusion", Route: op.CreateExclusion.Route(), Role: auth.Reviewer, Status: http.StatusCreated, Summary: "Leave a folder or file out of scans",
 		Description: "Later scans of the repository leave it out. Candidates that wait for a decision and were found nowhere else are dismissed. 409 if it is " +
 			"excluded already.",
-	}, func(ctx context.Context, _ *rest.None, body *wire.CreateExclusion) (wire.Excluded, error) {
+	}, func(ctx context.Context, _ *rest.None, body *wire.CreateExclusion) (wire.ExclusionMade, error) {
 		return s.exclusions().Exclude(ctx, rest.Project(ctx), *body)
 	})
 	rest.Handle(r, rest.Operation{

@@ -103,7 +103,7 @@ func testTriage(t *testing.T, n *node) {
 	}
 	n.call("POST", path+list[0].ID+"/reopen", nil).wantProblem(http.StatusConflict, rule.CodeConflict)
 
-	made := into[wire.Excluded](n.call("POST", discoverPath+"/exclusions", `{"repository":"acme/pay","path":"docs","reason":"the manual"}`).want(http.StatusCreated))
+	made := into[wire.ExclusionMade](n.call("POST", discoverPath+"/exclusions", `{"repository":"acme/pay","path":"docs","reason":"the manual"}`).want(http.StatusCreated))
 	if made.Dismissed != 3 || made.Path != "docs" {
 		t.Errorf("excluded: %+v", made)
 	}

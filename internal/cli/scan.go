@@ -7,23 +7,30 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
 
 	"tenet/internal/app"
 	"tenet/internal/client"
+	"tenet/internal/discover/exclude"
 	"tenet/internal/discover/source"
 	"tenet/internal/rule"
+	"tenet/internal/text"
 	"tenet/internal/wire"
 	"tenet/internal/wire/op"
 )
 
 // scanCommand is `tenet scan`.
 type scanCommand struct {
-	Dir           string   `arg:"" optional:"" default:"." help:"Folder, such as that of a repository."`
+	Dir           string   `arg:"" optional:"" default:"." help:"Folder, such as that of a repository, or a zip or tar.gz archive of one."`
 	Sources       []string `placeholder:"KIND" help:"Kinds of sources to look at: policy_document, assistant_md, linter_config, code_patterns. Default is all."`
-	Repository    string   `placeholder:"NAME" help:"Repository the files are from; default is the path of its remote origin, else the name of the folder."`
+	Exclude       []string `placeholder:"GLOB" help:"Files to leave out, such as 'docs/archive/**'; repeat it, or part globs by commas."`
+	Include       []string `placeholder:"GLOB" help:"Files to read although the default excludes name them, such as 'testdata/policies/**'."`
+	AllFiles      bool     `name:"no-default-excludes" help:"Also read test data, packages of other people, change logs and the manual of a product."`
+	Repository    string   `placeholder:"NAME" help:"Repository the files are from; default is the path of its remote origin, else the name of the folder or archive."`
 	MinConfidence float64  `placeholder:"N" help:"Show only candidates with at least this confidence, from 0 to 1."`
 	Approve       bool     `help:"Go through the candidates and decide on each."`
 	Format        string   `short:"f" enum:"table,json,yaml" default:"table" help:"${enum}."`
@@ -31,11 +38,14 @@ type scanCommand struct {
 
 func (scanCommand) Help() string {
 	return `Finds rules in what there is already: policies, instructions to assistants (AGENTS.md, CLAUDE.md, .cursor/rules ...),
-settings of linters, and the habits of the code. Files that git ignores are left alone. Nothing becomes a rule until you approve it:
+settings of linters, and the habits of the code. Files that git ignores are left alone, and so are test data, packages of other
+people (node_modules, vendor, third_party), change logs, and the manual of a product; the result counts them. Nothing becomes a rule until you approve it:
 
     tenet scan                       # what could be rules here
+    tenet scan pay-1.2.tar.gz        # or in an archive
     tenet scan --approve             # decide on each: y, n, e to edit, s to skip, q to quit
     tenet candidates approve ID      # or one by one, later
+    tenet scan --exclude 'docs/**' --include 'testdata/policies/**'
 
 A later scan of the same repository shows only what is new: what was approved or dismissed is remembered.`
 }
@@ -59,17 +69,30 @@ func (k *scanCommand) Run(ctx context.Context, s *session) error {
 		return errors.New("--approve asks on a terminal; without one, use tenet candidates approve")
 	}
 	readers := slices.DeleteFunc(app.Readers(), func(r source.Reader) bool { return !slices.Contains(kinds, r.Kind()) })
-	found, err := gather(ctx, k.Dir, readers)
+	wanted := exclude.Selection{Exclude: k.Exclude, Include: k.Include, All: k.AllFiles}
+	var wrong rule.Problems
+	wanted.Check(&wrong)
+	if err := wrong.Err("the globs of the scan are invalid"); err != nil {
+		return err
+	}
+	found, err := gather(ctx, k.Dir, readers, wanted)
 	if err != nil {
 		return err
 	}
 	if len(found.files) == 0 {
+		noteExcluded(s, found.excluded.List())
 		noteLeftOut(s, found.left)
 		return fmt.Errorf("none of the %d files in %s is one that rules are found in; see tenet scan --help", found.seen, k.Dir)
 	}
-	request := wire.ScanRequest{Sources: kinds, Repository: k.Repository}
+	request := wire.ScanRequest{
+		Sources: kinds, Repository: k.Repository, Exclude: k.Exclude, Include: k.Include, NoDefaultExcludes: k.AllFiles, Excluded: found.excluded.List(),
+	}
 	if request.Repository == "" {
-		request.Repository = cmp.Or(repositoryOf(ctx, k.Dir), folderName(k.Dir))
+		if isFile(k.Dir) {
+			request.Repository = archiveName(k.Dir)
+		} else {
+			request.Repository = cmp.Or(repositoryOf(ctx, k.Dir), folderName(k.Dir))
+		}
 	}
 	s.working = true
 	return s.with(ctx, needsData, func(c *client.Client) error {
@@ -121,6 +144,7 @@ func scanParts(ctx context.Context, s *session, c *client.Client, request wire.S
 			return err
 		}
 		report.Scans = append(report.Scans, scan)
+		request.Excluded = nil // the first part has recorded it
 	}
 	return nil
 }
@@ -206,7 +230,26 @@ func noteScans(s *session, report *scanReport) {
 	if left > 0 {
 		s.note("%d candidates of the least confidence were left out; scan fewer files at once", left)
 	}
+	var excluded exclude.Tally
+	for i := range report.Scans {
+		excluded.Merge(report.Scans[i].Excluded)
+	}
+	noteExcluded(s, excluded.List())
 	noteLeftOut(s, report.LeftOut)
+}
+
+// noteExcluded says how many files the excludes have left out, and why.
+func noteExcluded(s *session, list []wire.Excluded) {
+	for _, e := range list {
+		example := ""
+		if len(e.Examples) > 0 {
+			example = ", such as " + line(e.Examples[0])
+		}
+		s.note("left out %s (%s)%s", text.Plural(e.Files, "file"), line(e.Reason), example)
+	}
+	if len(list) > 0 {
+		s.note("read them with --include GLOB or --no-default-excludes")
+	}
 }
 
 func noteLeftOut(s *session, left []leftOut) {
@@ -228,17 +271,50 @@ func placeOf(file string, at int) string {
 	return fmt.Sprintf("%s:%d", line(file), at)
 }
 
-// printCandidates prints a table whose last column, the statement, is cut to the width of the terminal.
+// printCandidates prints each candidate as its statement, whole, and a line about it.
 func printCandidates(s *session, candidates []wire.Candidate) error {
-	if len(candidates) == 0 {
-		return nil
-	}
-	return list(s, "", "CANDIDATE\tSURE\tSTATUS\tSEVERITY\tMODALITY\tPLACE\tSTATEMENT", candidates, func(c *wire.Candidate) []any {
-		return []any{
-			c.ID, fmt.Sprintf("%.2f", c.Confidence), c.Status, c.SuggestedMetadata.Severity, c.SuggestedMetadata.Modality,
-			placeOf(c.SourceFile, c.SourceLine), c.Statement + likeness(c),
+	width := s.width() // 0 means no limit
+	for i := range candidates {
+		c := &candidates[i]
+		m := &c.SuggestedMetadata
+		var b strings.Builder
+		for _, l := range wrapped(line(c.Statement)+likeness(c), width) {
+			fmt.Fprintln(&b, s.bold(l))
 		}
-	})
+		about := []string{
+			strings.ToUpper(m.Severity), string(m.Modality), fmt.Sprintf("%.2f", c.Confidence), string(c.Status), placeOf(c.SourceFile, c.SourceLine), c.ID,
+		}
+		for _, l := range wrapped("  "+strings.Join(about, "  "), width) {
+			fmt.Fprintln(&b, s.dim(l))
+		}
+		if _, err := io.WriteString(s.out, b.String()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wrapped divides a text into lines of at most width characters, between words where it can; 0 means no limit. Lines after the first begin
+// with two spaces.
+func wrapped(text string, width int) []string {
+	const indent = "  "
+	if width < 20 || utf8.RuneCountInString(text) <= width {
+		return []string{text}
+	}
+	var lines []string
+	rest := []rune(text)
+	for len(rest) > width {
+		cut := width
+		for cut > width/3 && rest[cut] != ' ' {
+			cut--
+		}
+		if rest[cut] != ' ' {
+			cut = width // a word that is longer than most of a line
+		}
+		lines = append(lines, strings.TrimRight(string(rest[:cut]), " "))
+		rest = append([]rune(indent), []rune(strings.TrimLeft(string(rest[cut:]), " "))...)
+	}
+	return append(lines, string(rest))
 }
 
 // likeness marks a candidate that is like an existing rule.

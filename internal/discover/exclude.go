@@ -9,11 +9,15 @@ import (
 
 	"tenet/internal/audit"
 	"tenet/internal/auth"
+	"tenet/internal/discover/exclude"
 	"tenet/internal/discover/source"
 	"tenet/internal/rule"
 	"tenet/internal/store"
 	"tenet/internal/wire"
 )
+
+// excludedByProject is the reason under which a scan counts the files that exclusions leave out.
+const excludedByProject = "excluded in this project"
 
 // maxExclusions bounds the exclusions of a project.
 const maxExclusions = 1_000
@@ -37,7 +41,7 @@ func exclusionOf(e *store.Exclusion) wire.Exclusion {
 
 // Exclude leaves a folder or a file out of later scans, and dismisses the candidates that wait for a decision and were found nowhere else.
 // The error is invalid for a bad request, conflict if it is excluded already.
-func (x Exclusions) Exclude(ctx context.Context, projectID string, in wire.CreateExclusion) (wire.Excluded, error) {
+func (x Exclusions) Exclude(ctx context.Context, projectID string, in wire.CreateExclusion) (wire.ExclusionMade, error) {
 	e := store.Exclusion{
 		ProjectID: projectID, ID: audit.NewID(), Repository: strings.TrimSpace(in.Repository), Path: strings.Trim(path.Clean("/"+strings.TrimSpace(in.Path)), "/"),
 		Reason: strings.TrimSpace(in.Reason), CreatedAt: x.instant(), CreatedBy: auth.ActorFrom(ctx).Name,
@@ -53,11 +57,11 @@ func (x Exclusions) Exclude(ctx context.Context, projectID string, in wire.Creat
 		p.Add("reason", "must be a text of at most %d characters", maxReason)
 	}
 	if err := p.Err("the exclusion is invalid"); err != nil {
-		return wire.Excluded{}, err
+		return wire.ExclusionMade{}, err
 	}
 	below, err := x.onlyBelow(ctx, &e)
 	if err != nil {
-		return wire.Excluded{}, err
+		return wire.ExclusionMade{}, err
 	}
 	dismissed := 0
 	err = x.store.Update(ctx, func(tx store.Tx) error {
@@ -85,9 +89,9 @@ func (x Exclusions) Exclude(ctx context.Context, projectID string, in wire.Creat
 		})
 	})
 	if err != nil {
-		return wire.Excluded{}, err
+		return wire.ExclusionMade{}, err
 	}
-	return wire.Excluded{Exclusion: exclusionOf(&e), Dismissed: dismissed}, nil
+	return wire.ExclusionMade{Exclusion: exclusionOf(&e), Dismissed: dismissed}, nil
 }
 
 // onlyBelow lists the candidates without a decision all of whose places an exclusion leaves out.
@@ -144,7 +148,7 @@ func (x Exclusions) Lift(ctx context.Context, projectID, id string) (wire.Lifted
 }
 
 // included leaves out the files that the exclusions of the project name, and counts them. A document that somebody has named is scanned.
-func (w *scanWork) included(ctx context.Context, files []source.File) ([]source.File, error) {
+func (w *scanWork) included(ctx context.Context, files []source.File, left *exclude.Tally) ([]source.File, error) {
 	if w.scan.DocumentID != "" {
 		return files, nil
 	}
@@ -152,12 +156,13 @@ func (w *scanWork) included(ctx context.Context, files []source.File) ([]source.
 	if err != nil || len(exclusions) == 0 {
 		return files, err
 	}
-	left := make([]source.File, 0, len(files))
+	read := make([]source.File, 0, len(files))
 	for _, f := range files {
-		if !slices.ContainsFunc(exclusions, func(e store.Exclusion) bool { return under(f.Path, e.Path) }) {
-			left = append(left, f)
+		if slices.ContainsFunc(exclusions, func(e store.Exclusion) bool { return under(f.Path, e.Path) }) {
+			left.Add(excludedByProject, f.Path)
+		} else {
+			read = append(read, f)
 		}
 	}
-	w.result.Excluded = len(files) - len(left)
-	return left, nil
+	return read, nil
 }

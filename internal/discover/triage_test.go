@@ -228,7 +228,8 @@ func TestExcludedFoldersAreLeftOut(t *testing.T) {
 		t.Errorf("excluded twice: %v", err)
 	}
 	again, list := f.scanned(files)
-	if again.Excluded != 2 || again.Files != 3 || again.FilesRead != 1 || len(list) != 1 || list[0].SourceFile != "c.md" {
+	left := []wire.Excluded{{Reason: excludedByProject, Files: 2, Examples: []string{"docs/a.md", "docs/deep/b.md"}}}
+	if !cmp.Equal(again.Excluded, left) || again.Files != 3 || again.FilesRead != 1 || len(list) != 1 || list[0].SourceFile != "c.md" {
 		t.Errorf("scanned again: %+v, %+v", again, list)
 	}
 	if list, total, err := x.List(f.ctx, rule.DefaultProject, 0, 10); err != nil || total != 1 || list[0].Reason != "The manual." || list[0].CreatedBy != "ann" {
@@ -241,7 +242,7 @@ func TestExcludedFoldersAreLeftOut(t *testing.T) {
 	if now, err := f.GetScan(f.ctx, rule.DefaultProject, s.ID); err != nil || *now.Pending != 3 {
 		t.Errorf("the first scan: %+v, %v", now, err)
 	}
-	if again, _ := f.scanned(files); again.Excluded != 0 || *again.CandidatesCount != 3 {
+	if again, _ := f.scanned(files); len(again.Excluded) != 0 || *again.CandidatesCount != 3 {
 		t.Errorf("after it was lifted: %+v", again)
 	}
 }

@@ -127,13 +127,20 @@ type ScanResult struct {
 	FilesRead     int          `json:"files_read" doc:"Those of them that are of the kinds asked for."`
 	Found         int          `json:"found" doc:"Statements found, before those that are the same were merged."`
 	Known         int          `json:"known" doc:"Statements left out because they have been approved or dismissed before, in the same file."`
-	Excluded      int          `json:"excluded,omitempty" doc:"Files left out because of the exclusions of the project."`
 	LeftOut       int          `json:"left_out,omitempty" doc:"Candidates left out because there were too many: those of the least confidence."`
 	Refined       int          `json:"refined,omitempty" doc:"Candidates that the model has refined."`
 	Model         string       `json:"model,omitempty" doc:"The model that refined candidates, if there is one."`
 	ModelProblem  string       `json:"model_problem,omitempty" doc:"Why the model could not look at all candidates; those stay as they were found."`
+	Excluded      []Excluded   `json:"excluded,omitempty" nullable:"false" doc:"Files that were not read because of excludes, by reason; the most first."`
 	Problems      []Unreadable `json:"problems" nullable:"false" doc:"Files that could not be read, or not wholly; the first 1,000."`
 	ProblemsTotal int          `json:"problems_total" doc:"How many there are."`
+}
+
+// Excluded counts the files that a scan leaves out for one reason.
+type Excluded struct {
+	Reason   string   `json:"reason" doc:"Why, such as test data." maxLength:"200"`
+	Files    int      `json:"files" doc:"How many." minimum:"0"`
+	Examples []string `json:"examples" nullable:"false" doc:"Paths of the first few." maxItems:"5"`
 }
 
 // Unreadable is a file, or a part of one, that a scan could not read.
@@ -201,6 +208,11 @@ type ScanRequest struct {
 	Sources    []SourceKind      `json:"sources" nullable:"false" doc:"Kinds of sources to look at: policy_document, assistant_md, linter_config, code_patterns."`
 	Files      map[string]string `json:"file_contents" doc:"Texts of files by their path, which is relative to the root of the repository; 10,000 at most."`
 	Repository string            `json:"repository,omitempty" doc:"Repository they are from. What was decided of a file of a repository is remembered for its next scan." example:"acme/payments"`
+	Exclude    []string          `json:"exclude,omitempty" nullable:"false" maxItems:"100" doc:"Globs of files to leave out." example:"[\"docs/archive/**\"]"`
+	Include    []string          `json:"include,omitempty" nullable:"false" maxItems:"100" doc:"Globs of files to read although the default excludes name them." example:"[\"testdata/policies/**\"]"`
+	// NoDefaultExcludes also reads what is left out otherwise.
+	NoDefaultExcludes bool       `json:"no_default_excludes,omitempty" doc:"Also read test data, packages of other people, change logs and the manual of a product, which are left out otherwise."`
+	Excluded          []Excluded `json:"excluded,omitempty" nullable:"false" maxItems:"20" doc:"Files that the caller has left out before, for the record of the scan."`
 }
 
 // SourceKind is a kind of place that rules are found in.
@@ -282,8 +294,8 @@ type CreateExclusion struct {
 	Reason     string `json:"reason,omitempty" doc:"Why, at most 1000 characters."`
 }
 
-// Excluded is a new exclusion with its effect.
-type Excluded struct {
+// ExclusionMade is a new exclusion with its effect.
+type ExclusionMade struct {
 	Exclusion
 	Dismissed int `json:"dismissed" doc:"Candidates that it has dismissed: those found nowhere else that waited for a decision."`
 }
@@ -295,10 +307,17 @@ type Lifted struct {
 
 // ArchiveScan asks for a scan of the files in an archive.
 type ArchiveScan struct {
-	Filename   string
-	Content    []byte
-	Sources    []SourceKind
-	Repository string
+	Filename          string
+	Content           []byte
+	Sources           []SourceKind
+	Repository        string
+	Exclude, Include  []string
+	NoDefaultExcludes bool
+}
+
+// Request returns the request for a scan of the files, without these.
+func (a *ArchiveScan) Request() ScanRequest {
+	return ScanRequest{Sources: a.Sources, Repository: a.Repository, Exclude: a.Exclude, Include: a.Include, NoDefaultExcludes: a.NoDefaultExcludes}
 }
 
 // CandidatesFound is the data of the event about a scan that has found candidates.

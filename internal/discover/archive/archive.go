@@ -57,7 +57,7 @@ type Result struct {
 	// LeftOut lists entries in the order of the archive, up to 1,000; LeftOutTotal counts all.
 	LeftOut      []LeftOut
 	LeftOutTotal int
-	Seen         int // files in the archive, wanted or not
+	Paths        []string // of all files in the archive, wanted or not, without those that lead out of it
 }
 
 // Is reports whether content begins like an archive that [Read] can read.
@@ -115,7 +115,7 @@ func Read(ctx context.Context, name string, content []byte, want func(path strin
 		return nil, rule.Errorf(rule.CodeInvalid, "the archive is damaged, or no zip or tar.gz: %w", err)
 	}
 	r.unwrap(name)
-	return &Result{Files: r.files, LeftOut: r.left, LeftOutTotal: r.leftTotal, Seen: r.seen}, nil
+	return &Result{Files: r.files, LeftOut: r.left, LeftOutTotal: r.leftTotal, Paths: r.paths}, nil
 }
 
 // reader reads one archive.
@@ -128,7 +128,8 @@ type reader struct {
 	files          map[string][]byte
 	left           []LeftOut
 	leftTotal      int
-	entries, seen  int
+	entries        int
+	paths          []string
 	kept, unpacked int64
 	top            string // first folder of the entries so far
 	mixed          bool   // not all of them are in one folder
@@ -184,13 +185,13 @@ func (r *reader) leave(name, reason string, args ...any) {
 
 // admit returns the path of a file to read, or false for one that is left out. The caller has counted the entry.
 func (r *reader) admit(name string, size int64) (string, bool) {
-	r.seen++
 	clean, reason := safe(name, r.limits.Depth)
 	if reason != "" {
 		r.leave(shown(name), "%s", reason)
 		return "", false
 	}
 	r.note(clean)
+	r.paths = append(r.paths, clean)
 	switch _, have := r.files[clean]; {
 	case !r.want(r.below(clean)) && !r.want(clean):
 		return "", false
@@ -358,6 +359,9 @@ func (r *reader) unwrap(name string) {
 	r.files = files
 	if !wrapped {
 		return
+	}
+	for i := range r.paths {
+		r.paths[i] = r.below(r.paths[i])
 	}
 	for i := range r.left {
 		r.left[i].Path = strings.TrimPrefix(r.left[i].Path, r.top+"/")
