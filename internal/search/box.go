@@ -186,11 +186,11 @@ func (q *query) explain(it *wire.RuleSearchItem, text string, mode wire.SearchMo
 		case wire.ReadCitation:
 			explainSource(it, p.value)
 		case wire.ReadInForce:
-			add("in_force", "in force "+forceOf(r.EffectivePeriod))
+			add("in_force", "is in force "+forceOf(r.EffectivePeriod))
 		case wire.ReadChangedBefore, wire.ReadChangedSince, wire.ReadChangedIn:
-			add("changed", "last changed on "+r.UpdatedAt.UTC().Format(time.DateOnly))
+			add("changed", "was last changed on "+r.UpdatedAt.UTC().Format(time.DateOnly))
 		case wire.ReadMadeBefore, wire.ReadMadeSince, wire.ReadMadeIn:
-			add("made", "made on "+r.CreatedAt.UTC().Format(time.DateOnly))
+			add("made", "was made on "+r.CreatedAt.UTC().Format(time.DateOnly))
 		case wire.ReadWords, wire.ReadIgnored:
 		}
 	}
@@ -213,5 +213,5 @@ func forceOf(p rule.EffectivePeriod) string {
 	case p.Until != nil:
 		return "until " + p.Until.UTC().Format(day)
 	}
-	return "without a date at which that begins or ends"
+	return "without an end"
 }
