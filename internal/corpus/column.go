@@ -37,7 +37,7 @@ func (c *textColumn) fill(entries []*Entry) {
 	})
 }
 
-// fewDocuments is the share of a segment up to which keepText looks at each selected document by itself.
+// fewDocuments is the share of a segment up to which keepText looks at each selected document alone.
 const fewDocuments = 16
 
 // keepText unmarks the documents whose slug, statement and rationale do not have a part, in any letter case.

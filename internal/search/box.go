@@ -137,7 +137,7 @@ func (s *Searcher) ranked(ctx context.Context, view *corpus.View, among Among, b
 	return ask, mode, missing, nil
 }
 
-// holds reports whether a rule is what a date asks for.
+// holds reports whether a rule meets a date of the query.
 func (p *piece) holds(r *rule.Rule, now time.Time) bool {
 	switch p.kind {
 	case wire.ReadInForce:
