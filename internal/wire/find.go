@@ -19,6 +19,7 @@ type EvaluationQuery struct {
 	Environment string     `query:"environment" doc:"Environment whose rules judged, as requested: production, staging or development."`
 	SnapshotID  string     `query:"snapshot_id" doc:"Snapshot whose rules judged."`
 	NodeID      string     `query:"node_id" doc:"Federation node, as requested or as applied."`
+	Undecided   string     `query:"undecided" doc:"Why the overall verdict is NEEDS_CONFIRMATION: softened, doubtful, check_open, unexamined, no_model, no_answer, not_asked, uncovered, below_floor, nothing_given or other."`
 	Cursor      string     `query:"cursor" maxLength:"100" doc:"next_cursor of the page before: what is recorded meanwhile moves nothing. Not together with page."`
 	PageQuery
 }

@@ -49,6 +49,7 @@ const (
 	node        // federation node, as requested or as applied
 	snapshot    // whose rules were applied
 	environment // as requested
+	undecided   // why the overall verdict is NEEDS_CONFIRMATION
 )
 
 // ofEntry are the properties that the entry of the chain has, whatever becomes of the record.
@@ -72,25 +73,14 @@ func termOf(p property, value ...string) store.Term {
 
 // recorded is the part of the record of an evaluation by which it is found.
 type recorded struct {
-	Evaluation *struct {
-		RuleVerdicts []recordedVerdict `json:"rule_verdicts"`
-		NodeID       string            `json:"node_id"`
-		SnapshotID   *string           `json:"snapshot_id"`
-	} `json:"evaluation"`
-	Subject     wire.RecordedSubject `json:"subject"`
-	Kinds       []wire.SubjectKind   `json:"subject_kinds"`
-	NodeID      string               `json:"node_id"`
-	Environment string               `json:"environment"`
+	Evaluation  *rule.RecordedEvaluation `json:"evaluation"`
+	Subject     wire.RecordedSubject     `json:"subject"`
+	Kinds       []wire.SubjectKind       `json:"subject_kinds"`
+	NodeID      string                   `json:"node_id"`
+	Environment string                   `json:"environment"`
 }
 
-type recordedVerdict struct {
-	RuleID    string       `json:"rule_id"`
-	Verdict   rule.Verdict `json:"verdict"`
-	Concerned bool         `json:"concerned"`
-	Waiver    *struct{}    `json:"waiver"`
-}
-
-func (v *recordedVerdict) outcome() wire.RuleOutcome {
+func outcome(v *rule.RecordedVerdict) wire.RuleOutcome {
 	switch {
 	case v.Waiver != nil:
 		return wire.RuleWaived
@@ -118,7 +108,7 @@ func termsOf(e *store.AuditEntry) (terms []store.Term, err error) {
 	if len(e.Body) > 0 {
 		var body []byte
 		if body, err = audit.Body(*e); err == nil {
-			err = t.record(body)
+			err = t.record(body, e.Verdict)
 		}
 	}
 	return t.terms, err
@@ -145,7 +135,7 @@ func (t *collector) add(p property, value ...string) bool {
 	return true
 }
 
-func (t *collector) record(body []byte) error {
+func (t *collector) record(body []byte, overall string) error {
 	var rec recorded
 	if err := json.Unmarshal(body, &rec, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)); err != nil {
 		return err
@@ -156,7 +146,11 @@ func (t *collector) record(body []byte) error {
 	for i := range rec.Evaluation.RuleVerdicts {
 		v := &rec.Evaluation.RuleVerdicts[i]
 		t.add(ruleID, v.RuleID)
-		t.add(ruleOutcome, v.RuleID, string(v.outcome()))
+		t.add(ruleOutcome, v.RuleID, string(outcome(v)))
+	}
+	rec.Evaluation.OverallVerdict = rule.Verdict(overall)
+	for _, reason := range rec.Evaluation.Undecided() {
+		t.add(undecided, string(reason))
 	}
 	for _, id := range []string{rec.NodeID, rec.Evaluation.NodeID} {
 		if id != "" {
