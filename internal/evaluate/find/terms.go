@@ -28,6 +28,9 @@ const (
 	maxScope = 32        // segments of a scope
 )
 
+// FingerprintPrefix is how many characters of a fingerprint are indexed: so many at least name a violation.
+const FingerprintPrefix = 8
+
 // property is the sort of fact that a term states. The numbers are part of the hashes that are stored.
 type property byte
 
@@ -49,6 +52,7 @@ const (
 	node        // federation node, as requested or as applied
 	snapshot    // whose rules were applied
 	environment // as requested
+	fingerprint // the first [FingerprintPrefix] characters of the fingerprint of a verdict
 	undecided   // why the overall verdict is NEEDS_CONFIRMATION
 )
 
@@ -147,6 +151,9 @@ func (t *collector) record(body []byte, overall string) error {
 		v := &rec.Evaluation.RuleVerdicts[i]
 		t.add(ruleID, v.RuleID)
 		t.add(ruleOutcome, v.RuleID, string(outcome(v)))
+		if len(v.Fingerprint) >= FingerprintPrefix {
+			t.add(fingerprint, v.Fingerprint[:FingerprintPrefix])
+		}
 	}
 	rec.Evaluation.OverallVerdict = rule.Verdict(overall)
 	for _, reason := range rec.Evaluation.Undecided() {
