@@ -13,15 +13,15 @@ import (
 )
 
 // fillGroups lists the nodes and teams that were concerned most. A team without verdicts is listed for its rules.
-func (m *Monitor) fillGroups(ctx context.Context, o *overview) error {
+func (o *overview) fillGroups(ctx context.Context) error {
 	if o.node != nil {
 		return nil
 	}
-	teams, err := m.cfg.Store.Counts.Groups(ctx, store.GroupFilter{ProjectID: o.ProjectID, Dimension: store.OfTeam, Name: o.team, From: o.from, Limit: maxGroups})
+	teams, err := o.m.cfg.Store.Counts.Groups(ctx, store.GroupFilter{ProjectID: o.ProjectID, Dimension: store.OfTeam, Name: o.team, From: o.from, Limit: maxGroups})
 	if err != nil {
 		return err
 	}
-	sums, err := m.cfg.Store.Health.TeamSummaries(ctx, o.ProjectID, o.team, maxTeams)
+	sums, err := o.m.cfg.Store.Health.TeamSummaries(ctx, o.ProjectID, o.team, maxTeams)
 	if err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func (m *Monitor) fillGroups(ctx context.Context, o *overview) error {
 	if o.team != nil {
 		return nil
 	}
-	nodes, err := m.cfg.Store.Counts.Groups(ctx, store.GroupFilter{ProjectID: o.ProjectID, Dimension: store.OfNode, From: o.from, Limit: maxGroups})
+	nodes, err := o.m.cfg.Store.Counts.Groups(ctx, store.GroupFilter{ProjectID: o.ProjectID, Dimension: store.OfNode, From: o.from, Limit: maxGroups})
 	for _, n := range nodes {
 		o.Nodes = append(o.Nodes, wire.GroupFigure{NodeID: n.Name, Name: nodeName(o.view, n.Name), Verdicts: verdicts(n.Allowed, n.Denied, n.Unsure)})
 	}
@@ -80,13 +80,13 @@ func waiting(h *store.HealthSummary) (never, dormant *int) {
 }
 
 // fillIdle lists the rules that were never asked and those that are dormant.
-func (m *Monitor) fillIdle(ctx context.Context, o *overview) (err error) {
-	o.Dormant.AfterDays = int(m.cfg.Settings.DormantAfter / day)
+func (o *overview) fillIdle(ctx context.Context) (err error) {
+	o.Dormant.AfterDays = int(o.m.cfg.Settings.DormantAfter / day)
 	never, dormant := waiting(o.measured)
-	if o.NeverAsked, err = m.idleRules(ctx, o, never, neverAsked); err != nil {
+	if o.NeverAsked, err = o.idleRules(ctx, never, neverAsked); err != nil {
 		return err
 	}
-	o.Dormant.Idle, err = m.idleRules(ctx, o, dormant, dormantOnes)
+	o.Dormant.Idle, err = o.idleRules(ctx, dormant, dormantOnes)
 	return err
 }
 
@@ -95,12 +95,12 @@ var (
 	dormantOnes = []store.Standing{store.StandingDormant, store.StandingNeverDormant}
 )
 
-func (m *Monitor) idleRules(ctx context.Context, o *overview, total *int, standings []store.Standing) (wire.Idle, error) {
+func (o *overview) idleRules(ctx context.Context, total *int, standings []store.Standing) (wire.Idle, error) {
 	idle := wire.Idle{Total: total, Rules: []wire.IdleRule{}}
 	if total == nil || *total == 0 {
 		return idle, nil
 	}
-	list, _, err := m.cfg.Store.Health.Measured(ctx, store.MeasuredFilter{
+	list, _, err := o.m.cfg.Store.Health.Measured(ctx, store.MeasuredFilter{
 		ProjectID: o.ProjectID, Team: o.team, Standings: standings, ScoreMax: 100, Idle: true, Limit: maxListed,
 	})
 	if err != nil {
@@ -110,7 +110,7 @@ func (m *Monitor) idleRules(ctx context.Context, o *overview, total *int, standi
 	for i := range list {
 		ids[i] = list[i].RuleID
 	}
-	last, err := m.cfg.Store.Counts.LastVerdicts(ctx, o.ProjectID, ids)
+	last, err := o.m.cfg.Store.Counts.LastVerdicts(ctx, o.ProjectID, ids)
 	for i := range list {
 		r := wire.IdleRule{RuleID: list[i].RuleID, Team: list[i].Team, LastAt: lastVerdict(last, list[i].RuleID), IdleDays: int(o.now.Sub(list[i].IdleSince) / day)}
 		if e, ok := o.view.Get(r.RuleID); ok {
@@ -121,7 +121,7 @@ func (m *Monitor) idleRules(ctx context.Context, o *overview, total *int, standi
 	return idle, err
 }
 
-func (m *Monitor) fillHealth(ctx context.Context, o *overview) error {
+func (o *overview) fillHealth(ctx context.Context) error {
 	h := &o.Health
 	h.Lowest, h.Buckets = []wire.ScoredRule{}, make([]wire.Bucket, store.Bands)
 	for i := range h.Buckets {
@@ -138,7 +138,7 @@ func (m *Monitor) fillHealth(ctx context.Context, o *overview) error {
 	if h.Measured == 0 {
 		return nil
 	}
-	list, _, err := m.cfg.Store.Health.Measured(ctx, store.MeasuredFilter{ProjectID: o.ProjectID, Team: o.team, ScoreMax: 100, Limit: maxListed})
+	list, _, err := o.m.cfg.Store.Health.Measured(ctx, store.MeasuredFilter{ProjectID: o.ProjectID, Team: o.team, ScoreMax: 100, Limit: maxListed})
 	for i := range list {
 		r := wire.ScoredRule{RuleID: list[i].RuleID, Score: list[i].Score}
 		if e, ok := o.view.Get(r.RuleID); ok {
@@ -149,8 +149,8 @@ func (m *Monitor) fillHealth(ctx context.Context, o *overview) error {
 	return err
 }
 
-func (m *Monitor) fillWaivers(ctx context.Context, o *overview) error {
-	list, total, err := m.cfg.Store.Waivers.Within(ctx, store.WaiverSpan{ProjectID: o.ProjectID, From: o.now, Until: o.now.Add(endSoon), Limit: maxListed})
+func (o *overview) fillWaivers(ctx context.Context) error {
+	list, total, err := o.m.cfg.Store.Waivers.Within(ctx, store.WaiverSpan{ProjectID: o.ProjectID, From: o.now, Until: o.now.Add(endSoon), Limit: maxListed})
 	o.Waivers = wire.WaiversEnding{Total: total, Items: waiverFigures(o.view, list)}
 	return err
 }
@@ -169,20 +169,20 @@ func waiverFigures(view *corpus.View, list []rule.Waiver) []wire.WaiverFigure {
 	return figures
 }
 
-func (m *Monitor) fillRepositories(ctx context.Context, o *overview) error {
+func (o *overview) fillRepositories(ctx context.Context) error {
 	f := store.RepositoryFilter{ProjectID: o.ProjectID, NodeID: o.node, Limit: maxListed}
-	list, total, err := m.cfg.Store.Counts.Repositories(ctx, f)
+	list, total, err := o.m.cfg.Store.Counts.Repositories(ctx, f)
 	if err != nil {
 		return err
 	}
 	o.Repositories.Total, o.Repositories.Latest = total, repositoryFigures(o.view, list)
 	f.Limit, f.Before = 0, &o.From
-	if _, o.Repositories.Silent, err = m.cfg.Store.Counts.Repositories(ctx, f); err != nil {
+	if _, o.Repositories.Silent, err = o.m.cfg.Store.Counts.Repositories(ctx, f); err != nil {
 		return err
 	}
 	f.Before, f.NodeID = nil, new("")
 	if o.node == nil || *o.node == "" {
-		_, o.Repositories.WithoutNode, err = m.cfg.Store.Counts.Repositories(ctx, f)
+		_, o.Repositories.WithoutNode, err = o.m.cfg.Store.Counts.Repositories(ctx, f)
 	}
 	return err
 }
@@ -193,7 +193,7 @@ func repositoryFigures(view *corpus.View, list []store.RepositoryCount) []wire.R
 		r := &list[i]
 		figures[i] = wire.RepositoryFigure{
 			Repository: r.Repository, Verdicts: verdicts(r.Allowed, r.Denied, r.Unsure), FirstAt: r.FirstAt, LastAt: r.LastAt, LastEvaluationID: r.LastID,
-			LastVerdict: rule.Verdict(r.LastVerdict), NodeID: r.NodeID, NodeName: nodeName(view, r.NodeID),
+			LastVerdict: storedVerdict(r.LastVerdict), NodeID: r.NodeID, NodeName: nodeName(view, r.NodeID),
 		}
 	}
 	return figures
@@ -274,7 +274,7 @@ func (m *Monitor) Projects(ctx context.Context, projects []rule.Project, periodD
 	from := store.DayOf(now) - store.Day(periodDays-1)
 	list := make([]wire.ProjectFigure, 0, len(projects))
 	for i := range projects {
-		f, err := m.project(ctx, &projects[i], now, from)
+		f, err := projectFigure(ctx, &m.cfg.Store, &projects[i], now, from)
 		if err != nil {
 			return nil, err
 		}
@@ -284,9 +284,9 @@ func (m *Monitor) Projects(ctx context.Context, projects []rule.Project, periodD
 	return list, nil
 }
 
-func (m *Monitor) project(ctx context.Context, p *rule.Project, now time.Time, from store.Day) (f wire.ProjectFigure, err error) {
+func projectFigure(ctx context.Context, s *Store, p *rule.Project, now time.Time, from store.Day) (f wire.ProjectFigure, err error) {
 	f = wire.ProjectFigure{ProjectID: p.ID, Name: p.Name}
-	days, err := m.cfg.Store.Counts.Days(ctx, p.ID, from)
+	days, err := s.Counts.Days(ctx, p.ID, from)
 	if err != nil {
 		return f, err
 	}
@@ -295,7 +295,7 @@ func (m *Monitor) project(ctx context.Context, p *rule.Project, now time.Time, f
 		sum.Allowed, sum.Denied, sum.Unsure = sum.Allowed+days[i].Allowed, sum.Denied+days[i].Denied, sum.Unsure+days[i].Unsure
 	}
 	f.Verdicts = verdicts(sum.Allowed, sum.Denied, sum.Unsure)
-	h, err := m.cfg.Store.Health.Summary(ctx, p.ID)
+	h, err := s.Health.Summary(ctx, p.ID)
 	if err != nil {
 		return f, err
 	}
@@ -303,17 +303,17 @@ func (m *Monitor) project(ctx context.Context, p *rule.Project, now time.Time, f
 		f.Rules, f.InForce, f.Health, f.MeasuredAt = &h.Rules, &h.InForce, meanScore(h), &h.MeasuredAt
 		f.NeverAsked, f.Dormant = waiting(h)
 	}
-	if _, f.WaiversEnding, err = m.cfg.Store.Waivers.Within(ctx, store.WaiverSpan{ProjectID: p.ID, From: now, Until: now.Add(endSoon)}); err != nil {
+	if _, f.WaiversEnding, err = s.Waivers.Within(ctx, store.WaiverSpan{ProjectID: p.ID, From: now, Until: now.Add(endSoon)}); err != nil {
 		return f, err
 	}
-	if _, f.Repositories, err = m.cfg.Store.Counts.Repositories(ctx, store.RepositoryFilter{ProjectID: p.ID}); err != nil {
+	if _, f.Repositories, err = s.Counts.Repositories(ctx, store.RepositoryFilter{ProjectID: p.ID}); err != nil {
 		return f, err
 	}
-	mark, err := m.cfg.Store.Counts.Mark(ctx, p.ID)
+	mark, err := s.Counts.Mark(ctx, p.ID)
 	if err != nil {
 		return f, err
 	}
-	head, err := m.cfg.Store.Audit.Head(ctx, p.ID)
+	head, err := s.Audit.Head(ctx, p.ID)
 	f.AsOf, f.Uncounted = asOf(mark), max(head.Seq-mark.Seq, 0)
 	return f, err
 }

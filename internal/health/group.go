@@ -60,9 +60,7 @@ func (g *grouped) part(d store.Dimension, day store.Day, name, part string, n in
 // group counts an evaluation by its node and repository, its verdicts by the teams of their rules, and what is undecided by reason.
 func (g *grouped) group(e *store.AuditEntry, rec *recorded) {
 	day, node := store.DayOf(e.At), cut(rec.Evaluation.NodeID, maxName)
-	overall := rule.Verdict(e.Verdict)
-	rec.Evaluation.OverallVerdict = overall
-	g.add(store.OfNode, day, node, overall)
+	g.add(store.OfNode, day, node, storedVerdict(e.Verdict))
 	for _, reason := range rec.Evaluation.Undecided() {
 		g.part(store.OfProject, day, "", string(reason), 1)
 		g.part(store.OfNode, day, node, string(reason), 1)
@@ -92,7 +90,7 @@ func (g *grouped) repository(e *store.AuditEntry, name, node string) {
 		r = &store.RepositoryCount{Repository: name, FirstAt: e.At}
 		g.repositories[name] = r
 	}
-	count(rule.Verdict(e.Verdict), &r.Allowed, &r.Denied, &r.Unsure)
+	count(storedVerdict(e.Verdict), &r.Allowed, &r.Denied, &r.Unsure)
 	if e.At.Before(r.FirstAt) {
 		r.FirstAt = e.At
 	}

@@ -29,6 +29,7 @@ const (
 // overview is an overview that is being filled.
 type overview struct {
 	*wire.Overview
+	m    *Monitor
 	view *corpus.View
 	now  time.Time
 	from store.Day
@@ -66,6 +67,7 @@ func (m *Monitor) Overview(ctx context.Context, projectID string, q *wire.Insigh
 	}
 	now := rule.Instant(m.cfg.Now())
 	o := &overview{
+		m: m,
 		Overview: &wire.Overview{
 			ProjectID: projectID, Team: q.Team, NodeID: q.NodeID, PeriodDays: q.PeriodDays, AsOf: asOf(mark), Uncounted: left, Unfilled: mark.Unfilled(),
 			Counting: wire.CountsEvaluations, Undecided: []wire.ReasonFigure{}, MostDenied: []wire.RuleFigure{}, Slowest: []wire.RuleFigure{},
@@ -80,10 +82,10 @@ func (m *Monitor) Overview(ctx context.Context, projectID string, q *wire.Insigh
 	if o.measured, err = m.lastMeasured(ctx, projectID, view, o.team); err != nil {
 		return nil, err
 	}
-	for _, fill := range []func(context.Context, *overview) error{
-		m.fillDays, m.fillReasons, m.fillRules, m.fillModels, m.fillGroups, m.fillIdle, m.fillHealth, m.fillWaivers, m.fillRepositories,
+	for _, fill := range []func(context.Context) error{
+		o.fillDays, o.fillReasons, o.fillRules, o.fillModels, o.fillGroups, o.fillIdle, o.fillHealth, o.fillWaivers, o.fillRepositories,
 	} {
-		if err := fill(ctx, o); err != nil {
+		if err := fill(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -97,7 +99,7 @@ func (m *Monitor) lastMeasured(ctx context.Context, projectID string, view *corp
 	if err != nil {
 		return nil, err
 	}
-	if m.alone() && m.stale(h, view.Version()) {
+	if m.alone() && stale(h, view.Version(), m.cfg.Now()) {
 		if err := m.measure(ctx, projectID); err != nil {
 			return nil, err
 		}
@@ -137,15 +139,15 @@ func mean(sum, n int64) float64 {
 }
 
 // fillDays counts evaluations by day; of a team, the verdicts of its rules.
-func (m *Monitor) fillDays(ctx context.Context, o *overview) error {
+func (o *overview) fillDays(ctx context.Context) error {
 	o.Days = make([]wire.DayFigure, o.PeriodDays)
 	for i := range o.Days {
 		o.Days[i].Date = (o.from + store.Day(i)).String()
 	}
 	if o.team != nil || o.node != nil {
-		return m.fillGroupDays(ctx, o)
+		return o.fillGroupDays(ctx)
 	}
-	counts, err := m.cfg.Store.Counts.Days(ctx, o.ProjectID, o.from)
+	counts, err := o.m.cfg.Store.Counts.Days(ctx, o.ProjectID, o.from)
 	if err != nil {
 		return err
 	}
@@ -196,9 +198,9 @@ func (o *overview) addDay(d store.Day, v wire.Verdicts) {
 	}
 }
 
-func (m *Monitor) fillGroupDays(ctx context.Context, o *overview) error {
+func (o *overview) fillGroupDays(ctx context.Context) error {
 	dimension, name := o.group()
-	counts, err := m.cfg.Store.Counts.Groups(ctx, store.GroupFilter{ProjectID: o.ProjectID, Dimension: dimension, Name: name, From: o.from, Daily: true})
+	counts, err := o.m.cfg.Store.Counts.Groups(ctx, store.GroupFilter{ProjectID: o.ProjectID, Dimension: dimension, Name: name, From: o.from, Daily: true})
 	for i := range counts {
 		o.addDay(counts[i].Day, verdicts(counts[i].Allowed, counts[i].Denied, counts[i].Unsure))
 	}
@@ -235,14 +237,14 @@ var meanings = map[rule.UndecidedReason]string{
 	rule.UndecidedOther:      "Another reason",
 }
 
-func (m *Monitor) fillReasons(ctx context.Context, o *overview) (err error) {
+func (o *overview) fillReasons(ctx context.Context) (err error) {
 	dimension, name := o.group()
-	o.Undecided, err = m.reasons(ctx, store.PartFilter{ProjectID: o.ProjectID, Dimension: dimension, Name: name, From: o.from})
+	o.Undecided, err = o.reasons(ctx, store.PartFilter{ProjectID: o.ProjectID, Dimension: dimension, Name: name, From: o.from})
 	return err
 }
 
-func (m *Monitor) reasons(ctx context.Context, f store.PartFilter) ([]wire.ReasonFigure, error) {
-	parts, err := m.cfg.Store.Counts.Parts(ctx, f)
+func (o *overview) reasons(ctx context.Context, f store.PartFilter) ([]wire.ReasonFigure, error) {
+	parts, err := o.m.cfg.Store.Counts.Parts(ctx, f)
 	list := make([]wire.ReasonFigure, 0, len(parts))
 	for _, p := range parts {
 		reason := rule.UndecidedReason(p.Part)
@@ -251,9 +253,9 @@ func (m *Monitor) reasons(ctx context.Context, f store.PartFilter) ([]wire.Reaso
 	return list, err
 }
 
-func (m *Monitor) fillRules(ctx context.Context, o *overview) (err error) {
+func (o *overview) fillRules(ctx context.Context) (err error) {
 	if o.node != nil {
-		parts, err := m.cfg.Store.Counts.Parts(ctx, store.PartFilter{
+		parts, err := o.m.cfg.Store.Counts.Parts(ctx, store.PartFilter{
 			ProjectID: o.ProjectID, Dimension: store.OfNodeRule, Name: o.node, From: o.from, Limit: maxListed,
 		})
 		for _, p := range parts {
@@ -262,21 +264,21 @@ func (m *Monitor) fillRules(ctx context.Context, o *overview) (err error) {
 		return err
 	}
 	f := store.TopFilter{ProjectID: o.ProjectID, From: o.from, Team: o.team, Limit: maxListed}
-	if o.MostDenied, err = m.top(ctx, o.view, f); err != nil {
+	if o.MostDenied, err = o.top(ctx, f); err != nil {
 		return err
 	}
 	f.Called = true
-	o.Slowest, err = m.top(ctx, o.view, f)
+	o.Slowest, err = o.top(ctx, f)
 	return err
 }
 
 // top lists the rules with the highest counts, with all that was counted of them in the period.
-func (m *Monitor) top(ctx context.Context, view *corpus.View, f store.TopFilter) ([]wire.RuleFigure, error) {
-	top, err := m.cfg.Store.Counts.Top(ctx, f)
+func (o *overview) top(ctx context.Context, f store.TopFilter) ([]wire.RuleFigure, error) {
+	top, err := o.m.cfg.Store.Counts.Top(ctx, f)
 	if err != nil || len(top) == 0 {
 		return []wire.RuleFigure{}, err
 	}
-	counts, err := m.cfg.Store.Counts.Rules(ctx, store.RuleCountFilter{ProjectID: f.ProjectID, From: f.From, Until: f.Until, RuleIDs: ruleIDs(top)})
+	counts, err := o.m.cfg.Store.Counts.Rules(ctx, store.RuleCountFilter{ProjectID: f.ProjectID, From: f.From, Until: f.Until, RuleIDs: ruleIDs(top)})
 	of := map[string]*store.RuleCount{}
 	for i := range counts {
 		of[counts[i].RuleID] = &counts[i]
@@ -287,7 +289,7 @@ func (m *Monitor) top(ctx context.Context, view *corpus.View, f store.TopFilter)
 		if all == nil {
 			all = &top[i]
 		}
-		list[i] = figure(view, all, all)
+		list[i] = figure(o.view, all, all)
 	}
 	return list, err
 }
@@ -306,11 +308,11 @@ func figure(view *corpus.View, denied, c *store.RuleCount) wire.RuleFigure {
 	return f
 }
 
-func (m *Monitor) fillModels(ctx context.Context, o *overview) error {
+func (o *overview) fillModels(ctx context.Context) error {
 	if o.team != nil || o.node != nil {
 		return nil
 	}
-	counts, err := m.cfg.Store.Counts.Models(ctx, o.ProjectID, o.from)
+	counts, err := o.m.cfg.Store.Counts.Models(ctx, o.ProjectID, o.from)
 	o.Models = make([]wire.ModelCost, len(counts))
 	for i, c := range counts {
 		o.Models[i] = wire.ModelCost{Model: c.Model, Calls: c.Calls, Failed: c.Failed, InputTokens: c.InputTokens, OutputTokens: c.OutputTokens, CachedTokens: c.CachedTokens, MeanMS: mean(c.DurationMS, c.Calls)}

@@ -100,7 +100,7 @@ func (m *Monitor) measureStale(ctx context.Context) error {
 	var errs []error
 	for _, projectID := range slices.Sorted(maps.Keys(versions)) {
 		summary, err := m.cfg.Store.Health.Summary(ctx, projectID)
-		if err == nil && m.stale(summary, versions[projectID]) {
+		if err == nil && stale(summary, versions[projectID], m.cfg.Now()) {
 			err = m.Measure(ctx, projectID)
 		}
 		errs = append(errs, err)
@@ -109,11 +109,11 @@ func (m *Monitor) measureStale(ctx context.Context) error {
 }
 
 // stale reports whether sums are too old.
-func (m *Monitor) stale(h *store.HealthSummary, version int64) bool {
+func stale(h *store.HealthSummary, version int64, now time.Time) bool {
 	if h == nil {
 		return true
 	}
-	age := m.cfg.Now().Sub(h.MeasuredAt)
+	age := now.Sub(h.MeasuredAt)
 	switch {
 	case h.CorpusVersion != version:
 		return h.Rules < large || age >= measureChanged

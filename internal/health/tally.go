@@ -148,6 +148,9 @@ func (s *sums) evaluation(e *store.AuditEntry, latency int64) {
 	d.MaxLatencyMS = max(d.MaxLatencyMS, latency)
 }
 
+// storedVerdict is a verdict of an entry or of counts.
+func storedVerdict(s string) rule.Verdict { return rule.Verdict(s) }
+
 // count adds a verdict; one that is unknown counts as NEEDS_CONFIRMATION.
 func count(v rule.Verdict, allowed, denied, unsure *int64) {
 	switch v {

@@ -2,7 +2,7 @@ package store
 
 import "time"
 
-// Dimension is what a group has in common.
+// Dimension is the property that a group has in common.
 type Dimension string
 
 // Dimensions of groups and parts.
@@ -35,7 +35,7 @@ type PartCount struct {
 	Count      int64
 }
 
-// RepositoryCount counts the evaluations of a repository, and holds what is known of its latest one.
+// RepositoryCount counts the evaluations of a repository, with its latest one.
 type RepositoryCount struct {
 	Repository              string // in its normal form
 	Allowed, Denied, Unsure int64

@@ -52,10 +52,10 @@ type Overview struct {
 	Health       Distribution       `json:"health" doc:"Scores of the rules that are not retired or superseded, as last measured; of all of them with node_id."`
 }
 
-// Counting is what an overview counts.
+// Counting names the things that an overview counts.
 type Counting string
 
-// What an overview counts.
+// Things that an overview counts.
 const (
 	CountsEvaluations Counting = "evaluations"
 	CountsVerdicts    Counting = "rule_verdicts"

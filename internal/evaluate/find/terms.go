@@ -112,7 +112,7 @@ func termsOf(e *store.AuditEntry) (terms []store.Term, err error) {
 	if len(e.Body) > 0 {
 		var body []byte
 		if body, err = audit.Body(*e); err == nil {
-			err = t.record(body, e.Verdict)
+			err = t.record(body)
 		}
 	}
 	return t.terms, err
@@ -139,7 +139,7 @@ func (t *collector) add(p property, value ...string) bool {
 	return true
 }
 
-func (t *collector) record(body []byte, overall string) error {
+func (t *collector) record(body []byte) error {
 	var rec recorded
 	if err := json.Unmarshal(body, &rec, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)); err != nil {
 		return err
@@ -155,7 +155,6 @@ func (t *collector) record(body []byte, overall string) error {
 			t.add(fingerprint, v.Fingerprint[:FingerprintPrefix])
 		}
 	}
-	rec.Evaluation.OverallVerdict = rule.Verdict(overall)
 	for _, reason := range rec.Evaluation.Undecided() {
 		t.add(undecided, string(reason))
 	}
