@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Source is what has set a setting.
+// Source says what has set a setting.
 type Source string
 
 // Sources, the strongest first.

@@ -54,7 +54,7 @@ type UsageQuery struct {
 	PeriodDays int `query:"period_days" default:"30" minimum:"1" maximum:"400" doc:"Days, today included, in UTC."`
 }
 
-// Usage is what models were asked, and what that cost.
+// Usage counts the calls to models and their cost.
 type Usage struct {
 	ProjectID  string       `json:"project_id" doc:"The project; * for all together."`
 	PeriodDays int          `json:"period_days" doc:"Days, today included, in UTC."`

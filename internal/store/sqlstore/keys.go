@@ -52,7 +52,7 @@ func (t keyTable) Insert(ctx context.Context, k store.Key) error {
 	return unlessNone(n, err, rule.Errorf(rule.CodeConflict, "there is such a key already; make a new one"))
 }
 
-// Use implements store.KeyTx. It locks the rows alone: whoever checks a key need not wait for it. The order of the ids keeps two servers from
+// Use implements store.KeyTx. It locks the rows alone: requests that check a key need not wait for it. The order of the ids keeps two servers from
 // waiting for each other.
 func (t keyTable) Use(ctx context.Context, used map[string]time.Time) error {
 	for _, id := range slices.Sorted(maps.Keys(used)) {
