@@ -16,7 +16,7 @@ type screen struct {
 	shows      []string // without JavaScript too
 }
 
-func screens(change, payment string) []screen {
+func screens(change, payment string, ids nodes) []screen {
 	return []screen{
 		{"evaluations", "/p/default/evaluations", "Evaluations", []string{"DENY", "acme/payments"}},
 		{"no evaluations", "/p/default/evaluations?verdict=NEEDS_CONFIRMATION&actor=nobody", "Evaluations", []string{"No evaluation matches these filters."}},
@@ -40,6 +40,14 @@ func screens(change, payment string) []screen {
 		{"try a payment", "/p/default/try?scope=finance/payments", "Try a decision", []string{"1 rule applies.", "Amount", "approvers", "Read by FIN-001.", "Other facts", "Drop files here"}},
 		{"try an action", "/p/default/try?kind=action", "Try a decision", []string{"What is to be done"}},
 		{"a new rule", "/p/default/rules/new", "New rule", []string{"From a sentence", "What it concerns", "Kinds of subject", "Examples, kept as test cases", "Check"}},
+		{"federation", "/p/default/federation", "Federation", []string{"example", "payments", "web <b>", "1 override", "1 weaker", "of no node", "Where does a repository belong?"}},
+		{"federation, nodes found", "/p/default/federation?q=ledger", "Federation", []string{"example/payments/ledger"}},
+		{"a node", "/p/default/federation/" + ids.payments, "payments\nteam", []string{"PAY-001", "Instead of", "Weaker:", "The treasury signs them.", "example/pay-*", "Attach a rule"}},
+		{"the difference of a node", "/p/default/federation/" + ids.payments + "?view=diff", "payments\nteam", []string{"PAY-001", "instead of", "allowed by local", "50,000"}},
+		{"the nodes below a node", "/p/default/federation/" + ids.payments + "?view=below", "payments\nteam", []string{"ledger"}},
+		{"where a repository belongs", "/p/default/federation/resolve?repository=example/pay-api", "Where a repository belongs", []string{"belongs to", "payments", "example/**"}},
+		{"the form of a node", "/p/default/federation/" + ids.web + "/edit", "Change web <b>", []string{"Parent", "Repositories", "The preview lists"}},
+		{"the preview of a change", "/p/default/federation/" + ids.web + "/detach?rule=WEB-001", "Detach WEB-001 from web <b>", []string{"Stops to hold", "WEB-001", "Detach the rule"}},
 		{"no such page", "/nothing/here", "Not found", []string{"To the start"}},
 	}
 }
@@ -54,8 +62,9 @@ func TestScreensInABrowser(t *testing.T) {
 	n := newNode(t, nil)
 	n.evaluate("default", `{"facts": {"supplier": "S-1"}, "intent": "Pay the supplier"}`)
 	change, payment := n.evaluate("default", badDiff), n.evaluate("default", badPayment)
+	ids := n.federate()
 	tab := browsertest.Open(t, n.url)
-	for _, s := range screens(change, payment) {
+	for _, s := range screens(change, payment, ids) {
 		t.Run(s.name, func(t *testing.T) {
 			tab.Use(t)
 			check := func(about string) {
