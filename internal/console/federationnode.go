@@ -32,7 +32,7 @@ type nodeView struct {
 	branch   branch
 }
 
-// nodeDiff is what a node changes in the rules of its parent.
+// nodeDiff holds the changes of a node in the rules of its parent.
 type nodeDiff struct {
 	wire.FederationDiff
 
