@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"tenet/internal/discover/assistant"
+	"tenet/internal/discover/comment"
 	"tenet/internal/discover/policy"
 	"tenet/internal/discover/source"
 )
@@ -20,24 +21,29 @@ func main() {
 	data := flag.String("data", "../shared/data/discovery", "folder with policy_document/ and assistant_md.tar.gz")
 	part := flag.String("part", "all", "files to measure: tuned, held-out, unseen or all")
 	show := flag.Bool("show", false, "list what is found wrongly and what is missed")
+	marks := flag.String("gold", "", "file with marks of other files below -data, in the form of gold.txt")
+	list := flag.Bool("list", false, "list what is found in the files that follow, and measure nothing")
 	speed := flag.Int("speed", 10, "megabytes of text to measure speed at; 0 leaves it out")
 	flag.Parse()
-	if err := run(*data, *part, *show, *speed); err != nil {
+	if *list {
+		if err := listFound(flag.Args()); err != nil {
+			fmt.Fprintln(os.Stderr, "discovery:", err)
+			os.Exit(1)
+		}
+		return
+	}
+	if err := run(*data, *marks, *part, *show, *speed); err != nil {
 		fmt.Fprintln(os.Stderr, "discovery:", err)
 		os.Exit(1)
 	}
 }
 
-func run(data, part string, show bool, megabytes int) error {
-	files, err := load(data)
+func run(data, marks, part string, show bool, megabytes int) error {
+	files, gold, err := loadMarked(data, marks)
 	if err != nil {
 		return err
 	}
-	gold, err := readGold(files)
-	if err != nil {
-		return err
-	}
-	parts := []string{"tuned", "held-out", "unseen", "all"}
+	parts := append(partsOf(gold), "all")
 	if part != "all" {
 		parts = []string{part}
 	}
@@ -50,8 +56,22 @@ func run(data, part string, show bool, megabytes int) error {
 	return nil
 }
 
+// listFound prints what is found in files, a line each.
+func listFound(paths []string) error {
+	for _, path := range paths {
+		content, err := os.ReadFile(path) //nolint:gosec // the path is the caller's
+		if err != nil {
+			return err
+		}
+		for _, f := range read([]source.File{{Path: path, Content: content}}) {
+			fmt.Printf("%s:%d\t%.2f\t%s\t%s\t%s\t[%s]\n", path, f.Line, f.Confidence, f.Modality, f.Severity, f.Statement, f.Method)
+		}
+	}
+	return nil
+}
+
 // readers are the readers of texts.
-var readers = []source.Reader{policy.Reader{}, assistant.Reader{}}
+var readers = []source.Reader{policy.Reader{}, assistant.Reader{}, comment.Reader{}}
 
 // read finds the rules of a file.
 func read(files []source.File) []source.Found {

@@ -31,6 +31,9 @@ func order(t []token, c place) (reading, bool) {
 			continue
 		}
 		tries++
+		if t[i].low == "or" || t[i].low == "and" && !c.item || i > from+1 && spoken(t, from, i) {
+			continue
+		}
 		if r, ok := orderAt(t, i, c); ok && !follows(t, i) {
 			return r, true
 		}
@@ -44,13 +47,28 @@ func behindDash(t []token, c place) (reading, bool) {
 		return reading{}, false
 	}
 	for i := 2; i < len(t); i++ {
-		if (t[i].before == '-' || t[i].before == ';' || t[i-1].low == "so" && t[i-1].before == ',') && verbs[t[i].low] && !nouns[t[i].low] {
+		if i+1 < len(t) && t[i+1].before != '-' && (t[i].before == '-' || t[i].before == ';' || t[i-1].low == "so" && t[i-1].before == ',') && verbs[t[i].low] && !nouns[t[i].low] {
 			if r, ok := orderAt(t, i, c); ok {
 				return r, true
 			}
 		}
 	}
 	return reading{}, false
+}
+
+// spoken reports whether the clause before i, behind the one that begins at from, has a verb of its own: "When asked, staff may not, by
+// word or sign, agree".
+func spoken(t []token, from, i int) bool {
+	clauses := 0
+	for k := from + 1; k < i; k++ {
+		if t[k].before == ',' || t[k].before == ':' || t[k].before == '-' {
+			clauses++
+		}
+		if w := t[k].low; clauses > 0 && (auxiliaries[w] || copulas[w]) && w != "be" {
+			return true
+		}
+	}
+	return false
 }
 
 // follows reports whether the verb at i is one of an enumeration in the clause before it, as in "Before you add, change or
@@ -103,14 +121,14 @@ func orderAt(t []token, i int, c place) (reading, bool) {
 	w := r.phrase
 	switch {
 	case w == "ensure":
-		return r, c.genre != Document || !c.facts
+		return r, !c.genre.describes() || !c.facts
 	case phrasal[w], w == "be" && len(t) < i+2, c.facts, c.row, c.genre == Document && !always, c.running && running[w]:
 		return r, false
 	}
 	if advising[w] {
 		r.modality = rule.Should
 	}
-	return r, always && verbs[w] || isOrder(t, i, c)
+	return r, always && verbs[w] && w != "refer" || isOrder(t, i, c)
 }
 
 // unwanted reports whether no, at i, forbids: "No exported types" does in a list of rules, and is a fact elsewhere.
@@ -153,6 +171,9 @@ func follower(t []token, i int, c place) bool {
 	if next == "and" || next == "or" { // "Test and document the code", not "Style and Structure"
 		return verbs[at(t, i+2)] && !nouns[at(t, i+2)]
 	}
+	if strings.HasSuffix(next, "ed") && len(t) > i+2 && t[i+1].before == 0 && t[i+2].before == 0 && !fullSentence(t) { // "Quarantine vendored code"
+		return true
+	}
 	return next == "" || t[i+1].linked || opens[next] || strings.HasSuffix(next, "ly") ||
 		strings.HasSuffix(next, "s") && !strings.HasSuffix(next, "ss") && !things[t[i].low]
 }
@@ -161,7 +182,7 @@ func follower(t []token, i int, c place) bool {
 func isOrder(t []token, i int, c place) bool {
 	w, next := at(t, i), at(t, i+1)
 	switch {
-	case w == "" || pointers[w] || c.genre == Policy && !c.item && asides[w] && i == 0:
+	case w == "" || pointers[w] || c.genre == Policy && !c.item && asides[w] && leadless(t, i):
 		return false
 	case i+1 < len(t) && t[i+1].before == ':', copulas[next], next == "of", next == "have", subjectAt(t, i): // a label or a subject
 		return false
@@ -169,6 +190,16 @@ func isOrder(t []token, i int, c place) bool {
 		return !nouns[w] || follower(t, i, c)
 	}
 	return c.genre == Instructions && c.item && coined(t, i)
+}
+
+// leadless reports whether nothing but adverbs, such as please, is before i.
+func leadless(t []token, i int) bool {
+	for k := range i {
+		if !adverbs[t[k].low] {
+			return false
+		}
+	}
+	return true
 }
 
 // coined reports whether the word at i, which is in no list of verbs, looks like a verb and takes an object.

@@ -29,7 +29,11 @@ func split(s string, t []token, first reading, c place) []part {
 	}
 	subject := ""
 	if first.subject && first.at > 0 && first.at < cuts[1] && (t[0].before == 0) {
-		subject = strings.TrimSpace(blocks.Plain(s[:t[first.at].start]))
+		end := first.at
+		for end > 1 && (copulas[t[end-1].low] || strings.HasSuffix(t[end-1].low, "ly")) {
+			end--
+		}
+		subject = strings.TrimSpace(blocks.Plain(s[:t[end].start]))
 	}
 	var out []part
 	for k, from := range cuts {
@@ -202,6 +206,9 @@ func described(label string) bool {
 // fullSentence reports whether an item has a verb of its own.
 func fullSentence(t []token) bool {
 	for i := 1; i < len(t); i++ {
+		if nearby[t[i].low] || subordinators[t[i].low] {
+			return false // the verbs behind it are those of a clause
+		}
 		if copulas[t[i].low] && t[i].low != "being" && t[i].low != "been" {
 			return true
 		}

@@ -20,7 +20,12 @@ const (
 	Policy
 	// Instructions are for an assistant, or for the people who work on the project.
 	Instructions
+	// Remarks are comments of code. Words that bind make a rule in them, and what only may be done.
+	Remarks
 )
+
+// describes reports whether texts of a genre describe things for the most part.
+func (g Genre) describes() bool { return g == Document || g == Remarks }
 
 // Norm is a normative statement of a text.
 type Norm struct {
@@ -37,6 +42,8 @@ type Norm struct {
 	Means      Means
 	// Confidence is how often norms found by these means, in a text of this genre, are right, as measured.
 	Confidence float64
+
+	reason string // for its severity
 }
 
 // Gap is a place of a text that was not read.
@@ -59,8 +66,19 @@ const (
 	ByLead                    // item below "... must:" or "We prohibit:"
 	ByPractice                // "You always use ...", "... belongs in ..."
 	ByPermission              // may, is allowed to
+	ByStatement               // "Access is reviewed every year.", "Staff will ..."
 	byLast
 )
+
+// Sentences returns the places of the sentences in a text.
+func Sentences(s string) [][2]int { return sentences(s) }
+
+// Constant makes the norm of a sentence of a block that states what values always are.
+func Constant(b *blocks.Block, at [2]int) Norm {
+	f := finder{list: []blocks.Block{*b}, genre: Remarks}
+	r := reading{modality: rule.Must, means: ByStatement, phrase: "are"}
+	return f.norm(0, b.Text[at[0]:at[1]], lineAt(b, at[0]), r, place{genre: Remarks})
+}
 
 // places returns the places of the sentences in a block.
 func places(b *blocks.Block) [][2]int {
