@@ -148,7 +148,7 @@ var table = map[string]row{
 	"/bench":           {layer: command}, // a client like any other: it knows the service by its HTTP API
 	"/bench/commands":  {layer: command, imports: []string{"catalog", "check", "subject", "/packs"}},
 	"/bench/demo":      {layer: command, imports: []string{"app", "client", "config", "rule", "store/sqlstore"}},
-	"/bench/discovery": {layer: command, imports: []string{"discover/assistant", "discover/comment", "discover/policy", "discover/source"}},
+	"/bench/discovery": {layer: command, imports: []string{"discover/assistant", "discover/comment", "discover/policy", "discover/prose", "discover/source"}},
 	"/bench/search":    {layer: command, imports: []string{"corpus", "rule", "store"}},
 
 	"console/browsertest":   {layer: support},

@@ -118,7 +118,7 @@ func (m *matter) found(file string, n prose.Norm) source.Found {
 	f := source.Found{
 		Kind: wire.AssistantMD, Statement: n.Statement, Modality: n.Modality, Severity: n.Severity, Tags: n.Tags(tagPath(file)), Exceptions: n.Exceptions,
 		AppliesTo: m.appliesTo(), Rationale: n.Rationale, File: file, Line: n.Line, EndLine: n.EndLine, Quote: n.Quote,
-		Section: strings.Join(n.Section, " > "), Method: n.Method, Note: strings.TrimSpace(m.note + " " + n.Why()), Confidence: n.Confidence,
+		Section: strings.Join(n.Section, " > "), Method: n.Method, Note: strings.TrimSpace(m.note + " " + n.Why()), Confidence: n.Confidence, Signs: n.Signs,
 	}
 	if f.AppliesTo == nil {
 		f.AppliesTo = m.below(headingGlobs(n.Section))

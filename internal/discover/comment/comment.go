@@ -135,7 +135,7 @@ func candidate(file string, s style, r remark, n *prose.Norm, lines []string) so
 		Kind: wire.CodePatterns, Statement: text.FitRunes(statement, rule.MaxStatement, ""), Modality: n.Modality, Severity: n.Severity, Tags: tags,
 		Exceptions: n.Exceptions, Rationale: n.Rationale, AppliesTo: appliesTo(file), File: file, Line: n.Line, EndLine: n.EndLine,
 		Quote:   strings.TrimSpace(text.FitRunes(strings.Join(lines[n.Line-1:min(n.EndLine, len(lines))], "\n"), maxQuote, "")),
-		Section: r.about, Method: "comment in the code: " + n.Method, Note: n.Why(), Confidence: n.Confidence,
+		Section: r.about, Method: "comment in the code: " + n.Method, Note: n.Why(), Confidence: n.Confidence, Signs: n.Signs,
 	}
 }
 

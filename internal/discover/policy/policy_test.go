@@ -71,7 +71,7 @@ func TestPolicy(t *testing.T) {
 		if found[i].Confidence <= 0.5 || found[i].Confidence > 1 {
 			t.Errorf("confidence %v", found[i].Confidence)
 		}
-		found[i].Confidence, found[i].Note = 0, ""
+		found[i].Confidence, found[i].Note, found[i].Signs = 0, "", nil
 		if found[i].Modality == rule.MustNot {
 			found[i].Severity = rule.Medium // TestSeverity of package prose is about it
 		}

@@ -30,7 +30,7 @@ func invites(t []token, c place) bool {
 	switch {
 	case welcomes(t), c.aside && (reporting[w] || is(t, 0, "please")):
 		return true
-	case reporting[w] && about(t, i+1, 9):
+	case reporting[w] && about(t, i+1, 4):
 		return true
 	case w == "if" || w == "when" || w == "should" || w == "before":
 		return asks(t, i) && (wishing(t, i) || about(t, i+1, len(t)))

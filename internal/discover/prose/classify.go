@@ -105,7 +105,7 @@ func chained(t []token, k, i int) bool {
 		return false
 	}
 	for n := k + 1; n < i; n++ {
-		if w := t[n].low; !copulas[w] && !adverbs[w] && w != "have" && w != "has" && w != "or" && w != "and" {
+		if w := t[n].low; !copulas[w] && !auxiliaries[w] && !negations[w] && !adverbs[w] && w != "have" && w != "has" && w != "or" && w != "and" {
 			return false
 		}
 	}

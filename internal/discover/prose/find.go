@@ -166,11 +166,12 @@ func (f *finder) read(i int, raw string, line int, c place) []Norm {
 		if w := t[0].low; (w == "not" || w == "never") && n.Modality == rule.Must {
 			n.Modality = rule.MustNot
 		}
-		n.Means, n.Confidence, n.Method = ByLead, confidence(ByLead, f.genre), methods[ByLead]+" (\""+text.FitRunes(l.text, 60, "")+":\")"
+		n.Means, n.Method = ByLead, methods[ByLead]+" (\""+text.FitRunes(l.text, 60, "")+":\")"
 		n.Statement = clean(l.with(strings.TrimLeft(blocks.Plain(raw), signs), t))
 		if fullSentence(t) && n.Modality == rule.Must && !(l.ends && completes(t, &l)) { // the lead adds nothing
 			n.Statement = clean(blocks.Plain(raw))
 		}
+		n.judge(c)
 		return []Norm{n}
 	}
 	return nil
@@ -215,13 +216,20 @@ func (f *finder) norm(i int, raw string, line int, r reading, c place) Norm {
 	b := &f.list[i]
 	n := Norm{
 		Statement: clean(blocks.Plain(raw)), Modality: r.modality, Line: line, EndLine: line + strings.Count(raw, "\n"), Quote: text.FitRunes(raw, maxQuote, ""),
-		Section: b.Section, Means: r.means, Method: method(r, c), Confidence: confidence(r.means, f.genre),
+		Section: b.Section, Means: r.means, Method: method(r, c),
 	}
 	n.Severity, n.reason = severity(&n, r)
 	if e, ok := clause(raw); ok {
 		n.except(e)
 	}
+	n.judge(c)
 	return n
+}
+
+// judge sets the signs and the confidence of a norm.
+func (n *Norm) judge(c place) {
+	n.Signs = signsOf(n, c)
+	n.Confidence = Confidence(n.Signs)
 }
 
 // except adds an exception.

@@ -9,6 +9,9 @@ import (
 
 // order reads an order at the beginning of a sentence, behind what says when it holds.
 func order(t []token, c place) (reading, bool) {
+	if c.facts && c.genre == Instructions && (openers[t[0].low] && t[0].low != "to" || advising[t[0].low]) { // "When you change it, keep ..." among facts
+		c.facts = false
+	}
 	if r, ok := orderAt(t, 0, c); ok {
 		return r, true
 	}
@@ -47,7 +50,7 @@ func behindDash(t []token, c place) (reading, bool) {
 		return reading{}, false
 	}
 	for i := 2; i < len(t); i++ {
-		if i+1 < len(t) && t[i+1].before != '-' && (t[i].before == '-' || t[i].before == ';' || t[i-1].low == "so" && t[i-1].before == ',') && verbs[t[i].low] && !nouns[t[i].low] {
+		if i+1 < len(t) && t[i+1].before != '-' && (t[i].before == '-' || t[i].before == ';' || t[i-1].low == "so" && t[i-1].before == ',') && verbs[t[i].low] && (!nouns[t[i].low] || t[i].before == ';' && follower(t, i, c)) {
 			if r, ok := orderAt(t, i, c); ok {
 				return r, true
 			}
@@ -184,7 +187,7 @@ func isOrder(t []token, i int, c place) bool {
 	switch {
 	case w == "" || pointers[w] || c.genre == Policy && !c.item && asides[w] && leadless(t, i):
 		return false
-	case i+1 < len(t) && t[i+1].before == ':', copulas[next], next == "of", next == "have", subjectAt(t, i): // a label or a subject
+	case i+1 < len(t) && t[i+1].before == ':', nouns[w] && i+2 < len(t) && t[i+2].before == ':', copulas[next], next == "of", next == "have", subjectAt(t, i): // a label or a subject
 		return false
 	case verbs[w]:
 		return !nouns[w] || follower(t, i, c)

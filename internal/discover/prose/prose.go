@@ -40,8 +40,9 @@ type Norm struct {
 	Section    []string // headings above it, outermost first
 	Method     string   // in a sentence, for people
 	Means      Means
-	// Confidence is how often norms found by these means, in a text of this genre, are right, as measured.
+	// Confidence is the probability that it is a rule, by its signs, as fitted to texts that the reader was not tuned on.
 	Confidence float64
+	Signs      []string // what Confidence rests on
 
 	reason string // for its severity
 }
@@ -55,7 +56,7 @@ type Gap struct {
 // Means is how a norm was found.
 type Means int
 
-// The means. How often each is right is in the table of precision.
+// The means. How much each weighs is in confidence.txt.
 const (
 	ByBinding    Means = iota // must, shall, is required, is prohibited
 	ByRestraint               // cannot, may not, may only, at most

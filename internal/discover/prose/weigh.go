@@ -22,8 +22,8 @@ var factualSections = []string{
 
 // asideSections are headings of advice to people who report or ask something.
 var asideSections = []string{
-	"bug", "report a bug", "reporting bugs", "issue", "reporting issues", "question", "getting help", "get help", "need help", "feature request", "feedback", "ideas", "suggestion",
-	"filing", "stay in touch", "contact", "community",
+	"bug report", "report a bug", "reporting a bug", "reporting bugs", "report bugs", "found a bug", "find a bug", "issues", "reporting an issue", "reporting issues", "question",
+	"getting help", "get help", "need help", "feature request", "feedback", "suggestion", "stay in touch",
 }
 
 // silent reports whether the innermost heading announces no rules.
@@ -163,20 +163,4 @@ func (n *Norm) Tags(file string) []string {
 		}
 	}
 	return out
-}
-
-// precision is the share of norms found by some means that are right, as measured; docs/discovery-quality.md says on what.
-var precision = [byLast]float64{
-	ByBinding: 0.97, ByRestraint: 0.92, ByAdvice: 0.95, ByNegation: 0.95, ByItem: 0.99, BySentence: 0.96, ByLead: 0.75, ByPractice: 0.94, ByPermission: 0.67, ByStatement: 0.8,
-}
-
-// inDocuments is the same for texts that are not there to regulate, where must often says how something works.
-const inDocuments = 0.79
-
-// confidence returns the measured precision of some means in texts of a genre.
-func confidence(m Means, g Genre) float64 {
-	if g == Document {
-		return inDocuments
-	}
-	return precision[m]
 }
