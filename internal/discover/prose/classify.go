@@ -62,6 +62,8 @@ func defines(t []token) bool {
 	}
 	for i := 1; i < len(t) && i < 8; i++ {
 		switch {
+		case t[i].low == "misconception":
+			return true
 		case is(t, i, "means") && t[i].before == 0 && at(t, i-1) != "that" && at(t, i-1) != "this" && at(t, i-1) != "by":
 			return true
 		case is(t, i, "refers", "to"), is(t, i, "defined", "as"), is(t, i, "stands", "for"):
@@ -86,7 +88,7 @@ func guarded(t []token, i int) bool {
 		if (w == "who" || w == "which" || w == "that") && chained(t, k, i) {
 			return true
 		}
-		if subordinators[w] {
+		if subordinators[w] || w == "where" && k > 0 && t[k].before == 0 {
 			return true
 		}
 		if nearby[w] && i-k <= 3 && !announces(t, k) && ((w != "which" && w != "who" && w != "that") || k == i-1 || k == i-2 && (people[t[i-1].low] || somebody[t[i-1].low])) {
@@ -151,6 +153,9 @@ func used(t []token, i int, _ place) bool {
 		return false
 	}
 	next := t[i+1].low
+	if t[i].low == "should" && next == "not" && (at(t, i+2) == "happen" || at(t, i+2) == "occur" || at(t, i+2) == "matter") {
+		return false
+	}
 	return !(t[i+1].before == ',' && !openers[next] && !adverbs[next] || t[i+1].before == '(' && next != "not")
 }
 
@@ -162,6 +167,9 @@ func needed(t []token, i int, _ place) bool {
 		}
 	}
 	prev := at(t, i-1)
+	if at(t, 0) == "to" {
+		return false
+	}
 	switch prev {
 	case "will", "just", "usually", "often", "probably", "likely", "typically": // "you will need to"
 		return false

@@ -119,6 +119,10 @@ func (f *finder) read(i int, raw string, line int, c place) []Norm {
 		}
 		return f.cells(i, raw, line, c)
 	}
+	b := &f.list[i]
+	if c.item && strings.HasPrefix(raw, "[") && strings.Contains(raw, "](#") && blocks.LinkEnd(raw, 0) >= len(raw)-1 { // of a table of contents
+		return nil
+	}
 	label, body := cutLabel(raw)
 	if described(label) {
 		c.facts = true
@@ -140,6 +144,9 @@ func (f *finder) read(i int, raw string, line int, c place) []Norm {
 	}
 	l, led := f.leader(i, raw)
 	inherits := led && l.open
+	if !ok && !led && label != "" && c.item && f.genre == Instructions && !c.facts && labelled(label, body, t) && announced(b.Section, ruleSections) {
+		return []Norm{f.norm(i, raw, line, reading{modality: rule.Must, means: ByLabel, phrase: blocks.Plain(label)}, c)}
+	}
 	if !ok && !led {
 		l, inherits = f.point(i, t)
 	}
@@ -242,7 +249,7 @@ func (n *Norm) except(e string) {
 // methods are the means in words.
 var methods = [byLast]string{
 	ByBinding: "sentence that binds", ByRestraint: "sentence that restrains", ByAdvice: "sentence that advises", ByNegation: "order not to do something",
-	ByItem: "order in a list", BySentence: "order in a sentence", ByLead: "item below", ByPractice: "practice", ByPermission: "permission", ByStatement: "statement of what is done",
+	ByItem: "order in a list", BySentence: "order in a sentence", ByLead: "item below", ByPractice: "practice", ByPermission: "permission", ByLabel: "item with a label among rules", ByStatement: "statement of what is done",
 }
 
 // method says in words how a norm was found.

@@ -65,6 +65,20 @@ func TestWordings(t *testing.T) {
 		"Quarantine returned parcels.":                                           rule.Must,
 		"If a guest is asked, the guest may not, by word or sign, claim a room.": rule.MustNot,
 
+		"Entry is restricted to members.":                         rule.Must,
+		"The club does not allow dogs.":                           rule.MustNot,
+		"Volunteers are to report faults.":                        rule.Must,
+		"Training is solely the responsibility of managers.":      rule.Must,
+		"Samples are only kept in the cold room.":                 rule.Must,
+		"In the lab, all waste is sorted.":                        rule.Must,
+		"It's recommended to wear gloves.":                        rule.Should,
+		"If a vat leaks, and the leak is small, close the valve.": rule.Must,
+
+		"There is a misconception that vats must be round.":                    no,
+		"Round vats are often preferred.":                                      no,
+		"A leak of that kind should not happen.":                               no,
+		"Keep in mind that vats are heavy.":                                    no,
+		"- [Pull cords](#pull-cords)":                                          no,
 		"Please include a stack trace.":                                        no,
 		"If you find a bug, please open an issue.":                             no,
 		"If you have an idea, tell us in the forum.":                           no,
@@ -122,6 +136,52 @@ func TestReasons(t *testing.T) {
 		found := find(text, prose.Policy)
 		if len(found) != 1 || string(found[0].Severity)+" "+found[0].Why() != want {
 			t.Errorf("%q: found %+v, want %s", text, found, want)
+		}
+	}
+}
+
+// An item without a verb is a rule below a heading of rules, if it has a label, and nowhere else; conditions below a prohibition are part
+// of it.
+func TestLabelsAndConditions(t *testing.T) {
+	for text, want := range map[string][]string{
+		"# Conventions\n\n- **Naming**: short words in small letters\n- **Note**: this is a sentence.": {"3 Naming: short words in small letters"},
+		"# Overview\n\n- **Naming**: short words in small letters":                                     nil,
+		"Parcels must not be opened if any of the following is true:\n\n- it is wet\n- it is warm": {
+			"1 Parcels must not be opened if any of the following is true: it is wet; it is warm",
+		},
+		"# Rules\n\n- Verify `gh` is available\n- Map the fields by running the tool\n- Suffix names with a dash": {
+			"3 Verify `gh` is available", "4 Map the fields by running the tool", "5 Suffix names with a dash",
+		},
+		"# License agreements\n\n- Send them to the office": {"3 Send them to the office"},
+		"# License\n\n- Send them to the office":            nil,
+	} {
+		var got []string
+		for _, n := range find(text, prose.Instructions) {
+			got = append(got, fmt.Sprint(n.Line, " ", n.Statement))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q:\n got %q\nwant %q", text, got, want)
+		}
+	}
+}
+
+// The confidence falls with signs of doubt.
+func TestConfidence(t *testing.T) {
+	confidence := func(text string, g prose.Genre) float64 {
+		t.Helper()
+		found := find(text, g)
+		if len(found) != 1 {
+			t.Fatalf("%q: found %+v", text, found)
+		}
+		return found[0].Confidence
+	}
+	sure := confidence("Every parcel must be weighed at the desk.", prose.Policy)
+	for _, test := range []struct {
+		text  string
+		genre prose.Genre
+	}{{"Every parcel must be weighed at the desk.", prose.Document}, {"Every parcel must be weighed at the desk.", prose.Remarks}, {"Must be weighed", prose.Policy}} {
+		if got := confidence(test.text, test.genre); got >= sure {
+			t.Errorf("%q: %.2f, and surely a rule %.2f", test.text, got, sure)
 		}
 	}
 }

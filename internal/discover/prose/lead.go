@@ -108,6 +108,9 @@ func divides(t []token) bool {
 // enumerates reports whether a lead is about the items below it: "The following are prohibited:".
 func enumerates(t []token) bool {
 	for i := range t {
+		if subordinators[t[i].low] || t[i].low == "where" || t[i].low == "when" { // they are conditions
+			return false
+		}
 		if enumerating[t[i].low] && !is(t, i, "these", "rules") {
 			return true
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"tenet/internal/rule"
+	"tenet/internal/text"
 )
 
 // order reads an order at the beginning of a sentence, behind what says when it holds.
@@ -62,12 +63,13 @@ func behindDash(t []token, c place) (reading, bool) {
 // spoken reports whether the clause before i, behind the one that begins at from, has a verb of its own: "When asked, staff may not, by
 // word or sign, agree".
 func spoken(t []token, from, i int) bool {
-	clauses := 0
+	main := false
 	for k := from + 1; k < i; k++ {
 		if t[k].before == ',' || t[k].before == ':' || t[k].before == '-' {
-			clauses++
+			w := t[k].low
+			main = w != "and" && w != "or" && w != "but" && !openers[w] && !nearby[w]
 		}
-		if w := t[k].low; clauses > 0 && (auxiliaries[w] || copulas[w]) && w != "be" {
+		if w := t[k].low; main && (auxiliaries[w] || copulas[w]) && w != "be" {
 			return true
 		}
 	}
@@ -136,7 +138,7 @@ func orderAt(t []token, i int, c place) (reading, bool) {
 
 // unwanted reports whether no, at i, forbids: "No exported types" does in a list of rules, and is a fact elsewhere.
 func unwanted(t []token, i int, c place) bool {
-	if c.genre != Instructions || c.facts || len(t) <= i+1 || len(t) > 12 || t[i+1].before != 0 {
+	if c.genre.describes() || c.genre == Policy && len(t) <= i+2 || c.facts || len(t) <= i+1 || len(t) > 12 || t[i+1].before != 0 {
 		return false
 	}
 	return !within(t, i, len(t), func(k int) bool { return stating[t[k].low] })
@@ -174,6 +176,9 @@ func follower(t []token, i int, c place) bool {
 	if next == "and" || next == "or" { // "Test and document the code", not "Style and Structure"
 		return verbs[at(t, i+2)] && !nouns[at(t, i+2)]
 	}
+	if c.genre == Instructions && c.item && way(t, i) {
+		return true
+	}
 	if strings.HasSuffix(next, "ed") && len(t) > i+2 && t[i+1].before == 0 && t[i+2].before == 0 && !fullSentence(t) { // "Quarantine vendored code"
 		return true
 	}
@@ -181,13 +186,35 @@ func follower(t []token, i int, c place) bool {
 		strings.HasSuffix(next, "s") && !strings.HasSuffix(next, "ss") && !things[t[i].low]
 }
 
+// way reports whether the words behind the one at i say how or when it is done, or go on with another order: "Format code by running
+// it", "Map the fields and keep their order".
+func way(t []token, i int) bool {
+	if len(t) < i+4 || fullSentence(t) {
+		return false
+	}
+	for k := i + 2; k < len(t)-1 && t[k].before != ':'; k++ {
+		switch w := t[k].low; {
+		case w == "via" || w == "using" || w == "by" || w == "before" || w == "after" || w == "when" || w == "through":
+			return true
+		case w == "and" && verbs[at(t, k+1)] && !nouns[at(t, k+1)] && k+2 < len(t):
+			return true
+		}
+	}
+	return false
+}
+
+// claims are verbs of orders that a clause follows: "Verify the build is green".
+var claims = text.Words("verify ensure confirm assert assume")
+
 // isOrder reports whether the word at i is a verb that begins an order.
 func isOrder(t []token, i int, c place) bool {
 	w, next := at(t, i), at(t, i+1)
 	switch {
+	case is(t, i, "keep", "in", "mind") || is(t, i, "write", "to") || is(t, i, "write", "us"):
+		return false
 	case w == "" || pointers[w] || c.genre == Policy && !c.item && asides[w] && leadless(t, i):
 		return false
-	case i+1 < len(t) && t[i+1].before == ':', nouns[w] && i+2 < len(t) && t[i+2].before == ':', copulas[next], next == "of", next == "have", subjectAt(t, i): // a label or a subject
+	case i+1 < len(t) && t[i+1].before == ':', nouns[w] && i+2 < len(t) && t[i+2].before == ':', copulas[next], next == "of", next == "have", !claims[w] && subjectAt(t, i): // a label or a subject
 		return false
 	case verbs[w]:
 		return !nouns[w] || follower(t, i, c)

@@ -198,6 +198,14 @@ func cutLabel(raw string) (label, body string) {
 	return "", raw
 }
 
+// labelled reports whether an item is a label in bold type with what holds for it, and no sentence: "**Naming**: short words".
+func labelled(label, body string, t []token) bool {
+	if strings.HasSuffix(strings.TrimSpace(body), ".") && t[0].low != "mandatory" && t[0].low != "required" {
+		return false
+	}
+	return strings.HasPrefix(label, "**") && !described(label) && len(t) >= 2 && !fullSentence(t) && !strings.HasSuffix(strings.TrimSpace(body), ":") && !strings.Contains(body, "](")
+}
+
 // described reports whether a label names a thing that is described, such as a command or a document.
 func described(label string) bool {
 	return strings.HasPrefix(label, "`") || strings.HasPrefix(label, "[") || strings.HasPrefix(label, "**`") || strings.HasPrefix(label, "**[")

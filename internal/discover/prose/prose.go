@@ -67,6 +67,7 @@ const (
 	ByLead                    // item below "... must:" or "We prohibit:"
 	ByPractice                // "You always use ...", "... belongs in ..."
 	ByPermission              // may, is allowed to
+	ByLabel                   // "Naming: short words" below a heading such as conventions
 	ByStatement               // "Access is reviewed every year.", "Staff will ..."
 	byLast
 )

@@ -68,7 +68,7 @@ func timed(t []token, k int) bool {
 	for ; k < len(t); k++ {
 		next := at(t, k+1)
 		switch w := t[k].low; {
-		case times[w], w == "at" && next == "least", w == "upon" && strings.HasSuffix(next, "ion"), w == "for" && universal[next], is(t, k, "in", "accordance", "with"):
+		case times[w], w == "at" && next == "least", w == "upon" && strings.HasSuffix(next, "ion"), w == "for" && next == "all", is(t, k, "in", "accordance", "with"):
 			return true
 		case w == "within" || w == "after":
 			if numbers[next] || next != "" && next[0] >= '0' && next[0] <= '9' {

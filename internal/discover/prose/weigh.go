@@ -6,13 +6,17 @@ import (
 
 	"tenet/internal/blocks"
 	"tenet/internal/rule"
+	"tenet/internal/text"
 )
 
 // silentSections are headings of sections without rules.
 var silentSections = []string{
 	"definition", "glossary", "table of contents", "contents", "changelog", "references", "further reading", "see also",
-	"resources", "related documents", "revision history", "version history", "acknowledg", "license", "licence",
+	"related documents", "revision history", "version history", "acknowledg",
 }
+
+// silentTitles are such headings only where they say nothing else.
+var silentTitles = text.Words("license licence licensing resources copyright links")
 
 // factualSections are headings of descriptions; only words that bind make a rule there.
 var factualSections = []string{
@@ -26,8 +30,13 @@ var asideSections = []string{
 	"getting help", "get help", "need help", "feature request", "feedback", "suggestion", "stay in touch",
 }
 
+// ruleSections are headings of rules, below which an item without a verb is one, too.
+var ruleSections = []string{"rule", "convention", "standard", "guideline", "code style", "coding style", "style guide", "style", "requirement", "best practice", "idiom"}
+
 // silent reports whether the innermost heading announces no rules.
-func silent(section []string) bool { return announced(section, silentSections) }
+func silent(section []string) bool {
+	return announced(section, silentSections) || len(section) > 0 && silentTitles[strings.ToLower(strings.TrimSpace(section[len(section)-1]))]
+}
 
 // factual reports whether the innermost heading announces facts.
 func factual(section []string) bool {
@@ -138,17 +147,17 @@ func shouted(s string) bool {
 
 // Tags returns labels for what the norm is about, by its words, its innermost heading, and the path of its file.
 func (n *Norm) Tags(file string) []string {
-	text := lower(n.Statement) + " " + strings.Map(func(r rune) rune {
+	about := lower(n.Statement) + " " + strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) {
 			return unicode.ToLower(r)
 		}
 		return ' '
 	}, file)
 	if k := len(n.Section); k > 0 {
-		text += " " + lower(n.Section[k-1])
+		about += " " + lower(n.Section[k-1])
 	}
 	seen := make([]bool, len(topics))
-	for w := range strings.FieldsSeq(text) {
+	for w := range strings.FieldsSeq(about) {
 		w = strings.Trim(w, ".,;:()`\"'*!?")
 		for i := range topics {
 			if topics[i].words[w] {
