@@ -170,7 +170,7 @@ var (
 	unsure = regexp.MustCompile(`(?i)\b(?:todo|fixme|xxx|hack|should never happen|must be (?:a|an|the) (?:bug|error|mistake)|must have|must already|must mean|presumably|probably|maybe|perhaps|cannot|can't|couldn't|may not|might)\b|\?$`)
 	// related is a duty in a clause that says which thing is meant: "the hooks that a commit must pass".
 	related = regexp.MustCompile(`(?i)\b(?:that|which|whose|who|whom|what|how|where|whether|if|unless)\b[^,:;.]*\b(?:must|may|shall|never|not to|required|only)\b`)
-	// able is what something can do, and no permission.
+	// able is an ability, and no permission.
 	able = regexp.MustCompile(`(?i)\bcan only\b|\bonly\b[^.]*\bcan\b|\bat most\b|\bup to\b|\bnot ok\b|\bbut not\b|\bmay have\b|^don.?t\b|^never \w+s\b|^not \w+ed\b|\.\.\.|…|\b(?:must|shall|should|may|never),`)
 	// codelike is text that is code rather than words.
 	codelike = regexp.MustCompile(`[{};]|\w\(.*\)\s*[=:]|==|&&|\|\||^\s*(?:return|if \(|for \(|var |let |const |import )`)
@@ -203,7 +203,7 @@ func documents(statement, about string) bool {
 	return about != "" && strings.EqualFold(first, about)
 }
 
-// ordered is an order that binds whoever changes the code.
+// ordered is an order that binds the people who change the code.
 var ordered = regexp.MustCompile(`(?i)^(?:always\b|(?:please )?(?:keep|update|add|remember|make sure|ensure|be sure)\b.*\b(?:sync|sorted|order|alphabetical|together|updated?|up to date|too|also|aligned|match|consistent|stable|compatible)\b)`)
 
 // fixed is a statement of what values always are: "Amounts are stored in minor units."

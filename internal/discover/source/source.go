@@ -45,7 +45,7 @@ type Found struct {
 	// Confidence is from 0 to 1: the probability that a reviewer would approve it, as measured; for conventions of code, the lower
 	// end of the 95 % interval of the share of places that keep it.
 	Confidence float64
-	// Signs are what the confidence of a statement in a text rests on; they serve to measure it.
+	// Signs are the grounds of the confidence of a statement in a text; they serve to measure it.
 	Signs []string
 }
 
