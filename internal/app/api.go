@@ -32,7 +32,7 @@ func (a *App) serveAPI(p *parts, operations api.Operations, registry *prometheus
 		api.Queue{Queue: p.queue},
 		api.Projects{Projects: p.projects},
 		api.Keys{Keys: a.keys},
-		api.SignIn{Providers: a.providers(), Keys: a.callers},
+		api.SignIn{Providers: providers(a.callers), Keys: a.callers},
 		api.Evaluations{Evaluator: p.evaluator, Released: p.releases, Verdicts: verdicts},
 		api.Records{Recorded: p.evaluator},
 		api.Agents{Agents: p.agents, Prefix: prefix, Verdicts: verdicts},

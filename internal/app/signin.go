@@ -25,11 +25,11 @@ func (a *App) openCallers(env func(string) string) (sso.Callers, error) {
 }
 
 // providers are the identity providers at which people can sign in.
-func (a *App) providers() []sso.Provider {
-	if a.callers.People == nil {
+func providers(c sso.Callers) []sso.Provider {
+	if c.People == nil {
 		return nil
 	}
-	return a.callers.People.Providers()
+	return c.People.Providers()
 }
 
 // recordSignIn records a sign-in to the console in the default project, and publishes one with the key of an administrator where people sign in
