@@ -138,6 +138,7 @@ var accessTable = map[string]access{
 	"get-conflict":        {auth.Viewer, "GET /api/v1/conflicts/x?project_id=pay", "project"},
 	"confirm-conflict":    {auth.Reviewer, "POST /api/v1/conflicts/x/confirm?project_id=pay", "project"},
 	"reject-conflict":     {auth.Reviewer, "POST /api/v1/conflicts/x/reject?project_id=pay", "project"},
+	"mend-conflict":       {auth.Reviewer, "POST /api/v1/conflicts/x/mend?project_id=pay", "project"},
 	"scan-conflicts":      {auth.Reviewer, "POST /api/v1/conflicts/scan?project_id=pay", "project"},
 	"list-jobs":           {auth.Viewer, "GET /api/v1/jobs?project_id=pay", "project"},
 	"get-job":             {auth.Viewer, "GET /api/v1/jobs/1?project_id=pay", "project"},

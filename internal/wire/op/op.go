@@ -285,6 +285,7 @@ var (
 	GetConflict      = get[wire.Conflict]("/api/v1/conflicts/{id}")
 	ConfirmConflict  = post[wire.DecideConflict, wire.Conflict]("/api/v1/conflicts/{id}/confirm").again()
 	RejectConflict   = post[wire.DecideConflict, wire.Conflict]("/api/v1/conflicts/{id}/reject").again()
+	MendConflict     = post[wire.MendConflict, wire.MendedConflict]("/api/v1/conflicts/{id}/mend")
 	ScanConflicts    = post[wire.ScanConflicts, wire.Job]("/api/v1/conflicts/scan")
 )
 
