@@ -62,6 +62,11 @@ func routes() []route {
 		{pattern: "GET /p/{project}/rules/{id}/versions", show: ruleVersions, role: auth.Viewer},
 		{pattern: "POST /p/{project}/rules/{id}/pending/{n}", show: decideRevision, role: auth.Reviewer},
 		{pattern: "POST /p/{project}/rules/{id}/transitions", show: moveRule, role: auth.Reviewer},
+		{pattern: "GET /p/{project}/conflicts", show: conflictList, role: auth.Viewer},
+		{pattern: "POST /p/{project}/conflicts/scan", show: scanConflicts, role: auth.Reviewer},
+		{pattern: "GET /p/{project}/conflicts/{id}", show: conflictPage, role: auth.Viewer},
+		{pattern: "POST /p/{project}/conflicts/{id}/mend", show: mendConflict, role: auth.Reviewer},
+
 		{pattern: "GET /p/{project}/rules/export", show: exportRules, role: auth.Viewer},
 	}
 }

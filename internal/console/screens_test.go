@@ -55,7 +55,7 @@ func TestScreensInABrowser(t *testing.T) {
 	n.evaluate("default", `{"facts": {"supplier": "S-1"}, "intent": "Pay the supplier"}`)
 	change, payment := n.evaluate("default", badDiff), n.evaluate("default", badPayment)
 	tab := browsertest.Open(t, n.url)
-	for _, s := range screens(change, payment) {
+	show := func(s screen) {
 		t.Run(s.name, func(t *testing.T) {
 			tab.Use(t)
 			check := func(about string) {
@@ -94,6 +94,12 @@ func TestScreensInABrowser(t *testing.T) {
 			tab.Scripts(true)
 			check("without JavaScript")
 		})
+	}
+	for _, s := range screens(change, payment) {
+		show(s)
+	}
+	for _, s := range conflictScreens(n) {
+		show(s)
 	}
 }
 
