@@ -43,6 +43,39 @@ func (r *Releases) GetSimulation(ctx context.Context, projectID, id string) (wir
 	return simulationRunOf(run), err
 }
 
+// Simulations returns a page of the simulations in the background, newest first, and how many there are; with a snapshot, only those of it or
+// against it. Their results lack the lists of evaluations.
+func (r *Releases) Simulations(ctx context.Context, projectID, snapshotID string, offset, limit int) ([]wire.SimulationRun, int, error) {
+	var mentions []string
+	if snapshotID != "" {
+		mentions = []string{snapshotID}
+	}
+	found, total, err := r.runs.Find(ctx, projectID, mentions, offset, limit)
+	out := make([]wire.SimulationRun, len(found))
+	for i := range found {
+		out[i] = simulationRunOf(found[i])
+		if s := out[i].Result; s != nil {
+			s.Examples, s.Flips, s.NotReplayed = []wire.VerdictChange{}, nil, []wire.NotReplayed{}
+		}
+	}
+	return out, total, err
+}
+
+// maxSought bounds the simulations of a pair of snapshots among which the newest finished one is looked for.
+const maxSought = 20
+
+// lastSimulation returns the newest finished simulation of a snapshot against another one.
+func (r *Releases) lastSimulation(ctx context.Context, projectID, id, active string) (wire.SimulationRun, bool, error) {
+	found, _, err := r.runs.Find(ctx, projectID, []string{id, active}, 0, maxSought)
+	for i := range found {
+		run := simulationRunOf(found[i])
+		if run.Result != nil && !run.Request.DryRun && run.Request.SnapshotID == id && run.Request.CompareTo == active {
+			return run, true, err
+		}
+	}
+	return wire.SimulationRun{}, false, err
+}
+
 // HandleSimulation is the handler of the jobs of [SimulateKind].
 func (r *Releases) HandleSimulation(ctx context.Context, j wire.Job, progress func(done, total int)) error {
 	return r.runs.Handle(ctx, j, progress)
