@@ -225,7 +225,9 @@ func queueAddress(i *wire.QueueItem) string {
 		return projectAddress(i.ProjectID, "conflicts", i.ID)
 	case wire.QueueRule, wire.QueueWaiver:
 		return projectAddress(i.ProjectID, "rules", i.RuleID)
-	case wire.QueueCandidate, wire.QueueSnapshot:
+	case wire.QueueSnapshot:
+		return projectAddress(i.ProjectID, "releases", "snapshots", i.ID)
+	case wire.QueueCandidate:
 	}
 	return ""
 }

@@ -20,6 +20,11 @@ func (r *Releases) Diff(ctx context.Context, projectID, from, to string, q wire.
 	if err != nil {
 		return out, err
 	}
+	names, err := r.named(ctx, projectID, []store.Deployment{{SnapshotID: from}, {SnapshotID: to}})
+	if err != nil {
+		return out, err
+	}
+	out.FromName, out.ToName = names[from], names[to]
 	out.RulesAdded, out.RulesRemoved, out.RulesModified = len(d.added), len(d.removed), len(d.after)
 	out.Relationships, out.Federation = d.relationships, d.federation
 	page := func(change string, refs []store.VersionRef) []store.VersionRef {

@@ -5,6 +5,7 @@ import (
 
 	"tenet/internal/auth"
 	"tenet/internal/job"
+	"tenet/internal/store"
 	"tenet/internal/wire"
 )
 
@@ -40,7 +41,25 @@ func (r *Releases) StartSimulation(ctx context.Context, projectID string, q wire
 // GetSimulation returns a simulation in the background as far as it has come, or not_found.
 func (r *Releases) GetSimulation(ctx context.Context, projectID, id string) (wire.SimulationRun, error) {
 	run, err := r.runs.Get(ctx, projectID, id)
-	return simulationRunOf(run), err
+	if err != nil {
+		return wire.SimulationRun{}, err
+	}
+	out := []wire.SimulationRun{simulationRunOf(run)}
+	err = r.nameSides(ctx, projectID, out)
+	return out[0], err
+}
+
+// nameSides fills in the names of the snapshots of simulations.
+func (r *Releases) nameSides(ctx context.Context, projectID string, runs []wire.SimulationRun) error {
+	var ids []store.Deployment
+	for i := range runs {
+		ids = append(ids, store.Deployment{SnapshotID: runs[i].Request.SnapshotID}, store.Deployment{SnapshotID: runs[i].Request.CompareTo})
+	}
+	names, err := r.named(ctx, projectID, ids)
+	for i := range runs {
+		runs[i].SnapshotName, runs[i].CompareName = names[runs[i].Request.SnapshotID], names[runs[i].Request.CompareTo]
+	}
+	return err
 }
 
 // Simulations returns a page of the simulations in the background, newest first, and how many there are; with a snapshot, only those of it or
@@ -58,7 +77,10 @@ func (r *Releases) Simulations(ctx context.Context, projectID, snapshotID string
 			s.Examples, s.Flips, s.NotReplayed = []wire.VerdictChange{}, nil, []wire.NotReplayed{}
 		}
 	}
-	return out, total, err
+	if err != nil {
+		return nil, 0, err
+	}
+	return out, total, r.nameSides(ctx, projectID, out)
 }
 
 // maxSought bounds the simulations of a pair of snapshots among which the newest finished one is looked for.

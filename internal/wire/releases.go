@@ -115,8 +115,10 @@ type HistoryEntry struct {
 
 // Difference lists how one snapshot differs from another.
 type Difference struct {
-	From          string         `json:"from" doc:"The snapshot that is compared with."`
-	To            string         `json:"to" doc:"The snapshot that is compared."`
+	From          string         `json:"from" doc:"The snapshot that is compared with, or live."`
+	FromName      string         `json:"from_name,omitempty" doc:"Its name."`
+	To            string         `json:"to" doc:"The snapshot that is compared, or live."`
+	ToName        string         `json:"to_name,omitempty" doc:"Its name."`
 	RulesAdded    int            `json:"rules_added" doc:"Rules that only the second holds."`
 	RulesRemoved  int            `json:"rules_removed" doc:"Rules that only the first holds."`
 	RulesModified int            `json:"rules_modified" doc:"Rules that both hold, in versions that differ."`

@@ -84,14 +84,17 @@ type SimulationQuery struct {
 
 // SimulationRun is a simulation that goes on in the background.
 type SimulationRun struct {
-	ID         string          `json:"id" doc:"Identifier."`
-	JobID      int64           `json:"job_id" doc:"The job that does it."`
-	State      string          `json:"state" enum:"queued,running,succeeded,failed,cancelled" doc:"State of the job."`
-	Progress   Progress        `json:"progress" doc:"Evaluations replayed, and evaluations in the sample."`
-	Request    SimulateRequest `json:"request" doc:"What was asked."`
-	CreatedAt  time.Time       `json:"created_at" doc:"When it was asked for."`
-	CreatedBy  string          `json:"created_by" doc:"Actor that asked for it."`
-	FinishedAt *time.Time      `json:"finished_at,omitempty" doc:"When it had finished."`
-	Error      string          `json:"error,omitempty" doc:"Why it failed."`
-	Result     *Simulation     `json:"result,omitempty" doc:"What it has found, once it has finished."`
+	ID       string          `json:"id" doc:"Identifier."`
+	JobID    int64           `json:"job_id" doc:"The job that does it."`
+	State    string          `json:"state" enum:"queued,running,succeeded,failed,cancelled" doc:"State of the job."`
+	Progress Progress        `json:"progress" doc:"Evaluations replayed, and evaluations in the sample."`
+	Request  SimulateRequest `json:"request" doc:"What was asked."`
+	// SnapshotName and CompareName are those of the snapshots of the request.
+	SnapshotName string      `json:"snapshot_name,omitempty" doc:"Name of the snapshot whose rules would be active."`
+	CompareName  string      `json:"compare_name,omitempty" doc:"Name of the snapshot that it is compared with."`
+	CreatedAt    time.Time   `json:"created_at" doc:"When it was asked for."`
+	CreatedBy    string      `json:"created_by" doc:"Actor that asked for it."`
+	FinishedAt   *time.Time  `json:"finished_at,omitempty" doc:"When it had finished."`
+	Error        string      `json:"error,omitempty" doc:"Why it failed."`
+	Result       *Simulation `json:"result,omitempty" doc:"What it has found, once it has finished."`
 }
