@@ -97,6 +97,7 @@ var accessTable = map[string]access{
 	"list-facts":          {auth.Evaluator, "GET /api/v1/evaluate/facts?project_id=pay", "project"},
 	"list-evaluations":    {auth.Viewer, "GET /api/v1/evaluations?project_id=pay", "project"},
 	"get-evaluation":      {auth.Viewer, "GET /api/v1/evaluations/x?project_id=pay", "project"},
+	"list-violations":     {auth.Viewer, "GET /api/v1/violations?fingerprint=5c1f0d1e&project_id=pay", "project"},
 	"create-snapshot":     {auth.Reviewer, "POST /api/v1/snapshots?project_id=pay", "project"},
 	"list-snapshots":      {auth.Viewer, "GET /api/v1/snapshots?project_id=pay", "project"},
 	"get-snapshot":        {auth.Viewer, "GET /api/v1/snapshots/x?project_id=pay", "project"},

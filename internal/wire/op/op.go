@@ -152,6 +152,7 @@ var (
 	GetSubmission    = get[wire.SubmissionState]("/api/v1/submissions/{id}")
 	ListEvaluations  = get[wire.EvaluationPage]("/api/v1/evaluations")
 	GetEvaluation    = get[wire.EvaluationRecord]("/api/v1/evaluations/{id}")
+	ListViolations   = get[wire.Violations]("/api/v1/violations")
 	ReplayEvaluation = post[wire.ReplayRequest, wire.Replay]("/api/v1/evaluations/{id}/replay").again()
 	GiveFeedback     = post[wire.FeedbackRequest, wire.Feedback]("/api/v1/evaluations/{id}/feedback").again()
 	ListFeedback     = get[wire.FeedbackList]("/api/v1/evaluations/{id}/feedback")
