@@ -196,7 +196,9 @@ func (k *keeping) end(ctx context.Context, pair [2]string, c store.Conflict, sta
 }
 
 // unrelate removes the relationship that confirming a conflict has made, if it still exists.
-func (k *keeping) unrelate(ctx context.Context, c *store.Conflict) error { return k.unrelateAs(ctx, c, system) }
+func (k *keeping) unrelate(ctx context.Context, c *store.Conflict) error {
+	return k.unrelateAs(ctx, c, system)
+}
 
 func (k *keeping) unrelateAs(ctx context.Context, c *store.Conflict, actor string) error {
 	rels, err := k.tx.Rules.Relationships(ctx, k.projectID, c.RuleID)
