@@ -92,7 +92,7 @@ var table = map[string]row{
 		imports: []string{"audit", "auth", "check", "corpus", "diff", "evaluate/find", "evaluate/record", "job", "judge", "rule", "store", "subject"},
 	},
 	"health":    {layer: capability, imports: []string{"audit", "auth", "corpus", "job", "lint", "rule", "store"}},
-	"hierarchy": {layer: capability, imports: []string{"audit", "auth", "change", "corpus", "federation", "rule", "store", "subject", "wire"}, tests: []string{"catalog"}},
+	"hierarchy": {layer: capability, imports: []string{"audit", "auth", "change", "corpus", "federation", "rule", "store", "subject", "text", "wire"}, tests: []string{"catalog"}},
 	"ingest":    {layer: capability, imports: []string{"auth", "job", "rule", "signature", "store"}},
 	"modeleval": {layer: capability, imports: []string{"rule", "subject", "wire"}},
 	"queue":     {layer: capability, imports: []string{"audit", "auth", "rule", "store", "text"}},
