@@ -80,6 +80,7 @@ var accessTable = map[string]access{
 	"search-citation":     {auth.Viewer, "POST /api/v1/search/citation?source=GDPR&project_id=pay", "project"},
 	"search-subject":      {auth.Viewer, "POST /api/v1/search/subject?role=manager&project_id=pay", "project"},
 	"search-conflict":     {auth.Viewer, "POST /api/v1/search/conflict?rule_id=x&project_id=pay", "project"},
+	"search":              {auth.Viewer, "GET /api/v1/search?project_id=pay", "project"},
 	"search-status":       {auth.Viewer, "GET /api/v1/search/status?project_id=pay", "project"},
 	"create-node":         {auth.Reviewer, "POST /api/v1/federations?project_id=pay", "project"},
 	"list-nodes":          {auth.Viewer, "GET /api/v1/federations?project_id=pay", "project"},

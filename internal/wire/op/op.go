@@ -211,6 +211,7 @@ var (
 	SearchSubject  = post[wire.None, wire.RuleSearchPage]("/api/v1/search/subject").again()
 	SearchConflict = post[wire.None, wire.RuleConflicts]("/api/v1/search/conflict").again()
 	SearchStatus   = get[wire.SearchStatus]("/api/v1/search/status")
+	SearchBox      = get[wire.FoundRules]("/api/v1/search")
 )
 
 // Documents.
