@@ -89,7 +89,7 @@ func (m *mending) edit(r *rule.Rule) {
 	r.Exceptions = append(slices.Clone(r.Exceptions), m.body.Exception)
 }
 
-// note is what the conflict and the rule keep.
+// note returns the words that the conflict keeps.
 func (m *mending) note() string {
 	way := "changed " + m.sides[0].Label()
 	switch {

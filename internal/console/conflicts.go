@@ -308,7 +308,7 @@ func (v *conflictView) pieces(i int) []wire.TextPiece {
 	return v.Other.Pieces
 }
 
-// typed is what a field of the form of one way held, when the page shows it again.
+// typed returns the text of a field of the form of one way, when the page shows it again.
 func (v *conflictView) typed(way, name string) string {
 	if v.way != way {
 		return ""
