@@ -51,7 +51,7 @@ func (b *Conflicts) Try(ctx context.Context, projectID, id string, one, other *r
 // removes its CONFLICTS_WITH relationships. If the rules still contradict each other, it changes nothing and returns why. What only the
 // model can find does not count: it is asked again in the background. Callers have checked with [Conflicts.Sides] that the conflict was open:
 // if a job has closed it meanwhile, it is closed by the caller.
-func (b *Conflicts) Mended(ctx context.Context, projectID, id, note string) (c wire.Conflict, remains string, err error) {
+func (b *Conflicts) Mended(ctx context.Context, projectID, id, note string) (c wire.Conflict, reason string, err error) {
 	var stored store.Conflict
 	err = b.cfg.Store.Update(ctx, func(tx store.Tx) error {
 		var err error
@@ -61,7 +61,7 @@ func (b *Conflicts) Mended(ctx context.Context, projectID, id, note string) (c w
 		if stored.State == store.ConflictRejected {
 			return rule.Errorf(rule.CodeConflict, "the conflict was rejected meanwhile")
 		}
-		if remains, err = b.remains(ctx, tx, &stored); err != nil || remains != "" {
+		if reason, err = remains(ctx, tx, &stored); err != nil || reason != "" {
 			return err
 		}
 		k := &keeping{b: b, tx: tx, projectID: projectID, conflicts: map[[2]string]store.Conflict{}}
@@ -86,11 +86,11 @@ func (b *Conflicts) Mended(ctx context.Context, projectID, id, note string) (c w
 		return c, "", err
 	}
 	view, err := b.cfg.Views.Refresh(context.WithoutCancel(ctx), projectID)
-	return shown(view, &stored), remains, err
+	return shown(view, &stored), reason, err
 }
 
 // remains returns why the rules of a conflict still contradict each other; empty if they do not.
-func (b *Conflicts) remains(ctx context.Context, tx store.Tx, c *store.Conflict) (string, error) {
+func remains(ctx context.Context, tx store.Tx, c *store.Conflict) (string, error) {
 	rules, err := tx.Rules.GetMany(ctx, c.ProjectID, []string{c.RuleID, c.OtherID})
 	if err != nil {
 		return "", err

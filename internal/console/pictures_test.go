@@ -95,6 +95,17 @@ func samples(t *testing.T) (address, change, payment string) {
 			break
 		}
 	}
+	for i, name := range []string{"2026-10", "2026-11", "2026-12"} {
+		s, err := client.Call(t.Context(), api, op.CreateSnapshot, wire.CreateSnapshot{Name: name, Description: "The rules of the month."})
+		for _, environment := range []string{"production", "staging"} {
+			if err == nil && (i < 2 || environment == "staging") {
+				_, err = client.Call(t.Context(), api, op.DeploySnapshot.At(s.ID), wire.DeploySnapshot{Environment: environment, Reason: "Monthly release."})
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 	judge(wire.EvaluateRequest{Facts: map[string]any{"supplier": "S-1042", "country": "CH"}, Intent: "Pay the invoice of a new supplier"})
 	change = judge(wire.EvaluateRequest{Diff: string(text), Repository: "acme/payments"})
 	return "http://" + a.Addr(), change, judge(wire.EvaluateRequest{Facts: facts})
@@ -186,6 +197,7 @@ func TestTheSamplesCanBeRead(t *testing.T) {
 		{"rules", "/p/default/rules?severity=CRITICAL", false, 700},
 		{"rule", "/p/default/rules/FIN-002", false, 900},
 		{"conflicts", "/p/default/conflicts", false, 420},
+		{"releases", "/p/default/releases", false, 560},
 		{"search", "/p/default/search?q=payment+approval+in+force+now", false, 700},
 		{"federation", "/p/acme/federation", false, 300},
 		{"federation-diff", "/p/acme/federation/" + payments + "?view=diff", false, 560},

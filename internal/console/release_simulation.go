@@ -9,7 +9,6 @@ import (
 
 	"tenet/internal/auth"
 	"tenet/internal/client"
-	"tenet/internal/job"
 	"tenet/internal/wire"
 	"tenet/internal/wire/op"
 )
@@ -27,7 +26,7 @@ type simulation struct {
 	live string
 }
 
-func ended(r *wire.SimulationRun) bool { return r.State != job.Queued && r.State != job.Running }
+func ended(r *wire.SimulationRun) bool { return r.State != "queued" && r.State != "running" }
 
 // simulationOf makes the view of a run.
 func simulationOf(p *page, run wire.SimulationRun) simulation {

@@ -210,8 +210,8 @@ func checkRequest(earlier, want store.Deployment) error {
 }
 
 // Active lists the environments that have an active snapshot, in the order of [wire.Environments].
-func (r *Releases) Active(ctx context.Context, projectID string) ([]wire.ActiveDeployment, error) {
-	return activeDeployments(ctx, r.store.Releases, projectID)
+func (r *environments) Active(ctx context.Context, projectID string) ([]wire.ActiveDeployment, error) {
+	return activeDeployments(ctx, r.releases, projectID)
 }
 
 func activeDeployments(ctx context.Context, from store.ReleaseReader, projectID string) ([]wire.ActiveDeployment, error) {

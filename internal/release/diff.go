@@ -13,14 +13,22 @@ import (
 // MaxDiff is how many rules of each kind a page of a difference lists at most; all are counted.
 const MaxDiff = 1000
 
+// comparer compares snapshots. It is safe for concurrent use.
+type comparer struct {
+	releases store.ReleaseReader
+	rules    store.RuleReader
+	live     LiveViews
+	kept     differences
+}
+
 // Diff compares two snapshots of a project, of which either may be [wire.LiveRules], and returns a page of the rules that differ.
-func (r *Releases) Diff(ctx context.Context, projectID, from, to string, q wire.DiffQuery) (wire.Difference, error) {
+func (r *comparer) Diff(ctx context.Context, projectID, from, to string, q wire.DiffQuery) (wire.Difference, error) {
 	out := wire.Difference{From: from, To: to, Added: []wire.RuleNote{}, Removed: []wire.RuleNote{}, Modified: []wire.RuleModified{}}
 	d, err := r.difference(ctx, projectID, from, to)
 	if err != nil {
 		return out, err
 	}
-	names, err := r.named(ctx, projectID, []store.Deployment{{SnapshotID: from}, {SnapshotID: to}})
+	names, err := named(ctx, r.releases, projectID, []store.Deployment{{SnapshotID: from}, {SnapshotID: to}})
 	if err != nil {
 		return out, err
 	}
@@ -46,8 +54,8 @@ func (r *Releases) Diff(ctx context.Context, projectID, from, to string, q wire.
 }
 
 // notes names rules.
-func (r *Releases) notes(ctx context.Context, projectID string, refs []store.VersionRef) ([]wire.RuleNote, error) {
-	rules, err := r.store.Rules.AtVersions(ctx, projectID, refs)
+func (r *comparer) notes(ctx context.Context, projectID string, refs []store.VersionRef) ([]wire.RuleNote, error) {
+	rules, err := r.rules.AtVersions(ctx, projectID, refs)
 	out := make([]wire.RuleNote, 0, len(refs))
 	for _, ref := range refs {
 		if one, ok := rules[ref.RuleID]; ok {
@@ -62,7 +70,7 @@ func noteOf(r *rule.Rule) wire.RuleNote {
 }
 
 // modified returns how rules differ between two lists of their versions, which are in one order.
-func (r *Releases) modified(ctx context.Context, projectID string, before, after []store.VersionRef) ([]wire.RuleModified, error) {
+func (r *comparer) modified(ctx context.Context, projectID string, before, after []store.VersionRef) ([]wire.RuleModified, error) {
 	out := make([]wire.RuleModified, 0, len(after))
 	err := r.eachPair(ctx, projectID, before, after, func(_ int, x, y *rule.Rule) {
 		out = append(out, wire.RuleModified{RuleNote: noteOf(y), FromVersion: x.Version, Fields: rule.Diff(*x, *y)})
@@ -71,12 +79,12 @@ func (r *Releases) modified(ctx context.Context, projectID string, before, after
 }
 
 // eachPair calls a function with the two versions of each rule of two lists.
-func (r *Releases) eachPair(ctx context.Context, projectID string, before, after []store.VersionRef, do func(i int, x, y *rule.Rule)) error {
-	old, err := r.store.Rules.AtVersions(ctx, projectID, before)
+func (r *comparer) eachPair(ctx context.Context, projectID string, before, after []store.VersionRef, do func(i int, x, y *rule.Rule)) error {
+	old, err := r.rules.AtVersions(ctx, projectID, before)
 	if err != nil {
 		return err
 	}
-	now, err := r.store.Rules.AtVersions(ctx, projectID, after)
+	now, err := r.rules.AtVersions(ctx, projectID, after)
 	if err != nil {
 		return err
 	}
@@ -92,7 +100,7 @@ func (r *Releases) eachPair(ctx context.Context, projectID string, before, after
 }
 
 // difference returns how two snapshots differ. Snapshots never change, so that it is worked out once.
-func (r *Releases) difference(ctx context.Context, projectID, from, to string) (*difference, error) {
+func (r *comparer) difference(ctx context.Context, projectID, from, to string) (*difference, error) {
 	a, err := r.side(ctx, projectID, from)
 	if err != nil {
 		return nil, err
@@ -101,7 +109,7 @@ func (r *Releases) difference(ctx context.Context, projectID, from, to string) (
 	if err != nil {
 		return nil, err
 	}
-	s := r.compared.slot(projectID + " " + a.key + " " + b.key)
+	s := r.kept.slot(projectID + " " + a.key + " " + b.key)
 	s.making.Lock()
 	defer s.making.Unlock()
 	if s.made != nil {
@@ -122,18 +130,18 @@ type side struct {
 }
 
 // side finds a snapshot, or the live rules.
-func (r *Releases) side(ctx context.Context, projectID, id string) (side, error) {
+func (r *comparer) side(ctx context.Context, projectID, id string) (side, error) {
 	if id != wire.LiveRules {
-		found, err := r.store.Releases.Named(ctx, projectID, []string{id})
+		found, err := r.releases.Named(ctx, projectID, []string{id})
 		if err == nil && len(found) == 0 {
 			err = rule.NotFound("snapshot", id)
 		}
 		return side{id, func() (*Manifest, error) {
-			_, m, err := manifestOf(ctx, r.store.Releases, projectID, id)
+			_, m, err := manifestOf(ctx, r.releases, projectID, id)
 			return m, err
 		}}, err
 	}
-	view, err := r.views.live.View(ctx, projectID)
+	view, err := r.live.View(ctx, projectID)
 	if err != nil {
 		return side{}, err
 	}
@@ -144,7 +152,7 @@ func (r *Releases) side(ctx context.Context, projectID, id string) (side, error)
 }
 
 // work compares two manifests, and the rules whose versions differ: one that was changed and changed back has new versions but is the same.
-func (r *Releases) work(ctx context.Context, projectID string, from, to side) (*difference, error) {
+func (r *comparer) work(ctx context.Context, projectID string, from, to side) (*difference, error) {
 	a, err := from.manifest()
 	if err != nil {
 		return nil, err

@@ -9,14 +9,20 @@ import (
 	"tenet/internal/wire"
 )
 
+// environments reads what is live where.
+type environments struct {
+	releases store.ReleaseReader
+	now      func() time.Time
+}
+
 // Environment returns the active snapshot and the history of an environment.
-func (r *Releases) Environment(ctx context.Context, projectID string, environment wire.Environment) (wire.EnvironmentState, error) {
+func (r *environments) Environment(ctx context.Context, projectID string, environment wire.Environment) (wire.EnvironmentState, error) {
 	state := wire.EnvironmentState{Environment: environment, History: []wire.HistoryEntry{}}
-	history, err := r.store.Releases.Deployments(ctx, projectID, string(environment))
+	history, err := r.releases.Deployments(ctx, projectID, string(environment))
 	if err != nil || len(history) == 0 {
 		return state, err
 	}
-	names, err := r.named(ctx, projectID, history)
+	names, err := named(ctx, r.releases, projectID, history)
 	if err != nil {
 		return state, err
 	}
@@ -32,8 +38,8 @@ func (r *Releases) Environment(ctx context.Context, projectID string, environmen
 }
 
 // Environments returns what is live in each environment, in the order of [wire.Environments].
-func (r *Releases) Environments(ctx context.Context, projectID string) ([]wire.EnvironmentSummary, error) {
-	all, err := r.store.Releases.Deployments(ctx, projectID, "")
+func (r *environments) Environments(ctx context.Context, projectID string) ([]wire.EnvironmentSummary, error) {
+	all, err := r.releases.Deployments(ctx, projectID, "")
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +52,7 @@ func (r *Releases) Environments(ctx context.Context, projectID string) ([]wire.E
 			shown = append(shown, history[len(history)-1], store.Deployment{SnapshotID: Previous(history)})
 		}
 	}
-	names, err := r.named(ctx, projectID, shown)
+	names, err := named(ctx, r.releases, projectID, shown)
 	if err != nil {
 		return nil, err
 	}
@@ -80,12 +86,12 @@ func inEnvironment(all []store.Deployment, environment wire.Environment) []store
 }
 
 // Steps returns a page of the deployments and rollbacks of an environment, or of all if it is empty, newest first, and how many there are.
-func (r *Releases) Steps(ctx context.Context, projectID string, environment wire.Environment, offset, limit int) ([]wire.HistoryEntry, int, error) {
-	list, total, err := r.store.Releases.Steps(ctx, projectID, string(environment), offset, limit)
+func (r *environments) Steps(ctx context.Context, projectID string, environment wire.Environment, offset, limit int) ([]wire.HistoryEntry, int, error) {
+	list, total, err := r.releases.Steps(ctx, projectID, string(environment), offset, limit)
 	if err != nil {
 		return nil, 0, err
 	}
-	names, err := r.named(ctx, projectID, list)
+	names, err := named(ctx, r.releases, projectID, list)
 	out := make([]wire.HistoryEntry, len(list))
 	for i := range list {
 		out[i] = entryOf(&list[i], names)
@@ -97,7 +103,7 @@ func (r *Releases) Steps(ctx context.Context, projectID string, environment wire
 }
 
 // named returns the names of the snapshots of deployments, by id.
-func (r *Releases) named(ctx context.Context, projectID string, of []store.Deployment) (map[string]string, error) {
+func named(ctx context.Context, from store.ReleaseReader, projectID string, of []store.Deployment) (map[string]string, error) {
 	ids := make([]string, 0, len(of))
 	for _, d := range of {
 		if d.SnapshotID != "" {
@@ -105,7 +111,7 @@ func (r *Releases) named(ctx context.Context, projectID string, of []store.Deplo
 		}
 	}
 	slices.Sort(ids)
-	found, err := r.store.Releases.Named(ctx, projectID, slices.Compact(ids))
+	found, err := from.Named(ctx, projectID, slices.Compact(ids))
 	names := make(map[string]string, len(found))
 	for id, s := range found {
 		names[id] = s.Name

@@ -41,8 +41,8 @@ func validateGates(g *wire.Gates) error {
 }
 
 // Gates returns the gates of an environment.
-func (r *Releases) Gates(ctx context.Context, projectID string, environment wire.Environment) (wire.Gates, error) {
-	body, err := r.store.Releases.Gates(ctx, projectID, string(environment))
+func (r *environments) Gates(ctx context.Context, projectID string, environment wire.Environment) (wire.Gates, error) {
+	body, err := r.releases.Gates(ctx, projectID, string(environment))
 	if err != nil || len(body) == 0 {
 		return wire.Gates{}, err
 	}

@@ -32,13 +32,15 @@ type LiveViews interface {
 
 // Releases takes snapshots and deploys them. It is safe for concurrent use.
 type Releases struct {
+	comparer
+	environments
+
 	store    Store
 	views    *Views
 	replayer Replayer
 	now      func() time.Time
 	runs     job.Runs[wire.SimulateRequest, wire.Simulation]
 	publish  func(ctx context.Context, tx store.Tx, e rule.Event) error
-	compared differences
 }
 
 // Store holds the parts of the database that this package uses.
@@ -64,7 +66,11 @@ type Config struct {
 
 // New makes Releases.
 func New(c Config) *Releases {
-	r := &Releases{store: c.Store, views: c.Views, replayer: c.Replayer, now: c.Now, publish: c.Publish}
+	r := &Releases{
+		comparer:     comparer{releases: c.Store.Releases, rules: c.Store.Rules, live: c.Views.live},
+		environments: environments{releases: c.Store.Releases, now: c.Now},
+		store:        c.Store, views: c.Views, replayer: c.Replayer, now: c.Now, publish: c.Publish,
+	}
 	r.runs = job.Runs[wire.SimulateRequest, wire.Simulation]{
 		Kind: SimulateKind, Name: "simulation", Store: job.RunStore{Updater: c.Store, Runs: c.Store.Runs, Jobs: c.Store.Jobs}, Queue: c.Queue, Now: c.Now,
 		Do: func(ctx context.Context, projectID string, q wire.SimulateRequest, progress func(done, total int)) (wire.Simulation, error) {

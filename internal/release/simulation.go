@@ -55,7 +55,7 @@ func (r *Releases) nameSides(ctx context.Context, projectID string, runs []wire.
 	for i := range runs {
 		ids = append(ids, store.Deployment{SnapshotID: runs[i].Request.SnapshotID}, store.Deployment{SnapshotID: runs[i].Request.CompareTo})
 	}
-	names, err := r.named(ctx, projectID, ids)
+	names, err := named(ctx, r.store.Releases, projectID, ids)
 	for i := range runs {
 		runs[i].SnapshotName, runs[i].CompareName = names[runs[i].Request.SnapshotID], names[runs[i].Request.CompareTo]
 	}

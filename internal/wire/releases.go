@@ -61,7 +61,7 @@ type ActiveDeployment struct {
 	DeployedAt  time.Time   `json:"deployed_at" doc:"Since when."`
 }
 
-// EnvironmentSummary is what is live in an environment, and what may become so.
+// EnvironmentSummary describes an environment: its active snapshot, its gates, and where a rollback leads.
 type EnvironmentSummary struct {
 	Environment Environment     `json:"environment" enum:"production,staging,development" doc:"The environment."`
 	Active      *ActiveSnapshot `json:"active" doc:"The active snapshot; null if nothing was ever deployed."`
@@ -130,7 +130,7 @@ type Difference struct {
 	Truncated     bool           `json:"truncated" doc:"True if further rules follow those listed: ask again with a higher offset."`
 }
 
-// LiveRules is what stands for the live rules where two snapshots are compared.
+// LiveRules takes the place of a snapshot's id where the live rules are compared with one.
 const LiveRules = "live"
 
 // DiffQuery selects a page of a difference.
