@@ -47,6 +47,13 @@ func screens(change, payment string) []screen {
 		{"try a payment", "/p/default/try?scope=finance/payments", "Try a decision", []string{"1 rule applies.", "Amount", "approvers", "Read by FIN-001.", "Other facts", "Drop files here"}},
 		{"try an action", "/p/default/try?kind=action", "Try a decision", []string{"What is to be done"}},
 		{"a new rule", "/p/default/rules/new", "New rule", []string{"From a sentence", "What it concerns", "Kinds of subject", "Examples, kept as test cases", "Check"}},
+		{"operations", "/operations", "Operations", []string{"live", "v-test", "No model is configured.", "Background jobs", "Models in 14 days"}},
+		{"background jobs", "/operations/jobs", "Background jobs", []string{"evaluations.index", "succeeded", "Last error"}},
+		{"keys", "/operations/keys", "API keys", []string{"There is no key here.", "New key", "evaluator: has things judged"}},
+		{"projects", "/operations/projects", "Projects", []string{"default", "New project", "Tests required"}},
+		{"a project's operations", "/p/default/operations", "Project default", []string{"Where no rule covers the subject", "decision request", "Floor", "Stored verdicts", "record_retention"}},
+		{"usage", "/p/default/operations/usage", "Usage", []string{"No model was asked in this time."}},
+		{"settings", "/operations/settings?source=set", "Settings", []string{"listen", "flag", "--listen", "OPENAI_API_KEY", "not set"}},
 		{"no such page", "/nothing/here", "Not found", []string{"To the start"}},
 	}
 }
