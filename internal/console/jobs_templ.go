@@ -52,7 +52,7 @@ func jobsView(p *page, v *jobs) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ask(p, "kind", "Kind, such as webhooks.deliver", "search").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ask(p, "kind", "Kind, such as discover.scan", "search").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -174,6 +174,8 @@ func TestTheSamplesCanBeRead(t *testing.T) {
 		{"evaluation-payment", "/p/default/evaluations/" + payment, true, 900},
 		{"rules", "/p/default/rules?severity=CRITICAL", false, 700},
 		{"rule", "/p/default/rules/FIN-002", false, 900},
+		{"operations", "/operations", false, 620},
+		{"project", "/p/default/operations", false, 860},
 		{"search", "/p/default/search?q=payment+approval+in+force+now", false, 700},
 		{"federation", "/p/acme/federation", false, 300},
 		{"federation-diff", "/p/acme/federation/" + payments + "?view=diff", false, 560},
