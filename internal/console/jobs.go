@@ -34,7 +34,7 @@ func jobList(p *page) error {
 	q := wire.JobQuery{
 		Kind: query.Get("kind"), State: query.Get("state"), Every: p.project.ID == "", PageQuery: wire.PageQuery{Page: pageOf(p.r), PageSize: listSize},
 	}
-	list, err := client.Get(p.ctx, p.anywhere(), op.ListJobs.Where(q))
+	list, err := client.Get(p.ctx, anywhere(p), op.ListJobs.Where(q))
 	problem, err := refusedFilter(err)
 	if err != nil {
 		return err

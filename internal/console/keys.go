@@ -30,7 +30,7 @@ func keyList(p *page) error {
 }
 
 func showKeys(p *page, v *keys) error {
-	list, err := client.Get(p.ctx, p.anywhere(), op.ListKeys.Where(wire.KeyQuery{
+	list, err := client.Get(p.ctx, anywhere(p), op.ListKeys.Where(wire.KeyQuery{
 		Every: p.project.ID == "", PageQuery: wire.PageQuery{Page: pageOf(p.r), PageSize: listSize},
 	}))
 	if err != nil {

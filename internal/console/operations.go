@@ -62,7 +62,7 @@ func otherOperations(name string) string {
 }
 
 // anywhere is a client for what belongs to all projects, or to the project of the page.
-func (p *page) anywhere() *client.Client {
+func anywhere(p *page) *client.Client {
 	if p.project.ID != "" {
 		return p.api
 	}
@@ -70,7 +70,7 @@ func (p *page) anywhere() *client.Client {
 }
 
 // overAll reports whether the person administers all projects.
-func (p *page) overAll() bool { return p.who.May(auth.Admin, store.AllProjects) == nil }
+func overAll(p *page) bool { return p.who.May(auth.Admin, store.AllProjects) == nil }
 
 // cluster is the view of the first screen of operations.
 type cluster struct {
@@ -108,7 +108,7 @@ func operationsPage(p *page) error {
 			v.models = append(v.models, clusterModel{v.servers[i].Name, m})
 		}
 	}
-	if v.usage, err = client.Get(p.ctx, p.anywhere(), op.GetUsage.Where(wire.UsageQuery{PeriodDays: operationsPeriod})); err != nil {
+	if v.usage, err = client.Get(p.ctx, anywhere(p), op.GetUsage.Where(wire.UsageQuery{PeriodDays: operationsPeriod})); err != nil {
 		return err
 	}
 	return p.show(head{Title: "Operations", Nav: "operations"}, clusterView(p, &v))
@@ -181,6 +181,15 @@ func costWords(cost *float64, currency string) string {
 	return fmt.Sprintf("%s.%02d %s", grouped(int64(whole)), int(math.Round(part*100))%100, currency)
 }
 
+// reuseWords says how many verdicts were taken from the cache instead of a call.
+func reuseWords(u *wire.Usage) string {
+	all := u.Judged + u.Reused
+	if all == 0 {
+		return "no verdict of a model yet"
+	}
+	return fmt.Sprintf("%s of %s verdicts (%d %%)", grouped(u.Reused), grouped(all), int(math.Round(100*float64(u.Reused)/float64(all))))
+}
+
 // bar is a bar of a chart, in units of its drawing.
 type bar struct {
 	x, y, width, height string
@@ -226,7 +235,7 @@ func usagePage(p *page) error {
 	if n, err := strconv.Atoi(p.r.URL.Query().Get("period_days")); err == nil && n >= 1 && n <= 400 {
 		days = n
 	}
-	usage, err := client.Get(p.ctx, p.anywhere(), op.GetUsage.Where(wire.UsageQuery{PeriodDays: days}))
+	usage, err := client.Get(p.ctx, anywhere(p), op.GetUsage.Where(wire.UsageQuery{PeriodDays: days}))
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package console_test
 
 import (
 	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"strings"
 	"testing"
@@ -123,5 +124,37 @@ func TestOperationsAreForAdministrators(t *testing.T) {
 	}
 	if body := reviewer.get("/p/default/rules").body; strings.Contains(body, ">Operations<") {
 		t.Error("a reviewer is offered operations")
+	}
+}
+
+func TestTheClusterShowsAModelThatFails(t *testing.T) {
+	away := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
+	t.Cleanup(away.Close)
+	env := func(name string) string {
+		return map[string]string{"OPENAI_BASE_URL": away.URL, "OPENAI_API_KEY": "sk-secret"}[name]
+	}
+	n := newNodeIn(t, env, map[string]string{"judge_model": "openai:gpt-test", "model_prices": "openai:gpt-test=1/2"})
+	n.evaluate("default", `{"diff": "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1,2 @@\n a\n+b\n"}`)
+	if _, err := client.Call(t.Context(), n.api, op.EvaluateQuick, wire.QuickRequest{Action: "Deploy without a word"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.Call(t.Context(), n.api, op.TransitionRule.At("OPS-001"), wire.Transition{To: rule.Approved}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.Call(t.Context(), n.api, op.EvaluateQuick, wire.QuickRequest{Action: "Deploy without a word"}); err != nil {
+		t.Fatal(err)
+	}
+	v := n.visitor()
+	page := v.get("/operations")
+	page.wants(t, "the cluster", http.StatusOK, "Judging", "openai:gpt-test", "bad key", "OPENAI_API_KEY")
+	if strings.Contains(page.body+v.get("/operations/settings").body, "sk-secret") {
+		t.Error("a page shows the key of the model")
+	}
+	servers, err := client.All(t.Context(), n.api, op.ListServers)
+	if err != nil || len(servers) != 1 || len(servers[0].Models) != 1 {
+		t.Fatalf("%+v, %v", servers, err)
+	}
+	if m := servers[0].Models[0]; m.Status != "bad_key" || m.Calls == 0 || m.Failed != m.Calls || m.LastError == "" || m.LastErrorAt == nil || m.MedianMS != nil {
+		t.Errorf("the model: %+v", m)
 	}
 }

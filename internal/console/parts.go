@@ -42,7 +42,7 @@ func entryAddress(p *page, name string) string {
 	switch {
 	case name == "queue":
 		return "/queue"
-	case name == "operations" && p.overAll():
+	case name == "operations" && overAll(p):
 		return "/operations"
 	}
 	return projectAddress(p.shownProject(), name)

@@ -74,7 +74,7 @@ func showProject(p *page, v *projectSettings) error {
 	if v.cache, err = client.Get(p.ctx, p.api, op.GetCache); err != nil {
 		return err
 	}
-	if p.overAll() {
+	if overAll(p) {
 		settings, err := client.Get(p.ctx, p.api, op.GetSettings)
 		if err != nil {
 			return err
