@@ -292,6 +292,8 @@ var navigation = []struct {
 	}},
 	{"Corpus", []screenEntry{
 		{"rules", "Rules", "r", auth.Viewer},
+		{"conflicts", "Conflicts", "c", auth.Viewer},
+		{"releases", "Releases", "p", auth.Viewer},
 		{"search", "Search", "s", auth.Viewer},
 		{"federation", "Federation", "f", auth.Viewer},
 	}},
