@@ -4,8 +4,12 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
+	"tenet/internal/client"
 	"tenet/internal/console/browsertest"
+	"tenet/internal/wire"
+	"tenet/internal/wire/op"
 )
 
 // screen is the content that a page must show. A new screen gets a row in the table: it is then opened with and without JavaScript, at 360 pixels,
@@ -47,6 +51,13 @@ func screens(change, payment string) []screen {
 		{"try a payment", "/p/default/try?scope=finance/payments", "Try a decision", []string{"1 rule applies.", "Amount", "approvers", "Read by FIN-001.", "Other facts", "Drop files here"}},
 		{"try an action", "/p/default/try?kind=action", "Try a decision", []string{"What is to be done"}},
 		{"a new rule", "/p/default/rules/new", "New rule", []string{"From a sentence", "What it concerns", "Kinds of subject", "Examples, kept as test cases", "Check"}},
+		{"overview", "/p/default/overview", "Overview", []string{"Why verdicts are undecided", "Most denied", "SEC-001", "Never asked", "acme/payments", "Monthly report", "The numbers by day"}},
+		{"overview of a team", "/p/default/overview?team=appsec&days=7", "Overview", []string{"Verdicts of the team's rules", "appsec"}},
+		{"overview, a wrong filter", "/p/default/overview?team=a&node_id=b", "Overview", []string{"exclude each other"}},
+		{"overview of all projects", "/overview", "All projects", []string{"Rules in force"}},
+		{"rules by health", "/p/default/overview/rules", "Rules by health", []string{"SEC-001", "Measured"}},
+		{"repositories", "/p/default/overview/repositories", "Repositories", []string{"acme/payments", "DENY", "at no node"}},
+		{"monthly report", "/p/default/report?verify=1&month=" + time.Now().UTC().Format("2006-01"), time.Now().UTC().Format("January 2006"), []string{"verified, yes", "Denied, by rule", "SEC-001", "The month has not ended.", "Lapsing next month", "import: created"}},
 		{"no such page", "/nothing/here", "Not found", []string{"To the start"}},
 	}
 }
@@ -61,6 +72,9 @@ func TestScreensInABrowser(t *testing.T) {
 	n := newNode(t, nil)
 	n.evaluate("default", `{"facts": {"supplier": "S-1"}, "intent": "Pay the supplier"}`)
 	change, payment := n.evaluate("default", badDiff), n.evaluate("default", badPayment)
+	if _, err := client.Call(t.Context(), n.api, op.MeasureInsights, wire.None{}); err != nil {
+		t.Fatal(err)
+	}
 	tab := browsertest.Open(t, n.url)
 	for _, s := range screens(change, payment) {
 		t.Run(s.name, func(t *testing.T) {
