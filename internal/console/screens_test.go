@@ -20,7 +20,7 @@ type screen struct {
 	shows      []string // without JavaScript too
 }
 
-func screens(change, payment string) []screen {
+func screens(change, payment string, ids nodes) []screen {
 	return []screen{
 		{"evaluations", "/p/default/evaluations", "Evaluations", []string{"DENY", "acme/payments"}},
 		{"no evaluations", "/p/default/evaluations?verdict=NEEDS_CONFIRMATION&actor=nobody", "Evaluations", []string{"No evaluation matches these filters."}},
@@ -58,6 +58,14 @@ func screens(change, payment string) []screen {
 		{"rules by health", "/p/default/overview/rules", "Rules by health", []string{"SEC-001", "Measured"}},
 		{"repositories", "/p/default/overview/repositories", "Repositories", []string{"acme/payments", "DENY", "at no node"}},
 		{"monthly report", "/p/default/report?verify=1&month=" + time.Now().UTC().Format("2006-01"), time.Now().UTC().Format("January 2006"), []string{"verified, yes", "Denied, by rule", "SEC-001", "The month has not ended.", "Lapsing next month", "import: created"}},
+		{"federation", "/p/guild/federation", "Federation", []string{"example", "payments", "web <b>", "1 override", "1 weaker", "Where does a repository belong?"}},
+		{"federation, nodes found", "/p/guild/federation?q=ledger", "Federation", []string{"example/payments/ledger"}},
+		{"a node", "/p/guild/federation/" + ids.payments, "payments\nteam", []string{"PAY-001", "Instead of", "Weaker:", "The treasury signs them.", "example/pay-*", "Attach a rule"}},
+		{"the difference of a node", "/p/guild/federation/" + ids.payments + "?view=diff", "payments\nteam", []string{"PAY-001", "instead of", "allowed by local", "two signatures"}},
+		{"the nodes below a node", "/p/guild/federation/" + ids.payments + "?view=below", "payments\nteam", []string{"ledger"}},
+		{"where a repository belongs", "/p/guild/federation/resolve?repository=example/pay-api", "Where a repository belongs", []string{"belongs to", "payments", "example/**"}},
+		{"the form of a node", "/p/guild/federation/" + ids.web + "/edit", "Change web <b>", []string{"Parent", "Repositories", "The preview lists"}},
+		{"the preview of a change", "/p/guild/federation/" + ids.web + "/detach?rule=WEB-001", "Detach WEB-001 from web <b>", []string{"Stops to hold", "WEB-001", "Detach the rule"}},
 		{"no such page", "/nothing/here", "Not found", []string{"To the start"}},
 	}
 }
@@ -75,8 +83,12 @@ func TestScreensInABrowser(t *testing.T) {
 	if _, err := client.Call(t.Context(), n.api, op.MeasureInsights, wire.None{}); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := client.Call(t.Context(), n.api, op.CreateProject, wire.CreateProject{ID: "guild", Name: "Guild"}); err != nil {
+		t.Fatal(err)
+	}
+	ids := n.federate("guild")
 	tab := browsertest.Open(t, n.url)
-	for _, s := range screens(change, payment) {
+	for _, s := range screens(change, payment, ids) {
 		t.Run(s.name, func(t *testing.T) {
 			tab.Use(t)
 			check := func(about string) {
