@@ -58,6 +58,13 @@ func screens(change, payment string, ids nodes) []screen {
 		{"rules by health", "/p/default/overview/rules", "Rules by health", []string{"SEC-001", "Measured"}},
 		{"repositories", "/p/default/overview/repositories", "Repositories", []string{"acme/payments", "DENY", "at no node"}},
 		{"monthly report", "/p/default/report?verify=1&month=" + time.Now().UTC().Format("2006-01"), time.Now().UTC().Format("January 2006"), []string{"verified, yes", "Denied, by rule", "SEC-001", "The month has not ended.", "Lapsing next month", "import: created"}},
+		{"operations", "/operations", "Operations", []string{"live", "v-test", "No model is configured.", "Background jobs", "Models in 14 days"}},
+		{"background jobs", "/operations/jobs", "Background jobs", []string{"evaluations.index", "succeeded", "Last error"}},
+		{"keys", "/operations/keys", "API keys", []string{"There is no key here.", "New key", "evaluator: has things judged"}},
+		{"projects", "/operations/projects", "Projects", []string{"default", "New project", "Tests required"}},
+		{"a project's operations", "/p/default/operations", "Project default", []string{"Where no rule covers the subject", "decision request", "Floor", "Stored verdicts", "record_retention"}},
+		{"usage", "/p/default/operations/usage", "Usage", []string{"No model was asked in this time."}},
+		{"settings", "/operations/settings?source=set", "Settings", []string{"listen", "flag", "--listen", "OPENAI_API_KEY", "not set"}},
 		{"federation", "/p/guild/federation", "Federation", []string{"example", "payments", "web <b>", "1 override", "1 weaker", "Where does a repository belong?"}},
 		{"federation, nodes found", "/p/guild/federation?q=ledger", "Federation", []string{"example/payments/ledger"}},
 		{"a node", "/p/guild/federation/" + ids.payments, "payments\nteam", []string{"PAY-001", "Instead of", "Weaker:", "The treasury signs them.", "example/pay-*", "Attach a rule"}},
@@ -88,7 +95,7 @@ func TestScreensInABrowser(t *testing.T) {
 	}
 	ids := n.federate("guild")
 	tab := browsertest.Open(t, n.url)
-	for _, s := range screens(change, payment, ids) {
+	show := func(s screen) {
 		t.Run(s.name, func(t *testing.T) {
 			tab.Use(t)
 			check := func(about string) {
@@ -127,6 +134,15 @@ func TestScreensInABrowser(t *testing.T) {
 			tab.Scripts(true)
 			check("without JavaScript")
 		})
+	}
+	for _, s := range screens(change, payment, ids) {
+		show(s)
+	}
+	for _, s := range conflictScreens(n) { // these make rules that would wait in the queue above
+		show(s)
+	}
+	for _, s := range releaseScreens(n) {
+		show(s)
 	}
 }
 
