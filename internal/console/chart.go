@@ -21,13 +21,13 @@ type rect struct {
 
 // Size of a chart in units. The browser stretches it to the width of the page.
 const (
-	chartHeight = 100
+	daysHeight = 100
 	dayWidth    = 10
 )
 
 // drawDays draws the verdicts of days: denied at the bottom, then those to be confirmed, then the others.
 func drawDays(days []wire.DayFigure) bars {
-	b := bars{width: dayWidth * max(len(days), 1), height: chartHeight}
+	b := bars{width: dayWidth * max(len(days), 1), height: daysHeight}
 	for i := range days {
 		b.most = max(b.most, days[i].Total)
 	}
@@ -38,7 +38,7 @@ func drawDays(days []wire.DayFigure) bars {
 		return b
 	}
 	for i := range days {
-		bottom := float64(chartHeight)
+		bottom := float64(daysHeight)
 		for _, part := range []struct {
 			class string
 			n     int64
@@ -46,7 +46,7 @@ func drawDays(days []wire.DayFigure) bars {
 			if part.n == 0 {
 				continue
 			}
-			height := max(float64(part.n)/float64(b.most)*chartHeight, 1)
+			height := max(float64(part.n)/float64(b.most)*daysHeight, 1)
 			bottom = max(bottom-height, 0)
 			b.rects = append(b.rects, rect{part.class, strconv.Itoa(i*dayWidth + 1), units(bottom), strconv.Itoa(dayWidth - 2), units(height)})
 		}

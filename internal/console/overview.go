@@ -89,7 +89,7 @@ func allProjects(p *page) error {
 	if err != nil {
 		return err
 	}
-	return p.show(head{Title: "All projects", Nav: "overview"}, projectsView(p, &list))
+	return p.show(head{Title: "All projects", Nav: "overview"}, compareView(p, &list))
 }
 
 // evaluationsOf is the address of the evaluations that an overview counts, with further filters by name and value.

@@ -2251,7 +2251,7 @@ func measuredView(p *page, list *wire.MeasuredPage, problem string) templ.Compon
 	})
 }
 
-func projectsView(p *page, list *wire.Page[wire.ProjectFigure]) templ.Component {
+func compareView(p *page, list *wire.Page[wire.ProjectFigure]) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
