@@ -22,7 +22,7 @@ type rect struct {
 // Size of a chart in units. The browser stretches it to the width of the page.
 const (
 	daysHeight = 100
-	dayWidth    = 10
+	dayWidth   = 10
 )
 
 // drawDays draws the verdicts of days: denied at the bottom, then those to be confirmed, then the others.
