@@ -87,6 +87,34 @@ func samples(t *testing.T) (address, change, payment string) {
 	return "http://" + a.Addr(), change, judge(wire.EvaluateRequest{Facts: facts})
 }
 
+// sampleScan has a policy scanned, and returns the scan and a candidate that is like a rule of the starter packs.
+func sampleScan(t *testing.T, address string) (scan, candidate string) {
+	t.Helper()
+	api, err := client.New(address, "", http.DefaultClient)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := &node{t: t, api: api}
+	scan, _ = n.scanned("acme/payments", map[string]string{
+		"docs/security/policy.md": "# Security policy\n\nThis policy is for everybody who writes code of the payment service.\n\n## Secrets\n\n" +
+			"Secrets must never be committed to a repository. Use the vault.\n\n- Passwords must have at least 16 characters.\n" +
+			"- API keys must be rotated every 90 days.\n- Production data must not be copied to a laptop.\n\n## Card data\n\n" +
+			"Card numbers must not be written to a log.\nThey must not be stored for longer than 24 hours.\n",
+		"docs/handbook/payments.md": "# Payments handbook\n\nPayments above 10,000 EUR must be approved by a second person.\n\nRefunds should name the order that they are for.\n",
+	})
+	list, err := client.AllCandidates(t.Context(), api, scan, wire.CandidateQuery{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range list {
+		if c.Statement == "Card numbers must not be written to a log." {
+			return scan, c.ID
+		}
+	}
+	t.Fatalf("the sample has no such candidate: %+v", list)
+	return "", ""
+}
+
 // small returns a picture with at most 256 colours, its most frequent ones, which takes a third of the bytes.
 func small(t *testing.T, full []byte) []byte {
 	t.Helper()
@@ -121,6 +149,7 @@ func small(t *testing.T, full []byte) []byte {
 // TestTheSamplesCanBeRead opens what `make run` leads to, and with -pictures takes the pictures of the guide there.
 func TestTheSamplesCanBeRead(t *testing.T) {
 	address, change, payment := samples(t)
+	scan, candidate := sampleScan(t, address)
 	tab := browsertest.Open(t, address)
 	tab.Width(1100)
 	for _, shot := range []struct {
@@ -134,6 +163,8 @@ func TestTheSamplesCanBeRead(t *testing.T) {
 		{"evaluation-payment", "/p/default/evaluations/" + payment, true, 900},
 		{"rules", "/p/default/rules?severity=CRITICAL", false, 700},
 		{"rule", "/p/default/rules/FIN-002", false, 900},
+		{"discovery", "/p/default/discovery/scans/" + scan, false, 620},
+		{"triage", "/p/default/discovery/candidates/" + candidate, false, 760},
 	} {
 		tab.Dark(shot.dark)
 		if status := tab.Open(shot.path); status != http.StatusOK {

@@ -223,7 +223,9 @@ func queueAddress(i *wire.QueueItem) string {
 		return projectAddress(i.ProjectID, "rules", i.RuleID) + "#revision-" + strconv.Itoa(i.Revision)
 	case wire.QueueRule, wire.QueueConflict, wire.QueueWaiver:
 		return projectAddress(i.ProjectID, "rules", i.RuleID)
-	case wire.QueueCandidate, wire.QueueSnapshot:
+	case wire.QueueCandidate:
+		return projectAddress(i.ProjectID, discoveryName, "candidates", i.ID)
+	case wire.QueueSnapshot:
 	}
 	return ""
 }

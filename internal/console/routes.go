@@ -63,5 +63,19 @@ func routes() []route {
 		{pattern: "POST /p/{project}/rules/{id}/pending/{n}", show: decideRevision, role: auth.Reviewer},
 		{pattern: "POST /p/{project}/rules/{id}/transitions", show: moveRule, role: auth.Reviewer},
 		{pattern: "GET /p/{project}/rules/export", show: exportRules, role: auth.Viewer},
+
+		{pattern: "GET /p/{project}/discovery", show: scanList, role: auth.Viewer},
+		{pattern: "GET /p/{project}/discovery/new", show: newScanPage, role: auth.Reviewer},
+		{pattern: "POST /p/{project}/discovery/new", show: startScan, role: auth.Reviewer, upload: true},
+		{pattern: "GET /p/{project}/discovery/exclusions", show: exclusionList, role: auth.Viewer},
+		{pattern: "POST /p/{project}/discovery/exclusions", show: addExclusion, role: auth.Reviewer},
+		{pattern: "POST /p/{project}/discovery/exclusions/{id}/lift", show: liftExclusion, role: auth.Reviewer},
+		{pattern: "GET /p/{project}/discovery/scans/{id}", show: scanPage, role: auth.Viewer},
+		{pattern: "GET /p/{project}/discovery/scans/{id}/live", show: liveScan, role: auth.Viewer, open: true, patience: liveAge},
+		{pattern: "GET /p/{project}/discovery/scans/{id}/triage", show: startTriage, role: auth.Viewer},
+		{pattern: "POST /p/{project}/discovery/scans/{id}", show: decideCandidates, role: auth.Reviewer},
+		{pattern: "GET /p/{project}/discovery/candidates/{id}", show: deskPage, role: auth.Viewer},
+		{pattern: "POST /p/{project}/discovery/candidates/{id}", show: decideCandidate, role: auth.Reviewer},
+		{pattern: "POST /p/{project}/discovery/undo", show: undoTriage, role: auth.Reviewer},
 	}
 }

@@ -16,7 +16,7 @@ type screen struct {
 	shows      []string // without JavaScript too
 }
 
-func screens(change, payment string) []screen {
+func screens(change, payment, scan, candidate string) []screen {
 	return []screen{
 		{"evaluations", "/p/default/evaluations", "Evaluations", []string{"DENY", "acme/payments"}},
 		{"no evaluations", "/p/default/evaluations?verdict=NEEDS_CONFIRMATION&actor=nobody", "Evaluations", []string{"No evaluation matches these filters."}},
@@ -40,6 +40,13 @@ func screens(change, payment string) []screen {
 		{"try a payment", "/p/default/try?scope=finance/payments", "Try a decision", []string{"1 rule applies.", "Amount", "approvers", "Read by FIN-001.", "Other facts", "Drop files here"}},
 		{"try an action", "/p/default/try?kind=action", "Try a decision", []string{"What is to be done"}},
 		{"a new rule", "/p/default/rules/new", "New rule", []string{"From a sentence", "What it concerns", "Kinds of subject", "Examples, kept as test cases", "Check"}},
+		{"scans", "/p/default/discovery", "Discovery", []string{"acme/pay", "completed", "New scan", "3"}},
+		{"a new scan", "/p/default/discovery/new", "New scan", []string{"Files, or a zip or tar.gz of a repository", "Settings of linters", "What to leave out"}},
+		{"a scan", "/p/default/discovery/scans/" + scan, "Scan of acme/pay", []string{"3 left", "Card numbers must not be written to a log.", "docs/policy.md:5", "Decide on what is left", "like FIN-001"}},
+		{"a scan, filtered", "/p/default/discovery/scans/" + scan + "?path=nowhere", "Scan of acme/pay", []string{"No candidate matches."}},
+		{"a scan, a wrong filter", "/p/default/discovery/scans/" + scan + "?min_confidence=high", "Scan of acme/pay", []string{"a number from 0 to 1"}},
+		{"a candidate", "/p/default/discovery/candidates/" + candidate, "Candidate", []string{"docs/policy.md:3", "Marked: ", "Payments above 10000 EUR must have two approvers.", "FIN-001", "Never from", "Approve", "Number 1 of 3 left"}},
+		{"left out of scans", "/p/default/discovery/exclusions", "Left out of scans", []string{"Scans leave out no folder of this project."}},
 		{"no such page", "/nothing/here", "Not found", []string{"To the start"}},
 	}
 }
@@ -55,7 +62,8 @@ func TestScreensInABrowser(t *testing.T) {
 	n.evaluate("default", `{"facts": {"supplier": "S-1"}, "intent": "Pay the supplier"}`)
 	change, payment := n.evaluate("default", badDiff), n.evaluate("default", badPayment)
 	tab := browsertest.Open(t, n.url)
-	for _, s := range screens(change, payment) {
+	found, candidates := n.scanned("acme/pay", map[string]string{"docs/policy.md": payPolicy})
+	for _, s := range screens(change, payment, found, candidates[0]) {
 		t.Run(s.name, func(t *testing.T) {
 			tab.Use(t)
 			check := func(about string) {
