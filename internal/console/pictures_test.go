@@ -163,6 +163,7 @@ func TestTheSamplesCanBeRead(t *testing.T) {
 		{"evaluation-payment", "/p/default/evaluations/" + payment, true, 900},
 		{"rules", "/p/default/rules?severity=CRITICAL", false, 700},
 		{"rule", "/p/default/rules/FIN-002", false, 900},
+		{"search", "/p/default/search?q=payment+approval+in+force+now", false, 700},
 		{"discovery", "/p/default/discovery/scans/" + scan, false, 620},
 		{"triage", "/p/default/discovery/candidates/" + candidate, false, 760},
 	} {

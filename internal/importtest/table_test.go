@@ -39,7 +39,7 @@ var table = map[string]row{
 	"config": {layer: block},
 	// What contradicts what is asked of discovery too, of candidates.
 	"conflict/contradict": {layer: block, imports: []string{"corpus", "norm", "rule"}},
-	"corpus":              {layer: block, imports: []string{"federation", "rule", "store", "subject"}},
+	"corpus":              {layer: block, imports: []string{"federation", "rule", "store", "subject", "text"}},
 	"discover/assistant":  {layer: block, imports: []string{"blocks", "discover/prose", "discover/source", "rule", "subject"}},
 	"discover/archive":    {layer: block, imports: []string{"rule"}},
 	"discover/code":       {layer: block, imports: []string{"discover/source", "lex", "rule"}},

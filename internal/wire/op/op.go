@@ -211,6 +211,7 @@ var (
 	SearchSubject  = post[wire.None, wire.RuleSearchPage]("/api/v1/search/subject").again()
 	SearchConflict = post[wire.None, wire.RuleConflicts]("/api/v1/search/conflict").again()
 	SearchStatus   = get[wire.SearchStatus]("/api/v1/search/status")
+	SearchBox      = get[wire.FoundRules]("/api/v1/search")
 )
 
 // Documents.
@@ -292,6 +293,10 @@ var (
 	AcknowledgeAlert = post[wire.None, rule.Alert]("/api/v1/alerts/{alert_id}/acknowledge").again()
 	ResolveAlert     = post[wire.ResolveAlert, rule.Alert]("/api/v1/alerts/{alert_id}/resolve").again()
 	GetInsights      = get[wire.Overview]("/api/v1/insights")
+	MeasureInsights  = post[wire.None, wire.MeasuredNow]("/api/v1/insights/measure").again()
+	MeasuredRules    = get[wire.MeasuredPage]("/api/v1/insights/rules")
+	ListRepositories = get[wire.Page[wire.RepositoryFigure]]("/api/v1/insights/repositories")
+	InsightProjects  = get[wire.Page[wire.ProjectFigure]]("/api/v1/insights/projects").anywhere()
 	ListConflicts    = get[wire.Page[wire.Conflict]]("/api/v1/conflicts")
 	GetConflict      = get[wire.Conflict]("/api/v1/conflicts/{id}")
 	ConfirmConflict  = post[wire.DecideConflict, wire.Conflict]("/api/v1/conflicts/{id}/confirm").again()
