@@ -117,6 +117,23 @@ func (v *visitor) postFiles(path string, files map[string]string, pairs ...strin
 
 var scanPath = regexp.MustCompile(`^/p/default/discovery/scans/([0-9a-f-]{36})$`)
 
+// discoveryScreens are the screens of discovery, for the table of all screens.
+func discoveryScreens(n *node) []screen {
+	scan, candidates := n.scanned("acme/pay", map[string]string{"docs/policy.md": payPolicy})
+	at := "/p/default/discovery/scans/" + scan
+	return []screen{
+		{"scans", "/p/default/discovery", "Discovery", []string{"acme/pay", "completed", "New scan", "3"}},
+		{"a new scan", "/p/default/discovery/new", "New scan", []string{"Files, or a zip or tar.gz of a repository", "Settings of linters", "What to leave out"}},
+		{"a scan", at, "Scan of acme/pay", []string{"3 left", "Card numbers must not be written to a log.", "docs/policy.md:5", "Decide on what is left", "like FIN-001"}},
+		{"a scan, filtered", at + "?path=nowhere", "Scan of acme/pay", []string{"No candidate matches."}},
+		{"a scan, a wrong filter", at + "?min_confidence=high", "Scan of acme/pay", []string{"a number from 0 to 1"}},
+		{"a candidate", "/p/default/discovery/candidates/" + candidates[0], "Candidate", []string{
+			"docs/policy.md:", "Marked: ", "FIN-001", "Never from", "Approve", "Number 1 of 3 left",
+		}},
+		{"left out of scans", "/p/default/discovery/exclusions", "Left out of scans", []string{"Scans leave out no folder of this project."}},
+	}
+}
+
 // TestScansAreStartedByAForm uploads files, pastes a text, and sends an archive, without scripts.
 func TestScansAreStartedByAForm(t *testing.T) {
 	n := newNode(t, nil)

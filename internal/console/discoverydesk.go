@@ -231,19 +231,19 @@ func (v *desk) next(p *page) error {
 	return p.redirect(scanAddress(p, v.ScanID))
 }
 
-// sourceLine is a line of the source of a candidate.
-type sourceLine struct {
+// excerptRow is a line of the source of a candidate.
+type excerptRow struct {
 	number int
 	text   string
 	marked bool
 }
 
-// sourceLines are the lines of the source round a candidate; those that it rests on are marked.
-func sourceLines(v *desk) []sourceLine {
-	list := make([]sourceLine, len(v.Excerpt.Lines))
+// excerptRows are the lines of the source round a candidate; those that it rests on are marked.
+func excerptRows(v *desk) []excerptRow {
+	list := make([]excerptRow, len(v.Excerpt.Lines))
 	for i, l := range v.Excerpt.Lines {
 		n := v.Excerpt.FirstLine + i
-		list[i] = sourceLine{n, l, n >= v.SourceLine && n <= v.SourceEndLine}
+		list[i] = excerptRow{n, l, n >= v.SourceLine && n <= v.SourceEndLine}
 	}
 	return list
 }

@@ -931,7 +931,7 @@ func deskSource(v *desk) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		for _, l := range sourceLines(v) {
+		for _, l := range excerptRows(v) {
 			var templ_7745c5c3_Var32 = []any{templ.KV("hit", l.marked)}
 			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var32...)
 			if templ_7745c5c3_Err != nil {

@@ -80,5 +80,20 @@ func routes() []route {
 		{pattern: "GET /p/{project}/discovery/candidates/{id}", show: deskPage, role: auth.Viewer},
 		{pattern: "POST /p/{project}/discovery/candidates/{id}", show: decideCandidate, role: auth.Reviewer},
 		{pattern: "POST /p/{project}/discovery/undo", show: undoTriage, role: auth.Reviewer},
+
+		{pattern: "GET /p/{project}/federation", show: federationPage, role: auth.Viewer},
+		{pattern: "GET /p/{project}/federation/resolve", show: resolveRepository, role: auth.Viewer},
+		{pattern: "GET /p/{project}/federation/new", show: newNodePage, role: auth.Reviewer},
+		{pattern: "POST /p/{project}/federation/new", show: makeNode, role: auth.Reviewer},
+		{pattern: "GET /p/{project}/federation/{id}", show: nodePage, role: auth.Viewer},
+		{pattern: "GET /p/{project}/federation/{id}/branch", show: federationBranch, role: auth.Viewer},
+		{pattern: "GET /p/{project}/federation/{id}/edit", show: nodeFormPage("change"), role: auth.Reviewer},
+		{pattern: "POST /p/{project}/federation/{id}/edit", show: postNodeForm("change"), role: auth.Reviewer},
+		{pattern: "GET /p/{project}/federation/{id}/attach", show: nodeFormPage("attach"), role: auth.Reviewer},
+		{pattern: "POST /p/{project}/federation/{id}/attach", show: postNodeForm("attach"), role: auth.Reviewer},
+		{pattern: "GET /p/{project}/federation/{id}/detach", show: nodeFormPage("detach"), role: auth.Reviewer},
+		{pattern: "POST /p/{project}/federation/{id}/detach", show: postNodeForm("detach"), role: auth.Reviewer},
+		{pattern: "GET /p/{project}/federation/{id}/delete", show: nodeFormPage("delete"), role: auth.Reviewer},
+		{pattern: "POST /p/{project}/federation/{id}/delete", show: postNodeForm("delete"), role: auth.Reviewer},
 	}
 }
