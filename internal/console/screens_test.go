@@ -77,7 +77,11 @@ func TestScreensInABrowser(t *testing.T) {
 	}
 	ids := n.federate("guild")
 	tab := browsertest.Open(t, n.url)
+<<<<<<< HEAD
 	for _, s := range append(screens(change, payment, ids), discoveryScreens(n)...) {
+=======
+	show := func(s screen) {
+>>>>>>> main
 		t.Run(s.name, func(t *testing.T) {
 			tab.Use(t)
 			check := func(about string) {
@@ -116,6 +120,15 @@ func TestScreensInABrowser(t *testing.T) {
 			tab.Scripts(true)
 			check("without JavaScript")
 		})
+	}
+	for _, s := range screens(change, payment, ids) {
+		show(s)
+	}
+	for _, s := range conflictScreens(n) { // these make rules that would wait in the queue above
+		show(s)
+	}
+	for _, s := range releaseScreens(n) {
+		show(s)
 	}
 }
 
