@@ -145,8 +145,10 @@ func liveScan(p *page) error {
 	}
 	defer done()
 	id := p.r.PathValue("id")
-	w := watch{p, to, func(ctx context.Context) (templ.Component, error) {
+	over := false
+	w := watch{page: p, to: to, over: &over, look: func(ctx context.Context) (templ.Component, error) {
 		s, err := client.Get(ctx, p.api, op.GetScan.At(id))
+		over = err == nil && !isOpen(&s)
 		return scanState(&s), err
 	}}
 	w.run(p.began)

@@ -77,11 +77,7 @@ func TestScreensInABrowser(t *testing.T) {
 	}
 	ids := n.federate("guild")
 	tab := browsertest.Open(t, n.url)
-<<<<<<< HEAD
-	for _, s := range append(screens(change, payment, ids), discoveryScreens(n)...) {
-=======
 	show := func(s screen) {
->>>>>>> main
 		t.Run(s.name, func(t *testing.T) {
 			tab.Use(t)
 			check := func(about string) {
@@ -128,6 +124,9 @@ func TestScreensInABrowser(t *testing.T) {
 		show(s)
 	}
 	for _, s := range releaseScreens(n) {
+		show(s)
+	}
+	for _, s := range discoveryScreens(n) {
 		show(s)
 	}
 }
