@@ -326,5 +326,5 @@ func scanFigures(v *scan) string {
 	return said + ". "
 }
 
-// percent is a share as people read it.
-func percent(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }
+// sureWords is a share as people read it.
+func sureWords(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }
