@@ -30,6 +30,7 @@ func screens(change, payment string) []screen {
 		{"a denied change for paper", "/p/default/evaluations/" + change + "?print=1", "DENY", []string{"Code must not call eval.", "entry"}},
 		{"a denied payment", "/p/default/evaluations/" + payment, "DENY", []string{"FIN-001", "25000", "payment_id", "PMT-1", "decided"}},
 		{"rules", "/p/default/rules", "Rules", []string{"SEC-001", "Code must not call eval.", "FIN-001"}},
+		{"rules, other columns", "/p/default/rules?col=health&col=source&col=tests&cites=cwe-95&has_tests=false&sort=-health", "Rules", []string{"SEC-001", "CWE-95", "Health", "1 to 1 of 1"}},
 		{"search, nothing typed", "/p/default/search", "Search", []string{"Find a rule by what you know of it.", "GDPR Art. 32"}},
 		{"search", "/p/default/search?q=eval+CWE-95+in+force+now", "Search", []string{
 			"Read as", "Citation CWE-95", "Words eval", "In force on 2", "Code must not call eval.", "refers to CWE-95", "Read it as words", "1 to 1 of 1",

@@ -130,8 +130,8 @@ type CountTx interface {
 
 // HealthReader reads the health of rules.
 type HealthReader interface {
-	// Scores returns the latest scores of all measured rules, by rule.
-	Scores(ctx context.Context, projectID string) ([]HealthScore, error)
+	// Scores returns the latest scores of measured rules, those of ruleIDs or, if it is nil, all, by rule.
+	Scores(ctx context.Context, projectID string, ruleIDs []string) ([]HealthScore, error)
 	// History returns the scores of a rule, newest first, up to limit.
 	History(ctx context.Context, projectID, ruleID string, limit int) ([]HealthDay, error)
 }
