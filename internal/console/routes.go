@@ -63,6 +63,7 @@ func routes() []route {
 		{pattern: "GET /p/{project}/rules/{id}/edit", show: editRule, role: auth.Reviewer},
 		{pattern: "POST /p/{project}/rules/{id}/edit", show: postRuleEdit, role: auth.Reviewer},
 		{pattern: "GET /p/{project}/rules/{id}/versions", show: ruleVersions, role: auth.Viewer},
+		{pattern: "GET /p/{project}/rules/{id}/nodes", show: ruleNodes, role: auth.Viewer},
 		{pattern: "POST /p/{project}/rules/{id}/pending/{n}", show: decideRevision, role: auth.Reviewer},
 		{pattern: "POST /p/{project}/rules/{id}/transitions", show: moveRule, role: auth.Reviewer},
 		{pattern: "GET /p/{project}/rules/export", show: exportRules, role: auth.Viewer},
