@@ -144,7 +144,7 @@ func liveQueue(p *page) error {
 	if len(asked) > 0 {
 		address += "?" + asked.Encode()
 	}
-	w := watch{p, to, func(ctx context.Context) (templ.Component, error) {
+	w := watch{page: p, to: to, look: func(ctx context.Context) (templ.Component, error) {
 		list, err := client.Get(ctx, p.api.InProject(queuePlace(p)), o)
 		n := compareCounts(seen, list.Counts, kinds)
 		n.Address = address
@@ -159,6 +159,8 @@ type watch struct {
 	page *page
 	to   *events
 	look func(context.Context) (templ.Component, error)
+	// last reports whether look returns nothing new any more; nil never does.
+	last func() bool
 }
 
 // run sends what look returns each time it differs from before, until the stream has lived its time, its reader is gone, look fails, or the
@@ -191,6 +193,10 @@ func (w *watch) run(request context.Context) {
 			if before = markup; !to.send(markup) {
 				return
 			}
+		}
+		if w.last != nil && w.last() {
+			to.close()
+			return
 		}
 		if !to.beat() {
 			return
