@@ -9,7 +9,7 @@ import (
 	"tenet/internal/rule"
 )
 
-// Place is how a rule stands at a node.
+// Place is the state of a rule at a node.
 type Place struct {
 	Node *Node
 	// Attached is true if the rule is attached to the node itself.

@@ -8,7 +8,7 @@ type RuleNodesQuery struct {
 	PageQuery
 }
 
-// PlaceState is how a rule stands at a federation node.
+// PlaceState is the state of a rule at a federation node.
 type PlaceState string
 
 // States. An attached or inherited rule holds at the node, and so does one that no node has, everywhere. An overridden rule does not, because
@@ -68,7 +68,7 @@ func (c *RuleNodeCounts) Of(s PlaceState) *int {
 	return &c.Idle
 }
 
-// RuleNode is a federation node and how a rule stands there.
+// RuleNode is a federation node and the state of a rule at it.
 type RuleNode struct {
 	Node  rule.Node  `json:"node" doc:"The node; its repositories resolve there."`
 	Path  string     `json:"path" doc:"Names of the nodes on the way to it and its own, joined by /."`
