@@ -37,8 +37,8 @@ func (p *page) with(pairs ...string) string {
 	return p.r.URL.EscapedPath() + "?" + query.Encode()
 }
 
-// others lists the parameters of this page except some, as names and values, for forms that keep them.
-func (p *page) others(except ...string) []option {
+// othersOf lists the parameters of this page except some, as names and values, for forms that keep them.
+func othersOf(p *page, except ...string) []option {
 	query := p.r.URL.Query()
 	var list []option
 	for _, name := range slices.Sorted(maps.Keys(query)) {
