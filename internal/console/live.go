@@ -159,8 +159,8 @@ type watch struct {
 	page *page
 	to   *events
 	look func(context.Context) (templ.Component, error)
-	// last reports whether look returns nothing new any more; nil never does.
-	last func() bool
+	// over, if not nil, is true once look has shown all that there will be.
+	over *bool
 }
 
 // run sends what look returns each time it differs from before, until the stream has lived its time, its reader is gone, look fails, or the
@@ -194,7 +194,7 @@ func (w *watch) run(request context.Context) {
 				return
 			}
 		}
-		if w.last != nil && w.last() {
+		if w.over != nil && *w.over {
 			to.close()
 			return
 		}

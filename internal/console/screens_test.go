@@ -79,7 +79,7 @@ func TestScreensInABrowser(t *testing.T) {
 	}
 	ids := n.federate("guild")
 	tab := browsertest.Open(t, n.url)
-	for _, s := range screens(change, payment, ids) {
+	show := func(s screen) {
 		t.Run(s.name, func(t *testing.T) {
 			tab.Use(t)
 			check := func(about string) {
@@ -118,6 +118,15 @@ func TestScreensInABrowser(t *testing.T) {
 			tab.Scripts(true)
 			check("without JavaScript")
 		})
+	}
+	for _, s := range screens(change, payment, ids) {
+		show(s)
+	}
+	for _, s := range conflictScreens(n) { // these make rules that would wait in the queue above
+		show(s)
+	}
+	for _, s := range releaseScreens(n) {
+		show(s)
 	}
 }
 

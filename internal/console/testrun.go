@@ -87,7 +87,7 @@ func liveTestRun(p *page) error {
 		v, err := readTestRun(ctx, p)
 		ended = err == nil && v.ended()
 		return testRunState(p, &v), err
-	}, last: func() bool { return ended }}
+	}, over: &ended}
 	w.run(p.began)
 	return nil
 }
