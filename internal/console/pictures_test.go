@@ -199,6 +199,8 @@ func TestTheSamplesCanBeRead(t *testing.T) {
 		{"try", "/p/default/try?kind=transaction", false, 900},
 		{"new-rule", "/p/default/rules/new", false, 900},
 		{"edit-rule", "/p/default/rules/FIN-002/edit", false, 900},
+		{"operations", "/operations", false, 620},
+		{"project", "/p/default/operations", false, 860},
 		{"conflicts", "/p/default/conflicts", false, 420},
 		{"releases", "/p/default/releases", false, 560},
 		{"search", "/p/default/search?q=payment+approval+in+force+now", false, 700},
