@@ -31,6 +31,7 @@ const (
 	KindFederation = "federation"   // a federation node was changed, or what is attached to one
 	KindProject    = "project"      // a project was made or changed
 	KindKey        = "key"          // an API key was made or revoked
+	KindSignIn     = "signin"       // somebody signed in to the console, or out
 	KindRelease    = "release"      // a snapshot was taken, deployed or rolled back
 	KindDocument   = "document"     // a document was uploaded or deleted
 	KindWaiver     = "waiver"       // a waiver was made, approved or revoked

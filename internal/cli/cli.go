@@ -56,9 +56,13 @@ type grammar struct {
 	Eval        evalCommand         `cmd:"" help:"Measure a model by labelled cases."`
 	Snapshots   snapshotsCommands   `cmd:"" help:"Take snapshots of the rules, deploy them, roll back."`
 	Insights    insightsCommand     `cmd:"" help:"Show how rules were judged, and which need attention."`
+	Report      reportCommand       `cmd:"" help:"Report a month against the one before."`
 	Alerts      alertsCommands      `cmd:"" help:"List, acknowledge and resolve alerts about rules."`
 	Webhooks    webhooksCommands    `cmd:"" help:"Send events to other systems."`
 	Audit       auditCommands       `cmd:"" help:"Verify the audit chain."`
+	Login       loginCommand        `cmd:"" help:"Sign in to a server at its identity provider."`
+	Logout      logoutCommand       `cmd:"" help:"Forget the sign-in to a server on this machine."`
+	Whoami      whoamiCommand       `cmd:"" help:"Show the name and the roles under which commands act."`
 	Keys        keysCommands        `cmd:"" help:"Make, list and revoke API keys."`
 	Cache       cacheCommands       `cmd:"" help:"Show and delete stored verdicts of the judge."`
 	Jobs        jobsCommands        `cmd:"" help:"List, retry and cancel background jobs."`

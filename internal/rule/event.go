@@ -16,10 +16,11 @@ const (
 	SnapshotDeployed   EventType = "snapshot.deployed"   // data: the deployment
 	CandidateCreated   EventType = "candidate.created"   // data: the candidate
 	CandidatesFound    EventType = "candidates.found"    // data: the scan, how many candidates of each severity, and the first of them
+	BreakGlass         EventType = "signin.break_glass"  // data: actor, key_id, address, at
 )
 
 // EventTypes lists the values of [Event.Type] that webhooks can receive, in the order in which they are shown.
-var EventTypes = []EventType{AlertCreated, AlertResolved, EvaluationViolated, SnapshotDeployed, CandidateCreated, CandidatesFound}
+var EventTypes = []EventType{AlertCreated, AlertResolved, EvaluationViolated, SnapshotDeployed, CandidateCreated, CandidatesFound, BreakGlass}
 
 // Event is something that has happened in a project. It is published in the transaction of its cause.
 type Event struct {
