@@ -894,7 +894,7 @@ func rulePageView(p *page, v ruleView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = nodeTable(p, v.nodes.Items).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = placeTable(p, v.nodes.Items).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

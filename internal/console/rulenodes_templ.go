@@ -111,8 +111,8 @@ func nodesSummary(f wire.RuleNodes) templ.Component {
 	})
 }
 
-// nodeTable lists nodes of a rule.
-func nodeTable(p *page, items []wire.RuleNode) templ.Component {
+// placeTable lists nodes of a rule.
+func placeTable(p *page, items []wire.RuleNode) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -384,7 +384,7 @@ func nodesOfView(p *page, v nodesView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = nodeTable(p, v.Items).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = placeTable(p, v.Items).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
