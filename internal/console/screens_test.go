@@ -146,6 +146,9 @@ func TestScreensInABrowser(t *testing.T) {
 	for _, s := range releaseScreens(n) {
 		show(s)
 	}
+	for _, s := range discoveryScreens(n) {
+		show(s)
+	}
 }
 
 // TestPageWeight holds the first visit to 150 KB: the page and all that it loads.
