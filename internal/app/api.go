@@ -13,6 +13,7 @@ import (
 	"tenet/internal/evaluate"
 	"tenet/internal/mcp"
 	"tenet/internal/sandbox"
+	"tenet/internal/trail"
 )
 
 // serveAPI returns the HTTP API over the capabilities.
@@ -42,7 +43,10 @@ func (a *App) serveAPI(p *parts, registry *prometheus.Registry, version string) 
 		api.Conflicts{Conflicts: p.conflicts, Jobs: p.jobs},
 		api.Similar{Conflicts: p.conflicts},
 		api.Releases{Releases: p.releases},
-		api.Audit{Chains: a.store.Audit, Projects: a.store.Projects, Catalog: p.catalog},
+		api.Audit{
+			Chains: a.store.Audit, Projects: a.store.Projects, Catalog: p.catalog,
+			Trail: trail.New(trail.Store{Audit: a.store.Audit, Projects: a.store.Projects, Rules: a.store.Rules}, p.index),
+		},
 		api.Jobs{Jobs: p.jobs},
 		api.Alerts{Alerts: p.alerts},
 		api.Insights{Health: p.monitor},
