@@ -13,6 +13,7 @@ import (
 type Recorded interface {
 	Get(ctx context.Context, projectID, id string) (*wire.EvaluationRecord, error)
 	List(ctx context.Context, projectID string, q wire.EvaluationQuery) (wire.EvaluationPage, error)
+	Violations(ctx context.Context, projectID, prefix string) (wire.Violations, error)
 	Replay(ctx context.Context, projectID, id string, live bool) (*wire.Replay, error)
 	GiveFeedback(ctx context.Context, projectID, evaluationID, ruleRef string, correct bool, note string) (*wire.Feedback, error)
 	Feedback(ctx context.Context, projectID, evaluationID string) ([]wire.Feedback, error)
@@ -46,6 +47,13 @@ func (e Records) Routes(r *rest.Router) {
 			rec.Withhold()
 		}
 		return rec, err
+	})
+	rest.Handle(r, rest.Operation{
+		ID: "list-violations", Route: op.ListViolations.Route(), Role: auth.Viewer, Summary: "Find violations by a beginning of their fingerprint",
+		Description: "Looks through the newest 50 evaluations with such a violation. Several items mean that the beginning is not unique, or that the same text was denied " +
+			"in several repositories. A denial without a fingerprint cannot be waived and is not found.",
+	}, func(ctx context.Context, in *wire.ViolationQuery) (wire.Violations, error) {
+		return e.Recorded.Violations(ctx, rest.Project(ctx), in.Fingerprint)
 	})
 	rest.HandleBody(r, rest.Operation{
 		ID: "replay-evaluation", Route: op.ReplayEvaluation.Route(), Role: auth.Reviewer,

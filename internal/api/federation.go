@@ -31,8 +31,9 @@ func (f Federation) Routes(r *rest.Router) {
 		Description: "An organization is a root; teams and projects need a parent of a higher level.",
 	}, f.create)
 	rest.HandleBody(r, rest.Operation{
-		ID: "preview-nodes", Route: op.PreviewNodes.Route(), Role: auth.Reviewer, Summary: "Ask which rules a change of nodes would end",
-		Description: "Changes nothing. The action is attach, detach, create, change or delete; the other fields are those of that operation.",
+		ID: "preview-nodes", Route: op.PreviewNodes.Route(), Role: auth.Reviewer, Summary: "Ask which rules a change of nodes would start, stop and end, and where",
+		Description: "Changes nothing. starts and stops list every rule that would begin or cease to hold somewhere; silenced lists what the change " +
+			"itself needs consent for. The action is attach, detach, create, change or delete; the other fields are those of that operation.",
 	}, f.preview)
 	rest.Handle(r, rest.Operation{ID: "list-nodes", Route: op.ListNodes.Route(), Role: auth.Viewer, Summary: "List all nodes as trees"},
 		func(ctx context.Context, _ *rest.None) (encodedOutput, error) {
@@ -40,11 +41,32 @@ func (f Federation) Routes(r *rest.Router) {
 			return encodedOutput{"application/json", body}, err
 		}).Success().Content = rest.JSON(rest.SchemaOf[wire.NodeTree](r))
 	rest.Handle(r, rest.Operation{
+		ID: "find-nodes", Route: op.FindNodes.Route(), Role: auth.Viewer, Summary: "List the children of a node, or find nodes by words, page by page",
+		Description: "Each node comes with its path, the number of its children and counts of its rules.",
+	}, func(ctx context.Context, in *wire.NodesQuery) (wire.Page[wire.NodeSummary], error) {
+		list, total, err := f.Hierarchy.FindNodes(ctx, rest.Project(ctx), *in)
+		return rest.PageOf(in.PageQuery, list, total), err
+	})
+	rest.Handle(r, rest.Operation{
+		ID: "resolve-node", Route: op.ResolveNode.Route(), Role: auth.Viewer, Summary: "Find the node of a repository",
+		Description: "The globs that match come with it, the one that decides first; if none matches, the nearest ones.",
+	}, func(ctx context.Context, in *wire.ResolveQuery) (wire.ResolvedRepository, error) {
+		return f.Hierarchy.Resolve(ctx, rest.Project(ctx), in.Repository)
+	})
+	rest.Handle(r, rest.Operation{
 		ID: "get-node", Route: op.GetNode.Route(), Role: auth.Viewer,
 		Summary: "Get a node with its direct rules and its ancestors", Description: "The root comes first.",
-	}, func(ctx context.Context, in *nodeRef) (*wire.NodeDetail, error) {
-		return f.Hierarchy.NodeDetail(ctx, rest.Project(ctx), in.NodeID)
+	}, func(ctx context.Context, in *struct {
+		nodeRef
+		wire.NodeQuery
+	},
+	) (*wire.NodeDetail, error) {
+		return f.Hierarchy.NodeDetail(ctx, rest.Project(ctx), in.NodeID, in.Brief)
 	})
+	rest.Handle(r, rest.Operation{
+		ID: "list-node-rules", Route: op.ListNodeRules.Route(), Role: auth.Viewer, Summary: "List the rules that hold at a node, page by page, with where each comes from",
+		Description: "The nearest come first: the node's own, then those of its ancestors, then those that hold everywhere because no node has them.",
+	}, f.held)
 	rest.HandleBody(r, rest.Operation{
 		ID: "change-node", Route: op.ChangeNode.Route(), Role: auth.Reviewer, Summary: "Change or move a node",
 		Description: "Absent fields stay as they are, null clears. With another parent_id the node moves with its descendants.",
@@ -82,9 +104,31 @@ func (f Federation) Routes(r *rest.Router) {
 	}, f.effective).Success().Content = rest.JSON(rest.SchemaOf[wire.EffectiveRules](r))
 	rest.Handle(r, rest.Operation{
 		ID: "diff-node", Route: op.DiffNode.Route(), Role: auth.Viewer, Summary: "Compare the rules of a node with those of its parent",
-	}, func(ctx context.Context, in *nodeRef) (*wire.FederationDiff, error) {
-		return f.Hierarchy.DiffNode(ctx, rest.Project(ctx), in.NodeID)
+	}, func(ctx context.Context, in *struct {
+		nodeRef
+		wire.DiffNodeQuery
+	},
+	) (*wire.FederationDiff, error) {
+		return f.Hierarchy.DiffNode(ctx, rest.Project(ctx), in.NodeID, in.Limit)
 	})
+}
+
+func (f Federation) held(ctx context.Context, in *struct {
+	nodeRef
+	wire.NodeRulesQuery
+},
+) (page wire.Page[wire.HeldRule], err error) {
+	var p rule.Problems
+	q := hierarchy.HeldQuery{
+		Text: in.Q, Severity: rest.EnumParam(&p, "severity", in.Severity, rule.Severities), Modality: rest.EnumParam(&p, "modality", in.Modality, rule.Modalities),
+		Enforcement: rest.EnumParam(&p, "enforcement", in.Enforcement, rule.Enforcements), Origin: rest.EnumParam(&p, "origin", in.Origin, wire.Origins),
+		SourceID: in.SourceID, Weakened: in.Weakened,
+	}
+	if err := p.Err("the query is invalid"); err != nil {
+		return page, err
+	}
+	list, total, err := f.Hierarchy.HeldRules(ctx, rest.Project(ctx), in.NodeID, q, rule.Page{Number: in.Page, Size: in.PageSize})
+	return rest.PageOf(in.PageQuery, list, total), err
 }
 
 // encodedOutput is an answer that the catalog has encoded already.
@@ -110,7 +154,7 @@ func (f Federation) change(ctx context.Context, in *nodeRef, body *wire.ChangeNo
 	return f.Hierarchy.UpdateNode(ctx, rest.Project(ctx), in.NodeID, nodeInput(body))
 }
 
-func (f Federation) preview(ctx context.Context, _ *rest.None, body *wire.PreviewNodes) (wire.Effect, error) {
+func (f Federation) preview(ctx context.Context, _ *rest.None, body *wire.PreviewNodes) (wire.PreviewedNodes, error) {
 	var node hierarchy.NodeInput
 	if body.Node != nil {
 		node = nodeInput(body.Node)

@@ -51,9 +51,9 @@ func testFederationTellsWhatEnds(t *testing.T, n *node) {
 	}
 
 	// Attached to one node, the rule would end at the other.
-	preview := func(body fields) wire.Effect {
+	preview := func(body fields) wire.PreviewedNodes {
 		t.Helper()
-		return into[wire.Effect](n.call("POST", federationPath+"/preview", body).want(http.StatusOK))
+		return into[wire.PreviewedNodes](n.call("POST", federationPath+"/preview", body).want(http.StatusOK))
 	}
 	seen := preview(fields{"action": "attach", "node_id": team, "rule_id": "TOP"})
 	if s := seen.Silenced; s == nil || s.Total != 1 || s.Guarded != 1 || s.BySeverity[rule.Critical] != 1 || s.Rules[0].Slug != "TOP" || s.Rules[0].At != "org" ||

@@ -127,9 +127,9 @@ func testFederationLife(t *testing.T, n *node) {
 	}
 	diff := into[wire.FederationDiff](n.call("GET", federationPath+"/"+pay+"/diff", nil).want(http.StatusOK))
 	if diff.NodeID != pay || *diff.ParentID != org || diff.InheritedCount != 0 || len(diff.Added) != 0 || len(diff.Overridden) != 1 ||
-		diff.Overridden[0] != (wire.OverriddenRule{
-			ParentRuleID: a, ChildRuleID: b, ParentSlug: "A", ChildSlug: "B", ParentStatement: "Rule A.", ChildStatement: "Rule B.",
-		}) {
+		diff.Overridden[0].ParentRuleID != a || diff.Overridden[0].ChildRuleID != b || diff.Overridden[0].ParentSlug != "A" ||
+		diff.Overridden[0].ChildSlug != "B" || diff.Overridden[0].ParentStatement != "Rule A." || diff.Overridden[0].ChildStatement != "Rule B." ||
+		diff.Overridden[0].AttachedBy != "local" || len(diff.Overridden[0].Changes) != 1 || diff.Overridden[0].Changes[0].Field != "statement" {
 		t.Errorf("diff %+v", diff)
 	}
 	diff = into[wire.FederationDiff](n.call("GET", federationPath+"/"+api+"/diff", nil).want(http.StatusOK))

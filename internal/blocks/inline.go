@@ -24,11 +24,20 @@ func Inline(s string, i int) (n int, keep string) {
 	switch c := s[i]; c {
 	case '`':
 		if end := CodeEnd(s, i); end > 0 {
+			if end < len(s) && s[end] == '_' && (end+1 == len(s) || !WordByte(s[end+1])) {
+				return end - i + run(s[end:min(len(s), end+2)], '_'), shown(s[i:end])
+			}
 			return end - i, s[i:end]
 		}
 	case '\\':
 		if i+1 < len(s) && strings.IndexByte("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~", s[i+1]) >= 0 {
 			return 2, s[i+1 : i+2]
+		}
+	case ':':
+		if open := roleEnd(s, i); open > 0 {
+			if end := CodeEnd(s, open); end > 0 {
+				return end - i, shown(s[open:end])
+			}
 		}
 	case '*', '_', '~':
 		if n := run(s[i:min(len(s), i+maxRun)], c); c != '~' && flanks(s, i, n) || c == '~' && n == 2 {
@@ -53,6 +62,27 @@ func Inline(s string, i int) (n int, keep string) {
 	}
 	_, size := utf8.DecodeRuneInString(s[i:])
 	return size, s[i : i+size]
+}
+
+// roleEnd returns the index of the backquote behind a role of reStructuredText, such as :ref:, at i; 0 if s has none there.
+func roleEnd(s string, i int) int {
+	k := i + 1
+	for k < len(s) && k-i < 40 && (s[k] >= 'a' && s[k] <= 'z' || s[k] >= 'A' && s[k] <= 'Z' || k > i+1 && strings.IndexByte(":-+_.", s[k]) >= 0) {
+		k++
+	}
+	if k < len(s) && s[k] == '`' && k > i+2 && s[k-1] == ':' && (i == 0 || !WordByte(s[i-1])) {
+		return k
+	}
+	return 0
+}
+
+// shown returns the text of a link of reStructuredText between backquotes, without its target.
+func shown(s string) string {
+	s = strings.Trim(s, "`")
+	if at := strings.LastIndexByte(s, '<'); at > 0 && strings.HasSuffix(s, ">") {
+		s = strings.TrimSpace(s[:at])
+	}
+	return strings.TrimPrefix(s, "~")
 }
 
 // run returns how often s begins with c.

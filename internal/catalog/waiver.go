@@ -114,7 +114,12 @@ func (s *Waivers) Get(ctx context.Context, projectID, id string) (rule.Waiver, e
 		return rule.Waiver{}, rule.NotFound("waiver", id)
 	}
 	w, err := s.store.Get(ctx, projectID, id)
-	return judgedAt(w, rule.Instant(s.now())), err
+	if err != nil {
+		return w, err
+	}
+	list := []rule.Waiver{judgedAt(w, rule.Instant(s.now()))}
+	err = s.name(ctx, projectID, list)
+	return list[0], err
 }
 
 // List returns a page of the waivers of a project, newest first, and their total; only those of one rule if ref, an id or
@@ -132,10 +137,27 @@ func (s *Waivers) List(ctx context.Context, projectID, ref string, offset, limit
 		ref = e.Rule.ID
 	}
 	list, total, err := s.store.List(ctx, projectID, ref, offset, limit)
+	if err != nil || len(list) == 0 {
+		return list, total, err
+	}
 	for i := range list {
 		list[i] = judgedAt(list[i], rule.Instant(s.now()))
 	}
-	return list, total, err
+	return list, total, s.name(ctx, projectID, list)
+}
+
+// name puts the slugs of their rules into waivers.
+func (s *Waivers) name(ctx context.Context, projectID string, list []rule.Waiver) error {
+	view, err := s.views.View(ctx, projectID)
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		if e, ok := view.Get(list[i].RuleID); ok {
+			list[i].RuleSlug = e.Rule.Slug
+		}
+	}
+	return nil
 }
 
 // Approve approves a waiver of another person. It is a conflict if the caller made it, or if it has ended; forbidden if

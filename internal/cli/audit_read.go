@@ -1,15 +1,14 @@
 package cli
 
 import (
+	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
 	"tenet/internal/client"
-	"tenet/internal/rule"
 	"tenet/internal/wire"
 	"tenet/internal/wire/op"
 )
@@ -113,7 +112,7 @@ func (k *auditShowCommand) Run(ctx context.Context, s *session, c *client.Client
 }
 
 func printAuditEntry(s *session, e wire.AuditEntryDetail) error {
-	var b strings.Builder
+	var b bytes.Buffer
 	fmt.Fprintf(&b, "entry %d of project %s\n  %s\n  at      %s\n", e.Seq, e.ProjectID, line(e.Summary), e.At.UTC().Format(time.RFC3339))
 	about := func(name, text string) {
 		if text != "" {
@@ -146,7 +145,7 @@ func printAuditEntry(s *session, e wire.AuditEntryDetail) error {
 		fmt.Fprintf(&b, "rule %s, version %d: %s\n", line(name), r.Version, line(r.Action))
 		printChanges(s, &b, r.Changes)
 	}
-	if _, err := fmt.Fprint(s.out, b.String()); err != nil {
+	if _, err := s.out.Write(b.Bytes()); err != nil {
 		return err
 	}
 	s.nextPage("rules", e.RuleChanges.Page, e.RuleChanges.PageSize, len(e.RuleChanges.Items), e.RuleChanges.Total)
@@ -167,28 +166,6 @@ func ruleNames(rules []wire.AuditRule, count int) string {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	return text
-}
-
-// printChanges prints fields with their values before and after.
-func printChanges(s *session, b *strings.Builder, list []rule.FieldChange) {
-	for _, c := range list {
-		fmt.Fprintf(b, "  %s\n", line(c.Field))
-		if text := valueText(c.Before); text != "" {
-			fmt.Fprintf(b, "    %s\n", s.red("- "+text))
-		}
-		if text := valueText(c.After); text != "" {
-			fmt.Fprintf(b, "    %s\n", s.green("+ "+text))
-		}
-	}
-}
-
-// valueText is a JSON value on one line; a string without its quotation marks.
-func valueText(raw json.RawMessage) string {
-	var text string
-	if json.Unmarshal(raw, &text) == nil {
-		return line(text)
-	}
-	return line(string(raw))
 }
 
 type auditExportCommand struct {

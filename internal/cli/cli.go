@@ -37,11 +37,13 @@ type grammar struct {
 	Evaluations evaluationsCommands `cmd:"" help:"Find recorded evaluations by rule, fact, words, time and more."`
 	Replay      replayCommand       `cmd:"" help:"Decide a recorded evaluation again and compare."`
 	Feedback    feedbackCommand     `cmd:"" help:"Say whether a verdict was right."`
+	Waive       waiveCommand        `cmd:"" help:"Waive a violation, by its fingerprint in a report, until a date."`
 	Waivers     waiversCommands     `cmd:"" help:"Waive a violation until a date."`
 	Serve       serveCommand        `cmd:"" help:"Serve the HTTP API."`
 	MCP         mcpCommand          `cmd:"" name:"mcp" help:"Serve the Model Context Protocol on standard input and output."`
+	Projects    projectsCommands    `cmd:"" help:"List, show, make and change projects."`
 	Policy      policyCommands      `cmd:"" help:"Bound what callers may leave out, and decide about what no rule covers."`
-	Rules       rulesCommands       `cmd:"" help:"List, export and apply rules."`
+	Rules       rulesCommands       `cmd:"" help:"Write, change, approve, publish, list and export rules, and apply them from files."`
 	Nodes       nodesCommands       `cmd:"" help:"Set which rules apply where in an organization."`
 	Search      searchCommand       `cmd:"" help:"Find rules by words, meaning, time, source, conflict, person or situation."`
 	Documents   documentsCommands   `cmd:"" help:"Upload, read and search the documents that rules come from."`

@@ -2,10 +2,14 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"tenet/internal/client"
+	"tenet/internal/report"
+	"tenet/internal/text"
 	"tenet/internal/wire"
 	"tenet/internal/wire/op"
 )
@@ -97,13 +101,72 @@ func orDash(s string) string {
 }
 
 type evaluationsShowCommand struct {
-	ID string `arg:"" help:"Id of the evaluation, as list shows it."`
+	ID      string `arg:"" help:"Id of the evaluation, as list shows it."`
+	Verbose bool   `short:"v" help:"Also passed rules, and the reasoning behind each verdict."`
+	output
+}
+
+func (evaluationsShowCommand) Help() string {
+	return `Shows what was judged, by whom, and the verdicts with their evidence. --json prints the whole record, which replays.
+
+    tenet evaluations show 0198a1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b
+    tenet evaluations show 0198a1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b --json | jq .subject`
 }
 
 func (k *evaluationsShowCommand) Run(ctx context.Context, s *session, c *client.Client) error {
 	rec, err := c.Evaluation(ctx, k.ID)
-	if err != nil {
-		return err
+	return show(s, k.output, rec, err, func(s *session, rec wire.EvaluationRecord) error {
+		if err := printRecord(s, &rec); err != nil {
+			return err
+		}
+		return report.Write(s.out, report.Text, rec.Evaluation, report.Options{Color: s.colour, Version: version(), Verbose: k.Verbose})
+	})
+}
+
+// printRecord shows what an evaluation was about; what is empty is left out.
+func printRecord(s *session, rec *wire.EvaluationRecord) error {
+	e := rec.Evaluation
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s  %s\n", s.bold(line(e.EvaluationID)), e.Timestamp.Format(time.RFC3339))
+	row := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(&b, "  %s %s\n", s.dim(fmt.Sprintf("%-12s", name)), line(value))
+		}
 	}
-	return printJSON(s.out, rec)
+	subject := &rec.Subject
+	files := make([]string, len(subject.Files))
+	for i := range files {
+		files[i] = subject.Files[i].Path
+	}
+	facts := ""
+	if len(subject.Facts) > 0 {
+		text, err := json.Marshal(subject.Facts)
+		if err != nil {
+			return err
+		}
+		facts = string(text)
+	}
+	row("kind", rec.Kind())
+	row("repository", subject.Repository)
+	row("scope", subject.Scope)
+	row("action", subject.Action)
+	row("intent", subject.Intent)
+	row("facts", facts)
+	row("files", strings.Join(files, ", "))
+	row("mode", string(e.Mode))
+	row("environment", rec.Environment)
+	row("node", e.NodeID)
+	if e.SnapshotID != nil {
+		row("snapshot", *e.SnapshotID)
+	}
+	if calls := len(rec.Calls); calls > 0 {
+		row("models", text.Plural(calls, "call")+", "+text.Plural(len(rec.Reused), "stored verdict"))
+	}
+	if a := rec.Audit; a != nil {
+		row("asked by", a.Actor)
+		row("audit", fmt.Sprintf("entry %d, %s", a.Seq, a.Hash))
+	}
+	b.WriteString("\n")
+	_, err := fmt.Fprint(s.out, b.String())
+	return err
 }

@@ -14,6 +14,8 @@ import (
 
 // nodesCommands are `tenet nodes ...`.
 type nodesCommands struct {
+	List      nodesListCommand      `cmd:"" data:"read" help:"List the children of a node, or find nodes by words, with counts of their rules."`
+	Resolve   nodesResolveCommand   `cmd:"" data:"read" help:"Show which node a repository belongs to."`
 	Tree      nodesTreeCommand      `cmd:"" data:"read" help:"Draw the tree of nodes."`
 	Get       nodesGetCommand       `cmd:"" data:"read" help:"Show a node with the rules attached to it."`
 	Effective nodesEffectiveCommand `cmd:"" data:"read" help:"List the rules that hold at a node."`
@@ -25,40 +27,35 @@ type nodesCommands struct {
 	Detach    nodesDetachCommand    `cmd:"" data:"make" help:"Remove a rule from a node."`
 }
 
-// found is a node of the tree with the names on the way to it.
+// found is a node with the names on the way to it.
 type found struct {
-	wire.TreeNode
+	rule.Node
+
 	path string
 }
 
 // findNode finds a node by its id, by the names on the way to it (acme/payments), or by its name if that is unique.
 func findNode(ctx context.Context, c *client.Client, ref string) (found, error) {
-	tree, err := client.Get(ctx, c, op.ListNodes)
+	if rule.IsID(strings.ToLower(ref)) {
+		n, err := client.Get(ctx, c, op.GetNode.At(ref).Where(wire.NodeQuery{Brief: true}))
+		return found{n.Node, n.Path}, err
+	}
+	if len(ref) > maxNodeName || strings.TrimSpace(ref) == "" {
+		return found{}, rule.NotFound("node", ref)
+	}
+	// Nodes whose whole name or path it is come first.
+	list, err := client.Get(ctx, c, op.FindNodes.Where(wire.NodesQuery{Q: ref, PageQuery: wire.PageQuery{Page: 1, PageSize: maxSameName}}))
 	if err != nil {
 		return found{}, err
 	}
 	var byPath, byName []found
-	var walk func(nodes []wire.TreeNode, above string) *found
-	walk = func(nodes []wire.TreeNode, above string) *found {
-		for _, n := range nodes {
-			f := found{n, strings.TrimPrefix(above+"/"+n.Name, "/")}
-			if strings.EqualFold(n.ID, ref) {
-				return &f
-			}
-			if f.path == ref {
-				byPath = append(byPath, f)
-			}
-			if n.Name == ref {
-				byName = append(byName, f)
-			}
-			if below := walk(n.Children, f.path); below != nil {
-				return below
-			}
+	for _, n := range list.Items {
+		if n.Path == ref {
+			byPath = append(byPath, found{n.Node, n.Path})
 		}
-		return nil
-	}
-	if f := walk(tree.Nodes, ""); f != nil {
-		return *f, nil
+		if n.Name == ref {
+			byName = append(byName, found{n.Node, n.Path})
+		}
 	}
 	for _, list := range [][]found{byPath, byName} {
 		switch len(list) {
@@ -66,11 +63,17 @@ func findNode(ctx context.Context, c *client.Client, ref string) (found, error) 
 		case 1:
 			return list[0], nil
 		default:
-			return found{}, rule.Errorf(rule.CodeConflict, "%d nodes are called %q; name one by its id (see tenet nodes tree)", len(list), ref)
+			return found{}, rule.Errorf(rule.CodeConflict, "%d nodes are called %q; name one by its id (see tenet nodes list %q)", len(list), ref, ref)
 		}
 	}
 	return found{}, rule.NotFound("node", ref)
 }
+
+// Bounds of looking for a node.
+const (
+	maxSameName = 100
+	maxNodeName = 800
+)
 
 // nodeRef names a node on the command line.
 type nodeRef struct {
@@ -114,7 +117,7 @@ func (k *nodesCreateCommand) Run(ctx context.Context, s *session, c *client.Clie
 		}
 		n.ParentID = parent.ID
 	}
-	if err := k.mayOptOut(k.OwnRulesOnly); err != nil {
+	if err := k.mayOptOut(k.OwnRulesOnly && !k.DryRun); err != nil {
 		return err
 	}
 	planned := wire.ChangeNode{
@@ -122,7 +125,7 @@ func (k *nodesCreateCommand) Run(ctx context.Context, s *session, c *client.Clie
 		Repositories: wire.Some(n.Repositories), OwnRulesOnly: wire.Some(n.OwnRulesOnly),
 	}
 	var err error
-	if n.WeakeningInput, err = k.preview(ctx, s, c, wire.PreviewNodes{Action: "create", Node: &planned}); err != nil {
+	if n.WeakeningInput, err = k.preview(ctx, s, c, wire.PreviewNodes{Action: "create", Node: &planned}); err != nil || k.DryRun {
 		return err
 	}
 	n.AllowWeakening = n.AllowWeakening || k.OwnRulesOnly && n.Reason != ""
@@ -191,7 +194,7 @@ func (k *nodesUpdateCommand) Run(ctx context.Context, s *session, c *client.Clie
 	}
 	if k.OwnRulesOnly != nil {
 		patch["own_rules_only"] = *k.OwnRulesOnly
-		if err := k.mayOptOut(*k.OwnRulesOnly); err != nil {
+		if err := k.mayOptOut(*k.OwnRulesOnly && !k.DryRun); err != nil {
 			return err
 		}
 	}
@@ -200,7 +203,7 @@ func (k *nodesUpdateCommand) Run(ctx context.Context, s *session, c *client.Clie
 		return err
 	}
 	permission, err := k.preview(ctx, s, c, wire.PreviewNodes{Action: "change", NodeID: node.ID, Node: planned})
-	if err != nil {
+	if err != nil || k.DryRun {
 		return err
 	}
 	if permission.Reason != "" {
@@ -232,7 +235,7 @@ func (k *nodesDeleteCommand) Run(ctx context.Context, s *session, c *client.Clie
 		return err
 	}
 	permission, err := k.preview(ctx, s, c, wire.PreviewNodes{Action: "delete", NodeID: node.ID})
-	if err != nil {
+	if err != nil || k.DryRun {
 		return err
 	}
 	return client.Run(ctx, c, op.DeleteNode.At(node.ID).Where(wire.WeakeningQuery(permission)))
@@ -265,7 +268,7 @@ func (k *nodesAttachCommand) Run(ctx context.Context, s *session, c *client.Clie
 		Action: "attach", NodeID: node.ID, RuleID: k.Rule, OverrideID: k.Overrides,
 		WeakeningInput: wire.WeakeningInput{AllowWeakening: k.AllowWeakening, Reason: k.Reason},
 	})
-	if err != nil {
+	if err != nil || k.DryRun {
 		return err
 	}
 	made, err := client.Call(ctx, c, op.AttachRule.At(node.ID), wire.AttachRule{
@@ -286,7 +289,7 @@ func (k *nodesDetachCommand) Run(ctx context.Context, s *session, c *client.Clie
 		return err
 	}
 	permission, err := k.preview(ctx, s, c, wire.PreviewNodes{Action: "detach", NodeID: node.ID, RuleID: k.Rule})
-	if err != nil {
+	if err != nil || k.DryRun {
 		return err
 	}
 	return client.Run(ctx, c, op.DetachRule.At(node.ID, k.Rule).Where(wire.WeakeningQuery(permission)))

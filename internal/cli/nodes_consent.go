@@ -2,10 +2,12 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"tenet/internal/client"
@@ -18,6 +20,7 @@ import (
 type consent struct {
 	Yes    bool   `short:"y" help:"Do not ask before rules end somewhere."`
 	Reason string `placeholder:"TEXT" help:"Why; kept in the audit chain. Needed where CRITICAL and HIGH rules end."`
+	DryRun bool   `help:"List the rules that would start and stop to hold, and where, and change nothing."`
 }
 
 // permission returns the permission for a change that ends rules, once the user agrees to it: by a flag or on the terminal. The rules are
@@ -97,6 +100,49 @@ func (k *consent) preview(ctx context.Context, s *session, c *client.Client, in 
 	if err != nil {
 		return wire.WeakeningInput{}, err
 	}
+	if k.DryRun {
+		return wire.WeakeningInput{}, printShift(s, &effect)
+	}
 	permission, err := k.permission(s, effect.Silenced)
 	return wire.WeakeningInput{AllowWeakening: permission.AllowWeakening || in.AllowWeakening, Reason: permission.Reason}, err
+}
+
+// printShift lists the rules that would start and stop to hold.
+func printShift(s *session, p *wire.PreviewedNodes) error {
+	var b strings.Builder
+	for _, side := range []struct {
+		sign, one, many, other string
+		paint                  func(string) string
+		rules                  wire.ShiftedRules
+	}{
+		{"+", "rule starts to hold", "rules start to hold", "instead of", s.green, p.Starts}, {"-", "rule stops to hold", "rules stop to hold", "replaced by", s.red, p.Stops},
+	} {
+		text := side.many
+		if side.rules.Total == 1 {
+			text = side.one
+		}
+		fmt.Fprintf(&b, "%d %s\n", side.rules.Total, text)
+		for i := range side.rules.Rules {
+			r := &side.rules.Rules[i]
+			where := strings.Join(append(slices.Clone(r.At), r.Repositories...), ", ")
+			if more := r.Nodes - len(r.At); more > 0 {
+				where += fmt.Sprintf(" and %d more nodes", more)
+			}
+			if other := cmp.Or(r.OtherSlug, r.OtherID); other != "" {
+				where += " (" + side.other + " " + other + ")"
+			}
+			fmt.Fprintf(&b, "  %s %-8s  %s\n", side.paint(side.sign+" "+line(cmp.Or(r.Slug, r.RuleID))), r.Severity, line("at "+where))
+		}
+		if more := side.rules.Total - len(side.rules.Rules); more > 0 {
+			fmt.Fprintf(&b, "  and %d more\n", more)
+		}
+	}
+	if p.NodesCompared < p.Nodes {
+		fmt.Fprintf(&b, "The lists cover %d of the %d nodes that the change may concern.\n", p.NodesCompared, p.Nodes)
+	}
+	if p.Silenced != nil {
+		printSilenced(s, &b, p.Silenced)
+	}
+	_, err := io.WriteString(s.out, b.String())
+	return err
 }

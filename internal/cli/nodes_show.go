@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"tenet/internal/client"
+	"tenet/internal/text"
 	"tenet/internal/wire"
 	"tenet/internal/wire/op"
 )
@@ -160,6 +161,11 @@ func attachedLine(s *session, r *wire.NodeRule) string {
 
 type nodesEffectiveCommand struct {
 	nodeRef
+	Query    string `short:"q" placeholder:"WORDS" help:"Only rules with these words in the statement or the slug."`
+	Severity string `placeholder:"SEVERITY" help:"Only LOW, MEDIUM, HIGH or CRITICAL."`
+	Origin   string `placeholder:"ORIGIN" help:"Only added, override, inherited or everywhere; idle lists attached rules that do not hold."`
+	From     string `placeholder:"NODE" help:"Only rules that this node supplies."`
+	Weakened bool   `help:"Only rules in the place of one that demands more, with the reason."`
 	output
 }
 
@@ -167,13 +173,18 @@ func (nodesEffectiveCommand) Help() string {
 	return `Rules of the node itself are marked with + (green), those in the place of a rule above with ~ (yellow), inherited ones
 are dim:
 
-    tenet nodes effective acme/payments/pay-api`
+    tenet nodes effective acme/payments/pay-api
+    tenet nodes effective acme/payments --origin override
+    tenet nodes effective acme/payments --weakened`
 }
 
 func (k *nodesEffectiveCommand) Run(ctx context.Context, s *session, c *client.Client) error {
 	node, err := k.find(ctx, c)
 	if err != nil {
 		return err
+	}
+	if k.Query != "" || k.Severity != "" || k.Origin != "" || k.From != "" || k.Weakened {
+		return k.some(ctx, s, c, &node)
 	}
 	set, err := client.Get(ctx, c, op.EffectiveRules.At(node.ID))
 	if err != nil {
@@ -187,7 +198,7 @@ func (k *nodesEffectiveCommand) Run(ctx context.Context, s *session, c *client.C
 		return nil
 	}
 	if n := set.Everywhere.Total; n > 0 {
-		s.note("beside these hold the enforced CRITICAL and HIGH rules that no node has: %d (see --format json)", n)
+		s.note("beside these hold the enforced CRITICAL and HIGH rules that no node has: %d (see --origin everywhere)", n)
 	}
 	var b strings.Builder
 	for i := range set.Rules {
@@ -195,6 +206,62 @@ func (k *nodesEffectiveCommand) Run(ctx context.Context, s *session, c *client.C
 	}
 	_, err = io.WriteString(s.out, b.String())
 	return err
+}
+
+// some lists the rules that the flags select.
+func (k *nodesEffectiveCommand) some(ctx context.Context, s *session, c *client.Client, node *found) error {
+	q := wire.NodeRulesQuery{Q: k.Query, Severity: k.Severity, Origin: k.Origin, Weakened: k.Weakened}
+	if k.From != "" {
+		from, err := findNode(ctx, c, k.From)
+		if err != nil {
+			return err
+		}
+		q.SourceID = from.ID
+	}
+	rules, err := client.All(ctx, c, op.ListNodeRules.At(node.ID).Where(q))
+	if err != nil {
+		return err
+	}
+	if k.json() {
+		return printJSON(s.out, rules)
+	}
+	if len(rules) == 0 {
+		s.note("no such rules at %s", node.path)
+		return nil
+	}
+	var b strings.Builder
+	for i := range rules {
+		b.WriteString(heldLine(s, &rules[i]) + "\n")
+	}
+	_, err = io.WriteString(s.out, b.String())
+	return err
+}
+
+// heldLine renders a rule that holds at a node with where it comes from, and how an override weakens.
+func heldLine(s *session, r *wire.HeldRule) string {
+	sign := map[wire.Origin]string{wire.OriginAdded: s.green("+"), wire.OriginOverride: s.yellow("~"), wire.OriginIdle: s.dim("-")}[r.Origin]
+	text := cmp.Or(sign, " ") + " " + line(cmp.Or(r.Rule.Slug, r.Rule.ID)) + "  " + line(r.Rule.Statement)
+	if r.Origin == wire.OriginInherited {
+		text += s.dim(" (from " + line(r.SourcePath) + ")")
+	}
+	o := r.Override
+	if o == nil {
+		return text
+	}
+	text += s.dim(" (instead of " + line(cmp.Or(o.Slug, o.RuleID)) + ")")
+	return text + weakening(s, o.Loosens, o.Reason, r.AttachedBy)
+}
+
+// weakening renders, on a line of its own, how an override demands less, why and who attached it; empty if it demands as much.
+func weakening(s *session, loosens []string, reason, by string) string {
+	if len(loosens) == 0 {
+		return ""
+	}
+	text := "weaker: " + strings.Join(loosens, ", ")
+	if reason != "" {
+		text += "; " + reason
+	}
+	return "\n    " + s.yellow(line(text+" ("+by+")"))
 }
 
 type nodesDiffCommand struct {
@@ -216,13 +283,38 @@ func (k *nodesDiffCommand) Run(ctx context.Context, s *session, c *client.Client
 	}
 	var b strings.Builder
 	for _, r := range d.Added {
-		fmt.Fprintf(&b, "%s %s  %s\n", s.green("+"), s.green(cmp.Or(r.Slug, r.RuleID)), line(r.Statement))
+		fmt.Fprintf(&b, "%s %s  %s\n", s.green("+"), s.green(line(cmp.Or(r.Slug, r.RuleID))), line(r.Statement))
 	}
 	for _, r := range d.Overridden {
-		fmt.Fprintf(&b, "%s %s  %s\n", s.yellow("~"), s.yellow(cmp.Or(r.ChildSlug, r.ChildRuleID)), line(r.ChildStatement))
-		fmt.Fprintf(&b, "    %s\n", s.dim("instead of "+cmp.Or(r.ParentSlug, r.ParentRuleID)+"  "+line(r.ParentStatement)))
+		fmt.Fprintf(&b, "%s %s  %s\n", s.yellow("~"), s.yellow(line(cmp.Or(r.ChildSlug, r.ChildRuleID))), line(r.ChildStatement))
+		fmt.Fprintf(&b, "    %s%s\n", s.dim("instead of "+line(cmp.Or(r.ParentSlug, r.ParentRuleID)+"  "+r.ParentStatement)), weakening(s, r.Loosens, r.Reason, r.AttachedBy))
+		for _, f := range r.Changes {
+			if f.Field != "statement" { // shown above
+				fmt.Fprintf(&b, "    %s\n", line(f.Field+" "+short(f.Before)+" -> "+short(f.After)))
+			}
+		}
 	}
-	fmt.Fprintf(&b, "%d inherited, %d added, %d overridden\n", d.InheritedCount, len(d.Added), len(d.Overridden))
+	for _, r := range d.Silenced {
+		why := "the node has only its own rules"
+		if by := cmp.Or(r.BySlug, r.ByRuleID); by != "" {
+			why = by + " has its place"
+		}
+		fmt.Fprintf(&b, "%s %s  %s %s\n", s.red("-"), s.red(line(cmp.Or(r.Slug, r.RuleID))), line(r.Statement), s.dim("("+line(why)+")"))
+	}
+	fmt.Fprintf(&b, "%d inherited, %d added, %d overridden, %d silenced\n", d.InheritedCount, d.AddedTotal, d.OverriddenTotal, d.SilencedTotal)
 	_, err = io.WriteString(s.out, b.String())
 	return err
+}
+
+// maxShort bounds the characters of a value in a difference.
+const maxShort = 60
+
+// short is the JSON of a value on one line, cut.
+func short(value []byte) string {
+	if len(value) == 0 {
+		return "none"
+	}
+	// Values come with <, > and & escaped.
+	plain := strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(string(value))
+	return text.FitRunes(plain, maxShort, "…")
 }

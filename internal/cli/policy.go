@@ -65,7 +65,10 @@ func printPolicy(s *session, p rule.ProjectPolicy) error {
 	return s.table("SETTING\tVALUE", rows)
 }
 
-type policySetCommand struct {
+type policySetCommand struct{ policyFlags }
+
+// policyFlags are the parts of a policy that a command changes.
+type policyFlags struct {
 	SeverityMin string            `placeholder:"SEVERITY" help:"The highest severity_min that a caller may ask for: LOW, MEDIUM, HIGH or CRITICAL; none takes it away."`
 	Environment string            `placeholder:"NAME" help:"The environment whose snapshot judges: production, staging or development; none takes it away."`
 	BoundNode   string            `placeholder:"YES|NO" enum:",yes,no" default:"" help:"yes: a caller's node must be that of the repository, or one below it."`
@@ -83,10 +86,44 @@ func (policySetCommand) Help() string {
     tenet policy set --uncovered action=allow --reason 'the assistant asks by itself'`
 }
 
-// Run reads the policy before it changes a part of the floor, which the server replaces as a whole.
-func (k *policySetCommand) Run(ctx context.Context, s *session) error {
+// check refuses flags that contradict each other.
+func (k *policyFlags) check() error {
 	if k.NoScopes && len(k.Scope) > 0 {
 		return errors.New("give --scope or --no-scopes, not both")
+	}
+	return nil
+}
+
+// floored reports whether a part of the floor changes.
+func (k *policyFlags) floored() bool {
+	return k.SeverityMin+k.Environment+k.BoundNode != "" || k.NoScopes || len(k.Scope) > 0
+}
+
+// given reports whether a flag changes something.
+func (k *policyFlags) given() bool { return k.floored() || len(k.Uncovered) > 0 }
+
+// change returns the change of a policy. The server replaces the floor as a whole, so that the other parts of it come from the policy as it is.
+func (k *policyFlags) change(now rule.ProjectPolicy) wire.ProjectPolicyInput {
+	change := wire.ProjectPolicyInput{Reason: k.Reason}
+	if k.floored() {
+		change.Floor = wire.Some(k.floor(now.Floor))
+	}
+	if len(k.Uncovered) > 0 {
+		change.Uncovered = map[string]rule.Uncovered{}
+		for kind, word := range k.Uncovered {
+			change.Uncovered[kind] = rule.Uncovered(word)
+		}
+	}
+	return change
+}
+
+// Run reads the policy before it changes a part of the floor.
+func (k *policySetCommand) Run(ctx context.Context, s *session) error {
+	if err := k.check(); err != nil {
+		return err
+	}
+	if !k.given() {
+		return errors.New("nothing to change; name a setting, such as --severity-min MEDIUM")
 	}
 	return s.with(ctx, needsData, func(c *client.Client) error {
 		project := policyProject(s)
@@ -94,19 +131,7 @@ func (k *policySetCommand) Run(ctx context.Context, s *session) error {
 		if err != nil {
 			return err
 		}
-		change := wire.ProjectPolicyInput{Reason: k.Reason}
-		if k.SeverityMin+k.Environment+k.BoundNode != "" || k.NoScopes || len(k.Scope) > 0 {
-			change.Floor = wire.Some(k.floor(now.Policy.Floor))
-		}
-		if len(k.Uncovered) > 0 {
-			change.Uncovered = map[string]rule.Uncovered{}
-			for kind, word := range k.Uncovered {
-				change.Uncovered[kind] = rule.Uncovered(word)
-			}
-		}
-		if !change.Floor.Set && len(change.Uncovered) == 0 {
-			return errors.New("nothing to change; name a setting, such as --severity-min MEDIUM")
-		}
+		change := k.change(now.Policy)
 		p, err := client.Call(ctx, c, op.ChangeProject.At(project), wire.ChangeProject{Policy: &change})
 		if err != nil {
 			return err
@@ -116,7 +141,7 @@ func (k *policySetCommand) Run(ctx context.Context, s *session) error {
 }
 
 // floor returns a floor with the changes of the command.
-func (k *policySetCommand) floor(f rule.Floor) rule.Floor {
+func (k *policyFlags) floor(f rule.Floor) rule.Floor {
 	set := func(to *string, from string) {
 		switch strings.ToLower(from) {
 		case "":

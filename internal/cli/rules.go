@@ -22,6 +22,15 @@ type rulesCommands struct {
 	Health rulesHealthCommand `cmd:"" help:"Show the health score of a rule, from 0 to 100."`
 	Apply  rulesApplyCommand  `cmd:"" help:"Change the rules to match the files, after showing the changes."`
 
+	New     rulesNewCommand     `cmd:"" help:"Write a new rule: in the editor, by flags, or from a file."`
+	Edit    rulesEditCommand    `cmd:"" help:"Change rules in the editor, or fields of theirs by flags."`
+	Submit  rulesSubmitCommand  `cmd:"" help:"Hand drafts in for review."`
+	Approve rulesApproveCommand `cmd:"" help:"Approve rules in review."`
+	Publish rulesPublishCommand `cmd:"" help:"Make approved rules EFFECTIVE."`
+	Retire  rulesRetireCommand  `cmd:"" help:"End rules."`
+	History rulesHistoryCommand `cmd:"" data:"read" help:"List the versions of rules and what each has changed."`
+	Diff    rulesDiffCommand    `cmd:"" data:"read" help:"Compare two versions of a rule, or what has changed in many since a date."`
+
 	Pending          rulesPendingCommand     `cmd:"" data:"read" help:"List the revisions of rules in force that wait for a second person."`
 	ApproveRevision  approveRevisionCommand  `cmd:"" help:"Put a revision that somebody else has proposed into force."`
 	RejectRevision   rejectRevisionCommand   `cmd:"" help:"Reject a revision that somebody else has proposed."`

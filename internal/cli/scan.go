@@ -13,8 +13,10 @@ import (
 
 	"tenet/internal/app"
 	"tenet/internal/client"
+	"tenet/internal/discover/exclude"
 	"tenet/internal/discover/source"
 	"tenet/internal/rule"
+	"tenet/internal/text"
 	"tenet/internal/wire"
 	"tenet/internal/wire/op"
 )
@@ -23,6 +25,9 @@ import (
 type scanCommand struct {
 	Dir           string   `arg:"" optional:"" default:"." help:"Folder, such as that of a repository."`
 	Sources       []string `placeholder:"KIND" help:"Kinds of sources to look at: policy_document, assistant_md, linter_config, code_patterns. Default is all."`
+	Exclude       []string `placeholder:"GLOB" help:"Files to leave out, such as 'docs/archive/**'; repeat it, or part globs by commas."`
+	Include       []string `placeholder:"GLOB" help:"Files to read although the default excludes name them, such as 'testdata/policies/**'."`
+	AllFiles      bool     `name:"no-default-excludes" help:"Also read test data, packages of other people, change logs and the manual of a product."`
 	Repository    string   `placeholder:"NAME" help:"Repository the files are from; default is the path of its remote origin, else the name of the folder."`
 	MinConfidence float64  `placeholder:"N" help:"Show only candidates with at least this confidence, from 0 to 1."`
 	Approve       bool     `help:"Go through the candidates and decide on each."`
@@ -31,11 +36,13 @@ type scanCommand struct {
 
 func (scanCommand) Help() string {
 	return `Finds rules in what there is already: policies, instructions to assistants (AGENTS.md, CLAUDE.md, .cursor/rules ...),
-settings of linters, and the habits of the code. Files that git ignores are left alone. Nothing becomes a rule until you approve it:
+settings of linters, and the habits of the code. Files that git ignores are left alone, and so are test data, packages of other
+people (node_modules, vendor, third_party), change logs, and the manual of a product; the result counts them. Nothing becomes a rule until you approve it:
 
     tenet scan                       # what could be rules here
     tenet scan --approve             # decide on each: y, n, e to edit, s to skip, q to quit
     tenet candidates approve ID      # or one by one, later
+    tenet scan --exclude 'docs/**' --include 'testdata/policies/**'
 
 A later scan of the same repository shows only what is new: what was approved or dismissed is remembered.`
 }
@@ -59,15 +66,24 @@ func (k *scanCommand) Run(ctx context.Context, s *session) error {
 		return errors.New("--approve asks on a terminal; without one, use tenet candidates approve")
 	}
 	readers := slices.DeleteFunc(app.Readers(), func(r source.Reader) bool { return !slices.Contains(kinds, r.Kind()) })
-	found, err := gather(ctx, k.Dir, readers)
+	wanted := exclude.Selection{Exclude: k.Exclude, Include: k.Include, All: k.AllFiles}
+	var wrong rule.Problems
+	wanted.Check(&wrong)
+	if err := wrong.Err("the globs of the scan are invalid"); err != nil {
+		return err
+	}
+	found, err := gather(ctx, k.Dir, readers, wanted)
 	if err != nil {
 		return err
 	}
 	if len(found.files) == 0 {
+		noteExcluded(s, found.excluded.List())
 		noteLeftOut(s, found.left)
 		return fmt.Errorf("none of the %d files in %s is one that rules are found in; see tenet scan --help", found.seen, k.Dir)
 	}
-	request := wire.ScanRequest{Sources: kinds, Repository: k.Repository}
+	request := wire.ScanRequest{
+		Sources: kinds, Repository: k.Repository, Exclude: k.Exclude, Include: k.Include, NoDefaultExcludes: k.AllFiles, Excluded: found.excluded.List(),
+	}
 	if request.Repository == "" {
 		request.Repository = cmp.Or(repositoryOf(ctx, k.Dir), folderName(k.Dir))
 	}
@@ -121,6 +137,7 @@ func scanParts(ctx context.Context, s *session, c *client.Client, request wire.S
 			return err
 		}
 		report.Scans = append(report.Scans, scan)
+		request.Excluded = nil // the first part has recorded it
 	}
 	return nil
 }
@@ -206,7 +223,26 @@ func noteScans(s *session, report *scanReport) {
 	if left > 0 {
 		s.note("%d candidates of the least confidence were left out; scan fewer files at once", left)
 	}
+	var excluded exclude.Tally
+	for i := range report.Scans {
+		excluded.Merge(report.Scans[i].Excluded)
+	}
+	noteExcluded(s, excluded.List())
 	noteLeftOut(s, report.LeftOut)
+}
+
+// noteExcluded says how many files the excludes have left out, and why.
+func noteExcluded(s *session, list []wire.Excluded) {
+	for _, e := range list {
+		example := ""
+		if len(e.Examples) > 0 {
+			example = ", such as " + line(e.Examples[0])
+		}
+		s.note("left out %s (%s)%s", text.Plural(e.Files, "file"), line(e.Reason), example)
+	}
+	if len(list) > 0 {
+		s.note("read them with --include GLOB or --no-default-excludes")
+	}
 }
 
 func noteLeftOut(s *session, left []leftOut) {

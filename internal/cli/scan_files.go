@@ -13,6 +13,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"tenet/internal/discover/exclude"
 	"tenet/internal/discover/source"
 	"tenet/internal/subject"
 )
@@ -28,20 +29,30 @@ type leftOut struct {
 
 // artifacts are the files of a folder that rules may be found in.
 type artifacts struct {
-	files map[string]string
-	left  []leftOut
-	seen  int // files there are, of any kind
+	files    map[string]string
+	left     []leftOut
+	excluded exclude.Tally
+	seen     int // files there are, of any kind
 }
 
-// gather reads the files below a folder that one of the readers reads, without those that git ignores.
-func gather(ctx context.Context, dir string, readers []source.Reader) (*artifacts, error) {
-	paths, err := listFiles(ctx, dir)
+// gather reads the files below a folder that one of the readers reads, without those that git ignores and those that the selection
+// leaves out.
+func gather(ctx context.Context, dir string, readers []source.Reader, wanted exclude.Selection) (*artifacts, error) {
+	paths, err := listFiles(ctx, dir, !wanted.All && len(wanted.Include) == 0)
+	if err != nil {
+		return nil, err
+	}
+	filter, err := exclude.New(wanted, paths)
 	if err != nil {
 		return nil, err
 	}
 	a := &artifacts{files: map[string]string{}, seen: len(paths)}
 	for _, name := range paths {
 		if !slices.ContainsFunc(readers, func(r source.Reader) bool { return r.Reads(name) }) {
+			continue
+		}
+		if reason := filter.Reason(name); reason != "" {
+			a.excluded.Add(reason, name)
 			continue
 		}
 		if err := ctx.Err(); err != nil {
@@ -83,8 +94,9 @@ func readArtifact(name string) (text, reason string) {
 }
 
 // listFiles lists the files below a folder by their path in it, with slashes, without those that git ignores: by git where the
-// folder is of a repository, else by the .gitignore files there are.
-func listFiles(ctx context.Context, dir string) ([]string, error) {
+// folder is of a repository, else by the .gitignore files there are. Prune passes over whole folders of other people's packages in the
+// latter case.
+func listFiles(ctx context.Context, dir string, prune bool) ([]string, error) {
 	if info, err := os.Stat(dir); err != nil {
 		return nil, err
 	} else if !info.IsDir() {
@@ -96,18 +108,21 @@ func listFiles(ctx context.Context, dir string) ([]string, error) {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return walkFiles(ctx, dir)
+		return walkFiles(ctx, dir, prune)
 	}
 	paths := strings.Split(strings.TrimRight(list, "\x00"), "\x00")
 	slices.Sort(paths)
 	return slices.DeleteFunc(slices.Compact(paths), func(p string) bool { return p == "" }), nil
 }
 
-// vendored are folders that hold the work of others, where nobody has said so in a .gitignore.
-var vendored = []string{".git", ".hg", ".svn", "node_modules", "vendor", "__pycache__", ".venv", ".tox"}
+// histories are folders of version control, and large those of other people's packages that may hold very many files.
+var (
+	histories = []string{".git", ".hg", ".svn"}
+	large     = []string{"node_modules", "__pycache__", ".venv", ".tox"}
+)
 
 // walkFiles lists files without git.
-func walkFiles(ctx context.Context, dir string) ([]string, error) {
+func walkFiles(ctx context.Context, dir string, prune bool) ([]string, error) {
 	var paths []string
 	ignored := map[string][]ignore{} // by folder
 	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
@@ -125,7 +140,7 @@ func walkFiles(ctx context.Context, dir string) ([]string, error) {
 			return err
 		}
 		rel = filepath.ToSlash(rel)
-		if rel != "." && (ignores(ignored, rel, d.IsDir()) || (d.IsDir() && slices.Contains(vendored, d.Name()))) {
+		if rel != "." && (ignores(ignored, rel, d.IsDir()) || d.IsDir() && (slices.Contains(histories, d.Name()) || prune && slices.Contains(large, d.Name()))) {
 			if d.IsDir() {
 				return fs.SkipDir
 			}

@@ -34,7 +34,7 @@ func (k *waiversListCommand) Run(ctx context.Context, s *session, c *client.Clie
 
 func printWaivers(s *session, waivers []rule.Waiver) error {
 	return list(s, "there are no such waivers", "ID\tSTATUS\tRULE\tSEVERITY\tREPOSITORY\tENDS\tMADE BY\tAPPROVED BY\tREASON", waivers, func(w *rule.Waiver) []any {
-		return []any{w.ID, w.Status, w.RuleID, w.Severity, w.Repository, w.ExpiresAt.Format(time.DateOnly), w.CreatedBy, w.ApprovedBy, w.Reason}
+		return []any{w.ID, w.Status, orID(w.RuleSlug, w.RuleID), w.Severity, w.Repository, w.ExpiresAt.Format(time.DateOnly), w.CreatedBy, w.ApprovedBy, w.Reason}
 	})
 }
 
@@ -54,7 +54,7 @@ func (waiversAddCommand) Help() string {
 	return `A waiver covers one denial: that of this rule, in this repository, about exactly the text that it cites. It lapses on its date, and when
 that text or the rule changes. The verdict stays DENY, is shown as waived, and does not count. For a CRITICAL rule a second person must approve it.
 
-Example:
+tenet waive does the same with the beginning of the fingerprint, as reports show it.
 
     tenet check --format json | jq -r '.violations[] | [.rule_slug, .fingerprint] | @tsv'
     tenet waivers add SEC-003 5c1f... --reason 'test key without rights' --expires 30d`

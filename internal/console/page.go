@@ -232,8 +232,13 @@ func (p *page) startProject() string {
 func switchProject(p *page) error {
 	query := p.r.URL.Query()
 	list := query.Get("list")
-	if !slices.Contains([]string{"evaluations", "rules", "try"}, list) {
-		list = "evaluations"
+	project := query.Get("project")
+	for _, section := range navigation {
+		for _, entry := range section.entries {
+			if entry.name == list && list != "queue" {
+				return p.redirect(projectAddress(project, list))
+			}
+		}
 	}
-	return p.redirect(projectAddress(query.Get("project"), list))
+	return p.redirect(projectAddress(project, "evaluations"))
 }

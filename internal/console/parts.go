@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -29,6 +30,11 @@ func (p *page) shownProject() string {
 		return rule.DefaultProject
 	}
 	return p.startProject()
+}
+
+// offered are the entries of the navigation whose screens the caller may see.
+func offered(p *page, entries []screenEntry) []screenEntry {
+	return slices.DeleteFunc(slices.Clone(entries), func(e screenEntry) bool { return p.who.May(e.role, p.shownProject()) != nil })
 }
 
 // entryAddress is where an entry of the navigation leads. The queue is over all projects.

@@ -159,6 +159,38 @@ type held struct {
 	mu      sync.Mutex
 	within  map[string]*Within
 	entries int
+
+	counting   sync.Mutex
+	counts     map[string]federation.Counted
+	everywhere *federation.Set
+}
+
+// Counts returns the counts of a federation node of a view, which are worked out at their first use; not_found without the node.
+func Counts(v *View, nodeID string, now time.Time) (rule.NodeCounts, error) {
+	h := &v.held
+	h.counting.Lock()
+	defer h.counting.Unlock()
+	if h.everywhere == nil || !h.everywhere.Holds(now) {
+		h.everywhere = federation.Everywhere(v, now)
+	}
+	var above *federation.Counted
+	for _, n := range v.tree.Chain(nodeID) {
+		c, ok := h.counts[n.ID]
+		if !ok || !c.Holds(now) {
+			if c, ok = federation.Count(v, n.ID, now, above, h.everywhere); !ok {
+				break
+			}
+			if h.counts == nil {
+				h.counts = map[string]federation.Counted{}
+			}
+			h.counts[n.ID] = c
+		}
+		above = &c
+	}
+	if above == nil {
+		return rule.NodeCounts{}, rule.NotFound("node", nodeID)
+	}
+	return above.NodeCounts, nil
 }
 
 // Within returns what holds at a federation node, which is worked out at its first use; not_found without the node.

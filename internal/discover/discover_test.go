@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"tenet/internal/catalog"
 	"tenet/internal/change"
 	"tenet/internal/corpus"
+	"tenet/internal/discover/exclude"
 	"tenet/internal/discover/source"
 	"tenet/internal/document"
 	"tenet/internal/job"
@@ -306,5 +308,58 @@ func TestPathsAndFilesSurvivePacking(t *testing.T) {
 	}
 	if _, err := unpack([]byte("no")); err == nil {
 		t.Error("a damaged part is read")
+	}
+}
+
+// A scan leaves out what the default excludes name, says so, and reads it when asked.
+func TestScanSaysWhatItLeavesOut(t *testing.T) {
+	f := newFixture(t)
+	files := map[string]string{"a.md": "Keep receipts.", "testdata/b.md": "Use tabs.", "vendor/x/y/c.md": "Use spaces.", "old/d.md": "Use ink."}
+	scan := func(r wire.ScanRequest) (wire.Scan, []string) {
+		t.Helper()
+		r.Sources, r.Files = []wire.SourceKind{wire.PolicyDocument}, files
+		s, err := f.Start(f.ctx, rule.DefaultProject, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := f.handle(f.ctx, s, 1); err != nil {
+			t.Fatal(err)
+		}
+		if s, err = f.GetScan(f.ctx, rule.DefaultProject, s.ID); err != nil {
+			t.Fatal(err)
+		}
+		list, _, err := f.Candidates(f.ctx, rule.DefaultProject, s.ID, Filter{Limit: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := statements(list)
+		slices.Sort(out)
+		return s, out
+	}
+	before := wire.Excluded{Reason: exclude.TestData, Files: 7, Examples: []string{"x/testdata/y.md"}}
+	s, found := scan(wire.ScanRequest{Exclude: []string{"old/**"}, Excluded: []wire.Excluded{before}})
+	want := []wire.Excluded{
+		{Reason: exclude.TestData, Files: 8, Examples: []string{"x/testdata/y.md", "testdata/b.md"}},
+		{Reason: exclude.Asked, Files: 1, Examples: []string{"old/d.md"}},
+		{Reason: exclude.Vendored, Files: 1, Examples: []string{"vendor/x/y/c.md"}},
+	}
+	if diff := cmp.Diff(want, s.Excluded); diff != "" || s.Files != 4 || s.FilesRead != 1 || !slices.Equal(found, []string{"Keep receipts."}) {
+		t.Errorf("%d of %d files, found %q; excluded (-want +got):\n%s", s.FilesRead, s.Files, found, diff)
+	}
+	if _, found := scan(wire.ScanRequest{Include: []string{"testdata/**"}}); !slices.Equal(found, []string{"Keep receipts.", "Use ink.", "Use tabs."}) {
+		t.Errorf("with test data included: %q", found)
+	}
+	if s, found := scan(wire.ScanRequest{NoDefaultExcludes: true}); len(found) != 4 || len(s.Excluded) != 0 {
+		t.Errorf("without default excludes: %q, %+v", found, s.Excluded)
+	}
+	for name, bad := range map[string]wire.ScanRequest{
+		"glob":   {Exclude: []string{"["}},
+		"reason": {Excluded: []wire.Excluded{{Files: 1}}},
+		"path":   {Excluded: []wire.Excluded{{Reason: "x", Files: 1, Examples: []string{"a\x00"}}}},
+	} {
+		bad.Sources, bad.Files = []wire.SourceKind{wire.PolicyDocument}, files
+		if _, err := f.Start(f.ctx, rule.DefaultProject, bad); rule.CodeOf(err) != rule.CodeInvalid {
+			t.Errorf("a bad %s: %v", name, err)
+		}
 	}
 }

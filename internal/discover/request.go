@@ -12,6 +12,7 @@ import (
 
 	"tenet/internal/audit"
 	"tenet/internal/auth"
+	"tenet/internal/discover/exclude"
 	"tenet/internal/discover/source"
 	"tenet/internal/job"
 	"tenet/internal/rule"
@@ -35,6 +36,16 @@ const (
 type storedRequest struct {
 	Sources []wire.SourceKind `json:"sources"`
 	Files   int               `json:"files"`
+
+	Exclude           []string        `json:"exclude,omitempty"`
+	Include           []string        `json:"include,omitempty"`
+	NoDefaultExcludes bool            `json:"no_default_excludes,omitempty"`
+	Excluded          []wire.Excluded `json:"excluded,omitempty"` // by the caller
+}
+
+// selection returns which files the request wants.
+func (r *storedRequest) selection() exclude.Selection {
+	return exclude.Selection{Exclude: r.Exclude, Include: r.Include, All: r.NoDefaultExcludes}
 }
 
 func checkRequest(r *wire.ScanRequest) error {
@@ -69,7 +80,31 @@ func checkRequest(r *wire.ScanRequest) error {
 	if !plain(r.Repository) || utf8.RuneCountInString(r.Repository) > maxRepository {
 		p.Add("repository", "must be a name of at most %d characters without control characters", maxRepository)
 	}
+	s := exclude.Selection{Exclude: r.Exclude, Include: r.Include}
+	s.Check(&p)
+	checkExcluded(&p, r.Excluded)
 	return p.Err("the scan is invalid")
+}
+
+// Bounds of what a caller says that it has left out.
+const (
+	maxReasons  = 20
+	maxWhy      = 200 // characters
+	maxExamples = 5
+)
+
+func checkExcluded(p *rule.Problems, list []wire.Excluded) {
+	if len(list) > maxReasons {
+		p.Add("excluded", "has %d reasons; at most %d are allowed", len(list), maxReasons)
+		return
+	}
+	for _, e := range list {
+		bad := slices.ContainsFunc(e.Examples, func(path string) bool { return badPath(path) != "" })
+		if e.Reason == "" || !plain(e.Reason) || utf8.RuneCountInString(e.Reason) > maxWhy || e.Files < 0 || len(e.Examples) > maxExamples || bad {
+			p.Add("excluded", "needs a reason of at most %d characters, a number of files, and at most %d paths each", maxWhy, maxExamples)
+			return
+		}
+	}
 }
 
 func badPath(path string) string {
@@ -99,7 +134,9 @@ func (d *Discovery) Start(ctx context.Context, projectID string, r wire.ScanRequ
 	if err != nil {
 		return wire.Scan{}, err
 	}
-	return d.start(ctx, store.Scan{ProjectID: projectID, Repository: strings.TrimSpace(r.Repository)}, storedRequest{r.Sources, len(r.Files)}, parts)
+	return d.start(ctx, store.Scan{ProjectID: projectID, Repository: strings.TrimSpace(r.Repository)}, storedRequest{
+		Sources: r.Sources, Files: len(r.Files), Exclude: r.Exclude, Include: r.Include, NoDefaultExcludes: r.NoDefaultExcludes, Excluded: r.Excluded,
+	}, parts)
 }
 
 // StartDocument asks for a scan of an uploaded document; not_found without it.
@@ -111,7 +148,7 @@ func (d *Discovery) StartDocument(ctx context.Context, projectID, id string) (wi
 	if document.SizeBytes > MaxDocument {
 		return wire.Scan{}, rule.Errorf(rule.CodeTooLarge, "the document has %d bytes; rules are found in those of at most %d: split it", document.SizeBytes, MaxDocument)
 	}
-	return d.start(ctx, store.Scan{ProjectID: projectID, DocumentID: document.ID}, storedRequest{[]wire.SourceKind{wire.PolicyDocument}, 1}, nil)
+	return d.start(ctx, store.Scan{ProjectID: projectID, DocumentID: document.ID}, storedRequest{Sources: []wire.SourceKind{wire.PolicyDocument}, Files: 1}, nil)
 }
 
 func (d *Discovery) start(ctx context.Context, s store.Scan, about storedRequest, parts [][]byte) (wire.Scan, error) {

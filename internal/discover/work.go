@@ -10,6 +10,7 @@ import (
 
 	"tenet/internal/audit"
 	"tenet/internal/auth"
+	"tenet/internal/discover/exclude"
 	"tenet/internal/discover/source"
 	"tenet/internal/job"
 	"tenet/internal/rule"
@@ -80,13 +81,21 @@ func (w *scanWork) run(ctx context.Context, progress func(done, total int)) erro
 	if err != nil {
 		return err
 	}
+	given := len(files)
+	var left exclude.Tally
+	left.Merge(about.Excluded)
+	if w.scan.DocumentID == "" {
+		if files, err = chosen(files, about.selection(), &left); err != nil {
+			return err
+		}
+	}
 	reading := &reading{log: w.d.cfg.Logger, files: files, progress: progress, whole: w.scan.DocumentID != ""}
 	reading.run(ctx, w.d.readers(about.Sources))
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	w.found, w.problems = reading.found, reading.problems
-	w.result = wire.ScanResult{Files: len(files), FilesRead: reading.read, Found: len(w.found)}
+	w.result = wire.ScanResult{Files: given, FilesRead: reading.read, Found: len(w.found), Excluded: left.List()}
 	drafts, err := w.draft(ctx)
 	if err != nil {
 		return err
@@ -98,6 +107,25 @@ func (w *scanWork) run(ctx context.Context, progress func(done, total int)) erro
 		w.result.Problems[i] = wire.Unreadable(p)
 	}
 	return w.complete(ctx, drafts)
+}
+
+// chosen returns the files that a scan reads, and counts the others.
+func chosen(files []source.File, s exclude.Selection, left *exclude.Tally) ([]source.File, error) {
+	paths := make([]string, len(files))
+	for i := range files {
+		paths[i] = files[i].Path
+	}
+	filter, err := exclude.New(s, paths)
+	if err != nil {
+		return nil, rule.Errorf(rule.CodeInvalid, "the excludes of the scan cannot be read: %w", err)
+	}
+	return slices.DeleteFunc(files, func(f source.File) bool {
+		reason := filter.Reason(f.Path)
+		if reason != "" {
+			left.Add(reason, f.Path)
+		}
+		return reason != ""
+	}), nil
 }
 
 // draft makes candidates of what was found: new, merged, refined, compared with the existing rules, in order.

@@ -123,7 +123,8 @@ func (t *Tree) bound(repository string) found {
 	return f
 }
 
-func (b *bindings) find(repository string) found {
+// matching lists the bindings that match a repository, the one that wins first: all, or those of which one may win.
+func (b *bindings) matching(repository string, all bool) []match {
 	name := rule.ParseRepository(repository)
 	var matching []match
 	try := func(list []*binding) {
@@ -137,13 +138,42 @@ func (b *bindings) find(repository string) found {
 	if name.Host != "" {
 		try(b.exact[name.String()]) // a path that looks as if it began with a host
 	}
-	if len(matching) == 0 || !slices.ContainsFunc(matching, func(m match) bool { return m.certain }) {
+	if all || !slices.ContainsFunc(matching, func(m match) bool { return m.certain }) {
 		try(b.globs)
 	}
+	slices.SortFunc(matching, func(x, y match) int {
+		return cmp.Or(weigh(x, y), strings.Compare(x.node.ID, y.node.ID), strings.Compare(x.text, y.text))
+	})
+	return matching
+}
+
+// Claim is a binding that matches a repository.
+type Claim struct {
+	NodeID, Glob string
+	// Exact is true if the glob names the repository in full.
+	Exact bool
+	// Decides is true if the binding decides: the first one, and others that nothing sets apart from it.
+	Decides bool
+}
+
+// Claims lists the bindings that match a repository, the one that decides first, at most limit of them.
+func (t *Tree) Claims(repository string, limit int) []Claim {
+	if t.Len() == 0 || repository == "" {
+		return nil
+	}
+	var list []Claim
+	matching := t.shape.of(t).bound.matching(repository, true)
+	for _, m := range matching[:min(len(matching), limit)] {
+		list = append(list, Claim{NodeID: m.node.ID, Glob: m.text, Exact: m.exact, Decides: weigh(matching[0], m) == 0})
+	}
+	return list
+}
+
+func (b *bindings) find(repository string) found {
+	matching := b.matching(repository, false)
 	if len(matching) == 0 {
 		return found{}
 	}
-	slices.SortFunc(matching, func(x, y match) int { return cmp.Or(weigh(x, y), strings.Compare(x.node.ID, y.node.ID)) })
 	first := matching[0]
 	f := found{ids: []string{first.node.ID}}
 	for _, other := range matching[1:] {

@@ -44,6 +44,9 @@ func (e *Entry) Scope() []string {
 	return e.Rule.Scope
 }
 
+// Above reports whether the rule is one of the node itself that an ancestor supplies as well, and so holds there anyway.
+func (e *Entry) Above() bool { return e.above && e.Overrides == "" }
+
 // Replaced is a rule in force that does not hold at a node, because another one replaces it.
 type Replaced struct {
 	Rule *rule.Rule
@@ -78,7 +81,7 @@ func (s *Set) Holds(t time.Time) bool {
 //
 // Guarded rules that are attached to no node of the tree hold as well, unless the node or one above it has only its own rules.
 func Effective(src Source, nodeID string, now time.Time) (*Set, bool) {
-	r, ok := attachedRules(src, nodeID, now)
+	r, ok := attachedRules(src, nodeID, now, nil)
 	if !ok {
 		return nil, false
 	}
@@ -86,6 +89,13 @@ func Effective(src Source, nodeID string, now time.Time) (*Set, bool) {
 		r.findEverywhere()
 	}
 	return r.set, true
+}
+
+// Everywhere returns a set of no node that has only the rules that hold at all nodes because none has them.
+func Everywhere(src Source, now time.Time) *Set {
+	r := &resolution{src: src, now: now, set: &Set{}}
+	r.findEverywhere()
+	return r.set
 }
 
 // findEverywhere adds the guarded rules that no node has.
@@ -103,17 +113,19 @@ func (r *resolution) findEverywhere() {
 	slices.SortFunc(r.set.Everywhere, func(a, b *rule.Rule) int { return strings.Compare(a.ID, b.ID) })
 }
 
-// attachedRules resolves the attachments on the way to a node.
-func attachedRules(src Source, nodeID string, now time.Time) (*resolution, bool) {
+// attachedRules resolves the attachments on the way to a node: those of all rules, or of some as in [resolution].
+func attachedRules(src Source, nodeID string, now time.Time, only []string) (*resolution, bool) {
 	chain := src.Federation().Chain(nodeID)
 	if chain == nil {
 		return nil, false
 	}
-	r := &resolution{src: src, now: now, set: &Set{NodeID: chain[len(chain)-1].ID}}
+	r := &resolution{src: src, now: now, only: only, set: &Set{NodeID: chain[len(chain)-1].ID}}
 	r.findTargets(chain[1:])
-	total := 0
-	for _, n := range chain {
-		total += len(n.Attached)
+	total := len(only) * len(chain)
+	if only == nil {
+		for _, n := range chain {
+			total += len(n.Attached)
+		}
 	}
 	r.plain = make([]holding, 0, total)
 	for depth, n := range chain {
@@ -130,11 +142,27 @@ type resolution struct {
 	set *Set
 	// foreseen takes rules for being in force that may come to be.
 	foreseen bool
+	// only are the ids of the rules to resolve; nil is all. None of them may override a rule that is not among them, or be overridden by one.
+	only []string
 	// targets are the rules that some override on the chain names. All others cannot be overridden, which spares them a place.
 	targets map[string]bool
 	places  []*place
 	members map[string][]*place // by the rules that were meant to hold there
 	plain   []holding
+}
+
+// attached lists the attachments of a node that are to be resolved.
+func (r *resolution) attached(n *Node) []*rule.Attachment {
+	if r.only == nil {
+		return n.Attached
+	}
+	var list []*rule.Attachment
+	for _, id := range r.only {
+		if a := n.Attachment(id); a != nil {
+			list = append(list, a)
+		}
+	}
+	return list
 }
 
 // holding is an attachment in force.
@@ -176,10 +204,8 @@ type place struct {
 func (r *resolution) findTargets(nodes []*Node, more ...string) {
 	r.targets, r.members = map[string]bool{}, map[string][]*place{}
 	for _, n := range nodes {
-		for _, a := range n.Attached {
-			if a.OverrideID != nil {
-				r.targets[*a.OverrideID] = true
-			}
+		for _, a := range n.overriding {
+			r.targets[*a.OverrideID] = true
 		}
 	}
 	for _, id := range more {
@@ -195,7 +221,7 @@ func (r *resolution) descend(depth int, n *Node) {
 		by    holding
 	}
 	var opened, takings []taking
-	for _, a := range n.Attached {
+	for _, a := range r.attached(n) {
 		found, ok := r.src.Rule(a.RuleID)
 		if !ok {
 			continue

@@ -265,13 +265,13 @@ func TestDiff(t *testing.T) {
 	k.attach("team", "d")
 	k.attach("repo", "c", "e>b", "a")
 	set, _ := federation.Effective(k, "repo", noon)
-	d := federation.DiffOf(k, set)
+	d := federation.DiffOf(k, set, noon)
 	if d.NodeID != "repo" || *d.ParentID != "team" || d.Inherited != 2 || len(d.Added) != 1 || d.Added[0].ID != "c" ||
 		len(d.Overrides) != 1 || d.Overrides[0].Parent.ID != "b" || d.Overrides[0].Child.ID != "e" {
 		t.Errorf("diff %+v", d)
 	}
 	set, _ = federation.Effective(k, "org", noon)
-	if d := federation.DiffOf(k, set); d.ParentID != nil || d.Inherited != 0 || len(d.Added) != 3 {
+	if d := federation.DiffOf(k, set, noon); d.ParentID != nil || d.Inherited != 0 || len(d.Added) != 3 {
 		t.Errorf("diff of the root %+v", d)
 	}
 }

@@ -9,12 +9,25 @@ import (
 	"tenet/internal/subject"
 )
 
-// compareRepositories finds what ends for repositories that have another node than before. It tries sample repositories of all globs that
-// change, alone and together with each other glob.
+// compareRepositories finds what ends for repositories that have another node than before.
 func (x *comparison) compareRepositories() {
-	before, after := x.Before.Federation(), x.After.Federation()
+	compared := map[[2]string]bool{}
+	eachRebound(x.Before.Federation(), x.After.Federation(), func(from, to, glob string) {
+		if to == "" {
+			return // an evaluation has all rules
+		}
+		if key := [2]string{from, to}; !compared[key] {
+			compared[key] = true
+			x.compareBound(from, site{node: to, glob: glob, bound: true, first: from == ""})
+		}
+	})
+}
+
+// eachRebound calls found for repositories that have another node in one tree than in another, with both nodes, of which one may be empty,
+// and a glob of the repositories. It tries sample repositories of all globs that change, alone and together with each other glob.
+func eachRebound(before, after *Tree, found func(from, to, glob string)) {
 	changed, all := bindingsOf(before, after)
-	tried, compared := map[string]bool{}, map[[2]string]bool{}
+	tried := map[string]bool{}
 	try := func(glob string, names []string) {
 		for _, name := range names {
 			if tried[name] {
@@ -23,13 +36,10 @@ func (x *comparison) compareRepositories() {
 			tried[name] = true
 			from, errFrom := before.Bound(name)
 			to, errTo := after.Bound(name)
-			if errFrom != nil || errTo != nil || from == to || to == "" {
-				continue // an evaluation is refused, or has the node that it had, or all rules
+			if errFrom != nil || errTo != nil || from == to {
+				continue // an evaluation is refused, or has the node that it had
 			}
-			if key := [2]string{from, to}; !compared[key] {
-				compared[key] = true
-				x.compareBound(from, site{node: to, glob: glob, bound: true, first: from == ""})
-			}
+			found(from, to, glob)
 		}
 	}
 	pairs := 0

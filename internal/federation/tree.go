@@ -18,6 +18,18 @@ type Node struct {
 	*rule.Node
 	// Attached are the node's attachments in order of their rule ids.
 	Attached []*rule.Attachment
+
+	overriding []*rule.Attachment // those that name a rule to override
+}
+
+func newNode(n *rule.Node, attached []*rule.Attachment) *Node {
+	node := &Node{Node: n, Attached: attached}
+	for _, a := range attached {
+		if a.OverrideID != nil {
+			node.overriding = append(node.overriding, a)
+		}
+	}
+	return node
 }
 
 // Attachment finds the attachment of a rule, or nil.
@@ -97,7 +109,7 @@ func (t *Tree) Apply(nodes []store.NodeState, attached []store.AttachmentState) 
 	}
 	for id, changes := range byNode {
 		if i, ok := slices.BinarySearchFunc(next.nodes, id, byID); ok {
-			next.nodes[i] = &Node{next.nodes[i].Node, attach(next.nodes[i].Attached, changes)}
+			next.nodes[i] = newNode(next.nodes[i].Node, attach(next.nodes[i].Attached, changes))
 		}
 	}
 	return next
@@ -118,7 +130,7 @@ func (t *Tree) applyNodes(changes []store.NodeState) {
 		case !ok:
 			nodes = append(nodes, old)
 		case changed != nil:
-			changed.Attached = old.Attached
+			changed.Attached, changed.overriding = old.Attached, old.overriding
 		}
 	}
 	for _, n := range kept {

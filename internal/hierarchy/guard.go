@@ -20,10 +20,10 @@ func (e *edit) put(permission rule.Permission, n store.NodeState) (*rule.Silence
 func (e *edit) take(by string, permission rule.Permission, tree *federation.Tree) (*rule.Silenced, error) {
 	c := federation.Change{Before: e.state, After: state{e.view, tree}, Now: e.At, By: by}
 	silenced := c.Losses().Silenced()
-	if !e.preview {
-		if err := guard(&c, silenced, permission); err != nil {
-			return silenced, err
-		}
+	if e.preview {
+		e.shift = c.Shift()
+	} else if err := guard(&c, silenced, permission); err != nil {
+		return silenced, err
 	}
 	e.tree = tree
 	return silenced, nil

@@ -141,7 +141,7 @@ federation:
 		code(t, err, rule.CodeConflict, "a move by which C holds for acme/pay-api in a scope only")
 		expect("a move", run(move, catalog.ImportOptions{Permission: rule.Permission{AllowWeakening: true, Reason: "agreed"}}),
 			"create second +B", "move second/pay +B parent_id")
-		detail, err := h.NodeDetail(ctx, "default", pay)
+		detail, err := h.NodeDetail(ctx, "default", pay, false)
 		if err != nil || detail.Ancestors[0].Name != "second" || detail.DefaultScope != "pay" || len(detail.Rules) != 2 {
 			t.Errorf("moved: %+v, %v", detail, err)
 		}
@@ -240,7 +240,7 @@ func TestExampleFederation(t *testing.T) {
 			t.Fatalf("the tree: %+v, %v", tree, err)
 		}
 		for _, n := range tree[0].Children[0].Children {
-			d, err := h.NodeDetail(ctx, "seeded", n.ID)
+			d, err := h.NodeDetail(ctx, "seeded", n.ID, false)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -284,7 +284,7 @@ func TestAttachingTogether(t *testing.T) {
 		if counts[""] != 20 || counts[rule.CodeConflict] != 20 || counts[rule.CodeNotFound] != 20 {
 			t.Errorf("outcomes %v", counts)
 		}
-		d, err := h.NodeDetail(ctx, "default", org.ID)
+		d, err := h.NodeDetail(ctx, "default", org.ID, false)
 		if err != nil || len(d.Rules) != 20 {
 			t.Errorf("%d rules are attached, %v", len(d.Rules), err)
 		}

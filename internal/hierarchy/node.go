@@ -98,6 +98,7 @@ type edit struct {
 	state
 	// preview is true if the change is undone, and only its effects are of interest.
 	preview bool
+	shift   *federation.Shift // of a preview
 }
 
 // change runs fn on the exact state of a project's federation.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"tenet/internal/change"
+	"tenet/internal/federation"
 	"tenet/internal/rule"
 	"tenet/internal/wire"
 )
@@ -17,30 +18,57 @@ const (
 	previewDelete = "delete"
 )
 
-// Preview returns what a change of nodes or attachments would end, without making it. It refuses what the change itself would refuse,
-// except for want of a permission to end rules.
-func (h *Hierarchy) Preview(ctx context.Context, projectID string, in *wire.PreviewNodes, node NodeInput) (wire.Effect, error) {
+// Preview returns which rules start and stop to hold where by a change of nodes or attachments, without making it. It refuses what the
+// change itself would refuse, except for want of a permission to end rules.
+func (h *Hierarchy) Preview(ctx context.Context, projectID string, in *wire.PreviewNodes, node NodeInput) (wire.PreviewedNodes, error) {
+	var out wire.PreviewedNodes
 	permission := in.Permission()
 	if err := checkPermission(&permission); err != nil {
-		return wire.Effect{}, err
+		return out, err
 	}
 	attach := AttachInput{Rule: in.RuleID, Overrides: in.OverrideID, Permission: permission}
 	if in.Action == previewAttach {
 		if err := attach.validate(); err != nil {
-			return wire.Effect{}, err
+			return out, err
 		}
 	}
-	var effect wire.Effect
 	err := h.change(ctx, projectID, func(e *edit) error {
 		e.preview = true
+		out = e.previewOf(nil)
 		silenced, err := e.previewed(ctx, in, attach, node)
 		if err != nil {
 			return err
 		}
-		effect = wire.EffectOf(silenced)
+		out = e.previewOf(silenced)
 		return change.ErrUndo
 	})
-	return effect, err
+	return out, err
+}
+
+func (e *edit) previewOf(silenced *rule.Silenced) wire.PreviewedNodes {
+	out := wire.PreviewedNodes{Effect: wire.EffectOf(silenced)}
+	shift := e.shift
+	if shift == nil { // the change changes nothing
+		shift = &federation.Shift{}
+	}
+	out.Starts, out.Stops = e.shiftedRules(shift.Starts), e.shiftedRules(shift.Stops)
+	out.Nodes, out.NodesCompared = shift.Nodes, shift.Compared
+	return out
+}
+
+func (e *edit) shiftedRules(list []federation.Shifted) wire.ShiftedRules {
+	out := wire.ShiftedRules{Total: len(list), Rules: []wire.ShiftedRule{}}
+	for _, s := range list[:min(len(list), wire.MaxShifted)] {
+		one := wire.ShiftedRule{
+			RuleID: s.Rule.ID, Slug: s.Rule.Slug, Statement: s.Rule.Statement, Severity: s.Rule.Severity, Nodes: s.Total,
+			At: []string{}, Repositories: append([]string{}, s.Repositories...), OtherID: s.Other, OtherSlug: slugOf(e.view, s.Other),
+		}
+		for _, id := range s.Nodes {
+			one.At = append(one.At, e.tree.Path(id)) // e.tree is that after the change
+		}
+		out.Rules = append(out.Rules, one)
+	}
+	return out
 }
 
 func (e *edit) previewed(ctx context.Context, in *wire.PreviewNodes, attach AttachInput, node NodeInput) (*rule.Silenced, error) {

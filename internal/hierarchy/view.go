@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"slices"
 
 	"tenet/internal/corpus"
 	"tenet/internal/federation"
@@ -54,18 +55,45 @@ func branches(t *federation.Tree, id string) []wire.TreeNode {
 	return list
 }
 
-// NodeDetail returns a federation node by id.
-func (h *Hierarchy) NodeDetail(ctx context.Context, projectID, id string) (*wire.NodeDetail, error) {
-	view, within, err := h.within(ctx, projectID, id)
+// NodeDetail returns a federation node by id, with the rules attached to it unless brief is true.
+func (h *Hierarchy) NodeDetail(ctx context.Context, projectID, id string, brief bool) (*wire.NodeDetail, error) {
+	view, err := h.views.View(ctx, projectID)
 	if err != nil {
 		return nil, err
 	}
-	chain := view.Federation().Chain(within.NodeID)
-	n := chain[len(chain)-1]
-	d := &wire.NodeDetail{Node: *n.Node, Rules: []wire.NodeRule{}, Ancestors: []rule.Node{}}
-	for _, above := range chain[:len(chain)-1] {
-		d.Ancestors = append(d.Ancestors, *above.Node)
+	counts, err := corpus.Counts(view, id, h.now())
+	if err != nil {
+		return nil, err
 	}
+	tree := view.Federation()
+	chain := tree.Chain(id)
+	n := chain[len(chain)-1]
+	d := &wire.NodeDetail{
+		Node: *n.Node, Path: tree.Path(n.ID), Children: len(tree.Children(n.ID)), Counts: counts, Attached: len(n.Attached),
+		Rules: []wire.NodeRule{}, Ancestors: nodesOf(chain[:len(chain)-1]),
+	}
+	if brief {
+		return d, nil
+	}
+	d.Rules, err = h.nodeRules(view, n)
+	return d, err
+}
+
+func nodesOf(chain []*federation.Node) []rule.Node {
+	list := make([]rule.Node, len(chain))
+	for i, n := range chain {
+		list[i] = *n.Node
+	}
+	return list
+}
+
+// nodeRules lists the rules attached to a node.
+func (h *Hierarchy) nodeRules(view *corpus.View, n *federation.Node) ([]wire.NodeRule, error) {
+	within, err := view.Within(n.ID, h.now())
+	if err != nil {
+		return nil, err
+	}
+	list := []wire.NodeRule{}
 	for _, a := range n.Attached {
 		r, ok := view.Rule(a.RuleID)
 		if !ok {
@@ -76,11 +104,12 @@ func (h *Hierarchy) NodeDetail(ctx context.Context, projectID, id string) (*wire
 		if holds {
 			scope = e.Scope()
 		}
-		d.Rules = append(d.Rules, wire.NodeRule{
-			Attachment: *a, Rule: brief(r, scope), OverriddenSlug: slugOf(view, a.Override()), Holds: holds, Acts: holds && e.Overrides != "",
+		list = append(list, wire.NodeRule{
+			Attachment: *a, Rule: brief(r, scope), OverriddenSlug: slugOf(view, a.Override()), Loosens: federation.Loosens(view, a), Holds: holds,
+			Acts: holds && e.Overrides != "",
 		})
 	}
-	return d, nil
+	return list, nil
 }
 
 func slugOf(view *corpus.View, ruleID string) string {
@@ -130,23 +159,46 @@ func effectiveRules(view *corpus.View, within *corpus.Within) *wire.EffectiveRul
 	return out
 }
 
-// DiffNode compares what holds at a node with what holds at its parent.
-func (h *Hierarchy) DiffNode(ctx context.Context, projectID, nodeID string) (*wire.FederationDiff, error) {
+// DiffNode compares what holds at a node with what holds at its parent. It lists at most limit rules of each kind; 0 is no limit.
+func (h *Hierarchy) DiffNode(ctx context.Context, projectID, nodeID string, limit int) (*wire.FederationDiff, error) {
 	view, within, err := h.within(ctx, projectID, nodeID)
 	if err != nil {
 		return nil, err
 	}
-	d := federation.DiffOf(view, within.Set)
+	d := federation.DiffOf(view, within.Set, h.now())
 	out := &wire.FederationDiff{
 		NodeID: d.NodeID, ParentID: d.ParentID, InheritedCount: d.Inherited, Added: []wire.AddedRule{}, Overridden: []wire.OverriddenRule{},
+		Silenced: []wire.SilencedAtNode{}, AddedTotal: len(d.Added), OverriddenTotal: len(d.Overrides), SilencedTotal: len(d.Silenced),
 	}
-	for _, r := range d.Added {
-		out.Added = append(out.Added, wire.AddedRule{RuleID: r.ID, Slug: r.Slug, Statement: r.Statement})
+	for _, r := range first(d.Added, limit) {
+		out.Added = append(out.Added, wire.AddedRule{RuleID: r.ID, Slug: r.Slug, Statement: r.Statement, Severity: r.Severity})
 	}
-	for _, o := range d.Overrides {
-		out.Overridden = append(out.Overridden, wire.OverriddenRule{
-			ParentRuleID: o.Parent.ID, ChildRuleID: o.Child.ID, ParentSlug: o.Parent.Slug, ChildSlug: o.Child.Slug, ParentStatement: o.Parent.Statement, ChildStatement: o.Child.Statement,
+	for _, o := range first(d.Overrides, limit) {
+		one := wire.OverriddenRule{
+			ParentRuleID: o.Parent.ID, ChildRuleID: o.Child.ID, ParentSlug: o.Parent.Slug, ChildSlug: o.Child.Slug,
+			ParentStatement: o.Parent.Statement, ChildStatement: o.Child.Statement, Loosens: append([]string{}, o.Loosens...), Changes: contentDiff(o.Parent, o.Child),
+		}
+		if a := o.Attachment; a != nil {
+			one.AllowWeakening, one.Reason, one.AttachedBy, one.AttachedAt = a.AllowWeakening, a.Reason, a.CreatedBy, a.CreatedAt
+		}
+		out.Overridden = append(out.Overridden, one)
+	}
+	for _, s := range first(d.Silenced, limit) {
+		out.Silenced = append(out.Silenced, wire.SilencedAtNode{
+			RuleID: s.Rule.ID, Slug: s.Rule.Slug, Statement: s.Rule.Statement, Severity: s.Rule.Severity, ByRuleID: s.By, BySlug: slugOf(view, s.By),
 		})
 	}
 	return out, nil
+}
+
+func first[T any](list []T, limit int) []T {
+	if limit > 0 && limit < len(list) {
+		return list[:limit]
+	}
+	return list
+}
+
+// contentDiff lists the fields in which two rules differ, except those that any two rules differ in.
+func contentDiff(a, b *rule.Rule) []rule.FieldChange {
+	return slices.DeleteFunc(rule.Diff(*a, *b), func(c rule.FieldChange) bool { return c.Field == "slug" || c.Field == "status" })
 }

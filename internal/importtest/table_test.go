@@ -42,6 +42,7 @@ var table = map[string]row{
 	"corpus":              {layer: block, imports: []string{"federation", "rule", "store", "subject"}},
 	"discover/assistant":  {layer: block, imports: []string{"blocks", "discover/prose", "discover/source", "rule", "subject"}},
 	"discover/code":       {layer: block, imports: []string{"discover/source", "lex", "rule"}},
+	"discover/exclude":    {layer: block, imports: []string{"discover/policy", "rule", "subject"}},
 	"discover/linter":     {layer: block, imports: []string{"discover/source", "lex", "rule", "subject"}},
 	"discover/policy":     {layer: block, imports: []string{"blocks", "discover/assistant", "discover/prose", "discover/source", "document/extract", "rule"}},
 	"discover/prose":      {layer: block, imports: []string{"blocks", "rule"}},
@@ -82,7 +83,7 @@ var table = map[string]row{
 	},
 	"discover": {
 		layer:   capability,
-		imports: []string{"audit", "auth", "check", "corpus", "discover/source", "job", "llm", "redact", "rule", "store", "subject"},
+		imports: []string{"audit", "auth", "check", "corpus", "discover/exclude", "discover/source", "job", "llm", "redact", "rule", "store", "subject"},
 		tests:   []string{"catalog", "document"},
 	},
 	"document": {layer: capability, imports: []string{"audit", "auth", "corpus", "document/extract", "job", "redact", "rule", "store"}},
@@ -91,7 +92,7 @@ var table = map[string]row{
 		imports: []string{"audit", "auth", "check", "corpus", "diff", "evaluate/find", "evaluate/record", "job", "judge", "rule", "store", "subject"},
 	},
 	"health":    {layer: capability, imports: []string{"audit", "auth", "corpus", "job", "lint", "rule", "store"}},
-	"hierarchy": {layer: capability, imports: []string{"audit", "auth", "change", "corpus", "federation", "rule", "store", "subject", "wire"}, tests: []string{"catalog"}},
+	"hierarchy": {layer: capability, imports: []string{"audit", "auth", "change", "corpus", "federation", "rule", "store", "subject", "text", "wire"}, tests: []string{"catalog"}},
 	"ingest":    {layer: capability, imports: []string{"auth", "job", "rule", "signature", "store"}},
 	"modeleval": {layer: capability, imports: []string{"rule", "subject", "wire"}},
 	"queue":     {layer: capability, imports: []string{"audit", "auth", "rule", "store", "text"}},
@@ -137,7 +138,7 @@ var table = map[string]row{
 	"cli": {
 		layer: command,
 		imports: []string{
-			"app", "catalog", "charset", "client", "config", "discover/assistant",
+			"app", "catalog", "charset", "client", "config", "discover/assistant", "discover/exclude",
 			"discover/source", "git", "health", "hook", "hook/guard", "hook/settings", "job", "lint", "mcp", "modeleval", "release",
 			"report", "rule", "sandbox", "store", "subject",
 		},

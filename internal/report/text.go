@@ -23,6 +23,14 @@ const (
 	yellow = "\x1b[33m"
 )
 
+// shortFingerprint is how many characters of a fingerprint people are shown: enough that no two violations of a project begin alike.
+const shortFingerprint = 12
+
+// ShortFingerprint returns the beginning of a fingerprint by which people name a violation; tenet waive takes it.
+func ShortFingerprint(fingerprint string) string {
+	return clean(fingerprint[:min(len(fingerprint), shortFingerprint)])
+}
+
 // textReport writes for people.
 type textReport struct {
 	*bytes.Buffer
@@ -109,6 +117,9 @@ func (t textReport) reasons(v *rule.RuleVerdict) {
 	t.labelled("why", reason(v, t.o.Verbose))
 	t.labelled("evidence", strings.Join(proof(v), "\n"))
 	t.labelled("fix", v.FixSuggestion)
+	if v.Fingerprint != "" && v.Waiver == nil {
+		t.labelled("fingerprint", ShortFingerprint(v.Fingerprint))
+	}
 	if t.o.Verbose {
 		t.labelled("decided by", fmt.Sprintf("%s, confidence %.2f, rule version %d", v.DecidedBy, v.Confidence, v.RuleVersion))
 	}

@@ -119,3 +119,13 @@ func (a *Attachment) Override() string {
 	}
 	return *a.OverrideID
 }
+
+// NodeCounts says how many rules hold at a node, and what it changes in those of its parent.
+type NodeCounts struct {
+	Inherited  int `json:"inherited" doc:"Rules that hold at the node because they hold at its parent."`
+	Added      int `json:"added" doc:"Rules that the node brings in."`
+	Overridden int `json:"overridden" doc:"Rules that the node puts in the place of rules above it."`
+	Silenced   int `json:"silenced" doc:"Rules that hold at the parent and not at the node, except those that a rule of the node names as overridden."`
+	Weakened   int `json:"weakened" doc:"Those of overridden that demand less than the rule that they replace."`
+	Everywhere int `json:"everywhere" doc:"Enforced CRITICAL and HIGH rules that hold at the node because no node has them."`
+}

@@ -33,9 +33,11 @@ var WaiverStatuses = []WaiverStatus{WaiverActive, WaiverPending, WaiverExpired, 
 // Waiver excuses one denial of one rule until a date. It is bound to the repository of the evaluation and to the text that the denial
 // cites, with its files: elsewhere, with another text, or with another wording of the rule, it covers nothing.
 type Waiver struct {
-	ID          string       `json:"id" format:"uuid" doc:"Identifier."`
-	ProjectID   string       `json:"project_id" doc:"Project of the rule."`
-	RuleID      string       `json:"rule_id" doc:"Rule whose denial is waived."`
+	ID        string `json:"id" format:"uuid" doc:"Identifier."`
+	ProjectID string `json:"project_id" doc:"Project of the rule."`
+	RuleID    string `json:"rule_id" doc:"Rule whose denial is waived."`
+	// RuleSlug is derived, for answers; it is never stored.
+	RuleSlug    string       `json:"rule_slug,omitempty" doc:"Slug of the rule, if it has one."`
 	Severity    Severity     `json:"severity" enum:"LOW,MEDIUM,HIGH,CRITICAL" doc:"Severity of the rule when the waiver was made."`
 	Fingerprint string       `json:"fingerprint" doc:"Fingerprint of the verdict that is waived."`
 	Repository  string       `json:"repository,omitempty" doc:"Repository that it covers, in its normal form. Absent: evaluations that name no repository."`

@@ -126,8 +126,16 @@ type ScanResult struct {
 	Refined       int          `json:"refined,omitempty" doc:"Candidates that the model has refined."`
 	Model         string       `json:"model,omitempty" doc:"The model that refined candidates, if there is one."`
 	ModelProblem  string       `json:"model_problem,omitempty" doc:"Why the model could not look at all candidates; those stay as they were found."`
+	Excluded      []Excluded   `json:"excluded,omitempty" nullable:"false" doc:"Files that were not read because of excludes, by reason; the most first."`
 	Problems      []Unreadable `json:"problems" nullable:"false" doc:"Files that could not be read, or not wholly; the first 1,000."`
 	ProblemsTotal int          `json:"problems_total" doc:"How many there are."`
+}
+
+// Excluded counts the files that a scan leaves out for one reason.
+type Excluded struct {
+	Reason   string   `json:"reason" doc:"Why, such as test data." maxLength:"200"`
+	Files    int      `json:"files" doc:"How many." minimum:"0"`
+	Examples []string `json:"examples" nullable:"false" doc:"Paths of the first few." maxItems:"5"`
 }
 
 // Unreadable is a file, or a part of one, that a scan could not read.
@@ -193,6 +201,11 @@ type ScanRequest struct {
 	Sources    []SourceKind      `json:"sources" nullable:"false" doc:"Kinds of sources to look at: policy_document, assistant_md, linter_config, code_patterns."`
 	Files      map[string]string `json:"file_contents" doc:"Texts of files by their path, which is relative to the root of the repository; 10,000 at most."`
 	Repository string            `json:"repository,omitempty" doc:"Repository they are from. What was decided of a file of a repository is remembered for its next scan." example:"acme/payments"`
+	Exclude    []string          `json:"exclude,omitempty" nullable:"false" maxItems:"100" doc:"Globs of files to leave out." example:"[\"docs/archive/**\"]"`
+	Include    []string          `json:"include,omitempty" nullable:"false" maxItems:"100" doc:"Globs of files to read although the default excludes name them." example:"[\"testdata/policies/**\"]"`
+	// NoDefaultExcludes also reads what is left out otherwise.
+	NoDefaultExcludes bool       `json:"no_default_excludes,omitempty" doc:"Also read test data, packages of other people, change logs and the manual of a product, which are left out otherwise."`
+	Excluded          []Excluded `json:"excluded,omitempty" nullable:"false" maxItems:"20" doc:"Files that the caller has left out before, for the record of the scan."`
 }
 
 // SourceKind is a kind of place that rules are found in.

@@ -108,8 +108,12 @@ type NodeTree struct {
 // NodeDetail is a federation node with what is attached to it and the way to it.
 type NodeDetail struct {
 	rule.Node
-	Rules     []NodeRule  `json:"rules" nullable:"false" doc:"Rules attached to the node itself."`
-	Ancestors []rule.Node `json:"ancestors" nullable:"false" doc:"Nodes above, the root first."`
+	Path      string          `json:"path" doc:"Names of the nodes on the way to it and its own, joined by /."`
+	Children  int             `json:"children" doc:"How many nodes are directly below it."`
+	Counts    rule.NodeCounts `json:"counts" doc:"How many rules hold at the node, and what it changes in those of its parent."`
+	Attached  int             `json:"attached" doc:"How many rules are attached to the node itself, those that are not in force included."`
+	Rules     []NodeRule      `json:"rules" nullable:"false" doc:"Rules attached to the node itself; empty with brief=true."`
+	Ancestors []rule.Node     `json:"ancestors" nullable:"false" doc:"Nodes above, the root first."`
 }
 
 // NodeRule is a rule attached to a node.
@@ -118,6 +122,7 @@ type NodeRule struct {
 	Rule           RuleBrief `json:"rule" doc:"The rule."`
 	OverriddenSlug string    `json:"overridden_slug,omitempty" doc:"Slug of the rule that this one is to override."`
 	Holds          bool      `json:"holds" doc:"Whether the rule is in force, and so holds at the node."`
+	Loosens        []string  `json:"loosens,omitempty" nullable:"false" doc:"Ways in which the rule demands less than the one that it is to override."`
 	Acts           bool      `json:"acts" doc:"Whether it now replaces the rule that it is to override. It does not while it is not in force, or loosens a CRITICAL rule without being allowed to, or the other rule is no longer attached above."`
 }
 
@@ -146,30 +151,4 @@ type EffectiveRule struct {
 	OverriddenID   *string   `json:"overridden_rule_id" format:"uuid" nullable:"true" doc:"Parent rule that this rule overrides."`
 	OverriddenSlug string    `json:"overridden_slug,omitempty" doc:"Slug of that rule."`
 	Inherited      bool      `json:"inherited" doc:"True when the rule comes from an ancestor."`
-}
-
-// FederationDiff lists what a node changes in the rules of its parent.
-type FederationDiff struct {
-	NodeID         string           `json:"node_id" format:"uuid" doc:"The node."`
-	ParentID       *string          `json:"parent_id" format:"uuid" nullable:"true" doc:"Its parent."`
-	Added          []AddedRule      `json:"added" nullable:"false" doc:"Rules that the node brings in."`
-	Overridden     []OverriddenRule `json:"overridden" nullable:"false" doc:"Rules of ancestors in whose place the node puts others."`
-	InheritedCount int              `json:"inherited_count" doc:"Rules that hold because they hold at the parent."`
-}
-
-// AddedRule is a rule that a node brings in.
-type AddedRule struct {
-	RuleID    string `json:"rule_id" format:"uuid" doc:"The rule."`
-	Slug      string `json:"slug,omitempty" doc:"Its slug."`
-	Statement string `json:"statement" doc:"Its text."`
-}
-
-// OverriddenRule is a rule of an ancestor and the rule that replaces it.
-type OverriddenRule struct {
-	ParentRuleID    string `json:"parent_rule_id" format:"uuid" doc:"The overridden rule."`
-	ChildRuleID     string `json:"child_rule_id" format:"uuid" doc:"The rule in its place."`
-	ParentSlug      string `json:"parent_slug,omitempty" doc:"Slug of the overridden rule."`
-	ChildSlug       string `json:"child_slug,omitempty" doc:"Slug of the rule in its place."`
-	ParentStatement string `json:"parent_statement" doc:"Text of the overridden rule."`
-	ChildStatement  string `json:"child_statement" doc:"Text of the rule in its place."`
 }

@@ -1,6 +1,10 @@
 package wire
 
-import "time"
+import (
+	"time"
+
+	"tenet/internal/rule"
+)
 
 // EvaluationQuery selects recorded evaluations; empty fields select everything, and all that are given must hold.
 type EvaluationQuery struct {
@@ -19,6 +23,7 @@ type EvaluationQuery struct {
 	Environment string     `query:"environment" doc:"Environment whose rules judged, as requested: production, staging or development."`
 	SnapshotID  string     `query:"snapshot_id" doc:"Snapshot whose rules judged."`
 	NodeID      string     `query:"node_id" doc:"Federation node, as requested or as applied."`
+	Fingerprint string     `query:"fingerprint" maxLength:"64" doc:"Fingerprint of a violation in the evaluation, or its beginning of at least 8 characters; the first 8 are compared." example:"5c1f0d1e7a0f"`
 	Cursor      string     `query:"cursor" maxLength:"100" doc:"next_cursor of the page before: what is recorded meanwhile moves nothing. Not together with page."`
 	PageQuery
 }
@@ -46,4 +51,32 @@ type EvaluationPage struct {
 	// Partial counts evaluations that may be missing from a search inside subjects.
 	Partial    int   `json:"partial,omitempty" doc:"Evaluations that the other parameters select and that fact and q may miss: they have more facts or words than are indexed."`
 	Unsearched int64 `json:"unsearched,omitempty" doc:"Entries of the audit chain that are neither indexed yet nor among the newest, and so were not searched; they soon will be."`
+}
+
+// ViolationQuery names violations.
+type ViolationQuery struct {
+	Fingerprint string `query:"fingerprint" required:"true" minLength:"8" maxLength:"64" doc:"Fingerprint of a violation, or its beginning of at least 8 characters, as reports show it." example:"5c1f0d1e7a0f"`
+}
+
+// Violations lists the violations that a beginning of a fingerprint may mean.
+type Violations struct {
+	Items []Violation `json:"items" nullable:"false" doc:"One for each fingerprint and repository, the newest first."`
+	Total int         `json:"total" doc:"How many there are among the newest evaluations that were looked at."`
+	// Unsearched is as that of [EvaluationPage].
+	Unsearched int64 `json:"unsearched,omitempty" doc:"Entries of the audit chain that are not indexed yet, and so were not searched; they soon will be."`
+}
+
+// Violation is a denial that a recorded evaluation has found: what a waiver covers.
+type Violation struct {
+	Fingerprint  string              `json:"fingerprint" doc:"Identifies what the rule objects to."`
+	Repository   string              `json:"repository,omitempty" doc:"Repository of the evaluation; absent if it names none."`
+	RuleID       string              `json:"rule_id" doc:"The rule."`
+	Slug         string              `json:"slug,omitempty" doc:"Its slug, if it has one."`
+	Statement    string              `json:"statement" doc:"What the rule says."`
+	Severity     rule.Severity       `json:"severity" enum:"LOW,MEDIUM,HIGH,CRITICAL" doc:"Its severity."`
+	Issue        string              `json:"issue" doc:"What is wrong."`
+	Locations    []rule.Location     `json:"locations" nullable:"false" doc:"Where."`
+	Waiver       *rule.AppliedWaiver `json:"waiver,omitempty" doc:"The waiver that covered it in that evaluation."`
+	EvaluationID string              `json:"evaluation_id" doc:"Newest evaluation that found it."`
+	At           time.Time           `json:"at" doc:"When."`
 }

@@ -28,7 +28,7 @@ func New() *Reader { return &Reader{} }
 // Kind implements [source.Reader].
 func (*Reader) Kind() wire.SourceKind { return wire.CodePatterns }
 
-// Reads reports whether a file is code in a language that it knows, and not the code of others.
+// Reads reports whether a file is code in a language that it knows, and not built by a program.
 func (*Reader) Reads(file string) bool { return languageOf(file) != "" }
 
 // Read counts the conventions over all files together and returns those that are kept, in the order of their first place.
@@ -64,7 +64,7 @@ var languages = map[string]string{
 func languageOf(file string) string {
 	for part := range strings.SplitSeq(path.Dir(file), "/") {
 		switch part {
-		case "node_modules", "vendor", "third_party", "site-packages", "testdata", "fixtures", "__fixtures__", "dist", "build", "coverage", ".git", ".venv", "venv":
+		case "dist", "build", "coverage", ".git":
 			return ""
 		}
 	}

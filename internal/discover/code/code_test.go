@@ -223,8 +223,8 @@ func TestEnough(t *testing.T) {
 
 func TestReads(t *testing.T) {
 	for path, want := range map[string]bool{
-		"a.go": true, "a/b.py": true, "a.tsx": true, "a.mjs": true, "a.d.ts": false, "vendor/a.go": false, "x/node_modules/a.js": false,
-		"a.min.js": false, "a.rb": false, "README.md": false, "go": false, "testdata/a.go": false, "eslint.config.js": false, "": false,
+		"a.go": true, "a/b.py": true, "a.tsx": true, "a.mjs": true, "a.d.ts": false, "dist/a.js": false,
+		"a.min.js": false, "a.rb": false, "README.md": false, "go": false, "eslint.config.js": false, "": false,
 	} {
 		if got := code.New().Reads(path); got != want {
 			t.Errorf("Reads(%q) = %v; want %v", path, got, want)

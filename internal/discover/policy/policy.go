@@ -1,5 +1,5 @@
-// Package policy finds rules in documents for people: policies, standards, handbooks, contracts. It reads Markdown, text, HTML,
-// Word (docx) and PDF.
+// Package policy finds rules in documents for people: policies, standards, handbooks, contracts. It reads Markdown,
+// reStructuredText, AsciiDoc, text, HTML, Word (docx) and PDF.
 package policy
 
 import (
@@ -18,15 +18,21 @@ import (
 	"tenet/internal/wire"
 )
 
+// Formats that [extract.Run] has no need of.
+const (
+	rst      extract.Format = "rst"
+	asciiDoc extract.Format = "asciidoc"
+)
+
 // formats are the endings of file names that are read. A template of a document is read like the document.
 var formats = map[string]extract.Format{
 	".md": extract.Markdown, ".markdown": extract.Markdown, ".mdown": extract.Markdown, ".mdx": extract.Markdown, ".txt": extract.Text, ".text": extract.Text,
-	".html": extract.HTML, ".htm": extract.HTML, ".xhtml": extract.HTML, ".docx": extract.DOCX, ".pdf": extract.PDF,
+	".html": extract.HTML, ".htm": extract.HTML, ".xhtml": extract.HTML, ".rst": rst, ".rest": rst, ".adoc": asciiDoc, ".asciidoc": asciiDoc, ".docx": extract.DOCX, ".pdf": extract.PDF,
 }
 
 // others are files of these formats that hold no rules for people, by the name without its ending.
 var others = text.Words(`
-changelog changes history news license licence copying notice authors contributors cmakelists robots humans requirements
+license licence copying notice authors contributors cmakelists robots humans requirements
 requirements-dev third_party_notices
 `)
 
@@ -41,7 +47,7 @@ var _ source.Reader = Reader{}
 // Kind implements [source.Reader].
 func (Reader) Kind() wire.SourceKind { return wire.PolicyDocument }
 
-// Reads implements [source.Reader]: documents that are not instructions to assistants, change logs or licences.
+// Reads implements [source.Reader]: documents that are neither instructions to assistants nor licences.
 func (Reader) Reads(file string) bool {
 	format, stem := formatOf(file)
 	return format != "" && !others[stem] && !assistant.Instructions(file)
@@ -105,6 +111,10 @@ func (r Reader) blocks(ctx context.Context, f source.File) (list []blocks.Block,
 		if !records(text) {
 			list = blocks.Text(text, 1)
 		}
+	case rst:
+		list = blocks.RST(text, 1)
+	case asciiDoc:
+		list = blocks.AsciiDoc(text, 1)
 	default:
 		matter, rest, first := blocks.FrontMatter(text)
 		list, title = blocks.Markdown(rest, first, blocks.Sentences), matterTitle(matter)
@@ -166,12 +176,20 @@ code-of-conduct controls directive law act statute playbook
 
 // genre returns how to read a document, by its path and title.
 func genre(file, title string) prose.Genre {
-	for w := range strings.FieldsFuncSeq(strings.ToLower(file+" "+title), func(r rune) bool { return !unicode.IsLetter(r) }) {
-		if regulating[w] {
-			return prose.Policy
-		}
+	if Regulates(file + " " + title) {
+		return prose.Policy
 	}
 	return prose.Document
+}
+
+// Regulates reports whether a path or title is that of a document that is there to regulate.
+func Regulates(name string) bool {
+	for w := range strings.FieldsFuncSeq(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) }) {
+		if regulating[w] {
+			return true
+		}
+	}
+	return false
 }
 
 // homes are folders that hold policies by the part of the organisation they are for.

@@ -37,7 +37,7 @@ func tokenize(s string) []token {
 		n, keep := blocks.Inline(s, i)
 		r, _ := utf8.DecodeRuneInString(keep)
 		switch {
-		case n > 1 && strings.HasPrefix(keep, "`"):
+		case n > 1 && (s[i] == '`' || s[i] == ':'): // code, or a link whose words say nothing
 			flush(i)
 			out = append(out, token{start: i, end: i + n, before: before, quoted: quoted})
 			before = 0

@@ -41,6 +41,7 @@ func (x *Index) plan(ctx context.Context, projectID string, f *wire.EvaluationQu
 	if err := x.planRule(ctx, projectID, &p, q, f); err != nil {
 		return nil, err
 	}
+	q.fingerprint(&p, f.Fingerprint)
 	q.repository(&p, f.Repository)
 	if f.NodeID != "" {
 		q.one(node, f.NodeID)
@@ -100,6 +101,17 @@ func (q *query) facts(p *rule.Problems, facts []string) {
 			terms = append(terms, termOf(factNumber, name, factNumberText(x)))
 		}
 		q.conditions = append(q.conditions, terms)
+	}
+}
+
+// fingerprint adds the condition that a verdict has a fingerprint with a beginning.
+func (q *query) fingerprint(p *rule.Problems, prefix string) {
+	switch prefix = strings.ToLower(strings.TrimSpace(prefix)); {
+	case prefix == "":
+	case len(prefix) < FingerprintPrefix || len(prefix) > 64 || strings.Trim(prefix, "0123456789abcdef") != "":
+		p.Add("fingerprint", "is %q; give %d to 64 of the characters 0 to 9 and a to f, as reports show them", clip(prefix), FingerprintPrefix)
+	default:
+		q.one(fingerprint, prefix[:FingerprintPrefix])
 	}
 }
 

@@ -28,6 +28,9 @@ const (
 	maxScope = 32        // segments of a scope
 )
 
+// FingerprintPrefix is how many characters of a fingerprint are indexed: so many at least name a violation.
+const FingerprintPrefix = 8
+
 // property is the sort of fact that a term states. The numbers are part of the hashes that are stored.
 type property byte
 
@@ -49,6 +52,7 @@ const (
 	node        // federation node, as requested or as applied
 	snapshot    // whose rules were applied
 	environment // as requested
+	fingerprint // the first [FingerprintPrefix] characters of the fingerprint of a verdict
 
 	// Properties of the entries that are no evaluations. An entry's kind, with a value; the evaluations have the property evaluated.
 	entryKind
@@ -99,10 +103,11 @@ type recorded struct {
 }
 
 type recordedVerdict struct {
-	RuleID    string       `json:"rule_id"`
-	Verdict   rule.Verdict `json:"verdict"`
-	Concerned bool         `json:"concerned"`
-	Waiver    *struct{}    `json:"waiver"`
+	RuleID      string       `json:"rule_id"`
+	Verdict     rule.Verdict `json:"verdict"`
+	Concerned   bool         `json:"concerned"`
+	Waiver      *struct{}    `json:"waiver"`
+	Fingerprint string       `json:"fingerprint"`
 }
 
 func (v *recordedVerdict) outcome() wire.RuleOutcome {
@@ -197,6 +202,9 @@ func (t *collector) record(body []byte) error {
 		v := &rec.Evaluation.RuleVerdicts[i]
 		t.add(ruleID, v.RuleID)
 		t.add(ruleOutcome, v.RuleID, string(v.outcome()))
+		if len(v.Fingerprint) >= FingerprintPrefix {
+			t.add(fingerprint, v.Fingerprint[:FingerprintPrefix])
+		}
 	}
 	for _, id := range []string{rec.NodeID, rec.Evaluation.NodeID} {
 		if id != "" {

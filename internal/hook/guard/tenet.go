@@ -15,14 +15,14 @@ import (
 
 // reading are the commands of Tenet that take nothing out: the first word, or the first two.
 var reading = words(`check submit ask author replay feedback serve mcp search scan test eval insights version
-	waivers/list policy/show rules/list rules/get rules/export rules/plan rules/lint rules/health rules/conflicts rules/pending nodes/tree nodes/get nodes/effective nodes/diff
+	waivers/list policy/show projects/list projects/show rules/list rules/get rules/export rules/plan rules/lint rules/health rules/conflicts rules/pending rules/history rules/diff nodes/tree nodes/list nodes/resolve nodes/get nodes/effective nodes/diff
 	documents/list documents/get documents/search documents/upload documents/extract candidates/list candidates/show candidates/scans conflicts/list conflicts/scan queue/list
 	cases/list cases/generate snapshots/create snapshots/list snapshots/diff snapshots/simulate snapshots/check snapshots/history snapshots/verify alerts/list alerts/show
 	evaluations/list evaluations/show webhooks/list webhooks/test webhooks/deliveries audit/verify audit/list audit/show audit/export keys/list cache/stats jobs/list jobs/get
 	hook/claude-code hook/cursor hook/codex hook/gemini hook/copilot hook/windsurf hook/git hook/pre-commit hook/status hook/test hook/reference-transaction`)
 
 // groups are the commands of Tenet that have commands of their own.
-var groups = words(`queue waivers policy rules nodes documents candidates conflicts cases snapshots alerts webhooks audit keys cache jobs hook evaluations`)
+var groups = words(`projects queue waivers policy rules nodes documents candidates conflicts cases snapshots alerts webhooks audit keys cache jobs hook evaluations`)
 
 // Reads reports whether a command of Tenet, such as "rules list", takes nothing out of the wall. All others ask.
 func Reads(command string) bool {
@@ -65,7 +65,7 @@ func (s *survey) tenet(c *shell.Command, args []string) {
 	switch {
 	case sure && !Reads(command):
 		s.add("tenet %s changes what Tenet judges by", show(command))
-	case !sure && c.Name != "git" && (command == "hook uninstall" || command == "waivers add" || command == "policy set"):
+	case !sure && c.Name != "git" && (command == "hook uninstall" || command == "waivers add" || command == "waive" || command == "policy set"):
 		s.add("%s may be Tenet under another name, and %s changes what Tenet judges by", show(c.Path.Text), command)
 	}
 }

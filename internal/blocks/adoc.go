@@ -1,0 +1,103 @@
+package blocks
+
+import (
+	"regexp"
+	"strings"
+)
+
+var (
+	// adocTitle is a title: as many signs as its level.
+	adocTitle = regexp.MustCompile(`^(={1,6}|#{1,6})[ \t]+(\S.*)$`)
+	// adocItem is the mark of an item, whose length is its depth.
+	adocItem = regexp.MustCompile(`^(\*{1,6}|-|\.{1,6}|[0-9]{1,9}\.)[ \t]+(\S.*)$`)
+	// adocNote begins a paragraph of its own.
+	adocNote = regexp.MustCompile(`^(?:NOTE|TIP|IMPORTANT|WARNING|CAUTION):[ \t]+`)
+	// adocMark is a line that is no text: an attribute, a macro, the title or the attributes of a block.
+	adocMark = regexp.MustCompile(`^(?::[^: ][^:]*:(?:[ \t].*)?|\[.*\]|\.[^ .].*|[a-z]+::\S*\[.*\]|'''|<<<|\+)$`)
+	// adocFence parts blocks from the text around them.
+	adocFence = regexp.MustCompile("^(?:-{4,}|\\.{4,}|\\+{4,}|/{4,}|={4,}|\\*{4,}|_{4,}|```.*|--|\\|===)$")
+)
+
+// AsciiDoc divides AsciiDoc into blocks for [Sentences]. It never fails: what is not AsciiDoc is paragraphs. first is the line that
+// the text begins at.
+func AsciiDoc(content string, first int) []Block {
+	r := newLineReader(content, first)
+	for r.at < len(r.lines) {
+		r.adoc()
+	}
+	r.close()
+	return r.blocks
+}
+
+// adoc reads the next line, and those that belong to it.
+func (r *lineReader) adoc() {
+	line := r.peek(0)
+	rest := strings.TrimLeft(line, " \t")
+	number := r.number()
+	r.at++
+	title, item := adocTitle.FindStringSubmatch(line), adocItem.FindStringSubmatch(rest)
+	switch {
+	case rest == "":
+		r.gap = true
+	case strings.HasPrefix(line, "//") && !strings.HasPrefix(line, "////"):
+	case adocFence.MatchString(line):
+		r.fenced(line)
+	case title != nil:
+		r.heading(len(title[1]), title[2], number)
+	case item != nil && (r.gap || r.open < 0 || len(r.lists) > 0):
+		depth := len(item[1])
+		if item[1][0] >= '0' && item[1][0] <= '9' {
+			depth = 1
+		}
+		r.item(depth, item[1][0], item[2], number)
+		r.gap = false
+	case adocMark.MatchString(line):
+		if line != "+" || len(r.lists) == 0 {
+			r.gap = true
+		}
+	default:
+		if mark := adocNote.FindString(rest); mark != "" && (r.gap || r.open < 0) {
+			r.close()
+			rest = rest[len(mark):]
+		}
+		if line[0] == ' ' && (r.gap || r.open < 0) { // an indented paragraph is literal
+			r.code()
+			for r.at < len(r.lines) && r.lines[r.at] != "" {
+				r.at++
+			}
+			return
+		}
+		r.scanner.read(0, rest, number)
+		r.gap = false
+	}
+}
+
+// fenced reads what is behind a fence: rows of a table; text of examples, sidebars and quotes goes on as it is; code and comments
+// are passed over.
+func (r *lineReader) fenced(fence string) {
+	r.close()
+	r.gap = true
+	if strings.HasPrefix(fence, "==") || strings.HasPrefix(fence, "**") || strings.HasPrefix(fence, "__") || fence == "--" {
+		return
+	}
+	if fence != "|===" {
+		r.code()
+	}
+	closing := fence
+	if strings.HasPrefix(fence, "```") {
+		closing = "```"
+	}
+	for first := true; r.at < len(r.lines); r.at++ {
+		line := r.lines[r.at]
+		if line == closing {
+			r.at++
+			return
+		}
+		if fence == "|===" && strings.HasPrefix(line, "|") {
+			if !first || r.peek(1) != "" { // a line alone is the head
+				r.row(strings.Trim(line, "| \t"), r.number())
+			}
+			first = false
+		}
+	}
+}
