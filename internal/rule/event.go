@@ -15,6 +15,7 @@ const (
 	EvaluationViolated EventType = "evaluation.violated" // data: the evaluation, without its subject
 	SnapshotDeployed   EventType = "snapshot.deployed"   // data: the deployment
 	CandidateCreated   EventType = "candidate.created"   // data: the candidate
+	CandidatesFound    EventType = "candidates.found"    // data: the scan, how many candidates of each severity, and the first of them
 
 	// Something waits for a person, or the wait of its author has ended.
 	RuleSubmitted             EventType = "rule.submitted"              // data: the rule, which is in REVIEW now
@@ -27,7 +28,7 @@ const (
 
 // EventTypes lists the values of [Event.Type] that webhooks can receive, in the order in which they are shown.
 var EventTypes = []EventType{
-	AlertCreated, AlertResolved, EvaluationViolated, SnapshotDeployed, CandidateCreated,
+	AlertCreated, AlertResolved, EvaluationViolated, SnapshotDeployed, CandidateCreated, CandidatesFound,
 	RuleSubmitted, EventRevisionProposed, EventRevisionApproved, EventRevisionRejected, WaiverRequested, SnapshotApprovalRequested,
 }
 

@@ -117,7 +117,13 @@ func summary(e *store.WebhookEvent) (title string, lines []string) {
 		Decision                                      string `json:"decision_note"`
 		ExpiresAt                                     string `json:"expires_at"`
 		Environments                                  []struct{ Environment string }
-		Violations                                    []struct {
+		Repository                                    string
+		Pending                                       int `json:"candidates_pending"`
+		First                                         []struct {
+			Statement  string
+			SourceFile string `json:"source_file"`
+		}
+		Violations []struct {
 			RuleID           string `json:"rule_id"`
 			RuleSlug         string `json:"rule_slug"`
 			RuleStatement    string `json:"rule_statement"`
@@ -167,6 +173,17 @@ func summary(e *store.WebhookEvent) (title string, lines []string) {
 			where = append(where, e.Environment)
 		}
 		return "A snapshot waits for approval" + named(d.Name), nonEmpty(about("For", strings.Join(where, ", ")), about("By", d.CreatedBy))
+	case rule.CandidatesFound:
+		for _, c := range d.First {
+			lines = append(lines, strings.Join(nonEmpty(c.Statement, c.SourceFile), ": "))
+		}
+		if d.Repository != "" {
+			lines = append([]string{about("In", d.Repository)}, lines...)
+		}
+		if d.Pending == 1 {
+			return "1 candidate rule waits for a decision", lines
+		}
+		return fmt.Sprintf("%d candidate rules wait for a decision", d.Pending), lines
 	case Ping:
 		return "Tenet can reach you", nonEmpty(d.Message)
 	}
