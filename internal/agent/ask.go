@@ -18,6 +18,7 @@ const (
 	listedRules  = 5   // rules that are listed where there is no model
 	maxSentences = 20  // of an answer
 	maxExcerpt   = 400 // bytes of a statement in a list
+	citedSources = 5   // sources of a rule that a citation names
 )
 
 func excerpts(rules []rule.Rule) []wire.RuleExcerpt {
@@ -294,7 +295,9 @@ func (a *askAnswer) reply(rules []rule.Rule) *reply {
 		sentence := wire.AgentSentence{Text: s.text}
 		for _, c := range s.cites {
 			r := &rules[c.rule]
-			sentence.Citations = append(sentence.Citations, wire.AgentCitation{RuleID: r.ID, RuleSlug: r.Slug, Quote: c.quote})
+			sentence.Citations = append(sentence.Citations, wire.AgentCitation{
+				RuleID: r.ID, RuleSlug: r.Slug, Quote: c.quote, Sources: r.SourceRefs[:min(len(r.SourceRefs), citedSources)],
+			})
 			if !isCited[c.rule] {
 				isCited[c.rule] = true
 				cited = append(cited, *r)

@@ -56,8 +56,11 @@ func (s Discovery) Routes(r *rest.Router) {
 	}, func(ctx context.Context, in *scanRef) (wire.Scan, error) {
 		return s.Discovery.GetScan(ctx, rest.Project(ctx), in.ScanID)
 	})
+	s.archiveRoutes(r)
 	s.candidateRoutes(r)
+	s.triageRoutes(r)
 	s.bulkRoutes(r)
+	s.exclusionRoutes(r)
 }
 
 func (s Discovery) candidateRoutes(r *rest.Router) {
@@ -70,27 +73,33 @@ func (s Discovery) candidateRoutes(r *rest.Router) {
 	},
 	) (wire.Candidates, error) {
 		list, total, err := s.Discovery.Candidates(ctx, rest.Project(ctx), in.ScanID, discover.Filter{
-			Status: in.Status, MinConfidence: in.MinConfidence, Offset: in.Offset, Limit: in.Limit,
+			Status: in.Status, Path: in.Path, MinConfidence: in.MinConfidence, Offset: in.Offset, Limit: in.Limit,
 		})
 		return wire.Candidates{Candidates: list, Total: total, Limit: in.Limit, Offset: in.Offset}, err
 	})
-	rest.Handle(r, rest.Operation{ID: "get-candidate", Route: op.GetCandidate.Route(), Role: auth.Viewer, Summary: "Get a candidate"},
-		func(ctx context.Context, in *candidateRef) (wire.Candidate, error) {
-			return s.Discovery.GetCandidate(ctx, rest.Project(ctx), in.CandidateID)
-		})
+	rest.Handle(r, rest.Operation{
+		ID: "get-candidate", Route: op.GetCandidate.Route(), Role: auth.Viewer, Summary: "Get a candidate",
+		Description: "With the lines of the source round it, the candidates that say nearly the same, and its neighbours that wait for a decision.",
+	}, func(ctx context.Context, in *struct {
+		candidateRef
+		wire.NeighbourQuery
+	},
+	) (wire.CandidateDetail, error) {
+		return s.triage().Get(ctx, rest.Project(ctx), in.CandidateID, in.NeighbourQuery)
+	})
 	rest.HandleBody(r, rest.Operation{
 		ID: "approve-candidate", Route: op.ApproveCandidate.Route(), Role: auth.Reviewer, Status: http.StatusCreated, Summary: "Make a rule of a candidate",
 		Description: "Creates the rule like any other, as a DRAFT unless the body says otherwise, with source_refs to all places of the candidate. " +
 			"409 if the candidate has been decided on.",
 	}, func(ctx context.Context, in *candidateRef, body *wire.CandidateApproval) (rest.Created[wire.Decided], error) {
-		done, err := s.Discovery.Approve(ctx, rest.Project(ctx), in.CandidateID, *body)
+		done, err := s.triage().Approve(ctx, rest.Project(ctx), in.CandidateID, *body)
 		return rest.At(ctx, op.GetRule.Path, done.RuleID, done), err
 	}).Optional()
 	rest.HandleBody(r, rest.Operation{
 		ID: "dismiss-candidate", Route: op.DismissCandidate.Route(), Role: auth.Reviewer,
 		Summary: "Dismiss a candidate", Description: "Later scans of the same repository leave it out. 409 if it has been decided on.",
 	}, func(ctx context.Context, in *candidateRef, body *wire.DismissCandidate) (wire.Decided, error) {
-		return s.Discovery.Dismiss(ctx, rest.Project(ctx), in.CandidateID, body.Reason)
+		return s.triage().Dismiss(ctx, rest.Project(ctx), in.CandidateID, body.Reason)
 	}).Optional()
 }
 
@@ -99,12 +108,12 @@ func (s Discovery) bulkRoutes(r *rest.Router) {
 		ID: "approve-candidates", Route: op.ApproveCandidates.Route(), Role: auth.Reviewer,
 		Summary: "Make rules of many candidates of a scan", Description: "One by one: the results say which could not be approved, and why.",
 	}, func(ctx context.Context, in *scanRef, body *wire.ApproveCandidates) (wire.Bulk, error) {
-		return s.Discovery.ApproveMany(ctx, rest.Project(ctx), in.ScanID, body.Selection, body.Overrides)
+		return s.triage().ApproveMany(ctx, rest.Project(ctx), in.ScanID, body.Selection, body.Overrides)
 	})
 	rest.HandleBody(r, rest.Operation{
 		ID: "dismiss-candidates", Route: op.DismissCandidates.Route(), Role: auth.Reviewer,
 		Summary: "Dismiss many candidates of a scan", Description: "One by one: the results say which could not be dismissed, and why.",
 	}, func(ctx context.Context, in *scanRef, body *wire.DismissCandidates) (wire.Bulk, error) {
-		return s.Discovery.DismissMany(ctx, rest.Project(ctx), in.ScanID, body.Selection, body.Reason)
+		return s.triage().DismissMany(ctx, rest.Project(ctx), in.ScanID, body.Selection, body.Reason)
 	})
 }

@@ -159,7 +159,7 @@ func testDiscovery(t *testing.T, n *node) {
 	n.call("POST", path+cards.ID+"/dismiss", map[string]any{"reason": "not ours"}).want(http.StatusOK)
 	n.call("POST", path+cards.ID+"/dismiss", nil).wantProblem(http.StatusConflict, rule.CodeConflict)
 	n.call("POST", path+cards.ID+"/approve", nil).wantProblem(http.StatusConflict, rule.CodeConflict)
-	got := into[wire.Candidate](n.call("GET", path+cards.ID, nil).want(http.StatusOK))
+	got := into[wire.CandidateDetail](n.call("GET", path+cards.ID, nil).want(http.StatusOK))
 	if got.Status != wire.CandidateDismissed || got.Reason != "not ours" || got.DecidedBy == "" || got.DecidedAt == nil {
 		t.Errorf("dismissed: %+v", got)
 	}
@@ -252,7 +252,7 @@ func TestApprovalsThatAreRefused(t *testing.T) {
 	}
 	n.call("PATCH", "/api/v1/projects/default", `{"two_person_approval":true}`).want(http.StatusOK)
 	n.call("POST", path, `{"metadata_overrides":{"status":"effective"}}`).wantProblem(http.StatusConflict, rule.CodeConflict)
-	if c := into[wire.Candidate](n.call("GET", strings.TrimSuffix(path, "/approve"), nil).want(http.StatusOK)); c.Status != wire.CandidateUndecided {
+	if c := into[wire.CandidateDetail](n.call("GET", strings.TrimSuffix(path, "/approve"), nil).want(http.StatusOK)); c.Status != wire.CandidateUndecided {
 		t.Errorf("a refused approval has decided: %+v", c)
 	}
 	if list := into[wire.Page[rule.Rule]](n.call("GET", rulesPath, nil).want(http.StatusOK)); list.Total != 0 {
@@ -291,7 +291,7 @@ func testRaceApprove(t *testing.T, n *node) {
 	if won.Load() != 1 || lost.Load() != 63 {
 		t.Errorf("%d decisions stand and %d were refused, want 1 and 63", won.Load(), lost.Load())
 	}
-	c := into[wire.Candidate](n.call("GET", discoverPath+"/candidates/"+id, nil).want(http.StatusOK))
+	c := into[wire.CandidateDetail](n.call("GET", discoverPath+"/candidates/"+id, nil).want(http.StatusOK))
 	rules := into[wire.Page[rule.Rule]](n.call("GET", rulesPath, nil).want(http.StatusOK))
 	if want := map[wire.CandidateStatus]int{wire.CandidateApproved: 1, wire.CandidateDismissed: 0}[c.Status]; rules.Total != want {
 		t.Errorf("candidate %s and %d rules", c.Status, rules.Total)

@@ -237,7 +237,7 @@ func newNodeOn(t testing.TB, s store.Store, configure ...func(*config)) *node {
 		Store: sandbox.Store{Updater: s, Jobs: s.Jobs, Rules: s.Rules, Runs: s.Runs, TestCases: s.TestCases}, Recorded: cfg.Evaluator, Views: live, Snapshots: snapshots, Queue: job.NewQueue(time.Now), Now: time.Now, Evaluator: evaluate.New(evaluate.Config{Judge: judge.New(judge.Config{}), Checks: check.NewCache(1000), Now: time.Now}),
 	})
 	cfg.Discover = discover.New(discover.Config{
-		Store: discover.Store{Updater: s, Candidates: s.Candidates, Documents: s.Documents, Jobs: s.Jobs, Scans: s.Scans}, Readers: []source.Reader{sentences{}}, Rules: rules, Views: live, Documents: cfg.Documents, Queue: job.NewQueue(time.Now), Now: time.Now,
+		Store: discover.Store{Updater: s, Candidates: s.Candidates, Documents: s.Documents, Exclusions: s.Exclusions, Jobs: s.Jobs, Scans: s.Scans}, Readers: []source.Reader{sentences{}}, Rules: rules.Adoption(), Views: live, Documents: cfg.Documents, Queue: job.NewQueue(time.Now), Now: time.Now,
 		Contradicts: opposite, Logger: logger,
 	})
 	cfg.Alerts = health.NewAlerts(health.AlertsConfig{Store: health.AlertStore{Updater: s, Alerts: s.Alerts, Projects: s.Projects, Rules: s.Rules}})

@@ -48,6 +48,7 @@ func (s Search) Routes(r *rest.Router) {
 			return s.Search.Context(ctx, among, body.Facts, body.Scope, page)
 		})
 	}))
+	s.boxRoute(r)
 	s.queryRoutes(r)
 	rest.Handle(r, rest.Operation{
 		ID: "search-status", Route: op.SearchStatus.Route(), Role: auth.Viewer,

@@ -73,3 +73,25 @@ func degradedExample(page wire.RuleSearchPage, reason string) wire.RuleSearchPag
 	page.Degraded = &wire.Degraded{Reason: reason}
 	return page
 }
+
+var boxExample = searchExample{nil, wire.FoundRules{
+	RuleSearchPage: examplePage("encrypt GDPR Art. 32", wire.Keyword, wire.RuleSearchItem{
+		Score:   7.42,
+		Matched: []wire.Match{{Kind: "citation", Text: "refers to GDPR Art. 32"}, {Kind: "words", Text: "has the words encrypted"}},
+		Highlights: []wire.Highlight{
+			{Field: "statement", Start: 22, End: 31}, {Field: "source_refs.uri", End: 4}, {Field: "source_refs.section", End: 7},
+		},
+	}),
+	Reading: []wire.Reading{
+		{Kind: wire.ReadWords, Text: "encrypt", Value: "encrypt", Says: "the words encrypt", Others: []wire.OtherReading{}},
+		{Kind: wire.ReadCitation, Text: "GDPR Art. 32", Value: "GDPR Art. 32", Says: "refers to GDPR Art. 32", Others: []wire.OtherReading{
+			{Kind: wire.ReadWords, Query: `encrypt words:"GDPR Art. 32"`},
+		}},
+	},
+	Facets: wire.Facets{
+		Status: []wire.FacetCount{{Value: "EFFECTIVE", Rules: 1}}, Severity: []wire.FacetCount{{Value: "HIGH", Rules: 1}},
+		Modality: []wire.FacetCount{{Value: "MUST", Rules: 1}}, Enforcement: []wire.FacetCount{{Value: "enforce", Rules: 1}},
+		HasCheck: []wire.FacetCount{{Value: "false", Rules: 1}}, Scope: []wire.FacetCount{{Value: "engineering/emea/germany", Rules: 1}},
+		Tags: []wire.FacetCount{{Value: "privacy", Rules: 1}}, Owner: []wire.FacetCount{},
+	},
+}}

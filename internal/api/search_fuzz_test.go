@@ -10,12 +10,33 @@ import (
 	"tenet/internal/wire"
 )
 
+// textOf is the text of a rule that a highlight is in.
+func textOf(r *rule.Rule, h wire.Highlight) string {
+	switch h.Field {
+	case "statement":
+		return r.Statement
+	case "rationale":
+		return r.Rationale
+	case "slug":
+		return r.Slug
+	case "tags":
+		return r.Tags[h.Index]
+	case "source_refs.uri":
+		return r.SourceRefs[h.Index].URI
+	case "source_refs.section":
+		return r.SourceRefs[h.Index].Section
+	case "source_refs.quote":
+		return r.SourceRefs[h.Index].Quote
+	}
+	panic("a highlight in " + h.Field)
+}
+
 // FuzzSearch looks for any text in every way: never a fault of the server, always an answer or a proper problem, and what is
 // highlighted lies in the text.
 func FuzzSearch(f *testing.F) {
 	for _, seed := range []string{
 		"customer data", `"customer data"`, `"unclosed`, "a AND (b OR NOT c)", "*", "^~-+!", "os.environ DATA-1", "🔒 encrypt 🔑", "顧客データ", "\u202eatad",
-		"a\x00b", "\xff\xfe", "%00%ff", "2026-01-31T09:30:00Z", "https://example.com/gdpr#x", "role:manager/*", "''';--", "İstanbul ſtrasse", " \u00a0\u2003",
+		"a\x00b", "\xff\xfe", "%00%ff", "2026-01-31T09:30:00Z", "https://example.com/gdpr#x", "role:manager/*", "§ 5.2 of the card policy", "GDPR Art. 32 (1) before June 2026", `cites:"Art. 32" in-force:2026-02-30`, "rule:data-1 made in 2026", "''';--", "İstanbul ſtrasse", " \u00a0\u2003",
 	} {
 		f.Add(seed)
 	}
@@ -28,19 +49,20 @@ func FuzzSearch(f *testing.F) {
 		n.t = t
 		for name, body := range map[string]fields{
 			"fulltext": {"query": text}, "vector": {"query": text}, "hybrid": {"query": text, "scope": text}, "category": {"tags": []string{text}, "scope": text},
-			"context": {"facts": text, "scope": text},
+			"context": {"facts": text, "scope": text}, "": nil,
 		} {
 			got := n.call("POST", searchPath+"/"+name, body)
+			if name == "" {
+				got = n.call("GET", searchPath+"?q="+url.QueryEscape(text), nil)
+			}
 			checkAnswer(t, got)
 			if got.status >= 400 {
 				continue
 			}
-			for _, item := range into[wire.RuleSearchPage](got).Items {
+			items := into[wire.FoundRules](got).Items // a superset of the others
+			for _, item := range items {
 				for _, h := range item.Highlights {
-					of := item.Rule.Statement
-					if h.Field == "rationale" {
-						of = item.Rule.Rationale
-					}
+					of := textOf(&item.Rule, h)
 					if h.Start < 0 || h.Start >= h.End || h.End > utf8.RuneCountInString(of) {
 						t.Fatalf("%s: highlight %+v of %q", name, h, of)
 					}

@@ -89,7 +89,7 @@ func TestSearch(t *testing.T) {
 		seedSearch(n)
 		for name, test := range map[string]func(*testing.T, *node){
 			"words": testSearchByWords, "category": testSearchByCategory, "time": testSearchByTime, "citation": testSearchByCitation,
-			"subject": testSearchBySubject,
+			"subject": testSearchBySubject, "one box": testSearchBox,
 		} {
 			t.Run(name, func(t *testing.T) {
 				defer func(before testing.TB) { n.t = before }(n.t)
@@ -565,6 +565,119 @@ func TestSearchStaysInItsProject(t *testing.T) {
 		}
 	}
 	n.call("POST", searchPath+"/conflict?project_id=pay&rule_id=DATA-1", nil).wantProblem(http.StatusNotFound, rule.CodeNotFound)
+}
+
+// box searches in one box.
+func (n *node) box(q string, more ...string) wire.FoundRules {
+	n.t.Helper()
+	query := url.Values{}
+	if q != "" {
+		query.Set("q", q)
+	}
+	for i := 0; i+1 < len(more); i += 2 {
+		query.Add(more[i], more[i+1])
+	}
+	return into[wire.FoundRules](n.call("GET", searchPath+"?"+query.Encode(), nil).want(http.StatusOK))
+}
+
+func testSearchBox(t *testing.T, n *node) {
+	for _, test := range []struct {
+		q, want, reading, matched string // of the first
+		more                      []string
+	}{
+		{q: "customer data", want: "DATA-2 DATA-1", reading: "words=customer data", matched: "words: has the words customer, data, DATA-2"},
+		{q: "customer", want: "DATA-2", reading: "words=customer", matched: "words: has the words customer", more: []string{"status", "approved"}},
+		{q: "storage", want: "DATA-2 DATA-1", reading: "words=storage", matched: "words: has the words storage"},
+		{q: "Art. 32", want: "DATA-1", reading: "citation=Art. 32", matched: "citation: refers to https://www.example.com/gdpr/ Art. 32"},
+		{q: "Article 32 encrypted", want: "DATA-1", reading: "citation=Article 32 words=encrypted", matched: "citation: refers to https://www.example.com/gdpr/ Art. 32"},
+		{q: "Art. 3", want: "", reading: "citation=Art. 3"},
+		{q: "https://example.com/gdpr", want: "DATA-1 DATA-2", reading: "citation=https://example.com/gdpr", matched: "citation: refers to https://www.example.com/gdpr/ Art. 32"},
+		{q: "hr-2", want: "HR-2", reading: "rule=hr-2", matched: "rule: is the rule HR-2"},
+		{q: "HR-2 passwords", want: "HR-2 ALL-1", reading: "rule=HR-2 words=passwords", matched: "rule: is the rule HR-2"},
+		{q: "in force on 2026-03-01", want: "DATA-1 DATA-2 HR-1", reading: "in_force=2026-03-01", matched: "in_force: is in force without an end"},
+		{q: "customer in force on 2026-08-01", want: "DATA-1", reading: "words=customer in_force=2026-08-01", matched: "in_force: is in force without an end"},
+		{q: "customer changed since 2000", want: "DATA-2 DATA-1", reading: "words=customer changed_since=2000", matched: "changed: was last changed on " + n.today()},
+		{q: "made before 2000", want: "", reading: "made_before=2000"},
+		{q: "", want: "DATA-1 DATA-2", more: []string{"tags", "storage"}},
+		{q: "", want: "DATA-1", more: []string{"source_kind", "LAW"}},
+		{q: "Art. 32", want: "", reading: "words=Art. 32", more: []string{"plain", "true"}},
+	} {
+		got := n.box(test.q, test.more...)
+		var reading []string
+		for _, r := range got.Reading {
+			reading = append(reading, string(r.Kind)+"="+r.Value)
+		}
+		if slugs(got.RuleSearchPage) != test.want || got.Total != len(got.Items) || strings.Join(reading, " ") != test.reading {
+			t.Errorf("%q %v finds %q read as %q, want %q, %q", test.q, test.more, slugs(got.RuleSearchPage), reading, test.want, test.reading)
+			continue
+		}
+		if len(got.Items) > 0 && test.matched != "" {
+			if m := got.Items[0].Matched; len(m) == 0 || m[0].Kind+": "+m[0].Text != test.matched {
+				t.Errorf("%q: matched %+v, want %s", test.q, m, test.matched)
+			}
+		}
+		counted := 0
+		for _, c := range got.Facets.Status {
+			counted += c.Rules
+		}
+		if counted != got.Total {
+			t.Errorf("%q: facets count %d of %d", test.q, counted, got.Total)
+		}
+		for _, item := range got.Items {
+			if (test.q != "") != (len(item.Matched) > 0) {
+				t.Errorf("%q: %s matched %+v", test.q, item.Rule.Slug, item.Matched)
+			}
+			for _, h := range item.Highlights {
+				if of := []rune(textOf(&item.Rule, h)); h.Start < 0 || h.Start >= h.End || h.End > len(of) {
+					t.Errorf("%q: highlight %+v of %q", test.q, h, string(of))
+				}
+			}
+		}
+	}
+	marked := n.box("Art. 32 encrypted privacy")
+	var marks []string
+	for _, h := range marked.Items[0].Highlights {
+		marks = append(marks, h.Field+"="+string([]rune(textOf(&marked.Items[0].Rule, h))[h.Start:h.End]))
+	}
+	if diff := cmp.Diff([]string{"statement=encrypted", "source_refs.section=Art. 32", "tags=Privacy"}, marks); diff != "" {
+		t.Error(diff)
+	}
+	if got := n.box("customer", "page", "2", "page_size", "1"); slugs(got.RuleSearchPage) != "DATA-1" || got.Total != 2 || got.Page != 2 || len(got.Facets.Tags) != 2 {
+		t.Errorf("page 2: %+v", got)
+	}
+	if got := n.box("customer", "mode", "keyword"); got.Degraded != nil || got.Mode != wire.Keyword {
+		t.Errorf("by words: %+v", got.Degraded)
+	}
+	if got := n.box("customer"); got.Mode != wire.Keyword || got.Degraded == nil || !strings.Contains(got.Degraded.Reason, "no embedding service") {
+		t.Errorf("without an embedding service: %s, %+v", got.Mode, got.Degraded)
+	}
+	n.call("GET", searchPath+"?q=x&mode=vector", nil).wantProblem(http.StatusServiceUnavailable, rule.CodeUnavailable)
+	n.call("GET", searchPath+"?q=in-force:soon", nil).wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "q")
+	n.call("GET", searchPath+"?q=x&severity=dire", nil).wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "severity")
+	n.call("GET", searchPath+"?q=x&environment=production", nil).wantProblem(http.StatusConflict, rule.CodeConflict)
+}
+
+// today is the day of the server, in UTC.
+func (n *node) today() string { return time.Now().UTC().Format(time.DateOnly) }
+
+// A search by meaning finds what has none of the words, and says so.
+func TestSearchBoxByMeaning(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	seedSearch(n)
+	e := &llmtest.Embedder{}
+	n.equip(e, nil)
+	n.embed(rule.DefaultProject, e)
+	got := n.box("customer")
+	if got.Mode != wire.Hybrid || got.Degraded != nil || got.Total < 3 || got.Items[0].Matched[0].Kind != "words" {
+		t.Fatalf("%s, %+v, %d found: %s", got.Mode, got.Degraded, got.Total, slugs(got.RuleSearchPage))
+	}
+	if last := got.Items[len(got.Items)-1]; last.Matched[0].Kind != "meaning" {
+		t.Errorf("%s matched %+v", last.Rule.Slug, last.Matched)
+	}
+	if near := n.box("customer", "mode", "vector"); near.Mode != wire.Vector || near.Total != 5 {
+		t.Errorf("%s finds %d", near.Mode, near.Total)
+	}
 }
 
 // What is shown in /docs works as it stands there.

@@ -154,9 +154,10 @@ func (a *App) assembleSearch(p *parts, jobs job.Queue, now func() time.Time) {
 		Views: a.live, Embedder: m.embedder, Model: m.judge, ModelTimeout: cfg.JudgeTimeout, Logger: log, Conflicts: p.conflicts.Open,
 	})
 	p.discovery = discover.New(discover.Config{
-		Store:   discover.Store{Updater: s, Candidates: s.Candidates, Documents: s.Documents, Jobs: s.Jobs, Scans: s.Scans},
-		Readers: Readers(), Rules: p.catalog, Views: a.live, Documents: p.documents, Queue: jobs,
+		Store:   discover.Store{Updater: s, Candidates: s.Candidates, Documents: s.Documents, Exclusions: s.Exclusions, Jobs: s.Jobs, Scans: s.Scans},
+		Readers: Readers(), Rules: p.catalog.Adoption(), Views: a.live, Documents: p.documents, Queue: jobs,
 		Model: m.judge, Embedder: m.embedder, Contradicts: contradicts, Publish: p.webhooks.Publish, Logger: log, Now: now,
+		Retention: time.Duration(cfg.ScanRetention) * day,
 	})
 }
 

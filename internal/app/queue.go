@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"tenet/internal/discover"
 	"tenet/internal/evaluate/record"
 	"tenet/internal/queue"
 	"tenet/internal/release"
@@ -29,13 +30,14 @@ func (p *parts) deciders() map[wire.QueueKind]queue.Decider {
 		wire.QueueCandidate: func(ctx context.Context, projectID, id string, action wire.QueueAction, reason string) (queue.Outcome, error) {
 			switch action {
 			case wire.QueueApprove:
-				done, err := p.discovery.Approve(ctx, projectID, id, wire.CandidateApproval{})
-				return queue.Outcome{RuleID: done.RuleID}, err
+				done, err := discover.Triage{Discovery: p.discovery}.Approve(ctx, projectID, id, wire.CandidateApproval{})
+				return queue.Outcome{RuleID: done.RuleID, Undo: true}, err
 			case wire.QueueReject:
-				_, err := p.discovery.Dismiss(ctx, projectID, id, reason)
+				_, err := discover.Triage{Discovery: p.discovery}.Dismiss(ctx, projectID, id, reason)
 				return queue.Outcome{Undo: true}, err
 			case wire.QueueReopen:
-				return queue.Outcome{}, p.discovery.Reopen(ctx, projectID, id)
+				_, err := discover.Triage{Discovery: p.discovery}.Reopen(ctx, projectID, id)
+				return queue.Outcome{}, err
 			case wire.QueueSettle:
 			}
 			return queue.Outcome{}, queue.Unknown(wire.QueueCandidate, action)

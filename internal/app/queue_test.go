@@ -210,8 +210,14 @@ func testQueue(t *testing.T, setting, database string) {
 	if out = decide(bo, wire.QueueApprove, "", candidates...); out.Done != 2 || out.Results[0].RuleID == "" {
 		t.Errorf("approved: %+v", out)
 	}
-	if out = decide(bo, wire.QueueReopen, "", candidates...); out.Failed != 2 {
-		t.Errorf("an approved candidate was opened again: %+v", out)
+	if !out.Results[0].Undo {
+		t.Errorf("an approval of a candidate cannot be taken back: %+v", out)
+	}
+	if out = decide(bo, wire.QueueReopen, "", candidates...); out.Done != 2 || list(bo, "&kind=candidate").Total != 2 {
+		t.Errorf("an approval of candidates taken back: %+v", out)
+	}
+	if out = decide(bo, wire.QueueApprove, "", candidates...); out.Done != 2 {
+		t.Errorf("approved again: %+v", out)
 	}
 	if out = decide(bo, wire.QueueApprove, "", byKind[wire.QueueSnapshot], byKind[wire.QueueEvaluation]); out.Done != 1 || out.Failed != 1 {
 		t.Errorf("a snapshot is approved, and an evaluation is not: %+v", out)

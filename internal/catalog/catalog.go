@@ -175,35 +175,9 @@ func mayBeBorn(project rule.Project, s rule.Status) error {
 // for the second: the result is the rule as it is in force, with the revision as Pending.
 func (c *Catalog) Revise(ctx context.Context, projectID, ref string, ifVersion int, note string, edit func(*rule.Rule) error) (rule.Rule, error) {
 	var pending *store.Revision
-	result, err := c.revise(ctx, projectID, ref, ifVersion, "revised", func(ch *change.Change, r *rule.Rule) error {
-		pending = nil // the transaction may run again
-		before := r.Clone()
-		if err := edit(r); err != nil {
-			return err
-		}
-		r.Normalize()
-		if err := validate(r); err != nil {
-			return err
-		}
-		if len(rule.Diff(before, *r)) == 0 {
-			return change.ErrUndo
-		}
-		if r.ContentHash() != before.ContentHash() {
-			if err := mayBeRevised(r.Status); err != nil {
-				return err
-			}
-			if waits(ch.Project, r.Status) {
-				made, _, err := propose(ctx, ch, &proposal{current: before, next: *r, note: note})
-				if err != nil {
-					return err
-				}
-				pending = &store.Revision{Revision: made, Rule: *r}
-				return errWaits
-			}
-			r.AuthoredBy = ch.By
-		}
-		r.ChangeNote = note
-		return nil
+	result, err := c.revise(ctx, projectID, ref, ifVersion, "revised", func(ch *change.Change, r *rule.Rule) (err error) {
+		pending, err = edited(ctx, ch, r, note, edit)
+		return err
 	})
 	if err != nil || pending == nil {
 		return result, err
@@ -214,6 +188,36 @@ func (c *Catalog) Revise(ctx context.Context, projectID, ref string, ifVersion i
 		c.review(view, result.Pending, &pending.Rule)
 	}
 	return result, err
+}
+
+// edited edits a rule within a change of it. The error is errWaits, with the revision, where the edit waits for a second person.
+func edited(ctx context.Context, ch *change.Change, r *rule.Rule, note string, edit func(*rule.Rule) error) (*store.Revision, error) {
+	before := r.Clone()
+	if err := edit(r); err != nil {
+		return nil, err
+	}
+	r.Normalize()
+	if err := validate(r); err != nil {
+		return nil, err
+	}
+	if len(rule.Diff(before, *r)) == 0 {
+		return nil, change.ErrUndo
+	}
+	if r.ContentHash() != before.ContentHash() {
+		if err := mayBeRevised(r.Status); err != nil {
+			return nil, err
+		}
+		if waits(ch.Project, r.Status) {
+			made, _, err := propose(ctx, ch, &proposal{current: before, next: *r, note: note})
+			if err != nil {
+				return nil, err
+			}
+			return &store.Revision{Revision: made, Rule: *r}, errWaits
+		}
+		r.AuthoredBy = ch.By
+	}
+	r.ChangeNote = note
+	return nil, nil
 }
 
 func mayBeRevised(s rule.Status) error {

@@ -147,7 +147,7 @@ func TestEveryFieldCanBeRevised(t *testing.T) {
 func TestAdoptTakesEveryField(t *testing.T) {
 	want, _ := full(t)
 	each(t, func(t *testing.T, c *catalog.Catalog, _ store.Store) {
-		got, err := c.Adopt(as(t.Context(), "ann"), "default", want, func(store.Tx, rule.Rule) error { return nil })
+		got, err := c.Adoption().Adopt(as(t.Context(), "ann"), "default", want, func(store.Tx, rule.Rule) error { return nil })
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,16 +15,22 @@ import (
 
 // candidatesCommands are `tenet candidates ...`.
 type candidatesCommands struct {
-	List    candidatesListCommand    `cmd:"" help:"List the candidates of a scan."`
-	Show    candidatesShowCommand    `cmd:"" help:"Show a candidate, with where it was found."`
-	Approve candidatesApproveCommand `cmd:"" help:"Make rules of candidates."`
-	Dismiss candidatesDismissCommand `cmd:"" help:"Decide that candidates become no rules."`
-	Scans   candidatesScansCommand   `cmd:"" help:"List scans, newest first."`
+	List       candidatesListCommand       `cmd:"" help:"List the candidates of a scan."`
+	Show       candidatesShowCommand       `cmd:"" help:"Show a candidate, with the lines of the source."`
+	Approve    candidatesApproveCommand    `cmd:"" help:"Make rules of candidates."`
+	Dismiss    candidatesDismissCommand    `cmd:"" help:"Decide that candidates become no rules."`
+	Merge      candidatesMergeCommand      `cmd:"" help:"Merge candidates into a rule, or into another candidate."`
+	Reopen     candidatesReopenCommand     `cmd:"" help:"Take back the decision on candidates."`
+	NeverFrom  candidatesNeverFromCommand  `cmd:"" help:"Leave a folder or file out of scans, and dismiss its candidates."`
+	Exclusions candidatesExclusionsCommand `cmd:"" help:"List the folders and files that scans leave out."`
+	Lift       candidatesLiftCommand       `cmd:"" help:"Have scans read a folder or file again."`
+	Scans      candidatesScansCommand      `cmd:"" help:"List scans, newest first."`
 }
 
 type candidatesListCommand struct {
 	Scan          string  `arg:"" optional:"" help:"Id of the scan; default is the newest."`
-	Status        string  `enum:"pending,approved,dismissed,all" default:"pending" help:"${enum}."`
+	Status        string  `enum:"pending,approved,dismissed,merged,all" default:"pending" help:"${enum}."`
+	Path          string  `placeholder:"PATH" help:"Only candidates from this file, or from files below this folder."`
 	MinConfidence float64 `placeholder:"N" help:"Only candidates with at least this confidence, from 0 to 1."`
 	Format        string  `short:"f" enum:"table,json,yaml" default:"table" help:"${enum}."`
 }
@@ -33,6 +39,7 @@ func (candidatesListCommand) Help() string {
 	return `Those of the most confidence come first:
 
     tenet candidates list --min-confidence 0.8
+    tenet candidates list --path docs/security
     tenet candidates list --status dismissed --format json`
 }
 
@@ -41,7 +48,7 @@ func (k *candidatesListCommand) Run(ctx context.Context, s *session, c *client.C
 	if err != nil {
 		return err
 	}
-	f := wire.CandidateQuery{Status: wire.CandidateStatus(k.Status), MinConfidence: k.MinConfidence}
+	f := wire.CandidateQuery{Status: wire.CandidateStatus(k.Status), MinConfidence: k.MinConfidence, Path: k.Path}
 	if k.Status == "all" {
 		f.Status = ""
 	}
@@ -86,7 +93,7 @@ type candidatesShowCommand struct {
 
 func (k *candidatesShowCommand) Run(ctx context.Context, s *session, c *client.Client) error {
 	candidate, err := client.Get(ctx, c, op.GetCandidate.At(k.Candidate))
-	return show(s, k.output, &candidate, err, printCandidate)
+	return show(s, k.output, &candidate, err, printCandidateDetail)
 }
 
 // chosen names candidates: by their ids, or by the scan they are of.

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
 
@@ -23,12 +25,12 @@ import (
 
 // scanCommand is `tenet scan`.
 type scanCommand struct {
-	Dir           string   `arg:"" optional:"" default:"." help:"Folder, such as that of a repository."`
+	Dir           string   `arg:"" optional:"" default:"." help:"Folder, such as that of a repository, or a zip or tar.gz archive of one."`
 	Sources       []string `placeholder:"KIND" help:"Kinds of sources to look at: policy_document, assistant_md, linter_config, code_patterns. Default is all."`
 	Exclude       []string `placeholder:"GLOB" help:"Files to leave out, such as 'docs/archive/**'; repeat it, or part globs by commas."`
 	Include       []string `placeholder:"GLOB" help:"Files to read although the default excludes name them, such as 'testdata/policies/**'."`
 	AllFiles      bool     `name:"no-default-excludes" help:"Also read test data, packages of other people, change logs and the manual of a product."`
-	Repository    string   `placeholder:"NAME" help:"Repository the files are from; default is the path of its remote origin, else the name of the folder."`
+	Repository    string   `placeholder:"NAME" help:"Repository the files are from; default is the path of its remote origin, else the name of the folder or archive."`
 	MinConfidence float64  `placeholder:"N" help:"Show only candidates with at least this confidence, from 0 to 1."`
 	Approve       bool     `help:"Go through the candidates and decide on each."`
 	Format        string   `short:"f" enum:"table,json,yaml" default:"table" help:"${enum}."`
@@ -40,6 +42,7 @@ settings of linters, and the habits of the code. Files that git ignores are left
 people (node_modules, vendor, third_party), change logs, and the manual of a product; the result counts them. Nothing becomes a rule until you approve it:
 
     tenet scan                       # what could be rules here
+    tenet scan pay-1.2.tar.gz        # or in an archive
     tenet scan --approve             # decide on each: y, n, e to edit, s to skip, q to quit
     tenet candidates approve ID      # or one by one, later
     tenet scan --exclude 'docs/**' --include 'testdata/policies/**'
@@ -85,7 +88,11 @@ func (k *scanCommand) Run(ctx context.Context, s *session) error {
 		Sources: kinds, Repository: k.Repository, Exclude: k.Exclude, Include: k.Include, NoDefaultExcludes: k.AllFiles, Excluded: found.excluded.List(),
 	}
 	if request.Repository == "" {
-		request.Repository = cmp.Or(repositoryOf(ctx, k.Dir), folderName(k.Dir))
+		if isFile(k.Dir) {
+			request.Repository = archiveName(k.Dir)
+		} else {
+			request.Repository = cmp.Or(repositoryOf(ctx, k.Dir), folderName(k.Dir))
+		}
 	}
 	s.working = true
 	return s.with(ctx, needsData, func(c *client.Client) error {
@@ -264,17 +271,50 @@ func placeOf(file string, at int) string {
 	return fmt.Sprintf("%s:%d", line(file), at)
 }
 
-// printCandidates prints a table whose last column, the statement, is cut to the width of the terminal.
+// printCandidates prints each candidate as its statement, whole, and a line about it.
 func printCandidates(s *session, candidates []wire.Candidate) error {
-	if len(candidates) == 0 {
-		return nil
-	}
-	return list(s, "", "CANDIDATE\tSURE\tSTATUS\tSEVERITY\tMODALITY\tPLACE\tSTATEMENT", candidates, func(c *wire.Candidate) []any {
-		return []any{
-			c.ID, fmt.Sprintf("%.2f", c.Confidence), c.Status, c.SuggestedMetadata.Severity, c.SuggestedMetadata.Modality,
-			placeOf(c.SourceFile, c.SourceLine), c.Statement + likeness(c),
+	width := s.width() // 0 means no limit
+	for i := range candidates {
+		c := &candidates[i]
+		m := &c.SuggestedMetadata
+		var b strings.Builder
+		for _, l := range wrapped(line(c.Statement)+likeness(c), width) {
+			fmt.Fprintln(&b, s.bold(l))
 		}
-	})
+		about := []string{
+			strings.ToUpper(m.Severity), string(m.Modality), fmt.Sprintf("%.2f", c.Confidence), string(c.Status), placeOf(c.SourceFile, c.SourceLine), c.ID,
+		}
+		for _, l := range wrapped("  "+strings.Join(about, "  "), width) {
+			fmt.Fprintln(&b, s.dim(l))
+		}
+		if _, err := io.WriteString(s.out, b.String()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wrapped divides a text into lines of at most width characters, between words where it can; 0 means no limit. Lines after the first begin
+// with two spaces.
+func wrapped(text string, width int) []string {
+	const indent = "  "
+	if width < 20 || utf8.RuneCountInString(text) <= width {
+		return []string{text}
+	}
+	var lines []string
+	rest := []rune(text)
+	for len(rest) > width {
+		cut := width
+		for cut > width/3 && rest[cut] != ' ' {
+			cut--
+		}
+		if rest[cut] != ' ' {
+			cut = width // a word that is longer than most of a line
+		}
+		lines = append(lines, strings.TrimRight(string(rest[:cut]), " "))
+		rest = append([]rune(indent), []rune(strings.TrimLeft(string(rest[cut:]), " "))...)
+	}
+	return append(lines, string(rest))
 }
 
 // likeness marks a candidate that is like an existing rule.

@@ -35,9 +35,12 @@ type artifacts struct {
 	seen     int // files there are, of any kind
 }
 
-// gather reads the files below a folder that one of the readers reads, without those that git ignores and those that the selection
+// gather reads the files below a folder, or in an archive, that one of the readers reads, without those that git ignores and those that the selection
 // leaves out.
 func gather(ctx context.Context, dir string, readers []source.Reader, wanted exclude.Selection) (*artifacts, error) {
+	if isFile(dir) {
+		return gatherArchive(ctx, dir, readers, wanted)
+	}
 	paths, err := listFiles(ctx, dir, !wanted.All && len(wanted.Include) == 0)
 	if err != nil {
 		return nil, err
@@ -82,6 +85,11 @@ func readArtifact(name string) (text, reason string) {
 	if err != nil {
 		return "", "it cannot be read"
 	}
+	return textOf(name, data)
+}
+
+// textOf returns the text of a file, or why it is left out.
+func textOf(name string, data []byte) (text, reason string) {
 	switch ext := strings.ToLower(path.Ext(name)); {
 	case ext == ".pdf" || ext == ".docx":
 		return "", "it is no text; use tenet documents upload, and then tenet documents extract"

@@ -13,7 +13,8 @@ import (
 )
 
 type searchCommand struct {
-	Words []string `arg:"" optional:"" help:"Words to look for; quotes make a phrase."`
+	Words []string `arg:"" optional:"" help:"Words to look for, a citation, the name of a rule or a date; quotes make a phrase."`
+	Plain bool     `help:"Read everything as words."`
 	Mode  string   `placeholder:"MODE" help:"keyword, vector or hybrid. Default is hybrid where there is an embedding model, else keyword."`
 
 	AsOf      string `group:"Other ways to find a rule:" placeholder:"DATE" help:"Only rules in force at this date or time, such as 2026-01-31; words are optional."`
@@ -38,6 +39,9 @@ func (searchCommand) Help() string {
 	return `Finds rules that are neither retired nor superseded, unless --status names one of these.
 
   tenet search encrypt customer data           by words, and by meaning where there is an embedding model
+  tenet search encryption GDPR Art. 32         words, and rules that refer to the article
+  tenet search in force on 2025-03-01          also: changed before June 2026, made since 2026-01
+  tenet search 'cites:"card policy" leave'     a piece whose meaning is given; --plain reads all as words
   tenet search '"customer data"' --severity HIGH
   tenet search --tag privacy --scope eu        all rules that filters select
   tenet search --as-of 2026-01-31 retention    in force at that date
@@ -65,6 +69,10 @@ func (k *searchCommand) Run(ctx context.Context, s *session) error {
 			}
 			within.NodeID = node.ID
 		}
+		if words := strings.Join(k.Words, " "); words != "" && k.AsOf == "" {
+			found, err := k.box(ctx, c, wire.BoxQuery{SearchQuery: within, Q: words, Plain: k.Plain, PageQuery: page})
+			return show(s, k.output, found, err, printBox)
+		}
 		found, err := find(ctx, c, within, page)
 		return show(s, k.output, found, err, printFound)
 	})
@@ -72,7 +80,7 @@ func (k *searchCommand) Run(ctx context.Context, s *session) error {
 
 type finder func(ctx context.Context, c *client.Client, node wire.SearchQuery, page wire.PageQuery) (wire.RuleSearchPage, error)
 
-// finder chooses the search that the flags ask for, or returns why they do not go together.
+// finder chooses the search that the flags ask for, or returns why they do not go together. It is nil for words alone.
 func (k *searchCommand) finder() (finder, error) {
 	words := strings.Join(k.Words, " ")
 	profile := wire.Profile{Role: k.Role, Location: k.Location, EmploymentType: k.EmploymentType, Department: k.Department}
@@ -111,13 +119,18 @@ func (k *searchCommand) finder() (finder, error) {
 			return client.Call(ctx, c, op.SearchCategory.Where(node), wire.CategoryRequest{SearchFilter: filter, PageBody: wire.PageBody(page)})
 		}, nil
 	}
-	return func(ctx context.Context, c *client.Client, node wire.SearchQuery, page wire.PageQuery) (wire.RuleSearchPage, error) {
-		mode, err := k.mode(ctx, c)
-		if err != nil {
-			return wire.RuleSearchPage{}, err
-		}
-		return client.SearchRules(ctx, c, mode, client.SearchQuery{Text: words, SearchFilter: filter, PageBody: wire.PageBody(page), NodeID: node.NodeID})
-	}, nil
+	return nil, nil
+}
+
+// box searches in one box.
+func (k *searchCommand) box(ctx context.Context, c *client.Client, q wire.BoxQuery) (wire.FoundRules, error) {
+	mode, err := k.mode(ctx, c)
+	if err != nil {
+		return wire.FoundRules{}, err
+	}
+	q.Mode = mode
+	q.BoxFilter = wire.BoxFilter{Modality: k.Modality, Severity: k.Severity, Status: k.Status, Scope: k.Scope, Tags: k.Tag}
+	return client.Get(ctx, c, op.SearchBox.Where(q))
 }
 
 // fits returns an error for flags that do not go together.
@@ -134,6 +147,8 @@ func (k *searchCommand) fits(words string, ways int, f wire.SearchFilter) error 
 		return errors.New("--status, --severity, --modality, --scope and --tag go with words, or alone; --scope goes with --situation too")
 	case k.Mode != "" && (ways > 0 || words == ""):
 		return errors.New("--mode goes with words")
+	case k.Plain && (ways > 0 || words == ""):
+		return errors.New("--plain goes with words")
 	case ways == 0 && words == "" && !filtered:
 		return errors.New("there is nothing to look for; give words or see `tenet search --help`")
 	}

@@ -14,6 +14,18 @@ import (
 // longestText is how many characters of a statement or rationale a list of results shows.
 const longestText = 500
 
+// printBox shows what a search in one box has found, and how it was read if not as words alone.
+func printBox(s *session, f wire.FoundRules) error {
+	if slices.ContainsFunc(f.Reading, func(r wire.Reading) bool { return r.Kind != wire.ReadWords }) {
+		says := make([]string, len(f.Reading))
+		for i, r := range f.Reading {
+			says[i] = line(r.Says)
+		}
+		s.note("read as: %s; --plain reads all of it as words", strings.Join(says, "; "))
+	}
+	return printFound(s, f.RuleSearchPage)
+}
+
 // printFound shows what a search has found.
 func printFound(s *session, f wire.RuleSearchPage) error {
 	if f.Degraded != nil {
@@ -38,6 +50,11 @@ func printFound(s *session, f wire.RuleSearchPage) error {
 		}
 		if item.Reason != "" {
 			fmt.Fprintf(&b, "  %s %s\n", s.dim("matters"), line(item.Reason))
+		}
+		for _, m := range item.Matched {
+			if m.Kind != "words" { // the words are marked in the text
+				fmt.Fprintf(&b, "  %s\n", s.dim(line(m.Text)))
+			}
 		}
 	}
 	if _, err := io.WriteString(s.out, b.String()); err != nil {

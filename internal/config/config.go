@@ -38,6 +38,7 @@ type Config struct {
 
 	RecordSubjects      string        `key:"record_subjects" default:"redacted" doc:"What the record of an evaluation keeps of the subject: redacted (without its secrets), full, or none. Without it, a record cannot be replayed."`
 	RecordRetention     int           `key:"record_retention" default:"0" doc:"Days after which the records of evaluations are removed from the audit chain, which stays whole; 0 keeps them without limit."`
+	ScanRetention       int           `key:"scan_retention" default:"180" doc:"Days after which what a scan has found and nobody has made a rule of is deleted, with the text round it; 0 keeps it without limit. Rules keep their sources, and decisions are remembered."`
 	SubmissionRetention time.Duration `key:"submission_retention" default:"168h" doc:"How long a repeated submission id or idempotency key gets the answer of its first request."`
 
 	RESTPrefix        string        `key:"rest_prefix" default:"/rest" doc:"Path under which agents are served as REST routes, in addition to /agent, such as /rest; off for none."`
@@ -240,6 +241,7 @@ func (c *Config) validate() error {
 		{c.RESTPrefix == "off" || prefixForm.MatchString(c.RESTPrefix), fmt.Sprintf("rest_prefix: %q is not a path such as /rest, nor off", c.RESTPrefix)},
 		{!slices.Contains(reservedPaths, first), fmt.Sprintf("rest_prefix: /%s is in use; choose another path, or off", first)},
 		{c.RecordRetention <= 36500, "record_retention: must be at most 36500 days"},
+		{c.ScanRetention <= 36500, "scan_retention: must be at most 36500 days"},
 	} {
 		if !check.ok {
 			return errors.New(check.problem)

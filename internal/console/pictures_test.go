@@ -134,6 +134,7 @@ func TestTheSamplesCanBeRead(t *testing.T) {
 		{"evaluation-payment", "/p/default/evaluations/" + payment, true, 900},
 		{"rules", "/p/default/rules?severity=CRITICAL", false, 700},
 		{"rule", "/p/default/rules/FIN-002", false, 900},
+		{"search", "/p/default/search?q=payment+approval+in+force+now", false, 700},
 	} {
 		tab.Dark(shot.dark)
 		if status := tab.Open(shot.path); status != http.StatusOK {

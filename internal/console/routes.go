@@ -51,6 +51,9 @@ func routes() []route {
 		{pattern: "POST /p/{project}/try", show: tryDecision, role: auth.Evaluator, patience: modelTime},
 		{pattern: "POST /p/{project}/try/files", show: tryFiles, role: auth.Evaluator, patience: modelTime, upload: true},
 
+		{pattern: "GET /p/{project}/search", show: searchPage, role: auth.Viewer},
+		{pattern: "POST /p/{project}/search/ask", show: askRules, role: auth.Evaluator, patience: modelTime},
+
 		{pattern: "GET /p/{project}/rules", show: ruleList, role: auth.Viewer},
 		{pattern: "POST /p/{project}/rules/tags", show: tagRules, role: auth.Reviewer},
 		{pattern: "POST /p/{project}/rules/transitions", show: moveRules, role: auth.Reviewer},

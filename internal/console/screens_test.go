@@ -30,6 +30,13 @@ func screens(change, payment string) []screen {
 		{"a denied change for paper", "/p/default/evaluations/" + change + "?print=1", "DENY", []string{"Code must not call eval.", "entry"}},
 		{"a denied payment", "/p/default/evaluations/" + payment, "DENY", []string{"FIN-001", "25000", "payment_id", "PMT-1", "decided"}},
 		{"rules", "/p/default/rules", "Rules", []string{"SEC-001", "Code must not call eval.", "FIN-001"}},
+		{"search, nothing typed", "/p/default/search", "Search", []string{"Find a rule by what you know of it.", "GDPR Art. 32"}},
+		{"search", "/p/default/search?q=eval+CWE-95+in+force+now", "Search", []string{
+			"Read as", "Citation CWE-95", "Words eval", "In force on 2", "Code must not call eval.", "refers to CWE-95", "Read it as words", "1 to 1 of 1",
+		}},
+		{"search, narrowed", "/p/default/search?q=must&status=EFFECTIVE", "Search", []string{"FIN-001", "take this filter away", "CRITICAL 1", "1 to 2 of 2"}},
+		{"search, nothing found", "/p/default/search?q=GDPR+Art.+99+zebra", "Search", []string{"No rule is found.", "Search for the words"}},
+		{"search, a wrong date", "/p/default/search?q=in-force:soon", "Search", []string{"names no date"}},
 		{"queue", "/queue", "Queue", []string{"Deployments must be announced.", "OPS-001, version 1", "Pay the supplier", "1 to 2 of 2"}},
 		{"queue, filtered", "/queue?kind=snapshot&severity_min=HIGH", "Queue", []string{"Nothing that waits matches these filters."}},
 		{"queue, a wrong filter", "/queue?kind=song", "Queue", []string{"kind"}},

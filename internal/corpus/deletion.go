@@ -13,6 +13,16 @@ func newBitset(docs int) bitset { return make(bitset, (docs+63)/64) }
 func (b bitset) has(doc int32) bool { return b[doc>>6]&(1<<(doc&63)) != 0 }
 func (b bitset) set(doc int32)      { b[doc>>6] |= 1 << (doc & 63) }
 
+// fill marks the first n documents.
+func (b bitset) fill(n int) {
+	for i := range b {
+		b[i] = ^uint64(0)
+	}
+	if rest := n & 63; rest != 0 {
+		b[len(b)-1] = 1<<rest - 1
+	}
+}
+
 func (b bitset) setAll(docs []int32) {
 	for _, doc := range docs {
 		b.set(doc)

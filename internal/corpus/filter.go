@@ -17,8 +17,11 @@ type Filter struct {
 	Statuses    []rule.Status // one of them
 	Enforcement rule.Enforcement
 	Owner       string
-	Text        string // occurs in the statement, the rationale or the slug, in any letter case
-	Checked     *bool  // whether the rule has a check
+	SourceKind  string   // of one of its source references, in any letter case
+	DocumentID  string   // that one of its source references names
+	Cites       []string // sources that its source references answer to, all of them; see [Citing]
+	Text        string   // occurs in the statement, the rationale or the slug, in any letter case
+	Checked     *bool    // whether the rule has a check
 	// Where is one more condition. It is called only for rules that all else selects.
 	Where func(*rule.Rule) bool
 }
@@ -36,7 +39,18 @@ func (f *Filter) Matches(r *rule.Rule) bool {
 			return false
 		}
 	}
-	return f.matchesText(r) && (f.Where == nil || f.Where(r))
+	return f.matchesText(r) && f.matchesSources(r) && (f.Where == nil || f.Where(r))
+}
+
+func (f *Filter) matchesSources(r *rule.Rule) bool {
+	if f.SourceKind == "" && f.DocumentID == "" && len(f.Cites) == 0 {
+		return true
+	}
+	s := &segment{entries: []*Entry{{Rule: r}}}
+	docs := newBitset(1)
+	docs.set(0)
+	f.keepSources(s, docs)
+	return docs.has(0)
 }
 
 func (f *Filter) matchesText(r *rule.Rule) bool {
@@ -69,12 +83,42 @@ func (f *Filter) restrict(s *segment, docs bitset) {
 		}
 		docs.keep(func(doc int32) bool { return wanted[s.traits[doc].status()] })
 	}
-	if f.Owner != "" || f.Text != "" || f.Where != nil {
-		docs.keep(func(doc int32) bool {
-			r := s.entries[doc].Rule
-			return (f.Owner == "" || r.Owner == f.Owner) && f.matchesText(r) && (f.Where == nil || f.Where(r))
-		})
+	if f.Owner != "" {
+		owned := newBitset(len(s.entries))
+		owned.setAll(s.byOwner[f.Owner])
+		docs.intersect(owned)
 	}
+	if f.SourceKind != "" || f.DocumentID != "" || len(f.Cites) > 0 {
+		f.keepSources(s, docs)
+	}
+	if f.Text != "" {
+		s.keepText(docs, f.Text)
+	}
+	if f.Where != nil {
+		docs.keep(func(doc int32) bool { return f.Where(s.entries[doc].Rule) })
+	}
+}
+
+// selection marks documents of an index, by segment.
+type selection struct {
+	index *index
+	docs  []bitset
+}
+
+// selectFrom marks the live documents that f selects, and counts them.
+func (f *Filter) selectFrom(x *index) (sel selection, total int) {
+	sel = selection{x, make([]bitset, len(x.segments))}
+	for i, s := range x.segments {
+		docs := newBitset(len(s.entries))
+		docs.fill(len(s.entries))
+		if d := x.deleted[i]; d != nil {
+			docs.without(d.docs)
+		}
+		f.restrict(s, docs)
+		sel.docs[i] = docs
+		total += docs.count()
+	}
+	return sel, total
 }
 
 // traits are a rule's modality, severity, status and enforcement, in three bits each, and whether it has a check.
@@ -131,9 +175,12 @@ func (s *segment) inScopes(filter string) bitset {
 // indexTraits fills the columns that filters are decided from.
 func (s *segment) indexTraits() {
 	s.traits = make([]traits, len(s.entries))
-	s.byTag, s.byPath = map[string][]int32{}, map[string][]int32{}
+	s.byTag, s.byPath, s.byOwner = map[string][]int32{}, map[string][]int32{}, map[string][]int32{}
 	for i, e := range s.entries {
 		s.traits[i] = traitsOf(e.Rule)
+		if owner := e.Rule.Owner; owner != "" {
+			s.byOwner[owner] = append(s.byOwner[owner], int32(i))
+		}
 		for _, tag := range e.Rule.Tags {
 			tag = strings.ToLower(tag)
 			if list := s.byTag[tag]; len(list) == 0 || list[len(list)-1] != int32(i) {

@@ -18,12 +18,24 @@ const (
 // vector that is near to none, or in a view without vectors, the words alone decide.
 func (v *View) Hybrid(text string, vector []float32, f Filter, offset, limit int) (hits []Hit, total int) {
 	offset, limit = pageOf(offset, limit)
-	words, total, matches := v.index.lexicon().search(text, &f, max(offset+limit, fuseDepth), true)
-	near, _ := v.index.nearest(vector, &f, fuseDepth)
+	hits, total, _ = hybrid(v, text, vector, &f, offset, limit)
+	return hits, total
+}
+
+// hybrid is [View.Hybrid] and marks the documents found.
+func hybrid(v *View, text string, vector []float32, f *Filter, offset, limit int) (hits []Hit, total int, sel selection) {
+	words, total, matches := v.index.lexicon().search(text, f, max(offset+limit, fuseDepth), true)
+	near, _ := v.index.nearest(vector, f, fuseDepth)
 	near = near[:min(len(near), fuseDepth)]
 	list := v.index.fuse(words, near, total > fuseDepth)
+	for i := range matches { // nil where no word occurs
+		if matches[i] == nil {
+			matches[i] = newBitset(len(v.index.segments[i].entries))
+		}
+	}
 	for _, h := range near {
-		if docs := matches[h.seg]; docs == nil || !docs.has(h.doc) {
+		if !matches[h.seg].has(h.doc) {
+			matches[h.seg].set(h.doc)
 			total++
 		}
 	}
@@ -32,7 +44,7 @@ func (v *View) Hybrid(text string, vector []float32, f Filter, offset, limit int
 	for i, h := range list {
 		hits[i] = Hit{v.index.entry(h.seg, h.doc), h.score}
 	}
-	return hits, total
+	return hits, total, selection{&v.index, matches}
 }
 
 // fuse puts both kinds of hits in one order. more is whether words match more documents than it fuses.

@@ -2,6 +2,7 @@ package corpus
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
 
 	"tenet/internal/rule"
@@ -56,18 +57,16 @@ func (v *View) Sorted(f Filter, o Order, offset, limit int) ([]*Entry, int) {
 	compare := func(a, b *Entry) int { return by(a.Rule, b.Rule) }
 	first, total := []*Entry{}, 0
 	most := offset + limit
-	for e := range v.All() {
-		if !f.Matches(e.Rule) {
-			continue
-		}
-		total++
-		if most > maxSelected {
-			first = append(first, e)
-			continue
-		}
+	sel, total := f.selectFrom(&v.index)
+	if most > maxSelected {
+		first = sel.page(0, total)
+		slices.SortStableFunc(first, compare)
+		return first[min(offset, len(first)):min(most, len(first))], total
+	}
+	sel.each(func(e *Entry) bool {
 		if len(first) == most {
 			if most == 0 || compare(e, first[most-1]) >= 0 {
-				continue
+				return true
 			}
 			first = first[:most-1]
 		}
@@ -79,9 +78,75 @@ func (v *View) Sorted(f Filter, o Order, offset, limit int) ([]*Entry, int) {
 			return 1
 		})
 		first = slices.Insert(first, at, e)
-	}
-	if most > maxSelected {
-		slices.SortStableFunc(first, compare)
-	}
+		return true
+	})
 	return first[min(offset, len(first)):min(most, len(first))], total
+}
+
+// page returns limit of the marked entries after offset, in order of rule id.
+func (sel selection) page(offset, limit int) []*Entry {
+	page := make([]*Entry, 0, min(limit, 1_000))
+	if limit <= 0 {
+		return page
+	}
+	skip := offset
+	sel.each(func(e *Entry) bool {
+		if skip > 0 {
+			skip--
+			return true
+		}
+		page = append(page, e)
+		return len(page) < limit
+	})
+	return page
+}
+
+// each calls yield for the marked entries in order of rule id, until it returns false.
+func (sel selection) each(yield func(*Entry) bool) {
+	var used []walk
+	for i, docs := range sel.docs {
+		w := walk{entries: sel.index.segments[i].entries, docs: docs, doc: -1}
+		if w.advance() {
+			used = append(used, w)
+		}
+	}
+	for len(used) > 0 {
+		first := 0
+		for i := 1; i < len(used); i++ {
+			if used[i].entry().Rule.ID < used[first].entry().Rule.ID {
+				first = i
+			}
+		}
+		if !yield(used[first].entry()) {
+			return
+		}
+		if !used[first].advance() {
+			used = slices.Delete(used, first, first+1)
+		}
+	}
+}
+
+// walk goes through the marked documents of a segment.
+type walk struct {
+	entries []*Entry
+	docs    bitset
+	doc     int
+}
+
+func (w *walk) entry() *Entry { return w.entries[w.doc] }
+
+// advance goes to the next marked document and reports whether there is one.
+func (w *walk) advance() bool {
+	w.doc++
+	for i := w.doc >> 6; i < len(w.docs); i++ {
+		word := w.docs[i]
+		if i == w.doc>>6 {
+			word &= ^uint64(0) << (w.doc & 63)
+		}
+		if word != 0 {
+			w.doc = i<<6 + bits.TrailingZeros64(word)
+			return true
+		}
+	}
+	return false
 }

@@ -23,12 +23,15 @@ type segment struct {
 	wildScope  map[string][]group // rules by scope path with a wildcard segment
 	matchers   []*matcher
 	guarded    []int32 // rules in force that the weakening guard protects
-	// What filters are decided from: traits by document, and documents by tag in lower case and by scope path.
-	traits []traits
-	byTag  map[string][]int32
-	byPath map[string][]int32
-	text   *textIndex
-	bytes  int64
+	// What filters are decided from: traits by document, and documents by tag in lower case, by scope path and by owner.
+	traits  []traits
+	byTag   map[string][]int32
+	byPath  map[string][]int32
+	byOwner map[string][]int32
+	folded  textColumn
+	sources sourceColumn
+	text    *textIndex
+	bytes   int64
 }
 
 // group is a set of rules in one scope bucket that share one matcher, so that one test decides for all of them.
@@ -68,7 +71,7 @@ func (s *segment) indexScopes() {
 		if r.Slug != "" && r.Status != rule.Retired {
 			s.bySlug[r.Slug] = doc
 		}
-		s.bytes += e.bytes()
+		s.bytes += e.bytes() + int64(len(r.Slug)+len(r.Statement)+len(r.Rationale)) // the texts once more, for textColumn
 		if r.Status != rule.Approved && r.Status != rule.Effective {
 			continue
 		}

@@ -97,15 +97,6 @@ func (v *View) All() iter.Seq[*Entry] { return v.index.all() }
 
 // List returns a page of the rules that f selects, in order of their ids, and how many it selects.
 func (v *View) List(f Filter, offset, limit int) ([]*Entry, int) {
-	page, total := []*Entry{}, 0
-	for e := range v.All() {
-		if !f.Matches(e.Rule) {
-			continue
-		}
-		if total >= offset && len(page) < limit {
-			page = append(page, e)
-		}
-		total++
-	}
-	return page, total
+	sel, total := f.selectFrom(&v.index)
+	return sel.page(offset, limit), total
 }

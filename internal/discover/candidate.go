@@ -2,6 +2,7 @@ package discover
 
 import (
 	"context"
+	"strings"
 
 	"tenet/internal/store"
 	"tenet/internal/wire"
@@ -10,6 +11,7 @@ import (
 // Filter selects candidates of a scan. Empty fields select everything.
 type Filter struct {
 	Status        wire.CandidateStatus
+	Path          string // of a file, or of a folder above it
 	MinConfidence float64
 	Offset, Limit int
 }
@@ -21,7 +23,7 @@ func (d *Discovery) Candidates(ctx context.Context, projectID, scanID string, f 
 		return nil, 0, err
 	}
 	rows, total, err := d.store.Candidates.Find(ctx, store.CandidateFilter{
-		ProjectID: projectID, ScanID: scanID, Status: string(f.Status), MinConfidence: f.MinConfidence, Offset: f.Offset, Limit: f.Limit,
+		ProjectID: projectID, ScanID: scanID, Status: string(f.Status), Path: strings.Trim(f.Path, "/"), MinConfidence: f.MinConfidence, Offset: f.Offset, Limit: f.Limit,
 	})
 	if err != nil {
 		return nil, 0, err
@@ -33,14 +35,4 @@ func (d *Discovery) Candidates(ctx context.Context, projectID, scanID string, f 
 		}
 	}
 	return list, total, nil
-}
-
-// GetCandidate returns a candidate, or not_found.
-func (d *Discovery) GetCandidate(ctx context.Context, projectID, id string) (wire.Candidate, error) {
-	row, err := d.store.Candidates.Get(ctx, projectID, id)
-	if err != nil {
-		return wire.Candidate{}, err
-	}
-	c, _, err := candidateOf(&row)
-	return c, err
 }

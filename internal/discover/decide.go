@@ -7,53 +7,42 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"tenet/internal/auth"
 	"tenet/internal/rule"
 	"tenet/internal/store"
-	"tenet/internal/text"
 	"tenet/internal/wire"
 )
 
 // Approve makes a rule of a candidate, in one transaction with the decision. The error is invalid for what can be no rule,
 // not_found without the candidate, conflict if it has been decided on.
-func (d *Discovery) Approve(ctx context.Context, projectID, id string, a wire.CandidateApproval) (wire.Decided, error) {
-	row, err := d.store.Candidates.Get(ctx, projectID, id)
+func (t Triage) Approve(ctx context.Context, projectID, id string, a wire.CandidateApproval) (wire.Decided, error) {
+	f, err := t.familyOf(ctx, projectID, id)
 	if err != nil {
 		return wire.Decided{}, err
 	}
-	scan, err := d.store.Scans.Get(ctx, projectID, row.ScanID)
+	r, err := approvedRule(&a, f)
 	if err != nil {
 		return wire.Decided{}, err
 	}
-	c, prints, err := candidateOf(&row)
-	if err != nil {
-		return wire.Decided{}, err
-	}
-	r, err := approvedRule(&a, &c, scan.DocumentID)
-	if err != nil {
-		return wire.Decided{}, err
-	}
-	made, err := d.cfg.Rules.Adopt(ctx, projectID, r, func(tx store.Tx, made rule.Rule) error {
-		err := tx.Candidates.Decide(ctx, store.CandidateDecision{
-			ProjectID: projectID, ID: row.ID, Fingerprints: prints, Status: store.CandidateApproved, RuleID: made.ID, At: d.instant(), By: auth.ActorFrom(ctx).Name,
-		})
-		if err != nil {
+	made, err := t.cfg.Rules.Adopt(ctx, projectID, r, func(tx store.Tx, made rule.Rule) error {
+		decision := t.decision(ctx, projectID, f, store.CandidateApproved)
+		decision.RuleID = made.ID
+		if err := tx.Candidates.Decide(ctx, decision); err != nil {
 			return err
 		}
-		return d.note(ctx, tx, projectID, map[string]any{"action": "candidate approved", "candidate_id": row.ID, "scan_id": row.ScanID, "rule_id": made.ID})
+		return t.note(ctx, tx, projectID, map[string]any{"action": "candidate approved", "candidate_id": f.ID, "scan_id": f.ScanID, "rule_id": made.ID})
 	})
 	if err != nil {
 		return wire.Decided{}, err
 	}
-	return wire.Decided{CandidateID: row.ID, Status: wire.CandidateApproved, RuleID: made.ID}, nil
+	return wire.Decided{CandidateID: f.ID, Status: wire.CandidateApproved, RuleID: made.ID}, nil
 }
 
 // approvedRule returns the rule that an approval makes of a candidate.
-func approvedRule(a *wire.CandidateApproval, c *wire.Candidate, documentID string) (rule.Rule, error) {
+func approvedRule(a *wire.CandidateApproval, c *family) (rule.Rule, error) {
 	m := &c.SuggestedMetadata
 	r := rule.Rule{
 		Statement: c.Statement, Modality: m.Modality, Severity: rule.Severity(strings.ToUpper(m.Severity)), Scope: scopes(m.Scope), Tags: m.Tags,
-		Exceptions: m.Exceptions, AppliesTo: m.AppliesTo, Check: m.Check, Rationale: m.Rationale, SourceRefs: sourceRefs(c, documentID),
+		Exceptions: m.Exceptions, AppliesTo: m.AppliesTo, Check: m.Check, Rationale: m.Rationale, SourceRefs: c.refs,
 		ChangeNote: fmt.Sprintf("Discovered in %s, line %d.", c.SourceFile, c.SourceLine),
 	}
 	if a.Statement != nil {
@@ -146,43 +135,26 @@ const maxReason = 1_000
 
 // Dismiss decides that a candidate becomes no rule. The error is not_found without the candidate, conflict if it has been
 // decided on.
-func (d *Discovery) Dismiss(ctx context.Context, projectID, id, reason string) (wire.Decided, error) {
+func (t Triage) Dismiss(ctx context.Context, projectID, id, reason string) (wire.Decided, error) {
 	if err := checkReason(reason); err != nil {
 		return wire.Decided{}, err
 	}
-	row, err := d.store.Candidates.Get(ctx, projectID, id)
+	f, err := t.familyOf(ctx, projectID, id)
 	if err != nil {
 		return wire.Decided{}, err
 	}
-	_, prints, err := candidateOf(&row)
-	if err != nil {
-		return wire.Decided{}, err
-	}
-	err = d.store.Update(ctx, func(tx store.Tx) error {
-		err := tx.Candidates.Decide(ctx, store.CandidateDecision{
-			ProjectID: projectID, ID: row.ID, Fingerprints: prints, Status: store.CandidateDismissed, Reason: strings.TrimSpace(reason), At: d.instant(),
-			By: auth.ActorFrom(ctx).Name,
-		})
-		if err != nil {
+	err = t.store.Update(ctx, func(tx store.Tx) error {
+		decision := t.decision(ctx, projectID, f, store.CandidateDismissed)
+		decision.Reason = strings.TrimSpace(reason)
+		if err := tx.Candidates.Decide(ctx, decision); err != nil {
 			return err
 		}
-		return d.note(ctx, tx, projectID, map[string]any{"action": "candidate dismissed", "candidate_id": row.ID, "scan_id": row.ScanID, "reason": reason})
+		return t.note(ctx, tx, projectID, map[string]any{"action": "candidate dismissed", "candidate_id": f.ID, "scan_id": f.ScanID, "reason": reason})
 	})
 	if err != nil {
 		return wire.Decided{}, err
 	}
-	return wire.Decided{CandidateID: row.ID, Status: wire.CandidateDismissed}, nil
-}
-
-// Reopen takes back the dismissal of a candidate: it is pending again, and later scans find it. The error is not_found without the
-// candidate, conflict if it is not dismissed.
-func (d *Discovery) Reopen(ctx context.Context, projectID, id string) error {
-	return d.store.Update(ctx, func(tx store.Tx) error {
-		if err := tx.Candidates.Reopen(ctx, projectID, id); err != nil {
-			return err
-		}
-		return d.note(ctx, tx, projectID, map[string]any{"action": "candidate opened again", "candidate_id": id})
-	})
+	return wire.Decided{CandidateID: f.ID, Status: wire.CandidateDismissed}, nil
 }
 
 func checkReason(reason string) error {
@@ -198,27 +170,27 @@ const maxBulk = 500
 
 // ApproveMany approves candidates of a scan, each for itself: one that fails holds up no other. The error is invalid for a
 // bad selection, not_found without the scan.
-func (d *Discovery) ApproveMany(ctx context.Context, projectID, scanID string, s wire.Selection, o *wire.Overrides) (wire.Bulk, error) {
+func (t Triage) ApproveMany(ctx context.Context, projectID, scanID string, s wire.Selection, o *wire.Overrides) (wire.Bulk, error) {
 	if o != nil && o.Slug != "" {
 		var p rule.Problems
 		p.Add("metadata_overrides.slug", "is unique to one rule; approve that candidate by itself")
 		return wire.Bulk{}, p.Err("the approval is invalid")
 	}
-	return d.decideMany(ctx, projectID, scanID, s, func(id string) (wire.Decided, error) {
-		return d.Approve(ctx, projectID, id, wire.CandidateApproval{Overrides: o})
+	return t.decideMany(ctx, projectID, scanID, s, func(id string) (wire.Decided, error) {
+		return t.Approve(ctx, projectID, id, wire.CandidateApproval{Overrides: o})
 	})
 }
 
 // DismissMany dismisses candidates of a scan, as ApproveMany approves them.
-func (d *Discovery) DismissMany(ctx context.Context, projectID, scanID string, s wire.Selection, reason string) (wire.Bulk, error) {
+func (t Triage) DismissMany(ctx context.Context, projectID, scanID string, s wire.Selection, reason string) (wire.Bulk, error) {
 	if err := checkReason(reason); err != nil {
 		return wire.Bulk{}, err
 	}
-	return d.decideMany(ctx, projectID, scanID, s, func(id string) (wire.Decided, error) { return d.Dismiss(ctx, projectID, id, reason) })
+	return t.decideMany(ctx, projectID, scanID, s, func(id string) (wire.Decided, error) { return t.Dismiss(ctx, projectID, id, reason) })
 }
 
-func (d *Discovery) decideMany(ctx context.Context, projectID, scanID string, s wire.Selection, decide func(id string) (wire.Decided, error)) (wire.Bulk, error) {
-	ids, remaining, err := d.selected(ctx, projectID, scanID, s)
+func (t Triage) decideMany(ctx context.Context, projectID, scanID string, s wire.Selection, decide func(id string) (wire.Decided, error)) (wire.Bulk, error) {
+	ids, remaining, err := t.selected(ctx, projectID, scanID, s)
 	if err != nil {
 		return wire.Bulk{}, err
 	}
@@ -227,7 +199,7 @@ func (d *Discovery) decideMany(ctx context.Context, projectID, scanID string, s 
 		if err := ctx.Err(); err != nil {
 			return out, err
 		}
-		done, err := d.decideOne(ctx, projectID, scanID, id, decide)
+		done, err := t.decideOne(ctx, projectID, scanID, id, decide)
 		switch code := rule.CodeOf(err); code {
 		case "":
 			out.Done++
@@ -243,11 +215,12 @@ func (d *Discovery) decideMany(ctx context.Context, projectID, scanID string, s 
 }
 
 // decideOne decides on a candidate if it is one of the scan.
-func (d *Discovery) decideOne(ctx context.Context, projectID, scanID, id string, decide func(id string) (wire.Decided, error)) (wire.Decided, error) {
-	if !rule.IsID(id) {
-		return wire.Decided{}, rule.NotFound("candidate", text.FitRunes(id, 80, "…"))
+func (t Triage) decideOne(ctx context.Context, projectID, scanID, id string, decide func(id string) (wire.Decided, error)) (wire.Decided, error) {
+	id, err := named("candidate", id)
+	if err != nil {
+		return wire.Decided{}, err
 	}
-	row, err := d.store.Candidates.Get(ctx, projectID, strings.ToLower(id))
+	row, err := t.store.Candidates.Get(ctx, projectID, id)
 	if err == nil && row.ScanID != scanID {
 		err = rule.Errorf(rule.CodeNotFound, "the scan has no candidate %q", id)
 	}
@@ -258,8 +231,8 @@ func (d *Discovery) decideOne(ctx context.Context, projectID, scanID, id string,
 }
 
 // selected lists the candidates that a selection names, and counts those beyond what one call decides on.
-func (d *Discovery) selected(ctx context.Context, projectID, scanID string, s wire.Selection) (ids []string, remaining int, err error) {
-	if _, err := d.store.Scans.Get(ctx, projectID, scanID); err != nil {
+func (t Triage) selected(ctx context.Context, projectID, scanID string, s wire.Selection) (ids []string, remaining int, err error) {
+	if _, err := t.store.Scans.Get(ctx, projectID, scanID); err != nil {
 		return nil, 0, err
 	}
 	var p rule.Problems
@@ -280,7 +253,7 @@ func (d *Discovery) selected(ctx context.Context, projectID, scanID string, s wi
 	if s.MinConfidence != nil {
 		f.MinConfidence = *s.MinConfidence
 	}
-	rows, total, err := d.store.Candidates.Find(ctx, f)
+	rows, total, err := t.store.Candidates.Find(ctx, f)
 	for i := range rows {
 		ids = append(ids, rows[i].ID)
 	}

@@ -23,6 +23,12 @@ import (
 type Rules interface {
 	// Adopt makes a rule as an ordinary request does, and calls also in the same transaction, in which an error leaves no rule.
 	Adopt(ctx context.Context, projectID string, r rule.Rule, also func(tx store.Tx, made rule.Rule) error) (rule.Rule, error)
+	// Disown retires a rule that Adopt has made, unless somebody has built on it, which is a conflict; also is as of Adopt.
+	Disown(ctx context.Context, projectID, id, note string, also func(tx store.Tx) error) error
+	// Cite adds sources to a rule; also is as of Adopt.
+	Cite(ctx context.Context, projectID, ref string, refs []rule.SourceRef, note string, also func(tx store.Tx, r rule.Rule) error) (rule.Rule, error)
+	// Uncite takes sources away from a rule; also is as of Adopt.
+	Uncite(ctx context.Context, projectID, ref string, refs []rule.SourceRef, note string, also func(tx store.Tx, r rule.Rule) error) (rule.Rule, error)
 }
 
 // Documents gives uploaded documents.
@@ -42,6 +48,7 @@ type Store struct {
 	store.Updater
 	Candidates store.CandidateReader
 	Documents  store.DocumentReader
+	Exclusions store.ExclusionReader
 	Jobs       store.JobReader
 	Scans      store.ScanReader
 }
@@ -62,8 +69,10 @@ type Config struct {
 	Contradicts func(a, b rule.Rule) (reason string, confidence float64, ok bool)
 	// Publish publishes an event of a new candidate; nil publishes none.
 	Publish func(ctx context.Context, tx store.Tx, e rule.Event) error
-	Logger  *slog.Logger // nil logs nothing
-	Now     func() time.Time
+	// Retention is the time after which ended scans lose the candidates that have become no rule; 0 means never.
+	Retention time.Duration
+	Logger    *slog.Logger // nil logs nothing
+	Now       func() time.Time
 }
 
 // Discovery runs scans and keeps candidates. It is safe for concurrent use.

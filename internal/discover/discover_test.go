@@ -79,7 +79,7 @@ func newFixture(t testing.TB, configure ...func(*Config)) *fixture {
 		t.Fatal(err)
 	}
 	cfg := Config{
-		Store: Store{Updater: s, Candidates: s.Candidates, Documents: s.Documents, Jobs: s.Jobs, Scans: s.Scans}, Readers: []source.Reader{lines{wire.PolicyDocument}}, Rules: f.rules, Views: live, Queue: job.NewQueue(time.Now), Now: time.Now,
+		Store: Store{Updater: s, Candidates: s.Candidates, Documents: s.Documents, Exclusions: s.Exclusions, Jobs: s.Jobs, Scans: s.Scans}, Readers: []source.Reader{lines{wire.PolicyDocument}}, Rules: f.rules.Adoption(), Views: live, Queue: job.NewQueue(time.Now), Now: time.Now,
 		Documents: document.New(document.Config{Store: document.Store{Updater: s, Documents: s.Documents, Projects: s.Projects, Vectors: s.Vectors}, Views: live}),
 	}
 	for _, c := range configure {
@@ -171,8 +171,8 @@ func TestInterruptedScansBeginAnew(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, total, err := f.Candidates(f.ctx, rule.DefaultProject, s.ID, Filter{Limit: 10}); total != 2 || err != nil || told != 2 {
-		t.Errorf("%d candidates and %d events, %v; want 2 of each", total, told, err)
+	if _, total, err := f.Candidates(f.ctx, rule.DefaultProject, s.ID, Filter{Limit: 10}); total != 2 || err != nil || told != 3 {
+		t.Errorf("%d candidates and %d events, %v; want 2, and an event of each and of the scan", total, told, err)
 	}
 
 	// The last attempt says why, and frees what was kept.
@@ -232,12 +232,12 @@ func TestEventsAreBounded(t *testing.T) {
 		fmt.Fprintf(&text, "Form %d is kept.\n", i)
 	}
 	s, list := f.scanned(map[string]string{"a.md": text.String()})
-	if len(list) != maxEvents+20 || len(told) != maxEvents {
+	if len(list) != maxEvents+20 || len(told) != maxEvents+1 {
 		t.Fatalf("%d candidates and %d events", len(list), len(told))
 	}
 	var c wire.Candidate
-	if err := json.Unmarshal(told[0].Data, &c); err != nil || told[0].Type != rule.CandidateCreated || told[0].ProjectID != rule.DefaultProject {
-		t.Errorf("event: %+v, %v", told[0], err)
+	if err := json.Unmarshal(told[1].Data, &c); err != nil || told[1].Type != rule.CandidateCreated || told[1].ProjectID != rule.DefaultProject {
+		t.Errorf("event: %+v, %v", told[1], err)
 	}
 	if diff := cmp.Diff(list[0], c); diff != "" || c.ScanID != s.ID {
 		t.Errorf("its data (-want +got):\n%s", diff)

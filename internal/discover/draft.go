@@ -11,7 +11,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"tenet/internal/audit"
 	"tenet/internal/check"
 	"tenet/internal/discover/source"
 	"tenet/internal/rule"
@@ -29,6 +28,9 @@ type draft struct {
 	prints   []string // fingerprints of the statement in each of its places, as it was found
 	parts    []draft  // what the model has split it into
 	unlisted int      // places beyond those that are listed
+	id       string   // set when all drafts of the scan are there
+	alike    []twin   // others of the scan that say nearly the same
+	excerpt  []byte   // lines round the first place, packed
 }
 
 // Bounds of what is kept of one place, in characters.
@@ -103,13 +105,13 @@ func (c *draft) row(s *store.Scan, n int) (store.Candidate, wire.Candidate, erro
 		body.Note = strings.TrimSpace(fmt.Sprintf("%s It was found in %d more places.", body.Note, more))
 	}
 	body.SuggestedMetadata.Severity, body.SuggestedMetadata.Scope = strings.ToLower(string(c.severity)), strings.Join(c.scope, ", ")
-	data, err := json.Marshal(stored{body, c.prints})
+	data, err := json.Marshal(stored{body, c.prints, c.alike})
 	if err != nil {
 		return store.Candidate{}, wire.Candidate{}, err
 	}
 	made := store.Candidate{
-		ProjectID: s.ProjectID, ID: audit.NewID(), ScanID: s.ID, N: n, Repository: s.Repository, Fingerprint: c.prints[0], Confidence: c.Confidence,
-		Body: data, Status: store.CandidatePending,
+		ProjectID: s.ProjectID, ID: c.id, ScanID: s.ID, N: n, Repository: s.Repository, Fingerprint: c.prints[0], Confidence: c.Confidence,
+		SourceFile: c.SourceFile, Body: data, Excerpt: c.excerpt, Status: store.CandidatePending,
 	}
 	candidate, _, err := candidateOf(&made)
 	return made, candidate, err
@@ -119,18 +121,33 @@ func (c *draft) row(s *store.Scan, n int) (store.Candidate, wire.Candidate, erro
 type stored struct {
 	wire.Candidate
 	Prints []string `json:"prints"`
+	Alike  []twin   `json:"alike,omitempty"`
+}
+
+// bodyOf decodes the body of a stored candidate.
+func bodyOf(c *store.Candidate) (*stored, error) {
+	var body stored
+	if err := json.Unmarshal(c.Body, &body); err != nil {
+		return nil, rule.Errorf(rule.CodeInternal, "candidate %s cannot be read: %w", c.ID, err)
+	}
+	return &body, nil
+}
+
+// shownOf returns a stored candidate as callers see it.
+func shownOf(c *store.Candidate, body *stored) wire.Candidate {
+	out := body.Candidate
+	out.ID, out.ScanID, out.Status, out.RuleID, out.Reason = c.ID, c.ScanID, wire.CandidateStatus(c.Status), c.RuleID, c.Reason
+	out.MergedInto, out.ExclusionID, out.DecidedAt, out.DecidedBy = c.MergedInto, c.ExclusionID, c.DecidedAt, c.DecidedBy
+	return out
 }
 
 // candidateOf returns a stored candidate as callers see it, and the fingerprints of its places.
 func candidateOf(c *store.Candidate) (wire.Candidate, []string, error) {
-	var body stored
-	if err := json.Unmarshal(c.Body, &body); err != nil {
-		return wire.Candidate{}, nil, rule.Errorf(rule.CodeInternal, "candidate %s cannot be read: %w", c.ID, err)
+	body, err := bodyOf(c)
+	if err != nil {
+		return wire.Candidate{}, nil, err
 	}
-	out := body.Candidate
-	out.ID, out.ScanID, out.Status, out.RuleID, out.Reason = c.ID, c.ScanID, wire.CandidateStatus(c.Status), c.RuleID, c.Reason
-	out.DecidedAt, out.DecidedBy = c.DecidedAt, c.DecidedBy
-	return out, body.Prints, nil
+	return shownOf(c, body), body.Prints, nil
 }
 
 // fingerprint identifies a statement in a file: its words in lower case, how binding it is, what it is about, and the file, without

@@ -143,7 +143,7 @@ func FuzzNewDraft(f *testing.F) {
 		if err != nil || storable(string(row.Body)) != string(row.Body) {
 			t.Fatalf("it cannot be stored: %v", err)
 		}
-		r, err := approvedRule(new(wire.CandidateApproval), &shown, "")
+		r, err := approvedRule(new(wire.CandidateApproval), &family{Candidate: shown, refs: sourceRefs(&shown, "")})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -140,7 +140,7 @@ func TestPartsAreRemembered(t *testing.T) {
 	if len(list) != 2 {
 		t.Fatalf("candidates: %+v", list)
 	}
-	if _, err := f.Dismiss(f.ctx, rule.DefaultProject, list[1].ID, ""); err != nil {
+	if _, err := f.triage().Dismiss(f.ctx, rule.DefaultProject, list[1].ID, ""); err != nil {
 		t.Fatal(err)
 	}
 	first = false

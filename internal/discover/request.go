@@ -36,6 +36,10 @@ const (
 type storedRequest struct {
 	Sources []wire.SourceKind `json:"sources"`
 	Files   int               `json:"files"`
+	Archive string            `json:"archive,omitempty"` // name of the archive that held them
+	// Left lists the first entries of the archive that were left out, LeftTotal counts all.
+	Left      []source.Problem `json:"left,omitempty"`
+	LeftTotal int              `json:"left_total,omitempty"`
 
 	Exclude           []string        `json:"exclude,omitempty"`
 	Include           []string        `json:"include,omitempty"`
@@ -168,7 +172,7 @@ func (d *Discovery) start(ctx context.Context, s store.Scan, about storedRequest
 			return err
 		}
 		return d.note(ctx, tx, s.ProjectID, map[string]any{
-			"action": "scan started", "scan_id": s.ID, "sources": about.Sources, "files": about.Files, "repository": s.Repository, "document_id": s.DocumentID,
+			"action": "scan started", "scan_id": s.ID, "sources": about.Sources, "files": about.Files, "archive": about.Archive, "repository": s.Repository, "document_id": s.DocumentID,
 		})
 	})
 	if err != nil {
@@ -190,7 +194,9 @@ const partSize = 1 << 20
 // packedFile is a file as it is stored until its scan has ended.
 type packedFile struct {
 	Path string `json:"p"`
-	Text string `json:"t"`
+	Text string `json:"t,omitempty"`
+	// Bytes are those of a file that is not UTF-8.
+	Bytes []byte `json:"b,omitempty"`
 }
 
 // pack compresses files, in the order of their paths.
@@ -211,7 +217,11 @@ func pack(files map[string]string) ([][]byte, error) {
 		return nil
 	}
 	for _, path := range slices.Sorted(maps.Keys(files)) {
-		group = append(group, packedFile{path, files[path]})
+		one := packedFile{Path: path, Text: files[path]}
+		if !utf8.ValidString(one.Text) {
+			one.Text, one.Bytes = "", []byte(files[path])
+		}
+		group = append(group, one)
 		if size += len(path) + len(files[path]); size >= partSize {
 			if err := flush(); err != nil {
 				return nil, err
@@ -235,6 +245,9 @@ func unpack(part []byte) ([]source.File, error) {
 	files := make([]source.File, len(group))
 	for i, f := range group {
 		files[i] = source.File{Path: f.Path, Content: []byte(f.Text)}
+		if f.Bytes != nil {
+			files[i].Content = f.Bytes
+		}
 	}
 	return files, nil
 }

@@ -103,7 +103,7 @@ func scanOf(s *store.Scan, status wire.Status, progress wire.Progress, counts ma
 	if err := json.Unmarshal(s.Request, &about); err != nil {
 		return wire.Scan{}, rule.Errorf(rule.CodeInternal, "the request of scan %s cannot be read: %w", s.ID, err)
 	}
-	out.Sources, out.Files = about.Sources, about.Files
+	out.Sources, out.Files, out.Archive, out.PrunedAt = about.Sources, about.Files, about.Archive, s.PrunedAt
 	if status == wire.Completed {
 		if err := json.Unmarshal(s.Result, &out.ScanResult); err != nil {
 			return wire.Scan{}, rule.Errorf(rule.CodeInternal, "the result of scan %s cannot be read: %w", s.ID, err)
@@ -111,6 +111,10 @@ func scanOf(s *store.Scan, status wire.Status, progress wire.Progress, counts ma
 		total, pending := 0, counts[store.CandidatePending]
 		for _, n := range counts {
 			total += n
+		}
+		out.Decided = map[wire.CandidateStatus]int{}
+		for _, status := range []string{store.CandidateApproved, store.CandidateDismissed, store.CandidateMerged} {
+			out.Decided[wire.CandidateStatus(status)] = counts[status]
 		}
 		out.CandidatesCount, out.Pending, out.CompletedAt = &total, &pending, s.EndedAt
 		out.Progress = wire.Progress{Done: out.FilesRead, Total: out.FilesRead}

@@ -4,8 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"log/slog"
 	"slices"
+	"strings"
 	"time"
 
 	"tenet/internal/audit"
@@ -77,13 +77,16 @@ func (w *scanWork) run(ctx context.Context, progress func(done, total int)) erro
 	if err := json.Unmarshal(w.scan.Request, &about); err != nil {
 		return rule.Errorf(rule.CodeInvalid, "the request of the scan cannot be read: %w", err)
 	}
-	files, err := w.files(ctx)
+	all, err := w.files(ctx)
 	if err != nil {
 		return err
 	}
-	given := len(files)
 	var left exclude.Tally
 	left.Merge(about.Excluded)
+	files, err := w.included(ctx, all, &left)
+	if err != nil {
+		return err
+	}
 	if w.scan.DocumentID == "" {
 		if files, err = chosen(files, about.selection(), &left); err != nil {
 			return err
@@ -94,13 +97,16 @@ func (w *scanWork) run(ctx context.Context, progress func(done, total int)) erro
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	w.found, w.problems = reading.found, reading.problems
-	w.result = wire.ScanResult{Files: given, FilesRead: reading.read, Found: len(w.found), Excluded: left.List()}
+	w.found, w.problems = reading.found, append(slices.Clip(about.Left), reading.problems...)
+	w.result = wire.ScanResult{Files: len(all), FilesRead: reading.read, Found: len(w.found), Excluded: left.List()}
 	drafts, err := w.draft(ctx)
 	if err != nil {
 		return err
 	}
-	w.result.ProblemsTotal = len(w.problems)
+	if err := w.excerpts(drafts, files); err != nil {
+		return err
+	}
+	w.result.ProblemsTotal = len(w.problems) + about.LeftTotal - len(about.Left)
 	w.problems = w.problems[:min(len(w.problems), maxProblems)]
 	w.result.Problems = make([]wire.Unreadable, len(w.problems))
 	for i, p := range w.problems {
@@ -158,6 +164,10 @@ func (w *scanWork) draft(ctx context.Context) ([]draft, error) {
 	inOrder(drafts)
 	w.result.LeftOut = max(0, len(drafts)-maxCandidates)
 	drafts = drafts[:len(drafts)-w.result.LeftOut]
+	for i := range drafts {
+		drafts[i].id = audit.NewID()
+	}
+	compareAll(drafts)
 	view, err := d.cfg.Views.View(ctx, w.scan.ProjectID)
 	if err != nil {
 		return nil, err
@@ -213,26 +223,69 @@ func (w *scanWork) complete(ctx context.Context, drafts []draft) error {
 		if err := w.d.note(ctx, tx, s.ProjectID, map[string]any{"action": "scan completed", "scan_id": s.ID, "candidates": len(rows), "known": result.Known}); err != nil {
 			return err
 		}
-		return w.publish(ctx, tx, candidates, now)
+		return w.publish(ctx, tx, result, candidates, now)
 	})
 }
 
-// publish publishes an event for each of the first candidates.
-func (w *scanWork) publish(ctx context.Context, tx store.Tx, candidates []wire.Candidate, now time.Time) error {
-	if w.d.cfg.Publish == nil {
+// publish publishes an event for the scan, if it has found something, and one for each of the first candidates.
+func (w *scanWork) publish(ctx context.Context, tx store.Tx, result wire.ScanResult, candidates []wire.Candidate, now time.Time) error {
+	if w.d.cfg.Publish == nil || len(candidates) == 0 {
 		return nil
 	}
-	for i := range candidates[:min(len(candidates), maxEvents)] {
-		data, err := json.Marshal(&candidates[i])
+	publish := func(kind rule.EventType, severity rule.Severity, about any) error {
+		data, err := json.Marshal(about)
 		if err != nil {
 			return err
 		}
-		e := rule.Event{ID: audit.NewID(), ProjectID: w.scan.ProjectID, Type: rule.CandidateCreated, Time: now, Data: data}
-		if err := w.d.cfg.Publish(ctx, tx, e); err != nil {
+		return w.d.cfg.Publish(ctx, tx, rule.Event{ID: audit.NewID(), ProjectID: w.scan.ProjectID, Type: kind, Severity: severity, Time: now, Data: data})
+	}
+	found, severity, err := w.foundEvent(result, candidates, now)
+	if err != nil {
+		return err
+	}
+	if err := publish(rule.CandidatesFound, severity, found); err != nil {
+		return err
+	}
+	for i := range candidates[:min(len(candidates), maxEvents)] {
+		if err := publish(rule.CandidateCreated, "", &candidates[i]); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// maxFirst bounds the candidates that the event about a scan lists.
+const maxFirst = 10
+
+// foundEvent returns the data of the event about the scan, and the highest severity of its candidates.
+func (w *scanWork) foundEvent(result wire.ScanResult, candidates []wire.Candidate, now time.Time) (*wire.CandidatesFound, rule.Severity, error) {
+	done := *w.scan
+	var err error
+	if done.Result, err = json.Marshal(result); err != nil {
+		return nil, "", err
+	}
+	done.State, done.EndedAt = store.ScanCompleted, &now
+	scan, err := scanOf(&done, wire.Completed, wire.Progress{}, map[string]int{store.CandidatePending: len(candidates)})
+	if err != nil {
+		return nil, "", err
+	}
+	scan.Problems = []wire.Unreadable{} // the scan itself lists them
+	out := &wire.CandidatesFound{Scan: scan, BySeverity: map[string]int{}, First: []wire.FoundOne{}}
+	var highest rule.Severity
+	for i := range candidates {
+		c := &candidates[i]
+		severity := c.SuggestedMetadata.Severity
+		out.BySeverity[severity]++
+		if s := rule.Severity(strings.ToUpper(severity)); highest == "" || s.Rank() > highest.Rank() {
+			highest = s
+		}
+		if len(out.First) < maxFirst {
+			out.First = append(out.First, wire.FoundOne{
+				CandidateID: c.ID, Statement: c.Statement, Severity: severity, Confidence: c.Confidence, SourceFile: c.SourceFile, SourceLine: c.SourceLine,
+			})
+		}
+	}
+	return out, highest, nil
 }
 
 // files returns the document of the scan, or the files that came with its request.
@@ -252,37 +305,4 @@ func (w *scanWork) files(ctx context.Context) ([]source.File, error) {
 		return nil
 	})
 	return files, err
-}
-
-// pruneAfter is how old an open scan is before it is looked at whether its job has gone.
-const pruneAfter = 24 * time.Hour
-
-// PruneEvery is how often [Discovery.Prune] is called for.
-const PruneEvery = 24 * time.Hour
-
-// Prune ends scans whose job has ended without them, such as cancelled ones, which would never drop their files. It is the handler
-// of the jobs of [PruneKind].
-func (d *Discovery) Prune(ctx context.Context, _ wire.Job, _ func(done, total int)) error {
-	open, err := d.store.Scans.ListOpen(ctx, d.instant().Add(-pruneAfter), 1000)
-	if err != nil {
-		return err
-	}
-	for i := range open {
-		s := &open[i]
-		status, _, err := d.state(ctx, s)
-		if err != nil {
-			return err
-		}
-		if status != wire.Failed || s.State != store.ScanOpen {
-			continue
-		}
-		err = d.store.Update(ctx, func(tx store.Tx) error {
-			return tx.Scans.Fail(ctx, s.ProjectID, s.ID, clean(s.Error, 2000), d.instant())
-		})
-		if err != nil && rule.CodeOf(err) != rule.CodeConflict {
-			return err
-		}
-		d.cfg.Logger.InfoContext(ctx, "a scan whose job has gone was ended", slog.String("scan", s.ID))
-	}
-	return nil
 }

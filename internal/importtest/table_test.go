@@ -39,8 +39,9 @@ var table = map[string]row{
 	"config": {layer: block},
 	// What contradicts what is asked of discovery too, of candidates.
 	"conflict/contradict": {layer: block, imports: []string{"corpus", "norm", "rule"}},
-	"corpus":              {layer: block, imports: []string{"federation", "rule", "store", "subject"}},
+	"corpus":              {layer: block, imports: []string{"federation", "rule", "store", "subject", "text"}},
 	"discover/assistant":  {layer: block, imports: []string{"blocks", "discover/prose", "discover/source", "rule", "subject"}},
+	"discover/archive":    {layer: block, imports: []string{"rule"}},
 	"discover/code":       {layer: block, imports: []string{"discover/source", "lex", "rule"}},
 	"discover/exclude":    {layer: block, imports: []string{"discover/policy", "rule", "subject"}},
 	"discover/linter":     {layer: block, imports: []string{"discover/source", "lex", "rule", "subject"}},
@@ -83,7 +84,7 @@ var table = map[string]row{
 	},
 	"discover": {
 		layer:   capability,
-		imports: []string{"audit", "auth", "check", "corpus", "discover/exclude", "discover/source", "job", "llm", "redact", "rule", "store", "subject"},
+		imports: []string{"audit", "auth", "check", "corpus", "discover/archive", "discover/exclude", "discover/source", "job", "llm", "redact", "rule", "store", "subject"},
 		tests:   []string{"catalog", "document"},
 	},
 	"document": {layer: capability, imports: []string{"audit", "auth", "corpus", "document/extract", "job", "redact", "rule", "store"}},
@@ -138,7 +139,7 @@ var table = map[string]row{
 	"cli": {
 		layer: command,
 		imports: []string{
-			"app", "catalog", "charset", "client", "config", "discover/assistant", "discover/exclude",
+			"app", "catalog", "charset", "client", "config", "discover/archive", "discover/assistant", "discover/exclude",
 			"discover/source", "git", "health", "hook", "hook/guard", "hook/settings", "job", "lint", "mcp", "modeleval", "release",
 			"report", "rule", "sandbox", "store", "subject",
 		},

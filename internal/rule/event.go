@@ -15,10 +15,11 @@ const (
 	EvaluationViolated EventType = "evaluation.violated" // data: the evaluation, without its subject
 	SnapshotDeployed   EventType = "snapshot.deployed"   // data: the deployment
 	CandidateCreated   EventType = "candidate.created"   // data: the candidate
+	CandidatesFound    EventType = "candidates.found"    // data: the scan, how many candidates of each severity, and the first of them
 )
 
 // EventTypes lists the values of [Event.Type] that webhooks can receive, in the order in which they are shown.
-var EventTypes = []EventType{AlertCreated, AlertResolved, EvaluationViolated, SnapshotDeployed, CandidateCreated}
+var EventTypes = []EventType{AlertCreated, AlertResolved, EvaluationViolated, SnapshotDeployed, CandidateCreated, CandidatesFound}
 
 // Event is something that has happened in a project. It is published in the transaction of its cause.
 type Event struct {

@@ -16,7 +16,12 @@ type Filter struct {
 	Scope    string   // a finds the rules of a, a/b and a/b/c
 	Tags     []string // all of them, in any letter case
 	// Status is the only one; empty means every status except SUPERSEDED and RETIRED.
-	Status rule.Status
+	Status      rule.Status
+	Enforcement rule.Enforcement
+	Owner       string
+	Checked     *bool  // whether the rule has a check
+	SourceKind  string // of one of its sources, in any letter case
+	DocumentID  string // that one of its sources names
 }
 
 // currentStatuses are those that searches look at unless they are asked for another.
@@ -26,6 +31,7 @@ var currentStatuses = []rule.Status{rule.Draft, rule.Review, rule.Approved, rule
 func (f Filter) in(among Among) corpus.Filter {
 	out := corpus.Filter{
 		Modality: f.Modality, Severity: f.Severity, Scope: rule.CleanScope(f.Scope), Tags: f.Tags, Status: f.Status, Where: among.Keep,
+		Enforcement: f.Enforcement, Owner: f.Owner, Checked: f.Checked, SourceKind: f.SourceKind, DocumentID: f.DocumentID,
 	}
 	if f.Status == "" {
 		out.Statuses = currentStatuses

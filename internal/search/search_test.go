@@ -115,31 +115,6 @@ func TestCacheForgetsWhatWasNotUsedForLongest(t *testing.T) {
 	}
 }
 
-func TestCites(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct {
-		ref    rule.SourceRef
-		source string
-		want   float64
-	}{
-		{rule.SourceRef{URI: "https://www.Example.com/Policy/"}, "http://example.com/policy", citedExactly},
-		{rule.SourceRef{URI: "https://example.com/policy#s3"}, "https://example.com/policy", citedBelow},
-		{rule.SourceRef{URI: "https://example.com/eu/policy"}, "policy", citedWithin},
-		{rule.SourceRef{URI: "https://example.com"}, "https://example.com/policy", 0}, // the page of a site, not the site
-		{rule.SourceRef{URI: "GDPR", Section: "Art. 32 (1)"}, "gdpr art. 32 (1)", citedExactly},
-		{rule.SourceRef{URI: "GDPR", Section: "Art. 32 (1)"}, "GDPR  Art. 32", citedBelow},
-		{rule.SourceRef{Quote: "Personal\n data shall be processed lawfully"}, "personal data", citedBelow},
-		{rule.SourceRef{DocumentID: "0198f0a2-7c3e-7b1a-9d1e-2f6b8c4d5e6f"}, "0198F0A2-7C3E-7B1A-9D1E-2F6B8C4D5E6F", citedExactly},
-		{rule.SourceRef{Kind: "law"}, "LAW", citedExactly},
-		{rule.SourceRef{URI: "ÄRZTEKAMMER"}, "ärztekammer", citedExactly},
-		{rule.SourceRef{}, "x", 0},
-	} {
-		if got := cites(&test.ref, normalSource(test.source), normalSource); got != test.want {
-			t.Errorf("%+v answers to %q by %v, want %v", test.ref, test.source, got, test.want)
-		}
-	}
-}
-
 func TestConcerns(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

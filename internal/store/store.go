@@ -54,6 +54,7 @@ type Readers struct {
 	Vectors     VectorReader
 	Scans       ScanReader
 	Candidates  CandidateReader
+	Exclusions  ExclusionReader
 	Releases    ReleaseReader
 	Jobs        JobReader
 	Runs        RunReader
@@ -86,6 +87,7 @@ type Tx struct {
 	Vectors     VectorTx
 	Scans       ScanTx
 	Candidates  CandidateTx
+	Exclusions  ExclusionTx
 	Releases    ReleaseTx
 	Jobs        JobTx
 	Runs        RunTx

@@ -108,7 +108,13 @@ func summary(e *store.WebhookEvent) (title string, lines []string) {
 		SnapshotID                                    string `json:"snapshot_id"`
 		By                                            string `json:"deployed_by"`
 		SourceFile                                    string `json:"source_file"`
-		Violations                                    []struct {
+		Repository                                    string
+		Pending                                       int `json:"candidates_pending"`
+		First                                         []struct {
+			Statement  string
+			SourceFile string `json:"source_file"`
+		}
+		Violations []struct {
 			RuleID           string `json:"rule_id"`
 			RuleSlug         string `json:"rule_slug"`
 			RuleStatement    string `json:"rule_statement"`
@@ -142,6 +148,17 @@ func summary(e *store.WebhookEvent) (title string, lines []string) {
 		return "Rules " + verb + text.FitRunes(text.OneLine(d.Environment), maxHeader/2, "…"), nonEmpty(about("Snapshot", d.SnapshotID), about("By", d.By))
 	case rule.CandidateCreated:
 		return "A rule was discovered", nonEmpty(d.Statement, about("From", d.SourceFile))
+	case rule.CandidatesFound:
+		for _, c := range d.First {
+			lines = append(lines, strings.Join(nonEmpty(c.Statement, c.SourceFile), ": "))
+		}
+		if d.Repository != "" {
+			lines = append([]string{about("In", d.Repository)}, lines...)
+		}
+		if d.Pending == 1 {
+			return "1 candidate rule waits for a decision", lines
+		}
+		return fmt.Sprintf("%d candidate rules wait for a decision", d.Pending), lines
 	case Ping:
 		return "Tenet can reach you", nonEmpty(d.Message)
 	}

@@ -77,6 +77,10 @@ func TestSlackMessages(t *testing.T) {
 		"discovered": {
 			store.WebhookEvent{Type: rule.CandidateCreated, Data: json.RawMessage(`{"statement":"Do.","source_file":"AGENTS.md"}`)}, "A rule was discovered", "Do.\nFrom AGENTS.md\n",
 		},
+		"found": {
+			store.WebhookEvent{Type: rule.CandidatesFound, Data: json.RawMessage(`{"repository":"acme/pay","candidates_pending":2,"first":[{"statement":"Do.","source_file":"AGENTS.md"},{"statement":"Do not."}]}`)},
+			"2 candidate rules wait for a decision", "In acme/pay\nDo.: AGENTS.md\nDo not.\n",
+		},
 		"unknown": {store.WebhookEvent{Type: "rule.made", Data: json.RawMessage(`[1]`)}, "rule made", ""},
 	} {
 		m, body := slack(t, c.event)

@@ -59,6 +59,8 @@ type AgentCitation struct {
 	RuleID   string `json:"rule_id" doc:"The rule."`
 	RuleSlug string `json:"rule_slug,omitempty" doc:"Its short name."`
 	Quote    string `json:"quote" doc:"Words from the rule's statement, rationale or exceptions."`
+	// Sources are those of the rule.
+	Sources []rule.SourceRef `json:"sources,omitempty" nullable:"false" doc:"Sources that the rule names, with the passages that it quotes; at most 5."`
 }
 
 // RuleExcerpt is a rule in short.

@@ -56,7 +56,7 @@ type Overrides struct {
 // Decided is a candidate after a decision.
 type Decided struct {
 	CandidateID string          `json:"candidate_id" doc:"The candidate."`
-	Status      CandidateStatus `json:"status" enum:"approved,dismissed" doc:"What was decided."`
+	Status      CandidateStatus `json:"status" enum:"pending,approved,dismissed,merged" doc:"What was decided; pending if a decision was taken back."`
 	RuleID      string          `json:"rule_id,omitempty" doc:"The rule it has become."`
 }
 
@@ -92,10 +92,11 @@ const (
 	CandidateUndecided CandidateStatus = "pending"
 	CandidateApproved  CandidateStatus = "approved"
 	CandidateDismissed CandidateStatus = "dismissed"
+	CandidateMerged    CandidateStatus = "merged"
 )
 
 // CandidateStatuses are the states of a candidate.
-var CandidateStatuses = []CandidateStatus{CandidateUndecided, CandidateApproved, CandidateDismissed}
+var CandidateStatuses = []CandidateStatus{CandidateUndecided, CandidateApproved, CandidateDismissed, CandidateMerged}
 
 // Scan is a search for candidate rules, in the background.
 type Scan struct {
@@ -104,16 +105,20 @@ type Scan struct {
 	Sources    []SourceKind `json:"sources" nullable:"false" doc:"Kinds of sources that it looks at."`
 	Repository string       `json:"repository,omitempty" doc:"Repository of the files."`
 	DocumentID string       `json:"document_id,omitempty" doc:"Uploaded document that it reads, if it reads one."`
+	Archive    string       `json:"archive,omitempty" doc:"Name of the archive that its files come from, if they came in one."`
 	JobID      int64        `json:"job_id" doc:"The job that does it."`
 	Progress   Progress     `json:"progress" doc:"Files read, and files there are to read."`
 	CreatedAt  time.Time    `json:"created_at" doc:"When it was asked for."`
 	CreatedBy  string       `json:"created_by" doc:"Actor that asked for it."`
 	// CandidatesCount is nil until the scan is completed, and so are the figures after it.
-	CandidatesCount *int       `json:"candidates_count,omitempty" doc:"Candidates it has found, decided or not; absent until it is completed."`
-	Pending         *int       `json:"candidates_pending,omitempty" doc:"Those of them that wait for a decision."`
-	CompletedAt     *time.Time `json:"completed_at,omitempty" doc:"When it was completed."`
-	Reason          string     `json:"reason,omitempty" doc:"Why it failed."`
-	ScanResult      `yaml:"result"`
+	CandidatesCount *int `json:"candidates_count,omitempty" doc:"Candidates it has found, decided or not; absent until it is completed."`
+	Pending         *int `json:"candidates_pending,omitempty" doc:"Those of them that wait for a decision."`
+	// Decided is nil until the scan is completed.
+	Decided     map[CandidateStatus]int `json:"candidates_decided,omitempty" doc:"The others by decision: approved, dismissed, merged."`
+	CompletedAt *time.Time              `json:"completed_at,omitempty" doc:"When it was completed."`
+	PrunedAt    *time.Time              `json:"pruned_at,omitempty" doc:"When retention has removed its candidates that had become no rule."`
+	Reason      string                  `json:"reason,omitempty" doc:"Why it failed."`
+	ScanResult  `yaml:"result"`
 }
 
 // ScanResult holds the figures of a scan. It is empty until the scan is completed.
@@ -189,8 +194,10 @@ type Candidate struct {
 	SuggestedMetadata Metadata        `json:"suggested_metadata" doc:"What its rule should be."`
 	Places            []Place         `json:"places" nullable:"false" doc:"All places it was found in, the one above first."`
 	SimilarRules      []Similar       `json:"similar_rules" nullable:"false" doc:"Rules there were, at the time of the scan, that say the same, nearly so, or the contrary; the nearest first."`
-	Status            CandidateStatus `json:"status" enum:"pending,approved,dismissed" doc:"What has been decided."`
-	RuleID            string          `json:"rule_id,omitempty" doc:"The rule it has become."`
+	Status            CandidateStatus `json:"status" enum:"pending,approved,dismissed,merged" doc:"What has been decided."`
+	RuleID            string          `json:"rule_id,omitempty" doc:"The rule it has become, or was merged into."`
+	MergedInto        string          `json:"merged_into,omitempty" doc:"The candidate that it was merged into."`
+	ExclusionID       string          `json:"exclusion_id,omitempty" doc:"The exclusion that has dismissed it."`
 	Reason            string          `json:"reason,omitempty" doc:"Why it was dismissed."`
 	DecidedAt         *time.Time      `json:"decided_at,omitempty" doc:"When that was decided."`
 	DecidedBy         string          `json:"decided_by,omitempty" doc:"Actor that decided it."`
@@ -221,3 +228,111 @@ const (
 
 // SourceKinds are all kinds, in the order they are shown in.
 var SourceKinds = []SourceKind{PolicyDocument, AssistantMD, LinterConfig, CodePatterns}
+
+// CandidateDetail is a candidate with all that a reviewer needs to decide on it.
+type CandidateDetail struct {
+	Candidate
+	Excerpt  Excerpt     `json:"excerpt" doc:"The lines of the source round the first place, without secrets."`
+	Alike    []Alike     `json:"alike" nullable:"false" doc:"Candidates of the same scan that say nearly the same and wait for a decision, the nearest first; at most 5."`
+	Merged   []MergedOne `json:"merged" nullable:"false" doc:"Candidates that were merged into it."`
+	Previous string      `json:"previous,omitempty" doc:"The candidate before it that waits for a decision, in the order of the scan."`
+	Next     string      `json:"next,omitempty" doc:"The one after it."`
+	Before   int         `json:"before" doc:"How many come before it that wait for a decision."`
+	Waiting  int         `json:"waiting" doc:"How many wait for a decision, of those that the query selects."`
+}
+
+// Excerpt is a part of a source.
+type Excerpt struct {
+	FirstLine int      `json:"first_line" doc:"Number of the first line, from 1."`
+	Lines     []string `json:"lines" nullable:"false" doc:"The lines, each cut to 400 characters."`
+	Quoted    bool     `json:"quoted,omitempty" doc:"True if only the quote is at hand: of files that are no plain text, and of older scans."`
+}
+
+// Alike is a candidate that says nearly the same as another.
+type Alike struct {
+	CandidateID string  `json:"candidate_id" doc:"The candidate."`
+	Statement   string  `json:"statement" doc:"What it says."`
+	SourceFile  string  `json:"source_file" doc:"Where it was found."`
+	SourceLine  int     `json:"source_line" doc:"Line in that file."`
+	Similarity  float64 `json:"similarity" minimum:"0" maximum:"1" doc:"1 for the same words, apart from case and endings."`
+}
+
+// MergedOne is a candidate that was merged into another.
+type MergedOne struct {
+	CandidateID string  `json:"candidate_id" doc:"The candidate."`
+	Statement   string  `json:"statement" doc:"What it says."`
+	Places      []Place `json:"places" nullable:"false" doc:"Where it was found."`
+}
+
+// MergeCandidate is the body that merges a candidate into a rule or into another candidate.
+type MergeCandidate struct {
+	RuleID      string `json:"rule_id,omitempty" doc:"Rule, by id or short name: it gets the places of the candidate as sources."`
+	CandidateID string `json:"candidate_id,omitempty" doc:"Candidate of the same repository that waits for a decision: what is decided of it holds for both."`
+}
+
+// ScanFile counts the candidates that were found first in one file.
+type ScanFile struct {
+	SourceFile string `json:"source_file" doc:"The file."`
+	Candidates int    `json:"candidates" doc:"Its candidates."`
+	Pending    int    `json:"pending" doc:"Those of them that wait for a decision."`
+}
+
+// Exclusion is a folder or a file that scans leave out.
+type Exclusion struct {
+	ID         string    `json:"id" format:"uuid" doc:"Identifier."`
+	Repository string    `json:"repository" doc:"Repository that it is for; empty for every one."`
+	Path       string    `json:"path" doc:"Folder or file, relative to the root of the repository."`
+	Reason     string    `json:"reason,omitempty" doc:"Why."`
+	CreatedAt  time.Time `json:"created_at" doc:"Since when."`
+	CreatedBy  string    `json:"created_by" doc:"Who has excluded it."`
+}
+
+// CreateExclusion is the body that excludes a folder or a file from scans.
+type CreateExclusion struct {
+	Repository string `json:"repository,omitempty" doc:"Repository, as its scans name it; absent means every one." example:"acme/payments"`
+	Path       string `json:"path" doc:"Folder or file, relative to the root of the repository." example:"docs/manual"`
+	Reason     string `json:"reason,omitempty" doc:"Why, at most 1000 characters."`
+}
+
+// ExclusionMade is a new exclusion with its effect.
+type ExclusionMade struct {
+	Exclusion
+	Dismissed int `json:"dismissed" doc:"Candidates that it has dismissed: those found nowhere else that waited for a decision."`
+}
+
+// Lifted is the effect of lifting an exclusion.
+type Lifted struct {
+	Reopened int `json:"reopened" doc:"Candidates that it had dismissed and that wait for a decision again."`
+}
+
+// ArchiveScan asks for a scan of the files in an archive.
+type ArchiveScan struct {
+	Filename          string
+	Content           []byte
+	Sources           []SourceKind
+	Repository        string
+	Exclude, Include  []string
+	NoDefaultExcludes bool
+}
+
+// Request returns the request for a scan of the files, without these.
+func (a *ArchiveScan) Request() ScanRequest {
+	return ScanRequest{Sources: a.Sources, Repository: a.Repository, Exclude: a.Exclude, Include: a.Include, NoDefaultExcludes: a.NoDefaultExcludes}
+}
+
+// CandidatesFound is the data of the event about a scan that has found candidates.
+type CandidatesFound struct {
+	Scan
+	BySeverity map[string]int `json:"by_severity" doc:"New candidates by suggested severity."`
+	First      []FoundOne     `json:"first" nullable:"false" doc:"The candidates of the most confidence; at most 10."`
+}
+
+// FoundOne is a candidate of [CandidatesFound].
+type FoundOne struct {
+	CandidateID string  `json:"candidate_id" doc:"The candidate."`
+	Statement   string  `json:"statement" doc:"What it says."`
+	Severity    string  `json:"severity" doc:"Suggested severity, in lower case."`
+	Confidence  float64 `json:"confidence" doc:"Its confidence."`
+	SourceFile  string  `json:"source_file" doc:"Where it was found."`
+	SourceLine  int     `json:"source_line" doc:"Line in that file."`
+}

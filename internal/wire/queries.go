@@ -54,10 +54,17 @@ type WaiverQuery struct {
 
 // CandidateQuery selects candidates of a scan; empty fields select everything.
 type CandidateQuery struct {
-	Status        CandidateStatus `query:"status" enum:"pending,approved,dismissed" doc:"Only candidates with this decision."`
+	Status        CandidateStatus `query:"status" enum:"pending,approved,dismissed,merged" doc:"Only candidates with this decision."`
+	Path          string          `query:"path" maxLength:"1000" doc:"Only candidates that were found first in this file, or in a file below this folder."`
 	MinConfidence float64         `query:"min_confidence" default:"0" minimum:"0" maximum:"1" doc:"Only candidates with at least this confidence."`
 	Limit         int             `query:"limit" default:"1000" minimum:"1" maximum:"1000" doc:"Candidates to return."`
 	Offset        int             `query:"offset" default:"0" minimum:"0" maximum:"1000000000" doc:"Candidates to skip."`
+}
+
+// NeighbourQuery selects the candidates among which a candidate has a next one: those of its scan that wait for a decision.
+type NeighbourQuery struct {
+	MinConfidence float64 `query:"min_confidence" default:"0" minimum:"0" maximum:"1" doc:"Only those with at least this confidence are neighbours."`
+	Path          string  `query:"path" maxLength:"1000" doc:"Only those that were found first in this file, or in a file below this folder, are neighbours."`
 }
 
 // JobQuery selects jobs; empty fields select everything.

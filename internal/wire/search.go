@@ -104,12 +104,14 @@ type RuleSearchItem struct {
 	Rule       rule.Rule   `json:"rule" doc:"The rule."`
 	Score      float64     `json:"score" doc:"Higher is better. Scores of different searches cannot be compared."`
 	Reason     string      `json:"reason,omitempty" doc:"Why the rule matters in the situation, where a model has judged it."`
-	Highlights []Highlight `json:"highlights,omitempty" nullable:"false" doc:"Where the words of the query occur in the rule."`
+	Matched    []Match     `json:"matched,omitempty" nullable:"false" doc:"Why the rule was found, in the search in one box."`
+	Highlights []Highlight `json:"highlights,omitempty" nullable:"false" doc:"Where what was looked for occurs in the rule."`
 }
 
-// Highlight is a part of a rule's text with words of the query.
+// Highlight is a part of a rule's text that a query has found.
 type Highlight struct {
-	Field string `json:"field" enum:"statement,rationale" doc:"The text: statement or rationale."`
+	Field string `json:"field" enum:"statement,rationale,slug,tags,source_refs.uri,source_refs.section,source_refs.quote" doc:"The text. Searches other than the one in one box mark statement and rationale."`
+	Index int    `json:"index,omitempty" minimum:"0" doc:"Place in the list of tags or source_refs, from 0."`
 	Start int    `json:"start" minimum:"0" doc:"First character, counted in Unicode characters from 0."`
 	End   int    `json:"end" minimum:"0" doc:"Character behind the last."`
 }

@@ -22,6 +22,7 @@ type (
 	vectorTable     struct{ *session }
 	scanTable       struct{ *session }
 	candidateTable  struct{ *session }
+	exclusionTable  struct{ *session }
 	releaseTable    struct{ *session }
 	jobTable        struct{ *session }
 	runTable        struct{ *session }
@@ -55,6 +56,7 @@ func (s *session) readers() store.Readers {
 		Vectors:     vectorTable{s},
 		Scans:       scanTable{s},
 		Candidates:  candidateTable{s},
+		Exclusions:  exclusionTable{s},
 		Releases:    releaseTable{s},
 		Jobs:        jobTable{s},
 		Runs:        runTable{s},
@@ -89,6 +91,7 @@ func (s *session) tx() store.Tx {
 		Vectors:     vectorTable{s},
 		Scans:       scanTable{s},
 		Candidates:  candidateTable{s},
+		Exclusions:  exclusionTable{s},
 		Releases:    releaseTable{s},
 		Jobs:        jobTable{s},
 		Runs:        runTable{s},

@@ -211,6 +211,7 @@ var (
 	SearchSubject  = post[wire.None, wire.RuleSearchPage]("/api/v1/search/subject").again()
 	SearchConflict = post[wire.None, wire.RuleConflicts]("/api/v1/search/conflict").again()
 	SearchStatus   = get[wire.SearchStatus]("/api/v1/search/status")
+	SearchBox      = get[wire.FoundRules]("/api/v1/search")
 )
 
 // Documents.
@@ -234,7 +235,14 @@ var (
 	ListScans         = get[wire.Page[wire.Scan]]("/api/v1/discover/scans")
 	GetScan           = get[wire.Scan]("/api/v1/discover/scans/{scan_id}")
 	ListCandidates    = get[wire.Candidates]("/api/v1/discover/scans/{scan_id}/candidates")
-	GetCandidate      = get[wire.Candidate]("/api/v1/discover/candidates/{candidate_id}")
+	GetCandidate      = get[wire.CandidateDetail]("/api/v1/discover/candidates/{candidate_id}")
+	ScanArchive       = post[[]byte, wire.Scan]("/api/v1/discover/scan/archive")
+	ListScanFiles     = get[wire.Page[wire.ScanFile]]("/api/v1/discover/scans/{scan_id}/files")
+	MergeCandidate    = post[wire.MergeCandidate, wire.Decided]("/api/v1/discover/candidates/{candidate_id}/merge")
+	ReopenCandidate   = post[wire.None, wire.Decided]("/api/v1/discover/candidates/{candidate_id}/reopen")
+	ListExclusions    = get[wire.Page[wire.Exclusion]]("/api/v1/discover/exclusions")
+	CreateExclusion   = post[wire.CreateExclusion, wire.ExclusionMade]("/api/v1/discover/exclusions")
+	DeleteExclusion   = remove[wire.Lifted]("/api/v1/discover/exclusions/{exclusion_id}")
 	ApproveCandidate  = post[wire.CandidateApproval, wire.Decided]("/api/v1/discover/candidates/{candidate_id}/approve")
 	DismissCandidate  = post[wire.DismissCandidate, wire.Decided]("/api/v1/discover/candidates/{candidate_id}/dismiss")
 	ApproveCandidates = post[wire.ApproveCandidates, wire.Bulk]("/api/v1/discover/scans/{scan_id}/candidates/approve")
