@@ -204,7 +204,10 @@ func newNodeOn(t testing.TB, s store.Store, configure ...func(*config)) *node {
 	})
 	n.keys = auth.NewKeys(s, s.Keys, func() time.Time { return time.Now().Add(time.Duration(n.ahead.Load())) })
 	conflicts := conflict.New(conflict.Config{Store: conflict.Store{Updater: s, Conflicts: s.Conflicts, Rules: s.Rules}, Views: live, Queue: job.NewQueue(time.Now), Logger: logger, Now: time.Now})
-	changes := change.New(s, live, conflicts.Changed, logger, time.Now)
+	webhooks := webhook.New(webhook.Config{
+		Store: webhook.Store{Updater: s, Webhooks: s.Webhooks, Deliveries: s.Deliveries}, Queue: job.NewQueue(time.Now), Now: time.Now, Logger: logger, AllowNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
+	})
+	changes := change.New(s, live, conflicts.Changed, logger, time.Now).Publishing(webhooks.Publish)
 	nodes := hierarchy.New(live, changes, time.Now)
 	rules, snapshots := catalog.New(catalog.Store{Updater: s, Projects: s.Projects, Rules: s.Rules, Revisions: s.Revisions}, live, changes, sandbox.CaseFiles{Now: time.Now}, nodes, time.Now), release.NewViews(s.Releases, s.Rules, live)
 	cfg := config{
@@ -220,10 +223,8 @@ func newNodeOn(t testing.TB, s store.Store, configure ...func(*config)) *node {
 	cfg.DocumentSearch = search.NewDocuments(search.DocumentConfig{
 		Store: search.DocumentStore{Documents: s.Documents, Projects: s.Projects, Vectors: s.Vectors}, Sources: cfg.Documents.Sources, Logger: logger,
 	})
-	cfg.Releases = release.New(release.Config{Store: release.Store{Updater: s, Jobs: s.Jobs, Releases: s.Releases, Rules: s.Rules, Runs: s.Runs, TestCases: s.TestCases}, Views: snapshots, Replayer: replayer{cfg.Evaluator}, Queue: job.NewQueue(time.Now), Now: time.Now})
-	cfg.Webhooks = webhook.New(webhook.Config{
-		Store: webhook.Store{Updater: s, Webhooks: s.Webhooks, Deliveries: s.Deliveries}, Queue: job.NewQueue(time.Now), Now: time.Now, Logger: logger, AllowNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
-	})
+	cfg.Releases = release.New(release.Config{Store: release.Store{Updater: s, Jobs: s.Jobs, Releases: s.Releases, Rules: s.Rules, Runs: s.Runs, TestCases: s.TestCases}, Views: snapshots, Replayer: replayer{cfg.Evaluator}, Queue: job.NewQueue(time.Now), Now: time.Now, Publish: webhooks.Publish})
+	cfg.Webhooks = webhooks
 	n.github = newGitHub(t)
 	var err error
 	cfg.Ingest, err = ingest.New(ingest.Config{

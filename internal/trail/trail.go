@@ -292,6 +292,9 @@ func (t *Trail) changes(ctx context.Context, projectID string, e *store.AuditEnt
 	return nil
 }
 
+// proposed is the action of an import that proposes a revision, which makes no version.
+const proposed = "propose"
+
 // versions returns a page of the rules that an entry names by version, with what has changed.
 func (t *Trail) versions(ctx context.Context, projectID string, named []audit.RuleVersion, p wire.PageQuery) (wire.Page[wire.AuditRuleChange], error) {
 	out := wire.Page[wire.AuditRuleChange]{Items: []wire.AuditRuleChange{}, Total: len(named), Page: p.Page, PageSize: p.PageSize}
@@ -316,7 +319,7 @@ func (t *Trail) versions(ctx context.Context, projectID string, named []audit.Ru
 	for _, v := range named {
 		r := after[v.RuleID]
 		c := wire.AuditRuleChange{RuleID: v.RuleID, Slug: r.Slug, Version: v.Version, Action: v.Action, Changes: []rule.FieldChange{}}
-		if v.Action != "unchanged" && v.Action != "proposed" && r.ID != "" {
+		if v.Action != proposed && r.ID != "" {
 			c.Changes = diff(earlier[v.RuleID], r)
 		}
 		out.Items = append(out.Items, c)
