@@ -162,7 +162,6 @@ var accessTable = map[string]access{
 	"get-alert":           {auth.Viewer, "GET /api/v1/alerts/x?project_id=pay", "project"},
 	"acknowledge-alert":   {auth.Reviewer, "POST /api/v1/alerts/x/acknowledge?project_id=pay", "project"},
 	"resolve-alert":       {auth.Reviewer, "POST /api/v1/alerts/x/resolve?project_id=pay", "project"},
-	"get-insights":        {auth.Viewer, "GET /api/v1/insights?project_id=pay", "project"},
 	"rule-health":         {auth.Viewer, "GET /api/v1/rules/x/health?project_id=pay", "project"},
 	"playground-evaluate": {auth.Evaluator, "POST /api/v1/playground/evaluate?project_id=pay", "project"},
 	"get-cache":           {auth.Viewer, "GET /api/v1/cache?project_id=pay", "project"},
@@ -200,6 +199,12 @@ var accessTable = map[string]access{
 	"ingest-generic":       {auth.Evaluator, "POST /api/v1/gateway/ingest/generic", "signature"},
 	"redeliver":            {auth.Admin, "POST /api/v1/gateway/policies/x/deliveries/1/redeliver?project_id=pay", "project"},
 	"/mcp":                 {auth.Viewer, "POST /mcp?project_id=pay", "project"},
+
+	"get-insights":             {auth.Viewer, "GET /api/v1/insights?project_id=pay", "project"},
+	"measure-insights":         {auth.Reviewer, "POST /api/v1/insights/measure?project_id=pay", "project"},
+	"list-measured-rules":      {auth.Viewer, "GET /api/v1/insights/rules?project_id=pay", "project"},
+	"list-judged-repositories": {auth.Viewer, "GET /api/v1/insights/repositories?project_id=pay", "project"},
+	"list-project-insights":    {auth.Viewer, "GET /api/v1/insights/projects", "each"},
 }
 
 // publicRoutes need no key. Whoever adds to them must mean it.

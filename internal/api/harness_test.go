@@ -131,7 +131,7 @@ func (n *node) serve() {
 		Waivers{c.Waivers}, Queue{c.Queue}, Projects{c.Projects}, Keys{c.Keys}, Evaluations{c.answering, c.Releases, verdicts}, Records{c.answering},
 		Agents{c.Agents, "/rest", verdicts}, Search{c.Search, c.Releases}, Documents{c.Documents}, DocumentSearch{c.Documents, c.DocumentSearch},
 		Discovery{c.Discover}, Conflicts{c.Conflicts, c.Jobs}, Similar{c.Conflicts}, Releases{c.Releases}, Audit{n.store.Audit, n.store.Projects, c.Catalog, trail.New(trail.Store{Audit: n.store.Audit, Projects: n.store.Projects, Rules: n.store.Rules}, newIndex(n.store))}, Jobs{c.Jobs},
-		Alerts{c.Alerts}, Insights{c.Health}, Webhooks{c.Webhooks}, Ingest{c.Ingest, c.answering}, Playground{c.Sandbox, c.Catalog},
+		Alerts{c.Alerts}, Insights{c.Health, n.store.Projects}, Webhooks{c.Webhooks}, Ingest{c.Ingest, c.answering}, Playground{c.Sandbox, c.Catalog},
 		TestCases{c.Sandbox}, VerdictCache{c.Verdicts, n.store.Projects}, Service{"1.2.3", c.Ready, nil},
 		MCP{http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(http.StatusAccepted)
@@ -253,7 +253,7 @@ func newNodeOn(t testing.TB, s store.Store, configure ...func(*config)) *node {
 			return rec.Subject.Action, "", nil
 		},
 	})
-	cfg.Health = health.New(health.Config{Store: health.Store{Updater: s, Alerts: s.Alerts, Audit: s.Audit, Counts: s.Counts, Feedback: s.Feedback, Health: s.Health, Projects: s.Projects, Rules: s.Rules, TestCases: s.TestCases}, Views: live, Alerts: cfg.Alerts})
+	cfg.Health = health.New(health.Config{Store: health.Store{Updater: s, Alerts: s.Alerts, Audit: s.Audit, Counts: s.Counts, Feedback: s.Feedback, Health: s.Health, Projects: s.Projects, Rules: s.Rules, Releases: s.Releases, TestCases: s.TestCases, Waivers: s.Waivers}, Views: live, Alerts: cfg.Alerts})
 	cfg.store, cfg.answering = s, cfg.Evaluator
 	for _, f := range configure {
 		f(&cfg)

@@ -49,7 +49,7 @@ func (a *App) serveAPI(p *parts, registry *prometheus.Registry, version string) 
 		},
 		api.Jobs{Jobs: p.jobs},
 		api.Alerts{Alerts: p.alerts},
-		api.Insights{Health: p.monitor},
+		api.Insights{Health: p.monitor, Projects: a.store.Projects},
 		api.Webhooks{Webhooks: p.webhooks},
 		api.Ingest{Ingest: p.ingest, Evaluator: p.evaluator},
 		api.Playground{Sandbox: p.sandbox, Catalog: p.catalog},

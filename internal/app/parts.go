@@ -110,7 +110,7 @@ func (a *App) assembleRules(p *parts, registry *prometheus.Registry, queue job.Q
 	p.monitor = health.New(health.Config{
 		Store: health.Store{
 			Updater: s, Alerts: s.Alerts, Audit: s.Audit, Counts: s.Counts, Feedback: s.Feedback, Health: s.Health, Projects: s.Projects, Rules: s.Rules,
-			TestCases: s.TestCases,
+			Releases: s.Releases, TestCases: s.TestCases, Waivers: s.Waivers,
 		},
 		Views: a.live, Alerts: p.alerts, Now: now, Logger: log, Off: !cfg.Alerts, Working: func() bool { return a.working },
 		Settings: health.Settings{

@@ -81,6 +81,8 @@ func Run(t *testing.T, fresh func(t *testing.T) Open) {
 		"alerts":                             testAlerts,
 		"racing to raise one alert":          testRaceAlerts,
 		"counts":                             testCounts,
+		"counts by group":                    testGroups,
+		"standings":                          testStandings,
 		"uncounted entries":                  testUncounted,
 		"racing to count":                    testRaceCounts,
 		"health":                             testHealth,
