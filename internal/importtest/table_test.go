@@ -96,6 +96,7 @@ var table = map[string]row{
 	"hierarchy": {layer: capability, imports: []string{"audit", "auth", "change", "corpus", "federation", "rule", "store", "subject", "text", "wire"}, tests: []string{"catalog"}},
 	"ingest":    {layer: capability, imports: []string{"auth", "job", "rule", "signature", "store"}},
 	"modeleval": {layer: capability, imports: []string{"rule", "subject", "wire"}},
+	"operate":   {layer: capability, imports: []string{"rule", "store"}},
 	"queue":     {layer: capability, imports: []string{"audit", "auth", "rule", "store", "text"}},
 	"release":   {layer: capability, imports: []string{"audit", "auth", "corpus", "federation", "job", "rule", "store"}, tests: []string{"catalog"}},
 	"sandbox": {
@@ -111,7 +112,7 @@ var table = map[string]row{
 		layer: surface,
 		imports: []string{
 			"agent", "api/rest", "audit", "auth", "catalog", "conflict", "corpus", "discover", "document",
-			"document/extract", "evaluate", "health", "hierarchy", "ingest", "job", "judge", "lint", "llm", "metric", "queue", "release", "rule", "sandbox", "search",
+			"document/extract", "evaluate", "health", "hierarchy", "ingest", "job", "judge", "lint", "llm", "metric", "operate", "queue", "release", "rule", "sandbox", "search",
 			"signature", "store", "trail", "webhook",
 		},
 		tests: []string{"app"},
@@ -131,7 +132,7 @@ var table = map[string]row{
 		imports: []string{
 			"agent", "api", "api/rest", "audit", "auth", "catalog", "change", "check", "client", "config", "conflict", "conflict/contradict", "console", "corpus",
 			"discover", "discover/assistant", "discover/code", "discover/linter", "discover/policy", "discover/source", "document",
-			"evaluate", "evaluate/find", "evaluate/record", "health", "hierarchy", "ingest", "job", "judge", "llm", "llm/provider", "mcp", "metric", "queue", "redact", "release", "rule", "sandbox", "search",
+			"evaluate", "evaluate/find", "evaluate/record", "health", "hierarchy", "ingest", "job", "judge", "llm", "llm/provider", "mcp", "metric", "operate", "queue", "redact", "release", "rule", "sandbox", "search",
 			"store", "store/sqlstore", "subject", "trail", "webhook", "/packs",
 		},
 	},

@@ -120,6 +120,8 @@ type CountReader interface {
 	Days(ctx context.Context, projectID string, from Day) ([]DayCount, error)
 	// Models sums up the counts of models since a day, by model.
 	Models(ctx context.Context, projectID string, from Day) ([]ModelCount, error)
+	// ModelDays returns the counts of models since a day, by day and model; of all projects together for [AllProjects].
+	ModelDays(ctx context.Context, projectID string, from Day) ([]ModelCount, error)
 	// LastVerdicts returns when rules last had a verdict, those of ruleIDs or, if it is nil, all. Rules that never had one are
 	// absent.
 	LastVerdicts(ctx context.Context, projectID string, ruleIDs []string) (map[string]time.Time, error)

@@ -70,6 +70,7 @@ type NeighbourQuery struct {
 // JobQuery selects jobs; empty fields select everything.
 type JobQuery struct {
 	Kind  string `query:"kind" doc:"Only jobs of this kind, such as rules.embed."`
+	Every bool   `query:"every" doc:"With project_id *: the jobs of every project too."`
 	State string `query:"state" doc:"queued, running, succeeded, failed or cancelled, in any letter case."`
 	PageQuery
 }

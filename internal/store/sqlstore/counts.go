@@ -62,6 +62,19 @@ func (t countTable) Models(ctx context.Context, projectID string, from store.Day
 	})
 }
 
+// ModelDays implements store.CountReader.
+func (t countTable) ModelDays(ctx context.Context, projectID string, from store.Day) ([]store.ModelCount, error) {
+	query := `SELECT day, model, SUM(calls), SUM(failed), SUM(input_tokens), SUM(output_tokens), SUM(cached_tokens), SUM(duration_ms)
+			FROM model_counts WHERE day >= ?`
+	args, domain := []any{int64(from)}, unlocked
+	if projectID != store.AllProjects {
+		query, args, domain = query+" AND project_id = ?", append(args, projectID), countsOf(projectID)
+	}
+	return many(ctx, t.session, domain, "model counts", query+" GROUP BY day, model ORDER BY day, model", args, func(c *store.ModelCount) []any {
+		return []any{&c.Day, &c.Model, &c.Calls, &c.Failed, &c.InputTokens, &c.OutputTokens, &c.CachedTokens, &c.DurationMS}
+	})
+}
+
 // LastVerdicts implements store.CountReader.
 func (t countTable) LastVerdicts(ctx context.Context, projectID string, ruleIDs []string) (map[string]time.Time, error) {
 	where, args := t.d.amongRules("project_id = ?", []any{projectID}, ruleIDs)
