@@ -17,6 +17,7 @@ import (
 	"tenet/internal/discover"
 	"tenet/internal/discover/assistant"
 	"tenet/internal/discover/code"
+	"tenet/internal/discover/comment"
 	"tenet/internal/discover/linter"
 	"tenet/internal/discover/policy"
 	"tenet/internal/discover/source"
@@ -248,5 +249,5 @@ func (p *parts) periodic() []job.Periodic {
 
 // Readers returns the readers of all kinds of sources in which discovery finds candidate rules.
 func Readers() []source.Reader {
-	return []source.Reader{policy.Reader{}, assistant.Reader{}, linter.New(), code.New()}
+	return []source.Reader{policy.Reader{}, assistant.Reader{}, linter.New(), code.New(), comment.Reader{}}
 }

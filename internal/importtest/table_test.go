@@ -41,6 +41,7 @@ var table = map[string]row{
 	"conflict/contradict": {layer: block, imports: []string{"corpus", "norm", "rule"}},
 	"corpus":              {layer: block, imports: []string{"federation", "rule", "store", "subject", "text"}},
 	"discover/assistant":  {layer: block, imports: []string{"blocks", "discover/prose", "discover/source", "rule", "subject"}},
+	"discover/comment":    {layer: block, imports: []string{"blocks", "discover/prose", "discover/source", "rule"}},
 	"discover/archive":    {layer: block, imports: []string{"rule"}},
 	"discover/code":       {layer: block, imports: []string{"discover/source", "lex", "rule"}},
 	"discover/exclude":    {layer: block, imports: []string{"discover/policy", "rule", "subject"}},
@@ -131,7 +132,7 @@ var table = map[string]row{
 		layer: wiring,
 		imports: []string{
 			"agent", "api", "api/rest", "audit", "auth", "catalog", "change", "check", "client", "config", "conflict", "conflict/contradict", "console", "corpus",
-			"discover", "discover/assistant", "discover/code", "discover/linter", "discover/policy", "discover/source", "document",
+			"discover", "discover/assistant", "discover/code", "discover/comment", "discover/linter", "discover/policy", "discover/source", "document",
 			"evaluate", "evaluate/find", "evaluate/record", "health", "hierarchy", "ingest", "job", "judge", "llm", "llm/provider", "mcp", "metric", "operate", "queue", "redact", "release", "rule", "sandbox", "search",
 			"store", "store/sqlstore", "subject", "trail", "webhook", "/packs",
 		},
@@ -150,7 +151,7 @@ var table = map[string]row{
 	"/bench":           {layer: command}, // a client like any other: it knows the service by its HTTP API
 	"/bench/commands":  {layer: command, imports: []string{"catalog", "check", "subject", "/packs"}},
 	"/bench/demo":      {layer: command, imports: []string{"app", "client", "config", "rule", "store/sqlstore"}},
-	"/bench/discovery": {layer: command, imports: []string{"discover/assistant", "discover/policy", "discover/source"}},
+	"/bench/discovery": {layer: command, imports: []string{"discover/assistant", "discover/comment", "discover/policy", "discover/prose", "discover/source"}},
 	"/bench/search":    {layer: command, imports: []string{"corpus", "rule", "store"}},
 
 	"console/browsertest":   {layer: support},
