@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -22,7 +23,7 @@ var goldText string
 // marked is a file with its normative statements.
 type marked struct {
 	path  string
-	part  string // tuned, held-out or unseen
+	part  string // such as tuned
 	units []unit
 }
 
@@ -31,6 +32,47 @@ type unit struct {
 	line     int
 	text     string
 	optional bool // two readers may judge it differently
+}
+
+// loadMarked reads files and their marks: those of the collection, or of any folder with marks of its own.
+func loadMarked(data, marks string) (map[string][]byte, []marked, error) {
+	if marks == "" {
+		files, err := load(data)
+		if err != nil {
+			return nil, nil, err
+		}
+		gold, err := readGold(files, goldText)
+		return files, gold, err
+	}
+	text, err := os.ReadFile(marks) //nolint:gosec // the file is the caller's
+	if err != nil {
+		return nil, nil, err
+	}
+	files := map[string][]byte{}
+	root := os.DirFS(data)
+	err = fs.WalkDir(root, ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		files[path], err = fs.ReadFile(root, path)
+		return err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	gold, err := readGold(files, string(text))
+	return files, gold, err
+}
+
+// partsOf returns the names of the parts, in their order.
+func partsOf(gold []marked) []string {
+	var parts []string
+	for _, g := range gold {
+		if !slices.Contains(parts, g.part) {
+			parts = append(parts, g.part)
+		}
+	}
+	return parts
 }
 
 // load reads the files of the collection, the packed ones from their archive.
@@ -73,7 +115,7 @@ func load(data string) (map[string][]byte, error) {
 }
 
 // readGold reads the marks, and the words that they mark.
-func readGold(files map[string][]byte) ([]marked, error) {
+func readGold(files map[string][]byte, goldText string) ([]marked, error) {
 	var out []marked
 	var lines []string
 	part := ""

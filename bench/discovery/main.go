@@ -7,11 +7,13 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path"
 	"runtime"
 	"strings"
 	"time"
 
 	"tenet/internal/discover/assistant"
+	"tenet/internal/discover/comment"
 	"tenet/internal/discover/policy"
 	"tenet/internal/discover/source"
 )
@@ -20,24 +22,45 @@ func main() {
 	data := flag.String("data", "../shared/data/discovery", "folder with policy_document/ and assistant_md.tar.gz")
 	part := flag.String("part", "all", "files to measure: tuned, held-out, unseen or all")
 	show := flag.Bool("show", false, "list what is found wrongly and what is missed")
+	marks := flag.String("gold", "", "file with marks of other files below -data, in the form of gold.txt")
+	fitting := flag.Bool("fit", false, "fit the weights of confidence to calibration.txt, and print them with the table of reliability")
+	rows := flag.Bool("rows", false, "print the candidates in the files of a part as rows of calibration.txt")
+	list := flag.Bool("list", false, "list what is found in the files that follow, and measure nothing")
 	speed := flag.Int("speed", 10, "megabytes of text to measure speed at; 0 leaves it out")
 	flag.Parse()
-	if err := run(*data, *part, *show, *speed); err != nil {
+	if *fitting {
+		if err := fitAll(); err != nil {
+			fmt.Fprintln(os.Stderr, "discovery:", err)
+			os.Exit(1)
+		}
+		return
+	}
+	if *rows {
+		if err := printRows(*data, *marks, *part); err != nil {
+			fmt.Fprintln(os.Stderr, "discovery:", err)
+			os.Exit(1)
+		}
+		return
+	}
+	if *list {
+		if err := listFound(flag.Args()); err != nil {
+			fmt.Fprintln(os.Stderr, "discovery:", err)
+			os.Exit(1)
+		}
+		return
+	}
+	if err := run(*data, *marks, *part, *show, *speed); err != nil {
 		fmt.Fprintln(os.Stderr, "discovery:", err)
 		os.Exit(1)
 	}
 }
 
-func run(data, part string, show bool, megabytes int) error {
-	files, err := load(data)
+func run(data, marks, part string, show bool, megabytes int) error {
+	files, gold, err := loadMarked(data, marks)
 	if err != nil {
 		return err
 	}
-	gold, err := readGold(files)
-	if err != nil {
-		return err
-	}
-	parts := []string{"tuned", "held-out", "unseen", "all"}
+	parts := append(partsOf(gold), "all")
 	if part != "all" {
 		parts = []string{part}
 	}
@@ -50,8 +73,60 @@ func run(data, part string, show bool, megabytes int) error {
 	return nil
 }
 
+// fitAll prints the weights and the table of reliability.
+func fitAll() error {
+	rows, err := readRows(calibrationText)
+	if err != nil {
+		return err
+	}
+	printFit(os.Stdout, fit(rows))
+	bins, brier := reliability(rows)
+	fmt.Printf("\n%sBrier score %.3f over %d candidates\n", table(bins), brier, len(rows))
+	return nil
+}
+
+// printRows prints a row for each candidate of a part that is right or wrong.
+func printRows(data, marks, part string) error {
+	files, gold, err := loadMarked(data, marks)
+	if err != nil {
+		return err
+	}
+	for _, g := range gold {
+		if g.part != part {
+			continue
+		}
+		for _, f := range read([]source.File{{Path: g.path, Content: files[g.path]}}) {
+			if right, optional := g.judges(f); right || !optional {
+				fmt.Printf("%s|%s|%s\n", part+" "+path.Base(g.path), verdict(right), strings.Join(f.Signs, "|"))
+			}
+		}
+	}
+	return nil
+}
+
+func verdict(right bool) string {
+	if right {
+		return "right"
+	}
+	return "wrong"
+}
+
+// listFound prints what is found in files, a line each.
+func listFound(paths []string) error {
+	for _, name := range paths {
+		content, err := os.ReadFile(name) //nolint:gosec // the path is the caller's
+		if err != nil {
+			return err
+		}
+		for _, f := range read([]source.File{{Path: name, Content: content}}) {
+			fmt.Printf("%s:%d\t%.2f\t%s\t%s\t%s\t[%s]\t%s\n", name, f.Line, f.Confidence, f.Modality, f.Severity, f.Statement, f.Method, strings.Join(f.Signs, "|"))
+		}
+	}
+	return nil
+}
+
 // readers are the readers of texts.
-var readers = []source.Reader{policy.Reader{}, assistant.Reader{}}
+var readers = []source.Reader{policy.Reader{}, assistant.Reader{}, comment.Reader{}}
 
 // read finds the rules of a file.
 func read(files []source.File) []source.Found {

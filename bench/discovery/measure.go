@@ -52,17 +52,22 @@ func (t *tally) file(g marked, found []source.Found, lines []string, show bool) 
 		} else {
 			fmt.Printf("inexact %s:%d-%d %q\n", g.path, f.Line, f.EndLine, f.Quote)
 		}
-		right, optional := false, false
-		for _, u := range g.units {
-			if u.matches(f) {
-				right, optional = right || !u.optional, optional || u.optional
-			}
-		}
+		right, optional := g.judges(f)
 		t.count(f, right, optional)
 		if show && !right && !optional {
 			fmt.Printf("wrong  %s:%d [%s] %s\n", g.path, f.Line, f.Method, f.Statement)
 		}
 	}
+}
+
+// judges reports whether a candidate rests on a marked statement, and whether on one that readers may judge differently.
+func (g *marked) judges(f source.Found) (right, optional bool) {
+	for _, u := range g.units {
+		if u.matches(f) {
+			right, optional = right || !u.optional, optional || u.optional
+		}
+	}
+	return right, optional
 }
 
 func index(found []source.Found, f source.Found) int {

@@ -41,7 +41,7 @@ func watchWith(n *node, settings health.Settings, manualResolve bool) *watching 
 			return nil
 		},
 	})
-	w.monitor = health.New(health.Config{Store: health.Store{Updater: n.store, Alerts: n.store.Alerts, Audit: n.store.Audit, Counts: n.store.Counts, Feedback: n.store.Feedback, Health: n.store.Health, Projects: n.store.Projects, Rules: n.store.Rules, TestCases: n.store.TestCases}, Views: n.live, Alerts: w.alerts, Now: clock, Settings: settings})
+	w.monitor = health.New(health.Config{Store: health.Store{Updater: n.store, Alerts: n.store.Alerts, Audit: n.store.Audit, Counts: n.store.Counts, Feedback: n.store.Feedback, Health: n.store.Health, Projects: n.store.Projects, Rules: n.store.Rules, Releases: n.store.Releases, TestCases: n.store.TestCases, Waivers: n.store.Waivers}, Views: n.live, Alerts: w.alerts, Now: clock, Settings: settings})
 	n.cfg.Alerts, n.cfg.Health = w.alerts, w.monitor
 	n.serve()
 	return w

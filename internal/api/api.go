@@ -32,6 +32,7 @@ const (
 	alertTag      = "Alerts"
 	waiverTag     = "Waivers"
 	queueTag      = "Queue"
+	operationsTag = "Operations"
 )
 
 const about = `Tenet keeps an organisation's rules in one governed corpus and answers, per rule and with evidence, whether a change, a
@@ -52,6 +53,7 @@ func Description(version string) rest.Description {
 			{Name: ruleTag, Description: "The corpus: rules, their versions, relationships, import and export."},
 			{Name: conflictTag, Description: "Rules that contradict each other, and the decisions on them."},
 			{Name: queueTag, Description: "What waits for a person, over all projects: list it, decide, assign, put aside."},
+			{Name: operationsTag, Description: "The servers of the cluster, what models are asked and cost, and the settings in force."},
 			{Name: documentTag, Description: "Policies, standards and other sources of rules, and the searches over them."},
 			{Name: searchTag, Description: "Find rules by words, meaning, fields, time, source, person or conflict."},
 			{Name: federationTag, Description: "The rules that apply at each node of an organization: inherited from above, added and overridden below."},

@@ -154,6 +154,10 @@ var accessTable = map[string]access{
 	"confirm-conflict":    {auth.Reviewer, "POST /api/v1/conflicts/x/confirm?project_id=pay", "project"},
 	"reject-conflict":     {auth.Reviewer, "POST /api/v1/conflicts/x/reject?project_id=pay", "project"},
 	"scan-conflicts":      {auth.Reviewer, "POST /api/v1/conflicts/scan?project_id=pay", "project"},
+	"count-jobs":          {auth.Viewer, "GET /api/v1/jobs/counts", "all"},
+	"list-servers":        {auth.Admin, "GET /api/v1/servers", "all"},
+	"get-settings":        {auth.Admin, "GET /api/v1/settings", "all"},
+	"get-usage":           {auth.Viewer, "GET /api/v1/usage?project_id=pay", "project"},
 	"list-jobs":           {auth.Viewer, "GET /api/v1/jobs?project_id=pay", "project"},
 	"get-job":             {auth.Viewer, "GET /api/v1/jobs/1?project_id=pay", "project"},
 	"retry-job":           {auth.Reviewer, "POST /api/v1/jobs/1/retry?project_id=pay", "project"},
@@ -162,7 +166,6 @@ var accessTable = map[string]access{
 	"get-alert":           {auth.Viewer, "GET /api/v1/alerts/x?project_id=pay", "project"},
 	"acknowledge-alert":   {auth.Reviewer, "POST /api/v1/alerts/x/acknowledge?project_id=pay", "project"},
 	"resolve-alert":       {auth.Reviewer, "POST /api/v1/alerts/x/resolve?project_id=pay", "project"},
-	"get-insights":        {auth.Viewer, "GET /api/v1/insights?project_id=pay", "project"},
 	"rule-health":         {auth.Viewer, "GET /api/v1/rules/x/health?project_id=pay", "project"},
 	"playground-evaluate": {auth.Evaluator, "POST /api/v1/playground/evaluate?project_id=pay", "project"},
 	"get-cache":           {auth.Viewer, "GET /api/v1/cache?project_id=pay", "project"},
@@ -200,6 +203,12 @@ var accessTable = map[string]access{
 	"ingest-generic":       {auth.Evaluator, "POST /api/v1/gateway/ingest/generic", "signature"},
 	"redeliver":            {auth.Admin, "POST /api/v1/gateway/policies/x/deliveries/1/redeliver?project_id=pay", "project"},
 	"/mcp":                 {auth.Viewer, "POST /mcp?project_id=pay", "project"},
+
+	"get-insights":             {auth.Viewer, "GET /api/v1/insights?project_id=pay", "project"},
+	"measure-insights":         {auth.Reviewer, "POST /api/v1/insights/measure?project_id=pay", "project"},
+	"list-measured-rules":      {auth.Viewer, "GET /api/v1/insights/rules?project_id=pay", "project"},
+	"list-judged-repositories": {auth.Viewer, "GET /api/v1/insights/repositories?project_id=pay", "project"},
+	"list-project-insights":    {auth.Viewer, "GET /api/v1/insights/projects", "each"},
 }
 
 // publicRoutes need no key. Whoever adds to them must mean it.

@@ -44,6 +44,7 @@ import (
 	"tenet/internal/judge"
 	"tenet/internal/llm"
 	"tenet/internal/llm/llmtest"
+	"tenet/internal/operate"
 	"tenet/internal/queue"
 	"tenet/internal/redact"
 	"tenet/internal/release"
@@ -130,14 +131,28 @@ func (n *node) serve() {
 		Rules{c.Catalog, c.Sandbox, sandbox.Replays{Views: n.live, Effects: evaluate.Effects{Evaluator: c.Evaluator}}, c.Logger}, Revisions{catalog.NewRevisions(c.Catalog, catalog.Reviewing{Tester: sandbox.Confirmed{Sandbox: c.Sandbox}}), c.Sandbox}, RuleFiles{c.Catalog}, Relationships{c.Catalog}, Federation{c.Hierarchy, c.Releases},
 		Waivers{c.Waivers}, Queue{c.Queue}, Projects{c.Projects}, Keys{c.Keys}, Evaluations{c.answering, c.Releases, verdicts}, Records{c.answering},
 		Agents{c.Agents, "/rest", verdicts}, Search{c.Search, c.Releases}, Documents{c.Documents}, DocumentSearch{c.Documents, c.DocumentSearch},
-		Discovery{c.Discover}, Conflicts{c.Conflicts, c.Jobs}, Similar{c.Conflicts}, Releases{c.Releases}, Audit{n.store.Audit, n.store.Projects, c.Catalog, trail.New(trail.Store{Audit: n.store.Audit, Projects: n.store.Projects, Rules: n.store.Rules}, newIndex(n.store))}, Jobs{c.Jobs},
-		Alerts{c.Alerts}, Insights{c.Health}, Webhooks{c.Webhooks}, Ingest{c.Ingest, c.answering}, Playground{c.Sandbox, c.Catalog},
+		Discovery{c.Discover}, Conflicts{c.Conflicts, c.Jobs}, Similar{c.Conflicts}, Releases{c.Releases}, Audit{n.store.Audit, n.store.Projects, c.Catalog, trail.New(trail.Store{Audit: n.store.Audit, Projects: n.store.Projects, Rules: n.store.Rules}, newIndex(n.store))}, Jobs{c.Jobs}, operations(n.store, c.Logger),
+		Alerts{c.Alerts}, Insights{c.Health, n.store.Projects}, Webhooks{c.Webhooks}, Ingest{c.Ingest, c.answering}, Playground{c.Sandbox, c.Catalog},
 		TestCases{c.Sandbox}, VerdictCache{c.Verdicts, n.store.Projects}, Service{"1.2.3", c.Ready, nil},
 		MCP{http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(http.StatusAccepted)
 			rest.WriteJSON(w, r.Header.Get(ProjectHeader))
 		})},
 	)
+}
+
+// operations shows a server without models.
+func operations(s store.Store, log *slog.Logger) Operations {
+	return Operations{
+		Servers: operate.NewServers(operate.ServersConfig{
+			Store: operate.Store{Updater: s, Servers: s.Servers}, Logger: log, Now: time.Now, Self: wire.Server{ID: "self", Name: "host", StartedAt: time.Now()},
+			Models: func() []wire.ModelHealth { return []wire.ModelHealth{} }, Address: func() string { return "127.0.0.1:8080" },
+		}),
+		Usage: &operate.Usage{Counts: s.Counts, Projects: s.Projects, Now: time.Now, Currency: "USD"},
+		Settings: func() wire.Settings {
+			return wire.Settings{Server: "host", Items: []wire.SettingNow{}, Credentials: []wire.Credential{}}
+		},
+	}
 }
 
 // evaluateWith has another evaluator answer.
@@ -253,7 +268,7 @@ func newNodeOn(t testing.TB, s store.Store, configure ...func(*config)) *node {
 			return rec.Subject.Action, "", nil
 		},
 	})
-	cfg.Health = health.New(health.Config{Store: health.Store{Updater: s, Alerts: s.Alerts, Audit: s.Audit, Counts: s.Counts, Feedback: s.Feedback, Health: s.Health, Projects: s.Projects, Rules: s.Rules, TestCases: s.TestCases}, Views: live, Alerts: cfg.Alerts})
+	cfg.Health = health.New(health.Config{Store: health.Store{Updater: s, Alerts: s.Alerts, Audit: s.Audit, Counts: s.Counts, Feedback: s.Feedback, Health: s.Health, Projects: s.Projects, Rules: s.Rules, Releases: s.Releases, TestCases: s.TestCases, Waivers: s.Waivers}, Views: live, Alerts: cfg.Alerts})
 	cfg.store, cfg.answering = s, cfg.Evaluator
 	for _, f := range configure {
 		f(&cfg)

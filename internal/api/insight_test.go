@@ -141,7 +141,7 @@ func TestEvaluationsAreCountedOnce(t *testing.T) {
 			failures++
 			return errors.New("the node is lost") // as if it had been killed before the transaction was committed
 		}})
-		failing := health.New(health.Config{Store: health.Store{Updater: n.store, Alerts: n.store.Alerts, Audit: n.store.Audit, Counts: n.store.Counts, Feedback: n.store.Feedback, Health: n.store.Health, Projects: n.store.Projects, Rules: n.store.Rules, TestCases: n.store.TestCases}, Views: n.live, Alerts: alerts, Settings: health.Settings{DenyMin: 1}})
+		failing := health.New(health.Config{Store: health.Store{Updater: n.store, Alerts: n.store.Alerts, Audit: n.store.Audit, Counts: n.store.Counts, Feedback: n.store.Feedback, Health: n.store.Health, Projects: n.store.Projects, Rules: n.store.Rules, Releases: n.store.Releases, TestCases: n.store.TestCases, Waivers: n.store.Waivers}, Views: n.live, Alerts: alerts, Settings: health.Settings{DenyMin: 1}})
 		for range 3 {
 			if err := failing.CatchUp(t.Context(), rule.DefaultProject); err == nil {
 				t.Error("no error")
@@ -150,7 +150,7 @@ func TestEvaluationsAreCountedOnce(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 8 {
 			wg.Go(func() {
-				other := health.New(health.Config{Store: health.Store{Updater: n.store, Alerts: n.store.Alerts, Audit: n.store.Audit, Counts: n.store.Counts, Feedback: n.store.Feedback, Health: n.store.Health, Projects: n.store.Projects, Rules: n.store.Rules, TestCases: n.store.TestCases}, Views: n.live, Alerts: w.alerts})
+				other := health.New(health.Config{Store: health.Store{Updater: n.store, Alerts: n.store.Alerts, Audit: n.store.Audit, Counts: n.store.Counts, Feedback: n.store.Feedback, Health: n.store.Health, Projects: n.store.Projects, Rules: n.store.Rules, Releases: n.store.Releases, TestCases: n.store.TestCases, Waivers: n.store.Waivers}, Views: n.live, Alerts: w.alerts})
 				if err := other.CatchUp(t.Context(), rule.DefaultProject); err != nil {
 					t.Error(err)
 				}
@@ -213,11 +213,119 @@ func TestTheOverviewTellsHealthAndDormantRules(t *testing.T) {
 	if inBuckets != 11 {
 		t.Errorf("%d rules in the buckets: %+v", inBuckets, o.Health.Buckets)
 	}
-	if d := o.Dormant; d.Total != 11 || len(d.Rules) != 10 || d.AfterDays != 90 || d.Rules[0].IdleDays < 90 || d.Rules[0].LastAt != nil {
+	if d := o.Dormant; d.Total == nil || *d.Total != 11 || o.NeverAsked.Total == nil || *o.NeverAsked.Total != 11 || len(d.Rules) != 10 || d.AfterDays != 90 || d.Rules[0].IdleDays < 90 || d.Rules[0].LastAt != nil {
 		t.Errorf("dormant: %+v", d)
 	}
 	if len(health.Parts) != 6 || !strings.Contains(health.Parts[0].Detail, "an owner") || len(health.History) != 1 {
 		t.Errorf("health of E-0: %+v", health)
 	}
 	w.call("GET", "/api/v1/rules/none/health", nil).wantProblem(http.StatusNotFound, rule.CodeNotFound)
+}
+
+// Nodes, teams, reasons and repositories have the counts that evaluations give them, and what was not measured says so.
+func TestGroupsAreWhatTheRecordsSay(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, n *node) {
+		w := watch(n, health.Settings{})
+		before := w.overview("")
+		if h := before.Health; h.MeasuredAt != nil || h.Mean != nil || before.Dormant.Total != nil || before.NeverAsked.Total != nil {
+			t.Errorf("before it is measured: %+v, %+v", h, before.Dormant)
+		}
+		n.call("POST", "/api/v1/rules", map[string]any{
+			"slug": "PAY-1", "statement": "Payments above 100 must be approved.", "status": "EFFECTIVE", "owner": "payments", "applies_to": map[string]any{"kinds": []string{"facts"}},
+			"check": map[string]any{"cel": "facts.amount <= 100"},
+		}).want(http.StatusCreated)
+		n.call("POST", "/api/v1/rules", map[string]any{
+			"slug": "WEB-1", "statement": "Code should not call eval.", "status": "EFFECTIVE", "modality": "SHOULD", "owner": "web", "applies_to": map[string]any{"kinds": []string{"code_change"}},
+			"check": map[string]any{"pattern": map[string]any{"regex": `eval\(`}},
+		}).want(http.StatusCreated)
+		n.call("POST", "/api/v1/rules", map[string]any{
+			"slug": "ASK-1", "statement": "Actions must be announced.", "status": "EFFECTIVE", "applies_to": map[string]any{"kinds": []string{"action"}},
+		}).want(http.StatusCreated)
+		site := into[wire.ChangedNode](n.call("POST", "/api/v1/federations", map[string]any{"name": "site", "level": "organization", "repositories": []string{"acme/site"}}).want(http.StatusCreated))
+		n.call("POST", "/api/v1/federations/"+site.ID+"/rules", map[string]any{"rule_id": "WEB-1"}).want(http.StatusCreated)
+		evaluate := func(body map[string]any) {
+			t.Helper()
+			n.call("POST", "/api/v1/evaluate", body).want(http.StatusOK)
+		}
+		file := []map[string]string{{"path": "a.js", "content": "eval(x)"}}
+		evaluate(map[string]any{"facts": map[string]any{"amount": 500}})
+		evaluate(map[string]any{"facts": map[string]any{"amount": 5}})
+		evaluate(map[string]any{"facts": map[string]any{"sum": 5}})
+		evaluate(map[string]any{"files": file, "repository": "acme/site"})
+		evaluate(map[string]any{"files": file, "repository": "github.com/Acme/Other.git"})
+		evaluate(map[string]any{"facts": map[string]any{"x": 1}, "scope": "elsewhere", "severity_min": "CRITICAL"})
+		n.call("POST", "/api/v1/evaluate/quick", map[string]any{"action": "restart the server"}).want(http.StatusOK)
+
+		o := w.overview("period_days=1")
+		reasons := map[rule.UndecidedReason]int64{}
+		for _, r := range o.Undecided {
+			if r.Meaning == "" {
+				t.Errorf("%s means nothing", r.Reason)
+			}
+			reasons[r.Reason] = r.Count
+		}
+		want := map[rule.UndecidedReason]int64{rule.UndecidedSoftened: 2, rule.UndecidedCheck: 1, rule.UndecidedUncovered: 1, rule.UndecidedNoModel: 1}
+		if diff := cmp.Diff(want, reasons); diff != "" {
+			t.Errorf("reasons (-want +got):\n%s", diff)
+		}
+		// Each reason leads to the evaluations that have it.
+		for reason, count := range reasons {
+			list := into[wire.EvaluationPage](n.call("GET", evaluationsPath+"?undecided="+string(reason), nil).want(http.StatusOK))
+			if int64(list.Total) != count || list.Items[0].OverallVerdict != rule.NeedsConfirmation {
+				t.Errorf("%s: %d evaluations, want %d", reason, list.Total, count)
+			}
+		}
+		n.call("GET", evaluationsPath+"?undecided=mood", nil).want(http.StatusUnprocessableEntity)
+
+		teams := map[string]string{}
+		for _, f := range o.Teams {
+			teams[f.Team] = fmt.Sprintf("%d/%d/%d", f.Allow, f.Deny, f.Unsure)
+		}
+		if diff := cmp.Diff(map[string]string{"payments": "1/1/1", "web": "0/0/2", "": "0/0/1"}, teams); diff != "" {
+			t.Errorf("teams (-want +got):\n%s", diff)
+		}
+		if len(o.Nodes) != 2 || o.Nodes[0].NodeID != "" || o.Nodes[1].Name != "site" || o.Nodes[1].Total != 1 {
+			t.Errorf("nodes: %+v", o.Nodes)
+		}
+		team := w.overview("period_days=1&team=web")
+		if team.Counting != wire.CountsVerdicts || team.Totals.Unsure != 2 || team.Days[0].Unsure != 2 || len(team.Undecided) != 1 || len(team.Nodes) != 0 || len(team.Teams) != 1 {
+			t.Errorf("of a team: %+v", team)
+		}
+		at := w.overview("period_days=1&node_id=" + site.ID)
+		if at.Counting != wire.CountsEvaluations || at.Totals.Total != 1 || len(at.Undecided) != 1 || at.Repositories.Total != 1 {
+			t.Errorf("at a node: %+v", at)
+		}
+		if none := w.overview("period_days=1&node_id=-"); none.Totals.Total != 6 || len(none.MostDenied) != 1 || none.MostDenied[0].Slug != "PAY-1" || none.MostDenied[0].Denied != 1 {
+			t.Errorf("at no node: %+v", none)
+		}
+		n.call("GET", "/api/v1/insights?team=web&node_id=x", nil).want(http.StatusUnprocessableEntity)
+
+		if r := o.Repositories; r.Total != 2 || r.WithoutNode != 1 || r.Silent != 0 || len(r.Latest) != 2 || r.Latest[0].Repository != "github.com/acme/other" {
+			t.Errorf("repositories: %+v", r)
+		}
+		page := into[wire.Page[wire.RepositoryFigure]](n.call("GET", "/api/v1/insights/repositories?node_id="+site.ID, nil).want(http.StatusOK))
+		if page.Total != 1 || page.Items[0].Repository != "acme/site" || page.Items[0].NodeName != "site" || page.Items[0].LastVerdict != rule.NeedsConfirmation || page.Items[0].Unsure != 1 {
+			t.Errorf("repositories of a node: %+v", page)
+		}
+
+		measured := into[wire.MeasuredNow](n.call("POST", "/api/v1/insights/measure", nil).want(http.StatusOK))
+		o = w.overview("period_days=1")
+		if measured.Rules != 3 || o.Health.Measured != 3 || o.Health.Mean == nil || *o.Health.Mean <= 0 || *o.NeverAsked.Total != 0 || *o.Dormant.Total != 0 {
+			t.Errorf("measured %+v: %+v, %+v", measured, o.Health, o.NeverAsked)
+		}
+		n.call("POST", "/api/v1/rules", map[string]any{"slug": "NEW-1", "statement": "Backups must be tested.", "status": "EFFECTIVE", "owner": "web"}).want(http.StatusCreated)
+		n.call("POST", "/api/v1/insights/measure", nil).want(http.StatusOK)
+		list := into[wire.MeasuredPage](n.call("GET", "/api/v1/insights/rules?standing=never_asked&team=web", nil).want(http.StatusOK))
+		if list.Total != 1 || list.Items[0].Slug != "NEW-1" || !list.Items[0].NeverAsked || list.Items[0].Dormant || list.MeasuredAt == nil || list.Items[0].IdleSince == nil {
+			t.Errorf("never asked: %+v", list)
+		}
+		if all := into[wire.MeasuredPage](n.call("GET", "/api/v1/insights/rules?page_size=2", nil).want(http.StatusOK)); all.Total != 4 || len(all.Items) != 2 || all.Items[0].Score > all.Items[1].Score {
+			t.Errorf("measured rules: %+v", all)
+		}
+		projects := into[wire.Page[wire.ProjectFigure]](n.call("GET", "/api/v1/insights/projects", nil).want(http.StatusOK))
+		if f := projects.Items[0]; projects.Total != 1 || f.Total != 7 || f.Health == nil || *f.NeverAsked != 1 || f.Repositories != 2 {
+			t.Errorf("projects: %+v", projects)
+		}
+	})
 }

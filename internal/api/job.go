@@ -34,8 +34,20 @@ func (s Jobs) Routes(r *rest.Router) {
 	}
 	rest.Handle(r, rest.Operation{
 		ID: "list-jobs", Route: op.ListJobs.Route(), Role: auth.Viewer, Place: rest.OwnOrAll, Summary: "List background jobs",
-		Description: "Newest first. project_id * lists the jobs that work on all projects, such as sweeps. Administrators also see the arguments.",
+		Description: "Newest first. project_id * lists the jobs that work on all projects, such as sweeps; with every=true those of each project, too. " +
+			"Administrators also see the arguments.",
 	}, s.list)
+	rest.Handle(r, rest.Operation{
+		ID: "count-jobs", Route: op.CountJobs.Route(), Role: auth.Viewer, Place: rest.AllProjects,
+		Summary: "Count the background jobs that wait, run or have failed", Description: "By kind and state, over all projects. Failed jobs count until they are deleted or retried.",
+	}, func(ctx context.Context, _ *rest.None) (wire.JobCounts, error) {
+		counts, err := s.Jobs.Count(ctx)
+		out := wire.JobCounts{Items: make([]wire.JobCount, len(counts))}
+		for i, c := range counts {
+			out.Items[i] = wire.JobCount(c)
+		}
+		return out, err
+	})
 	rest.Handle(r, rest.Operation{
 		ID: "get-job", Route: op.GetJob.Route(), Role: auth.Viewer, Place: rest.OwnOrAll,
 		Summary: "Get a background job", Description: "With its progress, updated about once a second.",
@@ -65,6 +77,12 @@ func (s Jobs) list(ctx context.Context, in *wire.JobQuery) (page wire.Page[wire.
 	}
 	if err := p.Err("the query is invalid"); err != nil {
 		return page, err
+	}
+	if in.Every {
+		if err := needsAll(ctx); err != nil {
+			return page, err
+		}
+		f.ProjectID, f.Every = "", true
 	}
 	list, total, err := s.Jobs.List(ctx, f)
 	for i := range list {

@@ -26,14 +26,21 @@ func (s Keys) Routes(r *rest.Router) {
 	}, s.create)
 	rest.Handle(r, rest.Operation{
 		ID: "list-keys", Route: op.ListKeys.Route(), Role: auth.Admin, Place: rest.OwnOrAll,
-		Summary: "List API keys", Description: "Newest first, revoked ones included. project_id * lists the keys for all projects.",
-	}, func(ctx context.Context, in *wire.PageQuery) (wire.Page[wire.Key], error) {
-		all, err := s.Keys.List(ctx, rest.Project(ctx))
+		Summary: "List API keys", Description: "Newest first, revoked ones included. project_id * lists the keys for all projects; with every=true those of each project, too.",
+	}, func(ctx context.Context, in *wire.KeyQuery) (wire.Page[wire.Key], error) {
+		list := func() ([]store.Key, error) { return s.Keys.List(ctx, rest.Project(ctx)) }
+		if in.Every {
+			if err := needsAll(ctx); err != nil {
+				return wire.Page[wire.Key]{}, err
+			}
+			list = func() ([]store.Key, error) { return s.Keys.ListAll(ctx) }
+		}
+		all, err := list()
 		keys := make([]wire.Key, len(all))
 		for i, k := range all {
 			keys[i] = keyOf(k)
 		}
-		return rest.Slice(*in, keys, err)
+		return rest.Slice(in.PageQuery, keys, err)
 	})
 	rest.Do(r, rest.Operation{
 		ID: "revoke-key", Route: op.RevokeKey.Route(), Role: auth.Admin, Place: rest.OwnOrAll,
@@ -46,10 +53,18 @@ func (s Keys) Routes(r *rest.Router) {
 	})
 }
 
+// needsAll refuses the parameter every of a list unless it is asked for all projects.
+func needsAll(ctx context.Context) error {
+	if rest.Project(ctx) == store.AllProjects {
+		return nil
+	}
+	return rest.InvalidField("every", "goes with project_id=*, which lists what belongs to no one project")
+}
+
 func keyOf(k store.Key) wire.Key {
 	return wire.Key{
 		ID: k.ID, ProjectID: k.ProjectID, Name: k.Name, Role: k.Role, CreatedAt: k.CreatedAt, CreatedBy: k.CreatedBy,
-		ExpiresAt: k.ExpiresAt, RevokedAt: k.RevokedAt,
+		ExpiresAt: k.ExpiresAt, RevokedAt: k.RevokedAt, LastUsedAt: k.LastUsedAt,
 	}
 }
 

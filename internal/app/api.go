@@ -17,7 +17,7 @@ import (
 )
 
 // serveAPI returns the HTTP API over the capabilities.
-func (a *App) serveAPI(p *parts, registry *prometheus.Registry, version string) *rest.Server {
+func (a *App) serveAPI(p *parts, operations api.Operations, registry *prometheus.Registry, version string) *rest.Server {
 	verdicts := api.NewVerdictCounter(registry)
 	prefix := a.cfg.RESTPrefix
 	if prefix == "off" {
@@ -48,8 +48,9 @@ func (a *App) serveAPI(p *parts, registry *prometheus.Registry, version string) 
 			Trail: trail.New(trail.Store{Audit: a.store.Audit, Projects: a.store.Projects, Rules: a.store.Rules}, p.index),
 		},
 		api.Jobs{Jobs: p.jobs},
+		operations,
 		api.Alerts{Alerts: p.alerts},
-		api.Insights{Health: p.monitor},
+		api.Insights{Health: p.monitor, Projects: a.store.Projects},
 		api.Webhooks{Webhooks: p.webhooks},
 		api.Ingest{Ingest: p.ingest, Evaluator: p.evaluator},
 		api.Playground{Sandbox: p.sandbox, Catalog: p.catalog},

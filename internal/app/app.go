@@ -35,6 +35,7 @@ type App struct {
 	live      *corpus.Live
 	keys      *auth.Keys
 	watch     *provider.Watch
+	gauged    gauges // the models that are configured
 	parts     *parts
 	followers []func(context.Context) // run while the node serves
 	handler   *rest.Server
@@ -91,6 +92,7 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, o Options) (_
 		return nil, err
 	}
 	a.watch = provider.NewWatch(a.models.judge, log)
+	a.gauged = gauge(&a.models, a.watch, log)
 	if a.store, err = openStore(ctx, cfg, log); err != nil {
 		return nil, err
 	}
@@ -103,6 +105,7 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, o Options) (_
 	})
 	a.keys = auth.NewKeys(a.store, a.store.Keys, time.Now)
 	registry := prometheus.NewRegistry()
+	a.gauged.observe(registry)
 	p, err := a.assemble(registry, o.Now)
 	if err != nil {
 		return nil, err
@@ -124,12 +127,18 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, o Options) (_
 	if p.embeddings != nil {
 		a.followers = append(a.followers, p.embeddings.Run)
 	}
-	a.handler = a.serveAPI(p, registry, o.Version)
+	operations, err := a.operations(o.Env, o.Now)
+	if err != nil {
+		return nil, err
+	}
+	a.followers = append(a.followers, a.gauged.watchers(a.watch)...)
+	a.followers = append(a.followers, operations.Servers.Run, a.noteKeys)
+	a.handler = a.serveAPI(p, operations, registry, o.Version)
 	a.runner = job.New(job.Config{
 		Store: job.Store{Updater: a.store, JobWatcher: a.store, Jobs: a.store.Jobs}, Logger: log, Now: time.Now, Handlers: p.handlers(cfg), Periodic: p.periodic(),
 		Workers: cfg.JobWorkers, Poll: cfg.PollInterval, Lease: cfg.JobLease, Keep: cfg.JobKeep, Observe: observeJobs(registry),
 	})
-	p.registerGauges(registry, log)
+	p.registerGauges(registry, operations.Servers, log)
 	if o.Work {
 		a.work()
 	}

@@ -8,6 +8,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"tenet/internal/metric"
+	"tenet/internal/operate"
+	"tenet/internal/wire"
 )
 
 // observeJobs adds a histogram of attempts at jobs to a registry and returns what observes one.
@@ -25,10 +27,10 @@ func observeDeliveries(registry *prometheus.Registry) func(outcome string, took 
 }
 
 // registerGauges adds the gauges that are counted in the database, over all nodes.
-func (p *parts) registerGauges(registry *prometheus.Registry, log *slog.Logger) {
+func (p *parts) registerGauges(registry *prometheus.Registry, servers *operate.Servers, log *slog.Logger) {
 	metric.Register(registry, log,
 		metric.Gauge{
-			Name: "tenet_jobs", Help: "Background jobs that wait or run, over all nodes.", Labels: []string{"kind", "state"},
+			Name: "tenet_jobs", Help: "Background jobs that wait, run or have failed, over all nodes; failed ones until they are deleted or retried.", Labels: []string{"kind", "state"},
 			Read: func(ctx context.Context) ([]metric.Sample, error) {
 				counts, err := p.jobs.Count(ctx)
 				samples := make([]metric.Sample, len(counts))
@@ -36,6 +38,13 @@ func (p *parts) registerGauges(registry *prometheus.Registry, log *slog.Logger) 
 					samples[i] = metric.Sample{Value: c.Count, Labels: []string{c.Kind, c.State}}
 				}
 				return samples, err
+			},
+		},
+		metric.Gauge{
+			Name: "tenet_servers", Help: "Servers of the cluster: live ones, and those lost within the last day.", Labels: []string{"status"},
+			Read: func(ctx context.Context) ([]metric.Sample, error) {
+				live, lost, err := servers.Live(ctx)
+				return []metric.Sample{{Value: live, Labels: []string{string(wire.ServerLive)}}, {Value: lost, Labels: []string{string(wire.ServerLost)}}}, err
 			},
 		},
 		metric.Gauge{

@@ -17,6 +17,7 @@ import (
 	"tenet/internal/discover"
 	"tenet/internal/discover/assistant"
 	"tenet/internal/discover/code"
+	"tenet/internal/discover/comment"
 	"tenet/internal/discover/linter"
 	"tenet/internal/discover/policy"
 	"tenet/internal/discover/source"
@@ -110,7 +111,7 @@ func (a *App) assembleRules(p *parts, registry *prometheus.Registry, queue job.Q
 	p.monitor = health.New(health.Config{
 		Store: health.Store{
 			Updater: s, Alerts: s.Alerts, Audit: s.Audit, Counts: s.Counts, Feedback: s.Feedback, Health: s.Health, Projects: s.Projects, Rules: s.Rules,
-			TestCases: s.TestCases,
+			Releases: s.Releases, TestCases: s.TestCases, Waivers: s.Waivers,
 		},
 		Views: a.live, Alerts: p.alerts, Now: now, Logger: log, Off: !cfg.Alerts, Working: func() bool { return a.working },
 		Settings: health.Settings{
@@ -248,5 +249,5 @@ func (p *parts) periodic() []job.Periodic {
 
 // Readers returns the readers of all kinds of sources in which discovery finds candidate rules.
 func Readers() []source.Reader {
-	return []source.Reader{policy.Reader{}, assistant.Reader{}, linter.New(), code.New()}
+	return []source.Reader{policy.Reader{}, assistant.Reader{}, linter.New(), code.New(), comment.Reader{}}
 }

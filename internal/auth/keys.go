@@ -27,6 +27,7 @@ type Keys struct {
 	mu     sync.Mutex
 	cached map[string]cachedKey // by hash; also of unknown secrets
 	active cachedCount
+	used   map[string]time.Time // when keys were used, by id, until Flush writes it
 	// generation counts the calls of forget, so that no read from before a change enters the cache after it.
 	generation int
 }
@@ -44,7 +45,7 @@ type cachedCount struct {
 
 // NewKeys returns a Keys that reads and writes API keys of a store.
 func NewKeys(s store.Updater, keys store.KeyReader, now func() time.Time) *Keys {
-	return &Keys{store: s, keys: keys, now: now, cached: map[string]cachedKey{}}
+	return &Keys{store: s, keys: keys, now: now, cached: map[string]cachedKey{}, used: map[string]time.Time{}}
 }
 
 // NewKey describes a key to create. A nil ExpiresAt means never.
@@ -122,7 +123,46 @@ func (k *Keys) note(ctx context.Context, tx store.Tx, key store.Key, action stri
 
 // List returns the keys of a project, newest first, revoked ones included.
 func (k *Keys) List(ctx context.Context, projectID string) ([]store.Key, error) {
-	return k.keys.List(ctx, projectID)
+	return k.withUse(k.keys.List(ctx, projectID))
+}
+
+// ListAll returns the keys of all projects and those for all projects, newest first, revoked ones included.
+func (k *Keys) ListAll(ctx context.Context) ([]store.Key, error) {
+	return k.withUse(k.keys.ListAll(ctx))
+}
+
+// withUse adds to keys the uses that are not written yet.
+func (k *Keys) withUse(list []store.Key, err error) ([]store.Key, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for i := range list {
+		if at, ok := k.used[list[i].ID]; ok && (list[i].LastUsedAt == nil || at.After(*list[i].LastUsedAt)) {
+			list[i].LastUsedAt = &at
+		}
+	}
+	return list, err
+}
+
+// Flush writes when keys were last used. Call it from time to time: a request does not wait for that. If it fails, the next call writes it.
+func (k *Keys) Flush(ctx context.Context) error {
+	k.mu.Lock()
+	used := k.used
+	k.used = map[string]time.Time{}
+	k.mu.Unlock()
+	if len(used) == 0 {
+		return nil
+	}
+	err := k.store.Update(ctx, func(tx store.Tx) error { return tx.Keys.Use(ctx, used) })
+	if err != nil {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		for id, at := range used {
+			if k.used[id].Before(at) {
+				k.used[id] = at
+			}
+		}
+	}
+	return err
 }
 
 // Required reports whether callers must present a key: whether some key is not revoked. An expired key counts, so that the
@@ -171,6 +211,9 @@ func (k *Keys) actorOf(ctx context.Context, hash string) (Actor, error) {
 	if key.RevokedAt != nil || (key.ExpiresAt != nil && !k.now().Before(*key.ExpiresAt)) {
 		return Actor{}, refused()
 	}
+	k.mu.Lock()
+	k.used[key.ID] = rule.Instant(k.now())
+	k.mu.Unlock()
 	return Actor{Name: "key:" + key.Name, Role: Role(key.Role), ProjectID: key.ProjectID, KeyID: key.ID}, nil
 }
 

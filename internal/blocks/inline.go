@@ -33,6 +33,9 @@ func Inline(s string, i int) (n int, keep string) {
 		if i+1 < len(s) && strings.IndexByte("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~", s[i+1]) >= 0 {
 			return 2, s[i+1 : i+2]
 		}
+		if i+1 < len(s) && s[i+1] == '\n' { // a line that is broken by hand
+			return 2, " "
+		}
 	case ':':
 		if open := roleEnd(s, i); open > 0 {
 			if end := CodeEnd(s, open); end > 0 {
@@ -174,6 +177,11 @@ func closing(s string, i int, opens, closes byte) int {
 	return 0
 }
 
+// blank reports whether what is between < and > is a blank to fill in, such as Your Company, and no tag.
+func blank(name string) bool {
+	return strings.Contains(name, " ") && name[0] >= 'A' && name[0] <= 'Z' && !strings.ContainsAny(name, "=/{\"'")
+}
+
 // tagEnd returns the index after the tag or comment of HTML at i; 0 if s has none there.
 func tagEnd(s string, i int) int {
 	if strings.HasPrefix(s[i:], "<!--") {
@@ -187,6 +195,9 @@ func tagEnd(s string, i int) int {
 		return 0
 	}
 	name := strings.TrimPrefix(s[i+1:i+end], "/")
+	if blank(name) {
+		return 0
+	}
 	if n := strings.IndexAny(name, " /"); n >= 0 {
 		name = name[:n]
 	}

@@ -62,6 +62,9 @@ type grammar struct {
 	Keys        keysCommands        `cmd:"" help:"Make, list and revoke API keys."`
 	Cache       cacheCommands       `cmd:"" help:"Show and delete stored verdicts of the judge."`
 	Jobs        jobsCommands        `cmd:"" help:"List, retry and cancel background jobs."`
+	Servers     serversCommand      `cmd:"" help:"List the servers of the cluster and how they fare with their models."`
+	Usage       usageCommand        `cmd:"" data:"read" help:"Sum up calls, tokens and cost of models."`
+	Config      configCommands      `cmd:"" help:"Show the settings in force."`
 	Version     versionCommand      `cmd:"" help:"Print the version."`
 }
 

@@ -8,19 +8,26 @@ import (
 
 	"tenet/internal/client"
 	"tenet/internal/health"
+	"tenet/internal/text"
 	"tenet/internal/wire"
 	"tenet/internal/wire/op"
 )
 
 type insightsCommand struct {
-	Days int `default:"30" help:"Days to look at, up to 400; today is one."`
+	Days    int    `default:"30" help:"Days to look at, up to 400; today is one."`
+	Team    string `type:"filled" placeholder:"OWNER" help:"Only the rules of this owner, and their verdicts; - selects rules without an owner."`
+	Node    string `type:"filled" placeholder:"ID" help:"Only evaluations at this federation node; - selects those at none."`
+	Measure bool   `help:"Measure the rules first, instead of showing what was last measured."`
 	output
 }
 
 func (insightsCommand) Help() string {
-	return `What was judged and how, by counts that are kept by day, and which rules need a look.
+	return `What was judged and how, by counts that are kept by day in UTC, and which rules need a look. Rules are measured within a minute after
+they change, and once an hour; before the first time it says "not measured yet".
 
     tenet insights --days 7
+    tenet insights --team payments
+    tenet insights --measure
     tenet insights --format json`
 }
 
@@ -29,26 +36,77 @@ func (k *insightsCommand) Run(ctx context.Context, s *session) error {
 		return fmt.Errorf("--days: %d is not between %d and %d", k.Days, health.MinPeriod, health.MaxPeriod)
 	}
 	return s.with(ctx, keepsData, func(c *client.Client) error {
-		o, err := client.Get(ctx, c, op.GetInsights.Where(wire.InsightsQuery{PeriodDays: k.Days}))
+		if k.Measure {
+			if _, err := client.Call(ctx, c, op.MeasureInsights, wire.None{}); err != nil {
+				return err
+			}
+		}
+		o, err := client.Get(ctx, c, op.GetInsights.Where(wire.InsightsQuery{PeriodDays: k.Days, Team: k.Team, NodeID: k.Node}))
 		return show(s, k.output, o, err, printInsights)
 	})
 }
 
 func printInsights(s *session, o wire.Overview) error {
 	v, d := &o.Totals, &o.Verdicts.DecidedBy
-	rows := [][]any{
-		{"evaluations", v.Total, fmt.Sprintf("ALLOW %s, DENY %s, NEEDS_CONFIRMATION %s", percent(v.AllowRate), percent(v.DenyRate), percent(v.UnsureRate))},
-		{"rule verdicts", o.Verdicts.Total, fmt.Sprintf("by check %d, model %d, cache %d, nothing %d", d.Check, d.Model, d.Cache, d.None)},
-		{"latency", fmt.Sprintf("%g ms", o.Latency.MeanMS), fmt.Sprintf("mean; longest %d ms", o.Latency.MaxMS)},
+	rows := [][]any{{strings.ReplaceAll(string(o.Counting), "_", " "), v.Total, fmt.Sprintf("ALLOW %s, DENY %s, NEEDS_CONFIRMATION %s", percent(v.AllowRate), percent(v.DenyRate), percent(v.UnsureRate))}}
+	if o.Team == "" && o.NodeID == "" {
+		rows = append(rows,
+			[]any{"rule verdicts", o.Verdicts.Total, fmt.Sprintf("by check %d, model %d, cache %d, nothing %d", d.Check, d.Model, d.Cache, d.None)},
+			[]any{"latency", fmt.Sprintf("%g ms", o.Latency.MeanMS), fmt.Sprintf("mean; longest %d ms", o.Latency.MaxMS)})
+	}
+	for _, r := range o.Undecided {
+		rows = append(rows, []any{"undecided", r.Count, r.Meaning})
 	}
 	for _, m := range o.Models {
 		tokens := fmt.Sprintf("%d tokens in, %d out; %d failed", m.InputTokens, m.OutputTokens, m.Failed)
 		rows = append(rows, []any{m.Model, fmt.Sprintf("%d calls", m.Calls), tokens})
 	}
-	rows = append(rows, []any{"health", o.Health.Mean, fmt.Sprintf("mean of %d rules", o.Health.Measured)},
-		[]any{"dormant", o.Dormant.Total, fmt.Sprintf("rules in force without a verdict for %d days", o.Dormant.AfterDays)})
+	rows = append(rows, healthRow(&o.Health), idleRow("never asked", o.NeverAsked.Total, "rules in force that have never had a verdict"),
+		idleRow("dormant", o.Dormant.Total, fmt.Sprintf("rules in force without a verdict for %d days", o.Dormant.AfterDays)),
+		[]any{"waivers", o.Waivers.Total, "end within 30 days"},
+		[]any{"repositories", o.Repositories.Total, fmt.Sprintf("judged; %d not in this period, %d at no node", o.Repositories.Silent, o.Repositories.WithoutNode)})
+	if err := s.table("", append(rows, ruleRows(&o)...)); err != nil {
+		return err
+	}
+	if o.Uncounted > 0 {
+		upTo := "nothing is counted yet"
+		if o.AsOf != nil {
+			upTo = "counted up to " + o.AsOf.Format(time.DateTime)
+		}
+		s.note("%s; %d entries of the audit chain are left", upTo, o.Uncounted)
+	}
+	if o.Unfilled > 0 {
+		s.note("%d older entries are not counted yet by team, node, reason and repository", o.Unfilled)
+	}
+	return nil
+}
+
+// healthRow reports the mean score, or that there is none yet.
+func healthRow(h *wire.Distribution) []any {
+	switch {
+	case h.MeasuredAt == nil:
+		return []any{"health", "-", "not measured yet; the server measures within a minute, tenet insights --measure does it now"}
+	case h.Mean == nil:
+		return []any{"health", "-", "no rules"}
+	}
+	return []any{"health", *h.Mean, fmt.Sprintf("mean of %s, measured %s UTC", text.Plural(h.Measured, "rule"), h.MeasuredAt.UTC().Format(time.DateTime))}
+}
+
+func idleRow(name string, total *int, what string) []any {
+	if total == nil {
+		return []any{name, "-", "unknown: not measured yet, or records of that time are gone"}
+	}
+	return []any{name, *total, what}
+}
+
+// ruleRows lists the rules that stand out.
+func ruleRows(o *wire.Overview) (rows [][]any) {
 	for _, f := range o.MostDenied {
-		rows = append(rows, []any{"most denied", fmt.Sprintf("%d of %d", f.Denied, f.Verdicts), ruleLine(f.RuleID, f.Slug, f.Statement)})
+		n := fmt.Sprintf("%d of %d", f.Denied, f.Verdicts)
+		if f.Verdicts == 0 {
+			n = fmt.Sprint(f.Denied)
+		}
+		rows = append(rows, []any{"most denied", n, ruleLine(f.RuleID, f.Slug, f.Statement)})
 	}
 	for _, f := range o.Slowest {
 		rows = append(rows, []any{"slowest", fmt.Sprintf("%g ms", f.MeanCallMS), ruleLine(f.RuleID, f.Slug, f.Statement)})
@@ -59,17 +117,10 @@ func printInsights(s *session, o wire.Overview) error {
 	for _, r := range o.Dormant.Rules {
 		rows = append(rows, []any{"longest idle", fmt.Sprintf("%d days", r.IdleDays), ruleLine(r.RuleID, r.Slug, r.Statement)})
 	}
-	if err := s.table("", rows); err != nil {
-		return err
+	for _, w := range o.Waivers.Items {
+		rows = append(rows, []any{"waiver ends", w.ExpiresAt.UTC().Format(time.DateOnly), ruleLine(w.RuleID, w.Slug, w.Reason)})
 	}
-	if o.Uncounted > 0 {
-		upTo := "nothing is counted yet"
-		if o.AsOf != nil {
-			upTo = "counted up to " + o.AsOf.Format(time.DateTime)
-		}
-		s.note("%s; %d entries of the audit chain are left", upTo, o.Uncounted)
-	}
-	return nil
+	return rows
 }
 
 func percent(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) }

@@ -22,26 +22,30 @@ type jobsCommands struct {
 type jobsListCommand struct {
 	Kind  string `placeholder:"KIND" help:"Only jobs of this kind."`
 	State string `placeholder:"STATE" help:"Only queued, running, succeeded, failed or cancelled jobs."`
+	All   bool   `short:"a" help:"Of all projects."`
 	limit
 	output
 }
 
 func (jobsListCommand) Help() string {
-	return `Jobs are carried out by servers. Those that work on all projects are listed with --project '*'.
+	return `Jobs are carried out by servers. Those that work on all projects are listed with --project '*', and all there are with --all.
 
-    tenet jobs list --state failed
+    tenet jobs list --all --state failed
     tenet jobs retry 17`
 }
 
 func (k *jobsListCommand) Run(ctx context.Context, s *session, c *client.Client) error {
-	page, err := client.Get(ctx, c, op.ListJobs.Where(wire.JobQuery{Kind: k.Kind, State: k.State, PageQuery: wire.PageQuery{PageSize: k.Limit}}))
+	if k.All {
+		c = c.InProject(everyProject)
+	}
+	page, err := client.Get(ctx, c, op.ListJobs.Where(wire.JobQuery{Every: k.All, Kind: k.Kind, State: k.State, PageQuery: wire.PageQuery{PageSize: k.Limit}}))
 	return showPage(s, k.output, page, err, printJobs)
 }
 
 func printJobs(s *session, jobs []wire.Job) error {
-	return list(s, "there are no such jobs", "ID\tKIND\tSTATE\tATTEMPT\tPROGRESS\tMADE\tERROR", jobs, func(j *wire.Job) []any {
+	return list(s, "there are no such jobs", "ID\tPROJECT\tKIND\tSTATE\tATTEMPT\tPROGRESS\tMADE\tERROR", jobs, func(j *wire.Job) []any {
 		attempt := fmt.Sprintf("%d/%d", j.Attempt, j.MaxAttempts)
-		return []any{j.ID, j.Kind, j.State, attempt, progressText(j.Progress), j.CreatedAt.Format(time.DateTime), j.Error}
+		return []any{j.ID, j.ProjectID, j.Kind, j.State, attempt, progressText(j.Progress), j.CreatedAt.Format(time.DateTime), j.Error}
 	})
 }
 

@@ -99,12 +99,20 @@ func listKeys(ctx context.Context, s *session, c *client.Client) ([]wire.Key, er
 
 func printKeys(s *session, keys []wire.Key) error {
 	none := "there are no keys: every caller that reaches the server may do everything, so it listens on loopback only"
-	return list(s, none, "ID\tNAME\tROLE\tPROJECT\tMADE\tSTATE", keys, func(k *wire.Key) []any {
-		return []any{k.ID, k.Name, k.Role, k.ProjectID, day(k.CreatedAt), keyState(*k, time.Now())}
+	return list(s, none, "ID\tNAME\tROLE\tPROJECT\tMADE\tLAST USED\tSTATE", keys, func(k *wire.Key) []any {
+		return []any{k.ID, k.Name, k.Role, k.ProjectID, day(k.CreatedAt), lastUse(k), keyState(*k, time.Now())}
 	})
 }
 
 func day(t time.Time) string { return t.Format(time.DateOnly) }
+
+// lastUse is the day on which a key was last used.
+func lastUse(k *wire.Key) string {
+	if k.LastUsedAt == nil {
+		return "never"
+	}
+	return day(*k.LastUsedAt)
+}
 
 func keyState(k wire.Key, now time.Time) string {
 	switch {

@@ -89,9 +89,11 @@ type EvaluationFilter struct {
 	Environment string           `query:"environment"`
 	SnapshotID  string           `query:"snapshot_id"`
 	NodeID      string           `query:"node_id"`
-	Cursor      string           `query:"cursor"`    // NextCursor of the page before
-	Page        int              `query:"page"`      // from 1; 0 is the first
-	PageSize    int              `query:"page_size"` // up to 100; 0 leaves the choice to the server
+	// Undecided is why the overall verdict is NEEDS_CONFIRMATION.
+	Undecided rule.UndecidedReason `query:"undecided"`
+	Cursor    string               `query:"cursor"`    // NextCursor of the page before
+	Page      int                  `query:"page"`      // from 1; 0 is the first
+	PageSize  int                  `query:"page_size"` // up to 100; 0 leaves the choice to the server
 }
 
 // Evaluations returns a page of recorded evaluations, newest first.

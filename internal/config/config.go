@@ -34,6 +34,8 @@ type Config struct {
 	JudgeTokens    int           `key:"judge_max_tokens" default:"0" doc:"Tokens of input that one evaluation may send to the model, by an estimate of four bytes a token; 0 means no limit. What would go beyond is not asked, and named in coverage."`
 	CacheMemory    int64         `key:"cache_memory" default:"67108864" doc:"Memory for stored verdicts, in bytes, by estimate."`
 	CacheMaxMB     int64         `key:"cache_max_mb" default:"256" doc:"Stored verdicts of one project in the database, in MiB of text; the oldest go first."`
+	ModelPrices    string        `key:"model_prices" default:"" doc:"Prices of models per million tokens of input, output and cached input, with commas between, such as openai:gpt-5-mini=0.25/2.00/0.025. Usage then shows cost."`
+	PriceCurrency  string        `key:"price_currency" default:"USD" doc:"Currency of model_prices."`
 	EmbeddingModel string        `key:"embedding_model" default:"" doc:"Model that makes vectors for search, as provider:model, such as openai:text-embedding-3-small. Empty: search by words alone."`
 
 	RecordSubjects      string        `key:"record_subjects" default:"redacted" doc:"What the record of an evaluation keeps of the subject: redacted (without its secrets), full, or none. Without it, a record cannot be replayed."`
@@ -74,10 +76,10 @@ type Config struct {
 	WebhookRetention     time.Duration `key:"webhook_retention" default:"168h" doc:"Time after which ended webhook deliveries are deleted."`
 
 	IngestProject      string        `key:"ingest_project" default:"default" doc:"Project of the changes that other systems send."`
-	IngestSecret       string        `key:"ingest_secret" default:"" doc:"Secret (whsec_...) of submissions to /api/v1/gateway/ingest/generic. Empty: all are refused."`
-	IngestGitHubSecret string        `key:"ingest_github_secret" default:"" doc:"Secret of GitHub's webhooks, sent to /api/v1/gateway/ingest/github. Empty: all are refused."`
+	IngestSecret       string        `key:"ingest_secret" secret:"true" default:"" doc:"Secret (whsec_...) of submissions to /api/v1/gateway/ingest/generic. Empty: all are refused."`
+	IngestGitHubSecret string        `key:"ingest_github_secret" secret:"true" default:"" doc:"Secret of GitHub's webhooks, sent to /api/v1/gateway/ingest/github. Empty: all are refused."`
 	GitHubURL          string        `key:"github_url" default:"https://api.github.com" doc:"Address of GitHub's API, from which the diffs of pull requests are fetched."`
-	GitHubToken        string        `key:"github_token" default:"" doc:"Token that may read pull requests. Empty: only those of public repositories."`
+	GitHubToken        string        `key:"github_token" secret:"true" default:"" doc:"Token that may read pull requests. Empty: only those of public repositories."`
 	HookTimeout        time.Duration `key:"hook_timeout" default:"10s" doc:"Longest time that tenet hook takes for its answer. For agents it is capped at 25s, since these wait for 30s; the flag --timeout allows more."`
 	HookFail           string        `key:"hook_fail" default:"CRITICAL=closed,HIGH=ask,MEDIUM=ask,LOW=open" doc:"What tenet hook answers where a rule of a severity could not be judged: closed denies, ask asks the person, open lets it pass and says so. One word sets all severities. Where nothing at all could be judged, the strictest counts."`
 	HookSelf           string        `key:"hook_self" default:"ask" doc:"What the hooks of agents answer to an act that would take Tenet's own walls out, such as a change of their settings or git commit --no-verify: ask asks the person, deny denies. Nothing lets it pass."`
@@ -86,21 +88,32 @@ type Config struct {
 
 	LogLevel  string `key:"log_level" default:"info" doc:"Least level that is logged: debug, info, warn or error."`
 	LogFormat string `key:"log_format" default:"text" doc:"Format of the log: text or json."`
+
+	read *reading // where the values come from; nil for a Config that was not read
 }
 
 // Setting describes one setting for documentation and flags.
 type Setting struct {
 	Key, Env, Default, Doc string
+	// Secret settings are shown to nobody.
+	Secret bool
+
+	field int
 }
 
 // Settings lists all settings in the order of the struct.
 func Settings() []Setting {
 	t := reflect.TypeFor[Config]()
-	list := make([]Setting, t.NumField())
-	for i := range list {
+	list := make([]Setting, 0, t.NumField())
+	for i := range t.NumField() {
 		tag := t.Field(i).Tag
-		key := tag.Get("key")
-		list[i] = Setting{Key: key, Env: "TENET_" + strings.ToUpper(key), Default: tag.Get("default"), Doc: tag.Get("doc")}
+		key, ok := tag.Lookup("key")
+		if !ok {
+			continue
+		}
+		list = append(list, Setting{
+			Key: key, Env: "TENET_" + strings.ToUpper(key), Default: tag.Get("default"), Doc: tag.Get("doc"), Secret: tag.Get("secret") == "true", field: i,
+		})
 	}
 	return list
 }
@@ -125,21 +138,27 @@ func Read(path string, data []byte, env func(string) string, flags map[string]st
 	if err != nil {
 		return c, err
 	}
-	for i, s := range Settings() {
-		value, source := s.Default, "default of "+s.Key
+	c.read = &reading{file: path, from: map[string]origin{}}
+	for _, s := range Settings() {
+		value, at := s.Default, origin{Default, "default of " + s.Key}
 		if f, ok := file[s.Key]; ok {
-			value, source = f, path+": "+s.Key
+			value, at = f, origin{File, path + ": " + s.Key}
 			delete(file, s.Key)
 		}
 		if e := env(s.Env); e != "" {
-			value, source = e, s.Env
+			value, at = e, origin{Environment, s.Env}
 		}
 		if f, ok := flags[s.Key]; ok {
-			value, source = f, "--"+strings.ReplaceAll(s.Key, "_", "-")
+			value, at = f, origin{Flag, "--" + strings.ReplaceAll(s.Key, "_", "-")}
 		}
-		if err := assign(v.Field(i), value); err != nil {
-			return c, fmt.Errorf("%s: %q %w", source, value, err)
+		if err := assign(v.Field(s.field), value); err != nil {
+			shown := strconv.Quote(value)
+			if s.Secret {
+				shown = "the value"
+			}
+			return c, fmt.Errorf("%s: %s %w", at.name, shown, err)
 		}
+		c.read.from[s.Key] = at
 	}
 	for key := range file {
 		return c, fmt.Errorf("%s: unknown setting %q", path, key)
@@ -215,6 +234,9 @@ func (c *Config) validate() error {
 	}
 	upTo := func(most, n int) bool { return n >= 1 && n <= most }
 	first := strings.Split(c.RESTPrefix+"/", "/")[1]
+	if _, err := c.Prices(); err != nil {
+		return err
+	}
 	for _, check := range []struct {
 		ok      bool
 		problem string
@@ -241,6 +263,7 @@ func (c *Config) validate() error {
 		{c.RESTPrefix == "off" || prefixForm.MatchString(c.RESTPrefix), fmt.Sprintf("rest_prefix: %q is not a path such as /rest, nor off", c.RESTPrefix)},
 		{!slices.Contains(reservedPaths, first), fmt.Sprintf("rest_prefix: /%s is in use; choose another path, or off", first)},
 		{c.RecordRetention <= 36500, "record_retention: must be at most 36500 days"},
+		{len(c.PriceCurrency) >= 1 && len(c.PriceCurrency) <= 10, "price_currency: must have 1 to 10 characters, such as USD"},
 		{c.ScanRetention <= 36500, "scan_retention: must be at most 36500 days"},
 	} {
 		if !check.ok {

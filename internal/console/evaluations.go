@@ -32,7 +32,7 @@ var (
 		{"node_id", "Node", "text"},
 		{"snapshot_id", "Snapshot", "text"},
 	}
-	chosenEvaluationFilters = []string{"verdict", "rule_verdict", "mode", "subject_kind", "environment"}
+	chosenEvaluationFilters = []string{"verdict", "rule_verdict", "mode", "subject_kind", "environment", "undecided"}
 )
 
 // evaluations is the view of the list of evaluations.
@@ -98,4 +98,12 @@ func refusedFilter(err error) (reason string, _ error) {
 // subjectKinds are the kinds of subject that the list can be filtered by.
 var subjectKinds = []wire.SubjectKind{
 	wire.CodeChange, wire.Facts, wire.Action, wire.BusinessEvent, wire.DocumentKind, wire.Transaction, wire.Communication, wire.DecisionRequest,
+}
+
+// undecidedReasons are the reasons to be confirmed that the list can be filtered by.
+var undecidedReasons = []option{
+	{"softened", "A SHOULD or warn rule is broken"}, {"doubtful", "A model was in doubt"}, {"check_open", "A check could not decide"},
+	{"unexamined", "A part was not examined"}, {"no_model", "No model is configured"}, {"no_answer", "The model gave no answer"},
+	{"not_asked", "Rules were not asked"}, {"uncovered", "No rule covers it"}, {"below_floor", "Asked below the floor"},
+	{"nothing_given", "Nothing was given"}, {"other", "Another reason"},
 }

@@ -10,12 +10,14 @@ import (
 	"image/color"
 	"image/draw"
 	"image/png"
+	"io"
 	"log/slog"
 	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -87,6 +89,43 @@ func samples(t *testing.T) (address, change, payment string) {
 	return "http://" + a.Addr(), change, judge(wire.EvaluateRequest{Facts: facts})
 }
 
+// sampleFederation makes a project with the sample federation, and returns the id of the node payments.
+func sampleFederation(t *testing.T, address string) string {
+	t.Helper()
+	send := func(method, path, contentType string, body io.Reader, into any) {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), method, address+path, body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", contentType)
+		res, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = res.Body.Close() }()
+		text, err := io.ReadAll(res.Body)
+		if err != nil || res.StatusCode >= http.StatusBadRequest {
+			t.Fatalf("%s: %d %s, %v", path, res.StatusCode, text, err)
+		}
+		if into != nil {
+			if err := json.Unmarshal(text, into); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	send(http.MethodPost, "/api/v1/projects", "application/json", strings.NewReader(`{"id": "acme", "name": "Acme"}`), nil)
+	file, err := os.Open("../../examples/federation/acme.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	send(http.MethodPost, "/api/v1/rules/import?project_id=acme", "application/yaml", file, nil)
+	var found wire.Page[wire.NodeSummary]
+	send(http.MethodGet, "/api/v1/federations/nodes?project_id=acme&q=acme/payments", "application/json", nil, &found)
+	return found.Items[0].ID
+}
+
 // small returns a picture with at most 256 colours, its most frequent ones, which takes a third of the bytes.
 func small(t *testing.T, full []byte) []byte {
 	t.Helper()
@@ -121,6 +160,7 @@ func small(t *testing.T, full []byte) []byte {
 // TestTheSamplesCanBeRead opens what `make run` leads to, and with -pictures takes the pictures of the guide there.
 func TestTheSamplesCanBeRead(t *testing.T) {
 	address, change, payment := samples(t)
+	payments := sampleFederation(t, address)
 	tab := browsertest.Open(t, address)
 	tab.Width(1100)
 	for _, shot := range []struct {
@@ -135,6 +175,9 @@ func TestTheSamplesCanBeRead(t *testing.T) {
 		{"rules", "/p/default/rules?severity=CRITICAL", false, 700},
 		{"rule", "/p/default/rules/FIN-002", false, 900},
 		{"search", "/p/default/search?q=payment+approval+in+force+now", false, 700},
+		{"federation", "/p/acme/federation", false, 300},
+		{"federation-diff", "/p/acme/federation/" + payments + "?view=diff", false, 560},
+		{"federation-preview", "/p/acme/federation/" + payments + "/detach?rule=PAY-001", false, 560},
 	} {
 		tab.Dark(shot.dark)
 		if status := tab.Open(shot.path); status != http.StatusOK {

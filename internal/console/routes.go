@@ -83,5 +83,20 @@ func routes() []route {
 		{pattern: "POST /p/{project}/rules/{id}/pending/{n}", show: decideRevision, role: auth.Reviewer},
 		{pattern: "POST /p/{project}/rules/{id}/transitions", show: moveRule, role: auth.Reviewer},
 		{pattern: "GET /p/{project}/rules/export", show: exportRules, role: auth.Viewer},
+
+		{pattern: "GET /p/{project}/federation", show: federationPage, role: auth.Viewer},
+		{pattern: "GET /p/{project}/federation/resolve", show: resolveRepository, role: auth.Viewer},
+		{pattern: "GET /p/{project}/federation/new", show: newNodePage, role: auth.Reviewer},
+		{pattern: "POST /p/{project}/federation/new", show: makeNode, role: auth.Reviewer},
+		{pattern: "GET /p/{project}/federation/{id}", show: nodePage, role: auth.Viewer},
+		{pattern: "GET /p/{project}/federation/{id}/branch", show: federationBranch, role: auth.Viewer},
+		{pattern: "GET /p/{project}/federation/{id}/edit", show: nodeFormPage("change"), role: auth.Reviewer},
+		{pattern: "POST /p/{project}/federation/{id}/edit", show: postNodeForm("change"), role: auth.Reviewer},
+		{pattern: "GET /p/{project}/federation/{id}/attach", show: nodeFormPage("attach"), role: auth.Reviewer},
+		{pattern: "POST /p/{project}/federation/{id}/attach", show: postNodeForm("attach"), role: auth.Reviewer},
+		{pattern: "GET /p/{project}/federation/{id}/detach", show: nodeFormPage("detach"), role: auth.Reviewer},
+		{pattern: "POST /p/{project}/federation/{id}/detach", show: postNodeForm("detach"), role: auth.Reviewer},
+		{pattern: "GET /p/{project}/federation/{id}/delete", show: nodeFormPage("delete"), role: auth.Reviewer},
+		{pattern: "POST /p/{project}/federation/{id}/delete", show: postNodeForm("delete"), role: auth.Reviewer},
 	}
 }

@@ -5,7 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"tenet/internal/client"
 	"tenet/internal/console/browsertest"
+	"tenet/internal/wire"
+	"tenet/internal/wire/op"
 )
 
 // screen is the content that a page must show. A new screen gets a row in the table: it is then opened with and without JavaScript, at 360 pixels,
@@ -16,7 +19,7 @@ type screen struct {
 	shows      []string // without JavaScript too
 }
 
-func screens(change, payment string) []screen {
+func screens(change, payment string, ids nodes) []screen {
 	return []screen{
 		{"evaluations", "/p/default/evaluations", "Evaluations", []string{"DENY", "acme/payments"}},
 		{"no evaluations", "/p/default/evaluations?verdict=NEEDS_CONFIRMATION&actor=nobody", "Evaluations", []string{"No evaluation matches these filters."}},
@@ -47,6 +50,14 @@ func screens(change, payment string) []screen {
 		{"try a payment", "/p/default/try?scope=finance/payments", "Try a decision", []string{"1 rule applies.", "Amount", "approvers", "Read by FIN-001.", "Other facts", "Drop files here"}},
 		{"try an action", "/p/default/try?kind=action", "Try a decision", []string{"What is to be done"}},
 		{"a new rule", "/p/default/rules/new", "New rule", []string{"From a sentence", "What it concerns", "Kinds of subject", "Examples, kept as test cases", "Check"}},
+		{"federation", "/p/guild/federation", "Federation", []string{"example", "payments", "web <b>", "1 override", "1 weaker", "Where does a repository belong?"}},
+		{"federation, nodes found", "/p/guild/federation?q=ledger", "Federation", []string{"example/payments/ledger"}},
+		{"a node", "/p/guild/federation/" + ids.payments, "payments\nteam", []string{"PAY-001", "Instead of", "Weaker:", "The treasury signs them.", "example/pay-*", "Attach a rule"}},
+		{"the difference of a node", "/p/guild/federation/" + ids.payments + "?view=diff", "payments\nteam", []string{"PAY-001", "instead of", "allowed by local", "two signatures"}},
+		{"the nodes below a node", "/p/guild/federation/" + ids.payments + "?view=below", "payments\nteam", []string{"ledger"}},
+		{"where a repository belongs", "/p/guild/federation/resolve?repository=example/pay-api", "Where a repository belongs", []string{"belongs to", "payments", "example/**"}},
+		{"the form of a node", "/p/guild/federation/" + ids.web + "/edit", "Change web <b>", []string{"Parent", "Repositories", "The preview lists"}},
+		{"the preview of a change", "/p/guild/federation/" + ids.web + "/detach?rule=WEB-001", "Detach WEB-001 from web <b>", []string{"Stops to hold", "WEB-001", "Detach the rule"}},
 		{"no such page", "/nothing/here", "Not found", []string{"To the start"}},
 	}
 }
@@ -61,8 +72,12 @@ func TestScreensInABrowser(t *testing.T) {
 	n := newNode(t, nil)
 	n.evaluate("default", `{"facts": {"supplier": "S-1"}, "intent": "Pay the supplier"}`)
 	change, payment := n.evaluate("default", badDiff), n.evaluate("default", badPayment)
+	if _, err := client.Call(t.Context(), n.api, op.CreateProject, wire.CreateProject{ID: "guild", Name: "Guild"}); err != nil {
+		t.Fatal(err)
+	}
+	ids := n.federate("guild")
 	tab := browsertest.Open(t, n.url)
-	for _, s := range screens(change, payment) {
+	for _, s := range screens(change, payment, ids) {
 		t.Run(s.name, func(t *testing.T) {
 			tab.Use(t)
 			check := func(about string) {

@@ -116,7 +116,7 @@ func (r *run) final(i int) {
 	}
 }
 
-const emptySubject = "There is nothing to judge: the request has no diff, files, facts or action."
+const emptySubject = rule.SentenceEmpty + ": the request has no diff, files, facts or action."
 
 // byRecord gives the verdict of a record and its account, if there is one. What nobody could examine then, nobody has examined.
 func (r *run) byRecord(c *chosen) (v rule.RuleVerdict, a ledger.Account, decided bool) {
@@ -193,7 +193,7 @@ func accountOf(p *part, out *check.Outcome) ledger.Account {
 // noFile is the outcome on a part of the subject that is empty.
 var noFile = check.Outcome{Result: check.NotConcerned, Reason: "no file of it is among those that the rule applies to"}
 
-const undecidedCheck = "The rule's check could not decide."
+const undecidedCheck = rule.SentenceOpenCheck
 
 // findings are those of the results of checks.
 var findings = [...]ledger.Finding{
@@ -223,9 +223,9 @@ func settle(v *rule.RuleVerdict) {
 	if settled == v.Verdict {
 		return
 	}
-	why := " (The rule is broken; as a SHOULD it asks for confirmation instead of denying.)"
+	why := " " + rule.SentenceBroken + "as a SHOULD it asks for confirmation instead of denying.)"
 	if v.Enforcement == rule.Warn {
-		why = " (The rule is broken; under enforcement warn it asks for confirmation instead of denying.)"
+		why = " " + rule.SentenceBroken + "under enforcement warn it asks for confirmation instead of denying.)"
 	}
 	v.Verdict = settled
 	v.Reasoning += why

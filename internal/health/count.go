@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math"
+	"slices"
 	"time"
 
 	"tenet/internal/rule"
@@ -23,7 +25,7 @@ const (
 	farBehind = 100_000
 	// promptly is how many entries at most are counted before an answer while jobs count, too. patience is how long an answer may
 	// count while none do.
-	promptly = 2000
+	promptly = 500
 	patience = 20 * time.Second
 )
 
@@ -51,7 +53,36 @@ func (m *Monitor) CatchUp(ctx context.Context, projectID string) error {
 		}
 		seq = next
 	}
+	for left := mark.Unfilled() > 0; left; {
+		if left, err = m.fillSome(ctx, projectID, rest); err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+// fillSome counts the groups of the next entries that an earlier version has counted without, and reports whether any are left.
+func (m *Monitor) fillSome(ctx context.Context, projectID string, pause int) (left bool, err error) {
+	mark, err := m.cfg.Store.Counts.Mark(ctx, projectID)
+	if err != nil || mark.Unfilled() == 0 {
+		return false, err
+	}
+	if mark.Unfilled() > farBehind {
+		pause = min(pause, shortRest)
+	}
+	counts, err := m.tally(ctx, projectID, mark.Filled, mark.FillUntil, pause)
+	if err != nil {
+		return false, err
+	}
+	counts.Fill = true
+	if counts.Mark.Seq == mark.Filled { // a damaged chain may lack entries
+		counts.Mark.Seq = mark.FillUntil
+	}
+	err = m.cfg.Store.Update(ctx, func(tx store.Tx) error { return tx.Counts.Add(ctx, counts) })
+	if rule.CodeOf(err) == rule.CodeConflict {
+		err = nil // another node has counted them
+	}
+	return counts.Mark.Seq < mark.FillUntil, err
 }
 
 // bringUp counts the entries that are not counted yet, if they are few or no job counts them, and returns how many are left.
@@ -63,7 +94,7 @@ func (m *Monitor) bringUp(ctx context.Context, projectID string) (left int64, ma
 	if mark, err = m.cfg.Store.Counts.Mark(ctx, projectID); err != nil {
 		return 0, mark, err
 	}
-	if alone := m.cfg.Off || m.cfg.Working != nil && !m.cfg.Working(); alone || head.Seq-mark.Seq <= promptly {
+	if alone := m.alone(); alone || head.Seq-mark.Seq <= promptly {
 		began := time.Now()
 		for seq, before := mark.Seq, int64(-1); seq < head.Seq && seq != before; { // a damaged chain may lack entries
 			if alone && time.Since(began) > patience {
@@ -71,6 +102,11 @@ func (m *Monitor) bringUp(ctx context.Context, projectID string) (left int64, ma
 			}
 			before = seq
 			if seq, err = m.countSome(ctx, projectID, 0); err != nil {
+				return 0, mark, err
+			}
+		}
+		for more := mark.Unfilled() > 0 && alone; more && time.Since(began) <= patience; {
+			if more, err = m.fillSome(ctx, projectID, 0); err != nil {
 				return 0, mark, err
 			}
 		}
@@ -89,7 +125,7 @@ func (m *Monitor) countSome(ctx context.Context, projectID string, pause int) (i
 		return 0, err
 	}
 	// The slow part comes before the transaction, because others wait for that.
-	counts, err := m.tally(ctx, projectID, mark.Seq, pause)
+	counts, err := m.tally(ctx, projectID, mark.Seq, math.MaxInt64, pause)
 	if err != nil || counts.Mark.Seq == mark.Seq {
 		return mark.Seq, err
 	}
@@ -111,15 +147,20 @@ func (m *Monitor) countSome(ctx context.Context, projectID string, pause int) (i
 	return counts.Mark.Seq, err
 }
 
-// tally reads and counts the entries of a batch.
-func (m *Monitor) tally(ctx context.Context, projectID string, from int64, pause int) (store.Counts, error) {
+// tally reads and counts the entries of a batch, none beyond through.
+func (m *Monitor) tally(ctx context.Context, projectID string, from, through int64, pause int) (store.Counts, error) {
 	c := store.Counts{ProjectID: projectID, From: from, Mark: store.CountMark{Seq: from}}
 	s := newSums()
+	s.team = m.teams(ctx, projectID)
 	for c.Mark.Seq < from+countBatch {
 		began := time.Now()
 		entries, err := m.cfg.Store.Audit.Entries(ctx, projectID, c.Mark.Seq, countPiece)
 		if err != nil {
 			return c, err
+		}
+		last := len(entries) < countPiece
+		if end := slices.IndexFunc(entries, func(e store.AuditEntry) bool { return e.Seq > through }); end >= 0 {
+			entries, last = entries[:end], true
 		}
 		blind := s.tally(entries, func(id string, err error) {
 			m.cfg.Logger.WarnContext(ctx, "a record cannot be read, so only its overall verdict is counted", slog.String("project", projectID),
@@ -128,11 +169,10 @@ func (m *Monitor) tally(ctx context.Context, projectID string, from int64, pause
 		if blind != nil {
 			c.Mark.BlindUntil = blind
 		}
-		if len(entries) > 0 {
-			last := &entries[len(entries)-1]
-			c.Mark.Seq, c.Mark.At = last.Seq, last.At
+		if n := len(entries); n > 0 {
+			c.Mark.Seq, c.Mark.At = entries[n-1].Seq, entries[n-1].At
 		}
-		if len(entries) < countPiece {
+		if last {
 			break
 		}
 		if pause == 0 {
@@ -146,6 +186,22 @@ func (m *Monitor) tally(ctx context.Context, projectID string, from int64, pause
 	}
 	s.into(&c)
 	return c, nil
+}
+
+// teams returns the owners of the rules of a project as they are now; nil if the rules cannot be read, which holds no counting up.
+func (m *Monitor) teams(ctx context.Context, projectID string) func(ruleID string) string {
+	view, err := m.cfg.Views.View(ctx, projectID)
+	if err != nil {
+		m.cfg.Logger.WarnContext(ctx, "the rules of a project cannot be read, so verdicts are counted without their teams",
+			slog.String("project", projectID), slog.Any("error", err))
+		return nil
+	}
+	return func(ruleID string) string {
+		if e, ok := view.Get(ruleID); ok {
+			return e.Rule.Owner
+		}
+		return ""
+	}
 }
 
 func ruleIDs(counts []store.RuleCount) []string {

@@ -26,7 +26,9 @@ type Store struct {
 	Health    store.HealthReader
 	Projects  store.ProjectReader
 	Rules     store.RuleReader
+	Releases  store.ReleaseReader
 	TestCases store.TestCaseReader
+	Waivers   store.WaiverReader
 }
 
 // Config sets up [New]. Store, Views and Alerts are required.
@@ -110,7 +112,8 @@ func (m *Monitor) Handlers() map[string]job.Handler {
 			if err != nil {
 				return err
 			}
-			return each(behind, progress, func(u store.Uncounted) error { return m.CatchUp(ctx, u.ProjectID) })
+			err = each(behind, progress, func(u store.Uncounted) error { return m.CatchUp(ctx, u.ProjectID) })
+			return errors.Join(err, m.measureStale(ctx))
 		},
 		MeasureKind: m.inAllProjects(func(ctx context.Context, projectID string) error {
 			return errors.Join(m.Measure(ctx, projectID), m.drop(ctx, projectID))

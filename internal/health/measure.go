@@ -99,11 +99,16 @@ func (v *evidence) facts(e *corpus.Entry, dormantAfter time.Duration, now time.T
 	return f
 }
 
-// Measure measures all rules of a project that are not retired or superseded, and stores the scores that have changed.
+// Measure measures all rules of a project that are not retired or superseded, stores what has changed of their scores and standings,
+// and then the sums of the project and its teams. An earlier round that was interrupted is completed.
 func (m *Monitor) Measure(ctx context.Context, projectID string) error {
 	if err := m.CatchUp(ctx, projectID); err != nil {
 		return err
 	}
+	return m.measure(ctx, projectID)
+}
+
+func (m *Monitor) measure(ctx context.Context, projectID string) error {
 	view, err := m.cfg.Views.View(ctx, projectID)
 	if err != nil {
 		return err
@@ -122,15 +127,36 @@ func (m *Monitor) Measure(ctx context.Context, projectID string) error {
 	if err != nil {
 		return err
 	}
-	now := m.cfg.Now()
+	standings, err := m.cfg.Store.Health.Standings(ctx, projectID)
+	if err != nil {
+		return err
+	}
+	mark, err := m.cfg.Store.Counts.Mark(ctx, projectID)
+	if err != nil {
+		return err
+	}
+	now := rule.Instant(m.cfg.Now())
+	s := newStandings(now, m.cfg.Settings.DormantAfter, mark, view.Version())
 	var changed []store.HealthScore
+	var moved []store.RuleStanding
 	for i, e := range entries {
 		if i%ruleBatch == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		score, _ := stored.facts(e, m.cfg.Settings.DormantAfter, now).score()
+		f := stored.facts(e, m.cfg.Settings.DormantAfter, now)
+		score, _ := f.score()
 		if was, ok := before[e.Rule.ID]; !ok || was != score {
 			changed = append(changed, store.HealthScore{RuleID: e.Rule.ID, Score: score})
+		}
+		standing := s.add(e.Rule, f.last, score)
+		if was, ok := standings[e.Rule.ID]; !ok || !same(was, standing) {
+			moved = append(moved, standing)
+		}
+		delete(standings, e.Rule.ID)
+	}
+	for _, was := range standings { // of rules that have ended
+		if was.Standing != store.StandingEnded {
+			moved = append(moved, store.RuleStanding{RuleID: was.RuleID, Team: was.Team, Standing: store.StandingEnded})
 		}
 	}
 	// In batches, so that nobody waits long for the database. The next round stores those that an interruption leaves out.
@@ -142,7 +168,20 @@ func (m *Monitor) Measure(ctx context.Context, projectID string) error {
 			return err
 		}
 	}
-	return nil
+	for batch := range slices.Chunk(moved, ruleBatch) {
+		err := m.cfg.Store.Update(ctx, func(tx store.Tx) error { return tx.Health.PutStandings(ctx, projectID, batch) })
+		if err != nil {
+			return err
+		}
+	}
+	return m.cfg.Store.Update(ctx, func(tx store.Tx) error {
+		return tx.Health.PutSummaries(ctx, projectID, s.whole, s.largest())
+	})
+}
+
+// same compares standings; the time of one of them may be of another zone.
+func same(a, b store.RuleStanding) bool {
+	return a.Team == b.Team && a.Standing == b.Standing && a.IdleSince.Equal(b.IdleSince)
 }
 
 func (m *Monitor) scores(ctx context.Context, projectID string) (map[string]int, error) {

@@ -5,8 +5,10 @@ import (
 	"context"
 	"math"
 	"slices"
+	"time"
 
 	"tenet/internal/corpus"
+	"tenet/internal/rule"
 	"tenet/internal/store"
 	"tenet/internal/wire"
 )
@@ -18,11 +20,43 @@ const (
 	MaxPeriod     = retention
 )
 
-// maxListed is how many rules each list of an overview names.
-const maxListed = 10
+const (
+	maxListed = 10                  // rules, waivers and repositories in each list of an overview
+	maxGroups = 20                  // teams and nodes
+	endSoon   = 30 * 24 * time.Hour // until then a waiver ends soon
+)
+
+// overview is an overview that is being filled.
+type overview struct {
+	*wire.Overview
+	m    *Monitor
+	view *corpus.View
+	now  time.Time
+	from store.Day
+	team *string // nil means all
+	node *string // nil means all
+	// measured holds the sums of the rules as last measured; nil before the first time.
+	measured *store.HealthSummary
+}
+
+// chosen returns what a filter selects: nil for everything, and an empty name for what has none.
+func chosen(name string) *string {
+	switch name {
+	case "":
+		return nil
+	case wire.NobodysName:
+		return new("")
+	}
+	return &name
+}
 
 // Overview reports how the rules of a project did over the last days, today included; not_found without the project.
-func (m *Monitor) Overview(ctx context.Context, projectID string, days int) (*wire.Overview, error) {
+func (m *Monitor) Overview(ctx context.Context, projectID string, q *wire.InsightsQuery) (*wire.Overview, error) {
+	if q.Team != "" && q.NodeID != "" {
+		var p rule.Problems
+		p.Add("node_id", "and team exclude each other: evaluations are counted by node, and rules belong to teams")
+		return nil, p.Err("the query is invalid")
+	}
 	view, err := m.cfg.Views.View(ctx, projectID)
 	if err != nil {
 		return nil, err
@@ -31,17 +65,60 @@ func (m *Monitor) Overview(ctx context.Context, projectID string, days int) (*wi
 	if err != nil {
 		return nil, err
 	}
-	from := store.DayOf(m.cfg.Now()) - store.Day(days-1)
-	o := &wire.Overview{ProjectID: projectID, PeriodDays: days, From: from.Time(), AsOf: asOf(mark), Uncounted: left}
-	for _, fill := range []func(context.Context, *wire.Overview, *corpus.View, store.Day) error{
-		m.fillDays, m.fillRules, m.fillModels, m.fillDormant, m.fillHealth,
+	now := rule.Instant(m.cfg.Now())
+	o := &overview{
+		m: m,
+		Overview: &wire.Overview{
+			ProjectID: projectID, Team: q.Team, NodeID: q.NodeID, PeriodDays: q.PeriodDays, AsOf: asOf(mark), Uncounted: left, Unfilled: mark.Unfilled(),
+			Counting: wire.CountsEvaluations, Undecided: []wire.ReasonFigure{}, MostDenied: []wire.RuleFigure{}, Slowest: []wire.RuleFigure{},
+			Nodes: []wire.GroupFigure{}, Teams: []wire.TeamFigure{}, Models: []wire.ModelCost{},
+		},
+		view: view, now: now, from: store.DayOf(now) - store.Day(q.PeriodDays-1), team: chosen(q.Team), node: chosen(q.NodeID),
+	}
+	o.From = o.from.Time()
+	if o.team != nil {
+		o.Counting = wire.CountsVerdicts
+	}
+	if o.measured, err = m.lastMeasured(ctx, projectID, view, o.team); err != nil {
+		return nil, err
+	}
+	for _, fill := range []func(context.Context) error{
+		o.fillDays, o.fillReasons, o.fillRules, o.fillModels, o.fillGroups, o.fillIdle, o.fillHealth, o.fillWaivers, o.fillRepositories,
 	} {
-		if err := fill(ctx, o, view, from); err != nil {
+		if err := fill(ctx); err != nil {
 			return nil, err
 		}
 	}
-	return o, nil
+	return o.Overview, nil
 }
+
+// lastMeasured returns the sums of a project, or of a team of it, as last measured; nil before the first time. Where no job measures, it
+// measures now what is stale.
+func (m *Monitor) lastMeasured(ctx context.Context, projectID string, view *corpus.View, team *string) (*store.HealthSummary, error) {
+	h, err := m.cfg.Store.Health.Summary(ctx, projectID)
+	if err != nil {
+		return nil, err
+	}
+	if m.alone() && stale(h, view.Version(), m.cfg.Now()) {
+		if err := m.measure(ctx, projectID); err != nil {
+			return nil, err
+		}
+		if h, err = m.cfg.Store.Health.Summary(ctx, projectID); err != nil {
+			return nil, err
+		}
+	}
+	if h == nil || team == nil {
+		return h, nil
+	}
+	of, err := m.cfg.Store.Health.TeamSummaries(ctx, projectID, team, 1)
+	if err != nil || len(of) == 0 {
+		return &store.HealthSummary{MeasuredAt: h.MeasuredAt, Asked: h.Asked}, err
+	}
+	return &of[0], nil
+}
+
+// alone reports whether no job counts and measures.
+func (m *Monitor) alone() bool { return m.cfg.Off || m.cfg.Working != nil && !m.cfg.Working() }
 
 // setRates computes the rates from the counts.
 func setRates(v *wire.Verdicts) {
@@ -61,85 +138,181 @@ func mean(sum, n int64) float64 {
 	return math.Round(float64(sum)/float64(n)*10) / 10
 }
 
-func (m *Monitor) fillDays(ctx context.Context, o *wire.Overview, _ *corpus.View, from store.Day) error {
-	counts, err := m.cfg.Store.Counts.Days(ctx, o.ProjectID, from)
+// fillDays counts evaluations by day; of a team, the verdicts of its rules.
+func (o *overview) fillDays(ctx context.Context) error {
+	o.Days = make([]wire.DayFigure, o.PeriodDays)
+	for i := range o.Days {
+		o.Days[i].Date = (o.from + store.Day(i)).String()
+	}
+	if o.team != nil || o.node != nil {
+		return o.fillGroupDays(ctx)
+	}
+	counts, err := o.m.cfg.Store.Counts.Days(ctx, o.ProjectID, o.from)
 	if err != nil {
 		return err
 	}
-	o.Days = make([]wire.DayFigure, o.PeriodDays)
-	for i := range o.Days {
-		o.Days[i].Date = (from + store.Day(i)).String()
-	}
 	sum := int64(0)
-	for _, c := range counts {
-		o.Totals.Total, o.Totals.Allow = o.Totals.Total+c.Evaluations, o.Totals.Allow+c.Allowed
-		o.Totals.Deny, o.Totals.Unsure = o.Totals.Deny+c.Denied, o.Totals.Unsure+c.Unsure
+	var rules store.RuleCount
+	for i := range counts {
+		c := &counts[i]
+		o.addDay(c.Day, wire.Verdicts{Total: c.Evaluations, Allow: c.Allowed, Deny: c.Denied, Unsure: c.Unsure})
 		o.Incidents += c.Incidents
 		sum, o.Latency.MaxMS = sum+c.LatencyMS, max(o.Latency.MaxMS, c.MaxLatencyMS)
-		if i := int(c.Day - from); i < len(o.Days) { // a node whose clock is ahead may have counted tomorrow
-			o.Days[i].Verdicts = wire.Verdicts{Total: c.Evaluations, Allow: c.Allowed, Deny: c.Denied, Unsure: c.Unsure}
-			setRates(&o.Days[i].Verdicts)
-			o.Days[i].Latency = wire.Latency{MeanMS: mean(c.LatencyMS, c.Evaluations), MaxMS: c.MaxLatencyMS}
+		if at := int(c.Day - o.from); at < len(o.Days) {
+			o.Days[at].Latency = wire.Latency{MeanMS: mean(c.LatencyMS, c.Evaluations), MaxMS: c.MaxLatencyMS}
 		}
+		addVerdicts(&rules, &c.Rules)
 	}
 	o.Latency.MeanMS = mean(sum, o.Totals.Total)
 	setRates(&o.Totals)
+	o.Verdicts = ruleVerdicts(&rules)
 	return nil
 }
 
-func (m *Monitor) fillRules(ctx context.Context, o *wire.Overview, view *corpus.View, from store.Day) error {
-	all, err := m.cfg.Store.Counts.Rules(ctx, store.RuleCountFilter{ProjectID: o.ProjectID, From: from, Min: 1})
-	if err != nil {
+func addVerdicts(to, c *store.RuleCount) {
+	to.Allowed, to.Denied, to.Unsure = to.Allowed+c.Allowed, to.Denied+c.Denied, to.Unsure+c.Unsure
+	to.ByCheck, to.ByModel, to.ByCache, to.ByTriage = to.ByCheck+c.ByCheck, to.ByModel+c.ByModel, to.ByCache+c.ByCache, to.ByTriage+c.ByTriage
+}
+
+func ruleVerdicts(c *store.RuleCount) wire.RuleVerdicts {
+	v := wire.RuleVerdicts{Verdicts: verdicts(c.Allowed, c.Denied, c.Unsure)}
+	v.DecidedBy = wire.DecidedBy{Check: c.ByCheck, Model: c.ByModel, Cache: c.ByCache, Triage: c.ByTriage}
+	v.DecidedBy.None = v.Total - c.ByCheck - c.ByModel - c.ByCache - c.ByTriage
+	return v
+}
+
+// verdicts are counts with their rates.
+func verdicts(allowed, denied, unsure int64) wire.Verdicts {
+	v := wire.Verdicts{Total: allowed + denied + unsure, Allow: allowed, Deny: denied, Unsure: unsure}
+	setRates(&v)
+	return v
+}
+
+// addDay adds a day to the totals and the trend.
+func (o *overview) addDay(d store.Day, v wire.Verdicts) {
+	o.Totals.Total, o.Totals.Allow = o.Totals.Total+v.Total, o.Totals.Allow+v.Allow
+	o.Totals.Deny, o.Totals.Unsure = o.Totals.Deny+v.Deny, o.Totals.Unsure+v.Unsure
+	if i := int(d - o.from); i < len(o.Days) { // a node whose clock is ahead may have counted tomorrow
+		setRates(&v)
+		o.Days[i].Verdicts = v
+	}
+}
+
+func (o *overview) fillGroupDays(ctx context.Context) error {
+	dimension, name := o.group()
+	counts, err := o.m.cfg.Store.Counts.Groups(ctx, store.GroupFilter{ProjectID: o.ProjectID, Dimension: dimension, Name: name, From: o.from, Daily: true})
+	for i := range counts {
+		o.addDay(counts[i].Day, verdicts(counts[i].Allowed, counts[i].Denied, counts[i].Unsure))
+	}
+	setRates(&o.Totals)
+	if o.team != nil {
+		o.Verdicts.Verdicts = o.Totals
+	}
+	return err
+}
+
+// group returns the group that the overview is about.
+func (o *overview) group() (store.Dimension, *string) {
+	switch {
+	case o.team != nil:
+		return store.OfTeam, o.team
+	case o.node != nil:
+		return store.OfNode, o.node
+	}
+	return store.OfProject, new("")
+}
+
+// meanings are the reasons of [rule.UndecidedReason] in words.
+var meanings = map[rule.UndecidedReason]string{
+	rule.UndecidedSoftened:   "A SHOULD rule, or one under enforcement warn, is broken",
+	rule.UndecidedDoubtful:   "A model found that a person must decide",
+	rule.UndecidedCheck:      "A check could not decide: a fact is missing or unreadable",
+	rule.UndecidedUnexamined: "A part of the subject was not examined",
+	rule.UndecidedNoModel:    "Only a model can decide the rule, and none is configured",
+	rule.UndecidedNoAnswer:   "The model failed, or gave no answer that counts",
+	rule.UndecidedNotAsked:   "More rules apply than max_rules lets a model judge",
+	rule.UndecidedUncovered:  "No rule covers the subject, and the policy then asks",
+	rule.UndecidedFloor:      "The caller asked for less than the floor of the policy",
+	rule.UndecidedEmpty:      "The request has nothing to judge",
+	rule.UndecidedOther:      "Another reason",
+}
+
+func (o *overview) fillReasons(ctx context.Context) (err error) {
+	dimension, name := o.group()
+	o.Undecided, err = o.reasons(ctx, store.PartFilter{ProjectID: o.ProjectID, Dimension: dimension, Name: name, From: o.from})
+	return err
+}
+
+func (o *overview) reasons(ctx context.Context, f store.PartFilter) ([]wire.ReasonFigure, error) {
+	parts, err := o.m.cfg.Store.Counts.Parts(ctx, f)
+	list := make([]wire.ReasonFigure, 0, len(parts))
+	for _, p := range parts {
+		reason := rule.UndecidedReason(p.Part)
+		list = append(list, wire.ReasonFigure{Reason: reason, Meaning: meanings[reason], Count: p.Count})
+	}
+	return list, err
+}
+
+func (o *overview) fillRules(ctx context.Context) (err error) {
+	if o.node != nil {
+		parts, err := o.m.cfg.Store.Counts.Parts(ctx, store.PartFilter{
+			ProjectID: o.ProjectID, Dimension: store.OfNodeRule, Name: o.node, From: o.from, Limit: maxListed,
+		})
+		for _, p := range parts {
+			o.MostDenied = append(o.MostDenied, figure(o.view, &store.RuleCount{RuleID: p.Part, Denied: p.Count}, &store.RuleCount{}))
+		}
 		return err
 	}
-	v, by := &o.Verdicts, &o.Verdicts.DecidedBy
-	for i := range all {
-		c := &all[i]
-		v.Total, v.Allow, v.Deny, v.Unsure = v.Total+c.Verdicts(), v.Allow+c.Allowed, v.Deny+c.Denied, v.Unsure+c.Unsure
-		by.Check, by.Model, by.Cache, by.Triage = by.Check+c.ByCheck, by.Model+c.ByModel, by.Cache+c.ByCache, by.Triage+c.ByTriage
+	f := store.TopFilter{ProjectID: o.ProjectID, From: o.from, Team: o.team, Limit: maxListed}
+	if o.MostDenied, err = o.top(ctx, f); err != nil {
+		return err
 	}
-	by.None = v.Total - by.Check - by.Model - by.Cache - by.Triage
-	setRates(&v.Verdicts)
-	o.MostDenied = figures(view, all, func(c *store.RuleCount) float64 { return float64(c.Denied) })
-	o.Slowest = figures(view, all, func(c *store.RuleCount) float64 { return mean(c.CallMS, c.Calls) })
-	return nil
+	f.Called = true
+	o.Slowest, err = o.top(ctx, f)
+	return err
 }
 
-// figures are the rules with the highest values above 0, highest first.
-func figures(view *corpus.View, all []store.RuleCount, value func(*store.RuleCount) float64) []wire.RuleFigure {
-	top := make([]*store.RuleCount, 0, maxListed+1)
-	for i := range all {
-		c := &all[i]
-		if value(c) <= 0 || len(top) == maxListed && value(c) <= value(top[maxListed-1]) {
-			continue
-		}
-		// Equal ones stay in the order of their ids, in which they come.
-		at, _ := slices.BinarySearchFunc(top, value(c), func(t *store.RuleCount, v float64) int {
-			if value(t) >= v {
-				return -1
-			}
-			return 1
-		})
-		top = slices.Insert(top, at, c)
-		top = top[:min(len(top), maxListed)]
+// top lists the rules with the highest counts, with all that was counted of them in the period.
+func (o *overview) top(ctx context.Context, f store.TopFilter) ([]wire.RuleFigure, error) {
+	top, err := o.m.cfg.Store.Counts.Top(ctx, f)
+	if err != nil || len(top) == 0 {
+		return []wire.RuleFigure{}, err
+	}
+	counts, err := o.m.cfg.Store.Counts.Rules(ctx, store.RuleCountFilter{ProjectID: f.ProjectID, From: f.From, Until: f.Until, RuleIDs: ruleIDs(top)})
+	of := map[string]*store.RuleCount{}
+	for i := range counts {
+		of[counts[i].RuleID] = &counts[i]
 	}
 	list := make([]wire.RuleFigure, len(top))
-	for i, c := range top {
-		list[i] = wire.RuleFigure{
-			RuleID: c.RuleID, Verdicts: c.Verdicts(), Denied: c.Denied, Calls: c.Calls, MeanCallMS: mean(c.CallMS, c.Calls), Tokens: c.Tokens,
+	for i := range top {
+		all := of[top[i].RuleID]
+		if all == nil {
+			all = &top[i]
 		}
-		if n := c.Verdicts(); n > 0 {
-			list[i].DenyRate = round(float64(c.Denied) / float64(n))
-		}
-		if e, ok := view.Get(c.RuleID); ok {
-			list[i].Slug, list[i].Statement = e.Rule.Slug, e.Rule.Statement
-		}
+		list[i] = figure(o.view, all, all)
 	}
-	return list
+	return list, err
 }
 
-func (m *Monitor) fillModels(ctx context.Context, o *wire.Overview, _ *corpus.View, from store.Day) error {
-	counts, err := m.cfg.Store.Counts.Models(ctx, o.ProjectID, from)
+// figure is a rule with the denials of one count, and all else of another.
+func figure(view *corpus.View, denied, c *store.RuleCount) wire.RuleFigure {
+	f := wire.RuleFigure{
+		RuleID: denied.RuleID, Verdicts: c.Verdicts(), Denied: denied.Denied, Calls: c.Calls, MeanCallMS: mean(c.CallMS, c.Calls), Tokens: c.Tokens,
+	}
+	if f.Verdicts > 0 {
+		f.DenyRate = round(float64(f.Denied) / float64(f.Verdicts))
+	}
+	if e, ok := view.Get(f.RuleID); ok {
+		f.Slug, f.Statement = e.Rule.Slug, e.Rule.Statement
+	}
+	return f
+}
+
+func (o *overview) fillModels(ctx context.Context) error {
+	if o.team != nil || o.node != nil {
+		return nil
+	}
+	counts, err := o.m.cfg.Store.Counts.Models(ctx, o.ProjectID, o.from)
 	o.Models = make([]wire.ModelCost, len(counts))
 	for i, c := range counts {
 		o.Models[i] = wire.ModelCost{Model: c.Model, Calls: c.Calls, Failed: c.Failed, InputTokens: c.InputTokens, OutputTokens: c.OutputTokens, CachedTokens: c.CachedTokens, MeanMS: mean(c.DurationMS, c.Calls)}
@@ -148,46 +321,4 @@ func (m *Monitor) fillModels(ctx context.Context, o *wire.Overview, _ *corpus.Vi
 		return cmp.Compare(b.InputTokens+b.OutputTokens, a.InputTokens+a.OutputTokens)
 	})
 	return err
-}
-
-func (m *Monitor) fillDormant(ctx context.Context, o *wire.Overview, view *corpus.View, _ store.Day) error {
-	o.Dormant = wire.Dormant{AfterDays: int(m.cfg.Settings.DormantAfter / day), Rules: []wire.IdleRule{}}
-	idle, _, err := m.conditions.idle(ctx, o.ProjectID, view)
-	if err != nil {
-		return err
-	}
-	slices.SortStableFunc(idle, func(a, b idleRule) int { return b.days - a.days })
-	o.Dormant.Total = len(idle)
-	for _, r := range idle[:min(len(idle), maxListed)] {
-		o.Dormant.Rules = append(o.Dormant.Rules, wire.IdleRule{RuleID: r.ID, Slug: r.Slug, Statement: r.Statement, LastAt: r.last, IdleDays: r.days})
-	}
-	return nil
-}
-
-func (m *Monitor) fillHealth(ctx context.Context, o *wire.Overview, view *corpus.View, _ store.Day) error {
-	h := &o.Health
-	h.Lowest = []wire.ScoredRule{}
-	for from := 0; from < 100; from += 20 {
-		h.Buckets = append(h.Buckets, wire.Bucket{From: from, To: from + 19})
-	}
-	h.Buckets[4].To = 100
-	scores, err := m.scores(ctx, o.ProjectID)
-	if err != nil {
-		return err
-	}
-	sum := int64(0)
-	var all []wire.ScoredRule
-	for e := range view.All() {
-		score, ok := scores[e.Rule.ID]
-		if !ok || ceased(e.Rule) {
-			continue
-		}
-		h.Measured, sum = h.Measured+1, sum+int64(score)
-		h.Buckets[min(score/20, 4)].Rules++
-		all = append(all, wire.ScoredRule{RuleID: e.Rule.ID, Slug: e.Rule.Slug, Statement: e.Rule.Statement, Score: score})
-	}
-	h.Mean = mean(sum, int64(h.Measured))
-	slices.SortStableFunc(all, func(a, b wire.ScoredRule) int { return a.Score - b.Score })
-	h.Lowest = append(h.Lowest, all[:min(len(all), maxListed)]...)
-	return nil
 }

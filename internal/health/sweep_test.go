@@ -85,7 +85,7 @@ func fill(t testing.TB, s store.Store, n int) []rule.Rule {
 }
 
 func monitor(s store.Store, a *health.Alerts) *health.Monitor {
-	return health.New(health.Config{Store: health.Store{Updater: s, Alerts: s.Alerts, Audit: s.Audit, Counts: s.Counts, Feedback: s.Feedback, Health: s.Health, Projects: s.Projects, Rules: s.Rules, TestCases: s.TestCases}, Views: corpus.NewLive(corpus.Config{Store: corpus.Store{Projects: s.Projects, Federation: s.Federation, Embeddings: s.Embeddings, Waivers: s.Waivers}}), Alerts: a})
+	return health.New(health.Config{Store: health.Store{Updater: s, Alerts: s.Alerts, Audit: s.Audit, Counts: s.Counts, Feedback: s.Feedback, Health: s.Health, Projects: s.Projects, Rules: s.Rules, Releases: s.Releases, TestCases: s.TestCases, Waivers: s.Waivers}, Views: corpus.NewLive(corpus.Config{Store: corpus.Store{Projects: s.Projects, Federation: s.Federation, Embeddings: s.Embeddings, Waivers: s.Waivers}}), Alerts: a})
 }
 
 // Two nodes look for conditions in rounds, as fast as they can: never both at once, and each alert is made once.
@@ -319,7 +319,7 @@ func BenchmarkSweep(b *testing.B) {
 				b.Fatal(err)
 			}
 			a := health.NewAlerts(health.AlertsConfig{Store: health.AlertStore{Updater: s, Alerts: s.Alerts, Projects: s.Projects, Rules: s.Rules}})
-			m := health.New(health.Config{Store: health.Store{Updater: s, Alerts: s.Alerts, Audit: s.Audit, Counts: s.Counts, Feedback: s.Feedback, Health: s.Health, Projects: s.Projects, Rules: s.Rules, TestCases: s.TestCases}, Views: live, Alerts: a})
+			m := health.New(health.Config{Store: health.Store{Updater: s, Alerts: s.Alerts, Audit: s.Audit, Counts: s.Counts, Feedback: s.Feedback, Health: s.Health, Projects: s.Projects, Rules: s.Rules, Releases: s.Releases, TestCases: s.TestCases, Waivers: s.Waivers}, Views: live, Alerts: a})
 			first := time.Now()
 			if err := m.Sweep(b.Context(), "p"); err != nil {
 				b.Fatal(err)

@@ -16,14 +16,10 @@ import (
 
 // recorded is the part of the record of an evaluation that is counted.
 type recorded struct {
-	Evaluation *struct {
-		RuleVerdicts []struct {
-			RuleID    string         `json:"rule_id"`
-			Verdict   rule.Verdict   `json:"verdict"`
-			DecidedBy rule.DecidedBy `json:"decided_by"`
-		} `json:"rule_verdicts"`
-		TotalLatencyMS int64 `json:"total_latency_ms"`
-	} `json:"evaluation"`
+	Evaluation *rule.RecordedEvaluation `json:"evaluation"`
+	Subject    struct {
+		Repository string `json:"repository"`
+	} `json:"subject"`
 	Calls []call `json:"calls"`
 }
 
@@ -47,10 +43,11 @@ type sums struct {
 	rules  map[dayKey]*store.RuleCount
 	days   map[store.Day]*store.DayCount
 	models map[dayKey]*store.ModelCount
+	grouped
 }
 
 func newSums() *sums {
-	return &sums{map[dayKey]*store.RuleCount{}, map[store.Day]*store.DayCount{}, map[dayKey]*store.ModelCount{}}
+	return &sums{map[dayKey]*store.RuleCount{}, map[store.Day]*store.DayCount{}, map[dayKey]*store.ModelCount{}, newGrouped()}
 }
 
 // tally counts entries of a chain. Of a record that the retention setting has removed, or that is damaged, it counts only the
@@ -60,6 +57,9 @@ func (s *sums) tally(entries []store.AuditEntry, damaged func(id string, err err
 	for i := range entries {
 		e := &entries[i]
 		if e.Kind != audit.KindEvaluation {
+			if err := s.change(e); err != nil {
+				damaged(e.ID, err)
+			}
 			continue
 		}
 		rec, err := read(e)
@@ -74,6 +74,7 @@ func (s *sums) tally(entries []store.AuditEntry, damaged func(id string, err err
 		}
 		s.evaluation(e, rec.Evaluation.TotalLatencyMS)
 		s.verdicts(e, rec)
+		s.group(e, rec)
 		for k := range rec.Calls {
 			s.call(store.DayOf(e.At), &rec.Calls[k])
 		}
@@ -93,6 +94,7 @@ func (s *sums) into(c *store.Counts) {
 		c.Days = append(c.Days, *d)
 	}
 	slices.SortFunc(c.Days, func(a, b store.DayCount) int { return int(a.Day - b.Day) })
+	s.grouped.into(c)
 }
 
 // read reads a record; nil if it is there no more, or on an error.
@@ -146,6 +148,9 @@ func (s *sums) evaluation(e *store.AuditEntry, latency int64) {
 	d.MaxLatencyMS = max(d.MaxLatencyMS, latency)
 }
 
+// storedVerdict is a verdict of an entry or of counts.
+func storedVerdict(s string) rule.Verdict { return rule.Verdict(s) }
+
 // count adds a verdict; one that is unknown counts as NEEDS_CONFIRMATION.
 func count(v rule.Verdict, allowed, denied, unsure *int64) {
 	switch v {
@@ -172,22 +177,15 @@ func (s *sums) rule(day store.Day, id string) *store.RuleCount {
 
 func (s *sums) verdicts(e *store.AuditEntry, rec *recorded) {
 	day := store.DayOf(e.At)
+	whole := &s.days[day].Rules
 	judged := map[string]bool{}
 	for i := range rec.Evaluation.RuleVerdicts {
 		v := &rec.Evaluation.RuleVerdicts[i]
 		judged[v.RuleID] = true
 		r := s.rule(day, v.RuleID)
-		count(v.Verdict, &r.Allowed, &r.Denied, &r.Unsure)
-		switch v.DecidedBy {
-		case rule.ByCheck:
-			r.ByCheck++
-		case rule.ByModel:
-			r.ByModel++
-		case rule.ByCache:
-			r.ByCache++
-		case rule.ByTriage:
-			r.ByTriage++
-		case rule.ByNone:
+		for _, c := range []*store.RuleCount{r, whole} {
+			count(v.Verdict, &c.Allowed, &c.Denied, &c.Unsure)
+			decided(v.DecidedBy, c)
 		}
 		if e.At.After(r.LastAt) {
 			r.LastAt = e.At
@@ -208,6 +206,21 @@ func (s *sums) verdicts(e *store.AuditEntry, rec *recorded) {
 				r.Tokens++
 			}
 		}
+	}
+}
+
+// decided counts what has decided a verdict.
+func decided(by rule.DecidedBy, c *store.RuleCount) {
+	switch by {
+	case rule.ByCheck:
+		c.ByCheck++
+	case rule.ByModel:
+		c.ByModel++
+	case rule.ByCache:
+		c.ByCache++
+	case rule.ByTriage:
+		c.ByTriage++
+	case rule.ByNone:
 	}
 }
 

@@ -41,6 +41,7 @@ var table = map[string]row{
 	"conflict/contradict": {layer: block, imports: []string{"corpus", "norm", "rule"}},
 	"corpus":              {layer: block, imports: []string{"federation", "rule", "store", "subject", "text"}},
 	"discover/assistant":  {layer: block, imports: []string{"blocks", "discover/prose", "discover/source", "rule", "subject"}},
+	"discover/comment":    {layer: block, imports: []string{"blocks", "discover/prose", "discover/source", "rule"}},
 	"discover/archive":    {layer: block, imports: []string{"rule"}},
 	"discover/code":       {layer: block, imports: []string{"discover/source", "lex", "rule"}},
 	"discover/exclude":    {layer: block, imports: []string{"discover/policy", "rule", "subject"}},
@@ -96,6 +97,7 @@ var table = map[string]row{
 	"hierarchy": {layer: capability, imports: []string{"audit", "auth", "change", "corpus", "federation", "rule", "store", "subject", "text", "wire"}, tests: []string{"catalog"}},
 	"ingest":    {layer: capability, imports: []string{"auth", "job", "rule", "signature", "store"}},
 	"modeleval": {layer: capability, imports: []string{"rule", "subject", "wire"}},
+	"operate":   {layer: capability, imports: []string{"rule", "store"}},
 	"queue":     {layer: capability, imports: []string{"audit", "auth", "rule", "store", "text"}},
 	"release":   {layer: capability, imports: []string{"audit", "auth", "corpus", "federation", "job", "rule", "store"}, tests: []string{"catalog"}},
 	"sandbox": {
@@ -111,7 +113,7 @@ var table = map[string]row{
 		layer: surface,
 		imports: []string{
 			"agent", "api/rest", "audit", "auth", "catalog", "conflict", "corpus", "discover", "document",
-			"document/extract", "evaluate", "health", "hierarchy", "ingest", "job", "judge", "lint", "llm", "metric", "queue", "release", "rule", "sandbox", "search",
+			"document/extract", "evaluate", "health", "hierarchy", "ingest", "job", "judge", "lint", "llm", "metric", "operate", "queue", "release", "rule", "sandbox", "search",
 			"signature", "store", "trail", "webhook",
 		},
 		tests: []string{"app"},
@@ -130,8 +132,8 @@ var table = map[string]row{
 		layer: wiring,
 		imports: []string{
 			"agent", "api", "api/rest", "audit", "auth", "catalog", "change", "check", "client", "config", "conflict", "conflict/contradict", "console", "corpus",
-			"discover", "discover/assistant", "discover/code", "discover/linter", "discover/policy", "discover/source", "document",
-			"evaluate", "evaluate/find", "evaluate/record", "health", "hierarchy", "ingest", "job", "judge", "llm", "llm/provider", "mcp", "metric", "queue", "redact", "release", "rule", "sandbox", "search",
+			"discover", "discover/assistant", "discover/code", "discover/comment", "discover/linter", "discover/policy", "discover/source", "document",
+			"evaluate", "evaluate/find", "evaluate/record", "health", "hierarchy", "ingest", "job", "judge", "llm", "llm/provider", "mcp", "metric", "operate", "queue", "redact", "release", "rule", "sandbox", "search",
 			"store", "store/sqlstore", "subject", "trail", "webhook", "/packs",
 		},
 	},
@@ -149,7 +151,7 @@ var table = map[string]row{
 	"/bench":           {layer: command}, // a client like any other: it knows the service by its HTTP API
 	"/bench/commands":  {layer: command, imports: []string{"catalog", "check", "subject", "/packs"}},
 	"/bench/demo":      {layer: command, imports: []string{"app", "client", "config", "rule", "store/sqlstore"}},
-	"/bench/discovery": {layer: command, imports: []string{"discover/assistant", "discover/policy", "discover/source"}},
+	"/bench/discovery": {layer: command, imports: []string{"discover/assistant", "discover/comment", "discover/policy", "discover/prose", "discover/source"}},
 	"/bench/search":    {layer: command, imports: []string{"corpus", "rule", "store"}},
 
 	"console/browsertest":   {layer: support},

@@ -139,8 +139,8 @@ const (
 
 // Reasons of verdicts that no model gave.
 const (
-	reasonNoModel = "No model is configured to judge this rule; set TENET_JUDGE_MODEL=provider:model, such as openai:gpt-5-mini (with OPENAI_API_KEY) or ollama:qwen3:8b."
-	reasonEmpty   = "There is nothing to judge: the subject has no diff, files, facts or action."
+	reasonNoModel = rule.SentenceNoModel + "; set TENET_JUDGE_MODEL=provider:model, such as openai:gpt-5-mini (with OPENAI_API_KEY) or ollama:qwen3:8b."
+	reasonEmpty   = rule.SentenceEmpty + ": the subject has no diff, files, facts or action."
 	reasonFault   = "The judge broke off with an internal fault."
 	issueNone     = "The judge could not decide."
 )

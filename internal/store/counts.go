@@ -25,7 +25,13 @@ type CountMark struct {
 	At  time.Time // of that entry
 	// BlindUntil is nil unless records were removed before they were counted. The counts of earlier records are incomplete.
 	BlindUntil *time.Time
+	// Filled and FillUntil are about entries that were counted by a version that did not count groups, parts and repositories: those up to
+	// FillUntil. Of them, those up to Filled have been counted by these since.
+	Filled, FillUntil int64
 }
+
+// Unfilled is the number of counted entries that groups, parts and repositories lack.
+func (m *CountMark) Unfilled() int64 { return max(m.FillUntil-m.Filled, 0) }
 
 // Uncounted is a project with entries that are not counted yet.
 type Uncounted struct {
@@ -56,6 +62,8 @@ type DayCount struct {
 	Allowed, Denied, Unsure int64
 	Incidents               int64 // denied, of actions that had already happened
 	LatencyMS, MaxLatencyMS int64 // sum and maximum; removed records count as 0
+	// Rules counts the verdicts of rules. RuleID, the calls and LastAt are zero.
+	Rules RuleCount
 }
 
 // ModelCount counts calls to a model.
@@ -71,32 +79,25 @@ type ModelCount struct {
 type Counts struct {
 	ProjectID string
 	From      int64
-	Mark      CountMark // a nil BlindUntil keeps the stored one
-	Rules     []RuleCount
-	Days      []DayCount
-	Models    []ModelCount
+	Mark      CountMark // a nil BlindUntil keeps the stored one; Filled and FillUntil are not read
+	// Fill is set where the other counts of the entries are stored already, and From and Mark.Seq are values of Filled.
+	Fill   bool
+	Rules  []RuleCount
+	Days   []DayCount
+	Models []ModelCount
+
+	Groups       []GroupCount
+	Parts        []PartCount
+	Repositories []RepositoryCount
 }
 
 // RuleCountFilter selects the counts of rules for a sum. ProjectID is required.
 type RuleCountFilter struct {
 	ProjectID string
 	From      Day      // first day
+	Until     Day      // the day after the last; 0 means no bound
 	RuleIDs   []string // nil means all
 	Min       int      // leaves out rules with fewer verdicts
-}
-
-// HealthScore is the latest score of a rule.
-type HealthScore struct {
-	ProjectID, RuleID string
-	Score             int
-	Before            *int // the score before Day; nil without one
-	Day               Day  // of the last change
-}
-
-// HealthDay is the score of a rule since a day.
-type HealthDay struct {
-	Day   Day
-	Score int
 }
 
 // CountReader reads the counts of a project's evaluations.
@@ -107,10 +108,20 @@ type CountReader interface {
 	Uncounted(ctx context.Context) ([]Uncounted, error)
 	// Rules sums up the counts of rules since a day.
 	Rules(ctx context.Context, f RuleCountFilter) ([]RuleCount, error)
+	// Top returns the rules with the highest sums, highest first and equal ones by id. It sets the counts that it compares.
+	Top(ctx context.Context, f TopFilter) ([]RuleCount, error)
+	// Groups sums up the counts of groups by name, those with the most verdicts first, or, with Daily, by day in order.
+	Groups(ctx context.Context, f GroupFilter) ([]GroupCount, error)
+	// Parts sums up the counts of parts, the highest first and equal ones by name and part.
+	Parts(ctx context.Context, f PartFilter) ([]PartCount, error)
+	// Repositories returns a page of the repositories that were judged, and their total.
+	Repositories(ctx context.Context, f RepositoryFilter) ([]RepositoryCount, int, error)
 	// Days returns the counts of the days since from, in order.
 	Days(ctx context.Context, projectID string, from Day) ([]DayCount, error)
 	// Models sums up the counts of models since a day, by model.
 	Models(ctx context.Context, projectID string, from Day) ([]ModelCount, error)
+	// ModelDays returns the counts of models since a day, by day and model; of all projects together for [AllProjects].
+	ModelDays(ctx context.Context, projectID string, from Day) ([]ModelCount, error)
 	// LastVerdicts returns when rules last had a verdict, those of ruleIDs or, if it is nil, all. Rules that never had one are
 	// absent.
 	LastVerdicts(ctx context.Context, projectID string, ruleIDs []string) (map[string]time.Time, error)
@@ -121,26 +132,9 @@ type CountTx interface {
 	CountReader
 
 	// Add adds counts and moves the mark; conflict if the mark is not at From, because another caller has counted. Each
-	// rule, day and model occurs once.
+	// rule, day, model, group, part and repository occurs once.
 	Add(ctx context.Context, c Counts) error
 	// DeleteOld removes the counts of the days before a day, and the health histories except the last day before, up to limit
-	// rows, and returns their number. The times of the last verdicts stay.
+	// rows, and returns their number. It also removes the repositories that were not judged since then. The times of the last verdicts stay.
 	DeleteOld(ctx context.Context, projectID string, before Day, limit int) (int, error)
-}
-
-// HealthReader reads the health of rules.
-type HealthReader interface {
-	// Scores returns the latest scores of all measured rules, by rule.
-	Scores(ctx context.Context, projectID string) ([]HealthScore, error)
-	// History returns the scores of a rule, newest first, up to limit.
-	History(ctx context.Context, projectID, ruleID string, limit int) ([]HealthDay, error)
-}
-
-// HealthTx writes the health of rules.
-type HealthTx interface {
-	HealthReader
-
-	// Put stores the changed scores of rules that were measured on a day. A history has one score for each day, the
-	// last; Before becomes the score that the rule had before that day. Of scores only RuleID and Score are read.
-	Put(ctx context.Context, projectID string, day Day, scores []HealthScore) error
 }

@@ -40,10 +40,12 @@ type Job struct {
 // on all projects.
 type JobFilter struct {
 	ProjectID string
-	Kind      string
-	State     string
-	Offset    int
-	Limit     int
+	// Every selects the jobs of every project and those that work on all; ProjectID is then empty.
+	Every  bool
+	Kind   string
+	State  string
+	Offset int
+	Limit  int
 }
 
 // JobCount is the number of jobs of a kind in a state.
@@ -66,7 +68,7 @@ type JobReader interface {
 	Get(ctx context.Context, projectID string, id int64) (Job, error)
 	// Find returns a page of jobs that match f, newest first, and the total.
 	Find(ctx context.Context, f JobFilter) ([]Job, int, error)
-	// Count counts the jobs that are queued or running by kind and state.
+	// Count counts the jobs that are queued, running or failed by kind and state.
 	Count(ctx context.Context) ([]JobCount, error)
 	// Next returns the time of the next job to claim: the earliest start of a queued job or end of a lease; false
 	// without any. It is a cheap read for polling.

@@ -65,6 +65,7 @@ type Readers struct {
 	Webhooks    WebhookReader
 	Deliveries  DeliveryReader
 	Queue       QueueReader
+	Servers     ServerReader
 }
 
 // Tx is a transaction that writes, by noun. It reads its own writes. It is invalid after its callback has returned.
@@ -98,4 +99,5 @@ type Tx struct {
 	Webhooks    WebhookTx
 	Deliveries  DeliveryTx
 	Queue       QueueTx
+	Servers     ServerTx
 }

@@ -7,6 +7,15 @@ import (
 	"tenet/internal/rule"
 )
 
+// WaiverSpan selects waivers by a time. ProjectID and Limit are required.
+type WaiverSpan struct {
+	ProjectID string
+	// Made selects those that were made in the span; else those that end in it and are not revoked.
+	Made        bool
+	From, Until time.Time // From <= time < Until
+	Limit       int
+}
+
 // WaiverReader reads waivers. They are part of a project's corpus. [rule.Waiver.Status] is not stored, and left empty.
 type WaiverReader interface {
 	// Get returns one waiver, or not_found.
@@ -14,6 +23,8 @@ type WaiverReader interface {
 	// List returns a page of the waivers of a project, newest first, and their total; only those of a rule if ruleID
 	// is not empty.
 	List(ctx context.Context, projectID, ruleID string, offset, limit int) ([]rule.Waiver, int, error)
+	// Within returns the waivers of a span in the order of that time, up to its limit, and their total.
+	Within(ctx context.Context, s WaiverSpan) ([]rule.Waiver, int, error)
 	// ListLive returns the waivers of a project that are not revoked and have not ended by now, newest first.
 	ListLive(ctx context.Context, projectID string, now time.Time) ([]rule.Waiver, error)
 }

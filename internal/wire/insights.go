@@ -1,6 +1,10 @@
 package wire
 
-import "time"
+import (
+	"time"
+
+	"tenet/internal/rule"
+)
 
 // Health is the score of a rule.
 type Health struct {
@@ -21,21 +25,152 @@ type HealthDate struct {
 
 // Overview is how the rules of a project fare.
 type Overview struct {
-	ProjectID  string       `json:"project_id" doc:"The project."`
-	PeriodDays int          `json:"period_days" doc:"Days looked at, today included, in UTC."`
-	From       time.Time    `json:"from" doc:"Beginning of the period."`
-	AsOf       *time.Time   `json:"as_of" doc:"Time of the last entry of the audit chain that is counted; null before the first."`
-	Uncounted  int64        `json:"uncounted" doc:"Entries of the audit chain that are not counted yet; they soon will be."`
-	Totals     Verdicts     `json:"evaluations" doc:"Evaluations by overall verdict."`
-	Incidents  int64        `json:"incidents" doc:"Denied evaluations of what had happened already (mode posthoc)."`
-	Latency    Latency      `json:"latency" doc:"Time of evaluations."`
-	Verdicts   RuleVerdicts `json:"rule_verdicts" doc:"Verdicts of rules."`
-	MostDenied []RuleFigure `json:"most_denied" nullable:"false" doc:"Up to 10 rules with the most DENY verdicts."`
-	Slowest    []RuleFigure `json:"slowest" nullable:"false" doc:"Up to 10 rules with the longest calls to models."`
-	Dormant    Dormant      `json:"dormant" doc:"Rules in force that have had no verdict for too long."`
-	Models     []ModelCost  `json:"models" nullable:"false" doc:"What models have cost, most tokens first."`
-	Days       []DayFigure  `json:"days" nullable:"false" doc:"All days of the period, in order."`
-	Health     Distribution `json:"health" doc:"Scores of the rules that are not retired or superseded, as last stored."`
+	ProjectID    string             `json:"project_id" doc:"The project."`
+	Team         string             `json:"team,omitempty" doc:"The team that was asked for."`
+	NodeID       string             `json:"node_id,omitempty" doc:"The federation node that was asked for."`
+	PeriodDays   int                `json:"period_days" doc:"Days looked at, today included, in UTC."`
+	From         time.Time          `json:"from" doc:"Beginning of the period."`
+	AsOf         *time.Time         `json:"as_of" doc:"Time of the last entry of the audit chain that is counted; null before the first."`
+	Uncounted    int64              `json:"uncounted" doc:"Entries of the audit chain that are not counted yet; they soon will be."`
+	Unfilled     int64              `json:"unfilled,omitempty" doc:"Entries that an earlier version has counted, and that undecided, teams, nodes and repositories lack; they soon will have them."`
+	Counting     Counting           `json:"counting" enum:"evaluations,rule_verdicts" doc:"What evaluations and days count: evaluations or, with team, verdicts of its rules."`
+	Totals       Verdicts           `json:"evaluations" doc:"Evaluations by overall verdict; with team, verdicts of its rules."`
+	Incidents    int64              `json:"incidents" doc:"Denied evaluations of what had happened already (mode posthoc); 0 with team or node_id."`
+	Latency      Latency            `json:"latency" doc:"Time of evaluations; 0 with team or node_id."`
+	Verdicts     RuleVerdicts       `json:"rule_verdicts" doc:"Verdicts of rules; 0 with node_id. What decided them is 0 with team."`
+	Undecided    []ReasonFigure     `json:"undecided" nullable:"false" doc:"Why evaluations are NEEDS_CONFIRMATION, the most frequent reason first: one with several counts for each. With team, why verdicts of its rules are."`
+	MostDenied   []RuleFigure       `json:"most_denied" nullable:"false" doc:"Up to 10 rules with the most DENY verdicts. With node_id, of those at the node, and other counts are 0."`
+	Slowest      []RuleFigure       `json:"slowest" nullable:"false" doc:"Up to 10 rules with the longest calls to models; empty with node_id."`
+	Nodes        []GroupFigure      `json:"nodes" nullable:"false" doc:"Up to 20 federation nodes with the most evaluations; empty with team or node_id."`
+	Teams        []TeamFigure       `json:"teams" nullable:"false" doc:"Up to 20 teams with the most verdicts or, without verdicts, rules; only that of team, and empty with node_id."`
+	NeverAsked   Idle               `json:"never_asked" doc:"Rules in force that have never had a verdict, as last measured; of all the rules with node_id."`
+	Dormant      Dormant            `json:"dormant" doc:"Rules in force that have had no verdict for too long, as last measured; of all the rules with node_id."`
+	Waivers      WaiversEnding      `json:"waivers_ending" doc:"Waivers that end within 30 days."`
+	Repositories RepositoryCoverage `json:"repositories" doc:"Repositories that were judged."`
+	Models       []ModelCost        `json:"models" nullable:"false" doc:"What models have cost, most tokens first; empty with team or node_id."`
+	Days         []DayFigure        `json:"days" nullable:"false" doc:"All days of the period, in order."`
+	Health       Distribution       `json:"health" doc:"Scores of the rules that are not retired or superseded, as last measured; of all of them with node_id."`
+}
+
+// Counting names the things that an overview counts.
+type Counting string
+
+// Things that an overview counts.
+const (
+	CountsEvaluations Counting = "evaluations"
+	CountsVerdicts    Counting = "rule_verdicts"
+)
+
+// ReasonFigure counts verdicts that have a reason to be NEEDS_CONFIRMATION.
+type ReasonFigure struct {
+	Reason  rule.UndecidedReason `json:"reason" enum:"softened,doubtful,check_open,unexamined,no_model,no_answer,not_asked,uncovered,below_floor,nothing_given,other" doc:"Why."`
+	Meaning string               `json:"meaning" doc:"The same in words."`
+	Count   int64                `json:"count" doc:"How many."`
+}
+
+// GroupFigure counts evaluations of a group.
+type GroupFigure struct {
+	NodeID string `json:"node_id" doc:"The federation node whose rules were applied; empty where none was."`
+	Name   string `json:"name" doc:"Its name; empty where it is gone."`
+	Verdicts
+}
+
+// TeamFigure counts verdicts of the rules of a team, and what was last measured of them.
+type TeamFigure struct {
+	Team string `json:"team" doc:"Owner of the rules when the verdicts were counted; empty for rules without one."`
+	Verdicts
+	Rules      *int     `json:"rules" doc:"Rules of the team that are not retired or superseded; null before they are measured."`
+	NeverAsked *int     `json:"never_asked" doc:"Of them, in force and without a verdict so far; null where it is unknown."`
+	Dormant    *int     `json:"dormant" doc:"Of them, in force and without a verdict for too long; null where it is unknown."`
+	Health     *float64 `json:"health" doc:"Score on the average; null before it is measured."`
+}
+
+// Idle lists rules that wait for a verdict.
+type Idle struct {
+	Total *int       `json:"total" doc:"How many there are; null before the rules are measured, and where records of the time in question are gone."`
+	Rules []IdleRule `json:"rules" nullable:"false" doc:"Up to 10 of them, longest idle first."`
+}
+
+// WaiversEnding lists the waivers that end soon.
+type WaiversEnding struct {
+	Total int            `json:"total" doc:"How many there are."`
+	Items []WaiverFigure `json:"items" nullable:"false" doc:"Up to 10 of them, the first to end first."`
+}
+
+// WaiverFigure is a waiver with its rule.
+type WaiverFigure struct {
+	ID         string    `json:"id" doc:"The waiver."`
+	RuleID     string    `json:"rule_id" doc:"The rule."`
+	Slug       string    `json:"slug,omitempty" doc:"Its slug, if it has one."`
+	Statement  string    `json:"statement" doc:"What it says; empty if it is gone."`
+	Repository string    `json:"repository,omitempty" doc:"Repository that it covers."`
+	Reason     string    `json:"reason" doc:"Why the denial may stand."`
+	CreatedAt  time.Time `json:"created_at" doc:"When it was made."`
+	CreatedBy  string    `json:"created_by" doc:"Who made it."`
+	ExpiresAt  time.Time `json:"expires_at" doc:"When it lapses."`
+}
+
+// RepositoryCoverage counts the repositories that were judged, of the last 400 days.
+type RepositoryCoverage struct {
+	Total       int                `json:"total" doc:"All of them; with node_id, those whose latest evaluation was at the node."`
+	WithoutNode int                `json:"without_node" doc:"Those whose latest evaluation was at no federation node."`
+	Silent      int                `json:"silent" doc:"Those that were not judged in the period."`
+	Latest      []RepositoryFigure `json:"latest" nullable:"false" doc:"Up to 10 of them, the latest judged first."`
+}
+
+// RepositoryFigure is a repository that was judged.
+type RepositoryFigure struct {
+	Repository string `json:"repository" doc:"Its normal form."`
+	Verdicts
+	FirstAt          time.Time    `json:"first_at" doc:"Its first evaluation that is counted."`
+	LastAt           time.Time    `json:"last_at" doc:"Its latest evaluation."`
+	LastEvaluationID string       `json:"last_evaluation_id" doc:"Which one that was."`
+	LastVerdict      rule.Verdict `json:"last_verdict" enum:"ALLOW,DENY,NEEDS_CONFIRMATION" doc:"Its overall verdict."`
+	NodeID           string       `json:"node_id" doc:"Federation node whose rules were applied then; empty where none was."`
+	NodeName         string       `json:"node_name" doc:"Its name; empty where it is gone."`
+}
+
+// MeasuredPage is a page of rules with what was last measured of them.
+type MeasuredPage struct {
+	Page[MeasuredRule]
+
+	MeasuredAt *time.Time `json:"measured_at" doc:"When; null before the first time, and the list is then empty."`
+}
+
+// MeasuredRule is a rule with what was last measured of it.
+type MeasuredRule struct {
+	RuleID     string      `json:"rule_id" doc:"The rule."`
+	Slug       string      `json:"slug,omitempty" doc:"Its slug, if it has one."`
+	Statement  string      `json:"statement" doc:"What it says."`
+	Team       string      `json:"team" doc:"Its owner."`
+	Status     rule.Status `json:"status" enum:"DRAFT,REVIEW,APPROVED,EFFECTIVE,SUPERSEDED,RETIRED" doc:"Its status now."`
+	Score      int         `json:"score" doc:"Its score."`
+	NeverAsked bool        `json:"never_asked" doc:"Whether it is in force and never had a verdict."`
+	Dormant    bool        `json:"dormant" doc:"Whether it is in force and had no verdict for too long."`
+	IdleSince  *time.Time  `json:"idle_since" doc:"Since when it waits for a verdict: its last one, its last change, or when it came into force; null if it does not wait."`
+}
+
+// MeasuredNow is the answer to a measurement.
+type MeasuredNow struct {
+	MeasuredAt time.Time `json:"measured_at" doc:"When, which is now."`
+	Rules      int       `json:"rules" doc:"Rules that were measured."`
+}
+
+// ProjectFigure is how the rules of one project of several fare.
+type ProjectFigure struct {
+	ProjectID string `json:"project_id" doc:"The project."`
+	Name      string `json:"name" doc:"Its name."`
+	Verdicts
+	Rules         *int       `json:"rules" doc:"Rules that are not retired or superseded; null before they are measured."`
+	InForce       *int       `json:"in_force" doc:"Of them, in force and to be judged."`
+	NeverAsked    *int       `json:"never_asked" doc:"Of them, without a verdict so far; null where it is unknown."`
+	Dormant       *int       `json:"dormant" doc:"Of them, without a verdict for too long; null where it is unknown."`
+	Health        *float64   `json:"health" doc:"Score on the average; null before it is measured."`
+	MeasuredAt    *time.Time `json:"measured_at" doc:"When rules were last measured; null before."`
+	WaiversEnding int        `json:"waivers_ending" doc:"Waivers that end within 30 days."`
+	Repositories  int        `json:"repositories" doc:"Repositories that were judged."`
+	AsOf          *time.Time `json:"as_of" doc:"Time of the last entry of the audit chain that is counted; null before the first."`
+	Uncounted     int64      `json:"uncounted" doc:"Entries of the audit chain that are not counted yet."`
 }
 
 // Verdicts counts by verdict. Shares are of the total, and 0 without any.
@@ -85,9 +220,8 @@ type RuleFigure struct {
 
 // Dormant lists dormant rules.
 type Dormant struct {
-	AfterDays int        `json:"after_days" doc:"Days without a verdict after which a rule is dormant."`
-	Total     int        `json:"total" doc:"How many there are."`
-	Rules     []IdleRule `json:"rules" nullable:"false" doc:"Up to 10 of them, longest idle first."`
+	AfterDays int `json:"after_days" doc:"Days without a verdict after which a rule is dormant."`
+	Idle
 }
 
 // IdleRule is a rule that waits for a verdict.
@@ -95,6 +229,7 @@ type IdleRule struct {
 	RuleID    string     `json:"rule_id" doc:"The rule."`
 	Slug      string     `json:"slug,omitempty" doc:"Its slug, if it has one."`
 	Statement string     `json:"statement" doc:"What it says."`
+	Team      string     `json:"team" doc:"Its owner."`
 	LastAt    *time.Time `json:"last_evaluated_at" doc:"Its last verdict; null if it never had one."`
 	IdleDays  int        `json:"idle_days" doc:"Days since then, or since it was last changed or began to hold."`
 }
@@ -119,10 +254,11 @@ type DayFigure struct {
 
 // Distribution is how scores are spread.
 type Distribution struct {
-	Measured int          `json:"measured" doc:"Rules with a score."`
-	Mean     float64      `json:"mean" doc:"Score on the average; 0 without any."`
-	Buckets  []Bucket     `json:"buckets" nullable:"false" doc:"How many rules have which scores."`
-	Lowest   []ScoredRule `json:"lowest" nullable:"false" doc:"Up to 10 rules with the lowest scores."`
+	MeasuredAt *time.Time   `json:"measured_at" doc:"When rules were last measured; null before the first time."`
+	Measured   int          `json:"measured" doc:"Rules with a score."`
+	Mean       *float64     `json:"mean" doc:"Score on the average; null without any."`
+	Buckets    []Bucket     `json:"buckets" nullable:"false" doc:"How many rules have which scores."`
+	Lowest     []ScoredRule `json:"lowest" nullable:"false" doc:"Up to 10 rules with the lowest scores."`
 }
 
 // Bucket counts rules with scores from From to To, both included.

@@ -16,6 +16,14 @@ type Key struct {
 	CreatedBy string     `json:"created_by" doc:"Actor that made it."`
 	ExpiresAt *time.Time `json:"expires_at,omitempty" doc:"From then on it is refused."`
 	RevokedAt *time.Time `json:"revoked_at,omitempty" doc:"When it was revoked."`
+	// LastUsedAt is nil for a key that was not used since uses are noted.
+	LastUsedAt *time.Time `json:"last_used_at,omitempty" doc:"When it was last used, to about half a minute; absent if it never was."`
+}
+
+// KeyQuery selects API keys.
+type KeyQuery struct {
+	Every bool `query:"every" doc:"With project_id *: the keys of every project too."`
+	PageQuery
 }
 
 // CreateKey is the body that makes a key.

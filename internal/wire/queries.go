@@ -70,6 +70,7 @@ type NeighbourQuery struct {
 // JobQuery selects jobs; empty fields select everything.
 type JobQuery struct {
 	Kind  string `query:"kind" doc:"Only jobs of this kind, such as rules.embed."`
+	Every bool   `query:"every" doc:"With project_id *: the jobs of every project too."`
 	State string `query:"state" doc:"queued, running, succeeded, failed or cancelled, in any letter case."`
 	PageQuery
 }
@@ -80,9 +81,42 @@ type DeliveryQuery struct {
 	State string `query:"state" doc:"pending, delivered or dead, in any letter case; all if absent."`
 }
 
-// InsightsQuery says how many days to count.
-type InsightsQuery struct {
+// NobodysName selects, in place of a team or node, what has none.
+const NobodysName = "-"
+
+// PeriodQuery says how many days to count.
+type PeriodQuery struct {
 	PeriodDays int `query:"period_days" default:"30" minimum:"1" maximum:"400" doc:"Days to count, today included, in UTC."`
+}
+
+// InsightsQuery selects what is counted.
+type InsightsQuery struct {
+	PeriodDays int    `query:"period_days" default:"30" minimum:"1" maximum:"400" doc:"Days to count, today included, in UTC."`
+	Team       string `query:"team" maxLength:"256" doc:"Only rules of this owner, and their verdicts; - selects rules without an owner. Not together with node_id." example:"payments"`
+	NodeID     string `query:"node_id" maxLength:"256" doc:"Only evaluations at this federation node; - selects those at none."`
+}
+
+// MeasuredQuery selects rules by what was last measured of them; empty fields select everything.
+type MeasuredQuery struct {
+	Standing string `query:"standing" enum:"never_asked,dormant" doc:"never_asked: in force, and never had a verdict. dormant: in force, and had no verdict for too long. The longest idle come first; without it, those with the lowest scores."`
+	Team     string `query:"team" maxLength:"256" doc:"Only rules of this owner; - selects rules without an owner."`
+	ScoreMax int    `query:"score_max" default:"100" minimum:"0" maximum:"100" doc:"Only rules with at most this score."`
+	PageQuery
+}
+
+// RepositoryQuery selects repositories that were judged; empty fields select everything.
+type RepositoryQuery struct {
+	Words  string     `query:"q" maxLength:"200" doc:"Part of the name."`
+	NodeID string     `query:"node_id" maxLength:"256" doc:"Only repositories whose latest evaluation was at this federation node; - selects those at none."`
+	Before *time.Time `query:"before" doc:"Only repositories that were not judged since."`
+	Sort   string     `query:"sort" enum:"last,oldest,denied,name" default:"last" doc:"last: the latest judged first; oldest: the longest not judged first; denied: the most denials first; name."`
+	PageQuery
+}
+
+// ReportQuery says of which month the report is.
+type ReportQuery struct {
+	Month  string `query:"month" pattern:"^[0-9]{4}-(0[1-9]|1[0-2])$" doc:"Month in UTC; absent means the last one that has ended." example:"2026-10"`
+	Verify bool   `query:"verify" doc:"Verify the audit chain too, which reads all of it. Needs the role admin."`
 }
 
 // AuditQuery is an earlier head of the audit chain, which the chain must still hold, and the part of the chain to verify.

@@ -41,7 +41,7 @@
   let chord = false, chordEnd = 0;
   const current = () => document.querySelector("[data-item].at");
   const go = step => {
-    const list = items();
+    const list = items().filter(item => item.checkVisibility()); // without those in closed branches
     if (!list.length) return;
     const at = list.indexOf(current());
     const next = list[at < 0 ? (step > 0 ? 0 : list.length - 1) : Math.min(Math.max(at + step, 0), list.length - 1)];
@@ -82,7 +82,7 @@
       const all = document.querySelector("[data-all]");
       if (all) all.click();
     },
-    a: () => press("a"), d: () => press("d"), e: () => press("e"), u: () => press("u"),
+    a: () => press("a"), d: () => press("d"), o: () => press("o"), e: () => press("e"), u: () => press("u"),
     g: () => { chord = true; chordEnd = Date.now() + 1500; },
   };
   document.addEventListener("keydown", event => {

@@ -116,14 +116,23 @@ func splitLines(text string) []string {
 // found makes a candidate of a norm.
 func (m *matter) found(file string, n prose.Norm) source.Found {
 	f := source.Found{
-		Kind: wire.AssistantMD, Statement: n.Statement, Modality: n.Modality, Severity: n.Severity, Tags: n.Tags(), Exceptions: n.Exceptions,
+		Kind: wire.AssistantMD, Statement: n.Statement, Modality: n.Modality, Severity: n.Severity, Tags: n.Tags(tagPath(file)), Exceptions: n.Exceptions,
 		AppliesTo: m.appliesTo(), Rationale: n.Rationale, File: file, Line: n.Line, EndLine: n.EndLine, Quote: n.Quote,
-		Section: strings.Join(n.Section, " > "), Method: n.Method, Note: m.note, Confidence: n.Confidence,
+		Section: strings.Join(n.Section, " > "), Method: n.Method, Note: strings.TrimSpace(m.note + " " + n.Why()), Confidence: n.Confidence, Signs: n.Signs,
 	}
 	if f.AppliesTo == nil {
 		f.AppliesTo = m.below(headingGlobs(n.Section))
 	}
 	return f
+}
+
+// tagPath returns the part of the path of instructions that says what they are about: the name of a file of rules, not AGENTS.md.
+func tagPath(file string) string {
+	base := strings.ToLower(path.Base(file))
+	if names[base] {
+		return path.Dir(file)
+	}
+	return base
 }
 
 // maxQuote bounds a quote, in bytes, and so in characters.

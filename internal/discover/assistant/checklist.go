@@ -122,7 +122,7 @@ func checklistRule(file string, item *ast.MappingNode, lines []string) (source.F
 	n := prose.Judge(statement)
 	end = min(max(end, begin), len(lines))
 	f := source.Found{
-		Kind: wire.AssistantMD, Statement: statement, Modality: n.Modality, Severity: n.Severity, Tags: n.Tags(), Exceptions: n.Exceptions,
+		Kind: wire.AssistantMD, Statement: statement, Modality: n.Modality, Severity: n.Severity, Tags: n.Tags(""), Exceptions: n.Exceptions,
 		Rationale: criteria(values), File: file, Line: begin, EndLine: end, Quote: quoteOf(lines[begin-1 : end]), Section: title,
 		Method: "item of a compliance checklist", Confidence: checklistPrecision,
 	}

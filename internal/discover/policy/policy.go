@@ -83,9 +83,9 @@ func (r Reader) Read(ctx context.Context, files []source.File) (found []source.F
 		}
 		for _, n := range norms {
 			found = append(found, source.Found{
-				Kind: wire.PolicyDocument, Statement: n.Statement, Modality: n.Modality, Severity: n.Severity, Scope: scope, Tags: n.Tags(),
+				Kind: wire.PolicyDocument, Statement: n.Statement, Modality: n.Modality, Severity: n.Severity, Scope: scope, Tags: n.Tags(f.Path),
 				Exceptions: n.Exceptions, Rationale: n.Rationale, File: f.Path, Line: n.Line, EndLine: n.EndLine, Quote: n.Quote,
-				Section: strings.Join(n.Section, " > "), Method: n.Method, Confidence: n.Confidence,
+				Section: strings.Join(n.Section, " > "), Method: n.Method, Note: n.Why(), Confidence: n.Confidence, Signs: n.Signs,
 			})
 		}
 	}

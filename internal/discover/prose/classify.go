@@ -29,11 +29,12 @@ type place struct {
 	running bool // before a block of code that carries it out
 	facts   bool // among facts, such as a list of commands: only words that bind count
 	row     bool // in a cell of a table
+	aside   bool // where people are asked to report or to ask
 }
 
 // classify reads a sentence. It returns false for one that regulates nothing.
 func classify(t []token, c place) (reading, bool) {
-	if len(t) < 2 && !(len(t) == 1 && c.item) || defines(t) || is(t, 0, "for", "example") || is(t, 0, "for", "instance") {
+	if len(t) < 2 && !(len(t) == 1 && c.item) || defines(t) || plays(t) || invites(t, c) || is(t, 0, "for", "example") || is(t, 0, "for", "instance") {
 		return reading{}, false
 	}
 	if r, ok := order(t, c); ok {
@@ -48,13 +49,21 @@ func classify(t []token, c place) (reading, bool) {
 			return r, true
 		}
 	}
+	if r, ok := stated(t, c); ok {
+		return r, true
+	}
 	return practice(t, c)
 }
 
 // defines reports whether a sentence gives the meaning of a term.
 func defines(t []token) bool {
+	if (is(t, 0, "the", "scope") || is(t, 0, "the", "purpose") || is(t, 0, "the", "aim") || is(t, 0, "the", "objective")) && at(t, 2) == "of" {
+		return true
+	}
 	for i := 1; i < len(t) && i < 8; i++ {
 		switch {
+		case t[i].low == "misconception":
+			return true
 		case is(t, i, "means") && t[i].before == 0 && at(t, i-1) != "that" && at(t, i-1) != "this" && at(t, i-1) != "by":
 			return true
 		case is(t, i, "refers", "to"), is(t, i, "defined", "as"), is(t, i, "stands", "for"):
@@ -76,10 +85,13 @@ func modal(t []token, i int, c place) (reading, bool) {
 func guarded(t []token, i int) bool {
 	for k := i - 1; k >= 0; k-- {
 		w := t[k].low
-		if subordinators[w] {
+		if (w == "who" || w == "which" || w == "that") && chained(t, k, i) {
 			return true
 		}
-		if nearby[w] && i-k <= 3 && !announces(t, k) && ((w != "which" && w != "who" && w != "that") || k == i-1 || k == i-2 && people[t[i-1].low]) {
+		if subordinators[w] || w == "where" && k > 0 && t[k].before == 0 {
+			return true
+		}
+		if nearby[w] && i-k <= 3 && !announces(t, k) && ((w != "which" && w != "who" && w != "that") || k == i-1 || k == i-2 && (people[t[i-1].low] || somebody[t[i-1].low])) {
 			return true
 		}
 		if t[k].before != 0 && t[k].before != '(' || t[k+1].before == ',' || t[k+1].before == ':' || t[k+1].before == ';' {
@@ -87,6 +99,19 @@ func guarded(t []token, i int) bool {
 		}
 	}
 	return false
+}
+
+// chained reports whether only verbs are between the relative word at k and the word at i: "who have or are responsible".
+func chained(t []token, k, i int) bool {
+	if i-k < 2 || announces(t, k) {
+		return false
+	}
+	for n := k + 1; n < i; n++ {
+		if w := t[n].low; !copulas[w] && !auxiliaries[w] && !negations[w] && !adverbs[w] && w != "have" && w != "has" && w != "or" && w != "and" {
+			return false
+		}
+	}
+	return true
 }
 
 // announces reports whether that, at k, begins what the sentence is about: "note that ...".
@@ -128,6 +153,9 @@ func used(t []token, i int, _ place) bool {
 		return false
 	}
 	next := t[i+1].low
+	if t[i].low == "should" && next == "not" && (at(t, i+2) == "happen" || at(t, i+2) == "occur" || at(t, i+2) == "matter") {
+		return false
+	}
 	return !(t[i+1].before == ',' && !openers[next] && !adverbs[next] || t[i+1].before == '(' && next != "not")
 }
 
@@ -139,7 +167,34 @@ func needed(t []token, i int, _ place) bool {
 		}
 	}
 	prev := at(t, i-1)
-	return i > 0 && t[i+1].before == 0 && prev != "we" && (prev != "you" || begins(t, i-1))
+	if at(t, 0) == "to" {
+		return false
+	}
+	switch prev {
+	case "will", "just", "usually", "often", "probably", "likely", "typically": // "you will need to"
+		return false
+	case "you", "they", "he", "she", "it":
+		return begins(t, i-1)
+	}
+	return i > 0 && t[i+1].before == 0 && prev != "we"
+}
+
+// prescribed reports whether what is to be done at i is done to something that a text regulates: not "the purpose is to be clear".
+func prescribed(t []token, i int, _ place) bool {
+	for k := i - 1; k >= 0; k-- {
+		switch t[k].low {
+		case "purpose", "intentions", "goals", "goal", "aim", "role", "intent", "intention", "objective", "idea", "first", "if", "reason", "likely", "way":
+			return false
+		}
+	}
+	return true
+}
+
+// extent reports whether what is allowed at i is allowed only so far.
+func extent(t []token, i int, _ place) bool {
+	return within(t, i, 20, func(k int) bool {
+		return is(t, k, "only", "to", "the", "extent") || is(t, k, "only", "if") || is(t, k, "only", "when") || is(t, k, "only", "for") || is(t, k, "only", "with") || is(t, k, "only", "after")
+	})
 }
 
 // affirmed reports whether nothing denies the word at i.
@@ -178,7 +233,7 @@ func refused(t []token, i int, _ place) bool {
 // bounded reports whether a number is bounded after i.
 func bounded(t []token, i int, _ place) bool {
 	return within(t, i, 7, func(k int) bool {
-		return is(t, k, "at", "most") || is(t, k, "no", "more", "than") || is(t, k, "up", "to")
+		return is(t, k, "at", "most") || is(t, k, "no", "more", "than") || is(t, k, "up", "to") && at(t, k+2) != "and"
 	})
 }
 

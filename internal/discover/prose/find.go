@@ -18,17 +18,19 @@ const maxNorms = 10_000
 
 // finder goes over the blocks of a text.
 type finder struct {
-	list  []blocks.Block
-	genre Genre
-	out   []Norm
-	leads map[int]lead // what blocks that lead to others say
-	long  int          // sentences that are too long to be read
-	first int          // the line of the first of them
+	list   []blocks.Block
+	genre  Genre
+	out    []Norm
+	leads  map[int]lead // what blocks that lead to others say
+	long   int          // sentences that are too long to be read
+	first  int          // the line of the first of them
+	loose  int          // the block whose sentence the list that is being read ends; -1 for none
+	points int          // the block whose points the paragraphs below it are; -1 for none
 }
 
 // Find returns the norms of a text, and the places that it has not read. When ctx ends it returns those found until then.
 func Find(ctx context.Context, list []blocks.Block, g Genre) (found []Norm, gaps []Gap) {
-	f := &finder{list: list, genre: g, leads: map[int]lead{}}
+	f := &finder{list: list, genre: g, leads: map[int]lead{}, points: -1, loose: -1}
 	for i := range list {
 		if i%64 == 0 && ctx.Err() != nil {
 			break
@@ -54,6 +56,9 @@ func Find(ctx context.Context, list []blocks.Block, g Genre) (found []Norm, gaps
 func (f *finder) block(i int) {
 	b := &f.list[i]
 	c := f.context(i)
+	if b.Kind != blocks.Item {
+		f.loose = -1
+	}
 	sentences := places(b)
 	line, counted := b.Line, 0
 	first := len(f.out)
@@ -77,7 +82,7 @@ func (f *finder) block(i int) {
 // context returns the surroundings of the sentences of a block.
 func (f *finder) context(i int) place {
 	b := &f.list[i]
-	c := place{genre: f.genre, item: b.Kind == blocks.Item, row: b.Kind == blocks.Row, facts: factual(b.Section)}
+	c := place{genre: f.genre, item: b.Kind == blocks.Item, row: b.Kind == blocks.Row, facts: factual(b.Section), aside: announced(b.Section, asideSections)}
 	if l, ok := f.lead(b.Lead); ok && b.Kind == blocks.Paragraph && l.open {
 		c.item = true
 	}
@@ -109,10 +114,14 @@ func (f *finder) sentence(i int, raw string, line int, c place, first int) {
 // read returns the norms of a sentence: of the whole, part by part, or by its lead.
 func (f *finder) read(i int, raw string, line int, c place) []Norm {
 	if c.row {
-		if f.genre == Document { // a table describes things, such as settings
+		if f.genre.describes() { // a table describes things, such as settings
 			return nil
 		}
 		return f.cells(i, raw, line, c)
+	}
+	b := &f.list[i]
+	if c.item && strings.HasPrefix(raw, "[") && strings.Contains(raw, "](#") && blocks.LinkEnd(raw, 0) >= len(raw)-1 { // of a table of contents
+		return nil
 	}
 	label, body := cutLabel(raw)
 	if described(label) {
@@ -135,6 +144,17 @@ func (f *finder) read(i int, raw string, line int, c place) []Norm {
 	}
 	l, led := f.leader(i, raw)
 	inherits := led && l.open
+	if !ok && !led && label != "" && c.item && f.genre == Instructions && !c.facts && labelled(label, body, t) && announced(b.Section, ruleSections) {
+		return []Norm{f.norm(i, raw, line, reading{modality: rule.Must, means: ByLabel, phrase: blocks.Plain(label)}, c)}
+	}
+	if !ok && !led {
+		l, inherits = f.point(i, t)
+	}
+	if led && l.open && l.ends && ok && r.means == ByNegation && r.at == 0 && l.says.modality != rule.MustNot {
+		n := f.norm(i, raw, line, r, c) // "Staff must:" and in it "never share keys"
+		n.Statement = clean(l.with(strings.TrimLeft(blocks.Plain(raw), signs), t))
+		return []Norm{n}
+	}
 	switch {
 	case ok && !(inherits && (r.means == ByItem || r.means == BySentence)): // under "Never:", an order is a prohibition
 		parts := split(body, t, r, c)
@@ -150,11 +170,15 @@ func (f *finder) read(i int, raw string, line int, c place) []Norm {
 		return norms
 	case inherits:
 		n := f.norm(i, raw, line, *l.says, c)
-		n.Means, n.Confidence, n.Method = ByLead, confidence(ByLead, f.genre), methods[ByLead]+" (\""+text.FitRunes(l.text, 60, "")+":\")"
-		n.Statement = clean(l.text + ": " + strings.TrimLeft(blocks.Plain(raw), signs))
-		if fullSentence(t) && n.Modality == rule.Must { // the lead adds nothing
+		if w := t[0].low; (w == "not" || w == "never") && n.Modality == rule.Must {
+			n.Modality = rule.MustNot
+		}
+		n.Means, n.Method = ByLead, methods[ByLead]+" (\""+text.FitRunes(l.text, 60, "")+":\")"
+		n.Statement = clean(l.with(strings.TrimLeft(blocks.Plain(raw), signs), t))
+		if fullSentence(t) && n.Modality == rule.Must && !(l.ends && completes(t, &l)) { // the lead adds nothing
 			n.Statement = clean(blocks.Plain(raw))
 		}
+		n.judge(c)
 		return []Norm{n}
 	}
 	return nil
@@ -199,13 +223,20 @@ func (f *finder) norm(i int, raw string, line int, r reading, c place) Norm {
 	b := &f.list[i]
 	n := Norm{
 		Statement: clean(blocks.Plain(raw)), Modality: r.modality, Line: line, EndLine: line + strings.Count(raw, "\n"), Quote: text.FitRunes(raw, maxQuote, ""),
-		Section: b.Section, Means: r.means, Method: method(r, c), Confidence: confidence(r.means, f.genre),
+		Section: b.Section, Means: r.means, Method: method(r, c),
 	}
-	n.Severity = severity(&n, r)
+	n.Severity, n.reason = severity(&n, r)
 	if e, ok := clause(raw); ok {
 		n.except(e)
 	}
+	n.judge(c)
 	return n
+}
+
+// judge sets the signs and the confidence of a norm.
+func (n *Norm) judge(c place) {
+	n.Signs = signsOf(n, c)
+	n.Confidence = Confidence(n.Signs)
 }
 
 // except adds an exception.
@@ -218,7 +249,7 @@ func (n *Norm) except(e string) {
 // methods are the means in words.
 var methods = [byLast]string{
 	ByBinding: "sentence that binds", ByRestraint: "sentence that restrains", ByAdvice: "sentence that advises", ByNegation: "order not to do something",
-	ByItem: "order in a list", BySentence: "order in a sentence", ByLead: "item below", ByPractice: "practice", ByPermission: "permission",
+	ByItem: "order in a list", BySentence: "order in a sentence", ByLead: "item below", ByPractice: "practice", ByPermission: "permission", ByLabel: "item with a label among rules", ByStatement: "statement of what is done",
 }
 
 // method says in words how a norm was found.
@@ -251,7 +282,7 @@ func Judge(statement string) Norm {
 		r = reading{modality: rule.Must, means: ByItem}
 	}
 	n := Norm{Statement: statement, Modality: r.modality, Quote: statement, Means: r.means}
-	n.Severity = severity(&n, r)
+	n.Severity, n.reason = severity(&n, r)
 	if e, ok := clause(statement); ok {
 		n.except(e)
 	}

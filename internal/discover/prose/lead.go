@@ -1,6 +1,7 @@
 package prose
 
 import (
+	"slices"
 	"strings"
 
 	"tenet/internal/blocks"
@@ -14,33 +15,183 @@ type lead struct {
 	says *reading
 	open bool // the items are the demands: "Agents must:"
 	when bool // it says when the items hold: "When committing:"
+	ends bool // the items end its sentence: "Staff must not use the systems to:"
 }
 
 // leading notes what a block says that leads to a list, and reports whether it is read with the list.
 func (f *finder) leading(i, at int, raw string, c place) bool {
-	if !blocks.Leads(raw) || !f.hasItems(i) {
+	loose := f.hasLoose(i, raw)
+	if !loose && (!blocks.Leads(raw) && !(f.list[i].Kind == blocks.Item && endsOpen(raw)) || !f.hasItems(i) && !f.hasPoints(i)) {
 		return false
 	}
 	t := tokenize(raw)
-	l := lead{text: strings.TrimRight(blocks.Plain(raw), ": ")}
+	if len(t) == 0 {
+		return false
+	}
+	l := lead{text: strings.TrimRight(blocks.Plain(raw), ": "), ends: unfinished[t[len(t)-1].low]}
 	if r, ok := classify(t, c); ok {
 		l.says = &r
-		l.open = r.at+4 > len(t) && r.means != ByItem && r.means != BySentence || demands(t)
-		if (r.means == ByItem || r.means == BySentence) && generic(t) {
+		demand := r.means != ByItem && r.means != BySentence
+		l.open = demand && (r.at+4 > len(t) || divides(t) || r.modality == rule.MustNot && enumerates(t)) || demands(t)
+		if !demand && generic(t) {
 			l.says = nil
 		}
 	}
 	if l.says == nil {
 		l.says = bare(t)
 		l.open = l.says != nil
+		l.ends = l.ends || l.open
 	}
-	l.when = len(t) > 0 && openers[t[0].low] && l.says == nil
+	l.when = openers[t[0].low] && l.says == nil
+	l = f.nested(i, l)
 	f.leads[i] = l
+	if loose {
+		if l.open && l.says != nil {
+			f.loose = i
+			return true
+		}
+		delete(f.leads, i)
+		return false
+	}
+	if !f.hasItems(i) {
+		if !l.open || l.says == nil || !enumerates(t) {
+			delete(f.leads, i)
+			return false
+		}
+		f.points = i
+		return true
+	}
 	if l.says == nil || l.open {
 		return true
 	}
 	f.joined(i, at, raw, l, c)
 	return true
+}
+
+// nested puts the lead of the list that block i is an item of before its own: "Staff must:" and in it "when on call:".
+func (f *finder) nested(i int, l lead) lead {
+	outer, ok := f.lead(f.list[i].Lead)
+	if !ok || !outer.open || l.says != nil && l.says.means != ByItem && l.says.means != BySentence || len(outer.text)+len(l.text) > maxLead {
+		return l
+	}
+	if l.when {
+		l.text, l.ends = outer.text+", "+lowerFirst(l.text)+",", outer.ends
+	} else {
+		l.text = outer.with(l.text, tokenize(l.text))
+	}
+	l.says, l.open, l.when = outer.says, true, false
+	return l
+}
+
+// maxLead bounds the leads of nested lists, in bytes.
+const maxLead = 400
+
+// endsOpen reports whether an item without a colon is the beginning of those in it: "Any change must".
+func endsOpen(raw string) bool {
+	t := tokenize(raw)
+	return len(t) > 1 && unfinished[t[len(t)-1].low] && !strings.ContainsAny(raw[len(raw)-1:], ".!?;,")
+}
+
+// divides reports whether each item below a lead is a demand of its own: "Staff must not use the systems to:". Items below "must
+// comply with:" are objects of one.
+func divides(t []token) bool {
+	if is(t, len(t)-3, "not", "limited", "to") {
+		return false
+	}
+	switch t[len(t)-1].low {
+	case "to", "from", "be":
+		return true
+	}
+	return false
+}
+
+// enumerates reports whether a lead is about the items below it: "The following are prohibited:".
+func enumerates(t []token) bool {
+	for i := range t {
+		if subordinators[t[i].low] || t[i].low == "where" || t[i].low == "when" { // they are conditions
+			return false
+		}
+		if enumerating[t[i].low] && !is(t, i, "these", "rules") {
+			return true
+		}
+	}
+	return false
+}
+
+// with returns an item as its lead begins it, of which t are the tokens.
+func (l *lead) with(item string, t []token) string {
+	item = strings.TrimLeft(item, signs)
+	if len(t) == 0 || !l.ends || !completes(t, l) {
+		return l.text + ": " + item
+	}
+	return l.text + " " + lowerFirst(item)
+}
+
+// completes reports whether an item goes on with the clause of a lead rather than being one of its own.
+func completes(t []token, l *lead) bool {
+	last := l.text[strings.LastIndexByte(l.text, ' ')+1:]
+	switch strings.ToLower(last) {
+	case "must", "shall", "should", "not", "never", "always", "only", "may", "cannot", "don't", "dont":
+		w := t[0].low
+		return w == "" || verbs[w] || adverbs[w] || w == "not" || w == "never" || w == "only" || w == "be" || w == "have" || strings.HasSuffix(w, "ly") || openers[w]
+	}
+	return true
+}
+
+// lowerFirst returns text whose first word has a small letter, unless it is a name.
+func lowerFirst(s string) string {
+	word, _, _ := strings.Cut(s, " ")
+	if word == "" || word[0] < 'A' || word[0] > 'Z' || word == "I" || strings.ToLower(word[1:]) != word[1:] || strings.ContainsAny(word, "._0123456789") && !strings.HasSuffix(word, ".") {
+		return s
+	}
+	if low := strings.ToLower(strings.TrimRight(word, ",.;:")); len(word) > 1 && !verbs[low] && !openers[low] && !adverbs[low] && !determiners[low] && !auxiliaries[low] && !prefixed[low] {
+		return s // it may be a name
+	}
+	return strings.ToLower(word[:1]) + s[1:]
+}
+
+// prefixed are further words that begin items and are no names.
+var prefixed = map[string]bool{"not": true, "never": true, "only": true, "no": true, "any": true, "have": true, "be": true, "those": true, "such": true, "their": true}
+
+// hasLoose reports whether block i ends in the middle of a sentence, without a colon, before a list that goes on with it.
+func (f *finder) hasLoose(i int, raw string) bool {
+	return f.list[i].Kind == blocks.Paragraph && i+1 < len(f.list) && f.list[i+1].Kind == blocks.Item && f.list[i+1].Lead < 0 && endsOpen(raw)
+}
+
+// hasPoints reports whether block i leads to paragraphs of its section, as people write lists without marks.
+func (f *finder) hasPoints(i int) bool {
+	if i+1 >= len(f.list) || f.list[i].Kind != blocks.Paragraph {
+		return false
+	}
+	next := &f.list[i+1]
+	return next.Kind == blocks.Paragraph && next.Lead < 0 && len(next.Section) == len(f.list[i].Section)
+}
+
+// point returns the lead of a paragraph that is a point below it: it names a doing and is no sentence of its own.
+func (f *finder) point(i int, t []token) (lead, bool) {
+	b := &f.list[i]
+	if f.points < 0 || b.Kind != blocks.Paragraph || b.Lead >= 0 || len(t) < 2 || f.genre.describes() || !slices.Equal(b.Section, f.list[f.points].Section) {
+		return lead{}, false
+	}
+	w := t[0].low
+	if !strings.HasSuffix(w, "ing") && !nominal(t) || fullSentence(t) {
+		return lead{}, false
+	}
+	return f.lead(f.points)
+}
+
+// nominal reports whether a sentence names a doing: "Introduction of ...", "Unauthorized use ...".
+func nominal(t []token) bool {
+	for i := range t[:min(len(t), 4)] {
+		w := t[i].low
+		if (strings.HasSuffix(w, "tion") || strings.HasSuffix(w, "tions") || strings.HasSuffix(w, "ment") || w == "use" || w == "form" || w == "misuse" || w == "abuse") && i+1 < len(t) {
+			switch at(t, i+1) {
+			case "of", "or", "and", "":
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // hasItems reports whether block i leads to the next block.
@@ -130,13 +281,16 @@ var refusals = []string{"❌", "🚫", "⛔", "✗", "✘", "👎"}
 
 // leader returns the lead of block i, of which raw is a sentence: a block before it, its heading, or a sign.
 func (f *finder) leader(i int, raw string) (lead, bool) {
-	no := lead{text: "Do not", says: &reading{modality: rule.MustNot, means: ByNegation}, open: true}
+	no := lead{text: "Do not", says: &reading{modality: rule.MustNot, means: ByNegation}, open: true, ends: true}
 	for _, sign := range refusals {
 		if strings.HasPrefix(raw, sign) {
 			return no, true
 		}
 	}
 	if l, ok := f.lead(f.list[i].Lead); ok {
+		return l, true
+	}
+	if l, ok := f.lead(f.loose); ok && f.list[i].Kind == blocks.Item && f.list[i].Lead < 0 {
 		return l, true
 	}
 	section := f.list[i].Section
@@ -146,26 +300,52 @@ func (f *finder) leader(i int, raw string) (lead, bool) {
 	t := tokenize(section[len(section)-1])
 	for k := range t {
 		if len(t) <= 3 && refusing[t[k].low] || is(t, k, "do", "not") || is(t, k, "not", "to", "do") || is(t, k, "must", "not") {
-			return no, f.genre != Document
+			return no, !f.genre.describes()
 		}
 	}
 	return lead{}, false
 }
 
-// bare reads a lead that is nothing but a word that binds: "Never:".
+// bare reads a lead that ends with the word that binds: "Never:", "Any new feature must:".
 func bare(t []token) *reading {
-	if len(t) == 0 || len(t) > 2 {
+	n := len(t)
+	if n == 0 || n > 40 {
 		return nil
 	}
-	switch at(t, len(t)-1) {
-	case "never", "not", "don't", "dont", "don'ts", "forbidden", "prohibited":
-		return &reading{modality: rule.MustNot, means: ByNegation}
-	case "avoid", "should":
-		return &reading{modality: rule.Should, means: ByAdvice}
-	case "always", "must":
-		return &reading{modality: rule.Must, means: ByBinding}
+	last, r := at(t, n-1), &reading{at: n - 1, phrase: at(t, n-1), subject: n > 1}
+	if n > 2 && guarded(t, n-1) {
+		return nil
 	}
-	return nil
+	switch last {
+	case "never", "not", "don't", "dont", "don'ts", "forbidden", "prohibited", "cannot":
+		if n > 2 && !auxiliaries[at(t, n-2)] && at(t, n-2) != "do" && last != "cannot" {
+			return nil
+		}
+		r.modality, r.means = rule.MustNot, ByNegation
+		if at(t, n-2) == "should" {
+			r.modality, r.means = rule.Should, ByAdvice
+		}
+	case "should":
+		r.modality, r.means = rule.Should, ByAdvice
+	case "avoid":
+		if n > 2 {
+			return nil
+		}
+		r.modality, r.means = rule.Should, ByAdvice
+	case "must", "shall":
+		r.modality, r.means = rule.Must, ByBinding
+		if denied(t, n-1, place{}) {
+			r.modality = rule.MustNot
+		}
+	case "always":
+		if n > 2 && !auxiliaries[at(t, n-2)] {
+			return nil
+		}
+		r.modality, r.means = rule.Must, ByBinding
+	default:
+		return nil
+	}
+	return r
 }
 
 // underLead puts what says when an item holds before it.

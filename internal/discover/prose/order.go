@@ -5,10 +5,14 @@ import (
 	"strings"
 
 	"tenet/internal/rule"
+	"tenet/internal/text"
 )
 
 // order reads an order at the beginning of a sentence, behind what says when it holds.
 func order(t []token, c place) (reading, bool) {
+	if c.facts && c.genre == Instructions && (openers[t[0].low] && t[0].low != "to" || advising[t[0].low]) { // "When you change it, keep ..." among facts
+		c.facts = false
+	}
 	if r, ok := orderAt(t, 0, c); ok {
 		return r, true
 	}
@@ -31,6 +35,9 @@ func order(t []token, c place) (reading, bool) {
 			continue
 		}
 		tries++
+		if t[i].low == "or" || t[i].low == "and" && !c.item || i > from+1 && spoken(t, from, i) {
+			continue
+		}
 		if r, ok := orderAt(t, i, c); ok && !follows(t, i) {
 			return r, true
 		}
@@ -44,13 +51,29 @@ func behindDash(t []token, c place) (reading, bool) {
 		return reading{}, false
 	}
 	for i := 2; i < len(t); i++ {
-		if (t[i].before == '-' || t[i].before == ';' || t[i-1].low == "so" && t[i-1].before == ',') && verbs[t[i].low] && !nouns[t[i].low] {
+		if i+1 < len(t) && t[i+1].before != '-' && (t[i].before == '-' || t[i].before == ';' || t[i-1].low == "so" && t[i-1].before == ',') && verbs[t[i].low] && (!nouns[t[i].low] || t[i].before == ';' && follower(t, i, c)) {
 			if r, ok := orderAt(t, i, c); ok {
 				return r, true
 			}
 		}
 	}
 	return reading{}, false
+}
+
+// spoken reports whether the clause before i, behind the one that begins at from, has a verb of its own: "When asked, staff may not, by
+// word or sign, agree".
+func spoken(t []token, from, i int) bool {
+	main := false
+	for k := from + 1; k < i; k++ {
+		if t[k].before == ',' || t[k].before == ':' || t[k].before == '-' {
+			w := t[k].low
+			main = w != "and" && w != "or" && w != "but" && !openers[w] && !nearby[w]
+		}
+		if w := t[k].low; main && (auxiliaries[w] || copulas[w]) && w != "be" {
+			return true
+		}
+	}
+	return false
 }
 
 // follows reports whether the verb at i is one of an enumeration in the clause before it, as in "Before you add, change or
@@ -103,19 +126,19 @@ func orderAt(t []token, i int, c place) (reading, bool) {
 	w := r.phrase
 	switch {
 	case w == "ensure":
-		return r, c.genre != Document || !c.facts
+		return r, !c.genre.describes() || !c.facts
 	case phrasal[w], w == "be" && len(t) < i+2, c.facts, c.row, c.genre == Document && !always, c.running && running[w]:
 		return r, false
 	}
 	if advising[w] {
 		r.modality = rule.Should
 	}
-	return r, always && verbs[w] || isOrder(t, i, c)
+	return r, always && verbs[w] && w != "refer" || isOrder(t, i, c)
 }
 
 // unwanted reports whether no, at i, forbids: "No exported types" does in a list of rules, and is a fact elsewhere.
 func unwanted(t []token, i int, c place) bool {
-	if c.genre != Instructions || c.facts || len(t) <= i+1 || len(t) > 12 || t[i+1].before != 0 {
+	if c.genre.describes() || c.genre == Policy && len(t) <= i+2 || c.facts || len(t) <= i+1 || len(t) > 12 || t[i+1].before != 0 {
 		return false
 	}
 	return !within(t, i, len(t), func(k int) bool { return stating[t[k].low] })
@@ -153,22 +176,60 @@ func follower(t []token, i int, c place) bool {
 	if next == "and" || next == "or" { // "Test and document the code", not "Style and Structure"
 		return verbs[at(t, i+2)] && !nouns[at(t, i+2)]
 	}
+	if c.genre == Instructions && c.item && way(t, i) {
+		return true
+	}
+	if strings.HasSuffix(next, "ed") && len(t) > i+2 && t[i+1].before == 0 && t[i+2].before == 0 && !fullSentence(t) { // "Quarantine vendored code"
+		return true
+	}
 	return next == "" || t[i+1].linked || opens[next] || strings.HasSuffix(next, "ly") ||
 		strings.HasSuffix(next, "s") && !strings.HasSuffix(next, "ss") && !things[t[i].low]
 }
+
+// way reports whether the words behind the one at i say how or when it is done, or go on with another order: "Format code by running
+// it", "Map the fields and keep their order".
+func way(t []token, i int) bool {
+	if len(t) < i+4 || fullSentence(t) {
+		return false
+	}
+	for k := i + 2; k < len(t)-1 && t[k].before != ':'; k++ {
+		switch w := t[k].low; {
+		case w == "via" || w == "using" || w == "by" || w == "before" || w == "after" || w == "when" || w == "through":
+			return true
+		case w == "and" && verbs[at(t, k+1)] && !nouns[at(t, k+1)] && k+2 < len(t):
+			return true
+		}
+	}
+	return false
+}
+
+// claims are verbs of orders that a clause follows: "Verify the build is green".
+var claims = text.Words("verify ensure confirm assert assume")
 
 // isOrder reports whether the word at i is a verb that begins an order.
 func isOrder(t []token, i int, c place) bool {
 	w, next := at(t, i), at(t, i+1)
 	switch {
-	case w == "" || pointers[w] || c.genre == Policy && !c.item && asides[w] && i == 0:
+	case is(t, i, "keep", "in", "mind") || is(t, i, "write", "to") || is(t, i, "write", "us"):
 		return false
-	case i+1 < len(t) && t[i+1].before == ':', copulas[next], next == "of", next == "have", subjectAt(t, i): // a label or a subject
+	case w == "" || pointers[w] || c.genre == Policy && !c.item && asides[w] && leadless(t, i):
+		return false
+	case i+1 < len(t) && t[i+1].before == ':', nouns[w] && i+2 < len(t) && t[i+2].before == ':', copulas[next], next == "of", next == "have", !claims[w] && subjectAt(t, i): // a label or a subject
 		return false
 	case verbs[w]:
 		return !nouns[w] || follower(t, i, c)
 	}
 	return c.genre == Instructions && c.item && coined(t, i)
+}
+
+// leadless reports whether nothing but adverbs, such as please, is before i.
+func leadless(t []token, i int) bool {
+	for k := range i {
+		if !adverbs[t[k].low] {
+			return false
+		}
+	}
+	return true
 }
 
 // coined reports whether the word at i, which is in no list of verbs, looks like a verb and takes an object.

@@ -29,7 +29,11 @@ func split(s string, t []token, first reading, c place) []part {
 	}
 	subject := ""
 	if first.subject && first.at > 0 && first.at < cuts[1] && (t[0].before == 0) {
-		subject = strings.TrimSpace(blocks.Plain(s[:t[first.at].start]))
+		end := first.at
+		for end > 1 && (copulas[t[end-1].low] || strings.HasSuffix(t[end-1].low, "ly")) {
+			end--
+		}
+		subject = strings.TrimSpace(blocks.Plain(s[:t[end].start]))
 	}
 	var out []part
 	for k, from := range cuts {
@@ -194,6 +198,14 @@ func cutLabel(raw string) (label, body string) {
 	return "", raw
 }
 
+// labelled reports whether an item is a label in bold type with what holds for it, and no sentence: "**Naming**: short words".
+func labelled(label, body string, t []token) bool {
+	if strings.HasSuffix(strings.TrimSpace(body), ".") && t[0].low != "mandatory" && t[0].low != "required" {
+		return false
+	}
+	return strings.HasPrefix(label, "**") && !described(label) && len(t) >= 2 && !fullSentence(t) && !strings.HasSuffix(strings.TrimSpace(body), ":") && !strings.Contains(body, "](")
+}
+
 // described reports whether a label names a thing that is described, such as a command or a document.
 func described(label string) bool {
 	return strings.HasPrefix(label, "`") || strings.HasPrefix(label, "[") || strings.HasPrefix(label, "**`") || strings.HasPrefix(label, "**[")
@@ -202,6 +214,9 @@ func described(label string) bool {
 // fullSentence reports whether an item has a verb of its own.
 func fullSentence(t []token) bool {
 	for i := 1; i < len(t); i++ {
+		if nearby[t[i].low] || subordinators[t[i].low] {
+			return false // the verbs behind it are those of a clause
+		}
 		if copulas[t[i].low] && t[i].low != "being" && t[i].low != "been" {
 			return true
 		}

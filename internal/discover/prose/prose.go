@@ -20,7 +20,12 @@ const (
 	Policy
 	// Instructions are for an assistant, or for the people who work on the project.
 	Instructions
+	// Remarks are comments of code. Words that bind make a rule in them, and what only may be done.
+	Remarks
 )
+
+// describes reports whether texts of a genre describe things for the most part.
+func (g Genre) describes() bool { return g == Document || g == Remarks }
 
 // Norm is a normative statement of a text.
 type Norm struct {
@@ -35,8 +40,11 @@ type Norm struct {
 	Section    []string // headings above it, outermost first
 	Method     string   // in a sentence, for people
 	Means      Means
-	// Confidence is how often norms found by these means, in a text of this genre, are right, as measured.
+	// Confidence is the probability that it is a rule, by its signs, as fitted to texts that the reader was not tuned on.
 	Confidence float64
+	Signs      []string // what Confidence rests on
+
+	reason string // for its severity
 }
 
 // Gap is a place of a text that was not read.
@@ -48,7 +56,7 @@ type Gap struct {
 // Means is how a norm was found.
 type Means int
 
-// The means. How often each is right is in the table of precision.
+// The means. How much each weighs is in confidence.txt.
 const (
 	ByBinding    Means = iota // must, shall, is required, is prohibited
 	ByRestraint               // cannot, may not, may only, at most
@@ -59,8 +67,20 @@ const (
 	ByLead                    // item below "... must:" or "We prohibit:"
 	ByPractice                // "You always use ...", "... belongs in ..."
 	ByPermission              // may, is allowed to
+	ByLabel                   // "Naming: short words" below a heading such as conventions
+	ByStatement               // "Access is reviewed every year.", "Staff will ..."
 	byLast
 )
+
+// Sentences returns the places of the sentences in a text.
+func Sentences(s string) [][2]int { return sentences(s) }
+
+// Constant makes the norm of a sentence of a block that states what values always are.
+func Constant(b *blocks.Block, at [2]int) Norm {
+	f := finder{list: []blocks.Block{*b}, genre: Remarks}
+	r := reading{modality: rule.Must, means: ByStatement, phrase: "are"}
+	return f.norm(0, b.Text[at[0]:at[1]], lineAt(b, at[0]), r, place{genre: Remarks})
+}
 
 // places returns the places of the sentences in a block.
 func places(b *blocks.Block) [][2]int {

@@ -73,7 +73,7 @@ func ends(text string, i, next int) bool {
 		return false
 	}
 	r, _ := utf8.DecodeRuneInString(strings.TrimLeft(text[next:], " \n\t\"'“‘(*_[<"))
-	if !unicode.IsUpper(r) && !unicode.IsDigit(r) && r != '`' && r < 0x2190 {
+	if !unicode.IsUpper(r) && !unicode.IsDigit(r) && r != '`' && r != '{' && r < 0x2190 {
 		return false
 	}
 	if text[i] != '.' {

@@ -2,16 +2,21 @@ package prose
 
 import (
 	"strings"
+	"unicode"
 
 	"tenet/internal/blocks"
 	"tenet/internal/rule"
+	"tenet/internal/text"
 )
 
 // silentSections are headings of sections without rules.
 var silentSections = []string{
 	"definition", "glossary", "table of contents", "contents", "changelog", "references", "further reading", "see also",
-	"resources", "related documents", "revision history", "version history", "acknowledg", "license", "licence",
+	"related documents", "revision history", "version history", "acknowledg",
 }
+
+// silentTitles are such headings only where they say nothing else.
+var silentTitles = text.Words("license licence licensing resources copyright links")
 
 // factualSections are headings of descriptions; only words that bind make a rule there.
 var factualSections = []string{
@@ -19,8 +24,19 @@ var factualSections = []string{
 	"layout", "quick reference", "background", "introduction", "features", "tech stack", "technology stack", "directory", "directories",
 }
 
+// asideSections are headings of advice to people who report or ask something.
+var asideSections = []string{
+	"bug report", "report a bug", "reporting a bug", "reporting bugs", "report bugs", "found a bug", "find a bug", "issues", "reporting an issue", "reporting issues", "question",
+	"getting help", "get help", "need help", "feature request", "feedback", "suggestion", "stay in touch",
+}
+
+// ruleSections are headings of rules, below which an item without a verb is one, too.
+var ruleSections = []string{"rule", "convention", "standard", "guideline", "code style", "coding style", "style guide", "style", "requirement", "best practice", "idiom"}
+
 // silent reports whether the innermost heading announces no rules.
-func silent(section []string) bool { return announced(section, silentSections) }
+func silent(section []string) bool {
+	return announced(section, silentSections) || len(section) > 0 && silentTitles[strings.ToLower(strings.TrimSpace(section[len(section)-1]))]
+}
 
 // factual reports whether the innermost heading announces facts.
 func factual(section []string) bool {
@@ -43,26 +59,80 @@ func announced(section, list []string) bool {
 // gravest are words of a rule that nothing weighs more than.
 var gravest = []string{"critical", "under no circumstances", "zero tolerance", "strictly prohibited", "strictly forbidden", "at all costs", "non-negotiable"}
 
-// severity weighs a norm by its wording.
-func severity(n *Norm, r reading) rule.Severity {
-	if n.Modality == rule.Should || n.Modality == rule.May {
-		return rule.Low
-	}
+// concern is a subject that weighs, with the words that show it.
+type concern struct {
+	name  string
+	words map[string]bool
+}
+
+// concerns are subjects where a breach hurts others.
+var concerns = []concern{{"security and privacy", grave}, {"safety", list("safety")}, {"the law", list("legal")}, {"money", list("money")}}
+
+// severity weighs a norm by its wording, and says why where it is not as usual.
+func severity(n *Norm, r reading) (s rule.Severity, why string) {
 	low := lower(n.Statement)
+	about, word := concerned(low)
+	advises := n.Modality == rule.Should || n.Modality == rule.May
 	for _, s := range gravest {
-		if strings.Contains(low, s) {
-			return rule.Critical
+		if strings.Contains(low, s) && !advises {
+			return rule.Critical, "it says " + s
 		}
 	}
-	if n.Modality == rule.MustNot && r.means == ByBinding || shouted(n.Quote) || announced(n.Section, []string{"critical", "security", "never"}) {
-		return rule.High
+	switch {
+	case n.Modality == rule.May:
+		return rule.Low, ""
+	case advises && about != "" && n.Modality == rule.Should:
+		return rule.Medium, "it advises about " + about + " (" + word + ")"
+	case advises:
+		return rule.Low, ""
+	case about == "safety" && n.Modality == rule.MustNot && deadly(low):
+		return rule.Critical, "a breach can cost lives"
+	case shouted(n.Quote):
+		return rule.High, "its words are in capitals"
+	case about != "":
+		return rule.High, "it is about " + about + " (" + word + ")"
+	case n.Modality == rule.MustNot && r.means == ByBinding:
+		return rule.High, "it prohibits"
+	case announced(n.Section, []string{"critical", "security", "never", "safety", "privacy"}):
+		return rule.High, "its heading says so"
 	}
+	for w := range strings.FieldsFuncSeq(low, func(r rune) bool { return r == ' ' || r == ',' || r == '.' || r == ':' || r == ';' || r == '`' }) {
+		if looks[w] {
+			return rule.Low, "it is about style (" + w + ")"
+		}
+	}
+	return rule.Medium, ""
+}
+
+// concerned returns the subject of a statement that weighs, and the word that shows it; empty without one.
+func concerned(low string) (about, word string) {
 	for w := range strings.FieldsSeq(low) {
-		if grave[strings.Trim(w, ".,;:()`\"'")] {
-			return rule.High
+		w = strings.Trim(w, ".,;:()`\"'*!?")
+		for i := range concerns {
+			if concerns[i].words[w] {
+				return concerns[i].name, w
+			}
 		}
 	}
-	return rule.Medium
+	return "", ""
+}
+
+// deadly reports whether a statement names a danger to life.
+func deadly(low string) bool {
+	for _, w := range []string{"death", "fatal", "life", "lives", "explosive", "high voltage", "asbestos", "firearm", "weapon"} {
+		if strings.Contains(low, w) {
+			return true
+		}
+	}
+	return false
+}
+
+// Why says in a sentence why the severity is not as usual; empty where it is.
+func (n *Norm) Why() string {
+	if n.reason == "" {
+		return ""
+	}
+	return "Severity " + strings.ToLower(string(n.Severity)) + ": " + n.reason + "."
 }
 
 // shouted reports whether the words that bind are in capitals.
@@ -75,14 +145,19 @@ func shouted(s string) bool {
 	return false
 }
 
-// Tags returns labels for what the norm is about, by its words and its innermost heading.
-func (n *Norm) Tags() []string {
-	text := lower(n.Statement)
+// Tags returns labels for what the norm is about, by its words, its innermost heading, and the path of its file.
+func (n *Norm) Tags(file string) []string {
+	about := lower(n.Statement) + " " + strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) {
+			return unicode.ToLower(r)
+		}
+		return ' '
+	}, file)
 	if k := len(n.Section); k > 0 {
-		text += " " + lower(n.Section[k-1])
+		about += " " + lower(n.Section[k-1])
 	}
 	seen := make([]bool, len(topics))
-	for w := range strings.FieldsSeq(text) {
+	for w := range strings.FieldsSeq(about) {
 		w = strings.Trim(w, ".,;:()`\"'*!?")
 		for i := range topics {
 			if topics[i].words[w] {
@@ -97,20 +172,4 @@ func (n *Norm) Tags() []string {
 		}
 	}
 	return out
-}
-
-// precision is the share of norms found by some means that are right, as measured; docs/discovery-quality.md says on what.
-var precision = [byLast]float64{
-	ByBinding: 0.97, ByRestraint: 0.92, ByAdvice: 0.95, ByNegation: 0.95, ByItem: 0.99, BySentence: 0.96, ByLead: 0.75, ByPractice: 0.94, ByPermission: 0.67,
-}
-
-// inDocuments is the same for texts that are not there to regulate, where must often says how something works.
-const inDocuments = 0.79
-
-// confidence returns the measured precision of some means in texts of a genre.
-func confidence(m Means, g Genre) float64 {
-	if g == Document {
-		return inDocuments
-	}
-	return precision[m]
 }

@@ -42,9 +42,11 @@ type Found struct {
 	Method string
 	// Note has more for the reviewer, such as that the linter enforces it already.
 	Note string
-	// Confidence is from 0 to 1: the share of candidates found in this way that a reviewer would approve, as measured; for
-	// patterns in code, the lower end of the 95 % interval of the share of places that keep it.
+	// Confidence is from 0 to 1: the probability that a reviewer would approve it, as measured; for conventions of code, the lower
+	// end of the 95 % interval of the share of places that keep it.
 	Confidence float64
+	// Signs are the grounds of the confidence of a statement in a text; they serve to measure it.
+	Signs []string
 }
 
 // Problem is a file, or a part of one, that could not be read. It never ends a scan.

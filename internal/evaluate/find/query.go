@@ -49,6 +49,9 @@ func (x *Index) plan(ctx context.Context, projectID string, f *wire.EvaluationQu
 	if e := enum(&p, "environment", f.Environment, wire.Environments); e != "" {
 		q.one(environment, string(e))
 	}
+	if u := enum(&p, "undecided", f.Undecided, rule.UndecidedReasons); u != "" {
+		q.one(undecided, string(u))
+	}
 	if f.Actor != "" {
 		q.one(actor, f.Actor)
 	}

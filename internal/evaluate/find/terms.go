@@ -53,10 +53,13 @@ const (
 	snapshot    // whose rules were applied
 	environment // as requested
 	fingerprint // the first [FingerprintPrefix] characters of the fingerprint of a verdict
+	undecided   // why the overall verdict is NEEDS_CONFIRMATION
+)
 
-	// Properties of the entries that are no evaluations. An entry's kind, with a value; the evaluations have the property evaluated.
-	entryKind
-	entryAction // in its kind or any
+// Properties of the entries that are no evaluations. An entry has a kind, where evaluations have the property evaluated.
+const (
+	entryKind   property = 101 + iota
+	entryAction          // in its kind or any
 	entryActor
 	entryObject // kind and id
 	entryRule   // a rule that the entry concerns
@@ -91,26 +94,14 @@ func termOf(p property, value ...string) store.Term {
 
 // recorded is the part of the record of an evaluation by which it is found.
 type recorded struct {
-	Evaluation *struct {
-		RuleVerdicts []recordedVerdict `json:"rule_verdicts"`
-		NodeID       string            `json:"node_id"`
-		SnapshotID   *string           `json:"snapshot_id"`
-	} `json:"evaluation"`
-	Subject     wire.RecordedSubject `json:"subject"`
-	Kinds       []wire.SubjectKind   `json:"subject_kinds"`
-	NodeID      string               `json:"node_id"`
-	Environment string               `json:"environment"`
+	Evaluation  *rule.RecordedEvaluation `json:"evaluation"`
+	Subject     wire.RecordedSubject     `json:"subject"`
+	Kinds       []wire.SubjectKind       `json:"subject_kinds"`
+	NodeID      string                   `json:"node_id"`
+	Environment string                   `json:"environment"`
 }
 
-type recordedVerdict struct {
-	RuleID      string       `json:"rule_id"`
-	Verdict     rule.Verdict `json:"verdict"`
-	Concerned   bool         `json:"concerned"`
-	Waiver      *struct{}    `json:"waiver"`
-	Fingerprint string       `json:"fingerprint"`
-}
-
-func (v *recordedVerdict) outcome() wire.RuleOutcome {
+func outcome(v *rule.RecordedVerdict) wire.RuleOutcome {
 	switch {
 	case v.Waiver != nil:
 		return wire.RuleWaived
@@ -201,10 +192,13 @@ func (t *collector) record(body []byte) error {
 	for i := range rec.Evaluation.RuleVerdicts {
 		v := &rec.Evaluation.RuleVerdicts[i]
 		t.add(ruleID, v.RuleID)
-		t.add(ruleOutcome, v.RuleID, string(v.outcome()))
+		t.add(ruleOutcome, v.RuleID, string(outcome(v)))
 		if len(v.Fingerprint) >= FingerprintPrefix {
 			t.add(fingerprint, v.Fingerprint[:FingerprintPrefix])
 		}
+	}
+	for _, reason := range rec.Evaluation.Undecided() {
+		t.add(undecided, string(reason))
 	}
 	for _, id := range []string{rec.NodeID, rec.Evaluation.NodeID} {
 		if id != "" {

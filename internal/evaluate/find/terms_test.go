@@ -52,8 +52,8 @@ func TestStoredTermsStay(t *testing.T) {
 		{termOf(verdict, "DENY"), 0x1edfae3f33c7bc5b},
 		{termOf(fact, "payment_id", "pmt-123"), -0x536569f2120cd57a},
 		{termOf(word, "payment"), -0x40266cccf024c4cd},
-		{termOf(entryKind, "rule"), 0x7a542895c07cf853},
-		{termOf(entryRule, "r"), 0x23674512526b2b74},
+		{termOf(entryKind, "rule"), 0x7c25b4e46b8d8962},
+		{termOf(entryRule, "r"), 0x3394022abcaf5c94},
 	} {
 		if tt.got != tt.want {
 			t.Errorf("term %#x, want %#x", int64(tt.got), int64(tt.want))

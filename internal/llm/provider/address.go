@@ -3,6 +3,7 @@ package provider
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"tenet/internal/rule"
@@ -127,4 +128,25 @@ func plainKey(key string) bool {
 
 func isLoopback(host string) bool {
 	return host == "localhost" || host == "::1" || strings.HasPrefix(host, "127.")
+}
+
+// Variable is a variable of the environment by which models are reached.
+type Variable struct {
+	Name   string
+	Secret bool // it holds a key
+}
+
+// Variables lists the variables of all providers, by name.
+func Variables() []Variable {
+	var list []Variable
+	for _, p := range places {
+		if p.keyName != "" {
+			list = append(list, Variable{p.keyName, true})
+		}
+		for _, name := range p.baseNames {
+			list = append(list, Variable{name, false})
+		}
+	}
+	slices.SortFunc(list, func(a, b Variable) int { return strings.Compare(a.Name, b.Name) })
+	return list
 }

@@ -20,6 +20,7 @@ const (
 // Watch checks from time to time whether a model can be asked. It finds a bad key at the start of a node, before the first
 // evaluation.
 type Watch struct {
+	noun  string                          // what the log calls the model
 	check func(ctx context.Context) error // nil: nothing to check
 	log   *slog.Logger
 
@@ -27,13 +28,17 @@ type Watch struct {
 	state llm.State
 }
 
-// NewWatch returns the watch of a model, which may be nil. A model without a check counts as one that works.
+// NewWatch returns the watch of the judge's model, which may be nil. A model without a check counts as one that works.
 func NewWatch(model llm.Model, log *slog.Logger) *Watch {
-	w := &Watch{log: log, state: llm.State{Status: llm.StatusNone, Detail: "no model is configured; set TENET_JUDGE_MODEL"}}
 	if model == nil {
-		return w
+		return &Watch{log: log, state: llm.State{Status: llm.StatusNone, Detail: "no model is configured; set TENET_JUDGE_MODEL"}}
 	}
-	w.state = llm.State{Model: model.ID(), Status: llm.StatusOK}
+	return NewWatchOf("the judge's model", model, log)
+}
+
+// NewWatchOf returns the watch of any model, which the log calls by a noun.
+func NewWatchOf(noun string, model interface{ ID() string }, log *slog.Logger) *Watch {
+	w := &Watch{noun: noun, log: log, state: llm.State{Model: model.ID(), Status: llm.StatusOK}}
 	if m, ok := model.(interface {
 		Check(ctx context.Context) error
 	}); ok {
@@ -94,10 +99,10 @@ func (w *Watch) look(ctx context.Context) bool {
 	switch {
 	case after == before:
 	case err != nil:
-		w.log.WarnContext(ctx, "the judge's model cannot be asked", slog.String("model", after.Model), slog.String("status", string(after.Status)),
+		w.log.WarnContext(ctx, w.noun+" cannot be asked", slog.String("model", after.Model), slog.String("status", string(after.Status)),
 			slog.String("detail", after.Detail))
 	case before.Status != llm.StatusChecking:
-		w.log.InfoContext(ctx, "the judge's model can be asked again", slog.String("model", after.Model))
+		w.log.InfoContext(ctx, w.noun+" can be asked again", slog.String("model", after.Model))
 	}
 	return err == nil
 }

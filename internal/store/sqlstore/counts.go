@@ -12,9 +12,9 @@ import (
 
 // Mark implements store.CountReader.
 func (t countTable) Mark(ctx context.Context, projectID string) (store.CountMark, error) {
-	m, err := one(ctx, t.session, countsOf(projectID), "count mark", "SELECT seq, at, blind_until FROM count_marks WHERE project_id = ?", []any{projectID},
-		func(m *store.CountMark) []any {
-			return []any{&m.Seq, timeColumn{&m.At}, optionalTimeColumn{&m.BlindUntil}}
+	m, err := one(ctx, t.session, countsOf(projectID), "count mark", "SELECT seq, at, blind_until, filled, fill_until FROM count_marks WHERE project_id = ?",
+		[]any{projectID}, func(m *store.CountMark) []any {
+			return []any{&m.Seq, timeColumn{&m.At}, optionalTimeColumn{&m.BlindUntil}, &m.Filled, &m.FillUntil}
 		})
 	if errors.Is(err, sql.ErrNoRows) {
 		return m, nil
@@ -24,14 +24,15 @@ func (t countTable) Mark(ctx context.Context, projectID string) (store.CountMark
 
 // Uncounted implements store.CountReader. It locks nothing: what is counted is decided when the mark moves.
 func (t countTable) Uncounted(ctx context.Context) ([]store.Uncounted, error) {
-	return many(ctx, t.session, unlocked, "uncounted", `SELECT h.project_id, h.seq - COALESCE(m.seq, 0) FROM audit_heads AS h
-			LEFT JOIN count_marks AS m ON m.project_id = h.project_id WHERE h.seq > COALESCE(m.seq, 0) ORDER BY h.project_id`,
+	return many(ctx, t.session, unlocked, "uncounted", `SELECT h.project_id, h.seq - COALESCE(m.seq, 0) + COALESCE(m.fill_until - m.filled, 0) FROM audit_heads AS h
+			LEFT JOIN count_marks AS m ON m.project_id = h.project_id WHERE h.seq > COALESCE(m.seq, 0) OR m.fill_until > m.filled ORDER BY h.project_id`,
 		nil, func(u *store.Uncounted) []any { return []any{&u.ProjectID, &u.Entries} })
 }
 
 // Rules implements store.CountReader.
 func (t countTable) Rules(ctx context.Context, f store.RuleCountFilter) ([]store.RuleCount, error) {
-	where, args := t.d.amongRules("project_id = ? AND day >= ?", []any{f.ProjectID, int64(f.From)}, f.RuleIDs)
+	where, args := days(f.ProjectID, f.From, f.Until)
+	where, args = t.d.amongRules(where, args, f.RuleIDs)
 	query := `SELECT rule_id, SUM(allowed), SUM(denied), SUM(unsure), SUM(by_check), SUM(by_model), SUM(by_cache), SUM(by_triage), SUM(calls), SUM(call_ms), SUM(tokens)
 			FROM rule_counts WHERE ` + where + " GROUP BY rule_id HAVING SUM(allowed + denied + unsure) >= ? ORDER BY rule_id"
 	return many(ctx, t.session, countsOf(f.ProjectID), "rule counts", query, append(args, max(f.Min, 0)), func(c *store.RuleCount) []any {
@@ -41,10 +42,14 @@ func (t countTable) Rules(ctx context.Context, f store.RuleCountFilter) ([]store
 
 // Days implements store.CountReader.
 func (t countTable) Days(ctx context.Context, projectID string, from store.Day) ([]store.DayCount, error) {
-	const query = `SELECT day, evaluations, allowed, denied, unsure, incidents, latency_ms, max_latency_ms FROM day_counts
-			WHERE project_id = ? AND day >= ? ORDER BY day`
+	const query = `SELECT day, evaluations, allowed, denied, unsure, incidents, latency_ms, max_latency_ms, rules_allowed, rules_denied, rules_unsure,
+			by_check, by_model, by_cache, by_triage FROM day_counts WHERE project_id = ? AND day >= ? ORDER BY day`
 	return many(ctx, t.session, countsOf(projectID), "day counts", query, []any{projectID, int64(from)}, func(c *store.DayCount) []any {
-		return []any{&c.Day, &c.Evaluations, &c.Allowed, &c.Denied, &c.Unsure, &c.Incidents, &c.LatencyMS, &c.MaxLatencyMS}
+		r := &c.Rules
+		return []any{
+			&c.Day, &c.Evaluations, &c.Allowed, &c.Denied, &c.Unsure, &c.Incidents, &c.LatencyMS, &c.MaxLatencyMS,
+			&r.Allowed, &r.Denied, &r.Unsure, &r.ByCheck, &r.ByModel, &r.ByCache, &r.ByTriage,
+		}
 	})
 }
 
@@ -54,6 +59,19 @@ func (t countTable) Models(ctx context.Context, projectID string, from store.Day
 			FROM model_counts WHERE project_id = ? AND day >= ? GROUP BY model ORDER BY model`
 	return many(ctx, t.session, countsOf(projectID), "model counts", query, []any{projectID, int64(from)}, func(c *store.ModelCount) []any {
 		return []any{&c.Model, &c.Calls, &c.Failed, &c.InputTokens, &c.OutputTokens, &c.CachedTokens, &c.DurationMS}
+	})
+}
+
+// ModelDays implements store.CountReader.
+func (t countTable) ModelDays(ctx context.Context, projectID string, from store.Day) ([]store.ModelCount, error) {
+	query := `SELECT day, model, SUM(calls), SUM(failed), SUM(input_tokens), SUM(output_tokens), SUM(cached_tokens), SUM(duration_ms)
+			FROM model_counts WHERE day >= ?`
+	args, domain := []any{int64(from)}, unlocked
+	if projectID != store.AllProjects {
+		query, args, domain = query+" AND project_id = ?", append(args, projectID), countsOf(projectID)
+	}
+	return many(ctx, t.session, domain, "model counts", query+" GROUP BY day, model ORDER BY day, model", args, func(c *store.ModelCount) []any {
+		return []any{&c.Day, &c.Model, &c.Calls, &c.Failed, &c.InputTokens, &c.OutputTokens, &c.CachedTokens, &c.DurationMS}
 	})
 }
 
@@ -75,12 +93,22 @@ func (t countTable) Add(ctx context.Context, c store.Counts) error {
 			return err
 		}
 	}
-	n, err := t.exec(ctx, "move count mark", "UPDATE count_marks SET seq = ?, at = ?, blind_until = COALESCE(?, blind_until) WHERE project_id = ? AND seq = ?",
-		c.Mark.Seq, micros(c.Mark.At), nullable(c.Mark.BlindUntil), c.ProjectID, c.From)
+	n, err := t.moveMark(ctx, &c)
 	if err := unlessNone(n, err, rule.Errorf(rule.CodeConflict, "evaluations of project %q have been counted meanwhile; read the mark again", c.ProjectID)); err != nil {
 		return err
 	}
+	if err := errors.Join(t.addGroups(ctx, &c), t.addParts(ctx, &c), t.addRepositories(ctx, &c)); err != nil || c.Fill {
+		return err
+	}
 	return errors.Join(t.addRules(ctx, &c), t.addDays(ctx, &c), t.addModels(ctx, &c))
+}
+
+func (t countTable) moveMark(ctx context.Context, c *store.Counts) (int64, error) {
+	if c.Fill {
+		return t.exec(ctx, "move filled mark", "UPDATE count_marks SET filled = ? WHERE project_id = ? AND filled = ?", c.Mark.Seq, c.ProjectID, c.From)
+	}
+	return t.exec(ctx, "move count mark", "UPDATE count_marks SET seq = ?, at = ?, blind_until = COALESCE(?, blind_until) WHERE project_id = ? AND seq = ?",
+		c.Mark.Seq, micros(c.Mark.At), nullable(c.Mark.BlindUntil), c.ProjectID, c.From)
 }
 
 func (t countTable) addRules(ctx context.Context, c *store.Counts) error {
@@ -115,17 +143,22 @@ func (t countTable) addRules(ctx context.Context, c *store.Counts) error {
 }
 
 func (t countTable) addDays(ctx context.Context, c *store.Counts) error {
-	args := make([]any, 0, 9*len(c.Days))
+	args := make([]any, 0, 16*len(c.Days))
 	for i := range c.Days {
-		d := &c.Days[i]
-		args = append(args, c.ProjectID, int64(d.Day), d.Evaluations, d.Allowed, d.Denied, d.Unsure, d.Incidents, d.LatencyMS, d.MaxLatencyMS)
+		d, r := &c.Days[i], &c.Days[i].Rules
+		args = append(args, c.ProjectID, int64(d.Day), d.Evaluations, d.Allowed, d.Denied, d.Unsure, d.Incidents, d.LatencyMS, d.MaxLatencyMS,
+			r.Allowed, r.Denied, r.Unsure, r.ByCheck, r.ByModel, r.ByCache, r.ByTriage)
 	}
 	return t.execRows(ctx, "add day counts", `INSERT INTO day_counts
-			(project_id, day, evaluations, allowed, denied, unsure, incidents, latency_ms, max_latency_ms) VALUES `, 9,
+			(project_id, day, evaluations, allowed, denied, unsure, incidents, latency_ms, max_latency_ms, rules_allowed, rules_denied, rules_unsure,
+			by_check, by_model, by_cache, by_triage) VALUES `, 16,
 		` ON CONFLICT (project_id, day) DO UPDATE SET evaluations = day_counts.evaluations + excluded.evaluations,
 			allowed = day_counts.allowed + excluded.allowed, denied = day_counts.denied + excluded.denied,
 			unsure = day_counts.unsure + excluded.unsure, incidents = day_counts.incidents + excluded.incidents,
-			latency_ms = day_counts.latency_ms + excluded.latency_ms, max_latency_ms =
+			latency_ms = day_counts.latency_ms + excluded.latency_ms, rules_allowed = day_counts.rules_allowed + excluded.rules_allowed,
+			rules_denied = day_counts.rules_denied + excluded.rules_denied, rules_unsure = day_counts.rules_unsure + excluded.rules_unsure,
+			by_check = day_counts.by_check + excluded.by_check, by_model = day_counts.by_model + excluded.by_model,
+			by_cache = day_counts.by_cache + excluded.by_cache, by_triage = day_counts.by_triage + excluded.by_triage, max_latency_ms =
 			CASE WHEN excluded.max_latency_ms > day_counts.max_latency_ms THEN excluded.max_latency_ms ELSE day_counts.max_latency_ms END`, args)
 }
 
@@ -153,6 +186,8 @@ func (t countTable) DeleteOld(ctx context.Context, projectID string, before stor
 		{"rule_counts", "day, rule_id", ""},
 		{"day_counts", "day", ""},
 		{"model_counts", "day, model", ""},
+		{"group_counts", "dimension, day, name", ""},
+		{"part_counts", "dimension, day, name, part", ""},
 		{"health_history", "rule_id, day", ` AND EXISTS (SELECT 1 FROM health_history AS later WHERE later.project_id = health_history.project_id
 				AND later.rule_id = health_history.rule_id AND later.day > health_history.day AND later.day <= ?)`},
 	} {
@@ -167,5 +202,8 @@ func (t countTable) DeleteOld(ctx context.Context, projectID string, before stor
 		}
 		total += int(n)
 	}
-	return total, nil
+	n, err := t.exec(ctx, "drop repositories", `DELETE FROM repository_counts WHERE project_id = ? AND repository IN
+			(SELECT repository FROM repository_counts WHERE project_id = ? AND last_at < ? LIMIT ?)`,
+		projectID, projectID, micros(before.Time()), max(limit-total, 0))
+	return total + int(n), err
 }

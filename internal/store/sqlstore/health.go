@@ -2,6 +2,9 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
+	"errors"
+	"time"
 
 	"tenet/internal/store"
 )
@@ -21,6 +24,133 @@ func (t healthTable) History(ctx context.Context, projectID, ruleID string, limi
 	return many(ctx, t.session, countsOf(projectID), "health history",
 		"SELECT day, score FROM health_history WHERE project_id = ? AND rule_id = ? ORDER BY day DESC LIMIT ?",
 		[]any{projectID, ruleID, max(limit, 0)}, func(h *store.HealthDay) []any { return []any{&h.Day, &h.Score} })
+}
+
+// Standings implements store.HealthReader.
+func (t healthTable) Standings(ctx context.Context, projectID string) (map[string]store.RuleStanding, error) {
+	list, err := many(ctx, t.session, countsOf(projectID), "standings",
+		"SELECT rule_id, owner, standing, idle_since FROM rule_health WHERE project_id = ?", []any{projectID}, standingFields)
+	found := make(map[string]store.RuleStanding, len(list))
+	for i := range list {
+		found[list[i].RuleID] = withoutEpoch(list[i])
+	}
+	return found, err
+}
+
+func standingFields(s *store.RuleStanding) []any {
+	return []any{&s.RuleID, &s.Team, &s.Standing, timeColumn{&s.IdleSince}}
+}
+
+// withoutEpoch makes a stored 0 the zero time.
+func withoutEpoch(s store.RuleStanding) store.RuleStanding {
+	if micros(s.IdleSince) == 0 {
+		s.IdleSince = time.Time{}
+	}
+	return s
+}
+
+// Measured implements store.HealthReader.
+func (t healthTable) Measured(ctx context.Context, f store.MeasuredFilter) ([]store.MeasuredRule, int, error) {
+	from, args := "FROM rule_health WHERE project_id = ?", []any{f.ProjectID}
+	if f.Standings == nil {
+		from += " AND standing >= 0"
+	} else {
+		numbers := make([]int64, len(f.Standings))
+		for i, s := range f.Standings {
+			numbers[i] = int64(s)
+		}
+		from, args = from+" AND standing"+t.d.oneOfNumbers, append(args, t.d.numbers(numbers))
+	}
+	if f.Team != nil {
+		from, args = from+" AND owner = ?", append(args, *f.Team)
+	}
+	if f.ScoreMax < 100 {
+		from, args = from+" AND score <= ?", append(args, f.ScoreMax)
+	}
+	order := "score, rule_id"
+	if f.Idle {
+		order = "idle_since, rule_id"
+	}
+	list, total, err := page(ctx, t.session, countsOf(f.ProjectID), "measured rules", "rule_id, owner, standing, idle_since, score", from, order, args,
+		window{f.Offset, f.Limit}, func(m *store.MeasuredRule) []any { return append(standingFields(&m.RuleStanding), &m.Score) })
+	for i := range list {
+		list[i].RuleStanding = withoutEpoch(list[i].RuleStanding)
+	}
+	return list, total, err
+}
+
+const summaryColumns = "team, measured_at, corpus_version, rules, in_force, asked, never_asked, dormant, score_sum, band0, band1, band2, band3, band4"
+
+func summaryFields(h *store.HealthSummary) []any {
+	return []any{
+		&h.Team, timeColumn{&h.MeasuredAt}, &h.CorpusVersion, &h.Rules, &h.InForce, &h.Asked, &h.NeverAsked, &h.Dormant, &h.ScoreSum,
+		&h.Bands[0], &h.Bands[1], &h.Bands[2], &h.Bands[3], &h.Bands[4],
+	}
+}
+
+// Summary implements store.HealthReader.
+func (t healthTable) Summary(ctx context.Context, projectID string) (*store.HealthSummary, error) {
+	h, err := one(ctx, t.session, countsOf(projectID), "health summary",
+		"SELECT "+summaryColumns+" FROM health_summaries WHERE project_id = ? AND whole = 1", []any{projectID}, summaryFields)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	return &h, err
+}
+
+// TeamSummaries implements store.HealthReader.
+func (t healthTable) TeamSummaries(ctx context.Context, projectID string, team *string, limit int) ([]store.HealthSummary, error) {
+	where, args := "project_id = ? AND whole = 0", []any{projectID}
+	if team != nil {
+		where, args = where+" AND team = ?", append(args, *team)
+	}
+	return many(ctx, t.session, countsOf(projectID), "team summaries",
+		"SELECT "+summaryColumns+" FROM health_summaries WHERE "+where+" ORDER BY rules DESC, team LIMIT ?", append(args, max(limit, 0)), summaryFields)
+}
+
+// PutStandings implements store.HealthTx.
+func (t healthTable) PutStandings(ctx context.Context, projectID string, standings []store.RuleStanding) error {
+	if err := t.lock(ctx, countsOf(projectID)); err != nil {
+		return err
+	}
+	args := make([]any, 0, 7*len(standings))
+	for i := range standings {
+		s := &standings[i]
+		since := int64(0)
+		if !s.IdleSince.IsZero() {
+			since = micros(s.IdleSince)
+		}
+		args = append(args, projectID, s.RuleID, s.Team, int64(s.Standing), since, 0, 0) // the row exists: its score and day stay
+	}
+	return t.execRows(ctx, "put standings", "INSERT INTO rule_health (project_id, rule_id, owner, standing, idle_since, score, day) VALUES ", 7,
+		" ON CONFLICT (project_id, rule_id) DO UPDATE SET owner = excluded.owner, standing = excluded.standing, idle_since = excluded.idle_since", args)
+}
+
+// PutSummaries implements store.HealthTx.
+func (t healthTable) PutSummaries(ctx context.Context, projectID string, whole store.HealthSummary, teams []store.HealthSummary) error {
+	stored, err := t.Summary(ctx, projectID)
+	if err != nil || stored != nil && stored.MeasuredAt.After(whole.MeasuredAt) {
+		return err
+	}
+	if _, err := t.exec(ctx, "drop health summaries", "DELETE FROM health_summaries WHERE project_id = ?", projectID); err != nil {
+		return err
+	}
+	args := make([]any, 0, 16*(1+len(teams)))
+	add := func(isWhole int64, h *store.HealthSummary) {
+		asked := int64(0)
+		if h.Asked {
+			asked = 1
+		}
+		args = append(args, projectID, isWhole, h.Team, micros(h.MeasuredAt), h.CorpusVersion, h.Rules, h.InForce, asked, h.NeverAsked, h.Dormant, h.ScoreSum)
+		for _, n := range h.Bands {
+			args = append(args, n)
+		}
+	}
+	add(1, &whole)
+	for i := range teams {
+		add(0, &teams[i])
+	}
+	return t.execRows(ctx, "put health summaries", "INSERT INTO health_summaries (project_id, whole, "+summaryColumns+") VALUES ", 16, "", args)
 }
 
 // Put implements store.HealthTx.

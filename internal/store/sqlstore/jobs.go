@@ -47,14 +47,19 @@ func noJob(id int64) error { return rule.Errorf(rule.CodeNotFound, "there is no 
 
 // Find implements store.JobReader.
 func (t jobTable) Find(ctx context.Context, f store.JobFilter) ([]store.Job, int, error) {
-	from, args := equal("FROM jobs WHERE project_id = ?", []any{f.ProjectID}, "kind", f.Kind, "state", f.State)
+	where, of := "FROM jobs WHERE project_id = ?", []any{f.ProjectID}
+	if f.Every {
+		where, of = "FROM jobs WHERE 1 = 1", nil
+	}
+	from, args := equal(where, of, "kind", f.Kind, "state", f.State)
 	return page(ctx, t.session, unlocked, "jobs", jobColumns, from, "id DESC", args, window{f.Offset, f.Limit}, jobFields)
 }
 
 // Count implements store.JobReader.
 func (t jobTable) Count(ctx context.Context) ([]store.JobCount, error) {
 	return many(ctx, t.session, unlocked, "count jobs", `SELECT kind, state, COUNT(*) FROM jobs WHERE state = 'queued' GROUP BY kind, state UNION ALL
-		SELECT kind, state, COUNT(*) FROM jobs WHERE state = 'running' GROUP BY kind, state ORDER BY kind, state`, nil,
+		SELECT kind, state, COUNT(*) FROM jobs WHERE state = 'running' GROUP BY kind, state UNION ALL
+		SELECT kind, state, COUNT(*) FROM jobs WHERE state = 'failed' GROUP BY kind, state ORDER BY kind, state`, nil,
 		func(c *store.JobCount) []any { return []any{&c.Kind, &c.State, &c.Count} })
 }
 

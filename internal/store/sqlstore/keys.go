@@ -4,22 +4,29 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"tenet/internal/rule"
 	"tenet/internal/store"
 )
 
-const keyColumns = "project_id, id, name, role, hash, created_at, created_by, expires_at, revoked_at"
+const keyColumns = "project_id, id, name, role, hash, created_at, created_by, expires_at, revoked_at, last_used_at"
 
 func keyFields(k *store.Key) []any {
-	return []any{&k.ProjectID, &k.ID, &k.Name, &k.Role, &k.Hash, timeColumn{&k.CreatedAt}, &k.CreatedBy, optionalTimeColumn{&k.ExpiresAt}, optionalTimeColumn{&k.RevokedAt}}
+	return []any{&k.ProjectID, &k.ID, &k.Name, &k.Role, &k.Hash, timeColumn{&k.CreatedAt}, &k.CreatedBy, optionalTimeColumn{&k.ExpiresAt}, optionalTimeColumn{&k.RevokedAt}, optionalTimeColumn{&k.LastUsedAt}}
 }
 
 // List implements store.KeyReader.
 func (t keyTable) List(ctx context.Context, projectID string) ([]store.Key, error) {
 	return many(ctx, t.session, keyDomain, "keys", "SELECT "+keyColumns+" FROM api_keys WHERE project_id = ? ORDER BY created_at DESC, id DESC",
 		[]any{projectID}, keyFields)
+}
+
+// ListAll implements store.KeyReader.
+func (t keyTable) ListAll(ctx context.Context) ([]store.Key, error) {
+	return many(ctx, t.session, keyDomain, "keys", "SELECT "+keyColumns+" FROM api_keys ORDER BY created_at DESC, id DESC", nil, keyFields)
 }
 
 // GetByHash implements store.KeyReader. Its errors do not contain the hash.
@@ -40,9 +47,22 @@ func (t keyTable) Count(ctx context.Context) (int, error) {
 // Insert implements store.KeyTx.
 func (t keyTable) Insert(ctx context.Context, k store.Key) error {
 	n, err := t.lockedExec(ctx, keyDomain, "insert key",
-		"INSERT INTO api_keys ("+keyColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-		k.ProjectID, k.ID, k.Name, k.Role, k.Hash, micros(k.CreatedAt), k.CreatedBy, nullable(k.ExpiresAt), nullable(k.RevokedAt))
+		"INSERT INTO api_keys ("+keyColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+		k.ProjectID, k.ID, k.Name, k.Role, k.Hash, micros(k.CreatedAt), k.CreatedBy, nullable(k.ExpiresAt), nullable(k.RevokedAt), nullable(k.LastUsedAt))
 	return unlessNone(n, err, rule.Errorf(rule.CodeConflict, "there is such a key already; make a new one"))
+}
+
+// Use implements store.KeyTx. It locks the rows alone: requests that check a key need not wait for it. The order of the ids keeps two servers from
+// waiting for each other.
+func (t keyTable) Use(ctx context.Context, used map[string]time.Time) error {
+	for _, id := range slices.Sorted(maps.Keys(used)) {
+		at := micros(used[id])
+		_, err := t.exec(ctx, "use key", "UPDATE api_keys SET last_used_at = ? WHERE id = ? AND (last_used_at IS NULL OR last_used_at < ?)", at, id, at)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Revoke implements store.KeyTx.

@@ -33,6 +33,7 @@ type (
 	webhookTable    struct{ *session }
 	deliveryTable   struct{ *session }
 	queueTable      struct{ *session }
+	serverTable     struct{ *session }
 )
 
 // readers returns the readers of a session.
@@ -67,6 +68,7 @@ func (s *session) readers() store.Readers {
 		Webhooks:    webhookTable{s},
 		Deliveries:  deliveryTable{s},
 		Queue:       queueTable{s},
+		Servers:     serverTable{s},
 	}
 }
 
@@ -102,5 +104,6 @@ func (s *session) tx() store.Tx {
 		Webhooks:    webhookTable{s},
 		Deliveries:  deliveryTable{s},
 		Queue:       queueTable{s},
+		Servers:     serverTable{s},
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tenet/internal/rule"
+	"tenet/internal/store"
 )
 
 const waiverColumns = "project_id, id, rule_id, severity, fingerprint, repository, reason, approver, expires_at, created_at, created_by, approved_at, " +
@@ -35,6 +36,16 @@ func (t waiverTable) Get(ctx context.Context, projectID, id string) (rule.Waiver
 func (t waiverTable) List(ctx context.Context, projectID, ruleID string, offset, limit int) ([]rule.Waiver, int, error) {
 	from, args := equal("FROM waivers WHERE project_id = ?", []any{projectID}, "rule_id", ruleID)
 	return page(ctx, t.session, corpusOf(projectID), "waivers", waiverColumns, from, "created_at DESC, id DESC", args, window{offset, limit}, waiverFields)
+}
+
+// Within implements store.WaiverReader.
+func (t waiverTable) Within(ctx context.Context, s store.WaiverSpan) ([]rule.Waiver, int, error) {
+	column, from := "expires_at", "FROM waivers WHERE project_id = ? AND revoked_at IS NULL"
+	if s.Made {
+		column, from = "created_at", "FROM waivers WHERE project_id = ?"
+	}
+	return page(ctx, t.session, corpusOf(s.ProjectID), "waivers", waiverColumns, from+" AND "+column+" >= ? AND "+column+" < ?", column+", id",
+		[]any{s.ProjectID, micros(s.From), micros(s.Until)}, window{0, s.Limit}, waiverFields)
 }
 
 // ListLive implements store.WaiverReader.

@@ -35,6 +35,18 @@ func testWaivers(t *testing.T, f *fixture) {
 	}
 	live(at, two, one)
 	live(two.ExpiresAt, one)
+	within := func(made bool, from, until time.Time, limit, total int, want ...rule.Waiver) {
+		t.Helper()
+		got, n, err := f.s.Waivers.Within(f.ctx, store.WaiverSpan{ProjectID: "p", Made: made, From: from, Until: until, Limit: limit})
+		if diff := cmp.Diff(append([]rule.Waiver{}, want...), got); err != nil || n != total || diff != "" {
+			t.Errorf("waivers of a span: %d, %v (-want +got):\n%s", n, err, diff)
+		}
+	}
+	within(true, at, at.Add(time.Second), 9, 1, one)
+	within(true, at, at.Add(time.Hour), 1, 2, one)
+	within(false, two.ExpiresAt, one.ExpiresAt, 9, 1, two)
+	within(false, two.ExpiresAt, one.ExpiresAt.Add(1), 9, 1, two)
+	within(false, two.ExpiresAt, one.ExpiresAt.Add(time.Second), 9, 2, two, one)
 	page, total, err := f.s.Waivers.List(f.ctx, "p", "", 1, 1)
 	if diff := cmp.Diff([]rule.Waiver{one}, page); err != nil || total != 2 || diff != "" {
 		t.Errorf("%d waivers, %v (-want +got):\n%s", total, err, diff)
@@ -51,6 +63,8 @@ func testWaivers(t *testing.T, f *fixture) {
 	one.RevokedAt, one.RevokedBy = &when, "cy"
 	f.update(func(tx store.Tx) error { return tx.Waivers.Mark(f.ctx, one) })
 	live(at, two)
+	within(false, at, one.ExpiresAt.Add(time.Second), 9, 1, two)
+	within(true, at, at.Add(time.Second), 9, 1, one)
 	one.ProjectID = "q"
 	f.fails(rule.CodeNotFound, func(tx store.Tx) error { return tx.Waivers.Mark(f.ctx, one) })
 	_, err = f.s.Waivers.Get(f.ctx, "q", one.ID)

@@ -293,6 +293,10 @@ var (
 	AcknowledgeAlert = post[wire.None, rule.Alert]("/api/v1/alerts/{alert_id}/acknowledge").again()
 	ResolveAlert     = post[wire.ResolveAlert, rule.Alert]("/api/v1/alerts/{alert_id}/resolve").again()
 	GetInsights      = get[wire.Overview]("/api/v1/insights")
+	MeasureInsights  = post[wire.None, wire.MeasuredNow]("/api/v1/insights/measure").again()
+	MeasuredRules    = get[wire.MeasuredPage]("/api/v1/insights/rules")
+	ListRepositories = get[wire.Page[wire.RepositoryFigure]]("/api/v1/insights/repositories")
+	InsightProjects  = get[wire.Page[wire.ProjectFigure]]("/api/v1/insights/projects").anywhere()
 	ListConflicts    = get[wire.Page[wire.Conflict]]("/api/v1/conflicts")
 	GetConflict      = get[wire.Conflict]("/api/v1/conflicts/{id}")
 	ConfirmConflict  = post[wire.DecideConflict, wire.Conflict]("/api/v1/conflicts/{id}/confirm").again()
@@ -331,11 +335,15 @@ var (
 	IngestGeneric      = post[wire.SubmissionRequest, wire.SubmissionState]("/api/v1/gateway/ingest/generic")
 )
 
-// Jobs, keys, projects, the audit chain and the cache of verdicts.
+// Jobs, servers, keys, projects, the audit chain and the cache of verdicts.
 var (
 	ListJobs      = get[wire.Page[wire.Job]]("/api/v1/jobs")
 	GetJob        = get[wire.Job]("/api/v1/jobs/{id}")
 	RetryJob      = post[wire.None, wire.Job]("/api/v1/jobs/{id}/retry")
+	CountJobs     = get[wire.JobCounts]("/api/v1/jobs/counts").anywhere()
+	ListServers   = get[wire.Page[wire.Server]]("/api/v1/servers").anywhere()
+	GetSettings   = get[wire.Settings]("/api/v1/settings").anywhere()
+	GetUsage      = get[wire.Usage]("/api/v1/usage")
 	CancelJob     = post[wire.None, wire.Job]("/api/v1/jobs/{id}/cancel")
 	ListKeys      = get[wire.Page[wire.Key]]("/api/v1/keys")
 	CreateKey     = post[wire.CreateKey, wire.CreatedKey]("/api/v1/keys").anywhere()

@@ -1,0 +1,80 @@
+package prose
+
+import (
+	"strings"
+
+	"tenet/internal/rule"
+	"tenet/internal/text"
+)
+
+// stated reads a statement of what is done that means what must be done, in texts that regulate: "All backups are encrypted", "Access
+// is reviewed every year".
+func stated(t []token, c place) (reading, bool) {
+	r := reading{modality: rule.Must, means: ByStatement, subject: true}
+	if c.genre != Policy || c.facts || c.row || len(t) < 4 {
+		return r, false
+	}
+	whole := universal[t[0].low] // it is about all of a kind
+	for i := 1; i < len(t)-1 && i < 30; i++ {
+		w := t[i].low
+		if t[i].before == ',' && universal[w] {
+			whole = true
+		}
+		if nearby[w] && w != "as" && w != "when" && w != "where" || subordinators[w] || t[i].before == ':' || t[i].before == ';' {
+			return r, false
+		}
+		k := i + 1
+		if w == "will" && at(t, k) == "be" {
+			k++
+		} else if w != "is" && w != "are" {
+			if auxiliaries[w] {
+				return r, false
+			}
+			continue
+		}
+		only := at(t, k) == "only"
+		for adverbs[at(t, k)] || only && k == i+1 || strings.HasSuffix(at(t, k), "ly") || at(t, k) == "not" || at(t, k) == "never" {
+			k++
+		}
+		done := at(t, k)
+		if !participles[done] && !strings.HasSuffix(done, "ed") || undone[done] || done == "used" && at(t, k+1) == "to" || at(t, i-1) == "there" {
+			return r, false
+		}
+		if !whole && !only && !timed(t, k) || w == "will" && (somebody[at(t, i-1)] || at(t, i-1) == "you" || at(t, i-1) == "we") {
+			return r, false
+		}
+		if t[0].low == "no" || is(t, i+1, "not") || is(t, i+1, "never") {
+			r.modality = rule.MustNot
+		}
+		r.phrase, r.at = w+" "+done, i
+		return r, true
+	}
+	return r, false
+}
+
+var (
+	// universal words begin a statement about all of a kind.
+	universal = text.Words("all every each any no only")
+	// undone are words like participles that say what something is like, or that it need not be.
+	undone = text.Words("required needed requested related based located interested involved supposed intended called named located considered allowed permitted expected encouraged recommended")
+	// times say how often or how soon something is done.
+	times = text.Words("annually yearly quarterly monthly weekly daily immediately promptly regularly periodically biannually prior every")
+	// numbers are numbers in words.
+	numbers = text.Words("a one two three four five six seven ten fourteen thirty sixty ninety")
+)
+
+// timed reports whether a sentence says how often or how soon something is done, from k on.
+func timed(t []token, k int) bool {
+	for ; k < len(t); k++ {
+		next := at(t, k+1)
+		switch w := t[k].low; {
+		case times[w], w == "at" && next == "least", w == "upon" && strings.HasSuffix(next, "ion"), w == "for" && next == "all", is(t, k, "in", "accordance", "with"):
+			return true
+		case w == "within" || w == "after":
+			if numbers[next] || next != "" && next[0] >= '0' && next[0] <= '9' {
+				return true
+			}
+		}
+	}
+	return false
+}
