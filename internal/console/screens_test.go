@@ -77,7 +77,13 @@ func TestScreensInABrowser(t *testing.T) {
 	}
 	ids := n.federate("guild")
 	tab := browsertest.Open(t, n.url)
-	for _, s := range screens(change, payment, ids) {
+	look(t, tab, screens(change, payment, ids))
+}
+
+// look opens screens with and without JavaScript, at 360 pixels, in the light and in the dark, and asks for barriers.
+func look(t *testing.T, tab *browsertest.Tab, list []screen) {
+	t.Helper()
+	for _, s := range list {
 		t.Run(s.name, func(t *testing.T) {
 			tab.Use(t)
 			check := func(about string) {
