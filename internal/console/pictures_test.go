@@ -175,6 +175,7 @@ func TestTheSamplesCanBeRead(t *testing.T) {
 		{"rules", "/p/default/rules?severity=CRITICAL", false, 700},
 		{"rule", "/p/default/rules/FIN-002", false, 900},
 		{"search", "/p/default/search?q=payment+approval+in+force+now", false, 700},
+		{"audit", "/p/default/audit", false, 420},
 		{"federation", "/p/acme/federation", false, 300},
 		{"federation-diff", "/p/acme/federation/" + payments + "?view=diff", false, 560},
 		{"federation-preview", "/p/acme/federation/" + payments + "/detach?rule=PAY-001", false, 560},
