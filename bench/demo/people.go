@@ -89,11 +89,11 @@ func (y *year) release(ctx context.Context, month int) error {
 	if _, err := client.Call(ctx, approver, op.ApproveSnapshot.At(s.ID), wire.ApproveSnapshot{Note: "Looks right."}); err != nil {
 		return fmt.Errorf("approval: %w", err)
 	}
-	if _, err := client.Call(ctx, taker, op.DeploySnapshot.At(s.ID), wire.DeploySnapshot{Environment: "production"}); err != nil {
+	if _, err := client.Call(ctx, taker, op.DeploySnapshot.At(s.ID), wire.DeploySnapshot{Environment: "production", Reason: fmt.Sprintf("Release of month %d.", month)}); err != nil {
 		return fmt.Errorf("deployment: %w", err)
 	}
 	if month == 7 {
-		_, err = client.Call(ctx, taker, op.RollbackSnapshot.At(s.ID).Where(wire.RollbackQuery{Environment: "production"}), wire.None{})
+		_, err = client.Call(ctx, taker, op.RollbackSnapshot.At(s.ID).Where(wire.RollbackQuery{Environment: "production"}), wire.RollbackSnapshot{Reason: "Payments of the weekend were held back."})
 	}
 	return err
 }

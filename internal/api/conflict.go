@@ -4,9 +4,11 @@ import (
 	"context"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"tenet/internal/api/rest"
 	"tenet/internal/auth"
+	"tenet/internal/catalog"
 	"tenet/internal/conflict"
 	"tenet/internal/job"
 	"tenet/internal/rule"
@@ -14,10 +16,11 @@ import (
 	"tenet/internal/wire/op"
 )
 
-// Conflicts serves the conflicts found between rules.
+// Conflicts serves the conflicts found between rules. Catalog makes the changes that mend them.
 type Conflicts struct {
 	Conflicts *conflict.Conflicts
 	Jobs      *job.Jobs
+	Catalog   *catalog.Catalog
 }
 
 // conflictRef names a conflict in a path.
@@ -51,6 +54,11 @@ func (s Conflicts) Routes(r *rest.Router) {
 		return s.Conflicts.Reject(ctx, rest.Project(ctx), in.ID, body.Note)
 	})
 	rest.HandleBody(r, rest.Operation{
+		ID: "mend-conflict", Route: op.MendConflict.Route(), Role: auth.Reviewer, Summary: "Mend a conflict",
+		Description: "Changes one of the two rules, adds an exception to one, or makes one override the other: give one of change, exception and override. If the rules " +
+			"then contradict each other no more, the conflict is closed. What the model has found is closed too, and suggested again if the model still finds it.",
+	}, s.mend)
+	rest.HandleBody(r, rest.Operation{
 		ID: "scan-conflicts", Route: op.ScanConflicts.Route(), Role: auth.Reviewer, Status: http.StatusAccepted,
 		Summary: "Look for conflicts among all rules",
 		Description: "In the background; the answer is the job. The server also compares rules when they are created, changed or imported. 503 if the " +
@@ -60,7 +68,8 @@ func (s Conflicts) Routes(r *rest.Router) {
 
 func (s Conflicts) list(ctx context.Context, in *wire.ConflictQuery) (page wire.Page[wire.Conflict], err error) {
 	var p rule.Problems
-	f := conflict.Filter{State: rest.EnumParam(&p, "state", in.State, conflict.States), Rule: in.RuleID}
+	f := conflict.Filter{State: rest.EnumParam(&p, "state", in.State, conflict.States), Rule: in.RuleID, FoundBy: in.FoundBy, MinConfidence: in.MinConfidence, Text: strings.TrimSpace(in.Q)}
+	f.SeverityMin = rest.EnumParam(&p, "severity_min", in.SeverityMin, rule.Severities)
 	if err := p.Err("the query is invalid"); err != nil {
 		return page, err
 	}

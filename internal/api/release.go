@@ -49,13 +49,14 @@ func (s Releases) Routes(r *rest.Router) {
 	})
 	rest.Handle(r, rest.Operation{
 		ID: "diff-snapshots", Route: op.DiffSnapshots.Route(), Role: auth.Viewer,
-		Summary: "Compare two snapshots", Description: "What the second, other_id, adds, removes and modifies.",
+		Summary: "Compare two snapshots", Description: "What the second, other_id, adds, removes and modifies, in pages. Either may be live: the rules as they are now.",
 	}, func(ctx context.Context, in *struct {
 		snapshotRef
-		OtherID string `path:"other_id" doc:"Id of the snapshot that is compared with the first."`
+		OtherID string `path:"other_id" doc:"Id of the snapshot that is compared with the first, or live."`
+		wire.DiffQuery
 	},
 	) (wire.Difference, error) {
-		return s.Releases.Diff(ctx, rest.Project(ctx), in.SnapshotID, in.OtherID)
+		return s.Releases.Diff(ctx, rest.Project(ctx), in.SnapshotID, in.OtherID, in.DiffQuery)
 	})
 	rest.Handle(r, rest.Operation{
 		ID: "verify-snapshot", Route: op.VerifySnapshot.Route(), Role: auth.Viewer,
@@ -77,12 +78,21 @@ func (s Releases) deploymentRoutes(r *rest.Router) {
 		if err != nil {
 			return out, err
 		}
-		return s.Releases.Deploy(ctx, rest.Project(ctx), in.SnapshotID, environment, in.Key)
+		return s.Releases.Deploy(ctx, rest.Project(ctx), in.SnapshotID, environment, body.Reason, in.Key)
 	})
-	rest.Handle(r, rest.Operation{
+	rest.HandleBody(r, rest.Operation{
 		ID: "rollback-snapshot", Route: op.RollbackSnapshot.Route(), Role: auth.Reviewer, Summary: "Roll a deployment back",
 		Description: "The snapshot that was active before is active again. 409 if the snapshot is not active, is active in several environments and none is named, or has no predecessor.",
-	}, s.rollback)
+	}, s.rollback).Optional()
+	rest.Handle(r, rest.Operation{
+		ID: "list-environments", Route: op.ListEnvironments.Route(), Role: auth.Viewer, Summary: "List environments",
+		Description: "All three, each with what is active since when and by whom, where a rollback leads, its gates, and the freeze in force.",
+	}, func(ctx context.Context, _ *rest.None) ([]wire.EnvironmentSummary, error) {
+		return s.Releases.Environments(ctx, rest.Project(ctx))
+	})
+	rest.Handle(r, rest.Operation{
+		ID: "list-steps", Route: op.ListSteps.Route(), Role: auth.Viewer, Summary: "List deployments and rollbacks", Description: "Newest first.",
+	}, s.steps)
 	rest.Handle(r, rest.Operation{
 		ID: "list-deployments", Route: op.ListDeployments.Route(), Role: auth.Viewer, Summary: "List active snapshots", Description: "One per environment that has one.",
 	}, func(ctx context.Context, _ *rest.None) ([]wire.ActiveDeployment, error) {
@@ -103,10 +113,21 @@ func (s Releases) deploymentRoutes(r *rest.Router) {
 	})
 }
 
+func (s Releases) steps(ctx context.Context, in *wire.DeploymentQuery) (out wire.Page[wire.HistoryEntry], err error) {
+	var environment wire.Environment
+	if in.Environment != "" {
+		if environment, err = release.ParseEnvironment(in.Environment); err != nil {
+			return out, err
+		}
+	}
+	list, total, err := s.Releases.Steps(ctx, rest.Project(ctx), environment, in.Offset(), in.PageSize)
+	return rest.PageOf(in.PageQuery, list, total), err
+}
+
 func (s Releases) rollback(ctx context.Context, in *struct {
 	namedRelease
 	wire.RollbackQuery
-},
+}, body *wire.RollbackSnapshot,
 ) (out wire.RolledBack, err error) {
 	var environment wire.Environment
 	if in.Environment != "" {
@@ -114,7 +135,7 @@ func (s Releases) rollback(ctx context.Context, in *struct {
 			return out, err
 		}
 	}
-	return s.Releases.Rollback(ctx, rest.Project(ctx), in.SnapshotID, environment, in.Key)
+	return s.Releases.Rollback(ctx, rest.Project(ctx), in.SnapshotID, environment, body.Reason, in.Key)
 }
 
 func (s Releases) simulationRoutes(r *rest.Router) {
@@ -124,6 +145,13 @@ func (s Releases) simulationRoutes(r *rest.Router) {
 			"Rules that did not change keep their recorded verdicts, so only added and modified rules cost model calls. With `Prefer: respond-async` " +
 			"the answer is 202 with a Location to ask at.",
 	}, s.simulate).Background(rest.SchemaOf[wire.SimulationRun](r))
+	rest.Handle(r, rest.Operation{
+		ID: "list-simulations", Route: op.ListSimulations.Route(), Role: auth.Viewer, Summary: "List simulations in the background",
+		Description: "Newest first. Their results lack the lists of evaluations: examples, flips and not_replayed.",
+	}, func(ctx context.Context, in *wire.SimulationQuery) (wire.Page[wire.SimulationRun], error) {
+		list, total, err := s.Releases.Simulations(ctx, rest.Project(ctx), in.SnapshotID, in.Offset(), in.PageSize)
+		return rest.PageOf(in.PageQuery, list, total), err
+	})
 	rest.Handle(r, rest.Operation{
 		ID: "get-simulation", Route: op.GetSimulation.Route(), Role: auth.Viewer, Summary: "Get a simulation in the background",
 		Description: "With its progress, and its result once it has finished. With `Accept: text/event-stream` the server sends progress until then.",
@@ -186,13 +214,14 @@ func (s Releases) gateRoutes(r *rest.Router) {
 	}, func(ctx context.Context, in *struct {
 		snapshotRef
 		environmentRef
+		wire.GateQuery
 	},
 	) ([]wire.GateResult, error) {
 		environment, err := release.ParseEnvironment(in.Environment)
 		if err != nil {
 			return nil, err
 		}
-		return s.Releases.CheckGates(ctx, rest.Project(ctx), in.SnapshotID, environment)
+		return s.Releases.CheckGates(ctx, rest.Project(ctx), in.SnapshotID, environment, !in.SkipSimulation)
 	})
 	rest.HandleBody(r, rest.Operation{
 		ID: "approve-snapshot", Route: op.ApproveSnapshot.Route(), Role: auth.Reviewer, Status: http.StatusCreated,

@@ -40,7 +40,7 @@ func (a *App) serveAPI(p *parts, operations api.Operations, registry *prometheus
 		api.Documents{Documents: p.documents},
 		api.DocumentSearch{Documents: p.documents, Search: p.library},
 		api.Discovery{Discovery: p.discovery},
-		api.Conflicts{Conflicts: p.conflicts, Jobs: p.jobs},
+		api.Conflicts{Conflicts: p.conflicts, Jobs: p.jobs, Catalog: p.catalog},
 		api.Similar{Conflicts: p.conflicts},
 		api.Releases{Releases: p.releases},
 		api.Audit{

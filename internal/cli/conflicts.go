@@ -18,21 +18,27 @@ import (
 // conflictsCommands are `tenet conflicts ...`.
 type conflictsCommands struct {
 	List    rulesConflictsCommand   `cmd:"" help:"List rules that contradict each other, or one rule."`
+	Show    conflictsShowCommand    `cmd:"" help:"Show one conflict."`
+	Mend    conflictsMendCommand    `cmd:"" help:"Mend a conflict: change a rule, add an exception to it, or let it override the other."`
 	Confirm conflictsConfirmCommand `cmd:"" help:"Say that two rules do contradict each other."`
 	Reject  conflictsRejectCommand  `cmd:"" help:"Say that two rules do not contradict each other."`
 	Scan    conflictsScanCommand    `cmd:"" help:"Look for conflicts among all rules."`
 }
 
 type rulesConflictsCommand struct {
-	Rule  string `arg:"" optional:"" help:"Only conflicts of this rule, by id or slug."`
-	State string `placeholder:"STATE" help:"Only suggested, confirmed, rejected or closed ones."`
+	Rule          string  `arg:"" optional:"" help:"Only conflicts of this rule, by id or slug."`
+	State         string  `placeholder:"STATE" help:"Only suggested, confirmed, rejected or closed ones."`
+	FoundBy       string  `placeholder:"TEST" help:"Only those found by force, limit, threshold, value, model or person."`
+	MinConfidence float64 `placeholder:"N" help:"Only those with at least this confidence, 0 to 1."`
+	SeverityMin   string  `placeholder:"SEVERITY" help:"Only those of which one rule is at least so severe."`
+	Words         string  `short:"q" placeholder:"TEXT" help:"Only those with this text in a statement, a slug or the reason."`
 	limit
 	output
 }
 
 func (rulesConflictsCommand) Help() string {
 	return `Servers look for conflicts in the background when rules are made, changed or imported. On the embedded database, tenet conflicts scan
-looks for them.
+looks for them. The words that clash are in square brackets.
 
     tenet rules conflicts PAY-014
     tenet rules conflicts --state suggested
@@ -40,7 +46,10 @@ looks for them.
 }
 
 func (k *rulesConflictsCommand) Run(ctx context.Context, s *session, c *client.Client) error {
-	page, err := client.Get(ctx, c, op.ListConflicts.Where(wire.ConflictQuery{State: k.State, RuleID: k.Rule, PageQuery: wire.PageQuery{PageSize: k.Limit}}))
+	page, err := client.Get(ctx, c, op.ListConflicts.Where(wire.ConflictQuery{
+		State: k.State, RuleID: k.Rule, FoundBy: k.FoundBy, MinConfidence: k.MinConfidence, SeverityMin: k.SeverityMin, Q: k.Words,
+		PageQuery: wire.PageQuery{PageSize: k.Limit},
+	}))
 	return showPage(s, k.output, page, err, printConflictList)
 }
 
@@ -55,7 +64,7 @@ func printConflictList(s *session, list []wire.Conflict) error {
 		c := &list[i]
 		fmt.Fprintf(&b, "%s  %s, confidence %.2f, found by %s\n", s.bold(c.ID), s.yellow(c.State), c.Confidence, line(c.FoundBy))
 		for _, side := range []wire.ConflictSide{c.Rule, c.Other} {
-			fmt.Fprintf(&b, "  %s %s\n", s.dim(cmp.Or(side.Slug, side.ID)), line(side.Statement))
+			fmt.Fprintf(&b, "  %s %s\n", s.dim(cmp.Or(side.Slug, side.ID)), marked(s, side.Pieces))
 		}
 		fmt.Fprintf(&b, "  %s\n", line(c.Reason))
 		if c.DecidedAt != nil {
@@ -68,6 +77,91 @@ func printConflictList(s *session, list []wire.Conflict) error {
 	}
 	_, err := io.WriteString(s.out, b.String())
 	return err
+}
+
+// marked is a statement with the words that clash in brackets.
+func marked(s *session, pieces []wire.TextPiece) string {
+	var b strings.Builder
+	for _, p := range pieces {
+		if text := line(p.Text); p.Clash {
+			b.WriteString(s.yellow("[" + text + "]"))
+		} else {
+			b.WriteString(text)
+		}
+	}
+	return b.String()
+}
+
+type conflictsShowCommand struct {
+	ID string `arg:"" help:"Id of the conflict, as the list shows it."`
+	output
+}
+
+func (k *conflictsShowCommand) Run(ctx context.Context, s *session, c *client.Client) error {
+	one, err := client.Get(ctx, c, op.GetConflict.At(k.ID))
+	return show(s, k.output, one, err, func(s *session, one wire.Conflict) error { return printConflictList(s, []wire.Conflict{one}) })
+}
+
+type conflictsMendCommand struct {
+	ID             string `arg:"" help:"Id of the conflict, as the list shows it."`
+	Rule           string `arg:"" help:"Id or slug of one of its rules: the one that is changed, or that prevails."`
+	Statement      string `xor:"way" required:"" placeholder:"TEXT" help:"Change what the rule says."`
+	Exception      string `xor:"way" required:"" placeholder:"TEXT" help:"Add a case that the rule leaves out; one that names the slug of the other rule leaves out what that rule is about."`
+	Override       bool   `xor:"way" required:"" help:"Let the rule silence the other one where both apply; needs --reason."`
+	Reason         string `placeholder:"TEXT" help:"Why."`
+	AllowWeakening bool   `help:"With --override: silence a rule that is more severe or more binding."`
+	DryRun         bool   `help:"Say what it would lead to, and store nothing."`
+	output
+}
+
+func (conflictsMendCommand) Help() string {
+	return `If the rules contradict each other no more, the conflict is closed. The exit code is 1 if they still do.
+
+    tenet conflicts mend 0198f0a2-7c3e-7b1a-9d1e-2f6b8c4d5e70 PAY-014 --statement "Invoices must be paid within 14 days." --dry-run
+    tenet conflicts mend 0198f0a2-7c3e-7b1a-9d1e-2f6b8c4d5e70 PAY-002 --exception "What PAY-014 is about."
+    tenet conflicts mend 0198f0a2-7c3e-7b1a-9d1e-2f6b8c4d5e70 PAY-014 --override --reason "the newer policy"`
+}
+
+func (k *conflictsMendCommand) Run(ctx context.Context, s *session, c *client.Client) error {
+	body := wire.MendConflict{Rule: k.Rule, Exception: k.Exception, Override: k.Override, Reason: k.Reason, AllowWeakening: k.AllowWeakening, DryRun: k.DryRun}
+	if k.Statement != "" {
+		body.Change = &wire.ReviseRule{Statement: wire.Optional[string]{Set: true, Value: k.Statement}}
+	}
+	out, err := client.Call(ctx, c, op.MendConflict.At(k.ID), body)
+	if err != nil {
+		return err
+	}
+	if k.json() {
+		err = printJSON(s.out, out)
+	} else {
+		printMended(s, &out, k.DryRun)
+	}
+	if err == nil && out.Outcome == wire.MendOutcomeRemains {
+		return exit(exitFound)
+	}
+	return err
+}
+
+// printMended says for people what mending a conflict has led to, or would.
+func printMended(s *session, out *wire.MendedConflict, tried bool) {
+	for _, way := range out.Weakens {
+		s.note("the rule would be weaker: %s", line(way))
+	}
+	for _, other := range out.Others {
+		s.note("the rule would contradict %s: %s", line(cmp.Or(other.Slug, other.RuleID)), line(other.Reason))
+	}
+	switch {
+	case out.Outcome == wire.MendOutcomeRemains:
+		s.note("the rules still contradict each other: %s", line(out.Reason))
+	case out.Outcome == wire.MendOutcomeWaits && tried:
+		s.note("the change would wait for a second person, and the conflict with it")
+	case out.Outcome == wire.MendOutcomeWaits:
+		s.note("the change waits for a second person as revision %d, and the conflict with it", out.Revision)
+	case tried:
+		s.note("the conflict would be closed")
+	default:
+		_ = printDecision(s, out.Conflict, nil)
+	}
 }
 
 // conflictRef names a conflict on the command line, and why it is decided.

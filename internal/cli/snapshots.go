@@ -26,8 +26,11 @@ type snapshotsCommands struct {
 	Approve  snapshotsApproveCommand  `cmd:"" data:"make" help:"Approve a snapshot that somebody else has taken."`
 	Deploy   snapshotsDeployCommand   `cmd:"" data:"make" help:"Make a snapshot active in an environment."`
 	Rollback snapshotsRollbackCommand `cmd:"" data:"make" help:"Go back to the snapshot that was active before."`
-	History  snapshotsHistoryCommand  `cmd:"" data:"read" help:"Show the deployments of an environment."`
-	Verify   snapshotsVerifyCommand   `cmd:"" data:"read" help:"Compute a snapshot's hash again and compare."`
+	History  snapshotsHistoryCommand  `cmd:"" data:"read" help:"Show the deployments and rollbacks, of one environment or all."`
+
+	Environments snapshotsEnvironmentsCommand `cmd:"" data:"read" help:"Show what is live where, since when and by whom."`
+	Simulations  snapshotsSimulationsCommand  `cmd:"" data:"read" help:"List simulations in the background."`
+	Verify       snapshotsVerifyCommand       `cmd:"" data:"read" help:"Compute a snapshot's hash again and compare."`
 }
 
 func (snapshotsCommands) Help() string {
@@ -127,21 +130,26 @@ func findSnapshot(ctx context.Context, c *client.Client, ref string) (string, er
 }
 
 type snapshotsDiffCommand struct {
-	From string `arg:"" help:"The snapshot to compare with."`
-	To   string `arg:"" help:"The snapshot to compare."`
+	From   string `arg:"" help:"The snapshot to compare with."`
+	To     string `arg:"" default:"live" help:"The snapshot to compare; the live rules if absent."`
+	Change string `enum:"added,removed,modified," default:"" placeholder:"CHANGE" help:"List only the added, removed or modified rules."`
+	Limit  int    `default:"1000" help:"Rules of each kind to list, at most 1000."`
+	Offset int    `help:"Rules of each kind to skip."`
 	output
 }
 
 func (k *snapshotsDiffCommand) Run(ctx context.Context, s *session, c *client.Client) error {
-	from, err := findSnapshot(ctx, c, k.From)
-	if err != nil {
-		return err
+	sides := []string{k.From, k.To}
+	for i, ref := range sides {
+		if ref == wire.LiveRules {
+			continue
+		}
+		var err error
+		if sides[i], err = findSnapshot(ctx, c, ref); err != nil {
+			return err
+		}
 	}
-	to, err := findSnapshot(ctx, c, k.To)
-	if err != nil {
-		return err
-	}
-	d, err := client.Get(ctx, c, op.DiffSnapshots.At(from, to))
+	d, err := client.Get(ctx, c, op.DiffSnapshots.At(sides...).Where(wire.DiffQuery{Change: k.Change, Limit: k.Limit, Offset: k.Offset}))
 	return show(s, k.output, d, err, printDifference)
 }
 
@@ -164,7 +172,7 @@ func printDifference(s *session, d wire.Difference) error {
 		}
 	}
 	if d.Truncated {
-		fmt.Fprintf(&b, "… and more: the first %d of each kind are shown\n", release.MaxDiff)
+		fmt.Fprintf(&b, "… and more: --offset shows what follows\n")
 	}
 	fmt.Fprintf(&b, "%d added, %d removed, %d modified, %d relationships changed\n", d.RulesAdded, d.RulesRemoved, d.RulesModified, d.Relationships)
 	_, err := fmt.Fprint(s.out, b.String())
@@ -250,6 +258,9 @@ func awaitSimulation(ctx context.Context, s *session, c *client.Client, run wire
 
 func printSimulation(s *session, m *wire.Simulation) error {
 	var b strings.Builder
+	for _, f := range m.Flips {
+		fmt.Fprintf(&b, "%s  %s -> %s\n", f.EvaluationID, s.bold(string(f.Before)), s.bold(string(f.After)))
+	}
 	for _, e := range m.Examples {
 		fmt.Fprintf(&b, "%s  %s %s  %s -> %s\n    %s\n", e.EvaluationID, cmp.Or(e.RuleSlug, e.RuleID), e.Severity, none(e.Before), none(e.After), s.dim(line(e.Why)))
 	}
@@ -285,6 +296,7 @@ func none(v rule.Verdict) string {
 type snapshotsDeployCommand struct {
 	Snapshot    string `arg:"" help:"The snapshot."`
 	Environment string `arg:"" enum:"production,staging,development" help:"${enum}."`
+	Reason      string `placeholder:"TEXT" help:"Why; kept in the history."`
 }
 
 func (k *snapshotsDeployCommand) Run(ctx context.Context, s *session, c *client.Client) error {
@@ -292,7 +304,7 @@ func (k *snapshotsDeployCommand) Run(ctx context.Context, s *session, c *client.
 	if err != nil {
 		return err
 	}
-	d, err := client.Call(ctx, c, op.DeploySnapshot.At(id), wire.DeploySnapshot{Environment: string(wire.Environment(k.Environment))})
+	d, err := client.Call(ctx, c, op.DeploySnapshot.At(id), wire.DeploySnapshot{Environment: string(wire.Environment(k.Environment)), Reason: k.Reason})
 	if err != nil {
 		return err
 	}
@@ -310,6 +322,7 @@ func (k *snapshotsDeployCommand) Run(ctx context.Context, s *session, c *client.
 
 type snapshotsRollbackCommand struct {
 	Environment string `arg:"" enum:"production,staging,development" help:"${enum}."`
+	Reason      string `placeholder:"TEXT" help:"Why; kept in the history."`
 }
 
 func (k *snapshotsRollbackCommand) Run(ctx context.Context, s *session, c *client.Client) error {
@@ -317,7 +330,7 @@ func (k *snapshotsRollbackCommand) Run(ctx context.Context, s *session, c *clien
 	if err != nil {
 		return err
 	}
-	back, err := client.Get(ctx, c, op.RollbackSnapshot.At(id).Where(wire.RollbackQuery{Environment: k.Environment}))
+	back, err := client.Call(ctx, c, op.RollbackSnapshot.At(id).Where(wire.RollbackQuery{Environment: k.Environment}), wire.RollbackSnapshot{Reason: k.Reason})
 	if err != nil {
 		return err
 	}
@@ -326,18 +339,83 @@ func (k *snapshotsRollbackCommand) Run(ctx context.Context, s *session, c *clien
 }
 
 type snapshotsHistoryCommand struct {
-	Environment string `arg:"" enum:"production,staging,development" help:"${enum}."`
+	Environment string `arg:"" optional:"" help:"production, staging or development; all if absent."`
+	limit
 	output
 }
 
 func (k *snapshotsHistoryCommand) Run(ctx context.Context, s *session, c *client.Client) error {
-	state, err := client.Get(ctx, c, op.GetEnvironment.At(string(wire.Environment(k.Environment))))
-	return show(s, k.output, state, err, printHistory)
+	page, err := client.Get(ctx, c, op.ListSteps.Where(wire.DeploymentQuery{Environment: k.Environment, PageQuery: wire.PageQuery{PageSize: k.Limit}}))
+	return showPage(s, k.output, page, err, printHistory)
 }
 
-func printHistory(s *session, state wire.EnvironmentState) error {
-	return list(s, "nothing was ever deployed to "+string(state.Environment), "SINCE\tACTION\tSNAPSHOT\tBY", state.History, func(h *wire.HistoryEntry) []any {
-		return []any{h.DeployedAt.Format(time.DateTime), h.Action, h.SnapshotID, h.DeployedBy}
+func printHistory(s *session, steps []wire.HistoryEntry) error {
+	return list(s, "nothing was ever deployed", "SINCE\tENVIRONMENT\tACTION\tSNAPSHOT\tNAME\tBY\tREASON", steps, func(h *wire.HistoryEntry) []any {
+		return []any{h.DeployedAt.Format(time.DateTime), h.Environment, h.Action, h.SnapshotID, h.SnapshotName, h.DeployedBy, h.Reason}
+	})
+}
+
+type snapshotsEnvironmentsCommand struct{ output }
+
+func (k *snapshotsEnvironmentsCommand) Run(ctx context.Context, s *session, c *client.Client) error {
+	all, err := client.Get(ctx, c, op.ListEnvironments)
+	return show(s, k.output, all, err, printEnvironments)
+}
+
+func printEnvironments(s *session, all []wire.EnvironmentSummary) error {
+	return list(s, "", "ENVIRONMENT\tACTIVE\tSINCE\tBY\tROLLS BACK TO\tGATES", all, func(e *wire.EnvironmentSummary) []any {
+		row := []any{e.Environment, "nothing", "", "", "", gatesLine(e)}
+		if e.Active != nil {
+			row[1], row[2], row[3] = e.Active.SnapshotName, e.Active.DeployedAt.Format("2006-01-02 15:04"), e.Active.DeployedBy
+		}
+		if e.Previous != nil {
+			row[4] = e.Previous.SnapshotName
+		}
+		return row
+	})
+}
+
+// gatesLine names the gates of an environment.
+func gatesLine(e *wire.EnvironmentSummary) string {
+	var gates []string
+	if e.Frozen != nil {
+		gates = append(gates, "frozen until "+e.Frozen.Until.UTC().Format(time.RFC3339))
+	}
+	if e.Gates.TestsPass {
+		gates = append(gates, "tests")
+	}
+	if e.Gates.MaxRisk != "" {
+		gates = append(gates, "risk at most "+string(e.Gates.MaxRisk))
+	}
+	if e.Gates.Approvals > 0 {
+		gates = append(gates, fmt.Sprintf("%d approvals", e.Gates.Approvals))
+	}
+	return strings.Join(gates, ", ")
+}
+
+type snapshotsSimulationsCommand struct {
+	Snapshot string `arg:"" optional:"" help:"Only simulations of this snapshot, or against it."`
+	limit
+	output
+}
+
+func (k *snapshotsSimulationsCommand) Run(ctx context.Context, s *session, c *client.Client) error {
+	q := wire.SimulationQuery{PageQuery: wire.PageQuery{PageSize: k.Limit}}
+	if k.Snapshot != "" {
+		var err error
+		if q.SnapshotID, err = findSnapshot(ctx, c, k.Snapshot); err != nil {
+			return err
+		}
+	}
+	page, err := client.Get(ctx, c, op.ListSimulations.Where(q))
+	return showPage(s, k.output, page, err, func(s *session, runs []wire.SimulationRun) error {
+		return list(s, "nothing was simulated in the last 90 days", "SIMULATION\tSTATE\tSNAPSHOT\tAGAINST\tREPLAYED\tCHANGED\tRISK\tASKED", runs, func(r *wire.SimulationRun) []any {
+			row := []any{r.ID, r.State, r.Request.SnapshotID, r.Request.CompareTo, "", "", "", r.CreatedAt.Format("2006-01-02 15:04")}
+			if r.Result != nil {
+				row[4], row[5], row[6] = r.Result.VerdictChanges.TotalSampled, r.Result.VerdictChanges.Changed, r.Result.RiskLevel
+			}
+			return row
+		})
 	})
 }
 

@@ -9,13 +9,17 @@ package conflict
 import (
 	"context"
 	"log/slog"
+	"slices"
+	"strings"
 	"time"
 
 	"tenet/internal/audit"
 	"tenet/internal/auth"
+	"tenet/internal/conflict/contradict"
 	"tenet/internal/corpus"
 	"tenet/internal/job"
 	"tenet/internal/llm"
+	"tenet/internal/norm"
 	"tenet/internal/redact"
 	"tenet/internal/rule"
 	"tenet/internal/store"
@@ -61,8 +65,12 @@ func New(cfg Config) *Conflicts { return &Conflicts{cfg: cfg, redactor: redact.N
 
 // Filter selects conflicts; empty fields select everything.
 type Filter struct {
-	State string
-	Rule  string // id or slug of either rule
+	State         string
+	Rule          string // id or slug of either rule
+	FoundBy       string
+	MinConfidence float64
+	SeverityMin   rule.Severity // of either rule
+	Text          string        // in either statement or slug, or the reason, in any letter case
 }
 
 // List returns a page of conflicts, newest first, and how many match; not_found for an unknown rule.
@@ -71,7 +79,7 @@ func (b *Conflicts) List(ctx context.Context, projectID string, f Filter, offset
 	if err != nil {
 		return nil, 0, err
 	}
-	q := store.ConflictFilter{ProjectID: projectID, Offset: offset, Limit: limit}
+	q := store.ConflictFilter{ProjectID: projectID, FoundBy: f.FoundBy, MinConfidence: f.MinConfidence, Offset: offset, Limit: limit}
 	if f.State != "" {
 		q.States = []string{f.State}
 	}
@@ -82,12 +90,55 @@ func (b *Conflicts) List(ctx context.Context, projectID string, f Filter, offset
 		}
 		q.RuleID = e.Rule.ID
 	}
-	stored, total, err := b.cfg.Store.Conflicts.Find(ctx, q)
+	stored, total, err := b.find(ctx, view, &f, q)
 	list := make([]wire.Conflict, len(stored))
 	for i := range stored {
 		list[i] = shown(view, &stored[i])
 	}
 	return list, total, err
+}
+
+// find returns a page of the conflicts that match a query, and a filter as far as only the rules show whether they do.
+func (b *Conflicts) find(ctx context.Context, view *corpus.View, f *Filter, q store.ConflictFilter) ([]store.Conflict, int, error) {
+	if f.Text == "" && f.SeverityMin == "" {
+		return b.cfg.Store.Conflicts.Find(ctx, q)
+	}
+	pairs, err := b.cfg.Store.Conflicts.Pairs(ctx, q)
+	if err != nil {
+		return nil, 0, err
+	}
+	words := strings.ToLower(f.Text)
+	pairs = slices.DeleteFunc(pairs, func(c store.Conflict) bool {
+		one, _ := view.Rule(c.RuleID)
+		other, _ := view.Rule(c.OtherID)
+		return !says(words, c.Reason, one, other) || !severe(f.SeverityMin, one, other)
+	})
+	total := len(pairs)
+	pairs = pairs[min(q.Offset, total):]
+	pairs = pairs[:min(q.Limit, len(pairs))]
+	q.IDs, q.Offset = make([]string, len(pairs)), 0
+	for i := range pairs {
+		q.IDs[i] = pairs[i].ID
+	}
+	list, _, err := b.cfg.Store.Conflicts.Find(ctx, q)
+	return list, total, err
+}
+
+// says reports whether words, in lower case, occur in a reason or in one of two rules, of which either may be nil.
+func says(words, reason string, rules ...*rule.Rule) bool {
+	if words == "" || strings.Contains(strings.ToLower(reason), words) {
+		return true
+	}
+	return slices.ContainsFunc(rules, func(r *rule.Rule) bool {
+		return r != nil && (strings.Contains(strings.ToLower(r.Statement), words) || strings.Contains(strings.ToLower(r.Slug), words))
+	})
+}
+
+// severe reports whether one of the rules is at least so severe.
+func severe(least rule.Severity, rules ...*rule.Rule) bool {
+	return least == "" || slices.ContainsFunc(rules, func(r *rule.Rule) bool {
+		return r != nil && slices.Index(rule.Severities, r.Severity) >= slices.Index(rule.Severities, least)
+	})
 }
 
 // Get returns a conflict, or not_found.
@@ -117,20 +168,52 @@ func isOpen(c *store.Conflict) bool {
 }
 
 func shown(view *corpus.View, c *store.Conflict) wire.Conflict {
-	return wire.Conflict{
-		ID: c.ID, ProjectID: c.ProjectID, State: c.State, Rule: sideOf(view, c.RuleID), Other: sideOf(view, c.OtherID), FoundBy: c.FoundBy,
+	one, _ := view.Rule(c.RuleID)
+	other, _ := view.Rule(c.OtherID)
+	return shownWith(c, one, other)
+}
+
+// shownWith is a conflict with its rules as they are given; nil for one that the view does not have yet.
+func shownWith(c *store.Conflict, one, other *rule.Rule) wire.Conflict {
+	out := wire.Conflict{
+		ID: c.ID, ProjectID: c.ProjectID, State: c.State, Rule: sideOf(one, c.RuleID), Other: sideOf(other, c.OtherID), FoundBy: c.FoundBy,
 		Reason: c.Reason, Confidence: c.Confidence, DetectedAt: c.DetectedAt, DecidedAt: c.DecidedAt, DecidedBy: c.DecidedBy, Note: c.Note,
 		RelationshipID: c.RelationshipID,
 	}
+	if one != nil && other != nil && c.State != store.ConflictClosed {
+		marks := contradict.Marks(one, other)
+		out.Rule.Pieces, out.Other.Pieces = pieces(one.Statement, marks[0]), pieces(other.Statement, marks[1])
+	}
+	return out
 }
 
-// sideOf is a rule as the view has it. Rules are never deleted, so that it has all but those made a moment ago elsewhere.
-func sideOf(view *corpus.View, id string) wire.ConflictSide {
-	if e, ok := view.Get(id); ok {
-		r := e.Rule
-		return wire.ConflictSide{ID: id, Slug: r.Slug, Version: r.Version, Statement: r.Statement, Modality: r.Modality, Status: r.Status}
+// sideOf is one rule of a conflict. Rules are never deleted, so that a view has all but those made a moment ago elsewhere, which are nil.
+func sideOf(r *rule.Rule, id string) wire.ConflictSide {
+	if r == nil {
+		return wire.ConflictSide{ID: id, Pieces: []wire.TextPiece{}}
 	}
-	return wire.ConflictSide{ID: id}
+	return wire.ConflictSide{
+		ID: id, Slug: r.Slug, Version: r.Version, Statement: r.Statement, Modality: r.Modality, Severity: r.Severity, Status: r.Status,
+		Pieces: pieces(r.Statement, nil),
+	}
+}
+
+// pieces divides a statement into pieces by the spans that clash, which are in order and apart.
+func pieces(statement string, clash []norm.Span) []wire.TextPiece {
+	out := make([]wire.TextPiece, 0, 2*len(clash)+1)
+	add := func(text string, clash bool) {
+		if text != "" {
+			out = append(out, wire.TextPiece{Text: text, Clash: clash})
+		}
+	}
+	at := 0
+	for _, s := range clash {
+		add(statement[at:s.From], false)
+		add(statement[s.From:s.To], true)
+		at = s.To
+	}
+	add(statement[at:], false)
+	return out
 }
 
 // instant is the current time as it is stored.

@@ -197,6 +197,10 @@ func (k *keeping) end(ctx context.Context, pair [2]string, c store.Conflict, sta
 
 // unrelate removes the relationship that confirming a conflict has made, if it still exists.
 func (k *keeping) unrelate(ctx context.Context, c *store.Conflict) error {
+	return k.unrelateAs(ctx, c, system)
+}
+
+func (k *keeping) unrelateAs(ctx context.Context, c *store.Conflict, actor string) error {
 	rels, err := k.tx.Rules.Relationships(ctx, k.projectID, c.RuleID)
 	if err != nil {
 		return err
@@ -212,7 +216,7 @@ func (k *keeping) unrelate(ctx context.Context, c *store.Conflict) error {
 		if err := k.tx.Rules.DeleteRelationship(ctx, k.projectID, cv, c.RuleID, rel.ID); err != nil {
 			return err
 		}
-		return noteRelationship(ctx, k.tx, k.projectID, "removed", system, k.b.instant(), rel)
+		return noteRelationship(ctx, k.tx, k.projectID, "removed", actor, k.b.instant(), rel)
 	}
 	return nil
 }

@@ -89,13 +89,13 @@ type auditEntry struct {
 	wire.AuditEntryDetail
 
 	changes []fieldChange
-	rules   []ruleChange
+	rules   []importedRule
 	place   pager // of the rules
 	last    bool  // nothing follows the entry
 }
 
-// ruleChange is what an import has changed in a rule.
-type ruleChange struct {
+// importedRule is what an import has changed in a rule.
+type importedRule struct {
 	wire.AuditRuleChange
 
 	changes []fieldChange
@@ -118,7 +118,7 @@ func auditPage(p *page) error {
 	}
 	v := auditEntry{AuditEntryDetail: e, changes: markedChanges(e.Changes), last: e.Seq >= chain.Seq}
 	for _, c := range e.RuleChanges.Items {
-		v.rules = append(v.rules, ruleChange{c, markedChanges(c.Changes)})
+		v.rules = append(v.rules, importedRule{c, markedChanges(c.Changes)})
 	}
 	v.place = pager{pageOf(p.r), size, len(v.rules), e.RuleChanges.Total}
 	return p.show(head{Title: "Entry " + seq, Nav: "audit"}, auditEntryView(p, v))

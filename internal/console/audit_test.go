@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"tenet/internal/client"
-	"tenet/internal/console/browsertest"
 	"tenet/internal/rule"
 	"tenet/internal/wire"
 	"tenet/internal/wire/op"
@@ -49,27 +48,26 @@ func has(t *testing.T, page string, want ...string) {
 	}
 }
 
-func TestAuditScreensInABrowser(t *testing.T) {
-	n := newNode(t, nil)
-	n.evaluate("default", badPayment)
+// auditScreens are the screens of the audit log, alerts and webhooks.
+func auditScreens(n *node) []screen {
 	n.raises()
-	webhook, err := client.Call(t.Context(), n.api, op.CreatePolicy, wire.CreatePolicy{Name: "night watch", URL: "https://hooks.example.com/tenet", EventTypes: rule.EventTypes})
+	webhook, err := client.Call(n.t.Context(), n.api, op.CreatePolicy, wire.CreatePolicy{Name: "night watch", URL: "https://hooks.example.com/tenet", EventTypes: rule.EventTypes})
 	if err != nil {
-		t.Fatal(err)
+		n.t.Fatal(err)
 	}
-	list, err := client.Get(t.Context(), n.api, op.ListAudit.Where(wire.AuditFilter{Kind: []string{"import"}}))
+	list, err := client.Get(n.t.Context(), n.api, op.ListAudit.Where(wire.AuditFilter{Kind: []string{"import"}}))
 	if err != nil {
-		t.Fatal(err)
+		n.t.Fatal(err)
 	}
-	imported := fmt.Sprint(list.Items[0].Seq)
-	look(t, browsertest.Open(t, n.url), []screen{
-		{"the audit log", "/p/default/audit", "Audit", []string{"evaluation DENY", "rules imported", "webhook night watch: create", "Verify the chain", "CSV"}},
-		{"an entry", "/p/default/audit/" + imported, "Entry " + imported + "\nimport", []string{"What changed", "SEC-001", "version 1, create", "Code must not call eval.", "Place in the chain"}},
-		{"a wrong filter", "/p/default/audit?rule=NO-1", "Audit", []string{"the id or the slug of no rule"}},
-		{"alerts", "/p/default/alerts", "Alerts", []string{"Conflict detected", "Acknowledge", "The rule and its conflicts", "Active 1"}},
+	imported := fmt.Sprint(list.Items[len(list.Items)-1].Seq)
+	return []screen{
+		{"the audit log", "/p/default/audit", "Audit", []string{"webhook night watch: create", "Verify the chain", "CSV"}},
+		{"an entry of the audit log", "/p/default/audit/" + imported, "Entry " + imported + "\nimport", []string{"What changed", "SEC-001", "version 1, create", "Code must not call eval.", "Place in the chain"}},
+		{"a wrong filter of the audit log", "/p/default/audit?rule=NO-1", "Audit", []string{"the id or the slug of no rule"}},
+		{"alerts", "/p/default/alerts", "Alerts", []string{"Conflict detected", "Acknowledge", "The rule and its conflicts"}},
 		{"webhooks", "/p/default/webhooks", "Webhooks", []string{"night watch", "active", "https://hooks.example.com/tenet", "New webhook", "waiver.requested"}},
 		{"a webhook", "/p/default/webhooks/" + webhook.ID, "night watch\nactive", []string{"Send a test", "There are no such deliveries.", "Make another secret"}},
-	})
+	}
 }
 
 // TestAuditWithoutScripts reads the audit log, an entry and an export, and verifies the chain.

@@ -154,7 +154,7 @@ func stream(p *page, look func(context.Context) (templ.Component, error)) error 
 		return nil
 	}
 	defer done()
-	w := watch{p, to, look}
+	w := watch{page: p, to: to, look: look}
 	w.run(p.began)
 	return nil
 }
@@ -164,6 +164,8 @@ type watch struct {
 	page *page
 	to   *events
 	look func(context.Context) (templ.Component, error)
+	// over, if not nil, is true once look has shown all that there will be.
+	over *bool
 }
 
 // run sends what look returns each time it differs from before, until the stream has lived its time, its reader is gone, look fails, or the
@@ -196,6 +198,10 @@ func (w *watch) run(request context.Context) {
 			if before = markup; !to.send(markup) {
 				return
 			}
+		}
+		if w.over != nil && *w.over {
+			to.close()
+			return
 		}
 		if !to.beat() {
 			return

@@ -78,9 +78,31 @@ func samples(t *testing.T) (address, change, payment string) {
 	for _, r := range []wire.RuleInput{
 		{Slug: new("PAY-014"), Statement: "Refunds above 500 EUR must name the order that they are for.", Severity: rule.High, Owner: new("payments")},
 		{Slug: new("OPS-022"), Statement: "Backups must be restored on trial once a quarter.", Severity: rule.Medium, Owner: new("platform")},
+		{Slug: new("PAY-021"), Statement: "Invoices of suppliers must be paid within 14 days.", Severity: rule.High, Owner: new("payments")},
+		{Slug: new("PAY-022"), Statement: "Invoices of suppliers must be paid in at most 30 days.", Severity: rule.Medium, Owner: new("treasury")},
 	} {
 		r.Status = rule.Review
 		if _, err := client.Call(t.Context(), api, op.CreateRule, wire.CreateRule{RuleInput: r}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		found, err := client.Get(t.Context(), api, op.ListConflicts)
+		if err != nil || time.Now().After(end) {
+			t.Fatalf("no conflict is found: %v", err)
+		}
+		if found.Total > 0 {
+			break
+		}
+	}
+	for i, name := range []string{"2026-10", "2026-11", "2026-12"} {
+		s, err := client.Call(t.Context(), api, op.CreateSnapshot, wire.CreateSnapshot{Name: name, Description: "The rules of the month."})
+		for _, environment := range []string{"production", "staging"} {
+			if err == nil && (i < 2 || environment == "staging") {
+				_, err = client.Call(t.Context(), api, op.DeploySnapshot.At(s.ID), wire.DeploySnapshot{Environment: environment, Reason: "Monthly release."})
+			}
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -174,6 +196,8 @@ func TestTheSamplesCanBeRead(t *testing.T) {
 		{"evaluation-payment", "/p/default/evaluations/" + payment, true, 900},
 		{"rules", "/p/default/rules?severity=CRITICAL", false, 700},
 		{"rule", "/p/default/rules/FIN-002", false, 900},
+		{"conflicts", "/p/default/conflicts", false, 420},
+		{"releases", "/p/default/releases", false, 560},
 		{"search", "/p/default/search?q=payment+approval+in+force+now", false, 700},
 		{"audit", "/p/default/audit", false, 420},
 		{"federation", "/p/acme/federation", false, 300},

@@ -221,9 +221,13 @@ func queueAddress(i *wire.QueueItem) string {
 		return projectAddress(i.ProjectID, "evaluations", i.ID)
 	case wire.QueueRevision:
 		return projectAddress(i.ProjectID, "rules", i.RuleID) + "#revision-" + strconv.Itoa(i.Revision)
-	case wire.QueueRule, wire.QueueConflict, wire.QueueWaiver:
+	case wire.QueueConflict:
+		return projectAddress(i.ProjectID, "conflicts", i.ID)
+	case wire.QueueRule, wire.QueueWaiver:
 		return projectAddress(i.ProjectID, "rules", i.RuleID)
-	case wire.QueueCandidate, wire.QueueSnapshot:
+	case wire.QueueSnapshot:
+		return projectAddress(i.ProjectID, "releases", "snapshots", i.ID)
+	case wire.QueueCandidate:
 	}
 	return ""
 }

@@ -77,13 +77,7 @@ func TestScreensInABrowser(t *testing.T) {
 	}
 	ids := n.federate("guild")
 	tab := browsertest.Open(t, n.url)
-	look(t, tab, screens(change, payment, ids))
-}
-
-// look opens screens with and without JavaScript, at 360 pixels, in the light and in the dark, and asks for barriers.
-func look(t *testing.T, tab *browsertest.Tab, list []screen) {
-	t.Helper()
-	for _, s := range list {
+	show := func(s screen) {
 		t.Run(s.name, func(t *testing.T) {
 			tab.Use(t)
 			check := func(about string) {
@@ -122,6 +116,18 @@ func look(t *testing.T, tab *browsertest.Tab, list []screen) {
 			tab.Scripts(true)
 			check("without JavaScript")
 		})
+	}
+	for _, s := range screens(change, payment, ids) {
+		show(s)
+	}
+	for _, s := range conflictScreens(n) { // these make rules that would wait in the queue above
+		show(s)
+	}
+	for _, s := range releaseScreens(n) {
+		show(s)
+	}
+	for _, s := range auditScreens(n) {
+		show(s)
 	}
 }
 

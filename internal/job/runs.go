@@ -85,6 +85,25 @@ func (r *Runs[Q, R]) Get(ctx context.Context, projectID, id string) (Run[Q, R], 
 	if err != nil {
 		return run, err
 	}
+	return r.read(ctx, stored)
+}
+
+// Find returns a page of the runs of the kind, newest first, whose requests mention all the ids, and how many there are.
+func (r *Runs[Q, R]) Find(ctx context.Context, projectID string, mentions []string, offset, limit int) ([]Run[Q, R], int, error) {
+	found, total, err := r.Store.Runs.Find(ctx, store.RunFilter{ProjectID: projectID, Kind: r.Kind, Mentions: mentions, Offset: offset, Limit: limit})
+	out := make([]Run[Q, R], len(found))
+	for i := range found {
+		if out[i], err = r.read(ctx, found[i]); err != nil {
+			return nil, 0, err
+		}
+	}
+	return out, total, err
+}
+
+// read returns a stored run with the state of its job.
+func (r *Runs[Q, R]) read(ctx context.Context, stored store.Run) (Run[Q, R], error) {
+	run, projectID, id := Run[Q, R]{ID: stored.ID}, stored.ProjectID, stored.ID
+	var err error
 	var j store.Job
 	if stored.FinishedAt == nil {
 		if j, err = r.Store.Jobs.Get(ctx, projectID, stored.JobID); err == nil && j.State == Succeeded {

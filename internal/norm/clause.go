@@ -34,6 +34,8 @@ type Clause struct {
 	Subject, Predicate, Condition Set
 	Except                        []Set // the words of each exception
 	Quantities                    []Quantity
+
+	words []placed
 }
 
 // Wording is the words of a clause that demand, forbid or permit, such as "must not".
@@ -154,7 +156,7 @@ func readClause(part []word, first bool, subject Set) (Clause, bool) {
 	for _, w := range part {
 		texts = append(texts, w.text)
 	}
-	c.Text = strings.Join(texts, " ")
+	c.Text, c.words = strings.Join(texts, " "), words
 	c.Quantities = quantitiesOf(words)
 	c.fill(words)
 	if len(c.Subject) == 0 {

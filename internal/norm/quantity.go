@@ -34,6 +34,7 @@ type Quantity struct {
 	Unit  string // what all units of one dimension are brought to, such as seconds; or the stem of what is counted
 	Place Place
 	Text  string // as it is written
+	Span
 }
 
 // Apart reports whether no number is in both.
@@ -243,7 +244,7 @@ func quantityAt(words []placed, i int, n float64, unit string) (Quantity, bool) 
 	if from > 0 && words[from-1].text == "after" && u.unit == "time" {
 		words[from-1].used = true // after 30 seconds is no order of events
 	}
-	q := Quantity{Unit: u.unit, Place: words[i].place, Interval: bound.interval(n * u.factor)}
+	q := Quantity{Unit: u.unit, Place: words[i].place, Interval: bound.interval(n * u.factor), Span: Span{words[from].from, words[to-1].to}}
 	var text []string
 	for k := from; k < to; k++ {
 		words[k].used = true
@@ -328,6 +329,7 @@ func joinBetween(list []Quantity) []Quantity {
 				last.Hi, last.HiOpen = q.Hi, q.HiOpen
 			}
 			last.Text += fmt.Sprintf(" and %s", q.Text)
+			last.To = max(last.To, q.To)
 			continue
 		}
 		out = append(out, q)

@@ -101,6 +101,9 @@ func tokens(text string) []word {
 			continue
 		case len(out) > 0:
 			out[len(out)-1].mark(c, text[i+size:])
+			if c == '%' {
+				out[len(out)-1].to = i + size
+			}
 		}
 		i += size
 	}

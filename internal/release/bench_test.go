@@ -51,7 +51,7 @@ func BenchmarkReleases(b *testing.B) {
 	})
 	b.Run("diff", func(b *testing.B) {
 		for b.Loop() {
-			if d, err := r.Diff(ctx, project, first.ID, second.ID); err != nil || d.RulesModified != n/100 {
+			if d, err := r.Diff(ctx, project, first.ID, second.ID, wire.DiffQuery{Limit: release.MaxDiff}); err != nil || d.RulesModified != n/100 {
 				b.Fatal(d.RulesModified, err)
 			}
 		}
@@ -65,7 +65,7 @@ func BenchmarkReleases(b *testing.B) {
 		}
 	})
 	b.Run("view again", func(b *testing.B) {
-		if _, err := r.Deploy(ctx, project, first.ID, wire.Production, ""); err != nil {
+		if _, err := r.Deploy(ctx, project, first.ID, wire.Production, "", ""); err != nil {
 			b.Fatal(err)
 		}
 		views := release.NewViews(s.Releases, s.Rules, live)

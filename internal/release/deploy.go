@@ -18,9 +18,9 @@ import (
 // Deploy makes a snapshot active in an environment. Many at once are put into one order. It is a conflict, which names every gate's
 // result, if the snapshot does not pass the environment's [wire.Gates]. A key, if not empty, names the request: asked again, it is answered
 // as the first time and changes nothing. Deploying the snapshot that is active changes nothing, passes no gate and keeps no key.
-func (r *Releases) Deploy(ctx context.Context, projectID, id string, environment wire.Environment, key string) (wire.Deployment, error) {
+func (r *Releases) Deploy(ctx context.Context, projectID, id string, environment wire.Environment, reason, key string) (wire.Deployment, error) {
 	id = strings.ToLower(id)
-	want := store.Deployment{Environment: string(environment), Key: key, Request: strings.Join([]string{string(wire.ActionDeploy), id, string(environment)}, " ")}
+	want := store.Deployment{Environment: string(environment), Reason: strings.TrimSpace(reason), Key: key, Request: strings.Join([]string{string(wire.ActionDeploy), id, string(environment)}, " ")}
 	passed := false
 	var active wire.Deployment // what is answered if the snapshot is active
 	next := func(history []store.Deployment) (wire.DeploymentAction, string, error) {
@@ -60,12 +60,12 @@ func optional(id string) *string {
 
 // Rollback takes back the deployment of a snapshot that is active in an environment, or, if environment is empty, in just one. It is a
 // conflict if the snapshot is not active there, or if no earlier one is left to go back to. key is as in [Releases.Deploy].
-func (r *Releases) Rollback(ctx context.Context, projectID, id string, environment wire.Environment, key string) (wire.RolledBack, error) {
+func (r *Releases) Rollback(ctx context.Context, projectID, id string, environment wire.Environment, reason, key string) (wire.RolledBack, error) {
 	id = strings.ToLower(id)
 	if _, err := r.store.Releases.Snapshot(ctx, projectID, id); err != nil {
 		return wire.RolledBack{}, err
 	}
-	want := store.Deployment{Key: key, Request: strings.Join([]string{string(wire.ActionRollback), id, string(environment)}, " ")}
+	want := store.Deployment{Reason: strings.TrimSpace(reason), Key: key, Request: strings.Join([]string{string(wire.ActionRollback), id, string(environment)}, " ")}
 	if earlier, err := r.store.Releases.DeploymentByKey(ctx, projectID, key); err == nil {
 		environment = wire.Environment(earlier.Environment)
 	}
@@ -152,7 +152,7 @@ func (r *Releases) step(ctx context.Context, projectID string, want store.Deploy
 		}
 		made = d
 		err = note(ctx, tx, projectID, d.At, map[string]any{
-			"action": d.Action, "environment": d.Environment, "seq": d.Seq, "snapshot_id": d.SnapshotID,
+			"action": d.Action, "environment": d.Environment, "seq": d.Seq, "snapshot_id": d.SnapshotID, "reason": d.Reason,
 		})
 		if err != nil {
 			return err
@@ -175,6 +175,7 @@ type Deployed struct {
 	wire.Deployment
 	Action     wire.DeploymentAction `json:"action"`
 	DeployedBy string                `json:"deployed_by"`
+	Reason     string                `json:"reason,omitempty"`
 }
 
 // publishStep publishes a step. before is the snapshot that was active until then.
@@ -186,7 +187,7 @@ func (r *Releases) publishStep(ctx context.Context, tx store.Tx, d store.Deploym
 		Deployment: wire.Deployment{
 			SnapshotID: d.SnapshotID, Environment: wire.Environment(d.Environment), DeployedAt: d.At, PreviousSnapshotID: optional(before),
 		},
-		Action: wire.DeploymentAction(d.Action), DeployedBy: d.By,
+		Action: wire.DeploymentAction(d.Action), DeployedBy: d.By, Reason: d.Reason,
 	}
 	return r.publish(ctx, tx, rule.Event{
 		ID: audit.NewID(), ProjectID: d.ProjectID, Type: rule.SnapshotDeployed, Time: d.At, Data: audit.JSON(data),
@@ -209,8 +210,8 @@ func checkRequest(earlier, want store.Deployment) error {
 }
 
 // Active lists the environments that have an active snapshot, in the order of [wire.Environments].
-func (r *Releases) Active(ctx context.Context, projectID string) ([]wire.ActiveDeployment, error) {
-	return activeDeployments(ctx, r.store.Releases, projectID)
+func (r *environments) Active(ctx context.Context, projectID string) ([]wire.ActiveDeployment, error) {
+	return activeDeployments(ctx, r.releases, projectID)
 }
 
 func activeDeployments(ctx context.Context, from store.ReleaseReader, projectID string) ([]wire.ActiveDeployment, error) {
@@ -228,26 +229,6 @@ func activeDeployments(ctx context.Context, from store.ReleaseReader, projectID 
 		return slices.Index(wire.Environments, a.Environment) - slices.Index(wire.Environments, b.Environment)
 	})
 	return out, nil
-}
-
-// Environment returns the active snapshot and the history of an environment.
-func (r *Releases) Environment(ctx context.Context, projectID string, environment wire.Environment) (wire.EnvironmentState, error) {
-	state := wire.EnvironmentState{Environment: environment, History: []wire.HistoryEntry{}}
-	history, err := r.store.Releases.Deployments(ctx, projectID, string(environment))
-	if err != nil || len(history) == 0 {
-		return state, err
-	}
-	for i, d := range slices.Backward(history) {
-		entry := wire.HistoryEntry{SnapshotID: d.SnapshotID, Action: wire.DeploymentAction(d.Action), DeployedAt: d.At, DeployedBy: d.By}
-		if i+1 < len(history) {
-			entry.ReplacedAt = &history[i+1].At
-		}
-		state.History = append(state.History, entry)
-	}
-	last := history[len(history)-1]
-	s, err := r.store.Releases.Snapshot(ctx, projectID, last.SnapshotID)
-	state.Active = &wire.ActiveSnapshot{SnapshotID: s.ID, SnapshotName: s.Name, DeployedAt: last.At, DeployedBy: last.By}
-	return state, err
 }
 
 // sortNewest orders a list by time, newest first; equal times keep their order.

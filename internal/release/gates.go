@@ -41,8 +41,8 @@ func validateGates(g *wire.Gates) error {
 }
 
 // Gates returns the gates of an environment.
-func (r *Releases) Gates(ctx context.Context, projectID string, environment wire.Environment) (wire.Gates, error) {
-	body, err := r.store.Releases.Gates(ctx, projectID, string(environment))
+func (r *environments) Gates(ctx context.Context, projectID string, environment wire.Environment) (wire.Gates, error) {
+	body, err := r.releases.Gates(ctx, projectID, string(environment))
 	if err != nil || len(body) == 0 {
 		return wire.Gates{}, err
 	}
@@ -111,8 +111,9 @@ func approvals(ctx context.Context, from store.ReleaseReader, projectID, id stri
 	return out, err
 }
 
-// CheckGates returns the results of a snapshot at the gates of an environment that are set.
-func (r *Releases) CheckGates(ctx context.Context, projectID, id string, environment wire.Environment) ([]wire.GateResult, error) {
+// CheckGates returns the results of a snapshot at the gates of an environment that are set. With simulates false, the newest simulation of the
+// snapshot against the active one answers for the risk gate, and without one the gate is pending.
+func (r *Releases) CheckGates(ctx context.Context, projectID, id string, environment wire.Environment, simulates bool) ([]wire.GateResult, error) {
 	g, err := r.Gates(ctx, projectID, environment)
 	if err != nil {
 		return nil, err
@@ -142,7 +143,7 @@ func (r *Releases) CheckGates(ctx context.Context, projectID, id string, environ
 		results = append(results, result)
 	}
 	if g.MaxRisk != "" {
-		result, err := r.riskGate(ctx, projectID, s.ID, environment, g.MaxRisk)
+		result, err := r.riskGate(ctx, projectID, s.ID, environment, g.MaxRisk, simulates)
 		if err != nil {
 			return nil, err
 		}
@@ -152,16 +153,15 @@ func (r *Releases) CheckGates(ctx context.Context, projectID, id string, environ
 }
 
 func freezeAt(g *wire.Gates, now time.Time) wire.GateResult {
-	for _, f := range g.Freezes {
-		if !now.Before(f.From) && now.Before(f.Until) {
-			detail := "nothing is deployed until " + f.Until.UTC().Format(time.RFC3339)
-			if f.Reason != "" {
-				detail += ": " + f.Reason
-			}
-			return wire.GateResult{Gate: "freeze", Passed: false, Detail: detail}
-		}
+	f := frozenAt(g, now)
+	if f == nil {
+		return wire.GateResult{Gate: "freeze", Passed: true, Detail: "no freeze is in force"}
 	}
-	return wire.GateResult{Gate: "freeze", Passed: true, Detail: "no freeze is in force"}
+	detail := "nothing is deployed until " + f.Until.UTC().Format(time.RFC3339)
+	if f.Reason != "" {
+		detail += ": " + f.Reason
+	}
+	return wire.GateResult{Gate: "freeze", Passed: false, Detail: detail}
 }
 
 // testGate counts the test cases of the snapshot's rules: those that have passed on just what the rules say in it.
@@ -196,7 +196,7 @@ func (r *Releases) testGate(ctx context.Context, projectID, id string, m *Manife
 
 // riskGate simulates the snapshot against the active one. Without an active one, or if both say the same, nothing can change; if they
 // differ and no evaluation could be replayed, nothing was simulated, whatever risk the gate allows.
-func (r *Releases) riskGate(ctx context.Context, projectID, id string, environment wire.Environment, most wire.Risk) (wire.GateResult, error) {
+func (r *Releases) riskGate(ctx context.Context, projectID, id string, environment wire.Environment, most wire.Risk, simulates bool) (wire.GateResult, error) {
 	history, err := r.store.Releases.Deployments(ctx, projectID, string(environment))
 	if err != nil {
 		return wire.GateResult{}, err
@@ -205,13 +205,28 @@ func (r *Releases) riskGate(ctx context.Context, projectID, id string, environme
 	if active == "" || active == id {
 		return wire.GateResult{Gate: "risk", Passed: true, Detail: "no other snapshot is active, so no verdict can change"}, nil
 	}
+	if !simulates {
+		run, found, err := r.lastSimulation(ctx, projectID, id, active)
+		if err != nil || !found {
+			return wire.GateResult{Gate: "risk", Pending: true, Detail: "no simulation against the active snapshot has finished; a deployment simulates first"}, err
+		}
+		result := riskResult(run.Result, most)
+		result.SimulationID = run.ID
+		result.Detail = "by the simulation of " + run.CreatedAt.UTC().Format(time.RFC3339) + "; a deployment simulates again: " + result.Detail
+		return result, nil
+	}
 	s, err := r.Simulate(ctx, projectID, wire.SimulateRequest{SnapshotID: id, CompareTo: active}, nil)
 	if err != nil {
 		return wire.GateResult{}, err
 	}
+	return riskResult(s, most), nil
+}
+
+// riskResult is the result of the risk gate after a simulation.
+func riskResult(s *wire.Simulation, most wire.Risk) wire.GateResult {
 	replayed := s.VerdictChanges.TotalSampled
 	if replayed == 0 && s.RiskLevel == wire.RiskNone {
-		return wire.GateResult{Gate: "risk", Passed: true, Detail: "the rules are those of the active snapshot, so no verdict can change"}, nil
+		return wire.GateResult{Gate: "risk", Passed: true, Detail: "the rules are those of the active snapshot, so no verdict can change"}
 	}
 	var detail string
 	if replayed == 0 {
@@ -222,12 +237,12 @@ func (r *Releases) riskGate(ctx context.Context, projectID, id string, environme
 	if len(s.RiskReasons) > 0 {
 		detail += " (" + strings.Join(s.RiskReasons, "; ") + ")"
 	}
-	return wire.GateResult{Gate: "risk", Passed: replayed > 0 && !s.RiskLevel.Above(most), Detail: detail}, nil
+	return wire.GateResult{Gate: "risk", Passed: replayed > 0 && !s.RiskLevel.Above(most), Detail: detail}
 }
 
 // pass refuses a deployment that does not pass the gates; the error names every gate's result.
 func (r *Releases) pass(ctx context.Context, projectID, id string, environment wire.Environment) error {
-	results, err := r.CheckGates(ctx, projectID, id, environment)
+	results, err := r.CheckGates(ctx, projectID, id, environment, true)
 	if err != nil {
 		return err
 	}

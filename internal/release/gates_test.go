@@ -31,7 +31,7 @@ func TestGates(t *testing.T) {
 
 		refused := func(about string, gates ...string) {
 			w.Helper()
-			_, err := r.Deploy(w.ctx, project, second.ID, wire.Production, "")
+			_, err := r.Deploy(w.ctx, project, second.ID, wire.Production, "", "")
 			w.code(err, rule.CodeConflict, about)
 			problem, ok := errors.AsType[*rule.Error](err)
 			if !ok {
@@ -50,7 +50,7 @@ func TestGates(t *testing.T) {
 				w.Errorf("%s: a refused deployment leaves %d steps, %v", about, len(history), err)
 			}
 		}
-		if _, err := r.Deploy(w.ctx, project, first.ID, wire.Production, ""); err != nil {
+		if _, err := r.Deploy(w.ctx, project, first.ID, wire.Production, "", ""); err != nil {
 			w.Fatal(err)
 		}
 		gates := wire.Gates{
@@ -77,7 +77,7 @@ func TestGates(t *testing.T) {
 		tried.LastHash = password.ContentHash()
 		w.update(func(tx store.Tx) error { return tx.TestCases.PutResults(w.ctx, []store.TestCase{tried}) })
 		refused("after the tests", "risk")
-		results, err := r.CheckGates(w.ctx, project, second.ID, wire.Production)
+		results, err := r.CheckGates(w.ctx, project, second.ID, wire.Production, true)
 		if err != nil || len(results) != 4 || results[0].Passed != true || results[3].Passed {
 			w.Errorf("gates %+v, %v", results, err)
 		}
@@ -85,15 +85,15 @@ func TestGates(t *testing.T) {
 		if err := r.SetGates(w.ctx, project, wire.Production, gates); err != nil {
 			w.Fatal(err)
 		}
-		if _, err := r.Deploy(w.ctx, project, second.ID, wire.Production, ""); err != nil {
+		if _, err := r.Deploy(w.ctx, project, second.ID, wire.Production, "", ""); err != nil {
 			w.Errorf("through open gates: %v", err)
 		}
 		// The way back is open whatever the gates say.
 		now = now.Add(-time.Minute)
-		if _, err := r.Rollback(w.ctx, project, second.ID, wire.Production, ""); err != nil {
+		if _, err := r.Rollback(w.ctx, project, second.ID, wire.Production, "", ""); err != nil {
 			w.Errorf("rollback during a freeze: %v", err)
 		}
-		if _, err := r.Deploy(w.ctx, project, second.ID, wire.Staging, ""); err != nil {
+		if _, err := r.Deploy(w.ctx, project, second.ID, wire.Staging, "", ""); err != nil {
 			w.Errorf("an environment without gates: %v", err)
 		}
 	})
@@ -110,7 +110,7 @@ func TestGatesThatLookAtNothing(t *testing.T) {
 		none := w.over(nil)
 		check := func(r *release.Releases, id string, passed bool, detail string) {
 			w.Helper()
-			results, err := r.CheckGates(w.ctx, project, id, wire.Production)
+			results, err := r.CheckGates(w.ctx, project, id, wire.Production, true)
 			if err != nil || len(results) != 1 || results[0].Passed != passed || !strings.Contains(results[0].Detail, detail) {
 				w.Errorf("gates %+v, %v; want passed=%v with %q", results, err, passed, detail)
 			}
@@ -123,12 +123,12 @@ func TestGatesThatLookAtNothing(t *testing.T) {
 		}
 		set(wire.Gates{TestsPass: true})
 		check(none, first.ID, false, "no confirmed test case")
-		_, err := none.Deploy(w.ctx, project, first.ID, wire.Production, "")
+		_, err := none.Deploy(w.ctx, project, first.ID, wire.Production, "", "")
 		w.code(err, rule.CodeConflict, "deploying what no test case looks at")
 
 		set(wire.Gates{MaxRisk: wire.RiskCritical})
 		check(none, first.ID, true, "no other snapshot is active")
-		if _, err := none.Deploy(w.ctx, project, first.ID, wire.Production, ""); err != nil {
+		if _, err := none.Deploy(w.ctx, project, first.ID, wire.Production, "", ""); err != nil {
 			w.Fatal(err)
 		}
 		check(none, same.ID, true, "the rules are those of the active snapshot")

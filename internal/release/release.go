@@ -32,6 +32,9 @@ type LiveViews interface {
 
 // Releases takes snapshots and deploys them. It is safe for concurrent use.
 type Releases struct {
+	comparer
+	environments
+
 	store    Store
 	views    *Views
 	replayer Replayer
@@ -63,7 +66,11 @@ type Config struct {
 
 // New makes Releases.
 func New(c Config) *Releases {
-	r := &Releases{store: c.Store, views: c.Views, replayer: c.Replayer, now: c.Now, publish: c.Publish}
+	r := &Releases{
+		comparer:     comparer{releases: c.Store.Releases, rules: c.Store.Rules, live: c.Views.live},
+		environments: environments{releases: c.Store.Releases, now: c.Now},
+		store:        c.Store, views: c.Views, replayer: c.Replayer, now: c.Now, publish: c.Publish,
+	}
 	r.runs = job.Runs[wire.SimulateRequest, wire.Simulation]{
 		Kind: SimulateKind, Name: "simulation", Store: job.RunStore{Updater: c.Store, Runs: c.Store.Runs, Jobs: c.Store.Jobs}, Queue: c.Queue, Now: c.Now,
 		Do: func(ctx context.Context, projectID string, q wire.SimulateRequest, progress func(done, total int)) (wire.Simulation, error) {
@@ -138,9 +145,19 @@ func inSnapshot(r *rule.Rule) bool { return r.Status != rule.Retired }
 
 // capture makes the manifest of a view and its Merkle root.
 func capture(view *corpus.View) (*Manifest, string) {
-	m := &Manifest{Items: make([]Item, 0, view.Len()), Relationships: []rule.Relationship{}}
-	entries := make([]*corpus.Entry, 0, view.Len())
-	at := make(map[string]int, view.Len())
+	m, entries, at := list(view)
+	leaves := leavesOf(len(entries), func(i int) Leaf {
+		e := entries[i]
+		return RuleLeaf(e.ContentHash(), e.Rule.Slug, e.Rule.Status)
+	})
+	return m, m.root(leaves, at)
+}
+
+// list makes the manifest of a view, with the rules in it, in its order, and their places by id.
+func list(view *corpus.View) (m *Manifest, entries []*corpus.Entry, at map[string]int) {
+	m = &Manifest{Items: make([]Item, 0, view.Len()), Relationships: []rule.Relationship{}}
+	entries = make([]*corpus.Entry, 0, view.Len())
+	at = make(map[string]int, view.Len())
 	for e := range view.All() {
 		if inSnapshot(e.Rule) {
 			at[e.Rule.ID] = len(entries)
@@ -148,10 +165,6 @@ func capture(view *corpus.View) (*Manifest, string) {
 			m.Items = append(m.Items, Item{RuleID: e.Rule.ID, Version: e.Rule.Version})
 		}
 	}
-	leaves := leavesOf(len(entries), func(i int) Leaf {
-		e := entries[i]
-		return RuleLeaf(e.ContentHash(), e.Rule.Slug, e.Rule.Status)
-	})
 	for _, e := range entries {
 		for _, rel := range e.Relationships {
 			if _, ok := at[rel.ToID]; ok {
@@ -165,7 +178,7 @@ func capture(view *corpus.View) (*Manifest, string) {
 			m.Federation.Attachments = append(m.Federation.Attachments, *a)
 		}
 	}
-	return m, m.root(leaves, at)
+	return m, entries, at
 }
 
 // root returns the Merkle root over the leaves of the rules, whose places at gives by rule id, and over what ties them.
@@ -220,9 +233,14 @@ func places(id string, history []store.Deployment) []wire.SnapshotPlace {
 
 // Get returns a snapshot.
 func (r *Releases) Get(ctx context.Context, projectID, id string) (wire.Snapshot, error) {
-	s, err := r.store.Releases.Snapshot(ctx, projectID, id)
+	id = strings.ToLower(id)
+	found, err := r.store.Releases.Named(ctx, projectID, []string{id})
 	if err != nil {
 		return wire.Snapshot{}, err
+	}
+	s, ok := found[id]
+	if !ok {
+		return wire.Snapshot{}, rule.NotFound("snapshot", id)
 	}
 	history, err := r.store.Releases.Deployments(ctx, projectID, "")
 	if err != nil {

@@ -136,7 +136,7 @@ func TestSnapshotsHoldTheRulesAsTheyWere(t *testing.T) {
 		if e, ok := view.Get("A-1"); view.Len() != 2 || !ok || e.Rule.Statement != "Say please." || view.Version() != first.CorpusVersion {
 			w.Errorf("the view of the first snapshot has %d rules, A-1 is %+v", view.Len(), e)
 		}
-		d, err := w.releases.Diff(w.ctx, project, first.ID, second.ID)
+		d, err := w.releases.Diff(w.ctx, project, first.ID, second.ID, wire.DiffQuery{Limit: release.MaxDiff})
 		if err != nil {
 			w.Fatal(err)
 		}
@@ -144,12 +144,12 @@ func TestSnapshotsHoldTheRulesAsTheyWere(t *testing.T) {
 			d.Modified[0].FromVersion != 1 || d.Modified[0].Version != 2 || d.Modified[0].Fields[0].Field != "statement" {
 			w.Errorf("difference %+v", d)
 		}
-		back, err := w.releases.Diff(w.ctx, project, second.ID, first.ID)
+		back, err := w.releases.Diff(w.ctx, project, second.ID, first.ID, wire.DiffQuery{Limit: release.MaxDiff})
 		if err != nil || back.RulesAdded != 0 || back.RulesRemoved != 1 || back.Removed[0].Slug != "A-4" || back.RulesModified != 1 {
 			w.Errorf("the other way: %+v, %v", back, err)
 		}
 		w.say("A-1", "Say please.")
-		if d, err := w.releases.Diff(w.ctx, project, first.ID, w.snapshot("third").ID); err != nil || d.RulesModified != 0 || d.RulesAdded != 1 {
+		if d, err := w.releases.Diff(w.ctx, project, first.ID, w.snapshot("third").ID, wire.DiffQuery{Limit: release.MaxDiff}); err != nil || d.RulesModified != 0 || d.RulesAdded != 1 {
 			w.Errorf("a rule that was changed back is modified: %+v, %v", d, err)
 		}
 		for _, s := range []wire.Snapshot{first, second} {
@@ -184,7 +184,7 @@ func TestRelationshipsAreCaptured(t *testing.T) {
 				w.Errorf("%s: %+v, %v", s.Name, v, err)
 			}
 		}
-		if d, err := w.releases.Diff(w.ctx, project, before.ID, after.ID); err != nil || d.Relationships != 1 || d.RulesModified != 0 {
+		if d, err := w.releases.Diff(w.ctx, project, before.ID, after.ID, wire.DiffQuery{Limit: release.MaxDiff}); err != nil || d.Relationships != 1 || d.RulesModified != 0 {
 			w.Errorf("difference %+v, %v", d, err)
 		}
 	})
@@ -203,14 +203,14 @@ func TestDeployAndRollBack(t *testing.T) {
 		w.code(err, rule.CodeConflict, "evaluating where nothing is deployed")
 		_, _, err = w.views.Deployed(w.ctx, project, "prod")
 		w.code(err, rule.CodeInvalid, "an unknown environment")
-		_, err = w.releases.Rollback(w.ctx, project, a.ID, "", "")
+		_, err = w.releases.Rollback(w.ctx, project, a.ID, "", "", "")
 		w.code(err, rule.CodeConflict, "rolling back what is not active")
-		_, err = w.releases.Deploy(w.ctx, project, "0199f0a0-0000-7000-8000-00000000ffff", wire.Production, "")
+		_, err = w.releases.Deploy(w.ctx, project, "0199f0a0-0000-7000-8000-00000000ffff", wire.Production, "", "")
 		w.code(err, rule.CodeNotFound, "deploying an unknown snapshot")
 
 		deploy := func(s wire.Snapshot, previous string) {
 			w.Helper()
-			d, err := w.releases.Deploy(w.ctx, project, s.ID, wire.Production, "")
+			d, err := w.releases.Deploy(w.ctx, project, s.ID, wire.Production, "", "")
 			if err != nil || d.SnapshotID != s.ID || value(d.PreviousSnapshotID) != previous {
 				w.Errorf("deploying %s: %+v, %v", s.Name, d, err)
 			}
@@ -227,18 +227,18 @@ func TestDeployAndRollBack(t *testing.T) {
 		}
 		deploy(a, "")
 		active(a, "One.")
-		_, err = w.releases.Rollback(w.ctx, project, a.ID, "", "")
+		_, err = w.releases.Rollback(w.ctx, project, a.ID, "", "", "")
 		w.code(err, rule.CodeConflict, "rolling back the first deployment")
 		deploy(b, a.ID)
 		active(b, "Two.")
-		back, err := w.releases.Rollback(w.ctx, project, b.ID, "", "")
+		back, err := w.releases.Rollback(w.ctx, project, b.ID, "", "", "")
 		if err != nil || back.RolledBackFrom != b.ID || back.RolledBackTo != a.ID || back.Environment != wire.Production {
 			w.Errorf("rollback %+v, %v", back, err)
 		}
 		active(a, "One.")
 		deploy(c, a.ID)
 		active(c, "Three.")
-		if back, err := w.releases.Rollback(w.ctx, project, c.ID, wire.Production, ""); err != nil || back.RolledBackTo != a.ID {
+		if back, err := w.releases.Rollback(w.ctx, project, c.ID, wire.Production, "", ""); err != nil || back.RolledBackTo != a.ID {
 			w.Errorf("rollback after A, B, back, C: %+v, %v", back, err)
 		}
 		active(a, "One.")
@@ -251,10 +251,10 @@ func TestDeployAndRollBack(t *testing.T) {
 		if empty, err := w.releases.Environment(w.ctx, project, wire.Staging); err != nil || empty.Active != nil || len(empty.History) != 0 {
 			w.Errorf("staging: %+v, %v", empty, err)
 		}
-		if _, err := w.releases.Deploy(w.ctx, project, a.ID, wire.Staging, ""); err != nil {
+		if _, err := w.releases.Deploy(w.ctx, project, a.ID, wire.Staging, "", ""); err != nil {
 			w.Fatal(err)
 		}
-		_, err = w.releases.Rollback(w.ctx, project, a.ID, "", "")
+		_, err = w.releases.Rollback(w.ctx, project, a.ID, "", "", "")
 		w.code(err, rule.CodeConflict, "rolling back a snapshot that is active in two environments")
 		list, err := w.releases.Active(w.ctx, project)
 		if err != nil || len(list) != 2 || list[0].Environment != wire.Production || list[1].Environment != wire.Staging {
@@ -287,7 +287,7 @@ func TestDeployingTheActiveSnapshotChangesNothing(t *testing.T) {
 		var last wire.Deployment
 		for _, s := range []wire.Snapshot{a, b} {
 			var err error
-			if last, err = w.releases.Deploy(w.ctx, project, s.ID, wire.Production, ""); err != nil || last.Unchanged {
+			if last, err = w.releases.Deploy(w.ctx, project, s.ID, wire.Production, "", ""); err != nil || last.Unchanged {
 				w.Fatal(last, err)
 			}
 		}
@@ -295,7 +295,7 @@ func TestDeployingTheActiveSnapshotChangesNothing(t *testing.T) {
 			w.Fatal(err)
 		}
 		for range 2 {
-			again, err := w.releases.Deploy(w.ctx, project, strings.ToUpper(b.ID), wire.Production, "key")
+			again, err := w.releases.Deploy(w.ctx, project, strings.ToUpper(b.ID), wire.Production, "", "key")
 			if err != nil || !again.Unchanged || again.SnapshotID != b.ID || !again.DeployedAt.Equal(last.DeployedAt) || value(again.PreviousSnapshotID) != a.ID {
 				w.Errorf("deployed again: %+v, %v", again, err)
 			}
@@ -303,12 +303,12 @@ func TestDeployingTheActiveSnapshotChangesNothing(t *testing.T) {
 		if steps, err := w.store.Releases.Deployments(w.ctx, project, "production"); err != nil || len(steps) != 2 {
 			w.Errorf("%d steps, %v", len(steps), err)
 		}
-		_, err := w.releases.Deploy(w.ctx, project, a.ID, wire.Production, "")
+		_, err := w.releases.Deploy(w.ctx, project, a.ID, wire.Production, "", "")
 		w.code(err, rule.CodeConflict, "another snapshot, which no one has approved")
-		if back, err := w.releases.Rollback(w.ctx, project, b.ID, "", ""); err != nil || back.RolledBackTo != a.ID {
+		if back, err := w.releases.Rollback(w.ctx, project, b.ID, "", "", ""); err != nil || back.RolledBackTo != a.ID {
 			w.Errorf("rollback %+v, %v", back, err)
 		}
-		if again, err := w.releases.Deploy(w.ctx, project, a.ID, wire.Production, ""); err != nil || !again.Unchanged || again.PreviousSnapshotID != nil {
+		if again, err := w.releases.Deploy(w.ctx, project, a.ID, wire.Production, "", ""); err != nil || !again.Unchanged || again.PreviousSnapshotID != nil {
 			w.Errorf("deployed again after a rollback: %+v, %v", again, err)
 		}
 	})
@@ -324,7 +324,7 @@ func TestRacesLeaveALinearHistory(t *testing.T) {
 			snapshots = append(snapshots, w.snapshot(fmt.Sprint(i)))
 		}
 		for _, e := range wire.Environments {
-			if _, err := w.releases.Deploy(w.ctx, project, snapshots[0].ID, e, ""); err != nil {
+			if _, err := w.releases.Deploy(w.ctx, project, snapshots[0].ID, e, "", ""); err != nil {
 				w.Fatal(err)
 			}
 		}
@@ -339,7 +339,7 @@ func TestRacesLeaveALinearHistory(t *testing.T) {
 			wg.Go(func() {
 				e := wire.Environments[i%3]
 				if i%4 == 3 {
-					back, err := w.releases.Rollback(w.ctx, project, snapshots[i%len(snapshots)].ID, e, "")
+					back, err := w.releases.Rollback(w.ctx, project, snapshots[i%len(snapshots)].ID, e, "", "")
 					if err != nil {
 						w.code(err, rule.CodeConflict, "a rollback that lost")
 						return
@@ -349,7 +349,7 @@ func TestRacesLeaveALinearHistory(t *testing.T) {
 					answers[e] = append(answers[e], answer{back.DeployedAt, back.RolledBackTo, back.RolledBackFrom})
 					return
 				}
-				d, err := w.releases.Deploy(w.ctx, project, snapshots[(i/3)%len(snapshots)].ID, e, "")
+				d, err := w.releases.Deploy(w.ctx, project, snapshots[(i/3)%len(snapshots)].ID, e, "", "")
 				if err != nil {
 					w.Error(err)
 					return
@@ -397,7 +397,7 @@ func TestReadersSeeOneSnapshot(t *testing.T) {
 		w.say("A-2", "second")
 		second := w.snapshot("second")
 		ids := []string{first.ID, second.ID}
-		if _, err := w.releases.Deploy(w.ctx, project, first.ID, wire.Production, ""); err != nil {
+		if _, err := w.releases.Deploy(w.ctx, project, first.ID, wire.Production, "", ""); err != nil {
 			w.Fatal(err)
 		}
 		stop := make(chan struct{})
@@ -425,7 +425,7 @@ func TestReadersSeeOneSnapshot(t *testing.T) {
 			})
 		}
 		for i := range 20 {
-			if _, err := w.releases.Deploy(w.ctx, project, ids[i%2], wire.Production, ""); err != nil {
+			if _, err := w.releases.Deploy(w.ctx, project, ids[i%2], wire.Production, "", ""); err != nil {
 				w.Error(err)
 			}
 			if _, id, err := w.views.Deployed(w.ctx, project, "production"); err != nil || id != ids[i%2] {
@@ -445,11 +445,11 @@ func TestSnapshotsOfOthers(t *testing.T) {
 		s := w.snapshot("mine")
 		_, err := w.releases.Get(w.ctx, "other", s.ID)
 		w.code(err, rule.CodeNotFound, "reading another project's snapshot")
-		_, err = w.releases.Deploy(w.ctx, "other", s.ID, wire.Production, "")
+		_, err = w.releases.Deploy(w.ctx, "other", s.ID, wire.Production, "", "")
 		w.code(err, rule.CodeNotFound, "deploying another project's snapshot")
 		_, err = w.views.View(w.ctx, "other", s.ID)
 		w.code(err, rule.CodeNotFound, "the view of another project's snapshot")
-		_, err = w.releases.Diff(w.ctx, "other", s.ID, s.ID)
+		_, err = w.releases.Diff(w.ctx, "other", s.ID, s.ID, wire.DiffQuery{Limit: release.MaxDiff})
 		w.code(err, rule.CodeNotFound, "comparing another project's snapshot")
 		for _, name := range []string{"", "  ", string(make([]rune, 201))} {
 			_, err = w.releases.Create(w.ctx, project, name, "")
@@ -465,13 +465,13 @@ func TestSnapshotsOfOthers(t *testing.T) {
 func TestRequestsWithAKeyAreDoneOnce(t *testing.T) {
 	each(t, func(w *world) {
 		a, b := w.snapshot("a"), w.snapshot("b")
-		if _, err := w.releases.Deploy(w.ctx, project, a.ID, wire.Production, "first"); err != nil {
+		if _, err := w.releases.Deploy(w.ctx, project, a.ID, wire.Production, "", "first"); err != nil {
 			w.Fatal(err)
 		}
 		var wg sync.WaitGroup
 		for range 8 {
 			wg.Go(func() {
-				d, err := w.releases.Deploy(w.ctx, project, b.ID, wire.Production, "second")
+				d, err := w.releases.Deploy(w.ctx, project, b.ID, wire.Production, "", "second")
 				if err != nil || d.SnapshotID != b.ID || value(d.PreviousSnapshotID) != a.ID || d.DeployedAt.IsZero() {
 					w.Errorf("%+v, %v", d, err)
 				}
@@ -479,19 +479,19 @@ func TestRequestsWithAKeyAreDoneOnce(t *testing.T) {
 		}
 		wg.Wait()
 		for range 2 {
-			back, err := w.releases.Rollback(w.ctx, project, b.ID, "", "third")
+			back, err := w.releases.Rollback(w.ctx, project, b.ID, "", "", "third")
 			if err != nil || back.RolledBackFrom != b.ID || back.RolledBackTo != a.ID || back.Environment != wire.Production {
 				w.Errorf("%+v, %v", back, err)
 			}
 		}
-		if d, err := w.releases.Deploy(w.ctx, project, a.ID, wire.Production, "first"); err != nil || d.PreviousSnapshotID != nil {
+		if d, err := w.releases.Deploy(w.ctx, project, a.ID, wire.Production, "", "first"); err != nil || d.PreviousSnapshotID != nil {
 			w.Errorf("the first request again: %+v, %v", d, err)
 		}
-		_, err := w.releases.Deploy(w.ctx, project, b.ID, wire.Production, "first")
+		_, err := w.releases.Deploy(w.ctx, project, b.ID, wire.Production, "", "first")
 		w.code(err, rule.CodeConflict, "a key for another snapshot")
-		_, err = w.releases.Deploy(w.ctx, project, a.ID, wire.Staging, "first")
+		_, err = w.releases.Deploy(w.ctx, project, a.ID, wire.Staging, "", "first")
 		w.code(err, rule.CodeConflict, "a key for another environment")
-		_, err = w.releases.Rollback(w.ctx, project, b.ID, wire.Production, "second")
+		_, err = w.releases.Rollback(w.ctx, project, b.ID, wire.Production, "", "second")
 		w.code(err, rule.CodeConflict, "the key of a deployment for a rollback")
 		if history, err := w.store.Releases.Deployments(w.ctx, project, "production"); err != nil || len(history) != 3 {
 			w.Errorf("%d steps, %v; want 3", len(history), err)
@@ -513,11 +513,11 @@ func TestStepsAreTold(t *testing.T) {
 			return failing
 		}})
 		for _, id := range []string{one.ID, two.ID, two.ID} {
-			if _, err := w.releases.Deploy(w.ctx, project, id, "staging", "key "+id); err != nil {
+			if _, err := w.releases.Deploy(w.ctx, project, id, "staging", "", "key "+id); err != nil {
 				w.Fatal(err)
 			}
 		}
-		if _, err := w.releases.Rollback(w.ctx, project, two.ID, "", ""); err != nil {
+		if _, err := w.releases.Rollback(w.ctx, project, two.ID, "", "", ""); err != nil {
 			w.Fatal(err)
 		}
 		if len(told) != 3 {
@@ -538,7 +538,7 @@ func TestStepsAreTold(t *testing.T) {
 			}
 		}
 		failing = errors.New("no")
-		if _, err := w.releases.Deploy(w.ctx, project, two.ID, "production", ""); !errors.Is(err, failing) {
+		if _, err := w.releases.Deploy(w.ctx, project, two.ID, "production", "", ""); !errors.Is(err, failing) {
 			w.Errorf("deployed although nobody could be told: %v", err)
 		}
 		if active, err := w.releases.Active(w.ctx, project); err != nil || len(active) != 1 {

@@ -31,12 +31,12 @@ func (a *assessment) raise(level wire.Risk, format string, args ...any) {
 // assess applies the rule of docs/releases.md. A critical rule that stops denying, or an allowed thing that a critical rule no longer
 // allows, weighs most; then denials that fall away, then the share of evaluations that change. Where nothing was replayed, the
 // rules themselves must show.
-func assess(d *wire.Difference, before, after *corpus.View, changes []wire.VerdictChange, counts wire.VerdictChanges) (wire.Risk, []string) {
+func assess(d *difference, before, after *corpus.View, changes []wire.VerdictChange, counts wire.VerdictChanges) (wire.Risk, []string) {
 	a := assessment{level: wire.RiskNone, reasons: []string{}}
-	if d.RulesAdded+d.RulesRemoved+d.RulesModified+d.Relationships > 0 {
-		a.raise(wire.RiskLow, "%d rules added, %d removed, %d modified", d.RulesAdded, d.RulesRemoved, d.RulesModified)
+	if len(d.added)+len(d.removed)+len(d.after)+d.relationships > 0 {
+		a.raise(wire.RiskLow, "%d rules added, %d removed, %d modified", len(d.added), len(d.removed), len(d.after))
 	}
-	if d.Federation {
+	if d.federation {
 		a.raise(wire.RiskLow, "the federation differs")
 	}
 	a.fallen(changes)
@@ -55,7 +55,7 @@ func assess(d *wire.Difference, before, after *corpus.View, changes []wire.Verdi
 		}
 	}
 	if counts.TotalSampled == 0 {
-		a.unseen(d)
+		a.unseen(d, before, after)
 	}
 	return a.level, a.reasons
 }
@@ -87,7 +87,7 @@ func (a *assessment) fallen(changes []wire.VerdictChange) {
 
 // demandLess counts the binding CRITICAL rules that are removed, or that are less severe, less binding or hold in fewer places or for a
 // shorter time. That no verdict changes does not count for them: the evaluations may be about something else.
-func demandLess(d *wire.Difference, before, after *corpus.View) int {
+func demandLess(d *difference, before, after *corpus.View) int {
 	less := 0
 	count := func(id string) {
 		old, ok := before.Rule(id)
@@ -99,11 +99,8 @@ func demandLess(d *wire.Difference, before, after *corpus.View) int {
 			less++
 		}
 	}
-	for _, n := range d.Removed {
-		count(n.RuleID)
-	}
-	for i := range d.Modified {
-		count(d.Modified[i].RuleID)
+	for _, ref := range slices.Concat(d.removed, d.after) {
+		count(ref.RuleID)
 	}
 	return less
 }
@@ -116,18 +113,10 @@ func shortened(now, old rule.EffectivePeriod) bool {
 }
 
 // unseen judges by the rules alone when no evaluation could be replayed.
-func (a *assessment) unseen(d *wire.Difference) {
+func (a *assessment) unseen(d *difference, before, after *corpus.View) {
 	critical := 0
-	for _, n := range d.Removed {
-		if n.Severity == rule.Critical {
-			critical++
-		}
-	}
-	for i := range d.Modified {
-		m := &d.Modified[i]
-		if m.Severity == rule.Critical || slices.ContainsFunc(m.Fields, func(f rule.FieldChange) bool {
-			return f.Field == "severity" && string(f.Before) == `"CRITICAL"`
-		}) {
+	for _, ref := range slices.Concat(d.removed, d.after) {
+		if isCritical(before, ref.RuleID) || isCritical(after, ref.RuleID) {
 			critical++
 		}
 	}
@@ -137,4 +126,9 @@ func (a *assessment) unseen(d *wire.Difference) {
 	case a.level != wire.RiskNone:
 		a.raise(wire.RiskMedium, "nothing could be replayed, so the effect is not known")
 	}
+}
+
+func isCritical(view *corpus.View, id string) bool {
+	r, ok := view.Rule(id)
+	return ok && r.Severity == rule.Critical
 }

@@ -62,7 +62,7 @@ func (r *Releases) Simulate(ctx context.Context, projectID string, q wire.Simula
 	if err := normalizeSimulate(&q); err != nil {
 		return nil, err
 	}
-	d, err := r.Diff(ctx, projectID, q.CompareTo, q.SnapshotID)
+	d, err := r.difference(ctx, projectID, q.CompareTo, q.SnapshotID)
 	if err != nil {
 		return nil, err
 	}
@@ -74,12 +74,12 @@ func (r *Releases) Simulate(ctx context.Context, projectID string, q wire.Simula
 	if err != nil {
 		return nil, err
 	}
-	sample, err := r.sample(ctx, projectID, &q, &d)
+	sample, err := r.sample(ctx, projectID, &q, d)
 	if err != nil {
 		return nil, err
 	}
 	s := &wire.Simulation{
-		SnapshotID: q.SnapshotID, CompareTo: q.CompareTo, RulesAdded: d.RulesAdded, RulesRemoved: d.RulesRemoved, RulesModified: d.RulesModified,
+		SnapshotID: q.SnapshotID, CompareTo: q.CompareTo, RulesAdded: len(d.added), RulesRemoved: len(d.removed), RulesModified: len(d.after),
 		NotReplayed: []wire.NotReplayed{}, DryRun: q.DryRun, Seed: q.Seed,
 	}
 	replays, err := replayAll(ctx, sample, before, after, !q.DryRun, progress)
@@ -88,19 +88,16 @@ func (r *Releases) Simulate(ctx context.Context, projectID string, q wire.Simula
 	}
 	sumUp(s, replays)
 	changes := s.Examples
-	s.RiskLevel, s.RiskReasons = assess(&d, before, after, changes, s.VerdictChanges)
+	s.RiskLevel, s.RiskReasons = assess(d, before, after, changes, s.VerdictChanges)
 	s.Examples = changes[:min(len(changes), MaxExamples)]
 	return s, nil
 }
 
 // sample draws evaluations from the newest records.
-func (r *Releases) sample(ctx context.Context, projectID string, q *wire.SimulateRequest, d *wire.Difference) ([]Recorded, error) {
+func (r *Releases) sample(ctx context.Context, projectID string, q *wire.SimulateRequest, d *difference) ([]Recorded, error) {
 	changed := map[string]bool{}
-	for _, n := range slices.Concat(d.Added, d.Removed) {
-		changed[n.RuleID] = true
-	}
-	for i := range d.Modified {
-		changed[d.Modified[i].RuleID] = true
+	for _, ref := range slices.Concat(d.added, d.removed, d.after) {
+		changed[ref.RuleID] = true
 	}
 	var all []Recorded
 	for _, verdict := range rule.Verdicts {
@@ -183,13 +180,41 @@ func sumUp(s *wire.Simulation, replays []replay) {
 		s.Cost.Add(p.after.Cost)
 		counts.TotalSampled++
 		countChange(counts, p.before.OverallVerdict, p.after.OverallVerdict)
-		s.Examples = append(s.Examples, p.changes()...)
+		changes := p.changes()
+		s.Examples = append(s.Examples, changes...)
+		if before, after := p.before.OverallVerdict, p.after.OverallVerdict; before != after {
+			s.Flips = append(s.Flips, flipOf(p.id, before, after, changes))
+		}
 	}
+	slices.SortStableFunc(s.Flips, func(a, b wire.SimulationFlip) int { return cmp.Compare(rank(&a), rank(&b)) })
 	slices.SortStableFunc(s.Examples, func(a, b wire.VerdictChange) int { return cmp.Compare(weight(&b), weight(&a)) })
 	if s.Examples == nil {
 		s.Examples = []wire.VerdictChange{}
 	}
 	s.Confidence = rule.Wilson(counts.Changed, counts.TotalSampled)
+}
+
+// flipRules bounds the rules that a flip lists.
+const flipRules = 3
+
+func flipOf(id string, before, after rule.Verdict, changes []wire.VerdictChange) wire.SimulationFlip {
+	slices.SortStableFunc(changes, func(a, b wire.VerdictChange) int { return cmp.Compare(weight(&b), weight(&a)) })
+	return wire.SimulationFlip{
+		EvaluationID: id, Before: before, After: after, Rules: slices.Clone(changes[:min(len(changes), flipRules)]), RulesChanged: len(changes),
+	}
+}
+
+// rank orders flips: denials that fall away, then what is allowed no longer, then the others.
+func rank(f *wire.SimulationFlip) int {
+	switch {
+	case f.Before == rule.Deny && f.After == rule.Allow:
+		return 0
+	case f.Before == rule.Deny:
+		return 1
+	case f.Before == rule.Allow:
+		return 2
+	}
+	return 3
 }
 
 func countChange(c *wire.VerdictChanges, before, after rule.Verdict) {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"tenet/internal/catalog"
 	"tenet/internal/corpus"
 	"tenet/internal/release"
 	"tenet/internal/rule"
@@ -251,6 +252,62 @@ func TestRisk(t *testing.T) {
 			if err != nil || s.RiskLevel != tt.want {
 				w.Errorf("%s: %s %v, %v; want %s", name, s.RiskLevel, s.RiskReasons, err, tt.want)
 			}
+		}
+	})
+}
+
+// A CRITICAL rule that demands less counts, however many rules change before it.
+func TestRiskOfManyChanges(t *testing.T) {
+	each(t, func(w *world) {
+		const n = release.MaxDiff + 5
+		file := &wire.RuleFile{}
+		for i := range n {
+			file.Rules = append(file.Rules, wire.RuleInput{Slug: new(fmt.Sprintf("R-%04d", i)), Statement: "Say please.", Severity: rule.Critical, Status: rule.Effective})
+		}
+		write := func() string {
+			if _, err := w.rules.Import(w.ctx, project, file, catalog.ImportOptions{}); err != nil {
+				w.Fatal(err)
+			}
+			return w.snapshot("s").ID
+		}
+		first := write()
+		for i := range file.Rules {
+			file.Rules[i].Statement = "Say please and thanks."
+		}
+		second := write()
+		last, err := w.rules.Get(w.ctx, project, "R-0000")
+		if err != nil {
+			w.Fatal(err)
+		}
+		for i := range file.Rules { // the rule that a list of the differences ends before
+			if one, err := w.rules.Get(w.ctx, project, *file.Rules[i].Slug); err != nil || one.ID > last.ID {
+				last = one
+			}
+		}
+		for i := range file.Rules {
+			file.Rules[i].Statement = "Say please, thanks and hello."
+			if *file.Rules[i].Slug == last.Slug {
+				file.Rules[i].Severity = rule.Low
+			}
+		}
+		third := write()
+		w.releases = w.over(nil)
+		for _, c := range []struct {
+			to   string
+			want int
+		}{{second, 0}, {third, 1}} {
+			s, err := w.releases.Simulate(w.ctx, project, wire.SimulateRequest{SnapshotID: c.to, CompareTo: first}, nil)
+			if err != nil {
+				w.Fatal(err)
+			}
+			less := slices.ContainsFunc(s.RiskReasons, func(r string) bool { return strings.Contains(r, "CRITICAL rules are removed or demand less") })
+			if s.RulesModified != n || less != (c.want > 0) {
+				w.Errorf("%d modified, %v", s.RulesModified, s.RiskReasons)
+			}
+		}
+		d, err := w.releases.Diff(w.ctx, project, first, third, wire.DiffQuery{Limit: 10, Offset: release.MaxDiff})
+		if err != nil || d.RulesModified != n || len(d.Modified) != 5 || d.Truncated {
+			w.Errorf("the last page: %d of %d, %v", len(d.Modified), d.RulesModified, err)
 		}
 	})
 }

@@ -5,6 +5,7 @@ import (
 
 	"tenet/internal/auth"
 	"tenet/internal/job"
+	"tenet/internal/store"
 	"tenet/internal/wire"
 )
 
@@ -40,7 +41,61 @@ func (r *Releases) StartSimulation(ctx context.Context, projectID string, q wire
 // GetSimulation returns a simulation in the background as far as it has come, or not_found.
 func (r *Releases) GetSimulation(ctx context.Context, projectID, id string) (wire.SimulationRun, error) {
 	run, err := r.runs.Get(ctx, projectID, id)
-	return simulationRunOf(run), err
+	if err != nil {
+		return wire.SimulationRun{}, err
+	}
+	out := []wire.SimulationRun{simulationRunOf(run)}
+	err = r.nameSides(ctx, projectID, out)
+	return out[0], err
+}
+
+// nameSides fills in the names of the snapshots of simulations.
+func (r *Releases) nameSides(ctx context.Context, projectID string, runs []wire.SimulationRun) error {
+	var ids []store.Deployment
+	for i := range runs {
+		ids = append(ids, store.Deployment{SnapshotID: runs[i].Request.SnapshotID}, store.Deployment{SnapshotID: runs[i].Request.CompareTo})
+	}
+	names, err := named(ctx, r.store.Releases, projectID, ids)
+	for i := range runs {
+		runs[i].SnapshotName, runs[i].CompareName = names[runs[i].Request.SnapshotID], names[runs[i].Request.CompareTo]
+	}
+	return err
+}
+
+// Simulations returns a page of the simulations in the background, newest first, and how many there are; with a snapshot, only those of it or
+// against it. Their results lack the lists of evaluations.
+func (r *Releases) Simulations(ctx context.Context, projectID, snapshotID string, offset, limit int) ([]wire.SimulationRun, int, error) {
+	var mentions []string
+	if snapshotID != "" {
+		mentions = []string{snapshotID}
+	}
+	found, total, err := r.runs.Find(ctx, projectID, mentions, offset, limit)
+	out := make([]wire.SimulationRun, len(found))
+	for i := range found {
+		out[i] = simulationRunOf(found[i])
+		if s := out[i].Result; s != nil {
+			s.Examples, s.Flips, s.NotReplayed = []wire.VerdictChange{}, nil, []wire.NotReplayed{}
+		}
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	return out, total, r.nameSides(ctx, projectID, out)
+}
+
+// maxSought bounds the simulations of a pair of snapshots among which the newest finished one is looked for.
+const maxSought = 20
+
+// lastSimulation returns the newest finished simulation of a snapshot against another one.
+func (r *Releases) lastSimulation(ctx context.Context, projectID, id, active string) (wire.SimulationRun, bool, error) {
+	found, _, err := r.runs.Find(ctx, projectID, []string{id, active}, 0, maxSought)
+	for i := range found {
+		run := simulationRunOf(found[i])
+		if run.Result != nil && !run.Request.DryRun && run.Request.SnapshotID == id && run.Request.CompareTo == active {
+			return run, true, err
+		}
+	}
+	return wire.SimulationRun{}, false, err
 }
 
 // HandleSimulation is the handler of the jobs of [SimulateKind].

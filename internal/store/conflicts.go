@@ -36,8 +36,13 @@ type ConflictFilter struct {
 	ProjectID string
 	States    []string
 	RuleID    string // either rule
-	Offset    int
-	Limit     int
+	FoundBy   string
+	// MinConfidence is the least confidence.
+	MinConfidence float64
+	// IDs, if not nil, are the conflicts to choose from.
+	IDs    []string
+	Offset int
+	Limit  int
 }
 
 // ConflictWalk is the progress of a search for conflicts over the rules of a project.
@@ -55,6 +60,9 @@ type ConflictReader interface {
 	Get(ctx context.Context, projectID, id string) (Conflict, error)
 	// Find returns a page of conflicts that match f, newest first, and the total.
 	Find(ctx context.Context, f ConflictFilter) ([]Conflict, int, error)
+	// Pairs returns the ids, the rules and the reasons of all conflicts that match f, newest first, and nothing else of them. It ignores Offset
+	// and Limit.
+	Pairs(ctx context.Context, f ConflictFilter) ([]Conflict, error)
 	// OfRules returns the conflicts, of every state, that involve one of the rules, in order of their ids.
 	OfRules(ctx context.Context, projectID string, ruleIDs []string) ([]Conflict, error)
 	// Walk returns the progress of the walk with a name; the zero walk if it never began.

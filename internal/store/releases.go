@@ -28,6 +28,7 @@ type Deployment struct {
 	SnapshotID  string
 	At          time.Time
 	By          string
+	Reason      string
 	// Key is the caller's name for the request, unique within the project, or empty. Request is its content.
 	Key     string
 	Request string
@@ -56,6 +57,10 @@ type ReleaseReader interface {
 	Snapshots(ctx context.Context, projectID string, offset, limit int) ([]Snapshot, int, error)
 	// Deployments returns the history of an environment, or of all if it is empty, by environment and in order of Seq.
 	Deployments(ctx context.Context, projectID, environment string) ([]Deployment, error)
+	// Named returns those of the snapshots that exist, without their manifests, by id.
+	Named(ctx context.Context, projectID string, ids []string) (map[string]Snapshot, error)
+	// Steps returns a page of the history of an environment, or of all if it is empty, newest first, and how many steps it has.
+	Steps(ctx context.Context, projectID, environment string, offset, limit int) ([]Deployment, int, error)
 	// DeploymentByKey returns the deployment of the request with a key, or not_found.
 	DeploymentByKey(ctx context.Context, projectID, key string) (Deployment, error)
 	// Gates returns the gates of an environment, or nil.

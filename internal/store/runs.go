@@ -21,6 +21,16 @@ type Run struct {
 type RunReader interface {
 	// Get returns a run of a kind, or not_found.
 	Get(ctx context.Context, projectID, kind, id string) (Run, error)
+	// Find returns a page of the runs that match f, newest first, and their total.
+	Find(ctx context.Context, f RunFilter) ([]Run, int, error)
+}
+
+// RunFilter selects runs. ProjectID and Kind are required.
+type RunFilter struct {
+	ProjectID, Kind string
+	// Mentions are ids that must all occur in the request.
+	Mentions      []string
+	Offset, Limit int
 }
 
 // RunTx writes runs.

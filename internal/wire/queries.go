@@ -43,6 +43,11 @@ type AlertQuery struct {
 type ConflictQuery struct {
 	State  string `query:"state" doc:"suggested, confirmed, rejected or closed, in any letter case."`
 	RuleID string `query:"rule_id" doc:"Only conflicts of this rule: its id or slug."`
+	// FoundBy is a test, the model or a person.
+	FoundBy       string  `query:"found_by" enum:"force,limit,threshold,value,model,person" doc:"Only conflicts that this test, the model or a person has found."`
+	MinConfidence float64 `query:"min_confidence" default:"0" minimum:"0" maximum:"1" doc:"Only conflicts with at least this confidence."`
+	SeverityMin   string  `query:"severity_min" doc:"LOW, MEDIUM, HIGH or CRITICAL, in any letter case: only conflicts of which one rule is at least so severe."`
+	Q             string  `query:"q" maxLength:"500" doc:"Only conflicts with these words in a statement, a slug or the reason, in any letter case."`
 	PageQuery
 }
 

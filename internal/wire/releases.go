@@ -24,6 +24,12 @@ type Snapshots struct {
 // DeploySnapshot is the body that deploys a snapshot.
 type DeploySnapshot struct {
 	Environment string `json:"environment" doc:"production, staging or development." example:"staging"`
+	Reason      string `json:"reason,omitempty" maxLength:"2000" doc:"Why; kept in the history."`
+}
+
+// RollbackSnapshot is the body that takes a deployment back.
+type RollbackSnapshot struct {
+	Reason string `json:"reason,omitempty" maxLength:"2000" doc:"Why; kept in the history."`
 }
 
 // ApproveSnapshot is the body that approves a snapshot.
@@ -55,6 +61,28 @@ type ActiveDeployment struct {
 	DeployedAt  time.Time   `json:"deployed_at" doc:"Since when."`
 }
 
+// EnvironmentSummary describes an environment: its active snapshot, its gates, and where a rollback leads.
+type EnvironmentSummary struct {
+	Environment Environment     `json:"environment" enum:"production,staging,development" doc:"The environment."`
+	Active      *ActiveSnapshot `json:"active" doc:"The active snapshot; null if nothing was ever deployed."`
+	Previous    *NamedSnapshot  `json:"previous" doc:"The snapshot that a rollback makes active; null if there is none to go back to."`
+	Gates       Gates           `json:"gates" doc:"The gates that a deployment must pass."`
+	Frozen      *Freeze         `json:"frozen" doc:"The freeze that is in force; null without one."`
+	Deployments int             `json:"deployments" doc:"Deployments and rollbacks in its history."`
+}
+
+// NamedSnapshot names a snapshot.
+type NamedSnapshot struct {
+	SnapshotID   string `json:"snapshot_id" doc:"The snapshot."`
+	SnapshotName string `json:"snapshot_name" doc:"Its name."`
+}
+
+// DeploymentQuery selects deployments; an empty environment selects all.
+type DeploymentQuery struct {
+	Environment string `query:"environment" doc:"Only deployments to this environment: production, staging or development."`
+	PageQuery
+}
+
 // EnvironmentState is an environment with its history.
 type EnvironmentState struct {
 	Environment Environment     `json:"environment" enum:"production,staging,development" doc:"The environment."`
@@ -68,30 +96,48 @@ type ActiveSnapshot struct {
 	SnapshotName string    `json:"snapshot_name" doc:"Its name."`
 	DeployedAt   time.Time `json:"deployed_at" doc:"Since when."`
 	DeployedBy   string    `json:"deployed_by" doc:"By whom."`
+	// Action and Reason are those of the step that made it active.
+	Action DeploymentAction `json:"action" enum:"deploy,rollback" doc:"What made it active."`
+	Reason string           `json:"reason,omitempty" doc:"Why."`
 }
 
 // HistoryEntry is one deployment or rollback.
 type HistoryEntry struct {
-	SnapshotID string           `json:"snapshot_id" doc:"The snapshot that became active."`
-	Action     DeploymentAction `json:"action" enum:"deploy,rollback" doc:"What made it active."`
-	DeployedAt time.Time        `json:"deployed_at" doc:"Since when."`
-	DeployedBy string           `json:"deployed_by" doc:"By whom."`
-	ReplacedAt *time.Time       `json:"replaced_at" doc:"Until when; null for the active one."`
+	Environment  Environment      `json:"environment" enum:"production,staging,development" doc:"The environment."`
+	SnapshotID   string           `json:"snapshot_id" doc:"The snapshot that became active."`
+	SnapshotName string           `json:"snapshot_name" doc:"Its name."`
+	Action       DeploymentAction `json:"action" enum:"deploy,rollback" doc:"What made it active."`
+	DeployedAt   time.Time        `json:"deployed_at" doc:"Since when."`
+	DeployedBy   string           `json:"deployed_by" doc:"By whom."`
+	Reason       string           `json:"reason,omitempty" doc:"Why."`
+	ReplacedAt   *time.Time       `json:"replaced_at" doc:"Until when; null for the active one, and in lists over environments."`
 }
 
 // Difference lists how one snapshot differs from another.
 type Difference struct {
-	From          string         `json:"from" doc:"The snapshot that is compared with."`
-	To            string         `json:"to" doc:"The snapshot that is compared."`
+	From          string         `json:"from" doc:"The snapshot that is compared with, or live."`
+	FromName      string         `json:"from_name,omitempty" doc:"Its name."`
+	To            string         `json:"to" doc:"The snapshot that is compared, or live."`
+	ToName        string         `json:"to_name,omitempty" doc:"Its name."`
 	RulesAdded    int            `json:"rules_added" doc:"Rules that only the second holds."`
 	RulesRemoved  int            `json:"rules_removed" doc:"Rules that only the first holds."`
 	RulesModified int            `json:"rules_modified" doc:"Rules that both hold, in versions that differ."`
 	Relationships int            `json:"relationships_changed" doc:"Relationships that only one of them holds."`
 	Federation    bool           `json:"federation_changed" doc:"True if nodes, or what is attached to them, differ."`
-	Added         []RuleNote     `json:"added" nullable:"false" doc:"The added rules, the first 1000."`
-	Removed       []RuleNote     `json:"removed" nullable:"false" doc:"The removed rules, the first 1000."`
-	Modified      []RuleModified `json:"modified" nullable:"false" doc:"The modified rules with what differs, the first 1000."`
-	Truncated     bool           `json:"truncated" doc:"True if not all rules are listed."`
+	Added         []RuleNote     `json:"added" nullable:"false" doc:"The added rules of this page."`
+	Removed       []RuleNote     `json:"removed" nullable:"false" doc:"The removed rules of this page."`
+	Modified      []RuleModified `json:"modified" nullable:"false" doc:"The modified rules of this page, with what differs."`
+	Truncated     bool           `json:"truncated" doc:"True if further rules follow those listed: ask again with a higher offset."`
+}
+
+// LiveRules takes the place of a snapshot's id where the live rules are compared with one.
+const LiveRules = "live"
+
+// DiffQuery selects a page of a difference.
+type DiffQuery struct {
+	Change string `query:"change" enum:"added,removed,modified" doc:"List only these rules; all are counted."`
+	Limit  int    `query:"limit" default:"1000" minimum:"1" maximum:"1000" doc:"Rules of each kind to list."`
+	Offset int    `query:"offset" default:"0" minimum:"0" maximum:"1000000000" doc:"Rules of each kind to skip."`
 }
 
 // RuleNote names a rule.
@@ -140,6 +186,14 @@ type GateResult struct {
 	Gate   string `json:"gate" enum:"freeze,approvals,tests,risk" doc:"The gate."`
 	Passed bool   `json:"passed" doc:"Whether it lets the snapshot pass."`
 	Detail string `json:"detail" doc:"What that rests on."`
+	// Pending and SimulationID are those of the risk gate, asked with skip_simulation.
+	Pending      bool   `json:"pending,omitempty" doc:"True if the gate was not looked at, because no simulation is at hand: a deployment simulates first."`
+	SimulationID string `json:"simulation_id,omitempty" doc:"The earlier simulation that the result rests on."`
+}
+
+// GateQuery says how gates are checked.
+type GateQuery struct {
+	SkipSimulation bool `query:"skip_simulation" doc:"Do not simulate for the risk gate, which may take time and ask a model; answer by the newest simulation of the two snapshots, if there is one."`
 }
 
 // Environment is where a snapshot is active.

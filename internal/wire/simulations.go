@@ -37,12 +37,14 @@ type Simulation struct {
 	RiskLevel      Risk            `json:"risk_level" enum:"none,low,medium,high,critical" doc:"How much the switch may upset; docs/releases.md has the rule."`
 	RiskReasons    []string        `json:"risk_reasons" nullable:"false" doc:"What the level rests on."`
 	Examples       []VerdictChange `json:"examples" nullable:"false" doc:"Verdicts of single rules that change, the first 50, worst first."`
-	Confidence     *rule.Rate      `json:"confidence,omitempty" doc:"Changed share of the sample with its 95 % interval; absent if nothing was replayed."`
-	NotReplayed    []NotReplayed   `json:"not_replayed" nullable:"false" doc:"Evaluations of the sample that could not be replayed."`
-	CostEstimate   rule.Estimate   `json:"cost_estimate" doc:"What the models would be asked, known before they are."`
-	Cost           rule.Cost       `json:"cost" doc:"What the models were asked."`
-	DryRun         bool            `json:"dry_run" doc:"True if no model was asked; evaluations that need one are among those not replayed."`
-	Seed           uint64          `json:"seed" doc:"What the sample was drawn with."`
+	// Flips are absent in simulations of older servers.
+	Flips        []SimulationFlip `json:"flips,omitempty" nullable:"false" doc:"Every replayed evaluation whose overall verdict changes: those that are allowed no longer or again first."`
+	Confidence   *rule.Rate       `json:"confidence,omitempty" doc:"Changed share of the sample with its 95 % interval; absent if nothing was replayed."`
+	NotReplayed  []NotReplayed    `json:"not_replayed" nullable:"false" doc:"Evaluations of the sample that could not be replayed."`
+	CostEstimate rule.Estimate    `json:"cost_estimate" doc:"What the models would be asked, known before they are."`
+	Cost         rule.Cost        `json:"cost" doc:"What the models were asked."`
+	DryRun       bool             `json:"dry_run" doc:"True if no model was asked; evaluations that need one are among those not replayed."`
+	Seed         uint64           `json:"seed" doc:"What the sample was drawn with."`
 }
 
 // VerdictChanges counts overall verdicts.
@@ -65,16 +67,34 @@ type VerdictChange struct {
 	Why          string        `json:"why" doc:"What gives the new verdict, or why there is none."`
 }
 
+// SimulationFlip is an evaluation whose overall verdict changes.
+type SimulationFlip struct {
+	EvaluationID string          `json:"evaluation_id" doc:"The recorded evaluation."`
+	Before       rule.Verdict    `json:"before" doc:"Overall verdict under the snapshot compared with."`
+	After        rule.Verdict    `json:"after" doc:"Overall verdict under the new snapshot."`
+	Rules        []VerdictChange `json:"rules" nullable:"false" doc:"Rules whose verdict on it changes, worst first, the first 3."`
+	RulesChanged int             `json:"rules_changed" doc:"How many rules' verdicts on it change."`
+}
+
+// SimulationQuery selects simulations; an empty id selects all.
+type SimulationQuery struct {
+	SnapshotID string `query:"snapshot_id" doc:"Only simulations of this snapshot, or against it."`
+	PageQuery
+}
+
 // SimulationRun is a simulation that goes on in the background.
 type SimulationRun struct {
-	ID         string          `json:"id" doc:"Identifier."`
-	JobID      int64           `json:"job_id" doc:"The job that does it."`
-	State      string          `json:"state" enum:"queued,running,succeeded,failed,cancelled" doc:"State of the job."`
-	Progress   Progress        `json:"progress" doc:"Evaluations replayed, and evaluations in the sample."`
-	Request    SimulateRequest `json:"request" doc:"What was asked."`
-	CreatedAt  time.Time       `json:"created_at" doc:"When it was asked for."`
-	CreatedBy  string          `json:"created_by" doc:"Actor that asked for it."`
-	FinishedAt *time.Time      `json:"finished_at,omitempty" doc:"When it had finished."`
-	Error      string          `json:"error,omitempty" doc:"Why it failed."`
-	Result     *Simulation     `json:"result,omitempty" doc:"What it has found, once it has finished."`
+	ID       string          `json:"id" doc:"Identifier."`
+	JobID    int64           `json:"job_id" doc:"The job that does it."`
+	State    string          `json:"state" enum:"queued,running,succeeded,failed,cancelled" doc:"State of the job."`
+	Progress Progress        `json:"progress" doc:"Evaluations replayed, and evaluations in the sample."`
+	Request  SimulateRequest `json:"request" doc:"What was asked."`
+	// SnapshotName and CompareName are those of the snapshots of the request.
+	SnapshotName string      `json:"snapshot_name,omitempty" doc:"Name of the snapshot whose rules would be active."`
+	CompareName  string      `json:"compare_name,omitempty" doc:"Name of the snapshot that it is compared with."`
+	CreatedAt    time.Time   `json:"created_at" doc:"When it was asked for."`
+	CreatedBy    string      `json:"created_by" doc:"Actor that asked for it."`
+	FinishedAt   *time.Time  `json:"finished_at,omitempty" doc:"When it had finished."`
+	Error        string      `json:"error,omitempty" doc:"Why it failed."`
+	Result       *Simulation `json:"result,omitempty" doc:"What it has found, once it has finished."`
 }

@@ -58,7 +58,7 @@ func forces(a, b *norm.Clause) (Finding, bool) {
 	case d.Force == norm.Recommend || p.Force == norm.Recommend:
 		confidence *= .85
 	}
-	return Finding{Force, fmt.Sprintf("%s %s what %s forbids", quoted(d), verb(d), quoted(p)), confidence}, true
+	return Finding{Force, fmt.Sprintf("%s %s what %s forbids", quoted(d), verb(d), quoted(p)), confidence, [2][]norm.Span{polarity(a), polarity(b)}}, true
 }
 
 func verb(c *norm.Clause) string {
@@ -156,7 +156,11 @@ func limits(a, b *norm.Clause) (Finding, bool) {
 	if a.Force == norm.Recommend || b.Force == norm.Recommend {
 		confidence *= .85
 	}
-	return Finding{Limit, fmt.Sprintf("%s and %s set different limits: %s, and %s", quoted(a), quoted(b), x.Text, y.Text), confidence}, true
+	marks := [2][]norm.Span{{x.Span}, {y.Span}}
+	if a.Negative != b.Negative { // a negation is a part of the limit
+		marks = [2][]norm.Span{append(a.Polarity(), x.Span), append(b.Polarity(), y.Span)}
+	}
+	return Finding{Limit, fmt.Sprintf("%s and %s set different limits: %s, and %s", quoted(a), quoted(b), x.Text, y.Text), confidence, marks}, true
 }
 
 // limited returns the words for which a limit is set, without those that only measure.
@@ -208,7 +212,8 @@ func thresholds(a, b *norm.Clause) (Finding, bool) {
 		return Finding{}, false
 	}
 	x, y := a.Quantities[different], b.Quantities[different]
-	return Finding{Threshold, fmt.Sprintf("%s and %s demand the same from different numbers on: %s, and %s", quoted(a), quoted(b), x.Text, y.Text), .7}, true
+	reason := fmt.Sprintf("%s and %s demand the same from different numbers on: %s, and %s", quoted(a), quoted(b), x.Text, y.Text)
+	return Finding{Threshold, reason, .7, [2][]norm.Span{{x.Span}, {y.Span}}}, true
 }
 
 // values finds demands that differ only in a value, of which a thing can have one only.
@@ -231,7 +236,8 @@ func values(a, b *norm.Clause) (Finding, bool) {
 	if a.Force == norm.Recommend || b.Force == norm.Recommend {
 		confidence *= .85
 	}
-	return Finding{Value, fmt.Sprintf("%s and %s cannot both be kept", quoted(a), quoted(b)), confidence}, true
+	marks := [2][]norm.Span{a.Spans(func(key string) bool { return key == left[0] }), b.Spans(func(key string) bool { return key == right[0] })}
+	return Finding{Value, fmt.Sprintf("%s and %s cannot both be kept", quoted(a), quoted(b)), confidence, marks}, true
 }
 
 // exclusive are values of which a thing can have one only: in each line, the values are apart by spaces. Their keys lead to their line.

@@ -30,6 +30,8 @@ type Finding struct {
 	Reason string
 	// Confidence is above 0 and at most 1: how sure it is that no subject, or hardly any, can keep both rules.
 	Confidence float64
+	// Marks are the words of the two statements that clash, those of the first rule first.
+	Marks [2][]norm.Span
 }
 
 // maxStatement bounds the bytes of a statement that are read. Longer ones are prose, whose end holds no other demand.

@@ -183,6 +183,15 @@ func FuzzRules(f *testing.F) {
 		if ok != (found.Confidence > 0 && found.Confidence <= 1 && found.Reason != "") {
 			t.Errorf("%v: %+v", ok, found)
 		}
+		for i, spans := range contradict.Marks(x, y) {
+			last := 0
+			for _, s := range spans {
+				if s.From < last || s.To <= s.From || s.To > len([]string{a, b}[i]) {
+					t.Errorf("marks %v of %q and %q", spans, a, b)
+				}
+				last = s.To
+			}
+		}
 		if _, own := contradict.Rules(x, x); own && a == "" {
 			t.Error("an empty statement contradicts itself")
 		}

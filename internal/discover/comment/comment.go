@@ -180,7 +180,7 @@ var (
 func regulates(n *prose.Norm) bool {
 	s := n.Statement
 	words := strings.Count(s, " ") + 1
-	if words < 3 || words > 60 || describing.MatchString(s) || related.MatchString(s) || able.MatchString(s) || unsure.MatchString(s) || codelike.MatchString(s) {
+	if words < 3 || words > 60 || strings.HasSuffix(n.Quote, ":") || strings.HasSuffix(s, " contain") || describing.MatchString(s) || related.MatchString(s) || able.MatchString(s) || unsure.MatchString(s) || codelike.MatchString(s) {
 		return false
 	}
 	switch n.Means {

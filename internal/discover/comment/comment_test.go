@@ -103,6 +103,7 @@ func TestLanguages(t *testing.T) {
 		{"web/a.ts", "/**\n * Prices are in cents.\n * @param x must be set\n */\nexport function price(x) {}\n", "price: Prices are in cents."},
 		{"A.java", "@Safe\nclass A {\n  // Callers must close the stream.\n  @Nullable\n  private Stream s;\n}\n", "s: Callers must close the stream."},
 		{"a.rs", "/// Must not be called twice.\n#[inline]\npub fn go() {}\n", "go: `go`: must not be called twice."},
+		{"a.py", "# The config must contain:\n#\n#     host = 1\n\n# Keys must be sorted.\nkeys = []\n", "keys: Keys must be sorted."},
 		{"a.rb", "# Passwords must never be logged.\ndef login\nend\n", "login: Passwords must never be logged."},
 	} {
 		found := read(test.path, test.text)

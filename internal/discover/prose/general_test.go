@@ -22,6 +22,9 @@ func TestLeads(t *testing.T) {
 		"Drivers must:\n\n- when parking:\n  - lock the doors\n  - never leave keys inside\n- keep a log": {
 			"4 MUST Drivers must, when parking, lock the doors", "5 MUST_NOT Drivers must, when parking, never leave keys inside", "6 MUST Drivers must keep a log",
 		},
+		"Visitors must:\n\n- wear a badge\n- never take pictures of:\n  - screens\n  - doors": {
+			"3 MUST Visitors must wear a badge", "4 MUST_NOT Visitors must never take pictures of: screens; doors",
+		},
 		"The following are prohibited:\n\n- Selling tickets\n- Any use of drones\n": {
 			"3 MUST_NOT The following are prohibited: Selling tickets", "4 MUST_NOT The following are prohibited: Any use of drones",
 		},

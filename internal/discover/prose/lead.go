@@ -71,6 +71,13 @@ func (f *finder) leading(i, at int, raw string, c place) bool {
 // nested puts the lead of the list that block i is an item of before its own: "Staff must:" and in it "when on call:".
 func (f *finder) nested(i int, l lead) lead {
 	outer, ok := f.lead(f.list[i].Lead)
+	if f.list[i].Lead < 0 && f.list[i].Kind == blocks.Item {
+		outer, ok = f.lead(f.loose)
+	}
+	if ok && outer.open && outer.ends && l.says != nil && l.says.means == ByNegation && outer.says.modality != rule.MustNot && len(outer.text)+len(l.text) <= maxLead {
+		l.text = outer.with(l.text, tokenize(l.text)) // "Visitors must:" and in it "never take pictures of:"
+		return l
+	}
 	if !ok || !outer.open || l.says != nil && l.says.means != ByItem && l.says.means != BySentence || len(outer.text)+len(l.text) > maxLead {
 		return l
 	}

@@ -49,8 +49,15 @@ func announced(section, list []string) bool {
 	}
 	last := strings.ToLower(section[len(section)-1])
 	for _, s := range list {
-		if strings.HasPrefix(last, s) || strings.Contains(last, " "+s) {
-			return true
+		for from := 0; from < len(last); {
+			at := strings.Index(last[from:], s)
+			if at < 0 {
+				break
+			}
+			if at += from; at == 0 || last[at-1] == ' ' {
+				return true
+			}
+			from = at + 1
 		}
 	}
 	return false

@@ -28,6 +28,21 @@ func (t conflictTable) Get(ctx context.Context, projectID, id string) (store.Con
 
 // Find implements store.ConflictReader.
 func (t conflictTable) Find(ctx context.Context, f store.ConflictFilter) ([]store.Conflict, int, error) {
+	from, args := t.matching(&f)
+	return page(ctx, t.session, corpusOf(f.ProjectID), "conflicts", conflictColumns, from, newestConflicts, args, window{f.Offset, f.Limit}, conflictFields)
+}
+
+const newestConflicts = "detected_at DESC, id DESC"
+
+// Pairs implements store.ConflictReader.
+func (t conflictTable) Pairs(ctx context.Context, f store.ConflictFilter) ([]store.Conflict, error) {
+	from, args := t.matching(&f)
+	return many(ctx, t.session, corpusOf(f.ProjectID), "pairs of conflicts", "SELECT id, rule_id, other_id, reason "+from+" ORDER BY "+newestConflicts, args,
+		func(c *store.Conflict) []any { return []any{&c.ID, &c.RuleID, &c.OtherID, &c.Reason} })
+}
+
+// matching is the part of a query that selects conflicts.
+func (t conflictTable) matching(f *store.ConflictFilter) (string, []any) {
 	from, args := "FROM conflicts WHERE project_id = ?", []any{f.ProjectID}
 	if len(f.States) > 0 {
 		in, states := t.d.in("state", f.States)
@@ -36,7 +51,17 @@ func (t conflictTable) Find(ctx context.Context, f store.ConflictFilter) ([]stor
 	if f.RuleID != "" {
 		from, args = from+" AND (low_id = ? OR high_id = ?)", append(args, f.RuleID, f.RuleID)
 	}
-	return page(ctx, t.session, corpusOf(f.ProjectID), "conflicts", conflictColumns, from, "detected_at DESC, id DESC", args, window{f.Offset, f.Limit}, conflictFields)
+	if f.FoundBy != "" {
+		from, args = from+" AND found_by = ?", append(args, f.FoundBy)
+	}
+	if f.MinConfidence > 0 {
+		from, args = from+" AND confidence >= ?", append(args, f.MinConfidence)
+	}
+	if f.IDs != nil {
+		in, ids := t.d.in("id", f.IDs)
+		from, args = from+" AND "+in, append(args, ids)
+	}
+	return from, args
 }
 
 // OfRules implements store.ConflictReader.

@@ -36,10 +36,29 @@ func (t releaseTable) Deployments(ctx context.Context, projectID, environment st
 		"SELECT "+deploymentColumns+" FROM deployments WHERE "+where+" ORDER BY environment, seq", args, deploymentFields)
 }
 
-const deploymentColumns = "project_id, environment, seq, action, snapshot_id, at, actor, request_key, request"
+const deploymentColumns = "project_id, environment, seq, action, snapshot_id, at, actor, reason, request_key, request"
 
 func deploymentFields(d *store.Deployment) []any {
-	return []any{&d.ProjectID, &d.Environment, &d.Seq, &d.Action, &d.SnapshotID, timeColumn{&d.At}, &d.By, &d.Key, &d.Request}
+	return []any{&d.ProjectID, &d.Environment, &d.Seq, &d.Action, &d.SnapshotID, timeColumn{&d.At}, &d.By, &d.Reason, &d.Key, &d.Request}
+}
+
+// Named implements store.ReleaseReader.
+func (t releaseTable) Named(ctx context.Context, projectID string, ids []string) (map[string]store.Snapshot, error) {
+	in, list := t.d.in("id", ids)
+	found, err := many(ctx, t.session, corpusOf(projectID), "names of snapshots", "SELECT "+snapshotColumns+" FROM snapshots WHERE project_id = ? AND "+in,
+		[]any{projectID, list}, snapshotFields)
+	out := make(map[string]store.Snapshot, len(found))
+	for _, s := range found {
+		out[s.ID] = s
+	}
+	return out, err
+}
+
+// Steps implements store.ReleaseReader.
+func (t releaseTable) Steps(ctx context.Context, projectID, environment string, offset, limit int) ([]store.Deployment, int, error) {
+	where, args := equal("project_id = ?", []any{projectID}, "environment", environment)
+	return page(ctx, t.session, corpusOf(projectID), "deployments", deploymentColumns, "FROM deployments WHERE "+where, "at DESC, environment, seq DESC",
+		args, window{offset, limit}, deploymentFields)
 }
 
 // DeploymentByKey implements store.ReleaseReader.
@@ -154,8 +173,8 @@ func (t releaseTable) AppendDeployment(ctx context.Context, d store.Deployment) 
 		return rule.Errorf(rule.CodeConflict, "the history of %s has moved on; try again", d.Environment)
 	}
 	n, err := t.exec(ctx, "append deployment",
-		"INSERT INTO deployments ("+deploymentColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-		d.ProjectID, d.Environment, d.Seq, d.Action, d.SnapshotID, micros(d.At), d.By, d.Key, d.Request)
+		"INSERT INTO deployments ("+deploymentColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+		d.ProjectID, d.Environment, d.Seq, d.Action, d.SnapshotID, micros(d.At), d.By, d.Reason, d.Key, d.Request)
 	return unlessNone(n, err, rule.Errorf(rule.CodeConflict, "another deployment was made under the key %q", d.Key))
 }
 

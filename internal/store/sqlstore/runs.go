@@ -16,6 +16,21 @@ func (t runTable) Get(ctx context.Context, projectID, kind, id string) (store.Ru
 	return run, notFound(err, "run", id)
 }
 
+// Find implements store.RunReader.
+func (t runTable) Find(ctx context.Context, f store.RunFilter) ([]store.Run, int, error) {
+	from, args := "FROM runs WHERE project_id = ? AND kind = ?", []any{f.ProjectID, f.Kind}
+	for _, id := range f.Mentions {
+		if !rule.IsID(id) { // nothing else is free of the marks of a pattern
+			return nil, 0, nil
+		}
+		from, args = from+" AND request LIKE ?", append(args, "%"+canonical(id)+"%")
+	}
+	return page(ctx, t.session, unlocked, "runs", "project_id, id, kind, job_id, request, created_at, created_by, result, finished_at", from,
+		"created_at DESC, id DESC", args, window{f.Offset, f.Limit}, func(r *store.Run) []any {
+			return []any{&r.ProjectID, &r.ID, &r.Kind, &r.JobID, &r.Request, timeColumn{&r.CreatedAt}, &r.CreatedBy, &r.Result, optionalTimeColumn{&r.FinishedAt}}
+		})
+}
+
 // Insert implements store.RunTx.
 func (t runTable) Insert(ctx context.Context, r store.Run) error {
 	n, err := t.exec(ctx, "insert run", `INSERT INTO runs (project_id, id, kind, job_id, request, created_at, created_by, result)

@@ -59,6 +59,14 @@ func testConflicts(t *testing.T, f *fixture) {
 	find([]store.Conflict{first}, 1, store.ConflictFilter{Limit: 10, States: []string{store.ConflictRejected}})
 	find([]store.Conflict{second, first}, 2, store.ConflictFilter{Limit: 10, RuleID: one.ID, States: []string{store.ConflictRejected, store.ConflictSuggested}})
 	find([]store.Conflict{second}, 1, store.ConflictFilter{Limit: 10, RuleID: three.ID})
+	find([]store.Conflict{first}, 1, store.ConflictFilter{Limit: 10, FoundBy: "model"})
+	find([]store.Conflict{second}, 1, store.ConflictFilter{Limit: 10, MinConfidence: .9})
+	find([]store.Conflict{second}, 1, store.ConflictFilter{Limit: 10, IDs: []string{second.ID, "none"}})
+	find([]store.Conflict{}, 0, store.ConflictFilter{Limit: 10, IDs: []string{}})
+	pairs, err := f.s.Conflicts.Pairs(f.ctx, store.ConflictFilter{ProjectID: "p", FoundBy: "model", Limit: 1, Offset: 5})
+	if diff := cmp.Diff([]store.Conflict{{ID: first.ID, RuleID: one.ID, OtherID: two.ID, Reason: "because"}}, pairs); err != nil || diff != "" {
+		t.Errorf("pairs: %v (-want +got):\n%s", err, diff)
+	}
 	of, err := f.s.Conflicts.OfRules(f.ctx, "p", []string{two.ID, three.ID, "none"})
 	if diff := cmp.Diff([]store.Conflict{first, second}, of); err != nil || diff != "" {
 		t.Errorf("of two rules: %v (-want +got):\n%s", err, diff)

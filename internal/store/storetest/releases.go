@@ -74,7 +74,7 @@ func (f *fixture) deploy(d store.Deployment) error {
 func testDeployments(t *testing.T, f *fixture) {
 	made := f.insertSnapshots(2)
 	step := func(environment string, seq int64, action, id string) store.Deployment {
-		return store.Deployment{ProjectID: "p", Environment: environment, Seq: seq, Action: action, SnapshotID: id, At: at.Add(time.Duration(seq) * time.Minute), By: "bob"}
+		return store.Deployment{ProjectID: "p", Environment: environment, Seq: seq, Action: action, SnapshotID: id, At: at.Add(time.Duration(seq) * time.Minute), By: "bob", Reason: "because " + action}
 	}
 	steps := []store.Deployment{
 		step("production", 1, "deploy", made[0].ID), step("production", 2, "deploy", made[1].ID), step("production", 3, "rollback", made[0].ID),
@@ -93,16 +93,30 @@ func testDeployments(t *testing.T, f *fixture) {
 	if diff := cmp.Diff(steps[3:], one); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
+	newest, total, err := f.s.Releases.Steps(f.ctx, "p", "", 1, 2)
+	if diff := cmp.Diff([]store.Deployment{steps[1], steps[0]}, newest); err != nil || diff != "" || total != 4 {
+		t.Errorf("steps: %d, %v (-want +got):\n%s", total, err, diff)
+	}
+	newest, total, err = f.s.Releases.Steps(f.ctx, "p", "staging", 0, 9)
+	if diff := cmp.Diff(steps[3:], newest); err != nil || diff != "" || total != 1 {
+		t.Errorf("steps of one environment: %d, %v (-want +got):\n%s", total, err, diff)
+	}
+	named, err := f.s.Releases.Named(f.ctx, "p", []string{made[1].ID, newRule(99, nil).ID})
+	without := made[1]
+	without.Manifest = nil
+	if diff := cmp.Diff(map[string]store.Snapshot{made[1].ID: without}, named); err != nil || diff != "" {
+		t.Errorf("named: %v (-want +got):\n%s", err, diff)
+	}
 	code(t, "a number that is taken", f.deploy(step("production", 3, "deploy", made[0].ID)), rule.CodeConflict)
 	code(t, "a gap", f.deploy(step("production", 5, "deploy", made[0].ID)), rule.CodeConflict)
 	code(t, "an unknown snapshot", f.deploy(step("production", 4, "deploy", newRule(99, nil).ID)), rule.CodeNotFound)
-	named := step("development", 1, "deploy", made[0].ID)
-	named.Key, named.Request = "key-1", "deploy it"
-	if err := f.deploy(named); err != nil {
+	keyed := step("development", 1, "deploy", made[0].ID)
+	keyed.Key, keyed.Request = "key-1", "deploy it"
+	if err := f.deploy(keyed); err != nil {
 		t.Fatal(err)
 	}
-	steps = append(steps, named)
-	if got, err := f.s.Releases.DeploymentByKey(f.ctx, "p", "key-1"); err != nil || got != named {
+	steps = append(steps, keyed)
+	if got, err := f.s.Releases.DeploymentByKey(f.ctx, "p", "key-1"); err != nil || got != keyed {
 		t.Errorf("by key: %+v, %v", got, err)
 	}
 	for _, key := range []string{"", "key-2"} {

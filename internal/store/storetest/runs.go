@@ -34,6 +34,28 @@ func testRuns(t *testing.T, f *fixture) {
 
 	late := store.Run{ProjectID: "p", ID: "s", Kind: "k", Request: []byte("{}"), CreatedAt: at.Add(time.Hour), CreatedBy: "ann"}
 	f.update(func(tx store.Tx) error { return tx.Runs.Insert(f.ctx, late) })
+	id := newRule(4, nil).ID
+	naming := store.Run{ProjectID: "p", ID: "u", Kind: "k", Request: []byte(`{"id":"` + id + `"}`), CreatedAt: at.Add(time.Hour), CreatedBy: "ann", Result: []byte{}}
+	f.update(func(tx store.Tx) error { return tx.Runs.Insert(f.ctx, naming) })
+	late.Result = []byte{}
+	for _, c := range []struct {
+		f     store.RunFilter
+		want  []store.Run
+		total int
+	}{
+		{store.RunFilter{Kind: "k", Limit: 2}, []store.Run{naming, late}, 3},
+		{store.RunFilter{Kind: "k", Limit: 2, Offset: 2}, []store.Run{run}, 3},
+		{store.RunFilter{Kind: "k", Limit: 2, Mentions: []string{id}}, []store.Run{naming}, 1},
+		{store.RunFilter{Kind: "k", Limit: 2, Mentions: []string{id, newRule(5, nil).ID}}, []store.Run{}, 0},
+		{store.RunFilter{Kind: "k", Limit: 2, Mentions: []string{"%"}}, nil, 0},
+		{store.RunFilter{Kind: "other", Limit: 2}, []store.Run{}, 0},
+	} {
+		c.f.ProjectID = "p"
+		got, total, err := f.s.Runs.Find(f.ctx, c.f)
+		if diff := cmp.Diff(c.want, got); err != nil || diff != "" || total != c.total {
+			t.Errorf("%+v: %d, %v (-want +got):\n%s", c.f, total, err, diff)
+		}
+	}
 	for _, want := range []int{1, 0} {
 		f.update(func(tx store.Tx) error {
 			n, err := tx.Runs.DeleteOld(f.ctx, at.Add(time.Minute), 10)
