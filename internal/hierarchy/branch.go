@@ -62,12 +62,16 @@ func searchNodes(tree *federation.Tree, parent, words string) []*rule.Node {
 		path string
 	}
 	var hits []hit
+	inPath := strings.Contains(words, "/")
 	var walk func(id, above string)
 	walk = func(id, above string) {
 		for _, n := range tree.Children(id) {
-			path := strings.TrimPrefix(above+"/"+n.Name, "/")
+			path := ""
+			if inPath {
+				path = strings.TrimPrefix(above+"/"+n.Name, "/")
+			}
 			if rank := rankOf(n, path, words); rank > 0 {
-				hits = append(hits, hit{n, rank, path})
+				hits = append(hits, hit{n, rank, tree.Path(n.ID)})
 			}
 			walk(n.ID, path)
 		}
@@ -83,18 +87,16 @@ func searchNodes(tree *federation.Tree, parent, words string) []*rule.Node {
 	return list
 }
 
-// rankOf says how well words find a node: 1 is best, 0 is not at all.
+// rankOf says how well words in lower case find a node: 1 is best, 0 is not at all. The path is empty if they have no slash.
 func rankOf(n *rule.Node, path, words string) int {
-	has := func(s string) bool { return strings.Contains(strings.ToLower(s), words) }
-	name := strings.ToLower(n.Name)
 	switch {
-	case name == words || strings.ToLower(path) == words:
+	case len(n.Name) == len(words) && contains(n.Name, words), path != "" && len(path) == len(words) && contains(path, words):
 		return 1
-	case strings.HasPrefix(name, words):
+	case len(n.Name) >= len(words) && contains(n.Name[:len(words)], words):
 		return 2
-	case strings.Contains(name, words):
+	case contains(n.Name, words):
 		return 3
-	case strings.Contains(words, "/") && has(path), has(n.DefaultScope), slices.ContainsFunc(n.Repositories, has):
+	case contains(path, words), contains(n.DefaultScope, words), slices.ContainsFunc(n.Repositories, func(glob string) bool { return contains(glob, words) }):
 		return 4
 	}
 	return 0

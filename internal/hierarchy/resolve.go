@@ -14,9 +14,10 @@ import (
 
 // Bounds of an answer about a repository.
 const (
-	maxClaims  = 20
-	maxNearest = 5
-	maxGlobs   = 50_000 // that are compared with a name that none of them matches
+	maxClaims    = 20
+	maxNearest   = 5
+	maxGlobs     = 50_000 // that are compared with a name that none of them matches, by their letters
+	maxDistances = 200    // that are compared letter by letter
 )
 
 // Resolve returns the node of a repository with the globs that lead to it, or the nearest ones if none does; invalid without a name.
@@ -60,10 +61,15 @@ func nearestBindings(tree *federation.Tree, name rule.Repository) []wire.NodeBin
 	type near struct {
 		wire.NodeBinding
 
+		path        string
 		shared, off int
+	}
+	order := func(a, b near) int {
+		return cmp.Or(b.shared-a.shared, a.off-b.off, strings.Compare(a.Glob, b.Glob), strings.Compare(a.NodeID, b.NodeID))
 	}
 	var list []near
 	elements := strings.Split(name.Path, "/")
+	letters := lettersOf(name.Path)
 	compared := 0
 	for _, n := range tree.Nodes() {
 		for _, glob := range n.Repositories {
@@ -71,25 +77,52 @@ func nearestBindings(tree *federation.Tree, name rule.Repository) []wire.NodeBin
 				break
 			}
 			g := rule.ParseRepositoryGlob(glob)
-			one := near{NodeBinding: wire.NodeBinding{Glob: glob, NodeID: n.ID}, shared: sharedElements(elements, strings.Split(g.Path, "/"))}
-			apart := len(g.Path) - len(name.Path)
-			if one.shared == 0 && max(apart, -apart) > len(name.Path)/3 {
-				continue
-			}
-			if one.off = text.Distance(name.Path, g.Path); one.shared > 0 || one.off <= len(name.Path)/3 {
+			one := near{NodeBinding: wire.NodeBinding{Glob: glob, NodeID: n.ID}, path: g.Path, shared: sharedElements(elements, strings.Split(g.Path, "/"))}
+			if one.off = letters.apart(g.Path); one.shared > 0 || one.off <= len(name.Path)/3 {
 				list = append(list, one)
 			}
 		}
 	}
-	slices.SortFunc(list, func(a, b near) int {
-		return cmp.Or(b.shared-a.shared, a.off-b.off, strings.Compare(a.Glob, b.Glob), strings.Compare(a.NodeID, b.NodeID))
-	})
+	slices.SortFunc(list, order)
+	list = list[:min(len(list), maxDistances)]
+	for i := range list {
+		list[i].off = text.Distance(name.Path, list[i].path)
+	}
+	list = slices.DeleteFunc(list, func(one near) bool { return one.shared == 0 && one.off > len(name.Path)/3 })
+	slices.SortFunc(list, order)
 	out := []wire.NodeBinding{}
 	for _, one := range list[:min(len(list), maxNearest)] {
 		one.Path = tree.Path(one.NodeID)
 		out = append(out, one.NodeBinding)
 	}
 	return out
+}
+
+// letterCounts counts the bytes of a name.
+type letterCounts [256]int
+
+func lettersOf(s string) *letterCounts {
+	c := &letterCounts{}
+	for i := range len(s) {
+		c[s[i]]++
+	}
+	return c
+}
+
+// apart returns how many letters must be inserted, deleted or replaced at least to make the name of another one.
+func (c *letterCounts) apart(other string) int {
+	left := *c
+	extra := 0
+	for i := range len(other) {
+		if left[other[i]]--; left[other[i]] < 0 {
+			extra++
+		}
+	}
+	missing := 0
+	for _, n := range left {
+		missing += max(n, 0)
+	}
+	return max(extra, missing)
 }
 
 // sharedElements counts the leading elements that are the same.
