@@ -94,7 +94,7 @@ type auditEntry struct {
 	last    bool  // nothing follows the entry
 }
 
-// importedRule is what an import has changed in a rule.
+// importedRule has the changes of a rule by an import.
 type importedRule struct {
 	wire.AuditRuleChange
 
