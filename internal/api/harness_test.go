@@ -146,7 +146,7 @@ func operations(s store.Store, log *slog.Logger) Operations {
 	return Operations{
 		Servers: operate.NewServers(operate.ServersConfig{
 			Store: operate.Store{Updater: s, Servers: s.Servers}, Logger: log, Now: time.Now, Self: wire.Server{ID: "self", Name: "host", StartedAt: time.Now()},
-			Models: func() []wire.ModelHealth { return []wire.ModelHealth{} }, Address: func() string { return "127.0.0.1:8080" },
+			Models: func() []wire.ModelHealth { return []wire.ModelHealth{} }, Address: func() string { return "" },
 		}),
 		Usage: &operate.Usage{Counts: s.Counts, Projects: s.Projects, Now: time.Now, Currency: "USD"},
 		Settings: func() wire.Settings {

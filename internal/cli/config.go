@@ -191,6 +191,7 @@ func (k *usageCommand) Run(ctx context.Context, s *session, c *client.Client) er
 		if err := s.table("MODEL\tCALLS\tFAILED\tINPUT\tCACHED\tOUTPUT\tCOST", rows); err != nil {
 			return err
 		}
+		s.note("%d of %d verdicts of models were taken from the cache", u.Reused, u.Judged+u.Reused)
 		for _, model := range u.Unpriced {
 			s.note("%s has no price; set model_prices", line(model))
 		}

@@ -73,6 +73,9 @@ func BenchmarkScreens(b *testing.B) {
 		{"evaluations by fact", "/p/default/evaluations?fact=payment_id:PMT-2"},
 		{"queue", "/queue"},
 		{"queue by words", "/queue?q=unit+payments&severity_min=HIGH"},
+		{"operations", "/operations"},
+		{"jobs", "/operations/jobs"},
+		{"operations of a project", "/p/default/operations"},
 		{"evaluation of a payment", "/p/default/evaluations/" + payment},
 		{"evaluation of 1,000 lines", "/p/default/evaluations/" + large},
 	} {

@@ -37,10 +37,13 @@ func offered(p *page, entries []screenEntry) []screenEntry {
 	return slices.DeleteFunc(slices.Clone(entries), func(e screenEntry) bool { return p.who.May(e.role, p.shownProject()) != nil })
 }
 
-// entryAddress is where an entry of the navigation leads. The queue is over all projects.
+// entryAddress is where an entry of the navigation leads. The queue is over all projects, and so are operations for those who administer all.
 func entryAddress(p *page, name string) string {
-	if name == "queue" {
+	switch {
+	case name == "queue":
 		return "/queue"
+	case name == "operations" && overAll(p):
+		return "/operations"
 	}
 	return projectAddress(p.shownProject(), name)
 }

@@ -107,7 +107,11 @@ func (s *Servers) List(ctx context.Context) ([]wire.Server, error) {
 		return nil, err
 	}
 	now := s.cfg.Now()
-	list := make([]wire.Server, 0, len(rows))
+	known := slices.ContainsFunc(rows, func(row store.Server) bool { return row.ID == s.cfg.Self.ID })
+	if !known && s.cfg.Address() != "" { // it serves, and writes its row at this moment
+		rows = append(rows, store.Server{ID: s.cfg.Self.ID, StartedAt: s.cfg.Self.StartedAt, SeenAt: now, Data: []byte("{}")})
+	}
+	list := make([]wire.Server, 0, len(rows)+1)
 	for _, row := range rows {
 		var one wire.Server
 		if err := json.Unmarshal(row.Data, &one); err != nil {
@@ -166,6 +170,9 @@ func (u *Usage) Sum(ctx context.Context, projectID string, days int) (wire.Usage
 	}
 	out := wire.Usage{
 		ProjectID: projectID, PeriodDays: days, From: from.Time(), Currency: u.Currency, Models: []wire.ModelUsage{}, Days: make([]wire.DayUsage, days),
+	}
+	if out.Judged, out.Reused, err = u.Counts.Reuse(ctx, projectID, from); err != nil {
+		return out, err
 	}
 	for i := range out.Days {
 		out.Days[i].Date = (from + store.Day(i)).String()

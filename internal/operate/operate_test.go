@@ -65,15 +65,18 @@ func (r *rows) DeleteUnseen(_ context.Context, before time.Time) error {
 func TestServersComeGoAndGetLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &rows{list: map[string]store.Server{}}
-		server := func(id string) *operate.Servers {
+		server := func(id, address string) *operate.Servers {
 			return operate.NewServers(operate.ServersConfig{
 				Store: operate.Store{Updater: r, Servers: r}, Logger: slog.New(slog.DiscardHandler), Now: time.Now,
 				Self:    wire.Server{ID: id, Name: "host-" + id, Version: "v1", StartedAt: time.Now()},
 				Models:  func() []wire.ModelHealth { return []wire.ModelHealth{{Purpose: "judge", Model: "fake:" + id}} },
-				Address: func() string { return id + ":8080" },
+				Address: func() string { return address },
 			})
 		}
-		one, two := server("one"), server("two")
+		one, two := server("one", "one:8080"), server("two", "")
+		if list, err := one.List(t.Context()); err != nil || len(list) != 1 || !list[0].This || list[0].Status != wire.ServerLive {
+			t.Errorf("a server that is about to write its row: %+v, %v", list, err)
+		}
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { one.Run(ctx); close(done) }()

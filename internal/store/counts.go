@@ -122,6 +122,8 @@ type CountReader interface {
 	Models(ctx context.Context, projectID string, from Day) ([]ModelCount, error)
 	// ModelDays returns the counts of models since a day, by day and model; of all projects together for [AllProjects].
 	ModelDays(ctx context.Context, projectID string, from Day) ([]ModelCount, error)
+	// Reuse sums up the verdicts that models gave since a day, and those that were taken from the cache; of all projects together for [AllProjects].
+	Reuse(ctx context.Context, projectID string, from Day) (judged, reused int64, err error)
 	// LastVerdicts returns when rules last had a verdict, those of ruleIDs or, if it is nil, all. Rules that never had one are
 	// absent.
 	LastVerdicts(ctx context.Context, projectID string, ruleIDs []string) (map[string]time.Time, error)

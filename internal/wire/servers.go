@@ -63,6 +63,8 @@ type Usage struct {
 	Total      UsageFigures `json:"total" doc:"All models together."`
 	Models     []ModelUsage `json:"models" nullable:"false" doc:"By model, most tokens first."`
 	Days       []DayUsage   `json:"days" nullable:"false" doc:"All days of the period, in order."`
+	Judged     int64        `json:"judged" doc:"Verdicts that models gave."`
+	Reused     int64        `json:"reused" doc:"Verdicts that were taken from the cache instead of a call."`
 	Unpriced   []string     `json:"unpriced,omitempty" nullable:"false" doc:"Models with calls for which the setting model_prices has no price; cost is without them."`
 }
 

@@ -75,6 +75,17 @@ func (t countTable) ModelDays(ctx context.Context, projectID string, from store.
 	})
 }
 
+// Reuse implements store.CountReader.
+func (t countTable) Reuse(ctx context.Context, projectID string, from store.Day) (judged, reused int64, err error) {
+	query := "SELECT COALESCE(SUM(by_model), 0), COALESCE(SUM(by_cache), 0) FROM day_counts WHERE day >= ?"
+	args, domain := []any{int64(from)}, unlocked
+	if projectID != store.AllProjects {
+		query, args, domain = query+" AND project_id = ?", append(args, projectID), countsOf(projectID)
+	}
+	sums, err := one(ctx, t.session, domain, "reuse of verdicts", query, args, func(c *store.RuleCount) []any { return []any{&c.ByModel, &c.ByCache} })
+	return sums.ByModel, sums.ByCache, err
+}
+
 // LastVerdicts implements store.CountReader.
 func (t countTable) LastVerdicts(ctx context.Context, projectID string, ruleIDs []string) (map[string]time.Time, error) {
 	where, args := t.d.amongRules("project_id = ?", []any{projectID}, ruleIDs)

@@ -96,6 +96,29 @@ func testModelDays(t *testing.T, f *fixture) {
 	}
 }
 
+// reuseOn is the count of a day with verdicts of models and of the cache.
+func reuseOn(day store.Day, judged, reused int64) store.DayCount {
+	return store.DayCount{Day: day, Evaluations: 1, Rules: store.RuleCount{ByModel: judged, ByCache: reused}}
+}
+
+func testReuse(t *testing.T, f *fixture) {
+	day := store.DayOf(at)
+	for _, id := range []string{"q", "r"} {
+		f.update(func(tx store.Tx) error {
+			if err := tx.Projects.Create(f.ctx, rule.Project{ID: id, Name: id, CreatedAt: at, UpdatedAt: at}); err != nil {
+				return err
+			}
+			return tx.Counts.Add(f.ctx, store.Counts{ProjectID: id, Mark: store.CountMark{Seq: 1, At: at}, Days: []store.DayCount{reuseOn(day, 3, 5), reuseOn(day-1, 100, 100)}})
+		})
+	}
+	for project, want := range map[string][2]int64{"p": {}, "q": {3, 5}, store.AllProjects: {6, 10}} {
+		judged, reused, err := f.s.Counts.Reuse(f.ctx, project, day)
+		if got := [2]int64{judged, reused}; err != nil || got != want {
+			t.Errorf("project %s: %v, %v; want %v", project, got, err, want)
+		}
+	}
+}
+
 func testAllJobs(t *testing.T, f *fixture) {
 	a := f.addJob(func(j *store.Job) { j.RunAt = at.Add(time.Hour) })
 	b := f.addJob(func(j *store.Job) { j.ProjectID = store.AllProjects; j.Kind = "l"; j.RunAt = at.Add(time.Hour) })

@@ -34,6 +34,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Open) {
 		"usage of keys":                      testKeyUsage,
 		"usage of models":                    testModelDays,
 		"jobs of all projects":               testAllJobs,
+		"reuse of verdicts":                  testReuse,
 		"snapshots":                          testSnapshots,
 		"deployments":                        testDeployments,
 		"gates and approvals":                testGates,
