@@ -213,6 +213,7 @@ var accessTable = map[string]access{
 	"list-measured-rules":      {auth.Viewer, "GET /api/v1/insights/rules?project_id=pay", "project"},
 	"list-judged-repositories": {auth.Viewer, "GET /api/v1/insights/repositories?project_id=pay", "project"},
 	"list-project-insights":    {auth.Viewer, "GET /api/v1/insights/projects", "each"},
+	"get-report":               {auth.Viewer, "GET /api/v1/insights/report?project_id=pay", "project"},
 }
 
 // publicRoutes need no key. Whoever adds to them must mean it.

@@ -54,6 +54,17 @@ func (s Insights) Routes(r *rest.Router) {
 		return s.Health.Repositories(ctx, rest.Project(ctx), in)
 	})
 	rest.Handle(r, rest.Operation{
+		ID: "get-report", Route: op.GetReport.Route(), Role: auth.Viewer, Summary: "Get the report of a month",
+		Description: "Verdicts against the month before, denials by rule, waivers, releases, changes, and why evaluations were undecided. verify needs the role admin.",
+	}, func(ctx context.Context, in *wire.ReportQuery) (*wire.MonthReport, error) {
+		if in.Verify {
+			if err := auth.ActorFrom(ctx).May(auth.Admin, rest.Project(ctx)); err != nil {
+				return nil, err
+			}
+		}
+		return s.Health.Report(ctx, rest.Project(ctx), in)
+	})
+	rest.Handle(r, rest.Operation{
 		ID: "list-project-insights", Route: op.InsightProjects.Route(), Role: auth.Viewer, Place: rest.EachProject,
 		Summary: "Compare projects", Description: "Evaluations, health and coverage of the projects that the key may access, from what is counted and measured already.",
 	}, s.projects)

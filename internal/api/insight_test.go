@@ -329,3 +329,49 @@ func TestGroupsAreWhatTheRecordsSay(t *testing.T) {
 		}
 	})
 }
+
+func TestTheReportOfAMonth(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, n *node) {
+		w := watch(n, health.Settings{})
+		n.evalRule("E-1", nil)
+		w.evaluate("eval(x)", 3)
+		w.evaluate("x = 1", 1)
+		snapshot := into[wire.Snapshot](n.call("POST", "/api/v1/snapshots", map[string]any{"name": "first"}).want(http.StatusCreated))
+		n.call("POST", "/api/v1/snapshots/"+snapshot.ID+"/deploy", map[string]any{"environment": "staging"}).want(http.StatusOK)
+		this := time.Now().UTC().Format("2006-01")
+		w.now = time.Now().UTC()
+		r := into[wire.MonthReport](n.call("GET", "/api/v1/insights/report?verify=true&month="+this, nil).want(http.StatusOK))
+		if r.Complete || r.Evaluations.Total != 4 || r.Evaluations.Deny != 3 || r.EvaluationsThen.Total != 0 || r.Verdicts.DecidedBy.Check != 4 {
+			t.Errorf("this month: %+v", r)
+		}
+		if len(r.Denied) != 1 || r.Denied[0].Slug != "E-1" || r.Denied[0].Denied != 3 || r.Denied[0].Verdicts != 4 || r.Denied[0].Before != 0 {
+			t.Errorf("denied: %+v", r.Denied)
+		}
+		if r.Audit == nil || !r.Audit.Verified || r.Audit.Entries == 0 || r.Audit.Problems != 0 {
+			t.Errorf("audit: %+v", r.Audit)
+		}
+		if len(r.Releases) != 1 || r.Releases[0].SnapshotName != "first" || r.Releases[0].Environment != wire.Staging || r.Releases[0].Action != "deploy" {
+			t.Errorf("releases: %+v", r.Releases)
+		}
+		changes := map[string]int64{}
+		for _, c := range r.Changes {
+			changes[c.Kind+" "+c.Action] = c.Count
+		}
+		if changes["release snapshot"] != 1 || changes["release deploy"] != 1 || changes["rule create"]+changes["rule created"] != 1 {
+			t.Errorf("changes: %v", changes)
+		}
+		// A month later, it is the month before.
+		w.now = time.Date(w.now.Year(), w.now.Month()+1, 2, 0, 0, 0, 0, time.UTC)
+		later := into[wire.MonthReport](n.call("GET", "/api/v1/insights/report?month="+w.now.Format("2006-01"), nil).want(http.StatusOK))
+		if later.Evaluations.Total != 0 || later.EvaluationsThen.Total != 4 || later.VerdictsThen.Deny != 3 || later.Audit != nil || len(later.Denied) != 0 {
+			t.Errorf("a month later: %+v", later)
+		}
+		if last := into[wire.MonthReport](n.call("GET", "/api/v1/insights/report", nil).want(http.StatusOK)); last.Month != this || !last.Complete {
+			t.Errorf("without a month: %+v", last)
+		}
+		for _, month := range []string{"2026-13", "x", "2020-01", "2999-01"} {
+			n.call("GET", "/api/v1/insights/report?month="+month, nil).want(http.StatusUnprocessableEntity)
+		}
+	})
+}

@@ -56,6 +56,7 @@ type grammar struct {
 	Eval        evalCommand         `cmd:"" help:"Measure a model by labelled cases."`
 	Snapshots   snapshotsCommands   `cmd:"" help:"Take snapshots of the rules, deploy them, roll back."`
 	Insights    insightsCommand     `cmd:"" help:"Show how rules were judged, and which need attention."`
+	Report      reportCommand       `cmd:"" help:"Report a month against the one before."`
 	Alerts      alertsCommands      `cmd:"" help:"List, acknowledge and resolve alerts about rules."`
 	Webhooks    webhooksCommands    `cmd:"" help:"Send events to other systems."`
 	Audit       auditCommands       `cmd:"" help:"Verify the audit chain."`

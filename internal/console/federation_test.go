@@ -31,7 +31,7 @@ func (n *node) federate(project string) nodes {
 			n.t.Fatal(err)
 		}
 	}
-	make := func(body wire.CreateNode) string {
+	create := func(body wire.CreateNode) string {
 		n.t.Helper()
 		made, err := client.Call(n.t.Context(), api, op.CreateNode, body)
 		if err != nil {
@@ -46,10 +46,10 @@ func (n *node) federate(project string) nodes {
 		}
 	}
 	var out nodes
-	out.acme = make(wire.CreateNode{Name: "example", Level: rule.LevelOrganization, Repositories: []string{"example/**"}, Description: "All that the company writes."})
-	out.payments = make(wire.CreateNode{Name: "payments", Level: rule.LevelTeam, ParentID: out.acme, Repositories: []string{"example/pay-*"}})
-	out.ledger = make(wire.CreateNode{Name: "ledger", Level: rule.LevelProject, ParentID: out.payments, Repositories: []string{"example/pay-ledger"}})
-	out.web = make(wire.CreateNode{Name: "web <b>", Level: rule.LevelTeam, ParentID: out.acme})
+	out.acme = create(wire.CreateNode{Name: "example", Level: rule.LevelOrganization, Repositories: []string{"example/**"}, Description: "All that the company writes."})
+	out.payments = create(wire.CreateNode{Name: "payments", Level: rule.LevelTeam, ParentID: out.acme, Repositories: []string{"example/pay-*"}})
+	out.ledger = create(wire.CreateNode{Name: "ledger", Level: rule.LevelProject, ParentID: out.payments, Repositories: []string{"example/pay-ledger"}})
+	out.web = create(wire.CreateNode{Name: "web <b>", Level: rule.LevelTeam, ParentID: out.acme})
 	attach(out.acme, wire.AttachRule{RuleID: "CON-001"})
 	attach(out.payments, wire.AttachRule{RuleID: "PAY-001", OverrideID: "CON-001", AllowWeakening: true, Reason: "The treasury signs them."})
 	attach(out.web, wire.AttachRule{RuleID: "WEB-001"})

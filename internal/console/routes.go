@@ -34,6 +34,13 @@ func routes() []route {
 		{pattern: "POST /theme", show: setTheme, open: true},
 		{pattern: "GET /project", show: switchProject, role: auth.Viewer},
 
+		{pattern: "GET /overview", show: allProjects, role: auth.Viewer},
+		{pattern: "GET /p/{project}/overview", show: overviewPage, role: auth.Viewer},
+		{pattern: "GET /p/{project}/overview/rules", show: measuredList, role: auth.Viewer},
+		{pattern: "GET /p/{project}/overview/repositories", show: repositoryList, role: auth.Viewer},
+		{pattern: "POST /p/{project}/overview/measure", show: measureRules, role: auth.Reviewer},
+		{pattern: "GET /p/{project}/report", show: reportPage, role: auth.Viewer, patience: modelTime},
+
 		{pattern: "GET /queue", show: queueList, role: auth.Viewer},
 		{pattern: "GET /queue/live", show: liveQueue, role: auth.Viewer, open: true, patience: liveAge},
 		{pattern: "POST /queue", show: decideQueue, role: auth.Reviewer},

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"tenet/internal/client"
 	"tenet/internal/console/browsertest"
@@ -50,6 +51,13 @@ func screens(change, payment string, ids nodes) []screen {
 		{"try a payment", "/p/default/try?scope=finance/payments", "Try a decision", []string{"1 rule applies.", "Amount", "approvers", "Read by FIN-001.", "Other facts", "Drop files here"}},
 		{"try an action", "/p/default/try?kind=action", "Try a decision", []string{"What is to be done"}},
 		{"a new rule", "/p/default/rules/new", "New rule", []string{"From a sentence", "What it concerns", "Kinds of subject", "Examples, kept as test cases", "Check"}},
+		{"overview", "/p/default/overview", "Overview", []string{"Why verdicts are undecided", "Most denied", "SEC-001", "Never asked", "acme/payments", "Monthly report", "The numbers by day"}},
+		{"overview of a team", "/p/default/overview?team=appsec&days=7", "Overview", []string{"Verdicts of the team's rules", "appsec"}},
+		{"overview, a wrong filter", "/p/default/overview?team=a&node_id=b", "Overview", []string{"exclude each other"}},
+		{"overview of all projects", "/overview", "All projects", []string{"Rules in force"}},
+		{"rules by health", "/p/default/overview/rules", "Rules by health", []string{"SEC-001", "Measured"}},
+		{"repositories", "/p/default/overview/repositories", "Repositories", []string{"acme/payments", "DENY", "at no node"}},
+		{"monthly report", "/p/default/report?verify=1&month=" + time.Now().UTC().Format("2006-01"), time.Now().UTC().Format("January 2006"), []string{"verified, yes", "Denied, by rule", "SEC-001", "The month has not ended.", "Lapsing next month", "import: created"}},
 		{"operations", "/operations", "Operations", []string{"live", "v-test", "No model is configured.", "Background jobs", "Models in 14 days"}},
 		{"background jobs", "/operations/jobs", "Background jobs", []string{"evaluations.index", "succeeded", "Last error"}},
 		{"keys", "/operations/keys", "API keys", []string{"There is no key here.", "New key", "evaluator: has things judged"}},
@@ -79,6 +87,9 @@ func TestScreensInABrowser(t *testing.T) {
 	n := newNode(t, nil)
 	n.evaluate("default", `{"facts": {"supplier": "S-1"}, "intent": "Pay the supplier"}`)
 	change, payment := n.evaluate("default", badDiff), n.evaluate("default", badPayment)
+	if _, err := client.Call(t.Context(), n.api, op.MeasureInsights, wire.None{}); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := client.Call(t.Context(), n.api, op.CreateProject, wire.CreateProject{ID: "guild", Name: "Guild"}); err != nil {
 		t.Fatal(err)
 	}

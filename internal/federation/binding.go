@@ -2,6 +2,7 @@ package federation
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"strings"
 	"sync"
@@ -14,6 +15,7 @@ import (
 type binding struct {
 	node    *rule.Node
 	text    string // in its normal form
+	path    string // of it, without the host
 	glob    subject.RepositoryGlobs
 	exact   bool
 	hosted  bool // whether it names a host
@@ -33,6 +35,7 @@ const maxRemembered = 4096
 type bindings struct {
 	exact map[string][]*binding // by the path, without the host
 	globs []*binding
+	all   []*binding
 	mu    sync.Mutex
 	known map[string]found
 }
@@ -54,7 +57,8 @@ func (b *bindings) index(nodes []*Node) {
 				continue // refused when it was written
 			}
 			name := rule.ParseRepositoryGlob(text)
-			bind := &binding{node: n.Node, text: name.String(), glob: g, hosted: name.Host != ""}
+			bind := &binding{node: n.Node, text: name.String(), path: name.Path, glob: g, hosted: name.Host != ""}
+			b.all = append(b.all, bind)
 			if bind.exact = !strings.ContainsAny(name.Path, meta) && strings.Contains(strings.Trim(name.Path, "/"), "/") && !strings.HasSuffix(name.Path, "/"); bind.exact {
 				b.exact[name.Path] = append(b.exact[name.Path], bind)
 				continue
@@ -167,6 +171,23 @@ func (t *Tree) Claims(repository string, limit int) []Claim {
 		list = append(list, Claim{NodeID: m.node.ID, Glob: m.text, Exact: m.exact, Decides: weigh(matching[0], m) == 0})
 	}
 	return list
+}
+
+// Glob is a repository glob of a node in its normal form, and its path without the host.
+type Glob struct{ NodeID, Text, Path string }
+
+// Globs lists the repository globs of all nodes.
+func (t *Tree) Globs() iter.Seq[Glob] {
+	return func(yield func(Glob) bool) {
+		if t.Len() == 0 {
+			return
+		}
+		for _, b := range t.shape.of(t).bound.all {
+			if !yield(Glob{b.node.ID, b.text, b.path}) {
+				return
+			}
+		}
+	}
 }
 
 func (b *bindings) find(repository string) found {

@@ -71,16 +71,13 @@ func nearestBindings(tree *federation.Tree, name rule.Repository) []wire.NodeBin
 	elements := strings.Split(name.Path, "/")
 	letters := lettersOf(name.Path)
 	compared := 0
-	for _, n := range tree.Nodes() {
-		for _, glob := range n.Repositories {
-			if compared++; compared > maxGlobs {
-				break
-			}
-			g := rule.ParseRepositoryGlob(glob)
-			one := near{NodeBinding: wire.NodeBinding{Glob: glob, NodeID: n.ID}, path: g.Path, shared: sharedElements(elements, strings.Split(g.Path, "/"))}
-			if one.off = letters.apart(g.Path); one.shared > 0 || one.off <= len(name.Path)/3 {
-				list = append(list, one)
-			}
+	for g := range tree.Globs() {
+		if compared++; compared > maxGlobs {
+			break
+		}
+		one := near{NodeBinding: wire.NodeBinding{Glob: g.Text, NodeID: g.NodeID}, path: g.Path, shared: sharedElements(elements, g.Path)}
+		if one.off = letters.apart(g.Path); one.shared > 0 || one.off <= len(name.Path)/3 {
+			list = append(list, one)
 		}
 	}
 	slices.SortFunc(list, order)
@@ -125,10 +122,13 @@ func (c *letterCounts) apart(other string) int {
 	return max(extra, missing)
 }
 
-// sharedElements counts the leading elements that are the same.
-func sharedElements(a, b []string) int {
+// sharedElements counts the leading elements of a path that are those of a glob.
+func sharedElements(elements []string, glob string) int {
 	n := 0
-	for n < min(len(a), len(b)) && a[n] == b[n] && a[n] != "" {
+	for part := range strings.SplitSeq(glob, "/") {
+		if n == len(elements) || part == "" || part != elements[n] {
+			break
+		}
 		n++
 	}
 	return n

@@ -122,7 +122,7 @@ var table = map[string]row{
 	"client":   {layer: surface, tests: []string{"api", "app"}},
 	"console": {
 		layer: surface, imports: []string{"auth", "client", "console/patch", "console/wordmark", "rule", "store"},
-		tests: []string{"app", "config", "console/browsertest"},
+		tests: []string{"app", "audit", "config", "console/browsertest", "store/sqlstore"},
 	},
 	"console/patch":    {layer: block, imports: []string{"console/wordmark", "diff"}},
 	"console/wordmark": {layer: block},

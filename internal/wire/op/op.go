@@ -298,6 +298,7 @@ var (
 	GetInsights      = get[wire.Overview]("/api/v1/insights")
 	MeasureInsights  = post[wire.None, wire.MeasuredNow]("/api/v1/insights/measure").again()
 	MeasuredRules    = get[wire.MeasuredPage]("/api/v1/insights/rules")
+	GetReport        = get[wire.MonthReport]("/api/v1/insights/report")
 	ListRepositories = get[wire.Page[wire.RepositoryFigure]]("/api/v1/insights/repositories")
 	InsightProjects  = get[wire.Page[wire.ProjectFigure]]("/api/v1/insights/projects").anywhere()
 	ListConflicts    = get[wire.Page[wire.Conflict]]("/api/v1/conflicts")
