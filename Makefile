@@ -7,6 +7,7 @@ SHELL := bash
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X tenet/internal/cli.Version=$(VERSION)
 LINTER := bin/golangci-lint
+DEX := bin/dex
 
 # Settings that may be given on the command line, such as `make run LISTEN=127.0.0.1:9000`.
 LISTEN ?= 127.0.0.1:8080#  address that `make run` serves on
@@ -53,9 +54,9 @@ build: ## Build bin/tenet, a static binary
 # The race detector needs cgo. SQLite, which is C turned into Go, runs without it: its memory is its own, and to watch it takes a third
 # of all the time of a program that opens a database. Vet runs once, in verify, with the other linters.
 .PHONY: test
-test: ## Run all tests with the race detector, on SQLite and on a private PostgreSQL
+test: $(DEX) ## Run all tests with the race detector, on SQLite and on a private PostgreSQL
 	@scripts/setup-build.sh gcc $(if $(TENET_TEST_BROWSER),,chromium)
-	CGO_ENABLED=1 TENET_TEST_BROWSER="$${TENET_TEST_BROWSER:-$$(command -v chromium)}" scripts/with-postgres.sh go test -race -gcflags='modernc.org/...=-race=false -d=checkptr=0' -vet=off -timeout=8m $(TESTFLAGS) $(PACKAGES)
+	CGO_ENABLED=1 TENET_TEST_DEX='$(CURDIR)/$(DEX)' TENET_TEST_BROWSER="$${TENET_TEST_BROWSER:-$$(command -v chromium)}" scripts/with-postgres.sh go test -race -gcflags='modernc.org/...=-race=false -d=checkptr=0' -vet=off -timeout=8m $(TESTFLAGS) $(PACKAGES)
 
 .PHONY: verify
 verify: $(LINTER) ## Check modules, generated files, format and linters; changes nothing
@@ -119,3 +120,7 @@ clean: ## Remove what was built and the database of `make run`
 # The linter is a module of its own and not in go.work, so that its dependencies never meet those of the service.
 $(LINTER): tools/go.mod tools/go.sum
 	cd tools && GOWORK=off CGO_ENABLED=0 go build -o ../$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+# The identity provider of the tests of single sign-on; a module of its own, as the linter is.
+$(DEX): tools/dex/main.go tools/dex/go.mod tools/dex/go.sum
+	cd tools/dex && GOWORK=off CGO_ENABLED=0 go build -trimpath -o ../../$@ .

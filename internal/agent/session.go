@@ -75,6 +75,9 @@ func newSessions(l Limits, now func() time.Time) *sessions {
 // ownerOf identifies a caller by key, or by name without one.
 func ownerOf(ctx context.Context) string {
 	who := auth.ActorFrom(ctx)
+	if who.Grants != nil {
+		return "person:" + who.Name
+	}
 	if who.KeyID != "" {
 		return "key:" + who.KeyID
 	}

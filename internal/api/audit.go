@@ -30,7 +30,7 @@ func (s Audit) Routes(r *rest.Router) {
 	rest.Handle(r, rest.Operation{
 		ID: "list-audit", Route: op.ListAudit.Route(), Role: auth.Reviewer, Summary: "Read the audit chain",
 		Description: "Entries of the project, newest first. All parameters that are given must hold. Pages go by page, or by cursor, which what is recorded " +
-			"meanwhile does not move. Details of entries about keys and webhooks are shown to administrators only.",
+			"meanwhile does not move. Details of entries about keys, sign-ins and webhooks are shown to administrators only.",
 	}, func(ctx context.Context, in *wire.AuditEntryQuery) (wire.AuditPage, error) {
 		return s.Trail.List(ctx, rest.Project(ctx), *in)
 	})

@@ -43,7 +43,7 @@ func (e Records) Routes(r *rest.Router) {
 			"requests and responses of models; others see the number of calls and their cost.",
 	}, func(ctx context.Context, in *evaluationRef) (*wire.EvaluationRecord, error) {
 		rec, err := e.Recorded.Get(ctx, rest.Project(ctx), in.ID)
-		if err == nil && !auth.ActorFrom(ctx).Role.Allows(auth.Reviewer) {
+		if err == nil && auth.ActorFrom(ctx).May(auth.Reviewer, rest.Project(ctx)) != nil {
 			rec.Withhold()
 		}
 		return rec, err

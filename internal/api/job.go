@@ -64,7 +64,7 @@ func (s Jobs) Routes(r *rest.Router) {
 
 // visibleJob removes the arguments unless the caller is an administrator: they can hold submissions of others.
 func visibleJob(ctx context.Context, j wire.Job) wire.Job {
-	if !auth.ActorFrom(ctx).Role.Allows(auth.Admin) {
+	if auth.ActorFrom(ctx).May(auth.Admin, rest.Project(ctx)) != nil {
 		j.Args = nil
 	}
 	return j

@@ -9,7 +9,6 @@ import (
 	"tenet/internal/auth"
 	"tenet/internal/catalog"
 	"tenet/internal/rule"
-	"tenet/internal/store"
 	"tenet/internal/wire"
 	"tenet/internal/wire/op"
 )
@@ -37,11 +36,11 @@ func (s Projects) Routes(r *rest.Router) {
 	})
 	rest.Handle(r, rest.Operation{
 		ID: "list-projects", Route: op.ListProjects.Route(), Role: auth.Viewer, Place: rest.EachProject,
-		Summary: "List projects", Description: "The projects that the key may access.",
+		Summary: "List projects", Description: "The projects that the caller may access.",
 	}, func(ctx context.Context, in *wire.PageQuery) (wire.Page[rule.Project], error) {
 		all, err := s.Projects.List(ctx)
-		own := auth.ActorFrom(ctx).ProjectID
-		all = slices.DeleteFunc(all, func(p rule.Project) bool { return own != store.AllProjects && p.ID != own })
+		who := auth.ActorFrom(ctx)
+		all = slices.DeleteFunc(all, func(p rule.Project) bool { return !who.Sees(p.ID) })
 		return rest.Slice(*in, all, err)
 	})
 	rest.Handle(r, rest.Operation{ID: "get-project", Route: op.GetProject.Route(), Role: auth.Viewer, Place: rest.PathProject, Summary: "Get a project"},

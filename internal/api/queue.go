@@ -18,18 +18,18 @@ type Queue struct{ Queue *queue.Queue }
 func (s Queue) Routes(r *rest.Router) {
 	r = r.Tag(queueTag)
 	rest.Handle(r, rest.Operation{
-		ID: "list-queue", Route: op.ListQueue.Route(), Role: auth.Viewer, Place: rest.OwnOrAll, Summary: "List what waits for a person",
+		ID: "list-queue", Route: op.ListQueue.Route(), Role: auth.Viewer, Place: rest.OwnOrEach, Summary: "List what waits for a person",
 		Description: "Rules in REVIEW, revisions of rules in force, candidates, conflicts, waivers of CRITICAL rules, snapshots that an environment's gates hold back, and evaluations of the last 14 days that " +
 			"ended in NEEDS_CONFIRMATION. Of each kind the 1,000 that have waited longest are looked at. project_id=* lists all projects.",
 	}, s.list)
 	rest.HandleBody(r, rest.Operation{
-		ID: "decide-queue", Route: op.DecideQueue.Route(), Role: auth.Reviewer, Place: rest.OwnOrAll, Summary: "Decide on things that wait",
+		ID: "decide-queue", Route: op.DecideQueue.Route(), Role: auth.Reviewer, Place: rest.OwnOrEach, Summary: "Decide on things that wait",
 		Description: "Up to 500 at once, each for itself. A second person is demanded where the thing itself demands one.",
 	}, func(ctx context.Context, _ *rest.None, body *wire.DecideQueue) (wire.QueueDecided, error) {
 		return s.Queue.Decide(ctx, rest.Project(ctx), *body)
 	})
 	rest.HandleBody(r, rest.Operation{
-		ID: "mark-queue", Route: op.MarkQueue.Route(), Role: auth.Reviewer, Place: rest.OwnOrAll, Summary: "Assign or put aside things that wait",
+		ID: "mark-queue", Route: op.MarkQueue.Route(), Role: auth.Reviewer, Place: rest.OwnOrEach, Summary: "Assign or put aside things that wait",
 	}, func(ctx context.Context, _ *rest.None, body *wire.MarkQueue) (wire.QueueDecided, error) {
 		return s.Queue.Mark(ctx, rest.Project(ctx), *body)
 	})

@@ -33,6 +33,7 @@ func (a *App) serveAPI(p *parts, operations api.Operations, registry *prometheus
 		api.Queue{Queue: p.queue},
 		api.Projects{Projects: p.projects},
 		api.Keys{Keys: a.keys},
+		api.SignIn{Providers: providers(a.callers), Keys: a.callers},
 		api.Evaluations{Evaluator: p.evaluator, Released: p.releases, Verdicts: verdicts},
 		api.Records{Recorded: p.evaluator},
 		api.Agents{Agents: p.agents, Prefix: prefix, Verdicts: verdicts},
@@ -63,7 +64,7 @@ func (a *App) serveAPI(p *parts, operations api.Operations, registry *prometheus
 	}
 	loopback := loopbackOnly(a.cfg.Listen)
 	return rest.New(rest.Config{
-		Keys: a.keys, Logger: a.log, Description: api.Description(version), Registry: registry,
+		Keys: a.callers, Logger: a.log, Description: api.Description(version), Registry: registry,
 		Served: api.CountRules(registry, p.catalog, a.log), RequireLoopbackHost: loopback, RequireKey: !loopback,
 		Limits: rest.Limits{
 			MaxBody: a.cfg.MaxBody, MaxImportBody: a.cfg.MaxImportBody, MaxDocument: a.cfg.MaxDocument, RatePerSecond: a.cfg.RateLimit, Burst: a.cfg.RateBurst,
@@ -77,8 +78,12 @@ func (a *App) serveConsole() (handler http.Handler, atEnd func(), err error) {
 	if !a.cfg.Console {
 		return a.handler, func() {}, nil
 	}
+	var people console.People
+	if a.callers.People != nil {
+		people = a.callers.People
+	}
 	c, err := console.New(console.Config{
-		API: a.handler, Keys: a.keys, Sessions: console.Sessions{SessionReader: a.store.Sessions, Updater: a.store}, Logger: a.log,
+		API: a.handler, Keys: a.callers, People: people, Recheck: a.cfg.SSORecheck, PublicURL: a.cfg.PublicURL, Record: a.recordSignIn, Sessions: console.Sessions{SessionReader: a.store.Sessions, Updater: a.store}, Logger: a.log,
 		RequireKey: !loopbackOnly(a.cfg.Listen), SessionAge: a.cfg.ConsoleSessionAge, MaxBody: a.cfg.MaxBody, Version: a.version,
 	})
 	if err != nil {

@@ -22,6 +22,7 @@ import (
 	"tenet/internal/llm"
 	"tenet/internal/llm/provider"
 	"tenet/internal/rule"
+	"tenet/internal/sso"
 	"tenet/internal/store"
 	"tenet/internal/wire"
 )
@@ -34,6 +35,7 @@ type App struct {
 	store     store.Store
 	live      *corpus.Live
 	keys      *auth.Keys
+	callers   sso.Callers // keys, and the people of identity providers
 	watch     *provider.Watch
 	gauged    gauges // the models that are configured
 	parts     *parts
@@ -104,6 +106,9 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, o Options) (_
 		Logger: log, Poll: cfg.PollInterval, MaxBytes: cfg.ViewMemory, EmbeddingModel: a.models.embedding(),
 	})
 	a.keys = auth.NewKeys(a.store, a.store.Keys, time.Now)
+	if a.callers, err = a.openCallers(o.Env); err != nil {
+		return nil, err
+	}
 	registry := prometheus.NewRegistry()
 	a.gauged.observe(registry)
 	p, err := a.assemble(registry, o.Now)
@@ -211,7 +216,7 @@ func (a *App) Rules(ctx context.Context) (rules int, keys bool, err error) {
 	if err != nil {
 		return 0, false, err
 	}
-	keys, err = a.keys.Required(ctx)
+	keys, err = a.callers.Required(ctx)
 	return view.Len(), keys, err
 }
 

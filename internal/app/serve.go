@@ -73,13 +73,13 @@ func (a *App) mayListen(ctx context.Context) error {
 	if loopbackOnly(a.cfg.Listen) {
 		return nil
 	}
-	required, err := a.keys.Required(ctx)
+	required, err := a.callers.Required(ctx)
 	if err != nil {
 		return err
 	}
 	if !required {
 		return rule.Errorf(rule.CodeInvalid,
-			"%s can be reached from other machines, but there is no API key; make one with `tenet keys create`, or listen on 127.0.0.1", a.cfg.Listen)
+			"%s can be reached from other machines, but there is no API key; make one with `tenet keys create`, name identity providers with sso_file, or listen on 127.0.0.1", a.cfg.Listen)
 	}
 	return nil
 }

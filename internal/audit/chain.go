@@ -31,6 +31,7 @@ const (
 	KindFederation = "federation"   // a federation node was changed, or what is attached to one
 	KindProject    = "project"      // a project was made or changed
 	KindKey        = "key"          // an API key was made or revoked
+	KindSignIn     = "signin"       // somebody signed in to the console, or out
 	KindRelease    = "release"      // a snapshot was taken, deployed or rolled back
 	KindDocument   = "document"     // a document was uploaded or deleted
 	KindWaiver     = "waiver"       // a waiver was made, approved or revoked
@@ -45,7 +46,7 @@ const (
 // Kinds lists all kinds of entries, in the order in which they are shown.
 var Kinds = []string{
 	KindEvaluation, KindRule, KindImport, KindRelation, KindConflict, KindFederation, KindRelease, KindWaiver, KindTestCase, KindDiscovery, KindDocument,
-	KindAlert, KindQueue, KindAgent, KindProject, KindKey, KindWebhook, KindCorpus, KindRetention,
+	KindAlert, KindQueue, KindAgent, KindProject, KindKey, KindSignIn, KindWebhook, KindCorpus, KindRetention,
 }
 
 // Record is something to append to a chain.

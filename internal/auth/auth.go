@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"maps"
 	"slices"
 	"strings"
 
@@ -44,18 +45,93 @@ type Actor struct {
 	Role      Role
 	ProjectID string // the only project that it has access to, or store.AllProjects
 	KeyID     string // empty without a key
+	// Grants are the roles of a person whom an identity provider has named. They take the place of Role and ProjectID.
+	Grants *Grants
 }
 
 // May returns nil if the actor has a role in a project, else a forbidden error. The error does not reveal whether the project
 // exists.
 func (a Actor) May(needed Role, projectID string) error {
-	if a.ProjectID != store.AllProjects && a.ProjectID != projectID {
-		return rule.Errorf(rule.CodeForbidden, "this key has no access to project %q", projectID)
+	role, access := a.roleIn(projectID)
+	if !access {
+		return rule.Errorf(rule.CodeForbidden, "%s has no access to project %q", a.credential(), projectID)
 	}
-	if !a.Role.Allows(needed) {
-		return rule.Errorf(rule.CodeForbidden, "this needs the role %s; the key has the role %s", needed, a.Role)
+	if !role.Allows(needed) {
+		return rule.Errorf(rule.CodeForbidden, "this needs the role %s; %s has the role %s", needed, a.credential(), role)
 	}
 	return nil
+}
+
+// MayAnywhere returns nil if the actor has a role in some project, else a forbidden error.
+func (a Actor) MayAnywhere(needed Role) error {
+	role := a.Role
+	if a.Grants != nil {
+		role = a.Grants.highest()
+	}
+	if !role.Allows(needed) {
+		return rule.Errorf(rule.CodeForbidden, "this needs the role %s; %s has the role %s", needed, a.credential(), role)
+	}
+	return nil
+}
+
+// MayEverywhere reports whether the actor has access to all projects.
+func (a Actor) MayEverywhere() bool {
+	_, access := a.roleIn(store.AllProjects)
+	return access
+}
+
+// ProjectIDs lists the projects that an actor without access to all of them has access to, by name.
+func (a Actor) ProjectIDs() []string {
+	switch {
+	case a.MayEverywhere():
+		return nil
+	case a.Grants != nil:
+		return slices.Sorted(maps.Keys(a.Grants.roles))
+	default:
+		return []string{a.ProjectID}
+	}
+}
+
+// RateID identifies the caller whose requests count together against the rate limit: the key, or the person.
+func (a Actor) RateID() string {
+	if a.Grants != nil {
+		return a.Name
+	}
+	return a.KeyID
+}
+
+// Sees reports whether the actor has access to a project.
+func (a Actor) Sees(projectID string) bool {
+	_, access := a.roleIn(projectID)
+	return access
+}
+
+// Home is the project of requests that name none: the actor's only one; else the default one if the actor has access to it, else the first by
+// name. It is empty for an actor without access to any.
+func (a Actor) Home() string {
+	switch {
+	case a.Grants != nil:
+		return a.Grants.home()
+	case a.ProjectID == store.AllProjects:
+		return rule.DefaultProject
+	default:
+		return a.ProjectID
+	}
+}
+
+func (a Actor) roleIn(projectID string) (role Role, access bool) {
+	if a.Grants != nil {
+		return a.Grants.in(projectID)
+	}
+	return a.Role, a.ProjectID == store.AllProjects || a.ProjectID == projectID
+}
+
+// credential names the source of the actor's roles, for errors.
+func (a Actor) credential() string {
+	if a.Grants != nil {
+		return "your sign-in"
+	}
+	return "this key"
 }
 
 // Local is the actor of a server that runs without keys on loopback, and of the embedded command line.

@@ -60,6 +60,9 @@ type grammar struct {
 	Alerts      alertsCommands      `cmd:"" help:"List, acknowledge and resolve alerts about rules."`
 	Webhooks    webhooksCommands    `cmd:"" help:"Send events to other systems."`
 	Audit       auditCommands       `cmd:"" help:"Verify the audit chain."`
+	Login       loginCommand        `cmd:"" help:"Sign in to a server at its identity provider."`
+	Logout      logoutCommand       `cmd:"" help:"Forget the sign-in to a server on this machine."`
+	Whoami      whoamiCommand       `cmd:"" help:"Show the name and the roles under which commands act."`
 	Keys        keysCommands        `cmd:"" help:"Make, list and revoke API keys."`
 	Cache       cacheCommands       `cmd:"" help:"Show and delete stored verdicts of the judge."`
 	Jobs        jobsCommands        `cmd:"" help:"List, retry and cancel background jobs."`

@@ -50,7 +50,14 @@ func (s *session) connect(ctx context.Context, n need, settings string) (*client
 	if g.Data != "" || g.DatabaseURL != "" {
 		return nil, nil, errors.New("--server goes without --data and --database-url: the server has its own database")
 	}
-	c, err := client.New(server, cmp.Or(g.Key, s.env("TENET_KEY"), s.env("TENET_API_KEY")), nil)
+	key := cmp.Or(g.Key, s.env("TENET_KEY"), s.env("TENET_API_KEY"))
+	if key == "" {
+		var err error
+		if key, err = signedIn(ctx, s, server); err != nil {
+			return nil, nil, err
+		}
+	}
+	c, err := client.New(server, key, nil)
 	if err != nil {
 		return nil, nil, err
 	}

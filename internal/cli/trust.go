@@ -240,14 +240,22 @@ type settingsText struct {
 	data []byte
 }
 
+// settingsFolder returns the user's configuration folder; empty without a home.
+func settingsFolder(env func(string) string) string {
+	if folder := env("XDG_CONFIG_HOME"); filepath.IsAbs(folder) {
+		return folder
+	}
+	if env("HOME") == "" {
+		return ""
+	}
+	return filepath.Join(env("HOME"), ".config")
+}
+
 // userSettings returns the settings file in the user's configuration folder; empty if there is none.
 func userSettings(env func(string) string) string {
-	folder := env("XDG_CONFIG_HOME")
-	if !filepath.IsAbs(folder) {
-		if env("HOME") == "" {
-			return ""
-		}
-		folder = filepath.Join(env("HOME"), ".config")
+	folder := settingsFolder(env)
+	if folder == "" {
+		return ""
 	}
 	name := filepath.Join(folder, "tenet", settingsFile)
 	if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {

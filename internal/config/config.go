@@ -49,6 +49,9 @@ type Config struct {
 	SessionAge        time.Duration `key:"session_age" default:"1h" doc:"Time after its last exchange at which a node forgets a conversation with an agent."`
 	Console           bool          `key:"console" default:"true" doc:"Serve the web console."`
 	ConsoleSessionAge time.Duration `key:"console_session_age" default:"12h" doc:"Time after which people must sign in to the console again."`
+	PublicURL         string        `key:"public_url" default:"" doc:"Address at which browsers reach the server, such as https://tenet.example.com. Identity providers send people back there. Empty: the address of each request."`
+	SSOFile           string        `key:"sso_file" default:"" doc:"YAML file of the identity providers (OpenID Connect) at which people sign in, and of the roles of their groups. Empty: people sign in with keys."`
+	SSORecheck        time.Duration `key:"sso_recheck" default:"30m" doc:"Time after which a session of the console asks the identity provider whether the person is still signed in there."`
 	MCP               bool          `key:"mcp" default:"true" doc:"Serve the Model Context Protocol at /mcp."`
 
 	MaxBody       int64   `key:"max_body" default:"10485760" doc:"Largest request body, in bytes."`
@@ -262,6 +265,10 @@ func (c *Config) validate() error {
 		{c.SessionCount >= 1, "session_count: must be at least 1"},
 		{c.RESTPrefix == "off" || prefixForm.MatchString(c.RESTPrefix), fmt.Sprintf("rest_prefix: %q is not a path such as /rest, nor off", c.RESTPrefix)},
 		{!slices.Contains(reservedPaths, first), fmt.Sprintf("rest_prefix: /%s is in use; choose another path, or off", first)},
+		{
+			c.PublicURL == "" || publicForm.MatchString(c.PublicURL),
+			fmt.Sprintf("public_url: %q is not an address such as https://tenet.example.com, without a path", c.PublicURL),
+		},
 		{c.RecordRetention <= 36500, "record_retention: must be at most 36500 days"},
 		{len(c.PriceCurrency) >= 1 && len(c.PriceCurrency) <= 10, "price_currency: must have 1 to 10 characters, such as USD"},
 		{c.ScanRetention <= 36500, "scan_retention: must be at most 36500 days"},
@@ -272,6 +279,9 @@ func (c *Config) validate() error {
 	}
 	return nil
 }
+
+// publicForm is the form of public_url.
+var publicForm = regexp.MustCompile(`^https?://[A-Za-z0-9.\[\]:-]+$`)
 
 // prefixForm is the form of a path prefix.
 var prefixForm = regexp.MustCompile(`^(/[a-z0-9][a-z0-9_-]*)+$`)

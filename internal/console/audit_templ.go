@@ -733,7 +733,7 @@ func auditEntryView(p *page, v auditEntry) templ.Component {
 		}
 		switch {
 		case v.Withheld:
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 64, "<p>Administrators see the details of entries about keys and webhooks.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 64, "<p>Administrators see the details of entries about keys, sign-ins and webhooks.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"tenet/internal/auth"
 	"tenet/internal/client"
 	"tenet/internal/rule"
+	"tenet/internal/sso"
 	"tenet/internal/store"
 )
 
@@ -28,6 +30,30 @@ type Keys interface {
 	Resume(ctx context.Context, hash string) (auth.Actor, error)
 	// Required reports whether any key is in force.
 	Required(ctx context.Context) (bool, error)
+}
+
+// People signs people in at identity providers.
+type People interface {
+	// Providers lists the providers.
+	Providers() []sso.Provider
+	// Begin starts a sign-in at a provider: it returns the address there to which the browser is to go.
+	Begin(ctx context.Context, name, redirect, next string, silent bool) (sso.Attempt, string, error)
+	// Finish ends a sign-in with the parameters of the provider's answer.
+	Finish(ctx context.Context, a sso.Attempt, answer url.Values) (sso.Person, error)
+	// Resume returns the actor of a person who has signed in, an unauthenticated error once the person has signed out at the provider, or a
+	// forbidden one if the person has no role.
+	Resume(ctx context.Context, person sso.Person) (auth.Actor, error)
+	// SignOut carries out a logout token of a provider. The error is invalid if the token is.
+	SignOut(ctx context.Context, token string) error
+}
+
+// SignIn is a sign-in to the console, or its end.
+type SignIn struct {
+	Who    auth.Actor
+	Action string // signed_in or signed_out
+	From   string // address of the browser
+	// BreakGlass is set if an administrator has signed in with a key where people sign in at identity providers.
+	BreakGlass bool
 }
 
 // API is the HTTP API that the console is a client of, and that serves what the console does not.
@@ -46,11 +72,19 @@ type Sessions struct {
 	store.Updater
 }
 
-// Config sets up [New]. All fields but MaxBody and Now are required.
+// Config sets up [New]. Fields without a word about it are required.
 type Config struct {
 	API      API
 	Keys     Keys
 	Sessions Sessions
+	// People is nil without identity providers.
+	People People
+	// Recheck is the time after which a session asks the identity provider whether the person is still signed in there.
+	Recheck time.Duration
+	// PublicURL is the address at which browsers reach the console, for the answers of identity providers; empty is that of the request.
+	PublicURL string
+	// Record records a sign-in; nil records none.
+	Record func(ctx context.Context, s SignIn) error
 	// RequireKey asks for a key even while none is in force. A server that other machines can reach needs it.
 	RequireKey bool
 	// SessionAge is the time after which a person must sign in again.

@@ -2,6 +2,7 @@ package console
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -13,7 +14,6 @@ import (
 	"tenet/internal/auth"
 	"tenet/internal/client"
 	"tenet/internal/rule"
-	"tenet/internal/store"
 	"tenet/internal/wire"
 	"tenet/internal/wire/op"
 )
@@ -37,6 +37,7 @@ type page struct {
 	project  rule.Project
 	projects []rule.Project // those that who may see, at most maxProjects
 	notice   flash
+	entering bool // the screen is for people who are signed in
 	loaded   bool // the session
 	sent     bool // the answer
 }
@@ -55,7 +56,8 @@ func (p *page) open(screen route) error {
 			return rule.Errorf(rule.CodeInvalid, "the form cannot be read: %w", err)
 		}
 	}
-	if err := p.load(); err != nil {
+	p.entering = !screen.open
+	if err := p.load(); err != nil || p.sent {
 		return err
 	}
 	switch {
@@ -106,7 +108,7 @@ func (p *page) enter(screen route) error {
 	if id == "" {
 		return nil
 	}
-	if p.who.ProjectID != store.AllProjects && p.who.ProjectID != id {
+	if !p.who.Sees(id) {
 		return rule.NotFound("project", id)
 	}
 	if i := slices.IndexFunc(p.projects, func(r rule.Project) bool { return r.ID == id }); i >= 0 {
@@ -220,12 +222,9 @@ func missing(*page) error {
 // home leads to the first screen.
 func home(p *page) error { return p.redirect(projectAddress(p.startProject(), "evaluations")) }
 
-// startProject is where a person begins: in the project of the key, or in the default one.
+// startProject is where a person begins: in the only project, or in the default one.
 func (p *page) startProject() string {
-	if p.who.ProjectID != store.AllProjects {
-		return p.who.ProjectID
-	}
-	return rule.DefaultProject
+	return cmp.Or(p.who.Home(), rule.DefaultProject)
 }
 
 // switchProject leads to the same list in another project.

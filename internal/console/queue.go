@@ -48,10 +48,7 @@ type queue struct {
 
 // queuePlace is the project that the queue is asked for: one, or all that the person may see.
 func queuePlace(p *page) string {
-	if p.who.ProjectID != store.AllProjects {
-		return p.who.ProjectID
-	}
-	if project := p.r.URL.Query().Get("project"); project != "" {
+	if project := p.r.URL.Query().Get("project"); project != "" && p.who.Sees(project) {
 		return project
 	}
 	return store.AllProjects

@@ -10,6 +10,7 @@ import (
 
 	"tenet/internal/auth"
 	"tenet/internal/rule"
+	"tenet/internal/sso"
 	"tenet/internal/store"
 )
 
@@ -22,6 +23,7 @@ const (
 // Names of the values of a session.
 const (
 	keyValue   = "key"   // hash of the secret of the key that its person signed in with
+	ssoValue   = "sso"   // the person as an identity provider has named it, and when
 	flashValue = "flash" // what the next page says
 )
 
@@ -31,7 +33,17 @@ type flash struct {
 	Bad  bool // it did not work
 }
 
-func init() { gob.Register(flash{}) }
+// confirmed is a person whom an identity provider has named.
+type confirmed struct {
+	sso.Person
+
+	At time.Time // when it named the person last
+}
+
+func init() {
+	gob.Register(flash{})
+	gob.Register(confirmed{})
+}
 
 func newSessions(cfg Config) *scs.SessionManager {
 	m := scs.New()
@@ -55,7 +67,8 @@ func (p *page) load() error {
 	return p.identify()
 }
 
-// identify finds who the person is: by the key of the session, or the local user of a server without keys.
+// identify finds who the person is: by the key of the session, by what an identity provider has said, or the local user of a server without
+// keys.
 func (p *page) identify() error {
 	cfg := p.console.cfg
 	if hash := p.console.sessions.GetString(p.ctx, keyValue); hash != "" {
@@ -71,6 +84,9 @@ func (p *page) identify() error {
 		if err := p.console.sessions.Destroy(p.ctx); err != nil {
 			return err
 		}
+	}
+	if who, ok := p.console.sessions.Get(p.ctx, ssoValue).(confirmed); ok {
+		return resume(p, who)
 	}
 	required := cfg.RequireKey
 	if !required {
@@ -123,12 +139,17 @@ func (p *page) commit() error {
 	return nil
 }
 
+// secure reports whether the browser has reached the server by TLS.
+func secure(r *http.Request) bool {
+	return r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https"
+}
+
 // setCookie sends a cookie that scripts cannot read, and that browsers leave out of requests from other sites except where a person
 // follows a link.
 func (p *page) setCookie(name, value string, expires time.Time) {
 	http.SetCookie(p.w, &http.Cookie{
 		Name: name, Value: value, Path: "/", Expires: expires, HttpOnly: true, SameSite: http.SameSiteLaxMode,
-		Secure: p.r.TLS != nil || p.r.Header.Get("X-Forwarded-Proto") == "https",
+		Secure: secure(p.r),
 	})
 }
 

@@ -14,7 +14,7 @@ import (
 	"tenet/internal/rule"
 )
 
-// signInPage shows the form for a key. People who need none go on.
+// signInPage shows the ways to sign in. People who need none go on.
 func signInPage(p *page) error {
 	next := localPath(p.r.URL.Query().Get("next"))
 	if p.who != (auth.Actor{}) {
@@ -25,11 +25,7 @@ func signInPage(p *page) error {
 
 // signIn begins a session with a key. The session gets a new token, so that nobody can have planted the old one.
 func signIn(p *page) error {
-	next := localPath(p.r.PostForm.Get("next"))
-	from, _, err := net.SplitHostPort(p.r.RemoteAddr)
-	if err != nil {
-		from = p.r.RemoteAddr
-	}
+	next, from := localPath(p.r.PostForm.Get("next")), callerOf(p.r)
 	if !p.console.attempts.left(from) {
 		return p.showAs(http.StatusTooManyRequests, head{Title: "Sign in"},
 			signInForm(p, next, "There were too many attempts from this address. Wait a minute, then try again."))
@@ -48,13 +44,46 @@ func signIn(p *page) error {
 	if err := sessions.RenewToken(p.ctx); err != nil {
 		return err
 	}
+	sessions.Remove(p.ctx, ssoValue)
 	sessions.Put(p.ctx, keyValue, auth.HashSecret(secret))
-	p.console.cfg.Logger.InfoContext(p.ctx, "signed in to the console", slog.String("actor", who.Name))
+	breakGlass := p.console.cfg.People != nil && who.Role == auth.Admin
+	if err := record(p, SignIn{Who: who, Action: signedIn, From: from, BreakGlass: breakGlass}); err != nil {
+		return err
+	}
 	return p.redirect(next)
+}
+
+// callerOf is the address that a request comes from.
+func callerOf(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
+}
+
+// Actions of [SignIn].
+const (
+	signedIn  = "signed_in"
+	signedOut = "signed_out"
+)
+
+// record records a sign-in. Nobody is signed in without a record.
+func record(p *page, s SignIn) error {
+	p.console.cfg.Logger.InfoContext(p.ctx, "console: "+s.Action, slog.String("actor", s.Who.Name), slog.Bool("break_glass", s.BreakGlass))
+	if p.console.cfg.Record == nil {
+		return nil
+	}
+	return p.console.cfg.Record(auth.WithActor(p.ctx, s.Who), s)
 }
 
 // signOut ends the session.
 func signOut(p *page) error {
+	if p.who != (auth.Actor{}) && !p.local {
+		if err := record(p, SignIn{Who: p.who, Action: signedOut, From: callerOf(p.r)}); err != nil {
+			return err
+		}
+	}
 	if err := p.console.sessions.Destroy(p.ctx); err != nil {
 		return err
 	}

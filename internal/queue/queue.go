@@ -75,15 +75,15 @@ type Filter struct {
 	Offset, Limit int
 }
 
-// List returns a page of what waits in a project, or in all with [store.AllProjects]. The page's own number and size are for the caller to set.
+// List returns a page of what waits in a project, or in all that the caller has access to with [store.AllProjects]. The page's own number and size are for the caller to set.
 func (q *Queue) List(ctx context.Context, projectID string, f Filter) (wire.Queue, error) {
 	now, who := q.cfg.Now(), auth.ActorFrom(ctx)
 	out := wire.Queue{Items: []wire.QueueItem{}, Counts: map[wire.QueueKind]int{}}
-	all, cut, err := q.collect(ctx, projectID, now)
-	if err != nil {
-		return out, err
+	places := []string{projectID}
+	if projectID == store.AllProjects && !who.MayEverywhere() {
+		places = who.ProjectIDs()
 	}
-	marks, err := q.cfg.Store.Queue.Marks(ctx, projectID, maxMarks)
+	all, marks, cut, err := q.collectEach(ctx, places, now)
 	if err != nil {
 		return out, err
 	}
@@ -162,6 +162,27 @@ func sortItems(items []wire.QueueItem, order string) {
 		}
 		return cmp.Or(b.Severity.Rank()-a.Severity.Rank(), age)
 	})
+}
+
+// collectEach is collect for several projects, with the marks.
+func (q *Queue) collectEach(ctx context.Context, places []string, now time.Time) (items []wire.QueueItem, marks []store.QueueMark, cut []wire.QueueKind, err error) {
+	for _, place := range places {
+		here, cutHere, err := q.collect(ctx, place, now)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		marked, err := q.cfg.Store.Queue.Marks(ctx, place, maxMarks)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		items, marks = append(items, here...), append(marks, marked...)
+		for _, kind := range cutHere {
+			if !slices.Contains(cut, kind) {
+				cut = append(cut, kind)
+			}
+		}
+	}
+	return items, marks, cut, nil
 }
 
 // collect lists what waits, and the kinds of which more waits than it has looked at.

@@ -16,6 +16,7 @@ const (
 	SnapshotDeployed   EventType = "snapshot.deployed"   // data: the deployment
 	CandidateCreated   EventType = "candidate.created"   // data: the candidate
 	CandidatesFound    EventType = "candidates.found"    // data: the scan, how many candidates of each severity, and the first of them
+	BreakGlass         EventType = "signin.break_glass"  // data: actor, key_id, address, at
 
 	// Something waits for a person, or the wait of its author has ended.
 	RuleSubmitted             EventType = "rule.submitted"              // data: the rule, which is in REVIEW now
@@ -28,7 +29,7 @@ const (
 
 // EventTypes lists the values of [Event.Type] that webhooks can receive, in the order in which they are shown.
 var EventTypes = []EventType{
-	AlertCreated, AlertResolved, EvaluationViolated, SnapshotDeployed, CandidateCreated, CandidatesFound,
+	AlertCreated, AlertResolved, EvaluationViolated, SnapshotDeployed, CandidateCreated, CandidatesFound, BreakGlass,
 	RuleSubmitted, EventRevisionProposed, EventRevisionApproved, EventRevisionRejected, WaiverRequested, SnapshotApprovalRequested,
 }
 

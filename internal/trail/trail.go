@@ -119,7 +119,7 @@ func clip(s string) string {
 }
 
 // hidden are the kinds of entries whose details only administrators see, as they alone see the things that the entries are about.
-var hidden = []string{audit.KindKey, audit.KindWebhook}
+var hidden = []string{audit.KindKey, audit.KindSignIn, audit.KindWebhook}
 
 // entryOf returns an entry as the actor of ctx sees it, and what it says.
 func entryOf(ctx context.Context, e *store.AuditEntry) (wire.AuditEntry, audit.About) {

@@ -80,7 +80,7 @@ type AuditEntry struct {
 	EvaluationID string   `json:"evaluation_id,omitempty" doc:"Evaluation that the entry concerns."`
 	Fields       []string `json:"fields,omitempty" nullable:"false" doc:"Names of the fields that the entry records as changed."`
 	Removed      bool     `json:"removed,omitempty" doc:"True if the body was removed under the retention setting."`
-	Withheld     bool     `json:"withheld,omitempty" doc:"True if only administrators see the details: entries about keys and webhooks."`
+	Withheld     bool     `json:"withheld,omitempty" doc:"True if only administrators see the details: entries about keys, sign-ins and webhooks."`
 	Problem      string   `json:"problem,omitempty" doc:"Why the body cannot be read, if it is damaged."`
 	Hash         string   `json:"hash" doc:"Hash of the entry, which the next one names."`
 }

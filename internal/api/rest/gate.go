@@ -36,7 +36,7 @@ func (s *Server) admit(r *http.Request, e *Endpoint) (context.Context, error) {
 			return nil, err
 		}
 		if !e.inner { // the server counts its calls when they come back
-			if err := s.rates.take(auth.ActorFrom(ctx).KeyID); err != nil {
+			if err := s.rates.take(auth.ActorFrom(ctx).RateID()); err != nil {
 				return nil, err
 			}
 		}
@@ -118,25 +118,22 @@ func (x *exchange) authorize(who auth.Actor, asked string) error {
 	e := x.endpoint
 	switch e.Place {
 	case EachProject:
-		if !who.Role.Allows(e.Role) {
-			return rule.Errorf(rule.CodeForbidden, "this needs the role %s; the key has the role %s", e.Role, who.Role)
-		}
-		return nil
+		return who.MayAnywhere(e.Role)
 	case AllProjects:
-		if who.ProjectID != store.AllProjects {
-			return rule.Errorf(rule.CodeForbidden, "this needs a key for all projects")
+		if !who.MayEverywhere() {
+			return rule.Errorf(rule.CodeForbidden, "this needs access to all projects")
 		}
 		return who.May(e.Role, store.AllProjects)
 	case PathProject:
 		return x.enter(who, x.r.PathValue("id"))
-	case OwnProject, OwnOrAll, SignedBody, PublicAccess:
+	case OwnProject, OwnOrAll, OwnOrEach, SignedBody, PublicAccess:
 	}
 	x.given = asked != ""
-	own := who.ProjectID
-	if own == store.AllProjects {
-		own = rule.DefaultProject
+	if asked == store.AllProjects && e.Place == OwnOrEach && !who.MayEverywhere() {
+		x.project = asked
+		return who.MayAnywhere(e.Role)
 	}
-	return x.enter(who, cmp.Or(asked, own))
+	return x.enter(who, cmp.Or(asked, who.Home()))
 }
 
 // enter makes project the project of the request, if the actor has the role there.
@@ -144,7 +141,7 @@ func (x *exchange) enter(who auth.Actor, project string) error {
 	if err := who.May(x.endpoint.Role, project); err != nil {
 		return err
 	}
-	if !rule.ValidProjectID(project) && (project != store.AllProjects || x.endpoint.Place != OwnOrAll) {
+	if !rule.ValidProjectID(project) && (project != store.AllProjects || x.endpoint.Place != OwnOrAll && x.endpoint.Place != OwnOrEach) {
 		if x.endpoint.Place == PathProject {
 			return rule.NotFound("project", Clip(project, maxValue))
 		}

@@ -17,6 +17,7 @@ type Place int
 const (
 	OwnProject   Place = iota // the project that project_id names, else the key's own, else default
 	OwnOrAll                  // as OwnProject, and project_id may be * for all projects
+	OwnOrEach                 // as OwnProject, and project_id may be * for every project that the caller has access to
 	PathProject               // the project {id} of the path
 	AllProjects               // all projects: only keys for all projects may call the operation
 	EachProject               // any: every key with the role may call, and the handler shows what the key may see
@@ -119,7 +120,7 @@ func (r *Router) mount(o Operation, in, out reflect.Type, run func(ctx context.C
 	}
 	s := r.server
 	e := &Endpoint{server: s, Role: o.Role, Place: o.Place, query: map[string]bool{}, status: o.Status}
-	if o.Place == OwnProject || o.Place == OwnOrAll {
+	if o.Place == OwnProject || o.Place == OwnOrAll || o.Place == OwnOrEach {
 		e.params = s.schemas.inputParams(reflect.TypeFor[projectQuery]())
 	}
 	given := len(e.params) // read by the gate

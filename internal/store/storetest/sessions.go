@@ -48,3 +48,41 @@ func testSessions(t *testing.T, f *fixture) {
 	_, err = get("b", at)
 	code(t, "a deleted session", err, rule.CodeNotFound)
 }
+
+func testSignouts(t *testing.T, f *fixture) {
+	one := store.Signout{Issuer: "https://a", TokenID: "1", Subject: "ann", SID: "s1", At: at, Until: at.Add(time.Hour)}
+	all := store.Signout{Issuer: "https://a", TokenID: "2", Subject: "bob", At: at, Until: at.Add(2 * time.Hour)}
+	unnamed := store.Signout{Issuer: "https://a", TokenID: "3", SID: "s9", At: at, Until: at.Add(2 * time.Hour)}
+	for _, s := range []store.Signout{one, all, unnamed} {
+		f.update(func(tx store.Tx) error { return tx.Sessions.SignOut(f.ctx, s) })
+	}
+	err := f.s.Update(f.ctx, func(tx store.Tx) error { return tx.Sessions.SignOut(f.ctx, one) })
+	code(t, "the same message again", err, rule.CodeConflict)
+	for _, tt := range []struct {
+		about                string
+		issuer, subject, sid string
+		since                time.Time
+		want                 bool
+	}{
+		{"the session that is named", "https://a", "ann", "s1", at.Add(-time.Minute), true},
+		{"another session of the person", "https://a", "ann", "s2", at.Add(-time.Minute), false},
+		{"a session without a name, where one is named", "https://a", "ann", "", at.Add(-time.Minute), false},
+		{"any session of a person who is named alone", "https://a", "bob", "s7", at.Add(-time.Minute), true},
+		{"one without a name", "https://a", "bob", "", at, true},
+		{"one that began afterwards", "https://a", "bob", "s7", at.Add(time.Second), false},
+		{"a session that is named alone", "https://a", "cid", "s9", at, true},
+		{"the same names at another provider", "https://b", "bob", "s1", at.Add(-time.Minute), false},
+		{"somebody else", "https://a", "dan", "", at.Add(-time.Minute), false},
+	} {
+		got, err := f.s.Sessions.SignedOut(f.ctx, tt.issuer, tt.subject, tt.sid, tt.since)
+		if err != nil || got != tt.want {
+			t.Errorf("%s: signed out %v, %v, want %v", tt.about, got, err, tt.want)
+		}
+	}
+	f.update(func(tx store.Tx) error { return tx.Sessions.DeleteExpired(f.ctx, one.Until) })
+	for sid, want := range map[string]bool{"s1": false, "s9": true} {
+		if got, err := f.s.Sessions.SignedOut(f.ctx, "https://a", "ann", sid, at); err != nil || got != want {
+			t.Errorf("session %s after the removal of what may be forgotten: %v, %v", sid, got, err)
+		}
+	}
+}

@@ -30,6 +30,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Open) {
 		"finding audit entries":              testFindAudit,
 		"keys":                               testKeys,
 		"sessions":                           testSessions,
+		"sign-outs":                          testSignouts,
 		"servers":                            testServers,
 		"usage of keys":                      testKeyUsage,
 		"usage of models":                    testModelDays,

@@ -353,6 +353,8 @@ var (
 	ListKeys      = get[wire.Page[wire.Key]]("/api/v1/keys")
 	CreateKey     = post[wire.CreateKey, wire.CreatedKey]("/api/v1/keys").anywhere()
 	RevokeKey     = remove[wire.None]("/api/v1/keys/{id}").again()
+	SignInWays    = get[wire.SignInWays]("/api/v1/signin").anywhere()
+	Whoami        = get[wire.Whoami]("/api/v1/whoami").anywhere()
 	ListProjects  = get[wire.Page[rule.Project]]("/api/v1/projects").anywhere()
 	GetProject    = get[rule.Project]("/api/v1/projects/{id}").anywhere()
 	CreateProject = post[wire.CreateProject, rule.Project]("/api/v1/projects").anywhere()
