@@ -21,7 +21,12 @@ func UploadDocument(ctx context.Context, c *Client, u wire.Upload) (wire.Documen
 }
 
 func writeForm(w *multipart.Writer, u wire.Upload) error {
-	for name, value := range map[string]string{"title": u.Title, "document_type": u.DocumentType} {
+	return writeFormOf(w, map[string]string{"title": u.Title, "document_type": u.DocumentType}, u.Filename, u.Content)
+}
+
+// writeFormOf writes a form of fields that are not empty and a file.
+func writeFormOf(w *multipart.Writer, fields map[string]string, filename string, content []byte) error {
+	for name, value := range fields {
 		if value == "" {
 			continue
 		}
@@ -29,11 +34,11 @@ func writeForm(w *multipart.Writer, u wire.Upload) error {
 			return err
 		}
 	}
-	part, err := w.CreateFormFile("file", u.Filename)
+	part, err := w.CreateFormFile("file", filename)
 	if err != nil {
 		return err
 	}
-	if _, err := part.Write(u.Content); err != nil {
+	if _, err := part.Write(content); err != nil {
 		return err
 	}
 	return w.Close()

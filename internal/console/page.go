@@ -127,6 +127,8 @@ func (p *page) may(role auth.Role) bool { return p.who.May(role, p.project.ID) =
 type head struct {
 	Title string
 	Nav   string // name of the entry of the navigation that the screen belongs to
+	// Refresh is after how many seconds a browser without scripts loads the page again; 0 means never.
+	Refresh int
 	// Print leaves out the frame, for paper.
 	Print bool
 }

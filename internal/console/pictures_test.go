@@ -111,6 +111,34 @@ func samples(t *testing.T) (address, change, payment string) {
 	return "http://" + a.Addr(), change, judge(wire.EvaluateRequest{Facts: facts})
 }
 
+// sampleScan has a policy scanned, and returns the scan and a candidate that is like a rule of the starter packs.
+func sampleScan(t *testing.T, address string) (scan, candidate string) {
+	t.Helper()
+	api, err := client.New(address, "", http.DefaultClient)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := &node{t: t, api: api}
+	scan, _ = n.scanned("acme/payments", map[string]string{
+		"docs/security/policy.md": "# Security policy\n\nThis policy is for everybody who writes code of the payment service.\n\n## Secrets\n\n" +
+			"Secrets must never be committed to a repository. Use the vault.\n\n- Passwords must have at least 16 characters.\n" +
+			"- API keys must be rotated every 90 days.\n- Production data must not be copied to a laptop.\n\n## Card data\n\n" +
+			"Card numbers must not be written to a log.\nThey must not be stored for longer than 24 hours.\n",
+		"docs/handbook/payments.md": "# Payments handbook\n\nPayments above 10,000 EUR must be approved by a second person.\n\nRefunds should name the order that they are for.\n",
+	})
+	list, err := client.AllCandidates(t.Context(), api, scan, wire.CandidateQuery{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range list {
+		if c.Statement == "Card numbers must not be written to a log." {
+			return scan, c.ID
+		}
+	}
+	t.Fatalf("the sample has no such candidate: %+v", list)
+	return "", ""
+}
+
 // sampleFederation makes a project with the sample federation, and returns the id of the node payments.
 func sampleFederation(t *testing.T, address string) string {
 	t.Helper()
@@ -182,6 +210,7 @@ func small(t *testing.T, full []byte) []byte {
 // TestTheSamplesCanBeRead opens what `make run` leads to, and with -pictures takes the pictures of the guide there.
 func TestTheSamplesCanBeRead(t *testing.T) {
 	address, change, payment := samples(t)
+	scan, candidate := sampleScan(t, address)
 	payments := sampleFederation(t, address)
 	tab := browsertest.Open(t, address)
 	tab.Width(1100)
@@ -202,6 +231,8 @@ func TestTheSamplesCanBeRead(t *testing.T) {
 		{"releases", "/p/default/releases", false, 560},
 		{"search", "/p/default/search?q=payment+approval+in+force+now", false, 700},
 		{"audit", "/p/default/audit", false, 420},
+		{"discovery", "/p/default/discovery/scans/" + scan, false, 620},
+		{"triage", "/p/default/discovery/candidates/" + candidate, false, 760},
 		{"federation", "/p/acme/federation", false, 300},
 		{"federation-diff", "/p/acme/federation/" + payments + "?view=diff", false, 560},
 		{"federation-preview", "/p/acme/federation/" + payments + "/detach?rule=PAY-001", false, 560},

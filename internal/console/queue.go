@@ -222,9 +222,10 @@ func queueAddress(i *wire.QueueItem) string {
 		return projectAddress(i.ProjectID, "conflicts", i.ID)
 	case wire.QueueRule, wire.QueueWaiver:
 		return projectAddress(i.ProjectID, "rules", i.RuleID)
+	case wire.QueueCandidate:
+		return projectAddress(i.ProjectID, discoveryName, "candidates", i.ID)
 	case wire.QueueSnapshot:
 		return projectAddress(i.ProjectID, "releases", "snapshots", i.ID)
-	case wire.QueueCandidate:
 	}
 	return ""
 }

@@ -145,6 +145,7 @@ func TestScreensInABrowser(t *testing.T) {
 		show(s)
 	}
 	for _, s := range auditScreens(n) {
+	for _, s := range discoveryScreens(n) {
 		show(s)
 	}
 }

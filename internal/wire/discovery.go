@@ -42,8 +42,8 @@ type Overrides struct {
 	Scope       any              `json:"scope,omitempty" doc:"A scope path such as finance/payments, or a list of them; an empty one means everywhere."`
 	Modality    rule.Modality    `json:"modality,omitempty" enum:"MUST,MUST_NOT,SHOULD,MAY,INFO" doc:"In any letter case."`
 	Severity    rule.Severity    `json:"severity,omitempty" enum:"LOW,MEDIUM,HIGH,CRITICAL" doc:"In any letter case."`
-	Tags        []string         `json:"tags,omitempty" nullable:"false" doc:"Free labels."`
-	Exceptions  []string         `json:"exceptions,omitempty" nullable:"false" doc:"Cases that the rule leaves out."`
+	Tags        []string         `json:"tags,omitzero" nullable:"false" doc:"Free labels."`
+	Exceptions  []string         `json:"exceptions,omitzero" nullable:"false" doc:"Cases that the rule leaves out."`
 	AppliesTo   *rule.AppliesTo  `json:"applies_to,omitempty" nullable:"false" doc:"Which subjects it concerns; an empty one means all."`
 	Check       *rule.Check      `json:"check,omitempty" nullable:"false" doc:"Deterministic check; an empty one means none."`
 	Rationale   string           `json:"rationale,omitempty" doc:"Why it exists."`

@@ -13,7 +13,10 @@
     time.dataset.local = "";
   });
   localTimes(document);
-  document.addEventListener("htmx:after:swap", () => localTimes(document));
+  document.addEventListener("htmx:after:swap", () => {
+    localTimes(document);
+    if (document.querySelector("[data-reload]")) location.reload(); // what the page was waiting for has happened
+  });
 
   // A choice takes effect at once; without the script there is a button.
   $$("select[data-submit]").forEach(select => {
@@ -42,7 +45,7 @@
   const current = () => document.querySelector("[data-item].at");
   const go = step => {
     const list = items().filter(item => item.checkVisibility()); // without those in closed branches
-    if (!list.length) return;
+    if (!list.length) { press(step > 0 ? "j" : "k"); return; }
     const at = list.indexOf(current());
     const next = list[at < 0 ? (step > 0 ? 0 : list.length - 1) : Math.min(Math.max(at + step, 0), list.length - 1)];
     mark(next);
@@ -63,7 +66,7 @@
     const item = current();
     const target = (item && item.querySelector(`[data-key="${key}"]`)) || document.querySelector(`[data-key="${key}"]`);
     if (!target) return false;
-    target.matches("a, button, summary") ? target.click() : target.focus();
+    target.matches("a, button, summary") && !("focus" in target.dataset) ? target.click() : target.focus();
     return true;
   };
   const acts = {
@@ -82,10 +85,12 @@
       const all = document.querySelector("[data-all]");
       if (all) all.click();
     },
-    a: () => press("a"), d: () => press("d"), o: () => press("o"), e: () => press("e"), u: () => press("u"),
+    a: () => press("a"), d: () => press("d"), e: () => press("e"), o: () => press("o"), m: () => press("m"), n: () => press("n"), u: () => press("u"),
     g: () => { chord = true; chordEnd = Date.now() + 1500; },
   };
   document.addEventListener("keydown", event => {
+    if (event.key === "Escape" && event.target.matches("input, textarea, select")) { event.target.blur(); return; }
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && "approve" in event.target.dataset) { event.preventDefault(); press("a"); return; }
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
     if (event.target.closest("input:not([type=checkbox]), textarea, select, dialog[open], [contenteditable]")) return;
     if (chord && Date.now() < chordEnd) {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"tenet/internal/rule"
@@ -129,15 +130,23 @@ func (t candidateTable) Neighbours(ctx context.Context, f store.CandidateFilter,
 		if err := s.row(ctx, "count neighbours", "SELECT COUNT(*) "+from+" AND n < ?", args, &out.Before); err != nil {
 			return err
 		}
-		return s.row(ctx, "count neighbours", "SELECT COUNT(*) "+from, args[:len(args)-1], &out.Total)
+		after := 0 // counted apart, so that both counts go by the order of the scan
+		if err := s.row(ctx, "count neighbours", "SELECT COUNT(*) "+from+" AND n >= ?", args, &after); err != nil {
+			return err
+		}
+		out.Total = out.Before + after
+		return nil
 	})
 	return out, err
 }
 
 // Merged implements store.CandidateReader.
 func (t candidateTable) Merged(ctx context.Context, projectID, id string) ([]store.Candidate, error) {
-	return many(ctx, t.session, discoveryOf(projectID), "merged candidates",
-		"SELECT "+candidateColumns+" FROM candidates WHERE project_id = ? AND merged_into = ? AND merged_into <> '' ORDER BY id", []any{projectID, id}, candidateFields)
+	list, err := many(ctx, t.session, discoveryOf(projectID), "merged candidates",
+		"SELECT "+candidateColumns+" FROM candidates WHERE project_id = ? AND merged_into = ? AND merged_into <> ''", []any{projectID, id}, candidateFields)
+	// An order in the query would have SQLite walk all candidates of the project by their ids.
+	slices.SortFunc(list, func(a, b store.Candidate) int { return strings.Compare(a.ID, b.ID) })
+	return list, err
 }
 
 // FileCounts implements store.CandidateReader.
