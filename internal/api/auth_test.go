@@ -39,6 +39,7 @@ var accessTable = map[string]access{
 	"approve-revision":          {auth.Reviewer, "POST /api/v1/rules/x/pending/1/approve?project_id=pay", "project"},
 	"reject-revision":           {auth.Reviewer, "POST /api/v1/rules/x/pending/1/reject?project_id=pay", "project"},
 	"withdraw-revision":         {auth.Reviewer, "POST /api/v1/rules/x/pending/1/withdraw?project_id=pay", "project"},
+	"list-rule-nodes":           {auth.Viewer, "GET /api/v1/rules/x/nodes?project_id=pay", "project"},
 	"list-relationships":        {auth.Viewer, "GET /api/v1/rules/x/relationships?project_id=pay", "project"},
 	"create-relationship":       {auth.Reviewer, "POST /api/v1/rules/x/relationships?project_id=pay", "project"},
 	"delete-relationship":       {auth.Reviewer, "DELETE /api/v1/rules/x/relationships/y?project_id=pay", "project"},

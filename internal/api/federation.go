@@ -102,6 +102,7 @@ func (f Federation) Routes(r *rest.Router) {
 		ID: "effective-rules", Route: op.EffectiveRules.Route(), Role: auth.Viewer, Summary: "List the rules that apply at a node",
 		Description: "The rules attached to it and to its ancestors, with overrides applied, without rules that are not in force.",
 	}, f.effective).Success().Content = rest.JSON(rest.SchemaOf[wire.EffectiveRules](r))
+	f.ruleNodes(r)
 	rest.Handle(r, rest.Operation{
 		ID: "diff-node", Route: op.DiffNode.Route(), Role: auth.Viewer, Summary: "Compare the rules of a node with those of its parent",
 	}, func(ctx context.Context, in *struct {

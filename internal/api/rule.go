@@ -19,6 +19,7 @@ import (
 // Rules serves the rules of a catalog.
 type Rules struct {
 	Catalog *catalog.Catalog
+	Lists   *catalog.Lists
 	Tests   *sandbox.Sandbox // counts the test cases of rules
 	Replays sandbox.Replays
 	Logger  *slog.Logger
@@ -200,6 +201,17 @@ type ruleFilter struct {
 	Owner       string   `query:"owner" doc:"Owner, exactly."`
 	Q           string   `query:"q" doc:"Text in the statement, the rationale or the slug."`
 	HasCheck    *bool    `query:"has_check" doc:"Only rules with a check (true), or without (false)."`
+	SourceKind  string   `query:"source_kind" maxLength:"256" doc:"Kind of a source of the rule, such as law, in any letter case."`
+	DocumentID  string   `query:"document_id" maxLength:"256" doc:"Document that the rule comes from."`
+	Cites       string   `query:"cites" maxLength:"4000" doc:"Source that the rule refers to, by its address, name, section, kind, document or words of a quote." example:"GDPR Art. 32"`
+}
+
+// faresFilter are the parameters that select rules by how they fare.
+type faresFilter struct {
+	HasTests   *bool `query:"has_tests" doc:"Only rules with test cases (true), or without (false). Up to two seconds behind."`
+	HealthMin  *int  `query:"health_min" minimum:"0" maximum:"100" doc:"Only rules whose health score, as last stored, is at least this. Up to two seconds behind."`
+	HealthMax  *int  `query:"health_max" minimum:"0" maximum:"100" doc:"Only rules whose health score, as last stored, is at most this. Up to two seconds behind."`
+	WithHealth bool  `query:"with_health" doc:"Give the rules their health scores, as last stored."`
 }
 
 // filter reads the parameters.
@@ -210,7 +222,7 @@ func (f *ruleFilter) filter() (corpus.Filter, error) {
 		Severity:    rest.EnumParam(&p, "severity", f.Severity, rule.Severities),
 		Status:      rest.EnumParam(&p, "status", f.Status, rule.Statuses),
 		Enforcement: rest.EnumParam(&p, "enforcement", f.Enforcement, rule.Enforcements),
-		Scope:       rule.CleanScope(f.Scope), Owner: f.Owner, Text: f.Q, Checked: f.HasCheck,
+		Scope:       rule.CleanScope(f.Scope), Owner: f.Owner, Text: f.Q, Checked: f.HasCheck, SourceKind: f.SourceKind, DocumentID: f.DocumentID,
 	}
 	for _, joined := range f.Tags {
 		for tag := range strings.SplitSeq(joined, ",") {
@@ -219,12 +231,16 @@ func (f *ruleFilter) filter() (corpus.Filter, error) {
 			}
 		}
 	}
+	if strings.TrimSpace(f.Cites) != "" {
+		out.Cites = []string{f.Cites}
+	}
 	return out, p.Err("the query is invalid")
 }
 
 func (s Rules) list(ctx context.Context, in *struct {
 	ruleFilter
-	Sort string `query:"sort" doc:"Order: slug, severity, status, updated_at or owner; with a minus before it, the highest first. Absent: as the rules were made." example:"-severity"`
+	faresFilter
+	Sort string `query:"sort" doc:"Order: slug, severity, status, updated_at, owner, has_check, health or tests (their number); with a minus before it, the highest first. Absent: as the rules were made." example:"-severity"`
 	wire.PageQuery
 },
 ) (page wire.Page[rule.Rule], err error) {
@@ -233,11 +249,14 @@ func (s Rules) list(ctx context.Context, in *struct {
 		return page, err
 	}
 	var p rule.Problems
-	order := rest.EnumParam(&p, "sort", in.Sort, corpus.Orders)
+	order := rest.EnumParam(&p, "sort", in.Sort, catalog.Orders)
 	if err := p.Err("the query is invalid"); err != nil {
 		return page, err
 	}
-	rules, total, err := s.Catalog.List(ctx, rest.Project(ctx), f, order, rule.Page{Number: in.Page, Size: in.PageSize})
+	rules, total, err := s.Lists.List(ctx, rest.Project(ctx), catalog.Selection{
+		Filter: f, HasTests: in.HasTests, HealthMin: in.HealthMin, HealthMax: in.HealthMax, WithHealth: in.WithHealth, Order: order,
+		Page: rule.Page{Number: in.Page, Size: in.PageSize},
+	})
 	if err != nil {
 		return page, err
 	}

@@ -56,11 +56,11 @@ func (s Search) box(ctx context.Context, in *wire.BoxQuery) (out boxOutput, err 
 func boxFilter(in *wire.BoxFilter) (search.Filter, error) {
 	f := ruleFilter{
 		Modality: in.Modality, Severity: in.Severity, Status: in.Status, Enforcement: in.Enforcement, Scope: in.Scope, Tags: in.Tags, Owner: in.Owner,
-		HasCheck: in.HasCheck,
+		HasCheck: in.HasCheck, SourceKind: in.SourceKind, DocumentID: in.DocumentID,
 	}
 	g, err := f.filter()
 	return search.Filter{
 		Modality: g.Modality, Severity: g.Severity, Status: g.Status, Enforcement: g.Enforcement, Scope: g.Scope, Tags: g.Tags, Owner: g.Owner,
-		Checked: g.Checked, SourceKind: in.SourceKind, DocumentID: in.DocumentID,
+		Checked: g.Checked, SourceKind: g.SourceKind, DocumentID: g.DocumentID,
 	}, err
 }

@@ -24,7 +24,7 @@ func (a *App) serveAPI(p *parts, operations api.Operations, registry *prometheus
 		prefix = ""
 	}
 	resources := []rest.Resource{
-		api.Rules{Catalog: p.catalog, Tests: p.sandbox, Replays: sandbox.Replays{Views: a.live, Effects: evaluate.Effects{Evaluator: p.evaluator}}, Logger: a.log},
+		api.Rules{Catalog: p.catalog, Lists: p.lists, Tests: p.sandbox, Replays: sandbox.Replays{Views: a.live, Effects: evaluate.Effects{Evaluator: p.evaluator}}, Logger: a.log},
 		api.Revisions{Revisions: p.revisions, Tests: p.sandbox},
 		api.RuleFiles{Catalog: p.catalog},
 		api.Relationships{Catalog: p.catalog},

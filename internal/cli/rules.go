@@ -15,6 +15,7 @@ import (
 type rulesCommands struct {
 	List   rulesListCommand   `cmd:"" data:"read" help:"List rules."`
 	Get    rulesGetCommand    `cmd:"" data:"read" help:"Show a rule."`
+	Nodes  rulesNodesCommand  `cmd:"" data:"read" help:"List the federation nodes at which a rule holds, is overridden or silenced."`
 	Import rulesImportCommand `cmd:"" help:"Create and update rules from files: all, or none."`
 	Export rulesExportCommand `cmd:"" help:"Write the rules as a file, in a stable order."`
 	Plan   rulesPlanCommand   `cmd:"" help:"Show the changes that apply would make."`

@@ -1,8 +1,10 @@
 package console
 
 import (
+	"maps"
 	"mime"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -33,6 +35,20 @@ func (p *page) with(pairs ...string) string {
 		return p.r.URL.EscapedPath()
 	}
 	return p.r.URL.EscapedPath() + "?" + query.Encode()
+}
+
+// othersOf lists the parameters of this page except some, as names and values, for forms that keep them.
+func othersOf(p *page, except ...string) []option {
+	query := p.r.URL.Query()
+	var list []option
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		for _, value := range query[name] {
+			if value != "" && !slices.Contains(except, name) {
+				list = append(list, option{name, value})
+			}
+		}
+	}
+	return list
 }
 
 // queryOf is a query of names and values, without the empty ones.

@@ -42,7 +42,8 @@ func BenchmarkScreens(b *testing.B) {
 			file.Rules = append(file.Rules, wire.RuleInput{
 				Slug: new(fmt.Sprintf("B-%d", i)), Statement: fmt.Sprintf("In unit %d, payments above %d must be approved by a second person.", i%100, i),
 				Status: status, Severity: rule.High, Scope: []string{fmt.Sprintf("unit%d", i%100)}, Tags: []string{"payments"},
-				AppliesTo: &rule.AppliesTo{Kinds: []string{"facts"}}, Check: &rule.Check{CEL: fmt.Sprintf("facts.amount <= %d || facts.approvals >= 2", i)},
+				SourceRefs: []rule.SourceRef{{Kind: "policy", URI: "Policy", Section: fmt.Sprintf("Art. %d", i%500)}},
+				AppliesTo:  &rule.AppliesTo{Kinds: []string{"facts"}}, Check: &rule.Check{CEL: fmt.Sprintf("facts.amount <= %d || facts.approvals >= 2", i)},
 			})
 		}
 		if _, err := client.Call(b.Context(), n.api, op.ImportRules, file); err != nil {
@@ -68,6 +69,10 @@ func BenchmarkScreens(b *testing.B) {
 		{"rules", "/p/default/rules"},
 		{"last page of rules", fmt.Sprintf("/p/default/rules?page=%d", size/50)},
 		{"rules by words", "/p/default/rules?q=unit%2077&severity=HIGH"},
+		{"rules with tests", "/p/default/rules?has_tests=false&sort=-health"},
+		{"rules of a source", "/p/default/rules?cites=Art.+7&col=source&col=health"},
+		{"search by words", "/p/default/search?q=second+person+unit7"},
+		{"search by citation and date", "/p/default/search?q=payments+Policy+Art.+7+in+force+now"},
 		{"one rule", "/p/default/rules/B-7"},
 		{"evaluations", "/p/default/evaluations"},
 		{"evaluations by fact", "/p/default/evaluations?fact=payment_id:PMT-2"},

@@ -23,6 +23,7 @@ type ruleView struct {
 	quality wire.RuleQuality
 	denials []wire.EvaluationSummary
 	waivers []rule.Waiver
+	nodes   wire.RuleNodes // the first nodes at which it holds, or would
 }
 
 // ruleLink is a relationship as its rule sees it.
@@ -37,6 +38,7 @@ type ruleLink struct {
 // Bounds of a page of a rule.
 const (
 	maxDenials = 10
+	maxNodes   = 10 // nodes at which it holds
 	maxLinks   = 20 // other rules that are named; those beyond it show their ids
 )
 
@@ -76,6 +78,9 @@ func rulePage(p *page) error {
 		return err
 	}
 	v.denials, v.waivers = denials.Items, waivers.Items
+	if v.nodes, err = client.Get(p.ctx, p.api, op.ListRuleNodes.At(id).Where(wire.PageQuery{Page: 1, PageSize: maxNodes})); err != nil {
+		return err
+	}
 	return p.show(head{Title: v.rule.Label(), Nav: "rules"}, rulePageView(p, v))
 }
 

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/url"
@@ -14,7 +15,7 @@ import (
 )
 
 // ruleFilters are the filters of the list of rules; the API has them by the same names.
-var ruleFilters = []string{"q", "status", "severity", "modality", "enforcement", "scope", "tags", "owner", "has_check", "sort"}
+var ruleFilters = []string{"q", "status", "severity", "modality", "enforcement", "scope", "tags", "owner", "cites", "document_id", "has_check", "has_tests", "sort"}
 
 // rules is the view of the list of rules.
 type rules struct {
@@ -23,6 +24,65 @@ type rules struct {
 	filtered bool
 	problem  string
 	moves    []rule.Status // where rules may be moved in bulk
+	columns  []string      // names of those that are shown beside the rule
+}
+
+// column is a column of the list that a person may choose.
+type column struct {
+	name, label string
+	order       string // the first order that its head leads to; empty for none
+	usual       bool   // shown unless others are chosen
+}
+
+var columns = []column{
+	{"status", "Status", "status", true},
+	{"severity", "Severity", "-severity", true},
+	{"modality", "Modality", "", true},
+	{"enforcement", "Enforcement", "", false},
+	{"scope", "Scope", "", true},
+	{"tags", "Tags", "", true},
+	{"owner", "Owner", "owner", true},
+	{"changed", "Changed", "-updated_at", true},
+	{"check", "Check", "-has_check", true},
+	{"tests", "Tests", "-tests", true},
+	{"health", "Health", "health", false},
+	{"source", "Source", "", false},
+}
+
+// columnsOf reads the columns that an address names; the usual ones if it names none.
+func columnsOf(query url.Values) []string {
+	var list []string
+	chosen := query["col"]
+	for _, c := range columns {
+		if len(chosen) == 0 && c.usual || slices.Contains(chosen, c.name) {
+			list = append(list, c.name)
+		}
+	}
+	return list
+}
+
+// healthBands are the bounds of the health score that the list can be filtered by.
+var healthBands = []struct{ name, label, from, to string }{
+	{"poor", "Below 50", "0", "49"},
+	{"fair", "50 to 74", "50", "74"},
+	{"good", "75 and more", "75", "100"},
+}
+
+func healthOptions() []option {
+	list := make([]option, len(healthBands))
+	for i, b := range healthBands {
+		list[i] = option{b.name, b.label}
+	}
+	return list
+}
+
+// sourcesOf is the sources of a rule in a line.
+func sourcesOf(r *rule.Rule) string {
+	var list []string
+	for _, s := range r.SourceRefs {
+		list = append(list, strings.Join(strings.Fields(cmp.Or(strings.TrimSpace(s.URI+" "+s.Section), s.DocumentID, s.Kind)), " "))
+	}
+	return strings.Join(list, "; ")
 }
 
 // ruleList shows the rules of a project.
@@ -35,12 +95,23 @@ func ruleList(p *page) error {
 	}
 	o := op.ListRules.Where(wire.PageQuery{Page: pageOf(p.r), PageSize: listSize})
 	maps.Copy(o.Query, query)
+	shown := columnsOf(p.r.URL.Query())
+	if slices.Contains(shown, "health") {
+		o.Query.Set("with_health", "true")
+	}
+	for _, b := range healthBands {
+		if b.name == p.r.URL.Query().Get("health") {
+			query.Set("health", b.name)
+			o.Query.Set("health_min", b.from)
+			o.Query.Set("health_max", b.to)
+		}
+	}
 	list, err := client.Get(p.ctx, p.api, o)
 	problem, err := refusedFilter(err)
 	if err != nil {
 		return err
 	}
-	v := rules{items: list.Items, place: pager{pageOf(p.r), listSize, len(list.Items), list.Total}, filtered: len(query) > len(query["sort"]), problem: problem}
+	v := rules{items: list.Items, place: pager{pageOf(p.r), listSize, len(list.Items), list.Total}, filtered: len(query) > len(query["sort"]), problem: problem, columns: shown}
 	v.moves = []rule.Status{rule.Review, rule.Approved, rule.Effective, rule.Draft, rule.Retired}
 	return p.show(head{Title: "Rules", Nav: "rules"}, rulesView(p, v))
 }

@@ -34,6 +34,7 @@ func screens(change, payment string, ids nodes) []screen {
 		{"a denied change for paper", "/p/default/evaluations/" + change + "?print=1", "DENY", []string{"Code must not call eval.", "entry"}},
 		{"a denied payment", "/p/default/evaluations/" + payment, "DENY", []string{"FIN-001", "25000", "payment_id", "PMT-1", "decided"}},
 		{"rules", "/p/default/rules", "Rules", []string{"SEC-001", "Code must not call eval.", "FIN-001"}},
+		{"rules, other columns", "/p/default/rules?col=health&col=source&col=tests&cites=cwe-95&has_tests=false&sort=-health", "Rules", []string{"SEC-001", "CWE-95", "Health", "1 to 1 of 1"}},
 		{"search, nothing typed", "/p/default/search", "Search", []string{"Find a rule by what you know of it.", "GDPR Art. 32"}},
 		{"search", "/p/default/search?q=eval+CWE-95+in+force+now", "Search", []string{
 			"Read as", "Citation CWE-95", "Words eval", "In force on 2", "Code must not call eval.", "refers to CWE-95", "Read it as words", "1 to 1 of 1",
@@ -44,8 +45,9 @@ func screens(change, payment string, ids nodes) []screen {
 		{"queue", "/queue", "Queue", []string{"Deployments must be announced.", "OPS-001, version 1", "Pay the supplier", "1 to 2 of 2"}},
 		{"queue, filtered", "/queue?kind=snapshot&severity_min=HIGH", "Queue", []string{"Nothing that waits matches these filters."}},
 		{"queue, a wrong filter", "/queue?kind=song", "Queue", []string{"kind"}},
-		{"a rule", "/p/default/rules/SEC-001", "SEC-001\nEFFECTIVE\nHIGH\nMUST NOT", []string{"It runs text as code.", "Notebooks.", `\beval\(`, "CWE-95", "Improper neutralization", "Last denials", "acme/payments", "Retire", "Score"}},
+		{"a rule", "/p/default/rules/SEC-001", "SEC-001\nEFFECTIVE\nHIGH\nMUST NOT", []string{"It runs text as code.", "Notebooks.", `\beval\(`, "CWE-95", "Improper neutralization", "Last denials", "acme/payments", "Retire", "Score", "Where it holds", "No federation node has it"}},
 		{"a rule without a check", "/p/default/rules/OPS-001", "OPS-001\nREVIEW\nMEDIUM\nMUST", []string{"a model judges the rule", "Approve", "Nothing is waived."}},
+		{"the nodes of a rule", "/p/default/rules/SEC-001/nodes?state=attached", "SEC-001 nodes", []string{"No federation node has it", "There is no such node."}},
 		{"the form that changes a rule", "/p/default/rules/FIN-001/edit", "Change FIN-001", []string{"Statement", "This must hold", "Replay the last 20", "Ask the model", "Press Check to see"}},
 		{"the versions of a rule", "/p/default/rules/SEC-001/versions", "SEC-001 versions", []string{"Version 1", "The first version."}},
 		{"try a payment", "/p/default/try?scope=finance/payments", "Try a decision", []string{"1 rule applies.", "Amount", "approvers", "Read by FIN-001.", "Other facts", "Drop files here"}},

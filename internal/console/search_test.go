@@ -19,7 +19,9 @@ var (
 )
 
 // plain is the text of a page.
-func plain(body string) string { return blanks.ReplaceAllString(markup.ReplaceAllString(body, " "), " ") }
+func plain(body string) string {
+	return blanks.ReplaceAllString(markup.ReplaceAllString(body, " "), " ")
+}
 
 func TestSearchMarksWhatMatchesAndLeadsToOtherReadings(t *testing.T) {
 	t.Parallel()

@@ -46,6 +46,17 @@ func BenchmarkApplicable(b *testing.B) {
 	}
 }
 
+// BenchmarkListText lists those of 100,000 rules that have a text, as somebody types it.
+func BenchmarkListText(b *testing.B) {
+	v, _ := benchView(b, 100_000, prose())
+	f := corpus.Filter{Text: "w77x W8", Status: rule.Effective}
+	for b.Loop() {
+		if _, total := v.Sorted(f, "-severity", 0, 50); total == 0 {
+			b.Fatal("nothing is found")
+		}
+	}
+}
+
 // BenchmarkNew indexes 10,000 rules.
 func BenchmarkNew(b *testing.B) {
 	_, states := benchView(b, 10_000, prose())

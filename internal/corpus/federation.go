@@ -37,6 +37,22 @@ func (v *ruleset) Guarded() iter.Seq[*rule.Rule] {
 	}
 }
 
+// Overriding lists the rules with an OVERRIDES relationship to a rule, whether or not it acts.
+func Overriding(v *View, ruleID string) []*Entry {
+	var list []*Entry
+	for i, s := range v.index.segments {
+		for _, doc := range s.overriding {
+			e := s.entries[doc]
+			if !v.index.deleted[i].has(doc) && slices.ContainsFunc(e.Relationships, func(rel rule.Relationship) bool {
+				return rel.Kind == rule.Overrides && rel.ToID == ruleID
+			}) {
+				list = append(list, e)
+			}
+		}
+	}
+	return list
+}
+
 // Follow returns the view brought up to the state of a project that a store shows, and v itself if it is there already.
 func (v *View) Follow(ctx context.Context, from store.FederationReader, projectID string) (*View, error) {
 	next, _, err := v.follow(ctx, from, projectID)

@@ -12,10 +12,10 @@ import (
 type Order string
 
 // Orders lists the orders. The empty one is that of the ids, in which rules were made.
-var Orders = []Order{"slug", "-slug", "severity", "-severity", "status", "-status", "updated_at", "-updated_at", "owner", "-owner"}
+var Orders = []Order{"slug", "-slug", "severity", "-severity", "status", "-status", "updated_at", "-updated_at", "owner", "-owner", "has_check", "-has_check"}
 
-// compare returns the comparison of an order; nil for the order of the ids.
-func (o Order) compare() func(a, b *rule.Rule) int {
+// Compare returns the comparison of an order; nil for the order of the ids.
+func Compare(o Order) func(a, b *rule.Rule) int {
 	field, descending := string(o), false
 	if field != "" && field[0] == '-' {
 		field, descending = field[1:], true
@@ -36,6 +36,16 @@ func (o Order) compare() func(a, b *rule.Rule) int {
 		by = func(a, b *rule.Rule) int { return a.UpdatedAt.Compare(b.UpdatedAt) }
 	case "owner":
 		by = func(a, b *rule.Rule) int { return cmp.Compare(a.Owner, b.Owner) }
+	case "has_check":
+		by = func(a, b *rule.Rule) int {
+			switch {
+			case (a.Check == nil) == (b.Check == nil):
+				return 0
+			case a.Check == nil:
+				return -1
+			}
+			return 1
+		}
 	default:
 		return nil
 	}
@@ -50,7 +60,11 @@ const maxSelected = 1_000
 
 // Sorted is [View.List] in another order.
 func (v *View) Sorted(f Filter, o Order, offset, limit int) ([]*Entry, int) {
-	by := o.compare()
+	return SortedBy(v, f, Compare(o), offset, limit)
+}
+
+// SortedBy is [View.Sorted] by a comparison; nil is the order of the ids.
+func SortedBy(v *View, f Filter, by func(a, b *rule.Rule) int, offset, limit int) ([]*Entry, int) {
 	if by == nil {
 		return v.List(f, offset, limit)
 	}

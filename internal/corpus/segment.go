@@ -23,6 +23,7 @@ type segment struct {
 	wildScope  map[string][]group // rules by scope path with a wildcard segment
 	matchers   []*matcher
 	guarded    []int32 // rules in force that the weakening guard protects
+	overriding []int32 // rules with an OVERRIDES relationship to another
 	// What filters are decided from: traits by document, and documents by tag in lower case, by scope path and by owner.
 	traits  []traits
 	byTag   map[string][]int32
@@ -70,6 +71,9 @@ func (s *segment) indexScopes() {
 		s.byID[r.ID] = doc
 		if r.Slug != "" && r.Status != rule.Retired {
 			s.bySlug[r.Slug] = doc
+		}
+		if slices.ContainsFunc(e.Relationships, func(rel rule.Relationship) bool { return rel.Kind == rule.Overrides }) {
+			s.overriding = append(s.overriding, doc)
 		}
 		s.bytes += e.bytes() + int64(len(r.Slug)+len(r.Statement)+len(r.Rationale)) // the texts once more, for textColumn
 		if r.Status != rule.Approved && r.Status != rule.Effective {

@@ -332,7 +332,7 @@ func (c *conditions) declines(ctx context.Context, projectID string) (found, err
 	if err != nil {
 		return f, err
 	}
-	scores, err := c.store.Health.Scores(ctx, projectID)
+	scores, err := c.store.Health.Scores(ctx, projectID, nil)
 	if err != nil {
 		return f, err
 	}

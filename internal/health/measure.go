@@ -185,7 +185,7 @@ func same(a, b store.RuleStanding) bool {
 }
 
 func (m *Monitor) scores(ctx context.Context, projectID string) (map[string]int, error) {
-	list, err := m.cfg.Store.Health.Scores(ctx, projectID)
+	list, err := m.cfg.Store.Health.Scores(ctx, projectID, nil)
 	scores := make(map[string]int, len(list))
 	for _, s := range list {
 		scores[s.RuleID] = s.Score

@@ -48,6 +48,7 @@ type Rule struct {
 	UpdatedAt       time.Time       `json:"updated_at" kind:"record" doc:"When this version was made."`
 	UpdatedBy       string          `json:"updated_by" kind:"record" doc:"Actor that made this version."`
 	Tests           *Tests          `json:"tests,omitempty" kind:"derived" doc:"Its test cases, where they are counted; never stored with the rule."`
+	Health          *int            `json:"health,omitempty" kind:"derived" minimum:"0" maximum:"100" doc:"Its health score as last stored, in lists that ask for it; never stored with the rule."`
 	Findings        []Finding       `json:"lint,omitempty" kind:"derived" doc:"What makes it hard to judge, where that is looked at; never stored with the rule."`
 	Pending         *Revision       `json:"pending,omitempty" kind:"derived" doc:"In the answer to a change that waits for the approval of a second person: that change. The rule is as it is in force."`
 	ChangeNote      string          `json:"change_note,omitempty" kind:"record" doc:"Why this version was made."`

@@ -34,6 +34,10 @@ func shelf100k(b *testing.B) *Searcher {
 func BenchmarkSearch(b *testing.B) {
 	s := shelf100k(b)
 	ctx, a := b.Context(), Among{ProjectID: "p"}
+	box := func(text string) (Result, error) {
+		r, err := s.Box(ctx, a, Box{Text: text, Mode: wire.Keyword, Page: first})
+		return r.Result, err
+	}
 	for _, bench := range []struct {
 		name string
 		run  func() (Result, error)
@@ -41,6 +45,11 @@ func BenchmarkSearch(b *testing.B) {
 		{"fulltext", func() (Result, error) {
 			return s.Fulltext(ctx, a, Query{Text: "customer payment unit12 encrypted", Page: first})
 		}},
+		{"box by words", func() (Result, error) { return box("customer payment unit12 encrypted") }},
+		{"box by citation and date", func() (Result, error) {
+			return box("customer https://example.com/law/40 in force on 2026-01-01")
+		}},
+		{"box of all", func() (Result, error) { return box("") }},
 		{"category", func() (Result, error) {
 			return s.Category(ctx, a, Filter{Severity: rule.Medium, Scope: "dept3"}, first)
 		}},

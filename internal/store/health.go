@@ -82,8 +82,8 @@ type HealthSummary struct {
 
 // HealthReader reads the health of rules.
 type HealthReader interface {
-	// Scores returns the latest scores of all measured rules, by rule.
-	Scores(ctx context.Context, projectID string) ([]HealthScore, error)
+	// Scores returns the latest scores of measured rules, those of ruleIDs or, if it is nil, all, by rule.
+	Scores(ctx context.Context, projectID string, ruleIDs []string) ([]HealthScore, error)
 	// Standings returns the latest standing of all measured rules, by rule.
 	Standings(ctx context.Context, projectID string) (map[string]RuleStanding, error)
 	// Measured returns a page of measured rules that have not ended, and their total.

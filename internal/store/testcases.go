@@ -45,12 +45,20 @@ func (c *TestCount) Passing() int {
 	return 0
 }
 
+// TestTotal is the number of test cases of a rule.
+type TestTotal struct {
+	RuleID string
+	Total  int
+}
+
 // TestCaseReader reads test cases. To transactions they are part of the rules of a project.
 type TestCaseReader interface {
 	// List returns the test cases of a rule, oldest first.
 	List(ctx context.Context, projectID, ruleID string) ([]TestCase, error)
 	// Count counts the test cases of rules.
 	Count(ctx context.Context, projectID string, ruleIDs []string) ([]TestCount, error)
+	// Totals counts the test cases of all rules that have some, by rule.
+	Totals(ctx context.Context, projectID string) ([]TestTotal, error)
 	// Contradictory returns the rules that have two test cases with the same sample and different expected verdicts.
 	Contradictory(ctx context.Context, projectID string, ruleIDs []string) ([]string, error)
 }

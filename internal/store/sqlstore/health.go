@@ -10,10 +10,15 @@ import (
 )
 
 // Scores implements store.HealthReader.
-func (t healthTable) Scores(ctx context.Context, projectID string) ([]store.HealthScore, error) {
+func (t healthTable) Scores(ctx context.Context, projectID string, ruleIDs []string) ([]store.HealthScore, error) {
+	where, args := "", []any{projectID}
+	if ruleIDs != nil {
+		named, ids := t.d.in("rule_id", ruleIDs)
+		where, args = " AND "+named, append(args, ids)
+	}
 	return many(ctx, t.session, countsOf(projectID), "health scores",
-		"SELECT rule_id, score, score_before, day FROM rule_health WHERE project_id = ? ORDER BY rule_id",
-		[]any{projectID}, func(h *store.HealthScore) []any {
+		"SELECT rule_id, score, score_before, day FROM rule_health WHERE project_id = ?"+where+" ORDER BY rule_id",
+		args, func(h *store.HealthScore) []any {
 			h.ProjectID = projectID
 			return []any{&h.RuleID, &h.Score, &h.Before, &h.Day}
 		})

@@ -37,6 +37,13 @@ func (t testCaseTable) Count(ctx context.Context, projectID string, ruleIDs []st
 		})
 }
 
+// Totals implements store.TestCaseReader.
+func (t testCaseTable) Totals(ctx context.Context, projectID string) ([]store.TestTotal, error) {
+	return many(ctx, t.session, corpusOf(projectID), "totals of test cases",
+		"SELECT rule_id, COUNT(*) FROM test_cases WHERE project_id = ? GROUP BY rule_id ORDER BY rule_id",
+		[]any{projectID}, func(c *store.TestTotal) []any { return []any{&c.RuleID, &c.Total} })
+}
+
 // Contradictory implements store.TestCaseReader.
 func (t testCaseTable) Contradictory(ctx context.Context, projectID string, ruleIDs []string) ([]string, error) {
 	named, ids := t.d.in("rule_id", ruleIDs)

@@ -152,8 +152,14 @@ func testHealth(t *testing.T, f *fixture) {
 	put(today+2, map[string]int{"a": 1}) // a node whose clock is behind changes nothing of what is latest
 	sixty := 60
 	want := []store.HealthScore{{ProjectID: "p", RuleID: "a", Score: 65, Before: &sixty, Day: today + 3}, {ProjectID: "p", RuleID: "b", Score: 50, Day: today}}
-	if got, err := f.s.Health.Scores(f.ctx, "p"); err != nil || cmp.Diff(want, got) != "" {
+	if got, err := f.s.Health.Scores(f.ctx, "p", nil); err != nil || cmp.Diff(want, got) != "" {
 		t.Errorf("scores: %v (-want +got):\n%s", err, cmp.Diff(want, got))
+	}
+	if got, err := f.s.Health.Scores(f.ctx, "p", []string{"b", "none"}); err != nil || cmp.Diff(want[1:], got) != "" {
+		t.Errorf("scores of b: %v (-want +got):\n%s", err, cmp.Diff(want[1:], got))
+	}
+	if got, err := f.s.Health.Scores(f.ctx, "p", []string{}); err != nil || len(got) != 0 {
+		t.Errorf("scores of no rule: %v, %v", got, err)
 	}
 	history := func(id string, limit int, want ...store.HealthDay) {
 		t.Helper()

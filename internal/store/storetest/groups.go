@@ -186,7 +186,7 @@ func testStandings(t *testing.T, f *fixture) {
 	measured(store.MeasuredFilter{ScoreMax: 100, Team: new("web"), Limit: 5}, 2, "b", "a")
 	measured(store.MeasuredFilter{ScoreMax: 100, Standings: []store.Standing{store.StandingNeverAsked, store.StandingNeverDormant}, Idle: true, Limit: 5}, 2, "b", "a")
 	measured(store.MeasuredFilter{ScoreMax: 100, Standings: []store.Standing{store.StandingDormant, store.StandingNeverDormant}, Idle: true, Offset: 1, Limit: 5}, 1)
-	if scores, err := f.s.Health.Scores(f.ctx, "p"); err != nil || len(scores) != 4 || scores[0].Score != 60 || scores[0].Day != today {
+	if scores, err := f.s.Health.Scores(f.ctx, "p", nil); err != nil || len(scores) != 4 || scores[0].Score != 60 || scores[0].Day != today {
 		t.Errorf("standings changed the scores: %+v, %v", scores, err)
 	}
 

@@ -46,6 +46,13 @@ func testTestCases(t *testing.T, f *fixture) {
 	if diff := cmp.Diff(want, counts); err != nil || diff != "" {
 		t.Errorf("counts: %v (-want +got):\n%s", err, diff)
 	}
+	totals, err := f.s.TestCases.Totals(f.ctx, "p")
+	if diff := cmp.Diff([]store.TestTotal{{RuleID: r.ID, Total: 2}, {RuleID: other.ID, Total: 1}}, totals); err != nil || diff != "" {
+		t.Errorf("totals: %v (-want +got):\n%s", err, diff)
+	}
+	if totals, err := f.s.TestCases.Totals(f.ctx, "none"); err != nil || len(totals) != 0 {
+		t.Errorf("totals of another project: %v, %v", totals, err)
+	}
 	three.Expected, three.ID, three.RuleID = "ALLOW", newRule(13, nil).ID, r.ID
 	f.update(func(tx store.Tx) error {
 		if got, err := tx.TestCases.Contradictory(f.ctx, "p", []string{other.ID}); err != nil || len(got) != 0 {

@@ -181,6 +181,7 @@ var (
 	ListRelationships  = get[wire.Page[rule.Relationship]]("/api/v1/rules/{id}/relationships")
 	CreateRelationship = post[wire.RelationshipInput, rule.Relationship]("/api/v1/rules/{id}/relationships")
 	DeleteRelationship = remove[wire.None]("/api/v1/rules/{id}/relationships/{relationship_id}")
+	ListRuleNodes      = get[wire.RuleNodes]("/api/v1/rules/{id}/nodes")
 	RuleQuality        = get[wire.RuleQuality]("/api/v1/rules/{id}/quality")
 	RuleHealth         = get[wire.Health]("/api/v1/rules/{id}/health")
 )
