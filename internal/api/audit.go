@@ -2,6 +2,8 @@ package api
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"net/http"
 
 	"tenet/internal/api/rest"
@@ -9,27 +11,54 @@ import (
 	"tenet/internal/auth"
 	"tenet/internal/catalog"
 	"tenet/internal/store"
+	"tenet/internal/trail"
 	"tenet/internal/wire"
 	"tenet/internal/wire/op"
 )
 
-// Audit verifies the audit chains.
+// Audit reads and verifies the audit chains.
 type Audit struct {
 	Chains   store.AuditReader
 	Projects store.ProjectReader
 	Catalog  *catalog.Catalog
+	Trail    *trail.Trail
 }
 
 // Routes implements [rest.Resource].
 func (s Audit) Routes(r *rest.Router) {
 	r = r.Tag(auditTag)
 	rest.Handle(r, rest.Operation{
-		ID: "verify-audit", Route: op.VerifyAudit.Route(), Role: auth.Admin, Summary: "Verify the audit chain",
-		Description: "Walks the whole chain of the project and reports every edit, deletion, insertion and reordering. " +
-			"With a head that you noted earlier it also finds a chain that was cut short or rewritten.",
+		ID: "list-audit", Route: op.ListAudit.Route(), Role: auth.Reviewer, Summary: "Read the audit chain",
+		Description: "Entries of the project, newest first. All parameters that are given must hold. Pages go by page, or by cursor, which what is recorded " +
+			"meanwhile does not move. Details of entries about keys, sign-ins and webhooks are shown to administrators only.",
+	}, func(ctx context.Context, in *wire.AuditEntryQuery) (wire.AuditPage, error) {
+		return s.Trail.List(ctx, rest.Project(ctx), *in)
+	})
+	rest.Handle(r, rest.Operation{
+		ID: "get-audit-entry", Route: op.GetAuditEntry.Route(), Role: auth.Reviewer, Summary: "Get an entry of the audit chain",
+		Description: "With what it has changed, field by field. Page and page_size page through the rules of an import.",
+	}, func(ctx context.Context, in *struct {
+		Seq int64 `path:"seq" minimum:"1" doc:"Number of the entry."`
+		wire.PageQuery
+	},
+	) (wire.AuditEntryDetail, error) {
+		return s.Trail.Entry(ctx, rest.Project(ctx), in.Seq, in.PageQuery)
+	})
+	export := rest.Handle(r, rest.Operation{
+		ID: "export-audit", Route: op.ExportAudit.Route(), Role: auth.Reviewer, Summary: "Export the audit chain",
+		Description: "Entries of the project, oldest first, as JSON lines or as a table. Cells of the table that begin like a formula get an apostrophe before them. " +
+			"A connection that breaks ends an export that could not be finished; after_seq goes on behind the last line.",
+	}, s.export).Success()
+	export.Description = "The entries"
+	export.Content = map[string]*rest.Media{"application/jsonl": {Schema: rest.Text("One entry a line.")}, "text/csv": {Schema: rest.Text("A table with one entry a row.")}}
+	rest.Handle(r, rest.Operation{
+		ID: "verify-audit", Route: op.VerifyAudit.Route(), Role: auth.Reviewer, Summary: "Verify the audit chain",
+		Description: "Walks the chain of the project and reports every edit, deletion, insertion and reordering. " +
+			"With a head that you noted earlier it also finds a chain that was cut short or rewritten. A long chain is verified in parts with limit: " +
+			"the answer's next, given as after_seq and after_hash, goes on.",
 	}, s.verify)
 	rest.Handle(r, rest.Operation{
-		ID: "get-audit-head", Route: op.GetAuditHead.Route(), Role: auth.Admin,
+		ID: "get-audit-head", Route: op.GetAuditHead.Route(), Role: auth.Reviewer,
 		Summary: "Get the head of the audit chain", Description: "Note it outside the server: verify checks against it later.",
 	}, func(ctx context.Context, _ *rest.None) (head wire.AuditHead, err error) {
 		if err := projectExists(ctx, s.Projects); err != nil {
@@ -47,14 +76,41 @@ func (s Audit) Routes(r *rest.Router) {
 	})
 }
 
+// auditFile is an export of the audit chain.
+type auditFile struct {
+	ContentType string `header:"Content-Type"`
+	Disposition string `header:"Content-Disposition"`
+	Body        rest.Streamed
+}
+
+func (s Audit) export(ctx context.Context, in *wire.AuditExportQuery) (out auditFile, err error) {
+	file, err := s.Trail.Export(ctx, rest.Project(ctx), *in)
+	if err != nil {
+		return out, err
+	}
+	out.ContentType = "application/jsonl"
+	if in.Format == "csv" {
+		out.ContentType = "text/csv; charset=utf-8"
+	}
+	out.Disposition = fmt.Sprintf(`attachment; filename="%s-audit.%s"`, rest.Project(ctx), in.Format)
+	out.Body = func(to io.Writer) error { return file.Write(ctx, to) }
+	return out, nil
+}
+
 func (s Audit) verify(ctx context.Context, in *wire.AuditQuery) (*wire.AuditReport, error) {
-	if (in.ExpectSeq == 0) != (in.ExpectHash == "") {
+	switch {
+	case (in.ExpectSeq == 0) != (in.ExpectHash == ""):
 		return nil, rest.InvalidField("expect_seq", "and expect_hash name one entry; give both or neither")
+	case (in.AfterSeq == 0) != (in.AfterHash == ""):
+		return nil, rest.InvalidField("after_seq", "and after_hash name one entry; give both or neither")
+	case in.ExpectSeq != 0 && in.ExpectSeq < in.AfterSeq:
+		return nil, rest.InvalidField("expect_seq", "is before after_seq, where the verification begins; leave out one of them")
 	}
 	if err := projectExists(ctx, s.Projects); err != nil {
 		return nil, err
 	}
-	return audit.Verify(ctx, s.Chains, rest.Project(ctx), wire.AuditHead{Seq: in.ExpectSeq, Hash: in.ExpectHash})
+	return audit.VerifyPart(ctx, s.Chains, rest.Project(ctx), wire.AuditHead{Seq: in.AfterSeq, Hash: in.AfterHash},
+		wire.AuditHead{Seq: in.ExpectSeq, Hash: in.ExpectHash}, in.Limit)
 }
 
 // projectExists returns not_found if the project of the request does not exist: a missing chain must not look empty.

@@ -55,6 +55,7 @@ import (
 	"tenet/internal/store/litetest"
 	"tenet/internal/store/pgtest"
 	"tenet/internal/store/sqlstore"
+	"tenet/internal/trail"
 	"tenet/internal/webhook"
 	"tenet/internal/wire"
 )
@@ -130,7 +131,7 @@ func (n *node) serve() {
 		Rules{c.Catalog, &catalog.Lists{Views: n.live, Health: n.store.Health, Tests: n.store.TestCases, Now: time.Now}, c.Sandbox, sandbox.Replays{Views: n.live, Effects: evaluate.Effects{Evaluator: c.Evaluator}}, c.Logger}, Revisions{catalog.NewRevisions(c.Catalog, catalog.Reviewing{Tester: sandbox.Confirmed{Sandbox: c.Sandbox}}), c.Sandbox}, RuleFiles{c.Catalog}, Relationships{c.Catalog}, Federation{c.Hierarchy, c.Releases},
 		Waivers{c.Waivers}, Queue{c.Queue}, Projects{c.Projects}, Keys{c.Keys}, SignIn{Keys: c.Keys}, Evaluations{c.answering, c.Releases, verdicts}, Records{c.answering},
 		Agents{c.Agents, "/rest", verdicts}, Search{c.Search, c.Releases}, Documents{c.Documents}, DocumentSearch{c.Documents, c.DocumentSearch},
-		Discovery{c.Discover}, Conflicts{c.Conflicts, c.Jobs, c.Catalog}, Similar{c.Conflicts}, Releases{c.Releases}, Audit{n.store.Audit, n.store.Projects, c.Catalog}, Jobs{c.Jobs}, operations(n.store, c.Logger),
+		Discovery{c.Discover}, Conflicts{c.Conflicts, c.Jobs, c.Catalog}, Similar{c.Conflicts}, Releases{c.Releases}, Audit{n.store.Audit, n.store.Projects, c.Catalog, trail.New(trail.Store{Audit: n.store.Audit, Projects: n.store.Projects, Rules: n.store.Rules}, newIndex(n.store))}, Jobs{c.Jobs}, operations(n.store, c.Logger),
 		Alerts{c.Alerts}, Insights{c.Health, n.store.Projects}, Webhooks{c.Webhooks}, Ingest{c.Ingest, c.answering}, Playground{c.Sandbox, c.Catalog},
 		TestCases{c.Sandbox}, VerdictCache{c.Verdicts, n.store.Projects}, Service{"1.2.3", c.Ready, nil},
 		MCP{http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -218,7 +219,10 @@ func newNodeOn(t testing.TB, s store.Store, configure ...func(*config)) *node {
 	})
 	n.keys = auth.NewKeys(s, s.Keys, func() time.Time { return time.Now().Add(time.Duration(n.ahead.Load())) })
 	conflicts := conflict.New(conflict.Config{Store: conflict.Store{Updater: s, Conflicts: s.Conflicts, Rules: s.Rules}, Views: live, Queue: job.NewQueue(time.Now), Logger: logger, Now: time.Now})
-	changes := change.New(s, live, conflicts.Changed, logger, time.Now)
+	webhooks := webhook.New(webhook.Config{
+		Store: webhook.Store{Updater: s, Webhooks: s.Webhooks, Deliveries: s.Deliveries}, Queue: job.NewQueue(time.Now), Now: time.Now, Logger: logger, AllowNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
+	})
+	changes := change.New(s, live, conflicts.Changed, logger, time.Now).Publishing(webhooks.Publish)
 	nodes := hierarchy.New(live, changes, time.Now)
 	rules, snapshots := catalog.New(catalog.Store{Updater: s, Projects: s.Projects, Rules: s.Rules, Revisions: s.Revisions}, live, changes, sandbox.CaseFiles{Now: time.Now}, nodes, time.Now), release.NewViews(s.Releases, s.Rules, live)
 	cfg := config{
@@ -234,10 +238,8 @@ func newNodeOn(t testing.TB, s store.Store, configure ...func(*config)) *node {
 	cfg.DocumentSearch = search.NewDocuments(search.DocumentConfig{
 		Store: search.DocumentStore{Documents: s.Documents, Projects: s.Projects, Vectors: s.Vectors}, Sources: cfg.Documents.Sources, Logger: logger,
 	})
-	cfg.Releases = release.New(release.Config{Store: release.Store{Updater: s, Jobs: s.Jobs, Releases: s.Releases, Rules: s.Rules, Runs: s.Runs, TestCases: s.TestCases}, Views: snapshots, Replayer: replayer{cfg.Evaluator}, Queue: job.NewQueue(time.Now), Now: time.Now})
-	cfg.Webhooks = webhook.New(webhook.Config{
-		Store: webhook.Store{Updater: s, Webhooks: s.Webhooks, Deliveries: s.Deliveries}, Queue: job.NewQueue(time.Now), Now: time.Now, Logger: logger, AllowNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
-	})
+	cfg.Releases = release.New(release.Config{Store: release.Store{Updater: s, Jobs: s.Jobs, Releases: s.Releases, Rules: s.Rules, Runs: s.Runs, TestCases: s.TestCases}, Views: snapshots, Replayer: replayer{cfg.Evaluator}, Queue: job.NewQueue(time.Now), Now: time.Now, Publish: webhooks.Publish})
+	cfg.Webhooks = webhooks
 	n.github = newGitHub(t)
 	var err error
 	cfg.Ingest, err = ingest.New(ingest.Config{

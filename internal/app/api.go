@@ -13,6 +13,7 @@ import (
 	"tenet/internal/evaluate"
 	"tenet/internal/mcp"
 	"tenet/internal/sandbox"
+	"tenet/internal/trail"
 )
 
 // serveAPI returns the HTTP API over the capabilities.
@@ -43,7 +44,10 @@ func (a *App) serveAPI(p *parts, operations api.Operations, registry *prometheus
 		api.Conflicts{Conflicts: p.conflicts, Jobs: p.jobs, Catalog: p.catalog},
 		api.Similar{Conflicts: p.conflicts},
 		api.Releases{Releases: p.releases},
-		api.Audit{Chains: a.store.Audit, Projects: a.store.Projects, Catalog: p.catalog},
+		api.Audit{
+			Chains: a.store.Audit, Projects: a.store.Projects, Catalog: p.catalog,
+			Trail: trail.New(trail.Store{Audit: a.store.Audit, Projects: a.store.Projects, Rules: a.store.Rules}, p.index),
+		},
 		api.Jobs{Jobs: p.jobs},
 		operations,
 		api.Alerts{Alerts: p.alerts},

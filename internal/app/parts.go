@@ -128,7 +128,7 @@ func (a *App) assembleRules(p *parts, registry *prometheus.Registry, queue job.Q
 		conflicts.Raise = p.alerts.Raise
 	}
 	p.conflicts = conflict.New(conflicts)
-	runner := change.New(s, a.live, p.conflicts.Changed, a.log, now)
+	runner := change.New(s, a.live, p.conflicts.Changed, a.log, now).Publishing(p.webhooks.Publish)
 	p.hierarchy = hierarchy.New(a.live, runner, now)
 	p.catalog = catalog.New(
 		catalog.Store{Updater: s, Projects: s.Projects, Rules: s.Rules, Revisions: s.Revisions}, a.live, runner,

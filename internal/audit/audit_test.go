@@ -419,3 +419,60 @@ func TestWhatBelongsToARecord(t *testing.T) {
 		}
 	})
 }
+
+// Parts of a chain, each verified after the part before it, find what the verification of the whole finds.
+func TestVerifyInParts(t *testing.T) {
+	each(t, func(t *testing.T, s opened) {
+		w := audit.NewWriter(s)
+		defer w.Close()
+		const entries = 1200
+		var wg sync.WaitGroup
+		for n := range 8 {
+			wg.Go(func() {
+				for i := range entries / 8 {
+					if err := w.Append(t.Context(), record(n*1000+i)); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		inParts := func(expect wire.AuditHead) (parts int, total int64, problems []wire.AuditProblem) {
+			from := wire.AuditHead{}
+			for {
+				r, err := audit.VerifyPart(t.Context(), s.Audit, "p", from, expect, 500)
+				if err != nil {
+					t.Fatal(err)
+				}
+				parts, total, problems = parts+1, total+r.Entries, append(problems, r.Problems...)
+				if r.Next == nil {
+					return parts, total, problems
+				}
+				if from = *r.Next; expect.Seq <= from.Seq {
+					expect = wire.AuditHead{}
+				}
+			}
+		}
+		noted, err := s.Audit.Entries(t.Context(), "p", 99, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if parts, total, problems := inParts(wire.AuditHead{Seq: 100, Hash: noted[0].Hash}); parts != 3 || total != entries || len(problems) > 0 {
+			t.Errorf("%d parts, %d entries, problems %v", parts, total, problems)
+		}
+		if _, _, problems := inParts(wire.AuditHead{Seq: 100, Hash: noted[0].PrevHash}); len(problems) != 1 || problems[0].Seq != 100 {
+			t.Errorf("problems %v, want that entry 100 has another hash", problems)
+		}
+		s.tamper(t, "UPDATE audit_entries SET actor = 'eve' WHERE seq = 700")
+		if _, total, problems := inParts(wire.AuditHead{}); total != entries || len(problems) != 1 || problems[0].Seq != 700 {
+			t.Errorf("%d entries, problems %v, want the one of entry 700", total, problems)
+		}
+		forged := wire.AuditHead{Seq: 1100, Hash: strings.Repeat("0", 64)}
+		if r, err := audit.VerifyPart(t.Context(), s.Audit, "p", forged, wire.AuditHead{}, 0); err != nil || r.OK() {
+			t.Errorf("a start that the chain does not have: %+v, %v", r, err)
+		}
+		if r, err := audit.VerifyPart(t.Context(), s.Audit, "p", wire.AuditHead{Seq: 5000, Hash: forged.Hash}, wire.AuditHead{}, 0); err != nil || r.OK() {
+			t.Errorf("a start behind the end of the chain: %+v, %v", r, err)
+		}
+	})
+}

@@ -43,6 +43,12 @@ const (
 	KindAgent      = "agent"        // an agent answered a request that was not an evaluation
 )
 
+// Kinds lists all kinds of entries, in the order in which they are shown.
+var Kinds = []string{
+	KindEvaluation, KindRule, KindImport, KindRelation, KindConflict, KindFederation, KindRelease, KindWaiver, KindTestCase, KindDiscovery, KindDocument,
+	KindAlert, KindQueue, KindAgent, KindProject, KindKey, KindSignIn, KindWebhook, KindCorpus, KindRetention,
+}
+
 // Record is something to append to a chain.
 type Record struct {
 	ProjectID string

@@ -22,6 +22,12 @@ const verifyPage = 500
 // expect, if not zero, is a head that was noted earlier: the chain must still have it, which finds a chain that was cut or
 // rewritten as a whole.
 func Verify(ctx context.Context, r store.AuditReader, projectID string, expect wire.AuditHead) (*wire.AuditReport, error) {
+	return VerifyPart(ctx, r, projectID, wire.AuditHead{}, expect, 0)
+}
+
+// VerifyPart is [Verify] for the entries after an entry up to which the chain was verified before, at most about limit of them; all if
+// limit is 0. If it ends before the head, the report says where to go on. An expected head must be behind the verified part, or its end.
+func VerifyPart(ctx context.Context, r store.AuditReader, projectID string, verified, expect wire.AuditHead, limit int) (*wire.AuditReport, error) {
 	head, err := r.Head(ctx, projectID)
 	if err != nil {
 		return nil, err
@@ -31,10 +37,27 @@ func Verify(ctx context.Context, r store.AuditReader, projectID string, expect w
 	if err != nil {
 		through = 0 // the walk reports the fault of the entry
 	}
-	last := wire.AuditHead{}
-	expected := expect == wire.AuditHead{}
+	last := verified
+	begin := int64(math.MinInt64)
+	if verified != (wire.AuditHead{}) {
+		begin = verified.Seq
+		if err := checkStart(ctx, r, report, verified); err != nil {
+			return nil, err
+		}
+	}
+	expected := expect == wire.AuditHead{} || expect == verified
+	lost := func(end bool) {
+		if !expected && (end || expect.Seq <= last.Seq) {
+			addProblem(report, expect.Seq, "", "entry %d with the expected hash %s is not in the chain", expect.Seq, short(expect.Hash))
+		}
+	}
 	reached := head == last
-	for after := int64(math.MinInt64); ; after = last.Seq {
+	for after := begin; ; after = last.Seq {
+		if limit > 0 && report.Entries >= int64(limit) && last.Seq < head.Seq && len(report.Problems) < maxProblems {
+			lost(false)
+			report.Next = &wire.AuditHead{Seq: last.Seq, Hash: last.Hash}
+			return report, nil
+		}
 		entries, err := r.Entries(ctx, projectID, after, verifyPage)
 		if err != nil {
 			return nil, err
@@ -59,10 +82,20 @@ func Verify(ctx context.Context, r store.AuditReader, projectID string, expect w
 		addProblem(report, last.Seq, "", "the chain ends at entry %d (%s), but its head is entry %d (%s)",
 			last.Seq, short(last.Hash), head.Seq, short(head.Hash))
 	}
-	if !expected {
-		addProblem(report, expect.Seq, "", "entry %d with the expected hash %s is not in the chain", expect.Seq, short(expect.Hash))
-	}
+	lost(true)
 	return report, nil
+}
+
+// checkStart looks whether the chain has the entry that the caller has verified before.
+func checkStart(ctx context.Context, r store.AuditReader, report *wire.AuditReport, verified wire.AuditHead) error {
+	list, err := r.Entries(ctx, report.ProjectID, verified.Seq-1, 1)
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 || list[0].Seq != verified.Seq || list[0].Hash != verified.Hash {
+		addProblem(report, verified.Seq, "", "entry %d with the hash %s, up to which the chain was verified, is not in the chain", verified.Seq, short(verified.Hash))
+	}
+	return nil
 }
 
 // checkEntry looks at one entry. Bodies of evaluations up to through may have been removed.

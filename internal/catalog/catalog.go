@@ -335,6 +335,9 @@ func (c *Catalog) revise(ctx context.Context, projectID, ref string, ifVersion i
 
 // noteRule records a change of a rule; before is nil for a new one.
 func noteRule(ctx context.Context, ch *change.Change, action string, before *rule.Rule, after rule.Rule) error {
+	if after.Status == rule.Review && (before == nil || before.Status != rule.Review) {
+		ch.Event(rule.RuleSubmitted, &after, after)
+	}
 	body := map[string]any{"action": action, "rule": after}
 	if before != nil {
 		body["before_version"] = before.Version

@@ -384,6 +384,12 @@ func (im *importing) write(ctx context.Context, plan []planned) error {
 		im.result.Changes = append(im.result.Changes, change)
 	}
 	im.result.Created, im.result.Updated = len(created), len(updated)
+	for i := range plan {
+		pl := &plan[i]
+		if !pl.waits && pl.next.Status == rule.Review && (pl.existing == nil || pl.existing.Status != rule.Review) {
+			im.Event(rule.RuleSubmitted, &pl.next, pl.next)
+		}
+	}
 	im.changed = slices.Concat(created, updated)
 	if err := im.Tx.Rules.Update(ctx, im.Version, updated); err != nil {
 		return err

@@ -58,7 +58,7 @@ func (s *Projects) Create(ctx context.Context, id string, in ProjectInput) (rule
 		if err := tx.Projects.Create(ctx, p); err != nil {
 			return err
 		}
-		return noteProject(ctx, tx, "created", p, policy)
+		return noteProject(ctx, tx, "created", nil, p, policy)
 	})
 }
 
@@ -71,6 +71,7 @@ func (s *Projects) Update(ctx context.Context, id string, in ProjectInput) (rule
 		if p, err = tx.Projects.Get(ctx, id); err != nil {
 			return err
 		}
+		before := p
 		policy, err := in.apply(&p)
 		if err != nil {
 			return err
@@ -79,7 +80,7 @@ func (s *Projects) Update(ctx context.Context, id string, in ProjectInput) (rule
 		if err := tx.Projects.Update(ctx, p); err != nil {
 			return err
 		}
-		return noteProject(ctx, tx, "changed", p, policy)
+		return noteProject(ctx, tx, "changed", &before, p, policy)
 	}
 	var err error
 	if in.Policy == nil {
@@ -117,9 +118,14 @@ func validateProject(p rule.Project) error {
 	return problems.Err("the project is invalid")
 }
 
-// noteProject notes a change of a project in the audit chain; policy is nil if its policy stays.
-func noteProject(ctx context.Context, tx store.Tx, action string, p rule.Project, policy *policyChange) error {
+// noteProject notes a change of a project in the audit chain; before is nil for a new one, policy if its policy stays.
+func noteProject(ctx context.Context, tx store.Tx, action string, before *rule.Project, p rule.Project, policy *policyChange) error {
 	body := map[string]any{"action": action, "project": p}
+	if before != nil {
+		earlier := *before
+		earlier.UpdatedAt = p.UpdatedAt // goes without saying
+		body["changed"] = audit.Changed(earlier, p)
+	}
 	if policy != nil {
 		body["policy"] = policy
 	}

@@ -157,6 +157,13 @@ func dropRevisions(ctx context.Context, ch *change.Change, ruleIDs []string) err
 
 // noteRevision records a step of a revision. The proposed rule is in the record of its proposal, and in that of its approval as the new version.
 func noteRevision(ctx context.Context, ch *change.Change, action string, r *store.Revision) error {
+	switch r.State {
+	case rule.RevisionPending:
+		ch.Event(rule.EventRevisionProposed, &r.Rule, r.Revision)
+	case rule.RevisionRejected:
+		ch.Event(rule.EventRevisionRejected, &r.Rule, r.Revision)
+	case rule.RevisionApproved, rule.RevisionWithdrawn, rule.RevisionReplaced, rule.RevisionDropped:
+	}
 	body := map[string]any{"action": action, "revision": r.Revision}
 	if r.State == rule.RevisionPending {
 		body["proposed"] = r.Rule
@@ -231,6 +238,7 @@ func (s *Revisions) Approve(ctx context.Context, projectID, ref string, number i
 			return err
 		}
 		result = next
+		ch.Event(rule.EventRevisionApproved, &next, r.Revision)
 		return ch.Note(ctx, audit.KindRule, map[string]any{
 			"action": "revision approved", "rule": next, "before_version": current.Version, "changed": rule.Diff(current, next), "revision": r.Revision,
 		})

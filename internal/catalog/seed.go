@@ -27,7 +27,7 @@ func (c *Catalog) Seed(ctx context.Context, projectID string, files []*wire.Rule
 		if err := tx.Projects.Create(ctx, project); err != nil {
 			return err
 		}
-		if err := noteProject(ctx, tx, "created", project, nil); err != nil {
+		if err := noteProject(ctx, tx, "created", nil, project, nil); err != nil {
 			return err
 		}
 		seeded = true

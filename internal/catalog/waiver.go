@@ -68,6 +68,10 @@ func (s *Waivers) Create(ctx context.Context, projectID string, in WaiverInput) 
 		if err := ch.Tx.Waivers.Insert(ctx, made); err != nil {
 			return err
 		}
+		if asked := judgedAt(made, now); asked.Status == rule.WaiverPending {
+			asked.RuleSlug = r.Slug
+			ch.Event(rule.WaiverRequested, &r, asked)
+		}
 		return noteWaiver(ctx, ch, "created", made)
 	})
 	return judgedAt(made, now), err

@@ -27,18 +27,32 @@ type Views interface {
 	Refresh(ctx context.Context, projectID string) (*corpus.View, error)
 }
 
+// Publish sends an event to webhooks as part of a transaction.
+type Publish func(ctx context.Context, tx store.Tx, e rule.Event) error
+
+// MaxEvents bounds the events of one change; an import may submit many rules at once.
+const MaxEvents = 100
+
 // Changes runs changes.
 type Changes struct {
-	store  store.Updater
-	views  Views
-	hook   Hook
-	logger *slog.Logger
-	now    func() time.Time
+	publish Publish // nil publishes nothing
+	store   store.Updater
+	views   Views
+	hook    Hook
+	logger  *slog.Logger
+	now     func() time.Time
 }
 
 // New returns a Changes. hook may be nil.
 func New(s store.Updater, views Views, hook Hook, logger *slog.Logger, now func() time.Time) *Changes {
 	return &Changes{store: s, views: views, hook: hook, logger: logger, now: now}
+}
+
+// Publishing returns a Changes whose changes publish their events.
+func (c *Changes) Publishing(publish Publish) *Changes {
+	other := *c
+	other.publish = publish
+	return &other
 }
 
 // Change is a change inside its transaction.
@@ -48,6 +62,19 @@ type Change struct {
 	Version int64     // corpus version that the change makes
 	At      time.Time // of the change, as it is stored
 	By      string    // name of the actor
+
+	events []rule.Event
+}
+
+// Event lets an event about a rule be published at the end of the change; of one change, the first [MaxEvents] are. data is the JSON object that the API
+// would answer for its subject.
+func (c *Change) Event(t rule.EventType, r *rule.Rule, data any) {
+	if len(c.events) == MaxEvents {
+		return
+	}
+	c.events = append(c.events, rule.Event{
+		ID: audit.NewID(), ProjectID: c.Project.ID, Type: t, Time: c.At, RuleIDs: []string{r.ID}, Severity: r.Severity, Scope: r.Scope, Data: audit.JSON(data),
+	})
 }
 
 // Run runs fn in a transaction with the corpus version raised. The transaction may run again, and fn with it. After the commit
@@ -80,10 +107,23 @@ func (c *Changes) Join(ctx context.Context, tx store.Tx, projectID string, fn fu
 	}
 	// The time is read under the lock of the corpus version, so that changes are in the order of their times.
 	ch := &Change{Tx: tx, Project: project, Version: version, At: rule.Instant(c.now()), By: auth.ActorFrom(ctx).Name}
-	if err := fn(ch); err != nil || c.hook == nil {
+	if err := fn(ch); err != nil {
 		return err
 	}
-	return c.hook(ctx, tx, projectID)
+	if c.hook != nil {
+		if err := c.hook(ctx, tx, projectID); err != nil {
+			return err
+		}
+	}
+	if c.publish == nil {
+		return nil
+	}
+	for _, e := range ch.events {
+		if err := c.publish(ctx, tx, e); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Before returns the corpus as it is before the change. All other changes of the project wait for this one, so the view is

@@ -12,6 +12,9 @@ import (
 
 // auditCommands are `tenet audit ...`.
 type auditCommands struct {
+	List   auditListCommand   `cmd:"" help:"Read the audit chain, newest entries first."`
+	Show   auditShowCommand   `cmd:"" help:"Show what an entry has changed, field by field."`
+	Export auditExportCommand `cmd:"" help:"Write entries to a file, as JSON lines or as a table."`
 	Verify auditVerifyCommand `cmd:"" help:"Check that no record was changed, removed, added or moved."`
 	Accept auditAcceptCommand `cmd:"" name:"accept-corpus" help:"Accept the rules as a damaged database has them."`
 }
@@ -62,9 +65,7 @@ func (k *auditVerifyCommand) Run(ctx context.Context, s *session) error {
 		return errors.New("--expect-seq and --expect-hash belong together: the number and the hash of one entry")
 	}
 	return s.with(ctx, keepsData, func(c *client.Client) error {
-		done := s.progress("verifying")
-		r, err := client.Get(ctx, c, op.VerifyAudit.Where(wire.AuditQuery{ExpectSeq: k.ExpectSeq, ExpectHash: k.ExpectHash}))
-		done()
+		r, err := k.verify(ctx, s, c)
 		if err != nil {
 			return err
 		}
@@ -79,6 +80,48 @@ func (k *auditVerifyCommand) Run(ctx context.Context, s *session) error {
 		return err
 	})
 }
+
+// verifyPart is how many entries one request verifies.
+const verifyPart = 20_000
+
+// verify verifies the chain in parts and shows on a terminal how far it is.
+func (k *auditVerifyCommand) verify(ctx context.Context, s *session, c *client.Client) (wire.AuditReport, error) {
+	var whole wire.AuditReport
+	terminal := isTerminal(s.err)
+	defer func() {
+		if terminal {
+			fmt.Fprint(s.err, "\r\x1b[K")
+		}
+	}()
+	q := wire.AuditQuery{ExpectSeq: k.ExpectSeq, ExpectHash: k.ExpectHash, Limit: verifyPart}
+	for first := true; ; first = false {
+		part, err := client.Get(ctx, c, op.VerifyAudit.Where(q))
+		if err != nil {
+			return whole, err
+		}
+		if first {
+			whole = part
+		} else {
+			whole.Entries += part.Entries
+			whole.Pruned += part.Pruned
+			whole.Head, whole.Problems = part.Head, append(whole.Problems, part.Problems...)
+		}
+		if whole.Next = part.Next; part.Next == nil || len(whole.Problems) >= maxVerifyProblems {
+			whole.Next = nil
+			return whole, nil
+		}
+		if terminal {
+			fmt.Fprintf(s.err, "\r\x1b[Kverified %d of %d entries", whole.Entries, part.Head.Seq)
+		}
+		q.AfterSeq, q.AfterHash = part.Next.Seq, part.Next.Hash
+		if q.ExpectSeq <= q.AfterSeq {
+			q.ExpectSeq, q.ExpectHash = 0, "" // the part had it, or has reported that it is missing
+		}
+	}
+}
+
+// maxVerifyProblems bounds a report over all its parts.
+const maxVerifyProblems = 100
 
 func printVerification(s *session, r *wire.AuditReport) error {
 	for _, p := range r.Problems {

@@ -39,7 +39,7 @@ func (webhooksCommands) Help() string {
 type webhooksCreateCommand struct {
 	Name        string   `arg:"" help:"Name of the webhook."`
 	URL         string   `arg:"" help:"Where events are sent."`
-	Event       []string `placeholder:"TYPE" help:"Only events of this type, several times for several: alert.created, alert.resolved, evaluation.violated, snapshot.deployed, candidate.created. Default is all."`
+	Event       []string `placeholder:"TYPE" help:"Only events of this type, several times for several, such as alert.created, evaluation.violated, rule.submitted or waiver.requested. Default is all; docs/webhooks.md lists them."`
 	SeverityMin string   `placeholder:"SEVERITY" help:"Only events about rules at least that severe."`
 	Scope       string   `placeholder:"PATH" help:"Only events about rules in this scope or below."`
 	Rule        []string `placeholder:"RULE" help:"Only events about this rule (id or slug), several times for several."`

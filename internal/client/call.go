@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -51,6 +52,11 @@ func Call[In, Out any](ctx context.Context, c *Client, o op.Op[In, Out], in In) 
 		}
 	}
 	return out, nil
+}
+
+// Copy carries out an operation without a body and writes its answer to w as it comes, however long it is. An error may come after a part.
+func Copy(ctx context.Context, c *Client, o op.Op[wire.None, []byte], w io.Writer) error {
+	return copyAnswer(ctx, c, request{method: o.Method, path: o.Path, query: o.Query, header: o.Header.Clone(), anywhere: o.Anywhere, limit: maxProblem}, w)
 }
 
 // Get carries out an operation that has no body.

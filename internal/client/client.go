@@ -124,6 +124,40 @@ func (c *Client) do(ctx context.Context, k request) (*answer, error) {
 }
 
 func (c *Client) once(ctx context.Context, k request) (*answer, error) {
+	res, err := send(ctx, c, k)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = res.Body.Close() }() // opened for reading
+	body, err := read(res, k)
+	if err != nil {
+		return nil, err
+	}
+	return &answer{res.StatusCode, res.Header, body}, nil
+}
+
+// copyAnswer carries out a call once and writes its answer to w.
+func copyAnswer(ctx context.Context, c *Client, k request, w io.Writer) error {
+	res, err := send(intoWriter(ctx, w), c, k)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = res.Body.Close() }() // opened for reading
+	if res.StatusCode >= 300 {
+		body, err := read(res, k)
+		if err != nil {
+			return err
+		}
+		return problem(&answer{res.StatusCode, res.Header, body})
+	}
+	if _, err = io.Copy(w, res.Body); err != nil {
+		return fmt.Errorf("%s %s: the server's answer broke off: %w", k.method, k.path, err)
+	}
+	return nil
+}
+
+// send sends a request once.
+func send(ctx context.Context, c *Client, k request) (*http.Response, error) {
 	u := *c.base
 	u.Path += k.path
 	if unescaped, err := url.PathUnescape(k.path); err == nil {
@@ -148,12 +182,7 @@ func (c *Client) once(ctx context.Context, k request) (*answer, error) {
 	if err != nil {
 		return nil, unreachable(ctx, c.base, err)
 	}
-	defer func() { _ = res.Body.Close() }() // opened for reading
-	body, err := read(res, k)
-	if err != nil {
-		return nil, err
-	}
-	return &answer{res.StatusCode, res.Header, body}, nil
+	return res, nil
 }
 
 // read reads an answer up to its limit.

@@ -2,13 +2,15 @@ package client
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net/http"
 )
 
 // InProcess is a transport that calls a handler directly: an embedded command goes the same way through validation and
-// authorisation as a request over the network. The answer is held in memory until the handler returns.
+// authorisation as a request over the network. The answer is held in memory until the handler returns, except that
+// of [Copy].
 func InProcess(h http.Handler) http.RoundTripper { return inProcess{h} }
 
 type inProcess struct{ handler http.Handler }
@@ -26,6 +28,7 @@ func (p inProcess) RoundTrip(req *http.Request) (res *http.Response, err error) 
 	}
 	defer func() { _ = in.Body.Close() }()
 	w := &recorded{header: http.Header{}}
+	w.into, _ = req.Context().Value(writerKey{}).(io.Writer)
 	defer func() {
 		if v := recover(); v != nil {
 			res, err = nil, fmt.Errorf("the handler of %s %s panicked: %v", req.Method, req.URL.Path, v)
@@ -40,8 +43,17 @@ func (p inProcess) RoundTrip(req *http.Request) (res *http.Response, err error) 
 	}, nil
 }
 
-// recorded keeps what a handler writes.
+// writerKey is the key of the writer that takes the bodies of successful answers of a call.
+type writerKey struct{}
+
+// intoWriter returns a context whose call in process writes its answer to w at once.
+func intoWriter(ctx context.Context, w io.Writer) context.Context {
+	return context.WithValue(ctx, writerKey{}, w)
+}
+
+// recorded keeps what a handler writes, or gives it to the writer of a call.
 type recorded struct {
+	into         io.Writer // nil for none
 	header, sent http.Header
 	status       int
 	body         bytes.Buffer
@@ -58,6 +70,9 @@ func (w *recorded) WriteHeader(status int) {
 
 func (w *recorded) Write(b []byte) (int, error) {
 	w.WriteHeader(http.StatusOK)
+	if w.into != nil && w.status < 300 {
+		return w.into.Write(b)
+	}
 	return w.body.Write(b)
 }
 

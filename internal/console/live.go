@@ -115,9 +115,29 @@ func liveAddress(p *page, counts map[wire.QueueKind]int) string {
 	return "/queue/live?" + query.Encode()
 }
 
-// liveQueue streams news of the queue to a page that shows it. The event close says that no further stream is to be opened: the session has
-// ended, or too many streams are open; the page then stays as it is.
+// liveQueue streams news of the queue to a page that shows it.
 func liveQueue(p *page) error {
+	asked := p.r.URL.Query()
+	seen := parseCounts(asked.Get("seen"))
+	o := op.ListQueue.Where(wire.PageQuery{Page: 1, PageSize: 1})
+	kinds := takeQueueFilters(asked, o.Query)
+	delete(o.Query, "order")
+	asked.Del("seen")
+	address := "/queue"
+	if len(asked) > 0 {
+		address += "?" + asked.Encode()
+	}
+	return stream(p, func(ctx context.Context) (templ.Component, error) {
+		list, err := client.Get(ctx, p.api.InProject(queuePlace(p)), o)
+		n := compareCounts(seen, list.Counts, kinds)
+		n.Address = address
+		return queueNews(n), err
+	})
+}
+
+// stream streams to a page what look returns. The event close says that no further stream is to be opened: the session has ended, or too
+// many streams are open; the page then stays as it is.
+func stream(p *page, look func(context.Context) (templ.Component, error)) error {
 	p.sent = true
 	header := p.w.Header()
 	header.Set("Content-Type", "text/event-stream")
@@ -134,22 +154,7 @@ func liveQueue(p *page) error {
 		return nil
 	}
 	defer done()
-	asked := p.r.URL.Query()
-	seen := parseCounts(asked.Get("seen"))
-	o := op.ListQueue.Where(wire.PageQuery{Page: 1, PageSize: 1})
-	kinds := takeQueueFilters(asked, o.Query)
-	delete(o.Query, "order")
-	asked.Del("seen")
-	address := "/queue"
-	if len(asked) > 0 {
-		address += "?" + asked.Encode()
-	}
-	w := watch{page: p, to: to, look: func(ctx context.Context) (templ.Component, error) {
-		list, err := client.Get(ctx, p.api.InProject(queuePlace(p)), o)
-		n := compareCounts(seen, list.Counts, kinds)
-		n.Address = address
-		return queueNews(n), err
-	}}
+	w := watch{page: p, to: to, look: look}
 	w.run(p.began)
 	return nil
 }

@@ -233,6 +233,7 @@ func TestTheSamplesCanBeRead(t *testing.T) {
 		{"conflicts", "/p/default/conflicts", false, 420},
 		{"releases", "/p/default/releases", false, 560},
 		{"search", "/p/default/search?q=payment+approval+in+force+now", false, 700},
+		{"audit", "/p/default/audit", false, 420},
 		{"discovery", "/p/default/discovery/scans/" + scan, false, 620},
 		{"triage", "/p/default/discovery/candidates/" + candidate, false, 760},
 		{"federation", "/p/acme/federation", false, 300},

@@ -57,6 +57,23 @@ func routes() []route {
 		{pattern: "POST /p/{project}/evaluations/{id}/feedback", show: giveFeedback, role: auth.Reviewer},
 		{pattern: "POST /p/{project}/evaluations/{id}/waivers", show: waiveViolation, role: auth.Reviewer},
 
+		{pattern: "GET /p/{project}/audit", show: auditList, role: auth.Reviewer},
+		{pattern: "GET /p/{project}/audit/{seq}", show: auditPage, role: auth.Reviewer},
+		{pattern: "GET /p/{project}/audit/export", show: exportAudit, role: auth.Reviewer, patience: exportTime},
+		{pattern: "GET /p/{project}/audit/verify", show: verifyPage, role: auth.Reviewer},
+		{pattern: "POST /p/{project}/audit/verify", show: verifyAudit, role: auth.Reviewer},
+
+		{pattern: "GET /p/{project}/alerts", show: alertList, role: auth.Viewer},
+		{pattern: "GET /p/{project}/alerts/live", show: liveAlerts, role: auth.Viewer, open: true, patience: liveAge},
+		{pattern: "POST /p/{project}/alerts", show: decideAlerts, role: auth.Reviewer},
+
+		{pattern: "GET /p/{project}/webhooks", show: webhookList, role: auth.Admin},
+		{pattern: "POST /p/{project}/webhooks", show: makeWebhook, role: auth.Admin},
+		{pattern: "GET /p/{project}/webhooks/{id}", show: webhookPage, role: auth.Admin},
+		{pattern: "POST /p/{project}/webhooks/{id}", show: changeWebhook, role: auth.Admin},
+		{pattern: "POST /p/{project}/webhooks/{id}/act", show: actOnWebhook, role: auth.Admin, patience: modelTime},
+		{pattern: "POST /p/{project}/webhooks/{id}/deliveries/{delivery}", show: redeliver, role: auth.Admin},
+
 		{pattern: "GET /p/{project}/try", show: tryPage, role: auth.Evaluator},
 		{pattern: "POST /p/{project}/try", show: tryDecision, role: auth.Evaluator, patience: modelTime},
 		{pattern: "POST /p/{project}/try/files", show: tryFiles, role: auth.Evaluator, patience: modelTime, upload: true},

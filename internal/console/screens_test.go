@@ -146,6 +146,7 @@ func TestScreensInABrowser(t *testing.T) {
 	for _, s := range releaseScreens(n) {
 		show(s)
 	}
+	for _, s := range auditScreens(n) {
 	for _, s := range discoveryScreens(n) {
 		show(s)
 	}

@@ -108,6 +108,7 @@ var table = map[string]row{
 		tests:   []string{"evaluate"},
 	},
 	"search":  {layer: capability, imports: []string{"corpus", "job", "llm", "redact", "rule", "store"}, tests: []string{"auth", "document"}},
+	"trail":   {layer: capability, imports: []string{"audit", "auth", "evaluate/find", "rule", "store"}},
 	"webhook": {layer: capability, imports: []string{"audit", "auth", "job", "rule", "signature", "store"}},
 
 	"api": {
@@ -115,7 +116,7 @@ var table = map[string]row{
 		imports: []string{
 			"agent", "api/rest", "audit", "auth", "catalog", "conflict", "corpus", "discover", "document",
 			"document/extract", "evaluate", "health", "hierarchy", "ingest", "job", "judge", "lint", "llm", "metric", "operate", "queue", "release", "rule", "sandbox", "search",
-			"signature", "sso", "store", "webhook",
+			"signature", "sso", "store", "trail", "webhook",
 		},
 		tests: []string{"app"},
 	},
@@ -135,7 +136,7 @@ var table = map[string]row{
 			"agent", "api", "api/rest", "audit", "auth", "catalog", "change", "check", "client", "config", "conflict", "conflict/contradict", "console", "corpus",
 			"discover", "discover/assistant", "discover/code", "discover/comment", "discover/linter", "discover/policy", "discover/source", "document",
 			"evaluate", "evaluate/find", "evaluate/record", "health", "hierarchy", "ingest", "job", "judge", "llm", "llm/provider", "mcp", "metric", "operate", "queue", "redact", "release", "rule", "sandbox", "search",
-			"sso", "store", "store/sqlstore", "subject", "webhook", "/packs",
+			"sso", "store", "store/sqlstore", "subject", "trail", "webhook", "/packs",
 		},
 	},
 

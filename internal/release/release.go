@@ -116,9 +116,13 @@ func (r *Releases) Create(ctx context.Context, projectID, name, description stri
 		if err := tx.Releases.InsertSnapshot(ctx, s); err != nil {
 			return err
 		}
-		return note(ctx, tx, projectID, s.CreatedAt, map[string]any{
+		err := note(ctx, tx, projectID, s.CreatedAt, map[string]any{
 			"action": "snapshot", "snapshot_id": s.ID, "name": s.Name, "rule_count": s.RuleCount, "content_hash": s.ContentHash,
 		})
+		if err != nil {
+			return err
+		}
+		return r.publishRequest(ctx, tx, &s)
 	})
 	return snapshotOf(s, nil), err
 }

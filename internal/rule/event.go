@@ -17,10 +17,21 @@ const (
 	CandidateCreated   EventType = "candidate.created"   // data: the candidate
 	CandidatesFound    EventType = "candidates.found"    // data: the scan, how many candidates of each severity, and the first of them
 	BreakGlass         EventType = "signin.break_glass"  // data: actor, key_id, address, at
+
+	// Something waits for a person, or the wait of its author has ended.
+	RuleSubmitted             EventType = "rule.submitted"              // data: the rule, which is in REVIEW now
+	EventRevisionProposed     EventType = "revision.proposed"           // data: the revision
+	EventRevisionApproved     EventType = "revision.approved"           // data: the revision
+	EventRevisionRejected     EventType = "revision.rejected"           // data: the revision
+	WaiverRequested           EventType = "waiver.requested"            // data: the waiver, which is pending
+	SnapshotApprovalRequested EventType = "snapshot.approval_requested" // data: the snapshot, and the environments whose gates ask
 )
 
 // EventTypes lists the values of [Event.Type] that webhooks can receive, in the order in which they are shown.
-var EventTypes = []EventType{AlertCreated, AlertResolved, EvaluationViolated, SnapshotDeployed, CandidateCreated, CandidatesFound, BreakGlass}
+var EventTypes = []EventType{
+	AlertCreated, AlertResolved, EvaluationViolated, SnapshotDeployed, CandidateCreated, CandidatesFound, BreakGlass,
+	RuleSubmitted, EventRevisionProposed, EventRevisionApproved, EventRevisionRejected, WaiverRequested, SnapshotApprovalRequested,
+}
 
 // Event is something that has happened in a project. It is published in the transaction of its cause.
 type Event struct {

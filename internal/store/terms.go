@@ -14,8 +14,8 @@ const BlockSize = 7168
 // BlockOf returns the block of an entry.
 func BlockOf(seq int64) int64 { return (seq - 1) / BlockSize }
 
-// Term is a property of a recorded evaluation by which it is found: a hash of the property's name and its value. The terms of what the
-// record holds are negative, and retention removes them; those of what the entry of the chain holds are not.
+// Term is a property of an entry of an audit chain by which it is found: a hash of the property's name and its value. The terms of what
+// the record of an evaluation holds are negative, and retention removes them; those of what the entry of the chain holds are not.
 type Term int64
 
 // OfRecord reports whether retention removes the term.
@@ -151,7 +151,7 @@ type TermEntry struct {
 	Terms []Term
 }
 
-// TermBatch is a part of a chain: the entries with From.Seq < Seq <= Through. Those that are no evaluations are absent from Entries.
+// TermBatch is a part of a chain: the entries with From.Seq < Seq <= Through. Entries without terms may be absent from Entries.
 type TermBatch struct {
 	ProjectID string
 	From      TermMark
@@ -159,7 +159,7 @@ type TermBatch struct {
 	Entries   []TermEntry
 }
 
-// TermReader reads the index of recorded evaluations.
+// TermReader reads the index of audit chains.
 type TermReader interface {
 	// Mark returns the mark of a project.
 	Mark(ctx context.Context, projectID string) (TermMark, error)
@@ -169,8 +169,8 @@ type TermReader interface {
 	Blocks(ctx context.Context, projectID string) ([]TermBlock, error)
 	// Sets returns the entries of blocks that have at least one of the terms, by block. It omits blocks without any.
 	Sets(ctx context.Context, projectID string, terms []Term, blocks []int64) (map[int64]*EntrySet, error)
-	// Within returns the evaluations of a block with since <= At < until; a nil time is no bound.
-	Within(ctx context.Context, projectID string, block int64, since, until *time.Time) (*EntrySet, error)
+	// Within returns the entries of a block that have one of the kinds, with since <= At < until; a nil time is no bound.
+	Within(ctx context.Context, projectID string, block int64, kinds []string, since, until *time.Time) (*EntrySet, error)
 	// Entries returns the entries of a chain with the given numbers, newest first.
 	Entries(ctx context.Context, projectID string, seqs []int64) ([]AuditEntry, error)
 }

@@ -211,11 +211,12 @@ func (w *Webhooks) settle(ctx context.Context, p *store.WebhookPolicy, d *store.
 
 // disable ends a policy whose endpoint wants no more.
 func (w *Webhooks) disable(ctx context.Context, tx store.Tx, p store.WebhookPolicy, reason string) error {
+	before := p
 	p.Enabled, p.DisabledReason, p.UpdatedAt = false, reason, w.instant()
 	if err := tx.Webhooks.Update(ctx, p); err != nil {
 		return err
 	}
-	return note(auth.WithActor(ctx, auth.Actor{Name: "system"}), tx, "disable", &p)
+	return note(auth.WithActor(ctx, auth.Actor{Name: "system"}), tx, "disable", &before, &p)
 }
 
 // Redeliver sends a delivery that has ended once more, under the same webhook-id and with a lifetime of its own.

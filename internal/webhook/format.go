@@ -108,6 +108,15 @@ func summary(e *store.WebhookEvent) (title string, lines []string) {
 		SnapshotID                                                    string `json:"snapshot_id"`
 		By                                                            string `json:"deployed_by"`
 		SourceFile                                                    string `json:"source_file"`
+		Slug, Name, Author, Reason, Approver                          string
+		RuleSlug                                                      string `json:"rule_slug"`
+		CreatedBy                                                     string `json:"created_by"`
+		UpdatedBy                                                     string `json:"updated_by"`
+		ProposedWhy                                                   string `json:"note"`
+		DecidedBy                                                     string `json:"decided_by"`
+		Decision                                                      string `json:"decision_note"`
+		ExpiresAt                                                     string `json:"expires_at"`
+		Environments                                                  []struct{ Environment string }
 		Repository                                                    string
 		Pending                                                       int `json:"candidates_pending"`
 		First                                                         []struct {
@@ -150,6 +159,22 @@ func summary(e *store.WebhookEvent) (title string, lines []string) {
 		return "An administrator signed in with a key", nonEmpty(about("By", d.Actor), about("From", d.Address))
 	case rule.CandidateCreated:
 		return "A rule was discovered", nonEmpty(d.Statement, about("From", d.SourceFile))
+	case rule.RuleSubmitted:
+		return "A rule waits for approval" + named(d.Slug), nonEmpty(d.Statement, about("By", d.UpdatedBy))
+	case rule.EventRevisionProposed:
+		return "A revision waits for approval" + named(d.Slug), nonEmpty(d.ProposedWhy, about("By", d.Author))
+	case rule.EventRevisionApproved:
+		return "A revision was approved" + named(d.Slug), nonEmpty(d.Decision, about("By", d.DecidedBy), about("Proposed by", d.Author))
+	case rule.EventRevisionRejected:
+		return "A revision was rejected" + named(d.Slug), nonEmpty(d.Decision, about("By", d.DecidedBy), about("Proposed by", d.Author))
+	case rule.WaiverRequested:
+		return "A waiver waits for approval" + named(d.RuleSlug), nonEmpty(d.Reason, about("By", d.CreatedBy), about("Asked for", d.Approver), about("Until", d.ExpiresAt))
+	case rule.SnapshotApprovalRequested:
+		var where []string
+		for _, e := range d.Environments {
+			where = append(where, e.Environment)
+		}
+		return "A snapshot waits for approval" + named(d.Name), nonEmpty(about("For", strings.Join(where, ", ")), about("By", d.CreatedBy))
 	case rule.CandidatesFound:
 		for _, c := range d.First {
 			lines = append(lines, strings.Join(nonEmpty(c.Statement, c.SourceFile), ": "))
@@ -165,6 +190,14 @@ func summary(e *store.WebhookEvent) (title string, lines []string) {
 		return "Tenet can reach you", nonEmpty(d.Message)
 	}
 	return words(string(e.Type)), nil
+}
+
+// named is a name for the end of a headline.
+func named(name string) string {
+	if name == "" {
+		return ""
+	}
+	return ": " + text.FitRunes(text.OneLine(name), maxHeader/2, "…")
 }
 
 func about(what, value string) string {

@@ -71,6 +71,26 @@ func TestSlackMessages(t *testing.T) {
 			store.WebhookEvent{Type: rule.SnapshotDeployed, Data: json.RawMessage(`{"environment":"production","snapshot_id":"s-1","action":"deploy","deployed_by":"ann"}`)},
 			"Rules deployed to production", "Snapshot s-1\nBy ann\n",
 		},
+		"submitted": {
+			store.WebhookEvent{Type: rule.RuleSubmitted, Severity: rule.High, Data: json.RawMessage(`{"slug":"SEC-1","statement":"No keys.","updated_by":"ann"}`)},
+			"[HIGH] A rule waits for approval: SEC-1", "No keys.\nBy ann\n",
+		},
+		"proposed": {
+			store.WebhookEvent{Type: rule.EventRevisionProposed, Data: json.RawMessage(`{"slug":"SEC-1","author":"ann","note":"A new law."}`)},
+			"A revision waits for approval: SEC-1", "A new law.\nBy ann\n",
+		},
+		"rejected": {
+			store.WebhookEvent{Type: rule.EventRevisionRejected, Data: json.RawMessage(`{"slug":"SEC-1","author":"ann","decided_by":"bob","decision_note":"No."}`)},
+			"A revision was rejected: SEC-1", "No.\nBy bob\nProposed by ann\n",
+		},
+		"waiver": {
+			store.WebhookEvent{Type: rule.WaiverRequested, Data: json.RawMessage(`{"rule_slug":"SEC-1","created_by":"ann","reason":"Until the patch.","expires_at":"2026-12-01T00:00:00Z"}`)},
+			"A waiver waits for approval: SEC-1", "Until the patch.\nBy ann\nUntil 2026-12-01T00:00:00Z\n",
+		},
+		"snapshot": {
+			store.WebhookEvent{Type: rule.SnapshotApprovalRequested, Data: json.RawMessage(`{"name":"May","created_by":"ann","environments":[{"environment":"production","approvals":2}]}`)},
+			"A snapshot waits for approval: May", "For production\nBy ann\n",
+		},
 		"rolled back": {
 			store.WebhookEvent{Type: rule.SnapshotDeployed, Data: json.RawMessage(`{"environment":"staging","action":"rollback"}`)}, "Rules rolled back in staging", "",
 		},

@@ -61,7 +61,7 @@ func (w *Webhooks) Create(ctx context.Context, projectID string, in Input, secre
 		if err := tx.Webhooks.Insert(ctx, *p); err != nil {
 			return err
 		}
-		return note(ctx, tx, "create", p)
+		return note(ctx, tx, "create", nil, p)
 	})
 	return wire.PolicyWithSecret{Policy: policyOf(p, now), Secret: p.Secret}, err
 }
@@ -197,7 +197,7 @@ func (w *Webhooks) Change(ctx context.Context, projectID, id string, in Input) (
 		if err := tx.Webhooks.Update(ctx, p); err != nil {
 			return err
 		}
-		if err := note(ctx, tx, "change", &p); err != nil {
+		if err := note(ctx, tx, "change", &before, &p); err != nil {
 			return err
 		}
 		if p.Enabled && (!before.Enabled || p.URL != before.URL) {
@@ -228,7 +228,7 @@ func (w *Webhooks) Delete(ctx context.Context, projectID, id string) error {
 			return err
 		}
 		p.UpdatedAt = w.instant()
-		return note(ctx, tx, "delete", &p)
+		return note(ctx, tx, "delete", &p, nil)
 	})
 }
 
@@ -260,19 +260,46 @@ func (w *Webhooks) Rotate(ctx context.Context, projectID, id, secret string, ove
 		if err := tx.Webhooks.Update(ctx, p); err != nil {
 			return err
 		}
-		return note(ctx, tx, "rotate", &p)
+		return note(ctx, tx, "rotate", &p, &p)
 	})
 	return wire.PolicyWithSecret{Policy: policyOf(p, w.cfg.Now()), Secret: p.Secret}, err
 }
 
-// note writes a change of a policy into the audit chain, with only the host of its address: the rest may be a secret.
-func note(ctx context.Context, tx store.Tx, action string, p *store.WebhookPolicy) error {
+// note writes a change of a policy into the audit chain, from its state before, nil for a new one, to that after, nil for one that is
+// deleted. Of its address the chain gets only the host: the rest may be a secret.
+func note(ctx context.Context, tx store.Tx, action string, before, after *store.WebhookPolicy) error {
+	p := after
+	if p == nil {
+		p = before
+	}
+	body := noted(p)
+	body["action"], body["policy_id"] = action, p.ID
+	changed := audit.Changed(stateOf(before), stateOf(after))
+	switch {
+	case action == "rotate":
+		changed = append(changed, rule.FieldChange{Field: "secret"})
+	case before != nil && after != nil && before.URL != after.URL && hostOf(before.URL) == hostOf(after.URL):
+		changed = append(changed, rule.FieldChange{Field: "url"}) // of which the chain holds no more
+	}
+	body["changed"] = changed
 	return audit.Append(ctx, tx, p.ProjectID, audit.Record{
-		Kind: audit.KindWebhook, At: p.UpdatedAt, Actor: auth.ActorFrom(ctx).Name, Body: audit.JSON(map[string]any{
-			"action": action, "policy_id": p.ID, "name": p.Name, "host": hostOf(p.URL), "event_types": p.EventTypes, "filter": p.Filter,
-			"format": p.Format, "enabled": p.Enabled, "disabled_reason": p.DisabledReason,
-		}),
+		Kind: audit.KindWebhook, At: p.UpdatedAt, Actor: auth.ActorFrom(ctx).Name, Body: audit.JSON(body),
 	})
+}
+
+func stateOf(p *store.WebhookPolicy) any {
+	if p == nil {
+		return nil
+	}
+	return noted(p)
+}
+
+// noted returns the fields of a policy that the audit chain holds.
+func noted(p *store.WebhookPolicy) map[string]any {
+	return map[string]any{
+		"name": p.Name, "host": hostOf(p.URL), "event_types": p.EventTypes, "filter": p.Filter, "format": p.Format, "enabled": p.Enabled,
+		"disabled_reason": p.DisabledReason,
+	}
 }
 
 func hostOf(raw string) string {

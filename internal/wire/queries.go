@@ -124,10 +124,40 @@ type ReportQuery struct {
 	Verify bool   `query:"verify" doc:"Verify the audit chain too, which reads all of it. Needs the role admin."`
 }
 
-// AuditQuery is an earlier head of the audit chain, which the chain must still hold.
+// AuditQuery is an earlier head of the audit chain, which the chain must still hold, and the part of the chain to verify.
 type AuditQuery struct {
 	ExpectSeq  int64  `query:"expect_seq" minimum:"1" doc:"Number of the entry that was the head earlier; needs expect_hash."`
 	ExpectHash string `query:"expect_hash" maxLength:"64" doc:"Hash of that entry."`
+	AfterSeq   int64  `query:"after_seq" minimum:"1" doc:"Number of an entry up to which the chain was verified earlier; needs after_hash. Only later entries are verified."`
+	AfterHash  string `query:"after_hash" maxLength:"64" doc:"Hash of that entry."`
+	Limit      int    `query:"limit" minimum:"1" maximum:"10000000" doc:"Entries to verify at most; the answer's next says where to go on. All if absent."`
+}
+
+// AuditFilter selects entries of the audit chain; empty fields select everything, and all that are given must hold.
+type AuditFilter struct {
+	Kind       []string   `query:"kind" doc:"Kind of the entry, such as evaluation, rule, waiver or key; repeatable."`
+	Action     string     `query:"action" maxLength:"200" doc:"What was done, exactly." example:"revised"`
+	Actor      string     `query:"actor" maxLength:"500" doc:"Who did it, exactly." example:"key:ci"`
+	Rule       string     `query:"rule" maxLength:"200" doc:"Id or slug of a rule that the entry concerns." example:"SEC-003"`
+	Evaluation string     `query:"evaluation" maxLength:"100" doc:"Id of an evaluation that the entry concerns."`
+	Object     string     `query:"object" maxLength:"600" doc:"Kind and id of the object of the entry, with a colon between them." example:"webhook:0198a1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b"`
+	Verdict    string     `query:"verdict" doc:"Overall verdict of an evaluation, in any letter case."`
+	Since      *time.Time `query:"since" doc:"Not before this time."`
+	Until      *time.Time `query:"until" doc:"Before this time."`
+}
+
+// AuditEntryQuery asks for a page of entries of the audit chain.
+type AuditEntryQuery struct {
+	AuditFilter
+	Cursor string `query:"cursor" maxLength:"100" doc:"next_cursor of the page before: what is recorded meanwhile moves nothing. Not together with page."`
+	PageQuery
+}
+
+// AuditExportQuery asks for entries of the audit chain as a file.
+type AuditExportQuery struct {
+	AuditFilter
+	Format string `query:"format" enum:"jsonl,csv" default:"jsonl" doc:"jsonl: one JSON object a line; csv: a table for spreadsheets."`
+	After  int64  `query:"after_seq" minimum:"0" doc:"Only entries after this number."`
 }
 
 // ImportQuery says how rules are imported.

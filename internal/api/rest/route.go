@@ -155,8 +155,7 @@ func (r *Router) mount(o Operation, in, out reflect.Type, run func(ctx context.C
 		if err != nil {
 			return err
 		}
-		e.answer.write(w, e.status, result)
-		return nil
+		return e.answer.write(w, e.status, result)
 	})
 	return e
 }
@@ -291,7 +290,7 @@ func (a *answer) describe(r *schemas, t reflect.Type) *Response {
 	}
 	out := &Response{Content: map[string]*Media{}}
 	a.body = body.Index
-	if body.Type != reflect.TypeFor[[]byte]() {
+	if body.Type != reflect.TypeFor[[]byte]() && body.Type != reflect.TypeFor[Streamed]() {
 		out.Content[jsonType] = &Media{Schema: r.ofField(body)}
 	}
 	for _, f := range reflect.VisibleFields(t) {
@@ -310,10 +309,10 @@ func (a *answer) describe(r *schemas, t reflect.Type) *Response {
 }
 
 // write sends an answer.
-func (a *answer) write(w *response, status int, result any) {
+func (a *answer) write(w *response, status int, result any) error {
 	if a.none {
 		w.WriteHeader(status)
-		return
+		return nil
 	}
 	v := reflect.ValueOf(result)
 	for _, h := range a.headers {
@@ -331,16 +330,27 @@ func (a *answer) write(w *response, status int, result any) {
 	}
 	if status == http.StatusNotModified {
 		w.WriteHeader(status)
-		return
+		return nil
+	}
+	if stream, ok := result.(Streamed); ok {
+		w.WriteHeader(status)
+		if err := stream(slowly{w}); err != nil {
+			if !w.sent {
+				return err
+			}
+			panic(http.ErrAbortHandler) // the client must not take the part for the whole
+		}
+		return nil
 	}
 	if raw, ok := result.([]byte); ok {
 		w.WriteHeader(status)
 		_, _ = w.Write(raw)
-		return
+		return nil
 	}
 	w.Header().Set("Content-Type", jsonType)
 	w.WriteHeader(status)
 	encode(w, result)
+	return nil
 }
 
 // handle mounts a handler behind the gate.

@@ -3,6 +3,7 @@ package rest
 import (
 	"bytes"
 	"context"
+	"io"
 	"mime"
 	"net/http"
 	"strings"
@@ -18,6 +19,19 @@ const (
 	heartbeat   = 10 * time.Second
 	sendTimeout = 30 * time.Second
 )
+
+// Streamed is a body that is written as it is made. If it fails after its first bytes, the connection breaks, so that the client does not
+// take the part for the whole.
+type Streamed func(to io.Writer) error
+
+// slowly writes a long answer: each part has a time of its own.
+type slowly struct{ w *response }
+
+func (s slowly) Write(b []byte) (int, error) {
+	control := http.NewResponseController(s.w.ResponseWriter)
+	_ = control.SetWriteDeadline(time.Now().Add(sendTimeout)) // only real connections have one
+	return s.w.Write(b)
+}
 
 // WantsEvents reports whether the client has asked for a stream.
 func WantsEvents(ctx context.Context) bool {

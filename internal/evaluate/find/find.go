@@ -264,7 +264,7 @@ func (s *search) intersect(ctx context.Context, blocks []int64, conditions [][]s
 		if !s.cut[b] {
 			continue
 		}
-		within, err := s.x.cfg.Store.Terms.Within(ctx, s.projectID, b, s.q.since, s.q.until)
+		within, err := s.x.cfg.Store.Terms.Within(ctx, s.projectID, b, []string{audit.KindEvaluation}, s.q.since, s.q.until)
 		if err != nil {
 			return nil, err
 		}

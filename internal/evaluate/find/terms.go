@@ -56,8 +56,25 @@ const (
 	undecided   // why the overall verdict is NEEDS_CONFIRMATION
 )
 
+// Properties of the entries that are no evaluations. An entry has a kind, where evaluations have the property evaluated.
+const (
+	entryKind   property = 101 + iota
+	entryAction          // in its kind or any
+	entryActor
+	entryObject // kind and id
+	entryRule   // a rule that the entry concerns
+	entryEvaluation
+	manyRules // the entry concerns more rules than are indexed
+)
+
+// maxEntryRules bounds the rules of one entry that are indexed; only imports concern more.
+const maxEntryRules = 2000
+
 // ofEntry are the properties that the entry of the chain has, whatever becomes of the record.
-var ofEntry = map[property]bool{evaluated: true, verdict: true, mode: true, actor: true}
+var ofEntry = map[property]bool{
+	evaluated: true, verdict: true, mode: true, actor: true,
+	entryKind: true, entryAction: true, entryActor: true, entryObject: true, entryRule: true, entryEvaluation: true, manyRules: true,
+}
 
 // termOf returns the term of a property with a value, which is one text or several.
 func termOf(p property, value ...string) store.Term {
@@ -98,13 +115,13 @@ func outcome(v *rule.RecordedVerdict) wire.RuleOutcome {
 	return wire.RuleNotConcerned
 }
 
-// termsOf returns the terms of an entry of a chain, each once; none if it is no evaluation. Of a record that is removed or damaged,
-// which err reports, it returns those of the entry alone.
+// termsOf returns the terms of an entry of a chain, each once. Of an evaluation whose record is removed or damaged, and of another entry
+// with a damaged body, which err reports, it returns those of the entry alone.
 func termsOf(e *store.AuditEntry) (terms []store.Term, err error) {
-	if e.Kind != audit.KindEvaluation {
-		return nil, nil
-	}
 	t := collector{seen: map[store.Term]bool{}}
+	if e.Kind != audit.KindEvaluation {
+		return t.entry(e)
+	}
 	t.add(evaluated)
 	t.add(verdict, e.Verdict)
 	t.add(mode, e.Mode)
@@ -116,6 +133,31 @@ func termsOf(e *store.AuditEntry) (terms []store.Term, err error) {
 		}
 	}
 	return t.terms, err
+}
+
+// entry returns the terms of an entry that is no evaluation.
+func (t *collector) entry(e *store.AuditEntry) ([]store.Term, error) {
+	t.add(entryKind, e.Kind)
+	t.add(entryActor, e.Actor)
+	about, err := audit.Read(e)
+	if err != nil {
+		return t.terms, err
+	}
+	t.add(entryAction, about.Action)
+	if about.Object.ID != "" {
+		t.add(entryObject, about.Object.Kind, about.Object.ID)
+	}
+	for i, id := range about.Rules {
+		if i == maxEntryRules {
+			t.add(manyRules)
+			break
+		}
+		t.add(entryRule, id)
+	}
+	for _, id := range about.Evaluations {
+		t.add(entryEvaluation, id)
+	}
+	return t.terms, nil
 }
 
 // collector collects the terms of one record.

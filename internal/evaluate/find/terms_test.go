@@ -52,6 +52,8 @@ func TestStoredTermsStay(t *testing.T) {
 		{termOf(verdict, "DENY"), 0x1edfae3f33c7bc5b},
 		{termOf(fact, "payment_id", "pmt-123"), -0x536569f2120cd57a},
 		{termOf(word, "payment"), -0x40266cccf024c4cd},
+		{termOf(entryKind, "rule"), 0x7c25b4e46b8d8962},
+		{termOf(entryRule, "r"), 0x3394022abcaf5c94},
 	} {
 		if tt.got != tt.want {
 			t.Errorf("term %#x, want %#x", int64(tt.got), int64(tt.want))
@@ -77,8 +79,8 @@ func TestTermsOfRemovedRecords(t *testing.T) {
 		t.Errorf("terms %v, %v of a damaged record; want those of the entry, and an error", terms, err)
 	}
 	e.Kind = "rule"
-	if terms, err := termsOf(&e); err != nil || terms != nil {
-		t.Errorf("terms %v, %v of an entry that is no evaluation", terms, err)
+	if terms, err := termsOf(&e); err == nil || len(terms) != 2 {
+		t.Errorf("terms %v, %v of a damaged entry that is no evaluation; want its kind and actor, and an error", terms, err)
 	}
 }
 

@@ -73,7 +73,7 @@ func termNumbers(terms []store.Term) []int64 {
 }
 
 // Within implements store.TermReader. The index by kind has all columns that it needs.
-func (t termTable) Within(ctx context.Context, projectID string, block int64, since, until *time.Time) (*store.EntrySet, error) {
+func (t termTable) Within(ctx context.Context, projectID string, block int64, kinds []string, since, until *time.Time) (*store.EntrySet, error) {
 	from, to := int64(math.MinInt64), int64(math.MaxInt64)
 	if since != nil {
 		from = micros(*since)
@@ -83,8 +83,8 @@ func (t termTable) Within(ctx context.Context, projectID string, block int64, si
 	}
 	set := &store.EntrySet{}
 	err := t.each(ctx, "entries by time",
-		"SELECT seq FROM audit_entries WHERE project_id = ? AND kind = ? AND seq > ? AND seq <= ? AND at >= ? AND at < ?",
-		[]any{projectID, "evaluation", block * store.BlockSize, (block + 1) * store.BlockSize, from, to}, func(rows *sql.Rows) error {
+		"SELECT seq FROM audit_entries WHERE project_id = ? AND kind"+t.d.oneOf+" AND seq > ? AND seq <= ? AND at >= ? AND at < ?",
+		[]any{projectID, t.d.list(kinds), block * store.BlockSize, (block + 1) * store.BlockSize, from, to}, func(rows *sql.Rows) error {
 			var seq int64
 			err := rows.Scan(&seq)
 			set.Add(seq)

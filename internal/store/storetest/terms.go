@@ -180,7 +180,7 @@ func testTermEntries(t *testing.T, f *fixture) {
 		{0, nil, &second, []int64{1}},
 		{1, nil, nil, nil},
 	} {
-		set, err := f.s.Terms.Within(f.ctx, "p", tt.block, tt.since, tt.until)
+		set, err := f.s.Terms.Within(f.ctx, "p", tt.block, []string{"evaluation"}, tt.since, tt.until)
 		if err != nil {
 			t.Fatal(err)
 		}
