@@ -147,6 +147,8 @@ func TestScreensInABrowser(t *testing.T) {
 		show(s)
 	}
 	for _, s := range auditScreens(n) {
+		show(s)
+	}
 	for _, s := range discoveryScreens(n) {
 		show(s)
 	}
