@@ -56,7 +56,7 @@ build: ## Build bin/tenet, a static binary
 .PHONY: test
 test: $(DEX) ## Run all tests with the race detector, on SQLite and on a private PostgreSQL
 	@scripts/setup-build.sh gcc $(if $(TENET_TEST_BROWSER),,chromium)
-	CGO_ENABLED=1 TENET_TEST_DEX='$(CURDIR)/$(DEX)' TENET_TEST_BROWSER="$${TENET_TEST_BROWSER:-$$(command -v chromium)}" scripts/with-postgres.sh go test -race -gcflags='modernc.org/...=-race=false -d=checkptr=0' -vet=off -timeout=8m $(TESTFLAGS) $(PACKAGES)
+	CGO_ENABLED=1 TENET_TEST_DEX='$(CURDIR)/$(DEX)' TENET_TEST_BROWSER="$${TENET_TEST_BROWSER:-$$(command -v chromium)}" scripts/with-postgres.sh go test -race -gcflags='modernc.org/...=-race=false -d=checkptr=0' -vet=off -timeout=15m $(TESTFLAGS) $(PACKAGES)
 
 .PHONY: verify
 verify: $(LINTER) ## Check modules, generated files, format and linters; changes nothing
