@@ -18,9 +18,9 @@ var (
 	adocFence = regexp.MustCompile("^(?:-{4,}|\\.{4,}|\\+{4,}|/{4,}|={4,}|\\*{4,}|_{4,}|```.*|--|\\|===)$")
 )
 
-// AsciiDoc divides AsciiDoc into blocks for [Sentences]. It never fails: what is not AsciiDoc is paragraphs. first is the line that
+// Adoc divides AsciiDoc into blocks for [Sentences]. It never fails: what is not AsciiDoc is paragraphs. first is the line that
 // the text begins at.
-func AsciiDoc(content string, first int) []Block {
+func Adoc(content string, first int) []Block {
 	r := newLineReader(content, first)
 	for r.at < len(r.lines) {
 		r.adoc()

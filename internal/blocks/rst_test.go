@@ -138,9 +138,9 @@ An example that must be read.
 Last.
 `
 
-func TestAsciiDoc(t *testing.T) {
+func TestAdoc(t *testing.T) {
 	t.Parallel()
-	check(t, "chapter", AsciiDoc(chapter, 1),
+	check(t, "chapter", Adoc(chapter, 1),
 		"1 heading Rules", "4 heading Doors", "6 text Doors must be\nlocked.", "9 item ask", "10 item<3 wait", "11 item leave", "13 item one", "14 item two",
 		"16 text Keys are rare.", "24 text An example that must be read.", "32 row doors |must be shut", "37 text Last.")
 }
@@ -164,7 +164,7 @@ func FuzzRST(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		for _, list := range [][]Block{RST(s, 1), AsciiDoc(s, 1)} {
+		for _, list := range [][]Block{RST(s, 1), Adoc(s, 1)} {
 			last := 0
 			for _, b := range list {
 				if b.Line < last || b.Line > strings.Count(s, "\n")+1 || b.Lead >= len(list) {

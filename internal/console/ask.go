@@ -29,8 +29,7 @@ func askRules(p *page) error {
 	answer, err := client.Call(p.ctx, p.api, op.Agent[wire.AgentAskResult]("ask"), any(wire.AgentAskRequest{
 		AgentIntent: wire.AgentIntent{Intent: question, SessionID: p.r.PostForm.Get("session")},
 	}))
-	switch rule.CodeOf(err) {
-	case rule.CodeForbidden, rule.CodeUnauthenticated:
+	if code := rule.CodeOf(err); code == rule.CodeForbidden || code == rule.CodeUnauthenticated {
 		return err
 	}
 	v.reply.AgentAnswerOf = answer

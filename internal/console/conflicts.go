@@ -30,8 +30,12 @@ var conflictStates = []option{
 
 // conflictTests names what finds conflicts.
 var conflictTests = []option{
-	{"force", "One demands, the other forbids"}, {"limit", "Different limits"}, {"threshold", "Different thresholds"}, {"value", "Values that exclude each other"},
-	{"model", "A model"}, {"person", "A person"},
+	{"force", "One demands, the other forbids"},
+	{"limit", "Different limits"},
+	{"threshold", "Different thresholds"},
+	{"value", "Values that exclude each other"},
+	{"model", "A model"},
+	{"person", "A person"},
 }
 
 // conflicts is the view of the list of conflicts.
@@ -64,7 +68,7 @@ func conflictList(p *page) error {
 	maps.Copy(o.Query, query)
 	list, err := client.Get(p.ctx, p.api, o)
 	if rule.CodeOf(err) == rule.CodeNotFound && query.Has("rule_id") {
-		v.problem, err = "There is no rule "+query.Get("rule_id")+" in this project.", nil
+		v.problem = "There is no rule " + query.Get("rule_id") + " in this project."
 	} else if v.problem, err = refusedFilter(err); err != nil {
 		return err
 	}

@@ -102,8 +102,15 @@ var subjectKinds = []wire.SubjectKind{
 
 // undecidedReasons are the reasons to be confirmed that the list can be filtered by.
 var undecidedReasons = []option{
-	{"softened", "A SHOULD or warn rule is broken"}, {"doubtful", "A model was in doubt"}, {"check_open", "A check could not decide"},
-	{"unexamined", "A part was not examined"}, {"no_model", "No model is configured"}, {"no_answer", "The model gave no answer"},
-	{"not_asked", "Rules were not asked"}, {"uncovered", "No rule covers it"}, {"below_floor", "Asked below the floor"},
-	{"nothing_given", "Nothing was given"}, {"other", "Another reason"},
+	{"softened", "A SHOULD or warn rule is broken"},
+	{"doubtful", "A model was in doubt"},
+	{"check_open", "A check could not decide"},
+	{"unexamined", "A part was not examined"},
+	{"no_model", "No model is configured"},
+	{"no_answer", "The model gave no answer"},
+	{"not_asked", "Rules were not asked"},
+	{"uncovered", "No rule covers it"},
+	{"below_floor", "Asked below the floor"},
+	{"nothing_given", "Nothing was given"},
+	{"other", "Another reason"},
 }

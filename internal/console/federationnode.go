@@ -3,6 +3,7 @@ package console
 import (
 	"cmp"
 	"net/url"
+	"slices"
 	"strings"
 
 	"tenet/internal/client"
@@ -104,8 +105,8 @@ func (v *nodeView) readDiff(p *page) error {
 // sources are the nodes that can supply rules, the nearest first, for the filter.
 func (v *nodeView) sources() []option {
 	list := []option{{v.node.ID, visible(v.node.Name) + " (this node)"}}
-	for i := len(v.node.Ancestors) - 1; i >= 0; i-- {
-		list = append(list, option{v.node.Ancestors[i].ID, visible(v.node.Ancestors[i].Name)})
+	for _, ancestor := range slices.Backward(v.node.Ancestors) {
+		list = append(list, option{ancestor.ID, visible(ancestor.Name)})
 	}
 	return list
 }

@@ -20,8 +20,7 @@ type keys struct {
 	place pager
 	form  entry
 	// secret is the one of a key just made, which no other page shows.
-	made   *wire.CreatedKey
-	status int
+	made *wire.CreatedKey
 }
 
 // keyList shows API keys: those of the project of the page, or all.
@@ -106,7 +105,9 @@ func keyState(k *wire.Key, now time.Time) (words, tone string) {
 
 // roleChoices are the roles of keys with what they may do.
 var roleChoices = []option{
-	{string(auth.Viewer), "viewer: reads"}, {string(auth.Evaluator), "evaluator: has things judged"}, {string(auth.Reviewer), "reviewer: writes and approves rules"},
+	{string(auth.Viewer), "viewer: reads"},
+	{string(auth.Evaluator), "evaluator: has things judged"},
+	{string(auth.Reviewer), "reviewer: writes and approves rules"},
 	{string(auth.Admin), "admin: manages keys and projects"},
 }
 

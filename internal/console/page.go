@@ -121,7 +121,7 @@ func (p *page) enter(screen route) error {
 }
 
 // may reports whether the person has a role in the project of the page: whether the page offers what needs it.
-func (p *page) may(role auth.Role) bool { return p.who.May(role, p.project.ID) == nil } //nolint:unparam // pages name the role that a form needs
+func (p *page) may(role auth.Role) bool { return p.who.May(role, p.project.ID) == nil }
 
 // head holds the title and the place of a screen, which the frame shows.
 type head struct {

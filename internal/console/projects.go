@@ -212,7 +212,8 @@ func uncoveredChoices(kind wire.SubjectKind) []option {
 }
 
 // anySeverity and anyEnvironment are the choices of a floor.
-func anySeverity() []option    { return append([]option{{"", "none"}}, options(rule.Severities)...) }
+func anySeverity() []option { return append([]option{{"", "none"}}, options(rule.Severities)...) }
+
 func anyEnvironment() []option { return append([]option{{"", "none"}}, options(wire.Environments)...) }
 
 // serverSettings are the settings of the server that hold for every project, with their words.

@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -40,9 +41,7 @@ func signInNode(t *testing.T, idp *ssotest.Provider, settings map[string]string)
 		t.Fatal(err)
 	}
 	all := map[string]string{"sso_file": file}
-	for k, v := range settings {
-		all[k] = v
-	}
+	maps.Copy(all, settings)
 	n := newNodeIn(t, func(name string) string {
 		if name == "CORP_SECRET" {
 			return "s3cret"

@@ -123,14 +123,6 @@ func activePlaces(s *wire.Snapshot) []wire.Environment {
 	return out
 }
 
-// stepWords says what a step did.
-func stepWords(a wire.DeploymentAction) string {
-	if a == wire.ActionRollback {
-		return "rolled back to"
-	}
-	return "deployed"
-}
-
 // gateWords lists the gates of an environment in words.
 func gateWords(g *wire.Gates) []string {
 	var out []string

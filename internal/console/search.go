@@ -3,6 +3,7 @@ package console
 import (
 	"context"
 	"io"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -56,9 +57,7 @@ func (v *found) load(p *page, number int) error {
 		return nil
 	}
 	o := op.SearchBox.Where(wire.PageQuery{Page: number, PageSize: searchPageSize})
-	for name, values := range v.values {
-		o.Query[name] = values
-	}
+	maps.Copy(o.Query, v.values)
 	answer, err := client.Get(p.ctx, p.api, o)
 	switch code := rule.CodeOf(err); {
 	case code == rule.CodeNotFound, code == rule.CodeConflict, code == rule.CodeUnavailable: // a node, an environment, an embedding service

@@ -70,7 +70,7 @@ const (
 
 // record records a sign-in. Nobody is signed in without a record.
 func record(p *page, s SignIn) error {
-	p.console.cfg.Logger.InfoContext(p.ctx, "console: "+s.Action, slog.String("actor", s.Who.Name), slog.Bool("break_glass", s.BreakGlass))
+	p.console.cfg.Logger.InfoContext(p.ctx, "sign-in to the console", slog.String("action", s.Action), slog.String("actor", s.Who.Name), slog.Bool("break_glass", s.BreakGlass))
 	if p.console.cfg.Record == nil {
 		return nil
 	}

@@ -33,7 +33,7 @@ type CallStats struct {
 // note counts a call that began at a time. A call that its caller gave up says nothing about the model.
 func (m *Meter) note(ctx context.Context, began time.Time, err error) {
 	now := time.Now()
-	if err != nil && ctx.Err() == context.Canceled { //nolint:errorlint // Err returns one of two values
+	if err != nil && ctx.Err() == context.Canceled {
 		return
 	}
 	m.mu.Lock()

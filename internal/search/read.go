@@ -326,8 +326,13 @@ var datesOf = []struct {
 	kind   wire.ReadingKind
 	prefix string
 }{
-	{wire.ReadInForce, "in-force"}, {wire.ReadChangedBefore, "changed-before"}, {wire.ReadChangedSince, "changed-since"}, {wire.ReadChangedIn, "changed-in"},
-	{wire.ReadMadeBefore, "made-before"}, {wire.ReadMadeSince, "made-since"}, {wire.ReadMadeIn, "made-in"},
+	{wire.ReadInForce, "in-force"},
+	{wire.ReadChangedBefore, "changed-before"},
+	{wire.ReadChangedSince, "changed-since"},
+	{wire.ReadChangedIn, "changed-in"},
+	{wire.ReadMadeBefore, "made-before"},
+	{wire.ReadMadeSince, "made-since"},
+	{wire.ReadMadeIn, "made-in"},
 }
 
 // reading describes the pieces, with what each could mean otherwise.

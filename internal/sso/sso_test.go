@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -66,9 +67,7 @@ func TestTokensOfPeople(t *testing.T) {
 	}
 	claims := func(changes map[string]any) map[string]any {
 		all := idp.Claims(*now, ann)
-		for k, v := range changes {
-			all[k] = v
-		}
+		maps.Copy(all, changes)
 		return all
 	}
 	good := claims(nil)
@@ -226,12 +225,8 @@ func TestProvidersSignPeopleOut(t *testing.T) {
 
 func with(a, b map[string]any) map[string]any {
 	all := map[string]any{}
-	for k, v := range a {
-		all[k] = v
-	}
-	for k, v := range b {
-		all[k] = v
-	}
+	maps.Copy(all, a)
+	maps.Copy(all, b)
 	return all
 }
 

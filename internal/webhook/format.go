@@ -102,24 +102,24 @@ func slackMessage(e *store.WebhookEvent) slackBody {
 // summary is a headline for an event, and lines about it, from what its data holds.
 func summary(e *store.WebhookEvent) (title string, lines []string) {
 	var d struct {
-		Type, Message, Statement, Environment, Action string
-		RuleID                                        string `json:"rule_id"`
-		Note                                          string `json:"resolution_note"`
-		SnapshotID                                    string `json:"snapshot_id"`
-		By                                            string `json:"deployed_by"`
-		SourceFile                                    string `json:"source_file"`
-		Slug, Name, Author, Reason, Approver          string
-		RuleSlug                                      string `json:"rule_slug"`
-		CreatedBy                                     string `json:"created_by"`
-		UpdatedBy                                     string `json:"updated_by"`
-		ProposedWhy                                   string `json:"note"`
-		DecidedBy                                     string `json:"decided_by"`
-		Decision                                      string `json:"decision_note"`
-		ExpiresAt                                     string `json:"expires_at"`
-		Environments                                  []struct{ Environment string }
-		Repository                                    string
-		Pending                                       int `json:"candidates_pending"`
-		First                                         []struct {
+		Type, Message, Statement, Environment, Action, Actor, Address string
+		RuleID                                                        string `json:"rule_id"`
+		Note                                                          string `json:"resolution_note"`
+		SnapshotID                                                    string `json:"snapshot_id"`
+		By                                                            string `json:"deployed_by"`
+		SourceFile                                                    string `json:"source_file"`
+		Slug, Name, Author, Reason, Approver                          string
+		RuleSlug                                                      string `json:"rule_slug"`
+		CreatedBy                                                     string `json:"created_by"`
+		UpdatedBy                                                     string `json:"updated_by"`
+		ProposedWhy                                                   string `json:"note"`
+		DecidedBy                                                     string `json:"decided_by"`
+		Decision                                                      string `json:"decision_note"`
+		ExpiresAt                                                     string `json:"expires_at"`
+		Environments                                                  []struct{ Environment string }
+		Repository                                                    string
+		Pending                                                       int `json:"candidates_pending"`
+		First                                                         []struct {
 			Statement  string
 			SourceFile string `json:"source_file"`
 		}
@@ -155,6 +155,8 @@ func summary(e *store.WebhookEvent) (title string, lines []string) {
 			verb = "rolled back in "
 		}
 		return "Rules " + verb + text.FitRunes(text.OneLine(d.Environment), maxHeader/2, "…"), nonEmpty(about("Snapshot", d.SnapshotID), about("By", d.By))
+	case rule.BreakGlass:
+		return "An administrator signed in with a key", nonEmpty(about("By", d.Actor), about("From", d.Address))
 	case rule.CandidateCreated:
 		return "A rule was discovered", nonEmpty(d.Statement, about("From", d.SourceFile))
 	case rule.RuleSubmitted:

@@ -303,7 +303,7 @@ func (r *reader) tar(from io.Reader) error {
 	t := tar.NewReader(from)
 	for {
 		h, err := t.Next()
-		if err == io.EOF { //nolint:errorlint // the end itself
+		if err == io.EOF {
 			if r.entries == 0 {
 				return rule.Errorf(rule.CodeInvalid, "the archive is empty, or what is compressed is no tar")
 			}

@@ -104,13 +104,19 @@ const gitHash = "55c83070000000000000000000000000000000aa"
 
 func TestReadTakesWhatIsWanted(t *testing.T) {
 	files := []file{
-		{name: "repo-1/a.md", text: "a"}, {name: "repo-1/docs/b.md", text: "b"}, {name: "repo-1/c.go", text: "c"}, {name: "repo-1/docs/"},
-		{name: "repo-1/link.md", link: "/etc/passwd"}, {name: "repo-1/big.md", text: strings.Repeat("x", 2<<20+1)}, {name: "repo-1/docs/b.md", text: "again"},
+		{name: "repo-1/a.md", text: "a"},
+		{name: "repo-1/docs/b.md", text: "b"},
+		{name: "repo-1/c.go", text: "c"},
+		{name: "repo-1/docs/"},
+		{name: "repo-1/link.md", link: "/etc/passwd"},
+		{name: "repo-1/big.md", text: strings.Repeat("x", 2<<20+1)},
+		{name: "repo-1/docs/b.md", text: "again"},
 		{name: "repo-1/in.md", text: string(zipped(t, "", file{name: "x.md", text: "x"}))},
 	}
 	want := map[string]string{"a.md": "a", "docs/b.md": "b"}
 	left := []LeftOut{
-		{"big.md", "it has 2048 KiB; files of at most 2048 KiB are read"}, {"docs/b.md", "the archive has two files of this name; the first is read"},
+		{"big.md", "it has 2048 KiB; files of at most 2048 KiB are read"},
+		{"docs/b.md", "the archive has two files of this name; the first is read"},
 		{"in.md", "an archive within the archive is not opened"},
 	}
 	for name, content := range map[string][]byte{

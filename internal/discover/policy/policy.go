@@ -114,7 +114,7 @@ func (r Reader) blocks(ctx context.Context, f source.File) (list []blocks.Block,
 	case rst:
 		list = blocks.RST(text, 1)
 	case asciiDoc:
-		list = blocks.AsciiDoc(text, 1)
+		list = blocks.Adoc(text, 1)
 	default:
 		matter, rest, first := blocks.FrontMatter(text)
 		list, title = blocks.Markdown(rest, first, blocks.Sentences), matterTitle(matter)

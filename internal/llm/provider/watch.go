@@ -99,10 +99,10 @@ func (w *Watch) look(ctx context.Context) bool {
 	switch {
 	case after == before:
 	case err != nil:
-		w.log.WarnContext(ctx, w.noun+" cannot be asked", slog.String("model", after.Model), slog.String("status", string(after.Status)),
+		w.log.WarnContext(ctx, "a model cannot be asked", slog.String("for", w.noun), slog.String("model", after.Model), slog.String("status", string(after.Status)),
 			slog.String("detail", after.Detail))
 	case before.Status != llm.StatusChecking:
-		w.log.InfoContext(ctx, w.noun+" can be asked again", slog.String("model", after.Model))
+		w.log.InfoContext(ctx, "a model can be asked again", slog.String("for", w.noun), slog.String("model", after.Model))
 	}
 	return err == nil
 }

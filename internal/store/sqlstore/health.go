@@ -88,7 +88,9 @@ const summaryColumns = "team, measured_at, corpus_version, rules, in_force, aske
 
 func summaryFields(h *store.HealthSummary) []any {
 	return []any{
-		&h.Team, timeColumn{&h.MeasuredAt}, &h.CorpusVersion, &h.Rules, &h.InForce, &h.Asked, &h.NeverAsked, &h.Dormant, &h.ScoreSum,
+		&h.Team,
+		timeColumn{&h.MeasuredAt},
+		&h.CorpusVersion, &h.Rules, &h.InForce, &h.Asked, &h.NeverAsked, &h.Dormant, &h.ScoreSum,
 		&h.Bands[0], &h.Bands[1], &h.Bands[2], &h.Bands[3], &h.Bands[4],
 	}
 }
