@@ -138,7 +138,11 @@ func (c *Client) once(ctx context.Context, k request) (*answer, error) {
 
 // copyAnswer carries out a call once and writes its answer to w.
 func copyAnswer(ctx context.Context, c *Client, k request, w io.Writer) error {
-	res, err := send(intoWriter(ctx, w), c, k)
+	to := &remembering{w: w}
+	res, err := send(intoWriter(ctx, to), c, k)
+	if to.err != nil {
+		return to.err // the answer broke off because nobody takes it
+	}
 	if err != nil {
 		return err
 	}
@@ -150,10 +154,26 @@ func copyAnswer(ctx context.Context, c *Client, k request, w io.Writer) error {
 		}
 		return problem(&answer{res.StatusCode, res.Header, body})
 	}
-	if _, err = io.Copy(w, res.Body); err != nil {
+	if _, err = io.Copy(to, res.Body); to.err != nil {
+		return to.err
+	} else if err != nil {
 		return fmt.Errorf("%s %s: the server's answer broke off: %w", k.method, k.path, err)
 	}
 	return nil
+}
+
+// remembering is a writer that remembers its first error.
+type remembering struct {
+	w   io.Writer
+	err error
+}
+
+func (r *remembering) Write(b []byte) (int, error) {
+	n, err := r.w.Write(b)
+	if r.err == nil {
+		r.err = err
+	}
+	return n, err
 }
 
 // send sends a request once.

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -320,3 +321,47 @@ func FuzzProblem(f *testing.F) {
 		}
 	})
 }
+
+// Copy writes a long answer as it comes, over the network and in process, and returns the error of its writer or of the server.
+func TestCopy(t *testing.T) {
+	const part = "0123456789"
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Query().Get("format") == "csv":
+			w.Header().Set("Content-Type", "application/problem+json")
+			w.WriteHeader(http.StatusUnprocessableEntity)
+			_, _ = w.Write([]byte(`{"status":422,"code":"invalid","detail":"no such format"}`))
+		default:
+			for range 1000 {
+				if _, err := w.Write([]byte(part)); err != nil {
+					panic(http.ErrAbortHandler)
+				}
+			}
+		}
+	})
+	remote, _ := serve(t, handler)
+	local, err := New("http://localhost", "", &http.Client{Transport: InProcess(handler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]*Client{"remote": remote, "in process": local} {
+		var b bytes.Buffer
+		if err := Copy(t.Context(), c, op.ExportAudit, &b); err != nil || b.String() != strings.Repeat(part, 1000) {
+			t.Errorf("%s: %d bytes, %v", name, b.Len(), err)
+		}
+		b.Reset()
+		err := Copy(t.Context(), c, op.ExportAudit.Where(wire.AuditExportQuery{Format: "csv"}), &b)
+		if rule.CodeOf(err) != rule.CodeInvalid || b.Len() > 0 {
+			t.Errorf("%s: %v, and %q was written", name, err, b.String())
+		}
+		if err := Copy(t.Context(), c, op.ExportAudit, full{}); !errors.Is(err, errFull) {
+			t.Errorf("%s: %v, want the error of the writer", name, err)
+		}
+	}
+}
+
+var errFull = errors.New("the disk is full")
+
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errFull }

@@ -188,6 +188,142 @@ func benchFind(b *testing.B, x *Index, draw func(*rand.Rand) wire.EvaluationQuer
 	b.ReportMetric(float64(took[(len(took)*99)/100].Microseconds())/1000, "p99-ms")
 }
 
+// BenchmarkChain searches a chain of many entries of all kinds, half of them evaluations, each query with other values, and reports the 99th
+// percentile as p99-ms.
+func BenchmarkChain(b *testing.B) {
+	n := 50_000
+	if text := os.Getenv(sizeEnv); text != "" {
+		var err error
+		if n, err = strconv.Atoi(text); err != nil {
+			b.Fatalf("%s: %v", sizeEnv, err)
+		}
+	}
+	for name, open := range map[string]func() (store.Store, error){
+		"SQLite": func() (store.Store, error) { return sqlstore.OpenSQLite(b.Context(), b.TempDir(), sqlstore.Options{}) },
+		"PostgreSQL": func() (store.Store, error) {
+			return sqlstore.OpenPostgres(b.Context(), pgtest.DSN(b), sqlstore.Options{})
+		},
+	} {
+		b.Run(name, func(b *testing.B) {
+			if name == "PostgreSQL" && os.Getenv(pgtest.Env) == "" {
+				b.Skipf("%s is not set", pgtest.Env)
+			}
+			s, err := open()
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.Cleanup(func() { _ = s.Close() })
+			fillChain(b, s, n)
+			chain := NewChain(New(Config{Store: Store{Updater: s, Audit: s.Audit, Rules: s.Rules, Terms: s.Terms}}))
+			for _, q := range chainQueries(n) {
+				b.Run(q.name, func(b *testing.B) {
+					random := rand.New(rand.NewPCG(3, 4))
+					var took []time.Duration
+					for b.Loop() {
+						query, page := q.draw(random)
+						began := time.Now()
+						if _, err := chain.Find(b.Context(), "p", query, "", wire.PageQuery{Page: max(page, 1), PageSize: 50}); err != nil {
+							b.Fatal(err)
+						}
+						took = append(took, time.Since(began))
+					}
+					slices.Sort(took)
+					b.ReportMetric(float64(took[(len(took)*99)/100].Microseconds())/1000, "p99-ms")
+				})
+			}
+		})
+	}
+}
+
+// fillChain stores and indexes n entries: every second one an evaluation with verdicts of five of 200 rules, the others changes of 2,000 rules by
+// 50 actors.
+func fillChain(b *testing.B, s store.Store, n int) {
+	b.Helper()
+	update := func(fn func(ctx context.Context, tx store.Tx) error) {
+		if err := s.Update(b.Context(), func(tx store.Tx) error { return fn(b.Context(), tx) }); err != nil {
+			b.Fatal(err)
+		}
+	}
+	update(func(ctx context.Context, tx store.Tx) error {
+		return tx.Projects.Create(ctx, rule.Project{ID: "p", Name: "p"})
+	})
+	random, prev := rand.New(rand.NewPCG(1, 2)), ""
+	judged := audit.Compress(audit.JSON(&wire.EvaluationRecord{Evaluation: evaluation()}))
+	for from := int64(0); from < int64(n); from += store.BlockSize {
+		size := min(store.BlockSize, int64(n)-from)
+		entries, batch := make([]store.AuditEntry, size), store.TermBatch{ProjectID: "p", From: store.TermMark{Seq: from}, Through: from + size}
+		for i := range entries {
+			e := &entries[i]
+			seq := from + int64(i) + 1
+			*e = store.AuditEntry{
+				ProjectID: "p", Seq: seq, ID: fmt.Sprintf("e%d", seq), Kind: audit.KindEvaluation, At: noon.Add(time.Duration(seq) * time.Second), Actor: fmt.Sprintf("key:%d", random.IntN(50)),
+				Body: judged, PrevHash: prev, Hash: strconv.FormatInt(seq, 36),
+			}
+			prev = e.Hash
+			t := collector{seen: map[store.Term]bool{}}
+			if seq%2 == 0 {
+				e.Verdict, e.Mode = string(rule.Verdicts[random.IntN(3)]), "preflight"
+				t.add(evaluated)
+				t.add(verdict, e.Verdict)
+				t.add(actor, e.Actor)
+				for range 5 {
+					t.add(ruleID, fmt.Sprintf(benchRule, random.IntN(200)))
+				}
+			} else {
+				id := fmt.Sprintf(benchRule, random.IntN(2000))
+				e.Kind = audit.Kinds[1+random.IntN(len(audit.Kinds)-1)]
+				e.Body = audit.Compress(audit.JSON(map[string]any{"action": "revised", "rule": map[string]any{"id": id, "statement": "Pay once."}}))
+				t.add(entryKind, e.Kind)
+				t.add(entryActor, e.Actor)
+				t.add(entryAction, "revised")
+				t.add(entryRule, id)
+				t.add(entryObject, audit.ObjectRule, id)
+			}
+			batch.Entries = append(batch.Entries, store.TermEntry{Seq: seq, At: e.At, Terms: t.terms})
+		}
+		update(func(ctx context.Context, tx store.Tx) error { return tx.Audit.Append(ctx, entries) })
+		update(func(ctx context.Context, tx store.Tx) error { return tx.Terms.Add(ctx, batch) })
+	}
+}
+
+type chainQuery struct {
+	name string
+	draw func(random *rand.Rand) (q ChainQuery, page int)
+}
+
+// chainQueries are the filters of the audit log, alone and together.
+func chainQueries(n int) []chainQuery {
+	at := func(random *rand.Rand) *time.Time {
+		t := noon.Add(time.Duration(random.IntN(n)) * time.Second)
+		return &t
+	}
+	someRule := func(random *rand.Rand) string { return fmt.Sprintf(benchRule, random.IntN(200)) }
+	return []chainQuery{
+		{"all, any page", func(random *rand.Rand) (ChainQuery, int) { return ChainQuery{}, 1 + random.IntN(n/50) }},
+		{"kind", func(*rand.Rand) (ChainQuery, int) { return ChainQuery{Kinds: []string{audit.KindRule}}, 1 }},
+		{"evaluations", func(*rand.Rand) (ChainQuery, int) { return ChainQuery{Kinds: []string{audit.KindEvaluation}}, 1 }},
+		{"actor", func(random *rand.Rand) (ChainQuery, int) {
+			return ChainQuery{Actor: fmt.Sprintf("key:%d", random.IntN(50))}, 1
+		}},
+		{"action", func(*rand.Rand) (ChainQuery, int) { return ChainQuery{Action: "revised"}, 1 }},
+		{"rule", func(random *rand.Rand) (ChainQuery, int) { return ChainQuery{Rule: someRule(random)}, 1 }},
+		{"evaluation", func(random *rand.Rand) (ChainQuery, int) {
+			return ChainQuery{Evaluation: fmt.Sprintf("e%d", 2+2*random.IntN(n/2-1))}, 1
+		}},
+		{"object", func(random *rand.Rand) (ChainQuery, int) {
+			return ChainQuery{Object: audit.Object{Kind: audit.ObjectRule, ID: someRule(random)}}, 1
+		}},
+		{"a day", func(random *rand.Rand) (ChainQuery, int) {
+			since := at(random)
+			until := since.Add(24 * time.Hour)
+			return ChainQuery{Since: since, Until: &until}, 1
+		}},
+		{"rule, actor, kind and since", func(random *rand.Rand) (ChainQuery, int) {
+			return ChainQuery{Rule: someRule(random), Actor: fmt.Sprintf("key:%d", random.IntN(50)), Kinds: []string{audit.KindEvaluation}, Since: at(random)}, 1
+		}},
+	}
+}
+
 // BenchmarkIndex indexes records, and reports the time for each.
 func BenchmarkIndex(b *testing.B) {
 	s, err := sqlstore.OpenSQLite(b.Context(), b.TempDir(), sqlstore.Options{})

@@ -45,7 +45,7 @@ func (t termTable) Sets(ctx context.Context, projectID string, terms []store.Ter
 		return nil, err
 	}
 	sets := make(map[int64]*store.EntrySet, len(blocks))
-	query := "SELECT block, entries FROM evaluation_terms WHERE project_id = ? AND block" + t.d.oneOfNumbers + " AND term" + t.d.oneOfNumbers
+	query := t.d.setsQuery()
 	args := []any{projectID, t.d.numbers(blocks), t.d.numbers(termNumbers(terms))}
 	err := t.each(ctx, "term sets", query, args, func(rows *sql.Rows) error {
 		var block int64
@@ -83,7 +83,7 @@ func (t termTable) Within(ctx context.Context, projectID string, block int64, ki
 	}
 	set := &store.EntrySet{}
 	err := t.each(ctx, "entries by time",
-		"SELECT seq FROM audit_entries WHERE project_id = ? AND kind"+t.d.oneOf+" AND seq > ? AND seq <= ? AND at >= ? AND at < ?",
+		t.d.withinQuery(),
 		[]any{projectID, t.d.list(kinds), block * store.BlockSize, (block + 1) * store.BlockSize, from, to}, func(rows *sql.Rows) error {
 			var seq int64
 			err := rows.Scan(&seq)
@@ -93,10 +93,25 @@ func (t termTable) Within(ctx context.Context, projectID string, block int64, ki
 	return set, err
 }
 
+// withinQuery finds the entries of a block by kind and time.
+func (d *dialect) withinQuery() string {
+	return "SELECT seq FROM audit_entries WHERE project_id = ? AND kind" + d.oneOf + " AND seq > ? AND seq <= ? AND at >= ? AND at < ?"
+}
+
+// setsQuery finds the sets of terms in blocks.
+func (d *dialect) setsQuery() string {
+	return "SELECT block, entries FROM evaluation_terms WHERE project_id = ? AND block" + d.oneOfNumbers + " AND term" + d.oneOfNumbers
+}
+
+// entriesQuery finds entries by their numbers.
+func (d *dialect) entriesQuery() string {
+	return "SELECT " + auditColumns + " FROM audit_entries WHERE project_id = ? AND seq" + d.oneOfNumbers + " ORDER BY seq DESC"
+}
+
 // Entries implements store.TermReader.
 func (t termTable) Entries(ctx context.Context, projectID string, seqs []int64) ([]store.AuditEntry, error) {
 	return many(ctx, t.session, chainOf(projectID), "audit entries",
-		"SELECT "+auditColumns+" FROM audit_entries WHERE project_id = ? AND seq"+t.d.oneOfNumbers+" ORDER BY seq DESC",
+		t.d.entriesQuery(),
 		[]any{projectID, t.d.numbers(seqs)}, auditFields)
 }
 

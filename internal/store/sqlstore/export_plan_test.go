@@ -1,0 +1,75 @@
+package sqlstore
+
+import (
+	"database/sql"
+	"strings"
+	"testing"
+
+	"tenet/internal/store"
+)
+
+// plan is how a database would carry out a query.
+func plan(t *testing.T, s store.Store, explain, query string, args ...any) string {
+	t.Helper()
+	db := s.Database.(*database)
+	tx, err := db.write.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	if db.d.rowLocks { // an empty table is walked whatever its indexes
+		for _, off := range []string{"enable_seqscan", "enable_bitmapscan"} {
+			if _, err := tx.ExecContext(t.Context(), "SET LOCAL "+off+" = off"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	rows, err := tx.QueryContext(t.Context(), explain+db.d.bind(query), args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = rows.Close() }()
+	columns, err := rows.Columns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	for rows.Next() {
+		cells := make([]sql.NullString, len(columns))
+		into := make([]any, len(columns))
+		for i := range cells {
+			into[i] = &cells[i]
+		}
+		if err := rows.Scan(into...); err != nil {
+			t.Fatal(err)
+		}
+		text.WriteString(cells[len(cells)-1].String + "\n")
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return text.String()
+}
+
+// AuditLogPlan is a query behind the audit log: how the database would carry it out, and what the plan must name.
+type AuditLogPlan struct{ Query, Plan, Index string }
+
+// AuditLogPlans returns the plans of the queries behind the audit log.
+func AuditLogPlans(t *testing.T, s store.Store) []AuditLogPlan {
+	d := s.Database.(*database).d
+	blocks := d.numbers([]int64{1, 2})
+	list := []AuditLogPlan{
+		{Query: d.withinQuery(), Index: "COVERING INDEX audit_entries_by_kind"},
+		{Query: d.setsQuery(), Index: "block=? AND term=?"},
+		{Query: d.entriesQuery(), Index: "seq=?"},
+	}
+	explain := "EXPLAIN QUERY PLAN "
+	if d.rowLocks {
+		explain = "EXPLAIN "
+		list[0].Index, list[1].Index, list[2].Index = "audit_entries_by_kind", "evaluation_terms_pkey", "audit_entries_pkey"
+	}
+	for i, args := range [][]any{{"p", d.list([]string{"rule", "waiver"}), 0, 7168, 0, 9}, {"p", blocks, blocks}, {"p", blocks}} {
+		list[i].Plan = plan(t, s, explain, list[i].Query, args...)
+	}
+	return list
+}
