@@ -79,12 +79,6 @@ func (f fields) text(name string) string {
 	return s
 }
 
-func (f fields) number(name string) int {
-	var n int
-	_ = json.Unmarshal(f[name], &n) // other types have no number
-	return n
-}
-
 func (f fields) object(name string) fields {
 	var o fields
 	_ = json.Unmarshal(f[name], &o) // other types have no fields
