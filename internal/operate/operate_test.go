@@ -3,6 +3,7 @@ package operate_test
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -28,7 +29,17 @@ func open(t *testing.T) store.Store {
 // rows is a list of servers in memory, for tests in fake time.
 type rows struct {
 	store.ServerTx
+
+	mu   sync.Mutex
 	list map[string]store.Server
+}
+
+// count is the number of rows, and whether one of them has an id.
+func (r *rows) count(id string) (n int, has bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, has = r.list[id]
+	return len(r.list), has
 }
 
 func (r *rows) Update(_ context.Context, fn func(store.Tx) error) error {
@@ -36,6 +47,8 @@ func (r *rows) Update(_ context.Context, fn func(store.Tx) error) error {
 }
 
 func (r *rows) List(context.Context) ([]store.Server, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	var all []store.Server
 	for _, s := range r.list {
 		all = append(all, s)
@@ -44,16 +57,22 @@ func (r *rows) List(context.Context) ([]store.Server, error) {
 }
 
 func (r *rows) Put(_ context.Context, s store.Server) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.list[s.ID] = s
 	return nil
 }
 
 func (r *rows) Delete(_ context.Context, id string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	delete(r.list, id)
 	return nil
 }
 
 func (r *rows) DeleteUnseen(_ context.Context, before time.Time) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	for id, s := range r.list {
 		if s.SeenAt.Before(before) {
 			delete(r.list, id)
@@ -100,7 +119,9 @@ func TestServersComeGoAndGetLost(t *testing.T) {
 		}
 
 		// One that ends without a word is lost, and forgotten after a day.
-		r.list["dead"] = store.Server{ID: "dead", StartedAt: time.Now(), SeenAt: time.Now(), Data: []byte("not JSON")}
+		if err := r.Put(t.Context(), store.Server{ID: "dead", StartedAt: time.Now(), SeenAt: time.Now(), Data: []byte("not JSON")}); err != nil {
+			t.Fatal(err)
+		}
 		time.Sleep(31 * time.Second)
 		if list, err := two.List(t.Context()); err != nil || len(list) != 1 || list[0].Status != wire.ServerLost {
 			t.Errorf("a dead one: %+v, %v", list, err)
@@ -110,8 +131,8 @@ func TestServersComeGoAndGetLost(t *testing.T) {
 		go func() { two.Run(ctx); close(done) }()
 		time.Sleep(25 * time.Hour)
 		synctest.Wait()
-		if _, ok := r.list["dead"]; ok || len(r.list) != 1 {
-			t.Errorf("after a day: %v", r.list)
+		if n, dead := r.count("dead"); dead || n != 1 {
+			t.Errorf("after a day: %d servers, the dead one among them %v", n, dead)
 		}
 		stop()
 		<-done

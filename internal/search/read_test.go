@@ -67,7 +67,9 @@ func TestReadQuery(t *testing.T) {
 		"rule:sec-003":                           "rule=sec-003",
 		"made-since:2026-05 in-force:2026-01-01": "made_since=2026-05 | in_force=2026-01-01",
 		`"Art. 32"`:                              `words="Art. 32"`,
+
 		"changed-in:2026 GDPR Art. 32 encryption NO-eval ": "changed_in=2026 | citation=GDPR Art. 32 | words=encryption | rule=NO-eval",
+
 		"the rules": "words=the rules",
 		"":          "",
 		" , ":       "",
