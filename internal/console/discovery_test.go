@@ -203,7 +203,7 @@ func TestAScanIsWatched(t *testing.T) {
 		t.Fatal(err)
 	}
 	if live := v.stream(t, "/p/default/discovery/scans/"+s.ID+"/live"); !live.says("data-reload") {
-		t.Error("the stream does not tell that the scan has ended")
+		t.Error("the stream does not report the end of the scan")
 	}
 	if n.await(s.ID); !strings.Contains(v.get("/p/default/discovery/scans/"+s.ID).body, "3 left") {
 		t.Error("the page of the scan does not show what is left")

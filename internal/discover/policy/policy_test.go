@@ -19,7 +19,7 @@ func readFile(path string, content []byte) ([]source.Found, []source.Problem) {
 	return policy.Reader{}.Read(context.Background(), []source.File{{Path: path, Content: content}})
 }
 
-// Documents are told by their names; what is for assistants, and licences, are not read.
+// The name of a file decides whether it is a document; files for assistants and licences are not read.
 func TestReads(t *testing.T) {
 	for path, want := range map[string]bool{
 		"policies/access.md": true, "handbook.txt": true, "a/b.html": true, "Policy.DOCX": true, "standard.pdf": true, "templates/ir.md.tmpl": true,
