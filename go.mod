@@ -49,6 +49,8 @@ require (
 	github.com/danieljoos/wincred v1.2.3 // indirect
 	github.com/dlclark/regexp2/v2 v2.2.1 // indirect
 	github.com/godbus/dbus/v5 v5.2.2 // indirect
+	github.com/transparency-dev/formats v0.1.1 // indirect
+	golang.org/x/mod v0.42.0 // indirect
 )
 
 require (
