@@ -110,7 +110,7 @@ var table = map[string]row{
 		tests:   []string{"evaluate"},
 	},
 	"search":   {layer: capability, imports: []string{"corpus", "job", "llm", "redact", "rule", "store"}, tests: []string{"auth", "document"}},
-	"evidence": {layer: capability, imports: []string{"audit", "audit/tree", "job", "rule", "store"}},
+	"evidence": {layer: capability, imports: []string{"audit/tree", "job", "rule", "store"}},
 	"trail":    {layer: capability, imports: []string{"audit", "auth", "evaluate/find", "rule", "store"}},
 	"webhook":  {layer: capability, imports: []string{"audit", "auth", "job", "rule", "signature", "store"}},
 
