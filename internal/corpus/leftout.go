@@ -20,6 +20,7 @@ const (
 	InScope
 	AtNode
 	OfKind
+	OfTool
 	InRepository
 	OnPath
 )
@@ -102,6 +103,9 @@ func (m *matcher) unmet(q *Query) Conditions {
 	if len(m.kinds) > 0 && !q.AnyKind && !slices.ContainsFunc(q.Kinds, func(k subject.Kind) bool { return slices.Contains(m.kinds, string(k)) }) {
 		c |= OfKind
 	}
+	if !m.tool(q) {
+		c |= OfTool
+	}
 	if !m.repositories.Empty() && q.Repository != "" {
 		if ok, _ := m.repositories.Match(q.repository); !ok {
 			c |= InRepository
@@ -151,6 +155,9 @@ func (q *Query) Open(r *rule.Rule) Conditions {
 	}
 	if len(a.Kinds) > 0 && q.AnyKind {
 		c |= OfKind
+	}
+	if len(a.Tools) > 0 && (q.AnyKind || q.AnyTool) {
+		c |= OfTool
 	}
 	if len(a.Paths)+len(a.ExcludePaths) > 0 && q.AnyPath {
 		c |= OnPath

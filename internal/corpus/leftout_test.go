@@ -40,7 +40,7 @@ func TestPropertySelectedAndLeftOutAreAll(t *testing.T) {
 				if random.IntN(2) == 0 {
 					r.AppliesTo = &rule.AppliesTo{
 						Kinds: pick(nil, []string{"code_change"}, []string{"facts"}), Paths: pick(nil, []string{"*.go"}),
-						ExcludePaths: pick(nil, []string{"*_test.go"}), Repositories: pick(nil, []string{"acme/*"}),
+						Tools: pick(nil, nil, []string{"files/write_*"}), ExcludePaths: pick(nil, []string{"*_test.go"}), Repositories: pick(nil, []string{"acme/*"}),
 					}
 				}
 			}))

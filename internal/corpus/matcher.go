@@ -16,6 +16,7 @@ type matcher struct {
 	repositories   subject.RepositoryGlobs
 	named          []string // the globs of repositories in their normal form
 	kinds          []string
+	tools          rule.ToolGlobs
 }
 
 // matcherKey is equal for equal blocks.
@@ -59,6 +60,7 @@ func newMatcher(a *rule.AppliesTo, key string) *matcher {
 	for _, k := range a.Kinds {
 		m.kinds = append(m.kinds, rule.CleanKind(k))
 	}
+	m.tools = rule.CompileTools(a.Tools)
 	var errs [3]error
 	m.paths, errs[0] = subject.CompileGlobs(rule.GlobReadings(a.Paths))
 	m.exclude, errs[1] = subject.CompileGlobs(a.ExcludePaths)
@@ -85,7 +87,15 @@ func (m *matcher) matches(q *Query) bool {
 			return false
 		}
 	}
+	if !m.tool(q) {
+		return false
+	}
 	return m.matchesPath(q)
+}
+
+// tool reports whether the block concerns the tool that is called.
+func (m *matcher) tool(q *Query) bool {
+	return len(m.tools) == 0 || q.AnyKind || q.AnyTool || q.Tool != nil && m.tools.Match(q.Tool.Server, q.Tool.Name)
 }
 
 func (m *matcher) matchesPath(q *Query) bool {

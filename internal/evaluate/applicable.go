@@ -2,6 +2,7 @@ package evaluate
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"tenet/internal/check"
@@ -84,6 +85,7 @@ func (a *Applying) query(ctx context.Context, q *ApplicableQuery) (*corpus.View,
 	}
 	if len(q.Kinds) > 0 {
 		query.Kinds, query.AnyKind, query.AnyPath, query.Beside, query.Paths, query.Terms = q.Kinds, false, false, true, nil, nil
+		query.AnyTool = slices.Contains(q.Kinds, subject.ToolCall)
 	}
 	return view, &query, nil
 }

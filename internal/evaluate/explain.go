@@ -114,6 +114,11 @@ func (x *explanation) place() {
 	default:
 		x.query.AnyPath, x.query.Beside, x.textKnown = false, true, true
 	}
+	if kind == wire.ToolCall {
+		if x.query.Tool = toolIn(x.q.Facts); x.query.Tool.Name == "" {
+			x.query.Tool, x.query.AnyTool = nil, true
+		}
+	}
 	if kind != wire.Facts && (x.q.Facts != nil || x.textKnown && kind != wire.CodeChange) {
 		x.query.Kinds = append(x.query.Kinds, wire.Facts)
 	}

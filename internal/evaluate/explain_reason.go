@@ -158,6 +158,18 @@ func (w *reasons) appliesTo() {
 			w.add("kind", met, "it is about %s", few(a.Kinds))
 		}
 	}
+	if len(a.Tools) > 0 {
+		switch met := w.met(corpus.OfTool); {
+		case met == wire.MetNo && w.query.Tool == nil:
+			w.add("tool", met, "it is about calls of %s, and no tool is called", few(a.Tools))
+		case met == wire.MetNo:
+			w.add("tool", met, "it is about calls of %s, and the tool is %s", few(a.Tools), strings.TrimPrefix(w.query.Tool.Server+"/"+w.query.Tool.Name, "/"))
+		case met == wire.MetOpen:
+			w.add("tool", met, "it is about calls of %s; no tool is given", few(a.Tools))
+		default:
+			w.add("tool", met, "it is about calls of %s", few(a.Tools))
+		}
+	}
 	if len(a.Repositories) > 0 {
 		switch met := w.met(corpus.InRepository); {
 		case met == wire.MetNo:

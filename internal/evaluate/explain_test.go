@@ -54,6 +54,7 @@ func explainingRules() []rule.Rule {
 			AppliesTo: &rule.AppliesTo{Kinds: []string{"transaction", "facts"}},
 			Check:     &rule.Check{CEL: "facts.amount <= 100 || facts.approvers >= 2", When: "facts.currency == 'EUR'"},
 		},
+		{Slug: "TOOL", Statement: "Ask before writing.", Scope: []string{"agents"}, AppliesTo: &rule.AppliesTo{Tools: []string{"files/write_*"}}},
 		{
 			Slug: "SHELL", Statement: "No eval.", AppliesTo: &rule.AppliesTo{Repositories: []string{"acme/*"}},
 			Check: &rule.Check{Pattern: &rule.Pattern{Regex: `eval`, Paths: []string{"*.sh"}}},
@@ -67,14 +68,14 @@ func TestExplainSaysWhyRulesApplyToFiles(t *testing.T) {
 		FilePaths: []string{"src/a/b.py", "README.md"}, Scope: "eng/tools", Repository: "acme/app",
 	}}
 	parts, found := explained(t, ev.Evaluator, q)
-	want := map[string]string{"PY": "applies", "GO": "left_out", "INFO": "context", "SALES": "left_out", "DRAFT": "left_out", "PAY": "left_out", "SHELL": "not_concerned"}
+	want := map[string]string{"PY": "applies", "GO": "left_out", "INFO": "context", "SALES": "left_out", "DRAFT": "left_out", "PAY": "left_out", "TOOL": "left_out", "SHELL": "not_concerned"}
 	if d := cmp.Diff(want, parts); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
-	if want := (wire.PartCounts{Applies: 1, Context: 1, NotConcerned: 1, LeftOut: 4}); found.Counts != want || found.Total != 7 {
+	if want := (wire.PartCounts{Applies: 1, Context: 1, NotConcerned: 1, LeftOut: 5}); found.Counts != want || found.Total != 8 {
 		t.Errorf("counts %+v, total %d", found.Counts, found.Total)
 	}
-	if last := found.Items[6].RuleSlug; last != "DRAFT" {
+	if last := found.Items[6].RuleSlug; last != "DRAFT" && last != "TOOL" {
 		t.Errorf("the last rule is %s, want the one that most conditions leave out", last)
 	}
 	for slug, want := range map[string]string{
@@ -92,11 +93,11 @@ func TestExplainSaysWhyRulesApplyToFiles(t *testing.T) {
 	}
 	q.FilePaths, q.Part = []string{"src/test_x.py"}, wire.PartLeftOut
 	parts, found = explained(t, ev.Evaluator, q)
-	if got := why(t, found, "PY"); parts["INFO"] != "" || found.Total != 5 || !strings.Contains(got, "src/test_x.py is left out by **/test_*.py") {
+	if got := why(t, found, "PY"); parts["INFO"] != "" || found.Total != 6 || !strings.Contains(got, "src/test_x.py is left out by **/test_*.py") {
 		t.Errorf("%v: %s", parts, got)
 	}
 	q.Part, q.Rule = "", "GO"
-	if _, found = explained(t, ev.Evaluator, q); len(found.Items) != 1 || found.Total != 1 || found.Counts.LeftOut != 5 {
+	if _, found = explained(t, ev.Evaluator, q); len(found.Items) != 1 || found.Total != 1 || found.Counts.LeftOut != 6 {
 		t.Errorf("one rule: %+v", found)
 	}
 	q.Rule = "NO-1"
@@ -127,6 +128,16 @@ func TestExplainReadsFacts(t *testing.T) {
 		}
 		if parts["PY"] != "left_out" || parts["GO"] != "left_out" {
 			t.Errorf("%s: rules about files: %v", tt.name, parts)
+		}
+	}
+	for says, facts := range map[string]map[string]any{
+		"tool open: it is about calls of files/write_*; no tool is given":              nil,
+		"tool no: it is about calls of files/write_*, and the tool is files/read_file": {"server": "files", "tool": "read_file"},
+		"tool yes: it is about calls of files/write_*":                                 {"server": "files", "tool": "write_file"},
+	} {
+		_, found := explained(t, ev.Evaluator, evaluate.ExplainQuery{Kind: wire.ToolCall, Facts: facts, ApplicableQuery: evaluate.ApplicableQuery{Scope: "agents"}})
+		if got := why(t, found, "TOOL"); !strings.Contains(got, says) {
+			t.Errorf("%v: %s; want %s", facts, got, says)
 		}
 	}
 	_, err := ev.Explain(t.Context(), evaluate.ExplainQuery{

@@ -6,7 +6,7 @@ import "tenet/internal/rule"
 type ExplainRequest struct {
 	ApplicableRequest
 
-	SubjectKind SubjectKind    `json:"subject_kind,omitempty" nullable:"true" enum:"code_change,facts,action,business_event,document,transaction,communication,decision_request" doc:"Kind of the subject, which may have facts beside it; absent means any, code_change where file_paths are given, or facts where only facts are."`
+	SubjectKind SubjectKind    `json:"subject_kind,omitempty" nullable:"true" enum:"code_change,facts,action,business_event,document,transaction,communication,decision_request,tool_call" doc:"Kind of the subject, which may have facts beside it; absent means any, code_change where file_paths are given, or facts where only facts are."`
 	Facts       map[string]any `json:"facts,omitempty" nullable:"true" doc:"Facts of the subject; absent means that they are not known. The conditions (when) of checks are then left open."`
 	SeverityMin rule.Severity  `json:"severity_min,omitempty" nullable:"true" enum:"LOW,MEDIUM,HIGH,CRITICAL" doc:"Leaves out rules below this severity, as evaluations do below MEDIUM unless they say otherwise; absent means none."`
 	Part        RulePart       `json:"part,omitempty" nullable:"true" enum:"applies,context,overridden,not_concerned,left_out" doc:"List only rules with this part; absent means all."`
@@ -83,7 +83,7 @@ type ExplainedRule struct {
 
 // RuleReason is one condition of a rule and whether a subject meets it.
 type RuleReason struct {
-	About string    `json:"about" enum:"status,period,severity,scope,node,kind,repository,path,check,override" doc:"The condition."`
+	About string    `json:"about" enum:"status,period,severity,scope,node,kind,tool,repository,path,check,override" doc:"The condition."`
 	Met   ReasonMet `json:"met" enum:"yes,no,open" doc:"Whether the subject meets it; open if the request does not say enough."`
 	Text  string    `json:"text" doc:"Why, in words." example:"src/pay/refund.go is among src/pay/**"`
 }
