@@ -14,8 +14,10 @@ import (
 // Start listens and serves in the background, follows other nodes, and loads the default project. It refuses an address
 // that others can reach until an API key exists. Callers call Stop even if it fails.
 func (a *App) Start(ctx context.Context) error {
-	if err := a.mayListen(ctx); err != nil {
-		return err
+	for _, address := range []string{a.cfg.Listen, a.cfg.GRPCListen} {
+		if err := a.mayListen(ctx, address); err != nil {
+			return err
+		}
 	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", a.cfg.Listen)
 	if err != nil {
@@ -50,7 +52,7 @@ func (a *App) Start(ctx context.Context) error {
 		<-ended
 		return err
 	})
-	return nil
+	return a.serveGateways(ctx)
 }
 
 // Failed returns a channel that gets the error with which the HTTP server ends before Stop.
@@ -69,8 +71,8 @@ func loopbackOnly(listen string) bool {
 }
 
 // mayListen refuses an address that others can reach until an API key exists.
-func (a *App) mayListen(ctx context.Context) error {
-	if loopbackOnly(a.cfg.Listen) {
+func (a *App) mayListen(ctx context.Context, address string) error {
+	if address == "" || loopbackOnly(address) {
 		return nil
 	}
 	required, err := a.callers.Required(ctx)
@@ -79,7 +81,7 @@ func (a *App) mayListen(ctx context.Context) error {
 	}
 	if !required {
 		return rule.Errorf(rule.CodeInvalid,
-			"%s can be reached from other machines, but there is no API key; make one with `tenet keys create`, name identity providers with sso_file, or listen on 127.0.0.1", a.cfg.Listen)
+			"%s can be reached from other machines, but there is no API key; make one with `tenet keys create`, name identity providers with sso_file, or listen on 127.0.0.1", address)
 	}
 	return nil
 }
