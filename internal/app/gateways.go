@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net"
 	"net/http"
 	"strings"
@@ -27,37 +28,42 @@ const (
 	gatewaySlack = 1 << 20          // bytes of a question beside the body that it is about
 )
 
-// serveGateways answers gateways over gRPC on an address of their own, if there is one in the settings.
-func (a *App) serveGateways(ctx context.Context) error {
-	if a.cfg.GRPCListen == "" {
-		return nil
-	}
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", a.cfg.GRPCListen)
+// gateways answers gateways over gRPC. They ask through the API of this node, in process, each with the key in the metadata of its call.
+type gateways struct {
+	listen     string
+	api        http.Handler
+	maxBody    int64
+	headers    []string // of HTTP requests that are facts
+	log        *slog.Logger
+	ready      func(context.Context) error
+	needsKey   bool // even while no key is in force
+	whenFailed func(error)
+}
+
+// serve listens and answers in the background until stop is called, which lets calls finish until its context ends.
+func (g *gateways) serve(ctx context.Context) (at net.Addr, stop func(context.Context) error, err error) {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", g.listen)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	a.grpcListener = listener
 	server := grpc.NewServer(
-		grpc.MaxRecvMsgSize(int(a.cfg.MaxBody)+gatewaySlack), grpc.MaxHeaderListSize(64<<10), grpc.MaxConcurrentStreams(maxQuestions),
+		grpc.MaxRecvMsgSize(int(g.maxBody)+gatewaySlack), grpc.MaxHeaderListSize(64<<10), grpc.MaxConcurrentStreams(maxQuestions),
 		grpc.ConnectionTimeout(10*time.Second),
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: maxIdle}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
 		grpc.UnaryInterceptor(withTimeLeft),
 	)
-	extmcp.Register(server, extmcp.Config{Client: a.gatewayClient, Logger: a.log})
-	extauthz.Register(server, extauthz.Config{Client: a.gatewayClient, Headers: a.cfg.FactHeaders(), Logger: a.log})
-	grpc_health_v1.RegisterHealthServer(server, gatewayHealth{ready: a.Ready})
+	extmcp.Register(server, extmcp.Config{Client: g.client, Logger: g.log})
+	extauthz.Register(server, extauthz.Config{Client: g.client, Headers: g.headers, Logger: g.log})
+	grpc_health_v1.RegisterHealthServer(server, gatewayHealth{ready: g.ready})
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		if err := server.Serve(listener); err != nil && !errors.Is(err, grpc.ErrServerStopped) {
-			select {
-			case a.failed <- err:
-			default: // the HTTP server has failed already
-			}
+			g.whenFailed(err)
 		}
 	}()
-	a.onStop = append(a.onStop, func(ctx context.Context) error {
+	return listener.Addr(), func(ctx context.Context) error {
 		stopped := make(chan struct{})
 		go func() {
 			defer close(stopped)
@@ -71,16 +77,15 @@ func (a *App) serveGateways(ctx context.Context) error {
 		}
 		<-ended
 		return nil
-	})
-	return nil
+	}, nil
 }
 
 // GRPCAddr is the address on which the node answers gateways; empty if it does not.
 func (a *App) GRPCAddr() string {
-	if a.grpcListener == nil {
+	if a.grpcAddr == nil {
 		return ""
 	}
-	return a.grpcListener.Addr().String()
+	return a.grpcAddr.String()
 }
 
 // withTimeLeft ends the evaluation some time before the caller stops to wait, so that a refusal reaches it: what a gateway makes of no
@@ -96,21 +101,21 @@ func withTimeLeft(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handle 
 	return handle(ctx, req)
 }
 
-// gatewayClient returns a client of the API of this node, in process, with the key in the metadata of a call.
-func (a *App) gatewayClient(ctx context.Context) (*client.Client, error) {
+// client returns a client of the API with the key in the metadata of a call.
+func (g *gateways) client(ctx context.Context) (*client.Client, error) {
 	md, _ := metadata.FromIncomingContext(ctx)
 	key, err := gatewayKey(md)
 	if err != nil {
 		return nil, err
 	}
-	if key == "" && !loopbackOnly(a.cfg.GRPCListen) {
+	if key == "" && g.needsKey {
 		return nil, rule.Errorf(rule.CodeUnauthenticated, "an API key is needed; send it in the metadata as authorization: Bearer tnt_... or as x-api-key")
 	}
 	project, err := single(md, "tenet-project")
 	if err != nil {
 		return nil, err
 	}
-	c, err := client.New("http://localhost", key, &http.Client{Transport: client.InProcess(a.handler)})
+	c, err := client.New("http://localhost", key, &http.Client{Transport: client.InProcess(g.api)})
 	if err != nil {
 		return nil, err
 	}

@@ -9,13 +9,14 @@ import (
 	"time"
 
 	"tenet/internal/rule"
+	"tenet/internal/sso"
 )
 
 // Start listens and serves in the background, follows other nodes, and loads the default project. It refuses an address
 // that others can reach until an API key exists. Callers call Stop even if it fails.
 func (a *App) Start(ctx context.Context) error {
 	for _, address := range []string{a.cfg.Listen, a.cfg.GRPCListen} {
-		if err := a.mayListen(ctx, address); err != nil {
+		if err := mayListen(ctx, a.callers, address); err != nil {
 			return err
 		}
 	}
@@ -52,7 +53,25 @@ func (a *App) Start(ctx context.Context) error {
 		<-ended
 		return err
 	})
-	return a.serveGateways(ctx)
+	if a.cfg.GRPCListen == "" {
+		return nil
+	}
+	g := &gateways{
+		listen: a.cfg.GRPCListen, api: a.handler, maxBody: a.cfg.MaxBody, headers: a.cfg.FactHeaders(), log: a.log, ready: a.Ready,
+		needsKey: !loopbackOnly(a.cfg.GRPCListen), whenFailed: func(err error) {
+			select {
+			case a.failed <- err:
+			default: // the HTTP server has failed already
+			}
+		},
+	}
+	at, stop, err := g.serve(ctx)
+	if err != nil {
+		return err
+	}
+	a.grpcAddr = at
+	a.onStop = append(a.onStop, stop)
+	return nil
 }
 
 // Failed returns a channel that gets the error with which the HTTP server ends before Stop.
@@ -71,11 +90,11 @@ func loopbackOnly(listen string) bool {
 }
 
 // mayListen refuses an address that others can reach until an API key exists.
-func (a *App) mayListen(ctx context.Context, address string) error {
+func mayListen(ctx context.Context, callers sso.Callers, address string) error {
 	if address == "" || loopbackOnly(address) {
 		return nil
 	}
-	required, err := a.callers.Required(ctx)
+	required, err := callers.Required(ctx)
 	if err != nil {
 		return err
 	}

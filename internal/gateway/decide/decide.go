@@ -11,7 +11,7 @@ import (
 	"tenet/internal/rule"
 )
 
-// Decision is what Tenet decides about a call or an action.
+// Decision is the outcome of an evaluation for a gateway.
 type Decision struct {
 	// Allowed is true only for a clear ALLOW.
 	Allowed bool

@@ -70,7 +70,7 @@ func (s *service) Check(ctx context.Context, req *authv3.CheckRequest) (answer *
 	return s.ask(ctx, c, q), nil
 }
 
-// questions are what is evaluated about a request.
+// questions holds the calls and the action of a request, which are evaluated.
 type questions struct {
 	messages []message // of MCP
 	batch    bool

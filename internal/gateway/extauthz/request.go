@@ -26,7 +26,7 @@ const (
 	serverKey   = "tenet_server"   // name of the MCP server; absent means the host
 )
 
-// protocol is what the requests of a route carry.
+// protocol is the content of the requests of a route.
 type protocol string
 
 const (
@@ -165,7 +165,7 @@ func (x *exchange) setBody(http *authv3.AttributeContext_HttpRequest) error {
 	return nil
 }
 
-// facts are what rules can say about the request: its method, scheme, host, path, query and body, and the headers of that choice.
+// facts returns the facts of the request: its method, scheme, host, path, query and body, and the headers of that choice.
 func (x *exchange) facts(headers []string) (map[string]any, error) {
 	facts := map[string]any{"method": x.method, "host": hostname(x.host), "path": x.path}
 	if x.scheme != "" {
@@ -194,7 +194,7 @@ func (x *exchange) facts(headers []string) (map[string]any, error) {
 	return facts, nil
 }
 
-// bodyFact is the body as a value: what JSON says, the fields of a form, or text.
+// bodyFact is the body as a value: that of JSON, the fields of a form, or text.
 func (x *exchange) bodyFact() (any, error) {
 	media, _, _ := mime.ParseMediaType(x.headers["content-type"])
 	switch {
