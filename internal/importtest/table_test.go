@@ -54,6 +54,7 @@ var table = map[string]row{
 	"evaluate/record":     {layer: block, imports: []string{"audit", "auth", "evaluate/find", "job", "rule", "store", "subject"}},
 	"federation":          {layer: block, imports: []string{"rule", "store", "subject"}},
 	"git":                 {layer: block, imports: []string{"charset", "diff"}},
+	"gateway":             {layer: block, imports: []string{"rule", "text", "wire"}}, // what a call of a tool is to rules, and a refusal
 	"hook":                {layer: block, imports: []string{"hook/guard", "report", "rule", "shell", "subject"}},
 	"hook/guard":          {layer: block, imports: []string{"hook/settings", "shell"}}, // what would take the hooks out
 	"hook/settings":       {layer: block, imports: []string{"rule"}},
