@@ -29,7 +29,7 @@ func TestPropertyTheRulesNotConcernedStayAsTheyAre(t *testing.T) {
 		}
 		after := &corpus{maps.Clone(before.rules), before.tree}
 		var changed []string
-		for range rapid.IntRange(1, 4).Draw(t, "changes") {
+		for range rapid.IntRange(1, 5).Draw(t, "changes") {
 			node := rapid.SampledFrom(append(names, "n5")).Draw(t, "changed")
 			n, ok := after.tree.Node(node)
 			if !ok {
@@ -37,7 +37,7 @@ func TestPropertyTheRulesNotConcernedStayAsTheyAre(t *testing.T) {
 				after.tree = after.tree.Apply(nil, []store.AttachmentState{add(node, drawAttachment(t))})
 				continue
 			}
-			switch rapid.IntRange(0, 6).Draw(t, "change") {
+			switch rapid.IntRange(0, 7).Draw(t, "change") {
 			case 0, 1:
 				after.tree = after.tree.Apply(nil, []store.AttachmentState{add(node, drawAttachment(t))})
 			case 2:
@@ -47,11 +47,9 @@ func TestPropertyTheRulesNotConcernedStayAsTheyAre(t *testing.T) {
 			case 3:
 				scope := rapid.SampledFrom([]string{"", "lab", "field"}).Draw(t, "scope")
 				after.tree = after.tree.Apply(after.state(node, func(n *rule.Node) { n.DefaultScope = scope }), nil)
-			case 4:
-				if node == "n4" {
-					parent := rapid.SampledFrom([]string{"n2", "n3"}).Draw(t, "parent")
-					after.tree = after.tree.Apply(after.state(node, func(n *rule.Node) { n.ParentID = &parent }), nil)
-				}
+			case 4, 7:
+				parent := rapid.SampledFrom([]string{"n2", "n3"}).Draw(t, "parent")
+				after.tree = after.tree.Apply(after.state("n4", func(n *rule.Node) { n.ParentID = &parent }), nil)
 			case 5:
 				after.tree = after.tree.Apply(after.state(node, alone()), nil)
 			case 6:
