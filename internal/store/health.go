@@ -54,7 +54,7 @@ type MeasuredFilter struct {
 	ScoreMax  int        // highest score
 	// Idle orders them by IdleSince, the longest idle first; else they are in the order of their scores, the lowest first.
 	Idle          bool
-	NoTotal       bool // counting them takes longer than a page
+	NoTotal       bool // leaves the total at 0; counting takes longer than reading a page
 	Offset, Limit int
 }
 

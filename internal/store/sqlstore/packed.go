@@ -16,10 +16,13 @@ import (
 // has a number. The row of a kind, day and block holds, in order of the numbers of the block, the counts of those that have any: the
 // difference to the number before, then the values, all as uvarints.
 
+// packTable reads and writes packed counts.
+type packTable struct{ *session }
+
 // packBlock is how many numbers a block has.
 const packBlock = 16_384
 
-// packKind is what a packed count counts.
+// packKind is a kind of packed counts.
 type packKind struct {
 	kind, noun string
 	values     int // of each number
@@ -38,8 +41,8 @@ type dayCount struct {
 	values [3]int64
 }
 
-// addPacked adds the counts of rules and nodes to the packed ones.
-func (t countTable) addPacked(ctx context.Context, c *store.Counts) error {
+// add adds the counts of rules and nodes to the packed ones.
+func (t packTable) add(ctx context.Context, c *store.Counts) error {
 	var denied, called, nodes []dayCount
 	if !c.Fill {
 		for i := range c.Rules {
@@ -78,7 +81,7 @@ func (t countTable) addPacked(ctx context.Context, c *store.Counts) error {
 }
 
 // numbers returns the numbers of names. It gives new names the next ones, in their order.
-func (t countTable) numbers(ctx context.Context, projectID, noun string, lists ...[]dayCount) (map[string]int64, error) {
+func (t packTable) numbers(ctx context.Context, projectID, noun string, lists ...[]dayCount) (map[string]int64, error) {
 	absent := map[string]bool{}
 	for _, list := range lists {
 		for i := range list {
@@ -120,7 +123,7 @@ type packKey struct {
 }
 
 // pack adds counts to the packed ones of a kind.
-func (t countTable) pack(ctx context.Context, projectID string, kind packKind, counts []dayCount, numbers map[string]int64) error {
+func (t packTable) pack(ctx context.Context, projectID string, kind packKind, counts []dayCount, numbers map[string]int64) error {
 	rows := map[packKey]map[int64][3]int64{}
 	for i := range counts {
 		n := numbers[counts[i].name]
@@ -204,7 +207,7 @@ func unpack(stored []byte, kind packKind, yield func(n int64, values [3]int64)) 
 }
 
 // sums adds up the packed counts of a kind over days from <= day < until, by number. An until of 0 is no bound.
-func (t countTable) sums(ctx context.Context, projectID string, kind packKind, from, until store.Day) ([][3]int64, error) {
+func (t packTable) sums(ctx context.Context, projectID string, kind packKind, from, until store.Day) ([][3]int64, error) {
 	if err := t.lock(ctx, countsOf(projectID)); err != nil {
 		return nil, err
 	}
@@ -265,7 +268,7 @@ func highest(sums [][3]int64, n int, value func(*[3]int64) float64, member func(
 }
 
 // named returns the names of numbers.
-func (t countTable) named(ctx context.Context, projectID, noun string, list []place) (map[int64]string, error) {
+func (t packTable) named(ctx context.Context, projectID, noun string, list []place) (map[int64]string, error) {
 	return byKey(ctx, t.session, countsOf(projectID), "names of numbers", "SELECT number, name FROM count_names WHERE project_id = ? AND noun = ? AND number"+t.d.oneOfNumbers,
 		[]any{projectID, noun, t.d.numbers(numbersOf(list))}, func(number *int64, name *string) []any { return []any{number, name} })
 }
@@ -282,7 +285,7 @@ func numbersOf(list []place) []int64 {
 const teamLook = 1000
 
 // highestOf is [highest] for the rules that a team had when they were last measured.
-func (t countTable) highestOf(ctx context.Context, projectID, team string, sums [][3]int64, n int, value func(*[3]int64) float64) ([]place, error) {
+func (t packTable) highestOf(ctx context.Context, projectID, team string, sums [][3]int64, n int, value func(*[3]int64) float64) ([]place, error) {
 	members := func(query string, args ...any) (map[int64]bool, error) {
 		return byKey(ctx, t.session, countsOf(projectID), "rules of a team", query, args, func(number *int64, owned *bool) []any {
 			*owned = true
@@ -314,7 +317,7 @@ const teamQuery = `SELECT n.number FROM rule_health AS h JOIN count_names AS n O
 
 // packStored packs the counts that a database has from before there were packed ones.
 func packStored(ctx context.Context, s *session) error {
-	t := countTable{s}
+	t := packTable{s}
 	for _, from := range []struct {
 		kind  packKind
 		query string
