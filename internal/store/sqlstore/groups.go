@@ -47,17 +47,18 @@ func (t countTable) Top(ctx context.Context, f store.TopFilter) ([]store.RuleCou
 			return 1 + float64(sum[1])/float64(sum[0]) // above zero even if all calls took no time
 		}
 	}
-	sums, err := packTable{t.session}.sums(ctx, f.ProjectID, kind, f.From, f.Until)
+	packs := packTable{t.session}
+	sums, err := packs.sums(ctx, f.ProjectID, kind, f.From, f.Until)
 	if err != nil {
 		return nil, err
 	}
 	var list []place
 	if n := max(f.Limit, 0); f.Team == nil {
 		list = highest(sums, n, value, nil)
-	} else if list, err = packTable{t.session}.highestOf(ctx, f.ProjectID, *f.Team, sums, n, value); err != nil {
+	} else if list, err = packs.highestOf(ctx, f.ProjectID, *f.Team, sums, n, value); err != nil {
 		return nil, err
 	}
-	names, err := packTable{t.session}.named(ctx, f.ProjectID, kind.noun, list)
+	names, err := packs.named(ctx, f.ProjectID, kind.noun, list)
 	top := make([]store.RuleCount, len(list))
 	for i, r := range list {
 		sum := sums[r.number]
@@ -76,12 +77,13 @@ func (t countTable) Top(ctx context.Context, f store.TopFilter) ([]store.RuleCou
 
 // topNodes lists the nodes with the most evaluations.
 func (t countTable) topNodes(ctx context.Context, f store.GroupFilter) ([]store.GroupCount, error) {
-	sums, err := packTable{t.session}.sums(ctx, f.ProjectID, packedNode, f.From, f.Until)
+	packs := packTable{t.session}
+	sums, err := packs.sums(ctx, f.ProjectID, packedNode, f.From, f.Until)
 	if err != nil {
 		return nil, err
 	}
 	list := highest(sums, f.Limit, func(sum *[3]int64) float64 { return float64(sum[0] + sum[1] + sum[2]) }, nil)
-	names, err := packTable{t.session}.named(ctx, f.ProjectID, packedNode.noun, list)
+	names, err := packs.named(ctx, f.ProjectID, packedNode.noun, list)
 	top := make([]store.GroupCount, len(list))
 	for i, r := range list {
 		sum := sums[r.number]
