@@ -54,11 +54,12 @@ type Config struct {
 	SSORecheck        time.Duration `key:"sso_recheck" default:"30m" doc:"Time after which a session of the console asks the identity provider whether the person is still signed in there."`
 	MCP               bool          `key:"mcp" default:"true" doc:"Serve the Model Context Protocol at /mcp."`
 
-	MaxBody       int64   `key:"max_body" default:"10485760" doc:"Largest request body, in bytes."`
-	MaxImportBody int64   `key:"max_import_body" default:"67108864" doc:"Largest body of a rule import, in bytes."`
-	MaxDocument   int64   `key:"max_document" default:"52428800" doc:"Largest uploaded document, in bytes."`
-	RateLimit     float64 `key:"rate_limit" default:"0" doc:"Requests per second that one key may make; 0 means no limit."`
-	RateBurst     int     `key:"rate_burst" default:"50" doc:"Requests that one key may make at once above the rate limit."`
+	MaxBody        int64   `key:"max_body" default:"10485760" doc:"Largest request body, in bytes."`
+	MaxImportBody  int64   `key:"max_import_body" default:"67108864" doc:"Largest body of a rule import, in bytes."`
+	MaxDocument    int64   `key:"max_document" default:"52428800" doc:"Largest uploaded document, in bytes."`
+	RateLimit      float64 `key:"rate_limit" default:"0" doc:"Requests per second that one key may make; 0 means no limit."`
+	TrustedProxies string  `key:"trusted_proxies" default:"" doc:"Networks of proxies before the server, with commas between, such as 10.1.0.0/16. X-Forwarded-For names the client only where it comes from them; keys with networks count by it."`
+	RateBurst      int     `key:"rate_burst" default:"50" doc:"Requests that one key may make at once above the rate limit."`
 
 	PollInterval time.Duration `key:"poll_interval" default:"250ms" doc:"Interval at which a node looks for changes by other nodes."`
 	ViewMemory   int64         `key:"view_memory" default:"4294967296" doc:"Memory for the rules of all projects, in bytes, by estimate; projects not used for longest are dropped from memory beyond it."`

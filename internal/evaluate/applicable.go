@@ -59,6 +59,11 @@ func (a *Applying) applicable(ctx context.Context, q ApplicableQuery, withContex
 		}
 	}
 	now := a.now()
+	nodeID, err := limitNode(ctx, view, q.NodeID, q.Repository)
+	if err != nil {
+		return nil, nil, err
+	}
+	q.NodeID = nodeID
 	within, err := withinNode(view, q.NodeID, q.Repository, now)
 	if err != nil {
 		return nil, nil, err
