@@ -40,9 +40,10 @@ type withinKey struct{}
 // Within marks a context as that of a request from this process, made for a request that was admitted already.
 func Within(ctx context.Context) context.Context { return context.WithValue(ctx, withinKey{}, true) }
 
-// MayCome returns a forbidden error if the key of an actor may not be used from the address of a request.
+// MayCome returns a forbidden error if the key of an actor may not be used from the address of a request. A caller in this process, which
+// has put the actor into the context of the request, has asked before.
 func (s *Server) MayCome(r *http.Request, who auth.Actor) error {
-	if who.Limits == nil || len(who.Limits.Networks) == 0 || r.Context().Value(withinKey{}) != nil {
+	if who.Limits == nil || len(who.Limits.Networks) == 0 || r.Context().Value(withinKey{}) != nil || auth.ActorFrom(r.Context()) != (auth.Actor{}) {
 		return nil
 	}
 	addr := s.ClientAddr(r)
