@@ -54,12 +54,16 @@ type Config struct {
 	SSORecheck        time.Duration `key:"sso_recheck" default:"30m" doc:"Time after which a session of the console asks the identity provider whether the person is still signed in there."`
 	MCP               bool          `key:"mcp" default:"true" doc:"Serve the Model Context Protocol at /mcp."`
 
-	MaxBody        int64   `key:"max_body" default:"10485760" doc:"Largest request body, in bytes."`
-	MaxImportBody  int64   `key:"max_import_body" default:"67108864" doc:"Largest body of a rule import, in bytes."`
-	MaxDocument    int64   `key:"max_document" default:"52428800" doc:"Largest uploaded document, in bytes."`
-	RateLimit      float64 `key:"rate_limit" default:"0" doc:"Requests per second that one key may make; 0 means no limit."`
-	TrustedProxies string  `key:"trusted_proxies" default:"" doc:"Networks of proxies before the server, with commas between, such as 10.1.0.0/16. X-Forwarded-For names the client only where it comes from them; keys with networks count by it."`
-	RateBurst      int     `key:"rate_burst" default:"50" doc:"Requests that one key may make at once above the rate limit."`
+	GRPCListen  string `key:"grpc_listen" default:"" doc:"Address on which gateways ask over gRPC (agentgateway's ExtMcp, Envoy's ext_authz), such as 127.0.0.1:8082; a port alone is on 127.0.0.1. Empty: they cannot. Without API keys it must be a loopback address."`
+	GRPCHeaders string `key:"grpc_headers" default:"" doc:"Headers of HTTP requests that rules can read as facts.headers when a proxy asks by ext_authz, with commas between, such as content-type,x-tenant. Those that carry secrets are refused."`
+
+	TrustedProxies string `key:"trusted_proxies" default:"" doc:"Networks of proxies before the server, with commas between, such as 10.1.0.0/16. X-Forwarded-For names the client only where it comes from them; keys with networks count by it."`
+
+	MaxBody       int64   `key:"max_body" default:"10485760" doc:"Largest request body, in bytes."`
+	MaxImportBody int64   `key:"max_import_body" default:"67108864" doc:"Largest body of a rule import, in bytes."`
+	MaxDocument   int64   `key:"max_document" default:"52428800" doc:"Largest uploaded document, in bytes."`
+	RateLimit     float64 `key:"rate_limit" default:"0" doc:"Requests per second that one key may make; 0 means no limit."`
+	RateBurst     int     `key:"rate_burst" default:"50" doc:"Requests that one key may make at once above the rate limit."`
 
 	PollInterval time.Duration `key:"poll_interval" default:"250ms" doc:"Interval at which a node looks for changes by other nodes."`
 	ViewMemory   int64         `key:"view_memory" default:"4294967296" doc:"Memory for the rules of all projects, in bytes, by estimate; projects not used for longest are dropped from memory beyond it."`
@@ -167,6 +171,9 @@ func Read(path string, data []byte, env func(string) string, flags map[string]st
 	for key := range file {
 		return c, fmt.Errorf("%s: unknown setting %q", path, key)
 	}
+	if c.GRPCListen != "" && !strings.Contains(c.GRPCListen, ":") {
+		c.GRPCListen = "127.0.0.1:" + c.GRPCListen
+	}
 	return c, c.validate()
 }
 
@@ -272,6 +279,10 @@ func (c *Config) validate() error {
 		},
 		{c.RecordRetention <= 36500, "record_retention: must be at most 36500 days"},
 		{len(c.PriceCurrency) >= 1 && len(c.PriceCurrency) <= 10, "price_currency: must have 1 to 10 characters, such as USD"},
+		{
+			len(c.secretHeaders()) == 0,
+			"grpc_headers: " + strings.Join(c.secretHeaders(), ", ") + " must not be a fact: names of headers have lower-case letters, digits and -, and none that carry secrets are taken",
+		},
 		{c.ScanRetention <= 36500, "scan_retention: must be at most 36500 days"},
 	} {
 		if !check.ok {
