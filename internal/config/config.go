@@ -288,7 +288,7 @@ var prefixForm = regexp.MustCompile(`^(/[a-z0-9][a-z0-9_-]*)+$`)
 
 // reservedPaths are the first segments of the server's other paths.
 var reservedPaths = []string{
-	"agent", "api", "docs", "health", "mcp", "metrics", "openapi.json", "ready", "ui",
+	"agent", "api", "audit", "docs", "health", "mcp", "metrics", "openapi.json", "ready", "ui",
 	"assets", "console", "operations", "p", "project", "queue", "signin", "signout", "theme",
 }
 

@@ -31,12 +31,13 @@ var table = map[string]row{
 	"text":    {layer: nouns},
 	"ledger":  {layer: nouns, imports: []string{"rule"}}, // the law of ALLOW
 
-	"audit":  {layer: block, imports: []string{"rule", "store"}},
-	"auth":   {layer: block, imports: []string{"audit", "rule", "store"}},
-	"blocks": {layer: block},
-	"change": {layer: block, imports: []string{"audit", "auth", "corpus", "rule", "store"}},
-	"check":  {layer: block, imports: []string{"diff", "rule", "shell", "subject"}},
-	"config": {layer: block},
+	"audit":      {layer: block, imports: []string{"audit/tree", "rule", "store"}},
+	"audit/tree": {layer: block},
+	"auth":       {layer: block, imports: []string{"audit", "rule", "store"}},
+	"blocks":     {layer: block},
+	"change":     {layer: block, imports: []string{"audit", "auth", "corpus", "rule", "store"}},
+	"check":      {layer: block, imports: []string{"diff", "rule", "shell", "subject"}},
+	"config":     {layer: block},
 	// What contradicts what is asked of discovery too, of candidates.
 	"conflict/contradict": {layer: block, imports: []string{"corpus", "norm", "rule"}},
 	"corpus":              {layer: block, imports: []string{"federation", "rule", "store", "subject", "text"}},
@@ -54,6 +55,7 @@ var table = map[string]row{
 	"evaluate/record":     {layer: block, imports: []string{"audit", "auth", "evaluate/find", "job", "rule", "store", "subject"}},
 	"federation":          {layer: block, imports: []string{"rule", "store", "subject"}},
 	"git":                 {layer: block, imports: []string{"charset", "diff"}},
+	"gateway":             {layer: block, imports: []string{"rule", "text", "wire"}}, // what a call of a tool is to rules, and a refusal
 	"hook":                {layer: block, imports: []string{"hook/guard", "report", "rule", "shell", "subject"}},
 	"hook/guard":          {layer: block, imports: []string{"hook/settings", "shell"}}, // what would take the hooks out
 	"hook/settings":       {layer: block, imports: []string{"rule"}},
@@ -107,15 +109,16 @@ var table = map[string]row{
 		imports: []string{"audit", "auth", "check", "corpus", "job", "lint", "llm", "redact", "rule", "store", "subject"},
 		tests:   []string{"evaluate"},
 	},
-	"search":  {layer: capability, imports: []string{"corpus", "job", "llm", "redact", "rule", "store"}, tests: []string{"auth", "document"}},
-	"trail":   {layer: capability, imports: []string{"audit", "auth", "evaluate/find", "rule", "store"}},
-	"webhook": {layer: capability, imports: []string{"audit", "auth", "job", "rule", "signature", "store"}},
+	"search":   {layer: capability, imports: []string{"corpus", "job", "llm", "redact", "rule", "store"}, tests: []string{"auth", "document"}},
+	"evidence": {layer: capability, imports: []string{"audit/tree", "job", "rule", "store"}},
+	"trail":    {layer: capability, imports: []string{"audit", "auth", "evaluate/find", "rule", "store"}},
+	"webhook":  {layer: capability, imports: []string{"audit", "auth", "job", "rule", "signature", "store"}},
 
 	"api": {
 		layer: surface,
 		imports: []string{
-			"agent", "api/rest", "audit", "auth", "catalog", "conflict", "corpus", "discover", "document",
-			"document/extract", "evaluate", "health", "hierarchy", "ingest", "job", "judge", "lint", "llm", "metric", "operate", "queue", "release", "rule", "sandbox", "search",
+			"agent", "api/rest", "audit", "audit/tree", "auth", "catalog", "conflict", "corpus", "discover", "document",
+			"document/extract", "evaluate", "evidence", "health", "hierarchy", "ingest", "job", "judge", "lint", "llm", "metric", "operate", "queue", "release", "rule", "sandbox", "search",
 			"signature", "sso", "store", "trail", "webhook",
 		},
 		tests: []string{"app"},
@@ -135,7 +138,7 @@ var table = map[string]row{
 		imports: []string{
 			"agent", "api", "api/rest", "audit", "auth", "catalog", "change", "check", "client", "config", "conflict", "conflict/contradict", "console", "corpus",
 			"discover", "discover/assistant", "discover/code", "discover/comment", "discover/linter", "discover/policy", "discover/source", "document",
-			"evaluate", "evaluate/find", "evaluate/record", "health", "hierarchy", "ingest", "job", "judge", "llm", "llm/provider", "mcp", "metric", "operate", "queue", "redact", "release", "rule", "sandbox", "search",
+			"evaluate", "evaluate/find", "evaluate/record", "evidence", "health", "hierarchy", "ingest", "job", "judge", "llm", "llm/provider", "mcp", "metric", "operate", "queue", "redact", "release", "rule", "sandbox", "search",
 			"sso", "store", "store/sqlstore", "subject", "trail", "webhook", "/packs",
 		},
 	},
@@ -198,6 +201,7 @@ var homes = map[string][]string{
 	"github.com/tailscale/hujson":         {"hook/settings"},
 	"github.com/yuin/goldmark":            {"blocks"},
 	"github.com/zalando/go-keyring":       {"sso/login"},
+	"golang.org/x/mod":                    {"api", "audit/tree", "evidence"},
 	"golang.org/x/oauth2":                 {"sso", "sso/login"},
 	"golang.org/x/net/html":               {"blocks"},
 	"golang.org/x/text":                   {"blocks", "charset", "corpus", "document/extract"},
