@@ -361,6 +361,8 @@ export interface AppliesTo {
   paths?: Array<string> | null;
   /** Repository globs. */
   repositories?: Array<string> | null;
+  /** Tools of MCP servers: write_file on any server, filesystem/write_* on one; * and ? are wildcards and letter case does not count. The rule then concerns tool calls alone. */
+  tools?: Array<string> | null;
 }
 
 export interface Approval {
@@ -5483,7 +5485,7 @@ export interface SubmissionRequest {
   /** Minimum severity to include, in any letter case. Default: MEDIUM. */
   severity_min?: "LOW" | "MEDIUM" | "HIGH" | "CRITICAL" | null;
   /** What is to be judged. */
-  subject: CodeChangeSubject | BusinessEventSubject | DocumentSubject | TransactionSubject | CommunicationSubject | DecisionRequestSubject;
+  subject: CodeChangeSubject | BusinessEventSubject | DocumentSubject | TransactionSubject | CommunicationSubject | DecisionRequestSubject | ToolCallSubject;
   /** Your own id of the submission: letters, digits and . _ : -. Sending it again gives the same answer. */
   submission_id?: string | null;
 }
@@ -5601,6 +5603,21 @@ export interface TextPiece {
   clash?: boolean;
   /** The words, with the spaces between them. */
   text: string;
+}
+
+export interface ToolCallSubject {
+  /** Arguments of the call; facts.arguments. For resources/read it holds the uri, for prompts/get the name and the arguments of the prompt. A command line among them is an action too. */
+  arguments?: Record<string, unknown> | null;
+  /** tool_call. */
+  kind: "tool_call";
+  /** Method of the request; facts.method. Default: tools/call. */
+  method?: "tools/call" | "resources/read" | "prompts/get" | null;
+  /** Result of a call that was carried out; facts.result. Absent before the call. */
+  result?: unknown;
+  /** Name of the server, as the gateway in front of it has it; checks read it as facts.server. */
+  server?: string | null;
+  /** Name of the tool; facts.tool. Absent for a method other than tools/call: the method. */
+  tool?: string | null;
 }
 
 export interface TransactionSubject {

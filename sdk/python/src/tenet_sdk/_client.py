@@ -97,6 +97,11 @@ class Client:
         other.api = Operations(other)
         return other
 
+    @property
+    def timeout(self) -> float:
+        """Seconds that a call may take."""
+        return self._settings.timeout
+
     def close(self) -> None:
         """Closes the connections."""
         self._http.close()
@@ -352,6 +357,11 @@ class AsyncClient:
         other._http = self._http
         other.api = AsyncOperations(other)
         return other
+
+    @property
+    def timeout(self) -> float:
+        """Seconds that a call may take."""
+        return self._settings.timeout
 
     async def close(self) -> None:
         """Closes the connections."""

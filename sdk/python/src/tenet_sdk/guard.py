@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import anyio
+import anyio.lowlevel
 import msgspec
 
 from . import errors, models
@@ -112,7 +113,7 @@ class Call:
             body["reason"] = self.options.reason
         return body
 
-    def poll(self, e: models.SubmissionAnswer, approval: Approval, deadline: float) -> float:
+    def poll(self, e: models.SubmissionAnswer, approval: Approval, deadline: float, timeout: float) -> float:
         """Seconds for the next request that waits for a decision; 0 once it is approved."""
         if approval.state == "approved":
             return 0
@@ -121,7 +122,7 @@ class Call:
         left = deadline - time.monotonic()
         if left <= 0:
             raise self.refusal(e, f"nobody has decided on the approval {approval.id} in time: {approval.url}")
-        return max(min(left, LONGEST_POLL), 0.1)
+        return max(min(left, LONGEST_POLL, timeout * 0.8), 0.1)
 
 
 def _poll_path(approval: Approval) -> str:
@@ -136,7 +137,7 @@ def check(client: Client, call: Call) -> models.SubmissionAnswer:
             return answer
         deadline = time.monotonic() + (call.options.wait or 0)
         approval = client.call("POST", "/api/v1/approvals", Approval, body=call.asks(answer), query={"project_id": None})
-        while seconds := call.poll(answer, approval, deadline):
+        while seconds := call.poll(answer, approval, deadline, client.timeout):
             approval = client.call("GET", _poll_path(approval), Approval, query={"project_id": None, "wait": f"{seconds:.1f}s"}, again=True)
         answer = _submit(client, call)
         if answer.overall_verdict != "ALLOW":
@@ -161,7 +162,7 @@ async def check_async(client: AsyncClient, call: Call) -> models.SubmissionAnswe
             return answer
         deadline = time.monotonic() + (call.options.wait or 0)
         approval = await client.call("POST", "/api/v1/approvals", Approval, body=call.asks(answer), query={"project_id": None})
-        while seconds := call.poll(answer, approval, deadline):
+        while seconds := call.poll(answer, approval, deadline, client.timeout):
             approval = await client.call("GET", _poll_path(approval), Approval, query={"project_id": None, "wait": f"{seconds:.1f}s"}, again=True)
             await anyio.lowlevel.checkpoint()
         answer = await _submit_async(client, call)

@@ -359,6 +359,7 @@ __all__ = [
     "TestRun",
     "Tests",
     "TextPiece",
+    "ToolCallSubject",
     "TransactionSubject",
     "Transition",
     "TreeNode",
@@ -743,6 +744,8 @@ class AppliesTo(Struct, kw_only=True, omit_defaults=True):
     """Path globs (** crosses folders); some path of the subject must match."""
     repositories: list[str] | None = None
     """Repository globs."""
+    tools: list[str] | None = None
+    """Tools of MCP servers: write_file on any server, filesystem/write_* on one; * and ? are wildcards and letter case does not count. The rule then concerns tool calls alone."""
 
 
 class Approval(Struct, kw_only=True, omit_defaults=True):
@@ -5854,7 +5857,7 @@ class SubmissionRequest(Struct, kw_only=True, omit_defaults=True):
     """Scope of the subject; absent means every scope."""
     severity_min: Literal["LOW", "MEDIUM", "HIGH", "CRITICAL"] | None = None
     """Minimum severity to include, in any letter case. Default: MEDIUM."""
-    subject: CodeChangeSubject | BusinessEventSubject | DocumentSubject | TransactionSubject | CommunicationSubject | DecisionRequestSubject
+    subject: CodeChangeSubject | BusinessEventSubject | DocumentSubject | TransactionSubject | CommunicationSubject | DecisionRequestSubject | ToolCallSubject
     """What is to be judged."""
     submission_id: str | None = None
     """Your own id of the submission: letters, digits and . _ : -. Sending it again gives the same answer."""
@@ -5973,6 +5976,19 @@ class TextPiece(Struct, kw_only=True, omit_defaults=True):
     """Whether they clash with the other rule."""
     text: str
     """The words, with the spaces between them."""
+
+
+class ToolCallSubject(Struct, kw_only=True, omit_defaults=True, tag_field="kind", tag="tool_call"):
+    arguments: dict[str, Any] | None = None
+    """Arguments of the call; facts.arguments. For resources/read it holds the uri, for prompts/get the name and the arguments of the prompt. A command line among them is an action too."""
+    method: Literal["tools/call", "resources/read", "prompts/get"] | None = None
+    """Method of the request; facts.method. Default: tools/call."""
+    result: Any = None
+    """Result of a call that was carried out; facts.result. Absent before the call."""
+    server: str | None = None
+    """Name of the server, as the gateway in front of it has it; checks read it as facts.server."""
+    tool: str | None = None
+    """Name of the tool; facts.tool. Absent for a method other than tools/call: the method."""
 
 
 class TransactionSubject(Struct, kw_only=True, omit_defaults=True, tag_field="kind", tag="transaction"):
