@@ -14,7 +14,7 @@ LISTEN ?= 127.0.0.1:8080#  address that `make run` serves on
 DATA ?= .tenet#            folder that `make run` keeps its database in
 DEMO ?= .tenet-demo#       folder that `make demo` keeps its database in
 PACKAGES ?= ./... ./client/...# packages for test, bench and fuzz
-SDKS ?= python#            clients for other languages that `make test` tests with all packages; empty leaves them out
+SDKS ?= python typescript#            clients for other languages that `make test` tests with all packages; empty leaves them out
 TESTFLAGS ?=#              more flags for go test, such as -run=TestName
 BENCH ?= .#                benchmarks to run, a regular expression
 BENCHTIME ?= 1s#           time for each benchmark
@@ -63,7 +63,7 @@ ifeq ($(origin PACKAGES),file)
 endif
 
 .PHONY: test-sdk
-test-sdk: build ## Test the clients for other languages against bin/tenet (SDKS=python)
+test-sdk: build ## Test the clients for other languages against bin/tenet (SDKS=python typescript)
 	@scripts/test-sdk.sh $(SDKS)
 
 .PHONY: verify

@@ -1776,6 +1776,8 @@ export interface Estimate {
 }
 
 export interface EvaluateRequest {
+  /** An action in plain words, whose particulars are among the facts; the subject is then an action, too. */
+  action?: string | null;
   /** Unified diff text. */
   diff?: string | null;
   /** Judge by the snapshot that is active there instead of the live rules; 409 if nothing is deployed there. */

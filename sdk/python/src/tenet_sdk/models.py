@@ -2149,6 +2149,8 @@ class Estimate(Struct, kw_only=True, omit_defaults=True):
 
 
 class EvaluateRequest(Struct, kw_only=True, omit_defaults=True):
+    action: str | None = None
+    """An action in plain words, whose particulars are among the facts; the subject is then an action, too."""
     diff: str | None = None
     """Unified diff text."""
     environment: Literal["production", "staging", "development"] | None = None
