@@ -62,7 +62,7 @@ type api struct {
 type model struct {
 	name   string
 	fields []field
-	// tag is the field that tells the objects of a union apart, and tagValue its value here; both empty outside unions.
+	// tag is the field whose value names the type of an object in a union, and tagValue that value; both are empty outside unions.
 	tag, tagValue string
 	// sent is true if it occurs in requests, and answered if it occurs in answers.
 	sent, answered bool
