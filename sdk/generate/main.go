@@ -52,7 +52,7 @@ func run(description, folder string) error {
 	return nil
 }
 
-// api is what the generators need of an API description.
+// api holds the parts of an API description that the generators read.
 type api struct {
 	models     []*model
 	operations []operation
