@@ -57,8 +57,8 @@ func Call[In, Out any](ctx context.Context, c *Client, o op.Op[In, Out], in In) 
 	return out, nil
 }
 
-// mayBeJSON reports whether a body of a media type can be JSON. Pages are refused, as sign-ins of networks send them; plain text is what
-// a body without a type is taken for.
+// mayBeJSON reports whether a body of a media type can be JSON. Pages are refused, as sign-ins of networks send them; Go servers say plain text for
+// a body without a type.
 func mayBeJSON(media string) bool {
 	media, _, _ = strings.Cut(strings.ToLower(media), ";")
 	media = strings.TrimSpace(media)
