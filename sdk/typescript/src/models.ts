@@ -2019,6 +2019,73 @@ export interface ExclusionMade {
   repository: string;
 }
 
+export interface ExplainRequest {
+  /** The rules of the snapshot that is active there instead of the live rules; 409 if nothing is deployed there. */
+  environment?: "production" | "staging" | "development" | null;
+  /** Facts of the subject; absent means that they are not known. The conditions (when) of checks are then left open. */
+  facts?: Record<string, unknown> | null;
+  /** Paths of the files of a change; absent means any. */
+  file_paths?: Array<string> | null;
+  /** Federation node whose effective rules apply; absent means the node that the repository is bound to, and all rules where there is none. */
+  node_id?: string | null;
+  /** Page, from 1. Default: 1. */
+  page?: number | null;
+  /** Rules per page. Default: 20. */
+  page_size?: number | null;
+  /** List only rules with this part; absent means all. */
+  part?: "applies" | "context" | "overridden" | "not_concerned" | "left_out" | null;
+  /** Repository identifier; absent means any. */
+  repository?: string | null;
+  /** Explain this rule alone, of whichever status: its id or slug. */
+  rule?: string | null;
+  /** Scope; absent means every scope. */
+  scope?: string | null;
+  /** Leaves out rules below this severity, as evaluations do below MEDIUM unless they say otherwise; absent means none. */
+  severity_min?: "LOW" | "MEDIUM" | "HIGH" | "CRITICAL" | null;
+  /** Kind of the subject, which may have facts beside it; absent means any, code_change where file_paths are given, or facts where only facts are. */
+  subject_kind?: "code_change" | "facts" | "action" | "business_event" | "document" | "transaction" | "communication" | "decision_request" | "tool_call" | null;
+}
+
+export interface ExplainedRule {
+  /** The rule that overrides it. */
+  by_rule_id?: string;
+  /** Its slug. */
+  by_rule_slug?: string;
+  /** Modality. */
+  modality: "MUST" | "MUST_NOT" | "SHOULD" | "MAY" | "INFO" | (string & {});
+  /** Its part in an evaluation. */
+  part: "applies" | "context" | "overridden" | "not_concerned" | "left_out" | (string & {});
+  /** Why: the conditions that decide first. */
+  reasons: Array<RuleReason>;
+  /** The rule. */
+  rule_id: string;
+  /** Its slug. */
+  rule_slug?: string;
+  /** Severity. */
+  severity: "CRITICAL" | "HIGH" | "MEDIUM" | "LOW" | (string & {});
+  /** What it says. */
+  statement: string;
+  /** Status. */
+  status: "DRAFT" | "REVIEW" | "APPROVED" | "EFFECTIVE" | "SUPERSEDED" | "RETIRED" | (string & {});
+}
+
+export interface ExplainedRules {
+  /** Rules by part, whichever part is asked for. Retired and superseded rules do not count. */
+  counts: PartCounts;
+  /** Rules that apply first, best ranked first; those left out by the fewest conditions first. */
+  items: Array<ExplainedRule>;
+  /** Federation node whose effective rules apply; absent if none does. */
+  node_id?: string;
+  /** Its path of names. */
+  node_path?: string;
+  /** Page, from 1. */
+  page: number;
+  /** Rules per page. */
+  page_size: number;
+  /** Rules with the part asked for. */
+  total: number;
+}
+
 export interface FacetCount {
   /** Rules that have it. */
   rules: number;
@@ -3475,6 +3542,19 @@ export interface Part {
   weight: number;
 }
 
+export interface PartCounts {
+  /** Rules that would be asked. */
+  applies: number;
+  /** MAY and INFO rules, which are never judged. */
+  context: number;
+  /** Rules that do not apply. */
+  left_out: number;
+  /** Rules whose check has nothing to say about the subject. */
+  not_concerned: number;
+  /** Rules in whose place another one is asked. */
+  overridden: number;
+}
+
 export interface Pattern {
   /** Not files whose path matches one of these globs. */
   exclude_paths?: Array<string> | null;
@@ -4799,6 +4879,15 @@ export interface RuleRate {
   of: number;
   /** The part. */
   value: number;
+}
+
+export interface RuleReason {
+  /** The condition. */
+  about: "status" | "period" | "severity" | "scope" | "node" | "kind" | "tool" | "repository" | "path" | "check" | "override" | (string & {});
+  /** Whether the subject meets it; open if the request does not say enough. */
+  met: "yes" | "no" | "open" | (string & {});
+  /** Why, in words. */
+  text: string;
 }
 
 export interface RuleSearchItem {

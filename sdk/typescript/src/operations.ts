@@ -277,6 +277,11 @@ export class Operations {
     return this.#caller.call({ method: "POST", path: "/api/v1/evaluate/applicable-rules", answer: "json", body, query: { project_id: parameters.projectId }, again: true }, options);
   }
 
+  /** Explain which rules would apply, and why. Each rule of the project with its part in an evaluation (asked, context, overridden, not concerned, left out) and the conditions that decide it. Without facts and severity_min, those that are asked, context or not concerned are the rules of applicable-rules, which runs no checks. Nothing is evaluated or recorded, and no model is asked. */
+  explainRules(body: models.ExplainRequest, parameters: { projectId?: string } = {}, options: CallOptions = {}): Promise<models.ExplainedRules> {
+    return this.#caller.call({ method: "POST", path: "/api/v1/evaluate/applicable-rules/explain", answer: "json", body, query: { project_id: parameters.projectId } }, options);
+  }
+
   /** List the facts that rules read. The facts that the checks of the rules in force read, those that most rules read first, with guessed types and examples: for a form that a person fills in. Rules without a check are judged on all facts; rules_total counts them too. */
   listFacts(parameters: { projectId?: string; scope?: string; repository?: string; nodeId?: string; subjectKind?: string } = {}, options: CallOptions = {}): Promise<models.FactList> {
     return this.#caller.call({ method: "GET", path: "/api/v1/evaluate/facts", answer: "json", query: { project_id: parameters.projectId, scope: parameters.scope, repository: parameters.repository, node_id: parameters.nodeId, subject_kind: parameters.subjectKind }, again: true }, options);

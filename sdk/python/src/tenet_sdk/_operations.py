@@ -881,6 +881,21 @@ class Operations:
             again=True,
         )
 
+    def explain_rules(
+        self,
+        body: models.ExplainRequest | Mapping[str, Any],
+        *,
+        project_id: str | None = None,
+    ) -> models.ExplainedRules:
+        """Explain which rules would apply, and why. Each rule of the project with its part in an evaluation (asked, context, overridden, not concerned, left out) and the conditions that decide it. Without facts and severity_min, those that are asked, context or not concerned are the rules of applicable-rules, which runs no checks. Nothing is evaluated or recorded, and no model is asked."""
+        return self._caller.call(
+            "POST",
+            "/api/v1/evaluate/applicable-rules/explain",
+            models.ExplainedRules,
+            body=body,
+            query={"project_id": project_id},
+        )
+
     def list_facts(
         self,
         *,
@@ -3883,6 +3898,21 @@ class AsyncOperations:
             body=body,
             query={"project_id": project_id},
             again=True,
+        )
+
+    async def explain_rules(
+        self,
+        body: models.ExplainRequest | Mapping[str, Any],
+        *,
+        project_id: str | None = None,
+    ) -> models.ExplainedRules:
+        """Explain which rules would apply, and why. Each rule of the project with its part in an evaluation (asked, context, overridden, not concerned, left out) and the conditions that decide it. Without facts and severity_min, those that are asked, context or not concerned are the rules of applicable-rules, which runs no checks. Nothing is evaluated or recorded, and no model is asked."""
+        return await self._caller.call(
+            "POST",
+            "/api/v1/evaluate/applicable-rules/explain",
+            models.ExplainedRules,
+            body=body,
+            query={"project_id": project_id},
         )
 
     async def list_facts(

@@ -138,6 +138,9 @@ __all__ = [
     "Excluded",
     "Exclusion",
     "ExclusionMade",
+    "ExplainRequest",
+    "ExplainedRule",
+    "ExplainedRules",
     "FacetCount",
     "Facets",
     "FactList",
@@ -232,6 +235,7 @@ __all__ = [
     "PageSimulationRun",
     "PageWaiver",
     "Part",
+    "PartCounts",
     "Pattern",
     "Place",
     "PlaygroundAnswer",
@@ -312,6 +316,7 @@ __all__ = [
     "RulePage",
     "RuleQuality",
     "RuleRate",
+    "RuleReason",
     "RuleSearchItem",
     "RuleSearchPage",
     "RuleTally",
@@ -2392,6 +2397,73 @@ class ExclusionMade(Struct, kw_only=True, omit_defaults=True):
     """Repository that it is for; empty for every one."""
 
 
+class ExplainRequest(Struct, kw_only=True, omit_defaults=True):
+    environment: Literal["production", "staging", "development"] | None = None
+    """The rules of the snapshot that is active there instead of the live rules; 409 if nothing is deployed there."""
+    facts: dict[str, Any] | None = None
+    """Facts of the subject; absent means that they are not known. The conditions (when) of checks are then left open."""
+    file_paths: list[str] | None = None
+    """Paths of the files of a change; absent means any."""
+    node_id: str | None = None
+    """Federation node whose effective rules apply; absent means the node that the repository is bound to, and all rules where there is none."""
+    page: int | None = None
+    """Page, from 1. Default: 1."""
+    page_size: int | None = None
+    """Rules per page. Default: 20."""
+    part: Literal["applies", "context", "overridden", "not_concerned", "left_out"] | None = None
+    """List only rules with this part; absent means all."""
+    repository: str | None = None
+    """Repository identifier; absent means any."""
+    rule: str | None = None
+    """Explain this rule alone, of whichever status: its id or slug."""
+    scope: str | None = None
+    """Scope; absent means every scope."""
+    severity_min: Literal["LOW", "MEDIUM", "HIGH", "CRITICAL"] | None = None
+    """Leaves out rules below this severity, as evaluations do below MEDIUM unless they say otherwise; absent means none."""
+    subject_kind: Literal["code_change", "facts", "action", "business_event", "document", "transaction", "communication", "decision_request", "tool_call"] | None = None
+    """Kind of the subject, which may have facts beside it; absent means any, code_change where file_paths are given, or facts where only facts are."""
+
+
+class ExplainedRule(Struct, kw_only=True, omit_defaults=True):
+    by_rule_id: str | None = None
+    """The rule that overrides it."""
+    by_rule_slug: str | None = None
+    """Its slug."""
+    modality: str
+    """Modality."""
+    part: str
+    """Its part in an evaluation."""
+    reasons: list[RuleReason]
+    """Why: the conditions that decide first."""
+    rule_id: str
+    """The rule."""
+    rule_slug: str | None = None
+    """Its slug."""
+    severity: str
+    """Severity."""
+    statement: str
+    """What it says."""
+    status: str
+    """Status."""
+
+
+class ExplainedRules(Struct, kw_only=True, omit_defaults=True):
+    counts: PartCounts
+    """Rules by part, whichever part is asked for. Retired and superseded rules do not count."""
+    items: list[ExplainedRule]
+    """Rules that apply first, best ranked first; those left out by the fewest conditions first."""
+    node_id: str | None = None
+    """Federation node whose effective rules apply; absent if none does."""
+    node_path: str | None = None
+    """Its path of names."""
+    page: int
+    """Page, from 1."""
+    page_size: int
+    """Rules per page."""
+    total: int
+    """Rules with the part asked for."""
+
+
 class FacetCount(Struct, kw_only=True, omit_defaults=True):
     rules: int
     """Rules that have it."""
@@ -3848,6 +3920,19 @@ class Part(Struct, kw_only=True, omit_defaults=True):
     """Its weight among the parts that are known; all weights together are 100."""
 
 
+class PartCounts(Struct, kw_only=True, omit_defaults=True):
+    applies: int
+    """Rules that would be asked."""
+    context: int
+    """MAY and INFO rules, which are never judged."""
+    left_out: int
+    """Rules that do not apply."""
+    not_concerned: int
+    """Rules whose check has nothing to say about the subject."""
+    overridden: int
+    """Rules in whose place another one is asked."""
+
+
 class Pattern(Struct, kw_only=True, omit_defaults=True):
     exclude_paths: list[str] | None = None
     """Not files whose path matches one of these globs."""
@@ -5172,6 +5257,15 @@ class RuleRate(Struct, kw_only=True, omit_defaults=True):
     """Size of the whole."""
     value: float
     """The part."""
+
+
+class RuleReason(Struct, kw_only=True, omit_defaults=True):
+    about: str
+    """The condition."""
+    met: str
+    """Whether the subject meets it; open if the request does not say enough."""
+    text: str
+    """Why, in words."""
 
 
 class RuleSearchItem(Struct, kw_only=True, omit_defaults=True):
