@@ -20,7 +20,7 @@ from ..guard import Call, GuardOptions, check, check_async
 __all__ = ["TenetMiddleware"]
 
 
-class TenetMiddleware(AgentMiddleware):  # type: ignore[type-arg]
+class TenetMiddleware(AgentMiddleware):
     """Evaluates each call of a tool. A refusal is told to the model in place of the result.
 
     invoke needs a Client, ainvoke an AsyncClient; give both to an agent that is used both ways.
