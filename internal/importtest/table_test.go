@@ -129,14 +129,19 @@ var table = map[string]row{
 		layer: surface, imports: []string{"auth", "client", "console/patch", "console/wordmark", "rule", "sso", "store"},
 		tests: []string{"app", "audit", "config", "console/browsertest", "store/sqlstore"},
 	},
-	"console/patch":    {layer: block, imports: []string{"console/wordmark", "diff"}},
-	"console/wordmark": {layer: block},
-	"mcp":              {layer: surface, imports: []string{"client", "rule", "/packs"}, tests: []string{"app", "config"}},
+	"console/patch":           {layer: block, imports: []string{"console/wordmark", "diff"}},
+	"console/wordmark":        {layer: block},
+	"gateway/decide":          {layer: surface, imports: []string{"client", "gateway", "rule"}},
+	"gateway/extauthz":        {layer: surface, imports: []string{"client", "gateway", "gateway/decide", "rule"}},
+	"gateway/extmcp":          {layer: surface, imports: []string{"client", "gateway", "gateway/decide", "gateway/extmcp/extmcppb", "rule"}},
+	"gateway/extmcp/extmcppb": {layer: block},
+	"mcp":                     {layer: surface, imports: []string{"client", "rule", "/packs"}, tests: []string{"app", "config"}},
 
 	"app": {
 		layer: wiring,
 		imports: []string{
 			"agent", "api", "api/rest", "audit", "auth", "catalog", "change", "check", "client", "config", "conflict", "conflict/contradict", "console", "corpus",
+			"gateway/extauthz", "gateway/extmcp",
 			"discover", "discover/assistant", "discover/code", "discover/comment", "discover/linter", "discover/policy", "discover/source", "document",
 			"evaluate", "evaluate/find", "evaluate/record", "evidence", "health", "hierarchy", "ingest", "job", "judge", "llm", "llm/provider", "mcp", "metric", "operate", "queue", "redact", "release", "rule", "sandbox", "search",
 			"sso", "store", "store/sqlstore", "subject", "trail", "webhook", "/packs",
@@ -187,6 +192,7 @@ var homes = map[string][]string{
 	"github.com/alexedwards/scs":          {"console"},
 	"github.com/chromedp":                 {"console/browsertest"},
 	"github.com/coreos/go-oidc":           {"sso", "sso/login"},
+	"github.com/envoyproxy":               {"gateway/extauthz"},
 	"github.com/jackc/pgx":                {"store/sqlstore", "store/pgtest"},
 	"github.com/kljensen/snowball":        {"corpus"},
 	"github.com/ledongthuc/pdf":           {"document/extract"},
@@ -204,6 +210,7 @@ var homes = map[string][]string{
 	"golang.org/x/oauth2":                 {"sso", "sso/login"},
 	"golang.org/x/net/html":               {"blocks"},
 	"golang.org/x/text":                   {"blocks", "charset", "corpus", "document/extract"},
+	"google.golang.org/grpc":              {"app", "gateway/extauthz", "gateway/extmcp", "gateway/extmcp/extmcppb"},
 	"modernc.org/sqlite":                  {"store/sqlstore"},
 	"mvdan.cc/sh":                         {"shell"},
 }
