@@ -95,7 +95,7 @@ func fillScreens(b *testing.B, n *node, again func() (store.Store, error)) []ben
 	b.Helper()
 	size := benchSize(b)
 	importRules(b, n, size)
-	const evaluations = 2000
+	const evaluations = 500
 	for i := range evaluations {
 		n.evaluate("default", fmt.Sprintf(`{"facts": {"amount": %d, "approvals": 1, "payment_id": "PMT-%d"}, "scope": "unit%d", "repository": "acme/app%d"}`, i, i, i%100, i%40))
 	}
