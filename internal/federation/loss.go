@@ -252,7 +252,8 @@ func (x *comparison) set(after bool, node string, whole bool) set {
 		src = x.After
 	}
 	s := set{rules: map[string]held{}}
-	found, ok := (*Set)(nil), false
+	var found *Set
+	var ok bool
 	if whole {
 		found, ok = Effective(src, node, x.Now)
 	} else {
