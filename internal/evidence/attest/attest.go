@@ -139,9 +139,12 @@ func (r *Result) compare(given []byte) error {
 			whole, _ := ours.(map[string]any)
 			recorded, _ := whole["evaluation"].(map[string]any)
 			ours = recorded
-			// An answer repeats its violations in a list of their own, which is not recorded apart.
-			if _, ok := recorded["violations"]; !ok {
-				delete(m, "violations")
+			// An answer repeats verdicts in these lists, which are not recorded apart.
+			for _, derived := range []string{"violations", "warnings"} {
+				if recorded[derived] == nil {
+					delete(m, derived)
+					delete(recorded, derived)
+				}
 			}
 		}
 		delete(m, "audit") // the place in the chain, which is not part of the record

@@ -21,7 +21,7 @@ import (
 	"tenet/internal/store"
 )
 
-const body = `{"evaluation":{"evaluation_id":"x7","overall_verdict":"DENY","score":1.50},"subject":{},"subject_kept":"redacted","redactions":[{"kind":"aws-access-token","where":"diff","line":3}]}`
+const body = `{"evaluation":{"evaluation_id":"x7","overall_verdict":"DENY","score":1.50,"violations":null},"subject":{},"subject_kept":"redacted","redactions":[{"kind":"aws-access-token","where":"diff","line":3}]}`
 
 // chainOf makes a chain of n entries, of which the record of the middle one is given.
 func chainOf(t *testing.T, n int, record string) (entries []store.AuditEntry, reader tlog.HashReader) {
@@ -104,7 +104,7 @@ func proofOf(t *testing.T, record string, edit func(*store.AuditEntry)) (checkpo
 func TestARecordIsProvenAndCompared(t *testing.T) {
 	p, policy := proofOf(t, body, nil)
 	for name, given := range map[string]string{
-		"none": "", "as the API gives it": strings.TrimSuffix(body, "}") + `,"audit":{"seq":8}}`, "in another order": `{"subject_kept":"redacted","subject":{},"redactions":[{"line":3,"where":"diff","kind":"aws-access-token"}],"evaluation":{"score":1.50,"overall_verdict":"DENY","evaluation_id":"x7"}}`,
+		"none": "", "as the API gives it": strings.TrimSuffix(body, "}") + `,"audit":{"seq":8}}`, "in another order": `{"subject_kept":"redacted","subject":{},"redactions":[{"line":3,"where":"diff","kind":"aws-access-token"}],"evaluation":{"violations":null,"score":1.50,"overall_verdict":"DENY","evaluation_id":"x7"}}`,
 		"the answer": `{"evaluation_id":"x7","overall_verdict":"DENY","score":1.50,"violations":[]}`,
 	} {
 		r, err := attest.Check(p.Marshal(), policy, []byte(given))
