@@ -34,8 +34,11 @@ def serve() -> Iterator[str]:
                         break
                 else:
                     raise RuntimeError(f"{PROGRAM} serve has ended with {process.wait()}")
-                threading.Thread(target=lambda: [None for _ in log], daemon=True).start()  # a full pipe would block the server
+                reader = threading.Thread(target=lambda: [None for _ in log], daemon=True)
+                reader.start()  # a full pipe would block the server
                 yield entry["url"].rstrip("/")
+                process.terminate()
+                reader.join()
             finally:
                 process.terminate()
 
