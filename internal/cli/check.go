@@ -241,7 +241,7 @@ func (k *checkCommand) connect(ctx context.Context, s *session, t *trust) (*clie
 	if err != nil {
 		return nil, nil, err
 	}
-	c, stop, err := s.scratch(ctx, cfg, app.Options{Rules: files.effective()})
+	c, stop, err := s.throwAway(ctx, cfg, app.Options{Rules: files.effective()})
 	return c, stop, files.locate(err)
 }
 
@@ -253,7 +253,7 @@ func (k *checkCommand) report(s *session, e *rule.Evaluation, known map[*rule.Ru
 	if empty && (k.Format == "text" || k.Format == "github") && k.Output == "" {
 		return nil
 	}
-	o := report.Options{Color: s.colour && k.Output == "", Version: version(), Verbose: k.Verbose, ConfirmFails: k.FailOn == "confirmation", Known: known}
+	o := report.Options{Color: s.colour && k.Output == "", Version: version(), Verbose: k.Verbose, ConfirmFails: k.FailOn == "confirmation", NotKept: s.scratch, Known: known}
 	if k.Output == "" {
 		return report.Write(s.out, report.Format(k.Format), e, o)
 	}
@@ -268,10 +268,10 @@ func (k *checkCommand) report(s *session, e *rule.Evaluation, known map[*rule.Ru
 
 // also writes the further reports.
 func (k *checkCommand) also(s *session, e *rule.Evaluation, known map[*rule.RuleVerdict]bool) error {
-	o := report.Options{Version: version(), Verbose: k.Verbose, ConfirmFails: k.FailOn == "confirmation", Known: known}
+	o := report.Options{Version: version(), Verbose: k.Verbose, ConfirmFails: k.FailOn == "confirmation", NotKept: s.scratch, Known: known}
 	for _, wanted := range k.Also {
 		format, path, _ := strings.Cut(wanted, "=")
-		if err := s.writeTo(path, func(w io.Writer) error { return report.Write(w, report.Format(format), e, o) }); err != nil {
+		if err := writeTo(s, path, func(w io.Writer) error { return report.Write(w, report.Format(format), e, o) }); err != nil {
 			return err
 		}
 	}
@@ -290,7 +290,7 @@ func (k *checkCommand) usageAlso() error {
 }
 
 // writeTo writes to a file as [writeFile] does, or to the output for -.
-func (s *session) writeTo(path string, write func(io.Writer) error) error {
+func writeTo(s *session, path string, write func(io.Writer) error) error {
 	if path == "-" {
 		return write(s.out)
 	}

@@ -153,7 +153,7 @@ func (k *evalCommand) report(s *session, r, old *modeleval.Report) (err error) {
 		r.Price(k.InputPrice, k.OutputPrice)
 	}
 	if k.JSON != "" {
-		if err := s.writeTo(k.JSON, r.WriteJSON); err != nil {
+		if err := writeTo(s, k.JSON, r.WriteJSON); err != nil {
 			return err
 		}
 	}
@@ -164,7 +164,7 @@ func (k *evalCommand) report(s *session, r, old *modeleval.Report) (err error) {
 		}
 	}
 	if k.Markdown != "" {
-		if err := s.writeTo(k.Markdown, func(w io.Writer) error { return r.WriteMarkdown(w, c, true) }); err != nil {
+		if err := writeTo(s, k.Markdown, func(w io.Writer) error { return r.WriteMarkdown(w, c, true) }); err != nil {
 			return err
 		}
 	}

@@ -66,7 +66,7 @@ func (k *rulesLintCommand) lintFiles(ctx context.Context, s *session) (err error
 	if err != nil {
 		return err
 	}
-	c, stop, err := s.scratch(ctx, cfg, app.Options{Rules: files.effective()})
+	c, stop, err := s.throwAway(ctx, cfg, app.Options{Rules: files.effective()})
 	if err != nil {
 		return files.locate(err)
 	}

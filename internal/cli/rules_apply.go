@@ -132,7 +132,7 @@ func (k *rulesExportCommand) Run(ctx context.Context, s *session) error {
 			return err
 		}
 		if k.Output != "" {
-			return s.writeTo(k.Output, func(w io.Writer) error {
+			return writeTo(s, k.Output, func(w io.Writer) error {
 				_, err := w.Write(body)
 				return err
 			})

@@ -139,7 +139,7 @@ func (t *testRun) write(fn func(io.Writer) error) error {
 	if t.k.Output == "" {
 		return fn(t.s.out)
 	}
-	return t.s.writeTo(t.k.Output, fn)
+	return writeTo(t.s, t.k.Output, fn)
 }
 
 func (t *testRun) printText(failed int, took time.Duration) error {

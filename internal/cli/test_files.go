@@ -30,7 +30,7 @@ func (k *testCommand) runFiles(ctx context.Context, s *session) (err error) {
 	if err != nil {
 		return err
 	}
-	c, stop, err := s.scratch(ctx, cfg, app.Options{Rules: rules.effective()})
+	c, stop, err := s.throwAway(ctx, cfg, app.Options{Rules: rules.effective()})
 	if err != nil {
 		return rules.locate(err)
 	}
