@@ -20,6 +20,9 @@ type ChainQuery struct {
 	Kinds        []string // any of them
 	Action       string
 	Actor        string
+	Person       string
+	Agent        string
+	Session      string
 	Rule         string // id
 	Evaluation   string // id
 	Object       audit.Object
@@ -78,6 +81,15 @@ func (c Chain) plan(ctx context.Context, projectID string, f *ChainQuery) (*chai
 	}
 	if f.Actor != "" {
 		q.conditions = append(q.conditions, []store.Term{termOf(actor, f.Actor), termOf(entryActor, f.Actor)})
+	}
+	for _, c := range []struct {
+		value         string
+		ofRecord, own property
+	}{{f.Session, session, entrySession}, {f.Person, person, entryPerson}, {f.Agent, agent, entryAgent}} {
+		if c.value != "" {
+			name := rule.FoldName(c.value)
+			q.conditions = append(q.conditions, []store.Term{termOf(c.ofRecord, name), termOf(c.own, name)})
+		}
 	}
 	if len(f.Kinds) > 0 {
 		var terms []store.Term
@@ -159,7 +171,7 @@ func (q *chainSearch) begin(ctx context.Context) (recent []store.TermEntry, unse
 
 // ofEntries reports whether a query asks for nothing but what the columns of entries hold.
 func (f *ChainQuery) ofEntries() bool {
-	return f.Action == "" && f.Rule == "" && f.Evaluation == "" && f.Object.ID == "" && len(f.Kinds) <= 1
+	return f.Action == "" && f.Person == "" && f.Agent == "" && f.Session == "" && f.Rule == "" && f.Evaluation == "" && f.Object.ID == "" && len(f.Kinds) <= 1
 }
 
 // walk finds entries by what their columns hold, without the index.
@@ -305,16 +317,26 @@ func (q *chainSearch) checkRules(ctx context.Context, found blockSets) error {
 
 // concerns reports whether an entry concerns the rule of the query, from its body.
 func (q *chainSearch) concerns(ctx context.Context, seq int64) (bool, error) {
-	entries, err := q.x.cfg.Store.Terms.Entries(ctx, q.projectID, []int64{seq})
-	if err != nil || len(entries) == 0 {
-		return false, err
+	rules, ok := q.x.large.get(q.projectID, seq)
+	if !ok {
+		entries, err := q.x.cfg.Store.Terms.Entries(ctx, q.projectID, []int64{seq})
+		if err != nil || len(entries) == 0 {
+			return false, err
+		}
+		about, err := audit.Read(&entries[0])
+		if err != nil {
+			q.x.cfg.Logger.WarnContext(ctx, "an entry of the audit chain cannot be read", slog.String("project", q.projectID), slog.Any("error", err))
+			return false, nil
+		}
+		rules = make([]store.Term, len(about.Rules))
+		for i, id := range about.Rules {
+			rules[i] = termOf(entryRule, id)
+		}
+		slices.Sort(rules)
+		q.x.large.put(q.projectID, seq, rules)
 	}
-	about, err := audit.Read(&entries[0])
-	if err != nil {
-		q.x.cfg.Logger.WarnContext(ctx, "an entry of the audit chain cannot be read", slog.String("project", q.projectID), slog.Any("error", err))
-		return false, nil
-	}
-	return slices.Contains(about.Rules, q.rule), nil
+	_, found := slices.BinarySearch(rules, termOf(entryRule, q.rule))
+	return found, nil
 }
 
 // meets reports whether an entry that is not indexed yet matches.
