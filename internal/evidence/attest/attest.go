@@ -134,26 +134,33 @@ func (r *Result) compare(given []byte) error {
 	if err := decode(r.Record, &ours); err != nil {
 		return err
 	}
+	recorded := member(ours, "evaluation")
+	answered := member(theirs, "evaluation")
 	if m, ok := theirs.(map[string]any); ok {
 		if _, answer := m["evaluation_id"]; answer {
-			whole, _ := ours.(map[string]any)
-			recorded, _ := whole["evaluation"].(map[string]any)
-			ours = recorded
-			// An answer repeats verdicts in these lists, which are not recorded apart.
-			for _, derived := range []string{"violations", "warnings"} {
-				if recorded[derived] == nil {
-					delete(m, derived)
-					delete(recorded, derived)
-				}
-			}
+			ours, answered = recorded, m
 		}
 		delete(m, "audit") // the place in the chain, which is not part of the record
+	}
+	// These lists repeat verdicts for readers, and are not recorded apart.
+	for _, derived := range []string{"violations", "warnings"} {
+		if recorded[derived] == nil {
+			delete(recorded, derived)
+			delete(answered, derived)
+		}
 	}
 	if at, same := equal("", ours, theirs); !same {
 		return fmt.Errorf("the record is not the one in the log: they differ at %s", at)
 	}
 	r.Compared = true
 	return nil
+}
+
+// member returns an object within an object; nil if there is none.
+func member(v any, name string) map[string]any {
+	m, _ := v.(map[string]any)
+	inner, _ := m[name].(map[string]any)
+	return inner
 }
 
 // decode reads one JSON value and keeps its numbers as they are written.
