@@ -89,7 +89,7 @@ func routes() []route {
 		{pattern: "POST /p/{project}/rules/new", show: makeRule, role: auth.Reviewer, patience: modelTime},
 		{pattern: "GET /p/{project}/rules/{id}", show: rulePage, role: auth.Viewer},
 		{pattern: "GET /p/{project}/rules/{id}/edit", show: editRule, role: auth.Reviewer},
-		{pattern: "POST /p/{project}/rules/{id}/edit", show: postRuleEdit, role: auth.Reviewer},
+		{pattern: "POST /p/{project}/rules/{id}/edit", show: postRuleEdit, role: auth.Reviewer, patience: modelTime},
 		{pattern: "GET /p/{project}/rules/{id}/versions", show: ruleVersions, role: auth.Viewer},
 		{pattern: "POST /p/{project}/rules/{id}/tests", show: startTests, role: auth.Evaluator},
 		{pattern: "GET /p/{project}/rules/{id}/tests/{run}", show: testRunPage, role: auth.Viewer},
