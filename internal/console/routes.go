@@ -110,6 +110,8 @@ func routes() []route {
 		{pattern: "POST /p/{project}/releases/snapshots/{id}/to/{environment}", show: deploySnapshot, role: auth.Reviewer, patience: modelTime},
 		{pattern: "GET /p/{project}/releases/simulations/{id}", show: simulationPage, role: auth.Viewer},
 		{pattern: "GET /p/{project}/releases/simulations/{id}/live", show: liveSimulation, role: auth.Viewer, open: true, patience: liveAge},
+		{pattern: "GET /p/{project}/releases/environments/{environment}/gates", show: gatesPage, role: auth.Admin},
+		{pattern: "POST /p/{project}/releases/environments/{environment}/gates", show: setGates, role: auth.Admin},
 		{pattern: "POST /p/{project}/releases/environments/{environment}/rollback", show: rollBack, role: auth.Reviewer},
 
 		{pattern: "GET /p/{project}/conflicts", show: conflictList, role: auth.Viewer},
