@@ -6,12 +6,13 @@ package queue
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
 	"time"
+
+	jsonv2 "github.com/go-json-experiment/json"
 
 	"tenet/internal/auth"
 	"tenet/internal/rule"
@@ -277,7 +278,7 @@ func fillCandidate(item *wire.QueueItem, w *store.Waiting) {
 			Severity string `json:"severity"`
 		} `json:"suggested_metadata"`
 	}
-	if err := json.Unmarshal(w.Body, &c); err != nil {
+	if err := jsonv2.Unmarshal(w.Body, &c); err != nil {
 		item.Title = "A candidate that cannot be read"
 		return
 	}
