@@ -435,6 +435,19 @@ export interface AuditCheckpoint {
   witnessed: boolean;
 }
 
+export interface AuditComparison {
+  /** Checkpoints that fit. */
+  compared: number;
+  /** The first place where it is not; empty if there is none. */
+  problems: Array<AuditProblem>;
+  /** The project. */
+  project_id: string;
+  /** Entries of the chain. */
+  size: number;
+  /** Entry up to which the chain is as the checkpoints say. */
+  through_seq: number;
+}
+
 export interface AuditEntry {
   /** What was done. */
   action: string;
@@ -1052,6 +1065,20 @@ export interface CommunicationSubject {
   recipients?: Array<string> | null;
   /** Who sends; facts.sender. */
   sender?: string | null;
+}
+
+export interface CompareAudit {
+  /** Their sizes and roots. Check their signatures yourself. */
+  checkpoints: Array<ComparedCheckpoint> | null;
+  /** Name of the log that signed them; for the record only. */
+  origin?: string;
+}
+
+export interface ComparedCheckpoint {
+  /** Root hash, in base64. */
+  root: string;
+  /** Entries. */
+  size: number;
 }
 
 export interface Conflict {

@@ -62,6 +62,11 @@ export class Operations {
     return this.#caller.call({ method: "GET", path: "/api/v1/audit", answer: "json", query: { project_id: parameters.projectId, kind: parameters.kind, action: parameters.action, actor: parameters.actor, person: parameters.person, agent: parameters.agent, session: parameters.session, rule: parameters.rule, evaluation: parameters.evaluation, object: parameters.object, verdict: parameters.verdict, since: parameters.since, until: parameters.until, cursor: parameters.cursor, page: parameters.page, page_size: parameters.pageSize }, again: true }, options);
   }
 
+  /** Compare the chain with checkpoints. Computes the log again from its entries and reports the first checkpoint that they do not fit, with the entries between it and the one before. That finds a chain that was cut, recomputed, deleted or restored from an older backup, which verify-audit alone cannot. */
+  compareAudit(body: models.CompareAudit, parameters: { projectId?: string } = {}, options: CallOptions = {}): Promise<models.AuditComparison> {
+    return this.#caller.call({ method: "POST", path: "/api/v1/audit/compare", answer: "json", body, query: { project_id: parameters.projectId } }, options);
+  }
+
   /** Accept the rules as the database has them. Rules that are missing from the database, or are not as they were written, stop the evaluations of a project with 503. Restore a backup; where there is none, this accepts the rules that are left, and records who did and why. 503 if a row cannot be read. */
   acceptCorpus(body: models.AcceptCorpus, parameters: { projectId?: string } = {}, options: CallOptions = {}): Promise<models.Corpus> {
     return this.#caller.call({ method: "POST", path: "/api/v1/audit/corpus/accept", answer: "json", body, query: { project_id: parameters.projectId } }, options);
@@ -317,6 +322,11 @@ export class Operations {
     return this.#caller.call({ method: "POST", path: `/api/v1/evaluations/${segment(id)}/feedback`, answer: "json", body, query: { project_id: parameters.projectId } }, options);
   }
 
+  /** Get a proof that an evaluation is in the audit log. A C2SP tlog-proof for people who trust neither this server nor its database: tenet audit check verifies it offline. It holds the entry, and the record if that is not too large. 503 while no checkpoint has the entry. */
+  proveEvaluation(id: string, parameters: { projectId?: string; part?: "proof" | "record" } = {}, options: CallOptions = {}): Promise<Uint8Array> {
+    return this.#caller.call({ method: "GET", path: `/api/v1/evaluations/${segment(id)}/proof`, answer: "bytes", query: { project_id: parameters.projectId, part: parameters.part }, again: true }, options);
+  }
+
   /** Decide an evaluation again from its record. Checks run again on the recorded subject and rules, and the judge decides by the recorded answers of the model; with live the model is asked again. Nothing is recorded. */
   replayEvaluation(id: string, body: models.ReplayRequest, parameters: { projectId?: string } = {}, options: CallOptions = {}): Promise<models.Replay> {
     return this.#caller.call({ method: "POST", path: `/api/v1/evaluations/${segment(id)}/replay`, answer: "json", body, query: { project_id: parameters.projectId } }, options);
@@ -473,8 +483,8 @@ export class Operations {
   }
 
   /** List rules by health and by when they were last asked. */
-  listMeasuredRules(parameters: { projectId?: string; standing?: "never_asked" | "dormant"; team?: string; scoreMax?: number; page?: number; pageSize?: number } = {}, options: CallOptions = {}): Promise<models.MeasuredPage> {
-    return this.#caller.call({ method: "GET", path: "/api/v1/insights/rules", answer: "json", query: { project_id: parameters.projectId, standing: parameters.standing, team: parameters.team, score_max: parameters.scoreMax, page: parameters.page, page_size: parameters.pageSize }, again: true }, options);
+  listMeasuredRules(parameters: { projectId?: string; standing?: "never_asked" | "dormant"; team?: string; scoreMin?: number; scoreMax?: number; page?: number; pageSize?: number } = {}, options: CallOptions = {}): Promise<models.MeasuredPage> {
+    return this.#caller.call({ method: "GET", path: "/api/v1/insights/rules", answer: "json", query: { project_id: parameters.projectId, standing: parameters.standing, team: parameters.team, score_min: parameters.scoreMin, score_max: parameters.scoreMax, page: parameters.page, page_size: parameters.pageSize }, again: true }, options);
   }
 
   /** List background jobs. Newest first. project_id * lists the jobs that work on all projects, such as sweeps; with every=true those of each project, too. Administrators also see the arguments. */
@@ -907,9 +917,9 @@ export class Operations {
     return this.#caller.call({ method: "GET", path: "/api/v1/violations", answer: "json", query: { project_id: parameters.projectId, fingerprint: parameters.fingerprint }, again: true }, options);
   }
 
-  /** List waivers. Newest first, ended ones included. */
-  listWaivers(parameters: { projectId?: string; ruleId?: string; page?: number; pageSize?: number } = {}, options: CallOptions = {}): Promise<models.PageWaiver> {
-    return this.#caller.call({ method: "GET", path: "/api/v1/waivers", answer: "json", query: { project_id: parameters.projectId, rule_id: parameters.ruleId, page: parameters.page, page_size: parameters.pageSize }, again: true }, options);
+  /** List waivers. Newest first, ended ones included; with ends_within_days, those that lapse soon. */
+  listWaivers(parameters: { projectId?: string; ruleId?: string; endsWithinDays?: number; page?: number; pageSize?: number } = {}, options: CallOptions = {}): Promise<models.PageWaiver> {
+    return this.#caller.call({ method: "GET", path: "/api/v1/waivers", answer: "json", query: { project_id: parameters.projectId, rule_id: parameters.ruleId, ends_within_days: parameters.endsWithinDays, page: parameters.page, page_size: parameters.pageSize }, again: true }, options);
   }
 
   /** Waive a denial until a date. It covers the denial whose verdict has the fingerprint, in the repository of its evaluation, until it expires or the cited text or the rule changes. Such a verdict stays DENY, names the waiver, and does not count in the overall verdict. For a CRITICAL rule it covers nothing until a second person approves it. */

@@ -184,6 +184,21 @@ class Operations:
             again=True,
         )
 
+    def compare_audit(
+        self,
+        body: models.CompareAudit | Mapping[str, Any],
+        *,
+        project_id: str | None = None,
+    ) -> models.AuditComparison:
+        """Compare the chain with checkpoints. Computes the log again from its entries and reports the first checkpoint that they do not fit, with the entries between it and the one before. That finds a chain that was cut, recomputed, deleted or restored from an older backup, which verify-audit alone cannot."""
+        return self._caller.call(
+            "POST",
+            "/api/v1/audit/compare",
+            models.AuditComparison,
+            body=body,
+            query={"project_id": project_id},
+        )
+
     def accept_corpus(
         self,
         body: models.AcceptCorpus | Mapping[str, Any],
@@ -1035,6 +1050,22 @@ class Operations:
             query={"project_id": project_id},
         )
 
+    def prove_evaluation(
+        self,
+        id: str,
+        *,
+        project_id: str | None = None,
+        part: Literal["proof", "record"] | None = None,
+    ) -> bytes:
+        """Get a proof that an evaluation is in the audit log. A C2SP tlog-proof for people who trust neither this server nor its database: tenet audit check verifies it offline. It holds the entry, and the record if that is not too large. 503 while no checkpoint has the entry."""
+        return self._caller.call(
+            "GET",
+            f"/api/v1/evaluations/{segment(id)}/proof",
+            bytes,
+            query={"project_id": project_id, "part": part},
+            again=True,
+        )
+
     def replay_evaluation(
         self,
         id: str,
@@ -1540,6 +1571,7 @@ class Operations:
         project_id: str | None = None,
         standing: Literal["never_asked", "dormant"] | None = None,
         team: str | None = None,
+        score_min: int | None = None,
         score_max: int | None = None,
         page: int | None = None,
         page_size: int | None = None,
@@ -1549,7 +1581,7 @@ class Operations:
             "GET",
             "/api/v1/insights/rules",
             models.MeasuredPage,
-            query={"project_id": project_id, "standing": standing, "team": team, "score_max": score_max, "page": page, "page_size": page_size},
+            query={"project_id": project_id, "standing": standing, "team": team, "score_min": score_min, "score_max": score_max, "page": page, "page_size": page_size},
             again=True,
         )
 
@@ -2989,15 +3021,16 @@ class Operations:
         *,
         project_id: str | None = None,
         rule_id: str | None = None,
+        ends_within_days: int | None = None,
         page: int | None = None,
         page_size: int | None = None,
     ) -> models.PageWaiver:
-        """List waivers. Newest first, ended ones included."""
+        """List waivers. Newest first, ended ones included; with ends_within_days, those that lapse soon."""
         return self._caller.call(
             "GET",
             "/api/v1/waivers",
             models.PageWaiver,
-            query={"project_id": project_id, "rule_id": rule_id, "page": page, "page_size": page_size},
+            query={"project_id": project_id, "rule_id": rule_id, "ends_within_days": ends_within_days, "page": page, "page_size": page_size},
             again=True,
         )
 
@@ -3240,6 +3273,21 @@ class AsyncOperations:
             models.AuditPage,
             query={"project_id": project_id, "kind": kind, "action": action, "actor": actor, "person": person, "agent": agent, "session": session, "rule": rule, "evaluation": evaluation, "object": object, "verdict": verdict, "since": since, "until": until, "cursor": cursor, "page": page, "page_size": page_size},
             again=True,
+        )
+
+    async def compare_audit(
+        self,
+        body: models.CompareAudit | Mapping[str, Any],
+        *,
+        project_id: str | None = None,
+    ) -> models.AuditComparison:
+        """Compare the chain with checkpoints. Computes the log again from its entries and reports the first checkpoint that they do not fit, with the entries between it and the one before. That finds a chain that was cut, recomputed, deleted or restored from an older backup, which verify-audit alone cannot."""
+        return await self._caller.call(
+            "POST",
+            "/api/v1/audit/compare",
+            models.AuditComparison,
+            body=body,
+            query={"project_id": project_id},
         )
 
     async def accept_corpus(
@@ -4093,6 +4141,22 @@ class AsyncOperations:
             query={"project_id": project_id},
         )
 
+    async def prove_evaluation(
+        self,
+        id: str,
+        *,
+        project_id: str | None = None,
+        part: Literal["proof", "record"] | None = None,
+    ) -> bytes:
+        """Get a proof that an evaluation is in the audit log. A C2SP tlog-proof for people who trust neither this server nor its database: tenet audit check verifies it offline. It holds the entry, and the record if that is not too large. 503 while no checkpoint has the entry."""
+        return await self._caller.call(
+            "GET",
+            f"/api/v1/evaluations/{segment(id)}/proof",
+            bytes,
+            query={"project_id": project_id, "part": part},
+            again=True,
+        )
+
     async def replay_evaluation(
         self,
         id: str,
@@ -4598,6 +4662,7 @@ class AsyncOperations:
         project_id: str | None = None,
         standing: Literal["never_asked", "dormant"] | None = None,
         team: str | None = None,
+        score_min: int | None = None,
         score_max: int | None = None,
         page: int | None = None,
         page_size: int | None = None,
@@ -4607,7 +4672,7 @@ class AsyncOperations:
             "GET",
             "/api/v1/insights/rules",
             models.MeasuredPage,
-            query={"project_id": project_id, "standing": standing, "team": team, "score_max": score_max, "page": page, "page_size": page_size},
+            query={"project_id": project_id, "standing": standing, "team": team, "score_min": score_min, "score_max": score_max, "page": page, "page_size": page_size},
             again=True,
         )
 
@@ -6047,15 +6112,16 @@ class AsyncOperations:
         *,
         project_id: str | None = None,
         rule_id: str | None = None,
+        ends_within_days: int | None = None,
         page: int | None = None,
         page_size: int | None = None,
     ) -> models.PageWaiver:
-        """List waivers. Newest first, ended ones included."""
+        """List waivers. Newest first, ended ones included; with ends_within_days, those that lapse soon."""
         return await self._caller.call(
             "GET",
             "/api/v1/waivers",
             models.PageWaiver,
-            query={"project_id": project_id, "rule_id": rule_id, "page": page, "page_size": page_size},
+            query={"project_id": project_id, "rule_id": rule_id, "ends_within_days": ends_within_days, "page": page, "page_size": page_size},
             again=True,
         )
 

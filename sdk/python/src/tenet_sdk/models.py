@@ -42,6 +42,7 @@ __all__ = [
     "AttachRule",
     "Attached",
     "AuditCheckpoint",
+    "AuditComparison",
     "AuditEntry",
     "AuditEntryDetail",
     "AuditHead",
@@ -77,6 +78,8 @@ __all__ = [
     "Check",
     "CodeChangeSubject",
     "CommunicationSubject",
+    "CompareAudit",
+    "ComparedCheckpoint",
     "Conflict",
     "ConflictPage",
     "ConflictSide",
@@ -830,6 +833,19 @@ class AuditCheckpoint(Struct, kw_only=True, omit_defaults=True):
     """Whether the quorum of witnesses has cosigned it; true where none are asked."""
 
 
+class AuditComparison(Struct, kw_only=True, omit_defaults=True):
+    compared: int
+    """Checkpoints that fit."""
+    problems: list[AuditProblem]
+    """The first place where it is not; empty if there is none."""
+    project_id: str
+    """The project."""
+    size: int
+    """Entries of the chain."""
+    through_seq: int
+    """Entry up to which the chain is as the checkpoints say."""
+
+
 class AuditEntry(Struct, kw_only=True, omit_defaults=True):
     action: str
     """What was done."""
@@ -1441,6 +1457,20 @@ class CommunicationSubject(Struct, kw_only=True, omit_defaults=True, tag_field="
     """Who receives; facts.recipients."""
     sender: str | None = None
     """Who sends; facts.sender."""
+
+
+class CompareAudit(Struct, kw_only=True, omit_defaults=True):
+    checkpoints: list[ComparedCheckpoint] | None
+    """Their sizes and roots. Check their signatures yourself."""
+    origin: str | None = None
+    """Name of the log that signed them; for the record only."""
+
+
+class ComparedCheckpoint(Struct, kw_only=True, omit_defaults=True):
+    root: str
+    """Root hash, in base64."""
+    size: int
+    """Entries."""
 
 
 class Conflict(Struct, kw_only=True, omit_defaults=True):
