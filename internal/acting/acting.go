@@ -77,16 +77,7 @@ func (a *Agents) MayAct(ctx context.Context, projectID string, id rule.Identity)
 	if err != nil || s == nil {
 		return err
 	}
-	return rule.Errorf(rule.CodeForbidden, "%s", Notice(s))
-}
-
-// Notice says in a sentence that an agent is suspended.
-func Notice(s *rule.Suspension) string {
-	of := ""
-	if s.Person != "" {
-		of = " of " + s.Person
-	}
-	return "The agent " + s.Agent + of + " is suspended: " + strings.TrimSuffix(s.Reason, ".") + ". An administrator can lift the suspension."
+	return rule.Errorf(rule.CodeForbidden, "%s", s.Notice())
 }
 
 // inForce returns the suspensions in force. Callers must not change them.

@@ -80,6 +80,7 @@ var table = map[string]row{
 	"subject":             {layer: block, imports: []string{"charset", "diff", "lex", "rule"}},
 	"/packs":              {layer: block, imports: []string{"rule"}, tests: []string{"catalog", "evaluate"}},
 
+	"acting":  {layer: capability, imports: []string{"audit", "auth", "rule", "store"}}, // the agents of people
 	"agent":   {layer: capability, imports: []string{"audit", "auth", "charset", "lint", "llm", "redact", "rule", "subject"}},
 	"catalog": {layer: capability, imports: []string{"audit", "auth", "change", "check", "corpus", "lint", "rule", "store", "subject"}},
 	"conflict": {

@@ -41,7 +41,7 @@ func (t agentTable) Find(ctx context.Context, f store.AgentFilter) ([]store.Seen
 	from, args := "FROM agents WHERE project_id = ?", []any{f.ProjectID}
 	if f.Words != "" {
 		pattern := "%" + likeEscape.Replace(rule.FoldName(f.Words)) + "%"
-		from += ` AND (LOWER(agent) LIKE ? ESCAPE '\\' OR LOWER(person) LIKE ? ESCAPE '\\')`
+		from += ` AND (LOWER(agent) LIKE ? ESCAPE '\' OR LOWER(person) LIKE ? ESCAPE '\')`
 		args = append(args, pattern, pattern)
 	}
 	return page(ctx, t.session, unlocked, "agents", agentColumns, from, "last_seen DESC, agent, person", args, window{f.Offset, f.Limit}, agentFields)
