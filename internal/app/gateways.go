@@ -19,6 +19,7 @@ import (
 	"tenet/internal/gateway/extauthz"
 	"tenet/internal/gateway/extmcp"
 	"tenet/internal/rule"
+	"tenet/internal/wire"
 )
 
 // Bounds of the server for gateways.
@@ -120,7 +121,16 @@ func (g *gateways) client(ctx context.Context) (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.InProject(project), nil
+	var acting wire.Acting
+	for _, f := range []struct {
+		name string
+		to   *string
+	}{{"tenet-on-behalf-of", &acting.OnBehalfOf}, {"tenet-agent", &acting.Agent}, {"tenet-session", &acting.Session}} {
+		if *f.to, err = single(md, f.name); err != nil {
+			return nil, err
+		}
+	}
+	return client.Acting(c.InProject(project), acting), nil
 }
 
 // gatewayKey returns the key in the metadata of a call, by the rules of the API; empty for none.
