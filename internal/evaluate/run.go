@@ -81,14 +81,14 @@ func (e *Evaluator) prepare(ctx context.Context, req Request) (*run, error) {
 
 // conduct runs the stages behind [Evaluator.prepare] and returns the recorded evaluation.
 func (r *run) conduct(ctx context.Context) (*rule.Evaluation, error) {
-	stopped, err := r.suspension(ctx)
+	stopped, err := suspension(ctx, r)
 	if err != nil {
 		return nil, err
 	}
 	if stopped != nil {
-		err = through(ctx, r.outline, r.stop(stopped), r.record)
+		err = through(ctx, r.outline, stop(r, stopped), r.record)
 	} else {
-		err = through(ctx, r.selectRules, r.decide, r.stopMeanwhile, r.record)
+		err = through(ctx, r.selectRules, r.decide, stopMeanwhile(r), r.record)
 	}
 	if err != nil {
 		return nil, err

@@ -8,7 +8,7 @@ import (
 )
 
 // suspension returns the suspension of the agent that asks; nil if it is not suspended.
-func (r *run) suspension(ctx context.Context) (*rule.Suspension, error) {
+func suspension(ctx context.Context, r *run) (*rule.Suspension, error) {
 	if r.e.cfg.Agents == nil {
 		return nil, nil
 	}
@@ -16,7 +16,7 @@ func (r *run) suspension(ctx context.Context) (*rule.Suspension, error) {
 }
 
 // stop denies the evaluation because of a suspension.
-func (r *run) stop(s *rule.Suspension) stage {
+func stop(r *run, s *rule.Suspension) stage {
 	return func(context.Context) error {
 		r.answer.Suspended = s
 		r.answer.Overridden = orEmpty(r.answer.Overridden)
@@ -27,10 +27,12 @@ func (r *run) stop(s *rule.Suspension) stage {
 }
 
 // stopMeanwhile denies the evaluation of an agent that was suspended while its rules were decided.
-func (r *run) stopMeanwhile(ctx context.Context) error {
-	s, err := r.suspension(ctx)
-	if err != nil || s == nil {
-		return err
+func stopMeanwhile(r *run) stage {
+	return func(ctx context.Context) error {
+		s, err := suspension(ctx, r)
+		if err != nil || s == nil {
+			return err
+		}
+		return stop(r, s)(ctx)
 	}
-	return r.stop(s)(ctx)
 }

@@ -118,7 +118,7 @@ var table = map[string]row{
 	"api": {
 		layer: surface,
 		imports: []string{
-			"agent", "api/rest", "audit", "audit/tree", "auth", "catalog", "conflict", "corpus", "discover", "document",
+			"acting", "agent", "api/rest", "audit", "audit/tree", "auth", "catalog", "conflict", "corpus", "discover", "document",
 			"document/extract", "evaluate", "evidence", "health", "hierarchy", "ingest", "job", "judge", "lint", "llm", "metric", "operate", "queue", "release", "rule", "sandbox", "search",
 			"signature", "sso", "store", "trail", "webhook",
 		},
@@ -141,7 +141,7 @@ var table = map[string]row{
 	"app": {
 		layer: wiring,
 		imports: []string{
-			"agent", "api", "api/rest", "audit", "auth", "catalog", "change", "check", "client", "config", "conflict", "conflict/contradict", "console", "corpus",
+			"acting", "agent", "api", "api/rest", "audit", "auth", "catalog", "change", "check", "client", "config", "conflict", "conflict/contradict", "console", "corpus",
 			"gateway/extauthz", "gateway/extmcp",
 			"discover", "discover/assistant", "discover/code", "discover/comment", "discover/linter", "discover/policy", "discover/source", "document",
 			"evaluate", "evaluate/find", "evaluate/record", "evidence", "health", "hierarchy", "ingest", "job", "judge", "llm", "llm/provider", "mcp", "metric", "operate", "queue", "redact", "release", "rule", "sandbox", "search",
