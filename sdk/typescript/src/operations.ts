@@ -37,6 +37,11 @@ export class Operations {
     return this.#caller.call({ method: "POST", path: "/agent/review", answer: "json", body, query: { project_id: parameters.projectId } }, options);
   }
 
+  /** List the agents that act. The agents that have asked for evaluations, by the person for whom they act; the last seen first. Not the agents of this server, which /agent lists. */
+  listActingAgents(parameters: { projectId?: string; q?: string; page?: number; pageSize?: number } = {}, options: CallOptions = {}): Promise<models.PageActingAgent> {
+    return this.#caller.call({ method: "GET", path: "/api/v1/acting-agents", answer: "json", query: { project_id: parameters.projectId, q: parameters.q, page: parameters.page, page_size: parameters.pageSize }, again: true }, options);
+  }
+
   /** List alerts. Newest first, with the number of each status regardless of the filters. */
   listAlerts(parameters: { projectId?: string; status?: string; alertType?: string; ruleId?: string; limit?: number; offset?: number } = {}, options: CallOptions = {}): Promise<models.Alerts> {
     return this.#caller.call({ method: "GET", path: "/api/v1/alerts", answer: "json", query: { project_id: parameters.projectId, status: parameters.status, alert_type: parameters.alertType, rule_id: parameters.ruleId, limit: parameters.limit, offset: parameters.offset }, again: true }, options);
@@ -473,8 +478,8 @@ export class Operations {
   }
 
   /** List rules by health and by when they were last asked. */
-  listMeasuredRules(parameters: { projectId?: string; standing?: "never_asked" | "dormant"; team?: string; scoreMax?: number; page?: number; pageSize?: number } = {}, options: CallOptions = {}): Promise<models.MeasuredPage> {
-    return this.#caller.call({ method: "GET", path: "/api/v1/insights/rules", answer: "json", query: { project_id: parameters.projectId, standing: parameters.standing, team: parameters.team, score_max: parameters.scoreMax, page: parameters.page, page_size: parameters.pageSize }, again: true }, options);
+  listMeasuredRules(parameters: { projectId?: string; standing?: "never_asked" | "dormant"; team?: string; scoreMin?: number; scoreMax?: number; page?: number; pageSize?: number } = {}, options: CallOptions = {}): Promise<models.MeasuredPage> {
+    return this.#caller.call({ method: "GET", path: "/api/v1/insights/rules", answer: "json", query: { project_id: parameters.projectId, standing: parameters.standing, team: parameters.team, score_min: parameters.scoreMin, score_max: parameters.scoreMax, page: parameters.page, page_size: parameters.pageSize }, again: true }, options);
   }
 
   /** List background jobs. Newest first. project_id * lists the jobs that work on all projects, such as sweeps; with every=true those of each project, too. Administrators also see the arguments. */
@@ -887,6 +892,21 @@ export class Operations {
     return this.#caller.call({ method: "GET", path: `/api/v1/submissions/${segment(id)}`, answer: "json", query: { project_id: parameters.projectId }, again: true }, options);
   }
 
+  /** List the suspensions of agents. Newest first, lifted ones included. Those for all projects are in the list of each. */
+  listSuspensions(parameters: { projectId?: string; inForce?: boolean; page?: number; pageSize?: number } = {}, options: CallOptions = {}): Promise<models.PageSuspension> {
+    return this.#caller.call({ method: "GET", path: "/api/v1/suspensions", answer: "json", query: { project_id: parameters.projectId, in_force: parameters.inForce, page: parameters.page, page_size: parameters.pageSize }, again: true }, options);
+  }
+
+  /** Suspend an agent. From now on each of its evaluations is DENY, with a record, and its other requests are refused: on this node at once, on others within a second. project_id * suspends it in all projects. Publishes agent.suspended. */
+  suspendAgent(body: models.SuspendAgent, parameters: { projectId?: string } = {}, options: CallOptions = {}): Promise<models.Suspension> {
+    return this.#caller.call({ method: "POST", path: "/api/v1/suspensions", answer: "json", body, query: { project_id: parameters.projectId } }, options);
+  }
+
+  /** Lift the suspension of an agent. 409 if it is lifted already. One for all projects needs project_id *. Publishes agent.resumed. */
+  liftSuspension(id: string, body: models.LiftSuspension, parameters: { projectId?: string } = {}, options: CallOptions = {}): Promise<models.Suspension> {
+    return this.#caller.call({ method: "POST", path: `/api/v1/suspensions/${segment(id)}/lift`, answer: "json", body, query: { project_id: parameters.projectId } }, options);
+  }
+
   /** Run the test cases of many rules. In the background; all fields are optional. Without any, all rules that are not retired or superseded, as they are live. */
   startTestRun(body: models.RunFilter, parameters: { projectId?: string } = {}, options: CallOptions = {}): Promise<models.TestRun> {
     return this.#caller.call({ method: "POST", path: "/api/v1/test-runs", answer: "json", body, query: { project_id: parameters.projectId } }, options);
@@ -907,9 +927,9 @@ export class Operations {
     return this.#caller.call({ method: "GET", path: "/api/v1/violations", answer: "json", query: { project_id: parameters.projectId, fingerprint: parameters.fingerprint }, again: true }, options);
   }
 
-  /** List waivers. Newest first, ended ones included. */
-  listWaivers(parameters: { projectId?: string; ruleId?: string; page?: number; pageSize?: number } = {}, options: CallOptions = {}): Promise<models.PageWaiver> {
-    return this.#caller.call({ method: "GET", path: "/api/v1/waivers", answer: "json", query: { project_id: parameters.projectId, rule_id: parameters.ruleId, page: parameters.page, page_size: parameters.pageSize }, again: true }, options);
+  /** List waivers. Newest first, ended ones included; with ends_within_days, those that lapse soon. */
+  listWaivers(parameters: { projectId?: string; ruleId?: string; endsWithinDays?: number; page?: number; pageSize?: number } = {}, options: CallOptions = {}): Promise<models.PageWaiver> {
+    return this.#caller.call({ method: "GET", path: "/api/v1/waivers", answer: "json", query: { project_id: parameters.projectId, rule_id: parameters.ruleId, ends_within_days: parameters.endsWithinDays, page: parameters.page, page_size: parameters.pageSize }, again: true }, options);
   }
 
   /** Waive a denial until a date. It covers the denial whose verdict has the fingerprint, in the repository of its evaluation, until it expires or the cited text or the rule changes. Such a verdict stays DENY, names the waiver, and does not count in the overall verdict. For a CRITICAL rule it covers nothing until a second person approves it. */

@@ -91,6 +91,23 @@ class Operations:
             query={"project_id": project_id},
         )
 
+    def list_acting_agents(
+        self,
+        *,
+        project_id: str | None = None,
+        q: str | None = None,
+        page: int | None = None,
+        page_size: int | None = None,
+    ) -> models.PageActingAgent:
+        """List the agents that act. The agents that have asked for evaluations, by the person for whom they act; the last seen first. Not the agents of this server, which /agent lists."""
+        return self._caller.call(
+            "GET",
+            "/api/v1/acting-agents",
+            models.PageActingAgent,
+            query={"project_id": project_id, "q": q, "page": page, "page_size": page_size},
+            again=True,
+        )
+
     def list_alerts(
         self,
         *,
@@ -1540,6 +1557,7 @@ class Operations:
         project_id: str | None = None,
         standing: Literal["never_asked", "dormant"] | None = None,
         team: str | None = None,
+        score_min: int | None = None,
         score_max: int | None = None,
         page: int | None = None,
         page_size: int | None = None,
@@ -1549,7 +1567,7 @@ class Operations:
             "GET",
             "/api/v1/insights/rules",
             models.MeasuredPage,
-            query={"project_id": project_id, "standing": standing, "team": team, "score_max": score_max, "page": page, "page_size": page_size},
+            query={"project_id": project_id, "standing": standing, "team": team, "score_min": score_min, "score_max": score_max, "page": page, "page_size": page_size},
             again=True,
         )
 
@@ -2924,6 +2942,54 @@ class Operations:
             again=True,
         )
 
+    def list_suspensions(
+        self,
+        *,
+        project_id: str | None = None,
+        in_force: bool | None = None,
+        page: int | None = None,
+        page_size: int | None = None,
+    ) -> models.PageSuspension:
+        """List the suspensions of agents. Newest first, lifted ones included. Those for all projects are in the list of each."""
+        return self._caller.call(
+            "GET",
+            "/api/v1/suspensions",
+            models.PageSuspension,
+            query={"project_id": project_id, "in_force": in_force, "page": page, "page_size": page_size},
+            again=True,
+        )
+
+    def suspend_agent(
+        self,
+        body: models.SuspendAgent | Mapping[str, Any],
+        *,
+        project_id: str | None = None,
+    ) -> models.Suspension:
+        """Suspend an agent. From now on each of its evaluations is DENY, with a record, and its other requests are refused: on this node at once, on others within a second. project_id * suspends it in all projects. Publishes agent.suspended."""
+        return self._caller.call(
+            "POST",
+            "/api/v1/suspensions",
+            models.Suspension,
+            body=body,
+            query={"project_id": project_id},
+        )
+
+    def lift_suspension(
+        self,
+        id: str,
+        body: models.LiftSuspension | Mapping[str, Any],
+        *,
+        project_id: str | None = None,
+    ) -> models.Suspension:
+        """Lift the suspension of an agent. 409 if it is lifted already. One for all projects needs project_id *. Publishes agent.resumed."""
+        return self._caller.call(
+            "POST",
+            f"/api/v1/suspensions/{segment(id)}/lift",
+            models.Suspension,
+            body=body,
+            query={"project_id": project_id},
+        )
+
     def start_test_run(
         self,
         body: models.RunFilter | Mapping[str, Any],
@@ -2989,15 +3055,16 @@ class Operations:
         *,
         project_id: str | None = None,
         rule_id: str | None = None,
+        ends_within_days: int | None = None,
         page: int | None = None,
         page_size: int | None = None,
     ) -> models.PageWaiver:
-        """List waivers. Newest first, ended ones included."""
+        """List waivers. Newest first, ended ones included; with ends_within_days, those that lapse soon."""
         return self._caller.call(
             "GET",
             "/api/v1/waivers",
             models.PageWaiver,
-            query={"project_id": project_id, "rule_id": rule_id, "page": page, "page_size": page_size},
+            query={"project_id": project_id, "rule_id": rule_id, "ends_within_days": ends_within_days, "page": page, "page_size": page_size},
             again=True,
         )
 
@@ -3147,6 +3214,23 @@ class AsyncOperations:
             models.AgentReviewAnswer,
             body=body,
             query={"project_id": project_id},
+        )
+
+    async def list_acting_agents(
+        self,
+        *,
+        project_id: str | None = None,
+        q: str | None = None,
+        page: int | None = None,
+        page_size: int | None = None,
+    ) -> models.PageActingAgent:
+        """List the agents that act. The agents that have asked for evaluations, by the person for whom they act; the last seen first. Not the agents of this server, which /agent lists."""
+        return await self._caller.call(
+            "GET",
+            "/api/v1/acting-agents",
+            models.PageActingAgent,
+            query={"project_id": project_id, "q": q, "page": page, "page_size": page_size},
+            again=True,
         )
 
     async def list_alerts(
@@ -4598,6 +4682,7 @@ class AsyncOperations:
         project_id: str | None = None,
         standing: Literal["never_asked", "dormant"] | None = None,
         team: str | None = None,
+        score_min: int | None = None,
         score_max: int | None = None,
         page: int | None = None,
         page_size: int | None = None,
@@ -4607,7 +4692,7 @@ class AsyncOperations:
             "GET",
             "/api/v1/insights/rules",
             models.MeasuredPage,
-            query={"project_id": project_id, "standing": standing, "team": team, "score_max": score_max, "page": page, "page_size": page_size},
+            query={"project_id": project_id, "standing": standing, "team": team, "score_min": score_min, "score_max": score_max, "page": page, "page_size": page_size},
             again=True,
         )
 
@@ -5982,6 +6067,54 @@ class AsyncOperations:
             again=True,
         )
 
+    async def list_suspensions(
+        self,
+        *,
+        project_id: str | None = None,
+        in_force: bool | None = None,
+        page: int | None = None,
+        page_size: int | None = None,
+    ) -> models.PageSuspension:
+        """List the suspensions of agents. Newest first, lifted ones included. Those for all projects are in the list of each."""
+        return await self._caller.call(
+            "GET",
+            "/api/v1/suspensions",
+            models.PageSuspension,
+            query={"project_id": project_id, "in_force": in_force, "page": page, "page_size": page_size},
+            again=True,
+        )
+
+    async def suspend_agent(
+        self,
+        body: models.SuspendAgent | Mapping[str, Any],
+        *,
+        project_id: str | None = None,
+    ) -> models.Suspension:
+        """Suspend an agent. From now on each of its evaluations is DENY, with a record, and its other requests are refused: on this node at once, on others within a second. project_id * suspends it in all projects. Publishes agent.suspended."""
+        return await self._caller.call(
+            "POST",
+            "/api/v1/suspensions",
+            models.Suspension,
+            body=body,
+            query={"project_id": project_id},
+        )
+
+    async def lift_suspension(
+        self,
+        id: str,
+        body: models.LiftSuspension | Mapping[str, Any],
+        *,
+        project_id: str | None = None,
+    ) -> models.Suspension:
+        """Lift the suspension of an agent. 409 if it is lifted already. One for all projects needs project_id *. Publishes agent.resumed."""
+        return await self._caller.call(
+            "POST",
+            f"/api/v1/suspensions/{segment(id)}/lift",
+            models.Suspension,
+            body=body,
+            query={"project_id": project_id},
+        )
+
     async def start_test_run(
         self,
         body: models.RunFilter | Mapping[str, Any],
@@ -6047,15 +6180,16 @@ class AsyncOperations:
         *,
         project_id: str | None = None,
         rule_id: str | None = None,
+        ends_within_days: int | None = None,
         page: int | None = None,
         page_size: int | None = None,
     ) -> models.PageWaiver:
-        """List waivers. Newest first, ended ones included."""
+        """List waivers. Newest first, ended ones included; with ends_within_days, those that lapse soon."""
         return await self._caller.call(
             "GET",
             "/api/v1/waivers",
             models.PageWaiver,
-            query={"project_id": project_id, "rule_id": rule_id, "page": page, "page_size": page_size},
+            query={"project_id": project_id, "rule_id": rule_id, "ends_within_days": ends_within_days, "page": page, "page_size": page_size},
             again=True,
         )
 
