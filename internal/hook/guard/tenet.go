@@ -20,6 +20,7 @@ var reading = words(`check submit ask author replay feedback serve mcp search sc
 	cases/list cases/generate snapshots/create snapshots/list snapshots/diff snapshots/simulate snapshots/check snapshots/history snapshots/verify alerts/list alerts/show
 	evaluations/list evaluations/show webhooks/list webhooks/test webhooks/deliveries audit/verify audit/list audit/show audit/export keys/list agents/list agents/suspensions cache/stats jobs/list jobs/get
 	evaluations/list evaluations/show webhooks/list webhooks/test webhooks/deliveries audit/verify audit/log audit/list audit/show audit/export keys/list cache/stats jobs/list jobs/get
+	evaluations/list evaluations/show webhooks/list webhooks/test webhooks/deliveries audit/verify audit/log audit/prove audit/check audit/list audit/show audit/export keys/list cache/stats jobs/list jobs/get
 	conflicts/show snapshots/environments snapshots/simulations
 	hook/claude-code hook/cursor hook/codex hook/gemini hook/copilot hook/windsurf hook/git hook/pre-commit hook/status hook/test hook/reference-transaction`)
 
