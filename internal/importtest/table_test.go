@@ -55,6 +55,8 @@ var table = map[string]row{
 	"federation":          {layer: block, imports: []string{"rule", "store", "subject"}},
 	"git":                 {layer: block, imports: []string{"charset", "diff"}},
 	"gateway":             {layer: block, imports: []string{"rule", "text", "wire"}}, // what a call of a tool is to rules, and a refusal
+	"gateway/pin":         {layer: block, imports: []string{"rule"}},
+	"gateway/relay":       {layer: surface, imports: []string{"client", "gateway", "gateway/pin", "rule"}, tests: []string{"app", "config"}},
 	"hook":                {layer: block, imports: []string{"hook/guard", "report", "rule", "shell", "subject"}},
 	"hook/guard":          {layer: block, imports: []string{"hook/settings", "shell"}}, // what would take the hooks out
 	"hook/settings":       {layer: block, imports: []string{"rule"}},
@@ -188,7 +190,7 @@ var homes = map[string][]string{
 	"github.com/jackc/pgx":                {"store/sqlstore", "store/pgtest"},
 	"github.com/kljensen/snowball":        {"corpus"},
 	"github.com/ledongthuc/pdf":           {"document/extract"},
-	"github.com/modelcontextprotocol":     {"mcp", "mcp/conformance"},
+	"github.com/modelcontextprotocol":     {"mcp", "mcp/conformance", "gateway/conformance"},
 	"github.com/owenrumney/go-sarif":      {"report"},
 	"github.com/pelletier/go-toml":        {"discover/linter", "redact"},
 	"github.com/pressly/goose":            {"store/sqlstore"},
