@@ -34,6 +34,7 @@ type (
 	deliveryTable   struct{ *session }
 	queueTable      struct{ *session }
 	serverTable     struct{ *session }
+	logTable        struct{ *session }
 )
 
 // readers returns the readers of a session.
@@ -69,6 +70,7 @@ func (s *session) readers() store.Readers {
 		Deliveries:  deliveryTable{s},
 		Queue:       queueTable{s},
 		Servers:     serverTable{s},
+		Logs:        logTable{s},
 	}
 }
 
@@ -105,5 +107,6 @@ func (s *session) tx() store.Tx {
 		Deliveries:  deliveryTable{s},
 		Queue:       queueTable{s},
 		Servers:     serverTable{s},
+		Logs:        logTable{s},
 	}
 }
