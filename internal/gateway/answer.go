@@ -71,7 +71,7 @@ func todo(e *rule.Evaluation) string {
 		return "The project denies calls that no rule covers. Do not try another way; ask the user, who can write a rule about this tool."
 	case e.OverallVerdict == rule.Deny:
 		return "Do not try another way to the same end. Change the call as the rules say, or ask the user."
-	case e.Coverage.Uncovered != "" && e.Coverage.RulesConcerned == 0:
+	case e.Coverage.Uncovered != "" && len(e.Violations)+len(e.Warnings) == 0:
 		return "No rule covers this tool. Tell the user, who can write a rule about it or change the project's policy for tool_call (tenet policy set --help)."
 	}
 	return "A person has to confirm it. Tell the user what you want to do and why, and name the evaluation."

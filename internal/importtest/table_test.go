@@ -154,7 +154,7 @@ var table = map[string]row{
 		layer: command,
 		imports: []string{
 			"app", "catalog", "charset", "client", "config", "discover/archive", "discover/assistant", "discover/exclude",
-			"discover/source", "git", "health", "hook", "hook/guard", "hook/settings", "job", "lint", "mcp", "modeleval", "release",
+			"discover/source", "gateway/pin", "gateway/relay", "git", "health", "hook", "hook/guard", "hook/settings", "job", "lint", "mcp", "modeleval", "release",
 			"report", "rule", "sandbox", "sso/login", "store", "subject",
 		},
 	},
@@ -198,7 +198,7 @@ var homes = map[string][]string{
 	"github.com/jackc/pgx":                {"store/sqlstore", "store/pgtest"},
 	"github.com/kljensen/snowball":        {"corpus"},
 	"github.com/ledongthuc/pdf":           {"document/extract"},
-	"github.com/modelcontextprotocol":     {"mcp", "mcp/conformance", "gateway/conformance"},
+	"github.com/modelcontextprotocol":     {"mcp", "mcp/conformance"},
 	"github.com/owenrumney/go-sarif":      {"report"},
 	"github.com/pelletier/go-toml":        {"discover/linter", "redact"},
 	"github.com/pressly/goose":            {"store/sqlstore"},

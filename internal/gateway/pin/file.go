@@ -40,6 +40,18 @@ func Servers(folder string) ([]string, error) {
 	return out, nil
 }
 
+// Forget removes the pins of the server, so that the next list is the first.
+func (s *Store) Forget() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last = nil
+	err := os.Remove(s.file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return rule.NotFound("pinned server", s.server)
+	}
+	return err
+}
+
 // stamp tells versions of a file apart.
 type stamp struct {
 	at   time.Time

@@ -1,8 +1,10 @@
 package pin
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"unicode"
 )
 
@@ -34,6 +36,28 @@ func hidden(text []byte) []string {
 		return []string{fmt.Sprintf("it holds a hidden character, %U", first)}
 	}
 	return []string{fmt.Sprintf("it holds %d hidden characters, such as %U", n, first)}
+}
+
+// Shown returns a definition with the characters that a reader would not see by their numbers.
+func Shown(definition []byte) string {
+	var b strings.Builder
+	var v any
+	text := string(definition)
+	if out := new(bytes.Buffer); json.Unmarshal(definition, &v) == nil {
+		e := json.NewEncoder(out) // escapes in JSON hide characters too
+		e.SetEscapeHTML(false)
+		if e.Encode(v) == nil {
+			text = strings.TrimSpace(out.String())
+		}
+	}
+	for _, r := range text {
+		if unseen(r) {
+			fmt.Fprintf(&b, "<%U>", r)
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
 }
 
 func walk(v any, visit func(string)) {

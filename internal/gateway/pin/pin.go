@@ -246,20 +246,27 @@ func define(raw []byte) (*definition, error) {
 	return d, nil
 }
 
-// changesOf names the parts of a definition that differ from an accepted one.
+// changesOf names the parts of a definition that differ from an accepted one, in words.
 func changesOf(accepted []byte, d *definition) []string {
 	var old map[string]json.RawMessage
 	_ = json.Unmarshal(accepted, &old) // one that cannot be read differs in everything
-	var out []string
+	var differ, gone []string
 	for _, part := range slices.Sorted(maps.Keys(d.parts)) {
 		if !same(old[part], d.parts[part]) {
-			out = append(out, "its "+part+" has changed")
+			differ = append(differ, part)
 		}
 	}
 	for _, part := range slices.Sorted(maps.Keys(old)) {
 		if d.parts[part] == nil {
-			out = append(out, "its "+part+" is gone")
+			gone = append(gone, part)
 		}
+	}
+	var out []string
+	if len(differ) > 0 {
+		out = append(out, "it changed its "+strings.Join(differ, ", "))
+	}
+	if len(gone) > 0 {
+		out = append(out, "it dropped its "+strings.Join(gone, ", "))
 	}
 	return out
 }

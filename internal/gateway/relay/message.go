@@ -55,6 +55,7 @@ func parse(raw []byte) (message, error) {
 	m := message{raw: bytes.TrimSpace(raw)}
 	o, err := gateway.ReadObject(m.raw, "jsonrpc", "id", "method", "params", "result", "error")
 	if err != nil {
+		m.guessID()
 		return m, err
 	}
 	if id, ok := o["id"]; ok {
@@ -82,6 +83,19 @@ func parse(raw []byte) (message, error) {
 		return m, rule.Errorf(rule.CodeInvalid, "it is neither a request nor a response")
 	}
 	return m, nil
+}
+
+// guessID reads the id of a message that cannot be read otherwise, so that somebody gets an answer.
+func (m *message) guessID() {
+	var p struct {
+		ID json.RawMessage `json:"id"`
+	}
+	if json.Unmarshal(m.raw, &p) != nil {
+		return
+	}
+	if id, err := key(p.ID); err == nil && id != "" {
+		m.id, m.idJSON = id, p.ID
+	}
 }
 
 // key returns the key of an id: equal for equal ids, however they are spelled.
