@@ -41,7 +41,7 @@ type grammar struct {
 	Waivers     waiversCommands     `cmd:"" help:"Waive a violation until a date."`
 	Serve       serveCommand        `cmd:"" help:"Serve the HTTP API."`
 	MCP         mcpCommand          `cmd:"" name:"mcp" help:"Serve the Model Context Protocol on standard input and output."`
-	Gateway     gatewayCommands     `cmd:"" help:"Stand before MCP servers and evaluate what agents ask of them."`
+	Gateway     gatewayCommands     `cmd:"" help:"Guard MCP servers: what agents ask of them is evaluated first."`
 	Projects    projectsCommands    `cmd:"" help:"List, show, make and change projects."`
 	Policy      policyCommands      `cmd:"" help:"Bound what callers may leave out, and decide about what no rule covers."`
 	Rules       rulesCommands       `cmd:"" help:"Write, change, approve, publish, list and export rules, and apply them from files."`

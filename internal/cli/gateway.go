@@ -24,7 +24,7 @@ import (
 
 // gatewayCommands are `tenet gateway ...`.
 type gatewayCommands struct {
-	MCP  gatewayMCP  `cmd:"" name:"mcp" help:"Stand before an MCP server: calls of its tools are evaluated before they pass."`
+	MCP  gatewayMCP  `cmd:"" name:"mcp" help:"Guard an MCP server: calls of its tools are evaluated before they pass."`
 	Pins gatewayPins `cmd:"" help:"List and accept what tools of MCP servers say of themselves."`
 }
 

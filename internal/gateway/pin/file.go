@@ -52,7 +52,7 @@ func (s *Store) Forget() error {
 	return err
 }
 
-// stamp tells versions of a file apart.
+// stamp identifies a version of a file.
 type stamp struct {
 	at   time.Time
 	size int64

@@ -30,11 +30,11 @@ type File struct {
 
 // Tool is the pin of a tool.
 type Tool struct {
-	// Hash and Definition are what is accepted; empty for a tool that never was.
+	// Hash and Definition belong to the accepted definition; empty for a tool that never was accepted.
 	Hash       string          `json:"hash,omitempty"`
 	Definition json.RawMessage `json:"definition,omitempty"`
 	AcceptedAt time.Time       `json:"accepted_at,omitzero"`
-	// Pending is what the server says now and nobody has accepted; nil if that is what is accepted.
+	// Pending is what the server says now and nobody has accepted; nil if it is the accepted definition.
 	Pending *Pending `json:"pending,omitempty"`
 }
 

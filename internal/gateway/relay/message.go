@@ -45,7 +45,7 @@ func (m *message) response() bool { return m.method == "" }
 // request reports whether the message asks for a response.
 func (m *message) request() bool { return m.method != "" && m.id != "" }
 
-// wholeNumber is what an id that is a number looks like. Others have several spellings, by which two ids could seem different here and equal
+// wholeNumber is the form of an id that is a number. Others have several spellings, by which two ids could seem different here and equal
 // elsewhere.
 var wholeNumber = regexp.MustCompile(`^(0|-?[1-9][0-9]{0,17})$`)
 

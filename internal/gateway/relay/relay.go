@@ -24,7 +24,7 @@ type Config struct {
 	Ask func(ctx context.Context, s client.Submit) (*rule.Evaluation, error)
 	// Confirm waits until a person has confirmed what an evaluation found, and evaluates again; nil does not wait.
 	Confirm func(ctx context.Context, e *rule.Evaluation, s client.Submit) (*rule.Evaluation, error)
-	// Request is what every submission has beside its subject: scope, node, environment.
+	// Request holds the scope, the node and the environment of every submission.
 	Request client.Submit
 	// Results has results evaluated too, before the client sees them.
 	Results bool
@@ -55,7 +55,7 @@ type refusal struct {
 	data map[string]any // for programs
 }
 
-// reply returns the response that tells the client of a refusal. For a tool it is an error of the tool, which the model reads.
+// reply returns the response that reports a refusal to the client. For a tool it is an error of the tool, which the model reads.
 func (r *refusal) reply(m *message, method string) []byte {
 	if method != "tools/call" {
 		return failure(m.idJSON, codeRefused, r.text, r.data)

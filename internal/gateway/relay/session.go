@@ -21,7 +21,7 @@ type Session struct {
 	asked  map[string]*asked // requests that the client waits for, by the key of their id
 	tokens map[string]string // ids of those requests by the keys of their progress tokens
 	agent  string            // name that the client gives itself
-	// Name tells the session from others; rules and records see it as claimed.
+	// Name is the id of the session.
 	name string
 }
 
@@ -44,7 +44,7 @@ func (g *Gateway) session(name string) *Session {
 // identify adds who acts to a request for an evaluation.
 func (s *Session) identify(*client.Submit) {}
 
-// step is what follows from a message of the client. Ready is closed once the decision is known: then answer goes back to the client, or
+// step is the consequence of a message. Ready is closed once the decision is known: then answer goes back to the client, or
 // forward to the server, or neither.
 type step struct {
 	ready   chan struct{}
