@@ -34,7 +34,7 @@ type Tool struct {
 	Hash       string          `json:"hash,omitempty"`
 	Definition json.RawMessage `json:"definition,omitempty"`
 	AcceptedAt time.Time       `json:"accepted_at,omitzero"`
-	// Pending is what the server says now and nobody has accepted; nil if it is the accepted definition.
+	// Pending is the definition of the last list; nil if that is accepted.
 	Pending *Pending `json:"pending,omitempty"`
 }
 
