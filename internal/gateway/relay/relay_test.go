@@ -241,7 +241,7 @@ func TestEverythingPasses(t *testing.T) {
 					t.Error("an unknown tool gives no error")
 				}
 				list, err := s.ListTools(t.Context(), nil)
-				if err != nil || len(list.Tools) != 6 {
+				if err != nil || len(list.Tools) != 7 {
 					t.Errorf("tools: %v, %v", list, err)
 				}
 				read, err := s.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "file:///open"})

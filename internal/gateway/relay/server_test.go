@@ -50,6 +50,9 @@ func newServer() *mcp.Server {
 	tool("echo", func(_ context.Context, _ *mcp.CallToolRequest, in echoInput) (*mcp.CallToolResult, error) {
 		return said(in.Text + " " + strconv.Itoa(in.N)), nil
 	})
+	tool("list_echo", func(_ context.Context, _ *mcp.CallToolRequest, in echoInput) (*mcp.CallToolResult, error) {
+		return said(in.Text), nil
+	})
 	tool("fail", func(context.Context, *mcp.CallToolRequest, echoInput) (*mcp.CallToolResult, error) {
 		return nil, fmt.Errorf("it failed")
 	})
