@@ -42,6 +42,8 @@ type gatewayMCP struct {
 	Scope       string        `group:"How" type:"filled" placeholder:"PATH" help:"Scope of the calls, such as finance/payments."`
 	Node        string        `group:"How" type:"filled" placeholder:"NODE" help:"Judge by the rules that hold at this federation node: its id, or its name or path of names."`
 	Environment string        `group:"How" type:"filled" placeholder:"NAME" help:"Judge by the snapshot that is active in production, staging or development instead of the live rules."`
+	Person      string        `group:"How" type:"filled" placeholder:"NAME" help:"Person for whom the agent acts; default is the owner of the key."`
+	Agent       string        `group:"How" type:"filled" placeholder:"NAME" help:"Agent that acts; default is the name that the client gives itself."`
 	PinDir      string        `group:"Pins" name:"pins" type:"filled" placeholder:"DIR" help:"Folder of the pins. Default is tenet/pins in the user's state folder."`
 	NoPins      bool          `group:"Pins" help:"Pass lists of tools on without comparing them with pins."`
 }
@@ -122,6 +124,7 @@ func (k *gatewayMCP) config(ctx context.Context, s *session, c *client.Client) (
 	var noting sync.Mutex
 	cfg := relay.Config{
 		Server: cmp.Or(k.Name, serverName(k.To, k.Command)), Results: k.Results, FailOpen: k.Fail == "open", Timeout: k.Timeout,
+		Person: k.Person, Agent: k.Agent,
 		Request: client.Submit{Scope: k.Scope, Environment: k.Environment},
 		Ask: func(ctx context.Context, sub client.Submit) (*rule.Evaluation, error) {
 			a, err := c.Submit(ctx, sub)

@@ -57,7 +57,7 @@ var table = map[string]row{
 	"git":                 {layer: block, imports: []string{"charset", "diff"}},
 	"gateway":             {layer: block, imports: []string{"rule", "text", "wire"}}, // what a call of a tool is to rules, and a refusal
 	"gateway/pin":         {layer: block, imports: []string{"rule"}},
-	"gateway/relay":       {layer: surface, imports: []string{"client", "gateway", "gateway/pin", "rule"}, tests: []string{"app", "config"}},
+	"gateway/relay":       {layer: surface, imports: []string{"client", "gateway", "gateway/pin", "rule", "text", "wire"}, tests: []string{"app", "config"}},
 	"hook":                {layer: block, imports: []string{"hook/guard", "report", "rule", "shell", "subject"}},
 	"hook/guard":          {layer: block, imports: []string{"hook/settings", "shell"}}, // what would take the hooks out
 	"hook/settings":       {layer: block, imports: []string{"rule"}},

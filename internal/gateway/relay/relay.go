@@ -26,6 +26,8 @@ type Config struct {
 	Confirm func(ctx context.Context, e *rule.Evaluation, s client.Submit) (*rule.Evaluation, error)
 	// Request holds the scope, the node and the environment of every submission.
 	Request client.Submit
+	// Person and Agent name for whom and by whom calls are made; an empty Agent is the name that the client gives itself.
+	Person, Agent string
 	// Results has results evaluated too, before the client sees them.
 	Results bool
 	// FailOpen lets calls pass while Tenet cannot be asked. An answer of Tenet, also that a call is invalid, counts whatever it says.
@@ -70,9 +72,10 @@ func (r *refusal) reply(m *message, method string) []byte {
 	return success(m.idJSON, result)
 }
 
-// metaVersion is the member of _meta that gives the version of the protocol where there is no handshake, from statelessVersion on.
+// Members of _meta that give the version of the protocol and the client where there is no handshake, from statelessVersion on.
 const (
 	metaVersion      = "io.modelcontextprotocol/protocolVersion"
+	metaClient       = "io.modelcontextprotocol/clientInfo"
 	statelessVersion = "2026-07-28"
 )
 

@@ -21,13 +21,14 @@ import (
 	"tenet/internal/gateway/pin"
 	"tenet/internal/gateway/relay"
 	"tenet/internal/rule"
+	"tenet/internal/wire"
 )
 
 // judge answers evaluations: what names something forbidden is denied.
 type judge struct {
-	asked atomic.Int64
-	slow  atomic.Bool // calls whose text has the word slow wait for their context
-	err   atomic.Pointer[error]
+	asked  atomic.Int64
+	err    atomic.Pointer[error]
+	acting atomic.Pointer[wire.Acting] // of the last evaluation
 }
 
 func (j *judge) ask(ctx context.Context, s client.Submit) (*rule.Evaluation, error) {
@@ -35,6 +36,7 @@ func (j *judge) ask(ctx context.Context, s client.Submit) (*rule.Evaluation, err
 	if err := j.err.Load(); err != nil && *err != nil {
 		return nil, *err
 	}
+	j.acting.Store(&s.Acting)
 	if strings.Contains(string(s.Subject), "slow") {
 		<-ctx.Done()
 		return nil, ctx.Err()
@@ -76,7 +78,7 @@ type bench struct {
 
 func newBench(t testing.TB) *bench {
 	b := &bench{}
-	b.cfg = relay.Config{Server: "everything", Ask: b.judge.ask, Note: b.notes.add, Timeout: 20 * time.Second, Pins: pin.Open(t.TempDir(), "everything")}
+	b.cfg = relay.Config{Server: "everything", Ask: b.judge.ask, Note: b.notes.add, Timeout: 20 * time.Second, Person: "ann", Pins: pin.Open(t.TempDir(), "everything")}
 	return b
 }
 
@@ -229,6 +231,9 @@ func TestEverythingPasses(t *testing.T) {
 				s, n := connect(t, way(t, b), version)
 				if got := textOf(call(t, s, "echo", "hi", 3)); got != "hi 3" {
 					t.Errorf("echo says %q", got)
+				}
+				if who := b.judge.acting.Load(); who.Agent != "tester" || who.OnBehalfOf != "ann" {
+					t.Errorf("the record names %+v", who)
 				}
 				if got := call(t, s, "fail", "", 0); !got.IsError || textOf(got) != "it failed" {
 					t.Errorf("the tool's own error: %q", textOf(got))

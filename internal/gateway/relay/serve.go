@@ -2,6 +2,7 @@ package relay
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"io"
 )
@@ -20,7 +21,7 @@ func (g *Gateway) Lines(ctx context.Context, in io.Reader, out io.Writer, p Prog
 		return err
 	}
 	defer func() { _ = server.Close() }()
-	return over(ctx, g.session("stdio").pump(ctx, newLines(in, out, MaxMessage), server))
+	return over(ctx, g.session(rand.Text()).pump(ctx, newLines(in, out, MaxMessage), server))
 }
 
 // over leaves out that a context ended, which is how a gateway is stopped.
@@ -35,5 +36,5 @@ func over(ctx context.Context, err error) error {
 func (g *Gateway) Remote(ctx context.Context, in io.Reader, out io.Writer, to Remote) error {
 	server := newRemote(ctx, to, func(format string, args ...any) { g.cfg.Note(g.cfg.Server+": "+format, args...) })
 	defer func() { _ = server.Close() }()
-	return over(ctx, g.session("stdio").pump(ctx, newLines(in, out, MaxMessage), server))
+	return over(ctx, g.session(rand.Text()).pump(ctx, newLines(in, out, MaxMessage), server))
 }

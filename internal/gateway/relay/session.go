@@ -1,13 +1,17 @@
 package relay
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"strings"
 	"sync"
+	"unicode"
 
 	"tenet/internal/client"
 	"tenet/internal/gateway"
+	"tenet/internal/text"
+	"tenet/internal/wire"
 )
 
 // maxAsked bounds the requests of a client that wait for an answer.
@@ -42,7 +46,21 @@ func (g *Gateway) session(name string) *Session {
 }
 
 // identify adds who acts to a request for an evaluation.
-func (s *Session) identify(*client.Submit) {}
+func (s *Session) identify(q *client.Submit) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	q.Acting = wire.Acting{OnBehalfOf: s.g.cfg.Person, Agent: label(cmp.Or(s.g.cfg.Agent, s.agent)), Session: label(s.name)}
+}
+
+// label makes a name that a client chose one that a record may have.
+func label(s string) string {
+	return text.Fit(strings.TrimSpace(strings.Map(func(r rune) rune {
+		if !unicode.IsGraphic(r) {
+			return -1
+		}
+		return r
+	}, s)), gateway.MaxName, "")
+}
 
 // step is the consequence of a message. Ready is closed once the decision is known: then answer goes back to the client, or
 // forward to the server, or neither.
@@ -85,6 +103,9 @@ func (s *Session) fromClient(ctx context.Context, raw []byte) *step {
 func (s *Session) request(ctx context.Context, m *message) *step {
 	a := &asked{id: m.idJSON, method: m.method, params: m.params, token: tokenKey(metaRaw(m.params, "progressToken"))}
 	if gateway.Evaluated(m.method) {
+		if who := metaRaw(m.params, metaClient); who != nil { // where there is no handshake
+			s.hello(encode(map[string]json.RawMessage{"clientInfo": who}))
+		}
 		c, err := gateway.Parse(s.g.cfg.Server, m.method, m.params)
 		if err != nil {
 			return &step{ready: done, about: m.id, answer: (&refusal{text: gateway.Failure(&c, err.Error())}).reply(m, m.method)}
