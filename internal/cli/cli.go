@@ -40,6 +40,7 @@ type grammar struct {
 	Waive       waiveCommand        `cmd:"" help:"Waive a violation, by its fingerprint in a report, until a date."`
 	Waivers     waiversCommands     `cmd:"" help:"Waive a violation until a date."`
 	Serve       serveCommand        `cmd:"" help:"Serve the HTTP API."`
+	Witness     witnessCommand      `cmd:"" help:"Cosign the checkpoints of audit logs, as a witness."`
 	MCP         mcpCommand          `cmd:"" name:"mcp" help:"Serve the Model Context Protocol on standard input and output."`
 	Gateway     gatewayCommands     `cmd:"" help:"Guard MCP servers: what agents ask of them is evaluated first."`
 	Projects    projectsCommands    `cmd:"" help:"List, show, make and change projects."`

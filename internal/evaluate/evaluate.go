@@ -75,6 +75,8 @@ type Config struct {
 	Redact record.Redactor
 	// Subjects says what records keep of the subject; empty means [record.KeepRedacted].
 	Subjects wire.Keep
+	// Refuse returns an error if a project must not be evaluated, such as one whose history was changed; nil refuses none.
+	Refuse func(projectID string) error
 	// Publish publishes violations that have happened, in the transaction of their record; nil publishes none.
 	Publish func(ctx context.Context, tx store.Tx, e rule.Event) error
 }

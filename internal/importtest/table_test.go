@@ -31,6 +31,9 @@ var table = map[string]row{
 	"text":    {layer: nouns},
 	"ledger":  {layer: nouns, imports: []string{"rule"}}, // the law of ALLOW
 
+	"checkpoint": {layer: block, imports: []string{"audit/tree"}}, // what leaves the machine of a log, and how it is checked
+	"witness":    {layer: capability, imports: []string{"checkpoint"}},
+
 	"audit":      {layer: block, imports: []string{"audit/tree", "rule", "store"}},
 	"audit/tree": {layer: block},
 	"auth":       {layer: block, imports: []string{"audit", "rule", "store"}},
@@ -112,7 +115,7 @@ var table = map[string]row{
 		tests:   []string{"evaluate"},
 	},
 	"search":   {layer: capability, imports: []string{"corpus", "job", "llm", "redact", "rule", "store"}, tests: []string{"auth", "document"}},
-	"evidence": {layer: capability, imports: []string{"audit/tree", "job", "rule", "store"}},
+	"evidence": {layer: capability, imports: []string{"audit/tree", "checkpoint", "job", "rule", "store"}, tests: []string{"audit", "witness"}},
 	"trail":    {layer: capability, imports: []string{"audit", "auth", "evaluate/find", "rule", "store"}},
 	"webhook":  {layer: capability, imports: []string{"audit", "auth", "job", "rule", "signature", "store"}},
 
@@ -142,6 +145,7 @@ var table = map[string]row{
 	"app": {
 		layer: wiring,
 		imports: []string{
+			"agent", "api", "api/rest", "audit", "auth", "catalog", "change", "check", "checkpoint", "client", "config", "conflict", "conflict/contradict", "console", "corpus",
 			"agent", "api", "api/rest", "audit", "auth", "catalog", "change", "check", "client", "config", "conflict", "conflict/contradict", "console", "corpus",
 			"gateway/extauthz", "gateway/extmcp",
 			"discover", "discover/assistant", "discover/code", "discover/comment", "discover/linter", "discover/policy", "discover/source", "document",
@@ -156,6 +160,9 @@ var table = map[string]row{
 			"app", "catalog", "charset", "client", "config", "discover/archive", "discover/assistant", "discover/exclude",
 			"discover/source", "gateway/pin", "gateway/relay", "git", "health", "hook", "hook/guard", "hook/settings", "job", "lint", "mcp", "modeleval", "release",
 			"report", "rule", "sandbox", "sso/login", "store", "subject",
+			"app", "catalog", "charset", "checkpoint", "client", "config", "discover/archive", "discover/assistant", "discover/exclude",
+			"discover/source", "git", "health", "hook", "hook/guard", "hook/settings", "job", "lint", "mcp", "modeleval", "release",
+			"report", "rule", "sandbox", "sso/login", "store", "subject", "witness",
 		},
 	},
 	"mcp/conformance":  {layer: command, imports: []string{"client", "mcp", "rule"}},
@@ -164,6 +171,7 @@ var table = map[string]row{
 	"/bench/commands":  {layer: command, imports: []string{"catalog", "check", "subject", "/packs"}},
 	"/bench/demo":      {layer: command, imports: []string{"app", "client", "config", "rule", "store/sqlstore"}},
 	"/bench/discovery": {layer: command, imports: []string{"discover/assistant", "discover/comment", "discover/policy", "discover/prose", "discover/source"}},
+	"/sdk/generate":    {layer: command},
 	"/bench/search":    {layer: command, imports: []string{"corpus", "rule", "store"}},
 
 	"console/browsertest":   {layer: support},
@@ -208,7 +216,8 @@ var homes = map[string][]string{
 	"github.com/tailscale/hujson":         {"hook/settings"},
 	"github.com/yuin/goldmark":            {"blocks"},
 	"github.com/zalando/go-keyring":       {"sso/login"},
-	"golang.org/x/mod":                    {"api", "audit/tree", "evidence"},
+	"github.com/transparency-dev/formats": {"checkpoint", "witness"},
+	"golang.org/x/mod":                    {"api", "audit/tree", "checkpoint", "evidence", "witness"},
 	"golang.org/x/oauth2":                 {"sso", "sso/login"},
 	"golang.org/x/net/html":               {"blocks"},
 	"golang.org/x/text":                   {"blocks", "charset", "corpus", "document/extract"},

@@ -1,0 +1,123 @@
+#!/usr/bin/env bash
+# Tests the clients for Python and TypeScript: types, the vectors of sdk/vectors, and calls to bin/tenet on the loopback interface.
+#
+#   scripts/test-sdk.sh [python] [typescript] [adapters]
+#
+# adapters tests those for agent frameworks, with the real packages and fake models; their packages are heavy, so only by name.
+# What the tests need is pinned with hashes and kept in a cache (TENET_SDK_CACHE). A client whose tools cannot be had is skipped with a
+# message; where CI is set, that is an error.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+chosen=("$@")
+[ $# -gt 0 ] || chosen=(python typescript)
+cache="${TENET_SDK_CACHE:-${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/tenet/sdk}"
+export TENET_PROGRAM="${TENET_PROGRAM:-$PWD/bin/tenet}"
+[ -x "$TENET_PROGRAM" ] || {
+	echo "test-sdk: $TENET_PROGRAM is missing; run: make build" >&2
+	exit 1
+}
+
+# skip LANGUAGE REASON: gives up a client whose tools cannot be had.
+skip() {
+	if [ -n "${CI:-}" ]; then
+		echo "test-sdk: $1: $2" >&2
+		exit 1
+	fi
+	echo "test-sdk: SKIPPED $1: $2" >&2
+}
+
+# python_program prints the first Python that the client supports and that can make virtual environments.
+python_program() {
+	local program
+	for program in python3 python3.13 python3.12 python3.11 python3.10; do
+		if "$program" -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 10))' >/dev/null 2>&1; then
+			command -v "$program"
+			return
+		fi
+	done
+	return 1
+}
+
+# python_packages LOCK: makes a virtual environment with the packages of a lock, and sets venv. False if it cannot be had.
+python_packages() {
+	local program
+	program="$(python_program)" || { scripts/setup-build.sh python3-venv && program="$(python_program)"; } || {
+		skip python "Python 3.10 or newer with the module venv is missing"
+		return 1
+	}
+	venv="$cache/python-$({ "$program" -c 'import sys; print(sys.version)'; cat "$1"; } | sha256sum | cut -c1-16)"
+	[ -e "$venv/complete" ] && return
+	rm -rf "$venv"
+	echo "test-sdk: installing the packages of $1" >&2
+	"$program" -m venv "$venv" && "$venv/bin/pip" install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r "$1" || {
+		skip python "the packages of $1 cannot be installed"
+		return 1
+	}
+	touch "$venv/complete"
+}
+
+test_python() {
+	python_packages sdk/python/requirements-dev.txt || return 0
+	(
+		cd sdk/python
+		export PYTHONPATH="$PWD/src" PYTHONDONTWRITEBYTECODE=1 MYPYPATH="$PWD/src"
+		"$venv/bin/mypy" --cache-dir "$venv/mypy"
+		"$venv/bin/python" -m pytest -p no:cacheprovider
+	)
+}
+
+test_adapters() {
+	node_is_there || return 0
+	python_packages sdk/python/requirements-adapters.txt || return 0
+	(
+		cd sdk/python
+		export PYTHONPATH="$PWD/src" PYTHONDONTWRITEBYTECODE=1 MYPYPATH="$PWD/src"
+		"$venv/bin/mypy" --config-file= --strict --cache-dir "$venv/mypy" -p tenet_sdk.adapters -m tenet_sdk.pytest_plugin
+		"$venv/bin/python" -m pytest -p no:cacheprovider -o norecursedirs= --import-mode=importlib tests/adapters
+	)
+	node_packages sdk/typescript/adapters
+	rm -rf "$copy/ts" && mkdir "$copy/ts"
+	cp -r sdk/typescript/src sdk/typescript/tsconfig.json sdk/typescript/adapters "$copy/ts/"
+	ln -s "$copy/node_modules" "$copy/ts/adapters/node_modules"
+	npm --prefix "$copy/ts/adapters" --silent test
+}
+
+# node_is_there reports whether Node.js can be had.
+node_is_there() {
+	command -v npm >/dev/null || scripts/setup-build.sh node npm || {
+		skip typescript "Node.js 18 or newer with npm is missing"
+		return 1
+	}
+	[ "$(node -p 'Number(process.versions.node.split(".")[0]) >= 18')" = true ] || {
+		skip typescript "Node.js 18 or newer is missing"
+		return 1
+	}
+}
+
+# node_packages FOLDER: installs the packages of a lock, and sets copy. False if they cannot be had.
+node_packages() {
+	copy="$cache/node-$(sha256sum "$1/package-lock.json" | cut -c1-16)"
+	[ -e "$copy/complete" ] && return
+	rm -rf "$copy" && mkdir -p "$copy"
+	cp "$1/package.json" "$1/package-lock.json" "$copy/"
+	echo "test-sdk: installing the packages of $1/package-lock.json" >&2
+	npm ci --silent --no-audit --no-fund --ignore-scripts --prefix "$copy" >/dev/null || {
+		skip typescript "the packages of $1/package-lock.json cannot be installed"
+		return 1
+	}
+	touch "$copy/complete"
+}
+
+test_typescript() {
+	node_is_there && node_packages sdk/typescript || return 0
+	rm -rf "$copy/src" "$copy/test" "$copy/dist"
+	cp -r sdk/typescript/src sdk/typescript/test sdk/typescript/tsconfig*.json "$copy/"
+	TENET_VECTORS="$PWD/sdk/vectors" npm --prefix "$copy" --silent test
+}
+
+for name in "${chosen[@]}"; do
+	started=$SECONDS
+	"test_$name"
+	echo "test-sdk: $name took $((SECONDS - started)) s"
+done
