@@ -42,6 +42,7 @@ type grammar struct {
 	Serve       serveCommand        `cmd:"" help:"Serve the HTTP API."`
 	Witness     witnessCommand      `cmd:"" help:"Cosign the checkpoints of audit logs, as a witness."`
 	MCP         mcpCommand          `cmd:"" name:"mcp" help:"Serve the Model Context Protocol on standard input and output."`
+	Gateway     gatewayCommands     `cmd:"" help:"Guard MCP servers: what agents ask of them is evaluated first."`
 	Projects    projectsCommands    `cmd:"" help:"List, show, make and change projects."`
 	Policy      policyCommands      `cmd:"" help:"Bound what callers may leave out, and decide about what no rule covers."`
 	Rules       rulesCommands       `cmd:"" help:"Write, change, approve, publish, list and export rules, and apply them from files."`
@@ -64,7 +65,8 @@ type grammar struct {
 	Login       loginCommand        `cmd:"" help:"Sign in to a server at its identity provider."`
 	Logout      logoutCommand       `cmd:"" help:"Forget the sign-in to a server on this machine."`
 	Whoami      whoamiCommand       `cmd:"" help:"Show the name and the roles under which commands act."`
-	Keys        keysCommands        `cmd:"" help:"Make, list and revoke API keys."`
+	Keys        keysCommands        `cmd:"" help:"Make, list, rotate and revoke API keys."`
+	Agents      agentsCommands      `cmd:"" help:"List, suspend and resume the agents that act for people."`
 	Cache       cacheCommands       `cmd:"" help:"Show and delete stored verdicts of the judge."`
 	Jobs        jobsCommands        `cmd:"" help:"List, retry and cancel background jobs."`
 	Servers     serversCommand      `cmd:"" help:"List the servers of the cluster and how they fare with their models."`
@@ -126,7 +128,7 @@ func (s *session) run(ctx context.Context, args []string) (err error) {
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}
-	command, err := parser.Parse(args)
+	command, err := parser.Parse(afterTo(args))
 	if err != nil {
 		return usage(err)
 	}

@@ -60,6 +60,8 @@ var table = map[string]row{
 	"federation":          {layer: block, imports: []string{"rule", "store", "subject"}},
 	"git":                 {layer: block, imports: []string{"charset", "diff"}},
 	"gateway":             {layer: block, imports: []string{"rule", "text", "wire"}}, // what a call of a tool is to rules, and a refusal
+	"gateway/pin":         {layer: block, imports: []string{"rule"}},
+	"gateway/relay":       {layer: surface, imports: []string{"client", "gateway", "gateway/pin", "rule", "text", "wire"}, tests: []string{"app", "config"}},
 	"hook":                {layer: block, imports: []string{"hook/guard", "report", "rule", "shell", "subject"}},
 	"hook/guard":          {layer: block, imports: []string{"hook/settings", "shell"}}, // what would take the hooks out
 	"hook/settings":       {layer: block, imports: []string{"rule"}},
@@ -84,6 +86,7 @@ var table = map[string]row{
 	"subject":             {layer: block, imports: []string{"charset", "diff", "lex", "rule"}},
 	"/packs":              {layer: block, imports: []string{"rule"}, tests: []string{"catalog", "evaluate"}},
 
+	"acting":  {layer: capability, imports: []string{"audit", "auth", "rule", "store"}}, // the agents of people
 	"agent":   {layer: capability, imports: []string{"audit", "auth", "charset", "lint", "llm", "redact", "rule", "subject"}},
 	"catalog": {layer: capability, imports: []string{"audit", "auth", "change", "check", "corpus", "lint", "rule", "store", "subject"}},
 	"conflict": {
@@ -121,6 +124,7 @@ var table = map[string]row{
 	"api": {
 		layer: surface,
 		imports: []string{
+			"acting", "agent", "api/rest", "audit", "audit/tree", "auth", "catalog", "conflict", "corpus", "discover", "document",
 			"agent", "api/rest", "audit", "audit/tree", "auth", "catalog", "checkpoint", "conflict", "corpus", "discover", "document",
 			"document/extract", "evaluate", "evidence", "health", "hierarchy", "ingest", "job", "judge", "lint", "llm", "metric", "operate", "queue", "release", "rule", "sandbox", "search",
 			"signature", "sso", "store", "trail", "webhook",
@@ -144,6 +148,7 @@ var table = map[string]row{
 	"app": {
 		layer: wiring,
 		imports: []string{
+			"acting", "agent", "api", "api/rest", "audit", "auth", "catalog", "change", "check", "client", "config", "conflict", "conflict/contradict", "console", "corpus",
 			"agent", "api", "api/rest", "audit", "auth", "catalog", "change", "check", "checkpoint", "client", "config", "conflict", "conflict/contradict", "console", "corpus",
 			"agent", "api", "api/rest", "audit", "auth", "catalog", "change", "check", "client", "config", "conflict", "conflict/contradict", "console", "corpus",
 			"gateway/extauthz", "gateway/extmcp",
@@ -156,6 +161,9 @@ var table = map[string]row{
 	"cli": {
 		layer: command,
 		imports: []string{
+			"app", "catalog", "charset", "client", "config", "discover/archive", "discover/assistant", "discover/exclude",
+			"discover/source", "gateway/pin", "gateway/relay", "git", "health", "hook", "hook/guard", "hook/settings", "job", "lint", "mcp", "modeleval", "release",
+			"report", "rule", "sandbox", "sso/login", "store", "subject",
 			"app", "catalog", "charset", "checkpoint", "client", "config", "discover/archive", "discover/assistant", "discover/exclude",
 			"discover/source", "evidence/attest", "git", "health", "hook", "hook/guard", "hook/settings", "job", "lint", "mcp", "modeleval", "release",
 			"report", "rule", "sandbox", "sso/login", "store", "subject", "witness",

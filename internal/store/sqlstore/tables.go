@@ -13,6 +13,7 @@ type (
 	conflictTable   struct{ *session }
 	auditTable      struct{ *session }
 	keyTable        struct{ *session }
+	agentTable      struct{ *session }
 	sessionTable    struct{ *session }
 	submissionTable struct{ *session }
 	feedbackTable   struct{ *session }
@@ -49,6 +50,7 @@ func (s *session) readers() store.Readers {
 		Conflicts:   conflictTable{s},
 		Audit:       auditTable{s},
 		Keys:        keyTable{s},
+		Agents:      agentTable{s},
 		Sessions:    sessionTable{s},
 		Submissions: submissionTable{s},
 		Feedback:    feedbackTable{s},
@@ -86,6 +88,7 @@ func (s *session) tx() store.Tx {
 		Conflicts:   conflictTable{s},
 		Audit:       auditTable{s},
 		Keys:        keyTable{s},
+		Agents:      agentTable{s},
 		Sessions:    sessionTable{s},
 		Submissions: submissionTable{s},
 		Feedback:    feedbackTable{s},

@@ -5,6 +5,29 @@ export interface AcceptCorpus {
   reason: string;
 }
 
+export interface ActingAgent {
+  /** Actor of its last request. */
+  actor: string;
+  /** Name of the agent. */
+  agent: string;
+  /** Those of them that were denied. */
+  denied: number;
+  /** Evaluations that it has asked for. */
+  evaluations: number;
+  /** When it was seen first. */
+  first_seen: string;
+  /** When it was seen last, to about half a minute. */
+  last_seen: string;
+  /** Person for whom it acts; absent if nobody is named. */
+  person?: string;
+  /** Its last session; absent if it names none. */
+  session?: string;
+  /** Suspension that stops it; absent if none does. */
+  suspension?: Suspension;
+  /** Whether a key or a token has named the agent; else the requests alone do. */
+  verified: boolean;
+}
+
 export interface ActiveDeployment {
   /** Since when. */
   deployed_at: string;
@@ -2835,6 +2858,11 @@ export interface Latency {
   mean_ms: number;
 }
 
+export interface LiftSuspension {
+  /** Why it may act again. */
+  reason: string;
+}
+
 export interface Lifted {
   /** Candidates that it had dismissed and that wait for a decision again. */
   reopened: number;
@@ -3525,6 +3553,17 @@ export interface Overview {
   waivers_ending: WaiversEnding;
 }
 
+export interface PageActingAgent {
+  /** Items of this page. */
+  items: Array<ActingAgent>;
+  /** This page, from 1. */
+  page: number;
+  /** Items per page. */
+  page_size: number;
+  /** Items on all pages. */
+  total: number;
+}
+
 export interface PageAuditRuleChange {
   /** Items of this page. */
   items: Array<AuditRuleChange>;
@@ -3682,6 +3721,17 @@ export interface PageServer {
 export interface PageSimulationRun {
   /** Items of this page. */
   items: Array<SimulationRun>;
+  /** This page, from 1. */
+  page: number;
+  /** Items per page. */
+  page_size: number;
+  /** Items on all pages. */
+  total: number;
+}
+
+export interface PageSuspension {
+  /** Items of this page. */
+  items: Array<Suspension>;
   /** This page, from 1. */
   page: number;
   /** Items per page. */
@@ -5789,6 +5839,15 @@ export interface SubmissionState {
   subject_kind: string;
   /** Identifier of the submission. */
   submission_id: string;
+}
+
+export interface SuspendAgent {
+  /** Name of the agent; letter case does not count. */
+  agent: string;
+  /** Person for whom it may no longer act; if absent, it may act for nobody. */
+  person?: string;
+  /** Why. */
+  reason: string;
 }
 
 export interface Suspension {

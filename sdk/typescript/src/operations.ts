@@ -37,6 +37,11 @@ export class Operations {
     return this.#caller.call({ method: "POST", path: "/agent/review", answer: "json", body, query: { project_id: parameters.projectId } }, options);
   }
 
+  /** List the agents that act. The agents that have asked for evaluations, by the person for whom they act; the last seen first. Not the agents of this server, which /agent lists. */
+  listActingAgents(parameters: { projectId?: string; q?: string; page?: number; pageSize?: number } = {}, options: CallOptions = {}): Promise<models.PageActingAgent> {
+    return this.#caller.call({ method: "GET", path: "/api/v1/acting-agents", answer: "json", query: { project_id: parameters.projectId, q: parameters.q, page: parameters.page, page_size: parameters.pageSize }, again: true }, options);
+  }
+
   /** List alerts. Newest first, with the number of each status regardless of the filters. */
   listAlerts(parameters: { projectId?: string; status?: string; alertType?: string; ruleId?: string; limit?: number; offset?: number } = {}, options: CallOptions = {}): Promise<models.Alerts> {
     return this.#caller.call({ method: "GET", path: "/api/v1/alerts", answer: "json", query: { project_id: parameters.projectId, status: parameters.status, alert_type: parameters.alertType, rule_id: parameters.ruleId, limit: parameters.limit, offset: parameters.offset }, again: true }, options);
@@ -895,6 +900,21 @@ export class Operations {
   /** Get a submission. Its status, with the evaluation once it is completed. */
   getSubmission(id: string, parameters: { projectId?: string } = {}, options: CallOptions = {}): Promise<models.SubmissionState> {
     return this.#caller.call({ method: "GET", path: `/api/v1/submissions/${segment(id)}`, answer: "json", query: { project_id: parameters.projectId }, again: true }, options);
+  }
+
+  /** List the suspensions of agents. Newest first, lifted ones included. Those for all projects are in the list of each. */
+  listSuspensions(parameters: { projectId?: string; inForce?: boolean; page?: number; pageSize?: number } = {}, options: CallOptions = {}): Promise<models.PageSuspension> {
+    return this.#caller.call({ method: "GET", path: "/api/v1/suspensions", answer: "json", query: { project_id: parameters.projectId, in_force: parameters.inForce, page: parameters.page, page_size: parameters.pageSize }, again: true }, options);
+  }
+
+  /** Suspend an agent. From now on each of its evaluations is DENY, with a record, and its other requests are refused: on this node at once, on others within a second. project_id * suspends it in all projects. Publishes agent.suspended. */
+  suspendAgent(body: models.SuspendAgent, parameters: { projectId?: string } = {}, options: CallOptions = {}): Promise<models.Suspension> {
+    return this.#caller.call({ method: "POST", path: "/api/v1/suspensions", answer: "json", body, query: { project_id: parameters.projectId } }, options);
+  }
+
+  /** Lift the suspension of an agent. 409 if it is lifted already. One for all projects needs project_id *. Publishes agent.resumed. */
+  liftSuspension(id: string, body: models.LiftSuspension, parameters: { projectId?: string } = {}, options: CallOptions = {}): Promise<models.Suspension> {
+    return this.#caller.call({ method: "POST", path: `/api/v1/suspensions/${segment(id)}/lift`, answer: "json", body, query: { project_id: parameters.projectId } }, options);
   }
 
   /** Run the test cases of many rules. In the background; all fields are optional. Without any, all rules that are not retired or superseded, as they are live. */

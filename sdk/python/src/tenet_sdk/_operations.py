@@ -91,6 +91,23 @@ class Operations:
             query={"project_id": project_id},
         )
 
+    def list_acting_agents(
+        self,
+        *,
+        project_id: str | None = None,
+        q: str | None = None,
+        page: int | None = None,
+        page_size: int | None = None,
+    ) -> models.PageActingAgent:
+        """List the agents that act. The agents that have asked for evaluations, by the person for whom they act; the last seen first. Not the agents of this server, which /agent lists."""
+        return self._caller.call(
+            "GET",
+            "/api/v1/acting-agents",
+            models.PageActingAgent,
+            query={"project_id": project_id, "q": q, "page": page, "page_size": page_size},
+            again=True,
+        )
+
     def list_alerts(
         self,
         *,
@@ -2956,6 +2973,54 @@ class Operations:
             again=True,
         )
 
+    def list_suspensions(
+        self,
+        *,
+        project_id: str | None = None,
+        in_force: bool | None = None,
+        page: int | None = None,
+        page_size: int | None = None,
+    ) -> models.PageSuspension:
+        """List the suspensions of agents. Newest first, lifted ones included. Those for all projects are in the list of each."""
+        return self._caller.call(
+            "GET",
+            "/api/v1/suspensions",
+            models.PageSuspension,
+            query={"project_id": project_id, "in_force": in_force, "page": page, "page_size": page_size},
+            again=True,
+        )
+
+    def suspend_agent(
+        self,
+        body: models.SuspendAgent | Mapping[str, Any],
+        *,
+        project_id: str | None = None,
+    ) -> models.Suspension:
+        """Suspend an agent. From now on each of its evaluations is DENY, with a record, and its other requests are refused: on this node at once, on others within a second. project_id * suspends it in all projects. Publishes agent.suspended."""
+        return self._caller.call(
+            "POST",
+            "/api/v1/suspensions",
+            models.Suspension,
+            body=body,
+            query={"project_id": project_id},
+        )
+
+    def lift_suspension(
+        self,
+        id: str,
+        body: models.LiftSuspension | Mapping[str, Any],
+        *,
+        project_id: str | None = None,
+    ) -> models.Suspension:
+        """Lift the suspension of an agent. 409 if it is lifted already. One for all projects needs project_id *. Publishes agent.resumed."""
+        return self._caller.call(
+            "POST",
+            f"/api/v1/suspensions/{segment(id)}/lift",
+            models.Suspension,
+            body=body,
+            query={"project_id": project_id},
+        )
+
     def start_test_run(
         self,
         body: models.RunFilter | Mapping[str, Any],
@@ -3180,6 +3245,23 @@ class AsyncOperations:
             models.AgentReviewAnswer,
             body=body,
             query={"project_id": project_id},
+        )
+
+    async def list_acting_agents(
+        self,
+        *,
+        project_id: str | None = None,
+        q: str | None = None,
+        page: int | None = None,
+        page_size: int | None = None,
+    ) -> models.PageActingAgent:
+        """List the agents that act. The agents that have asked for evaluations, by the person for whom they act; the last seen first. Not the agents of this server, which /agent lists."""
+        return await self._caller.call(
+            "GET",
+            "/api/v1/acting-agents",
+            models.PageActingAgent,
+            query={"project_id": project_id, "q": q, "page": page, "page_size": page_size},
+            again=True,
         )
 
     async def list_alerts(
@@ -6045,6 +6127,54 @@ class AsyncOperations:
             models.SubmissionState,
             query={"project_id": project_id},
             again=True,
+        )
+
+    async def list_suspensions(
+        self,
+        *,
+        project_id: str | None = None,
+        in_force: bool | None = None,
+        page: int | None = None,
+        page_size: int | None = None,
+    ) -> models.PageSuspension:
+        """List the suspensions of agents. Newest first, lifted ones included. Those for all projects are in the list of each."""
+        return await self._caller.call(
+            "GET",
+            "/api/v1/suspensions",
+            models.PageSuspension,
+            query={"project_id": project_id, "in_force": in_force, "page": page, "page_size": page_size},
+            again=True,
+        )
+
+    async def suspend_agent(
+        self,
+        body: models.SuspendAgent | Mapping[str, Any],
+        *,
+        project_id: str | None = None,
+    ) -> models.Suspension:
+        """Suspend an agent. From now on each of its evaluations is DENY, with a record, and its other requests are refused: on this node at once, on others within a second. project_id * suspends it in all projects. Publishes agent.suspended."""
+        return await self._caller.call(
+            "POST",
+            "/api/v1/suspensions",
+            models.Suspension,
+            body=body,
+            query={"project_id": project_id},
+        )
+
+    async def lift_suspension(
+        self,
+        id: str,
+        body: models.LiftSuspension | Mapping[str, Any],
+        *,
+        project_id: str | None = None,
+    ) -> models.Suspension:
+        """Lift the suspension of an agent. 409 if it is lifted already. One for all projects needs project_id *. Publishes agent.resumed."""
+        return await self._caller.call(
+            "POST",
+            f"/api/v1/suspensions/{segment(id)}/lift",
+            models.Suspension,
+            body=body,
+            query={"project_id": project_id},
         )
 
     async def start_test_run(

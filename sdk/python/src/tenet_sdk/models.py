@@ -10,6 +10,7 @@ from msgspec import UNSET, Struct, UnsetType, field
 
 __all__ = [
     "AcceptCorpus",
+    "ActingAgent",
     "ActiveDeployment",
     "ActiveSnapshot",
     "AddedRule",
@@ -190,6 +191,7 @@ __all__ = [
     "KeyLimits",
     "KeyPage",
     "Latency",
+    "LiftSuspension",
     "Lifted",
     "ListOutputBody",
     "Location",
@@ -226,6 +228,7 @@ __all__ = [
     "OverrideDetail",
     "Overrides",
     "Overview",
+    "PageActingAgent",
     "PageAuditRuleChange",
     "PageDelivery",
     "PageExclusion",
@@ -241,6 +244,7 @@ __all__ = [
     "PageScanFile",
     "PageServer",
     "PageSimulationRun",
+    "PageSuspension",
     "PageWaiver",
     "Part",
     "PartCounts",
@@ -367,6 +371,7 @@ __all__ = [
     "SubmissionFieldError",
     "SubmissionRequest",
     "SubmissionState",
+    "SuspendAgent",
     "Suspension",
     "TeamFigure",
     "TeamMonth",
@@ -401,6 +406,29 @@ __all__ = [
 class AcceptCorpus(Struct, kw_only=True, omit_defaults=True):
     reason: str
     """Why rules may be missing or other than they were written; recorded in the audit chain."""
+
+
+class ActingAgent(Struct, kw_only=True, omit_defaults=True):
+    actor: str
+    """Actor of its last request."""
+    agent: str
+    """Name of the agent."""
+    denied: int
+    """Those of them that were denied."""
+    evaluations: int
+    """Evaluations that it has asked for."""
+    first_seen: datetime
+    """When it was seen first."""
+    last_seen: datetime
+    """When it was seen last, to about half a minute."""
+    person: str | None = None
+    """Person for whom it acts; absent if nobody is named."""
+    session: str | None = None
+    """Its last session; absent if it names none."""
+    suspension: Suspension | None = None
+    """Suspension that stops it; absent if none does."""
+    verified: bool
+    """Whether a key or a token has named the agent; else the requests alone do."""
 
 
 class ActiveDeployment(Struct, kw_only=True, omit_defaults=True):
@@ -3223,6 +3251,11 @@ class Latency(Struct, kw_only=True, omit_defaults=True):
     """On the average."""
 
 
+class LiftSuspension(Struct, kw_only=True, omit_defaults=True):
+    reason: str
+    """Why it may act again."""
+
+
 class Lifted(Struct, kw_only=True, omit_defaults=True):
     reopened: int
     """Candidates that it had dismissed and that wait for a decision again."""
@@ -3913,6 +3946,17 @@ class Overview(Struct, kw_only=True, omit_defaults=True):
     """Waivers that end within 30 days."""
 
 
+class PageActingAgent(Struct, kw_only=True, omit_defaults=True):
+    items: list[ActingAgent]
+    """Items of this page."""
+    page: int
+    """This page, from 1."""
+    page_size: int
+    """Items per page."""
+    total: int
+    """Items on all pages."""
+
+
 class PageAuditRuleChange(Struct, kw_only=True, omit_defaults=True):
     items: list[AuditRuleChange]
     """Items of this page."""
@@ -4069,6 +4113,17 @@ class PageServer(Struct, kw_only=True, omit_defaults=True):
 
 class PageSimulationRun(Struct, kw_only=True, omit_defaults=True):
     items: list[SimulationRun]
+    """Items of this page."""
+    page: int
+    """This page, from 1."""
+    page_size: int
+    """Items per page."""
+    total: int
+    """Items on all pages."""
+
+
+class PageSuspension(Struct, kw_only=True, omit_defaults=True):
+    items: list[Suspension]
     """Items of this page."""
     page: int
     """This page, from 1."""
@@ -6177,6 +6232,15 @@ class SubmissionState(Struct, kw_only=True, omit_defaults=True):
     """Kind of the subject."""
     submission_id: str
     """Identifier of the submission."""
+
+
+class SuspendAgent(Struct, kw_only=True, omit_defaults=True):
+    agent: str
+    """Name of the agent; letter case does not count."""
+    person: str | None = None
+    """Person for whom it may no longer act; if absent, it may act for nobody."""
+    reason: str
+    """Why."""
 
 
 class Suspension(Struct, kw_only=True, omit_defaults=True):
