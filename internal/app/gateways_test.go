@@ -3,6 +3,7 @@ package app_test
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -54,9 +55,7 @@ type gateways struct {
 func serveGateways(t *testing.T, settings map[string]string) *gateways {
 	t.Helper()
 	all := map[string]string{"data": litetest.Dir(t), "grpc_listen": "127.0.0.1:0", "grpc_headers": "x-tenant, Content-Type"}
-	for key, value := range settings {
-		all[key] = value
-	}
+	maps.Copy(all, settings)
 	g := &gateways{T: t, node: node(t, app.Options{Rules: gatewayRules(), NoCases: true}, all)}
 	if err := g.node.Start(t.Context()); err != nil {
 		t.Fatal(err)

@@ -57,9 +57,7 @@ func ResultOf(raw []byte) (*Result, error) {
 		texts = append(texts, in.Extra)
 	}
 	parts := []json.RawMessage{in.Content, in.Contents}
-	for _, m := range in.Messages {
-		parts = append(parts, m)
-	}
+	parts = append(parts, in.Messages...)
 	for _, part := range parts {
 		if err := r.read(part, &texts, 0); err != nil {
 			return nil, err

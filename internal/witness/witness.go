@@ -265,7 +265,7 @@ func (o *origin) follows(req checkpoint.Request, c checkpoint.Checkpoint) error 
 // warn logs a checkpoint that its log has signed, but that does not continue what was seen: that is evidence against the log.
 func (w *Witness) warn(err error, c checkpoint.Checkpoint, o *origin) {
 	if no, ok := errors.AsType[*refusal](err); ok && no.status == http.StatusUnprocessableEntity {
-		w.cfg.Logger.Warn("a log has signed a checkpoint that does not continue its last one", //nolint:noctx // it concerns no request
+		w.cfg.Logger.Warn("a log has signed a checkpoint that does not continue its last one",
 			slog.String("log", c.Origin), slog.Int64("size", c.Size), slog.Int64("cosigned", o.last.Size), slog.String("reason", no.body))
 	}
 }

@@ -220,7 +220,7 @@ func TestAWitnessThatHasForgottenDoesNotStart(t *testing.T) {
 	a := known.fork("a", 10)
 	w := open(t, folder, nil, known.key())
 	answer(t, w, a.request(0, 5).Marshal(), "the first", http.StatusOK, "")
-	refused := func(about, name string, says string) {
+	refused := func(about, name, says string) {
 		t.Helper()
 		_, err := witness.Open(witness.Config{Folder: folder, Name: name, Logs: []note.Verifier{known.key()}, Logger: slog.New(slog.DiscardHandler)})
 		if err == nil || !strings.Contains(err.Error(), says) {

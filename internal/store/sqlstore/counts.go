@@ -108,7 +108,7 @@ func (t countTable) Add(ctx context.Context, c store.Counts) error {
 	if err := unlessNone(n, err, rule.Errorf(rule.CodeConflict, "evaluations of project %q have been counted meanwhile; read the mark again", c.ProjectID)); err != nil {
 		return err
 	}
-	if err := errors.Join(t.addGroups(ctx, &c), t.addParts(ctx, &c), t.addRepositories(ctx, &c), packTable{t.session}.add(ctx, &c)); err != nil || c.Fill {
+	if err := errors.Join(t.addGroups(ctx, &c), t.addParts(ctx, &c), t.addRepositories(ctx, &c), packTable(t).add(ctx, &c)); err != nil || c.Fill {
 		return err
 	}
 	return errors.Join(t.addRules(ctx, &c), t.addDays(ctx, &c), t.addModels(ctx, &c))

@@ -116,7 +116,9 @@ func QueuePlans(t *testing.T, s store.Store) []AuditLogPlan {
 		index string
 		query func(projectID string) (string, []any)
 	}{
-		{"rules_in_review", rulesInReview}, {"candidates_waiting", pendingCandidates}, {"conflicts_waiting", suggestedConflicts},
+		{"rules_in_review", rulesInReview},
+		{"candidates_waiting", pendingCandidates},
+		{"conflicts_waiting", suggestedConflicts},
 		{"audit_entries_waiting", func(projectID string) (string, []any) { return unconfirmed(projectID, time.Time{}) }},
 	} {
 		for projectID, suffix := range map[string]string{"p": " ", store.AllProjects: "_of_all"} {

@@ -47,7 +47,7 @@ func (t countTable) Top(ctx context.Context, f store.TopFilter) ([]store.RuleCou
 			return 1 + float64(sum[1])/float64(sum[0]) // above zero even if all calls took no time
 		}
 	}
-	packs := packTable{t.session}
+	packs := packTable(t)
 	sums, err := packs.sums(ctx, f.ProjectID, kind, f.From, f.Until)
 	if err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func (t countTable) Top(ctx context.Context, f store.TopFilter) ([]store.RuleCou
 
 // topNodes lists the nodes with the most evaluations.
 func (t countTable) topNodes(ctx context.Context, f store.GroupFilter) ([]store.GroupCount, error) {
-	packs := packTable{t.session}
+	packs := packTable(t)
 	sums, err := packs.sums(ctx, f.ProjectID, packedNode, f.From, f.Until)
 	if err != nil {
 		return nil, err

@@ -18,8 +18,19 @@ const keyColumns = "project_id, id, name, role, hash, created_at, created_by, ex
 	"prefix, owner, agent, limits, rotated_from, rotated_to, refused, last_refused_at, last_refusal"
 
 func keyFields(k *store.Key) []any {
-	return []any{&k.ProjectID, &k.ID, &k.Name, &k.Role, &k.Hash, timeColumn{&k.CreatedAt}, &k.CreatedBy, optionalTimeColumn{&k.ExpiresAt}, optionalTimeColumn{&k.RevokedAt}, optionalTimeColumn{&k.LastUsedAt},
-		&k.Prefix, &k.Owner, &k.Agent, limitsColumn{&k.Limits}, &k.RotatedFrom, &k.RotatedTo, &k.Refused, optionalTimeColumn{&k.LastRefusedAt}, &k.LastRefusal}
+	return []any{
+		&k.ProjectID, &k.ID, &k.Name, &k.Role, &k.Hash,
+		timeColumn{&k.CreatedAt},
+		&k.CreatedBy,
+		optionalTimeColumn{&k.ExpiresAt},
+		optionalTimeColumn{&k.RevokedAt},
+		optionalTimeColumn{&k.LastUsedAt},
+		&k.Prefix, &k.Owner, &k.Agent,
+		limitsColumn{&k.Limits},
+		&k.RotatedFrom, &k.RotatedTo, &k.Refused,
+		optionalTimeColumn{&k.LastRefusedAt},
+		&k.LastRefusal,
+	}
 }
 
 // limitsColumn reads the limits of a key. It is empty for keys from before there were limits, and for those without.

@@ -121,7 +121,8 @@ func testFindAudit(t *testing.T, f *fixture) {
 func testKeys(t *testing.T, f *fixture) {
 	soon := at.Add(time.Hour)
 	one := store.Key{ProjectID: "p", ID: "1", Name: "ci", Role: "viewer", Hash: "h1", CreatedAt: at, CreatedBy: "ann"}
-	two := store.Key{ProjectID: store.AllProjects, ID: "2", Name: "ops", Role: "admin", Hash: "h2", CreatedAt: at, ExpiresAt: &soon,
+	two := store.Key{
+		ProjectID: store.AllProjects, ID: "2", Name: "ops", Role: "admin", Hash: "h2", CreatedAt: at, ExpiresAt: &soon,
 		Prefix: "tnt_ab", Owner: "corp:ann@example.com", Agent: "bot", RotatedFrom: "0",
 		Limits: wire.KeyLimits{Scopes: []string{"evaluate"}, NodeID: "n", Networks: []string{"10.0.0.0/8"}, Rate: 1.5, Burst: 3},
 	}
