@@ -31,6 +31,7 @@ const (
 	insightTag    = "Insights"
 	alertTag      = "Alerts"
 	waiverTag     = "Waivers"
+	approvalTag   = "Approvals"
 	queueTag      = "Queue"
 	operationsTag = "Operations"
 )
@@ -64,6 +65,7 @@ func Description(version string) rest.Description {
 			{Name: auditTag, Description: "The hash chain of all events in a project."},
 		},
 		Names: map[reflect.Type]string{
+			reflect.TypeFor[rule.Approval]():                     "ActionApproval",
 			reflect.TypeFor[wire.AgentList]():                    "ListOutputBody",
 			reflect.TypeFor[wire.Page[wire.Conflict]]():          "ConflictPage",
 			reflect.TypeFor[wire.Page[wire.Document]]():          "DocumentPage",

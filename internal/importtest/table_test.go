@@ -78,8 +78,9 @@ var table = map[string]row{
 	"subject":             {layer: block, imports: []string{"charset", "diff", "lex", "rule"}},
 	"/packs":              {layer: block, imports: []string{"rule"}, tests: []string{"catalog", "evaluate"}},
 
-	"agent":   {layer: capability, imports: []string{"audit", "auth", "charset", "lint", "llm", "redact", "rule", "subject"}},
-	"catalog": {layer: capability, imports: []string{"audit", "auth", "change", "check", "corpus", "lint", "rule", "store", "subject"}},
+	"agent":    {layer: capability, imports: []string{"audit", "auth", "charset", "lint", "llm", "redact", "rule", "subject"}},
+	"approval": {layer: capability, imports: []string{"audit", "auth", "corpus", "job", "rule", "store", "text"}, tests: []string{"api", "app"}},
+	"catalog":  {layer: capability, imports: []string{"audit", "auth", "change", "check", "corpus", "lint", "rule", "store", "subject"}},
 	"conflict": {
 		layer:   capability,
 		imports: []string{"audit", "auth", "conflict/contradict", "corpus", "job", "llm", "norm", "redact", "rule", "store", "text"},
@@ -114,7 +115,7 @@ var table = map[string]row{
 	"api": {
 		layer: surface,
 		imports: []string{
-			"agent", "api/rest", "audit", "auth", "catalog", "conflict", "corpus", "discover", "document",
+			"agent", "api/rest", "approval", "audit", "auth", "catalog", "conflict", "corpus", "discover", "document",
 			"document/extract", "evaluate", "health", "hierarchy", "ingest", "job", "judge", "lint", "llm", "metric", "operate", "queue", "release", "rule", "sandbox", "search",
 			"signature", "sso", "store", "trail", "webhook",
 		},
@@ -133,7 +134,7 @@ var table = map[string]row{
 	"app": {
 		layer: wiring,
 		imports: []string{
-			"agent", "api", "api/rest", "audit", "auth", "catalog", "change", "check", "client", "config", "conflict", "conflict/contradict", "console", "corpus",
+			"agent", "api", "api/rest", "approval", "audit", "auth", "catalog", "change", "check", "client", "config", "conflict", "conflict/contradict", "console", "corpus",
 			"discover", "discover/assistant", "discover/code", "discover/comment", "discover/linter", "discover/policy", "discover/source", "document",
 			"evaluate", "evaluate/find", "evaluate/record", "health", "hierarchy", "ingest", "job", "judge", "llm", "llm/provider", "mcp", "metric", "operate", "queue", "redact", "release", "rule", "sandbox", "search",
 			"sso", "store", "store/sqlstore", "subject", "trail", "webhook", "/packs",
