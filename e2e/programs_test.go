@@ -14,28 +14,28 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/rogpeppe/go-internal/testscript"
 	_ "modernc.org/sqlite" // the driver that tamper uses
 )
 
-// exits CODE PROGRAM ARGUMENT... runs a program and succeeds if it exits with the code.
-func exits(args []string) int {
-	if len(args) < 2 {
-		return complain("usage: exits CODE PROGRAM ARGUMENT...")
+// exits CODE PROGRAM ARGUMENT... runs a program as exec does, and fails if it exits with another code.
+func exits(ts *testscript.TestScript, negated bool, args []string) {
+	if negated || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE PROGRAM ARGUMENT...")
 	}
 	want, err := strconv.Atoi(args[0])
-	if err != nil {
-		return complain("%v", err)
+	ts.Check(err)
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		ended, isExit := errors.AsType[*exec.ExitError](err)
+		if !isExit {
+			ts.Fatalf("%v", err)
+		}
+		got = ended.ExitCode()
 	}
-	cmd := exec.Command(args[1], args[2:]...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	err = cmd.Run()
-	if _, isExit := errors.AsType[*exec.ExitError](err); err != nil && !isExit {
-		return complain("%v", err)
+	if got != want {
+		ts.Fatalf("exits with %d, not %d", got, want)
 	}
-	if got := cmd.ProcessState.ExitCode(); got != want {
-		return complain("exits with %d, not %d", got, want)
-	}
-	return 0
 }
 
 // model ADDR FILE is a model server of the OpenAI kind that answers every prompt with the text of a file, until it is killed.
@@ -63,37 +63,33 @@ func model(args []string) int {
 }
 
 // call is http [-status N] [-key KEY] [-type TYPE] [-wait] [-until REGEXP] METHOD URL [FILE]: it prints the body of the
-// answer and succeeds if the status is right. With -wait it tries until then, for up to 20 seconds; with -until, until the
+// answer and fails if the status is wrong. With -wait it tries until it is right, for up to 20 seconds; with -until, until the
 // body matches as well.
-func call(args []string) int {
+func call(ts *testscript.TestScript, negated bool, args []string) {
 	flags := flag.NewFlagSet("http", flag.ContinueOnError)
 	status := flags.Int("status", 200, "")
 	key := flags.String("key", "", "")
 	mediaType := flags.String("type", "application/json", "")
 	wait := flags.Bool("wait", false, "")
 	until := flags.String("until", "", "")
-	if err := flags.Parse(args); err != nil || flags.NArg() < 2 {
-		return complain("usage: http [-status N] [-key KEY] [-type TYPE] [-wait] [-until REGEXP] METHOD URL [FILE]")
+	if err := flags.Parse(args); negated || err != nil || flags.NArg() < 2 {
+		ts.Fatalf("usage: http [-status N] [-key KEY] [-type TYPE] [-wait] [-until REGEXP] METHOD URL [FILE]")
 	}
 	wanted, err := regexp.Compile(*until)
-	if err != nil {
-		return complain("%v", err)
-	}
+	ts.Check(err)
 	var body []byte
 	if flags.NArg() > 2 {
-		var err error
-		if body, err = os.ReadFile(flags.Arg(2)); err != nil {
-			return complain("%v", err)
-		}
+		body = []byte(ts.ReadFile(flags.Arg(2)))
 	}
 	for began := time.Now(); ; time.Sleep(20 * time.Millisecond) {
 		got, answer, err := exchange(flags.Arg(0), flags.Arg(1), *key, *mediaType, body)
 		if err == nil && got == *status && wanted.Match(answer) {
-			_, _ = os.Stdout.Write(answer)
-			return 0
+			_, err = ts.Stdout().Write(answer)
+			ts.Check(err)
+			return
 		}
 		if (!*wait && *until == "") || time.Since(began) > 20*time.Second {
-			return complain("status %d, error %v: %s", got, err, answer)
+			ts.Fatalf("status %d, error %v: %s", got, err, answer)
 		}
 	}
 }
@@ -119,21 +115,16 @@ func exchange(method, url, key, mediaType string, body []byte) (int, []byte, err
 }
 
 // tamper FILE SQL changes an SQLite database behind Tenet's back.
-func tamper(args []string) int {
-	if len(args) != 2 {
-		return complain("usage: tamper FILE SQL")
+func tamper(ts *testscript.TestScript, negated bool, args []string) {
+	if negated || len(args) != 2 {
+		ts.Fatalf("usage: tamper FILE SQL")
 	}
-	db, err := sql.Open("sqlite", args[0])
-	if err != nil {
-		return complain("%v", err)
-	}
+	db, err := sql.Open("sqlite", ts.MkAbs(args[0]))
+	ts.Check(err)
 	defer func() { _ = db.Close() }()
 	result, err := db.Exec(args[1])
-	if err != nil {
-		return complain("%v", err)
-	}
+	ts.Check(err)
 	if n, err := result.RowsAffected(); err != nil || n == 0 {
-		return complain("nothing was changed (%v)", err)
+		ts.Fatalf("nothing was changed (%v)", err)
 	}
-	return 0
 }

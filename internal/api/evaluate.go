@@ -99,7 +99,7 @@ func (e Evaluations) evaluate(ctx context.Context, in *nameHeader, body *wire.Ev
 	return e.unsubmitted(ctx, in.Key, body, evaluate.Request{
 		ProjectID: rest.Project(ctx), EvaluateOptions: body.EvaluateOptions, ApprovalAsk: body.ApprovalAsk,
 		Input: wire.RecordedSubject{
-			Diff: body.Diff, Files: body.Files, Facts: body.Facts, Intent: body.Intent, Scope: body.Scope, Repository: body.Repository,
+			Diff: body.Diff, Files: body.Files, Facts: body.Facts, Action: body.Action, Intent: body.Intent, Scope: body.Scope, Repository: body.Repository,
 		},
 	})
 }

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 
@@ -49,6 +50,83 @@ func TestGeneratorsTakeTheDescription(t *testing.T) {
 	}
 	if len(names) < 90 {
 		t.Errorf("the description has %d operations", len(names))
+	}
+}
+
+// TestGeneratedTypesAreThoseOfJSON looks for what generators turn into types that nobody can use: events beside the JSON of an answer, and
+// fields of bodies with a default, which they take for fields that are always there.
+func TestGeneratedTypesAreThoseOfJSON(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	doc, err := openapi3.NewLoader().LoadFromData(n.call("GET", "/openapi.json", nil).body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, schema := range doc.Components.Schemas {
+		for field, f := range schema.Value.Properties {
+			if f.Ref == "" && f.Value.Default != nil {
+				t.Errorf("%s.%s has a default", name, field)
+			}
+		}
+	}
+	options := doc.Components.Schemas["EvaluateRequest"].Value.Properties["max_rules"].Value.Description
+	if !strings.Contains(options, "Default: 20.") {
+		t.Errorf("the description of max_rules is %q", options)
+	}
+	examples, streams, tags := requestExamples(), 0, map[string]bool{}
+	for _, tag := range doc.Tags {
+		tags[tag.Name] = tag.Description != ""
+	}
+	for path, item := range doc.Paths.Map() {
+		for method, op := range item.Operations() {
+			where := method + " " + path
+			if !tags[op.Tags[0]] {
+				t.Errorf("%s has the tag %s, which Description does not describe", where, op.Tags[0])
+			}
+			if _, ok := op.Extensions["x-event-stream"]; ok {
+				streams++
+			}
+			for status, answer := range op.Responses.Map() {
+				if answer.Value.Content["text/event-stream"] != nil {
+					t.Errorf("%s has events beside the body of %s", where, status)
+				}
+			}
+			if op.RequestBody == nil {
+				continue
+			}
+			media := op.RequestBody.Value.Content["application/json"]
+			if media != nil && media.Example == nil {
+				t.Errorf("%s has a body without an example", where)
+			}
+			if _, ok := examples[op.OperationID]; ok {
+				if media == nil {
+					t.Errorf("%s has an example but no body in JSON", where)
+				}
+				delete(examples, op.OperationID)
+			}
+		}
+	}
+	if streams < 10 {
+		t.Errorf("%d operations are described with events", streams)
+	}
+	for id := range examples {
+		if !strings.HasPrefix(id, "rest-") { // mounted only where the setting names a prefix
+			t.Errorf("an example for %s, which is no operation", id)
+		}
+	}
+}
+
+// TestExamplesOfEvaluationsWork sends the requests that the description shows, as a reader of /docs does.
+func TestExamplesOfEvaluationsWork(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	for id, path := range map[string]string{
+		"evaluate": "/api/v1/evaluate", "evaluate-quick": "/api/v1/evaluate/quick", "submit": "/api/v1/submissions",
+		"applicable-rules": "/api/v1/evaluate/applicable-rules", "create-rule": "/api/v1/rules",
+	} {
+		if got := n.call("POST", path, string(requestExamples()[id])).status; got != http.StatusOK && got != http.StatusCreated {
+			t.Errorf("the example of %s is answered with %d", id, got)
+		}
 	}
 }
 

@@ -36,6 +36,7 @@ func (n *node) kindRules() {
 		"TX":   {"transaction", "facts.transaction_type != 'payment' || facts.currency != 'EUR' || facts.amount <= 100.0 || facts.approved"},
 		"COM":  {"communication", "facts.channel != 'email' || facts.sender == 'press' || !facts.content.contains('secret') || size(facts.recipients) == 1"},
 		"DEC":  {"decision_request", "facts.decision_type != 'hire' || facts.question.contains('?') || size(facts.options) > 1 || has(facts.context.quorum)"},
+		"TOOL": {"tool_call", "facts.server != 'files' || facts.tool != 'write_file' || facts.arguments.path.startsWith('/work/')"},
 	} {
 		n.call("POST", rulesPath, fields{
 			"slug": slug, "statement": "Rule " + slug + ".", "status": "EFFECTIVE", "severity": "HIGH",
@@ -72,6 +73,9 @@ func TestSubmitEachKind(t *testing.T) {
 		{"decision", fields{"kind": "decision_request", "decision_type": "hire", "question": "Hire.", "context": fields{"x": 1}, "options": []any{"yes"}}, "DEC", rule.Deny},
 		{"decision with options", fields{"kind": "decision_request", "decision_type": "hire", "question": "Hire.", "context": fields{"x": 1}, "options": []any{"yes", fields{"name": "no"}}}, "DEC", rule.Allow},
 		{"decision with context", fields{"kind": "decision_request", "decision_type": "hire", "question": "Hire.", "context": fields{"quorum": 3}, "options": []any{"yes"}}, "DEC", rule.Allow},
+		{"tool call", fields{"kind": "tool_call", "server": "files", "tool": "write_file", "arguments": fields{"path": "/etc/passwd"}}, "TOOL", rule.Deny},
+		{"tool call within", fields{"kind": "tool_call", "server": "files", "tool": "write_file", "arguments": fields{"path": "/work/a"}}, "TOOL", rule.Allow},
+		{"resource", fields{"kind": "tool_call", "server": "files", "method": "resources/read", "arguments": fields{"uri": "file:///a"}}, "TOOL", rule.Allow},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			n.t = t
@@ -115,7 +119,7 @@ func TestSubmitRefuses(t *testing.T) {
 		maps.Copy(s, more)
 		return s
 	}
-	six := "code_change, business_event, document, transaction, communication, decision_request"
+	kinds := "code_change, business_event, document, transaction, communication, decision_request, tool_call"
 	for _, test := range []struct {
 		name   string
 		body   any
@@ -124,9 +128,9 @@ func TestSubmitRefuses(t *testing.T) {
 		fields []string
 		says   string
 	}{
-		{"an unknown kind", fields{"subject": fields{"kind": "poem"}}, 422, rule.CodeInvalid, []string{"subject.kind"}, six},
-		{"no kind", fields{"subject": fields{"amount": 1}}, 422, rule.CodeInvalid, []string{"subject.kind"}, six},
-		{"a kind that is no string", fields{"subject": fields{"kind": 7}}, 422, rule.CodeInvalid, []string{"subject.kind"}, six},
+		{"an unknown kind", fields{"subject": fields{"kind": "poem"}}, 422, rule.CodeInvalid, []string{"subject.kind"}, kinds},
+		{"no kind", fields{"subject": fields{"amount": 1}}, 422, rule.CodeInvalid, []string{"subject.kind"}, kinds},
+		{"a kind that is no string", fields{"subject": fields{"kind": 7}}, 422, rule.CodeInvalid, []string{"subject.kind"}, kinds},
 		{"no subject", fields{}, 422, rule.CodeInvalid, []string{"subject"}, ""},
 		{"a subject that is no object", fields{"subject": "x"}, 422, rule.CodeInvalid, []string{"subject"}, ""},
 		{"a field of another kind", fields{"subject": tx(fields{"diff": "x"})}, 422, rule.CodeInvalid, []string{"subject.diff"}, "transaction_type"},

@@ -46,6 +46,7 @@ type App struct {
 	working   bool // the runner has been started
 
 	listener net.Listener
+	grpcAddr net.Addr                          // where gateways ask; nil if they cannot
 	ready    chan struct{}                     // closed once the default project is loaded
 	failed   chan error                        // gets the error with which the HTTP server ends
 	onStop   []func(ctx context.Context) error // what Stop calls, the last first

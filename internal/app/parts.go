@@ -28,6 +28,7 @@ import (
 	"tenet/internal/evaluate"
 	"tenet/internal/evaluate/find"
 	"tenet/internal/evaluate/record"
+	"tenet/internal/evidence"
 	"tenet/internal/health"
 	"tenet/internal/hierarchy"
 	"tenet/internal/ingest"
@@ -76,6 +77,8 @@ type parts struct {
 	discovery  *discover.Discovery
 	ingest     *ingest.Ingest
 	agents     *agent.Agents
+	log        *evidence.Log
+	tiler      *evidence.Tiler
 }
 
 // assemble makes the capabilities.
@@ -90,6 +93,8 @@ func (a *App) assemble(registry *prometheus.Registry, now func() time.Time) (*pa
 	if err := a.assembleJudging(p, queue, now); err != nil {
 		return nil, err
 	}
+	p.log = evidence.NewLog(s.Logs)
+	p.tiler = evidence.NewTiler(p.log, s)
 	var err error
 	p.ingest, err = ingest.New(ingest.Config{
 		Store: s, Queue: queue, Evaluator: changes{p.evaluator, s.Submissions}, Now: now, ProjectID: cfg.IngestProject, Secret: cfg.IngestSecret,
@@ -237,6 +242,7 @@ func (p *parts) handlers(cfg config.Config) map[string]job.Handler {
 		ingest.GitHubKind:    p.ingest.FetchDiff,
 		evaluate.JobKind:     p.evaluator.HandleSubmission,
 		find.Kind:            p.index.Handle,
+		evidence.TileKind:    p.tiler.Handle,
 		record.PruneKind: p.evaluator.Prune(record.Retention{
 			Records: time.Duration(cfg.RecordRetention) * day, Submissions: cfg.SubmissionRetention,
 		}),
@@ -251,7 +257,7 @@ func (p *parts) handlers(cfg config.Config) map[string]job.Handler {
 
 // periodic returns the rounds of background jobs.
 func (p *parts) periodic() []job.Periodic {
-	return append(p.monitor.Periodic(), p.index.Periodic(), approval.Periodic(),
+	return append(p.monitor.Periodic(), p.index.Periodic(), p.tiler.Periodic(), approval.Periodic(),
 		job.Periodic{Kind: webhook.SweepKind, Every: webhook.SweepEvery, Priority: job.Last},
 		job.Periodic{Kind: discover.PruneKind, Every: discover.PruneEvery, Priority: job.Last},
 		job.Periodic{Kind: record.PruneKind, Every: record.PruneEvery, Priority: job.Last},

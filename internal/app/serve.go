@@ -9,13 +9,16 @@ import (
 	"time"
 
 	"tenet/internal/rule"
+	"tenet/internal/sso"
 )
 
 // Start listens and serves in the background, follows other nodes, and loads the default project. It refuses an address
 // that others can reach until an API key exists. Callers call Stop even if it fails.
 func (a *App) Start(ctx context.Context) error {
-	if err := a.mayListen(ctx); err != nil {
-		return err
+	for _, address := range []string{a.cfg.Listen, a.cfg.GRPCListen} {
+		if err := mayListen(ctx, a.callers, address); err != nil {
+			return err
+		}
 	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", a.cfg.Listen)
 	if err != nil {
@@ -50,6 +53,24 @@ func (a *App) Start(ctx context.Context) error {
 		<-ended
 		return err
 	})
+	if a.cfg.GRPCListen == "" {
+		return nil
+	}
+	g := &gateways{
+		listen: a.cfg.GRPCListen, api: a.handler, maxBody: a.cfg.MaxBody, headers: a.cfg.FactHeaders(), log: a.log, ready: a.Ready,
+		needsKey: !loopbackOnly(a.cfg.GRPCListen), whenFailed: func(err error) {
+			select {
+			case a.failed <- err:
+			default: // the HTTP server has failed already
+			}
+		},
+	}
+	at, stop, err := g.serve(ctx)
+	if err != nil {
+		return err
+	}
+	a.grpcAddr = at
+	a.onStop = append(a.onStop, stop)
 	return nil
 }
 
@@ -69,17 +90,17 @@ func loopbackOnly(listen string) bool {
 }
 
 // mayListen refuses an address that others can reach until an API key exists.
-func (a *App) mayListen(ctx context.Context) error {
-	if loopbackOnly(a.cfg.Listen) {
+func mayListen(ctx context.Context, callers sso.Callers, address string) error {
+	if address == "" || loopbackOnly(address) {
 		return nil
 	}
-	required, err := a.callers.Required(ctx)
+	required, err := callers.Required(ctx)
 	if err != nil {
 		return err
 	}
 	if !required {
 		return rule.Errorf(rule.CodeInvalid,
-			"%s can be reached from other machines, but there is no API key; make one with `tenet keys create`, name identity providers with sso_file, or listen on 127.0.0.1", a.cfg.Listen)
+			"%s can be reached from other machines, but there is no API key; make one with `tenet keys create`, name identity providers with sso_file, or listen on 127.0.0.1", address)
 	}
 	return nil
 }

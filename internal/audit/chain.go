@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/klauspost/compress/zstd"
 
+	"tenet/internal/audit/tree"
 	"tenet/internal/rule"
 	"tenet/internal/store"
 	"tenet/internal/wire"
@@ -134,15 +135,37 @@ func Hash(e store.AuditEntry) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// link gives entries their places behind the heads of their projects, and moves the heads.
-func link(heads map[string]wire.AuditHead, entries []store.AuditEntry) {
+// link gives entries, which are sorted by project, their places behind the ends of their chains, and returns the trees that then end
+// there, by project. The chain of an older version has none until a job has made it.
+func link(ends map[string]store.AuditEnd, entries []store.AuditEntry) (trees map[string]string, err error) {
+	trees = make(map[string]string, len(ends))
+	var end store.AuditEnd
+	var front tree.Front
+	whole := false // the tree of the chain is known
 	for i := range entries {
 		e := &entries[i]
-		head := heads[e.ProjectID]
-		e.Seq, e.PrevHash = head.Seq+1, head.Hash
+		if i == 0 || e.ProjectID != entries[i-1].ProjectID {
+			end = ends[e.ProjectID]
+			var damage error // a job makes the tree again
+			front, damage = tree.ParseFront(end.Seq, end.Tree)
+			whole = damage == nil
+		}
+		e.Seq, e.PrevHash = end.Seq+1, end.Hash
 		e.Hash = Hash(*e)
-		heads[e.ProjectID] = wire.AuditHead{Seq: e.Seq, Hash: e.Hash}
+		end.AuditHead = wire.AuditHead{Seq: e.Seq, Hash: e.Hash}
+		if !whole {
+			continue
+		}
+		leaf, err := tree.Leaf(e.Hash)
+		if err != nil {
+			return nil, err
+		}
+		front.Append(leaf)
+		if i == len(entries)-1 || entries[i+1].ProjectID != e.ProjectID {
+			trees[e.ProjectID] = front.String()
+		}
 	}
+	return trees, nil
 }
 
 // Append writes records of one project in a transaction, so that they are durable exactly when its other writes are.
@@ -174,12 +197,15 @@ func appendEntries(ctx context.Context, tx store.Tx, entries []store.AuditEntry)
 			projects = append(projects, entries[i].ProjectID)
 		}
 	}
-	heads, err := tx.Audit.LockMany(ctx, projects)
+	ends, err := tx.Audit.LockMany(ctx, projects)
 	if err != nil {
 		return err
 	}
-	link(heads, entries)
-	return tx.Audit.Append(ctx, entries)
+	trees, err := link(ends, entries)
+	if err != nil {
+		return err
+	}
+	return tx.Audit.Append(ctx, entries, trees)
 }
 
 // JSON encodes a record's body. Bodies are structs of this project, so a failure is a programming error.

@@ -63,14 +63,14 @@ func TestHostile(t *testing.T) {
 	for _, s := range []string{
 		">", "> - ", "[", "[a](", "*a_ ", "`", "` `` ``` ", "[a]: b\n", "`\\|`|b\n", "> > > a\n", "- a\n", "<div>\n\n", "|",
 	} {
-		text := "a|b\n-|-\n" + strings.Repeat(s, (1<<16)/len(s))
+		text := "a|b\n-|-\n" + strings.Repeat(s, (1<<14)/len(s))
 		for e := range Everything + 1 {
 			Markdown(text, 1, e)
 		}
 		Text(text, 1)
 	}
-	Markdown(strings.Repeat("a|", 1<<16)+"\n"+strings.Repeat("-|", 1<<16)+"\n"+strings.Repeat("a\n", 1<<16), 1, Everything)
-	if took := time.Since(start); took > 2*time.Minute {
+	Markdown(strings.Repeat("a|", 1<<14)+"\n"+strings.Repeat("-|", 1<<14)+"\n"+strings.Repeat("a\n", 1<<14), 1, Everything)
+	if took := time.Since(start); took > time.Minute {
 		t.Errorf("took %s", took)
 	}
 }
@@ -78,11 +78,9 @@ func TestHostile(t *testing.T) {
 // Lines are exact in a text that goldmark reads in parts.
 func TestParts(t *testing.T) {
 	t.Parallel()
-	for e := range Everything + 1 {
-		list := Markdown(strings.Repeat("a\n\n", maxPart/2)+"# b\n", 1, e)
-		if last := list[len(list)-1]; len(list) != maxPart/2+1 || last.Kind != Heading || last.Line != maxPart+1 {
-			t.Errorf("%d blocks, the last %+v", len(list), last)
-		}
+	list := Markdown(strings.Repeat("a\n\n", maxPart/2)+"# b\n", 1, Everything)
+	if last := list[len(list)-1]; len(list) != maxPart/2+1 || last.Kind != Heading || last.Line != maxPart+1 {
+		t.Errorf("%d blocks, the last %+v", len(list), last)
 	}
 }
 

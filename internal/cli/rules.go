@@ -143,6 +143,7 @@ func printRule(s *session, r rule.Rule) error {
 		row("not paths", strings.Join(a.ExcludePaths, ", "))
 		row("repositories", strings.Join(a.Repositories, ", "))
 		row("kinds", strings.Join(a.Kinds, ", "))
+		row("tools", strings.Join(a.Tools, ", "))
 	}
 	if k := r.Check; k != nil {
 		row("when", k.When)

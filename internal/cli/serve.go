@@ -126,7 +126,7 @@ func (s *session) greet(ctx context.Context, node *app.App, cfg config.Config, l
 	}
 	url := "http://" + node.Addr()
 	if cfg.LogFormat == "json" {
-		log.InfoContext(ctx, "serving", slog.String("url", url), slog.Int("rules", rules), slog.Bool("keys", keys), slog.String("model", node.Model()))
+		log.InfoContext(ctx, "serving", slog.String("url", url), slog.Int("rules", rules), slog.Bool("keys", keys), slog.String("model", node.Model()), slog.String("grpc", node.GRPCAddr()))
 		return nil
 	}
 	var b strings.Builder
@@ -135,6 +135,9 @@ func (s *session) greet(ctx context.Context, node *app.App, cfg config.Config, l
 	row("rules", fmt.Sprintf("%d in the project default", rules))
 	row("model", modelLine(node.Model()))
 	row("access", accessLine(keys))
+	if at := node.GRPCAddr(); at != "" {
+		row("gateway", at+" (gRPC: ExtMcp, ext_authz)")
+	}
 	row("docs", url+"/docs")
 	fmt.Fprintf(&b, "\n%s\n\n%s\n\n", s.dim("Try it:"), tryIt(url, keys))
 	if cfg.Console {

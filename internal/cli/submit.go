@@ -40,8 +40,8 @@ type submitCommand struct {
 }
 
 func (submitCommand) Help() string {
-	return `The file holds a subject of one of six kinds (code_change, business_event, document, transaction, communication,
-decision_request), or a whole submission with the subject and how it is to be judged; flags win over the file.
+	return `The file holds a subject of one of seven kinds (code_change, business_event, document, transaction, communication,
+decision_request, tool_call), or a whole submission with the subject and how it is to be judged; flags win over the file.
 
 Exit codes are those of check: 0 nothing is violated, 1 something is, 2 it could not be judged.
 

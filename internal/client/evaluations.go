@@ -16,6 +16,7 @@ type Evaluate struct {
 	Diff        string           `json:"diff,omitempty"`
 	Files       []wire.InputFile `json:"files,omitempty"`
 	Facts       json.RawMessage  `json:"facts,omitempty"` // a JSON object
+	Action      string           `json:"action,omitempty"`
 	Intent      string           `json:"intent,omitempty"`
 	Scope       string           `json:"scope,omitempty"`
 	Repository  string           `json:"repository,omitempty"`

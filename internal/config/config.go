@@ -54,6 +54,9 @@ type Config struct {
 	SSORecheck        time.Duration `key:"sso_recheck" default:"30m" doc:"Time after which a session of the console asks the identity provider whether the person is still signed in there."`
 	MCP               bool          `key:"mcp" default:"true" doc:"Serve the Model Context Protocol at /mcp."`
 
+	GRPCListen  string `key:"grpc_listen" default:"" doc:"Address on which gateways ask over gRPC (agentgateway's ExtMcp, Envoy's ext_authz), such as 127.0.0.1:8082; a port alone is on 127.0.0.1. Empty: they cannot. Without API keys it must be a loopback address."`
+	GRPCHeaders string `key:"grpc_headers" default:"" doc:"Headers of HTTP requests that rules can read as facts.headers when a proxy asks by ext_authz, with commas between, such as content-type,x-tenant. Those that carry secrets are refused."`
+
 	MaxBody       int64   `key:"max_body" default:"10485760" doc:"Largest request body, in bytes."`
 	MaxImportBody int64   `key:"max_import_body" default:"67108864" doc:"Largest body of a rule import, in bytes."`
 	MaxDocument   int64   `key:"max_document" default:"52428800" doc:"Largest uploaded document, in bytes."`
@@ -166,6 +169,9 @@ func Read(path string, data []byte, env func(string) string, flags map[string]st
 	for key := range file {
 		return c, fmt.Errorf("%s: unknown setting %q", path, key)
 	}
+	if c.GRPCListen != "" && !strings.Contains(c.GRPCListen, ":") {
+		c.GRPCListen = "127.0.0.1:" + c.GRPCListen
+	}
 	return c, c.validate()
 }
 
@@ -271,6 +277,10 @@ func (c *Config) validate() error {
 		},
 		{c.RecordRetention <= 36500, "record_retention: must be at most 36500 days"},
 		{len(c.PriceCurrency) >= 1 && len(c.PriceCurrency) <= 10, "price_currency: must have 1 to 10 characters, such as USD"},
+		{
+			len(c.secretHeaders()) == 0,
+			"grpc_headers: " + strings.Join(c.secretHeaders(), ", ") + " must not be a fact: names of headers have lower-case letters, digits and -, and none that carry secrets are taken",
+		},
 		{c.ScanRetention <= 36500, "scan_retention: must be at most 36500 days"},
 	} {
 		if !check.ok {
@@ -288,7 +298,7 @@ var prefixForm = regexp.MustCompile(`^(/[a-z0-9][a-z0-9_-]*)+$`)
 
 // reservedPaths are the first segments of the server's other paths.
 var reservedPaths = []string{
-	"agent", "api", "docs", "health", "mcp", "metrics", "openapi.json", "ready", "ui",
+	"agent", "api", "audit", "docs", "health", "mcp", "metrics", "openapi.json", "ready", "ui",
 	"assets", "console", "operations", "p", "project", "queue", "signin", "signout", "theme",
 }
 

@@ -98,6 +98,7 @@ func refusedFilter(err error) (reason string, _ error) {
 // subjectKinds are the kinds of subject that the list can be filtered by.
 var subjectKinds = []wire.SubjectKind{
 	wire.CodeChange, wire.Facts, wire.Action, wire.BusinessEvent, wire.DocumentKind, wire.Transaction, wire.Communication, wire.DecisionRequest,
+	wire.ToolCall,
 }
 
 // undecidedReasons are the reasons to be confirmed that the list can be filtered by.

@@ -175,7 +175,7 @@ func (v *newRule) input() wire.RuleInput {
 	}
 	to := rule.AppliesTo{
 		Kinds: f.values["kinds"], Paths: splitList(f.get("paths"), false), ExcludePaths: splitList(f.get("exclude_paths"), false),
-		Repositories: splitList(f.get("repositories"), false),
+		Repositories: splitList(f.get("repositories"), false), Tools: splitList(f.get("tools"), false),
 	}
 	if !to.Empty() {
 		in.AppliesTo = &to
@@ -281,6 +281,7 @@ var ruleFields = []struct{ prefix, field string }{
 	{"applies_to.exclude_paths", "exclude_paths"},
 	{"applies_to.repositories", "repositories"},
 	{"applies_to.kinds", "kinds"},
+	{"applies_to.tools", "tools"},
 	{"check.cel", "cel"},
 	{"check.when", "when"},
 	{"check.pattern.unless", "unless"},

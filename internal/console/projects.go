@@ -52,6 +52,7 @@ func makeProject(p *page) error {
 // policyKinds are the kinds of subjects that a policy has a word for.
 var policyKinds = []wire.SubjectKind{
 	wire.CodeChange, wire.DocumentKind, wire.Action, wire.Facts, wire.Transaction, wire.Communication, wire.BusinessEvent, wire.DecisionRequest,
+	wire.ToolCall,
 }
 
 // projectSettings is the view of the settings of a project.

@@ -43,7 +43,7 @@ func editFormOf(r *rule.Rule) editForm {
 	}
 	if a := r.AppliesTo; a != nil {
 		lists["applies_to.paths"], lists["applies_to.exclude_paths"], lists["applies_to.repositories"] = a.Paths, a.ExcludePaths, a.Repositories
-		f.values["applies_to.kinds"] = a.Kinds
+		f.values["applies_to.kinds"], lists["applies_to.tools"] = a.Kinds, a.Tools
 	}
 	if c := r.Check; c != nil {
 		texts["check"], texts["check.cel"], texts["check.when"] = celCheck, c.CEL, c.When
@@ -79,7 +79,7 @@ func (f editForm) rule(from *rule.Rule) (rule.Rule, []editProblem) {
 	}
 	next.AppliesTo = &rule.AppliesTo{
 		Paths: f.entries("applies_to.paths"), ExcludePaths: f.entries("applies_to.exclude_paths"), Repositories: f.entries("applies_to.repositories"),
-		Kinds: f.values["applies_to.kinds"],
+		Kinds: f.values["applies_to.kinds"], Tools: f.entries("applies_to.tools"),
 	}
 	next.Check = f.check(from.Check)
 	var problems []editProblem
@@ -191,7 +191,7 @@ func (e *editProblem) input() string {
 // editInputs are the inputs that errors are shown at.
 var editInputs = []string{
 	"slug", "statement", "modality", "severity", "enforcement", "owner", "rationale", "scope", "tags", "exceptions", "change_note", "waivable",
-	"effective_period.from", "effective_period.until", "applies_to.paths", "applies_to.exclude_paths", "applies_to.repositories", "applies_to.kinds",
+	"effective_period.from", "effective_period.until", "applies_to.paths", "applies_to.exclude_paths", "applies_to.repositories", "applies_to.kinds", "applies_to.tools",
 	"check", "check.cel", "check.when", "check.decides", "check.message", "check.fix", "check.pattern.regex", "check.pattern.unless", "check.pattern.paths",
 	"check.pattern.exclude_paths", "check.pattern.lines", "sample_code", "sample_path", "sample_facts",
 }

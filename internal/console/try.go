@@ -19,6 +19,7 @@ var tryKinds = []option{
 	{string(wire.BusinessEvent), "Business event"},
 	{string(wire.Communication), "Message"},
 	{string(wire.DecisionRequest), "Decision to be taken"},
+	{string(wire.ToolCall), "Call of a tool"},
 	{string(wire.Facts), "Facts alone"},
 	{string(wire.Action), "Action, in plain words"},
 }
@@ -59,6 +60,7 @@ var ownFacts = map[wire.SubjectKind][]tryFact{
 		ownFact("decision_type", "Type", "text", "vendor_selection"), ownFact("question", "Question", "area"), ownFact("context", "What is known", "area"),
 		ownFact("options", "Choices", "list"),
 	},
+	wire.ToolCall: {ownFact("server", "Server", "text", "filesystem"), ownFact("tool", "Tool", "text", "write_file")},
 }
 
 func ownFact(name, label, kind string, values ...string) tryFact {
@@ -128,7 +130,7 @@ func (v *try) take(f wire.ReadFact) {
 		return
 	}
 	switch {
-	case v.kind == wire.DecisionRequest && !slices.Contains(decisionFacts, f.Path[0]):
+	case !v.holds(f.Path[0]):
 	case len(v.facts) >= maxTryFields:
 		v.more = append(v.more, f.Name)
 	default:
@@ -136,8 +138,20 @@ func (v *try) take(f wire.ReadFact) {
 	}
 }
 
-// decisionFacts are the only facts that a request for a decision has at its top level.
-var decisionFacts = []string{"decision_type", "question", "context", "options"}
+// topFacts are the only facts that subjects of some kinds have at their top level, and inFact is the one that holds all others.
+var (
+	topFacts = map[wire.SubjectKind][]string{
+		wire.DecisionRequest: {"decision_type", "question", "context", "options"},
+		wire.ToolCall:        {"server", "tool", "method", "arguments", "result"},
+	}
+	inFact = map[wire.SubjectKind]string{wire.DecisionRequest: "context", wire.ToolCall: "arguments"}
+)
+
+// holds reports whether subjects of the kind have a fact at their top level.
+func (v *try) holds(fact string) bool {
+	top, bounded := topFacts[v.kind]
+	return !bounded || slices.Contains(top, fact)
+}
 
 // field is the name of the field of a fact. It is ASCII, whatever the fact is called.
 func (f *tryFact) field() string { return factPrefix + url.PathEscape(f.Name) }
@@ -210,10 +224,10 @@ func (v *try) evaluate(p *page, facts map[string]any) (string, error) {
 			Facts: facts, Intent: v.form.get(intentField), Scope: scope, Repository: v.form.get("repository"), EvaluateOptions: options,
 		}))
 		return e.EvaluationID, err
-	case wire.CodeChange, wire.BusinessEvent, wire.DocumentKind, wire.Transaction, wire.Communication, wire.DecisionRequest:
+	case wire.CodeChange, wire.BusinessEvent, wire.DocumentKind, wire.Transaction, wire.Communication, wire.DecisionRequest, wire.ToolCall:
 	}
 	subject := map[string]any{"kind": v.kind}
-	if v.kind == wire.DecisionRequest {
+	if _, bounded := topFacts[v.kind]; bounded {
 		maps.Copy(subject, facts)
 	} else {
 		subject["facts"] = facts

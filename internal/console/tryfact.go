@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"tenet/internal/rule"
-	"tenet/internal/wire"
 )
 
 // numberPattern is a number of JSON, which keeps its digits on the way to the API.
@@ -111,8 +110,9 @@ func (v *try) readOthers(facts map[string]any, types map[string]string) error {
 			return rule.Errorf(rule.CodeInvalid, "%q has more than %d parts.", clipText(name, briefText), maxFactDepth)
 		case strings.TrimSpace(text) == "":
 			continue
-		case v.kind == wire.DecisionRequest && !slices.Contains(decisionFacts, path[0]):
-			return rule.Errorf(rule.CodeInvalid, "A decision to be taken has its facts below context. Write context.%s.", clipText(line, briefText))
+		case !v.holds(path[0]):
+			in := inFact[v.kind]
+			return rule.Errorf(rule.CodeInvalid, "A subject of this kind has its facts below %s. Write %s.%s.", in, in, clipText(line, briefText))
 		}
 		value, err := parseFact(text, types[name])
 		if err == nil {

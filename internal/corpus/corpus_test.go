@@ -111,7 +111,9 @@ func TestApplicableByAppliesTo(t *testing.T) {
 		newRule(3, func(r *rule.Rule) { r.AppliesTo = &rule.AppliesTo{Kinds: []string{"facts"}} }),
 		newRule(4, func(r *rule.Rule) { r.AppliesTo = &rule.AppliesTo{Repositories: []string{"acme/*"}} }),
 		newRule(5, func(r *rule.Rule) { r.AppliesTo = &rule.AppliesTo{ExcludePaths: []string{"docs/**"}} }),
+		newRule(6, func(r *rule.Rule) { r.AppliesTo = &rule.AppliesTo{Tools: []string{"files/write_*", "push"}} }),
 	)
+	calls := []subject.Kind{subject.ToolCall}
 	for _, tt := range []struct {
 		name  string
 		query corpus.Query
@@ -123,7 +125,11 @@ func TestApplicableByAppliesTo(t *testing.T) {
 		{"an excluded file", corpus.Query{Kinds: []subject.Kind{subject.CodeChange}, Paths: []string{"tests/b.py"}}, []string{"R-1", "R-4", "R-5"}},
 		{"facts only", corpus.Query{Kinds: []subject.Kind{subject.Facts}}, []string{"R-3", "R-4", "R-5"}},
 		{"another repository", corpus.Query{Kinds: []subject.Kind{subject.CodeChange}, Paths: []string{"b.py"}, Repository: "other/x"}, []string{"R-1", "R-2", "R-5"}},
-		{"nothing known", corpus.Query{AnyKind: true, AnyPath: true}, []string{"R-1", "R-2", "R-3", "R-4", "R-5"}},
+		{"nothing known", corpus.Query{AnyKind: true, AnyPath: true}, []string{"R-1", "R-2", "R-3", "R-4", "R-5", "R-6"}},
+		{"a tool", corpus.Query{Kinds: calls, Beside: true, Tool: &corpus.Tool{Server: "Files", Name: "write_file"}}, []string{"R-4", "R-5", "R-6"}},
+		{"a tool of any server", corpus.Query{Kinds: calls, Beside: true, Tool: &corpus.Tool{Server: "git", Name: "push"}}, []string{"R-4", "R-5", "R-6"}},
+		{"another tool", corpus.Query{Kinds: calls, Beside: true, Tool: &corpus.Tool{Server: "files", Name: "read_file"}}, []string{"R-4", "R-5"}},
+		{"any tool", corpus.Query{Kinds: calls, Beside: true, AnyTool: true}, []string{"R-4", "R-5", "R-6"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.query.Now = noon

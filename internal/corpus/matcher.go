@@ -16,6 +16,7 @@ type matcher struct {
 	repositories   subject.RepositoryGlobs
 	named          []string // the globs of repositories in their normal form
 	kinds          []string
+	tools          rule.ToolGlobs
 }
 
 // matcherKey is equal for equal blocks.
@@ -59,6 +60,7 @@ func newMatcher(a *rule.AppliesTo, key string) *matcher {
 	for _, k := range a.Kinds {
 		m.kinds = append(m.kinds, rule.CleanKind(k))
 	}
+	m.tools = rule.CompileTools(a.Tools)
 	var errs [3]error
 	m.paths, errs[0] = subject.CompileGlobs(rule.GlobReadings(a.Paths))
 	m.exclude, errs[1] = subject.CompileGlobs(a.ExcludePaths)
@@ -84,6 +86,9 @@ func (m *matcher) matches(q *Query) bool {
 		if ok, _ := m.repositories.Match(q.repository); !ok {
 			return false
 		}
+	}
+	if len(m.tools) > 0 && !q.AnyKind && !q.AnyTool && (q.Tool == nil || !m.tools.Match(q.Tool.Server, q.Tool.Name)) {
+		return false
 	}
 	return m.matchesPath(q)
 }

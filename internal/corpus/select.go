@@ -17,7 +17,9 @@ type Query struct {
 	Repository  string
 	SeverityMin rule.Severity
 	Kinds       []subject.Kind
-	AnyKind     bool // the kinds are not known: rules of every kind apply
+	AnyKind     bool  // the kinds are not known: rules of every kind apply
+	Tool        *Tool // that is called; nil for other subjects
+	AnyTool     bool  // a tool that is not known: rules of every tool apply
 	Paths       []string
 	AnyPath     bool // the paths are not known: rules of every path apply
 	Beside      bool // the subject holds more than files: facts or an action
@@ -30,6 +32,9 @@ type Query struct {
 
 	repository rule.Repository // Repository as it is read
 }
+
+// Tool is a tool of an MCP server.
+type Tool struct{ Server, Name string }
 
 // Match is a rule that applies to a subject, with its rank score.
 type Match struct {
@@ -240,7 +245,7 @@ func (q *Query) surely(r *rule.Rule) bool {
 		return false
 	}
 	a := r.AppliesTo
-	return a.Empty() || (q.surelyIn(a.Repositories) && (len(a.Kinds) == 0 || !q.AnyKind) &&
+	return a.Empty() || (q.surelyIn(a.Repositories) && (len(a.Kinds) == 0 || !q.AnyKind) && (len(a.Tools) == 0 || !q.AnyKind && !q.AnyTool) &&
 		(len(a.Paths)+len(a.ExcludePaths) == 0 || !q.AnyPath))
 }
 

@@ -2,6 +2,7 @@ package evaluate
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"tenet/internal/corpus"
@@ -70,6 +71,7 @@ func (a *Applying) applicable(ctx context.Context, q ApplicableQuery, withContex
 	}
 	if len(q.Kinds) > 0 {
 		query.Kinds, query.AnyKind, query.AnyPath, query.Beside, query.Paths, query.Terms = q.Kinds, false, false, true, nil, nil
+		query.AnyTool = slices.Contains(q.Kinds, subject.ToolCall)
 	}
 	matches, _ := within.Split(view.Applicable(&query))
 	return &query, matches, nil

@@ -9,6 +9,7 @@ import (
 	"tenet/internal/corpus"
 	"tenet/internal/diff"
 	"tenet/internal/rule"
+	"tenet/internal/subject"
 )
 
 // selection holds the rules of an evaluation.
@@ -114,12 +115,23 @@ func (r *run) runChecks(ctx context.Context) error {
 	return nil
 }
 
+// toolOf returns the tool of a tool call; nil for other subjects.
+func toolOf(s *subject.Subject) *corpus.Tool {
+	if !s.Is(subject.ToolCall) {
+		return nil
+	}
+	var t corpus.Tool
+	t.Server, _ = s.Facts["server"].(string)
+	t.Name, _ = s.Facts["tool"].(string)
+	return &t
+}
+
 // queryOf describes the subject for the selection.
 func queryOf(r *run) *corpus.Query {
 	s := r.subject
 	q := &corpus.Query{
 		Now: r.start, Within: r.within, Scope: s.Scope, Repository: s.Repository, SeverityMin: r.req.SeverityMin, Kinds: s.Kinds,
-		AnyKind: s.Empty(), AnyPath: s.Empty(), Beside: s.Action != "" || len(s.Facts) > 0,
+		AnyKind: s.Empty(), AnyPath: s.Empty(), Tool: toolOf(s), Beside: s.Action != "" || len(s.Facts) > 0,
 	}
 	room := maxTermBytes
 	take := func(text string) {

@@ -10,7 +10,6 @@ import (
 	"tenet/internal/health"
 	"tenet/internal/rule"
 	"tenet/internal/store"
-	"tenet/internal/wire"
 )
 
 // oneAlert is a database with one alert. The rest of the database panics.
@@ -45,11 +44,11 @@ type auditFake struct {
 	db *oneAlert
 }
 
-func (f auditFake) LockMany(_ context.Context, ids []string) (map[string]wire.AuditHead, error) {
-	return map[string]wire.AuditHead{ids[0]: {}}, nil
+func (f auditFake) LockMany(_ context.Context, ids []string) (map[string]store.AuditEnd, error) {
+	return map[string]store.AuditEnd{ids[0]: {}}, nil
 }
 
-func (f auditFake) Append(_ context.Context, list []store.AuditEntry) error {
+func (f auditFake) Append(_ context.Context, list []store.AuditEntry, _ map[string]string) error {
 	f.db.entries = append(f.db.entries, list...)
 	return nil
 }

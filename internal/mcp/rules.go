@@ -163,7 +163,7 @@ type explanation struct {
 	Status        string     `json:"status" jsonschema:"only APPROVED and EFFECTIVE rules apply"`
 	Enforcement   string     `json:"enforcement" jsonschema:"enforce, warn (a violation needs confirmation) or shadow (on trial)"`
 	Scope         []string   `json:"scope" jsonschema:"where it holds; empty is everywhere"`
-	AppliesTo     []string   `json:"applies_to" jsonschema:"paths, repositories and kinds of subject that it concerns; empty is all"`
+	AppliesTo     []string   `json:"applies_to" jsonschema:"paths, repositories, kinds of subject and tools that it concerns; empty is all"`
 	Rationale     string     `json:"rationale" jsonschema:"why it exists"`
 	Exceptions    []string   `json:"exceptions" jsonschema:"cases that it leaves out"`
 	Examples      []example  `json:"examples"`
@@ -255,7 +255,7 @@ func appliesTo(a *rule.AppliesTo) []string {
 	for _, l := range []struct {
 		what string
 		list []string
-	}{{"paths", a.Paths}, {"not paths", a.ExcludePaths}, {"repositories", a.Repositories}, {"kinds", a.Kinds}} {
+	}{{"paths", a.Paths}, {"not paths", a.ExcludePaths}, {"repositories", a.Repositories}, {"kinds", a.Kinds}, {"tools", a.Tools}} {
 		if len(l.list) > 0 {
 			out = append(out, l.what+": "+strings.Join(l.list, ", "))
 		}

@@ -17,8 +17,8 @@ var approverRoles = []string{"reviewer", "admin"}
 // ApprovalRoute has the demands of a project's policy on the approvals of some subjects. All routes that match an evaluation hold together:
 // the highest quorum and role, the shortest time, and only approvers whom each route names.
 type ApprovalRoute struct {
-	Kinds       []string `json:"kinds,omitempty" nullable:"false" doc:"Leading kinds of the subjects; absent means all." example:"transaction"`
-	Scopes      []string `json:"scopes,omitempty" nullable:"false" doc:"Scopes of the subjects; absent means all. A subject without scope is in every scope." example:"finance/payments"`
+	Kinds       []string `json:"kinds,omitempty" nullable:"false" doc:"Leading kinds of the subjects; absent means all."`
+	Scopes      []string `json:"scopes,omitempty" nullable:"false" doc:"Scopes of the subjects; absent means all. A subject without scope is in every scope."`
 	SeverityMin Severity `json:"severity_min,omitempty" enum:"LOW,MEDIUM,HIGH,CRITICAL" doc:"Least severity of the gravest rule to be confirmed; absent means any, and also where no rule covers the subject."`
 
 	Ask           bool     `json:"ask,omitempty" doc:"Ask for an approval with each evaluation that needs confirmation, also if the caller does not."`

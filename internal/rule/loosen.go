@@ -102,7 +102,7 @@ func (a *AppliesTo) covers(b *AppliesTo) bool {
 		b = &AppliesTo{}
 	}
 	wide := func(a, b []string) bool { return len(a) == 0 || (len(b) > 0 && contains(a, b)) }
-	return wide(a.Paths, b.Paths) && wide(a.Repositories, b.Repositories) && wide(a.Kinds, b.Kinds) && contains(b.ExcludePaths, a.ExcludePaths)
+	return wide(a.Paths, b.Paths) && wide(a.Repositories, b.Repositories) && wide(a.Kinds, b.Kinds) && wide(a.Tools, b.Tools) && contains(b.ExcludePaths, a.ExcludePaths)
 }
 
 // contains reports whether every string of part is among all.

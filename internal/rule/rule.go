@@ -90,11 +90,12 @@ type AppliesTo struct {
 	ExcludePaths []string `json:"exclude_paths,omitempty" yaml:"exclude_paths,omitempty" doc:"Path globs of files that the rule does not concern."`
 	Repositories []string `json:"repositories,omitempty" yaml:"repositories,omitempty" doc:"Repository globs."`
 	Kinds        []string `json:"kinds,omitempty" yaml:"kinds,omitempty" doc:"Subject kinds, such as code_change or transaction."`
+	Tools        []string `json:"tools,omitempty" yaml:"tools,omitempty" doc:"Tools of MCP servers: write_file on any server, filesystem/write_* on one; * and ? are wildcards and letter case does not count. The rule then concerns tool calls alone."`
 }
 
 // Empty reports whether a restricts nothing.
 func (a *AppliesTo) Empty() bool {
-	return a == nil || len(a.Paths)+len(a.ExcludePaths)+len(a.Repositories)+len(a.Kinds) == 0
+	return a == nil || len(a.Paths)+len(a.ExcludePaths)+len(a.Repositories)+len(a.Kinds)+len(a.Tools) == 0
 }
 
 // Label returns the slug of the rule, or its id if it has none.

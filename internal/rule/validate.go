@@ -84,7 +84,7 @@ func (a *AppliesTo) normal() *AppliesTo {
 	}
 	return &AppliesTo{
 		Paths: cleanList(a.Paths, CleanGlob), ExcludePaths: cleanList(a.ExcludePaths, CleanGlob),
-		Repositories: cleanList(a.Repositories, CleanRepositoryGlob), Kinds: a.Kinds,
+		Repositories: cleanList(a.Repositories, CleanRepositoryGlob), Kinds: a.Kinds, Tools: cleanList(a.Tools, CleanTool),
 	}
 }
 
@@ -142,6 +142,7 @@ func (r *Rule) Validate() error {
 		labels(&p, "applies_to.exclude_paths", a.ExcludePaths)
 		labels(&p, "applies_to.repositories", a.Repositories)
 		labels(&p, "applies_to.kinds", a.Kinds)
+		labels(&p, "applies_to.tools", a.Tools)
 	}
 	if r.Check != nil {
 		r.Check.validate(&p)

@@ -54,11 +54,12 @@ type AuditTx interface {
 	// Lock returns the head of a project's chain and keeps other transactions from appending to it until this one
 	// ends; not_found without the project.
 	Lock(ctx context.Context, projectID string) (wire.AuditHead, error)
-	// LockMany is Lock for several projects and returns their heads by project.
-	LockMany(ctx context.Context, projectIDs []string) (map[string]wire.AuditHead, error)
+	// LockMany is Lock for several projects and returns the ends of their chains by project.
+	LockMany(ctx context.Context, projectIDs []string) (map[string]AuditEnd, error)
 	// Append stores entries, those of each project together, and moves the heads. The Seq of a project's entries must follow
-	// its head without gaps; conflict if a head has moved. The caller holds the locks of [AuditTx.Lock].
-	Append(ctx context.Context, entries []AuditEntry) error
+	// its head without gaps; conflict if a head has moved. trees holds the Tree of each new [AuditEnd], by project. The caller holds the
+	// locks of [AuditTx.Lock].
+	Append(ctx context.Context, entries []AuditEntry, trees map[string]string) error
 	// DropBodies empties the bodies of entries of a kind with after < Seq <= through, lowest first, up to limit. It
 	// returns the Seq that it has reached and the number of bodies that it has emptied. Hashes stay, so the chain stays whole.
 	DropBodies(ctx context.Context, projectID, kind string, after, through int64, limit int) (done int64, dropped int, err error)

@@ -67,6 +67,7 @@ type Readers struct {
 	Deliveries  DeliveryReader
 	Queue       QueueReader
 	Servers     ServerReader
+	Logs        LogReader
 }
 
 // Tx is a transaction that writes, by noun. It reads its own writes. It is invalid after its callback has returned.
@@ -102,4 +103,5 @@ type Tx struct {
 	Deliveries  DeliveryTx
 	Queue       QueueTx
 	Servers     ServerTx
+	Logs        LogTx
 }

@@ -50,7 +50,7 @@ func Build(in Input) (*Subject, error) {
 }
 
 // kinds returns the leading kind, if the input has one, and those that follow from the fields. The text of a document is a
-// file, but not code.
+// file, but not code; the arguments of a tool call are below its facts, where rules about facts do not look for them.
 func kinds(leading Kind, s *Subject) []Kind {
 	var list []Kind
 	add := func(k Kind, is bool) {
@@ -60,7 +60,7 @@ func kinds(leading Kind, s *Subject) []Kind {
 	}
 	add(leading, leading != "")
 	add(CodeChange, len(s.Files) > 0 && leading != Document)
-	add(Facts, len(s.Facts) > 0)
+	add(Facts, len(s.Facts) > 0 && leading != ToolCall)
 	add(Action, s.Action != "")
 	return list
 }

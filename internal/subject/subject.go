@@ -22,10 +22,11 @@ const (
 	Transaction     = wire.Transaction
 	Communication   = wire.Communication
 	DecisionRequest = wire.DecisionRequest
+	ToolCall        = wire.ToolCall
 )
 
 // Kinds lists all kinds.
-var Kinds = []Kind{CodeChange, Facts, Action, BusinessEvent, Document, Transaction, Communication, DecisionRequest}
+var Kinds = []Kind{CodeChange, Facts, Action, BusinessEvent, Document, Transaction, Communication, DecisionRequest, ToolCall}
 
 // Subject is the object of judgement. [Build] makes it and nobody changes it afterwards, so it may be read concurrently.
 type Subject struct {

@@ -49,6 +49,8 @@ func inputOf(of any, p *rule.Problems) Input {
 		return communicationInput(s, p)
 	case *wire.DecisionRequestSubject:
 		return decisionInput(s, p)
+	case *wire.ToolCallSubject:
+		return toolCallInput(s, p)
 	}
 	panic(fmt.Sprintf("subject: %T is not a submitted subject", of))
 }

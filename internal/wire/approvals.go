@@ -24,7 +24,7 @@ type CreateApproval struct {
 // ApprovalAsk asks for an approval together with an evaluation.
 type ApprovalAsk struct {
 	RequestApproval bool           `json:"request_approval,omitempty" doc:"Ask people for an approval if the overall verdict is NEEDS_CONFIRMATION; the answer's approval names it."`
-	Approval        *ApprovalTerms `json:"approval,omitempty" nullable:"true" doc:"What the approval is to be worth, with request_approval."`
+	Approval        *ApprovalTerms `json:"approval,omitempty" doc:"What the approval is to be worth, with request_approval."`
 }
 
 // DecideApproval is the body that decides on an approval, or takes it back.

@@ -11,6 +11,7 @@ type EvaluateRequest struct {
 	Diff       string         `json:"diff,omitempty" nullable:"true" nul:"true" doc:"Unified diff text."`
 	Files      []InputFile    `json:"files,omitempty" nullable:"true" doc:"Files to evaluate. At a path whose content the diff does not show as a whole, the content completes the diff; any other file is judged beside it. A file without content is known by its path only."`
 	Facts      map[string]any `json:"facts,omitempty" nullable:"true" doc:"Free-form key-value context."`
+	Action     string         `json:"action,omitempty" nullable:"true" maxLength:"5000" doc:"An action in plain words, whose particulars are among the facts; the subject is then an action, too." example:"Send the HTTP request DELETE api.example.com/users/17"`
 	Intent     string         `json:"intent,omitempty" nullable:"true" maxLength:"10000" doc:"Description of the change or action: a claim to be checked."`
 	Scope      string         `json:"scope,omitempty" nullable:"true" doc:"Scope of the subject; absent means every scope." example:"finance/payments"`
 	Repository string         `json:"repository,omitempty" nullable:"true" doc:"Repository identifier."`

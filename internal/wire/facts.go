@@ -5,7 +5,7 @@ type FactQuery struct {
 	Scope       string `query:"scope" maxLength:"1024" doc:"Scope of the subject; absent means every scope." example:"finance/payments"`
 	Repository  string `query:"repository" maxLength:"1024" doc:"Repository of the subject; absent means any."`
 	NodeID      string `query:"node_id" doc:"Federation node whose effective rules apply; absent means the node that the repository is bound to, and all rules where there is none."`
-	SubjectKind string `query:"subject_kind" doc:"Kind of the subject, which has facts beside it: code_change, facts, action, business_event, document, transaction, communication or decision_request. Absent means every kind."`
+	SubjectKind string `query:"subject_kind" doc:"Kind of the subject, which has facts beside it: code_change, facts, action, business_event, document, transaction, communication, decision_request or tool_call. Absent means every kind."`
 }
 
 // FactList lists the facts that checks of rules read.

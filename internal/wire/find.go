@@ -17,7 +17,7 @@ type EvaluationQuery struct {
 	RuleVerdict string     `query:"rule_verdict" doc:"What the rule came to: violated, confirm, kept, not_concerned or waived. Needs rule."`
 	Scope       string     `query:"scope" doc:"Scope of the subject; finance finds finance/payments too." example:"finance"`
 	Repository  string     `query:"repository" maxLength:"1024" doc:"Repository of the subject, however its name is written." example:"acme/payments"`
-	SubjectKind string     `query:"subject_kind" doc:"Kind of the subject: code_change, facts, action, business_event, document, transaction, communication or decision_request."`
+	SubjectKind string     `query:"subject_kind" doc:"Kind of the subject: code_change, facts, action, business_event, document, transaction, communication, decision_request or tool_call."`
 	Fact        []string   `query:"fact" doc:"Name and value of a fact, such as payment_id:PMT-123 or customer.country=FR; repeatable. Letter case does not count."`
 	Words       string     `query:"q" maxLength:"1000" doc:"Words that all occur in the subject: in its action, intent, facts, paths, diff or files." example:"refund invoice"`
 	Environment string     `query:"environment" doc:"Environment whose rules judged, as requested: production, staging or development."`

@@ -22,10 +22,11 @@ const (
 	Transaction     SubjectKind = "transaction"
 	Communication   SubjectKind = "communication"
 	DecisionRequest SubjectKind = "decision_request"
+	ToolCall        SubjectKind = "tool_call"
 )
 
 // SubjectKinds lists all values of [SubjectKind].
-var SubjectKinds = []SubjectKind{CodeChange, Facts, Action, BusinessEvent, DocumentKind, Transaction, Communication, DecisionRequest}
+var SubjectKinds = []SubjectKind{CodeChange, Facts, Action, BusinessEvent, DocumentKind, Transaction, Communication, DecisionRequest, ToolCall}
 
 // RecordedSubject is the raw material of a subject, as an evaluation request carries it. Zero fields are absent.
 type RecordedSubject struct {
@@ -87,7 +88,7 @@ type InputFile struct {
 }
 
 // SubmittedKinds are the kinds that a submission may have.
-var SubmittedKinds = []SubjectKind{CodeChange, BusinessEvent, DocumentKind, Transaction, Communication, DecisionRequest}
+var SubmittedKinds = []SubjectKind{CodeChange, BusinessEvent, DocumentKind, Transaction, Communication, DecisionRequest, ToolCall}
 
 // Submitted is the subject of a submission: one of the types below, by kind.
 type Submitted struct {
@@ -151,6 +152,23 @@ type DecisionRequestSubject struct {
 	Options      []any       `json:"options,omitempty" nullable:"true" doc:"What may be chosen: texts or objects; facts.options."`
 }
 
+// Methods of the Model Context Protocol whose requests are tool calls.
+const (
+	CallTool     = "tools/call"
+	ReadResource = "resources/read"
+	GetPrompt    = "prompts/get"
+)
+
+// ToolCallSubject is a call of a tool of an MCP server, or its result.
+type ToolCallSubject struct {
+	Kind      SubjectKind    `json:"kind" enum:"tool_call" doc:"tool_call."`
+	Server    string         `json:"server,omitempty" nullable:"true" maxLength:"200" doc:"Name of the server, as the gateway in front of it has it; checks read it as facts.server." example:"filesystem"`
+	Tool      string         `json:"tool,omitempty" nullable:"true" maxLength:"200" doc:"Name of the tool; facts.tool. Absent for a method other than tools/call: the method." example:"write_file"`
+	Method    string         `json:"method,omitempty" nullable:"true" enum:"tools/call,resources/read,prompts/get" default:"tools/call" doc:"Method of the request; facts.method."`
+	Arguments map[string]any `json:"arguments,omitempty" nullable:"true" nul:"true" doc:"Arguments of the call; facts.arguments. For resources/read it holds the uri, for prompts/get the name and the arguments of the prompt. A command line among them is an action too."`
+	Result    any            `json:"result,omitempty" nul:"true" doc:"Result of a call that was carried out; facts.result. Absent before the call."`
+}
+
 // forms makes an empty subject of each kind.
 var forms = map[SubjectKind]func() any{
 	CodeChange:      func() any { return &CodeChangeSubject{} },
@@ -159,13 +177,14 @@ var forms = map[SubjectKind]func() any{
 	Transaction:     func() any { return &TransactionSubject{} },
 	Communication:   func() any { return &CommunicationSubject{} },
 	DecisionRequest: func() any { return &DecisionRequestSubject{} },
+	ToolCall:        func() any { return &ToolCallSubject{} },
 }
 
 // FormOf is the type that describes subjects of one of [SubmittedKinds].
 func FormOf(k SubjectKind) reflect.Type { return reflect.TypeOf(forms[k]()).Elem() }
 
 // UnmarshalJSON reads the subject of the kind that the JSON names, in any letter case. An unknown kind is an invalid error
-// that names the six.
+// that names the known ones.
 func (s *Submitted) UnmarshalJSON(b []byte) error {
 	var head struct {
 		Kind SubjectKind `json:"kind"`

@@ -61,7 +61,14 @@ type apiCall struct {
 	Security     []map[string][]string `json:"security,omitempty"`
 	Summary      string                `json:"summary,omitempty"`
 	Tags         []string              `json:"tags"`
+	EventStream  *eventStream          `json:"x-event-stream,omitempty"`
 	RequiredRole string                `json:"x-required-role,omitempty"`
+}
+
+// eventStream describes the events that an operation answers with when the caller accepts their media type.
+type eventStream struct {
+	Description string `json:"description"`
+	MediaType   string `json:"mediaType"`
 }
 
 type parameter struct {
@@ -127,6 +134,16 @@ func (d *document) add(route string, call *apiCall) {
 
 // encode renders the description in a stable order.
 func (d *document) encode() []byte {
+	for _, calls := range d.Paths {
+		for _, call := range calls {
+			if call.RequestBody == nil {
+				continue
+			}
+			if media := call.RequestBody.Content[jsonType]; media != nil && media.Example == nil {
+				media.Example = media.Schema.example(maxExampleDepth)
+			}
+		}
+	}
 	b, err := json.MarshalIndent(d, "", "  ")
 	if err != nil {
 		panic("rest: the description cannot be encoded: " + err.Error())

@@ -202,6 +202,9 @@ func (e *Endpoint) Accept(limit int64, content map[string]*Media) *Endpoint {
 	e.call.RequestBody = &requestBody{Required: true, Content: content}
 	if media := content[jsonType]; media != nil {
 		e.body, _ = media.Schema.resolve()
+		if example, ok := e.server.cfg.Description.Examples[e.call.OperationID]; ok {
+			media.Example = example
+		}
 	}
 	_, e.yaml = content[YAMLTypes[0]]
 	return e
@@ -221,9 +224,10 @@ func (e *Endpoint) Signed(scheme string, described SecurityScheme, by *Signer) *
 	return e
 }
 
-// Streams describes the server-sent events that the operation answers with when asked.
+// Streams describes the server-sent events that the operation answers with when asked. The description has them apart from the answer:
+// generators make one type of all bodies of an answer, and no client that they write reads events.
 func (e *Endpoint) Streams(description string) *Endpoint {
-	e.Success().Content[eventType] = &Media{Schema: Text("Server-sent events: " + description)}
+	e.call.EventStream = &eventStream{Description: "Server-sent events: " + description, MediaType: eventType}
 	return e
 }
 

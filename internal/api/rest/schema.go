@@ -29,7 +29,7 @@ type Schema struct {
 	AdditionalProperties any                `json:"additionalProperties,omitempty"` // false, or the *Schema of all other fields
 	AnyOf                []*Schema          `json:"anyOf,omitempty"`                // a schema, or null
 	ContentMediaType     string             `json:"contentMediaType,omitempty"`
-	Default              json.RawMessage    `json:"default,omitempty"`
+	Default              json.RawMessage    `json:"default,omitempty"` // of a parameter; see defaultInWords
 	Description          string             `json:"description,omitempty"`
 	Discriminator        *Discriminator     `json:"discriminator,omitempty"` // for OneOf
 	Enum                 []string           `json:"enum,omitempty"`
@@ -52,6 +52,9 @@ type Schema struct {
 	NotNull bool `json:"-"`
 	// Raw is published in place of the schema.
 	Raw map[string]any `json:"-"`
+	// defaultInWords publishes the default of a field in its description only. Generators take a field with a default for one that is
+	// always there, and their clients then send it: the server could not know any more that the caller has left it out.
+	defaultInWords bool
 
 	target *Schema // that Ref refers to
 }
@@ -68,10 +71,15 @@ func (s *Schema) MarshalJSON() ([]byte, error) {
 		return json.Marshal(s.Raw)
 	}
 	type plain Schema
+	published := plain(*s)
+	if s.defaultInWords {
+		published.Default = nil
+		published.Description = strings.TrimSpace(s.Description + " Default: " + strings.Trim(string(s.Default), `"`) + ".")
+	}
 	out := struct {
 		*plain
 		Type any `json:"type,omitempty"`
-	}{plain: (*plain)(s)}
+	}{plain: &published}
 	switch {
 	case s.Nullable:
 		out.Type = []string{s.Type, typeNull}
@@ -249,6 +257,7 @@ func (r *schemas) ofStruct(t reflect.Type) *Schema {
 		if f.Type.Kind() == reflect.Pointer && strings.Contains(options, "omitempty") && f.Tag.Get("nullable") != "true" {
 			fs.Nullable = false // it is absent rather than null
 		}
+		fs.defaultInWords = fs.Default != nil
 		s.Properties[tag] = fs
 		if required := f.Tag.Get("required"); required == "true" || (required == "" && !optional) {
 			s.Required = append(s.Required, tag)

@@ -8,6 +8,7 @@ package rest
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
 	"net/http"
 	"reflect"
@@ -34,6 +35,8 @@ type Description struct {
 	Tags []Tag
 	// Names are those of published types that are not named by their Go names.
 	Names map[reflect.Type]string
+	// Examples are requests in JSON by the id of their operation. Other operations get an example that follows from the schema.
+	Examples map[string]json.RawMessage
 }
 
 // Config sets up [New]. Keys and Logger are required.

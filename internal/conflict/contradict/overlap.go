@@ -55,8 +55,21 @@ func appliesMeet(a, b *rule.AppliesTo) bool {
 	if len(a.Kinds) > 0 && len(b.Kinds) > 0 && !slices.ContainsFunc(a.Kinds, func(k string) bool { return slices.Contains(b.Kinds, k) }) {
 		return false
 	}
+	if !toolsMeet(a, b) {
+		return false
+	}
 	return globsMeet(repositoryPaths(a.Repositories), repositoryPaths(b.Repositories)) && globsMeet(a.Paths, b.Paths) &&
 		!excludes(a.ExcludePaths, b.Paths) && !excludes(b.ExcludePaths, a.Paths)
+}
+
+// toolsMeet reports whether a tool call can concern both rules, or neither is about tool calls alone.
+func toolsMeet(a, b *rule.AppliesTo) bool {
+	for _, pair := range [][2]*rule.AppliesTo{{a, b}, {b, a}} {
+		if len(pair[0].Tools) > 0 && len(pair[1].Kinds) > 0 && !slices.Contains(pair[1].Kinds, "tool_call") {
+			return false
+		}
+	}
+	return globsMeet(a.Tools, b.Tools)
 }
 
 // repositoryPaths returns globs of repositories without their hosts: where only one names a host, both may be for it.

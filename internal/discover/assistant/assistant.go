@@ -185,7 +185,7 @@ func valid(f *source.Found, slug string) error {
 
 // appliesTo returns the files that the tag narrows a rule to, or those of the front matter where the tag names no paths.
 func (t *tag) appliesTo(m *matter) *rule.AppliesTo {
-	a := &rule.AppliesTo{Paths: t.paths, ExcludePaths: t.exclude, Repositories: t.repos, Kinds: t.kinds}
+	a := &rule.AppliesTo{Paths: t.paths, ExcludePaths: t.exclude, Repositories: t.repos, Kinds: t.kinds, Tools: t.tools}
 	if about := m.appliesTo(); len(a.Paths) == 0 && about != nil {
 		a.Paths = about.Paths
 		a.ExcludePaths = append(slices.Clone(about.ExcludePaths), t.exclude...)

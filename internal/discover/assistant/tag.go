@@ -23,6 +23,7 @@ type tag struct {
 	exclude  []string
 	repos    []string
 	kinds    []string
+	tools    []string
 	tags     []string
 	text     string // the statement, where a list item cannot hold it as it is
 }
@@ -35,7 +36,7 @@ func (t *tag) fields() []struct {
 	return []struct {
 		name string
 		list *[]string
-	}{{"scope", &t.scope}, {"paths", &t.paths}, {"not", &t.exclude}, {"repos", &t.repos}, {"kinds", &t.kinds}, {"tags", &t.tags}}
+	}{{"scope", &t.scope}, {"paths", &t.paths}, {"not", &t.exclude}, {"repos", &t.repos}, {"kinds", &t.kinds}, {"tools", &t.tools}, {"tags", &t.tags}}
 }
 
 // String writes the tag.

@@ -149,7 +149,7 @@ func heading(r *rule.Rule) string {
 func item(r *rule.Rule, globs []string) string {
 	t := tag{modality: r.Modality, severity: r.Severity, slug: r.Slug, scope: r.Scope, tags: r.Tags}
 	if a := r.AppliesTo; a != nil {
-		t.exclude, t.repos, t.kinds = a.ExcludePaths, a.Repositories, a.Kinds
+		t.exclude, t.repos, t.kinds, t.tools = a.ExcludePaths, a.Repositories, a.Kinds, a.Tools
 		if len(globs) == 0 {
 			t.paths = a.Paths
 		}

@@ -51,7 +51,7 @@ func sortSaid(list []said) []said {
 func key(s said) string {
 	k := s.Statement + string(s.Modality+"|") + string(s.Severity) + strings.Join(s.Scope, "|") + strings.Join(s.Tags, "|") + strings.Join(s.Exceptions, "|") + s.Rationale
 	if a := s.AppliesTo; a != nil {
-		k += strings.Join(slices.Concat(a.Paths, a.ExcludePaths, a.Repositories, a.Kinds), "|")
+		k += strings.Join(slices.Concat(a.Paths, a.ExcludePaths, a.Repositories, a.Kinds, a.Tools), "|")
 	}
 	return k
 }
@@ -59,7 +59,7 @@ func key(s said) string {
 func sayRule(r rule.Rule) said {
 	r.Normalize()
 	if a := r.AppliesTo; a != nil {
-		r.AppliesTo = &rule.AppliesTo{Paths: none(a.Paths), ExcludePaths: none(a.ExcludePaths), Repositories: none(a.Repositories), Kinds: none(a.Kinds)}
+		r.AppliesTo = &rule.AppliesTo{Paths: none(a.Paths), ExcludePaths: none(a.ExcludePaths), Repositories: none(a.Repositories), Kinds: none(a.Kinds), Tools: none(a.Tools)}
 	}
 	return said{r.Statement, r.Modality, r.Severity, none(r.Scope), none(r.Tags), none(r.Exceptions), r.Rationale, r.AppliesTo}
 }
@@ -138,6 +138,7 @@ func drawRule(t *rapid.T) rule.Rule {
 		r.AppliesTo = &rule.AppliesTo{
 			Paths: drawList(t, "paths", "src/**", "*.go", "**/*.{ts,tsx}", "**", "/docs/"), ExcludePaths: drawList(t, "exclude", "vendor/**"),
 			Repositories: drawList(t, "repositories", "acme/*"), Kinds: drawList(t, "kinds", "code_change", "transaction"),
+			Tools: drawList(t, "tools", "filesystem/write_*", "push"),
 		}
 	}
 	return r

@@ -97,7 +97,7 @@ func fill(b *testing.B, s store.Store, n int) {
 			prev = e.Hash
 			batch.Entries = append(batch.Entries, store.TermEntry{Seq: seq, At: e.At, Terms: benchTerms(random, e)})
 		}
-		update(func(ctx context.Context, tx store.Tx) error { return tx.Audit.Append(ctx, entries) })
+		update(func(ctx context.Context, tx store.Tx) error { return tx.Audit.Append(ctx, entries, nil) })
 		update(func(ctx context.Context, tx store.Tx) error { return tx.Terms.Add(ctx, batch) })
 	}
 }
@@ -281,7 +281,7 @@ func fillChain(b *testing.B, s store.Store, n int) {
 			}
 			batch.Entries = append(batch.Entries, store.TermEntry{Seq: seq, At: e.At, Terms: t.terms})
 		}
-		update(func(ctx context.Context, tx store.Tx) error { return tx.Audit.Append(ctx, entries) })
+		update(func(ctx context.Context, tx store.Tx) error { return tx.Audit.Append(ctx, entries, nil) })
 		update(func(ctx context.Context, tx store.Tx) error { return tx.Terms.Add(ctx, batch) })
 	}
 }

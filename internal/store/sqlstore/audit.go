@@ -20,24 +20,29 @@ func auditFields(e *store.AuditEntry) []any {
 
 // Head implements store.AuditReader.
 func (t auditTable) Head(ctx context.Context, projectID string) (wire.AuditHead, error) {
-	chain, query := chainOf(projectID), "SELECT seq, hash FROM audit_heads WHERE project_id = ?"
-	var head wire.AuditHead
+	end, err := t.end(ctx, projectID)
+	return end.AuditHead, err
+}
+
+// end reads the end of a chain, and locks the chain in a transaction.
+func (t auditTable) end(ctx context.Context, projectID string) (end store.AuditEnd, err error) {
+	chain, query := chainOf(projectID), "SELECT seq, hash, tree FROM audit_heads WHERE project_id = ?"
 	if t.needsLock(chain) {
 		// Every append begins here, so one statement locks and reads.
-		err := t.row(ctx, "lock audit head", query+" FOR UPDATE", []any{projectID}, &head.Seq, &head.Hash)
+		err := t.row(ctx, "lock audit head", query+" FOR UPDATE", []any{projectID}, &end.Seq, &end.Hash, &end.Tree)
 		if err == nil {
 			t.state.locked[chain] = true
-			return head, nil
+			return end, nil
 		}
 		if !errors.Is(err, sql.ErrNoRows) {
-			return head, err
+			return end, err
 		}
 	}
 	if err := t.lock(ctx, chain); err != nil {
-		return head, err
+		return end, err
 	}
-	err := t.row(ctx, "audit head", query, []any{projectID}, &head.Seq, &head.Hash)
-	return head, notFound(err, "project", projectID)
+	err = t.row(ctx, "audit head", query, []any{projectID}, &end.Seq, &end.Hash, &end.Tree)
+	return end, notFound(err, "project", projectID)
 }
 
 // Lock implements store.AuditTx.
@@ -103,38 +108,37 @@ func auditWhere(f store.AuditFilter) (where string, args []any) {
 }
 
 // LockMany implements store.AuditTx.
-func (t auditTable) LockMany(ctx context.Context, projectIDs []string) (map[string]wire.AuditHead, error) {
+func (t auditTable) LockMany(ctx context.Context, projectIDs []string) (map[string]store.AuditEnd, error) {
 	if t.d.rowLocks {
-		heads := make(map[string]wire.AuditHead, len(projectIDs))
+		ends := make(map[string]store.AuditEnd, len(projectIDs))
 		for _, id := range projectIDs {
-			head, err := t.Head(ctx, id)
+			end, err := t.end(ctx, id)
 			if err != nil {
 				return nil, err
 			}
-			heads[id] = head
+			ends[id] = end
 		}
-		return heads, nil
+		return ends, nil
 	}
 	in, list := t.d.in("project_id", projectIDs)
-	heads, err := byKey(ctx, t.session, unlocked, "audit heads", "SELECT project_id, seq, hash FROM audit_heads WHERE "+in, []any{list},
-		func(id *string, h *wire.AuditHead) []any { return []any{id, &h.Seq, &h.Hash} })
+	ends, err := byKey(ctx, t.session, unlocked, "audit heads", "SELECT project_id, seq, hash, tree FROM audit_heads WHERE "+in, []any{list}, endFields)
 	for _, id := range projectIDs {
-		if _, ok := heads[id]; !ok && err == nil {
+		if _, ok := ends[id]; !ok && err == nil {
 			err = rule.NotFound("project", id)
 		}
 	}
-	return heads, err
+	return ends, err
 }
 
 // moveHeads and whereHead move the heads that are still before the first entry of their project.
 const (
-	moveHeads = "WITH moved (project_id, from_seq, from_hash, seq, hash) AS (VALUES "
-	whereHead = `) UPDATE audit_heads SET seq = CAST(moved.seq AS BIGINT), hash = moved.hash FROM moved
+	moveHeads = "WITH moved (project_id, from_seq, from_hash, seq, hash, tree) AS (VALUES "
+	whereHead = `) UPDATE audit_heads SET seq = CAST(moved.seq AS BIGINT), hash = moved.hash, tree = moved.tree FROM moved
 		WHERE audit_heads.project_id = moved.project_id AND audit_heads.seq = CAST(moved.from_seq AS BIGINT) AND audit_heads.hash = moved.from_hash`
 )
 
 // Append implements store.AuditTx.
-func (t auditTable) Append(ctx context.Context, entries []store.AuditEntry) error {
+func (t auditTable) Append(ctx context.Context, entries []store.AuditEntry, trees map[string]string) error {
 	args, heads := make([]any, 0, 12*len(entries)), []any{}
 	for i := range entries {
 		e := &entries[i]
@@ -142,19 +146,19 @@ func (t auditTable) Append(ctx context.Context, entries []store.AuditEntry) erro
 			if err := t.lock(ctx, chainOf(e.ProjectID)); err != nil {
 				return err
 			}
-			heads = append(heads, e.ProjectID, strconv.FormatInt(e.Seq-1, 10), e.PrevHash, "", "")
+			heads = append(heads, e.ProjectID, strconv.FormatInt(e.Seq-1, 10), e.PrevHash, "", "", trees[e.ProjectID])
 		} else if e.Seq != entries[i-1].Seq+1 {
 			return rule.Errorf(rule.CodeConflict, "audit entry %d of project %q does not follow the one before it", e.Seq, e.ProjectID)
 		}
-		heads[len(heads)-2], heads[len(heads)-1] = strconv.FormatInt(e.Seq, 10), e.Hash
+		heads[len(heads)-3], heads[len(heads)-2] = strconv.FormatInt(e.Seq, 10), e.Hash
 		args = append(args, e.ProjectID, e.Seq, e.ID, e.Kind, micros(e.At), e.Actor, e.Verdict, e.Mode, blob(e.Body), e.BodyHash, e.PrevHash, e.Hash)
 	}
 	// The heads move first: if one has moved, Append ends.
-	n, err := t.countRows(ctx, "move audit heads", moveHeads, 5, whereHead, heads)
+	n, err := t.countRows(ctx, "move audit heads", moveHeads, 6, whereHead, heads)
 	if err != nil {
 		return err
 	}
-	if n < int64(len(heads)/5) {
+	if n < int64(len(heads)/6) {
 		return rule.Errorf(rule.CodeConflict, "an audit chain has moved on; read its head again")
 	}
 	err = t.execRows(ctx, "append audit entries", "INSERT INTO audit_entries ("+auditColumns+") VALUES ", 12, "", args)

@@ -35,6 +35,7 @@ type (
 	deliveryTable   struct{ *session }
 	queueTable      struct{ *session }
 	serverTable     struct{ *session }
+	logTable        struct{ *session }
 )
 
 // readers returns the readers of a session.
@@ -71,6 +72,7 @@ func (s *session) readers() store.Readers {
 		Deliveries:  deliveryTable{s},
 		Queue:       queueTable{s},
 		Servers:     serverTable{s},
+		Logs:        logTable{s},
 	}
 }
 
@@ -108,5 +110,6 @@ func (s *session) tx() store.Tx {
 		Deliveries:  deliveryTable{s},
 		Queue:       queueTable{s},
 		Servers:     serverTable{s},
+		Logs:        logTable{s},
 	}
 }

@@ -33,7 +33,7 @@ func (f *fixture) appendAudit(entries ...store.AuditEntry) error {
 		if _, err := tx.Audit.Lock(f.ctx, entries[0].ProjectID); err != nil {
 			return err
 		}
-		return tx.Audit.Append(f.ctx, entries)
+		return tx.Audit.Append(f.ctx, entries, nil)
 	})
 }
 

@@ -100,7 +100,7 @@ func testUncounted(t *testing.T, f *fixture) {
 	f.update(func(tx store.Tx) error {
 		return tx.Audit.Append(f.ctx, []store.AuditEntry{
 			{ProjectID: "p", Seq: 1, ID: "a", At: at, Hash: "1"}, {ProjectID: "p", Seq: 2, ID: "b", At: at, PrevHash: "1", Hash: "2"},
-		})
+		}, nil)
 	})
 	look(store.Uncounted{ProjectID: "p", Entries: 2})
 	f.update(func(tx store.Tx) error {

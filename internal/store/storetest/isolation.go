@@ -139,7 +139,7 @@ func testSerialAudit(t *testing.T, f *fixture) {
 		}
 		return tx.Audit.Append(f.ctx, []store.AuditEntry{entryAt(head.Seq+1, func(e *store.AuditEntry) {
 			e.ID, e.PrevHash, e.Actor = newRule(i, nil).ID, head.Hash, "once"
-		})})
+		})}, nil)
 	})
 	if _, n, err := f.s.Audit.Find(f.ctx, store.AuditFilter{ProjectID: "p", Actor: "once", Limit: 1}); err != nil || n != 1 {
 		t.Errorf("%d entries (%v), want 1", n, err)
@@ -218,7 +218,7 @@ func testOneState(t *testing.T, f *fixture) {
 				if _, err := tx.Audit.Lock(f.ctx, "p"); err != nil {
 					return err
 				}
-				return tx.Audit.Append(f.ctx, []store.AuditEntry{entryAt(seq, nil)})
+				return tx.Audit.Append(f.ctx, []store.AuditEntry{entryAt(seq, nil)}, nil)
 			})
 			if err != nil {
 				t.Error(err)

@@ -28,7 +28,7 @@ func (f *fixture) chain(n int64) {
 			}
 			prev = hash
 		}
-		return tx.Audit.Append(f.ctx, entries)
+		return tx.Audit.Append(f.ctx, entries, nil)
 	})
 }
 

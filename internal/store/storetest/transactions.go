@@ -178,7 +178,7 @@ func testRaceAudit(t *testing.T, f *fixture) {
 					return err
 				}
 				e := entryAt(head.Seq+1, func(e *store.AuditEntry) { e.ID, e.PrevHash = newRule(i, nil).ID, head.Hash })
-				return tx.Audit.Append(f.ctx, []store.AuditEntry{e})
+				return tx.Audit.Append(f.ctx, []store.AuditEntry{e}, nil)
 			})
 			if err != nil {
 				t.Error(err)

@@ -1,0 +1,164 @@
+// Package gateway turns requests of the Model Context Protocol into subjects of evaluations, and evaluations into answers: whether a call
+// passes, and the text of a refusal. Every gateway uses it, so that one verdict holds for all of them.
+package gateway
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"tenet/internal/rule"
+	"tenet/internal/wire"
+)
+
+// MaxName is the most bytes that the name of a server or a tool may have.
+const MaxName = 200
+
+// Methods are the methods of MCP that are evaluated.
+var Methods = []string{wire.CallTool, wire.ReadResource, wire.GetPrompt}
+
+// Evaluated reports whether requests of a method are evaluated.
+func Evaluated(method string) bool { return slices.Contains(Methods, method) }
+
+// Call is a request to an MCP server that is evaluated: a call of a tool, or a resource or a prompt that is asked for.
+type Call struct {
+	// Server is the name under which rules know the server. The gateway's configuration gives it, not the server.
+	Server string
+	// Method is one of [Methods].
+	Method string
+	// Tool is the name of the tool; for other methods, the method.
+	Tool string
+	// Arguments is a JSON object: that of the tool, or the uri of the resource, or the name and the arguments of the prompt.
+	Arguments json.RawMessage
+	// Result is the result of the call as [ResultOf] gives it; nil before the call.
+	Result any
+}
+
+// Parse reads the parameters of a request. The error is of code invalid and means that a server may read the request in another way than
+// rules would: a name that occurs twice or in another letter case, a missing name, arguments that are no object. Such a request must not
+// pass, whatever the fail mode.
+func Parse(server, method string, params []byte) (Call, error) {
+	c := Call{Server: server, Method: method, Tool: method}
+	named, err := object(params)
+	if err != nil {
+		return c, rule.Errorf(rule.CodeInvalid, "the parameters of %s %v", method, err)
+	}
+	switch method {
+	case wire.CallTool:
+		if err := exactly(named, "name", "arguments", "_meta"); err != nil {
+			return c, err
+		}
+		if c.Tool, err = name(named, "name"); err != nil {
+			return c, err
+		}
+		c.Arguments, err = arguments(named)
+	case wire.ReadResource:
+		if err := exactly(named, "uri", "_meta"); err != nil {
+			return c, err
+		}
+		var uri string
+		if json.Unmarshal(named["uri"], &uri) != nil || strings.TrimSpace(uri) == "" {
+			return c, rule.Errorf(rule.CodeInvalid, "resources/read has no uri")
+		}
+		c.Arguments, err = json.Marshal(map[string]string{"uri": uri})
+	case wire.GetPrompt:
+		if err := exactly(named, "name", "arguments", "_meta"); err != nil {
+			return c, err
+		}
+		var prompt string
+		if prompt, err = name(named, "name"); err != nil {
+			return c, err
+		}
+		var of json.RawMessage
+		if of, err = arguments(named); err != nil {
+			return c, err
+		}
+		c.Arguments, err = json.Marshal(map[string]any{"name": prompt, "arguments": of})
+	default:
+		return c, rule.Errorf(rule.CodeInvalid, "%q is not evaluated; use one of %s", method, strings.Join(Methods, ", "))
+	}
+	return c, err
+}
+
+// Subject returns the subject of a submission of kind tool_call.
+func (c *Call) Subject() (json.RawMessage, error) {
+	if len(c.Server) > MaxName {
+		return nil, rule.Errorf(rule.CodeInvalid, "the name of the server has %d bytes; at most %d are allowed", len(c.Server), MaxName)
+	}
+	return json.Marshal(struct {
+		Kind      wire.SubjectKind `json:"kind"`
+		Server    string           `json:"server,omitempty"`
+		Tool      string           `json:"tool"`
+		Method    string           `json:"method"`
+		Arguments json.RawMessage  `json:"arguments,omitempty"`
+		Result    any              `json:"result,omitempty"`
+	}{wire.ToolCall, c.Server, c.Tool, c.Method, c.Arguments, c.Result})
+}
+
+// String names the call in a sentence.
+func (c *Call) String() string {
+	switch {
+	case c.Method != wire.CallTool:
+		return c.Method + " of " + c.Server
+	case c.Server == "":
+		return c.Tool
+	}
+	return c.Server + "/" + c.Tool
+}
+
+// object reads a JSON object in which no name occurs twice, at any depth. Absent parameters are an empty one.
+func object(text []byte) (map[string]json.RawMessage, error) {
+	if len(bytes.TrimSpace(text)) == 0 {
+		return map[string]json.RawMessage{}, nil
+	}
+	if !valid(text) {
+		return nil, fmt.Errorf("name something twice in one object, or are not valid JSON in UTF-8")
+	}
+	var o map[string]json.RawMessage
+	if json.Unmarshal(text, &o) != nil || o == nil {
+		return nil, fmt.Errorf("are not a JSON object")
+	}
+	return o, nil
+}
+
+// valid reports whether a text is JSON in UTF-8 in which no object has a name twice.
+func valid(text []byte) bool { return jsontext.Value(text).IsValid() }
+
+// exactly refuses names that differ from one of those by letter case alone: some servers would read them too.
+func exactly(o map[string]json.RawMessage, names ...string) error {
+	for given := range o {
+		for _, n := range names {
+			if given != n && strings.EqualFold(given, n) {
+				return rule.Errorf(rule.CodeInvalid, "the parameters hold %q, which some servers read as %s; write %s", given, n, n)
+			}
+		}
+	}
+	return nil
+}
+
+func name(o map[string]json.RawMessage, key string) (string, error) {
+	var s string
+	switch {
+	case json.Unmarshal(o[key], &s) != nil || strings.TrimSpace(s) == "":
+		return "", rule.Errorf(rule.CodeInvalid, "the parameters have no %s", key)
+	case len(s) > MaxName:
+		return "", rule.Errorf(rule.CodeInvalid, "the %s has %d bytes; at most %d are allowed", key, len(s), MaxName)
+	}
+	return s, nil
+}
+
+// arguments returns the arguments of a call; an empty object where they are absent or null.
+func arguments(o map[string]json.RawMessage) (json.RawMessage, error) {
+	raw := bytes.TrimSpace(o["arguments"])
+	if len(raw) == 0 || string(raw) == "null" {
+		return json.RawMessage("{}"), nil
+	}
+	if raw[0] != '{' {
+		return nil, rule.Errorf(rule.CodeInvalid, "the arguments are not a JSON object")
+	}
+	return raw, nil
+}
