@@ -25,6 +25,7 @@ type Evaluate struct {
 	SeverityMin rule.Severity    `json:"severity_min,omitempty"`
 	NodeID      string           `json:"node_id,omitempty"`     // federation node
 	Environment string           `json:"environment,omitempty"` // whose active snapshot judges; empty for the live rules
+	wire.ApprovalAsk
 }
 
 // Submit is a request for an evaluation of a subject of any kind. Zero fields are absent, and the server's defaults apply. It is
