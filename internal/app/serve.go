@@ -20,6 +20,9 @@ func (a *App) Start(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := compareHistory(ctx, a.cfg, a.parts.book, a.log); err != nil {
+		return err
+	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", a.cfg.Listen)
 	if err != nil {
 		return err
