@@ -93,7 +93,7 @@ var table = map[string]row{
 	},
 	"discover": {
 		layer:   capability,
-		imports: []string{"audit", "auth", "check", "corpus", "discover/archive", "discover/exclude", "discover/source", "job", "llm", "redact", "rule", "store", "subject"},
+		imports: []string{"audit", "auth", "check", "corpus", "discover/archive", "discover/exclude", "discover/source", "job", "llm", "norm", "redact", "rule", "store", "subject"},
 		tests:   []string{"catalog", "document"},
 	},
 	"document": {layer: capability, imports: []string{"audit", "auth", "corpus", "document/extract", "job", "redact", "rule", "store"}},

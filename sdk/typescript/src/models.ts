@@ -424,6 +424,17 @@ export interface Attached {
   warnings?: Array<string>;
 }
 
+export interface AuditCheckpoint {
+  /** When it was signed, or cosigned last. */
+  at: string;
+  /** The signed note, with the cosignatures. */
+  note: string;
+  /** Entries that it covers. */
+  size: number;
+  /** Whether the quorum of witnesses has cosigned it; true where none are asked. */
+  witnessed: boolean;
+}
+
 export interface AuditEntry {
   /** What was done. */
   action: string;
@@ -529,6 +540,30 @@ export interface AuditEntryDetail {
 export interface AuditHead {
   hash: string;
   seq: number;
+}
+
+export interface AuditLog {
+  /** The newest checkpoint; null before the first. */
+  checkpoint: AuditCheckpoint;
+  /** Keys that verify checkpoints of the log. */
+  keys: Array<AuditLogKey>;
+  /** Name of the log; empty if this server does not sign checkpoints. */
+  origin: string;
+  /** Keys of the log, and the witnesses and their quorum, as a policy for tenet audit check (C2SP tlog-policy); empty without keys. Compare the keys with those that you got elsewhere. */
+  policy: string;
+  /** Why the log does not continue its last checkpoint, and what to do; absent if it does. */
+  problem?: string;
+  /** The project. */
+  project_id: string;
+  /** Entries of the chain. */
+  size: number;
+}
+
+export interface AuditLogKey {
+  /** As a verifier key of C2SP signed notes. */
+  key: string;
+  /** Whether it signs now; else it has signed older checkpoints. */
+  signs: boolean;
 }
 
 export interface AuditObject {

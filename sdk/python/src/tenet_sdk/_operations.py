@@ -258,6 +258,20 @@ class Operations:
             again=True,
         )
 
+    def get_audit_log(
+        self,
+        *,
+        project_id: str | None = None,
+    ) -> models.AuditLog:
+        """Get the state of the transparency log. Its keys and its newest checkpoint, and the policy by which proofs are checked. The files of the log are below /audit/{project}/."""
+        return self._caller.call(
+            "GET",
+            "/api/v1/audit/log",
+            models.AuditLog,
+            query={"project_id": project_id},
+            again=True,
+        )
+
     def verify_audit(
         self,
         *,
@@ -3298,6 +3312,20 @@ class AsyncOperations:
             "GET",
             "/api/v1/audit/head",
             models.AuditHead,
+            query={"project_id": project_id},
+            again=True,
+        )
+
+    async def get_audit_log(
+        self,
+        *,
+        project_id: str | None = None,
+    ) -> models.AuditLog:
+        """Get the state of the transparency log. Its keys and its newest checkpoint, and the policy by which proofs are checked. The files of the log are below /audit/{project}/."""
+        return await self._caller.call(
+            "GET",
+            "/api/v1/audit/log",
+            models.AuditLog,
             query={"project_id": project_id},
             again=True,
         )

@@ -41,9 +41,12 @@ __all__ = [
     "ApproveSnapshot",
     "AttachRule",
     "Attached",
+    "AuditCheckpoint",
     "AuditEntry",
     "AuditEntryDetail",
     "AuditHead",
+    "AuditLog",
+    "AuditLogKey",
     "AuditObject",
     "AuditPage",
     "AuditPlace",
@@ -816,6 +819,17 @@ class Attached(Struct, kw_only=True, omit_defaults=True):
     """The same in a sentence."""
 
 
+class AuditCheckpoint(Struct, kw_only=True, omit_defaults=True):
+    at: datetime
+    """When it was signed, or cosigned last."""
+    note: str
+    """The signed note, with the cosignatures."""
+    size: int
+    """Entries that it covers."""
+    witnessed: bool
+    """Whether the quorum of witnesses has cosigned it; true where none are asked."""
+
+
 class AuditEntry(Struct, kw_only=True, omit_defaults=True):
     action: str
     """What was done."""
@@ -921,6 +935,30 @@ class AuditEntryDetail(Struct, kw_only=True, omit_defaults=True):
 class AuditHead(Struct, kw_only=True, omit_defaults=True):
     hash: str
     seq: int
+
+
+class AuditLog(Struct, kw_only=True, omit_defaults=True):
+    checkpoint: AuditCheckpoint
+    """The newest checkpoint; null before the first."""
+    keys: list[AuditLogKey]
+    """Keys that verify checkpoints of the log."""
+    origin: str
+    """Name of the log; empty if this server does not sign checkpoints."""
+    policy: str
+    """Keys of the log, and the witnesses and their quorum, as a policy for tenet audit check (C2SP tlog-policy); empty without keys. Compare the keys with those that you got elsewhere."""
+    problem: str | None = None
+    """Why the log does not continue its last checkpoint, and what to do; absent if it does."""
+    project_id: str
+    """The project."""
+    size: int
+    """Entries of the chain."""
+
+
+class AuditLogKey(Struct, kw_only=True, omit_defaults=True):
+    key: str
+    """As a verifier key of C2SP signed notes."""
+    signs: bool
+    """Whether it signs now; else it has signed older checkpoints."""
 
 
 class AuditObject(Struct, kw_only=True, omit_defaults=True):
