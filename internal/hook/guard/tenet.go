@@ -15,8 +15,7 @@ import (
 
 // reading are the commands of Tenet that take nothing out: the first word, or the first two.
 var reading = words(`check submit ask author replay feedback serve mcp search scan test eval insights report version whoami servers usage
-	waivers/list approvals/list approvals/show policy/show projects/list projects/show config/show rules/list rules/get rules/nodes rules/export rules/plan rules/lint rules/health rules/conflicts rules/pending rules/history rules/diff nodes/tree nodes/list nodes/resolve nodes/get nodes/effective nodes/diff
-	waivers/list policy/show projects/list projects/show config/show rules/list rules/get rules/nodes rules/applicable rules/export rules/plan rules/lint rules/health rules/conflicts rules/pending rules/history rules/diff nodes/tree nodes/list nodes/resolve nodes/get nodes/effective nodes/diff
+	waivers/list approvals/list approvals/show policy/show projects/list projects/show config/show rules/list rules/get rules/nodes rules/applicable rules/export rules/plan rules/lint rules/health rules/conflicts rules/pending rules/history rules/diff nodes/tree nodes/list nodes/resolve nodes/get nodes/effective nodes/diff
 	documents/list documents/get documents/search documents/upload documents/extract candidates/list candidates/show candidates/scans candidates/exclusions conflicts/list conflicts/scan queue/list
 	cases/list cases/generate snapshots/create snapshots/list snapshots/diff snapshots/simulate snapshots/check snapshots/history snapshots/verify alerts/list alerts/show
 	evaluations/list evaluations/show webhooks/list webhooks/test webhooks/deliveries audit/verify audit/log audit/prove audit/check audit/list audit/show audit/export keys/list cache/stats jobs/list jobs/get
@@ -25,8 +24,7 @@ var reading = words(`check submit ask author replay feedback serve mcp search sc
 	gateway/mcp gateway/pins/list`)
 
 // groups are the commands of Tenet that have commands of their own.
-var groups = words(`config projects queue waivers approvals policy rules nodes documents candidates conflicts cases snapshots alerts webhooks audit keys cache jobs hook evaluations`)
-var groups = words(`config projects queue waivers policy rules nodes documents candidates conflicts cases snapshots alerts webhooks audit keys cache jobs hook evaluations gateway gateway/pins`)
+var groups = words(`config projects queue waivers approvals policy rules nodes documents candidates conflicts cases snapshots alerts webhooks audit keys cache jobs hook evaluations gateway gateway/pins`)
 
 // Reads reports whether a command of Tenet, such as "rules list", takes nothing out of the wall. All others ask.
 func Reads(command string) bool {
