@@ -13,11 +13,13 @@ import (
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
 
 	"tenet/internal/client"
 	"tenet/internal/gateway/extauthz"
 	"tenet/internal/gateway/extmcp"
 	"tenet/internal/rule"
+	"tenet/internal/wire"
 )
 
 // Bounds of the server for gateways.
@@ -115,11 +117,20 @@ func (g *gateways) client(ctx context.Context) (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := client.New("http://localhost", key, &http.Client{Transport: client.InProcess(g.api)})
+	c, err := client.New("http://localhost", key, &http.Client{Transport: client.InProcess(fromPeer{g.api})})
 	if err != nil {
 		return nil, err
 	}
-	return c.InProject(project), nil
+	var acting wire.Acting
+	for _, f := range []struct {
+		name string
+		to   *string
+	}{{"tenet-on-behalf-of", &acting.OnBehalfOf}, {"tenet-agent", &acting.Agent}, {"tenet-session", &acting.Session}} {
+		if *f.to, err = single(md, f.name); err != nil {
+			return nil, err
+		}
+	}
+	return client.Acting(c.InProject(project), acting), nil
 }
 
 // gatewayKey returns the key in the metadata of a call, by the rules of the API; empty for none.
@@ -169,4 +180,15 @@ func (h gatewayHealth) Check(ctx context.Context, _ *grpc_health_v1.HealthCheckR
 		state = grpc_health_v1.HealthCheckResponse_NOT_SERVING
 	}
 	return &grpc_health_v1.HealthCheckResponse{Status: state}, nil
+}
+
+// fromPeer gives requests in process the address of the gateway that has asked, which the networks of keys count by.
+type fromPeer struct{ next http.Handler }
+
+// ServeHTTP implements [http.Handler].
+func (f fromPeer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if p, ok := peer.FromContext(r.Context()); ok {
+		r.RemoteAddr = p.Addr.String()
+	}
+	f.next.ServeHTTP(w, r)
 }
