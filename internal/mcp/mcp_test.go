@@ -293,7 +293,7 @@ func TestToolsAreDescribedForModels(t *testing.T) {
 		}
 	}
 	slices.Sort(names)
-	want := "check_action evaluate_diff evaluate_facts explain_rule list_applicable_rules propose_rule search_rules try_rule"
+	want := "approval_status check_action evaluate_diff evaluate_facts explain_rule list_applicable_rules propose_rule request_approval search_rules try_rule"
 	if got := strings.Join(names, " "); got != want {
 		t.Errorf("tools are %s, want %s", got, want)
 	}
