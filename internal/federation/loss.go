@@ -64,12 +64,17 @@ func (l *loss) before(other *loss) bool {
 //
 // A repository that is bound to a node for the first time had all rules in force. Of those, the ones that are attached to other nodes are
 // not guarded: they were meant for those nodes.
-func (c *Change) Losses() *Losses {
+func (c *Change) Losses() *Losses { return c.losses(false) }
+
+func (c *Change) losses(ofAll bool) *Losses {
 	x := &comparison{
 		Change: c, Losses: &Losses{tree: c.After.Federation(), rules: map[string]*loss{}, nodes: map[string]bool{}, places: map[string]bool{}},
 		sets: map[setKey]set{},
 	}
 	bindings := x.findTouched()
+	if !ofAll {
+		x.findConcerned()
+	}
 	x.findTaken()
 	x.compareNodes()
 	if bindings {
@@ -84,6 +89,8 @@ type comparison struct {
 	*Losses
 	// touched are the nodes whose rules may change in other ways than by additions.
 	touched map[string]bool
+	// concerned are the rules that may hold otherwise than before, in order of their ids; nil for all.
+	concerned []string
 	// taken are the guarded rules that held at all nodes and no longer do, because some node has them now, or they are guarded no more.
 	taken []*rule.Rule
 	added []*rule.Attachment
@@ -98,6 +105,7 @@ type comparison struct {
 type setKey struct {
 	after bool
 	node  string
+	whole bool
 }
 
 // set holds the rules at a node, by id, and those that are overridden there.
@@ -193,9 +201,9 @@ func (x *comparison) compareNodes() {
 		if _, ok := before.Node(n.ID); !ok {
 			continue
 		}
-		at := site{node: n.ID, bound: len(n.Repositories) > 0}
+		at := site{node: n.ID, bound: len(n.Repositories) > 0, whole: x.wholly(n.ID)}
 		if x.touched[n.ID] {
-			x.compare(x.set(false, n.ID), at)
+			x.compare(x.set(false, n.ID, at.whole), at)
 			continue
 		}
 		if len(x.taken) == 0 || before.OwnRulesOnly(n.ID) != nil {
@@ -231,9 +239,9 @@ func (x *comparison) compareTaken(r *rule.Rule, chain []*Node, at site) {
 	}
 }
 
-// set returns what holds at a node before or after the change.
-func (x *comparison) set(after bool, node string) set {
-	key := setKey{after, node}
+// set returns what holds at a node before or after the change: of all rules, or of those that the change concerns.
+func (x *comparison) set(after bool, node string, whole bool) set {
+	key := setKey{after, node, whole}
 	if s, ok := x.sets[key]; ok {
 		return s
 	}
@@ -242,7 +250,13 @@ func (x *comparison) set(after bool, node string) set {
 		src = x.After
 	}
 	s := set{rules: map[string]held{}}
-	if found, ok := Effective(src, node, x.Now); ok {
+	found, ok := (*Set)(nil), false
+	if whole {
+		found, ok = Effective(src, node, x.Now)
+	} else {
+		found, ok = effectiveOf(src, node, x.Now, x.concerned)
+	}
+	if ok {
 		s.replaced = found.Replaced
 		for i := range found.Entries {
 			e := &found.Entries[i]
@@ -267,6 +281,7 @@ type site struct {
 	node, glob string
 	bound      bool // repositories have the node
 	first      bool // repositories have a node for the first time
+	whole      bool // all rules are compared, not only those that the change concerns
 }
 
 // compare notes which rules of a set do not hold at a site afterwards, or in fewer scopes.
@@ -277,7 +292,7 @@ func (x *comparison) compare(before set, at site) {
 }
 
 func (x *comparison) compareOne(was held, at site) (ends bool) {
-	is, holds := x.set(true, at.node).rules[was.rule.ID]
+	is, holds := x.set(true, at.node, at.whole).rules[was.rule.ID]
 	switch {
 	case !holds:
 		return x.lose(was, nil, at)
@@ -308,12 +323,12 @@ func (x *comparison) overrides(id string) []string {
 
 // isReplaced reports whether another rule holds at a node afterwards in the place of one that does not, and demands as much: the one that
 // overrides it there, or one that it overrides elsewhere.
-func (x *comparison) isReplaced(was held, node string) bool {
+func (x *comparison) isReplaced(was held, at site) bool {
 	targets := x.overrides(was.rule.ID)
 	if targets == nil {
 		return false
 	}
-	after := x.set(true, node)
+	after := x.set(true, at.node, at.whole)
 	base := *was.rule
 	base.Scope = was.scope
 	demandsAsMuch := func(id string) bool {
@@ -335,7 +350,7 @@ func (x *comparison) isReplaced(was held, node string) bool {
 func (x *comparison) lose(was held, scope []string, at site) bool {
 	r := was.rule
 	next, ok := x.After.Rule(r.ID)
-	if !ok || !next.InForce(x.Now) || !r.InForce(x.Now) || (scope == nil && x.isReplaced(was, at.node)) {
+	if !ok || !next.InForce(x.Now) || !r.InForce(x.Now) || (scope == nil && x.isReplaced(was, at)) {
 		return false
 	}
 	if at.glob != "" {
@@ -355,7 +370,7 @@ func (x *comparison) isGuarded(r, next *rule.Rule, at site) bool {
 	if !r.Guarded() || !next.Guarded() {
 		return false // its own revision ends it
 	}
-	if x.isPermitted(r, at.node) {
+	if x.isPermitted(r, at) {
 		return false
 	}
 	if at.first && x.Before.Federation().attached(r.ID) {
@@ -367,16 +382,16 @@ func (x *comparison) isGuarded(r, next *rule.Rule, at site) bool {
 
 // isPermitted reports whether the change itself holds the permission and the reason for a rule to end at a node: an override with
 // allow_weakening, or a node that gets own_rules_only.
-func (x *comparison) isPermitted(r *rule.Rule, node string) bool {
+func (x *comparison) isPermitted(r *rule.Rule, at site) bool {
 	after := x.After.Federation()
-	if alone := after.OwnRulesOnly(node); alone != nil && !after.attached(r.ID) {
+	if alone := after.OwnRulesOnly(at.node); alone != nil && !after.attached(r.ID) {
 		was, ok := x.Before.Federation().Node(alone.ID)
 		return !ok || !was.OwnRulesOnly
 	}
 	if x.overrides(r.ID) == nil {
 		return false
 	}
-	return slices.ContainsFunc(x.set(true, node).replaced, func(gone Replaced) bool {
+	return slices.ContainsFunc(x.set(true, at.node, at.whole).replaced, func(gone Replaced) bool {
 		n, ok := after.Node(gone.NodeID)
 		return ok && gone.Rule.ID == r.ID && n.Attachment(gone.By) != nil && n.Attachment(gone.By).AllowWeakening
 	})

@@ -18,7 +18,7 @@ func (x *comparison) compareRepositories() {
 		}
 		if key := [2]string{from, to}; !compared[key] {
 			compared[key] = true
-			x.compareBound(from, site{node: to, glob: glob, bound: true, first: from == ""})
+			x.compareBound(from, site{node: to, glob: glob, bound: true, first: from == "", whole: true})
 		}
 	})
 }
@@ -79,7 +79,7 @@ func bindingsOf(before, after *Tree) (changed, all []string) {
 // compareBound notes what ends for repositories that had a node, or none, and have another one now.
 func (x *comparison) compareBound(from string, at site) {
 	if from != "" {
-		x.compare(x.set(false, from), at)
+		x.compare(x.set(false, from, true), at)
 		return
 	}
 	if x.unseen == nil {
@@ -97,7 +97,7 @@ func (x *comparison) compareBound(from string, at site) {
 		x.seen = append(x.seen, r)
 		return true
 	})
-	after := x.set(true, at.node).rules
+	after := x.set(true, at.node, true).rules
 	if slices.ContainsFunc(x.seen, func(r *rule.Rule) bool { _, holds := after[r.ID]; return !holds }) {
 		x.places[at.glob] = true
 	}

@@ -177,20 +177,6 @@ func changedAncestors(was, is []*Node) []string {
 	return list
 }
 
-// links are the pairs of rules of which one overrides the other at some node, before or after the change, both ways round.
-func (s *shifting) links() map[string][]string {
-	links := map[string][]string{}
-	for _, tree := range [2]*Tree{s.Before.Federation(), s.After.Federation()} {
-		for _, n := range tree.Nodes() {
-			for _, a := range n.overriding {
-				links[a.RuleID] = append(links[a.RuleID], *a.OverrideID)
-				links[*a.OverrideID] = append(links[*a.OverrideID], a.RuleID)
-			}
-		}
-	}
-	return links
-}
-
 func (s *shifting) compareNodes() {
 	scope := s.scope()
 	s.out.Nodes = len(scope.nodes)
@@ -259,20 +245,11 @@ func (s *shifting) rulesOf(set *Set) *at {
 
 // some returns which of some rules hold at a node.
 func (s *shifting) some(src Source, nodeID string, only []string) *at {
-	tree := src.Federation()
-	r, ok := attachedRules(src, nodeID, s.Now, only)
+	set, ok := effectiveOf(src, nodeID, s.Now, only)
 	if !ok {
 		return nil
 	}
-	out := s.rulesOf(r.set)
-	if tree.OwnRulesOnly(nodeID) == nil {
-		for _, id := range only {
-			if x, ok := src.Rule(id); ok && x.Guarded() && x.InForce(s.Now) && !tree.attached(id) {
-				out.rules[id] = x
-			}
-		}
-	}
-	return out
+	return s.rulesOf(set)
 }
 
 // note compares what held at a node with what holds there.

@@ -101,7 +101,7 @@ func (o *overview) idleRules(ctx context.Context, total *int, standings []store.
 		return idle, nil
 	}
 	list, _, err := o.m.cfg.Store.Health.Measured(ctx, store.MeasuredFilter{
-		ProjectID: o.ProjectID, Team: o.team, Standings: standings, ScoreMax: 100, Idle: true, Limit: maxListed,
+		ProjectID: o.ProjectID, Team: o.team, Standings: standings, ScoreMax: 100, Idle: true, NoTotal: true, Limit: maxListed,
 	})
 	if err != nil {
 		return idle, err
@@ -138,7 +138,7 @@ func (o *overview) fillHealth(ctx context.Context) error {
 	if h.Measured == 0 {
 		return nil
 	}
-	list, _, err := o.m.cfg.Store.Health.Measured(ctx, store.MeasuredFilter{ProjectID: o.ProjectID, Team: o.team, ScoreMax: 100, Limit: maxListed})
+	list, _, err := o.m.cfg.Store.Health.Measured(ctx, store.MeasuredFilter{ProjectID: o.ProjectID, Team: o.team, ScoreMax: 100, NoTotal: true, Limit: maxListed})
 	for i := range list {
 		r := wire.ScoredRule{RuleID: list[i].RuleID, Score: list[i].Score}
 		if e, ok := o.view.Get(r.RuleID); ok {

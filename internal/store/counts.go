@@ -108,9 +108,11 @@ type CountReader interface {
 	Uncounted(ctx context.Context) ([]Uncounted, error)
 	// Rules sums up the counts of rules since a day.
 	Rules(ctx context.Context, f RuleCountFilter) ([]RuleCount, error)
-	// Top returns the rules with the highest sums, highest first and equal ones by id. It sets the counts that it compares.
+	// Top returns the rules with the highest sums, of those with any, highest first and equal ones by id. Of equal ones at the limit it
+	// returns those that were counted first. It sets the counts that it compares.
 	Top(ctx context.Context, f TopFilter) ([]RuleCount, error)
-	// Groups sums up the counts of groups by name, those with the most verdicts first, or, with Daily, by day in order.
+	// Groups sums up the counts of groups by name, those with the most verdicts first, or, with Daily, by day in order. Of nodes with equally
+	// many at the limit it returns those that were counted first.
 	Groups(ctx context.Context, f GroupFilter) ([]GroupCount, error)
 	// Parts sums up the counts of parts, the highest first and equal ones by name and part.
 	Parts(ctx context.Context, f PartFilter) ([]PartCount, error)

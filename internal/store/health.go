@@ -54,6 +54,7 @@ type MeasuredFilter struct {
 	ScoreMax  int        // highest score
 	// Idle orders them by IdleSince, the longest idle first; else they are in the order of their scores, the lowest first.
 	Idle          bool
+	NoTotal       bool // leaves the total at 0; counting takes longer than reading a page
 	Offset, Limit int
 }
 
@@ -86,7 +87,7 @@ type HealthReader interface {
 	Scores(ctx context.Context, projectID string, ruleIDs []string) ([]HealthScore, error)
 	// Standings returns the latest standing of all measured rules, by rule.
 	Standings(ctx context.Context, projectID string) (map[string]RuleStanding, error)
-	// Measured returns a page of measured rules that have not ended, and their total.
+	// Measured returns a page of measured rules that have not ended, and their total, or 0 with NoTotal.
 	Measured(ctx context.Context, f MeasuredFilter) ([]MeasuredRule, int, error)
 	// Summary returns the sums over all rules of a project as last measured, or nil before it was measured.
 	Summary(ctx context.Context, projectID string) (*HealthSummary, error)

@@ -108,7 +108,7 @@ func (t countTable) Add(ctx context.Context, c store.Counts) error {
 	if err := unlessNone(n, err, rule.Errorf(rule.CodeConflict, "evaluations of project %q have been counted meanwhile; read the mark again", c.ProjectID)); err != nil {
 		return err
 	}
-	if err := errors.Join(t.addGroups(ctx, &c), t.addParts(ctx, &c), t.addRepositories(ctx, &c)); err != nil || c.Fill {
+	if err := errors.Join(t.addGroups(ctx, &c), t.addParts(ctx, &c), t.addRepositories(ctx, &c), packTable{t.session}.add(ctx, &c)); err != nil || c.Fill {
 		return err
 	}
 	return errors.Join(t.addRules(ctx, &c), t.addDays(ctx, &c), t.addModels(ctx, &c))
@@ -190,6 +190,11 @@ func (t countTable) addModels(ctx context.Context, c *store.Counts) error {
 // DeleteOld implements store.CountTx.
 func (t countTable) DeleteOld(ctx context.Context, projectID string, before store.Day, limit int) (int, error) {
 	if err := t.lock(ctx, countsOf(projectID)); err != nil {
+		return 0, err
+	}
+	// Packed counts repeat others, and are not counted among the dropped rows.
+	if _, err := t.exec(ctx, "drop packed counts", "DELETE FROM packed_counts WHERE project_id = ? AND kind IN ('denied', 'called', 'node') AND day < ?",
+		projectID, int64(before)); err != nil {
 		return 0, err
 	}
 	total := 0

@@ -73,3 +73,52 @@ func AuditLogPlans(t *testing.T, s store.Store) []AuditLogPlan {
 	}
 	return list
 }
+
+// OverviewPlans returns the plans of the queries behind the overview that would else walk what grows with the rules, nodes and days.
+func OverviewPlans(t *testing.T, s store.Store) []AuditLogPlan {
+	d := s.Database.(*database).d
+	node, args := grouped("p", 1, 9, store.OfNode, new("n"))
+	part, partArgs := grouped("p", 1, 9, store.OfNodeRule, new("n"))
+	const measured = "FROM rule_health WHERE project_id = ?"
+	list := []AuditLogPlan{
+		{Query: dailyQuery(node), Index: "COVERING INDEX group_counts_by_name (project_id=? AND dimension=? AND name=? AND day>? AND day<?)"},
+		{Query: partsQuery(part), Index: "COVERING INDEX part_counts_by_name (project_id=? AND dimension=? AND name=? AND day>? AND day<?)"},
+		{Query: measuredQuery(measured+notEnded, measuredByScore), Index: "rule_health_by_score (project_id=?)"},
+		{Query: measuredQuery(measured+" AND owner = ?"+notEnded, measuredByScore), Index: "rule_health_by_owner (project_id=? AND owner=?)"},
+		{Query: measuredQuery(measured+" AND standing = ?", measuredByIdle), Index: "rule_health_by_standing (project_id=? AND standing=?)"},
+		{Query: d.ownedQuery(), Index: "number=?"},
+		{Query: teamQuery, Index: "rule_health_by_owner (project_id=? AND owner=?)"},
+	}
+	explain := "EXPLAIN QUERY PLAN "
+	if d.rowLocks {
+		explain = "EXPLAIN "
+		for i, index := range []string{
+			"group_counts_by_name", "part_counts_by_name", "rule_health_by_score", "rule_health_by_owner", "rule_health_by_standing", "count_names", "rule_health_by_owner",
+		} {
+			list[i].Index = index
+		}
+	}
+	for i, args := range [][]any{args, partArgs, {"p", 9}, {"p", "web", 9}, {"p", 2, 9}, {"p", "rule", d.numbers([]int64{1}), "web"}, {"p", "web", "rule"}} {
+		list[i].Plan = plan(t, s, explain, list[i].Query, args...)
+	}
+	return list
+}
+
+// PackAgain empties the packed counts and fills them as the migration does that brings them.
+func PackAgain(t *testing.T, s store.Store) error {
+	db := s.Database.(*database)
+	tx, err := db.write.BeginTx(t.Context(), nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }()
+	for _, table := range []string{"packed_counts", "count_names"} {
+		if _, err := tx.ExecContext(t.Context(), "DELETE FROM "+table); err != nil {
+			return err
+		}
+	}
+	if err := fillings["packed_counts"](t.Context(), &session{db: tx, d: db.d}); err != nil {
+		return err
+	}
+	return tx.Commit()
+}

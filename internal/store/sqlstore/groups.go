@@ -1,7 +1,9 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"strings"
 
 	"tenet/internal/store"
@@ -16,8 +18,9 @@ func days(projectID string, from, until store.Day) (where string, args []any) {
 	return where, args
 }
 
-// dimension adds to a condition those of a dimension and, if it is not nil, of a name.
-func dimension(where string, args []any, d store.Dimension, name *string) (string, []any) {
+// grouped is the condition of the counts of a dimension and, if it is not nil, of a name, with days as in [days].
+func grouped(projectID string, from, until store.Day, d store.Dimension, name *string) (where string, args []any) {
+	where, args = days(projectID, from, until)
 	where, args = where+" AND dimension = ?", append(args, string(d))
 	if name != nil {
 		where, args = where+" AND name = ?", append(args, *name)
@@ -33,37 +36,90 @@ func first(query string, args []any, limit int) (string, []any) {
 	return query + " LIMIT ?", append(args, limit)
 }
 
-// Top implements store.CountReader. Both orders have an index of the few rows that they sum up.
+// Top implements store.CountReader.
 func (t countTable) Top(ctx context.Context, f store.TopFilter) ([]store.RuleCount, error) {
-	where, args := days(f.ProjectID, f.From, f.Until)
-	sums, higher := "SUM(denied), 0, 0, 0", "SUM(denied)"
-	where += " AND denied > 0"
+	kind, value := packedDenied, func(sum *[3]int64) float64 { return float64(sum[0]) }
 	if f.Called {
-		where = strings.TrimSuffix(where, " AND denied > 0") + " AND calls > 0"
-		sums, higher = "0, SUM(calls), SUM(call_ms), SUM(tokens)", "SUM(call_ms) * 1.0 / SUM(calls)"
+		kind, value = packedCalled, func(sum *[3]int64) float64 {
+			if sum[0] == 0 {
+				return 0
+			}
+			return 1 + float64(sum[1])/float64(sum[0]) // above zero even if all calls took no time
+		}
 	}
-	if f.Team != nil {
-		where += " AND EXISTS (SELECT 1 FROM rule_health AS h WHERE h.project_id = rule_counts.project_id AND h.rule_id = rule_counts.rule_id AND h.owner = ?)"
-		args = append(args, *f.Team)
+	packs := packTable{t.session}
+	sums, err := packs.sums(ctx, f.ProjectID, kind, f.From, f.Until)
+	if err != nil {
+		return nil, err
 	}
-	query := "SELECT rule_id, " + sums + " FROM rule_counts WHERE " + where + " GROUP BY rule_id ORDER BY " + higher + " DESC, rule_id LIMIT ?"
-	return many(ctx, t.session, countsOf(f.ProjectID), "top rules", query, append(args, max(f.Limit, 0)), func(c *store.RuleCount) []any {
-		return []any{&c.RuleID, &c.Denied, &c.Calls, &c.CallMS, &c.Tokens}
+	var list []place
+	if n := max(f.Limit, 0); f.Team == nil {
+		list = highest(sums, n, value, nil)
+	} else if list, err = packs.highestOf(ctx, f.ProjectID, *f.Team, sums, n, value); err != nil {
+		return nil, err
+	}
+	names, err := packs.named(ctx, f.ProjectID, kind.noun, list)
+	top := make([]store.RuleCount, len(list))
+	for i, r := range list {
+		sum := sums[r.number]
+		if top[i] = (store.RuleCount{RuleID: names[r.number], Denied: sum[0]}); f.Called {
+			top[i] = store.RuleCount{RuleID: names[r.number], Calls: sum[0], CallMS: sum[1], Tokens: sum[2]}
+		}
+	}
+	slices.SortStableFunc(top, func(a, b store.RuleCount) int {
+		if f.Called {
+			return cmp.Or(cmp.Compare(float64(b.CallMS)/float64(b.Calls), float64(a.CallMS)/float64(a.Calls)), cmp.Compare(a.RuleID, b.RuleID))
+		}
+		return cmp.Or(cmp.Compare(b.Denied, a.Denied), cmp.Compare(a.RuleID, b.RuleID))
 	})
+	return top, err
+}
+
+// topNodes lists the nodes with the most evaluations.
+func (t countTable) topNodes(ctx context.Context, f store.GroupFilter) ([]store.GroupCount, error) {
+	packs := packTable{t.session}
+	sums, err := packs.sums(ctx, f.ProjectID, packedNode, f.From, f.Until)
+	if err != nil {
+		return nil, err
+	}
+	list := highest(sums, f.Limit, func(sum *[3]int64) float64 { return float64(sum[0] + sum[1] + sum[2]) }, nil)
+	names, err := packs.named(ctx, f.ProjectID, packedNode.noun, list)
+	top := make([]store.GroupCount, len(list))
+	for i, r := range list {
+		sum := sums[r.number]
+		top[i] = store.GroupCount{Dimension: store.OfNode, Name: names[r.number], Allowed: sum[0], Denied: sum[1], Unsure: sum[2]}
+	}
+	slices.SortStableFunc(top, func(a, b store.GroupCount) int {
+		return cmp.Or(cmp.Compare(b.Allowed+b.Denied+b.Unsure, a.Allowed+a.Denied+a.Unsure), cmp.Compare(a.Name, b.Name))
+	})
+	return top, err
+}
+
+const groupSums = "SUM(allowed), SUM(denied), SUM(unsure) FROM group_counts WHERE "
+
+// dailyQuery sums up groups by day.
+func dailyQuery(where string) string {
+	return "SELECT day, " + groupSums + where + " GROUP BY day ORDER BY day"
+}
+
+// partsQuery sums up parts.
+func partsQuery(where string) string {
+	return "SELECT name, part, SUM(n) FROM part_counts WHERE " + where + " GROUP BY name, part ORDER BY SUM(n) DESC, name, part"
 }
 
 // Groups implements store.CountReader.
 func (t countTable) Groups(ctx context.Context, f store.GroupFilter) ([]store.GroupCount, error) {
-	where, args := days(f.ProjectID, f.From, f.Until)
-	where, args = dimension(where, args, f.Dimension, f.Name)
-	const sums = "SUM(allowed), SUM(denied), SUM(unsure) FROM group_counts WHERE "
+	if f.Dimension == store.OfNode && f.Name == nil && !f.Daily && f.Limit > 0 {
+		return t.topNodes(ctx, f)
+	}
+	where, args := grouped(f.ProjectID, f.From, f.Until, f.Dimension, f.Name)
 	if f.Daily {
-		return many(ctx, t.session, countsOf(f.ProjectID), "group counts", "SELECT day, "+sums+where+" GROUP BY day ORDER BY day", args, func(c *store.GroupCount) []any {
+		return many(ctx, t.session, countsOf(f.ProjectID), "group counts", dailyQuery(where), args, func(c *store.GroupCount) []any {
 			c.Dimension = f.Dimension
 			return []any{&c.Day, &c.Allowed, &c.Denied, &c.Unsure}
 		})
 	}
-	query, args := first("SELECT name, "+sums+where+" GROUP BY name ORDER BY SUM(allowed + denied + unsure) DESC, name", args, f.Limit)
+	query, args := first("SELECT name, "+groupSums+where+" GROUP BY name ORDER BY SUM(allowed + denied + unsure) DESC, name", args, f.Limit)
 	return many(ctx, t.session, countsOf(f.ProjectID), "group counts", query, args, func(c *store.GroupCount) []any {
 		c.Dimension = f.Dimension
 		return []any{&c.Name, &c.Allowed, &c.Denied, &c.Unsure}
@@ -72,9 +128,8 @@ func (t countTable) Groups(ctx context.Context, f store.GroupFilter) ([]store.Gr
 
 // Parts implements store.CountReader.
 func (t countTable) Parts(ctx context.Context, f store.PartFilter) ([]store.PartCount, error) {
-	where, args := days(f.ProjectID, f.From, f.Until)
-	where, args = dimension(where, args, f.Dimension, f.Name)
-	query, args := first("SELECT name, part, SUM(n) FROM part_counts WHERE "+where+" GROUP BY name, part ORDER BY SUM(n) DESC, name, part", args, f.Limit)
+	where, args := grouped(f.ProjectID, f.From, f.Until, f.Dimension, f.Name)
+	query, args := first(partsQuery(where), args, f.Limit)
 	return many(ctx, t.session, countsOf(f.ProjectID), "part counts", query, args, func(c *store.PartCount) []any {
 		c.Dimension = f.Dimension
 		return []any{&c.Name, &c.Part, &c.Count}

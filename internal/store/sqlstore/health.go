@@ -1,9 +1,11 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"time"
 
 	"tenet/internal/store"
@@ -55,33 +57,86 @@ func withoutEpoch(s store.RuleStanding) store.RuleStanding {
 }
 
 // Measured implements store.HealthReader.
-func (t healthTable) Measured(ctx context.Context, f store.MeasuredFilter) ([]store.MeasuredRule, int, error) {
+func (t healthTable) Measured(ctx context.Context, f store.MeasuredFilter) (list []store.MeasuredRule, total int, err error) {
 	from, args := "FROM rule_health WHERE project_id = ?", []any{f.ProjectID}
-	if f.Standings == nil {
-		from += " AND standing >= 0"
-	} else {
-		numbers := make([]int64, len(f.Standings))
-		for i, s := range f.Standings {
-			numbers[i] = int64(s)
-		}
-		from, args = from+" AND standing"+t.d.oneOfNumbers, append(args, t.d.numbers(numbers))
-	}
 	if f.Team != nil {
 		from, args = from+" AND owner = ?", append(args, *f.Team)
 	}
 	if f.ScoreMax < 100 {
 		from, args = from+" AND score <= ?", append(args, f.ScoreMax)
 	}
-	order := "score, rule_id"
+	order, compare := measuredByScore, compareScores
 	if f.Idle {
-		order = "idle_since, rule_id"
+		order, compare = measuredByIdle, compareIdle
 	}
-	list, total, err := page(ctx, t.session, countsOf(f.ProjectID), "measured rules", "rule_id, owner, standing, idle_since, score", from, order, args,
-		window{f.Offset, f.Limit}, func(m *store.MeasuredRule) []any { return append(standingFields(&m.RuleStanding), &m.Score) })
+	switch {
+	case !f.NoTotal:
+		one, with := standingCondition(t.d, f.Standings)
+		list, total, err = page(ctx, t.session, countsOf(f.ProjectID), "measured rules", measuredColumns, from+one, order, append(args, with...),
+			window{f.Offset, f.Limit}, measuredFields)
+	case f.Standings == nil:
+		list, err = t.measured(ctx, from+notEnded, order, f, args)
+	default:
+		for _, s := range f.Standings { // the index is in the right order for each of them only
+			some, err := t.measured(ctx, from+" AND standing = ?", order, f, append(slices.Clone(args), int64(s)))
+			if err != nil {
+				return nil, 0, err
+			}
+			list = append(list, some...)
+		}
+		slices.SortFunc(list, compare)
+	}
+	if f.NoTotal {
+		list = list[min(max(f.Offset, 0), len(list)):]
+		list = list[:min(max(f.Limit, 0), len(list))]
+	}
 	for i := range list {
 		list[i].RuleStanding = withoutEpoch(list[i].RuleStanding)
 	}
 	return list, total, err
+}
+
+// notEnded is the condition of rules that have not ended, as no range, which would take the index by standing.
+const notEnded = " AND standing <> -1"
+
+const (
+	measuredColumns = "rule_id, owner, standing, idle_since, score"
+	measuredByScore = "score, rule_id"
+	measuredByIdle  = "idle_since, rule_id"
+)
+
+func measuredFields(m *store.MeasuredRule) []any {
+	return append(standingFields(&m.RuleStanding), &m.Score)
+}
+
+func compareScores(a, b store.MeasuredRule) int {
+	return cmp.Or(cmp.Compare(a.Score, b.Score), cmp.Compare(a.RuleID, b.RuleID))
+}
+
+func compareIdle(a, b store.MeasuredRule) int {
+	return cmp.Or(a.IdleSince.Compare(b.IdleSince), cmp.Compare(a.RuleID, b.RuleID))
+}
+
+// standingCondition is the condition of standings, with its arguments; nil is that of all rules that have not ended.
+func standingCondition(d *dialect, standings []store.Standing) (string, []any) {
+	if standings == nil {
+		return " AND standing >= 0", nil
+	}
+	numbers := make([]int64, len(standings))
+	for i, s := range standings {
+		numbers[i] = int64(s)
+	}
+	return " AND standing" + d.oneOfNumbers, []any{d.numbers(numbers)}
+}
+
+func measuredQuery(from, order string) string {
+	return "SELECT " + measuredColumns + " " + from + " ORDER BY " + order + " LIMIT ?"
+}
+
+// measured reads the first rows up to the end of a page.
+func (t healthTable) measured(ctx context.Context, from, order string, f store.MeasuredFilter, args []any) ([]store.MeasuredRule, error) {
+	return many(ctx, t.session, countsOf(f.ProjectID), "measured rules", measuredQuery(from, order),
+		append(args, max(f.Offset, 0)+max(f.Limit, 0)), measuredFields)
 }
 
 const summaryColumns = "team, measured_at, corpus_version, rules, in_force, asked, never_asked, dormant, score_sum, band0, band1, band2, band3, band4"

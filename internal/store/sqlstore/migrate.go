@@ -24,6 +24,9 @@ import (
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
+// fillings fill the tables of migrations, by their names, with what SQL cannot compute.
+var fillings = map[string]func(ctx context.Context, s *session) error{"packed_counts": packStored}
+
 // migrate updates the schema. Several processes may do so at once. It refuses a schema that is newer than this program, since
 // the program could damage its data.
 func (s *database) migrate(ctx context.Context) error {
@@ -98,9 +101,13 @@ func rendered(d *dialect) ([]*goose.Migration, int64, error) {
 		if err := t.Execute(&text, d.types); err != nil {
 			return nil, 0, err
 		}
+		fill := fillings[strings.TrimSuffix(strings.TrimPrefix(name, "migrations/"+number+"_"), ".sql")]
 		up := func(ctx context.Context, tx *sql.Tx) error {
 			_, err := tx.ExecContext(ctx, text.String())
-			return err
+			if err != nil || fill == nil {
+				return err
+			}
+			return fill(ctx, &session{db: tx, d: d})
 		}
 		list = append(list, goose.NewGoMigration(version, &goose.GoFunc{RunTx: up}, nil))
 		newest = max(newest, version)

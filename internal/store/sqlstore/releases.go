@@ -131,12 +131,13 @@ func (t ruleTable) rulesAt(ctx context.Context, projectID string, refs []store.V
 	if err := take("SELECT body FROM rules WHERE project_id = ? AND "+in, projectID, list); err != nil {
 		return err
 	}
-	for _, id := range ids {
-		version, missing := wanted[id]
-		if !missing {
-			continue
-		}
-		if err := take("SELECT body FROM rule_versions WHERE project_id = ? AND rule_id = ? AND version = ?", projectID, id, version); err != nil {
+	past := map[int][]string{} // few versions have all the rules
+	for id, version := range wanted {
+		past[version] = append(past[version], id)
+	}
+	for version, ids := range past {
+		in, list := t.d.in("rule_id", ids)
+		if err := take("SELECT body FROM rule_versions WHERE project_id = ? AND version = ? AND "+in, projectID, version, list); err != nil {
 			return err
 		}
 	}

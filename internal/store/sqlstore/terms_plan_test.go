@@ -28,3 +28,23 @@ func TestQueriesOfTheAuditLogUseIndexes(t *testing.T) {
 		}
 	}
 }
+
+// TestQueriesOfTheOverviewUseIndexes holds queries of the overview to indexes that give their rows in order, or those of one name only.
+func TestQueriesOfTheOverviewUseIndexes(t *testing.T) {
+	t.Parallel()
+	for name, open := range map[string]func() (store.Store, error){
+		"SQLite": func() (store.Store, error) { return sqlstore.OpenSQLite(t.Context(), t.TempDir(), sqlstore.Options{}) },
+		"PostgreSQL": func() (store.Store, error) {
+			return sqlstore.OpenPostgres(t.Context(), pgtest.DSN(t), sqlstore.Options{})
+		},
+	} {
+		s, err := open()
+		opened(t, s, err)
+		for _, q := range sqlstore.OverviewPlans(t, s) {
+			ordered := strings.Contains(q.Query, "LIMIT")
+			if !strings.Contains(q.Plan, q.Index) || ordered && (strings.Contains(q.Plan, "FOR ORDER BY") || strings.Contains(q.Plan, "Sort ")) {
+				t.Errorf("%s carries out %s without %q:\n%s", name, q.Query, q.Index, q.Plan)
+			}
+		}
+	}
+}

@@ -180,6 +180,11 @@ func testStandings(t *testing.T, f *fixture) {
 		if err != nil || n != total || cmp.Diff(want, got) != "" {
 			t.Errorf("measured %+v: %v of %d, %v, want %v", filter, got, n, err, want)
 		}
+		if filter.NoTotal = true; total > 0 {
+			if again, n, err := f.s.Health.Measured(f.ctx, filter); err != nil || n != 0 || cmp.Diff(list, again) != "" {
+				t.Errorf("measured %+v: %v of %d, %v, want %v", filter, again, n, err, list)
+			}
+		}
 	}
 	measured(store.MeasuredFilter{ScoreMax: 100, Limit: 5}, 3, "c", "b", "a")
 	measured(store.MeasuredFilter{ScoreMax: 40, Limit: 1}, 2, "c")

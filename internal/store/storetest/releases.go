@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -184,15 +185,20 @@ func testRulesAt(t *testing.T, f *fixture) {
 		}
 		return tx.Rules.Insert(f.ctx, cv, rules)
 	})
-	revised := rules[5]
-	revised.Version, revised.Statement = 2, "Revised."
-	f.update(func(tx store.Tx) error {
-		cv, err := tx.Projects.RaiseCorpus(f.ctx, "p")
-		if err != nil {
-			return err
-		}
-		return tx.Rules.Update(f.ctx, cv, []rule.Rule{revised})
-	})
+	revise := func(i int, statement string) rule.Rule {
+		revised := rules[i]
+		f.update(func(tx store.Tx) error {
+			now, err := tx.Rules.Get(f.ctx, "p", rules[i].ID)
+			if err != nil {
+				return err
+			}
+			cv, err := tx.Projects.RaiseCorpus(f.ctx, "p")
+			revised.Version, revised.Statement = now.Version+1, statement
+			return errors.Join(err, tx.Rules.Update(f.ctx, cv, []rule.Rule{revised}))
+		})
+		return revised
+	}
+	revised := revise(5, "Revised.")
 	got, err := f.s.Rules.AtVersions(f.ctx, "p", refs)
 	if err != nil || len(got) != n {
 		t.Fatalf("%d rules, %v; want %d", len(got), err, n)
@@ -203,6 +209,14 @@ func testRulesAt(t *testing.T, f *fixture) {
 	got, err = f.s.Rules.AtVersions(f.ctx, "p", []store.VersionRef{{RuleID: rules[5].ID, Version: 2}, {RuleID: rules[6].ID, Version: 2}, {RuleID: "none", Version: 1}})
 	if diff := cmp.Diff(map[string]rule.Rule{revised.ID: revised}, got); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	second := revise(7, "Revised.")
+	revise(7, "Revised again.")
+	revise(8, "Revised.")
+	past := []store.VersionRef{{RuleID: rules[5].ID, Version: 1}, {RuleID: rules[7].ID, Version: 2}, {RuleID: rules[8].ID, Version: 1}, {RuleID: rules[8].ID + "x", Version: 1}}
+	got, err = f.s.Rules.AtVersions(f.ctx, "p", past)
+	if diff := cmp.Diff(map[string]rule.Rule{rules[5].ID: rules[5], second.ID: second, rules[8].ID: rules[8]}, got); err != nil || diff != "" {
+		t.Errorf("past versions: %v (-want +got):\n%s", err, diff)
 	}
 	if got, err := f.s.Rules.AtVersions(f.ctx, "q", refs[:1]); err != nil || len(got) != 0 {
 		t.Errorf("another project: %v, %v", got, err)

@@ -91,6 +91,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Open) {
 		"racing to raise one alert":          testRaceAlerts,
 		"counts":                             testCounts,
 		"counts by group":                    testGroups,
+		"lists of the highest counts":        testTops,
 		"standings":                          testStandings,
 		"uncounted entries":                  testUncounted,
 		"racing to count":                    testRaceCounts,
