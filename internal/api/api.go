@@ -31,6 +31,7 @@ const (
 	insightTag    = "Insights"
 	alertTag      = "Alerts"
 	waiverTag     = "Waivers"
+	approvalTag   = "Approvals"
 	queueTag      = "Queue"
 	operationsTag = "Operations"
 )
@@ -73,6 +74,7 @@ func Description(version string) rest.Description {
 		},
 		Examples: requestExamples(),
 		Names: map[reflect.Type]string{
+			reflect.TypeFor[rule.Approval]():                     "ActionApproval",
 			reflect.TypeFor[wire.AgentList]():                    "ListOutputBody",
 			reflect.TypeFor[wire.Page[wire.Conflict]]():          "ConflictPage",
 			reflect.TypeFor[wire.Page[wire.Document]]():          "DocumentPage",

@@ -34,6 +34,7 @@ const (
 	ObjectGates        = "gates"
 	ObjectDocument     = "document"
 	ObjectWaiver       = "waiver"
+	ObjectApproval     = "approval"
 	ObjectTestCase     = "test_case"
 	ObjectScan         = "scan"
 	ObjectCandidate    = "candidate"
@@ -139,7 +140,7 @@ func Read(e *store.AuditEntry) (About, error) {
 var readers = map[string]func(*About, fields){
 	KindRule: readRule, KindImport: readImport, KindCorpus: readCorpus, KindRelation: readRelation, KindConflict: readConflict,
 	KindFederation: readFederation, KindProject: readProject, KindKey: readKey, KindRelease: readRelease, KindDocument: readDocument,
-	KindWaiver: readWaiver, KindTestCase: readTestCases, KindDiscovery: readDiscovery, KindAlert: readAlert, KindWebhook: readWebhook,
+	KindWaiver: readWaiver, KindApproval: readApproval, KindTestCase: readTestCases, KindDiscovery: readDiscovery, KindAlert: readAlert, KindWebhook: readWebhook,
 	KindQueue: readQueue, KindAgent: readAgent, KindRetention: readRetention,
 }
 
@@ -319,6 +320,24 @@ func readWaiver(a *About, b fields) {
 	a.Made = a.Action == "created"
 	if a.Reason == "" {
 		a.Reason = w.text("reason")
+	}
+}
+
+func readApproval(a *About, b fields) {
+	p := b.object("approval")
+	a.Object = Object{ObjectApproval, p.text("id"), p.text("title")}
+	for _, r := range p.list("rules") {
+		a.concern(r.text("rule_id"))
+	}
+	a.State = without(p, "id", "project_id", "revision", "title")
+	a.Made = a.Action == "requested"
+	for _, id := range []string{p.text("evaluation_id"), b.text("evaluation_id")} {
+		if id != "" && !slices.Contains(a.Evaluations, id) {
+			a.Evaluations = append(a.Evaluations, id)
+		}
+	}
+	if a.Reason == "" && a.Made {
+		a.Reason = p.text("reason")
 	}
 }
 

@@ -75,6 +75,8 @@ type Config struct {
 	Redact record.Redactor
 	// Subjects says what records keep of the subject; empty means [record.KeepRedacted].
 	Subjects wire.Keep
+	// Approvals keeps the confirmations of people. Nil asks for none and uses none.
+	Approvals Approvals
 	// Publish publishes violations that have happened, in the transaction of their record; nil publishes none.
 	Publish func(ctx context.Context, tx store.Tx, e rule.Event) error
 }
@@ -121,5 +123,5 @@ func (e *Evaluator) Evaluate(ctx context.Context, req Request) (*rule.Evaluation
 	if err != nil {
 		return nil, err
 	}
-	return r.conduct(ctx)
+	return mayConfirm(r).conduct(ctx)
 }

@@ -80,8 +80,9 @@ var table = map[string]row{
 	"subject":             {layer: block, imports: []string{"charset", "diff", "lex", "rule"}},
 	"/packs":              {layer: block, imports: []string{"rule"}, tests: []string{"catalog", "evaluate"}},
 
-	"agent":   {layer: capability, imports: []string{"audit", "auth", "charset", "lint", "llm", "redact", "rule", "subject"}},
-	"catalog": {layer: capability, imports: []string{"audit", "auth", "change", "check", "corpus", "lint", "rule", "store", "subject"}},
+	"agent":    {layer: capability, imports: []string{"audit", "auth", "charset", "lint", "llm", "redact", "rule", "subject"}},
+	"approval": {layer: capability, imports: []string{"audit", "auth", "corpus", "job", "rule", "store", "text"}, tests: []string{"api", "app"}},
+	"catalog":  {layer: capability, imports: []string{"audit", "auth", "change", "check", "corpus", "lint", "rule", "store", "subject"}},
 	"conflict": {
 		layer:   capability,
 		imports: []string{"audit", "auth", "conflict/contradict", "corpus", "job", "llm", "norm", "redact", "rule", "store", "text"},
@@ -117,6 +118,8 @@ var table = map[string]row{
 	"api": {
 		layer: surface,
 		imports: []string{
+			"agent", "api/rest", "approval", "audit", "auth", "catalog", "conflict", "corpus", "discover", "document",
+			"document/extract", "evaluate", "health", "hierarchy", "ingest", "job", "judge", "lint", "llm", "metric", "operate", "queue", "release", "rule", "sandbox", "search",
 			"agent", "api/rest", "audit", "audit/tree", "auth", "catalog", "conflict", "corpus", "discover", "document",
 			"document/extract", "evaluate", "evidence", "health", "hierarchy", "ingest", "job", "judge", "lint", "llm", "metric", "operate", "queue", "release", "rule", "sandbox", "search",
 			"signature", "sso", "store", "trail", "webhook",
@@ -140,6 +143,7 @@ var table = map[string]row{
 	"app": {
 		layer: wiring,
 		imports: []string{
+			"agent", "api", "api/rest", "approval", "audit", "auth", "catalog", "change", "check", "client", "config", "conflict", "conflict/contradict", "console", "corpus",
 			"agent", "api", "api/rest", "audit", "auth", "catalog", "change", "check", "client", "config", "conflict", "conflict/contradict", "console", "corpus",
 			"gateway/extauthz", "gateway/extmcp",
 			"discover", "discover/assistant", "discover/code", "discover/comment", "discover/linter", "discover/policy", "discover/source", "document",

@@ -16,6 +16,7 @@ type EvaluateRequest struct {
 	Scope      string         `json:"scope,omitempty" nullable:"true" doc:"Scope of the subject; absent means every scope." example:"finance/payments"`
 	Repository string         `json:"repository,omitempty" nullable:"true" doc:"Repository identifier."`
 	EvaluateOptions
+	ApprovalAsk
 }
 
 // EvaluateOptions choose the rules that judge a subject. Zero fields take the defaults.
@@ -33,6 +34,7 @@ type QuickRequest struct {
 	Scope       string `json:"scope,omitempty" nullable:"true" doc:"Scope of the action; absent means every scope."`
 	NodeID      string `json:"node_id,omitempty" nullable:"true" doc:"Federation node whose effective rules apply; absent means all rules."`
 	Environment string `json:"environment,omitempty" nullable:"true" enum:"production,staging,development" doc:"Judge by the snapshot that is active there instead of the live rules; 409 if nothing is deployed there."`
+	ApprovalAsk
 }
 
 // ApplicableRequest is the body that asks for the rules that would apply.

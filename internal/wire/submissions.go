@@ -13,6 +13,7 @@ type SubmissionRequest struct {
 	ProjectID string    `json:"project_id,omitempty" nullable:"true" doc:"Project; the key's own, or default, if absent." example:"default"`
 	EvaluateOptions
 	SubmissionID string `json:"submission_id,omitempty" nullable:"true" maxLength:"128" doc:"Your own id of the submission: letters, digits and . _ : -. Sending it again gives the same answer."`
+	ApprovalAsk
 }
 
 // SubmissionAnswer is an evaluation with the submission it answers.

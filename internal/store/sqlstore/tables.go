@@ -9,6 +9,7 @@ type (
 	revisionTable   struct{ *session }
 	federationTable struct{ *session }
 	waiverTable     struct{ *session }
+	approvalTable   struct{ *session }
 	testCaseTable   struct{ *session }
 	conflictTable   struct{ *session }
 	auditTable      struct{ *session }
@@ -45,6 +46,7 @@ func (s *session) readers() store.Readers {
 		Revisions:   revisionTable{s},
 		Federation:  federationTable{s},
 		Waivers:     waiverTable{s},
+		Approvals:   approvalTable{s},
 		TestCases:   testCaseTable{s},
 		Conflicts:   conflictTable{s},
 		Audit:       auditTable{s},
@@ -82,6 +84,7 @@ func (s *session) tx() store.Tx {
 		Revisions:   revisionTable{s},
 		Federation:  federationTable{s},
 		Waivers:     waiverTable{s},
+		Approvals:   approvalTable{s},
 		TestCases:   testCaseTable{s},
 		Conflicts:   conflictTable{s},
 		Audit:       auditTable{s},
