@@ -200,20 +200,9 @@ func approvalTone(s rule.ApprovalState) string {
 	return "plain"
 }
 
-// usesOf says in words what an approval is worth.
-func usesOf(a *rule.Approval) string {
-	switch {
-	case a.Uses == 0:
-		return "any number of times"
-	case a.Uses == 1:
-		return "once"
-	}
-	return fmt.Sprintf("%d times", a.Uses)
-}
-
 // textName is the name of a text of an action, for a heading.
 func textName(name string) string {
-	if slices.Contains([]string{"action", "facts", "diff", "intent"}, name) {
+	if slices.Contains([]string{"action", "facts", "diff", "intent", "repository", "scope"}, name) {
 		return titled(name)
 	}
 	return name

@@ -62,7 +62,7 @@ func TestAnApprovalIsDecidedByForms(t *testing.T) {
 		t.Fatal(err)
 	}
 	long := strings.Repeat("every word counts ", 12_000) + "THE END"
-	subject := map[string]any{"action": hiddenAction + "\n" + long}
+	subject := map[string]any{"action": hiddenAction, "facts": map[string]any{"note": long}}
 	e, a := n.asks(robot, subject)
 	path := "/p/default/approvals/" + a.ID
 	shows := func(page string, want ...string) {

@@ -358,6 +358,9 @@ func (q *Queue) complete(ctx context.Context, item *wire.QueueItem) error {
 	}
 	item.Actions = offered[item.Kind]
 	own := item.By == who.Name
+	if item.Kind == wire.QueueApproval && own {
+		item.Actions = []wire.QueueAction{}
+	}
 	if item.Kind == wire.QueueWaiver && own || item.Kind == wire.QueueRevision && (own || item.Stale) {
 		item.Actions = []wire.QueueAction{wire.QueueReject}
 	}
