@@ -107,6 +107,7 @@ var accessTable = map[string]access{
 	"evaluate":            {auth.Evaluator, "POST /api/v1/evaluate?project_id=pay", "project"},
 	"evaluate-quick":      {auth.Evaluator, "POST /api/v1/evaluate/quick?project_id=pay", "project"},
 	"applicable-rules":    {auth.Evaluator, "POST /api/v1/evaluate/applicable-rules?project_id=pay", "project"},
+	"explain-rules":       {auth.Evaluator, "POST /api/v1/evaluate/applicable-rules/explain?project_id=pay", "project"},
 	"list-facts":          {auth.Evaluator, "GET /api/v1/evaluate/facts?project_id=pay", "project"},
 	"list-evaluations":    {auth.Viewer, "GET /api/v1/evaluations?project_id=pay", "project"},
 	"get-evaluation":      {auth.Viewer, "GET /api/v1/evaluations/x?project_id=pay", "project"},

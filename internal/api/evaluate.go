@@ -28,6 +28,8 @@ type Evaluator interface {
 	Later(ctx context.Context, n evaluate.Named, req evaluate.Request) (*wire.SubmissionState, error)
 	Submission(ctx context.Context, projectID, id string) (*wire.SubmissionState, error)
 	Applicable(ctx context.Context, q evaluate.ApplicableQuery) ([]rule.Rule, error)
+	// Explain returns the rules with the part that each would have in an evaluation, and why.
+	Explain(ctx context.Context, q evaluate.ExplainQuery) (wire.ExplainedRules, error)
 	// Facts returns the facts that the checks of the rules that apply read.
 	Facts(ctx context.Context, q evaluate.ApplicableQuery) (wire.FactList, error)
 }
@@ -58,6 +60,13 @@ func (e Evaluations) Routes(r *rest.Router) {
 		ID: "applicable-rules", Route: op.ApplicableRules.Route(), Role: auth.Evaluator,
 		Summary: "List the rules that would apply", Description: "Best ranked first, MAY and INFO rules included. Nothing is evaluated.",
 	}, e.applicable)
+	rest.HandleBody(r, rest.Operation{
+		ID: "explain-rules", Route: op.ExplainRules.Route(), Role: auth.Evaluator,
+		Summary: "Explain which rules would apply, and why",
+		Description: "Each rule of the project with its part in an evaluation (asked, context, overridden, not concerned, left out) and the conditions that " +
+			"decide it. Without facts and severity_min, those that are asked, context or not concerned are the rules of applicable-rules, which runs no " +
+			"checks. Nothing is evaluated or recorded, and no model is asked.",
+	}, e.explain)
 	rest.Handle(r, rest.Operation{
 		ID: "list-facts", Route: op.ListFacts.Route(), Role: auth.Evaluator, Summary: "List the facts that rules read",
 		Description: "The facts that the checks of the rules in force read, those that most rules read first, with guessed types and examples: for a form " +

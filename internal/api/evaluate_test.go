@@ -215,6 +215,52 @@ func TestApplicableRules(t *testing.T) {
 	}
 }
 
+func TestExplainRules(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	path := evaluatePath + "/applicable-rules/explain"
+	seedEvaluation(n)
+	n.call("POST", rulesPath, fields{"slug": "SEC-2", "statement": "Do not call eval or exec.", "modality": "MUST_NOT", "severity": "HIGH", "status": "EFFECTIVE"}).want(http.StatusCreated)
+	n.call("POST", rulesPath+"/SEC-2/relationships", fields{"to": "SEC-1", "kind": "OVERRIDES", "reason": "It names both."}).want(http.StatusCreated)
+	explain := func(body fields) (string, wire.ExplainedRules) {
+		t.Helper()
+		got := into[wire.ExplainedRules](n.call("POST", path, body).want(http.StatusOK))
+		var list []string
+		for _, r := range got.Items {
+			list = append(list, r.RuleSlug+" "+string(r.Part))
+		}
+		return strings.Join(list, ", "), got
+	}
+	text, _ := explain(fields{"scope": "hr/letters", "file_paths": []string{"a.py"}})
+	for _, want := range []string{"HR-1 applies", "SEC-2 applies", "HR-2 context", "SEC-1 overridden"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%s; want %s", text, want)
+		}
+	}
+	text, got := explain(fields{"rule": "SEC-1", "part": "Overridden"})
+	if text != "SEC-1 overridden" || got.Items[0].ByRuleSlug != "SEC-2" || got.Items[0].Reasons[0].Text != "SEC-2 overrides it: It names both." || got.Counts.Overridden != 1 {
+		t.Errorf("%s: %+v", text, got)
+	}
+	text, _ = explain(fields{"subject_kind": "transaction", "facts": fields{"supplier": "S"}, "part": "not_concerned"})
+	if text != "PAY-1 not_concerned" {
+		t.Errorf("a payment without an amount: %s", text)
+	}
+	if _, got = explain(fields{"severity_min": "high", "part": "left_out", "page": 2, "page_size": 1}); got.Total != 2 || len(got.Items) != 1 || got.Items[0].Reasons[0].About != "severity" {
+		t.Errorf("left out by severity: %+v", got)
+	}
+	for field, body := range map[string]fields{
+		"part": {"part": "some"}, "subject_kind": {"subject_kind": "song"}, "severity_min": {"severity_min": "bad"}, "page_size": {"page_size": 101},
+		"file_paths": {"file_paths": []string{"a"}, "subject_kind": "transaction"},
+	} {
+		p := n.call("POST", path, body).wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid)
+		if len(p.Errors) != 1 || p.Errors[0].Field != field {
+			t.Errorf("%s: %+v", field, p)
+		}
+	}
+	n.call("POST", path, fields{"rule": "NO-1"}).wantProblem(http.StatusNotFound, rule.CodeNotFound)
+	n.call("POST", path, fields{"environment": "production"}).wantProblem(http.StatusConflict, rule.CodeConflict)
+}
+
 func TestEvaluations(t *testing.T) {
 	t.Parallel()
 	onBoth(t, testEvaluations)

@@ -441,13 +441,24 @@ func testEvaluationAtANode(t *testing.T, n *node) {
 	if got := applicable(fields{"node_id": lab}) + "; " + applicable(fields{"repository": "acme/x"}) + "; " + applicable(fields{}); got != "HUNDRED LAB; TEN; HUNDRED LAB LOOSE TEN" {
 		t.Errorf("applicable %q", got)
 	}
+	explained := into[wire.ExplainedRules](n.call("POST", evaluatePath+"/applicable-rules/explain", fields{"repository": "acme/lab-1"}).want(http.StatusOK))
+	parts := map[string]string{}
+	for _, r := range explained.Items {
+		parts[r.RuleSlug] = fmt.Sprintf("%s %s %s", r.Part, r.Reasons[0].About, r.Reasons[0].Text)
+	}
+	if want := "overridden override HUNDRED is in its place at " + explained.NodePath; explained.NodeID != lab || parts["TEN"] != want {
+		t.Errorf("TEN at %s: %q, want %q", explained.NodePath, parts["TEN"], want)
+	}
+	if !strings.HasPrefix(parts["LOOSE"], "left_out node it is not attached to ") || !strings.HasPrefix(parts["LAB"], "applies") {
+		t.Errorf("explained %v", parts)
+	}
 	quick := into[rule.Evaluation](n.call("POST", evaluatePath+"/quick", fields{"action": "do it", "node_id": org}).want(http.StatusOK))
 	if quick.NodeID != org || len(quick.RuleVerdicts) != 1 {
 		t.Errorf("quick at %q: %+v", quick.NodeID, quick.RuleVerdicts)
 	}
 
 	const ghost = "00000000-0000-0000-0000-000000000000"
-	for _, path := range []string{"", "/quick", "/applicable-rules"} {
+	for _, path := range []string{"", "/quick", "/applicable-rules", "/applicable-rules/explain"} {
 		body := fields{"node_id": ghost}
 		if path == "/quick" {
 			body["action"] = "x"

@@ -36,6 +36,7 @@ func FuzzRequests(f *testing.F) {
 	targets := []string{
 		"POST " + federationPath, "PATCH " + team, "POST " + team + "/rules",
 		"POST " + evaluatePath, "POST " + evaluatePath + "/quick", "POST " + evaluatePath + "/applicable-rules", "POST " + rulesPath,
+		"POST " + evaluatePath + "/applicable-rules/explain",
 		"POST " + submissionsPath, "POST " + evaluationsPath + "/00000000-0000-7000-8000-000000000001/feedback",
 		"PATCH " + rulesPath + "/X-1", "POST " + rulesPath + "/X-1/relationships", "POST " + rulesPath + "/import?dry_run=true",
 	}

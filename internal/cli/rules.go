@@ -13,9 +13,12 @@ import (
 
 // rulesCommands are `tenet rules ...`.
 type rulesCommands struct {
-	List   rulesListCommand   `cmd:"" data:"read" help:"List rules."`
-	Get    rulesGetCommand    `cmd:"" data:"read" help:"Show a rule."`
-	Nodes  rulesNodesCommand  `cmd:"" data:"read" help:"List the federation nodes at which a rule holds, is overridden or silenced."`
+	List  rulesListCommand  `cmd:"" data:"read" help:"List rules."`
+	Get   rulesGetCommand   `cmd:"" data:"read" help:"Show a rule."`
+	Nodes rulesNodesCommand `cmd:"" data:"read" help:"List the federation nodes at which a rule holds, is overridden or silenced."`
+
+	Applicable rulesApplicableCommand `cmd:"" data:"read" help:"List the rules that would be asked about files or a payment, and why."`
+
 	Import rulesImportCommand `cmd:"" help:"Create and update rules from files: all, or none."`
 	Export rulesExportCommand `cmd:"" help:"Write the rules as a file, in a stable order."`
 	Plan   rulesPlanCommand   `cmd:"" help:"Show the changes that apply would make."`

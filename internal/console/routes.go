@@ -86,6 +86,7 @@ func routes() []route {
 		{pattern: "POST /p/{project}/try/files", show: tryFiles, role: auth.Evaluator, patience: modelTime, upload: true},
 
 		{pattern: "GET /p/{project}/search", show: searchPage, role: auth.Viewer},
+		{pattern: "GET /p/{project}/search/applicable", show: applicableRules, role: auth.Evaluator},
 		{pattern: "POST /p/{project}/search/ask", show: askRules, role: auth.Evaluator, patience: modelTime},
 
 		{pattern: "GET /p/{project}/rules", show: ruleList, role: auth.Viewer},

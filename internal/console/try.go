@@ -105,6 +105,11 @@ func (v *try) load(p *page) error {
 	if !slices.ContainsFunc(tryKinds, func(o option) bool { return o.Value == string(v.kind) }) {
 		v.kind = wire.Transaction
 	}
+	return v.loadFacts(p)
+}
+
+// loadFacts reads the facts that rules read of the kind.
+func (v *try) loadFacts(p *page) error {
 	v.facts = append(v.facts, ownFacts[v.kind]...)
 	list, err := client.Get(p.ctx, p.api, op.ListFacts.Where(wire.FactQuery{
 		Scope: v.form.get("scope"), Repository: v.form.get("repository"), NodeID: v.form.get("node_id"), SubjectKind: string(v.kind),
@@ -193,6 +198,10 @@ func tryDecision(p *page) error {
 		return v.again(p)
 	}
 	facts := v.read()
+	if len(facts) == 0 && v.kind != wire.Action && !v.form.fails() && strings.TrimSpace(v.form.get(intentField)) == "" {
+		v.form.problem = "Nothing is filled in. Give at least one fact."
+		v.form.status = statuses[rule.CodeInvalid]
+	}
 	if v.form.fails() {
 		return v.again(p)
 	}
@@ -289,10 +298,6 @@ func (v *try) read() map[string]any {
 	}
 	if err := v.readOthers(facts, types); err != nil {
 		v.form.bad(otherField, err.Error())
-	}
-	if len(facts) == 0 && !v.form.fails() && strings.TrimSpace(v.form.get(intentField)) == "" {
-		v.form.problem = "Nothing is filled in. Give at least one fact."
-		v.form.status = statuses[rule.CodeInvalid]
 	}
 	return facts
 }

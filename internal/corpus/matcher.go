@@ -87,10 +87,15 @@ func (m *matcher) matches(q *Query) bool {
 			return false
 		}
 	}
-	if len(m.tools) > 0 && !q.AnyKind && !q.AnyTool && (q.Tool == nil || !m.tools.Match(q.Tool.Server, q.Tool.Name)) {
+	if !m.tool(q) {
 		return false
 	}
 	return m.matchesPath(q)
+}
+
+// tool reports whether the block concerns the tool that is called.
+func (m *matcher) tool(q *Query) bool {
+	return len(m.tools) == 0 || q.AnyKind || q.AnyTool || q.Tool != nil && m.tools.Match(q.Tool.Server, q.Tool.Name)
 }
 
 func (m *matcher) matchesPath(q *Query) bool {

@@ -240,14 +240,7 @@ func Silencers(q *Query, matches []Match, active func(i int) bool) (by []int, re
 }
 
 // surely reports whether a rule that applies does so by what the query says, not by what it leaves open.
-func (q *Query) surely(r *rule.Rule) bool {
-	if scope := q.Within.scopeOf(r); len(scope) > 0 && !slices.Contains(scope, "*") && q.Scope == "" {
-		return false
-	}
-	a := r.AppliesTo
-	return a.Empty() || (q.surelyIn(a.Repositories) && (len(a.Kinds) == 0 || !q.AnyKind) && (len(a.Tools) == 0 || !q.AnyKind && !q.AnyTool) &&
-		(len(a.Paths)+len(a.ExcludePaths) == 0 || !q.AnyPath))
-}
+func (q *Query) surely(r *rule.Rule) bool { return q.Open(r) == 0 }
 
 // surelyIn reports whether the repository matches globs by what its name says.
 func (q *Query) surelyIn(globs []string) bool {

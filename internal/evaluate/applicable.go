@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"tenet/internal/check"
 	"tenet/internal/corpus"
 	"tenet/internal/rule"
 	"tenet/internal/subject"
@@ -27,6 +28,8 @@ type Applying struct {
 	views corpus.Views
 	now   func() time.Time
 	uses  useCache
+	// checks compiles the checks of rules, for [Applying.Explain].
+	checks *check.Cache
 }
 
 // Applicable returns the rules that apply, best ranked first, MAY and INFO rules included.
@@ -47,6 +50,17 @@ func (a *Applying) Applicable(ctx context.Context, q ApplicableQuery) ([]rule.Ru
 
 // applicable finds the rules that apply, also those that others override; MAY and INFO rules only if withContext is true.
 func (a *Applying) applicable(ctx context.Context, q ApplicableQuery, withContext bool) (*corpus.Query, []corpus.Match, error) {
+	view, query, err := a.query(ctx, &q)
+	if err != nil {
+		return nil, nil, err
+	}
+	query.Context = withContext
+	matches, _ := query.Within.Split(view.Applicable(query))
+	return query, matches, nil
+}
+
+// query returns the rules that the question is about, and the selection among them.
+func (a *Applying) query(ctx context.Context, q *ApplicableQuery) (*corpus.View, *corpus.Query, error) {
 	var p rule.Problems
 	q.Scope, q.Repository = cleanScope(&p, q.Scope), cleanRepository(&p, q.Repository)
 	if err := p.Err("the question is invalid"); err != nil {
@@ -65,7 +79,7 @@ func (a *Applying) applicable(ctx context.Context, q ApplicableQuery, withContex
 		return nil, nil, err
 	}
 	query := corpus.Query{
-		Now: now, Scope: q.Scope, Repository: q.Repository, Context: withContext, Within: within,
+		Now: now, Scope: q.Scope, Repository: q.Repository, Within: within,
 		AnyKind: len(q.FilePaths) == 0, AnyPath: len(q.FilePaths) == 0, Paths: q.FilePaths, Terms: q.FilePaths,
 		Kinds: []subject.Kind{subject.CodeChange},
 	}
@@ -73,6 +87,5 @@ func (a *Applying) applicable(ctx context.Context, q ApplicableQuery, withContex
 		query.Kinds, query.AnyKind, query.AnyPath, query.Beside, query.Paths, query.Terms = q.Kinds, false, false, true, nil, nil
 		query.AnyTool = slices.Contains(q.Kinds, subject.ToolCall)
 	}
-	matches, _ := within.Split(view.Applicable(&query))
-	return &query, matches, nil
+	return view, &query, nil
 }

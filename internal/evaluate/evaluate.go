@@ -112,7 +112,8 @@ func New(cfg Config) *Evaluator {
 		cfg.Fresh = cfg.Judge
 	}
 	return &Evaluator{
-		cfg: cfg, Archive: record.NewArchive(cfg.Records.archive(), cfg.Index, cfg.Now), Applying: Applying{views: cfg.Views, now: cfg.Now}, owner: audit.NewID(),
+		cfg: cfg, Archive: record.NewArchive(cfg.Records.archive(), cfg.Index, cfg.Now), Applying: Applying{views: cfg.Views, now: cfg.Now, checks: cfg.Checks},
+		owner: audit.NewID(),
 	}
 }
 

@@ -120,9 +120,14 @@ func toolOf(s *subject.Subject) *corpus.Tool {
 	if !s.Is(subject.ToolCall) {
 		return nil
 	}
+	return toolIn(s.Facts)
+}
+
+// toolIn returns the tool that the facts of a tool call name.
+func toolIn(facts map[string]any) *corpus.Tool {
 	var t corpus.Tool
-	t.Server, _ = s.Facts["server"].(string)
-	t.Name, _ = s.Facts["tool"].(string)
+	t.Server, _ = facts["server"].(string)
+	t.Name, _ = facts["tool"].(string)
 	return &t
 }
 

@@ -146,6 +146,7 @@ var (
 	Evaluate         = post[any, rule.Evaluation]("/api/v1/evaluate").again()
 	EvaluateQuick    = post[wire.QuickRequest, rule.Evaluation]("/api/v1/evaluate/quick").again()
 	ApplicableRules  = post[wire.ApplicableRequest, []rule.Rule]("/api/v1/evaluate/applicable-rules").again()
+	ExplainRules     = post[wire.ExplainRequest, wire.ExplainedRules]("/api/v1/evaluate/applicable-rules/explain").again()
 	ListFacts        = get[wire.FactList]("/api/v1/evaluate/facts")
 	Submit           = post[any, wire.SubmissionAnswer]("/api/v1/submissions").again()
 	SubmitLater      = post[any, wire.SubmissionState]("/api/v1/submissions").again().later()
