@@ -14,6 +14,7 @@ LISTEN ?= 127.0.0.1:8080#  address that `make run` serves on
 DATA ?= .tenet#            folder that `make run` keeps its database in
 DEMO ?= .tenet-demo#       folder that `make demo` keeps its database in
 PACKAGES ?= ./... ./client/...# packages for test, bench and fuzz
+SDKS ?= python typescript#            clients for other languages that `make test` tests with all packages; empty leaves them out
 TESTFLAGS ?=#              more flags for go test, such as -run=TestName
 BENCH ?= .#                benchmarks to run, a regular expression
 BENCHTIME ?= 1s#           time for each benchmark
@@ -57,6 +58,13 @@ build: ## Build bin/tenet, a static binary
 test: build $(DEX) ## Run all tests with the race detector, on SQLite and on a private PostgreSQL
 	@scripts/setup-build.sh gcc $(if $(TENET_TEST_BROWSER),,chromium)
 	CGO_ENABLED=1 TENET_TEST_PROGRAM='$(CURDIR)/bin/tenet' TENET_TEST_DEX='$(CURDIR)/$(DEX)' TENET_TEST_BROWSER="$${TENET_TEST_BROWSER:-$$(command -v chromium)}" scripts/with-postgres.sh go test -race -gcflags='modernc.org/...=-race=false -d=checkptr=0' -vet=off -timeout=15m $(TESTFLAGS) $(PACKAGES)
+ifeq ($(origin PACKAGES),file)
+	@$(if $(SDKS),$(MAKE) --no-print-directory test-sdk)
+endif
+
+.PHONY: test-sdk
+test-sdk: build ## Test the clients for other languages against bin/tenet (SDKS=python typescript)
+	@scripts/test-sdk.sh $(SDKS)
 
 .PHONY: verify
 verify: $(LINTER) ## Check modules, generated files, format and linters; changes nothing

@@ -112,6 +112,7 @@ func mountAgent[B any](a Agents, request func(*B) agent.Request) func(r *rest.Ro
 		op := func(id, route string) rest.Operation {
 			return rest.Operation{
 				ID: id + name, Route: route + "/" + name, Role: auth.Evaluator, Summary: "Ask the agent " + name,
+				Asks:        name == agent.Check || name == agent.Review,
 				Description: description + " With `Accept: text/event-stream` the server sends steps and verdicts as they occur, then `done`.",
 			}
 		}

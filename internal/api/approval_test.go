@@ -210,6 +210,29 @@ func TestCriticalRulesTakeTwoPeople(t *testing.T) {
 	}
 }
 
+// TestNobodyApprovesWhatTheirOwnKeyAsks asks with a key that belongs to a person, who must not decide by any key or name of theirs.
+func TestNobodyApprovesWhatTheirOwnKeyAsks(t *testing.T) {
+	a := newAsking(newNode(t), rule.Critical)
+	owned := func(name, owner string, role auth.Role) []string {
+		t.Helper()
+		_, secret, err := a.keys.Create(auth.WithActor(t.Context(), auth.Local("test")), auth.NewKey{ProjectID: "default", Name: name, Role: role, Owner: owner})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return []string{"Authorization", "Bearer " + secret}
+	}
+	agent, same, second, third := owned("agent", "dana", auth.Evaluator), owned("dana-laptop", "Dana", auth.Reviewer), owned("eve-1", "eve", auth.Reviewer), owned("eve-2", "eve", auth.Reviewer)
+	e := a.evaluate(agent, "drop table a", true)
+	if d := a.get(e.Approval.ID); d.RequesterOwner != "dana" {
+		t.Errorf("the owner is %q", d.RequesterOwner)
+	}
+	a.decide(same, e.Approval.ID, "approve", "mine").want(http.StatusForbidden)
+	a.decide(second, e.Approval.ID, "approve", "one").want(http.StatusOK)
+	a.decide(third, e.Approval.ID, "approve", "the same person").want(http.StatusConflict)
+	a.decide(a.bo, e.Approval.ID, "approve", "two").want(http.StatusOK)
+	a.state(e.Approval.ID, rule.ApprovalApproved)
+}
+
 func TestTermsOfAnApproval(t *testing.T) {
 	a := newAsking(newNode(t), rule.High)
 	e := a.evaluate(a.ci, "drop table a", false)

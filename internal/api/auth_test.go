@@ -103,6 +103,7 @@ var accessTable = map[string]access{
 	"change-project":      {auth.Admin, "PATCH /api/v1/projects/pay", "project"},
 	"create-key":          {auth.Admin, "POST /api/v1/keys?project_id=pay", "project"},
 	"list-keys":           {auth.Admin, "GET /api/v1/keys?project_id=pay", "project"},
+	"rotate-key":          {auth.Admin, "POST /api/v1/keys/x/rotate?project_id=pay", "project"},
 	"revoke-key":          {auth.Admin, "DELETE /api/v1/keys/x?project_id=pay", "project"},
 	"evaluate":            {auth.Evaluator, "POST /api/v1/evaluate?project_id=pay", "project"},
 	"evaluate-quick":      {auth.Evaluator, "POST /api/v1/evaluate/quick?project_id=pay", "project"},

@@ -49,15 +49,15 @@ func (e Evaluations) Routes(r *rest.Router) {
 	describeSubjects(r)
 	r = r.Tag(evaluateTag)
 	rest.HandleBody(r, rest.Operation{
-		ID: "evaluate", Route: op.Evaluate.Route(), Role: auth.Evaluator,
+		ID: "evaluate", Route: op.Evaluate.Route(), Role: auth.Evaluator, Asks: true,
 		Summary:     "Evaluate a change, files or facts against the rules",
 		Description: "All fields are optional. The evaluation is recorded before it is answered. With `Accept: text/event-stream` each verdict is sent once it is final, then `done`.",
 	}, e.evaluate).Streams(verdictEvents)
 	rest.HandleBody(r, rest.Operation{
-		ID: "evaluate-quick", Route: op.EvaluateQuick.Route(), Role: auth.Evaluator, Summary: "Evaluate an action in plain words",
+		ID: "evaluate-quick", Route: op.EvaluateQuick.Route(), Role: auth.Evaluator, Asks: true, Summary: "Evaluate an action in plain words",
 	}, e.quick).Streams(verdictEvents)
 	rest.HandleBody(r, rest.Operation{
-		ID: "applicable-rules", Route: op.ApplicableRules.Route(), Role: auth.Evaluator,
+		ID: "applicable-rules", Route: op.ApplicableRules.Route(), Role: auth.Evaluator, Asks: true,
 		Summary: "List the rules that would apply", Description: "Best ranked first, MAY and INFO rules included. Nothing is evaluated.",
 	}, e.applicable)
 	rest.HandleBody(r, rest.Operation{
@@ -68,19 +68,19 @@ func (e Evaluations) Routes(r *rest.Router) {
 			"checks. Nothing is evaluated or recorded, and no model is asked.",
 	}, e.explain)
 	rest.Handle(r, rest.Operation{
-		ID: "list-facts", Route: op.ListFacts.Route(), Role: auth.Evaluator, Summary: "List the facts that rules read",
+		ID: "list-facts", Route: op.ListFacts.Route(), Role: auth.Evaluator, Asks: true, Summary: "List the facts that rules read",
 		Description: "The facts that the checks of the rules in force read, those that most rules read first, with guessed types and examples: for a form " +
 			"that a person fills in. Rules without a check are judged on all facts; rules_total counts them too.",
 	}, e.facts)
 	rest.HandleBody(r, rest.Operation{
-		ID: "submit", Route: op.Submit.Route(), Role: auth.Evaluator,
+		ID: "submit", Route: op.Submit.Route(), Role: auth.Evaluator, Asks: true,
 		Summary: "Submit a subject of any kind for evaluation",
 		Description: "The evaluation is recorded before it is answered. With a submission_id or an Idempotency-Key, sending the same " +
 			"again gives the same answer, and sending something else under the same name is a conflict. With `Prefer: respond-async` the " +
 			"answer is 202 with a Location to ask at. With `Accept: text/event-stream` each verdict is sent once it is final, then `done`.",
 	}, e.submit).Streams(verdictEvents).Background(rest.SchemaOf[wire.SubmissionState](r))
 	rest.Handle(r, rest.Operation{
-		ID: "get-submission", Route: op.GetSubmission.Route(), Role: auth.Viewer,
+		ID: "get-submission", Route: op.GetSubmission.Route(), Role: auth.Viewer, Asks: true,
 		Summary: "Get a submission", Description: "Its status, with the evaluation once it is completed.",
 	}, func(ctx context.Context, in *struct {
 		ID string `path:"id" maxLength:"128" doc:"Id of the submission."`
@@ -105,6 +105,10 @@ type nameHeader struct {
 }
 
 func (e Evaluations) evaluate(ctx context.Context, in *nameHeader, body *wire.EvaluateRequest) (*rule.Evaluation, error) {
+	ctx, err := rest.Act(ctx, body.Acting)
+	if err != nil {
+		return nil, err
+	}
 	return e.unsubmitted(ctx, in.Key, body, evaluate.Request{
 		ProjectID: rest.Project(ctx), EvaluateOptions: body.EvaluateOptions, ApprovalAsk: body.ApprovalAsk,
 		Input: wire.RecordedSubject{
@@ -114,6 +118,10 @@ func (e Evaluations) evaluate(ctx context.Context, in *nameHeader, body *wire.Ev
 }
 
 func (e Evaluations) quick(ctx context.Context, in *nameHeader, body *wire.QuickRequest) (*rule.Evaluation, error) {
+	ctx, err := rest.Act(ctx, body.Acting)
+	if err != nil {
+		return nil, err
+	}
 	return e.unsubmitted(ctx, in.Key, body, evaluate.Request{
 		ProjectID: rest.Project(ctx), Input: wire.RecordedSubject{Action: body.Action, Scope: body.Scope},
 		EvaluateOptions: wire.EvaluateOptions{NodeID: body.NodeID, Environment: body.Environment}, ApprovalAsk: body.ApprovalAsk,
@@ -184,9 +192,12 @@ func (e Evaluations) submit(ctx context.Context, in *struct {
 	if strings.HasPrefix(strings.ToLower(body.SubmissionID), ingestedPrefix) {
 		return nil, rest.InvalidField("submission_id", "begins with %s, which is for events that this server takes in itself", ingestedPrefix)
 	}
+	if ctx, err = rest.Act(ctx, body.Acting); err != nil {
+		return nil, err
+	}
 	req := submissionOf(body, projectID)
 	named, err := name(ctx, body.SubmissionID, in.Key, hashedSubmission{
-		body.Subject, body.Scope, body.NodeID, body.Environment, body.Mode, body.MaxRules, body.SeverityMin, body.SubmissionID, body.ApprovalAsk,
+		body.Subject, body.Scope, body.NodeID, body.Environment, body.Mode, body.MaxRules, body.SeverityMin, body.SubmissionID, body.Acting, body.ApprovalAsk,
 	})
 	if err != nil {
 		return nil, err
@@ -239,6 +250,7 @@ type hashedSubmission struct {
 	MaxRules     int            `json:"max_rules,omitempty"`
 	SeverityMin  rule.Severity  `json:"severity_min,omitempty"`
 	SubmissionID string         `json:"submission_id,omitempty"`
+	wire.Acting
 	wire.ApprovalAsk
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"strings"
+	"time"
 
 	"tenet/internal/api/rest"
 	"tenet/internal/auth"
@@ -42,6 +43,11 @@ func (s Keys) Routes(r *rest.Router) {
 		}
 		return rest.Slice(in.PageQuery, keys, err)
 	})
+	rest.HandleBody(r, rest.Operation{
+		ID: "rotate-key", Route: op.RotateKey.Route(), Role: auth.Admin, Place: rest.OwnOrAll, Status: http.StatusCreated,
+		Summary: "Rotate an API key", Description: "Makes a key with the same name, role, owner and limits. The old key works for the overlap, so that " +
+			"nothing fails while its users change over. The secret is shown only in this answer.",
+	}, s.rotate)
 	rest.Do(r, rest.Operation{
 		ID: "revoke-key", Route: op.RevokeKey.Route(), Role: auth.Admin, Place: rest.OwnOrAll,
 		Summary: "Revoke an API key", Description: "Takes effect at once on this node, within two seconds on others.",
@@ -65,7 +71,24 @@ func keyOf(k store.Key) wire.Key {
 	return wire.Key{
 		ID: k.ID, ProjectID: k.ProjectID, Name: k.Name, Role: k.Role, CreatedAt: k.CreatedAt, CreatedBy: k.CreatedBy,
 		ExpiresAt: k.ExpiresAt, RevokedAt: k.RevokedAt, LastUsedAt: k.LastUsedAt,
+		Prefix: k.Prefix, Owner: k.Owner, Agent: k.Agent, KeyLimits: k.Limits, RotatedFrom: k.RotatedFrom, RotatedTo: k.RotatedTo,
+		Refused: k.Refused, LastRefusedAt: k.LastRefusedAt, LastRefusal: k.LastRefusal,
 	}
+}
+
+// defaultOverlap is for how long a rotated key still works unless the request says otherwise.
+const defaultOverlap = 24 * time.Hour
+
+func (s Keys) rotate(ctx context.Context, in *struct {
+	ID string `path:"id" id:"key" doc:"Id of the key."`
+}, body *wire.RotateKey,
+) (out wire.CreatedKey, err error) {
+	r := auth.Rotation{Overlap: defaultOverlap, ExpiresAt: body.ExpiresAt}
+	if body.OverlapHours.Set {
+		r.Overlap = time.Duration(body.OverlapHours.Value * float64(time.Hour))
+	}
+	k, secret, err := s.Keys.Rotate(ctx, rest.Project(ctx), in.ID, r)
+	return wire.CreatedKey{Key: keyOf(k), Secret: secret}, err
 }
 
 func (s Keys) create(ctx context.Context, _ *rest.None, body *wire.CreateKey) (out wire.CreatedKey, err error) {
@@ -77,7 +100,9 @@ func (s Keys) create(ctx context.Context, _ *rest.None, body *wire.CreateKey) (o
 	if err := s.mayBeFirst(ctx, projectID, role); err != nil {
 		return out, err
 	}
-	k, secret, err := s.Keys.Create(ctx, auth.NewKey{ProjectID: projectID, Name: body.Name, Role: role, ExpiresAt: body.ExpiresAt})
+	k, secret, err := s.Keys.Create(ctx, auth.NewKey{
+		ProjectID: projectID, Name: body.Name, Role: role, ExpiresAt: body.ExpiresAt, Owner: body.Owner, Agent: body.Agent, Limits: body.KeyLimits,
+	})
 	return wire.CreatedKey{Key: keyOf(k), Secret: secret}, err
 }
 

@@ -66,3 +66,12 @@ func CountRules(registry *prometheus.Registry, c *catalog.Catalog, log *slog.Log
 		seen[projectID] = true
 	}
 }
+
+// CountRefusals registers the count of refused uses of keys, and returns the function that counts one.
+func CountRefusals(registry *prometheus.Registry) func(reason string) {
+	refusals := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "tenet_key_refusals_total", Help: "Uses of API keys that were refused, by reason.",
+	}, []string{"reason"})
+	registry.MustRegister(refusals)
+	return func(reason string) { refusals.WithLabelValues(reason).Inc() }
+}

@@ -22,11 +22,15 @@ type SignIn struct {
 func (s SignIn) Routes(r *rest.Router) {
 	r.Raw(op.SignInWays.Path, auth.Public, rest.PublicAccess, s.ways)
 	rest.Handle(r.Tag(keyTag), rest.Operation{
-		ID: "whoami", Route: op.Whoami.Route(), Role: auth.Viewer, Place: rest.EachProject, Summary: "Get who the caller is",
+		ID: "whoami", Route: op.Whoami.Route(), Role: auth.Viewer, Place: rest.EachProject, Asks: true, Summary: "Get who the caller is",
 		Description: "The name under which the caller's acts are recorded, and the roles by project.",
 	}, func(ctx context.Context, _ *rest.None) (wire.Whoami, error) {
 		who := auth.ActorFrom(ctx)
-		out := wire.Whoami{Actor: who.Name, Roles: map[string]string{}, KeyID: who.KeyID}
+		out := wire.Whoami{Actor: who.Name, Roles: map[string]string{}, KeyID: who.KeyID, Person: who.Person(), Agent: who.Agent}
+		if who.Limits != nil {
+			limits := who.Limits.Wire()
+			out.Limits = &limits
+		}
 		if who.Grants == nil {
 			out.Roles[who.ProjectID] = string(who.Role)
 			return out, nil

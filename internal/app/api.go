@@ -68,7 +68,7 @@ func (a *App) serveAPI(p *parts, operations api.Operations, registry *prometheus
 	loopback := loopbackOnly(a.cfg.Listen)
 	return rest.New(rest.Config{
 		Keys: a.callers, Logger: a.log, Description: api.Description(version), Registry: registry,
-		Served: api.CountRules(registry, p.catalog, a.log), RequireLoopbackHost: loopback, RequireKey: !loopback,
+		Served: api.CountRules(registry, p.catalog, a.log), RequireLoopbackHost: loopback, RequireKey: !loopback, TrustedProxies: a.proxies,
 		Limits: rest.Limits{
 			MaxBody: a.cfg.MaxBody, MaxImportBody: a.cfg.MaxImportBody, MaxDocument: a.cfg.MaxDocument, RatePerSecond: a.cfg.RateLimit, Burst: a.cfg.RateBurst,
 		},
@@ -100,7 +100,7 @@ func (a *App) serveConsole() (handler http.Handler, atEnd func(), err error) {
 // never do.
 func (a *App) modelProtocol(version string) http.Handler {
 	inside := &http.Client{Transport: client.InProcess(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		a.handler.ServeHTTP(w, r)
+		a.handler.ServeHTTP(w, r.WithContext(rest.Within(r.Context()))) // the outer request was admitted
 	}))}
 	handler := sync.OnceValue(func() http.Handler {
 		return mcp.Handler(mcp.Config{

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"slices"
 	"sync"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"tenet/internal/api"
 	"tenet/internal/api/rest"
 	"tenet/internal/auth"
 	"tenet/internal/config"
@@ -35,6 +37,7 @@ type App struct {
 	store     store.Store
 	live      *corpus.Live
 	keys      *auth.Keys
+	proxies   []netip.Prefix
 	callers   sso.Callers // keys, and the people of identity providers
 	watch     *provider.Watch
 	gauged    gauges // the models that are configured
@@ -107,10 +110,14 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, o Options) (_
 		Logger: log, Poll: cfg.PollInterval, MaxBytes: cfg.ViewMemory, EmbeddingModel: a.models.embedding(),
 	})
 	a.keys = auth.NewKeys(a.store, a.store.Keys, time.Now)
+	if a.proxies, err = auth.ParseNetworks(cfg.TrustedProxies); err != nil {
+		return nil, rule.Errorf(rule.CodeInvalid, "trusted_proxies: %w", err)
+	}
 	if a.callers, err = a.openCallers(o.Env); err != nil {
 		return nil, err
 	}
 	registry := prometheus.NewRegistry()
+	a.keys.Observe = api.CountRefusals(registry)
 	a.gauged.observe(registry)
 	p, err := a.assemble(registry, o.Now)
 	if err != nil {

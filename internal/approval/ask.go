@@ -34,8 +34,10 @@ func (s Asking) Ask(ctx context.Context, projectID string, in wire.CreateApprova
 		return rule.Approval{}, err
 	}
 	draft := draftOf(rec)
-	if who := auth.ActorFrom(ctx).Name; who != draft.Requester {
-		draft.AskedBy = who
+	if who := auth.ActorFrom(ctx); who.Name == draft.Requester {
+		draft.RequesterOwner = who.Owner
+	} else {
+		draft.AskedBy = who.Name
 	}
 	open, err := s.Open(ctx, projectID, rec.SubjectHash)
 	if err != nil {
@@ -105,6 +107,9 @@ func draftOf(rec *wire.EvaluationRecord) rule.Approval {
 	}
 	if rec.Audit != nil {
 		a.Requester = rec.Audit.Actor
+	}
+	if i := e.Identity; i != nil {
+		a.Person, a.Agent, a.Session = i.Person, i.Agent, i.Session
 	}
 	hashes := map[string]string{}
 	for _, r := range rec.Rules {

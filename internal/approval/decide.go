@@ -100,7 +100,7 @@ func (s *Approvals) change(
 		if err := p.Err("the decision is invalid"); err != nil {
 			return err
 		}
-		noted := decide(&a, rule.ApprovalDecision{By: who.Name, Reason: reason, At: now, Substitute: substitutes(&a, who.Name)})
+		noted := decide(&a, rule.ApprovalDecision{By: who.Name, Owner: who.Owner, Reason: reason, At: now, Substitute: substitutes(&a, who.Name)})
 		a.Revision++
 		if err := tx.Approvals.Update(ctx, a); err != nil {
 			return err
@@ -153,14 +153,22 @@ func allowed(a *store.ApprovalRecord, who auth.Actor, action string, now time.Ti
 	return nil
 }
 
-// same reports whether an actor is one with a name, or belongs to the same person.
+// same reports whether an actor is one with a name, or may belong to the same person as that one's owner.
 func same(who auth.Actor, name, owner string) bool {
-	return rule.FoldCase(who.Name) == rule.FoldCase(name)
+	if rule.FoldName(who.Name) == rule.FoldName(name) {
+		return true
+	}
+	for _, mine := range []string{who.Name, who.Owner} {
+		if rule.SamePerson(mine, owner) || rule.SamePerson(mine, name) {
+			return true
+		}
+	}
+	return false
 }
 
-// asked reports whether an actor is the requester, its owner, or who has asked for the approval.
+// asked reports whether an actor is the requester, its owner, the person for whom it acts, or who has asked for the approval.
 func asked(a *store.ApprovalRecord, who auth.Actor) bool {
-	return same(who, a.Requester, a.RequesterOwner) || (a.AskedBy != "" && same(who, a.AskedBy, ""))
+	return same(who, a.Requester, a.RequesterOwner) || (a.Person != "" && same(who, a.Person, "")) || (a.AskedBy != "" && same(who, a.AskedBy, ""))
 }
 
 // mayDecide returns why an actor may not decide on an approval; nil if it may.

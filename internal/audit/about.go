@@ -54,6 +54,8 @@ type RuleVersion struct {
 type About struct {
 	Action string
 	Object Object
+	// Identity is for whom and by which agent the actor acted; nil where the actor says it all, and for evaluations.
+	Identity *rule.Identity
 	// Reason has the words of the actor.
 	Reason string
 	// Rules and Evaluations are the ids of those that the entry concerns.
@@ -121,6 +123,10 @@ func Read(e *store.AuditEntry) (About, error) {
 	}
 	a := About{Action: b.text("action"), Reason: b.text("reason")}
 	a.Changes, a.Recorded = b.changes("changed")
+	if raw, ok := b[identityField]; ok {
+		_ = json.Unmarshal(raw, &a.Identity) // a damaged one names nobody
+		delete(b, identityField)
+	}
 	if read := readers[e.Kind]; read != nil {
 		read(&a, b)
 	}
@@ -283,6 +289,7 @@ func readKey(a *About, b fields) {
 	a.Object = Object{ObjectKey, b.text("key_id"), b.text("name")}
 	a.Made, a.Removed = a.Action == "created", a.Action == "revoked"
 	a.State = fields{"name": b["name"], "role": b["role"], "project_id": b["project_id"]}
+	maps.Copy(a.State, b.object("settings"))
 	if a.Removed {
 		a.State = nil // the entry does not have them
 	}

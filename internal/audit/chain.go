@@ -173,7 +173,7 @@ func Append(ctx context.Context, tx store.Tx, projectID string, records ...Recor
 	entries := make([]store.AuditEntry, len(records))
 	for i, r := range records {
 		r.ProjectID = projectID
-		entries[i] = entry(r)
+		entries[i] = entry(identified(ctx, r))
 	}
 	if err := appendEntries(ctx, tx, entries); err != nil {
 		return err

@@ -57,7 +57,7 @@ func (w *Writer) Append(ctx context.Context, r Record) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	p := &waiting{ctx: ctx, entry: entry(r), also: r.Also, done: make(chan error, 1)}
+	p := &waiting{ctx: ctx, entry: entry(identified(ctx, r)), also: r.Also, done: make(chan error, 1)}
 	if err := w.enqueue(p); err != nil {
 		return err
 	}

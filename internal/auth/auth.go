@@ -45,6 +45,10 @@ type Actor struct {
 	Role      Role
 	ProjectID string // the only project that it has access to, or store.AllProjects
 	KeyID     string // empty without a key
+	Owner     string // person to whom the key belongs; empty if nobody is named
+	Agent     string // agent that the key or the token names; empty for people and services
+	// Limits narrow the role of the key; nil for none.
+	Limits *Limits
 	// Grants are the roles of a person whom an identity provider has named. They take the place of Role and ProjectID.
 	Grants *Grants
 }

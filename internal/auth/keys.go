@@ -9,6 +9,7 @@ import (
 	"tenet/internal/audit"
 	"tenet/internal/rule"
 	"tenet/internal/store"
+	"tenet/internal/wire"
 )
 
 // cacheFor is how long a node uses a key without asking the database again. A revoked key works for at most this long on other
@@ -23,11 +24,13 @@ type Keys struct {
 	store store.Updater
 	keys  store.KeyReader
 	now   func() time.Time
+	// Observe, if not nil, is called with the reason of each refused use. Set it before the first use.
+	Observe func(reason string)
 
 	mu     sync.Mutex
 	cached map[string]cachedKey // by hash; also of unknown secrets
 	active cachedCount
-	used   map[string]time.Time // when keys were used, by id, until Flush writes it
+	used   map[string]store.KeyUse // what happened with keys, by id, until Flush writes it
 	// generation counts the calls of forget, so that no read from before a change enters the cache after it.
 	generation int
 }
@@ -45,7 +48,7 @@ type cachedCount struct {
 
 // NewKeys returns a Keys that reads and writes API keys of a store.
 func NewKeys(s store.Updater, keys store.KeyReader, now func() time.Time) *Keys {
-	return &Keys{store: s, keys: keys, now: now, cached: map[string]cachedKey{}, used: map[string]time.Time{}}
+	return &Keys{store: s, keys: keys, now: now, cached: map[string]cachedKey{}, used: map[string]store.KeyUse{}}
 }
 
 // NewKey describes a key to create. A nil ExpiresAt means never.
@@ -54,7 +57,13 @@ type NewKey struct {
 	Name      string
 	Role      Role
 	ExpiresAt *time.Time
+	Owner     string // person to whom it belongs; empty means the person who makes it, if it is one
+	Agent     string // agent that uses it; may be empty
+	Limits    wire.KeyLimits
 }
+
+// prefixLength is how much of a secret is stored: enough to recognize a key, and too little to guess the rest.
+const prefixLength = len(keyPrefix) + 6
 
 // Create makes a key and returns it with its secret, which the database does not store.
 func (k *Keys) Create(ctx context.Context, n NewKey) (store.Key, string, error) {
@@ -73,13 +82,21 @@ func (k *Keys) Create(ctx context.Context, n NewKey) (store.Key, string, error) 
 			p.Add("expires_at", "is in the past")
 		}
 	}
+	n.Owner, n.Agent = strings.TrimSpace(n.Owner), strings.TrimSpace(n.Agent)
+	checkActing(&p, "owner", n.Owner)
+	checkActing(&p, "agent", n.Agent)
+	limits := LimitsOf(&p, n.Limits)
 	if err := p.Err("the key is invalid"); err != nil {
 		return store.Key{}, "", err
+	}
+	if n.Owner == "" {
+		n.Owner = ActorFrom(ctx).Person()
 	}
 	secret := NewSecret()
 	key := store.Key{
 		ID: audit.NewID(), ProjectID: n.ProjectID, Name: n.Name, Role: string(n.Role), Hash: HashSecret(secret),
 		CreatedAt: now, CreatedBy: ActorFrom(ctx).Name, ExpiresAt: n.ExpiresAt,
+		Prefix: secret[:prefixLength], Owner: n.Owner, Agent: n.Agent, Limits: limits.Wire(),
 	}
 	err := k.store.Update(ctx, func(tx store.Tx) error {
 		if key.ProjectID != store.AllProjects {
@@ -94,6 +111,72 @@ func (k *Keys) Create(ctx context.Context, n NewKey) (store.Key, string, error) 
 	})
 	k.forget()
 	return key, secret, err
+}
+
+// Rotation says how a key is rotated. A nil ExpiresAt gives the new key as long as the old one was made for.
+type Rotation struct {
+	Overlap   time.Duration // for which the old key still works
+	ExpiresAt *time.Time
+}
+
+// MaxOverlap bounds the time for which a rotated key still works.
+const MaxOverlap = 90 * 24 * time.Hour
+
+// Rotate makes a key like another and returns it with its secret. The old one works until the overlap has passed, or it expires anyway.
+// It is a conflict to rotate a key that is revoked, expired or rotated already.
+func (k *Keys) Rotate(ctx context.Context, projectID, id string, r Rotation) (store.Key, string, error) {
+	now := rule.Instant(k.now())
+	var p rule.Problems
+	if r.Overlap < 0 || r.Overlap > MaxOverlap {
+		p.Add("overlap_hours", "is %g; give 0 to %g", r.Overlap.Hours(), MaxOverlap.Hours())
+	}
+	if r.ExpiresAt != nil {
+		expires := rule.Instant(*r.ExpiresAt)
+		if r.ExpiresAt = &expires; !expires.After(now) {
+			p.Add("expires_at", "is in the past")
+		}
+	}
+	if err := p.Err("the rotation is invalid"); err != nil {
+		return store.Key{}, "", err
+	}
+	secret := NewSecret()
+	var made store.Key
+	err := k.store.Update(ctx, func(tx store.Tx) error {
+		old, err := tx.Keys.Get(ctx, projectID, id)
+		switch {
+		case err != nil:
+			return err
+		case old.RevokedAt != nil:
+			return rule.Errorf(rule.CodeConflict, "the key %s is revoked; make a new one", id)
+		case old.ExpiresAt != nil && !now.Before(*old.ExpiresAt):
+			return rule.Errorf(rule.CodeConflict, "the key %s has expired; make a new one", id)
+		}
+		made = store.Key{
+			ID: audit.NewID(), ProjectID: old.ProjectID, Name: old.Name, Role: old.Role, Hash: HashSecret(secret), CreatedAt: now, CreatedBy: ActorFrom(ctx).Name,
+			ExpiresAt: r.ExpiresAt, Prefix: secret[:prefixLength], Owner: old.Owner, Agent: old.Agent, Limits: old.Limits, RotatedFrom: old.ID,
+		}
+		if made.ExpiresAt == nil && old.ExpiresAt != nil {
+			expires := now.Add(old.ExpiresAt.Sub(old.CreatedAt))
+			made.ExpiresAt = &expires
+		}
+		ends := now.Add(r.Overlap)
+		if old.ExpiresAt != nil && old.ExpiresAt.Before(ends) {
+			ends = *old.ExpiresAt
+		}
+		if err := tx.Keys.Replace(ctx, projectID, id, made.ID, ends); err != nil {
+			return err
+		}
+		if err := tx.Keys.Insert(ctx, made); err != nil {
+			return err
+		}
+		old.RotatedTo, old.ExpiresAt = made.ID, &ends
+		if err := k.note(ctx, tx, old, "rotated"); err != nil {
+			return err
+		}
+		return k.note(ctx, tx, made, "created")
+	})
+	k.forget()
+	return made, secret, err
 }
 
 // Revoke ends a key at once.
@@ -113,12 +196,21 @@ func (k *Keys) note(ctx context.Context, tx store.Tx, key store.Key, action stri
 	if project == store.AllProjects {
 		project = rule.DefaultProject
 	}
-	return audit.Append(ctx, tx, project, audit.Record{
-		Kind: audit.KindKey, At: k.now(), Actor: ActorFrom(ctx).Name,
-		Body: audit.JSON(map[string]any{
-			"action": action, "key_id": key.ID, "name": key.Name, "role": key.Role, "project_id": key.ProjectID,
-		}),
-	})
+	body := map[string]any{"action": action, "key_id": key.ID, "name": key.Name, "role": key.Role, "project_id": key.ProjectID}
+	if action != "revoked" {
+		body["settings"] = keySettings{key.Owner, key.Agent, key.Limits, key.ExpiresAt, key.RotatedFrom, key.RotatedTo}
+	}
+	return audit.Append(ctx, tx, project, audit.Record{Kind: audit.KindKey, At: k.now(), Actor: ActorFrom(ctx).Name, Body: audit.JSON(body)})
+}
+
+// keySettings is the part of a key that the audit chain holds beside its name and role.
+type keySettings struct {
+	Owner string `json:"owner,omitempty"`
+	Agent string `json:"agent,omitempty"`
+	wire.KeyLimits
+	ExpiresAt   *time.Time `json:"expires_at,omitempty"`
+	RotatedFrom string     `json:"rotated_from,omitempty"`
+	RotatedTo   string     `json:"rotated_to,omitempty"`
 }
 
 // List returns the keys of a project, newest first, revoked ones included.
@@ -136,8 +228,12 @@ func (k *Keys) withUse(list []store.Key, err error) ([]store.Key, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for i := range list {
-		if at, ok := k.used[list[i].ID]; ok && (list[i].LastUsedAt == nil || at.After(*list[i].LastUsedAt)) {
-			list[i].LastUsedAt = &at
+		u, key := k.used[list[i].ID], &list[i]
+		if !u.UsedAt.IsZero() && (key.LastUsedAt == nil || u.UsedAt.After(*key.LastUsedAt)) {
+			key.LastUsedAt = &u.UsedAt
+		}
+		if u.Refused > 0 {
+			key.Refused, key.LastRefusedAt, key.LastRefusal = key.Refused+u.Refused, &u.RefusedAt, u.LastRefusal
 		}
 	}
 	return list, err
@@ -147,7 +243,7 @@ func (k *Keys) withUse(list []store.Key, err error) ([]store.Key, error) {
 func (k *Keys) Flush(ctx context.Context) error {
 	k.mu.Lock()
 	used := k.used
-	k.used = map[string]time.Time{}
+	k.used = map[string]store.KeyUse{}
 	k.mu.Unlock()
 	if len(used) == 0 {
 		return nil
@@ -156,10 +252,15 @@ func (k *Keys) Flush(ctx context.Context) error {
 	if err != nil {
 		k.mu.Lock()
 		defer k.mu.Unlock()
-		for id, at := range used {
-			if k.used[id].Before(at) {
-				k.used[id] = at
+		for id, before := range used {
+			u := k.used[id]
+			if u.UsedAt.Before(before.UsedAt) {
+				u.UsedAt = before.UsedAt
 			}
+			if u.Refused += before.Refused; u.RefusedAt.Before(before.RefusedAt) {
+				u.RefusedAt, u.LastRefusal = before.RefusedAt, before.LastRefusal
+			}
+			k.used[id] = u
 		}
 	}
 	return err
@@ -208,13 +309,39 @@ func (k *Keys) actorOf(ctx context.Context, hash string) (Actor, error) {
 	if err != nil {
 		return Actor{}, err
 	}
-	if key.RevokedAt != nil || (key.ExpiresAt != nil && !k.now().Before(*key.ExpiresAt)) {
+	switch {
+	case key.RevokedAt != nil:
+		k.Refused(key.ID, RefusedRevoked)
+		return Actor{}, refused()
+	case key.ExpiresAt != nil && !k.now().Before(*key.ExpiresAt):
+		k.Refused(key.ID, RefusedExpired)
 		return Actor{}, refused()
 	}
+	var p rule.Problems
+	limits := LimitsOf(&p, key.Limits)
+	if err := p.Err("the limits of the key cannot be read"); err != nil {
+		return Actor{}, rule.Errorf(rule.CodeInternal, "the limits of the key %s cannot be read: %w", key.ID, err)
+	}
 	k.mu.Lock()
-	k.used[key.ID] = rule.Instant(k.now())
+	u := k.used[key.ID]
+	u.UsedAt = rule.Instant(k.now())
+	k.used[key.ID] = u
 	k.mu.Unlock()
-	return Actor{Name: "key:" + key.Name, Role: Role(key.Role), ProjectID: key.ProjectID, KeyID: key.ID}, nil
+	return Actor{
+		Name: "key:" + key.Name, Role: Role(key.Role), ProjectID: key.ProjectID, KeyID: key.ID, Owner: key.Owner, Agent: key.Agent, Limits: limits,
+	}, nil
+}
+
+// Refused counts a use of a key that is refused, for one of the reasons such as [RefusedNetwork].
+func (k *Keys) Refused(keyID, reason string) {
+	if k.Observe != nil {
+		k.Observe(reason)
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	u := k.used[keyID]
+	u.Refused, u.RefusedAt, u.LastRefusal = u.Refused+1, rule.Instant(k.now()), reason
+	k.used[keyID] = u
 }
 
 // Resume returns the actor of a key by the hash of its secret (see [HashSecret]), which a session holds in place of the secret. The

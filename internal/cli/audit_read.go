@@ -18,6 +18,9 @@ type auditFilter struct {
 	Kind       []string `placeholder:"KIND" help:"Only entries of this kind, such as evaluation, rule, waiver or key; several times for several."`
 	Action     string   `placeholder:"ACTION" help:"Only this action, such as revised."`
 	Actor      string   `placeholder:"ACTOR" help:"Only what this actor did, such as key:ci."`
+	Person     string   `placeholder:"PERSON" help:"Only what agents did for this person."`
+	Agent      string   `placeholder:"AGENT" help:"Only what this agent did, such as claude-code."`
+	Session    string   `placeholder:"SESSION" help:"Only what was done in this session of an agent."`
 	Rule       string   `placeholder:"RULE" help:"Only entries about this rule (id or slug)."`
 	Evaluation string   `placeholder:"ID" help:"Only entries about this evaluation."`
 	Object     string   `placeholder:"KIND:ID" help:"Only entries about this object, such as webhook:0198a1b2-..."`
@@ -29,7 +32,7 @@ type auditFilter struct {
 // wire returns the filter as the API takes it.
 func (f *auditFilter) wire() (wire.AuditFilter, error) {
 	q := wire.AuditFilter{
-		Kind: f.Kind, Action: f.Action, Actor: f.Actor, Rule: f.Rule, Evaluation: f.Evaluation, Object: f.Object, Verdict: f.Verdict,
+		Kind: f.Kind, Action: f.Action, Actor: f.Actor, Person: f.Person, Agent: f.Agent, Session: f.Session, Rule: f.Rule, Evaluation: f.Evaluation, Object: f.Object, Verdict: f.Verdict,
 	}
 	now := time.Now()
 	for _, bound := range []struct {
@@ -74,7 +77,7 @@ func (k *auditListCommand) Run(ctx context.Context, s *session, c *client.Client
 
 func printAudit(s *session, page wire.AuditPage) error {
 	err := list(s, "there are no such entries", "SEQ\tTIME\tACTOR\tENTRY", page.Items, func(e *wire.AuditEntry) []any {
-		return []any{e.Seq, e.At.UTC().Format(time.DateTime), orDash(e.Actor), e.Summary}
+		return []any{e.Seq, e.At.UTC().Format(time.DateTime), orDash(actorOf(e.Actor, e.Identity)), e.Summary}
 	})
 	if err != nil {
 		return err
@@ -119,7 +122,10 @@ func printAuditEntry(s *session, e wire.AuditEntryDetail) error {
 			fmt.Fprintf(&b, "  %-8s%s\n", name, line(text))
 		}
 	}
-	about("actor", e.Actor)
+	about("actor", actorOf(e.Actor, e.Identity))
+	if e.Identity != nil {
+		about("session", e.Identity.Session)
+	}
 	about("reason", e.Reason)
 	about("object", strings.TrimSuffix(e.Object.Kind+":"+e.Object.ID, ":"))
 	about("rules", ruleNames(e.Rules, e.RuleCount))

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tenet/internal/client"
+	"tenet/internal/rule"
 	"tenet/internal/report"
 	"tenet/internal/text"
 	"tenet/internal/wire"
@@ -32,6 +33,9 @@ type evaluationsListCommand struct {
 	Repository  string   `placeholder:"REPOSITORY" help:"Only this repository, however its name is written."`
 	Kind        string   `placeholder:"KIND" help:"Only this kind of subject, such as transaction."`
 	Actor       string   `placeholder:"ACTOR" help:"Only those that this actor asked for."`
+	Person      string   `placeholder:"PERSON" help:"Only those that agents asked for this person."`
+	Agent       string   `placeholder:"AGENT" help:"Only those that this agent asked for, such as claude-code."`
+	Session     string   `placeholder:"SESSION" help:"Only those of this session of an agent."`
 	Mode        string   `placeholder:"MODE" help:"Only preflight or posthoc."`
 	Environment string   `placeholder:"ENVIRONMENT" help:"Only those judged by the rules of production, staging or development."`
 	Snapshot    string   `placeholder:"ID" help:"Only those judged by this snapshot."`
@@ -51,7 +55,7 @@ func (evaluationsListCommand) Help() string {
 
 func (k *evaluationsListCommand) Run(ctx context.Context, s *session, c *client.Client) error {
 	q := wire.EvaluationQuery{
-		Verdict: k.Verdict, Mode: k.Mode, Actor: k.Actor, Rule: k.Rule, RuleVerdict: k.Outcome, Scope: k.Scope, Repository: k.Repository,
+		Verdict: k.Verdict, Mode: k.Mode, Actor: k.Actor, Person: k.Person, Agent: k.Agent, Session: k.Session, Rule: k.Rule, RuleVerdict: k.Outcome, Scope: k.Scope, Repository: k.Repository,
 		SubjectKind: k.Kind, Fact: k.Fact, Words: k.Words, Environment: k.Environment, SnapshotID: k.Snapshot, NodeID: k.Node, Undecided: k.Undecided,
 		PageQuery: wire.PageQuery{PageSize: k.Limit},
 	}
@@ -77,7 +81,7 @@ func printEvaluations(s *session, page wire.EvaluationPage) error {
 	err := list(s, "there are no such evaluations", "ID\tTIME\tVERDICT\tVIOLATED\tKIND\tSCOPE\tREPOSITORY\tACTOR", page.Items, func(e *wire.EvaluationSummary) []any {
 		return []any{
 			e.EvaluationID, e.Timestamp.Format(time.DateTime), e.OverallVerdict, fmt.Sprintf("%d of %d", e.RulesViolated, e.RulesEvaluated),
-			orDash(e.SubjectKind), orDash(e.Scope), orDash(e.Repository), e.Actor,
+			orDash(e.SubjectKind), orDash(e.Scope), orDash(e.Repository), actorOf(e.Actor, e.Identity),
 		}
 	})
 	if err != nil {
@@ -91,6 +95,26 @@ func printEvaluations(s *session, page wire.EvaluationPage) error {
 		s.note("%d entries of the audit chain are not indexed yet, and were not searched; ask again later", page.Unsearched)
 	}
 	return nil
+}
+
+// actorOf names the actor with the agent and the person behind it. A question mark marks what is only claimed.
+func actorOf(actor string, i *rule.Identity) string {
+	if i == nil {
+		return actor
+	}
+	name := func(value, field string) string {
+		if i.Claims(field) {
+			return line(value) + "?"
+		}
+		return line(value)
+	}
+	if i.Agent != "" {
+		actor += ", agent " + name(i.Agent, "agent")
+	}
+	if i.Person != "" && i.Person != actor {
+		actor += ", for " + name(i.Person, "person")
+	}
+	return actor
 }
 
 // orDash returns a text, or a dash for an empty one.

@@ -47,11 +47,22 @@ func Call[In, Out any](ctx context.Context, c *Client, o op.Op[In, Out], in In) 
 	case *[]byte:
 		*v = a.body
 	default:
+		if media := a.header.Get("Content-Type"); !mayBeJSON(media) {
+			return out, fmt.Errorf("%s %s: the server's answer is %q in place of JSON; is it a Tenet server?", o.Method, o.Path, media)
+		}
 		if err := json.Unmarshal(a.body, v); err != nil {
 			return out, fmt.Errorf("%s %s: the server's answer is not understood: %w", o.Method, o.Path, err)
 		}
 	}
 	return out, nil
+}
+
+// mayBeJSON reports whether a body of a media type can be JSON. Pages are refused, as sign-ins of networks send them; Go servers say plain text for
+// a body without a type.
+func mayBeJSON(media string) bool {
+	media, _, _ = strings.Cut(strings.ToLower(media), ";")
+	media = strings.TrimSpace(media)
+	return media == "" || media == "text/plain" || media == "application/json" || strings.HasSuffix(media, "+json")
 }
 
 // Copy carries out an operation without a body and writes its answer to w as it comes, however long it is. An error may come after a part.

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"tenet/internal/rule"
+	"tenet/internal/wire"
 )
 
 // Limits of what is read from a server, in bytes: a server must not be able to fill the memory of its callers.
@@ -31,6 +32,7 @@ type Client struct {
 	base    *url.URL
 	key     string
 	project string
+	acting  wire.Acting
 	http    *http.Client
 	wait    func(context.Context, time.Duration) error
 }
@@ -60,6 +62,13 @@ func KeyOf(header http.Header) string {
 func (c *Client) InProject(id string) *Client {
 	other := *c
 	other.project = id
+	return &other
+}
+
+// Acting returns a client whose calls name the person, the agent and the session for which they are made. Empty fields name nobody.
+func Acting(c *Client, on wire.Acting) *Client {
+	other := *c
+	other.acting = on
 	return &other
 }
 
@@ -195,6 +204,13 @@ func send(ctx context.Context, c *Client, k request) (*http.Response, error) {
 	}
 	maps.Copy(req.Header, k.header)
 	req.Header.Set("User-Agent", "tenet")
+	for name, value := range map[string]string{
+		wire.OnBehalfOfHeader: c.acting.OnBehalfOf, wire.AgentHeader: c.acting.Agent, wire.SessionHeader: c.acting.Session,
+	} {
+		if value != "" {
+			req.Header.Set(name, value)
+		}
+	}
 	if c.key != "" {
 		req.Header.Set("Authorization", "Bearer "+c.key)
 	}

@@ -25,6 +25,8 @@ type Evaluate struct {
 	SeverityMin rule.Severity    `json:"severity_min,omitempty"`
 	NodeID      string           `json:"node_id,omitempty"`     // federation node
 	Environment string           `json:"environment,omitempty"` // whose active snapshot judges; empty for the live rules
+	wire.Acting
+	wire.ApprovalAsk
 }
 
 // Submit is a request for an evaluation of a subject of any kind. Zero fields are absent, and the server's defaults apply. It is
@@ -39,6 +41,7 @@ type Submit struct {
 	MaxRules     int             `json:"max_rules,omitempty"`
 	SeverityMin  rule.Severity   `json:"severity_min,omitempty"`
 	SubmissionID string          `json:"submission_id,omitempty"`
+	wire.Acting
 	// Key is the idempotency key, sent as a header; empty for none.
 	Key string `json:"-"`
 }
@@ -77,6 +80,9 @@ type EvaluationFilter struct {
 	Verdict rule.Verdict `query:"verdict"`
 	Mode    rule.Mode    `query:"mode"`
 	Actor   string       `query:"actor"`
+	Person  string       `query:"person"` // for whom an agent asked
+	Agent   string       `query:"agent"`
+	Session string       `query:"session"`
 	Since   time.Time    `query:"since"`
 	Until   time.Time    `query:"until"`
 	// Rule is the id or slug of a rule with a verdict in the evaluation, and RuleVerdict what it came to.

@@ -57,6 +57,8 @@ type Config struct {
 	GRPCListen  string `key:"grpc_listen" default:"" doc:"Address on which gateways ask over gRPC (agentgateway's ExtMcp, Envoy's ext_authz), such as 127.0.0.1:8082; a port alone is on 127.0.0.1. Empty: they cannot. Without API keys it must be a loopback address."`
 	GRPCHeaders string `key:"grpc_headers" default:"" doc:"Headers of HTTP requests that rules can read as facts.headers when a proxy asks by ext_authz, with commas between, such as content-type,x-tenant. Those that carry secrets are refused."`
 
+	TrustedProxies string `key:"trusted_proxies" default:"" doc:"Networks of proxies before the server, with commas between, such as 10.1.0.0/16. X-Forwarded-For names the client only where it comes from them; keys with networks count by it."`
+
 	MaxBody       int64   `key:"max_body" default:"10485760" doc:"Largest request body, in bytes."`
 	MaxImportBody int64   `key:"max_import_body" default:"67108864" doc:"Largest body of a rule import, in bytes."`
 	MaxDocument   int64   `key:"max_document" default:"52428800" doc:"Largest uploaded document, in bytes."`
@@ -88,6 +90,7 @@ type Config struct {
 	GitHubToken        string        `key:"github_token" secret:"true" default:"" doc:"Token that may read pull requests. Empty: only those of public repositories."`
 	HookTimeout        time.Duration `key:"hook_timeout" default:"10s" doc:"Longest time that tenet hook takes for its answer. For agents it is capped at 25s, since these wait for 30s; the flag --timeout allows more."`
 	HookFail           string        `key:"hook_fail" default:"CRITICAL=closed,HIGH=ask,MEDIUM=ask,LOW=open" doc:"What tenet hook answers where a rule of a severity could not be judged: closed denies, ask asks the person, open lets it pass and says so. One word sets all severities. Where nothing at all could be judged, the strictest counts."`
+	HookApproval       string        `key:"hook_approval" default:"off" doc:"What tenet hook does with what needs confirmation: off leaves it to the tool, which asks whoever sits there; ask asks people for an approval on the server, prints its address and stops; wait also waits for it, within hook_timeout."`
 	HookSelf           string        `key:"hook_self" default:"ask" doc:"What the hooks of agents answer to an act that would take Tenet's own walls out, such as a change of their settings or git commit --no-verify: ask asks the person, deny denies. Nothing lets it pass."`
 
 	Undecided string `key:"undecided" default:"CRITICAL=fail,HIGH=fail,MEDIUM=warn,LOW=warn" doc:"What tenet check and the hooks of git do about a rule that nothing could decide, for want of a model or a fact: fail, warn lets it pass and says so, pass lets it pass. One word sets all severities. What could not be examined of the subject always fails."`

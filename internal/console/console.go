@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"runtime/debug"
 	"strings"
@@ -64,6 +65,10 @@ type API interface {
 	Serves(r *http.Request) bool
 	// MayEnter refuses requests from pages of other sites and requests to a host name that is not the server's.
 	MayEnter(r *http.Request) error
+	// MayCome refuses the key of an actor from networks that its limits leave out.
+	MayCome(r *http.Request, who auth.Actor) error
+	// ClientAddr is the address of the client of a request. It is not valid where trusted proxies do not name it.
+	ClientAddr(r *http.Request) netip.Addr
 }
 
 // Sessions stores sessions.

@@ -141,7 +141,7 @@ func finishSignIn(p *page) error {
 	}
 	sessions.Put(p.ctx, ssoValue, confirmed{person, p.console.cfg.Now()})
 	if !again {
-		if err := record(p, SignIn{Who: who, Action: signedIn, From: callerOf(p.r)}); err != nil {
+		if err := record(p, SignIn{Who: who, Action: signedIn, From: callerOf(p)}); err != nil {
 			return err
 		}
 	}

@@ -74,8 +74,13 @@ func (p *page) identify() error {
 	if hash := p.console.sessions.GetString(p.ctx, keyValue); hash != "" {
 		who, err := cfg.Keys.Resume(p.ctx, hash)
 		if err == nil {
-			p.who = who
-			return nil
+			err := cfg.API.MayCome(p.r, who)
+			if err == nil {
+				p.who = who
+			} else if !p.entering { // the page to sign in, with another key
+				err = nil
+			}
+			return err
 		}
 		if rule.CodeOf(err) != rule.CodeUnauthenticated {
 			return err

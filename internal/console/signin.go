@@ -25,7 +25,7 @@ func signInPage(p *page) error {
 
 // signIn begins a session with a key. The session gets a new token, so that nobody can have planted the old one.
 func signIn(p *page) error {
-	next, from := localPath(p.r.PostForm.Get("next")), callerOf(p.r)
+	next, from := localPath(p.r.PostForm.Get("next")), callerOf(p)
 	if !p.console.attempts.left(from) {
 		return p.showAs(http.StatusTooManyRequests, head{Title: "Sign in"},
 			signInForm(p, next, "There were too many attempts from this address. Wait a minute, then try again."))
@@ -40,6 +40,9 @@ func signIn(p *page) error {
 	if err != nil {
 		return err
 	}
+	if err := p.console.cfg.API.MayCome(p.r, who); err != nil {
+		return p.showAs(http.StatusForbidden, head{Title: "Sign in"}, signInForm(p, next, messageOf(err)))
+	}
 	sessions := p.console.sessions
 	if err := sessions.RenewToken(p.ctx); err != nil {
 		return err
@@ -53,8 +56,12 @@ func signIn(p *page) error {
 	return p.redirect(next)
 }
 
-// callerOf is the address that a request comes from.
-func callerOf(r *http.Request) string {
+// callerOf is the address that a request comes from; behind trusted proxies, the one that they name.
+func callerOf(p *page) string {
+	if addr := p.console.cfg.API.ClientAddr(p.r); addr.IsValid() {
+		return addr.String()
+	}
+	r := p.r
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
 		return r.RemoteAddr
@@ -80,7 +87,7 @@ func record(p *page, s SignIn) error {
 // signOut ends the session.
 func signOut(p *page) error {
 	if p.who != (auth.Actor{}) && !p.local {
-		if err := record(p, SignIn{Who: p.who, Action: signedOut, From: callerOf(p.r)}); err != nil {
+		if err := record(p, SignIn{Who: p.who, Action: signedOut, From: callerOf(p)}); err != nil {
 			return err
 		}
 	}

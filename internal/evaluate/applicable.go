@@ -74,6 +74,11 @@ func (a *Applying) query(ctx context.Context, q *ApplicableQuery) (*corpus.View,
 		}
 	}
 	now := a.now()
+	nodeID, err := limitNode(ctx, view, q.NodeID, q.Repository)
+	if err != nil {
+		return nil, nil, err
+	}
+	q.NodeID = nodeID
 	within, err := withinNode(view, q.NodeID, q.Repository, now)
 	if err != nil {
 		return nil, nil, err

@@ -106,6 +106,8 @@ func findUnconfirmed(r *run) (u unconfirmed) {
 		}
 	}
 	switch {
+	case r.answer.Suspended != nil:
+		u.obstacle = "the agent is suspended"
 	case u.obstacle != "":
 	case r.subject.Empty():
 		u.obstacle = "the request has nothing to approve"
@@ -252,7 +254,10 @@ func draftOf(ctx context.Context, r *run) rule.Approval {
 	a := rule.Approval{
 		ProjectID: r.req.ProjectID, EvaluationID: r.answer.EvaluationID, SubjectKind: kindOf(r.subject), SubjectHash: subjectHash(r),
 		Repository: r.subject.Repository, Scope: r.subject.Scope, NodeID: r.answer.NodeID, Environment: r.req.Environment,
-		Rules: []rule.ApprovalRule{}, Uncovered: r.confirmation.need.uncovered, Requester: auth.ActorFrom(ctx).Name,
+		Rules: []rule.ApprovalRule{}, Uncovered: r.confirmation.need.uncovered, Requester: auth.ActorFrom(ctx).Name, RequesterOwner: auth.ActorFrom(ctx).Owner,
+	}
+	if i := r.answer.Identity; i != nil {
+		a.Person, a.Agent, a.Session = i.Person, i.Agent, i.Session
 	}
 	// The record may hold the subject without its secrets, and so does the title.
 	in := r.req.Input

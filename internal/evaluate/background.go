@@ -27,7 +27,7 @@ func (e *Evaluator) Later(ctx context.Context, n Named, req Request) (*wire.Subm
 		return nil, rule.Errorf(rule.CodeUnavailable, "this server does no work in the background; leave out Prefer: respond-async")
 	}
 	sub, _, err := e.accept(ctx, n, req, func(ctx context.Context, tx store.Tx, sub *store.Submission, r *run) error {
-		sub.Request = audit.Compress(audit.JSON(storedRequest{r.req.Input, r.req.EvaluateOptions}))
+		sub.Request = audit.Compress(audit.JSON(storedRequest{r.req.Input, r.req.EvaluateOptions, audit.IdentityFrom(ctx)}))
 		id, err := e.cfg.Queue.Enqueue(ctx, tx, JobKind, sub.ProjectID, laterArgs{sub.ID}, job.Options{Priority: job.First})
 		if err != nil {
 			return err
@@ -79,6 +79,7 @@ type laterArgs struct {
 type storedRequest struct {
 	Input subject.Input `json:"input"`
 	wire.EvaluateOptions
+	Identity rule.Identity `json:"identity,omitzero"`
 }
 
 // HandleSubmission handles the jobs that evaluate submissions. It may run twice: the submission fixes the id of the evaluation.
@@ -129,7 +130,7 @@ func (e *Evaluator) background(ctx context.Context, sub store.Submission) error 
 	if err := json.Unmarshal(data, &q); err != nil {
 		return fmt.Errorf("evaluate: submission %s: %w", sub.ID, err)
 	}
-	ctx = auth.WithActor(ctx, auth.Actor{Name: sub.Actor})
+	ctx = audit.WithIdentity(auth.WithActor(ctx, auth.Actor{Name: sub.Actor}), q.Identity)
 	r, err := e.prepare(ctx, Request{ProjectID: sub.ProjectID, Input: q.Input, EvaluateOptions: q.EvaluateOptions})
 	if err != nil {
 		return err

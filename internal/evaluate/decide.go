@@ -12,11 +12,14 @@ import (
 )
 
 // outline starts the answer: what was selected of how much.
-func (r *run) outline(context.Context) error {
+func (r *run) outline(ctx context.Context) error {
 	r.answer = &rule.Evaluation{
 		EvaluationID: cmp.Or(r.req.id, audit.NewID()), ProjectID: r.req.ProjectID, Mode: r.req.Mode, Timestamp: rule.Instant(r.start),
 		CorpusVersion: r.view.Version(), SnapshotID: r.snapshot, Overridden: r.sel.overridden, ModelIDsUsed: []string{}, Notices: r.notices,
 		RuleVerdicts: make([]rule.RuleVerdict, len(r.sel.chosen)),
+	}
+	if i := audit.IdentityFrom(ctx); !i.IsZero() {
+		r.answer.Identity = &i
 	}
 	if r.within != nil {
 		r.answer.NodeID = r.within.NodeID

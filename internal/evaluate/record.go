@@ -62,7 +62,7 @@ func (r *run) recorded() wire.EvaluationRecord {
 		in = subject.Input{Kind: in.Kind, Repository: in.Repository, Scope: in.Scope}
 	}
 	rec := wire.EvaluationRecord{
-		Evaluation: &answer, Subject: in, SubjectHash: subjectHash(r), Kinds: r.subject.Kinds, Kept: r.e.cfg.Subjects,
+		Identity: answer.Identity, Evaluation: &answer, Subject: in, SubjectHash: subjectHash(r), Kinds: r.subject.Kinds, Kept: r.e.cfg.Subjects,
 		Redactions: found, NodeID: r.req.NodeID, Environment: r.req.Environment, MaxRules: r.req.MaxRules,
 		SeverityMin: r.req.SeverityMin, Rules: make([]wire.RecordedRule, len(r.sel.chosen)),
 	}

@@ -2,11 +2,14 @@ package evaluate
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
+	"tenet/internal/auth"
 	"tenet/internal/corpus"
 	"tenet/internal/evaluate/record"
+	"tenet/internal/federation"
 	"tenet/internal/ledger"
 	"tenet/internal/rule"
 	"tenet/internal/subject"
@@ -154,9 +157,35 @@ func (r *run) findRules(ctx context.Context) (err error) {
 }
 
 // findNode finds the rules in force at the federation node of the request.
-func (r *run) findNode(context.Context) (err error) {
+func (r *run) findNode(ctx context.Context) (err error) {
+	if r.req.NodeID, err = limitNode(ctx, r.view, r.req.NodeID, r.subject.Repository); err != nil {
+		return err
+	}
 	r.within, err = withinNode(r.view, r.req.NodeID, r.subject.Repository, r.start)
 	return err
+}
+
+// limitNode returns the node of a request by a key that is limited to one: the key's own, unless the request names one below it, or names none and
+// its repository is bound to one there. Another node is forbidden.
+func limitNode(ctx context.Context, view *corpus.View, nodeID, repository string) (string, error) {
+	limit := auth.ActorFrom(ctx).Limits.Node()
+	if limit == "" {
+		return nodeID, nil
+	}
+	tree := view.Federation()
+	below := func(id string) bool {
+		return slices.ContainsFunc(tree.Chain(id), func(n *federation.Node) bool { return n.ID == limit })
+	}
+	if nodeID == "" {
+		if bound, err := tree.Bound(repository); err == nil && below(bound) {
+			return "", nil
+		}
+		return limit, nil
+	}
+	if !below(nodeID) {
+		return "", rule.Errorf(rule.CodeForbidden, "this key evaluates at the federation node %s and below it only; leave out node_id, or use another key", limit)
+	}
+	return nodeID, nil
 }
 
 // withinNode returns the rules in force at a federation node, or else at the one that a repository is bound to; nil where

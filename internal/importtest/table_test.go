@@ -96,7 +96,7 @@ var table = map[string]row{
 	"document": {layer: capability, imports: []string{"audit", "auth", "corpus", "document/extract", "job", "redact", "rule", "store"}},
 	"evaluate": {
 		layer:   capability,
-		imports: []string{"audit", "auth", "check", "corpus", "diff", "evaluate/find", "evaluate/record", "job", "judge", "rule", "store", "subject"},
+		imports: []string{"audit", "auth", "check", "corpus", "diff", "evaluate/find", "evaluate/record", "federation", "job", "judge", "rule", "store", "subject"},
 	},
 	"health":    {layer: capability, imports: []string{"audit", "auth", "corpus", "job", "lint", "rule", "store"}},
 	"hierarchy": {layer: capability, imports: []string{"audit", "auth", "change", "corpus", "federation", "rule", "store", "subject", "text", "wire"}, tests: []string{"catalog"}},
@@ -166,6 +166,7 @@ var table = map[string]row{
 	"/bench/commands":  {layer: command, imports: []string{"catalog", "check", "subject", "/packs"}},
 	"/bench/demo":      {layer: command, imports: []string{"app", "client", "config", "rule", "store/sqlstore"}},
 	"/bench/discovery": {layer: command, imports: []string{"discover/assistant", "discover/comment", "discover/policy", "discover/prose", "discover/source"}},
+	"/sdk/generate":    {layer: command},
 	"/bench/search":    {layer: command, imports: []string{"corpus", "rule", "store"}},
 
 	"console/browsertest":   {layer: support},

@@ -33,6 +33,10 @@ type Evaluation struct {
 	SnapshotID     *string             `json:"snapshot_id" doc:"Snapshot whose rules were applied; null for live rules."`
 	CorpusVersion  int64               `json:"corpus_version" doc:"Version of the corpus that was applied."`
 	Cost           Cost                `json:"cost" doc:"Model calls and tokens."`
+	// Identity is nil where the actor of the record says it all.
+	Identity *Identity `json:"identity,omitempty" doc:"For whom and by which agent the evaluation was asked; absent if neither the request nor its key or token names anybody."`
+	// Suspended is nil for requests of agents that are not suspended.
+	Suspended *Suspension `json:"suspended,omitempty" doc:"Suspension of the agent, for which the overall verdict is DENY and no rule was judged; absent for agents that are not suspended."`
 }
 
 // Narrowed is a parameter of the request by which the caller made fewer rules hold than would without it.
@@ -150,7 +154,7 @@ func Overall(verdicts []RuleVerdict) Verdict {
 func (e *Evaluation) Overall() Verdict {
 	overall, word := Overall(e.RuleVerdicts), e.Coverage.Uncovered
 	switch {
-	case overall == Deny || word == UncoveredDeny:
+	case overall == Deny || word == UncoveredDeny || e.Suspended != nil:
 		return Deny
 	case (word != "" && word != UncoveredAllow && !e.Coverage.UncoveredApproved) || e.BelowFloor() || e.Coverage.RulesNotAsked > 0:
 		return NeedsConfirmation

@@ -79,6 +79,7 @@ type RecordedEvaluation struct {
 	RuleVerdicts   []RecordedVerdict `json:"rule_verdicts"`
 	TotalLatencyMS int64             `json:"total_latency_ms"`
 	NodeID         string            `json:"node_id"`
+	Identity       *Identity         `json:"identity"`
 	SnapshotID     *string           `json:"snapshot_id"`
 	Narrowed       []struct {
 		Floor string `json:"floor"`

@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"time"
+
+	"tenet/internal/wire"
 )
 
 // AllProjects means every project in [Key.ProjectID].
@@ -21,6 +23,24 @@ type Key struct {
 	RevokedAt *time.Time
 	// LastUsedAt is written from time to time, not with each use.
 	LastUsedAt *time.Time
+	Prefix     string // beginning of the secret; empty for keys made before it was stored
+	Owner      string // person to whom it belongs; may be empty
+	Agent      string // agent that uses it; may be empty
+	Limits     wire.KeyLimits
+	// RotatedFrom and RotatedTo are the ids of the keys before and after it; empty without one.
+	RotatedFrom, RotatedTo string
+	// Refused counts the refused uses; it is written from time to time.
+	Refused       int64
+	LastRefusedAt *time.Time
+	LastRefusal   string
+}
+
+// KeyUse holds the uses of a key since they were written last.
+type KeyUse struct {
+	UsedAt      time.Time // the last use; zero for none
+	Refused     int64     // refused uses
+	RefusedAt   time.Time // the last of them; zero for none
+	LastRefusal string    // its reason
 }
 
 // KeyReader reads API keys.
@@ -42,8 +62,13 @@ type KeyTx interface {
 
 	// Insert stores a key; conflict if the id or the hash is taken.
 	Insert(ctx context.Context, k Key) error
-	// Use notes when keys were last used, by their ids. An earlier time than the noted one changes nothing, and neither does an unknown id.
-	Use(ctx context.Context, used map[string]time.Time) error
+	// Get returns a key of a project, or not_found.
+	Get(ctx context.Context, projectID, id string) (Key, error)
+	// Use notes what happened with keys, by their ids. An earlier time than the noted one does not replace it. An unknown id changes nothing.
+	Use(ctx context.Context, uses map[string]KeyUse) error
+	// Replace notes that another key takes the place of one, which expires at a time; conflict if the key was replaced already, and not_found
+	// without it.
+	Replace(ctx context.Context, projectID, id, by string, expires time.Time) error
 	// Revoke marks a key as revoked at a time; not_found without it. Revoking again changes nothing.
 	Revoke(ctx context.Context, projectID, id string, at time.Time) error
 }

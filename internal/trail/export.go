@@ -105,7 +105,7 @@ func jsonLines(to io.Writer) func(*wire.AuditLine) error {
 // columns are the names of the columns of a table.
 var columns = []string{
 	"seq", "at", "kind", "action", "actor", "summary", "object", "rules", "evaluation_id", "verdict", "mode", "reason", "changes", "removed", "withheld",
-	"id", "body_hash", "prev_hash", "hash",
+	"id", "body_hash", "prev_hash", "hash", "person", "agent", "session", "claimed",
 }
 
 // rows writes lines as rows of a table.
@@ -130,6 +130,11 @@ func rows(to *csv.Writer) func(*wire.AuditLine) error {
 			strconv.FormatInt(l.Seq, 10), l.At.UTC().Format(time.RFC3339Nano), l.Kind, l.Action, l.Actor, l.Summary, object, strings.Join(names, ", "),
 			l.EvaluationID, l.Verdict, l.Mode, l.Reason, changeCell(l.Changes), yes(l.Removed), yes(l.Withheld), l.ID, l.BodyHash, l.PrevHash, l.Hash,
 		}
+		who := rule.Identity{}
+		if l.Identity != nil {
+			who = *l.Identity
+		}
+		cells = append(cells, who.Person, strings.Join(who.Agents(), ", "), who.Session, strings.Join(who.Claimed, ", "))
 		for i := range cells {
 			cells[i] = cell(cells[i])
 		}

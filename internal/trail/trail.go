@@ -62,7 +62,7 @@ func (t *Trail) List(ctx context.Context, projectID string, in wire.AuditEntryQu
 // query reads a filter. Its error names every parameter that is wrong.
 func (t *Trail) query(ctx context.Context, projectID string, f *wire.AuditFilter) (find.ChainQuery, error) {
 	var p rule.Problems
-	q := find.ChainQuery{Action: f.Action, Actor: f.Actor, Since: f.Since, Until: f.Until}
+	q := find.ChainQuery{Action: f.Action, Actor: f.Actor, Person: f.Person, Agent: f.Agent, Session: f.Session, Since: f.Since, Until: f.Until}
 	if _, err := t.store.Projects.Get(ctx, projectID); err != nil {
 		return q, err
 	}
@@ -132,7 +132,10 @@ func entryOf(ctx context.Context, e *store.AuditEntry) (wire.AuditEntry, audit.A
 		out.Problem = "its body is damaged"
 		about = audit.About{}
 	}
-	out.Action = about.Action
+	out.Action, out.Identity = about.Action, about.Identity
+	if e.Kind == audit.KindEvaluation {
+		out.Identity = audit.EvaluationIdentity(e)
+	}
 	out.Object = wire.AuditObject{Kind: about.Object.Kind, ID: about.Object.ID, Label: clip(about.Object.Label)}
 	if len(about.Evaluations) > 0 {
 		out.EvaluationID = about.Evaluations[0]

@@ -62,20 +62,22 @@ type AuditRule struct {
 
 // AuditEntry is an entry of the audit chain.
 type AuditEntry struct {
-	ProjectID string      `json:"project_id" doc:"Project of the chain."`
-	Seq       int64       `json:"seq" doc:"Number in the chain, from 1 without gaps."`
-	ID        string      `json:"id" doc:"Identifier; that of the evaluation for an entry of kind evaluation."`
-	At        time.Time   `json:"at" doc:"When it was recorded."`
-	Kind      string      `json:"kind" doc:"Kind of the entry, such as evaluation, rule, waiver or key." example:"rule"`
-	Action    string      `json:"action" doc:"What was done." example:"revised"`
-	Actor     string      `json:"actor" doc:"Who did it; empty or tenet for the server." example:"key:ci"`
-	Object    AuditObject `json:"object" doc:"What it was done to."`
-	Summary   string      `json:"summary" doc:"The entry in one line, for people."`
-	Reason    string      `json:"reason,omitempty" doc:"The reason that the actor gave."`
-	Verdict   string      `json:"verdict,omitempty" doc:"Overall verdict of an evaluation."`
-	Mode      string      `json:"mode,omitempty" doc:"Mode of an evaluation: preflight or posthoc."`
-	Rules     []AuditRule `json:"rules,omitempty" nullable:"false" doc:"Rules that the entry concerns, 20 at most; absent without any, and for evaluations."`
-	RuleCount int         `json:"rule_count,omitempty" doc:"Number of rules that the entry concerns."`
+	ProjectID string    `json:"project_id" doc:"Project of the chain."`
+	Seq       int64     `json:"seq" doc:"Number in the chain, from 1 without gaps."`
+	ID        string    `json:"id" doc:"Identifier; that of the evaluation for an entry of kind evaluation."`
+	At        time.Time `json:"at" doc:"When it was recorded."`
+	Kind      string    `json:"kind" doc:"Kind of the entry, such as evaluation, rule, waiver or key." example:"rule"`
+	Action    string    `json:"action" doc:"What was done." example:"revised"`
+	Actor     string    `json:"actor" doc:"Who did it; empty or tenet for the server." example:"key:ci"`
+	// Identity is nil where the actor says it all.
+	Identity  *rule.Identity `json:"identity,omitempty" doc:"For whom and by which agent the actor acted; absent if the actor says it all."`
+	Object    AuditObject    `json:"object" doc:"What it was done to."`
+	Summary   string         `json:"summary" doc:"The entry in one line, for people."`
+	Reason    string         `json:"reason,omitempty" doc:"The reason that the actor gave."`
+	Verdict   string         `json:"verdict,omitempty" doc:"Overall verdict of an evaluation."`
+	Mode      string         `json:"mode,omitempty" doc:"Mode of an evaluation: preflight or posthoc."`
+	Rules     []AuditRule    `json:"rules,omitempty" nullable:"false" doc:"Rules that the entry concerns, 20 at most; absent without any, and for evaluations."`
+	RuleCount int            `json:"rule_count,omitempty" doc:"Number of rules that the entry concerns."`
 	// EvaluationID is empty for entries that concern no evaluation.
 	EvaluationID string   `json:"evaluation_id,omitempty" doc:"Evaluation that the entry concerns."`
 	Fields       []string `json:"fields,omitempty" nullable:"false" doc:"Names of the fields that the entry records as changed."`

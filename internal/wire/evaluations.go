@@ -6,6 +6,21 @@ import (
 	"tenet/internal/rule"
 )
 
+// Acting names for whom a request is made: a person, the agent that makes it, and the session of that agent. What neither the key nor the
+// token of the request shows is recorded as a claim.
+type Acting struct {
+	OnBehalfOf string `json:"on_behalf_of,omitempty" nullable:"true" maxLength:"200" doc:"Person for whom the agent acts; absent means the owner of the key, or the person of the token." example:"ann@example.com"`
+	Agent      string `json:"agent,omitempty" nullable:"true" maxLength:"200" doc:"Agent that acts; absent means the one that the key or token names." example:"claude-code"`
+	Session    string `json:"session,omitempty" nullable:"true" maxLength:"200" doc:"Session of the agent, by its own id." example:"0b7e3c1a-52f4"`
+}
+
+// Headers that name an [Acting] with any request. What a body names takes their place.
+const (
+	OnBehalfOfHeader = "X-Tenet-On-Behalf-Of"
+	AgentHeader      = "X-Tenet-Agent"
+	SessionHeader    = "X-Tenet-Session"
+)
+
 // EvaluateRequest is the body of an evaluation. A field that is null counts as absent.
 type EvaluateRequest struct {
 	Diff       string         `json:"diff,omitempty" nullable:"true" nul:"true" doc:"Unified diff text."`
@@ -16,6 +31,7 @@ type EvaluateRequest struct {
 	Scope      string         `json:"scope,omitempty" nullable:"true" doc:"Scope of the subject; absent means every scope." example:"finance/payments"`
 	Repository string         `json:"repository,omitempty" nullable:"true" doc:"Repository identifier."`
 	EvaluateOptions
+	Acting
 	ApprovalAsk
 }
 
@@ -34,6 +50,7 @@ type QuickRequest struct {
 	Scope       string `json:"scope,omitempty" nullable:"true" doc:"Scope of the action; absent means every scope."`
 	NodeID      string `json:"node_id,omitempty" nullable:"true" doc:"Federation node whose effective rules apply; absent means all rules."`
 	Environment string `json:"environment,omitempty" nullable:"true" enum:"production,staging,development" doc:"Judge by the snapshot that is active there instead of the live rules; 409 if nothing is deployed there."`
+	Acting
 	ApprovalAsk
 }
 
@@ -82,17 +99,19 @@ type EvaluationSummary struct {
 	OverallVerdict rule.Verdict `json:"overall_verdict" enum:"ALLOW,DENY,NEEDS_CONFIRMATION" doc:"Overall verdict."`
 	Mode           rule.Mode    `json:"mode" enum:"preflight,posthoc" doc:"Before or after the action."`
 	Actor          string       `json:"actor" doc:"Who asked."`
-	Repository     string       `json:"repository" doc:"Repository of the subject."`
-	Scope          string       `json:"scope" doc:"Scope of the subject."`
-	SubjectKind    string       `json:"subject_kind,omitempty" doc:"Leading kind of the subject."`
-	Environment    string       `json:"environment,omitempty" doc:"Environment, as requested."`
-	SnapshotID     string       `json:"snapshot_id,omitempty" doc:"Snapshot whose rules judged; absent for live rules."`
-	NodeID         string       `json:"node_id,omitempty" doc:"Federation node whose rules were applied; absent if none was in play."`
-	RulesEvaluated int          `json:"rules_evaluated" doc:"Total rules evaluated."`
-	RulesViolated  int          `json:"rules_violated" doc:"Rules that returned DENY."`
-	RulesUncertain int          `json:"rules_uncertain" doc:"Rules that returned NEEDS_CONFIRMATION."`
-	Timestamp      time.Time    `json:"timestamp" doc:"When the evaluation ran."`
-	Pruned         bool         `json:"pruned,omitempty" doc:"True if the record was removed under the retention setting; only its entry in the chain is left."`
+	// Identity is nil where the actor says it all.
+	Identity       *rule.Identity `json:"identity,omitempty" doc:"For whom and by which agent; absent if the actor says it all."`
+	Repository     string         `json:"repository" doc:"Repository of the subject."`
+	Scope          string         `json:"scope" doc:"Scope of the subject."`
+	SubjectKind    string         `json:"subject_kind,omitempty" doc:"Leading kind of the subject."`
+	Environment    string         `json:"environment,omitempty" doc:"Environment, as requested."`
+	SnapshotID     string         `json:"snapshot_id,omitempty" doc:"Snapshot whose rules judged; absent for live rules."`
+	NodeID         string         `json:"node_id,omitempty" doc:"Federation node whose rules were applied; absent if none was in play."`
+	RulesEvaluated int            `json:"rules_evaluated" doc:"Total rules evaluated."`
+	RulesViolated  int            `json:"rules_violated" doc:"Rules that returned DENY."`
+	RulesUncertain int            `json:"rules_uncertain" doc:"Rules that returned NEEDS_CONFIRMATION."`
+	Timestamp      time.Time      `json:"timestamp" doc:"When the evaluation ran."`
+	Pruned         bool           `json:"pruned,omitempty" doc:"True if the record was removed under the retention setting; only its entry in the chain is left."`
 }
 
 // RuleQuality is how often a rule, with its present content, was right.
@@ -127,6 +146,8 @@ type RuleConfidence struct {
 
 // EvaluationRecord is all that is kept of an evaluation: enough to replay it.
 type EvaluationRecord struct {
+	// Identity comes first, so that lists of the chain can read it without the rest.
+	Identity    *rule.Identity   `json:"identity,omitempty" doc:"For whom and by which agent it was asked; absent if the actor says it all."`
 	Evaluation  *rule.Evaluation `json:"evaluation" doc:"The answer that was given."`
 	Subject     RecordedSubject  `json:"subject" doc:"What was judged, as far as it is kept."`
 	SubjectHash string           `json:"subject_hash" doc:"SHA-256 of the normalised subject as it was judged, secrets included."`

@@ -11,6 +11,9 @@ type EvaluationQuery struct {
 	Verdict     string     `query:"verdict" doc:"ALLOW, DENY or NEEDS_CONFIRMATION, in any letter case."`
 	Mode        string     `query:"mode" doc:"preflight or posthoc."`
 	Actor       string     `query:"actor" doc:"Who asked, exactly." example:"key:ci"`
+	Person      string     `query:"person" maxLength:"200" doc:"Person for whom an agent asked. Letter case does not count." example:"ann@example.com"`
+	Agent       string     `query:"agent" maxLength:"200" doc:"Agent that asked, verified or claimed. Letter case does not count." example:"claude-code"`
+	Session     string     `query:"session" maxLength:"200" doc:"Session of the agent."`
 	Since       *time.Time `query:"since" doc:"Not before this time."`
 	Until       *time.Time `query:"until" doc:"Before this time."`
 	Rule        string     `query:"rule" doc:"Id or slug of a rule that has a verdict in the evaluation." example:"SEC-003"`

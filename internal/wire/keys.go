@@ -6,18 +6,43 @@ import (
 	"tenet/internal/rule"
 )
 
+// KeyLimits narrow the role of a key. Absent fields limit nothing.
+type KeyLimits struct {
+	Scopes   []string `json:"scopes,omitempty" nullable:"false" doc:"Only operations of these scopes: evaluate (ask for evaluations and for the rules that would apply) and read (read, change nothing)." example:"[\"evaluate\"]"`
+	NodeID   string   `json:"node_id,omitempty" maxLength:"200" doc:"Federation node: the key evaluates there or below it, and there if the request names none. Needs scopes evaluate."`
+	Networks []string `json:"networks,omitempty" nullable:"false" maxItems:"100" doc:"Only from these networks or addresses." example:"[\"10.1.0.0/16\"]"`
+	Rate     float64  `json:"rate,omitempty" minimum:"0" maximum:"100000" doc:"Requests per second that it may make, on each node; the server's rate_limit if absent."`
+	Burst    int      `json:"burst,omitempty" minimum:"0" maximum:"100000" doc:"Requests that it may make at once above the rate; twice the rate if absent."`
+}
+
 // Key is an API key without its secret.
 type Key struct {
-	ID        string     `json:"id" doc:"Identifier of the key."`
-	ProjectID string     `json:"project_id" doc:"The one project it may touch, or * for all."`
-	Name      string     `json:"name" doc:"Who or what uses it; part of the actor in records."`
-	Role      string     `json:"role" enum:"viewer,evaluator,reviewer,admin" doc:"What it may do; each role may do what those before it may."`
+	ID        string `json:"id" doc:"Identifier of the key."`
+	ProjectID string `json:"project_id" doc:"The one project it may touch, or * for all."`
+	Name      string `json:"name" doc:"Who or what uses it; part of the actor in records."`
+	Role      string `json:"role" enum:"viewer,evaluator,reviewer,admin" doc:"What it may do; each role may do what those before it may."`
+	Prefix    string `json:"prefix,omitempty" doc:"Beginning of its secret, by which it is known again in files; absent for keys made before it was stored."`
+	Owner     string `json:"owner,omitempty" doc:"Person to whom it belongs. Approvals treat the owner as the one who asks."`
+	Agent     string `json:"agent,omitempty" doc:"Agent that uses it: evaluations with the key name it as verified."`
+	KeyLimits
 	CreatedAt time.Time  `json:"created_at" doc:"When it was made."`
 	CreatedBy string     `json:"created_by" doc:"Actor that made it."`
 	ExpiresAt *time.Time `json:"expires_at,omitempty" doc:"From then on it is refused."`
 	RevokedAt *time.Time `json:"revoked_at,omitempty" doc:"When it was revoked."`
 	// LastUsedAt is nil for a key that was not used since uses are noted.
 	LastUsedAt *time.Time `json:"last_used_at,omitempty" doc:"When it was last used, to about half a minute; absent if it never was."`
+	// RotatedFrom and RotatedTo are empty for keys that were not rotated.
+	RotatedFrom   string     `json:"rotated_from,omitempty" doc:"Key whose place it takes."`
+	RotatedTo     string     `json:"rotated_to,omitempty" doc:"Key that takes its place; it works until expires_at."`
+	Refused       int64      `json:"refused,omitempty" doc:"Uses that were refused since it was made, to about half a minute."`
+	LastRefusedAt *time.Time `json:"last_refused_at,omitempty" doc:"When a use was refused last."`
+	LastRefusal   string     `json:"last_refusal,omitempty" enum:"revoked,expired,network,scope,node,rate,role" doc:"Why that use was refused."`
+}
+
+// RotateKey is the body that puts a new key in the place of one.
+type RotateKey struct {
+	OverlapHours Optional[float64] `json:"overlap_hours,omitzero" nullable:"false" minimum:"0" maximum:"2160" doc:"Hours for which the old key still works, at most until it expires anyway; 24 if absent, and with 0 it ends at once." example:"24"`
+	ExpiresAt    *time.Time        `json:"expires_at,omitempty" doc:"When the new key expires. If absent, it lasts as long as the old one was made for, or without end if that had none."`
 }
 
 // KeyQuery selects API keys.
@@ -32,6 +57,9 @@ type CreateKey struct {
 	Role      string     `json:"role" enum:"viewer,evaluator,reviewer,admin" doc:"What it may do."`
 	ProjectID string     `json:"project_id,omitempty" doc:"The one project it may touch, or * for all; if the query does not name it."`
 	ExpiresAt *time.Time `json:"expires_at,omitempty" doc:"From then on it is refused; never if absent."`
+	Owner     string     `json:"owner,omitempty" maxLength:"200" doc:"Person to whom it belongs; if absent, the person who makes it." example:"corp:ann@example.com"`
+	Agent     string     `json:"agent,omitempty" maxLength:"200" doc:"Agent that uses it, if it is an agent's: evaluations name it as verified, and it acts for the owner alone." example:"release-bot"`
+	KeyLimits
 }
 
 // CreatedKey is a new key with its secret.

@@ -138,6 +138,9 @@ type AuditFilter struct {
 	Kind       []string   `query:"kind" doc:"Kind of the entry, such as evaluation, rule, waiver or key; repeatable."`
 	Action     string     `query:"action" maxLength:"200" doc:"What was done, exactly." example:"revised"`
 	Actor      string     `query:"actor" maxLength:"500" doc:"Who did it, exactly." example:"key:ci"`
+	Person     string     `query:"person" maxLength:"200" doc:"Person for whom an agent acted. Letter case does not count." example:"ann@example.com"`
+	Agent      string     `query:"agent" maxLength:"200" doc:"Agent that acted, verified or claimed. Letter case does not count." example:"claude-code"`
+	Session    string     `query:"session" maxLength:"200" doc:"Session of the agent."`
 	Rule       string     `query:"rule" maxLength:"200" doc:"Id or slug of a rule that the entry concerns." example:"SEC-003"`
 	Evaluation string     `query:"evaluation" maxLength:"100" doc:"Id of an evaluation that the entry concerns."`
 	Object     string     `query:"object" maxLength:"600" doc:"Kind and id of the object of the entry, with a colon between them." example:"webhook:0198a1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b"`

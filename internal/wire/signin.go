@@ -17,7 +17,11 @@ type SignInProvider struct {
 
 // Whoami is who a caller is.
 type Whoami struct {
-	Actor string            `json:"actor" doc:"Name in records." example:"corp:ann@example.com"`
-	Roles map[string]string `json:"roles" doc:"Role by project; * is every project."`
-	KeyID string            `json:"key_id,omitempty" doc:"Key that the caller has presented; absent for people and for the local user."`
+	Actor  string            `json:"actor" doc:"Name in records." example:"corp:ann@example.com"`
+	Roles  map[string]string `json:"roles" doc:"Role by project; * is every project."`
+	KeyID  string            `json:"key_id,omitempty" doc:"Key that the caller has presented; absent for people and for the local user."`
+	Person string            `json:"person,omitempty" doc:"Person behind the caller: the one who has signed in, or the owner of the key; absent if nobody is named." example:"corp:ann@example.com"`
+	Agent  string            `json:"agent,omitempty" doc:"Agent that the key or the token names; absent for people and services."`
+	// Limits is nil for callers who may do all that their role allows.
+	Limits *KeyLimits `json:"limits,omitempty" doc:"Limits of the key within its role; absent if it has none."`
 }

@@ -12,6 +12,7 @@ type SubmissionRequest struct {
 	Scope     string    `json:"scope,omitempty" nullable:"true" doc:"Scope of the subject; absent means every scope." example:"finance/payments"`
 	ProjectID string    `json:"project_id,omitempty" nullable:"true" doc:"Project; the key's own, or default, if absent." example:"default"`
 	EvaluateOptions
+	Acting
 	SubmissionID string `json:"submission_id,omitempty" nullable:"true" maxLength:"128" doc:"Your own id of the submission: letters, digits and . _ : -. Sending it again gives the same answer."`
 	ApprovalAsk
 }

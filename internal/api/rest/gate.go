@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strings"
 
+	"tenet/internal/audit"
 	"tenet/internal/auth"
 	"tenet/internal/rule"
 	"tenet/internal/store"
@@ -25,7 +26,20 @@ func (s *Server) admit(r *http.Request, e *Endpoint) (context.Context, error) {
 		if err != nil {
 			return nil, err
 		}
-		ctx = auth.WithActor(ctx, who)
+		x.who = who
+		if err := s.MayCome(r, who); err != nil {
+			x.refusal = auth.RefusedNetwork
+			return nil, err
+		}
+		if err := e.mayCall(who); err != nil {
+			x.refusal = auth.RefusedScope
+			return nil, err
+		}
+		id, err := auth.Identify(who, actingOf(r.Header))
+		if err != nil {
+			return nil, err
+		}
+		ctx = audit.WithIdentity(auth.WithActor(ctx, who), id)
 	}
 	query, err := parseQuery(r)
 	if err != nil {
@@ -36,7 +50,8 @@ func (s *Server) admit(r *http.Request, e *Endpoint) (context.Context, error) {
 			return nil, err
 		}
 		if !e.inner { // the server counts its calls when they come back
-			if err := s.rates.take(auth.ActorFrom(ctx).RateID()); err != nil {
+			who := auth.ActorFrom(ctx)
+			if err := s.rates.take(who.RateID(), who.Limits); err != nil {
 				return nil, err
 			}
 		}

@@ -13,7 +13,7 @@ func TestRateBucketsAreBounded(t *testing.T) {
 		if i%maxBuckets == 0 {
 			now = now.Add(time.Minute)
 		}
-		if err := l.take(strings.Repeat("x", i%7) + time.Duration(i).String()); err != nil {
+		if err := l.take(strings.Repeat("x", i%7)+time.Duration(i).String(), nil); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"reflect"
 	"strconv"
+	"strings"
 
 	"tenet/internal/auth"
 )
@@ -34,6 +35,8 @@ type Operation struct {
 	Role        auth.Role // that the caller needs
 	Place       Place
 	Status      int // of success; 0 is 200, or 204 without a body
+	// Asks means that the operation is part of asking for an evaluation: keys with the scope evaluate may call it.
+	Asks bool
 }
 
 // Created is the answer to a request that makes something.
@@ -79,6 +82,8 @@ type Endpoint struct {
 	optional bool
 	yaml     bool // the body may be YAML
 	signer   *Signer
+	asks     bool // see [Operation.Asks]
+	reads    bool // it changes nothing, by its method
 	inner    bool // another protocol, which reads the body and sends requests of its own
 }
 
@@ -119,7 +124,10 @@ func (r *Router) mount(o Operation, in, out reflect.Type, run func(ctx context.C
 		panic("rest: " + o.ID + " declares no role")
 	}
 	s := r.server
-	e := &Endpoint{server: s, Role: o.Role, Place: o.Place, query: map[string]bool{}, status: o.Status}
+	e := &Endpoint{
+		server: s, Role: o.Role, Place: o.Place, query: map[string]bool{}, status: o.Status, asks: o.Asks,
+		reads: strings.HasPrefix(o.Route, http.MethodGet+" ") && o.Role != auth.Evaluator,
+	}
 	if o.Place == OwnProject || o.Place == OwnOrAll || o.Place == OwnOrEach {
 		e.params = s.schemas.inputParams(reflect.TypeFor[projectQuery]())
 	}
@@ -162,7 +170,7 @@ func (r *Router) mount(o Operation, in, out reflect.Type, run func(ctx context.C
 
 // Raw mounts a GET route outside the description.
 func (r *Router) Raw(path string, role auth.Role, place Place, h http.HandlerFunc) {
-	r.server.handle(http.MethodGet+" "+path, &Endpoint{server: r.server, Role: role, Place: place}, func(w *response, r *http.Request) error {
+	r.server.handle(http.MethodGet+" "+path, &Endpoint{server: r.server, Role: role, Place: place, reads: true}, func(w *response, r *http.Request) error {
 		h(w, r)
 		return nil
 	})

@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"tenet/internal/audit"
+	"tenet/internal/auth"
 	"tenet/internal/rule"
 )
 
@@ -28,6 +29,8 @@ type exchange struct {
 	project  string // that the request concerns; empty if none
 	given    bool   // the request names the project
 	raw      []byte // body of a signed request
+	who      auth.Actor
+	refusal  string // why the use of the key is refused, such as [auth.RefusedNetwork]; empty for other reasons
 }
 
 type exchangeKey struct{}
@@ -74,6 +77,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // finish sends an answer without a body and counts the request.
 func (s *Server) finish(rw *response, x *exchange, start time.Time) {
 	rw.send()
+	s.countRefusal(x, rw.status)
 	took := s.cfg.Now().Sub(start)
 	s.observe(x.r, rw.status, took)
 	if s.cfg.Served != nil && rw.status < http.StatusBadRequest && x.project != "" {

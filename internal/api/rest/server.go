@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"reflect"
 	"sync"
 	"time"
@@ -27,6 +28,8 @@ type Keys interface {
 	Authenticate(ctx context.Context, secret string) (auth.Actor, error)
 	// Required reports whether any key is in force.
 	Required(ctx context.Context) (bool, error)
+	// Refused counts a use of a key that was refused, by its reason.
+	Refused(keyID, reason string)
 }
 
 // Description is the head of the API description.
@@ -55,6 +58,8 @@ type Config struct {
 	// RequireKey refuses requests without a key even while no key is in force. A server that other machines can reach needs
 	// it: once its last key is revoked or expires, it would be open to everybody.
 	RequireKey bool
+	// TrustedProxies are the networks of proxies whose X-Forwarded-For names the client.
+	TrustedProxies []netip.Prefix
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }

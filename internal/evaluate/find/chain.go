@@ -20,6 +20,9 @@ type ChainQuery struct {
 	Kinds        []string // any of them
 	Action       string
 	Actor        string
+	Person       string
+	Agent        string
+	Session      string
 	Rule         string // id
 	Evaluation   string // id
 	Object       audit.Object
@@ -78,6 +81,15 @@ func (c Chain) plan(ctx context.Context, projectID string, f *ChainQuery) (*chai
 	}
 	if f.Actor != "" {
 		q.conditions = append(q.conditions, []store.Term{termOf(actor, f.Actor), termOf(entryActor, f.Actor)})
+	}
+	for _, c := range []struct {
+		value         string
+		ofRecord, own property
+	}{{f.Session, session, entrySession}, {f.Person, person, entryPerson}, {f.Agent, agent, entryAgent}} {
+		if c.value != "" {
+			name := rule.FoldName(c.value)
+			q.conditions = append(q.conditions, []store.Term{termOf(c.ofRecord, name), termOf(c.own, name)})
+		}
 	}
 	if len(f.Kinds) > 0 {
 		var terms []store.Term
@@ -159,7 +171,7 @@ func (q *chainSearch) begin(ctx context.Context) (recent []store.TermEntry, unse
 
 // ofEntries reports whether a query asks for nothing but what the columns of entries hold.
 func (f *ChainQuery) ofEntries() bool {
-	return f.Action == "" && f.Rule == "" && f.Evaluation == "" && f.Object.ID == "" && len(f.Kinds) <= 1
+	return f.Action == "" && f.Person == "" && f.Agent == "" && f.Session == "" && f.Rule == "" && f.Evaluation == "" && f.Object.ID == "" && len(f.Kinds) <= 1
 }
 
 // walk finds entries by what their columns hold, without the index.

@@ -55,6 +55,7 @@ func (x *Index) plan(ctx context.Context, projectID string, f *wire.EvaluationQu
 	if f.Actor != "" {
 		q.one(actor, f.Actor)
 	}
+	q.identity(f.Person, f.Agent, f.Session)
 	if f.Scope != "" {
 		path := rule.CleanScope(f.Scope)
 		switch {
@@ -84,6 +85,18 @@ func (x *Index) plan(ctx context.Context, projectID string, f *wire.EvaluationQu
 // one adds the condition that a property has a value.
 func (q *query) one(p property, value ...string) {
 	q.conditions = append(q.conditions, []store.Term{termOf(p, value...)})
+}
+
+// identity adds the conditions that an evaluation names a person, an agent and a session.
+func (q *query) identity(personName, agentName, sessionName string) {
+	for _, c := range []struct {
+		property
+		value string
+	}{{session, sessionName}, {person, personName}, {agent, agentName}} {
+		if c.value != "" {
+			q.one(c.property, rule.FoldName(c.value))
+		}
+	}
 }
 
 // facts adds the conditions that facts have values.

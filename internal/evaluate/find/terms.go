@@ -54,6 +54,9 @@ const (
 	environment // as requested
 	fingerprint // the first [FingerprintPrefix] characters of the fingerprint of a verdict
 	undecided   // why the overall verdict is NEEDS_CONFIRMATION
+	person      // for whom it was asked, with and without the name of the identity provider
+	agent       // that asked, verified or claimed
+	session     // of the agent
 )
 
 // Properties of the entries that are no evaluations. An entry has a kind, where evaluations have the property evaluated.
@@ -65,6 +68,9 @@ const (
 	entryRule   // a rule that the entry concerns
 	entryEvaluation
 	manyRules // the entry concerns more rules than are indexed
+	entryPerson
+	entryAgent
+	entrySession
 )
 
 // maxEntryRules bounds the rules of one entry that are indexed; only imports concern more.
@@ -74,6 +80,7 @@ const maxEntryRules = 2000
 var ofEntry = map[property]bool{
 	evaluated: true, verdict: true, mode: true, actor: true,
 	entryKind: true, entryAction: true, entryActor: true, entryObject: true, entryRule: true, entryEvaluation: true, manyRules: true,
+	entryPerson: true, entryAgent: true, entrySession: true,
 }
 
 // termOf returns the term of a property with a value, which is one text or several.
@@ -143,6 +150,7 @@ func (t *collector) entry(e *store.AuditEntry) ([]store.Term, error) {
 	if err != nil {
 		return t.terms, err
 	}
+	t.identity(about.Identity, entryPerson, entryAgent, entrySession)
 	t.add(entryAction, about.Action)
 	if about.Object.ID != "" {
 		t.add(entryObject, about.Object.Kind, about.Object.ID)
@@ -211,6 +219,7 @@ func (t *collector) record(body []byte) error {
 	if rec.Environment != "" {
 		t.add(environment, rec.Environment)
 	}
+	t.identity(rec.Evaluation.Identity, person, agent, session)
 	for _, k := range rec.Kinds {
 		t.add(kind, string(k))
 	}
@@ -219,6 +228,22 @@ func (t *collector) record(body []byte) error {
 		t.add(partialRecord)
 	}
 	return nil
+}
+
+// identity adds the names of an identity, which may be nil.
+func (t *collector) identity(i *rule.Identity, ofPerson, ofAgent, ofSession property) {
+	if i == nil {
+		return
+	}
+	for _, name := range i.People() {
+		t.add(ofPerson, name)
+	}
+	for _, name := range i.Agents() {
+		t.add(ofAgent, rule.FoldName(name))
+	}
+	if i.Session != "" {
+		t.add(ofSession, rule.FoldName(i.Session))
+	}
 }
 
 func (t *collector) subject(s *wire.RecordedSubject) {

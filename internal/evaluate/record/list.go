@@ -42,7 +42,7 @@ func summary(entry *store.AuditEntry) (wire.EvaluationSummary, error) {
 	}
 	ev := rec.Evaluation
 	s := wire.EvaluationSummary{
-		EvaluationID: ev.EvaluationID, OverallVerdict: ev.OverallVerdict, Mode: ev.Mode, Actor: entry.Actor,
+		EvaluationID: ev.EvaluationID, OverallVerdict: ev.OverallVerdict, Mode: ev.Mode, Actor: entry.Actor, Identity: ev.Identity,
 		Repository: rec.Subject.Repository, Scope: rec.Subject.Scope, SubjectKind: rec.Kind(), Environment: rec.Environment, NodeID: ev.NodeID,
 		RulesEvaluated: ev.RulesEvaluated, RulesViolated: ev.RulesViolated, RulesUncertain: ev.RulesUncertain, Timestamp: ev.Timestamp,
 	}

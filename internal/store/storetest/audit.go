@@ -121,7 +121,10 @@ func testFindAudit(t *testing.T, f *fixture) {
 func testKeys(t *testing.T, f *fixture) {
 	soon := at.Add(time.Hour)
 	one := store.Key{ProjectID: "p", ID: "1", Name: "ci", Role: "viewer", Hash: "h1", CreatedAt: at, CreatedBy: "ann"}
-	two := store.Key{ProjectID: store.AllProjects, ID: "2", Name: "ops", Role: "admin", Hash: "h2", CreatedAt: at, ExpiresAt: &soon}
+	two := store.Key{ProjectID: store.AllProjects, ID: "2", Name: "ops", Role: "admin", Hash: "h2", CreatedAt: at, ExpiresAt: &soon,
+		Prefix: "tnt_ab", Owner: "corp:ann@example.com", Agent: "bot", RotatedFrom: "0",
+		Limits: wire.KeyLimits{Scopes: []string{"evaluate"}, NodeID: "n", Networks: []string{"10.0.0.0/8"}, Rate: 1.5, Burst: 3},
+	}
 	f.update(func(tx store.Tx) error {
 		if err := tx.Keys.Insert(f.ctx, one); err != nil {
 			return err
@@ -137,6 +140,22 @@ func testKeys(t *testing.T, f *fixture) {
 	}
 	_, err = f.s.Keys.GetByHash(f.ctx, "none")
 	code(t, "no key", err, rule.CodeNotFound)
+	f.update(func(tx store.Tx) error {
+		got, err := tx.Keys.Get(f.ctx, store.AllProjects, "2")
+		if diff := cmp.Diff(two, got); diff != "" {
+			t.Errorf("key by id (-want +got):\n%s", diff)
+		}
+		return err
+	})
+	f.fails(rule.CodeNotFound, func(tx store.Tx) error { _, err := tx.Keys.Get(f.ctx, "p", "2"); return err })
+	later := at.Add(2 * time.Hour)
+	f.update(func(tx store.Tx) error { return tx.Keys.Replace(f.ctx, store.AllProjects, "2", "4", later) })
+	f.fails(rule.CodeConflict, func(tx store.Tx) error { return tx.Keys.Replace(f.ctx, store.AllProjects, "2", "5", at) })
+	f.fails(rule.CodeNotFound, func(tx store.Tx) error { return tx.Keys.Replace(f.ctx, "p", "2", "5", at) })
+	got, err = f.s.Keys.GetByHash(f.ctx, "h2")
+	if err != nil || got.RotatedTo != "4" || got.ExpiresAt == nil || !got.ExpiresAt.Equal(later) {
+		t.Errorf("a replaced key: %+v, %v", got, err)
+	}
 	count := func(want int) {
 		t.Helper()
 		if n, err := f.s.Keys.Count(f.ctx); err != nil || n != want {

@@ -54,18 +54,24 @@ func testKeyUsage(t *testing.T, f *fixture) {
 		}
 		return nil
 	})
-	use := func(used map[string]time.Time) {
+	use := func(uses map[string]store.KeyUse) {
 		t.Helper()
-		f.update(func(tx store.Tx) error { return tx.Keys.Use(f.ctx, used) })
+		f.update(func(tx store.Tx) error { return tx.Keys.Use(f.ctx, uses) })
 	}
-	use(map[string]time.Time{"1": at.Add(time.Hour), "unknown": at})
-	use(map[string]time.Time{"1": at})
+	use(map[string]store.KeyUse{"1": {UsedAt: at.Add(time.Hour), Refused: 2, RefusedAt: at.Add(time.Hour), LastRefusal: "network"}, "unknown": {UsedAt: at}})
+	use(map[string]store.KeyUse{"1": {UsedAt: at, Refused: 3, RefusedAt: at, LastRefusal: "scope"}})
 	all, err := f.s.Keys.ListAll(f.ctx)
 	if err != nil || len(all) != 2 || all[0].ID != "2" || all[1].ID != "1" {
 		t.Fatalf("all keys: %+v, %v; want the newest first", all, err)
 	}
 	if all[0].LastUsedAt != nil || all[1].LastUsedAt == nil || !all[1].LastUsedAt.Equal(at.Add(time.Hour)) {
 		t.Errorf("last use: %v and %v; want never, and the latest time", all[0].LastUsedAt, all[1].LastUsedAt)
+	}
+	if k := all[1]; k.Refused != 5 || k.LastRefusal != "network" || k.LastRefusedAt == nil || !k.LastRefusedAt.Equal(at.Add(time.Hour)) {
+		t.Errorf("refused uses: %d, %s at %v; want all of them, and the latest reason", k.Refused, k.LastRefusal, k.LastRefusedAt)
+	}
+	if k := all[0]; k.Refused != 0 || k.LastRefusedAt != nil {
+		t.Errorf("the other key has %d refused uses", k.Refused)
 	}
 }
 

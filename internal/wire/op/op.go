@@ -364,6 +364,7 @@ var (
 	CancelJob     = post[wire.None, wire.Job]("/api/v1/jobs/{id}/cancel")
 	ListKeys      = get[wire.Page[wire.Key]]("/api/v1/keys")
 	CreateKey     = post[wire.CreateKey, wire.CreatedKey]("/api/v1/keys").anywhere()
+	RotateKey     = post[wire.RotateKey, wire.CreatedKey]("/api/v1/keys/{id}/rotate")
 	RevokeKey     = remove[wire.None]("/api/v1/keys/{id}").again()
 	SignInWays    = get[wire.SignInWays]("/api/v1/signin").anywhere()
 	Whoami        = get[wire.Whoami]("/api/v1/whoami").anywhere()

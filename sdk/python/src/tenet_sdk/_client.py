@@ -1,0 +1,554 @@
+"""Clients of a Tenet server."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+import uuid
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal, TypeVar
+
+import anyio
+import httpx
+import msgspec
+
+from . import errors, models
+from ._call import Answer, File, Request, Settings, lost, prepare
+from ._operations import AsyncOperations, Operations
+from ._stream import Events
+from .guard import Guard, GuardOptions
+
+__all__ = ["AsyncClient", "Client", "Subject"]
+
+T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
+
+Files = Mapping[str, str] | Sequence[models.InputFile]
+"""Files to evaluate: contents by path, or files."""
+
+Subject = msgspec.Struct | Mapping[str, Any]
+"""What a submission is about: one of the types that end in Subject, or the same as a mapping with its kind."""
+
+Mode = Literal["preflight", "posthoc"]
+Severity = Literal["LOW", "MEDIUM", "HIGH", "CRITICAL"]
+Environment = Literal["production", "staging", "development"]
+
+DEFAULT_URL = "http://127.0.0.1:8080"
+
+
+def _settings(url: str | None, key: str | None, project: str | None, timeout: float) -> Settings:
+    return Settings(
+        url=(url or os.environ.get("TENET_URL") or DEFAULT_URL).rstrip("/"),
+        key=os.environ.get("TENET_KEY", "") if key is None else key,
+        project=project or "",
+        timeout=timeout,
+    ).check()
+
+
+def _body(body: models.EvaluateRequest | Mapping[str, Any] | None, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The body of an evaluation: the one given, with the fields that are given beside it."""
+    out: dict[str, Any] = dict(msgspec.to_builtins(body)) if body is not None else {}
+    for name, value in fields.items():
+        if value is None:
+            continue
+        if name == "files" and isinstance(value, Mapping):
+            value = [{"path": path, "content": content} for path, content in value.items()]
+        out[name] = value
+    return out
+
+
+def _name(key: str | None, body: Mapping[str, Any]) -> dict[str, str | None]:
+    """The name of a request, by which the server recognizes it when it is sent again."""
+    if key is None and body.get("submission_id"):
+        return {}
+    return {"Idempotency-Key": key or str(uuid.uuid4())}
+
+
+_EVALUATE, _QUICK, _SUBMIT = "/api/v1/evaluate", "/api/v1/evaluate/quick", "/api/v1/submissions"
+_PROJECT: dict[str, Any] = {"project_id": None}
+
+
+class Client:
+    """A client of one server. It may be used by several threads.
+
+    The address and the key are those of TENET_URL and TENET_KEY unless they are given. A call ends within timeout seconds, repetitions
+    included.
+    """
+
+    def __init__(
+        self, url: str | None = None, key: str | None = None, *, project: str | None = None, timeout: float = 60.0, http: httpx.Client | None = None
+    ) -> None:
+        self._settings = _settings(url, key, project, timeout)
+        self._http = http or httpx.Client()
+        self.api = Operations(self)
+        """Every operation of the API."""
+
+    def with_options(self, *, project: str | None = None, timeout: float | None = None) -> Client:
+        """A client that shares the connections of this one."""
+        other = Client.__new__(Client)
+        other._settings = replace(
+            self._settings,
+            project=self._settings.project if project is None else project,
+            timeout=self._settings.timeout if timeout is None else timeout,
+        ).check()
+        other._http = self._http
+        other.api = Operations(other)
+        return other
+
+    @property
+    def timeout(self) -> float:
+        """Seconds that a call may take."""
+        return self._settings.timeout
+
+    def close(self) -> None:
+        """Closes the connections."""
+        self._http.close()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def evaluate(
+        self,
+        body: models.EvaluateRequest | Mapping[str, Any] | None = None,
+        *,
+        diff: str | None = None,
+        files: Files | None = None,
+        facts: Mapping[str, Any] | None = None,
+        intent: str | None = None,
+        scope: str | None = None,
+        repository: str | None = None,
+        mode: Mode | None = None,
+        max_rules: int | None = None,
+        severity_min: Severity | None = None,
+        node_id: str | None = None,
+        environment: Environment | None = None,
+        idempotency_key: str | None = None,
+    ) -> models.Evaluation:
+        """Evaluates a diff, files or facts and records the evaluation. Only overall_verdict == "ALLOW" is a permission."""
+        sent = _body(
+            body,
+            {"diff": diff, "files": files, "facts": facts, "intent": intent, "scope": scope, "repository": repository, "mode": mode,
+             "max_rules": max_rules, "severity_min": severity_min, "node_id": node_id, "environment": environment},
+        )  # fmt: skip
+        return self.call("POST", _EVALUATE, models.Evaluation, body=sent, query=_PROJECT, headers=_name(idempotency_key, sent), again=True)
+
+    def quick(
+        self,
+        action: str,
+        *,
+        scope: str | None = None,
+        node_id: str | None = None,
+        environment: Environment | None = None,
+        idempotency_key: str | None = None,
+    ) -> models.Evaluation:
+        """Evaluates an action in plain words."""
+        sent = _body(None, {"action": action, "scope": scope, "node_id": node_id, "environment": environment})
+        return self.call("POST", _QUICK, models.Evaluation, body=sent, query=_PROJECT, headers=_name(idempotency_key, sent), again=True)
+
+    def submit(
+        self,
+        subject: Subject,
+        *,
+        scope: str | None = None,
+        mode: Mode | None = None,
+        max_rules: int | None = None,
+        severity_min: Severity | None = None,
+        node_id: str | None = None,
+        environment: Environment | None = None,
+        submission_id: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> models.SubmissionAnswer:
+        """Evaluates a subject of any kind."""
+        sent = _body(
+            None,
+            {"subject": subject, "scope": scope, "mode": mode, "max_rules": max_rules, "severity_min": severity_min, "node_id": node_id,
+             "environment": environment, "submission_id": submission_id},
+        )  # fmt: skip
+        return self.call("POST", _SUBMIT, models.SubmissionAnswer, body=sent, query=_PROJECT, headers=_name(idempotency_key, sent), again=True)
+
+    def submit_later(
+        self, subject: Subject, *, scope: str | None = None, submission_id: str | None = None, idempotency_key: str | None = None
+    ) -> models.SubmissionState:
+        """Has a subject evaluated in the background; ask for it with wait."""
+        sent = _body(None, {"subject": subject, "scope": scope, "submission_id": submission_id})
+        headers = {**_name(idempotency_key, sent), "Prefer": "respond-async"}
+        return self.call("POST", _SUBMIT, models.SubmissionState, body=sent, query=_PROJECT, headers=headers, again=True)
+
+    def wait(self, submission_id: str, *, timeout: float | None = None) -> models.SubmissionState:
+        """Waits until a submission is evaluated or has failed."""
+        deadline = time.monotonic() + (self._settings.timeout if timeout is None else timeout)
+        pause = 0.1
+        while True:
+            state = self.api.get_submission(submission_id)
+            if state.status in ("completed", "failed"):
+                return state
+            if time.monotonic() + pause > deadline:
+                raise errors.DeadlineError(f"the submission {submission_id} is still {state.status}")
+            time.sleep(pause)
+            pause = min(pause * 1.5, 2.0)
+
+    def stream(
+        self,
+        body: models.EvaluateRequest | Mapping[str, Any] | None = None,
+        *,
+        diff: str | None = None,
+        files: Files | None = None,
+        facts: Mapping[str, Any] | None = None,
+        intent: str | None = None,
+        scope: str | None = None,
+        repository: str | None = None,
+    ) -> Iterator[models.RuleVerdict | models.Evaluation]:
+        """Evaluates and gives each verdict once it is final, then the evaluation. A verdict alone is not a permission."""
+        sent = _body(body, {"diff": diff, "files": files, "facts": facts, "intent": intent, "scope": scope, "repository": repository})
+        request = self._prepare("POST", _EVALUATE, NoAnswer, body=sent, query=_PROJECT, headers={"Accept": "text/event-stream"}, again=True)
+        deadline = time.monotonic() + self._settings.timeout
+        attempt = 0
+        while True:
+            attempt += 1
+            began = False
+            try:
+                with self._open(request, deadline) as response:
+                    began = True
+                    answer = Answer(response.status_code, response.headers)
+                    if answer.success():
+                        events = Events(request, answer)
+                        for piece in response.iter_raw():
+                            _in_time(request, deadline)
+                            yield from events.feed(piece)
+                        events.end()
+                        return
+                    for piece in response.iter_raw():
+                        answer.add(request, piece)
+            except httpx.HTTPError as e:
+                raise lost(request, self._settings.url, e, began) from e
+            pause = answer.pause(request, attempt, deadline)
+            if pause is None:
+                raise answer.problem()
+            time.sleep(pause)
+
+    def guard(
+        self,
+        *,
+        tool: str | None = None,
+        server: str | None = None,
+        scope: str | None = None,
+        environment: Environment | None = None,
+        arguments: Callable[..., Mapping[str, Any]] | None = None,
+        wait: float | None = None,
+        reason: str | None = None,
+    ) -> Callable[[F], F]:
+        """Decorates a function: each call is evaluated with its name and arguments before it runs.
+
+        Only ALLOW lets it run. Otherwise, and whenever the evaluation fails, the call raises an error of the type Refused. With wait, a
+        call that needs confirmation asks for approval and waits so many seconds for it.
+        """
+        options = GuardOptions(tool, server, scope, environment, arguments, wait, reason)
+        return lambda function: Guard(options).sync(self, function)
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        answer: type[T],
+        *,
+        body: Any = None,
+        form: Mapping[str, str | File | None] | None = None,
+        query: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str | None] | None = None,
+        again: bool = False,
+    ) -> T:
+        """Carries out any operation, also one that this version does not know."""
+        request = self._prepare(method, path, answer, body=body, form=form, query=query, headers=headers, again=again)
+        deadline = time.monotonic() + self._settings.timeout
+        attempt = 0
+        while True:
+            attempt += 1
+            got = self._once(request, deadline)
+            if got.success():
+                return got.decode(request, answer)
+            pause = got.pause(request, attempt, deadline)
+            if pause is None:
+                raise got.problem()
+            time.sleep(pause)
+
+    def _prepare(
+        self,
+        method: str,
+        path: str,
+        answer: object,
+        *,
+        body: Any = None,
+        form: Mapping[str, str | File | None] | None = None,
+        query: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str | None] | None = None,
+        again: bool = False,
+    ) -> Request:
+        return prepare(self._settings, method, path, answer, body, form, query, headers, again)
+
+    def _open(self, request: Request, deadline: float) -> Any:
+        return self._http.stream(**_arguments(self._settings, request, deadline))
+
+    def _once(self, request: Request, deadline: float) -> Answer:
+        began = False
+        try:
+            with self._open(request, deadline) as response:
+                began = True
+                answer = Answer(response.status_code, response.headers)
+                for piece in response.iter_raw():
+                    answer.add(request, piece)
+                    _in_time(request, deadline)
+                return answer
+        except httpx.HTTPError as e:
+            raise lost(request, self._settings.url, e, began) from e
+
+
+NoAnswer = type(None)
+
+
+def _arguments(settings: Settings, request: Request, deadline: float) -> dict[str, Any]:
+    return {
+        "method": request.method,
+        "url": settings.url + request.path,
+        "params": request.params or None,
+        "headers": request.headers,
+        "content": request.content,
+        "data": request.data,
+        "files": request.files,
+        "timeout": max(deadline - time.monotonic(), 0.001),
+        "follow_redirects": False,
+    }
+
+
+def _in_time(request: Request, deadline: float) -> None:
+    if time.monotonic() > deadline:
+        raise errors.DeadlineError(f"{request.name()}: the server's answer has not ended in time")
+
+
+class AsyncClient:
+    """The client for asynchronous programs. Its methods are those of Client."""
+
+    def __init__(
+        self,
+        url: str | None = None,
+        key: str | None = None,
+        *,
+        project: str | None = None,
+        timeout: float = 60.0,
+        http: httpx.AsyncClient | None = None,
+    ) -> None:
+        self._settings = _settings(url, key, project, timeout)
+        self._http = http or httpx.AsyncClient()
+        self.api = AsyncOperations(self)
+        """Every operation of the API."""
+
+    def with_options(self, *, project: str | None = None, timeout: float | None = None) -> AsyncClient:
+        """A client that shares the connections of this one."""
+        other = AsyncClient.__new__(AsyncClient)
+        other._settings = replace(
+            self._settings,
+            project=self._settings.project if project is None else project,
+            timeout=self._settings.timeout if timeout is None else timeout,
+        ).check()
+        other._http = self._http
+        other.api = AsyncOperations(other)
+        return other
+
+    @property
+    def timeout(self) -> float:
+        """Seconds that a call may take."""
+        return self._settings.timeout
+
+    async def close(self) -> None:
+        """Closes the connections."""
+        await self._http.aclose()
+
+    async def __aenter__(self) -> AsyncClient:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def evaluate(
+        self,
+        body: models.EvaluateRequest | Mapping[str, Any] | None = None,
+        *,
+        diff: str | None = None,
+        files: Files | None = None,
+        facts: Mapping[str, Any] | None = None,
+        intent: str | None = None,
+        scope: str | None = None,
+        repository: str | None = None,
+        mode: Mode | None = None,
+        max_rules: int | None = None,
+        severity_min: Severity | None = None,
+        node_id: str | None = None,
+        environment: Environment | None = None,
+        idempotency_key: str | None = None,
+    ) -> models.Evaluation:
+        """Evaluates a diff, files or facts and records the evaluation. Only overall_verdict == "ALLOW" is a permission."""
+        sent = _body(
+            body,
+            {"diff": diff, "files": files, "facts": facts, "intent": intent, "scope": scope, "repository": repository, "mode": mode,
+             "max_rules": max_rules, "severity_min": severity_min, "node_id": node_id, "environment": environment},
+        )  # fmt: skip
+        return await self.call("POST", _EVALUATE, models.Evaluation, body=sent, query=_PROJECT, headers=_name(idempotency_key, sent), again=True)
+
+    async def quick(
+        self,
+        action: str,
+        *,
+        scope: str | None = None,
+        node_id: str | None = None,
+        environment: Environment | None = None,
+        idempotency_key: str | None = None,
+    ) -> models.Evaluation:
+        """Evaluates an action in plain words."""
+        sent = _body(None, {"action": action, "scope": scope, "node_id": node_id, "environment": environment})
+        return await self.call("POST", _QUICK, models.Evaluation, body=sent, query=_PROJECT, headers=_name(idempotency_key, sent), again=True)
+
+    async def submit(
+        self,
+        subject: Subject,
+        *,
+        scope: str | None = None,
+        mode: Mode | None = None,
+        max_rules: int | None = None,
+        severity_min: Severity | None = None,
+        node_id: str | None = None,
+        environment: Environment | None = None,
+        submission_id: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> models.SubmissionAnswer:
+        """Evaluates a subject of any kind."""
+        sent = _body(
+            None,
+            {"subject": subject, "scope": scope, "mode": mode, "max_rules": max_rules, "severity_min": severity_min, "node_id": node_id,
+             "environment": environment, "submission_id": submission_id},
+        )  # fmt: skip
+        return await self.call("POST", _SUBMIT, models.SubmissionAnswer, body=sent, query=_PROJECT, headers=_name(idempotency_key, sent), again=True)
+
+    async def submit_later(
+        self, subject: Subject, *, scope: str | None = None, submission_id: str | None = None, idempotency_key: str | None = None
+    ) -> models.SubmissionState:
+        """Has a subject evaluated in the background; ask for it with wait."""
+        sent = _body(None, {"subject": subject, "scope": scope, "submission_id": submission_id})
+        headers = {**_name(idempotency_key, sent), "Prefer": "respond-async"}
+        return await self.call("POST", _SUBMIT, models.SubmissionState, body=sent, query=_PROJECT, headers=headers, again=True)
+
+    async def wait(self, submission_id: str, *, timeout: float | None = None) -> models.SubmissionState:
+        """Waits until a submission is evaluated or has failed."""
+        deadline = time.monotonic() + (self._settings.timeout if timeout is None else timeout)
+        pause = 0.1
+        while True:
+            state = await self.api.get_submission(submission_id)
+            if state.status in ("completed", "failed"):
+                return state
+            if time.monotonic() + pause > deadline:
+                raise errors.DeadlineError(f"the submission {submission_id} is still {state.status}")
+            await anyio.sleep(pause)
+            pause = min(pause * 1.5, 2.0)
+
+    async def stream(
+        self,
+        body: models.EvaluateRequest | Mapping[str, Any] | None = None,
+        *,
+        diff: str | None = None,
+        files: Files | None = None,
+        facts: Mapping[str, Any] | None = None,
+        intent: str | None = None,
+        scope: str | None = None,
+        repository: str | None = None,
+    ) -> AsyncIterator[models.RuleVerdict | models.Evaluation]:
+        """Evaluates and gives each verdict once it is final, then the evaluation. A verdict alone is not a permission."""
+        sent = _body(body, {"diff": diff, "files": files, "facts": facts, "intent": intent, "scope": scope, "repository": repository})
+        headers = {"Accept": "text/event-stream"}
+        request = prepare(self._settings, "POST", _EVALUATE, NoAnswer, sent, None, _PROJECT, headers, True)
+        deadline = time.monotonic() + self._settings.timeout
+        attempt = 0
+        while True:
+            attempt += 1
+            began = False
+            try:
+                async with self._open(request, deadline) as response:
+                    began = True
+                    answer = Answer(response.status_code, response.headers)
+                    if answer.success():
+                        events = Events(request, answer)
+                        async for piece in response.aiter_raw():
+                            _in_time(request, deadline)
+                            for event in events.feed(piece):
+                                yield event
+                        events.end()
+                        return
+                    async for piece in response.aiter_raw():
+                        answer.add(request, piece)
+            except httpx.HTTPError as e:
+                raise lost(request, self._settings.url, e, began) from e
+            pause = answer.pause(request, attempt, deadline)
+            if pause is None:
+                raise answer.problem()
+            await anyio.sleep(pause)
+
+    def guard(
+        self,
+        *,
+        tool: str | None = None,
+        server: str | None = None,
+        scope: str | None = None,
+        environment: Environment | None = None,
+        arguments: Callable[..., Mapping[str, Any]] | None = None,
+        wait: float | None = None,
+        reason: str | None = None,
+    ) -> Callable[[F], F]:
+        """Decorates an asynchronous function: each call is evaluated with its name and arguments before it runs. See Client.guard."""
+        options = GuardOptions(tool, server, scope, environment, arguments, wait, reason)
+        return lambda function: Guard(options).asynchronous(self, function)
+
+    async def call(
+        self,
+        method: str,
+        path: str,
+        answer: type[T],
+        *,
+        body: Any = None,
+        form: Mapping[str, str | File | None] | None = None,
+        query: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str | None] | None = None,
+        again: bool = False,
+    ) -> T:
+        """Carries out any operation, also one that this version does not know."""
+        request = prepare(self._settings, method, path, answer, body, form, query, headers, again)
+        deadline = time.monotonic() + self._settings.timeout
+        attempt = 0
+        while True:
+            attempt += 1
+            got = await self._once(request, deadline)
+            if got.success():
+                return got.decode(request, answer)
+            pause = got.pause(request, attempt, deadline)
+            if pause is None:
+                raise got.problem()
+            await anyio.sleep(pause)
+
+    def _open(self, request: Request, deadline: float) -> Any:
+        return self._http.stream(**_arguments(self._settings, request, deadline))
+
+    async def _once(self, request: Request, deadline: float) -> Answer:
+        began = False
+        try:
+            with anyio.fail_after(max(deadline - time.monotonic(), 0.001)):
+                async with self._open(request, deadline) as response:
+                    began = True
+                    answer = Answer(response.status_code, response.headers)
+                    async for piece in response.aiter_raw():
+                        answer.add(request, piece)
+                    return answer
+        except (TimeoutError, asyncio.TimeoutError) as e:
+            raise errors.DeadlineError(f"{request.name()}: no answer from {self._settings.url} in time") from e
+        except httpx.HTTPError as e:
+            raise lost(request, self._settings.url, e, began) from e

@@ -1,0 +1,174 @@
+"""The clients against a real server with the starter rules."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from datetime import datetime, timezone
+
+import pytest
+from tenet_sdk import AsyncClient, Client, Denied, NotEvaluated, errors, models
+
+SETTINGS = 'import os\n\nAWS_KEY = "AKIAIOSFODNN7EXAMPLE"\n'
+
+
+@pytest.fixture
+def client(server: str) -> Client:
+    with Client(server, "") as c:
+        yield c
+
+
+@pytest.fixture(scope="module")
+def limit(server: str) -> str:
+    """A rule on calls of the tool transfer."""
+    with Client(server, "") as c:
+        rule = c.api.create_rule(
+            models.CreateRule(
+                slug="SDK-1",
+                statement="Transfers above 1,000 are not made by programs.",
+                severity="CRITICAL",
+                status="EFFECTIVE",
+                applies_to=models.AppliesTo(kinds=["tool_call"]),
+                check=models.Check(when="facts.tool == 'transfer'", cel="facts.arguments.amount <= 1000", message="too large for a program"),
+            )
+        )
+    return rule.id
+
+
+def test_a_file_that_breaks_a_rule(client: Client) -> None:
+    e = client.evaluate(files={"settings.py": SETTINGS})
+    assert e.overall_verdict == "DENY"
+    assert any(v.locations and v.locations[0].file_path == "settings.py" and v.locations[0].start_line == 3 for v in e.violations)
+    assert isinstance(e.timestamp, datetime)
+    assert client.api.get_evaluation(e.evaluation_id).evaluation.overall_verdict == "DENY"
+
+
+def test_a_stream_ends_with_the_evaluation(client: Client) -> None:
+    *verdicts, last = client.stream(files={"settings.py": SETTINGS})
+    assert isinstance(last, models.Evaluation)
+    assert last.overall_verdict == "DENY"
+    assert {v.rule_id for v in last.rule_verdicts} <= {v.rule_id for v in verdicts if isinstance(v, models.RuleVerdict)}
+
+
+def test_submissions_have_a_name(client: Client) -> None:
+    name = f"PMT-{uuid.uuid4()}"
+    subject = models.TransactionSubject(transaction_type="payment", amount=42000, currency="EUR", facts={"requester": "a", "approver": "a"})
+    first = client.submit(subject, submission_id=name)
+    assert (first.submission_id, first.subject_kind, first.overall_verdict) == (name, "transaction", "DENY")
+    assert client.submit(subject, submission_id=name).evaluation_id == first.evaluation_id
+    with pytest.raises(errors.ConflictError) as e:
+        client.submit({"kind": "transaction", "amount": 1}, submission_id=name)
+    assert e.value.status == 409
+
+
+def test_work_in_the_background(client: Client) -> None:
+    state = client.submit_later({"kind": "communication", "channel": "email", "content": "Hello"})
+    assert client.wait(state.submission_id, timeout=30).status == "completed"
+
+
+def test_rules_and_lists(client: Client, limit: str) -> None:
+    assert client.api.get_rule("SDK-1").id == limit
+    page = client.api.list_rules(severity="CRITICAL", page_size=5)
+    assert len(page.items) == 5
+    assert page.total > 5
+    changed = client.api.revise_rule(limit, models.ReviseRule(rationale="Programs make mistakes at speed."))
+    assert changed.version == 2
+    assert client.api.revise_rule(limit, {"rationale": ""}, if_match='"2"').version == 3
+    with pytest.raises(errors.PreconditionError):
+        client.api.revise_rule(limit, {"rationale": "late"}, if_match='"1"')
+    since = datetime(2026, 1, 1, tzinfo=timezone.utc)
+    assert client.api.list_evaluations(since=since, verdict="DENY").items
+
+
+def test_problems_name_their_fields(client: Client) -> None:
+    with pytest.raises(errors.InvalidError) as e:
+        client.evaluate(facts={}, max_rules=0)
+    assert list(e.value.fields) == ["max_rules"]
+    assert e.value.request_id
+    with pytest.raises(errors.NotFoundError):
+        client.api.get_rule("NO-1")
+
+
+def test_a_document(client: Client) -> None:
+    name = f"policy-{uuid.uuid4()}.md"
+    made = client.api.upload_document(file=(name, b"# Payments\n\nPayments above 10,000 must be approved by two people.\n"), title="Payments")
+    assert made.title == "Payments"
+    client.api.delete_document(made.document_id)
+
+
+def test_a_guarded_function(client: Client, limit: str) -> None:
+    runs = []
+
+    class Bank:
+        @client.guard(server="bank")
+        def transfer(self, account: str, amount: int = 500) -> str:
+            runs.append(amount)
+            return f"{amount} to {account}"
+
+    with pytest.raises(Denied, match="too large for a program") as e:
+        Bank().transfer("NL01", amount=5000)
+    assert e.value.evaluation is not None
+    assert runs == []
+    assert Bank().transfer("NL01") == "500 to NL01"
+
+
+def test_a_guarded_coroutine(server: str, limit: str) -> None:
+    async def main() -> None:
+        async with AsyncClient(server, "") as client:
+
+            @client.guard()
+            async def transfer(account: str, amount: int) -> str:
+                return account
+
+            with pytest.raises(Denied):
+                await transfer("NL01", 5000)
+            assert await transfer("NL01", 5) == "NL01"
+
+    asyncio.run(main())
+
+
+def test_arguments_that_cannot_be_shown_are_not_run(client: Client) -> None:
+    @client.guard()
+    def send(to: object) -> None:
+        raise AssertionError("must not run")
+
+    with pytest.raises(NotEvaluated, match="arguments are not JSON"):
+        send(object())
+    with pytest.raises(NotEvaluated, match="arguments are not JSON"):
+        send(float("nan"))
+
+
+def test_arguments_that_change_meanwhile_are_not_run(server: str) -> None:
+    class Changing(Client):
+        def submit(self, *args: object, **kwargs: object) -> models.SubmissionAnswer:
+            amounts.append(5000)
+            return super().submit({"kind": "transaction", "amount": 1, "currency": "EUR", "facts": {"requester": "a", "approver": "b"}})
+
+    amounts = [1]
+    client = Changing(server, "")
+
+    @client.guard(tool="transfer")
+    def transfer(amounts: list[int]) -> None:
+        raise AssertionError("must not run")
+
+    with pytest.raises(NotEvaluated, match="changed"):
+        transfer(amounts)
+
+
+def test_a_guard_does_not_mix_kinds_of_functions(server: str) -> None:
+    async def coroutine() -> None: ...
+
+    with pytest.raises(TypeError, match="AsyncClient"):
+        Client(server).guard()(coroutine)
+    with pytest.raises(TypeError, match="Client"):
+        AsyncClient(server).guard()(lambda: None)
+
+
+def test_addresses_and_times_are_checked() -> None:
+    for url in ("localhost:8080", "ftp://x", "http://"):
+        with pytest.raises(ValueError, match="not the address"):
+            Client(url)
+    with pytest.raises(ValueError, match="timeout"):
+        Client("http://127.0.0.1:1", timeout=0)
+    with pytest.raises(errors.UnreachableError, match="tenet serve"):
+        Client("http://127.0.0.1:1", timeout=5).evaluate(facts={})

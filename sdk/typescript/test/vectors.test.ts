@@ -1,0 +1,126 @@
+// Runs the vectors that say how every client behaves.
+
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { parse } from "yaml";
+
+import type { EvaluateInput, SubmissionRequest } from "../src/index.js";
+import { Client, ProblemError, Refused, TenetError } from "../src/index.js";
+import type { Answer, Fields } from "./fake.js";
+import { fake, vectors } from "./fake.js";
+
+interface Vector {
+  name: string;
+  not?: string[];
+  client?: { key?: string; project?: string; timeout_ms?: number };
+  call: string;
+  input: Fields;
+  answers: Answer[];
+  expect: {
+    requests?: number;
+    sent?: { method?: string; path?: string; query?: Fields; headers?: Record<string, string | null>; body?: unknown }[];
+    verdict?: string;
+    slug?: string;
+    events?: string[];
+    error?: string;
+    refusal?: string;
+    ran?: boolean;
+    message?: string;
+    status?: number;
+    request_id?: string;
+    fields?: Record<string, string>;
+  };
+}
+
+interface Outcome {
+  verdict: string;
+  slug: string;
+  ran: boolean;
+  events: string[];
+  error?: TenetError;
+}
+
+async function run(url: string, v: Vector): Promise<Outcome> {
+  const out: Outcome = { verdict: "", slug: "", ran: false, events: [] };
+  const client = new Client({ url, key: v.client?.key ?? "", project: v.client?.project ?? "", timeoutMs: v.client?.timeout_ms ?? 20_000 });
+  const input = v.input;
+  try {
+    switch (v.call) {
+      case "evaluate":
+        out.verdict = (await client.evaluate(input as EvaluateInput)).overall_verdict;
+        break;
+      case "quick":
+        out.verdict = (await client.quick(input["action"] as string)).overall_verdict;
+        break;
+      case "submit":
+        out.verdict = (await client.submit(input as unknown as SubmissionRequest)).overall_verdict;
+        break;
+      case "rule":
+        out.slug = (await client.api.getRule(input["id"] as string)).slug ?? "";
+        break;
+      case "stream":
+        for await (const e of client.stream(input as EvaluateInput)) {
+          if (e.kind === "done") out.verdict = e.evaluation.overall_verdict;
+          out.events.push(e.kind === "done" ? "done" : `${e.verdict.rule_slug} ${e.verdict.verdict}`);
+        }
+        break;
+      case "guard": {
+        const { arguments: args, ...options } = input;
+        const transfer = client.guard(options as { wait?: number }, function transfer(_: Fields): void {
+          out.ran = true;
+        });
+        await transfer(args as Fields);
+        break;
+      }
+      default:
+        assert.fail(v.call);
+    }
+  } catch (e) {
+    if (!(e instanceof TenetError)) throw e;
+    out.error = e;
+  }
+  return out;
+}
+
+const files = readdirSync(vectors).filter((f) => f.endsWith(".yaml"));
+const all = files.flatMap((f) => (parse(readFileSync(join(vectors, f), "utf8")) as Vector[]).map((v) => ({ file: f, v })));
+
+test("all vectors are there", () => {
+  assert.ok(all.length > 70);
+});
+
+for (const { file, v } of all) {
+  if (v.not?.includes("typescript")) continue;
+  test(`${file}: ${v.name}`, async () => {
+    const server = await fake(v.answers);
+    try {
+      const out = await run(server.url, v);
+      const want = v.expect;
+      assert.equal(out.error?.code ?? "", want.error ?? want.refusal ?? "", out.error?.message);
+      assert.equal(out.verdict, want.verdict ?? "");
+      assert.equal(out.slug, want.slug ?? "");
+      assert.equal(out.ran, want.ran ?? false);
+      if (want.events) assert.deepEqual(out.events, want.events);
+      assert.equal(out.error instanceof Refused, want.refusal !== undefined);
+      assert.ok((out.error?.message ?? "").includes(want.message ?? ""), out.error?.message);
+      const problem = out.error instanceof ProblemError ? out.error : undefined;
+      if (want.status) assert.equal(problem?.status, want.status);
+      if (want.request_id) assert.equal(problem?.requestId, want.request_id);
+      if (want.fields) assert.deepEqual(problem?.fields, want.fields);
+      if (want.requests) assert.equal(server.received.length, want.requests);
+      (want.sent ?? []).forEach((sent, i) => {
+        const got = server.received[i];
+        assert.ok(got, `request ${i + 1} was not sent`);
+        if (sent.method) assert.equal(got.method, sent.method);
+        if (sent.path) assert.equal(got.path, sent.path);
+        if (sent.query) assert.deepEqual(got.query, sent.query);
+        for (const [name, value] of Object.entries(sent.headers ?? {})) assert.equal(got.headers[name.toLowerCase()] ?? null, value);
+        if (sent.body) assert.deepEqual(got.body, sent.body);
+      });
+    } finally {
+      await server.close();
+    }
+  });
+}
