@@ -13,11 +13,13 @@ import (
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
 
 	"tenet/internal/client"
 	"tenet/internal/gateway/extauthz"
 	"tenet/internal/gateway/extmcp"
 	"tenet/internal/rule"
+	"tenet/internal/wire"
 )
 
 // Bounds of the server for gateways.
@@ -115,11 +117,37 @@ func (g *gateways) client(ctx context.Context) (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := client.New("http://localhost", key, &http.Client{Transport: client.InProcess(g.api)})
+	acting, err := gatewayActing(md)
 	if err != nil {
 		return nil, err
 	}
-	return c.InProject(project), nil
+	c, err := client.New("http://localhost", key, &http.Client{Transport: client.InProcess(fromPeer(g.api))})
+	if err != nil {
+		return nil, err
+	}
+	return client.Acting(c.InProject(project), acting), nil
+}
+
+// fromPeer shows the API the address of the gateway, which keys may be limited to.
+func fromPeer(api http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if from, ok := peer.FromContext(r.Context()); ok {
+			r.RemoteAddr = from.Addr.String()
+		}
+		api.ServeHTTP(w, r)
+	})
+}
+
+// gatewayActing returns for whom a gateway asks, by the metadata of a call.
+func gatewayActing(md metadata.MD) (on wire.Acting, err error) {
+	for name, value := range map[string]*string{
+		wire.OnBehalfOfHeader: &on.OnBehalfOf, wire.AgentHeader: &on.Agent, wire.SessionHeader: &on.Session,
+	} {
+		if *value, err = single(md, strings.ToLower(name)); err != nil {
+			return wire.Acting{}, err
+		}
+	}
+	return on, nil
 }
 
 // gatewayKey returns the key in the metadata of a call, by the rules of the API; empty for none.
