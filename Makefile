@@ -66,6 +66,10 @@ endif
 test-sdk: build ## Test the clients for other languages against bin/tenet (SDKS=python typescript)
 	@scripts/test-sdk.sh $(SDKS)
 
+.PHONY: test-sdk-adapters
+test-sdk-adapters: build ## Test the adapters for agent frameworks with the real packages and fake models
+	@scripts/test-sdk.sh adapters
+
 .PHONY: verify
 verify: $(LINTER) ## Check modules, generated files, format and linters; changes nothing
 	@scripts/setup-build.sh git

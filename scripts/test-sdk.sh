@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Tests the clients for Python and TypeScript: types, the vectors of sdk/vectors, and calls to bin/tenet on the loopback interface.
 #
-#   scripts/test-sdk.sh [python] [typescript]
+#   scripts/test-sdk.sh [python] [typescript] [adapters]
 #
+# adapters tests those for agent frameworks, with the real packages and fake models; their packages are heavy, so only by name.
 # What the tests need is pinned with hashes and kept in a cache (TENET_SDK_CACHE). A client whose tools cannot be had is skipped with a
 # message; where CI is set, that is an error.
 set -euo pipefail
@@ -38,22 +39,26 @@ python_program() {
 	return 1
 }
 
-test_python() {
-	local program venv
+# python_packages LOCK: makes a virtual environment with the packages of a lock, and sets venv. False if it cannot be had.
+python_packages() {
+	local program
 	program="$(python_program)" || { scripts/setup-build.sh python3-venv && program="$(python_program)"; } || {
 		skip python "Python 3.10 or newer with the module venv is missing"
-		return 0
+		return 1
 	}
-	venv="$cache/python-$({ "$program" -c 'import sys; print(sys.version)'; cat sdk/python/requirements-dev.txt; } | sha256sum | cut -c1-16)"
-	if [ ! -e "$venv/complete" ]; then
-		rm -rf "$venv"
-		echo "test-sdk: installing what the tests of the Python client need" >&2
-		"$program" -m venv "$venv" && "$venv/bin/pip" install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r sdk/python/requirements-dev.txt || {
-			skip python "the packages of sdk/python/requirements-dev.txt cannot be installed"
-			return 0
-		}
-		touch "$venv/complete"
-	fi
+	venv="$cache/python-$({ "$program" -c 'import sys; print(sys.version)'; cat "$1"; } | sha256sum | cut -c1-16)"
+	[ -e "$venv/complete" ] && return
+	rm -rf "$venv"
+	echo "test-sdk: installing the packages of $1" >&2
+	"$program" -m venv "$venv" && "$venv/bin/pip" install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r "$1" || {
+		skip python "the packages of $1 cannot be installed"
+		return 1
+	}
+	touch "$venv/complete"
+}
+
+test_python() {
+	python_packages sdk/python/requirements-dev.txt || return 0
 	(
 		cd sdk/python
 		export PYTHONPATH="$PWD/src" PYTHONDONTWRITEBYTECODE=1 MYPYPATH="$PWD/src"
@@ -62,27 +67,50 @@ test_python() {
 	)
 }
 
-test_typescript() {
-	local copy
+test_adapters() {
+	node_is_there || return 0
+	python_packages sdk/python/requirements-adapters.txt || return 0
+	(
+		cd sdk/python
+		export PYTHONPATH="$PWD/src" PYTHONDONTWRITEBYTECODE=1 MYPYPATH="$PWD/src"
+		"$venv/bin/mypy" --config-file= --strict --cache-dir "$venv/mypy" -p tenet_sdk.adapters -m tenet_sdk.pytest_plugin
+		"$venv/bin/python" -m pytest -p no:cacheprovider -o norecursedirs= --import-mode=importlib tests/adapters
+	)
+	node_packages sdk/typescript/adapters
+	rm -rf "$copy/ts" && mkdir "$copy/ts"
+	cp -r sdk/typescript/src sdk/typescript/tsconfig.json sdk/typescript/adapters "$copy/ts/"
+	ln -s "$copy/node_modules" "$copy/ts/adapters/node_modules"
+	npm --prefix "$copy/ts/adapters" --silent test
+}
+
+# node_is_there reports whether Node.js can be had.
+node_is_there() {
 	command -v npm >/dev/null || scripts/setup-build.sh node npm || {
 		skip typescript "Node.js 18 or newer with npm is missing"
-		return 0
+		return 1
 	}
 	[ "$(node -p 'Number(process.versions.node.split(".")[0]) >= 18')" = true ] || {
 		skip typescript "Node.js 18 or newer is missing"
-		return 0
+		return 1
 	}
-	copy="$cache/typescript-$(sha256sum sdk/typescript/package-lock.json | cut -c1-16)"
-	if [ ! -e "$copy/complete" ]; then
-		rm -rf "$copy" && mkdir -p "$copy"
-		cp sdk/typescript/package.json sdk/typescript/package-lock.json "$copy/"
-		echo "test-sdk: installing what the tests of the TypeScript client need" >&2
-		npm ci --silent --no-audit --no-fund --ignore-scripts --prefix "$copy" >/dev/null || {
-			skip typescript "the packages of sdk/typescript/package-lock.json cannot be installed"
-			return 0
-		}
-		touch "$copy/complete"
-	fi
+}
+
+# node_packages FOLDER: installs the packages of a lock, and sets copy. False if they cannot be had.
+node_packages() {
+	copy="$cache/node-$(sha256sum "$1/package-lock.json" | cut -c1-16)"
+	[ -e "$copy/complete" ] && return
+	rm -rf "$copy" && mkdir -p "$copy"
+	cp "$1/package.json" "$1/package-lock.json" "$copy/"
+	echo "test-sdk: installing the packages of $1/package-lock.json" >&2
+	npm ci --silent --no-audit --no-fund --ignore-scripts --prefix "$copy" >/dev/null || {
+		skip typescript "the packages of $1/package-lock.json cannot be installed"
+		return 1
+	}
+	touch "$copy/complete"
+}
+
+test_typescript() {
+	node_is_there && node_packages sdk/typescript || return 0
 	rm -rf "$copy/src" "$copy/test" "$copy/dist"
 	cp -r sdk/typescript/src sdk/typescript/test sdk/typescript/tsconfig*.json "$copy/"
 	TENET_VECTORS="$PWD/sdk/vectors" npm --prefix "$copy" --silent test

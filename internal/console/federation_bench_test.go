@@ -2,12 +2,8 @@ package console_test
 
 import (
 	"fmt"
-	"net/http"
-	"os"
-	"slices"
 	"strconv"
 	"testing"
-	"time"
 
 	"tenet/internal/client"
 	"tenet/internal/rule"
@@ -47,13 +43,7 @@ func benchTree(size int) wire.FileNode {
 // BenchmarkFederation measures the time of the server for pages of the federation and the requests behind them: 10,000 nodes, and as many
 // rules as [sizeEnv] says. Bar at 100,000 rules: 50 ms for a branch.
 func BenchmarkFederation(b *testing.B) {
-	size := 10_000
-	if text := os.Getenv(sizeEnv); text != "" {
-		var err error
-		if size, err = strconv.Atoi(text); err != nil {
-			b.Fatal(err)
-		}
-	}
+	size := benchSize(b)
 	n := newNode(b, nil)
 	file := &wire.RuleFile{}
 	for i := range size {
@@ -99,18 +89,6 @@ func BenchmarkFederation(b *testing.B) {
 		{"page/difference of a team", "/p/default/federation/" + team + "?view=diff"},
 		{"page/preview of detaching from a team", "/p/default/federation/" + team + "/detach?rule=B-" + strconv.Itoa(size/10+42*(size/200+size*4/10/9900*99)+5)},
 	} {
-		b.Run(s.name, func(b *testing.B) {
-			var times []time.Duration
-			for b.Loop() {
-				began := time.Now()
-				if a := v.get(s.path); a.status != http.StatusOK {
-					b.Fatalf("%d %s", a.status, a.body)
-				}
-				times = append(times, time.Since(began))
-			}
-			slices.Sort(times)
-			b.ReportMetric(float64(times[len(times)/2].Microseconds())/1e3, "p50-ms")
-			b.ReportMetric(float64(times[len(times)*99/100].Microseconds())/1e3, "p99-ms")
-		})
+		b.Run(s.name, func(b *testing.B) { measure(b, v, s.path) })
 	}
 }

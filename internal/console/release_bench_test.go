@@ -4,9 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"os"
 	"slices"
-	"strconv"
 	"testing"
 	"time"
 
@@ -23,13 +21,7 @@ import (
 // BenchmarkReleaseScreens measures the screens about releases and conflicts at [sizeEnv] rules, of which a tenth has changed between two
 // snapshots, with up to 10,000 conflicts. Bar at 100,000 rules: lists p99 50 ms.
 func BenchmarkReleaseScreens(b *testing.B) {
-	size := 10_000
-	if text := os.Getenv(sizeEnv); text != "" {
-		var err error
-		if size, err = strconv.Atoi(text); err != nil {
-			b.Fatal(err)
-		}
-	}
+	size := benchSize(b)
 	dir := litetest.Dir(b)
 	n := newNode(b, map[string]string{"data": dir})
 	const batch = 10_000

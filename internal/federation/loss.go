@@ -201,14 +201,16 @@ func (x *comparison) compareNodes() {
 		if _, ok := before.Node(n.ID); !ok {
 			continue
 		}
-		at := site{node: n.ID, bound: len(n.Repositories) > 0, whole: x.wholly(n.ID)}
+		at := site{node: n.ID, bound: len(n.Repositories) > 0}
 		if x.touched[n.ID] {
+			at.whole = x.wholly(n.ID)
 			x.compare(x.set(false, n.ID, at.whole), at)
 			continue
 		}
 		if len(x.taken) == 0 || before.OwnRulesOnly(n.ID) != nil {
 			continue
 		}
+		at.whole = x.wholly(n.ID)
 		for _, r := range x.taken {
 			x.compareTaken(r, after.Chain(n.ID), at)
 		}
@@ -250,7 +252,8 @@ func (x *comparison) set(after bool, node string, whole bool) set {
 		src = x.After
 	}
 	s := set{rules: map[string]held{}}
-	found, ok := (*Set)(nil), false
+	var found *Set
+	var ok bool
 	if whole {
 		found, ok = Effective(src, node, x.Now)
 	} else {

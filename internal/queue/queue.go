@@ -6,11 +6,12 @@ package queue
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
+
+	jsonv2 "github.com/go-json-experiment/json"
 
 	"tenet/internal/auth"
 	"tenet/internal/rule"
@@ -270,7 +271,7 @@ func fillCandidate(item *wire.QueueItem, w *store.Waiting) {
 			Severity string `json:"severity"`
 		} `json:"suggested_metadata"`
 	}
-	if err := json.Unmarshal(w.Body, &c); err != nil {
+	if err := jsonv2.Unmarshal(w.Body, &c); err != nil {
 		item.Title = "A candidate that cannot be read"
 		return
 	}

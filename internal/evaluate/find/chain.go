@@ -317,16 +317,26 @@ func (q *chainSearch) checkRules(ctx context.Context, found blockSets) error {
 
 // concerns reports whether an entry concerns the rule of the query, from its body.
 func (q *chainSearch) concerns(ctx context.Context, seq int64) (bool, error) {
-	entries, err := q.x.cfg.Store.Terms.Entries(ctx, q.projectID, []int64{seq})
-	if err != nil || len(entries) == 0 {
-		return false, err
+	rules, ok := q.x.large.get(q.projectID, seq)
+	if !ok {
+		entries, err := q.x.cfg.Store.Terms.Entries(ctx, q.projectID, []int64{seq})
+		if err != nil || len(entries) == 0 {
+			return false, err
+		}
+		about, err := audit.Read(&entries[0])
+		if err != nil {
+			q.x.cfg.Logger.WarnContext(ctx, "an entry of the audit chain cannot be read", slog.String("project", q.projectID), slog.Any("error", err))
+			return false, nil
+		}
+		rules = make([]store.Term, len(about.Rules))
+		for i, id := range about.Rules {
+			rules[i] = termOf(entryRule, id)
+		}
+		slices.Sort(rules)
+		q.x.large.put(q.projectID, seq, rules)
 	}
-	about, err := audit.Read(&entries[0])
-	if err != nil {
-		q.x.cfg.Logger.WarnContext(ctx, "an entry of the audit chain cannot be read", slog.String("project", q.projectID), slog.Any("error", err))
-		return false, nil
-	}
-	return slices.Contains(about.Rules, q.rule), nil
+	_, found := slices.BinarySearch(rules, termOf(entryRule, q.rule))
+	return found, nil
 }
 
 // meets reports whether an entry that is not indexed yet matches.

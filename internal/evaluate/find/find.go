@@ -36,8 +36,9 @@ type Config struct {
 
 // Index finds recorded evaluations. It is safe for concurrent use.
 type Index struct {
-	cfg  Config
-	tail tails
+	cfg   Config
+	tail  tails
+	large largeEntries
 }
 
 // New returns an Index.

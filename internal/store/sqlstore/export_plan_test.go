@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"strings"
 	"testing"
+	"time"
 
 	"tenet/internal/store"
 )
@@ -100,6 +101,31 @@ func OverviewPlans(t *testing.T, s store.Store) []AuditLogPlan {
 	}
 	for i, args := range [][]any{args, partArgs, {"p", 9}, {"p", "web", 9}, {"p", 2, 9}, {"p", "rule", d.numbers([]int64{1}), "web"}, {"p", "web", "rule"}} {
 		list[i].Plan = plan(t, s, explain, list[i].Query, args...)
+	}
+	return list
+}
+
+// QueuePlans returns the plans of the queries behind the queue, of a project and of all.
+func QueuePlans(t *testing.T, s store.Store) []AuditLogPlan {
+	explain := "EXPLAIN QUERY PLAN "
+	if s.Database.(*database).d.rowLocks {
+		explain = "EXPLAIN "
+	}
+	var list []AuditLogPlan
+	for _, q := range []struct {
+		index string
+		query func(projectID string) (string, []any)
+	}{
+		{"rules_in_review", rulesInReview}, {"candidates_waiting", pendingCandidates}, {"conflicts_waiting", suggestedConflicts},
+		{"audit_entries_waiting", func(projectID string) (string, []any) { return unconfirmed(projectID, time.Time{}) }},
+	} {
+		for projectID, suffix := range map[string]string{"p": " ", store.AllProjects: "_of_all"} {
+			if explain == "EXPLAIN " && projectID == "p" {
+				suffix = "" // for an empty table, PostgreSQL may take either
+			}
+			query, args := q.query(projectID)
+			list = append(list, AuditLogPlan{query, plan(t, s, explain, query, append(args, 9)...), q.index + suffix})
+		}
 	}
 	return list
 }

@@ -46,10 +46,35 @@ func (t queueTable) waiting(ctx context.Context, doing, query string, args []any
 	return list, err
 }
 
+// The queries below end with a limit. Each has two indexes in its order: one of a project, and one of all.
+
+func rulesInReview(projectID string) (string, []any) {
+	query, args := inProject("SELECT project_id, id, body FROM rules WHERE status = 'REVIEW'", nil, "project_id", projectID)
+	return query + " ORDER BY corpus_version, id LIMIT ?", args
+}
+
+func pendingCandidates(projectID string) (string, []any) {
+	query, args := inProject("SELECT project_id, id, scan_id, confidence, body FROM candidates WHERE status = 'pending'", nil, "project_id", projectID)
+	return query + " ORDER BY scan_id, n LIMIT ?", args // the ids of scans begin with their time
+}
+
+func suggestedConflicts(projectID string) (string, []any) {
+	query, args := inProject("SELECT project_id, id, rule_id, other_id, reason, confidence, detected_at FROM conflicts WHERE state = 'suggested'", nil, "project_id", projectID)
+	return query + " ORDER BY detected_at, id LIMIT ?", args
+}
+
+func unconfirmed(projectID string, since time.Time) (string, []any) {
+	query, args := inProject(`SELECT e.project_id, e.id, e.mode, e.at, e.actor FROM audit_entries e WHERE e.verdict = 'NEEDS_CONFIRMATION' AND e.at >= ?
+		AND NOT EXISTS (SELECT 1 FROM queue_marks m WHERE m.project_id = e.project_id AND m.kind = ? AND m.id = e.id AND m.settled_at IS NOT NULL)
+		AND NOT EXISTS (SELECT 1 FROM approvals a WHERE a.project_id = e.project_id AND a.evaluation_id = e.id AND a.state NOT IN ('expired', 'withdrawn'))`,
+		[]any{micros(since), store.WaitingEvaluation}, "e.project_id", projectID)
+	return query + " ORDER BY e.at, e.seq LIMIT ?", args
+}
+
 // RulesInReview implements store.QueueReader.
 func (t queueTable) RulesInReview(ctx context.Context, projectID string, limit int) ([]store.Waiting, error) {
-	query, args := inProject("SELECT project_id, id, body FROM rules WHERE status = 'REVIEW'", nil, "project_id", projectID)
-	list, err := t.waiting(ctx, "rules in review", query+" ORDER BY corpus_version, id LIMIT ?", append(args, limit),
+	query, args := rulesInReview(projectID)
+	list, err := t.waiting(ctx, "rules in review", query, append(args, limit),
 		func(w *store.Waiting, bodies *[2][]byte) []any { return []any{&w.ProjectID, &w.ID, &bodies[0]} })
 	for i := range list {
 		list[i].Since, list[i].By = list[i].Rules[0].UpdatedAt, list[i].Rules[0].UpdatedBy
@@ -78,9 +103,8 @@ func (t queueTable) PendingRevisions(ctx context.Context, projectID string, limi
 
 // PendingCandidates implements store.QueueReader.
 func (t queueTable) PendingCandidates(ctx context.Context, projectID string, limit int) ([]store.Waiting, error) {
-	query, args := inProject("SELECT project_id, id, scan_id, confidence, body FROM candidates WHERE status = 'pending'", nil, "project_id", projectID)
-	// The ids of scans begin with their time.
-	query = "SELECT c.project_id, c.id, c.scan_id, c.confidence, c.body, s.created_at, s.created_by FROM (" + query + " ORDER BY scan_id, n LIMIT ?) c" +
+	query, args := pendingCandidates(projectID)
+	query = "SELECT c.project_id, c.id, c.scan_id, c.confidence, c.body, s.created_at, s.created_by FROM (" + query + ") c" +
 		" JOIN scans s ON s.project_id = c.project_id AND s.id = c.scan_id"
 	return t.waiting(ctx, "pending candidates", query, append(args, limit), func(w *store.Waiting, _ *[2][]byte) []any {
 		return []any{&w.ProjectID, &w.ID, &w.Ref, &w.Confidence, &w.Body, timeColumn{&w.Since}, &w.By}
@@ -89,8 +113,8 @@ func (t queueTable) PendingCandidates(ctx context.Context, projectID string, lim
 
 // SuggestedConflicts implements store.QueueReader.
 func (t queueTable) SuggestedConflicts(ctx context.Context, projectID string, limit int) ([]store.Waiting, error) {
-	query, args := inProject("SELECT project_id, id, rule_id, other_id, reason, confidence, detected_at FROM conflicts WHERE state = 'suggested'", nil, "project_id", projectID)
-	query = "SELECT c.project_id, c.id, c.reason, c.confidence, c.detected_at, a.body, b.body FROM (" + query + " ORDER BY detected_at, id LIMIT ?) c" +
+	query, args := suggestedConflicts(projectID)
+	query = "SELECT c.project_id, c.id, c.reason, c.confidence, c.detected_at, a.body, b.body FROM (" + query + ") c" +
 		" JOIN rules a ON a.project_id = c.project_id AND a.id = c.rule_id JOIN rules b ON b.project_id = c.project_id AND b.id = c.other_id"
 	return t.waiting(ctx, "suggested conflicts", query, append(args, limit), func(w *store.Waiting, bodies *[2][]byte) []any {
 		return []any{&w.ProjectID, &w.ID, &w.Ref, &w.Confidence, timeColumn{&w.Since}, &bodies[0], &bodies[1]}
@@ -117,11 +141,8 @@ func (t queueTable) PendingApprovals(ctx context.Context, projectID string, now 
 
 // Unconfirmed implements store.QueueReader.
 func (t queueTable) Unconfirmed(ctx context.Context, projectID string, since time.Time, limit int) ([]store.Waiting, error) {
-	query, args := inProject(`SELECT e.project_id, e.id, e.mode, e.at, e.actor FROM audit_entries e WHERE e.verdict = 'NEEDS_CONFIRMATION' AND e.at >= ?
-		AND NOT EXISTS (SELECT 1 FROM queue_marks m WHERE m.project_id = e.project_id AND m.kind = ? AND m.id = e.id AND m.settled_at IS NOT NULL)
-		AND NOT EXISTS (SELECT 1 FROM approvals a WHERE a.project_id = e.project_id AND a.evaluation_id = e.id AND a.state NOT IN ('expired', 'withdrawn'))`,
-		[]any{micros(since), store.WaitingEvaluation}, "e.project_id", projectID)
-	return t.waiting(ctx, "evaluations to confirm", query+" ORDER BY e.at, e.seq LIMIT ?", append(args, limit),
+	query, args := unconfirmed(projectID, since)
+	return t.waiting(ctx, "evaluations to confirm", query, append(args, limit),
 		func(w *store.Waiting, _ *[2][]byte) []any {
 			return []any{&w.ProjectID, &w.ID, &w.Ref, timeColumn{&w.Since}, &w.By}
 		})

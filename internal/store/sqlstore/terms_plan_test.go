@@ -29,8 +29,8 @@ func TestQueriesOfTheAuditLogUseIndexes(t *testing.T) {
 	}
 }
 
-// TestQueriesOfTheOverviewUseIndexes holds queries of the overview to indexes that give their rows in order, or those of one name only.
-func TestQueriesOfTheOverviewUseIndexes(t *testing.T) {
+// TestQueriesOfListsUseIndexes holds queries of the overview and the queue to indexes that give their rows in order, or those of one name only.
+func TestQueriesOfListsUseIndexes(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func() (store.Store, error){
 		"SQLite": func() (store.Store, error) { return sqlstore.OpenSQLite(t.Context(), t.TempDir(), sqlstore.Options{}) },
@@ -40,7 +40,7 @@ func TestQueriesOfTheOverviewUseIndexes(t *testing.T) {
 	} {
 		s, err := open()
 		opened(t, s, err)
-		for _, q := range sqlstore.OverviewPlans(t, s) {
+		for _, q := range append(sqlstore.OverviewPlans(t, s), sqlstore.QueuePlans(t, s)...) {
 			ordered := strings.Contains(q.Query, "LIMIT")
 			if !strings.Contains(q.Plan, q.Index) || ordered && (strings.Contains(q.Plan, "FOR ORDER BY") || strings.Contains(q.Plan, "Sort ")) {
 				t.Errorf("%s carries out %s without %q:\n%s", name, q.Query, q.Index, q.Plan)

@@ -7,4 +7,5 @@ export { check } from "./guard.js";
 export type { CheckOptions, GuardOptions } from "./guard.js";
 export type * from "./models.js";
 export { Operations } from "./operations.js";
+export { guardTools } from "./tools.js";
 export type { StreamEvent } from "./stream.js";

@@ -439,6 +439,8 @@ export interface AuditEntry {
   hash: string;
   /** Identifier; that of the evaluation for an entry of kind evaluation. */
   id: string;
+  /** For whom and by which agent the actor acted; absent if the actor says it all. */
+  identity?: Identity;
   /** Kind of the entry, such as evaluation, rule, waiver or key. */
   kind: string;
   /** Mode of an evaluation: preflight or posthoc. */
@@ -488,6 +490,8 @@ export interface AuditEntryDetail {
   hash: string;
   /** Identifier; that of the evaluation for an entry of kind evaluation. */
   id: string;
+  /** For whom and by which agent the actor acted; absent if the actor says it all. */
+  identity?: Identity;
   /** Kind of the entry, such as evaluation, rule, waiver or key. */
   kind: string;
   /** Mode of an evaluation: preflight or posthoc. */
@@ -1180,14 +1184,28 @@ export interface CreateExclusion {
 }
 
 export interface CreateKey {
+  /** Agent that uses it, if it is an agent's: evaluations name it as verified, and it acts for the owner alone. */
+  agent?: string;
+  /** Requests that it may make at once above the rate; twice the rate if absent. */
+  burst?: number;
   /** From then on it is refused; never if absent. */
   expires_at?: string;
   /** Who or what uses the key. */
   name: string;
+  /** Only from these networks or addresses. */
+  networks?: Array<string>;
+  /** Federation node: the key evaluates there or below it, and there if the request names none. Needs scopes evaluate. */
+  node_id?: string;
+  /** Person to whom it belongs; if absent, the person who makes it. */
+  owner?: string;
   /** The one project it may touch, or * for all; if the query does not name it. */
   project_id?: string;
+  /** Requests per second that it may make, on each node; the server's rate_limit if absent. */
+  rate?: number;
   /** What it may do. */
   role: "viewer" | "evaluator" | "reviewer" | "admin";
+  /** Only operations of these scopes: evaluate (ask for evaluations and for the rules that would apply) and read (read, change nothing). */
+  scopes?: Array<string>;
 }
 
 export interface CreateNode {
@@ -1322,6 +1340,10 @@ export interface CreateWaiver {
 }
 
 export interface CreatedKey {
+  /** Agent that uses it: evaluations with the key name it as verified. */
+  agent?: string;
+  /** Requests that it may make at once above the rate; twice the rate if absent. */
+  burst?: number;
   /** When it was made. */
   created_at: string;
   /** Actor that made it. */
@@ -1330,16 +1352,38 @@ export interface CreatedKey {
   expires_at?: string;
   /** Identifier of the key. */
   id: string;
+  /** Why that use was refused. */
+  last_refusal?: "revoked" | "expired" | "network" | "scope" | "node" | "rate" | "role" | (string & {});
+  /** When a use was refused last. */
+  last_refused_at?: string;
   /** When it was last used, to about half a minute; absent if it never was. */
   last_used_at?: string;
   /** Who or what uses it; part of the actor in records. */
   name: string;
+  /** Only from these networks or addresses. */
+  networks?: Array<string>;
+  /** Federation node: the key evaluates there or below it, and there if the request names none. Needs scopes evaluate. */
+  node_id?: string;
+  /** Person to whom it belongs. Approvals treat the owner as the one who asks. */
+  owner?: string;
+  /** Beginning of its secret, by which it is known again in files; absent for keys made before it was stored. */
+  prefix?: string;
   /** The one project it may touch, or * for all. */
   project_id: string;
+  /** Requests per second that it may make, on each node; the server's rate_limit if absent. */
+  rate?: number;
+  /** Uses that were refused since it was made, to about half a minute. */
+  refused?: number;
   /** When it was revoked. */
   revoked_at?: string;
   /** What it may do; each role may do what those before it may. */
   role: "viewer" | "evaluator" | "reviewer" | "admin" | (string & {});
+  /** Key whose place it takes. */
+  rotated_from?: string;
+  /** Key that takes its place; it works until expires_at. */
+  rotated_to?: string;
+  /** Only operations of these scopes: evaluate (ask for evaluations and for the rules that would apply) and read (read, change nothing). */
+  scopes?: Array<string>;
   /** What to send as Authorization: Bearer. It is shown this once and not stored. */
   secret: string;
 }
@@ -1778,6 +1822,8 @@ export interface Estimate {
 export interface EvaluateRequest {
   /** An action in plain words, whose particulars are among the facts; the subject is then an action, too. */
   action?: string | null;
+  /** Agent that acts; absent means the one that the key or token names. */
+  agent?: string | null;
   /** Unified diff text. */
   diff?: string | null;
   /** Judge by the snapshot that is active there instead of the live rules; 409 if nothing is deployed there. */
@@ -1794,10 +1840,14 @@ export interface EvaluateRequest {
   mode?: "preflight" | "posthoc" | null;
   /** Federation node whose effective rules apply; absent means the node that the repository is bound to, and all rules where there is none. */
   node_id?: string | null;
+  /** Person for whom the agent acts; absent means the owner of the key, or the person of the token. */
+  on_behalf_of?: string | null;
   /** Repository identifier. */
   repository?: string | null;
   /** Scope of the subject; absent means every scope. */
   scope?: string | null;
+  /** Session of the agent, by its own id. */
+  session?: string | null;
   /** Minimum severity to include, in any letter case. Default: MEDIUM. */
   severity_min?: "LOW" | "MEDIUM" | "HIGH" | "CRITICAL" | null;
 }
@@ -1813,6 +1863,8 @@ export interface Evaluation {
   evaluation_id: string;
   /** Consolidated fix suggestions. */
   fix_summary: string;
+  /** For whom and by which agent the evaluation was asked; absent if neither the request nor its key or token names anybody. */
+  identity?: Identity;
   /** Before or after the action. */
   mode: "preflight" | "posthoc" | (string & {});
   /** Identifiers of the language models used. */
@@ -1843,6 +1895,8 @@ export interface Evaluation {
   rules_waived: number;
   /** Snapshot whose rules were applied; null for live rules. */
   snapshot_id: string | null;
+  /** Suspension of the agent, for which the overall verdict is DENY and no rule was judged; absent for agents that are not suspended. */
+  suspended?: Suspension;
   /** When the evaluation ran. */
   timestamp: string;
   /** End-to-end time in milliseconds. */
@@ -1879,6 +1933,8 @@ export interface EvaluationRecord {
   environment?: string;
   /** The answer that was given. */
   evaluation: Evaluation;
+  /** For whom and by which agent it was asked; absent if the actor says it all. */
+  identity?: Identity;
   /** As requested. */
   max_rules: number;
   /** Federation node, as requested. */
@@ -1912,6 +1968,8 @@ export interface EvaluationSummary {
   environment?: string;
   /** Identifier. */
   evaluation_id: string;
+  /** For whom and by which agent; absent if the actor says it all. */
+  identity?: Identity;
   /** Before or after the action. */
   mode: "preflight" | "posthoc" | (string & {});
   /** Federation node whose rules were applied; absent if none was in play. */
@@ -2487,6 +2545,19 @@ export interface HybridRequest {
   vector?: Array<number> | null;
 }
 
+export interface Identity {
+  /** Agent that acts. */
+  agent?: string;
+  /** Which of person, agent, session and client only the request itself claims. The others follow from its key or token. Absent if nothing is only claimed. */
+  claimed?: Array<string>;
+  /** Name that the request gives its agent, where its key or token names another: a claim of the request. */
+  client?: string;
+  /** Person for whom the agent acts. */
+  person?: string;
+  /** Session of the agent: a claim of the request. */
+  session?: string;
+}
+
 export interface Idle {
   /** Up to 10 of them, longest idle first. */
   rules: Array<IdleRule>;
@@ -2625,6 +2696,10 @@ export interface KeepEvaluation {
 }
 
 export interface Key {
+  /** Agent that uses it: evaluations with the key name it as verified. */
+  agent?: string;
+  /** Requests that it may make at once above the rate; twice the rate if absent. */
+  burst?: number;
   /** When it was made. */
   created_at: string;
   /** Actor that made it. */
@@ -2633,16 +2708,51 @@ export interface Key {
   expires_at?: string;
   /** Identifier of the key. */
   id: string;
+  /** Why that use was refused. */
+  last_refusal?: "revoked" | "expired" | "network" | "scope" | "node" | "rate" | "role" | (string & {});
+  /** When a use was refused last. */
+  last_refused_at?: string;
   /** When it was last used, to about half a minute; absent if it never was. */
   last_used_at?: string;
   /** Who or what uses it; part of the actor in records. */
   name: string;
+  /** Only from these networks or addresses. */
+  networks?: Array<string>;
+  /** Federation node: the key evaluates there or below it, and there if the request names none. Needs scopes evaluate. */
+  node_id?: string;
+  /** Person to whom it belongs. Approvals treat the owner as the one who asks. */
+  owner?: string;
+  /** Beginning of its secret, by which it is known again in files; absent for keys made before it was stored. */
+  prefix?: string;
   /** The one project it may touch, or * for all. */
   project_id: string;
+  /** Requests per second that it may make, on each node; the server's rate_limit if absent. */
+  rate?: number;
+  /** Uses that were refused since it was made, to about half a minute. */
+  refused?: number;
   /** When it was revoked. */
   revoked_at?: string;
   /** What it may do; each role may do what those before it may. */
   role: "viewer" | "evaluator" | "reviewer" | "admin" | (string & {});
+  /** Key whose place it takes. */
+  rotated_from?: string;
+  /** Key that takes its place; it works until expires_at. */
+  rotated_to?: string;
+  /** Only operations of these scopes: evaluate (ask for evaluations and for the rules that would apply) and read (read, change nothing). */
+  scopes?: Array<string>;
+}
+
+export interface KeyLimits {
+  /** Requests that it may make at once above the rate; twice the rate if absent. */
+  burst?: number;
+  /** Only from these networks or addresses. */
+  networks?: Array<string>;
+  /** Federation node: the key evaluates there or below it, and there if the request names none. Needs scopes evaluate. */
+  node_id?: string;
+  /** Requests per second that it may make, on each node; the server's rate_limit if absent. */
+  rate?: number;
+  /** Only operations of these scopes: evaluate (ask for evaluations and for the rules that would apply) and read (read, change nothing). */
+  scopes?: Array<string>;
 }
 
 export interface KeyPage {
@@ -3978,12 +4088,18 @@ export interface QueueResult {
 export interface QuickRequest {
   /** The action, in plain words. */
   action: string;
+  /** Agent that acts; absent means the one that the key or token names. */
+  agent?: string | null;
   /** Judge by the snapshot that is active there instead of the live rules; 409 if nothing is deployed there. */
   environment?: "production" | "staging" | "development" | null;
   /** Federation node whose effective rules apply; absent means all rules. */
   node_id?: string | null;
+  /** Person for whom the agent acts; absent means the owner of the key, or the person of the token. */
+  on_behalf_of?: string | null;
   /** Scope of the action; absent means every scope. */
   scope?: string | null;
+  /** Session of the agent, by its own id. */
+  session?: string | null;
 }
 
 export interface ReadFact {
@@ -4503,6 +4619,13 @@ export interface RolledBack {
   rolled_back_from: string;
   /** The snapshot that is active now. */
   rolled_back_to: string;
+}
+
+export interface RotateKey {
+  /** When the new key expires. If absent, it lasts as long as the old one was made for, or without end if that had none. */
+  expires_at?: string;
+  /** Hours for which the old key still works, at most until it expires anyway; 24 if absent, and with 0 it ends at once. */
+  overlap_hours?: number;
 }
 
 export interface RotateSecret {
@@ -5501,6 +5624,8 @@ export interface SubmissionAnswer {
   evaluation_id: string;
   /** Consolidated fix suggestions. */
   fix_summary: string;
+  /** For whom and by which agent the evaluation was asked; absent if neither the request nor its key or token names anybody. */
+  identity?: Identity;
   /** Before or after the action. */
   mode: "preflight" | "posthoc" | (string & {});
   /** Identifiers of the language models used. */
@@ -5535,6 +5660,8 @@ export interface SubmissionAnswer {
   subject_kind: string;
   /** Identifier of the submission. */
   submission_id: string;
+  /** Suspension of the agent, for which the overall verdict is DENY and no rule was judged; absent for agents that are not suspended. */
+  suspended?: Suspension;
   /** When the evaluation ran. */
   timestamp: string;
   /** End-to-end time in milliseconds. */
@@ -5561,6 +5688,8 @@ export interface SubmissionFieldError {
 }
 
 export interface SubmissionRequest {
+  /** Agent that acts; absent means the one that the key or token names. */
+  agent?: string | null;
   /** Judge by the snapshot that is active there instead of the live rules; 409 if nothing is deployed there. */
   environment?: "production" | "staging" | "development" | null;
   /** Most rules to evaluate; coverage counts what is cut. Default: 20. */
@@ -5569,10 +5698,14 @@ export interface SubmissionRequest {
   mode?: "preflight" | "posthoc" | null;
   /** Federation node whose effective rules apply; absent means the node that the repository is bound to, and all rules where there is none. */
   node_id?: string | null;
+  /** Person for whom the agent acts; absent means the owner of the key, or the person of the token. */
+  on_behalf_of?: string | null;
   /** Project; the key's own, or default, if absent. */
   project_id?: string | null;
   /** Scope of the subject; absent means every scope. */
   scope?: string | null;
+  /** Session of the agent, by its own id. */
+  session?: string | null;
   /** Minimum severity to include, in any letter case. Default: MEDIUM. */
   severity_min?: "LOW" | "MEDIUM" | "HIGH" | "CRITICAL" | null;
   /** What is to be judged. */
@@ -5594,6 +5727,29 @@ export interface SubmissionState {
   subject_kind: string;
   /** Identifier of the submission. */
   submission_id: string;
+}
+
+export interface Suspension {
+  /** Name of the agent; letter case does not count. */
+  agent: string;
+  /** Identifier. */
+  id: string;
+  /** Why it was lifted. */
+  lift_reason?: string;
+  /** When the suspension was lifted; absent while it is in force. */
+  lifted_at?: string;
+  /** Who lifted it. */
+  lifted_by?: string;
+  /** Person for whom it may no longer act; absent if it may act for nobody. */
+  person?: string;
+  /** Project in which the agent is suspended, or * for all. */
+  project_id: string;
+  /** Why. */
+  reason: string;
+  /** Since when. */
+  suspended_at: string;
+  /** Who suspended it. */
+  suspended_by: string;
 }
 
 export interface TeamFigure {
@@ -6023,8 +6179,14 @@ export interface WaiversEnding {
 export interface Whoami {
   /** Name in records. */
   actor: string;
+  /** Agent that the key or the token names; absent for people and services. */
+  agent?: string;
   /** Key that the caller has presented; absent for people and for the local user. */
   key_id?: string;
+  /** Limits of the key within its role; absent if it has none. */
+  limits?: KeyLimits;
+  /** Person behind the caller: the one who has signed in, or the owner of the key; absent if nobody is named. */
+  person?: string;
   /** Role by project; * is every project. */
   roles: Record<string, string>;
 }

@@ -58,8 +58,8 @@ export class Operations {
   }
 
   /** Read the audit chain. Entries of the project, newest first. All parameters that are given must hold. Pages go by page, or by cursor, which what is recorded meanwhile does not move. Details of entries about keys, sign-ins and webhooks are shown to administrators only. */
-  listAudit(parameters: { projectId?: string; kind?: Array<string>; action?: string; actor?: string; rule?: string; evaluation?: string; object?: string; verdict?: string; since?: string | Date; until?: string | Date; cursor?: string; page?: number; pageSize?: number } = {}, options: CallOptions = {}): Promise<models.AuditPage> {
-    return this.#caller.call({ method: "GET", path: "/api/v1/audit", answer: "json", query: { project_id: parameters.projectId, kind: parameters.kind, action: parameters.action, actor: parameters.actor, rule: parameters.rule, evaluation: parameters.evaluation, object: parameters.object, verdict: parameters.verdict, since: parameters.since, until: parameters.until, cursor: parameters.cursor, page: parameters.page, page_size: parameters.pageSize }, again: true }, options);
+  listAudit(parameters: { projectId?: string; kind?: Array<string>; action?: string; actor?: string; person?: string; agent?: string; session?: string; rule?: string; evaluation?: string; object?: string; verdict?: string; since?: string | Date; until?: string | Date; cursor?: string; page?: number; pageSize?: number } = {}, options: CallOptions = {}): Promise<models.AuditPage> {
+    return this.#caller.call({ method: "GET", path: "/api/v1/audit", answer: "json", query: { project_id: parameters.projectId, kind: parameters.kind, action: parameters.action, actor: parameters.actor, person: parameters.person, agent: parameters.agent, session: parameters.session, rule: parameters.rule, evaluation: parameters.evaluation, object: parameters.object, verdict: parameters.verdict, since: parameters.since, until: parameters.until, cursor: parameters.cursor, page: parameters.page, page_size: parameters.pageSize }, again: true }, options);
   }
 
   /** Accept the rules as the database has them. Rules that are missing from the database, or are not as they were written, stop the evaluations of a project with 503. Restore a backup; where there is none, this accepts the rules that are left, and records who did and why. 503 if a row cannot be read. */
@@ -73,8 +73,8 @@ export class Operations {
   }
 
   /** Export the audit chain. Entries of the project, oldest first, as JSON lines or as a table. Cells of the table that begin like a formula get an apostrophe before them. A connection that breaks ends an export that could not be finished; after_seq goes on behind the last line. */
-  exportAudit(parameters: { projectId?: string; kind?: Array<string>; action?: string; actor?: string; rule?: string; evaluation?: string; object?: string; verdict?: string; since?: string | Date; until?: string | Date; format?: "jsonl" | "csv"; afterSeq?: number } = {}, options: CallOptions = {}): Promise<Uint8Array> {
-    return this.#caller.call({ method: "GET", path: "/api/v1/audit/export", answer: "bytes", query: { project_id: parameters.projectId, kind: parameters.kind, action: parameters.action, actor: parameters.actor, rule: parameters.rule, evaluation: parameters.evaluation, object: parameters.object, verdict: parameters.verdict, since: parameters.since, until: parameters.until, format: parameters.format, after_seq: parameters.afterSeq }, again: true }, options);
+  exportAudit(parameters: { projectId?: string; kind?: Array<string>; action?: string; actor?: string; person?: string; agent?: string; session?: string; rule?: string; evaluation?: string; object?: string; verdict?: string; since?: string | Date; until?: string | Date; format?: "jsonl" | "csv"; afterSeq?: number } = {}, options: CallOptions = {}): Promise<Uint8Array> {
+    return this.#caller.call({ method: "GET", path: "/api/v1/audit/export", answer: "bytes", query: { project_id: parameters.projectId, kind: parameters.kind, action: parameters.action, actor: parameters.actor, person: parameters.person, agent: parameters.agent, session: parameters.session, rule: parameters.rule, evaluation: parameters.evaluation, object: parameters.object, verdict: parameters.verdict, since: parameters.since, until: parameters.until, format: parameters.format, after_seq: parameters.afterSeq }, again: true }, options);
   }
 
   /** Get the head of the audit chain. Note it outside the server: verify checks against it later. */
@@ -293,8 +293,8 @@ export class Operations {
   }
 
   /** Find recorded evaluations. Newest first. All parameters that are given must hold. Pages go by page, or by cursor, which what is recorded meanwhile does not move. */
-  listEvaluations(parameters: { projectId?: string; verdict?: string; mode?: string; actor?: string; since?: string | Date; until?: string | Date; rule?: string; ruleVerdict?: string; scope?: string; repository?: string; subjectKind?: string; fact?: Array<string>; q?: string; environment?: string; snapshotId?: string; nodeId?: string; fingerprint?: string; undecided?: string; cursor?: string; page?: number; pageSize?: number } = {}, options: CallOptions = {}): Promise<models.EvaluationPage> {
-    return this.#caller.call({ method: "GET", path: "/api/v1/evaluations", answer: "json", query: { project_id: parameters.projectId, verdict: parameters.verdict, mode: parameters.mode, actor: parameters.actor, since: parameters.since, until: parameters.until, rule: parameters.rule, rule_verdict: parameters.ruleVerdict, scope: parameters.scope, repository: parameters.repository, subject_kind: parameters.subjectKind, fact: parameters.fact, q: parameters.q, environment: parameters.environment, snapshot_id: parameters.snapshotId, node_id: parameters.nodeId, fingerprint: parameters.fingerprint, undecided: parameters.undecided, cursor: parameters.cursor, page: parameters.page, page_size: parameters.pageSize }, again: true }, options);
+  listEvaluations(parameters: { projectId?: string; verdict?: string; mode?: string; actor?: string; person?: string; agent?: string; session?: string; since?: string | Date; until?: string | Date; rule?: string; ruleVerdict?: string; scope?: string; repository?: string; subjectKind?: string; fact?: Array<string>; q?: string; environment?: string; snapshotId?: string; nodeId?: string; fingerprint?: string; undecided?: string; cursor?: string; page?: number; pageSize?: number } = {}, options: CallOptions = {}): Promise<models.EvaluationPage> {
+    return this.#caller.call({ method: "GET", path: "/api/v1/evaluations", answer: "json", query: { project_id: parameters.projectId, verdict: parameters.verdict, mode: parameters.mode, actor: parameters.actor, person: parameters.person, agent: parameters.agent, session: parameters.session, since: parameters.since, until: parameters.until, rule: parameters.rule, rule_verdict: parameters.ruleVerdict, scope: parameters.scope, repository: parameters.repository, subject_kind: parameters.subjectKind, fact: parameters.fact, q: parameters.q, environment: parameters.environment, snapshot_id: parameters.snapshotId, node_id: parameters.nodeId, fingerprint: parameters.fingerprint, undecided: parameters.undecided, cursor: parameters.cursor, page: parameters.page, page_size: parameters.pageSize }, again: true }, options);
   }
 
   /** Get the record of an evaluation. Everything needed to replay it, with its place in the audit chain. Reviewers and administrators also see the full requests and responses of models; others see the number of calls and their cost. */
@@ -510,6 +510,11 @@ export class Operations {
   /** Revoke an API key. Takes effect at once on this node, within two seconds on others. */
   revokeKey(id: string, parameters: { projectId?: string } = {}, options: CallOptions = {}): Promise<void> {
     return this.#caller.call({ method: "DELETE", path: `/api/v1/keys/${segment(id)}`, answer: "none", query: { project_id: parameters.projectId }, again: true }, options);
+  }
+
+  /** Rotate an API key. Makes a key with the same name, role, owner and limits. The old key works for the overlap, so that nothing fails while its users change over. The secret is shown only in this answer. */
+  rotateKey(id: string, body: models.RotateKey, parameters: { projectId?: string } = {}, options: CallOptions = {}): Promise<models.CreatedKey> {
+    return this.#caller.call({ method: "POST", path: `/api/v1/keys/${segment(id)}/rotate`, answer: "json", body, query: { project_id: parameters.projectId } }, options);
   }
 
   /** Try a rule on a sample. By the same checks and the same judge as real evaluations, but nothing is recorded or cached. The rule is inline, or a stored one (rule_id) with the other rule fields in place of its own. Code takes precedence over facts; one of them is required. */

@@ -162,6 +162,9 @@ class Operations:
         kind: Sequence[str] | None = None,
         action: str | None = None,
         actor: str | None = None,
+        person: str | None = None,
+        agent: str | None = None,
+        session: str | None = None,
         rule: str | None = None,
         evaluation: str | None = None,
         object: str | None = None,
@@ -177,7 +180,7 @@ class Operations:
             "GET",
             "/api/v1/audit",
             models.AuditPage,
-            query={"project_id": project_id, "kind": kind, "action": action, "actor": actor, "rule": rule, "evaluation": evaluation, "object": object, "verdict": verdict, "since": since, "until": until, "cursor": cursor, "page": page, "page_size": page_size},
+            query={"project_id": project_id, "kind": kind, "action": action, "actor": actor, "person": person, "agent": agent, "session": session, "rule": rule, "evaluation": evaluation, "object": object, "verdict": verdict, "since": since, "until": until, "cursor": cursor, "page": page, "page_size": page_size},
             again=True,
         )
 
@@ -220,6 +223,9 @@ class Operations:
         kind: Sequence[str] | None = None,
         action: str | None = None,
         actor: str | None = None,
+        person: str | None = None,
+        agent: str | None = None,
+        session: str | None = None,
         rule: str | None = None,
         evaluation: str | None = None,
         object: str | None = None,
@@ -234,7 +240,7 @@ class Operations:
             "GET",
             "/api/v1/audit/export",
             bytes,
-            query={"project_id": project_id, "kind": kind, "action": action, "actor": actor, "rule": rule, "evaluation": evaluation, "object": object, "verdict": verdict, "since": since, "until": until, "format": format, "after_seq": after_seq},
+            query={"project_id": project_id, "kind": kind, "action": action, "actor": actor, "person": person, "agent": agent, "session": session, "rule": rule, "evaluation": evaluation, "object": object, "verdict": verdict, "since": since, "until": until, "format": format, "after_seq": after_seq},
             again=True,
         )
 
@@ -939,6 +945,9 @@ class Operations:
         verdict: str | None = None,
         mode: str | None = None,
         actor: str | None = None,
+        person: str | None = None,
+        agent: str | None = None,
+        session: str | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
         rule: str | None = None,
@@ -962,7 +971,7 @@ class Operations:
             "GET",
             "/api/v1/evaluations",
             models.EvaluationPage,
-            query={"project_id": project_id, "verdict": verdict, "mode": mode, "actor": actor, "since": since, "until": until, "rule": rule, "rule_verdict": rule_verdict, "scope": scope, "repository": repository, "subject_kind": subject_kind, "fact": fact, "q": q, "environment": environment, "snapshot_id": snapshot_id, "node_id": node_id, "fingerprint": fingerprint, "undecided": undecided, "cursor": cursor, "page": page, "page_size": page_size},
+            query={"project_id": project_id, "verdict": verdict, "mode": mode, "actor": actor, "person": person, "agent": agent, "session": session, "since": since, "until": until, "rule": rule, "rule_verdict": rule_verdict, "scope": scope, "repository": repository, "subject_kind": subject_kind, "fact": fact, "q": q, "environment": environment, "snapshot_id": snapshot_id, "node_id": node_id, "fingerprint": fingerprint, "undecided": undecided, "cursor": cursor, "page": page, "page_size": page_size},
             again=True,
         )
 
@@ -1648,6 +1657,22 @@ class Operations:
             NoneType,
             query={"project_id": project_id},
             again=True,
+        )
+
+    def rotate_key(
+        self,
+        id: str,
+        body: models.RotateKey | Mapping[str, Any],
+        *,
+        project_id: str | None = None,
+    ) -> models.CreatedKey:
+        """Rotate an API key. Makes a key with the same name, role, owner and limits. The old key works for the overlap, so that nothing fails while its users change over. The secret is shown only in this answer."""
+        return self._caller.call(
+            "POST",
+            f"/api/v1/keys/{segment(id)}/rotate",
+            models.CreatedKey,
+            body=body,
+            query={"project_id": project_id},
         )
 
     def playground_evaluate(
@@ -3181,6 +3206,9 @@ class AsyncOperations:
         kind: Sequence[str] | None = None,
         action: str | None = None,
         actor: str | None = None,
+        person: str | None = None,
+        agent: str | None = None,
+        session: str | None = None,
         rule: str | None = None,
         evaluation: str | None = None,
         object: str | None = None,
@@ -3196,7 +3224,7 @@ class AsyncOperations:
             "GET",
             "/api/v1/audit",
             models.AuditPage,
-            query={"project_id": project_id, "kind": kind, "action": action, "actor": actor, "rule": rule, "evaluation": evaluation, "object": object, "verdict": verdict, "since": since, "until": until, "cursor": cursor, "page": page, "page_size": page_size},
+            query={"project_id": project_id, "kind": kind, "action": action, "actor": actor, "person": person, "agent": agent, "session": session, "rule": rule, "evaluation": evaluation, "object": object, "verdict": verdict, "since": since, "until": until, "cursor": cursor, "page": page, "page_size": page_size},
             again=True,
         )
 
@@ -3239,6 +3267,9 @@ class AsyncOperations:
         kind: Sequence[str] | None = None,
         action: str | None = None,
         actor: str | None = None,
+        person: str | None = None,
+        agent: str | None = None,
+        session: str | None = None,
         rule: str | None = None,
         evaluation: str | None = None,
         object: str | None = None,
@@ -3253,7 +3284,7 @@ class AsyncOperations:
             "GET",
             "/api/v1/audit/export",
             bytes,
-            query={"project_id": project_id, "kind": kind, "action": action, "actor": actor, "rule": rule, "evaluation": evaluation, "object": object, "verdict": verdict, "since": since, "until": until, "format": format, "after_seq": after_seq},
+            query={"project_id": project_id, "kind": kind, "action": action, "actor": actor, "person": person, "agent": agent, "session": session, "rule": rule, "evaluation": evaluation, "object": object, "verdict": verdict, "since": since, "until": until, "format": format, "after_seq": after_seq},
             again=True,
         )
 
@@ -3958,6 +3989,9 @@ class AsyncOperations:
         verdict: str | None = None,
         mode: str | None = None,
         actor: str | None = None,
+        person: str | None = None,
+        agent: str | None = None,
+        session: str | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
         rule: str | None = None,
@@ -3981,7 +4015,7 @@ class AsyncOperations:
             "GET",
             "/api/v1/evaluations",
             models.EvaluationPage,
-            query={"project_id": project_id, "verdict": verdict, "mode": mode, "actor": actor, "since": since, "until": until, "rule": rule, "rule_verdict": rule_verdict, "scope": scope, "repository": repository, "subject_kind": subject_kind, "fact": fact, "q": q, "environment": environment, "snapshot_id": snapshot_id, "node_id": node_id, "fingerprint": fingerprint, "undecided": undecided, "cursor": cursor, "page": page, "page_size": page_size},
+            query={"project_id": project_id, "verdict": verdict, "mode": mode, "actor": actor, "person": person, "agent": agent, "session": session, "since": since, "until": until, "rule": rule, "rule_verdict": rule_verdict, "scope": scope, "repository": repository, "subject_kind": subject_kind, "fact": fact, "q": q, "environment": environment, "snapshot_id": snapshot_id, "node_id": node_id, "fingerprint": fingerprint, "undecided": undecided, "cursor": cursor, "page": page, "page_size": page_size},
             again=True,
         )
 
@@ -4667,6 +4701,22 @@ class AsyncOperations:
             NoneType,
             query={"project_id": project_id},
             again=True,
+        )
+
+    async def rotate_key(
+        self,
+        id: str,
+        body: models.RotateKey | Mapping[str, Any],
+        *,
+        project_id: str | None = None,
+    ) -> models.CreatedKey:
+        """Rotate an API key. Makes a key with the same name, role, owner and limits. The old key works for the overlap, so that nothing fails while its users change over. The secret is shown only in this answer."""
+        return await self._caller.call(
+            "POST",
+            f"/api/v1/keys/{segment(id)}/rotate",
+            models.CreatedKey,
+            body=body,
+            query={"project_id": project_id},
         )
 
     async def playground_evaluate(

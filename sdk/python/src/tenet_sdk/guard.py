@@ -125,6 +125,24 @@ class Call:
         return max(min(left, LONGEST_POLL, timeout * 0.8), 0.1)
 
 
+def parse_arguments(tool: str, text: str) -> dict[str, Any]:
+    """Reads the arguments that a model wrote. Names given twice are refused: readers differ in which one they take."""
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        out = dict(pairs)
+        if len(out) != len(pairs):
+            raise ValueError("a name is given twice")
+        return out
+
+    try:
+        arguments = json.loads(text or "{}", object_pairs_hook=once)
+        if not isinstance(arguments, dict):
+            raise ValueError("they are no object")
+    except (ValueError, RecursionError) as e:
+        raise errors.NotEvaluated(f"{tool} was not run: its arguments are not JSON ({e})") from e
+    return arguments
+
+
 def _poll_path(approval: Approval) -> str:
     return "/api/v1/approvals/" + segment(approval.id)
 

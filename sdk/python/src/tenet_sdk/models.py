@@ -170,6 +170,7 @@ __all__ = [
     "Highlight",
     "HistoryEntry",
     "HybridRequest",
+    "Identity",
     "Idle",
     "IdleRule",
     "ImportChange",
@@ -180,6 +181,7 @@ __all__ = [
     "JobCounts",
     "KeepEvaluation",
     "Key",
+    "KeyLimits",
     "KeyPage",
     "Latency",
     "Lifted",
@@ -296,6 +298,7 @@ __all__ = [
     "RevisionReplay",
     "RollbackSnapshot",
     "RolledBack",
+    "RotateKey",
     "RotateSecret",
     "Rule",
     "RuleBrief",
@@ -358,6 +361,7 @@ __all__ = [
     "SubmissionFieldError",
     "SubmissionRequest",
     "SubmissionState",
+    "Suspension",
     "TeamFigure",
     "TeamMonth",
     "TestResult",
@@ -827,6 +831,8 @@ class AuditEntry(Struct, kw_only=True, omit_defaults=True):
     """Hash of the entry, which the next one names."""
     id: str
     """Identifier; that of the evaluation for an entry of kind evaluation."""
+    identity: Identity | None = None
+    """For whom and by which agent the actor acted; absent if the actor says it all."""
     kind: str
     """Kind of the entry, such as evaluation, rule, waiver or key."""
     mode: str | None = None
@@ -876,6 +882,8 @@ class AuditEntryDetail(Struct, kw_only=True, omit_defaults=True):
     """Hash of the entry, which the next one names."""
     id: str
     """Identifier; that of the evaluation for an entry of kind evaluation."""
+    identity: Identity | None = None
+    """For whom and by which agent the actor acted; absent if the actor says it all."""
     kind: str
     """Kind of the entry, such as evaluation, rule, waiver or key."""
     mode: str | None = None
@@ -1562,14 +1570,28 @@ class CreateExclusion(Struct, kw_only=True, omit_defaults=True):
 
 
 class CreateKey(Struct, kw_only=True, omit_defaults=True):
+    agent: str | None = None
+    """Agent that uses it, if it is an agent's: evaluations name it as verified, and it acts for the owner alone."""
+    burst: int | None = None
+    """Requests that it may make at once above the rate; twice the rate if absent."""
     expires_at: datetime | None = None
     """From then on it is refused; never if absent."""
     name: str
     """Who or what uses the key."""
+    networks: list[str] | None = None
+    """Only from these networks or addresses."""
+    node_id: str | None = None
+    """Federation node: the key evaluates there or below it, and there if the request names none. Needs scopes evaluate."""
+    owner: str | None = None
+    """Person to whom it belongs; if absent, the person who makes it."""
     project_id: str | None = None
     """The one project it may touch, or * for all; if the query does not name it."""
+    rate: float | None = None
+    """Requests per second that it may make, on each node; the server's rate_limit if absent."""
     role: Literal["viewer", "evaluator", "reviewer", "admin"]
     """What it may do."""
+    scopes: list[str] | None = None
+    """Only operations of these scopes: evaluate (ask for evaluations and for the rules that would apply) and read (read, change nothing)."""
 
 
 class CreateNode(Struct, kw_only=True, omit_defaults=True):
@@ -1704,6 +1726,10 @@ class CreateWaiver(Struct, kw_only=True, omit_defaults=True):
 
 
 class CreatedKey(Struct, kw_only=True, omit_defaults=True):
+    agent: str | None = None
+    """Agent that uses it: evaluations with the key name it as verified."""
+    burst: int | None = None
+    """Requests that it may make at once above the rate; twice the rate if absent."""
     created_at: datetime
     """When it was made."""
     created_by: str
@@ -1712,16 +1738,38 @@ class CreatedKey(Struct, kw_only=True, omit_defaults=True):
     """From then on it is refused."""
     id: str
     """Identifier of the key."""
+    last_refusal: str | None = None
+    """Why that use was refused."""
+    last_refused_at: datetime | None = None
+    """When a use was refused last."""
     last_used_at: datetime | None = None
     """When it was last used, to about half a minute; absent if it never was."""
     name: str
     """Who or what uses it; part of the actor in records."""
+    networks: list[str] = []
+    """Only from these networks or addresses."""
+    node_id: str | None = None
+    """Federation node: the key evaluates there or below it, and there if the request names none. Needs scopes evaluate."""
+    owner: str | None = None
+    """Person to whom it belongs. Approvals treat the owner as the one who asks."""
+    prefix: str | None = None
+    """Beginning of its secret, by which it is known again in files; absent for keys made before it was stored."""
     project_id: str
     """The one project it may touch, or * for all."""
+    rate: float | None = None
+    """Requests per second that it may make, on each node; the server's rate_limit if absent."""
+    refused: int | None = None
+    """Uses that were refused since it was made, to about half a minute."""
     revoked_at: datetime | None = None
     """When it was revoked."""
     role: str
     """What it may do; each role may do what those before it may."""
+    rotated_from: str | None = None
+    """Key whose place it takes."""
+    rotated_to: str | None = None
+    """Key that takes its place; it works until expires_at."""
+    scopes: list[str] = []
+    """Only operations of these scopes: evaluate (ask for evaluations and for the rules that would apply) and read (read, change nothing)."""
     secret: str
     """What to send as Authorization: Bearer. It is shown this once and not stored."""
 
@@ -2156,6 +2204,8 @@ class Estimate(Struct, kw_only=True, omit_defaults=True):
 class EvaluateRequest(Struct, kw_only=True, omit_defaults=True):
     action: str | None = None
     """An action in plain words, whose particulars are among the facts; the subject is then an action, too."""
+    agent: str | None = None
+    """Agent that acts; absent means the one that the key or token names."""
     diff: str | None = None
     """Unified diff text."""
     environment: Literal["production", "staging", "development"] | None = None
@@ -2172,10 +2222,14 @@ class EvaluateRequest(Struct, kw_only=True, omit_defaults=True):
     """Before or after the action. Default: preflight."""
     node_id: str | None = None
     """Federation node whose effective rules apply; absent means the node that the repository is bound to, and all rules where there is none."""
+    on_behalf_of: str | None = None
+    """Person for whom the agent acts; absent means the owner of the key, or the person of the token."""
     repository: str | None = None
     """Repository identifier."""
     scope: str | None = None
     """Scope of the subject; absent means every scope."""
+    session: str | None = None
+    """Session of the agent, by its own id."""
     severity_min: Literal["LOW", "MEDIUM", "HIGH", "CRITICAL"] | None = None
     """Minimum severity to include, in any letter case. Default: MEDIUM."""
 
@@ -2191,6 +2245,8 @@ class Evaluation(Struct, kw_only=True, omit_defaults=True):
     """Unique identifier for the audit trail."""
     fix_summary: str
     """Consolidated fix suggestions."""
+    identity: Identity | None = None
+    """For whom and by which agent the evaluation was asked; absent if neither the request nor its key or token names anybody."""
     mode: str
     """Before or after the action."""
     model_ids_used: list[str]
@@ -2221,6 +2277,8 @@ class Evaluation(Struct, kw_only=True, omit_defaults=True):
     """Rules whose denial is covered by a waiver; they are in none of the other counts but rules_evaluated."""
     snapshot_id: str | None
     """Snapshot whose rules were applied; null for live rules."""
+    suspended: Suspension | None = None
+    """Suspension of the agent, for which the overall verdict is DENY and no rule was judged; absent for agents that are not suspended."""
     timestamp: datetime
     """When the evaluation ran."""
     total_latency_ms: int
@@ -2257,6 +2315,8 @@ class EvaluationRecord(Struct, kw_only=True, omit_defaults=True):
     """Environment, as requested."""
     evaluation: Evaluation
     """The answer that was given."""
+    identity: Identity | None = None
+    """For whom and by which agent it was asked; absent if the actor says it all."""
     max_rules: int
     """As requested."""
     node_id: str | None = None
@@ -2290,6 +2350,8 @@ class EvaluationSummary(Struct, kw_only=True, omit_defaults=True):
     """Environment, as requested."""
     evaluation_id: str
     """Identifier."""
+    identity: Identity | None = None
+    """For whom and by which agent; absent if the actor says it all."""
     mode: str
     """Before or after the action."""
     node_id: str | None = None
@@ -2865,6 +2927,19 @@ class HybridRequest(Struct, kw_only=True, omit_defaults=True):
     """The meaning to look for as 768 numbers, made by the embedding model of the rules. Absent, the query is embedded."""
 
 
+class Identity(Struct, kw_only=True, omit_defaults=True):
+    agent: str | None = None
+    """Agent that acts."""
+    claimed: list[str] = []
+    """Which of person, agent, session and client only the request itself claims. The others follow from its key or token. Absent if nothing is only claimed."""
+    client: str | None = None
+    """Name that the request gives its agent, where its key or token names another: a claim of the request."""
+    person: str | None = None
+    """Person for whom the agent acts."""
+    session: str | None = None
+    """Session of the agent: a claim of the request."""
+
+
 class Idle(Struct, kw_only=True, omit_defaults=True):
     rules: list[IdleRule]
     """Up to 10 of them, longest idle first."""
@@ -3003,6 +3078,10 @@ class KeepEvaluation(Struct, kw_only=True, omit_defaults=True):
 
 
 class Key(Struct, kw_only=True, omit_defaults=True):
+    agent: str | None = None
+    """Agent that uses it: evaluations with the key name it as verified."""
+    burst: int | None = None
+    """Requests that it may make at once above the rate; twice the rate if absent."""
     created_at: datetime
     """When it was made."""
     created_by: str
@@ -3011,16 +3090,51 @@ class Key(Struct, kw_only=True, omit_defaults=True):
     """From then on it is refused."""
     id: str
     """Identifier of the key."""
+    last_refusal: str | None = None
+    """Why that use was refused."""
+    last_refused_at: datetime | None = None
+    """When a use was refused last."""
     last_used_at: datetime | None = None
     """When it was last used, to about half a minute; absent if it never was."""
     name: str
     """Who or what uses it; part of the actor in records."""
+    networks: list[str] = []
+    """Only from these networks or addresses."""
+    node_id: str | None = None
+    """Federation node: the key evaluates there or below it, and there if the request names none. Needs scopes evaluate."""
+    owner: str | None = None
+    """Person to whom it belongs. Approvals treat the owner as the one who asks."""
+    prefix: str | None = None
+    """Beginning of its secret, by which it is known again in files; absent for keys made before it was stored."""
     project_id: str
     """The one project it may touch, or * for all."""
+    rate: float | None = None
+    """Requests per second that it may make, on each node; the server's rate_limit if absent."""
+    refused: int | None = None
+    """Uses that were refused since it was made, to about half a minute."""
     revoked_at: datetime | None = None
     """When it was revoked."""
     role: str
     """What it may do; each role may do what those before it may."""
+    rotated_from: str | None = None
+    """Key whose place it takes."""
+    rotated_to: str | None = None
+    """Key that takes its place; it works until expires_at."""
+    scopes: list[str] = []
+    """Only operations of these scopes: evaluate (ask for evaluations and for the rules that would apply) and read (read, change nothing)."""
+
+
+class KeyLimits(Struct, kw_only=True, omit_defaults=True):
+    burst: int | None = None
+    """Requests that it may make at once above the rate; twice the rate if absent."""
+    networks: list[str] = []
+    """Only from these networks or addresses."""
+    node_id: str | None = None
+    """Federation node: the key evaluates there or below it, and there if the request names none. Needs scopes evaluate."""
+    rate: float | None = None
+    """Requests per second that it may make, on each node; the server's rate_limit if absent."""
+    scopes: list[str] = []
+    """Only operations of these scopes: evaluate (ask for evaluations and for the rules that would apply) and read (read, change nothing)."""
 
 
 class KeyPage(Struct, kw_only=True, omit_defaults=True):
@@ -4356,12 +4470,18 @@ class QueueResult(Struct, kw_only=True, omit_defaults=True):
 class QuickRequest(Struct, kw_only=True, omit_defaults=True):
     action: str
     """The action, in plain words."""
+    agent: str | None = None
+    """Agent that acts; absent means the one that the key or token names."""
     environment: Literal["production", "staging", "development"] | None = None
     """Judge by the snapshot that is active there instead of the live rules; 409 if nothing is deployed there."""
     node_id: str | None = None
     """Federation node whose effective rules apply; absent means all rules."""
+    on_behalf_of: str | None = None
+    """Person for whom the agent acts; absent means the owner of the key, or the person of the token."""
     scope: str | None = None
     """Scope of the action; absent means every scope."""
+    session: str | None = None
+    """Session of the agent, by its own id."""
 
 
 class ReadFact(Struct, kw_only=True, omit_defaults=True):
@@ -4881,6 +5001,13 @@ class RolledBack(Struct, kw_only=True, omit_defaults=True):
     """The snapshot that was active before."""
     rolled_back_to: str
     """The snapshot that is active now."""
+
+
+class RotateKey(Struct, kw_only=True, omit_defaults=True):
+    expires_at: datetime | None = None
+    """When the new key expires. If absent, it lasts as long as the old one was made for, or without end if that had none."""
+    overlap_hours: float | None = None
+    """Hours for which the old key still works, at most until it expires anyway; 24 if absent, and with 0 it ends at once."""
 
 
 class RotateSecret(Struct, kw_only=True, omit_defaults=True):
@@ -5879,6 +6006,8 @@ class SubmissionAnswer(Struct, kw_only=True, omit_defaults=True):
     """Unique identifier for the audit trail."""
     fix_summary: str
     """Consolidated fix suggestions."""
+    identity: Identity | None = None
+    """For whom and by which agent the evaluation was asked; absent if neither the request nor its key or token names anybody."""
     mode: str
     """Before or after the action."""
     model_ids_used: list[str]
@@ -5913,6 +6042,8 @@ class SubmissionAnswer(Struct, kw_only=True, omit_defaults=True):
     """Kind of the subject."""
     submission_id: str
     """Identifier of the submission."""
+    suspended: Suspension | None = None
+    """Suspension of the agent, for which the overall verdict is DENY and no rule was judged; absent for agents that are not suspended."""
     timestamp: datetime
     """When the evaluation ran."""
     total_latency_ms: int
@@ -5939,6 +6070,8 @@ class SubmissionFieldError(Struct, kw_only=True, omit_defaults=True):
 
 
 class SubmissionRequest(Struct, kw_only=True, omit_defaults=True):
+    agent: str | None = None
+    """Agent that acts; absent means the one that the key or token names."""
     environment: Literal["production", "staging", "development"] | None = None
     """Judge by the snapshot that is active there instead of the live rules; 409 if nothing is deployed there."""
     max_rules: int | None = None
@@ -5947,10 +6080,14 @@ class SubmissionRequest(Struct, kw_only=True, omit_defaults=True):
     """Before or after the action. Default: preflight."""
     node_id: str | None = None
     """Federation node whose effective rules apply; absent means the node that the repository is bound to, and all rules where there is none."""
+    on_behalf_of: str | None = None
+    """Person for whom the agent acts; absent means the owner of the key, or the person of the token."""
     project_id: str | None = None
     """Project; the key's own, or default, if absent."""
     scope: str | None = None
     """Scope of the subject; absent means every scope."""
+    session: str | None = None
+    """Session of the agent, by its own id."""
     severity_min: Literal["LOW", "MEDIUM", "HIGH", "CRITICAL"] | None = None
     """Minimum severity to include, in any letter case. Default: MEDIUM."""
     subject: CodeChangeSubject | BusinessEventSubject | DocumentSubject | TransactionSubject | CommunicationSubject | DecisionRequestSubject | ToolCallSubject
@@ -5972,6 +6109,29 @@ class SubmissionState(Struct, kw_only=True, omit_defaults=True):
     """Kind of the subject."""
     submission_id: str
     """Identifier of the submission."""
+
+
+class Suspension(Struct, kw_only=True, omit_defaults=True):
+    agent: str
+    """Name of the agent; letter case does not count."""
+    id: str
+    """Identifier."""
+    lift_reason: str | None = None
+    """Why it was lifted."""
+    lifted_at: datetime | None = None
+    """When the suspension was lifted; absent while it is in force."""
+    lifted_by: str | None = None
+    """Who lifted it."""
+    person: str | None = None
+    """Person for whom it may no longer act; absent if it may act for nobody."""
+    project_id: str
+    """Project in which the agent is suspended, or * for all."""
+    reason: str
+    """Why."""
+    suspended_at: datetime
+    """Since when."""
+    suspended_by: str
+    """Who suspended it."""
 
 
 class TeamFigure(Struct, kw_only=True, omit_defaults=True):
@@ -6397,7 +6557,13 @@ class WaiversEnding(Struct, kw_only=True, omit_defaults=True):
 class Whoami(Struct, kw_only=True, omit_defaults=True):
     actor: str
     """Name in records."""
+    agent: str | None = None
+    """Agent that the key or the token names; absent for people and services."""
     key_id: str | None = None
     """Key that the caller has presented; absent for people and for the local user."""
+    limits: KeyLimits | None = None
+    """Limits of the key within its role; absent if it has none."""
+    person: str | None = None
+    """Person behind the caller: the one who has signed in, or the owner of the key; absent if nobody is named."""
     roles: dict[str, str]
     """Role by project; * is every project."""

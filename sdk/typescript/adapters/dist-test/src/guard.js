@@ -1,0 +1,146 @@
+// Functions that run only if the rules allow it.
+import { approvalPath } from "./client.js";
+import { isObject } from "./call.js";
+import { AnswerError, Denied, NotConfirmed, NotEvaluated, Refused } from "./errors.js";
+const longestPoll = 30; // seconds that one request waits for a decision
+const maxDepth = 64;
+/** Wraps a function. */
+export function guard(client, options, run) {
+    const tool = options.tool ?? run.name;
+    if (!tool)
+        throw new TypeError("the function has no name; give guard one with tool");
+    return async function (...args) {
+        const before = JSON.stringify(argumentsOf(tool, options, args));
+        await check(client, tool, JSON.parse(before), options);
+        if (JSON.stringify(argumentsOf(tool, options, args)) !== before) {
+            throw new NotEvaluated("unevaluated", `${tool} was not run: its arguments changed while they were evaluated`);
+        }
+        return await run.apply(this, args);
+    };
+}
+/** Evaluates a call of a tool and returns only if it may run; rejects with Refused otherwise. */
+export async function check(client, tool, args, options = {}) {
+    try {
+        const request = requestOf(tool, args, options);
+        const answer = await client.submit(request, { signal: options.signal });
+        if (answer.overall_verdict === "ALLOW")
+            return answer;
+        if (answer.overall_verdict !== "NEEDS_CONFIRMATION" || options.wait === undefined)
+            throw refusal(tool, answer);
+        const approval = await approved(client, tool, answer, options.wait, options);
+        const second = await client.submit(request, { signal: options.signal });
+        if (second.overall_verdict === "ALLOW")
+            return second;
+        throw refusal(tool, second, `although ${approval} is approved`);
+    }
+    catch (e) {
+        if (e instanceof Refused)
+            throw e;
+        const why = e instanceof Error ? e.message : String(e);
+        throw new NotEvaluated("unevaluated", `${tool} was not run, because it could not be evaluated: ${why}`, undefined, { cause: e });
+    }
+}
+/** Asks for an approval and waits until it is given. Returns its id. */
+async function approved(client, tool, answer, wait, options) {
+    const deadline = Date.now() + wait * 1000;
+    const query = { project_id: undefined };
+    const expires = Math.min(Math.max(Math.floor(wait), 60), 3600);
+    const body = { evaluation_id: answer.evaluation_id, expires_in: `${expires}s`, reason: options.reason };
+    const more = { signal: options.signal };
+    let a = approvalOf(await client.call({ method: "POST", path: "/api/v1/approvals", answer: "json", body, query }, more));
+    for (;;) {
+        if (a.state === "approved")
+            return a.id;
+        if (a.state !== "pending")
+            throw refusal(tool, answer, `the approval ${a.id} is ${a.state}`);
+        const left = (deadline - Date.now()) / 1000;
+        if (left <= 0)
+            throw refusal(tool, answer, `nobody has decided on the approval ${a.id} in time: ${a.url}`);
+        const seconds = Math.max(Math.min(left, longestPoll, (client.timeoutMs / 1000) * 0.8), 0.1);
+        const poll = { ...query, wait: `${seconds.toFixed(1)}s` };
+        a = approvalOf(await client.call({ method: "GET", path: approvalPath(a.id), answer: "json", query: poll, again: true }, more));
+    }
+}
+function approvalOf(value) {
+    if (!isObject(value) || typeof value["id"] !== "string" || typeof value["state"] !== "string") {
+        throw new AnswerError("the server's answer is no approval");
+    }
+    return { id: value["id"], state: value["state"], url: typeof value["url"] === "string" ? value["url"] : "" };
+}
+function requestOf(tool, args, options) {
+    const shown = plain(tool, args, 0);
+    const request = { subject: { kind: "tool_call", tool, arguments: shown } };
+    if (options.server)
+        request.subject = { kind: "tool_call", tool, arguments: shown, server: options.server };
+    if (options.scope)
+        request.scope = options.scope;
+    if (options.environment)
+        request.environment = options.environment;
+    return request;
+}
+/** The error for a verdict that is not ALLOW. */
+function refusal(tool, e, why = "") {
+    const denied = e.overall_verdict === "DENY";
+    const parts = [`${tool} was not run: ${denied ? "the rules deny it" : "it needs the confirmation of a person"}${why ? ` (${why})` : ""}`];
+    for (const v of (denied ? e.violations : e.warnings).slice(0, 3)) {
+        parts.push(`${v.rule_slug || v.rule_id}: ${v.issue_description || v.reasoning || v.rule_statement}`);
+        if (v.fix_suggestion)
+            parts.push(v.fix_suggestion);
+    }
+    parts.push(`evaluation ${e.evaluation_id}`);
+    return denied ? new Denied("denied", parts.join("; "), e) : new NotConfirmed("unconfirmed", parts.join("; "), e);
+}
+function argumentsOf(tool, options, args) {
+    if (options.arguments) {
+        try {
+            return plain(tool, options.arguments(...args), 0);
+        }
+        catch (e) {
+            if (e instanceof Refused)
+                throw e;
+            throw new NotEvaluated("unevaluated", `${tool} was not run: its arguments could not be read`, undefined, { cause: e });
+        }
+    }
+    const names = options.names;
+    if (names) {
+        if (args.length > names.length)
+            throw new NotEvaluated("unevaluated", `${tool} was not run: it has ${args.length} arguments and ${names.length} names`);
+        return plain(tool, Object.fromEntries(args.map((value, i) => [names[i], value])), 0);
+    }
+    if (args.length === 0)
+        return {};
+    if (args.length === 1 && isPlain(args[0]))
+        return plain(tool, args[0], 0);
+    throw new NotEvaluated("unevaluated", `${tool} was not run: its arguments have no names; give guard names, or arguments, or call it with one object`);
+}
+function isPlain(v) {
+    if (!isObject(v))
+        return false;
+    const prototype = Object.getPrototypeOf(v);
+    return prototype === Object.prototype || prototype === null;
+}
+/** Copies a value that is JSON. What JSON would drop or change cannot be evaluated, and is refused. */
+function plain(tool, value, depth) {
+    if (depth > maxDepth)
+        throw notJSON(tool, "an object that is too deep");
+    if (value === null || typeof value === "string" || typeof value === "boolean")
+        return value;
+    if (typeof value === "number") {
+        if (Number.isFinite(value))
+            return value;
+        throw notJSON(tool, String(value));
+    }
+    if (Array.isArray(value))
+        return Array.from(value, (item) => plain(tool, item, depth + 1));
+    if (isPlain(value)) {
+        const out = Object.create(null);
+        for (const name of Object.keys(value).sort())
+            if (value[name] !== undefined)
+                out[name] = plain(tool, value[name], depth + 1);
+        return out;
+    }
+    throw notJSON(tool, typeof value === "object" ? (value?.constructor?.name ?? "an object") : typeof value);
+}
+function notJSON(tool, what) {
+    return new NotEvaluated("unevaluated", `${tool} was not run: its arguments are not JSON (${what}); give guard arguments, which makes them so`);
+}

@@ -1,0 +1,35 @@
+// Sets of tools, such as those of the AI SDK.
+import { check } from "./guard.js";
+import { NotEvaluated } from "./errors.js";
+import { isObject } from "./call.js";
+/**
+ * Copies a set of tools so that each evaluates its name and input before it runs. Only ALLOW lets it run; otherwise it rejects with Refused,
+ * whose message frameworks pass on to the model. Tools without execute are not run by this program, and stay as they are.
+ */
+export function guardTools(client, tools, options = {}) {
+    const out = {};
+    for (const [name, tool] of Object.entries(tools)) {
+        const execute = tool.execute;
+        out[name] = typeof execute === "function" ? { ...tool, execute: guarded(client, name, execute, tool, options) } : tool;
+    }
+    return out;
+}
+function guarded(client, name, execute, tool, options) {
+    async function allowed(input, more) {
+        const signal = isObject(more[0]) && more[0]["abortSignal"] instanceof AbortSignal ? more[0]["abortSignal"] : options.signal;
+        const before = JSON.stringify(input);
+        await check(client, name, isObject(input) ? input : { input }, { ...options, signal });
+        if (JSON.stringify(input) !== before)
+            throw new NotEvaluated("unevaluated", `${name} was not run: its input changed while it was evaluated`);
+    }
+    if (execute.constructor.name === "AsyncGeneratorFunction") {
+        return async function* (input, ...more) {
+            await allowed(input, more);
+            yield* execute.call(tool, input, ...more);
+        };
+    }
+    return async (input, ...more) => {
+        await allowed(input, more);
+        return await execute.call(tool, input, ...more);
+    };
+}
