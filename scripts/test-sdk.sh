@@ -11,7 +11,7 @@ cd "$(dirname "$0")/.."
 
 chosen=("$@")
 [ $# -gt 0 ] || chosen=(python typescript)
-cache="${TENET_SDK_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/tenet/sdk}"
+cache="${TENET_SDK_CACHE:-${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/tenet/sdk}"
 export TENET_PROGRAM="${TENET_PROGRAM:-$PWD/bin/tenet}"
 [ -x "$TENET_PROGRAM" ] || {
 	echo "test-sdk: $TENET_PROGRAM is missing; run: make build" >&2

@@ -10,6 +10,8 @@ import (
 	"tenet/internal/audit"
 	"tenet/internal/auth"
 	"tenet/internal/catalog"
+	"tenet/internal/evidence"
+	"tenet/internal/rule"
 	"tenet/internal/store"
 	"tenet/internal/trail"
 	"tenet/internal/wire"
@@ -22,6 +24,8 @@ type Audit struct {
 	Projects store.ProjectReader
 	Catalog  *catalog.Catalog
 	Trail    *trail.Trail
+	Book     *evidence.Book
+	Logs     store.LogReader
 }
 
 // Routes implements [rest.Resource].
@@ -66,6 +70,10 @@ func (s Audit) Routes(r *rest.Router) {
 		}
 		return s.Chains.Head(ctx, rest.Project(ctx))
 	})
+	rest.Handle(r, rest.Operation{
+		ID: "get-audit-log", Route: op.GetAuditLog.Route(), Role: auth.Viewer, Summary: "Get the state of the transparency log",
+		Description: "Its keys and its newest checkpoint, and the policy by which proofs are checked. The files of the log are below /audit/{project}/.",
+	}, s.log)
 	rest.HandleBody(r, rest.Operation{
 		ID: "accept-corpus", Route: op.AcceptCorpus.Route(), Role: auth.Admin, Status: http.StatusOK, Summary: "Accept the rules as the database has them",
 		Description: "Rules that are missing from the database, or are not as they were written, stop the evaluations of a project with 503. Restore a backup; " +
@@ -74,6 +82,37 @@ func (s Audit) Routes(r *rest.Router) {
 		t, err := s.Catalog.AcceptCorpus(ctx, rest.Project(ctx), body.Reason)
 		return wire.Corpus{Version: t.Version, Rules: t.Rules, Digest: t.Digest}, err
 	})
+}
+
+func (s Audit) log(ctx context.Context, _ *rest.None) (out wire.AuditLog, err error) {
+	project := rest.Project(ctx)
+	end, err := s.Logs.End(ctx, project)
+	if err != nil {
+		return out, err
+	}
+	out = wire.AuditLog{ProjectID: project, Size: end.Seq, Keys: []wire.AuditLogKey{}}
+	if err := s.Book.Problem(project); err != nil {
+		out.Problem = err.Error()
+	}
+	signing, old, err := s.Book.Keys(ctx, project)
+	if err != nil {
+		return out, err
+	}
+	for _, k := range signing {
+		out.Keys = append(out.Keys, wire.AuditLogKey{Key: k, Signs: true})
+	}
+	for _, k := range old {
+		out.Keys = append(out.Keys, wire.AuditLogKey{Key: k})
+	}
+	if s.Book.Signs() {
+		out.Origin, out.Policy = s.Book.OriginOf(project), s.Book.Policy.For(append(signing, old...))
+	}
+	c, err := s.Logs.Checkpoint(ctx, project, 0, false)
+	if rule.CodeOf(err) == rule.CodeNotFound {
+		return out, nil
+	}
+	out.Checkpoint = &wire.AuditCheckpoint{Size: c.Size, At: c.At, Witnessed: c.Witnessed, Note: c.Note}
+	return out, err
 }
 
 // auditFile is an export of the audit chain.

@@ -154,6 +154,7 @@ var accessTable = map[string]access{
 	"list-audit":          {auth.Reviewer, "GET /api/v1/audit?project_id=pay", "project"},
 	"get-audit-entry":     {auth.Reviewer, "GET /api/v1/audit/entries/1?project_id=pay", "project"},
 	"export-audit":        {auth.Reviewer, "GET /api/v1/audit/export?project_id=pay", "project"},
+	"get-audit-log":       {auth.Viewer, "GET /api/v1/audit/log?project_id=pay", "project"},
 	"verify-audit":        {auth.Reviewer, "GET /api/v1/audit/verify?project_id=pay", "project"},
 	"get-audit-head":      {auth.Reviewer, "GET /api/v1/audit/head?project_id=pay", "project"},
 	"list-conflicts":      {auth.Viewer, "GET /api/v1/conflicts?project_id=pay", "project"},

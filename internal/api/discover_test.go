@@ -182,6 +182,12 @@ func testDiscovery(t *testing.T, n *node) {
 	if list := n.candidates(again.ID, "?status=approved"); list.Total != 1 || list.Candidates[0].Statement != refunds.Statement {
 		t.Errorf("the same of another scan: %+v", list)
 	}
+	// A statement that forbids in its own words forbids once, also if the form of a desk sends back the modality that was suggested.
+	n.call("POST", path+cards.ID+"/reopen", nil).want(http.StatusOK)
+	done = into[wire.Decided](n.call("POST", path+cards.ID+"/approve", map[string]any{"metadata_overrides": map[string]any{"modality": "must_not"}}).want(http.StatusCreated))
+	if forbids := into[rule.Rule](n.call("GET", rulesPath+"/"+done.RuleID, nil).want(http.StatusOK)); forbids.Statement != "Cards must not be stored." || forbids.Modality != rule.Must {
+		t.Errorf("a prohibition: %+v", forbids)
+	}
 	if page := into[wire.Page[wire.Scan]](n.call("GET", scansPath+"?page_size=1", nil).want(http.StatusOK)); page.Total != 3 || page.Items[0].Repository != "acme/web" {
 		t.Errorf("scans: %+v", page)
 	}

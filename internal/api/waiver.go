@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"tenet/internal/api/rest"
 	"tenet/internal/auth"
@@ -39,8 +40,15 @@ func (s Waivers) Routes(r *rest.Router) {
 		return rest.At(ctx, op.GetWaiver.Path, w.ID, w), err
 	})
 	rest.Handle(r, rest.Operation{
-		ID: "list-waivers", Route: op.ListWaivers.Route(), Role: auth.Viewer, Summary: "List waivers", Description: "Newest first, ended ones included.",
+		ID: "list-waivers", Route: op.ListWaivers.Route(), Role: auth.Viewer, Summary: "List waivers", Description: "Newest first, ended ones included; with ends_within_days, those that lapse soon.",
 	}, func(ctx context.Context, in *wire.WaiverQuery) (wire.Page[rule.Waiver], error) {
+		if in.Ends > 0 {
+			if in.RuleID != "" {
+				return wire.Page[rule.Waiver]{}, rest.InvalidField("ends_within_days", "goes without rule_id; give one of them")
+			}
+			list, total, err := s.Waivers.ListEnding(ctx, rest.Project(ctx), time.Duration(in.Ends)*24*time.Hour, in.Offset(), in.PageSize)
+			return rest.PageOf(in.PageQuery, list, total), err
+		}
 		list, total, err := s.Waivers.List(ctx, rest.Project(ctx), in.RuleID, in.Offset(), in.PageSize)
 		return rest.PageOf(in.PageQuery, list, total), err
 	})

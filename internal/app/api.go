@@ -3,6 +3,7 @@ package app
 import (
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -49,6 +50,7 @@ func (a *App) serveAPI(p *parts, operations api.Operations, registry *prometheus
 		api.Audit{
 			Chains: a.store.Audit, Projects: a.store.Projects, Catalog: p.catalog,
 			Trail: trail.New(trail.Store{Audit: a.store.Audit, Projects: a.store.Projects, Rules: a.store.Rules}, p.index),
+			Book:  p.book, Logs: a.store.Logs,
 		},
 		api.Tiles{Log: p.log, Checkpoints: a.store.Logs},
 		api.Jobs{Jobs: p.jobs},
@@ -88,12 +90,16 @@ func (a *App) serveConsole() (handler http.Handler, atEnd func(), err error) {
 	c, err := console.New(console.Config{
 		API: a.handler, Keys: a.callers, People: people, Recheck: a.cfg.SSORecheck, PublicURL: a.cfg.PublicURL, Record: a.recordSignIn, Sessions: console.Sessions{SessionReader: a.store.Sessions, Updater: a.store}, Logger: a.log,
 		RequireKey: !loopbackOnly(a.cfg.Listen), SessionAge: a.cfg.ConsoleSessionAge, MaxBody: a.cfg.MaxBody, Version: a.version,
+		ModelTime: min(callsOfAPage*a.cfg.JudgeTimeout, writeTimeout-10*time.Second),
 	})
 	if err != nil {
 		return nil, nil, err
 	}
 	return c, c.EndStreams, nil
 }
+
+// callsOfAPage is how many calls of a model an answer may wait for, one after the other: a repaired answer, and one that confirms it.
+const callsOfAPage = 4
 
 // modelProtocol returns the handler of the Model Context Protocol. Its tools call the API of this node in process with the key
 // of the request that called them, so that they may do what that key may do. It is made when first asked for: most commands

@@ -119,7 +119,7 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, o Options) (_
 	registry := prometheus.NewRegistry()
 	a.keys.Observe = api.CountRefusals(registry)
 	a.gauged.observe(registry)
-	p, err := a.assemble(registry, o.Now)
+	p, err := a.assemble(ctx, registry, o.Now)
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +136,7 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, o Options) (_
 	if err := markFilled(cfg); err != nil {
 		return nil, err
 	}
-	a.followers = []func(context.Context){a.live.Run, a.load, a.watch.Run, p.documents.Follow, p.approvals.Run}
+	a.followers = []func(context.Context){a.live.Run, a.load, a.watch.Run, p.documents.Follow, p.book.Run, p.approvals.Run}
 	if p.embeddings != nil {
 		a.followers = append(a.followers, p.embeddings.Run)
 	}

@@ -79,13 +79,25 @@ type parts struct {
 	agents     *agent.Agents
 	log        *evidence.Log
 	tiler      *evidence.Tiler
+	book       *evidence.Book
 }
 
 // assemble makes the capabilities.
-func (a *App) assemble(registry *prometheus.Registry, now func() time.Time) (*parts, error) {
+func (a *App) assemble(ctx context.Context, registry *prometheus.Registry, now func() time.Time) (*parts, error) {
 	cfg, s := a.cfg, a.store
 	queue := job.NewQueue(now)
-	p := &parts{jobs: job.NewJobs(s, s.Jobs, now)}
+	p := &parts{jobs: job.NewJobs(s, s.Jobs, now), log: evidence.NewLog(s.Logs)}
+	p.tiler = evidence.NewTiler(p.log, s)
+	var err error
+	if p.book, err = newBook(ctx, cfg, evidence.Config{Log: p.log, DB: s, Logger: a.log, Now: now}); err != nil {
+		return nil, err
+	}
+	a.onStop = append(a.onStop, func(ctx context.Context) error { // after the last record
+		if a.listener != nil {
+			sealLast(ctx, p.book)
+		}
+		return nil
+	})
 	if err := a.assembleRules(p, registry, queue, now); err != nil {
 		return nil, err
 	}
@@ -93,9 +105,6 @@ func (a *App) assemble(registry *prometheus.Registry, now func() time.Time) (*pa
 	if err := a.assembleJudging(p, queue, now); err != nil {
 		return nil, err
 	}
-	p.log = evidence.NewLog(s.Logs)
-	p.tiler = evidence.NewTiler(p.log, s)
-	var err error
 	p.ingest, err = ingest.New(ingest.Config{
 		Store: s, Queue: queue, Evaluator: changes{p.evaluator, s.Submissions}, Now: now, ProjectID: cfg.IngestProject, Secret: cfg.IngestSecret,
 		GitHubSecret: cfg.IngestGitHubSecret, GitHubURL: cfg.GitHubURL, GitHubToken: cfg.GitHubToken, MaxDiff: cfg.MaxBody,
@@ -201,7 +210,7 @@ func (a *App) assembleJudging(p *parts, jobs job.Queue, now func() time.Time) er
 			TestCases: s.TestCases,
 		},
 		Index: p.index, Judge: judging, Estimate: judging.Estimate, EstimateTriage: judging.EstimateTriage, Fresh: m.newJudge(cfg, log, nil), Queue: jobs, Redact: redact.New(),
-		Subjects: wire.Keep(cfg.RecordSubjects), Documents: p.documents, Publish: p.webhooks.Publish, Approvals: p.approvals,
+		Subjects: wire.Keep(cfg.RecordSubjects), Documents: p.documents, Publish: p.webhooks.Publish, Refuse: p.book.Problem, Approvals: p.approvals,
 	})
 	// The sandbox stores no verdicts: its judge and checks are its own, so that nothing else is answered from them.
 	p.sandbox = sandbox.New(sandbox.Config{
@@ -211,10 +220,10 @@ func (a *App) assembleJudging(p *parts, jobs job.Queue, now func() time.Time) er
 	p.revisions = catalog.NewRevisions(p.catalog, catalog.Reviewing{Tester: sandbox.Confirmed{Sandbox: p.sandbox}, Contradicts: contradicts})
 	p.releases = release.New(release.Config{
 		Store: release.Store{Updater: s, Jobs: s.Jobs, Releases: s.Releases, Rules: s.Rules, Runs: s.Runs, TestCases: s.TestCases},
-		Views: snapshots, Replayer: replayer{p.evaluator}, Queue: jobs, Now: now, Publish: p.webhooks.Publish,
+		Views: snapshots, Replayer: replayer{p.evaluator}, Queue: jobs, Now: now, Publish: p.webhooks.Publish, Deployed: p.book.Ask,
 	})
 	p.queue = queue.New(queue.Config{
-		Store: queue.Store{Updater: s, Queue: s.Queue}, Deciders: p.deciders(), Describe: p.describe, Now: now,
+		Store: queue.Store{Updater: s, Queue: s.Queue}, Deciders: p.deciders(), Describe: p.describe, Now: now, Logger: log,
 		Snapshots: func(ctx context.Context, projectID string, limit int) ([]queue.Snapshot, error) {
 			return awaited(ctx, s.Releases, projectID, limit)
 		},

@@ -12,6 +12,9 @@ import (
 	"tenet/internal/sso"
 )
 
+// writeTimeout bounds an answer, except for those that are streams.
+const writeTimeout = 5 * time.Minute
+
 // Start listens and serves in the background, follows other nodes, and loads the default project. It refuses an address
 // that others can reach until an API key exists. Callers call Stop even if it fails.
 func (a *App) Start(ctx context.Context) error {
@@ -19,6 +22,9 @@ func (a *App) Start(ctx context.Context) error {
 		if err := mayListen(ctx, a.callers, address); err != nil {
 			return err
 		}
+	}
+	if err := compareHistory(ctx, a.cfg, a.parts.book, a.log); err != nil {
+		return err
 	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", a.cfg.Listen)
 	if err != nil {
@@ -35,7 +41,7 @@ func (a *App) Start(ctx context.Context) error {
 	}
 	server := &http.Server{
 		Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
-		WriteTimeout: 5 * time.Minute, MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
+		WriteTimeout: writeTimeout, MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
 	}
 	server.RegisterOnShutdown(atEnd)
 	ended := make(chan struct{})

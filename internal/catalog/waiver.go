@@ -141,6 +141,19 @@ func (s *Waivers) List(ctx context.Context, projectID, ref string, offset, limit
 		ref = e.Rule.ID
 	}
 	list, total, err := s.store.List(ctx, projectID, ref, offset, limit)
+	return s.listed(ctx, projectID, list, total, err)
+}
+
+// ListEnding returns a page of the waivers of a project that end within a time from now and are not revoked, the first to end first, and
+// their total.
+func (s *Waivers) ListEnding(ctx context.Context, projectID string, within time.Duration, offset, limit int) ([]rule.Waiver, int, error) {
+	now := rule.Instant(s.now())
+	list, total, err := s.store.Within(ctx, store.WaiverSpan{ProjectID: projectID, From: now, Until: now.Add(within), Offset: offset, Limit: limit})
+	return s.listed(ctx, projectID, list, total, err)
+}
+
+// listed completes waivers for an answer.
+func (s *Waivers) listed(ctx context.Context, projectID string, list []rule.Waiver, total int, err error) ([]rule.Waiver, int, error) {
 	if err != nil || len(list) == 0 {
 		return list, total, err
 	}

@@ -262,6 +262,8 @@ func TestPatternErrorsNameTheField(t *testing.T) {
 		{rule.Pattern{Regex: ""}, "check.pattern.regex", "must not be empty"},
 		{rule.Pattern{Regex: "a(b"}, "check.pattern.regex", "missing closing ): `a(b`"},
 		{rule.Pattern{Regex: "a(?!b)"}, "check.pattern.regex", "`(?!`; RE2 has no look-around"},
+		{rule.Pattern{Regex: "(?<!a)b"}, "check.pattern.regex", "RE2 has no look-around"},
+		{rule.Pattern{Regex: "(?<=a)b(?P<n>c)"}, "check.pattern.regex", "RE2 has no look-around"},
 		{rule.Pattern{Regex: "a", Unless: "[z-a]"}, "check.pattern.unless", "`z-a`"},
 		{rule.Pattern{Regex: `(\pL{100}){9}`}, "check.pattern.regex", "too large"},
 		{rule.Pattern{Regex: "a", Paths: []string{"*.go", "[a"}}, "check.pattern.paths[1]", "[a"},

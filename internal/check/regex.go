@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"regexp/syntax"
+	"strings"
 
 	"tenet/internal/text"
 )
@@ -48,7 +49,9 @@ func regexError(err error) error {
 		return err
 	}
 	message := fmt.Sprintf("%s: `%s`", wrong.Code, text.Fit(wrong.Expr, maxShort, "..."))
-	if wrong.Code == syntax.ErrInvalidPerlOp || wrong.Code == syntax.ErrInvalidEscape {
+	// Go takes a look-behind for the name of a group.
+	behind := strings.HasPrefix(wrong.Expr, "(?<=") || strings.HasPrefix(wrong.Expr, "(?<!")
+	if wrong.Code == syntax.ErrInvalidPerlOp || wrong.Code == syntax.ErrInvalidEscape || behind {
 		message += "; RE2 has no look-around and no back references"
 	}
 	return errors.New(message)

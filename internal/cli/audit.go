@@ -16,6 +16,8 @@ type auditCommands struct {
 	Show   auditShowCommand   `cmd:"" help:"Show what an entry has changed, field by field."`
 	Export auditExportCommand `cmd:"" help:"Write entries to a file, as JSON lines or as a table."`
 	Verify auditVerifyCommand `cmd:"" help:"Check that no record was changed, removed, added or moved."`
+	Log    auditLogCommand    `cmd:"" help:"Show the state of the transparency log, its policy or its newest checkpoint."`
+	Rotate auditRotateCommand `cmd:"" name:"rotate-key" help:"Add a key that signs checkpoints, or retire the older ones."`
 	Accept auditAcceptCommand `cmd:"" name:"accept-corpus" help:"Accept the rules as a damaged database has them."`
 }
 

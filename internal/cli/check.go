@@ -50,7 +50,7 @@ type checkCommand struct {
 	Undecided string `group:"Result" type:"filled" placeholder:"WORDS" help:"What follows from a rule that nothing could decide: fail exits with 2, warn says so, pass does not; one word, or one for each severity (setting undecided, default CRITICAL=fail,HIGH=fail,MEDIUM=warn,LOW=warn)."`
 
 	Format  string   `group:"Result" short:"f" enum:"text,json,sarif,junit,github,markdown" default:"text" help:"${enum}."`
-	Output  string   `group:"Result" short:"o" placeholder:"FILE" help:"Write the report to this file."`
+	Output  string   `group:"Result" short:"o" placeholder:"FILE" help:"Write the report to this file; - is the output."`
 	Also    []string `group:"Result" sep:"none" placeholder:"FORMAT=FILE" help:"Write another report of the same evaluation, such as sarif=tenet.sarif; may be repeated."`
 	Verbose bool     `group:"Result" short:"v" help:"Show the rules that are kept, too."`
 
@@ -98,7 +98,7 @@ func (k *checkCommand) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	if err := k.also(e, known); err != nil {
+	if err := k.also(s, e, known); err != nil {
 		return err
 	}
 	// If the reader of the report has gone, the verdict still decides the exit code.
@@ -281,16 +281,19 @@ func (k *checkCommand) connect(ctx context.Context, s *session, t *trust) (*clie
 	if err != nil {
 		return nil, nil, err
 	}
-	c, stop, err := s.scratch(ctx, cfg, app.Options{Rules: files.effective()})
+	c, stop, err := s.throwAway(ctx, cfg, app.Options{Rules: files.effective()})
 	return c, stop, files.locate(err)
 }
 
 // report writes the report.
 func (k *checkCommand) report(s *session, e *rule.Evaluation, known map[*rule.RuleVerdict]bool, empty bool) error {
+	if k.Output == "-" {
+		k.Output = ""
+	}
 	if empty && (k.Format == "text" || k.Format == "github") && k.Output == "" {
 		return nil
 	}
-	o := report.Options{Color: s.colour && k.Output == "", Version: version(), Verbose: k.Verbose, ConfirmFails: k.FailOn == "confirmation", Known: known}
+	o := report.Options{Color: s.colour && k.Output == "", Version: version(), Verbose: k.Verbose, ConfirmFails: k.FailOn == "confirmation", NotKept: s.scratch, Known: known}
 	if k.Output == "" {
 		return report.Write(s.out, report.Format(k.Format), e, o)
 	}
@@ -304,11 +307,11 @@ func (k *checkCommand) report(s *session, e *rule.Evaluation, known map[*rule.Ru
 }
 
 // also writes the further reports.
-func (k *checkCommand) also(e *rule.Evaluation, known map[*rule.RuleVerdict]bool) error {
-	o := report.Options{Version: version(), Verbose: k.Verbose, ConfirmFails: k.FailOn == "confirmation", Known: known}
+func (k *checkCommand) also(s *session, e *rule.Evaluation, known map[*rule.RuleVerdict]bool) error {
+	o := report.Options{Version: version(), Verbose: k.Verbose, ConfirmFails: k.FailOn == "confirmation", NotKept: s.scratch, Known: known}
 	for _, wanted := range k.Also {
 		format, path, _ := strings.Cut(wanted, "=")
-		if err := writeFile(path, func(w io.Writer) error { return report.Write(w, report.Format(format), e, o) }); err != nil {
+		if err := writeTo(s, path, func(w io.Writer) error { return report.Write(w, report.Format(format), e, o) }); err != nil {
 			return err
 		}
 	}
@@ -324,6 +327,14 @@ func (k *checkCommand) usageAlso() error {
 		}
 	}
 	return k.usageBase()
+}
+
+// writeTo writes to a file as [writeFile] does, or to the output for -.
+func writeTo(s *session, path string, write func(io.Writer) error) error {
+	if path == "-" {
+		return write(s.out)
+	}
+	return writeFile(path, write)
 }
 
 // writeFile replaces a file as a whole, so that nobody reads half of it.

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"tenet/internal/subject"
@@ -35,7 +36,12 @@ func (k *checkCommand) subject(ctx context.Context, s *session) (*checkSubject, 
 	c := &checkSubject{action: k.Action, repository: k.Repository}
 	var err error
 	if k.Facts != "" {
-		if c.facts, err = readFacts(k.Facts, s.in); err != nil {
+		within, cancel := context.WithTimeout(ctx, k.Timeout)
+		defer cancel()
+		if c.facts, err = readFacts(within, k.Facts, s.in); err != nil {
+			if ctx.Err() == nil && within.Err() != nil {
+				err = fmt.Errorf("nothing came from %s within %s; see --timeout", k.Facts, k.Timeout)
+			}
 			return nil, err
 		}
 	}
@@ -62,7 +68,7 @@ func (c *checkSubject) read(ctx context.Context, s *session, paths []string) err
 	folder := folderInRepository(ctx)
 	var behind []wire.InputFile // files behind links
 	for _, name := range paths {
-		f, err := readWhole(name)
+		f, err := readWhole(ctx, name)
 		if err != nil {
 			return err
 		}
@@ -201,28 +207,63 @@ func readAll(r io.Reader, what string) ([]byte, error) {
 	return b, nil
 }
 
-// readPath reads a file, or stdin for -.
-func readPath(path string, stdin io.Reader) ([]byte, error) {
+// readPath reads a file, or stdin for -. A pipe that nobody writes to is waited for until the context ends.
+func readPath(ctx context.Context, path string, stdin io.Reader) ([]byte, error) {
 	if path == "-" {
 		return readAll(stdin, "stdin")
 	}
-	f, err := os.Open(path)
+	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = f.Close() }() // opened for reading
-	if info, err := f.Stat(); err == nil && info.IsDir() {
+	if info.IsDir() {
 		return nil, fmt.Errorf("%s is a folder; name a file", path)
 	}
-	return readAll(f, path)
+	f := &opened{path: path}
+	defer f.close()
+	if info.Mode().IsRegular() {
+		return readAll(f, path)
+	}
+	return readAll(interruptible{ctx, f}, path)
+}
+
+// opened is a file that is opened when it is first read, since to open a pipe waits for its writer.
+type opened struct {
+	path string
+	mu   sync.Mutex
+	file *os.File
+	err  error
+}
+
+// Read implements [io.Reader].
+func (o *opened) Read(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.file == nil && o.err == nil {
+		o.file, o.err = os.Open(o.path)
+	}
+	if o.err != nil {
+		return 0, o.err
+	}
+	return o.file.Read(p)
+}
+
+// close closes the file unless somebody still waits for it: that ends with the program.
+func (o *opened) close() {
+	if o.mu.TryLock() {
+		defer o.mu.Unlock()
+		if o.file != nil {
+			_ = o.file.Close() // opened for reading
+		}
+	}
 }
 
 // readFacts reads a JSON object, given as it is or as the name of a file. It is passed on as it is, so that no number loses digits.
-func readFacts(given string, stdin io.Reader) (json.RawMessage, error) {
+func readFacts(ctx context.Context, given string, stdin io.Reader) (json.RawMessage, error) {
 	b, from := []byte(given), "--facts"
 	if !strings.HasPrefix(strings.TrimSpace(given), "{") {
 		var err error
-		if b, err = readPath(given, stdin); err != nil {
+		if b, err = readPath(ctx, given, stdin); err != nil {
 			return nil, err
 		}
 		from = given
@@ -239,12 +280,15 @@ func readFacts(given string, stdin io.Reader) (json.RawMessage, error) {
 }
 
 // readWhole reads a file to judge as a whole.
-func readWhole(name string) (wire.InputFile, error) {
+func readWhole(ctx context.Context, name string) (wire.InputFile, error) {
 	f := wire.InputFile{Path: filepath.ToSlash(filepath.Clean(name))}
 	if name == "-" {
 		return f, errors.New("--file takes the path of a file; a diff is read from stdin without it")
 	}
-	b, err := readPath(name, nil)
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		return f, fmt.Errorf("%s is no plain file, so its content may change or never end; save it as one", name)
+	}
+	b, err := readPath(ctx, name, nil)
 	if err != nil {
 		return f, err
 	}

@@ -41,6 +41,7 @@ type grammar struct {
 	Waivers     waiversCommands     `cmd:"" help:"Waive a violation until a date."`
 	Approvals   approvalsCommands   `cmd:"" help:"Confirm actions that need confirmation."`
 	Serve       serveCommand        `cmd:"" help:"Serve the HTTP API."`
+	Witness     witnessCommand      `cmd:"" help:"Cosign the checkpoints of audit logs, as a witness."`
 	MCP         mcpCommand          `cmd:"" name:"mcp" help:"Serve the Model Context Protocol on standard input and output."`
 	Projects    projectsCommands    `cmd:"" help:"List, show, make and change projects."`
 	Policy      policyCommands      `cmd:"" help:"Bound what callers may leave out, and decide about what no rule covers."`

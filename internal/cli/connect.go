@@ -103,7 +103,7 @@ func (s *session) embed(ctx context.Context, n need, settings string) (*client.C
 			return nil, nil, err
 		}
 		if (n == readsData || n == evaluates) && !hasData(cfg.Data) {
-			return s.scratch(ctx, cfg, app.Options{NoCases: n == evaluates})
+			return s.throwAway(ctx, cfg, app.Options{NoCases: n == evaluates})
 		}
 	}
 	if n == keepsData && cfg.DatabaseURL == "" && !hasData(cfg.Data) {
@@ -121,13 +121,13 @@ func hasData(dir string) bool {
 	return len(entries) > 0 || (err != nil && !errors.Is(err, fs.ErrNotExist))
 }
 
-// scratch starts a node on a throw-away database that holds the rules of the options, or the starter packs.
-func (s *session) scratch(ctx context.Context, cfg config.Config, o app.Options) (*client.Client, func() error, error) {
+// throwAway starts a node on a throw-away database that holds the rules of the options, or the starter packs.
+func (s *session) throwAway(ctx context.Context, cfg config.Config, o app.Options) (*client.Client, func() error, error) {
 	dir, err := os.MkdirTemp("", "tenet-")
 	if err != nil {
 		return nil, nil, err
 	}
-	cfg.Data, cfg.DatabaseURL = dir, ""
+	cfg.Data, cfg.DatabaseURL, s.scratch = dir, "", true
 	return s.start(ctx, cfg, o, func() error { return os.RemoveAll(dir) })
 }
 

@@ -25,8 +25,8 @@ type evalCommand struct {
 	Triage   int    `default:"99" placeholder:"N" help:"Measure triage with N rules of other cases beside the broken one (default 99); 0 does not measure it."`
 	Limit    int    `placeholder:"N" help:"Judge a sample of N cases, always the same ones; default is all."`
 
-	JSON     string `name:"json" placeholder:"FILE" help:"Write the report as JSON, for --compare."`
-	Markdown string `placeholder:"FILE" help:"Write the report as Markdown, with the cases that went wrong."`
+	JSON     string `name:"json" placeholder:"FILE" help:"Write the report as JSON, for --compare; - is the output."`
+	Markdown string `placeholder:"FILE" help:"Write the report as Markdown, with the cases that went wrong; - is the output."`
 	Compare  string `placeholder:"FILE" help:"JSON report of an earlier run; a significant drop exits with 1."`
 
 	InputPrice  float64 `placeholder:"USD" help:"Price of a million tokens sent, to report the cost."`
@@ -61,6 +61,9 @@ func (k *evalCommand) Run(ctx context.Context, s *session) error {
 	}
 	if s.globals.Server != "" || s.globals.Key != "" || s.globals.Project != "" || s.globals.Data != "" || s.globals.DatabaseURL != "" {
 		return errors.New("eval asks the model itself; it goes without --server, --key, --project, --data and --database-url")
+	}
+	if k.JSON == "-" && k.Markdown == "-" {
+		return errors.New("--json and --markdown cannot both go to the output; name a file for one of them")
 	}
 	old, err := k.before()
 	if err != nil {
@@ -150,7 +153,7 @@ func (k *evalCommand) report(s *session, r, old *modeleval.Report) (err error) {
 		r.Price(k.InputPrice, k.OutputPrice)
 	}
 	if k.JSON != "" {
-		if err := writeFile(k.JSON, r.WriteJSON); err != nil {
+		if err := writeTo(s, k.JSON, r.WriteJSON); err != nil {
 			return err
 		}
 	}
@@ -161,12 +164,14 @@ func (k *evalCommand) report(s *session, r, old *modeleval.Report) (err error) {
 		}
 	}
 	if k.Markdown != "" {
-		if err := writeFile(k.Markdown, func(w io.Writer) error { return r.WriteMarkdown(w, c, true) }); err != nil {
+		if err := writeTo(s, k.Markdown, func(w io.Writer) error { return r.WriteMarkdown(w, c, true) }); err != nil {
 			return err
 		}
 	}
-	if err := r.WriteMarkdown(s.out, c, false); err != nil {
-		return err
+	if k.JSON != "-" && k.Markdown != "-" {
+		if err := r.WriteMarkdown(s.out, c, false); err != nil {
+			return err
+		}
 	}
 	if c != nil && c.Dropped() {
 		return exit(exitFound)

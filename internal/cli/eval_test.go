@@ -83,6 +83,11 @@ func TestEvalMeasuresWritesReportsAndCompares(t *testing.T) {
 	if b, err := os.ReadFile(page); err != nil || !strings.Contains(string(b), "# openai:tiny") {
 		t.Errorf("the page is %v\n%s", err, b)
 	}
+	// A report for the output stands there alone.
+	code, out, errs = runIn(t.Context(), t, "", environ, "eval", "--cases", cases, "--json", "-")
+	if code != 0 || errs != "" || !json.Valid([]byte(out)) {
+		t.Errorf("--json - exits with %d, %q and\n%s", code, errs, out)
+	}
 	// The same cases with a model that allows all: two false ALLOWs, too few to be sure of.
 	code, out, errs = runIn(t.Context(), t, "", []string{judgeServer(t, true)}, "eval", "--cases", cases, "--model", "openai:tiny", "--json", bad, "--compare", good)
 	if code != 0 || errs != "" || !strings.Contains(out, "This is no significant drop") || !strings.Contains(out, "| own | 3      | 33 %  | 33 %       | 0 %       | 0 %       | 2 ") {
@@ -137,6 +142,7 @@ func TestEvalSaysWhatItCannotDo(t *testing.T) {
 		"triage":       {[]string{"--cases", cases, "--triage=-1"}, "at least 0"},
 		"bad model":    {[]string{"--cases", cases, "--model", "gpt"}, "write provider:model"},
 		"bad key":      {[]string{"--cases", cases, "--model", "openai:tiny"}, "check OPENAI_API_KEY"},
+		"both":         {[]string{"--cases", cases, "--json", "-", "--markdown", "-"}, "cannot both"},
 		"no report":    {[]string{"--cases", cases, "--compare", cases}, "no report"},
 		"other report": {[]string{"--cases", cases, "--model", "none", "--compare", casesFile(t, "r.json", `{"version":1}`)}, "no case in common"},
 	} {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/diff"
 
+	"tenet/internal/app"
 	"tenet/internal/hook/settings"
 	"tenet/internal/report"
 )
@@ -55,7 +56,26 @@ func (k *installCommand) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	return k.change(s, path, func(old []byte) ([]byte, error) { return format.Add(old, command) })
+	if err := k.change(s, path, func(old []byte) ([]byte, error) { return format.Add(old, command) }); err != nil {
+		return err
+	}
+	if k.Tool != "reference-transaction" { // tenet hook test proves it with that of git
+		s.note("see it stop a forbidden act: tenet hook test %s", k.Tool)
+	}
+	noteScratch(s)
+	return nil
+}
+
+// noteScratch says what is missing where a hook would work without a server and without a database.
+func noteScratch(s *session) {
+	if s.globals.Server != "" || s.env("TENET_SERVER") != "" {
+		return
+	}
+	if cfg, err := s.configure("", nil); err == nil && cfg.DatabaseURL == "" && cfg.Data == "" {
+		if dir, err := app.DefaultData(s.env); err == nil && !hasData(dir) {
+			s.note("there is no database yet: the starter packs judge, and what they decide is not kept; tenet rules apply FILE or tenet serve makes one")
+		}
+	}
 }
 
 type uninstallCommand struct{ hookTarget }
@@ -244,9 +264,14 @@ func (k *hookTarget) change(s *session, path string, edit func([]byte) ([]byte, 
 		return err
 	}
 	if changed == nil {
-		return os.Remove(path)
+		err = os.Remove(path)
+	} else {
+		err = k.write(path, changed, info)
 	}
-	return k.write(path, changed, info)
+	if err == nil {
+		s.note("done: %s is changed", path)
+	}
+	return err
 }
 
 // linked is the file that a link leads to, which is to be changed instead of the link. It need not be there.

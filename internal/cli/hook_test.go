@@ -142,7 +142,8 @@ func TestInstallShowsTheChangeAndAsks(t *testing.T) {
 	if _, err := os.Stat(path); code != 2 || err == nil || !strings.Contains(out, `+            "command": "'/opt/my tools/tenet' hook claude-code --fail ask || exit 2",`) || !strings.Contains(errs, "--yes") {
 		t.Errorf("exits with %d, prints %s and %s (%v)", code, out, errs, err)
 	}
-	if code, _, errs = runIn(t.Context(), t, "", environ, "hook", "install", "claude-code", "--user", "--yes"); code != 0 {
+	if code, _, errs = runIn(t.Context(), t, "", environ, "hook", "install", "claude-code", "--user", "--yes"); code != 0 || !strings.Contains(errs, "done: "+path) ||
+		!strings.Contains(errs, "tenet hook test claude-code") || !strings.Contains(errs, "there is no database yet") {
 		t.Fatalf("exits with %d and %s", code, errs)
 	}
 	if b, err := os.ReadFile(path); err != nil || !strings.Contains(string(b), "hook claude-code || exit 2") {

@@ -58,7 +58,7 @@ func (k *rulesLintCommand) Run(ctx context.Context, s *session) error {
 
 // lintFiles looks at the rules of files, by way of a throw-away database, in which they are read as everywhere.
 func (k *rulesLintCommand) lintFiles(ctx context.Context, s *session) (err error) {
-	files, cases, err := loadTests(k.Path)
+	files, cases, err := loadTests(ctx, k.Path)
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (k *rulesLintCommand) lintFiles(ctx context.Context, s *session) (err error
 	if err != nil {
 		return err
 	}
-	c, stop, err := s.scratch(ctx, cfg, app.Options{Rules: files.effective()})
+	c, stop, err := s.throwAway(ctx, cfg, app.Options{Rules: files.effective()})
 	if err != nil {
 		return files.locate(err)
 	}

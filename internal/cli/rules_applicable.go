@@ -67,7 +67,7 @@ func (k *rulesApplicableCommand) request(ctx context.Context, s *session, c *cli
 		return req, errors.New("--kind, --facts, --part and --severity-min go with --explain")
 	}
 	if k.Facts != "" {
-		text, err := readFacts(k.Facts, s.in)
+		text, err := readFacts(ctx, k.Facts, s.in)
 		if err != nil {
 			return req, err
 		}

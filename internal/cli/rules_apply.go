@@ -26,7 +26,7 @@ type rulesImportCommand struct {
 }
 
 func (k *rulesImportCommand) Run(ctx context.Context, s *session) error {
-	files, joined, err := openRules(s, k.Path)
+	files, joined, err := openRules(ctx, s, k.Path)
 	if err != nil {
 		return err
 	}
@@ -52,8 +52,8 @@ func (k *rulesImportCommand) Run(ctx context.Context, s *session) error {
 }
 
 // openRules reads rule files and joins them.
-func openRules(s *session, path string) (*ruleFiles, *wire.RuleFile, error) {
-	files, err := loadRules(path, s.in)
+func openRules(ctx context.Context, s *session, path string) (*ruleFiles, *wire.RuleFile, error) {
+	files, err := loadRules(ctx, path, s.in)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -132,7 +132,7 @@ func (k *rulesExportCommand) Run(ctx context.Context, s *session) error {
 			return err
 		}
 		if k.Output != "" {
-			return writeFile(k.Output, func(w io.Writer) error {
+			return writeTo(s, k.Output, func(w io.Writer) error {
 				_, err := w.Write(body)
 				return err
 			})
@@ -150,7 +150,7 @@ type rulesPlanCommand struct {
 }
 
 func (k *rulesPlanCommand) Run(ctx context.Context, s *session) error {
-	files, joined, err := openRules(s, k.Path)
+	files, joined, err := openRules(ctx, s, k.Path)
 	if err != nil {
 		return err
 	}
@@ -194,7 +194,7 @@ func (k *rulesApplyCommand) Run(ctx context.Context, s *session) error {
 	if asks && (k.Path == "-" || !isTerminal(s.stdin)) {
 		return errors.New("apply asks before it changes rules, and there is no terminal to ask on; look at `tenet rules plan`, then give --yes")
 	}
-	files, joined, err := openRules(s, k.Path)
+	files, joined, err := openRules(ctx, s, k.Path)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -25,7 +26,7 @@ type ruleFiles struct {
 }
 
 // loadRules reads a rule file, all *.yaml, *.yml and *.json files below a folder, or stdin for -.
-func loadRules(path string, stdin io.Reader) (*ruleFiles, error) {
+func loadRules(ctx context.Context, path string, stdin io.Reader) (*ruleFiles, error) {
 	paths := []string{path}
 	if path != "-" {
 		var err error
@@ -35,7 +36,7 @@ func loadRules(path string, stdin io.Reader) (*ruleFiles, error) {
 	}
 	r := &ruleFiles{}
 	for _, p := range paths {
-		data, err := readPath(p, stdin)
+		data, err := readPath(ctx, p, stdin)
 		if err != nil {
 			return nil, err
 		}

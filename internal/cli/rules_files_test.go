@@ -36,7 +36,7 @@ func TestFolderIsReadInPathOrderWithoutHiddenFiles(t *testing.T) {
 		"a/.more/y.yaml":  "no: [",
 		"nested/d/e.YAML": "rules: [{slug: E-1, statement: e}]",
 	})
-	files, err := loadRules(dir, nil)
+	files, err := loadRules(t.Context(), dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,13 +61,13 @@ func TestFolderIsReadInPathOrderWithoutHiddenFiles(t *testing.T) {
 
 func TestRuleFileErrorsNameTheFile(t *testing.T) {
 	dir := folder(t, map[string]string{"good.yaml": "rules: []", "wrong.yaml": "rules: [{sluggish: x}]"})
-	if _, err := loadRules(dir, nil); err == nil || !strings.Contains(err.Error(), "wrong.yaml") || !strings.Contains(err.Error(), "sluggish") {
+	if _, err := loadRules(t.Context(), dir, nil); err == nil || !strings.Contains(err.Error(), "wrong.yaml") || !strings.Contains(err.Error(), "sluggish") {
 		t.Errorf("error is %v, want the file and the key", err)
 	}
-	if _, err := loadRules(folder(t, nil), nil); err == nil || !strings.Contains(err.Error(), "no rule files") {
+	if _, err := loadRules(t.Context(), folder(t, nil), nil); err == nil || !strings.Contains(err.Error(), "no rule files") {
 		t.Errorf("empty folder gives %v", err)
 	}
-	if _, err := loadRules(filepath.Join(dir, "missing.yaml"), nil); !errors.Is(err, os.ErrNotExist) {
+	if _, err := loadRules(t.Context(), filepath.Join(dir, "missing.yaml"), nil); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("missing file gives %v", err)
 	}
 }
@@ -77,7 +77,7 @@ func TestErrorsOfJoinedFilesNameFileAndPlace(t *testing.T) {
 		"1.yaml": "rules: [{slug: A, statement: a}, {slug: B, statement: b}]",
 		"2.yaml": "rules: [{slug: C, statement: c}]",
 	})
-	files, err := loadRules(dir, nil)
+	files, err := loadRules(t.Context(), dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func TestEffectiveKeepsAStatusThatIsWritten(t *testing.T) {
 		"1.yaml": "rules: [{slug: A, statement: a}, {slug: B, statement: b, status: DRAFT}]",
 		"2.yaml": "defaults: {status: DRAFT}\nrules: [{slug: C, statement: c}]",
 	})
-	files, err := loadRules(dir, nil)
+	files, err := loadRules(t.Context(), dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func TestDefaultsForOneRuleAreRefusedInAnyFile(t *testing.T) {
 		"1.yaml": "rules: [{slug: A, statement: a}]",
 		"2.yaml": "defaults: {slug: X}\nrules: [{slug: C, statement: c}]",
 	})
-	files, err := loadRules(dir, nil)
+	files, err := loadRules(t.Context(), dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -62,7 +62,7 @@ func (k *rulesNewCommand) Run(ctx context.Context, s *session) error {
 	case k.Statement == "" && flags:
 		return errors.New("--statement is missing: what must hold?")
 	case k.File != "":
-		_, joined, err := openRules(s, k.File)
+		_, joined, err := openRules(ctx, s, k.File)
 		if err != nil {
 			return err
 		}

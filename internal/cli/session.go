@@ -22,6 +22,7 @@ type session struct {
 	colour   bool
 	working  bool // an embedded node carries out background work
 	follow   bool // an embedded node sees what other processes change
+	scratch  bool // the node in use has a throw-away database
 }
 
 // interruptible reads until its context ends, also where the reader it reads from would wait without limit.

@@ -21,7 +21,7 @@ type testCommand struct {
 
 	Watch  bool   `short:"w" help:"Run again whenever a file changes, until interrupted. With a path."`
 	Format string `short:"f" enum:"text,json,junit" default:"text" help:"${enum}."`
-	Output string `short:"o" placeholder:"FILE" help:"Write the report to this file."`
+	Output string `short:"o" placeholder:"FILE" help:"Write the report to this file; - is the output."`
 }
 
 func (testCommand) Help() string {
@@ -139,7 +139,7 @@ func (t *testRun) write(fn func(io.Writer) error) error {
 	if t.k.Output == "" {
 		return fn(t.s.out)
 	}
-	return writeFile(t.k.Output, fn)
+	return writeTo(t.s, t.k.Output, fn)
 }
 
 func (t *testRun) printText(failed int, took time.Duration) error {

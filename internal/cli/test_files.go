@@ -22,7 +22,7 @@ import (
 
 // runFiles tries the rules of files on the cases of files.
 func (k *testCommand) runFiles(ctx context.Context, s *session) (err error) {
-	rules, cases, err := loadTests(k.Cases)
+	rules, cases, err := loadTests(ctx, k.Cases)
 	if err != nil {
 		return err
 	}
@@ -30,7 +30,7 @@ func (k *testCommand) runFiles(ctx context.Context, s *session) (err error) {
 	if err != nil {
 		return err
 	}
-	c, stop, err := s.scratch(ctx, cfg, app.Options{Rules: rules.effective()})
+	c, stop, err := s.throwAway(ctx, cfg, app.Options{Rules: rules.effective()})
 	if err != nil {
 		return rules.locate(err)
 	}
@@ -39,8 +39,8 @@ func (k *testCommand) runFiles(ctx context.Context, s *session) (err error) {
 }
 
 // loadTests reads the files below a path: those with rules, and the test cases of all.
-func loadTests(root string) (*ruleFiles, []rule.FileCase, error) {
-	all, err := loadRules(root, nil)
+func loadTests(ctx context.Context, root string) (*ruleFiles, []rule.FileCase, error) {
+	all, err := loadRules(ctx, root, nil)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -185,7 +185,7 @@ func (t *trust) rules(ctx context.Context, s *session, name string) (*ruleFiles,
 		return nil, err
 	}
 	if !ok {
-		return loadRules(name, s.in)
+		return loadRules(ctx, name, s.in)
 	}
 	s.note("the rules in %s are those of %s, not of the change", name, t.baseName())
 	r := &ruleFiles{}

@@ -41,6 +41,12 @@ type Config struct {
 	RecordSubjects      string        `key:"record_subjects" default:"redacted" doc:"What the record of an evaluation keeps of the subject: redacted (without its secrets), full, or none. Without it, a record cannot be replayed."`
 	RecordRetention     int           `key:"record_retention" default:"0" doc:"Days after which the records of evaluations are removed from the audit chain, which stays whole; 0 keeps them without limit."`
 	ScanRetention       int           `key:"scan_retention" default:"180" doc:"Days after which what a scan has found and nobody has made a rule of is deleted, with the text round it; 0 keeps it without limit. Rules keep their sources, and decisions are remembered."`
+	AuditFolder         string        `key:"audit_folder" default:"" doc:"Folder, outside of the database, of the key that signs checkpoints of the audit logs, and of the last checkpoints. Empty: audit in the data folder; with database_url, no checkpoints."`
+	AuditOrigin         string        `key:"audit_origin" default:"" doc:"Name of the audit logs, such as example.com/tenet, to which that of the project is added. Empty: the one in the file of the key."`
+	AuditSigner         string        `key:"audit_signer" default:"" doc:"Command that signs checkpoints with a key that is elsewhere, with its first arguments. Needs audit_origin. Empty: the key in audit_folder."`
+	AuditCheckpoint     time.Duration `key:"audit_checkpoint" default:"30s" doc:"Interval at which the audit logs that have grown get a checkpoint. They also get one after a deployment and at shutdown."`
+	AuditPublish        string        `key:"audit_publish" default:"" doc:"Where checkpoints go, with commas between: stdout, file:PATH (appended to), folder:PATH (a file each), and addresses that get them by POST."`
+	AuditPolicy         string        `key:"audit_policy" default:"" doc:"File (C2SP tlog-policy) of the witnesses that cosign checkpoints, and of the quorum of them. Empty: none are asked."`
 	SubmissionRetention time.Duration `key:"submission_retention" default:"168h" doc:"How long a repeated submission id or idempotency key gets the answer of its first request."`
 
 	RESTPrefix        string        `key:"rest_prefix" default:"/rest" doc:"Path under which agents are served as REST routes, in addition to /agent, such as /rest; off for none."`
@@ -278,6 +284,8 @@ func (c *Config) validate() error {
 			c.PublicURL == "" || publicForm.MatchString(c.PublicURL),
 			fmt.Sprintf("public_url: %q is not an address such as https://tenet.example.com, without a path", c.PublicURL),
 		},
+		{c.AuditCheckpoint >= time.Second, "audit_checkpoint: must be at least 1s"},
+		{c.AuditSigner == "" || c.AuditOrigin != "", "audit_signer: needs audit_origin"},
 		{c.RecordRetention <= 36500, "record_retention: must be at most 36500 days"},
 		{len(c.PriceCurrency) >= 1 && len(c.PriceCurrency) <= 10, "price_currency: must have 1 to 10 characters, such as USD"},
 		{

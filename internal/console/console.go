@@ -96,8 +96,10 @@ type Config struct {
 	SessionAge time.Duration
 	// MaxBody bounds an upload, in bytes; 0 is 10 MiB.
 	MaxBody int64
-	Logger  *slog.Logger
-	Version string
+	// ModelTime is how long a page waits for an answer of a model; 0 is [modelTime].
+	ModelTime time.Duration
+	Logger    *slog.Logger
+	Version   string
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
@@ -120,6 +122,7 @@ func New(cfg Config) (*Console, error) {
 	if cfg.MaxBody <= 0 {
 		cfg.MaxBody = 10 << 20
 	}
+	cfg.ModelTime = max(cfg.ModelTime, modelTime)
 	c := &Console{cfg: cfg, mux: http.NewServeMux(), attempts: newAttempts(cfg.Now), streams: newStreams()}
 	c.sessions = newSessions(cfg)
 	var err error
@@ -155,7 +158,7 @@ func wantsHTML(r *http.Request) bool {
 const (
 	maxForm   = 1 << 20          // bytes of a form
 	pageTime  = 15 * time.Second // for a page, retries of the API included
-	modelTime = 3 * time.Minute  // for an answer that may have to wait for a model
+	modelTime = 3 * time.Minute  // for an answer that may have to wait for a model; see [Config.ModelTime]
 	nonceSize = 18               // random bytes of a nonce
 )
 
@@ -166,6 +169,9 @@ const policy = "default-src 'none'; script-src 'nonce-%s'; style-src 'self'; img
 
 // serve answers a request with a screen.
 func (c *Console) serve(w http.ResponseWriter, r *http.Request, screen route) {
+	if screen.patience == modelTime {
+		screen.patience = c.cfg.ModelTime
+	}
 	ctx, cancel := context.WithTimeout(r.Context(), cmp.Or(screen.patience, pageTime))
 	defer cancel()
 	p := &page{console: c, w: w, r: r.WithContext(ctx), ctx: ctx, began: ctx, api: c.api, nonce: newNonce(), theme: themeOf(r)}

@@ -100,7 +100,7 @@ func newRuleView(p *page, v *newRule) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "<button name=\"do\" value=\"draft\">Draft</button></fieldset><fieldset><legend>What it says</legend>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "<button name=\"do\" value=\"draft\" data-wait=\"Writing a draft…\">Draft</button></fieldset><fieldset><legend>What it says</legend>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"tenet/internal/client"
+	"tenet/internal/rule"
 	"tenet/internal/wire"
 	"tenet/internal/wire/op"
 )
@@ -52,6 +54,9 @@ var standings = []option{{"never_asked", "Never asked"}, {"dormant", "Dormant"}}
 func measuredList(p *page) error {
 	query := p.r.URL.Query()
 	q := wire.MeasuredQuery{Standing: query.Get("standing"), Team: query.Get("team"), ScoreMax: 100, PageQuery: wire.PageQuery{Page: pageOf(p.r), PageSize: listSize}}
+	if n, err := strconv.Atoi(query.Get("score_min")); err == nil && n > 0 && n <= 100 {
+		q.ScoreMin = n
+	}
 	if n, err := strconv.Atoi(query.Get("score_max")); err == nil && n >= 0 && n < 100 {
 		q.ScoreMax = n
 	}
@@ -63,6 +68,19 @@ func measuredList(p *page) error {
 		return err
 	}
 	return p.show(head{Title: "Rules by health", Nav: "overview"}, measuredView(p, &list, problem))
+}
+
+// waiverList lists the waivers of the project, or those that end soon.
+func waiverList(p *page) error {
+	query := p.r.URL.Query()
+	q := wire.WaiverQuery{RuleID: strings.TrimSpace(query.Get("rule")), PageQuery: wire.PageQuery{Page: pageOf(p.r), PageSize: listSize}}
+	q.Ends, _ = strconv.Atoi(query.Get("ends")) // what is no number is no filter, as the choice shows
+	list, err := client.Get(p.ctx, p.api, op.ListWaivers.Where(q))
+	problem, err := refusedFilter(err)
+	if err != nil {
+		return err
+	}
+	return p.show(head{Title: "Waivers", Nav: "overview"}, waiversView(p, &list, problem))
 }
 
 // repositoryList lists the repositories that were judged.
@@ -195,4 +213,24 @@ func bandVerdicts(b *wire.Bucket) *wire.Verdicts {
 		return &wire.Verdicts{Unsure: n}
 	}
 	return &wire.Verdicts{Allow: n}
+}
+
+// teamAddress is the address of the rules of the team of an overview.
+func teamAddress(p *page, o *wire.Overview) string {
+	if o.Team == "" || o.Team == wire.NobodysName {
+		return ""
+	}
+	return p.at("rules") + "?" + queryOf("owner", o.Team)
+}
+
+// waiverTone is the class of a status of a waiver.
+func waiverTone(s rule.WaiverStatus) string {
+	switch s {
+	case rule.WaiverActive:
+		return "good"
+	case rule.WaiverPending:
+		return "warn"
+	case rule.WaiverExpired, rule.WaiverRevoked:
+	}
+	return "plain"
 }

@@ -64,6 +64,8 @@ func (p *page) open(screen route) error {
 	case p.who != (auth.Actor{}):
 	case screen.open:
 		return nil
+	case p.partial():
+		return sessionEnded(p)
 	case p.r.Method == http.MethodGet || p.r.Method == http.MethodHead:
 		return p.redirect("/signin?" + queryOf("next", p.r.URL.RequestURI()))
 	default:
@@ -75,6 +77,14 @@ func (p *page) open(screen route) error {
 		return err
 	}
 	return receive(p)
+}
+
+// sessionEnded answers a script that asks for a part of a page after the session has ended. The page that asks shows it beside what somebody may
+// have typed, instead of the sign-in page in the place of the part.
+func sessionEnded(p *page) error {
+	p.w.Header().Set("HX-Retarget", "#ended")
+	p.w.Header().Set("HX-Reswap", "innerHTML")
+	return p.answer(http.StatusUnauthorized, endedNotice())
 }
 
 // receive reads a form with files. The person is known by then: nobody else can make the server hold that much.

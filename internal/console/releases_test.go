@@ -82,6 +82,7 @@ func releaseScreens(n *node) []screen {
 	return []screen{
 		{"releases", base, "Releases", []string{"Production", "December", "Live since", "U+202E", "Nothing is deployed.", "risk at most low", "Take a snapshot of the live rules", "No earlier snapshot is left to roll back to.", "January"}},
 		{"releases of a project without any", "/p/default/releases", "Releases", []string{"There are no snapshots yet.", "Nothing is deployed."}},
+		{"the gates of an environment", base + "/environments/production/gates", "Gates of production", []string{"At most low", "Freezes", "Store the gates"}},
 		{"history of releases", base + "/history", "History of releases", []string{"December", "deployed", "production", "1 to 1 of 1"}},
 		{"history of releases as a table", base + "/history?view=table&environment=production", "History of releases", []string{"December", "Reason"}},
 		{"what two snapshots differ by", base + "/compare?from=" + r.first + "&to=" + r.second, "From December to January", []string{"modified 1", "PAY-1", "version 1 to 2", "Payments above 100", "Simulate this switch"}},

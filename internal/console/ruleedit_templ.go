@@ -247,7 +247,7 @@ func ruleEditView(p *page, v *ruleEdit) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 20, "<h2>What would change</h2><p class=\"muted\">Decides recorded evaluations by the rule as it is and by the changed one, as if it were in force now. No model is asked.</p><div class=\"row\"><button name=\"do\" value=\"replay20\">Replay the last 20</button> <button name=\"do\" value=\"replay100\">Replay the last 100</button></div></div></div></form>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 20, "<h2>What would change</h2><p class=\"muted\">Decides recorded evaluations by the rule as it is and by the changed one, as if it were in force now. No model is asked.</p><div class=\"row\"><button name=\"do\" value=\"replay20\">Replay the last 20</button> <button name=\"do\" value=\"replay100\" data-wait=\"Replaying evaluations…\">Replay the last 100</button></div></div></div></form>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -639,7 +639,7 @@ func editSample(v *ruleEdit) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 48, "<div class=\"row\"><button name=\"do\" value=\"try\">Try by checks</button> <button name=\"do\" value=\"ask\">Ask the model</button></div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 48, "<div class=\"row\"><button name=\"do\" value=\"try\">Try by checks</button> <button name=\"do\" value=\"ask\" data-wait=\"Asking the model…\">Ask the model</button></div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"tenet/internal/norm"
 	"tenet/internal/rule"
 	"tenet/internal/store"
 	"tenet/internal/wire"
@@ -48,8 +49,11 @@ func approvedRule(a *wire.CandidateApproval, c *family) (rule.Rule, error) {
 	if a.Statement != nil {
 		r.Statement = *a.Statement
 	}
+	// A statement that forbids in its own words says so once.
+	stated := norm.Stated(r.Statement, r.Modality)
 	o := a.Overrides
 	if o == nil {
+		r.Modality = stated
 		return r, nil
 	}
 	if o.Scope != nil {
@@ -61,7 +65,11 @@ func approvedRule(a *wire.CandidateApproval, c *family) (rule.Rule, error) {
 		}
 		r.Scope = paths
 	}
-	override(&r.Modality, o.Modality)
+	if o.Modality == "" || strings.EqualFold(string(o.Modality), string(m.Modality)) {
+		r.Modality = stated
+	} else {
+		r.Modality = o.Modality
+	}
 	override(&r.Severity, o.Severity)
 	override(&r.Rationale, o.Rationale)
 	override(&r.Slug, o.Slug)

@@ -77,6 +77,8 @@ type Config struct {
 	Subjects wire.Keep
 	// Approvals keeps the confirmations of people. Nil asks for none and uses none.
 	Approvals Approvals
+	// Refuse returns an error if a project must not be evaluated, such as one whose history was changed; nil refuses none.
+	Refuse func(projectID string) error
 	// Publish publishes violations that have happened, in the transaction of their record; nil publishes none.
 	Publish func(ctx context.Context, tx store.Tx, e rule.Event) error
 }

@@ -80,6 +80,11 @@ func through(ctx context.Context, stages ...stage) error {
 
 // prepare runs all stages that can refuse a request.
 func (e *Evaluator) prepare(ctx context.Context, req Request) (*run, error) {
+	if e.cfg.Refuse != nil {
+		if err := e.cfg.Refuse(req.ProjectID); err != nil {
+			return nil, err
+		}
+	}
 	r := newRun(ctx, e, &req, e.cfg.Now())
 	return r, through(ctx, r.findPolicy, r.readRequest, r.parse, r.findRules, r.findNode, r.findWaivers)
 }

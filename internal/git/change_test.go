@@ -292,3 +292,34 @@ func TestLinesOfADiffFromElsewhereAreDecodedOrLeftOutAsAWhole(t *testing.T) {
 		}
 	}
 }
+
+// Git's own complaints do not say what to do in these two.
+func TestComplaintsSayWhatToDo(t *testing.T) {
+	run := newRepository(t, map[string]string{"a": "1\n"})
+	run("commit", "--quiet", "--allow-empty", "--message=two")
+	whole, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	complaint := func(revisions ...string) string {
+		t.Helper()
+		_, err := git.Repository{}.Diff(t.Context(), revisions, nil)
+		return fmt.Sprint(err)
+	}
+	if got := complaint("HEAD~5..HEAD"); strings.Contains(got, "shallow") {
+		t.Errorf("in a whole clone: %s", got)
+	}
+	t.Chdir(t.TempDir())
+	for _, revisions := range []string{"--cached", "main"} {
+		if got := complaint(revisions); !strings.Contains(got, "in no git repository") {
+			t.Errorf("%s outside a repository: %s", revisions, got)
+		}
+	}
+	run("clone", "--quiet", "--depth=1", "file://"+whole, "clone")
+	t.Chdir("clone")
+	for _, revisions := range []string{"HEAD~1...HEAD", "HEAD~1..HEAD", "nothing"} {
+		if got := complaint(revisions); !strings.Contains(got, "--unshallow") {
+			t.Errorf("%s in a shallow clone: %s", revisions, got)
+		}
+	}
+}

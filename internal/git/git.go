@@ -74,11 +74,28 @@ func (r Repository) run(ctx context.Context, in io.Reader, out io.Writer, enviro
 	case errors.Is(err, exec.ErrNotFound):
 		return errors.New("git is not installed; give the diff on stdin instead")
 	case err != nil && complaint.Len() > 0:
-		return errors.New(firstLine(complaint.String()))
+		return r.complain(ctx, complaint.String())
 	case err != nil:
 		return fmt.Errorf("git: %w", err)
 	}
 	return nil
+}
+
+// complain turns git's complaint into an error that says what to do where git does not.
+func (r Repository) complain(ctx context.Context, complaint string) error {
+	first := firstLine(complaint)
+	lower := strings.ToLower(complaint)
+	switch {
+	case strings.Contains(lower, "not a git repository"), strings.Contains(lower, "git diff --no-index"):
+		// Outside a repository, git takes its options for those of git diff --no-index.
+		return errors.New("this folder is in no git repository; run the command in one, or give a diff on stdin")
+	case strings.HasPrefix(first, "bad revision"), strings.Contains(first, "unknown revision"), strings.HasPrefix(first, "Invalid revision range"):
+		var shallow bytes.Buffer
+		if r.run(ctx, nil, &shallow, nil, "rev-parse", "--is-shallow-repository") == nil && strings.TrimSpace(shallow.String()) == "true" {
+			return fmt.Errorf("%s; this clone is shallow and lacks older commits (git fetch --unshallow, or in CI fetch-depth: 0)", first)
+		}
+	}
+	return errors.New(first)
 }
 
 // environment returns the variables without those that steer git.

@@ -231,7 +231,7 @@ func (m *Monitor) Measured(ctx context.Context, projectID string, q *wire.Measur
 	}
 	page.MeasuredAt = &h.MeasuredAt
 	f := store.MeasuredFilter{
-		ProjectID: projectID, Team: chosen(q.Team), ScoreMax: q.ScoreMax, Standings: map[string][]store.Standing{"never_asked": neverAsked, "dormant": dormantOnes}[q.Standing],
+		ProjectID: projectID, Team: chosen(q.Team), ScoreMin: q.ScoreMin, ScoreMax: q.ScoreMax, Standings: map[string][]store.Standing{"never_asked": neverAsked, "dormant": dormantOnes}[q.Standing],
 		Idle: q.Standing != "", Offset: q.Offset(), Limit: q.PageSize,
 	}
 	list, total, err := m.cfg.Store.Health.Measured(ctx, f)

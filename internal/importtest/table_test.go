@@ -31,6 +31,9 @@ var table = map[string]row{
 	"text":    {layer: nouns},
 	"ledger":  {layer: nouns, imports: []string{"rule"}}, // the law of ALLOW
 
+	"checkpoint": {layer: block, imports: []string{"audit/tree"}}, // what leaves the machine of a log, and how it is checked
+	"witness":    {layer: capability, imports: []string{"checkpoint"}},
+
 	"audit":      {layer: block, imports: []string{"audit/tree", "rule", "store"}},
 	"audit/tree": {layer: block},
 	"auth":       {layer: block, imports: []string{"audit", "rule", "store"}},
@@ -90,7 +93,7 @@ var table = map[string]row{
 	},
 	"discover": {
 		layer:   capability,
-		imports: []string{"audit", "auth", "check", "corpus", "discover/archive", "discover/exclude", "discover/source", "job", "llm", "redact", "rule", "store", "subject"},
+		imports: []string{"audit", "auth", "check", "corpus", "discover/archive", "discover/exclude", "discover/source", "job", "llm", "norm", "redact", "rule", "store", "subject"},
 		tests:   []string{"catalog", "document"},
 	},
 	"document": {layer: capability, imports: []string{"audit", "auth", "corpus", "document/extract", "job", "redact", "rule", "store"}},
@@ -111,7 +114,7 @@ var table = map[string]row{
 		tests:   []string{"evaluate"},
 	},
 	"search":   {layer: capability, imports: []string{"corpus", "job", "llm", "redact", "rule", "store"}, tests: []string{"auth", "document"}},
-	"evidence": {layer: capability, imports: []string{"audit/tree", "job", "rule", "store"}},
+	"evidence": {layer: capability, imports: []string{"audit/tree", "checkpoint", "job", "rule", "store"}, tests: []string{"audit", "witness"}},
 	"trail":    {layer: capability, imports: []string{"audit", "auth", "evaluate/find", "rule", "store"}},
 	"webhook":  {layer: capability, imports: []string{"audit", "auth", "job", "rule", "signature", "store"}},
 
@@ -144,6 +147,7 @@ var table = map[string]row{
 		layer: wiring,
 		imports: []string{
 			"agent", "api", "api/rest", "approval", "audit", "auth", "catalog", "change", "check", "client", "config", "conflict", "conflict/contradict", "console", "corpus",
+			"agent", "api", "api/rest", "audit", "auth", "catalog", "change", "check", "checkpoint", "client", "config", "conflict", "conflict/contradict", "console", "corpus",
 			"agent", "api", "api/rest", "audit", "auth", "catalog", "change", "check", "client", "config", "conflict", "conflict/contradict", "console", "corpus",
 			"gateway/extauthz", "gateway/extmcp",
 			"discover", "discover/assistant", "discover/code", "discover/comment", "discover/linter", "discover/policy", "discover/source", "document",
@@ -155,9 +159,9 @@ var table = map[string]row{
 	"cli": {
 		layer: command,
 		imports: []string{
-			"app", "catalog", "charset", "client", "config", "discover/archive", "discover/assistant", "discover/exclude",
+			"app", "catalog", "charset", "checkpoint", "client", "config", "discover/archive", "discover/assistant", "discover/exclude",
 			"discover/source", "git", "health", "hook", "hook/guard", "hook/settings", "job", "lint", "mcp", "modeleval", "release",
-			"report", "rule", "sandbox", "sso/login", "store", "subject",
+			"report", "rule", "sandbox", "sso/login", "store", "subject", "witness",
 		},
 	},
 	"mcp/conformance":  {layer: command, imports: []string{"client", "mcp", "rule"}},
@@ -211,7 +215,8 @@ var homes = map[string][]string{
 	"github.com/tailscale/hujson":         {"hook/settings"},
 	"github.com/yuin/goldmark":            {"blocks"},
 	"github.com/zalando/go-keyring":       {"sso/login"},
-	"golang.org/x/mod":                    {"api", "audit/tree", "evidence"},
+	"github.com/transparency-dev/formats": {"checkpoint", "witness"},
+	"golang.org/x/mod":                    {"api", "audit/tree", "checkpoint", "evidence", "witness"},
 	"golang.org/x/oauth2":                 {"sso", "sso/login"},
 	"golang.org/x/net/html":               {"blocks"},
 	"golang.org/x/text":                   {"blocks", "charset", "corpus", "document/extract"},

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"log/slog"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -48,8 +49,8 @@ func Unknown(kind wire.QueueKind, action wire.QueueAction) error {
 	return rule.Errorf(rule.CodeConflict, "there is no %s for a thing of the kind %s", action, kind)
 }
 
-// Decide decides on things, each for itself. An item without a project is one of projectID. The error is invalid for a bad request; what
-// fails for one item is in its result.
+// Decide decides on things, each for itself. An item without a project is one of projectID. The error is invalid for a bad request, and
+// the fault of the server if it meets one at the first item; all else that fails is in the result of its item.
 func (q *Queue) Decide(ctx context.Context, projectID string, d wire.DecideQueue) (wire.QueueDecided, error) {
 	var p rule.Problems
 	count(&p, d.Items)
@@ -63,20 +64,35 @@ func (q *Queue) Decide(ctx context.Context, projectID string, d wire.DecideQueue
 	if err := p.Err("the decision is invalid"); err != nil {
 		return wire.QueueDecided{}, err
 	}
-	out := wire.QueueDecided{Results: make([]wire.QueueResult, 0, len(d.Items))}
-	for _, ref := range d.Items {
-		done, err := q.decide(ctx, projectID, ref, d.Action, d.Reason)
-		result, err := resultOf(ref, err)
-		if err != nil {
-			return out, err
-		}
-		if result.Status == "done" {
-			result.RuleID, result.Undo = done.RuleID, done.Undo
+	return q.each(ctx, d.Items, func(ref wire.QueueRef) (Outcome, error) { return q.decide(ctx, projectID, ref, d.Action, d.Reason) })
+}
+
+// each does something with each item, for itself. A fault that is none of an item, such as one of the database, fails that item and those
+// after it, which are not tried: the results of those before stand. At the first item it is the error of the whole.
+func (q *Queue) each(ctx context.Context, items []wire.QueueRef, do func(wire.QueueRef) (Outcome, error)) (wire.QueueDecided, error) {
+	out := wire.QueueDecided{Results: make([]wire.QueueResult, 0, len(items))}
+	for i, ref := range items {
+		done, err := do(ref)
+		switch code := rule.CodeOf(err); code {
+		case "":
+			out.Results = append(out.Results, wire.QueueResult{QueueRef: ref, Status: "done", RuleID: done.RuleID, Undo: done.Undo})
 			out.Done++
-		} else {
+		case rule.CodeInternal, rule.CodeUnavailable:
+			if i == 0 {
+				return wire.QueueDecided{}, err
+			}
+			q.cfg.Logger.ErrorContext(ctx, "a decision of the queue met a fault", slog.String("kind", string(ref.Kind)), slog.String("id", ref.ID), slog.Any("error", err))
+			text := "the server met a fault here; look whether the item still waits, and send it again"
+			for _, rest := range items[i:] {
+				out.Results = append(out.Results, wire.QueueResult{QueueRef: rest, Status: "failed", Code: string(rule.CodeUnavailable), Error: text})
+				out.Failed++
+				text = "not tried, because the server met a fault before; send it again"
+			}
+			return out, nil
+		default:
+			out.Results = append(out.Results, wire.QueueResult{QueueRef: ref, Status: "failed", Code: string(code), Error: err.Error()})
 			out.Failed++
 		}
-		out.Results = append(out.Results, result)
 	}
 	return out, nil
 }
@@ -84,18 +100,6 @@ func (q *Queue) Decide(ctx context.Context, projectID string, d wire.DecideQueue
 func count(p *rule.Problems, items []wire.QueueRef) {
 	if len(items) == 0 || len(items) > MaxItems {
 		p.Add("items", "has %d entries; give 1 to %d", len(items), MaxItems)
-	}
-}
-
-// resultOf turns the error of one item into its result. What is no fault of the item ends the whole.
-func resultOf(ref wire.QueueRef, err error) (wire.QueueResult, error) {
-	switch code := rule.CodeOf(err); code {
-	case "":
-		return wire.QueueResult{QueueRef: ref, Status: "done"}, nil
-	case rule.CodeInternal, rule.CodeUnavailable:
-		return wire.QueueResult{}, err
-	default:
-		return wire.QueueResult{QueueRef: ref, Status: "failed", Code: string(code), Error: err.Error()}, nil
 	}
 }
 
@@ -192,20 +196,7 @@ func (q *Queue) Mark(ctx context.Context, projectID string, in wire.MarkQueue) (
 	if err := p.Err("the mark is invalid"); err != nil {
 		return wire.QueueDecided{}, err
 	}
-	out := wire.QueueDecided{Results: make([]wire.QueueResult, 0, len(in.Items))}
-	for _, ref := range in.Items {
-		result, err := resultOf(ref, q.mark(ctx, projectID, ref, &in, now))
-		if err != nil {
-			return out, err
-		}
-		if result.Status == "done" {
-			out.Done++
-		} else {
-			out.Failed++
-		}
-		out.Results = append(out.Results, result)
-	}
-	return out, nil
+	return q.each(ctx, in.Items, func(ref wire.QueueRef) (Outcome, error) { return Outcome{}, q.mark(ctx, projectID, ref, &in, now) })
 }
 
 func (q *Queue) mark(ctx context.Context, projectID string, ref wire.QueueRef, in *wire.MarkQueue, now time.Time) error {

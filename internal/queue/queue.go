@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -48,6 +49,8 @@ type Config struct {
 	// Describe says what an evaluation was about.
 	Describe func(ctx context.Context, projectID, id string) (title, detail string, err error)
 	Now      func() time.Time
+	// Logger logs faults of the server; nil discards them.
+	Logger *slog.Logger
 }
 
 // Snapshot is a snapshot that waits for approvals.
@@ -63,7 +66,12 @@ type Snapshot struct {
 type Queue struct{ cfg Config }
 
 // New makes a Queue.
-func New(cfg Config) *Queue { return &Queue{cfg} }
+func New(cfg Config) *Queue {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Queue{cfg}
+}
 
 // Filter selects items; empty fields select everything.
 type Filter struct {

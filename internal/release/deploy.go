@@ -167,6 +167,9 @@ func (r *Releases) step(ctx context.Context, projectID string, want store.Deploy
 	}
 	// The step is made even if the caller has gone, so its showing must not depend on the caller either.
 	_, err = r.views.live.Refresh(context.WithoutCancel(ctx), projectID)
+	if r.deployed != nil {
+		r.deployed(projectID)
+	}
 	return made, before, err
 }
 

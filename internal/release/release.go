@@ -41,6 +41,7 @@ type Releases struct {
 	now      func() time.Time
 	runs     job.Runs[wire.SimulateRequest, wire.Simulation]
 	publish  func(ctx context.Context, tx store.Tx, e rule.Event) error
+	deployed func(projectID string)
 }
 
 // Store holds the parts of the database that this package uses.
@@ -53,7 +54,7 @@ type Store struct {
 	TestCases store.TestCaseReader
 }
 
-// Config sets up [New]. All fields but Publish are required; Queue is that of the jobs which HandleSimulation does.
+// Config sets up [New]. All fields but Publish and Deployed are required; Queue is that of the jobs which HandleSimulation does.
 type Config struct {
 	Store    Store
 	Views    *Views
@@ -62,6 +63,8 @@ type Config struct {
 	Now      func() time.Time
 	// Publish publishes deployments and rollbacks, in their transaction; nil publishes none.
 	Publish func(ctx context.Context, tx store.Tx, e rule.Event) error
+	// Deployed is called after each deployment and rollback; it may be nil.
+	Deployed func(projectID string)
 }
 
 // New makes Releases.
@@ -69,7 +72,7 @@ func New(c Config) *Releases {
 	r := &Releases{
 		comparer:     comparer{releases: c.Store.Releases, rules: c.Store.Rules, live: c.Views.live},
 		environments: environments{releases: c.Store.Releases, now: c.Now},
-		store:        c.Store, views: c.Views, replayer: c.Replayer, now: c.Now, publish: c.Publish,
+		store:        c.Store, views: c.Views, replayer: c.Replayer, now: c.Now, publish: c.Publish, deployed: c.Deployed,
 	}
 	r.runs = job.Runs[wire.SimulateRequest, wire.Simulation]{
 		Kind: SimulateKind, Name: "simulation", Store: job.RunStore{Updater: c.Store, Runs: c.Store.Runs, Jobs: c.Store.Jobs}, Queue: c.Queue, Now: c.Now,

@@ -169,7 +169,7 @@ func counts(f findings) string {
 const accountItems = 20
 
 // account lists the parts of the subject that were evaluated and those that were not, a line for each.
-func account(e *rule.Evaluation) []string {
+func account(e *rule.Evaluation, o Options) []string {
 	c := &e.Coverage
 	lines := []string{fmt.Sprintf("%s in scope, %d selected, %d judged; %d of %s, %d of %s, %d of %s examined",
 		text.Plural(c.RulesInScope, "rule"), c.RulesSelected, c.RulesJudged, c.FilesExamined, text.Plural(c.FilesTotal, "file"),
@@ -201,7 +201,11 @@ func account(e *rule.Evaluation) []string {
 			text.Plural(e.Cost.CachedCalls, "verdict")))
 	}
 	if e.EvaluationID != "" {
-		lines = append(lines, fmt.Sprintf("evaluation %s, %d ms", e.EvaluationID, e.TotalLatencyMS))
+		kept := ""
+		if o.NotKept {
+			kept = "; not kept, since there is no database"
+		}
+		lines = append(lines, fmt.Sprintf("evaluation %s, %d ms%s", e.EvaluationID, e.TotalLatencyMS, kept))
 	}
 	return lines
 }

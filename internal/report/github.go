@@ -33,7 +33,7 @@ func writeGitHub(b *bytes.Buffer, e *rule.Evaluation, o Options) {
 		}
 		command(b, "notice", nil, clean(name(v))+" does not count", headline(v.RuleStatement, 200)+"\n"+cleanText(why))
 	}
-	lines := append([]string{string(e.OverallVerdict) + ": " + counts(f)}, account(e)...)
+	lines := append([]string{string(e.OverallVerdict) + ": " + counts(f)}, account(e, o)...)
 	for i, line := range lines {
 		lines[i] = clean(line)
 	}

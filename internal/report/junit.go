@@ -72,7 +72,7 @@ func writeJUnit(b *bytes.Buffer, e *rule.Evaluation, o Options) error {
 	}
 	suite.addPolicy(e, o)
 	suite.Time = strconv.FormatFloat(float64(e.TotalLatencyMS)/1000, 'f', 3, 64)
-	lines := append([]string{string(e.OverallVerdict) + ": " + counts(sortFindings(e, o))}, account(e)...)
+	lines := append([]string{string(e.OverallVerdict) + ": " + counts(sortFindings(e, o))}, account(e, o)...)
 	for _, line := range lines {
 		suite.Output.Text += clean(line) + "\n"
 	}

@@ -48,7 +48,7 @@ func writeMarkdown(b *bytes.Buffer, e *rule.Evaluation, o Options) {
 		fmt.Fprintf(b, "\nLeft out, because a comment has a limit: %s.\n", text.Plural(left, "finding"))
 	}
 	b.WriteString("\n")
-	for _, line := range account(e) {
+	for _, line := range account(e, o) {
 		if item := "<sub>" + markdownText(line) + "</sub>\n"; b.Len()+len(item) < maxComment {
 			b.WriteString(item)
 		}

@@ -40,6 +40,8 @@ type Options struct {
 	// ConfirmFails is for callers that take NEEDS_CONFIRMATION as a failure: it is then an error in JUnit instead of a
 	// skipped test, and an error in GitHub instead of a warning, so that these agree with the exit code.
 	ConfirmFails bool
+	// NotKept says that the record was thrown away, so that its id leads nowhere.
+	NotKept bool
 	// Known are verdicts of the evaluation that the base of the change has already: they are listed apart and are no findings.
 	Known map[*rule.RuleVerdict]bool
 }

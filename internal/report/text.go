@@ -52,7 +52,7 @@ func writeText(b *bytes.Buffer, e *rule.Evaluation, o Options) {
 		t.passed(f.passed, "")
 		t.passed(f.beside, "not concerned")
 	}
-	t.summary(e, f)
+	t.summary(e, f, o)
 }
 
 // paint colours s. It takes only cleaned text, so that no text can end its colour early.
@@ -209,13 +209,13 @@ func (t textReport) set(list []*rule.RuleVerdict, note string) {
 	}
 }
 
-func (t textReport) summary(e *rule.Evaluation, f findings) {
+func (t textReport) summary(e *rule.Evaluation, f findings, o Options) {
 	if len(e.RuleVerdicts) == 0 {
 		fmt.Fprintf(t, "%s  no rule was selected for this subject\n", t.verdict(e.OverallVerdict))
 	} else {
 		fmt.Fprintf(t, "%s  %s\n", t.verdict(e.OverallVerdict), counts(f))
 	}
-	for _, line := range account(e) {
+	for _, line := range account(e, o) {
 		t.line("", t.paint(faint, clean(line)))
 	}
 }

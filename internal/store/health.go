@@ -51,6 +51,7 @@ type MeasuredFilter struct {
 	ProjectID string
 	Team      *string
 	Standings []Standing // nil means all that have not ended
+	ScoreMin  int        // lowest score
 	ScoreMax  int        // highest score
 	// Idle orders them by IdleSince, the longest idle first; else they are in the order of their scores, the lowest first.
 	Idle          bool

@@ -13,6 +13,7 @@ type WaiverSpan struct {
 	// Made selects those that were made in the span; else those that end in it and are not revoked.
 	Made        bool
 	From, Until time.Time // From <= time < Until
+	Offset      int
 	Limit       int
 }
 
@@ -23,7 +24,7 @@ type WaiverReader interface {
 	// List returns a page of the waivers of a project, newest first, and their total; only those of a rule if ruleID
 	// is not empty.
 	List(ctx context.Context, projectID, ruleID string, offset, limit int) ([]rule.Waiver, int, error)
-	// Within returns the waivers of a span in the order of that time, up to its limit, and their total.
+	// Within returns the waivers of a span in the order of that time, from its offset up to its limit, and their total.
 	Within(ctx context.Context, s WaiverSpan) ([]rule.Waiver, int, error)
 	// ListLive returns the waivers of a project that are not revoked and have not ended by now, newest first.
 	ListLive(ctx context.Context, projectID string, now time.Time) ([]rule.Waiver, error)

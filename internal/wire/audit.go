@@ -47,6 +47,31 @@ type Corpus struct {
 	Digest  string `json:"digest" doc:"Exclusive or of the hashes of their rows, hex."`
 }
 
+// AuditLog is the state of the transparency log of a project's audit chain.
+type AuditLog struct {
+	ProjectID  string           `json:"project_id" doc:"The project."`
+	Origin     string           `json:"origin" doc:"Name of the log; empty if this server does not sign checkpoints."`
+	Size       int64            `json:"size" doc:"Entries of the chain."`
+	Keys       []AuditLogKey    `json:"keys" nullable:"false" doc:"Keys that verify checkpoints of the log."`
+	Checkpoint *AuditCheckpoint `json:"checkpoint" doc:"The newest checkpoint; null before the first."`
+	Policy     string           `json:"policy" doc:"Keys of the log, and the witnesses and their quorum, as a policy for tenet audit check (C2SP tlog-policy); empty without keys. Compare the keys with those that you got elsewhere."`
+	Problem    string           `json:"problem,omitempty" doc:"Why the log does not continue its last checkpoint, and what to do; absent if it does."`
+}
+
+// AuditLogKey is a key of a log.
+type AuditLogKey struct {
+	Key   string `json:"key" doc:"As a verifier key of C2SP signed notes."`
+	Signs bool   `json:"signs" doc:"Whether it signs now; else it has signed older checkpoints."`
+}
+
+// AuditCheckpoint is a signed checkpoint of a log.
+type AuditCheckpoint struct {
+	Size      int64     `json:"size" doc:"Entries that it covers."`
+	At        time.Time `json:"at" doc:"When it was signed, or cosigned last."`
+	Witnessed bool      `json:"witnessed" doc:"Whether the quorum of witnesses has cosigned it; true where none are asked."`
+	Note      string    `json:"note" doc:"The signed note, with the cosignatures."`
+}
+
 // AuditObject is the thing that an entry of the audit chain is about.
 type AuditObject struct {
 	Kind  string `json:"kind" doc:"What it is, such as rule, waiver, webhook or snapshot." example:"rule"`

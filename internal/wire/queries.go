@@ -54,6 +54,7 @@ type ConflictQuery struct {
 // WaiverQuery selects waivers.
 type WaiverQuery struct {
 	RuleID string `query:"rule_id" doc:"Only waivers of this rule: its id or slug."`
+	Ends   int    `query:"ends_within_days" minimum:"0" maximum:"366" doc:"Only waivers that end within so many days and are not revoked, the first to end first; 0 means all, newest first. Not together with rule_id."`
 	PageQuery
 }
 
@@ -105,6 +106,7 @@ type InsightsQuery struct {
 type MeasuredQuery struct {
 	Standing string `query:"standing" enum:"never_asked,dormant" doc:"never_asked: in force, and never had a verdict. dormant: in force, and had no verdict for too long. The longest idle come first; without it, those with the lowest scores."`
 	Team     string `query:"team" maxLength:"256" doc:"Only rules of this owner; - selects rules without an owner."`
+	ScoreMin int    `query:"score_min" default:"0" minimum:"0" maximum:"100" doc:"Only rules with at least this score."`
 	ScoreMax int    `query:"score_max" default:"100" minimum:"0" maximum:"100" doc:"Only rules with at most this score."`
 	PageQuery
 }

@@ -244,7 +244,7 @@ func pythonOperation(o operation, async bool) string {
 // pythonParameters returns the parameters that are passed by name: those that are required first.
 func pythonParameters(form []field, query, headers []parameter) []string {
 	var required, others []string
-	add := func(name string, t string, isRequired bool) {
+	add := func(name, t string, isRequired bool) {
 		if isRequired {
 			required = append(required, name+": "+t)
 		} else {
@@ -263,8 +263,8 @@ func pythonParameters(form []field, query, headers []parameter) []string {
 			continue
 		}
 		t := pythonType(p.Schema, false, "models.")
-		if strings.HasPrefix(t, "list[") {
-			t = "Sequence[" + strings.TrimPrefix(t, "list[")
+		if items, ok := strings.CutPrefix(t, "list["); ok {
+			t = "Sequence[" + items
 		}
 		add(pythonName(p.Name), t, p.Required)
 	}

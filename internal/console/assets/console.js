@@ -33,6 +33,26 @@
     button.addEventListener("click", () => window.print());
   });
 
+  // Long work: a form whose button names it shows how long it has been going on.
+  const waits = [];
+  document.addEventListener("submit", event => {
+    const button = event.submitter;
+    if (!button || !("wait" in button.dataset) || event.defaultPrevented) return;
+    const line = document.createElement("p"), bar = document.createElement("progress"), text = document.createElement("span"), time = document.createElement("span");
+    line.className = "row waits";
+    line.setAttribute("role", "status");
+    bar.setAttribute("aria-label", "Waiting");
+    text.textContent = button.dataset.wait;
+    time.setAttribute("aria-hidden", "true");
+    line.append(bar, text, time);
+    (button.closest(".row, .search, .bulk") || button).after(line);
+    const start = Date.now();
+    const timer = setInterval(() => { time.textContent = `${Math.round((Date.now() - start) / 1000)} s`; }, 1000);
+    setTimeout(() => { button.disabled = true; }); // after its name and value are in the form
+    waits.push(() => { clearInterval(timer); line.remove(); button.disabled = false; });
+  });
+  addEventListener("pageshow", () => { for (const end of waits.splice(0)) end(); }); // somebody has come back to the page
+
   const keys = document.getElementById("keys");
   $$("[data-help]").forEach(button => {
     button.hidden = false;

@@ -62,6 +62,9 @@ func (t healthTable) Measured(ctx context.Context, f store.MeasuredFilter) (list
 	if f.Team != nil {
 		from, args = from+" AND owner = ?", append(args, *f.Team)
 	}
+	if f.ScoreMin > 0 {
+		from, args = from+" AND score >= ?", append(args, f.ScoreMin)
+	}
 	if f.ScoreMax < 100 {
 		from, args = from+" AND score <= ?", append(args, f.ScoreMax)
 	}

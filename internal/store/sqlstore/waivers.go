@@ -45,7 +45,7 @@ func (t waiverTable) Within(ctx context.Context, s store.WaiverSpan) ([]rule.Wai
 		column, from = "created_at", "FROM waivers WHERE project_id = ?"
 	}
 	return page(ctx, t.session, corpusOf(s.ProjectID), "waivers", waiverColumns, from+" AND "+column+" >= ? AND "+column+" < ?", column+", id",
-		[]any{s.ProjectID, micros(s.From), micros(s.Until)}, window{0, s.Limit}, waiverFields)
+		[]any{s.ProjectID, micros(s.From), micros(s.Until)}, window{s.Offset, s.Limit}, waiverFields)
 }
 
 // ListLive implements store.WaiverReader.

@@ -188,6 +188,7 @@ func testStandings(t *testing.T, f *fixture) {
 	}
 	measured(store.MeasuredFilter{ScoreMax: 100, Limit: 5}, 3, "c", "b", "a")
 	measured(store.MeasuredFilter{ScoreMax: 40, Limit: 1}, 2, "c")
+	measured(store.MeasuredFilter{ScoreMin: 41, ScoreMax: 100, Limit: 5}, 1, "a")
 	measured(store.MeasuredFilter{ScoreMax: 100, Team: new("web"), Limit: 5}, 2, "b", "a")
 	measured(store.MeasuredFilter{ScoreMax: 100, Standings: []store.Standing{store.StandingNeverAsked, store.StandingNeverDormant}, Idle: true, Limit: 5}, 2, "b", "a")
 	measured(store.MeasuredFilter{ScoreMax: 100, Standings: []store.Standing{store.StandingDormant, store.StandingNeverDormant}, Idle: true, Offset: 1, Limit: 5}, 1)

@@ -47,6 +47,9 @@ func testWaivers(t *testing.T, f *fixture) {
 	within(false, two.ExpiresAt, one.ExpiresAt, 9, 1, two)
 	within(false, two.ExpiresAt, one.ExpiresAt.Add(1), 9, 1, two)
 	within(false, two.ExpiresAt, one.ExpiresAt.Add(time.Second), 9, 2, two, one)
+	if rest, n, err := f.s.Waivers.Within(f.ctx, store.WaiverSpan{ProjectID: "p", From: two.ExpiresAt, Until: one.ExpiresAt.Add(time.Second), Offset: 1, Limit: 9}); err != nil || n != 2 || len(rest) != 1 || rest[0].ID != one.ID {
+		t.Errorf("the second page of a span: %v, %d, %v", rest, n, err)
+	}
 	page, total, err := f.s.Waivers.List(f.ctx, "p", "", 1, 1)
 	if diff := cmp.Diff([]rule.Waiver{one}, page); err != nil || total != 2 || diff != "" {
 		t.Errorf("%d waivers, %v (-want +got):\n%s", total, err, diff)

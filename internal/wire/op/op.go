@@ -374,6 +374,7 @@ var (
 	ChangeProject = patch[wire.ChangeProject, rule.Project]("/api/v1/projects/{id}").anywhere()
 	GetAuditHead  = get[wire.AuditHead]("/api/v1/audit/head")
 	AcceptCorpus  = post[wire.AcceptCorpus, wire.Corpus]("/api/v1/audit/corpus/accept")
+	GetAuditLog   = get[wire.AuditLog]("/api/v1/audit/log")
 	VerifyAudit   = get[wire.AuditReport]("/api/v1/audit/verify")
 	ListAudit     = get[wire.AuditPage]("/api/v1/audit")
 	GetAuditEntry = get[wire.AuditEntryDetail]("/api/v1/audit/entries/{seq}")

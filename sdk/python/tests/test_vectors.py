@@ -36,7 +36,8 @@ class Outcome:
 
 def options(v: dict[str, Any]) -> dict[str, Any]:
     c = v.get("client", {})
-    return {"key": c.get("key", ""), "project": c.get("project", ""), "timeout": c.get("timeout_ms", 20_000) / 1000}
+    who = {k: c[k] for k in ("agent", "session", "on_behalf_of") if k in c}
+    return {"key": c.get("key", ""), "project": c.get("project", ""), "timeout": c.get("timeout_ms", 20_000) / 1000, **who}
 
 
 def guard_options(i: dict[str, Any]) -> dict[str, Any]:

@@ -35,6 +35,9 @@ export interface Settings {
   key: string;
   project: string;
   timeoutMs: number;
+  agent: string;
+  session: string;
+  onBehalfOf: string;
   fetch: typeof globalThis.fetch;
 }
 

@@ -20,6 +20,12 @@ export interface ClientOptions {
   project?: string;
   /** Milliseconds for a whole call, repetitions included; 60,000. */
   timeoutMs?: number;
+  /** Agent that acts, as evaluations name it; absent means the one of the key. */
+  agent?: string;
+  /** Session of the agent, by its own id. */
+  session?: string;
+  /** Person for whom the agent acts; absent means the owner of the key. */
+  onBehalfOf?: string;
   /** In place of the global fetch. */
   fetch?: typeof globalThis.fetch;
 }
@@ -51,6 +57,9 @@ export class Client implements Caller {
       key: options.key ?? environment("TENET_KEY") ?? "",
       project: options.project ?? "",
       timeoutMs: options.timeoutMs ?? 60_000,
+      agent: options.agent ?? "",
+      session: options.session ?? "",
+      onBehalfOf: options.onBehalfOf ?? "",
       fetch: options.fetch ?? globalThis.fetch.bind(globalThis),
     };
     this.api = new Operations(this);
@@ -68,23 +77,23 @@ export class Client implements Caller {
 
   /** Evaluates a diff, files or facts and records the evaluation. Only overall_verdict === "ALLOW" is a permission. */
   evaluate(request: EvaluateInput, options: EvaluateOptions = {}): Promise<Evaluation> {
-    return this.call({ ...evaluation(evaluatePath, bodyOf(request)), headers: { "Idempotency-Key": options.idempotencyKey ?? name() } }, options, true);
+    return this.call({ ...this.#evaluation(evaluatePath, bodyOf(request)), headers: { "Idempotency-Key": options.idempotencyKey ?? name() } }, options, true);
   }
 
   /** Evaluates an action in plain words. */
   quick(action: string, request: Omit<QuickRequest, "action"> = {}, options: EvaluateOptions = {}): Promise<Evaluation> {
     const headers = { "Idempotency-Key": options.idempotencyKey ?? name() };
-    return this.call({ ...evaluation("/api/v1/evaluate/quick", { ...request, action }), headers }, options, true);
+    return this.call({ ...this.#evaluation("/api/v1/evaluate/quick", { ...request, action }), headers }, options, true);
   }
 
   /** Evaluates a subject of any kind. */
   submit(request: SubmissionRequest, options: EvaluateOptions = {}): Promise<SubmissionAnswer> {
-    return this.call({ ...evaluation(submissionsPath, request), headers: submissionName(request, options) }, options, true);
+    return this.call({ ...this.#evaluation(submissionsPath, request), headers: submissionName(request, options) }, options, true);
   }
 
   /** Has a subject evaluated in the background; ask for it with wait. */
   submitLater(request: SubmissionRequest, options: EvaluateOptions = {}): Promise<SubmissionState> {
-    return this.call({ ...evaluation(submissionsPath, request), headers: { ...submissionName(request, options), Prefer: "respond-async" } }, options);
+    return this.call({ ...this.#evaluation(submissionsPath, request), headers: { ...submissionName(request, options), Prefer: "respond-async" } }, options);
   }
 
   /** Waits until a submission is evaluated or has failed. */
@@ -101,7 +110,7 @@ export class Client implements Caller {
 
   /** Evaluates and gives each verdict once it is final, then the evaluation. A verdict alone is not a permission. */
   async *stream(request: EvaluateInput, options: CallOptions = {}): AsyncGenerator<StreamEvent, void, void> {
-    const call: Call = { ...evaluation(evaluatePath, bodyOf(request)), headers: { Accept: "text/event-stream" } };
+    const call: Call = { ...this.#evaluation(evaluatePath, bodyOf(request)), headers: { Accept: "text/event-stream" } };
     const time = new Time(options.timeoutMs ?? this.#settings.timeoutMs, options.signal);
     let began = false;
     try {
@@ -142,6 +151,13 @@ export class Client implements Caller {
     }
   }
 
+  /** A call that evaluates, with who acts. */
+  #evaluation(path: string, request: object): Call {
+    const { agent, session, onBehalfOf } = this.#settings;
+    const who = { ...(agent && { agent }), ...(session && { session }), ...(onBehalfOf && { on_behalf_of: onBehalfOf }) };
+    return { method: "POST", path, answer: "json", body: { ...who, ...request }, query: { project_id: undefined }, again: true };
+  }
+
   /** Sends a request until it succeeds or is not to be sent again. */
   async #attempts(call: Call, time: Time): Promise<Response> {
     for (let attempt = 1; ; attempt++) {
@@ -159,10 +175,6 @@ export class Client implements Caller {
 /** The path of an approval. */
 export function approvalPath(id: string): string {
   return `/api/v1/approvals/${segment(id)}`;
-}
-
-function evaluation(path: string, body: unknown): Call {
-  return { method: "POST", path, answer: "json", body, query: { project_id: undefined }, again: true };
 }
 
 function bodyOf(request: EvaluateInput): EvaluateRequest {

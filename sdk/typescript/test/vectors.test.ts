@@ -14,7 +14,7 @@ import { fake, vectors } from "./fake.js";
 interface Vector {
   name: string;
   not?: string[];
-  client?: { key?: string; project?: string; timeout_ms?: number };
+  client?: { key?: string; project?: string; timeout_ms?: number; agent?: string; session?: string; on_behalf_of?: string };
   call: string;
   input: Fields;
   answers: Answer[];
@@ -44,7 +44,8 @@ interface Outcome {
 
 async function run(url: string, v: Vector): Promise<Outcome> {
   const out: Outcome = { verdict: "", slug: "", ran: false, events: [] };
-  const client = new Client({ url, key: v.client?.key ?? "", project: v.client?.project ?? "", timeoutMs: v.client?.timeout_ms ?? 20_000 });
+  const { key = "", project, agent, session, on_behalf_of: onBehalfOf, timeout_ms: timeoutMs = 20_000 } = v.client ?? {};
+  const client = new Client({ url, key, project, agent, session, onBehalfOf, timeoutMs });
   const input = v.input;
   try {
     switch (v.call) {

@@ -84,6 +84,7 @@ class Settings:
     key: str
     project: str
     timeout: float  # seconds for a whole call, repetitions included
+    identity: Mapping[str, str] = field(default_factory=dict)  # fields of an evaluation that say who acts
 
     def check(self) -> Settings:
         parsed = httpx.URL(self.url)

@@ -38,18 +38,35 @@ Environment = Literal["production", "staging", "development"]
 DEFAULT_URL = "http://127.0.0.1:8080"
 
 
-def _settings(url: str | None, key: str | None, project: str | None, timeout: float) -> Settings:
+def _settings(url: str | None, key: str | None, project: str | None, timeout: float, identity: Mapping[str, str]) -> Settings:
     return Settings(
         url=(url or os.environ.get("TENET_URL") or DEFAULT_URL).rstrip("/"),
         key=os.environ.get("TENET_KEY", "") if key is None else key,
         project=project or "",
         timeout=timeout,
+        identity=identity,
     ).check()
 
 
-def _body(body: models.EvaluateRequest | Mapping[str, Any] | None, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The body of an evaluation: the one given, with the fields that are given beside it."""
-    out: dict[str, Any] = dict(msgspec.to_builtins(body)) if body is not None else {}
+def _identity(agent: str | None, session: str | None, on_behalf_of: str | None) -> dict[str, str]:
+    return {name: value for name, value in (("agent", agent), ("session", session), ("on_behalf_of", on_behalf_of)) if value}
+
+
+def _changed(
+    settings: Settings, project: str | None, timeout: float | None, agent: str | None, session: str | None, on_behalf_of: str | None
+) -> Settings:
+    """The settings with those changed that are given."""
+    return replace(
+        settings,
+        project=settings.project if project is None else project,
+        timeout=settings.timeout if timeout is None else timeout,
+        identity={**settings.identity, **_identity(agent, session, on_behalf_of)},
+    ).check()
+
+
+def _body(settings: Settings, body: models.EvaluateRequest | Mapping[str, Any] | None, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The body of an evaluation: the one given, with the fields that are given beside it, and who acts."""
+    out: dict[str, Any] = {**settings.identity, **(msgspec.to_builtins(body) if body is not None else {})}
     for name, value in fields.items():
         if value is None:
             continue
@@ -74,25 +91,38 @@ class Client:
     """A client of one server. It may be used by several threads.
 
     The address and the key are those of TENET_URL and TENET_KEY unless they are given. A call ends within timeout seconds, repetitions
-    included.
+    included. Evaluations name the agent, its session and the person for whom it acts where these are given.
     """
 
     def __init__(
-        self, url: str | None = None, key: str | None = None, *, project: str | None = None, timeout: float = 60.0, http: httpx.Client | None = None
+        self,
+        url: str | None = None,
+        key: str | None = None,
+        *,
+        project: str | None = None,
+        timeout: float = 60.0,
+        agent: str | None = None,
+        session: str | None = None,
+        on_behalf_of: str | None = None,
+        http: httpx.Client | None = None,
     ) -> None:
-        self._settings = _settings(url, key, project, timeout)
+        self._settings = _settings(url, key, project, timeout, _identity(agent, session, on_behalf_of))
         self._http = http or httpx.Client()
         self.api = Operations(self)
         """Every operation of the API."""
 
-    def with_options(self, *, project: str | None = None, timeout: float | None = None) -> Client:
+    def with_options(
+        self,
+        *,
+        project: str | None = None,
+        timeout: float | None = None,
+        agent: str | None = None,
+        session: str | None = None,
+        on_behalf_of: str | None = None,
+    ) -> Client:
         """A client that shares the connections of this one."""
         other = Client.__new__(Client)
-        other._settings = replace(
-            self._settings,
-            project=self._settings.project if project is None else project,
-            timeout=self._settings.timeout if timeout is None else timeout,
-        ).check()
+        other._settings = _changed(self._settings, project, timeout, agent, session, on_behalf_of)
         other._http = self._http
         other.api = Operations(other)
         return other
@@ -131,6 +161,7 @@ class Client:
     ) -> models.Evaluation:
         """Evaluates a diff, files or facts and records the evaluation. Only overall_verdict == "ALLOW" is a permission."""
         sent = _body(
+            self._settings,
             body,
             {"diff": diff, "files": files, "facts": facts, "intent": intent, "scope": scope, "repository": repository, "mode": mode,
              "max_rules": max_rules, "severity_min": severity_min, "node_id": node_id, "environment": environment},
@@ -147,7 +178,7 @@ class Client:
         idempotency_key: str | None = None,
     ) -> models.Evaluation:
         """Evaluates an action in plain words."""
-        sent = _body(None, {"action": action, "scope": scope, "node_id": node_id, "environment": environment})
+        sent = _body(self._settings, None, {"action": action, "scope": scope, "node_id": node_id, "environment": environment})
         return self.call("POST", _QUICK, models.Evaluation, body=sent, query=_PROJECT, headers=_name(idempotency_key, sent), again=True)
 
     def submit(
@@ -165,6 +196,7 @@ class Client:
     ) -> models.SubmissionAnswer:
         """Evaluates a subject of any kind."""
         sent = _body(
+            self._settings,
             None,
             {"subject": subject, "scope": scope, "mode": mode, "max_rules": max_rules, "severity_min": severity_min, "node_id": node_id,
              "environment": environment, "submission_id": submission_id},
@@ -175,7 +207,7 @@ class Client:
         self, subject: Subject, *, scope: str | None = None, submission_id: str | None = None, idempotency_key: str | None = None
     ) -> models.SubmissionState:
         """Has a subject evaluated in the background; ask for it with wait."""
-        sent = _body(None, {"subject": subject, "scope": scope, "submission_id": submission_id})
+        sent = _body(self._settings, None, {"subject": subject, "scope": scope, "submission_id": submission_id})
         headers = {**_name(idempotency_key, sent), "Prefer": "respond-async"}
         return self.call("POST", _SUBMIT, models.SubmissionState, body=sent, query=_PROJECT, headers=headers, again=True)
 
@@ -204,7 +236,7 @@ class Client:
         repository: str | None = None,
     ) -> Iterator[models.RuleVerdict | models.Evaluation]:
         """Evaluates and gives each verdict once it is final, then the evaluation. A verdict alone is not a permission."""
-        sent = _body(body, {"diff": diff, "files": files, "facts": facts, "intent": intent, "scope": scope, "repository": repository})
+        sent = _body(self._settings, body, {"diff": diff, "files": files, "facts": facts, "intent": intent, "scope": scope, "repository": repository})
         request = self._prepare("POST", _EVALUATE, NoAnswer, body=sent, query=_PROJECT, headers={"Accept": "text/event-stream"}, again=True)
         deadline = time.monotonic() + self._settings.timeout
         attempt = 0
@@ -339,21 +371,28 @@ class AsyncClient:
         *,
         project: str | None = None,
         timeout: float = 60.0,
+        agent: str | None = None,
+        session: str | None = None,
+        on_behalf_of: str | None = None,
         http: httpx.AsyncClient | None = None,
     ) -> None:
-        self._settings = _settings(url, key, project, timeout)
+        self._settings = _settings(url, key, project, timeout, _identity(agent, session, on_behalf_of))
         self._http = http or httpx.AsyncClient()
         self.api = AsyncOperations(self)
         """Every operation of the API."""
 
-    def with_options(self, *, project: str | None = None, timeout: float | None = None) -> AsyncClient:
+    def with_options(
+        self,
+        *,
+        project: str | None = None,
+        timeout: float | None = None,
+        agent: str | None = None,
+        session: str | None = None,
+        on_behalf_of: str | None = None,
+    ) -> AsyncClient:
         """A client that shares the connections of this one."""
         other = AsyncClient.__new__(AsyncClient)
-        other._settings = replace(
-            self._settings,
-            project=self._settings.project if project is None else project,
-            timeout=self._settings.timeout if timeout is None else timeout,
-        ).check()
+        other._settings = _changed(self._settings, project, timeout, agent, session, on_behalf_of)
         other._http = self._http
         other.api = AsyncOperations(other)
         return other
@@ -392,6 +431,7 @@ class AsyncClient:
     ) -> models.Evaluation:
         """Evaluates a diff, files or facts and records the evaluation. Only overall_verdict == "ALLOW" is a permission."""
         sent = _body(
+            self._settings,
             body,
             {"diff": diff, "files": files, "facts": facts, "intent": intent, "scope": scope, "repository": repository, "mode": mode,
              "max_rules": max_rules, "severity_min": severity_min, "node_id": node_id, "environment": environment},
@@ -408,7 +448,7 @@ class AsyncClient:
         idempotency_key: str | None = None,
     ) -> models.Evaluation:
         """Evaluates an action in plain words."""
-        sent = _body(None, {"action": action, "scope": scope, "node_id": node_id, "environment": environment})
+        sent = _body(self._settings, None, {"action": action, "scope": scope, "node_id": node_id, "environment": environment})
         return await self.call("POST", _QUICK, models.Evaluation, body=sent, query=_PROJECT, headers=_name(idempotency_key, sent), again=True)
 
     async def submit(
@@ -426,6 +466,7 @@ class AsyncClient:
     ) -> models.SubmissionAnswer:
         """Evaluates a subject of any kind."""
         sent = _body(
+            self._settings,
             None,
             {"subject": subject, "scope": scope, "mode": mode, "max_rules": max_rules, "severity_min": severity_min, "node_id": node_id,
              "environment": environment, "submission_id": submission_id},
@@ -436,7 +477,7 @@ class AsyncClient:
         self, subject: Subject, *, scope: str | None = None, submission_id: str | None = None, idempotency_key: str | None = None
     ) -> models.SubmissionState:
         """Has a subject evaluated in the background; ask for it with wait."""
-        sent = _body(None, {"subject": subject, "scope": scope, "submission_id": submission_id})
+        sent = _body(self._settings, None, {"subject": subject, "scope": scope, "submission_id": submission_id})
         headers = {**_name(idempotency_key, sent), "Prefer": "respond-async"}
         return await self.call("POST", _SUBMIT, models.SubmissionState, body=sent, query=_PROJECT, headers=headers, again=True)
 
@@ -465,7 +506,7 @@ class AsyncClient:
         repository: str | None = None,
     ) -> AsyncIterator[models.RuleVerdict | models.Evaluation]:
         """Evaluates and gives each verdict once it is final, then the evaluation. A verdict alone is not a permission."""
-        sent = _body(body, {"diff": diff, "files": files, "facts": facts, "intent": intent, "scope": scope, "repository": repository})
+        sent = _body(self._settings, body, {"diff": diff, "files": files, "facts": facts, "intent": intent, "scope": scope, "repository": repository})
         headers = {"Accept": "text/event-stream"}
         request = prepare(self._settings, "POST", _EVALUATE, NoAnswer, sent, None, _PROJECT, headers, True)
         deadline = time.monotonic() + self._settings.timeout

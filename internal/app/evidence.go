@@ -1,0 +1,139 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"tenet/internal/checkpoint"
+	"tenet/internal/config"
+	"tenet/internal/evidence"
+	"tenet/internal/rule"
+)
+
+// callTime bounds a call to a witness or a webhook for checkpoints.
+const callTime = 10 * time.Second
+
+// sealTime bounds the last checkpoints of a server that ends.
+const sealTime = 5 * time.Second
+
+// newBook returns what signs the checkpoints of the audit logs, ready if there is a key.
+func newBook(ctx context.Context, cfg config.Config, with evidence.Config) (*evidence.Book, error) {
+	with.Every, with.Client = cfg.AuditCheckpoint, evidenceClient()
+	b := evidence.NewBook(with)
+	folder, err := auditFolder(cfg)
+	if err != nil || folder == "" || cfg.AuditSigner != "" {
+		return b, err
+	}
+	if _, err := os.Stat(filepath.Join(folder, keyName)); err != nil {
+		return b, nil //nolint:nilerr // a server makes the key when it starts
+	}
+	return b, openBook(ctx, cfg, b, folder)
+}
+
+func evidenceClient() *http.Client {
+	return &http.Client{Timeout: callTime, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
+
+// keyName is the name of the file of keys in the folder for evidence.
+const keyName = "key"
+
+// openBook opens a book with the settings, and makes a key if there is none.
+func openBook(ctx context.Context, cfg config.Config, b *evidence.Book, folder string) (err error) {
+	with := evidence.Signing{Folder: filepath.Join(folder, "checkpoints"), Origin: cfg.AuditOrigin}
+	if with.Places, err = checkpoint.ParsePlaces(cfg.AuditPublish, os.Stdout, evidenceClient()); err != nil {
+		return rule.Errorf(rule.CodeInvalid, "audit_publish: %w", err)
+	}
+	if cfg.AuditPolicy != "" {
+		data, err := os.ReadFile(cfg.AuditPolicy)
+		if err != nil {
+			return fmt.Errorf("audit_policy: %w", err)
+		}
+		if with.Policy, err = checkpoint.ParsePolicy(data); err != nil {
+			return rule.Errorf(rule.CodeInvalid, "audit_policy: %s: %w", cfg.AuditPolicy, err)
+		}
+	}
+	if with.Origin != "" && !checkpoint.ValidOrigin(with.Origin) {
+		return rule.Errorf(rule.CodeInvalid, "audit_origin: %q is not a name such as example.com/tenet", with.Origin)
+	}
+	if cfg.AuditSigner != "" {
+		with.Signer = checkpoint.Command(strings.Fields(cfg.AuditSigner))
+		return b.Open(ctx, with)
+	}
+	keys, err := checkpoint.OpenKeys(filepath.Join(folder, keyName), with.Origin, time.Now())
+	if err != nil {
+		return fmt.Errorf("the key of the audit logs: %w", err)
+	}
+	if with.Signer = keys; with.Origin == "" {
+		with.Origin = keys.Origin
+	}
+	return b.Open(ctx, with)
+}
+
+// auditFolder is empty where no checkpoints are signed.
+func auditFolder(cfg config.Config) (string, error) {
+	if cfg.AuditFolder != "" || cfg.DatabaseURL != "" {
+		return cfg.AuditFolder, nil
+	}
+	dir := cfg.Data
+	if dir == "" {
+		var err error
+		if dir, err = DefaultData(os.Getenv); err != nil {
+			return "", err
+		}
+	}
+	return filepath.Join(dir, "audit"), nil
+}
+
+// compareHistory makes the node ready to sign checkpoints, and compares the audit logs with the last ones, before the node serves.
+func compareHistory(ctx context.Context, cfg config.Config, b *evidence.Book, log *slog.Logger) error {
+	folder, err := auditFolder(cfg)
+	if err != nil {
+		return err
+	}
+	if folder == "" {
+		if cfg.AuditSigner+cfg.AuditPublish+cfg.AuditPolicy != "" {
+			return rule.Errorf(rule.CodeInvalid, "audit_signer, audit_publish and audit_policy need audit_folder, where the last checkpoints are kept")
+		}
+		log.InfoContext(ctx, "the audit logs get no checkpoints, so nobody outside can check them; set audit_folder (docs/audit.md)")
+		return nil
+	}
+	if !b.Signs() {
+		if err := openBook(ctx, cfg, b, folder); err != nil {
+			return err
+		}
+	}
+	return b.Compare(ctx)
+}
+
+// sealLast makes the last checkpoints of a node that has served.
+func sealLast(ctx context.Context, b *evidence.Book) {
+	ctx, cancel := context.WithTimeout(ctx, sealTime)
+	defer cancel()
+	b.SealAll(ctx)
+}
+
+// RotateKeys adds a key to the file of keys of the audit logs, or ends the signing by all but the newest.
+func RotateKeys(cfg config.Config, retire bool, now time.Time) error {
+	folder, err := auditFolder(cfg)
+	if err != nil {
+		return err
+	}
+	if folder == "" || cfg.AuditSigner != "" {
+		return rule.Errorf(rule.CodeInvalid, "there is no file of keys: set audit_folder; keys of audit_signer are rotated where they are")
+	}
+	path := filepath.Join(folder, keyName)
+	keys, err := checkpoint.ReadKeys(path)
+	if err != nil {
+		return err
+	}
+	if retire {
+		return keys.Retire(path)
+	}
+	return keys.Rotate(path, now)
+}

@@ -1,0 +1,119 @@
+package evidence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+
+	"golang.org/x/mod/sumdb/tlog"
+
+	"tenet/internal/audit/tree"
+	"tenet/internal/checkpoint"
+	"tenet/internal/rule"
+)
+
+// wayOut names the remedies for a history that does not continue its last checkpoint.
+const wayOut = "restore a backup that has all entries of the checkpoint, and start the server again. Where there is none, keep the checkpoint as evidence: move it out of audit_folder, " +
+	"and give the logs a new name with audit_origin, since nobody accepts another history under the old one"
+
+// compare compares the log of a project, as it is now, with its last checkpoint. problem is set if it does not continue it.
+func (b *Book) compare(ctx context.Context, projectID string, now checkpoint.Checkpoint) (problem, err error) {
+	last, ok := b.last[projectID]
+	if !ok {
+		return nil, nil
+	}
+	switch {
+	case now.Size < last.Size:
+		return b.broken(projectID, "it has %d entries, its last checkpoint has %d", now.Size, last.Size), nil
+	case now.Size == last.Size && now.Root != last.Root:
+		return b.broken(projectID, "its %d entries are not those of its last checkpoint", now.Size), nil
+	case now.Size == last.Size:
+		return nil, nil
+	}
+	proof, err := tlog.ProveTree(now.Size, last.Size, b.cfg.Log.reader(ctx, projectID))
+	if errors.Is(err, errMissing) {
+		return b.broken(projectID, "entries up to %d are missing", now.Size), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if tlog.CheckTree(proof, now.Size, now.Root, last.Size, last.Root) != nil {
+		return b.broken(projectID, "its first %d entries are not those of its last checkpoint", last.Size), nil
+	}
+	return nil, nil
+}
+
+// broken is the problem of a log whose history was changed.
+func (b *Book) broken(projectID, format string, args ...any) error {
+	return rule.Errorf(rule.CodeUnavailable, "the audit log of project %s is not what was signed: %s. %s", projectID, fmt.Sprintf(format, args...), wayOut)
+}
+
+// note keeps a problem of a project's log until the server starts again, and logs it.
+func (b *Book) note(ctx context.Context, projectID string, problem error) {
+	b.state.Lock()
+	before := b.problems[projectID]
+	b.problems[projectID] = problem
+	b.state.Unlock()
+	if before == nil {
+		b.cfg.Logger.ErrorContext(ctx, "evaluations are refused: history was changed", slog.String("project", projectID), slog.Any("error", problem))
+	}
+}
+
+// Problem returns unavailable if the log of a project does not continue its last checkpoint, with the way out; else nil.
+func (b *Book) Problem(projectID string) error {
+	b.state.RLock()
+	defer b.state.RUnlock()
+	return b.problems[projectID]
+}
+
+// Compare compares all logs with their last checkpoints, also those of projects that are no longer in the database. It fails only if the
+// database cannot be read; what it finds is in [Book.Problem].
+func (b *Book) Compare(ctx context.Context) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, id := range slices.Sorted(maps.Keys(b.last)) {
+		if _, err := b.next(ctx, id); err != nil && b.Problem(id) == nil {
+			return err
+		}
+	}
+	return b.compareEntries(ctx, 0, quickSize)
+}
+
+// quickSize is up to how many entries a start compares one by one. It takes about a tenth of a second; longer logs follow in the
+// background.
+const quickSize = 20_000
+
+// leafPage is how many entries one query reads.
+const leafPage = 10_000
+
+// compareEntries compares the entries themselves with the last checkpoints, of logs with more than one number of entries and up to
+// another. The stored tiles, by which others compare, are only copies.
+func (b *Book) compareEntries(ctx context.Context, above, upTo int64) error {
+	for _, id := range slices.Sorted(maps.Keys(b.last)) {
+		last := b.last[id]
+		if last.Size <= above || last.Size > upTo || b.Problem(id) != nil {
+			continue
+		}
+		var front tree.Front
+		for front.Size() < last.Size {
+			leaves, err := b.cfg.Log.leaves(ctx, id, front.Size(), int(min(leafPage, last.Size-front.Size())))
+			if errors.Is(err, errMissing) {
+				b.note(ctx, id, b.broken(id, "entries after %d are missing", front.Size()))
+				break
+			}
+			if err != nil {
+				return err
+			}
+			for _, leaf := range leaves {
+				front.Append(leaf)
+			}
+		}
+		if front.Size() == last.Size && front.Root() != last.Root {
+			b.note(ctx, id, b.broken(id, "its first %d entries are not those of its last checkpoint", last.Size))
+		}
+	}
+	return nil
+}
