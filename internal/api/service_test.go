@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"os/exec"
 	"regexp"
 	"strings"
 	"testing"
@@ -19,6 +20,11 @@ func TestDescription(t *testing.T) {
 	n := newNode(t)
 	got := n.call("GET", "/openapi.json", nil).want(http.StatusOK)
 	golden(t, "openapi.json", got.body)
+	if *update { // the clients in other languages are written from it
+		if out, err := exec.CommandContext(t.Context(), "go", "generate", "tenet/sdk/generate").CombinedOutput(); err != nil {
+			t.Errorf("go generate ./sdk/generate: %v\n%s", err, out)
+		}
+	}
 	var doc struct {
 		OpenAPI    string `json:"openapi"`
 		Components struct {

@@ -75,10 +75,10 @@ type Config struct {
 	Redact record.Redactor
 	// Subjects says what records keep of the subject; empty means [record.KeepRedacted].
 	Subjects wire.Keep
-	// Approvals keeps the confirmations of people. Nil asks for none and uses none.
-	Approvals Approvals
 	// Refuse returns an error if a project must not be evaluated, such as one whose history was changed; nil refuses none.
 	Refuse func(projectID string) error
+	// Approvals keeps the confirmations of people. Nil asks for none and uses none.
+	Approvals Approvals
 	// Publish publishes violations that have happened, in the transaction of their record; nil publishes none.
 	Publish func(ctx context.Context, tx store.Tx, e rule.Event) error
 }

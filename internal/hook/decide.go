@@ -170,7 +170,7 @@ func Decide(e *rule.Evaluation, m FailModes) Answer {
 		add("Tenet: this was not examined.", lines)
 	}
 	if line := approvalLine(e.Approval); line != "" && a.Decision == Ask {
-		// Whoever sits at the tool is not asked: the answer comes from outside.
+		// The person at the tool is not asked: the answer comes from outside.
 		a.Decision = Deny
 		parts = append(parts, line)
 	}

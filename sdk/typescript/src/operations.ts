@@ -57,6 +57,36 @@ export class Operations {
     return this.#caller.call({ method: "POST", path: `/api/v1/alerts/${segment(alertId)}/resolve`, answer: "json", body, query: { project_id: parameters.projectId } }, options);
   }
 
+  /** List approvals. Newest first. Pages go by page, or by cursor, which what is asked for meanwhile does not move. actions says what the caller may do with each. */
+  listApprovals(parameters: { projectId?: string; state?: Array<string>; requester?: string; mine?: boolean; rule?: string; evaluation?: string; repository?: string; agent?: string; scope?: string; severityMin?: string; since?: string | Date; until?: string | Date; cursor?: string; page?: number; pageSize?: number } = {}, options: CallOptions = {}): Promise<models.ApprovalPage> {
+    return this.#caller.call({ method: "GET", path: "/api/v1/approvals", answer: "json", query: { project_id: parameters.projectId, state: parameters.state, requester: parameters.requester, mine: parameters.mine, rule: parameters.rule, evaluation: parameters.evaluation, repository: parameters.repository, agent: parameters.agent, scope: parameters.scope, severity_min: parameters.severityMin, since: parameters.since, until: parameters.until, cursor: parameters.cursor, page: parameters.page, page_size: parameters.pageSize }, again: true }, options);
+  }
+
+  /** Ask people to confirm an evaluation. For an evaluation whose overall verdict is NEEDS_CONFIRMATION; never for a DENY. The approval is bound to the hash of the subject, to the rules to be confirmed with what they say, to the project and to the caller of the evaluation, who alone can use it: the next evaluation of the same subject is then ALLOW. If such an approval waits already, it is the answer. POST /api/v1/evaluate does the same at once with request_approval. */
+  createApproval(body: models.CreateApproval, parameters: { projectId?: string } = {}, options: CallOptions = {}): Promise<models.ActionApproval> {
+    return this.#caller.call({ method: "POST", path: "/api/v1/approvals", answer: "json", body, query: { project_id: parameters.projectId } }, options);
+  }
+
+  /** Get an approval, or wait for its decision. With the complete action, and the same as texts in which characters that people cannot see are written out. With wait the answer comes once the approval is not pending any more, or when the time is over, and leaves out the action. With `Accept: text/event-stream` each change is sent. */
+  getApproval(id: string, parameters: { projectId?: string; wait?: string; until?: number; signature?: string } = {}, options: CallOptions = {}): Promise<models.ApprovalDetail> {
+    return this.#caller.call({ method: "GET", path: `/api/v1/approvals/${segment(id)}`, answer: "json", query: { project_id: parameters.projectId, wait: parameters.wait, until: parameters.until, signature: parameters.signature }, again: true }, options);
+  }
+
+  /** Approve an action. 403 for the requester and the person whom its key belongs to, and for those whom the project's policy does not name; 409 if the approval is not pending, or the caller has approved it already. It stays pending until as many people have approved as quorum says. */
+  approveApproval(id: string, body: models.DecideApproval, parameters: { projectId?: string } = {}, options: CallOptions = {}): Promise<models.ActionApproval> {
+    return this.#caller.call({ method: "POST", path: `/api/v1/approvals/${segment(id)}/approve`, answer: "json", body, query: { project_id: parameters.projectId } }, options);
+  }
+
+  /** Reject an action. One rejection is enough. Errors are as for approve. */
+  rejectApproval(id: string, body: models.DecideApproval, parameters: { projectId?: string } = {}, options: CallOptions = {}): Promise<models.ActionApproval> {
+    return this.#caller.call({ method: "POST", path: `/api/v1/approvals/${segment(id)}/reject`, answer: "json", body, query: { project_id: parameters.projectId } }, options);
+  }
+
+  /** Take an approval back. For the requester, who has asked for it, and those who may decide, as long as it is pending or not used up. */
+  withdrawApproval(id: string, body: models.DecideApproval, parameters: { projectId?: string } = {}, options: CallOptions = {}): Promise<models.ActionApproval> {
+    return this.#caller.call({ method: "POST", path: `/api/v1/approvals/${segment(id)}/withdraw`, answer: "json", body, query: { project_id: parameters.projectId } }, options);
+  }
+
   /** Read the audit chain. Entries of the project, newest first. All parameters that are given must hold. Pages go by page, or by cursor, which what is recorded meanwhile does not move. Details of entries about keys, sign-ins and webhooks are shown to administrators only. */
   listAudit(parameters: { projectId?: string; kind?: Array<string>; action?: string; actor?: string; person?: string; agent?: string; session?: string; rule?: string; evaluation?: string; object?: string; verdict?: string; since?: string | Date; until?: string | Date; cursor?: string; page?: number; pageSize?: number } = {}, options: CallOptions = {}): Promise<models.AuditPage> {
     return this.#caller.call({ method: "GET", path: "/api/v1/audit", answer: "json", query: { project_id: parameters.projectId, kind: parameters.kind, action: parameters.action, actor: parameters.actor, person: parameters.person, agent: parameters.agent, session: parameters.session, rule: parameters.rule, evaluation: parameters.evaluation, object: parameters.object, verdict: parameters.verdict, since: parameters.since, until: parameters.until, cursor: parameters.cursor, page: parameters.page, page_size: parameters.pageSize }, again: true }, options);
@@ -80,6 +110,11 @@ export class Operations {
   /** Get the head of the audit chain. Note it outside the server: verify checks against it later. */
   getAuditHead(parameters: { projectId?: string } = {}, options: CallOptions = {}): Promise<models.AuditHead> {
     return this.#caller.call({ method: "GET", path: "/api/v1/audit/head", answer: "json", query: { project_id: parameters.projectId }, again: true }, options);
+  }
+
+  /** Get the state of the transparency log. Its keys and its newest checkpoint, and the policy by which proofs are checked. The files of the log are below /audit/{project}/. */
+  getAuditLog(parameters: { projectId?: string } = {}, options: CallOptions = {}): Promise<models.AuditLog> {
+    return this.#caller.call({ method: "GET", path: "/api/v1/audit/log", answer: "json", query: { project_id: parameters.projectId }, again: true }, options);
   }
 
   /** Verify the audit chain. Walks the chain of the project and reports every edit, deletion, insertion and reordering. With a head that you noted earlier it also finds a chain that was cut short or rewritten. A long chain is verified in parts with limit: the answer's next, given as after_seq and after_hash, goes on. */
@@ -468,8 +503,8 @@ export class Operations {
   }
 
   /** List rules by health and by when they were last asked. */
-  listMeasuredRules(parameters: { projectId?: string; standing?: "never_asked" | "dormant"; team?: string; scoreMax?: number; page?: number; pageSize?: number } = {}, options: CallOptions = {}): Promise<models.MeasuredPage> {
-    return this.#caller.call({ method: "GET", path: "/api/v1/insights/rules", answer: "json", query: { project_id: parameters.projectId, standing: parameters.standing, team: parameters.team, score_max: parameters.scoreMax, page: parameters.page, page_size: parameters.pageSize }, again: true }, options);
+  listMeasuredRules(parameters: { projectId?: string; standing?: "never_asked" | "dormant"; team?: string; scoreMin?: number; scoreMax?: number; page?: number; pageSize?: number } = {}, options: CallOptions = {}): Promise<models.MeasuredPage> {
+    return this.#caller.call({ method: "GET", path: "/api/v1/insights/rules", answer: "json", query: { project_id: parameters.projectId, standing: parameters.standing, team: parameters.team, score_min: parameters.scoreMin, score_max: parameters.scoreMax, page: parameters.page, page_size: parameters.pageSize }, again: true }, options);
   }
 
   /** List background jobs. Newest first. project_id * lists the jobs that work on all projects, such as sweeps; with every=true those of each project, too. Administrators also see the arguments. */
@@ -902,9 +937,9 @@ export class Operations {
     return this.#caller.call({ method: "GET", path: "/api/v1/violations", answer: "json", query: { project_id: parameters.projectId, fingerprint: parameters.fingerprint }, again: true }, options);
   }
 
-  /** List waivers. Newest first, ended ones included. */
-  listWaivers(parameters: { projectId?: string; ruleId?: string; page?: number; pageSize?: number } = {}, options: CallOptions = {}): Promise<models.PageWaiver> {
-    return this.#caller.call({ method: "GET", path: "/api/v1/waivers", answer: "json", query: { project_id: parameters.projectId, rule_id: parameters.ruleId, page: parameters.page, page_size: parameters.pageSize }, again: true }, options);
+  /** List waivers. Newest first, ended ones included; with ends_within_days, those that lapse soon. */
+  listWaivers(parameters: { projectId?: string; ruleId?: string; endsWithinDays?: number; page?: number; pageSize?: number } = {}, options: CallOptions = {}): Promise<models.PageWaiver> {
+    return this.#caller.call({ method: "GET", path: "/api/v1/waivers", answer: "json", query: { project_id: parameters.projectId, rule_id: parameters.ruleId, ends_within_days: parameters.endsWithinDays, page: parameters.page, page_size: parameters.pageSize }, again: true }, options);
   }
 
   /** Waive a denial until a date. It covers the denial whose verdict has the fingerprint, in the repository of its evaluation, until it expires or the cited text or the rule changes. Such a verdict stays DENY, names the waiver, and does not count in the overall verdict. For a CRITICAL rule it covers nothing until a second person approves it. */

@@ -155,6 +155,115 @@ class Operations:
             query={"project_id": project_id},
         )
 
+    def list_approvals(
+        self,
+        *,
+        project_id: str | None = None,
+        state: Sequence[str] | None = None,
+        requester: str | None = None,
+        mine: bool | None = None,
+        rule: str | None = None,
+        evaluation: str | None = None,
+        repository: str | None = None,
+        agent: str | None = None,
+        scope: str | None = None,
+        severity_min: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        cursor: str | None = None,
+        page: int | None = None,
+        page_size: int | None = None,
+    ) -> models.ApprovalPage:
+        """List approvals. Newest first. Pages go by page, or by cursor, which what is asked for meanwhile does not move. actions says what the caller may do with each."""
+        return self._caller.call(
+            "GET",
+            "/api/v1/approvals",
+            models.ApprovalPage,
+            query={"project_id": project_id, "state": state, "requester": requester, "mine": mine, "rule": rule, "evaluation": evaluation, "repository": repository, "agent": agent, "scope": scope, "severity_min": severity_min, "since": since, "until": until, "cursor": cursor, "page": page, "page_size": page_size},
+            again=True,
+        )
+
+    def create_approval(
+        self,
+        body: models.CreateApproval | Mapping[str, Any],
+        *,
+        project_id: str | None = None,
+    ) -> models.ActionApproval:
+        """Ask people to confirm an evaluation. For an evaluation whose overall verdict is NEEDS_CONFIRMATION; never for a DENY. The approval is bound to the hash of the subject, to the rules to be confirmed with what they say, to the project and to the caller of the evaluation, who alone can use it: the next evaluation of the same subject is then ALLOW. If such an approval waits already, it is the answer. POST /api/v1/evaluate does the same at once with request_approval."""
+        return self._caller.call(
+            "POST",
+            "/api/v1/approvals",
+            models.ActionApproval,
+            body=body,
+            query={"project_id": project_id},
+        )
+
+    def get_approval(
+        self,
+        id: str,
+        *,
+        project_id: str | None = None,
+        wait: str | None = None,
+        until: int | None = None,
+        signature: str | None = None,
+    ) -> models.ApprovalDetail:
+        """Get an approval, or wait for its decision. With the complete action, and the same as texts in which characters that people cannot see are written out. With wait the answer comes once the approval is not pending any more, or when the time is over, and leaves out the action. With `Accept: text/event-stream` each change is sent."""
+        return self._caller.call(
+            "GET",
+            f"/api/v1/approvals/{segment(id)}",
+            models.ApprovalDetail,
+            query={"project_id": project_id, "wait": wait, "until": until, "signature": signature},
+            again=True,
+        )
+
+    def approve_approval(
+        self,
+        id: str,
+        body: models.DecideApproval | Mapping[str, Any],
+        *,
+        project_id: str | None = None,
+    ) -> models.ActionApproval:
+        """Approve an action. 403 for the requester and the person whom its key belongs to, and for those whom the project's policy does not name; 409 if the approval is not pending, or the caller has approved it already. It stays pending until as many people have approved as quorum says."""
+        return self._caller.call(
+            "POST",
+            f"/api/v1/approvals/{segment(id)}/approve",
+            models.ActionApproval,
+            body=body,
+            query={"project_id": project_id},
+        )
+
+    def reject_approval(
+        self,
+        id: str,
+        body: models.DecideApproval | Mapping[str, Any],
+        *,
+        project_id: str | None = None,
+    ) -> models.ActionApproval:
+        """Reject an action. One rejection is enough. Errors are as for approve."""
+        return self._caller.call(
+            "POST",
+            f"/api/v1/approvals/{segment(id)}/reject",
+            models.ActionApproval,
+            body=body,
+            query={"project_id": project_id},
+        )
+
+    def withdraw_approval(
+        self,
+        id: str,
+        body: models.DecideApproval | Mapping[str, Any],
+        *,
+        project_id: str | None = None,
+    ) -> models.ActionApproval:
+        """Take an approval back. For the requester, who has asked for it, and those who may decide, as long as it is pending or not used up."""
+        return self._caller.call(
+            "POST",
+            f"/api/v1/approvals/{segment(id)}/withdraw",
+            models.ActionApproval,
+            body=body,
+            query={"project_id": project_id},
+        )
+
     def list_audit(
         self,
         *,
@@ -254,6 +363,20 @@ class Operations:
             "GET",
             "/api/v1/audit/head",
             models.AuditHead,
+            query={"project_id": project_id},
+            again=True,
+        )
+
+    def get_audit_log(
+        self,
+        *,
+        project_id: str | None = None,
+    ) -> models.AuditLog:
+        """Get the state of the transparency log. Its keys and its newest checkpoint, and the policy by which proofs are checked. The files of the log are below /audit/{project}/."""
+        return self._caller.call(
+            "GET",
+            "/api/v1/audit/log",
+            models.AuditLog,
             query={"project_id": project_id},
             again=True,
         )
@@ -1526,6 +1649,7 @@ class Operations:
         project_id: str | None = None,
         standing: Literal["never_asked", "dormant"] | None = None,
         team: str | None = None,
+        score_min: int | None = None,
         score_max: int | None = None,
         page: int | None = None,
         page_size: int | None = None,
@@ -1535,7 +1659,7 @@ class Operations:
             "GET",
             "/api/v1/insights/rules",
             models.MeasuredPage,
-            query={"project_id": project_id, "standing": standing, "team": team, "score_max": score_max, "page": page, "page_size": page_size},
+            query={"project_id": project_id, "standing": standing, "team": team, "score_min": score_min, "score_max": score_max, "page": page, "page_size": page_size},
             again=True,
         )
 
@@ -2975,15 +3099,16 @@ class Operations:
         *,
         project_id: str | None = None,
         rule_id: str | None = None,
+        ends_within_days: int | None = None,
         page: int | None = None,
         page_size: int | None = None,
     ) -> models.PageWaiver:
-        """List waivers. Newest first, ended ones included."""
+        """List waivers. Newest first, ended ones included; with ends_within_days, those that lapse soon."""
         return self._caller.call(
             "GET",
             "/api/v1/waivers",
             models.PageWaiver,
-            query={"project_id": project_id, "rule_id": rule_id, "page": page, "page_size": page_size},
+            query={"project_id": project_id, "rule_id": rule_id, "ends_within_days": ends_within_days, "page": page, "page_size": page_size},
             again=True,
         )
 
@@ -3199,6 +3324,115 @@ class AsyncOperations:
             query={"project_id": project_id},
         )
 
+    async def list_approvals(
+        self,
+        *,
+        project_id: str | None = None,
+        state: Sequence[str] | None = None,
+        requester: str | None = None,
+        mine: bool | None = None,
+        rule: str | None = None,
+        evaluation: str | None = None,
+        repository: str | None = None,
+        agent: str | None = None,
+        scope: str | None = None,
+        severity_min: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        cursor: str | None = None,
+        page: int | None = None,
+        page_size: int | None = None,
+    ) -> models.ApprovalPage:
+        """List approvals. Newest first. Pages go by page, or by cursor, which what is asked for meanwhile does not move. actions says what the caller may do with each."""
+        return await self._caller.call(
+            "GET",
+            "/api/v1/approvals",
+            models.ApprovalPage,
+            query={"project_id": project_id, "state": state, "requester": requester, "mine": mine, "rule": rule, "evaluation": evaluation, "repository": repository, "agent": agent, "scope": scope, "severity_min": severity_min, "since": since, "until": until, "cursor": cursor, "page": page, "page_size": page_size},
+            again=True,
+        )
+
+    async def create_approval(
+        self,
+        body: models.CreateApproval | Mapping[str, Any],
+        *,
+        project_id: str | None = None,
+    ) -> models.ActionApproval:
+        """Ask people to confirm an evaluation. For an evaluation whose overall verdict is NEEDS_CONFIRMATION; never for a DENY. The approval is bound to the hash of the subject, to the rules to be confirmed with what they say, to the project and to the caller of the evaluation, who alone can use it: the next evaluation of the same subject is then ALLOW. If such an approval waits already, it is the answer. POST /api/v1/evaluate does the same at once with request_approval."""
+        return await self._caller.call(
+            "POST",
+            "/api/v1/approvals",
+            models.ActionApproval,
+            body=body,
+            query={"project_id": project_id},
+        )
+
+    async def get_approval(
+        self,
+        id: str,
+        *,
+        project_id: str | None = None,
+        wait: str | None = None,
+        until: int | None = None,
+        signature: str | None = None,
+    ) -> models.ApprovalDetail:
+        """Get an approval, or wait for its decision. With the complete action, and the same as texts in which characters that people cannot see are written out. With wait the answer comes once the approval is not pending any more, or when the time is over, and leaves out the action. With `Accept: text/event-stream` each change is sent."""
+        return await self._caller.call(
+            "GET",
+            f"/api/v1/approvals/{segment(id)}",
+            models.ApprovalDetail,
+            query={"project_id": project_id, "wait": wait, "until": until, "signature": signature},
+            again=True,
+        )
+
+    async def approve_approval(
+        self,
+        id: str,
+        body: models.DecideApproval | Mapping[str, Any],
+        *,
+        project_id: str | None = None,
+    ) -> models.ActionApproval:
+        """Approve an action. 403 for the requester and the person whom its key belongs to, and for those whom the project's policy does not name; 409 if the approval is not pending, or the caller has approved it already. It stays pending until as many people have approved as quorum says."""
+        return await self._caller.call(
+            "POST",
+            f"/api/v1/approvals/{segment(id)}/approve",
+            models.ActionApproval,
+            body=body,
+            query={"project_id": project_id},
+        )
+
+    async def reject_approval(
+        self,
+        id: str,
+        body: models.DecideApproval | Mapping[str, Any],
+        *,
+        project_id: str | None = None,
+    ) -> models.ActionApproval:
+        """Reject an action. One rejection is enough. Errors are as for approve."""
+        return await self._caller.call(
+            "POST",
+            f"/api/v1/approvals/{segment(id)}/reject",
+            models.ActionApproval,
+            body=body,
+            query={"project_id": project_id},
+        )
+
+    async def withdraw_approval(
+        self,
+        id: str,
+        body: models.DecideApproval | Mapping[str, Any],
+        *,
+        project_id: str | None = None,
+    ) -> models.ActionApproval:
+        """Take an approval back. For the requester, who has asked for it, and those who may decide, as long as it is pending or not used up."""
+        return await self._caller.call(
+            "POST",
+            f"/api/v1/approvals/{segment(id)}/withdraw",
+            models.ActionApproval,
+            body=body,
+            query={"project_id": project_id},
+        )
+
     async def list_audit(
         self,
         *,
@@ -3298,6 +3532,20 @@ class AsyncOperations:
             "GET",
             "/api/v1/audit/head",
             models.AuditHead,
+            query={"project_id": project_id},
+            again=True,
+        )
+
+    async def get_audit_log(
+        self,
+        *,
+        project_id: str | None = None,
+    ) -> models.AuditLog:
+        """Get the state of the transparency log. Its keys and its newest checkpoint, and the policy by which proofs are checked. The files of the log are below /audit/{project}/."""
+        return await self._caller.call(
+            "GET",
+            "/api/v1/audit/log",
+            models.AuditLog,
             query={"project_id": project_id},
             again=True,
         )
@@ -4570,6 +4818,7 @@ class AsyncOperations:
         project_id: str | None = None,
         standing: Literal["never_asked", "dormant"] | None = None,
         team: str | None = None,
+        score_min: int | None = None,
         score_max: int | None = None,
         page: int | None = None,
         page_size: int | None = None,
@@ -4579,7 +4828,7 @@ class AsyncOperations:
             "GET",
             "/api/v1/insights/rules",
             models.MeasuredPage,
-            query={"project_id": project_id, "standing": standing, "team": team, "score_max": score_max, "page": page, "page_size": page_size},
+            query={"project_id": project_id, "standing": standing, "team": team, "score_min": score_min, "score_max": score_max, "page": page, "page_size": page_size},
             again=True,
         )
 
@@ -6019,15 +6268,16 @@ class AsyncOperations:
         *,
         project_id: str | None = None,
         rule_id: str | None = None,
+        ends_within_days: int | None = None,
         page: int | None = None,
         page_size: int | None = None,
     ) -> models.PageWaiver:
-        """List waivers. Newest first, ended ones included."""
+        """List waivers. Newest first, ended ones included; with ends_within_days, those that lapse soon."""
         return await self._caller.call(
             "GET",
             "/api/v1/waivers",
             models.PageWaiver,
-            query={"project_id": project_id, "rule_id": rule_id, "page": page, "page_size": page_size},
+            query={"project_id": project_id, "rule_id": rule_id, "ends_within_days": ends_within_days, "page": page, "page_size": page_size},
             again=True,
         )
 
