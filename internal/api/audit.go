@@ -2,14 +2,18 @@ package api
 
 import (
 	"context"
+	"encoding/base64"
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 
 	"tenet/internal/api/rest"
 	"tenet/internal/audit"
+	"tenet/internal/audit/tree"
 	"tenet/internal/auth"
 	"tenet/internal/catalog"
+	"tenet/internal/checkpoint"
 	"tenet/internal/evidence"
 	"tenet/internal/rule"
 	"tenet/internal/store"
@@ -75,6 +79,18 @@ func (s Audit) Routes(r *rest.Router) {
 		Description: "Its keys and its newest checkpoint, and the policy by which proofs are checked. The files of the log are below /audit/{project}/.",
 	}, s.log)
 	rest.HandleBody(r, rest.Operation{
+		ID: "compare-audit", Route: op.CompareAudit.Route(), Role: auth.Reviewer, Status: http.StatusOK, Summary: "Compare the chain with checkpoints",
+		Description: "Computes the log again from its entries and reports the first checkpoint that they do not fit, with the entries between it and the one before. " +
+			"That finds a chain that was cut, recomputed, deleted or restored from an older backup, which verify-audit alone cannot.",
+	}, s.compare)
+	proof := rest.Handle(r.Tag(evaluateTag), rest.Operation{
+		ID: "prove-evaluation", Route: op.ProveEvaluation.Route(), Role: auth.Reviewer, Summary: "Get a proof that an evaluation is in the audit log",
+		Description: "A C2SP tlog-proof for people who trust neither this server nor its database: tenet audit check verifies it offline. It holds the entry, " +
+			"and the record if that is not too large. 503 while no checkpoint has the entry.",
+	}, s.prove).Success()
+	proof.Description = "The proof, or the record"
+	proof.Content = map[string]*rest.Media{"text/plain": {Schema: rest.Text("A proof.")}, "application/zstd": {Schema: rest.Text("A record.")}}
+	rest.HandleBody(r, rest.Operation{
 		ID: "accept-corpus", Route: op.AcceptCorpus.Route(), Role: auth.Admin, Status: http.StatusOK, Summary: "Accept the rules as the database has them",
 		Description: "Rules that are missing from the database, or are not as they were written, stop the evaluations of a project with 503. Restore a backup; " +
 			"where there is none, this accepts the rules that are left, and records who did and why. 503 if a row cannot be read.",
@@ -113,6 +129,50 @@ func (s Audit) log(ctx context.Context, _ *rest.None) (out wire.AuditLog, err er
 	}
 	out.Checkpoint = &wire.AuditCheckpoint{Size: c.Size, At: c.At, Witnessed: c.Witnessed, Note: c.Note}
 	return out, err
+}
+
+func (s Audit) compare(ctx context.Context, _ *rest.None, body *wire.CompareAudit) (*wire.AuditComparison, error) {
+	list := make([]checkpoint.Checkpoint, len(body.Checkpoints))
+	for i, c := range body.Checkpoints {
+		root, err := base64.StdEncoding.DecodeString(c.Root)
+		if err != nil || len(root) != len(list[i].Root) {
+			return nil, rest.InvalidField(fmt.Sprintf("checkpoints[%d].root", i), "must be 32 bytes in base64")
+		}
+		list[i] = checkpoint.Checkpoint{Size: c.Size, Root: tree.Hash(root)}
+	}
+	return evidence.NewLog(s.Logs).Compare(ctx, rest.Project(ctx), list)
+}
+
+// proofFile is a proof or a record.
+type proofFile struct {
+	ContentType string `header:"Content-Type"`
+	Disposition string `header:"Content-Disposition"`
+	Body        []byte
+}
+
+func (s Audit) prove(ctx context.Context, in *struct {
+	evaluationRef
+	wire.ProofQuery
+},
+) (out proofFile, err error) {
+	e, err := s.Chains.Get(ctx, rest.Project(ctx), strings.ToLower(in.ID))
+	if err == nil && e.Kind != audit.KindEvaluation {
+		err = rule.NotFound("evaluation", in.ID)
+	}
+	if err != nil {
+		return out, err
+	}
+	if in.Part == "record" {
+		if len(e.Body) == 0 {
+			return out, rule.Errorf(rule.CodeNotFound, "the record was removed under the retention setting")
+		}
+		return proofFile{"application/zstd", fmt.Sprintf(`attachment; filename="%s.json.zst"`, e.ID), e.Body}, nil
+	}
+	p, err := s.Book.Prove(ctx, e)
+	if err != nil {
+		return out, err
+	}
+	return proofFile{"text/plain; charset=utf-8", fmt.Sprintf(`attachment; filename="%s.tlog-proof"`, e.ID), p.Marshal()}, nil
 }
 
 // auditFile is an export of the audit chain.

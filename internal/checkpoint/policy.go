@@ -326,6 +326,15 @@ func (p *Policy) Cosigned(signedNote string) bool {
 	})
 }
 
+// Signed checks that a log of the policy has signed a checkpoint. It does not ask for the quorum.
+func (p *Policy) Signed(signedNote string) (Seen, error) {
+	seen, err := p.Open(signedNote)
+	if _, missing := errors.AsType[*QuorumError](err); missing {
+		err = nil
+	}
+	return seen, err
+}
+
 // QuorumError reports a checkpoint that too few witnesses have cosigned.
 type QuorumError struct {
 	Cosigned []Cosigned

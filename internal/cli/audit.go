@@ -16,6 +16,8 @@ type auditCommands struct {
 	Show   auditShowCommand   `cmd:"" help:"Show what an entry has changed, field by field."`
 	Export auditExportCommand `cmd:"" help:"Write entries to a file, as JSON lines or as a table."`
 	Verify auditVerifyCommand `cmd:"" help:"Check that no record was changed, removed, added or moved."`
+	Prove  auditProveCommand  `cmd:"" help:"Write a proof that an evaluation is in the audit log."`
+	Check  auditCheckCommand  `cmd:"" help:"Check a proof, without a database or network."`
 	Log    auditLogCommand    `cmd:"" help:"Show the state of the transparency log, its policy or its newest checkpoint."`
 	Rotate auditRotateCommand `cmd:"" name:"rotate-key" help:"Add a key that signs checkpoints, or retire the older ones."`
 	Accept auditAcceptCommand `cmd:"" name:"accept-corpus" help:"Accept the rules as a damaged database has them."`
@@ -52,12 +54,19 @@ func (k *auditAcceptCommand) Run(ctx context.Context, s *session) error {
 type auditVerifyCommand struct {
 	ExpectSeq  int64  `placeholder:"N" help:"Number of an entry noted earlier, which the chain must still hold."`
 	ExpectHash string `placeholder:"HASH" help:"Hash of that entry."`
+	Checkpoint string `placeholder:"FILE" help:"File of signed checkpoints that the log must continue, as tenet audit log --checkpoint or audit_publish wrote it; - for stdin."`
+	Witnesses  bool   `help:"Compare with the newest checkpoints of the witnesses of the policy too."`
+	Policy     string `placeholder:"FILE" help:"Policy with the keys of the log; default are those that the server gives."`
 	output
 }
 
 func (auditVerifyCommand) Help() string {
 	return `Each record holds the hash of the one before it. Note the head that is printed, somewhere else than in the
-database: with it, a later run also finds a chain that was cut short or rewritten as a whole.
+database: with it, a later run also finds a chain that was cut short or rewritten as a whole. A signed checkpoint says more: it finds
+all changes of what was there when it was signed, also a project that was deleted and an older backup that was restored.
+
+    tenet audit verify --checkpoint monday.checkpoint --policy tenet.policy
+    tenet audit verify --witnesses --policy tenet.policy
 
 Exit codes: 0 the chain is whole, 1 it is not, 2 it could not be read.`
 }
@@ -67,6 +76,15 @@ func (k *auditVerifyCommand) Run(ctx context.Context, s *session) error {
 		return errors.New("--expect-seq and --expect-hash belong together: the number and the hash of one entry")
 	}
 	return s.with(ctx, keepsData, func(c *client.Client) error {
+		if k.Checkpoint != "" || k.Witnesses {
+			compared, err := k.compare(ctx, s, c)
+			if err == nil {
+				err = printComparison(s, compared)
+			}
+			if err != nil {
+				return err
+			}
+		}
 		r, err := k.verify(ctx, s, c)
 		if err != nil {
 			return err

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"tenet/internal/client"
-	"tenet/internal/rule"
 	"tenet/internal/report"
+	"tenet/internal/rule"
 	"tenet/internal/text"
 	"tenet/internal/wire"
 	"tenet/internal/wire/op"

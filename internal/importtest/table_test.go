@@ -31,8 +31,9 @@ var table = map[string]row{
 	"text":    {layer: nouns},
 	"ledger":  {layer: nouns, imports: []string{"rule"}}, // the law of ALLOW
 
-	"checkpoint": {layer: block, imports: []string{"audit/tree"}}, // what leaves the machine of a log, and how it is checked
-	"witness":    {layer: capability, imports: []string{"checkpoint"}},
+	"checkpoint":      {layer: block, imports: []string{"audit/tree"}}, // what leaves the machine of a log, and how it is checked
+	"evidence/attest": {layer: block, imports: []string{"audit", "audit/tree", "checkpoint", "store"}},
+	"witness":         {layer: capability, imports: []string{"checkpoint"}},
 
 	"audit":      {layer: block, imports: []string{"audit/tree", "rule", "store"}},
 	"audit/tree": {layer: block},
@@ -114,7 +115,7 @@ var table = map[string]row{
 		tests:   []string{"evaluate"},
 	},
 	"search":   {layer: capability, imports: []string{"corpus", "job", "llm", "redact", "rule", "store"}, tests: []string{"auth", "document"}},
-	"evidence": {layer: capability, imports: []string{"audit/tree", "checkpoint", "job", "rule", "store"}, tests: []string{"audit", "witness"}},
+	"evidence": {layer: capability, imports: []string{"audit/tree", "checkpoint", "evidence/attest", "job", "rule", "store"}, tests: []string{"audit", "witness"}},
 	"trail":    {layer: capability, imports: []string{"audit", "auth", "evaluate/find", "rule", "store"}},
 	"webhook":  {layer: capability, imports: []string{"audit", "auth", "job", "rule", "signature", "store"}},
 
@@ -124,6 +125,7 @@ var table = map[string]row{
 			"agent", "api/rest", "approval", "audit", "auth", "catalog", "conflict", "corpus", "discover", "document",
 			"document/extract", "evaluate", "health", "hierarchy", "ingest", "job", "judge", "lint", "llm", "metric", "operate", "queue", "release", "rule", "sandbox", "search",
 			"agent", "api/rest", "audit", "audit/tree", "auth", "catalog", "conflict", "corpus", "discover", "document",
+			"agent", "api/rest", "audit", "audit/tree", "auth", "catalog", "checkpoint", "conflict", "corpus", "discover", "document",
 			"document/extract", "evaluate", "evidence", "health", "hierarchy", "ingest", "job", "judge", "lint", "llm", "metric", "operate", "queue", "release", "rule", "sandbox", "search",
 			"signature", "sso", "store", "trail", "webhook",
 		},
@@ -160,7 +162,7 @@ var table = map[string]row{
 		layer: command,
 		imports: []string{
 			"app", "catalog", "charset", "checkpoint", "client", "config", "discover/archive", "discover/assistant", "discover/exclude",
-			"discover/source", "git", "health", "hook", "hook/guard", "hook/settings", "job", "lint", "mcp", "modeleval", "release",
+			"discover/source", "evidence/attest", "git", "health", "hook", "hook/guard", "hook/settings", "job", "lint", "mcp", "modeleval", "release",
 			"report", "rule", "sandbox", "sso/login", "store", "subject", "witness",
 		},
 	},

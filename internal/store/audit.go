@@ -7,20 +7,20 @@ import (
 	"tenet/internal/wire"
 )
 
-// AuditEntry is one link of a project's audit chain. Package audit computes the hashes.
+// AuditEntry is one link of a project's audit chain. Package audit computes the hashes. Proofs hold it as JSON.
 type AuditEntry struct {
-	ProjectID string
-	Seq       int64 // from 1, without gaps
-	ID        string
-	Kind      string
-	At        time.Time
-	Actor     string
-	Verdict   string // overall verdict of an evaluation, else empty
-	Mode      string // mode of an evaluation, else empty
-	Body      []byte // compressed record
-	BodyHash  string // SHA-256 of Body, hex
-	PrevHash  string // Hash of the previous entry, empty for the first
-	Hash      string // SHA-256 over all of the above, hex
+	ProjectID string    `json:"project_id"`
+	Seq       int64     `json:"seq"` // from 1, without gaps
+	ID        string    `json:"id"`
+	Kind      string    `json:"kind"`
+	At        time.Time `json:"at"`
+	Actor     string    `json:"actor"`
+	Verdict   string    `json:"verdict,omitempty"` // overall verdict of an evaluation, else empty
+	Mode      string    `json:"mode,omitempty"`    // mode of an evaluation, else empty
+	Body      []byte    `json:"body,omitempty"`    // compressed record
+	BodyHash  string    `json:"body_hash"`         // SHA-256 of Body, hex
+	PrevHash  string    `json:"prev_hash"`         // Hash of the previous entry, empty for the first
+	Hash      string    `json:"hash"`              // SHA-256 over all of the above, hex
 }
 
 // AuditFilter selects entries. Empty fields select everything; ProjectID is required.

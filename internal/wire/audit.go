@@ -64,6 +64,32 @@ type AuditLogKey struct {
 	Signs bool   `json:"signs" doc:"Whether it signs now; else it has signed older checkpoints."`
 }
 
+// CompareAudit asks to compare the entries of a project with checkpoints of its log.
+type CompareAudit struct {
+	Origin      string               `json:"origin,omitempty" maxLength:"400" doc:"Name of the log that signed them; for the record only."`
+	Checkpoints []ComparedCheckpoint `json:"checkpoints" minItems:"1" maxItems:"1000" doc:"Their sizes and roots. Check their signatures yourself."`
+}
+
+// ComparedCheckpoint is the size and the root of a checkpoint.
+type ComparedCheckpoint struct {
+	Size int64  `json:"size" minimum:"0" doc:"Entries."`
+	Root string `json:"root" maxLength:"44" doc:"Root hash, in base64."`
+}
+
+// AuditComparison is the result of a comparison.
+type AuditComparison struct {
+	ProjectID string         `json:"project_id" doc:"The project."`
+	Size      int64          `json:"size" doc:"Entries of the chain."`
+	Compared  int            `json:"compared" doc:"Checkpoints that fit."`
+	Through   int64          `json:"through_seq" doc:"Entry up to which the chain is as the checkpoints say."`
+	Problems  []AuditProblem `json:"problems" nullable:"false" doc:"The first place where it is not; empty if there is none."`
+}
+
+// ProofQuery chooses what is sent of a proof.
+type ProofQuery struct {
+	Part string `query:"part" enum:"proof,record" default:"proof" doc:"proof, or the stored record, compressed with zstd, of which the log has the hash."`
+}
+
 // AuditCheckpoint is a signed checkpoint of a log.
 type AuditCheckpoint struct {
 	Size      int64     `json:"size" doc:"Entries that it covers."`

@@ -19,7 +19,7 @@ var reading = words(`check submit ask author replay feedback serve mcp search sc
 	waivers/list policy/show projects/list projects/show config/show rules/list rules/get rules/nodes rules/applicable rules/export rules/plan rules/lint rules/health rules/conflicts rules/pending rules/history rules/diff nodes/tree nodes/list nodes/resolve nodes/get nodes/effective nodes/diff
 	documents/list documents/get documents/search documents/upload documents/extract candidates/list candidates/show candidates/scans candidates/exclusions conflicts/list conflicts/scan queue/list
 	cases/list cases/generate snapshots/create snapshots/list snapshots/diff snapshots/simulate snapshots/check snapshots/history snapshots/verify alerts/list alerts/show
-	evaluations/list evaluations/show webhooks/list webhooks/test webhooks/deliveries audit/verify audit/log audit/list audit/show audit/export keys/list cache/stats jobs/list jobs/get
+	evaluations/list evaluations/show webhooks/list webhooks/test webhooks/deliveries audit/verify audit/log audit/prove audit/check audit/list audit/show audit/export keys/list cache/stats jobs/list jobs/get
 	conflicts/show snapshots/environments snapshots/simulations
 	hook/claude-code hook/cursor hook/codex hook/gemini hook/copilot hook/windsurf hook/git hook/pre-commit hook/status hook/test hook/reference-transaction`)
 
