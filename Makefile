@@ -121,6 +121,10 @@ fuzz: ## Run every fuzz target for a while, and property tests from random seeds
 conformance: build ## Run the public conformance suite of the Model Context Protocol (needs npm)
 	@scripts/conformance.sh
 
+.PHONY: conformance-gateway
+conformance-gateway: build ## Run clients and servers of the official Python and TypeScript MCP SDKs through the gateway (needs npm, python3)
+	@scripts/conformance-gateway.sh
+
 .PHONY: soak
 soak: ## Kill nodes at random moments, 200 rounds on each database, and look for what is lost
 	TENET_SOAK=200 scripts/with-postgres.sh go test -vet=off -timeout=60m -run=Killed ./e2e

@@ -1,4 +1,3 @@
-// Package e2e holds scripts that use Tenet as its users do: from the command line and over HTTP.
 package e2e
 
 import (

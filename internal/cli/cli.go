@@ -43,6 +43,7 @@ type grammar struct {
 	Serve       serveCommand        `cmd:"" help:"Serve the HTTP API."`
 	Witness     witnessCommand      `cmd:"" help:"Cosign the checkpoints of audit logs, as a witness."`
 	MCP         mcpCommand          `cmd:"" name:"mcp" help:"Serve the Model Context Protocol on standard input and output."`
+	Gateway     gatewayCommands     `cmd:"" help:"Guard MCP servers: what agents ask of them is evaluated first."`
 	Projects    projectsCommands    `cmd:"" help:"List, show, make and change projects."`
 	Policy      policyCommands      `cmd:"" help:"Bound what callers may leave out, and decide about what no rule covers."`
 	Rules       rulesCommands       `cmd:"" help:"Write, change, approve, publish, list and export rules, and apply them from files."`
@@ -127,7 +128,7 @@ func (s *session) run(ctx context.Context, args []string) (err error) {
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}
-	command, err := parser.Parse(args)
+	command, err := parser.Parse(afterTo(args))
 	if err != nil {
 		return usage(err)
 	}

@@ -33,9 +33,9 @@ func Refusal(c *Call, e *rule.Evaluation) string {
 		what = "was carried out, but its result is withheld"
 	}
 	if e.OverallVerdict == rule.Deny {
-		fmt.Fprintf(&b, "Tenet: %s %s, because it breaks rules.\n", visible(c.String()), what)
+		fmt.Fprintf(&b, "Tenet: %s %s, because it breaks rules.\n", Visible(c.String()), what)
 	} else {
-		fmt.Fprintf(&b, "Tenet: %s %s, because it needs confirmation.\n", visible(c.String()), what)
+		fmt.Fprintf(&b, "Tenet: %s %s, because it needs confirmation.\n", Visible(c.String()), what)
 	}
 	n, more := 0, 0
 	for _, list := range [][]rule.RuleVerdict{e.Violations, e.Warnings} {
@@ -54,13 +54,13 @@ func Refusal(c *Call, e *rule.Evaluation) string {
 		fmt.Fprintf(&b, "- and %d more\n", more)
 	}
 	for _, notice := range e.Notices[:min(len(e.Notices), maxFindings)] {
-		b.WriteString("- " + visible(notice) + "\n")
+		b.WriteString("- " + Visible(notice) + "\n")
 	}
 	if e.Coverage.RulesCut > 0 {
 		fmt.Fprintf(&b, "- %d more rules apply and were not judged.\n", e.Coverage.RulesCut)
 	}
 	b.WriteString(todo(e))
-	fmt.Fprintf(&b, "\nEvaluation %s", visible(e.EvaluationID))
+	fmt.Fprintf(&b, "\nEvaluation %s", Visible(e.EvaluationID))
 	return b.String()
 }
 
@@ -71,7 +71,7 @@ func todo(e *rule.Evaluation) string {
 		return "The project denies calls that no rule covers. Do not try another way; ask the user, who can write a rule about this tool."
 	case e.OverallVerdict == rule.Deny:
 		return "Do not try another way to the same end. Change the call as the rules say, or ask the user."
-	case e.Coverage.Uncovered != "" && e.Coverage.RulesConcerned == 0:
+	case e.Coverage.Uncovered != "" && len(e.Violations)+len(e.Warnings) == 0:
 		return "No rule covers this tool. Tell the user, who can write a rule about it or change the project's policy for tool_call (tenet policy set --help)."
 	}
 	return "A person has to confirm it. Tell the user what you want to do and why, and name the evaluation."
@@ -79,12 +79,12 @@ func todo(e *rule.Evaluation) string {
 
 // finding writes a verdict as one line of a list.
 func finding(b *strings.Builder, v *rule.RuleVerdict) {
-	fmt.Fprintf(b, "- %s (%s): %s", visible(cmp.Or(v.RuleSlug, v.RuleID)), v.Severity, visible(v.RuleStatement))
+	fmt.Fprintf(b, "- %s (%s): %s", Visible(cmp.Or(v.RuleSlug, v.RuleID)), v.Severity, Visible(v.RuleStatement))
 	if why := v.Why(); why != "" {
-		b.WriteString(" " + visible(why))
+		b.WriteString(" " + Visible(why))
 	}
 	if v.FixSuggestion != "" {
-		b.WriteString(" Fix: " + visible(v.FixSuggestion))
+		b.WriteString(" Fix: " + Visible(v.FixSuggestion))
 	}
 	b.WriteString("\n")
 }
@@ -96,11 +96,11 @@ func Failure(c *Call, why string) string {
 		what = "was carried out, but its result is withheld"
 	}
 	return fmt.Sprintf("Tenet: %s %s, because it could not be evaluated: %s.\nThat is no permission. Try again in a moment; if it goes on, tell the user.",
-		visible(c.String()), what, strings.TrimRight(visible(why), ".?! "))
+		Visible(c.String()), what, strings.TrimRight(Visible(why), ".?! "))
 }
 
-// visible makes a text harmless on one line, within bounds: what a reader does not see becomes U+FFFD, so that it cannot steer a model.
-func visible(s string) string {
+// Visible makes a text harmless on one line, within bounds: what a reader does not see becomes U+FFFD, so that it cannot steer a model.
+func Visible(s string) string {
 	clean := strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsSpace(r):

@@ -5,7 +5,6 @@ package gateway
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -43,32 +42,26 @@ type Call struct {
 // pass, whatever the fail mode.
 func Parse(server, method string, params []byte) (Call, error) {
 	c := Call{Server: server, Method: method, Tool: method}
-	named, err := object(params)
+	if len(bytes.TrimSpace(params)) == 0 {
+		params = []byte("{}")
+	}
+	named, err := ReadObject(params, "name", "arguments", "uri", "_meta")
 	if err != nil {
-		return c, rule.Errorf(rule.CodeInvalid, "the parameters of %s %v", method, err)
+		return c, rule.Errorf(rule.CodeInvalid, "the parameters of %s: %v", method, err)
 	}
 	switch method {
 	case wire.CallTool:
-		if err := exactly(named, "name", "arguments", "_meta"); err != nil {
-			return c, err
-		}
 		if c.Tool, err = name(named, "name"); err != nil {
 			return c, err
 		}
 		c.Arguments, err = arguments(named)
 	case wire.ReadResource:
-		if err := exactly(named, "uri", "_meta"); err != nil {
-			return c, err
-		}
 		var uri string
 		if json.Unmarshal(named["uri"], &uri) != nil || strings.TrimSpace(uri) == "" {
 			return c, rule.Errorf(rule.CodeInvalid, "resources/read has no uri")
 		}
 		c.Arguments, err = json.Marshal(map[string]string{"uri": uri})
 	case wire.GetPrompt:
-		if err := exactly(named, "name", "arguments", "_meta"); err != nil {
-			return c, err
-		}
 		var prompt string
 		if prompt, err = name(named, "name"); err != nil {
 			return c, err
@@ -110,35 +103,28 @@ func (c *Call) String() string {
 	return c.Server + "/" + c.Tool
 }
 
-// object reads a JSON object in which no name occurs twice, at any depth. Absent parameters are an empty one.
-func object(text []byte) (map[string]json.RawMessage, error) {
-	if len(bytes.TrimSpace(text)) == 0 {
-		return map[string]json.RawMessage{}, nil
-	}
+// ReadObject reads a JSON object in which no name occurs twice, at any depth, and no name differs from one of names by letter case alone:
+// some servers would read that too. The error is of code invalid.
+func ReadObject(text []byte, names ...string) (map[string]json.RawMessage, error) {
 	if !valid(text) {
-		return nil, fmt.Errorf("name something twice in one object, or are not valid JSON in UTF-8")
+		return nil, rule.Errorf(rule.CodeInvalid, "it is not valid JSON in UTF-8, or an object in it has a name twice")
 	}
 	var o map[string]json.RawMessage
 	if json.Unmarshal(text, &o) != nil || o == nil {
-		return nil, fmt.Errorf("are not a JSON object")
+		return nil, rule.Errorf(rule.CodeInvalid, "it is not a JSON object")
+	}
+	for given := range o {
+		for _, n := range names {
+			if given != n && strings.EqualFold(given, n) {
+				return nil, rule.Errorf(rule.CodeInvalid, "it holds %q, which some servers read as %s; write %s", given, n, n)
+			}
+		}
 	}
 	return o, nil
 }
 
 // valid reports whether a text is JSON in UTF-8 in which no object has a name twice.
 func valid(text []byte) bool { return jsontext.Value(text).IsValid() }
-
-// exactly refuses names that differ from one of those by letter case alone: some servers would read them too.
-func exactly(o map[string]json.RawMessage, names ...string) error {
-	for given := range o {
-		for _, n := range names {
-			if given != n && strings.EqualFold(given, n) {
-				return rule.Errorf(rule.CodeInvalid, "the parameters hold %q, which some servers read as %s; write %s", given, n, n)
-			}
-		}
-	}
-	return nil
-}
 
 func name(o map[string]json.RawMessage, key string) (string, error) {
 	var s string

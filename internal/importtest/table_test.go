@@ -60,6 +60,8 @@ var table = map[string]row{
 	"federation":          {layer: block, imports: []string{"rule", "store", "subject"}},
 	"git":                 {layer: block, imports: []string{"charset", "diff"}},
 	"gateway":             {layer: block, imports: []string{"rule", "text", "wire"}}, // what a call of a tool is to rules, and a refusal
+	"gateway/pin":         {layer: block, imports: []string{"rule"}},
+	"gateway/relay":       {layer: surface, imports: []string{"client", "gateway", "gateway/pin", "rule", "text", "wire"}, tests: []string{"app", "config"}},
 	"hook":                {layer: block, imports: []string{"hook/guard", "report", "rule", "shell", "subject"}},
 	"hook/guard":          {layer: block, imports: []string{"hook/settings", "shell"}}, // what would take the hooks out
 	"hook/settings":       {layer: block, imports: []string{"rule"}},
@@ -161,6 +163,9 @@ var table = map[string]row{
 	"cli": {
 		layer: command,
 		imports: []string{
+			"app", "catalog", "charset", "client", "config", "discover/archive", "discover/assistant", "discover/exclude",
+			"discover/source", "gateway/pin", "gateway/relay", "git", "health", "hook", "hook/guard", "hook/settings", "job", "lint", "mcp", "modeleval", "release",
+			"report", "rule", "sandbox", "sso/login", "store", "subject",
 			"app", "catalog", "charset", "checkpoint", "client", "config", "discover/archive", "discover/assistant", "discover/exclude",
 			"discover/source", "evidence/attest", "git", "health", "hook", "hook/guard", "hook/settings", "job", "lint", "mcp", "modeleval", "release",
 			"report", "rule", "sandbox", "sso/login", "store", "subject", "witness",

@@ -6,7 +6,7 @@ import "strings"
 func CleanTool(s string) string { return strings.ToLower(strings.TrimSpace(s)) }
 
 // ToolGlobs are compiled globs of tools of MCP servers. A glob with a slash names the server before it and the tool behind it; one
-// without a slash is for the tool on every server. In both, * is any text and ? one character. Letter case does not count: a rule must not
+// without a slash is for the tool on every server, and so are resources/read and prompts/get, the tools of these methods. In both, * is any text and ? one character. Letter case does not count: a rule must not
 // be lost by the spelling of a name.
 type ToolGlobs []toolGlob
 
@@ -16,9 +16,10 @@ type toolGlob struct{ server, tool string }
 func CompileTools(globs []string) ToolGlobs {
 	out := make(ToolGlobs, 0, len(globs))
 	for _, g := range globs {
-		server, tool, hasServer := strings.Cut(CleanTool(g), "/")
-		if !hasServer {
-			server, tool = "*", server
+		g = CleanTool(g)
+		server, tool, hasServer := strings.Cut(g, "/")
+		if !hasServer || g == "resources/read" || g == "prompts/get" {
+			server, tool = "*", g
 		}
 		out = append(out, toolGlob{server, tool})
 	}

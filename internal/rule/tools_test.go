@@ -20,6 +20,10 @@ func TestToolGlobs(t *testing.T) {
 		{"files/*", "files", "admin/wipe", true}, // names of tools may hold a slash
 		{"files/w?pe", "files", "wipe", true},
 		{"files/w?pe", "files", "wpe", false},
+		{"resources/read", "files", "resources/read", true},
+		{"prompts/get", "files", "prompts/get", true},
+		{"files/resources/read", "files", "resources/read", true},
+		{"git/resources/read", "files", "resources/read", false},
 		{"a*b*c", "x", "aXbYbZc", true},
 		{"a*b*c", "x", "aXbYbZ", false},
 		{"", "x", "", true},

@@ -21,15 +21,17 @@ var reading = words(`check submit ask author replay feedback serve mcp search sc
 	cases/list cases/generate snapshots/create snapshots/list snapshots/diff snapshots/simulate snapshots/check snapshots/history snapshots/verify alerts/list alerts/show
 	evaluations/list evaluations/show webhooks/list webhooks/test webhooks/deliveries audit/verify audit/log audit/prove audit/check audit/list audit/show audit/export keys/list cache/stats jobs/list jobs/get
 	conflicts/show snapshots/environments snapshots/simulations
-	hook/claude-code hook/cursor hook/codex hook/gemini hook/copilot hook/windsurf hook/git hook/pre-commit hook/status hook/test hook/reference-transaction`)
+	hook/claude-code hook/cursor hook/codex hook/gemini hook/copilot hook/windsurf hook/git hook/pre-commit hook/status hook/test hook/reference-transaction
+	gateway/mcp gateway/pins/list`)
 
 // groups are the commands of Tenet that have commands of their own.
 var groups = words(`config projects queue waivers approvals policy rules nodes documents candidates conflicts cases snapshots alerts webhooks audit keys cache jobs hook evaluations`)
+var groups = words(`config projects queue waivers policy rules nodes documents candidates conflicts cases snapshots alerts webhooks audit keys cache jobs hook evaluations gateway gateway/pins`)
 
 // Reads reports whether a command of Tenet, such as "rules list", takes nothing out of the wall. All others ask.
 func Reads(command string) bool {
-	first, second, _ := strings.Cut(command, " ")
-	return reading[first] || reading[first+"/"+second]
+	first, _, _ := strings.Cut(command, " ")
+	return reading[first] || reading[strings.ReplaceAll(command, " ", "/")]
 }
 
 // tenetValued are the global options of Tenet that take the next word.
@@ -59,10 +61,11 @@ func (s *survey) tenet(c *shell.Command, args []string) {
 		return
 	}
 	command := plain[0]
-	if groups[command] && len(plain) > 1 {
-		command += " " + plain[1]
-	} else if groups[command] {
-		return // its help
+	for rest := plain[1:]; groups[strings.ReplaceAll(command, " ", "/")]; rest = rest[1:] {
+		if len(rest) == 0 {
+			return // its help
+		}
+		command += " " + rest[0]
 	}
 	switch {
 	case sure && !Reads(command):

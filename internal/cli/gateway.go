@@ -1,0 +1,280 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"tenet/internal/client"
+	"tenet/internal/gateway/pin"
+	"tenet/internal/gateway/relay"
+	"tenet/internal/rule"
+)
+
+// gatewayCommands are `tenet gateway ...`.
+type gatewayCommands struct {
+	MCP  gatewayMCP  `cmd:"" name:"mcp" help:"Guard an MCP server: calls of its tools are evaluated before they pass."`
+	Pins gatewayPins `cmd:"" help:"List and accept what tools of MCP servers say of themselves."`
+}
+
+// gatewayMCP is `tenet gateway mcp`.
+type gatewayMCP struct {
+	To      string   `type:"filled" placeholder:"SERVER" help:"The MCP server: an address such as https://mcp.example.com/mcp, or the command that starts it. All that follows a command belongs to it."`
+	Command []string `arg:"" optional:"" help:"Words of the command behind --to."`
+	Name    string   `type:"filled" placeholder:"NAME" help:"Name of the server for rules and pins; default is made of --to, such as filesystem."`
+	Header  []string `sep:"none" placeholder:"NAME: VALUE" help:"Header of every request to a server over HTTP. $${VAR} is taken from the environment."`
+	Listen  string   `type:"filled" placeholder:"ADDR" help:"Serve streamable HTTP at this address instead of standard input and output."`
+
+	Results     bool          `group:"How" help:"Evaluate results too, before the agent sees them."`
+	Fail        string        `group:"How" enum:"closed,open" default:"closed" help:"What happens to calls while Tenet cannot be asked: closed (default) refuses them, open lets them pass and reports each."`
+	Timeout     time.Duration `group:"How" default:"30s" placeholder:"TIME" help:"Longest time of an evaluation (default 30s)."`
+	Scope       string        `group:"How" type:"filled" placeholder:"PATH" help:"Scope of the calls, such as finance/payments."`
+	Node        string        `group:"How" type:"filled" placeholder:"NODE" help:"Judge by the rules that hold at this federation node: its id, or its name or path of names."`
+	Environment string        `group:"How" type:"filled" placeholder:"NAME" help:"Judge by the snapshot that is active in production, staging or development instead of the live rules."`
+	Person      string        `group:"How" type:"filled" placeholder:"NAME" help:"Person for whom the agent acts; default is the owner of the key."`
+	Agent       string        `group:"How" type:"filled" placeholder:"NAME" help:"Agent that acts; default is the name that the client gives itself."`
+	PinDir      string        `group:"Pins" name:"pins" type:"filled" placeholder:"DIR" help:"Folder of the pins. Default is tenet/pins in the user's state folder."`
+	NoPins      bool          `group:"Pins" help:"Pass lists of tools on without comparing them with pins."`
+}
+
+func (gatewayMCP) Help() string {
+	return `Put it where the agent's settings start the MCP server. Each tools/call, resources/read and prompts/get is evaluated as a subject of kind
+tool_call, with the facts server, tool, method and arguments, and passes only if the verdict is ALLOW. A refusal names the rules and says what
+to do. Everything else passes unchanged. It works on the embedded database, or with --server and a key on a server.
+
+Lists of tools are pinned: what the first list says is accepted, and a tool that is new, changed or hides characters is held back until
+"tenet gateway pins accept".
+
+Like check, it does not read the tenet.yaml of the current folder unless --config names it.
+
+Examples:
+
+    tenet gateway mcp --to npx -y @modelcontextprotocol/server-filesystem /work
+    claude mcp add files -- tenet gateway mcp --to npx -y @modelcontextprotocol/server-filesystem /work
+    tenet gateway mcp --listen 127.0.0.1:9000 --header 'Authorization: Bearer ${TOKEN}' --to https://mcp.example.com/mcp`
+}
+
+// afterTo marks all that follows the command of tenet gateway mcp --to as words of it, also what looks like a flag.
+func afterTo(args []string) []string {
+	at := slices.Index(args, "gateway")
+	to := slices.Index(args, "--to")
+	if at < 0 || to < at || at+1 >= len(args) || args[at+1] != "mcp" || to+1 >= len(args) || isURL(args[to+1]) || slices.Contains(args[:to], "--") {
+		return args
+	}
+	rest := args[to+2:]
+	if len(rest) > 0 && rest[0] == "--" {
+		rest = rest[1:]
+	}
+	return slices.Concat(args[:to+2], []string{"--"}, rest)
+}
+
+func isURL(s string) bool { return strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "https://") }
+
+// Run serves until the client, the server or ctx ends.
+func (k *gatewayMCP) Run(ctx context.Context, s *session) (err error) {
+	if k.To == "" {
+		return errors.New("--to is missing: give the address of an MCP server, or the command that starts it")
+	}
+	var to relay.Remote
+	if isURL(k.To) {
+		if to, err = k.remote(s); err != nil {
+			return err
+		}
+	} else if len(k.Header) > 0 {
+		return errors.New("--header is for servers over HTTP")
+	}
+	s.follow = true
+	c, stop, err := s.connect(ctx, needsData, "")
+	if err != nil {
+		return err
+	}
+	defer func() { err = closed(err, stop) }()
+	cfg, err := k.config(ctx, s, c)
+	if err != nil {
+		return err
+	}
+	g := relay.New(cfg)
+	program := relay.Program{Command: append([]string{k.To}, k.Command...), Environ: os.Environ(), Stderr: s.err}
+	switch {
+	case k.Listen != "" && to.URL != nil:
+		return k.serve(ctx, s, g.Forward(to))
+	case k.Listen != "":
+		h, end := g.Host(ctx, program)
+		defer end()
+		return k.serve(ctx, s, h)
+	case to.URL != nil:
+		return g.Remote(ctx, s.in, s.out, to)
+	}
+	return g.Lines(ctx, s.in, s.out, program)
+}
+
+// config is the gateway's.
+func (k *gatewayMCP) config(ctx context.Context, s *session, c *client.Client) (relay.Config, error) {
+	var noting sync.Mutex
+	cfg := relay.Config{
+		Server: cmp.Or(k.Name, serverName(k.To, k.Command)), Results: k.Results, FailOpen: k.Fail == "open", Timeout: k.Timeout,
+		Person: k.Person, Agent: k.Agent,
+		Request: client.Submit{Scope: k.Scope, Environment: k.Environment},
+		Ask: func(ctx context.Context, sub client.Submit) (*rule.Evaluation, error) {
+			a, err := c.Submit(ctx, sub)
+			if err != nil {
+				return nil, err
+			}
+			return &a.Evaluation, nil
+		},
+		Note: func(format string, args ...any) {
+			noting.Lock()
+			defer noting.Unlock()
+			s.note("%s", line(fmt.Sprintf(format, args...)))
+		},
+	}
+	if k.Node != "" {
+		node, err := findNode(ctx, c, k.Node)
+		if err != nil {
+			return cfg, err
+		}
+		cfg.Request.NodeID = node.ID
+	}
+	if !k.NoPins {
+		folder, err := pinFolder(s, k.PinDir)
+		if err != nil {
+			return cfg, err
+		}
+		cfg.Pins = pin.Open(folder, cfg.Server)
+	}
+	return cfg, nil
+}
+
+// remote reads the address and the headers of a server over HTTP.
+func (k *gatewayMCP) remote(s *session) (relay.Remote, error) {
+	u, err := url.Parse(k.To)
+	if err != nil || u.Host == "" {
+		return relay.Remote{}, fmt.Errorf("--to: %q is not the address of a server", k.To)
+	}
+	if len(k.Command) > 0 {
+		return relay.Remote{}, fmt.Errorf("--to: %q follows the address of a server, which has no arguments", k.Command[0])
+	}
+	header := http.Header{}
+	for _, h := range k.Header {
+		name, value, ok := strings.Cut(h, ":")
+		if !ok || strings.TrimSpace(name) == "" {
+			return relay.Remote{}, fmt.Errorf("--header: %q is not of the form NAME: VALUE", h)
+		}
+		var missing error
+		value = os.Expand(strings.TrimSpace(value), func(variable string) string {
+			v := s.env(variable)
+			if v == "" {
+				missing = fmt.Errorf("--header: the variable %s is not set", variable)
+			}
+			return v
+		})
+		if missing != nil {
+			return relay.Remote{}, missing
+		}
+		header.Add(strings.TrimSpace(name), value)
+	}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxIdleConnsPerHost = 64
+	return relay.Remote{URL: u, Header: header, Client: &http.Client{
+		Transport:     transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // headers stay with the server that is named
+	}}, nil
+}
+
+// tokenVar holds the token that clients of a gateway on an address that others reach must send.
+const tokenVar = "TENET_GATEWAY_TOKEN" //nolint:gosec // the name of a variable
+
+// serve serves the gateway over HTTP until ctx ends.
+func (k *gatewayMCP) serve(ctx context.Context, s *session, h http.Handler) error {
+	address := k.Listen
+	if !strings.Contains(address, ":") {
+		address = ":" + address
+	}
+	if strings.HasPrefix(address, ":") {
+		address = "127.0.0.1" + address
+	}
+	token := s.env(tokenVar)
+	if !relay.Loopback(address) && token == "" {
+		return fmt.Errorf("--listen: others can reach %s; set %s, which clients send in the header %s, or listen on 127.0.0.1", address, tokenVar, relay.TokenHeader)
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	if err != nil {
+		return err
+	}
+	s.note("the gateway listens on http://%s", listener.Addr())
+	server := &http.Server{Handler: relay.Guard(h, token), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(listener) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second) // streams stay open without limit
+	defer cancel()
+	if server.Shutdown(closing) != nil {
+		_ = server.Close()
+	}
+	return nil
+}
+
+// launchers are programs that start another one, which the words after their options name.
+var launchers = []string{"npx", "bunx", "pnpx", "pnpm", "dlx", "yarn", "uvx", "uv", "run", "tool", "pipx", "node", "deno", "bun", "python", "python3", "docker", "env", "sh", "bash"}
+
+// serverName makes a name of the server that --to starts or reaches: of server-filesystem, filesystem.
+func serverName(to string, command []string) string {
+	if isURL(to) {
+		if u, err := url.Parse(to); err == nil && u.Hostname() != "" {
+			return u.Hostname()
+		}
+		return to
+	}
+	name := path.Base(filepath.ToSlash(to))
+	words := append([]string{to}, command...)
+	for _, w := range words {
+		base := strings.ToLower(path.Base(filepath.ToSlash(w)))
+		if strings.HasPrefix(w, "-") || slices.Contains(launchers, strings.TrimSuffix(base, ".exe")) {
+			continue
+		}
+		name = path.Base(filepath.ToSlash(w))
+		break
+	}
+	name, _, _ = strings.Cut(name, "@")
+	for _, ext := range []string{".exe", ".js", ".mjs", ".ts", ".py"} {
+		name = strings.TrimSuffix(name, ext)
+	}
+	short := name
+	for _, word := range []string{"mcp-server-", "mcp_server_", "server-", "mcp-"} {
+		short = strings.TrimPrefix(short, word)
+	}
+	for _, word := range []string{"-mcp-server", "-mcp", "-server"} {
+		short = strings.TrimSuffix(short, word)
+	}
+	return cmp.Or(short, name)
+}
+
+// pinFolder returns the folder of the pins.
+func pinFolder(s *session, given string) (string, error) {
+	if given != "" {
+		return given, nil
+	}
+	state := s.env("XDG_STATE_HOME")
+	if !filepath.IsAbs(state) {
+		if s.env("HOME") == "" {
+			return "", errors.New("there is no home folder to keep pins in; give a folder with --pins, or pass --no-pins")
+		}
+		state = filepath.Join(s.env("HOME"), ".local", "state")
+	}
+	return filepath.Join(state, "tenet", "pins"), nil
+}

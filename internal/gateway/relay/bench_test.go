@@ -1,0 +1,89 @@
+package relay_test
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"tenet/internal/app"
+	"tenet/internal/client"
+	"tenet/internal/config"
+	"tenet/internal/gateway/relay"
+	"tenet/internal/rule"
+	"tenet/internal/store/litetest"
+)
+
+// BenchmarkGateway measures what the gateway adds to a call, with a node in the same process, the starter rules, and records that are durable
+// before the call passes. Calls with and without the gateway alternate, so that both see the same machine.
+func BenchmarkGateway(b *testing.B) {
+	none := func(string) string { return "" }
+	cfg, err := config.Load("", none, map[string]string{"data": litetest.Dir(b), "listen": "127.0.0.1:0"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	node, err := app.New(b.Context(), cfg, slog.New(slog.DiscardHandler), app.Options{Env: none, NoCases: true})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = node.Stop(context.WithoutCancel(b.Context())) })
+	c, err := client.New("http://localhost", "", &http.Client{Transport: client.InProcess(node.Handler())})
+	if err != nil {
+		b.Fatal(err)
+	}
+	g := newBench(b)
+	var evaluations []time.Duration
+	g.cfg.Ask = func(ctx context.Context, s client.Submit) (*rule.Evaluation, error) {
+		began := time.Now()
+		a, err := c.Submit(ctx, s)
+		evaluations = append(evaluations, time.Since(began)) // calls come one by one
+		if err != nil {
+			return nil, err
+		}
+		return &a.Evaluation, nil
+	}
+	through, _ := connect(b, overLines(b, func(ctx context.Context, in io.Reader, out io.Writer) error {
+		return relay.New(g.cfg).Lines(ctx, in, out, program(b))
+	}), "2025-11-25")
+	p := program(b)
+	cmd := exec.Command(p.Command[0])
+	cmd.Env = append(os.Environ(), asServer+"=1")
+	direct, _ := connect(b, &mcp.CommandTransport{Command: cmd}, "2025-11-25")
+	var with, without []time.Duration
+	i := 0
+	for b.Loop() {
+		i++
+		for _, side := range []struct {
+			s    *mcp.ClientSession
+			took *[]time.Duration
+		}{{direct, &without}, {through, &with}} {
+			began := time.Now()
+			// The name list_... is covered by a starter rule, which a check decides.
+			res, err := side.s.CallTool(b.Context(), &mcp.CallToolParams{Name: "list_echo", Arguments: echoInput{"item " + strconv.Itoa(i), i}})
+			*side.took = append(*side.took, time.Since(began))
+			if err != nil || res.IsError {
+				b.Fatalf("%v %v", res, err)
+			}
+		}
+	}
+	slices.Sort(with)
+	slices.Sort(without)
+	slices.Sort(evaluations)
+	at := func(list []time.Duration, p float64) float64 {
+		return float64(list[int(p*float64(len(list)-1))].Microseconds()) / 1000
+	}
+	b.ReportMetric(at(with, .5)-at(without, .5), "p50-added-ms")
+	b.ReportMetric(at(with, .99)-at(without, .99), "p99-added-ms")
+	b.ReportMetric(at(evaluations, .5), "p50-evaluation-ms")
+	b.ReportMetric(at(evaluations, .99), "p99-evaluation-ms")
+	b.ReportMetric(at(without, .5), "p50-direct-ms")
+	b.ReportMetric(at(with, .5)/at(without, .5), "p50-ratio")
+}

@@ -1,0 +1,2 @@
+// Package wordtest holds comments, help texts and documents to plain technical English, as a test.
+package wordtest
