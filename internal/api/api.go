@@ -19,6 +19,7 @@ const (
 	searchTag     = "Search"
 	federationTag = "Federation"
 	agentTag      = "Agents"
+	actingTag     = "Acting agents"
 	projectTag    = "Projects"
 	keyTag        = "Keys"
 	cacheTag      = "Cache"
@@ -59,6 +60,7 @@ func Description(version string) rest.Description {
 			{Name: searchTag, Description: "Find rules by words, meaning, fields, time, source, person or conflict."},
 			{Name: federationTag, Description: "The rules that apply at each node of an organization: inherited from above, added and overridden below."},
 			{Name: agentTag, Description: "Ask in plain words: questions on the rules, actions to check, changes to review, rules to draft."},
+			{Name: actingTag, Description: "The agents that act for people and ask for evaluations: list, suspend and resume them."},
 			{Name: projectTag, Description: "Tenants. The project default always exists."},
 			{Name: keyTag, Description: "API keys. Without any, the server answers the local user alone."},
 			{Name: cacheTag, Description: "Stored verdicts of the judge, reused for unchanged subjects and rules."},

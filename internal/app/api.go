@@ -36,6 +36,7 @@ func (a *App) serveAPI(p *parts, operations api.Operations, registry *prometheus
 		api.Queue{Queue: p.queue},
 		api.Projects{Projects: p.projects},
 		api.Keys{Keys: a.keys},
+		api.Acting{Agents: p.acting},
 		api.SignIn{Providers: providers(a.callers), Keys: a.callers},
 		api.Evaluations{Evaluator: p.evaluator, Released: p.releases, Verdicts: verdicts},
 		api.Records{Recorded: p.evaluator},
@@ -70,7 +71,7 @@ func (a *App) serveAPI(p *parts, operations api.Operations, registry *prometheus
 	loopback := loopbackOnly(a.cfg.Listen)
 	return rest.New(rest.Config{
 		Keys: a.callers, Logger: a.log, Description: api.Description(version), Registry: registry,
-		Served: api.CountRules(registry, p.catalog, a.log), RequireLoopbackHost: loopback, RequireKey: !loopback, TrustedProxies: a.proxies,
+		Served: api.CountRules(registry, p.catalog, a.log), RequireLoopbackHost: loopback, RequireKey: !loopback, TrustedProxies: a.proxies, MayAct: p.acting.MayAct,
 		Limits: rest.Limits{
 			MaxBody: a.cfg.MaxBody, MaxImportBody: a.cfg.MaxImportBody, MaxDocument: a.cfg.MaxDocument, RatePerSecond: a.cfg.RateLimit, Burst: a.cfg.RateBurst,
 		},
@@ -116,7 +117,7 @@ func (a *App) modelProtocol(version string) http.Handler {
 				if err != nil {
 					return nil, err
 				}
-				return c.InProject(header.Get(api.ProjectHeader)), nil
+				return client.Acting(c.InProject(header.Get(api.ProjectHeader)), client.ActingOf(header)), nil
 			},
 		})
 	})

@@ -117,37 +117,20 @@ func (g *gateways) client(ctx context.Context) (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	acting, err := gatewayActing(md)
+	c, err := client.New("http://localhost", key, &http.Client{Transport: client.InProcess(fromPeer{g.api})})
 	if err != nil {
 		return nil, err
 	}
-	c, err := client.New("http://localhost", key, &http.Client{Transport: client.InProcess(fromPeer(g.api))})
-	if err != nil {
-		return nil, err
+	var acting wire.Acting
+	for _, f := range []struct {
+		name string
+		to   *string
+	}{{"tenet-on-behalf-of", &acting.OnBehalfOf}, {"tenet-agent", &acting.Agent}, {"tenet-session", &acting.Session}} {
+		if *f.to, err = single(md, f.name); err != nil {
+			return nil, err
+		}
 	}
 	return client.Acting(c.InProject(project), acting), nil
-}
-
-// fromPeer shows the API the address of the gateway, which keys may be limited to.
-func fromPeer(api http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if from, ok := peer.FromContext(r.Context()); ok {
-			r.RemoteAddr = from.Addr.String()
-		}
-		api.ServeHTTP(w, r)
-	})
-}
-
-// gatewayActing returns for whom a gateway asks, by the metadata of a call.
-func gatewayActing(md metadata.MD) (on wire.Acting, err error) {
-	for name, value := range map[string]*string{
-		wire.OnBehalfOfHeader: &on.OnBehalfOf, wire.AgentHeader: &on.Agent, wire.SessionHeader: &on.Session,
-	} {
-		if *value, err = single(md, strings.ToLower(name)); err != nil {
-			return wire.Acting{}, err
-		}
-	}
-	return on, nil
 }
 
 // gatewayKey returns the key in the metadata of a call, by the rules of the API; empty for none.
@@ -197,4 +180,15 @@ func (h gatewayHealth) Check(ctx context.Context, _ *grpc_health_v1.HealthCheckR
 		state = grpc_health_v1.HealthCheckResponse_NOT_SERVING
 	}
 	return &grpc_health_v1.HealthCheckResponse{Status: state}, nil
+}
+
+// fromPeer gives requests in process the address of the gateway that has asked, which the networks of keys count by.
+type fromPeer struct{ next http.Handler }
+
+// ServeHTTP implements [http.Handler].
+func (f fromPeer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if p, ok := peer.FromContext(r.Context()); ok {
+		r.RemoteAddr = p.Addr.String()
+	}
+	f.next.ServeHTTP(w, r)
 }

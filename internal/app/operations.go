@@ -170,11 +170,14 @@ func SettingsOf(cfg config.Config, env func(string) string) wire.Settings {
 	return out
 }
 
-// noteKeys writes from time to time when keys were last used, and once more at the end.
+// noteKeys writes from time to time when keys were last used, and which agents were seen, and once more at the end.
 func (a *App) noteKeys(ctx context.Context) {
 	flush := func(ctx context.Context) {
 		if err := a.keys.Flush(ctx); err != nil {
 			a.log.WarnContext(ctx, "the last use of keys cannot be written", slog.Any("error", err))
+		}
+		if err := a.parts.acting.Flush(ctx); err != nil {
+			a.log.WarnContext(ctx, "the agents that were seen cannot be written", slog.Any("error", err))
 		}
 	}
 	for {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"tenet/internal/acting"
 	"tenet/internal/agent"
 	"tenet/internal/approval"
 	"tenet/internal/audit"
@@ -77,6 +78,7 @@ type parts struct {
 	discovery  *discover.Discovery
 	ingest     *ingest.Ingest
 	agents     *agent.Agents
+	acting     *acting.Agents
 	log        *evidence.Log
 	tiler      *evidence.Tiler
 	book       *evidence.Book
@@ -203,8 +205,10 @@ func (a *App) assembleJudging(p *parts, jobs job.Queue, now func() time.Time) er
 		Store:   find.Store{Updater: s, Audit: s.Audit, Rules: s.Rules, Terms: s.Terms},
 		Working: func() bool { return a.working }, Logger: log,
 	})
+	p.acting = acting.New(acting.Config{Store: acting.Store{Updater: s, Agents: s.Agents, Projects: s.Projects}, Now: now, Publish: p.webhooks.Publish})
 	p.evaluator = evaluate.New(evaluate.Config{
-		Views: a.live, Released: snapshots, Recorder: writer, Checks: check.NewCache(maxPrograms), Now: now,
+		Agents: p.acting,
+		Views:  a.live, Released: snapshots, Recorder: writer, Checks: check.NewCache(maxPrograms), Now: now,
 		Records: evaluate.Store{
 			Updater: s, Audit: s.Audit, Feedback: s.Feedback, Jobs: s.Jobs, Projects: s.Projects, Rules: s.Rules, Submissions: s.Submissions,
 			TestCases: s.TestCases,

@@ -41,6 +41,7 @@ const (
 	ObjectAlert        = "alert"
 	ObjectWebhook      = "webhook"
 	ObjectAgent        = "agent"
+	ObjectSuspension   = "suspension"
 )
 
 // RuleVersion is a version of a rule that an entry names without what it says.
@@ -147,7 +148,7 @@ var readers = map[string]func(*About, fields){
 	KindRule: readRule, KindImport: readImport, KindCorpus: readCorpus, KindRelation: readRelation, KindConflict: readConflict,
 	KindFederation: readFederation, KindProject: readProject, KindKey: readKey, KindRelease: readRelease, KindDocument: readDocument,
 	KindWaiver: readWaiver, KindApproval: readApproval, KindTestCase: readTestCases, KindDiscovery: readDiscovery, KindAlert: readAlert, KindWebhook: readWebhook,
-	KindQueue: readQueue, KindAgent: readAgent, KindRetention: readRetention,
+	KindQueue: readQueue, KindSuspension: readSuspension, KindAgent: readAgent, KindRetention: readRetention,
 }
 
 // concern adds rules that the entry concerns.
@@ -435,6 +436,17 @@ func readAgent(a *About, b fields) {
 			a.Changes = append(a.Changes, rule.FieldChange{Field: name, After: v})
 		}
 	}
+}
+
+func readSuspension(a *About, b fields) {
+	s := b.object("suspension")
+	label := s.text("agent")
+	if person := s.text("person"); person != "" {
+		label += " of " + person
+	}
+	a.Object = Object{ObjectSuspension, s.text("id"), label}
+	a.State = without(s, "id", "project_id", "reason", "lift_reason")
+	a.Made = a.Action == "suspended"
 }
 
 func readRetention(a *About, b fields) {

@@ -41,6 +41,7 @@ const (
 	KindDiscovery  = "discovery"    // a scan was started, or a candidate decided on
 	KindAlert      = "alert"        // somebody acknowledged or resolved an alert
 	KindWebhook    = "webhook"      // a webhook policy was made, changed or deleted, or its secret rotated
+	KindSuspension = "suspension"   // an agent was suspended, or may act again
 	KindQueue      = "queue"        // somebody settled an evaluation that waited for an answer, or opened it again
 	KindAgent      = "agent"        // an agent answered a request that was not an evaluation
 )
@@ -48,7 +49,7 @@ const (
 // Kinds lists all kinds of entries, in the order in which they are shown.
 var Kinds = []string{
 	KindEvaluation, KindRule, KindImport, KindRelation, KindConflict, KindFederation, KindRelease, KindWaiver, KindApproval, KindTestCase, KindDiscovery, KindDocument,
-	KindAlert, KindQueue, KindAgent, KindProject, KindKey, KindSignIn, KindWebhook, KindCorpus, KindRetention,
+	KindAlert, KindQueue, KindAgent, KindSuspension, KindProject, KindKey, KindSignIn, KindWebhook, KindCorpus, KindRetention,
 }
 
 // Record is something to append to a chain.

@@ -28,7 +28,7 @@ func Identify(who Actor, on wire.Acting) (rule.Identity, error) {
 	on.OnBehalfOf, on.Agent, on.Session = strings.TrimSpace(on.OnBehalfOf), strings.TrimSpace(on.Agent), strings.TrimSpace(on.Session)
 	var p rule.Problems
 	for _, f := range []struct{ name, value string }{{"on_behalf_of", on.OnBehalfOf}, {"agent", on.Agent}, {"session", on.Session}} {
-		checkActing(&p, f.name, f.value)
+		CheckActing(&p, f.name, f.value)
 	}
 	if err := p.Err("the request does not say rightly who acts"); err != nil {
 		return rule.Identity{}, err
@@ -62,8 +62,8 @@ func Identify(who Actor, on wire.Acting) (rule.Identity, error) {
 	return id, nil
 }
 
-// checkActing refuses a name that is too long or no text.
-func checkActing(p *rule.Problems, field, value string) {
+// CheckActing notes a name of a person, an agent or a session that is too long or no text.
+func CheckActing(p *rule.Problems, field, value string) {
 	switch {
 	case len(value) > MaxActing:
 		p.Add(field, "has %d bytes; at most %d are allowed", len(value), MaxActing)

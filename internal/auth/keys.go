@@ -83,8 +83,8 @@ func (k *Keys) Create(ctx context.Context, n NewKey) (store.Key, string, error) 
 		}
 	}
 	n.Owner, n.Agent = strings.TrimSpace(n.Owner), strings.TrimSpace(n.Agent)
-	checkActing(&p, "owner", n.Owner)
-	checkActing(&p, "agent", n.Agent)
+	CheckActing(&p, "owner", n.Owner)
+	CheckActing(&p, "agent", n.Agent)
 	limits := LimitsOf(&p, n.Limits)
 	if err := p.Err("the key is invalid"); err != nil {
 		return store.Key{}, "", err

@@ -66,7 +66,8 @@ type grammar struct {
 	Login       loginCommand        `cmd:"" help:"Sign in to a server at its identity provider."`
 	Logout      logoutCommand       `cmd:"" help:"Forget the sign-in to a server on this machine."`
 	Whoami      whoamiCommand       `cmd:"" help:"Show the name and the roles under which commands act."`
-	Keys        keysCommands        `cmd:"" help:"Make, list and revoke API keys."`
+	Keys        keysCommands        `cmd:"" help:"Make, list, rotate and revoke API keys."`
+	Agents      agentsCommands      `cmd:"" help:"List, suspend and resume the agents that act for people."`
 	Cache       cacheCommands       `cmd:"" help:"Show and delete stored verdicts of the judge."`
 	Jobs        jobsCommands        `cmd:"" help:"List, retry and cancel background jobs."`
 	Servers     serversCommand      `cmd:"" help:"List the servers of the cluster and how they fare with their models."`

@@ -13,6 +13,7 @@ import (
 	"tenet/internal/app"
 	"tenet/internal/client"
 	"tenet/internal/config"
+	"tenet/internal/wire"
 )
 
 // need says what a command needs of the embedded database. A command whose Run takes a client says so in the tag `data` of its
@@ -61,7 +62,14 @@ func (s *session) connect(ctx context.Context, n need, settings string) (*client
 	if err != nil {
 		return nil, nil, err
 	}
-	return c.InProject(s.project()), func() error { return nil }, nil
+	return named(s, c), func() error { return nil }, nil
+}
+
+// named returns a client in the project of the session. Its calls name the agent that runs the command, as the environment does.
+func named(s *session, c *client.Client) *client.Client {
+	return client.Acting(c.InProject(s.project()), wire.Acting{
+		OnBehalfOf: s.env("TENET_ON_BEHALF_OF"), Agent: s.env("TENET_AGENT"), Session: s.env("TENET_SESSION"),
+	})
 }
 
 func (s *session) project() string { return cmp.Or(s.globals.Project, s.env("TENET_PROJECT")) }
@@ -144,7 +152,7 @@ func (s *session) start(ctx context.Context, cfg config.Config, o app.Options, c
 	if err != nil {
 		return nil, nil, errors.Join(err, stop())
 	}
-	return c.InProject(s.project()), stop, nil
+	return named(s, c), stop, nil
 }
 
 // with runs fn with a client and ends the node that connect has started. It is for commands that look at their flags first.

@@ -180,6 +180,7 @@ func (k *hookFlags) answer(ctx context.Context, s *session, tool string, read ho
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	q, err := readQuestion(ctx, s, read)
+	q.Agent = tool
 	guarded := hook.Guarded(newGuard(s, &set.Config).Judge(q.Acts), set.self)
 	switch {
 	case probed(s, &q):
@@ -219,7 +220,9 @@ func readQuestion(ctx context.Context, s *session, read hook.Reader) (hook.Quest
 	if len(payload) > hook.MaxPayload {
 		return hook.Question{}, fmt.Errorf("the tool sent more than %d MiB", hook.MaxPayload>>20)
 	}
-	return read(payload)
+	q, err := read(payload)
+	q.Session = hook.SessionOf(payload)
+	return q, err
 }
 
 // judge has a question judged. It returns when the time is over, also where something does not end by then.
@@ -263,6 +266,7 @@ func (k *hookFlags) ask(ctx context.Context, s *session, modes hook.FailModes, q
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, stop()) }()
+	c = client.Acting(c, wire.Acting{Agent: q.Agent, Session: q.Session})
 	var node found
 	if k.Node != "" {
 		if node, err = findNode(ctx, c, k.Node); err != nil {

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"tenet/internal/client"
@@ -18,6 +19,7 @@ const everyProject = "*"
 type keysCommands struct {
 	Create keysCreateCommand `cmd:"" help:"Make a key and print it, this once."`
 	List   keysListCommand   `cmd:"" help:"List keys."`
+	Rotate keysRotateCommand `cmd:"" help:"Put a new key in the place of one, which works on for a while."`
 	Revoke keysRevokeCommand `cmd:"" help:"End a key at once."`
 }
 
@@ -26,6 +28,13 @@ type keysCreateCommand struct {
 	Role        string        `required:"" enum:"viewer,evaluator,reviewer,admin" placeholder:"ROLE" help:"${enum}; each role includes those before it."`
 	AllProjects bool          `help:"A key for all projects instead of one."`
 	ExpiresIn   time.Duration `placeholder:"TIME" help:"How long the key is good for, such as 720h. By default it does not expire."`
+	Owner       string        `placeholder:"PERSON" help:"Person to whom the key belongs, such as corp:ann@example.com; by default the person who makes it."`
+	Agent       string        `placeholder:"AGENT" help:"Agent that uses the key, if it is an agent's: records name it as verified."`
+	Only        []string      `placeholder:"SCOPE" help:"Only operations of this scope: evaluate or read; several times for both."`
+	AtNode      string        `placeholder:"ID" help:"Evaluate at this federation node and below it only; goes with --only evaluate."`
+	From        []string      `placeholder:"NETWORK" help:"Only from this network or address, such as 10.1.0.0/16; repeatable."`
+	Rate        float64       `placeholder:"N" help:"Requests per second, on each server."`
+	Burst       int           `placeholder:"N" help:"Requests at once above the rate; by default twice the rate."`
 }
 
 func (keysCreateCommand) Help() string {
@@ -33,12 +42,16 @@ func (keysCreateCommand) Help() string {
 since from then on the server wants a key for everything:
 
     tenet keys create --name me --role admin --all-projects
-    tenet keys create --name ci --role evaluator`
+    tenet keys create --name ci --role evaluator --owner corp:ann@example.com --only evaluate --from 10.1.0.0/16
+    tenet keys create --name release-bot --role evaluator --owner corp:ann@example.com --agent release-bot`
 }
 
 // Run makes a key. Only the secret goes to stdout, so that it can be caught in a variable.
 func (k *keysCreateCommand) Run(ctx context.Context, s *session) error {
-	n := wire.CreateKey{Name: k.Name, Role: k.Role, ProjectID: s.project()}
+	n := wire.CreateKey{
+		Name: k.Name, Role: k.Role, ProjectID: s.project(), Owner: k.Owner, Agent: k.Agent,
+		KeyLimits: wire.KeyLimits{Scopes: k.Only, NodeID: k.AtNode, Networks: k.From, Rate: k.Rate, Burst: k.Burst},
+	}
 	if k.AllProjects {
 		n.ProjectID = everyProject
 	}
@@ -99,9 +112,40 @@ func listKeys(ctx context.Context, s *session, c *client.Client) ([]wire.Key, er
 
 func printKeys(s *session, keys []wire.Key) error {
 	none := "there are no keys: every caller that reaches the server may do everything, so it listens on loopback only"
-	return list(s, none, "ID\tNAME\tROLE\tPROJECT\tMADE\tLAST USED\tSTATE", keys, func(k *wire.Key) []any {
-		return []any{k.ID, k.Name, k.Role, k.ProjectID, day(k.CreatedAt), lastUse(k), keyState(*k, time.Now())}
+	return list(s, none, "ID\tNAME\tROLE\tPROJECT\tSECRET\tOWNER\tLIMITS\tMADE\tLAST USED\tREFUSED\tSTATE", keys, func(k *wire.Key) []any {
+		secret := "-"
+		if k.Prefix != "" {
+			secret = k.Prefix + "..."
+		}
+		refused := "-"
+		if k.Refused > 0 {
+			refused = fmt.Sprintf("%d (%s)", k.Refused, k.LastRefusal)
+		}
+		return []any{
+			k.ID, k.Name, k.Role, k.ProjectID, secret, orDash(line(k.Owner)), orDash(keyLimits(k)), day(k.CreatedAt), lastUse(k), refused, keyState(*k, time.Now()),
+		}
 	})
+}
+
+// keyLimits names the limits of a key in a few words.
+func keyLimits(k *wire.Key) string {
+	var parts []string
+	if k.Agent != "" {
+		parts = append(parts, "agent "+line(k.Agent))
+	}
+	if len(k.Scopes) > 0 {
+		parts = append(parts, "only "+strings.Join(k.Scopes, " and "))
+	}
+	if k.NodeID != "" {
+		parts = append(parts, "node "+k.NodeID)
+	}
+	if len(k.Networks) > 0 {
+		parts = append(parts, "from "+strings.Join(k.Networks, " "))
+	}
+	if k.Rate > 0 {
+		parts = append(parts, fmt.Sprintf("%g/s", k.Rate))
+	}
+	return strings.Join(parts, ", ")
 }
 
 func day(t time.Time) string { return t.Format(time.DateOnly) }
@@ -126,19 +170,60 @@ func keyState(k wire.Key, now time.Time) string {
 	return "good"
 }
 
+type keysRotateCommand struct {
+	ID        string        `arg:"" help:"Id of the key, as list shows it."`
+	Overlap   time.Duration `default:"24h" placeholder:"TIME" help:"How long the old key still works, such as 2h; 0 ends it at once."`
+	ExpiresIn time.Duration `placeholder:"TIME" help:"How long the new key is good for. By default as long as the old one was made for."`
+}
+
+func (keysRotateCommand) Help() string {
+	return `The new secret is the only thing printed to stdout. The new key has the name, role, owner and limits of the old one.
+
+    tenet keys rotate 0199c2b4-... --overlap 2h`
+}
+
+// Run makes the new key. Only the secret goes to stdout.
+func (k *keysRotateCommand) Run(ctx context.Context, s *session, c *client.Client) error {
+	c, err := ofKey(ctx, s, c, k.ID)
+	if err != nil {
+		return err
+	}
+	body := wire.RotateKey{OverlapHours: wire.Optional[float64]{Set: true, Value: k.Overlap.Hours()}}
+	if k.ExpiresIn != 0 {
+		at := time.Now().Add(k.ExpiresIn)
+		body.ExpiresAt = &at
+	}
+	made, err := client.Call(ctx, c, op.RotateKey.At(k.ID), body)
+	if err != nil {
+		return err
+	}
+	s.note("key %s takes the place of %s, which works for %s more; this is its secret, which is not shown again:", made.ID, k.ID, k.Overlap)
+	_, err = fmt.Fprintln(s.out, made.Secret)
+	return err
+}
+
+// ofKey returns a client in the project of a key.
+func ofKey(ctx context.Context, s *session, c *client.Client, id string) (*client.Client, error) {
+	keys, err := listKeys(ctx, s, c)
+	if err != nil {
+		return nil, err
+	}
+	for _, key := range keys {
+		if key.ID == id {
+			return c.InProject(key.ProjectID), nil
+		}
+	}
+	return c, nil
+}
+
 type keysRevokeCommand struct {
 	ID string `arg:"" help:"Id of the key, as list shows it."`
 }
 
 func (k *keysRevokeCommand) Run(ctx context.Context, s *session, c *client.Client) error {
-	keys, err := listKeys(ctx, s, c)
+	c, err := ofKey(ctx, s, c, k.ID)
 	if err != nil {
 		return err
-	}
-	for _, key := range keys {
-		if key.ID == k.ID {
-			c = c.InProject(key.ProjectID)
-		}
 	}
 	if err := client.Run(ctx, c, op.RevokeKey.At(k.ID)); err != nil {
 		return err

@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"tenet/internal/rule"
 	"tenet/internal/wire"
@@ -65,11 +67,28 @@ func (c *Client) InProject(id string) *Client {
 	return &other
 }
 
-// Acting returns a client whose calls name the person, the agent and the session for which they are made. Empty fields name nobody.
+// Acting returns a client whose calls name the person, the agent and the session for which they are made. Empty fields leave what the
+// client names already, and names that the API would refuse are left out.
 func Acting(c *Client, on wire.Acting) *Client {
 	other := *c
-	other.acting = on
+	for _, f := range []struct {
+		to   *string
+		name string
+	}{{&other.acting.OnBehalfOf, on.OnBehalfOf}, {&other.acting.Agent, on.Agent}, {&other.acting.Session, on.Session}} {
+		name := strings.TrimSpace(f.name)
+		if name != "" && len(name) <= maxActing && utf8.ValidString(name) && !strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
+			*f.to = name
+		}
+	}
 	return &other
+}
+
+// maxActing bounds a name, in bytes, as the API does.
+const maxActing = 200
+
+// ActingOf reads from the headers of a request for whom it is made.
+func ActingOf(header http.Header) wire.Acting {
+	return wire.Acting{OnBehalfOf: header.Get(wire.OnBehalfOfHeader), Agent: header.Get(wire.AgentHeader), Session: header.Get(wire.SessionHeader)}
 }
 
 // sameHost keeps a redirect from carrying the key to another host.

@@ -18,14 +18,14 @@ import (
 
 // Filters of the audit log; the API has them by the same names. The second list is folded until one of it is used.
 var (
-	auditFilters     = []typed{{"rule", "Rule", "text"}, {"actor", "Actor", "text"}, {"since", "From (UTC)", "date"}, {"until", "Before (UTC)", "date"}}
-	moreAuditFilters = []typed{{"action", "Action", "text"}, {"evaluation", "Evaluation", "text"}, {"object", "Object (kind:id)", "text"}}
+	auditFilters     = []typed{{"rule", "Rule", "text"}, {"actor", "Actor", "text"}, {"agent", "Agent", "text"}, {"since", "From (UTC)", "date"}, {"until", "Before (UTC)", "date"}}
+	moreAuditFilters = []typed{{"action", "Action", "text"}, {"evaluation", "Evaluation", "text"}, {"object", "Object (kind:id)", "text"}, {"person", "For person", "text"}, {"session", "Agent's session", "text"}}
 )
 
 // auditKinds are the kinds of entries that the list can be filtered by.
 var auditKinds = []string{
 	"evaluation", "rule", "import", "relationship", "conflict", "federation", "release", "waiver", "approval", "test_case", "discovery", "document", "alert", "queue",
-	"agent", "project", "key", "signin", "webhook", "corpus", "retention",
+	"agent", "suspension", "project", "key", "signin", "webhook", "corpus", "retention",
 }
 
 // auditLog is the view of the list of entries.

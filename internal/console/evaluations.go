@@ -27,6 +27,9 @@ var (
 		{"repository", "Repository", "text"},
 		{"scope", "Scope", "text"},
 		{"actor", "Asked by", "text"},
+		{"agent", "Agent", "text"},
+		{"person", "For person", "text"},
+		{"session", "Agent's session", "text"},
 		{"since", "From (UTC)", "date"},
 		{"until", "Before (UTC)", "date"},
 		{"node_id", "Node", "text"},
@@ -43,6 +46,7 @@ type evaluations struct {
 	more     bool   // a folded filter is used
 	problem  string // what is wrong with the filters
 	partial  bool   // a search inside subjects may have missed some
+	stopped  []rule.Suspension
 }
 
 // evaluationList shows the recorded evaluations of a project, newest first.
@@ -79,6 +83,9 @@ func evaluationList(p *page) error {
 	}
 	v.items, v.place = list.Items, pager{pageOf(p.r), listSize, len(list.Items), list.Total}
 	v.partial = list.Partial > 0 || list.Unsearched > 0
+	if v.stopped, err = suspensionsOf(p); err != nil {
+		return err
+	}
 	return p.show(head{Title: "Evaluations", Nav: "evaluations"}, evaluationsView(p, v))
 }
 

@@ -48,6 +48,23 @@ func makeKey(p *page) error {
 	if body.ProjectID == "" {
 		body.ProjectID = v.form.get("of")
 	}
+	body.Owner, body.Agent, body.NodeID = v.form.get("owner"), v.form.get("agent"), v.form.get("node_id")
+	if scope := v.form.get("scope"); scope != "" {
+		body.Scopes = strings.Split(scope, ",")
+	}
+	for network := range strings.SplitSeq(v.form.get("networks"), ",") {
+		if network = strings.TrimSpace(network); network != "" {
+			body.Networks = append(body.Networks, network)
+		}
+	}
+	if text := strings.TrimSpace(v.form.get("rate")); text != "" {
+		rate, err := strconv.ParseFloat(text, 64)
+		if err != nil || rate <= 0 {
+			v.form.bad("rate", "is not a number of requests per second")
+			return showKeys(p, &v)
+		}
+		body.Rate = rate
+	}
 	if text := strings.TrimSpace(v.form.get("days")); text != "" {
 		days, err := strconv.Atoi(text)
 		if err != nil || days < 1 || days > 3650 {
@@ -60,7 +77,10 @@ func makeKey(p *page) error {
 	made, err := client.Call(p.ctx, p.api.InProject(body.ProjectID), op.CreateKey, body)
 	if err != nil {
 		if err := v.form.refuse(err, func(name string) string {
-			return map[string]string{"name": "name", "role": "role", "project_id": "of", "expires_at": "days"}[name]
+			return map[string]string{
+				"name": "name", "role": "role", "project_id": "of", "expires_at": "days", "owner": "owner", "agent": "agent", "scopes": "scope",
+				"networks": "networks", "node_id": "node_id", "rate": "rate",
+			}[name]
 		}); err != nil {
 			return err
 		}
@@ -74,6 +94,36 @@ func makeKey(p *page) error {
 	}
 	v.made, v.form = &made, entry{}
 	return showKeys(p, &v)
+}
+
+// scopeChoices are the scopes that a key can be limited to.
+var scopeChoices = []option{
+	{"", "all that the role allows"},
+	{string(auth.ScopeEvaluate), "evaluate only"},
+	{string(auth.ScopeRead), "read only"},
+	{string(auth.ScopeEvaluate) + "," + string(auth.ScopeRead), "evaluate and read"},
+}
+
+// overlapHours are the hours for which a rotated key still works, as the page offers them.
+var overlapHours = []option{{"24", "24 hours"}, {"1", "1 hour"}, {"168", "7 days"}, {"0", "not at all"}}
+
+// rotateKey makes a key in the place of another, and shows its secret, this once.
+func rotateKey(p *page) error {
+	of := p.project.ID
+	if of == "" {
+		of = p.r.PostForm.Get("of")
+	}
+	hours, err := strconv.ParseFloat(p.r.PostForm.Get("hours"), 64)
+	if err != nil {
+		return rule.Errorf(rule.CodeInvalid, "the hours are not a number")
+	}
+	made, err := client.Call(p.ctx, p.api.InProject(of), op.RotateKey.At(p.r.PostForm.Get("id")), wire.RotateKey{
+		OverlapHours: wire.Optional[float64]{Set: true, Value: hours},
+	})
+	if err != nil {
+		return err
+	}
+	return showKeys(p, &keys{made: &made})
 }
 
 // revokeKey ends a key.

@@ -363,6 +363,7 @@ var navigation = []struct {
 		{"releases", "Releases", "p", auth.Viewer},
 	}},
 	{"System", []screenEntry{
+		{"agents", "Agents", "n", auth.Viewer},
 		{"webhooks", "Webhooks", "w", auth.Admin},
 		{"operations", "Operations", "m", auth.Admin},
 	}},

@@ -34,7 +34,11 @@ func overviewPage(p *page) error {
 	if err != nil {
 		return err
 	}
-	return p.show(head{Title: "Overview", Nav: "overview"}, overviewView(p, &o, problem))
+	stopped, err := suspensionsOf(p)
+	if err != nil {
+		return err
+	}
+	return p.show(head{Title: "Overview", Nav: "overview"}, overviewView(p, &o, problem, stopped))
 }
 
 // measureRules measures the rules of the project now.

@@ -75,6 +75,10 @@ func routes() []route {
 		{pattern: "GET /p/{project}/alerts/live", show: liveAlerts, role: auth.Viewer, open: true, patience: liveAge},
 		{pattern: "POST /p/{project}/alerts", show: decideAlerts, role: auth.Reviewer},
 
+		{pattern: "GET /p/{project}/agents", show: agentList, role: auth.Viewer},
+		{pattern: "POST /p/{project}/agents", show: suspendAgent, role: auth.Reviewer},
+		{pattern: "POST /p/{project}/agents/resume", show: resumeAgent, role: auth.Admin},
+
 		{pattern: "GET /p/{project}/webhooks", show: webhookList, role: auth.Admin},
 		{pattern: "POST /p/{project}/webhooks", show: makeWebhook, role: auth.Admin},
 		{pattern: "GET /p/{project}/webhooks/{id}", show: webhookPage, role: auth.Admin},
@@ -136,6 +140,7 @@ func routes() []route {
 		{pattern: "GET /operations/keys", show: keyList, role: auth.Admin},
 		{pattern: "POST /operations/keys", show: makeKey, role: auth.Admin},
 		{pattern: "POST /operations/keys/revoke", show: revokeKey, role: auth.Admin},
+		{pattern: "POST /operations/keys/rotate", show: rotateKey, role: auth.Admin},
 		{pattern: "GET /operations/projects", show: projectsPage, role: auth.Admin},
 		{pattern: "POST /operations/projects", show: makeProject, role: auth.Admin},
 		{pattern: "GET /p/{project}/operations", show: projectPage, role: auth.Admin},
@@ -147,6 +152,7 @@ func routes() []route {
 		{pattern: "GET /p/{project}/operations/keys", show: keyList, role: auth.Admin},
 		{pattern: "POST /p/{project}/operations/keys", show: makeKey, role: auth.Admin},
 		{pattern: "POST /p/{project}/operations/keys/revoke", show: revokeKey, role: auth.Admin},
+		{pattern: "POST /p/{project}/operations/keys/rotate", show: rotateKey, role: auth.Admin},
 		{pattern: "GET /p/{project}/discovery", show: scanList, role: auth.Viewer},
 		{pattern: "GET /p/{project}/discovery/new", show: newScanPage, role: auth.Reviewer},
 		{pattern: "POST /p/{project}/discovery/new", show: startScan, role: auth.Reviewer, upload: true},

@@ -69,6 +69,7 @@ func screens(change, payment string, ids nodes) []screen {
 		{"operations", "/operations", "Operations", []string{"live", "v-test", "No model is configured.", "Background jobs", "Models in 14 days"}},
 		{"background jobs", "/operations/jobs", "Background jobs", []string{"evaluations.index", "succeeded", "Last error"}},
 		{"keys", "/operations/keys", "API keys", []string{"There is no key here.", "New key", "evaluator: has things judged"}},
+		{"agents", "/p/default/agents", "Agents", []string{"No agent has asked for an evaluation.", "Suspend an agent", "Only for this person"}},
 		{"projects", "/operations/projects", "Projects", []string{"default", "New project", "Tests required"}},
 		{"a project's operations", "/p/default/operations", "Project default", []string{"Where no rule covers the subject", "decision request", "Floor", "Stored verdicts", "record_retention"}},
 		{"usage", "/p/default/operations/usage", "Usage", []string{"No model was asked in this time."}},

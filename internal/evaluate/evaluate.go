@@ -75,6 +75,8 @@ type Config struct {
 	Redact record.Redactor
 	// Subjects says what records keep of the subject; empty means [record.KeepRedacted].
 	Subjects wire.Keep
+	// Agents knows the agents that act, and which are suspended; nil suspends none.
+	Agents Agents
 	// Refuse returns an error if a project must not be evaluated, such as one whose history was changed; nil refuses none.
 	Refuse func(projectID string) error
 	// Approvals keeps the confirmations of people. Nil asks for none and uses none.
@@ -87,6 +89,14 @@ type Config struct {
 type Released interface {
 	// Deployed returns the view of the snapshot that is active in an environment, and its id; conflict if nothing is deployed there.
 	Deployed(ctx context.Context, projectID, environment string) (*corpus.View, string, error)
+}
+
+// Agents knows the agents that act.
+type Agents interface {
+	// Suspended returns the suspension that stops an identity in a project; nil if none does.
+	Suspended(ctx context.Context, projectID string, id rule.Identity) (*rule.Suspension, error)
+	// Saw notes that an agent has asked for an evaluation.
+	Saw(projectID, actor string, id rule.Identity, denied bool)
 }
 
 // Documents holds uploaded documents.

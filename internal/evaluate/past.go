@@ -52,6 +52,9 @@ func (p *Past) Under(ctx context.Context, view *corpus.View, asks bool) (e *rule
 	if rec.Kept == wire.KeepNone {
 		return nil, open, rule.Errorf(rule.CodeConflict, "the record does not hold the subject (setting record_subjects: none)")
 	}
+	if rec.Evaluation.Suspended != nil {
+		return nil, open, rule.Errorf(rule.CodeConflict, "the agent was suspended, so the rules had no say")
+	}
 	counter := &counter{judge: p.e.cfg.Judge, estimate: p.e.cfg.Estimate, estimateTriage: p.e.cfg.EstimateTriage, asks: asks}
 	r := again(ctx, p.e, rec)
 	r.start, r.view, r.judge, r.recordedVerdict, r.before = p.e.cfg.Now(), view, counter, p.verdicts(), nil

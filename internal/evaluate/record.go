@@ -30,6 +30,9 @@ func (r *run) record(ctx context.Context) error {
 
 // appendRecord appends the record to the chain, and uses or stores an approval in the same transaction.
 func appendRecord(ctx context.Context, r *run) error {
+	if r.answer.Suspended != nil { // meanwhile: a denial neither uses nor asks for an approval
+		r.confirmation.used, r.confirmation.asked, r.answer.Approval = nil, nil, nil
+	}
 	r.answer.TotalLatencyMS = r.e.cfg.Now().Sub(r.start).Milliseconds()
 	rec := r.recorded()
 	entry := record.EntryOf(&rec)

@@ -91,9 +91,20 @@ func (e *Evaluator) prepare(ctx context.Context, req Request) (*run, error) {
 
 // conduct runs the stages behind [Evaluator.prepare] and returns the recorded evaluation.
 func (r *run) conduct(ctx context.Context) (*rule.Evaluation, error) {
-	err := through(ctx, r.selectRules, r.decide, r.record)
+	stopped, err := suspension(ctx, r)
 	if err != nil {
 		return nil, err
+	}
+	if stopped != nil {
+		err = through(ctx, r.outline, stop(r, stopped), r.record)
+	} else {
+		err = through(ctx, r.selectRules, r.decide, stopMeanwhile(r), r.record)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if r.e.cfg.Agents != nil && r.answer.Identity != nil {
+		r.e.cfg.Agents.Saw(r.req.ProjectID, auth.ActorFrom(ctx).Name, *r.answer.Identity, r.answer.OverallVerdict == rule.Deny)
 	}
 	release(r)
 	return r.answer, nil

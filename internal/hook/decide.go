@@ -132,7 +132,7 @@ func Decide(e *rule.Evaluation, m FailModes) Answer {
 	// Commands that no rule covers are everyday ones: unless a policy says otherwise, the tool's own permissions decide.
 	passes := uncovered == rule.UncoveredConfirm && e.Coverage.UncoveredByDefault && !e.BelowFloor() && e.Coverage.RulesNotAsked == 0
 	switch {
-	case uncovered == rule.UncoveredDeny:
+	case e.Suspended != nil, uncovered == rule.UncoveredDeny:
 		a.Decision = Deny
 	case passes:
 	case (uncovered == rule.UncoveredConfirm || e.BelowFloor() || e.Coverage.RulesNotAsked > 0) && Ask.above(a.Decision):
@@ -152,7 +152,9 @@ func Decide(e *rule.Evaluation, m FailModes) Answer {
 	add("Tenet: this breaks rules.", denied)
 	add("Tenet: this needs confirmation.", asked)
 	add("Tenet: these rules could not be judged, and their fail mode lets it pass.", passed)
-	if uncovered != rule.UncoveredAllow && !passes {
+	if e.Suspended != nil {
+		parts = append(parts, "Tenet: "+report.Line(e.Suspended.Notice(), maxLine))
+	} else if uncovered != rule.UncoveredAllow && !passes {
 		lines := make([]string, len(e.Notices))
 		for i, notice := range e.Notices {
 			lines[i] = report.Line(notice, maxLine)

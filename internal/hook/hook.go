@@ -64,6 +64,8 @@ type Question struct {
 	Dir string
 	// Unknown says in words what could not be worked out of the effect of a command or call.
 	Unknown []string
+	// Agent is the tool that asks, and Session its session, which the record of the evaluation names; empty if unknown.
+	Agent, Session string
 	// Acts lists the intended commands and edits for the guard of Tenet's own walls, also where the question cannot be judged.
 	Acts []guard.Act
 }
@@ -140,6 +142,16 @@ func decode(raw json.RawMessage, v any) error {
 		return errors.New("the field is missing")
 	}
 	return json.Unmarshal(raw, v)
+}
+
+// SessionOf returns the session that a payload names, by the name that each tool has for it; empty without one.
+func SessionOf(payload []byte) string {
+	o, err := readObject(payload)
+	if err != nil {
+		return ""
+	}
+	session, _ := o.first("session_id", "sessionId", "conversation_id", "trajectory_id")
+	return session
 }
 
 // list returns a field that holds strings.

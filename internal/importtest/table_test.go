@@ -89,6 +89,9 @@ var table = map[string]row{
 	"agent":    {layer: capability, imports: []string{"audit", "auth", "charset", "lint", "llm", "redact", "rule", "subject"}},
 	"approval": {layer: capability, imports: []string{"audit", "auth", "corpus", "job", "rule", "store", "text"}, tests: []string{"api", "app"}},
 	"catalog":  {layer: capability, imports: []string{"audit", "auth", "change", "check", "corpus", "lint", "rule", "store", "subject"}},
+	"acting":  {layer: capability, imports: []string{"audit", "auth", "rule", "store"}}, // the agents of people
+	"agent":   {layer: capability, imports: []string{"audit", "auth", "charset", "lint", "llm", "redact", "rule", "subject"}},
+	"catalog": {layer: capability, imports: []string{"audit", "auth", "change", "check", "corpus", "lint", "rule", "store", "subject"}},
 	"conflict": {
 		layer:   capability,
 		imports: []string{"audit", "auth", "conflict/contradict", "corpus", "job", "llm", "norm", "redact", "rule", "store", "text"},
@@ -127,6 +130,7 @@ var table = map[string]row{
 			"agent", "api/rest", "approval", "audit", "auth", "catalog", "conflict", "corpus", "discover", "document",
 			"document/extract", "evaluate", "health", "hierarchy", "ingest", "job", "judge", "lint", "llm", "metric", "operate", "queue", "release", "rule", "sandbox", "search",
 			"agent", "api/rest", "audit", "audit/tree", "auth", "catalog", "conflict", "corpus", "discover", "document",
+			"acting", "agent", "api/rest", "audit", "audit/tree", "auth", "catalog", "conflict", "corpus", "discover", "document",
 			"agent", "api/rest", "audit", "audit/tree", "auth", "catalog", "checkpoint", "conflict", "corpus", "discover", "document",
 			"document/extract", "evaluate", "evidence", "health", "hierarchy", "ingest", "job", "judge", "lint", "llm", "metric", "operate", "queue", "release", "rule", "sandbox", "search",
 			"signature", "sso", "store", "trail", "webhook",
@@ -151,6 +155,7 @@ var table = map[string]row{
 		layer: wiring,
 		imports: []string{
 			"agent", "api", "api/rest", "approval", "audit", "auth", "catalog", "change", "check", "client", "config", "conflict", "conflict/contradict", "console", "corpus",
+			"acting", "agent", "api", "api/rest", "audit", "auth", "catalog", "change", "check", "client", "config", "conflict", "conflict/contradict", "console", "corpus",
 			"agent", "api", "api/rest", "audit", "auth", "catalog", "change", "check", "checkpoint", "client", "config", "conflict", "conflict/contradict", "console", "corpus",
 			"agent", "api", "api/rest", "audit", "auth", "catalog", "change", "check", "client", "config", "conflict", "conflict/contradict", "console", "corpus",
 			"gateway/extauthz", "gateway/extmcp",

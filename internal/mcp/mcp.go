@@ -21,6 +21,7 @@ import (
 
 	"tenet/internal/client"
 	"tenet/internal/rule"
+	"tenet/internal/wire"
 )
 
 // Config sets up a server. Client is required.
@@ -180,6 +181,18 @@ func (s *server) client(extra *mcp.RequestExtra) (*client.Client, error) {
 	return s.cfg.Client(extra.Header)
 }
 
+// actingClient returns a client that names the program at the other end of a stream as the agent, and its session. Over HTTP, the headers of the request name them.
+func actingClient(c *client.Client, req *mcp.CallToolRequest) *client.Client {
+	if req.Session == nil || req.Extra != nil && req.Extra.Header != nil {
+		return c
+	}
+	begun := req.Session.InitializeParams()
+	if begun == nil || begun.ClientInfo == nil {
+		return c
+	}
+	return client.Acting(c, wire.Acting{Agent: begun.ClientInfo.Name, Session: req.Session.ID()})
+}
+
 // tool describes a tool. Reading ones change nothing; the others add, and destroy nothing.
 func tool(name, title, description string, reading bool) *mcp.Tool {
 	no := false
@@ -201,7 +214,7 @@ func handle[In, Out any](s *server, run func(ctx context.Context, c *client.Clie
 		if err != nil {
 			return nil, none, explain(err)
 		}
-		out, text, err := run(ctx, c, in)
+		out, text, err := run(ctx, actingClient(c, req), in)
 		if err != nil {
 			return nil, none, explain(err)
 		}

@@ -140,7 +140,7 @@ func (s *junitSuite) addPolicy(e *rule.Evaluation, o Options) {
 	problem := &junitProblem{Message: headline(text, 500), Type: clean(string(e.OverallVerdict)), Text: cleanText(text)}
 	s.Tests++
 	switch {
-	case e.Coverage.Uncovered == rule.UncoveredDeny:
+	case e.Suspended != nil, e.Coverage.Uncovered == rule.UncoveredDeny:
 		c.Failure = problem
 		s.Failures++
 	case o.ConfirmFails && (e.BelowFloor() || e.Coverage.Uncovered == rule.UncoveredConfirm):

@@ -17,6 +17,8 @@ const (
 	CandidateCreated   EventType = "candidate.created"   // data: the candidate
 	CandidatesFound    EventType = "candidates.found"    // data: the scan, how many candidates of each severity, and the first of them
 	BreakGlass         EventType = "signin.break_glass"  // data: actor, key_id, address, at
+	AgentSuspended     EventType = "agent.suspended"     // data: the suspension
+	AgentResumed       EventType = "agent.resumed"       // data: the suspension, which is lifted
 
 	// Something waits for a person, or the wait of its author has ended.
 	RuleSubmitted             EventType = "rule.submitted"              // data: the rule, which is in REVIEW now
@@ -34,6 +36,7 @@ var EventTypes = []EventType{
 	AlertCreated, AlertResolved, EvaluationViolated, SnapshotDeployed, CandidateCreated, CandidatesFound, BreakGlass,
 	RuleSubmitted, EventRevisionProposed, EventRevisionApproved, EventRevisionRejected, WaiverRequested, SnapshotApprovalRequested,
 	ApprovalRequested, ApprovalDecided,
+	AgentSuspended, AgentResumed,
 }
 
 // Event is something that has happened in a project. It is published in the transaction of its cause.

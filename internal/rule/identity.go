@@ -73,6 +73,15 @@ type Suspension struct {
 	LiftReason  string     `json:"lift_reason,omitempty" doc:"Why it was lifted."`
 }
 
+// Notice says in a sentence that the agent is suspended.
+func (s *Suspension) Notice() string {
+	of := ""
+	if s.Person != "" {
+		of = " of " + s.Person
+	}
+	return "The agent " + s.Agent + of + " is suspended: " + strings.TrimSuffix(s.Reason, ".") + ". An administrator can lift the suspension."
+}
+
 // Stops reports whether the suspension is about an identity.
 func (s *Suspension) Stops(i Identity) bool {
 	if s.Person != "" && !SamePerson(s.Person, i.Person) {

@@ -189,6 +189,11 @@ func (p *provider) person(claims func(any) error) (Person, error) {
 	if who.Subject == "" {
 		return Person{}, rule.Errorf(rule.CodeUnauthenticated, "the token names nobody")
 	}
+	if act, ok := all["act"]; ok {
+		if who.Agent = agentOf(act); who.Agent == "" {
+			return Person{}, rule.Errorf(rule.CodeUnauthenticated, "the claim act of the token does not name who acts for the person")
+		}
+	}
 	since, ok := all["auth_time"].(float64)
 	if !ok {
 		since, _ = all["iat"].(float64)
@@ -197,6 +202,16 @@ func (p *provider) person(claims func(any) error) (Person, error) {
 	var err error
 	who.Groups, err = groupsOf(all[p.GroupsClaim])
 	return who, err
+}
+
+// agentOf reads the claim act (RFC 8693, section 4.1): its subject acts for the person of the token. Actors inside it acted before and have no say.
+func agentOf(claim any) string {
+	act, _ := claim.(map[string]any)
+	sub, _ := act["sub"].(string)
+	if !plain(sub) {
+		return ""
+	}
+	return strings.TrimSpace(sub)
 }
 
 // groupsOf reads a claim that lists groups: a list of texts, or one text.

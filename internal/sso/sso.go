@@ -69,6 +69,7 @@ type Person struct {
 	Subject  string // who it is there; unique and unchanging
 	SID      string // the session there; empty if the provider does not name it
 	Name     string // for people
+	Agent    string // that acts for the person, by the claim act of RFC 8693; empty for the person itself
 	Groups   []string
 	// Since is when the person signed in there, as far as the provider says, else when it issued the token.
 	Since time.Time
@@ -148,7 +149,7 @@ func (p *People) Resume(ctx context.Context, person Person) (auth.Actor, error) 
 	if grants == nil {
 		return auth.Actor{}, rule.Errorf(rule.CodeForbidden, "no group of yours has a role here; ask an administrator to give one of your groups a role in sso_file")
 	}
-	return auth.Actor{Name: person.Provider + ":" + person.Name, Grants: grants}, nil
+	return auth.Actor{Name: person.Provider + ":" + person.Name, Grants: grants, Agent: person.Agent}, nil
 }
 
 func (p *People) signedOut(ctx context.Context, person *Person) (bool, error) {

@@ -23,6 +23,7 @@ import (
 	"tenet/internal/sso/ssotest"
 	"tenet/internal/store/litetest"
 	"tenet/internal/store/sqlstore"
+	"tenet/internal/wire"
 )
 
 // ann is a reviewer of payments by her groups.
@@ -131,6 +132,33 @@ func TestTokensOfPeople(t *testing.T) {
 }
 
 const logoutEvent = "http://schemas.openid.net/event/backchannel-logout"
+
+// A token of RFC 8693 names the agent that acts for its person.
+func TestTokensOfAgents(t *testing.T) {
+	idp := ssotest.New(t, nil)
+	p, now := people(t, idp)
+	token := func(act any) string {
+		claims := idp.Claims(*now, ann)
+		claims["act"] = act
+		return idp.Sign(claims)
+	}
+	who, err := p.Authenticate(t.Context(), token(map[string]any{"sub": "release-bot", "act": map[string]any{"sub": "earlier"}}))
+	if err != nil || who.Name != "corp:ann@example.com" || who.Person() != who.Name || who.Agent != "release-bot" {
+		t.Errorf("the actor: %+v, %v", who, err)
+	}
+	id, err := auth.Identify(who, wire.Acting{Session: "s1"})
+	if err != nil || id.Agent != "release-bot" || id.Claims("agent") || id.Claims("person") || !id.Claims("session") {
+		t.Errorf("the identity: %+v, %v", id, err)
+	}
+	if _, err := auth.Identify(who, wire.Acting{OnBehalfOf: "bob@example.com"}); rule.CodeOf(err) != rule.CodeForbidden {
+		t.Errorf("for another person: %v, want forbidden", err)
+	}
+	for _, act := range []any{"release-bot", nil, map[string]any{}, map[string]any{"sub": 7}, map[string]any{"sub": " "}, map[string]any{"sub": "a\nb"}} {
+		if _, err := p.Authenticate(t.Context(), token(act)); rule.CodeOf(err) != rule.CodeUnauthenticated {
+			t.Errorf("act %v: %v, want unauthenticated", act, err)
+		}
+	}
+}
 
 func TestKeysOfProvidersRotate(t *testing.T) {
 	idp := ssotest.New(t, nil)

@@ -46,6 +46,7 @@ type Readers struct {
 	Conflicts   ConflictReader
 	Audit       AuditReader
 	Keys        KeyReader
+	Agents      AgentReader
 	Sessions    SessionReader
 	Submissions SubmissionReader
 	Feedback    FeedbackReader
@@ -82,6 +83,7 @@ type Tx struct {
 	Conflicts   ConflictTx
 	Audit       AuditTx
 	Keys        KeyTx
+	Agents      AgentTx
 	Sessions    SessionTx
 	Submissions SubmissionTx
 	Feedback    FeedbackTx

@@ -178,8 +178,11 @@ func summary(e *store.WebhookEvent) (title string, lines []string) {
 		Decision                                                      string `json:"decision_note"`
 		ExpiresAt                                                     string `json:"expires_at"`
 		Environments                                                  []struct{ Environment string }
-		Repository                                                    string
-		Pending                                                       int `json:"candidates_pending"`
+		Repository, Agent, Person                                     string
+		SuspendedBy                                                   string `json:"suspended_by"`
+		LiftedBy                                                      string `json:"lifted_by"`
+		LiftReason                                                    string `json:"lift_reason"`
+		Pending                                                       int    `json:"candidates_pending"`
 		First                                                         []struct {
 			Statement  string
 			SourceFile string `json:"source_file"`
@@ -221,6 +224,10 @@ func summary(e *store.WebhookEvent) (title string, lines []string) {
 		return "Rules " + verb + text.FitRunes(text.OneLine(d.Environment), maxHeader/2, "…"), nonEmpty(about("Snapshot", d.SnapshotID), about("By", d.By))
 	case rule.BreakGlass:
 		return "An administrator signed in with a key", nonEmpty(about("By", d.Actor), about("From", d.Address))
+	case rule.AgentSuspended:
+		return "An agent was suspended" + named(d.Agent), nonEmpty(d.Reason, about("For", d.Person), about("By", d.SuspendedBy))
+	case rule.AgentResumed:
+		return "An agent may act again" + named(d.Agent), nonEmpty(d.LiftReason, about("For", d.Person), about("By", d.LiftedBy))
 	case rule.CandidateCreated:
 		return "A rule was discovered", nonEmpty(d.Statement, about("From", d.SourceFile))
 	case rule.RuleSubmitted:

@@ -49,6 +49,11 @@ func (s *Server) admit(r *http.Request, e *Endpoint) (context.Context, error) {
 		if err := x.authorize(auth.ActorFrom(ctx), query.Get("project_id")); err != nil {
 			return nil, err
 		}
+		if !e.asks && !e.inner && s.cfg.MayAct != nil { // an evaluation is denied, and recorded
+			if err := s.cfg.MayAct(ctx, x.project, audit.IdentityFrom(ctx)); err != nil {
+				return nil, err
+			}
+		}
 		if !e.inner { // the server counts its calls when they come back
 			who := auth.ActorFrom(ctx)
 			if err := s.rates.take(who.RateID(), who.Limits); err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"tenet/internal/auth"
+	"tenet/internal/rule"
 	"tenet/internal/wire"
 )
 
@@ -58,6 +59,8 @@ type Config struct {
 	// RequireKey refuses requests without a key even while no key is in force. A server that other machines can reach needs
 	// it: once its last key is revoked or expires, it would be open to everybody.
 	RequireKey bool
+	// MayAct returns a forbidden error if the agent of an identity is suspended in a project; nil suspends none.
+	MayAct func(ctx context.Context, projectID string, id rule.Identity) error
 	// TrustedProxies are the networks of proxies whose X-Forwarded-For names the client.
 	TrustedProxies []netip.Prefix
 	// Now is the clock; nil means time.Now.

@@ -14,6 +14,7 @@ type (
 	conflictTable   struct{ *session }
 	auditTable      struct{ *session }
 	keyTable        struct{ *session }
+	agentTable      struct{ *session }
 	sessionTable    struct{ *session }
 	submissionTable struct{ *session }
 	feedbackTable   struct{ *session }
@@ -51,6 +52,7 @@ func (s *session) readers() store.Readers {
 		Conflicts:   conflictTable{s},
 		Audit:       auditTable{s},
 		Keys:        keyTable{s},
+		Agents:      agentTable{s},
 		Sessions:    sessionTable{s},
 		Submissions: submissionTable{s},
 		Feedback:    feedbackTable{s},
@@ -89,6 +91,7 @@ func (s *session) tx() store.Tx {
 		Conflicts:   conflictTable{s},
 		Audit:       auditTable{s},
 		Keys:        keyTable{s},
+		Agents:      agentTable{s},
 		Sessions:    sessionTable{s},
 		Submissions: submissionTable{s},
 		Feedback:    feedbackTable{s},

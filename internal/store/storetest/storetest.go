@@ -29,6 +29,8 @@ func Run(t *testing.T, fresh func(t *testing.T) Open) {
 		"audit chain":                        testAudit,
 		"finding audit entries":              testFindAudit,
 		"keys":                               testKeys,
+		"agents that were seen":              testSeenAgents,
+		"suspensions":                        testSuspensions,
 		"sessions":                           testSessions,
 		"sign-outs":                          testSignouts,
 		"servers":                            testServers,

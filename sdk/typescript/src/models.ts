@@ -5,6 +5,29 @@ export interface AcceptCorpus {
   reason: string;
 }
 
+export interface ActingAgent {
+  /** Actor of its last request. */
+  actor: string;
+  /** Name of the agent. */
+  agent: string;
+  /** Those of them that were denied. */
+  denied: number;
+  /** Evaluations that it has asked for. */
+  evaluations: number;
+  /** When it was seen first. */
+  first_seen: string;
+  /** When it was seen last, to about half a minute. */
+  last_seen: string;
+  /** Person for whom it acts; absent if nobody is named. */
+  person?: string;
+  /** Its last session; absent if it names none. */
+  session?: string;
+  /** Suspension that stops it; absent if none does. */
+  suspension?: Suspension;
+  /** Whether a key or a token has named the agent; else the requests alone do. */
+  verified: boolean;
+}
+
 export interface ActionApproval {
   /** What the caller may do now; absent if nothing. */
   actions?: Array<"approve" | "reject" | "withdraw" | (string & {})>;
@@ -715,6 +738,19 @@ export interface AuditCheckpoint {
   witnessed: boolean;
 }
 
+export interface AuditComparison {
+  /** Checkpoints that fit. */
+  compared: number;
+  /** The first place where it is not; empty if there is none. */
+  problems: Array<AuditProblem>;
+  /** The project. */
+  project_id: string;
+  /** Entries of the chain. */
+  size: number;
+  /** Entry up to which the chain is as the checkpoints say. */
+  through_seq: number;
+}
+
 export interface AuditEntry {
   /** What was done. */
   action: string;
@@ -1332,6 +1368,20 @@ export interface CommunicationSubject {
   recipients?: Array<string> | null;
   /** Who sends; facts.sender. */
   sender?: string | null;
+}
+
+export interface CompareAudit {
+  /** Their sizes and roots. Check their signatures yourself. */
+  checkpoints: Array<ComparedCheckpoint> | null;
+  /** Name of the log that signed them; for the record only. */
+  origin?: string;
+}
+
+export interface ComparedCheckpoint {
+  /** Root hash, in base64. */
+  root: string;
+  /** Entries. */
+  size: number;
 }
 
 export interface Conflict {
@@ -3125,6 +3175,11 @@ export interface Latency {
   mean_ms: number;
 }
 
+export interface LiftSuspension {
+  /** Why it may act again. */
+  reason: string;
+}
+
 export interface Lifted {
   /** Candidates that it had dismissed and that wait for a decision again. */
   reopened: number;
@@ -3815,6 +3870,17 @@ export interface Overview {
   waivers_ending: WaiversEnding;
 }
 
+export interface PageActingAgent {
+  /** Items of this page. */
+  items: Array<ActingAgent>;
+  /** This page, from 1. */
+  page: number;
+  /** Items per page. */
+  page_size: number;
+  /** Items on all pages. */
+  total: number;
+}
+
 export interface PageAuditRuleChange {
   /** Items of this page. */
   items: Array<AuditRuleChange>;
@@ -3972,6 +4038,17 @@ export interface PageServer {
 export interface PageSimulationRun {
   /** Items of this page. */
   items: Array<SimulationRun>;
+  /** This page, from 1. */
+  page: number;
+  /** Items per page. */
+  page_size: number;
+  /** Items on all pages. */
+  total: number;
+}
+
+export interface PageSuspension {
+  /** Items of this page. */
+  items: Array<Suspension>;
   /** This page, from 1. */
   page: number;
   /** Items per page. */
@@ -6095,6 +6172,15 @@ export interface SubmissionState {
   subject_kind: string;
   /** Identifier of the submission. */
   submission_id: string;
+}
+
+export interface SuspendAgent {
+  /** Name of the agent; letter case does not count. */
+  agent: string;
+  /** Person for whom it may no longer act; if absent, it may act for nobody. */
+  person?: string;
+  /** Why. */
+  reason: string;
 }
 
 export interface Suspension {

@@ -37,6 +37,11 @@ export class Operations {
     return this.#caller.call({ method: "POST", path: "/agent/review", answer: "json", body, query: { project_id: parameters.projectId } }, options);
   }
 
+  /** List the agents that act. The agents that have asked for evaluations, by the person for whom they act; the last seen first. Not the agents of this server, which /agent lists. */
+  listActingAgents(parameters: { projectId?: string; q?: string; page?: number; pageSize?: number } = {}, options: CallOptions = {}): Promise<models.PageActingAgent> {
+    return this.#caller.call({ method: "GET", path: "/api/v1/acting-agents", answer: "json", query: { project_id: parameters.projectId, q: parameters.q, page: parameters.page, page_size: parameters.pageSize }, again: true }, options);
+  }
+
   /** List alerts. Newest first, with the number of each status regardless of the filters. */
   listAlerts(parameters: { projectId?: string; status?: string; alertType?: string; ruleId?: string; limit?: number; offset?: number } = {}, options: CallOptions = {}): Promise<models.Alerts> {
     return this.#caller.call({ method: "GET", path: "/api/v1/alerts", answer: "json", query: { project_id: parameters.projectId, status: parameters.status, alert_type: parameters.alertType, rule_id: parameters.ruleId, limit: parameters.limit, offset: parameters.offset }, again: true }, options);
@@ -90,6 +95,11 @@ export class Operations {
   /** Read the audit chain. Entries of the project, newest first. All parameters that are given must hold. Pages go by page, or by cursor, which what is recorded meanwhile does not move. Details of entries about keys, sign-ins and webhooks are shown to administrators only. */
   listAudit(parameters: { projectId?: string; kind?: Array<string>; action?: string; actor?: string; person?: string; agent?: string; session?: string; rule?: string; evaluation?: string; object?: string; verdict?: string; since?: string | Date; until?: string | Date; cursor?: string; page?: number; pageSize?: number } = {}, options: CallOptions = {}): Promise<models.AuditPage> {
     return this.#caller.call({ method: "GET", path: "/api/v1/audit", answer: "json", query: { project_id: parameters.projectId, kind: parameters.kind, action: parameters.action, actor: parameters.actor, person: parameters.person, agent: parameters.agent, session: parameters.session, rule: parameters.rule, evaluation: parameters.evaluation, object: parameters.object, verdict: parameters.verdict, since: parameters.since, until: parameters.until, cursor: parameters.cursor, page: parameters.page, page_size: parameters.pageSize }, again: true }, options);
+  }
+
+  /** Compare the chain with checkpoints. Computes the log again from its entries and reports the first checkpoint that they do not fit, with the entries between it and the one before. That finds a chain that was cut, recomputed, deleted or restored from an older backup, which verify-audit alone cannot. */
+  compareAudit(body: models.CompareAudit, parameters: { projectId?: string } = {}, options: CallOptions = {}): Promise<models.AuditComparison> {
+    return this.#caller.call({ method: "POST", path: "/api/v1/audit/compare", answer: "json", body, query: { project_id: parameters.projectId } }, options);
   }
 
   /** Accept the rules as the database has them. Rules that are missing from the database, or are not as they were written, stop the evaluations of a project with 503. Restore a backup; where there is none, this accepts the rules that are left, and records who did and why. 503 if a row cannot be read. */
@@ -345,6 +355,11 @@ export class Operations {
   /** Say whether a verdict was right. One judgement per reviewer, evaluation and rule: a later one replaces an earlier one. */
   giveFeedback(id: string, body: models.FeedbackRequest, parameters: { projectId?: string } = {}, options: CallOptions = {}): Promise<models.Feedback> {
     return this.#caller.call({ method: "POST", path: `/api/v1/evaluations/${segment(id)}/feedback`, answer: "json", body, query: { project_id: parameters.projectId } }, options);
+  }
+
+  /** Get a proof that an evaluation is in the audit log. A C2SP tlog-proof for people who trust neither this server nor its database: tenet audit check verifies it offline. It holds the entry, and the record if that is not too large. 503 while no checkpoint has the entry. */
+  proveEvaluation(id: string, parameters: { projectId?: string; part?: "proof" | "record" } = {}, options: CallOptions = {}): Promise<Uint8Array> {
+    return this.#caller.call({ method: "GET", path: `/api/v1/evaluations/${segment(id)}/proof`, answer: "bytes", query: { project_id: parameters.projectId, part: parameters.part }, again: true }, options);
   }
 
   /** Decide an evaluation again from its record. Checks run again on the recorded subject and rules, and the judge decides by the recorded answers of the model; with live the model is asked again. Nothing is recorded. */
@@ -915,6 +930,21 @@ export class Operations {
   /** Get a submission. Its status, with the evaluation once it is completed. */
   getSubmission(id: string, parameters: { projectId?: string } = {}, options: CallOptions = {}): Promise<models.SubmissionState> {
     return this.#caller.call({ method: "GET", path: `/api/v1/submissions/${segment(id)}`, answer: "json", query: { project_id: parameters.projectId }, again: true }, options);
+  }
+
+  /** List the suspensions of agents. Newest first, lifted ones included. Those for all projects are in the list of each. */
+  listSuspensions(parameters: { projectId?: string; inForce?: boolean; page?: number; pageSize?: number } = {}, options: CallOptions = {}): Promise<models.PageSuspension> {
+    return this.#caller.call({ method: "GET", path: "/api/v1/suspensions", answer: "json", query: { project_id: parameters.projectId, in_force: parameters.inForce, page: parameters.page, page_size: parameters.pageSize }, again: true }, options);
+  }
+
+  /** Suspend an agent. From now on each of its evaluations is DENY, with a record, and its other requests are refused: on this node at once, on others within a second. project_id * suspends it in all projects. Publishes agent.suspended. */
+  suspendAgent(body: models.SuspendAgent, parameters: { projectId?: string } = {}, options: CallOptions = {}): Promise<models.Suspension> {
+    return this.#caller.call({ method: "POST", path: "/api/v1/suspensions", answer: "json", body, query: { project_id: parameters.projectId } }, options);
+  }
+
+  /** Lift the suspension of an agent. 409 if it is lifted already. One for all projects needs project_id *. Publishes agent.resumed. */
+  liftSuspension(id: string, body: models.LiftSuspension, parameters: { projectId?: string } = {}, options: CallOptions = {}): Promise<models.Suspension> {
+    return this.#caller.call({ method: "POST", path: `/api/v1/suspensions/${segment(id)}/lift`, answer: "json", body, query: { project_id: parameters.projectId } }, options);
   }
 
   /** Run the test cases of many rules. In the background; all fields are optional. Without any, all rules that are not retired or superseded, as they are live. */

@@ -91,6 +91,23 @@ class Operations:
             query={"project_id": project_id},
         )
 
+    def list_acting_agents(
+        self,
+        *,
+        project_id: str | None = None,
+        q: str | None = None,
+        page: int | None = None,
+        page_size: int | None = None,
+    ) -> models.PageActingAgent:
+        """List the agents that act. The agents that have asked for evaluations, by the person for whom they act; the last seen first. Not the agents of this server, which /agent lists."""
+        return self._caller.call(
+            "GET",
+            "/api/v1/acting-agents",
+            models.PageActingAgent,
+            query={"project_id": project_id, "q": q, "page": page, "page_size": page_size},
+            again=True,
+        )
+
     def list_alerts(
         self,
         *,
@@ -291,6 +308,21 @@ class Operations:
             models.AuditPage,
             query={"project_id": project_id, "kind": kind, "action": action, "actor": actor, "person": person, "agent": agent, "session": session, "rule": rule, "evaluation": evaluation, "object": object, "verdict": verdict, "since": since, "until": until, "cursor": cursor, "page": page, "page_size": page_size},
             again=True,
+        )
+
+    def compare_audit(
+        self,
+        body: models.CompareAudit | Mapping[str, Any],
+        *,
+        project_id: str | None = None,
+    ) -> models.AuditComparison:
+        """Compare the chain with checkpoints. Computes the log again from its entries and reports the first checkpoint that they do not fit, with the entries between it and the one before. That finds a chain that was cut, recomputed, deleted or restored from an older backup, which verify-audit alone cannot."""
+        return self._caller.call(
+            "POST",
+            "/api/v1/audit/compare",
+            models.AuditComparison,
+            body=body,
+            query={"project_id": project_id},
         )
 
     def accept_corpus(
@@ -1142,6 +1174,22 @@ class Operations:
             models.Feedback,
             body=body,
             query={"project_id": project_id},
+        )
+
+    def prove_evaluation(
+        self,
+        id: str,
+        *,
+        project_id: str | None = None,
+        part: Literal["proof", "record"] | None = None,
+    ) -> bytes:
+        """Get a proof that an evaluation is in the audit log. A C2SP tlog-proof for people who trust neither this server nor its database: tenet audit check verifies it offline. It holds the entry, and the record if that is not too large. 503 while no checkpoint has the entry."""
+        return self._caller.call(
+            "GET",
+            f"/api/v1/evaluations/{segment(id)}/proof",
+            bytes,
+            query={"project_id": project_id, "part": part},
+            again=True,
         )
 
     def replay_evaluation(
@@ -3034,6 +3082,54 @@ class Operations:
             again=True,
         )
 
+    def list_suspensions(
+        self,
+        *,
+        project_id: str | None = None,
+        in_force: bool | None = None,
+        page: int | None = None,
+        page_size: int | None = None,
+    ) -> models.PageSuspension:
+        """List the suspensions of agents. Newest first, lifted ones included. Those for all projects are in the list of each."""
+        return self._caller.call(
+            "GET",
+            "/api/v1/suspensions",
+            models.PageSuspension,
+            query={"project_id": project_id, "in_force": in_force, "page": page, "page_size": page_size},
+            again=True,
+        )
+
+    def suspend_agent(
+        self,
+        body: models.SuspendAgent | Mapping[str, Any],
+        *,
+        project_id: str | None = None,
+    ) -> models.Suspension:
+        """Suspend an agent. From now on each of its evaluations is DENY, with a record, and its other requests are refused: on this node at once, on others within a second. project_id * suspends it in all projects. Publishes agent.suspended."""
+        return self._caller.call(
+            "POST",
+            "/api/v1/suspensions",
+            models.Suspension,
+            body=body,
+            query={"project_id": project_id},
+        )
+
+    def lift_suspension(
+        self,
+        id: str,
+        body: models.LiftSuspension | Mapping[str, Any],
+        *,
+        project_id: str | None = None,
+    ) -> models.Suspension:
+        """Lift the suspension of an agent. 409 if it is lifted already. One for all projects needs project_id *. Publishes agent.resumed."""
+        return self._caller.call(
+            "POST",
+            f"/api/v1/suspensions/{segment(id)}/lift",
+            models.Suspension,
+            body=body,
+            query={"project_id": project_id},
+        )
+
     def start_test_run(
         self,
         body: models.RunFilter | Mapping[str, Any],
@@ -3260,6 +3356,23 @@ class AsyncOperations:
             query={"project_id": project_id},
         )
 
+    async def list_acting_agents(
+        self,
+        *,
+        project_id: str | None = None,
+        q: str | None = None,
+        page: int | None = None,
+        page_size: int | None = None,
+    ) -> models.PageActingAgent:
+        """List the agents that act. The agents that have asked for evaluations, by the person for whom they act; the last seen first. Not the agents of this server, which /agent lists."""
+        return await self._caller.call(
+            "GET",
+            "/api/v1/acting-agents",
+            models.PageActingAgent,
+            query={"project_id": project_id, "q": q, "page": page, "page_size": page_size},
+            again=True,
+        )
+
     async def list_alerts(
         self,
         *,
@@ -3460,6 +3573,21 @@ class AsyncOperations:
             models.AuditPage,
             query={"project_id": project_id, "kind": kind, "action": action, "actor": actor, "person": person, "agent": agent, "session": session, "rule": rule, "evaluation": evaluation, "object": object, "verdict": verdict, "since": since, "until": until, "cursor": cursor, "page": page, "page_size": page_size},
             again=True,
+        )
+
+    async def compare_audit(
+        self,
+        body: models.CompareAudit | Mapping[str, Any],
+        *,
+        project_id: str | None = None,
+    ) -> models.AuditComparison:
+        """Compare the chain with checkpoints. Computes the log again from its entries and reports the first checkpoint that they do not fit, with the entries between it and the one before. That finds a chain that was cut, recomputed, deleted or restored from an older backup, which verify-audit alone cannot."""
+        return await self._caller.call(
+            "POST",
+            "/api/v1/audit/compare",
+            models.AuditComparison,
+            body=body,
+            query={"project_id": project_id},
         )
 
     async def accept_corpus(
@@ -4311,6 +4439,22 @@ class AsyncOperations:
             models.Feedback,
             body=body,
             query={"project_id": project_id},
+        )
+
+    async def prove_evaluation(
+        self,
+        id: str,
+        *,
+        project_id: str | None = None,
+        part: Literal["proof", "record"] | None = None,
+    ) -> bytes:
+        """Get a proof that an evaluation is in the audit log. A C2SP tlog-proof for people who trust neither this server nor its database: tenet audit check verifies it offline. It holds the entry, and the record if that is not too large. 503 while no checkpoint has the entry."""
+        return await self._caller.call(
+            "GET",
+            f"/api/v1/evaluations/{segment(id)}/proof",
+            bytes,
+            query={"project_id": project_id, "part": part},
+            again=True,
         )
 
     async def replay_evaluation(
@@ -6201,6 +6345,54 @@ class AsyncOperations:
             models.SubmissionState,
             query={"project_id": project_id},
             again=True,
+        )
+
+    async def list_suspensions(
+        self,
+        *,
+        project_id: str | None = None,
+        in_force: bool | None = None,
+        page: int | None = None,
+        page_size: int | None = None,
+    ) -> models.PageSuspension:
+        """List the suspensions of agents. Newest first, lifted ones included. Those for all projects are in the list of each."""
+        return await self._caller.call(
+            "GET",
+            "/api/v1/suspensions",
+            models.PageSuspension,
+            query={"project_id": project_id, "in_force": in_force, "page": page, "page_size": page_size},
+            again=True,
+        )
+
+    async def suspend_agent(
+        self,
+        body: models.SuspendAgent | Mapping[str, Any],
+        *,
+        project_id: str | None = None,
+    ) -> models.Suspension:
+        """Suspend an agent. From now on each of its evaluations is DENY, with a record, and its other requests are refused: on this node at once, on others within a second. project_id * suspends it in all projects. Publishes agent.suspended."""
+        return await self._caller.call(
+            "POST",
+            "/api/v1/suspensions",
+            models.Suspension,
+            body=body,
+            query={"project_id": project_id},
+        )
+
+    async def lift_suspension(
+        self,
+        id: str,
+        body: models.LiftSuspension | Mapping[str, Any],
+        *,
+        project_id: str | None = None,
+    ) -> models.Suspension:
+        """Lift the suspension of an agent. 409 if it is lifted already. One for all projects needs project_id *. Publishes agent.resumed."""
+        return await self._caller.call(
+            "POST",
+            f"/api/v1/suspensions/{segment(id)}/lift",
+            models.Suspension,
+            body=body,
+            query={"project_id": project_id},
         )
 
     async def start_test_run(

@@ -10,6 +10,7 @@ from msgspec import UNSET, Struct, UnsetType, field
 
 __all__ = [
     "AcceptCorpus",
+    "ActingAgent",
     "ActionApproval",
     "ActiveDeployment",
     "ActiveSnapshot",
@@ -52,6 +53,7 @@ __all__ = [
     "AttachRule",
     "Attached",
     "AuditCheckpoint",
+    "AuditComparison",
     "AuditEntry",
     "AuditEntryDetail",
     "AuditHead",
@@ -87,6 +89,8 @@ __all__ = [
     "Check",
     "CodeChangeSubject",
     "CommunicationSubject",
+    "CompareAudit",
+    "ComparedCheckpoint",
     "Conflict",
     "ConflictPage",
     "ConflictSide",
@@ -200,6 +204,7 @@ __all__ = [
     "KeyLimits",
     "KeyPage",
     "Latency",
+    "LiftSuspension",
     "Lifted",
     "ListOutputBody",
     "Location",
@@ -236,6 +241,7 @@ __all__ = [
     "OverrideDetail",
     "Overrides",
     "Overview",
+    "PageActingAgent",
     "PageAuditRuleChange",
     "PageDelivery",
     "PageExclusion",
@@ -251,6 +257,7 @@ __all__ = [
     "PageScanFile",
     "PageServer",
     "PageSimulationRun",
+    "PageSuspension",
     "PageWaiver",
     "Part",
     "PartCounts",
@@ -377,6 +384,7 @@ __all__ = [
     "SubmissionFieldError",
     "SubmissionRequest",
     "SubmissionState",
+    "SuspendAgent",
     "Suspension",
     "TeamFigure",
     "TeamMonth",
@@ -411,6 +419,29 @@ __all__ = [
 class AcceptCorpus(Struct, kw_only=True, omit_defaults=True):
     reason: str
     """Why rules may be missing or other than they were written; recorded in the audit chain."""
+
+
+class ActingAgent(Struct, kw_only=True, omit_defaults=True):
+    actor: str
+    """Actor of its last request."""
+    agent: str
+    """Name of the agent."""
+    denied: int
+    """Those of them that were denied."""
+    evaluations: int
+    """Evaluations that it has asked for."""
+    first_seen: datetime
+    """When it was seen first."""
+    last_seen: datetime
+    """When it was seen last, to about half a minute."""
+    person: str | None = None
+    """Person for whom it acts; absent if nobody is named."""
+    session: str | None = None
+    """Its last session; absent if it names none."""
+    suspension: Suspension | None = None
+    """Suspension that stops it; absent if none does."""
+    verified: bool
+    """Whether a key or a token has named the agent; else the requests alone do."""
 
 
 class ActionApproval(Struct, kw_only=True, omit_defaults=True):
@@ -1123,6 +1154,19 @@ class AuditCheckpoint(Struct, kw_only=True, omit_defaults=True):
     """Whether the quorum of witnesses has cosigned it; true where none are asked."""
 
 
+class AuditComparison(Struct, kw_only=True, omit_defaults=True):
+    compared: int
+    """Checkpoints that fit."""
+    problems: list[AuditProblem]
+    """The first place where it is not; empty if there is none."""
+    project_id: str
+    """The project."""
+    size: int
+    """Entries of the chain."""
+    through_seq: int
+    """Entry up to which the chain is as the checkpoints say."""
+
+
 class AuditEntry(Struct, kw_only=True, omit_defaults=True):
     action: str
     """What was done."""
@@ -1734,6 +1778,20 @@ class CommunicationSubject(Struct, kw_only=True, omit_defaults=True, tag_field="
     """Who receives; facts.recipients."""
     sender: str | None = None
     """Who sends; facts.sender."""
+
+
+class CompareAudit(Struct, kw_only=True, omit_defaults=True):
+    checkpoints: list[ComparedCheckpoint] | None
+    """Their sizes and roots. Check their signatures yourself."""
+    origin: str | None = None
+    """Name of the log that signed them; for the record only."""
+
+
+class ComparedCheckpoint(Struct, kw_only=True, omit_defaults=True):
+    root: str
+    """Root hash, in base64."""
+    size: int
+    """Entries."""
 
 
 class Conflict(Struct, kw_only=True, omit_defaults=True):
@@ -3523,6 +3581,11 @@ class Latency(Struct, kw_only=True, omit_defaults=True):
     """On the average."""
 
 
+class LiftSuspension(Struct, kw_only=True, omit_defaults=True):
+    reason: str
+    """Why it may act again."""
+
+
 class Lifted(Struct, kw_only=True, omit_defaults=True):
     reopened: int
     """Candidates that it had dismissed and that wait for a decision again."""
@@ -4213,6 +4276,17 @@ class Overview(Struct, kw_only=True, omit_defaults=True):
     """Waivers that end within 30 days."""
 
 
+class PageActingAgent(Struct, kw_only=True, omit_defaults=True):
+    items: list[ActingAgent]
+    """Items of this page."""
+    page: int
+    """This page, from 1."""
+    page_size: int
+    """Items per page."""
+    total: int
+    """Items on all pages."""
+
+
 class PageAuditRuleChange(Struct, kw_only=True, omit_defaults=True):
     items: list[AuditRuleChange]
     """Items of this page."""
@@ -4369,6 +4443,17 @@ class PageServer(Struct, kw_only=True, omit_defaults=True):
 
 class PageSimulationRun(Struct, kw_only=True, omit_defaults=True):
     items: list[SimulationRun]
+    """Items of this page."""
+    page: int
+    """This page, from 1."""
+    page_size: int
+    """Items per page."""
+    total: int
+    """Items on all pages."""
+
+
+class PageSuspension(Struct, kw_only=True, omit_defaults=True):
+    items: list[Suspension]
     """Items of this page."""
     page: int
     """This page, from 1."""
@@ -6493,6 +6578,15 @@ class SubmissionState(Struct, kw_only=True, omit_defaults=True):
     """Kind of the subject."""
     submission_id: str
     """Identifier of the submission."""
+
+
+class SuspendAgent(Struct, kw_only=True, omit_defaults=True):
+    agent: str
+    """Name of the agent; letter case does not count."""
+    person: str | None = None
+    """Person for whom it may no longer act; if absent, it may act for nobody."""
+    reason: str
+    """Why."""
 
 
 class Suspension(Struct, kw_only=True, omit_defaults=True):
