@@ -142,7 +142,7 @@ func TestExtMcpAnswersByTheRules(t *testing.T) {
 func TestGatewaysSayForWhomTheyAsk(t *testing.T) {
 	t.Parallel()
 	g := serveGateways(t, nil)
-	ctx := metadata.AppendToOutgoingContext(t.Context(), "x-tenet-agent", "codex", "x-tenet-on-behalf-of", "nobody")
+	ctx := metadata.AppendToOutgoingContext(t.Context(), "tenet-agent", "codex", "tenet-on-behalf-of", "nobody")
 	values, err := structpb.NewStruct(map[string]any{"on_behalf_of": "ann@example.com", "session": "s-1", "agent": "claude-code", "other": 7})
 	if err != nil {
 		t.Fatal(err)
