@@ -26,9 +26,7 @@ var reading = words(`check submit ask author replay feedback serve mcp search sc
 	gateway/mcp gateway/pins/list`)
 
 // groups are the commands of Tenet that have commands of their own.
-var groups = words(`config projects queue waivers approvals policy rules nodes documents candidates conflicts cases snapshots alerts webhooks audit keys cache jobs hook evaluations gateway gateway/pins`)
 var groups = words(`config projects queue waivers approvals policy rules nodes documents candidates conflicts cases snapshots alerts webhooks audit keys agents cache jobs hook evaluations gateway gateway/pins`)
-var groups = words(`config projects queue waivers policy rules nodes documents candidates conflicts cases snapshots alerts webhooks audit keys agents cache jobs hook evaluations gateway gateway/pins`)
 
 // Reads reports whether a command of Tenet, such as "rules list", takes nothing out of the wall. All others ask.
 func Reads(command string) bool {
