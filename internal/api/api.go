@@ -32,6 +32,7 @@ const (
 	insightTag    = "Insights"
 	alertTag      = "Alerts"
 	waiverTag     = "Waivers"
+	approvalTag   = "Approvals"
 	queueTag      = "Queue"
 	operationsTag = "Operations"
 )
@@ -75,6 +76,7 @@ func Description(version string) rest.Description {
 		},
 		Examples: requestExamples(),
 		Names: map[reflect.Type]string{
+			reflect.TypeFor[rule.Approval]():                     "ActionApproval",
 			reflect.TypeFor[wire.AgentList]():                    "ListOutputBody",
 			reflect.TypeFor[wire.Page[wire.Conflict]]():          "ConflictPage",
 			reflect.TypeFor[wire.Page[wire.Document]]():          "DocumentPage",

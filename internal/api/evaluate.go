@@ -110,7 +110,7 @@ func (e Evaluations) evaluate(ctx context.Context, in *nameHeader, body *wire.Ev
 		return nil, err
 	}
 	return e.unsubmitted(ctx, in.Key, body, evaluate.Request{
-		ProjectID: rest.Project(ctx), EvaluateOptions: body.EvaluateOptions,
+		ProjectID: rest.Project(ctx), EvaluateOptions: body.EvaluateOptions, ApprovalAsk: body.ApprovalAsk,
 		Input: wire.RecordedSubject{
 			Diff: body.Diff, Files: body.Files, Facts: body.Facts, Action: body.Action, Intent: body.Intent, Scope: body.Scope, Repository: body.Repository,
 		},
@@ -124,7 +124,7 @@ func (e Evaluations) quick(ctx context.Context, in *nameHeader, body *wire.Quick
 	}
 	return e.unsubmitted(ctx, in.Key, body, evaluate.Request{
 		ProjectID: rest.Project(ctx), Input: wire.RecordedSubject{Action: body.Action, Scope: body.Scope},
-		EvaluateOptions: wire.EvaluateOptions{NodeID: body.NodeID, Environment: body.Environment},
+		EvaluateOptions: wire.EvaluateOptions{NodeID: body.NodeID, Environment: body.Environment}, ApprovalAsk: body.ApprovalAsk,
 	})
 }
 
@@ -197,12 +197,15 @@ func (e Evaluations) submit(ctx context.Context, in *struct {
 	}
 	req := submissionOf(body, projectID)
 	named, err := name(ctx, body.SubmissionID, in.Key, hashedSubmission{
-		body.Subject, body.Scope, body.NodeID, body.Environment, body.Mode, body.MaxRules, body.SeverityMin, body.SubmissionID, body.Acting,
+		body.Subject, body.Scope, body.NodeID, body.Environment, body.Mode, body.MaxRules, body.SeverityMin, body.SubmissionID, body.Acting, body.ApprovalAsk,
 	})
 	if err != nil {
 		return nil, err
 	}
 	if rest.WantsAsync(ctx) {
+		if body.RequestApproval || body.Approval != nil {
+			return nil, rest.InvalidField("request_approval", "cannot go with Prefer: respond-async; ask for an approval of the evaluation once it is completed")
+		}
 		sub, err := e.Evaluator.Later(ctx, named, req)
 		if err == nil {
 			rest.Accepted(ctx, rest.Location(ctx, op.GetSubmission.Path, sub.SubmissionID), sub)
@@ -224,6 +227,7 @@ func submissionAnswer(a *evaluate.Answer) *wire.SubmissionAnswer {
 func submissionOf(b *wire.SubmissionRequest, projectID string) evaluate.Request {
 	return evaluate.Request{
 		ProjectID: projectID, Submitted: &b.Subject, Input: wire.RecordedSubject{Scope: b.Scope}, EvaluateOptions: b.EvaluateOptions,
+		ApprovalAsk: b.ApprovalAsk,
 	}
 }
 
@@ -247,6 +251,7 @@ type hashedSubmission struct {
 	SeverityMin  rule.Severity  `json:"severity_min,omitempty"`
 	SubmissionID string         `json:"submission_id,omitempty"`
 	wire.Acting
+	wire.ApprovalAsk
 }
 
 // name returns the caller's name of a request. Two bodies are the same if they decode to the same values: white space and

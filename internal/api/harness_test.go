@@ -26,6 +26,7 @@ import (
 	"tenet/internal/acting"
 	"tenet/internal/agent"
 	"tenet/internal/api/rest"
+	"tenet/internal/approval"
 	"tenet/internal/audit"
 	"tenet/internal/auth"
 	"tenet/internal/catalog"
@@ -94,6 +95,7 @@ type config struct {
 	Alerts         *health.Alerts
 	Catalog        *catalog.Catalog
 	Waivers        *catalog.Waivers
+	Approvals      *approval.Approvals
 	Queue          *queue.Queue
 	Projects       *catalog.Projects
 	Hierarchy      *hierarchy.Hierarchy
@@ -132,7 +134,7 @@ func (n *node) serve() {
 	c.Config.Served = CountRules(c.Config.Registry, c.Catalog, c.Logger)
 	n.Server = rest.New(c.Config,
 		Rules{c.Catalog, &catalog.Lists{Views: n.live, Health: n.store.Health, Tests: n.store.TestCases, Now: time.Now}, c.Sandbox, sandbox.Replays{Views: n.live, Effects: evaluate.Effects{Evaluator: c.Evaluator}}, c.Logger}, Revisions{catalog.NewRevisions(c.Catalog, catalog.Reviewing{Tester: sandbox.Confirmed{Sandbox: c.Sandbox}}), c.Sandbox}, RuleFiles{c.Catalog}, Relationships{c.Catalog}, Federation{c.Hierarchy, c.Releases},
-		Waivers{c.Waivers}, Queue{c.Queue}, Projects{c.Projects}, Keys{c.Keys}, Acting{c.Acting}, SignIn{Keys: c.Keys}, Evaluations{c.answering, c.Releases, verdicts}, Records{c.answering},
+		Waivers{c.Waivers}, Approvals{approval.Asking{Approvals: c.Approvals, Recorded: c.answering}}, Queue{c.Queue}, Projects{c.Projects}, Keys{c.Keys}, Acting{c.Acting}, SignIn{Keys: c.Keys}, Evaluations{c.answering, c.Releases, verdicts}, Records{c.answering},
 		Agents{c.Agents, "/rest", verdicts}, Search{c.Search, c.Releases}, Documents{c.Documents}, DocumentSearch{c.Documents, c.DocumentSearch},
 		Discovery{c.Discover}, Conflicts{c.Conflicts, c.Jobs, c.Catalog}, Similar{c.Conflicts}, Releases{c.Releases}, Audit{n.store.Audit, n.store.Projects, c.Catalog, trail.New(trail.Store{Audit: n.store.Audit, Projects: n.store.Projects, Rules: n.store.Rules}, newIndex(n.store)), evidence.NewBook(evidence.Config{}), n.store.Logs}, Tiles{evidence.NewLog(n.store.Logs), n.store.Logs}, Jobs{c.Jobs}, operations(n.store, c.Logger),
 		Alerts{c.Alerts}, Insights{c.Health, n.store.Projects}, Webhooks{c.Webhooks}, Ingest{c.Ingest, c.answering}, Playground{c.Sandbox, c.Catalog},
@@ -220,7 +222,7 @@ func newNodeOn(t testing.TB, s store.Store, configure ...func(*config)) *node {
 			t.Error(err)
 		}
 	})
-	n.keys = auth.NewKeys(s, s.Keys, func() time.Time { return time.Now().Add(time.Duration(n.ahead.Load())) })
+	n.keys = auth.NewKeys(s, s.Keys, n.now)
 	conflicts := conflict.New(conflict.Config{Store: conflict.Store{Updater: s, Conflicts: s.Conflicts, Rules: s.Rules}, Views: live, Queue: job.NewQueue(time.Now), Logger: logger, Now: time.Now})
 	webhooks := webhook.New(webhook.Config{
 		Store: webhook.Store{Updater: s, Webhooks: s.Webhooks, Deliveries: s.Deliveries}, Queue: job.NewQueue(time.Now), Now: time.Now, Logger: logger, AllowNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
@@ -229,15 +231,20 @@ func newNodeOn(t testing.TB, s store.Store, configure ...func(*config)) *node {
 	nodes := hierarchy.New(live, changes, time.Now)
 	rules, snapshots := catalog.New(catalog.Store{Updater: s, Projects: s.Projects, Rules: s.Rules, Revisions: s.Revisions}, live, changes, sandbox.CaseFiles{Now: time.Now}, nodes, time.Now), release.NewViews(s.Releases, s.Rules, live)
 	agents := acting.New(acting.Config{Store: acting.Store{Updater: s, Agents: s.Agents, Projects: s.Projects}, Now: time.Now, Publish: webhooks.Publish})
+	approvals := approval.New(approval.Config{
+		Store: approval.Store{Updater: s, Approvals: s.Approvals, Projects: s.Projects}, Views: live, Publish: webhooks.Publish, Site: "https://tenet.example.com",
+		Poll: 50 * time.Millisecond, Logger: logger, Now: n.now,
+	})
 	cfg := config{
-		Acting: agents,
-		Config: rest.Config{Logger: logger, Description: Description("1.2.3"), MayAct: agents.MayAct},
-		Agents: agent.New(agent.Config{Now: time.Now}), Verdicts: judge.NewCache(judge.CacheConfig{}),
+		Approvals: approvals,
+		Acting:    agents,
+		Config:    rest.Config{Logger: logger, Description: Description("1.2.3"), MayAct: agents.MayAct},
+		Agents:    agent.New(agent.Config{Now: time.Now}), Verdicts: judge.NewCache(judge.CacheConfig{}),
 		Catalog: rules, Waivers: catalog.NewWaivers(s.Waivers, live, changes, time.Now), Projects: catalog.NewProjects(s, s.Projects, changes, time.Now), Hierarchy: nodes, Conflicts: conflicts, Keys: n.keys, Jobs: job.NewJobs(s, s.Jobs, time.Now),
 		Search:    search.New(search.Config{Views: live, Logger: logger, Conflicts: conflicts.Open}),
 		Documents: document.New(document.Config{Store: document.Store{Updater: s, Documents: s.Documents, Projects: s.Projects, Vectors: s.Vectors}, Views: live, Logger: logger}),
 		Evaluator: evaluate.New(evaluate.Config{
-			Agents: agents, Views: live, Released: snapshots, Judge: judge.New(judge.Config{}), Queue: job.NewQueue(time.Now), Recorder: writer, Records: evaluate.Store{Updater: s, Audit: s.Audit, Feedback: s.Feedback, Jobs: s.Jobs, Projects: s.Projects, Rules: s.Rules, Submissions: s.Submissions, TestCases: s.TestCases}, Index: newIndex(s), Checks: check.NewCache(1000), Now: time.Now,
+			Agents: agents, Views: live, Released: snapshots, Judge: judge.New(judge.Config{}), Queue: job.NewQueue(time.Now), Recorder: writer, Records: evaluate.Store{Updater: s, Audit: s.Audit, Feedback: s.Feedback, Jobs: s.Jobs, Projects: s.Projects, Rules: s.Rules, Submissions: s.Submissions, TestCases: s.TestCases}, Index: newIndex(s), Checks: check.NewCache(1000), Now: time.Now, Approvals: approvals,
 		}),
 	}
 	cfg.DocumentSearch = search.NewDocuments(search.DocumentConfig{
@@ -287,6 +294,9 @@ func newNodeOn(t testing.TB, s store.Store, configure ...func(*config)) *node {
 	n.serve()
 	return n
 }
+
+// now is the clock of keys and approvals, which tests can move ahead.
+func (n *node) now() time.Time { return time.Now().Add(time.Duration(n.ahead.Load())) }
 
 func newIndex(s store.Store) *find.Index {
 	return find.New(find.Config{Store: find.Store{Updater: s, Audit: s.Audit, Rules: s.Rules, Terms: s.Terms}})

@@ -136,7 +136,7 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, o Options) (_
 	if err := markFilled(cfg); err != nil {
 		return nil, err
 	}
-	a.followers = []func(context.Context){a.live.Run, a.load, a.watch.Run, p.documents.Follow, p.book.Run}
+	a.followers = []func(context.Context){a.live.Run, a.load, a.watch.Run, p.documents.Follow, p.book.Run, p.approvals.Run}
 	if p.embeddings != nil {
 		a.followers = append(a.followers, p.embeddings.Run)
 	}

@@ -1,14 +1,17 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"maps"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"tenet/internal/acting"
 	"tenet/internal/agent"
+	"tenet/internal/approval"
 	"tenet/internal/audit"
 	"tenet/internal/catalog"
 	"tenet/internal/change"
@@ -59,6 +62,7 @@ type parts struct {
 	lists      *catalog.Lists
 	revisions  *catalog.Revisions
 	waivers    *catalog.Waivers
+	approvals  *approval.Approvals
 	queue      *queue.Queue
 	projects   *catalog.Projects
 	hierarchy  *hierarchy.Hierarchy
@@ -152,6 +156,10 @@ func (a *App) assembleRules(p *parts, registry *prometheus.Registry, queue job.Q
 	p.lists = &catalog.Lists{Views: a.live, Health: s.Health, Tests: s.TestCases, Now: now}
 	p.waivers = catalog.NewWaivers(s.Waivers, a.live, runner, now)
 	p.projects = catalog.NewProjects(s, s.Projects, runner, now)
+	p.approvals = approval.New(approval.Config{
+		Store: approval.Store{Updater: s, Approvals: s.Approvals, Projects: s.Projects}, Views: a.live, Publish: p.webhooks.Publish,
+		Site: cmp.Or(strings.TrimSuffix(cfg.PublicURL, "/"), "http://"+cfg.Listen), Poll: cfg.PollInterval, Logger: log, Now: now,
+	})
 	return nil
 }
 
@@ -206,7 +214,7 @@ func (a *App) assembleJudging(p *parts, jobs job.Queue, now func() time.Time) er
 			TestCases: s.TestCases,
 		},
 		Index: p.index, Judge: judging, Estimate: judging.Estimate, EstimateTriage: judging.EstimateTriage, Fresh: m.newJudge(cfg, log, nil), Queue: jobs, Redact: redact.New(),
-		Subjects: wire.Keep(cfg.RecordSubjects), Documents: p.documents, Publish: p.webhooks.Publish, Refuse: p.book.Problem,
+		Subjects: wire.Keep(cfg.RecordSubjects), Documents: p.documents, Publish: p.webhooks.Publish, Refuse: p.book.Problem, Approvals: p.approvals,
 	})
 	// The sandbox stores no verdicts: its judge and checks are its own, so that nothing else is answered from them.
 	p.sandbox = sandbox.New(sandbox.Config{
@@ -238,6 +246,7 @@ func (p *parts) handlers(cfg config.Config) map[string]job.Handler {
 	all := map[string]job.Handler{
 		webhook.DeliverKind:  p.webhooks.Deliver,
 		webhook.SweepKind:    p.webhooks.Sweep,
+		approval.ExpireKind:  p.approvals.Expire,
 		conflict.FindKind:    p.conflicts.Find,
 		discover.ScanKind:    p.discovery.HandleScan,
 		discover.PruneKind:   p.discovery.Prune,
@@ -261,7 +270,7 @@ func (p *parts) handlers(cfg config.Config) map[string]job.Handler {
 
 // periodic returns the rounds of background jobs.
 func (p *parts) periodic() []job.Periodic {
-	return append(p.monitor.Periodic(), p.index.Periodic(), p.tiler.Periodic(),
+	return append(p.monitor.Periodic(), p.index.Periodic(), p.tiler.Periodic(), approval.Periodic(),
 		job.Periodic{Kind: webhook.SweepKind, Every: webhook.SweepEvery, Priority: job.Last},
 		job.Periodic{Kind: discover.PruneKind, Every: discover.PruneEvery, Priority: job.Last},
 		job.Periodic{Kind: record.PruneKind, Every: record.PruneEvery, Priority: job.Last},

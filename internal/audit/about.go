@@ -34,6 +34,7 @@ const (
 	ObjectGates        = "gates"
 	ObjectDocument     = "document"
 	ObjectWaiver       = "waiver"
+	ObjectApproval     = "approval"
 	ObjectTestCase     = "test_case"
 	ObjectScan         = "scan"
 	ObjectCandidate    = "candidate"
@@ -146,7 +147,7 @@ func Read(e *store.AuditEntry) (About, error) {
 var readers = map[string]func(*About, fields){
 	KindRule: readRule, KindImport: readImport, KindCorpus: readCorpus, KindRelation: readRelation, KindConflict: readConflict,
 	KindFederation: readFederation, KindProject: readProject, KindKey: readKey, KindRelease: readRelease, KindDocument: readDocument,
-	KindWaiver: readWaiver, KindTestCase: readTestCases, KindDiscovery: readDiscovery, KindAlert: readAlert, KindWebhook: readWebhook,
+	KindWaiver: readWaiver, KindApproval: readApproval, KindTestCase: readTestCases, KindDiscovery: readDiscovery, KindAlert: readAlert, KindWebhook: readWebhook,
 	KindQueue: readQueue, KindSuspension: readSuspension, KindAgent: readAgent, KindRetention: readRetention,
 }
 

@@ -36,6 +36,7 @@ const (
 	KindRelease    = "release"      // a snapshot was taken, deployed or rolled back
 	KindDocument   = "document"     // a document was uploaded or deleted
 	KindWaiver     = "waiver"       // a waiver was made, approved or revoked
+	KindApproval   = "approval"     // an approval was asked for, decided, used, withdrawn, or its time ran out
 	KindTestCase   = "test_case"    // test cases of a rule were made, confirmed or deleted
 	KindDiscovery  = "discovery"    // a scan was started, or a candidate decided on
 	KindAlert      = "alert"        // somebody acknowledged or resolved an alert
@@ -47,7 +48,7 @@ const (
 
 // Kinds lists all kinds of entries, in the order in which they are shown.
 var Kinds = []string{
-	KindEvaluation, KindRule, KindImport, KindRelation, KindConflict, KindFederation, KindRelease, KindWaiver, KindTestCase, KindDiscovery, KindDocument,
+	KindEvaluation, KindRule, KindImport, KindRelation, KindConflict, KindFederation, KindRelease, KindWaiver, KindApproval, KindTestCase, KindDiscovery, KindDocument,
 	KindAlert, KindQueue, KindAgent, KindSuspension, KindProject, KindKey, KindSignIn, KindWebhook, KindCorpus, KindRetention,
 }
 

@@ -25,9 +25,12 @@ func changePolicy(p *rule.Project, in *wire.ProjectPolicyInput) (*policyChange, 
 		return nil, nil
 	}
 	ch := &policyChange{Before: p.Policy, Reason: strings.TrimSpace(in.Reason)}
-	next := rule.ProjectPolicy{Floor: p.Policy.Floor, Uncovered: maps.Clone(p.Policy.Uncovered)}
+	next := rule.ProjectPolicy{Floor: p.Policy.Floor, Uncovered: maps.Clone(p.Policy.Uncovered), Approvals: p.Policy.Approvals}
 	if in.Floor.Set {
 		next.Floor = in.Floor.Value
+	}
+	if in.Approvals.Set {
+		next.Approvals = in.Approvals.Value
 	}
 	given := rule.ProjectPolicy{Uncovered: in.Uncovered}
 	given.Normalize()
@@ -62,6 +65,13 @@ func validatePolicy(next *rule.ProjectPolicy, reason string) error {
 	for _, kind := range slices.Sorted(maps.Keys(next.Uncovered)) {
 		if !slices.Contains(subject.Kinds, subject.Kind(kind)) {
 			p.Add("policy.uncovered."+kind, "is no kind of subject; use one of %s", rule.Names(subject.Kinds))
+		}
+	}
+	for i := range next.Approvals {
+		for _, kind := range next.Approvals[i].Kinds {
+			if !slices.Contains(subject.Kinds, subject.Kind(kind)) {
+				p.Add("policy.approvals["+strconv.Itoa(i)+"].kinds", "has %q, which is no kind of subject; use some of %s", kind, rule.Names(subject.Kinds))
+			}
 		}
 	}
 	if len(reason) > rule.MaxRationale {

@@ -42,6 +42,7 @@ type checkCommand struct {
 	SeverityMin rule.Severity `group:"How" placeholder:"LEVEL" help:"Least severity that is judged: LOW, MEDIUM (default), HIGH or CRITICAL."`
 	MaxRules    int           `group:"How" default:"100" placeholder:"N" help:"Most rules that are judged, 1 to 100 (default 100)."`
 	Timeout     time.Duration `group:"How" default:"5m" placeholder:"TIME" help:"Longest time to wait for the verdicts (default 5m)."`
+	Wait        time.Duration `group:"How" placeholder:"TIME" help:"Ask people for an approval where confirmation is needed, and wait so long for it, such as 10m; exits with 1 if it does not come."`
 	Rules       string        `group:"How" type:"filled" placeholder:"PATH" help:"Judge by the rules of this file or folder alone. Rules without a status count as EFFECTIVE. In the judged repository they are those of the commit before the change."`
 	RulesFrom   string        `group:"How" enum:"base,worktree" default:"base" help:"Where rules and settings in the judged repository come from: base, the commit before the change (default), or worktree, the files as they are, to try out rules."`
 
@@ -52,6 +53,8 @@ type checkCommand struct {
 	Output  string   `group:"Result" short:"o" placeholder:"FILE" help:"Write the report to this file; - is the output."`
 	Also    []string `group:"Result" sep:"none" placeholder:"FORMAT=FILE" help:"Write another report of the same evaluation, such as sarif=tenet.sarif; may be repeated."`
 	Verbose bool     `group:"Result" short:"v" help:"Show the rules that are kept, too."`
+
+	waited bool // for an approval
 }
 
 func (checkCommand) Help() string {
@@ -105,6 +108,10 @@ func (k *checkCommand) Run(ctx context.Context, s *session) error {
 	if empty {
 		return nil
 	}
+	if k.Wait > 0 && e.OverallVerdict == rule.NeedsConfirmation && k.FailOn != "never" {
+		s.note("this needs confirmation, and nobody has approved it")
+		return exit(exitFound)
+	}
 	return verdict(s, standing(e, known), k.FailOn, policy)
 }
 
@@ -143,6 +150,10 @@ func (k *checkCommand) usage(s *session) error {
 		return errors.New("the diff and the facts cannot both come from stdin; put one into a file")
 	case k.Rules == "-":
 		return errors.New("--rules takes a file or a folder; stdin is for the diff")
+	case k.Wait < 0 || k.Wait > rule.MaxApprovalWait:
+		return fmt.Errorf("--wait is %s; give a time up to %s", k.Wait, rule.MaxApprovalWait)
+	case k.Wait > 0 && k.Rules != "":
+		return errors.New("--wait asks people on a server; it goes without --rules")
 	case k.MaxRules == 0:
 		return errors.New("--max-rules is 0; use 1 to 100")
 	case k.Rules != "" && (s.globals.Server != "" || s.globals.Data != "" || s.globals.DatabaseURL != ""):
@@ -181,7 +192,10 @@ func (k *checkCommand) judge(ctx context.Context, s *session, t *trust) (e *rule
 		return nil, nil, false, err
 	}
 	defer s.progress("judging")()
-	if e, err = k.ask(ctx, c, subject); err == nil && k.Base != "" {
+	if e, err = k.ask(ctx, c, subject); err == nil && k.Wait > 0 {
+		e, err = k.await(ctx, s, c, subject, e)
+	}
+	if err == nil && k.Base != "" {
 		known, err = k.knownFindings(ctx, c, subject, e)
 	}
 	return e, known, false, err
@@ -214,17 +228,43 @@ func (k *checkCommand) ask(outer context.Context, c *client.Client, subject *che
 	switch {
 	case err != nil:
 	case k.Action != "":
-		e, err = c.EvaluateQuick(ctx, wire.QuickRequest{Action: k.Action, Scope: k.Scope, NodeID: node.ID, Environment: k.Environment})
+		e, err = c.EvaluateQuick(ctx, wire.QuickRequest{Action: k.Action, Scope: k.Scope, NodeID: node.ID, Environment: k.Environment, ApprovalAsk: k.asking()})
 	default:
 		e, err = c.Evaluate(ctx, client.Evaluate{
 			Diff: subject.diff, Files: subject.files, Facts: subject.facts, Intent: k.Intent, Scope: k.Scope, Repository: subject.repository,
-			Mode: k.Mode, MaxRules: k.MaxRules, SeverityMin: k.SeverityMin, NodeID: node.ID, Environment: k.Environment,
+			Mode: k.Mode, MaxRules: k.MaxRules, SeverityMin: k.SeverityMin, NodeID: node.ID, Environment: k.Environment, ApprovalAsk: k.asking(),
 		})
 	}
 	if err != nil && outer.Err() == nil && ctx.Err() != nil {
 		err = fmt.Errorf("there was no answer within %s; see --timeout", k.Timeout)
 	}
 	return e, err
+}
+
+// await waits for the approval that an evaluation has asked for, and evaluates again once it is given.
+func (k *checkCommand) await(ctx context.Context, s *session, c *client.Client, subject *checkSubject, e *rule.Evaluation) (*rule.Evaluation, error) {
+	if e.Approval == nil || e.Approval.State != rule.ApprovalPending {
+		return e, nil
+	}
+	s.note("waiting until %s for an approval: %s", time.Now().Add(k.Wait).Format(time.TimeOnly), e.Approval.URL)
+	a, err := awaitApproval(ctx, c, e.Approval.ID, k.Wait)
+	if err != nil {
+		return nil, err
+	}
+	s.note("the approval is %s", a.State)
+	if a.State != rule.ApprovalApproved {
+		return e, nil
+	}
+	k.waited = true
+	return k.ask(ctx, c, subject)
+}
+
+// asking asks for an approval, once.
+func (k *checkCommand) asking() (ask wire.ApprovalAsk) {
+	if k.Wait > 0 && !k.waited {
+		ask.RequestApproval, ask.Approval = true, &wire.ApprovalTerms{Reason: k.Intent, ExpiresIn: max(min(k.Wait, rule.MaxApprovalWait), time.Second).String()}
+	}
+	return ask
 }
 
 // connect is like that of the session, but a settings file must be named: check runs in other people's folders, whose

@@ -39,6 +39,7 @@ type grammar struct {
 	Feedback    feedbackCommand     `cmd:"" help:"Say whether a verdict was right."`
 	Waive       waiveCommand        `cmd:"" help:"Waive a violation, by its fingerprint in a report, until a date."`
 	Waivers     waiversCommands     `cmd:"" help:"Waive a violation until a date."`
+	Approvals   approvalsCommands   `cmd:"" help:"Confirm actions that need confirmation."`
 	Serve       serveCommand        `cmd:"" help:"Serve the HTTP API."`
 	Witness     witnessCommand      `cmd:"" help:"Cosign the checkpoints of audit logs, as a witness."`
 	MCP         mcpCommand          `cmd:"" name:"mcp" help:"Serve the Model Context Protocol on standard input and output."`

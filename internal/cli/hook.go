@@ -15,6 +15,7 @@ import (
 	"tenet/internal/hook"
 	"tenet/internal/rule"
 	"tenet/internal/wire"
+	"tenet/internal/wire/op"
 )
 
 // hookCommands are `tenet hook ...`.
@@ -41,6 +42,8 @@ type hookFlags struct {
 	Scope       string        `placeholder:"PATH" help:"Scope of what is judged, such as finance/payments."`
 	Node        string        `placeholder:"NODE" help:"Judge by the rules that hold at this federation node: its id, or its name or path of names."`
 	Environment string        `placeholder:"NAME" help:"Judge by the snapshot that is active in production, staging or development instead of the live rules."`
+
+	approval string // setting hook_approval
 }
 
 const hookHelp = `Where Tenet cannot answer (no server, too late, a wrong key, input that it does not understand), the fail mode decides, and the
@@ -126,6 +129,9 @@ func (k *hookFlags) settings(s *session) (hookSettings, error) {
 	}
 	h := hookSettings{Config: cfg, limit: cfg.HookTimeout}
 	if h.modes, err = hook.ParseFailModes(cfg.HookFail); err != nil {
+		return hookSettings{}, err
+	}
+	if k.approval, err = hook.ParseApproval(cfg.HookApproval); err != nil {
 		return hookSettings{}, err
 	}
 	h.self, err = hook.ParseSelf(cfg.HookSelf)
@@ -230,7 +236,7 @@ func (k *hookFlags) judge(ctx context.Context, s *session, limit time.Duration, 
 	}
 	done := make(chan outcome, 1)
 	go func() {
-		list, err := k.ask(ctx, &silent, q)
+		list, err := k.ask(ctx, &silent, modes, q)
 		done <- outcome{list, err}
 	}()
 	select {
@@ -252,7 +258,7 @@ func (k *hookFlags) judge(ctx context.Context, s *session, limit time.Duration, 
 }
 
 // ask asks the server, or a node in this process: about an action, about a change, or about both.
-func (k *hookFlags) ask(ctx context.Context, s *session, q hook.Question) (list []*rule.Evaluation, err error) {
+func (k *hookFlags) ask(ctx context.Context, s *session, modes hook.FailModes, q hook.Question) (list []*rule.Evaluation, err error) {
 	named := make(chan string, 1)
 	go func() { named <- repositoryOf(ctx, q.Dir) }()
 	c, stop, err := s.connect(ctx, evaluates, "")
@@ -268,14 +274,50 @@ func (k *hookFlags) ask(ctx context.Context, s *session, q hook.Question) (list 
 		}
 	}
 	if q.Action != "" {
-		e, err := c.EvaluateQuick(ctx, wire.QuickRequest{Action: q.Action, Scope: k.Scope, NodeID: node.ID, Environment: k.Environment})
+		e, err := k.approved(ctx, c, modes, func() (*rule.Evaluation, error) {
+			return c.EvaluateQuick(ctx, wire.QuickRequest{Action: q.Action, Scope: k.Scope, NodeID: node.ID, Environment: k.Environment})
+		})
 		if list = append(list, e); err != nil || len(q.Files) == 0 && q.Diff == "" {
 			return list, err
 		}
 	}
-	e, err := c.Evaluate(ctx, client.Evaluate{
-		Diff: q.Diff, Files: q.Files, Scope: k.Scope, Repository: <-named, Mode: cmp.Or(q.Mode, rule.Preflight), MaxRules: 100, NodeID: node.ID,
-		Environment: k.Environment,
+	repository := <-named
+	e, err := k.approved(ctx, c, modes, func() (*rule.Evaluation, error) {
+		return c.Evaluate(ctx, client.Evaluate{
+			Diff: q.Diff, Files: q.Files, Scope: k.Scope, Repository: repository, Mode: cmp.Or(q.Mode, rule.Preflight), MaxRules: 100, NodeID: node.ID,
+			Environment: k.Environment,
+		})
 	})
 	return append(list, e), err
+}
+
+// approved evaluates, and by the setting hook_approval asks people for an approval where the answer would ask, and waits for it.
+func (k *hookFlags) approved(ctx context.Context, c *client.Client, modes hook.FailModes, evaluate func() (*rule.Evaluation, error)) (*rule.Evaluation, error) {
+	e, err := evaluate()
+	if err != nil || k.approval == hook.ApprovalOff || e.Mode != rule.Preflight || hook.Decide(e, modes).Decision != hook.Ask {
+		return e, err
+	}
+	if e.Approval == nil {
+		a, err := client.Call(ctx, c, op.CreateApproval, wire.CreateApproval{EvaluationID: e.EvaluationID})
+		if rule.CodeOf(err) == rule.CodeConflict {
+			return e, nil // no approval can help; the tool asks
+		}
+		if err != nil {
+			return nil, err
+		}
+		e.Approval = &rule.EvaluationApproval{ID: a.ID, State: a.State, URL: a.URL, ExpiresAt: a.ExpiresAt}
+	}
+	deadline, limited := ctx.Deadline()
+	if k.approval != hook.ApprovalWait || !limited {
+		return e, nil
+	}
+	// The rest of the time is for the second evaluation.
+	a, err := awaitApproval(ctx, c, e.Approval.ID, time.Until(deadline)-min(time.Second, time.Until(deadline)/4))
+	if err != nil || a.State != rule.ApprovalApproved {
+		if err == nil && a.State != rule.ApprovalPending {
+			e.Approval.State = a.State
+		}
+		return e, err
+	}
+	return evaluate()
 }

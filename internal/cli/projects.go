@@ -30,7 +30,7 @@ func (k *projectsListCommand) Run(ctx context.Context, s *session, c *client.Cli
 	return show(s, k.output, projects, err, func(s *session, projects []rule.Project) error {
 		return list(s, "there are no projects", "PROJECT\tNAME\tTWO PERSONS\tTESTS\tPOLICY\tMADE\tDESCRIPTION", projects, func(p *rule.Project) []any {
 			policy := "default"
-			if !p.Policy.Floor.IsZero() || len(p.Policy.Uncovered) > 0 {
+			if !p.Policy.IsZero() {
 				policy = "own"
 			}
 			return []any{p.ID, p.Name, yesNo(p.TwoPerson), yesNo(p.TestsRequired), policy, day(p.CreatedAt), p.Description}

@@ -26,6 +26,7 @@ type Evaluate struct {
 	NodeID      string           `json:"node_id,omitempty"`     // federation node
 	Environment string           `json:"environment,omitempty"` // whose active snapshot judges; empty for the live rules
 	wire.Acting
+	wire.ApprovalAsk
 }
 
 // Submit is a request for an evaluation of a subject of any kind. Zero fields are absent, and the server's defaults apply. It is

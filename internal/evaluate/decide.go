@@ -64,17 +64,28 @@ func (r *run) conclude(ctx context.Context) error {
 	c := &r.answer.Coverage
 	c.RulesNotAsked, c.RulesTriagedOut = len(r.sel.notAsked), r.sel.triagedOut
 	c.RulesCut, c.RulesSelected = c.RulesNotAsked, c.RulesInScope-c.RulesNotAsked
-	c.RulesUndecided = undecidedRules(r.answer.RuleVerdicts)
 	takePolicy(r)
 	if notice := notAskedNotice(&r.sel, r.triage.Reason); notice != "" {
 		r.answer.Notices = append(r.answer.Notices, notice)
+	}
+	approveAsRecorded(r)
+	if err := confirm(ctx, r); err != nil {
+		return err
+	}
+	finish(r)
+	return nil
+}
+
+// finish lists the verdicts and sums them up.
+func finish(r *run) {
+	if r.before == nil {
+		r.answer.Coverage.RulesUndecided = undecidedRules(r.answer.RuleVerdicts)
 	}
 	listWorst(r)
 	r.answer.Tally()
 	if r.subject.Empty() {
 		r.answer.OverallVerdict = rule.NeedsConfirmation
 	}
-	return nil
 }
 
 // undecidedRules counts the verdicts that nothing has decided by severity; nil without any.
@@ -114,7 +125,7 @@ func (r *run) final(i int) {
 	if r.within != nil {
 		v.SourceNodeID = r.within.Source(v.RuleID)
 	}
-	if r.req.Decided != nil {
+	if r.req.Decided != nil && !r.confirmation.hold(v) {
 		r.req.Decided(*v)
 	}
 }

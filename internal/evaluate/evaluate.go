@@ -79,6 +79,8 @@ type Config struct {
 	Agents Agents
 	// Refuse returns an error if a project must not be evaluated, such as one whose history was changed; nil refuses none.
 	Refuse func(projectID string) error
+	// Approvals keeps the confirmations of people. Nil asks for none and uses none.
+	Approvals Approvals
 	// Publish publishes violations that have happened, in the transaction of their record; nil publishes none.
 	Publish func(ctx context.Context, tx store.Tx, e rule.Event) error
 }
@@ -134,5 +136,5 @@ func (e *Evaluator) Evaluate(ctx context.Context, req Request) (*rule.Evaluation
 	if err != nil {
 		return nil, err
 	}
-	return r.conduct(ctx)
+	return mayConfirm(r).conduct(ctx)
 }

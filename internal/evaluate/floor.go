@@ -52,7 +52,7 @@ func defaultSeverity(floor *rule.Floor) rule.Severity {
 func takePolicy(r *run) {
 	if was := r.before; was != nil {
 		r.answer.Narrowed, r.answer.Notices, r.answer.Coverage.Uncovered = was.Narrowed, was.Notices, was.Coverage.Uncovered
-		r.answer.Coverage.UncoveredByDefault = was.Coverage.UncoveredByDefault
+		r.answer.Coverage.UncoveredByDefault, r.answer.Coverage.UncoveredApproved = was.Coverage.UncoveredByDefault, was.Coverage.UncoveredApproved
 		r.answer.Coverage.RulesNotAsked = was.Coverage.RulesNotAsked // the record does not hold them
 		r.answer.Coverage.RulesUndecided = was.Coverage.RulesUndecided
 		return
@@ -70,7 +70,7 @@ func takePolicy(r *run) {
 		return
 	}
 	word := r.policy.UncoveredFor(kindOf(r.subject))
-	r.answer.Coverage.Uncovered = word
+	r.answer.Coverage.Uncovered, r.answer.Coverage.UncoveredApproved = word, r.uncoveredApproved && word == rule.UncoveredConfirm
 	_, named := r.policy.Uncovered[kindOf(r.subject)]
 	r.answer.Coverage.UncoveredByDefault = !named && !r.policy.Unreadable
 	r.answer.Notices = append(r.answer.Notices, fmt.Sprintf("No rule covers this: the project's policy for a subject of the kind %s is %s.", kindOf(r.subject), word))

@@ -21,7 +21,7 @@ const (
 // evaluateOnce evaluates a submission that this process has leased. If that fails, it removes the submission, so that it can
 // be sent again.
 func (e *Evaluator) evaluateOnce(ctx context.Context, sub store.Submission, r *run) (*Answer, error) {
-	ev, err := e.underLease(ctx, sub, r)
+	ev, err := e.underLease(ctx, sub, mayConfirm(r))
 	if err == nil {
 		return &Answer{Evaluation: ev, SubmissionID: sub.ID, SubjectKind: sub.Kind}, nil
 	}

@@ -68,6 +68,7 @@ func (p *Past) Under(ctx context.Context, view *corpus.View, asks bool) (e *rule
 	if len(rec.Redactions) > 0 && slices.ContainsFunc(r.sel.chosen, func(c chosen) bool { _, ok := r.recordedVerdict(&c); return !ok }) {
 		return nil, open, rule.Errorf(rule.CodeConflict, "secrets were taken out of the record, so another rule cannot be tried on it")
 	}
+	r.uncoveredApproved = rec.Evaluation.Coverage.UncoveredApproved
 	if err := r.decide(ctx); err != nil {
 		return nil, open, err
 	}

@@ -2,6 +2,7 @@ package evaluate
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"tenet/internal/audit"
@@ -16,10 +17,27 @@ import (
 
 // record makes the record of the evaluation durable, and publishes a violation in the same transaction.
 func (r *run) record(ctx context.Context) error {
+	for {
+		err := appendRecord(ctx, r)
+		if !errors.Is(err, errApprovalGone) {
+			return err
+		}
+		if err := retract(ctx, r); err != nil {
+			return err
+		}
+	}
+}
+
+// appendRecord appends the record to the chain, and uses or stores an approval in the same transaction.
+func appendRecord(ctx context.Context, r *run) error {
+	if r.answer.Suspended != nil { // meanwhile: a denial neither uses nor asks for an approval
+		r.confirmation.used, r.confirmation.asked, r.answer.Approval = nil, nil, nil
+	}
 	r.answer.TotalLatencyMS = r.e.cfg.Now().Sub(r.start).Milliseconds()
 	rec := r.recorded()
 	entry := record.EntryOf(&rec)
 	entry.Actor = auth.ActorFrom(ctx).Name
+	entry.Also = r.confirmation.also(r, entry.Actor)
 	if r.e.cfg.Publish != nil && violated(r.answer) {
 		event := violation(r, rec.Evaluation)
 		entry.Also = func(ctx context.Context, tx store.Tx) error { return r.e.cfg.Publish(ctx, tx, event) }
@@ -47,7 +65,7 @@ func (r *run) recorded() wire.EvaluationRecord {
 		in = subject.Input{Kind: in.Kind, Repository: in.Repository, Scope: in.Scope}
 	}
 	rec := wire.EvaluationRecord{
-		Identity: answer.Identity, Evaluation: &answer, Subject: in, SubjectHash: r.subject.Hash(), Kinds: r.subject.Kinds, Kept: r.e.cfg.Subjects,
+		Identity: answer.Identity, Evaluation: &answer, Subject: in, SubjectHash: subjectHash(r), Kinds: r.subject.Kinds, Kept: r.e.cfg.Subjects,
 		Redactions: found, NodeID: r.req.NodeID, Environment: r.req.Environment, MaxRules: r.req.MaxRules,
 		SeverityMin: r.req.SeverityMin, Rules: make([]wire.RecordedRule, len(r.sel.chosen)),
 	}

@@ -33,6 +33,7 @@ type Request struct {
 	// Submitted, if not nil, gives the input, except the scope, which stays that of Input.
 	Submitted *wire.Submitted
 	wire.EvaluateOptions
+	wire.ApprovalAsk
 	// Decided, if not nil, gets each verdict once it is final, from several goroutines but never from two at once. Such a
 	// verdict is not recorded before Evaluate returns.
 	Decided func(rule.RuleVerdict)

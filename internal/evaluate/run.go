@@ -35,8 +35,13 @@ type run struct {
 
 	// policy is that of the project.
 	policy *rule.ProjectPolicy
+	// uncoveredApproved is set where people have approved a recorded subject that no rule covered.
+	uncoveredApproved bool
 	// before is the recorded answer that is decided again; nil for a new evaluation.
 	before *rule.Evaluation
+
+	confirmation confirmation
+	hash         string // see subjectHash
 
 	subject *subject.Subject
 	whole   part
@@ -101,6 +106,7 @@ func (r *run) conduct(ctx context.Context) (*rule.Evaluation, error) {
 	if r.e.cfg.Agents != nil && r.answer.Identity != nil {
 		r.e.cfg.Agents.Saw(r.req.ProjectID, auth.ActorFrom(ctx).Name, *r.answer.Identity, r.answer.OverallVerdict == rule.Deny)
 	}
+	release(r)
 	return r.answer, nil
 }
 
@@ -126,7 +132,10 @@ func (r *run) readRequest(ctx context.Context) error {
 	if err := r.req.resolve(ctx, r.e.cfg.Documents); err != nil {
 		return err
 	}
-	return r.req.normalize()
+	if err := r.req.normalize(); err != nil {
+		return err
+	}
+	return checkAsk(r)
 }
 
 // parse builds the subject.
@@ -137,6 +146,14 @@ func (r *run) parse(context.Context) error {
 	}
 	r.subject, r.whole = s, wholePart(s)
 	return nil
+}
+
+// subjectHash is the hash of the subject, worked out once.
+func subjectHash(r *run) string {
+	if r.hash == "" {
+		r.hash = r.subject.Hash()
+	}
+	return r.hash
 }
 
 // findRules finds the rules to judge by: those of the snapshot that is active in an environment, or the live ones. Where

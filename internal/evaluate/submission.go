@@ -64,7 +64,7 @@ func (e *Evaluator) unnamed(ctx context.Context, req Request) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	ev, err := r.conduct(ctx)
+	ev, err := mayConfirm(r).conduct(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -171,6 +171,11 @@ func Decide(e *rule.Evaluation, m FailModes) Answer {
 		}
 		add("Tenet: this was not examined.", lines)
 	}
+	if line := approvalLine(e.Approval); line != "" && a.Decision == Ask {
+		// The person at the tool is not asked: the answer comes from outside.
+		a.Decision = Deny
+		parts = append(parts, line)
+	}
 	a.Approved = a.Decision == Allow && len(parts) == 0 && e.RulesEvaluated > 0 && e.RulesWaived == 0 && uncovered == ""
 	if len(parts) > 0 {
 		parts = append(parts, "Evaluation "+report.Line(e.EvaluationID, maxLine))
@@ -226,4 +231,32 @@ func finding(v *rule.RuleVerdict, mode FailMode) string {
 		text += fmt.Sprintf(" It could not be judged; fail mode of %s: %s.", v.Severity, mode)
 	}
 	return text
+}
+
+// Values of the setting hook_approval.
+const (
+	ApprovalOff  = "off"
+	ApprovalAsk  = "ask"
+	ApprovalWait = "wait"
+)
+
+// ParseApproval reads the setting hook_approval.
+func ParseApproval(s string) (string, error) {
+	word, ok := rule.Parse(strings.TrimSpace(s), []string{ApprovalOff, ApprovalAsk, ApprovalWait})
+	if !ok {
+		return "", rule.Errorf(rule.CodeInvalid, "hook_approval is %q; use off, ask or wait", s)
+	}
+	return word, nil
+}
+
+// approvalLine says where an approval is waited for, or how it was decided; empty if the evaluation has not asked for one.
+func approvalLine(a *rule.EvaluationApproval) string {
+	switch {
+	case a == nil || a.State == rule.ApprovalUsed || a.State == rule.ApprovalApproved:
+		return ""
+	case a.State == rule.ApprovalPending:
+		return fmt.Sprintf("Tenet: a person has been asked to approve this, until %s: %s\nDo exactly the same again once it is approved.",
+			a.ExpiresAt.UTC().Format("2006-01-02 15:04 UTC"), report.Line(a.URL, maxLine))
+	}
+	return fmt.Sprintf("Tenet: the approval %s is %s.", report.Line(a.ID, maxLine), a.State)
 }

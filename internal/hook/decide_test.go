@@ -61,6 +61,26 @@ func TestTheFailModeOfARulesSeverityCountsWhereNothingDecidedIt(t *testing.T) {
 	}
 }
 
+func TestAnApprovalKeepsTheQuestionFromTheTool(t *testing.T) {
+	e := evaluation(given(rule.High, rule.NeedsConfirmation, rule.ByCheck))
+	if a := Decide(e, must(t, modes)); a.Decision != Ask {
+		t.Fatalf("without an approval: %+v", a)
+	}
+	e.Approval = &rule.EvaluationApproval{ID: "a1", State: rule.ApprovalPending, URL: "https://tenet.example.com/p/default/approvals/a1"}
+	if a := Decide(e, must(t, modes)); a.Decision != Deny || !strings.Contains(a.Reason, e.Approval.URL) {
+		t.Errorf("while it waits: %+v", a)
+	}
+	e.Approval.State = rule.ApprovalRejected
+	if a := Decide(e, must(t, modes)); a.Decision != Deny || !strings.Contains(a.Reason, "a1 is rejected") {
+		t.Errorf("rejected: %+v", a)
+	}
+	for word, fails := range map[string]bool{"off": false, "ask": false, "WAIT": false, "": true, "yes": true} {
+		if _, err := ParseApproval(word); (err != nil) != fails {
+			t.Errorf("%q: %v", word, err)
+		}
+	}
+}
+
 func TestOfTwoAnswersTheStricterCounts(t *testing.T) {
 	deny, ask, kept := Answer{Decision: Deny, Reason: "no"}, Answer{Decision: Ask, Reason: "sure?"}, Answer{Decision: Allow, Approved: true}
 	for _, test := range []struct{ a, b, want Answer }{

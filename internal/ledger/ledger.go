@@ -9,7 +9,8 @@
 // The law, which the tests of this package check on random accounts:
 //
 //   - ALLOW implies that every unit that the rule is about is examined.
-//   - A unit that says why nobody can examine it ([Unit.Unseen]) is never examined.
+//   - A unit that says why nobody can examine it ([Unit.Unseen]) is never examined, except by a person who has approved the subject
+//     without it ([Account.Approve]).
 //   - Taking an examination away, or adding a unit, never turns another verdict into ALLOW.
 package ledger
 
@@ -199,9 +200,12 @@ func (a *Account) Missing() *Set {
 
 // missing returns the i-th word of the missing units.
 func (a *Account) missing(i int) uint64 {
-	seen := uint64(0)
+	seen, approved := uint64(0), uint64(0)
 	for e := range a.examinations {
 		seen |= e.units.word(i)
+		if e.by == rule.ByApproval {
+			approved |= e.units.word(i)
+		}
 	}
 	seen &^= a.units.unseen.word(i)
 	for unit := range a.gaps {
@@ -209,7 +213,7 @@ func (a *Account) missing(i int) uint64 {
 			seen &^= 1 << (unit % 64)
 		}
 	}
-	return a.about.word(i) &^ seen
+	return a.about.word(i) &^ (seen | approved)
 }
 
 // complete reports whether the rule is about something, and nothing of that is missing.

@@ -83,3 +83,21 @@ func (a *Account) Decide(f Finding, v *rule.RuleVerdict) {
 	}
 	v.Reasoning = v.IssueDescription + " What was examined: " + v.Reasoning
 }
+
+// Approve draws up the account of a verdict NEEDS_CONFIRMATION that people have confirmed: by their approval they answer for all units, also
+// for those that nobody can examine. It is the only way by which an approval becomes an ALLOW, and it lifts no other verdict: it reports
+// whether v is ALLOW now, and changes nothing if not.
+func Approve(units *Units, v *rule.RuleVerdict, by *rule.AppliedApproval) bool {
+	if v.Verdict != rule.NeedsConfirmation || by == nil || len(by.By) == 0 {
+		return false
+	}
+	a := NewAccount(units, nil)
+	a.Examined(rule.ByApproval, a.about)
+	if !a.Earns(Kept) {
+		return false
+	}
+	v.DecidedBy, v.Confidence, v.Approval = rule.ByApproval, 1, by
+	v.IssueDescription, v.FixSuggestion, v.Unexamined = "", "", nil
+	a.Decide(Kept, v)
+	return true
+}

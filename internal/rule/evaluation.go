@@ -8,30 +8,31 @@ import (
 
 // Evaluation is the answer to one evaluation request: the verdicts and an account of what was looked at.
 type Evaluation struct {
-	EvaluationID   string        `json:"evaluation_id" doc:"Unique identifier for the audit trail."`
-	ProjectID      string        `json:"project_id" doc:"Project whose rules were applied."`
-	OverallVerdict Verdict       `json:"overall_verdict" enum:"ALLOW,DENY,NEEDS_CONFIRMATION" doc:"ALLOW only if every selected rule was judged ALLOW, and the project's policy is content: with a subject that no rule covers, and with what the caller has narrowed."`
-	RuleVerdicts   []RuleVerdict `json:"rule_verdicts" nullable:"false" doc:"All per-rule verdicts."`
-	Violations     []RuleVerdict `json:"violations" nullable:"false" doc:"The verdicts that are DENY and not waived."`
-	Warnings       []RuleVerdict `json:"warnings" nullable:"false" doc:"The verdicts that are NEEDS_CONFIRMATION and not waived."`
-	RulesEvaluated int           `json:"rules_evaluated" doc:"Total rules evaluated."`
-	RulesPassed    int           `json:"rules_passed" doc:"Rules that returned ALLOW."`
-	RulesViolated  int           `json:"rules_violated" doc:"Rules that returned DENY."`
-	RulesUncertain int           `json:"rules_uncertain" doc:"Rules that returned NEEDS_CONFIRMATION."`
-	RulesWaived    int           `json:"rules_waived" doc:"Rules whose denial is covered by a waiver; they are in none of the other counts but rules_evaluated."`
-	FixSummary     string        `json:"fix_summary" doc:"Consolidated fix suggestions."`
-	ModelIDsUsed   []string      `json:"model_ids_used" nullable:"false" doc:"Identifiers of the language models used."`
-	TotalLatencyMS int64         `json:"total_latency_ms" doc:"End-to-end time in milliseconds."`
-	Timestamp      time.Time     `json:"timestamp" doc:"When the evaluation ran."`
-	Mode           Mode          `json:"mode" enum:"preflight,posthoc" doc:"Before or after the action."`
-	Coverage       Coverage      `json:"coverage" doc:"What was looked at, and what was not."`
-	Narrowed       []Narrowed    `json:"narrowed,omitempty" nullable:"false" doc:"Parameters by which the caller made fewer rules hold; absent without any."`
-	Notices        []string      `json:"notices,omitempty" nullable:"false" doc:"What else the reader of the verdict must know, each in a sentence; absent without any."`
-	Overridden     []Overridden  `json:"overridden" nullable:"false" doc:"Rules that apply but are silenced by another rule that overrides them."`
-	NodeID         string        `json:"node_id,omitempty" doc:"Federation node whose effective rules were applied; absent if none was in play."`
-	SnapshotID     *string       `json:"snapshot_id" doc:"Snapshot whose rules were applied; null for live rules."`
-	CorpusVersion  int64         `json:"corpus_version" doc:"Version of the corpus that was applied."`
-	Cost           Cost          `json:"cost" doc:"Model calls and tokens."`
+	EvaluationID   string              `json:"evaluation_id" doc:"Unique identifier for the audit trail."`
+	ProjectID      string              `json:"project_id" doc:"Project whose rules were applied."`
+	OverallVerdict Verdict             `json:"overall_verdict" enum:"ALLOW,DENY,NEEDS_CONFIRMATION" doc:"ALLOW only if every selected rule was judged ALLOW, and the project's policy is content: with a subject that no rule covers, and with what the caller has narrowed."`
+	RuleVerdicts   []RuleVerdict       `json:"rule_verdicts" nullable:"false" doc:"All per-rule verdicts."`
+	Violations     []RuleVerdict       `json:"violations" nullable:"false" doc:"The verdicts that are DENY and not waived."`
+	Warnings       []RuleVerdict       `json:"warnings" nullable:"false" doc:"The verdicts that are NEEDS_CONFIRMATION and not waived."`
+	RulesEvaluated int                 `json:"rules_evaluated" doc:"Total rules evaluated."`
+	RulesPassed    int                 `json:"rules_passed" doc:"Rules that returned ALLOW."`
+	RulesViolated  int                 `json:"rules_violated" doc:"Rules that returned DENY."`
+	RulesUncertain int                 `json:"rules_uncertain" doc:"Rules that returned NEEDS_CONFIRMATION."`
+	RulesWaived    int                 `json:"rules_waived" doc:"Rules whose denial is covered by a waiver; they are in none of the other counts but rules_evaluated."`
+	FixSummary     string              `json:"fix_summary" doc:"Consolidated fix suggestions."`
+	ModelIDsUsed   []string            `json:"model_ids_used" nullable:"false" doc:"Identifiers of the language models used."`
+	TotalLatencyMS int64               `json:"total_latency_ms" doc:"End-to-end time in milliseconds."`
+	Timestamp      time.Time           `json:"timestamp" doc:"When the evaluation ran."`
+	Mode           Mode                `json:"mode" enum:"preflight,posthoc" doc:"Before or after the action."`
+	Coverage       Coverage            `json:"coverage" doc:"What was looked at, and what was not."`
+	Narrowed       []Narrowed          `json:"narrowed,omitempty" nullable:"false" doc:"Parameters by which the caller made fewer rules hold; absent without any."`
+	Notices        []string            `json:"notices,omitempty" nullable:"false" doc:"What else the reader of the verdict must know, each in a sentence; absent without any."`
+	Overridden     []Overridden        `json:"overridden" nullable:"false" doc:"Rules that apply but are silenced by another rule that overrides them."`
+	NodeID         string              `json:"node_id,omitempty" doc:"Federation node whose effective rules were applied; absent if none was in play."`
+	Approval       *EvaluationApproval `json:"approval,omitempty" doc:"The approval that the evaluation has used, asked for or found waiting; absent without any."`
+	SnapshotID     *string             `json:"snapshot_id" doc:"Snapshot whose rules were applied; null for live rules."`
+	CorpusVersion  int64               `json:"corpus_version" doc:"Version of the corpus that was applied."`
+	Cost           Cost                `json:"cost" doc:"Model calls and tokens."`
 	// Identity is nil where the actor of the record says it all.
 	Identity *Identity `json:"identity,omitempty" doc:"For whom and by which agent the evaluation was asked; absent if neither the request nor its key or token names anybody."`
 	// Suspended is nil for requests of agents that are not suspended.
@@ -75,6 +76,7 @@ type Coverage struct {
 	Redacted            int              `json:"redacted" doc:"Secrets that were replaced before a model was shown the subject."`
 	Uncovered           Uncovered        `json:"uncovered,omitempty" enum:"allow,confirm,deny" doc:"The word of the project's policy for this kind of subject, where no rule that concerns it has decided; absent where one has."`
 	UncoveredByDefault  bool             `json:"uncovered_by_default,omitempty" doc:"True if the policy does not name the kind of the subject, so that uncovered is the default."`
+	UncoveredApproved   bool             `json:"uncovered_approved,omitempty" doc:"True if people have approved the subject although no rule covers it."`
 	Unexamined          []Unexamined     `json:"unexamined" nullable:"false" doc:"Parts that were not examined, with the reason."`
 }
 
@@ -154,7 +156,7 @@ func (e *Evaluation) Overall() Verdict {
 	switch {
 	case overall == Deny || word == UncoveredDeny || e.Suspended != nil:
 		return Deny
-	case (word != "" && word != UncoveredAllow) || e.BelowFloor() || e.Coverage.RulesNotAsked > 0:
+	case (word != "" && word != UncoveredAllow && !e.Coverage.UncoveredApproved) || e.BelowFloor() || e.Coverage.RulesNotAsked > 0:
 		return NeedsConfirmation
 	}
 	return overall

@@ -25,6 +25,8 @@ const (
 	EventRevisionProposed     EventType = "revision.proposed"           // data: the revision
 	EventRevisionApproved     EventType = "revision.approved"           // data: the revision
 	EventRevisionRejected     EventType = "revision.rejected"           // data: the revision
+	ApprovalRequested         EventType = "approval.requested"          // data: the approval, which is pending; escalated is true once its substitutes are asked
+	ApprovalDecided           EventType = "approval.decided"            // data: the approval, which is approved, rejected, withdrawn or expired
 	WaiverRequested           EventType = "waiver.requested"            // data: the waiver, which is pending
 	SnapshotApprovalRequested EventType = "snapshot.approval_requested" // data: the snapshot, and the environments whose gates ask
 )
@@ -33,6 +35,7 @@ const (
 var EventTypes = []EventType{
 	AlertCreated, AlertResolved, EvaluationViolated, SnapshotDeployed, CandidateCreated, CandidatesFound, BreakGlass,
 	RuleSubmitted, EventRevisionProposed, EventRevisionApproved, EventRevisionRejected, WaiverRequested, SnapshotApprovalRequested,
+	ApprovalRequested, ApprovalDecided,
 	AgentSuspended, AgentResumed,
 }
 

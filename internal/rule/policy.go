@@ -31,6 +31,7 @@ var openKinds = []string{"code_change", "document"}
 type ProjectPolicy struct {
 	Floor     Floor                `json:"floor,omitzero" doc:"What callers cannot narrow: an evaluation below the floor is never ALLOW."`
 	Uncovered map[string]Uncovered `json:"uncovered,omitempty" doc:"The overall verdict where no rule covers the subject, by the leading kind of the subject: allow, confirm or deny. Absent kinds take the default: allow for code_change and document, confirm for all others."`
+	Approvals []ApprovalRoute      `json:"approvals,omitempty" nullable:"false" doc:"Demands on approvals: when one is asked for automatically, who may decide, how many people, and until when. All entries that match hold together."`
 	// Unreadable is true if the stored policy cannot be read. It then demands the most: see [ReadPolicy].
 	Unreadable bool `json:"unreadable,omitempty" doc:"True if the stored policy cannot be read. Until it is set again, nothing uncovered and nothing that a caller has narrowed is ALLOW."`
 }
@@ -84,9 +85,14 @@ func ReadPolicy(stored []byte) ProjectPolicy {
 	return p
 }
 
+// IsZero reports whether the policy says nothing.
+func (p *ProjectPolicy) IsZero() bool {
+	return p.Floor.IsZero() && len(p.Uncovered) == 0 && len(p.Approvals) == 0 && !p.Unreadable
+}
+
 // Stored returns the text that [ReadPolicy] reads; empty for the zero policy.
 func (p *ProjectPolicy) Stored() (string, error) {
-	if p.Floor.IsZero() && len(p.Uncovered) == 0 && !p.Unreadable {
+	if p.IsZero() {
 		return "", nil
 	}
 	text, err := json.Marshal(p)
@@ -110,6 +116,10 @@ func (p *ProjectPolicy) Normalize() {
 	}
 	if p.Uncovered = words; len(words) == 0 {
 		p.Uncovered = nil
+	}
+	p.Approvals = NilIfEmpty(slices.Clone(p.Approvals))
+	for i := range p.Approvals {
+		p.Approvals[i].normalize()
 	}
 }
 
@@ -137,6 +147,12 @@ func (p *ProjectPolicy) Validate() error {
 	}
 	for _, kind := range slices.Sorted(maps.Keys(p.Uncovered)) {
 		enum(&problems, "uncovered."+kind, p.Uncovered[kind], UncoveredWords)
+	}
+	if len(p.Approvals) > MaxListItems {
+		problems.Add("approvals", "has %d entries; at most %d are allowed", len(p.Approvals), MaxListItems)
+	}
+	for i := range p.Approvals {
+		p.Approvals[i].validate(&problems, fmt.Sprintf("approvals[%d]", i))
 	}
 	return problems.Err("the policy is invalid")
 }
@@ -173,5 +189,5 @@ func (p *ProjectPolicy) Loosens(base *ProjectPolicy) []string {
 			way("uncovered.%s %s instead of %s", kind, next, before)
 		}
 	}
-	return ways
+	return append(ways, loosenedRoutes(p.Approvals, base.Approvals)...)
 }

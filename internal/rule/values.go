@@ -95,14 +95,15 @@ var Verdicts = []Verdict{Allow, Deny, NeedsConfirmation}
 // DecidedBy is the basis of a verdict.
 type DecidedBy string
 
-// Deciders. Triage means that a model was shown the rule among many and did not name it as one that could concern the subject. None
-// means that nothing could decide, so the verdict is NEEDS_CONFIRMATION.
+// Deciders. Triage means that a model was shown the rule among many and did not name it as one that could concern the subject. Approval means
+// that people have confirmed exactly this subject. None means that nothing could decide, so the verdict is NEEDS_CONFIRMATION.
 const (
-	ByCheck  DecidedBy = "check"
-	ByModel  DecidedBy = "model"
-	ByCache  DecidedBy = "cache"
-	ByTriage DecidedBy = "triage"
-	ByNone   DecidedBy = "none"
+	ByCheck    DecidedBy = "check"
+	ByModel    DecidedBy = "model"
+	ByCache    DecidedBy = "cache"
+	ByTriage   DecidedBy = "triage"
+	ByApproval DecidedBy = "approval"
+	ByNone     DecidedBy = "none"
 )
 
 // Mode is whether an action is still to be taken or has happened.

@@ -41,6 +41,7 @@ type Readers struct {
 	Revisions   RevisionReader
 	Federation  FederationReader
 	Waivers     WaiverReader
+	Approvals   ApprovalReader
 	TestCases   TestCaseReader
 	Conflicts   ConflictReader
 	Audit       AuditReader
@@ -77,6 +78,7 @@ type Tx struct {
 	Revisions   RevisionTx
 	Federation  FederationTx
 	Waivers     WaiverTx
+	Approvals   ApprovalTx
 	TestCases   TestCaseTx
 	Conflicts   ConflictTx
 	Audit       AuditTx

@@ -32,6 +32,7 @@ type EvaluateRequest struct {
 	Repository string         `json:"repository,omitempty" nullable:"true" doc:"Repository identifier."`
 	EvaluateOptions
 	Acting
+	ApprovalAsk
 }
 
 // EvaluateOptions choose the rules that judge a subject. Zero fields take the defaults.
@@ -50,6 +51,7 @@ type QuickRequest struct {
 	NodeID      string `json:"node_id,omitempty" nullable:"true" doc:"Federation node whose effective rules apply; absent means all rules."`
 	Environment string `json:"environment,omitempty" nullable:"true" enum:"production,staging,development" doc:"Judge by the snapshot that is active there instead of the live rules; 409 if nothing is deployed there."`
 	Acting
+	ApprovalAsk
 }
 
 // ApplicableRequest is the body that asks for the rules that would apply.

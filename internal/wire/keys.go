@@ -93,5 +93,7 @@ type ChangeProject struct {
 type ProjectPolicyInput struct {
 	Floor     Optional[rule.Floor]      `json:"floor,omitzero" doc:"What callers cannot narrow; replaced as a whole, null takes it away."`
 	Uncovered map[string]rule.Uncovered `json:"uncovered,omitempty" doc:"The overall verdict where no rule covers the subject, by the kind of the subject: allow, confirm or deny. Absent kinds stay as they are."`
-	Reason    string                    `json:"reason,omitempty" maxLength:"8000" doc:"Why; needed for a change that loosens the policy."`
+	// Approvals replaces all entries.
+	Approvals Optional[[]rule.ApprovalRoute] `json:"approvals,omitzero" doc:"Demands on approvals; replaced as a whole, null takes them away."`
+	Reason    string                         `json:"reason,omitempty" maxLength:"8000" doc:"Why; needed for a change that loosens the policy."`
 }

@@ -43,6 +43,40 @@ type RecordedSubject struct {
 	Redacted bool `json:"redacted,omitempty"`
 }
 
+// Title is the subject in a few words, for lists: what is to be done, or the files of a change.
+func (s *RecordedSubject) Title() string {
+	switch {
+	case s.Action != "":
+		return s.Action
+	case s.Diff != "" || len(s.Files) > 0:
+		var names []string
+		before := ""
+		for line := range strings.SplitSeq(s.Diff, "\n") {
+			name, _, _ := strings.Cut(line, "\t")
+			if old, ok := strings.CutPrefix(name, "--- "); ok {
+				before = "removal of " + strings.TrimPrefix(old, "a/")
+			}
+			if name, ok := strings.CutPrefix(name, "+++ "); ok {
+				if name = strings.TrimPrefix(name, "b/"); name == "/dev/null" {
+					name = before
+				}
+				names = append(names, name)
+			}
+		}
+		for i := range s.Files {
+			names = append(names, s.Files[i].Path)
+		}
+		return "Change " + strings.Join(names, ", ")
+	case len(s.Facts) > 0:
+		facts, err := json.Marshal(s.Facts)
+		if err != nil {
+			return string(s.Kind)
+		}
+		return strings.TrimSpace(string(s.Kind) + " " + string(facts))
+	}
+	return string(s.Kind)
+}
+
 // InputFile is a file to evaluate. Without Content and ContentBase64, only the path is known.
 type InputFile struct {
 	Path    string  `json:"path" doc:"Path from the root of the repository."`

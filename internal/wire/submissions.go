@@ -14,6 +14,7 @@ type SubmissionRequest struct {
 	EvaluateOptions
 	Acting
 	SubmissionID string `json:"submission_id,omitempty" nullable:"true" maxLength:"128" doc:"Your own id of the submission: letters, digits and . _ : -. Sending it again gives the same answer."`
+	ApprovalAsk
 }
 
 // SubmissionAnswer is an evaluation with the submission it answers.

@@ -39,6 +39,7 @@ const (
 	countKind                            // the counts of a project's evaluations, and the health of its rules
 	queueKind                            // the marks of what waits in a project
 	termKind                             // the index of a project's evaluations
+	approvalKind                         // a project's approvals
 )
 
 var (
@@ -75,7 +76,7 @@ func (s *session) lock(ctx context.Context, d lockDomain) error {
 		_, err = s.exec(ctx, "lock", "SELECT pg_advisory_xact_lock(?, hashtext(?))", int32(documentLocks), d.projectID)
 	case chainKind:
 		err = s.lockRow(ctx, "SELECT 1 FROM audit_heads WHERE project_id = ? FOR UPDATE", d.projectID)
-	case submissionKind, discoveryKind, alertKind, countKind, queueKind, termKind:
+	case submissionKind, discoveryKind, alertKind, countKind, queueKind, termKind, approvalKind:
 		// These have no row to lock, and a lock on the project's row would delay changes of its rules.
 		_, err = s.exec(ctx, "lock", "SELECT pg_advisory_xact_lock(hashtextextended(?, ?))", d.projectID, int64(advisory+d.kind))
 	}

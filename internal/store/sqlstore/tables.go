@@ -9,6 +9,7 @@ type (
 	revisionTable   struct{ *session }
 	federationTable struct{ *session }
 	waiverTable     struct{ *session }
+	approvalTable   struct{ *session }
 	testCaseTable   struct{ *session }
 	conflictTable   struct{ *session }
 	auditTable      struct{ *session }
@@ -46,6 +47,7 @@ func (s *session) readers() store.Readers {
 		Revisions:   revisionTable{s},
 		Federation:  federationTable{s},
 		Waivers:     waiverTable{s},
+		Approvals:   approvalTable{s},
 		TestCases:   testCaseTable{s},
 		Conflicts:   conflictTable{s},
 		Audit:       auditTable{s},
@@ -84,6 +86,7 @@ func (s *session) tx() store.Tx {
 		Revisions:   revisionTable{s},
 		Federation:  federationTable{s},
 		Waivers:     waiverTable{s},
+		Approvals:   approvalTable{s},
 		TestCases:   testCaseTable{s},
 		Conflicts:   conflictTable{s},
 		Audit:       auditTable{s},

@@ -59,6 +59,8 @@ func Run(t *testing.T, fresh func(t *testing.T) Open) {
 		"conflicts":                          testConflicts,
 		"walks that look for conflicts":      testConflictWalks,
 		"waivers":                            testWaivers,
+		"approvals":                          testApprovals,
+		"racing to decide on an approval":    testRaceApprovals,
 		"revisions":                          testRevisions,
 		"tallies":                            testTallies,
 		"what waits for people":              testWaiting,

@@ -319,6 +319,16 @@ var (
 	MarkQueue   = post[wire.MarkQueue, wire.QueueDecided]("/api/v1/queue/marks").again()
 )
 
+// Approvals.
+var (
+	CreateApproval   = post[wire.CreateApproval, rule.Approval]("/api/v1/approvals")
+	ListApprovals    = get[wire.ApprovalPage]("/api/v1/approvals")
+	GetApproval      = get[wire.ApprovalDetail]("/api/v1/approvals/{id}")
+	ApproveApproval  = post[wire.DecideApproval, rule.Approval]("/api/v1/approvals/{id}/approve")
+	RejectApproval   = post[wire.DecideApproval, rule.Approval]("/api/v1/approvals/{id}/reject")
+	WithdrawApproval = post[wire.DecideApproval, rule.Approval]("/api/v1/approvals/{id}/withdraw")
+)
+
 // Waivers.
 var (
 	CreateWaiver  = post[wire.CreateWaiver, rule.Waiver]("/api/v1/waivers")

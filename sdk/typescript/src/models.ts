@@ -28,6 +28,89 @@ export interface ActingAgent {
   verified: boolean;
 }
 
+export interface ActionApproval {
+  /** What the caller may do now; absent if nothing. */
+  actions?: Array<"approve" | "reject" | "withdraw" | (string & {})>;
+  /** Agent that acts. */
+  agent?: string;
+  /** Who asked for the approval, if that was not the requester. */
+  asked_by?: string;
+  /** True if the project's policy asked for it, not the caller. */
+  auto?: boolean;
+  /** When it was asked for. */
+  created_at: string;
+  /** When it was approved, rejected, withdrawn or expired. */
+  decided_at?: string;
+  /** Who made the last decision; empty if the time ran out. */
+  decided_by?: string;
+  /** What people have decided, oldest first. */
+  decisions: Array<ApprovalDecision>;
+  /** Environment whose rules were applied; absent for live rules. */
+  environment?: string;
+  /** From when on substitutes may decide. */
+  escalate_at?: string;
+  /** True once the substitutes have been asked. */
+  escalated?: boolean;
+  /** Evaluation that needs confirmation. */
+  evaluation_id: string;
+  /** Until when it can be decided. */
+  expires_at: string;
+  /** Who may decide, by the project's policy: a person must be in each group. Absent: all who have the role. */
+  groups?: Array<ApprovalGroup>;
+  /** Identifier. */
+  id: string;
+  /** Federation node whose rules were applied. */
+  node_id?: string;
+  /** Person for whom the agent acts. */
+  person?: string;
+  /** Project of the evaluation. */
+  project_id: string;
+  /** People who must approve; two where a rule is CRITICAL. */
+  quorum: number;
+  /** Why the requester asks. */
+  reason?: string;
+  /** Repository of the subject. */
+  repository?: string;
+  /** Who may use the approval: the caller of the evaluation. */
+  requester: string;
+  /** Person whom the requester's key belongs to. Neither the requester nor its owner can decide. */
+  requester_owner?: string;
+  /** Number of its changes, from 1. */
+  revision: number;
+  /** Role that a person needs to decide. */
+  role: "reviewer" | "admin" | (string & {});
+  /** Rules that ask for confirmation, as they were. A changed rule does not fit the approval. */
+  rules: Array<ApprovalRule>;
+  /** Scope of the subject. */
+  scope?: string;
+  /** Session of the agent. */
+  session?: string;
+  /** Highest severity of the rules; absent without rules. */
+  severity?: "LOW" | "MEDIUM" | "HIGH" | "CRITICAL" | (string & {});
+  /** How far it has come. pending and approved lead to one other state, once. */
+  state: "pending" | "approved" | "rejected" | "expired" | "used" | "withdrawn" | (string & {});
+  /** SHA-256 of the complete subject. An evaluation of any other subject cannot use the approval. */
+  subject_hash: string;
+  /** Leading kind of the subject. */
+  subject_kind?: string;
+  /** What is to be confirmed, in one line and shortened; the action of a single approval is complete. */
+  title: string;
+  /** True if the project's policy asks for confirmation because no rule covers the subject. */
+  uncovered?: boolean;
+  /** Signed link that opens the approval in the console. It decides nothing. */
+  url?: string;
+  /** When that was. */
+  used_at?: string;
+  /** Latest evaluation that has used it. */
+  used_by?: string;
+  /** Evaluations that have used it. */
+  used_count: number;
+  /** Evaluations that may use it; 0 means any number until valid_until. */
+  uses: number;
+  /** Until when it can be used once it is approved; a day from the decision if the request does not say. */
+  valid_until?: string;
+}
+
 export interface ActiveDeployment {
   /** Since when. */
   deployed_at: string;
@@ -364,6 +447,15 @@ export interface ApplicableRequest {
   scope?: string | null;
 }
 
+export interface AppliedApproval {
+  /** Who approved, in order. */
+  by: Array<string>;
+  /** The approval. */
+  id: string;
+  /** Their reasons, in the same order. */
+  reasons: Array<string>;
+}
+
 export interface AppliedWaiver {
   /** Who answers for it: the second person who approved it, or else who made it. */
   approver: string;
@@ -397,6 +489,194 @@ export interface Approval {
   note: string;
   /** The snapshot. */
   snapshot_id: string;
+}
+
+export interface ApprovalDecision {
+  /** True for an approval, false for a rejection. */
+  approve: boolean;
+  /** When. */
+  at: string;
+  /** Who. */
+  by: string;
+  /** Person whom the key belongs to. */
+  owner?: string;
+  /** Why. */
+  reason: string;
+  /** True for a substitute. */
+  substitute?: boolean;
+}
+
+export interface ApprovalDetail {
+  /** What the caller may do now; absent if nothing. */
+  actions?: Array<"approve" | "reject" | "withdraw" | (string & {})>;
+  /** Agent that acts. */
+  agent?: string;
+  /** Who asked for the approval, if that was not the requester. */
+  asked_by?: string;
+  /** True if the project's policy asked for it, not the caller. */
+  auto?: boolean;
+  /** When it was asked for. */
+  created_at: string;
+  /** When it was approved, rejected, withdrawn or expired. */
+  decided_at?: string;
+  /** Who made the last decision; empty if the time ran out. */
+  decided_by?: string;
+  /** What people have decided, oldest first. */
+  decisions: Array<ApprovalDecision>;
+  /** The complete action as texts for people: characters that are invisible or that change the direction of text are written as ⟨U+202E⟩. */
+  display?: Array<ApprovalText>;
+  /** What follows from an approval, in words. */
+  effect?: string;
+  /** Environment whose rules were applied; absent for live rules. */
+  environment?: string;
+  /** From when on substitutes may decide. */
+  escalate_at?: string;
+  /** True once the substitutes have been asked. */
+  escalated?: boolean;
+  /** Evaluation that needs confirmation. */
+  evaluation_id: string;
+  /** Until when it can be decided. */
+  expires_at: string;
+  /** Who may decide, by the project's policy: a person must be in each group. Absent: all who have the role. */
+  groups?: Array<ApprovalGroup>;
+  /** Identifier. */
+  id: string;
+  /** Federation node whose rules were applied. */
+  node_id?: string;
+  /** Person for whom the agent acts. */
+  person?: string;
+  /** Project of the evaluation. */
+  project_id: string;
+  /** People who must approve; two where a rule is CRITICAL. */
+  quorum: number;
+  /** Why the requester asks. */
+  reason?: string;
+  /** Where secrets were removed from the action before it was recorded. The hash of the subject covers them. */
+  redactions?: Array<Redaction>;
+  /** Repository of the subject. */
+  repository?: string;
+  /** Who may use the approval: the caller of the evaluation. */
+  requester: string;
+  /** Person whom the requester's key belongs to. Neither the requester nor its owner can decide. */
+  requester_owner?: string;
+  /** Number of its changes, from 1. */
+  revision: number;
+  /** Role that a person needs to decide. */
+  role: "reviewer" | "admin" | (string & {});
+  /** Rules that ask for confirmation, as they were. A changed rule does not fit the approval. */
+  rules: Array<ApprovalRule>;
+  /** Scope of the subject. */
+  scope?: string;
+  /** Session of the agent. */
+  session?: string;
+  /** Highest severity of the rules; absent without rules. */
+  severity?: "LOW" | "MEDIUM" | "HIGH" | "CRITICAL" | (string & {});
+  /** How far it has come. pending and approved lead to one other state, once. */
+  state: "pending" | "approved" | "rejected" | "expired" | "used" | "withdrawn" | (string & {});
+  /** The complete action, not shortened, as the record of the evaluation has it. Absent in answers to wait and in events. */
+  subject?: RecordedSubject;
+  /** SHA-256 of the complete subject. An evaluation of any other subject cannot use the approval. */
+  subject_hash: string;
+  /** Leading kind of the subject. */
+  subject_kind?: string;
+  /** What is to be confirmed, in one line and shortened; the action of a single approval is complete. */
+  title: string;
+  /** True if the project's policy asks for confirmation because no rule covers the subject. */
+  uncovered?: boolean;
+  /** Signed link that opens the approval in the console. It decides nothing. */
+  url?: string;
+  /** When that was. */
+  used_at?: string;
+  /** Latest evaluation that has used it. */
+  used_by?: string;
+  /** Evaluations that have used it. */
+  used_count: number;
+  /** Evaluations that may use it; 0 means any number until valid_until. */
+  uses: number;
+  /** Until when it can be used once it is approved; a day from the decision if the request does not say. */
+  valid_until?: string;
+  /** The verdicts to be confirmed, with their evidence. */
+  verdicts?: Array<RuleVerdict>;
+}
+
+export interface ApprovalGroup {
+  /** Actors who may decide; key:NAME for a key. */
+  approvers: Array<string>;
+  /** Actors who may decide as well once the approval is escalated. */
+  substitutes?: Array<string>;
+}
+
+export interface ApprovalPage {
+  /** Items of this page. */
+  items: Array<ActionApproval>;
+  /** Cursor of the next page; absent on the last. */
+  next_cursor?: string;
+  /** This page, from 1. */
+  page: number;
+  /** Items per page. */
+  page_size: number;
+  /** Items on all pages. */
+  total: number;
+}
+
+export interface ApprovalRoute {
+  /** Actors who may decide, key:NAME for a key; absent means all who have the role. */
+  approvers?: Array<string>;
+  /** Ask for an approval with each evaluation that needs confirmation, also if the caller does not. */
+  ask?: boolean;
+  /** Time after which the substitutes may decide too. */
+  escalate_after?: string;
+  /** Time for a decision, such as 30m or 4h; an hour if absent. */
+  expires_in?: string;
+  /** Leading kinds of the subjects; absent means all. */
+  kinds?: Array<string>;
+  /** People who must approve; 1 if absent. CRITICAL rules take two in any case. */
+  quorum?: number;
+  /** Role that a person needs to decide; reviewer if absent. */
+  role?: "reviewer" | "admin" | (string & {});
+  /** Scopes of the subjects; absent means all. A subject without scope is in every scope. */
+  scopes?: Array<string>;
+  /** Least severity of the gravest rule to be confirmed; absent means any, and also where no rule covers the subject. */
+  severity_min?: "LOW" | "MEDIUM" | "HIGH" | "CRITICAL" | (string & {});
+  /** Actors who may decide as well after escalate_after. */
+  substitutes?: Array<string>;
+}
+
+export interface ApprovalRule {
+  /** SHA-256 of what it says. */
+  content_hash: string;
+  /** The rule. */
+  rule_id: string;
+  /** Its short name. */
+  rule_slug?: string;
+  /** Its severity. */
+  severity: "LOW" | "MEDIUM" | "HIGH" | "CRITICAL" | (string & {});
+  /** The rule text. */
+  statement: string;
+  /** Its version. */
+  version: number;
+  /** Why it asks for confirmation. */
+  why: string;
+}
+
+export interface ApprovalTerms {
+  /** Time for a decision, such as 30m; an hour if absent. The project's policy may demand a shorter one. */
+  expires_in?: string | null;
+  /** Why you ask, for those who decide. */
+  reason?: string | null;
+  /** Evaluations of exactly this subject that may use it; absent means one, or with valid_until any number until then. */
+  uses?: number | null;
+  /** Until when it may be used, at most 30 days from now; absent means a day from the decision. */
+  valid_until?: string | null;
+}
+
+export interface ApprovalText {
+  /** Characters that are written as their code, since they are invisible or deceive. */
+  marks?: number;
+  /** What it is: action, facts, diff, or the path of a file. */
+  name: string;
+  /** The whole text. */
+  text: string;
 }
 
 export interface ApproveCandidates {
@@ -456,6 +736,19 @@ export interface AuditCheckpoint {
   size: number;
   /** Whether the quorum of witnesses has cosigned it; true where none are asked. */
   witnessed: boolean;
+}
+
+export interface AuditComparison {
+  /** Checkpoints that fit. */
+  compared: number;
+  /** The first place where it is not; empty if there is none. */
+  problems: Array<AuditProblem>;
+  /** The project. */
+  project_id: string;
+  /** Entries of the chain. */
+  size: number;
+  /** Entry up to which the chain is as the checkpoints say. */
+  through_seq: number;
 }
 
 export interface AuditEntry {
@@ -1077,6 +1370,20 @@ export interface CommunicationSubject {
   sender?: string | null;
 }
 
+export interface CompareAudit {
+  /** Their sizes and roots. Check their signatures yourself. */
+  checkpoints: Array<ComparedCheckpoint> | null;
+  /** Name of the log that signed them; for the record only. */
+  origin?: string;
+}
+
+export interface ComparedCheckpoint {
+  /** Root hash, in base64. */
+  root: string;
+  /** Entries. */
+  size: number;
+}
+
 export interface Conflict {
   /** How sure that is. */
   confidence: number;
@@ -1226,10 +1533,25 @@ export interface Coverage {
   rules_unlisted_broken?: number;
   /** The word of the project's policy for this kind of subject, where no rule that concerns it has decided; absent where one has. */
   uncovered?: "allow" | "confirm" | "deny" | (string & {});
+  /** True if people have approved the subject although no rule covers it. */
+  uncovered_approved?: boolean;
   /** True if the policy does not name the kind of the subject, so that uncovered is the default. */
   uncovered_by_default?: boolean;
   /** Parts that were not examined, with the reason. */
   unexamined: Array<Unexamined>;
+}
+
+export interface CreateApproval {
+  /** Evaluation whose overall verdict is NEEDS_CONFIRMATION. */
+  evaluation_id: string;
+  /** Time for a decision, such as 30m; an hour if absent. The project's policy may demand a shorter one. */
+  expires_in?: string | null;
+  /** Why you ask, for those who decide. */
+  reason?: string | null;
+  /** Evaluations of exactly this subject that may use it; absent means one, or with valid_until any number until then. */
+  uses?: number | null;
+  /** Until when it may be used, at most 30 days from now; absent means a day from the decision. */
+  valid_until?: string | null;
 }
 
 export interface CreateExclusion {
@@ -1493,6 +1815,11 @@ export interface DayUsage {
   input_tokens: number;
   /** Tokens received. */
   output_tokens: number;
+}
+
+export interface DecideApproval {
+  /** Why. Needed, except from the requester who withdraws its own. */
+  reason?: string | null;
 }
 
 export interface DecideConflict {
@@ -1882,6 +2209,8 @@ export interface EvaluateRequest {
   action?: string | null;
   /** Agent that acts; absent means the one that the key or token names. */
   agent?: string | null;
+  /** What the approval is to be worth, with request_approval. */
+  approval?: ApprovalTerms;
   /** Unified diff text. */
   diff?: string | null;
   /** Judge by the snapshot that is active there instead of the live rules; 409 if nothing is deployed there. */
@@ -1902,6 +2231,8 @@ export interface EvaluateRequest {
   on_behalf_of?: string | null;
   /** Repository identifier. */
   repository?: string | null;
+  /** Ask people for an approval if the overall verdict is NEEDS_CONFIRMATION; the answer's approval names it. */
+  request_approval?: boolean;
   /** Scope of the subject; absent means every scope. */
   scope?: string | null;
   /** Session of the agent, by its own id. */
@@ -1911,6 +2242,8 @@ export interface EvaluateRequest {
 }
 
 export interface Evaluation {
+  /** The approval that the evaluation has used, asked for or found waiting; absent without any. */
+  approval?: EvaluationApproval;
   /** Version of the corpus that was applied. */
   corpus_version: number;
   /** Model calls and tokens. */
@@ -1963,6 +2296,17 @@ export interface Evaluation {
   violations: Array<RuleVerdict>;
   /** The verdicts that are NEEDS_CONFIRMATION and not waived. */
   warnings: Array<RuleVerdict>;
+}
+
+export interface EvaluationApproval {
+  /** Until when it can be decided. */
+  expires_at: string;
+  /** The approval. */
+  id: string;
+  /** pending: it waits for people. used and approved: this evaluation has used it; approved means that it can be used again. */
+  state: "pending" | "approved" | "used" | (string & {});
+  /** Signed link that opens it in the console. It decides nothing. */
+  url?: string;
 }
 
 export interface EvaluationPage {
@@ -4039,6 +4383,8 @@ export interface ProjectPage {
 }
 
 export interface ProjectPolicy {
+  /** Demands on approvals: when one is asked for automatically, who may decide, how many people, and until when. All entries that match hold together. */
+  approvals?: Array<ApprovalRoute>;
   /** What callers cannot narrow: an evaluation below the floor is never ALLOW. */
   floor?: Floor;
   /** The overall verdict where no rule covers the subject, by the leading kind of the subject: allow, confirm or deny. Absent kinds take the default: allow for code_change and document, confirm for all others. */
@@ -4048,6 +4394,8 @@ export interface ProjectPolicy {
 }
 
 export interface ProjectPolicyInput {
+  /** Demands on approvals; replaced as a whole, null takes them away. */
+  approvals?: Array<ApprovalRoute> | null;
   /** What callers cannot narrow; replaced as a whole, null takes it away. */
   floor?: Floor | null;
   /** Why; needed for a change that loosens the policy. */
@@ -4175,12 +4523,16 @@ export interface QuickRequest {
   action: string;
   /** Agent that acts; absent means the one that the key or token names. */
   agent?: string | null;
+  /** What the approval is to be worth, with request_approval. */
+  approval?: ApprovalTerms;
   /** Judge by the snapshot that is active there instead of the live rules; 409 if nothing is deployed there. */
   environment?: "production" | "staging" | "development" | null;
   /** Federation node whose effective rules apply; absent means all rules. */
   node_id?: string | null;
   /** Person for whom the agent acts; absent means the owner of the key, or the person of the token. */
   on_behalf_of?: string | null;
+  /** Ask people for an approval if the overall verdict is NEEDS_CONFIRMATION; the answer's approval names it. */
+  request_approval?: boolean;
   /** Scope of the action; absent means every scope. */
   scope?: string | null;
   /** Session of the agent, by its own id. */
@@ -5146,12 +5498,14 @@ export interface RuleTally {
 }
 
 export interface RuleVerdict {
+  /** The approval by which people have confirmed this; decided_by is then approval. */
+  approval?: AppliedApproval;
   /** Whether the rule has anything to say about the subject; false for an ALLOW because its condition does not hold, no file is among its paths, or triage has ruled it out. */
   concerned: boolean;
   /** 0.0 to 1.0; 1.0 for checks. */
   confidence: number;
   /** What the verdict rests on. */
-  decided_by: "check" | "model" | "cache" | "triage" | "none" | (string & {});
+  decided_by: "check" | "model" | "cache" | "triage" | "approval" | "none" | (string & {});
   /** The rule's enforcement. */
   enforcement: "enforce" | "warn" | "shadow" | (string & {});
   /** What the verdict rests on, found in the subject by the server. */
@@ -5699,6 +6053,8 @@ export interface SourcedRules {
 }
 
 export interface SubmissionAnswer {
+  /** The approval that the evaluation has used, asked for or found waiting; absent without any. */
+  approval?: EvaluationApproval;
   /** Version of the corpus that was applied. */
   corpus_version: number;
   /** Model calls and tokens. */
@@ -5775,6 +6131,8 @@ export interface SubmissionFieldError {
 export interface SubmissionRequest {
   /** Agent that acts; absent means the one that the key or token names. */
   agent?: string | null;
+  /** What the approval is to be worth, with request_approval. */
+  approval?: ApprovalTerms;
   /** Judge by the snapshot that is active there instead of the live rules; 409 if nothing is deployed there. */
   environment?: "production" | "staging" | "development" | null;
   /** Most rules to evaluate; coverage counts what is cut. Default: 20. */
@@ -5787,6 +6145,8 @@ export interface SubmissionRequest {
   on_behalf_of?: string | null;
   /** Project; the key's own, or default, if absent. */
   project_id?: string | null;
+  /** Ask people for an approval if the overall verdict is NEEDS_CONFIRMATION; the answer's approval names it. */
+  request_approval?: boolean;
   /** Scope of the subject; absent means every scope. */
   scope?: string | null;
   /** Session of the agent, by its own id. */

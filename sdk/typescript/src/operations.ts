@@ -62,9 +62,44 @@ export class Operations {
     return this.#caller.call({ method: "POST", path: `/api/v1/alerts/${segment(alertId)}/resolve`, answer: "json", body, query: { project_id: parameters.projectId } }, options);
   }
 
+  /** List approvals. Newest first. Pages go by page, or by cursor, which what is asked for meanwhile does not move. actions says what the caller may do with each. */
+  listApprovals(parameters: { projectId?: string; state?: Array<string>; requester?: string; mine?: boolean; rule?: string; evaluation?: string; repository?: string; agent?: string; scope?: string; severityMin?: string; since?: string | Date; until?: string | Date; cursor?: string; page?: number; pageSize?: number } = {}, options: CallOptions = {}): Promise<models.ApprovalPage> {
+    return this.#caller.call({ method: "GET", path: "/api/v1/approvals", answer: "json", query: { project_id: parameters.projectId, state: parameters.state, requester: parameters.requester, mine: parameters.mine, rule: parameters.rule, evaluation: parameters.evaluation, repository: parameters.repository, agent: parameters.agent, scope: parameters.scope, severity_min: parameters.severityMin, since: parameters.since, until: parameters.until, cursor: parameters.cursor, page: parameters.page, page_size: parameters.pageSize }, again: true }, options);
+  }
+
+  /** Ask people to confirm an evaluation. For an evaluation whose overall verdict is NEEDS_CONFIRMATION; never for a DENY. The approval is bound to the hash of the subject, to the rules to be confirmed with what they say, to the project and to the caller of the evaluation, who alone can use it: the next evaluation of the same subject is then ALLOW. If such an approval waits already, it is the answer. POST /api/v1/evaluate does the same at once with request_approval. */
+  createApproval(body: models.CreateApproval, parameters: { projectId?: string } = {}, options: CallOptions = {}): Promise<models.ActionApproval> {
+    return this.#caller.call({ method: "POST", path: "/api/v1/approvals", answer: "json", body, query: { project_id: parameters.projectId } }, options);
+  }
+
+  /** Get an approval, or wait for its decision. With the complete action, and the same as texts in which characters that people cannot see are written out. With wait the answer comes once the approval is not pending any more, or when the time is over, and leaves out the action. With `Accept: text/event-stream` each change is sent. */
+  getApproval(id: string, parameters: { projectId?: string; wait?: string; until?: number; signature?: string } = {}, options: CallOptions = {}): Promise<models.ApprovalDetail> {
+    return this.#caller.call({ method: "GET", path: `/api/v1/approvals/${segment(id)}`, answer: "json", query: { project_id: parameters.projectId, wait: parameters.wait, until: parameters.until, signature: parameters.signature }, again: true }, options);
+  }
+
+  /** Approve an action. 403 for the requester and the person whom its key belongs to, and for those whom the project's policy does not name; 409 if the approval is not pending, or the caller has approved it already. It stays pending until as many people have approved as quorum says. */
+  approveApproval(id: string, body: models.DecideApproval, parameters: { projectId?: string } = {}, options: CallOptions = {}): Promise<models.ActionApproval> {
+    return this.#caller.call({ method: "POST", path: `/api/v1/approvals/${segment(id)}/approve`, answer: "json", body, query: { project_id: parameters.projectId } }, options);
+  }
+
+  /** Reject an action. One rejection is enough. Errors are as for approve. */
+  rejectApproval(id: string, body: models.DecideApproval, parameters: { projectId?: string } = {}, options: CallOptions = {}): Promise<models.ActionApproval> {
+    return this.#caller.call({ method: "POST", path: `/api/v1/approvals/${segment(id)}/reject`, answer: "json", body, query: { project_id: parameters.projectId } }, options);
+  }
+
+  /** Take an approval back. For the requester, who has asked for it, and those who may decide, as long as it is pending or not used up. */
+  withdrawApproval(id: string, body: models.DecideApproval, parameters: { projectId?: string } = {}, options: CallOptions = {}): Promise<models.ActionApproval> {
+    return this.#caller.call({ method: "POST", path: `/api/v1/approvals/${segment(id)}/withdraw`, answer: "json", body, query: { project_id: parameters.projectId } }, options);
+  }
+
   /** Read the audit chain. Entries of the project, newest first. All parameters that are given must hold. Pages go by page, or by cursor, which what is recorded meanwhile does not move. Details of entries about keys, sign-ins and webhooks are shown to administrators only. */
   listAudit(parameters: { projectId?: string; kind?: Array<string>; action?: string; actor?: string; person?: string; agent?: string; session?: string; rule?: string; evaluation?: string; object?: string; verdict?: string; since?: string | Date; until?: string | Date; cursor?: string; page?: number; pageSize?: number } = {}, options: CallOptions = {}): Promise<models.AuditPage> {
     return this.#caller.call({ method: "GET", path: "/api/v1/audit", answer: "json", query: { project_id: parameters.projectId, kind: parameters.kind, action: parameters.action, actor: parameters.actor, person: parameters.person, agent: parameters.agent, session: parameters.session, rule: parameters.rule, evaluation: parameters.evaluation, object: parameters.object, verdict: parameters.verdict, since: parameters.since, until: parameters.until, cursor: parameters.cursor, page: parameters.page, page_size: parameters.pageSize }, again: true }, options);
+  }
+
+  /** Compare the chain with checkpoints. Computes the log again from its entries and reports the first checkpoint that they do not fit, with the entries between it and the one before. That finds a chain that was cut, recomputed, deleted or restored from an older backup, which verify-audit alone cannot. */
+  compareAudit(body: models.CompareAudit, parameters: { projectId?: string } = {}, options: CallOptions = {}): Promise<models.AuditComparison> {
+    return this.#caller.call({ method: "POST", path: "/api/v1/audit/compare", answer: "json", body, query: { project_id: parameters.projectId } }, options);
   }
 
   /** Accept the rules as the database has them. Rules that are missing from the database, or are not as they were written, stop the evaluations of a project with 503. Restore a backup; where there is none, this accepts the rules that are left, and records who did and why. 503 if a row cannot be read. */
@@ -320,6 +355,11 @@ export class Operations {
   /** Say whether a verdict was right. One judgement per reviewer, evaluation and rule: a later one replaces an earlier one. */
   giveFeedback(id: string, body: models.FeedbackRequest, parameters: { projectId?: string } = {}, options: CallOptions = {}): Promise<models.Feedback> {
     return this.#caller.call({ method: "POST", path: `/api/v1/evaluations/${segment(id)}/feedback`, answer: "json", body, query: { project_id: parameters.projectId } }, options);
+  }
+
+  /** Get a proof that an evaluation is in the audit log. A C2SP tlog-proof for people who trust neither this server nor its database: tenet audit check verifies it offline. It holds the entry, and the record if that is not too large. 503 while no checkpoint has the entry. */
+  proveEvaluation(id: string, parameters: { projectId?: string; part?: "proof" | "record" } = {}, options: CallOptions = {}): Promise<Uint8Array> {
+    return this.#caller.call({ method: "GET", path: `/api/v1/evaluations/${segment(id)}/proof`, answer: "bytes", query: { project_id: parameters.projectId, part: parameters.part }, again: true }, options);
   }
 
   /** Decide an evaluation again from its record. Checks run again on the recorded subject and rules, and the judge decides by the recorded answers of the model; with live the model is asked again. Nothing is recorded. */

@@ -172,6 +172,115 @@ class Operations:
             query={"project_id": project_id},
         )
 
+    def list_approvals(
+        self,
+        *,
+        project_id: str | None = None,
+        state: Sequence[str] | None = None,
+        requester: str | None = None,
+        mine: bool | None = None,
+        rule: str | None = None,
+        evaluation: str | None = None,
+        repository: str | None = None,
+        agent: str | None = None,
+        scope: str | None = None,
+        severity_min: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        cursor: str | None = None,
+        page: int | None = None,
+        page_size: int | None = None,
+    ) -> models.ApprovalPage:
+        """List approvals. Newest first. Pages go by page, or by cursor, which what is asked for meanwhile does not move. actions says what the caller may do with each."""
+        return self._caller.call(
+            "GET",
+            "/api/v1/approvals",
+            models.ApprovalPage,
+            query={"project_id": project_id, "state": state, "requester": requester, "mine": mine, "rule": rule, "evaluation": evaluation, "repository": repository, "agent": agent, "scope": scope, "severity_min": severity_min, "since": since, "until": until, "cursor": cursor, "page": page, "page_size": page_size},
+            again=True,
+        )
+
+    def create_approval(
+        self,
+        body: models.CreateApproval | Mapping[str, Any],
+        *,
+        project_id: str | None = None,
+    ) -> models.ActionApproval:
+        """Ask people to confirm an evaluation. For an evaluation whose overall verdict is NEEDS_CONFIRMATION; never for a DENY. The approval is bound to the hash of the subject, to the rules to be confirmed with what they say, to the project and to the caller of the evaluation, who alone can use it: the next evaluation of the same subject is then ALLOW. If such an approval waits already, it is the answer. POST /api/v1/evaluate does the same at once with request_approval."""
+        return self._caller.call(
+            "POST",
+            "/api/v1/approvals",
+            models.ActionApproval,
+            body=body,
+            query={"project_id": project_id},
+        )
+
+    def get_approval(
+        self,
+        id: str,
+        *,
+        project_id: str | None = None,
+        wait: str | None = None,
+        until: int | None = None,
+        signature: str | None = None,
+    ) -> models.ApprovalDetail:
+        """Get an approval, or wait for its decision. With the complete action, and the same as texts in which characters that people cannot see are written out. With wait the answer comes once the approval is not pending any more, or when the time is over, and leaves out the action. With `Accept: text/event-stream` each change is sent."""
+        return self._caller.call(
+            "GET",
+            f"/api/v1/approvals/{segment(id)}",
+            models.ApprovalDetail,
+            query={"project_id": project_id, "wait": wait, "until": until, "signature": signature},
+            again=True,
+        )
+
+    def approve_approval(
+        self,
+        id: str,
+        body: models.DecideApproval | Mapping[str, Any],
+        *,
+        project_id: str | None = None,
+    ) -> models.ActionApproval:
+        """Approve an action. 403 for the requester and the person whom its key belongs to, and for those whom the project's policy does not name; 409 if the approval is not pending, or the caller has approved it already. It stays pending until as many people have approved as quorum says."""
+        return self._caller.call(
+            "POST",
+            f"/api/v1/approvals/{segment(id)}/approve",
+            models.ActionApproval,
+            body=body,
+            query={"project_id": project_id},
+        )
+
+    def reject_approval(
+        self,
+        id: str,
+        body: models.DecideApproval | Mapping[str, Any],
+        *,
+        project_id: str | None = None,
+    ) -> models.ActionApproval:
+        """Reject an action. One rejection is enough. Errors are as for approve."""
+        return self._caller.call(
+            "POST",
+            f"/api/v1/approvals/{segment(id)}/reject",
+            models.ActionApproval,
+            body=body,
+            query={"project_id": project_id},
+        )
+
+    def withdraw_approval(
+        self,
+        id: str,
+        body: models.DecideApproval | Mapping[str, Any],
+        *,
+        project_id: str | None = None,
+    ) -> models.ActionApproval:
+        """Take an approval back. For the requester, who has asked for it, and those who may decide, as long as it is pending or not used up."""
+        return self._caller.call(
+            "POST",
+            f"/api/v1/approvals/{segment(id)}/withdraw",
+            models.ActionApproval,
+            body=body,
+            query={"project_id": project_id},
+        )
+
     def list_audit(
         self,
         *,
@@ -199,6 +308,21 @@ class Operations:
             models.AuditPage,
             query={"project_id": project_id, "kind": kind, "action": action, "actor": actor, "person": person, "agent": agent, "session": session, "rule": rule, "evaluation": evaluation, "object": object, "verdict": verdict, "since": since, "until": until, "cursor": cursor, "page": page, "page_size": page_size},
             again=True,
+        )
+
+    def compare_audit(
+        self,
+        body: models.CompareAudit | Mapping[str, Any],
+        *,
+        project_id: str | None = None,
+    ) -> models.AuditComparison:
+        """Compare the chain with checkpoints. Computes the log again from its entries and reports the first checkpoint that they do not fit, with the entries between it and the one before. That finds a chain that was cut, recomputed, deleted or restored from an older backup, which verify-audit alone cannot."""
+        return self._caller.call(
+            "POST",
+            "/api/v1/audit/compare",
+            models.AuditComparison,
+            body=body,
+            query={"project_id": project_id},
         )
 
     def accept_corpus(
@@ -1050,6 +1174,22 @@ class Operations:
             models.Feedback,
             body=body,
             query={"project_id": project_id},
+        )
+
+    def prove_evaluation(
+        self,
+        id: str,
+        *,
+        project_id: str | None = None,
+        part: Literal["proof", "record"] | None = None,
+    ) -> bytes:
+        """Get a proof that an evaluation is in the audit log. A C2SP tlog-proof for people who trust neither this server nor its database: tenet audit check verifies it offline. It holds the entry, and the record if that is not too large. 503 while no checkpoint has the entry."""
+        return self._caller.call(
+            "GET",
+            f"/api/v1/evaluations/{segment(id)}/proof",
+            bytes,
+            query={"project_id": project_id, "part": part},
+            again=True,
         )
 
     def replay_evaluation(
@@ -3297,6 +3437,115 @@ class AsyncOperations:
             query={"project_id": project_id},
         )
 
+    async def list_approvals(
+        self,
+        *,
+        project_id: str | None = None,
+        state: Sequence[str] | None = None,
+        requester: str | None = None,
+        mine: bool | None = None,
+        rule: str | None = None,
+        evaluation: str | None = None,
+        repository: str | None = None,
+        agent: str | None = None,
+        scope: str | None = None,
+        severity_min: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        cursor: str | None = None,
+        page: int | None = None,
+        page_size: int | None = None,
+    ) -> models.ApprovalPage:
+        """List approvals. Newest first. Pages go by page, or by cursor, which what is asked for meanwhile does not move. actions says what the caller may do with each."""
+        return await self._caller.call(
+            "GET",
+            "/api/v1/approvals",
+            models.ApprovalPage,
+            query={"project_id": project_id, "state": state, "requester": requester, "mine": mine, "rule": rule, "evaluation": evaluation, "repository": repository, "agent": agent, "scope": scope, "severity_min": severity_min, "since": since, "until": until, "cursor": cursor, "page": page, "page_size": page_size},
+            again=True,
+        )
+
+    async def create_approval(
+        self,
+        body: models.CreateApproval | Mapping[str, Any],
+        *,
+        project_id: str | None = None,
+    ) -> models.ActionApproval:
+        """Ask people to confirm an evaluation. For an evaluation whose overall verdict is NEEDS_CONFIRMATION; never for a DENY. The approval is bound to the hash of the subject, to the rules to be confirmed with what they say, to the project and to the caller of the evaluation, who alone can use it: the next evaluation of the same subject is then ALLOW. If such an approval waits already, it is the answer. POST /api/v1/evaluate does the same at once with request_approval."""
+        return await self._caller.call(
+            "POST",
+            "/api/v1/approvals",
+            models.ActionApproval,
+            body=body,
+            query={"project_id": project_id},
+        )
+
+    async def get_approval(
+        self,
+        id: str,
+        *,
+        project_id: str | None = None,
+        wait: str | None = None,
+        until: int | None = None,
+        signature: str | None = None,
+    ) -> models.ApprovalDetail:
+        """Get an approval, or wait for its decision. With the complete action, and the same as texts in which characters that people cannot see are written out. With wait the answer comes once the approval is not pending any more, or when the time is over, and leaves out the action. With `Accept: text/event-stream` each change is sent."""
+        return await self._caller.call(
+            "GET",
+            f"/api/v1/approvals/{segment(id)}",
+            models.ApprovalDetail,
+            query={"project_id": project_id, "wait": wait, "until": until, "signature": signature},
+            again=True,
+        )
+
+    async def approve_approval(
+        self,
+        id: str,
+        body: models.DecideApproval | Mapping[str, Any],
+        *,
+        project_id: str | None = None,
+    ) -> models.ActionApproval:
+        """Approve an action. 403 for the requester and the person whom its key belongs to, and for those whom the project's policy does not name; 409 if the approval is not pending, or the caller has approved it already. It stays pending until as many people have approved as quorum says."""
+        return await self._caller.call(
+            "POST",
+            f"/api/v1/approvals/{segment(id)}/approve",
+            models.ActionApproval,
+            body=body,
+            query={"project_id": project_id},
+        )
+
+    async def reject_approval(
+        self,
+        id: str,
+        body: models.DecideApproval | Mapping[str, Any],
+        *,
+        project_id: str | None = None,
+    ) -> models.ActionApproval:
+        """Reject an action. One rejection is enough. Errors are as for approve."""
+        return await self._caller.call(
+            "POST",
+            f"/api/v1/approvals/{segment(id)}/reject",
+            models.ActionApproval,
+            body=body,
+            query={"project_id": project_id},
+        )
+
+    async def withdraw_approval(
+        self,
+        id: str,
+        body: models.DecideApproval | Mapping[str, Any],
+        *,
+        project_id: str | None = None,
+    ) -> models.ActionApproval:
+        """Take an approval back. For the requester, who has asked for it, and those who may decide, as long as it is pending or not used up."""
+        return await self._caller.call(
+            "POST",
+            f"/api/v1/approvals/{segment(id)}/withdraw",
+            models.ActionApproval,
+            body=body,
+            query={"project_id": project_id},
+        )
+
     async def list_audit(
         self,
         *,
@@ -3324,6 +3573,21 @@ class AsyncOperations:
             models.AuditPage,
             query={"project_id": project_id, "kind": kind, "action": action, "actor": actor, "person": person, "agent": agent, "session": session, "rule": rule, "evaluation": evaluation, "object": object, "verdict": verdict, "since": since, "until": until, "cursor": cursor, "page": page, "page_size": page_size},
             again=True,
+        )
+
+    async def compare_audit(
+        self,
+        body: models.CompareAudit | Mapping[str, Any],
+        *,
+        project_id: str | None = None,
+    ) -> models.AuditComparison:
+        """Compare the chain with checkpoints. Computes the log again from its entries and reports the first checkpoint that they do not fit, with the entries between it and the one before. That finds a chain that was cut, recomputed, deleted or restored from an older backup, which verify-audit alone cannot."""
+        return await self._caller.call(
+            "POST",
+            "/api/v1/audit/compare",
+            models.AuditComparison,
+            body=body,
+            query={"project_id": project_id},
         )
 
     async def accept_corpus(
@@ -4175,6 +4439,22 @@ class AsyncOperations:
             models.Feedback,
             body=body,
             query={"project_id": project_id},
+        )
+
+    async def prove_evaluation(
+        self,
+        id: str,
+        *,
+        project_id: str | None = None,
+        part: Literal["proof", "record"] | None = None,
+    ) -> bytes:
+        """Get a proof that an evaluation is in the audit log. A C2SP tlog-proof for people who trust neither this server nor its database: tenet audit check verifies it offline. It holds the entry, and the record if that is not too large. 503 while no checkpoint has the entry."""
+        return await self._caller.call(
+            "GET",
+            f"/api/v1/evaluations/{segment(id)}/proof",
+            bytes,
+            query={"project_id": project_id, "part": part},
+            again=True,
         )
 
     async def replay_evaluation(

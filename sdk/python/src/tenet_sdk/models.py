@@ -11,6 +11,7 @@ from msgspec import UNSET, Struct, UnsetType, field
 __all__ = [
     "AcceptCorpus",
     "ActingAgent",
+    "ActionApproval",
     "ActiveDeployment",
     "ActiveSnapshot",
     "AddedRule",
@@ -35,14 +36,24 @@ __all__ = [
     "Alerts",
     "Alike",
     "ApplicableRequest",
+    "AppliedApproval",
     "AppliedWaiver",
     "AppliesTo",
     "Approval",
+    "ApprovalDecision",
+    "ApprovalDetail",
+    "ApprovalGroup",
+    "ApprovalPage",
+    "ApprovalRoute",
+    "ApprovalRule",
+    "ApprovalTerms",
+    "ApprovalText",
     "ApproveCandidates",
     "ApproveSnapshot",
     "AttachRule",
     "Attached",
     "AuditCheckpoint",
+    "AuditComparison",
     "AuditEntry",
     "AuditEntryDetail",
     "AuditHead",
@@ -78,6 +89,8 @@ __all__ = [
     "Check",
     "CodeChangeSubject",
     "CommunicationSubject",
+    "CompareAudit",
+    "ComparedCheckpoint",
     "Conflict",
     "ConflictPage",
     "ConflictSide",
@@ -87,6 +100,7 @@ __all__ = [
     "Cost",
     "Counts",
     "Coverage",
+    "CreateApproval",
     "CreateExclusion",
     "CreateKey",
     "CreateNode",
@@ -100,6 +114,7 @@ __all__ = [
     "Credential",
     "DayFigure",
     "DayUsage",
+    "DecideApproval",
     "DecideConflict",
     "DecideQueue",
     "DecideRevision",
@@ -132,6 +147,7 @@ __all__ = [
     "Estimate",
     "EvaluateRequest",
     "Evaluation",
+    "EvaluationApproval",
     "EvaluationPage",
     "EvaluationRecord",
     "EvaluationSummary",
@@ -426,6 +442,89 @@ class ActingAgent(Struct, kw_only=True, omit_defaults=True):
     """Suspension that stops it; absent if none does."""
     verified: bool
     """Whether a key or a token has named the agent; else the requests alone do."""
+
+
+class ActionApproval(Struct, kw_only=True, omit_defaults=True):
+    actions: list[str] = []
+    """What the caller may do now; absent if nothing."""
+    agent: str | None = None
+    """Agent that acts."""
+    asked_by: str | None = None
+    """Who asked for the approval, if that was not the requester."""
+    auto: bool | None = None
+    """True if the project's policy asked for it, not the caller."""
+    created_at: datetime
+    """When it was asked for."""
+    decided_at: datetime | None = None
+    """When it was approved, rejected, withdrawn or expired."""
+    decided_by: str | None = None
+    """Who made the last decision; empty if the time ran out."""
+    decisions: list[ApprovalDecision]
+    """What people have decided, oldest first."""
+    environment: str | None = None
+    """Environment whose rules were applied; absent for live rules."""
+    escalate_at: datetime | None = None
+    """From when on substitutes may decide."""
+    escalated: bool | None = None
+    """True once the substitutes have been asked."""
+    evaluation_id: str
+    """Evaluation that needs confirmation."""
+    expires_at: datetime
+    """Until when it can be decided."""
+    groups: list[ApprovalGroup] = []
+    """Who may decide, by the project's policy: a person must be in each group. Absent: all who have the role."""
+    id: str
+    """Identifier."""
+    node_id: str | None = None
+    """Federation node whose rules were applied."""
+    person: str | None = None
+    """Person for whom the agent acts."""
+    project_id: str
+    """Project of the evaluation."""
+    quorum: int
+    """People who must approve; two where a rule is CRITICAL."""
+    reason: str | None = None
+    """Why the requester asks."""
+    repository: str | None = None
+    """Repository of the subject."""
+    requester: str
+    """Who may use the approval: the caller of the evaluation."""
+    requester_owner: str | None = None
+    """Person whom the requester's key belongs to. Neither the requester nor its owner can decide."""
+    revision: int
+    """Number of its changes, from 1."""
+    role: str
+    """Role that a person needs to decide."""
+    rules: list[ApprovalRule]
+    """Rules that ask for confirmation, as they were. A changed rule does not fit the approval."""
+    scope: str | None = None
+    """Scope of the subject."""
+    session: str | None = None
+    """Session of the agent."""
+    severity: str | None = None
+    """Highest severity of the rules; absent without rules."""
+    state: str
+    """How far it has come. pending and approved lead to one other state, once."""
+    subject_hash: str
+    """SHA-256 of the complete subject. An evaluation of any other subject cannot use the approval."""
+    subject_kind: str | None = None
+    """Leading kind of the subject."""
+    title: str
+    """What is to be confirmed, in one line and shortened; the action of a single approval is complete."""
+    uncovered: bool | None = None
+    """True if the project's policy asks for confirmation because no rule covers the subject."""
+    url: str | None = None
+    """Signed link that opens the approval in the console. It decides nothing."""
+    used_at: datetime | None = None
+    """When that was."""
+    used_by: str | None = None
+    """Latest evaluation that has used it."""
+    used_count: int
+    """Evaluations that have used it."""
+    uses: int
+    """Evaluations that may use it; 0 means any number until valid_until."""
+    valid_until: datetime | None = None
+    """Until when it can be used once it is approved; a day from the decision if the request does not say."""
 
 
 class ActiveDeployment(Struct, kw_only=True, omit_defaults=True):
@@ -764,6 +863,15 @@ class ApplicableRequest(Struct, kw_only=True, omit_defaults=True):
     """Scope; absent means every scope."""
 
 
+class AppliedApproval(Struct, kw_only=True, omit_defaults=True):
+    by: list[str]
+    """Who approved, in order."""
+    id: str
+    """The approval."""
+    reasons: list[str]
+    """Their reasons, in the same order."""
+
+
 class AppliedWaiver(Struct, kw_only=True, omit_defaults=True):
     approver: str
     """Who answers for it: the second person who approved it, or else who made it."""
@@ -797,6 +905,194 @@ class Approval(Struct, kw_only=True, omit_defaults=True):
     """What they had to say."""
     snapshot_id: str
     """The snapshot."""
+
+
+class ApprovalDecision(Struct, kw_only=True, omit_defaults=True):
+    approve: bool
+    """True for an approval, false for a rejection."""
+    at: datetime
+    """When."""
+    by: str
+    """Who."""
+    owner: str | None = None
+    """Person whom the key belongs to."""
+    reason: str
+    """Why."""
+    substitute: bool | None = None
+    """True for a substitute."""
+
+
+class ApprovalDetail(Struct, kw_only=True, omit_defaults=True):
+    actions: list[str] = []
+    """What the caller may do now; absent if nothing."""
+    agent: str | None = None
+    """Agent that acts."""
+    asked_by: str | None = None
+    """Who asked for the approval, if that was not the requester."""
+    auto: bool | None = None
+    """True if the project's policy asked for it, not the caller."""
+    created_at: datetime
+    """When it was asked for."""
+    decided_at: datetime | None = None
+    """When it was approved, rejected, withdrawn or expired."""
+    decided_by: str | None = None
+    """Who made the last decision; empty if the time ran out."""
+    decisions: list[ApprovalDecision]
+    """What people have decided, oldest first."""
+    display: list[ApprovalText] = []
+    """The complete action as texts for people: characters that are invisible or that change the direction of text are written as ⟨U+202E⟩."""
+    effect: str | None = None
+    """What follows from an approval, in words."""
+    environment: str | None = None
+    """Environment whose rules were applied; absent for live rules."""
+    escalate_at: datetime | None = None
+    """From when on substitutes may decide."""
+    escalated: bool | None = None
+    """True once the substitutes have been asked."""
+    evaluation_id: str
+    """Evaluation that needs confirmation."""
+    expires_at: datetime
+    """Until when it can be decided."""
+    groups: list[ApprovalGroup] = []
+    """Who may decide, by the project's policy: a person must be in each group. Absent: all who have the role."""
+    id: str
+    """Identifier."""
+    node_id: str | None = None
+    """Federation node whose rules were applied."""
+    person: str | None = None
+    """Person for whom the agent acts."""
+    project_id: str
+    """Project of the evaluation."""
+    quorum: int
+    """People who must approve; two where a rule is CRITICAL."""
+    reason: str | None = None
+    """Why the requester asks."""
+    redactions: list[Redaction] = []
+    """Where secrets were removed from the action before it was recorded. The hash of the subject covers them."""
+    repository: str | None = None
+    """Repository of the subject."""
+    requester: str
+    """Who may use the approval: the caller of the evaluation."""
+    requester_owner: str | None = None
+    """Person whom the requester's key belongs to. Neither the requester nor its owner can decide."""
+    revision: int
+    """Number of its changes, from 1."""
+    role: str
+    """Role that a person needs to decide."""
+    rules: list[ApprovalRule]
+    """Rules that ask for confirmation, as they were. A changed rule does not fit the approval."""
+    scope: str | None = None
+    """Scope of the subject."""
+    session: str | None = None
+    """Session of the agent."""
+    severity: str | None = None
+    """Highest severity of the rules; absent without rules."""
+    state: str
+    """How far it has come. pending and approved lead to one other state, once."""
+    subject: RecordedSubject | None = None
+    """The complete action, not shortened, as the record of the evaluation has it. Absent in answers to wait and in events."""
+    subject_hash: str
+    """SHA-256 of the complete subject. An evaluation of any other subject cannot use the approval."""
+    subject_kind: str | None = None
+    """Leading kind of the subject."""
+    title: str
+    """What is to be confirmed, in one line and shortened; the action of a single approval is complete."""
+    uncovered: bool | None = None
+    """True if the project's policy asks for confirmation because no rule covers the subject."""
+    url: str | None = None
+    """Signed link that opens the approval in the console. It decides nothing."""
+    used_at: datetime | None = None
+    """When that was."""
+    used_by: str | None = None
+    """Latest evaluation that has used it."""
+    used_count: int
+    """Evaluations that have used it."""
+    uses: int
+    """Evaluations that may use it; 0 means any number until valid_until."""
+    valid_until: datetime | None = None
+    """Until when it can be used once it is approved; a day from the decision if the request does not say."""
+    verdicts: list[RuleVerdict] = []
+    """The verdicts to be confirmed, with their evidence."""
+
+
+class ApprovalGroup(Struct, kw_only=True, omit_defaults=True):
+    approvers: list[str]
+    """Actors who may decide; key:NAME for a key."""
+    substitutes: list[str] = []
+    """Actors who may decide as well once the approval is escalated."""
+
+
+class ApprovalPage(Struct, kw_only=True, omit_defaults=True):
+    items: list[ActionApproval]
+    """Items of this page."""
+    next_cursor: str | None = None
+    """Cursor of the next page; absent on the last."""
+    page: int
+    """This page, from 1."""
+    page_size: int
+    """Items per page."""
+    total: int
+    """Items on all pages."""
+
+
+class ApprovalRoute(Struct, kw_only=True, omit_defaults=True):
+    approvers: list[str] | None = None
+    """Actors who may decide, key:NAME for a key; absent means all who have the role."""
+    ask: bool | None = None
+    """Ask for an approval with each evaluation that needs confirmation, also if the caller does not."""
+    escalate_after: str | None = None
+    """Time after which the substitutes may decide too."""
+    expires_in: str | None = None
+    """Time for a decision, such as 30m or 4h; an hour if absent."""
+    kinds: list[str] | None = None
+    """Leading kinds of the subjects; absent means all."""
+    quorum: int | None = None
+    """People who must approve; 1 if absent. CRITICAL rules take two in any case."""
+    role: str | None = None
+    """Role that a person needs to decide; reviewer if absent."""
+    scopes: list[str] | None = None
+    """Scopes of the subjects; absent means all. A subject without scope is in every scope."""
+    severity_min: str | None = None
+    """Least severity of the gravest rule to be confirmed; absent means any, and also where no rule covers the subject."""
+    substitutes: list[str] | None = None
+    """Actors who may decide as well after escalate_after."""
+
+
+class ApprovalRule(Struct, kw_only=True, omit_defaults=True):
+    content_hash: str
+    """SHA-256 of what it says."""
+    rule_id: str
+    """The rule."""
+    rule_slug: str | None = None
+    """Its short name."""
+    severity: str
+    """Its severity."""
+    statement: str
+    """The rule text."""
+    version: int
+    """Its version."""
+    why: str
+    """Why it asks for confirmation."""
+
+
+class ApprovalTerms(Struct, kw_only=True, omit_defaults=True):
+    expires_in: str | None = None
+    """Time for a decision, such as 30m; an hour if absent. The project's policy may demand a shorter one."""
+    reason: str | None = None
+    """Why you ask, for those who decide."""
+    uses: int | None = None
+    """Evaluations of exactly this subject that may use it; absent means one, or with valid_until any number until then."""
+    valid_until: datetime | None = None
+    """Until when it may be used, at most 30 days from now; absent means a day from the decision."""
+
+
+class ApprovalText(Struct, kw_only=True, omit_defaults=True):
+    marks: int | None = None
+    """Characters that are written as their code, since they are invisible or deceive."""
+    name: str
+    """What it is: action, facts, diff, or the path of a file."""
+    text: str
+    """The whole text."""
 
 
 class ApproveCandidates(Struct, kw_only=True, omit_defaults=True):
@@ -856,6 +1152,19 @@ class AuditCheckpoint(Struct, kw_only=True, omit_defaults=True):
     """Entries that it covers."""
     witnessed: bool
     """Whether the quorum of witnesses has cosigned it; true where none are asked."""
+
+
+class AuditComparison(Struct, kw_only=True, omit_defaults=True):
+    compared: int
+    """Checkpoints that fit."""
+    problems: list[AuditProblem]
+    """The first place where it is not; empty if there is none."""
+    project_id: str
+    """The project."""
+    size: int
+    """Entries of the chain."""
+    through_seq: int
+    """Entry up to which the chain is as the checkpoints say."""
 
 
 class AuditEntry(Struct, kw_only=True, omit_defaults=True):
@@ -1471,6 +1780,20 @@ class CommunicationSubject(Struct, kw_only=True, omit_defaults=True, tag_field="
     """Who sends; facts.sender."""
 
 
+class CompareAudit(Struct, kw_only=True, omit_defaults=True):
+    checkpoints: list[ComparedCheckpoint] | None
+    """Their sizes and roots. Check their signatures yourself."""
+    origin: str | None = None
+    """Name of the log that signed them; for the record only."""
+
+
+class ComparedCheckpoint(Struct, kw_only=True, omit_defaults=True):
+    root: str
+    """Root hash, in base64."""
+    size: int
+    """Entries."""
+
+
 class Conflict(Struct, kw_only=True, omit_defaults=True):
     confidence: float
     """How sure that is."""
@@ -1620,10 +1943,25 @@ class Coverage(Struct, kw_only=True, omit_defaults=True):
     """Rules of rules_unlisted that are broken, and not waived."""
     uncovered: str | None = None
     """The word of the project's policy for this kind of subject, where no rule that concerns it has decided; absent where one has."""
+    uncovered_approved: bool | None = None
+    """True if people have approved the subject although no rule covers it."""
     uncovered_by_default: bool | None = None
     """True if the policy does not name the kind of the subject, so that uncovered is the default."""
     unexamined: list[Unexamined]
     """Parts that were not examined, with the reason."""
+
+
+class CreateApproval(Struct, kw_only=True, omit_defaults=True):
+    evaluation_id: str
+    """Evaluation whose overall verdict is NEEDS_CONFIRMATION."""
+    expires_in: str | None = None
+    """Time for a decision, such as 30m; an hour if absent. The project's policy may demand a shorter one."""
+    reason: str | None = None
+    """Why you ask, for those who decide."""
+    uses: int | None = None
+    """Evaluations of exactly this subject that may use it; absent means one, or with valid_until any number until then."""
+    valid_until: datetime | None = None
+    """Until when it may be used, at most 30 days from now; absent means a day from the decision."""
 
 
 class CreateExclusion(Struct, kw_only=True, omit_defaults=True):
@@ -1887,6 +2225,11 @@ class DayUsage(Struct, kw_only=True, omit_defaults=True):
     """Tokens sent."""
     output_tokens: int
     """Tokens received."""
+
+
+class DecideApproval(Struct, kw_only=True, omit_defaults=True):
+    reason: str | None = None
+    """Why. Needed, except from the requester who withdraws its own."""
 
 
 class DecideConflict(Struct, kw_only=True, omit_defaults=True):
@@ -2272,6 +2615,8 @@ class EvaluateRequest(Struct, kw_only=True, omit_defaults=True):
     """An action in plain words, whose particulars are among the facts; the subject is then an action, too."""
     agent: str | None = None
     """Agent that acts; absent means the one that the key or token names."""
+    approval: ApprovalTerms | None = None
+    """What the approval is to be worth, with request_approval."""
     diff: str | None = None
     """Unified diff text."""
     environment: Literal["production", "staging", "development"] | None = None
@@ -2292,6 +2637,8 @@ class EvaluateRequest(Struct, kw_only=True, omit_defaults=True):
     """Person for whom the agent acts; absent means the owner of the key, or the person of the token."""
     repository: str | None = None
     """Repository identifier."""
+    request_approval: bool | None = None
+    """Ask people for an approval if the overall verdict is NEEDS_CONFIRMATION; the answer's approval names it."""
     scope: str | None = None
     """Scope of the subject; absent means every scope."""
     session: str | None = None
@@ -2301,6 +2648,8 @@ class EvaluateRequest(Struct, kw_only=True, omit_defaults=True):
 
 
 class Evaluation(Struct, kw_only=True, omit_defaults=True):
+    approval: EvaluationApproval | None = None
+    """The approval that the evaluation has used, asked for or found waiting; absent without any."""
     corpus_version: int
     """Version of the corpus that was applied."""
     cost: Cost
@@ -2353,6 +2702,17 @@ class Evaluation(Struct, kw_only=True, omit_defaults=True):
     """The verdicts that are DENY and not waived."""
     warnings: list[RuleVerdict]
     """The verdicts that are NEEDS_CONFIRMATION and not waived."""
+
+
+class EvaluationApproval(Struct, kw_only=True, omit_defaults=True):
+    expires_at: datetime
+    """Until when it can be decided."""
+    id: str
+    """The approval."""
+    state: str
+    """pending: it waits for people. used and approved: this evaluation has used it; approved means that it can be used again."""
+    url: str | None = None
+    """Signed link that opens it in the console. It decides nothing."""
 
 
 class EvaluationPage(Struct, kw_only=True, omit_defaults=True):
@@ -4429,6 +4789,8 @@ class ProjectPage(Struct, kw_only=True, omit_defaults=True):
 
 
 class ProjectPolicy(Struct, kw_only=True, omit_defaults=True):
+    approvals: list[ApprovalRoute] = []
+    """Demands on approvals: when one is asked for automatically, who may decide, how many people, and until when. All entries that match hold together."""
     floor: Floor | None = None
     """What callers cannot narrow: an evaluation below the floor is never ALLOW."""
     uncovered: dict[str, str] | None = None
@@ -4438,6 +4800,8 @@ class ProjectPolicy(Struct, kw_only=True, omit_defaults=True):
 
 
 class ProjectPolicyInput(Struct, kw_only=True, omit_defaults=True):
+    approvals: list[ApprovalRoute] | None = None
+    """Demands on approvals; replaced as a whole, null takes them away."""
     floor: Floor | None = None
     """What callers cannot narrow; replaced as a whole, null takes it away."""
     reason: str | None = None
@@ -4565,12 +4929,16 @@ class QuickRequest(Struct, kw_only=True, omit_defaults=True):
     """The action, in plain words."""
     agent: str | None = None
     """Agent that acts; absent means the one that the key or token names."""
+    approval: ApprovalTerms | None = None
+    """What the approval is to be worth, with request_approval."""
     environment: Literal["production", "staging", "development"] | None = None
     """Judge by the snapshot that is active there instead of the live rules; 409 if nothing is deployed there."""
     node_id: str | None = None
     """Federation node whose effective rules apply; absent means all rules."""
     on_behalf_of: str | None = None
     """Person for whom the agent acts; absent means the owner of the key, or the person of the token."""
+    request_approval: bool | None = None
+    """Ask people for an approval if the overall verdict is NEEDS_CONFIRMATION; the answer's approval names it."""
     scope: str | None = None
     """Scope of the action; absent means every scope."""
     session: str | None = None
@@ -5536,6 +5904,8 @@ class RuleTally(Struct, kw_only=True, omit_defaults=True):
 
 
 class RuleVerdict(Struct, kw_only=True, omit_defaults=True):
+    approval: AppliedApproval | None = None
+    """The approval by which people have confirmed this; decided_by is then approval."""
     concerned: bool
     """Whether the rule has anything to say about the subject; false for an ALLOW because its condition does not hold, no file is among its paths, or triage has ruled it out."""
     confidence: float
@@ -6089,6 +6459,8 @@ class SourcedRules(Struct, kw_only=True, omit_defaults=True):
 
 
 class SubmissionAnswer(Struct, kw_only=True, omit_defaults=True):
+    approval: EvaluationApproval | None = None
+    """The approval that the evaluation has used, asked for or found waiting; absent without any."""
     corpus_version: int
     """Version of the corpus that was applied."""
     cost: Cost
@@ -6165,6 +6537,8 @@ class SubmissionFieldError(Struct, kw_only=True, omit_defaults=True):
 class SubmissionRequest(Struct, kw_only=True, omit_defaults=True):
     agent: str | None = None
     """Agent that acts; absent means the one that the key or token names."""
+    approval: ApprovalTerms | None = None
+    """What the approval is to be worth, with request_approval."""
     environment: Literal["production", "staging", "development"] | None = None
     """Judge by the snapshot that is active there instead of the live rules; 409 if nothing is deployed there."""
     max_rules: int | None = None
@@ -6177,6 +6551,8 @@ class SubmissionRequest(Struct, kw_only=True, omit_defaults=True):
     """Person for whom the agent acts; absent means the owner of the key, or the person of the token."""
     project_id: str | None = None
     """Project; the key's own, or default, if absent."""
+    request_approval: bool | None = None
+    """Ask people for an approval if the overall verdict is NEEDS_CONFIRMATION; the answer's approval names it."""
     scope: str | None = None
     """Scope of the subject; absent means every scope."""
     session: str | None = None
