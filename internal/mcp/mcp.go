@@ -181,7 +181,8 @@ func (s *server) client(extra *mcp.RequestExtra) (*client.Client, error) {
 	return s.cfg.Client(extra.Header)
 }
 
-// actingClient returns a client that names the program at the other end of a stream as the agent, and its session. Over HTTP, the headers of the request name them.
+// actingClient returns a client that names the program at the other end of a stream as the agent, and its session. Over HTTP, the headers of
+// the request name them.
 func actingClient(c *client.Client, req *mcp.CallToolRequest) *client.Client {
 	if req.Session == nil || req.Extra != nil && req.Extra.Header != nil {
 		return c
