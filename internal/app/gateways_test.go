@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/structpb"
 
 	"tenet/internal/app"
 	"tenet/internal/gateway/extmcp/extmcppb"
@@ -134,6 +135,41 @@ func TestExtMcpAnswersByTheRules(t *testing.T) {
 	var record wire.EvaluationRecord
 	if code := ask(t, g.node, http.MethodGet, "/api/v1/evaluations/"+data.EvaluationID, "", &record); code != http.StatusOK || record.Evaluation.OverallVerdict != rule.Deny {
 		t.Errorf("the record of the refusal: status %d, %s", code, record.Evaluation.OverallVerdict)
+	}
+}
+
+func TestGatewaysSayForWhomTheyAsk(t *testing.T) {
+	t.Parallel()
+	g := serveGateways(t, nil)
+	ctx := metadata.AppendToOutgoingContext(t.Context(), "tenet-agent", "codex", "tenet-on-behalf-of", "nobody")
+	values, err := structpb.NewStruct(map[string]any{"on_behalf_of": "ann@example.com", "session": "s-1", "agent": "claude-code", "other": 7})
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := &extmcppb.McpRequest{Method: "tools/call", ServiceNames: []string{"files"}, McpRequest: []byte(`{"name":"read_file","arguments":{"path":"/work/a"}}`), MetadataContext: values}
+	out, err := g.mcp.CheckRequest(ctx, in)
+	if err != nil || out.GetPass() == nil {
+		t.Fatalf("%v %v", out, err)
+	}
+	passes, answer := g.check(ctx, proxied("GET", "api.example.com", "/", "", nil, nil))
+	if !passes {
+		t.Fatal(answer)
+	}
+	for id, want := range map[string]rule.Identity{
+		out.GetMetadata().GetFields()["evaluation_id"].GetStringValue():           {Person: "ann@example.com", Agent: "claude-code", Session: "s-1"},
+		answer.GetDynamicMetadata().GetFields()["evaluation_id"].GetStringValue(): {Person: "nobody", Agent: "codex"},
+	} {
+		var record wire.EvaluationRecord
+		if code := ask(t, g.node, http.MethodGet, "/api/v1/evaluations/"+id, "", &record); code != http.StatusOK || record.Evaluation.Identity == nil {
+			t.Fatalf("status %d", code)
+		}
+		if got := record.Evaluation.Identity; got.Person != want.Person || got.Agent != want.Agent || got.Session != want.Session || !got.Claims("person") {
+			t.Errorf("the record names %+v, want %+v", got, want)
+		}
+	}
+	in.MetadataContext.Fields["agent"] = structpb.NewNumberValue(7)
+	if out, err := g.mcp.CheckRequest(ctx, in); err != nil || out.GetError().GetCode() != extmcppb.AuthorizationError_INVALID {
+		t.Errorf("an agent that is no text: %v %v", out, err)
 	}
 }
 

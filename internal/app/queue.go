@@ -75,6 +75,17 @@ func (p *parts) deciders() map[wire.QueueKind]queue.Decider {
 			_, err := p.releases.Approve(ctx, projectID, id, reason)
 			return queue.Outcome{}, err
 		},
+		wire.QueueApproval: func(ctx context.Context, projectID, id string, action wire.QueueAction, reason string) (queue.Outcome, error) {
+			switch action {
+			case wire.QueueReject:
+				_, err := p.approvals.Reject(ctx, projectID, id, reason)
+				return queue.Outcome{}, err
+			case wire.QueueApprove:
+				return queue.Outcome{}, rule.Errorf(rule.CodeConflict, "an action is approved on its own page, by who has seen the whole of it: POST /api/v1/approvals/%s/approve", id)
+			case wire.QueueSettle, wire.QueueReopen:
+			}
+			return queue.Outcome{}, queue.Unknown(wire.QueueApproval, action)
+		},
 	}
 }
 

@@ -27,7 +27,10 @@ type evaluation struct {
 	facts    []fact
 	feedback map[string][]wire.Feedback // by rule
 	change   change
-	print    bool // for paper: nothing is folded
+	// approvals are those that were asked for, newest first; mayAsk is true if the person may ask for one.
+	approvals []rule.Approval
+	mayAsk    bool
+	print     bool // for paper: nothing is folded
 }
 
 // verdict is the verdict of one rule in an evaluation.
@@ -62,6 +65,9 @@ func evaluationPage(p *page) error {
 	}
 	for _, f := range feedback.Items {
 		v.feedback[f.RuleID] = append(v.feedback[f.RuleID], f)
+	}
+	if err := readApprovals(p, v); err != nil {
+		return err
 	}
 	title := words(string(v.e.OverallVerdict)) + ", evaluation " + v.e.EvaluationID
 	return p.show(head{Title: title, Nav: "evaluations", Print: v.print}, evaluationView(p, v))

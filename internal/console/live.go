@@ -138,6 +138,11 @@ func liveQueue(p *page) error {
 // stream streams to a page what look returns. The event close says that no further stream is to be opened: the session has ended, or too
 // many streams are open; the page then stays as it is.
 func stream(p *page, look func(context.Context) (templ.Component, error)) error {
+	return streamUntil(p, nil, look)
+}
+
+// streamUntil is stream for something that ends: over is true once look has shown all that there will be.
+func streamUntil(p *page, over *bool, look func(context.Context) (templ.Component, error)) error {
 	p.sent = true
 	header := p.w.Header()
 	header.Set("Content-Type", "text/event-stream")
@@ -154,7 +159,7 @@ func stream(p *page, look func(context.Context) (templ.Component, error)) error 
 		return nil
 	}
 	defer done()
-	w := watch{page: p, to: to, look: look}
+	w := watch{page: p, to: to, look: look, over: over}
 	w.run(p.began)
 	return nil
 }

@@ -176,6 +176,23 @@ func sampleFederation(t *testing.T, address string) string {
 	return found.Items[0].ID
 }
 
+// sampleApproval asks for an approval of an action and returns its id.
+func sampleApproval(t *testing.T, address string) string {
+	t.Helper()
+	c, err := client.New(address, "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := client.Call(t.Context(), c, op.Evaluate, any(map[string]any{
+		"action": "Send the customer list of March to partner@example.com\u200b.attacker.example", "facts": map[string]any{"records": 1284, "format": "csv"}, "repository": "acme/crm",
+		"request_approval": true, "approval": map[string]any{"reason": "The partner needs it for the spring campaign."},
+	}))
+	if err != nil || e.Approval == nil {
+		t.Fatalf("no approval was asked for: %v, %s", err, e.OverallVerdict)
+	}
+	return e.Approval.ID
+}
+
 // small returns a picture with at most 256 colours, its most frequent ones, which takes a third of the bytes.
 func small(t *testing.T, full []byte) []byte {
 	t.Helper()
@@ -211,7 +228,7 @@ func small(t *testing.T, full []byte) []byte {
 func TestTheSamplesCanBeRead(t *testing.T) {
 	address, change, payment := samples(t)
 	scan, candidate := sampleScan(t, address)
-	payments := sampleFederation(t, address)
+	payments, approval := sampleFederation(t, address), sampleApproval(t, address)
 	tab := browsertest.Open(t, address)
 	tab.Width(1100)
 	for _, shot := range []struct {
@@ -233,6 +250,7 @@ func TestTheSamplesCanBeRead(t *testing.T) {
 		{"conflicts", "/p/default/conflicts", false, 420},
 		{"releases", "/p/default/releases", false, 560},
 		{"search", "/p/default/search?q=payment+approval+in+force+now", false, 700},
+		{"approval", "/p/default/approvals/" + approval, false, 980},
 		{"audit", "/p/default/audit", false, 420},
 		{"discovery", "/p/default/discovery/scans/" + scan, false, 620},
 		{"triage", "/p/default/discovery/candidates/" + candidate, false, 760},

@@ -224,6 +224,8 @@ func queueAddress(i *wire.QueueItem) string {
 		return projectAddress(i.ProjectID, "rules", i.RuleID)
 	case wire.QueueCandidate:
 		return projectAddress(i.ProjectID, discoveryName, "candidates", i.ID)
+	case wire.QueueApproval:
+		return projectAddress(i.ProjectID, "approvals", i.ID)
 	case wire.QueueSnapshot:
 		return projectAddress(i.ProjectID, "releases", "snapshots", i.ID)
 	}

@@ -2,12 +2,9 @@ package console
 
 import (
 	"context"
-	"net/http"
-	"time"
 
 	"github.com/a-h/templ"
 
-	"tenet/internal/auth"
 	"tenet/internal/client"
 	"tenet/internal/wire"
 	"tenet/internal/wire/op"
@@ -55,31 +52,13 @@ func simulationPage(p *page) error {
 
 // liveSimulation streams the progress of a simulation, and its result once it has ended.
 func liveSimulation(p *page) error {
-	p.sent = true
-	header := p.w.Header()
-	header.Set("Content-Type", "text/event-stream")
-	header.Set("X-Accel-Buffering", "no")
-	to := &events{w: p.w, control: http.NewResponseController(p.w)}
-	_ = to.control.SetReadDeadline(time.Time{}) // the server's ends streams too
-	if p.who == (auth.Actor{}) {
-		to.close()
-		return nil
-	}
-	done, ok := p.console.streams.begin(p.who.Name)
-	if !ok {
-		to.close()
-		return nil
-	}
-	defer done()
 	id := p.r.PathValue("id")
 	over := false
-	w := watch{page: p, to: to, over: &over, look: func(ctx context.Context) (templ.Component, error) {
+	return streamUntil(p, &over, func(ctx context.Context) (templ.Component, error) {
 		run, err := client.Get(ctx, p.api, op.GetSimulation.At(id))
 		over = err == nil && ended(&run)
 		return simulationBody(p, simulationOf(p, run)), err
-	}}
-	w.run(p.began)
-	return nil
+	})
 }
 
 // riskTone is the class of a level of risk.

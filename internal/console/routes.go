@@ -58,6 +58,13 @@ func routes() []route {
 		{pattern: "POST /p/{project}/evaluations/{id}/feedback", show: giveFeedback, role: auth.Reviewer},
 		{pattern: "POST /p/{project}/evaluations/{id}/waivers", show: waiveViolation, role: auth.Reviewer},
 
+		{pattern: "POST /p/{project}/evaluations/{id}/approval", show: askForApproval, role: auth.Evaluator},
+
+		{pattern: "GET /p/{project}/approvals", show: approvalList, role: auth.Viewer},
+		{pattern: "GET /p/{project}/approvals/{id}", show: approvalPage, role: auth.Viewer},
+		{pattern: "GET /p/{project}/approvals/{id}/live", show: liveApproval, role: auth.Viewer, open: true, patience: liveAge},
+		{pattern: "POST /p/{project}/approvals/{id}", show: decideApproval, role: auth.Evaluator},
+
 		{pattern: "GET /p/{project}/audit", show: auditList, role: auth.Reviewer},
 		{pattern: "GET /p/{project}/audit/{seq}", show: auditPage, role: auth.Reviewer},
 		{pattern: "GET /p/{project}/audit/export", show: exportAudit, role: auth.Reviewer, patience: exportTime},

@@ -150,6 +150,9 @@ func TestScreensInABrowser(t *testing.T) {
 	for _, s := range conflictScreens(n) { // these make rules that would wait in the queue above
 		show(s)
 	}
+	for _, s := range approvalScreens(n) { // these ask for what would wait in the queue above
+		show(s)
+	}
 	for _, s := range releaseScreens(n) {
 		show(s)
 	}

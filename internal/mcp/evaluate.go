@@ -211,6 +211,9 @@ func (v *verdict) text() string {
 	for _, notice := range v.Notices {
 		b.WriteString(text.OneLine(notice) + "\n")
 	}
+	if v.Verdict == string(rule.NeedsConfirmation) && v.NotEvaluated == 0 {
+		fmt.Fprintf(&b, "To have people confirm it: request_approval with evaluation_id %s\n", text.OneLine(v.EvaluationID))
+	}
 	for _, u := range v.Unexamined {
 		b.WriteString("Not examined: " + text.OneLine(u) + "\n")
 	}

@@ -39,7 +39,7 @@ type Config struct {
 const instructions = `Tenet knows the rules that this organisation's changes, payments and actions have to keep, and judges by them.
 
 - Before you act: check_action. Before you commit or propose a change: evaluate_diff with the whole diff. For transactions and other facts: evaluate_facts.
-- Go on only if verdict is ALLOW. DENY: do not do it; mend what the findings name and evaluate again. NEEDS_CONFIRMATION: stop and ask a person.
+- Go on only if verdict is ALLOW. DENY: do not do it; mend what the findings name and evaluate again. NEEDS_CONFIRMATION: stop and ask a person, by request_approval if nobody is in the conversation; approval_status says what they decide.
 - A tool error is never a permission.
 - search_rules and list_applicable_rules find rules, explain_rule shows one whole, try_rule tries one on a sample.
 - propose_rule makes a draft. Drafts apply to nothing until a person approves them.`
@@ -59,6 +59,7 @@ func New(cfg Config) *mcp.Server {
 		},
 	})
 	s.evaluationTools(m)
+	s.approvalTools(m)
 	s.ruleTools(m)
 	s.authorTools(m)
 	s.resources(m)
@@ -180,7 +181,8 @@ func (s *server) client(extra *mcp.RequestExtra) (*client.Client, error) {
 	return s.cfg.Client(extra.Header)
 }
 
-// actingClient returns a client that names the program at the other end of a stream as the agent, and its session. Over HTTP, the headers of the request name them.
+// actingClient returns a client that names the program at the other end of a stream as the agent, and its session. Over HTTP, the headers of
+// the request name them.
 func actingClient(c *client.Client, req *mcp.CallToolRequest) *client.Client {
 	if req.Session == nil || req.Extra != nil && req.Extra.Header != nil {
 		return c

@@ -288,12 +288,12 @@ func TestToolsAreDescribedForModels(t *testing.T) {
 		if len(x.Description) < 100 || x.OutputSchema == nil || x.Annotations == nil || !strings.Contains(string(schema), `"description"`) {
 			t.Errorf("%s: %q, output %v", x.Name, x.Description, x.OutputSchema)
 		}
-		if reads := x.Name != "propose_rule" && x.Name != "check_action" && !strings.HasPrefix(x.Name, "evaluate_"); x.Annotations.ReadOnlyHint != reads {
+		if reads := x.Name != "propose_rule" && x.Name != "request_approval" && x.Name != "check_action" && !strings.HasPrefix(x.Name, "evaluate_"); x.Annotations.ReadOnlyHint != reads {
 			t.Errorf("%s: read only is %v", x.Name, x.Annotations.ReadOnlyHint)
 		}
 	}
 	slices.Sort(names)
-	want := "check_action evaluate_diff evaluate_facts explain_rule list_applicable_rules propose_rule search_rules try_rule"
+	want := "approval_status check_action evaluate_diff evaluate_facts explain_rule list_applicable_rules propose_rule request_approval search_rules try_rule"
 	if got := strings.Join(names, " "); got != want {
 		t.Errorf("tools are %s, want %s", got, want)
 	}

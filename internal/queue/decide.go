@@ -40,6 +40,7 @@ var offered = map[wire.QueueKind][]wire.QueueAction{
 	wire.QueueConflict:   {wire.QueueApprove, wire.QueueReject},
 	wire.QueueWaiver:     {wire.QueueApprove, wire.QueueReject},
 	wire.QueueSnapshot:   {wire.QueueApprove},
+	wire.QueueApproval:   {wire.QueueReject},
 	wire.QueueEvaluation: {wire.QueueSettle},
 }
 

@@ -1,4 +1,4 @@
-// Package queue lists what waits for a person: rules in review, revisions of rules in force, candidates, conflicts, waivers and snapshots to approve, and evaluations
+// Package queue lists what waits for a person: rules in review, revisions of rules in force, candidates, conflicts, waivers and snapshots to approve, actions to confirm, and evaluations
 // that ended in NEEDS_CONFIRMATION, over one project or all. It keeps who takes care of what, and passes decisions on to the package that
 // each thing belongs to.
 package queue
@@ -6,6 +6,7 @@ package queue
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -207,6 +208,7 @@ func (q *Queue) collect(ctx context.Context, projectID string, now time.Time) (i
 		{wire.QueueCandidate, func() ([]store.Waiting, error) { return r.PendingCandidates(ctx, projectID, MaxOfKind+1) }, fillCandidate},
 		{wire.QueueConflict, func() ([]store.Waiting, error) { return r.SuggestedConflicts(ctx, projectID, MaxOfKind+1) }, fillConflict},
 		{wire.QueueWaiver, func() ([]store.Waiting, error) { return r.WaiversToApprove(ctx, projectID, now, MaxOfKind+1) }, fillWaiver},
+		{wire.QueueApproval, func() ([]store.Waiting, error) { return r.PendingApprovals(ctx, projectID, now, MaxOfKind+1) }, fillApproval},
 		{wire.QueueEvaluation, func() ([]store.Waiting, error) {
 			return r.Unconfirmed(ctx, projectID, now.Add(-Confirmable), MaxOfKind+1)
 		}, fillEvaluation},
@@ -301,6 +303,37 @@ func fillWaiver(item *wire.QueueItem, w *store.Waiting) {
 	item.Title, item.Detail, item.Severity, item.RuleID = "Waive "+r.Label()+": "+r.Statement, w.Ref, r.Severity, r.ID
 }
 
+// fillApproval shows an action in short. It is approved on its own page, which shows the whole.
+func fillApproval(item *wire.QueueItem, w *store.Waiting) {
+	var a rule.Approval
+	if err := json.Unmarshal(w.Body, &a); err != nil {
+		item.Title = "An approval that cannot be read"
+		return
+	}
+	item.Title, item.Severity = a.Title, a.Severity
+	labels := make([]string, len(a.Rules))
+	for i, r := range a.Rules {
+		labels[i] = cmp.Or(r.RuleSlug, r.RuleID)
+	}
+	parts := []string{strings.Join(labels, ", ")}
+	if a.Uncovered {
+		parts = append(parts, "no rule covers it")
+	}
+	if a.Quorum > 1 {
+		parts = append(parts, fmt.Sprintf("%d of %d people have approved it", len(a.Approvals()), a.Quorum))
+	}
+	for _, named := range [][2]string{{"agent ", a.Agent}, {"for ", a.Person}, {"in ", a.Repository}} {
+		if named[1] != "" {
+			parts = append(parts, named[0]+named[1])
+		}
+	}
+	parts = append(parts, "until "+a.ExpiresAt.UTC().Format("2006-01-02 15:04 UTC"))
+	if a.Reason != "" {
+		parts = append(parts, a.Reason)
+	}
+	item.Detail = strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "; ")
+}
+
 // fillEvaluation leaves the title to [Queue.describe], which reads the record.
 func fillEvaluation(item *wire.QueueItem, w *store.Waiting) { item.Detail = w.Ref }
 
@@ -335,6 +368,9 @@ func (q *Queue) complete(ctx context.Context, item *wire.QueueItem) error {
 	}
 	item.Actions = offered[item.Kind]
 	own := item.By == who.Name
+	if item.Kind == wire.QueueApproval && own {
+		item.Actions = []wire.QueueAction{}
+	}
 	if item.Kind == wire.QueueWaiver && own || item.Kind == wire.QueueRevision && (own || item.Stale) {
 		item.Actions = []wire.QueueAction{wire.QueueReject}
 	}

@@ -18,6 +18,7 @@ const (
 	WaitingConflict   = "conflict"
 	WaitingWaiver     = "waiver"
 	WaitingSnapshot   = "snapshot"
+	WaitingApproval   = "approval"
 	WaitingEvaluation = "evaluation"
 )
 
@@ -30,7 +31,7 @@ type Waiting struct {
 	Ref        string       // the scan of a candidate; the reason of a conflict; the mode of an evaluation
 	Confidence float64      // of a candidate or a conflict, 0 to 1
 	Rules      []QueuedRule // the rule itself; the rules of a conflict, the later one first; the rule of a waiver
-	Body       []byte       // of a candidate, as package discover stores it
+	Body       []byte       // of a candidate, as package discover stores it; of an approval, a [rule.Approval]
 	Revision   *Revision    // the revision itself, with Stale
 }
 
@@ -84,7 +85,10 @@ type QueueReader interface {
 	SuggestedConflicts(ctx context.Context, projectID string, limit int) ([]Waiting, error)
 	// WaiversToApprove lists waivers of CRITICAL rules that are live and that nobody has approved.
 	WaiversToApprove(ctx context.Context, projectID string, now time.Time, limit int) ([]Waiting, error)
-	// Unconfirmed lists evaluations since a time whose overall verdict is NEEDS_CONFIRMATION and that no mark has settled.
+	// PendingApprovals lists approvals of actions that can be decided at a time.
+	PendingApprovals(ctx context.Context, projectID string, now time.Time, limit int) ([]Waiting, error)
+	// Unconfirmed lists evaluations since a time whose overall verdict is NEEDS_CONFIRMATION, that no mark has settled, and whose approval is not
+	// asked for, or has ended without an answer.
 	Unconfirmed(ctx context.Context, projectID string, since time.Time, limit int) ([]Waiting, error)
 	// Marks returns up to limit marks of a project, or of all, that settle nothing.
 	Marks(ctx context.Context, projectID string, limit int) ([]QueueMark, error)

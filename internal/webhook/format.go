@@ -2,8 +2,10 @@ package webhook
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -54,9 +56,14 @@ type (
 		Text string `json:"text"`
 	}
 	slackBlock struct {
-		Type     string      `json:"type"`
-		Text     *slackText  `json:"text,omitempty"`
-		Elements []slackText `json:"elements,omitempty"`
+		Type     string     `json:"type"`
+		Text     *slackText `json:"text,omitempty"`
+		Elements []any      `json:"elements,omitempty"` // [slackText] or [slackButton]
+	}
+	slackButton struct {
+		Type string    `json:"type"`
+		Text slackText `json:"text"`
+		URL  string    `json:"url"`
 	}
 	slackBody struct {
 		Text   string       `json:"text"`
@@ -94,9 +101,63 @@ func slackMessage(e *store.WebhookEvent) slackBody {
 	if s.Len() > 0 {
 		body.Blocks = append(body.Blocks, slackBlock{Type: "section", Text: &slackText{"mrkdwn", strings.TrimSpace(s.String())}})
 	}
+	if to := link(e); to != "" {
+		body.Blocks = append(body.Blocks, slackBlock{Type: "actions", Elements: []any{slackButton{"button", slackText{"plain_text", "Open in Tenet"}, to}}})
+	}
 	foot := fmt.Sprintf("%s · project %s · %s · %s", e.Type, e.ProjectID, e.Time.UTC().Format(time.RFC3339), e.ID)
-	body.Blocks = append(body.Blocks, slackBlock{Type: "context", Elements: []slackText{{"mrkdwn", escape(foot)}}})
+	body.Blocks = append(body.Blocks, slackBlock{Type: "context", Elements: []any{slackText{"mrkdwn", escape(foot)}}})
 	return body
+}
+
+// maxLink bounds an address in a message, in bytes; Slack refuses longer ones.
+const maxLink = 3000
+
+// link is the address of the page of an approval; empty for other events.
+func link(e *store.WebhookEvent) string {
+	if e.Type != rule.ApprovalRequested && e.Type != rule.ApprovalDecided {
+		return ""
+	}
+	var d struct {
+		URL string `json:"url"`
+	}
+	if err := json.Unmarshal(e.Data, &d); err != nil || len(d.URL) > maxLink {
+		return ""
+	}
+	if u, err := url.Parse(d.URL); err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
+		return ""
+	}
+	return d.URL
+}
+
+// approvalSummary is a headline for an approval of an action, and lines about it.
+func approvalSummary(e *store.WebhookEvent) (title string, lines []string) {
+	var a rule.Approval
+	if err := json.Unmarshal(e.Data, &a); err != nil {
+		return words(string(e.Type)), nil
+	}
+	what := text.FitRunes(text.OneLine(a.Title), maxHeader/2, "…")
+	lines = nonEmpty(about("Action:", a.Title), about("Asked by", cmp.Or(a.AskedBy, a.Requester)), about("Agent", a.Agent), about("For", a.Person), about("Why:", a.Reason))
+	for _, r := range a.Rules {
+		lines = append(lines, strings.Join(nonEmpty(cmp.Or(r.RuleSlug, r.RuleID), r.Statement, r.Why), ": "))
+	}
+	if a.Uncovered {
+		lines = append(lines, "No rule covers it.")
+	}
+	if e.Type == rule.ApprovalRequested {
+		lines = append(lines, fmt.Sprintf("Needs %s until %s", text.Plural(max(a.Quorum, 1), "approval"), a.ExpiresAt.UTC().Format(time.RFC3339)))
+		if a.Escalated {
+			return "Substitutes are asked to confirm: " + what, lines
+		}
+		return "An action waits for approval: " + what, lines
+	}
+	title = map[rule.ApprovalState]string{
+		rule.ApprovalApproved: "An action was approved: ", rule.ApprovalRejected: "An action was rejected: ",
+		rule.ApprovalWithdrawn: "A request for approval was withdrawn: ", rule.ApprovalExpired: "Nobody approved in time: ",
+	}[a.State]
+	for _, d := range a.Decisions {
+		lines = append(lines, strings.Join(nonEmpty(about("Decided by", d.By), d.Reason), ": "))
+	}
+	return cmp.Or(title, "An approval has changed: ") + what, lines
 }
 
 // summary is a headline for an event, and lines about it, from what its data holds.
@@ -132,6 +193,9 @@ func summary(e *store.WebhookEvent) (title string, lines []string) {
 			RuleStatement    string `json:"rule_statement"`
 			IssueDescription string `json:"issue_description"`
 		}
+	}
+	if e.Type == rule.ApprovalRequested || e.Type == rule.ApprovalDecided {
+		return approvalSummary(e)
 	}
 	// An event with data of another form is described by its type alone.
 	_ = json.Unmarshal(e.Data, &d)
@@ -193,6 +257,7 @@ func summary(e *store.WebhookEvent) (title string, lines []string) {
 			return "1 candidate rule waits for a decision", lines
 		}
 		return fmt.Sprintf("%d candidate rules wait for a decision", d.Pending), lines
+	case rule.ApprovalRequested, rule.ApprovalDecided: // above
 	case Ping:
 		return "Tenet can reach you", nonEmpty(d.Message)
 	}

@@ -18,7 +18,10 @@ type slackMessage struct {
 	Blocks []struct {
 		Type     string
 		Text     *struct{ Type, Text string }
-		Elements []struct{ Type, Text string }
+		Elements []struct {
+			Type, URL string
+			Text      json.RawMessage
+		}
 	}
 }
 
@@ -41,7 +44,15 @@ func slack(t *testing.T, e store.WebhookEvent) (m slackMessage, body string) {
 			body += b.Text.Text + "\n"
 		}
 		for _, el := range b.Elements {
-			body += el.Text + "\n"
+			if el.Type == "button" {
+				body += "button " + el.URL + "\n"
+				continue
+			}
+			var text string
+			if err := json.Unmarshal(el.Text, &text); err != nil {
+				t.Fatalf("%s: %v", raw, err)
+			}
+			body += text + "\n"
 		}
 	}
 	if utf8.RuneCountInString(body) > 3400 || strings.ContainsAny(m.Text+body, "<>") {
@@ -101,7 +112,17 @@ func TestSlackMessages(t *testing.T) {
 			store.WebhookEvent{Type: rule.CandidatesFound, Data: json.RawMessage(`{"repository":"acme/pay","candidates_pending":2,"first":[{"statement":"Do.","source_file":"AGENTS.md"},{"statement":"Do not."}]}`)},
 			"2 candidate rules wait for a decision", "In acme/pay\nDo.: AGENTS.md\nDo not.\n",
 		},
-		"unknown": {store.WebhookEvent{Type: "rule.made", Data: json.RawMessage(`[1]`)}, "rule made", ""},
+		"approval asked for": {
+			store.WebhookEvent{Type: rule.ApprovalRequested, Severity: rule.Critical, Data: json.RawMessage(`{"state":"pending","title":"Pay ann","requester":"key:ci","agent":"codex","reason":"It is due.","quorum":2,"expires_at":"2026-12-01T00:00:00Z","rules":[{"rule_slug":"PAY-1","statement":"Confirm.","why":"Nobody could tell."}],"decisions":[],"url":"https://tenet.example/p/p/approvals/x?until=1&signature=s"}`)},
+			"[CRITICAL] An action waits for approval: Pay ann",
+			"Action: Pay ann\nAsked by key:ci\nAgent codex\nWhy: It is due.\nPAY-1: Confirm.: Nobody could tell.\nNeeds 2 approvals until 2026-12-01T00:00:00Z\nbutton https://tenet.example/p/p/approvals/x?until=1&signature=s\n",
+		},
+		"approval decided": {
+			store.WebhookEvent{Type: rule.ApprovalDecided, Data: json.RawMessage(`{"state":"rejected","title":"Pay ann","requester":"key:ci","uncovered":true,"decisions":[{"by":"bo","reason":"No."}],"url":"javascript:alert(1)"}`)},
+			"An action was rejected: Pay ann", "Action: Pay ann\nAsked by key:ci\nNo rule covers it.\nDecided by bo: No.\napproval.decided",
+		},
+		"approval of another form": {store.WebhookEvent{Type: rule.ApprovalDecided, Data: json.RawMessage(`[1]`)}, "approval decided", ""},
+		"unknown":                  {store.WebhookEvent{Type: "rule.made", Data: json.RawMessage(`[1]`)}, "rule made", ""},
 	} {
 		m, body := slack(t, c.event)
 		if m.Text != c.title || m.Blocks[0].Text.Text != c.title || !strings.HasPrefix(body, c.body) {

@@ -17,11 +17,12 @@ const (
 	QueueConflict   QueueKind = "conflict"
 	QueueWaiver     QueueKind = "waiver"
 	QueueSnapshot   QueueKind = "snapshot"
+	QueueApproval   QueueKind = "approval"
 	QueueEvaluation QueueKind = "evaluation"
 )
 
 // QueueKinds are all kinds, in the order they are shown in.
-var QueueKinds = []QueueKind{QueueRule, QueueRevision, QueueCandidate, QueueConflict, QueueWaiver, QueueSnapshot, QueueEvaluation}
+var QueueKinds = []QueueKind{QueueRule, QueueRevision, QueueCandidate, QueueConflict, QueueWaiver, QueueSnapshot, QueueApproval, QueueEvaluation}
 
 // QueueAction is a decision of a person on something that waits.
 type QueueAction string
@@ -39,7 +40,7 @@ var QueueActions = []QueueAction{QueueApprove, QueueReject, QueueSettle, QueueRe
 
 // QueueQuery selects what waits.
 type QueueQuery struct {
-	Kinds    []string `query:"kind" doc:"Only these kinds: rule, revision, candidate, conflict, waiver, snapshot, evaluation."`
+	Kinds    []string `query:"kind" doc:"Only these kinds: rule, revision, candidate, conflict, waiver, snapshot, approval, evaluation."`
 	Severity string   `query:"severity_min" enum:"CRITICAL,HIGH,MEDIUM,LOW" doc:"Only what is at least so severe. Snapshots and evaluations have no severity and are left out then."`
 	Assignee string   `query:"assignee" maxLength:"200" doc:"Only what this person takes care of; me is the caller, none what nobody does."`
 	By       string   `query:"by" maxLength:"200" doc:"Only what this person has asked for."`
@@ -51,14 +52,14 @@ type QueueQuery struct {
 
 // QueueRef names something that waits.
 type QueueRef struct {
-	Kind      QueueKind `json:"kind" enum:"rule,revision,candidate,conflict,waiver,snapshot,evaluation" doc:"What it is."`
+	Kind      QueueKind `json:"kind" enum:"rule,revision,candidate,conflict,waiver,snapshot,approval,evaluation" doc:"What it is."`
 	ID        string    `json:"id" pattern:"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}(/[1-9][0-9]{0,9})?$" doc:"Its identifier; of a revision that of its rule, a slash and its number."`
 	ProjectID string    `json:"project_id,omitempty" nullable:"true" doc:"Its project; absent means that of the request."`
 }
 
 // QueueItem is something that waits for a person's decision.
 type QueueItem struct {
-	Kind         QueueKind     `json:"kind" enum:"rule,revision,candidate,conflict,waiver,snapshot,evaluation" doc:"What it is."`
+	Kind         QueueKind     `json:"kind" enum:"rule,revision,candidate,conflict,waiver,snapshot,approval,evaluation" doc:"What it is."`
 	ID           string        `json:"id" doc:"Its identifier; of a revision that of its rule, a slash and its number."`
 	ProjectID    string        `json:"project_id" doc:"Its project."`
 	Title        string        `json:"title" doc:"What is to be decided: a statement, the name of a snapshot, what was asked."`
@@ -90,7 +91,7 @@ type Queue struct {
 // DecideQueue is the body that decides on things that wait.
 type DecideQueue struct {
 	Items  []QueueRef  `json:"items" nullable:"false" minItems:"1" maxItems:"500" doc:"What is decided on, each for itself: one that fails holds up no other."`
-	Action QueueAction `json:"action" enum:"approve,reject,settle,reopen" doc:"approve: a rule becomes APPROVED, a revision comes into force, a candidate a rule, a conflict is confirmed, a waiver or a snapshot is approved. reject: a rule goes back to DRAFT, a revision is rejected or, by its author, withdrawn, a candidate is dismissed, a conflict was none, a waiver is revoked. settle: an evaluation needs no answer any more. reopen: takes back an approval or rejection of a rule, a rejection of a candidate or a conflict, or a settling, while nothing was built on it."`
+	Action QueueAction `json:"action" enum:"approve,reject,settle,reopen" doc:"approve: a rule becomes APPROVED, a revision comes into force, a candidate a rule, a conflict is confirmed, a waiver or a snapshot is approved; an approval of an action is given at its own address alone, where the whole action is shown. reject: a rule goes back to DRAFT, a revision is rejected or, by its author, withdrawn, a candidate is dismissed, a conflict was none, a waiver is revoked, an approval is refused. settle: an evaluation needs no answer any more. reopen: takes back an approval or rejection of a rule, a rejection of a candidate or a conflict, or a settling, while nothing was built on it."`
 	Reason string      `json:"reason,omitempty" nullable:"true" maxLength:"1000" doc:"Why. Needed to reject and to settle."`
 }
 

@@ -42,7 +42,7 @@ func Call(ctx context.Context, c *client.Client, call *gateway.Call) (Decision, 
 	}
 	d := Decision{Allowed: gateway.Passes(&a.Evaluation), EvaluationID: a.EvaluationID, Evaluation: &a.Evaluation}
 	if !d.Allowed {
-		d.Text = gateway.Refusal(call, d.Evaluation)
+		d.Text = withApproval(gateway.Refusal(call, d.Evaluation), d.Evaluation)
 	}
 	return d, nil
 }
@@ -59,9 +59,17 @@ func Action(ctx context.Context, c *client.Client, action string, facts []byte) 
 	case e.OverallVerdict == rule.Deny:
 		d.Text = "The request breaks rules and was not passed on."
 	default:
-		d.Text = "The request needs the confirmation of a person and was not passed on."
+		d.Text = withApproval("The request needs the confirmation of a person and was not passed on.", e)
 	}
 	return d, nil
+}
+
+// withApproval adds the address at which people confirm a subject, if they are asked to.
+func withApproval(text string, e *rule.Evaluation) string {
+	if a := e.Approval; a != nil && a.URL != "" && !strings.Contains(text, a.ID) {
+		text += "\nPeople are asked to confirm it: " + a.URL
+	}
+	return text
 }
 
 // Reason says in words why a question got no answer. What only the operator may know is left to the log.

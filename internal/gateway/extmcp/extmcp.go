@@ -17,6 +17,7 @@ import (
 	"tenet/internal/gateway/decide"
 	"tenet/internal/gateway/extmcp/extmcppb"
 	"tenet/internal/rule"
+	"tenet/internal/wire"
 )
 
 // Config sets up the service. Client is required.
@@ -43,7 +44,7 @@ type service struct {
 // CheckRequest implements [extmcppb.ExtMcpServer]. Requests that call nothing pass without an evaluation.
 func (s *service) CheckRequest(ctx context.Context, in *extmcppb.McpRequest) (*extmcppb.McpRequestResult, error) {
 	call := &gateway.Call{Method: in.GetMethod(), Tool: in.GetMethod()}
-	d, refused := s.check(ctx, in.GetMethod(), call, func() error {
+	d, refused := s.check(ctx, in, call, func() error {
 		server, err := only(in.GetServiceNames())
 		if err != nil {
 			return err
@@ -64,7 +65,7 @@ func (s *service) CheckRequest(ctx context.Context, in *extmcppb.McpRequest) (*e
 // CheckResponse implements [extmcppb.ExtMcpServer]. Results of requests that call nothing pass without an evaluation.
 func (s *service) CheckResponse(ctx context.Context, in *extmcppb.McpResponse) (*extmcppb.McpResponseResult, error) {
 	call := &gateway.Call{Method: in.GetMethod(), Tool: in.GetMethod(), Result: struct{}{}}
-	_, refused := s.check(ctx, in.GetMethod(), call, func() error {
+	_, refused := s.check(ctx, in, call, func() error {
 		server, err := only(in.GetServiceNames())
 		if err != nil {
 			return err
@@ -79,8 +80,31 @@ func (s *service) CheckResponse(ctx context.Context, in *extmcppb.McpResponse) (
 	return &extmcppb.McpResponseResult{Result: &extmcppb.McpResponseResult_Pass{Pass: &extmcppb.Pass{}}}, nil
 }
 
+// question is a request or a result.
+type question interface {
+	GetMethod() string
+	GetMetadataContext() *structpb.Struct
+}
+
+// actingOf returns for whom a message is sent, by the values that the gateway's configuration computes; ok is false without any.
+func actingOf(values *structpb.Struct) (on wire.Acting, ok bool, err error) {
+	for name, to := range map[string]*string{"on_behalf_of": &on.OnBehalfOf, "agent": &on.Agent, "session": &on.Session} {
+		value, given := values.GetFields()[name]
+		if !given {
+			continue
+		}
+		text, isText := value.GetKind().(*structpb.Value_StringValue)
+		if !isText {
+			return on, false, rule.Errorf(rule.CodeInvalid, "the gateway's metadata %s is not a text", name)
+		}
+		*to, ok = text.StringValue, true
+	}
+	return on, ok, nil
+}
+
 // check has a call evaluated that read fills in. It returns a refusal unless the call may pass.
-func (s *service) check(ctx context.Context, method string, call *gateway.Call, read func() error) (d decide.Decision, refused *extmcppb.AuthorizationError) {
+func (s *service) check(ctx context.Context, in question, call *gateway.Call, read func() error) (d decide.Decision, refused *extmcppb.AuthorizationError) {
+	method := in.GetMethod()
 	defer func() {
 		if v := recover(); v != nil {
 			s.cfg.Logger.ErrorContext(ctx, "a question of agentgateway panicked", slog.Any("panic", v))
@@ -99,6 +123,11 @@ func (s *service) check(ctx context.Context, method string, call *gateway.Call, 
 	}
 	if err := read(); err != nil {
 		return d, s.failure(ctx, call, err)
+	}
+	if on, ok, err := actingOf(in.GetMetadataContext()); err != nil {
+		return d, s.failure(ctx, call, err)
+	} else if ok {
+		c = client.Acting(c, on)
 	}
 	if d, err = decide.Call(ctx, c, call); err != nil {
 		return d, s.failure(ctx, call, err)

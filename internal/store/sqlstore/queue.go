@@ -65,7 +65,8 @@ func suggestedConflicts(projectID string) (string, []any) {
 
 func unconfirmed(projectID string, since time.Time) (string, []any) {
 	query, args := inProject(`SELECT e.project_id, e.id, e.mode, e.at, e.actor FROM audit_entries e WHERE e.verdict = 'NEEDS_CONFIRMATION' AND e.at >= ?
-		AND NOT EXISTS (SELECT 1 FROM queue_marks m WHERE m.project_id = e.project_id AND m.kind = ? AND m.id = e.id AND m.settled_at IS NOT NULL)`,
+		AND NOT EXISTS (SELECT 1 FROM queue_marks m WHERE m.project_id = e.project_id AND m.kind = ? AND m.id = e.id AND m.settled_at IS NOT NULL)
+		AND NOT EXISTS (SELECT 1 FROM approvals a WHERE a.project_id = e.project_id AND a.evaluation_id = e.id AND a.state NOT IN ('expired', 'withdrawn'))`,
 		[]any{micros(since), store.WaitingEvaluation}, "e.project_id", projectID)
 	return query + " ORDER BY e.at, e.seq LIMIT ?", args
 }
@@ -127,6 +128,14 @@ func (t queueTable) WaiversToApprove(ctx context.Context, projectID string, now 
 		WHERE w.approved_at IS NULL AND w.revoked_at IS NULL AND w.severity = ? AND w.expires_at > ?`, []any{string(rule.Critical), micros(now)}, "w.project_id", projectID)
 	return t.waiting(ctx, "waivers to approve", query+" ORDER BY w.created_at, w.id LIMIT ?", append(args, limit), func(w *store.Waiting, bodies *[2][]byte) []any {
 		return []any{&w.ProjectID, &w.ID, &w.Ref, timeColumn{&w.Since}, &w.By, &bodies[0]}
+	})
+}
+
+// PendingApprovals implements store.QueueReader.
+func (t queueTable) PendingApprovals(ctx context.Context, projectID string, now time.Time, limit int) ([]store.Waiting, error) {
+	query, args := inProject("SELECT project_id, id, created_at, requester, body FROM approvals WHERE state = 'pending' AND ends_at > ?", []any{micros(now)}, "project_id", projectID)
+	return t.waiting(ctx, "pending approvals", query+" ORDER BY created_at, id LIMIT ?", append(args, limit), func(w *store.Waiting, _ *[2][]byte) []any {
+		return []any{&w.ProjectID, &w.ID, timeColumn{&w.Since}, &w.By, &w.Body}
 	})
 }
 

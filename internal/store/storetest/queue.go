@@ -54,9 +54,22 @@ func testWaiting(t *testing.T, f *fixture) {
 		return tx.Revisions.Decide(f.ctx, turnedDown)
 	})
 	confirm := func(e *store.AuditEntry) { e.Verdict = "NEEDS_CONFIRMATION" }
-	if err := f.appendAudit(entryAt(1, confirm), entryAt(2, nil), entryAt(3, confirm)); err != nil {
+	if err := f.appendAudit(entryAt(1, confirm), entryAt(2, nil), entryAt(3, confirm), entryAt(4, nil), entryAt(5, confirm)); err != nil {
 		t.Fatal(err)
 	}
+	waits := newApproval(31, func(a *store.ApprovalRecord) { a.EvaluationID = entryAt(3, nil).ID })
+	late := newApproval(32, func(a *store.ApprovalRecord) { a.ExpiresAt = at })
+	withdrawn := newApproval(33, func(a *store.ApprovalRecord) {
+		a.EvaluationID, a.State = entryAt(1, nil).ID, rule.ApprovalWithdrawn
+	})
+	f.update(func(tx store.Tx) error {
+		for _, a := range []store.ApprovalRecord{waits, late, withdrawn} {
+			if err := tx.Approvals.Insert(f.ctx, a); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 	ids := func(what string, want []string) func(list []store.Waiting, err error) {
 		return func(list []store.Waiting, err error) {
 			t.Helper()
@@ -81,8 +94,9 @@ func testWaiting(t *testing.T, f *fixture) {
 		ids("candidates", []string{"scan1", "scan3"})(q.PendingCandidates(f.ctx, project, 9))
 		ids("conflicts", []string{found.ID})(q.SuggestedConflicts(f.ctx, project, 9))
 		ids("waivers", []string{waiver.ID})(q.WaiversToApprove(f.ctx, project, at, 9))
-		ids("evaluations", []string{entryAt(1, nil).ID, entryAt(3, nil).ID})(q.Unconfirmed(f.ctx, project, at, 9))
-		ids("later evaluations", []string{entryAt(3, nil).ID})(q.Unconfirmed(f.ctx, project, at.Add(2*time.Second), 9))
+		ids("approvals", []string{waits.ID})(q.PendingApprovals(f.ctx, project, at, 9))
+		ids("evaluations that no approval answers", []string{entryAt(1, nil).ID, entryAt(5, nil).ID})(q.Unconfirmed(f.ctx, project, at, 9))
+		ids("later evaluations", []string{entryAt(5, nil).ID})(q.Unconfirmed(f.ctx, project, at.Add(4*time.Second), 9))
 	}
 	for _, list := range []func() ([]store.Waiting, error){
 		func() ([]store.Waiting, error) { return q.RulesInReview(f.ctx, "q", 9) },
@@ -90,6 +104,7 @@ func testWaiting(t *testing.T, f *fixture) {
 		func() ([]store.Waiting, error) { return q.PendingCandidates(f.ctx, "q", 9) },
 		func() ([]store.Waiting, error) { return q.SuggestedConflicts(f.ctx, "q", 9) },
 		func() ([]store.Waiting, error) { return q.WaiversToApprove(f.ctx, "q", at, 9) },
+		func() ([]store.Waiting, error) { return q.PendingApprovals(f.ctx, "q", at, 9) },
 		func() ([]store.Waiting, error) { return q.Unconfirmed(f.ctx, "q", at, 9) },
 	} {
 		ids("another project's", []string{})(list())

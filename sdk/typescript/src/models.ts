@@ -1828,7 +1828,7 @@ export interface DecideConflict {
 }
 
 export interface DecideQueue {
-  /** approve: a rule becomes APPROVED, a revision comes into force, a candidate a rule, a conflict is confirmed, a waiver or a snapshot is approved. reject: a rule goes back to DRAFT, a revision is rejected or, by its author, withdrawn, a candidate is dismissed, a conflict was none, a waiver is revoked. settle: an evaluation needs no answer any more. reopen: takes back an approval or rejection of a rule, a rejection of a candidate or a conflict, or a settling, while nothing was built on it. */
+  /** approve: a rule becomes APPROVED, a revision comes into force, a candidate a rule, a conflict is confirmed, a waiver or a snapshot is approved; an approval of an action is given at its own address alone, where the whole action is shown. reject: a rule goes back to DRAFT, a revision is rejected or, by its author, withdrawn, a candidate is dismissed, a conflict was none, a waiver is revoked, an approval is refused. settle: an evaluation needs no answer any more. reopen: takes back an approval or rejection of a rule, a rejection of a candidate or a conflict, or a settling, while nothing was built on it. */
   action: "approve" | "reject" | "settle" | "reopen";
   /** What is decided on, each for itself: one that fails holds up no other. */
   items: Array<QueueRef>;
@@ -4467,7 +4467,7 @@ export interface QueueItem {
   /** Its identifier; of a revision that of its rule, a slash and its number. */
   id: string;
   /** What it is. */
-  kind: "rule" | "revision" | "candidate" | "conflict" | "waiver" | "snapshot" | "evaluation" | (string & {});
+  kind: "rule" | "revision" | "candidate" | "conflict" | "waiver" | "snapshot" | "approval" | "evaluation" | (string & {});
   /** The other rule of a conflict. */
   other_rule_id?: string;
   /** Its project. */
@@ -4494,7 +4494,7 @@ export interface QueueRef {
   /** Its identifier; of a revision that of its rule, a slash and its number. */
   id: string;
   /** What it is. */
-  kind: "rule" | "revision" | "candidate" | "conflict" | "waiver" | "snapshot" | "evaluation";
+  kind: "rule" | "revision" | "candidate" | "conflict" | "waiver" | "snapshot" | "approval" | "evaluation";
   /** Its project; absent means that of the request. */
   project_id?: string | null;
 }
@@ -4507,7 +4507,7 @@ export interface QueueResult {
   /** Its identifier; of a revision that of its rule, a slash and its number. */
   id: string;
   /** What it is. */
-  kind: "rule" | "revision" | "candidate" | "conflict" | "waiver" | "snapshot" | "evaluation" | (string & {});
+  kind: "rule" | "revision" | "candidate" | "conflict" | "waiver" | "snapshot" | "approval" | "evaluation" | (string & {});
   /** Its project; absent means that of the request. */
   project_id?: string | null;
   /** The rule that an approved candidate has become. */

@@ -2239,7 +2239,7 @@ class DecideConflict(Struct, kw_only=True, omit_defaults=True):
 
 class DecideQueue(Struct, kw_only=True, omit_defaults=True):
     action: Literal["approve", "reject", "settle", "reopen"]
-    """approve: a rule becomes APPROVED, a revision comes into force, a candidate a rule, a conflict is confirmed, a waiver or a snapshot is approved. reject: a rule goes back to DRAFT, a revision is rejected or, by its author, withdrawn, a candidate is dismissed, a conflict was none, a waiver is revoked. settle: an evaluation needs no answer any more. reopen: takes back an approval or rejection of a rule, a rejection of a candidate or a conflict, or a settling, while nothing was built on it."""
+    """approve: a rule becomes APPROVED, a revision comes into force, a candidate a rule, a conflict is confirmed, a waiver or a snapshot is approved; an approval of an action is given at its own address alone, where the whole action is shown. reject: a rule goes back to DRAFT, a revision is rejected or, by its author, withdrawn, a candidate is dismissed, a conflict was none, a waiver is revoked, an approval is refused. settle: an evaluation needs no answer any more. reopen: takes back an approval or rejection of a rule, a rejection of a candidate or a conflict, or a settling, while nothing was built on it."""
     items: list[QueueRef]
     """What is decided on, each for itself: one that fails holds up no other."""
     reason: str | None = None
@@ -4899,7 +4899,7 @@ class QueueItem(Struct, kw_only=True, omit_defaults=True):
 class QueueRef(Struct, kw_only=True, omit_defaults=True):
     id: str
     """Its identifier; of a revision that of its rule, a slash and its number."""
-    kind: Literal["rule", "revision", "candidate", "conflict", "waiver", "snapshot", "evaluation"]
+    kind: Literal["rule", "revision", "candidate", "conflict", "waiver", "snapshot", "approval", "evaluation"]
     """What it is."""
     project_id: str | None = None
     """Its project; absent means that of the request."""
