@@ -45,6 +45,8 @@ func (w *watching) recordedFigures() (total wire.Verdicts, rules wire.RuleVerdic
 				rules.DecidedBy.Triage++
 			case rule.ByNone:
 				rules.DecidedBy.None++
+			case rule.ByApproval:
+				w.t.Error("nobody approves here")
 			}
 		}
 		for _, k := range rec.Calls {

@@ -98,6 +98,8 @@ func decider(by rule.DecidedBy) string {
 		return "a stored verdict of a model"
 	case rule.ByTriage:
 		return "the triage of a model"
+	case rule.ByApproval:
+		return "an approval by people"
 	case rule.ByNone:
 	}
 	return "nothing"

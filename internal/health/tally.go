@@ -220,7 +220,7 @@ func decided(by rule.DecidedBy, c *store.RuleCount) {
 		c.ByCache++
 	case rule.ByTriage:
 		c.ByTriage++
-	case rule.ByNone:
+	case rule.ByApproval, rule.ByNone: // people decide for one evaluation, which says nothing of the rule's health
 	}
 }
 

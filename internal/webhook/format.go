@@ -194,12 +194,11 @@ func summary(e *store.WebhookEvent) (title string, lines []string) {
 			IssueDescription string `json:"issue_description"`
 		}
 	}
-	if e.Type == rule.ApprovalRequested || e.Type == rule.ApprovalDecided {
-		return approvalSummary(e)
-	}
 	// An event with data of another form is described by its type alone.
 	_ = json.Unmarshal(e.Data, &d)
 	switch e.Type {
+	case rule.ApprovalRequested, rule.ApprovalDecided:
+		return approvalSummary(e)
 	case rule.AlertCreated:
 		return "Alert: " + words(d.Type), nonEmpty(d.Message, about("Rule", d.RuleID))
 	case rule.AlertResolved:

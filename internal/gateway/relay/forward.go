@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"net/url"
@@ -213,15 +214,11 @@ func (f *forwarder) send(ctx context.Context, r *http.Request, method string, bo
 	if err != nil {
 		return nil, err
 	}
-	for name, values := range r.Header {
-		req.Header[name] = values
-	}
+	maps.Copy(req.Header, r.Header)
 	for _, name := range ownHeaders {
 		req.Header.Del(name)
 	}
-	for name, values := range f.to.Header {
-		req.Header[name] = values
-	}
+	maps.Copy(req.Header, f.to.Header)
 	if body != nil {
 		req.Header.Set("Content-Type", jsonType)
 	}
@@ -230,9 +227,7 @@ func (f *forwarder) send(ctx context.Context, r *http.Request, method string, bo
 
 // answer passes the server's answer on: one message as JSON, a stream of them, or whatever else it is. About is the request that it answers.
 func (f *forwarder) answer(ctx context.Context, w http.ResponseWriter, res *http.Response, s *Session, about string) {
-	for name, values := range res.Header {
-		w.Header()[name] = values
-	}
+	maps.Copy(w.Header(), res.Header)
 	for _, name := range ownHeaders {
 		w.Header().Del(name)
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 )
 
@@ -81,6 +82,6 @@ func (l *lines) send(_ context.Context, raw []byte, _ string) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	_, err := l.out.Write(append(raw[:len(raw):len(raw)], '\n'))
+	_, err := l.out.Write(append(slices.Clip(raw), '\n'))
 	return err
 }

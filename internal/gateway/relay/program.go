@@ -57,8 +57,7 @@ func start(command, environ []string, stderr io.Writer) (*program, error) {
 // receive implements stream. A message beyond the limit ends the session, for nobody knows which request it answers.
 func (p *program) receive(ctx context.Context) ([]byte, error) {
 	raw, err := p.lines.receive(ctx)
-	var long tooLong
-	if errors.As(err, &long) {
+	if long, ok := errors.AsType[tooLong](err); ok {
 		return nil, fmt.Errorf("the server's answer is too long: %s", long.Error())
 	}
 	return raw, err

@@ -81,7 +81,7 @@ func (s *Session) pump(ctx context.Context, toClient, toServer stream) error {
 			err = c.Close()
 		}
 		select {
-		case <-ended:
+		case <-ended: //nolint:errcheck // the client has ended the session, so what the server says of it is of no use
 		case <-time.After(grace):
 		}
 		return err

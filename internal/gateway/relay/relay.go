@@ -167,7 +167,7 @@ func (r *refusal) answers(m *message, a *asked) []byte {
 }
 
 // list compares a list of tools with the pins and returns the list that the client gets.
-func (g *Gateway) list(a *asked, m *message) []byte {
+func (g *Gateway) list(m *message) []byte {
 	if g.cfg.Pins == nil || m.result == nil {
 		return m.raw
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"net/http/httptrace"
@@ -263,9 +264,7 @@ func (r *remote) request(ctx context.Context, method string, m *message, from st
 	if err != nil {
 		return nil, err
 	}
-	for name, values := range r.to.Header {
-		req.Header[name] = values
-	}
+	maps.Copy(req.Header, r.to.Header)
 	r.mu.Lock()
 	session, version := r.session, r.version
 	r.mu.Unlock()

@@ -250,7 +250,7 @@ func (s *Session) fromServer(ctx context.Context, raw []byte) *step {
 	st := &step{ready: done, about: m.id, answer: m.raw}
 	switch {
 	case a.method == "tools/list":
-		st.answer = s.g.list(a, &m)
+		st.answer = s.g.list(&m)
 	case a.call != nil && s.g.cfg.Results && m.result != nil:
 		st.ready = make(chan struct{})
 		go func() {
