@@ -256,7 +256,6 @@ func summary(e *store.WebhookEvent) (title string, lines []string) {
 			return "1 candidate rule waits for a decision", lines
 		}
 		return fmt.Sprintf("%d candidate rules wait for a decision", d.Pending), lines
-	case rule.ApprovalRequested, rule.ApprovalDecided: // above
 	case Ping:
 		return "Tenet can reach you", nonEmpty(d.Message)
 	}
