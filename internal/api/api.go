@@ -73,6 +73,7 @@ func Description(version string) rest.Description {
 			{Name: insightTag, Description: "What the rules do: verdicts over time, what denies most, what is dormant or unwell, by project and node."},
 			{Name: alertTag, Description: "What needs attention: list it, acknowledge it, resolve it."},
 			{Name: waiverTag, Description: "Let a denial pass until a date, with a reason and an approver."},
+			{Name: approvalTag, Description: "Ask people for the confirmation that a verdict needs, wait for it, decide."},
 		},
 		Examples: requestExamples(),
 		Names: map[reflect.Type]string{
