@@ -39,6 +39,7 @@ type gatewayMCP struct {
 	Results     bool          `group:"How" help:"Evaluate results too, before the agent sees them."`
 	Fail        string        `group:"How" enum:"closed,open" default:"closed" help:"What happens to calls while Tenet cannot be asked: closed (default) refuses them, open lets them pass and reports each."`
 	Timeout     time.Duration `group:"How" default:"30s" placeholder:"TIME" help:"Longest time of an evaluation (default 30s)."`
+	Wait        time.Duration `group:"How" placeholder:"TIME" help:"Ask people for an approval where a call needs confirmation, and hold the call so long for it, such as 10m."`
 	Scope       string        `group:"How" type:"filled" placeholder:"PATH" help:"Scope of the calls, such as finance/payments."`
 	Node        string        `group:"How" type:"filled" placeholder:"NODE" help:"Judge by the rules that hold at this federation node: its id, or its name or path of names."`
 	Environment string        `group:"How" type:"filled" placeholder:"NAME" help:"Judge by the snapshot that is active in production, staging or development instead of the live rules."`
@@ -53,6 +54,9 @@ func (gatewayMCP) Help() string {
 tool_call, with the facts server, tool, method and arguments, and passes only if the verdict is ALLOW. A refusal names the rules and says what
 to do. Everything else passes unchanged. It works on the embedded database, or with --server and a key on a server.
 
+With --wait, a call that needs confirmation asks people for an approval and is held until they decide; other calls pass it. It needs a server
+with keys or sign-ins: nobody may approve their own request.
+
 Lists of tools are pinned: what the first list says is accepted, and a tool that is new, changed or hides characters is held back until
 "tenet gateway pins accept".
 
@@ -62,6 +66,7 @@ Examples:
 
     tenet gateway mcp --to npx -y @modelcontextprotocol/server-filesystem /work
     claude mcp add files -- tenet gateway mcp --to npx -y @modelcontextprotocol/server-filesystem /work
+    tenet gateway mcp --wait 10m --to npx -y @modelcontextprotocol/server-filesystem /work
     tenet gateway mcp --listen 127.0.0.1:9000 --header 'Authorization: Bearer ${TOKEN}' --to https://mcp.example.com/mcp`
 }
 
@@ -85,6 +90,9 @@ func isURL(s string) bool { return strings.HasPrefix(s, "http://") || strings.Ha
 func (k *gatewayMCP) Run(ctx context.Context, s *session) (err error) {
 	if k.To == "" {
 		return errors.New("--to is missing: give the address of an MCP server, or the command that starts it")
+	}
+	if k.Wait < 0 || k.Wait > rule.MaxApprovalWait {
+		return fmt.Errorf("--wait is %s; give a time up to %s", k.Wait, rule.MaxApprovalWait)
 	}
 	var to relay.Remote
 	if isURL(k.To) {
@@ -138,6 +146,9 @@ func (k *gatewayMCP) config(ctx context.Context, s *session, c *client.Client) (
 			defer noting.Unlock()
 			s.note("%s", line(fmt.Sprintf(format, args...)))
 		},
+	}
+	if k.Wait > 0 {
+		cfg.Confirm = (&approver{client: c, most: k.Wait, ask: cfg.Ask, note: cfg.Note}).confirm
 	}
 	if k.Node != "" {
 		node, err := findNode(ctx, c, k.Node)

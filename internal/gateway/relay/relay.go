@@ -22,7 +22,8 @@ type Config struct {
 	Server string
 	// Ask evaluates a submission.
 	Ask func(ctx context.Context, s client.Submit) (*rule.Evaluation, error)
-	// Confirm waits until a person has confirmed what an evaluation found, and evaluates again; nil does not wait.
+	// Confirm waits until a person has confirmed what an evaluation of a call found, and evaluates again; nil does not wait. It is not
+	// asked about results, which are judged after the fact.
 	Confirm func(ctx context.Context, e *rule.Evaluation, s client.Submit) (*rule.Evaluation, error)
 	// Request holds the scope, the node and the environment of every submission.
 	Request client.Submit
@@ -103,7 +104,7 @@ func (g *Gateway) judge(ctx context.Context, s *Session, c *gateway.Call) *refus
 	case gateway.Passes(e):
 		return nil
 	}
-	if g.cfg.Confirm != nil && e.OverallVerdict == rule.NeedsConfirmation && e.Flaw() == "" {
+	if g.cfg.Confirm != nil && c.Result == nil && e.OverallVerdict == rule.NeedsConfirmation && e.Flaw() == "" {
 		again, err := g.cfg.Confirm(ctx, e, q)
 		if err != nil {
 			return &refusal{text: gateway.Refusal(c, e) + "\n" + err.Error(), data: about(e)}
