@@ -50,7 +50,7 @@ func (a *approver) request(ctx context.Context, e *rule.Evaluation) (id, url str
 	return made.ID, cmp.Or(made.URL, made.ID), err
 }
 
-// lastReason is what the person said who decided last.
+// lastReason gives the reason of the last decision.
 func lastReason(a *rule.Approval) string {
 	if n := len(a.Decisions); n > 0 && a.Decisions[n-1].Reason != "" {
 		return ": " + gateway.Visible(a.Decisions[n-1].Reason)
