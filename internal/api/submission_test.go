@@ -36,7 +36,7 @@ func (n *node) kindRules() {
 		"TX":   {"transaction", "facts.transaction_type != 'payment' || facts.currency != 'EUR' || facts.amount <= 100.0 || facts.approved"},
 		"COM":  {"communication", "facts.channel != 'email' || facts.sender == 'press' || !facts.content.contains('secret') || size(facts.recipients) == 1"},
 		"DEC":  {"decision_request", "facts.decision_type != 'hire' || facts.question.contains('?') || size(facts.options) > 1 || has(facts.context.quorum)"},
-		"TOOL": {"tool_call", "facts.server != 'files' || facts.tool != 'write_file' || facts.arguments.path.startsWith('/work/')"},
+		"TOOL": {"tool_call", "facts.server != 'files' || facts.tool != 'write_file' || facts.arguments.path.startsWith('/srv/')"},
 	} {
 		n.call("POST", rulesPath, fields{
 			"slug": slug, "statement": "Rule " + slug + ".", "status": "EFFECTIVE", "severity": "HIGH",
@@ -74,7 +74,7 @@ func TestSubmitEachKind(t *testing.T) {
 		{"decision with options", fields{"kind": "decision_request", "decision_type": "hire", "question": "Hire.", "context": fields{"x": 1}, "options": []any{"yes", fields{"name": "no"}}}, "DEC", rule.Allow},
 		{"decision with context", fields{"kind": "decision_request", "decision_type": "hire", "question": "Hire.", "context": fields{"quorum": 3}, "options": []any{"yes"}}, "DEC", rule.Allow},
 		{"tool call", fields{"kind": "tool_call", "server": "files", "tool": "write_file", "arguments": fields{"path": "/etc/passwd"}}, "TOOL", rule.Deny},
-		{"tool call within", fields{"kind": "tool_call", "server": "files", "tool": "write_file", "arguments": fields{"path": "/work/a"}}, "TOOL", rule.Allow},
+		{"tool call within", fields{"kind": "tool_call", "server": "files", "tool": "write_file", "arguments": fields{"path": "/srv/a"}}, "TOOL", rule.Allow},
 		{"resource", fields{"kind": "tool_call", "server": "files", "method": "resources/read", "arguments": fields{"uri": "file:///a"}}, "TOOL", rule.Allow},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -32,12 +32,12 @@ func gatewayRules() []*wire.RuleFile {
 	of := func(slug, kind, when, cel string) wire.RuleInput {
 		return wire.RuleInput{
 			Slug: new(slug), Statement: slug + " holds.", Modality: rule.Must, Severity: rule.High, Status: rule.Effective,
-			AppliesTo: &rule.AppliesTo{Kinds: []string{kind}}, Check: &rule.Check{When: when, CEL: cel, Message: "it leaves the folder", Fix: "stay below /work"},
+			AppliesTo: &rule.AppliesTo{Kinds: []string{kind}}, Check: &rule.Check{When: when, CEL: cel, Message: "it leaves the folder", Fix: "stay below /srv"},
 		}
 	}
 	return []*wire.RuleFile{{Rules: []wire.RuleInput{
-		of("FILES-1", "tool_call", "facts.server == 'files' && facts.tool in ['read_file', 'write_file'] && !has(facts.result)", "facts.arguments.path.startsWith('/work/')"),
-		of("FILES-2", "tool_call", "facts.method == 'resources/read'", "facts.arguments.uri.startsWith('file:///work/')"),
+		of("FILES-1", "tool_call", "facts.server == 'files' && facts.tool in ['read_file', 'write_file'] && !has(facts.result)", "facts.arguments.path.startsWith('/srv/')"),
+		of("FILES-2", "tool_call", "facts.method == 'resources/read'", "facts.arguments.uri.startsWith('file:///srv/')"),
 		of("FILES-3", "tool_call", "has(facts.result)", "!facts.result.text.contains('BEGIN PRIVATE KEY')"),
 		of("HTTP-1", "action", "has(facts.host) && facts.host == 'api.example.com'", "facts.method != 'DELETE' && (!has(facts.body) || facts.body.amount <= 100.0)"),
 		of("HTTP-2", "action", "has(facts.headers) && 'x-tenant' in facts.headers", "facts.headers['x-tenant'] == 'acme'"),
@@ -97,18 +97,18 @@ func TestExtMcpAnswersByTheRules(t *testing.T) {
 		code                 extmcppb.AuthorizationError_Code // for a refusal
 		says                 string                           // empty: it passes
 	}{
-		{"kept", "tools/call", `{"name":"read_file","arguments":{"path":"/work/a"}}`, []string{"files"}, 0, ""},
+		{"kept", "tools/call", `{"name":"read_file","arguments":{"path":"/srv/a"}}`, []string{"files"}, 0, ""},
 		{"broken", "tools/call", `{"name":"write_file","arguments":{"path":"/etc/passwd"}}`, []string{"files"}, denied, "FILES-1"},
 		{"covered by no rule", "tools/call", `{"name":"format_disk"}`, []string{"files"}, denied, "No rule covers this tool"},
 		{"a fact that the rule needs is missing", "tools/call", `{"name":"read_file","arguments":{}}`, []string{"files"}, denied, "needs confirmation"},
-		{"a resource", "resources/read", `{"uri":"file:///work/b"}`, []string{"files"}, 0, ""},
+		{"a resource", "resources/read", `{"uri":"file:///srv/b"}`, []string{"files"}, 0, ""},
 		{"a resource elsewhere", "resources/read", `{"uri":"file:///etc/shadow"}`, []string{"files"}, denied, "FILES-2"},
 		{"a prompt", "prompts/get", `{"name":"review"}`, []string{"files"}, denied, "No rule covers"},
 		{"what calls nothing", "tools/list", "", []string{"files", "git"}, 0, ""},
 		{"no method", "", "", []string{"files"}, invalid, "no method"},
-		{"two servers", "tools/call", `{"name":"read_file","arguments":{"path":"/work/a"}}`, []string{"files", "git"}, invalid, "2 servers"},
-		{"no server", "tools/call", `{"name":"read_file","arguments":{"path":"/work/a"}}`, nil, invalid, "0 servers"},
-		{"two readings", "tools/call", `{"name":"read_file","name":"write_file","arguments":{"path":"/work/a"}}`, []string{"files"}, invalid, "twice"},
+		{"two servers", "tools/call", `{"name":"read_file","arguments":{"path":"/srv/a"}}`, []string{"files", "git"}, invalid, "2 servers"},
+		{"no server", "tools/call", `{"name":"read_file","arguments":{"path":"/srv/a"}}`, nil, invalid, "0 servers"},
+		{"two readings", "tools/call", `{"name":"read_file","name":"write_file","arguments":{"path":"/srv/a"}}`, []string{"files"}, invalid, "twice"},
 		{"garbage", "tools/call", "\x00\xff{", []string{"files"}, invalid, "JSON"},
 		{"no object", "tools/call", `["read_file"]`, []string{"files"}, invalid, "object"},
 	} {
@@ -146,7 +146,7 @@ func TestGatewaysSayForWhomTheyAsk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := &extmcppb.McpRequest{Method: "tools/call", ServiceNames: []string{"files"}, McpRequest: []byte(`{"name":"read_file","arguments":{"path":"/work/a"}}`), MetadataContext: values}
+	in := &extmcppb.McpRequest{Method: "tools/call", ServiceNames: []string{"files"}, McpRequest: []byte(`{"name":"read_file","arguments":{"path":"/srv/a"}}`), MetadataContext: values}
 	out, err := g.mcp.CheckRequest(ctx, in)
 	if err != nil || out.GetPass() == nil {
 		t.Fatalf("%v %v", out, err)
@@ -222,7 +222,7 @@ func TestExtAuthzAnswersByTheRules(t *testing.T) {
 	t.Parallel()
 	g := serveGateways(t, nil)
 	const host = "api.example.com"
-	const kept = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"read_file","arguments":{"path":"/work/a"}}}`
+	const kept = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"read_file","arguments":{"path":"/srv/a"}}}`
 	const broken = `{"jsonrpc":"2.0","id":"b","method":"tools/call","params":{"name":"write_file","arguments":{"path":"/etc/passwd"}}}`
 	files := map[string]string{"tenet_protocol": "mcp", "tenet_server": "files"}
 	post := func(body string, extensions map[string]string) *authv3.CheckRequest {
@@ -302,7 +302,7 @@ func TestExtAuthzAnswersByTheRules(t *testing.T) {
 			Content []struct{ Text string }
 		}
 	}
-	if err := json.Unmarshal([]byte(out.GetDeniedResponse().GetBody()), &answer); err != nil || !answer.Result.IsError || !strings.Contains(answer.Result.Content[0].Text, "stay below /work") {
+	if err := json.Unmarshal([]byte(out.GetDeniedResponse().GetBody()), &answer); err != nil || !answer.Result.IsError || !strings.Contains(answer.Result.Content[0].Text, "stay below /srv") {
 		t.Errorf("a model reads %s: %v", out.GetDeniedResponse().GetBody(), err)
 	}
 	_, out = g.check(t.Context(), post(kept, files))
@@ -321,7 +321,7 @@ func TestGatewaysNeedAKeyWhereTheAPIDoes(t *testing.T) {
 		}
 		return key.Secret
 	}
-	const kept = `{"name":"read_file","arguments":{"path":"/work/a"}}`
+	const kept = `{"name":"read_file","arguments":{"path":"/srv/a"}}`
 	if refused := g.call(t.Context(), "tools/call", kept, "files"); refused != nil {
 		t.Fatalf("without any key in force it is refused: %v", refused)
 	}
@@ -362,7 +362,7 @@ func TestGatewaysNeedAKeyWhereTheAPIDoes(t *testing.T) {
 func TestGatewaysFailClosed(t *testing.T) {
 	t.Parallel()
 	g := serveGateways(t, map[string]string{"max_body": "100000"})
-	huge := `{"name":"read_file","arguments":{"path":"/work/` + strings.Repeat("a", 200_000) + `"}}`
+	huge := `{"name":"read_file","arguments":{"path":"/srv/` + strings.Repeat("a", 200_000) + `"}}`
 	if refused := g.call(t.Context(), "tools/call", huge, "files"); refused.GetCode() != extmcppb.AuthorizationError_RESOURCE_EXHAUSTED {
 		t.Errorf("a call beyond max_body: %.300v", refused)
 	}
@@ -382,7 +382,7 @@ func TestGatewaysFailClosed(t *testing.T) {
 	if out, err := g.mcp.CheckRequest(cancelled, &extmcppb.McpRequest{Method: "tools/call"}); status.Code(err) != codes.Canceled {
 		t.Errorf("a cancelled question: %v %v", out, err)
 	}
-	if refused := g.call(t.Context(), "tools/call", `{"name":"read_file","arguments":{"path":"/work/a"}}`, "files"); refused != nil {
+	if refused := g.call(t.Context(), "tools/call", `{"name":"read_file","arguments":{"path":"/srv/a"}}`, "files"); refused != nil {
 		t.Errorf("after all of this, a good call is refused: %v", refused)
 	}
 
@@ -419,7 +419,7 @@ func TestAGatewayGetsARefusalBeforeItsTimeIsUp(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
 	out, err := extmcppb.NewExtMcpClient(conn).CheckRequest(ctx, &extmcppb.McpRequest{
-		Method: "tools/call", ServiceNames: []string{"files"}, McpRequest: []byte(`{"name":"read_file","arguments":{"path":"/work/a"}}`),
+		Method: "tools/call", ServiceNames: []string{"files"}, McpRequest: []byte(`{"name":"read_file","arguments":{"path":"/srv/a"}}`),
 	})
 	if err != nil || out.GetError() == nil {
 		t.Errorf("with a model that takes too long: %v %v", out, err)

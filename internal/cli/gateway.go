@@ -64,9 +64,9 @@ Like check, it does not read the tenet.yaml of the current folder unless --confi
 
 Examples:
 
-    tenet gateway mcp --to npx -y @modelcontextprotocol/server-filesystem /work
-    claude mcp add files -- tenet gateway mcp --to npx -y @modelcontextprotocol/server-filesystem /work
-    tenet gateway mcp --wait 10m --to npx -y @modelcontextprotocol/server-filesystem /work
+    tenet gateway mcp --to npx -y @modelcontextprotocol/server-filesystem /srv
+    claude mcp add files -- tenet gateway mcp --to npx -y @modelcontextprotocol/server-filesystem /srv
+    tenet gateway mcp --wait 10m --to npx -y @modelcontextprotocol/server-filesystem /srv
     tenet gateway mcp --listen 127.0.0.1:9000 --header 'Authorization: Bearer ${TOKEN}' --to https://mcp.example.com/mcp`
 }
 

@@ -134,7 +134,7 @@ func approvalSaid(a *rule.Approval, did string) string {
 	case did == "approve":
 		return "It is approved. The requester can go on with exactly this action."
 	case did == "reject":
-		return "It is rejected. The requester is told why."
+		return "It is rejected. The requester sees your reason."
 	}
 	return "It is withdrawn."
 }

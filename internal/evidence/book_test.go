@@ -347,7 +347,7 @@ func TestWitnessesCosignUntilTheQuorumIsMet(t *testing.T) {
 	})
 }
 
-// Whoever has the key and the database, but not the witnesses, cannot have a second history cosigned.
+// An attacker with the key and the database, but without the witnesses, cannot have a second history cosigned.
 func TestWitnessesStopWhoHasTheKey(t *testing.T) {
 	each(t, func(t *testing.T, s opened) {
 		d := newDesk(t)

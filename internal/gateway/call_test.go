@@ -107,14 +107,14 @@ func TestRefusalNamesRuleAndStep(t *testing.T) {
 	c := &Call{Server: "files", Method: wire.CallTool, Tool: "write\u202efile"}
 	v := rule.RuleVerdict{
 		RuleID: "x", RuleSlug: "MCP-001", RuleStatement: "Files must stay in the folder.", Severity: rule.High, Verdict: rule.Deny,
-		DecidedBy: rule.ByCheck, Reasoning: "The path is /etc/passwd.", FixSuggestion: "Write below /work.", Modality: rule.Must, Enforcement: rule.Enforce,
+		DecidedBy: rule.ByCheck, Reasoning: "The path is /etc/passwd.", FixSuggestion: "Write below /srv.", Modality: rule.Must, Enforcement: rule.Enforce,
 	}
 	e := &rule.Evaluation{
 		EvaluationID: "E-1", OverallVerdict: rule.Deny, RuleVerdicts: []rule.RuleVerdict{v}, Violations: []rule.RuleVerdict{v},
 		RulesEvaluated: 1, RulesViolated: 1,
 	}
 	text := Refusal(c, e)
-	for _, want := range []string{"was not carried out", "MCP-001", "Files must stay", "/etc/passwd", "Fix: Write below /work.", "Do not try another way", "E-1", "write\uFFFDfile"} {
+	for _, want := range []string{"was not carried out", "MCP-001", "Files must stay", "/etc/passwd", "Fix: Write below /srv.", "Do not try another way", "E-1", "write\uFFFDfile"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the refusal lacks %q:\n%s", want, text)
 		}
