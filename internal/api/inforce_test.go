@@ -271,7 +271,7 @@ func TestAProjectWithoutEntriesDecidesNothing(t *testing.T) {
 		w.tamper(`INSERT INTO projects (project_id, name, description, two_person, tests_required, policy, corpus_version, created_at, updated_at)
 			SELECT 'forged', name, description, two_person, tests_required, policy, corpus_version, created_at, updated_at FROM projects`,
 			`INSERT INTO audit_heads (project_id, seq, hash) VALUES ('forged', 0, '')`)
-		w.another().call("POST", evaluatePath, evalFile(1, "eval(y)"), ProjectHeader, "forged").want(http.StatusServiceUnavailable)
+		w.another().call("POST", evaluatePath+"?project_id=forged", evalFile(1, "eval(y)")).want(http.StatusServiceUnavailable)
 	})
 }
 

@@ -16,7 +16,7 @@ import (
 // inForceField is the field of bodies with the hashes of what the transaction of the entry has changed of what is in force.
 const inForceField = "in_force"
 
-// InForce is what an entry says about what is in force.
+// InForce holds the rows in force that the transaction of an entry has changed.
 type InForce struct {
 	// Whole means that what is not among the rows is no longer in force.
 	Whole bool `json:"whole,omitempty"`

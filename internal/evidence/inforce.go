@@ -35,7 +35,7 @@ type InForce struct {
 // Strict has projects of which no entry explains anything be refused too, from now on. Before that, they may be of an older version.
 func (f *InForce) Strict() { f.strict.Store(true) }
 
-// explained is what the entries of one chain explain.
+// explained holds the rows that the entries of one chain explain.
 type explained struct {
 	mu    sync.Mutex
 	seq   int64 // of the last entry that was read
