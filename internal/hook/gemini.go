@@ -44,7 +44,7 @@ func Gemini(payload []byte) (Question, error) {
 		full := remoteName{tool: name}
 		if of, err := o.inner("mcp_context"); err == nil {
 			full.server, _ = of.text("server_name")
-			if tool, ok := of.text("tool_name"); ok && tool != "" { // without what tells tools of the same name apart
+			if tool, ok := of.text("tool_name"); ok && tool != "" { // without the prefix that sets tools of the same name apart
 				full.tool = tool
 			}
 		}
