@@ -62,7 +62,7 @@ var table = map[string]row{
 	"gateway":             {layer: block, imports: []string{"rule", "text", "wire"}}, // what a call of a tool is to rules, and a refusal
 	"gateway/pin":         {layer: block, imports: []string{"rule"}},
 	"gateway/relay":       {layer: surface, imports: []string{"client", "gateway", "gateway/pin", "rule", "text", "wire"}, tests: []string{"app", "config"}},
-	"hook":                {layer: block, imports: []string{"hook/guard", "report", "rule", "shell", "subject"}},
+	"hook":                {layer: block, imports: []string{"gateway", "hook/guard", "report", "rule", "shell", "subject", "wire"}},
 	"hook/guard":          {layer: block, imports: []string{"hook/settings", "shell"}}, // what would take the hooks out
 	"hook/settings":       {layer: block, imports: []string{"rule"}},
 	"job":                 {layer: block, imports: []string{"audit", "rule", "store"}},
