@@ -21,7 +21,7 @@ import (
 	"tenet/internal/store"
 )
 
-// Contents are what an evaluation needs: no test cases, no drafts, no history.
+// Contents holds the parts of a deployment that evaluations need: no test cases, no drafts, no history.
 type Contents struct {
 	Project       rule.Project
 	Snapshot      store.Snapshot // without its manifest

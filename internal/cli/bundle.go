@@ -270,7 +270,7 @@ func (k *bundleKeyCommand) Run(ctx context.Context, s *session, c *client.Client
 	return err
 }
 
-// bundleReport is what is known of a bundle.
+// bundleReport describes a bundle.
 type bundleReport struct {
 	Verified bool `json:"verified"`
 	wire.BundleInfo

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Bundle is what was deployed to an environment as one file, as package bundle makes it. It never changes.
+// Bundle is a deployment to an environment as one file, as package bundle makes it. It never changes.
 type Bundle struct {
 	ProjectID   string
 	Environment string

@@ -18,13 +18,13 @@ import (
 	"tenet/internal/rule"
 )
 
-// Have is what the caller has already.
+// Have names the bundle that the caller has already.
 type Have struct {
 	RawHash string // of the text of its bundle; empty for none
 	Version string // of the place, as the last Fetched had it; empty for none
 }
 
-// Fetched is what a place has.
+// Fetched holds the answer of a place.
 type Fetched struct {
 	// Note is the signed head. Body is nil where the place has the bundle that the caller has.
 	Note string
