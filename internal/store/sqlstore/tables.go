@@ -38,6 +38,7 @@ type (
 	serverTable     struct{ *session }
 	logTable        struct{ *session }
 	inForceTable    struct{ *session }
+	bundleTable     struct{ *session }
 )
 
 // readers returns the readers of a session.
@@ -77,6 +78,7 @@ func (s *session) readers() store.Readers {
 		Servers:     serverTable{s},
 		Logs:        logTable{s},
 		InForce:     inForceTable{s},
+		Bundles:     bundleTable{s},
 	}
 }
 
@@ -117,5 +119,6 @@ func (s *session) tx() store.Tx {
 		Servers:     serverTable{s},
 		Logs:        logTable{s},
 		InForce:     inForceTable{s},
+		Bundles:     bundleTable{s},
 	}
 }
