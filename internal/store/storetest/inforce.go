@@ -87,7 +87,9 @@ func testInForce(t *testing.T, f *fixture) {
 		})
 	}
 	change("attachments", attach)
-	change("the end of one", func(tx store.Tx, cv int64) error { return tx.Federation.RemoveAttachment(f.ctx, "p", cv, org.ID, one.ID) })
+	change("the end of one", func(tx store.Tx, cv int64) error {
+		return tx.Federation.RemoveAttachment(f.ctx, "p", cv, org.ID, one.ID)
+	})
 	change("the end of the node", func(tx store.Tx, cv int64) error { return tx.Federation.RemoveNode(f.ctx, "p", cv, org.ID) })
 	w := rule.Waiver{
 		ID: newRule(11, nil).ID, ProjectID: "p", RuleID: one.ID, Severity: rule.Critical, Fingerprint: "f", Reason: "r", ExpiresAt: at.Add(time.Hour), CreatedAt: at, CreatedBy: "ann",
