@@ -27,6 +27,7 @@ import (
 	"tenet/internal/rule"
 	"tenet/internal/sso"
 	"tenet/internal/store"
+	"tenet/internal/tlsfile"
 	"tenet/internal/wire"
 )
 
@@ -51,6 +52,7 @@ type App struct {
 	servers   *operate.Servers
 	proof     proof
 
+	tls      *tlsfile.Source // nil: without TLS
 	listener net.Listener
 	grpcAddr net.Addr                          // where gateways ask; nil if they cannot
 	ready    chan struct{}                     // closed once the default project is loaded

@@ -54,7 +54,7 @@ func (s *session) exec(ctx context.Context, doing, query string, args ...any) (i
 	}
 	ctx, cancel := s.limited(ctx)
 	defer cancel()
-	result, err := s.db.ExecContext(ctx, s.d.bind(query), args...)
+	result, err := s.db.ExecContext(ctx, s.d.bind(query), s.d.arguments(args)...)
 	if err != nil {
 		return 0, s.wrap(ctx, doing, err)
 	}
@@ -76,7 +76,7 @@ func (s *session) row(ctx context.Context, doing, query string, args []any, dest
 	}
 	ctx, cancel := s.limited(ctx)
 	defer cancel()
-	err := s.db.QueryRowContext(ctx, s.d.bind(query), args...).Scan(dest...)
+	err := s.db.QueryRowContext(ctx, s.d.bind(query), s.d.arguments(args)...).Scan(dest...)
 	if err == nil || errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
@@ -100,7 +100,7 @@ func (s *session) each(ctx context.Context, doing, query string, args []any, fn 
 	}
 	ctx, cancel := s.limited(ctx)
 	defer cancel()
-	rows, err := s.db.QueryContext(ctx, s.d.bind(query), args...)
+	rows, err := s.db.QueryContext(ctx, s.d.bind(query), s.d.arguments(args)...)
 	if err != nil {
 		return s.wrap(ctx, doing, err)
 	}
