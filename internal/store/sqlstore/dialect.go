@@ -69,7 +69,7 @@ type dialect struct {
 	demoted func(error) bool
 	// tables lists the tables of a file and their definitions; empty where the server has read them.
 	tables string
-	// limits bound statements where a server may stay silent; nil elsewhere. Renew then makes all connections anew.
+	// limits bound statements where a server may stay silent; nil elsewhere. Renew then makes all connections again.
 	limits *limits
 	renew  func()
 

@@ -30,7 +30,7 @@ var usual = limits{idle: 5 * time.Second, lock: 10 * time.Second, write: time.Mi
 const (
 	// connectLimit bounds the wait for a connection to one host, if the address does not.
 	connectLimit = 5 * time.Second
-	// renewal is how often at most all connections are made anew.
+	// renewal is how often at most all connections are made again.
 	renewal = 5 * time.Second
 )
 
@@ -71,7 +71,7 @@ func openPool(ctx context.Context, cfg *pgxpool.Config, connections int, first s
 	return pool, nil
 }
 
-// renewer makes connections anew after one of them has stood still, since others to the same server then mostly do too.
+// renewer makes connections again after one of them has stood still, since others to the same server then mostly do too.
 type renewer struct {
 	pools []*pgxpool.Pool
 	last  atomic.Int64 // when, in nanoseconds since the Unix epoch
