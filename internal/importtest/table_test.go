@@ -68,6 +68,7 @@ var table = map[string]row{
 	"job":                 {layer: block, imports: []string{"audit", "rule", "store"}},
 	"judge":               {layer: block, imports: []string{"diff", "llm", "norm", "redact", "rule", "store", "subject"}, tests: []string{"catalog"}},
 	"lex":                 {layer: block},
+	"tlsfile":             {layer: block, imports: []string{"rule"}},                          // certificates of the server, from files
 	"sso":                 {layer: block, imports: []string{"auth", "rule", "store", "text"}}, // who people are, by identity providers
 	"sso/login":           {layer: block, imports: []string{"wire"}},                          // signing in from the command line
 	"lint":                {layer: block, imports: []string{"norm", "rule"}},
@@ -152,7 +153,7 @@ var table = map[string]row{
 			"gateway/extauthz", "gateway/extmcp",
 			"discover", "discover/assistant", "discover/code", "discover/comment", "discover/linter", "discover/policy", "discover/source", "document",
 			"evaluate", "evaluate/find", "evaluate/record", "evidence", "health", "hierarchy", "ingest", "job", "judge", "llm", "llm/provider", "mcp", "metric", "operate", "queue", "redact", "release", "rule", "sandbox", "search",
-			"sso", "store", "store/sqlstore", "subject", "trail", "webhook", "/packs",
+			"sso", "store", "store/sqlstore", "subject", "tlsfile", "trail", "webhook", "/packs",
 		},
 	},
 
@@ -161,7 +162,7 @@ var table = map[string]row{
 		imports: []string{
 			"app", "catalog", "charset", "checkpoint", "client", "config", "discover/archive", "discover/assistant", "discover/exclude",
 			"discover/source", "evidence/attest", "gateway", "gateway/pin", "gateway/relay", "git", "health", "hook", "hook/guard", "hook/settings", "job", "lint", "mcp", "modeleval", "release",
-			"report", "rule", "sandbox", "sso/login", "store", "subject", "witness",
+			"report", "rule", "sandbox", "sso/login", "store", "subject", "tlsfile", "witness",
 		},
 	},
 	"mcp/conformance":  {layer: command, imports: []string{"client", "mcp", "rule"}},
