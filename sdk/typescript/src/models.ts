@@ -6333,7 +6333,7 @@ export interface ToolChange {
 export interface ToolReport {
   /** Name of the MCP server, as the gateway has it. */
   server: string;
-  /** held: the gateway does not show the tools to agents and refuses calls of them; accepted: a person has accepted what they say of themselves now. */
+  /** held: the gateway does not show the tools to agents and refuses calls of them; accepted: a person has accepted their new definitions. */
   state: "held" | "accepted";
   /** The tools concerned. */
   tools: Array<ToolChange>;

@@ -6740,7 +6740,7 @@ class ToolReport(Struct, kw_only=True, omit_defaults=True):
     server: str
     """Name of the MCP server, as the gateway has it."""
     state: Literal["held", "accepted"]
-    """held: the gateway does not show the tools to agents and refuses calls of them; accepted: a person has accepted what they say of themselves now."""
+    """held: the gateway does not show the tools to agents and refuses calls of them; accepted: a person has accepted their new definitions."""
     tools: list[ToolChange]
     """The tools concerned."""
 
