@@ -217,7 +217,7 @@ var homes = map[string][]string{
 	"github.com/yuin/goldmark":            {"blocks"},
 	"github.com/zalando/go-keyring":       {"sso/login"},
 	"github.com/transparency-dev/formats": {"checkpoint", "witness"},
-	"golang.org/x/mod":                    {"api", "audit/tree", "checkpoint", "evidence", "witness"},
+	"golang.org/x/mod":                    {"api", "audit/tree", "cli", "checkpoint", "evidence", "witness"},
 	"golang.org/x/oauth2":                 {"sso", "sso/login"},
 	"golang.org/x/net/html":               {"blocks"},
 	"golang.org/x/text":                   {"blocks", "charset", "corpus", "document/extract"},
