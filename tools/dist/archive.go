@@ -75,10 +75,7 @@ func (r *release) write(name string, fill func(w io.Writer) error) error {
 
 func (r *release) writeTarGz(name string, files []file) error {
 	return r.write(name, func(w io.Writer) error {
-		z, err := gzip.NewWriterLevel(w, gzip.BestCompression)
-		if err != nil {
-			return err
-		}
+		z := gzip.NewWriter(w)
 		if err := writeTar(z, r.time, files); err != nil {
 			return err
 		}
@@ -125,7 +122,7 @@ func writeTar(w io.Writer, at time.Time, files []file) error {
 func (r *release) writeZip(name string, files []file) error {
 	return r.write(name, func(w io.Writer) error {
 		z := zip.NewWriter(w)
-		z.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) { return flate.NewWriter(w, flate.BestCompression) })
+		z.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) { return flate.NewWriter(w, flate.DefaultCompression) })
 		for _, f := range files {
 			header := &zip.FileHeader{Name: f.name, Method: zip.Deflate, Modified: r.time}
 			header.SetMode(f.mode)
