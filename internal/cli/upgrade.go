@@ -29,7 +29,7 @@ func (upgradeCommand) Help() string {
 	return `Exit code 0 says that this is the newest release, 1 that a newer one exists, 2 that it could not be found out.`
 }
 
-// upgradeAnswer is what `tenet upgrade --check --json` prints.
+// upgradeAnswer is the output of `tenet upgrade --check --json`.
 type upgradeAnswer struct {
 	Version string `json:"version"`
 	Newest  string `json:"newest"`

@@ -198,7 +198,7 @@ var table = map[string]row{
 var homes = map[string][]string{
 	"cel.dev/cel-go":                         {"check"},
 	"code.dny.dev/ssrf":                      {"webhook"},
-	"database/sql":                           {"store/pgtest", "store/sqlstore"},
+	"database/sql":                           {"store/sqlstore", "store/pgtest"},
 	"github.com/a-h/templ":                   {"console"},
 	"github.com/alecthomas/chroma":           {"console/patch"},
 	"github.com/alecthomas/kong":             {"cli"},
@@ -206,7 +206,7 @@ var homes = map[string][]string{
 	"github.com/chromedp":                    {"console/browsertest"},
 	"github.com/coreos/go-oidc":              {"sso", "sso/login"},
 	"github.com/envoyproxy":                  {"gateway/extauthz"},
-	"github.com/jackc/pgx":                   {"store/pgtest", "store/sqlstore"},
+	"github.com/jackc/pgx":                   {"store/sqlstore", "store/pgtest"},
 	"github.com/kljensen/snowball":           {"corpus"},
 	"github.com/ledongthuc/pdf":              {"document/extract"},
 	"github.com/modelcontextprotocol":        {"mcp", "mcp/conformance"},

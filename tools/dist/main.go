@@ -36,7 +36,7 @@ var platforms = []platform{
 	{"linux", "amd64"}, {"linux", "arm64"}, {"darwin", "amd64"}, {"darwin", "arm64"}, {"windows", "amd64"}, {"windows", "arm64"},
 }
 
-// release is what is built.
+// release is a version, and where its files are made.
 type release struct {
 	root     string // of the repository
 	out      string // folder of the finished files

@@ -11,7 +11,7 @@ import (
 	_ "embed"
 )
 
-// wheelTags are what pip calls the platforms: the program is static, so it runs on every libc, and Go needs macOS 12.
+// wheelTags are the names of the platforms in pip: the program is static, so it runs on every libc, and Go needs macOS 12.
 var wheelTags = map[string]string{
 	"linux/amd64":   "manylinux_2_17_x86_64.manylinux2014_x86_64.musllinux_1_1_x86_64",
 	"linux/arm64":   "manylinux_2_17_aarch64.manylinux2014_aarch64.musllinux_1_1_aarch64",
@@ -31,10 +31,10 @@ var (
 	launcher []byte
 )
 
-// packageName is what the wheels and the packages for npm are called.
+// packageName is the name of the wheels, and the first part of those for npm.
 const packageName = "tenet-rules"
 
-// summary is what package indexes show.
+// summary describes the packages in indexes.
 const summary = "Tenet: rule governance and evaluation on the command line and as a server"
 
 // wheels makes a wheel for each platform, whose only code is the program.
