@@ -30,10 +30,16 @@ type place struct {
 	facts   bool // among facts, such as a list of commands: only words that bind count
 	row     bool // in a cell of a table
 	aside   bool // where people are asked to report or to ask
+	// orders reports whether other items of the list are orders; nil outside of lists.
+	orders func() bool
+	tongue *tongue // nil for English
 }
 
 // classify reads a sentence. It returns false for one that regulates nothing.
 func classify(t []token, c place) (reading, bool) {
+	if c.tongue != nil {
+		return c.tongue.classify(t, c)
+	}
 	if len(t) < 2 && !(len(t) == 1 && c.item) || defines(t) || plays(t) || invites(t, c) || is(t, 0, "for", "example") || is(t, 0, "for", "instance") {
 		return reading{}, false
 	}
@@ -50,6 +56,9 @@ func classify(t []token, c place) (reading, bool) {
 		}
 	}
 	if r, ok := stated(t, c); ok {
+		return r, true
+	}
+	if r, ok := acts(t, c); ok {
 		return r, true
 	}
 	return practice(t, c)
@@ -195,6 +204,16 @@ func extent(t []token, i int, _ place) bool {
 	return within(t, i, 20, func(k int) bool {
 		return is(t, k, "only", "to", "the", "extent") || is(t, k, "only", "if") || is(t, k, "only", "when") || is(t, k, "only", "for") || is(t, k, "only", "with") || is(t, k, "only", "after")
 	})
+}
+
+// due reports whether what will be done at i is a duty, and not what follows from a breach.
+func due(t []token, i int, _ place) bool {
+	for k := i - 1; k >= 0 && i-k < 10; k-- {
+		if breaches[t[k].low] {
+			return false
+		}
+	}
+	return !t[i].upper && !somebody[at(t, i-1)] && !nearby[at(t, i-1)] && at(t, i-1) != "this"
 }
 
 // affirmed reports whether nothing denies the word at i.

@@ -21,7 +21,7 @@ type lead struct {
 // leading notes what a block says that leads to a list, and reports whether it is read with the list.
 func (f *finder) leading(i, at int, raw string, c place) bool {
 	loose := f.hasLoose(i, raw)
-	if !loose && (!blocks.Leads(raw) && !(f.list[i].Kind == blocks.Item && endsOpen(raw)) || !f.hasItems(i) && !f.hasPoints(i)) {
+	if !loose && (!blocks.Leads(raw) && !(f.list[i].Kind == blocks.Item && endsOpen(raw)) || !f.hasItems(i) && !f.hasPoints(i) && !f.heads(i)) {
 		return false
 	}
 	t := tokenize(raw)
@@ -45,6 +45,14 @@ func (f *finder) leading(i, at int, raw string, c place) bool {
 	l.when = openers[t[0].low] && l.says == nil
 	l = f.nested(i, l)
 	f.leads[i] = l
+	if !loose && f.heads(i) {
+		if !l.open || l.says == nil {
+			delete(f.leads, i)
+			return false
+		}
+		f.over = span{section: f.list[i].Section, lead: l}
+		return true
+	}
 	if loose {
 		if l.open && l.says != nil {
 			f.loose = i
@@ -140,7 +148,7 @@ func completes(t []token, l *lead) bool {
 	switch strings.ToLower(last) {
 	case "must", "shall", "should", "not", "never", "always", "only", "may", "cannot", "don't", "dont":
 		w := t[0].low
-		return w == "" || verbs[w] || adverbs[w] || w == "not" || w == "never" || w == "only" || w == "be" || w == "have" || strings.HasSuffix(w, "ly") || openers[w]
+		return w == "" || verb(w) || adverbs[w] || w == "not" || w == "never" || w == "only" || w == "be" || w == "have" || strings.HasSuffix(w, "ly") || openers[w]
 	}
 	return true
 }
@@ -300,17 +308,19 @@ func (f *finder) leader(i int, raw string) (lead, bool) {
 	if l, ok := f.lead(f.loose); ok && f.list[i].Kind == blocks.Item && f.list[i].Lead < 0 {
 		return l, true
 	}
-	section := f.list[i].Section
-	if len(section) == 0 || f.list[i].Kind != blocks.Item || f.list[i].Lead >= 0 {
+	if f.list[i].Kind != blocks.Item || f.list[i].Lead >= 0 {
 		return lead{}, false
 	}
-	t := tokenize(section[len(section)-1])
-	for k := range t {
-		if len(t) <= 3 && refusing[t[k].low] || is(t, k, "do", "not") || is(t, k, "not", "to", "do") || is(t, k, "must", "not") {
-			return no, !f.genre.describes()
-		}
+	if f.over.holds(f.list[i].Section) {
+		return f.over.lead, true
 	}
-	return lead{}, false
+	if f.genre.describes() || !forbidding(f.list[i].Section) {
+		return lead{}, false
+	}
+	if section := f.list[i].Section; f.tongue != nil {
+		no.text, no.ends = blocks.Plain(unnumbered(section[len(section)-1])), false
+	}
+	return no, true
 }
 
 // bare reads a lead that ends with the word that binds: "Never:", "Any new feature must:".
