@@ -1,6 +1,10 @@
 package prose
 
-import "tenet/internal/rule"
+import (
+	"strings"
+
+	"tenet/internal/rule"
+)
 
 // reading is the duty that a sentence states.
 type reading struct {
@@ -149,8 +153,21 @@ func denied(t []token, i int, _ place) bool {
 		if nothings[t[k].low] && (k == 0 || t[k].before != 0 || t[k-1].low == "that" || t[k-1].low == "and" || t[k-1].low == "but") {
 			return at(t, k+1) != "longer"
 		}
+		if k > 1 && t[k].before == ',' && nothings[t[0].low] && aparts(t, k, i) {
+			return true
+		}
 		if t[k].before == ',' || t[k].before == ';' || t[k].before == ':' {
 			break
+		}
+	}
+	return false
+}
+
+// aparts reports whether a part in commas ends at k that only says what is excepted: "No parcel, other than those of guests, may ...".
+func aparts(t []token, k, i int) bool {
+	for from := k - 1; from > 0; from-- {
+		if t[from].before == ',' {
+			return i-k <= 1 && (is(t, from, "other", "than") || is(t, from, "except"))
 		}
 	}
 	return false
@@ -208,6 +225,9 @@ func extent(t []token, i int, _ place) bool {
 
 // due reports whether what will be done at i is a duty, and not what follows from a breach.
 func due(t []token, i int, _ place) bool {
+	if done := at(t, i+2); !participles[done] && !strings.HasSuffix(done, "ed") || undone[done] {
+		return false
+	}
 	for k := i - 1; k >= 0 && i-k < 10; k-- {
 		if breaches[t[k].low] {
 			return false

@@ -28,6 +28,7 @@ type finder struct {
 	points int          // the block whose points the paragraphs below it are; -1 for none
 	orders map[int]bool // by the first item of a list, whether some of its items are surely orders
 	tongue *tongue      // the language; nil for English
+	inner  lead         // of the lines behind it in its paragraph
 	over   span         // the lead of the sections below it
 }
 
@@ -79,7 +80,9 @@ func (f *finder) block(i int) {
 			continue
 		}
 		f.sentence(i, raw, line, c, first)
+		f.within(i, raw)
 	}
+	f.inner = lead{}
 }
 
 // context returns the surroundings of the sentences of a block.
@@ -143,7 +146,7 @@ func (f *finder) read(i int, raw string, line int, c place) []Norm {
 	r, ok := classify(t, c)
 	if !ok && label != "" && !described(label) {
 		lt := tokenize(label)
-		if r, ok = classify(lt, c); ok && r.means == ByPractice {
+		if r, ok = classify(lt, c); ok && (r.means == ByPractice || len(lt) == 1) {
 			ok = false
 		}
 		if ok {
@@ -153,13 +156,22 @@ func (f *finder) read(i int, raw string, line int, c place) []Norm {
 	}
 	l, led := f.leader(i, raw)
 	inherits := led && l.open
-	if f.tongue != nil && inherits && l.ends {
+	if led && l.free && ok && (r.means == ByItem || r.means == BySentence) {
+		return nil
+	}
+	if f.tongue != nil && (inherits && l.ends || b.Lead >= 0 && f.tongue.conditional(f.list[b.Lead].Text)) {
 		ok = false // the item goes on with its lead
 	}
 	if !ok && !led && label != "" && c.item && !c.facts && labelled(raw, label, body, t) && (f.genre == Instructions && announced(b.Section, ruleSections) || f.genre == Policy && bounds(t)) {
 		return []Norm{f.norm(i, raw, line, reading{modality: rule.Must, means: ByLabel, phrase: blocks.Plain(label)}, c)}
 	}
-	if !ok && !led {
+	if !ok && !led && c.item && f.genre == Policy && !c.facts && limits(t) {
+		return []Norm{f.norm(i, raw, line, reading{modality: rule.Must, means: ByRestraint, phrase: t[0].low}, c)}
+	}
+	if f.inner.says != nil && !led && (!ok || r.at == 0 && copulas[t[0].low]) && goesOn(t) {
+		l, inherits, ok = f.inner, true, false
+	}
+	if !ok && !led && !inherits {
 		if l, inherits = f.point(i, t); !inherits {
 			l, inherits = f.demanded(i, raw, t)
 		}

@@ -16,6 +16,7 @@ type lead struct {
 	open bool // the items are the demands: "Agents must:"
 	when bool // it says when the items hold: "When committing:"
 	ends bool // the items end its sentence: "Staff must not use the systems to:"
+	free bool // the items are up to the reader: "You could:"
 }
 
 // leading notes what a block says that leads to a list, and reports whether it is read with the list.
@@ -43,6 +44,7 @@ func (f *finder) leading(i, at int, raw string, c place) bool {
 		l.ends = l.ends || l.open
 	}
 	l.when = openers[t[0].low] && l.says == nil
+	l.free = l.says == nil && offers(t)
 	l = f.nested(i, l)
 	f.leads[i] = l
 	if !loose && f.heads(i) {
@@ -100,6 +102,12 @@ func (f *finder) nested(i int, l lead) lead {
 
 // maxLead bounds the leads of nested lists, in bytes.
 const maxLead = 400
+
+// offers reports whether a lead leaves what is below it to the reader: "For example, you could:".
+func offers(t []token) bool {
+	n := len(t)
+	return n > 1 && (t[n-1].low == "could" || t[n-1].low == "can" || t[n-1].low == "might") || is(t, 0, "for", "example") || is(t, 0, "for", "instance")
+}
 
 // endsOpen reports whether an item without a colon is the beginning of those in it: "Any change must".
 func endsOpen(raw string) bool {

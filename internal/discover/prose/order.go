@@ -225,7 +225,7 @@ var claims = text.Words("verify ensure confirm assert assume")
 func isOrder(t []token, i int, c place) bool {
 	w, next := at(t, i), at(t, i+1)
 	switch {
-	case is(t, i, "keep", "in", "mind") || is(t, i, "write", "to") || is(t, i, "write", "us"):
+	case is(t, i, "subject", "to") || is(t, i, "keep", "in", "mind") || is(t, i, "write", "to") || is(t, i, "write", "us"):
 		return false
 	case w == "" || pointers[w] || c.genre == Policy && !c.item && asides[w] && leadless(t, i):
 		return false

@@ -105,6 +105,40 @@ func named(t []token) bool {
 	return t[0].low == "" || len(t) <= 3 && strings.ContainsAny(t[1].low, "0123456789") && strings.Trim(t[0].low, "0123456789") != ""
 }
 
+// within notes what the lines behind a sentence of a paragraph go on with: "Keys must not be:" with "Lent to guests." in the next line.
+func (f *finder) within(i int, raw string) {
+	head, rest, ok := strings.Cut(raw, ":\n")
+	if f.list[i].Kind != blocks.Paragraph || f.genre != Policy || !ok || strings.Contains(rest, ":\n") {
+		return
+	}
+	t := tokenize(head)
+	if r, ok := classify(t, f.context(i)); ok && r.at+4 > len(t) {
+		f.inner = lead{text: blocks.Plain(head), says: &r, open: true, ends: true}
+	}
+}
+
+// goesOn reports whether a sentence has no subject: "Stored in plain text.", "Are the same as those before.".
+func goesOn(t []token) bool {
+	w := t[0].low
+	return len(t) > 1 && (participles[w] || copulas[w] || strings.HasSuffix(w, "ed") && !auxiliaries[at(t, 1)] && !fullSentence(t))
+}
+
+// limits reports whether an item is nothing but a limit: "Up to 20 parcels a day".
+func limits(t []token) bool {
+	k := 2
+	switch {
+	case is(t, 0, "up", "to"), is(t, 0, "at", "most"), is(t, 0, "at", "least"):
+	case is(t, 0, "no", "more", "than"), is(t, 0, "no", "less", "than"), is(t, 0, "a", "maximum", "of"), is(t, 0, "a", "minimum", "of"):
+		k = 3
+	case at(t, 0) == "minimum" || at(t, 0) == "maximum":
+		k = 1
+	default:
+		return false
+	}
+	w := at(t, k)
+	return w != "" && (numbers[w] || w[0] >= '0' && w[0] <= '9')
+}
+
 // bounds reports whether the text behind a label sets a bound: "Expiration: 90 days", "Identity check: required".
 func bounds(t []token) bool {
 	for i := range t {

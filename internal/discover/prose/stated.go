@@ -12,7 +12,7 @@ import (
 // is reviewed every year".
 func stated(t []token, c place) (reading, bool) {
 	r := reading{modality: rule.Must, means: ByStatement, subject: true}
-	if c.genre != Policy || c.facts || c.row || len(t) < 4 {
+	if c.genre != Policy || c.facts || c.row || len(t) < 4 || subordinators[t[0].low] {
 		return r, false
 	}
 	whole := universal[t[0].low] // it is about all of a kind

@@ -230,9 +230,26 @@ func (l *tongue) binds(t []token, i int, c place) (reading, bool) {
 		return r, !l.denied(t, i) && !l.guarded(t, i) && !c.genre.describes()
 	case l.is("advised", w):
 		r.modality, r.means = rule.Should, ByAdvice
-		return r, !l.denied(t, i) && !c.genre.describes()
+		said := hasAny(w, []string{"é", "ée", "és", "ées", "ado", "en"}, strings.HasSuffix)
+		return r, !c.genre.describes() && (l.name == "de" || !said || l.near(t, i))
 	}
 	return r, false
+}
+
+// near reports whether a form of to be is shortly before i.
+func (l *tongue) near(t []token, i int) bool {
+	for k := max(i-4, 0); k < i; k++ {
+		if w := t[k].low; l.is("copulas", w) || l.is("copulas", strings.TrimPrefix(w, "n'")) {
+			return true
+		}
+	}
+	return false
+}
+
+// conditional reports whether a text that leads to items ends with a word such as if.
+func (l *tongue) conditional(lead string) bool {
+	words := strings.Fields(lower(strings.TrimRight(lead, ":*_ ")))
+	return len(words) > 0 && l.is("guards", words[len(words)-1])
 }
 
 // denied reports whether one of the three words before i denies it.
@@ -274,7 +291,7 @@ var separable = strings.Fields("an ab auf aus bei ein durch fest frei her hin lo
 
 // order reads an order at the beginning of a sentence.
 func (l *tongue) order(t []token, c place) (reading, bool) {
-	w, next := t[0].low, at(t, 1)
+	w, next := strings.TrimSuffix(t[0].low, "-vous"), at(t, 1)
 	r := reading{modality: rule.Must, means: BySentence, phrase: w}
 	if c.item {
 		r.means = ByItem
@@ -287,7 +304,7 @@ func (l *tongue) order(t []token, c place) (reading, bool) {
 		r.modality, r.means = rule.MustNot, ByNegation
 		switch l.name {
 		case "de":
-			return r, c.item && !l.finite(t)
+			return r, c.item && (!l.finite(t) || strings.HasPrefix(w, "kein"))
 		case "es":
 			return r, (c.item || w != "no") && !l.is("copulas", next) && (l.infinitive(next) || l.is("orders", next) || strings.HasSuffix(next, "e") || strings.HasSuffix(next, "a") || strings.HasSuffix(next, "as") || strings.HasSuffix(next, "es"))
 		}
