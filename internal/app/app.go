@@ -26,6 +26,7 @@ import (
 	"tenet/internal/rule"
 	"tenet/internal/sso"
 	"tenet/internal/store"
+	"tenet/internal/tlsfile"
 	"tenet/internal/wire"
 )
 
@@ -48,6 +49,7 @@ type App struct {
 	runner    *job.Runner
 	working   bool // the runner has been started
 
+	tls      *tlsfile.Source // nil: without TLS
 	listener net.Listener
 	grpcAddr net.Addr                          // where gateways ask; nil if they cannot
 	ready    chan struct{}                     // closed once the default project is loaded

@@ -35,6 +35,9 @@ var table = map[string]row{
 	"evidence/attest": {layer: block, imports: []string{"audit", "audit/tree", "checkpoint", "store"}},
 	"witness":         {layer: capability, imports: []string{"checkpoint"}},
 
+	"bundle":       {layer: block, imports: []string{"checkpoint", "rule", "store"}}, // what was deployed, as a signed file
+	"bundle/place": {layer: block, imports: []string{"bundle", "checkpoint", "rule"}},
+
 	"audit":      {layer: block, imports: []string{"audit/tree", "rule", "store"}},
 	"audit/tree": {layer: block},
 	"auth":       {layer: block, imports: []string{"audit", "rule", "store"}},
@@ -62,12 +65,13 @@ var table = map[string]row{
 	"gateway":             {layer: block, imports: []string{"rule", "text", "wire"}}, // what a call of a tool is to rules, and a refusal
 	"gateway/pin":         {layer: block, imports: []string{"rule"}},
 	"gateway/relay":       {layer: surface, imports: []string{"client", "gateway", "gateway/pin", "rule", "text", "wire"}, tests: []string{"app", "config"}},
-	"hook":                {layer: block, imports: []string{"hook/guard", "report", "rule", "shell", "subject"}},
+	"hook":                {layer: block, imports: []string{"gateway", "hook/guard", "report", "rule", "shell", "subject", "wire"}},
 	"hook/guard":          {layer: block, imports: []string{"hook/settings", "shell"}}, // what would take the hooks out
 	"hook/settings":       {layer: block, imports: []string{"rule"}},
 	"job":                 {layer: block, imports: []string{"audit", "rule", "store"}},
 	"judge":               {layer: block, imports: []string{"diff", "llm", "norm", "redact", "rule", "store", "subject"}, tests: []string{"catalog"}},
 	"lex":                 {layer: block},
+	"tlsfile":             {layer: block, imports: []string{"rule"}},                          // certificates of the server, from files
 	"sso":                 {layer: block, imports: []string{"auth", "rule", "store", "text"}}, // who people are, by identity providers
 	"sso/login":           {layer: block, imports: []string{"wire"}},                          // signing in from the command line
 	"lexicon":             {layer: block},                                                     // English words and what they mean, from WordNet
@@ -112,7 +116,7 @@ var table = map[string]row{
 	"modeleval": {layer: capability, imports: []string{"rule", "subject", "wire"}},
 	"operate":   {layer: capability, imports: []string{"rule", "store"}},
 	"queue":     {layer: capability, imports: []string{"audit", "auth", "rule", "store", "text"}},
-	"release":   {layer: capability, imports: []string{"audit", "auth", "corpus", "federation", "job", "rule", "store"}, tests: []string{"catalog"}},
+	"release":   {layer: capability, imports: []string{"audit", "auth", "bundle", "checkpoint", "corpus", "federation", "job", "rule", "store"}, tests: []string{"catalog"}},
 	"sandbox": {
 		layer:   capability,
 		imports: []string{"audit", "auth", "check", "corpus", "job", "lint", "llm", "redact", "rule", "store", "subject"},
@@ -153,16 +157,16 @@ var table = map[string]row{
 			"gateway/extauthz", "gateway/extmcp",
 			"discover", "discover/assistant", "discover/code", "discover/comment", "discover/linter", "discover/policy", "discover/source", "document",
 			"evaluate", "evaluate/find", "evaluate/record", "evidence", "health", "hierarchy", "ingest", "job", "judge", "llm", "llm/provider", "mcp", "metric", "operate", "queue", "redact", "release", "rule", "sandbox", "search",
-			"sso", "store", "store/sqlstore", "subject", "trail", "webhook", "/packs",
+			"sso", "store", "store/sqlstore", "subject", "tlsfile", "trail", "webhook", "/packs",
 		},
 	},
 
 	"cli": {
 		layer: command,
 		imports: []string{
-			"app", "catalog", "charset", "checkpoint", "client", "config", "discover/archive", "discover/assistant", "discover/exclude",
+			"app", "bundle", "bundle/place", "catalog", "charset", "checkpoint", "client", "config", "discover/archive", "discover/assistant", "discover/exclude",
 			"discover/source", "evidence/attest", "gateway", "gateway/pin", "gateway/relay", "git", "health", "hook", "hook/guard", "hook/settings", "job", "lint", "mcp", "modeleval", "release",
-			"report", "rule", "sandbox", "sso/login", "store", "subject", "witness",
+			"report", "rule", "sandbox", "sso/login", "store", "subject", "tlsfile", "witness",
 		},
 	},
 	"mcp/conformance":  {layer: command, imports: []string{"client", "mcp", "rule"}},
@@ -194,37 +198,38 @@ var table = map[string]row{
 
 // homes says where alone, tests aside, code of others is known. To take another library is then a change of one package.
 var homes = map[string][]string{
-	"cel.dev/cel-go":                      {"check"},
-	"code.dny.dev/ssrf":                   {"webhook"},
-	"database/sql":                        {"store/sqlstore", "store/pgtest"},
-	"github.com/a-h/templ":                {"console"},
-	"github.com/alecthomas/chroma":        {"console/patch"},
-	"github.com/alecthomas/kong":          {"cli"},
-	"github.com/alexedwards/scs":          {"console"},
-	"github.com/chromedp":                 {"console/browsertest"},
-	"github.com/coreos/go-oidc":           {"sso", "sso/login"},
-	"github.com/envoyproxy":               {"gateway/extauthz"},
-	"github.com/jackc/pgx":                {"store/sqlstore", "store/pgtest"},
-	"github.com/kljensen/snowball":        {"corpus"},
-	"github.com/ledongthuc/pdf":           {"document/extract"},
-	"github.com/modelcontextprotocol":     {"mcp", "mcp/conformance"},
-	"github.com/owenrumney/go-sarif":      {"report"},
-	"github.com/pelletier/go-toml":        {"discover/linter", "redact"},
-	"github.com/pressly/goose":            {"store/sqlstore"},
-	"github.com/prometheus/client_golang": {"api", "api/rest", "app", "metric"},
-	"github.com/rogpeppe/go-internal":     {"cli", "hook"},
-	"github.com/santhosh-tekuri":          {"agent"},
-	"github.com/tailscale/hujson":         {"hook/settings"},
-	"github.com/yuin/goldmark":            {"blocks"},
-	"github.com/zalando/go-keyring":       {"sso/login"},
-	"github.com/transparency-dev/formats": {"checkpoint", "witness"},
-	"golang.org/x/mod":                    {"api", "audit/tree", "checkpoint", "evidence", "witness"},
-	"golang.org/x/oauth2":                 {"sso", "sso/login"},
-	"golang.org/x/net/html":               {"blocks"},
-	"golang.org/x/text":                   {"blocks", "charset", "corpus", "document/extract"},
-	"google.golang.org/grpc":              {"app", "gateway/extauthz", "gateway/extmcp", "gateway/extmcp/extmcppb"},
-	"modernc.org/sqlite":                  {"store/sqlstore"},
-	"mvdan.cc/sh":                         {"shell"},
+	"cel.dev/cel-go":                         {"check"},
+	"code.dny.dev/ssrf":                      {"webhook"},
+	"database/sql":                           {"store/sqlstore", "store/pgtest"},
+	"github.com/a-h/templ":                   {"console"},
+	"github.com/alecthomas/chroma":           {"console/patch"},
+	"github.com/alecthomas/kong":             {"cli"},
+	"github.com/alexedwards/scs":             {"console"},
+	"github.com/chromedp":                    {"console/browsertest"},
+	"github.com/coreos/go-oidc":              {"sso", "sso/login"},
+	"github.com/envoyproxy":                  {"gateway/extauthz"},
+	"github.com/google/go-containerregistry": {"bundle/place"},
+	"github.com/jackc/pgx":                   {"store/sqlstore", "store/pgtest"},
+	"github.com/kljensen/snowball":           {"corpus"},
+	"github.com/ledongthuc/pdf":              {"document/extract"},
+	"github.com/modelcontextprotocol":        {"mcp", "mcp/conformance"},
+	"github.com/owenrumney/go-sarif":         {"report"},
+	"github.com/pelletier/go-toml":           {"discover/linter", "redact"},
+	"github.com/pressly/goose":               {"store/sqlstore"},
+	"github.com/prometheus/client_golang":    {"api", "api/rest", "app", "metric"},
+	"github.com/rogpeppe/go-internal":        {"cli", "hook"},
+	"github.com/santhosh-tekuri":             {"agent"},
+	"github.com/tailscale/hujson":            {"hook/settings"},
+	"github.com/yuin/goldmark":               {"blocks"},
+	"github.com/zalando/go-keyring":          {"sso/login"},
+	"github.com/transparency-dev/formats":    {"checkpoint", "witness"},
+	"golang.org/x/mod":                       {"api", "audit/tree", "checkpoint", "evidence", "witness"},
+	"golang.org/x/oauth2":                    {"sso", "sso/login"},
+	"golang.org/x/net/html":                  {"blocks"},
+	"golang.org/x/text":                      {"blocks", "charset", "corpus", "document/extract"},
+	"google.golang.org/grpc":                 {"app", "gateway/extauthz", "gateway/extmcp", "gateway/extmcp/extmcppb"},
+	"modernc.org/sqlite":                     {"store/sqlstore"},
+	"mvdan.cc/sh":                            {"shell"},
 }
 
 // vague are names that say nothing about what a package gives.

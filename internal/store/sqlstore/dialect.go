@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/pressly/goose/v3"
 	"modernc.org/sqlite"
@@ -48,6 +49,8 @@ type dialect struct {
 	// oneOfNumbers compares a column with the numbers of one parameter, which numbers makes.
 	oneOfNumbers string
 	numbers      func([]int64) any
+	// planned, if not nil, is an argument before all others that has a statement planned for the values of this call.
+	planned any
 	// each makes rows, in a column value, of the strings of one parameter, which list makes.
 	each string
 	// fullText is the full-text index of documents.
@@ -122,6 +125,7 @@ func newPostgres() *dialect {
 	d.types.Frozen = frozenPostgres
 	d.oneOf, d.list = " = ANY (?)", func(s []string) any { return s }
 	d.oneOfNumbers, d.numbers = " = ANY (?)", func(n []int64) any { return n }
+	d.planned = pgx.QueryExecModeCacheDescribe
 	d.types.Vector = true
 	d.each, d.fullText = "unnest(CAST(? AS TEXT[])) AS words (value)", tsvector{}
 	code := func(err error) string {
@@ -173,6 +177,25 @@ func (d *dialect) bind(query string) string {
 	}
 	d.bound.Store(query, b.String())
 	return b.String()
+}
+
+// longList is the length from which a list is worth a plan of its own.
+const longList = 64
+
+// arguments returns the arguments for the driver. A statement with a long list is planned for it: a plan that PostgreSQL keeps for all values may
+// compare each row with each element of the list, where one for these values looks the row up among them.
+func (d *dialect) arguments(args []any) []any {
+	if d.planned == nil {
+		return args
+	}
+	for _, arg := range args {
+		strs, _ := arg.([]string)
+		numbers, _ := arg.([]int64)
+		if max(len(strs), len(numbers)) >= longList {
+			return append([]any{d.planned}, args...)
+		}
+	}
+	return args
 }
 
 // frozenSQLite refuses changes of a table by triggers.

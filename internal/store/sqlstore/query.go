@@ -50,7 +50,7 @@ func (s *session) exec(ctx context.Context, doing, query string, args ...any) (i
 	if !storable(args) {
 		return 0, rule.Errorf(rule.CodeInvalid, "text must be valid UTF-8 without NUL characters")
 	}
-	result, err := s.db.ExecContext(ctx, s.d.bind(query), args...)
+	result, err := s.db.ExecContext(ctx, s.d.bind(query), s.d.arguments(args)...)
 	if err != nil {
 		return 0, s.wrap(ctx, doing, err)
 	}
@@ -70,7 +70,7 @@ func (s *session) row(ctx context.Context, doing, query string, args []any, dest
 	if !storable(args) {
 		return sql.ErrNoRows // no stored text equals it
 	}
-	err := s.db.QueryRowContext(ctx, s.d.bind(query), args...).Scan(dest...)
+	err := s.db.QueryRowContext(ctx, s.d.bind(query), s.d.arguments(args)...).Scan(dest...)
 	if err == nil || errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
@@ -92,7 +92,7 @@ func (s *session) each(ctx context.Context, doing, query string, args []any, fn 
 	if !storable(args) {
 		return nil // no stored text equals it
 	}
-	rows, err := s.db.QueryContext(ctx, s.d.bind(query), args...)
+	rows, err := s.db.QueryContext(ctx, s.d.bind(query), s.d.arguments(args)...)
 	if err != nil {
 		return s.wrap(ctx, doing, err)
 	}
