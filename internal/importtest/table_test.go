@@ -79,7 +79,7 @@ var table = map[string]row{
 	"llm":                 {layer: block},
 	"llm/provider":        {layer: block, imports: []string{"llm", "rule"}},
 	"metric":              {layer: block},
-	"norm":                {layer: block, imports: []string{"corpus", "lexicon", "rule"}}, // one reading of a rule for contradictions, lint and judge
+	"norm":                {layer: block, imports: []string{"corpus", "rule"}}, // one reading of a rule for contradictions, lint and judge
 	"redact":              {layer: block, imports: []string{"charset", "diff", "subject"}},
 	"report":              {layer: block, imports: []string{"rule"}},
 	"shell":               {layer: block},
