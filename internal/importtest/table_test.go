@@ -194,7 +194,7 @@ var table = map[string]row{
 	"store/pgtest":          {layer: support, imports: []string{"store/sqlstore"}},
 	"store/storetest":       {layer: support, imports: []string{"rule", "store"}},
 	"/cases":                {layer: support, tests: []string{"api", "app", "catalog", "cli", "client", "evaluate"}},
-	"/e2e":                  {layer: support, tests: []string{"api", "app", "catalog", "cli", "client", "evaluate", "release"}},
+	"/e2e":                  {layer: support, tests: []string{"api", "app", "catalog", "checkpoint", "cli", "client", "evaluate", "release"}},
 }
 
 // homes says where alone, tests aside, code of others is known. To take another library is then a change of one package.

@@ -32,7 +32,7 @@ type Export struct {
 // within narrows an export to evaluations of some subjects.
 type within struct{ node, scope, repository string }
 
-// has reports whether an entry is about such a subject. Without a body nobody can tell.
+// has reports whether an entry is about such a subject. An entry without a body is not.
 func (w within) has(e *store.AuditEntry) (bool, error) {
 	if w == (within{}) {
 		return true, nil

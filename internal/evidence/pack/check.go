@@ -28,7 +28,7 @@ const (
 	maxLine     = 512 << 20
 )
 
-// Result is what a check has found.
+// Result holds the findings of a check.
 type Result struct {
 	checkpoint.Seen
 

@@ -41,7 +41,7 @@ const (
 // format is the first field of a manifest.
 const format = "tenet evidence pack 1"
 
-// Source is what a pack is made of.
+// Source supplies the contents of a pack.
 type Source struct {
 	ProjectID  string
 	Query      string // what was asked for, for people
@@ -62,7 +62,7 @@ type Line struct {
 	Record   json.RawMessage  `json:"record,omitempty"`
 }
 
-// front is what comes before the leaves of a pack.
+// front holds the roots before the leaves of a pack.
 type front struct {
 	Before int64  `json:"entries_before"`
 	Front  string `json:"front"`
