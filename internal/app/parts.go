@@ -16,6 +16,7 @@ import (
 	"tenet/internal/catalog"
 	"tenet/internal/change"
 	"tenet/internal/check"
+	"tenet/internal/checkpoint"
 	"tenet/internal/config"
 	"tenet/internal/conflict"
 	"tenet/internal/discover"
@@ -75,6 +76,7 @@ type parts struct {
 	evaluator  *evaluate.Evaluator
 	sandbox    *sandbox.Sandbox
 	releases   *release.Releases
+	bundles    *release.Bundles
 	discovery  *discover.Discovery
 	ingest     *ingest.Ingest
 	agents     *agent.Agents
@@ -225,6 +227,10 @@ func (a *App) assembleJudging(p *parts, jobs job.Queue, now func() time.Time) er
 	p.releases = release.New(release.Config{
 		Store: release.Store{Updater: s, Jobs: s.Jobs, Releases: s.Releases, Rules: s.Rules, Runs: s.Runs, TestCases: s.TestCases},
 		Views: snapshots, Replayer: replayer{p.evaluator}, Queue: jobs, Now: now, Publish: p.webhooks.Publish, Deployed: p.book.Ask,
+	})
+	p.bundles = release.NewBundles(release.BundlesConfig{
+		Updater: s, Bundles: s.Bundles, Releases: s.Releases, Rules: s.Rules, Projects: s.Projects, Waivers: s.Waivers, Agents: s.Agents, Keys: s.Keys, Now: now,
+		Signing: func() (checkpoint.Signer, string) { return p.book.Signer, p.book.Origin },
 	})
 	p.queue = queue.New(queue.Config{
 		Store: queue.Store{Updater: s, Queue: s.Queue}, Deciders: p.deciders(), Describe: p.describe, Now: now, Logger: log,
