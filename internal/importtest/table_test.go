@@ -208,7 +208,6 @@ var homes = map[string][]string{
 	"github.com/chromedp":                    {"console/browsertest"},
 	"github.com/coreos/go-oidc":              {"sso", "sso/login"},
 	"github.com/envoyproxy":                  {"gateway/extauthz"},
-	"github.com/google/go-containerregistry": {"bundle/place"},
 	"github.com/jackc/pgx":                   {"store/sqlstore", "store/pgtest"},
 	"github.com/kljensen/snowball":           {"corpus"},
 	"github.com/ledongthuc/pdf":              {"document/extract"},
@@ -223,13 +222,14 @@ var homes = map[string][]string{
 	"github.com/yuin/goldmark":               {"blocks"},
 	"github.com/zalando/go-keyring":          {"sso/login"},
 	"github.com/transparency-dev/formats":    {"checkpoint", "witness"},
-	"golang.org/x/mod":                       {"api", "audit/tree", "checkpoint", "evidence", "witness"},
+	"golang.org/x/mod":                       {"api", "audit/tree", "checkpoint", "cli", "evidence", "witness"},
 	"golang.org/x/oauth2":                    {"sso", "sso/login"},
 	"golang.org/x/net/html":                  {"blocks"},
 	"golang.org/x/text":                      {"blocks", "charset", "corpus", "document/extract"},
 	"google.golang.org/grpc":                 {"app", "gateway/extauthz", "gateway/extmcp", "gateway/extmcp/extmcppb"},
 	"modernc.org/sqlite":                     {"store/sqlstore"},
 	"mvdan.cc/sh":                            {"shell"},
+	"github.com/google/go-containerregistry": {"bundle/place"},
 }
 
 // vague are names that say nothing about what a package gives.
