@@ -247,7 +247,7 @@ func rarer(t []token, i int, c place) bool {
 	next := t[i+1].low
 	object := determiners[next] || objects[next]
 	if noun(t[i].low) {
-		return object || c.item && lexicon.Third(next) == "" && follower(t, i, c)
+		return object
 	}
 	return object || c.item && (opens[next] || t[i+1].linked || strings.HasSuffix(next, "s") && lexicon.Third(next) == "")
 }

@@ -62,7 +62,7 @@ func TestForceOfLists(t *testing.T) {
 func TestRareVerbs(t *testing.T) {
 	for text, want := range map[string]bool{
 		"- Reinstall the gate after each storm": true, "- Burnish all plates on Sunday": true, "- Uncouple trailers before the ramp": true,
-		"- Peer review process": false, "- Cash, gifts and travel": false, "- Joyride runs on all machines": false,
+		"- Peer review process": false, "- Certificate renewals of the yard": false, "- Cash, gifts and travel": false, "- Joyride runs on all machines": false,
 	} {
 		if found := find("# Work\n\n"+text, prose.Instructions); (len(found) == 1) != want {
 			t.Errorf("%q: found %+v", text, found)

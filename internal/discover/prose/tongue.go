@@ -178,6 +178,15 @@ func (l *tongue) binds(t []token, i int, c place) (reading, bool) {
 	if l.name == "es" && (w == "tiene" || w == "tienen" || w == "hay") && at(t, i+1) == "que" {
 		return r, !l.guarded(t, i) && !no()
 	}
+	if l.name == "fr" && w == "à" && l.is("copulas", at(t, i-1)) && l.infinitive(at(t, i+1)) { // "est à proscrire"
+		switch done := at(t, i+1); done {
+		case "proscrire", "bannir", "interdire":
+			r.modality = rule.MustNot
+		case "éviter":
+			r.modality, r.means = rule.Should, ByAdvice
+		}
+		return r, !l.guarded(t, i) && !l.denied(t, i) && !c.genre.describes()
+	}
 	if l.name == "de" && l.gerundive(t, i) {
 		if l.is("not", at(t, i-1)) || l.is("not", at(t, i-2)) {
 			r.modality = rule.MustNot
@@ -303,6 +312,8 @@ func (l *tongue) order(t []token, c place) (reading, bool) {
 	case l.is("avoid", w):
 		r.modality = rule.Should
 		return r, true
+	case l.is("never", w) && (l.is("nouns", next) || l.is("nouns", at(t, 2))): // "Pas de garanties"
+		return r, false
 	case l.is("never", w):
 		r.modality, r.means = rule.MustNot, ByNegation
 		switch l.name {
@@ -382,7 +393,7 @@ func (l *tongue) finite(t []token) bool {
 
 // infinitive reports whether a word has the ending of an infinitive.
 func (l *tongue) infinitive(w string) bool {
-	if l.is("more", w) {
+	if l.is("more", w) || w == "proscrire" {
 		return true
 	}
 	return len(w) > 3 && !l.is("others", w) && slices.ContainsFunc(l.ends, func(e string) bool { return strings.HasSuffix(w, e) })
@@ -398,7 +409,7 @@ func (l *tongue) stated(t []token, c place) (reading, bool) {
 	for i := 1; i < len(t); i++ {
 		timely = timely || l.is("periods", t[i].low) && (l.is("whole", t[i-1].low) || t[i-1].low == "par" || t[i-1].low == "al")
 	}
-	if (t[0].low == "chaque" || t[0].low == "cada") && len(t) > 4 && !l.finite(t) {
+	if (t[0].low == "chaque" || t[0].low == "cada") && l.is("people", t[1].low) && len(t) > 4 && !l.finite(t) {
 		r.phrase = t[0].low
 		return r, true
 	}
