@@ -135,10 +135,10 @@ func elided(t []token, c place) (reading, bool) {
 	return r, false
 }
 
-// frequencies are how often something is done, before what is done.
+// frequencies come before the name of a routine: "annual review".
 var frequencies = text.Words("annual biannual semi-annual biennial quarterly monthly weekly daily continuous regular periodic")
 
-// routines are what is done so often.
+// routines are names of acts that people repeat.
 var routines = text.Words("review reviews audit audits test tests testing training check checks scan scans scanning rotation report reports assessment assessments reassessment inspection")
 
 // recurs reports whether the text behind a label says how often something is done: "Vendors: annual review".
