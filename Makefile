@@ -4,7 +4,8 @@ SHELL := bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 
-VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+# The version of the next release, which VERSION holds and nothing else; a program that is not a release has the commit behind it.
+VERSION := $(shell cat VERSION)-dev.$(shell git describe --always --dirty --exclude='*' 2>/dev/null || echo unknown)
 LDFLAGS := -s -w -X tenet/internal/cli.Version=$(VERSION)
 LINTER := bin/golangci-lint
 DEX := bin/dex
@@ -16,6 +17,7 @@ DEMO ?= .tenet-demo#       folder that `make demo` keeps its database in
 PACKAGES ?= ./... ./client/...# packages for test, bench and fuzz
 SDKS ?= python typescript#            clients for other languages that `make test` tests with all packages; empty leaves them out
 TESTFLAGS ?=#              more flags for go test, such as -run=TestName
+PLATFORMS ?=#              platforms that `make dist` builds for; empty is all
 BENCH ?= .#                benchmarks to run, a regular expression
 BENCHTIME ?= 1s#           time for each benchmark
 EVALUATIONS ?= 50000#      records that the benchmark of finding evaluations searches
@@ -53,11 +55,12 @@ build: ## Build bin/tenet, a static binary
 	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o bin/tenet ./cmd/tenet
 
 # The race detector needs cgo. SQLite, which is C turned into Go, runs without it: its memory is its own, and to watch it takes a third
-# of all the time of a program that opens a database. Vet runs once, in verify, with the other linters.
+# of all the time of a program that opens a database. Vet runs once, in verify, with the other linters. Three programs run at once, since
+# they wait for browsers and databases; without GORACE each sleeps for a second at its end.
 .PHONY: test
 test: build $(DEX) ## Run all tests with the race detector, on SQLite and on a private PostgreSQL
 	@scripts/setup-build.sh gcc $(if $(TENET_TEST_BROWSER),,chromium)
-	CGO_ENABLED=1 TENET_TEST_PROGRAM='$(CURDIR)/bin/tenet' TENET_TEST_DEX='$(CURDIR)/$(DEX)' TENET_TEST_BROWSER="$${TENET_TEST_BROWSER:-$$(command -v chromium)}" scripts/with-postgres.sh go test -race -gcflags='modernc.org/...=-race=false -d=checkptr=0' -vet=off -timeout=15m $(TESTFLAGS) $(PACKAGES)
+	CGO_ENABLED=1 GORACE=atexit_sleep_ms=50 TENET_TEST_PROGRAM='$(CURDIR)/bin/tenet' TENET_TEST_DEX='$(CURDIR)/$(DEX)' TENET_TEST_BROWSER="$${TENET_TEST_BROWSER:-$$(command -v chromium)}" scripts/with-postgres.sh go test -race -gcflags='modernc.org/...=-race=false -d=checkptr=0' -vet=off -p 3 -timeout=15m $(TESTFLAGS) $(PACKAGES)
 ifeq ($(origin PACKAGES),file)
 	@$(if $(SDKS),$(MAKE) --no-print-directory test-sdk)
 endif
@@ -124,6 +127,14 @@ conformance: build ## Run the public conformance suite of the Model Context Prot
 .PHONY: conformance-gateway
 conformance-gateway: build ## Run clients and servers of the official Python and TypeScript MCP SDKs through the gateway (needs npm, python3)
 	@scripts/conformance-gateway.sh
+
+.PHONY: dist
+dist: ## Build the files of a release into dist/: archives, deb, rpm, image, wheels, npm (PLATFORMS=linux/amd64,...)
+	@cd tools/dist && GOWORK=off CGO_ENABLED=0 go run . -root ../.. $(if $(PLATFORMS),-platforms '$(PLATFORMS)')
+
+.PHONY: test-dist
+test-dist: ## Build a release for this machine, install each file into an empty place, and get a verdict
+	@scripts/test-dist.sh
 
 .PHONY: soak
 soak: ## Kill nodes at random moments, 200 rounds on each database, and look for what is lost

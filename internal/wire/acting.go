@@ -46,10 +46,10 @@ const (
 	ToolsAccepted = "accepted"
 )
 
-// ToolReport is what a gateway reports of tools of an MCP server that are pinned.
+// ToolReport is the report of a gateway about pinned tools of an MCP server.
 type ToolReport struct {
 	Server string       `json:"server" minLength:"1" maxLength:"200" doc:"Name of the MCP server, as the gateway has it." example:"filesystem"`
-	State  string       `json:"state" enum:"held,accepted" doc:"held: the gateway does not show the tools to agents and refuses calls of them; accepted: a person has accepted what they say of themselves now."`
+	State  string       `json:"state" enum:"held,accepted" doc:"held: the gateway does not show the tools to agents and refuses calls of them; accepted: a person has accepted their new definitions."`
 	Tools  []ToolChange `json:"tools" nullable:"false" minItems:"1" maxItems:"100" doc:"The tools concerned."`
 }
 

@@ -25,7 +25,7 @@ const (
 	maxWhys     = 20  // reasons of one
 )
 
-// listChanged tells a client to read the list of tools again.
+// listChanged asks a client to read the list of tools again.
 var listChanged = []byte(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
 
 // reportHeld reports the tools of notes that are held back from now on. It does not wait for an answer.
