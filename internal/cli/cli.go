@@ -76,6 +76,7 @@ type grammar struct {
 	Servers     serversCommand      `cmd:"" help:"List the servers of the cluster and how they fare with their models."`
 	Usage       usageCommand        `cmd:"" data:"read" help:"Sum up calls, tokens and cost of models."`
 	Config      configCommands      `cmd:"" help:"Show the settings in force."`
+	Doctor      doctorCommand       `cmd:"" help:"Look for what is wrong with the settings, the server, the models, the clocks and the hooks."`
 	Upgrade     upgradeCommand      `cmd:"" help:"Ask whether a newer release exists."`
 	Completion  completionCommand   `cmd:"" help:"Print a script by which a shell completes commands and flags."`
 	Version     versionCommand      `cmd:"" help:"Print the version."`
