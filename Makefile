@@ -80,6 +80,7 @@ verify: $(LINTER) ## Check modules, generated files, format and linters; changes
 	@for module in . client; do (cd $$module && go mod tidy -diff) || { echo "verify: $$module/go.mod or go.sum is not tidy; run: go mod tidy" >&2; exit 1; }; done
 	@scripts/verify-generated.sh
 	@scripts/test-chart.sh
+	@cd tools/promcheck && GOWORK=off CGO_ENABLED=0 go test .
 	$(LINTER) run ./... ./client/...
 
 .PHONY: lint
@@ -135,6 +136,7 @@ dist: ## Build the files of a release into dist/: archives, deb, rpm, image, whe
 
 .PHONY: test-dist
 test-dist: ## Build a release for this machine, install each file into an empty place, and get a verdict
+	@cd tools/dist && GOWORK=off CGO_ENABLED=0 go test .
 	@scripts/test-dist.sh
 
 .PHONY: test-chart

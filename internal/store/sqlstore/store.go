@@ -13,6 +13,7 @@ import (
 
 	"tenet/internal/rule"
 	"tenet/internal/store"
+	"tenet/internal/telemetry"
 )
 
 // database is a store.Database on an SQL database.
@@ -56,7 +57,9 @@ const (
 )
 
 // Update implements store.Database.
-func (s *database) Update(ctx context.Context, fn func(store.Tx) error) error {
+func (s *database) Update(ctx context.Context, fn func(store.Tx) error) (err error) {
+	ctx, span := telemetry.Start(ctx, "database transaction")
+	defer func() { span.End(err) }()
 	if err := s.gate.enter(); err != nil {
 		return err
 	}
