@@ -124,7 +124,7 @@ var table = map[string]row{
 		tests:   []string{"evaluate"},
 	},
 	"search":   {layer: capability, imports: []string{"corpus", "job", "llm", "redact", "rule", "store"}, tests: []string{"auth", "document"}},
-	"evidence": {layer: capability, imports: []string{"audit/tree", "checkpoint", "evidence/attest", "job", "rule", "store"}, tests: []string{"audit", "witness"}},
+	"evidence": {layer: capability, imports: []string{"audit", "audit/tree", "checkpoint", "evidence/attest", "job", "rule", "store"}, tests: []string{"witness"}},
 	"trail":    {layer: capability, imports: []string{"audit", "auth", "evaluate/find", "rule", "store"}},
 	"webhook":  {layer: capability, imports: []string{"audit", "auth", "job", "rule", "signature", "store", "telemetry"}},
 

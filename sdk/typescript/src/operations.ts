@@ -127,7 +127,7 @@ export class Operations {
     return this.#caller.call({ method: "GET", path: "/api/v1/audit/log", answer: "json", query: { project_id: parameters.projectId }, again: true }, options);
   }
 
-  /** Verify the audit chain. Walks the chain of the project and reports every edit, deletion, insertion and reordering. With a head that you noted earlier it also finds a chain that was cut short or rewritten. A long chain is verified in parts with limit: the answer's next, given as after_seq and after_hash, goes on. */
+  /** Verify the audit chain. Walks the chain of the project and reports every edit, deletion, insertion and reordering; at its end also rules, keys, waivers and the like that are in force and that no entry explains. With a head that you noted earlier it also finds a chain that was cut short or rewritten. A long chain is verified in parts with limit: the answer's next, given as after_seq and after_hash, goes on. */
   verifyAudit(parameters: { projectId?: string; expectSeq?: number; expectHash?: string; afterSeq?: number; afterHash?: string; limit?: number } = {}, options: CallOptions = {}): Promise<models.AuditReport> {
     return this.#caller.call({ method: "GET", path: "/api/v1/audit/verify", answer: "json", query: { project_id: parameters.projectId, expect_seq: parameters.expectSeq, expect_hash: parameters.expectHash, after_seq: parameters.afterSeq, after_hash: parameters.afterHash, limit: parameters.limit }, again: true }, options);
   }

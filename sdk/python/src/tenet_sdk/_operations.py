@@ -423,7 +423,7 @@ class Operations:
         after_hash: str | None = None,
         limit: int | None = None,
     ) -> models.AuditReport:
-        """Verify the audit chain. Walks the chain of the project and reports every edit, deletion, insertion and reordering. With a head that you noted earlier it also finds a chain that was cut short or rewritten. A long chain is verified in parts with limit: the answer's next, given as after_seq and after_hash, goes on."""
+        """Verify the audit chain. Walks the chain of the project and reports every edit, deletion, insertion and reordering; at its end also rules, keys, waivers and the like that are in force and that no entry explains. With a head that you noted earlier it also finds a chain that was cut short or rewritten. A long chain is verified in parts with limit: the answer's next, given as after_seq and after_hash, goes on."""
         return self._caller.call(
             "GET",
             "/api/v1/audit/verify",
@@ -3718,7 +3718,7 @@ class AsyncOperations:
         after_hash: str | None = None,
         limit: int | None = None,
     ) -> models.AuditReport:
-        """Verify the audit chain. Walks the chain of the project and reports every edit, deletion, insertion and reordering. With a head that you noted earlier it also finds a chain that was cut short or rewritten. A long chain is verified in parts with limit: the answer's next, given as after_seq and after_hash, goes on."""
+        """Verify the audit chain. Walks the chain of the project and reports every edit, deletion, insertion and reordering; at its end also rules, keys, waivers and the like that are in force and that no entry explains. With a head that you noted earlier it also finds a chain that was cut short or rewritten. A long chain is verified in parts with limit: the answer's next, given as after_seq and after_hash, goes on."""
         return await self._caller.call(
             "GET",
             "/api/v1/audit/verify",
