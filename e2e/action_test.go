@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -181,9 +182,7 @@ func TestActionWithARelease(t *testing.T) {
 		"from source, without Go":   {map[string]string{"version": "source"}, 2, "set Go up before this step"},
 	} {
 		inputs := map[string]string{"base": "main", "rules": "rules.yaml"}
-		for name, v := range with.inputs {
-			inputs[name] = v
-		}
+		maps.Copy(inputs, with.inputs)
 		code, printed := action(t, repository, inputs)
 		if code != with.code || !strings.Contains(printed, with.says) {
 			t.Errorf("%s: exit code %d, want %d and %q in\n%s", test, code, with.code, with.says, printed)

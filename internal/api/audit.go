@@ -270,8 +270,18 @@ func described(in *wire.AuditExportQuery) string {
 	}
 	add("of the kinds", strings.Join(in.Kind, ", "))
 	for _, p := range [][2]string{
-		{"with the action", in.Action}, {"by", in.Actor}, {"for", in.Person}, {"of the agent", in.Agent}, {"in the session", in.Session}, {"about the rule", in.Rule},
-		{"about the evaluation", in.Evaluation}, {"about", in.Object}, {"with the verdict", in.Verdict}, {"at the node", in.Node}, {"in the scope", in.Scope}, {"of the repository", in.Repository},
+		{"with the action", in.Action},
+		{"by", in.Actor},
+		{"for", in.Person},
+		{"of the agent", in.Agent},
+		{"in the session", in.Session},
+		{"about the rule", in.Rule},
+		{"about the evaluation", in.Evaluation},
+		{"about", in.Object},
+		{"with the verdict", in.Verdict},
+		{"at the node", in.Node},
+		{"in the scope", in.Scope},
+		{"of the repository", in.Repository},
 	} {
 		add(p[0], p[1])
 	}

@@ -35,7 +35,7 @@ func OpenText(signedNote string, keys []string) (text, name string, err error) {
 	list := make([]note.Verifier, len(keys))
 	for i, k := range keys {
 		if list[i], err = note.NewVerifier(k); err != nil {
-			return "", "", errors.New("a trusted key is not a verifier key such as example.com/tenet/default+1a2b3c4d+AZ...")
+			return "", "", errors.New("a trusted key is not a verifier key such as example.com/tenet/default+1a2b3c4d+AZ and more")
 		}
 	}
 	n, err := note.Open([]byte(signedNote), note.VerifierList(list...))

@@ -290,9 +290,19 @@ func printBundle(s *session, r bundleReport) error {
 		state = "not verified; anybody can write this"
 	}
 	rows := [][]any{
-		{"signature", state}, {"name", line(r.Name)}, {"project", line(r.ProjectID)}, {"environment", line(string(r.Environment))}, {"number", r.Seq}, {"action", line(r.Action)},
-		{"snapshot", line(r.SnapshotID)}, {"root", line(r.Root)}, {"rules", r.Rules}, {"hash", r.Hash}, {"size", sizeText(r.Size) + ", " + sizeText(r.RawSize) + " unpacked"},
-		{"built", r.BuiltAt.Format(time.RFC3339)}, {"signed", r.SignedAt.Format(time.RFC3339)},
+		{"signature", state},
+		{"name", line(r.Name)},
+		{"project", line(r.ProjectID)},
+		{"environment", line(string(r.Environment))},
+		{"number", r.Seq},
+		{"action", line(r.Action)},
+		{"snapshot", line(r.SnapshotID)},
+		{"root", line(r.Root)},
+		{"rules", r.Rules},
+		{"hash", r.Hash},
+		{"size", sizeText(r.Size) + ", " + sizeText(r.RawSize) + " unpacked"},
+		{"built", r.BuiltAt.Format(time.RFC3339)},
+		{"signed", r.SignedAt.Format(time.RFC3339)},
 	}
 	if r.BaseSeq > 0 {
 		rows = append(rows, []any{"changes", fmt.Sprintf("bundle %d", r.BaseSeq)})

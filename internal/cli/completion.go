@@ -135,7 +135,7 @@ func complete(root *kong.Node, words []string) []candidate {
 			}
 		}
 		for _, p := range node.Positional {
-			for _, v := range strings.Split(p.Enum, ",") {
+			for v := range strings.SplitSeq(p.Enum, ",") {
 				if v != "" && v != "words" {
 					add(v, "")
 				}

@@ -119,7 +119,9 @@ func newestRelease(ctx context.Context, from string) (string, error) {
 
 // newer reports whether a release is newer than the version of this program. One that was built from source has no place among releases, and
 // every release counts as newer.
-func newer(release, own string) bool { return semver.Compare("v"+release, "v"+strings.TrimPrefix(own, "v")) > 0 }
+func newer(release, own string) bool {
+	return semver.Compare("v"+release, "v"+strings.TrimPrefix(own, "v")) > 0
+}
 
 // upgradeWith is the command that replaces a program, by the place where it is; empty if that shows nothing.
 func upgradeWith(program, release string) string {

@@ -147,7 +147,7 @@ func changeKey(p *page) error {
 		return err
 	}
 	p.say("The key is changed.")
-	return p.redirect(operationsPlace(p, "keys"))
+	return p.redirect(keysPlace(p))
 }
 
 // keyRate is the rate of a key for a form; empty without one.
@@ -171,7 +171,7 @@ func revokeKey(p *page) error {
 		return err
 	}
 	p.say("The key is revoked.")
-	return p.redirect(operationsPlace(p, "keys"))
+	return p.redirect(keysPlace(p))
 }
 
 // keyState is the state of a key in a word, and its tone.

@@ -42,10 +42,10 @@ func operationsTabs(p *page) []tab {
 	}
 }
 
-// operationsPlace is the address of a screen of operations, in the project of the page or over all.
-func operationsPlace(p *page, name string) string {
+// keysPlace is the address of the screen of keys, in the project of the page or over all.
+func keysPlace(p *page) string {
 	for _, t := range operationsTabs(p) {
-		if t.name == name {
+		if t.name == "keys" {
 			return t.address
 		}
 	}

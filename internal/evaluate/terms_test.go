@@ -38,7 +38,7 @@ func TestTermsOfFacts(t *testing.T) {
 		t.Errorf("%d terms of facts within facts", len(got))
 	}
 	long := map[string]any{}
-	for _, name := range strings.Fields("a b c d e f g h") {
+	for name := range strings.FieldsSeq("a b c d e f g h") {
 		long[name] = strings.Repeat("word ", 1000)
 	}
 	if got = termsOf(&subject.Subject{Facts: long}); len(got) > 10 {

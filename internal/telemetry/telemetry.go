@@ -150,7 +150,9 @@ func Handler(next http.Handler) http.Handler {
 	}
 	return otelhttp.NewHandler(next, "request", otelhttp.WithTracerProvider(p), otelhttp.WithPropagators(propagator),
 		otelhttp.WithSpanNameFormatter(func(_ string, r *http.Request) string { return r.Method }),
-		otelhttp.WithFilter(func(r *http.Request) bool { return r.URL.Path != "/health" && r.URL.Path != "/ready" && r.URL.Path != "/metrics" }))
+		otelhttp.WithFilter(func(r *http.Request) bool {
+			return r.URL.Path != "/health" && r.URL.Path != "/ready" && r.URL.Path != "/metrics"
+		}))
 }
 
 // Transport names the span of a request to another server in its headers. While telemetry is off it is the transport, nil included.

@@ -68,8 +68,8 @@ func TestTracesGoOn(t *testing.T) {
 			t.Errorf("%s is in the trace %s, want %s", s.Name, s.SpanContext.TraceID(), trace)
 		}
 		for _, a := range s.Attributes {
-			if strings.Contains(a.Value.Emit(), "secret") {
-				t.Errorf("%s has %s=%s", s.Name, a.Key, a.Value.Emit())
+			if strings.Contains(a.Value.String(), "secret") {
+				t.Errorf("%s has %s=%s", s.Name, a.Key, a.Value.String())
 			}
 		}
 		if strings.Contains(s.Status.Description, "secret") {

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"log"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -44,7 +44,7 @@ func TestBundlesGoToPlacesAndComeBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	oci := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
+	oci := httptest.NewServer(registry.New(registry.Logger(slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo))))
 	t.Cleanup(oci.Close)
 	backend := s3mem.New()
 	if err := backend.CreateBucket("rules"); err != nil {

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -27,9 +28,7 @@ type server struct {
 func (s *server) request(ctx context.Context, method string, query url.Values) (*http.Request, error) {
 	u := *s.address
 	q := u.Query()
-	for name, values := range query {
-		q[name] = values
-	}
+	maps.Copy(q, query)
 	if s.cfg.Project != "" {
 		q.Set("project_id", s.cfg.Project)
 	}

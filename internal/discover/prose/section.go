@@ -80,8 +80,8 @@ func (f *finder) heads(i int) bool {
 
 // forbidding reports whether a heading forbids what the items below it name, or one above it that does not allow.
 func forbidding(section []string) bool {
-	for n := len(section) - 1; n >= 0; n-- {
-		t := tokenize(unnumbered(section[n]))
+	for _, heading := range slices.Backward(section) {
+		t := tokenize(unnumbered(heading))
 		for k := range t {
 			if w := t[k].low; allowing[w] {
 				return false

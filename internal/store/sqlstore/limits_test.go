@@ -84,7 +84,7 @@ func newProxy(t *testing.T, dsn string) (*proxy, string) {
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	const socket = ".s.PGSQL.5432"
 	p := &proxy{}
-	if p.listen, err = net.Listen("unix", filepath.Join(dir, socket)); err != nil { //nolint:noctx // it is closed below
+	if p.listen, err = net.Listen("unix", filepath.Join(dir, socket)); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = p.listen.Close() })
@@ -94,7 +94,7 @@ func newProxy(t *testing.T, dsn string) (*proxy, string) {
 			if err != nil {
 				return
 			}
-			up, err := net.Dial("unix", filepath.Join(server, socket)) //nolint:noctx // it is near
+			up, err := net.Dial("unix", filepath.Join(server, socket))
 			if err != nil {
 				_ = client.Close()
 				continue

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -49,10 +50,7 @@ func testInForce(t *testing.T, f *fixture) {
 			t.Fatalf("%s: %v", about, err)
 		}
 		want := rows()
-		got := map[string]store.RowHash{}
-		for name, hash := range all {
-			got[name] = hash
-		}
+		got := maps.Clone(all)
 		changed := 0
 		for _, r := range told {
 			if got[r.Kind+" "+r.ID] != r.Hash {
