@@ -70,8 +70,13 @@ func (a *App) serveAPI(p *parts, operations api.Operations, registry *prometheus
 		resources = append(resources, api.MCP{Handler: a.modelProtocol(version)})
 	}
 	loopback := loopbackOnly(a.cfg.Listen)
+	var refuse func(*http.Request, bool) error
+	if a.edge != nil {
+		refuse = a.edge.refuse
+	}
 	return rest.New(rest.Config{
-		Keys: a.callers, Logger: a.log, Description: api.Description(version), Registry: registry,
+		Refuse: refuse,
+		Keys:   a.callers, Logger: a.log, Description: api.Description(version), Registry: registry,
 		Served: api.CountRules(registry, p.catalog, a.log), RequireLoopbackHost: loopback, RequireKey: !loopback, TrustedProxies: a.proxies, MayAct: p.acting.MayAct,
 		Limits: rest.Limits{
 			MaxBody: a.cfg.MaxBody, MaxImportBody: a.cfg.MaxImportBody, MaxDocument: a.cfg.MaxDocument, RatePerSecond: a.cfg.RateLimit, Burst: a.cfg.RateBurst,

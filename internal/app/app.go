@@ -43,6 +43,7 @@ type App struct {
 	watch     *provider.Watch
 	gauged    gauges // the models that are configured
 	parts     *parts
+	edge      *outpost                // nil for a server
 	followers []func(context.Context) // run while the node serves
 	handler   *rest.Server
 	version   string
@@ -77,6 +78,8 @@ type Options struct {
 	Rules []*wire.RuleFile
 	// Now is the clock of all but background jobs and keys; nil means time.Now. With another one, records of the past can be made.
 	Now func() time.Time
+	// Edge makes the node evaluate from bundles; nil for a server.
+	Edge *Edge
 	// NoCases leaves out the test cases of the starter packs: a throw-away node that only evaluates has no use for them.
 	NoCases bool
 }
@@ -105,6 +108,11 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, o Options) (_
 		return nil, err
 	}
 	a.stopLast(a.store.Close)
+	if o.Edge != nil {
+		if err := a.openEdge(ctx, o.Edge, o.Now); err != nil {
+			return nil, err
+		}
+	}
 	a.live = corpus.NewLive(corpus.Config{
 		Store: corpus.Store{
 			Projects: a.store.Projects, Federation: a.store.Federation, Embeddings: a.store.Embeddings, Waivers: a.store.Waivers,
@@ -129,14 +137,10 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, o Options) (_
 	if err := p.catalog.CountUncounted(auth.WithActor(ctx, auth.Local("tenet"))); err != nil {
 		return nil, err
 	}
-	if err := guardEmptied(ctx, cfg, a.store.Projects); err != nil {
-		return nil, err
-	}
-	if err := seed(ctx, a.store.Projects, p.catalog, cfg, o); err != nil {
-		return nil, err
-	}
-	if err := markFilled(cfg); err != nil {
-		return nil, err
+	if a.edge == nil {
+		if err := a.fill(ctx, o); err != nil {
+			return nil, err
+		}
 	}
 	a.followers = []func(context.Context){a.live.Run, a.load, a.watch.Run, p.documents.Follow, p.book.Run, p.approvals.Run}
 	if p.embeddings != nil {
@@ -148,9 +152,12 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, o Options) (_
 	}
 	a.followers = append(a.followers, a.gauged.watchers(a.watch)...)
 	a.followers = append(a.followers, operations.Servers.Run, a.noteKeys)
+	if a.edge != nil {
+		a.followers = append(a.followers, a.edge.follower.Run)
+	}
 	a.handler = a.serveAPI(p, operations, registry, o.Version)
 	a.runner = job.New(job.Config{
-		Store: job.Store{Updater: a.store, JobWatcher: a.store, Jobs: a.store.Jobs}, Logger: log, Now: time.Now, Handlers: p.handlers(cfg), Periodic: p.periodic(),
+		Store: job.Store{Updater: a.store, JobWatcher: a.store, Jobs: a.store.Jobs}, Logger: log, Now: time.Now, Handlers: p.handlers(cfg), Periodic: p.periodic(a.edge != nil),
 		Workers: cfg.JobWorkers, Poll: cfg.PollInterval, Lease: cfg.JobLease, Keep: cfg.JobKeep, Observe: observeJobs(registry),
 	})
 	p.registerGauges(registry, operations.Servers, log)
@@ -161,6 +168,17 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, o Options) (_
 		a.run(ctx, a.live.Run)
 	}
 	return a, nil
+}
+
+// fill loads the starter packs on a first start.
+func (a *App) fill(ctx context.Context, o Options) error {
+	if err := guardEmptied(ctx, a.cfg, a.store.Projects); err != nil {
+		return err
+	}
+	if err := seed(ctx, a.store.Projects, a.parts.catalog, a.cfg, o); err != nil {
+		return err
+	}
+	return markFilled(a.cfg)
 }
 
 // stopLast has Stop call fn, after everything that is started later has stopped.
@@ -222,7 +240,7 @@ func (a *App) Ready(ctx context.Context) error {
 
 // Rules counts the rules of the default project and reports whether API keys are required.
 func (a *App) Rules(ctx context.Context) (rules int, keys bool, err error) {
-	view, err := a.live.View(ctx, rule.DefaultProject)
+	view, err := a.live.View(ctx, a.project())
 	if err != nil {
 		return 0, false, err
 	}

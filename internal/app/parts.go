@@ -208,7 +208,7 @@ func (a *App) assembleJudging(p *parts, jobs job.Queue, now func() time.Time) er
 		Working: func() bool { return a.working }, Logger: log,
 	})
 	p.acting = acting.New(acting.Config{Store: acting.Store{Updater: s, Agents: s.Agents, Projects: s.Projects}, Now: now, Publish: p.webhooks.Publish})
-	p.evaluator = evaluate.New(evaluate.Config{
+	evaluating := evaluate.Config{
 		Agents: p.acting,
 		Views:  a.live, Released: snapshots, Recorder: writer, Checks: check.NewCache(maxPrograms), Now: now,
 		Records: evaluate.Store{
@@ -216,8 +216,14 @@ func (a *App) assembleJudging(p *parts, jobs job.Queue, now func() time.Time) er
 			TestCases: s.TestCases,
 		},
 		Index: p.index, Judge: judging, Estimate: judging.Estimate, EstimateTriage: judging.EstimateTriage, Fresh: m.newJudge(cfg, log, nil), Queue: jobs, Redact: redact.New(),
-		Subjects: wire.Keep(cfg.RecordSubjects), Documents: p.documents, Publish: p.webhooks.Publish, Refuse: p.book.Problem, Approvals: p.approvals,
-	})
+		Subjects: wire.Keep(cfg.RecordSubjects), Documents: p.documents, Publish: p.webhooks.Publish, Refuse: p.book.Problem,
+	}
+	if a.edge == nil {
+		evaluating.Approvals = p.approvals
+	} else {
+		evaluating.Bundle = a.edge.bundle
+	}
+	p.evaluator = evaluate.New(evaluating)
 	// The sandbox stores no verdicts: its judge and checks are its own, so that nothing else is answered from them.
 	p.sandbox = sandbox.New(sandbox.Config{
 		Store: sandbox.Store{Updater: s, Jobs: s.Jobs, Rules: s.Rules, Runs: s.Runs, TestCases: s.TestCases}, Recorded: p.evaluator, Views: a.live, Snapshots: snapshots, Queue: jobs, Model: m.judge, Now: now,
@@ -274,8 +280,11 @@ func (p *parts) handlers(cfg config.Config) map[string]job.Handler {
 	return all
 }
 
-// periodic returns the rounds of background jobs.
-func (p *parts) periodic() []job.Periodic {
+// periodic returns the rounds of background jobs. An edge only looks after its records.
+func (p *parts) periodic(atEdge bool) []job.Periodic {
+	if atEdge {
+		return []job.Periodic{p.tiler.Periodic()}
+	}
 	return append(p.monitor.Periodic(), p.index.Periodic(), p.tiler.Periodic(), approval.Periodic(),
 		job.Periodic{Kind: webhook.SweepKind, Every: webhook.SweepEvery, Priority: job.Last},
 		job.Periodic{Kind: discover.PruneKind, Every: discover.PruneEvery, Priority: job.Last},

@@ -35,7 +35,8 @@ var table = map[string]row{
 	"evidence/attest": {layer: block, imports: []string{"audit", "audit/tree", "checkpoint", "store"}},
 	"witness":         {layer: capability, imports: []string{"checkpoint"}},
 
-	"bundle":       {layer: block, imports: []string{"checkpoint", "rule", "store"}}, // what was deployed, as a signed file
+	"bundle":       {layer: block, imports: []string{"checkpoint", "rule", "store"}},                           // what was deployed, as a signed file
+	"edge":         {layer: block, imports: []string{"bundle", "bundle/place", "checkpoint", "rule", "store"}}, // evaluation from bundles
 	"bundle/place": {layer: block, imports: []string{"bundle", "checkpoint", "rule"}},
 
 	"audit":      {layer: block, imports: []string{"audit/tree", "rule", "store"}},
@@ -152,7 +153,7 @@ var table = map[string]row{
 	"app": {
 		layer: wiring,
 		imports: []string{
-			"acting", "agent", "api", "api/rest", "approval", "audit", "auth", "catalog", "change", "check", "checkpoint", "client", "config", "conflict", "conflict/contradict", "console", "corpus",
+			"acting", "agent", "api", "api/rest", "approval", "audit", "auth", "catalog", "change", "check", "checkpoint", "client", "config", "conflict", "conflict/contradict", "bundle", "bundle/place", "console", "corpus", "edge",
 			"gateway/extauthz", "gateway/extmcp",
 			"discover", "discover/assistant", "discover/code", "discover/comment", "discover/linter", "discover/policy", "discover/source", "document",
 			"evaluate", "evaluate/find", "evaluate/record", "evidence", "health", "hierarchy", "ingest", "job", "judge", "llm", "llm/provider", "mcp", "metric", "operate", "queue", "redact", "release", "rule", "sandbox", "search",

@@ -2275,6 +2275,12 @@ export interface EvaluateRequest {
 export interface Evaluation {
   /** The approval that the evaluation has used, asked for or found waiting; absent without any. */
   approval?: EvaluationApproval;
+  /** Bundle by which an edge has evaluated: the hash of its text. Absent from servers. */
+  bundle?: string;
+  /** Seconds since the server last vouched that this bundle is the newest. Absent from servers. */
+  bundle_age_s?: number;
+  /** What an edge does because its bundle is older than max_age or its records have no room: closed is DENY, confirm is never ALLOW. Absent otherwise. */
+  bundle_stale?: "open" | "confirm" | "closed" | (string & {});
   /** Version of the corpus that was applied. */
   corpus_version: number;
   /** Model calls and tokens. */
@@ -6086,6 +6092,12 @@ export interface SourcedRules {
 export interface SubmissionAnswer {
   /** The approval that the evaluation has used, asked for or found waiting; absent without any. */
   approval?: EvaluationApproval;
+  /** Bundle by which an edge has evaluated: the hash of its text. Absent from servers. */
+  bundle?: string;
+  /** Seconds since the server last vouched that this bundle is the newest. Absent from servers. */
+  bundle_age_s?: number;
+  /** What an edge does because its bundle is older than max_age or its records have no room: closed is DENY, confirm is never ALLOW. Absent otherwise. */
+  bundle_stale?: "open" | "confirm" | "closed" | (string & {});
   /** Version of the corpus that was applied. */
   corpus_version: number;
   /** Model calls and tokens. */

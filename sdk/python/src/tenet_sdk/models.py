@@ -2682,6 +2682,12 @@ class EvaluateRequest(Struct, kw_only=True, omit_defaults=True):
 class Evaluation(Struct, kw_only=True, omit_defaults=True):
     approval: EvaluationApproval | None = None
     """The approval that the evaluation has used, asked for or found waiting; absent without any."""
+    bundle: str | None = None
+    """Bundle by which an edge has evaluated: the hash of its text. Absent from servers."""
+    bundle_age_s: int | None = None
+    """Seconds since the server last vouched that this bundle is the newest. Absent from servers."""
+    bundle_stale: str | None = None
+    """What an edge does because its bundle is older than max_age or its records have no room: closed is DENY, confirm is never ALLOW. Absent otherwise."""
     corpus_version: int
     """Version of the corpus that was applied."""
     cost: Cost
@@ -6493,6 +6499,12 @@ class SourcedRules(Struct, kw_only=True, omit_defaults=True):
 class SubmissionAnswer(Struct, kw_only=True, omit_defaults=True):
     approval: EvaluationApproval | None = None
     """The approval that the evaluation has used, asked for or found waiting; absent without any."""
+    bundle: str | None = None
+    """Bundle by which an edge has evaluated: the hash of its text. Absent from servers."""
+    bundle_age_s: int | None = None
+    """Seconds since the server last vouched that this bundle is the newest. Absent from servers."""
+    bundle_stale: str | None = None
+    """What an edge does because its bundle is older than max_age or its records have no room: closed is DENY, confirm is never ALLOW. Absent otherwise."""
     corpus_version: int
     """Version of the corpus that was applied."""
     cost: Cost
