@@ -109,7 +109,7 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, o Options) (_
 	}
 	a.stopLast(a.store.Close)
 	if o.Edge != nil {
-		if err := a.openEdge(ctx, o.Edge, o.Now); err != nil {
+		if err := openEdge(ctx, a, o.Edge, o.Now); err != nil {
 			return nil, err
 		}
 	}
@@ -138,7 +138,7 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, o Options) (_
 		return nil, err
 	}
 	if a.edge == nil {
-		if err := a.fill(ctx, o); err != nil {
+		if err := fill(ctx, a, o); err != nil {
 			return nil, err
 		}
 	}
@@ -171,7 +171,7 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, o Options) (_
 }
 
 // fill loads the starter packs on a first start.
-func (a *App) fill(ctx context.Context, o Options) error {
+func fill(ctx context.Context, a *App, o Options) error {
 	if err := guardEmptied(ctx, a.cfg, a.store.Projects); err != nil {
 		return err
 	}
@@ -240,7 +240,7 @@ func (a *App) Ready(ctx context.Context) error {
 
 // Rules counts the rules of the default project and reports whether API keys are required.
 func (a *App) Rules(ctx context.Context) (rules int, keys bool, err error) {
-	view, err := a.live.View(ctx, a.project())
+	view, err := a.live.View(ctx, a.edge.project())
 	if err != nil {
 		return 0, false, err
 	}

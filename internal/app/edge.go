@@ -37,7 +37,7 @@ type outpost struct {
 }
 
 // openEdge reads rules from a bundle instead of the database from now on.
-func (a *App) openEdge(ctx context.Context, o *Edge, now func() time.Time) error {
+func openEdge(ctx context.Context, a *App, o *Edge, now func() time.Time) error {
 	e := &outpost{Edge: *o, corpus: &edge.Corpus{}}
 	folder := a.cfg.Data
 	if folder == "" {
@@ -47,7 +47,7 @@ func (a *App) openEdge(ctx context.Context, o *Edge, now func() time.Time) error
 	a.store.Readers = e.corpus.Readers(local.Readers)
 	e.follower = edge.NewFollower(edge.FollowConfig{
 		Place: o.Place, Trusted: o.Trusted, Folder: filepath.Join(folder, "edge"), Every: o.Every, Corpus: e.corpus, Manifest: release.ManifestOf, Root: release.RootOf,
-		Logger: a.log, Now: now, Taken: a.showBundle,
+		Logger: a.log, Now: now, Taken: func(ctx context.Context) { showBundle(ctx, a) },
 	})
 	if err := e.follower.Start(ctx); err != nil {
 		return err
@@ -66,7 +66,7 @@ func (a *App) openEdge(ctx context.Context, o *Edge, now func() time.Time) error
 }
 
 // showBundle brings the views up to a bundle that was taken.
-func (a *App) showBundle(ctx context.Context) {
+func showBundle(ctx context.Context, a *App) {
 	if a.live == nil || a.edge == nil {
 		return // the node is being made
 	}
@@ -101,8 +101,8 @@ func (e *outpost) refuse(r *http.Request, reads bool) error {
 	return rule.Errorf(rule.CodeConflict, "this is the edge %s: it evaluates by the bundle %d of %s, and changes nothing; send the request to the server", e.Name, head.Seq, head.Environment)
 }
 
-// Bundle returns the head of the bundle of a node that is an edge.
-func (a *App) Bundle() (bundle.Head, time.Duration, bool) {
+// BundleOf returns the head of the bundle of a node that is an edge, and its age.
+func BundleOf(a *App) (bundle.Head, time.Duration, bool) {
 	if a.edge == nil {
 		return bundle.Head{}, 0, false
 	}
@@ -110,11 +110,11 @@ func (a *App) Bundle() (bundle.Head, time.Duration, bool) {
 	return head, a.edge.follower.Age(), ok
 }
 
-// project is the project whose rules the node loads first.
-func (a *App) project() string {
-	if a.edge == nil {
+// project is the project whose rules the node loads first. The node may be a server, which has no outpost.
+func (e *outpost) project() string {
+	if e == nil {
 		return rule.DefaultProject
 	}
-	head, _ := a.edge.corpus.Head()
+	head, _ := e.corpus.Head()
 	return head.Project
 }

@@ -91,7 +91,7 @@ func (k *edgeCommand) serve(ctx context.Context, s *session) error {
 	if err := node.Start(ctx); err != nil {
 		return fmt.Errorf("cannot serve on %s: %w", cfg.Listen, err)
 	}
-	if err := s.greetEdge(ctx, node, cfg, log, edge.Name); err != nil {
+	if err := greetEdge(ctx, s, node, cfg, log, edge.Name); err != nil {
 		return err
 	}
 	return untilStopped(ctx, node.Failed())
@@ -152,12 +152,12 @@ func (k *edgeCommand) flags() map[string]string {
 }
 
 // greetEdge says that the edge is there: for people, or as one record of a JSON log.
-func (s *session) greetEdge(ctx context.Context, node *app.App, cfg config.Config, log *slog.Logger, name string) error {
+func greetEdge(ctx context.Context, s *session, node *app.App, cfg config.Config, log *slog.Logger, name string) error {
 	rules, keys, err := node.Rules(ctx)
 	if err != nil {
 		return err
 	}
-	head, age, _ := node.Bundle()
+	head, age, _ := app.BundleOf(node)
 	url := "http://" + node.Addr()
 	if cfg.LogFormat == "json" {
 		log.InfoContext(ctx, "serving", slog.String("url", url), slog.String("edge", name), slog.Int("rules", rules), slog.Bool("keys", keys), slog.Int64("bundle", head.Seq), slog.Duration("age", age))

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// StaleWord is what an edge does with a bundle that is too old.
+// StaleWord is the answer of an edge whose bundle is too old.
 type StaleWord string
 
 // Values of [StaleWord].
@@ -22,7 +22,7 @@ var staleWords = []StaleWord{StaleOpen, StaleConfirm, StaleClosed}
 // StaleModes holds a word for each severity.
 type StaleModes map[Severity]StaleWord
 
-// DefaultStale is what an edge does unless its settings say otherwise.
+// DefaultStale holds the modes of an edge whose settings name none.
 const DefaultStale = "CRITICAL=closed,HIGH=confirm,MEDIUM=confirm,LOW=open"
 
 // ParseStale reads modes such as [DefaultStale]. One word sets all severities; those that are not named have confirm.
