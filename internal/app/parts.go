@@ -81,6 +81,7 @@ type parts struct {
 	ingest     *ingest.Ingest
 	agents     *agent.Agents
 	acting     *acting.Agents
+	records    *audit.Writer
 	log        *evidence.Log
 	tiler      *evidence.Tiler
 	book       *evidence.Book
@@ -198,6 +199,7 @@ func (a *App) assembleJudging(p *parts, jobs job.Queue, now func() time.Time) er
 		return err
 	}
 	writer := audit.NewWriter(s)
+	p.records = writer
 	a.stopLast(func() error { writer.Close(); return nil })
 	p.verdicts = judge.NewCache(judge.CacheConfig{Store: s, Verdicts: s.Verdicts, MaxMemory: cfg.CacheMemory, MaxStored: cfg.CacheMaxMB << 20, Now: now, Logger: log})
 	a.stopLast(func() error { p.verdicts.Close(); return nil })

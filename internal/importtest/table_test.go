@@ -56,7 +56,7 @@ var table = map[string]row{
 	"discover/exclude":    {layer: block, imports: []string{"discover/policy", "rule", "subject"}},
 	"discover/linter":     {layer: block, imports: []string{"discover/source", "lex", "rule", "subject"}},
 	"discover/policy":     {layer: block, imports: []string{"blocks", "discover/assistant", "discover/prose", "discover/source", "document/extract", "rule"}},
-	"discover/prose":      {layer: block, imports: []string{"blocks", "rule"}},
+	"discover/prose":      {layer: block, imports: []string{"blocks", "lexicon", "rule"}},
 	"discover/source":     {layer: block, imports: []string{"rule"}},
 	"document/extract":    {layer: block, imports: []string{"blocks", "rule"}},
 	"evaluate/find":       {layer: block, imports: []string{"audit", "corpus", "job", "rule", "store"}},
@@ -75,6 +75,7 @@ var table = map[string]row{
 	"tlsfile":             {layer: block, imports: []string{"rule"}},                          // certificates of the server, from files
 	"sso":                 {layer: block, imports: []string{"auth", "rule", "store", "text"}}, // who people are, by identity providers
 	"sso/login":           {layer: block, imports: []string{"wire"}},                          // signing in from the command line
+	"lexicon":             {layer: block},                                                     // English words and what they mean, from WordNet
 	"lint":                {layer: block, imports: []string{"norm", "rule"}},
 	"llm":                 {layer: block},
 	"llm/provider":        {layer: block, imports: []string{"llm", "rule"}},
@@ -174,6 +175,7 @@ var table = map[string]row{
 	"/bench":           {layer: command}, // a client like any other: it knows the service by its HTTP API
 	"/bench/commands":  {layer: command, imports: []string{"catalog", "check", "subject", "/packs"}},
 	"/bench/demo":      {layer: command, imports: []string{"app", "client", "config", "rule", "store/sqlstore"}},
+	"/bench/lexicon":   {layer: command},
 	"/bench/discovery": {layer: command, imports: []string{"discover/assistant", "discover/comment", "discover/policy", "discover/prose", "discover/source"}},
 	"/sdk/generate":    {layer: command},
 	"/bench/search":    {layer: command, imports: []string{"corpus", "rule", "store"}},
