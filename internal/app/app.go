@@ -157,7 +157,7 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, o Options) (_
 	a.servers = operations.Servers
 	a.followers = append(a.followers, a.servers.Run, a.noteKeys)
 	if a.edge != nil {
-		a.followers = append(a.followers, a.edge.follower.Run)
+		a.followers = append(a.followers, a.edge.follower.Run, a.edge.ship.Run)
 	}
 	a.handler = a.serveAPI(p, operations, registry, o.Version)
 	a.runner = job.New(job.Config{

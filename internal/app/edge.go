@@ -10,6 +10,8 @@ import (
 
 	"tenet/internal/bundle"
 	"tenet/internal/bundle/place"
+	"tenet/internal/checkpoint"
+	"tenet/internal/client"
 	"tenet/internal/edge"
 	"tenet/internal/evaluate"
 	"tenet/internal/release"
@@ -17,7 +19,7 @@ import (
 	"tenet/internal/store"
 )
 
-// Edge makes a node evaluate from bundles. All fields but MaxAge are required.
+// Edge makes a node evaluate from bundles. All fields but MaxAge, Server and Spool are required.
 type Edge struct {
 	Name    string // of the edge in its fleet
 	Place   place.Place
@@ -26,6 +28,10 @@ type Edge struct {
 	// MaxAge is the age of a bundle from which on Fail says what the edge does; 0 means that it may have any.
 	MaxAge time.Duration
 	Fail   rule.StaleModes
+	// Server gets the records and the reports; nil for none.
+	Server *client.Client
+	// Spool is how many bytes of records may wait for the server until Fail says what the edge does; 0 means any.
+	Spool int64
 }
 
 // outpost is the state of a node that is an edge.
@@ -34,6 +40,7 @@ type outpost struct {
 
 	corpus   *edge.Corpus
 	follower *edge.Follower
+	ship     *shipping
 }
 
 // openEdge reads rules from a bundle instead of the database from now on.
@@ -53,6 +60,10 @@ func openEdge(ctx context.Context, a *App, o *Edge, now func() time.Time) error 
 		return err
 	}
 	a.edge = e
+	e.ship = &shipping{
+		edge: e, server: o.Server, signer: func() checkpoint.Signer { return a.parts.book.Signer }, audit: local.Audit, edges: local.Edges, version: a.version, log: a.log, now: now,
+		started: now(), model: func() string { return modelStatus(a) },
+	}
 	head, _ := e.corpus.Head()
 	// Records are of the project, so the database must know it.
 	return a.store.Update(ctx, func(tx store.Tx) error {
@@ -85,6 +96,9 @@ func (e *outpost) bundle() evaluate.Bundle {
 	if e.MaxAge > 0 && b.Age > e.MaxAge {
 		b.Stale = "The rules may be out of date: for " + b.Age.Round(time.Second).String() + " no server has vouched for the bundle of this edge, which may be " + e.MaxAge.String() + " old"
 	}
+	if b.Stale == "" {
+		b.Stale = e.ship.full()
+	}
 	return b
 }
 
@@ -99,6 +113,14 @@ func (e *outpost) refuse(r *http.Request, reads bool) error {
 	}
 	head, _ := e.corpus.Head()
 	return rule.Errorf(rule.CodeConflict, "this is the edge %s: it evaluates by the bundle %d of %s, and changes nothing; send the request to the server", e.Name, head.Seq, head.Environment)
+}
+
+// modelStatus is the state of the model that judges; empty without one.
+func modelStatus(a *App) string {
+	if a.models.judge == nil {
+		return ""
+	}
+	return string(a.watch.State().Status)
 }
 
 // BundleOf returns the head of the bundle of a node that is an edge, and its age.

@@ -31,6 +31,7 @@ import (
 	"tenet/internal/evaluate/find"
 	"tenet/internal/evaluate/record"
 	"tenet/internal/evidence"
+	"tenet/internal/fleet"
 	"tenet/internal/health"
 	"tenet/internal/hierarchy"
 	"tenet/internal/ingest"
@@ -77,6 +78,7 @@ type parts struct {
 	sandbox    *sandbox.Sandbox
 	releases   *release.Releases
 	bundles    *release.Bundles
+	fleet      *fleet.Edges
 	discovery  *discover.Discovery
 	ingest     *ingest.Ingest
 	agents     *agent.Agents
@@ -214,7 +216,7 @@ func (a *App) assembleJudging(p *parts, jobs job.Queue, now func() time.Time) er
 		Agents: p.acting,
 		Views:  a.live, Released: snapshots, Recorder: writer, Checks: check.NewCache(maxPrograms), Now: now,
 		Records: evaluate.Store{
-			Updater: s, Audit: s.Audit, Feedback: s.Feedback, Jobs: s.Jobs, Projects: s.Projects, Rules: s.Rules, Submissions: s.Submissions,
+			Updater: s, Audit: fleet.Records{AuditReader: s.Audit, Edges: s.Edges}, Feedback: s.Feedback, Jobs: s.Jobs, Projects: s.Projects, Rules: s.Rules, Submissions: s.Submissions,
 			TestCases: s.TestCases,
 		},
 		Index: p.index, Judge: judging, Estimate: judging.Estimate, EstimateTriage: judging.EstimateTriage, Fresh: m.newJudge(cfg, log, nil), Queue: jobs, Redact: redact.New(),
@@ -223,7 +225,7 @@ func (a *App) assembleJudging(p *parts, jobs job.Queue, now func() time.Time) er
 	if a.edge == nil {
 		evaluating.Approvals = p.approvals
 	} else {
-		evaluating.Bundle = a.edge.bundle
+		evaluating.Bundle, evaluating.Recorder = a.edge.bundle, recorder{writer, a.edge.ship}
 	}
 	p.evaluator = evaluate.New(evaluating)
 	// The sandbox stores no verdicts: its judge and checks are its own, so that nothing else is answered from them.
@@ -240,6 +242,7 @@ func (a *App) assembleJudging(p *parts, jobs job.Queue, now func() time.Time) er
 		Updater: s, Bundles: s.Bundles, Releases: s.Releases, Rules: s.Rules, Projects: s.Projects, Waivers: s.Waivers, Agents: s.Agents, Keys: s.Keys, Now: now,
 		Signing: func() (checkpoint.Signer, string) { return p.book.Signer, p.book.Origin },
 	})
+	p.fleet = fleet.New(fleet.Config{Updater: s, Edges: s.Edges, Rules: s.Rules, Now: now, Newest: p.bundles.Newest})
 	p.queue = queue.New(queue.Config{
 		Store: queue.Store{Updater: s, Queue: s.Queue}, Deciders: p.deciders(), Describe: p.describe, Now: now, Logger: log,
 		Snapshots: func(ctx context.Context, projectID string, limit int) ([]queue.Snapshot, error) {

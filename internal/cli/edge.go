@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"os"
 	"runtime"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"tenet/internal/app"
 	places "tenet/internal/bundle/place"
+	"tenet/internal/client"
 	"tenet/internal/config"
 	"tenet/internal/rule"
 )
@@ -25,6 +27,8 @@ type edgeCommand struct {
 	Every  time.Duration `default:"10s" placeholder:"DURATION" help:"Time between two looks at the place; default is 10s. A server also sends news."`
 	MaxAge time.Duration `default:"0s" placeholder:"DURATION" help:"Age from which on a bundle is stale: the time since a server vouched for it. Default is any."`
 	Fail   string        `default:"CRITICAL=closed,HIGH=confirm,MEDIUM=confirm,LOW=open" placeholder:"MODES" help:"What a stale edge answers, by the most severe rule that applies: closed denies, confirm is never ALLOW, open answers as ever. One word sets all."`
+
+	SpoolMB int64 `name:"spool-mb" default:"1024" placeholder:"MIB" help:"Records that may wait for the server until --fail says what the edge answers, in MiB; default is 1024. 0 is any."`
 
 	Listen     string `placeholder:"ADDR" help:"Address to listen on; default is 127.0.0.1:8080 ($$TENET_LISTEN)."`
 	JudgeModel string `placeholder:"MODEL" help:"Model that judges rules without a check, as provider:model ($$TENET_JUDGE_MODEL)."`
@@ -41,7 +45,7 @@ rules are refused; send them to the server.
     tenet edge --bundle https://tenet.example.com/api/v1/bundles/production --key tnt_... --trust production.keys --data /var/lib/tenet-edge
     tenet edge --bundle oci://ghcr.io/acme/rules:production --trust production.keys --data edge --max-age 1h
 
-Every answer has the bundle (bundle) and the seconds since a server vouched for it (bundle_age_s).`
+Records go to the server of the bundle, or that of --server, as soon as it takes them. Every answer has the bundle (bundle) and the seconds since a server vouched for it (bundle_age_s).`
 }
 
 // Run serves until ctx ends.
@@ -54,8 +58,8 @@ func (k *edgeCommand) Run(ctx context.Context, s *session) error {
 }
 
 func (k *edgeCommand) serve(ctx context.Context, s *session) error {
-	if s.globals.DatabaseURL != "" || s.globals.Server != "" {
-		return errors.New("an edge has a database of its own in --data, and gets its rules from --bundle; leave out --database-url and --server")
+	if s.globals.DatabaseURL != "" {
+		return errors.New("an edge has a database of its own in --data, and gets its rules from --bundle; leave out --database-url")
 	}
 	edge, err := k.edge(s)
 	if err != nil {
@@ -127,9 +131,16 @@ func (k *edgeCommand) edge(s *session) (*app.Edge, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--fail: %w", err)
 	}
-	place, err := places.Parse(address, places.Config{Env: s.env, Key: cmp.Or(s.globals.Key, s.env("TENET_KEY"), s.env("TENET_API_KEY")), Project: s.project()})
+	key := cmp.Or(s.globals.Key, s.env("TENET_KEY"), s.env("TENET_API_KEY"))
+	place, err := places.Parse(address, places.Config{Env: s.env, Key: key, Project: s.project()})
 	if err != nil {
 		return nil, err
+	}
+	var server *client.Client
+	if at := cmp.Or(s.globals.Server, s.env("TENET_SERVER"), serverOf(address)); at != "" {
+		if server, err = client.New(at, key, nil); err != nil {
+			return nil, err
+		}
 	}
 	name := cmp.Or(k.Name, s.env("TENET_EDGE_NAME"))
 	if name == "" {
@@ -137,7 +148,20 @@ func (k *edgeCommand) edge(s *session) (*app.Edge, error) {
 			return nil, fmt.Errorf("this machine has no name; name the edge with --name: %w", err)
 		}
 	}
-	return &app.Edge{Name: name, Place: place, Trusted: trusted, Every: k.Every, MaxAge: k.MaxAge, Fail: fail}, nil
+	return &app.Edge{Name: name, Place: place, Trusted: trusted, Every: k.Every, MaxAge: k.MaxAge, Fail: fail, Server: server, Spool: k.SpoolMB << 20}, nil
+}
+
+// serverOf returns the server of the address of a bundle there; empty for other places.
+func serverOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
+		return ""
+	}
+	before, _, ok := strings.Cut(u.Path, "/api/v1/bundles/")
+	if !ok {
+		return ""
+	}
+	return u.Scheme + "://" + u.Host + before
 }
 
 // flags are the settings that the command line gives. An edge has no console, and watches over no rules.

@@ -111,6 +111,7 @@ var table = map[string]row{
 		layer:   capability,
 		imports: []string{"audit", "auth", "check", "corpus", "diff", "evaluate/find", "evaluate/record", "federation", "job", "judge", "rule", "store", "subject"},
 	},
+	"fleet":     {layer: capability, imports: []string{"audit", "auth", "checkpoint", "rule", "store"}}, // the edges of a project
 	"health":    {layer: capability, imports: []string{"audit", "auth", "corpus", "job", "lint", "rule", "store"}},
 	"hierarchy": {layer: capability, imports: []string{"audit", "auth", "change", "corpus", "federation", "rule", "store", "subject", "text", "wire"}, tests: []string{"catalog"}},
 	"ingest":    {layer: capability, imports: []string{"auth", "job", "rule", "signature", "store"}},
@@ -132,7 +133,7 @@ var table = map[string]row{
 		layer: surface,
 		imports: []string{
 			"acting", "agent", "api/rest", "approval", "audit", "audit/tree", "auth", "catalog", "checkpoint", "conflict", "corpus", "discover", "document",
-			"document/extract", "evaluate", "evidence", "health", "hierarchy", "ingest", "job", "judge", "lint", "llm", "metric", "operate", "queue", "release", "rule", "sandbox", "search",
+			"document/extract", "evaluate", "evidence", "fleet", "health", "hierarchy", "ingest", "job", "judge", "lint", "llm", "metric", "operate", "queue", "release", "rule", "sandbox", "search",
 			"signature", "sso", "store", "trail", "webhook",
 		},
 		tests: []string{"app"},
@@ -157,7 +158,7 @@ var table = map[string]row{
 			"acting", "agent", "api", "api/rest", "approval", "audit", "auth", "catalog", "change", "check", "checkpoint", "client", "config", "conflict", "conflict/contradict", "bundle", "bundle/place", "console", "corpus", "edge",
 			"gateway/extauthz", "gateway/extmcp",
 			"discover", "discover/assistant", "discover/code", "discover/comment", "discover/linter", "discover/policy", "discover/source", "document",
-			"evaluate", "evaluate/find", "evaluate/record", "evidence", "health", "hierarchy", "ingest", "job", "judge", "llm", "llm/provider", "mcp", "metric", "operate", "queue", "redact", "release", "rule", "sandbox", "search",
+			"evaluate", "evaluate/find", "evaluate/record", "evidence", "fleet", "health", "hierarchy", "ingest", "job", "judge", "llm", "llm/provider", "mcp", "metric", "operate", "queue", "redact", "release", "rule", "sandbox", "search",
 			"sso", "store", "store/sqlstore", "subject", "tlsfile", "trail", "webhook", "/packs",
 		},
 	},

@@ -312,6 +312,12 @@ func (b *Bundles) delta(ctx context.Context, p *prepared, signer checkpoint.Sign
 	return Bundle{*h, p.texts[base].file}, nil
 }
 
+// Newest returns the number and the hash of the newest bundle of an environment.
+func (b *Bundles) Newest(ctx context.Context, projectID string, environment wire.Environment) (int64, string, error) {
+	latest, err := b.Latest(ctx, projectID, environment, "")
+	return latest.Head.Seq, latest.Head.RawHash, err
+}
+
 // Keys returns the verifier keys of an environment's bundles.
 func (b *Bundles) Keys(ctx context.Context, projectID string, environment wire.Environment) ([]string, error) {
 	signer, origin := b.cfg.Signing()

@@ -70,6 +70,7 @@ type Readers struct {
 	Servers     ServerReader
 	Logs        LogReader
 	Bundles     BundleReader
+	Edges       EdgeReader
 }
 
 // Tx is a transaction that writes, by noun. It reads its own writes. It is invalid after its callback has returned.
@@ -108,4 +109,5 @@ type Tx struct {
 	Servers     ServerTx
 	Logs        LogTx
 	Bundles     BundleTx
+	Edges       EdgeTx
 }

@@ -38,6 +38,7 @@ type (
 	serverTable     struct{ *session }
 	logTable        struct{ *session }
 	bundleTable     struct{ *session }
+	edgeTable       struct{ *session }
 )
 
 // readers returns the readers of a session.
@@ -77,6 +78,7 @@ func (s *session) readers() store.Readers {
 		Servers:     serverTable{s},
 		Logs:        logTable{s},
 		Bundles:     bundleTable{s},
+		Edges:       edgeTable{s},
 	}
 }
 
@@ -117,5 +119,6 @@ func (s *session) tx() store.Tx {
 		Servers:     serverTable{s},
 		Logs:        logTable{s},
 		Bundles:     bundleTable{s},
+		Edges:       edgeTable{s},
 	}
 }

@@ -1259,6 +1259,15 @@ export interface CategoryRequest {
   tags?: Array<string> | null;
 }
 
+export interface ChangeEdge {
+  /** Answer no evaluations. */
+  paused?: boolean | null;
+  /** Stay at the bundle in use. */
+  pinned?: boolean | null;
+  /** Read the place of bundles again. */
+  reread?: boolean;
+}
+
 export interface ChangeFigure {
   /** What was done, such as created or revised. Of imports, rules are counted. */
   action: string;
@@ -2171,6 +2180,84 @@ export interface Dormant {
   total: number | null;
 }
 
+export interface EdgeOrders {
+  /** Answer no evaluations. */
+  paused?: boolean;
+  /** Stay at the bundle in use. */
+  pinned?: boolean;
+  /** Last entry of the edge that the server has stored; the next one is to be sent. */
+  received: AuditHead;
+  /** Number of requests to read the place of bundles again. */
+  reread?: number;
+}
+
+export interface EdgeRecord {
+  /** Who asked. */
+  actor: string;
+  /** When it was made. */
+  at: string;
+  /** The record, compressed with zstd, in base64. */
+  body: string;
+  /** Hash of the entry. */
+  hash: string;
+  /** Its id; for an evaluation the evaluation_id. */
+  id: string;
+  /** Its kind. */
+  kind: string;
+  /** Mode of an evaluation. */
+  mode?: string;
+  /** Hash of the entry before; empty for the first. */
+  prev_hash: string;
+  /** Its number in the chain of the edge. */
+  seq: number;
+  /** Overall verdict of an evaluation. */
+  verdict?: string;
+}
+
+export interface EdgeRecords {
+  /** Entries that follow one another. */
+  entries: Array<EdgeRecord>;
+  /** Signed note of the edge over project, name, and number and hash of the last entry. */
+  note: string;
+}
+
+export interface EdgeReport {
+  /** Hash of the bundle in use. */
+  bundle: string;
+  /** Seconds since a server vouched for it. */
+  bundle_age_s: number;
+  /** Number of the bundle in use. */
+  bundle_seq: number;
+  /** Environment whose bundles it takes. */
+  environment: "production" | "staging" | "development" | (string & {});
+  /** Evaluations since its start. */
+  evaluations: number;
+  /** Number of the last entry of its chain. */
+  head: number;
+  /** Verifier key with which the edge signs its records. The first one that a name comes with stays. */
+  key: string;
+  /** State of its model; absent without one. */
+  model_status?: string;
+  /** True if it answers no evaluations. */
+  paused?: boolean;
+  /** True if it stays at its bundle. */
+  pinned?: boolean;
+  /** Why it cannot fetch bundles or send records. */
+  problem?: string;
+  /** Records that wait to be sent. */
+  spool: number;
+  /** Age of the oldest, in seconds. */
+  spool_age_s: number;
+  /** Bytes of them. */
+  spool_bytes: number;
+  /** True if that is more than it may be. */
+  stale?: boolean;
+  /** When it was started. */
+  started_at: string;
+  /** Version of Tenet. */
+  version: string;
+}
+
 export interface EffectivePeriod {
   /** First instant at which the rule holds. */
   from?: string;
@@ -2763,6 +2850,38 @@ export interface Finding {
   message: string;
   /** Words of the statement, or name of the test case, that it is about. */
   quote?: string;
+}
+
+export interface Fleet {
+  /** Edges of the page, by name. */
+  items: Array<FleetEdge>;
+  /** The page, from 1. */
+  page: number;
+  /** Edges a page. */
+  page_size: number;
+  /** How far the newest bundles have come, over all edges. */
+  rollout: Array<Rollout>;
+  /** Number of all edges. */
+  total: number;
+}
+
+export interface FleetEdge {
+  /** When it first did. */
+  created_at: string;
+  /** True if it has the newest bundle. */
+  current: boolean;
+  /** Name of the edge. */
+  name: string;
+  /** What it is to do, and how much of its chain the server has. */
+  orders: EdgeOrders;
+  /** edge_silent: no report for 30 seconds; edge_stale: its bundle is too old; spool_growing: records wait for more than a minute. */
+  problems: Array<string>;
+  /** Its last report. */
+  report: EdgeReport;
+  /** When it last reported. */
+  seen_at: string;
+  /** Records of evaluations by versions of rules that the server does not have. */
+  unknown_rules: number;
 }
 
 export interface Flip {
@@ -5093,6 +5212,17 @@ export interface RolledBack {
   rolled_back_from: string;
   /** The snapshot that is active now. */
   rolled_back_to: string;
+}
+
+export interface Rollout {
+  /** Number of its newest bundle. */
+  bundle_seq: number;
+  /** Those of them that have it. */
+  current: number;
+  /** Edges of the environment that are not silent. */
+  edges: number;
+  /** The environment. */
+  environment: string;
 }
 
 export interface RotateKey {

@@ -82,6 +82,7 @@ __all__ = [
     "CaseChanges",
     "CaseFile",
     "CategoryRequest",
+    "ChangeEdge",
     "ChangeFigure",
     "ChangeNode",
     "ChangePolicy",
@@ -140,6 +141,10 @@ __all__ = [
     "DocumentSearchPage",
     "DocumentSubject",
     "Dormant",
+    "EdgeOrders",
+    "EdgeRecord",
+    "EdgeRecords",
+    "EdgeReport",
     "EffectivePeriod",
     "EffectiveRule",
     "EffectiveRules",
@@ -176,6 +181,8 @@ __all__ = [
     "FileOverride",
     "Filter",
     "Finding",
+    "Fleet",
+    "FleetEdge",
     "Flip",
     "Floor",
     "FoundRules",
@@ -322,6 +329,7 @@ __all__ = [
     "RevisionReplay",
     "RollbackSnapshot",
     "RolledBack",
+    "Rollout",
     "RotateKey",
     "RotateSecret",
     "Rule",
@@ -1674,6 +1682,15 @@ class CategoryRequest(Struct, kw_only=True, omit_defaults=True):
     """Labels that the rule must all have, in any letter case."""
 
 
+class ChangeEdge(Struct, kw_only=True, omit_defaults=True):
+    paused: bool | None | UnsetType = UNSET
+    """Answer no evaluations."""
+    pinned: bool | None | UnsetType = UNSET
+    """Stay at the bundle in use."""
+    reread: bool | None = None
+    """Read the place of bundles again."""
+
+
 class ChangeFigure(Struct, kw_only=True, omit_defaults=True):
     action: str
     """What was done, such as created or revised. Of imports, rules are counted."""
@@ -2578,6 +2595,84 @@ class Dormant(Struct, kw_only=True, omit_defaults=True):
     """How many there are; null before the rules are measured, and where records of the time in question are gone."""
 
 
+class EdgeOrders(Struct, kw_only=True, omit_defaults=True):
+    paused: bool | None = None
+    """Answer no evaluations."""
+    pinned: bool | None = None
+    """Stay at the bundle in use."""
+    received: AuditHead
+    """Last entry of the edge that the server has stored; the next one is to be sent."""
+    reread: int | None = None
+    """Number of requests to read the place of bundles again."""
+
+
+class EdgeRecord(Struct, kw_only=True, omit_defaults=True):
+    actor: str
+    """Who asked."""
+    at: datetime
+    """When it was made."""
+    body: str
+    """The record, compressed with zstd, in base64."""
+    hash: str
+    """Hash of the entry."""
+    id: str
+    """Its id; for an evaluation the evaluation_id."""
+    kind: str
+    """Its kind."""
+    mode: str | None = None
+    """Mode of an evaluation."""
+    prev_hash: str
+    """Hash of the entry before; empty for the first."""
+    seq: int
+    """Its number in the chain of the edge."""
+    verdict: str | None = None
+    """Overall verdict of an evaluation."""
+
+
+class EdgeRecords(Struct, kw_only=True, omit_defaults=True):
+    entries: list[EdgeRecord]
+    """Entries that follow one another."""
+    note: str
+    """Signed note of the edge over project, name, and number and hash of the last entry."""
+
+
+class EdgeReport(Struct, kw_only=True, omit_defaults=True):
+    bundle: str
+    """Hash of the bundle in use."""
+    bundle_age_s: int
+    """Seconds since a server vouched for it."""
+    bundle_seq: int
+    """Number of the bundle in use."""
+    environment: str
+    """Environment whose bundles it takes."""
+    evaluations: int
+    """Evaluations since its start."""
+    head: int
+    """Number of the last entry of its chain."""
+    key: str
+    """Verifier key with which the edge signs its records. The first one that a name comes with stays."""
+    model_status: str | None = None
+    """State of its model; absent without one."""
+    paused: bool | None = None
+    """True if it answers no evaluations."""
+    pinned: bool | None = None
+    """True if it stays at its bundle."""
+    problem: str | None = None
+    """Why it cannot fetch bundles or send records."""
+    spool: int
+    """Records that wait to be sent."""
+    spool_age_s: int
+    """Age of the oldest, in seconds."""
+    spool_bytes: int
+    """Bytes of them."""
+    stale: bool | None = None
+    """True if that is more than it may be."""
+    started_at: datetime
+    """When it was started."""
+    version: str
+    """Version of Tenet."""
+
+
 class EffectivePeriod(Struct, kw_only=True, omit_defaults=True):
     from_: datetime | None = field(name="from", default=None)
     """First instant at which the rule holds."""
@@ -3170,6 +3265,38 @@ class Finding(Struct, kw_only=True, omit_defaults=True):
     """What is the matter and what to do about it."""
     quote: str | None = None
     """Words of the statement, or name of the test case, that it is about."""
+
+
+class Fleet(Struct, kw_only=True, omit_defaults=True):
+    items: list[FleetEdge]
+    """Edges of the page, by name."""
+    page: int
+    """The page, from 1."""
+    page_size: int
+    """Edges a page."""
+    rollout: list[Rollout]
+    """How far the newest bundles have come, over all edges."""
+    total: int
+    """Number of all edges."""
+
+
+class FleetEdge(Struct, kw_only=True, omit_defaults=True):
+    created_at: datetime
+    """When it first did."""
+    current: bool
+    """True if it has the newest bundle."""
+    name: str
+    """Name of the edge."""
+    orders: EdgeOrders
+    """What it is to do, and how much of its chain the server has."""
+    problems: list[str]
+    """edge_silent: no report for 30 seconds; edge_stale: its bundle is too old; spool_growing: records wait for more than a minute."""
+    report: EdgeReport
+    """Its last report."""
+    seen_at: datetime
+    """When it last reported."""
+    unknown_rules: int
+    """Records of evaluations by versions of rules that the server does not have."""
 
 
 class Flip(Struct, kw_only=True, omit_defaults=True):
@@ -5500,6 +5627,17 @@ class RolledBack(Struct, kw_only=True, omit_defaults=True):
     """The snapshot that was active before."""
     rolled_back_to: str
     """The snapshot that is active now."""
+
+
+class Rollout(Struct, kw_only=True, omit_defaults=True):
+    bundle_seq: int
+    """Number of its newest bundle."""
+    current: int
+    """Those of them that have it."""
+    edges: int
+    """Edges of the environment that are not silent."""
+    environment: str
+    """The environment."""
 
 
 class RotateKey(Struct, kw_only=True, omit_defaults=True):
