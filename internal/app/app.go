@@ -20,6 +20,7 @@ import (
 	"tenet/internal/auth"
 	"tenet/internal/config"
 	"tenet/internal/corpus"
+	"tenet/internal/evidence"
 	"tenet/internal/job"
 	"tenet/internal/llm"
 	"tenet/internal/llm/provider"
@@ -39,6 +40,7 @@ type App struct {
 	store     store.Store
 	live      *corpus.Live
 	keys      *auth.Keys
+	recorded  recorded
 	proxies   []netip.Prefix
 	callers   sso.Callers // keys, and the people of identity providers
 	watch     *provider.Watch
@@ -116,13 +118,18 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, o Options) (_
 			return nil, err
 		}
 	}
-	a.live = corpus.NewLive(corpus.Config{
+	a.recorded = recorded{evidence.NewInForce(a.store.InForce, log), a.store.Projects}
+	views := corpus.Config{
 		Store: corpus.Store{
 			Projects: a.store.Projects, Federation: a.store.Federation, Embeddings: a.store.Embeddings, Waivers: a.store.Waivers,
 		},
 		Logger: log, Poll: cfg.PollInterval, MaxBytes: cfg.ViewMemory, EmbeddingModel: a.models.embedding(),
-	})
+	}
 	a.keys = auth.NewKeys(a.store, a.store.Keys, time.Now)
+	if a.edge == nil { // a signature vouches for what an edge reads, not its own audit log
+		views.InForce, a.keys.Explained = a.recorded.inForce, a.recorded.key
+	}
+	a.live = corpus.NewLive(views)
 	if a.proxies, err = auth.ParseNetworks(cfg.TrustedProxies); err != nil {
 		return nil, rule.Errorf(rule.CodeInvalid, "trusted_proxies: %w", err)
 	}
@@ -137,9 +144,6 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, o Options) (_
 		return nil, err
 	}
 	a.parts = p
-	if err := p.catalog.CountUncounted(auth.WithActor(ctx, auth.Local("tenet"))); err != nil {
-		return nil, err
-	}
 	if a.edge == nil {
 		if err := fill(ctx, a, o); err != nil {
 			return nil, err
@@ -158,6 +162,8 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, o Options) (_
 	a.followers = append(a.followers, a.servers.Run, a.noteKeys)
 	if a.edge != nil {
 		a.followers = append(a.followers, a.edge.follower.Run, a.edge.ship.Run)
+	} else {
+		a.followers = append(a.followers, a.recorded.follow)
 	}
 	a.handler = a.serveAPI(p, operations, registry, o.Version)
 	a.runner = job.New(job.Config{
@@ -176,12 +182,16 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, o Options) (_
 
 // fill loads the starter packs on a first start.
 func fill(ctx context.Context, a *App, o Options) error {
+	if err := a.parts.catalog.CountUncounted(auth.WithActor(ctx, auth.Local("tenet")), a.recorded.inForce.Explained); err != nil {
+		return err
+	}
 	if err := guardEmptied(ctx, a.cfg, a.store.Projects); err != nil {
 		return err
 	}
 	if err := seed(ctx, a.store.Projects, a.parts.catalog, a.cfg, o); err != nil {
 		return err
 	}
+	a.recorded.inForce.Strict()
 	return markFilled(a.cfg)
 }
 

@@ -206,6 +206,9 @@ func (a *App) assembleJudging(p *parts, jobs job.Queue, now func() time.Time) er
 	p.verdicts = judge.NewCache(judge.CacheConfig{Store: s, Verdicts: s.Verdicts, MaxMemory: cfg.CacheMemory, MaxStored: cfg.CacheMaxMB << 20, Now: now, Logger: log})
 	a.stopLast(func() error { p.verdicts.Close(); return nil })
 	snapshots := release.NewViews(s.Releases, s.Rules, a.live)
+	if a.edge == nil {
+		snapshots.Explained = a.recorded.inForce.CheckRow
+	}
 	judging := m.newJudge(cfg, log, p.verdicts)
 	p.index = find.New(find.Config{
 		Store:   find.Store{Updater: s, Audit: s.Audit, Rules: s.Rules, Terms: s.Terms},
@@ -220,12 +223,12 @@ func (a *App) assembleJudging(p *parts, jobs job.Queue, now func() time.Time) er
 			TestCases: s.TestCases,
 		},
 		Index: p.index, Judge: judging, Estimate: judging.Estimate, EstimateTriage: judging.EstimateTriage, Fresh: m.newJudge(cfg, log, nil), Queue: jobs, Redact: redact.New(),
-		Subjects: wire.Keep(cfg.RecordSubjects), Documents: p.documents, Publish: p.webhooks.Publish, Refuse: p.book.Problem,
+		Subjects: wire.Keep(cfg.RecordSubjects), Documents: p.documents, Publish: p.webhooks.Publish, Refuse: a.recorded.refuse(p.book),
 	}
 	if a.edge == nil {
 		evaluating.Approvals = p.approvals
-	} else {
-		evaluating.Bundle, evaluating.Recorder = a.edge.bundle, recorder{writer, a.edge.ship}
+	} else { // a signature vouches for the rules of an edge, not its own audit log
+		evaluating.Bundle, evaluating.Recorder, evaluating.Refuse = a.edge.bundle, recorder{writer, a.edge.ship}, p.book.Problem
 	}
 	p.evaluator = evaluate.New(evaluating)
 	// The sandbox stores no verdicts: its judge and checks are its own, so that nothing else is answered from them.

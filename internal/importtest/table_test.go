@@ -125,7 +125,7 @@ var table = map[string]row{
 		tests:   []string{"evaluate"},
 	},
 	"search":   {layer: capability, imports: []string{"corpus", "job", "llm", "redact", "rule", "store"}, tests: []string{"auth", "document"}},
-	"evidence": {layer: capability, imports: []string{"audit/tree", "checkpoint", "evidence/attest", "job", "rule", "store"}, tests: []string{"audit", "witness"}},
+	"evidence": {layer: capability, imports: []string{"audit", "audit/tree", "checkpoint", "evidence/attest", "job", "rule", "store"}, tests: []string{"witness"}},
 	"trail":    {layer: capability, imports: []string{"audit", "auth", "evaluate/find", "rule", "store"}},
 	"webhook":  {layer: capability, imports: []string{"audit", "auth", "job", "rule", "signature", "store"}},
 
@@ -210,7 +210,6 @@ var homes = map[string][]string{
 	"github.com/chromedp":                    {"console/browsertest"},
 	"github.com/coreos/go-oidc":              {"sso", "sso/login"},
 	"github.com/envoyproxy":                  {"gateway/extauthz"},
-	"github.com/google/go-containerregistry": {"bundle/place"},
 	"github.com/jackc/pgx":                   {"store/sqlstore", "store/pgtest"},
 	"github.com/kljensen/snowball":           {"corpus"},
 	"github.com/ledongthuc/pdf":              {"document/extract"},
@@ -225,13 +224,14 @@ var homes = map[string][]string{
 	"github.com/yuin/goldmark":               {"blocks"},
 	"github.com/zalando/go-keyring":          {"sso/login"},
 	"github.com/transparency-dev/formats":    {"checkpoint", "witness"},
-	"golang.org/x/mod":                       {"api", "audit/tree", "checkpoint", "evidence", "witness"},
+	"golang.org/x/mod":                       {"api", "audit/tree", "checkpoint", "cli", "evidence", "witness"},
 	"golang.org/x/oauth2":                    {"sso", "sso/login"},
 	"golang.org/x/net/html":                  {"blocks"},
 	"golang.org/x/text":                      {"blocks", "charset", "corpus", "document/extract"},
 	"google.golang.org/grpc":                 {"app", "gateway/extauthz", "gateway/extmcp", "gateway/extmcp/extmcppb"},
 	"modernc.org/sqlite":                     {"store/sqlstore"},
 	"mvdan.cc/sh":                            {"shell"},
+	"github.com/google/go-containerregistry": {"bundle/place"},
 }
 
 // vague are names that say nothing about what a package gives.

@@ -69,6 +69,7 @@ type Readers struct {
 	Queue       QueueReader
 	Servers     ServerReader
 	Logs        LogReader
+	InForce     InForceReader
 	Bundles     BundleReader
 	Edges       EdgeReader
 }
@@ -108,6 +109,7 @@ type Tx struct {
 	Queue       QueueTx
 	Servers     ServerTx
 	Logs        LogTx
+	InForce     InForceTx
 	Bundles     BundleTx
 	Edges       EdgeTx
 }

@@ -37,6 +37,7 @@ type (
 	queueTable      struct{ *session }
 	serverTable     struct{ *session }
 	logTable        struct{ *session }
+	inForceTable    struct{ *session }
 	bundleTable     struct{ *session }
 	edgeTable       struct{ *session }
 )
@@ -77,6 +78,7 @@ func (s *session) readers() store.Readers {
 		Queue:       queueTable{s},
 		Servers:     serverTable{s},
 		Logs:        logTable{s},
+		InForce:     inForceTable{s},
 		Bundles:     bundleTable{s},
 		Edges:       edgeTable{s},
 	}
@@ -118,6 +120,7 @@ func (s *session) tx() store.Tx {
 		Queue:       queueTable{s},
 		Servers:     serverTable{s},
 		Logs:        logTable{s},
+		InForce:     inForceTable{s},
 		Bundles:     bundleTable{s},
 		Edges:       edgeTable{s},
 	}
