@@ -348,7 +348,7 @@ func (n *node) explained() {
 func (n *node) now() time.Time { return time.Now().Add(time.Duration(n.ahead.Load())) }
 
 func newIndex(s store.Store) *find.Index {
-	return find.New(find.Config{Store: find.Store{Updater: s, Audit: s.Audit, Rules: s.Rules, Terms: s.Terms}})
+	return find.New(find.Config{Store: find.Store{Updater: s, DerivedUpdater: s, Audit: s.Audit, Rules: s.Rules, Terms: s.Terms}})
 }
 
 // judging has a node's rules judged by a model, with all that an evaluator can have.

@@ -211,7 +211,7 @@ func (a *App) assembleJudging(p *parts, jobs job.Queue, now func() time.Time) er
 	}
 	judging := m.newJudge(cfg, log, p.verdicts)
 	p.index = find.New(find.Config{
-		Store:   find.Store{Updater: s, Audit: s.Audit, Rules: s.Rules, Terms: s.Terms},
+		Store:   find.Store{Updater: s, DerivedUpdater: s, Audit: s.Audit, Rules: s.Rules, Terms: s.Terms},
 		Working: func() bool { return a.working }, Logger: log,
 	})
 	p.acting = acting.New(acting.Config{Store: acting.Store{Updater: s, Agents: s.Agents, Projects: s.Projects}, Now: now, Publish: p.webhooks.Publish})

@@ -47,7 +47,7 @@ var table = map[string]row{
 	"check":      {layer: block, imports: []string{"diff", "rule", "shell", "subject"}},
 	"config":     {layer: block},
 	// What contradicts what is asked of discovery too, of candidates.
-	"conflict/contradict": {layer: block, imports: []string{"corpus", "norm", "rule"}},
+	"conflict/contradict": {layer: block, imports: []string{"corpus", "lexicon", "norm", "rule"}},
 	"corpus":              {layer: block, imports: []string{"federation", "rule", "store", "subject", "text"}},
 	"discover/assistant":  {layer: block, imports: []string{"blocks", "discover/prose", "discover/source", "rule", "subject"}},
 	"discover/comment":    {layer: block, imports: []string{"blocks", "discover/prose", "discover/source", "rule"}},
@@ -80,7 +80,7 @@ var table = map[string]row{
 	"llm":                 {layer: block},
 	"llm/provider":        {layer: block, imports: []string{"llm", "rule"}},
 	"metric":              {layer: block},
-	"norm":                {layer: block, imports: []string{"corpus", "rule"}}, // one reading of a rule for contradictions, lint and judge
+	"norm":                {layer: block, imports: []string{"corpus", "lexicon", "rule"}}, // one reading of a rule for contradictions, lint and judge
 	"redact":              {layer: block, imports: []string{"charset", "diff", "subject"}},
 	"report":              {layer: block, imports: []string{"rule"}},
 	"shell":               {layer: block},
