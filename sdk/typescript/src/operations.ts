@@ -597,6 +597,11 @@ export class Operations {
     return this.#caller.call({ method: "DELETE", path: `/api/v1/keys/${segment(id)}`, answer: "none", query: { project_id: parameters.projectId }, again: true }, options);
   }
 
+  /** Change an API key. Its name, networks and rate; its scopes and expiry can only become narrower. Takes effect at once on this node, within two seconds on others. 409 for a revoked key. */
+  changeKey(id: string, body: models.ChangeKey, parameters: { projectId?: string } = {}, options: CallOptions = {}): Promise<models.Key> {
+    return this.#caller.call({ method: "PATCH", path: `/api/v1/keys/${segment(id)}`, answer: "json", body, query: { project_id: parameters.projectId } }, options);
+  }
+
   /** Rotate an API key. Makes a key with the same name, role, owner and limits. The old key works for the overlap, so that nothing fails while its users change over. The secret is shown only in this answer. */
   rotateKey(id: string, body: models.RotateKey, parameters: { projectId?: string } = {}, options: CallOptions = {}): Promise<models.CreatedKey> {
     return this.#caller.call({ method: "POST", path: `/api/v1/keys/${segment(id)}/rotate`, answer: "json", body, query: { project_id: parameters.projectId } }, options);

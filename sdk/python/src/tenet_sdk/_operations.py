@@ -1940,6 +1940,22 @@ class Operations:
             again=True,
         )
 
+    def change_key(
+        self,
+        id: str,
+        body: models.ChangeKey | Mapping[str, Any],
+        *,
+        project_id: str | None = None,
+    ) -> models.Key:
+        """Change an API key. Its name, networks and rate; its scopes and expiry can only become narrower. Takes effect at once on this node, within two seconds on others. 409 for a revoked key."""
+        return self._caller.call(
+            "PATCH",
+            f"/api/v1/keys/{segment(id)}",
+            models.Key,
+            body=body,
+            query={"project_id": project_id},
+        )
+
     def rotate_key(
         self,
         id: str,
@@ -5312,6 +5328,22 @@ class AsyncOperations:
             NoneType,
             query={"project_id": project_id},
             again=True,
+        )
+
+    async def change_key(
+        self,
+        id: str,
+        body: models.ChangeKey | Mapping[str, Any],
+        *,
+        project_id: str | None = None,
+    ) -> models.Key:
+        """Change an API key. Its name, networks and rate; its scopes and expiry can only become narrower. Takes effect at once on this node, within two seconds on others. 409 for a revoked key."""
+        return await self._caller.call(
+            "PATCH",
+            f"/api/v1/keys/{segment(id)}",
+            models.Key,
+            body=body,
+            query={"project_id": project_id},
         )
 
     async def rotate_key(
