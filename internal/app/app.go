@@ -191,6 +191,11 @@ func fill(ctx context.Context, a *App, o Options) error {
 	if err := seed(ctx, a.store.Projects, a.parts.catalog, a.cfg, o); err != nil {
 		return err
 	}
+	if a.cfg.FirstKey != "" {
+		if err := auth.EnsureFirst(auth.WithActor(ctx, auth.Local("settings")), a.keys, a.cfg.FirstKey); err != nil {
+			return err
+		}
+	}
 	a.recorded.inForce.Strict()
 	return markFilled(a.cfg)
 }

@@ -50,6 +50,9 @@ func openEdge(ctx context.Context, a *App, o *Edge, now func() time.Time) error 
 	if folder == "" {
 		return rule.Errorf(rule.CodeInvalid, "an edge needs a folder of its own for its records; name it with --data")
 	}
+	if a.cfg.FirstKey != "" {
+		return rule.Errorf(rule.CodeInvalid, "first_key is for servers: the keys of an edge are in its bundle")
+	}
 	local := a.store
 	a.store.Readers = e.corpus.Readers(local.Readers)
 	e.follower = edge.NewFollower(edge.FollowConfig{
