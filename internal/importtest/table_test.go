@@ -66,7 +66,8 @@ var table = map[string]row{
 	"hook/guard":          {layer: block, imports: []string{"hook/settings", "shell"}}, // what would take the hooks out
 	"hook/settings":       {layer: block, imports: []string{"rule"}},
 	"job":                 {layer: block, imports: []string{"audit", "rule", "store"}},
-	"judge":               {layer: block, imports: []string{"diff", "llm", "norm", "redact", "rule", "store", "subject"}, tests: []string{"catalog"}},
+	"judge":               {layer: block, imports: []string{"diff", "judge/probe", "llm", "norm", "redact", "rule", "store", "subject"}, tests: []string{"catalog"}},
+	"judge/probe":         {layer: block, imports: []string{"rule"}}, // control rules, whose answers are known
 	"lex":                 {layer: block},
 	"sso":                 {layer: block, imports: []string{"auth", "rule", "store", "text"}}, // who people are, by identity providers
 	"sso/login":           {layer: block, imports: []string{"wire"}},                          // signing in from the command line
@@ -179,7 +180,7 @@ var table = map[string]row{
 	"oracletest":            {layer: support, tests: []string{"catalog", "evaluate"}},
 	"proptest":              {layer: support},
 	"wordtest":              {layer: support},
-	"judge/judgetest":       {layer: support, imports: []string{"llm", "llm/llmtest", "rule"}},
+	"judge/judgetest":       {layer: support, imports: []string{"judge/probe", "llm", "llm/llmtest", "rule", "text"}},
 	"llm/llmtest":           {layer: support, imports: []string{"llm", "rule"}},
 	"sso/dextest":           {layer: support},
 	"sso/ssotest":           {layer: support},

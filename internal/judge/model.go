@@ -18,6 +18,8 @@ type source interface {
 	answer(ctx context.Context, q question, call *wire.ModelCall, req llm.Request) (llm.Response, error)
 	// lookUp returns a lookup of what is stored for rules under keys, of which rules[i] goes with k.rules[i].
 	lookUp(ctx context.Context, rules []*rule.Rule, k *cacheKeys) lookup
+	// probes returns the control rules of a recorded call; nil to draw them.
+	probes(q question) []placed
 	// store stores verdicts, which have no time yet.
 	store(list []store.Verdict)
 }
@@ -57,6 +59,9 @@ func serverOf(m llm.Model) string {
 	}
 	return llm.ServerOf(m)
 }
+
+// probes implements source.
+func (j *Judge) probes(question) []placed { return nil }
 
 // store implements source.
 func (j *Judge) store(list []store.Verdict) {

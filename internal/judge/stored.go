@@ -22,7 +22,7 @@ import (
 //
 // It is stored under the hash of a unit if that unit alone gives the verdict, and under the hash of the whole:
 //
-//	unit    ALLOW that does not rest on several places; DENY that does not either and whose quotes all occur in units;
+//	unit    ALLOW that does not rest on several places, of a call that showed no text beside that unit; DENY that does not either and whose quotes all occur in units;
 //	        shownOnly, where a DENY quotes other units that were shown with it
 //	whole   every verdict that the model gave
 //
@@ -214,7 +214,12 @@ func (d *decision) store(k *cacheKeys) {
 		put := func(unit string, v storedVerdict) {
 			list = append(list, store.Verdict{ProjectID: d.rules[i].ProjectID, Unit: unit, Rule: k.rules[i], Entry: llm.JSON(v)})
 		}
-		if o := d.merge(i); o.decided() {
+		careful := d.careful(i)
+		unsettled := false // text may have led the model to allow
+		if found, why := d.addressed(); found || careful && why != "" {
+			unsettled = true
+		}
+		if o := d.merge(i); o.decided() && !(unsettled && o.finding == ledger.Kept) {
 			put(k.whole, storedVerdictOf(&o))
 		}
 		if d.instruction() != "" {
@@ -222,6 +227,9 @@ func (d *decision) store(k *cacheKeys) {
 		}
 		for _, v := range views {
 			stored := v.unitVerdicts(&d.layout)
+			if unsettled && v.o.finding == ledger.Kept {
+				continue
+			}
 			for _, u := range slices.Sorted(maps.Keys(stored)) {
 				put(k.units[u], stored[u])
 			}
@@ -241,7 +249,7 @@ func (v *view) unitVerdicts(l *layout) map[int]storedVerdict {
 	shown := v.b.group.parts[v.b.part].units
 	switch v.o.finding {
 	case ledger.Kept:
-		for _, u := range shown {
+		for _, u := range l.uninfluenced(shown) {
 			out[u] = storedVerdict{Verdict: words[ledger.Kept], Passes: v.o.passes, Agreed: v.o.agreed}
 		}
 	case ledger.Broken:
@@ -258,6 +266,33 @@ func (v *view) unitVerdicts(l *layout) map[int]storedVerdict {
 	default:
 	}
 	return out
+}
+
+// uninfluenced returns those of the units that a call showed whose ALLOW nothing else can have brought about: where no other unit
+// says anything. A note in one file could talk a model into allowing another file, for everybody who has that file.
+func (l *layout) uninfluenced(shown []int) []int {
+	if slices.ContainsFunc(l.top, func(u unit) bool { return u.speaks() }) {
+		return nil
+	}
+	var speaking []int
+	for _, i := range shown {
+		if l.units[i].speaks() {
+			speaking = append(speaking, i)
+		}
+	}
+	switch len(speaking) {
+	case 0:
+		return shown
+	case 1:
+		return speaking
+	}
+	return nil
+}
+
+// speaks reports whether a unit holds text that may say something to a reader; its file's name counts.
+func (u *unit) speaks() bool {
+	_, texts := u.masked(marks[0])
+	return len(texts) > 0 || u.masking != u.head
 }
 
 // deniedUnits returns by unit what a denial quotes of it. It is empty unless every quote occurs in a unit, and nothing is
