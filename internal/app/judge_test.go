@@ -75,7 +75,7 @@ func TestEqualRequestsOverHTTPHaveOneAnswer(t *testing.T) {
 	t.Parallel()
 	m := judgetest.Model(opinion)
 	m.Delay = 100 * time.Millisecond
-	a := node(t, app.Options{Model: m, Rules: openRules(20, rule.High)}, map[string]string{"data": litetest.Dir(t)})
+	a := node(t, app.Options{Model: m, Rules: openRules(20, rule.Medium)}, map[string]string{"data": litetest.Dir(t)})
 	answers := make([]rule.Evaluation, 16)
 	var wg sync.WaitGroup
 	for i := range answers {
@@ -107,7 +107,7 @@ func TestNodesShareKeptVerdicts(t *testing.T) {
 	for name, settings := range map[string]map[string]string{"SQLite": {"data": litetest.Dir(t)}, "PostgreSQL": {"database_url": pgtest.DSN(t)}} {
 		t.Run(name, func(t *testing.T) {
 			m := judgetest.Model(opinion)
-			one := node(t, app.Options{Model: m, Rules: openRules(4, rule.High)}, settings)
+			one := node(t, app.Options{Model: m, Rules: openRules(4, rule.Medium)}, settings)
 			first := evaluation(t, one, request(change))
 			var stats struct {
 				ProjectID string `json:"project_id"`
@@ -162,7 +162,7 @@ func TestTheConfirmingModelIsAsked(t *testing.T) {
 	confirm.Name = "fake:second"
 	a := node(t, app.Options{Model: m, Confirm: confirm, Rules: openRules(2, rule.Critical)}, map[string]string{"data": litetest.Dir(t)})
 	e := evaluation(t, a, request(change))
-	if e.OverallVerdict != rule.NeedsConfirmation || confirm.Calls() != 1 || e.Cost.Calls != 3 || len(e.ModelIDsUsed) != 2 {
+	if e.OverallVerdict != rule.NeedsConfirmation || confirm.Calls() != 1 || e.Cost.Calls != 5 || len(e.ModelIDsUsed) != 2 {
 		t.Errorf("%d second looks, got %+v", confirm.Calls(), e)
 	}
 }

@@ -26,15 +26,15 @@ const textFile = "texts.jsonl"
 
 // judgeText starts to judge the text of the subject apart, if a rule needs that and the model is to be asked about it. It returns
 // a function that waits for the end.
-func (d *decision) judgeText(ctx context.Context, need [][]int) (wait func()) {
-	if !slices.ContainsFunc(indices(len(need)), func(i int) bool { return len(need[i]) > 0 && d.careful(i) }) {
+func judgeText(ctx context.Context, d *decision, need [][]int) (wait func()) {
+	if !slices.ContainsFunc(indices(len(need)), func(i int) bool { return len(need[i]) > 0 && careful(d, i) }) {
 		return func() {}
 	}
 	texts := d.layout.texts()
 	if len(texts) == 0 {
 		return func() {}
 	}
-	a := d.newAddress(texts)
+	a := newAddress(d, texts)
 	if a == nil {
 		d.locked(func() { d.address = &decision{j: d.j, finished: true} })
 		return func() {}
@@ -54,7 +54,7 @@ func (d *decision) judgeText(ctx context.Context, need [][]int) (wait func()) {
 }
 
 // newAddress prepares the decision about texts; nil if they cannot be shown.
-func (d *decision) newAddress(texts []string) *decision {
+func newAddress(d *decision, texts []string) *decision {
 	var b strings.Builder
 	for _, t := range texts {
 		b.WriteString(llm.JSON(t) + "\n")
@@ -75,7 +75,7 @@ func (d *decision) newAddress(texts []string) *decision {
 
 // addressed returns what is known about text of the subject that addresses its judge: that it was found, or why that is open. The
 // caller holds the mutex.
-func (d *decision) addressed() (found bool, why string) {
+func addressed(d *decision) (found bool, why string) {
 	a := d.address
 	if a == nil {
 		return false, ""
@@ -100,7 +100,7 @@ func (d *decision) addressed() (found bool, why string) {
 }
 
 // accountApart adds the calls of a decision about texts to a result.
-func (d *decision) accountApart(res *Result) {
+func accountApart(d *decision, res *Result) {
 	if len(d.rules) == 0 {
 		return
 	}

@@ -22,7 +22,7 @@ func (d *decision) conclude() Result {
 	}
 	d.account(&res)
 	if d.address != nil {
-		d.address.accountApart(&res)
+		accountApart(d.address, &res)
 	}
 	for i, r := range d.rules {
 		o := d.merge(i)
@@ -48,7 +48,7 @@ func withhold(d *decision, i int, o outcome) outcome {
 	if o.by == rule.ByCache {
 		return o // it was stored after its text was judged
 	}
-	if found, why := d.addressed(); found || why != "" && d.careful(i) {
+	if found, why := addressed(d); found || why != "" && careful(d, i) {
 		o = o.doubt("The model allowed, but " + why + ", so that is not trusted. It said: ")
 		o.issue = issueNone
 	}

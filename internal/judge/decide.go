@@ -83,7 +83,7 @@ func (d *decision) run(ctx context.Context) {
 	for i := range d.states {
 		need[i] = d.states[i].need
 	}
-	wait := d.judgeText(ctx, need)
+	wait := judgeText(ctx, d, need)
 	purpose := CallJudge
 	if d.apart {
 		purpose = CallAddress

@@ -39,8 +39,8 @@ type shownUnit struct {
 // maxAsked is from how many units an ALLOW quotes. The server draws them.
 const maxAsked = 3
 
-// expect draws the control rules of a question, and renders what it shows.
-func (d *decision) expect(q question) *expected {
+// newExpected draws the control rules of a question, and renders what it shows.
+func newExpected(d *decision, q question) *expected {
 	x := &expected{}
 	if q.purpose == CallRecheck {
 		x.mark = unusedMark(&d.layout)
@@ -51,7 +51,7 @@ func (d *decision) expect(q question) *expected {
 	}
 	x.probes = d.source.probes(q)
 	if x.probes == nil {
-		x.probes = d.drawProbes(q, p)
+		x.probes = drawing{d, q}.probes(p)
 	}
 	x.size = len(q.members) + len(x.probes)
 	random := d.nonce.derive("places "+q.purpose, append([]int{q.part}, q.members...)...)
@@ -64,18 +64,26 @@ func (d *decision) expect(q question) *expected {
 	return x
 }
 
-// drawProbes draws one control rule to deny and one to allow. Each call has others, and none speaks of what its rules speak of.
-func (d *decision) drawProbes(q question, p part) []placed {
+// drawing draws the control rules of a question.
+type drawing struct {
+	*decision
+
+	q question
+}
+
+// probes draws one control rule to deny and one to allow. Each call has others, and none speaks of what its rules speak of.
+func (d drawing) probes(p part) []placed {
+	q := d.q
 	style := d.layout.style(p)
 	var out []placed
-	for i, want := range []rule.Verdict{rule.Deny, rule.Allow} {
+	for i, want := range probe.Answers {
 		for try := 0; ; try++ {
 			b := d.nonce.derive("probe "+q.purpose+string(want), append([]int{q.part, try}, q.members...)...)
 			drawn := probe.New(style, want, b)
 			if i == try%2 && q.purpose != CallRepair {
 				drawn = d.fromCorpus(want, drawn, b[24:])
 			}
-			if try == 20 || !d.overlaps(q, &drawn) && !slices.ContainsFunc(out, func(p placed) bool { return shareWords(&p.Probe, &drawn) }) {
+			if try == 20 || !d.overlaps(&drawn) && !slices.ContainsFunc(out, func(p placed) bool { return shareWords(&p.Probe, &drawn) }) {
 				out = append(out, placed{Probe: drawn})
 				break
 			}
@@ -93,7 +101,7 @@ func (d *decision) drawProbes(q question, p part) []placed {
 }
 
 // fromCorpus returns a control rule from the corpus if it has any to draw from, else the given one.
-func (d *decision) fromCorpus(want rule.Verdict, other probe.Probe, random []byte) probe.Probe {
+func (d drawing) fromCorpus(want rule.Verdict, other probe.Probe, random []byte) probe.Probe {
 	if d.samples == nil {
 		return other
 	}
@@ -113,10 +121,10 @@ func (d *decision) fromCorpus(want rule.Verdict, other probe.Probe, random []byt
 	return drawn
 }
 
-// overlaps reports whether a control rule shares its statement with a rule of the question, a telling word with one, or what it
+// overlaps reports whether a control rule shares its statement with a rule of the question, a name with one, or what it
 // plants with the subject.
-func (d *decision) overlaps(q question, p *probe.Probe) bool {
-	for _, i := range q.members {
+func (d drawing) overlaps(p *probe.Probe) bool {
+	for _, i := range d.q.members {
 		if shareWords(&probe.Probe{Statement: d.rules[i].Statement}, p) {
 			return true
 		}

@@ -12,13 +12,13 @@ import (
 	"tenet/internal/text"
 )
 
-// A masked view shows a subject without what its author could say in it. In code, comments and strings become x of the same
-// length; so do long names, names with letters other than ASCII, and three bare words in a row, which is prose wherever a hunk
-// begins. Short words in strings stay, such as "md5" and "/tmp", but not four words in a row. Prose, actions and facts are what rules about
-// them are about, so they stay, each line or field as a quoted string with marks in place of blanks. The author's claim is left
-// out.
+// A masked view shows a subject without the words in which its author could speak to a reader. In code, comments and strings
+// become x of the same length; so do long names, names with letters other than ASCII, and bare words in a row, which form prose
+// wherever a hunk begins. Short words in strings stay, such as "md5" and "/tmp", but not four words in a row. Rules may be about
+// the words of prose, actions and facts, so these stay, each line or field as a quoted string with marks in place of blanks. The
+// author's claim is left out.
 
-// syntax is what a scanner has to know of a language.
+// syntax holds the marks of comments and strings in a language.
 type syntax struct {
 	comments string // openers of comments up to the end of the line
 	blocks   [][2]string
@@ -62,7 +62,8 @@ var keywords = wordSet("abstract alias and as async await begin bool boolean bre
 const (
 	maxNameWords   = 3  // of a name or a short string
 	maxNameLetters = 40 // bytes of either
-	maxBareWords   = 2  // side by side, with nothing but blanks between
+	maxBareWords   = 2  // side by side, with nothing but blanks between; in all, where keywords are among them and two are neighbors
+	maxRun         = 5  // the same, keywords included
 	maxStringRun   = 3  // strings of one word each, with no name between
 	minTextWords   = 3  // of a text that may say something to a reader
 )
@@ -77,17 +78,17 @@ type masker struct {
 // code masks source text, which may begin and end anywhere, and returns it with as many lines.
 func (m *masker) code(src string) string {
 	out := []byte(src)
-	var run []span2 // bare words side by side
-	bare, most := 0, 0
-	var strs []span2 // strings of one word
+	var run []stretch // bare words side by side
+	bare, most, words := 0, 0, 0
+	var strs []stretch // strings of one word
 	flush := func() {
-		if most > maxBareWords {
+		if most > maxBareWords || most > 1 && words > maxBareWords || len(run) > maxRun {
 			m.note(src[run[0].from:run[len(run)-1].to])
 			for _, s := range run {
 				neutral(out[s.from:s.to])
 			}
 		}
-		run, bare, most = run[:0], 0, 0
+		run, bare, most, words = run[:0], 0, 0, 0
 	}
 	flushStrings := func() {
 		if len(strs) > maxStringRun {
@@ -139,7 +140,7 @@ func (m *masker) code(src string) string {
 				m.note(body)
 				neutral(out[from:to])
 			} else if plainWord(body) {
-				strs = append(strs, span2{from, to})
+				strs = append(strs, stretch{from, to})
 			}
 			at = end
 		case nameStart(src[at:]):
@@ -153,9 +154,9 @@ func (m *masker) code(src string) string {
 				m.note(name)
 				copy(out[at:], m.rename(name))
 			default:
-				run = append(run, span2{at, at + n})
-				if bare++; keywords[strings.ToLower(name)] || !hasLetter(name) {
-					bare = 0
+				run = append(run, stretch{at, at + n})
+				if bare, words = bare+1, words+1; keywords[strings.ToLower(name)] || !hasLetter(name) {
+					bare, words = 0, words-1
 				}
 				most = max(most, bare)
 			}
@@ -173,7 +174,8 @@ func (m *masker) code(src string) string {
 	return string(out)
 }
 
-type span2 struct{ from, to int }
+// stretch is a piece of a text.
+type stretch struct{ from, to int }
 
 // comment returns the length of the comment that src begins with, up to the end of the text if nothing ends it; 0 if it begins
 // with none.
@@ -326,7 +328,7 @@ func (u *unit) masked(mark string) (view string, texts []string) {
 		return u.maskedProse(lines, mark)
 	}
 	if head, section, ok := strings.Cut(strings.TrimSuffix(lines[0], "\n"), " "); ok {
-		lines[0] = head + " " + m.code(section) + "\n"
+		lines[0] = head + " " + m.section(section) + "\n"
 	}
 	var which [2][]int // lines of the new file, and removed ones
 	for i, line := range lines {
@@ -349,6 +351,20 @@ func (u *unit) masked(mark string) (view string, texts []string) {
 		}
 	}
 	return strings.Join(lines, ""), m.texts
+}
+
+// section masks what a diff says that a hunk is in: all of it, unless it reads like the beginning of a function or a type.
+func (m *masker) section(s string) string {
+	masked := m.code(s)
+	if masked == s && (strings.ContainsAny(s, "({=:;") || len(strings.Fields(s)) <= maxBareWords) {
+		return s
+	}
+	if masked == s {
+		m.note(s)
+	}
+	b := []byte(s)
+	neutral(b)
+	return string(b)
 }
 
 // content returns a rendered line behind its number, bar and sign.

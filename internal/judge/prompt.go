@@ -66,7 +66,7 @@ type question struct {
 
 // prompt renders a question. Texts that parts share come first: system text, then rules; the subject is last.
 func (d *decision) prompt(q question) (llm.Request, *expected) {
-	x := d.expect(q)
+	x := newExpected(d, q)
 	view := struct {
 		Part, Parts                        int
 		Fence, Others, Mark, Subject, Seen string

@@ -11,7 +11,7 @@ import (
 
 // careful reports whether an ALLOW of rule i takes a second look, at a masked view, and text that addresses nobody: for a CRITICAL
 // or HIGH rule, and where the subject reads as if it gave orders.
-func (d *decision) careful(i int) bool {
+func careful(d *decision, i int) bool {
 	s := d.rules[i].Severity
 	return !d.apart && (s == rule.Critical || s == rule.High || d.instruction() != "")
 }
@@ -20,7 +20,7 @@ func (d *decision) careful(i int) bool {
 func (b *batch) careful() []int {
 	var places []int
 	for n, i := range b.members {
-		if b.d.careful(i) {
+		if careful(b.d, i) {
 			places = append(places, n)
 		}
 	}
@@ -36,7 +36,7 @@ func (b *batch) needsSecondLook(n int, o *outcome) bool {
 	case o.finding == ledger.Broken:
 		return len(b.members) == 1 && b.d.rules[b.members[0]].Severity == rule.Critical
 	}
-	return o.finding == ledger.Kept && b.d.careful(b.members[n])
+	return o.finding == ledger.Kept && careful(b.d, b.members[n])
 }
 
 // join takes the second looks that outcomes need. An ALLOW is joined with the reply about careful members at the masked view. A
@@ -64,7 +64,7 @@ func (d *decision) secondLook(first outcome, r *reply, k int) outcome {
 	case fault != "":
 		return d.withoutSecondLook(first, strings.TrimSuffix(fault, "."))
 	case first.finding == ledger.Kept && second.finding == ledger.Doubtful && r.answers[k].Verdict == rule.NeedsConfirmation:
-		// The rule is about words that the masked view hides. They are judged apart; see decision.addressed.
+		// The rule is about words that the masked view hides. They are judged apart; see addressed.
 		first.passes = 2
 		return first
 	case second.finding != first.finding:

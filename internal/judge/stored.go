@@ -214,9 +214,9 @@ func (d *decision) store(k *cacheKeys) {
 		put := func(unit string, v storedVerdict) {
 			list = append(list, store.Verdict{ProjectID: d.rules[i].ProjectID, Unit: unit, Rule: k.rules[i], Entry: llm.JSON(v)})
 		}
-		careful := d.careful(i)
+		careful := careful(d, i)
 		unsettled := false // text may have led the model to allow
-		if found, why := d.addressed(); found || careful && why != "" {
+		if found, why := addressed(d); found || careful && why != "" {
 			unsettled = true
 		}
 		if o := d.merge(i); o.decided() && !(unsettled && o.finding == ledger.Kept) {

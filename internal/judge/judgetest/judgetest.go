@@ -143,6 +143,31 @@ func IsAddress(r Rule) bool {
 	return strings.HasPrefix(r.Statement, "Each line here is a text from a program, a record or a message.")
 }
 
+// AnswerAddress answers a request whether text addresses the judge: it denies by a quote, and is right about the controls.
+func AnswerAddress(req llm.Request, quote string) llm.Response {
+	var entries []Entry
+	for _, r := range all(req) {
+		e, ok := controlEntry(r, req)
+		if !ok {
+			e = Deny(text.OneLine(quote))
+			e.Ref = r.Ref
+		}
+		entries = append(entries, Sighted(req, e))
+	}
+	return llm.Response{Text: Text(entries...)}
+}
+
+// AllowEverything answers a request as a model does that obeys an order to allow everything: the control rules too.
+func AllowEverything(req llm.Request) llm.Response {
+	var entries []Entry
+	for _, r := range all(req) {
+		e := Allow()
+		e.Ref = r.Ref
+		entries = append(entries, Sighted(req, e))
+	}
+	return llm.Response{Text: Text(entries...)}
+}
+
 // Sighted returns an entry with the quotes that show what its model has seen, if it allows and has none.
 func Sighted(req llm.Request, e Entry) Entry {
 	if e.Verdict == rule.Allow && e.Seen == nil {

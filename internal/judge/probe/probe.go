@@ -4,7 +4,7 @@
 //
 // Rules come from two places. The families of this package are forms with names and numbers drawn at random, so that nobody can list
 // the rules, though everybody can read the forms. Rules of the corpus with examples of both kinds are used as they are; nobody
-// outside the project can tell them from the rules that are asked about.
+// outside the project can distinguish them from the rules that are asked about.
 package probe
 
 import (
@@ -16,6 +16,9 @@ import (
 
 	"tenet/internal/rule"
 )
+
+// Answers are the right answers that probes have.
+var Answers = []rule.Verdict{rule.Deny, rule.Allow}
 
 // Probe is a rule with a known answer.
 type Probe struct {

@@ -1465,6 +1465,21 @@ export interface Contradiction {
   rule: RuleExcerpt;
 }
 
+export interface ControlRule {
+  /** The one of them that breaks the rule, from 1. */
+  line?: number;
+  /** Lines planted in the subject. */
+  lines: Array<string>;
+  /** Strength of the rule. */
+  modality: string;
+  /** Place among the references, from 0. */
+  place: number;
+  /** The rule. */
+  statement: string;
+  /** The right answer. */
+  verdict: "ALLOW" | "DENY" | (string & {});
+}
+
 export interface Corpus {
   /** Corpus version of that change. */
   corpus_version: number;
@@ -3336,13 +3351,15 @@ export interface ModelCall {
   cached_tokens: number;
   /** Place of the planted control among the references, from 0; its right answer is known. */
   control: number;
+  /** Control rules among those asked for, with what was planted for each. */
+  controls?: Array<ControlRule> | null;
   /** How long the call took, in milliseconds, waiting included. */
   duration_ms: number;
   /** Why there is no answer. */
   error?: string;
   /** Kind of that error. */
   error_code?: string;
-  /** True if the model answered the control rightly; else no ALLOW of the answer counts. */
+  /** True if the model answered every control rule rightly; else no ALLOW of the answer counts. */
   held: boolean;
   /** Tokens sent. */
   input_tokens: number;
@@ -3361,7 +3378,7 @@ export interface ModelCall {
   /** Version of the prompt templates. */
   prompt_version: string;
   /** Why it was asked. */
-  purpose?: "judge" | "repair" | "whole" | "confirm" | "recheck" | "triage" | "triage-repair" | (string & {});
+  purpose?: "judge" | "repair" | "whole" | "confirm" | "recheck" | "address" | "triage" | "triage-repair" | (string & {});
   /** The model's answer as it came, cut where it is beyond what is read. */
   raw: string;
   /** True for a second call about rules whose first answer was unusable. */

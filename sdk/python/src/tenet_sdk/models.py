@@ -96,6 +96,7 @@ __all__ = [
     "ConflictSide",
     "ContextRequest",
     "Contradiction",
+    "ControlRule",
     "Corpus",
     "Cost",
     "Counts",
@@ -1873,6 +1874,21 @@ class Contradiction(Struct, kw_only=True, omit_defaults=True):
     """Why they conflict."""
     rule: RuleExcerpt
     """The rule of the project."""
+
+
+class ControlRule(Struct, kw_only=True, omit_defaults=True):
+    line: int | None = None
+    """The one of them that breaks the rule, from 1."""
+    lines: list[str]
+    """Lines planted in the subject."""
+    modality: str
+    """Strength of the rule."""
+    place: int
+    """Place among the references, from 0."""
+    statement: str
+    """The rule."""
+    verdict: str
+    """The right answer."""
 
 
 class Corpus(Struct, kw_only=True, omit_defaults=True):
@@ -3742,6 +3758,8 @@ class ModelCall(Struct, kw_only=True, omit_defaults=True):
     """Tokens sent that the provider had in its prompt cache."""
     control: int
     """Place of the planted control among the references, from 0; its right answer is known."""
+    controls: list[ControlRule] | None = None
+    """Control rules among those asked for, with what was planted for each."""
     duration_ms: int
     """How long the call took, in milliseconds, waiting included."""
     error: str | None = None
@@ -3749,7 +3767,7 @@ class ModelCall(Struct, kw_only=True, omit_defaults=True):
     error_code: str | None = None
     """Kind of that error."""
     held: bool
-    """True if the model answered the control rightly; else no ALLOW of the answer counts."""
+    """True if the model answered every control rule rightly; else no ALLOW of the answer counts."""
     input_tokens: int
     """Tokens sent."""
     model: str
