@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/metadata"
@@ -19,6 +20,7 @@ import (
 	"tenet/internal/gateway/extauthz"
 	"tenet/internal/gateway/extmcp"
 	"tenet/internal/rule"
+	"tenet/internal/tlsfile"
 	"tenet/internal/wire"
 )
 
@@ -38,7 +40,8 @@ type gateways struct {
 	headers    []string // of HTTP requests that are facts
 	log        *slog.Logger
 	ready      func(context.Context) error
-	needsKey   bool // even while no key is in force
+	needsKey   bool            // even while no key is in force
+	tls        *tlsfile.Source // nil: without TLS
 	whenFailed func(error)
 }
 
@@ -48,13 +51,17 @@ func (g *gateways) serve(ctx context.Context) (at net.Addr, stop func(context.Co
 	if err != nil {
 		return nil, nil, err
 	}
-	server := grpc.NewServer(
-		grpc.MaxRecvMsgSize(int(g.maxBody)+gatewaySlack), grpc.MaxHeaderListSize(64<<10), grpc.MaxConcurrentStreams(maxQuestions),
-		grpc.ConnectionTimeout(10*time.Second),
+	options := []grpc.ServerOption{
+		grpc.MaxRecvMsgSize(int(g.maxBody) + gatewaySlack), grpc.MaxHeaderListSize(64 << 10), grpc.MaxConcurrentStreams(maxQuestions),
+		grpc.ConnectionTimeout(10 * time.Second),
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: maxIdle}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
 		grpc.UnaryInterceptor(withTimeLeft),
-	)
+	}
+	if g.tls != nil {
+		options = append(options, grpc.Creds(credentials.NewTLS(g.tls.Server(true, "h2"))))
+	}
+	server := grpc.NewServer(options...)
 	extmcp.Register(server, extmcp.Config{Client: g.client, Logger: g.log})
 	extauthz.Register(server, extauthz.Config{Client: g.client, Headers: g.headers, Logger: g.log})
 	grpc_health_v1.RegisterHealthServer(server, gatewayHealth{ready: g.ready})

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"log/slog"
 	"net"
@@ -26,6 +27,10 @@ func (a *App) Start(ctx context.Context) error {
 	if err := compareHistory(ctx, a.cfg, a.parts.book, a.log); err != nil {
 		return err
 	}
+	var err error
+	if a.tls, err = openTLS(a.cfg, a.log); err != nil {
+		return err
+	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", a.cfg.Listen)
 	if err != nil {
 		return err
@@ -34,6 +39,12 @@ func (a *App) Start(ctx context.Context) error {
 	handler, atEnd, err := a.serveConsole()
 	if err != nil {
 		return err
+	}
+	handler = forwardedBy(a.proxies, handler)
+	if a.tls != nil {
+		handler = withClientCertificate(a.tls, handler)
+		listener = tls.NewListener(listener, a.tls.Server(false, "h2", "http/1.1"))
+		a.followers = append(a.followers, a.tls.Run)
 	}
 	a.run(ctx, a.followers...)
 	if !a.working {
@@ -44,6 +55,7 @@ func (a *App) Start(ctx context.Context) error {
 		WriteTimeout: writeTimeout, MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
 	}
 	server.RegisterOnShutdown(atEnd)
+	server.RegisterOnShutdown(a.parts.bundles.End)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -64,7 +76,7 @@ func (a *App) Start(ctx context.Context) error {
 	}
 	g := &gateways{
 		listen: a.cfg.GRPCListen, api: a.handler, maxBody: a.cfg.MaxBody, headers: a.cfg.FactHeaders(), log: a.log, ready: a.Ready,
-		needsKey: !loopbackOnly(a.cfg.GRPCListen), whenFailed: func(err error) {
+		needsKey: !loopbackOnly(a.cfg.GRPCListen), tls: a.tls, whenFailed: func(err error) {
 			select {
 			case a.failed <- err:
 			default: // the HTTP server has failed already

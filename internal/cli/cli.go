@@ -41,6 +41,7 @@ type grammar struct {
 	Waivers     waiversCommands     `cmd:"" help:"Waive a violation until a date."`
 	Approvals   approvalsCommands   `cmd:"" help:"Confirm actions that need confirmation."`
 	Serve       serveCommand        `cmd:"" help:"Serve the HTTP API."`
+	Health      healthCommand       `cmd:"" help:"Ask a server whether it can evaluate."`
 	Witness     witnessCommand      `cmd:"" help:"Cosign the checkpoints of audit logs, as a witness."`
 	MCP         mcpCommand          `cmd:"" name:"mcp" help:"Serve the Model Context Protocol on standard input and output."`
 	Gateway     gatewayCommands     `cmd:"" help:"Guard MCP servers: what agents ask of them is evaluated first."`
@@ -58,6 +59,7 @@ type grammar struct {
 	Test        testCommand         `cmd:"" help:"Run the test cases of rules."`
 	Eval        evalCommand         `cmd:"" help:"Measure a model by labelled cases."`
 	Snapshots   snapshotsCommands   `cmd:"" help:"Take snapshots of the rules, deploy them, roll back."`
+	Bundle      bundleCommands      `cmd:"" help:"Build, move and verify the signed files that edges evaluate from."`
 	Insights    insightsCommand     `cmd:"" help:"Show how rules were judged, and which need attention."`
 	Report      reportCommand       `cmd:"" help:"Report a month against the one before."`
 	Alerts      alertsCommands      `cmd:"" help:"List, acknowledge and resolve alerts about rules."`

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"time"
 
 	"tenet/internal/client"
+	"tenet/internal/gateway"
 	"tenet/internal/gateway/pin"
 	"tenet/internal/gateway/relay"
 	"tenet/internal/rule"
@@ -74,7 +74,7 @@ Examples:
 func afterTo(args []string) []string {
 	at := slices.Index(args, "gateway")
 	to := slices.Index(args, "--to")
-	if at < 0 || to < at || at+1 >= len(args) || args[at+1] != "mcp" || to+1 >= len(args) || isURL(args[to+1]) || slices.Contains(args[:to], "--") {
+	if at < 0 || to < at || at+1 >= len(args) || args[at+1] != "mcp" || to+1 >= len(args) || gateway.IsURL(args[to+1]) || slices.Contains(args[:to], "--") {
 		return args
 	}
 	rest := args[to+2:]
@@ -83,8 +83,6 @@ func afterTo(args []string) []string {
 	}
 	return slices.Concat(args[:to+2], []string{"--"}, rest)
 }
-
-func isURL(s string) bool { return strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "https://") }
 
 // Run serves until the client, the server or ctx ends.
 func (k *gatewayMCP) Run(ctx context.Context, s *session) (err error) {
@@ -95,7 +93,7 @@ func (k *gatewayMCP) Run(ctx context.Context, s *session) (err error) {
 		return fmt.Errorf("--wait is %s; give a time up to %s", k.Wait, rule.MaxApprovalWait)
 	}
 	var to relay.Remote
-	if isURL(k.To) {
+	if gateway.IsURL(k.To) {
 		if to, err = k.remote(s); err != nil {
 			return err
 		}
@@ -131,7 +129,7 @@ func (k *gatewayMCP) Run(ctx context.Context, s *session) (err error) {
 func (k *gatewayMCP) config(ctx context.Context, s *session, c *client.Client) (relay.Config, error) {
 	var noting sync.Mutex
 	cfg := relay.Config{
-		Server: cmp.Or(k.Name, serverName(k.To, k.Command)), Results: k.Results, FailOpen: k.Fail == "open", Timeout: k.Timeout,
+		Server: cmp.Or(k.Name, gateway.ServerName(k.To, k.Command)), Results: k.Results, FailOpen: k.Fail == "open", Timeout: k.Timeout,
 		Person: k.Person, Agent: k.Agent,
 		Request: client.Submit{Scope: k.Scope, Environment: k.Environment},
 		Ask: func(ctx context.Context, sub client.Submit) (*rule.Evaluation, error) {
@@ -238,41 +236,6 @@ func (k *gatewayMCP) serve(ctx context.Context, s *session, h http.Handler) erro
 		_ = server.Close()
 	}
 	return nil
-}
-
-// launchers are programs that start another one, which the words after their options name.
-var launchers = []string{"npx", "bunx", "pnpx", "pnpm", "dlx", "yarn", "uvx", "uv", "run", "tool", "pipx", "node", "deno", "bun", "python", "python3", "docker", "env", "sh", "bash"}
-
-// serverName makes a name of the server that --to starts or reaches: of server-filesystem, filesystem.
-func serverName(to string, command []string) string {
-	if isURL(to) {
-		if u, err := url.Parse(to); err == nil && u.Hostname() != "" {
-			return u.Hostname()
-		}
-		return to
-	}
-	name := path.Base(filepath.ToSlash(to))
-	words := append([]string{to}, command...)
-	for _, w := range words {
-		base := strings.ToLower(path.Base(filepath.ToSlash(w)))
-		if strings.HasPrefix(w, "-") || slices.Contains(launchers, strings.TrimSuffix(base, ".exe")) {
-			continue
-		}
-		name = path.Base(filepath.ToSlash(w))
-		break
-	}
-	name, _, _ = strings.Cut(name, "@")
-	for _, ext := range []string{".exe", ".js", ".mjs", ".ts", ".py"} {
-		name = strings.TrimSuffix(name, ext)
-	}
-	short := name
-	for _, word := range []string{"mcp-server-", "mcp_server_", "server-", "mcp-"} {
-		short = strings.TrimPrefix(short, word)
-	}
-	for _, word := range []string{"-mcp-server", "-mcp", "-server"} {
-		short = strings.TrimSuffix(short, word)
-	}
-	return cmp.Or(short, name)
 }
 
 // pinFolder returns the folder of the pins.

@@ -11,6 +11,7 @@ import (
 
 	"tenet/internal/client"
 	"tenet/internal/config"
+	"tenet/internal/gateway"
 	"tenet/internal/git"
 	"tenet/internal/hook"
 	"tenet/internal/rule"
@@ -273,6 +274,15 @@ func (k *hookFlags) ask(ctx context.Context, s *session, modes hook.FailModes, q
 			return nil, err
 		}
 	}
+	for i := range q.Calls {
+		e, err := k.call(ctx, c, modes, &q.Calls[i], client.Submit{Scope: k.Scope, NodeID: node.ID, Environment: k.Environment, Mode: cmp.Or(q.Mode, rule.Preflight), MaxRules: 100})
+		if list = append(list, e); err != nil {
+			return list, err
+		}
+	}
+	if len(q.Calls) > 0 && len(q.Files) == 0 && q.Diff == "" {
+		return list, nil
+	}
 	if q.Action != "" {
 		e, err := k.approved(ctx, c, modes, func() (*rule.Evaluation, error) {
 			return c.EvaluateQuick(ctx, wire.QuickRequest{Action: q.Action, Scope: k.Scope, NodeID: node.ID, Environment: k.Environment})
@@ -289,6 +299,22 @@ func (k *hookFlags) ask(ctx context.Context, s *session, modes hook.FailModes, q
 		})
 	})
 	return append(list, e), err
+}
+
+// call asks about a call of a tool of an MCP server, in the words of a gateway.
+func (k *hookFlags) call(ctx context.Context, c *client.Client, modes hook.FailModes, call *gateway.Call, r client.Submit) (*rule.Evaluation, error) {
+	subject, err := call.Subject()
+	if err != nil {
+		return nil, err
+	}
+	r.Subject = subject
+	return k.approved(ctx, c, modes, func() (*rule.Evaluation, error) {
+		a, err := c.Submit(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		return &a.Evaluation, nil
+	})
 }
 
 // approved evaluates, and by the setting hook_approval asks people for an approval where the answer would ask, and waits for it.

@@ -118,6 +118,11 @@ func probed(s *session, q *hook.Question) bool {
 	if has(q.Action) || has(q.Diff) {
 		return true
 	}
+	for i := range q.Calls {
+		if bytes.Contains(q.Calls[i].Arguments, []byte(word)) {
+			return true
+		}
+	}
 	for i := range q.Files {
 		if text := q.Files[i].Content; text != nil && has(*text) {
 			return true

@@ -124,7 +124,7 @@ func (s *session) greet(ctx context.Context, node *app.App, cfg config.Config, l
 	if err != nil {
 		return err
 	}
-	url := "http://" + node.Addr()
+	url := app.URL(node)
 	if cfg.LogFormat == "json" {
 		log.InfoContext(ctx, "serving", slog.String("url", url), slog.Int("rules", rules), slog.Bool("keys", keys), slog.String("model", node.Model()), slog.String("grpc", node.GRPCAddr()))
 		return nil

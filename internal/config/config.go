@@ -63,7 +63,12 @@ type Config struct {
 	GRPCListen  string `key:"grpc_listen" default:"" doc:"Address on which gateways ask over gRPC (agentgateway's ExtMcp, Envoy's ext_authz), such as 127.0.0.1:8082; a port alone is on 127.0.0.1. Empty: they cannot. Without API keys it must be a loopback address."`
 	GRPCHeaders string `key:"grpc_headers" default:"" doc:"Headers of HTTP requests that rules can read as facts.headers when a proxy asks by ext_authz, with commas between, such as content-type,x-tenant. Those that carry secrets are refused."`
 
-	TrustedProxies string `key:"trusted_proxies" default:"" doc:"Networks of proxies before the server, with commas between, such as 10.1.0.0/16. X-Forwarded-For names the client only where it comes from them; keys with networks count by it."`
+	TLSCert       string `key:"tls_cert" default:"" doc:"File of the server's certificate in PEM, with those between it and its authority. The server then speaks TLS only, also on grpc_listen. A new one is used within seconds, without a restart."`
+	TLSKey        string `key:"tls_key" default:"" doc:"File of the private key of tls_cert, in PEM."`
+	TLSClientCA   string `key:"tls_client_ca" default:"" doc:"File of the authorities, in PEM, whose certificates clients must present. /health and /ready answer without one. Empty: none is asked for."`
+	TLSMinVersion string `key:"tls_min_version" default:"1.2" doc:"Least version of TLS: 1.2 or 1.3."`
+
+	TrustedProxies string `key:"trusted_proxies" default:"" doc:"Networks of proxies before the server, with commas between, such as 10.1.0.0/16. X-Forwarded-For and X-Forwarded-Proto count only where they come from them: they name the client, by which keys with networks count, and say that browsers use TLS."`
 
 	MaxBody       int64   `key:"max_body" default:"10485760" doc:"Largest request body, in bytes."`
 	MaxImportBody int64   `key:"max_import_body" default:"67108864" doc:"Largest body of a rule import, in bytes."`
@@ -287,6 +292,9 @@ func (c *Config) validate() error {
 		{c.AuditCheckpoint >= time.Second, "audit_checkpoint: must be at least 1s"},
 		{c.AuditSigner == "" || c.AuditOrigin != "", "audit_signer: needs audit_origin"},
 		{c.RecordRetention <= 36500, "record_retention: must be at most 36500 days"},
+		{(c.TLSCert == "") == (c.TLSKey == ""), "tls_cert and tls_key: set both, or neither"},
+		{c.TLSClientCA == "" || c.TLSCert != "", "tls_client_ca: needs tls_cert and tls_key"},
+		{c.TLSMinVersion == "1.2" || c.TLSMinVersion == "1.3", fmt.Sprintf("tls_min_version: %q is not 1.2 or 1.3", c.TLSMinVersion)},
 		{len(c.PriceCurrency) >= 1 && len(c.PriceCurrency) <= 10, "price_currency: must have 1 to 10 characters, such as USD"},
 		{
 			len(c.secretHeaders()) == 0,

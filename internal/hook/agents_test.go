@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"tenet/internal/gateway"
 	"tenet/internal/hook/guard"
 )
 
@@ -188,7 +189,7 @@ func TestInputThatIsNotUnderstoodIsStopped(t *testing.T) {
 		} {
 			q, err := agent.read([]byte(text))
 			if err == nil {
-				if !q.Skip && q.Action == "" && q.Diff == "" && len(q.Files) == 0 {
+				if !q.Skip && q.Action == "" && len(q.Calls) == 0 && q.Diff == "" && len(q.Files) == 0 {
 					t.Errorf("%s: asks nothing about %s", name, text)
 				}
 				continue
@@ -214,8 +215,10 @@ func TestToolsOfServersAreJudgedByTheirArguments(t *testing.T) {
 		"Windsurf":               {"agent_action_name": "pre_mcp_tool_use", "tool_info": payload{"mcp_server_name": "db", "mcp_tool_name": "query", "mcp_tool_arguments": payload{"sql": "drop table x"}}},
 	} {
 		q, err := forms(dir)[reader].read(asJSON(t, p))
-		if err != nil || !strings.Contains(q.Action, "drop table x") || len(q.Unknown) == 0 {
-			t.Errorf("%s: asks about %q, unknown %q (%v)", reader, q.Action, q.Unknown, err)
+		if err != nil || q.Action != "" || len(q.Unknown) == 0 || !slices.ContainsFunc(q.Calls, func(c gateway.Call) bool {
+			return c.Tool == "query" && strings.HasPrefix(c.Server, "db") && string(c.Arguments) == `{"sql":"drop table x"}`
+		}) {
+			t.Errorf("%s: asks about %+v, unknown %q (%v)", reader, q.Calls, q.Unknown, err)
 		}
 	}
 }

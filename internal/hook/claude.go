@@ -73,9 +73,11 @@ func Claude(payload []byte) (Question, error) {
 	case "":
 		return q, errors.New("the payload has no tool_name")
 	}
-	if rest, ok := strings.CutPrefix(name, "mcp__"); ok {
-		server, tool, _ := strings.Cut(rest, "__")
-		return q, q.remote(server, tool, name, in)
+	if strings.HasPrefix(name, mcpPrefix) {
+		if err := foreign(&q, name, in, o.raw("tool_input")); err != nil || q.Mode != rule.Posthoc {
+			return q, err
+		}
+		return q, answered(&q, o["tool_response"])
 	}
 	return q, unknown(&q, name, in)
 }

@@ -34,7 +34,7 @@ func Codex(payload []byte) (Question, error) {
 		return q, err
 	}
 	name, _ := o.text("tool_name")
-	return q, q.use(codexTools, name, in)
+	return q, q.use(codexTools, name, in, o.raw("tool_input"))
 }
 
 // WriteCodex returns the answer to Codex: its stdout, its stderr, and the exit code. Codex takes every answer but exit code 2 with a reason, or

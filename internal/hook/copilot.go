@@ -75,9 +75,9 @@ func Copilot(payload []byte) (Question, error) {
 		return q, q.tool(name, in)
 	}
 	if strings.Contains(name, "-") || strings.HasPrefix(name, "mcp_") { // of an MCP server: none of its own has such a name
-		return q, q.remote("", name, name, in)
+		return q, foreign(&q, name, in, o.raw(key))
 	}
-	return q, q.use(copilotTools, name, in)
+	return q, q.use(copilotTools, name, in, o.raw(key))
 }
 
 // replaced asks about edits of several files.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"tenet/internal/gateway"
 	"tenet/internal/rule"
 )
 
@@ -43,7 +44,11 @@ func Cursor(payload []byte) (Question, error) {
 		if err != nil {
 			return q, err
 		}
-		return q, q.remote("", name, name, in)
+		server, ok := o.first("url", "command")
+		if words := strings.Fields(server); ok && len(words) > 0 {
+			server = gateway.ServerName(words[0], words[1:])
+		}
+		return q, q.remote([]remoteName{{server, name}}, in, o.raw("tool_input"))
 	case "beforeReadFile":
 		name, ok := o.text("file_path")
 		if !ok {

@@ -41,9 +41,16 @@ func Gemini(payload []byte) (Question, error) {
 	}
 	name, _ := o.text("tool_name")
 	if _, remote := o["mcp_context"]; remote && name != "" {
-		return q, q.remote("", name, name, in)
+		full := remoteName{tool: name}
+		if of, err := o.inner("mcp_context"); err == nil {
+			full.server, _ = of.text("server_name")
+			if tool, ok := of.text("tool_name"); ok && tool != "" { // without the prefix that sets tools of the same name apart
+				full.tool = tool
+			}
+		}
+		return q, q.remote([]remoteName{full}, in, o.raw("tool_input"))
 	}
-	return q, q.use(geminiTools, name, in)
+	return q, q.use(geminiTools, name, in, o.raw("tool_input"))
 }
 
 // WriteGemini returns the answer to Gemini CLI: its stdout, its stderr, and the exit code.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"strings"
 
+	"tenet/internal/gateway"
 	"tenet/internal/hook/guard"
 	"tenet/internal/rule"
 	"tenet/internal/subject"
@@ -54,12 +55,15 @@ type Question struct {
 	Skip bool
 	// Note is a remark to show with every answer.
 	Note string
-	// Action is a command or tool call in words. Diff and Files are a change; for a command or call, they are the files that it leaves,
-	// as far as that could be worked out.
+	// Action is a command, or a call of a tool of the agent itself in words. Diff and Files are a change; for a command or call, they are
+	// the files that it leaves, as far as that could be worked out.
 	Action string
-	Diff   string
-	Files  []subject.InputFile
-	Mode   rule.Mode
+	// Calls is a call of a tool of an MCP server, judged as a gateway judges it. An agent that does not separate the names of server and tool leaves
+	// several readings, and the strictest answer counts.
+	Calls []gateway.Call
+	Diff  string
+	Files []subject.InputFile
+	Mode  rule.Mode
 	// Dir is the folder the tool works in; empty if the payload lacks it.
 	Dir string
 	// Unknown says in words what could not be worked out of the effect of a command or call.
@@ -105,13 +109,17 @@ func (o object) first(keys ...string) (string, bool) {
 	return "", false
 }
 
+// raw returns the JSON of a field, or that in the string that it holds.
+func (o object) raw(key string) []byte {
+	if s, ok := o.text(key); ok {
+		return []byte(s)
+	}
+	return o[key]
+}
+
 // inner returns a field that holds an object, or a string with the JSON of one.
 func (o object) inner(key string) (object, error) {
-	raw := []byte(o[key])
-	if s, ok := o.text(key); ok {
-		raw = []byte(s)
-	}
-	in, err := readObject(raw)
+	in, err := readObject(o.raw(key))
 	if err != nil {
 		return nil, fmt.Errorf("%s is not a JSON object", key)
 	}
@@ -127,7 +135,7 @@ func (q *Question) action(format string, args ...any) error {
 	return nil
 }
 
-// call asks about a call of a tool of another server.
+// call asks about a call of a tool of the agent itself that is not a command.
 func (q *Question) call(name string, in object) error {
 	b, err := json.Marshal(in)
 	if err != nil {

@@ -179,9 +179,8 @@ func TestCommandsAndCallsAreActions(t *testing.T) {
 		{`{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"git push --force"}}`, Claude, "git push --force"},
 		{`{"hook_event_name":"PreToolUse","tool_name":"Monitor","tool_input":{"command":"tail -f x"}}`, Claude, "tail -f x"},
 		{`{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"rm -rf /","Command":"ls"}}`, Claude, "rm -rf /"},
-		{`{"hook_event_name":"PreToolUse","tool_name":"mcp__db__query","tool_input":{"sql":"DROP TABLE t"}}`, Claude, `Call the tool mcp__db__query with {"sql":"DROP TABLE t"}`},
+		{`{"hook_event_name":"PreToolUse","tool_name":"WebFetch","tool_input":{"url":"http://h"}}`, Claude, `Call the tool WebFetch with {"url":"http://h"}`},
 		{`{"hook_event_name":"beforeShellExecution","command":"npm publish","cwd":"/x"}`, Cursor, "npm publish"},
-		{`{"hook_event_name":"beforeMCPExecution","tool_name":"query","tool_input":"{\"sql\":\"x\"}","url":"http://h"}`, Cursor, `Call the tool query with {"sql":"x"}`},
 		{`{"hook_event_name":"beforeReadFile","file_path":"/p/.env","content":"A=1","workspace_roots":["/p"]}`, Cursor, "Read the file .env"},
 		{`{"hook_event_name":"preToolUse","tool_name":"Delete","tool_input":{"path":"/p/a.txt"},"cwd":"/p"}`, Cursor, "Delete the file a.txt"},
 	} {
@@ -271,7 +270,7 @@ func FuzzPayloads(f *testing.F) {
 			if err != nil || q.Skip {
 				continue
 			}
-			if q.Action == "" && q.Diff == "" && len(q.Files) == 0 {
+			if q.Action == "" && len(q.Calls) == 0 && q.Diff == "" && len(q.Files) == 0 {
 				t.Fatalf("%q asks about nothing and is not skipped", payload)
 			}
 			if q.Diff != "" {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -139,84 +138,4 @@ func (q *Question) effect(f *shell.File, paths []string) {
 			q.Diff += changeOf(path, *before, *after)
 		}
 	}
-}
-
-// contentKeys and pathKeys are the names that tools of MCP servers have for the content and the path of a file.
-var (
-	contentKeys = []string{"content", "contents", "text", "file_text"}
-	pathKeys    = []string{"path", "file_path", "filename", "relative_path", "target_file"}
-)
-
-// filesystem is the reference server for files, whose tools write exactly what their arguments say.
-const filesystem = "filesystem"
-
-// remote asks about a call of a tool of an MCP server, and about the file that it writes, if its arguments have the form of such a
-// call. Only calls of the reference server for files have a known effect.
-func (q *Question) remote(server, tool, full string, in object) error {
-	q.fields(tool, in)
-	if err := q.call(full, in); err != nil {
-		return err
-	}
-	name, named := in.first(pathKeys...)
-	content, writes := in.first(contentKeys...)
-	edits, err := remoteEdits(in)
-	switch {
-	case !named || !writes && err != nil:
-		q.unsure("the effect of the tool " + full + " is not known")
-		return nil
-	case server != filesystem || !slices.Contains([]string{"write_file", "edit_file"}, tool) || writes != (tool == "write_file") || !filepath.IsAbs(name):
-		q.unsure("the effect of the tool " + full + " is not known")
-	}
-	f := place(q.Dir, name)
-	before, err := f.read()
-	fresh := errors.Is(err, errNone)
-	if err != nil && !fresh {
-		q.unsure(err.Error())
-	}
-	after, fits := content, true
-	if !writes {
-		if after, fits = apply(before, edits); !fits {
-			q.unsure("the edit does not fit the text of " + f.path)
-			for _, e := range edits {
-				after += e.new + "\n"
-			}
-		}
-	}
-	if q.Mode == rule.Posthoc {
-		after, fresh = before, true
-	}
-	now := &shell.File{Kind: shell.Regular, After: &after}
-	if !fresh && err == nil && fits {
-		now.Before = &before
-	}
-	if fits && (err == nil || fresh) && q.Mode == rule.Preflight && server == filesystem {
-		q.touches(f, now.Before, &after)
-	}
-	mode := q.Mode
-	q.Mode = rule.Preflight // the texts are those to judge
-	q.effect(now, f.paths())
-	q.Mode = mode
-	return nil
-}
-
-// remoteEdits reads the edits of a call in one of the forms that servers have.
-func remoteEdits(in object) ([]edit, error) {
-	list, err := readEdits(in)
-	if err == nil {
-		return list, nil
-	}
-	var raw []object
-	if decode(in["edits"], &raw) != nil || len(raw) == 0 {
-		return nil, err
-	}
-	list = nil
-	for _, one := range raw {
-		old, oldOK := one.text("oldText")
-		now, newOK := one.text("newText")
-		if !oldOK || !newOK {
-			return nil, err
-		}
-		list = append(list, edit{old: old, new: now})
-	}
-	return list, nil
 }

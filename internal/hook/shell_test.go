@@ -114,8 +114,8 @@ func TestCallsOfOtherServersAreJudgedByTheFileThatTheyName(t *testing.T) {
 		{"mcp__db__query", map[string]any{"sql": "select 1"}, "", true},
 	} {
 		q, err := Claude(claude(t, "PreToolUse", dir, test.tool, test.input, nil))
-		if got := strings.Join(added(t, q), "|"); err != nil || got != test.want || (len(q.Unknown) > 0) != test.unknown || !strings.HasPrefix(q.Action, "Call the tool "+test.tool) || q.Skip {
-			t.Errorf("%s %v asks %q and %q, unknown %q, %v", test.tool, test.input, q.Action, got, q.Unknown, err)
+		if got := strings.Join(added(t, q), "|"); err != nil || got != test.want || (len(q.Unknown) > 0) != test.unknown || len(q.Calls) != 1 || !strings.HasSuffix(test.tool, q.Calls[0].Server+"__"+q.Calls[0].Tool) || q.Skip {
+			t.Errorf("%s %v asks %+v and %q, unknown %q, %v", test.tool, test.input, q.Calls, got, q.Unknown, err)
 		}
 	}
 	b, _ := json.Marshal(map[string]any{"hook_event_name": "beforeMCPExecution", "tool_name": "write_file", "tool_input": map[string]any{"path": path, "content": "eval(x)\n"}, "cwd": dir})

@@ -35,8 +35,8 @@ var (
 	patchFields   = []string{"command", "input", "patch"}
 )
 
-// use asks about a use of a tool.
-func (q *Question) use(t toolset, name string, in object) error {
+// use asks about a use of a tool, with its arguments and their JSON.
+func (q *Question) use(t toolset, name string, in object, raw []byte) error {
 	switch {
 	case name == "":
 		return errors.New("the payload names no tool")
@@ -62,9 +62,8 @@ func (q *Question) use(t toolset, name string, in object) error {
 		q.unsure("the effect of " + name + " is not known")
 		return q.call(name, in)
 	}
-	if rest, ok := strings.CutPrefix(name, "mcp__"); ok {
-		server, tool, _ := strings.Cut(rest, "__")
-		return q.remote(server, tool, name, in)
+	if strings.HasPrefix(name, mcpPrefix) {
+		return foreign(q, name, in, raw)
 	}
 	return unknown(q, name, in)
 }

@@ -57,7 +57,7 @@ func Windsurf(payload []byte) (Question, error) {
 		if err != nil {
 			return q, err
 		}
-		return q, q.remote(server, name, server+"."+name, in)
+		return q, q.remote([]remoteName{{server, name}}, in, info.raw("mcp_tool_arguments"))
 	}
 	q.fields(what, info)
 	return q, fmt.Errorf("the event %q is unknown to Tenet", q.Event)

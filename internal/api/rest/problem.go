@@ -171,6 +171,14 @@ func Clip(s string, n int) string {
 	return text.Clip(strings.ToValidUTF8(s, "\uFFFD"), n, "...")
 }
 
+// Refuse answers with an error before the API has the request: it has no id, and an unknown error must not come here.
+func Refuse(w http.ResponseWriter, e *rule.Error) {
+	p := problemOf(e)
+	w.Header().Set("Content-Type", problemType)
+	w.WriteHeader(p.Status)
+	encode(w, p)
+}
+
 // WriteProblem answers with an error.
 func WriteProblem(w http.ResponseWriter, r *http.Request, err error) {
 	p, header := ProblemOf(r.Context(), err)

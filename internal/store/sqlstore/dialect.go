@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/pressly/goose/v3"
 	"modernc.org/sqlite"
@@ -48,16 +49,29 @@ type dialect struct {
 	// oneOfNumbers compares a column with the numbers of one parameter, which numbers makes.
 	oneOfNumbers string
 	numbers      func([]int64) any
+	// planned, if not nil, is an argument before all others that has a statement planned for the values of this call.
+	planned any
 	// each makes rows, in a column value, of the strings of one parameter, which list makes.
 	each string
 	// fullText is the full-text index of documents.
 	fullText fullText
 	// retryable reports that a transaction failed only because of another one.
 	retryable func(error) bool
+	// unsent reports a statement that has not reached the server, so that its transaction has ended without it.
+	unsent func(error) bool
 	// duplicate reports a violated unique key.
 	duplicate func(error) bool
 	// unreachable reports a database that cannot be reached or cannot write now.
 	unreachable func(error) bool
+	// damaged reports a database whose content cannot be read.
+	damaged func(error) bool
+	// demoted reports a server that no longer is the one that writes.
+	demoted func(error) bool
+	// tables lists the tables of a file and their definitions; empty where the server has read them.
+	tables string
+	// limits bound statements where a server may stay silent; nil elsewhere. Renew then makes all connections again.
+	limits *limits
+	renew  func()
 
 	bound sync.Map // query with ? to query with $n
 }
@@ -102,6 +116,13 @@ func newSQLite() *dialect {
 		}
 		return d.retryable(err)
 	}
+	d.damaged = func(err error) bool {
+		c := code(err) & 0xff
+		return c == sqlite3.SQLITE_CORRUPT || c == sqlite3.SQLITE_NOTADB
+	}
+	no := func(error) bool { return false }
+	d.demoted, d.unsent = no, no
+	d.renew, d.tables = func() {}, "SELECT name, sql FROM sqlite_master WHERE type = 'table'"
 	return d
 }
 
@@ -122,6 +143,7 @@ func newPostgres() *dialect {
 	d.types.Frozen = frozenPostgres
 	d.oneOf, d.list = " = ANY (?)", func(s []string) any { return s }
 	d.oneOfNumbers, d.numbers = " = ANY (?)", func(n []int64) any { return n }
+	d.planned = pgx.QueryExecModeCacheDescribe
 	d.types.Vector = true
 	d.each, d.fullText = "unnest(CAST(? AS TEXT[])) AS words (value)", tsvector{}
 	code := func(err error) string {
@@ -132,13 +154,14 @@ func newPostgres() *dialect {
 	}
 	d.retryable = func(err error) bool {
 		c := code(err)
-		return c == "40001" || c == "40P01" // serialization_failure, deadlock_detected
+		// serialization_failure, deadlock_detected, lock_not_available, idle_in_transaction_session_timeout
+		return c == "40001" || c == "40P01" || c == "55P03" || c == "25P03"
 	}
 	d.duplicate = func(err error) bool { return code(err) == "23505" } // unique_violation
 	d.unreachable = func(err error) bool {
 		switch c := code(err); {
-		case strings.HasPrefix(c, "08"), strings.HasPrefix(c, "53"), strings.HasPrefix(c, "57P"), c == "25006", c == "3D000":
-			return true // connection, resources, shutdown, read-only, no such database
+		case strings.HasPrefix(c, "08"), strings.HasPrefix(c, "53"), strings.HasPrefix(c, "57P"), c == "25006", c == "3D000", c == "57014":
+			return true // connection, resources, shutdown, read-only, no such database, statement_timeout
 		}
 		if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
 			return true
@@ -149,6 +172,10 @@ func newPostgres() *dialect {
 		return d.retryable(err) || pgconn.SafeToRetry(err) || errors.Is(err, driver.ErrBadConn) ||
 			errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 	}
+	d.damaged = func(err error) bool { return strings.HasPrefix(code(err), "XX00") && code(err) != "XX000" } // data_corrupted, index_corrupted
+	d.demoted = func(err error) bool { return code(err) == "25006" || strings.HasPrefix(code(err), "57P") }  // read-only, shutdown
+	d.unsent = pgconn.SafeToRetry
+	d.limits, d.renew = &usual, func() {}
 	return d
 }
 
@@ -173,6 +200,25 @@ func (d *dialect) bind(query string) string {
 	}
 	d.bound.Store(query, b.String())
 	return b.String()
+}
+
+// longList is the length from which a list is worth a plan of its own.
+const longList = 64
+
+// arguments returns the arguments for the driver. A statement with a long list is planned for it: a plan that PostgreSQL keeps for all values may
+// compare each row with each element of the list, where one for these values looks the row up among them.
+func (d *dialect) arguments(args []any) []any {
+	if d.planned == nil {
+		return args
+	}
+	for _, arg := range args {
+		strs, _ := arg.([]string)
+		numbers, _ := arg.([]int64)
+		if max(len(strs), len(numbers)) >= longList {
+			return append([]any{d.planned}, args...)
+		}
+	}
+	return args
 }
 
 // frozenSQLite refuses changes of a table by triggers.

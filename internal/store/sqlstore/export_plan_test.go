@@ -80,6 +80,7 @@ func OverviewPlans(t *testing.T, s store.Store) []AuditLogPlan {
 	d := s.Database.(*database).d
 	node, args := grouped("p", 1, 9, store.OfNode, new("n"))
 	part, partArgs := grouped("p", 1, 9, store.OfNodeRule, new("n"))
+	named, names := d.in("name", []string{"r"})
 	const measured = "FROM rule_health WHERE project_id = ?"
 	list := []AuditLogPlan{
 		{Query: dailyQuery(node), Index: "COVERING INDEX group_counts_by_name (project_id=? AND dimension=? AND name=? AND day>? AND day<?)"},
@@ -87,19 +88,19 @@ func OverviewPlans(t *testing.T, s store.Store) []AuditLogPlan {
 		{Query: measuredQuery(measured+notEnded, measuredByScore), Index: "rule_health_by_score (project_id=?)"},
 		{Query: measuredQuery(measured+" AND owner = ?"+notEnded, measuredByScore), Index: "rule_health_by_owner (project_id=? AND owner=?)"},
 		{Query: measuredQuery(measured+" AND standing = ?", measuredByIdle), Index: "rule_health_by_standing (project_id=? AND standing=?)"},
-		{Query: d.ownedQuery(), Index: "number=?"},
 		{Query: teamQuery, Index: "rule_health_by_owner (project_id=? AND owner=?)"},
+		{Query: numberedQuery + named, Index: "count_names_by_name (project_id=? AND noun=? AND name=?)"},
 	}
 	explain := "EXPLAIN QUERY PLAN "
 	if d.rowLocks {
 		explain = "EXPLAIN "
 		for i, index := range []string{
-			"group_counts_by_name", "part_counts_by_name", "rule_health_by_score", "rule_health_by_owner", "rule_health_by_standing", "count_names", "rule_health_by_owner",
+			"group_counts_by_name", "part_counts_by_name", "rule_health_by_score", "rule_health_by_owner", "rule_health_by_standing", "rule_health_by_owner", "count_names_by_name",
 		} {
 			list[i].Index = index
 		}
 	}
-	for i, args := range [][]any{args, partArgs, {"p", 9}, {"p", "web", 9}, {"p", 2, 9}, {"p", "rule", d.numbers([]int64{1}), "web"}, {"p", "web", "rule"}} {
+	for i, args := range [][]any{args, partArgs, {"p", 9}, {"p", "web", 9}, {"p", 2, 9}, {"p", "web"}, {"p", "rule", names}} {
 		list[i].Plan = plan(t, s, explain, list[i].Query, args...)
 	}
 	return list
@@ -145,7 +146,7 @@ func PackAgain(t *testing.T, s store.Store) error {
 			return err
 		}
 	}
-	if err := fillings["packed_counts"](t.Context(), &session{db: tx, d: db.d}); err != nil {
+	if err := fillings["packed_counts"](t.Context(), &session{db: tx, d: db.d, damage: &damage{}}); err != nil {
 		return err
 	}
 	return tx.Commit()

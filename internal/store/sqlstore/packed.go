@@ -91,9 +91,7 @@ func (t packTable) numbers(ctx context.Context, projectID, noun string, lists ..
 	if len(absent) == 0 {
 		return nil, nil
 	}
-	in, names := t.d.in("name", slices.Collect(maps.Keys(absent)))
-	found, err := byKey(ctx, t.session, countsOf(projectID), "numbers of names", "SELECT name, number FROM count_names WHERE project_id = ? AND noun = ? AND "+in,
-		[]any{projectID, noun, names}, func(name *string, number *int64) []any { return []any{name, number} })
+	found, err := t.numbersOfNames(ctx, projectID, noun, absent)
 	if err != nil {
 		return nil, err
 	}
@@ -284,36 +282,58 @@ func numbersOf(list []place) []int64 {
 // teamLook is how many of the highest rules of a project are looked through for those of a team, before all rules of the team are read.
 const teamLook = 1000
 
-// highestOf is [highest] for the rules that a team had when they were last measured.
+// highestOf is [highest] for the rules that a team had when they were last measured. Each query reads one table: to join two of which PostgreSQL has
+// no statistics, it may read all rules again for each rule.
 func (t packTable) highestOf(ctx context.Context, projectID, team string, sums [][3]int64, n int, value func(*[3]int64) float64) ([]place, error) {
-	members := func(query string, args ...any) (map[int64]bool, error) {
-		return byKey(ctx, t.session, countsOf(projectID), "rules of a team", query, args, func(number *int64, owned *bool) []any {
-			*owned = true
-			return []any{number}
-		})
-	}
 	first := highest(sums, teamLook, value, nil)
-	owned, err := members(t.d.ownedQuery(), projectID, packedDenied.noun, t.d.numbers(numbersOf(first)), team)
+	names, err := t.named(ctx, projectID, packedDenied.noun, first)
 	if err != nil {
 		return nil, err
 	}
-	if len(owned) < n && len(first) == teamLook {
-		if owned, err = members(teamQuery, projectID, team, packedDenied.noun); err != nil {
-			return nil, err
+	oneOf, ids := t.d.in("rule_id", slices.Collect(maps.Values(names)))
+	owned, err := t.rulesOf(ctx, projectID, team, " AND "+oneOf, ids)
+	if err != nil {
+		return nil, err
+	}
+	if len(owned) >= n || len(first) < teamLook {
+		return highest(sums, n, value, func(number int64) bool { return owned[names[number]] }), nil
+	}
+	if owned, err = t.rulesOf(ctx, projectID, team, ""); err != nil {
+		return nil, err
+	}
+	numbers, err := t.numbersOfNames(ctx, projectID, packedDenied.noun, owned)
+	if err != nil {
+		return nil, err
+	}
+	member := make([]bool, len(sums))
+	for _, number := range numbers {
+		if number < int64(len(member)) {
+			member[number] = true
 		}
 	}
-	return highest(sums, n, value, func(number int64) bool { return owned[number] }), nil
+	return highest(sums, n, value, func(number int64) bool { return member[number] }), nil
 }
 
-// ownedQuery finds which of some numbers are those of rules of a team.
-func (d *dialect) ownedQuery() string {
-	return "SELECT number FROM count_names WHERE project_id = ? AND noun = ? AND number" + d.oneOfNumbers + ` AND EXISTS (
-		SELECT 1 FROM rule_health AS h WHERE h.project_id = count_names.project_id AND h.rule_id = count_names.name AND h.owner = ?)`
+// rulesOf returns the rules that a team had when they were last measured, of those that meet a further condition.
+func (t packTable) rulesOf(ctx context.Context, projectID, team, condition string, args ...any) (map[string]bool, error) {
+	return byKey(ctx, t.session, countsOf(projectID), "rules of a team", teamQuery+condition, append([]any{projectID, team}, args...),
+		func(id *string, owned *bool) []any {
+			*owned = true
+			return []any{id}
+		})
 }
 
-// teamQuery finds the numbers of all rules of a team.
-const teamQuery = `SELECT n.number FROM rule_health AS h JOIN count_names AS n ON n.project_id = h.project_id AND n.name = h.rule_id
-	WHERE h.project_id = ? AND h.owner = ? AND n.noun = ?`
+// teamQuery finds the rules of a team.
+const teamQuery = "SELECT rule_id FROM rule_health WHERE project_id = ? AND owner = ?"
+
+// numberedQuery finds the numbers of names.
+const numberedQuery = "SELECT name, number FROM count_names WHERE project_id = ? AND noun = ? AND "
+
+// numbersOfNames returns the numbers of those names that have one.
+func (t packTable) numbersOfNames(ctx context.Context, projectID, noun string, names map[string]bool) (map[string]int64, error) {
+	oneOf, list := t.d.in("name", slices.Collect(maps.Keys(names)))
+	return byKey(ctx, t.session, countsOf(projectID), "numbers of names", numberedQuery+oneOf, []any{projectID, noun, list}, func(name *string, number *int64) []any { return []any{name, number} })
+}
 
 // packStored packs the counts that a database has from before there were packed ones.
 func packStored(ctx context.Context, s *session) error {
