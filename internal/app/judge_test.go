@@ -129,10 +129,27 @@ func TestNodesShareKeptVerdicts(t *testing.T) {
 			if code := ask(t, two, http.MethodPost, "/api/v1/cache/prune", `{}`, nil); code != http.StatusUnprocessableEntity {
 				t.Errorf("pruning nothing in particular: %d", code)
 			}
+			// A wrong verdict is forgotten on all nodes, and so are those of an evaluation. The rest stays.
+			wrong := first.RuleVerdicts[0].RuleID
+			if code := ask(t, one, http.MethodPost, "/api/v1/evaluations/"+first.EvaluationID+"/feedback", `{"rule_id": "`+wrong+`", "correct": false}`, nil); code != http.StatusOK {
+				t.Fatalf("feedback: %d", code)
+			}
+			for end := time.Now().Add(20 * time.Second); m.Calls() == 1 && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+				evaluation(t, two, request(change))
+			}
+			if shown := judgetest.Rules(m.Requests()[len(m.Requests())-1]); m.Calls() != 2 || len(shown) != 1 {
+				t.Errorf("%d calls after a wrong verdict, the last about %d rules", m.Calls(), len(shown))
+			}
+			if code := ask(t, two, http.MethodPost, "/api/v1/cache/prune", `{"evaluation_id": "`+first.EvaluationID+`"}`, &gone); code != http.StatusOK || gone.Deleted != 8 {
+				t.Errorf("forgetting an evaluation: %d, %+v", code, gone)
+			}
+			if evaluation(t, two, request(change)); m.Calls() != 3 {
+				t.Errorf("%d calls after forgetting", m.Calls())
+			}
 			if ask(t, two, http.MethodDelete, "/api/v1/cache", "", &gone); gone.Deleted != 8 {
 				t.Errorf("clearing: %+v", gone)
 			}
-			if evaluation(t, two, request(change)); m.Calls() != 2 {
+			if evaluation(t, two, request(change)); m.Calls() != 4 {
 				t.Errorf("%d calls after clearing", m.Calls())
 			}
 		})

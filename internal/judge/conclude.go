@@ -21,6 +21,12 @@ func (d *decision) conclude() Result {
 		Redacted: d.redacted, Reused: d.reused,
 	}
 	d.account(&res)
+	if d.keys != nil {
+		res.Stored = append(res.Stored, d.storedUnder())
+		if a := d.address; a != nil && len(a.rules) > 0 && a.keys != nil {
+			res.Stored = append(res.Stored, a.storedUnder())
+		}
+	}
 	if d.address != nil {
 		accountApart(d.address, &res)
 	}

@@ -29,6 +29,8 @@ type decision struct {
 	recordNonce nonce
 	// samples returns rules of the corpus to make control rules of; nil for none.
 	samples func() []probe.Sample
+	// keys are those of stored verdicts, once they have been looked up.
+	keys *cacheKeys
 	// apart marks a decision about the text of a subject alone; address is that of this decision's subject.
 	apart   bool
 	address *decision
@@ -78,7 +80,12 @@ func (j *Judge) newDecision(s *subject.Subject, rules []*rule.Rule, p plan, reda
 // that these leave open, and asks again about the whole subject where single hunks do not suffice.
 func (d *decision) run(ctx context.Context) {
 	keys := d.cacheKeys()
+	d.locked(func() { d.keys = keys })
 	d.takeStored(keys, d.source.lookUp(ctx, d.rules, keys))
+	epochs := map[string]int64{}
+	for _, project := range projectsOf(d.rules) {
+		epochs[project] = d.source.epoch(ctx, project)
+	}
 	need := make([][]int, len(d.rules))
 	for i := range d.states {
 		need[i] = d.states[i].need
@@ -100,7 +107,7 @@ func (d *decision) run(ctx context.Context) {
 	}
 	wait()
 	d.locked(func() { d.finished = true })
-	d.store(keys)
+	d.store(keys, epochs)
 }
 
 func (d *decision) locked(f func()) {

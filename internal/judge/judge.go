@@ -114,6 +114,8 @@ type Result struct {
 	Calls []wire.ModelCall
 	// Reused are the stored verdicts used instead of calls, in order of the rules.
 	Reused []wire.ReusedVerdict
+	// Stored are the keys under which verdicts are stored, or were found.
+	Stored []wire.StoredUnder
 	// Redacted is how many secrets were replaced before a model saw the subject.
 	Redacted int
 	// Parts is how many parts the subject was split into.

@@ -20,6 +20,8 @@ type source interface {
 	lookUp(ctx context.Context, rules []*rule.Rule, k *cacheKeys) lookup
 	// probes returns the control rules of a recorded call; nil to draw them.
 	probes(q question) []placed
+	// epoch returns the epoch of the stored verdicts of a project, as it was when they were looked up.
+	epoch(ctx context.Context, projectID string) int64
 	// store stores verdicts, which have no time yet.
 	store(list []store.Verdict)
 }
@@ -58,6 +60,14 @@ func serverOf(m llm.Model) string {
 		return ""
 	}
 	return llm.ServerOf(m)
+}
+
+// epoch implements source.
+func (j *Judge) epoch(ctx context.Context, projectID string) int64 {
+	if j.cfg.Cache == nil {
+		return 0
+	}
+	return j.cfg.Cache.epoch(ctx, projectID, j.cfg.Cache.cfg.Follow)
 }
 
 // probes implements source.

@@ -100,6 +100,9 @@ func (r *recordedSource) answer(_ context.Context, _ question, call *wire.ModelC
 	return resp, nil
 }
 
+// epoch implements source.
+func (r *recordedSource) epoch(context.Context, string) int64 { return 0 }
+
 // probes implements source.
 func (r *recordedSource) probes(q question) []placed {
 	r.mu.Lock()

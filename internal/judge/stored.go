@@ -27,8 +27,9 @@ import (
 //	whole   every verdict that the model gave
 //
 // The cache never stores verdicts that nothing decided (faults, timeouts, unproven denials), those of a fallback model, which
-// are good for as long as the first model cannot be asked, and any of a subject that addresses the judge. Of a subject that
-// reads like an order it stores the whole alone: what the order did to the model shall not outlive it.
+// are good for as long as the first model cannot be asked. Of a subject that addresses the judge or reads like an order it stores the
+// whole alone, and a doubt in place of an ALLOW that does not count: the text decides nothing about other subjects, and the same subject
+// has the same verdict again.
 type storedVerdict struct {
 	Verdict   string  `json:"v"`
 	Reasoning string  `json:"r,omitempty"`
@@ -101,6 +102,18 @@ func (d *decision) cacheKeys() *cacheKeys {
 		k.rules[i] = hashed(d.contents[i], confirm)
 	}
 	return k
+}
+
+// storedUnder returns the keys of stored verdicts as a record holds them.
+func (d *decision) storedUnder() wire.StoredUnder {
+	out := wire.StoredUnder{Units: append([]string{d.keys.whole}, d.keys.units...), Rules: make([]wire.StoredRule, len(d.rules))}
+	for i, unit := range out.Units {
+		out.Units[i] = d.j.placed(unit)
+	}
+	for i, r := range d.rules {
+		out.Rules[i] = wire.StoredRule{RuleID: r.ID, Key: d.keys.rules[i]}
+	}
+	return out
 }
 
 // unitKeys hashes the units of a layout, and all of them, with the prompt version and the first model.
@@ -199,35 +212,38 @@ func (st *ruleState) takeDenial(d *decision, v *storedVerdict, unit int) bool {
 }
 
 // store hands the verdicts of this decision to the cache; see storedVerdict for which.
-func (d *decision) store(k *cacheKeys) {
-	if d.injection() != "" {
-		return
-	}
+func (d *decision) store(k *cacheKeys, epochs map[string]int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var list []store.Verdict
+	found, _ := addressed(d)
+	found = found || d.injection() != ""
 	for i := range d.rules {
 		views := d.viewsOf(i)
 		if len(views) == 0 || slices.ContainsFunc(views, func(v view) bool { return v.b.fallback }) {
 			continue
 		}
 		put := func(unit string, v storedVerdict) {
-			list = append(list, store.Verdict{ProjectID: d.rules[i].ProjectID, Unit: unit, Rule: k.rules[i], Entry: llm.JSON(v)})
+			list = append(list, store.Verdict{ProjectID: d.rules[i].ProjectID, Unit: unit, Rule: k.rules[i], Entry: llm.JSON(v), Epoch: epochs[d.rules[i].ProjectID]})
 		}
-		careful := careful(d, i)
-		unsettled := false // text may have led the model to allow
-		if found, why := addressed(d); found || careful && why != "" {
-			unsettled = true
+		o, open := d.merge(i), false
+		if o.decided() {
+			if o.finding == ledger.Kept {
+				if doubted := withhold(d, i, o); !doubted.decided() {
+					open = !found // whether its text addresses the judge is asked again
+					o.finding, o.reasoning, o.issue = ledger.Doubtful, doubted.reasoning, doubted.issue
+				}
+			}
+			if !open {
+				put(k.whole, storedVerdictOf(&o))
+			}
 		}
-		if o := d.merge(i); o.decided() && !(unsettled && o.finding == ledger.Kept) {
-			put(k.whole, storedVerdictOf(&o))
-		}
-		if d.instruction() != "" {
+		if found || d.instruction() != "" {
 			continue
 		}
 		for _, v := range views {
 			stored := v.unitVerdicts(&d.layout)
-			if unsettled && v.o.finding == ledger.Kept {
+			if open && v.o.finding == ledger.Kept {
 				continue
 			}
 			for _, u := range slices.Sorted(maps.Keys(stored)) {

@@ -162,6 +162,7 @@ type EvaluationRecord struct {
 	Prompt      string           `json:"prompt_version,omitempty" doc:"Version of the judge's prompt, if a judge was asked."`
 	Calls       []ModelCall      `json:"calls,omitempty" doc:"Calls made to models, with their raw answers."`
 	Reused      []ReusedVerdict  `json:"reused,omitempty" doc:"Stored verdicts that were taken instead of calls."`
+	Stored      []StoredUnder    `json:"stored,omitempty" doc:"Keys under which verdicts of models are stored, to forget them by."`
 	Triage      *RecordedTriage  `json:"triage,omitempty" doc:"What triage found, where more rules applied than a model judges at once; absent without triage."`
 	Audit       *AuditPlace      `json:"audit,omitempty" doc:"Place in the audit chain."`
 }
@@ -171,6 +172,18 @@ type RecordedRule struct {
 	RuleID      string `json:"rule_id" doc:"The rule."`
 	Version     int    `json:"version" doc:"Its version."`
 	ContentHash string `json:"content_hash" doc:"SHA-256 of what it says."`
+}
+
+// StoredUnder are the keys of stored verdicts: of each rule on each unit.
+type StoredUnder struct {
+	Units []string     `json:"units" nullable:"false" doc:"Hashes of the subject and its pieces."`
+	Rules []StoredRule `json:"rules" nullable:"false" doc:"The rules."`
+}
+
+// StoredRule is the key of a rule among stored verdicts.
+type StoredRule struct {
+	RuleID string `json:"rule_id" doc:"The rule."`
+	Key    string `json:"key" doc:"Hash of its content."`
 }
 
 // RecordedTriage is the triage of the rules of an evaluation. Its calls are among those of the record.
@@ -215,10 +228,27 @@ func (rec *EvaluationRecord) Withhold() {
 			DurationMS: c.DurationMS, InputTokens: c.InputTokens, OutputTokens: c.OutputTokens, CachedTokens: c.CachedTokens,
 		}
 	}
-	rec.Reused = nil
+	rec.Reused, rec.Stored = nil, nil
 	if rec.Triage != nil {
 		rec.Triage = &RecordedTriage{Rules: rec.Triage.Rules}
 	}
+}
+
+// StoredKeys returns the keys of the stored verdicts that an evaluation used or left, of one rule or, for an empty id, of all. It
+// returns none for a record without keys.
+func (rec *EvaluationRecord) StoredKeys(ruleID string) (units, rules []string) {
+	for _, s := range rec.Stored {
+		took := false
+		for _, r := range s.Rules {
+			if ruleID == "" || r.RuleID == ruleID {
+				rules, took = append(rules, r.Key), true
+			}
+		}
+		if took {
+			units = append(units, s.Units...)
+		}
+	}
+	return units, rules
 }
 
 // Kind returns the leading kind of the subject; empty for an empty one.
