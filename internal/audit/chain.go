@@ -42,6 +42,7 @@ const (
 	KindAlert      = "alert"        // somebody acknowledged or resolved an alert
 	KindWebhook    = "webhook"      // a webhook policy was made, changed or deleted, or its secret rotated
 	KindSuspension = "suspension"   // an agent was suspended, or may act again
+	KindTools      = "tools"        // a gateway holds tools of an MCP server back, or somebody has accepted them
 	KindQueue      = "queue"        // somebody settled an evaluation that waited for an answer, or opened it again
 	KindAgent      = "agent"        // an agent answered a request that was not an evaluation
 )
@@ -49,7 +50,7 @@ const (
 // Kinds lists all kinds of entries, in the order in which they are shown.
 var Kinds = []string{
 	KindEvaluation, KindRule, KindImport, KindRelation, KindConflict, KindFederation, KindRelease, KindWaiver, KindApproval, KindTestCase, KindDiscovery, KindDocument,
-	KindAlert, KindQueue, KindAgent, KindSuspension, KindProject, KindKey, KindSignIn, KindWebhook, KindCorpus, KindRetention,
+	KindAlert, KindQueue, KindAgent, KindSuspension, KindTools, KindProject, KindKey, KindSignIn, KindWebhook, KindCorpus, KindRetention,
 }
 
 // Record is something to append to a chain.

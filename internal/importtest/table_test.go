@@ -55,7 +55,7 @@ var table = map[string]row{
 	"discover/exclude":    {layer: block, imports: []string{"discover/policy", "rule", "subject"}},
 	"discover/linter":     {layer: block, imports: []string{"discover/source", "lex", "rule", "subject"}},
 	"discover/policy":     {layer: block, imports: []string{"blocks", "discover/assistant", "discover/prose", "discover/source", "document/extract", "rule"}},
-	"discover/prose":      {layer: block, imports: []string{"blocks", "rule"}},
+	"discover/prose":      {layer: block, imports: []string{"blocks", "lexicon", "rule"}},
 	"discover/source":     {layer: block, imports: []string{"rule"}},
 	"document/extract":    {layer: block, imports: []string{"blocks", "rule"}},
 	"evaluate/find":       {layer: block, imports: []string{"audit", "corpus", "job", "rule", "store"}},
@@ -75,6 +75,7 @@ var table = map[string]row{
 	"tlsfile":             {layer: block, imports: []string{"rule"}},                          // certificates of the server, from files
 	"sso":                 {layer: block, imports: []string{"auth", "rule", "store", "text"}}, // who people are, by identity providers
 	"sso/login":           {layer: block, imports: []string{"wire"}},                          // signing in from the command line
+	"lexicon":             {layer: block},                                                     // English words and what they mean, from WordNet
 	"lint":                {layer: block, imports: []string{"norm", "rule"}},
 	"llm":                 {layer: block},
 	"llm/provider":        {layer: block, imports: []string{"llm", "rule"}},
@@ -176,6 +177,7 @@ var table = map[string]row{
 	"/bench":           {layer: command}, // a client like any other: it knows the service by its HTTP API
 	"/bench/commands":  {layer: command, imports: []string{"catalog", "check", "subject", "/packs"}},
 	"/bench/demo":      {layer: command, imports: []string{"app", "client", "config", "rule", "store/sqlstore"}},
+	"/bench/lexicon":   {layer: command},
 	"/bench/discovery": {layer: command, imports: []string{"discover/assistant", "discover/comment", "discover/policy", "discover/prose", "discover/source"}},
 	"/sdk/generate":    {layer: command},
 	"/bench/search":    {layer: command, imports: []string{"corpus", "rule", "store"}},
@@ -209,7 +211,6 @@ var homes = map[string][]string{
 	"github.com/chromedp":                    {"console/browsertest"},
 	"github.com/coreos/go-oidc":              {"sso", "sso/login"},
 	"github.com/envoyproxy":                  {"gateway/extauthz"},
-	"github.com/google/go-containerregistry": {"bundle/place"},
 	"github.com/jackc/pgx":                   {"store/sqlstore", "store/pgtest"},
 	"github.com/kljensen/snowball":           {"corpus"},
 	"github.com/ledongthuc/pdf":              {"document/extract"},
@@ -224,13 +225,14 @@ var homes = map[string][]string{
 	"github.com/yuin/goldmark":               {"blocks"},
 	"github.com/zalando/go-keyring":          {"sso/login"},
 	"github.com/transparency-dev/formats":    {"checkpoint", "witness"},
-	"golang.org/x/mod":                       {"api", "audit/tree", "checkpoint", "evidence", "witness"},
+	"golang.org/x/mod":                       {"api", "audit/tree", "checkpoint", "cli", "evidence", "witness"},
 	"golang.org/x/oauth2":                    {"sso", "sso/login"},
 	"golang.org/x/net/html":                  {"blocks"},
 	"golang.org/x/text":                      {"blocks", "charset", "corpus", "document/extract"},
 	"google.golang.org/grpc":                 {"app", "gateway/extauthz", "gateway/extmcp", "gateway/extmcp/extmcppb"},
 	"modernc.org/sqlite":                     {"store/sqlstore"},
 	"mvdan.cc/sh":                            {"shell"},
+	"github.com/google/go-containerregistry": {"bundle/place"},
 }
 
 // vague are names that say nothing about what a package gives.

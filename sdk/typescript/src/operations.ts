@@ -497,6 +497,11 @@ export class Operations {
     return this.#caller.call({ method: "POST", path: `/api/v1/gateway/policies/${segment(id)}/test`, answer: "json", query: { project_id: parameters.projectId } }, options);
   }
 
+  /** Report tools that a gateway holds back. A gateway calls it when tools of an MCP server are new or have changed, or hide characters, so that it holds them back until a person accepts them, and once somebody has. Recorded in the audit chain; publishes tools.held or tools.accepted. */
+  reportTools(body: models.ToolReport, parameters: { projectId?: string } = {}, options: CallOptions = {}): Promise<void> {
+    return this.#caller.call({ method: "POST", path: "/api/v1/gateway/tools", answer: "none", body, query: { project_id: parameters.projectId } }, options);
+  }
+
   /** Get the figures on the rules of a project. Evaluations and verdicts, the rules that deny most, are slowest or dormant, the cost of models, the trend by day, and health; of the project, of a team (the owner of rules) or of a federation node. The figures come from daily counts, which outlive old records; as_of is the time of the last count. What was not measured yet is null. */
   getInsights(parameters: { projectId?: string; periodDays?: number; team?: string; nodeId?: string } = {}, options: CallOptions = {}): Promise<models.Overview> {
     return this.#caller.call({ method: "GET", path: "/api/v1/insights", answer: "json", query: { project_id: parameters.projectId, period_days: parameters.periodDays, team: parameters.team, node_id: parameters.nodeId }, again: true }, options);

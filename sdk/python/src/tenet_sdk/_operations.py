@@ -1624,6 +1624,21 @@ class Operations:
             query={"project_id": project_id},
         )
 
+    def report_tools(
+        self,
+        body: models.ToolReport | Mapping[str, Any],
+        *,
+        project_id: str | None = None,
+    ) -> None:
+        """Report tools that a gateway holds back. A gateway calls it when tools of an MCP server are new or have changed, or hide characters, so that it holds them back until a person accepts them, and once somebody has. Recorded in the audit chain; publishes tools.held or tools.accepted."""
+        return self._caller.call(
+            "POST",
+            "/api/v1/gateway/tools",
+            NoneType,
+            body=body,
+            query={"project_id": project_id},
+        )
+
     def get_insights(
         self,
         *,
@@ -4901,6 +4916,21 @@ class AsyncOperations:
             "POST",
             f"/api/v1/gateway/policies/{segment(id)}/test",
             models.TestResult,
+            query={"project_id": project_id},
+        )
+
+    async def report_tools(
+        self,
+        body: models.ToolReport | Mapping[str, Any],
+        *,
+        project_id: str | None = None,
+    ) -> None:
+        """Report tools that a gateway holds back. A gateway calls it when tools of an MCP server are new or have changed, or hide characters, so that it holds them back until a person accepts them, and once somebody has. Recorded in the audit chain; publishes tools.held or tools.accepted."""
+        return await self._caller.call(
+            "POST",
+            "/api/v1/gateway/tools",
+            NoneType,
+            body=body,
             query={"project_id": project_id},
         )
 
