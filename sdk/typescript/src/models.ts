@@ -2397,6 +2397,8 @@ export interface EvaluationRecord {
   rules: Array<RecordedRule>;
   /** As requested. */
   severity_min: string;
+  /** Keys under which verdicts of models are stored, to forget them by. */
+  stored?: Array<StoredUnder> | null;
   /** What was judged, as far as it is kept. */
   subject: RecordedSubject;
   /** SHA-256 of the normalised subject as it was judged, secrets included. */
@@ -4473,8 +4475,12 @@ export interface Proposals {
 export interface PruneCache {
   /** Delete verdicts made before this time. */
   before?: string;
+  /** Delete the verdicts that this evaluation used or left. */
+  evaluation_id?: string;
   /** Delete the oldest until the text of the others has at most so many bytes. */
   max_bytes?: number;
+  /** With evaluation_id: only those of this rule, named by id or slug. */
+  rule_id?: string;
 }
 
 export interface Queue {
@@ -6098,6 +6104,20 @@ export interface SourcedRules {
   page_size: number;
   /** Rules on all pages. */
   total: number;
+}
+
+export interface StoredRule {
+  /** Hash of its content. */
+  key: string;
+  /** The rule. */
+  rule_id: string;
+}
+
+export interface StoredUnder {
+  /** The rules. */
+  rules: Array<StoredRule>;
+  /** Hashes of the subject and its pieces. */
+  units: Array<string>;
 }
 
 export interface SubmissionAnswer {

@@ -147,7 +147,7 @@ export class Operations {
     return this.#caller.call({ method: "GET", path: "/api/v1/cache", answer: "json", query: { project_id: parameters.projectId }, again: true }, options);
   }
 
-  /** Delete old stored verdicts. By age, by size, or both. The server judges again when it needs a deleted verdict. */
+  /** Delete old stored verdicts. By age, by size, or those of one evaluation. Other servers follow within a second; of verdicts deleted by size they may use what they have in memory. The server judges again when it needs a deleted verdict. */
   pruneCache(body: models.PruneCache, parameters: { projectId?: string } = {}, options: CallOptions = {}): Promise<models.CacheDeleted> {
     return this.#caller.call({ method: "POST", path: "/api/v1/cache/prune", answer: "json", body, query: { project_id: parameters.projectId } }, options);
   }

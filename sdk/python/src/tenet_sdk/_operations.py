@@ -481,7 +481,7 @@ class Operations:
         *,
         project_id: str | None = None,
     ) -> models.CacheDeleted:
-        """Delete old stored verdicts. By age, by size, or both. The server judges again when it needs a deleted verdict."""
+        """Delete old stored verdicts. By age, by size, or those of one evaluation. Other servers follow within a second; of verdicts deleted by size they may use what they have in memory. The server judges again when it needs a deleted verdict."""
         return self._caller.call(
             "POST",
             "/api/v1/cache/prune",
@@ -3776,7 +3776,7 @@ class AsyncOperations:
         *,
         project_id: str | None = None,
     ) -> models.CacheDeleted:
-        """Delete old stored verdicts. By age, by size, or both. The server judges again when it needs a deleted verdict."""
+        """Delete old stored verdicts. By age, by size, or those of one evaluation. Other servers follow within a second; of verdicts deleted by size they may use what they have in memory. The server judges again when it needs a deleted verdict."""
         return await self._caller.call(
             "POST",
             "/api/v1/cache/prune",

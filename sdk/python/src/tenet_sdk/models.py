@@ -381,6 +381,8 @@ __all__ = [
     "Snapshots",
     "SourceRef",
     "SourcedRules",
+    "StoredRule",
+    "StoredUnder",
     "SubmissionAnswer",
     "SubmissionFailure",
     "SubmissionFieldError",
@@ -2807,6 +2809,8 @@ class EvaluationRecord(Struct, kw_only=True, omit_defaults=True):
     """The rules that were judged, as they were."""
     severity_min: str
     """As requested."""
+    stored: list[StoredUnder] | None = None
+    """Keys under which verdicts of models are stored, to forget them by."""
     subject: RecordedSubject
     """What was judged, as far as it is kept."""
     subject_hash: str
@@ -4883,8 +4887,12 @@ class Proposals(Struct, kw_only=True, omit_defaults=True):
 class PruneCache(Struct, kw_only=True, omit_defaults=True):
     before: datetime | None = None
     """Delete verdicts made before this time."""
+    evaluation_id: str | None = None
+    """Delete the verdicts that this evaluation used or left."""
     max_bytes: int | None = None
     """Delete the oldest until the text of the others has at most so many bytes."""
+    rule_id: str | None = None
+    """With evaluation_id: only those of this rule, named by id or slug."""
 
 
 class Queue(Struct, kw_only=True, omit_defaults=True):
@@ -6508,6 +6516,20 @@ class SourcedRules(Struct, kw_only=True, omit_defaults=True):
     """Items per page."""
     total: int
     """Rules on all pages."""
+
+
+class StoredRule(Struct, kw_only=True, omit_defaults=True):
+    key: str
+    """Hash of its content."""
+    rule_id: str
+    """The rule."""
+
+
+class StoredUnder(Struct, kw_only=True, omit_defaults=True):
+    rules: list[StoredRule]
+    """The rules."""
+    units: list[str]
+    """Hashes of the subject and its pieces."""
 
 
 class SubmissionAnswer(Struct, kw_only=True, omit_defaults=True):
