@@ -122,7 +122,7 @@ func (c *Cache) epoch(ctx context.Context, projectID string, atMost time.Duratio
 	n, err := c.cfg.Verdicts.Epoch(ctx, projectID)
 	if err != nil {
 		c.cfg.Logger.WarnContext(ctx, "deletions of stored verdicts cannot be read", "error", err)
-		c.memory.forget(projectID) // it may hold what another node has deleted
+		// Memory stays: without the database no evaluation is recorded, so none is answered from it.
 		return known.n
 	}
 	c.follow(projectID, epoch{n, now})

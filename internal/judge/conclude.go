@@ -22,9 +22,9 @@ func (d *decision) conclude() Result {
 	}
 	d.account(&res)
 	if d.keys != nil {
-		res.Stored = append(res.Stored, d.storedUnder())
+		res.Stored = append(res.Stored, storedUnder(d))
 		if a := d.address; a != nil && len(a.rules) > 0 && a.keys != nil {
-			res.Stored = append(res.Stored, a.storedUnder())
+			res.Stored = append(res.Stored, storedUnder(a))
 		}
 	}
 	if d.address != nil {

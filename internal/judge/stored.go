@@ -105,7 +105,7 @@ func (d *decision) cacheKeys() *cacheKeys {
 }
 
 // storedUnder returns the keys of stored verdicts as a record holds them.
-func (d *decision) storedUnder() wire.StoredUnder {
+func storedUnder(d *decision) wire.StoredUnder {
 	out := wire.StoredUnder{Units: append([]string{d.keys.whole}, d.keys.units...), Rules: make([]wire.StoredRule, len(d.rules))}
 	for i, unit := range out.Units {
 		out.Units[i] = d.j.placed(unit)
