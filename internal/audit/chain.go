@@ -170,11 +170,21 @@ func link(ends map[string]store.AuditEnd, entries []store.AuditEntry) (trees map
 	return trees, nil
 }
 
-// Append writes records of one project in a transaction, so that they are durable exactly when its other writes are.
+// Append writes records of one project in a transaction, so that they are durable exactly when its other writes are. The last one also
+// records what the transaction has changed of what is in force.
 func Append(ctx context.Context, tx store.Tx, projectID string, records ...Record) error {
+	changed, err := inForce(ctx, tx, projectID)
+	if err != nil {
+		return err
+	}
 	entries := make([]store.AuditEntry, len(records))
 	for i, r := range records {
 		r.ProjectID = projectID
+		if i == len(records)-1 && changed != nil {
+			if r.Body, err = changed.into(r.Body); err != nil {
+				return err
+			}
+		}
 		entries[i] = entry(identified(ctx, r))
 	}
 	if err := appendEntries(ctx, tx, entries); err != nil {

@@ -67,6 +67,7 @@ func (k *serveCommand) serve(ctx context.Context, s *session) error {
 	if err := node.Start(ctx); err != nil {
 		return fmt.Errorf("cannot serve on %s: %w", cfg.Listen, err)
 	}
+	defer announce(dataFolder(s, &cfg), app.URL(node))()
 	if err := s.greet(ctx, node, cfg, log); err != nil {
 		return err
 	}

@@ -46,7 +46,7 @@ var table = map[string]row{
 	"check":      {layer: block, imports: []string{"diff", "rule", "shell", "subject"}},
 	"config":     {layer: block},
 	// What contradicts what is asked of discovery too, of candidates.
-	"conflict/contradict": {layer: block, imports: []string{"corpus", "norm", "rule"}},
+	"conflict/contradict": {layer: block, imports: []string{"corpus", "lexicon", "norm", "rule"}},
 	"corpus":              {layer: block, imports: []string{"federation", "rule", "store", "subject", "text"}},
 	"discover/assistant":  {layer: block, imports: []string{"blocks", "discover/prose", "discover/source", "rule", "subject"}},
 	"discover/comment":    {layer: block, imports: []string{"blocks", "discover/prose", "discover/source", "rule"}},
@@ -80,7 +80,7 @@ var table = map[string]row{
 	"llm":                 {layer: block},
 	"llm/provider":        {layer: block, imports: []string{"llm", "rule"}},
 	"metric":              {layer: block},
-	"norm":                {layer: block, imports: []string{"corpus", "rule"}}, // one reading of a rule for contradictions, lint and judge
+	"norm":                {layer: block, imports: []string{"corpus", "lexicon", "rule"}}, // one reading of a rule for contradictions, lint and judge
 	"redact":              {layer: block, imports: []string{"charset", "diff", "subject"}},
 	"report":              {layer: block, imports: []string{"rule"}},
 	"shell":               {layer: block},
@@ -124,7 +124,7 @@ var table = map[string]row{
 		tests:   []string{"evaluate"},
 	},
 	"search":   {layer: capability, imports: []string{"corpus", "job", "llm", "redact", "rule", "store"}, tests: []string{"auth", "document"}},
-	"evidence": {layer: capability, imports: []string{"audit/tree", "checkpoint", "evidence/attest", "job", "rule", "store"}, tests: []string{"audit", "witness"}},
+	"evidence": {layer: capability, imports: []string{"audit", "audit/tree", "checkpoint", "evidence/attest", "job", "rule", "store"}, tests: []string{"witness"}},
 	"trail":    {layer: capability, imports: []string{"audit", "auth", "evaluate/find", "rule", "store"}},
 	"webhook":  {layer: capability, imports: []string{"audit", "auth", "job", "rule", "signature", "store"}},
 

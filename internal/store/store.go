@@ -17,6 +17,7 @@ type Store struct {
 // Database runs transactions.
 type Database interface {
 	Updater
+	DerivedUpdater
 	JobWatcher
 	// Serial reports whether one transaction runs at a time, so that larger ones are faster.
 	Serial() bool
@@ -32,6 +33,13 @@ type Updater interface {
 	// serialisation failure or deadlock, fn runs again from the start, so it must have no effects outside tx. If fn
 	// fails, Update rolls back and returns the error unchanged.
 	Update(ctx context.Context, fn func(tx Tx) error) error
+}
+
+// DerivedUpdater writes what can be computed again from other rows, such as an index.
+type DerivedUpdater interface {
+	// UpdateDerived is Update, but returns before the writes are safe from a failure of the machine: after one, the last of them may be
+	// missing, each whole and none before it. Writes of Update that follow are safe, and the ones before those with them.
+	UpdateDerived(ctx context.Context, fn func(tx Tx) error) error
 }
 
 // Readers reads by noun. Each method sees one committed state of the database.
@@ -69,6 +77,7 @@ type Readers struct {
 	Queue       QueueReader
 	Servers     ServerReader
 	Logs        LogReader
+	InForce     InForceReader
 	Bundles     BundleReader
 }
 
@@ -107,5 +116,6 @@ type Tx struct {
 	Queue       QueueTx
 	Servers     ServerTx
 	Logs        LogTx
+	InForce     InForceTx
 	Bundles     BundleTx
 }

@@ -179,6 +179,9 @@ type TermReader interface {
 type TermTx interface {
 	TermReader
 
+	// Put adds terms of entries and leaves the mark where it is, so that the writes of a large batch can be spread over several transactions:
+	// readers ignore entries after the mark, and adding them again changes nothing. Conflict as in Add.
+	Put(ctx context.Context, b TermBatch) error
 	// Add adds entries and moves the mark; conflict if the mark is not b.From, because another caller has indexed or pruned.
 	Add(ctx context.Context, b TermBatch) error
 	// Prune raises the Pruned mark of a project.

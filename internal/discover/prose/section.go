@@ -20,14 +20,19 @@ func (f *finder) ordersAround(i int) bool {
 	if known, ok := f.orders[from]; ok {
 		return known
 	}
-	orders, k := 0, from
+	orders, verbs, k := 0, 0, from
 	for ; k-from < maxList && same(k); k++ {
 		_, body := cutLabel(f.list[k].Text[:min(len(f.list[k].Text), maxSentence)])
-		if t := tokenize(unnumbered(body)); len(t) > 1 && commands(t) {
+		t := tokenize(unnumbered(body))
+		if len(t) > 1 && commands(t) {
 			orders++
 		}
+		if len(t) > 2 && verb(t[0].low) {
+			verbs++
+		}
 	}
-	f.orders[from] = 3*orders >= k-from && orders > 0
+	n := k - from
+	f.orders[from] = orders > 0 && (3*orders >= n || verbs == n && n > 2)
 	return f.orders[from]
 }
 

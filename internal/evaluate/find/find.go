@@ -21,6 +21,7 @@ import (
 // Store is the part of the database that an [Index] uses.
 type Store struct {
 	store.Updater
+	store.DerivedUpdater
 	Audit store.AuditReader
 	Rules store.RuleReader
 	Terms store.TermReader

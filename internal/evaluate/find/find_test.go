@@ -25,10 +25,9 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 // both runs a test on both databases, each with a project p and a rule.
 func both(t *testing.T, test func(*testing.T, *world)) {
 	t.Helper()
+	dir := litetest.Dir(t)
 	for name, open := range map[string]func() (store.Store, error){
-		"SQLite": func() (store.Store, error) {
-			return sqlstore.OpenSQLite(t.Context(), litetest.Dir(t), sqlstore.Options{})
-		},
+		"SQLite": func() (store.Store, error) { return sqlstore.OpenSQLite(t.Context(), dir, sqlstore.Options{}) },
 		"PostgreSQL": func() (store.Store, error) {
 			return sqlstore.OpenPostgres(t.Context(), pgtest.DSN(t), sqlstore.Options{})
 		},
@@ -40,7 +39,10 @@ func both(t *testing.T, test func(*testing.T, *world)) {
 			}
 			t.Cleanup(func() { _ = s.Close() })
 			w := &world{T: t, store: s, ids: map[string]*wire.EvaluationRecord{}}
-			w.index = New(Config{Store: Store{Updater: s, Audit: s.Audit, Rules: s.Rules, Terms: s.Terms}})
+			if name == "SQLite" {
+				w.dir = dir
+			}
+			w.index = New(Config{Store: Store{Updater: s, DerivedUpdater: s, Audit: s.Audit, Rules: s.Rules, Terms: s.Terms}})
 			w.rule = rule.Rule{ID: "00000000-0000-7000-8000-000000000001", ProjectID: "p", Slug: "PAY-1", Version: 1, Statement: "Pay once.", CreatedAt: noon, UpdatedAt: noon}
 			w.rule.Normalize()
 			w.update(func(ctx context.Context, tx store.Tx) error {
@@ -62,6 +64,7 @@ func both(t *testing.T, test func(*testing.T, *world)) {
 type world struct {
 	*testing.T
 	store store.Store
+	dir   string // of SQLite
 	index *Index
 	rule  rule.Rule
 	all   []*wire.EvaluationRecord // oldest first

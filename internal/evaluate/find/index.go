@@ -19,17 +19,18 @@ import (
 )
 
 const (
-	// piece is how many entries of a chain one query reads, and one transaction indexes while evaluations may wait for it. A transaction
-	// nobody waits for, or far behind, indexes up to batch entries, and ends after batchTerms terms.
-	piece      = 25
+	// piece is how many entries of a chain one query reads, and slice how many terms one transaction adds, while evaluations may wait for
+	// them: on two processors, and on SQLite, where one transaction writes at a time. Together they index up to batch entries, about
+	// batchTerms terms.
+	piece      = 10
+	slice      = 32
 	batch      = 200
 	batchTerms = 4000
-	// rest is how many times as long as a round of reading and writing has taken the indexing in the background pauses after it, so that it
-	// takes at most an eighth of one processor from evaluations, in short slices. It pauses at least writeRest times as long as the
-	// transaction has taken: on SQLite, evaluations wait for that, and must do so in less than 5 % of the time. More than farBehind
-	// entries behind, it pauses shortRest times as long as the round has taken.
-	rest      = 7
-	writeRest = 20
+	// rest is how many times as long as a piece has taken the indexing in the background pauses after it, so that it takes at most a sixth
+	// of one processor from evaluations. It pauses writeRest times as long as a slice has taken: on SQLite, evaluations wait for that, in less
+	// than a tenth of the time and for less than a millisecond each. More than farBehind entries behind, it pauses shortRest times as long.
+	rest      = 5
+	writeRest = 10
 	shortRest = 1
 	farBehind = 100_000
 	// patience is how long a query may index while no job does.
@@ -86,11 +87,7 @@ func (x *Index) catchUp(ctx context.Context, projectID string, until time.Time, 
 		if err != nil || mark.Seq >= head.Seq || !until.IsZero() && time.Now().After(until) {
 			return err
 		}
-		behind, began, size := head.Seq-mark.Seq, time.Now(), int64(batch)
-		if until.IsZero() && behind <= farBehind {
-			size = piece
-		}
-		next, wrote, err := x.indexSome(ctx, projectID, mark, size)
+		next, err := x.indexSome(ctx, projectID, mark, pace{background: until.IsZero(), far: head.Seq-mark.Seq > farBehind})
 		if err != nil {
 			return err
 		}
@@ -98,29 +95,41 @@ func (x *Index) catchUp(ctx context.Context, projectID string, until time.Time, 
 			return fmt.Errorf("find: the audit chain of project %s lacks the entries after %d", projectID, mark.Seq)
 		}
 		indexed(next.Seq - mark.Seq)
-		if !until.IsZero() {
-			continue
-		}
-		pause := max(rest*time.Since(began), writeRest*wrote)
-		if behind > farBehind {
-			pause = shortRest * time.Since(began)
-		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return ctx.Err()
-		}
 	}
 }
 
-// indexSome indexes the next entries of a chain, about size of them, and returns the mark after that and the time of its transaction.
-func (x *Index) indexSome(ctx context.Context, projectID string, mark store.TermMark, size int64) (_ store.TermMark, wrote time.Duration, _ error) {
+// pace is how indexing makes room for evaluations.
+type pace struct{ background, far bool }
+
+// pause waits after work that began at a time, so many times as long as that has taken.
+func (p pace) pause(ctx context.Context, began time.Time, times int) error {
+	switch {
+	case !p.background:
+		return nil
+	case p.far:
+		times = shortRest
+	}
+	select {
+	case <-time.After(time.Duration(times) * time.Since(began)):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// indexSome indexes the next entries of a chain and returns the mark after that.
+func (x *Index) indexSome(ctx context.Context, projectID string, mark store.TermMark, p pace) (store.TermMark, error) {
 	b := store.TermBatch{ProjectID: projectID, From: mark, Through: mark.Seq}
-	for terms := 0; b.Through < mark.Seq+size && terms < batchTerms; {
-		// The slow part comes before the transaction, because others wait for that.
-		entries, err := x.cfg.Store.Audit.Entries(ctx, projectID, b.Through, piece)
+	size := piece
+	if !p.background || p.far {
+		size = batch
+	}
+	for terms := 0; b.Through < mark.Seq+batch && terms < batchTerms; {
+		// The slow part comes before the transactions, because others wait for those.
+		began := time.Now()
+		entries, err := x.cfg.Store.Audit.Entries(ctx, projectID, b.Through, size)
 		if err != nil {
-			return mark, 0, err
+			return mark, err
 		}
 		for i := range entries {
 			if e := x.read(ctx, &entries[i]); len(e.Terms) > 0 {
@@ -129,28 +138,78 @@ func (x *Index) indexSome(ctx context.Context, projectID string, mark store.Term
 			}
 			b.Through = entries[i].Seq
 		}
-		if len(entries) < piece {
+		if len(entries) < size {
 			break
+		}
+		if err := p.pause(ctx, began, rest); err != nil {
+			return mark, err
 		}
 	}
 	if b.Through == mark.Seq {
-		return mark, 0, nil
+		return mark, nil
 	}
-	var began time.Time
-	err := x.cfg.Store.Update(ctx, func(tx store.Tx) error {
-		began = time.Now() // waiting for others is no time in which others wait
-		return tx.Terms.Add(ctx, b)
-	})
-	if !began.IsZero() {
-		wrote = time.Since(began)
-	}
+	err := x.write(ctx, b, p)
 	if rule.CodeOf(err) == rule.CodeConflict {
 		now, readErr := x.cfg.Store.Terms.Mark(ctx, projectID)
 		if readErr != nil || now != mark {
-			return now, wrote, readErr // another node has indexed them, or retention has moved on
+			return now, readErr // another node has indexed them, or retention has moved on
 		}
 	}
-	return store.TermMark{Seq: b.Through, Pruned: mark.Pruned}, wrote, err
+	return store.TermMark{Seq: b.Through, Pruned: mark.Pruned}, err
+}
+
+// write stores the terms of a batch and then moves the mark. In the background it does so slice by slice; what it has written when it is
+// interrupted is written again later.
+func (x *Index) write(ctx context.Context, b store.TermBatch, p pace) error {
+	parts := []store.TermBatch{b}
+	if p.background && !p.far {
+		parts = sliced(b, slice)
+	}
+	for i := range parts {
+		began := time.Now()
+		err := x.cfg.Store.UpdateDerived(ctx, func(tx store.Tx) error {
+			began = time.Now() // waiting for others is no time in which others wait
+			if i < len(parts)-1 {
+				return tx.Terms.Put(ctx, parts[i])
+			}
+			return tx.Terms.Add(ctx, parts[i])
+		})
+		if err == nil {
+			err = p.pause(ctx, began, writeRest)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sliced divides a batch into some of at most n different terms each. The last one has all entries, so that their times are stored with the mark.
+func sliced(b store.TermBatch, n int) []store.TermBatch {
+	var all []store.Term
+	for i := range b.Entries {
+		all = append(all, b.Entries[i].Terms...)
+	}
+	slices.Sort(all)
+	all = slices.Compact(all)
+	parts := make([]store.TermBatch, max(1, (len(all)+n-1)/n))
+	for i := range parts {
+		parts[i] = store.TermBatch{ProjectID: b.ProjectID, From: b.From, Through: b.Through}
+	}
+	last := len(parts) - 1
+	for _, e := range b.Entries {
+		terms := make([][]store.Term, len(parts))
+		for _, t := range e.Terms {
+			at, _ := slices.BinarySearch(all, t)
+			terms[at/n] = append(terms[at/n], t)
+		}
+		for i := range parts {
+			if len(terms[i]) > 0 || i == last {
+				parts[i].Entries = append(parts[i].Entries, store.TermEntry{Seq: e.Seq, At: e.At, Terms: terms[i]})
+			}
+		}
+	}
+	return parts
 }
 
 // read returns an entry with its terms. It logs a record that it cannot read.
@@ -184,7 +243,7 @@ func (x *Index) unindexed(ctx context.Context, projectID string, mark int64) ([]
 		next = recent[len(recent)-1].Seq
 	}
 	for next < head.Seq {
-		entries, err := x.cfg.Store.Audit.Entries(ctx, projectID, next, min(int(head.Seq-next), 4*piece))
+		entries, err := x.cfg.Store.Audit.Entries(ctx, projectID, next, min(int(head.Seq-next), 10*piece))
 		if err != nil {
 			return nil, 0, err
 		}

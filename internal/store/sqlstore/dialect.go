@@ -49,6 +49,9 @@ type dialect struct {
 	// oneOfNumbers compares a column with the numbers of one parameter, which numbers makes.
 	oneOfNumbers string
 	numbers      func([]int64) any
+	// unsynced makes commits return before their writes are on disk: those of a connection, outside of a transaction, until it carries out
+	// syncAgain, or without syncAgain that of the transaction.
+	unsynced, syncAgain string
 	// planned, if not nil, is an argument before all others that has a statement planned for the values of this call.
 	planned any
 	// each makes rows, in a column value, of the strings of one parameter, which list makes.
@@ -85,6 +88,8 @@ type requirement struct {
 func newSQLite() *dialect {
 	d := &dialect{goose: goose.DialectSQLite3, reading: &sql.TxOptions{ReadOnly: true}, writing: &sql.TxOptions{}}
 	d.types.Text, d.types.Blob, d.types.Serial = "TEXT", "BLOB", "INTEGER PRIMARY KEY AUTOINCREMENT"
+	// In WAL mode the next synced commit syncs the log with all that these have written, and a log that is cut has whole transactions only.
+	d.unsynced, d.syncAgain = "PRAGMA synchronous = NORMAL", "PRAGMA synchronous = FULL"
 	d.types.Frozen, d.types.Clustered = frozenSQLite, " WITHOUT ROWID"
 	d.oneOfNumbers, d.numbers = " IN (SELECT value FROM json_each(?))", func(n []int64) any {
 		b, _ := json.Marshal(n) // numbers always encode
@@ -143,6 +148,7 @@ func newPostgres() *dialect {
 	d.types.Frozen = frozenPostgres
 	d.oneOf, d.list = " = ANY (?)", func(s []string) any { return s }
 	d.oneOfNumbers, d.numbers = " = ANY (?)", func(n []int64) any { return n }
+	d.unsynced = "SET LOCAL synchronous_commit = off"
 	d.planned = pgx.QueryExecModeCacheDescribe
 	d.types.Vector = true
 	d.each, d.fullText = "unnest(CAST(? AS TEXT[])) AS words (value)", tsvector{}

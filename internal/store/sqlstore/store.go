@@ -5,6 +5,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -57,13 +58,30 @@ const (
 
 // Update implements store.Database.
 func (s *database) Update(ctx context.Context, fn func(store.Tx) error) error {
+	return s.update(ctx, synced, fn)
+}
+
+// UpdateDerived implements store.Database.
+func (s *database) UpdateDerived(ctx context.Context, fn func(store.Tx) error) error {
+	return s.update(ctx, unsynced, fn)
+}
+
+// syncing says whether a transaction waits until its writes are on disk.
+type syncing bool
+
+const (
+	synced   syncing = true
+	unsynced syncing = false
+)
+
+func (s *database) update(ctx context.Context, sync syncing, fn func(store.Tx) error) error {
 	if err := s.gate.enter(); err != nil {
 		return err
 	}
 	defer s.gate.leave()
 	begun, pause := time.Now(), shortPause
 	for try := 1; ; try++ {
-		retry, err := s.once(ctx, fn)
+		retry, err := s.once(ctx, sync, fn)
 		if retry == nil {
 			return err
 		}
@@ -82,12 +100,13 @@ func (s *database) Update(ctx context.Context, fn func(store.Tx) error) error {
 
 // once runs fn in a transaction. retry is a failure that another transaction has caused, so that another try may succeed; fn
 // may have wrapped or dropped it.
-func (s *database) once(ctx context.Context, fn func(store.Tx) error) (retry, err error) {
+func (s *database) once(ctx context.Context, sync syncing, fn func(store.Tx) error) (retry, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	begun := s.d.alarm(cancel)
-	sqlTx, err := s.write.BeginTx(ctx, s.d.writing)
+	sqlTx, end, err := s.begin(ctx, sync)
 	begun()
+	defer end()
 	if err != nil {
 		if s.d.retryable(err) && ctx.Err() == nil {
 			return err, nil
@@ -118,6 +137,38 @@ func (s *database) once(ctx context.Context, fn func(store.Tx) error) (retry, er
 	return nil, nil
 }
 
+// begin begins a transaction that writes. The caller calls end after it, also after an error.
+func (s *database) begin(ctx context.Context, sync syncing) (sqlTx *sql.Tx, end func(), err error) {
+	end = func() {}
+	if sync == synced {
+		sqlTx, err = s.write.BeginTx(ctx, s.d.writing)
+		return sqlTx, end, err
+	}
+	conn, err := s.write.Conn(ctx)
+	if err != nil {
+		return nil, end, err
+	}
+	end = func() {
+		if s.d.syncAgain != "" {
+			if _, err := conn.ExecContext(context.WithoutCancel(ctx), s.d.syncAgain); err != nil {
+				_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // the next connection syncs
+			}
+		}
+		_ = conn.Close() // gives it back
+	}
+	if s.d.syncAgain != "" {
+		if _, err := conn.ExecContext(ctx, s.d.unsynced); err != nil {
+			return nil, end, err
+		}
+	}
+	if sqlTx, err = conn.BeginTx(ctx, s.d.writing); err == nil && s.d.syncAgain == "" {
+		if _, err = sqlTx.ExecContext(ctx, s.d.unsynced); err != nil {
+			_ = sqlTx.Rollback() // the first error is the one that matters
+		}
+	}
+	return sqlTx, end, err
+}
+
 // txState is the state of a transaction.
 type txState struct {
 	locked map[lockDomain]bool
@@ -127,6 +178,8 @@ type txState struct {
 	jobs bool
 	// webhooks holds the webhook policies that the transaction has read, by project.
 	webhooks map[string][]store.WebhookPolicy
+	// inForce holds what the transaction has changed of what is in force, with the hashes that are known.
+	inForce map[forceKey]*store.RowHash
 }
 
 // gate counts the running operations, so that Close can wait for them.

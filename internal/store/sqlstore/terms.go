@@ -115,6 +115,12 @@ func (t termTable) Entries(ctx context.Context, projectID string, seqs []int64) 
 		[]any{projectID, t.d.numbers(seqs)}, auditFields)
 }
 
+// Put implements store.TermTx. It writes the mark as it is, which locks it.
+func (t termTable) Put(ctx context.Context, b store.TermBatch) error {
+	b.Through = b.From.Seq
+	return t.Add(ctx, b)
+}
+
 // Add implements store.TermTx. The mark moves first: it lets only one of those through who have indexed the same.
 func (t termTable) Add(ctx context.Context, b store.TermBatch) error {
 	if err := t.firstMark(ctx, b.ProjectID); err != nil {

@@ -91,6 +91,20 @@ func testTerms(t *testing.T, f *fixture) {
 	if got, err := f.s.Terms.Blocks(f.ctx, "p"); err != nil || cmp.Diff(blocks, got) != "" {
 		t.Errorf("blocks %v, %v", got, err)
 	}
+	put := func(from int64) func(tx store.Tx) error {
+		return func(tx store.Tx) error {
+			return tx.Terms.Put(f.ctx, store.TermBatch{ProjectID: "p", From: store.TermMark{Seq: from}, Through: next + 2, Entries: []store.TermEntry{termEntry(next+2, 9)}})
+		}
+	}
+	for range 2 { // a slice that is written again after an interruption
+		if err := f.s.UpdateDerived(f.ctx, put(next+1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := f.found([]int64{1}, 9); !slices.Equal(got, []int64{next + 2}) {
+		t.Errorf("entries %v have a term that was put", got)
+	}
+	f.fails(rule.CodeConflict, put(next))
 	if got, err := f.s.Terms.Mark(f.ctx, "p"); err != nil || got != (store.TermMark{Seq: next + 1}) {
 		t.Errorf("mark %+v, %v", got, err)
 	}

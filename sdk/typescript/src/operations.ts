@@ -127,7 +127,7 @@ export class Operations {
     return this.#caller.call({ method: "GET", path: "/api/v1/audit/log", answer: "json", query: { project_id: parameters.projectId }, again: true }, options);
   }
 
-  /** Verify the audit chain. Walks the chain of the project and reports every edit, deletion, insertion and reordering. With a head that you noted earlier it also finds a chain that was cut short or rewritten. A long chain is verified in parts with limit: the answer's next, given as after_seq and after_hash, goes on. */
+  /** Verify the audit chain. Walks the chain of the project and reports every edit, deletion, insertion and reordering; at its end also rules, keys, waivers and the like that are in force and that no entry explains. With a head that you noted earlier it also finds a chain that was cut short or rewritten. A long chain is verified in parts with limit: the answer's next, given as after_seq and after_hash, goes on. */
   verifyAudit(parameters: { projectId?: string; expectSeq?: number; expectHash?: string; afterSeq?: number; afterHash?: string; limit?: number } = {}, options: CallOptions = {}): Promise<models.AuditReport> {
     return this.#caller.call({ method: "GET", path: "/api/v1/audit/verify", answer: "json", query: { project_id: parameters.projectId, expect_seq: parameters.expectSeq, expect_hash: parameters.expectHash, after_seq: parameters.afterSeq, after_hash: parameters.afterHash, limit: parameters.limit }, again: true }, options);
   }
@@ -570,6 +570,11 @@ export class Operations {
   /** Revoke an API key. Takes effect at once on this node, within two seconds on others. */
   revokeKey(id: string, parameters: { projectId?: string } = {}, options: CallOptions = {}): Promise<void> {
     return this.#caller.call({ method: "DELETE", path: `/api/v1/keys/${segment(id)}`, answer: "none", query: { project_id: parameters.projectId }, again: true }, options);
+  }
+
+  /** Change an API key. Its name, networks and rate; its scopes and expiry can only become narrower. Takes effect at once on this node, within two seconds on others. 409 for a revoked key. */
+  changeKey(id: string, body: models.ChangeKey, parameters: { projectId?: string } = {}, options: CallOptions = {}): Promise<models.Key> {
+    return this.#caller.call({ method: "PATCH", path: `/api/v1/keys/${segment(id)}`, answer: "json", body, query: { project_id: parameters.projectId } }, options);
   }
 
   /** Rotate an API key. Makes a key with the same name, role, owner and limits. The old key works for the overlap, so that nothing fails while its users change over. The secret is shown only in this answer. */

@@ -423,7 +423,7 @@ class Operations:
         after_hash: str | None = None,
         limit: int | None = None,
     ) -> models.AuditReport:
-        """Verify the audit chain. Walks the chain of the project and reports every edit, deletion, insertion and reordering. With a head that you noted earlier it also finds a chain that was cut short or rewritten. A long chain is verified in parts with limit: the answer's next, given as after_seq and after_hash, goes on."""
+        """Verify the audit chain. Walks the chain of the project and reports every edit, deletion, insertion and reordering; at its end also rules, keys, waivers and the like that are in force and that no entry explains. With a head that you noted earlier it also finds a chain that was cut short or rewritten. A long chain is verified in parts with limit: the answer's next, given as after_seq and after_hash, goes on."""
         return self._caller.call(
             "GET",
             "/api/v1/audit/verify",
@@ -1859,6 +1859,22 @@ class Operations:
             NoneType,
             query={"project_id": project_id},
             again=True,
+        )
+
+    def change_key(
+        self,
+        id: str,
+        body: models.ChangeKey | Mapping[str, Any],
+        *,
+        project_id: str | None = None,
+    ) -> models.Key:
+        """Change an API key. Its name, networks and rate; its scopes and expiry can only become narrower. Takes effect at once on this node, within two seconds on others. 409 for a revoked key."""
+        return self._caller.call(
+            "PATCH",
+            f"/api/v1/keys/{segment(id)}",
+            models.Key,
+            body=body,
+            query={"project_id": project_id},
         )
 
     def rotate_key(
@@ -3718,7 +3734,7 @@ class AsyncOperations:
         after_hash: str | None = None,
         limit: int | None = None,
     ) -> models.AuditReport:
-        """Verify the audit chain. Walks the chain of the project and reports every edit, deletion, insertion and reordering. With a head that you noted earlier it also finds a chain that was cut short or rewritten. A long chain is verified in parts with limit: the answer's next, given as after_seq and after_hash, goes on."""
+        """Verify the audit chain. Walks the chain of the project and reports every edit, deletion, insertion and reordering; at its end also rules, keys, waivers and the like that are in force and that no entry explains. With a head that you noted earlier it also finds a chain that was cut short or rewritten. A long chain is verified in parts with limit: the answer's next, given as after_seq and after_hash, goes on."""
         return await self._caller.call(
             "GET",
             "/api/v1/audit/verify",
@@ -5154,6 +5170,22 @@ class AsyncOperations:
             NoneType,
             query={"project_id": project_id},
             again=True,
+        )
+
+    async def change_key(
+        self,
+        id: str,
+        body: models.ChangeKey | Mapping[str, Any],
+        *,
+        project_id: str | None = None,
+    ) -> models.Key:
+        """Change an API key. Its name, networks and rate; its scopes and expiry can only become narrower. Takes effect at once on this node, within two seconds on others. 409 for a revoked key."""
+        return await self._caller.call(
+            "PATCH",
+            f"/api/v1/keys/{segment(id)}",
+            models.Key,
+            body=body,
+            query={"project_id": project_id},
         )
 
     async def rotate_key(
