@@ -33,6 +33,7 @@ var table = map[string]row{
 
 	"checkpoint":      {layer: block, imports: []string{"audit/tree"}}, // what leaves the machine of a log, and how it is checked
 	"evidence/attest": {layer: block, imports: []string{"audit", "audit/tree", "checkpoint", "store"}},
+	"evidence/pack":   {layer: block, imports: []string{"audit", "audit/tree", "checkpoint", "rule", "store"}, tests: []string{"evidence"}},
 	"witness":         {layer: capability, imports: []string{"checkpoint"}},
 
 	"bundle":       {layer: block, imports: []string{"checkpoint", "rule", "store"}}, // what was deployed, as a signed file
@@ -132,7 +133,7 @@ var table = map[string]row{
 		layer: surface,
 		imports: []string{
 			"acting", "agent", "api/rest", "approval", "audit", "audit/tree", "auth", "catalog", "checkpoint", "conflict", "corpus", "discover", "document",
-			"document/extract", "evaluate", "evidence", "health", "hierarchy", "ingest", "job", "judge", "lint", "llm", "metric", "operate", "queue", "release", "rule", "sandbox", "search",
+			"document/extract", "evaluate", "evidence", "evidence/pack", "health", "hierarchy", "ingest", "job", "judge", "lint", "llm", "metric", "operate", "queue", "release", "rule", "sandbox", "search",
 			"signature", "sso", "store", "trail", "webhook",
 		},
 		tests: []string{"app"},
@@ -168,7 +169,7 @@ var table = map[string]row{
 		layer: command,
 		imports: []string{
 			"app", "bundle", "bundle/place", "catalog", "charset", "checkpoint", "client", "config", "discover/archive", "discover/assistant", "discover/exclude",
-			"discover/source", "evidence/attest", "gateway", "gateway/pin", "gateway/relay", "git", "health", "hook", "hook/guard", "hook/settings", "job", "lint", "mcp", "modeleval", "release",
+			"discover/source", "evidence/attest", "evidence/pack", "gateway", "gateway/pin", "gateway/relay", "git", "health", "hook", "hook/guard", "hook/settings", "job", "lint", "mcp", "modeleval", "release",
 			"report", "rule", "sandbox", "sso/login", "store", "subject", "tlsfile", "witness",
 		},
 	},
@@ -196,7 +197,7 @@ var table = map[string]row{
 	"store/pgtest":          {layer: support, imports: []string{"store/sqlstore"}},
 	"store/storetest":       {layer: support, imports: []string{"rule", "store"}},
 	"/cases":                {layer: support, tests: []string{"api", "app", "catalog", "cli", "client", "evaluate"}},
-	"/e2e":                  {layer: support, tests: []string{"api", "app", "catalog", "cli", "client", "evaluate", "release"}},
+	"/e2e":                  {layer: support, tests: []string{"api", "app", "catalog", "checkpoint", "cli", "client", "evaluate", "release"}},
 }
 
 // homes says where alone, tests aside, code of others is known. To take another library is then a change of one package.

@@ -52,7 +52,7 @@ func (f *finder) leading(i, at int, raw string, c place) bool {
 			delete(f.leads, i)
 			return false
 		}
-		f.over = span{section: f.list[i].Section, lead: l}
+		f.over = span{section: f.list[i].Section, first: blocks.Plain(f.list[i+1].Text), lead: l}
 		return true
 	}
 	if loose {

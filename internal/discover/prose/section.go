@@ -48,12 +48,25 @@ func commands(t []token) bool {
 // span is a lead of the sections below the one that it is in: "The following are prohibited:" with headings below it.
 type span struct {
 	section []string
+	first   string // the heading behind the lead
 	lead    lead
 }
 
-// holds reports whether a section is below that of the lead.
+// holds reports whether the lead is that of a section: one below its own whose headings do not say otherwise. A lead below the title of a
+// text, where everything is below it, is the lead of the next section alone.
 func (s *span) holds(section []string) bool {
-	return s.lead.says != nil && len(section) > len(s.section) && slices.Equal(section[:len(s.section)], s.section)
+	own := len(s.section)
+	if s.lead.says == nil || len(section) <= own || !slices.Equal(section[:own], s.section) || own < 2 && section[own] != s.first {
+		return false
+	}
+	for _, heading := range section[own:] {
+		for _, t := range tokenize(unnumbered(heading)) {
+			if allowing[t.low] || demandingHeads[t.low] {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // heads reports whether block i leads to sections below its own.

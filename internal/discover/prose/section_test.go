@@ -11,9 +11,13 @@ import (
 // Items get their force from headings, from leads above headings, from the items beside them, and from labels with bounds.
 func TestForceOfLists(t *testing.T) {
 	for text, want := range map[string][]string{
-		"# Conduct\n\nThe following acts are prohibited:\n\n## In the yard\n\n- Feeding the dogs\n- Whistling\n\n## In the hall\n\n- Running\n\n# Hours\n\n- From nine to five": {
-			"7 MUST_NOT The following acts are prohibited: Feeding the dogs", "8 MUST_NOT The following acts are prohibited: Whistling",
-			"12 MUST_NOT The following acts are prohibited: Running",
+		"# Yard\n\n## Conduct\n\nThe following acts are prohibited:\n\n### In the yard\n\n- Feeding the dogs\n- Whistling\n\n### In the hall\n\n- Running\n\n## Hours\n\n- From nine to five": {
+			"9 MUST_NOT The following acts are prohibited: Feeding the dogs", "10 MUST_NOT The following acts are prohibited: Whistling",
+			"14 MUST_NOT The following acts are prohibited: Running",
+		},
+		"# Yard\n\nThe following acts are prohibited:\n\n## Dogs\n\n- Feeding the dogs\n\n## Colours\n\n- Blue for guests": {"7 MUST_NOT The following acts are prohibited: Feeding the dogs"},
+		"# Yard\n\n## Acts\n\nThe following are prohibited:\n\n### Dogs\n\n- Feeding the dogs\n\n### Badge requirements\n\n- Photo of the last year": {
+			"9 MUST_NOT The following are prohibited: Feeding the dogs", "13 MUST Badge requirements: Photo of the last year",
 		},
 		"# Prohibited practices\n\n## Keys\n\n- Lending keys to guests\n\n## Allowed\n\n- Copies for the office": {"5 MUST_NOT Do not: Lending keys to guests"},
 		"# Badge requirements\n\n- Photo of the last year\n- Initials in capitals": {
