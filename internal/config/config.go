@@ -64,6 +64,8 @@ type Config struct {
 	GRPCListen  string `key:"grpc_listen" default:"" doc:"Address on which gateways ask over gRPC (agentgateway's ExtMcp, Envoy's ext_authz), such as 127.0.0.1:8082; a port alone is on 127.0.0.1. Empty: they cannot. Without API keys it must be a loopback address."`
 	GRPCHeaders string `key:"grpc_headers" default:"" doc:"Headers of HTTP requests that rules can read as facts.headers when a proxy asks by ext_authz, with commas between, such as content-type,x-tenant. Those that carry secrets are refused."`
 
+	FirstKey string `key:"first_key" secret:"true" default:"" doc:"API key (tnt_ and 43 characters) that is made for an administrator where no key was ever made, for servers that nobody logs in to. Empty: tenet keys create makes the first."`
+
 	TLSCert       string `key:"tls_cert" default:"" doc:"File of the server's certificate in PEM, with those between it and its authority. The server then speaks TLS only, also on grpc_listen. A new one is used within seconds, without a restart."`
 	TLSKey        string `key:"tls_key" default:"" doc:"File of the private key of tls_cert, in PEM."`
 	TLSClientCA   string `key:"tls_client_ca" default:"" doc:"File of the authorities, in PEM, whose certificates clients must present. /health and /ready answer without one. Empty: none is asked for."`

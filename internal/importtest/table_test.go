@@ -73,13 +73,14 @@ var table = map[string]row{
 	"judge":               {layer: block, imports: []string{"diff", "judge/probe", "llm", "norm", "redact", "rule", "store", "subject"}, tests: []string{"catalog"}},
 	"judge/probe":         {layer: block, imports: []string{"rule"}}, // control rules, whose answers are known
 	"lex":                 {layer: block},
+	"telemetry":           {layer: block, imports: []string{"rule"}},                          // traces by OpenTelemetry
 	"tlsfile":             {layer: block, imports: []string{"rule"}},                          // certificates of the server, from files
 	"sso":                 {layer: block, imports: []string{"auth", "rule", "store", "text"}}, // who people are, by identity providers
 	"sso/login":           {layer: block, imports: []string{"wire"}},                          // signing in from the command line
 	"lexicon":             {layer: block},                                                     // English words and what they mean, from WordNet
 	"lint":                {layer: block, imports: []string{"norm", "rule"}},
-	"llm":                 {layer: block},
-	"llm/provider":        {layer: block, imports: []string{"llm", "rule"}},
+	"llm":                 {layer: block, imports: []string{"telemetry"}},
+	"llm/provider":        {layer: block, imports: []string{"llm", "rule", "telemetry"}},
 	"metric":              {layer: block},
 	"norm":                {layer: block, imports: []string{"corpus", "lexicon", "rule"}}, // one reading of a rule for contradictions, lint and judge
 	"redact":              {layer: block, imports: []string{"charset", "diff", "subject"}},
@@ -87,7 +88,7 @@ var table = map[string]row{
 	"shell":               {layer: block},
 	"signature":           {layer: block, imports: []string{"rule"}},
 	"store":               {layer: block, imports: []string{"rule"}},
-	"store/sqlstore":      {layer: block, imports: []string{"rule", "store"}},
+	"store/sqlstore":      {layer: block, imports: []string{"rule", "store", "telemetry"}},
 	"charset":             {layer: block},
 	"diff":                {layer: block, imports: []string{"charset"}},
 	"subject":             {layer: block, imports: []string{"charset", "diff", "lex", "rule"}},
@@ -110,7 +111,7 @@ var table = map[string]row{
 	"document": {layer: capability, imports: []string{"audit", "auth", "corpus", "document/extract", "job", "redact", "rule", "store"}},
 	"evaluate": {
 		layer:   capability,
-		imports: []string{"audit", "auth", "check", "corpus", "diff", "evaluate/find", "evaluate/record", "federation", "job", "judge", "rule", "store", "subject"},
+		imports: []string{"audit", "auth", "check", "corpus", "diff", "evaluate/find", "evaluate/record", "federation", "job", "judge", "rule", "store", "subject", "telemetry"},
 	},
 	"health":    {layer: capability, imports: []string{"audit", "auth", "corpus", "job", "lint", "rule", "store"}},
 	"hierarchy": {layer: capability, imports: []string{"audit", "auth", "change", "corpus", "federation", "rule", "store", "subject", "text", "wire"}, tests: []string{"catalog"}},
@@ -127,7 +128,7 @@ var table = map[string]row{
 	"search":   {layer: capability, imports: []string{"corpus", "job", "llm", "redact", "rule", "store"}, tests: []string{"auth", "document"}},
 	"evidence": {layer: capability, imports: []string{"audit", "audit/tree", "checkpoint", "evidence/attest", "job", "rule", "store"}, tests: []string{"witness"}},
 	"trail":    {layer: capability, imports: []string{"audit", "auth", "evaluate/find", "rule", "store"}},
-	"webhook":  {layer: capability, imports: []string{"audit", "auth", "job", "rule", "signature", "store"}},
+	"webhook":  {layer: capability, imports: []string{"audit", "auth", "job", "rule", "signature", "store", "telemetry"}},
 
 	"api": {
 		layer: surface,
@@ -138,7 +139,7 @@ var table = map[string]row{
 		},
 		tests: []string{"app"},
 	},
-	"api/rest": {layer: surface, imports: []string{"audit", "auth", "metric", "rule", "store", "text"}},
+	"api/rest": {layer: surface, imports: []string{"audit", "auth", "metric", "rule", "store", "text", "telemetry"}},
 	"client":   {layer: surface, tests: []string{"api", "app"}},
 	"console": {
 		layer: surface, imports: []string{"auth", "client", "console/patch", "console/wordmark", "rule", "sso", "store"},
@@ -161,7 +162,7 @@ var table = map[string]row{
 			"evaluate", "evaluate/find", "evaluate/record", "evidence", "health", "hierarchy", "ingest", "job", "judge", "judge/probe", "llm", "llm/provider", "mcp", "metric", "operate", "queue", "redact", "release", "rule", "sandbox", "search",
 			"sso", "store", "store/sqlstore", "subject", "trail", "webhook", "/packs",
 			"evaluate", "evaluate/find", "evaluate/record", "evidence", "health", "hierarchy", "ingest", "job", "judge", "llm", "llm/provider", "mcp", "metric", "operate", "queue", "redact", "release", "rule", "sandbox", "search",
-			"sso", "store", "store/sqlstore", "subject", "tlsfile", "trail", "webhook", "/packs",
+			"sso", "store", "store/sqlstore", "subject", "telemetry", "tlsfile", "trail", "webhook", "/packs",
 		},
 	},
 
@@ -169,6 +170,8 @@ var table = map[string]row{
 		layer: command,
 		imports: []string{
 			"app", "bundle", "bundle/place", "catalog", "charset", "checkpoint", "client", "config", "discover/archive", "discover/assistant", "discover/exclude",
+			"discover/source", "evidence/attest", "gateway", "gateway/pin", "gateway/relay", "git", "health", "hook", "hook/guard", "hook/settings", "job", "lint", "mcp", "modeleval", "release",
+			"report", "rule", "sandbox", "sso/login", "store", "subject", "telemetry", "tlsfile", "witness",
 			"discover/source", "evidence/attest", "evidence/pack", "gateway", "gateway/pin", "gateway/relay", "git", "health", "hook", "hook/guard", "hook/settings", "job", "lint", "mcp", "modeleval", "release",
 			"report", "rule", "sandbox", "sso/login", "store", "subject", "tlsfile", "witness",
 		},
@@ -226,6 +229,7 @@ var homes = map[string][]string{
 	"github.com/yuin/goldmark":               {"blocks"},
 	"github.com/zalando/go-keyring":          {"sso/login"},
 	"github.com/transparency-dev/formats":    {"checkpoint", "witness"},
+	"go.opentelemetry.io":                    {"telemetry"},
 	"golang.org/x/mod":                       {"api", "audit/tree", "checkpoint", "cli", "evidence", "witness"},
 	"golang.org/x/oauth2":                    {"sso", "sso/login"},
 	"golang.org/x/net/html":                  {"blocks"},
