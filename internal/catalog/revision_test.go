@@ -79,7 +79,7 @@ func TestARevisionOfARuleInForceWaitsForASecondPerson(t *testing.T) {
 	each(t, func(t *testing.T, c *catalog.Catalog, s store.Store) {
 		ann, bob := as(t.Context(), "ann"), as(t.Context(), "bob")
 		inForce := bank(t, c, s)
-		got, err := c.Revise(bob, "bank", "B-1", inForce.Version, "sooner", says("Pay early."))
+		got, err := c.Revise(bob, "bank", "B-1", inForce.Version, rule.Permission{Reason: "sooner"}, says("Pay early."))
 		if err != nil || got.Statement != "Pay on time." || got.Version != inForce.Version {
 			t.Fatalf("the rule in force is %+v, %v", got, err)
 		}
@@ -128,7 +128,7 @@ func TestRevisionsAreRejectedWithdrawnReplacedAndDropped(t *testing.T) {
 		bank(t, c, s)
 		propose := func(who context.Context, words string) int {
 			t.Helper()
-			r, err := c.Revise(who, "bank", "B-1", 0, "", says(words))
+			r, err := c.Revise(who, "bank", "B-1", 0, rule.Permission{}, says(words))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -184,7 +184,7 @@ func TestAStaleRevisionIsRefused(t *testing.T) {
 		ann, bob := as(t.Context(), "ann"), as(t.Context(), "bob")
 		bank(t, c, s)
 		for who, words := range map[context.Context]string{ann: "Ann.", bob: "Bob."} {
-			if _, err := c.Revise(who, "bank", "B-1", 0, "", says(words)); err != nil {
+			if _, err := c.Revise(who, "bank", "B-1", 0, rule.Permission{}, says(words)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -203,7 +203,7 @@ func TestAStaleRevisionIsRefused(t *testing.T) {
 			t.Errorf("no word of what to do: %v", err)
 		}
 		// The author proposes it again, on the version in force.
-		again, err := c.Revise(author[list[1].Author], "bank", "B-1", 0, "", says(list[1].Rule.Statement))
+		again, err := c.Revise(author[list[1].Author], "bank", "B-1", 0, rule.Permission{}, says(list[1].Rule.Statement))
 		if err != nil || again.Pending.Number != 3 {
 			t.Fatalf("%+v, %v", again.Pending, err)
 		}
@@ -218,11 +218,11 @@ func TestARevisionThatDemandsLessSaysWhy(t *testing.T) {
 		bob := as(t.Context(), "bob")
 		bank(t, c, s)
 		milder := func(r *rule.Rule) error { r.Severity, r.Scope = rule.Low, []string{"eu"}; return nil }
-		_, err := c.Revise(bob, "bank", "B-1", 0, "", milder)
+		_, err := c.Revise(bob, "bank", "B-1", 0, rule.Permission{}, milder)
 		if got := fields(err); got != "change_note" {
 			t.Errorf("without a reason: %q, %v", got, err)
 		}
-		r, err := c.Revise(bob, "bank", "B-1", 0, "the law has changed", milder)
+		r, err := c.Revise(bob, "bank", "B-1", 0, rule.Permission{Reason: "the law has changed"}, milder)
 		if err != nil || len(r.Pending.Weakens) != 2 || r.Pending.Severity != rule.High {
 			t.Errorf("%+v, %v", r.Pending, err)
 		}
@@ -234,7 +234,7 @@ func TestALabelChangesAtOnce(t *testing.T) {
 	each(t, func(t *testing.T, c *catalog.Catalog, s store.Store) {
 		before := bank(t, c, s)
 		owned := func(r *rule.Rule) error { r.Owner = "treasury"; return nil }
-		if r, err := c.Revise(as(t.Context(), "bob"), "bank", "B-1", 0, "", owned); err != nil || r.Pending != nil || r.Owner != "treasury" || r.Version != before.Version+1 {
+		if r, err := c.Revise(as(t.Context(), "bob"), "bank", "B-1", 0, rule.Permission{}, owned); err != nil || r.Pending != nil || r.Owner != "treasury" || r.Version != before.Version+1 {
 			t.Errorf("%+v, %v", r, err)
 		}
 	})
@@ -284,7 +284,7 @@ func TestAnImportProposes(t *testing.T) {
 			t.Errorf("the file is applied, but: %+v, %v", last, err)
 		}
 		// What a file no longer names is retired, and what waits for it is dropped.
-		if _, err := c.Revise(bob, "bank", "B-1", 0, "", says("Pay now.")); err != nil {
+		if _, err := c.Revise(bob, "bank", "B-1", 0, rule.Permission{}, says("Pay now.")); err != nil {
 			t.Fatal(err)
 		}
 		file.Rules = file.Rules[1:]
@@ -319,7 +319,7 @@ func TestTestsRunBeforeAnApproval(t *testing.T) {
 		if _, err := catalog.NewProjects(s, s.Projects, nil, time.Now).Update(ann, "bank", catalog.ProjectInput{TestsRequired: new(true)}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := c.Revise(bob, "bank", "B-1", 0, "", says("Pay early.")); err != nil {
+		if _, err := c.Revise(bob, "bank", "B-1", 0, rule.Permission{}, says("Pay early.")); err != nil {
 			t.Fatal(err)
 		}
 		cases := &tester{total: 2, passing: 1}
@@ -344,7 +344,7 @@ func TestARevisionShowsContradictionsAndLint(t *testing.T) {
 		revisions := catalog.NewRevisions(c, catalog.Reviewing{Contradicts: func(a, b rule.Rule) (string, float64, bool) {
 			return "early is not late", 1, strings.Contains(a.Statement, "early") && strings.Contains(b.Statement, "late")
 		}})
-		r, err := c.Revise(bob, "bank", "B-1", 0, "", says("Invoices are appropriately paid early, if possible, etc."))
+		r, err := c.Revise(bob, "bank", "B-1", 0, rule.Permission{}, says("Invoices are appropriately paid early, if possible, etc."))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -366,7 +366,7 @@ func TestARevisionShowsContradictionsAndLint(t *testing.T) {
 func TestRaceToDecideOnARevision(t *testing.T) {
 	each(t, func(t *testing.T, c *catalog.Catalog, s store.Store) {
 		bank(t, c, s)
-		if _, err := c.Revise(as(t.Context(), "ann"), "bank", "B-1", 0, "", says("Pay early.")); err != nil {
+		if _, err := c.Revise(as(t.Context(), "ann"), "bank", "B-1", 0, rule.Permission{}, says("Pay early.")); err != nil {
 			t.Fatal(err)
 		}
 		revisions := catalog.NewRevisions(c, catalog.Reviewing{})
