@@ -32,6 +32,7 @@ import (
 	"tenet/internal/catalog"
 	"tenet/internal/change"
 	"tenet/internal/check"
+	"tenet/internal/checkpoint"
 	"tenet/internal/conflict"
 	"tenet/internal/corpus"
 	"tenet/internal/discover"
@@ -95,6 +96,7 @@ type config struct {
 	Alerts         *health.Alerts
 	Catalog        *catalog.Catalog
 	Waivers        *catalog.Waivers
+	Bundles        *release.Bundles
 	Approvals      *approval.Approvals
 	Queue          *queue.Queue
 	Projects       *catalog.Projects
@@ -134,7 +136,7 @@ func (n *node) serve() {
 	c.Config.Served = CountRules(c.Config.Registry, c.Catalog, c.Logger)
 	n.Server = rest.New(c.Config,
 		Rules{c.Catalog, &catalog.Lists{Views: n.live, Health: n.store.Health, Tests: n.store.TestCases, Now: time.Now}, c.Sandbox, sandbox.Replays{Views: n.live, Effects: evaluate.Effects{Evaluator: c.Evaluator}}, c.Logger}, Revisions{catalog.NewRevisions(c.Catalog, catalog.Reviewing{Tester: sandbox.Confirmed{Sandbox: c.Sandbox}}), c.Sandbox}, RuleFiles{c.Catalog}, Relationships{c.Catalog}, Federation{c.Hierarchy, c.Releases},
-		Waivers{c.Waivers}, Approvals{approval.Asking{Approvals: c.Approvals, Recorded: c.answering}}, Queue{c.Queue}, Projects{c.Projects}, Keys{c.Keys}, Acting{c.Acting}, SignIn{Keys: c.Keys}, Evaluations{c.answering, c.Releases, verdicts}, Records{c.answering},
+		Bundles{c.Bundles}, Waivers{c.Waivers}, Approvals{approval.Asking{Approvals: c.Approvals, Recorded: c.answering}}, Queue{c.Queue}, Projects{c.Projects}, Keys{c.Keys}, Acting{c.Acting}, SignIn{Keys: c.Keys}, Evaluations{c.answering, c.Releases, verdicts}, Records{c.answering},
 		Agents{c.Agents, "/rest", verdicts}, Search{c.Search, c.Releases}, Documents{c.Documents}, DocumentSearch{c.Documents, c.DocumentSearch},
 		Discovery{c.Discover}, Conflicts{c.Conflicts, c.Jobs, c.Catalog}, Similar{c.Conflicts}, Releases{c.Releases}, Audit{n.store.Audit, n.store.Projects, c.Catalog, trail.New(trail.Store{Audit: n.store.Audit, Projects: n.store.Projects, Rules: n.store.Rules}, newIndex(n.store)), evidence.NewBook(evidence.Config{}), n.store.Logs}, Tiles{evidence.NewLog(n.store.Logs), n.store.Logs}, Jobs{c.Jobs}, operations(n.store, c.Logger),
 		Alerts{c.Alerts}, Insights{c.Health, n.store.Projects}, Webhooks{c.Webhooks}, Ingest{c.Ingest, c.answering}, Playground{c.Sandbox, c.Catalog},
@@ -158,6 +160,15 @@ func operations(s store.Store, log *slog.Logger) Operations {
 			return wire.Settings{Server: "host", Items: []wire.SettingNow{}, Credentials: []wire.Credential{}}
 		},
 	}
+}
+
+// signing returns keys that were made for a test.
+func signing(t testing.TB) func() (checkpoint.Signer, string) {
+	keys, err := checkpoint.OpenKeys(filepath.Join(t.TempDir(), "key"), "example.com/tenet", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func() (checkpoint.Signer, string) { return keys, keys.Origin }
 }
 
 // evaluateWith has another evaluator answer.
@@ -252,6 +263,10 @@ func newNodeOn(t testing.TB, s store.Store, configure ...func(*config)) *node {
 	})
 	cfg.Releases = release.New(release.Config{Store: release.Store{Updater: s, Jobs: s.Jobs, Releases: s.Releases, Rules: s.Rules, Runs: s.Runs, TestCases: s.TestCases}, Views: snapshots, Replayer: replayer{cfg.Evaluator}, Queue: job.NewQueue(time.Now), Now: time.Now, Publish: webhooks.Publish})
 	cfg.Webhooks = webhooks
+	cfg.Bundles = release.NewBundles(release.BundlesConfig{
+		Updater: s, Bundles: s.Bundles, Releases: s.Releases, Rules: s.Rules, Projects: s.Projects, Waivers: s.Waivers, Agents: s.Agents, Keys: s.Keys,
+		Signing: signing(t), Now: time.Now,
+	})
 	n.github = newGitHub(t)
 	var err error
 	cfg.Ingest, err = ingest.New(ingest.Config{

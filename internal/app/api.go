@@ -48,6 +48,7 @@ func (a *App) serveAPI(p *parts, operations api.Operations, registry *prometheus
 		api.Conflicts{Conflicts: p.conflicts, Jobs: p.jobs, Catalog: p.catalog},
 		api.Similar{Conflicts: p.conflicts},
 		api.Releases{Releases: p.releases},
+		api.Bundles{Bundles: p.bundles},
 		api.Audit{
 			Chains: a.store.Audit, Projects: a.store.Projects, Catalog: p.catalog,
 			Trail: trail.New(trail.Store{Audit: a.store.Audit, Projects: a.store.Projects, Rules: a.store.Rules}, p.index),

@@ -23,6 +23,7 @@ import (
 	"tenet/internal/job"
 	"tenet/internal/llm"
 	"tenet/internal/llm/provider"
+	"tenet/internal/operate"
 	"tenet/internal/rule"
 	"tenet/internal/sso"
 	"tenet/internal/store"
@@ -48,6 +49,8 @@ type App struct {
 	version   string
 	runner    *job.Runner
 	working   bool // the runner has been started
+	servers   *operate.Servers
+	proof     proof
 
 	tls      *tlsfile.Source // nil: without TLS
 	listener net.Listener
@@ -147,7 +150,8 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, o Options) (_
 		return nil, err
 	}
 	a.followers = append(a.followers, a.gauged.watchers(a.watch)...)
-	a.followers = append(a.followers, operations.Servers.Run, a.noteKeys)
+	a.servers = operations.Servers
+	a.followers = append(a.followers, a.servers.Run, a.noteKeys)
 	a.handler = a.serveAPI(p, operations, registry, o.Version)
 	a.runner = job.New(job.Config{
 		Store: job.Store{Updater: a.store, JobWatcher: a.store, Jobs: a.store.Jobs}, Logger: log, Now: time.Now, Handlers: p.handlers(cfg), Periodic: p.periodic(),
@@ -208,16 +212,6 @@ func (a *App) HandlerFor(name string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		a.handler.ServeHTTP(w, r.WithContext(auth.WithActor(r.Context(), auth.Local(name))))
 	})
-}
-
-// Ready returns nil if the node can answer, else an unavailable error that says what it waits for.
-func (a *App) Ready(ctx context.Context) error {
-	select {
-	case <-a.ready:
-	default:
-		return rule.Errorf(rule.CodeUnavailable, "the rules are still being loaded")
-	}
-	return a.store.Ping(ctx)
 }
 
 // Rules counts the rules of the default project and reports whether API keys are required.

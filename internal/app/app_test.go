@@ -13,8 +13,10 @@ import (
 	"tenet/internal/app"
 	"tenet/internal/config"
 	"tenet/internal/rule"
+	"tenet/internal/store"
 	"tenet/internal/store/litetest"
 	"tenet/internal/store/pgtest"
+	"tenet/internal/store/sqlstore"
 	"tenet/internal/wire"
 )
 
@@ -149,6 +151,49 @@ func TestReadyOnceTheRulesAreLoaded(t *testing.T) {
 	if a.Model() != "" {
 		t.Errorf("model %q without one being configured", a.Model())
 	}
+}
+
+func TestNotReadyWhileTheDatabaseCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	dir := litetest.Dir(t)
+	a := node(t, app.Options{}, map[string]string{"data": dir})
+	if err := a.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	becomes := func(code rule.Code) {
+		t.Helper()
+		for limit := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+			err := a.Ready(t.Context())
+			if rule.CodeOf(err) == code {
+				return
+			}
+			if time.Now().After(limit) {
+				t.Fatalf("ready is %v, want the code %q", err, code)
+			}
+		}
+	}
+	becomes("")
+	other, err := sqlstore.OpenSQLite(t.Context(), dir, sqlstore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = other.Close() }()
+	holds, free, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	go func() {
+		done <- other.Update(t.Context(), func(tx store.Tx) error {
+			err := tx.Servers.Delete(t.Context(), "nobody")
+			close(holds)
+			<-free
+			return err
+		})
+	}()
+	<-holds
+	becomes(rule.CodeUnavailable)
+	close(free)
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	becomes("")
 }
 
 func TestABadModelIsToldAtTheStart(t *testing.T) {

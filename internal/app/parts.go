@@ -16,6 +16,7 @@ import (
 	"tenet/internal/catalog"
 	"tenet/internal/change"
 	"tenet/internal/check"
+	"tenet/internal/checkpoint"
 	"tenet/internal/config"
 	"tenet/internal/conflict"
 	"tenet/internal/discover"
@@ -75,10 +76,12 @@ type parts struct {
 	evaluator  *evaluate.Evaluator
 	sandbox    *sandbox.Sandbox
 	releases   *release.Releases
+	bundles    *release.Bundles
 	discovery  *discover.Discovery
 	ingest     *ingest.Ingest
 	agents     *agent.Agents
 	acting     *acting.Agents
+	records    *audit.Writer
 	log        *evidence.Log
 	tiler      *evidence.Tiler
 	book       *evidence.Book
@@ -196,6 +199,7 @@ func (a *App) assembleJudging(p *parts, jobs job.Queue, now func() time.Time) er
 		return err
 	}
 	writer := audit.NewWriter(s)
+	p.records = writer
 	a.stopLast(func() error { writer.Close(); return nil })
 	p.verdicts = judge.NewCache(judge.CacheConfig{Store: s, Verdicts: s.Verdicts, MaxMemory: cfg.CacheMemory, MaxStored: cfg.CacheMaxMB << 20, Now: now, Logger: log})
 	a.stopLast(func() error { p.verdicts.Close(); return nil })
@@ -225,6 +229,10 @@ func (a *App) assembleJudging(p *parts, jobs job.Queue, now func() time.Time) er
 	p.releases = release.New(release.Config{
 		Store: release.Store{Updater: s, Jobs: s.Jobs, Releases: s.Releases, Rules: s.Rules, Runs: s.Runs, TestCases: s.TestCases},
 		Views: snapshots, Replayer: replayer{p.evaluator}, Queue: jobs, Now: now, Publish: p.webhooks.Publish, Deployed: p.book.Ask,
+	})
+	p.bundles = release.NewBundles(release.BundlesConfig{
+		Updater: s, Bundles: s.Bundles, Releases: s.Releases, Rules: s.Rules, Projects: s.Projects, Waivers: s.Waivers, Agents: s.Agents, Keys: s.Keys, Now: now,
+		Signing: func() (checkpoint.Signer, string) { return p.book.Signer, p.book.Origin },
 	})
 	p.queue = queue.New(queue.Config{
 		Store: queue.Store{Updater: s, Queue: s.Queue}, Deciders: p.deciders(), Describe: p.describe, Now: now, Logger: log,

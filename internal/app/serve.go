@@ -55,6 +55,7 @@ func (a *App) Start(ctx context.Context) error {
 		WriteTimeout: writeTimeout, MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
 	}
 	server.RegisterOnShutdown(atEnd)
+	server.RegisterOnShutdown(a.parts.bundles.End)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

@@ -18,7 +18,7 @@ import (
 const maxBatch = 256
 
 // writeTimeout bounds one transaction, so that a database that hangs fails requests and does not pile them up.
-const writeTimeout = 30 * time.Second
+const writeTimeout = 15 * time.Second
 
 // Database is the part of the database that a [Writer] uses.
 type Database interface {
@@ -36,6 +36,9 @@ type Writer struct {
 	queues map[string][]*waiting // not empty or being written, by project; "" on a serial database
 	closed bool
 	busy   sync.WaitGroup // one for each queue
+
+	pending int       // records whose callers wait
+	moved   time.Time // when one was last written, or the first began to wait
 }
 
 // waiting is a record whose caller waits.
@@ -81,6 +84,10 @@ func (w *Writer) enqueue(p *waiting) error {
 	if !w.db.Serial() {
 		name = p.entry.ProjectID
 	}
+	if w.pending == 0 {
+		w.moved = time.Now()
+	}
+	w.pending++
 	list, running := w.queues[name]
 	w.queues[name] = append(list, p)
 	if !running {
@@ -136,9 +143,25 @@ func (w *Writer) commit(batch []*waiting) {
 		w.commit(batch[half:])
 		return
 	}
+	w.mu.Lock()
+	w.pending -= len(batch)
+	if err == nil {
+		w.moved = time.Now()
+	}
+	w.mu.Unlock()
 	for _, p := range batch {
 		p.done <- err
 	}
+}
+
+// Stalled returns for how long records have waited without one of them being written; 0 if none waits.
+func (w *Writer) Stalled() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.pending == 0 {
+		return 0
+	}
+	return time.Since(w.moved)
 }
 
 // write writes a batch in one transaction. The ends of the callers' contexts do not end it, since others wait for it too.

@@ -92,6 +92,34 @@ func TestALockedChainStallsNoOtherProject(t *testing.T) {
 	})
 }
 
+func TestAWriterSaysForHowLongNothingWasWritten(t *testing.T) {
+	each(t, func(t *testing.T, s opened) {
+		createProjects(t, s, 1)
+		w := audit.NewWriter(s)
+		defer w.Close()
+		release := lockChain(t, s, "p0")
+		defer release()
+		done := make(chan error, 1)
+		go func() {
+			r := record(0)
+			r.ProjectID = "p0"
+			done <- w.Append(t.Context(), r)
+		}()
+		for limit := time.Now().Add(10 * time.Second); w.Stalled() < 50*time.Millisecond; time.Sleep(5 * time.Millisecond) {
+			if time.Now().After(limit) {
+				t.Fatalf("stalled for %v while the chain is locked", w.Stalled())
+			}
+		}
+		release()
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		if left := w.Stalled(); left != 0 {
+			t.Errorf("stalled for %v although no record waits", left)
+		}
+	})
+}
+
 // A batch holds records of many projects on a serial database. The faults of one project leave the records of the others.
 func TestAFaultyProjectHarmsNoOther(t *testing.T) {
 	each(t, func(t *testing.T, s opened) {

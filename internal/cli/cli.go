@@ -59,6 +59,7 @@ type grammar struct {
 	Test        testCommand         `cmd:"" help:"Run the test cases of rules."`
 	Eval        evalCommand         `cmd:"" help:"Measure a model by labelled cases."`
 	Snapshots   snapshotsCommands   `cmd:"" help:"Take snapshots of the rules, deploy them, roll back."`
+	Bundle      bundleCommands      `cmd:"" help:"Build, move and verify the signed files that edges evaluate from."`
 	Insights    insightsCommand     `cmd:"" help:"Show how rules were judged, and which need attention."`
 	Report      reportCommand       `cmd:"" help:"Report a month against the one before."`
 	Alerts      alertsCommands      `cmd:"" help:"List, acknowledge and resolve alerts about rules."`

@@ -35,6 +35,9 @@ var table = map[string]row{
 	"evidence/attest": {layer: block, imports: []string{"audit", "audit/tree", "checkpoint", "store"}},
 	"witness":         {layer: capability, imports: []string{"checkpoint"}},
 
+	"bundle":       {layer: block, imports: []string{"checkpoint", "rule", "store"}}, // what was deployed, as a signed file
+	"bundle/place": {layer: block, imports: []string{"bundle", "checkpoint", "rule"}},
+
 	"audit":      {layer: block, imports: []string{"audit/tree", "rule", "store"}},
 	"audit/tree": {layer: block},
 	"auth":       {layer: block, imports: []string{"audit", "rule", "store"}},
@@ -52,7 +55,7 @@ var table = map[string]row{
 	"discover/exclude":    {layer: block, imports: []string{"discover/policy", "rule", "subject"}},
 	"discover/linter":     {layer: block, imports: []string{"discover/source", "lex", "rule", "subject"}},
 	"discover/policy":     {layer: block, imports: []string{"blocks", "discover/assistant", "discover/prose", "discover/source", "document/extract", "rule"}},
-	"discover/prose":      {layer: block, imports: []string{"blocks", "rule"}},
+	"discover/prose":      {layer: block, imports: []string{"blocks", "lexicon", "rule"}},
 	"discover/source":     {layer: block, imports: []string{"rule"}},
 	"document/extract":    {layer: block, imports: []string{"blocks", "rule"}},
 	"evaluate/find":       {layer: block, imports: []string{"audit", "corpus", "job", "rule", "store"}},
@@ -71,6 +74,7 @@ var table = map[string]row{
 	"tlsfile":             {layer: block, imports: []string{"rule"}},                          // certificates of the server, from files
 	"sso":                 {layer: block, imports: []string{"auth", "rule", "store", "text"}}, // who people are, by identity providers
 	"sso/login":           {layer: block, imports: []string{"wire"}},                          // signing in from the command line
+	"lexicon":             {layer: block},                                                     // English words and what they mean, from WordNet
 	"lint":                {layer: block, imports: []string{"norm", "rule"}},
 	"llm":                 {layer: block},
 	"llm/provider":        {layer: block, imports: []string{"llm", "rule"}},
@@ -112,7 +116,7 @@ var table = map[string]row{
 	"modeleval": {layer: capability, imports: []string{"rule", "subject", "wire"}},
 	"operate":   {layer: capability, imports: []string{"rule", "store"}},
 	"queue":     {layer: capability, imports: []string{"audit", "auth", "rule", "store", "text"}},
-	"release":   {layer: capability, imports: []string{"audit", "auth", "corpus", "federation", "job", "rule", "store"}, tests: []string{"catalog"}},
+	"release":   {layer: capability, imports: []string{"audit", "auth", "bundle", "checkpoint", "corpus", "federation", "job", "rule", "store"}, tests: []string{"catalog"}},
 	"sandbox": {
 		layer:   capability,
 		imports: []string{"audit", "auth", "check", "corpus", "job", "lint", "llm", "redact", "rule", "store", "subject"},
@@ -160,7 +164,7 @@ var table = map[string]row{
 	"cli": {
 		layer: command,
 		imports: []string{
-			"app", "catalog", "charset", "checkpoint", "client", "config", "discover/archive", "discover/assistant", "discover/exclude",
+			"app", "bundle", "bundle/place", "catalog", "charset", "checkpoint", "client", "config", "discover/archive", "discover/assistant", "discover/exclude",
 			"discover/source", "evidence/attest", "gateway", "gateway/pin", "gateway/relay", "git", "health", "hook", "hook/guard", "hook/settings", "job", "lint", "mcp", "modeleval", "release",
 			"report", "rule", "sandbox", "sso/login", "store", "subject", "tlsfile", "witness",
 		},
@@ -170,6 +174,7 @@ var table = map[string]row{
 	"/bench":           {layer: command}, // a client like any other: it knows the service by its HTTP API
 	"/bench/commands":  {layer: command, imports: []string{"catalog", "check", "subject", "/packs"}},
 	"/bench/demo":      {layer: command, imports: []string{"app", "client", "config", "rule", "store/sqlstore"}},
+	"/bench/lexicon":   {layer: command},
 	"/bench/discovery": {layer: command, imports: []string{"discover/assistant", "discover/comment", "discover/policy", "discover/prose", "discover/source"}},
 	"/sdk/generate":    {layer: command},
 	"/bench/search":    {layer: command, imports: []string{"corpus", "rule", "store"}},
@@ -193,37 +198,38 @@ var table = map[string]row{
 
 // homes says where alone, tests aside, code of others is known. To take another library is then a change of one package.
 var homes = map[string][]string{
-	"cel.dev/cel-go":                      {"check"},
-	"code.dny.dev/ssrf":                   {"webhook"},
-	"database/sql":                        {"store/sqlstore", "store/pgtest"},
-	"github.com/a-h/templ":                {"console"},
-	"github.com/alecthomas/chroma":        {"console/patch"},
-	"github.com/alecthomas/kong":          {"cli"},
-	"github.com/alexedwards/scs":          {"console"},
-	"github.com/chromedp":                 {"console/browsertest"},
-	"github.com/coreos/go-oidc":           {"sso", "sso/login"},
-	"github.com/envoyproxy":               {"gateway/extauthz"},
-	"github.com/jackc/pgx":                {"store/sqlstore", "store/pgtest"},
-	"github.com/kljensen/snowball":        {"corpus"},
-	"github.com/ledongthuc/pdf":           {"document/extract"},
-	"github.com/modelcontextprotocol":     {"mcp", "mcp/conformance"},
-	"github.com/owenrumney/go-sarif":      {"report"},
-	"github.com/pelletier/go-toml":        {"discover/linter", "redact"},
-	"github.com/pressly/goose":            {"store/sqlstore"},
-	"github.com/prometheus/client_golang": {"api", "api/rest", "app", "metric"},
-	"github.com/rogpeppe/go-internal":     {"cli", "hook"},
-	"github.com/santhosh-tekuri":          {"agent"},
-	"github.com/tailscale/hujson":         {"hook/settings"},
-	"github.com/yuin/goldmark":            {"blocks"},
-	"github.com/zalando/go-keyring":       {"sso/login"},
-	"github.com/transparency-dev/formats": {"checkpoint", "witness"},
-	"golang.org/x/mod":                    {"api", "audit/tree", "checkpoint", "evidence", "witness"},
-	"golang.org/x/oauth2":                 {"sso", "sso/login"},
-	"golang.org/x/net/html":               {"blocks"},
-	"golang.org/x/text":                   {"blocks", "charset", "corpus", "document/extract"},
-	"google.golang.org/grpc":              {"app", "gateway/extauthz", "gateway/extmcp", "gateway/extmcp/extmcppb"},
-	"modernc.org/sqlite":                  {"store/sqlstore"},
-	"mvdan.cc/sh":                         {"shell"},
+	"cel.dev/cel-go":                         {"check"},
+	"code.dny.dev/ssrf":                      {"webhook"},
+	"database/sql":                           {"store/sqlstore", "store/pgtest"},
+	"github.com/a-h/templ":                   {"console"},
+	"github.com/alecthomas/chroma":           {"console/patch"},
+	"github.com/alecthomas/kong":             {"cli"},
+	"github.com/alexedwards/scs":             {"console"},
+	"github.com/chromedp":                    {"console/browsertest"},
+	"github.com/coreos/go-oidc":              {"sso", "sso/login"},
+	"github.com/envoyproxy":                  {"gateway/extauthz"},
+	"github.com/google/go-containerregistry": {"bundle/place"},
+	"github.com/jackc/pgx":                   {"store/sqlstore", "store/pgtest"},
+	"github.com/kljensen/snowball":           {"corpus"},
+	"github.com/ledongthuc/pdf":              {"document/extract"},
+	"github.com/modelcontextprotocol":        {"mcp", "mcp/conformance"},
+	"github.com/owenrumney/go-sarif":         {"report"},
+	"github.com/pelletier/go-toml":           {"discover/linter", "redact"},
+	"github.com/pressly/goose":               {"store/sqlstore"},
+	"github.com/prometheus/client_golang":    {"api", "api/rest", "app", "metric"},
+	"github.com/rogpeppe/go-internal":        {"cli", "hook"},
+	"github.com/santhosh-tekuri":             {"agent"},
+	"github.com/tailscale/hujson":            {"hook/settings"},
+	"github.com/yuin/goldmark":               {"blocks"},
+	"github.com/zalando/go-keyring":          {"sso/login"},
+	"github.com/transparency-dev/formats":    {"checkpoint", "witness"},
+	"golang.org/x/mod":                       {"api", "audit/tree", "checkpoint", "evidence", "witness"},
+	"golang.org/x/oauth2":                    {"sso", "sso/login"},
+	"golang.org/x/net/html":                  {"blocks"},
+	"golang.org/x/text":                      {"blocks", "charset", "corpus", "document/extract"},
+	"google.golang.org/grpc":                 {"app", "gateway/extauthz", "gateway/extmcp", "gateway/extmcp/extmcppb"},
+	"modernc.org/sqlite":                     {"store/sqlstore"},
+	"mvdan.cc/sh":                            {"shell"},
 }
 
 // vague are names that say nothing about what a package gives.

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"runtime"
 	"slices"
+	"sync"
 	"time"
 
 	"tenet/internal/rule"
@@ -44,12 +45,17 @@ type ServersConfig struct {
 }
 
 // Servers lists the servers of the cluster, and keeps this one in the list. It is safe for concurrent use.
-type Servers struct{ cfg ServersConfig }
+type Servers struct {
+	cfg ServersConfig
+
+	mu   sync.Mutex // held while the row of this server is written
+	left bool       // the row has been removed
+}
 
 // NewServers returns the Servers of a database.
 func NewServers(cfg ServersConfig) *Servers {
 	cfg.Self.StartedAt = rule.Instant(cfg.Self.StartedAt)
-	return &Servers{cfg}
+	return &Servers{cfg: cfg}
 }
 
 // self describes this server as it is now.
@@ -66,7 +72,7 @@ func (s *Servers) self() wire.Server {
 // Run keeps this server in the list until ctx ends, and then removes it. A server that cannot write its row goes on, and others take it for lost.
 func (s *Servers) Run(ctx context.Context) {
 	for {
-		if err := s.note(ctx); err != nil && ctx.Err() == nil {
+		if err := s.Note(ctx); err != nil && ctx.Err() == nil {
 			s.cfg.Logger.WarnContext(ctx, "the list of servers cannot be written", slog.Any("error", err))
 		}
 		select {
@@ -78,7 +84,13 @@ func (s *Servers) Run(ctx context.Context) {
 	}
 }
 
-func (s *Servers) note(ctx context.Context) error {
+// Note writes how this server is now into the list, unless it has left the list.
+func (s *Servers) Note(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.left {
+		return nil
+	}
 	one := s.self()
 	data, err := json.Marshal(one)
 	if err != nil {
@@ -93,6 +105,9 @@ func (s *Servers) note(ctx context.Context) error {
 }
 
 func (s *Servers) leave(ctx context.Context) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.left = true
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
 	defer cancel()
 	if err := s.cfg.Store.Update(ctx, func(tx store.Tx) error { return tx.Servers.Delete(ctx, s.cfg.Self.ID) }); err != nil {

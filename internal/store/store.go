@@ -77,6 +77,7 @@ type Readers struct {
 	Queue       QueueReader
 	Servers     ServerReader
 	Logs        LogReader
+	Bundles     BundleReader
 }
 
 // Tx is a transaction that writes, by noun. It reads its own writes. It is invalid after its callback has returned.
@@ -114,4 +115,5 @@ type Tx struct {
 	Queue       QueueTx
 	Servers     ServerTx
 	Logs        LogTx
+	Bundles     BundleTx
 }

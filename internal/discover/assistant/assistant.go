@@ -91,6 +91,9 @@ func read(ctx context.Context, f source.File) ([]source.Found, []source.Problem)
 	if len(items) > 0 {
 		rest = strings.Join(lines, "\n")
 	}
+	if quoted := unquoted(lines); quoted {
+		rest = strings.Join(lines, "\n")
+	}
 	list := blocks.Markdown(rest, first, blocks.Sentences)
 	found := about.tagged(f.Path, items, list, first, text)
 	norms, gaps := prose.Find(ctx, list, prose.Instructions)
@@ -102,6 +105,56 @@ func read(ctx context.Context, f source.File) ([]source.Found, []source.Problem)
 	}
 	slices.SortStableFunc(found, func(a, b source.Found) int { return a.Line - b.Line })
 	return found, about.problems
+}
+
+// leastQuoted is how many lines of a file must be strings of a script for them to be read as rules.
+const leastQuoted = 3
+
+// unquoted makes items of a list of the lines that are strings in an array of a script, as some files hold their rules, and reports whether
+// there are any.
+func unquoted(lines []string) bool {
+	var at []int
+	fenced := false
+	for i, line := range lines {
+		if s := strings.TrimSpace(line); strings.HasPrefix(s, "```") {
+			fenced = !fenced
+		} else if _, ok := quotedLine(s); ok && !fenced {
+			at = append(at, i)
+		}
+	}
+	if len(at) < leastQuoted {
+		return false
+	}
+	for _, i := range at {
+		s, _ := quotedLine(strings.TrimSpace(lines[i]))
+		lines[i] = "- " + s
+	}
+	for i, line := range lines {
+		if script(strings.TrimSpace(line)) {
+			lines[i] = ""
+		}
+	}
+	return true
+}
+
+// script reports whether a line is of the script around its strings.
+func script(line string) bool {
+	switch line {
+	case "[", "]", "];", "],", "(", ")", ");", "`", "`;", "{", "}", "};", "},":
+		return true
+	}
+	first, _, _ := strings.Cut(line, " ")
+	return (first == "const" || first == "let" || first == "var" || first == "export" || first == "module.exports" || first == "//") && strings.ContainsAny(line, "=[{`/")
+}
+
+// quotedLine returns the words of a line that is nothing but a string in quotation marks, of more than two words.
+func quotedLine(s string) (string, bool) {
+	s = strings.TrimSuffix(s, ",")
+	if len(s) < 3 || !strings.ContainsRune("\"'`", rune(s[0])) || s[len(s)-1] != s[0] || strings.IndexByte(s[1:len(s)-1], s[0]) >= 0 && s[0] != '\'' {
+		return "", false
+	}
+	s = s[1 : len(s)-1]
+	return s, strings.Count(s, " ") > 1 && !strings.ContainsAny(s, "<>{};=")
 }
 
 // splitLines cuts a text into lines without their ends.

@@ -77,6 +77,9 @@ func (r Reader) Read(ctx context.Context, files []source.File) (found []source.F
 			continue
 		}
 		scope := scopeOf(f.Path)
+		if title == "" && len(list) > 0 && list[0].Kind == blocks.Heading {
+			title = lastWord(list[0].Text)
+		}
 		norms, gaps := prose.Find(ctx, list, genre(f.Path, title))
 		for _, g := range gaps {
 			problems = append(problems, source.Problem{File: f.Path, Line: g.Line, Reason: g.Reason})
@@ -172,7 +175,19 @@ var regulating = text.Words(`
 policy policies standard standards guideline guidelines handbook rules rule conduct security contributing compliance terms
 convention conventions styleguide style governance procedure procedures regulation regulations agreement requirements checklist
 code-of-conduct controls directive law act statute playbook
+richtlinie richtlinien leitlinie leitlinien regeln ordnung satzung verhaltenskodex vorgaben vorgabe anweisung betriebsvereinbarung
+politique politiques charte chartes règlement reglement consignes règles regles
+política politica políticas politicas norma normas reglamento lineamientos directrices estándares estandares reglas
 `)
+
+// lastWord returns the last word of a heading, which says what the text is: a security policy, but not the "Open Policy Agent".
+func lastWord(heading string) string {
+	words := strings.Fields(heading)
+	if len(words) == 0 {
+		return ""
+	}
+	return words[len(words)-1]
+}
 
 // genre returns how to read a document, by its path and title.
 func genre(file, title string) prose.Genre {

@@ -7,9 +7,15 @@ func plays(t []token) bool {
 		i++
 	}
 	switch at(t, i) {
-	case "act", "behave", "think", "respond", "talk", "pose":
+	case "act", "behave", "think", "respond", "talk", "pose", "speak", "operate", "work":
 		next, then := at(t, i+1), at(t, i+2)
 		return (next == "like" || next == "as") && (then == "a" || then == "an")
+	case "adopt", "take", "play", "embody":
+		for k := i + 1; k < len(t) && k < i+6; k++ {
+			if w := t[k].low; w == "persona" || w == "role" && at(t, k+1) == "of" || w == "character" && at(t, k+1) == "of" {
+				return true
+			}
+		}
 	case "imagine", "pretend", "assume":
 		return is(t, i+1, "you", "are") || is(t, i+1, "to", "be") || is(t, i+1, "the", "role") || is(t, i+1, "that", "you", "are")
 	}

@@ -1,6 +1,10 @@
 package prose
 
-import "tenet/internal/rule"
+import (
+	"strings"
+
+	"tenet/internal/rule"
+)
 
 // reading is the duty that a sentence states.
 type reading struct {
@@ -30,10 +34,16 @@ type place struct {
 	facts   bool // among facts, such as a list of commands: only words that bind count
 	row     bool // in a cell of a table
 	aside   bool // where people are asked to report or to ask
+	// orders reports whether other items of the list are orders; nil outside of lists.
+	orders func() bool
+	tongue *tongue // nil for English
 }
 
 // classify reads a sentence. It returns false for one that regulates nothing.
 func classify(t []token, c place) (reading, bool) {
+	if c.tongue != nil {
+		return c.tongue.classify(t, c)
+	}
 	if len(t) < 2 && !(len(t) == 1 && c.item) || defines(t) || plays(t) || invites(t, c) || is(t, 0, "for", "example") || is(t, 0, "for", "instance") {
 		return reading{}, false
 	}
@@ -50,6 +60,9 @@ func classify(t []token, c place) (reading, bool) {
 		}
 	}
 	if r, ok := stated(t, c); ok {
+		return r, true
+	}
+	if r, ok := acts(t, c); ok {
 		return r, true
 	}
 	return practice(t, c)
@@ -140,8 +153,21 @@ func denied(t []token, i int, _ place) bool {
 		if nothings[t[k].low] && (k == 0 || t[k].before != 0 || t[k-1].low == "that" || t[k-1].low == "and" || t[k-1].low == "but") {
 			return at(t, k+1) != "longer"
 		}
+		if k > 1 && t[k].before == ',' && nothings[t[0].low] && aparts(t, k, i) {
+			return true
+		}
 		if t[k].before == ',' || t[k].before == ';' || t[k].before == ':' {
 			break
+		}
+	}
+	return false
+}
+
+// aparts reports whether a part in commas ends at k that only says what is excepted: "No parcel, other than those of guests, may ...".
+func aparts(t []token, k, i int) bool {
+	for from := k - 1; from > 0; from-- {
+		if t[from].before == ',' {
+			return i-k <= 1 && (is(t, from, "other", "than") || is(t, from, "except"))
 		}
 	}
 	return false
@@ -195,6 +221,19 @@ func extent(t []token, i int, _ place) bool {
 	return within(t, i, 20, func(k int) bool {
 		return is(t, k, "only", "to", "the", "extent") || is(t, k, "only", "if") || is(t, k, "only", "when") || is(t, k, "only", "for") || is(t, k, "only", "with") || is(t, k, "only", "after")
 	})
+}
+
+// due reports whether what will be done at i is a duty, and not what follows from a breach.
+func due(t []token, i int, _ place) bool {
+	if done := at(t, i+2); !participles[done] && !strings.HasSuffix(done, "ed") || undone[done] {
+		return false
+	}
+	for k := i - 1; k >= 0 && i-k < 10; k-- {
+		if breaches[t[k].low] {
+			return false
+		}
+	}
+	return !t[i].upper && !somebody[at(t, i-1)] && !nearby[at(t, i-1)] && at(t, i-1) != "this"
 }
 
 // affirmed reports whether nothing denies the word at i.

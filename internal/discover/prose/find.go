@@ -26,11 +26,15 @@ type finder struct {
 	first  int          // the line of the first of them
 	loose  int          // the block whose sentence the list that is being read ends; -1 for none
 	points int          // the block whose points the paragraphs below it are; -1 for none
+	orders map[int]bool // by the first item of a list, whether some of its items are surely orders
+	tongue *tongue      // the language; nil for English
+	inner  lead         // of the lines behind it in its paragraph
+	over   span         // the lead of the sections below it
 }
 
 // Find returns the norms of a text, and the places that it has not read. When ctx ends it returns those found until then.
 func Find(ctx context.Context, list []blocks.Block, g Genre) (found []Norm, gaps []Gap) {
-	f := &finder{list: list, genre: g, leads: map[int]lead{}, points: -1, loose: -1}
+	f := &finder{list: list, genre: g, leads: map[int]lead{}, points: -1, loose: -1, orders: map[int]bool{}, tongue: tongueOf(list)}
 	for i := range list {
 		if i%64 == 0 && ctx.Err() != nil {
 			break
@@ -76,15 +80,20 @@ func (f *finder) block(i int) {
 			continue
 		}
 		f.sentence(i, raw, line, c, first)
+		f.within(i, raw)
 	}
+	f.inner = lead{}
 }
 
 // context returns the surroundings of the sentences of a block.
 func (f *finder) context(i int) place {
 	b := &f.list[i]
-	c := place{genre: f.genre, item: b.Kind == blocks.Item, row: b.Kind == blocks.Row, facts: factual(b.Section), aside: announced(b.Section, asideSections)}
+	c := place{genre: f.genre, tongue: f.tongue, item: b.Kind == blocks.Item, row: b.Kind == blocks.Row, facts: factual(b.Section), aside: announced(b.Section, asideSections)}
 	if l, ok := f.lead(b.Lead); ok && b.Kind == blocks.Paragraph && l.open {
 		c.item = true
+	}
+	if c.item && f.genre != Document {
+		c.orders = func() bool { return f.ordersAround(i) }
 	}
 	if b.Kind == blocks.Paragraph && b.BeforeCode && blocks.Leads(b.Text) {
 		c.running = true
@@ -127,6 +136,9 @@ func (f *finder) read(i int, raw string, line int, c place) []Norm {
 	if described(label) {
 		c.facts = true
 	}
+	if label == "" {
+		body = unnumbered(body)
+	}
 	t := tokenize(body)
 	if len(t) == 0 {
 		return nil
@@ -134,7 +146,7 @@ func (f *finder) read(i int, raw string, line int, c place) []Norm {
 	r, ok := classify(t, c)
 	if !ok && label != "" && !described(label) {
 		lt := tokenize(label)
-		if r, ok = classify(lt, c); ok && r.means == ByPractice {
+		if r, ok = classify(lt, c); ok && (r.means == ByPractice || len(lt) == 1) {
 			ok = false
 		}
 		if ok {
@@ -144,11 +156,25 @@ func (f *finder) read(i int, raw string, line int, c place) []Norm {
 	}
 	l, led := f.leader(i, raw)
 	inherits := led && l.open
-	if !ok && !led && label != "" && c.item && f.genre == Instructions && !c.facts && labelled(label, body, t) && announced(b.Section, ruleSections) {
+	if led && l.free && ok && (r.means == ByItem || r.means == BySentence) {
+		return nil
+	}
+	if f.tongue != nil && (inherits && l.ends || b.Lead >= 0 && f.tongue.conditional(f.list[b.Lead].Text)) {
+		ok = false // the item goes on with its lead
+	}
+	if !ok && !led && label != "" && c.item && !c.facts && labelled(raw, label, body, t) && (f.genre == Instructions && announced(b.Section, ruleSections) || f.genre == Policy && bounds(t)) {
 		return []Norm{f.norm(i, raw, line, reading{modality: rule.Must, means: ByLabel, phrase: blocks.Plain(label)}, c)}
 	}
-	if !ok && !led {
-		l, inherits = f.point(i, t)
+	if !ok && !led && c.item && f.genre == Policy && !c.facts && limits(t) {
+		return []Norm{f.norm(i, raw, line, reading{modality: rule.Must, means: ByRestraint, phrase: t[0].low}, c)}
+	}
+	if f.inner.says != nil && !led && (!ok || r.at == 0 && copulas[t[0].low]) && goesOn(t) {
+		l, inherits, ok = f.inner, true, false
+	}
+	if !ok && !led && !inherits {
+		if l, inherits = f.point(i, t); !inherits {
+			l, inherits = f.demanded(i, raw, t)
+		}
 	}
 	if led && l.open && l.ends && ok && r.means == ByNegation && r.at == 0 && l.says.modality != rule.MustNot {
 		n := f.norm(i, raw, line, r, c) // "Staff must:" and in it "never share keys"
@@ -170,7 +196,7 @@ func (f *finder) read(i int, raw string, line int, c place) []Norm {
 		return norms
 	case inherits:
 		n := f.norm(i, raw, line, *l.says, c)
-		if w := t[0].low; (w == "not" || w == "never") && n.Modality == rule.Must {
+		if w := t[0].low; (w == "not" || w == "never" || f.tongue != nil && f.tongue.is("not", w)) && n.Modality == rule.Must {
 			n.Modality = rule.MustNot
 		}
 		n.Means, n.Method = ByLead, methods[ByLead]+" (\""+text.FitRunes(l.text, 60, "")+":\")"

@@ -16,12 +16,13 @@ type lead struct {
 	open bool // the items are the demands: "Agents must:"
 	when bool // it says when the items hold: "When committing:"
 	ends bool // the items end its sentence: "Staff must not use the systems to:"
+	free bool // the items are up to the reader: "You could:"
 }
 
 // leading notes what a block says that leads to a list, and reports whether it is read with the list.
 func (f *finder) leading(i, at int, raw string, c place) bool {
 	loose := f.hasLoose(i, raw)
-	if !loose && (!blocks.Leads(raw) && !(f.list[i].Kind == blocks.Item && endsOpen(raw)) || !f.hasItems(i) && !f.hasPoints(i)) {
+	if !loose && (!blocks.Leads(raw) && !(f.list[i].Kind == blocks.Item && endsOpen(raw)) || !f.hasItems(i) && !f.hasPoints(i) && !f.heads(i)) {
 		return false
 	}
 	t := tokenize(raw)
@@ -43,8 +44,17 @@ func (f *finder) leading(i, at int, raw string, c place) bool {
 		l.ends = l.ends || l.open
 	}
 	l.when = openers[t[0].low] && l.says == nil
+	l.free = l.says == nil && offers(t)
 	l = f.nested(i, l)
 	f.leads[i] = l
+	if !loose && f.heads(i) {
+		if !l.open || l.says == nil {
+			delete(f.leads, i)
+			return false
+		}
+		f.over = span{section: f.list[i].Section, lead: l}
+		return true
+	}
 	if loose {
 		if l.open && l.says != nil {
 			f.loose = i
@@ -93,6 +103,12 @@ func (f *finder) nested(i int, l lead) lead {
 // maxLead bounds the leads of nested lists, in bytes.
 const maxLead = 400
 
+// offers reports whether a lead leaves what is below it to the reader: "For example, you could:".
+func offers(t []token) bool {
+	n := len(t)
+	return n > 1 && (t[n-1].low == "could" || t[n-1].low == "can" || t[n-1].low == "might") || is(t, 0, "for", "example") || is(t, 0, "for", "instance")
+}
+
 // endsOpen reports whether an item without a colon is the beginning of those in it: "Any change must".
 func endsOpen(raw string) bool {
 	t := tokenize(raw)
@@ -140,7 +156,7 @@ func completes(t []token, l *lead) bool {
 	switch strings.ToLower(last) {
 	case "must", "shall", "should", "not", "never", "always", "only", "may", "cannot", "don't", "dont":
 		w := t[0].low
-		return w == "" || verbs[w] || adverbs[w] || w == "not" || w == "never" || w == "only" || w == "be" || w == "have" || strings.HasSuffix(w, "ly") || openers[w]
+		return w == "" || verb(w) || adverbs[w] || w == "not" || w == "never" || w == "only" || w == "be" || w == "have" || strings.HasSuffix(w, "ly") || openers[w]
 	}
 	return true
 }
@@ -300,17 +316,19 @@ func (f *finder) leader(i int, raw string) (lead, bool) {
 	if l, ok := f.lead(f.loose); ok && f.list[i].Kind == blocks.Item && f.list[i].Lead < 0 {
 		return l, true
 	}
-	section := f.list[i].Section
-	if len(section) == 0 || f.list[i].Kind != blocks.Item || f.list[i].Lead >= 0 {
+	if f.list[i].Kind != blocks.Item || f.list[i].Lead >= 0 {
 		return lead{}, false
 	}
-	t := tokenize(section[len(section)-1])
-	for k := range t {
-		if len(t) <= 3 && refusing[t[k].low] || is(t, k, "do", "not") || is(t, k, "not", "to", "do") || is(t, k, "must", "not") {
-			return no, !f.genre.describes()
-		}
+	if f.over.holds(f.list[i].Section) {
+		return f.over.lead, true
 	}
-	return lead{}, false
+	if f.genre.describes() || !forbidding(f.list[i].Section) {
+		return lead{}, false
+	}
+	if section := f.list[i].Section; f.tongue != nil {
+		no.text, no.ends = blocks.Plain(unnumbered(section[len(section)-1])), false
+	}
+	return no, true
 }
 
 // bare reads a lead that ends with the word that binds: "Never:", "Any new feature must:".

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"tenet/internal/lexicon"
 	"tenet/internal/rule"
 	"tenet/internal/text"
 )
@@ -51,7 +52,7 @@ func behindDash(t []token, c place) (reading, bool) {
 		return reading{}, false
 	}
 	for i := 2; i < len(t); i++ {
-		if i+1 < len(t) && t[i+1].before != '-' && (t[i].before == '-' || t[i].before == ';' || t[i-1].low == "so" && t[i-1].before == ',') && verbs[t[i].low] && (!nouns[t[i].low] || t[i].before == ';' && follower(t, i, c)) {
+		if i+1 < len(t) && t[i+1].before != '-' && (t[i].before == '-' || t[i].before == ';' || t[i-1].low == "so" && t[i-1].before == ',') && verb(t[i].low) && (!noun(t[i].low) || t[i].before == ';' && follower(t, i, c)) {
 			if r, ok := orderAt(t, i, c); ok {
 				return r, true
 			}
@@ -146,7 +147,7 @@ func unwanted(t []token, i int, c place) bool {
 
 // verbNext reports whether the word behind i, which may be a noun, is a verb.
 func verbNext(t []token, i int, c place) bool {
-	return !nouns[at(t, i+1)] || follower(t, i+1, c) || is(t, i+3, "when") || is(t, i+3, "if")
+	return !noun(at(t, i+1)) || follower(t, i+1, c) || is(t, i+3, "when") || is(t, i+3, "if")
 }
 
 // subjectAt reports whether the words from i on are the subject of a verb: "Release notes must be written".
@@ -174,7 +175,13 @@ func follower(t []token, i int, c place) bool {
 		}
 	}
 	if next == "and" || next == "or" { // "Test and document the code", not "Style and Structure"
-		return verbs[at(t, i+2)] && !nouns[at(t, i+2)]
+		return verb(at(t, i+2)) && !noun(at(t, i+2))
+	}
+	if t[i+1].before == ',' && !verbs[t[i].low] { // "Cash, gifts and travel"
+		return false
+	}
+	if c.item && c.orders != nil && parallel(t, i, next) && c.orders() {
+		return true
 	}
 	if c.genre == Instructions && c.item && way(t, i) {
 		return true
@@ -184,6 +191,14 @@ func follower(t []token, i int, c place) bool {
 	}
 	return next == "" || t[i+1].linked || opens[next] || strings.HasSuffix(next, "ly") ||
 		strings.HasSuffix(next, "s") && !strings.HasSuffix(next, "ss") && !things[t[i].low]
+}
+
+// parallel reports whether the word at i, which may be a noun, is a verb where other items of its list are orders: "Report lost devices".
+func parallel(t []token, i int, next string) bool {
+	if !verbs[t[i].low] || len(t) < i+3 || t[i+1].before != 0 || next == "of" || copulas[next] || strings.HasSuffix(next, "ing") || subjectAt(t, i) {
+		return false
+	}
+	return !things[t[i].low] || !strings.HasSuffix(next, "s")
 }
 
 // way reports whether the words behind the one at i say how or when it is done, or go on with another order: "Format code by running
@@ -196,7 +211,7 @@ func way(t []token, i int) bool {
 		switch w := t[k].low; {
 		case w == "via" || w == "using" || w == "by" || w == "before" || w == "after" || w == "when" || w == "through":
 			return true
-		case w == "and" && verbs[at(t, k+1)] && !nouns[at(t, k+1)] && k+2 < len(t):
+		case w == "and" && verb(at(t, k+1)) && !noun(at(t, k+1)) && k+2 < len(t):
 			return true
 		}
 	}
@@ -210,16 +225,31 @@ var claims = text.Words("verify ensure confirm assert assume")
 func isOrder(t []token, i int, c place) bool {
 	w, next := at(t, i), at(t, i+1)
 	switch {
-	case is(t, i, "keep", "in", "mind") || is(t, i, "write", "to") || is(t, i, "write", "us"):
+	case is(t, i, "subject", "to") || is(t, i, "keep", "in", "mind") || is(t, i, "write", "to") || is(t, i, "write", "us"):
 		return false
 	case w == "" || pointers[w] || c.genre == Policy && !c.item && asides[w] && leadless(t, i):
 		return false
-	case i+1 < len(t) && t[i+1].before == ':', nouns[w] && i+2 < len(t) && t[i+2].before == ':', copulas[next], next == "of", next == "have", !claims[w] && subjectAt(t, i): // a label or a subject
+	case i+1 < len(t) && t[i+1].before == ':', noun(w) && i+2 < len(t) && t[i+2].before == ':', copulas[next], next == "of", next == "have", !claims[w] && subjectAt(t, i): // a label or a subject
 		return false
 	case verbs[w]:
-		return !nouns[w] || follower(t, i, c)
+		return !noun(w) || follower(t, i, c)
+	case verb(w):
+		return rarer(t, i, c)
 	}
 	return c.genre == Instructions && c.item && coined(t, i)
+}
+
+// rarer reports whether the word at i, a verb that only the lexicon knows, begins an order: in a list, or before its object.
+func rarer(t []token, i int, c place) bool {
+	if i+1 >= len(t) || t[i+1].before != 0 || opens[t[i].low] || c.genre.describes() {
+		return false
+	}
+	next := t[i+1].low
+	object := determiners[next] || objects[next]
+	if noun(t[i].low) {
+		return object || c.item && lexicon.Third(next) == "" && follower(t, i, c)
+	}
+	return object || c.item && (opens[next] || t[i+1].linked || strings.HasSuffix(next, "s") && lexicon.Third(next) == "")
 }
 
 // leadless reports whether nothing but adverbs, such as please, is before i.

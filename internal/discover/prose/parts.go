@@ -102,6 +102,7 @@ func renews(t []token, i int) bool {
 var exceptionStarts = []string{
 	"except", "exception", "exceptions", "the only exception", "the exception", "an exception", "one exception", "unless", "this does not apply",
 	"this rule does not apply", "this doesn't apply", "this requirement does not apply", "these rules do not apply",
+	"ausnahme", "ausnahmen", "sauf", "excepté", "excepto", "salvo", "excepción", "excepciones",
 }
 
 // exception reads a sentence that is an exception of the rule before it.
@@ -123,7 +124,7 @@ func exception(raw string) (string, bool) {
 func clause(raw string) (string, bool) {
 	t := tokenize(raw)
 	for i := 1; i < len(t); i++ {
-		if t[i].quoted || !(is(t, i, "unless") || is(t, i, "except") && at(t, i+1) != "that" || is(t, i, "other", "than") && at(t, i-1) != "any" || is(t, i, "with", "the", "exception", "of")) {
+		if t[i].quoted || !(is(t, i, "unless") || is(t, i, "except") && at(t, i+1) != "that" || is(t, i, "other", "than") && at(t, i-1) != "any" || is(t, i, "with", "the", "exception", "of") || is(t, i, "außer") || is(t, i, "sauf") || is(t, i, "salvo") || is(t, i, "excepto")) {
 			continue
 		}
 		end := len(raw)
@@ -199,11 +200,11 @@ func cutLabel(raw string) (label, body string) {
 }
 
 // labelled reports whether an item is a label in bold type with what holds for it, and no sentence: "**Naming**: short words".
-func labelled(label, body string, t []token) bool {
+func labelled(raw, label, body string, t []token) bool {
 	if strings.HasSuffix(strings.TrimSpace(body), ".") && t[0].low != "mandatory" && t[0].low != "required" {
 		return false
 	}
-	return strings.HasPrefix(label, "**") && !described(label) && len(t) >= 2 && !fullSentence(t) && !strings.HasSuffix(strings.TrimSpace(body), ":") && !strings.Contains(body, "](")
+	return strings.HasPrefix(raw, "**") && !described(label) && len(t) >= 2 && !fullSentence(t) && !strings.HasSuffix(strings.TrimSpace(body), ":") && !strings.Contains(body, "](")
 }
 
 // described reports whether a label names a thing that is described, such as a command or a document.

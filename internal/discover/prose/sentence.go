@@ -86,6 +86,9 @@ func ends(text string, i, next int) bool {
 	word := strings.ToLower(text[from : i+1])
 	initial := len(word) == 2 && text[from] >= 'A' && text[from] <= 'Z'
 	number := strings.Trim(word, "0123456789.") == "" && (from == 0 || text[from-1] == '\n')
+	if word == "etc." && unicode.IsUpper(r) {
+		return true
+	}
 	return !abbreviations[word] && !initial && !number
 }
 

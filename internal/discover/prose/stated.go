@@ -3,6 +3,7 @@ package prose
 import (
 	"strings"
 
+	"tenet/internal/lexicon"
 	"tenet/internal/rule"
 	"tenet/internal/text"
 )
@@ -11,7 +12,7 @@ import (
 // is reviewed every year".
 func stated(t []token, c place) (reading, bool) {
 	r := reading{modality: rule.Must, means: ByStatement, subject: true}
-	if c.genre != Policy || c.facts || c.row || len(t) < 4 {
+	if c.genre != Policy || c.facts || c.row || len(t) < 4 || subordinators[t[0].low] {
 		return r, false
 	}
 	whole := universal[t[0].low] // it is about all of a kind
@@ -62,6 +63,36 @@ var (
 	// numbers are numbers in words.
 	numbers = text.Words("a one two three four five six seven ten fourteen thirty sixty ninety")
 )
+
+// acts reads a statement of what an organisation or its people do that means what they must do: "Management reviews access every quarter".
+func acts(t []token, c place) (reading, bool) {
+	r := reading{modality: rule.Must, means: ByStatement, subject: true}
+	if c.genre != Policy || c.facts || c.row || len(t) < 5 {
+		return r, false
+	}
+	for i := 1; i < len(t)-1 && i < 12; i++ {
+		w, who := t[i].low, t[i-1].low
+		if auxiliaries[w] || copulas[w] || subordinators[w] || w == "who" || w == "that" || w == "which" || t[i].before != 0 && t[i].before != ',' {
+			return r, false
+		}
+		if t[i].before != 0 || !bound[who] && !organs[who] && !(adverbs[who] && i > 1 && (bound[t[i-2].low] || organs[t[i-2].low])) {
+			continue
+		}
+		base := lexicon.Third(w)
+		if plural := strings.HasSuffix(who, "s") || who == "staff"; plural && base == "" && verb(w) && !noun(w) {
+			base = w
+		}
+		if base == "" || idle[base] || len(t) < i+3 {
+			continue
+		}
+		if next := at(t, i+1); !determiners[next] && !objects[next] && !opens[next] && !timed(t, i) {
+			continue
+		}
+		r.phrase, r.at = who+" "+w, i
+		return r, true
+	}
+	return r, false
+}
 
 // timed reports whether a sentence says how often or how soon something is done, from k on.
 func timed(t []token, k int) bool {

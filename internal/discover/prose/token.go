@@ -16,6 +16,7 @@ type token struct {
 	before byte
 	quoted bool // in quotation marks, so that it says nothing itself
 	linked bool // the first word of a link
+	upper  bool // begins with a capital letter
 }
 
 // tokenize cuts a sentence into tokens.
@@ -30,7 +31,8 @@ func tokenize(s string) []token {
 		for end > start+1 && (s[end-1] == '-' || s[end-1] == '\'') {
 			end--
 		}
-		out = append(out, token{low: lower(s[start:end]), start: start, end: end, before: before, quoted: quoted, linked: linked})
+		first, _ := utf8.DecodeRuneInString(s[start:])
+		out = append(out, token{low: lower(s[start:end]), start: start, end: end, before: before, quoted: quoted, linked: linked, upper: unicode.IsUpper(first)})
 		start, before, linked = -1, 0, false
 	}
 	for i := 0; i < len(s); {

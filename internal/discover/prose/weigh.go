@@ -22,6 +22,7 @@ var silentTitles = text.Words("license licence licensing resources copyright lin
 var factualSections = []string{
 	"command", "quick start", "quickstart", "usage", "installation", "installing", "setup", "getting started", "architecture", "overview", "structure",
 	"layout", "quick reference", "background", "introduction", "features", "tech stack", "technology stack", "directory", "directories",
+	"purpose", "mission", "vision",
 }
 
 // asideSections are headings of advice to people who report or ask something.
@@ -40,6 +41,9 @@ func silent(section []string) bool {
 
 // factual reports whether the innermost heading announces facts.
 func factual(section []string) bool {
+	if n := len(section); n > 0 && strings.HasSuffix(strings.ToLower(section[n-1]), " usage") { // "E-mail usage" regulates
+		return false
+	}
 	return announced(section, factualSections) && !announced(section, []string{"rule", "convention", "requirement", "guideline", "polic"})
 }
 

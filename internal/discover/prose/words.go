@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"tenet/internal/lexicon"
 )
 
 //go:embed words.txt
@@ -46,6 +48,25 @@ func list(name string) map[string]bool {
 	return words
 }
 
+// verb reports whether an order may begin with a word: it is in the list, or a verb of the lexicon.
+func verb(w string) bool {
+	if verbs[w] || len(w) < 3 || openers[w] || adverbs[w] || copulas[w] || auxiliaries[w] || determiners[w] || people[w] {
+		return verbs[w]
+	}
+	is, _ := lexicon.Verb(w)
+	return is
+}
+
+// noun reports whether such a word begins a noun phrase as often as an order. Our list knows better what rules are about than the lexicon,
+// which knows the rest.
+func noun(w string) bool {
+	if verbs[w] || nouns[w] {
+		return nouns[w]
+	}
+	_, is := lexicon.Verb(w)
+	return is
+}
+
 // The lists that the code names; words.txt says what each holds.
 var (
 	verbs          = list("verbs")
@@ -77,6 +98,13 @@ var (
 	grave          = list("grave")
 	refusing       = list("refusing")
 	looks          = list("looks")
+	bound          = list("bound")
+	organs         = list("organs")
+	idle           = list("idle")
+	breaches       = list("breaches")
+	allowing       = list("allowing")
+	demandingHeads = list("demandingHeads")
+	counted        = list("counted")
 	unfinished     = list("unfinished")
 	enumerating    = list("enumerating")
 	reporting      = list("reporting")

@@ -60,10 +60,21 @@ type dialect struct {
 	fullText fullText
 	// retryable reports that a transaction failed only because of another one.
 	retryable func(error) bool
+	// unsent reports a statement that has not reached the server, so that its transaction has ended without it.
+	unsent func(error) bool
 	// duplicate reports a violated unique key.
 	duplicate func(error) bool
 	// unreachable reports a database that cannot be reached or cannot write now.
 	unreachable func(error) bool
+	// damaged reports a database whose content cannot be read.
+	damaged func(error) bool
+	// demoted reports a server that no longer is the one that writes.
+	demoted func(error) bool
+	// tables lists the tables of a file and their definitions; empty where the server has read them.
+	tables string
+	// limits bound statements where a server may stay silent; nil elsewhere. Renew then makes all connections again.
+	limits *limits
+	renew  func()
 
 	bound sync.Map // query with ? to query with $n
 }
@@ -110,6 +121,13 @@ func newSQLite() *dialect {
 		}
 		return d.retryable(err)
 	}
+	d.damaged = func(err error) bool {
+		c := code(err) & 0xff
+		return c == sqlite3.SQLITE_CORRUPT || c == sqlite3.SQLITE_NOTADB
+	}
+	no := func(error) bool { return false }
+	d.demoted, d.unsent = no, no
+	d.renew, d.tables = func() {}, "SELECT name, sql FROM sqlite_master WHERE type = 'table'"
 	return d
 }
 
@@ -142,13 +160,14 @@ func newPostgres() *dialect {
 	}
 	d.retryable = func(err error) bool {
 		c := code(err)
-		return c == "40001" || c == "40P01" // serialization_failure, deadlock_detected
+		// serialization_failure, deadlock_detected, lock_not_available, idle_in_transaction_session_timeout
+		return c == "40001" || c == "40P01" || c == "55P03" || c == "25P03"
 	}
 	d.duplicate = func(err error) bool { return code(err) == "23505" } // unique_violation
 	d.unreachable = func(err error) bool {
 		switch c := code(err); {
-		case strings.HasPrefix(c, "08"), strings.HasPrefix(c, "53"), strings.HasPrefix(c, "57P"), c == "25006", c == "3D000":
-			return true // connection, resources, shutdown, read-only, no such database
+		case strings.HasPrefix(c, "08"), strings.HasPrefix(c, "53"), strings.HasPrefix(c, "57P"), c == "25006", c == "3D000", c == "57014":
+			return true // connection, resources, shutdown, read-only, no such database, statement_timeout
 		}
 		if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
 			return true
@@ -159,6 +178,10 @@ func newPostgres() *dialect {
 		return d.retryable(err) || pgconn.SafeToRetry(err) || errors.Is(err, driver.ErrBadConn) ||
 			errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 	}
+	d.damaged = func(err error) bool { return strings.HasPrefix(code(err), "XX00") && code(err) != "XX000" } // data_corrupted, index_corrupted
+	d.demoted = func(err error) bool { return code(err) == "25006" || strings.HasPrefix(code(err), "57P") }  // read-only, shutdown
+	d.unsent = pgconn.SafeToRetry
+	d.limits, d.renew = &usual, func() {}
 	return d
 }
 

@@ -146,7 +146,7 @@ func PackAgain(t *testing.T, s store.Store) error {
 			return err
 		}
 	}
-	if err := fillings["packed_counts"](t.Context(), &session{db: tx, d: db.d}); err != nil {
+	if err := fillings["packed_counts"](t.Context(), &session{db: tx, d: db.d, damage: &damage{}}); err != nil {
 		return err
 	}
 	return tx.Commit()

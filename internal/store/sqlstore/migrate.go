@@ -37,6 +37,9 @@ func (s *database) migrate(ctx context.Context) error {
 			return s.wrap(ctx, "migration lock", err)
 		}
 		defer func() { _ = lock.Rollback() }() // releases the lock
+		if _, err := lock.ExecContext(ctx, unlimited); err != nil {
+			return s.wrap(ctx, "migration lock", err)
+		}
 		if _, err := lock.ExecContext(ctx, s.d.bind("SELECT pg_advisory_xact_lock(?)"), int64(migrating)); err != nil {
 			return s.wrap(ctx, "migration lock", err)
 		}
@@ -103,11 +106,16 @@ func rendered(d *dialect) ([]*goose.Migration, int64, error) {
 		}
 		fill := fillings[strings.TrimSuffix(strings.TrimPrefix(name, "migrations/"+number+"_"), ".sql")]
 		up := func(ctx context.Context, tx *sql.Tx) error {
+			if d.limits != nil {
+				if _, err := tx.ExecContext(ctx, unlimited); err != nil {
+					return err
+				}
+			}
 			_, err := tx.ExecContext(ctx, text.String())
 			if err != nil || fill == nil {
 				return err
 			}
-			return fill(ctx, &session{db: tx, d: d})
+			return fill(ctx, &session{db: tx, d: d, damage: &damage{}})
 		}
 		list = append(list, goose.NewGoMigration(version, &goose.GoFunc{RunTx: up}, nil))
 		newest = max(newest, version)

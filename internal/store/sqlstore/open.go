@@ -13,9 +13,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
 
 	"tenet/internal/rule"
 	"tenet/internal/store"
@@ -113,32 +113,38 @@ func openFile(path, settings string) (*sql.DB, error) {
 //
 // The error has the code unavailable if the database cannot be reached, invalid if the address or the server cannot be
 // used, and conflict if a newer Tenet has made the database.
+//
+// Of several hosts, the one that takes writes is used.
 func OpenPostgres(ctx context.Context, dsn string, o Options) (store.Store, error) {
+	return openPostgres(ctx, dsn, o, usual)
+}
+
+func openPostgres(ctx context.Context, dsn string, o Options, l limits) (store.Store, error) {
 	o = o.withDefaults()
 	cfg, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
 		// The parser's error may quote the password.
 		return store.Store{}, rule.Errorf(rule.CodeInvalid, "the database URL cannot be read; write postgres://user:password@host:port/database")
 	}
-	cfg.MaxConns = int32(o.Readers + o.Writers) //nolint:gosec // bounded by withDefaults
-	// Every query here has an index. A cached plan from the time when a table was small would continue to read the whole
-	// table. Where a query must read it anyway, the plan's assumed cost is so high that PostgreSQL would compile it, which takes
-	// longer than the query.
-	cfg.AfterConnect = func(ctx context.Context, c *pgx.Conn) error {
-		_, err := c.Exec(ctx, "SET enable_seqscan = off; SET jit = off")
-		return err
-	}
-	pool, err := pgxpool.NewWithConfig(ctx, cfg)
+	// Readers and writers have pools of their own, so that waiting transactions never use up the connections of readers.
+	readers, err := openPool(ctx, cfg, o.Readers, settings(0, 0, l.read))
 	if err != nil {
-		return store.Store{}, fmt.Errorf("sqlstore: %w: %w", unavailable(), err)
+		return store.Store{}, err
 	}
-	// Two handles share one pool, so that waiting transactions never use up the connections of readers.
-	read, write := stdlib.OpenDBFromPool(pool), stdlib.OpenDBFromPool(pool)
+	writers, err := openPool(ctx, cfg, o.Writers, settings(l.idle, l.lock, l.write))
+	if err != nil {
+		readers.Close()
+		return store.Store{}, err
+	}
+	read, write := stdlib.OpenDBFromPool(readers), stdlib.OpenDBFromPool(writers)
 	read.SetMaxOpenConns(o.Readers)
 	write.SetMaxOpenConns(o.Writers)
-	return open(ctx, newPostgres(), read, write, o, func() error {
+	d := newPostgres()
+	d.limits, d.renew = &l, (&renewer{pools: []*pgxpool.Pool{readers, writers}}).renew
+	return open(ctx, d, read, write, o, func() error {
 		err := errors.Join(read.Close(), write.Close())
-		pool.Close()
+		readers.Close()
+		writers.Close()
 		return err
 	})
 }
@@ -147,7 +153,7 @@ func OpenPostgres(ctx context.Context, dsn string, o Options) (store.Store, erro
 const migratePatience = time.Minute
 
 func open(ctx context.Context, d *dialect, read, write *sql.DB, o Options, release func() error) (store.Store, error) {
-	s := &database{session: &session{db: read, d: d, pool: read, gate: &gate{}}, write: write, log: o.Logger, release: release}
+	s := &database{session: &session{db: read, d: d, pool: read, gate: &gate{}, damage: &damage{}}, write: write, log: o.Logger, release: release}
 	starting, cancel := context.WithTimeout(ctx, migratePatience)
 	defer cancel()
 	err := s.check(starting)
@@ -160,8 +166,11 @@ func open(ctx context.Context, d *dialect, read, write *sql.DB, o Options, relea
 	return store.Store{Readers: s.readers(), Database: s}, nil
 }
 
-// check refuses a server that is too old, or whose encoding cannot hold all text.
+// check refuses a server that is too old, or whose encoding cannot hold all text, and a file whose list of tables is damaged.
 func (s *database) check(ctx context.Context) error {
+	if err := s.listTables(ctx); err != nil {
+		return err
+	}
 	for _, q := range s.d.requirements {
 		var have string
 		if err := s.row(ctx, "look at the server", q.query, nil, &have); err != nil {
@@ -172,4 +181,24 @@ func (s *database) check(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// listTables reads the list of tables and the table of migrations of a file. Where these are damaged, the library that migrates
+// would try for a minute to make them.
+func (s *database) listTables(ctx context.Context) error {
+	if s.d.tables == "" {
+		return nil
+	}
+	begun := false
+	err := s.each(ctx, "list tables", s.d.tables, nil, func(rows *sql.Rows) error {
+		var name, text string
+		err := rows.Scan(&name, &text)
+		begun = begun || name == goose.DefaultTablename
+		return err
+	})
+	if err != nil || !begun {
+		return err
+	}
+	var migrations int
+	return s.row(ctx, "list migrations", "SELECT count(version_id) FROM "+goose.DefaultTablename, nil, &migrations)
 }

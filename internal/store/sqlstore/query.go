@@ -26,6 +26,8 @@ type session struct {
 	pool  *sql.DB  // nil in a transaction
 	gate  *gate    // nil in a transaction, which has passed it
 	state *txState // of a transaction that writes; else nil
+	// damage is shared by all sessions of a database.
+	damage *damage
 }
 
 // snapshot calls fn with a session that sees one state of the database.
@@ -42,7 +44,7 @@ func (s *session) snapshot(ctx context.Context, fn func(*session) error) error {
 		return s.wrap(ctx, "begin reading", err)
 	}
 	defer func() { _ = sqlTx.Rollback() }() // it only reads
-	return fn(&session{db: sqlTx, d: s.d})
+	return fn(&session{db: sqlTx, d: s.d, damage: s.damage})
 }
 
 // exec runs a statement and returns the number of rows that it has touched.
@@ -50,6 +52,8 @@ func (s *session) exec(ctx context.Context, doing, query string, args ...any) (i
 	if !storable(args) {
 		return 0, rule.Errorf(rule.CodeInvalid, "text must be valid UTF-8 without NUL characters")
 	}
+	ctx, cancel := s.limited(ctx)
+	defer cancel()
 	result, err := s.db.ExecContext(ctx, s.d.bind(query), s.d.arguments(args)...)
 	if err != nil {
 		return 0, s.wrap(ctx, doing, err)
@@ -70,6 +74,8 @@ func (s *session) row(ctx context.Context, doing, query string, args []any, dest
 	if !storable(args) {
 		return sql.ErrNoRows // no stored text equals it
 	}
+	ctx, cancel := s.limited(ctx)
+	defer cancel()
 	err := s.db.QueryRowContext(ctx, s.d.bind(query), s.d.arguments(args)...).Scan(dest...)
 	if err == nil || errors.Is(err, sql.ErrNoRows) {
 		return err
@@ -92,6 +98,8 @@ func (s *session) each(ctx context.Context, doing, query string, args []any, fn 
 	if !storable(args) {
 		return nil // no stored text equals it
 	}
+	ctx, cancel := s.limited(ctx)
+	defer cancel()
 	rows, err := s.db.QueryContext(ctx, s.d.bind(query), s.d.arguments(args)...)
 	if err != nil {
 		return s.wrap(ctx, doing, err)
@@ -123,8 +131,15 @@ func (s *session) leave() {
 
 // wrap wraps a driver's error. Its text is for the log; users see only the [rule.Error] in its chain.
 func (s *session) wrap(ctx context.Context, doing string, err error) error {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) || s.d.demoted(err) {
+		s.d.renew()
+	}
 	switch {
-	case s.state != nil && s.d.retryable(err):
+	case s.d.damaged(err):
+		return fmt.Errorf("sqlstore: %s: %w", doing, s.damage.note(err))
+	case errors.Is(context.Cause(ctx), errSilent):
+		return fmt.Errorf("sqlstore: %s: %w: %w", doing, unavailable(), errSilent)
+	case s.state != nil && (s.d.retryable(err) || s.d.unsent(err)):
 		if s.state.retry == nil {
 			s.state.retry = err
 		}

@@ -28,8 +28,11 @@ type database struct {
 // Serial implements store.Database.
 func (s *database) Serial() bool { return !s.d.rowLocks }
 
-// Ping implements store.Database.
+// Ping implements store.Database. A database that was once found damaged stays so.
 func (s *database) Ping(ctx context.Context) error {
+	if err := s.damage.found(); err != nil {
+		return err
+	}
 	var one int
 	return s.row(ctx, "ping", "SELECT 1", nil, &one)
 }
@@ -98,7 +101,11 @@ func (s *database) update(ctx context.Context, sync syncing, fn func(store.Tx) e
 // once runs fn in a transaction. retry is a failure that another transaction has caused, so that another try may succeed; fn
 // may have wrapped or dropped it.
 func (s *database) once(ctx context.Context, sync syncing, fn func(store.Tx) error) (retry, err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	begun := s.d.alarm(cancel)
 	sqlTx, end, err := s.begin(ctx, sync)
+	begun()
 	defer end()
 	if err != nil {
 		if s.d.retryable(err) && ctx.Err() == nil {
@@ -106,7 +113,7 @@ func (s *database) once(ctx context.Context, sync syncing, fn func(store.Tx) err
 		}
 		return nil, s.wrap(ctx, "begin", err)
 	}
-	t := &session{db: sqlTx, d: s.d, state: &txState{locked: map[lockDomain]bool{}, webhooks: map[string][]store.WebhookPolicy{}}}
+	t := &session{db: sqlTx, d: s.d, damage: s.damage, state: &txState{locked: map[lockDomain]bool{}, webhooks: map[string][]store.WebhookPolicy{}}}
 	done := false
 	defer func() {
 		if !done { // fn has failed or panicked
@@ -117,8 +124,9 @@ func (s *database) once(ctx context.Context, sync syncing, fn func(store.Tx) err
 		return t.state.retry, err
 	}
 	done = true
+	defer s.d.alarm(cancel)()
 	if err := sqlTx.Commit(); err != nil {
-		if s.d.retryable(err) && ctx.Err() == nil {
+		if (s.d.retryable(err) || s.d.unsent(err)) && ctx.Err() == nil {
 			return err, nil
 		}
 		return nil, s.wrap(ctx, "commit", err)

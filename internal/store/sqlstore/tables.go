@@ -37,6 +37,7 @@ type (
 	queueTable      struct{ *session }
 	serverTable     struct{ *session }
 	logTable        struct{ *session }
+	bundleTable     struct{ *session }
 )
 
 // readers returns the readers of a session.
@@ -75,6 +76,7 @@ func (s *session) readers() store.Readers {
 		Queue:       queueTable{s},
 		Servers:     serverTable{s},
 		Logs:        logTable{s},
+		Bundles:     bundleTable{s},
 	}
 }
 
@@ -114,5 +116,6 @@ func (s *session) tx() store.Tx {
 		Queue:       queueTable{s},
 		Servers:     serverTable{s},
 		Logs:        logTable{s},
+		Bundles:     bundleTable{s},
 	}
 }

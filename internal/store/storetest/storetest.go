@@ -34,6 +34,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Open) {
 		"sessions":                           testSessions,
 		"sign-outs":                          testSignouts,
 		"servers":                            testServers,
+		"bundles":                            testBundles,
 		"trees over audit chains":            testLogs,
 		"tiles":                              testTiles,
 		"checkpoints":                        testCheckpoints,

@@ -329,6 +329,12 @@ var (
 	WithdrawApproval = post[wire.DecideApproval, rule.Approval]("/api/v1/approvals/{id}/withdraw")
 )
 
+// Bundles.
+var (
+	GetBundle      = get[[]byte]("/api/v1/bundles/{environment}").large()
+	DescribeBundle = get[wire.BundleInfo]("/api/v1/bundles/{environment}/info")
+)
+
 // Waivers.
 var (
 	CreateWaiver  = post[wire.CreateWaiver, rule.Waiver]("/api/v1/waivers")

@@ -988,6 +988,37 @@ export interface BulkResult {
   status: "approved" | "dismissed" | "failed" | (string & {});
 }
 
+export interface BundleInfo {
+  /** How its snapshot became active. */
+  action: "deploy" | "rollback" | (string & {});
+  /** When it was made. */
+  built_at: string;
+  /** Environment to which they are deployed. */
+  environment: string;
+  /** SHA-256 of its text, in hex: the name of the bundle. */
+  hash: string;
+  /** Verifier keys (C2SP vkey) of the bundles of the environment. An edge trusts these. */
+  keys: Array<string>;
+  /** Name of the keys that sign it. */
+  name: string;
+  /** Project of the rules. */
+  project_id: string;
+  /** Bytes of the text. */
+  raw_size: number;
+  /** Merkle root of the snapshot: its content_hash. */
+  root: string;
+  /** Rules in it. */
+  rules: number;
+  /** Number of the bundle; it grows with each change of what is deployed, of waivers, keys, suspensions or the policy. */
+  seq: number;
+  /** When the server last vouched that it is the newest. */
+  signed_at: string;
+  /** Bytes of the compressed body. */
+  size: number;
+  /** The snapshot. */
+  snapshot_id: string;
+}
+
 export interface BusinessEventSubject {
   /** Who acts; facts.actor. */
   actor?: string | null;

@@ -132,6 +132,11 @@ export class Operations {
     return this.#caller.call({ method: "GET", path: "/api/v1/audit/verify", answer: "json", query: { project_id: parameters.projectId, expect_seq: parameters.expectSeq, expect_hash: parameters.expectHash, after_seq: parameters.afterSeq, after_hash: parameters.afterHash, limit: parameters.limit }, again: true }, options);
   }
 
+  /** Describe the newest bundle of an environment. With the keys that edges trust. */
+  describeBundle(environment: string, parameters: { projectId?: string } = {}, options: CallOptions = {}): Promise<models.BundleInfo> {
+    return this.#caller.call({ method: "GET", path: `/api/v1/bundles/${segment(environment)}/info`, answer: "json", query: { project_id: parameters.projectId }, again: true }, options);
+  }
+
   /** Delete all stored verdicts. The server judges again when it needs a verdict. */
   clearCache(parameters: { projectId?: string } = {}, options: CallOptions = {}): Promise<models.CacheDeleted> {
     return this.#caller.call({ method: "DELETE", path: "/api/v1/cache", answer: "json", query: { project_id: parameters.projectId }, again: true }, options);

@@ -432,6 +432,21 @@ class Operations:
             again=True,
         )
 
+    def describe_bundle(
+        self,
+        environment: str,
+        *,
+        project_id: str | None = None,
+    ) -> models.BundleInfo:
+        """Describe the newest bundle of an environment. With the keys that edges trust."""
+        return self._caller.call(
+            "GET",
+            f"/api/v1/bundles/{segment(environment)}/info",
+            models.BundleInfo,
+            query={"project_id": project_id},
+            again=True,
+        )
+
     def clear_cache(
         self,
         *,
@@ -3694,6 +3709,21 @@ class AsyncOperations:
             "/api/v1/audit/verify",
             models.AuditReport,
             query={"project_id": project_id, "expect_seq": expect_seq, "expect_hash": expect_hash, "after_seq": after_seq, "after_hash": after_hash, "limit": limit},
+            again=True,
+        )
+
+    async def describe_bundle(
+        self,
+        environment: str,
+        *,
+        project_id: str | None = None,
+    ) -> models.BundleInfo:
+        """Describe the newest bundle of an environment. With the keys that edges trust."""
+        return await self._caller.call(
+            "GET",
+            f"/api/v1/bundles/{segment(environment)}/info",
+            models.BundleInfo,
+            query={"project_id": project_id},
             again=True,
         )
 

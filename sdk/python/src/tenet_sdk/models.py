@@ -69,6 +69,7 @@ __all__ = [
     "Bucket",
     "Bulk",
     "BulkResult",
+    "BundleInfo",
     "BusinessEventSubject",
     "BySourceRequest",
     "CacheDeleted",
@@ -1402,6 +1403,37 @@ class BulkResult(Struct, kw_only=True, omit_defaults=True):
     """The rule it has become."""
     status: str
     """What was decided; failed if nothing could be."""
+
+
+class BundleInfo(Struct, kw_only=True, omit_defaults=True):
+    action: str
+    """How its snapshot became active."""
+    built_at: datetime
+    """When it was made."""
+    environment: str
+    """Environment to which they are deployed."""
+    hash: str
+    """SHA-256 of its text, in hex: the name of the bundle."""
+    keys: list[str]
+    """Verifier keys (C2SP vkey) of the bundles of the environment. An edge trusts these."""
+    name: str
+    """Name of the keys that sign it."""
+    project_id: str
+    """Project of the rules."""
+    raw_size: int
+    """Bytes of the text."""
+    root: str
+    """Merkle root of the snapshot: its content_hash."""
+    rules: int
+    """Rules in it."""
+    seq: int
+    """Number of the bundle; it grows with each change of what is deployed, of waivers, keys, suspensions or the policy."""
+    signed_at: datetime
+    """When the server last vouched that it is the newest."""
+    size: int
+    """Bytes of the compressed body."""
+    snapshot_id: str
+    """The snapshot."""
 
 
 class BusinessEventSubject(Struct, kw_only=True, omit_defaults=True, tag_field="kind", tag="business_event"):

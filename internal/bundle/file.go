@@ -1,0 +1,177 @@
+package bundle
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/klauspost/compress/zstd"
+
+	"tenet/internal/checkpoint"
+	"tenet/internal/rule"
+)
+
+// errDamaged reports bytes that are not a whole bundle.
+var errDamaged = errors.New("the bundle is damaged")
+
+// magic begins each file; after it come the length of the note (4 bytes, big-endian), the note and the body.
+var magic = []byte("TNTB1\n")
+
+// File is a bundle as it is stored and sent.
+type File struct {
+	Note string // the signed head
+	Body []byte // compressed
+}
+
+// Bytes returns the file.
+func (f *File) Bytes() []byte {
+	out := make([]byte, 0, len(magic)+4+len(f.Note)+len(f.Body))
+	out = append(out, magic...)
+	out = binary.BigEndian.AppendUint32(out, uint32(len(f.Note)))
+	out = append(out, f.Note...)
+	return append(out, f.Body...)
+}
+
+// Parse reads a file without trusting it.
+func Parse(data []byte) (*File, error) {
+	r := bytes.NewReader(data)
+	signedNote, err := ReadNote(r)
+	if err != nil {
+		return nil, err
+	}
+	return &File{Note: signedNote, Body: data[len(data)-r.Len():]}, nil
+}
+
+// Pack compresses a canonical text, and completes a head with the sizes and hashes.
+func Pack(h *Head, text []byte) ([]byte, error) {
+	body, err := compress(text)
+	if err != nil {
+		return nil, err
+	}
+	h.RawSize, h.RawHash = int64(len(text)), hashOf(text)
+	h.Size, h.Hash = int64(len(body)), hashOf(body)
+	if h.Size > MaxSize || h.RawSize > MaxRawSize {
+		return nil, rule.Errorf(rule.CodeTooLarge, "the bundle would have %d bytes, and %d unpacked; at most %d and %d are possible", h.Size, h.RawSize, MaxSize, MaxRawSize)
+	}
+	return body, nil
+}
+
+// window bounds the memory of a reader beside the text itself.
+const window = 4 << 20
+
+func compress(text []byte) ([]byte, error) {
+	w, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(window), zstd.WithEncoderCRC(false))
+	if err != nil {
+		return nil, err
+	}
+	return w.EncodeAll(text, make([]byte, 0, len(text)/4)), w.Close()
+}
+
+func hashOf(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// ReadNote reads the beginning of a file up to its body. It trusts nothing.
+func ReadNote(r io.Reader) (string, error) {
+	begin := make([]byte, len(magic)+4)
+	if _, err := io.ReadFull(r, begin); err != nil || !bytes.HasPrefix(begin, magic) {
+		return "", rule.Errorf(rule.CodeInvalid, "this is not a bundle, or it is cut short")
+	}
+	n := binary.BigEndian.Uint32(begin[len(magic):])
+	if n > checkpoint.MaxNote {
+		return "", rule.Errorf(rule.CodeInvalid, "the bundle is refused: its head has %d bytes; at most %d are read", n, checkpoint.MaxNote)
+	}
+	text := make([]byte, n)
+	if _, err := io.ReadFull(r, text); err != nil {
+		return "", rule.Errorf(rule.CodeInvalid, "the bundle is cut short in its head")
+	}
+	return string(text), nil
+}
+
+// Opened is a bundle whose signature and hashes are right.
+type Opened struct {
+	File
+	Head *Head
+	Text []byte // canonical
+}
+
+// Open reads a file and checks its signature, sizes and hashes. It reads the body only once a trusted key has vouched for its size, and
+// never more. base is the text that a delta changes; nil for none. Deltas give whole contents, and keep their own head.
+func Open(r io.Reader, trusted []string, base []byte) (*Opened, error) {
+	signedNote, err := ReadNote(r)
+	if err != nil {
+		return nil, err
+	}
+	h, err := OpenHead(signedNote, trusted)
+	if err != nil {
+		return nil, err
+	}
+	body := make([]byte, h.Size)
+	if n, err := io.ReadFull(r, body); err != nil {
+		return nil, rule.Errorf(rule.CodeInvalid, "the bundle is cut short: it has %d of %d bytes", n, h.Size)
+	}
+	if n, _ := io.ReadFull(r, make([]byte, 1)); n > 0 {
+		return nil, rule.Errorf(rule.CodeInvalid, "the bundle is refused: it has more bytes than its head says")
+	}
+	if hashOf(body) != h.Hash {
+		return nil, rule.Errorf(rule.CodeInvalid, "the bundle is refused: its content is not the one that was signed")
+	}
+	text, err := unpack(h, body, base)
+	if err != nil {
+		return nil, rule.Errorf(rule.CodeInvalid, "the bundle is refused: %w", err)
+	}
+	return &Opened{File: File{Note: signedNote, Body: body}, Head: h, Text: text}, nil
+}
+
+// unpack returns the canonical text of a body.
+func unpack(h *Head, body, base []byte) ([]byte, error) {
+	limit := h.RawSize
+	if h.Base != "" {
+		if hashOf(base) != h.Base {
+			return nil, fmt.Errorf("it changes the bundle %d, which is not there", h.BaseSeq)
+		}
+		limit += int64(len(base)) // a delta is smaller than both together
+	}
+	text, err := decompress(body, limit)
+	if err != nil {
+		return nil, err
+	}
+	if h.Base != "" {
+		if text, err = apply(base, text, h.RawSize); err != nil {
+			return nil, err
+		}
+	}
+	if int64(len(text)) != h.RawSize || hashOf(text) != h.RawHash {
+		return nil, errors.New("its text is not the one that was signed")
+	}
+	return text, nil
+}
+
+// Unpack unpacks a body that the caller has made, to a text of size bytes.
+func Unpack(body []byte, size int64) ([]byte, error) { return decompress(body, size) }
+
+// decompress unpacks a body of at most limit bytes of text.
+func decompress(body []byte, limit int64) ([]byte, error) {
+	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(uint64(limit)+1), zstd.WithDecoderMaxWindow(window))
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	var frame zstd.Header
+	if err := frame.Decode(body); err != nil || !frame.HasFCS || frame.FrameContentSize > uint64(limit) {
+		return nil, errors.New("it does not unpack to the size that was signed")
+	}
+	text, err := d.DecodeAll(body, make([]byte, 0, frame.FrameContentSize))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errDamaged, err)
+	}
+	if int64(len(text)) > limit {
+		return nil, errors.New("it does not unpack to the size that was signed")
+	}
+	return text, nil
+}

@@ -1,0 +1,173 @@
+package prose
+
+import (
+	"slices"
+	"strings"
+
+	"tenet/internal/blocks"
+	"tenet/internal/rule"
+)
+
+// ordersAround reports whether a third of the items of the list that item i is in are surely orders.
+func (f *finder) ordersAround(i int) bool {
+	same := func(k int) bool {
+		return k >= 0 && k < len(f.list) && f.list[k].Kind == blocks.Item && f.list[k].Lead == f.list[i].Lead && slices.Equal(f.list[k].Section, f.list[i].Section)
+	}
+	from := i
+	for i-from < maxList && same(from-1) {
+		from--
+	}
+	if known, ok := f.orders[from]; ok {
+		return known
+	}
+	orders, k := 0, from
+	for ; k-from < maxList && same(k); k++ {
+		_, body := cutLabel(f.list[k].Text[:min(len(f.list[k].Text), maxSentence)])
+		if t := tokenize(unnumbered(body)); len(t) > 1 && commands(t) {
+			orders++
+		}
+	}
+	f.orders[from] = 3*orders >= k-from && orders > 0
+	return f.orders[from]
+}
+
+// maxList bounds the items of a list that say what its others are.
+const maxList = 64
+
+// commands reports whether an item surely is an order.
+func commands(t []token) bool {
+	r, ok := order(t, place{genre: Policy, item: true})
+	return ok && (r.means == ByItem || r.means == ByNegation)
+}
+
+// span is a lead of the sections below the one that it is in: "The following are prohibited:" with headings below it.
+type span struct {
+	section []string
+	lead    lead
+}
+
+// holds reports whether a section is below that of the lead.
+func (s *span) holds(section []string) bool {
+	return s.lead.says != nil && len(section) > len(s.section) && slices.Equal(section[:len(s.section)], s.section)
+}
+
+// heads reports whether block i leads to sections below its own.
+func (f *finder) heads(i int) bool {
+	if i+1 >= len(f.list) || f.list[i].Kind != blocks.Paragraph || f.list[i+1].Kind != blocks.Heading {
+		return false
+	}
+	own, next := f.list[i].Section, f.list[i+1].Section
+	return len(next) >= len(own) && slices.Equal(next[:len(own)], own) && blocks.Leads(f.list[i].Text)
+}
+
+// forbidding reports whether a heading forbids what the items below it name, or one above it that does not allow.
+func forbidding(section []string) bool {
+	for n := len(section) - 1; n >= 0; n-- {
+		t := tokenize(unnumbered(section[n]))
+		for k := range t {
+			if w := t[k].low; allowing[w] {
+				return false
+			}
+			if len(t) <= 3 && refusing[t[k].low] || is(t, k, "do", "not") || is(t, k, "not", "to", "do") || is(t, k, "must", "not") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// demanded returns the lead of an item without a verb below a heading that demands what the items name, such as "Mandatory checks".
+func (f *finder) demanded(i int, raw string, t []token) (lead, bool) {
+	b := &f.list[i]
+	if f.genre != Policy || b.Kind != blocks.Item || b.Lead >= 0 || len(b.Section) == 0 || len(t) < 2 || fullSentence(t) || named(t) || strings.Contains(raw, "](") {
+		return lead{}, false
+	}
+	heading := b.Section[len(b.Section)-1]
+	h := tokenize(unnumbered(heading))
+	if len(h) > 5 {
+		return lead{}, false
+	}
+	for k := range h {
+		says := &reading{modality: rule.Must, means: ByLead, phrase: h[k].low}
+		switch {
+		case h[k].low == "recommended":
+			says.modality = rule.Should
+		case !demandingHeads[h[k].low]:
+			continue
+		}
+		return lead{text: blocks.Plain(unnumbered(heading)), says: says, open: true}, true
+	}
+	return lead{}, false
+}
+
+// named reports whether an item names a thing, such as a program with its version, or is code.
+func named(t []token) bool {
+	return t[0].low == "" || len(t) <= 3 && strings.ContainsAny(t[1].low, "0123456789") && strings.Trim(t[0].low, "0123456789") != ""
+}
+
+// within notes what the lines behind a sentence of a paragraph go on with: "Keys must not be:" with "Lent to guests." in the next line.
+func (f *finder) within(i int, raw string) {
+	head, rest, ok := strings.Cut(raw, ":\n")
+	if f.list[i].Kind != blocks.Paragraph || f.genre != Policy || !ok || strings.Contains(rest, ":\n") {
+		return
+	}
+	t := tokenize(head)
+	if r, ok := classify(t, f.context(i)); ok && r.at+4 > len(t) {
+		f.inner = lead{text: blocks.Plain(head), says: &r, open: true, ends: true}
+	}
+}
+
+// goesOn reports whether a sentence has no subject: "Stored in plain text.", "Are the same as those before.".
+func goesOn(t []token) bool {
+	w := t[0].low
+	return len(t) > 1 && (participles[w] || copulas[w] || strings.HasSuffix(w, "ed") && !auxiliaries[at(t, 1)] && !fullSentence(t))
+}
+
+// limits reports whether an item is nothing but a limit: "Up to 20 parcels a day".
+func limits(t []token) bool {
+	k := 2
+	switch {
+	case is(t, 0, "up", "to"), is(t, 0, "at", "most"), is(t, 0, "at", "least"):
+	case is(t, 0, "no", "more", "than"), is(t, 0, "no", "less", "than"), is(t, 0, "a", "maximum", "of"), is(t, 0, "a", "minimum", "of"):
+		k = 3
+	case at(t, 0) == "minimum" || at(t, 0) == "maximum":
+		k = 1
+	default:
+		return false
+	}
+	w := at(t, k)
+	return w != "" && (numbers[w] || w[0] >= '0' && w[0] <= '9')
+}
+
+// bounds reports whether the text behind a label sets a bound: "Expiration: 90 days", "Identity check: required".
+func bounds(t []token) bool {
+	for i := range t {
+		switch w := t[i].low; {
+		case w == "minimum" || w == "maximum" || w == "required" || w == "mandatory" || is(t, i, "at", "least") || is(t, i, "at", "most") || is(t, i, "not", "allowed"):
+			return true
+		case i+1 < len(t) && w != "" && strings.Trim(w, "0123456789") == "" && counted[t[i+1].low]:
+			return true
+		}
+	}
+	return false
+}
+
+// unnumbered takes the number of a clause off its text: "4.2 ", "(a) ", "iv) ".
+func unnumbered(s string) string {
+	marks := s[:len(s)-len(strings.TrimLeft(s, "*_ "))]
+	rest := s[len(marks):]
+	n := strings.IndexByte(rest, ' ')
+	if n < 1 || n > 8 {
+		return s
+	}
+	number := strings.Trim(rest[:n], "().§")
+	if rest[n-1] != ')' && rest[n-1] != '.' && !strings.Contains(number, ".") || number == "" {
+		return s
+	}
+	digits := strings.Trim(number, "0123456789.") == ""
+	letter := len(number) == 1 && number >= "a" && number <= "z" || strings.Trim(number, "ivx") == ""
+	if !digits && !letter {
+		return s
+	}
+	return marks + strings.TrimLeft(rest[n:], " ")
+}

@@ -1,0 +1,179 @@
+// Package lexicon knows English words: which are verbs, which mean the same, the opposite, or a kind of another. Its tables come from
+// WordNet 3.1, whose licence is in LICENSE-WordNet.txt; bench/lexicon makes them. Each is unpacked when it is first asked.
+package lexicon
+
+import (
+	"bytes"
+	"compress/gzip"
+	_ "embed" // the tables
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+//go:embed verbs.txt.gz
+var verbsFile []byte
+
+//go:embed senses.txt.gz
+var sensesFile []byte
+
+// Licence is the licence of the tables, which copies of them carry along.
+//
+//go:embed LICENSE-WordNet.txt
+var Licence string
+
+// unpack returns a table as text. It panics where the program holds a broken one.
+func unpack(packed []byte) string {
+	z, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		panic("lexicon: " + err.Error())
+	}
+	content, err := io.ReadAll(z)
+	if err != nil {
+		panic("lexicon: " + err.Error())
+	}
+	return string(content)
+}
+
+var verbs = sync.OnceValue(func() map[string]bool {
+	out := make(map[string]bool, 9000)
+	for line := range strings.Lines(unpack(verbsFile)) {
+		w, noun := strings.CutSuffix(strings.TrimSpace(line), "+")
+		out[w] = noun
+	}
+	return out
+})
+
+// Verb reports whether a word in small letters is the base form of a verb, and whether it is a noun or an adjective as often.
+func Verb(w string) (is, noun bool) {
+	noun, is = verbs()[w]
+	return is, noun
+}
+
+// Third returns the base form of a verb in the third person, such as review for reviews; empty for other words.
+func Third(w string) string {
+	stem, ok := strings.CutSuffix(w, "s")
+	if !ok {
+		return ""
+	}
+	tries := []string{stem}
+	if s, ok := strings.CutSuffix(stem, "ie"); ok {
+		tries = append(tries, s+"y")
+	}
+	if s, ok := strings.CutSuffix(stem, "e"); ok {
+		tries = append(tries, s)
+	}
+	for _, t := range tries {
+		if is, _ := Verb(t); is {
+			return t
+		}
+	}
+	return ""
+}
+
+// table is the meanings of words.
+type table struct {
+	senses    map[string][]int32 // by the word behind its part of speech; the most frequent first
+	opposites map[string][]int32
+	parents   map[int32][]int32 // what a meaning is a kind of
+}
+
+var meanings = sync.OnceValue(func() *table {
+	t := &table{senses: make(map[string][]int32, 30_000), opposites: map[string][]int32{}, parents: make(map[int32][]int32, 30_000)}
+	for line := range strings.Lines(unpack(sensesFile)) {
+		f := strings.Fields(line)
+		if f[1] == "<" {
+			from, to := number(f[0]), number(f[2])
+			t.parents[from] = append(t.parents[from], to)
+			continue
+		}
+		key := f[1] + f[0]
+		t.senses[key] = numbers(f[2])
+		if len(f) > 3 {
+			t.opposites[key] = numbers(f[3])
+		}
+	}
+	return t
+})
+
+func number(s string) int32 {
+	n, err := strconv.ParseInt(s, 10, 32)
+	if err != nil {
+		panic("lexicon: " + err.Error())
+	}
+	return int32(n)
+}
+
+func numbers(list string) []int32 {
+	out := make([]int32, 0, 2)
+	for s := range strings.SplitSeq(list, ",") {
+		out = append(out, number(s))
+	}
+	return out
+}
+
+// Part is a part of speech.
+type Part string
+
+// The parts of speech that have meanings.
+const (
+	Noun      Part = "n"
+	VerbPart  Part = "v"
+	Adjective Part = "a"
+)
+
+// parts are all of them.
+var parts = []Part{Noun, VerbPart, Adjective}
+
+// Same reports whether two words, in their base forms, have a frequent meaning in common, as car and automobile do.
+func Same(a, b string) bool {
+	t := meanings()
+	for _, p := range parts {
+		if meet(t.senses[string(p)+a], t.senses[string(p)+b]) {
+			return true
+		}
+	}
+	return a == b
+}
+
+// Opposite reports whether two words, in their base forms, mean the opposite of each other, as include and exclude do.
+func Opposite(a, b string) bool {
+	t := meanings()
+	for _, p := range parts {
+		x, y := string(p)+a, string(p)+b
+		if meet(t.opposites[x], t.senses[y]) || meet(t.opposites[y], t.senses[x]) {
+			return true
+		}
+	}
+	return false
+}
+
+// highest bounds the steps between a thing and its kind: further up, all things are one.
+const highest = 3
+
+// Kind reports whether the first meaning of a noun is a kind of a frequent meaning of another, as doctor is of person, within a few steps.
+func Kind(a, b string) bool {
+	t := meanings()
+	at, of := t.senses[string(Noun)+a], t.senses[string(Noun)+b]
+	if len(at) == 0 || len(of) == 0 {
+		return false
+	}
+	level := at[:1]
+	for range highest {
+		var up []int32
+		for _, s := range level {
+			up = append(up, t.parents[s]...)
+		}
+		if meet(up, of[:1]) {
+			return true
+		}
+		level = up
+	}
+	return false
+}
+
+func meet(a, b []int32) bool {
+	return slices.ContainsFunc(a, func(s int32) bool { return slices.Contains(b, s) })
+}
