@@ -3,6 +3,7 @@ package catalog_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -225,6 +226,42 @@ func TestARevisionThatDemandsLessSaysWhy(t *testing.T) {
 		r, err := c.Revise(bob, "bank", "B-1", 0, rule.Permission{Reason: "the law has changed"}, milder)
 		if err != nil || len(r.Pending.Weakens) != 2 || r.Pending.Severity != rule.High {
 			t.Errorf("%+v, %v", r.Pending, err)
+		}
+	})
+}
+
+// A rule in force that the weakening guard protects demands less only if its reviewer means it; every other change needs no permission.
+func TestARuleInForceDemandsLessOnlyIfThatIsMeant(t *testing.T) {
+	each(t, func(t *testing.T, c *catalog.Catalog, _ store.Store) {
+		ann := as(t.Context(), "ann")
+		for i, tt := range []struct {
+			name       string
+			severity   rule.Severity
+			status     rule.Status
+			permission rule.Permission
+			edit       func(r *rule.Rule)
+			code       rule.Code
+		}{
+			{"lower severity", rule.Critical, rule.Effective, rule.Permission{}, func(r *rule.Rule) { r.Severity = rule.High }, rule.CodeConflict},
+			{"with a reason alone", rule.High, rule.Effective, rule.Permission{Reason: "because"}, func(r *rule.Rule) { r.Modality = rule.Should }, rule.CodeConflict},
+			{"with permission alone", rule.High, rule.Approved, rule.Permission{AllowWeakening: true}, func(r *rule.Rule) { r.Enforcement = rule.Shadow }, rule.CodeInvalid},
+			{"with both", rule.High, rule.Effective, rule.Permission{AllowWeakening: true, Reason: "because"}, func(r *rule.Rule) { r.Scope = []string{"eu"} }, ""},
+			{"a draft", rule.High, rule.Draft, rule.Permission{}, func(r *rule.Rule) { r.Severity = rule.Low }, ""},
+			{"one that is not guarded", rule.Medium, rule.Effective, rule.Permission{}, func(r *rule.Rule) { r.Severity = rule.Low }, ""},
+			{"demanding more", rule.High, rule.Effective, rule.Permission{}, func(r *rule.Rule) { r.Severity = rule.Critical }, ""},
+			{"other words", rule.Critical, rule.Effective, rule.Permission{}, func(r *rule.Rule) { r.Statement = "Pay in time." }, ""},
+		} {
+			made, err := c.Create(ann, "default", wire.RuleInput{Statement: fmt.Sprintf("Pay %d times.", i), Severity: tt.severity, Status: tt.status})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := c.Revise(ann, "default", made.ID, 0, tt.permission, func(r *rule.Rule) error { tt.edit(r); return nil })
+			switch {
+			case rule.CodeOf(err) != tt.code:
+				t.Errorf("%s: %v, want %q", tt.name, err, tt.code)
+			case err == nil && (got.Version != 2 || got.ChangeNote != tt.permission.Reason):
+				t.Errorf("%s: version %d with the note %q", tt.name, got.Version, got.ChangeNote)
+			}
 		}
 	})
 }
