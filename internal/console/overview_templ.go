@@ -494,7 +494,7 @@ func overviewFigures(p *page, o *wire.Overview) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = tile("Denied", grouped(o.Totals.Deny), "", percent(o.Totals.DenyRate)).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = tile("Denied", grouped(o.Totals.Deny), "#most-denied", percent(o.Totals.DenyRate)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -502,7 +502,7 @@ func overviewFigures(p *page, o *wire.Overview) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = tile("To confirm", grouped(o.Totals.Unsure), "", percent(o.Totals.UnsureRate)).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = tile("To confirm", grouped(o.Totals.Unsure), "#undecided", percent(o.Totals.UnsureRate)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -668,7 +668,7 @@ func undecidedTable(p *page, o *wire.Overview) templ.Component {
 			templ_7745c5c3_Var21 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 53, "<section><h2>Why verdicts are undecided</h2>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 53, "<section id=\"undecided\"><h2>Why verdicts are undecided</h2>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -855,7 +855,7 @@ func mostDenied(p *page, o *wire.Overview) templ.Component {
 			templ_7745c5c3_Var29 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 68, "<section><h2>Most denied</h2>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 68, "<section id=\"most-denied\"><h2>Most denied</h2>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
